@@ -1,0 +1,233 @@
+# nsprof: `make help` lists the targets and variables. Everything that is built goes below $(O).
+.DELETE_ON_ERROR:
+.SUFFIXES:
+SHELL := /bin/bash
+
+O ?= build
+PREFIX ?= /usr/local
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN ?=
+NODEPS ?=
+V ?=
+export NODEPS
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1)	$(2)")
+
+VERSION := 0.1.0
+ARCH_UNWIND := $(shell uname -m)
+
+CSTD := -std=gnu11
+WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wshadow \
+	-Wpointer-arith -Wwrite-strings -Wundef $(if $(WERROR),-Werror)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = $(CSTD) $(WARN) $(CFLAGS) -fno-omit-frame-pointer $(SAN_FLAGS) -D_GNU_SOURCE \
+	-DNSPROF_VERSION='"$(VERSION)"' -Iinclude -MMD -MP
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+# A sanitized build keeps to itself, so that it never mixes with the plain one.
+comma := ,
+B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+
+srcs = $(wildcard $(1)/*.c)
+objs = $(patsubst %.c,$(B)/%.o,$(1))
+mains := common/nsprof.c record/cmd_record.c symbolize/cmd_symbolize.c report/cmd_report.c report/cmd_info.c
+
+COMMON_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,common)))
+RECORD_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,record)))
+SYMBOLIZE_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,symbolize)))
+REPORT_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,report)))
+
+# What comes with the programs.
+MAN1 := $(wildcard contrib/man/*.1)
+MAN5 := $(wildcard contrib/man/*.5)
+DOCS := $(wildcard README.md DESIGN.md LICENSE)
+
+LIBS_record := -lelf -lzstd -lz -lpthread
+LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lpthread
+LIBS_report := -lelf -lzstd -lz -lpthread -lm
+LIBS_common := $(LIBS_record)
+
+PROGRAMS := nsprof nsprof-record nsprof-symbolize nsprof-report nsprof-info
+BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
+
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRCS))
+
+.PHONY: all
+all: deps $(BINS) links	## build everything (default)
+
+# ./nsprof at the top is the plain build; a sanitized one or one elsewhere must not take its place.
+.PHONY: links
+links: $(BINS)
+ifeq ($(B),build)
+	$(Q)for p in $(PROGRAMS); do [ "$$(readlink $$p)" = $(B)/bin/$$p ] || ln -sfn $(B)/bin/$$p $$p; done
+endif
+
+# ---- what has to be installed first; NODEPS=1 goes on without it ----
+.PHONY: deps
+deps:
+	$(Q)contrib/install-deps build
+
+# Behind deps, so that no two package managers run at once with -j.
+.PHONY: deps-check
+deps-check: deps
+	$(Q)contrib/install-deps check
+
+# ---- objects, libraries, programs ----
+$(B)/%.o: %.c | deps
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -I$(dir $<) -c -o $@ $<
+
+# The version is compiled in; the flame graph's script is taken in by the assembler.
+$(B)/common/nsprof.o: Makefile
+$(B)/report/svg.o: report/flame.js
+
+$(B)/lib%.a:
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/libcommon.a: $(COMMON_OBJS)
+$(B)/librecord.a: $(RECORD_OBJS)
+$(B)/libsymbolize.a: $(SYMBOLIZE_OBJS)
+$(B)/libreport.a: $(REPORT_OBJS)
+
+link = $(call say,LD,$@)
+$(B)/bin/nsprof: $(B)/common/nsprof.o $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)
+$(B)/bin/nsprof-record: $(B)/record/cmd_record.o $(B)/librecord.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_record)
+$(B)/bin/nsprof-symbolize: $(B)/symbolize/cmd_symbolize.o $(B)/libsymbolize.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
+$(B)/bin/nsprof-report: $(B)/report/cmd_report.o $(B)/libreport.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_report)
+$(B)/bin/nsprof-info: $(B)/report/cmd_info.o $(B)/libreport.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_report)
+
+# ---- tests ----
+# tests/unit/test_ROOM_WHAT.c is linked with that room's library and common.
+room = $(word 2,$(subst _, ,$(notdir $(1))))
+.SECONDEXPANSION:
+$(B)/tests/unit/test_%: tests/unit/test_%.c $(B)/libcommon.a $$(if $$(filter common,$$(call room,test_$$*)),,$(B)/lib$$(call room,test_$$*).a) | deps
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -I$(call room,$@) -o $@ $< $(filter-out %/libcommon.a,$(filter %.a,$^)) $(B)/libcommon.a $(LDFLAGS) -lcmocka $(LIBS_$(call room,$@))
+
+# The programs that tests profile add themselves to this target, by the compilers found at the time.
+.PHONY: test-targets
+test-targets:	## build the programs that tests and benches profile
+-include tests/targets/targets.mk
+
+.PHONY: test-programs
+test-programs: all $(UNIT_BINS) test-targets
+
+# In a make of its own, which sees the compilers that deps-check may just have installed.
+build_tests = $(Q)$(MAKE) --no-print-directory test-programs
+
+.PHONY: check
+check: deps-check	## all tests: units, commands, containers; root for all of them
+	+$(build_tests)
+	$(Q)tests/run --build $(B) $(TESTS)
+
+.PHONY: check-unit
+check-unit: $(UNIT_BINS)	## only the unit tests
+	$(Q)tests/run --build $(B) $(UNIT_BINS)
+
+.PHONY: bench
+bench: deps-check	## compare with perf on the same workloads (root, some minutes)
+	+$(build_tests)
+	$(Q)BUILD=$(abspath $(B)) tests/bench/run $(BENCH)
+
+.PHONY: demo
+demo: deps-check	## profile a container from the host, for real, in a minute (root)
+	+$(build_tests)
+	$(Q)BUILD=$(abspath $(B)) contrib/demo
+
+# ---- what a reviewer would say ----
+C_FILES = $(foreach d,common record symbolize report,$(wildcard $(d)/*.c))
+
+.PHONY: lint
+lint: check-layers check-size deps-check	## warnings as errors, layers, sizes, cppcheck, clang-tidy, shellcheck
+	$(Q)$(MAKE) --no-print-directory O=$(O)-lint WERROR=1 SAN= lint-build
+	$(Q)$(MAKE) --no-print-directory lint-cppcheck lint-tidy lint-shell
+
+.PHONY: lint-build
+lint-build: $(BINS) $(UNIT_BINS)
+
+.PHONY: lint-cppcheck
+lint-cppcheck:
+	$(call say,CPPCHECK,)
+	$(Q)cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
+		--suppressions-list=contrib/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -DNSPROF_VERSION='""' \
+		-Iinclude $(foreach d,common record symbolize report,-I$(d)) $(C_FILES)
+
+# Advice, not a gate: clang's analyzer cannot see through every bounded reader.
+.PHONY: lint-tidy
+lint-tidy:
+	$(call say,TIDY,)
+	$(Q)for f in $(C_FILES); do \
+		clang-tidy --quiet $$f -- $(CSTD) -D_GNU_SOURCE -DNSPROF_VERSION='""' -Iinclude -I$$(dirname $$f) 2>/dev/null; done
+
+.PHONY: lint-shell
+lint-shell:
+	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/check-* tests/run tests/lib.sh .ci/run
+
+.PHONY: check-layers
+check-layers:	## the include arrows of DESIGN.md hold
+	$(Q)contrib/check-layers
+
+.PHONY: check-size
+check-size:	## no source file is too long
+	$(Q)contrib/check-size
+
+# ---- install, clean, help ----
+bindir = $(DESTDIR)$(PREFIX)/bin
+man1dir = $(DESTDIR)$(PREFIX)/share/man/man1
+man5dir = $(DESTDIR)$(PREFIX)/share/man/man5
+docdir = $(DESTDIR)$(PREFIX)/share/doc/nsprof
+
+.PHONY: install
+install: all	## install below $(DESTDIR)$(PREFIX)
+	install -d $(bindir) $(man1dir) $(man5dir) $(docdir)
+	install -m 755 $(BINS) $(bindir)
+	$(if $(MAN1),install -m 644 $(MAN1) $(man1dir))
+	$(if $(MAN5),install -m 644 $(MAN5) $(man5dir))
+	$(if $(DOCS),install -m 644 $(DOCS) $(docdir))
+
+.PHONY: uninstall
+uninstall:	## remove what install put there
+	rm -f $(addprefix $(bindir)/,$(PROGRAMS)) $(addprefix $(man1dir)/,$(notdir $(MAN1))) \
+		$(addprefix $(man5dir)/,$(notdir $(MAN5)))
+	rm -rf $(docdir)
+
+.PHONY: clean
+clean:	## remove what was built, sanitized and lint builds too
+	rm -rf $(O) $(O)-address* $(O)-undefined* $(O)-thread* $(O)-leak* $(O)-lint
+	$(Q)for p in $(PROGRAMS); do [ ! -L $$p ] || rm -f $$p; done
+
+.PHONY: help
+help:	## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "variables:"
+	@echo "  SAN=LIST       build and test with sanitizers, e.g. SAN=address,undefined, in $(O)-address-undefined"
+	@echo "  O=DIR          where everything is built (now: $(O))"
+	@echo "  PREFIX, DESTDIR where to install (now: $(PREFIX))"
+	@echo "  CC, CFLAGS, LDFLAGS  as usual; WERROR=1 makes warnings errors; V=1 shows commands"
+	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run"
+	@echo "  NODEPS=1       do not install missing packages; 'contrib/install-deps check --print' names them"
+
+# Only this tree's own dependency files; $(O)-lint and sanitized trees lie beside it, not below.
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,45 @@
+/*
+ * Address spaces as types, so that one cannot be taken for another: in many binaries the three
+ * coincide and a mix-up stays unnoticed for long.
+ */
+#ifndef NSPROF_ADDR_H
+#define NSPROF_ADDR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Runtime address in a process (or in the kernel). */
+struct avma {
+	uint64_t v;
+};
+
+/* Address a binary states for itself: p_vaddr, st_value, FDE pc, DW_AT_low_pc. */
+struct svma {
+	uint64_t v;
+};
+
+/* Byte offset in a file. */
+struct file_off {
+	uint64_t v;
+};
+
+enum frame_kind {
+	FRAME_IP,	/* the instruction that runs or, above a signal frame, ran */
+	FRAME_RETURN,	/* a return address: one behind the call */
+};
+
+struct frame {
+	struct avma addr;
+	uint8_t kind;	/* enum frame_kind */
+	bool kernel;
+};
+
+/* The one place that subtracts 1: the address to look a frame's function and rules up with. */
+static inline struct avma frame_lookup_addr(const struct frame *f)
+{
+	struct avma a = { f->addr.v - (f->kind == FRAME_RETURN && f->addr.v ? 1 : 0) };
+
+	return a;
+}
+
+#endif

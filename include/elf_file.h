@@ -1,0 +1,92 @@
+/*
+ * One ELF file, opened by someone else: the only includer of libelf. Parses hostile bytes; opens no
+ * path. Address values are the file's own (svma) unless said otherwise.
+ */
+#ifndef NSPROF_ELF_FILE_H
+#define NSPROF_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cfi.h"
+
+struct elf_file;
+
+/*
+ * @fd is duplicated and read with pread(2), never mapped (a truncated file would be SIGBUS). NULL
+ * with *@err: -ENOEXEC (not ELF, or big endian), -EINVAL (not a regular file), -EFBIG (over 4 GiB).
+ * No message.
+ */
+struct elf_file *elf_file_open_fd(int fd, int *err);
+/* @data is borrowed for the life of the object. */
+struct elf_file *elf_file_open_mem(const void *data, size_t size, int *err);
+void elf_file_close(struct elf_file *ef);	/* accepts NULL */
+
+/*
+ * A libelf handle (Elf *) for libdw's use, apart from our own; borrowed. NULL when it cannot be
+ * had.
+ */
+void *elf_file_handle(struct elf_file *ef);
+
+uint16_t elf_file_machine(const struct elf_file *ef);	/* EM_* */
+uint16_t elf_file_type(const struct elf_file *ef);	/* ET_* */
+uint64_t elf_file_entry(const struct elf_file *ef);	/* svma */
+bool elf_file_is64(const struct elf_file *ef);		/* ELFCLASS64 */
+
+struct elf_load {	/* a PT_LOAD */
+	uint64_t offset, filesz;	/* bytes in the file */
+	uint64_t vaddr, memsz;		/* svma, bytes */
+	uint32_t flags;			/* PF_* */
+};
+size_t elf_file_loads(const struct elf_file *ef, const struct elf_load **loads);
+
+/*
+ * File offset of a runtime mapping to svma, through the PT_LOADs. False when no segment holds @off.
+ */
+bool elf_file_off_to_svma(const struct elf_file *ef, uint64_t off, uint64_t *svma);
+
+/*
+ * Where the executable section (else segment) that holds @svma ends, svma; 0 when none holds it.
+ * The bound of a zero-sized symbol without a successor.
+ */
+uint64_t elf_file_code_end(const struct elf_file *ef, uint64_t svma);
+
+/* Length in bytes of the GNU build-id copied to @out (at most 20), 0 when there is none. From the
+ * PT_NOTE segments, else the note sections. */
+size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20]);
+
+/*
+ * Section by name: contents (decompressed when SHF_COMPRESSED or .zdebug_; capped at 512 MiB),
+ * borrowed for the life of @ef. 0 or -ENOENT/-EINVAL. SHT_NOBITS gives -ENOENT. @svma may be NULL.
+ */
+int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
+		     uint64_t *svma);
+
+/* A section of that name (or its .zdebug_ form) with bytes in the file. Reads no contents. */
+bool elf_file_has_section(struct elf_file *ef, const char *name);
+
+/* .gnu_debuglink: file name and CRC. False when absent. */
+bool elf_file_debuglink(struct elf_file *ef, const char **name, uint32_t *crc);
+
+/* .eh_frame, .eh_frame_hdr (by PT_GNU_EH_FRAME too when sections are stripped), .debug_frame. */
+void elf_file_cfi_sections(struct elf_file *ef, struct cfi_sections *out);
+
+struct elf_sym {
+	uint64_t svma;
+	uint64_t size;		/* bytes; 0 when the symbol does not say */
+	const char *name;	/* borrowed for the life of @ef */
+	uint8_t type, bind;	/* STT_*, STB_* */
+	bool dynsym;
+};
+/*
+ * All symbols that name code: defined, in an executable section or segment, type FUNC, GNU_IFUNC or
+ * NOTYPE, not mapping symbols ("$x"), not empty. .symtab, then .dynsym. Order of the tables. Also
+ * PLT entries as "name@plt" (from the relocations of .plt, .plt.sec, .plt.got), type FUNC. Returns
+ * 0 or @fn's non-zero return.
+ */
+int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
+		     void *ctx);
+bool elf_file_has_symtab(struct elf_file *ef);
+
+#endif

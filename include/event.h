@@ -1,0 +1,156 @@
+/*
+ * What a recording says, decoded: one struct for each kind of event and one table of callbacks.
+ * The reader delivers events in the order of the file, which is the order of time. All pointers are
+ * borrowed and valid during the callback only. Times: ns of CLOCK_MONOTONIC on the recorded host.
+ */
+#ifndef NSPROF_EVENT_H
+#define NSPROF_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stackcopy.h"
+
+#define BUILD_ID_MAX 20
+
+/*
+ * Registers, numbered as PERF_REG_X86_* in arch/x86/include/uapi/asm/perf_regs.h, of which the
+ * recording keeps 0-8 (ax bx cx dx si di bp sp ip) and 16-23 (r8-r15).
+ */
+enum {
+	REG_AX, REG_BX, REG_CX, REG_DX, REG_SI, REG_DI, REG_BP, REG_SP, REG_IP,
+	UREG_R8 = 16, UREG_R9, UREG_R10, UREG_R11, UREG_R12, UREG_R13, UREG_R14, UREG_R15,
+	REG_MAX = 24,
+};
+
+/* PERF_SAMPLE_REGS_USER mask for the registers above. */
+#define REG_MASK 0xff01ffull
+
+/*
+ * A binary. Defined once, before the first mapping that uses it. Identity: the build-id; without
+ * one (mnt_ns, dev, ino, size, mtime, path) together.
+ */
+struct ev_dso {
+	uint32_t id;			/* 1 and up, dense */
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len;		/* bytes; 0 = none known */
+	uint32_t dev_major, dev_minor;	/* as in /proc/PID/maps; 0 when unknown */
+	uint64_t ino, ino_gen;
+	uint64_t size;			/* bytes; 0 when the file could not be opened */
+	int64_t mtime_ns;		/* wall clock; 0 when unknown */
+	uint64_t mnt_ns;		/* inode of the mount namespace it was seen in; 0 = unknown */
+	const char *path;		/* as in /proc/PID/maps, without " (deleted)" */
+	bool deleted;
+};
+
+/* Facts of a process, taken while it lived. A new ev_proc for a pid begins a new image of it. */
+struct ev_proc {
+	uint64_t time;
+	uint32_t serial;	/* identity of this process image in the recording, 1 and up */
+	uint32_t pid;		/* in the recorder's pid namespace */
+	uint32_t ppid;
+	uint64_t start_ticks;	/* field 22 of /proc/PID/stat, clock ticks since boot; 0 = unknown */
+	uint32_t nspid[8];	/* NStgid of /proc/PID/status, outermost first */
+	uint32_t nspid_n;	/* 0 = unknown */
+	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = unknown */
+	const char *comm;	/* "" when unknown */
+	const char *exe;	/* target of /proc/PID/exe */
+	const char *root;	/* target of /proc/PID/root */
+	const char *cgroup;	/* v2 path "/docker/<id>", or the v1 perf_event path; "" = unknown */
+	bool maps_known;	/* the mappings that follow are all it had */
+	bool inherited;		/* forked, no exec yet: the perf map may be the parent's */
+};
+
+struct ev_mmap {
+	uint64_t time;
+	uint32_t pid, tid;
+	uint64_t start, len;	/* runtime address, bytes */
+	uint64_t pgoff;		/* byte offset in the file */
+	uint32_t prot;		/* PROT_* */
+	uint32_t flags;		/* MAP_* */
+	uint32_t dso;		/* ev_dso.id; 0: no file behind it (anonymous, memfd without ELF) */
+	const char *path;	/* "//anon", "[vdso]", "/memfd:jit", a file's path ... */
+};
+
+struct ev_comm {
+	uint64_t time;
+	uint32_t pid, tid;
+	bool exec;
+	const char *comm;
+};
+
+struct ev_task {	/* fork and exit */
+	uint64_t time;
+	uint32_t pid, tid, ppid, ptid;
+};
+
+struct ev_cgroup {
+	uint64_t id;
+	const char *path;
+};
+
+struct ev_ksymbol {	/* BPF programs and trampolines that come and go */
+	uint64_t time;
+	uint64_t addr;
+	uint32_t len;
+	bool gone;
+	const char *name;
+};
+
+struct ev_sample {
+	uint64_t time;
+	uint32_t pid, tid, cpu;
+	uint64_t period;
+	uint64_t cgroup;	/* cgroup id; 0 = not recorded */
+	const uint64_t *chain;	/* as the kernel wrote it, PERF_CONTEXT_* markers included; leaf first */
+	uint32_t nchain;	/* >= 1 marker + 1 address even without call graphs */
+	bool has_regs;		/* user registers follow: the user part is to be unwound */
+	uint64_t regs[REG_MAX];	/* masked: a register that is neither code nor stack is 0 */
+	struct stack_view stack;	/* lo == hi when there is none */
+	uint64_t changed_end;	/* every word at or above it equals the thread's previous sample */
+	bool copy_full;		/* the copy is as large as was asked for: there may be more stack */
+	bool unmasked;		/* mappings were unknown or --stacks=full: all words are kept */
+};
+
+/* Counts by cause; see the LEDGER block. Every one in samples unless it says otherwise. */
+struct ev_ledger {
+	uint64_t kept;		/* in the file */
+	uint64_t lost_kernel;	/* ring full: PERF_RECORD_LOST_SAMPLES, or PERF_FORMAT_LOST if there is */
+	uint64_t lost_sideband;	/* records, not samples: side-band ring full */
+	uint64_t dropped;	/* by the recorder itself */
+	uint64_t throttled;	/* times the kernel throttled an event */
+	uint64_t unordered;	/* records that came later than their time allowed */
+	uint64_t maps_unknown;	/* kept, but recorded without the process's mappings */
+	uint64_t copy_full;	/* kept, stack copy as large as was asked for */
+	bool have_format_lost;	/* lost_kernel comes from PERF_FORMAT_LOST, tail losses included */
+};
+
+struct event_ops {
+	/* Any may be NULL. A non-zero return ends the pass and is returned by the reader. */
+	int (*dso)(void *ctx, const struct ev_dso *ev);
+	int (*proc)(void *ctx, const struct ev_proc *ev);
+	int (*mmap)(void *ctx, const struct ev_mmap *ev);
+	int (*comm)(void *ctx, const struct ev_comm *ev);
+	int (*fork)(void *ctx, const struct ev_task *ev);
+	int (*exit)(void *ctx, const struct ev_task *ev);
+	int (*cgroup)(void *ctx, const struct ev_cgroup *ev);
+	int (*ksymbol)(void *ctx, const struct ev_ksymbol *ev);
+	int (*sample)(void *ctx, const struct ev_sample *ev);
+};
+
+/* Rows captured at record time. */
+enum capture_kind {
+	CAPTURE_ELF = 1,	/* a sliced ELF file; id = ev_dso.id */
+	CAPTURE_PERF_MAP = 2,	/* lines of a perf-PID.map; id = ev_proc.serial */
+	CAPTURE_KALLSYMS = 3,	/* lines of /proc/kallsyms; id = 0 */
+};
+
+struct capture {
+	enum capture_kind kind;
+	uint32_t id;
+	const void *data;
+	size_t size;	/* bytes */
+};
+
+#endif

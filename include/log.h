@@ -1,0 +1,27 @@
+/*
+ * Messages for people, all on stderr, one write(2) each, prefixed with the program's name.
+ * Text: lower case, names the object in single quotes, the errno text, and what to do.
+ * A message is printed once, where the failure happened; callers pass the negative errno on.
+ */
+#ifndef NSPROF_LOG_H
+#define NSPROF_LOG_H
+
+#include <stdbool.h>
+
+/* @prog is borrowed for the life of the process, e.g. "nsprof record". */
+void log_init(const char *prog);
+
+/* -1: errors only (-q), 0: default, 1 and up: verbose (-v, -vv). */
+void log_set_verbosity(int verbosity);
+int log_verbosity(void);
+
+/* "nsprof record: error: ..." Always printed. */
+void pr_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "nsprof record: warning: ..." Printed unless -q. */
+void pr_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "nsprof record: ..." Printed unless -q. */
+void pr_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Only with -v. */
+void pr_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

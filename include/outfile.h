@@ -1,0 +1,19 @@
+/* Where results go: stdout or a file, with every write error noticed in the end. */
+#ifndef NSPROF_OUTFILE_H
+#define NSPROF_OUTFILE_H
+
+#include <stdio.h>
+
+/*
+ * "-" or NULL is stdout. A file is written under a temporary name beside it and renamed by
+ * outfile_close(), so that a failure leaves what was there. NULL after a message.
+ */
+struct outfile;
+struct outfile *outfile_open(const char *path);
+FILE *outfile_stream(struct outfile *o);	/* borrowed */
+/* Flush, check, rename. 0, or negative errno after a message naming the file. Frees @o. */
+int outfile_close(struct outfile *o);
+/* Give up: the temporary file is removed. Frees @o. */
+void outfile_abort(struct outfile *o);
+
+#endif

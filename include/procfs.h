@@ -1,0 +1,46 @@
+/* Parsers for /proc text. Pure functions: they open nothing. */
+#ifndef NSPROF_PROCFS_H
+#define NSPROF_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "7f5c8e200000-7f5c8e228000 r-xp 00028000 fe:00 1234   /usr/lib/x.so (deleted)" */
+struct proc_map {
+	uint64_t start, end;		/* 0x7f5c8e200000, 0x7f5c8e228000 */
+	uint64_t pgoff;			/* 0x28000 */
+	uint32_t prot;			/* PROT_READ | PROT_EXEC */
+	bool shared;			/* 's' instead of 'p' */
+	uint32_t dev_major, dev_minor;	/* 0xfe, 0 */
+	uint64_t ino;			/* 1234 */
+	const char *path;		/* "/usr/lib/x.so"; "" for anonymous; "\\012" undone */
+	bool deleted;			/* " (deleted)" was there; taken off */
+};
+
+/*
+ * Calls @fn for each line of @text (modified in place). Malformed lines are skipped and counted in the
+ * return value; a non-zero return of @fn ends the walk and is returned negated if positive.
+ */
+int procfs_maps(char *text, int (*fn)(void *ctx, const struct proc_map *m), void *ctx);
+
+/* Field 22 of /proc/PID/stat, clock ticks since boot. The comm may hold blanks and ')'. 0 or -EINVAL. */
+int procfs_stat_start(const char *text, uint64_t *ticks, uint32_t *ppid);
+/* PF_KTHREAD in field 9 of /proc/PID/stat. False when malformed. */
+bool procfs_stat_kthread(const char *text);
+
+/* "NStgid:\t20908\t2\t1" of /proc/PID/status: numbers outermost first; how many, 0 when absent. */
+size_t procfs_status_nstgid(const char *text, uint32_t *out, size_t max);
+/* "Tgid:\t123"; 0 when absent. */
+uint32_t procfs_status_tgid(const char *text);
+/* The file system uid (the last number of "Uid:"): the owner of files that the process creates. */
+bool procfs_status_fsuid(const char *text, uint32_t *uid);
+
+/* Path of the v1 line whose controllers include @controller, else of the v2 line ("0::/docker/x").
+ * False when there is none. */
+bool procfs_cgroup_path(const char *text, const char *controller, char *out, size_t size);
+
+/* Inode in "mnt:[4026531841]", 0 when it is not of that shape. */
+uint64_t procfs_ns_inode(const char *link);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Reads a recording: from a file with pread(2), from a pipe by spooling it to an unlinked temporary
+ * file. A cut or damaged file gives every whole block it has; what is missing is told by
+ * rec_reader_damage(). Nothing in the file is trusted: each size is capped before use.
+ */
+#ifndef NSPROF_REC_READER_H
+#define NSPROF_REC_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+
+struct rec_reader;
+
+struct rec_damage {
+	bool cut;			/* no END block: the recorder was stopped or the file cut */
+	uint64_t cut_at;		/* file offset in bytes of the first byte that belongs to no whole block */
+	uint64_t bad_blocks;		/* whole blocks whose checksum or content is wrong: skipped */
+	uint64_t first_bad;		/* file offset of the first of them */
+	uint64_t lost_samples;		/* samples in skipped blocks and in those that depend on them */
+};
+
+/*
+ * @path "-" is standard input. NULL after one message that names the file and why it is not a
+ * recording (missing, empty, foreign, newer version).
+ */
+struct rec_reader *rec_reader_open(const char *path);
+void rec_reader_close(struct rec_reader *r);
+
+/* Setting @key ("event", "frequency", "hostname" ...), or NULL. Borrowed. */
+const char *rec_reader_info(const struct rec_reader *r, const char *key);
+/* Iterate all settings: start with *@it = 0; false at the end. */
+bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **key, const char **val);
+
+/* One pass over all events; may be repeated. 0, a callback's non-zero return, or -EIO after a message. */
+int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx);
+
+/* One pass over the captures only. Borrowed data, valid during the callback. */
+int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
+
+/* The ledger, or false when the recording was cut before it. */
+bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);
+
+/* Complete after the first whole pass over the events. */
+const struct rec_damage *rec_reader_damage(const struct rec_reader *r);
+/* "recording is cut after 12.3 MB ..." as a warning, or nothing. */
+void rec_reader_warn_damage(const struct rec_reader *r);
+uint64_t rec_reader_size(const struct rec_reader *r);	/* bytes in the file */
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * The recording on disk, as nsprof.data(5) describes it: constants and fixed structs, shared by the
+ * writer and the reader. All numbers are little endian. A change here is a change of the format.
+ */
+#ifndef NSPROF_RECORDING_H
+#define NSPROF_RECORDING_H
+
+#include <assert.h>
+#include <stdint.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs go out as they lie in memory");
+
+#define REC_MAGIC "NSPROF\r\n"		/* "\r\n" shows a transfer in text mode */
+#define REC_MAGIC_LEN 8
+#define REC_TRAILER_MAGIC "NSPROFX\n"
+#define REC_VERSION 1
+#define REC_ARCH_X86_64 62		/* EM_X86_64 */
+
+struct rec_file_header {
+	uint8_t magic[REC_MAGIC_LEN];	/* REC_MAGIC */
+	uint32_t version;		/* REC_VERSION */
+	uint32_t header_size;		/* 64: where the first block begins */
+	uint32_t arch;			/* REC_ARCH_* of the recorded host */
+	uint32_t flags;			/* 0 */
+	uint64_t start_wall_ns;		/* CLOCK_REALTIME when the recording was begun */
+	uint64_t start_mono_ns;		/* CLOCK_MONOTONIC at the same moment */
+	uint8_t pad[24];		/* 0 */
+};
+static_assert(sizeof(struct rec_file_header) == 64, "on-disk size");
+
+#define REC_HEADER_MIN sizeof(struct rec_file_header)
+#define REC_HEADER_MAX 4096u
+
+#define REC_BLOCK_MAGIC 0x0a424e9eu	/* bytes 9e 'N' 'B' '\n': never in text */
+
+enum rec_block_type {
+	REC_INFO = 1,
+	REC_STREAM = 2,
+	REC_CAPTURE = 3,
+	REC_LEDGER = 4,
+	REC_END = 5,
+};
+
+enum rec_block_flag {
+	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has frames inside instead */
+	REC_F_KEY = 2,		/* STREAM: all state of the sample coding starts anew */
+	REC_F_CONT = 4,		/* CAPTURE: goes on where the block before it ended */
+};
+
+struct rec_block_header {
+	uint32_t magic;		/* REC_BLOCK_MAGIC */
+	uint16_t type;		/* enum rec_block_type; others are skipped */
+	uint16_t flags;		/* enum rec_block_flag */
+	uint32_t stored_len;	/* bytes of payload behind this header */
+	uint32_t raw_len;	/* bytes of it decompressed; STREAM: of all columns together */
+	uint32_t seq;		/* 0, 1, 2 ... over all blocks: a gap shows a missing block */
+	uint32_t samples;	/* STREAM: samples in it, else 0 */
+	uint32_t events;	/* STREAM: side-band events in it, else 0 */
+	uint32_t crc;		/* CRC-32C of this header with crc = 0, then of the payload */
+};
+static_assert(sizeof(struct rec_block_header) == 32, "on-disk size");
+
+/* Caps a reader applies before it trusts a length, and a writer keeps. */
+#define REC_BLOCK_MAX (16u << 20)	/* stored_len and raw_len of any block */
+#define REC_CAPTURE_MAX (256u << 20)	/* one capture, all its blocks together */
+#define REC_CAPTURE_CHUNK (8u << 20)	/* what this writer puts into one CAPTURE block */
+
+struct rec_capture_header {	/* begins the payload of a CAPTURE block without REC_F_CONT */
+	uint32_t kind;		/* enum capture_kind */
+	uint32_t id;
+	uint64_t size;		/* bytes of the whole capture, over all its blocks */
+};
+static_assert(sizeof(struct rec_capture_header) == 16, "on-disk size");
+
+struct rec_ledger {		/* payload of a LEDGER block; later versions may append */
+	uint64_t kept, lost_kernel, lost_sideband, dropped;
+	uint64_t throttled, unordered, maps_unknown, copy_full;
+	uint64_t flags;		/* bit 0: lost_kernel comes from PERF_FORMAT_LOST */
+};
+static_assert(sizeof(struct rec_ledger) == 72, "on-disk size");
+
+struct rec_index_entry {	/* payload of END: one for each block before it; or none at all */
+	uint64_t off;		/* file offset of the block header */
+	uint32_t samples;
+	uint16_t type, flags;
+};
+static_assert(sizeof(struct rec_index_entry) == 16, "on-disk size");
+
+struct rec_trailer {		/* the last bytes of a complete file, behind the END block */
+	uint64_t end_off;	/* file offset of the END block */
+	uint8_t magic[8];	/* REC_TRAILER_MAGIC */
+};
+static_assert(sizeof(struct rec_trailer) == 16, "on-disk size");
+
+/* ---- STREAM blocks ---- */
+
+enum rec_col {
+	/* Never depend on another block. */
+	REC_COL_ORDER,		/* run lengths: samples, events, samples, ... */
+	REC_COL_EVENTS,		/* side-band events, see common/event_codec.c */
+	/* Samples: depend on all STREAM blocks since the last KEY block. */
+	REC_COL_FLAGS,		/* enum rec_sample_flag */
+	REC_COL_CPU,
+	REC_COL_TIME,
+	REC_COL_THREAD,
+	REC_COL_PERIOD,
+	REC_COL_RARE,		/* evictions, cgroup changes, odd stack bases */
+	REC_COL_CHAIN,
+	REC_COL_CHAIN_NEW,
+	REC_COL_IP,
+	REC_COL_REGS,
+	REC_COL_SP,
+	REC_COL_SIZE,
+	REC_COL_CHANGED,	/* number of tokens in the next */
+	REC_COL_WORDS,		/* changed stack words */
+	REC_COL_CODE_DEF,	/* new entries of the code dictionary */
+	REC_COL_NR,
+};
+#define REC_COL_FIRST_SAMPLE REC_COL_FLAGS
+
+enum rec_sample_flag {
+	REC_S_REGS = 1 << 0,		/* ev_sample.has_regs */
+	REC_S_STACK = 1 << 1,		/* a stack of at least one word */
+	REC_S_COPY_FULL = 1 << 2,
+	REC_S_UNMASKED = 1 << 3,
+	REC_S_IP_TAIL = 1 << 4,		/* the last chain entry is the ip register: left out */
+	REC_S_PERIOD = 1 << 5,		/* differs from the last one on this CPU */
+	REC_S_CGROUP = 1 << 6,		/* differs from the thread's last one */
+	REC_S_EVICT = 1 << 7,		/* shadows to forget first */
+	REC_S_BASE = 1 << 8,		/* stack does not begin at sp rounded up to 8 */
+	REC_S_KNOWN = (1 << 9) - 1,
+};
+
+enum rec_word_tag {		/* low three bits of a REC_COL_WORDS token, and what follows it */
+	REC_W_CLEAR,		/* now 0; nothing follows */
+	REC_W_STACK,		/* value relative to the word's own address */
+	REC_W_CODE,		/* id in the code dictionary */
+	REC_W_RAW,		/* old value XOR new value */
+	REC_W_GAP = 4,		/* besides: the words skipped are now 0 */
+};
+
+enum rec_reg_tag {
+	REC_R_ZERO,
+	REC_R_SP,		/* zigzag((value - sp) / 8) */
+	REC_R_CODE,
+	REC_R_RAW,		/* old value XOR new value */
+};
+
+enum rec_frame_method {		/* how a group of columns is stored in a STREAM block */
+	REC_FRAME_STORED,
+	REC_FRAME_ZSTD,
+	REC_FRAME_ZSTD_HIST,	/* zstd with the columns' histories as prefix */
+	REC_FRAME_NR,
+};
+
+#define REC_HISTORY 32768u		/* bytes of each column kept as its history */
+#define REC_FRAMES_MAX REC_COL_NR
+
+/* Sizes of the state of the sample coding. A reader may refuse what goes beyond. */
+#define REC_CPU_SLOTS 1024u		/* predictors: cpu modulo this */
+#define REC_CODE_MAX (1u << 20)		/* entries of the code dictionary */
+#define REC_CHAIN_MAX (1u << 20)	/* nodes of the chain tree */
+#define REC_CHAIN_LEN 1024u		/* entries of one chain */
+#define REC_THREAD_MAX (1u << 18)	/* threads between two KEY blocks */
+#define REC_SHADOW_PAGES_MAX 16384u	/* live shadow pages of 512 words, all threads together */
+
+#endif

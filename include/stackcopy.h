@@ -1,0 +1,43 @@
+/*
+ * Stack copies: what the masker gives to the encoder, and what the decoder gives to an unwinder.
+ * A "word" is 8 bytes at an 8-aligned runtime address of the sampled process.
+ */
+#ifndef NSPROF_STACKCOPY_H
+#define NSPROF_STACKCOPY_H
+
+#include <stdint.h>
+
+#define STACK_WORDS_MAX 8192	/* 64 KiB, the most perf_event can copy */
+
+enum word_class {
+	WORD_STACK = 1,	/* address inside a known stack range */
+	WORD_CODE = 2,	/* address inside an executable mapping */
+	WORD_RAW = 3,	/* anything else; only with full stacks or unknown mappings */
+};
+
+/* The words kept of one copy, lowest address first. Words not listed are zero. */
+struct stack_words {
+	uint64_t base;			/* runtime address of word 0, 8-aligned */
+	uint32_t nwords;		/* words copied by the kernel; 0 = no user stack */
+	uint32_t nkept;			/* entries used below */
+	uint16_t idx[STACK_WORDS_MAX];	/* word number, ascending */
+	uint8_t cls[STACK_WORDS_MAX];	/* enum word_class */
+	uint64_t val[STACK_WORDS_MAX];	/* never 0 */
+};
+
+struct shadow_thread;	/* common/shadow.h: last known words of one thread, by address */
+
+/* One sample's stack as the decoder restored it. Valid until the next event. */
+struct stack_view {
+	const struct shadow_thread *shadow;
+	uint64_t lo;	/* runtime address of the first byte, = sp rounded up to 8 */
+	uint64_t hi;	/* runtime address behind the last byte */
+};
+
+/*
+ * Read 8 bytes at runtime address @addr (any alignment) into *@val. 0, or -EFAULT outside [lo, hi).
+ * Never looks outside the copy of this sample.
+ */
+int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val);
+
+#endif

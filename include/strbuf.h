@@ -1,0 +1,32 @@
+/* A growing byte string; always NUL-terminated behind len once anything was added. */
+#ifndef NSPROF_STRBUF_H
+#define NSPROF_STRBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strbuf {
+	char *s;	/* owned; NULL while empty */
+	size_t len;	/* bytes, without the NUL */
+	size_t cap;
+};
+
+#define STRBUF_INIT { NULL, 0, 0 }
+
+void strbuf_add(struct strbuf *sb, const void *data, size_t len);
+void strbuf_addc(struct strbuf *sb, char c);
+void strbuf_adds(struct strbuf *sb, const char *s);
+void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* LEB128, at most 10 bytes. */
+void strbuf_add_varint(struct strbuf *sb, uint64_t v);
+/* Zigzag, then LEB128. */
+void strbuf_add_svarint(struct strbuf *sb, int64_t v);
+/* Little endian. */
+void strbuf_add_u16(struct strbuf *sb, uint16_t v);
+void strbuf_add_u32(struct strbuf *sb, uint32_t v);
+void strbuf_add_u64(struct strbuf *sb, uint64_t v);
+/* Keeps the memory. */
+void strbuf_reset(struct strbuf *sb);
+void strbuf_fini(struct strbuf *sb);
+
+#endif

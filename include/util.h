@@ -1,0 +1,24 @@
+/* Small helpers without state. No function here allocates or fails. */
+#ifndef NSPROF_UTIL_H
+#define NSPROF_UTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Round up to a power of two @align. Overflow is the caller's to rule out. */
+static inline uint64_t align_up(uint64_t v, uint64_t align)
+{
+	return (v + align - 1) & ~(align - 1);
+}
+
+static inline uint64_t align_down(uint64_t v, uint64_t align)
+{
+	return v & ~(align - 1);
+}
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Allocators that end the program when memory is out. Never call them with a size taken from a
+ * file or from the kernel that was not capped first.
+ */
+#ifndef NSPROF_XALLOC_H
+#define NSPROF_XALLOC_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
+void *xcalloc(size_t nmemb, size_t size) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));
+void *xrealloc(void *ptr, size_t size) __attribute__((alloc_size(2), returns_nonnull));
+char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull, nonnull));
+char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull, nonnull));
+void *xmemdup(const void *p, size_t n) __attribute__((malloc, returns_nonnull));
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+
+/*
+ * Make room for one more element in an array that doubles: @arr is a pointer variable, @n the
+ * number of elements used, @cap (size_t) the number allocated. Ends the program when out of memory.
+ */
+#define XGROW(arr, n, cap)                                                                         \
+	do {                                                                                       \
+		if ((size_t)(n) >= (cap)) {                                                        \
+			(cap) = (cap) ? (cap) * 2 : 16;                                            \
+			(arr) = xrealloc((arr), (cap) * sizeof(*(arr)));                           \
+		}                                                                                  \
+	} while (0)
+
+#endif
