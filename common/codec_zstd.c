@@ -1,0 +1,97 @@
+/* The only includer of zstd.h. */
+#include "codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "log.h"
+#include "xalloc.h"
+
+struct codec_enc {
+	ZSTD_CCtx *ctx;
+};
+
+struct codec_dec {
+	ZSTD_DCtx *ctx;
+};
+
+struct codec_enc *codec_enc_new(int level)
+{
+	struct codec_enc *e = xmalloc(sizeof(*e));
+
+	e->ctx = ZSTD_createCCtx();
+	if (!e->ctx) {		/* out of memory, as in xalloc */
+		pr_err("out of memory");
+		exit(1);
+	}
+	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_compressionLevel, level);
+	/* Blocks carry lengths and a checksum of their own. */
+	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_contentSizeFlag, 0);
+	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_checksumFlag, 0);
+	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_dictIDFlag, 0);
+	return e;
+}
+
+void codec_enc_free(struct codec_enc *e)
+{
+	if (!e)
+		return;
+	ZSTD_freeCCtx(e->ctx);
+	free(e);
+}
+
+size_t codec_bound(size_t len)
+{
+	return ZSTD_compressBound(len);
+}
+
+size_t codec_compress(struct codec_enc *e, void *dst, size_t cap, const void *src, size_t len,
+		      const void *hist, size_t hist_len)
+{
+	size_t n;
+
+	/* A prefix holds for one frame; an earlier call that failed may have left one. */
+	ZSTD_CCtx_reset(e->ctx, ZSTD_reset_session_only);
+	if (ZSTD_isError(ZSTD_CCtx_refPrefix(e->ctx, hist_len ? hist : NULL, hist_len)))
+		return 0;
+	n = ZSTD_compress2(e->ctx, dst, cap, src, len);
+	return ZSTD_isError(n) ? 0 : n;
+}
+
+struct codec_dec *codec_dec_new(void)
+{
+	struct codec_dec *d = xmalloc(sizeof(*d));
+
+	d->ctx = ZSTD_createDCtx();
+	if (!d->ctx) {
+		pr_err("out of memory");
+		exit(1);
+	}
+	return d;
+}
+
+void codec_dec_free(struct codec_dec *d)
+{
+	if (!d)
+		return;
+	ZSTD_freeDCtx(d->ctx);
+	free(d);
+}
+
+int codec_decompress(struct codec_dec *d, void *dst, size_t len, const void *src, size_t src_len,
+		     const void *hist, size_t hist_len)
+{
+	size_t n;
+
+	ZSTD_DCtx_reset(d->ctx, ZSTD_reset_session_only);
+	if (ZSTD_isError(ZSTD_DCtx_refPrefix(d->ctx, hist_len ? hist : NULL, hist_len)))
+		return -EINVAL;
+	n = ZSTD_decompressDCtx(d->ctx, dst, len, src, src_len);
+	return ZSTD_isError(n) || n != len ? -EINVAL : 0;
+}
+
+const char *codec_version(void)
+{
+	return "zstd " ZSTD_VERSION_STRING;
+}

@@ -1,0 +1,147 @@
+/*
+ * Separate debug files: where distributions put them (GDB manual, "Debugging Information in
+ * Separate Files"), and the proof that one belongs to a binary.
+ */
+#include "debugfile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "elf_file.h"
+#include "nsopen.h"
+#include "strbuf.h"
+#include "util.h"
+
+#define DEBUG_DIR "/usr/lib/debug"
+#define DEBUG_SIZE_MAX (4ull << 30)
+/* The CRC needs every byte of the file; this is a second or two of work. */
+#define CRC_SIZE_MAX (1ull << 30)
+
+struct wanted {
+	uint8_t id[20];
+	size_t id_len;		/* 0: the binary has none, and the CRC has to prove it */
+	const char *link;	/* .gnu_debuglink's file name; NULL when absent */
+	uint32_t crc;
+	const char *why;	/* why the last candidate was refused */
+};
+
+/* CRC-32 of the whole file, as .gnu_debuglink has it: zlib's polynomial and start value. */
+static bool file_crc(int fd, uint32_t *crc)
+{
+	enum { CHUNK = 64 << 10 };
+	unsigned char *buf = malloc(CHUNK);
+	uLong sum = crc32(0, NULL, 0);
+	uint64_t pos = 0;
+	ssize_t got = -1;
+
+	while (buf && pos < CRC_SIZE_MAX) {
+		got = pread(fd, buf, CHUNK, (off_t)pos);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		sum = crc32(sum, buf, (uInt)got);
+		pos += (uint64_t)got;
+	}
+	free(buf);
+	*crc = (uint32_t)sum;
+	return got == 0;
+}
+
+static bool proves(int fd, struct wanted *w)
+{
+	struct elf_file *ef;
+	uint8_t id[20];
+	uint32_t crc;
+	bool ok = false;
+	int err;
+
+	ef = elf_file_open_fd(fd, &err);
+	if (!ef) {
+		w->why = "debug file is not ELF";
+		return false;
+	}
+	if (!elf_file_has_symtab(ef) && !elf_file_has_section(ef, ".debug_info"))
+		w->why = "debug file has neither symbols nor debug info";
+	else if (w->id_len)
+		ok = elf_file_build_id(ef, id) == w->id_len && memcmp(id, w->id, w->id_len) == 0;
+	else
+		ok = file_crc(fd, &crc) && crc == w->crc;
+	if (!ok && !w->why)
+		w->why = w->id_len ? "build-id of the debug file differs"
+				   : "CRC of the debug file differs";
+	elf_file_close(ef);
+	return ok;
+}
+
+/* An fd, or -ENOENT. Sets w->why when there was a file that could not be taken. */
+static int try_path(int rootfd, const char *path, struct wanted *w)
+{
+	int fd = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL);
+
+	if (fd < 0)
+		return -ENOENT;
+	w->why = NULL;
+	if (proves(fd, w))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static int try_build_id(int rootfd, struct wanted *w, struct strbuf *path)
+{
+	/* One byte names the folder; without a second there is no file name. */
+	if (w->id_len < 2)
+		return -ENOENT;
+	strbuf_reset(path);
+	strbuf_addf(path, DEBUG_DIR "/.build-id/%02x/", w->id[0]);
+	for (size_t i = 1; i < w->id_len; i++)
+		strbuf_addf(path, "%02x", w->id[i]);
+	strbuf_adds(path, ".debug");
+	return try_path(rootfd, path->s, w);
+}
+
+static int try_link(int rootfd, const char *binary, struct wanted *w, struct strbuf *path)
+{
+	static const struct {
+		const char *before, *after;	/* around the binary's folder */
+	} places[] = { { "", "" }, { "", ".debug/" }, { DEBUG_DIR, "" } };
+	const char *slash = strrchr(binary, '/');
+	int dir_len = slash ? (int)(slash - binary) + 1 : 0;
+	int fd = -ENOENT;
+
+	/* A file name it is meant to be; a path would lead to places nobody expects. */
+	if (!w->link || strchr(w->link, '/') || !slash || binary[0] != '/')
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(places) && fd < 0; i++) {
+		strbuf_reset(path);
+		strbuf_addf(path, "%s%.*s%s%s", places[i].before, dir_len, binary, places[i].after,
+			    w->link);
+		/* A link to itself, as some build systems leave it. */
+		if (strcmp(path->s, binary) != 0)
+			fd = try_path(rootfd, path->s, w);
+	}
+	return fd;
+}
+
+int debugfile_find(int rootfd, const char *path, struct elf_file *ef, const char **why)
+{
+	struct strbuf buf = STRBUF_INIT;
+	struct wanted w = { 0 };
+	int fd;
+
+	w.id_len = elf_file_build_id(ef, w.id);
+	if (!elf_file_debuglink(ef, &w.link, &w.crc))
+		w.link = NULL;
+	fd = try_build_id(rootfd, &w, &buf);
+	if (fd < 0)
+		fd = try_link(rootfd, path, &w, &buf);
+	strbuf_fini(&buf);
+	if (why)
+		*why = fd < 0 ? w.why : NULL;
+	return fd;
+}

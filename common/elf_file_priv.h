@@ -1,0 +1,77 @@
+/*
+ * What the elf_*.c files share: the object behind struct elf_file, and the only include of libelf's
+ * headers. Nothing outside common/elf_*.c may include this file.
+ */
+#ifndef NSPROF_ELF_FILE_PRIV_H
+#define NSPROF_ELF_FILE_PRIV_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf_file.h"
+
+struct elf_range {
+	uint64_t start, end;	/* svma range [start, end) */
+};
+
+struct elf_file {
+	int fd;			/* owned; -1 when opened from memory */
+	const void *mem;	/* borrowed; NULL when opened from a file */
+	size_t memsize;		/* bytes of @mem */
+	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
+	Elf *lent;		/* owned; the handle given to libdw, NULL until asked for */
+	GElf_Ehdr ehdr;
+	size_t shnum;		/* section headers; 0 when they were stripped */
+	size_t shstrndx;
+	struct elf_load *loads;	/* owned; in the order of the program headers */
+	size_t nloads;
+	struct elf_range *code;	/* owned; executable sections, sorted by start */
+	size_t ncode;
+	struct elf_sym *plt;	/* owned, the names too; see elf_plt.c */
+	size_t nplt;
+	bool plt_done;
+};
+
+/* elf_getdata() of @scn, NULL when it is larger than ELF_PIECE_MAX or has no bytes. */
+Elf_Data *elf_scn_data(Elf_Scn *scn);
+
+/* A table of ELF symbols with its names. Borrowed from libelf. */
+struct elf_symtab {
+	Elf_Data *syms;
+	size_t n;		/* entries, the null entry included */
+	const char *names;
+	size_t names_size;	/* bytes up to and with the last NUL: all below is terminated */
+};
+
+/* More of one file than this is never brought into memory in one piece. */
+#define ELF_PIECE_MAX (512ull << 20)
+
+/* Names longer than this are not names but an attempt to make us work. */
+#define ELF_NAME_MAX 65536
+
+/*
+ * Up to @want bytes of the file image at @svma, cut at ELF_PIECE_MAX and at the end of the
+ * PT_LOAD's file bytes; @type as libelf's ELF_T_*. NULL when no segment holds it. Borrowed for the
+ * life of @ef.
+ */
+Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type type);
+
+/*
+ * Set up @tab from a symbol table and the string table bytes @str. False when either is unusable.
+ */
+bool elf_symtab_init(struct elf_symtab *tab, Elf_Data *syms, Elf_Data *str);
+/* Name at byte offset @off of the string table, "" when it is not sound. */
+const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
+/*
+ * The symbol table section of @type (SHT_SYMTAB or SHT_DYNSYM); for SHT_DYNSYM of a file without
+ * section headers, the one that PT_DYNAMIC names. False when there is none.
+ */
+bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
+
+/* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
+void elf_plt_build(struct elf_file *ef);
+void elf_plt_free(struct elf_file *ef);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * The front command: "nsprof record ..." runs nsprof-record. It knows the names of the programs and
+ * nothing of what they do, so that each can be installed alone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "log.h"
+#include "opt.h"
+#include "outfile.h"
+#include "sibling.h"
+#include "util.h"
+
+static const struct command {
+	const char *name;
+	const char *program;
+	const char *help;
+} commands[] = {
+	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine" },
+	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
+	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference" },
+	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
+};
+
+static void print_help(FILE *to)
+{
+	size_t i;
+
+	fputs("usage: nsprof COMMAND [options]\n\n", to);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(to, "  %-12s%s\n", commands[i].name, commands[i].help);
+	fputs("  version     say what this is and what its programs were built with\n"
+	      "  help        'nsprof help COMMAND' shows the options of one command\n", to);
+}
+
+/*
+ * What @program was built with: the words behind the colon of its answer to the hidden option
+ * --build-info, "record: zstd libelf". NULL when it does not answer so. In @buf.
+ */
+static char *features(const char *program, char *buf, size_t size)
+{
+	char *colon;
+
+	if (!sibling_output(program, "--build-info", buf, size))
+		return NULL;
+	colon = strchr(buf, ':');
+	return colon ? colon + 1 : NULL;
+}
+
+static void version_text(FILE *to)
+{
+	char buf[1024], *save, *word;
+	size_t i;
+
+	fprintf(to, "nsprof %s\n", NSPROF_VERSION);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		char *words = features(commands[i].program, buf, sizeof(buf));
+
+		fprintf(to, "  %-16s", commands[i].program);
+		word = words ? strtok_r(words, " \n", &save) : NULL;
+		for (; word; word = strtok_r(NULL, " \n", &save))
+			fprintf(to, " %s", word);
+		fputs(words ? "\n" : " not found\n", to);
+	}
+}
+
+static void version_json(FILE *to)
+{
+	struct json *j = json_new(to);
+	char buf[1024], *save, *word;
+	size_t i;
+
+	json_begin_object(j, NULL);
+	json_str(j, "version", NSPROF_VERSION);
+	json_begin_array(j, "programs");
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		char *words = features(commands[i].program, buf, sizeof(buf));
+
+		json_begin_object(j, NULL);
+		json_str(j, "name", commands[i].program);
+		json_bool(j, "found", words);
+		json_begin_array(j, "features");
+		word = words ? strtok_r(words, " \n", &save) : NULL;
+		for (; word; word = strtok_r(NULL, " \n", &save))
+			json_str(j, NULL, word);
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+	json_free(j);
+}
+
+static int version(int argc, char **argv)
+{
+	bool as_json = false;
+	const struct opt opts[] = {
+		{ "json", 'j', NULL, "write JSON", OPT_FLAG, &as_json, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof version [-j]",
+		.summary = "Says what this is and what its programs were built with.",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+	struct outfile *out;
+	int err, first;
+
+	log_init("nsprof version");
+	err = opt_parse(&spec, argc, argv, &first);
+	if (err)
+		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+	out = outfile_open(NULL);
+	(as_json ? version_json : version_text)(outfile_stream(out));
+	return outfile_close(out) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(const char *name, int argc, char **argv)
+{
+	size_t i;
+	int err;
+
+	if (!strcmp(name, "version") || !strcmp(name, "--version") || !strcmp(name, "-v"))
+		return version(argc, argv);
+	for (i = 0; i < ARRAY_SIZE(commands) && strcmp(commands[i].name, name); i++)
+		;
+	if (i == ARRAY_SIZE(commands)) {
+		/* perf's words and status. */
+		fprintf(stderr, "nsprof: '%s' is not a command. See 'nsprof help'.\n", name);
+		return EXIT_FAILURE;
+	}
+	err = sibling_exec(commands[i].program, argv);
+	pr_err("cannot run '%s': %s%s", commands[i].program, strerror(-err),
+	       err == -ENOENT ? "; it must lie beside 'nsprof' or in PATH" : "");
+	return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	char option[] = "--help", *help_argv[] = { argv[0], option, NULL };
+
+	log_init("nsprof");
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_FAILURE;
+	}
+	if (strcmp(argv[1], "help") && strcmp(argv[1], "--help") && strcmp(argv[1], "-h"))
+		return run(argv[1], argc - 1, argv + 1);
+	if (argc > 2)
+		return run(argv[2], 2, help_argv);
+	print_help(stdout);
+	return EXIT_SUCCESS;
+}

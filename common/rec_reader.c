@@ -1,0 +1,526 @@
+#include "rec_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cursor.h"
+#include "event_codec.h"
+#include "log.h"
+#include "rec_scan.h"
+#include "recording.h"
+#include "sample_codec.h"
+#include "stream_codec.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define MAX_INFO 4096u		/* settings; a recorder writes about twenty */
+
+struct setting {
+	char *key, *val;
+};
+
+struct rec_reader {
+	char *name; /* for messages: 'nsprof.data' in quotes, or standard input */
+	int fd;
+	struct rec_file file;
+	struct setting *info;
+	size_t ninfo, info_cap;
+	struct rec_damage damage;
+	struct stream_dec *stream;
+	struct sample_dec *samples;
+};
+
+/* ---- opening ---- */
+
+/* What comes through a pipe goes to a file without a name, so that passes can be repeated. */
+static int spool(const struct rec_reader *r, int from)
+{
+	const char *dir = getenv("TMPDIR");
+	char *buf, *path;
+	ssize_t n;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		/* Not every file system has O_TMPFILE. */
+		path = xasprintf("%s/nsprof-XXXXXX", dir);
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+		free(path);
+	}
+	if (fd < 0) {
+		pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room",
+		       dir, strerror(errno));
+		return -EIO;
+	}
+	buf = xmalloc(256 << 10);
+	while ((n = read(from, buf, 256 << 10)) > 0 || (n < 0 && errno == EINTR)) {
+		for (ssize_t at = 0, w; at < n; at += w) {
+			w = write(fd, buf + at, (size_t)(n - at));
+			if (w < 0 && errno == EINTR) {
+				w = 0;
+			} else if (w < 0) {
+				pr_err("cannot write to a temporary file in '%s': %s; set TMPDIR to a place with room",
+				       dir, strerror(errno));
+				goto fail;
+			}
+		}
+	}
+	if (n < 0) {
+		pr_err("cannot read %s: %s", r->name, strerror(errno));
+		goto fail;
+	}
+	free(buf);
+	return fd;
+fail:
+	free(buf);
+	close(fd);
+	return -EIO;
+}
+
+/*
+ * A file descriptor that can be read at any offset, and its size. 0, or negative after a message.
+ */
+static int open_file(struct rec_reader *r, const char *path, uint64_t *size)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct stat st;
+	int fd;
+
+	r->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : open(path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0 || fstat(r->fd, &st)) {
+		pr_err("cannot open %s: %s%s", r->name, strerror(errno),
+		       errno == ENOENT ? "; 'nsprof record' writes one" : "");
+		return -EIO;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		pr_err("%s is a directory, not an nsprof recording", r->name);
+		return -EISDIR;
+	}
+	if (!S_ISREG(st.st_mode) || (is_stdin && lseek(r->fd, 0, SEEK_CUR) > 0)) {
+		fd = spool(r, r->fd);
+		if (fd < 0)
+			return fd;
+		close(r->fd);
+		r->fd = fd;
+		if (fstat(fd, &st)) {
+			pr_err("cannot read %s: %s", r->name, strerror(errno));
+			return -EIO;
+		}
+	}
+	*size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int check_header(const struct rec_reader *r, uint64_t size, struct rec_file_header *h)
+{
+	size_t n = MIN(size, sizeof(*h));
+	int err;
+
+	if (!size) {
+		pr_err("%s is empty, not an nsprof recording", r->name);
+		return -EINVAL;
+	}
+	memset(h, 0, sizeof(*h));
+	err = rec_pread(r->fd, h, n, 0);
+	if (err) {
+		pr_err("cannot read %s: %s", r->name, strerror(-err));
+		return err;
+	}
+	if (n >= 7 && !memcmp(h->magic, "PERFILE", 7)) {
+		pr_err("%s is a perf.data file, which this version cannot read; record with 'nsprof record'",
+		       r->name);
+		return -EINVAL;
+	}
+	if (memcmp(h->magic, REC_MAGIC, MIN(n, REC_MAGIC_LEN))) {
+		pr_err("%s is not an nsprof recording (bad magic)", r->name);
+		return -EINVAL;
+	}
+	if (n < sizeof(*h)) {
+		pr_err("%s is cut inside its header, there is nothing to read", r->name);
+		return -EINVAL;
+	}
+	if (h->version != REC_VERSION) {
+		pr_err("%s has version %u of the format, this nsprof reads version %u", r->name,
+		       h->version, REC_VERSION);
+		return -EINVAL;
+	}
+	if (h->header_size < REC_HEADER_MIN || h->header_size > REC_HEADER_MAX ||
+	    h->arch != REC_ARCH_X86_64) {
+		pr_err("%s has a damaged header, or is of an architecture this nsprof does not know (%u)",
+		       r->name, h->arch);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct setting *find_setting(const struct rec_reader *r, const char *key)
+{
+	for (size_t i = 0; i < r->ninfo; i++)
+		if (!strcmp(r->info[i].key, key))
+			return &r->info[i];
+	return NULL;
+}
+
+static void add_setting(struct rec_reader *r, const char *key, const char *val)
+{
+	struct setting *s = find_setting(r, key);
+
+	if (s) {		/* said again: the later one holds */
+		free(s->val);
+		s->val = xstrdup(val);
+		return;
+	}
+	XGROW(r->info, r->ninfo, r->info_cap);
+	r->info[r->ninfo++] = (struct setting){ xstrdup(key), xstrdup(val) };
+}
+
+static void parse_info(struct rec_reader *r, const void *data, size_t len)
+{
+	struct cursor c;
+
+	cursor_init(&c, data, len);
+	while (cursor_left(&c) && r->ninfo < MAX_INFO) {
+		const char *key = cursor_cstr(&c);
+		const char *val = cursor_cstr(&c);
+
+		if (!cursor_ok(&c))
+			return;
+		add_setting(r, key, val);
+	}
+}
+
+static int read_error(const struct rec_reader *r, int err)
+{
+	pr_err("cannot read %s: %s", r->name, strerror(-err));
+	return -EIO;
+}
+
+struct rec_reader *rec_reader_open(const char *path)
+{
+	struct rec_reader *r = xcalloc(1, sizeof(*r));
+	struct rec_block_header h;
+	struct rec_file_header fh;
+	const void *raw;
+	uint64_t size = 0;
+	char text[32];
+	int err;
+
+	r->name = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
+	if (open_file(r, path, &size) || check_header(r, size, &fh))
+		goto fail;
+	/* From the file header, to be asked for like the rest. */
+	snprintf(text, sizeof(text), "%" PRIu64, fh.start_wall_ns);
+	add_setting(r, "start_wall_ns", text);
+	rec_file_init(&r->file, r->fd, size);
+	r->stream = stream_dec_new();
+	r->samples = sample_dec_new();
+	err = rec_scan(&r->file, fh.header_size);
+	for (size_t i = 0; !err && i < r->file.nblk; i++) {
+		if (r->file.blk[i].type != REC_INFO)
+			continue;
+		err = rec_block_load_raw(&r->file, r->file.blk[i].off, &h, &raw);
+		if (!err && h.type == REC_INFO)
+			parse_info(r, raw, h.raw_len);
+		else if (err == -EBADMSG)
+			err = 0;	/* counted by rec_reader_events() */
+	}
+	if (err) {
+		read_error(r, err);
+		goto fail;
+	}
+	return r;
+fail:
+	rec_reader_close(r);
+	return NULL;
+}
+
+void rec_reader_close(struct rec_reader *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->ninfo; i++) {
+		free(r->info[i].key);
+		free(r->info[i].val);
+	}
+	free(r->info);
+	rec_file_fini(&r->file);
+	stream_dec_free(r->stream);
+	sample_dec_free(r->samples);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->name);
+	free(r);
+}
+
+/* ---- settings ---- */
+
+const char *rec_reader_info(const struct rec_reader *r, const char *key)
+{
+	const struct setting *s = find_setting(r, key);
+
+	return s ? s->val : NULL;
+}
+
+bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **key,
+			  const char **val)
+{
+	if (*it >= r->ninfo)
+		return false;
+	*key = r->info[*it].key;
+	*val = r->info[(*it)++].val;
+	return true;
+}
+
+/* ---- events ---- */
+
+/* One pass over one STREAM block. */
+struct stream_pass {
+	struct rec_reader *r;
+	const struct event_ops *ops;
+	void *ctx;
+	struct cursor col[REC_COL_NR];
+	bool samples_ok;	/* nothing was missing since the KEY block */
+	uint64_t delivered;	/* samples */
+	uint64_t time;		/* of the side-band coding */
+	int ret;		/* what a callback returned */
+};
+
+/*
+ * A run of samples, as far as they make sense. Damage clears samples_ok; events go on without them.
+ */
+static void pass_samples(struct stream_pass *p, uint64_t run)
+{
+	struct ev_sample ev;
+
+	while (run-- && p->samples_ok && !p->ret) {
+		if (sample_dec_next(p->r->samples, p->col, &ev)) {
+			p->samples_ok = false;
+			return;
+		}
+		p->delivered++;
+		if (p->ops->sample)
+			p->ret = p->ops->sample(p->ctx, &ev);
+	}
+}
+
+static int pass_events(struct stream_pass *p, uint64_t run)
+{
+	while (run-- && !p->ret)
+		if (event_dec_next(&p->col[REC_COL_EVENTS], &p->time, p->ops, p->ctx, &p->ret))
+			return -EBADMSG;
+	return 0;
+}
+
+/* -EBADMSG when the block's content is damaged. */
+static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, const void *payload)
+{
+	struct cursor *order = &p->col[REC_COL_ORDER];
+	bool wanted;
+
+	if (h->flags & REC_F_KEY) {
+		p->samples_ok = true;
+		sample_dec_key(p->r->samples);
+	}
+	wanted = p->samples_ok;
+	p->time = 0;
+	p->delivered = 0;
+	if (stream_unpack(p->r->stream, h->flags & REC_F_KEY, wanted, payload, h->stored_len,
+			  h->raw_len, p->col)) {
+		p->samples_ok = false;
+		return -EBADMSG;
+	}
+	while (cursor_left(order) && !p->ret) {
+		pass_samples(p, cursor_varint(order));
+		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
+		    !cursor_ok(order)) {
+			p->samples_ok = false;
+			return -EBADMSG;
+		}
+	}
+	if (wanted && !p->ret && p->delivered != h->samples)
+		p->samples_ok = false;
+	return wanted && !p->samples_ok ? -EBADMSG : 0;
+}
+
+static void note_bad(struct rec_damage *d, uint64_t off)
+{
+	if (!d->bad_blocks++ || off < d->first_bad)
+		d->first_bad = off;
+}
+
+int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx)
+{
+	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx };
+	const struct rec_file *f = &r->file;
+
+	r->damage = (struct rec_damage){
+		.cut = !f->complete, .cut_at = f->complete ? 0 : f->cut_at,
+		.bad_blocks = f->bad, .first_bad = f->first_bad,
+	};
+	for (size_t i = 0; i < f->nblk && !p.ret; i++) {
+		const struct rec_block *b = &f->blk[i];
+		struct rec_block_header h;
+		const void *payload;
+		int err;
+
+		/* A number left out: a block is missing that later samples may depend on. */
+		if (b->seq != (i ? f->blk[i - 1].seq + 1 : 0))
+			p.samples_ok = false;
+		p.delivered = 0;
+		err = rec_block_load(&r->file, b->off, &h, &payload);
+		if (err && err != -EBADMSG)
+			return read_error(r, err);
+		if (!err && h.type == REC_STREAM)
+			err = pass_stream(&p, &h, payload);
+		else if (err && b->type == REC_STREAM)
+			p.samples_ok = false;
+		if (err)
+			note_bad(&r->damage, b->off);
+		if (b->type == REC_STREAM && !p.ret && b->samples > p.delivered)
+			r->damage.lost_samples += b->samples - p.delivered;
+	}
+	return p.ret;
+}
+
+/* ---- captures ---- */
+
+/* One capture, gathered from its blocks. */
+struct gather {
+	bool open;
+	struct capture cap;
+	struct strbuf data;
+	uint32_t seq;		/* of the block that has to come next */
+};
+
+static void gather_block(struct gather *g, const struct rec_block_header *h, const void *raw)
+{
+	struct rec_capture_header ch;
+	size_t len = h->raw_len;
+
+	if (h->flags & REC_F_CONT) {
+		if (!g->open || h->seq != g->seq) {
+			g->open = false;
+			return;
+		}
+	} else {
+		g->open = false;
+		if (len < sizeof(ch))
+			return;
+		memcpy(&ch, raw, sizeof(ch));
+		if (ch.size > REC_CAPTURE_MAX)
+			return;
+		g->open = true;
+		g->cap = (struct capture){ .kind = ch.kind, .id = ch.id, .size = ch.size };
+		strbuf_reset(&g->data);
+		raw = (const char *)raw + sizeof(ch);
+		len -= sizeof(ch);
+	}
+	if (len > g->cap.size - g->data.len) {
+		g->open = false;
+		return;
+	}
+	strbuf_add(&g->data, raw, len);
+	g->seq = h->seq + 1;
+}
+
+int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),
+			void *ctx)
+{
+	struct gather g = { 0 };
+	int ret = 0;
+
+	for (size_t i = 0; i < r->file.nblk && !ret; i++) {
+		struct rec_block_header h;
+		const void *raw;
+		int err;
+
+		if (r->file.blk[i].type != REC_CAPTURE)
+			continue;
+		err = rec_block_load_raw(&r->file, r->file.blk[i].off, &h, &raw);
+		if (err && err != -EBADMSG) {
+			ret = read_error(r, err);
+			break;
+		}
+		if (err || h.type != REC_CAPTURE) {
+			g.open = false;
+			continue;
+		}
+		gather_block(&g, &h, raw);
+		if (g.open && g.data.len == g.cap.size) {
+			g.open = false;
+			g.cap.data = g.data.s;
+			ret = fn(ctx, &g.cap);
+		}
+	}
+	strbuf_fini(&g.data);
+	return ret;
+}
+
+/* ---- ledger and damage ---- */
+
+bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < r->file.nblk; i++) {
+		struct rec_block_header h;
+		struct rec_ledger l = { 0 };
+		const void *raw;
+
+		if (r->file.blk[i].type != REC_LEDGER ||
+		    rec_block_load_raw(&r->file, r->file.blk[i].off, &h, &raw) ||
+		    h.type != REC_LEDGER)
+			continue;
+		/* Later versions append counts; a shorter one has zeros. */
+		memcpy(&l, raw, MIN(sizeof(l), (size_t)h.raw_len));
+		*out = (struct ev_ledger){
+			.kept = l.kept,
+			.lost_kernel = l.lost_kernel,
+			.lost_sideband = l.lost_sideband,
+			.dropped = l.dropped,
+			.throttled = l.throttled,
+			.unordered = l.unordered,
+			.maps_unknown = l.maps_unknown,
+			.copy_full = l.copy_full,
+			.have_format_lost = l.flags & 1,
+		};
+		found = true;
+	}
+	return found;
+}
+
+const struct rec_damage *rec_reader_damage(const struct rec_reader *r)
+{
+	return &r->damage;
+}
+
+void rec_reader_warn_damage(const struct rec_reader *r)
+{
+	const struct rec_damage *d = &r->damage;
+
+	if (d->bad_blocks)
+		pr_warn("%s is damaged in %llu place%s, first at byte %llu: %llu samples could not be read%s",
+			r->name, (unsigned long long)d->bad_blocks, d->bad_blocks == 1 ? "" : "s",
+			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples,
+			d->cut ? ", and it is cut at its end" : "");
+	else if (d->cut)
+		pr_warn("%s is cut after %.3f MB: the recorder did not end properly or the file was not copied whole; everything before is shown",
+			r->name, (double)d->cut_at / 1e6);
+}
+
+uint64_t rec_reader_size(const struct rec_reader *r)
+{
+	return r->file.size;
+}

@@ -1,0 +1,40 @@
+/*
+ * Samples to the columns of a STREAM block and back. One encoder serves a whole recording: threads,
+ * dictionaries and predictors live on from block to block until a KEY block starts them anew. Both
+ * sides stand in sample_codec.c; nsprof.data(5) describes the coding.
+ */
+#ifndef NSPROF_SAMPLE_CODEC_H
+#define NSPROF_SAMPLE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cursor.h"
+#include "event.h"
+#include "rec_writer.h"
+#include "strbuf.h"
+
+struct sample_enc;
+struct sample_dec;
+
+/* @pages: most shadow pages (4 KiB of stack each) held at once, at least WORD_CODEC_PAGES. */
+struct sample_enc *sample_enc_new(size_t pages);
+void sample_enc_free(struct sample_enc *e);	/* accepts NULL */
+/* Before the first sample of a KEY block. */
+void sample_enc_key(struct sample_enc *e);
+/* The dictionaries have grown so far that the next block ought to be a KEY block. */
+bool sample_enc_wants_key(const struct sample_enc *e);
+/* Append @s to @col, REC_COL_NR columns of which those from REC_COL_FIRST_SAMPLE on are used. */
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *col);
+
+struct sample_dec *sample_dec_new(void);
+void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
+void sample_dec_key(struct sample_dec *d);
+/*
+ * Take the next sample off @col. *@ev borrows from @d until the next call. 0, or -EINVAL when the
+ * columns are damaged: then @d is useless until sample_dec_key().
+ */
+int sample_dec_next(struct sample_dec *d, struct cursor *col, struct ev_sample *ev);
+
+#endif

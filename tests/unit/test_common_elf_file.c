@@ -1,0 +1,540 @@
+/*
+ * elf_file against binutils: symbols against nm, linkage tables against objdump, build-ids against
+ * readelf.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cfi.h"
+#include "elf_file.h"
+#include "strbuf.h"
+
+static char tmpdir[64];
+
+static int make_tmpdir(void **state)
+{
+	(void)state;
+	snprintf(tmpdir, sizeof(tmpdir), "/tmp/nsprof-elf-XXXXXX");
+	return mkdtemp(tmpdir) ? 0 : -1;
+}
+
+/* A shell command in the temporary folder. */
+static int __attribute__((format(printf, 1, 2))) sh(const char *fmt, ...)
+{
+	char cmd[2048], full[2200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	snprintf(full, sizeof(full), "export LC_ALL=C; cd '%s' && { %s; }", tmpdir, cmd);
+	return system(full);
+}
+
+static int remove_tmpdir(void **state)
+{
+	(void)state;
+	return sh("rm -rf '%s'", tmpdir);
+}
+
+static void read_file(const char *name, struct strbuf *out)
+{
+	char path[256], buf[65536];
+	size_t got;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	strbuf_reset(out);
+	while ((got = fread(buf, 1, sizeof(buf), f)) > 0)
+		strbuf_add(out, buf, got);
+	fclose(f);
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct elf_file *open_elf(const char *name)
+{
+	struct elf_file *ef;
+	char path[256];
+	int fd, err;
+
+	if (name[0] == '/')
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	ef = elf_file_open_fd(fd, &err);
+	close(fd);
+	assert_non_null(ef);
+	return ef;
+}
+
+static const char c_source[] =
+	"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n"
+	"static int cmp(const void *a, const void *b) { return *(int *)a - *(int *)b; }\n"
+	"__attribute__((weak)) int weakling(int n) { return n; }\n"
+	"int main(int c, char **v) { int n = c * 40 + 3; int a[n]; for (int i = 0; i < n; i++) a[i] = rand();\n"
+	"void *(*volatile f)(size_t) = malloc; free(f(10)); \n"
+	"qsort(a, n, sizeof(*a), cmp); if (c > 1) { char b[c * 10]; snprintf(b, sizeof b, \"%s\", v[1]); puts(b); }\n"
+	"return weakling(printf(\"%d %f\\n\", a[0], (double)a[1]) + (int)strlen(v[0])); }\n";
+
+static bool build(const char *command)
+{
+	write_file("x.c", c_source, strlen(c_source));
+	return sh("%s", command) == 0;
+}
+
+/* ---- lines "ADDRESS name", sorted by sort(1), as the common form ---- */
+
+struct print_ctx {
+	FILE *f;
+	bool dynsym, plt, symtab;	/* what to print */
+};
+
+static bool is_plt(const char *name)
+{
+	const char *at = strrchr(name, '@');
+
+	return at && strcmp(at, "@plt") == 0;
+}
+
+static int print_sym(void *ctx, const struct elf_sym *s)
+{
+	struct print_ctx *p = ctx;
+
+	if (is_plt(s->name) ? p->plt : s->dynsym ? p->dynsym : p->symtab)
+		fprintf(p->f, "%016lx %s\n", s->svma, s->name);
+	return 0;
+}
+
+static void print_syms(struct elf_file *ef, const char *name, bool symtab, bool dynsym, bool plt)
+{
+	struct print_ctx p = { .symtab = symtab, .dynsym = dynsym, .plt = plt };
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
+	p.f = fopen(path, "w");
+	assert_non_null(p.f);
+	assert_int_equal(elf_file_symbols(ef, print_sym, &p), 0);
+	assert_int_equal(fclose(p.f), 0);
+}
+
+/* Both files sorted have the same lines, and there are at least @min. */
+static void same_lines(const char *a, const char *b, int min)
+{
+	if (sh("sort -u %s >a.sorted; sort -u %s >b.sorted; diff a.sorted b.sorted >diff.out", a,
+	       b)) {
+		sh("head -20 diff.out | sed 's/^/# /'");
+		fail_msg("%s and %s differ", a, b);
+	}
+	assert_int_equal(sh("[ $(wc -l <a.sorted) -ge %d ]", min), 0);
+}
+
+/*
+ * What nm says of @file's executable sections into nm.out;
+ * "name|value|class|type|size|line|section" with -f sysv.
+ */
+static void nm_code(const char *file)
+{
+	assert_int_equal(
+		sh("readelf -SW %s | sed 's/^ *\\[ *[0-9]*\\] *//' | awk '/ AX / {print $1}' >code; "
+		   "nm -f sysv %s | tr -d ' ' | awk -F'|' 'FNR == NR {code[$1] = 1; next} "
+		   "($4 == \"FUNC\" || $4 == \"NOTYPE\" || $4 ~ /IFUNC|:10$/) && ($7 in code) {print $2, $1}' code - >nm.out",
+		   file, file),
+		0);
+}
+
+static void test_symtab(void **state)
+{
+	struct elf_file *ef;
+
+	(void)state;
+	if (!build("gcc -O2 -g -o prog x.c -lm && gcc -static -O2 -o static x.c"))
+		skip();
+	ef = open_elf("prog");
+	assert_true(elf_file_has_symtab(ef));
+	print_syms(ef, "ours", true, false, false);
+	nm_code("prog");
+	same_lines("ours", "nm.out", 5);
+	elf_file_close(ef);
+
+	ef = open_elf("static");
+	print_syms(ef, "ours", true, false, false);
+	nm_code("static");
+	same_lines("ours", "nm.out", 500);
+	elf_file_close(ef);
+
+	assert_int_equal(sh("cp prog stripped && strip stripped"), 0);
+	ef = open_elf("stripped");
+	assert_false(elf_file_has_symtab(ef));
+	elf_file_close(ef);
+}
+
+static void test_dynsym(void **state)
+{
+	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";
+	struct elf_file *ef;
+
+	(void)state;
+	if (access(libc, R_OK))
+		skip();
+	ef = open_elf(libc);
+	print_syms(ef, "ours", false, true, false);
+	assert_int_equal(
+		sh("nm -D --without-symbol-versions %s | awk '$2 ~ /^[tTwWiu]$/ && NF == 3 {print $1, $3}' "
+		   ">nm.out",
+		   libc),
+		0);
+	same_lines("ours", "nm.out", 2000);
+	elf_file_close(ef);
+}
+
+/* Every layout of linkage table there is, against the names objdump makes up for it. */
+static void test_plt(void **state)
+{
+	static const char *const builds[] = {
+		"gcc -O2 -o prog x.c",
+		"gcc -O2 -Wl,-z,lazy -o prog x.c",
+		"gcc -O2 -Wl,-z,now -o prog x.c",
+		"gcc -O2 -fcf-protection -Wl,-z,ibtplt -Wl,-z,lazy -o prog x.c",
+		"gcc -O2 -fcf-protection -Wl,-z,ibtplt -Wl,-z,now -o prog x.c",
+		"gcc -O2 -no-pie -o prog x.c",
+		"gcc -O2 -fuse-ld=gold -o prog x.c",
+		"gcc -O2 -fuse-ld=lld -o prog x.c",
+	};
+	struct elf_file *ef;
+	int tried = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
+		if (!build(builds[i])) {
+			print_message("# cannot run: %s\n", builds[i]);
+			continue;
+		}
+		ef = open_elf("prog");
+		print_syms(ef, "ours", false, false, true);
+		elf_file_close(ef);
+		/* "0000000000001030 <puts@plt>:" */
+		assert_int_equal(
+			sh("objdump -d prog | sed -n 's/^\\([0-9a-f]*\\) <\\([^>]*@plt\\)>:$/\\1 \\2/p' >objdump.out"),
+			0);
+		/* The lazy half of an IBT table has names with us, none with objdump. */
+		if (strstr(builds[i], "ibtplt")) {
+			assert_int_equal(sh("grep -F -f objdump.out ours >ours.sec"), 0);
+			same_lines("ours.sec", "objdump.out", 4);
+			assert_int_equal(
+				sh("awk '{print $2}' ours >n1; awk '{print $2}' objdump.out >n2"),
+				0);
+			same_lines("n1", "n2", 4);
+		} else {
+			same_lines("ours", "objdump.out", 4);
+		}
+		tried++;
+	}
+	if (!tried)
+		skip();
+}
+
+/* A static program's table has no names but those of the indirect functions behind it. */
+static void test_plt_static(void **state)
+{
+	struct elf_file *ef;
+
+	(void)state;
+	if (!build("gcc -static -O2 -o prog x.c"))
+		skip();
+	ef = open_elf("prog");
+	print_syms(ef, "ours", false, false, true);
+	elf_file_close(ef);
+	/*
+	 * objdump -d: "401018: ff 25 e2 2f 0a 00  jmp *0xa2fe2(%rip)  # 4a4000 <...>" tells the
+	 * slot of an entry, readelf -r "4a4000 ... R_X86_64_IRELATIVE 41e430" the resolver of the
+	 * slot.
+	 */
+	assert_int_equal(
+		sh("objdump -d -j .plt prog | sed -n 's/^ *\\([0-9a-f]*\\):.*jmp .*# \\([0-9a-f]*\\) .*/\\2 \\1/p' | "
+		   "sort >entries; readelf -rW prog | awk '/IRELATIV/ {sub(/^0+/, \"\", $1); print $1, $NF}' | sort "
+		   ">slots; join entries slots | awk '{print $2, $3}' | sort >resolvers; [ -s resolvers ]"),
+		0);
+	/* As many as there are, and each name the name of a symbol at that resolver. */
+	assert_int_equal(
+		sh("sed 's/^0*//; s/@plt$//' ours | sort >o; [ $(wc -l <o) -eq $(wc -l <resolvers) ]"),
+		0);
+	assert_int_equal(
+		sh("nm prog | awk '$2 == \"i\" {sub(/^0+/, \"\", $1); print $1, $3}' | sort -u >ifuncs; "
+		   "join -o 1.2,2.2 resolvers o | sort -u >pairs; [ -s pairs ] && ! comm -23 pairs ifuncs | grep -q ."),
+		0);
+}
+
+static void test_build_id(void **state)
+{
+	struct strbuf want = STRBUF_INIT, have = STRBUF_INIT;
+	struct elf_file *ef;
+	uint8_t id[20];
+	size_t len;
+
+	(void)state;
+	if (!build("gcc -O2 -o prog x.c && readelf -n prog | awk '/Build ID/{printf \"%s\", $3}' >id"))
+		skip();
+	read_file("id", &want);
+	ef = open_elf("prog");
+	len = elf_file_build_id(ef, id);
+	assert_int_equal(len, 20);
+	for (size_t i = 0; i < len; i++)
+		strbuf_addf(&have, "%02x", id[i]);
+	assert_string_equal(have.s, want.s);
+	elf_file_close(ef);
+
+	/* Only the section is left: a separate debug file. Only the segment: no section headers. */
+	assert_int_equal(sh("objcopy --only-keep-debug prog prog.dbg"), 0);
+	ef = open_elf("prog.dbg");
+	assert_int_equal(elf_file_build_id(ef, id), 20);
+	elf_file_close(ef);
+
+	assert_true(build("gcc -O2 -Wl,--build-id=none -o prog x.c"));
+	ef = open_elf("prog");
+	assert_int_equal(elf_file_build_id(ef, id), 0);
+	elf_file_close(ef);
+	strbuf_fini(&want);
+	strbuf_fini(&have);
+}
+
+static void test_segments(void **state)
+{
+	const struct elf_load *loads;
+	struct elf_file *ef;
+	uint64_t svma;
+	size_t n, x = 0;
+
+	(void)state;
+	if (!build("gcc -O2 -no-pie -o prog x.c"))
+		skip();
+	ef = open_elf("prog");
+	assert_int_equal(elf_file_type(ef), ET_EXEC);
+	assert_int_equal(elf_file_machine(ef), EM_X86_64);
+	assert_true(elf_file_is64(ef));
+	n = elf_file_loads(ef, &loads);
+	assert_true(n >= 2);
+	for (size_t i = 0; i < n; i++) {
+		if (loads[i].flags & PF_X)
+			x = i;
+	}
+	assert_true(elf_file_off_to_svma(ef, loads[x].offset + 5, &svma));
+	assert_int_equal(svma, loads[x].vaddr + 5);
+	assert_false(elf_file_off_to_svma(ef, 1ull << 40, &svma));
+	/* The entry lies in .text, whose end readelf tells. */
+	assert_int_equal(
+		sh("readelf -SW prog | awk '$2 == \".text\" || $3 == \".text\" {for (i = 1; i < NF; i++) "
+		   "if ($i == \"PROGBITS\") printf \"%%s %%s\", $(i + 1), $(i + 3)}' >text"),
+		0);
+	{
+		struct strbuf sb = STRBUF_INIT;
+		uint64_t start, size;
+		char *p;
+
+		read_file("text", &sb);
+		start = strtoull(sb.s, &p, 16);
+		size = strtoull(p, NULL, 16);
+		assert_true(size > 0);
+		assert_int_equal(elf_file_code_end(ef, elf_file_entry(ef)), start + size);
+		assert_int_equal(elf_file_code_end(ef, 1), 0);
+		strbuf_fini(&sb);
+	}
+	elf_file_close(ef);
+}
+
+static void test_compressed(void **state)
+{
+	const uint8_t *a, *b;
+	struct elf_file *plain, *packed;
+	size_t na, nb;
+	int err;
+
+	(void)state;
+	/* Enough of it that every linker finds compressing worth it. */
+	if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; done "
+		   ">>x.c && gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -c -o x.o x.c && "
+		   "gcc -o prog x.o && objcopy --compress-debug-sections=zlib prog zlib && "
+		   "objcopy --compress-debug-sections=zlib-gnu prog zgnu"))
+		skip();
+	assert_int_equal(
+		sh("readelf -SW zgnu | grep -q zdebug_frame && readelf -tW zlib | grep -A2 debug_frame | "
+		   "grep -q COMPRESSED"),
+		0);
+	plain = open_elf("prog");
+	assert_int_equal(elf_file_section(plain, ".debug_frame", &a, &na, NULL), 0);
+	assert_true(na > 5000);
+	for (int i = 0; i < 2; i++) {
+		packed = open_elf(i ? "zgnu" : "zlib");
+		assert_true(elf_file_has_section(packed, ".debug_frame"));
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(elf_file_section(packed, ".debug_frame", &b, &nb, NULL),
+					 0);
+			assert_int_equal(na, nb);
+			assert_memory_equal(a, b, na);
+		}
+		elf_file_close(packed);
+	}
+	assert_int_equal(elf_file_section(plain, ".nothing", &b, &nb, NULL), -ENOENT);
+	assert_int_equal(elf_file_section(plain, ".bss", &b, &nb, NULL), -ENOENT);
+	assert_false(elf_file_has_section(plain, ".bss"));
+	elf_file_close(plain);
+	if (sh("objcopy --compress-debug-sections=zstd prog zstd 2>/dev/null")) {
+		print_message("# objcopy cannot compress with zstd: not tested\n");
+		return;
+	}
+	packed = open_elf("zstd");
+	err = elf_file_section(packed, ".debug_frame", &b, &nb, NULL);
+	assert_int_equal(err, -EINVAL);
+	elf_file_close(packed);
+}
+
+/* ---- section headers stripped ---- */
+
+static void no_sections(const char *from, const char *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+	Elf64_Ehdr eh;
+
+	if (from[0] == '/')
+		assert_int_equal(sh("cp %s copy", from), 0);
+	read_file(from[0] == '/' ? "copy" : from, &sb);
+	memcpy(&eh, sb.s, sizeof(eh));
+	sb.len = eh.e_shoff;
+	eh.e_shoff = 0;
+	eh.e_shnum = 0;
+	eh.e_shstrndx = 0;
+	memcpy(sb.s, &eh, sizeof(eh));
+	write_file(to, sb.s, sb.len);
+	strbuf_fini(&sb);
+}
+
+static void check_sectionless(const char *path, int min)
+{
+	struct cfi_sections sa, sb;
+	struct elf_file *a, *b;
+	struct cfi *ca, *cb;
+	struct cfi_fde fa, fb;
+	uint8_t ida[20], idb[20];
+	size_t n = 0;
+
+	no_sections(path, "bare");
+	a = open_elf(path);
+	b = open_elf("bare");
+	print_syms(a, "with", false, true, false);
+	print_syms(b, "without", false, true, false);
+	same_lines("with", "without", min);
+	assert_int_equal(elf_file_build_id(a, ida), elf_file_build_id(b, idb));
+	assert_memory_equal(ida, idb, 20);
+	elf_file_cfi_sections(a, &sa);
+	elf_file_cfi_sections(b, &sb);
+	assert_int_equal(sa.eh_frame.svma, sb.eh_frame.svma);
+	ca = cfi_new(&sa);
+	cb = cfi_new(&sb);
+	while (!cfi_nth(ca, n, &fa)) {
+		assert_int_equal(cfi_nth(cb, n, &fb), 0);
+		assert_int_equal(fa.start, fb.start);
+		assert_int_equal(fa.end, fb.end);
+		assert_int_equal(cfi_find(cb, fa.end - 1, &fb), 0);
+		assert_int_equal(fa.start, fb.start);
+		n++;
+	}
+	assert_int_equal(cfi_nth(cb, n, &fb), -ENOENT);
+	assert_true(n > 3);
+	print_message("# %s without section headers: %zu FDEs\n", path, n);
+	cfi_free(ca);
+	cfi_free(cb);
+	elf_file_close(a);
+	elf_file_close(b);
+}
+
+static void test_sectionless(void **state)
+{
+	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";
+
+	(void)state;
+	if (access(libc, R_OK))
+		skip();
+	check_sectionless(libc, 2000);
+	if (build("gcc -O2 -shared -fPIC -Wl,--hash-style=sysv -o sysv.so x.c"))
+		check_sectionless("sysv.so", 2);
+	if (build("gcc -O2 -shared -fPIC -Wl,--hash-style=gnu -o gnu.so x.c"))
+		check_sectionless("gnu.so", 2);
+}
+
+/* A file that is cut while it is open gives errors, not SIGBUS. */
+static void test_truncated_while_open(void **state)
+{
+	const uint8_t *data;
+	struct elf_file *ef;
+	char path[256];
+	size_t size;
+
+	(void)state;
+	if (!build("gcc -O2 -g -o prog x.c"))
+		skip();
+	ef = open_elf("prog");
+	snprintf(path, sizeof(path), "%s/prog", tmpdir);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_not_equal(elf_file_section(ef, ".text", &data, &size, NULL), 0);
+	print_syms(ef, "ours", true, true, true);
+	elf_file_close(ef);
+}
+
+static void test_refused(void **state)
+{
+	int fd, err = 0;
+
+	(void)state;
+	fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	assert_null(elf_file_open_fd(fd, &err));
+	assert_int_equal(err, -EINVAL);
+	close(fd);
+	assert_null(elf_file_open_fd(-1, &err));
+	assert_int_equal(err, -EBADF);
+	assert_null(elf_file_open_mem("!<arch>\nnot an ELF file at all", 30, &err));
+	assert_int_equal(err, -ENOEXEC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symtab),
+		cmocka_unit_test(test_dynsym),
+		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_plt_static),
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_sectionless),
+		cmocka_unit_test(test_truncated_while_open),
+		cmocka_unit_test(test_refused),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, make_tmpdir, remove_tmpdir);
+}
