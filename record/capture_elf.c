@@ -1,0 +1,193 @@
+/*
+ * The sliced ELF file of a binary: what the addresses of a recording can ask of it (DESIGN.md
+ * section 4).
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "capture_syms.h"
+#include "cfi.h"
+#include "debugfile.h"
+#include "elf_file.h"
+#include "elf_write.h"
+#include "nsopen.h"
+#include "pcset.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* Rows are to be tens of KiB: what is copied whole may not be the bulk of a recording. */
+#define DEBUGDATA_MAX (1u << 20)
+#define DEBUGLINK_MAX 512
+/* Linkers make 2 to 6; e_phnum of the slice has 16 bits. */
+#define LOADS_MAX 256
+
+/* @offs that lie in a segment, as svma. */
+static void wanted_pcs(const struct elf_file *ef, const uint64_t *offs, size_t n, struct pcset *pcs)
+{
+	uint64_t *svmas = xcalloc(n ? n : 1, sizeof(*svmas));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		k += elf_file_off_to_svma(ef, offs[i], &svmas[k]);
+	pcset_init(pcs, svmas, k);
+	free(svmas);
+}
+
+static bool has_cfi(const struct cfi_sections *secs)
+{
+	return secs->eh_frame.data || secs->debug_frame.data;
+}
+
+/*
+ * NULL when there is none, or none is needed. The host's counts as much as the container's, since both
+ * have to prove that they belong to the binary: distributions' debug packages are on the host, if anywhere.
+ */
+static struct elf_file *open_debug_file(struct elf_file *ef, bool need, int rootfd,
+					const char *path)
+{
+	struct elf_file *debug;
+	int fd = -ENOENT, host, err;
+
+	if (!need || !path)
+		return NULL;
+	if (rootfd >= 0)
+		fd = debugfile_find(rootfd, path, ef, NULL);
+	if (fd < 0) {
+		host = nsopen_host_root();
+		if (host >= 0) {
+			fd = debugfile_find(host, path, ef, NULL);
+			close(host);
+		}
+	}
+	if (fd < 0)
+		return NULL;
+	debug = elf_file_open_fd(fd, &err);
+	close(fd);
+	return debug;
+}
+
+/*
+ * Most addresses come with the byte before them (capture.h), and of such a pair only one is ever
+ * looked up: it counts as named when either is. Else the padding before each function would count
+ * as missing.
+ */
+static bool some_unnamed(const struct capture_syms *cs)
+{
+	const struct pcset *pcs = cs->pcs;
+
+	for (size_t i = 0; i < pcs->n; i++) {
+		bool hit = capture_syms_hit(cs, i);
+
+		if (!hit && i + 1 < pcs->n && pcs->v[i + 1] == pcs->v[i] + 1)
+			hit = capture_syms_hit(cs, i + 1);
+		if (!hit && i > 0 && pcs->v[i - 1] == pcs->v[i] - 1)
+			hit = capture_syms_hit(cs, i - 1);
+		if (!hit)
+			return true;
+	}
+	return false;
+}
+
+static void copy_section(struct elf_file *ef, const char *name, size_t max, const void **data,
+			 size_t *size)
+{
+	const uint8_t *bytes;
+
+	if (elf_file_section(ef, name, &bytes, size, NULL) || *size > max) {
+		*size = 0;
+		return;
+	}
+	*data = bytes;
+}
+
+static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_sections *secs,
+		      const struct pcset *pcs, struct strbuf *out)
+{
+	struct elf_file *files[] = { ef, debug };
+	struct strbuf eh_frame = STRBUF_INIT;
+	struct elf_slice slice = { 0 };
+	struct capture_syms cs;
+	uint8_t id[20];
+	struct cfi *cfi;
+
+	slice.type = elf_file_type(ef);
+	slice.machine = elf_file_machine(ef);
+	slice.entry = elf_file_entry(ef);
+	slice.nloads = MIN(elf_file_loads(ef, &slice.loads), (size_t)LOADS_MAX);
+	slice.build_id_len = elf_file_build_id(ef, id);
+	slice.build_id = id;
+
+	cfi = cfi_new(secs);
+	if (cfi_emit(cfi, pcs->v, pcs->n, &eh_frame)) {
+		slice.eh_frame = eh_frame.s;
+		slice.eh_frame_size = eh_frame.len;
+	}
+	cfi_free(cfi);
+
+	capture_syms_choose(&cs, files, ARRAY_SIZE(files), pcs);
+	slice.syms = cs.v;
+	slice.nsyms = cs.n;
+	copy_section(ef, ".gnu_debuglink", DEBUGLINK_MAX, &slice.debuglink, &slice.debuglink_size);
+	/* MiniDebugInfo is one compressed piece, of use only to a binary without a symbol table. */
+	if (!debug && !elf_file_has_symtab(ef) && some_unnamed(&cs))
+		copy_section(ef, ".gnu_debugdata", DEBUGDATA_MAX, &slice.debugdata,
+			     &slice.debugdata_size);
+	elf_write(&slice, out);
+	capture_syms_fini(&cs);
+	strbuf_fini(&eh_frame);
+}
+
+static int capture(struct elf_file *ef, int rootfd, const char *path, const uint64_t *offs,
+		   size_t n, struct strbuf *out)
+{
+	struct cfi_sections secs, other;
+	struct elf_file *debug;
+	struct pcset pcs;
+
+	/* 32-bit programs are not unwound, and their file would need other headers. */
+	if (!elf_file_is64(ef))
+		return -ENOTSUP;
+	elf_file_cfi_sections(ef, &secs);
+	debug = open_debug_file(ef, !elf_file_has_symtab(ef) || !has_cfi(&secs), rootfd, path);
+	if (debug && !secs.debug_frame.data) {
+		elf_file_cfi_sections(debug, &other);
+		secs.debug_frame = other.debug_frame;
+	}
+	wanted_pcs(ef, offs, n, &pcs);
+	slice_elf(ef, debug, &secs, &pcs, out);
+	pcset_fini(&pcs);
+	elf_file_close(debug);
+	return 0;
+}
+
+int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size_t n,
+		struct strbuf *out)
+{
+	struct elf_file *ef;
+	int err;
+
+	ef = elf_file_open_fd(fd, &err);
+	if (!ef)
+		return err;
+	err = capture(ef, rootfd, path, offs, n, out);
+	elf_file_close(ef);
+	return err;
+}
+
+int capture_elf_mem(const void *data, size_t size, const uint64_t *offs, size_t n,
+		    struct strbuf *out)
+{
+	struct elf_file *ef;
+	int err;
+
+	ef = elf_file_open_mem(data, size, &err);
+	if (!ef)
+		return err;
+	err = capture(ef, -1, NULL, offs, n, out);
+	elf_file_close(ef);
+	return err;
+}

@@ -1,0 +1,338 @@
+#include "cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "nsopen.h"
+#include "xalloc.h"
+
+#define MOUNTINFO_MAX (16u << 20)
+#define PROCS_MAX (64u << 20)
+#define WALK_DEPTH 64
+
+/* File handle type of kernfs (fs/kernfs/mount.c); the handle is the 64-bit node id. */
+#ifndef FILEID_KERNFS
+#define FILEID_KERNFS 0xfe
+#endif
+
+/* Undo the \040 escapes of mountinfo. False when @out is too small. */
+static bool unescape(const char *in, size_t len, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = in[i];
+
+		if (c == '\\' && i + 3 < len && in[i + 1] >= '0' && in[i + 1] <= '3') {
+			c = (char)((in[i + 1] - '0') << 6 | (in[i + 2] - '0') << 3 |
+				   (in[i + 3] - '0'));
+			i += 3;
+		}
+		if (n + 1 >= size)
+			return false;
+		out[n++] = c;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+/* @word is one of the comma-separated @list. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		list += n;
+		list += *list == ',';
+	}
+	return false;
+}
+
+/* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
+static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
+{
+	char *field[6], *tail[3], *save = NULL, *sep = strstr(line, " - ");
+	int rank, n;
+
+	if (!sep)
+		return;
+	*sep = '\0';
+	for (n = 0; n < 6; n++) {
+		field[n] = strtok_r(n ? NULL : line, " ", &save);
+		if (!field[n])
+			return;
+	}
+	for (n = 0; n < 3; n++) {
+		tail[n] = strtok_r(n ? NULL : sep + 3, " ", &save);
+		if (!tail[n])
+			return;
+	}
+	/* A v1 mount of perf_event takes the controller away from v2. */
+	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], "perf_event"))
+		rank = 4;
+	else if (!strcmp(tail[0], "cgroup2"))
+		rank = 2;
+	else
+		return;
+	if (!strcmp(field[3], "/"))
+		rank++;
+	if (rank <= *best || !unescape(field[4], strlen(field[4]), fs->mount, sizeof(fs->mount)))
+		return;
+	*best = rank;
+	fs->v2 = rank < 4;
+}
+
+int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)
+{
+	char *text = xstrdup(mountinfo), *save = NULL;
+	int best = 0;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		mount_consider(fs, line, &best);
+	free(text);
+	return best ? 0 : -ENOENT;
+}
+
+int cgroup_fs_open(struct cgroup_fs *fs)
+{
+	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), err;
+	char *text;
+	size_t len;
+
+	fs->fd = -1;
+	if (fd < 0)
+		return -errno;
+	text = nsopen_slurp(fd, MOUNTINFO_MAX, &len, &err);
+	close(fd);
+	if (!text)
+		return err;
+	err = cgroup_fs_parse(fs, text);
+	free(text);
+	if (err)
+		return err;
+	fs->fd = open(fs->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fs->fd < 0 ? -errno : 0;
+}
+
+void cgroup_fs_close(struct cgroup_fs *fs)
+{
+	if (fs->fd >= 0)
+		close(fs->fd);
+	fs->fd = -1;
+}
+
+/* The kernfs id behind @fd. The inode number is its lower half on 32 bit only, so it will do. */
+static uint64_t node_id(int fd)
+{
+	union {
+		struct file_handle fh;
+		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
+	} u;
+	uint64_t id = 0;
+	struct stat st;
+	int mnt;
+
+	memset(&u, 0, sizeof(u));
+	u.fh.handle_bytes = sizeof(id);
+	if (!name_to_handle_at(fd, "", &u.fh, &mnt, AT_EMPTY_PATH) &&
+	    u.fh.handle_bytes == sizeof(id)) {
+		memcpy(&id, u.room + offsetof(struct file_handle, f_handle), sizeof(id));
+		return id;
+	}
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+/* Where @fd really lies, below the mount. -EXDEV: elsewhere. */
+static int path_below(const struct cgroup_fs *fs, int fd, char *out, size_t size)
+{
+	char link[64], real[PATH_MAX];
+	size_t len = strlen(fs->mount);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, sizeof(real) - 1);
+	if (n < 0)
+		return -errno;
+	real[n] = '\0';
+	if (strncmp(real, fs->mount, len) || (real[len] && real[len] != '/'))
+		return -EXDEV;
+	if ((size_t)snprintf(out, size, "%s", real[len] ? real + len : "/") >= size)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static int open_dir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
+{
+	char full[PATH_MAX], path[PATH_MAX];
+	struct statfs sf;
+	int fd, err;
+
+	if ((size_t)snprintf(full, sizeof(full), "%s/%s", fs->mount, name + strspn(name, "/")) >=
+	    sizeof(full)) {
+		pr_err("cgroup name '%.40s...' is too long", name);
+		return -ENAMETOOLONG;
+	}
+	fd = open_dir(full);
+	/* Not below the hierarchy: an absolute path, taken only if it leads into a cgroup mount. */
+	if (fd == -ENOENT && name[0] == '/') {
+		fd = open_dir(name);
+		if (fd >= 0 &&
+		    (fstatfs(fd, &sf) || ((unsigned long)sf.f_type != CGROUP2_SUPER_MAGIC &&
+					  (unsigned long)sf.f_type != CGROUP_SUPER_MAGIC))) {
+			close(fd);
+			fd = -ENOENT;
+		}
+	}
+	if (fd < 0) {
+		pr_err("no cgroup '%s': %s; looked for '%s' (list them: find %s -type d)", name,
+		       strerror(-fd), full, fs->mount);
+		return fd;
+	}
+	err = path_below(fs, fd, path, sizeof(path));
+	if (err) {
+		pr_err("cgroup '%s' is in another hierarchy than perf_event, which is at '%s'; "
+		       "name it as it is called there", name, fs->mount);
+		close(fd);
+		return err;
+	}
+	cg->fd = fd;
+	cg->id = node_id(fd);
+	cg->name = xstrdup(name);
+	cg->path = xstrdup(path);
+	return 0;
+}
+
+void cgroup_fini(struct cgroup *cg)
+{
+	close(cg->fd);
+	free(cg->name);
+	free(cg->path);
+}
+
+bool cgroup_within(const char *path, const char *ancestor)
+{
+	size_t len = strlen(ancestor);
+
+	if (!strcmp(ancestor, "/"))
+		return true;
+	return !strncmp(path, ancestor, len) && (!path[len] || path[len] == '/');
+}
+
+/* Pids of one cgroup. A threaded cgroup refuses (EOPNOTSUPP): its processes come with their
+ * samples. */
+static void walk_procs(int dirfd, void (*proc)(void *ctx, uint32_t pid), void *ctx)
+{
+	int fd = openat(dirfd, "cgroup.procs", O_RDONLY | O_CLOEXEC), err;
+	size_t len;
+	char *text;
+
+	if (fd < 0)
+		return;
+	text = nsopen_slurp(fd, PROCS_MAX, &len, &err);
+	close(fd);
+	if (!text)
+		return;
+	for (char *p = text; *p;) {
+		unsigned long pid = strtoul(p, &p, 10);
+
+		/* 0 stands for a process outside our pid namespace. */
+		if (pid && pid <= INT32_MAX)
+			proc(ctx, (uint32_t)pid);
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	free(text);
+}
+
+struct walk {
+	void (*group)(void *ctx, uint64_t id, const char *path);
+	void (*proc)(void *ctx, uint32_t pid);
+	void *ctx;
+};
+
+static void walk_dir(const struct walk *w, int dirfd, uint64_t id, const char *path, int depth)
+{
+	struct dirent *de;
+	DIR *dir;
+	int fd;
+
+	if (w->group)
+		w->group(w->ctx, id, path);
+	if (w->proc)
+		walk_procs(dirfd, w->proc, w->ctx);
+	if (depth >= WALK_DEPTH)
+		return;
+	/* A descriptor of its own: the position of @dirfd is shared with its owner. */
+	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((de = readdir(dir))) {
+		char *sub;
+		int sfd;
+
+		if (de->d_type != DT_DIR || !strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
+			continue;
+		sfd = openat(fd, de->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (sfd < 0)
+			continue;
+		sub = xasprintf("%s/%s", strcmp(path, "/") ? path : "", de->d_name);
+		walk_dir(w, sfd, node_id(sfd), sub, depth + 1);
+		free(sub);
+		close(sfd);
+	}
+	closedir(dir);
+}
+
+void cgroup_walk(const struct cgroup *cg, void (*group)(void *ctx, uint64_t id, const char *path),
+		 void (*proc)(void *ctx, uint32_t pid), void *ctx)
+{
+	struct walk w = { group, proc, ctx };
+
+	walk_dir(&w, cg->fd, cg->id, cg->path, 0);
+}
+
+int cgroup_path_by_id(const struct cgroup_fs *fs, uint64_t id, char *out, size_t size)
+{
+	union {
+		struct file_handle fh;
+		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
+	} u;
+	int fd, err;
+
+	if (fs->fd < 0)
+		return -ENOENT;
+	memset(&u, 0, sizeof(u));
+	u.fh.handle_bytes = sizeof(id);
+	u.fh.handle_type = FILEID_KERNFS;
+	memcpy(u.room + offsetof(struct file_handle, f_handle), &id, sizeof(id));
+	fd = open_by_handle_at(fs->fd, &u.fh, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = path_below(fs, fd, out, size);
+	close(fd);
+	return err;
+}

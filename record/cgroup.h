@@ -1,0 +1,55 @@
+/* Finding a cgroup the way perf_event_open(2) wants it: a directory of the perf_event hierarchy. */
+#ifndef NSPROF_CGROUP_H
+#define NSPROF_CGROUP_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hierarchy that perf_event belongs to: its own v1 mount if there is one, else cgroup v2. */
+struct cgroup_fs {
+	char mount[PATH_MAX];	/* "/sys/fs/cgroup/unified" */
+	bool v2;
+	int fd;			/* owned; the mount's directory, -1 = not open */
+};
+
+struct cgroup {
+	char *name;		/* as typed; owned */
+	char *path;		/* below the hierarchy, "/docker/3f..."; owned */
+	uint64_t id;		/* as in PERF_SAMPLE_CGROUP: the kernfs id, on 64 bit its inode */
+	int fd;			/* owned; O_RDONLY directory */
+};
+
+/*
+ * Pick the hierarchy from the text of /proc/self/mountinfo (proc(5)); fs->mount and fs->v2 are set.
+ * Of several mounts of it, one that shows the root of the hierarchy wins. 0 or -ENOENT. Pure.
+ */
+int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo);
+
+/* The same for this machine, directory opened. 0, or negative errno; no message. */
+int cgroup_fs_open(struct cgroup_fs *fs);
+void cgroup_fs_close(struct cgroup_fs *fs);
+
+/*
+ * @name: below the hierarchy, with or without a leading '/', or an absolute path in a cgroup mount.
+ * 0, or negative errno after a message that says where it looked. Own with cgroup_fini().
+ */
+int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name);
+void cgroup_fini(struct cgroup *cg);
+
+/* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
+bool cgroup_within(const char *path, const char *ancestor);
+
+/* Calls @fn for each cgroup from @cg down (@path below the hierarchy) and each process in it.
+ * Either may be NULL. What vanishes meanwhile is skipped. */
+void cgroup_walk(const struct cgroup *cg, void (*group)(void *ctx, uint64_t id, const char *path),
+		 void (*proc)(void *ctx, uint32_t pid), void *ctx);
+
+/*
+ * Path below the hierarchy of cgroup @id, through open_by_handle_at(2) (needs CAP_DAC_READ_SEARCH).
+ * 0 or negative errno; no message.
+ */
+int cgroup_path_by_id(const struct cgroup_fs *fs, uint64_t id, char *out, size_t size);
+
+#endif

@@ -1,0 +1,356 @@
+/* nsprof-record: the command line. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "opt.h"
+#include "record_opts.h"
+#include "session.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define RING_BYTES_MAX (1ull << 30)
+#define DURATION_MAX 1e9	/* seconds */
+#define DELAY_MAX 1000000000ull	/* ms */
+
+struct cmdline {
+	struct record_opts o;
+	bool period_given, quiet, build_info;
+	int verbose;
+};
+
+/* The whole of @text as a number from @min to @max. */
+static int whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || *v < min || *v > max)
+		return -EINVAL;
+	return 0;
+}
+
+static int opt_freq(void *dst, const char *arg)
+{
+	struct cmdline *c = dst;
+
+	c->o.freq_given = true;
+	c->o.freq_max = !strcmp(arg, "max");
+	if (c->o.freq_max || !whole_number(arg, 1, UINT32_MAX, &c->o.freq))
+		return 0;
+	pr_err("'%s' is no frequency; -F takes a number of samples a second, or 'max'", arg);
+	return -EINVAL;
+}
+
+static int opt_period(void *dst, const char *arg)
+{
+	struct cmdline *c = dst;
+
+	c->period_given = true;
+	if (!whole_number(arg, 1, INT64_MAX, &c->o.period))
+		return 0;
+	pr_err("'%s' is no period; -c takes a number of events, from 1 on", arg);
+	return -EINVAL;
+}
+
+static int opt_callgraph(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	uint64_t size = DUMP_SIZE_MAX;
+
+	if (!strcmp(arg, "fp")) {
+		o->callgraph = CALLGRAPH_FP;
+		return 0;
+	}
+	if (!strcmp(arg, "none") || !strcmp(arg, "no")) {
+		o->callgraph = CALLGRAPH_NONE;
+		return 0;
+	}
+	if (strncmp(arg, "dwarf", 5) || (arg[5] && arg[5] != ',')) {
+		pr_err("unknown call graph '%s'; allowed are dwarf[,SIZE], fp and none", arg);
+		return -EINVAL;
+	}
+	if (arg[5] && whole_number(arg + 6, 1, DUMP_SIZE_MAX, &size)) {
+		pr_err("stack copy size '%s' must be a number from 8 to %d", arg + 6,
+		       DUMP_SIZE_MAX);
+		return -EINVAL;
+	}
+	o->callgraph = CALLGRAPH_DWARF;
+	o->dump_size = (uint32_t)align_up(size, 8);
+	return 0;
+}
+
+/* -g alone means call graphs; ours are dwarf unless said otherwise. */
+static int opt_g(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	(void)arg;
+	if (o->callgraph == CALLGRAPH_NONE)
+		o->callgraph = CALLGRAPH_DWARF;
+	return 0;
+}
+
+static int opt_stacks(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->full_stacks = !strcmp(arg, "full");
+	if (o->full_stacks || !strcmp(arg, "masked"))
+		return 0;
+	pr_err("unknown kind of stacks '%s'; allowed are masked and full", arg);
+	return -EINVAL;
+}
+
+/* May be given again: all names count. */
+static int opt_cgroup(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	char *all = o->cgroups ? xasprintf("%s,%s", o->cgroups, arg) : xstrdup(arg);
+
+	free(o->cgroups);
+	o->cgroups = all;
+	return 0;
+}
+
+/* "64" pages or "1M"; anything behind a comma is about AUX areas, which we have none of. */
+static int opt_mmap(void *dst, const char *arg)
+{
+	static const char units[] = "BKMG";
+	struct record_opts *o = dst;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v, want, bytes = page;
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 10);
+	unit = *end && *end != ',' ? strchr(units, *end) : NULL;
+	if (unit)
+		end++;
+	if (arg[0] < '0' || arg[0] > '9' || errno || (*end && *end != ',') || !v ||
+	    v > RING_BYTES_MAX)
+		goto bad;
+	want = unit ? v << (10 * (unit - units)) : v * page;
+	if (want > RING_BYTES_MAX)
+		goto bad;
+	while (bytes < want)
+		bytes *= 2;
+	if (bytes != want)
+		pr_info("rounding the rings up to %llu KiB", (unsigned long long)bytes / 1024);
+	o->ring_bytes = bytes;
+	return 0;
+bad:
+	pr_err("'%s' is no ring size; -m takes pages (a power of two) or a size like 8M, at most "
+	       "1G", arg);
+	return -EINVAL;
+}
+
+static int opt_duration(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	char *end;
+	double secs = strtod(arg, &end);
+
+	if (end == arg || *end || !(secs > 0) || secs > DURATION_MAX) {
+		pr_err("'%s' is no duration; --duration takes seconds, for instance 10 or 0.5",
+		       arg);
+		return -EINVAL;
+	}
+	o->duration_ns = MAX((uint64_t)(secs * 1e9), 1);
+	return 0;
+}
+
+static int opt_clock(void *dst, const char *arg)
+{
+	static const char *const mono[] = { "mono", "monotonic", "CLOCK_MONOTONIC", "1" };
+
+	(void)dst;
+	for (size_t i = 0; i < ARRAY_SIZE(mono); i++)
+		if (!strcmp(arg, mono[i]))
+			return 0;
+	pr_info("clock '%s' is not used: recordings are in CLOCK_MONOTONIC and say what wall time "
+		"it was", arg);
+	return 0;
+}
+
+static const char summary[] =
+	"Record where the CPU time of processes, containers (by cgroup) or the whole host goes, "
+	"with stacks. Without a target and a command, all CPUs are recorded until a signal comes. "
+	"With -a, -p or -G the command is a timer: its end ends the recording.";
+
+static const char epilog[] =
+	"Examples:\n"
+	"  nsprof record -G docker/3f2a... -- sleep 10     a container, for ten seconds\n"
+	"  nsprof record -p 4711 --duration 5              a process with all its threads\n"
+	"  nsprof record -F 999 -- make                    a command from its start\n"
+	"  ssh host nsprof record -o - -a --duration 5 | nsprof symbolize -i -\n"
+	"\n"
+	"Exit status:\n"
+	"  that of the command, if there is one (128 + N when signal N ended it); 0 when the\n"
+	"  duration is over or the target has ended; by the same signal after SIGINT (130) or\n"
+	"  SIGTERM (143), with a complete recording; 129 for a bad command line; 1 for\n"
+	"  everything else.\n";
+
+static int parse(struct cmdline *c, int argc, char **argv, int *first)
+{
+	struct record_opts *o = &c->o;
+	const struct opt opts[] = {
+		{ "pid", 'p', "PID[,PID...]",
+		  "record these processes, with all threads and children", OPT_STR, &o->pids,
+		  NULL },
+		{ "tid", 't', "TID[,TID...]", "record these threads, and what they start", OPT_STR,
+		  &o->tids, NULL },
+		{ "all-cpus", 'a', NULL, "record everything on all CPUs", OPT_FLAG, &o->all_cpus,
+		  NULL },
+		{ "cpu", 'C', "LIST", "record on these CPUs only, for instance 0,2-4", OPT_STR,
+		  &o->cpus, NULL },
+		{ "cgroup", 'G', "NAME[,NAME...]",
+		  "record these cgroups and what is in them; relative to the hierarchy or absolute",
+		  OPT_CALL, o, opt_cgroup },
+		{ "event", 'e', "EVENT[:u|:k]",
+		  "what to sample by (default: cycles; cpu-clock where there is no such counter)",
+		  OPT_STR, &o->event, NULL },
+		{ "freq", 'F', "HZ|max", "samples a second and CPU (default: 99)", OPT_CALL, c,
+		  opt_freq },
+		{ "count", 'c', "N", "one sample every N events instead", OPT_CALL, c, opt_period },
+		{ NULL, 'g', NULL, "record call graphs (they are on anyway)", OPT_CALL, o, opt_g },
+		{ "call-graph", 0, "dwarf[,SIZE]|fp|none",
+		  "how stacks are taken (default: dwarf with the largest copy, 65528 bytes)",
+		  OPT_CALL, o, opt_callgraph },
+		{ "all-user", 0, NULL, "leave the kernel out", OPT_FLAG, &o->all_user, NULL },
+		{ "all-kernel", 0, NULL, "leave user space out", OPT_FLAG, &o->all_kernel, NULL },
+		{ "stacks", 0, "masked|full",
+		  "keep only words that unwinding can use (default), or all of every stack",
+		  OPT_CALL, o, opt_stacks },
+		{ "output", 'o', "FILE",
+		  "where to (default: nsprof.data; an old one is kept as nsprof.data.old); - is "
+		  "standard output", OPT_STR, &o->output, NULL },
+		{ "mmap-pages", 'm', "PAGES|SIZE",
+		  "size of each CPU's ring (default: a quarter second)", OPT_CALL, o, opt_mmap },
+		{ "delay", 'D', "MS", "wait so long before sampling", OPT_U64, &o->delay_ms, NULL },
+		{ "duration", 0, "SECS", "stop after so many seconds; fractions are allowed",
+		  OPT_CALL, o, opt_duration },
+		{ "no-inherit", 'i', NULL, "leave out threads and children that start later",
+		  OPT_FLAG, &o->no_inherit, NULL },
+		{ "clockid", 'k', "CLOCK", NULL, OPT_CALL, o, opt_clock },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &c->quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &c->verbose, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c->build_info, NULL },
+		/* Moot here: always on, or about files we do not write. */
+		{ "compression-level", 'z', "[LEVEL]", NULL, OPT_IGNORE, NULL, NULL },
+		{ "no-buildid", 'B', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "no-buildid-cache", 'N', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "buildid-all", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "buildid-mmap", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "namespaces", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "all-cgroups", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "exclude-perf", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "timestamp", 'T', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "period", 'P', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "stat", 's', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "data", 'd', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "raw-samples", 'R', NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "sample-cpu", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "sample-identifier", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "running-time", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "aio", 0, "[N]", NULL, OPT_IGNORE, NULL, NULL },
+		{ "affinity", 0, "MODE", NULL, OPT_IGNORE, NULL, NULL },
+		{ "mmap-flush", 0, "SIZE", NULL, OPT_IGNORE, NULL, NULL },
+		{ "proc-map-timeout", 0, "MS", NULL, OPT_IGNORE, NULL, NULL },
+		{ "synth", 0, "WHAT", NULL, OPT_IGNORE, NULL, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof record [options] [-- command...]",
+		.summary = summary,
+		.epilog = epilog,
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+		.stop_at_operand = true,
+	};
+
+	return opt_parse(&spec, argc, argv, first);
+}
+
+/* Options that exclude each other. */
+static int verify(const struct cmdline *c)
+{
+	const struct record_opts *o = &c->o;
+
+	if (o->freq_given && c->period_given) {
+		pr_err("-F and -c exclude each other: sample by frequency or by count");
+		return -EINVAL;
+	}
+	if (o->delay_ms > DELAY_MAX) {
+		pr_err("-D takes at most %llu ms", DELAY_MAX);
+		return -EINVAL;
+	}
+	if (o->all_user && o->all_kernel) {
+		pr_err("--all-user and --all-kernel exclude each other");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static char *join(int argc, char **argv)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (int i = 0; i < argc; i++)
+		strbuf_addf(&sb, "%s%s", i ? " " : "", argv[i]);
+	return sb.s ? sb.s : xstrdup("");
+}
+
+/* End by @signo, so that our parent sees what perf's would; core files are not ours to write. */
+static void end_by_signal(int signo)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(signo);
+}
+
+int main(int argc, char **argv)
+{
+	struct cmdline c = {
+		.o = { .freq = FREQ_DEFAULT,
+		       .callgraph = CALLGRAPH_DWARF,
+		       .dump_size = DUMP_SIZE_MAX },
+	};
+	int first, err, rc, signo;
+
+	log_init("nsprof record");
+	c.o.cmdline = join(argc, argv);
+	err = parse(&c, argc, argv, &first);
+	if (err == OPT_HELP || c.build_info) {
+		if (err != OPT_HELP)
+			puts("record: masked-stacks dwarf zstd libelf");
+		rc = err < 0 ? EXIT_USAGE : fflush(stdout) ? 1 : 0;
+		goto out;
+	}
+	if (err || verify(&c)) {
+		rc = EXIT_USAGE;
+		goto out;
+	}
+	log_set_verbosity(c.quiet ? -1 : c.verbose);
+	if (first < argc)
+		c.o.command = argv + first;
+	rc = session_run(&c.o, &signo);
+	if (signo)
+		end_by_signal(signo);
+out:
+	free(c.o.cgroups);
+	free(c.o.cmdline);
+	return rc;
+}

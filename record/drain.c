@@ -1,0 +1,93 @@
+#include "drain.h"
+
+#include <stdlib.h>
+
+#include "perf_layout.h"
+#include "xalloc.h"
+
+void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t ncpus)
+{
+	d->rings = xcalloc(2 * ncpus, sizeof(struct ring *));
+	d->n = 0;
+	/*
+	 * Data rings are looked at before side-band rings: the mapping that a sample needs was
+	 * written before it, so it is in sight when the sample is.
+	 */
+	for (size_t i = 0; i < ncpus; i++)
+		if (data[i].page)
+			d->rings[d->n++] = &data[i];
+	for (size_t i = 0; i < ncpus; i++)
+		if (side[i].page)
+			d->rings[d->n++] = &side[i];
+	d->heap = xcalloc(2 * ncpus, sizeof(*d->heap));
+	d->last = 0;
+	d->bounce = xmalloc(LAYOUT_RECORD_MAX);
+}
+
+void drain_fini(struct drain *d)
+{
+	free(d->rings);
+	free(d->heap);
+	free(d->bounce);
+}
+
+/* At the same time, side-band goes first. */
+static bool before(const struct drain_head *a, const struct drain_head *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->ring->sideband && !b->ring->sideband;
+}
+
+static void sift_down(struct drain_head *heap, size_t n, size_t i)
+{
+	for (;;) {
+		size_t min = i, l = 2 * i + 1, r = l + 1;
+		struct drain_head tmp;
+
+		if (l < n && before(&heap[l], &heap[min]))
+			min = l;
+		if (r < n && before(&heap[r], &heap[min]))
+			min = r;
+		if (min == i)
+			return;
+		tmp = heap[i];
+		heap[i] = heap[min];
+		heap[min] = tmp;
+		i = min;
+	}
+}
+
+uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
+{
+	uint64_t count = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		ring_refresh(d->rings[i]);
+	for (size_t i = 0; i < d->n; i++) {
+		struct drain_head h = { 0, d->rings[i] };
+
+		if (ring_time(h.ring, &h.time) && h.time <= limit)
+			d->heap[n++] = h;
+	}
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(d->heap, n, i);
+	while (n && !s->err) {
+		struct drain_head *top = &d->heap[0];
+
+		if (top->time < d->last)
+			s->ledger->l.unordered++;
+		else
+			d->last = top->time;
+		sink_record(s, ring_record(top->ring, d->bounce), top->time, top->ring->sideband);
+		ring_next(top->ring);
+		count++;
+		if (!ring_time(top->ring, &top->time) || top->time > limit)
+			*top = d->heap[--n];
+		sift_down(d->heap, n, 0);
+	}
+	for (size_t i = 0; i < d->n; i++)
+		ring_release(d->rings[i]);
+	return count;
+}

@@ -1,0 +1,44 @@
+/*
+ * One stream out of many rings, in the order of time. Each ring is in order by itself; a record may
+ * be taken only when no ring can still produce an older one, so the youngest are left for the next
+ * round.
+ */
+#ifndef NSPROF_DRAIN_H
+#define NSPROF_DRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring.h"
+#include "sink.h"
+
+/* From the time stamp to the visible record: interrupts and a stolen virtual CPU lie between. */
+#define DRAIN_GUARD_NS 1000000ull
+
+#define DRAIN_ALL UINT64_MAX
+
+struct drain_head {
+	uint64_t time;
+	struct ring *ring;
+};
+
+struct drain {
+	struct ring **rings;		/* owned array, borrowed rings; data rings first */
+	size_t n;
+	struct drain_head *heap;	/* owned; room for n */
+	uint64_t last;			/* time of the youngest record handed on */
+	void *bounce;			/* owned */
+};
+
+/* @data and @side: @ncpus rings each; those without a page are left out. */
+void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t ncpus);
+void drain_fini(struct drain *d);
+
+/*
+ * Hand every record with time <= @limit (ns of CLOCK_MONOTONIC) to @s. The caller takes @limit from
+ * the clock before the call, less DRAIN_GUARD_NS; DRAIN_ALL once all events are stopped. Returns
+ * the number of records. Stops early when the sink has failed.
+ */
+uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s);
+
+#endif

@@ -1,0 +1,460 @@
+/*
+ * Binaries by identity. A file is opened through the mapping itself (map_files) where that is
+ * allowed, else by path below the process's root, and then has to prove that it is the mapped one:
+ * by the build-id the kernel told, else by its inode.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "dsotab.h"
+#include "elf_file.h"
+#include "nsopen.h"
+#include "procfs.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* Distinct binaries in one recording. A container that maps new files without end stops here. */
+#define DSOS_MAX 65536
+#define ALIASES_MAX (4 * DSOS_MAX)
+#define PIN_TRIES_MAX 8
+/* A held memfd is held memory: enough for a program that runs from one, not for a heap. */
+#define MEMFD_MAX (64u << 20)
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool is_memfd(const char *path)
+{
+	return starts_with(path, "/memfd:");
+}
+
+enum mapping_kind mapping_kind(const char *path)
+{
+	if (!strcmp(path, "[vdso]"))
+		return MAPPING_VDSO;
+	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
+		return MAPPING_SPECIAL;
+	/*
+	 * "[anon:v8]", "[heap]", "[stack]", "//anon", "anon_inode:[...]", System V and hugetlb
+	 * memory.
+	 */
+	if (path[0] != '/' || starts_with(path, "//") || starts_with(path, "/SYSV") ||
+	    starts_with(path, "/anon_hugepage") || !strcmp(path, "/dev/zero"))
+		return MAPPING_JIT;
+	return MAPPING_FILE;
+}
+
+/* ---- our own vdso ---- */
+
+static int find_vdso(void *ctx, const struct proc_map *m)
+{
+	struct dsotab *dt = ctx;
+
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	dt->vdso_size = m->end - m->start;
+	return 1;
+}
+
+/* The auxiliary vector has the address only; the size is that of the mapping. */
+static void read_own_vdso(struct dsotab *dt)
+{
+	void *image = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), err;
+	char *text = fd >= 0 ? nsopen_slurp(fd, 16u << 20, NULL, &err) : NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (text && image)
+		procfs_maps(text, find_vdso, dt);
+	if (dt->vdso_size)
+		dt->vdso_image = image;
+	free(text);
+}
+
+void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
+{
+	memset(dt, 0, sizeof(*dt));
+	dt->paths = paths;
+	dt->pins = pins;
+	read_own_vdso(dt);
+}
+
+void dsotab_fini(struct dsotab *dt)
+{
+	size_t i;
+
+	for (i = 0; i < dt->n; i++) {
+		pins_drop(dt->pins, &dt->dsos[i]->pin);
+		rootpin_put(dt->pins, dt->dsos[i]->root);
+		u64map_fini(&dt->dsos[i]->seen);
+		free(dt->dsos[i]);
+	}
+	free(dt->dsos);
+	free(dt->aliases);
+	u64map_fini(&dt->by_build_id);
+	u64map_fini(&dt->by_file);
+}
+
+/* ---- the two indexes ---- */
+
+static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len)
+{
+	const uint64_t *slot = u64map_get(&dt->by_build_id, hash_bytes(id, len));
+	uint32_t i;
+
+	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->dsos[i - 1]->next) {
+		struct dso *d = dt->dsos[i - 1];
+
+		if (d->ev.build_id_len == len && !memcmp(d->ev.build_id, id, len))
+			return d;
+	}
+	return NULL;
+}
+
+static uint64_t key_hash(const struct file_key *k)
+{
+	uint64_t h = hash_combine(hash_u64(k->mnt_ns), k->dev);
+
+	h = hash_combine(hash_combine(h, k->ino), k->gen);
+	h = hash_combine(hash_combine(h, k->size), (uint64_t)k->mtime_ns);
+	return hash_combine(h, k->path);
+}
+
+static bool key_equal(const struct file_key *a, const struct file_key *b)
+{
+	return a->mnt_ns == b->mnt_ns && a->dev == b->dev && a->ino == b->ino && a->gen == b->gen &&
+	       a->size == b->size && a->mtime_ns == b->mtime_ns && a->path == b->path;
+}
+
+static struct file_alias *find_alias(const struct dsotab *dt, const struct file_key *k)
+{
+	const uint64_t *slot = u64map_get(&dt->by_file, key_hash(k));
+	uint32_t i;
+
+	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->aliases[i - 1].next) {
+		if (key_equal(&dt->aliases[i - 1].key, k))
+			return &dt->aliases[i - 1];
+	}
+	return NULL;
+}
+
+static void set_alias(struct dsotab *dt, const struct file_key *k, const struct dso *d)
+{
+	struct file_alias *a = find_alias(dt, k);
+	uint64_t *slot;
+
+	if (a) {
+		a->dso = d->index;
+		return;
+	}
+	if (dt->naliases >= ALIASES_MAX)
+		return;
+	slot = u64map_put(&dt->by_file, key_hash(k), NULL);
+	XGROW(dt->aliases, dt->naliases, dt->alias_cap);
+	dt->aliases[dt->naliases] = (struct file_alias){ *k, d->index, (uint32_t)*slot };
+	*slot = ++dt->naliases;
+}
+
+/* What the kernel says about the file of a mapping: not unique over time, so only a hint. */
+static struct file_key hint_key(const struct map_user *u, const struct map_entry *e)
+{
+	return (struct file_key){
+		.mnt_ns = u->mnt_ns, .dev = makedev(e->dev_major, e->dev_minor), .ino = e->ino,
+		.gen = e->ino_gen, .path = e->path, .mtime_ns = -1,
+	};
+}
+
+static struct file_key stat_key(const struct map_user *u, const struct map_entry *e,
+				const struct stat *st)
+{
+	return (struct file_key){
+		.mnt_ns = u->mnt_ns, .dev = st->st_dev, .ino = st->st_ino, .gen = e->ino_gen,
+		.size = (uint64_t)st->st_size, .path = e->path,
+		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+	};
+}
+
+static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+			   const uint8_t *build_id, size_t len)
+{
+	struct dso *d;
+	uint64_t *slot;
+
+	if (dt->n >= DSOS_MAX) {
+		dt->refused++;
+		return NULL;
+	}
+	d = xcalloc(1, sizeof(*d));
+	pin_init(&d->pin, PIN_ELF, d);
+	d->ev.mnt_ns = u->mnt_ns;
+	d->ev.path = intern_str(dt->paths, e->path);
+	d->ev.deleted = e->deleted;
+	d->ev.dev_major = e->dev_major;
+	d->ev.dev_minor = e->dev_minor;
+	d->ev.ino = e->ino;
+	d->ev.ino_gen = e->ino_gen;
+	d->index = (uint32_t)dt->n;
+	XGROW(dt->dsos, dt->n, dt->cap);
+	dt->dsos[dt->n++] = d;
+	if (len) {
+		memcpy(d->ev.build_id, build_id, len);
+		d->ev.build_id_len = (uint8_t)len;
+		slot = u64map_put(&dt->by_build_id, hash_bytes(build_id, len), NULL);
+		d->next = (uint32_t)*slot;
+		*slot = dt->n;
+	}
+	return d;
+}
+
+/* ---- getting at the file ---- */
+
+/*
+ * Is @st the inode the kernel told? Where a file system keeps several devices behind one (overlay
+ * with layers on different file systems, btrfs), /proc/PID/maps and stat(2) name different ones,
+ * all of them anonymous.
+ */
+static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
+{
+	if (!e->ino)
+		return true;
+	return st->st_ino == e->ino &&
+	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || !major(st->st_dev));
+}
+
+static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
+{
+	struct rootpin *r = rootpin_get(u->root);
+
+	if (!r && u->pid)
+		r = rootpin_open(dt->pins, u->pid, u->mnt_ns);
+	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
+}
+
+/*
+ * An fd of what is mapped at @e, or negative errno. Nothing but a file with the inode the kernel
+ * told comes back; without an inode the caller has to compare the build-id.
+ */
+static int open_mapped(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		       struct stat *st)
+{
+	const char *path = intern_str(dt->paths, e->path);
+	struct rootpin *r;
+	int fd = -ESRCH;
+
+	if (u->pid)
+		fd = nsopen_mapping(u->pid, e->start, e->end, st);
+	if (fd >= 0) {
+		if (is_mapped_inode(e, st))
+			return fd;
+		close(fd);
+		fd = -ESTALE;
+	}
+	if (e->deleted || is_memfd(path))
+		return fd;
+	r = user_root(dt, u);
+	if (r && r->root.fd >= 0) {
+		fd = nsopen_file(r->root.fd, path, 0, st);
+		if (fd >= 0 && !is_mapped_inode(e, st)) {
+			close(fd);
+			fd = -ESTALE;
+		}
+	}
+	rootpin_put(dt->pins, r);
+	return fd;
+}
+
+static bool has_elf_magic(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+}
+
+static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX])
+{
+	struct elf_file *ef;
+	size_t len = 0;
+	int err;
+
+	ef = elf_file_open_fd(fd, &err);
+	if (ef)
+		len = elf_file_build_id(ef, id);
+	elf_file_close(ef);
+	return len;
+}
+
+/* Keep @fd (consumed), which is mapped at @e, for @d. */
+static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u,
+		      const struct map_entry *e, int fd, const struct stat *st)
+{
+	if (!d->ev.id && !d->ev.size) {
+		d->ev.size = (uint64_t)st->st_size;
+		d->ev.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	}
+	if (d->pin.fd >= 0) {
+		close(fd);
+		return;
+	}
+	pins_hold(dt->pins, &d->pin, fd);
+	/* The root and the path are those of one and the same process. */
+	rootpin_put(dt->pins, d->root);
+	d->root = user_root(dt, u);
+	d->path = intern_str(dt->paths, e->path);
+}
+
+void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
+{
+	struct dso *d = e->dso;
+	uint8_t id[BUILD_ID_MAX];
+	struct stat st;
+	size_t len;
+	int fd;
+
+	if (!d || d->vdso || d->not_elf || d->pin_tries >= PIN_TRIES_MAX)
+		return;
+	if (d->pin.fd >= 0) {
+		pins_touch(dt->pins, &d->pin);
+		return;
+	}
+	fd = open_mapped(dt, u, e, &st);
+	if (fd < 0) {
+		d->pin_tries++;
+		return;
+	}
+	/* The mapping may have given way to another since the kernel told of it. */
+	len = has_elf_magic(fd) ? read_build_id(fd, id) : 0;
+	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) ||
+	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
+		close(fd);
+		d->pin_tries++;
+		return;
+	}
+	hold_file(dt, d, u, e, fd, &st);
+}
+
+static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
+{
+	static const struct map_user nobody;
+	uint8_t id[BUILD_ID_MAX];
+	struct elf_file *ef;
+	size_t len = 0;
+	int err;
+
+	/* A 32-bit process has another image, of which we have no copy. */
+	if (e->start < 1ull << 32) {
+		e->kind = MAPPING_SPECIAL;
+		return;
+	}
+	if (!dt->vdso) {
+		ef = dt->vdso_image ? elf_file_open_mem(dt->vdso_image, dt->vdso_size, &err) : NULL;
+		if (ef)
+			len = elf_file_build_id(ef, id);
+		elf_file_close(ef);
+		dt->vdso = add_dso(dt, &nobody, e, id, len);
+		if (dt->vdso)
+			dt->vdso->vdso = true;
+	}
+	e->dso = dt->vdso;
+}
+
+/* The kernel gave no build-id: the file says who it is. */
+static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct map_entry *e)
+{
+	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
+	const struct file_key hint = hint_key(u, e);
+	struct file_alias *a = find_alias(dt, &hint);
+	uint8_t id[BUILD_ID_MAX];
+	struct file_key key;
+	struct dso *d = NULL;
+	struct stat st;
+	size_t len;
+	bool elf;
+	int fd;
+
+	fd = open_mapped(dt, u, e, &st);
+	if (fd < 0) {
+		/* Gone: what was there last time, else nothing but the kernel's word for it. */
+		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : add_dso(dt, u, e, NULL, 0);
+		if (e->dso && !a)
+			set_alias(dt, &hint, e->dso);
+		return;
+	}
+	elf = has_elf_magic(fd);
+	if (memfd && (!elf || st.st_size > MEMFD_MAX)) {
+		close(fd);
+		return;
+	}
+	key = stat_key(u, e, &st);
+	a = find_alias(dt, &key);
+	if (a) {
+		d = dt->dsos[a->dso];
+	} else {
+		len = elf ? read_build_id(fd, id) : 0;
+		if (len)
+			d = find_build_id(dt, id, len);
+		if (!d)
+			d = add_dso(dt, u, e, id, len);
+		if (!d) {
+			close(fd);
+			return;
+		}
+		d->not_elf = !elf;
+		set_alias(dt, &key, d);
+	}
+	set_alias(dt, &hint, d);
+	e->dso = d;
+	if (elf) {
+		hold_file(dt, d, u, e, fd, &st);
+		return;
+	}
+	/* Not held, but its size and time belong to its identity. */
+	d->ev.size = (uint64_t)st.st_size;
+	d->ev.mtime_ns = key.mtime_ns;
+	close(fd);
+}
+
+void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,
+		    const uint8_t *build_id, size_t len)
+{
+	const char *path = intern_str(dt->paths, e->path);
+
+	e->resolved = true;
+	e->dso = NULL;
+	e->kind = (uint8_t)mapping_kind(path);
+	switch (e->kind) {
+	case MAPPING_VDSO:
+		resolve_vdso(dt, e);
+		return;
+	case MAPPING_JIT:
+	case MAPPING_SPECIAL:
+		return;
+	}
+	len = MIN(len, (size_t)BUILD_ID_MAX);
+	if (!len) {
+		resolve_by_file(dt, u, e);
+	} else {
+		e->dso = find_build_id(dt, build_id, len);
+		if (!e->dso)
+			e->dso = add_dso(dt, u, e, build_id, len);
+		dsotab_pin(dt, u, e);
+	}
+	if (!e->dso && is_memfd(path))
+		e->kind = MAPPING_JIT;
+}
+
+bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
+{
+	const struct file_key hint = hint_key(u, e);
+
+	return find_alias(dt, &hint);
+}

@@ -1,0 +1,89 @@
+/*
+ * Binaries known by identity (DESIGN.md section 5): the build-id; without one mount namespace,
+ * device, inode, generation, size, mtime and path together. Opens, proves and pins their files.
+ */
+#ifndef NSPROF_DSOTAB_H
+#define NSPROF_DSOTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "hash.h"
+#include "intern.h"
+#include "pins.h"
+#include "procmaps.h"
+
+struct dso {
+	struct ev_dso ev;	/* id is 0 until it is in the recording; path: the interner's */
+	bool vdso;
+	bool not_elf;		/* the file was opened and is something else */
+	uint8_t pin_tries;	/* failed attempts to get at the file */
+	struct pin pin;		/* the file */
+	struct rootpin *root;	/* below which its debug file may lie; NULL = unknown */
+	const char *path;	/* where it lies there, the interner's; NULL = not pinned yet */
+	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */
+	size_t captured;		/* seen.n when its rows were last captured */
+	uint32_t index;		/* in the table */
+	uint32_t next;		/* chain of equal build-id hashes: index + 1 */
+};
+
+struct file_key {
+	uint64_t mnt_ns;
+	uint64_t dev, ino, gen;
+	uint64_t size;
+	int64_t mtime_ns;
+	uint32_t path;
+};
+
+struct file_alias {		/* what was found behind a file_key */
+	struct file_key key;
+	uint32_t dso;		/* index */
+	uint32_t next;		/* chain of equal hashes: index + 1 */
+};
+
+struct dsotab {
+	struct dso **dsos;	/* owned */
+	size_t n, cap;
+	struct file_alias *aliases;	/* owned */
+	size_t naliases, alias_cap;
+	struct u64map by_build_id;	/* hash to index + 1 */
+	struct u64map by_file;		/* hash of a key to alias index + 1 */
+	struct intern *paths;		/* borrowed */
+	struct pins *pins;		/* borrowed */
+	struct dso *vdso;		/* NULL until asked for */
+	const void *vdso_image;		/* our own: the same in all 64-bit processes; NULL = none */
+	size_t vdso_size;		/* bytes */
+	uint64_t refused;		/* binaries beyond the cap */
+};
+
+void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins);
+void dsotab_fini(struct dsotab *dt);
+
+/* Where a mapping was seen. */
+struct map_user {
+	uint32_t pid;			/* 0: gone, only its root may be left */
+	uint64_t mnt_ns;		/* 0 = unknown */
+	struct rootpin *root;		/* NULL: opened when needed */
+};
+
+/*
+ * What kind of mapping @path is: as in MMAP2 or /proc/PID/maps, without " (deleted)". A memfd is
+ * a file here: it may hold ELF.
+ */
+enum mapping_kind mapping_kind(const char *path);
+
+/*
+ * Find out what is behind @e: sets dso, kind and resolved. @build_id: what the kernel said, @len
+ * bytes, 0 when it said nothing; then the file is opened and read. The file is pinned if no other
+ * mapping did that.
+ */
+void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,
+		    const uint8_t *build_id, size_t len);
+/* Was a file with this name and inode seen in that mount namespace? Then resolving can wait. */
+bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
+/* Try to pin the file of resolved @e if it is not held. */
+void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
+
+#endif

@@ -1,0 +1,130 @@
+#include "evsel.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "util.h"
+
+static const struct evsel_name {
+	const char *name, *alias;
+	uint32_t type;
+	uint64_t config;
+} names[] = {
+	{ "cycles", "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cpu-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "context-switches", "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cache-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branches", "branch-instructions", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "cache-references", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "bus-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ "ref-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "stalled-cycles-backend", "idle-cycles-backend", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "cpu-migrations", "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "minor-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "major-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+	{ "alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+	{ "emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+};
+
+static bool name_is(const char *name, const char *text, size_t len)
+{
+	return name && strlen(name) == len && !memcmp(name, text, len);
+}
+
+static const struct evsel_name *name_find(const char *text, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (name_is(names[i].name, text, len) || name_is(names[i].alias, text, len))
+			return &names[i];
+	return NULL;
+}
+
+int evsel_parse(struct evsel *ev, const char *text)
+{
+	size_t len = strcspn(text, ":");
+	const char *mod = text[len] ? text + len + 1 : "";
+	const struct evsel_name *n;
+	bool user = false, kernel = false;
+
+	if (strchr(text, ',')) {
+		pr_err("one event at a time: '%s' names several", text);
+		return -EINVAL;
+	}
+	n = name_find(text, len);
+	if (!n) {
+		pr_err("unknown event '%.*s'; known are cycles, instructions, cpu-clock, "
+		       "task-clock, page-faults, context-switches, cpu-migrations, cache-misses, "
+		       "branches, branch-misses, minor-faults, major-faults", (int)len, text);
+		return -EINVAL;
+	}
+	for (const char *p = mod; *p; p++) {
+		switch (*p) {
+		case 'u':
+			user = true;
+			break;
+		case 'k':
+			kernel = true;
+			break;
+		case 'p':	/* precision: the most that is there is always right */
+		case 'P':
+		case 'H':	/* the host only: what we do anyway */
+			break;
+		default:
+			pr_err("unknown modifier '%c' in event '%s'; allowed are u, k and p", *p,
+			       text);
+			return -EINVAL;
+		}
+	}
+	ev->name = n->name;
+	ev->type = n->type;
+	ev->config = n->config;
+	/* Naming one side excludes the other; naming both excludes none. */
+	ev->exclude_user = kernel && !user;
+	ev->exclude_kernel = user && !kernel;
+	return 0;
+}
+
+bool evsel_fall_back(struct evsel *ev, int err)
+{
+	if (err != -ENOENT && err != -ENXIO && err != -ENODEV && err != -EOPNOTSUPP)
+		return false;
+	if (ev->type != PERF_TYPE_HARDWARE || ev->config != PERF_COUNT_HW_CPU_CYCLES)
+		return false;
+	ev->name = "cpu-clock";
+	ev->type = PERF_TYPE_SOFTWARE;
+	ev->config = PERF_COUNT_SW_CPU_CLOCK;
+	return true;
+}
+
+bool evsel_is_clock(const struct evsel *ev)
+{
+	return ev->type == PERF_TYPE_SOFTWARE && (ev->config == PERF_COUNT_SW_CPU_CLOCK ||
+						  ev->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool evsel_is_hardware(const struct evsel *ev)
+{
+	return ev->type == PERF_TYPE_HARDWARE;
+}
+
+const char *evsel_modifier(const struct evsel *ev)
+{
+	return ev->exclude_kernel ? "u" : ev->exclude_user ? "k" : "";
+}
+
+void evsel_attr(const struct evsel *ev, struct perf_event_attr *attr)
+{
+	attr->type = ev->type;
+	attr->config = ev->config;
+	attr->exclude_user = ev->exclude_user;
+	attr->exclude_kernel = ev->exclude_kernel;
+}

@@ -1,0 +1,54 @@
+/* What /proc says about a live process, and the files reached through it. */
+#ifndef NSPROF_FACTS_H
+#define NSPROF_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "pins.h"
+
+#define COMM_LEN 16	/* TASK_COMM_LEN, the NUL included */
+
+/*
+ * Facts of one process image. Referenced by the process and by what it forked: a child without a
+ * perf map of its own uses its parent's, also when the parent is gone.
+ */
+struct facts {
+	uint32_t refs;
+	uint32_t pid;			/* in our pid namespace */
+	uint32_t ppid;
+	uint64_t start_ticks;		/* clock ticks since boot */
+	uint32_t nspid[8];		/* outermost first */
+	uint32_t nspid_n;
+	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = not allowed to look */
+	uint32_t fsuid;
+	bool have_fsuid;
+	bool kthread;
+	char comm[COMM_LEN];
+	char *exe, *root, *cgroup;	/* owned; "" when unknown */
+	struct rootpin *rootpin;	/* NULL when not to be had */
+	struct pin map;			/* the perf map, if there was one */
+	struct facts *up;		/* of the process it was forked from; NULL = none known */
+};
+
+/*
+ * Read the facts of @pid as it is now; not rootpin, map and up. NULL when it is gone or another
+ * process took its pid while we read. Owned, one reference.
+ */
+struct facts *facts_read(uint32_t pid);
+struct facts *facts_get(struct facts *f);			/* accepts NULL */
+void facts_put(struct pins *ps, struct facts *f);		/* accepts NULL */
+
+/* Is @pid still the process that started at @ticks? */
+bool facts_same_process(uint32_t pid, uint64_t ticks);
+/* Did a process that started at @ticks begin to live after @time (ns of CLOCK_MONOTONIC)? */
+bool facts_started_after(uint64_t ticks, uint64_t time);
+/* Wall clock of the start of a process, in ns. */
+int64_t facts_start_wall(uint64_t ticks);
+/* The comm of a thread into @comm ("" when it cannot be read). */
+bool facts_thread_comm(uint32_t pid, uint32_t tid, char comm[COMM_LEN]);
+/* Inode of namespace @name ("mnt") of @pid, 0 when it cannot be read. */
+uint64_t facts_ns(uint32_t pid, const char *name);
+
+#endif

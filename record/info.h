@@ -1,0 +1,12 @@
+/* Settings and host, for the INFO block of the recording. */
+#ifndef NSPROF_INFO_H
+#define NSPROF_INFO_H
+
+#include "open.h"
+#include "rec_writer.h"
+#include "record_opts.h"
+
+/* All keys of nsprof.data(5), INFO. @ev is open: values are those in force, not those asked for. */
+void info_write(struct rec_writer *w, const struct record_opts *o, const struct events *ev);
+
+#endif

@@ -1,0 +1,217 @@
+#include "loop.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "util.h"
+
+#define NS_PER_SEC 1000000000ull
+#define TICK_NS 50000000ull
+/* At most one drain in this time for the sake of side-band: a fork storm writes without a pause. */
+#define SIDE_PAUSE_NS 5000000ull
+
+enum tag {
+	TAG_DATA = 1 << 0,
+	TAG_SIDE = 1 << 1,
+	TAG_SIGNAL = 1 << 2,
+	TAG_TICK = 1 << 3,
+	TAG_DEADLINE = 1 << 4,
+};
+
+struct waiter {
+	int epoll, signal, tick, deadline;
+};
+
+uint64_t loop_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / NS_PER_SEC), (long)(ns % NS_PER_SEC) };
+}
+
+static int watch(int epoll, int fd, uint32_t how, uint32_t tag)
+{
+	struct epoll_event e = { .events = how, .data.u32 = tag };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+static void waiter_close(struct waiter *w)
+{
+	int fds[] = { w->epoll, w->signal, w->tick, w->deadline };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static int waiter_open(struct waiter *w, const struct loop *l)
+{
+	struct itimerspec tick = { to_timespec(TICK_NS), to_timespec(TICK_NS) };
+	int err = 0;
+
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	w->signal = signalfd(-1, l->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	w->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	w->deadline = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err |= timerfd_settime(w->tick, 0, &tick, NULL);
+	err |= watch(w->epoll, w->signal, EPOLLIN, TAG_SIGNAL);
+	err |= watch(w->epoll, w->tick, EPOLLIN, TAG_TICK);
+	err |= watch(w->epoll, w->deadline, EPOLLIN, TAG_DEADLINE);
+	/* Edges, because an event whose thread has ended says POLLHUP for ever. */
+	for (size_t i = 0; i < l->drain->n; i++) {
+		const struct ring *r = l->drain->rings[i];
+
+		err |= watch(w->epoll, r->fd, EPOLLIN | EPOLLET, r->sideband ? TAG_SIDE : TAG_DATA);
+	}
+	if (!err)
+		return 0;
+	err = -errno;
+	pr_err("cannot wait for the rings: %s", strerror(-err));
+	waiter_close(w);
+	return err;
+}
+
+/* What woke us, as a set of enum tag. */
+static uint32_t wait_tags(const struct waiter *w)
+{
+	struct epoll_event e[32];
+	uint32_t tags = 0;
+	int n = epoll_wait(w->epoll, e, ARRAY_SIZE(e), -1);
+
+	for (int i = 0; i < n; i++)
+		tags |= e[i].data.u32;
+	return tags;
+}
+
+static void arm(int timer, uint64_t ns)
+{
+	struct itimerspec it = { { 0, 0 }, to_timespec(ns) };
+
+	timerfd_settime(timer, 0, &it, NULL);
+}
+
+static void clear(int timer)
+{
+	uint64_t n;
+
+	while (read(timer, &n, sizeof(n)) == sizeof(n))
+		;
+}
+
+/* True when one of them ends the recording. */
+static bool take_signals(struct loop *l, int fd)
+{
+	struct signalfd_siginfo si;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		l->signo = (int)si.ssi_signo;
+		return true;
+	}
+	return false;
+}
+
+static void enable(struct loop *l, const struct waiter *w)
+{
+	events_enable(l->ev);
+	l->enabled_at = loop_now();
+	if (l->duration_ns)
+		arm(w->deadline, l->duration_ns);
+}
+
+static void start(struct loop *l, const struct waiter *w)
+{
+	if (l->delay_ns) {
+		arm(w->deadline, l->delay_ns);
+	} else if (l->ev->on_exec) {
+		l->enabled_at = loop_now();
+		if (l->duration_ns)
+			arm(w->deadline, l->duration_ns);
+	} else {
+		enable(l, w);
+	}
+}
+
+/*
+ * A ring wakes us for a record younger than the guard, which therefore cannot be taken yet: let it
+ * ripen, or it would stay until the next tick and block a small ring. For side-band alone, wait for
+ * others to come, too.
+ */
+static void ripen(uint32_t tags, uint64_t last)
+{
+	uint64_t until = loop_now() + DRAIN_GUARD_NS + DRAIN_GUARD_NS / 4;
+	struct timespec ts;
+
+	if (!(tags & TAG_DATA))
+		until = MAX(until, last + SIDE_PAUSE_NS);
+	ts = to_timespec(until);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+enum loop_end loop_run(struct loop *l)
+{
+	enum loop_end end = LOOP_BROKEN;
+	struct waiter w;
+	uint64_t last = 0;
+
+	if (waiter_open(&w, l))
+		return LOOP_BROKEN;
+	start(l, &w);
+	for (;;) {
+		uint32_t tags = wait_tags(&w);
+		int err;
+
+		if (tags & (TAG_DATA | TAG_SIDE))
+			ripen(tags, last);
+		last = loop_now();
+		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
+		l->sink->ledger->woken++;
+		err = rec_writer_tick(l->sink->w, last);
+		if (err < 0 && !l->sink->err)
+			l->sink->err = err;
+		if (l->sink->err) {
+			end = LOOP_WRITE_ERROR;
+			break;
+		}
+		if (tags & TAG_SIGNAL && take_signals(l, w.signal)) {
+			end = LOOP_SIGNAL;
+			break;
+		}
+		if (child_check(l->child)) {
+			end = LOOP_CHILD;
+			break;
+		}
+		if (tags & TAG_TICK) {
+			clear(w.tick);
+			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {
+				end = LOOP_GONE;
+				break;
+			}
+		}
+		if (tags & TAG_DEADLINE) {
+			clear(w.deadline);
+			if (l->enabled_at) {
+				end = LOOP_DURATION;
+				break;
+			}
+			enable(l, &w);
+		}
+	}
+	waiter_close(&w);
+	return end;
+}

@@ -1,0 +1,35 @@
+/*
+ * Which words of a stack copy can matter to an unwinder: addresses of code, and addresses inside a
+ * stack (DESIGN.md section 2).
+ */
+#ifndef NSPROF_MASKSET_H
+#define NSPROF_MASKSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stackcopy.h"
+
+struct range {
+	uint64_t start, end;	/* runtime addresses [start, end) */
+};
+
+struct maskset {
+	const struct range *exec;	/* executable mappings, sorted, disjoint; borrowed */
+	size_t nexec;
+	const struct range *stacks;	/* other stacks known for this thread; borrowed */
+	size_t nstacks;
+};
+
+/*
+ * Reduce a stack copy. @sp: user stack pointer (runtime address); @copy: bytes of the copy, any
+ * alignment; @size: bytes really copied (dyn_size). @ms NULL keeps every non-zero word. A stack pointer
+ * that is not 8-aligned keeps every word, from the next aligned address on.
+ */
+void mask_stack(const struct maskset *ms, uint64_t sp, const void *copy, size_t size, struct stack_words *out);
+
+/* Zero registers that are neither code nor stack; ip, sp and bp stay. @regs: REG_MAX entries. */
+void mask_regs(const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
+
+#endif

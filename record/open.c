@@ -1,0 +1,526 @@
+#include "open.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "log.h"
+#include "perf_layout.h"
+#include "perm.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define RING_MIN (512u << 10)
+#define RING_MAX (64u << 20)
+#define RING_FLOOR (64u << 10)	/* where halving ends: below it not even one large sample fits */
+#define SIDE_TASKS (256u << 10)
+#define SIDE_ALL (512u << 10)
+#define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
+
+#define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
+#define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_BUILD_ID | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
+
+static const struct {
+	uint32_t feat;
+	const char *what;
+} feat_names[] = {
+	{ FEAT_FORMAT_LOST, "its own count of lost samples" },
+	{ FEAT_SAMPLE_CGROUP, "cgroup ids in samples" },
+	{ FEAT_EXCLUDE_GUEST, "leaving out guests" },
+	{ FEAT_BUILD_ID, "build-ids in mappings" },
+	{ FEAT_CGROUP, "cgroup names" },
+	{ FEAT_KSYMBOL, "names of BPF programs" },
+	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
+};
+
+static int sys_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags)
+{
+	int fd =
+		(int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void attr_common(struct perf_event_attr *attr, const struct events *ev)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->sample_type = LAYOUT_SAMPLE_TYPE;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->watermark = 1;
+	attr->inherit = target_is_tasks(ev->target) && !ev->opts->no_inherit;
+	attr->read_format = ev->feats & FEAT_FORMAT_LOST ? PERF_FORMAT_LOST : 0;
+}
+
+static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
+{
+	const struct record_opts *o = ev->opts;
+
+	attr_common(attr, ev);
+	evsel_attr(&ev->sel, attr);
+	attr->disabled = 1;
+	attr->enable_on_exec = ev->on_exec && !o->delay_ms;
+	attr->exclude_hv = ev->sel.exclude_kernel;
+	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
+	attr->freq = !o->period;
+	if (o->period)
+		attr->sample_period = o->period;
+	else
+		attr->sample_freq = ev->freq;
+	if (ev->feats & FEAT_SAMPLE_CGROUP)
+		attr->sample_type |= PERF_SAMPLE_CGROUP;
+	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel;
+	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP;
+	if (o->callgraph == CALLGRAPH_DWARF) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = REG_MASK;
+		attr->sample_stack_user = o->dump_size;
+	}
+	attr->wakeup_watermark = (uint32_t)(ev->data_bytes / 4);
+}
+
+static void attr_side(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr_common(attr, ev);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->sample_period = 1;
+	/* It counts nothing; without these bits it would need the right to see the kernel. */
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->build_id = !!(ev->feats & FEAT_BUILD_ID);
+	attr->cgroup = !!(ev->feats & FEAT_CGROUP);
+	attr->ksymbol = !!(ev->feats & FEAT_KSYMBOL);
+	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);
+	/* Wake on the first byte: a process that lives shortly must be looked at while it does. */
+	attr->wakeup_watermark = 1;
+}
+
+typedef void (*attr_fn)(struct perf_event_attr *attr, const struct events *ev);
+
+/* Subset @i of the bits in @set, in counting order: the fewest removals come early. */
+static uint32_t subset(uint32_t set, uint32_t i)
+{
+	uint32_t out = 0;
+
+	for (; set; set &= set - 1, i >>= 1)
+		if (i & 1)
+			out |= set & -set;
+	return out;
+}
+
+/* The kernel refuses what it does not know with EINVAL and does not say what it was. */
+static int open_probing(struct events *ev, attr_fn fn, uint32_t set, int pid, int cpu,
+			unsigned long flags)
+{
+	uint32_t have = ev->feats & set, all = ev->feats;
+	struct perf_event_attr attr;
+	int fd = -EINVAL;
+
+	for (uint32_t i = 0; i < 1u << __builtin_popcount(have) && fd == -EINVAL; i++) {
+		ev->feats = all & ~subset(have, i);
+		fn(&attr, ev);
+		fd = sys_open(&attr, pid, cpu, flags);
+	}
+	if (fd < 0)
+		ev->feats = all;
+	return fd;
+}
+
+/* Open the first sampling event; fallbacks are taken here and hold for all others. */
+static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
+{
+	bool tried = false;
+	int err = 0, fd;
+
+	for (;;) {
+		fd = open_probing(ev, attr_sample, FEATS_SAMPLE, pid, cpu, flags);
+		if (fd >= 0) {
+			ev->narrowed |= tried;
+			return fd;
+		}
+		if (evsel_fall_back(&ev->sel, fd))
+			continue;
+		if ((fd != -EACCES && fd != -EPERM) || tried || ev->sel.exclude_kernel ||
+		    ev->sel.exclude_user || perm_capable())
+			return err ? err : fd;
+		/* The kernel's side may be what is forbidden. If not, the first error is the true
+		 * one. */
+		err = fd;
+		tried = true;
+		ev->sel.exclude_kernel = true;
+	}
+}
+
+static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, int fd, uint32_t cpu)
+{
+	XGROW(*arr, *n, *cap);
+	(*arr)[(*n)++] = (struct event_fd){ fd, cpu };
+}
+
+static uint64_t fds_needed(const struct target *t)
+{
+	uint64_t n = target_is_tasks(t)		 ? 2 * t->ntids
+		     : t->kind == TARGET_CGROUPS ? t->ncgroups + 1
+						 : 2;
+
+	return n * t->ncpus;
+}
+
+/* Sampling events for one thread (@pid), cgroup (@pid is its fd) or everything (-1). */
+static int open_samples(struct events *ev, int pid, unsigned long flags)
+{
+	const struct target *t = ev->target;
+	struct perf_event_attr attr;
+
+	for (uint32_t c = 0; c < t->ncpus; c++) {
+		int fd;
+
+		if (!ev->nsamples) {
+			fd = open_first(ev, pid, (int)t->cpus[c], flags);
+		} else {
+			attr_sample(&attr, ev);
+			fd = sys_open(&attr, pid, (int)t->cpus[c], flags);
+		}
+		/* A thread may end while its process is being opened; the caller sees if none is
+		 * left. */
+		if (fd == -ESRCH && t->kind == TARGET_PIDS)
+			return 0;
+		if (fd < 0) {
+			perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c],
+				     fds_needed(t));
+			return fd;
+		}
+		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c);
+	}
+	return 0;
+}
+
+static int open_side_one(struct events *ev, int pid, int cpu)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	if (ev->nsides) {
+		attr_side(&attr, ev);
+		return sys_open(&attr, pid, cpu, 0);
+	}
+	fd = open_probing(ev, attr_side, FEATS_SIDE, pid, cpu, 0);
+	if (fd == -EACCES && ev->feats & FEAT_NAMESPACES) {
+		ev->feats &= ~(uint32_t)FEAT_NAMESPACES;
+		fd = open_probing(ev, attr_side, FEATS_SIDE, pid, cpu, 0);
+	}
+	return fd;
+}
+
+static int open_sides(struct events *ev, int pid)
+{
+	const struct target *t = ev->target;
+
+	for (uint32_t c = 0; c < t->ncpus; c++) {
+		int fd = open_side_one(ev, pid, (int)t->cpus[c]);
+
+		if (fd == -ESRCH)
+			return 0;
+		if (fd == -EMFILE || fd == -ENFILE) {
+			perm_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(t));
+			return fd;
+		}
+		if (fd < 0) {
+			ev->side_err = fd;
+			return 0;
+		}
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c);
+	}
+	return 0;
+}
+
+static int open_all(struct events *ev)
+{
+	const struct target *t = ev->target;
+	int err = 0;
+
+	if (!target_is_tasks(t)) {
+		err = open_sides(ev, -1);
+		if (!err && t->kind == TARGET_ALL)
+			return open_samples(ev, -1, 0);
+		for (size_t i = 0; i < t->ncgroups && !err; i++)
+			err = open_samples(ev, t->cgroups[i].fd, PERF_FLAG_PID_CGROUP);
+		return err;
+	}
+	for (size_t i = 0; i < t->ntids; i++) {
+		/* Side-band first: no sample without a way to hear of new mappings. */
+		if (!ev->side_err)
+			err = open_sides(ev, (int)t->tids[i]);
+		if (!err)
+			err = open_samples(ev, (int)t->tids[i], 0);
+		if (err)
+			return err;
+	}
+	if (!ev->nsamples) {
+		perm_explain(-ESRCH, &ev->sel, t, t->npids == 1 ? (int)t->pids[0] : -1, 0, 0);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+/* The first event on each CPU owns its ring, the others are sent into it. */
+static int map_rings(struct event_fd *fds, size_t n, struct ring *rings, size_t bytes,
+		     bool sideband)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ring *r = &rings[fds[i].cpu];
+		int err = 0;
+
+		if (!r->page)
+			err = ring_map(r, fds[i].fd, bytes, sideband);
+		else if (ioctl(fds[i].fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
+			err = -errno;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void close_all(struct events *ev)
+{
+	for (size_t c = 0; c < ev->target->ncpus; c++) {
+		ring_unmap(&ev->data[c]);
+		ring_unmap(&ev->side[c]);
+	}
+	for (size_t i = 0; i < ev->nsamples; i++)
+		close(ev->samples[i].fd);
+	for (size_t i = 0; i < ev->nsides; i++)
+		close(ev->sides[i].fd);
+	ev->nsamples = 0;
+	ev->nsides = 0;
+}
+
+static uint64_t sample_rate(const struct events *ev)
+{
+	if (!ev->opts->period)
+		return ev->freq;
+	if (evsel_is_clock(&ev->sel))
+		return MAX(1000000000ull / ev->opts->period, 1);
+	return RATE_UNKNOWN;
+}
+
+/* Room for a quarter of a second, a power of two; all rings together at most 1/8 of the memory. */
+static uint64_t plan_ring(const struct events *ev)
+{
+	uint64_t want = sample_rate(ev) * ev->record_bytes / 4, bytes = RING_MIN;
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (bytes < want && bytes < RING_MAX)
+		bytes *= 2;
+	while (bytes > RING_MIN && bytes * ev->target->ncpus > ram / 8)
+		bytes /= 2;
+	return bytes;
+}
+
+static uint64_t plan_record(const struct record_opts *o)
+{
+	uint64_t bytes = 512;	/* fixed fields, registers, a kernel chain of some depth */
+
+	if (o->callgraph == CALLGRAPH_DWARF)
+		bytes += o->dump_size;
+	else if (o->callgraph == CALLGRAPH_FP)
+		bytes += 1024;	/* 127 user frames at most */
+	return MIN(bytes, LAYOUT_RECORD_MAX - 8);
+}
+
+/* Next smaller plan after the kernel refused to map the rings. False: nothing left to give up. */
+static bool shrink(struct events *ev)
+{
+	if (ev->opts->ring_bytes)
+		return false;
+	if (ev->data_bytes > 2 * RING_FLOOR || (ev->data_bytes > RING_FLOOR &&
+						ev->side_bytes <= RING_FLOOR))
+		ev->data_bytes /= 2;
+	else if (ev->side_bytes > RING_FLOOR)
+		ev->side_bytes /= 2;
+	else
+		return false;
+	return true;
+}
+
+static void explain_map(const struct events *ev, int err)
+{
+	pr_err("cannot map rings of %llu KiB for %zu CPUs: %s: kernel.perf_event_mlock_kb is %ld; "
+	       "use a smaller -m, or raise it or 'ulimit -l', or run as root",
+	       (unsigned long long)ev->data_bytes / 1024, ev->target->ncpus, strerror(-err),
+	       perm_read_number("/proc/sys/kernel/perf_event_mlock_kb", 516));
+}
+
+void events_tell(const struct events *ev)
+{
+	uint64_t ms = ev->data_bytes * 1000 / (sample_rate(ev) * ev->record_bytes);
+
+	if (ev->wanted != ev->sel.name)
+		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
+			ev->sel.name);
+	if (ev->narrowed)
+		pr_info("recording user space only: kernel.perf_event_paranoid is %d and "
+			"CAP_PERFMON is missing", perm_paranoid());
+	if (ev->side_err)
+		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
+			"names", strerror(-ev->side_err));
+	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on each of %zu CPUs",
+		   (unsigned long long)ev->data_bytes / 1024, (unsigned long long)ms,
+		   (unsigned long long)ev->side_bytes / 1024, ev->target->ncpus);
+	if (ev->data_bytes <= ev->record_bytes)
+		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: they will "
+			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",
+			(unsigned long long)ev->data_bytes / 1024,
+			(unsigned long long)(ev->record_bytes + 1023) / 1024);
+	else if (ms < 100 && !ev->opts->ring_bytes)
+		pr_warn("rings hold %llu ms of samples only: some may be lost; raise "
+			"kernel.perf_event_mlock_kb, or lower -F or --call-graph dwarf,SIZE",
+			(unsigned long long)ms);
+	for (size_t i = 0; i < ARRAY_SIZE(feat_names); i++)
+		if (!(ev->feats & feat_names[i].feat))
+			pr_verbose("the kernel lacks %s", feat_names[i].what);
+}
+
+/* Everyone may raise the soft limit to the hard one; events need one descriptor each. */
+static void raise_nofile(void)
+{
+	struct rlimit rl;
+
+	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+}
+
+int events_open(struct events *ev, const struct record_opts *o, const struct target *t,
+		const struct evsel *sel, bool on_exec)
+{
+	int err;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->sel = *sel;
+	ev->wanted = sel->name;
+	ev->target = t;
+	ev->opts = o;
+	ev->on_exec = on_exec;
+	ev->feats = FEATS_SAMPLE | FEATS_SIDE;
+	ev->freq = events_clamp_freq(o);
+	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
+	ev->side = xcalloc(t->ncpus, sizeof(*ev->side));
+	ev->record_bytes = plan_record(o);
+	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
+	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
+	raise_nofile();
+	for (;;) {
+		err = open_all(ev);
+		if (err)
+			return err;
+		err = map_rings(ev->samples, ev->nsamples, ev->data, ev->data_bytes, false);
+		if (!err)
+			err = map_rings(ev->sides, ev->nsides, ev->side, ev->side_bytes, true);
+		if (!err)
+			break;
+		/* The watermark is part of the event: for a smaller ring, open them again. */
+		if ((err != -EPERM && err != -ENOMEM) || !shrink(ev)) {
+			explain_map(ev, err);
+			return err;
+		}
+		close_all(ev);
+	}
+	return 0;
+}
+
+void events_close(struct events *ev)
+{
+	if (!ev->data)
+		return;
+	close_all(ev);
+	free(ev->samples);
+	free(ev->sides);
+	free(ev->data);
+	free(ev->side);
+}
+
+void events_enable(struct events *ev)
+{
+	for (size_t i = 0; i < ev->nsamples; i++)
+		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* Side-band too: otherwise the last drain would never reach its end on a busy host. */
+void events_disable(struct events *ev)
+{
+	for (size_t i = 0; i < ev->nsamples; i++)
+		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < ev->nsides; i++)
+		ioctl(ev->sides[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+bool events_all_gone(struct events *ev)
+{
+	if (!target_is_tasks(ev->target))
+		return false;
+	/* perf_poll() says POLLHUP for good once the task and all inherited events have ended. */
+	while (ev->alive < ev->nsamples) {
+		struct pollfd p = { ev->samples[ev->alive].fd, 0, 0 };
+
+		if (poll(&p, 1, 0) < 0 || !(p.revents & POLLHUP))
+			return false;
+		ev->alive++;
+	}
+	return true;
+}
+
+static uint64_t sum_lost(const struct event_fd *fds, size_t n)
+{
+	uint64_t sum = 0, v[2];	/* count, lost: read_format is PERF_FORMAT_LOST alone */
+
+	for (size_t i = 0; i < n; i++)
+		if (read(fds[i].fd, v, sizeof(v)) == sizeof(v))
+			sum += v[1];
+	return sum;
+}
+
+bool events_lost(const struct events *ev, uint64_t *samples, uint64_t *sideband)
+{
+	if (!(ev->feats & FEAT_FORMAT_LOST))
+		return false;
+	/* Inherited events count at their parent: __perf_output_begin() in
+	 * kernel/events/ring_buffer.c. */
+	*samples = sum_lost(ev->samples, ev->nsamples);
+	*sideband = sum_lost(ev->sides, ev->nsides);
+	return true;
+}
+
+uint64_t events_clamp_freq(const struct record_opts *o)
+{
+	long max = perm_read_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
+
+	if (max <= 0)
+		max = 1;
+	if (o->freq_max) {
+		pr_info("the maximum frequency is %ld Hz", max);
+		return (uint64_t)max;
+	}
+	if (!o->period && o->freq > (uint64_t)max) {
+		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %ld Hz",
+			(unsigned long long)o->freq, max);
+		return (uint64_t)max;
+	}
+	return o->freq;
+}

@@ -1,0 +1,79 @@
+/*
+ * perf_event_open(2) over CPUs x (threads | cgroups): one sampling event each, one side-band event
+ * for each CPU (or thread and CPU), and two rings for each CPU into which all of them write.
+ */
+#ifndef NSPROF_OPEN_H
+#define NSPROF_OPEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "evsel.h"
+#include "record_opts.h"
+#include "ring.h"
+#include "target.h"
+
+/* What the kernel may lack. Tried once, remembered for all further events. */
+enum {
+	FEAT_FORMAT_LOST = 1 << 0,	/* read(2) tells lost samples: 6.0 */
+	FEAT_SAMPLE_CGROUP = 1 << 1,	/* PERF_SAMPLE_CGROUP: 5.7, CONFIG_CGROUP_PERF */
+	FEAT_EXCLUDE_GUEST = 1 << 2,
+	FEAT_BUILD_ID = 1 << 3,		/* build-ids in MMAP2 records: 5.12 */
+	FEAT_CGROUP = 1 << 4,		/* PERF_RECORD_CGROUP: 5.7 */
+	FEAT_KSYMBOL = 1 << 5,		/* PERF_RECORD_KSYMBOL: 5.1 */
+	FEAT_NAMESPACES = 1 << 6,	/* PERF_RECORD_NAMESPACES: 4.12, for the privileged */
+};
+
+struct event_fd {
+	int fd;
+	uint32_t cpu;	/* index into target.cpus */
+};
+
+struct events {
+	struct evsel sel;		/* as opened: after fallbacks */
+	const char *wanted;		/* the name before them */
+	bool narrowed;			/* user space only: the rest is forbidden */
+	int side_err;			/* why there is no side-band: negative errno, else 0 */
+	const struct target *target;	/* borrowed */
+	const struct record_opts *opts;	/* borrowed */
+	bool on_exec;			/* the kernel enables them when the workload execs */
+	uint32_t feats;			/* FEAT_* the kernel has */
+	uint64_t freq;			/* after clamping */
+	struct event_fd *samples;	/* owned */
+	size_t nsamples, cap_samples;
+	struct event_fd *sides;		/* owned; none when the kernel did not permit them */
+	size_t nsides, cap_sides;
+	struct ring *data, *side;	/* target->ncpus each; an unused one has page NULL */
+	uint64_t data_bytes, side_bytes;	/* size of one ring */
+	uint64_t record_bytes;		/* what one sample takes at most */
+	size_t alive;			/* samples[] below it belong to threads that have ended */
+};
+
+/*
+ * Open and map everything for @t; samples are off, side-band is on. @on_exec: the target waits for
+ * its exec. 0, or negative errno after one message. Own with events_close() in any case.
+ */
+int events_open(struct events *ev, const struct record_opts *o, const struct target *t,
+		const struct evsel *sel, bool on_exec);
+void events_close(struct events *ev);
+
+/* What was opened other than asked for. Apart, so that a start that fails says one thing only. */
+void events_tell(const struct events *ev);
+
+void events_enable(struct events *ev);
+void events_disable(struct events *ev);
+
+/*
+ * Every recorded thread has ended, and all it started. Always false for CPUs and cgroups. Cheap:
+ * looks at one descriptor as long as the thread behind it lives.
+ */
+bool events_all_gone(struct events *ev);
+
+/* Sums of PERF_FORMAT_LOST; false when the kernel does not count. */
+bool events_lost(const struct events *ev, uint64_t *samples, uint64_t *sideband);
+
+/* The frequency in force, from kernel.perf_event_max_sample_rate; says so when it clamps. */
+uint64_t events_clamp_freq(const struct record_opts *o);
+
+#endif

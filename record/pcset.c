@@ -1,0 +1,51 @@
+/* Sorted sets of code addresses. */
+#include "pcset.h"
+
+#include <stdlib.h>
+
+#include "xalloc.h"
+
+static int u64_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void pcset_init(struct pcset *ps, const uint64_t *addrs, size_t n)
+{
+	size_t uniq = 0;
+
+	ps->v = xcalloc(n ? n : 1, sizeof(*ps->v));
+	for (size_t i = 0; i < n; i++)
+		ps->v[i] = addrs[i];
+	if (n)
+		qsort(ps->v, n, sizeof(*ps->v), u64_cmp);
+	for (size_t i = 0; i < n; i++) {
+		if (!uniq || ps->v[uniq - 1] != ps->v[i])
+			ps->v[uniq++] = ps->v[i];
+	}
+	ps->n = uniq;
+}
+
+void pcset_fini(struct pcset *ps)
+{
+	free(ps->v);
+	ps->v = NULL;
+	ps->n = 0;
+}
+
+size_t pcset_from(const struct pcset *ps, uint64_t addr)
+{
+	size_t lo = 0, hi = ps->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (ps->v[mid] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

@@ -1,0 +1,19 @@
+/* The addresses that rows are captured for: sorted, each once. Any address space, the caller's. */
+#ifndef NSPROF_PCSET_H
+#define NSPROF_PCSET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pcset {
+	uint64_t *v;	/* owned */
+	size_t n;
+};
+
+/* @addrs: @n of them, any order, copied. */
+void pcset_init(struct pcset *ps, const uint64_t *addrs, size_t n);
+void pcset_fini(struct pcset *ps);
+/* Index of the first one at or above @addr; ps->n when there is none. */
+size_t pcset_from(const struct pcset *ps, uint64_t addr);
+
+#endif

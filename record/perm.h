@@ -1,0 +1,22 @@
+/* Why perf_event_open(2) said no, in one line with a remedy. */
+#ifndef NSPROF_PERM_H
+#define NSPROF_PERM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "evsel.h"
+#include "target.h"
+
+/* CAP_PERFMON or CAP_SYS_ADMIN is effective. */
+bool perm_capable(void);
+/* kernel.perf_event_paranoid; 2 when it cannot be read. */
+int perm_paranoid(void);
+/* One number in a file below /proc or /sys; @fallback when there is none. */
+long perm_read_number(const char *path, long fallback);
+
+/* One message for the failed opening of @ev for thread @pid (-1: a CPU or a cgroup). */
+void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
+		  uint64_t nfds);
+
+#endif

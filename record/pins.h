@@ -1,0 +1,69 @@
+/*
+ * Files held open while they can still be reached: binaries, perf maps, the roots of processes and
+ * their /tmp. Bounded: when the budget is used up, the one not needed for longest is closed, after
+ * its owner was told.
+ */
+#ifndef NSPROF_PINS_H
+#define NSPROF_PINS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum pin_kind {
+	PIN_ELF,	/* obj: struct dso */
+	PIN_MAP,	/* a perf map; obj: struct facts */
+	PIN_ROOT,	/* O_PATH; obj: struct rootpin */
+	PIN_TMP,	/* O_PATH; obj: struct rootpin */
+};
+
+/* Embedded in its owner. Not held: fd is -1. */
+struct pin {
+	int fd;
+	uint8_t kind;		/* enum pin_kind */
+	void *obj;		/* the owner */
+	struct pin *prev, *next;	/* newest first; NULL when not held */
+};
+
+struct rootpin;
+
+struct pins {
+	struct pin lru;		/* list head */
+	size_t n, budget;	/* fds */
+	uint64_t evicted;
+	struct rootpin *roots;	/* list of all, owned through their references */
+	/* Called before a pin is closed for want of room. Must not pin anything itself. */
+	void (*on_evict)(void *ctx, struct pin *p);
+	void *ctx;
+};
+
+/* Budget: half of RLIMIT_NOFILE's soft limit as it is now, what is open already counted in. */
+void pins_init(struct pins *ps, void (*on_evict)(void *ctx, struct pin *p), void *ctx);
+/* Closes all that is still held; their owners must be gone or not look any more. */
+void pins_fini(struct pins *ps);
+
+void pin_init(struct pin *p, enum pin_kind kind, void *obj);
+/* Hand @fd over to @p, which holds none. May evict others. */
+void pins_hold(struct pins *ps, struct pin *p, int fd);
+void pins_touch(struct pins *ps, struct pin *p);	/* needed again; nothing when not held */
+void pins_drop(struct pins *ps, struct pin *p);		/* close; nothing happens when not held */
+
+/* The root directory of processes, one for all that share it. */
+struct rootpin {
+	uint32_t refs;
+	uint64_t mnt_ns;	/* inode of the mount namespace; 0 = unknown */
+	dev_t dev;		/* of the root directory: unique while it is held */
+	ino_t ino;
+	struct pin root;	/* "/" of the process */
+	struct pin tmp;		/* its /tmp: may be a mount that goes away before the root does */
+	struct rootpin *next;
+};
+
+/* The root of live process @pid, pinned; NULL when not to be had. One reference for the caller. */
+struct rootpin *rootpin_open(struct pins *ps, uint32_t pid, uint64_t mnt_ns);
+/* A root that is held and was seen in @mnt_ns, or NULL. One reference for the caller. */
+struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns);
+struct rootpin *rootpin_get(struct rootpin *r);			/* accepts NULL */
+void rootpin_put(struct pins *ps, struct rootpin *r);		/* accepts NULL */
+
+#endif

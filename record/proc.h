@@ -1,0 +1,96 @@
+/* The process table's own state, shared by proctab.c, proc_intro.c and proc_capture.c. */
+#ifndef NSPROF_PROC_H
+#define NSPROF_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dsotab.h"
+#include "facts.h"
+#include "hash.h"
+#include "intern.h"
+#include "pins.h"
+#include "procmaps.h"
+#include "proctab.h"
+#include "threads.h"
+
+/* One process, and of it the image that runs: an exec starts over with most of it. */
+struct proc {
+	struct proctab *pt;
+	uint32_t pid, ppid;
+	uint32_t serial;		/* ev_proc.serial; 0: not in the recording yet */
+	char comm[COMM_LEN];		/* "" = not told yet */
+	uint64_t mnt_ns, pid_ns, user_ns;	/* as side-band told; 0 = not told */
+	struct mapset *maps;		/* one reference; never NULL */
+	bool known;			/* maps has all executable mappings there are */
+	bool kthread;			/* kernel thread or idle: has none */
+	bool inherited;			/* forked, no exec since */
+	bool read_late;			/* ran before we looked: neither fork nor exec was seen */
+	bool jit_captured;
+	bool dead;			/* its leader's EXIT came */
+	uint64_t last_time;		/* ns, of its latest sample */
+	uint64_t refresh_time;		/* ns, when its maps were last read again */
+	uint64_t dead_time;		/* ns */
+	struct facts *facts;		/* NULL = not read, or gone before they could be */
+	struct facts *anc;		/* of the process it was forked from; NULL = none known */
+	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
+	struct proc *dead_prev, *dead_next;
+};
+
+struct proctab {
+	struct rec_writer *w;	/* borrowed */
+	struct u64map procs;	/* pid to struct proc * */
+	struct intern *paths;
+	struct dsotab dsos;
+	struct pins pins;
+	struct threads threads;
+	struct u64map kernel;	/* set of kernel addresses seen */
+	size_t nseen;		/* addresses in all sets */
+	struct proc dead;	/* list head, oldest first */
+	size_t ndead;
+	uint32_t next_serial;
+	uint32_t next_dso;
+	struct maskset ms;	/* what proc_maskset() returned last */
+	struct range other_stacks[THREAD_STACKS];
+	/* What could not be done, told by proctab_capture(). */
+	uint64_t seen_refused;		/* addresses beyond the cap */
+	uint64_t maps_refused;		/* mappings beyond the cap */
+	uint64_t captures, captures_failed;
+};
+
+/* ---- proctab.c ---- */
+
+/* The process with that pid, in the table from now on. */
+struct proc *proctab_know(struct proctab *pt, uint32_t pid);
+
+/* ---- proc_intro.c ---- */
+
+/*
+ * Read facts and, when unknown, mappings of live @p, and pin its files. @time: of the sample that
+ * asks, 0 = now. 0, or negative errno; -ESRCH: gone, or the pid is another process's by now.
+ */
+int proc_acquire(struct proc *p, uint64_t time);
+/* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
+bool proc_refresh_maps(struct proc *p, uint64_t time);
+/* Find out what is behind each mapping, and pin the files. */
+void proc_pin_all(struct proc *p);
+/* Write @p to the recording: facts, binaries, mappings. */
+void proc_introduce(struct proc *p, uint64_t time);
+/*
+ * Put a mapping into the set, and into the recording when the process is there. @build_id may be
+ * NULL.
+ */
+void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
+		  uint64_t time);
+/* Write the thread's comm when that has not been done. */
+void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
+
+/* ---- proc_capture.c ---- */
+
+/* The fd of the perf map of live process with facts @f, opened and checked; -ENOENT, -EPERM ... */
+int perfmap_open(const struct facts *f, const char **why);
+void capture_jit(struct proc *p);
+/* pins.on_evict: ctx is the struct proctab. */
+void capture_before_evict(void *ctx, struct pin *pin);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * Getting to know a process and writing it down: facts and mappings from /proc while it lives, what
+ * side-band and its parent tell when it does not.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "nsopen.h"
+#include "proc.h"
+#include "procfs.h"
+
+/* 65,536 lines with paths of 1 KiB: beyond that it is not a process we can follow. */
+#define MAPS_TEXT_MAX (64u << 20)
+/* Sample time between two readings of one process's maps. */
+#define REFRESH_NS 100000000ull
+
+static struct map_user map_user(const struct proc *p)
+{
+	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns };
+
+	/* A child that was gone before we looked ran where its parent does, if it did not move. */
+	const struct facts *f = p->facts ? p->facts : p->anc;
+
+	if (f && (p->facts || !u.mnt_ns || u.mnt_ns == f->mnt_ns)) {
+		u.root = f->rootpin;
+		if (f->mnt_ns)
+			u.mnt_ns = f->mnt_ns;
+	}
+	if (!u.mnt_ns)
+		u.mnt_ns = facts_ns(p->pid, "mnt");
+	return u;
+}
+
+/* ---- mappings ---- */
+
+static void write_dso(struct proctab *pt, struct dso *d)
+{
+	if (d->ev.id)
+		return;
+	d->ev.id = ++pt->next_dso;
+	rec_writer_dso(pt->w, &d->ev);
+}
+
+static void write_map(struct proc *p, const struct map_entry *e, uint64_t time)
+{
+	struct ev_mmap ev = {
+		.time = time, .pid = p->pid, .tid = p->pid,
+		.start = e->start, .len = e->end - e->start, .pgoff = e->pgoff,
+		.prot = e->prot, .flags = e->flags,
+		.path = intern_str(p->pt->paths, e->path),
+	};
+
+	if (e->dso) {
+		write_dso(p->pt, e->dso);
+		ev.dso = e->dso->ev.id;
+	}
+	rec_writer_mmap(p->pt->w, &ev);
+}
+
+void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
+		  uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	struct map_user u = map_user(p);
+	struct map_entry *in;
+	int ret;
+
+	if (len)
+		dsotab_resolve(&pt->dsos, &u, e, build_id, len);
+	ret = mapset_add(&p->maps, e);
+	if (ret == -ENOSPC) {
+		pt->maps_refused++;
+		p->known = false;
+	}
+	if (ret <= 0)
+		return;
+	in = mapset_find(p->maps, e->start);
+	/*
+	 * A process without samples costs no open, unless this is a file never met: a program that
+	 * runs for milliseconds is gone by the time of its first sample.
+	 */
+	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->dsos, &u, in)))
+		dsotab_resolve(&pt->dsos, &u, in, NULL, 0);
+	if (p->serial)
+		write_map(p, in, time);
+}
+
+struct reading {
+	struct proc *p;
+	struct mapset *maps;	/* NULL: add to the process's own, one by one */
+	uint64_t time;
+	uint32_t lines;
+};
+
+static int read_line(void *ctx, const struct proc_map *m)
+{
+	struct reading *r = ctx;
+	struct map_entry e = {
+		.start = m->start, .end = m->end, .pgoff = m->pgoff, .prot = m->prot,
+		.flags = m->shared ? MAP_SHARED : MAP_PRIVATE,
+		.dev_major = m->dev_major, .dev_minor = m->dev_minor, .ino = m->ino,
+		.deleted = m->deleted,
+	};
+
+	r->lines++;
+	if (!(m->prot & PROT_EXEC))
+		return 0;
+	/* As the kernel names it in MMAP2 records. */
+	e.path = intern_add(r->p->pt->paths, m->path[0] ? m->path : "//anon");
+	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->paths, e.path));
+	if (!r->maps) {
+		proc_add_map(r->p, &e, NULL, 0, r->time);
+		return 0;
+	}
+	return mapset_add(&r->maps, &e) == -ENOSPC ? -ENOSPC : 0;
+}
+
+/* 0, -ESRCH when the process has no memory (any more), or the errno of the reading. */
+static int read_maps(struct proc *p, struct reading *r)
+{
+	int fd = nsopen_procfile(p->pid, "maps"), ret = 0;
+	char *text;
+
+	if (fd < 0)
+		return fd;
+	text = nsopen_slurp(fd, MAPS_TEXT_MAX, NULL, &ret);
+	close(fd);
+	if (!text)
+		return ret;
+	ret = procfs_maps(text, read_line, r);
+	free(text);
+	if (ret < 0)
+		return ret;
+	return r->lines ? 0 : -ESRCH;
+}
+
+bool proc_refresh_maps(struct proc *p, uint64_t time)
+{
+	struct reading r = { .p = p, .time = time };
+	uint64_t before = p->maps->gen;
+
+	if (p->kthread || p->dead || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
+		return false;
+	p->refresh_time = time ? time : 1;
+	if (!p->facts)
+		return !proc_acquire(p, time) && p->maps->gen != before;
+	if (!facts_same_process(p->pid, p->facts->start_ticks))
+		return false;
+	if (!read_maps(p, &r))
+		p->known = true;
+	return p->maps->gen != before;
+}
+
+/* The vsyscall page belongs to all processes and is in no record. */
+static void add_vsyscall(struct proc *p)
+{
+	struct map_entry e = {
+		.start = 0xffffffffff600000ull, .end = 0xffffffffff601000ull, .prot = PROT_EXEC,
+		.kind = MAPPING_SPECIAL, .resolved = true,
+		.path = intern_add(p->pt->paths, "[vsyscall]"),
+	};
+
+	mapset_add(&p->maps, &e);
+}
+
+/* ---- facts ---- */
+
+static int read_new_maps(struct proc *p)
+{
+	struct reading r = { .p = p, .maps = mapset_new() };
+	int ret = read_maps(p, &r);
+
+	if (ret) {
+		mapset_put(r.maps);
+		return ret;
+	}
+	mapset_put(p->maps);
+	p->maps = r.maps;
+	p->known = true;
+	return 0;
+}
+
+static void pin_perf_map(struct proctab *pt, struct facts *f)
+{
+	const char *why = NULL;
+	int fd = perfmap_open(f, &why);
+
+	if (fd >= 0)
+		pins_hold(&pt->pins, &f->map, fd);
+	else if (why)
+		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
+}
+
+int proc_acquire(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	struct facts *f;
+	int ret = 0;
+
+	if (p->facts)
+		return 0;
+	f = facts_read(p->pid);
+	if (!f)
+		return -ESRCH;
+	if (facts_started_after(f->start_ticks, time)) {
+		facts_put(&pt->pins, f);
+		return -ESRCH;
+	}
+	p->kthread = f->kthread;
+	if (p->kthread)
+		p->known = true;
+	else
+		f->rootpin = rootpin_open(&pt->pins, p->pid, f->mnt_ns);
+	if (!p->known)
+		ret = read_new_maps(p);
+	/* What was opened since belongs to the same process only if that is still there. */
+	if (!facts_same_process(p->pid, f->start_ticks)) {
+		facts_put(&pt->pins, f);
+		return -ESRCH;
+	}
+	p->facts = f;
+	if (!p->ppid)
+		p->ppid = f->ppid;
+	if (!p->comm[0])
+		memcpy(p->comm, f->comm, sizeof(p->comm));
+	if (!p->kthread)
+		pin_perf_map(pt, f);
+	return ret;
+}
+
+static const struct map_entry *find_kind(const struct proc *p, enum mapping_kind kind)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->maps->n; i++) {
+		if (p->maps->maps[i].kind == kind)
+			return &p->maps->maps[i];
+	}
+	return NULL;
+}
+
+/*
+ * Was @p, which ran before we looked, forked from @parent without an exec since? Then both have the
+ * vdso, whose place is drawn at each exec, and the program at the same addresses.
+ */
+static bool same_image(const struct proc *p, const struct proc *parent)
+{
+	const struct map_entry *a = find_kind(p, MAPPING_VDSO);
+	const struct map_entry *b = find_kind(parent, MAPPING_VDSO);
+
+	if (!a || !b || a->start != b->start || !p->facts || !parent->facts)
+		return false;
+	a = find_kind(p, MAPPING_FILE);
+	b = find_kind(parent, MAPPING_FILE);
+	return a && b && a->start == b->start && a->path == b->path &&
+	       !strcmp(p->facts->exe, parent->facts->exe);
+}
+
+/* The facts of the process @p was forked from, which may never have had a sample itself. */
+static void find_ancestor(struct proc *p, uint64_t time)
+{
+	const uint64_t *slot = u64map_get(&p->pt->procs, p->ppid);
+	struct proc *parent = slot ? (struct proc *)(uintptr_t)*slot : NULL;
+
+	if (p->anc || !parent || parent == p)
+		return;
+	if (!parent->facts && !parent->dead)
+		proc_acquire(parent, time);
+	if (!p->inherited && !same_image(p, parent))
+		return;
+	p->inherited = true;
+	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	if (!p->known && parent->known) {
+		mapset_put(p->maps);
+		p->maps = mapset_get(parent->maps);
+		p->known = true;
+	}
+}
+
+/* ---- into the recording ---- */
+
+void proc_pin_all(struct proc *p)
+{
+	struct map_user u = map_user(p);
+	uint32_t i;
+
+	/* In place, though others may share the set: a mapping is the same file for all of them. */
+	for (i = 0; i < p->maps->n; i++) {
+		struct map_entry *e = &p->maps->maps[i];
+
+		if (!e->resolved)
+			dsotab_resolve(&p->pt->dsos, &u, e, NULL, 0);
+		else
+			dsotab_pin(&p->pt->dsos, &u, e);
+	}
+}
+
+static void write_proc(struct proc *p, uint64_t time)
+{
+	/* Of a process that is gone its parent's facts say where it ran. */
+	const struct facts *f = p->facts ? p->facts : p->anc;
+	struct ev_proc ev = {
+		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
+		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
+		.comm = p->comm, .exe = "", .root = "", .cgroup = "",
+		.maps_known = p->known, .inherited = p->inherited,
+	};
+
+	if (f) {
+		ev.exe = f->exe;
+		ev.root = f->root;
+		ev.cgroup = f->cgroup;
+		ev.mnt_ns = ev.mnt_ns ? ev.mnt_ns : f->mnt_ns;
+		ev.pid_ns = ev.pid_ns ? ev.pid_ns : f->pid_ns;
+		ev.user_ns = ev.user_ns ? ev.user_ns : f->user_ns;
+	}
+	if (p->facts) {
+		ev.start_ticks = f->start_ticks;
+		ev.nspid_n = f->nspid_n;
+		memcpy(ev.nspid, f->nspid, sizeof(ev.nspid));
+	}
+	rec_writer_proc(p->pt->w, &ev);
+}
+
+void proc_introduce(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	uint32_t i;
+
+	/* An exiting task has no pid any more: the kernel writes -1 (perf_event_pid()). */
+	if (p->pid == 0)
+		p->known = p->kthread = true;
+	else if (p->pid != UINT32_MAX)
+		proc_acquire(p, time);
+	/* Of a process that ran before only if its JIT code's names may be its parent's to tell. */
+	if (p->read_late && p->facts && p->facts->map.fd < 0 && find_kind(p, MAPPING_JIT)) {
+		proctab_know(pt, p->ppid);
+		find_ancestor(p, time);
+	} else if (p->inherited) {
+		find_ancestor(p, time);
+	}
+	if (p->facts && !p->facts->up && p->anc)
+		p->facts->up = facts_get(p->anc);
+
+	if (p->known && !p->kthread)
+		add_vsyscall(p);
+	proc_pin_all(p);
+	for (i = 0; i < p->maps->n; i++) {
+		if (p->maps->maps[i].dso)
+			write_dso(pt, p->maps->maps[i].dso);
+	}
+	p->serial = ++pt->next_serial;
+	write_proc(p, time);
+	for (i = 0; i < p->maps->n; i++)
+		write_map(p, &p->maps->maps[i], time);
+}
+
+void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
+{
+	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = t->tid, .comm = t->comm };
+
+	t->introduced = true;
+	/* The comm of the first thread is the process's. */
+	if (t->tid == p->pid)
+		return;
+	if (!t->comm[0] && !facts_thread_comm(p->pid, t->tid, t->comm))
+		memcpy(t->comm, p->comm, sizeof(t->comm));
+	if (t->comm[0])
+		rec_writer_comm(p->pt->w, &ev);
+}

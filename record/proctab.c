@@ -1,0 +1,363 @@
+/* The table of processes: side-band in, the process of a sample and what to mask it with out. */
+#include "proctab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "nsopen.h"
+#include "proc.h"
+#include "procfs.h"
+#include "util.h"
+#include "xalloc.h"
+
+/*
+ * A process stays for a while after its leader's exit: samples of its other threads may still come,
+ * and rings are drained one after the other.
+ */
+#define DEAD_NS 5000000000ull
+#define DEAD_MAX 4096
+
+struct proctab *proctab_new(struct rec_writer *w)
+{
+	struct proctab *pt = xcalloc(1, sizeof(*pt));
+
+	pt->w = w;
+	pt->paths = intern_new();
+	pins_init(&pt->pins, capture_before_evict, pt);
+	dsotab_init(&pt->dsos, pt->paths, &pt->pins);
+	threads_init(&pt->threads);
+	pt->dead.dead_prev = pt->dead.dead_next = &pt->dead;
+	return pt;
+}
+
+static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
+{
+	const uint64_t *slot = u64map_get(&pt->procs, pid);
+
+	return slot ? (struct proc *)(uintptr_t)*slot : NULL;
+}
+
+static struct proc *add_proc(struct proctab *pt, uint32_t pid)
+{
+	struct proc *p = xcalloc(1, sizeof(*p));
+
+	p->pt = pt;
+	p->pid = pid;
+	p->maps = mapset_new();
+	if (!pid)
+		memcpy(p->comm, "swapper", sizeof("swapper"));
+	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
+	return p;
+}
+
+struct proc *proctab_know(struct proctab *pt, uint32_t pid)
+{
+	struct proc *p = find_proc(pt, pid);
+
+	if (!p) {
+		p = add_proc(pt, pid);
+		p->read_late = true;
+	}
+	return p;
+}
+
+static void revive(struct proc *p)
+{
+	if (!p->dead)
+		return;
+	p->dead = false;
+	p->dead_prev->dead_next = p->dead_next;
+	p->dead_next->dead_prev = p->dead_prev;
+	p->pt->ndead--;
+}
+
+static void free_proc(struct proc *p)
+{
+	struct proctab *pt = p->pt;
+
+	revive(p);
+	u64map_del(&pt->procs, p->pid);
+	mapset_put(p->maps);
+	facts_put(&pt->pins, p->facts);
+	facts_put(&pt->pins, p->anc);
+	pt->nseen -= p->jit.n;
+	u64map_fini(&p->jit);
+	free(p);
+}
+
+/* The image is over: nobody else will ask for its JIT code's names. */
+static void end_image(struct proc *p)
+{
+	struct proctab *pt = p->pt;
+
+	capture_jit(p);
+	pt->nseen -= p->jit.n;
+	u64map_clear(&p->jit);
+	p->jit_captured = false;
+	facts_put(&pt->pins, p->facts);
+	facts_put(&pt->pins, p->anc);
+	p->facts = p->anc = NULL;
+}
+
+void proctab_free(struct proctab *pt)
+{
+	uint64_t pid, val;
+	size_t it;
+
+	if (!pt)
+		return;
+	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
+		free_proc((struct proc *)(uintptr_t)val);
+	u64map_fini(&pt->procs);
+	threads_fini(&pt->threads);
+	dsotab_fini(&pt->dsos);
+	pins_fini(&pt->pins);
+	u64map_fini(&pt->kernel);
+	intern_free(pt->paths);
+	free(pt);
+}
+
+/* A thread's id stands for its process: -t names threads. */
+static uint32_t tgid_of(uint32_t pid)
+{
+	int fd = nsopen_procfile(pid, "status"), err;
+	uint32_t tgid;
+	char *text;
+
+	if (fd < 0)
+		return pid;
+	text = nsopen_slurp(fd, 65536, NULL, &err);
+	close(fd);
+	tgid = text ? procfs_status_tgid(text) : 0;
+	free(text);
+	return tgid ? tgid : pid;
+}
+
+int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
+{
+	uint32_t tgid = tgid_of(pid);
+	bool had = find_proc(pt, tgid);
+	struct proc *p = proctab_know(pt, tgid);
+	int ret = proc_acquire(p, time);
+
+	if (!ret)
+		proc_pin_all(p);
+	else if (!had)
+		free_proc(p);
+	return ret;
+}
+
+/* ---- side-band ---- */
+
+void proctab_mmap(struct proctab *pt, const struct kmmap *m)
+{
+	static const char deleted[] = " (deleted)";
+	struct map_entry e = {
+		.start = m->start, .end = m->start + m->len, .pgoff = m->pgoff,
+		.prot = m->prot, .flags = m->flags,
+	};
+	size_t len = strlen(m->path);
+
+	/* Data mappings are not recorded (attr.mmap_data), so they tell nothing reliable. */
+	if (!(m->prot & PROT_EXEC) || !m->len || e.end <= e.start)
+		return;
+	if (m->path[0] == '/' && len > strlen(deleted) &&
+	    !strcmp(m->path + len - strlen(deleted), deleted)) {
+		len -= strlen(deleted);
+		e.deleted = true;
+	}
+	e.path = intern_addn(pt->paths, m->path, len);
+	e.kind = (uint8_t)mapping_kind(intern_str(pt->paths, e.path));
+	if (!m->has_build_id) {
+		e.dev_major = m->dev_major;
+		e.dev_minor = m->dev_minor;
+		e.ino = m->ino;
+		e.ino_gen = m->ino_gen;
+	}
+	proc_add_map(proctab_know(pt, m->pid), &e, m->build_id,
+		     m->has_build_id ? m->build_id_len : 0, m->time);
+}
+
+static void set_comm(char to[COMM_LEN], const char *comm)
+{
+	size_t len = strnlen(comm, COMM_LEN - 1);
+
+	memcpy(to, comm, len);
+	to[len] = '\0';
+}
+
+/* The process starts over as another program: from here on each of its mappings is recorded. */
+static void begin_image(struct proc *p)
+{
+	revive(p);
+	end_image(p);
+	mapset_put(p->maps);
+	p->maps = mapset_new();
+	p->known = true;
+	p->kthread = p->inherited = p->read_late = false;
+	p->serial = 0;
+	p->refresh_time = 0;
+	threads_drop(&p->pt->threads, p->pid);
+}
+
+void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
+{
+	struct proc *p = proctab_know(pt, ev->pid);
+	const bool introduced = p->serial;
+	struct thread *t;
+
+	if (ev->exec)
+		begin_image(p);
+	if (ev->tid == ev->pid)
+		set_comm(p->comm, ev->comm);
+	t = threads_touch(&pt->threads, ev->pid, ev->tid);
+	set_comm(t->comm, ev->comm);
+	if (introduced) {
+		t->introduced = !ev->exec;
+		rec_writer_comm(pt->w, ev);
+	}
+}
+
+static void fork_thread(struct proctab *pt, const struct ev_task *ev)
+{
+	const struct thread *by = threads_find(&pt->threads, ev->ptid);
+	struct proc *p = find_proc(pt, ev->pid);
+	char comm[COMM_LEN] = "";
+	struct thread *t;
+
+	if (!p)
+		return;
+	/* A new thread has the comm of the one that made it. */
+	if (by && by->pid == ev->pid)
+		memcpy(comm, by->comm, sizeof(comm));
+	else if (ev->ptid == ev->pid)
+		memcpy(comm, p->comm, sizeof(comm));
+	threads_drop(&pt->threads, ev->tid);
+	t = threads_touch(&pt->threads, ev->pid, ev->tid);
+	memcpy(t->comm, comm, sizeof(comm));
+	if (p->serial)
+		rec_writer_fork(pt->w, ev);
+}
+
+void proctab_fork(struct proctab *pt, const struct ev_task *ev)
+{
+	const struct thread *by = threads_find(&pt->threads, ev->ptid);
+	struct proc *parent, *p;
+
+	if (ev->pid == ev->ppid) {
+		fork_thread(pt, ev);
+		return;
+	}
+	p = find_proc(pt, ev->pid);
+	if (p) {	/* an older process with that pid */
+		capture_jit(p);
+		free_proc(p);
+	}
+	threads_drop(&pt->threads, ev->tid);
+	p = add_proc(pt, ev->pid);
+	p->ppid = ev->ppid;
+	parent = find_proc(pt, ev->ppid);
+	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
+	p->inherited = true;
+	if (!parent) {
+		proctab_know(pt, ev->ppid);
+		return;
+	}
+	mapset_put(p->maps);
+	p->maps = mapset_get(parent->maps);
+	p->known = parent->known;
+	p->kthread = parent->kthread && parent->pid;
+	p->mnt_ns = parent->mnt_ns;
+	p->pid_ns = parent->pid_ns;
+	p->user_ns = parent->user_ns;
+	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
+	       sizeof(p->comm));
+	if (parent->serial)
+		rec_writer_fork(pt->w, ev);
+}
+
+/* Let go of processes that ended long enough before @time. */
+static void bury_dead(struct proctab *pt, uint64_t time)
+{
+	struct proc *p;
+
+	while ((p = pt->dead.dead_next) != &pt->dead &&
+	       (pt->ndead > DEAD_MAX || p->dead_time + DEAD_NS < time)) {
+		capture_jit(p);
+		free_proc(p);
+	}
+}
+
+void proctab_exit(struct proctab *pt, const struct ev_task *ev)
+{
+	struct proc *p = find_proc(pt, ev->pid);
+
+	bury_dead(pt, ev->time);
+	threads_drop(&pt->threads, ev->tid);
+	if (!p)
+		return;
+	if (p->serial)
+		rec_writer_exit(pt->w, ev);
+	if (ev->tid != ev->pid || p->dead)
+		return;
+	p->dead = true;
+	p->dead_time = ev->time;
+	p->dead_next = &pt->dead;
+	p->dead_prev = pt->dead.dead_prev;
+	p->dead_prev->dead_next = p;
+	pt->dead.dead_prev = p;
+	pt->ndead++;
+	/* Now, while the files it wrote last are still there. */
+	capture_jit(p);
+}
+
+void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint64_t pid_ns,
+			uint64_t user_ns)
+{
+	struct proc *p = proctab_know(pt, pid);
+
+	p->mnt_ns = mnt_ns ? mnt_ns : p->mnt_ns;
+	p->pid_ns = pid_ns ? pid_ns : p->pid_ns;
+	p->user_ns = user_ns ? user_ns : p->user_ns;
+}
+
+/* ---- samples ---- */
+
+struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct proc *p = proctab_know(pt, pid);
+	struct thread *t;
+
+	revive(p);
+	p->last_time = time;
+	if (!p->serial)
+		proc_introduce(p, time);
+	t = threads_touch(&pt->threads, pid, tid);
+	if (!t->introduced)
+		proc_introduce_thread(p, t, time);
+	return p;
+}
+
+const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp,
+				   uint64_t size)
+{
+	struct proctab *pt = p->pt;
+	struct thread *t = threads_touch(&pt->threads, p->pid, tid);
+
+	pt->ms.nstacks = thread_learn_stack(t, sp, size, pt->other_stacks);
+	pt->ms.stacks = pt->other_stacks;
+	if (p->kthread)
+		return NULL;
+	/* Code where we know of none: a record was lost, or the maps could not be read yet. */
+	if (!p->known || !mapset_find(p->maps, ip)) {
+		if (!proc_refresh_maps(p, p->last_time) || !p->known || !mapset_find(p->maps, ip))
+			return NULL;
+	}
+	pt->ms.exec = p->maps->ranges;
+	pt->ms.nexec = p->maps->n;
+	return &pt->ms;
+}

@@ -1,0 +1,39 @@
+/* What the command line of nsprof record asked for. */
+#ifndef NSPROF_RECORD_OPTS_H
+#define NSPROF_RECORD_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum callgraph {
+	CALLGRAPH_DWARF,
+	CALLGRAPH_FP,
+	CALLGRAPH_NONE,
+};
+
+/* The most the kernel takes for attr.sample_stack_user: below USHRT_MAX and 8-aligned. */
+#define DUMP_SIZE_MAX 65528
+#define FREQ_DEFAULT 99
+
+struct record_opts {
+	const char *event;		/* "cpu-clock:u"; NULL = the default */
+	uint64_t freq;			/* samples a second and CPU */
+	bool freq_given, freq_max;
+	uint64_t period;		/* events between two samples; 0 = by frequency */
+	enum callgraph callgraph;
+	uint32_t dump_size;		/* bytes of stack a sample, a multiple of 8; dwarf only */
+	bool full_stacks;		/* --stacks=full */
+	bool all_user, all_kernel;
+	const char *pids, *tids, *cpus;	/* lists as typed; NULL = not given */
+	char *cgroups;			/* all -G lists joined by commas; NULL = not given */
+	bool all_cpus;			/* -a */
+	bool no_inherit;
+	const char *output;		/* NULL = the default name */
+	uint64_t ring_bytes;		/* -m, a power of two; 0 = sized by time */
+	uint64_t delay_ms;		/* from the start to the first sample */
+	uint64_t duration_ns;		/* 0 = until the target ends or a signal comes */
+	char **command;			/* NULL-terminated argv; NULL = none */
+	char *cmdline;			/* the whole command line, for the INFO block */
+};
+
+#endif

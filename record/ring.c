@@ -1,0 +1,103 @@
+#include "ring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "perf_layout.h"
+
+/* How much may be read before the kernel gets the room back. */
+#define RELEASE_BYTES 65536
+
+void ring_init(struct ring *r, struct perf_event_mmap_page *page, void *data, size_t bytes)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->page = page;
+	r->data = data;
+	r->size = bytes;
+}
+
+int ring_map(struct ring *r, int fd, size_t bytes, bool sideband)
+{
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	void *m = mmap(NULL, page_size + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (m == MAP_FAILED)
+		return -errno;
+	ring_init(r, m, (uint8_t *)m + page_size, bytes);
+	r->fd = fd;
+	r->sideband = sideband;
+	return 0;
+}
+
+void ring_unmap(struct ring *r)
+{
+	if (r->page)
+		munmap(r->page, (size_t)(r->data - (uint8_t *)r->page) + r->size);
+	r->page = NULL;
+	r->fd = -1;
+}
+
+void ring_refresh(struct ring *r)
+{
+	r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* Records are 8-aligned and so is the end of the ring: a header or a time never wraps. */
+static const void *at(const struct ring *r, uint64_t pos)
+{
+	return r->data + (pos & (r->size - 1));
+}
+
+bool ring_time(struct ring *r, uint64_t *time)
+{
+	const struct perf_event_header *h;
+	uint64_t left = r->head - r->tail, off;
+
+	if (left < sizeof(*h))
+		return false;
+	h = at(r, r->tail);
+	if (h->type == PERF_RECORD_SAMPLE)
+		off = LAYOUT_SAMPLE_TIME;
+	else
+		off = h->size >= LAYOUT_ID_TIME ? h->size - LAYOUT_ID_TIME : 0;
+	/* Not what the kernel writes: without sizes there is no way to the next record. */
+	if (h->size < sizeof(*h) + LAYOUT_ID_SIZE || h->size > left || h->size % 8) {
+		r->broken++;
+		r->tail = r->head;
+		return false;
+	}
+	memcpy(time, at(r, r->tail + off), sizeof(*time));
+	return true;
+}
+
+const struct perf_event_header *ring_record(const struct ring *r, void *bounce)
+{
+	const struct perf_event_header *h = at(r, r->tail);
+	size_t pos = (size_t)(r->tail & (r->size - 1)), first = r->size - pos, len = h->size;
+
+	if (len <= first)
+		return h;
+	memcpy(bounce, r->data + pos, first);
+	memcpy((uint8_t *)bounce + first, r->data, len - first);
+	return bounce;
+}
+
+void ring_release(struct ring *r)
+{
+	if (r->released == r->tail)
+		return;
+	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+	r->released = r->tail;
+}
+
+void ring_next(struct ring *r)
+{
+	const struct perf_event_header *h = at(r, r->tail);
+
+	r->tail += h->size;
+	if (r->tail - r->released >= RELEASE_BYTES)
+		ring_release(r);
+}

@@ -1,0 +1,179 @@
+/* Layouts: the comments at enum perf_event_type in include/uapi/linux/perf_event.h. */
+#include "sink_side.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "cursor.h"
+#include "perf_layout.h"
+#include "sink.h"
+
+static void side_mmap(struct sink *s, const struct perf_event_header *h, struct cursor *c,
+		      uint64_t time)
+{
+	struct kmmap m = { .time = time };
+
+	m.pid = cursor_u32(c);
+	m.tid = cursor_u32(c);
+	m.start = cursor_u64(c);
+	m.len = cursor_u64(c);
+	m.pgoff = cursor_u64(c);
+	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		const void *id;
+
+		m.build_id_len = cursor_u8(c);
+		cursor_skip(c, 3);
+		id = cursor_bytes(c, BUILD_ID_MAX);
+		if (!id || m.build_id_len > BUILD_ID_MAX)
+			return;
+		memcpy(m.build_id, id, BUILD_ID_MAX);
+		m.has_build_id = true;
+	} else {
+		m.dev_major = cursor_u32(c);
+		m.dev_minor = cursor_u32(c);
+		m.ino = cursor_u64(c);
+		m.ino_gen = cursor_u64(c);
+	}
+	m.prot = cursor_u32(c);
+	m.flags = cursor_u32(c);
+	m.path = cursor_cstr(c);
+	if (!cursor_ok(c))
+		return;
+	seen_forget(s->seen, m.pid);
+	proctab_mmap(s->pt, &m);
+}
+
+static void side_comm(struct sink *s, const struct perf_event_header *h, struct cursor *c,
+		      uint64_t time)
+{
+	struct ev_comm ev = { .time = time };
+
+	ev.pid = cursor_u32(c);
+	ev.tid = cursor_u32(c);
+	ev.comm = cursor_cstr(c);
+	ev.exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+	if (!cursor_ok(c))
+		return;
+	if (ev.exec)
+		seen_forget(s->seen, ev.pid);
+	proctab_comm(s->pt, &ev);
+}
+
+static void side_task(struct sink *s, const struct perf_event_header *h, struct cursor *c,
+		      uint64_t time)
+{
+	struct ev_task ev = { .time = time };
+
+	ev.pid = cursor_u32(c);
+	ev.ppid = cursor_u32(c);
+	ev.tid = cursor_u32(c);
+	ev.ptid = cursor_u32(c);
+	if (!cursor_ok(c))
+		return;
+	/* A thread changes no mappings; a process begins or ends with its first one. */
+	if (ev.pid == ev.tid)
+		seen_forget(s->seen, ev.pid);
+	if (h->type == PERF_RECORD_FORK)
+		proctab_fork(s->pt, &ev);
+	else
+		proctab_exit(s->pt, &ev);
+}
+
+static void side_namespaces(struct sink *s, struct cursor *c)
+{
+	uint64_t ino[NR_NAMESPACES] = { 0 };
+	uint32_t pid = cursor_u32(c);
+	uint64_t n;
+
+	cursor_skip(c, 4);
+	n = cursor_u64(c);
+	for (uint64_t i = 0; i < n && i < NR_NAMESPACES; i++) {
+		cursor_skip(c, 8);	/* device of nsfs: the same for all */
+		ino[i] = cursor_u64(c);
+	}
+	if (cursor_ok(c))
+		proctab_namespaces(s->pt, pid, ino[MNT_NS_INDEX], ino[PID_NS_INDEX],
+				   ino[USER_NS_INDEX]);
+}
+
+static void side_ksymbol(struct sink *s, struct cursor *c, uint64_t time)
+{
+	struct ev_ksymbol ev = { .time = time };
+	int err;
+
+	ev.addr = cursor_u64(c);
+	ev.len = cursor_u32(c);
+	cursor_skip(c, 2);		/* BPF or out-of-line code: named alike */
+	ev.gone = cursor_u16(c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	ev.name = cursor_cstr(c);
+	if (!cursor_ok(c))
+		return;
+	seen_forget(s->seen, SEEN_KERNEL);
+	err = rec_writer_ksymbol(s->w, &ev);
+	if (err < 0 && !s->err)
+		s->err = err;
+}
+
+static void side_cgroup(struct sink *s, struct cursor *c)
+{
+	uint64_t id = cursor_u64(c);
+	const char *path = cursor_cstr(c);
+
+	if (cursor_ok(c))
+		sink_cgroup(s, id, path);
+}
+
+static void side_lost(struct sink *s, struct cursor *c, bool sideband)
+{
+	uint64_t n;
+
+	cursor_skip(c, 8);		/* event id */
+	n = cursor_u64(c);
+	if (!sideband) {
+		s->ledger->lost_told += n;
+		return;
+	}
+	s->ledger->side_told += n;
+	seen_forget_all(s->seen);
+}
+
+void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_t time,
+		      bool sideband)
+{
+	struct cursor c;
+
+	/* Strings are padded with NULs and end before the id fields. */
+	cursor_init(&c, h + 1, h->size - sizeof(*h) - LAYOUT_ID_SIZE);
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+		side_mmap(s, h, &c, time);
+		break;
+	case PERF_RECORD_COMM:
+		side_comm(s, h, &c, time);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		side_task(s, h, &c, time);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		side_namespaces(s, &c);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		side_ksymbol(s, &c, time);
+		break;
+	case PERF_RECORD_CGROUP:
+		side_cgroup(s, &c);
+		break;
+	case PERF_RECORD_LOST:
+		side_lost(s, &c, sideband);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		s->ledger->lost_pmu += cursor_u64(&c);
+		break;
+	case PERF_RECORD_THROTTLE:
+		s->ledger->l.throttled++;
+		break;
+	default:
+		break;		/* UNTHROTTLE and what newer kernels may add */
+	}
+}

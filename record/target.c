@@ -1,0 +1,349 @@
+#include "target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "xalloc.h"
+
+#define CPU_MAX 65535
+#define PID_MAX INT32_MAX
+#define LIST_ROUNDS 10
+
+static int cmp_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t sort_unique(uint32_t *v, size_t n)
+{
+	size_t out = 0;
+
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_u32);
+	for (size_t i = 0; i < n; i++)
+		if (!out || v[out - 1] != v[i])
+			v[out++] = v[i];
+	return out;
+}
+
+static int number(const char **p, uint32_t max, uint32_t *v)
+{
+	unsigned long x;
+	char *end;
+
+	if (**p < '0' || **p > '9')
+		return -EINVAL;
+	errno = 0;
+	x = strtoul(*p, &end, 10);
+	if (errno || x > max)
+		return -EINVAL;
+	*v = (uint32_t)x;
+	*p = end;
+	return 0;
+}
+
+int list_parse(const char *text, bool ranges, uint32_t max, uint32_t **out, size_t *n)
+{
+	uint32_t *v = NULL, lo, hi;
+	size_t cap = 0;
+
+	*out = NULL;
+	*n = 0;
+	for (const char *p = text;;) {
+		if (number(&p, max, &lo))
+			goto bad;
+		hi = lo;
+		if (ranges && *p == '-') {
+			p++;
+			if (number(&p, max, &hi) || hi < lo)
+				goto bad;
+		}
+		for (uint32_t i = lo; i <= hi; i++) {
+			XGROW(v, *n, cap);
+			v[(*n)++] = i;
+		}
+		if (!*p)
+			break;
+		if (*p++ != ',')
+			goto bad;
+	}
+	*n = sort_unique(v, *n);
+	*out = v;
+	return 0;
+bad:
+	free(v);
+	*n = 0;
+	return -EINVAL;
+}
+
+/* /sys/devices/system/cpu/online: "0-3,5". A kernel without it has one CPU. */
+static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
+{
+	int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!list_parse(text, true, CPU_MAX, cpus, n))
+		return;
+	*cpus = xcalloc(1, sizeof(**cpus));
+	*n = 1;
+}
+
+static int resolve_cpus(struct target *t, const char *list)
+{
+	char text[4096];
+	uint32_t *online;
+	size_t n;
+
+	cpus_online(&online, &n, text, sizeof(text));
+	if (!list) {
+		t->cpus = online;
+		t->ncpus = n;
+		return 0;
+	}
+	if (list_parse(list, true, CPU_MAX, &t->cpus, &t->ncpus)) {
+		pr_err("'%s' is no list of CPUs; write it like 0,2-4", list);
+		free(online);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < t->ncpus; i++) {
+		if (bsearch(&t->cpus[i], online, n, sizeof(*online), cmp_u32))
+			continue;
+		pr_err("CPU %u is not online: %s; online are %s", t->cpus[i], strerror(ENODEV),
+		       text);
+		free(online);
+		return -ENODEV;
+	}
+	free(online);
+	return 0;
+}
+
+static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
+{
+	char path[64];
+	struct dirent *de;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((de = readdir(dir))) {
+		uint32_t tid = (uint32_t)strtoul(de->d_name, NULL, 10);
+
+		if (!tid)
+			continue;
+		XGROW(*tids, *n, *cap);
+		(*tids)[(*n)++] = tid;
+	}
+	closedir(dir);
+	return 0;
+}
+
+/*
+ * Threads start while their process is being listed, so list until two rounds agree. What starts
+ * after that comes by inheritance from its creator's event.
+ */
+static int list_threads(struct target *t)
+{
+	for (int round = 0; round < LIST_ROUNDS; round++) {
+		uint32_t *tids = NULL;
+		size_t n = 0, cap = 0;
+		bool same;
+
+		for (size_t i = 0; i < t->npids; i++) {
+			int err = add_threads(t->pids[i], &tids, &n, &cap);
+
+			if (err) {
+				pr_err("no process %u to record: %s", t->pids[i], strerror(-err));
+				free(tids);
+				return err;
+			}
+		}
+		n = sort_unique(tids, n);
+		same = n == t->ntids && !memcmp(tids, t->tids, n * sizeof(*tids));
+		free(t->tids);
+		t->tids = tids;
+		t->ntids = n;
+		if (same)
+			break;
+	}
+	return 0;
+}
+
+static int resolve_tasks(struct target *t, const char *list)
+{
+	bool pids = t->kind == TARGET_PIDS;
+
+	if (list_parse(list, false, PID_MAX, &t->pids, &t->npids) || t->pids[0] == 0) {
+		pr_err("'%s' is no list of %s; write it like 12,13", list,
+		       pids ? "process ids" : "thread ids");
+		return -EINVAL;
+	}
+	if (pids)
+		return list_threads(t);
+	for (size_t i = 0; i < t->npids; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%u", t->pids[i]);
+		if (access(path, F_OK)) {
+			pr_err("no thread %u to record: %s", t->pids[i], strerror(ESRCH));
+			return -ESRCH;
+		}
+	}
+	t->tids = xmemdup(t->pids, t->npids * sizeof(*t->pids));
+	t->ntids = t->npids;
+	return 0;
+}
+
+static int cmp_path(const void *a, const void *b)
+{
+	return strcmp(((const struct cgroup *)a)->path, ((const struct cgroup *)b)->path);
+}
+
+/*
+ * The kernel counts descendants too: a cgroup inside another one would give every sample twice. In
+ * the order of paths an ancestor stands before all that is in it.
+ */
+static void drop_nested(struct target *t)
+{
+	size_t kept = 0;
+
+	qsort(t->cgroups, t->ncgroups, sizeof(*t->cgroups), cmp_path);
+	for (size_t i = 0; i < t->ncgroups; i++) {
+		size_t in = 0;
+
+		while (in < kept && !cgroup_within(t->cgroups[i].path, t->cgroups[in].path))
+			in++;
+		if (in == kept) {
+			t->cgroups[kept++] = t->cgroups[i];
+			continue;
+		}
+		pr_verbose("cgroup '%s' is part of '%s'", t->cgroups[i].name, t->cgroups[in].name);
+		cgroup_fini(&t->cgroups[i]);
+	}
+	t->ncgroups = kept;
+}
+
+static int resolve_cgroups(struct target *t, const char *list)
+{
+	char *names = xstrdup(list), *save = NULL;
+	size_t cap = 0;
+	int err = 0;
+
+	for (char *name = strtok_r(names, ",", &save); name && !err;
+	     name = strtok_r(NULL, ",", &save)) {
+		struct cgroup cg;
+
+		err = cgroup_find(&cg, &t->fs, name);
+		if (!err) {
+			XGROW(t->cgroups, t->ncgroups, cap);
+			t->cgroups[t->ncgroups++] = cg;
+		}
+	}
+	free(names);
+	if (!err && !t->ncgroups) {
+		pr_err("-G needs the name of a cgroup, for instance -G system.slice");
+		return -EINVAL;
+	}
+	if (!err)
+		drop_nested(t);
+	return err;
+}
+
+int target_resolve(struct target *t, const struct record_opts *o)
+{
+	const char *tasks = o->pids ? o->pids : o->tids;
+	int err;
+
+	memset(t, 0, sizeof(*t));
+	t->fs.fd = -1;
+	if (o->cgroups && tasks) {
+		pr_err("-G cannot be combined with -%c: the kernel filters by cgroup on a whole "
+		       "CPU, not in single tasks; drop one of them", o->pids ? 'p' : 't');
+		return -EINVAL;
+	}
+	if (o->pids && o->tids)
+		pr_warn("-p overrides -t");
+	if (tasks && o->all_cpus)
+		pr_warn("-%c overrides -a", o->pids ? 'p' : 't');
+	t->cpu_list = o->cpus;
+	err = resolve_cpus(t, o->cpus);
+	if (err)
+		return err;
+	if (o->cgroups) {
+		t->kind = TARGET_CGROUPS;
+		err = cgroup_fs_open(&t->fs);
+		if (!err)
+			return resolve_cgroups(t, o->cgroups);
+		pr_err("cgroups cannot be recorded: %s: no cgroup file system is to be seen; mount "
+		       "one: mount -t cgroup2 none /sys/fs/cgroup", strerror(-err));
+		return err;
+	}
+	if (tasks) {
+		t->kind = o->pids ? TARGET_PIDS : TARGET_TIDS;
+		return resolve_tasks(t, tasks);
+	}
+	/* As perf: a CPU list makes the command a timer, and nothing at all means everything. */
+	t->kind = o->command && !o->all_cpus && !o->cpus ? TARGET_COMMAND : TARGET_ALL;
+	return 0;
+}
+
+void target_set_child(struct target *t, uint32_t pid)
+{
+	t->tids = xmalloc(sizeof(*t->tids));
+	t->tids[0] = pid;
+	t->ntids = 1;
+}
+
+bool target_is_tasks(const struct target *t)
+{
+	return t->kind == TARGET_PIDS || t->kind == TARGET_TIDS || t->kind == TARGET_COMMAND;
+}
+
+void target_describe(const struct target *t, struct strbuf *out)
+{
+	switch (t->kind) {
+	case TARGET_ALL:
+		if (t->cpu_list)
+			strbuf_addf(out, "CPU %s", t->cpu_list);
+		else
+			strbuf_adds(out, "all CPUs");
+		break;
+	case TARGET_COMMAND:
+		strbuf_adds(out, "command");
+		break;
+	case TARGET_CGROUPS:
+		for (size_t i = 0; i < t->ncgroups; i++)
+			strbuf_addf(out, "%s%s", i ? "," : "cgroup ", t->cgroups[i].path);
+		break;
+	case TARGET_PIDS:
+	case TARGET_TIDS:
+		for (size_t i = 0; i < t->npids; i++)
+			strbuf_addf(out, "%s%u", i ? "," : t->kind == TARGET_PIDS ? "pid " : "tid ",
+				    t->pids[i]);
+		break;
+	}
+}
+
+void target_fini(struct target *t)
+{
+	for (size_t i = 0; i < t->ncgroups; i++)
+		cgroup_fini(&t->cgroups[i]);
+	free(t->cgroups);
+	free(t->pids);
+	free(t->tids);
+	free(t->cpus);
+	cgroup_fs_close(&t->fs);
+}

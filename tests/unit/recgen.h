@@ -1,0 +1,227 @@
+/*
+ * A made-up world of threads with stacks, for the tests of the recording format. The same seed
+ * gives the same samples again, so a test can write them, start over and compare.
+ */
+#ifndef TESTS_UNIT_RECGEN_H
+#define TESTS_UNIT_RECGEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "rec_writer.h"
+#include "stackcopy.h"
+
+#define GEN_STACK_WORDS 3000u
+#define GEN_STACKS 2u
+#define GEN_CHAIN 1024u
+
+struct gen_stack {
+	uint64_t base;		/* address of w[0] */
+	uint64_t *w;		/* GEN_STACK_WORDS; the top of the stack is behind the last */
+	uint8_t *cls;
+	uint32_t sp;		/* word number; the stack is [sp, GEN_STACK_WORDS) */
+};
+
+struct gen_thread {
+	uint32_t pid, tid;
+	struct gen_stack stack[GEN_STACKS];
+	unsigned int on;	/* which stack it runs on */
+	uint64_t regs[REG_MAX];
+	uint64_t cgroup;
+};
+
+struct gen {
+	uint64_t rnd;
+	unsigned int nthr, ncpu;
+	uint32_t max_words;	/* of a copy */
+	uint64_t now;
+	struct gen_thread *thr;
+	/* The sample made last. */
+	struct sample_in s;
+	struct stack_words sw;
+	uint64_t chain[GEN_CHAIN];
+};
+
+static inline uint64_t gen_rnd(struct gen *g)
+{
+	/* xorshift64 (Marsaglia 2003) */
+	g->rnd ^= g->rnd << 13;
+	g->rnd ^= g->rnd >> 7;
+	g->rnd ^= g->rnd << 17;
+	return g->rnd;
+}
+
+static inline uint32_t gen_below(struct gen *g, uint32_t n)
+{
+	return (uint32_t)(gen_rnd(g) >> 20) % n;
+}
+
+static inline uint64_t gen_code(struct gen *g)
+{
+	return 0x555500000000ull + 0x10000000ull * gen_below(g, 3) + 4ull * gen_below(g, 400);
+}
+
+static inline void gen_init(struct gen *g, uint64_t seed, unsigned int nthr, uint32_t max_words)
+{
+	memset(g, 0, sizeof(*g));
+	g->rnd = seed * 0x9e3779b97f4a7c15ull + 1;
+	g->nthr = nthr;
+	g->ncpu = 3;
+	g->max_words = max_words;
+	g->now = 1000000000ull * seed;
+	g->thr = calloc(nthr, sizeof(*g->thr));
+	for (unsigned int i = 0; i < nthr; i++) {
+		struct gen_thread *t = &g->thr[i];
+
+		t->pid = 100 + i / 3;
+		t->tid = t->pid + i % 3;
+		for (unsigned int k = 0; k < GEN_STACKS; k++) {
+			struct gen_stack *st = &t->stack[k];
+
+			st->base = 0x7f0000000000ull + 0x1000000ull * (i * GEN_STACKS + k) +
+				   8 * gen_below(g, 512);
+			st->w = calloc(GEN_STACK_WORDS, sizeof(*st->w));
+			st->cls = calloc(GEN_STACK_WORDS, 1);
+			st->sp = GEN_STACK_WORDS - 20;
+		}
+	}
+}
+
+static inline void gen_fini(struct gen *g)
+{
+	for (unsigned int i = 0; i < g->nthr; i++)
+		for (unsigned int k = 0; k < GEN_STACKS; k++) {
+			free(g->thr[i].stack[k].w);
+			free(g->thr[i].stack[k].cls);
+		}
+	free(g->thr);
+}
+
+/* Write words [from, to) as calls would, some of them zero. */
+static inline void gen_scribble(struct gen *g, struct gen_stack *st, uint32_t from, uint32_t to,
+				bool raw)
+{
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t dice = gen_below(g, 100);
+
+		st->w[i] = 0;
+		if (dice < 15) {
+			st->w[i] = gen_code(g);
+			st->cls[i] = WORD_CODE;
+		} else if (dice < 25) {
+			st->w[i] =
+				st->base + 8 * gen_below(g, GEN_STACK_WORDS) + (dice == 24 ? 3 : 0);
+			st->cls[i] = WORD_STACK;
+		} else if (raw && dice < 60) {
+			st->w[i] = gen_rnd(g) >> gen_below(g, 64);
+			st->cls[i] = WORD_RAW;
+		}
+	}
+}
+
+static inline void gen_move(struct gen *g, struct gen_stack *st, bool raw)
+{
+	uint32_t dice = gen_below(g, 10), n = 1 + gen_below(g, 40), sp = st->sp;
+
+	if (dice == 9)
+		n = 1 + gen_below(g, 2500);
+	if (dice >= 4 && sp > n) {		/* call deeper */
+		st->sp = sp - n;
+		gen_scribble(g, st, st->sp, sp, raw);
+	} else if (dice >= 1 && sp + n < GEN_STACK_WORDS - 4) {
+		st->sp = sp + n; /* return, then change a few words of what is left */
+		gen_scribble(g, st, st->sp, st->sp + gen_below(g, 4), raw);
+	}
+	/* Dice 0: nothing happens, the sample repeats itself. */
+}
+
+static inline void gen_words(struct gen *g, const struct gen_stack *st, unsigned int odd)
+{
+	uint32_t first = st->sp + (odd ? 1 : 0), n = GEN_STACK_WORDS - first;
+
+	g->s.copy_full = n >= g->max_words;
+	if (g->s.copy_full)
+		n = g->max_words;
+	g->sw.base = st->base + 8 * (uint64_t)first;
+	g->sw.nwords = n;
+	g->sw.nkept = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!st->w[first + i])
+			continue;
+		g->sw.idx[g->sw.nkept] = (uint16_t)i;
+		g->sw.cls[g->sw.nkept] = st->cls[first + i];
+		g->sw.val[g->sw.nkept++] = st->w[first + i];
+	}
+	g->s.stack = &g->sw;
+}
+
+static inline void gen_regs(struct gen *g, struct gen_thread *t, uint64_t sp)
+{
+	for (unsigned int i = 0; i < REG_MAX; i++) {
+		uint32_t dice = gen_below(g, 10);
+
+		if (!(REG_MASK >> i & 1))
+			continue;
+		if (dice == 0)
+			t->regs[i] = gen_code(g);
+		else if (dice == 1)
+			t->regs[i] = sp + 8 * gen_below(g, 100);
+		else if (dice == 2)
+			t->regs[i] = 0;
+		else if (dice == 3 && i == REG_BP)
+			t->regs[i] = gen_rnd(g);
+	}
+	t->regs[REG_SP] = sp;
+	t->regs[REG_IP] = gen_code(g);
+	memcpy(g->s.regs, t->regs, sizeof(t->regs));
+}
+
+/* Make the next sample, in g->s. */
+static inline void gen_next(struct gen *g)
+{
+	struct gen_thread *t = &g->thr[gen_below(g, g->nthr)];
+	struct gen_stack *st;
+	unsigned int odd = gen_below(g, 40) ? 0 : 1 + gen_below(g, 7);
+	bool raw = !gen_below(g, 30);
+
+	if (!gen_below(g, 12))
+		t->on = gen_below(g, GEN_STACKS);
+	st = &t->stack[t->on];
+	gen_move(g, st, raw);
+	g->now += 1000000 + gen_below(g, 5000);
+	memset(&g->s, 0, sizeof(g->s));
+	g->s.time = g->now;
+	g->s.pid = t->pid;
+	g->s.tid = t->tid;
+	g->s.cpu = gen_below(g, g->ncpu);
+	g->s.period = gen_below(g, 5) ? 1010101 : gen_rnd(g) >> 30;
+	if (!gen_below(g, 50))
+		t->cgroup = gen_rnd(g);
+	g->s.cgroup = t->cgroup;
+	g->s.unmasked = raw || odd;
+	g->s.chain = g->chain;
+	g->chain[g->s.nchain++] = (uint64_t)-512;	/* PERF_CONTEXT_USER */
+	if (gen_below(g, 20)) {
+		g->s.has_regs = true;
+		gen_regs(g, t, st->base + 8 * (uint64_t)st->sp + odd);
+		if (gen_below(g, 10))
+			gen_words(g, st, odd);
+		g->chain[g->s.nchain++] = g->s.regs[REG_IP];
+	}
+	if (!gen_below(g, 3)) {
+		uint32_t n = gen_below(g, 100) ? gen_below(g, 12) : GEN_CHAIN - 2;
+
+		g->s.nchain = 0;
+		g->chain[g->s.nchain++] = (uint64_t)-128;	/* PERF_CONTEXT_KERNEL */
+		while (g->s.nchain <= n) {
+			g->chain[g->s.nchain] =
+				0xffffffff81000000ull + g->s.nchain * 64 + gen_below(g, 2);
+			g->s.nchain++;
+		}
+	}
+}
+
+#endif

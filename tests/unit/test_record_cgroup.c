@@ -1,0 +1,240 @@
+/* Which mount is the perf_event hierarchy, what lies in what. Mount tables as on real hosts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "log.h"
+
+static void expect(const char *mountinfo, const char *mount, bool v2)
+{
+	struct cgroup_fs fs = { .fd = -1 };
+
+	assert_int_equal(cgroup_fs_parse(&fs, mountinfo), 0);
+	assert_string_equal(fs.mount, mount);
+	assert_int_equal(fs.v2, v2);
+}
+
+static void plain_v2(void **state)
+{
+	(void)state;
+	expect("24 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n"
+	       "33 23 0:28 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 "
+	       "cgroup2 rw,nsdelegate,memory_recursiveprot\n",
+	       "/sys/fs/cgroup", true);
+}
+
+static void hybrid(void **state)
+{
+	(void)state;
+	/* perf_event is implicit on v2 as long as no v1 mount has it. */
+	expect("31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+	       "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
+	       "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
+	       "/sys/fs/cgroup/unified", true);
+}
+
+static void v1_takes_it(void **state)
+{
+	(void)state;
+	/* Whichever comes first. */
+	expect("41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
+	       "35 31 0:32 / /sys/fs/cgroup/perf_event rw,relatime shared:12 - cgroup cgroup "
+	       "rw,perf_event\n",
+	       "/sys/fs/cgroup/perf_event", false);
+	expect("35 31 0:32 / /sys/fs/cgroup/net rw,relatime shared:12 - cgroup cgroup "
+	       "rw,net_cls,perf_event\n"
+	       "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
+	       "/sys/fs/cgroup/net", false);
+	/* A longer word is another one, and so is an option of another file system. */
+	expect("35 31 0:32 / /a rw - cgroup cgroup rw,name=perf_event\n"
+	       "36 31 0:32 / /b rw - cgroup cgroup rw,perf_eventx\n"
+	       "37 31 0:32 / /c rw - tmpfs tmpfs rw,perf_event\n"
+	       "41 31 0:38 / /d rw - cgroup2 none rw\n", "/d", true);
+}
+
+static void best_root(void **state)
+{
+	(void)state;
+	/* A container's view: a part of the hierarchy, until the whole is mounted elsewhere. */
+	expect("700 650 0:28 /docker/3f /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup",
+	       true);
+	expect("700 650 0:28 /docker/3f /sys/fs/cgroup ro - cgroup2 cgroup rw\n"
+	       "701 650 0:28 / /host/cgroup ro master:3 shared:4 - cgroup2 cgroup rw\n",
+	       "/host/cgroup", true);
+	/* Of two equals the first. */
+	expect("33 23 0:28 / /one rw - cgroup2 cgroup2 rw\n34 23 0:28 / /two rw - cgroup2 cgroup2 "
+	       "rw\n",
+	       "/one", true);
+}
+
+static void escapes(void **state)
+{
+	(void)state;
+	expect("33 23 0:28 / /mnt/my\\040cg\\134x rw - cgroup2 cgroup2 rw\n", "/mnt/my cg\\x",
+	       true);
+	/* A cut escape is text. */
+	expect("33 23 0:28 / /mnt/a\\04 rw - cgroup2 cgroup2 rw\n", "/mnt/a\\04", true);
+}
+
+static void none(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"\n\n",
+		"24 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n",
+		"33 23 0:28 / /sys/fs/cgroup rw - cgroup2\n",		/* cut */
+		"33 23 0:28 / - cgroup2 cgroup2 rw\n",
+		"cgroup2 cgroup2 rw\n",
+		" - cgroup2 cgroup2 rw",
+	};
+	struct cgroup_fs fs;
+	char *line = malloc(3 * PATH_MAX);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(cgroup_fs_parse(&fs, bad[i]), -ENOENT);
+	/* A mount point that is longer than any path. */
+	memset(line, 'x', 3 * PATH_MAX);
+	memcpy(line, "33 23 0:28 / /", 14);
+	snprintf(line + 2 * PATH_MAX, 64, " rw - cgroup2 cgroup2 rw\n");
+	assert_int_equal(cgroup_fs_parse(&fs, line), -ENOENT);
+	free(line);
+}
+
+static void within(void **state)
+{
+	(void)state;
+	assert_true(cgroup_within("/a", "/a"));
+	assert_true(cgroup_within("/a/b", "/a"));
+	assert_true(cgroup_within("/a/b/c", "/a"));
+	assert_true(cgroup_within("/a", "/"));
+	assert_true(cgroup_within("/", "/"));
+	assert_false(cgroup_within("/ab", "/a"));
+	assert_false(cgroup_within("/a-b", "/a"));
+	assert_false(cgroup_within("/a", "/a/b"));
+	assert_false(cgroup_within("/", "/a"));
+}
+
+struct found {
+	uint64_t ids[8];
+	char paths[8][64];
+	int n;
+	uint32_t pids[8];
+	int npids;
+};
+
+static void on_group(void *ctx, uint64_t id, const char *path)
+{
+	struct found *f = ctx;
+
+	assert_in_range(f->n, 0, 7);
+	f->ids[f->n] = id;
+	snprintf(f->paths[f->n++], 64, "%s", path);
+}
+
+static void on_proc(void *ctx, uint32_t pid)
+{
+	struct found *f = ctx;
+
+	assert_in_range(f->npids, 0, 7);
+	f->pids[f->npids++] = pid;
+}
+
+/* On the machine's own hierarchy: two nested groups with one process in the inner one. */
+static void real(void **state)
+{
+	char dir[PATH_MAX + 64], sub[PATH_MAX + 96], file[PATH_MAX + 128], name[64], path[PATH_MAX];
+	struct found f = { .n = 0 };
+	struct cgroup_fs fs;
+	struct cgroup cg;
+	struct stat st;
+	int fd, go[2], pid;
+	char c;
+
+	(void)state;
+	if (cgroup_fs_open(&fs)) {
+		print_message("# no cgroup file system here\n");
+		skip();
+	}
+	snprintf(name, sizeof(name), "nsprof-test-%d", (int)getpid());
+	snprintf(dir, sizeof(dir), "%s/%s", fs.mount, name);
+	snprintf(sub, sizeof(sub), "%s/inner", dir);
+	if (mkdir(dir, 0755)) {
+		print_message("# no cgroup can be made here: %s\n", strerror(errno));
+		cgroup_fs_close(&fs);
+		skip();
+	}
+	assert_int_equal(mkdir(sub, 0755), 0);
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		_exit(read(go[0], &c, 1) != 0);
+	}
+	snprintf(file, sizeof(file), "%s/cgroup.procs", sub);
+	fd = open(file, O_WRONLY);
+	dprintf(fd, "%d\n", pid);
+	close(fd);
+
+	assert_int_equal(cgroup_find(&cg, &fs, name), 0);
+	assert_string_equal(cg.path, dir + strlen(fs.mount));
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(cg.id, st.st_ino);
+	assert_int_equal(cgroup_path_by_id(&fs, cg.id, path, sizeof(path)), 0);
+	assert_string_equal(path, cg.path);
+	assert_int_not_equal(cgroup_path_by_id(&fs, 0x7fffffffffff, path, sizeof(path)), 0);
+	cgroup_walk(&cg, on_group, on_proc, &f);
+	assert_int_equal(f.n, 2);
+	assert_string_equal(f.paths[0], cg.path);
+	assert_string_equal(f.paths[1], sub + strlen(fs.mount));
+	assert_int_equal(stat(sub, &st), 0);
+	assert_int_equal(f.ids[1], st.st_ino);
+	assert_int_equal(f.npids, 1);
+	assert_int_equal(f.pids[0], pid);
+	cgroup_fini(&cg);
+
+	/* The other spellings lead to the same place. */
+	snprintf(path, sizeof(path), "/%s/", name);
+	assert_int_equal(cgroup_find(&cg, &fs, path), 0);
+	assert_string_equal(cg.path, dir + strlen(fs.mount));
+	cgroup_fini(&cg);
+	assert_int_equal(cgroup_find(&cg, &fs, dir), 0);
+	assert_string_equal(cg.path, dir + strlen(fs.mount));
+	cgroup_fini(&cg);
+
+	close(go[1]);
+	waitpid(pid, NULL, 0);
+	close(go[0]);
+	assert_int_equal(rmdir(sub), 0);
+	assert_int_equal(rmdir(dir), 0);
+	cgroup_fs_close(&fs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_v2),
+		cmocka_unit_test(hybrid),
+		cmocka_unit_test(v1_takes_it),
+		cmocka_unit_test(best_root),
+		cmocka_unit_test(escapes),
+		cmocka_unit_test(none),
+		cmocka_unit_test(within),
+		cmocka_unit_test(real),
+	};
+
+	log_init("test");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* Masking against a brute-force oracle, over random mappings and stacks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "event.h"
+#include "maskset.h"
+#include "util.h"
+
+static struct stack_words out;	/* 90 KiB: not for the stack */
+
+static uint64_t rnd_state = 42;
+
+/* xorshift64*: the same numbers in every run. */
+static uint64_t rnd(void)
+{
+	rnd_state ^= rnd_state >> 12;
+	rnd_state ^= rnd_state << 25;
+	rnd_state ^= rnd_state >> 27;
+	return rnd_state * 0x2545f4914f6cdd1dull;
+}
+
+static uint8_t oracle(const struct maskset *ms, uint64_t sp, size_t size, uint64_t v)
+{
+	size_t i;
+
+	if (v >= sp && v <= sp + size)
+		return WORD_STACK;
+	for (i = 0; i < ms->nexec; i++) {
+		if (v >= ms->exec[i].start && v <= ms->exec[i].end)
+			return WORD_CODE;
+	}
+	for (i = 0; i < ms->nstacks; i++) {
+		if (v >= ms->stacks[i].start && v <= ms->stacks[i].end)
+			return WORD_STACK;
+	}
+	return 0;
+}
+
+#define SP 0x7ffc00001000ull
+
+static void fill(const struct maskset *ms, uint64_t *words, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct range *r = ms->nexec ? &ms->exec[rnd() % ms->nexec] : NULL;
+
+		switch (rnd() % 9) {
+		case 0:
+			words[i] = rnd() % 4096;
+			break;
+		case 1:
+			words[i] = SP + rnd() % (n * 8 + 64) - 32;
+			break;
+		case 2:
+			words[i] = r ? r->start + rnd() % (r->end - r->start) : 7;
+			break;
+		case 3:	/* the edges, on both sides */
+			words[i] = r ? (rnd() & 1 ? r->start : r->end) + rnd() % 3 - 1 : 8;
+			break;
+		case 4:
+			words[i] = rnd();
+			break;
+		case 5:
+			words[i] = ms->nstacks ? ms->stacks[0].start + rnd() % 0x3000 - 8 : 9;
+			break;
+		case 6:
+			words[i] = UINT64_MAX - rnd() % 2;
+			break;
+		default:
+			words[i] = 0;
+		}
+	}
+}
+
+static void compare(const struct maskset *ms, const uint64_t *words, size_t n)
+{
+	uint32_t k = 0;
+	size_t i;
+
+	assert_int_equal(out.base, SP);
+	assert_int_equal(out.nwords, n);
+	for (i = 0; i < n; i++) {
+		uint8_t cls = words[i] ? oracle(ms, SP, n * 8, words[i]) : 0;
+
+		if (!cls)
+			continue;
+		assert_true(k < out.nkept);
+		assert_int_equal(out.idx[k], i);
+		assert_int_equal(out.val[k], words[i]);
+		assert_int_equal(out.cls[k], cls);
+		k++;
+	}
+	assert_int_equal(k, out.nkept);
+}
+
+static void test_oracle(void **state)
+{
+	static uint64_t words[STACK_WORDS_MAX];
+	struct range exec[80],
+		stacks[2] = { { 0x7f0000000000, 0x7f0000002000 }, { 0x1000, 0x2000 } };
+	int round;
+
+	(void)state;
+	for (round = 0; round < 400; round++) {
+		struct maskset ms = { exec, 0, stacks, rnd() % 3 };
+		uint64_t at = 0x400000;
+		size_t n = rnd() % 700, nexec = rnd() % ARRAY_SIZE(exec), i;
+
+		for (i = 0; i < nexec; i++) {
+			at += rnd() % 4 ? (rnd() % 16) * 4096 : rnd() % 0x20000000000ull;
+			exec[i].start = at;
+			at += (1 + rnd() % 600) * 4096;
+			exec[i].end = at;
+		}
+		if (nexec && rnd() % 2) {
+			exec[nexec - 1].start = 0xffffffffff600000ull;
+			exec[nexec - 1].end = 0xffffffffff601000ull;
+		}
+		ms.nexec = nexec;
+		fill(&ms, words, n);
+		mask_stack(&ms, SP, words, n * 8, &out);
+		compare(&ms, words, n);
+	}
+}
+
+static void test_range_at_zero(void **state)
+{
+	/* vm.mmap_min_addr may be 0: a gap below the first range need not exist. */
+	struct range exec[] = { { 0, 0x1000 } };
+	struct maskset ms = { exec, 1, NULL, 0 };
+	uint64_t words[] = { 0, 1, 0x1000, 0x1001 };
+
+	(void)state;
+	mask_stack(&ms, SP, words, sizeof(words), &out);
+	assert_int_equal(out.nkept, 2);
+	assert_int_equal(out.idx[0], 1);
+	assert_int_equal(out.idx[1], 2);
+}
+
+static void test_unknown_mappings_keep_all(void **state)
+{
+	uint64_t words[] = { 5, 0, SP + 8, 0xdeadbeef };
+
+	(void)state;
+	mask_stack(NULL, SP, words, sizeof(words), &out);
+	assert_int_equal(out.nkept, 3);
+	assert_int_equal(out.cls[0], WORD_RAW);
+	assert_int_equal(out.cls[1], WORD_STACK);
+	assert_int_equal(out.cls[2], WORD_RAW);
+	assert_int_equal(out.idx[2], 3);
+}
+
+static void test_misaligned_sp(void **state)
+{
+	struct range exec[] = { { 0x400000, 0x401000 } };
+	struct maskset ms = { exec, 1, NULL, 0 };
+	unsigned char copy[5 + 3 * 8 + 3];
+	uint64_t words[] = { 77, 0, 0x400123 };
+
+	(void)state;
+	memset(copy, 0xff, sizeof(copy));
+	memcpy(copy + 5, words, sizeof(words));
+	mask_stack(&ms, SP + 3, copy, sizeof(copy), &out);
+	assert_int_equal(out.base, SP + 8);
+	assert_int_equal(out.nwords, 3);
+	assert_int_equal(out.nkept, 2);
+	assert_int_equal(out.val[0], 77);
+	assert_int_equal(out.cls[0], WORD_RAW);
+	assert_int_equal(out.val[1], 0x400123);
+	assert_int_equal(out.cls[1], WORD_CODE);
+
+	/* Shorter than the way to the next word. */
+	mask_stack(&ms, SP + 3, copy, 4, &out);
+	assert_int_equal(out.nwords, 0);
+	assert_int_equal(out.nkept, 0);
+	mask_stack(&ms, SP, copy, 0, &out);
+	assert_int_equal(out.nwords, 0);
+}
+
+static void test_size_is_capped(void **state)
+{
+	size_t size = (STACK_WORDS_MAX + 10) * 8;
+	uint64_t *words = malloc(size);
+
+	(void)state;
+	assert_non_null(words);
+	memset(words, 1, size);
+	mask_stack(NULL, SP, words, size, &out);
+	assert_int_equal(out.nwords, STACK_WORDS_MAX);
+	assert_int_equal(out.nkept, STACK_WORDS_MAX);
+	assert_int_equal(out.idx[STACK_WORDS_MAX - 1], STACK_WORDS_MAX - 1);
+	free(words);
+}
+
+static void test_regs(void **state)
+{
+	struct range exec[] = { { 0x400000, 0x401000 } };
+	struct maskset ms = { exec, 1, NULL, 0 };
+	uint64_t regs[REG_MAX] = { 0 };
+
+	(void)state;
+	regs[REG_IP] = 0x12345;
+	regs[REG_SP] = SP;
+	regs[REG_BP] = 17;
+	regs[REG_AX] = 0x5555deadull;
+	regs[REG_BX] = 0x400800;
+	regs[UREG_R15] = SP + 64;
+	regs[UREG_R8] = SP + 129;
+	mask_regs(&ms, SP, 128, regs);
+	assert_int_equal(regs[REG_IP], 0x12345);
+	assert_int_equal(regs[REG_SP], SP);
+	assert_int_equal(regs[REG_BP], 17);
+	assert_int_equal(regs[REG_AX], 0);
+	assert_int_equal(regs[REG_BX], 0x400800);
+	assert_int_equal(regs[UREG_R15], SP + 64);
+	assert_int_equal(regs[UREG_R8], 0);
+
+	regs[REG_AX] = 3;
+	mask_regs(NULL, SP, 128, regs);
+	assert_int_equal(regs[REG_AX], 3);
+	mask_regs(&ms, SP + 1, 128, regs);
+	assert_int_equal(regs[REG_AX], 3);
+}
+
+/*
+ * No bar, a figure for people: a full copy with half of it zeros, 200 mappings in three clusters.
+ */
+static void test_speed(void **state)
+{
+	static uint64_t words[STACK_WORDS_MAX];
+	static struct range exec[201];
+	struct maskset ms = { exec, ARRAY_SIZE(exec), NULL, 0 };
+	struct timespec a, b;
+	uint64_t kept = 0, best = UINT64_MAX, ns;
+	size_t i;
+	int round;
+
+	(void)state;
+	for (i = 0; i < 200; i++) {
+		exec[i].start = (i < 5 ? 0x555500000000ull : 0x7f1200000000ull) + i * 0x400000;
+		exec[i].end = exec[i].start + 0x100000;
+	}
+	exec[200] = (struct range){ 0xffffffffff600000ull, 0xffffffffff601000ull };
+	for (i = 0; i < STACK_WORDS_MAX; i++) {
+		switch (rnd() % 10) {
+		case 0:
+			words[i] = exec[rnd() % 12 * 16].start + rnd() % 0x100000;
+			break;
+		case 1:
+			words[i] = SP + rnd() % 65536;
+			break;
+		case 2:
+			words[i] = 0x555580000000ull + rnd() % 0x1000000;
+			break;
+		case 3:
+			words[i] = 0x7f1300000000ull + rnd() % 0x4000000;
+			break;
+		case 4:
+			words[i] = rnd() % 100000;
+			break;
+		default:
+			words[i] = 0;
+		}
+	}
+	for (round = 0; round < 500; round++) {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		mask_stack(&ms, SP, words, sizeof(words), &out);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		ns = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (uint64_t)b.tv_nsec -
+		     (uint64_t)a.tv_nsec;
+		best = MIN(best, ns);
+		kept += out.nkept;
+	}
+	print_message("# mask_stack: %.2f ns/word, %.1f%% kept\n", (double)best / STACK_WORDS_MAX,
+		      100.0 * (double)kept / 500 / STACK_WORDS_MAX);
+	assert_true(kept > 500ull * STACK_WORDS_MAX / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_oracle),
+		cmocka_unit_test(test_range_at_zero),
+		cmocka_unit_test(test_unknown_mappings_keep_all),
+		cmocka_unit_test(test_misaligned_sp),
+		cmocka_unit_test(test_size_is_capped),
+		cmocka_unit_test(test_regs),
+		cmocka_unit_test(test_speed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

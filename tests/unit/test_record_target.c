@@ -1,0 +1,117 @@
+/* Lists of numbers, and the filter for addresses seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "seen.h"
+#include "target.h"
+
+static void expect(const char *text, bool ranges, const uint32_t *want, size_t n)
+{
+	uint32_t *v;
+	size_t got;
+
+	assert_int_equal(list_parse(text, ranges, 1000, &v, &got), 0);
+	assert_int_equal(got, n);
+	assert_memory_equal(v, want, n * sizeof(*v));
+	free(v);
+}
+
+static void lists(void **state)
+{
+	(void)state;
+	expect("7", false, (uint32_t[]){ 7 }, 1);
+	expect("9,7,9,1000", false, (uint32_t[]){ 7, 9, 1000 }, 3);
+	expect("0,2-4", true, (uint32_t[]){ 0, 2, 3, 4 }, 4);
+	expect("3-3,1-2,2", true, (uint32_t[]){ 1, 2, 3 }, 3);
+	expect("007", false, (uint32_t[]){ 7 }, 1);
+}
+
+static void bad_lists(void **state)
+{
+	static const char *const bad[] = {
+		"", ",", "1,", ",1", "1,,2", "a", "1a", "1 2", " 1", "-1", "+1", "1-", "2-1",
+		"1001", "99999999999999999999", "1-1001", "1-2-3", "0x10", "1.5",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint32_t *v = (uint32_t *)1;
+		size_t n = 9;
+
+		assert_int_equal(list_parse(bad[i], true, 1000, &v, &n), -EINVAL);
+		assert_null(v);
+		assert_int_equal(n, 0);
+	}
+	/* A range is one only where it may be. */
+	uint32_t *v;
+	size_t n;
+
+	assert_int_equal(list_parse("1-2", false, 1000, &v, &n), -EINVAL);
+}
+
+static void seen_once(void **state)
+{
+	struct seen *s = seen_new();
+
+	(void)state;
+	/* Also for the values an empty slot holds. */
+	assert_true(seen_new_addr(s, 0, 0));
+	assert_false(seen_new_addr(s, 0, 0));
+	assert_true(seen_new_addr(s, 10, 0x1000));
+	assert_false(seen_new_addr(s, 10, 0x1000));
+	assert_true(seen_new_addr(s, 10, 0x1008));
+	/* The same address elsewhere is another one. */
+	assert_true(seen_new_addr(s, 11, 0x1000));
+	assert_true(seen_new_addr(s, SEEN_KERNEL, 0x1000));
+	assert_false(seen_new_addr(s, SEEN_KERNEL, 0x1000));
+	seen_free(s);
+}
+
+static void seen_again(void **state)
+{
+	struct seen *s = seen_new();
+
+	(void)state;
+	assert_true(seen_new_addr(s, 10, 0x1000));
+	assert_true(seen_new_addr(s, 11, 0x1000));
+	seen_forget(s, 10);
+	assert_true(seen_new_addr(s, 10, 0x1000));
+	assert_false(seen_new_addr(s, 11, 0x1000));
+	seen_forget_all(s);
+	assert_true(seen_new_addr(s, 10, 0x1000));
+	assert_true(seen_new_addr(s, 11, 0x1000));
+	seen_free(s);
+}
+
+/* More addresses than slots: some are reported twice, none is lost. */
+static void seen_overflow(void **state)
+{
+	struct seen *s = seen_new();
+
+	(void)state;
+	for (uint64_t i = 0; i < 4 * SEEN_SLOTS; i++)
+		assert_true(seen_new_addr(s, 10, 0x400000 + 16 * i));
+	seen_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists),
+		cmocka_unit_test(bad_lists),
+		cmocka_unit_test(seen_once),
+		cmocka_unit_test(seen_again),
+		cmocka_unit_test(seen_overflow),
+	};
+
+	log_init("test");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
