@@ -1,0 +1,141 @@
+/* The mappings of one process image: sorted, disjoint, the newest wins (addrspace.h). */
+#include "addrspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "module.h"
+#include "xalloc.h"
+
+/* Linux allows 65,530 mappings by default (vm.max_map_count); a recording that claims more than
+ * this is damaged, and what exceeds it is ignored. */
+#define MAPS_MAX (1u << 18)
+
+/*
+ * One counter for all address spaces, so that a cache keyed by generation alone can never take one
+ * process for another.
+ */
+static uint32_t next_generation = 1;
+
+static void touch(struct addrspace *as)
+{
+	as->generation = next_generation++;
+}
+
+struct addrspace *addrspace_new(void)
+{
+	struct addrspace *as = xcalloc(1, sizeof(*as));
+
+	touch(as);
+	return as;
+}
+
+struct addrspace *addrspace_clone(const struct addrspace *as)
+{
+	struct addrspace *copy = addrspace_new();
+
+	if (as->n) {
+		copy->maps = xmemdup(as->maps, as->n * sizeof(*as->maps));
+		copy->n = copy->cap = as->n;
+	}
+	return copy;
+}
+
+void addrspace_free(struct addrspace *as)
+{
+	if (!as)
+		return;
+	free(as->maps);
+	free(as);
+}
+
+/* Index of the first mapping that ends above @addr; as->n when there is none. */
+static uint32_t first_above(const struct addrspace *as, uint64_t addr)
+{
+	uint32_t lo = 0, hi = as->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (as->maps[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static bool same_backing(const struct mapping *a, const struct mapping *b)
+{
+	if (a->mod != b->mod)
+		return false;
+	if (a->path == b->path)
+		return true;
+	return a->path && b->path && strcmp(a->path, b->path) == 0;
+}
+
+/*
+ * mprotect(2) reports a range again that is mapped already: then nothing changes, and caches stay
+ * good.
+ */
+static bool says_nothing_new(const struct mapping *old, const struct mapping *m)
+{
+	return old->start <= m->start && old->end >= m->end && same_backing(old, m) &&
+	       old->pgoff + (m->start - old->start) == m->pgoff;
+}
+
+void addrspace_add(struct addrspace *as, const struct mapping *m)
+{
+	struct mapping piece[3];	/* what the overlapped mappings become */
+	uint32_t npiece = 0, first, last, tail;
+
+	if (m->start >= m->end || as->n >= MAPS_MAX)
+		return;
+	first = first_above(as, m->start);
+	if (first < as->n && says_nothing_new(&as->maps[first], m))
+		return;
+	for (last = first; last < as->n && as->maps[last].start < m->end; last++)
+		;
+	if (last > first && as->maps[first].start < m->start) {
+		piece[npiece] = as->maps[first];
+		piece[npiece++].end = m->start;
+	}
+	piece[npiece++] = *m;
+	if (last > first && as->maps[last - 1].end > m->end) {
+		struct mapping *right = &piece[npiece++];
+
+		*right = as->maps[last - 1];
+		right->pgoff += m->end - right->start;
+		right->start = m->end;
+	}
+
+	tail = as->n - last;
+	if (first + npiece + tail > as->cap) {
+		as->cap = (first + npiece + tail) * 2;
+		as->maps = xrealloc(as->maps, as->cap * sizeof(*as->maps));
+	}
+	memmove(&as->maps[first + npiece], &as->maps[last], tail * sizeof(*as->maps));
+	memcpy(&as->maps[first], piece, npiece * sizeof(*piece));
+	as->n = first + npiece + tail;
+	touch(as);
+}
+
+const struct mapping *addrspace_find(const struct addrspace *as, struct avma addr)
+{
+	uint32_t i = first_above(as, addr.v);
+
+	return i < as->n && as->maps[i].start <= addr.v ? &as->maps[i] : NULL;
+}
+
+bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out)
+{
+	const struct elf_file *ef;
+
+	if (!m->mod || addr.v < m->start || addr.v >= m->end)
+		return false;
+	/*
+	 * A captured slice keeps the PT_LOADs of the original, so that it translates as well as it.
+	 */
+	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
+	return ef && elf_file_off_to_svma(ef, addr.v - m->start + m->pgoff, &out->v);
+}

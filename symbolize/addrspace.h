@@ -1,0 +1,39 @@
+/* The executable mappings of one process image at the current point of the replay. */
+#ifndef NSPROF_ADDRSPACE_H
+#define NSPROF_ADDRSPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+struct module;
+
+struct mapping {
+	uint64_t start, end;	/* runtime addresses [start, end) */
+	uint64_t pgoff;		/* byte offset in the file */
+	struct module *mod;	/* NULL: no file behind it (JIT, anonymous) */
+	const char *path;	/* borrowed; outlives the address space (the replay interns it) */
+};
+
+struct addrspace {
+	struct mapping *maps;	/* sorted by start, disjoint: newer mappings cut older ones */
+	uint32_t n;
+	uint32_t cap;
+	uint32_t generation;	/* changes with every change of maps; never repeats across processes */
+	uint32_t serial;	/* ev_proc.serial of the process image */
+};
+
+struct addrspace *addrspace_new(void);
+struct addrspace *addrspace_clone(const struct addrspace *as);	/* fork */
+void addrspace_free(struct addrspace *as);
+void addrspace_add(struct addrspace *as, const struct mapping *m);
+/* The mapping that holds @addr, or NULL. Borrowed until the next change. */
+const struct mapping *addrspace_find(const struct addrspace *as, struct avma addr);
+/*
+ * Runtime address to the binary's own address, through the file offset and the PT_LOADs. Needs
+ * module_load() to have succeeded. False when no segment holds it.
+ */
+bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * A sample's frames: the kernel's part from the recorded chain, the user's part from the chain
+ * (frame pointers) or from an unwinder (registers and a stack copy).
+ */
+#ifndef NSPROF_CALLCHAIN_H
+#define NSPROF_CALLCHAIN_H
+
+#include <stdint.h>
+
+#include "unwind.h"
+
+#define CALLCHAIN_MAX 65536u	/* largest --max-stack */
+
+struct callchain;
+
+struct stack {
+	const struct frame *frames;	/* leaf first; borrowed until the next callchain_build() */
+	uint32_t n;			/* 0 when the sample holds no address */
+	enum unwind_end end;		/* how the user part ends */
+	const struct module *at;	/* where it ended, NULL when unknown */
+};
+
+/* @max_stack: frames kept of a stack, from the leaf; 1 to CALLCHAIN_MAX. */
+struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack);
+void callchain_free(struct callchain *cc);
+void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
+		     struct stack *out);
+
+#endif

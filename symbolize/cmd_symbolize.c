@@ -1,0 +1,258 @@
+/* nsprof-symbolize: a recording in, folded stacks with names out. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect.h"
+#include "fold.h"
+#include "live.h"
+#include "log.h"
+#include "naming.h"
+#include "nsopen.h"
+#include "opt.h"
+#include "outfile.h"
+#include "rec_reader.h"
+#include "stats.h"
+#include "stop.h"
+#include "util.h"
+
+#define DEFAULT_FILE "nsprof.data"
+#define DEFAULT_MAX_STACK 1024
+
+struct config {
+	const char *input, *output, *proc;
+	const char *by, *weight, *unwind;
+	uint64_t max_stack;
+	bool annotate, inlines, demangle, stats, strict, quiet, build_info;
+	int verbose;
+	/* what the texts above mean */
+	enum lead_by lead;
+	enum fold_weight fold;
+	const struct unwinder_ops *unwinder;
+};
+
+static int print_build_info(void)
+{
+	puts("symbolize: unwind=cached,libunwind,libdw,fp libdw libelf lzma demangle");
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int check_config(struct config *cfg)
+{
+	if (lead_parse(cfg->by, &cfg->lead)) {
+		pr_err("--by '%s' is not one of comm, process, thread, container, none", cfg->by);
+		return -EINVAL;
+	}
+	if (fold_parse_weight(cfg->weight, &cfg->fold)) {
+		pr_err("--weight '%s' is not one of samples, period", cfg->weight);
+		return -EINVAL;
+	}
+	cfg->unwinder = unwinder_find(cfg->unwind);
+	if (!cfg->unwinder) {
+		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
+		return -EINVAL;
+	}
+	if (!cfg->max_stack || cfg->max_stack > CALLCHAIN_MAX) {
+		pr_err("--max-stack takes 1 to %u frames", CALLCHAIN_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct config *cfg)
+{
+	const struct opt opts[] = {
+		{ "input", 'i', "FILE",
+		  "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR,
+		  &cfg->input, NULL },
+		{ "output", 'o', "FILE", "where the folded stacks go (default standard output)",
+		  OPT_STR, &cfg->output, NULL },
+		{ "by", 0, "WHAT",
+		  "leading frames: comm, process, thread, container, none (default comm)", OPT_STR,
+		  &cfg->by, NULL },
+		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
+		  &cfg->weight, NULL },
+		{ "annotate", 0, NULL, "append _[k] to kernel, _[j] to JIT, _[i] to inlined frames",
+		  OPT_FLAG, &cfg->annotate, NULL },
+		{ "inline", 0, NULL,
+		  "show inlined functions (default; --no-inline: only real ones)", OPT_FLAG,
+		  &cfg->inlines, NULL },
+		{ "demangle", 0, NULL,
+		  "C++ and Rust names as in the source (default; --no-demangle: raw)", OPT_FLAG,
+		  &cfg->demangle, NULL },
+		{ "max-stack", 0, "N",
+		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
+		  &cfg->max_stack, NULL },
+		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR,
+		  &cfg->unwind, NULL },
+		{ "stats", 0, NULL,
+		  "tell on standard error how stacks ended and what had no name, and why", OPT_FLAG,
+		  &cfg->stats, NULL },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)",
+		  OPT_STR, &cfg->proc, NULL },
+		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG,
+		  &cfg->strict, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
+		{ "verbose", 'v', NULL, "more messages, and offsets in '[libx.so+0x1234]'",
+		  OPT_COUNT, &cfg->verbose, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof symbolize [options] [FILE]",
+		.summary =
+			"Turns a recording into folded stacks, root first, one line for each stack "
+			"with its count. Binaries are taken from the living process, from this host "
+			"if the build-id proves them, or from the rows in the recording.",
+		.epilog =
+			"Examples:\n"
+			"  nsprof symbolize | flamegraph.pl > profile.svg\n"
+			"  nsprof symbolize --by container -o host.folded host.data\n"
+			"\n"
+			"Frames in brackets have no name: [libx.so] an address in libx.so, [jit] code\n"
+			"without a perf map, [kernel], [vdso], [no mapping], [deleted:x] a file that is\n"
+			"gone; [truncated_stack] and [broken_stack] stand below stacks that are not\n"
+			"whole. --stats tells why.\n"
+			"\n"
+			"Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
+			"(what can be read of it is shown); 129 the command line is wrong.\n",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+	int first, err;
+
+	err = opt_parse(&spec, argc, argv, &first);
+	if (err)
+		return err;
+	if (argc - first > 1 || (argc > first && cfg->input)) {
+		pr_err("one recording at a time: '%s' is too many; see --help", argv[argc - 1]);
+		return -EINVAL;
+	}
+	if (argc > first)
+		cfg->input = argv[first];
+	return check_config(cfg);
+}
+
+/* Names, writes to @out (consumed) and tells. 0 or negative errno after a message. */
+static int show(const struct config *cfg, struct collect *col, struct replay *rp,
+		struct modules *mods, struct rec_reader *r, struct outfile *out)
+{
+	struct naming_opts opts = {
+		.inlines = cfg->inlines,
+		.annotate = cfg->annotate,
+		.demangle = cfg->demangle,
+		.offsets = cfg->verbose > 0,
+	};
+	struct naming nm;
+	int err;
+
+	naming_init(&nm, &opts, rp, &col->locs, col->texts);
+	fold_write(outfile_stream(out), &col->tree, &nm, cfg->fold);
+	err = outfile_close(out);
+	if (!err) {
+		struct stats_input in = { col, &nm, mods, r, cfg->unwinder->name };
+
+		if (cfg->stats)
+			stats_print(&in);
+		else
+			stats_hint(&in);
+	}
+	naming_fini(&nm);
+	return err;
+}
+
+/* Is the recording whole? One warning if not. */
+static bool is_whole(struct rec_reader *r)
+{
+	const struct rec_damage *d = rec_reader_damage(r);
+
+	if (!d->cut && !d->bad_blocks)
+		return true;
+	rec_reader_warn_damage(r);
+	return false;
+}
+
+static int symbolize(const struct config *cfg)
+{
+	struct collect_opts opts = {
+		.by = cfg->lead,
+		.unwinder = cfg->unwinder,
+		.max_stack = (uint32_t)cfg->max_stack,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
+	};
+	int status = EXIT_SUCCESS, err;
+	struct rec_reader *r;
+	struct outfile *out;
+	struct modules *mods;
+	struct replay *rp;
+	struct collect col;
+
+	/*
+	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
+	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
+	 */
+	stop_init();
+	r = rec_reader_open(cfg->input ? cfg->input : DEFAULT_FILE);
+	if (!r)
+		return EXIT_FAILURE;
+	stop_init();
+	/* Before the work, so that a path that cannot be written is known at once. */
+	out = outfile_open(cfg->output);
+	if (!out) {
+		rec_reader_close(r);
+		return EXIT_FAILURE;
+	}
+	live_init(r);
+	mods = modules_new();
+	rp = replay_new(mods);
+	collect_init(&col, rp, &opts);
+
+	err = collect_run(&col, r);
+	if (err == COLLECT_STOPPED) {
+		pr_warn("interrupted: this is what was read so far");
+		status = EXIT_FAILURE;
+	} else if (err || !is_whole(r)) {
+		status = EXIT_FAILURE;
+	}
+	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && cfg->strict) {
+		pr_err("nothing is shown of it because of --strict");
+		outfile_abort(out);
+	} else if (show(cfg, &col, rp, mods, r, out)) {
+		status = EXIT_FAILURE;
+	}
+
+	collect_fini(&col);
+	replay_free(rp);
+	modules_free(mods);
+	rec_reader_close(r);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct config cfg = {
+		.by = "comm",
+		.weight = "samples",
+		.unwind = "cached",
+		.max_stack = DEFAULT_MAX_STACK,
+		.inlines = true,
+		.demangle = true,
+	};
+	int err;
+
+	log_init("nsprof symbolize");
+	err = parse(argc, argv, &cfg);
+	if (err == OPT_HELP)
+		return EXIT_SUCCESS;
+	if (err)
+		return EXIT_USAGE;
+	if (cfg.build_info)
+		return print_build_info();
+	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
+	if (cfg.proc)
+		nsopen_set_proc(cfg.proc);
+	return symbolize(&cfg);
+}

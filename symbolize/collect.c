@@ -1,0 +1,268 @@
+/* Samples into a tree (collect.h). */
+#include "collect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "intern.h"
+#include "log.h"
+#include "rec_reader.h"
+#include "stop.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define PROGRESS_EVERY 8192	/* samples between two looks at the clock */
+
+/* Leading frames of a thread as they were at its last sample. */
+struct lead_node {
+	uint32_t pid;
+	const char *comm, *cgroup;	/* interned: compared by pointer */
+	uint32_t node;
+};
+
+/*
+ * Samples in a row on one CPU are mostly one thread's and share their outer frames. The nodes of
+ * those are taken over instead of looked up.
+ */
+#define LAST_PATHS 64	/* CPUs share them beyond that */
+
+struct last_path {
+	uint32_t base;		/* node below which the stack hangs */
+	uint32_t generation;	/* of the address space: equal ones have equal mappings */
+	struct path_step {
+		uint64_t addr;	/* as looked up */
+		uint32_t node;
+	} *steps;		/* owned; user frames, root first */
+	uint32_t n;
+	uint32_t cap;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static uint32_t text_location(struct collect *c, const char *text)
+{
+	struct location loc = { .kind = LOC_TEXT, .owner = intern_add(c->texts, text) };
+
+	return locations_id(&c->locs, &loc);
+}
+
+void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts)
+{
+	memset(c, 0, sizeof(*c));
+	c->opts = *opts;
+	c->rp = rp;
+	c->cc = callchain_new(opts->unwinder, opts->max_stack);
+	c->texts = intern_new();
+	locations_init(&c->locs);
+	stacktree_init(&c->tree);
+	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
+	/* No blanks: these stand where people grep. */
+	c->truncated = text_location(c, "[truncated_stack]");
+	c->broken = text_location(c, "[broken_stack]");
+	c->empty = text_location(c, "[no_stack]");
+}
+
+void collect_fini(struct collect *c)
+{
+	size_t i;
+
+	callchain_free(c->cc);
+	intern_free(c->texts);
+	locations_fini(&c->locs);
+	stacktree_fini(&c->tree);
+	for (i = 0; i < LEAD_MAX; i++)
+		strbuf_fini(&c->lead[i]);
+	u64map_fini(&c->threads);
+	u64map_fini(&c->ended_in);
+	free(c->leads);
+	for (i = 0; i < LAST_PATHS; i++)
+		free(c->last[i].steps);
+	free(c->last);
+}
+
+bool collect_incomplete(enum unwind_end end)
+{
+	return end != UNWIND_COMPLETE && end != UNWIND_NO_USER;
+}
+
+/* The node below which a sample's stack hangs: that of its leading frames. */
+static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&c->threads, s->ev->tid, &is_new);
+	struct lead_node *ln;
+	size_t i, n;
+
+	if (is_new) {
+		*slot = c->nleads;
+		XGROW(c->leads, c->nleads, c->leads_cap);
+		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
+	}
+	ln = &c->leads[*slot];
+	if (ln->comm == s->comm && ln->cgroup == s->cgroup && ln->pid == s->ev->pid)
+		return ln->node;
+	ln->comm = s->comm;
+	ln->cgroup = s->cgroup;
+	ln->pid = s->ev->pid;
+	ln->node = STACKTREE_ROOT;
+	n = lead_frames(c->opts.by, s, c->lead);
+	for (i = 0; i < n; i++)
+		ln->node = stacktree_child(&c->tree, ln->node, text_location(c, c->lead[i].s));
+	return ln->node;
+}
+
+static uint32_t user_location(struct collect *c, struct image *img, struct avma addr)
+{
+	const struct mapping *m = addrspace_find(img->as, addr);
+	struct location loc = { .owner = img->index, .addr = addr.v };
+
+	if (!m) {
+		loc.kind = LOC_NOMAP;
+	} else if (!m->mod) {
+		loc.kind = LOC_ANON;
+		loc.path = m->path;
+	} else {
+		module_load(m->mod);
+		loc.mod = m->mod;
+		loc.off = addr.v - m->start + m->pgoff;
+		if (m->mod->source == MODULE_NONE) {
+			/* JIT code in a file of its own is named by the process's perf map. */
+			loc.kind = LOC_NOELF;
+		} else {
+			loc.kind = LOC_FILE;
+			loc.owner = m->mod->id;
+			loc.addr = loc.off;
+		}
+	}
+	return locations_id(&c->locs, &loc);
+}
+
+static uint32_t frame_location(struct collect *c, struct image *img, const struct frame *f)
+{
+	struct avma addr = frame_lookup_addr(f);
+	uint64_t *slot;
+	uint32_t id;
+	bool is_new;
+
+	if (f->kernel) {
+		int32_t ks = replay_find_ksym(c->rp, addr.v);
+		struct location loc = {
+			.kind = ks < 0 ? LOC_KERNEL : LOC_KSYM,
+			.owner = ks < 0 ? 0 : (uint32_t)ks,
+			.addr = addr.v,
+		};
+
+		return locations_id(&c->locs, &loc);
+	}
+	if (img->cache_generation != img->as->generation) {
+		u64map_clear(&img->cache);
+		img->cache_generation = img->as->generation;
+	}
+	slot = u64map_put(&img->cache, addr.v, &is_new);
+	if (is_new) {
+		id = user_location(c, img, addr);
+		*slot = id;
+	}
+	return (uint32_t)*slot;
+}
+
+/* The node of stack @st below @node. */
+static uint32_t stack_node(struct collect *c, const struct replay_sample *s, const struct stack *st,
+			   uint32_t node)
+{
+	struct last_path *lp = &c->last[s->ev->cpu % LAST_PATHS];
+	uint32_t i = st->n, depth = 0;
+
+	if (lp->base != node || lp->generation != s->img->as->generation)
+		lp->n = 0;
+	lp->base = node;
+	lp->generation = s->img->as->generation;
+	if (lp->cap < st->n) {
+		lp->cap = st->n * 2;
+		lp->steps = xrealloc(lp->steps, lp->cap * sizeof(*lp->steps));
+	}
+	for (; i && depth < lp->n; i--, depth++) {
+		const struct frame *f = &st->frames[i - 1];
+
+		if (f->kernel || frame_lookup_addr(f).v != lp->steps[depth].addr)
+			break;
+		node = lp->steps[depth].node;
+	}
+	lp->n = depth;
+	/*
+	 * Kernel frames are leaves, and what symbol they lie in can change with time: they are not
+	 * kept.
+	 */
+	for (; i; i--) {
+		const struct frame *f = &st->frames[i - 1];
+
+		node = stacktree_child(&c->tree, node, frame_location(c, s->img, f));
+		if (!f->kernel)
+			lp->steps[lp->n++] = (struct path_step){ frame_lookup_addr(f).v, node };
+	}
+	return node;
+}
+
+static void show_progress(struct collect *c)
+{
+	uint64_t gone;
+
+	if (!c->opts.progress || c->samples % PROGRESS_EVERY)
+		return;
+	gone = now_ns() - c->started;
+	if (gone < NS_PER_S)
+		return;
+	c->progress_shown = true;
+	fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " s ", c->samples, gone / NS_PER_S);
+}
+
+static int on_sample(void *ctx, const struct replay_sample *s)
+{
+	struct collect *c = ctx;
+	uint32_t node;
+	struct stack st;
+
+	if (stop_requested())
+		return COLLECT_STOPPED;
+	node = lead_node(c, s);
+	callchain_build(c->cc, s->ev, s->img->as, &st);
+	/* At the root, so that whole stacks and the remains of others do not share a tower. */
+	if (collect_incomplete(st.end)) {
+		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_DEPTH;
+
+		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
+	}
+	node = stack_node(c, s, &st, node);
+	if (!st.n)
+		node = stacktree_child(&c->tree, node, c->empty);
+	/* Period 0 would make the sample vanish from --weight=period. */
+	stacktree_count(&c->tree, node, 1, MAX(s->ev->period, 1ull));
+
+	c->samples++;
+	c->verdicts[st.end]++;
+	if (collect_incomplete(st.end) && st.at)
+		++*u64map_put(&c->ended_in, (uint64_t)st.at->id << 8 | st.end, NULL);
+	show_progress(c);
+	return 0;
+}
+
+int collect_run(struct collect *c, struct rec_reader *r)
+{
+	int err;
+
+	c->started = now_ns();
+	err = replay_run(c->rp, r, on_sample, c);
+	if (c->progress_shown)
+		fprintf(stderr, "\r%*s\r", 50, "");
+	return err;
+}

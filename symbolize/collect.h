@@ -1,0 +1,59 @@
+/* The pass: every sample of a recording becomes a count in a tree of stacks. */
+#ifndef NSPROF_COLLECT_H
+#define NSPROF_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "callchain.h"
+#include "hash.h"
+#include "lead.h"
+#include "location.h"
+#include "replay.h"
+#include "stacktree.h"
+#include "strbuf.h"
+
+struct intern;
+struct rec_reader;
+
+struct collect_opts {
+	enum lead_by by;
+	const struct unwinder_ops *unwinder;
+	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
+	bool progress;		/* tell on stderr how far it is, after a second */
+};
+
+struct collect {
+	struct collect_opts opts;
+	struct replay *rp;	/* borrowed */
+	struct callchain *cc;
+	struct locations locs;
+	struct stacktree tree;	/* of location ids */
+	struct intern *texts;	/* LOC_TEXT: owner is an id in here; clean already */
+	struct strbuf lead[LEAD_MAX];
+	uint32_t truncated, broken, empty; /* LOC_TEXT locations for stacks that are not whole */
+	struct u64map threads;	/* tid -> index of its leading node */
+	struct lead_node *leads;
+	size_t nleads;
+	size_t leads_cap;
+	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
+	uint64_t started;	/* ns, CLOCK_MONOTONIC here */
+	bool progress_shown;
+	/* counts */
+	uint64_t samples;
+	uint64_t verdicts[UNWIND_END_MAX];
+	struct u64map ended_in;	/* module id << 8 | enum unwind_end -> samples */
+};
+
+void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts);
+void collect_fini(struct collect *c);
+/*
+ * 0, COLLECT_STOPPED when asked to stop (stop.h), or -EIO after a message. What was collected
+ * stands either way.
+ */
+enum { COLLECT_STOPPED = 1 };
+int collect_run(struct collect *c, struct rec_reader *r);
+/* Is a stack that ends like this shown with a frame that says so? */
+bool collect_incomplete(enum unwind_end end);
+
+#endif

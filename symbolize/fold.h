@@ -1,0 +1,27 @@
+/*
+ * Folded stacks: "frame;frame;leaf COUNT\n", root first (flamegraph.pl's input). Sorted by bytes,
+ * equal lines merged, frames "[kernel]" in a row shown as one, so that the same recording gives the
+ * same bytes every time.
+ */
+#ifndef NSPROF_FOLD_H
+#define NSPROF_FOLD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "naming.h"
+#include "stacktree.h"
+
+enum fold_weight { FOLD_SAMPLES, FOLD_PERIOD };
+
+/* "samples" or "period": 0 or -EINVAL. */
+int fold_parse_weight(const char *text, enum fold_weight *out);
+
+/*
+ * @tree: of location ids, all of them named in @nm, whose frames are clean (clean.h). Write errors
+ * are left in @to's error flag.
+ */
+void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
+		enum fold_weight weight);
+
+#endif

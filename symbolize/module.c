@@ -1,0 +1,447 @@
+/*
+ * Binaries and where their bytes come from (module.h). The rule of this file: a path proves
+ * nothing. Bytes are used when their build-id is the recorded one or, for a binary without one,
+ * when inode, size and modification time are. Otherwise a frame goes without a name and says so.
+ */
+#include "module.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "debugfile.h"
+#include "hash.h"
+#include "live.h"
+#include "names.h"
+#include "nsopen.h"
+#include "util.h"
+#include "xalloc.h"
+
+/*
+ * A shared library has thousands of users; one that lives is enough, and the last seen live
+ * longest.
+ */
+#define USERS_MAX 32
+
+/* Larger than any binary met so far; a sparse file of terabytes is somebody's joke. */
+#define BINARY_MAX (16ull << 30)
+
+struct module_user {
+	uint32_t pid;
+	uint64_t start_ticks;
+	uint64_t start, end;	/* runtime addresses of the mapping */
+	bool tried;
+};
+
+struct modules {
+	struct u64map by_id;	/* ev_dso.id -> index in mods */
+	struct module **mods;	/* owned; entries stay where they are */
+	size_t n;
+	size_t cap;
+	void **blobs;		/* owned copies of captured slices, which elf_file borrows */
+	size_t nblobs;
+	size_t blobs_cap;
+};
+
+struct modules *modules_new(void)
+{
+	return xcalloc(1, sizeof(struct modules));
+}
+
+static void module_free(struct module *m)
+{
+	symtab_free(m->symtab);
+	inlines_free(m->inlines);
+	cfi_free(m->cfi);
+	elf_file_close(m->debug);
+	elf_file_close(m->elf);
+	elf_file_close(m->captured);
+	free(m->users);
+	free((char *)m->dso.path);
+	free(m);
+}
+
+void modules_free(struct modules *ms)
+{
+	size_t i;
+
+	if (!ms)
+		return;
+	for (i = 0; i < ms->n; i++)
+		module_free(ms->mods[i]);
+	for (i = 0; i < ms->nblobs; i++)
+		free(ms->blobs[i]);
+	free(ms->mods);
+	free(ms->blobs);
+	u64map_fini(&ms->by_id);
+	free(ms);
+}
+
+/* Captures are read before the events, so a module may exist before it is defined (path NULL). */
+static struct module *module_slot(struct modules *ms, uint32_t dso_id)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&ms->by_id, dso_id, &is_new);
+
+	if (is_new) {
+		struct module *m = xcalloc(1, sizeof(*m));
+
+		m->id = dso_id;
+		*slot = ms->n;
+		XGROW(ms->mods, ms->n, ms->cap);
+		ms->mods[ms->n++] = m;
+	}
+	return ms->mods[*slot];
+}
+
+struct module *modules_get(struct modules *ms, uint32_t dso_id)
+{
+	uint64_t *slot = u64map_get(&ms->by_id, dso_id);
+	struct module *m = slot ? ms->mods[*slot] : NULL;
+
+	return m && m->dso.path ? m : NULL;
+}
+
+struct module *modules_next(const struct modules *ms, size_t *it)
+{
+	while (*it < ms->n) {
+		struct module *m = ms->mods[(*it)++];
+
+		if (m->dso.path)
+			return m;
+	}
+	return NULL;
+}
+
+int modules_add(struct modules *ms, const struct ev_dso *dso)
+{
+	struct module *m;
+
+	if (!dso->id || !dso->path || dso->build_id_len > BUILD_ID_MAX)
+		return -EINVAL;
+	m = module_slot(ms, dso->id);
+	if (m->dso.path)
+		return -EEXIST;
+	m->dso = *dso;
+	m->dso.path = xstrdup(dso->path);
+	m->vdso = strcmp(dso->path, "[vdso]") == 0;
+	return 0;
+}
+
+void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
+		      uint64_t end)
+{
+	struct module_user *u;
+	uint32_t i;
+
+	for (i = 0; i < MIN(m->nusers, USERS_MAX); i++) {
+		if (m->users[i].pid == pid && m->users[i].start_ticks == start_ticks)
+			return;
+	}
+	if (!m->users)
+		m->users = xcalloc(USERS_MAX, sizeof(*m->users));
+	u = &m->users[m->nusers++ % USERS_MAX];
+	*u = (struct module_user){
+		.pid = pid, .start_ticks = start_ticks, .start = start, .end = end
+	};
+}
+
+void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size)
+{
+	struct module *m;
+	void *copy;
+	int err;
+
+	if (!dso_id || !size)
+		return;
+	m = module_slot(ms, dso_id);
+	if (m->captured)
+		return;
+	copy = xmemdup(data, size);
+	m->captured = elf_file_open_mem(copy, size, &err);
+	if (!m->captured) {
+		m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
+		free(copy);
+		return;
+	}
+	XGROW(ms->blobs, ms->nblobs, ms->blobs_cap);
+	ms->blobs[ms->nblobs++] = copy;
+}
+
+/* ---- proofs ---- */
+
+static bool build_id_equal(const struct module *m, const struct elf_file *ef)
+{
+	uint8_t id[BUILD_ID_MAX];
+	size_t len = elf_file_build_id(ef, id);
+
+	return len == m->dso.build_id_len && memcmp(id, m->dso.build_id, len) == 0;
+}
+
+/*
+ * overlayfs and btrfs show one device number in /proc/PID/maps and another in stat(2). Such devices
+ * are anonymous: their major number is 0. Between two real devices the numbers have to agree.
+ */
+static bool device_agrees(const struct ev_dso *dso, const struct stat *st)
+{
+	if (!dso->dev_major || major(st->st_dev) == 0)
+		return true;
+	return dso->dev_major == major(st->st_dev) && dso->dev_minor == minor(st->st_dev);
+}
+
+static bool identity_equal(const struct ev_dso *dso, const struct stat *st, bool by_mapping)
+{
+	int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+
+	if (!dso->ino || dso->ino != st->st_ino || !device_agrees(dso, st))
+		return false;
+	/*
+	 * Recorded without a look at the file: only the very mapping of the living process will do.
+	 */
+	if (!dso->size && dso->mtime_ns <= 0)
+		return by_mapping;
+	return dso->size == (uint64_t)st->st_size && dso->mtime_ns == mtime;
+}
+
+/* Takes @fd. The parsed file if it is proven to be @m's binary, else NULL with *@why. */
+static struct elf_file *open_proven(const struct module *m, int fd, const struct stat *st,
+				    bool by_mapping, const char **why)
+{
+	struct elf_file *ef = NULL;
+	int err;
+
+	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {
+		*why = "file has another inode, size or time, and no build-id was recorded";
+	} else {
+		ef = elf_file_open_fd(fd, &err);
+		if (!ef)
+			*why = "file is not a readable ELF file";
+	}
+	close(fd);
+	if (ef && m->dso.build_id_len && !build_id_equal(m, ef)) {
+		*why = "file has another build-id";
+		elf_file_close(ef);
+		ef = NULL;
+	}
+	return ef;
+}
+
+/* ---- sources ---- */
+
+static void find_debug(struct module *m, int rootfd)
+{
+	struct elf_file *ef = m->elf ? m->elf : m->captured;
+	const char *why = NULL;
+	int fd, err;
+
+	if (m->debug || rootfd < 0 || !ef || m->vdso)
+		return;
+	fd = debugfile_find(rootfd, m->dso.path, ef, &why);
+	if (fd < 0) {
+		if (why || !m->why_not[MODULE_NONE])
+			m->why_not[MODULE_NONE] = why ? why : "no separate debug file found";
+		return;
+	}
+	m->debug = elf_file_open_fd(fd, &err);
+	close(fd);
+	m->why_not[MODULE_NONE] = m->debug ? NULL : "debug file is not a readable ELF file";
+}
+
+static bool try_user(struct module *m, struct module_user *u)
+{
+	const char **why = &m->why_not[MODULE_PROCESS];
+	int err = live_check(u->pid, u->start_ticks), rootfd, fd;
+	struct stat st;
+
+	/* Without a start time a build-id can still prove the bytes, whoever the process is. */
+	if (err && !(err == -ENODATA && m->dso.build_id_len)) {
+		*why = live_why(err);
+		return false;
+	}
+	rootfd = nsopen_root(u->pid);
+	fd = nsopen_mapping(u->pid, u->start, u->end, &st);
+	if (fd >= 0)
+		m->elf = open_proven(m, fd, &st, true, why);
+	if (!m->elf && rootfd >= 0) {
+		fd = nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
+		if (fd >= 0)
+			m->elf = open_proven(m, fd, &st, false, why);
+		else if (!*why)
+			*why = "file is gone from the process's root";
+	} else if (!m->elf && !*why) {
+		*why = "no right to look into the process: run as root";
+	}
+	if (m->elf)
+		find_debug(m, rootfd);
+	if (rootfd >= 0)
+		close(rootfd);
+	return m->elf != NULL;
+}
+
+static bool try_processes(struct module *m)
+{
+	uint32_t i, n = MIN(m->nusers, USERS_MAX);
+
+	for (i = 0; i < n; i++) {
+		struct module_user *u = &m->users[(m->nusers - 1 - i) % USERS_MAX];
+
+		if (u->tried)
+			continue;
+		u->tried = true;
+		if (try_user(m, u)) {
+			m->why_not[MODULE_PROCESS] = NULL;
+			return true;
+		}
+	}
+	if (!n)
+		m->why_not[MODULE_PROCESS] = "no process was seen to map it";
+	return false;
+}
+
+static bool try_host(struct module *m, int rootfd)
+{
+	const char **why = &m->why_not[MODULE_HOST];
+	struct stat st;
+	int fd;
+
+	if (!m->dso.build_id_len && !live_own_mnt_ns(m->dso.mnt_ns)) {
+		*why = "without a build-id a host file proves nothing for another mount namespace";
+		return false;
+	}
+	fd = rootfd < 0 ? rootfd : nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
+	if (fd < 0) {
+		*why = fd == -EACCES || fd == -EPERM ? "no right to read the file on this host" :
+						       "no such file on this host";
+		return false;
+	}
+	m->elf = open_proven(m, fd, &st, false, why);
+	return m->elf != NULL;
+}
+
+/* Our own vdso is the recorded one when the build-ids agree, which they do on the same kernel. */
+static bool try_own_vdso(struct module *m)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	int err;
+
+	m->why_not[MODULE_HOST] = "another kernel's vdso";
+	if (!eh || !m->dso.build_id_len)
+		return false;
+	/* The section headers are the last thing in the image. */
+	m->elf = elf_file_open_mem(eh, eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize, &err);
+	if (m->elf && !build_id_equal(m, m->elf)) {
+		elf_file_close(m->elf);
+		m->elf = NULL;
+	}
+	return m->elf != NULL;
+}
+
+/* A slice that says it is another binary's comes from a damaged recording. */
+static void check_captured(struct module *m)
+{
+	uint8_t id[BUILD_ID_MAX];
+
+	if (!m->captured) {
+		if (!m->why_not[MODULE_CAPTURED])
+			m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
+		return;
+	}
+	if (m->dso.build_id_len && elf_file_build_id(m->captured, id) &&
+	    !build_id_equal(m, m->captured)) {
+		elf_file_close(m->captured);
+		m->captured = NULL;
+		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
+	}
+}
+
+static void set_source(struct module *m, enum module_source source)
+{
+	static const enum module_source order[] = { MODULE_PROCESS, MODULE_HOST, MODULE_CAPTURED };
+	size_t i;
+
+	m->source = source;
+	m->why = NULL;
+	if (source != MODULE_NONE)
+		return;
+	/* What speaks of a file that is there tells more than that there is none. */
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		const char *why = m->why_not[order[i]];
+
+		if (why && (!m->why || strncmp(why, "file ", 5) == 0))
+			m->why = why;
+	}
+}
+
+void module_load(struct module *m)
+{
+	int rootfd;
+
+	if (m->source != MODULE_UNTRIED)
+		return;
+	check_captured(m);
+	if (m->vdso) {
+		if (try_own_vdso(m))
+			set_source(m, MODULE_HOST);
+		else
+			set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
+		return;
+	}
+	rootfd = nsopen_host_root();
+	if (try_processes(m))
+		set_source(m, MODULE_PROCESS);
+	else if (try_host(m, rootfd))
+		set_source(m, MODULE_HOST);
+	else
+		set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
+	find_debug(m, rootfd);
+	if (rootfd >= 0)
+		close(rootfd);
+}
+
+void module_retry(struct module *m)
+{
+	if (m->vdso || (m->source != MODULE_CAPTURED && m->source != MODULE_NONE) || m->symtab)
+		return;
+	if (try_processes(m))
+		set_source(m, MODULE_PROCESS);
+}
+
+/* ---- what is made of the bytes ---- */
+
+struct cfi *module_cfi(struct module *m)
+{
+	struct cfi_sections secs, other;
+
+	if (m->cfi)
+		return m->cfi;
+	module_load(m);
+	memset(&secs, 0, sizeof(secs));
+	if (m->elf) {
+		elf_file_cfi_sections(m->elf, &secs);
+		if (m->debug && !secs.debug_frame.data) {
+			elf_file_cfi_sections(m->debug, &other);
+			secs.debug_frame = other.debug_frame;
+		}
+		m->cfi = cfi_new(&secs);
+		if (!cfi_empty(m->cfi) || !m->captured)
+			return m->cfi;
+		/* The recorder may have seen a debug file that is gone now. */
+		cfi_free(m->cfi);
+	}
+	if (m->captured)
+		elf_file_cfi_sections(m->captured, &secs);
+	m->cfi = cfi_new(&secs);
+	return m->cfi;
+}
+
+const char *module_name(const struct module *m)
+{
+	const char *slash = strrchr(m->dso.path, '/');
+
+	return slash && slash[1] ? slash + 1 : m->dso.path;
+}

@@ -1,0 +1,77 @@
+/*
+ * A binary as the symbolizer uses it: one object for each ev_dso identity, shared by all processes
+ * that map it. Finds the bytes (process's own file, verified host file, captured rows) once,
+ * lazily.
+ */
+#ifndef NSPROF_MODULE_H
+#define NSPROF_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "cfi.h"
+#include "elf_file.h"
+#include "event.h"
+
+/* Where the bytes came from: printed by --stats. */
+enum module_source {
+	MODULE_UNTRIED,
+	MODULE_NONE,		/* nothing proven: see why */
+	MODULE_PROCESS,		/* through the live process's root or map_files */
+	MODULE_HOST,		/* host file with the same build-id */
+	MODULE_CAPTURED,	/* rows in the recording */
+	MODULE_SOURCE_MAX,
+};
+
+struct module {
+	uint32_t id;			/* ev_dso.id */
+	struct ev_dso dso;		/* path owned by the module */
+	enum module_source source;
+	const char *why;		/* for MODULE_NONE: "file has another build-id"; static */
+	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
+	struct elf_file *debug;		/* separate debug file, NULL when none */
+	struct elf_file *captured;	/* the recording's slice, NULL when none; names what
+					 * @elf has no name for */
+	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
+	struct symtab *symtab;		/* symtab.c; NULL until asked */
+	struct inline_index *inlines;	/* inlines.c; NULL until asked */
+	bool vdso;
+	/* bookkeeping for opening: pids (with start_ticks) that were seen to map it */
+	struct module_user *users;
+	uint32_t nusers;
+	/*
+	 * Why each source in turn gave nothing, by enum module_source; static text, NULL when it
+	 * was not needed. [MODULE_NONE] is about the separate debug file. For --stats.
+	 */
+	const char *why_not[MODULE_SOURCE_MAX];
+};
+
+struct modules;		/* the table of all modules */
+
+struct modules *modules_new(void);
+void modules_free(struct modules *ms);
+/* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
+struct module *modules_get(struct modules *ms, uint32_t dso_id);
+int modules_add(struct modules *ms, const struct ev_dso *dso);
+/* A process was seen to map @m at @start..@end: a way to its bytes while it lives. */
+void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
+		      uint64_t end);
+void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
+
+/* Open the bytes if that was not tried yet. After it source/why/elf are set. */
+void module_load(struct module *m);
+/*
+ * Ask the processes that were seen since module_load(), if it found no whole file: for naming,
+ * after the pass. Rows that an unwinder holds stay valid.
+ */
+void module_retry(struct module *m);
+/* Never NULL; empty when there is no CFI. */
+struct cfi *module_cfi(struct module *m);
+/* Display name: base name of the path. */
+const char *module_name(const struct module *m);
+/* All modules, for statistics: start with *@it = 0; NULL at the end. */
+struct module *modules_next(const struct modules *ms, size_t *it);
+
+#endif

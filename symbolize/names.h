@@ -1,0 +1,68 @@
+/* Addresses to names: the chain of symbol sources. Each hit says where it came from, each miss why. */
+#ifndef NSPROF_NAMES_H
+#define NSPROF_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "module.h"
+
+enum name_source {
+	NAME_NONE,
+	NAME_SYMTAB, NAME_DYNSYM, NAME_DEBUGFILE, NAME_MINIDEBUG, NAME_CAPTURED,
+	NAME_PERFMAP, NAME_KALLSYMS, NAME_INLINE,
+	NAME_SOURCE_MAX,
+};
+
+/* ---- symtab.c: one sorted table for each module ---- */
+struct symtab;
+
+struct symbol {
+	const char *name;	/* raw (mangled), borrowed from the table */
+	uint64_t start, end;	/* the symbol's own svma range; an inner symbol may hold a part of it */
+	enum name_source source;
+};
+
+/* Builds the table on first use from module's elf, debug file, .gnu_debugdata and captured slice, in that
+ * order of preference for an address. 0 or -ENOENT. Zero-sized symbols reach to the next symbol or the end
+ * of their section; among several at one address: FUNC before NOTYPE, global before weak before local, sized
+ * before unsized, no leading underscore before one, then the shorter, then the bytewise smaller. */
+int symtab_lookup(struct module *m, struct svma addr, struct symbol *out);
+void symtab_free(struct symtab *st);
+
+/* ---- inlines.c: inlined frames from debug info, one pass over a compilation unit ---- */
+struct inline_index;
+
+/*
+ * Names of the functions inlined at @addr, innermost first, into @names (at most @max); the last entry
+ * is NOT the concrete function (that name comes from symtab_lookup). How many; 0 when there are none or
+ * no debug info. Names are linkage names where the debug info has them, else plain names; borrowed.
+ */
+size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max);
+void inlines_free(struct inline_index *ix);
+
+/* ---- perfmap.c: perf-PID.map and the captured lines of one ---- */
+struct perfmap;
+
+/* @text is copied. Last entry wins on overlap; a partial last line and malformed lines are skipped. */
+struct perfmap *perfmap_new(const char *text, size_t len);
+void perfmap_free(struct perfmap *pm);
+/* Runtime address to name; false on a miss. Borrowed. */
+bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **name);
+
+/* ---- kallsyms.c ---- */
+struct kallsyms;
+
+/* @text: lines of /proc/kallsyms, whole or captured. NULL when all addresses are 0 (kptr_restrict). */
+struct kallsyms *kallsyms_new(const char *text, size_t len);
+void kallsyms_free(struct kallsyms *ks);
+/* *@module_name is NULL for the kernel proper, else "nf_conntrack", "bpf". */
+bool kallsyms_lookup(const struct kallsyms *ks, struct avma addr, const char **name, const char **module_name);
+
+/* ---- demangle.c ---- */
+/* Owned copy: demangled (C++, Rust v0 and legacy, D), or the name itself. @raw: no demangling. */
+char *demangle(const char *name);
+
+#endif

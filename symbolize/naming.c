@@ -1,0 +1,255 @@
+/* Locations to frames (naming.h). */
+#include "naming.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clean.h"
+#include "hash.h"
+#include "intern.h"
+#include "live.h"
+#include "nsopen.h"
+#include "perfsource.h"
+#include "strbuf.h"
+#include "xalloc.h"
+
+#define INLINES_MAX 128		/* frames inlined at one address */
+#define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has some 15 MiB */
+
+enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE };
+
+/* What only the pass itself needs. */
+struct pass {
+	struct naming *nm;
+	struct perfsource *perf;
+	struct intern *raw;	/* names as the sources have them */
+	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
+	struct strbuf text, clean;
+	bool kernel_tried;
+	const struct kallsyms *kernel;	/* NULL when there is none */
+	struct kallsyms *own_kernel;	/* owned */
+};
+
+static void add_id(struct naming *nm, uint32_t id)
+{
+	XGROW(nm->ids, nm->nids, nm->ids_cap);
+	nm->ids[nm->nids++] = id;
+}
+
+/*
+ * One more frame for the location at hand. Placeholders are not mangled names, though some look
+ * like it.
+ */
+static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	static const char *const texts[] = { "", "_[k]", "_[j]", "_[i]" };
+	struct naming *nm = p->nm;
+	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)placeholder << 4 | suffix;
+	bool is_new;
+	uint64_t *slot = u64map_put(&p->done, key, &is_new);
+
+	if (is_new) {
+		/* JIT compilers write names as they want them seen. */
+		bool mangled = nm->opts.demangle && !placeholder && suffix != SUFFIX_JIT;
+		char *plain = mangled ? demangle(raw) : xstrdup(raw);
+
+		clean_frame(&p->clean, plain, strlen(plain));
+		if (nm->opts.annotate)
+			strbuf_adds(&p->clean, texts[suffix]);
+		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
+		free(plain);
+	}
+	add_id(nm, (uint32_t)*slot);
+}
+
+/* ---- user code ---- */
+
+static void add_module_placeholder(struct pass *p, const struct module *m, const char *what,
+				   uint64_t at)
+{
+	strbuf_reset(&p->text);
+	if (m->vdso)
+		strbuf_adds(&p->text, "[vdso");
+	else
+		strbuf_addf(&p->text, "[%s%s", what, module_name(m));
+	if (p->nm->opts.offsets)
+		strbuf_addf(&p->text, "+0x%" PRIx64, at);
+	strbuf_addc(&p->text, ']');
+	add_frame(p, p->text.s, SUFFIX_NONE, true);
+}
+
+static enum name_source name_file(struct pass *p, const struct location *loc)
+{
+	const char *inl[INLINES_MAX];
+	struct module *m = loc->mod;
+	const struct elf_file *ef;
+	struct symbol sym;
+	struct svma at;
+	size_t i, n;
+
+	module_retry(m);
+	ef = m->elf ? m->elf : m->captured;
+	if (!ef || !elf_file_off_to_svma(ef, loc->off, &at.v)) {
+		add_module_placeholder(p, m, "", loc->off);
+		return NAME_NONE;
+	}
+	n = p->nm->opts.inlines ? inlines_lookup(m, at, inl, INLINES_MAX) : 0;
+	for (i = 0; i < n; i++)
+		add_frame(p, inl[i], SUFFIX_INLINE, false);
+	p->nm->by_source[NAME_INLINE] += n;
+	if (symtab_lookup(m, at, &sym)) {
+		add_module_placeholder(p, m, "", at.v);
+		return NAME_NONE;
+	}
+	add_frame(p, sym.name, SUFFIX_NONE, false);
+	return sym.source;
+}
+
+/* "//anon" is JIT code as a rule; "[heap]", "[stack]" and the like say what they are themselves. */
+static const char *anon_placeholder(const struct location *loc)
+{
+	if (loc->kind == LOC_NOMAP)
+		return "[no mapping]";
+	if (loc->path && loc->path[0] == '[' && strncmp(loc->path, "[anon", 5) != 0)
+		return loc->path;
+	return "[jit]";
+}
+
+static enum name_source name_by_perf_map(struct pass *p, const struct location *loc)
+{
+	const struct image *img = replay_image(p->nm->rp, loc->owner);
+	struct avma addr = { loc->addr };
+	const char *name;
+
+	if (perfsource_lookup(p->perf, img, addr, &name)) {
+		add_frame(p, name, SUFFIX_JIT, false);
+		return NAME_PERFMAP;
+	}
+	if (loc->kind == LOC_NOELF)
+		add_module_placeholder(p, loc->mod, loc->mod->dso.deleted ? "deleted:" : "",
+				       loc->off);
+	else
+		add_frame(p, anon_placeholder(loc),
+			  loc->kind == LOC_ANON ? SUFFIX_JIT : SUFFIX_NONE, true);
+	return NAME_NONE;
+}
+
+/* ---- kernel ---- */
+
+static struct kallsyms *read_own_kallsyms(void)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), err = 0;
+	struct kallsyms *ks;
+	size_t len;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = nsopen_slurp(fd, KALLSYMS_MAX, &len, &err);
+	close(fd);
+	if (!text)
+		return NULL;
+	ks = kallsyms_new(text, len);
+	free(text);
+	return ks;
+}
+
+/*
+ * This kernel's own symbols lie elsewhere after every boot: they are good for this boot's
+ * recordings only.
+ */
+static const struct kallsyms *kernel_names(struct pass *p)
+{
+	if (p->kernel_tried)
+		return p->kernel;
+	p->kernel_tried = true;
+	p->kernel = replay_kallsyms(p->nm->rp);
+	if (!p->kernel && live_same_boot())
+		p->kernel = p->own_kernel = read_own_kallsyms();
+	if (!p->kernel) {
+		p->nm->kernel_hidden = true;
+		p->nm->kernel_why = live_same_boot() ?
+			"the kernel hides its addresses: symbolize as root, "
+			"or set kernel.kptr_restrict to 0" :
+			"the recording holds none: it is cut, or the recorder could not "
+			"read them (needs root, or kernel.kptr_restrict 0)";
+	}
+	return p->kernel;
+}
+
+static enum name_source name_kernel(struct pass *p, const struct location *loc)
+{
+	const struct kallsyms *ks;
+	const char *name, *module;
+
+	if (loc->kind == LOC_KSYM) {
+		add_frame(p, replay_ksym(p->nm->rp, loc->owner)->name, SUFFIX_KERNEL, false);
+		return NAME_KALLSYMS;
+	}
+	ks = kernel_names(p);
+	if (ks && kallsyms_lookup(ks, (struct avma){ loc->addr }, &name, &module)) {
+		add_frame(p, name, SUFFIX_KERNEL, false);
+		return NAME_KALLSYMS;
+	}
+	add_frame(p, "[kernel]", SUFFIX_KERNEL, true);
+	p->nm->kernel_id = p->nm->ids[p->nm->nids - 1];
+	return NAME_NONE;
+}
+
+void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
+		 const struct locations *ls, const struct intern *texts)
+{
+	struct pass p = { .nm = nm, .raw = intern_new() };
+	size_t i;
+
+	memset(nm, 0, sizeof(*nm));
+	nm->opts = *opts;
+	nm->rp = rp;
+	nm->names = intern_new();
+	nm->nlocs = ls->n;
+	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
+	p.perf = perfsource_new(rp);
+	for (i = 0; i < ls->n; i++) {
+		const struct location *loc = &ls->locs[i];
+		struct named *nd = &nm->named[i];
+
+		nd->first = (uint32_t)nm->nids;
+		switch ((enum location_kind)loc->kind) {
+		case LOC_TEXT:
+			add_id(nm, intern_add(nm->names, intern_str(texts, loc->owner)));
+			nd->n = 1;
+			continue;	/* not code: counted nowhere */
+		case LOC_FILE:
+			nd->source = name_file(&p, loc);
+			break;
+		case LOC_NOELF:
+		case LOC_ANON:
+		case LOC_NOMAP:
+			nd->source = name_by_perf_map(&p, loc);
+			break;
+		case LOC_KERNEL:
+		case LOC_KSYM:
+			nd->source = name_kernel(&p, loc);
+			break;
+		}
+		nd->n = (uint32_t)nm->nids - nd->first;
+		nm->by_source[nd->source]++;
+	}
+	perfsource_free(p.perf);
+	kallsyms_free(p.own_kernel);
+	intern_free(p.raw);
+	u64map_fini(&p.done);
+	strbuf_fini(&p.text);
+	strbuf_fini(&p.clean);
+}
+
+void naming_fini(struct naming *nm)
+{
+	intern_free(nm->names);
+	free(nm->named);
+	free(nm->ids);
+	memset(nm, 0, sizeof(*nm));
+}

@@ -1,0 +1,52 @@
+/*
+ * The naming pass: each unique location once, after all samples are in. Every location gets at
+ * least one frame; what has no name gets a placeholder in brackets that says what is there instead.
+ */
+#ifndef NSPROF_NAMING_H
+#define NSPROF_NAMING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "location.h"
+#include "names.h"
+#include "replay.h"
+
+struct intern;
+
+struct naming_opts {
+	bool inlines;	/* frames of inlined functions */
+	bool annotate;	/* "_[k]" kernel, "_[j]" JIT, "_[i]" inlined behind the name */
+	bool demangle;
+	bool offsets;	/* "[libx.so+0x1234]" in place of "[libx.so]" */
+};
+
+/* The frames of one location: name ids, innermost first. */
+struct named {
+	uint32_t first;		/* index in naming.ids */
+	uint32_t n;		/* 1 and up */
+	uint8_t source; /* enum name_source of the function's name; NAME_NONE: a placeholder */
+};
+
+struct naming {
+	struct naming_opts opts;
+	const struct replay *rp;	/* borrowed */
+	struct intern *names;		/* finished frames: clean, demangled, annotated */
+	struct named *named;		/* by location id */
+	size_t nlocs;
+	uint32_t *ids;			/* name ids */
+	size_t nids;
+	size_t ids_cap;
+	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
+	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
+	bool kernel_hidden;		/* kernel frames, and no kernel names to be had */
+	const char *kernel_why;		/* then why, and what to do; static */
+};
+
+/* Names all of @ls. @texts: what LOC_TEXT owners point into. */
+void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
+		 const struct locations *ls, const struct intern *texts);
+void naming_fini(struct naming *nm);
+
+#endif

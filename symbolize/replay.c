@@ -1,0 +1,432 @@
+/* From events to process images (replay.h). */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+#include "log.h"
+#include "rec_reader.h"
+#include "util.h"
+#include "xalloc.h"
+
+/*
+ * Mappings of processes that ended are kept for this many further exits: the leader of a process
+ * may exit before its other threads, whose last samples then still come.
+ */
+#define EXITED_KEPT 256
+
+struct replay {
+	struct modules *mods;
+	struct intern *strs;
+	struct image **images;	/* owned */
+	size_t nimages;
+	size_t images_cap;
+	struct u64map by_pid;	/* pid -> index of its current image */
+	struct u64map thread_comm; /* tid -> interned id, for threads with a name of their own */
+	struct u64map cgroups;	/* cgroup id -> interned id */
+	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
+	struct kallsyms *kallsyms;
+
+	struct ksym *ksyms;	/* all that ever were */
+	size_t nksyms;
+	size_t ksyms_cap;
+	uint32_t *active;	/* those in force, indices in ksyms by address */
+	size_t nactive;
+	size_t active_cap;
+
+	uint32_t exited[EXITED_KEPT];	/* ring of image indices */
+	uint64_t nexited;
+
+	int (*fn)(void *ctx, const struct replay_sample *s);
+	void *fn_ctx;
+};
+
+struct replay *replay_new(struct modules *mods)
+{
+	struct replay *rp = xcalloc(1, sizeof(*rp));
+
+	rp->mods = mods;
+	rp->strs = intern_new();
+	return rp;
+}
+
+void replay_free(struct replay *rp)
+{
+	uint64_t key, val;
+	size_t i, it = 0;
+
+	if (!rp)
+		return;
+	for (i = 0; i < rp->nimages; i++) {
+		addrspace_free(rp->images[i]->as);
+		u64map_fini(&rp->images[i]->cache);
+		free(rp->images[i]);
+	}
+	while (u64map_next(&rp->perfmaps, &it, &key, &val))
+		perfmap_free((struct perfmap *)(uintptr_t)val);
+	u64map_fini(&rp->perfmaps);
+	u64map_fini(&rp->by_pid);
+	u64map_fini(&rp->thread_comm);
+	u64map_fini(&rp->cgroups);
+	kallsyms_free(rp->kallsyms);
+	intern_free(rp->strs);
+	free(rp->images);
+	free(rp->ksyms);
+	free(rp->active);
+	free(rp);
+}
+
+static const char *keep(struct replay *rp, const char *s)
+{
+	return intern_str(rp->strs, intern_add(rp->strs, s ? s : ""));
+}
+
+/* ---- images ---- */
+
+static struct image *current_image(const struct replay *rp, uint32_t pid)
+{
+	uint64_t *slot = u64map_get(&rp->by_pid, pid);
+
+	return slot ? rp->images[*slot] : NULL;
+}
+
+static void drop_mappings(struct image *img)
+{
+	addrspace_free(img->as);
+	img->as = addrspace_new();
+	u64map_fini(&img->cache);
+}
+
+/* The ring of ended processes: the oldest gives up its mappings for the newest. */
+static void end_image(struct replay *rp, struct image *img)
+{
+	uint32_t *slot = &rp->exited[rp->nexited % EXITED_KEPT];
+
+	if (img->exited)
+		return;
+	img->exited = true;
+	if (rp->nexited++ >= EXITED_KEPT)
+		drop_mappings(rp->images[*slot]);
+	*slot = img->index;
+}
+
+/* A new image, current for @pid from now on. Takes @as; NULL: an empty one. */
+static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
+				 struct addrspace *as)
+{
+	struct image *old = current_image(rp, pid), *img = xcalloc(1, sizeof(*img));
+
+	if (old) {
+		old->superseded = true;
+		end_image(rp, old);
+	}
+	img->index = (uint32_t)rp->nimages;
+	img->pid = pid;
+	img->begun = time;
+	img->comm = img->exe = img->cgroup = keep(rp, "");
+	img->as = as ? as : addrspace_new();
+	XGROW(rp->images, rp->nimages, rp->images_cap);
+	rp->images[rp->nimages++] = img;
+	*u64map_put(&rp->by_pid, pid, NULL) = img->index;
+	return img;
+}
+
+static struct image *image_of(struct replay *rp, uint32_t pid, uint64_t time)
+{
+	struct image *img = current_image(rp, pid);
+
+	if (!img) {
+		img = begin_image(rp, pid, time, NULL);
+		if (!pid)
+			img->comm = keep(rp, "swapper");
+	}
+	return img;
+}
+
+/* ---- events ---- */
+
+static int on_dso(void *ctx, const struct ev_dso *ev)
+{
+	struct replay *rp = ctx;
+
+	if (modules_add(rp->mods, ev))
+		pr_verbose("binary %u is defined twice or badly in the recording: ignored", ev->id);
+	return 0;
+}
+
+/*
+ * The facts of a process may come long after its birth, with its first sample. An image that a fork
+ * began and that has no facts yet is the same image: it keeps the parent's mappings, unless all of
+ * its own follow. Anything else begins anew.
+ */
+static int on_proc(void *ctx, const struct ev_proc *ev)
+{
+	struct replay *rp = ctx;
+	struct image *old = current_image(rp, ev->pid), *img, *parent = NULL;
+	struct addrspace *as = NULL;
+
+	if (ev->inherited) {
+		if (old && !old->serial && !old->exited) {
+			parent = old->parent;
+			if (!ev->maps_known)
+				as = addrspace_clone(old->as);
+		} else if (ev->ppid != ev->pid) {
+			/* No fork record: the parent may have run another program by now. */
+			parent = current_image(rp, ev->ppid);
+			if (parent && (!ev->exe[0] || strcmp(parent->exe, ev->exe) != 0))
+				parent = NULL;
+			if (parent && !ev->maps_known)
+				as = addrspace_clone(parent->as);
+		}
+	}
+	img = begin_image(rp, ev->pid, ev->time, as);
+	img->serial = ev->serial;
+	img->start_ticks = ev->start_ticks;
+	img->nspid_n = MIN(ev->nspid_n, (uint32_t)ARRAY_SIZE(img->nspid));
+	memcpy(img->nspid, ev->nspid, img->nspid_n * sizeof(*img->nspid));
+	img->comm = keep(rp, ev->comm);
+	img->exe = keep(rp, ev->exe);
+	img->cgroup = keep(rp, ev->cgroup);
+	img->parent = parent;
+	return 0;
+}
+
+static int on_mmap(void *ctx, const struct ev_mmap *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	struct mapping m = { .start = ev->start, .pgoff = ev->pgoff };
+
+	if (!ev->len || __builtin_add_overflow(ev->start, ev->len, &m.end))
+		return 0;
+	m.mod = ev->dso ? modules_get(rp->mods, ev->dso) : NULL;
+	m.path = keep(rp, ev->path);
+	if (m.mod) {
+		/* No file, so the offset says nothing: some kernels put the address there. */
+		if (m.mod->vdso)
+			m.pgoff = 0;
+		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end);
+	}
+	addrspace_add(img->as, &m);
+	return 0;
+}
+
+/*
+ * An exec ends the image: what was mapped is gone, and so are the other threads' names. The
+ * recorder may have written the facts of the new image just before, at the same time; then this
+ * event only brings the name.
+ */
+static int on_comm(void *ctx, const struct ev_comm *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	const char *comm = keep(rp, ev->comm);
+
+	if (ev->exec && (img->used || img->parent || ev->time > img->begun)) {
+		struct image *old = img;
+
+		img = begin_image(rp, ev->pid, ev->time, NULL);
+		img->start_ticks = old->start_ticks;
+		img->nspid_n = old->nspid_n;
+		memcpy(img->nspid, old->nspid, sizeof(img->nspid));
+		img->cgroup = old->cgroup;
+	}
+	if (ev->tid == ev->pid) {
+		img->comm = comm;
+		u64map_del(&rp->thread_comm, ev->tid);
+	} else {
+		*u64map_put(&rp->thread_comm, ev->tid, NULL) = intern_add(rp->strs, comm);
+	}
+	return 0;
+}
+
+static const char *thread_comm(const struct replay *rp, const struct image *img, uint32_t tid)
+{
+	uint64_t *slot = u64map_get(&rp->thread_comm, tid);
+
+	return slot ? intern_str(rp->strs, (uint32_t)*slot) : img->comm;
+}
+
+static int on_task_fork(void *ctx, const struct ev_task *ev)
+{
+	struct replay *rp = ctx;
+	struct image *parent = image_of(rp, ev->ppid, ev->time), *img;
+	const char *comm = thread_comm(rp, parent, ev->ptid);
+
+	if (ev->pid == ev->ppid) {	/* a thread */
+		if (comm != parent->comm)
+			*u64map_put(&rp->thread_comm, ev->tid, NULL) = intern_add(rp->strs, comm);
+		else
+			u64map_del(&rp->thread_comm, ev->tid);
+		return 0;
+	}
+	img = begin_image(rp, ev->pid, ev->time, addrspace_clone(parent->as));
+	img->comm = comm;
+	img->cgroup = parent->cgroup;
+	img->parent = parent;
+	u64map_del(&rp->thread_comm, ev->tid);
+	return 0;
+}
+
+static int on_task_exit(void *ctx, const struct ev_task *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = current_image(rp, ev->pid);
+
+	if (ev->tid != ev->pid)
+		u64map_del(&rp->thread_comm, ev->tid);
+	else if (img)
+		end_image(rp, img);
+	return 0;
+}
+
+static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
+{
+	struct replay *rp = ctx;
+
+	*u64map_put(&rp->cgroups, ev->id, NULL) = intern_add(rp->strs, ev->path);
+	return 0;
+}
+
+/* Position in rp->active of the first symbol that starts above @addr. */
+static size_t active_above(const struct replay *rp, uint64_t addr)
+{
+	size_t lo = 0, hi = rp->nactive;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (rp->ksyms[rp->active[mid]].start > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
+{
+	struct replay *rp = ctx;
+	size_t at = active_above(rp, ev->addr);
+	struct ksym *ks;
+
+	/* One at the same address is gone in either case. */
+	if (at && rp->ksyms[rp->active[at - 1]].start == ev->addr) {
+		at--;
+		rp->nactive--;
+		memmove(&rp->active[at], &rp->active[at + 1],
+			(rp->nactive - at) * sizeof(*rp->active));
+	}
+	if (ev->gone || !ev->len)
+		return 0;
+	XGROW(rp->ksyms, rp->nksyms, rp->ksyms_cap);
+	ks = &rp->ksyms[rp->nksyms];
+	ks->start = ev->addr;
+	if (__builtin_add_overflow(ev->addr, ev->len, &ks->end))
+		ks->end = UINT64_MAX;
+	ks->name = keep(rp, ev->name);
+	XGROW(rp->active, rp->nactive, rp->active_cap);
+	memmove(&rp->active[at + 1], &rp->active[at], (rp->nactive - at) * sizeof(*rp->active));
+	rp->active[at] = (uint32_t)rp->nksyms++;
+	rp->nactive++;
+	return 0;
+}
+
+static int on_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	uint64_t *cg = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
+	struct replay_sample s = {
+		.ev = ev,
+		.img = img,
+		.comm = thread_comm(rp, img, ev->tid),
+		.cgroup = cg ? intern_str(rp->strs, (uint32_t)*cg) : img->cgroup,
+	};
+
+	img->used = true;
+	return rp->fn(rp->fn_ctx, &s);
+}
+
+static int on_capture(void *ctx, const struct capture *cap)
+{
+	struct replay *rp = ctx;
+	uint64_t *slot;
+
+	switch (cap->kind) {
+	case CAPTURE_ELF:
+		modules_add_capture(rp->mods, cap->id, cap->data, cap->size);
+		break;
+	case CAPTURE_PERF_MAP:
+		slot = u64map_put(&rp->perfmaps, cap->id, NULL);
+		perfmap_free((struct perfmap *)(uintptr_t)*slot);
+		*slot = (uintptr_t)perfmap_new(cap->data, cap->size);
+		break;
+	case CAPTURE_KALLSYMS:
+		kallsyms_free(rp->kallsyms);
+		rp->kallsyms = kallsyms_new(cap->data, cap->size);
+		break;
+	}
+	return 0;
+}
+
+int replay_run(struct replay *rp, struct rec_reader *r,
+	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+{
+	static const struct event_ops ops = {
+		.dso = on_dso,
+		.proc = on_proc,
+		.mmap = on_mmap,
+		.comm = on_comm,
+		.fork = on_task_fork,
+		.exit = on_task_exit,
+		.cgroup = on_cgroup,
+		.ksymbol = on_ksymbol,
+		.sample = on_sample,
+	};
+	int err;
+
+	err = rec_reader_captures(r, on_capture, rp);
+	if (err)
+		return err;
+	rp->fn = fn;
+	rp->fn_ctx = ctx;
+	return rec_reader_events(r, &ops, rp);
+}
+
+int32_t replay_find_ksym(const struct replay *rp, uint64_t addr)
+{
+	size_t at = active_above(rp, addr);
+
+	if (!at || addr >= rp->ksyms[rp->active[at - 1]].end)
+		return -1;
+	return (int32_t)rp->active[at - 1];
+}
+
+const struct ksym *replay_ksym(const struct replay *rp, uint32_t index)
+{
+	return &rp->ksyms[index];
+}
+
+struct image *replay_image(const struct replay *rp, uint32_t index)
+{
+	return rp->images[index];
+}
+
+size_t replay_images(const struct replay *rp)
+{
+	return rp->nimages;
+}
+
+const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial)
+{
+	uint64_t *slot = serial ? u64map_get(&rp->perfmaps, serial) : NULL;
+
+	return slot ? (const struct perfmap *)(uintptr_t)*slot : NULL;
+}
+
+const struct kallsyms *replay_kallsyms(const struct replay *rp)
+{
+	return rp->kallsyms;
+}

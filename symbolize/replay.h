@@ -1,0 +1,84 @@
+/*
+ * Goes through a recording in the order of time and keeps what every sample needs to be understood:
+ * the process image it belongs to, that image's mappings, its thread's name, its cgroup.
+ */
+#ifndef NSPROF_REPLAY_H
+#define NSPROF_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addrspace.h"
+#include "event.h"
+#include "hash.h"
+#include "module.h"
+#include "names.h"
+
+struct rec_reader;
+struct intern;
+
+/*
+ * One process image: begins with a process, or with an exec. Lives until replay_free(), because its
+ * JIT code is named after the pass; only the mappings go earlier. Strings are interned by the
+ * replay.
+ */
+struct image {
+	uint32_t index;		/* dense, 0 and up: its identity in here */
+	uint32_t serial;	/* ev_proc.serial; 0 = the recording holds no facts of it */
+	uint32_t pid;
+	uint64_t start_ticks;	/* 0 = unknown */
+	uint32_t nspid[8];	/* outermost first */
+	uint32_t nspid_n;
+	const char *comm;	/* "" when unknown */
+	const char *exe;	/* "" when unknown */
+	const char *cgroup;	/* "" when unknown */
+	struct image *parent; /* the image it was forked from, NULL when unknown or after an exec */
+	struct addrspace *as;	/* empty once the process is long gone */
+	bool exited;
+	bool superseded;	/* another image has the pid now, by exec or as another process */
+	bool used;		/* a sample was seen since the image began */
+	uint64_t begun;		/* ns, time of the event that began it */
+	/* Caches of the consumer, valid for as->generation == cache_generation. */
+	struct u64map cache;
+	uint32_t cache_generation;
+};
+
+/* A kernel symbol that came or went while recording (a BPF program). */
+struct ksym {
+	uint64_t start, end;	/* kernel addresses */
+	const char *name;	/* interned */
+};
+
+struct replay_sample {
+	const struct ev_sample *ev;
+	struct image *img;	/* never NULL */
+	const char *comm;	/* of the thread; interned: equal text, equal pointer */
+	const char *cgroup;	/* interned; "" when unknown */
+};
+
+struct replay;
+
+/* @mods is borrowed, and filled. */
+struct replay *replay_new(struct modules *mods);
+void replay_free(struct replay *rp);
+
+/*
+ * The whole recording: captures first, then the events, calling @fn for each sample. Returns 0,
+ * @fn's non-zero return, or -EIO after a message.
+ */
+int replay_run(struct replay *rp, struct rec_reader *r,
+	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx);
+
+/* Index of the kernel symbol in force at @addr now, for replay_ksym(); -1 when there is none. */
+int32_t replay_find_ksym(const struct replay *rp, uint64_t addr);
+const struct ksym *replay_ksym(const struct replay *rp, uint32_t index);
+
+struct image *replay_image(const struct replay *rp, uint32_t index);
+size_t replay_images(const struct replay *rp);
+/* The perf map lines the recording holds for an image, or NULL. Borrowed. */
+const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial);
+/* The recording's own kernel symbols, or NULL. Borrowed. */
+const struct kallsyms *replay_kallsyms(const struct replay *rp);
+
+#endif

@@ -1,0 +1,204 @@
+/* Compilation of CFI rows to rules, and the cache of them (rules.h). */
+#include "rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+#include "xalloc.h"
+
+/* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
+static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
+
+/*
+ * Ids of modules are dense; a recording with more binaries than this is not cached but read again.
+ */
+#define MODULE_ID_MAX ((1u << (64 - RULE_SVMA_BITS)) - 1)
+
+struct rules *rules_new(void)
+{
+	struct rules *rs = xcalloc(1, sizeof(*rs));
+
+	rs->l1 = xcalloc(1u << RULES_L1_BITS, sizeof(*rs->l1));
+	return rs;
+}
+
+void rules_free(struct rules *rs)
+{
+	if (!rs)
+		return;
+	for (size_t i = 0; i < rs->ngeneral; i++)
+		free(rs->general[i]);
+	free(rs->general);
+	u64map_fini(&rs->all);
+	u64map_fini(&rs->by_content);
+	free(rs->l1);
+	free(rs);
+}
+
+/*
+ * A register without a rule keeps its value: the ABI says so for callee-saved ones, and for the
+ * others it is what other unwinders take, on which assembly with calling conventions of its own
+ * relies.
+ */
+static bool keeps_value(const struct cfi_rule *r)
+{
+	return r->how == CFI_UNSPEC || r->how == CFI_SAME;
+}
+
+/* Written out, "the caller's stack pointer is the CFA" is still the default. */
+static bool is_default_sp(const struct cfi_row *row, unsigned int reg)
+{
+	const struct cfi_rule *r = &row->regs[reg];
+
+	return reg == CFI_REG_SP && r->how == CFI_VAL_OFFSET && r->off == 0;
+}
+
+/* Number of the field of RULE_COMMON that holds register @reg, or -1. */
+static int saved_field(unsigned int reg)
+{
+	for (int i = 0; i < RULE_NSAVED; i++)
+		if (saved_reg[i] == reg)
+			return i;
+	return -1;
+}
+
+/* True when @row has the common shape: *@out is the rule then. */
+static bool compile_common(const struct cfi_row *row, rule_t *out)
+{
+	const struct cfi_rule *ra = &row->regs[CFI_REG_RA];
+	rule_t r = RULE_COMMON;
+
+	if (row->signal_frame || row->ra_reg != CFI_REG_RA || row->cfa_how != CFI_REGISTER)
+		return false;
+	if (row->cfa.reg == CFI_REG_BP)
+		r |= 1u << 3;
+	else if (row->cfa.reg != CFI_REG_SP)
+		return false;
+	if (row->cfa.off < 0 || row->cfa.off % 8 || row->cfa.off >> 33)
+		return false;
+	if (ra->how != CFI_OFFSET || ra->off != -8)
+		return false;
+	r |= (uint64_t)row->cfa.off >> 3 << RULE_OFF_SHIFT;
+
+	for (unsigned int reg = 0; reg < CFI_REG_RA; reg++) {
+		const struct cfi_rule *rule = &row->regs[reg];
+		int field = saved_field(reg);
+
+		if (keeps_value(rule))
+			continue;
+		if (is_default_sp(row, reg))
+			continue;
+		if (field < 0 || rule->how != CFI_OFFSET || rule->off % 8 || rule->off > -8 ||
+		    rule->off < -8 * RULE_SAVED_MAX)
+			return false;
+		/* save_is_stale() in walk.h; with %rbp it takes the registers to tell. */
+		if (row->cfa.reg == CFI_REG_SP && -rule->off > row->cfa.off)
+			continue;
+		r |= (uint64_t)(-rule->off / 8) << (RULE_SAVED_SHIFT + 5 * field);
+	}
+	*out = r;
+	return true;
+}
+
+/* Fields that mean nothing for the kind of rule are 0, so that equal rules have equal bytes. */
+static void set_rule(struct cfi_rule *dst, const struct cfi_rule *src, uint8_t how)
+{
+	dst->how = how;
+	switch (how) {
+	case CFI_OFFSET:
+	case CFI_VAL_OFFSET: dst->off = src->off; break;
+	case CFI_REGISTER:
+		dst->reg = src->reg;
+		dst->off = src->off;
+		break;
+	case CFI_EXPR:
+	case CFI_VAL_EXPR:
+		dst->expr = src->expr;
+		dst->expr_len = src->expr_len;
+		break;
+	default: break;
+	}
+}
+
+/* Keeps each different rule once: all entries of a PLT share one expression, for instance. */
+static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
+{
+	struct general_rule *g;
+	uint64_t *num;
+	uint8_t n = 0;
+	size_t size;
+	bool is_new;
+
+	for (unsigned int reg = 0; reg < CFI_NREGS; reg++)
+		if (reg != row->ra_reg && !keeps_value(&row->regs[reg]))
+			n++;
+	size = sizeof(*g) + n * sizeof(g->regs[0]);
+	g = xcalloc(1, size);
+	g->cfa_how = row->cfa_how;
+	g->signal_frame = row->signal_frame;
+	set_rule(&g->cfa, &row->cfa, row->cfa_how);
+	set_rule(&g->ra, &row->regs[row->ra_reg], row->regs[row->ra_reg].how);
+	for (unsigned int reg = 0; reg < CFI_NREGS; reg++) {
+		const struct cfi_rule *rule = &row->regs[reg];
+
+		if (reg == row->ra_reg || keeps_value(rule))
+			continue;
+		if (reg == CFI_REG_SP && !is_default_sp(row, reg))
+			g->own_sp = true;
+		g->regs[g->n].reg = reg;
+		set_rule(&g->regs[g->n++].rule, rule, rule->how);
+	}
+
+	num = u64map_put(&rs->by_content, hash_bytes(g, size), &is_new);
+	if (!is_new) {
+		const struct general_rule *old = rs->general[*num];
+
+		if (old->n == g->n && memcmp(old, g, size) == 0) {
+			free(g);
+			return RULE_GENERAL | *num << 32;
+		}
+	}
+	*num = rs->ngeneral;
+	XGROW(rs->general, rs->ngeneral, rs->general_cap);
+	rs->general[rs->ngeneral] = g;
+	return RULE_GENERAL | (uint64_t)rs->ngeneral++ << 32;
+}
+
+static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
+{
+	struct cfi *cfi = module_cfi(mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+	rule_t r;
+
+	if (cfi_find(cfi, svma, &fde) || cfi_row(cfi, &fde, svma, &row))
+		return RULE_NO_ROWS;
+	if (row.ra_reg >= CFI_NREGS || keeps_value(&row.regs[row.ra_reg]))
+		return RULE_NO_ROWS;
+	if (row.regs[row.ra_reg].how == CFI_UNDEF)
+		return RULE_OUTERMOST;
+	if (compile_common(&row, &r))
+		return r;
+	/* The number has 32 bits; a recording that needs more rules than this is made up. */
+	if (rs->ngeneral >= UINT32_MAX)
+		return RULE_NO_ROWS;
+	return compile_general(rs, &row);
+}
+
+rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
+{
+	uint64_t key = rule_key(mod, svma);
+	struct rule_slot *slot = &rs->l1[rule_slot_of(key)];
+	uint64_t *known;
+	bool is_new;
+
+	if (svma >> RULE_SVMA_BITS || mod->id == 0 || mod->id > MODULE_ID_MAX)
+		return compile(rs, mod, svma);
+	known = u64map_put(&rs->all, key, &is_new);
+	if (is_new)
+		*known = compile(rs, mod, svma);
+	slot->key = key;
+	slot->rule = *known;
+	return slot->rule;
+}

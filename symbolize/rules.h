@@ -1,0 +1,130 @@
+/*
+ * Unwind rules by (binary, address in the binary): compiled from CFI on first use, then a 64-bit
+ * word each, shared by all processes that map the binary. The first level is a direct-mapped table
+ * of 1 MiB, which stays in the second-level cache of the CPU; behind it is a hash of everything
+ * seen.
+ */
+#ifndef NSPROF_RULES_H
+#define NSPROF_RULES_H
+
+#include <stdint.h>
+
+#include "cfi.h"
+#include "hash.h"
+#include "module.h"
+
+/*
+ * A rule. Bits 0-2: enum rule_kind. For RULE_COMMON:
+ *	3	1: CFA is based on %rbp, 0: on %rsp
+ *	4-33	six fields of 5 bits for rbx, rbp, r12-r15: 0 = the caller's value is still in the
+ *		register, k = it is saved at CFA - 8k
+ *	34-63	CFA = base + 8 times this
+ * and the return address is at CFA - 8. For RULE_GENERAL, bits 32-63 are its number.
+ */
+typedef uint64_t rule_t;
+
+enum rule_kind {
+	RULE_COMMON = 1,
+	RULE_GENERAL,
+	RULE_OUTERMOST, /* the return address is undefined: no caller */
+	RULE_NO_ROWS, /* no rows for the address, or damaged ones */
+};
+
+#define RULE_NSAVED 6
+#define RULE_SAVED_SHIFT 4
+#define RULE_SAVED_MAX 31
+#define RULE_OFF_SHIFT 34
+
+static inline enum rule_kind rule_kind(rule_t r)
+{
+	return r & 7;
+}
+
+static inline bool rule_base_is_bp(rule_t r)
+{
+	return r >> 3 & 1;
+}
+
+/* CFA minus base register, bytes. */
+static inline uint64_t rule_cfa_off(rule_t r)
+{
+	return r >> RULE_OFF_SHIFT << 3;
+}
+
+/* The six fields, the first in the lowest bits. */
+static inline uint32_t rule_saved(rule_t r)
+{
+	return r >> RULE_SAVED_SHIFT & ((1u << 5 * RULE_NSAVED) - 1);
+}
+
+/* A rule of any other shape. Expressions are borrowed from the binary's sections. */
+struct general_rule {
+	struct cfi_rule cfa;
+	struct cfi_rule ra;
+	uint8_t cfa_how; /* as in struct cfi_row */
+	bool signal_frame;
+	bool own_sp; /* there is a rule for the stack pointer: not simply the CFA */
+	uint8_t n; /* entries of regs[]: registers that do not keep their value */
+	struct general_reg {
+		struct cfi_rule rule;
+		uint8_t reg; /* DWARF number, not the return address column */
+	} regs[];
+};
+
+struct rule_slot {
+	uint64_t key; /* rule_key(); 0 = empty, as ids of modules begin with 1 */
+	rule_t rule;
+};
+
+#define RULES_L1_BITS 16
+
+struct rules {
+	struct rule_slot *l1; /* owned, 1 << RULES_L1_BITS slots */
+	struct u64map all; /* rule_key() to rule */
+	struct u64map by_content; /* hash of a general rule to its number */
+	struct general_rule **general; /* owned, as are its entries */
+	size_t ngeneral, general_cap;
+};
+
+struct rules *rules_new(void);
+/* Before the modules are freed whose rules it holds, or after: their bytes are not touched. */
+void rules_free(struct rules *rs);
+
+/* Number @i from a RULE_GENERAL. Borrowed for the life of @rs. */
+static inline const struct general_rule *rules_general(const struct rules *rs, rule_t r)
+{
+	return rs->general[r >> 32];
+}
+
+/* The way of rules_find() that is not in the first level. */
+rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma);
+
+#define RULE_SVMA_BITS 40
+
+static inline uint64_t rule_key(const struct module *mod, uint64_t svma)
+{
+	return (uint64_t)mod->id << RULE_SVMA_BITS ^ svma;
+}
+
+/* A power-of-two table wants the high bits of a product (Fibonacci hashing). */
+static inline size_t rule_slot_of(uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull >> (64 - RULES_L1_BITS);
+}
+
+/*
+ * The rule in force at @svma of @mod. Never fails: RULE_NO_ROWS says that there is none. Keys are
+ * exact as long as ids and addresses fit; what does not fit is compiled each time (an old kernel's
+ * vdso is linked at the top of the address space).
+ */
+static inline rule_t rules_find(struct rules *rs, struct module *mod, uint64_t svma)
+{
+	uint64_t key = rule_key(mod, svma);
+	const struct rule_slot *slot = &rs->l1[rule_slot_of(key)];
+
+	if (slot->key == key && !(svma >> RULE_SVMA_BITS))
+		return slot->rule;
+	return rules_fill(rs, mod, svma);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* Hash-consed stacks (stacktree.h). */
+#include "stacktree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xalloc.h"
+
+void stacktree_init(struct stacktree *t)
+{
+	memset(t, 0, sizeof(*t));
+	XGROW(t->nodes, t->n, t->cap);
+	memset(&t->nodes[t->n++], 0, sizeof(*t->nodes));
+}
+
+void stacktree_fini(struct stacktree *t)
+{
+	free(t->nodes);
+	u64map_fini(&t->index);
+	memset(t, 0, sizeof(*t));
+}
+
+uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t loc)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&t->index, (uint64_t)parent << 32 | loc, &is_new);
+
+	if (is_new) {
+		struct stacknode *node;
+
+		*slot = t->n;
+		XGROW(t->nodes, t->n, t->cap);
+		node = &t->nodes[t->n];
+		memset(node, 0, sizeof(*node));
+		node->parent = parent;
+		node->loc = loc;
+		return (uint32_t)t->n++;
+	}
+	return (uint32_t)*slot;
+}
+
+void stacktree_count(struct stacktree *t, uint32_t node, uint64_t samples, uint64_t period)
+{
+	struct stacknode *nd = &t->nodes[node];
+
+	if (__builtin_add_overflow(nd->samples, samples, &nd->samples))
+		nd->samples = UINT64_MAX;
+	if (__builtin_add_overflow(nd->period, period, &nd->period))
+		nd->period = UINT64_MAX;
+}

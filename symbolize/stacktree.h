@@ -1,0 +1,39 @@
+/*
+ * All stacks of a recording as one tree with shared prefixes: a node is a location below a parent,
+ * and equal (parent, location) pairs are one node. Memory grows with unique stacks, not with
+ * samples.
+ */
+#ifndef NSPROF_STACKTREE_H
+#define NSPROF_STACKTREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hash.h"
+
+#define STACKTREE_ROOT 0u
+
+struct stacknode {
+	uint32_t parent;	/* node towards the root */
+	uint32_t loc;		/* location id (location.h), or a name id once named */
+	uint64_t samples;	/* samples whose leaf this node is */
+	uint64_t period;	/* sum of their periods */
+};
+
+struct stacktree {
+	struct stacknode *nodes;	/* owned; [0] is the root and stands for no frame */
+	size_t n;
+	size_t cap;
+	struct u64map index;		/* parent << 32 | loc -> node */
+};
+
+void stacktree_init(struct stacktree *t);
+void stacktree_fini(struct stacktree *t);
+/*
+ * The node for @loc below @parent, made when new. A parent's number is smaller than its children's.
+ */
+uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t loc);
+/* Count @samples and @period at leaf @node. Sums stop at the largest value instead of wrapping. */
+void stacktree_count(struct stacktree *t, uint32_t node, uint64_t samples, uint64_t period);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * What a recording could and could not tell: "--stats", and the one line without it. All to stderr.
+ */
+#ifndef NSPROF_STATS_H
+#define NSPROF_STATS_H
+
+#include "collect.h"
+#include "module.h"
+#include "naming.h"
+
+struct rec_reader;
+
+struct stats_input {
+	const struct collect *col;
+	const struct naming *nm;
+	struct modules *mods;
+	struct rec_reader *reader;
+	const char *unwinder;	/* its name */
+};
+
+/*
+ * Everything: samples by how their stack ends, binaries whose addresses have no names, names by
+ * source.
+ */
+void stats_print(const struct stats_input *in);
+/* One line when there is something to say, with what to do about it; else nothing. */
+void stats_hint(const struct stats_input *in);
+
+#endif

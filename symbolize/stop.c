@@ -1,0 +1,38 @@
+/* The stop request (stop.h). */
+#include "stop.h"
+
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t requested;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	requested = 1;
+}
+
+static void handle(int sig)
+{
+	struct sigaction sa, old;
+
+	/* What is ignored from the start ("cmd &" in a script) stays so. */
+	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+		return;
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = on_signal;
+	sa.sa_flags = SA_RESETHAND | SA_RESTART;
+	sigaction(sig, &sa, NULL);
+}
+
+void stop_init(void)
+{
+	requested = 0;
+	handle(SIGINT);
+	handle(SIGTERM);
+}
+
+bool stop_requested(void)
+{
+	return requested != 0;
+}

@@ -1,0 +1,260 @@
+/*
+ * One table of names for each module, from every symbol table there is for it. All tables are read
+ * into one array and the rules of names.h decide at each address: which table a name comes from
+ * then makes no difference to the name, so a stripped binary with its debug file, the unstripped
+ * one and the slice in a recording read the same.
+ */
+#include "names.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_file.h"
+#include "intern.h"
+#include "log.h"
+#include "minidebug.h"
+#include "ranges.h"
+#include "util.h"
+#include "xalloc.h"
+
+/*
+ * libxul and chromium have 1-2 million; a file that claims more than this is not read to its end.
+ */
+#define SYMS_MAX	(16u << 20)
+
+struct sym {
+	uint64_t start, end;	/* svma; end == start while it is not known */
+	const char *name;
+	uint8_t rank;		/* type, binding, sizedness: lower is better */
+	uint8_t order;		/* of the tables, for one name that is in several */
+	uint8_t source;		/* enum name_source */
+};
+
+struct symtab {
+	struct sym *syms;	/* sorted by start; among equals the best is last */
+	size_t n, cap;
+	struct ranges ranges;	/* svma -> index of syms */
+	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
+	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
+	void *mini_mem;
+};
+
+struct collect {
+	struct symtab *st;
+	enum name_source symtab_source;	/* for what comes from .symtab */
+	uint8_t symtab_order;
+	bool one_source;		/* the tags of .dynsym and PLT do not apply */
+};
+
+/*
+ * Assembler locals that some tools leave in, and annobin's notes on where an object's text begins.
+ */
+static bool is_noise(const char *name)
+{
+	return !name[0] || !strncmp(name, ".L", 2) || !strncmp(name, ".annobin_", 9);
+}
+
+/*
+ * The static linker writes versioned definitions as "memcpy@@GLIBC_2.14" into .symtab; .dynsym
+ * keeps the version elsewhere. Without the cut one function would have two names, by where it was
+ * found. Keeps "name@plt". Names with '?' are another compiler's mangling, in which '@' is no
+ * version.
+ */
+static const char *unversioned(struct symtab *st, const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	if (!at || at == name || name[0] == '?' || !strcmp(at, "@plt"))
+		return name;
+	if (!st->unversioned)
+		st->unversioned = intern_new();
+	return intern_str(st->unversioned, intern_addn(st->unversioned, name, (size_t)(at - name)));
+}
+
+static uint8_t rank(const struct elf_sym *s)
+{
+	uint8_t r = s->type == STT_NOTYPE ? 8 : 0;
+
+	if (s->bind == STB_LOCAL)
+		r += 4;
+	else if (s->bind == STB_WEAK)
+		r += 2;
+	return r + (s->size ? 0 : 1);
+}
+
+static bool is_plt(const char *name)
+{
+	const char *at = strrchr(name, '@');
+
+	return at && !strcmp(at, "@plt");
+}
+
+static int collect_one(void *ctx, const struct elf_sym *s)
+{
+	struct collect *c = ctx;
+	struct symtab *st = c->st;
+	struct sym *sym;
+
+	if (st->n >= SYMS_MAX)
+		return -EFBIG;
+	if (is_noise(s->name))
+		return 0;
+	XGROW(st->syms, st->n, st->cap);
+	sym = &st->syms[st->n++];
+	*sym = (struct sym){
+		.start = s->svma,
+		.end = s->size > UINT64_MAX - s->svma ? UINT64_MAX : s->svma + s->size,
+		.name = unversioned(st, s->name),
+		.rank = rank(s),
+		.order = c->symtab_order,
+		.source = c->symtab_source,
+	};
+	if (!c->one_source && (s->dynsym || is_plt(s->name))) {
+		sym->source = NAME_DYNSYM;
+		sym->order = is_plt(s->name) ? 4 : 3;
+	}
+	return 0;
+}
+
+static void collect(struct symtab *st, struct elf_file *ef, enum name_source source, uint8_t order)
+{
+	struct collect c = { st, source, order, source != NAME_SYMTAB };
+
+	if (elf_file_symbols(ef, collect_one, &c) == -EFBIG)
+		pr_verbose("more than %u symbols: the rest is not used", SYMS_MAX);
+}
+
+/* <0: @a is the better name for the address both start at. The rules are in names.h. */
+static int compare_names(const struct sym *a, const struct sym *b)
+{
+	bool au = a->name[0] == '_', bu = b->name[0] == '_';
+	size_t al, bl;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (au != bu)
+		return au ? 1 : -1;
+	al = strlen(a->name);
+	bl = strlen(b->name);
+	if (al != bl)
+		return al < bl ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* By start, then from the worst to the best: a symbol's index is its priority in struct ranges. */
+static int by_start(const void *pa, const void *pb)
+{
+	const struct sym *a = pa, *b = pb;
+	int d;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	d = compare_names(b, a);
+	if (d)
+		return d;
+	if (a->order != b->order)
+		return a->order > b->order ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* How far a symbol without a size may reach at most, however far away the next symbol is. */
+static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = files[i] ? elf_file_code_end(files[i], svma) : 0;
+
+		if (end > svma)
+			return end;
+	}
+	/* In no code that is known of: nothing speaks for more than its own byte. */
+	return svma + 1;
+}
+
+/*
+ * Sized symbols hold for their range. One without a size takes over that of an alias at its
+ * address; else, where no sized symbol holds its start (it is a label in hand-written assembly, not
+ * one inside of a function), it reaches to the next symbol. A gap behind a sized symbol stays a
+ * gap.
+ */
+static void assign_ranges(struct symtab *st, struct elf_file *const *files, size_t nfiles)
+{
+	uint64_t covered = 0;	/* sized symbols met so far reach to here */
+
+	for (size_t i = 0, next; i < st->n; i = next) {
+		uint64_t start = st->syms[i].start, end = start;
+
+		for (next = i; next < st->n && st->syms[next].start == start; next++)
+			end = MAX(end, st->syms[next].end);
+		if (end == start && covered <= start) {
+			end = code_end(files, nfiles, start);
+			if (next < st->n)
+				end = MIN(end, st->syms[next].start);
+		} else {
+			covered = MAX(covered, end);
+		}
+		for (size_t k = i; k < next; k++) {
+			if (st->syms[k].end == start)
+				st->syms[k].end = end;
+			ranges_add(&st->ranges, start, st->syms[k].end, (uint32_t)k);
+		}
+	}
+	ranges_flatten(&st->ranges);
+}
+
+static struct symtab *symtab_new(struct module *m)
+{
+	struct symtab *st = xcalloc(1, sizeof(*st));
+	struct elf_file *files[] = { m->elf, m->debug, m->captured };
+	/* A slice carries the whole section, when that is the only source of its names. */
+	struct elf_file *mini_of = m->elf ? m->elf : m->captured;
+	int err;
+
+	if (m->elf)
+		collect(st, m->elf, NAME_SYMTAB, 0);
+	if (mini_of) {
+		err = minidebug_open(mini_of, &st->mini, &st->mini_mem);
+		if (!err)
+			collect(st, st->mini, NAME_MINIDEBUG, 2);
+		else if (err != -ENOENT)
+			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", m->dso.path,
+				   err == -EFBIG ? "it is too large" : "it is damaged");
+	}
+	if (m->debug)
+		collect(st, m->debug, NAME_DEBUGFILE, 1);
+	if (m->captured)
+		collect(st, m->captured, NAME_CAPTURED, 5);
+	if (st->n > 1)
+		qsort(st->syms, st->n, sizeof(*st->syms), by_start);
+	assign_ranges(st, files, ARRAY_SIZE(files));
+	return st;
+}
+
+int symtab_lookup(struct module *m, struct svma addr, struct symbol *out)
+{
+	const struct range *r;
+	const struct sym *s;
+
+	if (!m->symtab)
+		m->symtab = symtab_new(m);
+	r = ranges_find(&m->symtab->ranges, addr.v);
+	if (!r)
+		return -ENOENT;
+	s = &m->symtab->syms[r->id];
+	*out = (struct symbol){ s->name, s->start, s->end, s->source };
+	return 0;
+}
+
+void symtab_free(struct symtab *st)
+{
+	if (!st)
+		return;
+	elf_file_close(st->mini);
+	free(st->mini_mem);
+	if (st->unversioned)
+		intern_free(st->unversioned);
+	ranges_fini(&st->ranges);
+	free(st->syms);
+	free(st);
+}

@@ -1,0 +1,63 @@
+/* The table of unwinders, and what the ends of stacks are called. */
+#include "unwind.h"
+
+#include <string.h>
+
+#include "util.h"
+
+static const struct unwinder_ops *const unwinders[] = {
+	&unwind_cached,
+	&unwind_libunwind,
+	&unwind_libdw,
+	&unwind_fp,
+};
+
+const struct unwinder_ops *unwinder_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(unwinders); i++)
+		if (strcmp(unwinders[i]->name, name) == 0)
+			return unwinders[i];
+	return NULL;
+}
+
+/* Remedies are for people who read one line about a whole recording: an action, or nothing. */
+static const struct {
+	const char *text;
+	const char *remedy;
+} ends[UNWIND_END_MAX] = {
+	[UNWIND_COMPLETE] = { "complete", NULL },
+	[UNWIND_COPY_END] = {
+		"stack copy too small",
+		"record with a larger copy: --call-graph dwarf,65528",
+	},
+	[UNWIND_STACK_END] = { "end of the stack without an outermost frame", NULL },
+	[UNWIND_NO_ROWS] = {
+		"no unwind rows and no frame pointer",
+		"build that binary with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",
+	},
+	[UNWIND_NO_MODULE] = {
+		"binary not available",
+		"record while the binary can still be reached, or run where it is",
+	},
+	[UNWIND_NO_MAPPING] = { "address outside all known mappings", NULL },
+	[UNWIND_BAD_READ] = {
+		"unwind rows led outside the stack",
+		"compare with --unwind libunwind and --unwind libdw, and report a difference",
+	},
+	[UNWIND_NO_ADVANCE] = {
+		"unwind rows did not lead on",
+		"compare with --unwind libunwind and --unwind libdw, and report a difference",
+	},
+	[UNWIND_DEPTH] = { "more frames than asked for", "raise --max-stack" },
+	[UNWIND_NO_USER] = { "no user stack", NULL },
+};
+
+const char *unwind_end_text(enum unwind_end e)
+{
+	return (unsigned int)e < UNWIND_END_MAX ? ends[e].text : "unknown";
+}
+
+const char *unwind_end_remedy(enum unwind_end e)
+{
+	return (unsigned int)e < UNWIND_END_MAX ? ends[e].remedy : NULL;
+}

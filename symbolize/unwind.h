@@ -1,0 +1,62 @@
+/*
+ * Unwinders are tables of functions, chosen at run time: registers and a stack copy in, frames out. They
+ * know nothing of names and nothing of files.
+ */
+#ifndef NSPROF_UNWIND_H
+#define NSPROF_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "addrspace.h"
+#include "event.h"
+
+/* Why a stack ends. Every sample gets one. */
+enum unwind_end {
+	UNWIND_COMPLETE,	/* CFI said: outermost frame, or the return address was 0 at a thread's base */
+	UNWIND_COPY_END,	/* needed a word above the copy, and the copy was as large as asked for */
+	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */
+	UNWIND_NO_ROWS,		/* no rows in the module, and frame pointers did not lead on */
+	UNWIND_NO_MODULE,	/* address in a mapping whose binary could not be had */
+	UNWIND_NO_MAPPING,	/* address outside all known mappings */
+	UNWIND_BAD_READ,	/* rows led to an address that is not stack */
+	UNWIND_NO_ADVANCE,	/* CFA did not move towards the root: stopped instead of looping */
+	UNWIND_DEPTH,		/* cap on frames */
+	UNWIND_NO_USER,		/* kernel thread, or no user registers */
+	UNWIND_END_MAX,
+};
+
+const char *unwind_end_text(enum unwind_end e);		/* "stack copy too small" ... */
+const char *unwind_end_remedy(enum unwind_end e);	/* what to do, or NULL */
+
+struct unwind_input {
+	const uint64_t *regs;		/* REG_MAX entries, PERF_REG_X86_* numbers */
+	const struct stack_view *stack;
+	bool copy_full;			/* ev_sample.copy_full */
+	const struct addrspace *as;
+	uint32_t max_frames;		/* 1 and up */
+};
+
+struct unwind_result {
+	struct frame *frames;	/* leaf first; room for max_frames, owned by the caller */
+	uint32_t n;
+	enum unwind_end end;
+	const struct module *at;	/* module in which it ended, NULL when none */
+};
+
+struct unwinder_ops {
+	const char *name;	/* "cached" */
+	void *(*create)(void);
+	/* Before the modules are freed that it was used with: it holds on to their bytes. */
+	void (*destroy)(void *priv);
+	/* Never fails: what is known of the stack is in @out, and why it ends. frames[0] is regs[REG_IP]. */
+	void (*unwind)(void *priv, const struct unwind_input *in, struct unwind_result *out);
+};
+
+extern const struct unwinder_ops unwind_cached, unwind_libunwind, unwind_libdw, unwind_fp;
+
+/* By name; NULL when there is none. "cached", "libunwind", "libdw", "fp". */
+const struct unwinder_ops *unwinder_find(const char *name);
+
+#endif

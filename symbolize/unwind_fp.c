@@ -1,0 +1,26 @@
+/* Frame pointers only: for programs built with them, and to see what rows are worth. */
+#include <stdlib.h>
+
+#include "unwind.h"
+#include "walk.h"
+#include "xalloc.h"
+
+static void *fp_create(void)
+{
+	struct walker *w = xmalloc(sizeof(*w));
+
+	walker_init(w, NULL, NULL);
+	return w;
+}
+
+static void fp_unwind(void *priv, const struct unwind_input *in, struct unwind_result *out)
+{
+	walk_stack(priv, in, out);
+}
+
+const struct unwinder_ops unwind_fp = {
+	.name = "fp",
+	.create = fp_create,
+	.destroy = free,
+	.unwind = fp_unwind,
+};

@@ -1,0 +1,412 @@
+/* The walk from the leaf to the root that all unwinders share (walk.h). */
+#include "walk.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "addrspace.h"
+#include "elf_file.h"
+#include "event.h"
+#include "module.h"
+#include "util.h"
+
+/*
+ * How far above the copy an address may lie and still count as the same stack, further up. Thread
+ * stacks are 8 MiB by default, and few programs ask for more than this.
+ */
+#define STACK_REACH (256ull << 20)
+
+/*
+ * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
+ * to 60 in ld.so, whose entry runs into _dl_start_user.
+ */
+#define ENTRY_LEN 64
+
+/* How far up to look for a start-up code's frame past functions without rows. */
+#define BASE_SCAN_BYTES 1024
+
+/* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
+static const uint8_t perf_reg[CFI_NREGS] = {
+	REG_AX,	 REG_DX,   REG_CX,   REG_BX,   REG_SI,	 REG_DI,   REG_BP,   REG_SP, UREG_R8,
+	UREG_R9, UREG_R10, UREG_R11, UREG_R12, UREG_R13, UREG_R14, UREG_R15, REG_IP,
+};
+
+bool uregs_get(struct uregs *regs, unsigned int reg, const struct stack_view *sv, uint64_t *val)
+{
+	uint32_t bit;
+
+	if (reg >= CFI_NREGS)
+		return false;
+	bit = 1u << reg;
+	if (!(regs->known & bit))
+		return false;
+	if (regs->in_mem & bit) {
+		uint64_t v;
+
+		if (stack_view_read(sv, regs->v[reg], &v))
+			return false;
+		uregs_set(regs, reg, v);
+	}
+	*val = regs->v[reg];
+	return true;
+}
+
+void walker_init(struct walker *w, walk_step_fn step, void *priv)
+{
+	memset(w, 0, sizeof(*w));
+	w->step = step;
+	w->priv = priv;
+}
+
+/*
+ * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
+ * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
+ * the last one translates through another segment or through none.
+ */
+static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
+{
+	uint64_t from = m->pgoff, to = m->pgoff + (m->end - m->start), best = 0;
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct elf_load *l = &loads[i];
+		uint64_t lo = MAX(from, l->offset), hi = MIN(to, l->offset + l->filesz);
+
+		if (!(l->flags & PF_X) || lo >= hi || hi - lo <= best)
+			continue;
+		best = hi - lo;
+		*bias = m->start - m->pgoff + l->offset - l->vaddr;
+	}
+	return best > 0;
+}
+
+static void describe(struct walk_map *wm, const struct mapping *m)
+{
+	struct elf_file *ef;
+
+	*wm = (struct walk_map){ .start = m->start, .end = m->end, .mod = m->mod };
+	if (!m->mod)
+		return;
+	module_load(m->mod);
+	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
+	if (!ef || !mapping_bias(m, ef, &wm->bias))
+		return;
+	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
+	wm->rows = true;
+}
+
+static const struct walk_map *find_map_slow(struct walker *w, const struct addrspace *as,
+					    uint64_t addr)
+{
+	struct avma a = { addr };
+	const struct mapping *m;
+	struct walk_map *wm;
+
+	for (uint32_t i = 0; i < w->nrecent; i++) {
+		wm = &w->recent[i];
+		if (addr - wm->start < wm->end - wm->start)
+			return wm;
+	}
+	m = addrspace_find(as, a);
+	if (!m)
+		return NULL;
+	wm = &w->recent[w->next];
+	describe(wm, m);
+	w->next = (w->next + 1) % WALK_RECENT;
+	w->nrecent = MIN(w->nrecent + 1, WALK_RECENT);
+	return wm;
+}
+
+/* The mapping that holds @addr, or NULL. Valid until the next call that gives another one. */
+static inline const struct walk_map *find_map(struct walker *w, const struct addrspace *as,
+					      uint64_t addr, const struct walk_map *last)
+{
+	if (last && addr - last->start < last->end - last->start)
+		return last;
+	return find_map_slow(w, as, addr);
+}
+
+/* Where there are rows they tell how long the start-up code really is. */
+static bool covered_by_entry(const struct walk_map *wm, uint64_t addr)
+{
+	struct cfi_fde fde;
+
+	if (cfi_find(module_cfi(wm->mod), addr - wm->bias, &fde) == 0)
+		return fde.start <= wm->entry - wm->bias;
+	return true;
+}
+
+/* True when @addr is in the start-up code of the binary that @wm maps. */
+static inline bool at_entry(const struct walk_map *wm, uint64_t addr)
+{
+	return wm->entry && addr - wm->entry < ENTRY_LEN && covered_by_entry(wm, addr);
+}
+
+static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
+{
+	const struct stack_view *sv = in->stack;
+	struct avma a = { addr };
+
+	/* A word may lie across the upper edge. */
+	if (sv->lo == sv->hi || addr + 8 <= sv->hi || addr + 8 < addr ||
+	    addr > sv->hi + STACK_REACH)
+		return UNWIND_BAD_READ;
+	if (addrspace_find(in->as, a))
+		return UNWIND_BAD_READ;
+	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
+}
+
+enum fp_end {
+	FP_CALLER,
+	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the ABI's end of chain */
+	FP_IMPLAUSIBLE, /* not a frame, or none that points to code */
+	FP_ABOVE, /* the frame lies above the copy, at *@fault */
+};
+
+/*
+ * One step by frame pointer (psABI 1.0, 3.2.2: saved %rbp at 0(%rbp), return address at 8(%rbp)).
+ * As any function may use %rbp for something else, what it leads to has to look like a frame. All
+ * other registers are unknown after it.
+ */
+static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs,
+			   uint64_t *fault)
+{
+	const struct stack_view *sv = in->stack;
+	uint64_t bp, ra, next, sp = regs->v[CFI_REG_SP];
+
+	if (!uregs_get(regs, CFI_REG_BP, sv, &bp))
+		return FP_IMPLAUSIBLE;
+	if (bp == 0)
+		return FP_NULL;
+	if (bp < sp || bp % 8)
+		return FP_IMPLAUSIBLE;
+	if (stack_view_read(sv, bp, &next) || stack_view_read(sv, bp + 8, &ra)) {
+		*fault = bp + 8;
+		return bp + 16 > sv->hi ? FP_ABOVE : FP_IMPLAUSIBLE;
+	}
+	if (ra == 0 && next == 0)
+		return FP_NULL;
+	if (ra == 0 || !find_map(w, in->as, ra - 1, NULL))
+		return FP_IMPLAUSIBLE;
+	regs->known = 0;
+	regs->in_mem = 0;
+	uregs_set(regs, CFI_REG_BP, next);
+	uregs_set(regs, CFI_REG_SP, bp + 16);
+	uregs_set(regs, CFI_REG_RA, ra);
+	return FP_CALLER;
+}
+
+/*
+ * musl is built without call frame information and frame pointers, so that above main() nothing
+ * leads on to _start. Only start-up code calls from start-up code, so a return address into it is
+ * no accident; with no other code address below it nothing was left out that could be had.
+ */
+static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra)
+{
+	uint64_t start = align_up(sp, 8);
+
+	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
+		const struct walk_map *wm;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		wm = v ? find_map(w, in->as, v - 1, NULL) : NULL;
+		if (!wm)
+			continue;
+		if (wm->rows && v != wm->entry && at_entry(wm, v - 1)) {
+			*ra = v;
+			return true;
+		}
+		/* ld.so leaves the entry point's own address behind in a register. */
+		if (v != wm->entry)
+			return false;
+	}
+	return false;
+}
+
+static bool push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
+		 enum frame_kind kind)
+{
+	if (out->n >= in->max_frames)
+		return false;
+	out->frames[out->n++] = (struct frame){ .addr = { addr }, .kind = kind };
+	return true;
+}
+
+/*
+ * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
+ * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
+ * a section.
+ */
+static bool in_plt(const struct walk_map *wm, uint64_t addr)
+{
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
+
+	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
+		const uint8_t *data;
+		uint64_t start;
+		size_t size;
+
+		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
+		    addr - wm->bias - start < size)
+			return true;
+	}
+	return false;
+}
+
+/* The step out of a PLT entry without rows. */
+static bool plt_step(const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	if (stack_view_read(in->stack, sp, &regs->v[CFI_REG_RA]))
+		return false;
+	regs->v[CFI_REG_SP] = sp + 8;
+	return true;
+}
+
+/*
+ * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
+ * STEP_CALLER or STEP_OUTERMOST with *@end set.
+ */
+static enum step_end without_rows(struct walker *w, const struct unwind_input *in,
+				  struct unwind_result *out, const struct walk_map *wm,
+				  const struct frame *f, enum step_end res, struct uregs *regs,
+				  enum unwind_end *end)
+{
+	struct module *mod = wm->mod;
+	bool have_bytes = wm->rows;
+	uint64_t fault, ra;
+	enum fp_end fp;
+
+	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
+		return STEP_CALLER;
+	fp = fp_step(w, in, regs, &fault);
+	if (fp == FP_CALLER)
+		return STEP_CALLER;
+	if (!w->step && fp == FP_NULL)
+		*end = UNWIND_COMPLETE;
+	else if (fp == FP_ABOVE && fault_end(in, fault) != UNWIND_BAD_READ)
+		*end = fault_end(in, fault);
+	else if (res == STEP_UNKNOWN_REG || !w->step)
+		*end = UNWIND_BAD_READ;
+	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
+		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
+	else if (mod && !have_bytes && !mod->elf && !mod->captured)
+		*end = UNWIND_NO_MODULE;
+	else
+		*end = UNWIND_NO_ROWS;
+	return STEP_OUTERMOST;
+}
+
+/*
+ * A caller's frame lies higher on the stack than its callee's. Two exceptions: an instruction that
+ * runs before its own return address was pushed, or after it was popped into a register; and a
+ * signal handler's stack, which may be anywhere as long as it is not within this copy again.
+ */
+static bool advances(const struct stack_view *sv, const struct frame *f, const struct walk_at *at,
+		     uint64_t old_sp, const struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	if (sp > old_sp)
+		return true;
+	if (at->signal)
+		return sp < sv->lo;
+	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
+}
+
+void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
+{
+	const struct walk_map *wm, *next;
+	enum frame_kind kind = FRAME_IP;
+	struct walk_at at = { .in = in };
+	struct uregs regs = { .known = (1u << CFI_NREGS) - 1 };
+	uint64_t ip = in->regs[REG_IP];
+
+	out->n = 0;
+	out->at = NULL;
+	out->end = UNWIND_NO_USER;
+	if (!ip && !in->regs[REG_SP])
+		return;
+	for (int i = 0; i < CFI_NREGS; i++)
+		regs.v[i] = in->regs[perf_reg[i]];
+	if (w->generation != in->as->generation) {
+		w->generation = in->as->generation;
+		w->nrecent = 0;
+		w->next = 0;
+	}
+
+	out->end = UNWIND_DEPTH;
+	if (!push(in, out, ip, kind))
+		return;
+	out->end = UNWIND_NO_MAPPING;
+	wm = find_map(w, in->as, ip, NULL);
+	if (!wm)
+		return;
+
+	for (;;) {
+		struct frame *f = &out->frames[out->n - 1];
+		uint64_t old_sp = regs.v[CFI_REG_SP];
+		uint64_t addr = frame_lookup_addr(f).v;
+		enum step_end res = STEP_NO_ROWS;
+
+		out->at = wm->mod;
+		if (at_entry(wm, addr)) {
+			out->end = UNWIND_COMPLETE;
+			return;
+		}
+		at.signal = false;
+		if (w->step && wm->rows) {
+			at.mod = wm->mod;
+			at.bias = wm->bias;
+			at.svma = addr - wm->bias;
+			res = w->step(w->priv, &at, &regs);
+		}
+		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG)
+			res = without_rows(w, in, out, wm, f, res, &regs, &out->end);
+		else if (res == STEP_FAULT)
+			out->end = fault_end(in, at.fault);
+		else if (res == STEP_OUTERMOST)
+			out->end = UNWIND_COMPLETE;
+		if (res != STEP_CALLER)
+			return;
+
+		ip = regs.v[CFI_REG_RA];
+		if (ip == 0) {
+			out->end = UNWIND_COMPLETE;
+			return;
+		}
+		if (!advances(in->stack, f, &at, old_sp, &regs)) {
+			out->end = UNWIND_NO_ADVANCE;
+			return;
+		}
+		/*
+		 * Addresses outside all mappings are not pushed: in a masked stack they are 0, and
+		 * both kinds of recording must give the same frames.
+		 */
+		kind = at.signal ? FRAME_IP : FRAME_RETURN;
+		next = find_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
+		if (!next) {
+			out->end = UNWIND_NO_MAPPING;
+			return;
+		}
+		if (!push(in, out, ip, kind)) {
+			out->end = UNWIND_DEPTH;
+			return;
+		}
+		/*
+		 * The handler had a stack of its own, and that of the interrupted code was not
+		 * copied.
+		 */
+		if (at.signal && regs.v[CFI_REG_SP] < in->stack->lo) {
+			out->at = next->mod;
+			out->end = UNWIND_BAD_READ;
+			return;
+		}
+		wm = next;
+	}
+}

@@ -1,0 +1,95 @@
+/*
+ * The walk that all unwinders share: frames are pushed, mappings looked up, guards checked and the
+ * end named in one place. What differs is one step from a frame to its caller. So the oracles
+ * disagree with the default unwinder about call frame information only, never about policy.
+ */
+#ifndef NSPROF_WALK_H
+#define NSPROF_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cfi.h"
+#include "stackcopy.h"
+#include "unwind.h"
+
+/*
+ * The registers of one frame by DWARF number. A callee-saved register is mostly never asked for
+ * again, so a step notes where it was saved, and it is read when a rule needs it.
+ */
+struct uregs {
+	uint64_t v[CFI_NREGS]; /* the value, or with in_mem the runtime address of the saved copy */
+	uint32_t known; /* bit r: register r can be had. After a frame pointer step few can */
+	uint32_t in_mem; /* bit r: v[r] is an address; never for the stack pointer and pc */
+};
+
+/*
+ * Value of register @reg (any number); false when it is not known or its saved copy cannot be read.
+ */
+bool uregs_get(struct uregs *regs, unsigned int reg, const struct stack_view *sv, uint64_t *val);
+
+static inline void uregs_set(struct uregs *regs, unsigned int reg, uint64_t val)
+{
+	regs->v[reg] = val;
+	regs->known |= 1u << reg;
+	regs->in_mem &= ~(1u << reg);
+}
+
+/*
+ * Epilogues restore registers, but rows mostly go on to say "saved at": true for who can read below
+ * the stack pointer, which a stack copy does not hold. A frame keeps its saved registers between
+ * its stack pointer @sp and its @cfa, so what rows place elsewhere was popped, and the register has
+ * the caller's value already. When only the return address is left (@cfa = @sp + 8), that is true
+ * of all. Not for rows that have a rule for the stack pointer: signal frames and longjmp() take
+ * registers from anywhere.
+ */
+static inline bool save_is_stale(uint64_t sp, uint64_t cfa, uint64_t slot)
+{
+	return cfa >= sp && (slot < sp || slot >= cfa || cfa - sp == 8);
+}
+
+enum step_end {
+	STEP_CALLER, /* the registers are the caller's now, pc in CFI_REG_RA */
+	STEP_OUTERMOST, /* rows say that there is no caller */
+	STEP_NO_ROWS, /* no rows, or damaged ones; registers untouched */
+	STEP_UNKNOWN_REG, /* rows need a register that is not known; registers untouched */
+	STEP_FAULT, /* rows lead to walk_at.fault, which cannot be read */
+};
+
+/* The frame to step out of, and what the step says besides its result. */
+struct walk_at {
+	const struct unwind_input *in;
+	struct module *mod; /* never NULL */
+	uint64_t svma; /* where to look rows up: frame_lookup_addr() in the binary's addresses */
+	uint64_t bias; /* runtime address = svma + bias */
+	bool signal; /* out, false before: the frame was built by the kernel for a signal */
+	uint64_t fault; /* out: runtime address, with STEP_FAULT */
+};
+
+typedef enum step_end (*walk_step_fn)(void *priv, struct walk_at *at, struct uregs *regs);
+
+/* A mapping as the walk needs it; valid for one generation of an address space. */
+struct walk_map {
+	uint64_t start, end; /* runtime addresses [start, end) */
+	struct module *mod; /* NULL: no file behind it */
+	bool rows; /* @mod has its bytes, and bias and entry are set */
+	uint64_t bias; /* runtime address = svma + bias */
+	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
+};
+
+#define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
+
+struct walker {
+	walk_step_fn step; /* NULL: frame pointers only */
+	void *priv; /* for @step */
+	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
+	uint32_t nrecent, next; /* used entries; the one to replace next */
+	struct walk_map recent[WALK_RECENT];
+};
+
+void walker_init(struct walker *w, walk_step_fn step, void *priv);
+
+/* Unwinds one stack: all of unwinder_ops.unwind. Never fails. */
+void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out);
+
+#endif

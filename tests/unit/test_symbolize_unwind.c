@@ -1,0 +1,428 @@
+/* The CFI unwinders on call chains that the test declares itself (unwind_capture.h). */
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "unwind_capture.h"
+
+static bool inside(const struct link *l, const struct frame *f)
+{
+	const char *a = (const char *)frame_lookup_addr(f).v;
+
+	return a >= l->start && a < l->end;
+}
+
+/*
+ * @links, leaf first, up to NULL: each has to be the next frame; a link without name stands for one
+ * or more frames outside this program (in a library). How many frames they took.
+ */
+static const struct link in_library = { NULL, NULL, NULL };
+
+static bool is_foreign(const struct frame *f)
+{
+	const struct mapping *m = addrspace_find(self.as, frame_lookup_addr(f));
+	struct avma own = { (uint64_t)(uintptr_t)&is_foreign };
+
+	return m && m->mod && m->mod != addrspace_find(self.as, own)->mod;
+}
+
+static uint32_t expect_chain(const struct stack *st, const struct link *const *links)
+{
+	uint32_t i = 0;
+
+	for (; *links; links++) {
+		if (!(*links)->name) {
+			assert_true(i < st->res.n && is_foreign(&st->frames[i]));
+			while (i < st->res.n && is_foreign(&st->frames[i]))
+				i++;
+			continue;
+		}
+		if (i >= st->res.n || !inside(*links, &st->frames[i])) {
+			print_stack("expected another frame", st);
+			print_message("# frame %u is not in %s\n", i, (*links)->name);
+			fail();
+		}
+		i++;
+	}
+	return i;
+}
+
+#define CHAIN(st, ...) expect_chain(st, (const struct link *const[]){ __VA_ARGS__, NULL })
+
+/* The outermost frame is the program's entry, which the ELF header names. */
+static void expect_root(const struct stack *st)
+{
+	const struct frame *f = &st->frames[st->res.n - 1];
+	const struct mapping *m = addrspace_find(self.as, frame_lookup_addr(f));
+	struct svma s;
+
+	assert_true(m && mapping_to_svma(m, f->addr, &s));
+	assert_true(s.v - elf_file_entry(m->mod->elf) < 64);
+}
+
+/* ---- plain calls ---- */
+
+static void test_plain(void **state)
+{
+	struct stack st;
+
+	(void)state;
+	outer(7);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_middle, &link_outer);
+	assert_int_equal(st.frames[0].kind, FRAME_IP);
+	assert_true(st.frames[0].addr.v == cap_regs[REG_IP]);
+	for (uint32_t i = 1; i < st.res.n; i++)
+		assert_int_equal(st.frames[i].kind, FRAME_RETURN);
+	expect_root(&st);
+}
+
+static void test_recursion(void **state)
+{
+	struct stack st;
+
+	(void)state;
+	recurse(99);
+	unwind_all(&st, UNWIND_COMPLETE);
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_true(inside(&link_recurse, &st.frames[i]));
+	assert_false(inside(&link_recurse, &st.frames[101]));
+	expect_root(&st);
+}
+
+/* ---- stacks that are realigned, and other CFA bases ---- */
+
+LINK(aligned);
+LINK(drap);
+LINK(dynamic);
+
+FN(aligned) static uint64_t aligned(uint64_t n)
+{
+	volatile uint64_t v[8] __attribute__((aligned(64)));
+
+	v[n % 8] = n;
+	return leaf(n, 1) + v[1];
+}
+
+/*
+ * Alignment with alloca(): gcc keeps the CFA in a saved copy of %r10 (DW_CFA_def_cfa_expression).
+ */
+FN(drap)
+static uint64_t drap(uint64_t n, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+		     uint64_t on_stack)
+{
+	volatile uint64_t v[8] __attribute__((aligned(64)));
+	volatile char *p = alloca(n * 16 + on_stack);
+
+	p[n] = 3;
+	v[n % 8] = n;
+	return aligned(n) + v[2] + p[1] + a + b + c + d + e + on_stack;
+}
+
+FN(dynamic) static uint64_t dynamic(uint64_t n)
+{
+	volatile char *p = alloca(n * 100);
+
+	p[n] = 1;
+	return drap(n, 1, 2, 3, 4, 5, 6) + p[n];
+}
+
+static void test_realigned(void **state)
+{
+	struct stack st;
+
+	(void)state;
+	dynamic(9);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_aligned, &link_drap, &link_dynamic);
+	expect_root(&st);
+}
+
+/*
+ * As _dl_runtime_resolve of glibc: the CFA hangs on %rbx, which the callees save and use for
+ * something else. Whoever forgets to restore it is lost here.
+ */
+uint64_t rbx_based(uint64_t (*fn)(uint64_t), uint64_t arg);
+LINK(rbx_based);
+__asm__(".pushsection fn_rbx_based, \"ax\", @progbits\n"
+	".globl rbx_based\n"
+	".type rbx_based, @function\n"
+	"rbx_based:\n"
+	"	.cfi_startproc\n"
+	"	push	%rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	mov	%rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	and	$-64, %rsp\n"
+	"	sub	$256, %rsp\n"
+	"	mov	%rdi, %rax\n"
+	"	mov	%rsi, %rdi\n"
+	"	call	*%rax\n"
+	"	mov	%rbx, %rsp\n"
+	"	.cfi_def_cfa_register %rsp\n"
+	"	pop	%rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size rbx_based, . - rbx_based\n"
+	".popsection\n");
+
+static void test_rbx_base(void **state)
+{
+	struct stack st;
+
+	(void)state;
+	rbx_based(outer, 5);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_middle, &link_outer, &link_rbx_based);
+	expect_root(&st);
+}
+
+/* ---- through libraries, signals and threads ---- */
+
+LINK(compare);
+
+FN(compare) static int compare(const void *a, const void *b)
+{
+	static bool done;
+
+	if (!done) {
+		done = true;
+		leaf(1, 2);
+	}
+	return *(const int *)a - *(const int *)b;
+}
+
+static void test_callback(void **state)
+{
+	int v[40];
+	struct stack st;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		v[i] = (i * 17) % 40;
+	qsort(v, 40, sizeof(v[0]), compare);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_compare, &in_library);
+	expect_root(&st);
+}
+
+LINK(handler);
+LINK(interrupted);
+
+FN(handler) static void handler(int sig)
+{
+	leaf(sig, 3);
+}
+
+/* The instruction that faults is known: so is the address of the frame it has to give. */
+extern const char fault_here[];
+FN(interrupted) static uint64_t interrupted(uint64_t n)
+{
+	volatile uint64_t pad[3];
+
+	pad[n % 3] = n;
+	__asm__ volatile(".globl fault_here\nfault_here: int3\n" ::: "memory");
+	return pad[1] + n;
+}
+
+static void take_signal(int flags)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	sigaction(SIGTRAP, &sa, &old);
+	interrupted(4);
+	sigaction(SIGTRAP, &old, NULL);
+}
+
+/* leaf, handler, the C library's return trampoline, and the function that was interrupted. */
+static void test_signal(void **state)
+{
+	uint32_t n;
+	struct stack st;
+
+	(void)state;
+	take_signal(0);
+	unwind_all(&st, UNWIND_COMPLETE);
+	n = CHAIN(&st, &link_leaf, &link_handler, &in_library, &link_interrupted);
+	assert_int_equal(n, 4);
+	assert_int_equal(st.frames[2].kind, FRAME_RETURN);
+	assert_int_equal(st.frames[3].kind, FRAME_IP);
+	/* int3 is a trap: the pc is behind its one byte. */
+	assert_true(st.frames[3].addr.v == (uintptr_t)fault_here + 1);
+	assert_int_equal(st.frames[4].kind, FRAME_RETURN);
+	expect_root(&st);
+}
+
+/*
+ * On its own stack, only the handler's part is copied; the frame that was interrupted is still
+ * known.
+ */
+static void test_signal_altstack(void **state)
+{
+	size_t size = 1 << 16;
+	struct stack st;
+	stack_t ss = { .ss_size = size }, old;
+	uint32_t n;
+
+	(void)state;
+	ss.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(ss.ss_sp != MAP_FAILED);
+	assert_int_equal(sigaltstack(&ss, &old), 0);
+	take_signal(SA_ONSTACK);
+	sigaltstack(&old, NULL);
+	/* Not beyond it: what the kernel merged with this mapping is no stack. */
+	cap_end = MIN(cap_end, (uintptr_t)ss.ss_sp + size);
+	cap_nwords = (cap_end - cap_regs[REG_SP]) / 8;
+	unwind_all(&st, UNWIND_BAD_READ);
+	n = CHAIN(&st, &link_leaf, &link_handler, &in_library, &link_interrupted);
+	assert_int_equal(n, st.res.n);
+	munmap(ss.ss_sp, size);
+}
+
+LINK(thread_fn);
+
+FN(thread_fn) static void *thread_fn(void *arg)
+{
+	leaf((uintptr_t)arg, 1);
+	return NULL;
+}
+
+static void test_thread(void **state)
+{
+	struct stack st;
+	pthread_t th;
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(pthread_create(&th, NULL, thread_fn, NULL), 0);
+	pthread_join(th, NULL);
+	unwind_all(&st, UNWIND_COMPLETE);
+	/* Only the library's start of threads above it. */
+	n = CHAIN(&st, &link_leaf, &link_thread_fn, &in_library);
+	assert_int_equal(n, st.res.n);
+}
+
+/* ---- code without rows ---- */
+
+/*
+ * push %rbp; mov %rsp,%rbp; push %rbx; sub $24,%rsp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax;
+ * add $24,%rsp; pop %rbx; pop %rbp; ret
+ */
+static const uint8_t jit_code[] = {
+	0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0xf8,
+	0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0xc3,
+};
+
+typedef uint64_t (*jit_fn)(uint64_t (*fn)(uint64_t), uint64_t arg);
+
+static uint8_t *jit_new(void)
+{
+	uint8_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	memcpy(p, jit_code, sizeof(jit_code));
+	assert_int_equal(mprotect(p, 4096, PROT_READ | PROT_EXEC), 0);
+	return p;
+}
+
+static jit_fn jit;
+LINK(calls_jit);
+
+FN(calls_jit) static uint64_t calls_jit(uint64_t n)
+{
+	volatile uint64_t pad[9];
+
+	pad[n % 9] = n;
+	return jit(outer, n) + pad[2];
+}
+
+/* Rows, then a frame pointer, then rows again. */
+static void test_jit(void **state)
+{
+	uint8_t *code = jit_new();
+	struct stack st;
+	uint32_t n;
+
+	(void)state;
+	memcpy(&jit, &code, sizeof(code));
+	calls_jit(3);
+	unwind_all(&st, UNWIND_COMPLETE);
+	n = CHAIN(&st, &link_leaf, &link_middle, &link_outer);
+	/* Behind call *%rax. */
+	assert_true(st.frames[n].addr.v == (uintptr_t)code + 17);
+	assert_true(inside(&link_calls_jit, &st.frames[n + 1]));
+	expect_root(&st);
+	munmap(code, 4096);
+}
+
+/*
+ * rbx_based() calls fn(arg, arg), here from a frame with rows, and a %rbp that is no frame pointer.
+ */
+uint64_t rbp_junk(jit_fn fn, uint64_t (*arg)(uint64_t));
+__asm__(".text\n"
+	".globl rbp_junk\n"
+	".type rbp_junk, @function\n"
+	"rbp_junk:\n"
+	"	.cfi_startproc\n"
+	"	push	%rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbp, 0\n"
+	"	mov	$0x1000, %ebp\n"
+	"	call	rbx_based\n"
+	"	pop	%rbp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size rbp_junk, . - rbp_junk\n");
+
+/* After a step by frame pointer the caller's %rbx is not known: no guess may come out of it. */
+static void test_jit_unknown_register(void **state)
+{
+	uint8_t *code = jit_new();
+	struct stack st;
+	uint32_t n;
+
+	(void)state;
+	memcpy(&jit, &code, sizeof(code));
+	rbp_junk(jit, outer);
+	unwind_all(&st, UNWIND_BAD_READ);
+	n = CHAIN(&st, &link_leaf, &link_middle, &link_outer);
+	assert_true(st.frames[n].addr.v == (uintptr_t)code + 17);
+	assert_true(inside(&link_rbx_based, &st.frames[n + 1]));
+	assert_int_equal(st.res.n, n + 2);
+
+	/*
+	 * Seen from the JIT code itself, whose frame pointer leads nowhere: no rows, and no module.
+	 */
+	cap_regs[REG_IP] = (uintptr_t)code + 9;
+	cap_regs[REG_BP] = cap_regs[REG_SP] - 64;
+	unwind_all(&st, UNWIND_NO_ROWS);
+	assert_int_equal(st.res.n, 1);
+	assert_null(st.res.at);
+	munmap(code, 4096);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_realigned),
+		cmocka_unit_test(test_rbx_base),
+		cmocka_unit_test(test_callback),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_signal_altstack),
+		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_jit_unknown_register),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
