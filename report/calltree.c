@@ -1,0 +1,140 @@
+#include "calltree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "intern.h"
+#include "log.h"
+#include "xalloc.h"
+
+/* One slot of the open-addressing table that finds a child by its parent and name. */
+struct child_slot {
+	uint32_t node;	/* 0 = free: the root is nobody's child */
+};
+
+struct calltree *calltree_new(void)
+{
+	struct calltree *t = xcalloc(1, sizeof(*t));
+
+	t->names = intern_new();
+	XGROW(t->nodes, t->n, t->cap);
+	memset(&t->nodes[t->n++], 0, sizeof(*t->nodes));
+	t->nodes[0].hue = HUE_LEADING;
+	return t;
+}
+
+void calltree_free(struct calltree *t)
+{
+	if (!t)
+		return;
+	intern_free(t->names);
+	free(t->nodes);
+	free(t->slots);
+	free(t);
+}
+
+static uint64_t child_hash(uint32_t parent, uint32_t name, uint8_t hue)
+{
+	return hash_combine(((uint64_t)parent << 32) | name, hue);
+}
+
+static void slots_grow(struct calltree *t)
+{
+	size_t want = t->nslots ? t->nslots * 2 : 1024, i;
+	struct child_slot *slots = xcalloc(want, sizeof(*slots));
+
+	for (i = 1; i < t->n; i++) {
+		const struct calltree_node *nd = &t->nodes[i];
+		size_t at = child_hash(nd->parent, nd->name, nd->hue) & (want - 1);
+
+		while (slots[at].node)
+			at = (at + 1) & (want - 1);
+		slots[at].node = (uint32_t)i;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->nslots = want;
+}
+
+uint32_t calltree_child(struct calltree *t, uint32_t parent, const char *name, size_t len, uint8_t hue)
+{
+	uint32_t id = intern_addn(t->names, name, len);
+	struct calltree_node *nd;
+	size_t at;
+
+	if (2 * ((size_t)t->n + 1) > t->nslots)
+		slots_grow(t);
+	at = child_hash(parent, id, hue) & (t->nslots - 1);
+	while (t->slots[at].node) {
+		nd = &t->nodes[t->slots[at].node];
+		if (nd->parent == parent && nd->name == id && nd->hue == hue)
+			return t->slots[at].node;
+		at = (at + 1) & (t->nslots - 1);
+	}
+	if (t->n == UINT32_MAX) {
+		pr_err("more than %u different frames: report a part of the input", UINT32_MAX - 1);
+		exit(1);
+	}
+	XGROW(t->nodes, t->n, t->cap);
+	nd = &t->nodes[t->n];
+	memset(nd, 0, sizeof(*nd));
+	nd->name = id;
+	nd->parent = parent;
+	nd->hue = hue;
+	nd->depth = t->nodes[parent].depth + 1;
+	if (nd->depth > t->depth)
+		t->depth = nd->depth;
+	nd->next = t->nodes[parent].child;
+	t->nodes[parent].child = t->n;
+	t->slots[at].node = t->n;
+	return t->n++;
+}
+
+static void add_saturated(uint64_t *to, uint64_t n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
+void calltree_count(struct calltree *t, uint32_t node, uint64_t n)
+{
+	add_saturated(&t->nodes[node].self, n);
+	for (;;) {
+		add_saturated(&t->nodes[node].total, n);
+		if (!node)
+			break;
+		node = t->nodes[node].parent;
+	}
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+	const struct calltree *t = ctx;
+	const struct calltree_node *x = &t->nodes[*(const uint32_t *)a], *y = &t->nodes[*(const uint32_t *)b];
+	int c = strcmp(intern_str(t->names, x->name), intern_str(t->names, y->name));
+
+	return c ? c : (int)x->hue - (int)y->hue;
+}
+
+void calltree_sort(struct calltree *t)
+{
+	uint32_t *kids = NULL, c, i, n;
+	size_t cap = 0;
+
+	for (i = 0; i < t->n; i++) {
+		n = 0;
+		for (c = t->nodes[i].child; c; c = t->nodes[c].next) {
+			XGROW(kids, n, cap);
+			kids[n++] = c;
+		}
+		if (n < 2)
+			continue;
+		qsort_r(kids, n, sizeof(*kids), by_name, t);
+		t->nodes[i].child = kids[0];
+		for (c = 0; c + 1 < n; c++)
+			t->nodes[kids[c]].next = kids[c + 1];
+		t->nodes[kids[n - 1]].next = 0;
+	}
+	free(kids);
+}

@@ -1,0 +1,409 @@
+/* nsprof info: what a recording holds and what it lost, for people or as JSON. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "codec.h"
+#include "info_stats.h"
+#include "json.h"
+#include "log.h"
+#include "opt.h"
+#include "outfile.h"
+#include "rec_reader.h"
+#include "recording.h"
+#include "util.h"
+
+#define SHOWN 20	/* rows of a table for people; JSON has all */
+
+struct info {
+	const char *path;
+	struct rec_reader *r;
+	struct info_stats st;
+	struct ev_ledger ledger;
+	bool have_ledger;
+	uint64_t lost;		/* samples: by the kernel, by the recorder, in damaged blocks */
+};
+
+static const char *const capture_names[INFO_CAPTURE_KINDS] = {
+	"other", "sliced ELF files", "perf maps", "kernel symbols",
+};
+
+/* Rows of the ledger: the same words in both outputs. */
+struct row {
+	const char *key, *text;
+	size_t off;
+};
+
+#define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field) }
+static const struct row ledger_rows[] = {
+	ROW(kept, "samples in the file"),
+	ROW(lost_kernel, "samples lost by the kernel: a ring was full"),
+	ROW(dropped, "samples dropped by the recorder"),
+	ROW(lost_sideband, "records about mappings and processes lost: names may be missing"),
+	ROW(throttled, "times the kernel throttled an event"),
+	ROW(unordered, "records that came too late to be put in order"),
+	ROW(maps_unknown, "kept samples recorded without the process's mappings"),
+	ROW(copy_full, "kept samples whose stack copy is as large as was asked for"),
+};
+
+static uint64_t row_value(const struct ev_ledger *l, const struct row *row)
+{
+	return *(const uint64_t *)(const void *)((const char *)l + row->off);
+}
+
+static uint64_t setting_u64(const struct info *in, const char *key)
+{
+	const char *v = rec_reader_info(in->r, key);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+static double duration_s(const struct info *in)
+{
+	return (double)(in->st.last - in->st.first) / 1e9;
+}
+
+static double bytes_per_sample(const struct info *in)
+{
+	return in->st.samples ? (double)rec_reader_size(in->r) / (double)in->st.samples : 0;
+}
+
+static bool whole(const struct info *in)
+{
+	const struct rec_damage *d = rec_reader_damage(in->r);
+
+	return !d->cut && !d->bad_blocks;
+}
+
+/* ---- text ---- */
+
+/*
+ * Strings in a recording come from the machines and containers that were recorded: nothing in them
+ * may steer a terminal (C0 and DEL, and C1 as UTF-8).
+ */
+static void put_clean(FILE *to, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+
+		if (c == 0xc2 && next >= 0x80 && next <= 0x9f) {
+			putc('?', to);
+			s++;
+		} else {
+			putc(c < 0x20 || c == 0x7f ? '?' : c, to);
+		}
+	}
+}
+
+static void put_row(FILE *to, const char *name, const char *value)
+{
+	fprintf(to, "%-14s ", name);
+	put_clean(to, value);
+	putc('\n', to);
+}
+
+static void text_settings(const struct info *in, FILE *to)
+{
+	uint64_t wall = setting_u64(in, "start_wall_ns");
+	time_t t = (time_t)(wall / 1000000000u);
+	const char *key, *val;
+	struct tm tm;
+	char when[64];
+	size_t it = 0;
+
+	put_row(to, "file", in->path);
+	fprintf(to, "%-14s %" PRIu64 ", %s\n", "bytes", rec_reader_size(in->r),
+		whole(in) ? "complete" : "cut or damaged");
+	if (wall && gmtime_r(&t, &tm) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		put_row(to, "begun", when);
+	while (rec_reader_info_next(in->r, &it, &key, &val)) {
+		if (!strcmp(key, "start_wall_ns") || !*val)
+			continue;
+		put_row(to, key, val);
+	}
+}
+
+static void text_counts(const struct info *in, FILE *to)
+{
+	const struct info_stats *st = &in->st;
+	const char *name = "captured";
+
+	fprintf(to, "%-14s %.1f s from the first sample to the last\n", "duration", duration_s(in));
+	fprintf(to, "%-14s %" PRIu64 ", %.1f bytes of the file each; %" PRIu64 " lost\n", "samples",
+		st->samples, bytes_per_sample(in), in->lost);
+	fprintf(to,
+		"%-14s %" PRIu64 " may have more stack than was copied, %" PRIu64
+		" kept all their words\n",
+		"", st->truncated, st->unmasked);
+	fprintf(to, "%-14s %zu processes, %" PRIu64 " threads, %zu cgroups\n", "sampled",
+		st->nprocesses, st->threads, st->ncontainers);
+	fprintf(to, "%-14s %" PRIu64 " binaries, %" PRIu64 " mappings\n", "known", st->binaries,
+		st->mappings);
+	for (size_t i = 0; i < INFO_CAPTURE_KINDS; i++) {
+		if (!st->captures[i])
+			continue;
+		fprintf(to, "%-14s %" PRIu64 " %s, %" PRIu64 " bytes\n", name, st->captures[i],
+			capture_names[i], st->capture_bytes[i]);
+		name = "";
+	}
+}
+
+static void text_ledger(const struct info *in, FILE *to)
+{
+	if (!in->have_ledger) {
+		fputs("\nledger: none, the recording ends before it\n", to);
+		return;
+	}
+	fprintf(to, "\nledger: the first three rows are all samples that were taken%s\n",
+		in->ledger.have_format_lost ? ", as the kernel counted them" :
+		", as far as the kernel reported losses (it has no count of its own)");
+	for (size_t i = 0; i < ARRAY_SIZE(ledger_rows); i++)
+		fprintf(to, "%12" PRIu64 "  %s\n", row_value(&in->ledger, &ledger_rows[i]),
+			ledger_rows[i].text);
+}
+
+static void text_more(FILE *to, size_t n)
+{
+	if (n > SHOWN)
+		fprintf(to, "%12s  and %zu more: see --json\n", "", n - SHOWN);
+}
+
+static void text_containers(const struct info *in, FILE *to)
+{
+	const struct info_stats *st = &in->st;
+
+	fprintf(to, "\n%12s %10s  cgroup\n", "samples", "processes");
+	for (size_t i = 0; i < st->ncontainers && i < SHOWN; i++) {
+		const struct info_container *c = &st->container[i];
+
+		fprintf(to, "%12" PRIu64 " %10" PRIu64 "  ", c->samples, c->processes);
+		put_clean(to, c->cgroup ? intern_str(st->strings, c->cgroup) : "(unknown)");
+		putc('\n', to);
+	}
+	text_more(to, st->ncontainers);
+}
+
+static void text_processes(const struct info *in, FILE *to)
+{
+	const struct info_stats *st = &in->st;
+
+	fprintf(to, "\n%12s %8s %8s  %-16s %s\n", "samples", "pid", "inside", "comm",
+		"exe, cgroup");
+	for (size_t i = 0; i < st->nprocesses && i < SHOWN; i++) {
+		const struct info_process *p = &st->process[i];
+		const char *comm = p->comm ? intern_str(st->strings, p->comm) : "?";
+
+		fprintf(to, "%12" PRIu64 " %8u ", p->samples, p->pid);
+		if (p->nspid)
+			fprintf(to, "%8u  ", p->nspid);
+		else
+			fprintf(to, "%8s  ", "?");
+		put_clean(to, comm);
+		fprintf(to, "%*s", (int)(strlen(comm) < 17 ? 17 - strlen(comm) : 1), "");
+		put_clean(to, p->exe ? intern_str(st->strings, p->exe) : "?");
+		putc(' ', to);
+		put_clean(to, intern_str(st->strings, p->cgroup));
+		putc('\n', to);
+	}
+	text_more(to, st->nprocesses);
+}
+
+static void print_text(const struct info *in, FILE *to)
+{
+	text_settings(in, to);
+	text_counts(in, to);
+	text_ledger(in, to);
+	if (in->st.ncontainers)
+		text_containers(in, to);
+	if (in->st.nprocesses)
+		text_processes(in, to);
+}
+
+/* ---- JSON ---- */
+
+static void json_settings(const struct info *in, struct json *j)
+{
+	const char *key, *val;
+	size_t it = 0;
+
+	json_begin_object(j, "settings");
+	while (rec_reader_info_next(in->r, &it, &key, &val))
+		json_str(j, key, val);
+	json_end_object(j);
+}
+
+static void json_ledger(const struct info *in, struct json *j)
+{
+	if (!in->have_ledger)
+		return;
+	json_begin_object(j, "ledger");
+	for (size_t i = 0; i < ARRAY_SIZE(ledger_rows); i++)
+		json_u64(j, ledger_rows[i].key, row_value(&in->ledger, &ledger_rows[i]));
+	json_bool(j, "have_format_lost", in->ledger.have_format_lost);
+	json_end_object(j);
+}
+
+static void json_counts(const struct info *in, struct json *j)
+{
+	const struct info_stats *st = &in->st;
+	uint64_t n = 0, bytes = 0;
+
+	for (size_t i = 0; i < INFO_CAPTURE_KINDS; i++) {
+		n += st->captures[i];
+		bytes += st->capture_bytes[i];
+	}
+	json_begin_object(j, "counts");
+	json_u64(j, "processes", st->nprocesses);
+	json_u64(j, "threads", st->threads);
+	json_u64(j, "binaries", st->binaries);
+	json_u64(j, "mappings", st->mappings);
+	json_u64(j, "containers", st->ncontainers);
+	json_u64(j, "captures", n);
+	json_u64(j, "capture_bytes", bytes);
+	json_end_object(j);
+}
+
+static void json_damage(const struct info *in, struct json *j)
+{
+	const struct rec_damage *d = rec_reader_damage(in->r);
+
+	json_bool(j, "complete", whole(in));
+	json_begin_object(j, "damage");
+	json_bool(j, "cut", d->cut);
+	if (d->cut)
+		json_u64(j, "cut_at", d->cut_at);
+	json_u64(j, "bad_blocks", d->bad_blocks);
+	if (d->bad_blocks)
+		json_u64(j, "first_bad", d->first_bad);
+	json_u64(j, "lost_samples", d->lost_samples);
+	json_end_object(j);
+}
+
+static void json_rows(const struct info *in, struct json *j)
+{
+	const struct info_stats *st = &in->st;
+
+	json_begin_array(j, "containers");
+	for (size_t i = 0; i < st->ncontainers; i++) {
+		json_begin_object(j, NULL);
+		json_str(j, "cgroup", intern_str(st->strings, st->container[i].cgroup));
+		json_u64(j, "samples", st->container[i].samples);
+		json_u64(j, "processes", st->container[i].processes);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_begin_array(j, "processes");
+	for (size_t i = 0; i < st->nprocesses; i++) {
+		const struct info_process *p = &st->process[i];
+
+		json_begin_object(j, NULL);
+		json_u64(j, "pid", p->pid);
+		json_u64(j, "nspid", p->nspid);
+		json_str(j, "comm", intern_str(st->strings, p->comm));
+		json_str(j, "exe", intern_str(st->strings, p->exe));
+		json_str(j, "cgroup", intern_str(st->strings, p->cgroup));
+		json_u64(j, "samples", p->samples);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void print_json(const struct info *in, FILE *to)
+{
+	const char *event = rec_reader_info(in->r, "event");
+	struct json *j = json_new(to);
+
+	json_begin_object(j, NULL);
+	json_str(j, "file", in->path);
+	json_u64(j, "version", REC_VERSION);
+	json_str(j, "event", event ? event : "");
+	json_u64(j, "frequency", setting_u64(in, "frequency"));
+	json_u64(j, "period", setting_u64(in, "period"));
+	json_u64(j, "dump_size", setting_u64(in, "dump_size"));
+	json_u64(j, "samples", in->st.samples);
+	json_u64(j, "lost", in->lost);
+	json_u64(j, "truncated", in->st.truncated);
+	json_u64(j, "unmasked", in->st.unmasked);
+	json_u64(j, "bytes", rec_reader_size(in->r));
+	json_double(j, "bytes_per_sample", bytes_per_sample(in));
+	json_double(j, "duration", duration_s(in));
+	json_damage(in, j);
+	json_counts(in, j);
+	json_ledger(in, j);
+	json_settings(in, j);
+	json_rows(in, j);
+	json_end_object(j);
+	json_free(j);
+}
+
+/* ---- command ---- */
+
+static int run(const char *path, bool json)
+{
+	struct info in = { .path = path };
+	struct outfile *out;
+	int err;
+
+	in.r = rec_reader_open(path);
+	if (!in.r)
+		return 1;
+	err = info_stats_collect(in.r, &in.st);
+	in.have_ledger = rec_reader_ledger(in.r, &in.ledger);
+	in.lost = in.ledger.lost_kernel + in.ledger.dropped + rec_reader_damage(in.r)->lost_samples;
+	out = outfile_open("-");
+	if (out) {
+		(json ? print_json : print_text)(&in, outfile_stream(out));
+		if (outfile_close(out))
+			err = -1;
+	}
+	rec_reader_warn_damage(in.r);
+	if (!out || !whole(&in))
+		err = -1;
+	info_stats_fini(&in.st);
+	rec_reader_close(in.r);
+	return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool json = false, build_info = false, quiet = false;
+	const char *input = NULL;
+	int verbose = 0, first, err;
+	const struct opt opts[] = {
+		{ "input", 'i', "FILE", "recording; '-' is standard input (default nsprof.data)",
+		  OPT_STR, &input, NULL },
+		{ "json", 'j', NULL, "one JSON object", OPT_FLAG, &json, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &verbose, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof info [options] [FILE]",
+		.summary =
+			"Shows what a recording holds: settings, host, counts, what was lost and where, "
+			"containers and processes.",
+		.epilog =
+			"Exit status: 0 done, 1 failed or the recording is cut or damaged (what it has is shown), "
+			"129 usage.",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+
+	log_init("nsprof info");
+	err = opt_parse(&spec, argc, argv, &first);
+	if (err)
+		return err == OPT_HELP ? 0 : EXIT_USAGE;
+	if (build_info) {
+		printf("info: format %d %s\n", REC_VERSION, codec_version());
+		return 0;
+	}
+	log_set_verbosity(quiet ? -1 : verbose);
+	if (argc - first > 1 || (input && argc > first)) {
+		pr_err("one recording at a time: '%s' is one too many; see --help", argv[argc - 1]);
+		return EXIT_USAGE;
+	}
+	return run(input ? input : argc > first ? argv[first] : "nsprof.data", json);
+}

@@ -1,0 +1,161 @@
+/* nsprof report: the functions as a table, or a flame graph. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calltree.h"
+#include "functions.h"
+#include "load.h"
+#include "log.h"
+#include "opt.h"
+#include "outfile.h"
+#include "rec_reader.h"
+#include "svg.h"
+#include "util.h"
+
+struct report_opts {
+	struct load_opts load;
+	const char *input, *output, *format, *title;
+	uint64_t limit, width;
+	double percent_limit;
+	bool build_info;
+	int verbose;
+};
+
+static int set_percent(void *dst, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100)) {
+		pr_err("'%s' is not a share: --percent-limit takes a number from 0 to 100", arg);
+		return -EINVAL;
+	}
+	*(double *)dst = v;
+	return 0;
+}
+
+static int set_weight(void *dst, const char *arg)
+{
+	if (strcmp(arg, "samples") && strcmp(arg, "period")) {
+		pr_err("unknown weight '%s': --weight takes samples or period", arg);
+		return -EINVAL;
+	}
+	*(bool *)dst = !strcmp(arg, "period");
+	return 0;
+}
+
+/* What a reader of the table has to know first; perf's report has the like on top. */
+static void print_header(const struct report_opts *o, const struct load_info *info, FILE *to)
+{
+	struct rec_reader *r;
+	struct ev_ledger l;
+	const char *v;
+
+	fprintf(to, "# %llu %s in %llu different stacks, from '%s'\n", (unsigned long long)info->total,
+		o->load.period ? "units of period" : "samples", (unsigned long long)info->stacks, o->load.path);
+	/* Standard input has been read to its end: its settings cannot be asked again. */
+	r = info->recording && strcmp(o->load.path, "-") ? rec_reader_open(o->load.path) : NULL;
+	if (r) {
+		fprintf(to, "# event %s", (v = rec_reader_info(r, "event")) ? v : "?");
+		if ((v = rec_reader_info(r, "frequency")))
+			fprintf(to, ", %s Hz", v);
+		if ((v = rec_reader_info(r, "target")))
+			fprintf(to, ", %s", v);
+		if (rec_reader_ledger(r, &l))
+			fprintf(to, "; %llu lost, %llu with a full stack copy",
+				(unsigned long long)(l.lost_kernel + l.dropped), (unsigned long long)l.copy_full);
+		fputs("\n", to);
+		rec_reader_close(r);
+	}
+	fputs("# k kernel, j JIT, i inlined\n#\n", to);
+}
+
+static int report_write(const struct report_opts *o, const struct calltree *t, const struct load_info *info)
+{
+	struct svg_opts svg = { .unit = o->load.period ? "period" : "samples", .width = (unsigned int)o->width,
+				.min_width = 0.1 };
+	struct outfile *out = outfile_open(o->output);
+	char sub[128];
+
+	if (!out)
+		return -EIO;
+	if (!strcmp(o->format, "svg")) {
+		svg.title = o->title ? o->title : "Flame graph";
+		snprintf(sub, sizeof(sub), "%llu %s in %llu stacks", (unsigned long long)info->total, svg.unit,
+			 (unsigned long long)info->stacks);
+		svg.subtitle = sub;
+		svg_write(t, &svg, outfile_stream(out));
+	} else {
+		print_header(o, info, outfile_stream(out));
+		functions_print(t, outfile_stream(out), o->limit, o->percent_limit);
+	}
+	return outfile_close(out);
+}
+
+int main(int argc, char **argv)
+{
+	struct report_opts o = { .format = "text", .limit = 50, .width = 1200, .percent_limit = 0.1 };
+	const struct opt opts[] = {
+		{ "input", 'i', "FILE", "recording or folded text; '-' is standard input (default nsprof.data)",
+		  OPT_STR, &o.input, NULL },
+		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o.output, NULL },
+		{ "format", 0, "FORMAT", "text (table of functions, the default) or svg (flame graph)", OPT_STR,
+		  &o.format, NULL },
+		{ "limit", 'n', "N", "at most N functions in the table, 0 for all (default 50)", OPT_U64, &o.limit, NULL },
+		{ "percent-limit", 0, "P", "leave out functions below P per cent of the total (default 0.1)", OPT_CALL,
+		  &o.percent_limit, set_percent },
+		{ "by", 0, "WHAT", "leading frames: container, process, thread, comm or none", OPT_STR, &o.load.by, NULL },
+		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o.load.period, set_weight },
+		{ "no-inline", 0, NULL, "leave inlined functions out", OPT_FLAG, &o.load.no_inline, NULL },
+		{ "title", 0, "TEXT", "title of the flame graph", OPT_STR, &o.title, NULL },
+		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o.width, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &o.load.quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &o.verbose, NULL },
+		{ "stdio", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof report [options] [FILE]",
+		.summary = "Shows a recording, or the folded stacks of any tool: the functions by their own (self) and "
+			   "inclusive (total) share, or a flame graph as one SVG file.",
+		.epilog = "Exit status: 0 done, 1 failed or the recording is damaged (what it has is shown), 129 usage.",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+	struct load_info info;
+	struct calltree *t;
+	int first, err;
+
+	log_init("nsprof report");
+	err = opt_parse(&spec, argc, argv, &first);
+	if (err)
+		return err == OPT_HELP ? 0 : EXIT_USAGE;
+	if (o.build_info) {
+		puts("report: text svg");
+		return 0;
+	}
+	log_set_verbosity(o.load.quiet ? -1 : o.verbose);
+	if (argc - first > 1 || (o.input && argc > first)) {
+		pr_err("one input at a time: '%s' is one too many; see --help", argv[argc - 1]);
+		return EXIT_USAGE;
+	}
+	if (strcmp(o.format, "text") && strcmp(o.format, "svg")) {
+		pr_err("unknown format '%s': --format takes text or svg", o.format);
+		return EXIT_USAGE;
+	}
+	if (o.width < 300 || o.width > 20000) {
+		pr_err("--width %llu is out of range: 300 to 20000", (unsigned long long)o.width);
+		return EXIT_USAGE;
+	}
+	o.load.path = o.input ? o.input : argc > first ? argv[first] : "nsprof.data";
+	t = calltree_new();
+	err = load(&o.load, t, &info);
+	if (!err)
+		err = report_write(&o, t, &info);
+	calltree_free(t);
+	return err || info.damaged ? 1 : 0;
+}

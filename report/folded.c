@@ -1,0 +1,118 @@
+#include "folded.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+#include "log.h"
+
+/* The annotation of flamegraph.pl's stackcollapse tools: "name_[k]". Cuts it off *@len. */
+static uint8_t frame_hue(const char *s, size_t *len)
+{
+	size_t n = *len;
+
+	if (n <= 4 || memcmp(s + n - 4, "_[", 2) || s[n - 1] != ']')
+		return HUE_USER;
+	switch (s[n - 2]) {
+	case 'k':
+		*len -= 4;
+		return HUE_KERNEL;
+	case 'j':
+		*len -= 4;
+		return HUE_JIT;
+	case 'i':
+		*len -= 4;
+		return HUE_INLINED;
+	default:
+		return HUE_USER;
+	}
+}
+
+/* Split "frames COUNT": length of the frames, or 0 when the line is not of that shape. */
+static size_t split_count(const char *line, size_t len, uint64_t *count)
+{
+	size_t at = len, digits;
+	char *end;
+
+	while (at && line[at - 1] != ' ' && line[at - 1] != '\t')
+		at--;
+	if (at < 2 || at == len)
+		return 0;
+	digits = strspn(line + at, "0123456789");
+	if (!digits || (line[at + digits] && line[at + digits] != '.'))
+		return 0;
+	if (line[at + digits] == '.' && line[at + digits + 1 + strspn(line + at + digits + 1, "0123456789")])
+		return 0;
+	errno = 0;
+	*count = strtoull(line + at, &end, 10);
+	if (errno)
+		*count = UINT64_MAX;
+	while (at && (line[at - 1] == ' ' || line[at - 1] == '\t'))
+		at--;
+	return at;
+}
+
+static void add_stack(struct calltree *t, const char *s, size_t len, unsigned int leading, uint64_t count)
+{
+	uint32_t node = 0;
+	size_t pos = 0;
+
+	while (pos <= len) {
+		const char *sep = memchr(s + pos, ';', len - pos);
+		size_t n = sep ? (size_t)(sep - (s + pos)) : len - pos, shown = n;
+		uint8_t hue = HUE_LEADING;
+
+		if (n) {	/* an empty frame would be a box without a name */
+			if (leading)
+				leading--;
+			else
+				hue = frame_hue(s + pos, &shown);
+			node = calltree_child(t, node, s + pos, shown, hue);
+		}
+		if (!sep)
+			break;
+		pos += n + 1;
+	}
+	if (node)
+		calltree_count(t, node, count);
+}
+
+int folded_read(FILE *in, const char *name, unsigned int leading, struct calltree *t, struct folded_stats *st)
+{
+	char *line = NULL;
+	size_t cap = 0, len;
+	uint64_t count;
+	ssize_t got;
+
+	memset(st, 0, sizeof(*st));
+	while ((got = getline(&line, &cap, in)) > 0) {
+		while (got && (line[got - 1] == '\n' || line[got - 1] == '\r'))
+			line[--got] = '\0';
+		if (!got || line[0] == '#')
+			continue;
+		/* A NUL byte would end names early: such a line is no folded text. */
+		len = memchr(line, 0, (size_t)got) ? 0 : split_count(line, (size_t)got, &count);
+		if (!len) {
+			if (st->bad++ < 3)
+				pr_warn("'%s': not a folded stack: '%.60s'", name, line);
+			continue;
+		}
+		st->lines++;
+		if (__builtin_add_overflow(st->total, count, &st->total))
+			st->total = UINT64_MAX;
+		if (count)
+			add_stack(t, line, len, leading, count);
+	}
+	free(line);
+	if (ferror(in)) {
+		int err = errno ? errno : EIO;
+
+		pr_err("cannot read '%s': %s", name, strerror(err));
+		return -err;
+	}
+	if (st->bad > 3)
+		pr_warn("'%s': %llu lines are not folded stacks", name, (unsigned long long)st->bad);
+	return 0;
+}

@@ -1,0 +1,192 @@
+#include "info_stats.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+#include "xalloc.h"
+
+struct collect {
+	struct info_stats *st;
+	struct u64map now;		/* pid -> index of its present image */
+	struct u64map threads;		/* image << 32 | tid */
+	struct u64map cgroups;		/* cgroup id -> path */
+	struct u64map containers;	/* path -> index */
+	struct u64map members;		/* container << 32 | image */
+};
+
+static struct info_process *add_process(struct collect *c, uint32_t pid)
+{
+	struct info_stats *st = c->st;
+
+	XGROW(st->process, st->nprocesses, st->process_cap);
+	st->process[st->nprocesses] = (struct info_process){ .pid = pid };
+	*u64map_put(&c->now, pid, NULL) = st->nprocesses;
+	return &st->process[st->nprocesses++];
+}
+
+static int on_proc(void *ctx, const struct ev_proc *ev)
+{
+	struct collect *c = ctx;
+	struct info_process *p = add_process(c, ev->pid);
+
+	p->serial = ev->serial;
+	p->nspid = ev->nspid_n ? ev->nspid[ev->nspid_n - 1] : 0;
+	p->comm = intern_add(c->st->strings, ev->comm);
+	p->exe = intern_add(c->st->strings, ev->exe);
+	p->cgroup = intern_add(c->st->strings, ev->cgroup);
+	return 0;
+}
+
+/* A process goes by its main thread's name. */
+static int on_comm(void *ctx, const struct ev_comm *ev)
+{
+	struct collect *c = ctx;
+	const uint64_t *idx = u64map_get(&c->now, ev->pid);
+
+	if (idx && ev->tid == ev->pid)
+		c->st->process[*idx].comm = intern_add(c->st->strings, ev->comm);
+	return 0;
+}
+
+static int on_dso(void *ctx, const struct ev_dso *ev)
+{
+	(void)ev;
+	((struct collect *)ctx)->st->binaries++;
+	return 0;
+}
+
+static int on_mmap(void *ctx, const struct ev_mmap *ev)
+{
+	(void)ev;
+	((struct collect *)ctx)->st->mappings++;
+	return 0;
+}
+
+static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
+{
+	struct collect *c = ctx;
+
+	*u64map_put(&c->cgroups, ev->id, NULL) = intern_add(c->st->strings, ev->path);
+	return 0;
+}
+
+/* The cgroup a sample says it was taken in, else the one the process was seen in. */
+static uint32_t cgroup_of(const struct collect *c, const struct ev_sample *ev,
+			  const struct info_process *p)
+{
+	const uint64_t *path = ev->cgroup ? u64map_get(&c->cgroups, ev->cgroup) : NULL;
+
+	return path ? (uint32_t)*path : p->cgroup;
+}
+
+static void count_container(struct collect *c, uint32_t cgroup, uint64_t process)
+{
+	struct info_stats *st = c->st;
+	bool is_new;
+	uint64_t *idx = u64map_put(&c->containers, cgroup, &is_new);
+
+	if (is_new) {
+		XGROW(st->container, st->ncontainers, st->container_cap);
+		st->container[st->ncontainers] = (struct info_container){ .cgroup = cgroup };
+		*idx = st->ncontainers++;
+	}
+	st->container[*idx].samples++;
+	u64map_put(&c->members, *idx << 32 | process, &is_new);
+	st->container[*idx].processes += is_new;
+}
+
+static int on_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct collect *c = ctx;
+	struct info_stats *st = c->st;
+	uint64_t *idx = u64map_get(&c->now, ev->pid);
+	uint64_t image;
+	bool is_new;
+
+	if (!idx) {
+		add_process(c, ev->pid);
+		idx = u64map_get(&c->now, ev->pid);
+	}
+	image = *idx;
+	st->process[image].samples++;
+	u64map_put(&c->threads, image << 32 | ev->tid, &is_new);
+	st->threads += is_new;
+	count_container(c, cgroup_of(c, ev, &st->process[image]), image);
+	st->first = st->samples ? MIN(st->first, ev->time) : ev->time;
+	st->last = MAX(st->last, ev->time);
+	st->samples++;
+	st->truncated += ev->copy_full;
+	st->unmasked += ev->unmasked;
+	return 0;
+}
+
+static int on_capture(void *ctx, const struct capture *cap)
+{
+	struct info_stats *st = ctx;
+	unsigned int kind = (unsigned int)cap->kind < INFO_CAPTURE_KINDS ? cap->kind : 0;
+
+	st->captures[kind]++;
+	st->capture_bytes[kind] += cap->size;
+	return 0;
+}
+
+static int more_samples(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct info_process *x = a, *y = b;
+	int d = more_samples(x->samples, y->samples);
+
+	if (!d)
+		d = x->pid < y->pid ? -1 : x->pid > y->pid;
+	return d ? d : x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+static int by_container(const void *a, const void *b)
+{
+	const struct info_container *x = a, *y = b;
+	int d = more_samples(x->samples, y->samples);
+
+	return d ? d : x->cgroup < y->cgroup ? -1 : x->cgroup > y->cgroup;
+}
+
+int info_stats_collect(struct rec_reader *r, struct info_stats *st)
+{
+	static const struct event_ops ops = {
+		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
+		.cgroup = on_cgroup, .sample = on_sample,
+	};
+	struct collect c = { .st = st };
+	int err;
+
+	memset(st, 0, sizeof(*st));
+	st->strings = intern_new();
+	err = rec_reader_events(r, &ops, &c);
+	if (!err)
+		err = rec_reader_captures(r, on_capture, st);
+	if (st->nprocesses)
+		qsort(st->process, st->nprocesses, sizeof(*st->process), by_process);
+	if (st->ncontainers)
+		qsort(st->container, st->ncontainers, sizeof(*st->container), by_container);
+	/* Processes that only had facts written, because they were targets, are no news. */
+	while (st->nprocesses && !st->process[st->nprocesses - 1].samples)
+		st->nprocesses--;
+	u64map_fini(&c.now);
+	u64map_fini(&c.threads);
+	u64map_fini(&c.cgroups);
+	u64map_fini(&c.containers);
+	u64map_fini(&c.members);
+	return err;
+}
+
+void info_stats_fini(struct info_stats *st)
+{
+	intern_free(st->strings);
+	free(st->container);
+	free(st->process);
+}

@@ -1,0 +1,44 @@
+/* Counts over a whole recording, for `nsprof info`. */
+#ifndef NSPROF_INFO_STATS_H
+#define NSPROF_INFO_STATS_H
+
+#include <stdint.h>
+
+#include "hash.h"
+#include "intern.h"
+#include "rec_reader.h"
+
+struct info_container {
+	uint32_t cgroup;	/* path, in info_stats.strings; 0 = not known */
+	uint64_t samples;
+	uint64_t processes;	/* that were sampled in it */
+};
+
+struct info_process {
+	uint32_t serial;	/* ev_proc.serial; 0: samples came without facts */
+	uint32_t pid;		/* in the recorder's namespace */
+	uint32_t nspid;		/* innermost; 0 = unknown */
+	uint32_t comm, exe, cgroup;	/* in info_stats.strings; 0 = unknown */
+	uint64_t samples;
+};
+
+enum { INFO_CAPTURE_KINDS = 4 }; /* by enum capture_kind; 0 = kinds this version does not know */
+
+struct info_stats {
+	struct intern *strings;			/* owned */
+	struct info_container *container;	/* owned; most samples first */
+	size_t ncontainers, container_cap;
+	struct info_process *process; /* owned; most samples first, none without samples */
+	size_t nprocesses, process_cap;
+	uint64_t samples, threads, binaries, mappings;
+	uint64_t truncated;		/* samples whose stack copy is as large as was asked for */
+	uint64_t unmasked;		/* samples that kept every word of the stack */
+	uint64_t first, last;		/* ns of CLOCK_MONOTONIC: earliest and latest sample */
+	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
+};
+
+/* Two passes over @r. 0, or -EIO after a message; @st then holds what came before. */
+int info_stats_collect(struct rec_reader *r, struct info_stats *st);
+void info_stats_fini(struct info_stats *st);
+
+#endif

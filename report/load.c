@@ -1,0 +1,175 @@
+#include "load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calltree.h"
+#include "folded.h"
+#include "log.h"
+#include "recording.h"
+#include "sibling.h"
+#include "util.h"
+
+/* stdin into an unlinked file: which of the two inputs it is can be seen only by reading its beginning. */
+static int spool_stdin(void)
+{
+	char buf[65536];
+	FILE *tmp = tmpfile();
+	ssize_t n;
+	int fd;
+
+	if (!tmp)
+		goto fail;
+	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || fwrite(buf, 1, (size_t)n, tmp) != (size_t)n)
+			goto fail;
+	}
+	if (fflush(tmp) || lseek(fileno(tmp), 0, SEEK_SET) < 0)
+		goto fail;
+	fd = fcntl(fileno(tmp), F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		goto fail;
+	fclose(tmp);
+	return fd;
+fail:
+	n = errno;
+	pr_err("cannot read standard input: %s", strerror((int)n));
+	if (tmp)
+		fclose(tmp);
+	return -(int)n;
+}
+
+static int open_input(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return spool_stdin();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = errno;
+
+		pr_err("cannot open '%s': %s%s", path, strerror(err),
+		       err == ENOENT ? "; 'nsprof record' writes one" : "");
+		if (fd >= 0)
+			close(fd);
+		return -err;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		pr_err("'%s' is a directory; name a recording or folded text", path);
+		close(fd);
+		return -EISDIR;
+	}
+	return fd;
+}
+
+static void exec_symbolize(const struct load_opts *o)
+{
+	const char *argv[16] = { NULL, "--annotate" };
+	int i = 2;
+
+	if (o->no_inline)
+		argv[i++] = "--no-inline";
+	if (o->quiet)
+		argv[i++] = "-q";
+	if (o->by) {
+		argv[i++] = "--by";
+		argv[i++] = o->by;
+	}
+	if (o->period) {
+		argv[i++] = "--weight";
+		argv[i++] = "period";
+	}
+	argv[i++] = "-i";
+	argv[i++] = "-";
+	argv[i] = NULL;
+	pr_err("cannot run 'nsprof-symbolize': %s; it belongs beside nsprof-report",
+	       strerror(-sibling_exec("nsprof-symbolize", (char **)argv)));
+	_exit(127);
+}
+
+static int load_recording(const struct load_opts *o, int fd, unsigned int leading, struct calltree *t,
+			  struct folded_stats *st, bool *damaged)
+{
+	int p[2], err, status;
+	FILE *in;
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC) || (pid = fork()) < 0) {
+		err = errno;
+		pr_err("cannot start nsprof-symbolize: %s", strerror(err));
+		return -err;
+	}
+	if (!pid) {
+		dup2(fd, STDIN_FILENO);
+		dup2(p[1], STDOUT_FILENO);
+		exec_symbolize(o);
+	}
+	close(p[1]);
+	in = fdopen(p[0], "r");
+	err = in ? folded_read(in, o->path, leading, t, st) : -errno;
+	if (in)
+		fclose(in);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!err && (!WIFEXITED(status) || WEXITSTATUS(status))) {
+		/* It said why. With stacks in hand that is a damaged recording: show what there is. */
+		*damaged = true;
+		if (!st->lines)
+			err = -EIO;
+	}
+	return err;
+}
+
+int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
+{
+	unsigned int leading = !o->by || strcmp(o->by, "none") ? 1 : 0;
+	struct folded_stats st = { 0 };
+	int fd = open_input(o->path), err;
+	char magic[REC_MAGIC_LEN] = "";
+	struct stat sb;
+
+	memset(info, 0, sizeof(*info));
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &sb) && S_ISREG(sb.st_mode) && !sb.st_size) {
+		pr_err("'%s' is empty; expected a recording or folded text", o->path);
+		close(fd);
+		return -ENODATA;
+	}
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, REC_MAGIC, sizeof(magic))) {
+		info->recording = true;
+		if (o->by && !strcmp(o->by, "container"))
+			leading = 2;	/* the comm follows the container */
+		err = load_recording(o, fd, leading, t, &st, &info->damaged);
+		close(fd);
+	} else if (!memcmp(magic, "PERFILE2", sizeof(magic))) {
+		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof and folded text", o->path);
+		close(fd);
+		return -EINVAL;
+	} else {
+		FILE *in = fdopen(fd, "r");
+
+		err = in ? folded_read(in, o->path, 0, t, &st) : -errno;
+		if (in)
+			fclose(in);
+		if (!err && !st.lines) {
+			pr_err("'%s' is neither a recording nor folded text", o->path);
+			err = -EINVAL;
+		}
+	}
+	info->stacks = st.lines;
+	info->total = st.total;
+	info->bad_lines = st.bad;
+	calltree_sort(t);
+	return err;
+}

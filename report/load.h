@@ -1,0 +1,29 @@
+/* Input of a report: a recording (through nsprof-symbolize, as a child) or folded text, from a file or stdin. */
+#ifndef NSPROF_LOAD_H
+#define NSPROF_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct calltree;
+
+struct load_opts {
+	const char *path;	/* "-" is stdin */
+	const char *by;		/* symbolize --by, or NULL */
+	bool no_inline;
+	bool period;		/* symbolize --weight period */
+	bool quiet;
+};
+
+struct load_info {
+	bool recording;		/* false: folded text */
+	bool damaged;		/* the recording is cut or damaged: what could be read is in the tree */
+	uint64_t stacks;	/* folded lines */
+	uint64_t total;		/* sum of the counts */
+	uint64_t bad_lines;
+};
+
+/* Fill @t. 0, or negative errno after one message. */
+int load(const struct load_opts *opts, struct calltree *t, struct load_info *info);
+
+#endif

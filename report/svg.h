@@ -1,0 +1,20 @@
+/* A flame graph as one self-contained interactive SVG: hover, zoom, search. */
+#ifndef NSPROF_SVG_H
+#define NSPROF_SVG_H
+
+#include <stdio.h>
+
+struct calltree;
+
+struct svg_opts {
+	const char *title;	/* any bytes */
+	const char *subtitle;	/* may be NULL */
+	const char *unit;	/* "samples" */
+	unsigned int width;	/* pixels, 300 to 20,000 */
+	double min_width;	/* frames narrower than this many pixels are left out */
+};
+
+/* @t sorted (calltree_sort). Write errors show in the stream's error flag. */
+void svg_write(const struct calltree *t, const struct svg_opts *opts, FILE *to);
+
+#endif

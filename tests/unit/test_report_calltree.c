@@ -1,0 +1,200 @@
+/* report/: folded text into a call tree, and the table of functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "calltree.h"
+#include "folded.h"
+#include "functions.h"
+#include "intern.h"
+#include "log.h"
+#include "svg.h"
+
+static struct calltree *read_text(const char *text, size_t len, unsigned int leading, struct folded_stats *st)
+{
+	struct calltree *t = calltree_new();
+	FILE *in = fmemopen((void *)text, len, "r");
+
+	assert_non_null(in);
+	assert_int_equal(folded_read(in, "text", leading, t, st), 0);
+	fclose(in);
+	calltree_sort(t);
+	return t;
+}
+
+static const struct calltree_node *node_at(const struct calltree *t, const char *path)
+{
+	uint32_t at = 0;
+
+	while (*path) {
+		size_t n = strcspn(path, ";");
+
+		for (at = t->nodes[at].child; at; at = t->nodes[at].next) {
+			const char *name = intern_str(t->names, t->nodes[at].name);
+
+			if (strlen(name) == n && !memcmp(name, path, n))
+				break;
+		}
+		if (!at)
+			return NULL;
+		path += n + (path[n] == ';');
+	}
+	return &t->nodes[at];
+}
+
+static void folded_counts(void **state)
+{
+	static const char text[] = "# comment\n"
+				   "app;main;a b;leaf 3\n"
+				   "app;main;a b 4\n"
+				   "\n"
+				   "app;main;vfs_read_[k] 2.9\n"
+				   "app;js_[j];in_[i] 1\r\n"
+				   "app;main;zero 0\n"
+				   "no count\n"
+				   "12\n"
+				   "x 1e5\n"
+				   " 5\n";
+	struct folded_stats st;
+	struct calltree *t = read_text(text, sizeof(text) - 1, 1, &st);
+
+	(void)state;
+	assert_int_equal(st.lines, 5);
+	assert_int_equal(st.bad, 4);
+	assert_int_equal(st.total, 10);
+	assert_int_equal(t->nodes[0].total, 10);
+	assert_int_equal(node_at(t, "app")->hue, HUE_LEADING);
+	assert_int_equal(node_at(t, "app;main")->total, 9);
+	assert_int_equal(node_at(t, "app;main;a b")->self, 4);
+	assert_int_equal(node_at(t, "app;main;a b;leaf")->self, 3);
+	assert_int_equal(node_at(t, "app;main;vfs_read")->hue, HUE_KERNEL);
+	assert_int_equal(node_at(t, "app;js")->hue, HUE_JIT);
+	assert_int_equal(node_at(t, "app;js;in")->hue, HUE_INLINED);
+	assert_null(node_at(t, "app;main;zero"));
+	calltree_free(t);
+}
+
+static void folded_overflow(void **state)
+{
+	static const char text[] = "a;b 18446744073709551615\na;b 5\na;c 99999999999999999999999\n";
+	struct folded_stats st;
+	struct calltree *t = read_text(text, sizeof(text) - 1, 0, &st);
+
+	(void)state;
+	assert_true(st.total == UINT64_MAX);
+	assert_true(node_at(t, "a;b")->self == UINT64_MAX);
+	assert_true(node_at(t, "a")->total == UINT64_MAX);
+	calltree_free(t);
+}
+
+/* Names of every byte value but the ones folded text is made of. */
+static void folded_bytes(void **state)
+{
+	char text[64];
+	int c;
+
+	(void)state;
+	for (c = 1; c < 256; c++) {
+		struct folded_stats st;
+		struct calltree *t;
+		int n;
+
+		if (strchr(";\n\r ", c))
+			continue;
+		n = snprintf(text, sizeof(text), "a;x%cy;b 7\n", c);
+		t = read_text(text, (size_t)n, 0, &st);
+		assert_int_equal(st.lines, 1);
+		text[5] = '\0';
+		assert_non_null(node_at(t, text));
+		assert_int_equal(node_at(t, text)->total, 7);
+		calltree_free(t);
+	}
+	{
+		static const char nul[] = "a;x\0y 7\n";
+		struct folded_stats st;
+		struct calltree *t = read_text(nul, sizeof(nul) - 1, 0, &st);
+
+		assert_int_equal(st.bad, 1);
+		calltree_free(t);
+	}
+}
+
+static char *table(const struct calltree *t, uint64_t limit, double percent)
+{
+	char *out = calloc(1, 1 << 20);
+	FILE *to = fmemopen(out, 1 << 20, "w");
+
+	assert_non_null(to);
+	functions_print(t, to, limit, percent);
+	fclose(to);
+	return out;
+}
+
+/* f calls itself: 100 % of the samples pass through it, once each; self is what ends in it. */
+static void functions_recursion(void **state)
+{
+	static const char text[] = "app;main;f;f;f 6\napp;main;f;g;f 2\napp;main;f;g 2\n";
+	struct folded_stats st;
+	struct calltree *t = read_text(text, sizeof(text) - 1, 1, &st);
+	char *out = table(t, 0, 0);
+
+	(void)state;
+	assert_non_null(strstr(out, "  80.00%  100.00%           8    f\n"));
+	assert_non_null(strstr(out, "  20.00%   40.00%           2    g\n"));
+	assert_non_null(strstr(out, "   0.00%  100.00%           0    main\n"));
+	assert_null(strstr(out, "app"));
+	/* Order: by self. */
+	assert_true(strstr(out, " f\n") < strstr(out, " g\n") && strstr(out, " g\n") < strstr(out, " main\n"));
+	free(out);
+	out = table(t, 1, 0);
+	assert_non_null(strstr(out, " f\n"));
+	assert_null(strstr(out, " g\n"));
+	assert_non_null(strstr(out, "and 2 more"));
+	free(out);
+	calltree_free(t);
+}
+
+/* A stack of a million frames must cost no recursion. */
+static void deep_stack(void **state)
+{
+	size_t depth = 1000000, len = 2 * depth + 2, i;
+	char *text = malloc(len + 1), *out;
+	struct folded_stats st;
+	struct calltree *t;
+	struct svg_opts svg = { .title = "deep", .unit = "samples", .width = 1200, .min_width = 0.1 };
+	FILE *to = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(text);
+	for (i = 0; i < depth; i++)
+		memcpy(text + 2 * i, "f;", 2);
+	memcpy(text + 2 * depth - 1, " 9\n", 4);
+	t = read_text(text, len, 0, &st);
+	assert_int_equal(t->depth, depth);
+	out = table(t, 0, 0);
+	assert_non_null(strstr(out, " 100.00%  100.00%           9    f\n"));
+	svg_write(t, &svg, to);
+	assert_int_equal(ferror(to), 0);
+	fclose(to);
+	free(out);
+	free(text);
+	calltree_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folded_counts), cmocka_unit_test(folded_overflow), cmocka_unit_test(folded_bytes),
+		cmocka_unit_test(functions_recursion), cmocka_unit_test(deep_stack),
+	};
+
+	log_init("test");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
