@@ -1,0 +1,147 @@
+#!/bin/bash
+# The runner itself: a test that fails, dies or hangs must never be counted as passed.
+. "$(dirname "$0")/../lib.sh"
+
+run=$TOP/tests/run
+mkdir -p "$T/f"
+
+# fake NAME: a test made of the lines on stdin.
+fake() {
+	cat >"$T/f/$1.sh"
+}
+
+# expect WHAT RC "LAST LINE" [OPTIONS...] NAMES...: run the fakes and compare status and last line.
+expect() {
+	local what=$1 rc=$2 last=$3 got args=() a
+	shift 3
+	for a in "$@"; do
+		[ -e "$T/f/$a.sh" ] && a=$T/f/$a.sh
+		args+=("$a")
+	done
+	"$run" "${args[@]}" >"$T/out" 2>&1
+	got=$?
+	is "$what" "$got: $(tail -n 1 "$T/out")" "$rc: $last"
+}
+
+fake good <<'E'
+echo "ok 1 - a"; echo "ok 2 - b"; echo "1..2"
+E
+fake skips <<'E'
+echo "1..3"; echo "ok 1 - a"; echo "ok 2 - b # SKIP needs a moon"; echo "needs a sun"; echo "not ok 3 # SKIP c"
+E
+fake skipall <<'E'
+echo "1..0 # SKIP no machine"
+E
+fake bad <<'E'
+echo "ok 1 - a"; echo "not ok 2 - b"; echo "# because of reasons"; echo "on stderr" >&2; echo "1..2"; exit 1
+E
+fake badbutzero <<'E'
+echo "not ok 1 - a"; echo "1..1"; exit 0
+E
+fake status <<'E'
+echo "ok 1 - a"; echo "1..1"; exit 3
+E
+fake silent <<'E'
+exit 0
+E
+fake noplan <<'E'
+echo "ok 1 - a"; exit 0
+E
+fake short <<'E'
+echo "1..3"; echo "ok 1 - a"; echo "ok 2 - b"
+E
+fake crash <<'E'
+echo "1..2"; echo "ok 1 - a"; kill -SEGV $$
+E
+fake bail <<'E'
+echo "1..1"; echo "ok 1 - a"; echo "Bail out! no disk"
+E
+fake hang <<E
+# timeout: 1
+sleep 300 & echo \$! >"$T/hang.pid"
+echo "1..1"; echo "ok 1 - a"; wait
+E
+fake leave <<E
+sleep 300 & echo \$! >"$T/leave.pid"
+echo "ok 1 - a"; echo "1..1"
+E
+fake groups <<'E'
+echo "1..1"; echo "ok 1 - a"; echo "1..2"; echo "ok 1 - a"; echo "ok 2 - b"
+E
+
+# gone FILE: the process whose number is in FILE has ended (a zombie has).
+gone() {
+	local pid
+	pid=$(<"$1")
+	wait_for "! grep -Eqs '^State:[[:space:]]+[^ZX[:space:]]' /proc/$pid/status" 5
+}
+
+expect "passes are counted" 0 "2 passed, 0 failed, 0 skipped" good
+expect "files are added up" 1 "3 passed, 1 failed, 0 skipped" good bad
+like "a failing file is shown" "$(<"$T/out")" '\| # because of reasons'
+like "and its stderr" "$(<"$T/out")" '! on stderr'
+like "and named at the end" "$(<"$T/out")" '^failed: .*/bad\.sh'
+unlike "a passing file's output is not shown" "$(<"$T/out")" '\| ok 2 - b'
+expect "skips are counted" 0 "1 passed, 0 failed, 2 skipped" skips
+like "a skip's reason is shown" "$(<"$T/out")" 'skipped: b: needs a moon'
+like "cmocka's skips count as skips, with the line before" "$(<"$T/out")" 'skipped: c: needs a sun'
+expect "a whole file may be skipped" 0 "0 passed, 0 failed, 1 skipped" skipall
+like "with its reason" "$(<"$T/out")" 'whole file: no machine'
+expect "a failed test fails in spite of status 0" 1 "0 passed, 1 failed, 0 skipped" badbutzero
+expect "a bad status fails in spite of passes" 1 "1 passed, 1 failed, 0 skipped" status
+expect "no output is a failure" 1 "0 passed, 1 failed, 0 skipped" silent
+expect "no plan is a failure" 1 "1 passed, 1 failed, 0 skipped" noplan
+expect "a plan not met is a failure" 1 "2 passed, 1 failed, 0 skipped" short
+expect "a crash is a failure" 1 "1 passed, 1 failed, 0 skipped" crash
+expect "bailing out is a failure" 1 "1 passed, 1 failed, 0 skipped" bail
+expect "a hang is a failure" 1 "1 passed, 1 failed, 0 skipped" hang
+like "and called so" "$(<"$T/out")" 'timed out after 1 s'
+check "what the hanging test started is gone" gone "$T/hang.pid"
+expect "leaving a process behind is allowed" 0 "1 passed, 0 failed, 0 skipped" leave
+check "but it is ended" gone "$T/leave.pid"
+expect "several plans in one file add up" 0 "3 passed, 0 failed, 0 skipped" groups
+expect "a missing file is a failure" 1 "0 passed, 1 failed, 0 skipped" "$T/f/nothere.sh"
+expect "-k picks files" 0 "2 passed, 0 failed, 0 skipped" -k 'f/go+d' good bad
+expect "no file is a failure" 1 "0 passed, 0 failed, 0 skipped" -k nothing-like-that good
+expect "-v shows passing output" 0 "2 passed, 0 failed, 0 skipped" -v good
+like "with -v" "$(<"$T/out")" '\| ok 2 - b'
+"$run" --bogus >"$T/out" 2>&1
+is "an unknown option is refused" "$?" 2
+"$run" --build "$T/empty" >"$T/out" 2>&1
+is "a build that is not there is refused" "$?: $(<"$T/out")" "2: tests/run: '$T/empty/bin/nsprof' is not built; run make first"
+
+# The helpers of tests/lib.sh.
+fake lib <<E
+. "$TOP/tests/lib.sh"
+echo "\$T" >"$T/lib.dir"
+later "echo cleaned >'$T/lib.later'"
+pass one
+skip two "no reason at all"
+check three true
+check four false
+is five a b
+like six "abc" '^a'
+unlike seven "abc" '^a'
+check_rc eight 3 bash -c 'exit 3'
+wait_for true 1 && pass nine
+wait_for false 1 || pass ten
+done_testing
+E
+expect "lib.sh: results" 1 "6 passed, 3 failed, 1 skipped" lib
+check "lib.sh: the private folder is removed" test ! -e "$(<"$T/lib.dir")"
+check "lib.sh: cleanups ran" test -e "$T/lib.later"
+fake libdies <<E
+set -e
+. "$TOP/tests/lib.sh"
+pass one
+false
+done_testing
+E
+expect "lib.sh: a script that stops early fails" 1 "1 passed, 1 failed, 0 skipped" libdies
+fake libneed <<E
+. "$TOP/tests/lib.sh"
+need_cmd bash no-such-command-here
+done_testing
+E
+expect "lib.sh: need_cmd skips the file" 0 "0 passed, 0 failed, 1 skipped" libneed
+done_testing

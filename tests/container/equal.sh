@@ -1,0 +1,70 @@
+#!/bin/bash
+# timeout: 400
+# Masked stacks against full ones, and our unwinder against libunwind and libdw, on recordings of real
+# programs: the same stacks. Every difference that is allowed stands here, with its reason.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_root "needs perf_event_open for the workloads"
+REMASK=$BUILD/tests/tools/remask
+
+# How many of A's samples are in stacks that B does not have with the same count.
+differing() {
+	awk 'NR == FNR { n = $NF; sub(/ [0-9]+$/, ""); a[$0] = n; next }
+	{ n = $NF; sub(/ [0-9]+$/, ""); if (a[$0] != n) { d += n > a[$0] ? n - a[$0] : 0 } }
+	END { print d + 0 }' "$1" "$2"
+}
+
+corpus() { # name command...
+	local name=$1 n
+	shift
+	"$NSPROF" record -q -F 999 --stacks=full -o "$T/$name.full" -- "$@" >/dev/null 2>"$T/$name.err" ||
+		{ fail "$name: records" "$(cat "$T/$name.err")"; return; }
+	check "$name: re-masks" "$REMASK" "$T/$name.full" "$T/$name.masked"
+	"$NSPROF" symbolize -q --no-inline "$T/$name.full" >"$T/$name.full.folded"
+	"$NSPROF" symbolize -q --no-inline "$T/$name.masked" >"$T/$name.masked.folded"
+	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.folded")
+	check "$name: has samples ($n)" test "$n" -ge "${MIN_SAMPLES:-100}"
+	check "$name: masked and full stacks fold to the same bytes" cmp "$T/$name.full.folded" "$T/$name.masked.folded"
+	for u in libunwind libdw; do
+		"$NSPROF" symbolize -q --no-inline --unwind "$u" "$T/$name.masked" >"$T/$name.$u.folded"
+		check "$name: cached and $u agree" same "$T/$name.masked.folded" "$T/$name.$u.folded" "$u" "$name"
+	done
+}
+
+# Equal, or nothing but the differences listed in equal.allowed (program, unwinder, regex over the
+# differing lines, reason).
+same() {
+	local d
+	cmp -s "$1" "$2" && return 0
+	d=$(diff "$1" "$2" | grep '^[<>]')
+	while IFS='|' read -r prog unw re reason; do
+		case $prog in "#"* | "") continue ;; esac
+		[ "$prog" = "$4" ] || [ "$prog" = "*" ] || continue
+		[ "$unw" = "$3" ] || continue
+		d=$(grep -Ev -- "$re" <<<"$d")
+		echo "# allowed for $prog with $unw: $reason"
+	done <"$(dirname "$0")/equal.allowed"
+	[ -z "$d" ] && return 0
+	sed 's/^/# /' <<<"$d" | head -n 20
+	echo "# samples differing: $(differing "$1" "$2")"
+	return 1
+}
+
+corpus spin "$TARGETS/spin" 1
+corpus threads "$TARGETS/spin" --threads 4 1
+corpus kernel "$TARGETS/spin" --kernel 1
+corpus static "$TARGETS/spin-static" 1
+corpus staticpie "$TARGETS/spin-staticpie" 1
+[ ! -x "$TARGETS/spin-musl" ] || corpus musl "$TARGETS/spin-musl" 1
+[ ! -x "$TARGETS/spin-clang" ] || corpus clang "$TARGETS/spin-clang" 1
+LD_LIBRARY_PATH=$TARGETS corpus uselib "$TARGETS/uselib" 1
+[ ! -x "$TARGETS/deep" ] || corpus cxx "$TARGETS/deep" 1.5 60
+corpus gxx g++ -O2 -c -o "$T/deep.o" "$(dirname "$0")/../targets/deep.cc"
+! command -v python3 >/dev/null || corpus python python3 -c '
+import re, json
+def work(n):
+    return sum(len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)}))) for _ in range(n))
+for _ in range(60): work(60)'
+MIN_SAMPLES=50 corpus shell bash -c 'for i in $(seq 60); do /bin/true; ls / >/dev/null; done'
+! command -v perl >/dev/null || corpus perl perl -e 'my %h; for my $i (1..900000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
+done_testing

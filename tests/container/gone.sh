@@ -1,0 +1,46 @@
+#!/bin/bash
+# timeout: 400
+# The container has exited and its files are gone before anyone symbolizes: function names as before,
+# from the rows in the recording. Also a process that lived 0.2 s inside the recording.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+ctr_need
+
+# name program args files...
+gone_case() {
+	local name=$1 prog=$2 args=$3
+	shift 3
+	ctr_rootfs "$T/root-$name" "$@"
+	# shellcheck disable=SC2086
+	ctr_start "$name" "$T/root-$name" "/app/$prog" $args 10 || { fail "$name: container starts"; return; }
+	ctr_record "$T/$name" -a -G "$CTR_CG" -F 499 --duration 1
+	"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.alive"
+	ctr_stop "$name"
+	rm -rf "$T/root-$name"
+	"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.dead"
+	check "$name: there are samples" test -s "$T/$name.alive"
+	check "$name: the same stacks and names after it is gone" diff "$T/$name.alive" "$T/$name.dead"
+	check "$name: the chain" has_chain "$T/$name.dead" "$(LD_LIBRARY_PATH=$TARGETS "$TARGETS/$prog" --chain)" "${MIN_CHAIN:-90}"
+	check "$name: moved to another place, nothing of /proc at hand" sh -c \
+		"mkdir -p '$T/emptyproc' && '$NSPROF' symbolize -q --no-inline --proc '$T/emptyproc' '$T/$name' | cmp - '$T/$name.dead'"
+}
+
+gone_case pie spin "" "$TARGETS/spin"
+gone_case static spin-static "" "$TARGETS/spin-static"
+gone_case minidebug spin-mini "" "$TARGETS/spin-mini"
+gone_case debuglink spin-split "" "$TARGETS/spin-split" "$TARGETS/spin-split.debug"
+gone_case nobuildid spin-nobid "" "$TARGETS/spin-nobid"
+MIN_CHAIN=25 gone_case sharedlib uselib "" "$TARGETS/uselib"
+[ ! -x "$TARGETS/spin-musl" ] || gone_case musl spin-musl "" "$TARGETS/spin-musl"
+
+# A process of 0.2 s that is born and dies inside the recording, in a container that is gone as well
+# when the recording ends.
+ctr_rootfs "$T/root-short" "$TARGETS/spin-a"
+ctr_start short "$T/root-short" sh -c 'sleep 0.7; /app/spin-a 0.2; sleep 0.2' || fail "short: container starts"
+ctr_record "$T/short" -a -G "$CTR_CG" -F 999 --duration 2
+ctr_stop short
+rm -rf "$T/root-short"
+"$NSPROF" symbolize -q "$T/short" | grep '^spin-a;' >"$T/short.folded"
+check "0.2 s: sampled" sh -c "awk '{ n += \$NF } END { exit n < 60 }' '$T/short.folded'"
+check "0.2 s: the chain" has_chain "$T/short.folded" "$("$TARGETS/spin-a" --chain)" 90
+done_testing

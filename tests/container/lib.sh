@@ -1,0 +1,161 @@
+# Containers for the tests: own pid, mount, uts, ipc and net namespaces, an overlay root entered with
+# pivot_root, an own cgroup. Made of unshare and busybox only. Sourced after tests/lib.sh.
+#
+#	ctr_need			skip the whole file when this host cannot do it
+#	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox and the given files (and what they link)
+#	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
+#	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
+#
+# CTR_OPTS: extra words for unshare, e.g. "-U -r". CTR_TMPFS=1: a tmpfs on /tmp.
+
+TARGETS=$BUILD/tests/targets
+declare -A CTR_UNSHARE CTR_DIR CTR_CGDIR
+CTR_BASE=
+CTR_V2=$(awk '$(NF-2) == "cgroup2" || / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
+
+ctr_need() {
+	[ "$(id -u)" = 0 ] || { skip_all "needs root to make namespaces and mounts"; }
+	[ -n "$CTR_V2" ] || { skip_all "no cgroup2 mount"; }
+	command -v busybox >/dev/null || { skip_all "busybox is not installed"; }
+	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
+	CTR_CGROOT=nsprof-test-$$
+	mkdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || { skip_all "cannot make a cgroup in $CTR_V2"; }
+	if ! unshare -m -p -u -i -n --fork true 2>/dev/null; then
+		rmdir "$CTR_V2/$CTR_CGROOT"
+		skip_all "unshare of namespaces is not permitted"
+	fi
+	later ctr_cleanup
+}
+
+# A file for the container: "SRC" keeps its base name in /app, "SRC:DST" goes to DST. Shared objects a
+# dynamic program needs are copied to the paths the loader will look at, and the loader with them.
+ctr_rootfs() {
+	local dir=$1 spec src dst lib
+	shift
+	mkdir -p "$dir"/{bin,app,proc,dev,tmp,etc,lib,lib64,usr/lib,.old}
+	cp "$(command -v busybox)" "$dir/bin/busybox"
+	ln -sf busybox "$dir/bin/sh"
+	for spec in "$@"; do
+		src=${spec%%:*}
+		dst=/app/${src##*/}
+		[ "$spec" = "$src" ] || dst=${spec#*:}
+		mkdir -p "$dir$(dirname "$dst")"
+		cp -L "$src" "$dir$dst"
+		ctr_libs "$dir" "$src"
+	done
+}
+
+ctr_libs() {
+	local dir=$1 file=$2 lib interp
+	interp=$(readelf -lW "$file" 2>/dev/null | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+	[ -n "$interp" ] || return 0
+	mkdir -p "$dir$(dirname "$interp")"
+	cp -L "$interp" "$dir$interp"
+	for lib in $(LD_LIBRARY_PATH=$(dirname "$file") "$interp" --list "$file" 2>/dev/null |
+			sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'); do
+		case $lib in
+		"$(dirname "$file")"/*) mkdir -p "$dir/app"; cp -L "$lib" "$dir/app/" ;;
+		*) mkdir -p "$dir$(dirname "$lib")"; cp -L "$lib" "$dir$lib" ;;
+		esac
+	done
+}
+
+ctr_start() {
+	local name=$1 rootfs=$2 d cg i
+	shift 2
+	d=$CTR_BASE/$name
+	cg=$CTR_V2/$CTR_CGROOT/$name
+	mkdir -p "$d"/{upper,work,merged} "$cg"
+	cat >"$d/init" <<-INIT
+		set -e
+		mount -t overlay overlay -o lowerdir=$rootfs,upperdir=$d/upper,workdir=$d/work $d/merged
+		mount -t proc proc $d/merged/proc
+		mount --bind /dev $d/merged/dev
+		[ -z "$CTR_TMPFS" ] || mount -t tmpfs tmpfs $d/merged/tmp
+		cd $d/merged
+		mkdir -p .old
+		pivot_root . .old
+		exec /bin/busybox sh -c '/bin/busybox umount -l /.old && export LD_LIBRARY_PATH=/app PATH=/bin:/app HOME=/ && cd / && : >/.ready && exec "\$@"' sh "\$@"
+	INIT
+	# shellcheck disable=SC2086
+	(
+		echo $BASHPID >"$cg/cgroup.procs"
+		exec unshare -m -p -u -i -n --fork --kill-child --propagation private ${CTR_OPTS:-} \
+			bash "$d/init" "$@" </dev/null >"$d/log" 2>&1
+	) &
+	CTR_UNSHARE[$name]=$!
+	CTR_DIR[$name]=$d
+	CTR_CGDIR[$name]=$cg
+	CTR_CG=$CTR_CGROOT/$name
+	CTR_PID=
+	# Up when it is in its own root and about to become the command.
+	for i in $(seq 200); do
+		if [ -e "$d/upper/.ready" ]; then
+			CTR_PID=$(pgrep -P "${CTR_UNSHARE[$name]}" | head -n 1)
+			[ -n "$CTR_PID" ] && return 0
+		fi
+		kill -0 "${CTR_UNSHARE[$name]}" 2>/dev/null || break
+		sleep 0.02
+	done
+	echo "# container $name did not start:"
+	sed 's/^/# /' "$d/log"
+	return 1
+}
+
+ctr_stop() {
+	local name=$1 pid
+	[ -n "${CTR_UNSHARE[$name]:-}" ] || return 0
+	# Only what is in the cgroup that this file made.
+	for pid in $(cat "${CTR_CGDIR[$name]}/cgroup.procs" 2>/dev/null); do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait "${CTR_UNSHARE[$name]}" 2>/dev/null
+	for _ in $(seq 50); do
+		rmdir "${CTR_CGDIR[$name]}" 2>/dev/null && break
+		sleep 0.05
+	done
+	rm -rf "${CTR_DIR[$name]}"
+	unset "CTR_UNSHARE[$name]"
+}
+
+ctr_cleanup() {
+	local name
+	for name in "${!CTR_UNSHARE[@]}"; do
+		ctr_stop "$name"
+	done
+	[ -z "$CTR_BASE" ] || rm -rf "$CTR_BASE"
+	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null
+}
+
+# ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.
+ctr_record() {
+	local out=$1
+	shift
+	"$NSPROF" record -q -o "$out" "$@" || echo "# record $* failed with $?"
+}
+
+# has_chain FOLDED CHAIN [MIN]: some stacks hold the frames of CHAIN one directly above the other; their
+# samples are at least MIN per cent (default 60) of all samples with the chain's last name in them.
+has_chain() {
+	awk -v want="$2" -v min="${3:-60}" '
+	{
+		n = $NF; line = $0; sub(/ [0-9]+$/, "", line); total += n
+		if (index(";" line ";", ";" want ";")) hit += n
+	}
+	END {
+		printf "# %d of %d samples hold %s\n", hit, total, want
+		exit !(total > 0 && 100 * hit >= min * total)
+	}' "$1"
+}
+
+# rooted FOLDED ROOT [MIN]: at least MIN per cent (default 99) of the user stacks begin with ROOT (an
+# extended regular expression) directly behind the leading comm frame.
+rooted() {
+	awk -v root="^[^;]*;(""$2"")(;| )" -v min="${3:-99}" '
+	{ n = $NF; total += n; if ($0 ~ root) hit += n; else if (miss == "") miss = $0 }
+	END {
+		printf "# %d of %d samples begin at %s\n", hit, total, root
+		if (miss != "") print "# not: " miss
+		exit !(total > 0 && 100 * hit >= min * total)
+	}' "$1"
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# A container of a real runtime: runc with a bundle, its own cgroup: profiled by cgroup (relative
+# and absolute name) and by pid, alive and after "runc delete".
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd runc jq
+ctr_need
+NAME=nsprof-runc-$$
+BUNDLE=$T/bundle
+STATE=$T/runc
+
+ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin"
+(cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/$NAME" 'del(.process.rlimits) | .process.terminal = false
+	| .process.args = ["/app/spin", "60"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
+runc --root "$STATE" run -d --bundle "$BUNDLE" "$NAME" </dev/null >"$T/log" 2>&1 || skip_all "runc cannot run here: $(tail -n 1 "$T/log")"
+later "runc --root '$STATE' delete -f '$NAME'; for d in /sys/fs/cgroup/*/$CTR_CGROOT; do rmdir \"\$d\"; done"
+PID=$(jq .init_process_pid "$STATE/$NAME/state.json")
+CHAIN=$("$TARGETS/spin" --chain)
+
+ctr_record "$T/rel" -a -G "$CTR_CGROOT/$NAME" -F 499 --duration 1
+ctr_record "$T/abs" -G "$CTR_V2/$CTR_CGROOT/$NAME" -F 499 --duration 1
+ctr_record "$T/parent" -F 499 -G "/$CTR_CGROOT" --duration 1
+ctr_record "$T/pid" -p "$PID" -F 499 --duration 1
+symbolize_all() {
+	for f in rel abs parent pid; do
+		"$NSPROF" symbolize -q --by container "$T/$f" >"$T/$f.$1"
+		check "$1, by $f: the whole chain" has_chain "$T/$f.$1" "$CHAIN" 95
+		check "$1, by $f: the container is named" grep -q "^[^;]*$NAME;spin;_start;" "$T/$f.$1"
+	done
+}
+symbolize_all alive
+check "runc delete" runc --root "$STATE" delete -f "$NAME"
+rm -rf "$BUNDLE"
+symbolize_all gone
+done_testing

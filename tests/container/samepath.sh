@@ -1,0 +1,64 @@
+#!/bin/bash
+# timeout: 400
+# Two containers and the host have three different binaries at one path. A name from the wrong one must
+# never show: alive, dead, in both orders, by -a and by -G.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+ctr_need
+HOSTDIR=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-samepath.XXXXXX")
+later 'rm -rf "$HOSTDIR"'
+APP=$HOSTDIR/app
+cp "$TARGETS/spin-host" "$APP"
+
+# shellcheck disable=SC2016
+only() { # FOLDED PREFIX: frames of PREFIX_ appear, those of the other two do not
+	local p bad=0
+	grep -q "$2_leaf" "$1" || { echo "# no $2_leaf in $1"; return 1; }
+	for p in aaa bbb host; do
+		[ "$p" = "$2" ] && continue
+		if grep -q "${p}_" "$1"; then
+			echo "# foreign name: $(grep -m1 "${p}_" "$1")"
+			bad=1
+		fi
+	done
+	return $bad
+}
+
+both() { # FOLDED: split by container label, then only its own names
+	local f=$1
+	grep "nsprof-test[^;]*/a;" "$f" >"$f.a"
+	grep "nsprof-test[^;]*/b;" "$f" >"$f.b"
+	grep -v "nsprof-test[^;]*/[ab];" "$f" >"$f.h"
+	only "$f.a" aaa && only "$f.b" bbb
+}
+
+for order in ab ba; do
+	ctr_rootfs "$T/ra-$order" "$TARGETS/spin-a:$APP"
+	ctr_rootfs "$T/rb-$order" "$TARGETS/spin-b:$APP"
+	for c in $(sed 's/./& /g' <<<"$order"); do
+		case $c in
+		a) ctr_start a "$T/ra-$order" "$APP" 20 && CGA=$CTR_CG && PIDA=$CTR_PID ;;
+		b) ctr_start b "$T/rb-$order" "$APP" 20 && CGB=$CTR_CG && PIDB=$CTR_PID ;;
+		esac
+	done
+	"$APP" 20 &
+	HOSTPID=$!
+	ctr_record "$T/$order.G" -a -G "$CGA,$CGB" -F 499 --duration 1
+	ctr_record "$T/$order.p" -p "$PIDA,$PIDB" -F 499 --duration 1
+	ctr_record "$T/$order.a" -a -F 499 --duration 1.5
+	for m in G p a; do
+		"$NSPROF" symbolize -q --no-inline --by container "$T/$order.$m" >"$T/$order.$m.folded"
+		check "$order $m alive: each container its own names" both "$T/$order.$m.folded"
+	done
+	check "$order a alive: the host its own names" only "$T/$order.a.folded.h" host
+	ctr_stop a
+	ctr_stop b
+	kill "$HOSTPID" && wait "$HOSTPID" 2>/dev/null
+	for m in G p a; do
+		"$NSPROF" symbolize -q --no-inline --by container "$T/$order.$m" >"$T/$order.$m.dead"
+		check "$order $m dead: each container its own names" both "$T/$order.$m.dead"
+		# Of the containers only: other processes of the host come and go between the two.
+		check "$order $m: dead as alive" cmp <(cat "$T/$order.$m.folded."[ab]) <(cat "$T/$order.$m.dead."[ab])
+	done
+done
+done_testing

@@ -1,0 +1,158 @@
+# shellcheck shell=bash
+# Helpers for tests written in bash; source this first. They speak TAP on stdout (tests/run counts it) and
+# end with done_testing, which writes the plan: a script that dies on the way has none and so has failed.
+#
+#	. "$(dirname "$0")/../lib.sh"
+#	need_root
+#	check "help is printed" "$NSPROF" help
+#	is "one sample" "$(grep -c sample out)" 1
+#	done_testing
+#
+# $NSPROF is the front command under test, $TOP the source tree, $BUILD the build tree, $T a private folder
+# that goes away at the end, with background jobs of the script.
+
+TOP=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+BUILD=${BUILD:-$TOP/build}
+NSPROF=${NSPROF:-$BUILD/bin/nsprof}
+export TOP BUILD NSPROF
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
+tap_n=0
+tap_failed=0
+tap_cleanups=()
+
+# later COMMAND: run COMMAND at the end, the latest first, also when the script is killed.
+later() {
+	tap_cleanups+=("$1")
+}
+
+tap_exit() {
+	local rc=$? i pid
+	for ((i = ${#tap_cleanups[@]} - 1; i >= 0; i--)); do
+		eval "${tap_cleanups[i]}" >/dev/null 2>&1
+	done
+	for pid in $(jobs -p); do
+		kill "$pid" 2>/dev/null
+	done
+	rm -rf "$T"
+	exit $rc
+}
+trap tap_exit EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# Text as TAP comments, shortened: a failing test must not bury the others.
+tap_note() {
+	printf '%s\n' "$1" | head -n "${TAP_NOTE_LINES:-60}" | sed 's/^/# /'
+}
+
+pass() {
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1"
+}
+
+# fail NAME [DETAIL]
+fail() {
+	tap_n=$((tap_n + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_n - $1"
+	[ -z "${2-}" ] || tap_note "$2"
+	return 1
+}
+
+# skip NAME REASON: one test that cannot run here.
+skip() {
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+# skip_all REASON: none of this file can; ends the script.
+skip_all() {
+	if [ "$tap_n" = 0 ]; then
+		echo "1..0 # SKIP $1"
+	else
+		skip "rest of the file" "$1"
+		done_testing
+	fi
+	exit 0
+}
+
+# check NAME COMMAND...: passes when COMMAND succeeds; shows its output when not.
+check() {
+	check_rc "$1" 0 "${@:2}"
+}
+
+# check_rc NAME STATUS COMMAND...: passes when COMMAND ends with STATUS. Its output stays in $T/check.out and
+# $T/check.err.
+check_rc() {
+	local name=$1 want=$2 rc
+	shift 2
+	"$@" >"$T/check.out" 2>"$T/check.err"
+	rc=$?
+	if [ $rc = "$want" ]; then
+		pass "$name"
+		# What a check says in comments is worth having with -v.
+		grep '^#' "$T/check.out" || :
+	else
+		fail "$name" "exit status $rc, not $want: $*
+$(head -c 8192 "$T/check.out" "$T/check.err" | tr -d '\0')"
+	fi
+}
+
+# is NAME GOT WANT: the same text.
+is() {
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "got:  $2
+want: $3"
+	fi
+}
+
+# like NAME TEXT REGEX: an extended regular expression that matches a line of TEXT; unlike: matches none.
+like() {
+	if grep -Eq -e "$3" <<<"$2"; then
+		pass "$1"
+	else
+		fail "$1" "nothing matches $3 in:
+$2"
+	fi
+}
+
+unlike() {
+	if ! grep -Eq -e "$3" <<<"$2"; then
+		pass "$1"
+	else
+		fail "$1" "something matches $3:
+$(grep -E -e "$3" <<<"$2")"
+	fi
+}
+
+# The plan and the exit status. Last line of each script.
+done_testing() {
+	echo "1..$tap_n"
+	[ "$tap_failed" = 0 ] || exit 1
+	exit 0
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip_all "needs root"
+}
+
+# need_cmd COMMAND...: each must be installed.
+need_cmd() {
+	local c
+	for c in "$@"; do
+		command -v "$c" >/dev/null || skip_all "needs the command $c"
+	done
+}
+
+# wait_for CONDITION SECONDS: evaluate CONDITION until it holds; fails when time is up.
+wait_for() {
+	local start=$EPOCHREALTIME now
+	until eval "$1"; do
+		now=$EPOCHREALTIME
+		((${now/./} - ${start/./} < $2 * 1000000)) || return 1
+		sleep 0.05
+	done
+}

@@ -1,0 +1,86 @@
+# The programs that tests and benches profile. Variants whose compiler is missing are not built; the
+# test that wants one says so.
+T := $(B)/tests/targets
+
+TCC := gcc
+TFLAGS := -O2 -g -fomit-frame-pointer -pthread
+have = $(shell command -v $(1) 2>/dev/null)
+
+TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
+	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/uselib $(T)/libspin.so
+ifneq ($(call have,musl-gcc),)
+TARGETS += $(T)/spin-musl $(T)/spin-musl-static
+endif
+ifneq ($(call have,g++),)
+TARGETS += $(T)/deep
+endif
+ifneq ($(call have,clang),)
+TARGETS += $(T)/spin-clang
+endif
+
+.PHONY: test-targets
+test-targets: $(TARGETS) $(B)/tests/tools/remask
+
+$(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Irecord -o $@ $^ $(LDFLAGS) $(LIBS_record)
+
+$(T)/.dir:
+	@mkdir -p $(T) && touch $@
+
+SPIN := tests/targets/spin.c $(T)/.dir
+define tcc
+$(call say,TARGET,$@)
+$(Q)$(1) $(TFLAGS) $(2) -o $@ $<
+endef
+
+$(T)/spin: $(SPIN)
+	$(call tcc,$(TCC),-DP=app -fPIE -pie)
+$(T)/spin-nopie: $(SPIN)
+	$(call tcc,$(TCC),-DP=nopie -fno-pie -no-pie)
+$(T)/spin-static: $(SPIN)
+	$(call tcc,$(TCC),-DP=static -static)
+$(T)/spin-staticpie: $(SPIN)
+	$(call tcc,$(TCC),-DP=spie -static-pie)
+$(T)/spin-a: $(SPIN)
+	$(call tcc,$(TCC),-DP=aaa)
+$(T)/spin-b: $(SPIN)
+	$(call tcc,$(TCC),-DP=bbb -O1)
+$(T)/spin-host: $(SPIN)
+	$(call tcc,$(TCC),-DP=host -Os)
+$(T)/spin-nobid: $(SPIN)
+	$(call tcc,$(TCC),-DP=nobid -Wl$(comma)--build-id=none)
+$(T)/spin-musl: $(SPIN)
+	$(call tcc,musl-gcc,-DP=musl)
+$(T)/spin-musl-static: $(SPIN)
+	$(call tcc,musl-gcc,-DP=muslst -static)
+$(T)/spin-clang: $(SPIN)
+	$(call tcc,clang,-DP=clang)
+$(T)/spin-full: $(SPIN)
+	$(call tcc,$(TCC),-DP=mini)
+$(T)/spin-sep: $(SPIN)
+	$(call tcc,$(TCC),-DP=split)
+
+# Names only in .gnu_debugdata: the function symbols of the full file, stripped, xz'ed, put in a section.
+$(T)/spin-mini: $(T)/spin-full
+	$(call say,TARGET,$@)
+	$(Q)set -e; objcopy --only-keep-debug $< $@.dbg; strip --strip-debug $@.dbg; xz -f $@.dbg; \
+	strip -o $@ $<; objcopy --add-section .gnu_debugdata=$@.dbg.xz $@; rm -f $@.dbg.xz
+
+# Stripped, with a debuglink to spin-split.debug.
+$(T)/spin-split.debug: $(T)/spin-sep
+	$(call say,TARGET,$@)
+	$(Q)objcopy --only-keep-debug $< $@
+$(T)/spin-split: $(T)/spin-sep $(T)/spin-split.debug
+	$(call say,TARGET,$@)
+	$(Q)set -e; strip -o $@ $<; cd $(T) && objcopy --add-gnu-debuglink=spin-split.debug spin-split
+
+$(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
+	$(call tcc,$(TCC),-fPIC -shared)
+$(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
+	$(call say,TARGET,$@)
+	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
+$(T)/deep: tests/targets/deep.cc $(T)/.dir
+	$(call say,TARGET,$@)
+	$(Q)g++ -O2 -g -fomit-frame-pointer -o $@ $<

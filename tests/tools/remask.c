@@ -1,0 +1,205 @@
+/*
+ * remask FULL MASKED: re-write a recording made with --stacks=full as the recorder would have written it
+ * with --stacks=masked, with the recorder's own masking code. The very same samples in both forms: whatever
+ * differs after symbolizing is the masking's fault.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "log.h"
+#include "maskset.h"
+#include "rec_reader.h"
+#include "rec_writer.h"
+#include "util.h"
+#include "xalloc.h"
+
+struct image {
+	struct range *exec;	/* unsorted, may overlap: exec_sorted() makes the mask set */
+	size_t n, cap;
+};
+
+struct remask {
+	struct rec_writer *w;
+	struct u64map images;	/* pid -> struct image * */
+	struct stack_words *words;
+	uint64_t buf[STACK_WORDS_MAX];
+	struct range *sorted;
+	size_t sorted_cap;
+};
+
+static struct image *image_get(struct remask *rm, uint32_t pid)
+{
+	uint64_t *slot = u64map_put(&rm->images, pid, NULL);
+
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof(struct image));
+	return (struct image *)(uintptr_t)*slot;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Merged copy of the image's ranges: sorted and disjoint, as struct maskset wants them. */
+static size_t exec_sorted(struct remask *rm, const struct image *im)
+{
+	size_t i, n = 0;
+
+	if (!im->n)
+		return 0;
+	if (im->n > rm->sorted_cap) {
+		rm->sorted_cap = im->n * 2;
+		rm->sorted = xrealloc(rm->sorted, rm->sorted_cap * sizeof(*rm->sorted));
+	}
+	memcpy(rm->sorted, im->exec, im->n * sizeof(*im->exec));
+	qsort(rm->sorted, im->n, sizeof(*rm->sorted), by_start);
+	for (i = 1; i < im->n; i++) {
+		if (rm->sorted[i].start <= rm->sorted[n].end)
+			rm->sorted[n].end = MAX(rm->sorted[n].end, rm->sorted[i].end);
+		else
+			rm->sorted[++n] = rm->sorted[i];
+	}
+	return n + 1;
+}
+
+static int remask_dso(void *ctx, const struct ev_dso *ev)
+{
+	return rec_writer_dso(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_proc(void *ctx, const struct ev_proc *ev)
+{
+	struct remask *rm = ctx;
+
+	image_get(rm, ev->pid)->n = 0;
+	return rec_writer_proc(rm->w, ev);
+}
+
+static int remask_mmap(void *ctx, const struct ev_mmap *ev)
+{
+	struct remask *rm = ctx;
+	struct image *im = image_get(rm, ev->pid);
+
+	if (ev->prot & PROT_EXEC) {
+		XGROW(im->exec, im->n, im->cap);
+		im->exec[im->n++] = (struct range){ ev->start, ev->start + ev->len };
+	}
+	return rec_writer_mmap(rm->w, ev);
+}
+
+static int remask_comm(void *ctx, const struct ev_comm *ev)
+{
+	return rec_writer_comm(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_fork(void *ctx, const struct ev_task *ev)
+{
+	return rec_writer_fork(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_exit(void *ctx, const struct ev_task *ev)
+{
+	return rec_writer_exit(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_cgroup(void *ctx, const struct ev_cgroup *ev)
+{
+	return rec_writer_cgroup(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_ksymbol(void *ctx, const struct ev_ksymbol *ev)
+{
+	return rec_writer_ksymbol(((struct remask *)ctx)->w, ev);
+}
+
+static int remask_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct remask *rm = ctx;
+	struct sample_in in = {
+		.time = ev->time, .pid = ev->pid, .tid = ev->tid, .cpu = ev->cpu, .period = ev->period,
+		.cgroup = ev->cgroup, .chain = ev->chain, .nchain = ev->nchain, .has_regs = ev->has_regs,
+		.copy_full = ev->copy_full,
+	};
+	size_t size = ev->stack.hi - ev->stack.lo, i;
+	struct image *im = image_get(rm, ev->pid);
+	uint64_t sp = ev->regs[REG_SP];
+	struct maskset ms = { 0 };
+	const struct maskset *use = NULL;
+
+	memcpy(in.regs, ev->regs, sizeof(in.regs));
+	ms.nexec = exec_sorted(rm, im);
+	ms.exec = rm->sorted;
+	/* The recorder's rule: a user ip outside all mappings means that they are not known. */
+	for (i = 0; i < ms.nexec; i++)
+		if (ev->regs[REG_IP] >= ms.exec[i].start && ev->regs[REG_IP] < ms.exec[i].end)
+			use = &ms;
+	if (ev->has_regs && size) {
+		for (i = 0; i < size / 8; i++)
+			if (stack_view_read(&ev->stack, ev->stack.lo + 8 * i, &rm->buf[i]))
+				return -EIO;
+		mask_stack(use, ev->stack.lo, rm->buf, size, rm->words);
+		in.stack = rm->words;
+	}
+	if (ev->has_regs && use)
+		mask_regs(use, sp, size, in.regs);
+	in.unmasked = !use;
+	return rec_writer_sample(rm->w, &in);
+}
+
+static int remask_capture(void *ctx, const struct capture *cap)
+{
+	return rec_writer_capture(((struct remask *)ctx)->w, cap);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct event_ops ops = {
+		.dso = remask_dso, .proc = remask_proc, .mmap = remask_mmap, .comm = remask_comm, .fork = remask_fork,
+		.exit = remask_exit, .cgroup = remask_cgroup, .ksymbol = remask_ksymbol, .sample = remask_sample,
+	};
+	struct remask rm = { .images = U64MAP_INIT };
+	struct rec_reader *r;
+	struct ev_ledger ledger;
+	const char *key, *val;
+	size_t it = 0;
+	int fd, err;
+
+	log_init("remask");
+	if (argc != 3) {
+		fprintf(stderr, "usage: remask FULL MASKED\n");
+		return 2;
+	}
+	r = rec_reader_open(argv[1]);
+	if (!r)
+		return 1;
+	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	rm.w = fd < 0 ? NULL : rec_writer_new(fd, &err);
+	if (!rm.w) {
+		perror(argv[2]);
+		return 1;
+	}
+	rm.words = xmalloc(sizeof(*rm.words));
+	while (rec_reader_info_next(r, &it, &key, &val))
+		rec_writer_info(rm.w, key, strcmp(key, "stacks") ? val : "masked");
+	err = rec_reader_events(r, &ops, &rm);
+	if (!err)
+		err = rec_reader_captures(r, remask_capture, &rm);
+	if (!err && rec_reader_ledger(r, &ledger))
+		err = rec_writer_ledger(rm.w, &ledger);
+	if (!err)
+		err = rec_writer_finish(rm.w);
+	rec_writer_free(rm.w);
+	rec_reader_close(r);
+	if (err)
+		fprintf(stderr, "remask: %s\n", strerror(-err));
+	return err ? 1 : 0;
+}
