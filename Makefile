@@ -135,6 +135,7 @@ test-programs: all $(UNIT_BINS) test-targets
 
 # In a make of its own, which sees the compilers that deps-check may just have installed.
 build_tests = $(Q)$(MAKE) --no-print-directory test-programs
+build_targets = $(Q)$(MAKE) --no-print-directory all test-targets
 
 .PHONY: check
 check: deps-check	## all tests: units, commands, containers; root for all of them
@@ -147,12 +148,12 @@ check-unit: $(UNIT_BINS)	## only the unit tests
 
 .PHONY: bench
 bench: deps-check	## compare with perf on the same workloads (root, some minutes)
-	+$(build_tests)
+	+$(build_targets)
 	$(Q)BUILD=$(abspath $(B)) tests/bench/run $(BENCH)
 
 .PHONY: demo
 demo: deps-check	## profile a container from the host, for real, in a minute (root)
-	+$(build_tests)
+	+$(build_targets)
 	$(Q)BUILD=$(abspath $(B)) contrib/demo
 
 # ---- what a reviewer would say ----

@@ -1,8 +1,7 @@
 /*
  * The writer's thread: packs finished jobs into blocks and appends them to a file descriptor. Jobs
  * come from a fixed pool, so memory is bounded and nothing is allocated for an event once the
- * buffers of the jobs have grown. Apart from rec_writer.c because <signal.h> and event.h both have
- * names like REG_R8.
+ * buffers of the jobs have grown.
  */
 #ifndef NSPROF_REC_QUEUE_H
 #define NSPROF_REC_QUEUE_H

@@ -17,8 +17,8 @@
  * have columns of their own.
  */
 static const uint8_t reg_order[] = {
-	REG_BP, REG_BX, UREG_R12, UREG_R13, UREG_R14, UREG_R15, REG_AX, REG_CX,
-	REG_DX, REG_SI, REG_DI, UREG_R8, UREG_R9, UREG_R10, UREG_R11,
+	UREG_BP, UREG_BX, UREG_R12, UREG_R13, UREG_R14, UREG_R15, UREG_AX, UREG_CX,
+	UREG_DX, UREG_SI, UREG_DI, UREG_R8, UREG_R9, UREG_R10, UREG_R11,
 };
 
 /* How far from sp a register may point to be coded relative to it, in bytes. */
@@ -27,7 +27,7 @@ static const uint8_t reg_order[] = {
 /* What both sides remember of a thread. */
 struct thread {
 	uint32_t pid, tid;
-	uint64_t regs[REG_MAX];		/* of its last sample that had registers */
+	uint64_t regs[UREG_MAX];		/* of its last sample that had registers */
 	uint64_t cgroup;
 	uint64_t lo, hi; /* stack copy of its last sample; lo == hi: none, or forgotten */
 	uint32_t chain;			/* node of its last chain */
@@ -113,7 +113,7 @@ static void state_forget(struct state *st, struct thread *t)
 /* Where a copy normally begins; wraps for a mad stack pointer, on both sides alike. */
 static uint64_t usual_base(const struct thread *t)
 {
-	return align_up(t->regs[REG_SP], 8);
+	return align_up(t->regs[UREG_SP], 8);
 }
 
 /*
@@ -241,7 +241,7 @@ static void enc_reg(struct sample_enc *e, struct strbuf *col, unsigned int reg, 
 	} else if (rel % 8 == 0 && rel > -REG_SP_REACH && rel < REG_SP_REACH) {
 		strbuf_addc(out, REC_R_SP);
 		strbuf_add_svarint(out, rel / 8);
-	} else if ((!unmasked && reg != REG_BP) || code_enc_known(&e->code, val)) {
+	} else if ((!unmasked && reg != UREG_BP) || code_enc_known(&e->code, val)) {
 		/* bp is never masked and holds anything: it must not fill the dictionary. */
 		strbuf_addc(out, REC_R_CODE);
 		code_enc_put(&e->code, out, &col[REC_COL_CODE_DEF], val);
@@ -254,11 +254,11 @@ static void enc_reg(struct sample_enc *e, struct strbuf *col, unsigned int reg, 
 static void enc_regs(struct sample_enc *e, struct thread *t, const struct sample_in *s,
 		     struct strbuf *col)
 {
-	uint64_t sp = s->regs[REG_SP];
+	uint64_t sp = s->regs[UREG_SP];
 	uint32_t bits = 0;
 
-	code_enc_put(&e->code, &col[REC_COL_IP], &col[REC_COL_CODE_DEF], s->regs[REG_IP]);
-	strbuf_add_svarint(&col[REC_COL_SP], (int64_t)(sp - t->regs[REG_SP]));
+	code_enc_put(&e->code, &col[REC_COL_IP], &col[REC_COL_CODE_DEF], s->regs[UREG_IP]);
+	strbuf_add_svarint(&col[REC_COL_SP], (int64_t)(sp - t->regs[UREG_SP]));
 	for (unsigned int i = 0; i < ARRAY_SIZE(reg_order); i++)
 		if (s->regs[reg_order[i]] != t->regs[reg_order[i]])
 			bits |= 1u << i;
@@ -269,7 +269,7 @@ static void enc_regs(struct sample_enc *e, struct thread *t, const struct sample
 		enc_reg(e, col, reg, t->regs[reg], s->regs[reg], sp, s->unmasked);
 		t->regs[reg] = s->regs[reg];
 	}
-	t->regs[REG_SP] = sp;
+	t->regs[UREG_SP] = sp;
 }
 
 static void enc_stack(struct sample_enc *e, struct thread *t, const struct sample_in *s,
@@ -337,7 +337,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 	 * Without a kernel part the chain is { PERF_CONTEXT_USER, ip }: one chain for every ip
 	 * then.
 	 */
-	if (s->has_regs && nchain && s->chain[nchain - 1] == s->regs[REG_IP]) {
+	if (s->has_regs && nchain && s->chain[nchain - 1] == s->regs[UREG_IP]) {
 		flags |= REC_S_IP_TAIL;
 		nchain--;
 	}
@@ -423,8 +423,8 @@ static int dec_regs(struct sample_dec *d, struct thread *t, struct cursor *col, 
 	struct cursor *c = &col[REC_COL_REGS];
 	uint64_t bits;
 
-	t->regs[REG_IP] = code_dec_get(&d->code, &col[REC_COL_IP], &col[REC_COL_CODE_DEF]);
-	t->regs[REG_SP] += (uint64_t)cursor_svarint(&col[REC_COL_SP]);
+	t->regs[UREG_IP] = code_dec_get(&d->code, &col[REC_COL_IP], &col[REC_COL_CODE_DEF]);
+	t->regs[UREG_SP] += (uint64_t)cursor_svarint(&col[REC_COL_SP]);
 	bits = cursor_varint(c);
 	if (bits >> ARRAY_SIZE(reg_order))
 		return -EINVAL;
@@ -436,7 +436,7 @@ static int dec_regs(struct sample_dec *d, struct thread *t, struct cursor *col, 
 			*r = 0;
 			break;
 		case REC_R_SP:
-			*r = t->regs[REG_SP] + 8 * (uint64_t)cursor_svarint(c);
+			*r = t->regs[UREG_SP] + 8 * (uint64_t)cursor_svarint(c);
 			break;
 		case REC_R_CODE:
 			*r = code_dec_get(&d->code, c, &col[REC_COL_CODE_DEF]);
@@ -523,7 +523,7 @@ int sample_dec_next(struct sample_dec *d, struct cursor *col, struct ev_sample *
 	if (flags & REC_S_IP_TAIL) {
 		if (ev->nchain == REC_CHAIN_LEN)
 			return -EINVAL;
-		d->ip[ev->nchain++] = ev->regs[REG_IP];
+		d->ip[ev->nchain++] = ev->regs[UREG_IP];
 	}
 	if (flags & REC_S_STACK) {
 		uint64_t lo = usual_base(t);

@@ -19,13 +19,13 @@
  * recording keeps 0-8 (ax bx cx dx si di bp sp ip) and 16-23 (r8-r15).
  */
 enum {
-	REG_AX, REG_BX, REG_CX, REG_DX, REG_SI, REG_DI, REG_BP, REG_SP, REG_IP,
+	UREG_AX, UREG_BX, UREG_CX, UREG_DX, UREG_SI, UREG_DI, UREG_BP, UREG_SP, UREG_IP,
 	UREG_R8 = 16, UREG_R9, UREG_R10, UREG_R11, UREG_R12, UREG_R13, UREG_R14, UREG_R15,
-	REG_MAX = 24,
+	UREG_MAX = 24,
 };
 
 /* PERF_SAMPLE_REGS_USER mask for the registers above. */
-#define REG_MASK 0xff01ffull
+#define UREG_MASK 0xff01ffull
 
 /*
  * A binary. Defined once, before the first mapping that uses it. Identity: the build-id; without
@@ -106,7 +106,7 @@ struct ev_sample {
 	const uint64_t *chain;	/* as the kernel wrote it, PERF_CONTEXT_* markers included; leaf first */
 	uint32_t nchain;	/* >= 1 marker + 1 address even without call graphs */
 	bool has_regs;		/* user registers follow: the user part is to be unwound */
-	uint64_t regs[REG_MAX];	/* masked: a register that is neither code nor stack is 0 */
+	uint64_t regs[UREG_MAX];	/* masked: a register that is neither code nor stack is 0 */
 	struct stack_view stack;	/* lo == hi when there is none */
 	uint64_t changed_end;	/* every word at or above it equals the thread's previous sample */
 	bool copy_full;		/* the copy is as large as was asked for: there may be more stack */

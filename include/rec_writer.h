@@ -22,7 +22,7 @@ struct sample_in {
 	const uint64_t *chain;
 	uint32_t nchain;		/* capped to 1,024 by the writer */
 	bool has_regs;
-	uint64_t regs[REG_MAX];		/* already masked; regs[REG_SP] kept */
+	uint64_t regs[UREG_MAX];		/* already masked; regs[UREG_SP] kept */
 	const struct stack_words *stack;	/* NULL when none */
 	bool copy_full;
 	bool unmasked;

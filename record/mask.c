@@ -220,8 +220,8 @@ void mask_regs(const struct maskset *ms, uint64_t sp, size_t size, uint64_t *reg
 	if (!ms || (sp & 7))
 		return;
 	classifier_init(&c, ms, sp, size);
-	for (i = 0; i < REG_MAX; i++) {
-		if (i == REG_IP || i == REG_SP || i == REG_BP || !regs[i])
+	for (i = 0; i < UREG_MAX; i++) {
+		if (i == UREG_IP || i == UREG_SP || i == UREG_BP || !regs[i])
 			continue;
 		if (!classify(&c, regs[i]))
 			regs[i] = 0;

@@ -29,7 +29,7 @@ struct maskset {
  */
 void mask_stack(const struct maskset *ms, uint64_t sp, const void *copy, size_t size, struct stack_words *out);
 
-/* Zero registers that are neither code nor stack; ip, sp and bp stay. @regs: REG_MAX entries. */
+/* Zero registers that are neither code nor stack; ip, sp and bp stay. @regs: UREG_MAX entries. */
 void mask_regs(const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
 
 #endif

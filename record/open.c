@@ -82,7 +82,7 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP;
 	if (o->callgraph == CALLGRAPH_DWARF) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user = REG_MASK;
+		attr->sample_regs_user = UREG_MASK;
 		attr->sample_stack_user = o->dump_size;
 	}
 	attr->wakeup_watermark = (uint32_t)(ev->data_bytes / 4);

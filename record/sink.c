@@ -113,7 +113,7 @@ static void get_regs(struct body *b, struct sample_in *in, struct user_part *u)
 	memset(in->regs, 0, sizeof(in->regs));
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	for (uint64_t mask = REG_MASK; mask; mask &= mask - 1)
+	for (uint64_t mask = UREG_MASK; mask; mask &= mask - 1)
 		in->regs[__builtin_ctzll(mask)] = get_u64(b);
 	/* 32-bit code cannot be unwound by our rules: its words are 4 bytes wide. */
 	u->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
@@ -157,11 +157,11 @@ static void note_user(struct sink *s, const struct user_part *u)
 {
 	const struct sample_in *in = &s->in;
 
-	saw_user(s, u->proc, in->pid, in->regs[REG_IP]);
+	saw_user(s, u->proc, in->pid, in->regs[UREG_IP]);
 	if (!u->ms)
 		return;
-	for (unsigned int i = 0; i < REG_MAX; i++)
-		if (i != REG_SP && is_code(u->ms, in->regs[i]))
+	for (unsigned int i = 0; i < UREG_MAX; i++)
+		if (i != UREG_SP && is_code(u->ms, in->regs[i]))
 			saw_user(s, u->proc, in->pid, in->regs[i]);
 	for (uint32_t i = 0; i < s->words.nkept; i++) {
 		uint8_t cls = s->words.cls[i];
@@ -175,10 +175,10 @@ static void note_user(struct sink *s, const struct user_part *u)
 static void take_user(struct sink *s, struct user_part *u)
 {
 	struct sample_in *in = &s->in;
-	uint64_t sp = in->regs[REG_SP], size = u->stack ? u->size : 0;
+	uint64_t sp = in->regs[UREG_SP], size = u->stack ? u->size : 0;
 	bool full = s->opts->full_stacks;
 
-	u->ms = proc_maskset(u->proc, in->tid, in->regs[REG_IP], sp, size);
+	u->ms = proc_maskset(u->proc, in->tid, in->regs[UREG_IP], sp, size);
 	if (!u->ms)
 		s->ledger->l.maps_unknown++;
 	in->unmasked = full || !u->ms;

@@ -1,7 +1,4 @@
-/*
- * Ctrl-C ends the pass, not the program: what was read so far is shown. A file of its own because
- * <signal.h> and event.h both have names like REG_R8.
- */
+/* Ctrl-C ends the pass, not the program: what was read so far is shown. */
 #ifndef NSPROF_STOP_H
 #define NSPROF_STOP_H
 

@@ -31,7 +31,7 @@ const char *unwind_end_text(enum unwind_end e);		/* "stack copy too small" ... *
 const char *unwind_end_remedy(enum unwind_end e);	/* what to do, or NULL */
 
 struct unwind_input {
-	const uint64_t *regs;		/* REG_MAX entries, PERF_REG_X86_* numbers */
+	const uint64_t *regs;		/* UREG_MAX entries, PERF_REG_X86_* numbers */
 	const struct stack_view *stack;
 	bool copy_full;			/* ev_sample.copy_full */
 	const struct addrspace *as;
@@ -50,7 +50,7 @@ struct unwinder_ops {
 	void *(*create)(void);
 	/* Before the modules are freed that it was used with: it holds on to their bytes. */
 	void (*destroy)(void *priv);
-	/* Never fails: what is known of the stack is in @out, and why it ends. frames[0] is regs[REG_IP]. */
+	/* Never fails: what is known of the stack is in @out, and why it ends. frames[0] is regs[UREG_IP]. */
 	void (*unwind)(void *priv, const struct unwind_input *in, struct unwind_result *out);
 };
 

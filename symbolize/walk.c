@@ -27,8 +27,8 @@
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
-	REG_AX,	 REG_DX,   REG_CX,   REG_BX,   REG_SI,	 REG_DI,   REG_BP,   REG_SP, UREG_R8,
-	UREG_R9, UREG_R10, UREG_R11, UREG_R12, UREG_R13, UREG_R14, UREG_R15, REG_IP,
+	UREG_AX,	 UREG_DX,   UREG_CX,   UREG_BX,   UREG_SI,	 UREG_DI,   UREG_BP,   UREG_SP, UREG_R8,
+	UREG_R9, UREG_R10, UREG_R11, UREG_R12, UREG_R13, UREG_R14, UREG_R15, UREG_IP,
 };
 
 bool uregs_get(struct uregs *regs, unsigned int reg, const struct stack_view *sv, uint64_t *val)
@@ -325,12 +325,12 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 	enum frame_kind kind = FRAME_IP;
 	struct walk_at at = { .in = in };
 	struct uregs regs = { .known = (1u << CFI_NREGS) - 1 };
-	uint64_t ip = in->regs[REG_IP];
+	uint64_t ip = in->regs[UREG_IP];
 
 	out->n = 0;
 	out->at = NULL;
 	out->end = UNWIND_NO_USER;
-	if (!ip && !in->regs[REG_SP])
+	if (!ip && !in->regs[UREG_SP])
 		return;
 	for (int i = 0; i < CFI_NREGS; i++)
 		regs.v[i] = in->regs[perf_reg[i]];

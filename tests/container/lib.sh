@@ -71,7 +71,7 @@ ctr_start() {
 		mount -t overlay overlay -o lowerdir=$rootfs,upperdir=$d/upper,workdir=$d/work $d/merged
 		mount -t proc proc $d/merged/proc
 		mount --bind /dev $d/merged/dev
-		[ -z "$CTR_TMPFS" ] || mount -t tmpfs tmpfs $d/merged/tmp
+		[ -z "${CTR_TMPFS:-}" ] || mount -t tmpfs tmpfs $d/merged/tmp
 		cd $d/merged
 		mkdir -p .old
 		pivot_root . .old
@@ -107,9 +107,9 @@ ctr_stop() {
 	[ -n "${CTR_UNSHARE[$name]:-}" ] || return 0
 	# Only what is in the cgroup that this file made.
 	for pid in $(cat "${CTR_CGDIR[$name]}/cgroup.procs" 2>/dev/null); do
-		kill -KILL "$pid" 2>/dev/null
+		kill -KILL "$pid" 2>/dev/null || :
 	done
-	wait "${CTR_UNSHARE[$name]}" 2>/dev/null
+	wait "${CTR_UNSHARE[$name]}" 2>/dev/null || :
 	for _ in $(seq 50); do
 		rmdir "${CTR_CGDIR[$name]}" 2>/dev/null && break
 		sleep 0.05
@@ -124,7 +124,7 @@ ctr_cleanup() {
 		ctr_stop "$name"
 	done
 	[ -z "$CTR_BASE" ] || rm -rf "$CTR_BASE"
-	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null
+	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
 }
 
 # ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.

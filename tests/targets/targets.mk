@@ -12,7 +12,7 @@ ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
 ifneq ($(call have,g++),)
-TARGETS += $(T)/deep
+TARGETS += $(T)/deep $(T)/shop
 endif
 ifneq ($(call have,clang),)
 TARGETS += $(T)/spin-clang
@@ -82,5 +82,6 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
-	$(call say,TARGET,$@)
-	$(Q)g++ -O2 -g -fomit-frame-pointer -o $@ $<
+	$(call tcc,g++)
+$(T)/shop: tests/targets/shop.cc $(T)/.dir
+	$(call tcc,g++)

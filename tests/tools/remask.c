@@ -131,7 +131,7 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 	};
 	size_t size = ev->stack.hi - ev->stack.lo, i;
 	struct image *im = image_get(rm, ev->pid);
-	uint64_t sp = ev->regs[REG_SP];
+	uint64_t sp = ev->regs[UREG_SP];
 	struct maskset ms = { 0 };
 	const struct maskset *use = NULL;
 
@@ -140,7 +140,7 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 	ms.exec = rm->sorted;
 	/* The recorder's rule: a user ip outside all mappings means that they are not known. */
 	for (i = 0; i < ms.nexec; i++)
-		if (ev->regs[REG_IP] >= ms.exec[i].start && ev->regs[REG_IP] < ms.exec[i].end)
+		if (ev->regs[UREG_IP] >= ms.exec[i].start && ev->regs[UREG_IP] < ms.exec[i].end)
 			use = &ms;
 	if (ev->has_regs && size) {
 		for (i = 0; i < size / 8; i++)

@@ -29,7 +29,7 @@ struct gen_thread {
 	uint32_t pid, tid;
 	struct gen_stack stack[GEN_STACKS];
 	unsigned int on;	/* which stack it runs on */
-	uint64_t regs[REG_MAX];
+	uint64_t regs[UREG_MAX];
 	uint64_t cgroup;
 };
 
@@ -160,10 +160,10 @@ static inline void gen_words(struct gen *g, const struct gen_stack *st, unsigned
 
 static inline void gen_regs(struct gen *g, struct gen_thread *t, uint64_t sp)
 {
-	for (unsigned int i = 0; i < REG_MAX; i++) {
+	for (unsigned int i = 0; i < UREG_MAX; i++) {
 		uint32_t dice = gen_below(g, 10);
 
-		if (!(REG_MASK >> i & 1))
+		if (!(UREG_MASK >> i & 1))
 			continue;
 		if (dice == 0)
 			t->regs[i] = gen_code(g);
@@ -171,11 +171,11 @@ static inline void gen_regs(struct gen *g, struct gen_thread *t, uint64_t sp)
 			t->regs[i] = sp + 8 * gen_below(g, 100);
 		else if (dice == 2)
 			t->regs[i] = 0;
-		else if (dice == 3 && i == REG_BP)
+		else if (dice == 3 && i == UREG_BP)
 			t->regs[i] = gen_rnd(g);
 	}
-	t->regs[REG_SP] = sp;
-	t->regs[REG_IP] = gen_code(g);
+	t->regs[UREG_SP] = sp;
+	t->regs[UREG_IP] = gen_code(g);
 	memcpy(g->s.regs, t->regs, sizeof(t->regs));
 }
 
@@ -209,7 +209,7 @@ static inline void gen_next(struct gen *g)
 		gen_regs(g, t, st->base + 8 * (uint64_t)st->sp + odd);
 		if (gen_below(g, 10))
 			gen_words(g, st, odd);
-		g->chain[g->s.nchain++] = g->s.regs[REG_IP];
+		g->chain[g->s.nchain++] = g->s.regs[UREG_IP];
 	}
 	if (!gen_below(g, 3)) {
 		uint32_t n = gen_below(g, 100) ? gen_below(g, 12) : GEN_CHAIN - 2;

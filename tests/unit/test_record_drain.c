@@ -164,8 +164,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	s->has_regs = ev->has_regs;
 	s->copy_full = ev->copy_full;
 	s->unmasked = ev->unmasked;
-	s->sp = ev->regs[REG_SP];
-	s->ip = ev->regs[REG_IP];
+	s->sp = ev->regs[UREG_SP];
+	s->ip = ev->regs[UREG_IP];
 	s->r15 = ev->regs[UREG_R15];
 	s->lo = ev->stack.lo;
 	s->hi = ev->stack.hi;

@@ -205,30 +205,30 @@ static void test_regs(void **state)
 {
 	struct range exec[] = { { 0x400000, 0x401000 } };
 	struct maskset ms = { exec, 1, NULL, 0 };
-	uint64_t regs[REG_MAX] = { 0 };
+	uint64_t regs[UREG_MAX] = { 0 };
 
 	(void)state;
-	regs[REG_IP] = 0x12345;
-	regs[REG_SP] = SP;
-	regs[REG_BP] = 17;
-	regs[REG_AX] = 0x5555deadull;
-	regs[REG_BX] = 0x400800;
+	regs[UREG_IP] = 0x12345;
+	regs[UREG_SP] = SP;
+	regs[UREG_BP] = 17;
+	regs[UREG_AX] = 0x5555deadull;
+	regs[UREG_BX] = 0x400800;
 	regs[UREG_R15] = SP + 64;
 	regs[UREG_R8] = SP + 129;
 	mask_regs(&ms, SP, 128, regs);
-	assert_int_equal(regs[REG_IP], 0x12345);
-	assert_int_equal(regs[REG_SP], SP);
-	assert_int_equal(regs[REG_BP], 17);
-	assert_int_equal(regs[REG_AX], 0);
-	assert_int_equal(regs[REG_BX], 0x400800);
+	assert_int_equal(regs[UREG_IP], 0x12345);
+	assert_int_equal(regs[UREG_SP], SP);
+	assert_int_equal(regs[UREG_BP], 17);
+	assert_int_equal(regs[UREG_AX], 0);
+	assert_int_equal(regs[UREG_BX], 0x400800);
 	assert_int_equal(regs[UREG_R15], SP + 64);
 	assert_int_equal(regs[UREG_R8], 0);
 
-	regs[REG_AX] = 3;
+	regs[UREG_AX] = 3;
 	mask_regs(NULL, SP, 128, regs);
-	assert_int_equal(regs[REG_AX], 3);
+	assert_int_equal(regs[UREG_AX], 3);
 	mask_regs(&ms, SP + 1, 128, regs);
-	assert_int_equal(regs[REG_AX], 3);
+	assert_int_equal(regs[UREG_AX], 3);
 }
 
 /*

@@ -162,10 +162,10 @@ static void follow(struct trace *tr, const struct user_regs_struct *was, bool st
 
 static void sample_regs(const struct user_regs_struct *r, uint64_t *regs)
 {
-	memset(regs, 0, REG_MAX * sizeof(*regs));
-	regs[REG_AX] = r->rax, regs[REG_BX] = r->rbx, regs[REG_CX] = r->rcx, regs[REG_DX] = r->rdx;
-	regs[REG_SI] = r->rsi, regs[REG_DI] = r->rdi, regs[REG_BP] = r->rbp, regs[REG_SP] = r->rsp;
-	regs[REG_IP] = r->rip;
+	memset(regs, 0, UREG_MAX * sizeof(*regs));
+	regs[UREG_AX] = r->rax, regs[UREG_BX] = r->rbx, regs[UREG_CX] = r->rcx, regs[UREG_DX] = r->rdx;
+	regs[UREG_SI] = r->rsi, regs[UREG_DI] = r->rdi, regs[UREG_BP] = r->rbp, regs[UREG_SP] = r->rsp;
+	regs[UREG_IP] = r->rip;
 	regs[UREG_R8] = r->r8, regs[UREG_R9] = r->r9, regs[UREG_R10] = r->r10,
 	regs[UREG_R11] = r->r11;
 	regs[UREG_R12] = r->r12, regs[UREG_R13] = r->r13, regs[UREG_R14] = r->r14,
@@ -275,7 +275,7 @@ static void settle_early(struct trace *tr, struct tally *tally, const struct sta
 
 static void check_step(struct trace *tr, struct tally *tally)
 {
-	uint64_t regs[REG_MAX];
+	uint64_t regs[UREG_MAX];
 	struct unwind_input in = {
 		.regs = regs,
 		.stack = &tr->t.view,

@@ -73,7 +73,7 @@ static void test_plain(void **state)
 	unwind_all(&st, UNWIND_COMPLETE);
 	CHAIN(&st, &link_leaf, &link_middle, &link_outer);
 	assert_int_equal(st.frames[0].kind, FRAME_IP);
-	assert_true(st.frames[0].addr.v == cap_regs[REG_IP]);
+	assert_true(st.frames[0].addr.v == cap_regs[UREG_IP]);
 	for (uint32_t i = 1; i < st.res.n; i++)
 		assert_int_equal(st.frames[i].kind, FRAME_RETURN);
 	expect_root(&st);
@@ -277,7 +277,7 @@ static void test_signal_altstack(void **state)
 	sigaltstack(&old, NULL);
 	/* Not beyond it: what the kernel merged with this mapping is no stack. */
 	cap_end = MIN(cap_end, (uintptr_t)ss.ss_sp + size);
-	cap_nwords = (cap_end - cap_regs[REG_SP]) / 8;
+	cap_nwords = (cap_end - cap_regs[UREG_SP]) / 8;
 	unwind_all(&st, UNWIND_BAD_READ);
 	n = CHAIN(&st, &link_leaf, &link_handler, &in_library, &link_interrupted);
 	assert_int_equal(n, st.res.n);
@@ -400,8 +400,8 @@ static void test_jit_unknown_register(void **state)
 	/*
 	 * Seen from the JIT code itself, whose frame pointer leads nowhere: no rows, and no module.
 	 */
-	cap_regs[REG_IP] = (uintptr_t)code + 9;
-	cap_regs[REG_BP] = cap_regs[REG_SP] - 64;
+	cap_regs[UREG_IP] = (uintptr_t)code + 9;
+	cap_regs[UREG_BP] = cap_regs[UREG_SP] - 64;
 	unwind_all(&st, UNWIND_NO_ROWS);
 	assert_int_equal(st.res.n, 1);
 	assert_null(st.res.at);

@@ -67,16 +67,16 @@ static void test_missing(void **state)
 					    .dso = { .path = "/gone" } };
 	struct addrspace *whole = self.as, *as = addrspace_new();
 	struct mapping m = { .path = "/gone", .mod = (struct module *)&gone };
-	uint64_t none[REG_MAX] = { 0 };
+	uint64_t none[UREG_MAX] = { 0 };
 	struct stack st;
 
 	(void)state;
 	outer(1);
 	load_full();
-	m.start = cap_regs[REG_IP] & ~0xfffull;
+	m.start = cap_regs[UREG_IP] & ~0xfffull;
 	m.end = m.start + 0x1000;
 	/* No frame either that a frame pointer would give. */
-	cap_regs[REG_BP] = 0;
+	cap_regs[UREG_BP] = 0;
 	for (size_t u = 0; u < ARRAY_SIZE(cfi_unwinders); u++) {
 		self.as = as;
 		run(u, &st, cap_regs, false, FRAMES_MAX);
@@ -110,7 +110,7 @@ static void test_without_rows(void **state)
 	const struct cfi_sections none = { .is64 = true };
 	struct module bare = { .id = 999, .source = MODULE_PROCESS, .dso = { .path = "/bare" } };
 	struct mapping m = *own;
-	uint64_t base = 0x10000, words[64] = { 0 }, regs[REG_MAX] = { [REG_SP] = base };
+	uint64_t base = 0x10000, words[64] = { 0 }, regs[UREG_MAX] = { [UREG_SP] = base };
 	uint64_t bias, start;
 	const uint8_t *data;
 	struct stack st;
@@ -131,7 +131,7 @@ static void test_without_rows(void **state)
 		words[3] = base + 64;
 		words[9] = elf_file_entry(bare.elf) + bias + 20;
 		words[10] = 1;
-		regs[REG_IP] = here.v;
+		regs[UREG_IP] = here.v;
 		target_set_stack(&self, base, words, ARRAY_SIZE(words));
 		run(u, &st, regs, false, FRAMES_MAX);
 		assert_int_equal(st.res.end, UNWIND_COMPLETE);
@@ -147,7 +147,7 @@ static void test_without_rows(void **state)
 
 		/* An entry of a PLT: nothing was pushed but the return address. */
 		assert_int_equal(elf_file_section(bare.elf, ".plt", &data, &size, &start), 0);
-		regs[REG_IP] = start + bias + 16;
+		regs[UREG_IP] = start + bias + 16;
 		words[0] = here.v + 1;
 		target_set_stack(&self, base, words, ARRAY_SIZE(words));
 		run(u, &st, regs, false, FRAMES_MAX);
@@ -168,7 +168,7 @@ static void test_beside_segment(void **state)
 	struct avma here = { (uintptr_t)link_leaf.start };
 	struct addrspace *whole;
 	struct stack st, other;
-	uint64_t regs[REG_MAX];
+	uint64_t regs[UREG_MAX];
 
 	(void)state;
 	outer(3);
@@ -178,8 +178,8 @@ static void test_beside_segment(void **state)
 		memcpy(regs, cap_regs, sizeof(regs));
 		/* A new generation, so that this address is the first one seen. */
 		self.as = addrspace_clone(whole);
-		regs[REG_IP] = addrspace_find(self.as, here)->end - 1;
-		regs[REG_BP] = 0;
+		regs[UREG_IP] = addrspace_find(self.as, here)->end - 1;
+		regs[UREG_BP] = 0;
 		run(u, &other, regs, false, FRAMES_MAX);
 		assert_int_equal(other.res.n, 1);
 		run(u, &other, cap_regs, false, FRAMES_MAX);
@@ -208,7 +208,7 @@ static void test_names(void **state)
 static void test_fp(void **state)
 {
 	uint64_t base = 0x10000, code = (uintptr_t)link_leaf.start + 1, words[16] = { 0 };
-	uint64_t regs[REG_MAX] = { [REG_IP] = code, [REG_SP] = base, [REG_BP] = base + 16 };
+	uint64_t regs[UREG_MAX] = { [UREG_IP] = code, [UREG_SP] = base, [UREG_BP] = base + 16 };
 	struct frame frames[8];
 	struct unwind_input in = {
 		.regs = regs,
@@ -303,7 +303,7 @@ static uint64_t random_word(uint64_t lo, uint64_t nwords)
  */
 static void test_random_stacks(void **state)
 {
-	uint64_t regs[REG_MAX], words[512], lo = 0x7000000000000000;
+	uint64_t regs[UREG_MAX], words[512], lo = 0x7000000000000000;
 	struct stack st, other;
 	uint32_t frames = 0;
 
@@ -312,9 +312,9 @@ static void test_random_stacks(void **state)
 	for (int round = 0; round < 4000; round++) {
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 			words[i] = random_word(lo, ARRAY_SIZE(words));
-		for (int i = 0; i < REG_MAX; i++)
+		for (int i = 0; i < UREG_MAX; i++)
 			regs[i] = random_word(lo, ARRAY_SIZE(words));
-		regs[REG_SP] = lo;
+		regs[UREG_SP] = lo;
 		target_set_stack(&self, lo, words, ARRAY_SIZE(words));
 		run(0, &st, regs, true, 64);
 		frames += st.res.n;

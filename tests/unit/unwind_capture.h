@@ -38,7 +38,7 @@ struct link {
 
 /* ---- capture of the calling function's state ---- */
 
-static uint64_t cap_regs[REG_MAX];
+static uint64_t cap_regs[UREG_MAX];
 static uint64_t cap_words[COPY_MAX / 8];
 static size_t cap_nwords;
 static uint64_t cap_end; /* end of the mapping that the stack is in */
@@ -91,7 +91,7 @@ static uint64_t mapping_end(uint64_t addr)
 
 __attribute__((noinline, no_sanitize("address"))) static void copy_stack(void)
 {
-	uint64_t lo = align_up(cap_regs[REG_SP], 8);
+	uint64_t lo = align_up(cap_regs[UREG_SP], 8);
 	uint64_t hi;
 
 	cap_end = mapping_end(lo);
@@ -166,7 +166,7 @@ static bool same(const struct stack *a, const struct stack *b)
 
 static void load_full(void)
 {
-	target_set_stack(&self, align_up(cap_regs[REG_SP], 8), cap_words, cap_nwords);
+	target_set_stack(&self, align_up(cap_regs[UREG_SP], 8), cap_words, cap_nwords);
 }
 
 /*
@@ -176,8 +176,8 @@ static void load_full(void)
 static void unwind_all(struct stack *st, enum unwind_end end)
 {
 	static uint64_t masked[COPY_MAX / 8];
-	uint64_t lo = align_up(cap_regs[REG_SP], 8), hi = lo + 8 * cap_nwords;
-	uint64_t mregs[REG_MAX];
+	uint64_t lo = align_up(cap_regs[UREG_SP], 8), hi = lo + 8 * cap_nwords;
+	uint64_t mregs[UREG_MAX];
 	struct stack other;
 
 	target_update_maps(&self);
@@ -197,8 +197,8 @@ static void unwind_all(struct stack *st, enum unwind_end end)
 
 	for (size_t i = 0; i < cap_nwords; i++)
 		masked[i] = target_mask(&self, lo, hi, cap_words[i]);
-	for (int i = 0; i < REG_MAX; i++) {
-		bool kept = i == REG_IP || i == REG_SP || i == REG_BP;
+	for (int i = 0; i < UREG_MAX; i++) {
+		bool kept = i == UREG_IP || i == UREG_SP || i == UREG_BP;
 
 		mregs[i] = kept ? cap_regs[i] : target_mask(&self, lo, hi, cap_regs[i]);
 	}
