@@ -1,0 +1,86 @@
+#!/bin/bash
+# nsprof symbolize: every option, on a recording of a program whose stacks are known.
+. "$(dirname "$0")/../lib.sh"
+S=$BUILD/tests/targets/spin
+cd "$T" || exit 1
+[ -x "$S" ] || skip_all "test programs are not built: make test-targets"
+"$NSPROF" record -q -o nsprof.data -e cpu-clock -F 499 -- "$S" --threads 2 1 2>err || skip_all "cannot record here: $(cat err)"
+CHAIN='start_thread;app_thread;app_outer;app_middle;app_inner;app_leaf'
+sum() { awk '{ n += $NF } END { print n + 0 }' "$@"; }
+lead() { sed -E 's/;.*//' "$1" | sort -u | paste -sd,; }
+
+"$NSPROF" symbolize >plain 2>err
+n=$(sum plain)
+like "folded, root first, the command's name first" "$(cat plain)" "^spin;[^;]*clone[^;]*;$CHAIN [0-9]+$"
+is "counts are the recording's samples" "$n" "$("$NSPROF" info --json | jq .samples)"
+is "-i FILE" "$("$NSPROF" symbolize -i nsprof.data)" "$(cat plain)"
+is "FILE" "$("$NSPROF" symbolize nsprof.data)" "$(cat plain)"
+is "a pipe" "$("$NSPROF" symbolize - <nsprof.data)" "$(cat plain)"
+is "-i -" "$("$NSPROF" symbolize -i - <nsprof.data)" "$(cat plain)"
+check "-o FILE" sh -c '"$NSPROF" symbolize -o out && cmp out plain'
+is "sorted bytewise" "$(LC_ALL=C sort plain)" "$(cat plain)"
+is "every line is frames and a count" "$(grep -Evc '^[^;]+(;[^;]+)* [0-9]+$' plain)" 0
+
+"$NSPROF" symbolize --by none >by
+like "--by none begins with a function" "$(cat by)" "^[^;]*clone[^;]*;$CHAIN "
+"$NSPROF" symbolize --by process >by
+like "--by process: comm-PID" "$(lead by)" '^spin-[0-9]+$'
+"$NSPROF" symbolize --by thread >by
+like "--by thread: comm-PID/TID, one for each thread" "$(lead by)" '^spin-([0-9]+)/[0-9]+,spin-\1/[0-9]+$'
+"$NSPROF" symbolize --by container >by
+is "--by container: the comm follows" "$(cut -d';' -f2 by | sort -u)" spin
+is "nothing is lost by it" "$(sum by)" "$n"
+check_rc "--by of something else is a usage error" 129 "$NSPROF" symbolize --by colour
+
+"$NSPROF" symbolize --weight period >period
+# 499 Hz of cpu-clock: 1e9 / 499 ns a sample, give or take the kernel's rounding.
+check "--weight period counts nanoseconds of cpu-clock" awk -v n="$n" '{ p += $NF }
+	END { exit !(p > n * 1.9e6 && p < n * 2.1e6) }' period
+
+is "--max-stack 2 keeps the leaf" "$("$NSPROF" symbolize -q --max-stack 2 | sed -E 's/ [0-9]+$//' | grep -c 'app_inner;app_leaf$')" 1
+like "and says that it is cut" "$("$NSPROF" symbolize -q --max-stack 2)" '^spin;\[truncated_stack\];app_inner;app_leaf '
+like "--stats tells how stacks ended" "$("$NSPROF" symbolize --stats 2>&1 >/dev/null)" '100\.0 % +complete'
+for u in libunwind libdw; do
+	is "--unwind $u agrees" "$("$NSPROF" symbolize --unwind $u)" "$(cat plain)"
+done
+check_rc "--unwind of something else" 129 "$NSPROF" symbolize --unwind guess
+like "--unwind fp stops where there are none" "$("$NSPROF" symbolize -q --unwind fp)" 'app_leaf'
+
+# The kernel's time, and what is inlined.
+"$NSPROF" record -q -e cpu-clock -F 999 -o k.data -- "$S" --kernel 0.5
+"$NSPROF" symbolize --annotate k.data >k
+like "--annotate marks kernel frames" "$(cat k)" 'app_leaf;.*_\[k\] [0-9]+$'
+unlike "and user frames not" "$(cat k)" 'app_leaf_\[k\]'
+"$NSPROF" record -q -e cpu-clock -F 999 --all-user -o u.data -- "$S" --kernel 0.5
+unlike "--all-user leaves the kernel out" "$("$NSPROF" symbolize --annotate u.data)" '_\[k\]'
+"$NSPROF" record -q -e cpu-clock -F 499 --call-graph none -o n.data -- "$S" 0.5
+like "--call-graph none: the function alone" "$("$NSPROF" symbolize n.data)" '^spin;app_leaf [0-9]+$'
+"$NSPROF" record -q -e cpu-clock -F 499 --call-graph fp -o f.data -- "$S" 0.5
+like "--call-graph fp" "$("$NSPROF" symbolize f.data)" '^spin;.*app_leaf [0-9]+$'
+"$NSPROF" record -q -e cpu-clock -F 499 --call-graph dwarf,256 -o s.data -- "$S" 0.5
+like "a copy that is too small says so" "$("$NSPROF" symbolize -q s.data)" '^spin;\[truncated_stack\];.*app_leaf '
+like "with what to do about it" "$("$NSPROF" symbolize s.data 2>&1 >/dev/null)" 'call-graph dwarf'
+check "truncated in info" test "$("$NSPROF" info --json s.data | jq .truncated)" -gt 50
+
+# Bad input: one line, status 1.
+bad() {
+	local out rc
+	out=$("$NSPROF" symbolize "$2" 2>&1 >/dev/null)
+	rc=$?
+	is "$1: exit status" $rc 1
+	is "$1: one line" "$(wc -l <<<"$out")" 1
+	like "$1: names it" "$out" "$3"
+}
+: >empty
+head -c 3000 /dev/urandom >noise
+bad "missing" nosuch "cannot open 'nosuch'"
+bad "empty" empty "'empty' is empty"
+bad "foreign" noise "'noise' is not an nsprof recording"
+bad "a directory" . "directory"
+size=$(stat -c %s nsprof.data)
+head -c $((size / 2)) nsprof.data >cut
+"$NSPROF" symbolize cut >cut.folded 2>cut.err
+is "cut: exit status" $? 1
+is "cut: one line" "$(wc -l <cut.err)" 1
+like "cut: says where" "$(cat cut.err)" "'cut' is cut|cut"
+done_testing

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Choosing by cgroup: several names, any order of arguments, parents and children, a host with nothing but v2.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+ctr_rootfs "$T/root" "$TARGETS/spin-a" "$TARGETS/spin-b"
+ctr_start a "$T/root" /app/spin-a 60 || fail "container a starts"
+CGA=$CTR_CG
+ctr_start b "$T/root" /app/spin-b 60 || fail "container b starts"
+CGB=$CTR_CG
+
+folded() { "$NSPROF" symbolize -q --no-inline "$T/$1"; }
+has() { # NAME WANTED UNWANTED
+	local f
+	f=$(folded "$1")
+	like "$1: has ${2}_leaf" "$f" "${2}_leaf"
+	[ -z "${3:-}" ] || unlike "$1: has no ${3}_leaf" "$f" "${3}_leaf"
+}
+
+ctr_record "$T/one" -G "$CGA" -F 499 -a -e cpu-clock --duration 1
+has one aaa bbb
+ctr_record "$T/order" -F 499 -a -e cpu-clock -G "$CGB" --duration 1
+has order bbb aaa
+ctr_record "$T/two" -G "$CGA,$CGB" -F 499 --duration 1
+has two aaa
+has two bbb
+ctr_record "$T/twice" -G "$CGA" -G "$CGB" -F 499 --duration 1
+has twice aaa
+has twice bbb
+ctr_record "$T/parent" --cgroup "$CTR_CGROOT" -F 499 --duration 1
+has parent aaa
+has parent bbb
+
+# A parent and its child, both named: what runs in the child is counted once. Each CPU gives at most 499 a second.
+ctr_record "$T/nested" -G "$CTR_CGROOT,$CGA,$CGB" -F 499 --duration 1
+n=$("$NSPROF" info --json "$T/nested" | jq .samples)
+check "nested names count once ($n samples)" test "$n" -le $(($(nproc) * 499 * 115 / 100))
+check "and not nothing" test "$n" -ge 300
+
+# A timer command is not recorded itself.
+ctr_record "$T/timer" -G "$CGA" -F 499 -- "$TARGETS/spin-host" 1
+has timer aaa host
+
+if unshare -m --propagation private sh -c 'umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup' 2>/dev/null; then
+	unshare -m --propagation private sh -c 'umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh \
+		"$NSPROF" record -q -o "$T/plain" -G "$CGA" -F 499 --duration 1
+	has plain aaa bbb
+	unshare -m --propagation private sh -c 'umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh \
+		"$NSPROF" record -q -o "$T/plainabs" -G "/sys/fs/cgroup/$CGB" -F 499 --duration 1
+	has plainabs bbb aaa
+else
+	skip "a host with nothing but v2" "cannot mount cgroup2 in a private namespace"
+fi
+done_testing
