@@ -39,11 +39,15 @@ struct rec_reader {
 
 /* ---- opening ---- */
 
-/* What comes through a pipe goes to a file without a name, so that passes can be repeated. */
+/*
+ * What comes through a pipe goes to a file without a name, so that passes can be repeated. What does
+ * not begin as a recording is not read to its end, which /dev/zero has none of.
+ */
 static int spool(const struct rec_reader *r, int from)
 {
 	const char *dir = getenv("TMPDIR");
 	char *buf, *path;
+	bool foreign = false, begun = false;
 	ssize_t n;
 	int fd;
 
@@ -64,7 +68,10 @@ static int spool(const struct rec_reader *r, int from)
 		return -EIO;
 	}
 	buf = xmalloc(256 << 10);
-	while ((n = read(from, buf, 256 << 10)) > 0 || (n < 0 && errno == EINTR)) {
+	while (!foreign && ((n = read(from, buf, 256 << 10)) > 0 || (n < 0 && errno == EINTR))) {
+		if (n > 0 && !begun)
+			foreign = memcmp(buf, REC_MAGIC, MIN((size_t)n, REC_MAGIC_LEN));
+		begun |= n > 0;
 		for (ssize_t at = 0, w; at < n; at += w) {
 			w = write(fd, buf + at, (size_t)(n - at));
 			if (w < 0 && errno == EINTR) {

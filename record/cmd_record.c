@@ -109,6 +109,19 @@ static int opt_stacks(void *dst, const char *arg)
 	return -EINVAL;
 }
 
+/* perf would record all of them. */
+static int opt_event(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (o->event) {
+		pr_err("one event at a time: -e %s and -e %s were given", o->event, arg);
+		return -EINVAL;
+	}
+	o->event = arg;
+	return 0;
+}
+
 /* May be given again: all names count. */
 static int opt_cgroup(void *dst, const char *arg)
 {
@@ -216,7 +229,7 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  OPT_CALL, o, opt_cgroup },
 		{ "event", 'e', "EVENT[:u|:k]",
 		  "what to sample by (default: cycles; cpu-clock where there is no such counter)",
-		  OPT_STR, &o->event, NULL },
+		  OPT_CALL, o, opt_event },
 		{ "freq", 'F', "HZ|max", "samples a second and CPU (default: 99)", OPT_CALL, c,
 		  opt_freq },
 		{ "count", 'c', "N", "one sample every N events instead", OPT_CALL, c, opt_period },
@@ -265,6 +278,13 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		{ "mmap-flush", 0, "SIZE", NULL, OPT_IGNORE, NULL, NULL },
 		{ "proc-map-timeout", 0, "MS", NULL, OPT_IGNORE, NULL, NULL },
 		{ "synth", 0, "WHAT", NULL, OPT_IGNORE, NULL, NULL },
+		{ "tail-synthesize", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "num-thread-synthesize", 0, "N", NULL, OPT_IGNORE, NULL, NULL },
+		{ "threads", 0, "[SPEC]", NULL, OPT_IGNORE, NULL, NULL },
+		{ "timestamp-boundary", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "no-bpf-event", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "no-buffering", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "no-buildid-mmap", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof record [options] [-- command...]",

@@ -73,8 +73,11 @@ bool facts_same_process(uint32_t pid, uint64_t ticks)
 /* The comm as the kernel's records have it: /proc may add what a kworker works on. */
 static void copy_comm(char comm[COMM_LEN], const char *text)
 {
-	size_t len = text ? strcspn(text, "\n") : 0;
+	size_t len = text ? strlen(text) : 0;
 
+	/* A newline ends the file, and those before it are the name's. */
+	if (len && text[len - 1] == '\n')
+		len--;
 	if (len >= COMM_LEN)
 		len = COMM_LEN - 1;
 	if (len)

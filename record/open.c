@@ -418,7 +418,8 @@ int events_open(struct events *ev, const struct record_opts *o, const struct tar
 	ev->target = t;
 	ev->opts = o;
 	ev->on_exec = on_exec;
-	ev->feats = FEATS_SAMPLE | FEATS_SIDE;
+	ev->feats = FEATS_SAMPLE;
+	ev->feats |= FEATS_SIDE;
 	ev->freq = events_clamp_freq(o);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->ncpus, sizeof(*ev->side));

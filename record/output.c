@@ -60,12 +60,15 @@ int output_open(struct output *out)
 		out->fd = STDOUT_FILENO;
 		return 0;
 	}
-	if (!lstat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		char *old = xasprintf("%s.old", out->name);
-		int err = rename(out->name, old) ? -errno : 0;
+	if (!stat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		/* A link goes on leading to the newest recording, and the old one lies beside it. */
+		char *real = realpath(out->name, NULL);
+		char *old = xasprintf("%s.old", real ? real : out->name);
+		int err = rename(real ? real : out->name, old) ? -errno : 0;
 
 		if (err)
 			pr_err("cannot rename '%s' to '%s': %s", out->name, old, strerror(-err));
+		free(real);
 		free(old);
 		if (err)
 			return err;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -118,6 +119,19 @@ static void capture_failed(struct proctab *pt, const char *what, const char *nam
 	pr_verbose("no rows captured from %s '%s': %s", what, name, why ? why : strerror(-err));
 }
 
+/*
+ * Was the file of @d written to since it was mapped? A slice of one with a build-id says so itself.
+ */
+static bool has_changed(const struct dso *d)
+{
+	struct stat st;
+
+	if (d->ev.build_id_len)
+		return false;
+	return fstat(d->pin.fd, &st) || (uint64_t)st.st_size != d->ev.size ||
+	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != d->ev.mtime_ns;
+}
+
 static int capture_dso(struct proctab *pt, struct dso *d)
 {
 	struct strbuf rows = STRBUF_INIT;
@@ -130,6 +144,8 @@ static int capture_dso(struct proctab *pt, struct dso *d)
 	if (d->vdso && pt->dsos.vdso_image)
 		ret = capture_elf_mem(pt->dsos.vdso_image, pt->dsos.vdso_size, offs, d->seen.n,
 				      &rows);
+	else if (d->pin.fd >= 0 && has_changed(d))
+		ret = -ESTALE;
 	else if (d->pin.fd >= 0)
 		ret = capture_elf(d->pin.fd, d->root ? d->root->root.fd : -1, d->path, offs,
 				  d->seen.n, &rows);

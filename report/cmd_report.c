@@ -67,7 +67,7 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 			fprintf(to, ", %s", v);
 		if (rec_reader_ledger(r, &l))
 			fprintf(to, "; %llu lost, %llu with a full stack copy",
-				(unsigned long long)(l.lost_kernel + l.dropped), (unsigned long long)l.copy_full);
+				(unsigned long long)l.lost_kernel + l.dropped, (unsigned long long)l.copy_full);
 		fputs("\n", to);
 		rec_reader_close(r);
 	}

@@ -81,7 +81,7 @@ static void add_stack(struct calltree *t, const char *s, size_t len, unsigned in
 
 int folded_read(FILE *in, const char *name, unsigned int leading, struct calltree *t, struct folded_stats *st)
 {
-	char *line = NULL;
+	char *line = NULL, first_bad[61];
 	size_t cap = 0, len;
 	uint64_t count;
 	ssize_t got;
@@ -95,8 +95,8 @@ int folded_read(FILE *in, const char *name, unsigned int leading, struct calltre
 		/* A NUL byte would end names early: such a line is no folded text. */
 		len = memchr(line, 0, (size_t)got) ? 0 : split_count(line, (size_t)got, &count);
 		if (!len) {
-			if (st->bad++ < 3)
-				pr_warn("'%s': not a folded stack: '%.60s'", name, line);
+			if (!st->bad++)
+				snprintf(first_bad, sizeof(first_bad), "%s", line);
 			continue;
 		}
 		st->lines++;
@@ -112,7 +112,10 @@ int folded_read(FILE *in, const char *name, unsigned int leading, struct calltre
 		pr_err("cannot read '%s': %s", name, strerror(err));
 		return -err;
 	}
-	if (st->bad > 3)
-		pr_warn("'%s': %llu lines are not folded stacks", name, (unsigned long long)st->bad);
+	/* With no good line it is a foreign file, which the caller says. */
+	if (st->bad && st->lines)
+		pr_warn("'%s': %llu %s: '%s'", name, (unsigned long long)st->bad,
+			st->bad > 1 ? "lines are not folded stacks, the first" : "line is not a folded stack",
+			first_bad);
 	return 0;
 }

@@ -16,21 +16,34 @@
 #include "sibling.h"
 #include "util.h"
 
-/* stdin into an unlinked file: which of the two inputs it is can be seen only by reading its beginning. */
-static int spool_stdin(void)
+/* Text has no NUL bytes; what has some near its beginning and is no recording is not read to its end. */
+static bool foreign(const char *buf, size_t n)
+{
+	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && memchr(buf, 0, n);
+}
+
+/*
+ * @from, which is no file that can be read twice, into an unlinked one: which of the two inputs it is
+ * can be seen only by reading its beginning.
+ */
+static int spool(int from, const char *path)
 {
 	char buf[65536];
 	FILE *tmp = tmpfile();
+	bool begun = false;
 	ssize_t n;
 	int fd;
 
 	if (!tmp)
 		goto fail;
-	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) != 0) {
+	while ((n = read(from, buf, sizeof(buf))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || fwrite(buf, 1, (size_t)n, tmp) != (size_t)n)
 			goto fail;
+		if (!begun && foreign(buf, (size_t)n))
+			break;
+		begun = true;
 	}
 	if (fflush(tmp) || lseek(fileno(tmp), 0, SEEK_SET) < 0)
 		goto fail;
@@ -41,7 +54,7 @@ static int spool_stdin(void)
 	return fd;
 fail:
 	n = errno;
-	pr_err("cannot read standard input: %s", strerror((int)n));
+	pr_err("cannot read '%s': %s", path, strerror((int)n));
 	if (tmp)
 		fclose(tmp);
 	return -(int)n;
@@ -50,10 +63,10 @@ fail:
 static int open_input(const char *path)
 {
 	struct stat st;
-	int fd;
+	int fd, copy;
 
 	if (!strcmp(path, "-"))
-		return spool_stdin();
+		return spool(STDIN_FILENO, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		int err = errno;
@@ -69,10 +82,16 @@ static int open_input(const char *path)
 		close(fd);
 		return -EISDIR;
 	}
-	return fd;
+	if (S_ISREG(st.st_mode))
+		return fd;
+	/* "<(nsprof record -o - ...)" */
+	copy = spool(fd, path);
+	close(fd);
+	return copy;
 }
 
-static void exec_symbolize(const struct load_opts *o)
+/* @input: the recording, "-" is standard input. */
+static void exec_symbolize(const struct load_opts *o, const char *input)
 {
 	const char *argv[16] = { NULL, "--annotate" };
 	int i = 2;
@@ -90,7 +109,7 @@ static void exec_symbolize(const struct load_opts *o)
 		argv[i++] = "period";
 	}
 	argv[i++] = "-i";
-	argv[i++] = "-";
+	argv[i++] = input;
 	argv[i] = NULL;
 	pr_err("cannot run 'nsprof-symbolize': %s; it belongs beside nsprof-report",
 	       strerror(-sibling_exec("nsprof-symbolize", (char **)argv)));
@@ -102,6 +121,7 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 {
 	int p[2], err, status;
 	FILE *in;
+	struct stat sb;
 	pid_t pid;
 
 	if (pipe2(p, O_CLOEXEC) || (pid = fork()) < 0) {
@@ -112,7 +132,8 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 	if (!pid) {
 		dup2(fd, STDIN_FILENO);
 		dup2(p[1], STDOUT_FILENO);
-		exec_symbolize(o);
+		/* By its name where it has one, for messages. */
+		exec_symbolize(o, !stat(o->path, &sb) && S_ISREG(sb.st_mode) ? o->path : "-");
 	}
 	close(p[1]);
 	in = fdopen(p[0], "r");
@@ -135,8 +156,9 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 	unsigned int leading = !o->by || strcmp(o->by, "none") ? 1 : 0;
 	struct folded_stats st = { 0 };
 	int fd = open_input(o->path), err;
-	char magic[REC_MAGIC_LEN] = "";
+	char head[4096] = "";
 	struct stat sb;
+	ssize_t got;
 
 	memset(info, 0, sizeof(*info));
 	if (fd < 0)
@@ -146,14 +168,19 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 		close(fd);
 		return -ENODATA;
 	}
-	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, REC_MAGIC, sizeof(magic))) {
+	got = pread(fd, head, sizeof(head), 0);
+	if (got >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) {
 		info->recording = true;
 		if (o->by && !strcmp(o->by, "container"))
 			leading = 2;	/* the comm follows the container */
 		err = load_recording(o, fd, leading, t, &st, &info->damaged);
 		close(fd);
-	} else if (!memcmp(magic, "PERFILE2", sizeof(magic))) {
+	} else if (!memcmp(head, "PERFILE2", 8)) {
 		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof and folded text", o->path);
+		close(fd);
+		return -EINVAL;
+	} else if (got > 0 && foreign(head, (size_t)got)) {
+		pr_err("'%s' is neither a recording nor folded text", o->path);
 		close(fd);
 		return -EINVAL;
 	} else {

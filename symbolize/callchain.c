@@ -96,6 +96,11 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 
 	out->at = NULL;
 	out->frames = cc->frames;
+	if (!as) {
+		out->n = n;
+		out->end = UNWIND_NO_USER;
+		return;
+	}
 	if (s->has_regs && n < cc->max) {
 		struct unwind_input in = {
 			.regs = s->regs,
@@ -110,6 +115,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		out->n = n + res.n;
 		out->end = res.end;
 		out->at = res.at;
+		if (s->stack.lo == s->stack.hi && res.end == UNWIND_BAD_READ)
+			out->end = UNWIND_NO_COPY;
 		return;
 	}
 	user = chain_part(cc, s, PART_USER, n) - n;

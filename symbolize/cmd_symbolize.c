@@ -136,9 +136,12 @@ static int parse(int argc, char **argv, struct config *cfg)
 	return check_config(cfg);
 }
 
-/* Names, writes to @out (consumed) and tells. 0 or negative errno after a message. */
+/*
+ * Names, writes to @out (consumed) and tells. @whole: what has no name is not explained by what the
+ * recording lacks. 0 or negative errno after a message.
+ */
 static int show(const struct config *cfg, struct collect *col, struct replay *rp,
-		struct modules *mods, struct rec_reader *r, struct outfile *out)
+		struct modules *mods, struct rec_reader *r, struct outfile *out, bool whole)
 {
 	struct naming_opts opts = {
 		.inlines = cfg->inlines,
@@ -157,7 +160,7 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 
 		if (cfg->stats)
 			stats_print(&in);
-		else
+		else if (whole)
 			stats_hint(&in);
 	}
 	naming_fini(&nm);
@@ -194,11 +197,11 @@ static int symbolize(const struct config *cfg)
 	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
 	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
 	 */
-	stop_init();
+	stop_init(false);
 	r = rec_reader_open(cfg->input ? cfg->input : DEFAULT_FILE);
 	if (!r)
 		return EXIT_FAILURE;
-	stop_init();
+	stop_init(true);
 	/* Before the work, so that a path that cannot be written is known at once. */
 	out = outfile_open(cfg->output);
 	if (!out) {
@@ -220,7 +223,7 @@ static int symbolize(const struct config *cfg)
 	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && cfg->strict) {
 		pr_err("nothing is shown of it because of --strict");
 		outfile_abort(out);
-	} else if (show(cfg, &col, rp, mods, r, out)) {
+	} else if (show(cfg, &col, rp, mods, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}
 

@@ -235,7 +235,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (stop_requested())
 		return COLLECT_STOPPED;
 	node = lead_node(c, s);
-	callchain_build(c->cc, s->ev, s->img->as, &st);
+	callchain_build(c->cc, s->ev, s->in_exec ? NULL : s->img->as, &st);
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_DEPTH;

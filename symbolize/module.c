@@ -153,6 +153,7 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size)
 {
+	struct elf_file *ef;
 	struct module *m;
 	void *copy;
 	int err;
@@ -160,15 +161,16 @@ void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, 
 	if (!dso_id || !size)
 		return;
 	m = module_slot(ms, dso_id);
-	if (m->captured)
-		return;
 	copy = xmemdup(data, size);
-	m->captured = elf_file_open_mem(copy, size, &err);
-	if (!m->captured) {
+	ef = elf_file_open_mem(copy, size, &err);
+	if (!ef) {
 		m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
 		free(copy);
 		return;
 	}
+	/* A later capture is of all addresses so far: it holds what an earlier one does. */
+	elf_file_close(m->captured);
+	m->captured = ef;
 	XGROW(ms->blobs, ms->nblobs, ms->blobs_cap);
 	ms->blobs[ms->nblobs++] = copy;
 }

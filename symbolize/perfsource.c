@@ -149,13 +149,14 @@ bool perfsource_lookup(struct perfsource *ps, const struct image *img, struct av
 		struct live_map *lm = &ps->live[img->index];
 		const struct perfmap *captured = replay_perfmap(ps->rp, img->serial);
 
+		/* First: since the recording, the JIT may have put other code at the address. */
+		if (captured && perfmap_lookup(captured, addr, name))
+			return true;
 		if (!lm->tried) {
 			lm->tried = true;
 			lm->map = live_map(img);
 		}
 		if (lm->map && perfmap_lookup(lm->map, addr, name))
-			return true;
-		if (captured && perfmap_lookup(captured, addr, name))
 			return true;
 	}
 	return false;

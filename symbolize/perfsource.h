@@ -15,9 +15,9 @@ struct perfsource;
 struct perfsource *perfsource_new(const struct replay *rp);	/* borrowed */
 void perfsource_free(struct perfsource *ps);
 /*
- * Name of JIT code at runtime address @addr of @img: from the living process's /tmp/perf-PID.map
- * (in its root, by its innermost pid first), then from the captured lines, then the same of the
- * image it was forked from. False on a miss. Borrowed.
+ * Name of JIT code at runtime address @addr of @img: from the captured lines, then from the living
+ * process's /tmp/perf-PID.map (in its root, by its innermost pid first), then the same of the image
+ * it was forked from. False on a miss. Borrowed.
  */
 bool perfsource_lookup(struct perfsource *ps, const struct image *img, struct avma addr,
 		       const char **name);

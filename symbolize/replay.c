@@ -1,6 +1,7 @@
 /* From events to process images (replay.h). */
 #include "replay.h"
 
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,6 +334,20 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
 	return 0;
 }
 
+/*
+ * From the moment that the new image has its name until it runs, the kernel is busy mapping it, and
+ * the registers saved at the entry of execve(2) are still the old image's: looked up among the new
+ * mappings their ip is any function. The stack that they speak of is gone: the copy is empty.
+ */
+static bool in_exec(struct image *img, const struct ev_sample *ev)
+{
+	if (!img->entered && !img->parent && ev->has_regs && ev->stack.lo == ev->stack.hi &&
+	    ev->nchain && ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL)
+		return true;
+	img->entered = true;
+	return false;
+}
+
 static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct replay *rp = ctx;
@@ -340,6 +355,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	uint64_t *cg = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
 	struct replay_sample s = {
 		.ev = ev,
+		.in_exec = in_exec(img, ev),
 		.img = img,
 		.comm = thread_comm(rp, img, ev->tid),
 		.cgroup = cg ? intern_str(rp->strs, (uint32_t)*cg) : img->cgroup,

@@ -38,6 +38,7 @@ struct image {
 	bool exited;
 	bool superseded;	/* another image has the pid now, by exec or as another process */
 	bool used;		/* a sample was seen since the image began */
+	bool entered;		/* one of them says that it had begun to run (replay.c) */
 	uint64_t begun;		/* ns, time of the event that began it */
 	/* Caches of the consumer, valid for as->generation == cache_generation. */
 	struct u64map cache;
@@ -52,6 +53,7 @@ struct ksym {
 
 struct replay_sample {
 	const struct ev_sample *ev;
+	bool in_exec;		/* its user registers are those of the image before */
 	struct image *img;	/* never NULL */
 	const char *comm;	/* of the thread; interned: equal text, equal pointer */
 	const char *cgroup;	/* interned; "" when unknown */

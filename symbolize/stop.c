@@ -12,7 +12,7 @@ static void on_signal(int sig)
 	requested = 1;
 }
 
-static void handle(int sig)
+static void handle(int sig, bool restart)
 {
 	struct sigaction sa, old;
 
@@ -21,15 +21,15 @@ static void handle(int sig)
 		return;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = on_signal;
-	sa.sa_flags = SA_RESETHAND | SA_RESTART;
+	sa.sa_flags = SA_RESETHAND | (restart ? SA_RESTART : 0);
 	sigaction(sig, &sa, NULL);
 }
 
-void stop_init(void)
+void stop_init(bool restart)
 {
 	requested = 0;
-	handle(SIGINT);
-	handle(SIGTERM);
+	handle(SIGINT, restart);
+	handle(SIGTERM, restart);
 }
 
 bool stop_requested(void)

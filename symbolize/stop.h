@@ -6,9 +6,10 @@
 
 /*
  * From now on the first SIGINT or SIGTERM asks to stop; the second one kills as always. May be
- * called again: what was asked before is forgotten.
+ * called again: what was asked before is forgotten. @restart: system calls that wait go on waiting;
+ * without it a pipe that nobody opens for writing is given up with EINTR.
  */
-void stop_init(void);
+void stop_init(bool restart);
 bool stop_requested(void);
 
 #endif

@@ -49,6 +49,7 @@ static const struct {
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",
 	},
 	[UNWIND_DEPTH] = { "more frames than asked for", "raise --max-stack" },
+	[UNWIND_NO_COPY] = { "stack gone (an exec) or not in memory", NULL },
 	[UNWIND_NO_USER] = { "no user stack", NULL },
 };
 

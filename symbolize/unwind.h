@@ -23,6 +23,7 @@ enum unwind_end {
 	UNWIND_BAD_READ,	/* rows led to an address that is not stack */
 	UNWIND_NO_ADVANCE,	/* CFA did not move towards the root: stopped instead of looping */
 	UNWIND_DEPTH,		/* cap on frames */
+	UNWIND_NO_COPY,		/* the kernel could copy nothing at the stack pointer */
 	UNWIND_NO_USER,		/* kernel thread, or no user registers */
 	UNWIND_END_MAX,
 };

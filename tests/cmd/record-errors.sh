@@ -56,6 +56,7 @@ refuses "output is a folder" 1 "cannot write '$T': Is a directory" -o "$T" -- tr
 refuses "unknown option" 129 "unknown option '--bogus'" --bogus
 
 lines=2	# the second one points to --help
+refuses "two events, each with its -e" 129 "one event at a time: -e cycles and -e cpu-clock" "${out[@]}" -e cycles -ecpu-clock
 refuses "frequency that is none" 129 "'0' is no frequency" -F 0
 refuses "call graph that is none" 129 "unknown call graph 'x'; allowed are dwarf" --call-graph x
 refuses "dump larger than the kernel takes" 129 "'65536' must be a number from 8 to 65528" \

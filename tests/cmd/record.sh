@@ -51,7 +51,8 @@ check "the recording is whole" whole a.data
 is "mode of the file" "$(stat -c %a a.data)" 600
 "$NSPROF" record -q -z3 -B -N -T -P -s -d -R --buildid-all --buildid-mmap --namespaces --all-cgroups \
 	--sample-cpu --synth all --aio --affinity sys --mmap-flush 1 --proc-map-timeout 500 -k mono \
-	--running-time --sample-identifier -g -e cpu-clock -o b.data -- true >out 2>&1
+	--running-time --sample-identifier --tail-synthesize --num-thread-synthesize 2 --threads --timestamp-boundary \
+	--no-bpf-event --no-buffering --no-buildid-mmap -g -e cpu-clock -o b.data -- true >out 2>&1
 is "perf's moot options: status" $? 0
 is "perf's moot options say nothing" "$(cat out)" ""
 is "build info" "$("$NSPROF" record --build-info)" "record: masked-stacks dwarf zstd libelf"
@@ -63,6 +64,12 @@ is "an old file is kept" "$(cat c.data.old)" first
 : >d.data
 "$NSPROF" record -q -o d.data -- true
 check "an empty one is not" [ ! -e d.data.old ]
+mkdir elsewhere
+echo second >elsewhere/e.data
+ln -s elsewhere/e.data e.data
+"$NSPROF" record -q -o e.data -- true
+is "behind a link, it is kept too" "$(cat elsewhere/e.data.old)" second
+check "and the link leads to the new one" whole elsewhere/e.data
 "$NSPROF" record -q -- ./burn 1 >plain.out
 check "default name" [ -s nsprof.data ]
 

@@ -9,6 +9,7 @@ like "the leaf leads the table" "$(grep -v '^#' a.txt | head -n 1)" '^ +60\.00% 
 like "self and total differ" "$(cat a.txt)" '^ +20\.00% +80\.00% +20 +work$'
 like "kernel functions are marked" "$(cat a.txt)" '^ +20\.00% +20\.00% +20 +k vfs_read$'
 is "standard input" "$("$NSPROF" report - <a.folded | grep -v '^#')" "$(grep -v '^#' a.txt)"
+is "a named pipe" "$("$NSPROF" report <(cat a.folded) | grep -v '^#')" "$(grep -v '^#' a.txt)"
 is "-i FILE" "$("$NSPROF" report -i a.folded | grep -v '^#')" "$(grep -v '^#' a.txt)"
 is "nsprof-report is the same program" "$("${NSPROF}-report" a.folded)" "$(cat a.txt)"
 
@@ -69,13 +70,17 @@ bad "missing file" "cannot open 'nosuch': No such file or directory" nosuch
 bad "empty file" "'empty' is empty" empty
 bad "a directory" "is a directory" .
 bad "no nsprof.data" "cannot open 'nsprof.data'"
-check_rc "noise: exit status 1" 1 "$NSPROF" report noise
+bad "noise" "'noise' is neither a recording nor folded text" noise
+bad "text that is not folded" "'/etc/passwd' is neither" /etc/passwd
+bad "a program" "'/bin/sh' is neither" /bin/sh
+bad "a device without an end" "'/dev/zero' is neither" /dev/zero
+bad "a pipe without an end" "'-' is neither" - < <(exec cat /dev/zero)
 printf 'PERFILE2........................................................................................' >perf.data
 bad "a perf.data" "'perf.data' is a perf.data file" perf.data
 check_rc "unknown format: usage" 129 "$NSPROF" report --format pdf a.folded
 check_rc "a full disk is noticed" 1 "$NSPROF" report -o /dev/full a.folded
 printf 'a;b 1\nbad line\nanother\nthird bad\nfourth\n' >some
-is "malformed lines are counted" "$("$NSPROF" report some 2>&1 >/dev/null | tail -n 1)" "nsprof report: warning: 'some': 4 lines are not folded stacks"
+is "malformed lines are counted" "$("$NSPROF" report some 2>&1 >/dev/null)" "nsprof report: warning: 'some': 4 lines are not folded stacks, the first: 'bad line'"
 echo keep >out.txt
 check_rc "a failed run" 1 "$NSPROF" report nosuch -o out.txt
 is "leaves what was there" "$(cat out.txt)" keep

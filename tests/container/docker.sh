@@ -46,7 +46,7 @@ sleep 0.3
 ctr_record "$T/exec" -a -G "$CG" -F 499 --duration 1
 symbolize_all() {
 	for f in cgroup pid exec; do
-		"$NSPROF" symbolize -q --by container "$T/$f" >"$T/$f.$1"
+		"$NSPROF" symbolize -q --no-inline --by container "$T/$f" >"$T/$f.$1"
 		check "$1, by $f: the container is named" grep -q "^[^;]*${ID:0:12}[^;]*;spin;_start;" "$T/$f.$1"
 		grep ';spin;' "$T/$f.$1" >"$T/spin"
 		check "$1, by $f: the whole chain" has_chain "$T/spin" "$CHAIN" 95

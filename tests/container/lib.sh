@@ -20,9 +20,10 @@ ctr_need() {
 	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
 	CTR_CGROOT=nsprof-test-$$
 	mkdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || { skip_all "cannot make a cgroup in $CTR_V2"; }
-	if ! unshare -m -p -u -i -n --fork true 2>/dev/null; then
+	local why
+	if ! why=$(unshare -m -p -u -i -n --fork true 2>&1); then
 		rmdir "$CTR_V2/$CTR_CGROOT"
-		skip_all "unshare of namespaces is not permitted"
+		skip_all "cannot make namespaces here: $why"
 	fi
 	later ctr_cleanup
 }

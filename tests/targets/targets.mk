@@ -7,7 +7,8 @@ TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
-	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/uselib $(T)/libspin.so
+	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
+	$(T)/jitloop $(T)/memfd
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
@@ -51,6 +52,8 @@ $(T)/spin-host: $(SPIN)
 	$(call tcc,$(TCC),-DP=host -Os)
 $(T)/spin-nobid: $(SPIN)
 	$(call tcc,$(TCC),-DP=nobid -Wl$(comma)--build-id=none)
+$(T)/spin-nobid2: $(SPIN)
+	$(call tcc,$(TCC),-DP=nobi2 -Wl$(comma)--build-id=none)
 $(T)/spin-musl: $(SPIN)
 	$(call tcc,musl-gcc,-DP=musl)
 $(T)/spin-musl-static: $(SPIN)
@@ -81,6 +84,10 @@ $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
+$(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
+	$(call tcc,$(TCC),)
+$(T)/memfd: tests/targets/memfd.c $(T)/.dir
+	$(call tcc,$(TCC),-static -D_GNU_SOURCE)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir

@@ -42,6 +42,19 @@ static struct image *image_get(struct remask *rm, uint32_t pid)
 	return (struct image *)(uintptr_t)*slot;
 }
 
+static void images_free(struct remask *rm)
+{
+	uint64_t pid, ptr;
+
+	for (size_t it = 0; u64map_next(&rm->images, &it, &pid, &ptr);) {
+		struct image *im = (struct image *)(uintptr_t)ptr;
+
+		free(im->exec);
+		free(im);
+	}
+	u64map_fini(&rm->images);
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
@@ -199,6 +212,9 @@ int main(int argc, char **argv)
 		err = rec_writer_finish(rm.w);
 	rec_writer_free(rm.w);
 	rec_reader_close(r);
+	images_free(&rm);
+	free(rm.sorted);
+	free(rm.words);
 	if (err)
 		fprintf(stderr, "remask: %s\n", strerror(-err));
 	return err ? 1 : 0;

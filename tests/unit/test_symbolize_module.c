@@ -283,6 +283,29 @@ static void test_captured(void **state)
 	modules_free(ms);
 }
 
+/* A binary captured when its file had to be let go, and again with the addresses seen since. */
+static void test_captured_twice(void **state)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	struct ev_dso d = own_dso("/nonexistent/app", true);
+	struct modules *ms = modules_new();
+	void *bytes = slurp_exe();
+	struct module *m;
+
+	(void)state;
+	here();
+	/* Any other ELF file stands for the first slice: the build-id tells which of them is used. */
+	if (eh)
+		modules_add_capture(ms, 1, eh, eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize);
+	modules_add_capture(ms, 1, bytes, (size_t)exe_st.st_size);
+	modules_add_capture(ms, 1, "damaged", 7);
+	free(bytes);
+	m = load(ms, &d, 0, 0, 0, 0);
+	assert_int_equal(m->source, MODULE_CAPTURED);
+	assert_false(cfi_empty(module_cfi(m)));
+	modules_free(ms);
+}
+
 /* A library's first processes are gone when it is asked for; one that comes later lives. */
 static void test_retry_with_later_process(void **state)
 {
@@ -355,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_deleted_file),
 		cmocka_unit_test(test_other_host_or_boot),
 		cmocka_unit_test(test_captured),
+		cmocka_unit_test(test_captured_twice),
 		cmocka_unit_test(test_retry_with_later_process),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_table),

@@ -142,6 +142,27 @@ static void sample_chain(struct rec *r, uint32_t pid, uint32_t tid, uint64_t cgr
 	assert_int_equal(rec_writer_sample(r->w, &s), 0);
 }
 
+/* In the kernel, with user registers; @nwords: of the stack that could be copied. */
+static void sample_kernel(struct rec *r, uint32_t pid, uint64_t ip, uint32_t nwords)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	static struct stack_words sw;
+	struct sample_in s;
+
+	memset(&s, 0, sizeof(s));
+	s.time = r->time += 1000;
+	s.pid = s.tid = pid;
+	s.period = 100;
+	s.chain = chain;
+	s.nchain = 2;
+	s.has_regs = true;
+	s.regs[UREG_IP] = ip;
+	s.regs[UREG_SP] = sw.base = 0x7ffe0000;
+	sw.nwords = nwords;
+	s.stack = &sw;
+	assert_int_equal(rec_writer_sample(r->w, &s), 0);
+}
+
 static void sample(struct rec *r, uint32_t pid, uint32_t tid, uint64_t ip)
 {
 	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, ip };
@@ -534,6 +555,40 @@ static void test_path_proves_nothing(void **state)
 	free(out);
 }
 
+/*
+ * During an exec the registers are the old program's and the mappings the new one's: the address of
+ * the old one is no function of the new one, even if that has one there.
+ */
+static void test_registers_in_exec(void **state)
+{
+	struct rec r;
+	char *out;
+
+	(void)state;
+	rec_begin(&r);
+	dso(&r, 1, "/bin/old");
+	dso(&r, 2, "/bin/new");
+	proc(&r, 1, 100, 1, 5000, "old", true, false);
+	map(&r, 100, 0x400000, 0x1000, 1, "/bin/old");
+	sample_kernel(&r, 100, 0x400100, 16);
+	sample_kernel(&r, 100, 0x400100, 0);	/* its mm is gone; it still is the old image */
+	comm(&r, 100, 100, "new", true);
+	map(&r, 100, 0x400000, 0x1000, 2, "/bin/new");
+	sample_kernel(&r, 100, 0x400100, 0);
+	sample_kernel(&r, 100, 0x400100, 16);	/* it runs */
+	sample_kernel(&r, 100, 0x400100, 0);	/* the page of its stack is not there */
+	/* A process that the recorder met in its exec. */
+	proc(&r, 2, 200, 1, 6000, "late", true, false);
+	map(&r, 200, 0x400000, 0x1000, 2, "/bin/new");
+	sample_kernel(&r, 200, 0x400100, 0);
+	out = folded(&r, LEAD_COMM, false);
+	assert_string_equal(out, "late;[kernel] 1\n"
+				 "new;[kernel] 1\n"
+				 "new;[new];[kernel] 2\n"
+				 "old;[old];[kernel] 2\n");
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_symbols_come_and_go),
 		cmocka_unit_test(test_jit_names_by_image),
 		cmocka_unit_test(test_path_proves_nothing),
+		cmocka_unit_test(test_registers_in_exec),
 	};
 
 	log_init("test");

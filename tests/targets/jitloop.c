@@ -1,0 +1,129 @@
+/*
+ * Runs code that is in no file: main -> run_jit -> a loop with a frame pointer in anonymous memory, named
+ * in /tmp/perf-PID.map as a JIT would do it.
+ *
+ *	jitloop SECONDS NAME [MODE [COMM]]
+ *
+ * MODE: map (default) writes the map; nomap does not; uid changes the owner of map and process to 1000;
+ * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms; again
+ * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address. COMM names the
+ * thread.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* push %rbp; mov %rsp,%rbp; mov $0x800000,%ecx; 1: dec %ecx; jne 1b; pop %rbp; ret */
+static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0, 0, 0x80, 0, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
+static void (*jit)(void);
+static volatile sig_atomic_t asked;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void on_usr1(int sig)
+{
+	asked = sig;
+}
+
+static void write_map(const char *mode, const char *name)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, mode);
+	if (!f)
+		exit(2);
+	fprintf(f, "%lx %zx %s\n", (unsigned long)jit, sizeof(code), name);
+	fclose(f);
+}
+
+__attribute__((noinline, noclone)) void run_jit(double secs)
+{
+	double end = now() + secs;
+
+	while (now() < end) {
+		jit();
+		if (asked) {
+			asked = 0;
+			write_map("a", "reused");
+		}
+	}
+}
+
+static void *thread(void *arg)
+{
+	run_jit(0.05);
+	__asm__ volatile("" ::: "memory");
+	return arg;
+}
+
+static void in_children(double secs)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!fork()) {
+			run_jit(secs);
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+static void in_threads(double secs)
+{
+	double end = now() + secs;
+	pthread_t tid[2];
+
+	while (now() < end) {
+		for (int i = 0; i < 2; i++)
+			if (pthread_create(&tid[i], NULL, thread, NULL))
+				exit(2);
+		for (int i = 0; i < 2; i++)
+			pthread_join(tid[i], NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 3 ? argv[3] : "map";
+	double secs = atof(argv[1]);
+	char path[64];
+	void *p;
+
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (argc < 3 || p == MAP_FAILED)
+		return 2;
+	memcpy(p, code, sizeof(code));
+	jit = (void (*)(void))p;
+	if (argc > 4)
+		prctl(PR_SET_NAME, argv[4]);
+	signal(SIGUSR1, on_usr1);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	if (strcmp(mode, "nomap"))
+		write_map("w", argv[2]);
+	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
+		return 2;
+	if (!strcmp(mode, "uid") && (chown(path, 1000, 1000) || setgid(1000) || setuid(1000)))
+		return 2;
+	if (!strcmp(mode, "fork"))
+		in_children(secs);
+	else if (!strcmp(mode, "threads"))
+		in_threads(secs);
+	else
+		run_jit(secs);
+	return 0;
+}
