@@ -1,0 +1,71 @@
+#!/bin/bash
+# nsprof record: what is sampled and of whom, each option against what the program is known to do.
+. "$(dirname "$0")/../lib.sh"
+need_cmd jq
+S=$BUILD/tests/targets/spin
+cd "$T" || exit 1
+[ -x "$S" ] || skip_all "test programs are not built: make test-targets"
+"$NSPROF" record -q -o probe -- "$S" 0.1 2>err || skip_all "cannot record here: $(cat err)"
+
+rec() { "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record $*: $(cat err)"; }
+folded() { "$NSPROF" symbolize -q --no-inline --annotate "$@" a.data; }
+samples() { "$NSPROF" info --json a.data | jq .samples; }
+
+# As in perf: samples are taken in the kernel only; their stacks go on to the caller in user space.
+rec -F 999 --all-kernel -- "$S" --kernel 0.5
+f=$(folded)
+like "--all-kernel: what called the kernel is there" "$f" 'app_leaf;.*_\[k\] [0-9]+$'
+is "--all-kernel: every sample is in the kernel" "$(grep -Ecv '_\[k\] [0-9]+$' <<<"$f")" 0
+"$NSPROF" record -q -e cpu-clock:k -F 999 -o a.data -- "$S" --kernel 0.5
+is "-e EVENT:k is the same" "$(folded | grep -Ecv '_\[k\] [0-9]+$')" 0
+"$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$S" --kernel 0.5
+unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
+"$NSPROF" record -q -e task-clock -F 499 -o a.data -- "$S" 0.5
+is "-e task-clock is what info says" "$("$NSPROF" info --json a.data | jq -r .event)" task-clock
+like "and samples the program" "$(folded)" 'app_leaf'
+
+# -c counts nanoseconds of cpu-clock: 0.5 s of CPU at one sample in 2 ms.
+"$NSPROF" record -q -e cpu-clock -c 2000000 -o a.data -- "$S" 0.5
+n=$(samples)
+cpu=$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { print p / 1e9 }')
+check "-c N: each sample stands for N ns ($n samples, $cpu s)" awk -v n="$n" -v c="$cpu" 'BEGIN { exit !(n > 50 && c == n * 0.002) }'
+max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+"$NSPROF" record -q -e cpu-clock -F max --call-graph none -o a.data -- "$S" 0.1
+is "-F max is the kernel's limit" "$("$NSPROF" info --json a.data | jq .frequency)" "$max"
+
+# One thread of several, by its tid.
+"$S" --threads 2 20 &
+pid=$!
+wait_for '[ "$(ls /proc/$pid/task | wc -l)" = 3 ]' 5
+tid=$(ls /proc/$pid/task | sort -n | tail -n 1)
+rec -F 499 -t "$tid" --duration 0.5
+is "-t TID: that thread and no other" "$(folded --by thread | sed -E 's/;.*//' | sort -u)" "spin-$pid/$tid"
+rec -F 499 -p "$pid" --duration 0.5
+is "-p PID: all its threads that run" "$(folded --by thread | sed -E 's/;.*//' | sort -u | wc -l)" 2
+kill $pid
+wait $pid 2>/dev/null
+
+if [ "$(id -u)" != 0 ]; then
+	skip "-a and -C" "need root"
+	done_testing
+fi
+taskset -c 0 "$S" 20 &
+pid=$!
+cpu1=$(($(nproc) > 1 ? 1 : 0))
+if [ $cpu1 = 1 ]; then
+	rec -F 499 -a -C 1 --duration 0.5
+	unlike "-C 1: nothing of what runs on CPU 0" "$(folded)" 'app_leaf'
+else
+	skip "-C 1" "there is one CPU only"
+fi
+rec -F 499 -C 0 --duration 0.5
+like "-C 0: what runs on CPU 0" "$(folded)" '^spin;.*app_leaf'
+# The front command becomes the recorder by execve: $! is its pid.
+"$NSPROF" record -q -e cpu-clock -o a.data -F 999 -a --duration 0.5 &
+own=$!
+wait $own
+like "-a: everything" "$(folded)" '^spin;.*app_leaf'
+unlike "but not the recorder itself" "$(folded --by process)" "^nsprof-record-$own;"
+kill $pid
+wait $pid 2>/dev/null
+done_testing
