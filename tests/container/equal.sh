@@ -64,7 +64,7 @@ corpus gxx g++ -O2 -c -o "$T/deep.o" "$(dirname "$0")/../targets/deep.cc"
 import re, json
 def work(n):
     return sum(len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)}))) for _ in range(n))
-for _ in range(60): work(60)'
+for _ in range(250): work(60)'
 MIN_SAMPLES=50 corpus shell bash -c 'for i in $(seq 60); do /bin/true; ls / >/dev/null; done'
-! command -v perl >/dev/null || corpus perl perl -e 'my %h; for my $i (1..900000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
+! command -v perl >/dev/null || corpus perl perl -e 'my %h; for my $i (1..2000000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
 done_testing

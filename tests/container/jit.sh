@@ -20,6 +20,11 @@ console.log(t);
 JS
 NODE=$(readlink -f "$(command -v node)")
 ctr_rootfs "$T/root" "$NODE:/usr/bin/node" "$T/app.js"
+# Debian's node has parts of itself as files beside it.
+if [ -d /usr/share/nodejs ]; then
+	mkdir -p "$T/root/usr/share"
+	cp -r /usr/share/nodejs "$T/root/usr/share/"
+fi
 
 share() { # FOLDED AWK-CONDITION: per cent of the samples
 	awk "{ n = \$NF; all += n; if ($2) hit += n } END { printf \"%d\", all ? 100 * hit / all : 0 }" "$1"
