@@ -233,10 +233,14 @@ static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 
 static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
 {
-	struct rootpin *r = rootpin_get(u->root);
+	struct rootpin *r;
 
-	if (!r && u->pid)
-		r = rootpin_open(dt->pins, u->pid, u->mnt_ns);
+	/* One that had to go for others is opened again: without rights to map_files it is the only way. */
+	if (u->root && u->root->root.fd >= 0) {
+		pins_touch(dt->pins, &u->root->root);
+		return rootpin_get(u->root);
+	}
+	r = u->pid ? rootpin_open(dt->pins, u->pid, u->mnt_ns) : NULL;
 	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
 }
 

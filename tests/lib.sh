@@ -147,6 +147,11 @@ need_cmd() {
 	done
 }
 
+# can_sample_kernel: false where perf_event_paranoid or missing rights keep samples out of the kernel.
+can_sample_kernel() {
+	"$NSPROF" record -q -e cpu-clock:k -o "$T/can_sample_kernel" -- true 2>/dev/null
+}
+
 # wait_for CONDITION SECONDS: evaluate CONDITION until it holds; fails when time is up.
 wait_for() {
 	local start=$EPOCHREALTIME now

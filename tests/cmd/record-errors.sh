@@ -86,12 +86,12 @@ else
 		-- /no/such/cmd
 	refuses "command that may not be run" 1 "cannot run '/etc/passwd': Permission denied" "${out[@]}" \
 		-- /etc/passwd
-	refuses "timer that is not there" 1 "cannot run 'no-such-cmd': No such file" "${out[@]}" -p $$ \
-		-- no-such-cmd
+	refuses "timer that is not there" 1 "cannot run '/no/such/cmd': No such file" "${out[@]}" -p $$ \
+		-- /no/such/cmd
 	# Virtual machines without counters only.
 	if ! "$NSPROF" record -q -o "$T/probe" -e instructions:u -- true 2>/dev/null; then
-		refuses "event the machine does not have" 1 "event 'instructions' is not supported here: .*use -e cpu-clock" \
-			"${out[@]}" -e instructions -- true
+		refuses "event the machine does not have" 1 "event 'instructions(:u)?' is not supported here: .*use -e cpu-clock" \
+			"${out[@]}" -e instructions:u -- true
 	else
 		skip "event the machine does not have" "this machine has it"
 	fi

@@ -11,13 +11,17 @@ rec() { "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record 
 folded() { "$NSPROF" symbolize -q --no-inline --annotate "$@" a.data; }
 samples() { "$NSPROF" info --json a.data | jq .samples; }
 
-# As in perf: samples are taken in the kernel only; their stacks go on to the caller in user space.
-rec -F 999 --all-kernel -- "$S" --kernel 0.5
-f=$(folded)
-like "--all-kernel: what called the kernel is there" "$f" 'app_leaf;.*_\[k\] [0-9]+$'
-is "--all-kernel: every sample is in the kernel" "$(grep -Ecv '_\[k\] [0-9]+$' <<<"$f")" 0
-"$NSPROF" record -q -e cpu-clock:k -F 999 -o a.data -- "$S" --kernel 0.5
-is "-e EVENT:k is the same" "$(folded | grep -Ecv '_\[k\] [0-9]+$')" 0
+if can_sample_kernel; then
+	# As in perf: samples are taken in the kernel only; their stacks go on to the caller in user space.
+	rec -F 999 --all-kernel -- "$S" --kernel 0.5
+	f=$(folded)
+	like "--all-kernel: what called the kernel is there" "$f" 'app_leaf;.*_\[k\] [0-9]+$'
+	is "--all-kernel: every sample is in the kernel" "$(grep -Ecv '_\[k\] [0-9]+$' <<<"$f")" 0
+	"$NSPROF" record -q -e cpu-clock:k -F 999 -o a.data -- "$S" --kernel 0.5
+	is "-e EVENT:k is the same" "$(folded | grep -Ecv '_\[k\] [0-9]+$')" 0
+else
+	skip "--all-kernel" "no right to sample the kernel"
+fi
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$S" --kernel 0.5
 unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
 "$NSPROF" record -q -e task-clock -F 499 -o a.data -- "$S" 0.5
