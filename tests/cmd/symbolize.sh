@@ -39,7 +39,11 @@ check "--weight period counts nanoseconds of cpu-clock" awk -v n="$n" '{ p += $N
 
 is "--max-stack 2 keeps the leaf" "$("$NSPROF" symbolize -q --max-stack 2 | sed -E 's/ [0-9]+$//' | grep -c 'app_inner;app_leaf$')" 1
 like "and says that it is cut" "$("$NSPROF" symbolize -q --max-stack 2)" '^spin;\[truncated_stack\];app_inner;app_leaf '
-like "--stats tells how stacks ended" "$("$NSPROF" symbolize --stats 2>&1 >/dev/null)" '(100\.0|99\.[0-9]) % +complete'
+# A thread that is being born has no rows for the few instructions behind clone's system call, where the C library
+# ends its call frame information on purpose: at most one sample for each of the two threads.
+"$NSPROF" symbolize --stats 2>stats >/dev/null
+check "--stats tells how stacks ended: all whole but for threads being born" awk '/^samples:/ { all = $2 + 0 }
+	/%  complete$/ { whole = $1 } END { exit !(all > 0 && all - whole <= 2) }' stats
 for u in libunwind libdw; do
 	is "--unwind $u agrees" "$("$NSPROF" symbolize --unwind $u)" "$(cat plain)"
 done
