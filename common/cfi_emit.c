@@ -26,6 +26,10 @@ struct emitter {
 	struct u64map by_off;	/* CIE's old section and offset -> new offset + 1 */
 	struct u64map by_bytes;	/* hash of a new CIE's bytes -> new offset + 1 */
 	struct strbuf tmp;	/* the record being built, behind its id */
+	struct strbuf prog;
+	const uint64_t *pcs;	/* what rows are cut out for; NULL: FDEs stay whole */
+	size_t npcs;
+	uint64_t whole;		/* svma; the FDE that holds it stays whole */
 };
 
 static void add_address(struct strbuf *sb, const struct cfi *cfi, uint64_t v)
@@ -36,7 +40,7 @@ static void add_address(struct strbuf *sb, const struct cfi *cfi, uint64_t v)
 		strbuf_add_u32(sb, (uint32_t)v);
 }
 
-static void add_sleb(struct strbuf *sb, int64_t v)
+void cfi_add_sleb(struct strbuf *sb, int64_t v)
 {
 	for (;;) {
 		uint8_t b = v & 0x7f;
@@ -107,7 +111,7 @@ static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 	strbuf_addc(&em->tmp, 1);
 	strbuf_add(&em->tmp, cie->signal_frame ? "zRS" : "zR", cie->signal_frame ? 4 : 3);
 	strbuf_add_varint(&em->tmp, cie->code_align);
-	add_sleb(&em->tmp, cie->data_align);
+	cfi_add_sleb(&em->tmp, cie->data_align);
 	strbuf_addc(&em->tmp, (char)cie->ra_reg);
 	strbuf_addc(&em->tmp, 1);
 	strbuf_addc(&em->tmp, DW_EH_PE_absptr);
@@ -126,18 +130,55 @@ static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 	return true;
 }
 
+/* Index of the first of @pcs at or above @svma. */
+static size_t first_pc(const uint64_t *pcs, size_t n, uint64_t svma)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (pcs[mid] < svma)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The rows wanted of @fde, in em->prog. */
+static bool cut_rows(struct emitter *em, const struct cfi_fde *fde, struct cfi_fde *cut)
+{
+	size_t from, to;
+
+	if (!em->pcs || (em->whole >= fde->start && em->whole < fde->end))
+		return false;
+	from = first_pc(em->pcs, em->npcs, fde->start);
+	to = first_pc(em->pcs, em->npcs, fde->end);
+	strbuf_reset(&em->prog);
+	return cfi_cut(em->cfi, fde, em->pcs + from, to - from, &em->prog, cut);
+}
+
 static bool put_fde(struct emitter *em, const struct cfi_fde *fde)
 {
+	struct cfi_fde cut = *fde;
 	struct cfi_entry e;
 	size_t cie;
+	bool is_cut;
 
 	if (cfi_fde_at(em->cfi, fde->debug_frame, fde->off, &e) || !put_cie(em, e.cie, &cie))
 		return false;
+	is_cut = cut_rows(em, fde, &cut);
+	/* It may have taken the CIE's place in the cache. */
+	if (cfi_fde_at(em->cfi, fde->debug_frame, fde->off, &e))
+		return false;
 	strbuf_reset(&em->tmp);
-	add_address(&em->tmp, em->cfi, fde->start);
-	add_address(&em->tmp, em->cfi, fde->end - fde->start);
+	add_address(&em->tmp, em->cfi, cut.start);
+	add_address(&em->tmp, em->cfi, cut.end - cut.start);
 	strbuf_addc(&em->tmp, 0);	/* no augmentation data */
-	if (!add_program(em, e.cie, e.prog))
+	if (is_cut)
+		strbuf_add(&em->tmp, em->prog.s, em->prog.len);
+	else if (!add_program(em, e.cie, e.prog))
 		return false;
 	/* The id is the distance from itself back to the CIE. */
 	add_record(em, (uint32_t)(em->out->len - em->base + 4 - cie));
@@ -182,21 +223,34 @@ static struct cfi_fde *wanted_fdes(struct cfi *cfi, const uint64_t *pcs, size_t 
 	return v;
 }
 
-size_t cfi_emit(struct cfi *cfi, const uint64_t *pcs, size_t n, struct strbuf *out)
+static size_t emit(struct emitter *em, const uint64_t *pcs, size_t n)
 {
-	struct emitter em = {
-		.cfi = cfi, .out = out, .base = out->len,
-		.by_off = U64MAP_INIT, .by_bytes = U64MAP_INIT, .tmp = STRBUF_INIT,
-	};
 	size_t nfdes, done = 0;
-	struct cfi_fde *v = wanted_fdes(cfi, pcs, n, &nfdes);
+	struct cfi_fde *v = wanted_fdes(em->cfi, pcs, n, &nfdes);
 
-	for (size_t i = 0; i < nfdes && out->len - em.base < EMIT_MAX; i++)
-		done += put_fde(&em, &v[i]);
-	strbuf_add_u32(out, 0);
-	u64map_fini(&em.by_off);
-	u64map_fini(&em.by_bytes);
-	strbuf_fini(&em.tmp);
+	em->base = em->out->len;
+	for (size_t i = 0; i < nfdes && em->out->len - em->base < EMIT_MAX; i++)
+		done += put_fde(em, &v[i]);
+	strbuf_add_u32(em->out, 0);
+	u64map_fini(&em->by_off);
+	u64map_fini(&em->by_bytes);
+	strbuf_fini(&em->tmp);
+	strbuf_fini(&em->prog);
 	free(v);
 	return done;
+}
+
+size_t cfi_emit(struct cfi *cfi, const uint64_t *pcs, size_t n, struct strbuf *out)
+{
+	struct emitter em = { .cfi = cfi, .out = out };
+
+	return emit(&em, pcs, n);
+}
+
+size_t cfi_emit_rows(struct cfi *cfi, const uint64_t *pcs, size_t n, uint64_t whole,
+		     struct strbuf *out)
+{
+	struct emitter em = { .cfi = cfi, .out = out, .pcs = pcs, .npcs = n, .whole = whole };
+
+	return emit(&em, pcs, n);
 }

@@ -151,6 +151,24 @@ struct cfi_insn {
 	size_t expr_len;
 };
 
+/*
+ * All rows of @fde in the order of addresses, to @fn, which ends it with non-zero. 0, what @fn
+ * returned, or -EINVAL, possibly behind some rows.
+ */
+typedef int (*cfi_row_fn)(void *ctx, const struct cfi_row *row);
+int cfi_rows(struct cfi *cfi, const struct cfi_fde *fde, cfi_row_fn fn, void *ctx);
+
+/* @sb += the value as SLEB128. */
+void cfi_add_sleb(struct strbuf *sb, int64_t v);
+
+/*
+ * A program with the rows of @fde that @pcs (sorted svma, @n of them) need, and those between them.
+ * *@cut: the addresses it holds for, from the first row to the end of the last. False when it cannot
+ * be said shorter, or at all: take the whole.
+ */
+bool cfi_cut(struct cfi *cfi, const struct cfi_fde *fde, const uint64_t *pcs, size_t n,
+	     struct strbuf *prog, struct cfi_fde *cut);
+
 /* The next instruction. 1, 0 at the end of the program, -EINVAL. */
 int cfi_insn_next(const struct cfi *cfi, const struct cfi_cie *cie, struct cfi_program *p,
 		  struct cfi_insn *insn);

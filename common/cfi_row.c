@@ -4,6 +4,7 @@
 
 #include "cfi.h"
 #include "cfi_priv.h"
+#include "util.h"
 
 /* Compilers nest remember_state once or twice (shrink-wrapped epilogues). */
 #define STATE_DEPTH 8
@@ -13,6 +14,8 @@ struct machine {
 	const struct cfi_cie *cie;
 	struct cfi_row *row;
 	bool initial;			/* running the CIE's instructions */
+	cfi_row_fn each;		/* told of every row that ends; NULL: stop at one address */
+	void *each_ctx;
 	unsigned int depth;
 	struct cfi_row saved[STATE_DEPTH];	/* not cleared: most programs never use it */
 };
@@ -135,7 +138,7 @@ static int run_one(struct machine *m, const struct cfi_insn *insn)
 	}
 }
 
-/* Runs @p until the row holds for @svma. 0 or -EINVAL. */
+/* Runs @p until the row holds for @svma. 0, -EINVAL, or what m->each returned. */
 static int run(struct machine *m, struct cfi_program p, uint64_t svma)
 {
 	struct cfi_insn insn;
@@ -158,6 +161,15 @@ static int run(struct machine *m, struct cfi_program p, uint64_t svma)
 				m->row->end = loc;
 			return 0;
 		}
+		if (m->each && loc > m->row->start) {
+			const uint64_t end = m->row->end;
+
+			m->row->end = MIN(loc, end);
+			ret = m->each(m->each_ctx, m->row);
+			m->row->end = end;
+			if (ret)
+				return ret;
+		}
 		m->row->start = loc;
 	}
 	return ret;
@@ -175,10 +187,48 @@ static int run_initial(struct cfi *cfi, struct cfi_cie *cie)
 	m.cie = cie;
 	m.row = &cie->init;
 	m.initial = true;
+	m.each = NULL;
 	m.depth = 0;
 	err = run(&m, cie->prog, UINT64_MAX);
 	cie->init_state = err ? err : 1;
 	return err;
+}
+
+/* The machine before the first instruction of @fde, which is @e. */
+static int begin(struct machine *m, struct cfi *cfi, const struct cfi_fde *fde,
+		 struct cfi_entry *e, struct cfi_row *row)
+{
+	if (cfi_fde_at(cfi, fde->debug_frame, fde->off, e))
+		return -EINVAL;
+	if (!e->cie->init_state)
+		run_initial(cfi, e->cie);
+	if (e->cie->init_state < 0)
+		return e->cie->init_state;
+	*row = e->cie->init;
+	row->start = fde->start;
+	row->end = fde->end;
+	m->cfi = cfi;
+	m->cie = e->cie;
+	m->row = row;
+	m->initial = false;
+	m->each = NULL;
+	m->depth = 0;
+	return 0;
+}
+
+int cfi_rows(struct cfi *cfi, const struct cfi_fde *fde, cfi_row_fn fn, void *ctx)
+{
+	struct cfi_entry e;
+	struct cfi_row row;
+	struct machine m;
+	int err = begin(&m, cfi, fde, &e, &row);
+
+	if (err)
+		return err;
+	m.each = fn;
+	m.each_ctx = ctx;
+	err = run(&m, e.prog, fde->end - 1);
+	return err ? err : fn(ctx, &row);
 }
 
 int cfi_row(struct cfi *cfi, const struct cfi_fde *fde, uint64_t svma, struct cfi_row *row)
@@ -189,20 +239,9 @@ int cfi_row(struct cfi *cfi, const struct cfi_fde *fde, uint64_t svma, struct cf
 
 	if (svma < fde->start || svma >= fde->end)
 		return -EINVAL;
-	if (cfi_fde_at(cfi, fde->debug_frame, fde->off, &e))
-		return -EINVAL;
-	if (!e.cie->init_state)
-		run_initial(cfi, e.cie);
-	if (e.cie->init_state < 0)
-		return e.cie->init_state;
-	*row = e.cie->init;
-	row->start = fde->start;
-	row->end = fde->end;
-	m.cfi = cfi;
-	m.cie = e.cie;
-	m.row = row;
-	m.initial = false;
-	m.depth = 0;
+	err = begin(&m, cfi, fde, &e, row);
+	if (err)
+		return err;
 	err = run(&m, e.prog, svma);
 	if (err)
 		return err;

@@ -1,45 +1,74 @@
 #include "code_dict.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "recording.h"
+#include "sample_ctx.h"
 #include "xalloc.h"
 
 /* ---- code addresses ---- */
 
-uint32_t code_enc_put(struct code_enc *d, struct strbuf *ids, struct strbuf *defs, uint64_t addr)
+bool code_enc_find(const struct code_enc *d, uint64_t addr, uint32_t *id)
 {
-	bool is_new;
-	uint64_t *id = u64map_put(&d->ids, addr, &is_new);
+	const uint64_t *known = u64map_get(&d->ids, addr);
 
-	if (is_new) {
-		/* Ids are dense, so the id that comes next says "new" by itself. */
-		*id = d->n++;
-		strbuf_add_svarint(defs, (int64_t)(addr - d->last));
-		d->last = addr;
-	}
-	strbuf_add_varint(ids, *id);
-	return (uint32_t)*id;
+	if (known)
+		*id = (uint32_t)*known;
+	return known;
 }
 
-uint64_t code_dec_get(struct code_dec *d, struct cursor *ids, struct cursor *defs)
+void code_enc_add(struct code_enc *d, struct strbuf *out, uint64_t addr)
 {
-	uint64_t id = cursor_varint(ids);
+	*u64map_put(&d->ids, addr, NULL) = d->n++;
+	nibble_put_snum(out, CTX_DEF, (int64_t)(addr - d->last));
+	d->last = addr;
+}
 
-	if (id < d->n)
-		return d->addr[id];
-	if (id > d->n || d->n >= REC_CODE_MAX) {
-		ids->bad = true;
-		return 0;
+uint32_t code_enc_put(struct code_enc *d, struct strbuf *out, uint32_t ctx_new, uint32_t ctx_id,
+		      uint64_t addr)
+{
+	uint32_t id;
+	bool known = code_enc_find(d, addr, &id);
+
+	nibble_put(out, ctx_new, !known);
+	if (known) {
+		nibble_put_id(out, ctx_id, id, d->n);
+		return id;
 	}
+	code_enc_add(d, out, addr);
+	return d->n - 1;
+}
+
+int code_dec_find(const struct code_dec *d, uint32_t id, uint64_t *addr)
+{
+	if (id >= d->n)
+		return -EINVAL;
+	*addr = d->addr[id];
+	return 0;
+}
+
+int code_dec_add(struct code_dec *d, struct nibble_dec *in, uint64_t *addr)
+{
+	if (d->n >= REC_CODE_MAX)
+		return -EINVAL;
 	XGROW(d->addr, d->n, d->cap);
-	d->last += (uint64_t)cursor_svarint(defs);
-	return d->addr[d->n++] = d->last;
+	d->last += (uint64_t)nibble_get_snum(in, CTX_DEF);
+	*addr = d->addr[d->n++] = d->last;
+	return 0;
 }
 
-bool code_enc_known(const struct code_enc *d, uint64_t addr)
+int code_dec_get(struct code_dec *d, struct nibble_dec *in, uint32_t ctx_new, uint32_t ctx_id,
+		 uint64_t *addr)
 {
-	return u64map_get(&d->ids, addr);
+	switch (nibble_get(in, ctx_new)) {
+	case 0:
+		return code_dec_find(d, nibble_get_id(in, ctx_id, d->n), addr);
+	case 1:
+		return code_dec_add(d, in, addr);
+	default:
+		return -EINVAL;
+	}
 }
 
 void code_enc_reset(struct code_enc *d)
@@ -68,73 +97,78 @@ void code_dec_fini(struct code_dec *d)
 /* ---- chains ---- */
 
 /*
- * Column chain: 0 = the thread's previous chain again, else 1 + (node << 1 | more), where @node is
- * the deepest known part; with more = 1, column added has the number of further addresses and their
- * code ids, outermost first. Each of them becomes a node, in this order.
+ * A chain is the thread's previous one again, or a node that is there, or a node and what comes
+ * below it: the number of further addresses and these, outermost first. Each of them becomes a
+ * node, in this order.
  */
-uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, const struct chain_cols *cols,
+enum chain_op { CHAIN_LAST, CHAIN_NODE, CHAIN_MORE };
+
+uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *out,
 		       const uint64_t *ip, uint32_t len, uint32_t last)
 {
-	uint32_t node = 0, i = len;
+	uint32_t node = 0, i = len, id;
 
 	while (i) {
-		uint64_t *id = u64map_get(&d->ids, ip[i - 1]);
-		uint64_t *next = id ? u64map_get(&t->nodes, (uint64_t)node << 32 | *id) : NULL;
+		uint64_t *next = NULL;
 
+		if (code_enc_find(d, ip[i - 1], &id))
+			next = u64map_get(&t->nodes, (uint64_t)node << 32 | id);
 		if (!next)
 			break;
 		node = (uint32_t)*next;
 		i--;
 	}
-	if (!i) {
-		strbuf_add_varint(cols->chain, node == last ? 0 : 1 + ((uint64_t)node << 1));
+	if (!i && node == last) {
+		nibble_put(out, CTX_CHAIN, CHAIN_LAST);
 		return node;
 	}
-	strbuf_add_varint(cols->chain, 1 + ((uint64_t)node << 1 | 1));
-	strbuf_add_varint(cols->added, i);
+	nibble_put(out, CTX_CHAIN, i ? CHAIN_MORE : CHAIN_NODE);
+	nibble_put_id(out, CTX_NODE, node, t->n + 1);
+	if (i)
+		nibble_put_num(out, CTX_CHAIN_LEN, i);
 	while (i) {
-		uint32_t id = code_enc_put(d, cols->added, cols->defs, ip[--i]);
-
+		id = code_enc_put(d, out, CTX_CODE_NEW, CTX_CODE, ip[--i]);
 		*u64map_put(&t->nodes, (uint64_t)node << 32 | id, NULL) = ++t->n;
 		node = t->n;
 	}
 	return node;
 }
 
-uint32_t chain_dec_get(struct chain_dec *t, struct code_dec *d, struct cursor *chain,
-		       struct cursor *added, struct cursor *defs, uint32_t last, uint64_t *ip,
-		       uint32_t *len)
+static int add_nodes(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node)
 {
-	uint64_t v = cursor_varint(chain);
-	uint64_t node = v ? (v - 1) >> 1 : last;
-	uint32_t depth, i;
+	uint64_t more = nibble_get_num(in, CTX_CHAIN_LEN);
+	uint32_t depth = *node ? t->node[*node - 1].depth : 0;
 
-	*len = 0;
-	if (node > t->n)
-		goto bad;
-	if (v && (v - 1) & 1) {
-		uint64_t more = cursor_varint(added);
+	if (more > REC_CHAIN_LEN - depth || more > REC_CHAIN_MAX - t->n)
+		return -EINVAL;
+	while (more--) {
+		XGROW(t->node, t->n, t->cap);
+		if (code_dec_get(d, in, CTX_CODE_NEW, CTX_CODE, &t->node[t->n].addr))
+			return -EINVAL;
+		t->node[t->n].parent = *node;
+		t->node[t->n].depth = ++depth;
+		*node = ++t->n;
+	}
+	return 0;
+}
 
-		depth = node ? t->node[node - 1].depth : 0;
-		if (more > REC_CHAIN_LEN - depth || more > REC_CHAIN_MAX - t->n)
-			goto bad;
-		while (more--) {
-			XGROW(t->node, t->n, t->cap);
-			t->node[t->n].addr = code_dec_get(d, added, defs);
-			t->node[t->n].parent = (uint32_t)node;
-			t->node[t->n].depth = ++depth;
-			node = ++t->n;
-		}
+int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node,
+		  uint64_t *ip, uint32_t *len)
+{
+	uint32_t op = nibble_get(in, CTX_CHAIN), at;
+
+	if (op > CHAIN_MORE)
+		return -EINVAL;
+	if (op != CHAIN_LAST)
+		*node = nibble_get_id(in, CTX_NODE, t->n + 1);
+	if (*node > t->n || (op == CHAIN_MORE && add_nodes(t, d, in, node)))
+		return -EINVAL;
+	*len = *node ? t->node[*node - 1].depth : 0;
+	at = *node;
+	for (uint32_t i = 0; i < *len; i++) {
+		ip[i] = t->node[at - 1].addr;
+		at = t->node[at - 1].parent;
 	}
-	depth = node ? t->node[node - 1].depth : 0;
-	for (i = 0, v = node; i < depth; i++) {
-		ip[i] = t->node[v - 1].addr;
-		v = t->node[v - 1].parent;
-	}
-	*len = depth;
-	return (uint32_t)node;
-bad:
-	chain->bad = true;
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cursor.h"
 #include "hash.h"
+#include "nibble_codec.h"
 #include "strbuf.h"
 
 struct code_enc {
@@ -26,14 +26,24 @@ struct code_dec {
 	uint64_t last;
 };
 
-/* Runtime address @addr as an id into column @ids; a new one is defined in column @defs. Its id. */
-uint32_t code_enc_put(struct code_enc *d, struct strbuf *ids, struct strbuf *defs, uint64_t addr);
-bool code_enc_known(const struct code_enc *d, uint64_t addr);
+/* True, and the *@id of runtime address @addr, when it has one. */
+bool code_enc_find(const struct code_enc *d, uint64_t addr, uint32_t *id);
+/* Give @addr, which has none, the next id. */
+void code_enc_add(struct code_enc *d, struct strbuf *out, uint64_t addr);
+/*
+ * @addr in full: whether it is new under context @ctx_new, then what says so or its id under
+ * @ctx_id. Its id.
+ */
+uint32_t code_enc_put(struct code_enc *d, struct strbuf *out, uint32_t ctx_new, uint32_t ctx_id,
+		      uint64_t addr);
 void code_enc_reset(struct code_enc *d);
 void code_enc_fini(struct code_enc *d);
 
-/* The inverse. Sets @ids->bad when an id is undefined or there are more than REC_CODE_MAX. */
-uint64_t code_dec_get(struct code_dec *d, struct cursor *ids, struct cursor *defs);
+/* The inverses. 0, or -EINVAL when an id is undefined or there are more than REC_CODE_MAX. */
+int code_dec_find(const struct code_dec *d, uint32_t id, uint64_t *addr);
+int code_dec_add(struct code_dec *d, struct nibble_dec *in, uint64_t *addr);
+int code_dec_get(struct code_dec *d, struct nibble_dec *in, uint32_t ctx_new, uint32_t ctx_id,
+		 uint64_t *addr);
 void code_dec_reset(struct code_dec *d);
 void code_dec_fini(struct code_dec *d);
 
@@ -53,27 +63,21 @@ struct chain_dec {
 	size_t cap;
 };
 
-/* Columns a chain touches. */
-struct chain_cols {
-	struct strbuf *chain, *added, *defs;
-};
-
 /*
  * Chain @ip of @len addresses, leaf first, at most REC_CHAIN_LEN; @last: node of the thread's
  * previous chain. Returns this chain's node.
  */
-uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, const struct chain_cols *cols,
+uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *out,
 		       const uint64_t *ip, uint32_t len, uint32_t last);
 void chain_enc_reset(struct chain_enc *t);
 void chain_enc_fini(struct chain_enc *t);
 
 /*
- * The inverse: fills @ip (room for REC_CHAIN_LEN) and *@len, returns the node. Sets @chain->bad
- * when the bytes make no sense.
+ * The inverse: fills @ip (room for REC_CHAIN_LEN), *@len and *@node, which holds the thread's
+ * previous one before. 0, or -EINVAL when the symbols make no sense.
  */
-uint32_t chain_dec_get(struct chain_dec *t, struct code_dec *d, struct cursor *chain,
-		       struct cursor *added, struct cursor *defs, uint32_t last, uint64_t *ip,
-		       uint32_t *len);
+int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node,
+		  uint64_t *ip, uint32_t *len);
 void chain_dec_reset(struct chain_dec *t);
 void chain_dec_fini(struct chain_dec *t);
 

@@ -33,6 +33,12 @@ struct codec_enc *codec_enc_new(int level)
 	return e;
 }
 
+void codec_enc_level(struct codec_enc *e, int level)
+{
+	ZSTD_CCtx_reset(e->ctx, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_compressionLevel, level);
+}
+
 void codec_enc_free(struct codec_enc *e)
 {
 	if (!e)
@@ -46,15 +52,12 @@ size_t codec_bound(size_t len)
 	return ZSTD_compressBound(len);
 }
 
-size_t codec_compress(struct codec_enc *e, void *dst, size_t cap, const void *src, size_t len,
-		      const void *hist, size_t hist_len)
+size_t codec_compress(struct codec_enc *e, void *dst, size_t cap, const void *src, size_t len)
 {
 	size_t n;
 
-	/* A prefix holds for one frame; an earlier call that failed may have left one. */
+	/* An earlier call that failed may have left something. */
 	ZSTD_CCtx_reset(e->ctx, ZSTD_reset_session_only);
-	if (ZSTD_isError(ZSTD_CCtx_refPrefix(e->ctx, hist_len ? hist : NULL, hist_len)))
-		return 0;
 	n = ZSTD_compress2(e->ctx, dst, cap, src, len);
 	return ZSTD_isError(n) ? 0 : n;
 }
@@ -79,14 +82,11 @@ void codec_dec_free(struct codec_dec *d)
 	free(d);
 }
 
-int codec_decompress(struct codec_dec *d, void *dst, size_t len, const void *src, size_t src_len,
-		     const void *hist, size_t hist_len)
+int codec_decompress(struct codec_dec *d, void *dst, size_t len, const void *src, size_t src_len)
 {
 	size_t n;
 
 	ZSTD_DCtx_reset(d->ctx, ZSTD_reset_session_only);
-	if (ZSTD_isError(ZSTD_DCtx_refPrefix(d->ctx, hist_len ? hist : NULL, hist_len)))
-		return -EINVAL;
 	n = ZSTD_decompressDCtx(d->ctx, dst, len, src, src_len);
 	return ZSTD_isError(n) || n != len ? -EINVAL : 0;
 }

@@ -43,6 +43,7 @@ struct elf_symtab {
 	size_t n;		/* entries, the null entry included */
 	const char *names;
 	size_t names_size;	/* bytes up to and with the last NUL: all below is terminated */
+	bool short_names;	/* none is as long as ELF_NAME_MAX */
 };
 
 /* More of one file than this is never brought into memory in one piece. */

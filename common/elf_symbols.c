@@ -10,6 +10,21 @@
 #include "util.h"
 #include "xalloc.h"
 
+/* Whether each ELF_NAME_MAX bytes have a NUL in them: looks at few bytes of an ordinary table. */
+static bool names_are_short(const char *names, size_t size)
+{
+	size_t pos = 0;
+
+	while (size - pos >= ELF_NAME_MAX) {
+		const char *nul = memrchr(names + pos, 0, ELF_NAME_MAX);
+
+		if (!nul)
+			return false;
+		pos = (size_t)(nul - names) + 1;
+	}
+	return true;
+}
+
 bool elf_symtab_init(struct elf_symtab *tab, Elf_Data *syms, Elf_Data *str)
 {
 	const char *last;
@@ -22,12 +37,15 @@ bool elf_symtab_init(struct elf_symtab *tab, Elf_Data *syms, Elf_Data *str)
 	tab->syms = syms;
 	tab->names = str->d_buf;
 	tab->names_size = (size_t)(last - tab->names) + 1;
+	tab->short_names = names_are_short(tab->names, tab->names_size);
 	return true;
 }
 
 const char *elf_symtab_name(const struct elf_symtab *tab, size_t off)
 {
-	if (off >= tab->names_size || strnlen(tab->names + off, ELF_NAME_MAX) == ELF_NAME_MAX)
+	if (off >= tab->names_size)
+		return "";
+	if (!tab->short_names && strnlen(tab->names + off, ELF_NAME_MAX) == ELF_NAME_MAX)
 		return "";
 	return tab->names + off;
 }

@@ -19,6 +19,7 @@ enum event_type {
 	EVENT_EXIT,
 	EVENT_CGROUP,
 	EVENT_KSYMBOL,
+	EVENT_PRESSURE,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -318,6 +319,25 @@ static void dec_ksymbol(struct cursor *c, uint64_t *time, struct ev_ksymbol *ev)
 	ev->name = get_str(c);
 }
 
+/* ---- pressure ---- */
+
+void event_enc_pressure(struct event_enc *e, struct strbuf *out, const struct ev_pressure *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->level);
+	strbuf_add_varint(b, ev->cause);
+	end(e, out, EVENT_PRESSURE);
+}
+
+static void dec_pressure(struct cursor *c, uint64_t *time, struct ev_pressure *ev)
+{
+	ev->time = get_time(c, time);
+	ev->level = get_u32(c);
+	ev->cause = get_u32(c);
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if the bytes were whole and someone listens.
  */
@@ -366,6 +386,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_KSYMBOL:
 		DISPATCH(ev_ksymbol, dec_ksymbol, ksymbol);
+		break;
+	case EVENT_PRESSURE:
+		DISPATCH(ev_pressure, dec_pressure, pressure);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

@@ -11,10 +11,13 @@
 
 #include "cursor.h"
 #include "event_codec.h"
+#include "ledger_codec.h"
 #include "log.h"
 #include "rec_scan.h"
+#include "rec_table.h"
 #include "recording.h"
 #include "sample_codec.h"
+#include "slice_codec.h"
 #include "stream_codec.h"
 #include "strbuf.h"
 #include "util.h"
@@ -30,6 +33,7 @@ struct rec_reader {
 	char *name; /* for messages: 'nsprof.data' in quotes, or standard input */
 	int fd;
 	struct rec_file file;
+	uint64_t start;			/* ns of CLOCK_MONOTONIC, from the file header */
 	struct setting *info;
 	size_t ninfo, info_cap;
 	struct rec_damage damage;
@@ -227,6 +231,7 @@ struct rec_reader *rec_reader_open(const char *path)
 	r->name = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
 	if (open_file(r, path, &size) || check_header(r, size, &fh))
 		goto fail;
+	r->start = fh.start_mono_ns;
 	/* From the file header, to be asked for like the rest. */
 	snprintf(text, sizeof(text), "%" PRIu64, fh.start_wall_ns);
 	add_setting(r, "start_wall_ns", text);
@@ -297,7 +302,7 @@ struct stream_pass {
 	struct rec_reader *r;
 	const struct event_ops *ops;
 	void *ctx;
-	struct cursor col[REC_COL_NR];
+	struct stream_parts parts;
 	bool samples_ok;	/* nothing was missing since the KEY block */
 	uint64_t delivered;	/* samples */
 	uint64_t time;		/* of the side-band coding */
@@ -312,7 +317,7 @@ static void pass_samples(struct stream_pass *p, uint64_t run)
 	struct ev_sample ev;
 
 	while (run-- && p->samples_ok && !p->ret) {
-		if (sample_dec_next(p->r->samples, p->col, &ev)) {
+		if (sample_dec_next(p->r->samples, &ev)) {
 			p->samples_ok = false;
 			return;
 		}
@@ -325,7 +330,7 @@ static void pass_samples(struct stream_pass *p, uint64_t run)
 static int pass_events(struct stream_pass *p, uint64_t run)
 {
 	while (run-- && !p->ret)
-		if (event_dec_next(&p->col[REC_COL_EVENTS], &p->time, p->ops, p->ctx, &p->ret))
+		if (event_dec_next(&p->parts.events, &p->time, p->ops, p->ctx, &p->ret))
 			return -EBADMSG;
 	return 0;
 }
@@ -333,7 +338,7 @@ static int pass_events(struct stream_pass *p, uint64_t run)
 /* -EBADMSG when the block's content is damaged. */
 static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, const void *payload)
 {
-	struct cursor *order = &p->col[REC_COL_ORDER];
+	struct cursor *order = &p->parts.order;
 	bool wanted;
 
 	if (h->flags & REC_F_KEY) {
@@ -343,11 +348,12 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 	wanted = p->samples_ok;
 	p->time = 0;
 	p->delivered = 0;
-	if (stream_unpack(p->r->stream, h->flags & REC_F_KEY, wanted, payload, h->stored_len,
-			  h->raw_len, p->col)) {
+	if (stream_unpack(p->r->stream, payload, h->stored_len, h->raw_len, &p->parts)) {
 		p->samples_ok = false;
 		return -EBADMSG;
 	}
+	sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols,
+			 p->parts.plain);
 	while (cursor_left(order) && !p->ret) {
 		pass_samples(p, cursor_varint(order));
 		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
@@ -356,7 +362,8 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 			return -EBADMSG;
 		}
 	}
-	if (wanted && !p->ret && p->delivered != h->samples)
+	if (wanted && !p->ret &&
+	    (p->delivered != h->samples || !sample_dec_done(p->r->samples)))
 		p->samples_ok = false;
 	return wanted && !p->samples_ok ? -EBADMSG : 0;
 }
@@ -409,7 +416,15 @@ struct gather {
 	struct capture cap;
 	struct strbuf data;
 	uint32_t seq;		/* of the block that has to come next */
+	struct slice_dec *slices;	/* owned; NULL until one comes */
 };
+
+static int gather_slice(struct gather *g, const void *data, size_t len)
+{
+	if (!g->slices)
+		g->slices = slice_dec_new();
+	return slice_unpack(g->slices, data, len, g->cap.size, &g->data);
+}
 
 static void gather_block(struct gather *g, const struct rec_block_header *h, const void *raw)
 {
@@ -433,6 +448,10 @@ static void gather_block(struct gather *g, const struct rec_block_header *h, con
 		strbuf_reset(&g->data);
 		raw = (const char *)raw + sizeof(ch);
 		len -= sizeof(ch);
+	}
+	if (h->flags & REC_F_SLICE) {
+		g->open = !(h->flags & REC_F_CONT) && !gather_slice(g, raw, len);
+		return;
 	}
 	if (len > g->cap.size - g->data.len) {
 		g->open = false;
@@ -472,6 +491,7 @@ int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct 
 		}
 	}
 	strbuf_fini(&g.data);
+	slice_dec_free(g.slices);
 	return ret;
 }
 
@@ -483,29 +503,84 @@ bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out)
 
 	for (size_t i = 0; i < r->file.nblk; i++) {
 		struct rec_block_header h;
-		struct rec_ledger l = { 0 };
 		const void *raw;
 
 		if (r->file.blk[i].type != REC_LEDGER ||
 		    rec_block_load_raw(&r->file, r->file.blk[i].off, &h, &raw) ||
 		    h.type != REC_LEDGER)
 			continue;
-		/* Later versions append counts; a shorter one has zeros. */
-		memcpy(&l, raw, MIN(sizeof(l), (size_t)h.raw_len));
-		*out = (struct ev_ledger){
-			.kept = l.kept,
-			.lost_kernel = l.lost_kernel,
-			.lost_sideband = l.lost_sideband,
-			.dropped = l.dropped,
-			.throttled = l.throttled,
-			.unordered = l.unordered,
-			.maps_unknown = l.maps_unknown,
-			.copy_full = l.copy_full,
-			.have_format_lost = l.flags & 1,
-		};
+		ledger_dec(raw, h.raw_len, out);
 		found = true;
 	}
 	return found;
+}
+
+/* ---- tables ---- */
+
+/* Whom to give the rows of a table: one of the two. */
+struct table_to {
+	int (*tally)(void *ctx, const struct ev_tally *row);
+	int (*counts)(void *ctx, const struct ev_counts *row);
+	void *ctx;
+};
+
+static int give_row(const struct table_to *to, const uint64_t *row)
+{
+	struct ev_counts c;
+	struct ev_tally t;
+
+	if (to->tally) {
+		tally_dec(row, &t);
+		return to->tally(to->ctx, &t);
+	}
+	counts_dec(row, &c);
+	return to->counts(to->ctx, &c);
+}
+
+/* All rows of the blocks of @type. As rec_reader_tally(). */
+static int read_tables(struct rec_reader *r, enum rec_block_type type, const struct table_to *to)
+{
+	for (size_t i = 0; i < r->file.nblk; i++) {
+		struct rec_block_header h;
+		struct rec_table t;
+		const void *raw;
+		int err, ret;
+
+		if (r->file.blk[i].type != type)
+			continue;
+		err = rec_block_load_raw(&r->file, r->file.blk[i].off, &h, &raw);
+		if (err && err != -EBADMSG)
+			return read_error(r, err);
+		if (err || h.type != type || rec_table_open(&t, raw, h.raw_len))
+			continue;
+		while (rec_table_next(&t) > 0) {
+			ret = give_row(to, t.row);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+int rec_reader_tally(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_tally *row),
+		     void *ctx)
+{
+	struct table_to to = { .tally = fn, .ctx = ctx };
+
+	return read_tables(r, REC_TALLY, &to);
+}
+
+int rec_reader_counts(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_counts *row),
+		      void *ctx)
+{
+	struct table_to to = { .counts = fn, .ctx = ctx };
+
+	return read_tables(r, REC_COUNTS, &to);
+}
+
+uint64_t rec_reader_start(const struct rec_reader *r)
+{
+	return r->start;
 }
 
 const struct rec_damage *rec_reader_damage(const struct rec_reader *r)

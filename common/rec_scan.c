@@ -106,7 +106,7 @@ int rec_block_load_raw(struct rec_file *f, uint64_t off, struct rec_block_header
 	if (!(h->flags & REC_F_ZSTD))
 		return h->raw_len == h->stored_len ? 0 : -EBADMSG;
 	reserve(&f->raw, &f->raw_cap, h->raw_len);
-	if (codec_decompress(f->codec, f->raw, h->raw_len, f->buf, h->stored_len, NULL, 0))
+	if (codec_decompress(f->codec, f->raw, h->raw_len, f->buf, h->stored_len))
 		return -EBADMSG;
 	*raw = f->raw;
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * Samples to the columns of a STREAM block and back. One encoder serves a whole recording: threads,
+ * Samples to symbols and back. One encoder serves a whole recording: threads,
  * dictionaries and predictors live on from block to block until a KEY block starts them anew. Both
  * sides stand in sample_codec.c; nsprof.data(5) describes the coding.
  */
@@ -25,16 +25,23 @@ void sample_enc_free(struct sample_enc *e);	/* accepts NULL */
 void sample_enc_key(struct sample_enc *e);
 /* The dictionaries have grown so far that the next block ought to be a KEY block. */
 bool sample_enc_wants_key(const struct sample_enc *e);
-/* Append @s to @col, REC_COL_NR columns of which those from REC_COL_FIRST_SAMPLE on are used. */
-void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *col);
+/* Note the symbols of @s in @out, see nibble_codec.h. */
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out);
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
 void sample_dec_key(struct sample_dec *d);
 /*
- * Take the next sample off @col. *@ev borrows from @d until the next call. 0, or -EINVAL when the
- * columns are damaged: then @d is useless until sample_dec_key().
+ * The next samples are in @code: so many symbols, @plain or not as nibble_dec_begin() has it. Its
+ * bytes stay where they are until these samples were taken.
  */
-int sample_dec_next(struct sample_dec *d, struct cursor *col, struct ev_sample *ev);
+void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t symbols, bool plain);
+/*
+ * Take the next sample. *@ev borrows from @d until the next call. 0, or -EINVAL when the code is
+ * damaged: then @d is useless until sample_dec_key().
+ */
+int sample_dec_next(struct sample_dec *d, struct ev_sample *ev);
+/* Whether the samples taken are all there were in the code. */
+bool sample_dec_done(const struct sample_dec *d);
 
 #endif

@@ -28,11 +28,11 @@ enum {
 #define UREG_MASK 0xff01ffull
 
 /*
- * A binary. Defined once, before the first mapping that uses it. Identity: the build-id; without
- * one (mnt_ns, dev, ino, size, mtime, path) together.
+ * A binary. Defined before the first mapping that uses it, and perhaps again, then the same. Identity:
+ * the build-id; without one (mnt_ns, dev, ino, size, mtime, path) together.
  */
 struct ev_dso {
-	uint32_t id;			/* 1 and up, dense */
+	uint32_t id;			/* 1 and up; a recording need not have all */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;		/* bytes; 0 = none known */
 	uint32_t dev_major, dev_minor;	/* as in /proc/PID/maps; 0 when unknown */
@@ -44,10 +44,14 @@ struct ev_dso {
 	bool deleted;
 };
 
-/* Facts of a process, taken while it lived. A new ev_proc for a pid begins a new image of it. */
+/*
+ * Facts of a process, taken while it lived. A new ev_proc for a pid begins a new image of it, unless
+ * it has the serial of the present one: then that one goes on, with these facts, and with the
+ * mappings that follow instead of its own if maps_known.
+ */
 struct ev_proc {
 	uint64_t time;
-	uint32_t serial;	/* identity of this process image in the recording, 1 and up */
+	uint32_t serial;	/* identity of this process image, 1 and up; not all need be there */
 	uint32_t pid;		/* in the recorder's pid namespace */
 	uint32_t ppid;
 	uint64_t start_ticks;	/* field 22 of /proc/PID/stat, clock ticks since boot; 0 = unknown */
@@ -111,11 +115,61 @@ struct ev_sample {
 	uint64_t changed_end;	/* every word at or above it equals the thread's previous sample */
 	bool copy_full;		/* the copy is as large as was asked for: there may be more stack */
 	bool unmasked;		/* mappings were unknown or --stacks=full: all words are kept */
+	bool cut;		/* the recorder under pressure kept the lowest words only; never copy_full */
 };
 
-/* Counts by cause; see the LEDGER block. Every one in samples unless it says otherwise. */
+/* What the recorder gives up, one thing after the other, when it cannot keep up. */
+enum pressure_level {
+	PRESSURE_NONE,		/* everything is kept and packed as well as can be */
+	PRESSURE_FAST,		/* compression is faster and worse */
+	PRESSURE_STORED,	/* no compression */
+	PRESSURE_CUT,		/* stack copies are cut: ev_sample.cut */
+	PRESSURE_DROP,		/* whole samples are dropped, evenly over threads */
+	PRESSURE_LEVELS,
+};
+
+enum pressure_cause {
+	PRESSURE_WRITER = 1,	/* what is packed and written lags behind what is recorded */
+	PRESSURE_RINGS = 2,	/* the kernel's rings fill faster than they are drained */
+};
+
+/* From @time on the recorder is at @level. */
+struct ev_pressure {
+	uint64_t time;
+	uint32_t level;		/* enum pressure_level; later versions may know more */
+	uint32_t cause;		/* enum pressure_cause of the change, for a fall too */
+};
+
+/*
+ * One CPU in one second of the recording. Counts are of samples unless they say otherwise. Rows of
+ * one CPU and second may come more than once and are to be added.
+ */
+struct ev_tally {
+	uint64_t second;	/* since rec_reader_start(); what is older counts in second 0 */
+	uint32_t cpu;
+	uint64_t kept, cut, dropped, own, lost;	/* as in struct ev_ledger; lost is lost_kernel */
+	uint64_t throttled;	/* times the kernel throttled an event */
+	uint64_t throttled_ns;	/* for how long, of all events together, by the second of their end */
+	uint64_t side_lost;	/* records about mappings and processes */
+};
+
+/* What the kernel itself counted on one CPU, against what was accounted for. */
+struct ev_counts {
+	uint32_t cpu;
+	uint32_t events;	/* sampling events open on it */
+	uint64_t count;		/* sum of read(2) over them: ns for clocks, else events */
+	uint64_t samples;	/* that reached us: kept + cut + dropped + own */
+	uint64_t periods;	/* sum of their periods, in the unit of count */
+	uint64_t lost;		/* samples that did not: ev_ledger.lost_kernel */
+	uint64_t enabled, running;	/* ns, sums over the events: on, and really counting */
+};
+
+/*
+ * Counts by cause; see the LEDGER block. Every one in samples unless it says otherwise.
+ * kept + cut + dropped + own + lost_kernel is what the kernel took.
+ */
 struct ev_ledger {
-	uint64_t kept;		/* in the file */
+	uint64_t kept;		/* in the file, whole */
 	uint64_t lost_kernel;	/* ring full: PERF_RECORD_LOST_SAMPLES, or PERF_FORMAT_LOST if there is */
 	uint64_t lost_sideband;	/* records, not samples: side-band ring full */
 	uint64_t dropped;	/* by the recorder itself */
@@ -123,7 +177,19 @@ struct ev_ledger {
 	uint64_t unordered;	/* records that came later than their time allowed */
 	uint64_t maps_unknown;	/* kept, but recorded without the process's mappings */
 	uint64_t copy_full;	/* kept, stack copy as large as was asked for */
+	uint64_t cut;		/* in the file, ev_sample.cut */
+	uint64_t own;		/* left out on purpose: the recorder's own, or of other cgroups */
+	uint64_t throttled_ns;	/* time events stood still when throttled, all events together */
+	uint64_t throttled_samples;	/* what they would have taken then, estimated by their period */
+	uint64_t count;		/* sum of the events' own counts: ns for clocks, else events */
+	uint64_t periods;	/* sum of the periods of kept + cut + dropped + own, same unit */
+	uint64_t pool_waits;	/* times the drain waited for the writer's pool */
+	uint64_t pool_peak;	/* most blocks that were waiting to be packed and written */
+	uint64_t pressure_n[PRESSURE_LEVELS];	/* times each level was come to; [0]: back to none */
+	uint64_t pressure_ns[PRESSURE_LEVELS];	/* time spent at each */
 	bool have_format_lost;	/* lost_kernel comes from PERF_FORMAT_LOST, tail losses included */
+	bool have_count;	/* count could be read from every event */
+	bool exact;		/* count is of single events, and each of them made a sample */
 };
 
 struct event_ops {
@@ -136,6 +202,7 @@ struct event_ops {
 	int (*exit)(void *ctx, const struct ev_task *ev);
 	int (*cgroup)(void *ctx, const struct ev_cgroup *ev);
 	int (*ksymbol)(void *ctx, const struct ev_ksymbol *ev);
+	int (*pressure)(void *ctx, const struct ev_pressure *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 };
 

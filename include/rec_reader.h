@@ -42,6 +42,17 @@ int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct 
 /* The ledger, or false when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);
 
+/*
+ * One pass over the rows of the tally, or of the kernel's counts, in the order of the file. Damaged
+ * blocks are left out: rec_reader_events() counts them. 0, a callback's non-zero return, or -EIO after
+ * a message.
+ */
+int rec_reader_tally(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_tally *row), void *ctx);
+int rec_reader_counts(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_counts *row), void *ctx);
+
+/* When the recording was begun, ns of CLOCK_MONOTONIC: the times of events are relative to it. */
+uint64_t rec_reader_start(const struct rec_reader *r);
+
 /* Complete after the first whole pass over the events. */
 const struct rec_damage *rec_reader_damage(const struct rec_reader *r);
 /* "recording is cut after 12.3 MB ..." as a warning, or nothing. */

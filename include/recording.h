@@ -39,12 +39,15 @@ enum rec_block_type {
 	REC_CAPTURE = 3,
 	REC_LEDGER = 4,
 	REC_END = 5,
+	REC_TALLY = 6,
+	REC_COUNTS = 7,
 };
 
 enum rec_block_flag {
-	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has frames inside instead */
+	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has its own way instead */
 	REC_F_KEY = 2,		/* STREAM: all state of the sample coding starts anew */
 	REC_F_CONT = 4,		/* CAPTURE: goes on where the block before it ended */
+	REC_F_SLICE = 8,	/* CAPTURE: a sliced ELF file, see common/slice_codec.h */
 };
 
 struct rec_block_header {
@@ -52,7 +55,7 @@ struct rec_block_header {
 	uint16_t type;		/* enum rec_block_type; others are skipped */
 	uint16_t flags;		/* enum rec_block_flag */
 	uint32_t stored_len;	/* bytes of payload behind this header */
-	uint32_t raw_len;	/* bytes of it decompressed; STREAM: of all columns together */
+	uint32_t raw_len;	/* bytes of it decompressed; STREAM: see REC_SYMBOL */
 	uint32_t seq;		/* 0, 1, 2 ... over all blocks: a gap shows a missing block */
 	uint32_t samples;	/* STREAM: samples in it, else 0 */
 	uint32_t events;	/* STREAM: side-band events in it, else 0 */
@@ -75,9 +78,24 @@ static_assert(sizeof(struct rec_capture_header) == 16, "on-disk size");
 struct rec_ledger {		/* payload of a LEDGER block; later versions may append */
 	uint64_t kept, lost_kernel, lost_sideband, dropped;
 	uint64_t throttled, unordered, maps_unknown, copy_full;
-	uint64_t flags;		/* bit 0: lost_kernel comes from PERF_FORMAT_LOST */
+	uint64_t flags;		/* enum rec_ledger_flag */
+	uint64_t cut, own, throttled_ns, throttled_samples;
+	uint64_t count, periods;
+	uint64_t pool_waits, pool_peak;
+	uint64_t pressure_n[5], pressure_ns[5];
 };
-static_assert(sizeof(struct rec_ledger) == 72, "on-disk size");
+static_assert(sizeof(struct rec_ledger) == 216, "on-disk size");
+
+enum rec_ledger_flag {
+	REC_L_FORMAT_LOST = 1,	/* ev_ledger.have_format_lost */
+	REC_L_COUNT = 2,	/* ev_ledger.have_count */
+	REC_L_EXACT = 4,	/* ev_ledger.exact */
+};
+
+/* TALLY and COUNTS are tables (common/rec_table.c); later versions may append columns. */
+#define REC_TALLY_COLS 10u	/* struct ev_tally, in its order */
+#define REC_COUNTS_COLS 8u	/* struct ev_counts, in its order */
+#define REC_TABLE_ROWS 65536u	/* of one block; a writer's limit */
 
 struct rec_index_entry {	/* payload of END: one for each block before it; or none at all */
 	uint64_t off;		/* file offset of the block header */
@@ -98,25 +116,17 @@ enum rec_col {
 	/* Never depend on another block. */
 	REC_COL_ORDER,		/* run lengths: samples, events, samples, ... */
 	REC_COL_EVENTS,		/* side-band events, see common/event_codec.c */
-	/* Samples: depend on all STREAM blocks since the last KEY block. */
-	REC_COL_FLAGS,		/* enum rec_sample_flag */
-	REC_COL_CPU,
-	REC_COL_TIME,
-	REC_COL_THREAD,
-	REC_COL_PERIOD,
-	REC_COL_RARE,		/* evictions, cgroup changes, odd stack bases */
-	REC_COL_CHAIN,
-	REC_COL_CHAIN_NEW,
-	REC_COL_IP,
-	REC_COL_REGS,
-	REC_COL_SP,
-	REC_COL_SIZE,
-	REC_COL_CHANGED,	/* number of tokens in the next */
-	REC_COL_WORDS,		/* changed stack words */
-	REC_COL_CODE_DEF,	/* new entries of the code dictionary */
+	/* Depends on all STREAM blocks since the last KEY block. */
+	REC_COL_SAMPLES,	/* in memory: the symbols of common/nibble_codec.h */
 	REC_COL_NR,
 };
-#define REC_COL_FIRST_SAMPLE REC_COL_FLAGS
+
+#define REC_SYMBOL 4u		/* what a symbol counts in raw_len, and takes in memory */
+
+enum rec_stream_method {	/* bits */
+	REC_STREAM_ZSTD = 1,	/* ORDER and EVENTS are one zstd frame */
+	REC_STREAM_PLAIN = 2,	/* symbols are not coded, but two in a byte */
+};
 
 enum rec_sample_flag {
 	REC_S_REGS = 1 << 0,		/* ev_sample.has_regs */
@@ -128,33 +138,12 @@ enum rec_sample_flag {
 	REC_S_CGROUP = 1 << 6,		/* differs from the thread's last one */
 	REC_S_EVICT = 1 << 7,		/* shadows to forget first */
 	REC_S_BASE = 1 << 8,		/* stack does not begin at sp rounded up to 8 */
-	REC_S_KNOWN = (1 << 9) - 1,
+	REC_S_CUT = 1 << 9,		/* ev_sample.cut */
+	REC_S_KNOWN = (1 << 10) - 1,
+	/* Expected again in the thread's next sample. */
+	REC_S_STABLE = REC_S_REGS | REC_S_STACK | REC_S_COPY_FULL | REC_S_UNMASKED |
+		       REC_S_IP_TAIL | REC_S_CUT,
 };
-
-enum rec_word_tag {		/* low three bits of a REC_COL_WORDS token, and what follows it */
-	REC_W_CLEAR,		/* now 0; nothing follows */
-	REC_W_STACK,		/* value relative to the word's own address */
-	REC_W_CODE,		/* id in the code dictionary */
-	REC_W_RAW,		/* old value XOR new value */
-	REC_W_GAP = 4,		/* besides: the words skipped are now 0 */
-};
-
-enum rec_reg_tag {
-	REC_R_ZERO,
-	REC_R_SP,		/* zigzag((value - sp) / 8) */
-	REC_R_CODE,
-	REC_R_RAW,		/* old value XOR new value */
-};
-
-enum rec_frame_method {		/* how a group of columns is stored in a STREAM block */
-	REC_FRAME_STORED,
-	REC_FRAME_ZSTD,
-	REC_FRAME_ZSTD_HIST,	/* zstd with the columns' histories as prefix */
-	REC_FRAME_NR,
-};
-
-#define REC_HISTORY 32768u		/* bytes of each column kept as its history */
-#define REC_FRAMES_MAX REC_COL_NR
 
 /* Sizes of the state of the sample coding. A reader may refuse what goes beyond. */
 #define REC_CPU_SLOTS 1024u		/* predictors: cpu modulo this */

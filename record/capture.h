@@ -37,5 +37,12 @@ int capture_perf_map(int fd, const uint64_t *addrs, size_t n, struct strbuf *out
  * ranges end where they did. -EPERM when the kernel hides addresses (all 0).
  */
 int capture_kallsyms(const uint64_t *addrs, size_t n, struct strbuf *out);
+/*
+ * The same rows without reading all of the file, where the kernel lets a BPF program ask for them:
+ * of several names of an address the one that the kernel itself prints, and every type is 't'.
+ * Addresses that have no symbol that way, and all where it cannot be, go to capture_kallsyms(). On
+ * any thread.
+ */
+int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out);
 
 #endif

@@ -122,7 +122,8 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	slice.build_id = id;
 
 	cfi = cfi_new(secs);
-	if (cfi_emit(cfi, pcs->v, pcs->n, &eh_frame)) {
+	/* Whoever asks whether an address is in the start-up code goes by the whole of its FDE. */
+	if (cfi_emit_rows(cfi, pcs->v, pcs->n, slice.entry, &eh_frame)) {
 		slice.eh_frame = eh_frame.s;
 		slice.eh_frame_size = eh_frame.len;
 	}

@@ -1,7 +1,11 @@
 /*
  * The kernel symbols that a recording can ask for. /proc/kallsyms has no sizes: a symbol ends where
  * the next one begins, so each address brings two starts. Core symbols are sorted, those of modules
- * and BPF programs come behind them in any order. Format: Linux, kernel/kallsyms.c s_show().
+ * and BPF programs come behind them in any order, at higher addresses. Format: Linux,
+ * kernel/kallsyms.c s_show().
+ *
+ * The file has 5 to 15 MB, which the kernel prints anew for each reader, and a recording asks for a
+ * few hundred addresses: the text is thinned out as it is read, to the few lines that may be wanted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +20,9 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* A line has about 50 bytes: five million symbols, twenty times what kernels have. */
-#define KALLSYMS_MAX (256u << 20)
+/* What is kept of the text: all of it, when a kernel has no order in its symbols. */
+#define KEPT_MAX (64u << 20)
+#define READ_SIZE (128u << 10)
 
 struct kline {
 	uint64_t addr;
@@ -46,21 +51,33 @@ static void search_init(struct search *s, const uint64_t *addrs, size_t n)
 		s->at[i].succ = s->at[i].code_succ = UINT64_MAX;
 }
 
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
 /* The next line at *@pos that is "hex type name"; false at the end. */
 static bool next_line(const char *text, size_t len, size_t *pos, struct kline *line)
 {
 	while (*pos < len) {
-		const char *p = text + *pos, *nl = memchr(p, '\n', len - *pos);
-		size_t n = nl ? (size_t)(nl - p) + 1 : len - *pos;
-		char *end;
+		const char *p = text + *pos, *nl = memchr(p, '\n', len - *pos), *d = p;
+		uint64_t addr = 0;
 
-		*pos += n;
-		line->addr = strtoull(p, &end, 16);
-		if (!nl || end == p || end + 3 >= nl || end[0] != ' ' || end[2] != ' ')
+		*pos = nl ? (size_t)(nl - text) + 1 : len;
+		if (!nl)
 			continue;
+		for (; hex_digit(*d) >= 0; d++)
+			addr = addr << 4 | (uint64_t)hex_digit(*d);
+		if (d == p || nl - d < 4 || d[0] != ' ' || d[2] != ' ')
+			continue;
+		line->addr = addr;
 		line->text = p;
-		line->len = n;
-		line->code = memchr("tTwW", end[1], 4) != NULL;
+		line->len = (size_t)(nl - p) + 1;
+		line->code = d[1] == 't' || d[1] == 'T' || d[1] == 'w' || d[1] == 'W';
 		return true;
 	}
 	return false;
@@ -110,45 +127,185 @@ static bool wanted(const struct search *s, const struct kline *l)
 	return a->succ == l->addr || (l->code && a->code_succ == l->addr);
 }
 
-static char *read_kallsyms(size_t *len, int *err)
+/* ---- thinning ---- */
+
+/*
+ * Lines in a row with no wanted address between them. Of those, only the lines at the lowest and at
+ * the highest address can be the nearest to any, and of the code symbols among them likewise.
+ */
+struct run {
+	size_t i;		/* the wanted address at or above all of them */
+	bool any, ascending, any_code;
+	uint64_t lo, hi;	/* addresses of the first and the last line */
+	uint64_t code_lo, code_hi;
+	const char *text, *end;	/* the lines */
+	const char *hi_text, *code_text, *code_hi_text;	/* first line at hi, code_lo, code_hi */
+};
+
+struct thinner {
+	const struct pcset *pcs;
+	struct strbuf *out;
+	struct run run;
+	uint64_t last;		/* address of the latest line */
+	bool in_order;		/* all lines so far came in the order of addresses */
+	bool hidden;		/* all addresses are 0 */
+	bool done;		/* nothing that follows can be wanted */
+};
+
+static void keep_at(struct thinner *t, const char *from, uint64_t addr)
 {
-	char *path = xasprintf("%s/kallsyms", nsopen_proc()), *text;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct run *r = &t->run;
+	size_t len = (size_t)(r->end - from), pos = 0;
+	struct kline l;
+
+	while (next_line(from, len, &pos, &l) && l.addr == addr)
+		strbuf_add(t->out, l.text, l.len);
+}
+
+static void end_run(struct thinner *t)
+{
+	const struct run *r = &t->run;
+
+	if (!r->any)
+		return;
+	if (!r->ascending) {
+		strbuf_add(t->out, r->text, (size_t)(r->end - r->text));
+	} else {
+		/* Each address once, in order. */
+		keep_at(t, r->text, r->lo);
+		if (r->any_code && r->code_lo != r->lo && r->code_lo != r->hi)
+			keep_at(t, r->code_text, r->code_lo);
+		if (r->any_code && r->code_hi != r->code_lo && r->code_hi != r->hi)
+			keep_at(t, r->code_hi_text, r->code_hi);
+		if (r->hi != r->lo)
+			keep_at(t, r->hi_text, r->hi);
+	}
+	/* Core symbols go on upwards, and all others lie above them. */
+	if (t->in_order && r->i == t->pcs->n && r->any_code && r->hi > r->code_lo)
+		t->done = true;
+	t->run.any = false;
+}
+
+static void begin_run(struct thinner *t, const struct kline *l)
+{
+	t->run = (struct run){
+		.i = pcset_from(t->pcs, l->addr), .any = true, .ascending = true,
+		.lo = l->addr, .hi = l->addr, .text = l->text, .hi_text = l->text,
+	};
+}
+
+static bool same_run(const struct thinner *t, uint64_t addr)
+{
+	const struct pcset *pcs = t->pcs;
+	const size_t i = t->run.i;
+
+	return t->run.any && (!i || addr > pcs->v[i - 1]) && (i == pcs->n || addr <= pcs->v[i]);
+}
+
+static void add_line(struct thinner *t, const struct kline *l)
+{
+	struct run *r = &t->run;
+
+	if (!same_run(t, l->addr)) {
+		end_run(t);
+		begin_run(t, l);
+	}
+	if (l->addr < r->hi) {
+		r->ascending = false;
+	} else if (l->addr > r->hi) {
+		r->hi = l->addr;
+		r->hi_text = l->text;
+	}
+	if (l->code && (!r->any_code || l->addr != r->code_hi)) {
+		if (!r->any_code) {
+			r->code_lo = l->addr;
+			r->code_text = l->text;
+		}
+		r->any_code = true;
+		r->code_hi = l->addr;
+		r->code_hi_text = l->text;
+	}
+	r->end = l->text + l->len;
+}
+
+/* Whole lines. */
+static void thin_out(struct thinner *t, const char *text, size_t len)
+{
+	struct kline l;
+	size_t pos = 0;
+
+	while (!t->done && next_line(text, len, &pos, &l)) {
+		t->hidden = t->hidden && !l.addr;
+		t->in_order = t->in_order && l.addr >= t->last;
+		t->last = l.addr;
+		add_line(t, &l);
+	}
+	end_run(t);
+}
+
+static int read_kallsyms(struct thinner *t)
+{
+	char *path = xasprintf("%s/kallsyms", nsopen_proc()), *buf, *nl;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
+	size_t n = 0, whole;
+	ssize_t got;
 
 	free(path);
-	if (fd < 0) {
-		*err = -errno;
-		return NULL;
+	if (fd < 0)
+		return -errno;
+	buf = xmalloc(READ_SIZE);
+	while (!t->done) {
+		got = read(fd, buf + n, READ_SIZE - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			ret = got ? -errno : 0;
+			break;
+		}
+		n += (size_t)got;
+		/* The kernel gives a page or so at a time; more lines make longer runs. */
+		if (n < READ_SIZE / 2)
+			continue;
+		nl = memrchr(buf, '\n', n);
+		whole = nl ? (size_t)(nl - buf) + 1 : n;
+		thin_out(t, buf, whole);
+		memmove(buf, buf + whole, n - whole);
+		n -= whole;
+		if (t->out->len > KEPT_MAX) {
+			ret = -EFBIG;
+			break;
+		}
 	}
-	text = nsopen_slurp(fd, KALLSYMS_MAX, len, err);
+	if (!ret && !t->done)
+		thin_out(t, buf, n);
+	free(buf);
 	close(fd);
-	return text;
+	return ret;
 }
 
 int capture_kallsyms(const uint64_t *addrs, size_t n, struct strbuf *out)
 {
+	struct strbuf text = STRBUF_INIT;
+	struct thinner t = { .out = &text, .in_order = true, .hidden = true };
 	struct search s;
 	struct kline line;
-	bool hidden = true;
-	size_t len, pos;
-	char *text;
-	int err = 0;
+	size_t pos;
+	int err;
 
-	text = read_kallsyms(&len, &err);
-	if (!text)
-		return err;
 	search_init(&s, addrs, n);
-	for (pos = 0; next_line(text, len, &pos, &line);) {
-		hidden = hidden && !line.addr;
+	t.pcs = &s.pcs;
+	err = read_kallsyms(&t);
+	for (pos = 0; !err && next_line(text.s, text.len, &pos, &line);)
 		measure(&s, &line);
-	}
 	spread(&s);
-	for (pos = 0; !hidden && next_line(text, len, &pos, &line);) {
+	for (pos = 0; !err && !t.hidden && next_line(text.s, text.len, &pos, &line);) {
 		if (wanted(&s, &line))
 			strbuf_add(out, line.text, line.len);
 	}
 	pcset_fini(&s.pcs);
 	free(s.at);
-	free(text);
-	return hidden ? -EPERM : 0;
+	strbuf_fini(&text);
+	if (!err && t.hidden)
+		err = -EPERM;
+	return err;
 }

@@ -229,6 +229,43 @@ void cgroup_fini(struct cgroup *cg)
 	free(cg->path);
 }
 
+/* With '/' below every other character, all that is in a cgroup follows it without a gap. */
+int cgroup_path_cmp(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (!*a || !*b)
+		return *a ? 1 : -1;
+	if (*a == '/' || *b == '/')
+		return *a == '/' ? -1 : 1;
+	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path)
+{
+	size_t lo = 0, hi = n;
+
+	/* The last one at or before @path is the only one it can lie in. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cgroup_path_cmp(list[mid].path, path) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && cgroup_within(path, list[lo - 1].path);
+}
+
+bool cgroup_removed(const struct cgroup *cg)
+{
+	return faccessat(cg->fd, "cgroup.procs", F_OK, 0) && (errno == ENOENT || errno == ENODEV);
+}
+
 bool cgroup_within(const char *path, const char *ancestor)
 {
 	size_t len = strlen(ancestor);

@@ -38,8 +38,16 @@ void cgroup_fs_close(struct cgroup_fs *fs);
 int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name);
 void cgroup_fini(struct cgroup *cg);
 
+/* Somebody removed it (rmdir) since it was found. */
+bool cgroup_removed(const struct cgroup *cg);
+
 /* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
 bool cgroup_within(const char *path, const char *ancestor);
+
+/* Order of paths in which a cgroup stands right before those in it. As strcmp(3). */
+int cgroup_path_cmp(const char *a, const char *b);
+/* @path lies in one of @n disjoint cgroups, which are in that order. */
+bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path);
 
 /* Calls @fn for each cgroup from @cg down (@path below the hierarchy) and each process in it.
  * Either may be NULL. What vanishes meanwhile is skipped. */

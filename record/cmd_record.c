@@ -18,6 +18,8 @@
 #define RING_BYTES_MAX (1ull << 30)
 #define DURATION_MAX 1e9	/* seconds */
 #define DELAY_MAX 1000000000ull	/* ms */
+#define SWITCH_MIN 0.1		/* seconds: two ticks of the drain loop */
+#define OVERWRITE_NS 30000000000ull
 
 struct cmdline {
 	struct record_opts o;
@@ -165,6 +167,92 @@ bad:
 	return -EINVAL;
 }
 
+/* @text as "10M" or, without a unit, nothing: perf wants one. 0 or -EINVAL. */
+static int parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "BKMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*bytes = strtoull(text, &end, 10);
+	unit = *end && !end[1] ? strchr(units, *end) : NULL;
+	if (text[0] < '0' || text[0] > '9' || errno || !unit || !*bytes || *bytes >> 32)
+		return -EINVAL;
+	*bytes <<= 10 * (unit - units);
+	return 0;
+}
+
+/* @text as "30s", "0.5s", "5m", "2h", "1d". 0 or -EINVAL. */
+static int parse_time(const char *text, uint64_t *ns)
+{
+	static const char units[] = "smhd";
+	static const double secs[] = { 1, 60, 3600, 86400 };
+	const char *unit;
+	char *end;
+	double v;
+
+	v = strtod(text, &end);
+	unit = *end && !end[1] ? strchr(units, *end) : NULL;
+	if (text[0] < '0' || text[0] > '9' || !unit)
+		return -EINVAL;
+	v *= secs[unit - units];
+	if (!(v >= SWITCH_MIN) || v > DURATION_MAX)
+		return -EINVAL;
+	*ns = (uint64_t)(v * 1e9);
+	return 0;
+}
+
+static int opt_switch_output(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->switch_output = true;
+	o->switch_bytes = o->switch_ns = 0;
+	if (!arg || !strcmp(arg, "signal") || !parse_size(arg, &o->switch_bytes))
+		return 0;
+	o->switch_bytes = 0;
+	if (!parse_time(arg, &o->switch_ns))
+		return 0;
+	pr_err("'%s' does not say when to switch; --switch-output takes signal, a size (100M; B, K, "
+	       "M, G) or a time from 0.1s on (30s; s, m, h, d)", arg);
+	return -EINVAL;
+}
+
+static int opt_overwrite(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->overwrite = true;
+	o->overwrite_ns = OVERWRITE_NS;
+	if (!arg || !parse_time(arg, &o->overwrite_ns))
+		return 0;
+	pr_err("'%s' is no time; --overwrite takes what to keep, for instance 30s (s, m, h, d)",
+	       arg);
+	return -EINVAL;
+}
+
+static int opt_max_size(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!parse_size(arg, &o->max_bytes))
+		return 0;
+	pr_err("'%s' is no size; --max-size takes a number with a unit, for instance 100M (B, K, M, "
+	       "G)", arg);
+	return -EINVAL;
+}
+
+static int opt_max_files(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!whole_number(arg, 1, UINT32_MAX, &o->switch_max_files))
+		return 0;
+	pr_err("'%s' is no number of files; --switch-max-files takes 1 or more", arg);
+	return -EINVAL;
+}
+
 static int opt_duration(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
@@ -222,6 +310,8 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  &o->tids, NULL },
 		{ "all-cpus", 'a', NULL, "record everything on all CPUs", OPT_FLAG, &o->all_cpus,
 		  NULL },
+		{ "include-self", 0, NULL, "keep samples of the recorder itself, too", OPT_FLAG,
+		  &o->include_self, NULL },
 		{ "cpu", 'C', "LIST", "record on these CPUs only, for instance 0,2-4", OPT_STR,
 		  &o->cpus, NULL },
 		{ "cgroup", 'G', "NAME[,NAME...]",
@@ -250,6 +340,18 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		{ "delay", 'D', "MS", "wait so long before sampling", OPT_U64, &o->delay_ms, NULL },
 		{ "duration", 0, "SECS", "stop after so many seconds; fractions are allowed",
 		  OPT_CALL, o, opt_duration },
+		{ "max-size", 0, "SIZE", "stop when so much is written (100M; B, K, M, G)",
+		  OPT_CALL, o, opt_max_size },
+		{ "switch-output", 0, "[signal|SIZE|TIME]",
+		  "begin a new file at SIGUSR2, and when one has SIZE (100M) or is TIME old (30s, "
+		  "5m); each is readable alone and gets its last name, FILE.<time>, when it is over",
+		  OPT_CALL, o, opt_switch_output },
+		{ "switch-max-files", 0, "N", "keep the last N of these files only", OPT_CALL, o,
+		  opt_max_files },
+		{ "overwrite", 0, "[TIME]",
+		  "flight recorder: keep the last TIME (default: 30s) in memory, at most 32 MiB; "
+		  "SIGUSR2 writes it to FILE.<time>, the end of the recording to FILE", OPT_CALL,
+		  o, opt_overwrite },
 		{ "no-inherit", 'i', NULL, "leave out threads and children that start later",
 		  OPT_FLAG, &o->no_inherit, NULL },
 		{ "clockid", 'k', "CLOCK", NULL, OPT_CALL, o, opt_clock },
@@ -309,6 +411,19 @@ static int verify(const struct cmdline *c)
 	}
 	if (o->delay_ms > DELAY_MAX) {
 		pr_err("-D takes at most %llu ms", DELAY_MAX);
+		return -EINVAL;
+	}
+	if (o->switch_max_files && !o->switch_output && !o->overwrite) {
+		pr_err("--switch-max-files goes with --switch-output or --overwrite");
+		return -EINVAL;
+	}
+	if (o->overwrite && (o->switch_bytes || o->switch_ns)) {
+		pr_err("--overwrite writes a file when SIGUSR2 asks for it: --switch-output can only "
+		       "be 'signal' then");
+		return -EINVAL;
+	}
+	if (o->overwrite && o->max_bytes) {
+		pr_err("--overwrite keeps to its memory by itself: --max-size does not go with it");
 		return -EINVAL;
 	}
 	if (o->all_user && o->all_kernel) {

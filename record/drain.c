@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "perf_layout.h"
+#include "util.h"
 #include "xalloc.h"
 
 void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t ncpus)
@@ -58,6 +59,36 @@ static void sift_down(struct drain_head *heap, size_t n, size_t i)
 	}
 }
 
+/*
+ * Room goes back to the kernel as soon as nobody reads there any more: after each sample, or after
+ * the batch it belonged to, which may have come from any ring.
+ */
+static void give_back(struct drain *d, struct ring *last, const struct sink *s)
+{
+	if (sink_pending(s))
+		return;
+	if (s->nslots == 1) {
+		ring_release_due(last);
+		return;
+	}
+	for (size_t i = 0; i < d->n; i++)
+		ring_release_due(d->rings[i]);
+}
+
+unsigned int drain_fill(const struct drain *d, uint64_t least)
+{
+	unsigned int max = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct ring *r = d->rings[i];
+
+		ring_refresh(r);
+		if (!r->sideband && r->size >= least)
+			max = MAX(max, (unsigned int)((r->head - r->tail) * 100 / r->size));
+	}
+	return max;
+}
+
 uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 {
 	uint64_t count = 0;
@@ -75,18 +106,23 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 		sift_down(d->heap, n, i);
 	while (n && !s->err) {
 		struct drain_head *top = &d->heap[0];
+		const struct perf_event_header *rec = ring_record(top->ring, d->bounce);
 
 		if (top->time < d->last)
 			s->ledger->l.unordered++;
 		else
 			d->last = top->time;
-		sink_record(s, ring_record(top->ring, d->bounce), top->time, top->ring->sideband);
+		sink_record(s, rec, top->time, top->ring->sideband);
+		if (rec == d->bounce)	/* the next one to wrap will need it */
+			sink_flush(s);
 		ring_next(top->ring);
+		give_back(d, top->ring, s);
 		count++;
 		if (!ring_time(top->ring, &top->time) || top->time > limit)
 			*top = d->heap[--n];
 		sift_down(d->heap, n, 0);
 	}
+	sink_flush(s);
 	for (size_t i = 0; i < d->n; i++)
 		ring_release(d->rings[i]);
 	return count;

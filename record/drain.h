@@ -41,4 +41,10 @@ void drain_fini(struct drain *d);
  */
 uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s);
 
+/*
+ * How full the fullest data ring is now, percent. Rings below @least bytes are not asked: in them a
+ * single sample would look like trouble.
+ */
+unsigned int drain_fill(const struct drain *d, uint64_t least);
+
 #endif

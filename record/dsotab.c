@@ -89,16 +89,20 @@ void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
 	read_own_vdso(dt);
 }
 
+static void free_dso(struct dsotab *dt, struct dso *d)
+{
+	pins_drop(dt->pins, &d->pin);
+	rootpin_put(dt->pins, d->root);
+	u64map_fini(&d->seen);
+	free(d);
+}
+
 void dsotab_fini(struct dsotab *dt)
 {
 	size_t i;
 
-	for (i = 0; i < dt->n; i++) {
-		pins_drop(dt->pins, &dt->dsos[i]->pin);
-		rootpin_put(dt->pins, dt->dsos[i]->root);
-		u64map_fini(&dt->dsos[i]->seen);
-		free(dt->dsos[i]);
-	}
+	for (i = 0; i < dt->n; i++)
+		free_dso(dt, dt->dsos[i]);
 	free(dt->dsos);
 	free(dt->aliases);
 	u64map_fini(&dt->by_build_id);
@@ -184,11 +188,66 @@ static struct file_key stat_key(const struct map_user *u, const struct map_entry
 	};
 }
 
+/* Into the table, with its build-id. */
+static void enter_dso(struct dsotab *dt, struct dso *d)
+{
+	uint64_t *slot;
+
+	d->index = (uint32_t)dt->n;
+	XGROW(dt->dsos, dt->n, dt->cap);
+	dt->dsos[dt->n++] = d;
+	if (!d->ev.build_id_len)
+		return;
+	slot = u64map_put(&dt->by_build_id, hash_bytes(d->ev.build_id, d->ev.build_id_len), NULL);
+	d->next = (uint32_t)*slot;
+	*slot = dt->n;
+}
+
+static const char *move_path(struct intern *to, const char *path)
+{
+	return intern_str(to, intern_add(to, path));
+}
+
+void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths)
+{
+	struct file_alias *aliases = dt->aliases;
+	struct dso **dsos = dt->dsos;
+	const size_t n = dt->n, naliases = dt->naliases;
+
+	dt->dsos = NULL;
+	dt->aliases = NULL;
+	dt->n = dt->cap = dt->naliases = dt->alias_cap = 0;
+	u64map_fini(&dt->by_build_id);
+	u64map_fini(&dt->by_file);
+	for (size_t i = 0; i < n; i++) {
+		struct dso *d = dsos[i];
+
+		if (!u64map_get(live, (uintptr_t)d)) {
+			free_dso(dt, d);
+			dsos[i] = NULL;
+			continue;
+		}
+		d->ev.path = move_path(paths, d->ev.path);
+		d->path = d->path ? move_path(paths, d->path) : NULL;
+		enter_dso(dt, d);
+	}
+	for (size_t i = 0; i < naliases; i++) {
+		struct file_alias *a = &aliases[i];
+
+		if (!dsos[a->dso])
+			continue;
+		a->key.path = intern_add(paths, intern_str(dt->paths, a->key.path));
+		set_alias(dt, &a->key, dsos[a->dso]);
+	}
+	dt->paths = paths;
+	free(aliases);
+	free(dsos);
+}
+
 static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
 			   const uint8_t *build_id, size_t len)
 {
 	struct dso *d;
-	uint64_t *slot;
 
 	if (dt->n >= DSOS_MAX) {
 		dt->refused++;
@@ -203,16 +262,11 @@ static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const st
 	d->ev.dev_minor = e->dev_minor;
 	d->ev.ino = e->ino;
 	d->ev.ino_gen = e->ino_gen;
-	d->index = (uint32_t)dt->n;
-	XGROW(dt->dsos, dt->n, dt->cap);
-	dt->dsos[dt->n++] = d;
 	if (len) {
 		memcpy(d->ev.build_id, build_id, len);
 		d->ev.build_id_len = (uint8_t)len;
-		slot = u64map_put(&dt->by_build_id, hash_bytes(build_id, len), NULL);
-		d->next = (uint32_t)*slot;
-		*slot = dt->n;
 	}
+	enter_dso(dt, d);
 	return d;
 }
 

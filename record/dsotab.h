@@ -16,7 +16,8 @@
 #include "procmaps.h"
 
 struct dso {
-	struct ev_dso ev;	/* id is 0 until it is in the recording; path: the interner's */
+	struct ev_dso ev;	/* id is 0 until it is in a recording; path: the interner's */
+	uint32_t segment;	/* in which it was written last; 0 = not yet */
 	bool vdso;
 	bool not_elf;		/* the file was opened and is something else */
 	uint8_t pin_tries;	/* failed attempts to get at the file */
@@ -24,7 +25,7 @@ struct dso {
 	struct rootpin *root;	/* below which its debug file may lie; NULL = unknown */
 	const char *path;	/* where it lies there, the interner's; NULL = not pinned yet */
 	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */
-	size_t captured;		/* seen.n when its rows were last captured */
+	size_t captured;		/* seen.n when its rows were last captured, in this segment */
 	uint32_t index;		/* in the table */
 	uint32_t next;		/* chain of equal build-id hashes: index + 1 */
 };
@@ -83,6 +84,11 @@ void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entr
 		    const uint8_t *build_id, size_t len);
 /* Was a file with this name and inode seen in that mount namespace? Then resolving can wait. */
 bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
+/*
+ * Forget all binaries that are not in @live, a set of struct dso *, with their files. Paths move
+ * to @paths, which is the table's interner from now on.
+ */
+void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths);
 /* Try to pin the file of resolved @e if it is not held. */
 void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
 

@@ -111,6 +111,11 @@ bool evsel_is_clock(const struct evsel *ev)
 						  ev->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool evsel_counts_each(const struct evsel *ev)
+{
+	return ev->type == PERF_TYPE_SOFTWARE && !evsel_is_clock(ev);
+}
+
 bool evsel_is_hardware(const struct evsel *ev)
 {
 	return ev->type == PERF_TYPE_HARDWARE;

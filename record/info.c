@@ -80,6 +80,12 @@ void info_write(struct rec_writer *w, const struct record_opts *o, const struct 
 	number(w, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 	rec_writer_info(w, "clock", "monotonic");
 	number(w, "ring_bytes", ev->data_bytes);
+	number(w, "ring_ms", events_ring_ms(ev));
 	number(w, "sideband_ring_bytes", ev->nsides ? ev->side_bytes : 0);
 	number(w, "user", geteuid());
+}
+
+void info_started(struct rec_writer *w, uint64_t ns)
+{
+	number(w, "startup_us", ns / 1000);
 }

@@ -1,84 +1,336 @@
 #include "ledger.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "log.h"
+#include "balance.h"
 #include "open.h"
+#include "recording.h"
 #include "util.h"
+#include "xalloc.h"
 
-/* From how many full stack copies on (percent of the samples) a larger copy is worth asking for. */
-#define COPY_FULL_PERCENT 5
+/* perf_swevent_hrtimer() and perf_swevent_start_hrtimer(): max_t(u64, 10000, sample_period). */
+#define CLOCK_PERIOD_MIN 10000u
 
-void ledger_settle(struct ledger *lg, const struct events *ev)
+/*
+ * A throttled event stands still until the next tick of its CPU (perf_adjust_freq_unthr_events()).
+ * That of a thread which leaves the CPU meanwhile is heard of again only when the thread comes back
+ * (event_sched_in()), and what lies between is no throttling: at most a tick counts, at the lowest HZ
+ * there is. On an idle CPU, whose tick is off, an event of the CPU may stand still for longer.
+ */
+#define TICK_MAX_NS 10000000ull
+
+/* Events that ended while throttled stay in the map: so many at most. */
+#define STANDING_MAX 65536
+
+void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks)
 {
-	uint64_t samples, side;
+	tally_init(&lg->tally, w);
+	lg->standing_max = tasks ? TICK_MAX_NS : UINT64_MAX;
+	lg->period_min = clock ? CLOCK_PERIOD_MIN : 0;
+}
 
-	lg->l.have_format_lost = events_lost(ev, &samples, &side);
-	if (!lg->l.have_format_lost) {
-		samples = lg->lost_told;
-		side = lg->side_told;
+void ledger_fini(struct ledger *lg)
+{
+	tally_fini(&lg->tally);
+	u64map_fini(&lg->standing);
+	free(lg->counted);
+}
+
+void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in)
+{
+	struct ev_tally *row = tally_at(&lg->tally, in->cpu, in->time);
+	struct ev_counts *sum = &tally_cpu(&lg->tally, in->cpu)->sum;
+	uint64_t period = MAX(in->period, lg->period_min);
+
+	switch (what) {
+	case LEDGER_KEPT:
+		row->kept++;
+		lg->l.kept++;
+		break;
+	case LEDGER_CUT:
+		row->cut++;
+		lg->l.cut++;
+		break;
+	case LEDGER_DROPPED:
+		row->dropped++;
+		lg->l.dropped++;
+		break;
+	case LEDGER_OWN:
+		row->own++;
+		lg->l.own++;
+		break;
 	}
-	lg->l.lost_kernel = samples + lg->lost_pmu;
-	lg->l.lost_sideband = side;
+	sum->samples++;
+	sum->periods += period;
+	lg->l.periods += period;
 }
 
-static unsigned long long ull(uint64_t v)
+void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	return v;
+	tally_at(&lg->tally, cpu, time)->lost += n;
+	tally_cpu(&lg->tally, cpu)->sum.lost += n;
+	lg->lost_told += n;
 }
 
-static const char *plural(uint64_t n)
+void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	return n == 1 ? "" : "s";
+	tally_at(&lg->tally, cpu, time)->lost += n;
+	tally_cpu(&lg->tally, cpu)->lost_pmu += n;
+	lg->lost_pmu += n;
 }
 
-static void advise(const struct ledger *lg, const struct record_opts *o,
-		   const struct ledger_summary *s)
+void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	const struct ev_ledger *l = &lg->l;
-	uint64_t all = l->kept + l->lost_kernel + l->dropped;
-
-	if (!all)
-		pr_warn("no samples: nothing ran in the target while it was recorded");
-	if (l->lost_kernel)
-		pr_warn("%llu of %llu samples were lost because the rings were full: use -m larger "
-			"than %lluK, a lower -F, or a smaller --call-graph dwarf,SIZE",
-			ull(l->lost_kernel), ull(all), ull(s->ring_bytes / 1024));
-	if (l->lost_sideband)
-		pr_warn("%llu records about mappings and processes were lost: some names may be "
-			"missing", ull(l->lost_sideband));
-	if (l->throttled)
-		pr_warn("the kernel throttled sampling %llu times: use a lower -F",
-			ull(l->throttled));
-	if (l->copy_full * 100 > l->kept * COPY_FULL_PERCENT && o->dump_size < DUMP_SIZE_MAX)
-		pr_warn("%llu of %llu stack copies are as large as was asked for (%u bytes), so "
-			"their roots may be missing: use --call-graph dwarf,%d",
-			ull(l->copy_full), ull(l->kept), o->dump_size, DUMP_SIZE_MAX);
-	else if (l->copy_full * 100 > l->kept * COPY_FULL_PERCENT)
-		pr_warn("%llu of %llu stacks are larger than the kernel copies (%u bytes), so "
-			"their roots may be missing",
-			ull(l->copy_full), ull(l->kept), o->dump_size);
+	tally_at(&lg->tally, cpu, time)->side_lost += n;
+	tally_cpu(&lg->tally, cpu)->side_told += n;
+	lg->side_told += n;
 }
 
-void ledger_print(const struct ledger *lg, const struct record_opts *o,
-		  const struct ledger_summary *s)
+void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on)
 {
-	const char *to = s->file, *quote = s->piped ? "" : "'";
-	uint64_t each = lg->l.kept ? s->bytes / lg->l.kept : 0;
-	double mb = (double)s->bytes / 1e6;
-	char lost[24] = "none";
+	uint64_t *since, ns;
 
-	if (s->failed) {
-		if (!s->piped)
-			pr_info("what was written until then, %.3f MB, is in '%s' and can be read",
-				mb, to);
+	if (on) {
+		tally_at(&lg->tally, cpu, time)->throttled++;
+		lg->l.throttled++;
+		if (lg->standing.n >= STANDING_MAX)
+			u64map_clear(&lg->standing);
+		*u64map_put(&lg->standing, id, NULL) = time;
 		return;
 	}
-	pr_info("woken %llu time%s, %.1f s, %llu CPU%s", ull(lg->woken), plural(lg->woken),
-		(double)s->elapsed_ns / 1e9, ull(s->ncpus), plural(s->ncpus));
-	if (lg->l.lost_kernel)
-		snprintf(lost, sizeof(lost), "%llu", ull(lg->l.lost_kernel));
-	pr_info("wrote %.3f MB to %s%s%s (%llu sample%s, %llu bytes each; %s lost)", mb, quote, to,
-		quote, ull(lg->l.kept), plural(lg->l.kept), ull(each), lost);
-	advise(lg, o, s);
+	since = u64map_get(&lg->standing, id);
+	if (!since)		/* the record of its beginning was lost */
+		return;
+	ns = time > *since ? MIN(time - *since, lg->standing_max) : 0;
+	tally_at(&lg->tally, cpu, time)->throttled_ns += ns;
+	lg->l.throttled_ns += ns;
+	u64map_del(&lg->standing, id);
+}
+
+/*
+ * What throttled events would have taken meanwhile. With a clock a period is a time; with others the
+ * rate at which samples were taken while events ran (@ran_ns in all) stands for the rest.
+ */
+static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
+{
+	uint64_t seen = balance_taken(&lg->l) - lg->l.lost_kernel;
+	double ns = (double)lg->l.throttled_ns;
+
+	if (!seen || !lg->l.throttled)
+		return 0;
+	if (lg->period_min)
+		return (uint64_t)(ns * (double)seen / (double)lg->l.periods + 0.5);
+	if (ran_ns <= lg->l.throttled_ns)
+		return 0;
+	return (uint64_t)(ns * (double)balance_taken(&lg->l) / ((double)ran_ns - ns) + 0.5);
+}
+
+/*
+ * The kernel counts a record it has no room for at the event that wanted to write it (or at the one
+ * it was inherited from), and at the ring: __perf_output_begin() in kernel/events/ring_buffer.c. The
+ * ring's count goes out as PERF_RECORD_LOST before the next record that fits; what is lost after the
+ * last one is known from the event alone.
+ */
+static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
+		       uint64_t stopped)
+{
+	struct tally_cpu *c = tally_cpu(&lg->tally, cpu);
+	uint64_t lost = c->sum.lost, side = c->side_told;
+
+	if (has_lost) {
+		lost = MAX(k->lost, lost);
+		side = MAX(k->side_lost, side);
+	}
+	if (lost > c->sum.lost)
+		tally_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
+	if (side > c->side_told)
+		tally_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
+	c->sum.lost = lost + c->lost_pmu;
+	c->sum.events = k->events;
+	c->sum.count = k->count;
+	c->sum.enabled = k->enabled;
+	c->sum.running = k->running;
+	lg->l.lost_kernel += c->sum.lost;
+	lg->l.lost_sideband += side;
+	lg->l.count += k->count;
+}
+
+/* Fill @k with what the kernel counted since the last cut. False as events_counts(). */
+static bool count_since(struct ledger *lg, const struct events *ev, struct events_count *k)
+{
+	const size_t n = ev->target->ncpus;
+	struct events_count *now = xcalloc(n + 1, sizeof(*now));
+	bool all = events_counts(ev, now);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct events_count none = { 0 }, *was = lg->counted ? &lg->counted[i] : &none;
+
+		k[i].events = now[i].events;
+		k[i].count = now[i].count - was->count;
+		k[i].enabled = now[i].enabled - was->enabled;
+		k[i].running = now[i].running - was->running;
+		k[i].lost = now[i].lost - was->lost;
+		k[i].side_lost = now[i].side_lost - was->side_lost;
+	}
+	free(lg->counted);
+	lg->counted = now;
+	return all;
+}
+
+static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
+		   uint64_t elapsed_ns)
+{
+	const struct target *t = ev->target;
+	struct events_count *k = xcalloc(t->ncpus + 1, sizeof(*k));
+
+	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
+	lg->l.have_count = count_since(lg, ev, k);
+	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
+		      ev->opts->period == 1;
+	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
+	for (uint32_t i = 0; i < t->ncpus; i++)
+		settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
+	lg->l.throttled_samples = estimate_throttled(lg, elapsed_ns * t->ncpus);
+	free(k);
+}
+
+/* Pool and pressure add up over the whole run; the most that was in use stays. */
+static void take_run_counts(struct ledger *lg, struct ev_ledger *l)
+{
+	l->pool_waits -= lg->before.pool_waits;
+	for (unsigned int i = 0; i < PRESSURE_LEVELS; i++) {
+		l->pressure_n[i] -= lg->before.pressure_n[i];
+		l->pressure_ns[i] -= lg->before.pressure_ns[i];
+	}
+	lg->before = lg->l;
+}
+
+void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
+		bool last, struct ledger_part *part)
+{
+	struct tally *t = &lg->tally;
+
+	settle(lg, ev, stopped, elapsed_ns);
+	*part = (struct ledger_part){ .l = lg->l, .start = t->start };
+	/* Some of what the kernel has counted is still in the rings, or was then. */
+	part->l.exact &= last && !lg->cut;
+	lg->cut = true;
+	take_run_counts(lg, &part->l);
+	part->counts = xcalloc(t->ncpu + 1, sizeof(*part->counts));
+	for (size_t i = 0; i < t->ncpu; i++) {
+		if (t->cpu[i].sum.events)
+			part->counts[part->ncounts++] = t->cpu[i].sum;
+	}
+	part->rows = tally_take(t, &part->nrows);
+	lg->l = (struct ev_ledger){ 0 };
+	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
+}
+
+void ledger_restart(struct ledger *lg, uint64_t start)
+{
+	lg->tally.start = start;
+}
+
+/* ---- parts ---- */
+
+/* Second 0 of @rows moves from @from to @to, ns. */
+static void rebase(struct ev_tally *rows, size_t n, uint64_t from, uint64_t to)
+{
+	const uint64_t second = 1000000000;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = from + rows[i].second * second;
+
+		rows[i].second = at > to ? (at - to) / second : 0;
+	}
+}
+
+static void add_ledger(struct ev_ledger *sum, const struct ev_ledger *l, bool first)
+{
+	sum->kept += l->kept;
+	sum->lost_kernel += l->lost_kernel;
+	sum->lost_sideband += l->lost_sideband;
+	sum->dropped += l->dropped;
+	sum->throttled += l->throttled;
+	sum->unordered += l->unordered;
+	sum->maps_unknown += l->maps_unknown;
+	sum->copy_full += l->copy_full;
+	sum->cut += l->cut;
+	sum->own += l->own;
+	sum->throttled_ns += l->throttled_ns;
+	sum->throttled_samples += l->throttled_samples;
+	sum->count += l->count;
+	sum->periods += l->periods;
+	sum->pool_waits += l->pool_waits;
+	sum->pool_peak = MAX(sum->pool_peak, l->pool_peak);
+	for (unsigned int i = 0; i < PRESSURE_LEVELS; i++) {
+		sum->pressure_n[i] += l->pressure_n[i];
+		sum->pressure_ns[i] += l->pressure_ns[i];
+	}
+	sum->have_format_lost = (first || sum->have_format_lost) && l->have_format_lost;
+	sum->have_count = (first || sum->have_count) && l->have_count;
+	sum->exact = first && l->exact;
+}
+
+static void add_counts(struct ledger_part *sum, const struct ev_counts *c)
+{
+	struct ev_counts *to = sum->counts, *end = to + sum->ncounts;
+
+	while (to < end && to->cpu != c->cpu)
+		to++;
+	if (to == end) {
+		sum->counts = xrealloc(sum->counts, (sum->ncounts + 1) * sizeof(*c));
+		sum->counts[sum->ncounts++] = *c;
+		return;
+	}
+	to->count += c->count;
+	to->samples += c->samples;
+	to->periods += c->periods;
+	to->lost += c->lost;
+	to->enabled += c->enabled;
+	to->running += c->running;
+}
+
+void ledger_part_add(struct ledger_part *sum, const struct ledger_part *part)
+{
+	const bool first = !sum->start;
+
+	if (first)
+		sum->start = part->start;
+	add_ledger(&sum->l, &part->l, first);
+	for (size_t i = 0; i < part->ncounts; i++)
+		add_counts(sum, &part->counts[i]);
+	sum->rows = xrealloc(sum->rows, (sum->nrows + part->nrows + 1) * sizeof(*sum->rows));
+	if (part->nrows)
+		memcpy(sum->rows + sum->nrows, part->rows, part->nrows * sizeof(*part->rows));
+	rebase(sum->rows + sum->nrows, part->nrows, part->start, sum->start);
+	sum->nrows += part->nrows;
+}
+
+int ledger_part_write(const struct ledger_part *part, struct rec_writer *w, struct rec_out *out,
+		      uint64_t start)
+{
+	int err = 0;
+
+	rebase(part->rows, part->nrows, part->start, start);
+	for (size_t i = 0; i < part->nrows && !err; i += REC_TABLE_ROWS) {
+		size_t n = MIN(part->nrows - i, (size_t)REC_TABLE_ROWS);
+
+		err = out ? rec_out_tally(w, out, part->rows + i, n) :
+			    rec_writer_tally(w, part->rows + i, n);
+	}
+	if (!err)
+		err = out ? rec_out_counts(w, out, part->counts, part->ncounts) :
+			    rec_writer_counts(w, part->counts, part->ncounts);
+	if (err)
+		return err;
+	return out ? rec_out_ledger(w, out, &part->l) : rec_writer_ledger(w, &part->l);
+}
+
+void ledger_part_fini(struct ledger_part *part)
+{
+	free(part->counts);
+	free(part->rows);
+	*part = (struct ledger_part){ 0 };
 }

@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "util.h"
+#include "watch.h"
 
 #define NS_PER_SEC 1000000000ull
 #define TICK_NS 50000000ull
@@ -22,6 +23,7 @@ enum tag {
 	TAG_SIGNAL = 1 << 2,
 	TAG_TICK = 1 << 3,
 	TAG_DEADLINE = 1 << 4,
+	TAG_CAPTURE = 1 << 5,
 };
 
 struct waiter {
@@ -84,12 +86,12 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	return err;
 }
 
-/* What woke us, as a set of enum tag. */
-static uint32_t wait_tags(const struct waiter *w)
+/* What woke us, as a set of enum tag; empty when @busy and there is nothing. */
+static uint32_t wait_tags(const struct waiter *w, bool busy)
 {
 	struct epoll_event e[32];
 	uint32_t tags = 0;
-	int n = epoll_wait(w->epoll, e, ARRAY_SIZE(e), -1);
+	int n = epoll_wait(w->epoll, e, ARRAY_SIZE(e), busy ? 0 : -1);
 
 	for (int i = 0; i < n; i++)
 		tags |= e[i].data.u32;
@@ -111,13 +113,24 @@ static void clear(int timer)
 		;
 }
 
+static void take_usr2(struct loop *l)
+{
+	if (spool_switches(l->spool->o))
+		spool_ask(l->spool);
+	else if (!l->usr2_told)
+		pr_info("SIGUSR2 is ignored: it is for --switch-output and --overwrite");
+	l->usr2_told = true;
+}
+
 /* True when one of them ends the recording. */
 static bool take_signals(struct loop *l, int fd)
 {
 	struct signalfd_siginfo si;
 
 	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
+		if (si.ssi_signo == SIGUSR2)
+			take_usr2(l);
+		if (si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR2)
 			continue;
 		l->signo = (int)si.ssi_signo;
 		return true;
@@ -135,6 +148,13 @@ static void enable(struct loop *l, const struct waiter *w)
 
 static void start(struct loop *l, const struct waiter *w)
 {
+	const struct timespec now = { 0, 0 };
+	sigset_t usr2;
+
+	/* Before there was anything to divide or to keep it meant nothing. */
+	sigemptyset(&usr2);
+	sigaddset(&usr2, SIGUSR2);
+	sigtimedwait(&usr2, NULL, &now);
 	if (l->delay_ns) {
 		arm(w->deadline, l->delay_ns);
 	} else if (l->ev->on_exec) {
@@ -163,23 +183,41 @@ static void ripen(uint32_t tags, uint64_t last)
 		;
 }
 
+/* As spool_step(). Its thread, once there is one, wakes the loop. */
+static int step_spool(struct loop *l, const struct waiter *w, uint64_t now)
+{
+	int had = spool_fd(l->spool), err = spool_step(l->spool, now), fd = spool_fd(l->spool);
+
+	/* If that fails, the tick comes soon enough. */
+	if (had < 0 && fd >= 0)
+		watch(w->epoll, fd, EPOLLIN | EPOLLET, TAG_CAPTURE);
+	return err;
+}
+
 enum loop_end loop_run(struct loop *l)
 {
 	enum loop_end end = LOOP_BROKEN;
+	struct watch away;
 	struct waiter w;
+	bool settling = l->settle;
 	uint64_t last = 0;
 
 	if (waiter_open(&w, l))
 		return LOOP_BROKEN;
+	watch_init(&away, l->ev);
 	start(l, &w);
 	for (;;) {
-		uint32_t tags = wait_tags(&w);
+		uint32_t tags;
 		int err;
 
+		if (settling)
+			settling = l->settle(l->settle_ctx);
+		tags = wait_tags(&w, settling);
 		if (tags & (TAG_DATA | TAG_SIDE))
 			ripen(tags, last);
 		last = loop_now();
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
+		sink_pressure(l->sink, loop_now(), drain_fill(l->drain, l->least_ring));
 		l->sink->ledger->woken++;
 		err = rec_writer_tick(l->sink->w, last);
 		if (err < 0 && !l->sink->err)
@@ -192,12 +230,18 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_SIGNAL;
 			break;
 		}
+		err = step_spool(l, &w, last);
+		if (err) {
+			end = err < 0 ? LOOP_WRITE_ERROR : LOOP_FULL;
+			break;
+		}
 		if (child_check(l->child)) {
 			end = LOOP_CHILD;
 			break;
 		}
 		if (tags & TAG_TICK) {
 			clear(w.tick);
+			watch_check(&away, l->enabled_at, l->enabled_at ? last - l->enabled_at : 0);
 			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {
 				end = LOOP_GONE;
 				break;
@@ -212,6 +256,7 @@ enum loop_end loop_run(struct loop *l)
 			enable(l, &w);
 		}
 	}
+	watch_fini(&away);
 	waiter_close(&w);
 	return end;
 }

@@ -9,13 +9,15 @@
 #include "drain.h"
 #include "open.h"
 #include "sink.h"
+#include "spool.h"
 
 enum loop_end {
 	LOOP_SIGNAL,		/* see loop.signo */
 	LOOP_CHILD,		/* the command ended */
 	LOOP_GONE,		/* all recorded threads ended */
 	LOOP_DURATION,
-	LOOP_WRITE_ERROR,	/* see sink.err */
+	LOOP_FULL,		/* --max-size is reached */
+	LOOP_WRITE_ERROR,	/* see sink.err; if that is 0, said already */
 	LOOP_BROKEN,		/* no descriptors to wait with; said already */
 };
 
@@ -23,9 +25,15 @@ struct loop {
 	struct events *ev;		/* all borrowed */
 	struct drain *drain;
 	struct sink *sink;
+	struct spool *spool;
 	struct child *child;
-	const sigset_t *signals;	/* blocked; any but SIGCHLD ends the loop */
+	const sigset_t *signals;	/* blocked; any but SIGCHLD and SIGUSR2 ends the loop */
 	uint64_t delay_ns, duration_ns;	/* 0 = none */
+	uint64_t least_ring;		/* bytes: rings below it do not tell whether we keep up */
+	/* Work that can wait until sampling has begun, a slice for each call; false: that was all. */
+	bool (*settle)(void *ctx);
+	void *settle_ctx;
+	bool usr2_told;
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */
 };

@@ -1,88 +1,175 @@
 /*
- * Masking of stack copies and registers (DESIGN.md section 2). Runs over up to 8,192 words for each
- * sample, so the common cases come first: runs of zeros, then words whose neighbourhood was asked
- * about before.
+ * Masking of stack copies and registers (DESIGN.md section 2), in two steps: mask_scan.c drops the
+ * words that lie in none of a few spans of addresses, which are most; the rest is looked up here.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "event.h"
+#include "mask_scan.h"
 #include "maskset.h"
 #include "util.h"
+#include "xalloc.h"
 
 /*
  * The executable ranges cut the address space into intervals: ranges and the gaps between them.
- * Words of one stack fall into few of them (small numbers, two heaps, three libraries), so the
- * interval of the last word that fell into a 2 MiB granule is kept in a direct-mapped cache. A gap
- * is as good an answer as a range: most words are not code.
+ * Words of one stack fall into few of them, so the interval of the last word that fell into a 64 KiB
+ * granule is kept in a direct-mapped cache. A gap is as good an answer as a range. Processes share
+ * the cache: the version of their mappings is part of the key, so nothing has to be cleared.
  */
-#define CACHE_BITS 7
+#define GRANULE_BITS 16
+#define CACHE_BITS 9
 #define CACHE_SIZE (1u << CACHE_BITS)
 
 struct interval {
 	uint64_t start;
 	uint64_t len;	/* the last address is start + len: an interval is never empty */
-	bool code;
+	uint64_t owner;	/* version << 1 | 1 when it is code; 0 = unused */
 };
 
-struct classifier {
-	const struct maskset *ms;
-	uint64_t sp;		/* the copy is [sp, sp + size] */
-	uint64_t size;
-	uint64_t lo, span;	/* all that can be kept lies in [lo, lo + span], or above 2^63 */
+/*
+ * Code lies in clumps with wide gaps between them, where heaps are: the program, its libraries, code
+ * made at run time. One span that held all would let every heap pointer through. One more is for the
+ * vsyscall page, one for the stack itself.
+ */
+#define CLUMPS (SCAN_SPANS - 2)
+
+#define PLAN_BITS 5
+#define PLANS (1u << PLAN_BITS)
+
+/* The spans of one set of mappings. */
+struct plan {
+	uint64_t version;	/* 0 = unused */
+	unsigned int used;	/* spans; the others are for the sample to set */
+	struct scan_spans spans;
+};
+
+struct mask_ctx {
+	scan_fn scan;
+	uint64_t nameless;	/* versions given to mask sets that have none, counted down */
+	uint64_t bits[SCAN_ENTRIES(STACK_WORDS_MAX)], more[SCAN_ENTRIES(STACK_WORDS_MAX)];
+	struct plan plans[PLANS];
 	struct interval cache[CACHE_SIZE];
 };
 
-/* Words outside of these bounds need no closer look: small numbers, text, floating point. */
-static void set_bounds(struct classifier *c, bool keep_all)
-{
-	const struct maskset *ms = c->ms;
-	uint64_t lo = c->sp, hi = c->sp + c->size;
-	size_t n, i;
+/* One sample's question. */
+struct classifier {
+	struct mask_ctx *mc;
+	const struct maskset *ms;
+	uint64_t version;	/* of the executable ranges, never 0 */
+	uint64_t key;		/* interval.owner of a gap */
+	uint64_t salt;		/* spreads equal addresses of different processes over the cache */
+	uint64_t sp, size;	/* the copy is [sp, sp + size] */
+};
 
-	if (keep_all || hi < lo) {
-		c->lo = 0;
-		c->span = UINT64_MAX;
-		return;
-	}
-	/* With the vsyscall page, which lies in the upper half, the bounds would hold everything. */
-	for (n = ms->nexec; n && ms->exec[n - 1].start >> 63; n--)
-		;
-	if (n) {
-		lo = MIN(lo, ms->exec[0].start);
-		hi = MAX(hi, ms->exec[n - 1].end);
-	}
-	for (i = 0; i < ms->nstacks; i++) {
-		lo = MIN(lo, ms->stacks[i].start);
-		hi = MAX(hi, ms->stacks[i].end);
-	}
-	c->lo = lo;
-	c->span = hi - lo;
+struct mask_ctx *mask_ctx_new(bool plain)
+{
+	struct mask_ctx *mc = xcalloc(1, sizeof(*mc));
+
+	mc->scan = plain ? scan_plain : scan_best();
+	mc->nameless = UINT64_MAX >> 1;
+	return mc;
 }
 
-static void classifier_init(struct classifier *c, const struct maskset *ms, uint64_t sp,
-			    uint64_t size)
+void mask_ctx_free(struct mask_ctx *mc)
 {
-	size_t i;
+	free(mc);
+}
 
+/* The golden ratio in 64 bits: spreads keys that differ in any of their bits. */
+static inline uint64_t spread(uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull;
+}
+
+static void classifier_init(struct classifier *c, struct mask_ctx *mc, const struct maskset *ms,
+			    uint64_t sp, uint64_t size)
+{
+	c->mc = mc;
 	c->ms = ms;
+	c->version = ms && ms->version ? ms->version : mc->nameless--;
+	c->key = c->version << 1;
+	c->salt = c->version << 32;
 	c->sp = sp;
 	c->size = size;
-	if (!ms)
-		return;
-	/*
-	 * Start above any address, so that an unused slot matches UINT64_MAX alone, which is a gap:
-	 * no mapping reaches it.
-	 */
-	for (i = 0; i < CACHE_SIZE; i++)
-		c->cache[i] = (struct interval){ .start = UINT64_MAX };
 }
+
+/* ---- which words are worth a lookup ---- */
+
+/* The least of the CLUMPS - 1 widest gaps between the first @n ranges. */
+static uint64_t gap_limit(const struct range *exec, size_t n)
+{
+	uint64_t widest[CLUMPS - 1] = { 0 };
+
+	for (size_t i = 1; i < n; i++) {
+		uint64_t gap = exec[i].start - exec[i - 1].end;
+
+		for (size_t k = 0; k < ARRAY_SIZE(widest); k++) {
+			uint64_t less = MIN(gap, widest[k]);
+
+			widest[k] = MAX(gap, widest[k]);
+			gap = less;
+		}
+	}
+	return widest[CLUMPS - 2];
+}
+
+static void plan_code(struct plan *pl, const struct maskset *ms)
+{
+	size_t n = ms->nexec, first = 0;
+	uint64_t limit;
+
+	/* The vsyscall page lies in the upper half of addresses: no clump may reach that far. */
+	while (n && ms->exec[n - 1].start >> 63)
+		n--;
+	pl->used = 0;
+	limit = gap_limit(ms->exec, n);
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && (pl->used == CLUMPS - 1 ||
+			      ms->exec[i].start - ms->exec[i - 1].end < limit))
+			continue;
+		scan_set(&pl->spans, pl->used++, ms->exec[first].start, ms->exec[i - 1].end);
+		first = i;
+	}
+	if (n < ms->nexec)
+		scan_set(&pl->spans, pl->used++, ms->exec[n].start, ms->exec[ms->nexec - 1].end);
+}
+
+/* Where a word of this sample has to lie to be worth a lookup, other stacks apart. */
+static void set_spans(const struct classifier *c, struct scan_spans *sp)
+{
+	struct plan *pl = &c->mc->plans[spread(c->version) >> (64 - PLAN_BITS)];
+
+	if (pl->version != c->version) {
+		plan_code(pl, c->ms);
+		pl->version = c->version;
+	}
+	*sp = pl->spans;
+	for (unsigned int i = pl->used; i < SCAN_SPANS; i++)
+		scan_set(sp, i, c->sp, c->sp + c->size);
+}
+
+/* The same for other stacks. Those beyond the number of spans: anywhere. */
+static void set_other_spans(const struct maskset *ms, struct scan_spans *sp)
+{
+	for (unsigned int i = 0; i < SCAN_SPANS; i++) {
+		const struct range *r = &ms->stacks[MIN(i, ms->nstacks - 1)];
+
+		scan_set(sp, i, r->start, r->end);
+	}
+	if (ms->nstacks > SCAN_SPANS)
+		scan_set(sp, 0, 0, UINT64_MAX);
+}
+
+/* ---- lookup ---- */
 
 /*
  * A range holds its end address, too: a call of a function that never returns may be the very last
  * instruction of a mapping, and its return address then is the end. One address too many for each
  * mapping costs nothing.
  */
-static void interval_find(const struct maskset *ms, uint64_t v, struct interval *iv)
+__attribute__((noinline))
+static void interval_find(const struct maskset *ms, uint64_t v, uint64_t key, struct interval *iv)
 {
 	size_t lo = 0, hi = ms->nexec;
 
@@ -98,22 +185,22 @@ static void interval_find(const struct maskset *ms, uint64_t v, struct interval 
 	if (lo < ms->nexec && ms->exec[lo].start <= v) {
 		iv->start = ms->exec[lo].start;
 		iv->len = ms->exec[lo].end - ms->exec[lo].start;
-		iv->code = true;
+		iv->owner = key | 1;
 		return;
 	}
 	iv->start = lo ? ms->exec[lo - 1].end + 1 : 0;
 	iv->len = (lo < ms->nexec ? ms->exec[lo].start - 1 : UINT64_MAX) - iv->start;
-	iv->code = false;
+	iv->owner = key;
 }
 
-static inline bool is_code(struct classifier *c, uint64_t v)
+static inline bool is_code(const struct classifier *c, uint64_t v)
 {
-	/* The golden ratio in 64 bits: spreads granules that differ in any of their bits. */
-	struct interval *iv = &c->cache[(v >> 21) * 0x9e3779b97f4a7c15ull >> (64 - CACHE_BITS)];
+	struct interval *iv = &c->mc->cache[spread((v >> GRANULE_BITS) ^ c->salt) >>
+					    (64 - CACHE_BITS)];
 
-	if (v - iv->start > iv->len)
-		interval_find(c->ms, v, iv);
-	return iv->code;
+	if ((v - iv->start > iv->len) | ((iv->owner ^ c->key) > 1))
+		interval_find(c->ms, v, c->key, iv);
+	return iv->owner & 1;
 }
 
 static bool in_other_stack(const struct maskset *ms, uint64_t v)
@@ -128,18 +215,19 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
 }
 
 /*
- * Class of the non-zero word @v, or 0: matters to no unwinder. The end of a stack range belongs to
- * it: the CFA of the outermost frame may point right behind the copy.
+ * Class of the word @v, or 0: matters to no unwinder. The end of a stack range belongs to it: the
+ * CFA of the outermost frame may point right behind the copy. No branch depends on what @v is:
+ * stack and code addresses follow each other without any pattern.
  */
-static inline uint8_t classify(struct classifier *c, uint64_t v)
+__attribute__((always_inline))
+static inline uint8_t classify(const struct classifier *c, uint64_t v)
 {
-	if (v - c->sp <= c->size)
-		return WORD_STACK;
-	if (!c->ms)
-		return 0;
-	if (is_code(c, v))
-		return WORD_CODE;
-	return c->ms->nstacks && in_other_stack(c->ms, v) ? WORD_STACK : 0;
+	const uint8_t stack = v - c->sp <= c->size, code = is_code(c, v);
+	uint8_t cls = (uint8_t)(stack * WORD_STACK | (code & !stack) * WORD_CODE);
+
+	if (c->ms->nstacks && !cls && in_other_stack(c->ms, v))
+		cls = WORD_STACK;
+	return v ? cls : 0;
 }
 
 static inline uint64_t load_word(const unsigned char *p)
@@ -150,35 +238,68 @@ static inline uint64_t load_word(const unsigned char *p)
 	return v;
 }
 
-/*
- * Bit k is set when word @p[k] may have to be kept. No branches: kinds of words follow each other
- * without any pattern, and half of the time of a scan would go to mispredictions.
- */
-static inline uint64_t candidates(const struct classifier *c, const unsigned char *p,
-				  unsigned int n)
+/* Room for one word at @n; returns where the next one goes: there if this one is not kept. */
+static inline uint32_t put_word(struct stack_words *out, uint32_t n, uint32_t i, uint64_t v,
+				uint8_t cls)
 {
-	uint64_t bits = 0;
-	unsigned int k;
-
-	for (k = 0; k < n; k++) {
-		const uint64_t v = load_word(p + k * 8);
-
-		bits |= ((uint64_t)(v - c->lo <= c->span) | v >> 63) << k;
-	}
-	return bits;
+	/* Written before it is known to be kept, which saves a branch. */
+	out->idx[n] = (uint16_t)i;
+	out->cls[n] = cls;
+	out->val[n] = v;
+	return n + (cls != 0);
 }
 
-void mask_stack(const struct maskset *ms, uint64_t sp, const void *copy, size_t size,
-		struct stack_words *out)
+/* Guessing could lose what matters: every word but zeros. @c->ms may be NULL. */
+static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
+			 struct stack_words *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < out->nwords; i++) {
+		const uint64_t v = load_word(p + (size_t)i * 8);
+		uint8_t cls = v - c->sp <= c->size ? WORD_STACK : 0;
+
+		if (!v)
+			continue;
+		if (c->ms)
+			cls = classify(c, v);
+		n = put_word(out, n, i, v, cls ? cls : WORD_RAW);
+	}
+	return n;
+}
+
+static uint32_t keep_some(const struct classifier *c, const unsigned char *p,
+			  struct stack_words *out)
+{
+	uint64_t *const bits = c->mc->bits, *const more = c->mc->more;
+	struct scan_spans spans;
+	uint32_t n = 0;
+
+	set_spans(c, &spans);
+	c->mc->scan(&spans, p, out->nwords, bits);
+	if (c->ms->nstacks) {
+		set_other_spans(c->ms, &spans);
+		c->mc->scan(&spans, p, out->nwords, more);
+		for (size_t i = 0; i < SCAN_ENTRIES(out->nwords); i++)
+			bits[i] |= more[i];
+	}
+	for (uint32_t i = 0; i < out->nwords; i += 64) {
+		for (uint64_t b = bits[i / 64]; b; b &= b - 1) {
+			const uint32_t k = i + (uint32_t)__builtin_ctzll(b);
+			const uint64_t v = load_word(p + (size_t)k * 8);
+
+			n = put_word(out, n, k, v, classify(c, v));
+		}
+	}
+	return n;
+}
+
+void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy,
+		size_t size, struct stack_words *out)
 {
 	const uint64_t base = align_up(sp, 8);
-	/* Without mappings, or a sound stack pointer, guessing could lose what matters. */
-	const bool keep_all = !ms || base != sp;
 	const unsigned char *p = copy;
 	struct classifier c;
-	uint32_t i, n = 0;
-	uint64_t bits;
-	uint8_t cls;
 
 	out->base = base;
 	out->nkept = 0;
@@ -187,40 +308,24 @@ void mask_stack(const struct maskset *ms, uint64_t sp, const void *copy, size_t 
 		return;
 	p += base - sp;
 	out->nwords = (uint32_t)MIN((size - (base - sp)) / 8, (size_t)STACK_WORDS_MAX);
-	classifier_init(&c, ms, sp, size);
-	set_bounds(&c, keep_all);
-
-	for (i = 0; i < out->nwords; i += 64) {
-		const unsigned char *block = p + (size_t)i * 8;
-
-		bits = candidates(&c, block, MIN(out->nwords - i, 64u));
-		for (; bits; bits &= bits - 1) {
-			const unsigned int k = (unsigned int)__builtin_ctzll(bits);
-			const uint64_t v = load_word(block + k * 8);
-
-			cls = v ? classify(&c, v) : 0;
-			if (keep_all && v && !cls)
-				cls = WORD_RAW;
-			/* Written before it is known to be kept, which again saves a branch. */
-			out->idx[n] = (uint16_t)(i + k);
-			out->cls[n] = cls;
-			out->val[n] = v;
-			n += cls != 0;
-		}
-	}
-	out->nkept = n;
+	classifier_init(&c, mc, ms, sp, size);
+	/* Without mappings or a sound stack pointer nothing is sure. */
+	if (!ms || base != sp)
+		out->nkept = keep_all(&c, p, out);
+	else
+		out->nkept = keep_some(&c, p, out);
 }
 
-void mask_regs(const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs)
+void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_t size,
+	       uint64_t *regs)
 {
 	struct classifier c;
-	unsigned int i;
 
 	/* A stack pointer in use as an ordinary register says nothing about where the stack is. */
 	if (!ms || (sp & 7))
 		return;
-	classifier_init(&c, ms, sp, size);
-	for (i = 0; i < UREG_MAX; i++) {
+	classifier_init(&c, mc, ms, sp, size);
+	for (unsigned int i = 0; i < UREG_MAX; i++) {
 		if (i == UREG_IP || i == UREG_SP || i == UREG_BP || !regs[i])
 			continue;
 		if (!classify(&c, regs[i]))

@@ -20,16 +20,25 @@ struct maskset {
 	size_t nexec;
 	const struct range *stacks;	/* other stacks known for this thread; borrowed */
 	size_t nstacks;
+	uint64_t version;	/* of @exec: equal ones mean equal ranges; 0 = not comparable */
 };
+
+/* What a thread that masks remembers of earlier samples. One for each thread, no locks. */
+struct mask_ctx;
+
+/* Owned by the caller. @plain: without the CPU's vector instructions, for tests. */
+struct mask_ctx *mask_ctx_new(bool plain);
+void mask_ctx_free(struct mask_ctx *mc);	/* accepts NULL */
 
 /*
  * Reduce a stack copy. @sp: user stack pointer (runtime address); @copy: bytes of the copy, any
  * alignment; @size: bytes really copied (dyn_size). @ms NULL keeps every non-zero word. A stack pointer
  * that is not 8-aligned keeps every word, from the next aligned address on.
  */
-void mask_stack(const struct maskset *ms, uint64_t sp, const void *copy, size_t size, struct stack_words *out);
+void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy, size_t size,
+		struct stack_words *out);
 
 /* Zero registers that are neither code nor stack; ip, sp and bp stay. @regs: UREG_MAX entries. */
-void mask_regs(const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
+void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,14 +13,18 @@
 #include "log.h"
 #include "perf_layout.h"
 #include "perm.h"
+#include "ringplan.h"
 #include "util.h"
 #include "xalloc.h"
 
-#define RING_MIN (512u << 10)
-#define RING_MAX (64u << 20)
 #define RING_FLOOR (64u << 10)	/* where halving ends: below it not even one large sample fits */
 #define SIDE_TASKS (256u << 10)
 #define SIDE_ALL (512u << 10)
+/*
+ * Events of cgroups cost their opening and closing, a descriptor and some work at each switch between
+ * them, but spare samples of everybody else. From here on that is no bargain any more.
+ */
+#define CGROUP_EVENTS_MAX 100u
 #define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
 
 #define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
@@ -58,7 +61,9 @@ static void attr_common(struct perf_event_attr *attr, const struct events *ev)
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->watermark = 1;
 	attr->inherit = target_is_tasks(ev->target) && !ev->opts->no_inherit;
-	attr->read_format = ev->feats & FEAT_FORMAT_LOST ? PERF_FORMAT_LOST : 0;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (ev->feats & FEAT_FORMAT_LOST)
+		attr->read_format |= PERF_FORMAT_LOST;
 }
 
 static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
@@ -172,6 +177,12 @@ static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, int fd, uint32
 	(*arr)[(*n)++] = (struct event_fd){ fd, cpu };
 }
 
+static void close_fds(struct event_fd *fds, size_t *n)
+{
+	while (*n)
+		close(fds[--*n].fd);
+}
+
 static uint64_t fds_needed(const struct target *t)
 {
 	uint64_t n = target_is_tasks(t)		 ? 2 * t->ntids
@@ -249,6 +260,17 @@ static int open_sides(struct events *ev, int pid)
 	return 0;
 }
 
+/* One event a CPU for all cgroups, if samples say where they come from. */
+static int open_for_many_cgroups(struct events *ev)
+{
+	int err = open_samples(ev, -1, 0);
+
+	ev->by_cgroup_id = !err && ev->feats & FEAT_SAMPLE_CGROUP;
+	if (!err && !ev->by_cgroup_id)
+		close_fds(ev->samples, &ev->nsamples);
+	return err;
+}
+
 static int open_all(struct events *ev)
 {
 	const struct target *t = ev->target;
@@ -258,6 +280,10 @@ static int open_all(struct events *ev)
 		err = open_sides(ev, -1);
 		if (!err && t->kind == TARGET_ALL)
 			return open_samples(ev, -1, 0);
+		if (!err && t->ncgroups > CGROUP_EVENTS_MAX)
+			err = open_for_many_cgroups(ev);
+		if (err || ev->by_cgroup_id)
+			return err;
 		for (size_t i = 0; i < t->ncgroups && !err; i++)
 			err = open_samples(ev, t->cgroups[i].fd, PERF_FLAG_PID_CGROUP);
 		return err;
@@ -302,12 +328,8 @@ static void close_all(struct events *ev)
 		ring_unmap(&ev->data[c]);
 		ring_unmap(&ev->side[c]);
 	}
-	for (size_t i = 0; i < ev->nsamples; i++)
-		close(ev->samples[i].fd);
-	for (size_t i = 0; i < ev->nsides; i++)
-		close(ev->sides[i].fd);
-	ev->nsamples = 0;
-	ev->nsides = 0;
+	close_fds(ev->samples, &ev->nsamples);
+	close_fds(ev->sides, &ev->nsides);
 }
 
 static uint64_t sample_rate(const struct events *ev)
@@ -319,17 +341,16 @@ static uint64_t sample_rate(const struct events *ev)
 	return RATE_UNKNOWN;
 }
 
-/* Room for a quarter of a second, a power of two; all rings together at most 1/8 of the memory. */
 static uint64_t plan_ring(const struct events *ev)
 {
-	uint64_t want = sample_rate(ev) * ev->record_bytes / 4, bytes = RING_MIN;
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-	while (bytes < want && bytes < RING_MAX)
-		bytes *= 2;
-	while (bytes > RING_MIN && bytes * ev->target->ncpus > ram / 8)
-		bytes /= 2;
-	return bytes;
+	return ringplan_bytes(sample_rate(ev), ev->record_bytes, ev->target->ncpus, ram);
+}
+
+uint64_t events_ring_ms(const struct events *ev)
+{
+	return ringplan_ms(ev->data_bytes, sample_rate(ev), ev->record_bytes);
 }
 
 static uint64_t plan_record(const struct record_opts *o)
@@ -366,9 +387,26 @@ static void explain_map(const struct events *ev, int err)
 	       perm_read_number("/proc/sys/kernel/perf_event_mlock_kb", 516));
 }
 
+/* The rings hold less than they should, because memory or what may be locked of it is scarce. */
+static void tell_ring_time(const struct events *ev, uint64_t ms)
+{
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	const bool locked = ev->data_bytes < plan_ring(ev);
+
+	say = ms < RING_MS_SCARCE ? pr_warn : pr_info;
+	say("rings hold %llu ms of samples instead of %d (%llu KiB on each of %zu CPUs, %s)%s",
+	    (unsigned long long)ms, RING_MS, (unsigned long long)ev->data_bytes / 1024,
+	    ev->target->ncpus,
+	    locked ? "kernel.perf_event_mlock_kb and 'ulimit -l' allow no more"
+		   : "the memory for all rings together is bounded",
+	    ms >= RING_MS_SCARCE ? ""
+	    : locked		 ? ": some may be lost; raise them, or lower -F or --call-graph dwarf,SIZE"
+				 : ": some may be lost; lower -F or --call-graph dwarf,SIZE, or use -m");
+}
+
 void events_tell(const struct events *ev)
 {
-	uint64_t ms = ev->data_bytes * 1000 / (sample_rate(ev) * ev->record_bytes);
+	uint64_t ms = events_ring_ms(ev);
 
 	if (ev->wanted != ev->sel.name)
 		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
@@ -387,24 +425,11 @@ void events_tell(const struct events *ev)
 			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",
 			(unsigned long long)ev->data_bytes / 1024,
 			(unsigned long long)(ev->record_bytes + 1023) / 1024);
-	else if (ms < 100 && !ev->opts->ring_bytes)
-		pr_warn("rings hold %llu ms of samples only: some may be lost; raise "
-			"kernel.perf_event_mlock_kb, or lower -F or --call-graph dwarf,SIZE",
-			(unsigned long long)ms);
+	else if (ms < RING_MS && !ev->opts->ring_bytes)
+		tell_ring_time(ev, ms);
 	for (size_t i = 0; i < ARRAY_SIZE(feat_names); i++)
 		if (!(ev->feats & feat_names[i].feat))
 			pr_verbose("the kernel lacks %s", feat_names[i].what);
-}
-
-/* Everyone may raise the soft limit to the hard one; events need one descriptor each. */
-static void raise_nofile(void)
-{
-	struct rlimit rl;
-
-	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < rl.rlim_max) {
-		rl.rlim_cur = rl.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &rl);
-	}
 }
 
 int events_open(struct events *ev, const struct record_opts *o, const struct target *t,
@@ -426,7 +451,7 @@ int events_open(struct events *ev, const struct record_opts *o, const struct tar
 	ev->record_bytes = plan_record(o);
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
-	raise_nofile();
+	perm_raise_nofile();
 	for (;;) {
 		err = open_all(ev);
 		if (err)
@@ -455,6 +480,48 @@ void events_close(struct events *ev)
 	free(ev->sides);
 	free(ev->data);
 	free(ev->side);
+}
+
+/* One more event for a CPU that has a ring already. */
+static int reopen_one(struct events *ev, attr_fn fn, int pid, uint32_t c, unsigned long flags)
+{
+	const struct ring *r = fn == attr_side ? &ev->side[c] : &ev->data[c];
+	struct perf_event_attr attr;
+	int fd, err;
+
+	fn(&attr, ev);
+	fd = sys_open(&attr, pid, (int)ev->target->cpus[c], flags);
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	if (fn == attr_side)
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c);
+	else
+		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c);
+	return 0;
+}
+
+/* The old events stay: they own the rings, and what they counted is not lost. */
+int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
+{
+	const struct target *t = ev->target;
+	size_t first = ev->nsamples;
+	int err = 0;
+
+	if (ev->side[c].page)
+		err = reopen_one(ev, attr_side, -1, c, 0);
+	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
+		err = reopen_one(ev, attr_sample, -1, c, 0);
+	else
+		for (size_t i = 0; i < t->ncgroups && !err; i++)
+			err = reopen_one(ev, attr_sample, t->cgroups[i].fd, c, PERF_FLAG_PID_CGROUP);
+	for (size_t i = first; i < ev->nsamples && enable; i++)
+		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	return err;
 }
 
 void events_enable(struct events *ev)
@@ -487,25 +554,43 @@ bool events_all_gone(struct events *ev)
 	return true;
 }
 
-static uint64_t sum_lost(const struct event_fd *fds, size_t n)
-{
-	uint64_t sum = 0, v[2];	/* count, lost: read_format is PERF_FORMAT_LOST alone */
+/* What read(2) of an event gives with our read_format. */
+struct read_values {
+	uint64_t count, enabled, running;
+	uint64_t lost;		/* with FEAT_FORMAT_LOST only */
+};
 
-	for (size_t i = 0; i < n; i++)
-		if (read(fds[i].fd, v, sizeof(v)) == sizeof(v))
-			sum += v[1];
-	return sum;
+static bool read_event(const struct events *ev, int fd, struct read_values *v)
+{
+	size_t want = ev->feats & FEAT_FORMAT_LOST ? sizeof(*v) : sizeof(*v) - sizeof(v->lost);
+
+	memset(v, 0, sizeof(*v));
+	return read(fd, v, want) == (ssize_t)want;
 }
 
-bool events_lost(const struct events *ev, uint64_t *samples, uint64_t *sideband)
+/*
+ * perf_read_value() adds up the children that live and what ended ones left (sync_child_event()). Their
+ * losses are counted at the parent from the start: __perf_output_begin() in kernel/events/ring_buffer.c.
+ */
+bool events_counts(const struct events *ev, struct events_count *cpus)
 {
-	if (!(ev->feats & FEAT_FORMAT_LOST))
-		return false;
-	/* Inherited events count at their parent: __perf_output_begin() in
-	 * kernel/events/ring_buffer.c. */
-	*samples = sum_lost(ev->samples, ev->nsamples);
-	*sideband = sum_lost(ev->sides, ev->nsides);
-	return true;
+	struct read_values v;
+	bool all = true;
+
+	for (size_t i = 0; i < ev->nsamples; i++) {
+		struct events_count *c = &cpus[ev->samples[i].cpu];
+
+		all &= read_event(ev, ev->samples[i].fd, &v);
+		c->events++;
+		c->count += v.count;
+		c->enabled += v.enabled;
+		c->running += v.running;
+		c->lost += v.lost;
+	}
+	for (size_t i = 0; i < ev->nsides; i++)
+		if (read_event(ev, ev->sides[i].fd, &v))
+			cpus[ev->sides[i].cpu].side_lost += v.lost;
+	return all;
 }
 
 uint64_t events_clamp_freq(const struct record_opts *o)

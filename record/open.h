@@ -37,6 +37,7 @@ struct events {
 	int side_err;			/* why there is no side-band: negative errno, else 0 */
 	const struct target *target;	/* borrowed */
 	const struct record_opts *opts;	/* borrowed */
+	bool by_cgroup_id;		/* all is sampled, the target's cgroups are to be picked */
 	bool on_exec;			/* the kernel enables them when the workload execs */
 	uint32_t feats;			/* FEAT_* the kernel has */
 	uint64_t freq;			/* after clamping */
@@ -61,6 +62,15 @@ void events_close(struct events *ev);
 /* What was opened other than asked for. Apart, so that a start that fails says one thing only. */
 void events_tell(const struct events *ev);
 
+/* What a data ring holds at the rate and copy size in force, ms. */
+uint64_t events_ring_ms(const struct events *ev);
+
+/*
+ * Open the events of the @c-th CPU of target->cpus anew, into its rings, after it was offline; @enable: switch
+ * sampling on there. Not for targets of threads. 0, or negative errno without a message: the CPU then has no events.
+ */
+int events_reopen_cpu(struct events *ev, uint32_t c, bool enable);
+
 void events_enable(struct events *ev);
 void events_disable(struct events *ev);
 
@@ -70,8 +80,21 @@ void events_disable(struct events *ev);
  */
 bool events_all_gone(struct events *ev);
 
-/* Sums of PERF_FORMAT_LOST; false when the kernel does not count. */
-bool events_lost(const struct events *ev, uint64_t *samples, uint64_t *sideband);
+/* What the kernel counted on one CPU, its events together. */
+struct events_count {
+	uint32_t events;	/* sampling ones */
+	uint64_t count;		/* of them: ns for clocks, else events */
+	uint64_t enabled, running;	/* ns, sums of PERF_FORMAT_TOTAL_TIME_* of them */
+	uint64_t lost;		/* PERF_FORMAT_LOST of them; 0 without FEAT_FORMAT_LOST */
+	uint64_t side_lost;	/* the same of the side-band events: records */
+};
+
+/*
+ * Fill @cpus, target->ncpus entries that are 0, in the order of target->cpus. What inherited events
+ * counted is in. Call it when they are disabled, or it is out of date at once. False when not every event
+ * could be read.
+ */
+bool events_counts(const struct events *ev, struct events_count *cpus);
 
 /* The frequency in force, from kernel.perf_event_max_sample_rate; says so when it clamps. */
 uint64_t events_clamp_freq(const struct record_opts *o);

@@ -19,6 +19,7 @@
 /* What sample_id_all appends to the others: {pid, tid} {time} {cpu, reserved} {identifier}. */
 #define LAYOUT_ID_SIZE 32
 #define LAYOUT_ID_TIME 24	/* bytes from the end of the record to its time */
+#define LAYOUT_ID_CPU 16	/* and to its CPU */
 
 /* header.size is 16 bits wide. */
 #define LAYOUT_RECORD_MAX 65536

@@ -55,6 +55,16 @@ bool perm_capable(void)
 	return caps & (1ull << CAP_BIT_PERFMON | 1ull << CAP_BIT_SYS_ADMIN);
 }
 
+void perm_raise_nofile(void)
+{
+	struct rlimit rl;
+
+	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+}
+
 int perm_paranoid(void)
 {
 	return (int)perm_read_number("/proc/sys/kernel/perf_event_paranoid", 2);
@@ -120,6 +130,12 @@ void perm_explain(int err, const struct evsel *ev, const struct target *t, int p
 		       "record from the host", what.s, text);
 		break;
 	case ENOENT:
+		/* Also what css_tryget_online_from_dir() in kernel/cgroup/cgroup.c says of one on its way out. */
+		if (t->kind == TARGET_CGROUPS && !evsel_is_hardware(ev)) {
+			pr_err("cannot record %s: %s: one of them was removed a moment ago", what.s, text);
+			break;
+		}
+		/* fall through */
 	case ENXIO:
 	case EOPNOTSUPP:
 		pr_err("event '%s' is not supported here: %s%s; use -e cpu-clock", ev->name, text,

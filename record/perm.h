@@ -1,4 +1,4 @@
-/* Why perf_event_open(2) said no, in one line with a remedy. */
+/* What we may do; and why perf_event_open(2) said no, in one line with a remedy. */
 #ifndef NSPROF_PERM_H
 #define NSPROF_PERM_H
 
@@ -10,6 +10,11 @@
 
 /* CAP_PERFMON or CAP_SYS_ADMIN is effective. */
 bool perm_capable(void);
+/*
+ * As many descriptors as the hard limit allows, to which everyone may raise the soft one: events and cgroups need one
+ * each. Children have it too, so call it for a target that is the command only after that was forked.
+ */
+void perm_raise_nofile(void);
 /* kernel.perf_event_paranoid; 2 when it cannot be read. */
 int perm_paranoid(void);
 /* One number in a file below /proc or /sys; @fallback when there is none. */

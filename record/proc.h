@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "caplist.h"
 #include "dsotab.h"
 #include "facts.h"
 #include "hash.h"
@@ -18,7 +19,8 @@
 struct proc {
 	struct proctab *pt;
 	uint32_t pid, ppid;
-	uint32_t serial;		/* ev_proc.serial; 0: not in the recording yet */
+	uint32_t serial;		/* ev_proc.serial; 0: not in a recording yet */
+	uint32_t segment;		/* in which it was written last: see proc_written() */
 	char comm[COMM_LEN];		/* "" = not told yet */
 	uint64_t mnt_ns, pid_ns, user_ns;	/* as side-band told; 0 = not told */
 	struct mapset *maps;		/* one reference; never NULL */
@@ -26,7 +28,7 @@ struct proc {
 	bool kthread;			/* kernel thread or idle: has none */
 	bool inherited;			/* forked, no exec since */
 	bool read_late;			/* ran before we looked: neither fork nor exec was seen */
-	bool jit_captured;
+	bool jit_captured;		/* for good: it has ended */
 	bool dead;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
@@ -44,8 +46,16 @@ struct proctab {
 	struct dsotab dsos;
 	struct pins pins;
 	struct threads threads;
+	uint32_t segment;	/* what is written now; 1 and up */
+	/* All sets of addresses are of this segment; proctab_cut() turns them into a list. */
 	struct u64map kernel;	/* set of kernel addresses seen */
 	size_t nseen;		/* addresses in all sets */
+	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
+	/* Of segments before it; see proctab_lists(). All borrowed. */
+	struct caplist *const *kept;
+	size_t nkept;
+	struct caplist *closing;	/* on its way to closing_out */
+	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
 	uint32_t next_serial;
@@ -57,6 +67,12 @@ struct proctab {
 	uint64_t maps_refused;		/* mappings beyond the cap */
 	uint64_t captures, captures_failed;
 };
+
+/* Is @p in the segment that is written now, so that what happens to it has to be written, too? */
+static inline bool proc_written(const struct proc *p)
+{
+	return p->serial && p->segment == p->pt->segment;
+}
 
 /* ---- proctab.c ---- */
 
@@ -84,6 +100,12 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 		  uint64_t time);
 /* Write the thread's comm when that has not been done. */
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
+
+/* ---- proc_forget.c ---- */
+
+/* Between two segments: let go of binaries and paths that are not needed any more. @cut: the list of
+ * the segment that ended. */
+void proctab_forget(struct proctab *pt, const struct caplist *cut);
 
 /* ---- proc_capture.c ---- */
 

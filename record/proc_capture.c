@@ -1,9 +1,10 @@
 /*
- * The addresses seen, and at the end the rows for them: symbols and CFI of binaries, lines of perf
- * maps, kernel symbols (DESIGN.md section 4). A missing capture is no failure of the recording: it
- * is counted and told with -v.
+ * The addresses seen, and the rows for them when a segment ends: symbols and CFI of binaries, lines
+ * of perf maps, kernel symbols (DESIGN.md section 4). A missing capture is no failure of the
+ * recording: it is counted and told with -v.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "caplist.h"
+#include "capture_job.h"
 #include "log.h"
 #include "nsopen.h"
 #include "proc.h"
@@ -19,7 +21,6 @@
 
 /* 32 bytes each: 128 MiB for a recording that meets code without end. */
 #define SEEN_MAX (4u << 20)
-#define FORKS_MAX 8	/* ancestors whose perf maps are asked */
 
 /* ---- seen ---- */
 
@@ -98,26 +99,7 @@ static uint64_t *sorted(const struct u64map *set)
 	return out;
 }
 
-/* ---- capture ---- */
-
-static int write_capture(struct proctab *pt, enum capture_kind kind, uint32_t id,
-			 const struct strbuf *rows)
-{
-	struct capture cap = { .kind = kind, .id = id, .data = rows->s, .size = rows->len };
-
-	if (!rows->len)
-		return 0;
-	pt->captures++;
-	return rec_writer_capture(pt->w, &cap);
-}
-
-/* @why: what the errno does not say; may be NULL. */
-static void capture_failed(struct proctab *pt, const char *what, const char *name, int err,
-			   const char *why)
-{
-	pt->captures_failed++;
-	pr_verbose("no rows captured from %s '%s': %s", what, name, why ? why : strerror(-err));
-}
+/* ---- getting a capture ready ---- */
 
 /*
  * Was the file of @d written to since it was mapped? A slice of one with a build-id says so itself.
@@ -132,34 +114,29 @@ static bool has_changed(const struct dso *d)
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != d->ev.mtime_ns;
 }
 
-static int capture_dso(struct proctab *pt, struct dso *d)
+static int dup_fd(int fd)
 {
-	struct strbuf rows = STRBUF_INIT;
-	uint64_t *offs;
-	int ret = -ENOENT;
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
 
-	if (!d->seen.n || d->captured == d->seen.n || d->not_elf || !d->ev.id)
-		return 0;
-	offs = sorted(&d->seen);
-	if (d->vdso && pt->dsos.vdso_image)
-		ret = capture_elf_mem(pt->dsos.vdso_image, pt->dsos.vdso_size, offs, d->seen.n,
-				      &rows);
-	else if (d->pin.fd >= 0 && has_changed(d))
-		ret = -ESTALE;
-	else if (d->pin.fd >= 0)
-		ret = capture_elf(d->pin.fd, d->root ? d->root->root.fd : -1, d->path, offs,
-				  d->seen.n, &rows);
-	free(offs);
-	if (ret < 0) {
-		/* Rows of an earlier capture are still there, if not for the newest addresses. */
-		capture_failed(pt, "binary", d->ev.path, ret, NULL);
-		ret = 0;
+/* Takes @addrs. */
+static void prepare_dso(const struct proctab *pt, const struct dso *d, uint64_t *addrs, size_t n,
+			struct capture_job *job)
+{
+	capture_job_init(job, CAPTURE_ELF, d->ev.id, d->ev.path, addrs, n);
+	if (d->vdso && pt->dsos.vdso_image) {
+		job->image = pt->dsos.vdso_image;
+		job->image_size = pt->dsos.vdso_size;
+	} else if (d->pin.fd < 0) {
+		job->err = -ENOENT;
+	} else if (has_changed(d)) {
+		job->err = -ESTALE;
 	} else {
-		d->captured = d->seen.n;
-		ret = write_capture(pt, CAPTURE_ELF, d->ev.id, &rows);
+		job->fd = dup_fd(d->pin.fd);
+		job->err = job->fd < 0 ? -errno : 0;
+		job->rootfd = d->root ? dup_fd(d->root->root.fd) : -1;
+		job->path = d->path ? xstrdup(d->path) : NULL;
 	}
-	strbuf_fini(&rows);
-	return ret;
 }
 
 /*
@@ -224,55 +201,170 @@ int perfmap_open(const struct facts *f, const char **why)
 	return -ENOENT;
 }
 
-/* Rows from the map of one process: from the pinned file, known to be its own, else by name. */
-static int capture_map_of(const struct facts *f, const uint64_t *addrs, size_t n,
-			  struct strbuf *rows, const char **why)
+/* Takes @addrs. */
+static void prepare_jit(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+			size_t n, struct capture_job *job)
 {
-	const size_t before = rows->len;
-	int fd, ret = -ENOENT;
+	const struct facts *chain[CAPTURE_FORKS_MAX];
+	size_t len = 0;
 
-	if (f->map.fd >= 0)
-		ret = capture_perf_map(f->map.fd, addrs, n, rows);
-	if (rows->len > before)
-		return 0;
-	fd = perfmap_open(f, why);
-	if (fd < 0)
-		return ret;
-	ret = capture_perf_map(fd, addrs, n, rows);
-	close(fd);
+	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
+	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
+		chain[len++] = f;
+	while (len--) {
+		job->map[job->nmaps].pinned = dup_fd(chain[len]->map.fd);
+		job->map[job->nmaps++].named = perfmap_open(chain[len], &job->why);
+	}
+}
+
+bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job *job)
+{
+	uint64_t *addrs = e->addrs;
+
+	if (e->done)
+		return false;
+	e->done = true;
+	e->addrs = NULL;
+	switch (e->kind) {
+	case CAPTURE_ELF:
+		prepare_dso(pt, e->dso, addrs, e->n, job);
+		break;
+	case CAPTURE_PERF_MAP:
+		prepare_jit(e->facts, e->id, e->comm, addrs, e->n, job);
+		break;
+	case CAPTURE_KALLSYMS:
+		capture_job_init(job, e->kind, e->id, "/proc/kallsyms", addrs, e->n);
+		break;
+	}
+	return true;
+}
+
+int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *job)
+{
+	static const char *const from[] = {
+		[CAPTURE_ELF] = "binary",
+		[CAPTURE_PERF_MAP] = "the perf map of process",
+		[CAPTURE_KALLSYMS] = "kernel symbols",
+	};
+	const struct capture cap = {
+		.kind = job->kind, .id = job->id, .data = job->rows.s, .size = job->rows.len,
+	};
+	int ret = 0;
+
+	/* Rows of an earlier capture are still there, if not for the newest addresses. */
+	if (job->err) {
+		pt->captures_failed++;
+		pr_verbose("no rows captured from %s '%s': %s", from[job->kind], job->name,
+			   job->why ? job->why : strerror(-job->err));
+	} else if (cap.size) {
+		pt->captures++;
+		ret = out ? rec_out_capture(pt->w, out, &cap) : rec_writer_capture(pt->w, &cap);
+		if (ret == -EFBIG) {
+			pt->captures_failed++;
+			ret = 0;
+		}
+	}
+	capture_job_fini(job);
 	return ret;
+}
+
+/* Run it here and now. @out NULL: the present file. */
+static int capture_now(struct proctab *pt, struct rec_out *out, struct capture_job *job)
+{
+	capture_job_run(job);
+	return capture_finish(pt, out, job);
+}
+
+/* ---- before the end of a segment ---- */
+
+void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept,
+		   struct caplist *closing, struct rec_out *out)
+{
+	pt->kept = kept;
+	pt->nkept = nkept;
+	pt->closing = closing;
+	pt->closing_out = out;
+}
+
+/*
+ * The members of @set and of what is kept of that thing, in order, owned by the caller. What is
+ * captured now need not be again: rows of the kept are in the segment that is written now, which
+ * outlives theirs.
+ */
+static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
+			       enum capture_kind kind, uint32_t id, size_t *n)
+{
+	uint64_t *all = sorted(set);
+
+	*n = set->n;
+	for (size_t i = 0; i < pt->nkept; i++) {
+		struct cap_entry *e = caplist_find(pt->kept[i], kind, id);
+		uint64_t *both;
+
+		if (!e)
+			continue;
+		both = caplist_union(all, *n, e->addrs, e->n, n);
+		free(all);
+		all = both;
+		e->done = kind == CAPTURE_PERF_MAP;
+	}
+	return all;
 }
 
 void capture_jit(struct proc *p)
 {
-	const struct facts *chain[FORKS_MAX], *f = p->facts ? p->facts : p->anc;
-	struct strbuf rows = STRBUF_INIT;
-	const char *why = NULL;
-	size_t n = 0;
+	struct proctab *pt = p->pt;
+	struct capture_job job;
 	uint64_t *addrs;
-	int ret = -ENOENT, got;
+	size_t n;
 
-	if (!p->jit.n || !p->serial || p->jit_captured)
+	if (!p->serial || p->jit_captured || (!p->jit.n && !pt->nkept))
 		return;
-	for (; f && n < FORKS_MAX; f = f->up)
-		chain[n++] = f;
-	addrs = sorted(&p->jit);
-	/*
-	 * Code compiled before a fork is named in the map of the process that forked. The last
-	 * entry for an address wins, so the process's own lines come last.
-	 */
-	while (n--) {
-		got = capture_map_of(chain[n], addrs, p->jit.n, &rows, &why);
-		if (!got || ret)
-			ret = got;
+	addrs = all_addresses(pt, &p->jit, CAPTURE_PERF_MAP, p->serial, &n);
+	if (!n) {
+		free(addrs);
+		return;
 	}
-	free(addrs);
-	if (rows.len)
-		write_capture(p->pt, CAPTURE_PERF_MAP, p->serial, &rows);
-	else
-		capture_failed(p->pt, "the perf map of process", p->comm, ret ? ret : -ENOENT, why);
-	p->jit_captured = p->dead && rows.len;
-	strbuf_fini(&rows);
+	prepare_jit(p->facts ? p->facts : p->anc, p->serial, p->comm, addrs, n, &job);
+	capture_job_run(&job);
+	p->jit_captured = p->dead && job.rows.len;
+	capture_finish(pt, NULL, &job);
+}
+
+/* The list that is being captured wants rows from what is let go. */
+static void capture_closing(struct proctab *pt, const struct pin *pin)
+{
+	struct caplist *cl = pt->closing;
+
+	for (size_t i = cl ? cl->next : 0; cl && i < cl->n; i++) {
+		struct cap_entry *e = &cl->v[i];
+		const struct facts *f = e->facts;
+		struct capture_job job;
+
+		while (f && pin->obj != f && pin->obj != f->rootpin)
+			f = f->up;
+		if ((f || (e->dso && pin->obj == e->dso)) && capture_prepare(pt, e, &job))
+			capture_now(pt, pt->closing_out, &job);
+	}
+}
+
+static void capture_dso(struct proctab *pt, struct dso *d)
+{
+	struct capture_job job;
+	uint64_t *addrs;
+	size_t n;
+
+	if (d->not_elf || !d->ev.id || (d->captured == d->seen.n && !pt->nkept))
+		return;
+	addrs = all_addresses(pt, &d->seen, CAPTURE_ELF, d->ev.id, &n);
+	if (!n) {
+		free(addrs);
+		return;
+	}
+	prepare_dso(pt, d, addrs, n, &job);
+	if (!job.err)
+		d->captured = d->seen.n;
+	capture_now(pt, NULL, &job);
 }
 
 static bool uses_pin(const struct proc *p, const struct pin *pin)
@@ -292,6 +384,7 @@ void capture_before_evict(void *ctx, struct pin *pin)
 	uint64_t pid, val;
 	size_t it = 0;
 
+	capture_closing(pt, pin);
 	if (pin->kind == PIN_ELF) {
 		capture_dso(pt, pin->obj);
 		return;
@@ -317,53 +410,85 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 	for (i = 0; i < p->maps->n; i++) {
 		const struct map_entry *e = &p->maps->maps[i];
 
-		if (e->dso && e->dso->pin.fd < 0 && e->dso->captured != e->dso->seen.n)
+		if (e->dso && e->dso->pin.fd < 0 && e->dso->seen.n)
 			dsotab_pin(&pt->dsos, &u, e);
 	}
 }
 
-static int capture_kernel(struct proctab *pt)
-{
-	struct strbuf rows = STRBUF_INIT;
-	uint64_t *addrs;
-	int ret;
+/* ---- the end of a segment ---- */
 
-	if (!pt->kernel.n)
-		return 0;
-	addrs = sorted(&pt->kernel);
-	ret = capture_kallsyms(addrs, pt->kernel.n, &rows);
-	free(addrs);
-	if (ret < 0) {
-		capture_failed(pt, "kernel symbols", "/proc/kallsyms", ret, NULL);
-		ret = 0;
-	} else {
-		ret = write_capture(pt, CAPTURE_KALLSYMS, 0, &rows);
+static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
+{
+	struct cap_entry *e;
+
+	if (p->serial && p->jit.n) {
+		e = caplist_add(cl, CAPTURE_PERF_MAP, p->serial, sorted(&p->jit), p->jit.n);
+		e->facts = facts_get(p->facts ? p->facts : p->anc);
+		memcpy(e->comm, p->comm, sizeof(e->comm));
+		e->done = p->jit_captured;
 	}
-	strbuf_fini(&rows);
-	return ret;
+	pt->nseen -= p->jit.n;
+	u64map_fini(&p->jit);
+	p->jit_captured = false;
 }
 
-int proctab_capture(struct proctab *pt)
+static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 {
+	struct cap_entry *e;
+
+	if (d->seen.n && !d->not_elf && d->ev.id) {
+		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, sorted(&d->seen), d->seen.n);
+		e->dso = d;
+		e->done = d->captured == d->seen.n;
+	}
+	pt->nseen -= d->seen.n;
+	u64map_fini(&d->seen);
+	d->captured = 0;
+}
+
+struct caplist *proctab_cut(struct proctab *pt)
+{
+	struct caplist *cl = caplist_new();
 	uint64_t pid, val;
-	size_t it = 0, i;
-	int ret = 0, err;
+	size_t it = 0;
 
 	while (u64map_next(&pt->procs, &it, &pid, &val)) {
 		struct proc *p = (struct proc *)(uintptr_t)val;
 
-		if (!p->serial)
-			continue;
-		capture_jit(p);
-		pin_missing(pt, p);
+		cut_jit(pt, p, cl);
+		if (proc_written(p))
+			pin_missing(pt, p);
 	}
-	for (i = 0; i < pt->dsos.n; i++) {
-		err = capture_dso(pt, pt->dsos.dsos[i]);
+	for (size_t i = 0; i < pt->dsos.n; i++)
+		cut_dso(pt, pt->dsos.dsos[i], cl);
+	if (pt->kernel.n)
+		caplist_add(cl, CAPTURE_KALLSYMS, 0, sorted(&pt->kernel), pt->kernel.n);
+	pt->nseen -= pt->kernel.n;
+	u64map_fini(&pt->kernel);
+	caplist_seal(cl);
+	pt->segment++;
+	proctab_forget(pt, cl);
+	return cl;
+}
+
+int proctab_capture(struct proctab *pt)
+{
+	struct caplist *cl = proctab_cut(pt);
+	int ret = 0;
+
+	for (size_t i = 0; i < cl->n; i++) {
+		struct capture_job job;
+		int err = capture_prepare(pt, &cl->v[i], &job) ? capture_now(pt, NULL, &job) : 0;
+
 		ret = ret ? ret : err;
 	}
-	err = capture_kernel(pt);
-	ret = ret ? ret : err;
+	caplist_free(cl, &pt->pins);
+	proctab_tell(pt);
+	return ret;
+}
 
+void proctab_tell(const struct proctab *pt)
+{
 	pr_verbose("%" PRIu64 " captures written, %" PRIu64 " not possible, %" PRIu64
 		   " files let go early",
 		   pt->captures, pt->captures_failed, pt->pins.evicted);
@@ -371,5 +496,4 @@ int proctab_capture(struct proctab *pt)
 		pr_verbose("beyond the limits: %" PRIu64 " addresses, %" PRIu64
 			   " mappings, %" PRIu64 " binaries",
 			   pt->seen_refused, pt->maps_refused, pt->dsos.refused);
-	return ret;
 }

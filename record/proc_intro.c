@@ -40,9 +40,11 @@ static struct map_user map_user(const struct proc *p)
 
 static void write_dso(struct proctab *pt, struct dso *d)
 {
-	if (d->ev.id)
+	if (d->segment == pt->segment)
 		return;
-	d->ev.id = ++pt->next_dso;
+	d->segment = pt->segment;
+	if (!d->ev.id)
+		d->ev.id = ++pt->next_dso;
 	rec_writer_dso(pt->w, &d->ev);
 }
 
@@ -86,7 +88,7 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 	 */
 	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->dsos, &u, in)))
 		dsotab_resolve(&pt->dsos, &u, in, NULL, 0);
-	if (p->serial)
+	if (proc_written(p))
 		write_map(p, in, time);
 }
 
@@ -354,7 +356,9 @@ void proc_introduce(struct proc *p, uint64_t time)
 		if (p->maps->maps[i].dso)
 			write_dso(pt, p->maps->maps[i].dso);
 	}
-	p->serial = ++pt->next_serial;
+	if (!p->serial)
+		p->serial = ++pt->next_serial;
+	p->segment = pt->segment;
 	write_proc(p, time);
 	for (i = 0; i < p->maps->n; i++)
 		write_map(p, &p->maps->maps[i], time);
@@ -364,7 +368,7 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 {
 	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = t->tid, .comm = t->comm };
 
-	t->introduced = true;
+	t->introduced = p->pt->segment;
 	/* The comm of the first thread is the process's. */
 	if (t->tid == p->pid)
 		return;

@@ -25,6 +25,7 @@ struct proctab *proctab_new(struct rec_writer *w)
 	struct proctab *pt = xcalloc(1, sizeof(*pt));
 
 	pt->w = w;
+	pt->segment = 1;
 	pt->paths = intern_new();
 	pins_init(&pt->pins, capture_before_evict, pt);
 	dsotab_init(&pt->dsos, pt->paths, &pt->pins);
@@ -206,7 +207,7 @@ static void begin_image(struct proc *p)
 void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 {
 	struct proc *p = proctab_know(pt, ev->pid);
-	const bool introduced = p->serial;
+	const bool introduced = proc_written(p);
 	struct thread *t;
 
 	if (ev->exec)
@@ -216,7 +217,7 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	set_comm(t->comm, ev->comm);
 	if (introduced) {
-		t->introduced = !ev->exec;
+		t->introduced = ev->exec ? 0 : pt->segment;
 		rec_writer_comm(pt->w, ev);
 	}
 }
@@ -238,7 +239,7 @@ static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	memcpy(t->comm, comm, sizeof(comm));
-	if (p->serial)
+	if (proc_written(p))
 		rec_writer_fork(pt->w, ev);
 }
 
@@ -276,7 +277,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
 	       sizeof(p->comm));
-	if (parent->serial)
+	if (proc_written(parent))
 		rec_writer_fork(pt->w, ev);
 }
 
@@ -300,7 +301,7 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	if (!p)
 		return;
-	if (p->serial)
+	if (proc_written(p))
 		rec_writer_exit(pt->w, ev);
 	if (ev->tid != ev->pid || p->dead)
 		return;
@@ -334,12 +335,17 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 
 	revive(p);
 	p->last_time = time;
-	if (!p->serial)
+	if (!proc_written(p))
 		proc_introduce(p, time);
 	t = threads_touch(&pt->threads, pid, tid);
-	if (!t->introduced)
+	if (t->introduced != pt->segment)
 		proc_introduce_thread(p, t, time);
 	return p;
+}
+
+uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid)
+{
+	return threads_touch(&pt->threads, pid, tid)->turn++;
 }
 
 const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp,
@@ -359,5 +365,21 @@ const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, ui
 	}
 	pt->ms.exec = p->maps->ranges;
 	pt->ms.nexec = p->maps->n;
+	pt->ms.version = p->maps->gen;
 	return &pt->ms;
+}
+
+void proc_maskset_hold(const struct proc *p, const struct maskset *ms, struct maskset_held *h)
+{
+	h->ms = *ms;
+	memcpy(h->stacks, ms->stacks, ms->nstacks * sizeof(*h->stacks));
+	h->ms.stacks = h->stacks;
+	h->maps = mapset_get(p->maps);
+}
+
+void maskset_release(struct maskset_held *h)
+{
+	if (h->maps)
+		mapset_put(h->maps);
+	h->maps = NULL;
 }

@@ -15,9 +15,14 @@
 #include "event.h"
 #include "maskset.h"
 #include "rec_writer.h"
+#include "threads.h"
 
 struct proctab;
 struct proc;
+struct cap_entry;
+struct caplist;
+struct capture_job;
+struct mapset;
 
 /* A decoded PERF_RECORD_MMAP2 (or a line of /proc/PID/maps). */
 struct kmmap {
@@ -57,6 +62,9 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
  */
 struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time);
 
+/* Number of the sample of that thread among those asked about, 0 and up; nothing is introduced. */
+uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid);
+
 /*
  * What to mask with, for thread @tid whose user stack copy begins at @sp. NULL: mappings unknown, or
  * @ip (user) lies in none of them: keep every word. Also learns [sp, sp + size) as a stack of the thread.
@@ -64,11 +72,47 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
  */
 const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp, uint64_t size);
 
+/* A maskset that outlives the calls that follow. */
+struct maskset_held {
+	struct maskset ms;
+	struct mapset *maps;			/* one reference; NULL = holds nothing */
+	struct range stacks[THREAD_STACKS];
+};
+
+/* Hold what proc_maskset() has just returned for @p. To be given back with maskset_release(). */
+void proc_maskset_hold(const struct proc *p, const struct maskset *ms, struct maskset_held *h);
+void maskset_release(struct maskset_held *h);
+
 /* Code addresses of a masked stack, of registers, of a frame pointer chain: remembered for capture. */
 void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr);
 void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
 
-/* At the end: write the captured rows (sliced ELF, perf maps, kallsyms) for all addresses seen. */
+/*
+ * End a segment, and begin one that can be read without those before it: every process, thread,
+ * binary and mapping is written again when it is needed again, under the same ids. Returns the
+ * addresses seen in the one that ended, for capture_prepare() and caplist_free(). The writer is the
+ * caller's to turn.
+ */
+struct caplist *proctab_cut(struct proctab *pt);
+/*
+ * Lists of earlier segments that are still needed when a file has to be let go or a process ends:
+ * @kept, the oldest first, whose rows will be asked for again, and @closing (NULL: none), whose rows
+ * go to @out now. Borrowed until the next call.
+ */
+void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept,
+		   struct caplist *closing, struct rec_out *out);
+
+/*
+ * Get all that the rows of @e need into @job, which may then run on any thread. False: there is
+ * nothing to do.
+ */
+bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job *job);
+/* Write what came out to @out, or count the failure, and clean up. 0 or a write error. */
+int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *job);
+
+/* At the end: cut, capture everything at once to the writer's present file, and tell with -v. */
 int proctab_capture(struct proctab *pt);
+/* What could not be captured in the whole run, with -v. */
+void proctab_tell(const struct proctab *pt);
 
 #endif

@@ -27,11 +27,18 @@ struct record_opts {
 	const char *pids, *tids, *cpus;	/* lists as typed; NULL = not given */
 	char *cgroups;			/* all -G lists joined by commas; NULL = not given */
 	bool all_cpus;			/* -a */
+	bool include_self;		/* samples of the recorder, too */
 	bool no_inherit;
 	const char *output;		/* NULL = the default name */
 	uint64_t ring_bytes;		/* -m, a power of two; 0 = sized by time */
 	uint64_t delay_ms;		/* from the start to the first sample */
 	uint64_t duration_ns;		/* 0 = until the target ends or a signal comes */
+	bool switch_output;		/* a row of files: by SIGUSR2, and by these */
+	uint64_t switch_bytes, switch_ns;	/* 0 = not by that */
+	uint64_t switch_max_files;	/* 0 = all are kept */
+	bool overwrite;			/* keep the last seconds in memory, dump at SIGUSR2 */
+	uint64_t overwrite_ns;		/* how long they are */
+	uint64_t max_bytes;		/* stop when so much is written; 0 = never */
 	char **command;			/* NULL-terminated argv; NULL = none */
 	char *cmdline;			/* the whole command line, for the INFO block */
 };

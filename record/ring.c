@@ -98,6 +98,10 @@ void ring_next(struct ring *r)
 	const struct perf_event_header *h = at(r, r->tail);
 
 	r->tail += h->size;
+}
+
+void ring_release_due(struct ring *r)
+{
 	if (r->tail - r->released >= RELEASE_BYTES)
 		ring_release(r);
 }

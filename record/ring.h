@@ -45,9 +45,11 @@ bool ring_time(struct ring *r, uint64_t *time);
  */
 const struct perf_event_header *ring_record(const struct ring *r, void *bounce);
 
-/* Done with that record. Gives room back to the kernel every 64 KiB. */
+/* Go on to the record behind it. The kernel keeps off what was read until it is given back: */
 void ring_next(struct ring *r);
-/* Give back everything that was read. */
+/* everything, */
 void ring_release(struct ring *r);
+/* or everything as soon as it is 64 KiB, so that the kernel's line is not taken for each record. */
+void ring_release_due(struct ring *r);
 
 #endif

@@ -22,12 +22,19 @@
 #include "procfs.h"
 #include "proctab.h"
 #include "sink.h"
+#include "spool.h"
+#include "summary.h"
 #include "target.h"
 #include "util.h"
+#include "xalloc.h"
 
 #define STATUS_MAX 65536
 /* Enough to be scheduled within the time the rings hold on a fully loaded machine. */
 #define DRAIN_NICE (-10)
+/* Reading up to so long goes before the rings are looked at: some twenty processes. */
+#define SETTLE_SLICE_NS 5000000ull
+/* A ring of so many samples says by how much we are behind. */
+#define RING_TELLING 16
 
 struct session {
 	const struct record_opts *o;
@@ -41,7 +48,13 @@ struct session {
 	struct sink *sink;
 	struct ledger ledger;
 	struct drain drain;
+	struct spool spool;
 	sigset_t signals, old_mask;
+	uint64_t begun;			/* ns, CLOCK_MONOTONIC */
+	struct loop loop;
+	bool listed;			/* pids are complete */
+	uint32_t *pids;			/* owned; to be read, from next_pid on */
+	size_t npids, cap_pids, next_pid;
 };
 
 /*
@@ -51,7 +64,7 @@ struct session {
  */
 static void block_signals(struct session *s)
 {
-	static const int sigs[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD };
+	static const int sigs[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD, SIGUSR2 };
 
 	sigemptyset(&s->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(sigs); i++) {
@@ -81,7 +94,11 @@ static int check(struct session *s)
 		s->sel.exclude_kernel = false;
 	}
 	err = target_resolve(&s->target, o);
-	return err ? err : output_check(&s->out, o->output);
+	if (!err)
+		err = output_check(&s->out, o->output);
+	if (!err && spool_switches(o))
+		err = output_check_many(&s->out, o->overwrite ? "--overwrite" : "--switch-output");
+	return err;
 }
 
 /* Events, rings, the command: after it the recording can start. */
@@ -115,9 +132,12 @@ static void read_process(struct session *s, uint32_t pid)
 			"some of its names may be missing", pid, strerror(-err));
 }
 
-static void read_cgroup_process(void *ctx, uint32_t pid)
+static void note_process(void *ctx, uint32_t pid)
 {
-	read_process(ctx, pid);
+	struct session *s = ctx;
+
+	XGROW(s->pids, s->npids, s->cap_pids);
+	s->pids[s->npids++] = pid;
 }
 
 static void write_cgroup(void *ctx, uint64_t id, const char *path)
@@ -145,32 +165,66 @@ static uint32_t tgid_of(uint32_t tid)
 	return tgid;
 }
 
-/* What lives already has no side-band records. With -a it is too much: read when sampled. */
-static void read_targets(struct session *s)
+/* Which processes live in the target already; names of its cgroups. */
+static void list_processes(struct session *s)
 {
 	const struct target *t = &s->target;
+	uint64_t took = s->loop.enabled_at - s->begun;
 
+	if (s->loop.enabled_at) {
+		info_started(s->w, took);
+		pr_verbose("sampling began %.1f ms after the start", (double)took / 1e6);
+	}
 	for (size_t i = 0; i < t->ncgroups; i++)
-		cgroup_walk(&t->cgroups[i], write_cgroup, read_cgroup_process, s);
+		cgroup_walk(&t->cgroups[i], write_cgroup, note_process, s);
 	for (size_t i = 0; i < t->npids; i++) {
 		uint32_t pid = tgid_of(t->pids[i]);
 
 		if (pid)
-			read_process(s, pid);
+			note_process(s, pid);
 	}
+}
+
+/*
+ * What lives already has no side-band records: get to know it while it does. Sampling does not wait
+ * for that, nor do the rings: between two slices they are drained. With -a it is too much, there
+ * processes are read when sampled.
+ */
+static bool settle(void *ctx)
+{
+	struct session *s = ctx;
+	const uint64_t until = loop_now() + SETTLE_SLICE_NS;
+
+	if (!s->listed)
+		list_processes(s);
+	s->listed = true;
+	while (s->next_pid < s->npids && loop_now() < until)
+		read_process(s, s->pids[s->next_pid++]);
+	return s->next_pid < s->npids;
 }
 
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
-	int err = output_open(&s->out);
+	int err = 0;
 
-	if (err)
-		return err;
-	s->w = rec_writer_new(s->out.fd, &err);
+	/*
+	 * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command
+	 * is started; without the right all stay as they are.
+	 */
+	setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	if (s->o->overwrite) {
+		s->w = rec_writer_new_memory(&err);
+	} else {
+		err = output_open(&s->out);
+		if (err)
+			return err;
+		s->w = rec_writer_new(s->out.fd, &err);
+	}
 	if (!s->w) {
 		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&s->out),
 		       strerror(-err));
+		output_undo(&s->out);
 		return err;
 	}
 	events_tell(&s->ev);
@@ -178,12 +232,18 @@ static int open_writer(struct session *s)
 	/* For cgroup ids in samples; without a hierarchy there are no names. */
 	if (s->target.fs.fd < 0 && s->ev.feats & FEAT_SAMPLE_CGROUP)
 		cgroup_fs_open(&s->target.fs);
+	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
-			   s->ev.feats & FEAT_SAMPLE_CGROUP);
+			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
+	if (s->ev.by_cgroup_id)
+		sink_filter(s->sink, &s->target);
+	s->spool = (struct spool){
+		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
+		.ledger = &s->ledger,
+	};
+	spool_init(&s->spool, loop_now());
 	drain_init(&s->drain, s->ev.data, s->ev.side, s->target.ncpus);
-	/* This thread only, and the command is started; without the right it stays as it is. */
-	setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
 	return 0;
 }
 
@@ -192,59 +252,59 @@ static int open_writer(struct session *s)
 static int finish(struct session *s, const struct loop *l)
 {
 	uint64_t stopped = loop_now();
-	struct ledger_summary sum = {
-		.file = output_shown(&s->out),
+	struct summary sum = {
 		.piped = !strcmp(s->out.name, "-"),
 		.elapsed_ns = l->enabled_at ? stopped - l->enabled_at : 0,
 		.ncpus = s->target.ncpus,
 		.ring_bytes = s->ev.data_bytes,
+		.clock = evsel_is_clock(&s->ev.sel),
+		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
+		.picked = s->ev.by_cgroup_id,
+		.tasks = target_is_tasks(&s->target),
 	};
-	int err = s->sink->err, e;
+	int err;
 
-	if (!err) {
+	if (!s->sink->err)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
-		ledger_settle(&s->ledger, &s->ev);
-		err = s->sink->err;
-	}
-	if (!err)
-		err = proctab_capture(s->pt);
-	if (!err)
-		err = rec_writer_ledger(s->w, &s->ledger.l);
-	e = rec_writer_finish(s->w);
-	err = err < 0 ? err : e;
-	e = output_close(&s->out);
-	err = err < 0 ? err : e;
-	sum.bytes = rec_writer_bytes(s->w);
-	if (err < 0) {
-		pr_err("cannot write '%s': %s%s", output_shown(&s->out), strerror(-err),
-		       err == -ENOSPC ? "; make room, or use -o on another file system" :
-		       err == -EPIPE ? "; its reader has ended" : "");
-		sum.failed = true;
-	}
-	ledger_print(&s->ledger, s->o, &sum);
+	err = spool_finish(&s->spool, stopped, s->sink->err);
+	sum.file = spool_name(&s->spool);
+	sum.files = s->spool.files;
+	sum.failed = err < 0;
+	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
+	s->ledger.l = s->spool.total.l;
+	if (!err || !s->o->overwrite)
+		summary_print(&s->ledger, s->o, &sum);
 	return err < 0 ? err : 0;
 }
 
 static int record(struct session *s, int *signo)
 {
-	struct loop l = {
+	struct loop *l = &s->loop;
+	enum loop_end end;
+	int err;
+
+	*l = (struct loop){
 		.ev = &s->ev,
 		.drain = &s->drain,
 		.sink = s->sink,
+		.spool = &s->spool,
 		.child = &s->child,
 		.signals = &s->signals,
 		.delay_ns = s->o->delay_ms * 1000000ull,
 		.duration_ns = s->o->duration_ns,
+		.least_ring = RING_TELLING * s->ev.record_bytes,
+		.settle = settle,
+		.settle_ctx = s,
 	};
-	enum loop_end end = loop_run(&l);
-	int err;
-
+	end = loop_run(l);
+	if (end == LOOP_FULL)
+		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
-	err = finish(s, &l);
-	if (err || end == LOOP_BROKEN)
+	err = finish(s, l);
+	if (err || end == LOOP_BROKEN || end == LOOP_WRITE_ERROR)
 		return 1;
 	if (end == LOOP_SIGNAL)
-		*signo = l.signo;
+		*signo = l->signo;
 	if (end != LOOP_CHILD)
 		return 0;
 	if (WIFSIGNALED(s->child.status))
@@ -257,15 +317,19 @@ static void session_fini(struct session *s)
 	/* The recording is complete: a second signal may now end the wait for the command. */
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	child_stop(&s->child);
+	if (s->w)
+		spool_fini(&s->spool);
 	sink_free(s->sink);
 	if (s->pt)
 		proctab_free(s->pt);
 	if (s->drain.rings)
 		drain_fini(&s->drain);
+	ledger_fini(&s->ledger);
 	rec_writer_free(s->w);
 	events_close(&s->ev);
 	target_fini(&s->target);
-	output_close(&s->out);
+	output_fini(&s->out);
+	free(s->pids);
 }
 
 int session_run(const struct record_opts *o, int *signo)
@@ -274,6 +338,7 @@ int session_run(const struct record_opts *o, int *signo)
 	int err, rc = 1;
 
 	*signo = 0;
+	s.begun = loop_now();
 	block_signals(&s);
 	err = check(&s);
 	if (err == -EINVAL)
@@ -283,7 +348,6 @@ int session_run(const struct record_opts *o, int *signo)
 	if (!err)
 		err = open_writer(&s);
 	if (!err) {
-		read_targets(&s);
 		rc = record(&s, signo);
 	}
 	session_fini(&s);

@@ -1,5 +1,7 @@
 #include "sink.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +13,12 @@
 
 /* End of user addresses with four-level paging; stacks end there with five levels as well. */
 #define USER_END 0x7ffffffff000ull
+/* BPF programs loaded while we record and still there; a lost record must not add up. */
+#define KSYMS_MAX 16384
 
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
-		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup)
+		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
+		      unsigned int helpers)
 {
 	struct sink *s = xcalloc(1, sizeof(*s));
 
@@ -23,17 +28,34 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->w = w;
 	s->ledger = ledger;
 	s->has_cgroup = has_cgroup;
-	s->own_pid = (uint32_t)getpid();
+	s->own_pid = o->include_self ? 0 : (uint32_t)getpid();
 	s->seen = seen_new();
+	s->maskers = maskers_new(helpers);
+	s->nslots = helpers ? SINK_BATCH : 1;
+	s->slot = xcalloc(s->nslots, sizeof(*s->slot));
+	s->jobs = xcalloc(s->nslots, sizeof(*s->jobs));
 	return s;
 }
 
 void sink_free(struct sink *s)
 {
+	uint64_t key, val;
+	size_t it = 0;
+
 	if (!s)
 		return;
+	while (u64map_next(&s->cgroups, &it, &key, &val))
+		free((void *)(uintptr_t)val);
+	for (it = 0; u64map_next(&s->ksyms, &it, &key, &val);)
+		free((void *)(uintptr_t)val);
+	while (s->n)
+		maskset_release(&s->slot[--s->n].held);
+	maskers_free(s->maskers);
+	free(s->slot);
+	free(s->jobs);
 	seen_free(s->seen);
 	u64map_fini(&s->cgroups);
+	u64map_fini(&s->ksyms);
 	free(s);
 }
 
@@ -43,92 +65,135 @@ static void written(struct sink *s, int err)
 		s->err = err;
 }
 
-void sink_cgroup(struct sink *s, uint64_t id, const char *path)
+void sink_filter(struct sink *s, const struct target *t)
 {
-	struct ev_cgroup ev = { id, path };
-	bool is_new;
+	s->filter = t;
+}
 
-	u64map_put(&s->cgroups, id, &is_new);
-	if (is_new)
+static void cgroup_met(struct sink *s, uint64_t id, struct sink_cgroup *cg)
+{
+	const struct ev_cgroup ev = { id, cg->path };
+
+	cg->segment = s->segment;
+	if (cg->path[0] && !cg->outside)
 		written(s, rec_writer_cgroup(s->w, &ev));
 }
 
-/* Names of cgroups that are older than the recording are looked up when a sample needs them. */
-static void cgroup_seen(struct sink *s, uint64_t id)
+/*
+ * @path "": it has no name that we could learn. Those of the target were looked up, so what has no
+ * name any more is not of it.
+ */
+static struct sink_cgroup *add_cgroup(struct sink *s, uint64_t id, const char *path)
 {
+	struct sink_cgroup *cg = xcalloc(1, sizeof(*cg) + strlen(path) + 1);
+
+	memcpy(cg->path, path, strlen(path));
+	cg->outside = s->filter && (!path[0] || !cgroup_in_list(s->filter->cgroups,
+								 s->filter->ncgroups, path));
+	*u64map_put(&s->cgroups, id, NULL) = (uintptr_t)cg;
+	cgroup_met(s, id, cg);
+	return cg;
+}
+
+void sink_cgroup(struct sink *s, uint64_t id, const char *path)
+{
+	if (!u64map_get(&s->cgroups, id))
+		add_cgroup(s, id, path);
+}
+
+/*
+ * Is a sample of cgroup @id wanted? Names of cgroups that are older than the recording are looked up
+ * when a sample needs them.
+ */
+static bool cgroup_wanted(struct sink *s, uint64_t id)
+{
+	struct sink_cgroup *cg;
+	const uint64_t *slot;
 	char path[PATH_MAX];
 
-	if (!id || u64map_get(&s->cgroups, id))
-		return;
-	if (cgroup_path_by_id(s->fs, id, path, sizeof(path)))
-		u64map_put(&s->cgroups, id, NULL);
-	else
-		sink_cgroup(s, id, path);
-}
-
-/* The body of a sample, as far as it has been read. */
-struct body {
-	const uint8_t *p, *end;
-	bool bad;
-};
-
-static uint64_t get_u64(struct body *b)
-{
-	uint64_t v = 0;
-
-	if (b->end - b->p < (ptrdiff_t)sizeof(v)) {
-		b->bad = true;
-		return 0;
+	if (!id)
+		return !s->filter;
+	slot = u64map_get(&s->cgroups, id);
+	if (slot) {
+		cg = (struct sink_cgroup *)(uintptr_t)*slot;
+		if (cg->segment != s->segment)
+			cgroup_met(s, id, cg);
+	} else {
+		if (cgroup_path_by_id(s->fs, id, path, sizeof(path)))
+			path[0] = '\0';
+		cg = add_cgroup(s, id, path);
 	}
-	memcpy(&v, b->p, sizeof(v));
-	b->p += sizeof(v);
-	return v;
+	return !cg->outside;
 }
 
-static const uint8_t *get_bytes(struct body *b, uint64_t len)
+/* Names of a target's own cgroups stay: when they cannot be looked up any more they decide what is left
+ * out. */
+static void forget_cgroups(struct sink *s)
 {
-	const uint8_t *p = b->p;
+	struct u64map live = U64MAP_INIT;
+	uint64_t id, val;
+	size_t it = 0;
 
-	if ((uint64_t)(b->end - b->p) < len) {
-		b->bad = true;
-		return NULL;
+	while (u64map_next(&s->cgroups, &it, &id, &val)) {
+		struct sink_cgroup *cg = (struct sink_cgroup *)(uintptr_t)val;
+
+		if ((s->filter && !cg->outside) || (cg->segment == s->segment && cg->path[0]))
+			*u64map_put(&live, id, NULL) = val;
+		else
+			free(cg);
 	}
-	b->p += len;
-	return p;
+	u64map_fini(&s->cgroups);
+	s->cgroups = live;
 }
 
-/* What the masker and the address book need to know of the sample besides struct sample_in. */
-struct user_part {
-	bool has_regs;
-	const uint8_t *stack;	/* in the ring; NULL when there is none */
-	uint64_t asked, size;	/* bytes: room in the record, really copied */
-	struct proc *proc;
-	const struct maskset *ms;
-};
+/* ---- kernel symbols that come and go ---- */
 
-static void get_regs(struct body *b, struct sample_in *in, struct user_part *u)
+void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)
 {
-	uint64_t abi = get_u64(b);
+	uint64_t *slot = u64map_get(&s->ksyms, ev->addr);
+	struct sink_ksym *ks;
 
-	memset(in->regs, 0, sizeof(in->regs));
-	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
-		return;
-	for (uint64_t mask = UREG_MASK; mask; mask &= mask - 1)
-		in->regs[__builtin_ctzll(mask)] = get_u64(b);
-	/* 32-bit code cannot be unwound by our rules: its words are 4 bytes wide. */
-	u->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+	if (slot) {
+		free((void *)(uintptr_t)*slot);
+		u64map_del(&s->ksyms, ev->addr);
+	}
+	if (!ev->gone && s->ksyms.n < KSYMS_MAX) {
+		ks = xcalloc(1, sizeof(*ks) + strlen(ev->name) + 1);
+		ks->len = ev->len;
+		memcpy(ks->name, ev->name, strlen(ev->name));
+		*u64map_put(&s->ksyms, ev->addr, NULL) = (uintptr_t)ks;
+	}
+	written(s, rec_writer_ksymbol(s->w, ev));
 }
 
-static void get_stack(struct body *b, struct user_part *u)
+/* Those in force, for whoever reads the new segment only. */
+static void write_ksyms(struct sink *s, uint64_t time)
 {
-	u->asked = get_u64(b);
-	if (!u->asked)
-		return;
-	u->stack = get_bytes(b, u->asked);
-	u->size = get_u64(b);
-	/* What lies behind the bytes really copied is left over from older records. */
-	if (u->size > u->asked)
-		b->bad = true;
+	uint64_t addr, val;
+	size_t it = 0;
+
+	while (u64map_next(&s->ksyms, &it, &addr, &val)) {
+		const struct sink_ksym *ks = (const struct sink_ksym *)(uintptr_t)val;
+		const struct ev_ksymbol ev = {
+			.time = time, .addr = addr, .len = ks->len, .name = ks->name,
+		};
+
+		written(s, rec_writer_ksymbol(s->w, &ev));
+	}
+}
+
+void sink_cut(struct sink *s, uint64_t now_ns)
+{
+	struct ev_pressure ev = {
+		.time = now_ns, .level = s->pressure.level, .cause = s->pressure.cause,
+	};
+
+	seen_forget_all(s->seen);
+	forget_cgroups(s);
+	s->segment++;
+	write_ksyms(s, now_ns);
+	if (ev.level != PRESSURE_NONE)
+		written(s, rec_writer_pressure(s->w, &ev));
 }
 
 static bool is_code(const struct maskset *ms, uint64_t addr)
@@ -153,49 +218,30 @@ static void saw_user(struct sink *s, struct proc *p, uint32_t pid, uint64_t addr
 }
 
 /* Addresses that the recording may be asked about later, from registers and stack. */
-static void note_user(struct sink *s, const struct user_part *u)
+static void note_user(struct sink *s, const struct sink_slot *sl, const struct maskset *ms)
 {
-	const struct sample_in *in = &s->in;
+	const struct stack_words *words = &sl->job.words;
+	const struct sample_in *in = &sl->raw.in;
 
-	saw_user(s, u->proc, in->pid, in->regs[UREG_IP]);
-	if (!u->ms)
+	saw_user(s, sl->proc, in->pid, in->regs[UREG_IP]);
+	if (!ms)
 		return;
 	for (unsigned int i = 0; i < UREG_MAX; i++)
-		if (i != UREG_SP && is_code(u->ms, in->regs[i]))
-			saw_user(s, u->proc, in->pid, in->regs[i]);
-	for (uint32_t i = 0; i < s->words.nkept; i++) {
-		uint8_t cls = s->words.cls[i];
+		if (i != UREG_SP && is_code(ms, in->regs[i]))
+			saw_user(s, sl->proc, in->pid, in->regs[i]);
+	for (uint32_t i = 0; i < words->nkept; i++) {
+		uint8_t cls = words->cls[i];
 
 		/* With full stacks nothing has been classed yet. */
-		if (cls == WORD_CODE || (cls == WORD_RAW && is_code(u->ms, s->words.val[i])))
-			saw_user(s, u->proc, in->pid, s->words.val[i]);
+		if (cls == WORD_CODE || (cls == WORD_RAW && is_code(ms, words->val[i])))
+			saw_user(s, sl->proc, in->pid, words->val[i]);
 	}
 }
 
-static void take_user(struct sink *s, struct user_part *u)
-{
-	struct sample_in *in = &s->in;
-	uint64_t sp = in->regs[UREG_SP], size = u->stack ? u->size : 0;
-	bool full = s->opts->full_stacks;
-
-	u->ms = proc_maskset(u->proc, in->tid, in->regs[UREG_IP], sp, size);
-	if (!u->ms)
-		s->ledger->l.maps_unknown++;
-	in->unmasked = full || !u->ms;
-	mask_stack(full ? NULL : u->ms, sp, u->stack, size, &s->words);
-	if (!in->unmasked)
-		mask_regs(u->ms, sp, size, in->regs);
-	in->stack = &s->words;
-	in->copy_full = size && size == u->asked && sp + size < USER_END;
-	if (in->copy_full)
-		s->ledger->l.copy_full++;
-	note_user(s, u);
-}
-
 /* Kernel addresses, and user ones of a frame pointer chain. */
-static void note_chain(struct sink *s, struct proc *p)
+static void note_chain(struct sink *s, const struct sink_slot *sl)
 {
-	const struct sample_in *in = &s->in;
+	const struct sample_in *in = &sl->raw.in;
 	uint64_t context = 0;
 
 	for (uint32_t i = 0; i < in->nchain; i++) {
@@ -204,88 +250,137 @@ static void note_chain(struct sink *s, struct proc *p)
 		if (v >= PERF_CONTEXT_MAX)
 			context = v;
 		else if (context == PERF_CONTEXT_USER)
-			saw_user(s, p, in->pid, v);
+			saw_user(s, sl->proc, in->pid, v);
 		else if (context == PERF_CONTEXT_KERNEL && seen_new_addr(s->seen, SEEN_KERNEL, v))
 			proctab_saw_kernel(s->pt, v);
 	}
 }
 
-/* No call graph, or nothing left of it: the address that was hit is a chain of one. */
-static void chain_of_ip(struct sink *s, uint16_t misc, uint64_t ip)
+/* What the stack is to be masked with, as long as the mappings are those of the sample. */
+static void prepare_user(struct sink *s, struct sink_slot *sl)
 {
-	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-	case PERF_RECORD_MISC_KERNEL:
-		s->chain[0] = PERF_CONTEXT_KERNEL;
-		break;
-	case PERF_RECORD_MISC_HYPERVISOR:
-		s->chain[0] = PERF_CONTEXT_HV;
-		break;
-	case PERF_RECORD_MISC_GUEST_KERNEL:
-		s->chain[0] = PERF_CONTEXT_GUEST_KERNEL;
-		break;
-	case PERF_RECORD_MISC_GUEST_USER:
-		s->chain[0] = PERF_CONTEXT_GUEST_USER;
-		break;
-	default:
-		s->chain[0] = PERF_CONTEXT_USER;
+	struct raw_sample *raw = &sl->raw;
+	struct sample_in *in = &raw->in;
+	uint64_t sp = in->regs[UREG_SP], size = raw->stack ? raw->size : 0;
+	const struct maskset *ms =
+		proc_maskset(sl->proc, in->tid, in->regs[UREG_IP], sp, size);
+
+	if (ms)
+		proc_maskset_hold(sl->proc, ms, &sl->held);
+	else
+		s->ledger->l.maps_unknown++;
+	in->unmasked = s->opts->full_stacks || !ms;
+	in->cut = size > pressure_copy_max(&s->pressure);
+	if (in->cut)
+		size = pressure_copy_max(&s->pressure);
+	in->copy_full = !in->cut && size && size == raw->asked && sp + size < USER_END;
+	sl->job.ms = in->unmasked ? NULL : &sl->held.ms;
+	sl->job.sp = sp;
+	sl->job.copy = raw->stack;
+	sl->job.size = size;
+}
+
+static void finish_user(struct sink *s, struct sink_slot *sl)
+{
+	struct sample_in *in = &sl->raw.in;
+
+	if (!in->unmasked)
+		mask_regs(maskers_own(s->maskers), &sl->held.ms, sl->job.sp, sl->job.size, in->regs);
+	in->stack = &sl->job.words;
+	note_user(s, sl, sl->held.maps ? &sl->held.ms : NULL);
+	maskset_release(&sl->held);
+}
+
+static void count_kept(struct sink *s, const struct sample_in *in)
+{
+	ledger_sample(s->ledger, in->cut ? LEDGER_CUT : LEDGER_KEPT, in);
+	s->ledger->l.copy_full += in->copy_full;
+}
+
+void sink_flush(struct sink *s)
+{
+	size_t njobs = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->slot[i].raw.in.has_regs)
+			s->jobs[njobs++] = &s->slot[i].job;
+	maskers_run(s->maskers, s->jobs, njobs);
+	for (size_t i = 0; i < s->n; i++) {
+		struct sink_slot *sl = &s->slot[i];
+		int err;
+
+		if (sl->raw.in.has_regs)
+			finish_user(s, sl);
+		note_chain(s, sl);
+		err = s->err ? s->err : rec_writer_sample(s->w, &sl->raw.in);
+		if (err == -EAGAIN) {
+			ledger_sample(s->ledger, LEDGER_DROPPED, &sl->raw.in);
+			continue;
+		}
+		written(s, err);
+		if (!err)
+			count_kept(s, &sl->raw.in);
 	}
-	s->chain[1] = ip;
-	s->in.chain = s->chain;
-	s->in.nchain = 2;
+	s->n = 0;
 }
 
 static void take_sample(struct sink *s, const struct perf_event_header *h)
 {
-	const uint8_t *base = (const uint8_t *)h;
-	struct body b = { base + sizeof(*h), base + h->size, false };
-	struct user_part u = { 0 };
-	struct sample_in *in = &s->in;
-	uint64_t ip, v, n;
+	struct sink_slot *sl = &s->slot[s->n];
+	struct sample_in *in = &sl->raw.in;
 
-	get_u64(&b);		/* identifier: all events are alike */
-	ip = get_u64(&b);
-	v = get_u64(&b);
-	in->pid = (uint32_t)v;
-	in->tid = (uint32_t)(v >> 32);
-	if (in->pid == s->own_pid)
-		return;
-	in->time = get_u64(&b);
-	in->cpu = (uint32_t)get_u64(&b);
-	in->period = get_u64(&b);
-	n = get_u64(&b);
-	in->chain = (const void *)get_bytes(&b, MIN(n, LAYOUT_RECORD_MAX) * 8);
-	in->nchain = in->chain ? (uint32_t)n : 0;
-	if (s->opts->callgraph == CALLGRAPH_DWARF) {
-		get_regs(&b, in, &u);
-		get_stack(&b, &u);
-	}
-	in->cgroup = s->has_cgroup ? get_u64(&b) : 0;
-	if (b.bad) {
-		s->ledger->l.dropped++;
+	if (sample_parse(h, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, &sl->raw)) {
+		ledger_sample(s->ledger, LEDGER_DROPPED, in);
 		return;
 	}
-	in->has_regs = u.has_regs;
+	if (in->pid == s->own_pid || !cgroup_wanted(s, in->cgroup)) {
+		ledger_sample(s->ledger, LEDGER_OWN, in);
+		return;
+	}
+	if (pressure_drops(&s->pressure) &&
+	    !pressure_keeps(&s->pressure, proctab_turn(s->pt, in->pid, in->tid))) {
+		ledger_sample(s->ledger, LEDGER_DROPPED, in);
+		return;
+	}
 	in->stack = NULL;
-	in->copy_full = false;
-	in->unmasked = false;
-	cgroup_seen(s, in->cgroup);
-	u.proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
-	if (u.has_regs)
-		take_user(s, &u);
-	if (!in->nchain)
-		chain_of_ip(s, h->misc, ip);
-	note_chain(s, u.proc);
-	written(s, rec_writer_sample(s->w, in));
-	if (!s->err)
-		s->ledger->l.kept++;
+	in->copy_full = in->unmasked = in->cut = false;
+	sl->proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
+	if (in->has_regs)
+		prepare_user(s, sl);
+	if (++s->n == s->nslots)
+		sink_flush(s);
+}
+
+void sink_pressure(struct sink *s, uint64_t now, unsigned int rings)
+{
+	struct pressure *p = &s->pressure;
+	struct ev_pressure ev;
+
+	if (!pressure_update(p, now, rec_writer_fill(s->w), rings))
+		return;
+	ev = (struct ev_pressure){ .time = now, .level = p->level, .cause = p->cause };
+	rec_writer_effort(s->w, p->level);
+	written(s, rec_writer_pressure(s->w, &ev));
+}
+
+void sink_settle(struct sink *s)
+{
+	struct ev_ledger *l = &s->ledger->l;
+
+	memcpy(l->pressure_n, s->pressure.n, sizeof(l->pressure_n));
+	memcpy(l->pressure_ns, s->pressure.ns, sizeof(l->pressure_ns));
+	rec_writer_pool(s->w, &l->pool_waits, &l->pool_peak);
 }
 
 void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, bool sideband)
 {
 	if (s->err)
 		return;
-	if (h->type == PERF_RECORD_SAMPLE)
+	if (h->type == PERF_RECORD_SAMPLE) {
 		take_sample(s, h);
-	else
-		sink_side_record(s, h, time, sideband);
+		return;
+	}
+	/* What it changes must not be seen by samples before it. */
+	sink_flush(s);
+	sink_side_record(s, h, time, sideband);
 }

@@ -1,43 +1,88 @@
 /*
- * Where records from the rings end: each is parsed in place and goes to the process table or, as a
- * masked sample, to the writer. No allocation per sample.
+ * Where records from the rings end: side-band goes to the process table, samples are taken apart in
+ * place, masked, and handed to the writer. With many CPUs, runs of samples are masked by several
+ * threads (maskers.h) and written in their order afterwards. No allocation per sample.
  */
 #ifndef NSPROF_SINK_H
 #define NSPROF_SINK_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cgroup.h"
 #include "hash.h"
 #include "ledger.h"
+#include "maskers.h"
+#include "pressure.h"
 #include "proctab.h"
 #include "rec_writer.h"
 #include "record_opts.h"
+#include "sample_parse.h"
 #include "seen.h"
-#include "stackcopy.h"
+#include "target.h"
+
+/* Samples masked together when there are helpers; else each by itself. */
+#define SINK_BATCH 256u
+
+struct sink_slot {		/* a sample on its way */
+	struct raw_sample raw;
+	struct proc *proc;
+	struct maskset_held held;
+	struct mask_job job;
+};
+
+/* What is known of a cgroup by its id. */
+struct sink_cgroup {
+	bool outside;			/* its samples are not wanted */
+	uint32_t segment;		/* in which it was met last */
+	char path[];			/* "" = its name cannot be had */
+};
+
+struct sink_ksym {
+	uint32_t len;
+	char name[];
+};
 
 struct sink {
-	const struct record_opts *opts;		/* borrowed, as all pointers here but seen */
+	const struct record_opts *opts;		/* borrowed, as all pointers here unless noted */
 	const struct cgroup_fs *fs;
 	struct proctab *pt;
 	struct rec_writer *w;
 	struct ledger *ledger;
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
-	uint32_t own_pid;		/* samples of ourselves are left out */
+	uint32_t own_pid;		/* samples of ourselves are left out; 0 = they are not */
 	int err;			/* first write error, negative errno: the end of writing */
+	struct pressure pressure;
 	struct seen *seen;		/* owned */
-	struct u64map cgroups;		/* ids whose names are written or cannot be had */
-	uint64_t chain[2];		/* made up where the kernel gave none */
-	struct sample_in in;
-	struct stack_words words;
+	const struct target *filter;	/* samples outside of its cgroups are left out; NULL = none */
+	struct u64map cgroups;		/* id to owned struct sink_cgroup * */
+	struct u64map ksyms;		/* address to owned struct sink_ksym *: those in force */
+	uint32_t segment;
+	struct maskers *maskers;	/* owned */
+	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
+	struct mask_job **jobs;		/* owned; room for nslots */
+	size_t n, nslots;
 };
 
-/* Own with sink_free(). */
+/* @helpers: threads besides the caller that mask. Own with sink_free(). */
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
-		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup);
+		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
+		      unsigned int helpers);
 void sink_free(struct sink *s);
+
+/* Leave out what is not in the cgroups of @t (borrowed). */
+void sink_filter(struct sink *s, const struct target *t);
+
+/*
+ * A new segment begins: what samples refer to has to be written again. Names of cgroups that had no
+ * sample in the segment that ended are forgotten.
+ */
+void sink_cut(struct sink *s, uint64_t now_ns);
+
+/* A BPF program or trampoline that came or went. */
+void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
 
 /* A cgroup known beforehand. */
 void sink_cgroup(struct sink *s, uint64_t id, const char *path);
@@ -45,8 +90,22 @@ void sink_cgroup(struct sink *s, uint64_t id, const char *path);
 /*
  * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which ring it came
  * from. A record whose inner lengths do not fit is dropped and counted. Errors of the writer stay
- * in s->err.
+ * in s->err. The sink may go on reading @h until sink_pending() is 0.
  */
 void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, bool sideband);
+/*
+ * After each drain: @now in ns, @rings: percent of the fullest ring in use again. Takes the steps
+ * that are due and writes them down.
+ */
+void sink_pressure(struct sink *s, uint64_t now, unsigned int rings);
+/* At the end: the steps taken and the pool's use, to the ledger. */
+void sink_settle(struct sink *s);
+/* Samples that still lie in their rings. */
+static inline size_t sink_pending(const struct sink *s)
+{
+	return s->n;
+}
+/* Finish them. */
+void sink_flush(struct sink *s);
 
 #endif

@@ -99,7 +99,6 @@ static void side_namespaces(struct sink *s, struct cursor *c)
 static void side_ksymbol(struct sink *s, struct cursor *c, uint64_t time)
 {
 	struct ev_ksymbol ev = { .time = time };
-	int err;
 
 	ev.addr = cursor_u64(c);
 	ev.len = cursor_u32(c);
@@ -109,9 +108,7 @@ static void side_ksymbol(struct sink *s, struct cursor *c, uint64_t time)
 	if (!cursor_ok(c))
 		return;
 	seen_forget(s->seen, SEEN_KERNEL);
-	err = rec_writer_ksymbol(s->w, &ev);
-	if (err < 0 && !s->err)
-		s->err = err;
+	sink_ksymbol(s, &ev);
 }
 
 static void side_cgroup(struct sink *s, struct cursor *c)
@@ -123,18 +120,36 @@ static void side_cgroup(struct sink *s, struct cursor *c)
 		sink_cgroup(s, id, path);
 }
 
-static void side_lost(struct sink *s, struct cursor *c, bool sideband)
+static uint32_t record_cpu(const struct perf_event_header *h)
+{
+	uint32_t cpu;
+
+	memcpy(&cpu, (const uint8_t *)h + h->size - LAYOUT_ID_CPU, sizeof(cpu));
+	return cpu;
+}
+
+static void side_lost(struct sink *s, const struct perf_event_header *h, struct cursor *c,
+		      uint64_t time, bool sideband)
 {
 	uint64_t n;
 
 	cursor_skip(c, 8);		/* event id */
 	n = cursor_u64(c);
 	if (!sideband) {
-		s->ledger->lost_told += n;
+		ledger_lost(s->ledger, record_cpu(h), time, n);
 		return;
 	}
-	s->ledger->side_told += n;
+	ledger_lost_side(s->ledger, record_cpu(h), time, n);
 	seen_forget_all(s->seen);
+}
+
+static void side_throttle(struct sink *s, const struct perf_event_header *h, struct cursor *c,
+			  uint64_t time)
+{
+	/* Its time and the id of the event it was inherited from; then the one of its own. */
+	cursor_skip(c, 16);
+	ledger_throttle(s->ledger, record_cpu(h), time, cursor_u64(c),
+			h->type == PERF_RECORD_THROTTLE);
 }
 
 void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_t time,
@@ -165,15 +180,16 @@ void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_
 		side_cgroup(s, &c);
 		break;
 	case PERF_RECORD_LOST:
-		side_lost(s, &c, sideband);
+		side_lost(s, h, &c, time, sideband);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
-		s->ledger->lost_pmu += cursor_u64(&c);
+		ledger_lost_pmu(s->ledger, record_cpu(h), time, cursor_u64(&c));
 		break;
 	case PERF_RECORD_THROTTLE:
-		s->ledger->l.throttled++;
+	case PERF_RECORD_UNTHROTTLE:
+		side_throttle(s, h, &c, time);
 		break;
 	default:
-		break;		/* UNTHROTTLE and what newer kernels may add */
+		break;		/* what newer kernels may add */
 	}
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "perm.h"
 #include "xalloc.h"
 
 #define CPU_MAX 65535
@@ -209,12 +210,12 @@ static int resolve_tasks(struct target *t, const char *list)
 
 static int cmp_path(const void *a, const void *b)
 {
-	return strcmp(((const struct cgroup *)a)->path, ((const struct cgroup *)b)->path);
+	return cgroup_path_cmp(((const struct cgroup *)a)->path, ((const struct cgroup *)b)->path);
 }
 
 /*
- * The kernel counts descendants too: a cgroup inside another one would give every sample twice. In
- * the order of paths an ancestor stands before all that is in it.
+ * The kernel counts descendants too: a cgroup inside another one would give every sample twice. It
+ * would stand right behind what is kept of those before it.
  */
 static void drop_nested(struct target *t)
 {
@@ -222,15 +223,12 @@ static void drop_nested(struct target *t)
 
 	qsort(t->cgroups, t->ncgroups, sizeof(*t->cgroups), cmp_path);
 	for (size_t i = 0; i < t->ncgroups; i++) {
-		size_t in = 0;
-
-		while (in < kept && !cgroup_within(t->cgroups[i].path, t->cgroups[in].path))
-			in++;
-		if (in == kept) {
+		if (!kept || !cgroup_within(t->cgroups[i].path, t->cgroups[kept - 1].path)) {
 			t->cgroups[kept++] = t->cgroups[i];
 			continue;
 		}
-		pr_verbose("cgroup '%s' is part of '%s'", t->cgroups[i].name, t->cgroups[in].name);
+		pr_verbose("cgroup '%s' is part of '%s'", t->cgroups[i].name,
+			   t->cgroups[kept - 1].name);
 		cgroup_fini(&t->cgroups[i]);
 	}
 	t->ncgroups = kept;
@@ -242,6 +240,7 @@ static int resolve_cgroups(struct target *t, const char *list)
 	size_t cap = 0;
 	int err = 0;
 
+	perm_raise_nofile();
 	for (char *name = strtok_r(names, ",", &save); name && !err;
 	     name = strtok_r(NULL, ",", &save)) {
 		struct cgroup cg;

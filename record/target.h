@@ -27,7 +27,7 @@ struct target {
 	uint32_t *cpus;		/* online, sorted, each once; owned */
 	size_t ncpus;
 	const char *cpu_list;	/* as given to -C; borrowed, NULL = all */
-	struct cgroup *cgroups;	/* disjoint: none lies in another; owned */
+	struct cgroup *cgroups;	/* disjoint, in the order of cgroup_path_cmp(); owned */
 	size_t ncgroups;
 	struct cgroup_fs fs;	/* fs.fd -1 when there is no cgroup file system */
 };

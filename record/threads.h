@@ -19,7 +19,8 @@
 struct thread {
 	uint32_t tid, pid;
 	char comm[COMM_LEN];	/* "" = not known yet */
-	bool introduced;	/* the comm is in the recording */
+	uint32_t introduced;	/* segment its comm was written in last; 0 = not yet */
+	uint32_t turn;		/* samples while some are dropped */
 	uint8_t nstacks;
 	struct range stacks[THREAD_STACKS];	/* runtime addresses, the latest first */
 	struct thread *prev, *next;		/* newest first */

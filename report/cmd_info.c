@@ -22,37 +22,12 @@ struct info {
 	const char *path;
 	struct rec_reader *r;
 	struct info_stats st;
-	struct ev_ledger ledger;
-	bool have_ledger;
 	uint64_t lost;		/* samples: by the kernel, by the recorder, in damaged blocks */
 };
 
 static const char *const capture_names[INFO_CAPTURE_KINDS] = {
 	"other", "sliced ELF files", "perf maps", "kernel symbols",
 };
-
-/* Rows of the ledger: the same words in both outputs. */
-struct row {
-	const char *key, *text;
-	size_t off;
-};
-
-#define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field) }
-static const struct row ledger_rows[] = {
-	ROW(kept, "samples in the file"),
-	ROW(lost_kernel, "samples lost by the kernel: a ring was full"),
-	ROW(dropped, "samples dropped by the recorder"),
-	ROW(lost_sideband, "records about mappings and processes lost: names may be missing"),
-	ROW(throttled, "times the kernel throttled an event"),
-	ROW(unordered, "records that came too late to be put in order"),
-	ROW(maps_unknown, "kept samples recorded without the process's mappings"),
-	ROW(copy_full, "kept samples whose stack copy is as large as was asked for"),
-};
-
-static uint64_t row_value(const struct ev_ledger *l, const struct row *row)
-{
-	return *(const uint64_t *)(const void *)((const char *)l + row->off);
-}
 
 static uint64_t setting_u64(const struct info *in, const char *key)
 {
@@ -136,8 +111,8 @@ static void text_counts(const struct info *in, FILE *to)
 		st->samples, bytes_per_sample(in), in->lost);
 	fprintf(to,
 		"%-14s %" PRIu64 " may have more stack than was copied, %" PRIu64
-		" kept all their words\n",
-		"", st->truncated, st->unmasked);
+		" are cut, %" PRIu64 " kept all their words\n",
+		"", st->truncated, st->cut, st->unmasked);
 	fprintf(to, "%-14s %zu processes, %" PRIu64 " threads, %zu cgroups\n", "sampled",
 		st->nprocesses, st->threads, st->ncontainers);
 	fprintf(to, "%-14s %" PRIu64 " binaries, %" PRIu64 " mappings\n", "known", st->binaries,
@@ -149,20 +124,6 @@ static void text_counts(const struct info *in, FILE *to)
 			capture_names[i], st->capture_bytes[i]);
 		name = "";
 	}
-}
-
-static void text_ledger(const struct info *in, FILE *to)
-{
-	if (!in->have_ledger) {
-		fputs("\nledger: none, the recording ends before it\n", to);
-		return;
-	}
-	fprintf(to, "\nledger: the first three rows are all samples that were taken%s\n",
-		in->ledger.have_format_lost ? ", as the kernel counted them" :
-		", as far as the kernel reported losses (it has no count of its own)");
-	for (size_t i = 0; i < ARRAY_SIZE(ledger_rows); i++)
-		fprintf(to, "%12" PRIu64 "  %s\n", row_value(&in->ledger, &ledger_rows[i]),
-			ledger_rows[i].text);
 }
 
 static void text_more(FILE *to, size_t n)
@@ -215,7 +176,7 @@ static void print_text(const struct info *in, FILE *to)
 {
 	text_settings(in, to);
 	text_counts(in, to);
-	text_ledger(in, to);
+	info_ledger_text(&in->st.ledger, to);
 	if (in->st.ncontainers)
 		text_containers(in, to);
 	if (in->st.nprocesses)
@@ -232,17 +193,6 @@ static void json_settings(const struct info *in, struct json *j)
 	json_begin_object(j, "settings");
 	while (rec_reader_info_next(in->r, &it, &key, &val))
 		json_str(j, key, val);
-	json_end_object(j);
-}
-
-static void json_ledger(const struct info *in, struct json *j)
-{
-	if (!in->have_ledger)
-		return;
-	json_begin_object(j, "ledger");
-	for (size_t i = 0; i < ARRAY_SIZE(ledger_rows); i++)
-		json_u64(j, ledger_rows[i].key, row_value(&in->ledger, &ledger_rows[i]));
-	json_bool(j, "have_format_lost", in->ledger.have_format_lost);
 	json_end_object(j);
 }
 
@@ -326,13 +276,16 @@ static void print_json(const struct info *in, FILE *to)
 	json_u64(j, "samples", in->st.samples);
 	json_u64(j, "lost", in->lost);
 	json_u64(j, "truncated", in->st.truncated);
+	json_u64(j, "cut", in->st.cut);
 	json_u64(j, "unmasked", in->st.unmasked);
 	json_u64(j, "bytes", rec_reader_size(in->r));
 	json_double(j, "bytes_per_sample", bytes_per_sample(in));
 	json_double(j, "duration", duration_s(in));
+	json_u64(j, "first_sample_ns", in->st.first);
+	json_u64(j, "last_sample_ns", in->st.last);
 	json_damage(in, j);
 	json_counts(in, j);
-	json_ledger(in, j);
+	info_ledger_json(&in->st.ledger, j);
 	json_settings(in, j);
 	json_rows(in, j);
 	json_end_object(j);
@@ -351,8 +304,8 @@ static int run(const char *path, bool json)
 	if (!in.r)
 		return 1;
 	err = info_stats_collect(in.r, &in.st);
-	in.have_ledger = rec_reader_ledger(in.r, &in.ledger);
-	in.lost = in.ledger.lost_kernel + in.ledger.dropped + rec_reader_damage(in.r)->lost_samples;
+	in.lost = in.st.ledger.l.lost_kernel + in.st.ledger.l.dropped +
+		  rec_reader_damage(in.r)->lost_samples;
 	out = outfile_open("-");
 	if (out) {
 		(json ? print_json : print_text)(&in, outfile_stream(out));

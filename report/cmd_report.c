@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "balance.h"
 #include "calltree.h"
 #include "functions.h"
 #include "load.h"
@@ -13,6 +14,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "rec_reader.h"
+#include "strbuf.h"
 #include "svg.h"
 #include "util.h"
 
@@ -48,6 +50,12 @@ static int set_weight(void *dst, const char *arg)
 	return 0;
 }
 
+/* The recording, for its settings; NULL when it came through a pipe and has been read to its end. */
+static struct rec_reader *open_again(const struct report_opts *o, const struct load_info *info)
+{
+	return info->recording && strcmp(o->load.path, "-") ? rec_reader_open(o->load.path) : NULL;
+}
+
 /* What a reader of the table has to know first; perf's report has the like on top. */
 static void print_header(const struct report_opts *o, const struct load_info *info, FILE *to)
 {
@@ -57,21 +65,40 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 
 	fprintf(to, "# %llu %s in %llu different stacks, from '%s'\n", (unsigned long long)info->total,
 		o->load.period ? "units of period" : "samples", (unsigned long long)info->stacks, o->load.path);
-	/* Standard input has been read to its end: its settings cannot be asked again. */
-	r = info->recording && strcmp(o->load.path, "-") ? rec_reader_open(o->load.path) : NULL;
+	r = open_again(o, info);
 	if (r) {
 		fprintf(to, "# event %s", (v = rec_reader_info(r, "event")) ? v : "?");
 		if ((v = rec_reader_info(r, "frequency")))
 			fprintf(to, ", %s Hz", v);
 		if ((v = rec_reader_info(r, "target")))
 			fprintf(to, ", %s", v);
-		if (rec_reader_ledger(r, &l))
-			fprintf(to, "; %llu lost, %llu with a full stack copy",
-				(unsigned long long)l.lost_kernel + l.dropped, (unsigned long long)l.copy_full);
+		if (rec_reader_ledger(r, &l)) {
+			struct strbuf sb = STRBUF_INIT;
+
+			balance_text(&l, &sb);
+			fprintf(to, "; %s, %llu with a full stack copy", sb.len ? sb.s : "0 lost",
+				(unsigned long long)l.copy_full);
+			strbuf_fini(&sb);
+		}
 		fputs("\n", to);
 		rec_reader_close(r);
 	}
 	fputs("# k kernel, j JIT, i inlined\n#\n", to);
+}
+
+/* A picture is passed on without the recording: it says itself what it does not show. */
+static void add_missing(const struct report_opts *o, const struct load_info *info, struct strbuf *sub)
+{
+	struct rec_reader *r = open_again(o, info);
+	struct strbuf sb = STRBUF_INIT;
+	struct ev_ledger l;
+
+	if (r && rec_reader_ledger(r, &l))
+		balance_text(&l, &sb);
+	if (sb.len)
+		strbuf_addf(sub, "; %s", sb.s);
+	strbuf_fini(&sb);
+	rec_reader_close(r);
 }
 
 static int report_write(const struct report_opts *o, const struct calltree *t, const struct load_info *info)
@@ -79,16 +106,18 @@ static int report_write(const struct report_opts *o, const struct calltree *t, c
 	struct svg_opts svg = { .unit = o->load.period ? "period" : "samples", .width = (unsigned int)o->width,
 				.min_width = 0.1 };
 	struct outfile *out = outfile_open(o->output);
-	char sub[128];
+	struct strbuf sub = STRBUF_INIT;
 
 	if (!out)
 		return -EIO;
 	if (!strcmp(o->format, "svg")) {
 		svg.title = o->title ? o->title : "Flame graph";
-		snprintf(sub, sizeof(sub), "%llu %s in %llu stacks", (unsigned long long)info->total, svg.unit,
-			 (unsigned long long)info->stacks);
-		svg.subtitle = sub;
+		strbuf_addf(&sub, "%llu %s in %llu stacks", (unsigned long long)info->total, svg.unit,
+			    (unsigned long long)info->stacks);
+		add_missing(o, info, &sub);
+		svg.subtitle = sub.s;
 		svg_write(t, &svg, outfile_stream(out));
+		strbuf_fini(&sub);
 	} else {
 		print_header(o, info, outfile_stream(out));
 		functions_print(t, outfile_stream(out), o->limit, o->percent_limit);

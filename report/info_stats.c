@@ -10,6 +10,7 @@
 struct collect {
 	struct info_stats *st;
 	struct u64map now;		/* pid -> index of its present image */
+	struct u64map dsos;		/* set of ids */
 	struct u64map threads;		/* image << 32 | tid */
 	struct u64map cgroups;		/* cgroup id -> path */
 	struct u64map containers;	/* path -> index */
@@ -29,8 +30,14 @@ static struct info_process *add_process(struct collect *c, uint32_t pid)
 static int on_proc(void *ctx, const struct ev_proc *ev)
 {
 	struct collect *c = ctx;
-	struct info_process *p = add_process(c, ev->pid);
+	const uint64_t *idx = u64map_get(&c->now, ev->pid);
+	struct info_process *p = idx ? &c->st->process[*idx] : NULL;
 
+	/* Said again at the beginning of a segment, or a new image? */
+	if (p && ev->serial && p->serial == ev->serial)
+		p->again = ev->time;
+	else
+		p = add_process(c, ev->pid);
 	p->serial = ev->serial;
 	p->nspid = ev->nspid_n ? ev->nspid[ev->nspid_n - 1] : 0;
 	p->comm = intern_add(c->st->strings, ev->comm);
@@ -52,15 +59,22 @@ static int on_comm(void *ctx, const struct ev_comm *ev)
 
 static int on_dso(void *ctx, const struct ev_dso *ev)
 {
-	(void)ev;
-	((struct collect *)ctx)->st->binaries++;
+	struct collect *c = ctx;
+	bool is_new;
+
+	u64map_put(&c->dsos, ev->id, &is_new);
+	c->st->binaries += is_new;
 	return 0;
 }
 
 static int on_mmap(void *ctx, const struct ev_mmap *ev)
 {
-	(void)ev;
-	((struct collect *)ctx)->st->mappings++;
+	struct collect *c = ctx;
+	const uint64_t *idx = u64map_get(&c->now, ev->pid);
+
+	/* Those that are said again come with their process, at the same time. */
+	if (!idx || !c->st->process[*idx].again || c->st->process[*idx].again != ev->time)
+		c->st->mappings++;
 	return 0;
 }
 
@@ -118,7 +132,16 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	st->last = MAX(st->last, ev->time);
 	st->samples++;
 	st->truncated += ev->copy_full;
+	st->cut += ev->cut;
 	st->unmasked += ev->unmasked;
+	return 0;
+}
+
+static int on_pressure(void *ctx, const struct ev_pressure *ev)
+{
+	struct collect *c = ctx;
+
+	info_ledger_pressure(&c->st->ledger, ev);
 	return 0;
 }
 
@@ -159,7 +182,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 {
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
-		.cgroup = on_cgroup, .sample = on_sample,
+		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
 	};
 	struct collect c = { .st = st };
 	int err;
@@ -169,6 +192,8 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	err = rec_reader_events(r, &ops, &c);
 	if (!err)
 		err = rec_reader_captures(r, on_capture, st);
+	if (!err)
+		err = info_ledger_read(&st->ledger, r);
 	if (st->nprocesses)
 		qsort(st->process, st->nprocesses, sizeof(*st->process), by_process);
 	if (st->ncontainers)
@@ -177,6 +202,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	while (st->nprocesses && !st->process[st->nprocesses - 1].samples)
 		st->nprocesses--;
 	u64map_fini(&c.now);
+	u64map_fini(&c.dsos);
 	u64map_fini(&c.threads);
 	u64map_fini(&c.cgroups);
 	u64map_fini(&c.containers);
@@ -189,4 +215,5 @@ void info_stats_fini(struct info_stats *st)
 	intern_free(st->strings);
 	free(st->container);
 	free(st->process);
+	info_ledger_fini(&st->ledger);
 }

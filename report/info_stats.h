@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "hash.h"
+#include "info_ledger.h"
 #include "intern.h"
 #include "rec_reader.h"
 
@@ -20,6 +21,7 @@ struct info_process {
 	uint32_t nspid;		/* innermost; 0 = unknown */
 	uint32_t comm, exe, cgroup;	/* in info_stats.strings; 0 = unknown */
 	uint64_t samples;
+	uint64_t again;		/* ns, when its facts were repeated last; 0 = never */
 };
 
 enum { INFO_CAPTURE_KINDS = 4 }; /* by enum capture_kind; 0 = kinds this version does not know */
@@ -32,12 +34,14 @@ struct info_stats {
 	size_t nprocesses, process_cap;
 	uint64_t samples, threads, binaries, mappings;
 	uint64_t truncated;		/* samples whose stack copy is as large as was asked for */
+	uint64_t cut;			/* samples whose stack copy the recorder cut */
 	uint64_t unmasked;		/* samples that kept every word of the stack */
 	uint64_t first, last;		/* ns of CLOCK_MONOTONIC: earliest and latest sample */
+	struct info_ledger ledger;
 	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
 };
 
-/* Two passes over @r. 0, or -EIO after a message; @st then holds what came before. */
+/* Passes over all of @r. 0, or -EIO after a message; @st then holds what came before. */
 int info_stats_collect(struct rec_reader *r, struct info_stats *st);
 void info_stats_fini(struct info_stats *st);
 

@@ -106,6 +106,7 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 			.regs = s->regs,
 			.stack = &s->stack,
 			.copy_full = s->copy_full,
+			.cut = s->cut,
 			.as = as,
 			.max_frames = cc->max - n,
 		};

@@ -238,7 +238,8 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	callchain_build(c->cc, s->ev, s->in_exec ? NULL : s->img->as, &st);
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
-		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_DEPTH;
+		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
+			   st.end == UNWIND_DEPTH;
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
 	}

@@ -118,6 +118,15 @@ struct module *modules_next(const struct modules *ms, size_t *it)
 	return NULL;
 }
 
+/* A recording that was written in segments defines a binary in each of them. */
+static bool same_binary(const struct ev_dso *a, const struct ev_dso *b)
+{
+	if (a->build_id_len != b->build_id_len || memcmp(a->build_id, b->build_id, a->build_id_len))
+		return false;
+	return a->dev_major == b->dev_major && a->dev_minor == b->dev_minor && a->ino == b->ino &&
+	       a->ino_gen == b->ino_gen && a->mnt_ns == b->mnt_ns && !strcmp(a->path, b->path);
+}
+
 int modules_add(struct modules *ms, const struct ev_dso *dso)
 {
 	struct module *m;
@@ -126,7 +135,7 @@ int modules_add(struct modules *ms, const struct ev_dso *dso)
 		return -EINVAL;
 	m = module_slot(ms, dso->id);
 	if (m->dso.path)
-		return -EEXIST;
+		return same_binary(&m->dso, dso) ? 0 : -EEXIST;
 	m->dso = *dso;
 	m->dso.path = xstrdup(dso->path);
 	m->vdso = strcmp(dso->path, "[vdso]") == 0;

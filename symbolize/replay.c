@@ -152,8 +152,21 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 	struct replay *rp = ctx;
 
 	if (modules_add(rp->mods, ev))
-		pr_verbose("binary %u is defined twice or badly in the recording: ignored", ev->id);
+		pr_verbose("binary %u is defined badly, or twice as different ones: ignored", ev->id);
 	return 0;
+}
+
+static void take_facts(struct replay *rp, struct image *img, const struct ev_proc *ev)
+{
+	img->serial = ev->serial;
+	img->start_ticks = ev->start_ticks;
+	img->nspid_n = MIN(ev->nspid_n, (uint32_t)ARRAY_SIZE(img->nspid));
+	memcpy(img->nspid, ev->nspid, img->nspid_n * sizeof(*img->nspid));
+	img->comm = keep(rp, ev->comm);
+	img->exe = keep(rp, ev->exe);
+	img->cgroup = keep(rp, ev->cgroup);
+	/* The end of a thread that had the number before is not told when its process was not. */
+	u64map_del(&rp->thread_comm, ev->pid);
 }
 
 /*
@@ -167,6 +180,13 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	struct image *old = current_image(rp, ev->pid), *img, *parent = NULL;
 	struct addrspace *as = NULL;
 
+	if (old && ev->serial && old->serial == ev->serial) {
+		/* Said again at the beginning of a segment. */
+		if (ev->maps_known)
+			drop_mappings(old);
+		take_facts(rp, old, ev);
+		return 0;
+	}
 	if (ev->inherited) {
 		if (old && !old->serial && !old->exited) {
 			parent = old->parent;
@@ -182,13 +202,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 		}
 	}
 	img = begin_image(rp, ev->pid, ev->time, as);
-	img->serial = ev->serial;
-	img->start_ticks = ev->start_ticks;
-	img->nspid_n = MIN(ev->nspid_n, (uint32_t)ARRAY_SIZE(img->nspid));
-	memcpy(img->nspid, ev->nspid, img->nspid_n * sizeof(*img->nspid));
-	img->comm = keep(rp, ev->comm);
-	img->exe = keep(rp, ev->exe);
-	img->cgroup = keep(rp, ev->cgroup);
+	take_facts(rp, img, ev);
 	img->parent = parent;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "balance.h"
 #include "clean.h"
 #include "log.h"
 #include "rec_reader.h"
@@ -159,9 +160,11 @@ void stats_hint(const struct stats_input *in)
 			    percent(list[0].samples, in->col->samples), shown_path(list[0].mod),
 			    module_why(list[0].mod));
 	free(list);
-	if (rec_reader_ledger(in->reader, &led) && led.lost_kernel + led.dropped)
-		strbuf_addf(&sb, "%" PRIu64 " samples were lost while recording "
-			    "(record with larger -m or lower -F); ", led.lost_kernel + led.dropped);
+	if (rec_reader_ledger(in->reader, &led) && (balance_missing(&led) || led.throttled)) {
+		strbuf_addf(&sb, "of %" PRIu64 " samples ", balance_taken(&led));
+		balance_text(&led, &sb);
+		strbuf_adds(&sb, " (record with larger -m or lower -F); ");
+	}
 	if (in->nm->kernel_hidden)
 		strbuf_addf(&sb, "kernel functions have no names: %s; ", in->nm->kernel_why);
 	if (sb.len)
@@ -277,6 +280,10 @@ static void print_ledger(struct rec_reader *r)
 		"losses: %" PRIu64 " samples in the kernel, %" PRIu64 " by the recorder, %" PRIu64
 		" side-band records; throttled %" PRIu64 " times\n",
 		led.lost_kernel, led.dropped, led.lost_sideband, led.throttled);
+	fprintf(stderr,
+		"taken:  %" PRIu64 " samples: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64
+		" lost, %" PRIu64 " dropped, %" PRIu64 " of the recorder itself\n",
+		balance_taken(&led), led.kept, led.cut, led.lost_kernel, led.dropped, led.own);
 }
 
 void stats_print(const struct stats_input *in)

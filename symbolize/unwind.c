@@ -30,6 +30,10 @@ static const struct {
 		"stack copy too small",
 		"record with a larger copy: --call-graph dwarf,65528",
 	},
+	[UNWIND_CUT] = {
+		"stack copy cut by the recorder",
+		"it could not keep up: record with a lower -F or a smaller --call-graph dwarf,SIZE",
+	},
 	[UNWIND_STACK_END] = { "end of the stack without an outermost frame", NULL },
 	[UNWIND_NO_ROWS] = {
 		"no unwind rows and no frame pointer",

@@ -16,6 +16,7 @@
 enum unwind_end {
 	UNWIND_COMPLETE,	/* CFI said: outermost frame, or the return address was 0 at a thread's base */
 	UNWIND_COPY_END,	/* needed a word above the copy, and the copy was as large as asked for */
+	UNWIND_CUT,		/* the same, and the recorder under pressure had cut the copy */
 	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */
 	UNWIND_NO_ROWS,		/* no rows in the module, and frame pointers did not lead on */
 	UNWIND_NO_MODULE,	/* address in a mapping whose binary could not be had */
@@ -35,6 +36,7 @@ struct unwind_input {
 	const uint64_t *regs;		/* UREG_MAX entries, PERF_REG_X86_* numbers */
 	const struct stack_view *stack;
 	bool copy_full;			/* ev_sample.copy_full */
+	bool cut;			/* ev_sample.cut */
 	const struct addrspace *as;
 	uint32_t max_frames;		/* 1 and up */
 };

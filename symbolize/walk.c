@@ -154,6 +154,8 @@ static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
 		return UNWIND_BAD_READ;
 	if (addrspace_find(in->as, a))
 		return UNWIND_BAD_READ;
+	if (in->cut)
+		return UNWIND_CUT;
 	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
 }
 

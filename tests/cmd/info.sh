@@ -6,8 +6,12 @@ cd "$T" || exit 1
 if ! "$NSPROF" record -q -o probe -- true 2>err; then
 	skip_all "no perf events here: $(cat err)"
 fi
+# monotonic: ns of CLOCK_MONOTONIC, for lack of python3 nothing.
+monotonic() { python3 -c 'import time; print(time.monotonic_ns())' 2>/dev/null; }
+begun=$(monotonic)
 "$NSPROF" record -F 999 -e cpu-clock --call-graph dwarf,8192 -o a.data -- \
 	bash -c 'for ((i = 0; i < 300000; i++)); do :; done' 2>err
+ended=$(monotonic)
 samples=$(sed -n 's/.*(\([0-9]*\) samples\{0,1\}, .*/\1/p' err)
 
 # ---- text
@@ -16,7 +20,7 @@ is "status of a whole recording" $? 0
 is "nothing on stderr" "$(cat a.err)" ""
 like "says it is complete" "$(cat a.txt)" "^bytes +$(stat -c %s a.data), complete$"
 like "samples as the recorder counted them" "$(cat a.txt)" "^samples +$samples, "
-like "the ledger says so, too" "$(cat a.txt)" "^ +$samples  samples in the file$"
+like "the ledger says so, too" "$(cat a.txt)" "^ +$samples  samples in the file, whole$"
 like "the event" "$(cat a.txt)" '^event +cpu-clock$'
 like "the process" "$(cat a.txt)" "^ +[0-9]+ +[0-9]+ +[0-9]+ +bash +$(readlink -f "$(command -v bash)") /"
 like "captured rows" "$(cat a.txt)" '^captured +[0-9]+ sliced ELF files, [1-9][0-9]* bytes$'
@@ -36,11 +40,13 @@ fi
 # ---- JSON
 if command -v python3 >/dev/null; then
 	"$NSPROF" info --json a.data >a.json
-	check "the JSON has what scripts rely on" python3 - a.json "$samples" "$(stat -c %s a.data)" <<'PY'
+	check "the JSON has what scripts rely on" python3 - a.json "$samples" "$(stat -c %s a.data)" "$begun" "$ended" <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
+d['begun'], d['ended'] = int(sys.argv[4]), int(sys.argv[5])
 n, size = int(sys.argv[2]), int(sys.argv[3])
 assert (d['samples'], d['bytes'], d['event'], d['frequency'], d['dump_size']) == (n, size, 'cpu-clock', 999, 8192), d
+assert d['begun'] <= d['first_sample_ns'] <= d['last_sample_ns'] <= d['ended'], d
 assert isinstance(d['lost'], int) and isinstance(d['truncated'], int) and d['complete'] is True, d
 assert d['ledger']['kept'] == n and d['settings']['event'] == 'cpu-clock', d
 assert sum(p['samples'] for p in d['processes']) == n, d['processes']

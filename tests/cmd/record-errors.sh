@@ -127,6 +127,15 @@ if cc -o "$T/seccomp" "$T/seccomp.c" 2>"$T/err" && "$T/seccomp" 1 true; then
 	refuses "seccomp says EPERM, -a" 1 "Operation not permitted: .*seccomp" "${out[@]}" -a
 	as=("$T/seccomp" 38)
 	refuses "seccomp says ENOSYS" 1 "Function not implemented: .*seccomp" "${out[@]}" -p $$
+	# What the kernel says of a cgroup that is being removed; the root is one that is always there to be found.
+	as=("$T/seccomp" 2)
+	if [ -n "$mount" ]; then
+		refuses "a cgroup that is removed between finding and opening" 1 \
+			"event 'cpu-clock' of cgroup /: No such file or directory: one of them was removed a moment ago" \
+			"${out[@]}" -e cpu-clock -G "$mount"
+	else
+		skip "a cgroup that is removed between finding and opening" "no cgroup file system is mounted"
+	fi
 	as=()
 else
 	skip "seccomp" "no filter can be made here: $(cat "$T/err")"

@@ -71,6 +71,10 @@ own=$!
 wait $own
 like "-a: everything" "$(folded)" '^spin;.*app_leaf'
 unlike "but not the recorder itself" "$(folded --by process)" "^nsprof-record-$own;"
+"$NSPROF" record -q --include-self -e cpu-clock -o a.data -F 4999 -a --duration 0.5 &
+own=$!
+wait $own
+like "unless asked for" "$(folded --by process)" "^nsprof-record-$own;"
 kill $pid
 wait $pid 2>/dev/null
 done_testing

@@ -97,9 +97,21 @@ head -c $((size / 2)) nsprof.data >cut
 is "cut: exit status" $? 1
 is "cut: one line" "$(wc -l <cut.err)" 1
 like "cut: says where" "$(cat cut.err)" "'cut' is cut|cut"
-# What is captured lies in front of the samples here: without it there are frames without names, too.
+# Damage in what was captured, not in the samples: there are frames without names then, too.
 "$NSPROF" record -q -e cpu-clock -F 499 -o bash.data -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done'
-{ head -c 1000 bash.data; head -c 16 /dev/zero; tail -c +1017 bash.data; } >damaged
+at=$(python3 - bash.data <<'EOF'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+pos = struct.unpack_from('<I', data, 12)[0]
+while True:
+    magic, kind, flags, stored = struct.unpack_from('<IHHI', data, pos)
+    if kind == 3 and stored > 100:      # CAPTURE
+        break
+    pos += 32 + stored
+print(pos + 64)
+EOF
+)
+{ head -c "$at" bash.data; printf 'damaged damaged '; tail -c +$((at + 17)) bash.data; } >damaged
 "$NSPROF" symbolize damaged >damaged.folded 2>damaged.err
 is "damaged: exit status" $? 1
 is "damaged: one line" "$(wc -l <damaged.err)" 1

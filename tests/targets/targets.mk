@@ -8,7 +8,8 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
-	$(T)/jitloop $(T)/memfd
+	$(T)/jitloop $(T)/memfd $(T)/faults \
+	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-static
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
@@ -20,12 +21,17 @@ TARGETS += $(T)/spin-clang
 endif
 
 .PHONY: test-targets
-test-targets: $(TARGETS) $(B)/tests/tools/remask
+test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Irecord -o $@ $^ $(LDFLAGS) $(LIBS_record)
+
+$(B)/tests/tools/recode: tests/tools/recode.c $(B)/libcommon.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)
 
 $(T)/.dir:
 	@mkdir -p $(T) && touch $@
@@ -88,6 +94,19 @@ $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/memfd: tests/targets/memfd.c $(T)/.dir
 	$(call tcc,$(TCC),-static -D_GNU_SOURCE)
+# Static: the dynamic linker would make faults of its own, one of them in _exit().
+$(T)/faults: tests/targets/faults.c $(T)/.dir
+	$(call tcc,$(TCC),-static -D_GNU_SOURCE)
+$(T)/units: tests/targets/units.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/crowd: tests/targets/crowd.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/storm: tests/targets/storm.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/brief: tests/targets/brief.c $(T)/.dir
+	$(call tcc,$(TCC),)
+$(T)/brief-static: tests/targets/brief.c $(T)/.dir
+	$(call tcc,$(TCC),-static)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir

@@ -28,6 +28,7 @@ struct remask {
 	struct rec_writer *w;
 	struct u64map images;	/* pid -> struct image * */
 	struct stack_words *words;
+	struct mask_ctx *mask;
 	uint64_t buf[STACK_WORDS_MAX];
 	struct range *sorted;
 	size_t sorted_cap;
@@ -159,11 +160,11 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 		for (i = 0; i < size / 8; i++)
 			if (stack_view_read(&ev->stack, ev->stack.lo + 8 * i, &rm->buf[i]))
 				return -EIO;
-		mask_stack(use, ev->stack.lo, rm->buf, size, rm->words);
+		mask_stack(rm->mask, use, ev->stack.lo, rm->buf, size, rm->words);
 		in.stack = rm->words;
 	}
 	if (ev->has_regs && use)
-		mask_regs(use, sp, size, in.regs);
+		mask_regs(rm->mask, use, sp, size, in.regs);
 	in.unmasked = !use;
 	return rec_writer_sample(rm->w, &in);
 }
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	rm.words = xmalloc(sizeof(*rm.words));
+	rm.mask = mask_ctx_new(false);
 	while (rec_reader_info_next(r, &it, &key, &val))
 		rec_writer_info(rm.w, key, strcmp(key, "stacks") ? val : "masked");
 	err = rec_reader_events(r, &ops, &rm);
@@ -215,6 +217,7 @@ int main(int argc, char **argv)
 	images_free(&rm);
 	free(rm.sorted);
 	free(rm.words);
+	mask_ctx_free(rm.mask);
 	if (err)
 		fprintf(stderr, "remask: %s\n", strerror(-err));
 	return err ? 1 : 0;

@@ -45,8 +45,8 @@ struct got_mmap {
 struct got {
 	struct got_dso dso[2000];
 	uint32_t ndso;
-	struct ev_proc proc[64];
-	char comm[64][32], exe[64][256], cgroup[64][256];
+	struct ev_proc proc[128];
+	char comm[128][32], exe[128][256], cgroup[128][256];
 	uint32_t nproc;
 	struct got_mmap mmap[2000];
 	uint32_t nmmap;
@@ -103,7 +103,7 @@ static inline int on_proc(void *ctx, const struct ev_proc *ev)
 {
 	struct got *g = ctx;
 
-	assert_true(g->nproc < 64);
+	assert_true(g->nproc < 128);
 	snprintf(g->comm[g->nproc], 32, "%s", ev->comm);
 	snprintf(g->exe[g->nproc], 256, "%s", ev->exe);
 	snprintf(g->cgroup[g->nproc], 256, "%s", ev->cgroup);

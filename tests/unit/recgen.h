@@ -155,6 +155,7 @@ static inline void gen_words(struct gen *g, const struct gen_stack *st, unsigned
 		g->sw.cls[g->sw.nkept] = st->cls[first + i];
 		g->sw.val[g->sw.nkept++] = st->w[first + i];
 	}
+	g->s.cut = !g->s.copy_full && g->s.time % 7 == 0;
 	g->s.stack = &g->sw;
 }
 

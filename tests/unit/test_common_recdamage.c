@@ -21,6 +21,7 @@
 #include "event.h"
 #include "event_codec.h"
 #include "log.h"
+#include "nibble_codec.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recgen.h"
@@ -46,6 +47,8 @@ static struct image make(unsigned int nsamples, unsigned int per_block, uint64_t
 {
 	struct capture cap = { CAPTURE_KALLSYMS, 0, "ffffffff81000000 T _text\n", 25 };
 	struct ev_ledger ledger = { .kept = nsamples };
+	struct ev_tally tally[] = { { .second = 1, .kept = 7 }, { .second = 1, .cpu = 1 } };
+	struct ev_counts counts[] = { { .count = 1ull << 60 }, { .cpu = 1, .count = 5 } };
 	struct gen *g = calloc(1, sizeof(*g));
 	struct image im;
 	struct rec_writer *w;
@@ -65,12 +68,17 @@ static struct image make(unsigned int nsamples, unsigned int per_block, uint64_t
 		rec_writer_sample(w, &g->s);
 		rec_writer_comm(w, &ev);
 		if (i % per_block == per_block - 1) {
+			/* With the pool used up the block would stay open, and take the next samples in. */
+			while (rec_writer_fill(w) > 50)
+				usleep(100);
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);
 		}
 		if (i == nsamples / 2)
 			rec_writer_capture(w, &cap);
 	}
+	rec_writer_tally(w, tally, 2);
+	rec_writer_counts(w, counts, 2);
 	rec_writer_ledger(w, &ledger);
 	assert_int_equal(rec_writer_finish(w), 0);
 	rec_writer_free(w);
@@ -173,6 +181,18 @@ static int got_comm(void *ctx, const struct ev_comm *ev)
 
 static const struct event_ops got_ops = { .sample = got_sample, .comm = got_comm };
 
+static int ignore_tally(void *ctx, const struct ev_tally *row)
+{
+	*(unsigned int *)ctx += row->kept != 0;
+	return 0;
+}
+
+static int ignore_counts(void *ctx, const struct ev_counts *row)
+{
+	*(unsigned int *)ctx += row->count != 0;
+	return 0;
+}
+
 static int ignore_capture(void *ctx, const struct capture *cap)
 {
 	const uint8_t *p = cap->data;
@@ -194,6 +214,8 @@ static struct rec_reader *read_all(const char *path, struct got *g)
 		return NULL;
 	assert_int_equal(rec_reader_events(r, &got_ops, g), 0);
 	rec_reader_captures(r, ignore_capture, &sum);
+	rec_reader_tally(r, ignore_tally, &sum);
+	rec_reader_counts(r, ignore_counts, &sum);
 	rec_reader_ledger(r, &l);
 	return r;
 }
@@ -341,43 +363,43 @@ static void test_flips_with_right_checksum(void **state)
 	free(im.b);
 }
 
-/* The same below the compression, where a flipped bit reaches the decoders themselves. */
-static void test_hostile_columns(void **state)
+/* The same below the checksums and lengths, where flipped bits reach the decoders of samples. */
+static void test_hostile_samples(void **state)
 {
 	struct sample_enc *e = sample_enc_new(100);
 	struct sample_dec *d = sample_dec_new();
+	struct nibble_enc *n = nibble_enc_new();
 	struct gen *g = calloc(1, sizeof(*g));
-	struct strbuf col[REC_COL_NR] = { STRBUF_INIT };
-	struct cursor cur[REC_COL_NR];
+	struct strbuf syms = STRBUF_INIT, forms[2] = { STRBUF_INIT, STRBUF_INIT };
 	unsigned int failed = 0, decoded = 0;
 
 	(void)state;
 	gen_init(g, 9, 6, 1000);
 	for (int i = 0; i < 60; i++) {
 		gen_next(g);
-		sample_enc_add(e, &g->s, col);
+		sample_enc_add(e, &g->s, &syms);
 	}
-	for (int round = 0; round < 20000; round++) {
-		struct { uint32_t c; size_t at; char old; } undo[4];
+	nibble_enc_pack(n, &syms, &forms[0]);
+	nibble_plain(&syms, &forms[1]);
+	for (int round = 0; round < 2000; round++) {
+		struct strbuf *code = &forms[round % 2];
+		struct { size_t at; char old; } undo[4];
 		struct ev_sample ev;
+		struct cursor c;
 		uint64_t val;
 		int err = 0;
 
 		for (int i = 0; i < 4; i++) {
-			undo[i].c = REC_COL_FIRST_SAMPLE +
-				    gen_below(g, REC_COL_NR - REC_COL_FIRST_SAMPLE);
-			undo[i].at = col[undo[i].c].len ? gen_below(g, (uint32_t)col[undo[i].c].len)
-							: 0;
-			if (!col[undo[i].c].len)
-				undo[i].c = REC_COL_FLAGS;
-			undo[i].old = col[undo[i].c].s[undo[i].at];
-			col[undo[i].c].s[undo[i].at] = (char)gen_rnd(g);
+			undo[i].at = gen_below(g, (uint32_t)code->len);
+			undo[i].old = code->s[undo[i].at];
+			code->s[undo[i].at] = (char)gen_rnd(g);
 		}
-		for (int i = 0; i < REC_COL_NR; i++)
-			cursor_init(&cur[i], col[i].s, col[i].len);
+		cursor_init(&c, code->s, code->len);
 		sample_dec_key(d);
-		while (!err && cursor_left(&cur[REC_COL_FLAGS])) {
-			err = sample_dec_next(d, cur, &ev);
+		sample_dec_block(d, &c, syms.len / REC_SYMBOL, round % 2);
+		/* Wrong symbols may well be more samples than there were, but not without end. */
+		while (!err) {
+			err = sample_dec_next(d, &ev);
 			if (err)
 				break;
 			decoded++;
@@ -389,15 +411,17 @@ static void test_hostile_columns(void **state)
 		}
 		failed += err != 0;
 		for (int i = 3; i >= 0; i--)
-			col[undo[i].c].s[undo[i].at] = undo[i].old;
+			code->s[undo[i].at] = undo[i].old;
 	}
-	/* Both ends of the code were reached. */
-	assert_true(failed > 1000);
+	/* Sound samples before the damage, and an end to each round. */
 	assert_true(decoded > 10000);
-	for (int i = 0; i < REC_COL_NR; i++)
-		strbuf_fini(&col[i]);
+	assert_int_equal(failed, 2000);
+	strbuf_fini(&syms);
+	strbuf_fini(&forms[0]);
+	strbuf_fini(&forms[1]);
 	gen_fini(g);
 	free(g);
+	nibble_enc_free(n);
 	sample_enc_free(e);
 	sample_dec_free(d);
 }
@@ -671,7 +695,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation),
 		cmocka_unit_test(test_every_byte_flipped),
 		cmocka_unit_test(test_flips_with_right_checksum),
-		cmocka_unit_test(test_hostile_columns),
+		cmocka_unit_test(test_hostile_samples),
 		cmocka_unit_test(test_hostile_events),
 		cmocka_unit_test(test_resume_at_key),
 		cmocka_unit_test(test_unknown_block),

@@ -17,6 +17,7 @@
 
 #include "crc32c.h"
 #include "event.h"
+#include "nibble_codec.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recgen.h"
@@ -49,6 +50,7 @@ struct check {
 	struct seen *seen;
 	size_t nseen;
 	uint64_t samples;
+	uint64_t cut;	/* of them, with ev_sample.cut */
 	bool exact; /* nothing was forgotten on the way: changed_end must be as low as it can be */
 	uint64_t loose;	/* samples whose changed_end was higher than necessary */
 };
@@ -124,6 +126,8 @@ static void check_sample(struct check *c, const struct ev_sample *ev)
 	assert_int_equal(ev->has_regs, in->has_regs);
 	assert_int_equal(ev->copy_full, in->copy_full);
 	assert_int_equal(ev->unmasked, in->unmasked);
+	assert_int_equal(ev->cut, in->cut);
+	c->cut += ev->cut;
 	assert_memory_equal(ev->regs, in->regs, sizeof(ev->regs));
 	assert_int_equal(ev->nchain, in->nchain);
 	assert_memory_equal(ev->chain, in->chain, 8 * (size_t)in->nchain);
@@ -179,6 +183,8 @@ static void read_samples(struct rec_reader *r, uint64_t seed, unsigned int nthr,
 	assert_int_equal(rec_reader_damage(r)->bad_blocks, 0);
 	assert_int_equal(rec_reader_damage(r)->lost_samples, 0);
 	assert_false(rec_reader_damage(r)->cut);
+	/* Both kinds came by. */
+	assert_in_range(c->cut, 1, c->samples - 1);
 	if (exact)
 		assert_int_equal(c->loose, 0);
 	check_fini(c);
@@ -237,6 +243,26 @@ static void test_many_key_blocks(void **state)
 
 /* ---- codec alone, with too little memory ---- */
 
+static struct strbuf code;		/* what the decoder reads from */
+
+/* Give @syms to @d as a block of their own. */
+static void unpacked(struct sample_dec *d, const struct strbuf *syms)
+{
+	struct nibble_enc *n = nibble_enc_new();
+	struct cursor c;
+
+	strbuf_reset(&code);
+	nibble_enc_pack(n, syms, &code);
+	nibble_enc_free(n);
+	cursor_init(&c, code.s, code.len);
+	sample_dec_block(d, &c, syms->len / REC_SYMBOL, false);
+}
+
+static void free_code(void)
+{
+	strbuf_fini(&code);
+}
+
 static void test_eviction(void **state)
 {
 	static const size_t budgets[] = { WORD_CODEC_PAGES, 40, 100 };
@@ -247,34 +273,32 @@ static void test_eviction(void **state)
 		struct sample_dec *d = sample_dec_new();
 		struct check *c = calloc(1, sizeof(*c));
 		struct gen *g = calloc(1, sizeof(*g));
-		struct strbuf col[REC_COL_NR] = { STRBUF_INIT };
-		struct cursor cur[REC_COL_NR];
+		struct strbuf syms = STRBUF_INIT;
 		struct ev_sample ev;
 
 		gen_init(g, 77, 30, 4096);
 		gen_init(&c->gen, 77, 30, 4096);
 		for (int i = 0; i < 3000; i++) {
 			gen_next(g);
-			sample_enc_add(e, &g->s, col);
+			sample_enc_add(e, &g->s, &syms);
 		}
-		for (int i = 0; i < REC_COL_NR; i++)
-			cursor_init(&cur[i], col[i].s, col[i].len);
+		unpacked(d, &syms);
 		for (int i = 0; i < 3000; i++) {
-			assert_int_equal(sample_dec_next(d, cur, &ev), 0);
+			assert_int_equal(sample_dec_next(d, &ev), 0);
 			check_sample(c, &ev);
 		}
+		/* All symbols were taken: there is no further sample. */
+		assert_int_equal(sample_dec_next(d, &ev), -EINVAL);
 		/* If nothing was evicted this tested nothing. */
 		assert_true(c->loose > 0);
-		for (int i = 0; i < REC_COL_NR; i++) {
-			assert_int_equal(cursor_left(&cur[i]), 0);
-			strbuf_fini(&col[i]);
-		}
+		strbuf_fini(&syms);
 		check_fini(c);
 		free(c);
 		gen_fini(g);
 		free(g);
 		sample_enc_free(e);
 		sample_dec_free(d);
+		free_code();
 	}
 }
 
@@ -307,6 +331,121 @@ static void test_stack_view(void **state)
 	assert_int_equal(stack_view_read(&sv, UINT64_MAX, &val), -EFAULT);
 	shadow_clear(&pool, &st);
 	shadow_pool_fini(&pool);
+}
+
+/* ---- a long run ---- */
+
+#define LONG_RUN 1000000u
+#define LONG_THREADS 8u
+#define LONG_WORDS 16u
+
+/*
+ * What a steady program looks like to the recorder: a few threads, stacks of a few frames, always some
+ * code that was not seen before. Sample @i has @i in its time and in a word.
+ */
+static void steady_sample(struct gen *g, uint64_t i)
+{
+	struct stack_words *sw = &g->sw;
+	uint32_t thr = gen_below(g, LONG_THREADS);
+
+	memset(&g->s, 0, sizeof(g->s));
+	g->s.time = i * 1000000;
+	g->s.pid = 100;
+	g->s.tid = 100 + thr;
+	g->s.cpu = thr % 2;
+	g->s.period = 1010101;
+	g->s.has_regs = true;
+	g->s.chain = g->chain;
+	g->s.nchain = 2;
+	g->chain[0] = (uint64_t)-512;
+	sw->base = 0x7f0000000000ull + 0x100000ull * thr + 8 * (LONG_WORDS - 8 + gen_below(g, 4));
+	sw->nwords = (uint32_t)((0x7f0000000000ull + 0x100000ull * thr + 0x100 - sw->base) / 8);
+	sw->nkept = 0;
+	for (uint32_t k = 0; k < 3; k++) {
+		sw->idx[sw->nkept] = (uint16_t)(k * 4 + gen_below(g, 2));
+		sw->cls[sw->nkept] = k % 2 ? WORD_STACK : WORD_CODE;
+		sw->val[sw->nkept++] = k % 2 ? sw->base + 8 * gen_below(g, 16) : gen_code(g);
+	}
+	sw->val[0] = 0x560000000000ull + i;	/* code that is new */
+	g->s.stack = sw;
+	g->s.regs[UREG_SP] = sw->base;
+	g->chain[1] = g->s.regs[UREG_IP] = gen_code(g);
+}
+
+/* The most memory this process ever had, in KiB. */
+static long peak_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+			break;
+	fclose(f);
+	assert_true(kib > 0);
+	return kib;
+}
+
+struct long_run {
+	uint64_t n;
+	long peak;			/* after a tenth of the samples */
+};
+
+static int long_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct long_run *l = ctx;
+	uint64_t val = 0;
+
+	if (ev->time != l->n * 1000000)
+		return -1;
+	for (uint64_t a = ev->stack.lo; a < ev->stack.hi && val >> 40 != 0x56; a += 8)
+		stack_view_read(&ev->stack, a, &val);
+	if (val != 0x560000000000ull + l->n)
+		return -2;
+	if (++l->n == LONG_RUN / 10)
+		l->peak = peak_kib();
+	return 0;
+}
+
+/* Both directions: memory after a million samples is what it was after the first tenth. */
+static void test_memory_is_flat(void **state)
+{
+	static const struct event_ops ops = { .sample = long_sample };
+	struct gen *g = calloc(1, sizeof(*g));
+	struct long_run l = { 0 };
+	struct rec_reader *r;
+	struct rec_writer *w;
+	char path[32];
+	int fd = memfd(path), err;
+	long peak = 0;
+
+	(void)state;
+	g->rnd = 5;
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	for (uint64_t i = 0; i < LONG_RUN; i++) {
+		steady_sample(g, i);
+		/* Full speed would need ever more of the pool, and drop what does not fit. */
+		while (rec_writer_fill(w) > 20)
+			usleep(100);
+		assert_int_equal(rec_writer_sample(w, &g->s), 0);
+		rec_writer_tick(w, g->s.time);
+		if (i == LONG_RUN / 10)
+			peak = peak_kib();
+	}
+	assert_true(peak_kib() - peak < 1024);
+	assert_int_equal(rec_writer_finish(w), 0);
+	rec_writer_free(w);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, &l), 0);
+	assert_int_equal(l.n, LONG_RUN);
+	assert_true(peak_kib() - l.peak < 1024);
+	rec_reader_close(r);
+	close(fd);
+	free(g);
 }
 
 /* ---- side-band ---- */
@@ -384,6 +523,11 @@ static int say_ksymbol(void *ctx, const struct ev_ksymbol *e)
 		   e->gone ? " gone" : "");
 }
 
+static int say_pressure(void *ctx, const struct ev_pressure *e)
+{
+	return say(ctx, "pressure %lu %u %u\n", (long)e->time, e->level, e->cause);
+}
+
 static int say_sample(void *ctx, const struct ev_sample *e)
 {
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
@@ -391,7 +535,8 @@ static int say_sample(void *ctx, const struct ev_sample *e)
 
 static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
-	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .sample = say_sample,
+	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
+	.sample = say_sample,
 };
 
 /* Each event is said as it is handed to the writer and again as it comes from the reader. */
@@ -443,6 +588,9 @@ static void test_order_of_events(void **state)
 				 .len = 256,
 				 .gone = true,
 				 .name = "bpf_prog_1" };
+	struct ev_pressure press = { .time = 69,
+				     .level = PRESSURE_CUT,
+				     .cause = PRESSURE_RINGS };
 	struct sample_in s = {
 		.time = 70, .pid = 20908, .tid = 20909, .chain = chain, .nchain = 2,
 	};
@@ -473,6 +621,7 @@ static void test_order_of_events(void **state)
 		SAMPLE();
 		BOTH(cgroup, cg);
 		BOTH(ksymbol, ks);
+		BOTH(pressure, press);
 		if (i == 1) {	/* over a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);
@@ -561,7 +710,18 @@ static void test_captures_info_ledger(void **state)
 				.unordered = 6,
 				.maps_unknown = 7,
 				.copy_full = 8,
-				.have_format_lost = true };
+				.cut = 9,
+				.own = 10,
+				.throttled_ns = 11,
+				.throttled_samples = 12,
+				.count = UINT64_MAX,
+				.periods = 14,
+				.pool_waits = 15,
+				.pool_peak = 16,
+				.pressure_n = { 17, 18, 19, 20, 21 },
+				.pressure_ns = { 22, 23, 24, 25, 26 },
+				.have_format_lost = true,
+				.exact = true };
 	struct ev_ledger out;
 	struct capture huge = { CAPTURE_ELF, 9, noise, (size_t)REC_CAPTURE_MAX + 1 };
 	struct gen *g = calloc(1, sizeof(*g));
@@ -620,12 +780,126 @@ static void test_captures_info_ledger(void **state)
 	assert_int_equal(out.unordered, 6);
 	assert_int_equal(out.maps_unknown, 7);
 	assert_int_equal(out.copy_full, 8);
+	assert_int_equal(out.cut, 9);
+	assert_int_equal(out.own, 10);
+	assert_int_equal(out.throttled_ns, 11);
+	assert_int_equal(out.throttled_samples, 12);
+	assert_true(out.count == UINT64_MAX);
+	assert_int_equal(out.periods, 14);
+	assert_int_equal(out.pool_waits, 15);
+	assert_int_equal(out.pool_peak, 16);
+	for (uint64_t i = 0; i < PRESSURE_LEVELS; i++) {
+		assert_int_equal(out.pressure_n[i], 17 + i);
+		assert_int_equal(out.pressure_ns[i], 22 + i);
+	}
 	assert_true(out.have_format_lost);
+	assert_false(out.have_count);
+	assert_true(out.exact);
 	assert_int_equal(rec_reader_size(r), lseek(fd, 0, SEEK_END));
 	rec_reader_close(r);
 	close(fd);
 	free(noise);
 	free(g);
+}
+
+/* ---- tally and counts ---- */
+
+#define TALLY_ROWS 3000
+
+/* Row @i: every field another number, with steps down as well as up, and the largest there is. */
+static struct ev_tally tally_made(uint64_t i)
+{
+	return (struct ev_tally){
+		.second = i / 7, .cpu = (uint32_t)(i % 7 * 100), .kept = i * i, .cut = i % 5,
+		.dropped = 3000 - i, .own = i & 1, .lost = i % 100 ? 0 : UINT64_MAX - i,
+		.throttled = 17, .throttled_ns = i * 1000003, .side_lost = i / 1000,
+	};
+}
+
+static struct ev_counts counts_made(uint64_t i)
+{
+	return (struct ev_counts){
+		.cpu = (uint32_t)i, .events = (uint32_t)(i % 3), .count = UINT64_MAX / (i + 1),
+		.samples = 99 * i, .periods = i << 40, .lost = 7 * i, .enabled = 5 * i,
+		.running = 4 * i,
+	};
+}
+
+static int on_tally(void *ctx, const struct ev_tally *row)
+{
+	const struct ev_tally want = tally_made((*(uint64_t *)ctx)++);
+
+	assert_int_equal(row->second, want.second);
+	assert_int_equal(row->cpu, want.cpu);
+	assert_int_equal(row->kept, want.kept);
+	assert_int_equal(row->cut, want.cut);
+	assert_int_equal(row->dropped, want.dropped);
+	assert_int_equal(row->own, want.own);
+	assert_true(row->lost == want.lost);
+	assert_int_equal(row->throttled, want.throttled);
+	assert_int_equal(row->throttled_ns, want.throttled_ns);
+	assert_int_equal(row->side_lost, want.side_lost);
+	return 0;
+}
+
+static int on_counts(void *ctx, const struct ev_counts *row)
+{
+	const struct ev_counts want = counts_made((*(uint64_t *)ctx)++);
+
+	assert_int_equal(row->cpu, want.cpu);
+	assert_int_equal(row->events, want.events);
+	assert_true(row->count == want.count);
+	assert_int_equal(row->samples, want.samples);
+	assert_int_equal(row->periods, want.periods);
+	assert_int_equal(row->enabled, want.enabled);
+	assert_int_equal(row->running, want.running);
+	assert_int_equal(row->lost, want.lost);
+	return 0;
+}
+
+/* Rows come back in the order they were given, over blocks among samples, and 0 rows are none. */
+static void test_tables(void **state)
+{
+	struct ev_tally *rows = calloc(TALLY_ROWS, sizeof(*rows));
+	struct ev_counts counts[128];
+	struct gen *g = calloc(1, sizeof(*g));
+	struct rec_writer *w;
+	struct rec_reader *r;
+	uint64_t n = 0;
+	char path[32];
+	int fd = memfd(path), err;
+
+	(void)state;
+	for (uint64_t i = 0; i < TALLY_ROWS; i++)
+		rows[i] = tally_made(i);
+	for (uint64_t i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = counts_made(i);
+	gen_init(g, 4, 2, 100);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	assert_int_equal(rec_writer_tally(w, rows, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		gen_next(g);
+		assert_int_equal(rec_writer_sample(w, &g->s), 0);
+		assert_int_equal(rec_writer_tally(w, rows + 1000 * i, 1000), 0);
+	}
+	assert_int_equal(rec_writer_counts(w, counts, ARRAY_SIZE(counts)), 0);
+	assert_int_equal(rec_writer_finish(w), 0);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_true(rec_reader_start(r) == rec_writer_start(w));
+	assert_true(rec_reader_start(r) > 0);
+	assert_int_equal(rec_reader_tally(r, on_tally, &n), 0);
+	assert_int_equal(n, TALLY_ROWS);
+	n = 0;
+	assert_int_equal(rec_reader_counts(r, on_counts, &n), 0);
+	assert_int_equal(n, ARRAY_SIZE(counts));
+	rec_reader_close(r);
+	rec_writer_free(w);
+	gen_fini(g);
+	free(g);
+	free(rows);
+	close(fd);
 }
 
 /* ---- where bytes go ---- */
@@ -716,9 +990,11 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_key_blocks),
 		cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_memory_is_flat),
 		cmocka_unit_test(test_order_of_events),
 		cmocka_unit_test(test_callback_stops),
 		cmocka_unit_test(test_captures_info_ledger),
+		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_pipes),
 		cmocka_unit_test(test_write_errors),
 	};

@@ -245,6 +245,90 @@ static void test_kallsyms(void **state)
 	check_kallsyms("0000000000000000 T _text\n0000000000000000 T next\n", one, 1, -EPERM, "");
 }
 
+struct line {
+	uint64_t addr;
+	char type;
+	char name[24];
+};
+
+static bool is_text(char type)
+{
+	return strchr("tTwW", type);
+}
+
+/* The nearest starts at or below @addr and above it, among all (or all code) symbols; 0 and UINT64_MAX: none. */
+static void nearest(const struct line *v, size_t n, uint64_t addr, bool code, uint64_t at[2])
+{
+	at[0] = 0;
+	at[1] = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if (code && !is_text(v[i].type))
+			continue;
+		if (v[i].addr <= addr && v[i].addr > at[0])
+			at[0] = v[i].addr;
+		if (v[i].addr > addr && v[i].addr < at[1])
+			at[1] = v[i].addr;
+	}
+}
+
+static uint64_t pick(uint64_t below)
+{
+	static uint64_t state = 7;
+
+	return rnd(&state) % below;
+}
+
+/*
+ * Against the definition, on tables like the kernel's: a sorted part with aliases and data, larger
+ * than what is read at once in some rounds, and modules in any order above it.
+ */
+static void test_kallsyms_any(void **state)
+{
+	static const char types[] = "tTtTwWdDrRbA";
+	static struct line v[9000];
+	struct strbuf text = STRBUF_INIT, want = STRBUF_INIT;
+
+	(void)state;
+	for (int round = 0; round < 120; round++) {
+		size_t n = round % 10 ? 1 + pick(60) : 4000 + pick(5000), core = n - pick(n / 3 + 1);
+		size_t naddrs = pick(12);
+		uint64_t addrs[12], all[12][2], code[12][2], at = pick(3) ? 0xffffffff81000000 : 0;
+
+		strbuf_reset(&text);
+		strbuf_reset(&want);
+		for (size_t i = 0; i < n; i++) {
+			if (i < core)
+				at += pick(4) ? pick(64) : 0;
+			v[i].addr = i < core ? at : 0xffffffffc0000000 + pick(4096);
+			v[i].type = types[pick(sizeof(types) - 1)];
+			snprintf(v[i].name, sizeof(v[i].name), "sym_%zu%s", i, i < core ? "" : "\t[mod]");
+			strbuf_addf(&text, "%016lx %c %s\n", (unsigned long)v[i].addr, v[i].type, v[i].name);
+		}
+		for (size_t i = 0; i < naddrs; i++)
+			addrs[i] = pick(8) ? v[pick(n)].addr + pick(80) : pick(2) ? 5 : UINT64_MAX;
+		for (size_t k = 0; k < naddrs; k++) {
+			nearest(v, n, addrs[k], false, all[k]);
+			nearest(v, n, addrs[k], true, code[k]);
+		}
+		for (size_t i = 0; i < n; i++) {
+			bool hit = false;
+
+			for (size_t k = 0; k < naddrs; k++) {
+				hit |= v[i].addr == all[k][0] || v[i].addr == all[k][1];
+				hit |= is_text(v[i].type) &&
+				       (v[i].addr == code[k][0] || v[i].addr == code[k][1]);
+			}
+			if (hit)
+				strbuf_addf(&want, "%016lx %c %s\n", (unsigned long)v[i].addr, v[i].type,
+					    v[i].name);
+		}
+		if (v[n - 1].addr)
+			check_kallsyms(text.s, addrs, naddrs, 0, want.len ? want.s : "");
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_perf_map_large),
 		cmocka_unit_test(test_perf_map_long_lines),
 		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_kallsyms_any),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -221,6 +221,43 @@ static void real(void **state)
 	cgroup_fs_close(&fs);
 }
 
+static int cmp(const void *a, const void *b)
+{
+	return cgroup_path_cmp(((const struct cgroup *)a)->path,
+			       ((const struct cgroup *)b)->path);
+}
+
+/* Characters on either side of '/' in names that are prefixes of each other. */
+static void in_list(void **state)
+{
+	struct cgroup list[] = {
+		{ .path = (char *)"/a-b" }, { .path = (char *)"/a.b/c" }, { .path = (char *)"/a" },
+		{ .path = (char *)"/b/c" }, { .path = (char *)"/a0" }, { .path = (char *)"/\xc3\xa4" },
+	};
+	static const char *const in[] = {
+		"/a", "/a/x", "/a/-", "/a-b", "/a-b/x", "/a.b/c", "/a.b/c/d/e", "/b/c", "/b/c/zz",
+		"/a0", "/a0/0", "/\xc3\xa4/x",
+	};
+	static const char *const out[] = {
+		"/", "", "/a-", "/a-bc", "/a.b", "/a.b/cc", "/a.b/d", "/b", "/b/d", "/b/cc", "/c",
+		"/a00", "/\xc3", "/A",
+	};
+	const size_t n = sizeof(list) / sizeof(list[0]);
+
+	(void)state;
+	qsort(list, n, sizeof(list[0]), cmp);
+	assert_string_equal(list[0].path, "/a");
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		assert_true(cgroup_in_list(list, n, in[i]));
+	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+		assert_false(cgroup_in_list(list, n, out[i]));
+	list[0].path = (char *)"/";
+	assert_true(cgroup_in_list(list, 1, "/") && cgroup_in_list(list, 1, "/x/y"));
+	assert_false(cgroup_in_list(list, 0, "/"));
+	assert_true(cgroup_path_cmp("/a/x", "/a-b") < 0 && cgroup_path_cmp("/a-b", "/a/x") > 0);
+	assert_true(cgroup_path_cmp("/a", "/a/x") < 0 && !cgroup_path_cmp("/a/x", "/a/x"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +268,7 @@ int main(void)
 		cmocka_unit_test(escapes),
 		cmocka_unit_test(none),
 		cmocka_unit_test(within),
+		cmocka_unit_test(in_list),
 		cmocka_unit_test(real),
 	};
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,9 @@ struct rig {
 	char path[64];
 };
 
+/* Threads that mask besides: every test runs without and with. */
+static unsigned int helpers;
+
 static struct rig *rig_new(enum callgraph cg)
 {
 	struct rig *r = calloc(1, sizeof(*r));
@@ -57,7 +62,7 @@ static struct rig *rig_new(enum callgraph cg)
 	r->w = rec_writer_new(fd, &err);
 	assert_non_null(r->w);
 	r->pt = proctab_new(r->w);
-	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, true);
+	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, true, helpers);
 	drain_init(&r->drain, r->data, r->side, NCPU);
 	return r;
 }
@@ -199,6 +204,20 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 	return 0;
 }
 
+static void rig_free(struct rig *r)
+{
+	sink_free(r->sink);
+	proctab_free(r->pt);
+	rec_writer_free(r->w);
+	drain_fini(&r->drain);
+	unlink(r->path);
+	for (int i = 0; i < NCPU; i++) {
+		free(r->data[i].data);
+		free(r->side[i].data);
+	}
+	free(r);
+}
+
 static void rig_end(struct rig *r, struct result *res)
 {
 	const struct event_ops ops = {
@@ -209,21 +228,12 @@ static void rig_end(struct rig *r, struct result *res)
 	memset(res, 0, sizeof(*res));
 	assert_int_equal(r->sink->err, 0);
 	assert_int_equal(rec_writer_finish(r->w), 0);
-	sink_free(r->sink);
-	proctab_free(r->pt);
-	rec_writer_free(r->w);
-	drain_fini(&r->drain);
 	rd = rec_reader_open(r->path);
 	assert_non_null(rd);
 	assert_int_equal(rec_reader_events(rd, &ops, res), 0);
 	assert_false(rec_reader_damage(rd)->cut);
 	rec_reader_close(rd);
-	unlink(r->path);
-	for (int i = 0; i < NCPU; i++) {
-		free(r->data[i].data);
-		free(r->side[i].data);
-	}
-	free(r);
+	rig_free(r);
 }
 
 static void merge(void **state)
@@ -430,8 +440,151 @@ static void damaged(void **state)
 	assert_int_equal(res.s[0].time, 3);
 }
 
+/* The kernel writes over what was given back to it at once. */
+struct scribbler {
+	struct ring *ring;
+	uint64_t done;
+	atomic_bool stop;
+};
+
+static void *scribble(void *arg)
+{
+	struct scribbler *sc = arg;
+
+	while (!atomic_load(&sc->stop)) {
+		uint64_t tail = __atomic_load_n(&sc->ring->page->data_tail, __ATOMIC_ACQUIRE);
+
+		for (; sc->done < tail; sc->done++)
+			sc->ring->data[sc->done % SIZE] = 0xa5;
+	}
+	return NULL;
+}
+
+static int on_many(void *ctx, const struct ev_sample *ev)
+{
+	uint64_t *n = ctx, val;
+
+	/* As put_sample() made it, in the order it was put. */
+	assert_int_equal(ev->time, 1000 + *n);
+	assert_int_equal(ev->pid, PID + *n % 7);
+	assert_int_equal(ev->stack.hi - ev->stack.lo, 1280);
+	for (uint64_t i = 0; i < 160; i++) {
+		assert_int_equal(stack_view_read(&ev->stack, ev->stack.lo + 8 * i, &val), 0);
+		assert_int_equal(val, 0x1111 * (i + 1));
+	}
+	++*n;
+	return 0;
+}
+
+/* Nothing is given back to the kernel while it is still read, and the order stays. */
+static void given_back_after_use(void **state)
+{
+	const struct event_ops ops = { .sample = on_many };
+	struct rig *r = rig_new(CALLGRAPH_DWARF);
+	struct scribbler sc = { .ring = &r->data[0] };
+	uint64_t n = 0, start = SIZE - 5000;
+	struct rec_reader *rd;
+	pthread_t t;
+
+	(void)state;
+	/* The first records wrap around the end. */
+	r->head[0] = start;
+	r->page[0].data_head = r->page[0].data_tail = start;
+	r->data[0].head = r->data[0].tail = r->data[0].released = sc.done = start;
+	for (; n < 160; n++) {
+		struct sample_spec s = {
+			.time = 1000 + n, .pid = PID + (uint32_t)(n % 7), .misc = 2,
+			.ip = 0x401000, .abi = 2, .sp = 0x7ffd00001000 - n % 3 * 64,
+			.room = 1280, .copied = 1280,
+		};
+
+		put_sample(r, 0, &s);
+	}
+	assert_int_equal(pthread_create(&t, NULL, scribble, &sc), 0);
+	assert_int_equal(drain_round(&r->drain, DRAIN_ALL, r->sink), 160);
+	atomic_store(&sc.stop, true);
+	pthread_join(t, NULL);
+	assert_int_equal(r->page[0].data_tail, r->head[0]);
+	assert_int_equal(rec_writer_finish(r->w), 0);
+	n = 0;
+	rd = rec_reader_open(r->path);
+	assert_non_null(rd);
+	assert_int_equal(rec_reader_events(rd, &ops, &n), 0);
+	assert_int_equal(n, 160);
+	rec_reader_close(rd);
+	rig_free(r);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static void nothing_allocated(void **state)
+{
+	(void)state;
+	skip();		/* malloc(3) is the sanitizer's */
+}
+#else
+/* What this thread asks of malloc(3); the writer's has a count of its own. */
+static __thread unsigned long allocations;
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+
+void *malloc(size_t size)
+{
+	allocations++;
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	allocations++;
+	return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	allocations++;
+	return __libc_realloc(p, size);
+}
+
+/* Samples of known threads cost none: only buffers grow now and then, by doubling. */
+static void nothing_allocated(void **state)
+{
+	struct rig *r = rig_new(CALLGRAPH_DWARF);
+	unsigned long before = 0;
+	uint64_t n = 0;
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		if (round == 100)
+			before = allocations;
+		for (int i = 0; i < 100; i++, n++) {
+			struct sample_spec s = {
+				.time = 1000 + n, .pid = PID + (uint32_t)(n % 7), .misc = 2,
+				.ip = 0x401000 + n % 50, .abi = 2, .sp = 0x7ffd00001000 - n % 9 * 64,
+				.room = 256, .copied = 256,
+			};
+
+			put_sample(r, (int)(n % NCPU), &s);
+		}
+		assert_int_equal(drain_round(&r->drain, DRAIN_ALL, r->sink), 100);
+	}
+	print_message("# %lu allocations for 30000 samples\n", allocations - before);
+	assert_in_range(allocations - before, 0, 30);
+	rig_free(r);
+}
+#endif
+
+static int with_helpers(void **state)
+{
+	(void)state;
+	helpers = 3;
+	return 0;
+}
+
 int main(void)
 {
+	/* The second time with threads that mask, from the setup of its first test on. */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merge),
 		cmocka_unit_test(late_ones),
@@ -440,6 +593,17 @@ int main(void)
 		cmocka_unit_test(stacks),
 		cmocka_unit_test(ourselves),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(given_back_after_use),
+		cmocka_unit_test(nothing_allocated),
+		cmocka_unit_test_setup(merge, with_helpers),
+		cmocka_unit_test(late_ones),
+		cmocka_unit_test(sideband_first),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(stacks),
+		cmocka_unit_test(ourselves),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(given_back_after_use),
+		cmocka_unit_test(nothing_allocated),
 	};
 
 	log_init("test");

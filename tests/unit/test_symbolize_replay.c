@@ -589,6 +589,75 @@ static void test_registers_in_exec(void **state)
 	free(out);
 }
 
+/*
+ * A recording in segments: each defines again what it uses, under ids of the whole run, of which few
+ * need be there. Facts with the serial of the present image are that image's.
+ */
+static void test_said_again(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x5020 };
+	struct rec r;
+	char *out;
+
+	(void)state;
+	rec_begin(&r);
+	for (int segment = 0; segment < 2; segment++) {
+		dso(&r, 4000000000u, "/bin/x");
+		proc(&r, 3000000000u, 100, 1, 5000, segment ? "new" : "old", true, false);
+		map(&r, 100, 0x5000, 0x1000, 0, "//anon");
+		/* Unmapped in between: all mappings are those of the segment. */
+		if (!segment)
+			map(&r, 100, 0x400000, 0x1000, 4000000000u, "/bin/x");
+		comm(&r, 100, 101, "worker", false);
+		sample_chain(&r, 100, 101, 0, chain, 2);
+		sample(&r, 100, 100, 0x400100);
+	}
+	/* The thread ended while its process was not told of; its number is another's now. */
+	proc(&r, 3000000007u, 101, 1, 6000, "other", true, false);
+	map(&r, 101, 0x5000, 0x1000, 0, "//anon");
+	sample_chain(&r, 101, 101, 0, chain, 2);
+	/* Facts without mappings, or mappings that are not all: what is known stays. */
+	proc(&r, 3000000000u, 100, 1, 5000, "new", false, false);
+	sample_chain(&r, 100, 100, 0, chain, 2);
+	perf_map(&r, 3000000000u, "5000 100 jitted\n");
+	out = folded(&r, LEAD_COMM, false);
+	assert_string_equal(out, "new;[no mapping] 1\n"
+				 "new;jitted 1\n"
+				 "old;[x] 1\n"
+				 "other;[jit] 1\n"
+				 "worker;jitted 2\n");
+	free(out);
+}
+
+/* Another binary under an id that is taken, facts of another process under a serial that is taken. */
+static void test_ids_that_lie(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x5020 };
+	struct rec r;
+	char *out;
+
+	(void)state;
+	rec_begin(&r);
+	dso(&r, 5, "/bin/x");
+	dso(&r, 5, "/bin/y");
+	dso(&r, 0, "/bin/z");
+	proc(&r, 1, 100, 1, 5000, "a", true, false);
+	map(&r, 100, 0x400000, 0x1000, 5, "/bin/y");
+	map(&r, 100, 0x5000, 0x1000, 0, "//anon");
+	sample(&r, 100, 100, 0x400100);
+	proc(&r, 1, 200, 1, 5000, "b", true, false);
+	map(&r, 200, 0x5000, 0x1000, 0, "//anon");
+	sample_chain(&r, 200, 200, 0, chain, 2);
+	sample_chain(&r, 100, 100, 0, chain, 2);
+	perf_map(&r, 1, "5000 100 jitted\n");
+	perf_map(&r, 77, "5000 100 nobody's\n");
+	out = folded(&r, LEAD_COMM, false);
+	assert_string_equal(out, "a;[x] 1\n"
+				 "a;jitted 1\n"
+				 "b;jitted 1\n");
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -601,6 +670,8 @@ int main(void)
 		cmocka_unit_test(test_jit_names_by_image),
 		cmocka_unit_test(test_path_proves_nothing),
 		cmocka_unit_test(test_registers_in_exec),
+		cmocka_unit_test(test_said_again),
+		cmocka_unit_test(test_ids_that_lie),
 	};
 
 	log_init("test");

@@ -201,6 +201,7 @@ static void test_names(void **state)
 		assert_non_null(unwind_end_text(e));
 	assert_string_equal(unwind_end_text(UNWIND_COPY_END), "stack copy too small");
 	assert_non_null(unwind_end_remedy(UNWIND_COPY_END));
+	assert_string_equal(unwind_end_text(UNWIND_CUT), "stack copy cut by the recorder");
 	assert_null(unwind_end_remedy(UNWIND_COMPLETE));
 }
 
@@ -247,6 +248,12 @@ static void test_fp(void **state)
 	unwind_fp.unwind(priv, &in, &res);
 	assert_int_equal(res.n, 3);
 	assert_int_equal(res.end, UNWIND_COPY_END);
+	/* The recorder cut the copy: its own reason, whatever it had asked the kernel for. */
+	in.copy_full = false;
+	in.cut = true;
+	unwind_fp.unwind(priv, &in, &res);
+	assert_int_equal(res.n, 3);
+	assert_int_equal(res.end, UNWIND_CUT);
 	unwind_fp.destroy(priv);
 }
 

@@ -1,0 +1,40 @@
+#include "balance.h"
+
+#include <inttypes.h>
+
+uint64_t balance_taken(const struct ev_ledger *l)
+{
+	return l->kept + l->cut + l->dropped + l->own + l->lost_kernel;
+}
+
+uint64_t balance_missing(const struct ev_ledger *l)
+{
+	return l->cut + l->dropped + l->lost_kernel;
+}
+
+double balance_coverage(const struct ev_ledger *l)
+{
+	uint64_t seen = balance_taken(l) - l->lost_kernel;
+	double mean = seen ? (double)l->periods / (double)seen : 0;
+	double known = (double)l->periods + mean * (double)l->lost_kernel;
+
+	return l->count ? 100 * known / (double)l->count : 100;
+}
+
+static void add_cause(struct strbuf *sb, size_t start, uint64_t n, const char *what)
+{
+	if (n)
+		strbuf_addf(sb, "%s%" PRIu64 " %s", sb->len > start ? ", " : "", n, what);
+}
+
+void balance_text(const struct ev_ledger *l, struct strbuf *out)
+{
+	size_t start = out->len;
+
+	add_cause(out, start, l->cut, "with cut stacks");
+	add_cause(out, start, l->lost_kernel, "lost");
+	add_cause(out, start, l->dropped, "dropped");
+	if (l->throttled)
+		strbuf_addf(out, "%sabout %" PRIu64 " not taken when throttled",
+			    out->len > start ? ", " : "", l->throttled_samples);
+}

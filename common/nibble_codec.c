@@ -1,0 +1,394 @@
+#include "nibble_codec.h"
+
+#include <emmintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+#include "xalloc.h"
+
+#define PROB_BITS 15
+#define PROB_ONE (1u << PROB_BITS)
+#define STATE_MIN (1u << 16)	/* the state is in [STATE_MIN, 2^32); 16 bits go out at a time */
+
+/*
+ * Symbol s has the range [cum[s], cum[s + 1]) of PROB_ONE, where cum[0] counts as 0 and cum[16] as
+ * PROB_ONE. The place of cum[0] holds how often the model was used. Each range has at least 1.
+ */
+struct model {
+	uint16_t cum[16];
+} __attribute__((aligned(16)));		/* as malloc() gives it */
+
+struct range {
+	uint16_t start, freq;
+};
+
+struct nibble_enc {
+	struct model bank[NIBBLE_CONTEXTS];
+	struct range *range;		/* owned; of each symbol of the block */
+	size_t cap;
+	uint16_t *code;			/* owned */
+	bool used;			/* since the bank was reset */
+};
+
+struct nibble_dec {
+	struct model bank[NIBBLE_CONTEXTS];
+	const uint8_t *at, *end;
+	uint64_t left;			/* symbols */
+	uint32_t state;
+	bool bad, used;
+	bool plain, half;	/* the low half of *at was taken */
+};
+
+/* ---- models ---- */
+
+/* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
+#define L(k, s) (int16_t)((k) > (s) ? PROB_ONE - 16 + (k) : (k))
+#define ROW(s) { L(0, s), L(1, s), L(2, s), L(3, s), L(4, s), L(5, s), L(6, s), L(7, s), \
+		 L(8, s), L(9, s), L(10, s), L(11, s), L(12, s), L(13, s), L(14, s), L(15, s) }
+static const int16_t goal[16][16] __attribute__((aligned(16))) = {
+	ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7),
+	ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15),
+};
+#undef ROW
+#undef L
+
+/* How far to go there, as a shift, by how often the model was used: first quickly, then 1/128. */
+static const uint8_t rate[128] = {
+	2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
+	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
+	6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7,
+	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+};
+
+static void bank_reset(struct model *bank)
+{
+	struct model even;
+
+	for (unsigned int k = 0; k < 16; k++)
+		even.cum[k] = (uint16_t)(k * (PROB_ONE / 16));
+	for (unsigned int i = 0; i < NIBBLE_CONTEXTS; i++)
+		bank[i] = even;
+}
+
+static inline struct range model_range(const struct model *m, uint32_t sym)
+{
+	uint32_t start = sym ? m->cum[sym] : 0;
+	uint32_t end = sym < 15 ? m->cum[sym + 1] : PROB_ONE;
+
+	return (struct range){ (uint16_t)start, (uint16_t)(end - start) };
+}
+
+/*
+ * Goals keep a distance of 1, and both goal and range move by the same floored shift: ranges keep
+ * it, too.
+ */
+static inline void model_learn(struct model *m, uint32_t sym)
+{
+	uint16_t n = m->cum[0];
+	__m128i shift = _mm_cvtsi32_si128(rate[n]);
+	__m128i lo = _mm_load_si128((const __m128i *)&m->cum[0]);
+	__m128i hi = _mm_load_si128((const __m128i *)&m->cum[8]);
+	__m128i glo = _mm_load_si128((const __m128i *)&goal[sym][0]);
+	__m128i ghi = _mm_load_si128((const __m128i *)&goal[sym][8]);
+
+	lo = _mm_add_epi16(lo, _mm_sra_epi16(_mm_sub_epi16(glo, lo), shift));
+	hi = _mm_add_epi16(hi, _mm_sra_epi16(_mm_sub_epi16(ghi, hi), shift));
+	_mm_store_si128((__m128i *)&m->cum[0], lo);
+	_mm_store_si128((__m128i *)&m->cum[8], hi);
+	m->cum[0] = (uint16_t)(n + (n < ARRAY_SIZE(rate) - 1));
+}
+
+/* The symbol whose range holds @at. */
+static inline uint32_t model_find(const struct model *m, uint32_t at)
+{
+	__m128i v = _mm_set1_epi16((int16_t)at);
+	__m128i lo = _mm_cmpgt_epi16(_mm_load_si128((const __m128i *)&m->cum[0]), v);
+	__m128i hi = _mm_cmpgt_epi16(_mm_load_si128((const __m128i *)&m->cum[8]), v);
+	/* A bit for each boundary above; that of cum[0] means nothing. */
+	uint32_t above = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) & 0xfffe;
+
+	return (uint32_t)__builtin_ctz(above | 0x10000) - 1;
+}
+
+/* ---- noting symbols ---- */
+
+void nibble_grow(struct strbuf *out)
+{
+	out->cap = out->cap ? out->cap * 2 : 4096;
+	out->s = xrealloc(out->s, out->cap);
+}
+
+void nibble_add(struct strbuf *out, const struct strbuf *syms)
+{
+	strbuf_add(out, syms->s, syms->len);
+}
+
+/* Digits of @v; 15 stands for 16. */
+static uint32_t num_digits(uint64_t v)
+{
+	uint32_t n = v ? (67 - (uint32_t)__builtin_clzll(v)) / 4 : 0;
+
+	return MIN(n, 15u);
+}
+
+/*
+ * Context of digit @i from the top of @len digits, where @top is the highest: that one by length, the
+ * next by length and the first, all further ones by how many follow.
+ */
+static inline uint32_t num_ctx(uint32_t len, uint32_t i, uint32_t left, uint32_t top)
+{
+	if (!i)
+		return 1 + len;
+	return i == 1 ? 17 + (len << 4 | top) : 273 + left;
+}
+
+void nibble_put_num(struct strbuf *out, uint32_t ctx, uint64_t v)
+{
+	uint32_t len = num_digits(v), n = len == 15 ? 16 : len, top = 0;
+
+	nibble_put(out, ctx, len);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t digit = v >> 4 * (n - 1 - i) & 15;
+
+		nibble_put(out, ctx + num_ctx(len, i, n - 1 - i, top), digit);
+		if (!i)
+			top = digit;
+	}
+}
+
+void nibble_put_snum(struct strbuf *out, uint32_t ctx, int64_t v)
+{
+	nibble_put_num(out, ctx, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+/* Digits of an id when there are @n. */
+static inline uint32_t id_digits(uint32_t n)
+{
+	return n <= 0x10000 ? 4 : 5;
+}
+
+/* Context of digit @i from the top, where @above are those before it. Five share what four have. */
+static inline uint32_t id_ctx(uint32_t i, uint32_t above)
+{
+	static const uint32_t first[] = { 0, 1, 17, 273, 273 + 4096 };
+
+	return first[i] + (i == 4 ? 0 : above & 0xfff);
+}
+
+void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n)
+{
+	uint32_t digits = id_digits(n);
+
+	for (uint32_t i = 0; i < digits; i++) {
+		uint32_t v = id >> 4 * (digits - 1 - i);
+
+		nibble_put(out, ctx + id_ctx(i, v >> 4), v & 15);
+	}
+}
+
+/* ---- symbols to code ---- */
+
+struct nibble_enc *nibble_enc_new(void)
+{
+	struct nibble_enc *e = xcalloc(1, sizeof(*e));
+
+	bank_reset(e->bank);
+	return e;
+}
+
+void nibble_enc_free(struct nibble_enc *e)
+{
+	if (!e)
+		return;
+	free(e->range);
+	free(e->code);
+	free(e);
+}
+
+void nibble_enc_reset(struct nibble_enc *e)
+{
+	if (e->used)
+		bank_reset(e->bank);
+	e->used = false;
+}
+
+void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct strbuf *out)
+{
+	size_t n = syms->len / 4, at;
+	uint32_t x = STATE_MIN;
+
+	if (!n)
+		return;
+	e->used = true;
+	if (e->cap < n) {
+		e->cap = n;
+		e->range = xrealloc(e->range, n * sizeof(*e->range));
+		e->code = xrealloc(e->code, (n + 2) * sizeof(*e->code));
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct model *m;
+		uint32_t v;
+
+		memcpy(&v, syms->s + 4 * i, 4);
+		m = &e->bank[v >> 4];
+		e->range[i] = model_range(m, v & 15);
+		model_learn(m, v & 15);
+	}
+	/* What goes in last comes out first: from the end, so that the decoder can go forward. */
+	at = n + 2;
+	for (size_t i = n; i--;) {
+		uint32_t freq = e->range[i].freq;
+
+		if (x >= freq << (32 - PROB_BITS)) {
+			e->code[--at] = (uint16_t)x;
+			x >>= 16;
+		}
+		x = (x / freq << PROB_BITS) + x % freq + e->range[i].start;
+	}
+	e->code[--at] = (uint16_t)x;
+	e->code[--at] = (uint16_t)(x >> 16);
+	strbuf_add(out, e->code + at, (n + 2 - at) * sizeof(*e->code));
+}
+
+void nibble_plain(const struct strbuf *syms, struct strbuf *out)
+{
+	size_t n = syms->len / 4;
+
+	for (size_t i = 0; i < n; i += 2) {
+		uint32_t v[2] = { 0 };
+
+		memcpy(v, syms->s + 4 * i, i + 1 < n ? 8 : 4);
+		strbuf_addc(out, (char)((v[0] & 15) | v[1] << 4));
+	}
+}
+
+/* ---- code to symbols ---- */
+
+struct nibble_dec *nibble_dec_new(void)
+{
+	struct nibble_dec *d = xcalloc(1, sizeof(*d));
+
+	bank_reset(d->bank);
+	return d;
+}
+
+void nibble_dec_free(struct nibble_dec *d)
+{
+	free(d);
+}
+
+void nibble_dec_reset(struct nibble_dec *d)
+{
+	if (d->used)
+		bank_reset(d->bank);
+	d->used = false;
+}
+
+static uint32_t next_bits(struct nibble_dec *d)
+{
+	uint16_t v;
+
+	if (d->end - d->at < 2) {
+		d->bad = true;
+		return 0;
+	}
+	memcpy(&v, d->at, 2);
+	d->at += 2;
+	return v;
+}
+
+void nibble_dec_begin(struct nibble_dec *d, const void *code, size_t len, uint64_t n, bool plain)
+{
+	d->at = code;
+	d->end = d->at + len;
+	d->left = n;
+	d->bad = false;
+	d->state = STATE_MIN;
+	d->plain = plain;
+	d->half = false;
+	if (n && !plain) {
+		d->used = true;
+		d->state = next_bits(d) << 16;
+		d->state |= next_bits(d);
+	}
+}
+
+bool nibble_dec_ok(const struct nibble_dec *d)
+{
+	return !d->bad;
+}
+
+bool nibble_dec_done(const struct nibble_dec *d)
+{
+	return !d->bad && !d->left && d->at == d->end && d->state == STATE_MIN;
+}
+
+static uint32_t get_plain(struct nibble_dec *d)
+{
+	uint32_t sym;
+
+	if (d->at == d->end) {
+		d->bad = true;
+		return 0;
+	}
+	sym = d->half ? *d->at >> 4 : *d->at & 15;
+	if (d->half || !d->left)
+		d->at++;
+	d->half = !d->half;
+	return sym;
+}
+
+uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
+{
+	struct model *m = &d->bank[ctx];
+	uint32_t at = d->state & (PROB_ONE - 1);
+	uint32_t sym;
+	struct range r;
+
+	if (!d->left) {
+		d->bad = true;
+		return 0;
+	}
+	d->left--;
+	if (d->plain)
+		return get_plain(d);
+	sym = model_find(m, at);
+	r = model_range(m, sym);
+	model_learn(m, sym);
+	d->state = r.freq * (d->state >> PROB_BITS) + at - r.start;
+	if (d->state < STATE_MIN)
+		d->state = d->state << 16 | next_bits(d);
+	return sym;
+}
+
+uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
+{
+	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, top = 0;
+	uint64_t v = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t digit = nibble_get(d, ctx + num_ctx(len, i, n - 1 - i, top));
+
+		if (!i)
+			top = digit;
+		v = v << 4 | digit;
+	}
+	return v;
+}
+
+int64_t nibble_get_snum(struct nibble_dec *d, uint32_t ctx)
+{
+	uint64_t v = nibble_get_num(d, ctx);
+
+	return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
+{
+	uint32_t digits = id_digits(n), id = 0;
+
+	for (uint32_t i = 0; i < digits; i++)
+		id = id << 4 | nibble_get(d, ctx + id_ctx(i, id));
+	return id;
+}

@@ -1,0 +1,94 @@
+#include "capture_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "xalloc.h"
+
+void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
+		      const char *name, uint64_t *addrs, size_t n)
+{
+	*job = (struct capture_job){
+		.kind = kind, .id = id, .name = xstrdup(name), .addrs = addrs, .n = n,
+		.fd = -1, .rootfd = -1,
+	};
+}
+
+/* From the pinned file, known to be the process's own, else from the one that has its name. */
+static int run_map(struct capture_job *job, size_t i)
+{
+	const size_t before = job->rows.len;
+	int ret = -ENOENT;
+
+	if (job->map[i].pinned >= 0)
+		ret = capture_perf_map(job->map[i].pinned, job->addrs, job->n, &job->rows);
+	if (job->rows.len > before)
+		return 0;
+	if (job->map[i].named < 0)
+		return ret;
+	return capture_perf_map(job->map[i].named, job->addrs, job->n, &job->rows);
+}
+
+/*
+ * Code compiled before a fork is named in the map of the process that forked. The last entry for an
+ * address wins, so the process's own lines come last.
+ */
+static int run_maps(struct capture_job *job)
+{
+	int ret = -ENOENT;
+
+	for (size_t i = 0; i < job->nmaps; i++) {
+		int got = run_map(job, i);
+
+		if (!got || ret)
+			ret = got;
+	}
+	if (job->rows.len)
+		return 0;
+	return ret ? ret : -ENOENT;
+}
+
+void capture_job_run(struct capture_job *job)
+{
+	if (job->err)
+		return;
+	switch (job->kind) {
+	case CAPTURE_ELF:
+		if (job->image)
+			job->err = capture_elf_mem(job->image, job->image_size, job->addrs, job->n,
+						   &job->rows);
+		else
+			job->err = capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n,
+					       &job->rows);
+		break;
+	case CAPTURE_PERF_MAP:
+		job->err = run_maps(job);
+		break;
+	case CAPTURE_KALLSYMS:
+		job->err = capture_ksyms(job->addrs, job->n, &job->rows);
+		break;
+	}
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void capture_job_fini(struct capture_job *job)
+{
+	close_fd(job->fd);
+	close_fd(job->rootfd);
+	for (size_t i = 0; i < job->nmaps; i++) {
+		close_fd(job->map[i].pinned);
+		close_fd(job->map[i].named);
+	}
+	free(job->name);
+	free(job->path);
+	free(job->addrs);
+	strbuf_fini(&job->rows);
+}

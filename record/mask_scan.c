@@ -1,0 +1,109 @@
+/* Range checks of stack words, eight at a time where the CPU has AVX2. */
+#include "mask_scan.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+void scan_set(struct scan_spans *sp, unsigned int i, uint64_t start, uint64_t end)
+{
+	uint64_t len = (end >> SCAN_UNIT_BITS) - (start >> SCAN_UNIT_BITS);
+
+	sp->lo[i] = (uint32_t)(start >> SCAN_UNIT_BITS);
+	sp->len[i] = end < start || len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+}
+
+static inline uint64_t scan_word(const struct scan_spans *sp, const unsigned char *p)
+{
+	uint64_t v, in = 0;
+	uint32_t unit;
+
+	memcpy(&v, p, sizeof(v));
+	unit = (uint32_t)(v >> SCAN_UNIT_BITS);
+	for (unsigned int s = 0; s < SCAN_SPANS; s++)
+		in |= unit - sp->lo[s] <= sp->len[s];
+	return in;
+}
+
+/* No branches: kinds of words follow each other without any pattern. */
+static uint64_t scan_words(const struct scan_spans *sp, const unsigned char *p, size_t n)
+{
+	uint64_t bits = 0;
+
+	for (size_t k = 0; k < n; k++)
+		bits |= scan_word(sp, p + k * 8) << k;
+	return bits;
+}
+
+void scan_plain(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits)
+{
+	for (size_t i = 0; i < n; i += 64)
+		*bits++ = scan_words(sp, p + i * 8, n - i < 64 ? n - i : 64);
+}
+
+/* The units of eight words, in the order 0 1 4 5 2 3 6 7: the shuffle keeps to halves. */
+__attribute__((target("avx2")))
+static inline __m256i load_units(const unsigned char *p)
+{
+	const __m256i a = _mm256_loadu_si256((const void *)p);
+	const __m256i b = _mm256_loadu_si256((const void *)(p + 32));
+
+	return _mm256_castps_si256(_mm256_shuffle_ps(
+		_mm256_castsi256_ps(_mm256_srli_epi64(a, SCAN_UNIT_BITS)),
+		_mm256_castsi256_ps(_mm256_srli_epi64(b, SCAN_UNIT_BITS)), 0x88));
+}
+
+/* Which of eight words lie outside of all spans, one bit each, in the order of load_units(). */
+__attribute__((target("avx2")))
+static inline uint64_t outside_mask(const __m256i *lo, const __m256i *limit, const unsigned char *p)
+{
+	const __m256i units = load_units(p);
+	__m256i outside = _mm256_set1_epi32(-1);
+
+#pragma GCC unroll 6
+	for (int s = 0; s < SCAN_SPANS; s++)
+		outside = _mm256_and_si256(outside, _mm256_cmpgt_epi32(
+			_mm256_sub_epi32(units, lo[s]), limit[s]));
+	return (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(outside));
+}
+
+/* In each byte the middle pairs of bits change places. */
+static uint64_t in_order(uint64_t v)
+{
+	return (v & 0xc3c3c3c3c3c3c3c3ull) | (v & 0x0c0c0c0c0c0c0c0cull) << 2 |
+	       (v & 0x3030303030303030ull) >> 2;
+}
+
+/*
+ * Compares are signed only, so the sign bit is flipped on both sides: in the difference by moving @lo, in the limit
+ * by itself.
+ */
+__attribute__((target("avx2")))
+static void scan_avx2(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits)
+{
+	__m256i lo[SCAN_SPANS], limit[SCAN_SPANS];
+	uint64_t out;
+	size_t i, k;
+
+#pragma GCC unroll 6
+	for (int s = 0; s < SCAN_SPANS; s++) {
+		lo[s] = _mm256_set1_epi32((int)(sp->lo[s] - 0x80000000u));
+		limit[s] = _mm256_set1_epi32((int)(sp->len[s] ^ 0x80000000u));
+	}
+	for (i = 0; i + 64 <= n; i += 64) {
+		for (k = 0, out = 0; k < 64; k += 8)
+			out |= outside_mask(lo, limit, p + (i + k) * 8) << k;
+		*bits++ = in_order(~out);
+	}
+	if (i == n)
+		return;
+	for (k = 0, out = 0; i + k + 8 <= n; k += 8)
+		out |= (~outside_mask(lo, limit, p + (i + k) * 8) & 0xff) << k;
+	*bits = in_order(out);
+	for (; i + k < n; k++)
+		*bits |= scan_word(sp, p + (i + k) * 8) << k;
+}
+
+scan_fn scan_best(void)
+{
+	return __builtin_cpu_supports("avx2") ? scan_avx2 : scan_plain;
+}

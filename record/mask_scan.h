@@ -1,0 +1,37 @@
+/*
+ * The first look at the words of a stack copy: which of them can lie in one of a few spans of addresses. Most words
+ * end here, so this is where the time of masking goes.
+ */
+#ifndef NSPROF_MASK_SCAN_H
+#define NSPROF_MASK_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCAN_SPANS 6
+#define SCAN_UNIT_BITS 16	/* spans begin and end on units of 64 KiB */
+#define SCAN_ENTRIES(n) (((n) + 63) / 64)
+
+/*
+ * Spans of runtime addresses, in units. Only the low 32 bits of a unit's number count, which is all there is of
+ * 48-bit addresses; other words are taken for addresses they are not now and then, and rejected later.
+ */
+struct scan_spans {
+	uint32_t lo[SCAN_SPANS];	/* first unit */
+	uint32_t len[SCAN_SPANS];	/* the last unit is lo + len */
+};
+
+/* Span @i holds all of [@start, @end], runtime addresses; all addresses there are when end < start. */
+void scan_set(struct scan_spans *sp, unsigned int i, uint64_t start, uint64_t end);
+
+/*
+ * Bit i % 64 of @bits[i / 64] is set when word i of the @n little-endian words at @p, of any alignment, lies in a
+ * span. All of the last entry is written, SCAN_ENTRIES(@n) in all.
+ */
+typedef void (*scan_fn)(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits);
+
+void scan_plain(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits);
+/* The fastest this CPU has; all of them give the same bits. */
+scan_fn scan_best(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* A PERF_RECORD_SAMPLE of our layout (perf_layout.h), taken apart in place. */
+#ifndef NSPROF_SAMPLE_PARSE_H
+#define NSPROF_SAMPLE_PARSE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rec_writer.h"
+
+struct raw_sample {
+	struct sample_in in;	/* all but stack, unmasked and copy_full; registers are unmasked yet */
+	const uint8_t *stack;	/* in the record; NULL when there is none */
+	uint64_t asked, size;	/* bytes: room in the record, really copied */
+	uint64_t chain[2];	/* made up where the kernel gave none */
+};
+
+/*
+ * @has_stack, @has_cgroup: whether the event was opened with user registers and stack, and with
+ * cgroup ids. Pointers in @raw lead into @h. -EINVAL when inner lengths do not fit.
+ */
+int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgroup, struct raw_sample *raw);
+
+#endif

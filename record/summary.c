@@ -1,0 +1,145 @@
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "balance.h"
+#include "log.h"
+#include "strbuf.h"
+
+/* From how many full stack copies on (percent of the samples) a larger copy is worth asking for. */
+#define COPY_FULL_PERCENT 5
+/* Below this percentage of the CPU time, what samples say of it is skewed. */
+#define COVERAGE_PERCENT 90
+/* ns: a shorter period is hard to keep up with for a timer whose interrupt copies a stack. */
+#define PERIOD_SHORT 250000
+
+static unsigned long long ull(uint64_t v)
+{
+	return v;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What is not whole in the file, and whether that is all the kernel took. */
+static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struct summary *s)
+{
+	uint64_t taken = balance_taken(l);
+	double covered = balance_coverage(l);
+
+	if (!balance_missing(l))
+		strbuf_adds(sb, l->throttled ? "none lost, " : "none lost");
+	balance_text(l, sb);
+	if (l->lost_kernel && !l->have_format_lost)
+		strbuf_adds(sb, ", perhaps more at the end");
+	if (l->own)
+		strbuf_addf(sb, ", %" PRIu64 " of %s left out", l->own,
+			    s->picked ? "other cgroups" : "the recorder itself");
+	if (!l->have_count)
+		return;
+	if (l->exact && l->count != taken)
+		strbuf_addf(sb, "; %" PRIu64 " in all, but the kernel counted %" PRIu64, taken,
+			    l->count);
+	else if (l->exact && taken != l->kept)
+		strbuf_addf(sb, "; %" PRIu64 " in all, as the kernel counted", taken);
+	else if (!l->exact && s->covers && (taken != l->kept || covered < COVERAGE_PERCENT))
+		strbuf_addf(sb, "; all together %.1f %% of the %s that the kernel counted", covered,
+			    s->clock ? "CPU time" : "events");
+}
+
+static void advise_losses(const struct ev_ledger *l, const struct summary *s)
+{
+	uint64_t all = balance_taken(l);
+
+	if (l->lost_kernel)
+		pr_warn("%llu of %llu samples were lost because the rings were full: use -m larger "
+			"than %lluK, a lower -F, or a smaller --call-graph dwarf,SIZE",
+			ull(l->lost_kernel), ull(all), ull(s->ring_bytes / 1024));
+	if (l->cut + l->dropped)
+		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
+			"dropped %llu: use a lower -F or a smaller --call-graph dwarf,SIZE, or write "
+			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
+	if (l->lost_sideband)
+		pr_warn("%llu records about mappings and processes were lost (they are no samples): "
+			"some names may be missing", ull(l->lost_sideband));
+	if (l->throttled)
+		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F",
+			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
+}
+
+/* CPU time that is in no period with a sample, though nothing was lost: see DESIGN.md, section 6. */
+static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
+{
+	uint64_t seen = balance_taken(l) - l->lost_kernel;
+	double none = 100 - balance_coverage(l);
+
+	if (none <= 100 - COVERAGE_PERCENT)
+		return;
+	if (seen && l->periods / seen < PERIOD_SHORT)
+		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer does not keep up "
+			"with this rate: use a lower -F or a larger -c", none);
+	else if (s->tasks)
+		pr_warn("%.0f %% of the CPU time is in no sample: a thread is sampled when it has run for "
+			"a period, and many ended before: use a higher -F, or -a or -G, which count "
+			"by CPU", none);
+}
+
+static void advise(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
+{
+	uint64_t in_file = l->kept + l->cut;
+
+	if (!balance_taken(l))
+		pr_warn("no samples: nothing ran in the target while it was recorded");
+	advise_losses(l, s);
+	if (s->clock && s->covers && l->have_count)
+		advise_coverage(l, s);
+	if (l->copy_full * 100 > in_file * COPY_FULL_PERCENT && o->dump_size < DUMP_SIZE_MAX)
+		pr_warn("%llu of %llu stack copies are as large as was asked for (%u bytes), so "
+			"their roots may be missing: use --call-graph dwarf,%d",
+			ull(l->copy_full), ull(in_file), o->dump_size, DUMP_SIZE_MAX);
+	else if (l->copy_full * 100 > in_file * COPY_FULL_PERCENT)
+		pr_warn("%llu of %llu stacks are larger than the kernel copies (%u bytes), so "
+			"their roots may be missing",
+			ull(l->copy_full), ull(in_file), o->dump_size);
+}
+
+void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
+{
+	uint64_t in_file = l->kept + l->cut, each = in_file ? bytes / in_file : 0;
+	struct strbuf causes = STRBUF_INIT;
+
+	if (!balance_missing(l))
+		strbuf_adds(&causes, l->throttled ? "none lost, " : "none lost");
+	balance_text(l, &causes);
+	pr_info("wrote %.3f MB to '%s' (%llu sample%s, %llu bytes each; %s)", (double)bytes / 1e6,
+		file, ull(in_file), plural(in_file), ull(each), causes.s);
+	strbuf_fini(&causes);
+}
+
+void summary_print(const struct ledger *lg, const struct record_opts *o, const struct summary *s)
+{
+	uint64_t in_file = lg->l.kept + lg->l.cut, each = in_file ? s->bytes / in_file : 0;
+	const char *to = s->file, *quote = s->piped ? "" : "'";
+	double mb = (double)s->bytes / 1e6;
+	struct strbuf causes = STRBUF_INIT;
+	char lead[48] = "";
+
+	if (s->failed) {
+		if (!s->piped)
+			pr_info("what was written until then, %.3f MB, is in '%s' and can be read",
+				mb, to);
+		return;
+	}
+	pr_info("woken %llu time%s, %.1f s, %llu CPU%s", ull(lg->woken), plural(lg->woken),
+		(double)s->elapsed_ns / 1e9, ull(s->ncpus), plural(s->ncpus));
+	add_causes(&causes, &lg->l, s);
+	if (s->files > 1)
+		snprintf(lead, sizeof(lead), "%llu files, the last of them ", ull(s->files));
+	pr_info("wrote %.3f MB to %s%s%s%s (%llu sample%s, %llu bytes each; %s)", mb, lead, quote,
+		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
+	strbuf_fini(&causes);
+	advise(&lg->l, o, s);
+}

@@ -1,0 +1,32 @@
+/* The lines on stderr that end a recording: what was written, what was not and why. */
+#ifndef NSPROF_SUMMARY_H
+#define NSPROF_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger.h"
+#include "record_opts.h"
+
+struct summary {
+	const char *file;	/* "nsprof.data", "standard output" */
+	uint64_t files;		/* written in the run; more than 1: @file is the last */
+	bool piped;		/* nothing stays that could be read again */
+	uint64_t bytes;		/* written */
+	uint64_t elapsed_ns;	/* events enabled */
+	uint64_t ncpus;
+	uint64_t ring_bytes;	/* data ring of one CPU */
+	bool clock;		/* the event counts ns of CPU time */
+	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
+	bool picked;		/* all was sampled, and what is in other cgroups left out */
+	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
+	bool failed;		/* writing failed: said already, so only what was kept is told */
+};
+
+/* The line about one file of several. @l: its ledger. */
+void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes);
+
+/* The closing lines, and one line of advice for each thing that went wrong. */
+void summary_print(const struct ledger *lg, const struct record_opts *o, const struct summary *s);
+
+#endif

@@ -1,0 +1,115 @@
+#include "watch.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define CPU_MAX 65535
+#define CGROUPS_AT_ONCE 16
+
+static bool read_online(const struct watch *h, char *text, size_t size)
+{
+	ssize_t n = pread(h->fd, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return n > 0;
+}
+
+void watch_init(struct watch *h, struct events *ev)
+{
+	memset(h, 0, sizeof(*h));
+	h->ev = ev;
+	h->fd = -1;
+	if (target_is_tasks(ev->target))
+		return;
+	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	h->away = xcalloc(ev->target->ncpus, sizeof(*h->away));
+	h->removed = xcalloc(ev->target->ncgroups + 1, sizeof(*h->removed));
+}
+
+void watch_fini(struct watch *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	free(h->away);
+	free(h->removed);
+}
+
+static bool has(const uint32_t *sorted, size_t n, uint32_t cpu)
+{
+	for (size_t i = 0; i < n && sorted[i] <= cpu; i++)
+		if (sorted[i] == cpu)
+			return true;
+	return false;
+}
+
+static void come_back(struct watch *h, uint32_t c, bool on, double since)
+{
+	uint32_t cpu = h->ev->target->cpus[c];
+	int err = events_reopen_cpu(h->ev, c, on);
+
+	if (err)
+		pr_warn("CPU %u came back after %.1f s, but cannot be sampled again: %s", cpu, since,
+			strerror(-err));
+	else
+		pr_warn("CPU %u came back after %.1f s and is sampled again", cpu, since);
+}
+
+static void check_cpus(struct watch *h, bool on, double since)
+{
+	const struct target *t = h->ev->target;
+	char text[sizeof(h->text)];
+	uint32_t *online;
+	size_t n;
+
+	if (!read_online(h, text, sizeof(text)) || !strcmp(text, h->text) ||
+	    list_parse(text, true, CPU_MAX, &online, &n))
+		return;
+	memcpy(h->text, text, sizeof(text));
+	for (size_t c = 0; c < t->ncpus; c++) {
+		bool away = !has(online, n, t->cpus[c]);
+
+		if (away == h->away[c])
+			continue;
+		h->away[c] = away;
+		if (away)
+			pr_warn("CPU %u went offline after %.1f s: it is not sampled while it is away",
+				t->cpus[c], since);
+		else
+			come_back(h, (uint32_t)c, on, since);
+	}
+	free(online);
+}
+
+static void check_cgroups(struct watch *h, double since)
+{
+	const struct target *t = h->ev->target;
+
+	for (size_t i = 0; i < t->ncgroups && i < CGROUPS_AT_ONCE; i++) {
+		const struct cgroup *cg = &t->cgroups[h->next];
+		bool *removed = &h->removed[h->next];
+
+		h->next = (h->next + 1) % t->ncgroups;
+		if (*removed || !cgroup_removed(cg))
+			continue;
+		*removed = true;
+		pr_warn("cgroup '%s' was removed, seen after %.1f s: what ran in it until then is recorded",
+			cg->name, since);
+	}
+}
+
+void watch_check(struct watch *h, bool on, uint64_t since_ns)
+{
+	double since = (double)since_ns / 1e9;
+
+	if (h->fd >= 0)
+		check_cpus(h, on, since);
+	if (h->removed)
+		check_cgroups(h, since);
+}

@@ -1,0 +1,36 @@
+/*
+ * What goes away while it is recorded, and is told by nobody.
+ *
+ * CPUs: the kernel takes the events off a CPU that goes offline (perf_event_exit_cpu() in kernel/events/core.c)
+ * without a word to their owner, neither by poll(2) nor by a record, and does not put them back. Events of
+ * threads are not bound to that and go on by themselves. Cgroups: their events stay and count nothing any more;
+ * a new cgroup of that name is another one.
+ */
+#ifndef NSPROF_WATCH_H
+#define NSPROF_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "open.h"
+
+struct watch {
+	struct events *ev;	/* borrowed */
+	int fd;			/* /sys/devices/system/cpu/online; -1 where there is nothing to watch */
+	char text[4096];	/* what it said last: "0-3,5" */
+	bool *away;		/* for each CPU of the target: offline since an earlier look; owned */
+	bool *removed;		/* for each cgroup of the target: said already; owned */
+	size_t next;		/* cgroup to look at next */
+};
+
+/* Where the file is missing, nothing is watched. Own with watch_fini(). */
+void watch_init(struct watch *h, struct events *ev);
+void watch_fini(struct watch *h);
+
+/*
+ * Look, once in a while: a warning for each CPU of the target that is gone, its events opened anew when it is back;
+ * a warning for each cgroup that was removed, of which some are looked at in turn. @since_ns: how long sampling has been on, for the warnings. @on: it is on.
+ */
+void watch_check(struct watch *h, bool on, uint64_t since_ns);
+
+#endif

@@ -1,0 +1,346 @@
+#include "info_ledger.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "balance.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define SHOWN 20	/* rows of a table for people; JSON has all */
+
+/* Rows of the ledger: the same words in both outputs. */
+struct row {
+	const char *key, *text;
+	size_t off;
+};
+
+#define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field) }
+static const struct row taken_rows[] = {
+	ROW(kept, "samples in the file, whole"),
+	ROW(cut, "samples in the file, their stacks cut by the recorder"),
+	ROW(lost_kernel, "samples lost by the kernel: a ring was full"),
+	ROW(dropped, "samples dropped by the recorder"),
+	ROW(own, "samples left out on purpose: the recorder's own, or of other cgroups"),
+}, other_rows[] = {
+	ROW(lost_sideband, "records about mappings and processes lost (no samples): names may be missing"),
+	ROW(throttled, "times the kernel throttled an event"),
+	ROW(throttled_samples, "samples not taken meanwhile, estimated"),
+	ROW(unordered, "records that came too late to be put in order"),
+	ROW(maps_unknown, "samples recorded without the process's mappings"),
+	ROW(copy_full, "samples whose stack copy is as large as was asked for"),
+};
+
+static const char *const level_texts[PRESSURE_LEVELS] = {
+	[PRESSURE_NONE] = "everything is kept",
+	[PRESSURE_FAST] = "compression is faster and worse",
+	[PRESSURE_STORED] = "no compression",
+	[PRESSURE_CUT] = "stack copies are cut",
+	[PRESSURE_DROP] = "samples are dropped",
+};
+
+static uint64_t row_value(const struct ev_ledger *l, const struct row *row)
+{
+	return *(const uint64_t *)(const void *)((const char *)l + row->off);
+}
+
+/* ---- reading ---- */
+
+static int on_row(void *ctx, const struct ev_tally *row)
+{
+	struct info_ledger *il = ctx;
+
+	XGROW(il->row, il->nrow, il->cap_row);
+	il->row[il->nrow++] = *row;
+	return 0;
+}
+
+static int on_cpu(void *ctx, const struct ev_counts *cpu)
+{
+	struct info_ledger *il = ctx;
+
+	XGROW(il->cpu, il->ncpu, il->cap_cpu);
+	il->cpu[il->ncpu++] = *cpu;
+	return 0;
+}
+
+static int compare_rows(const void *pa, const void *pb)
+{
+	const struct ev_tally *a = pa, *b = pb;
+
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
+}
+
+static void merge_rows(struct info_ledger *il)
+{
+	size_t n = 0;
+
+	if (!il->nrow)
+		return;
+	qsort(il->row, il->nrow, sizeof(*il->row), compare_rows);
+	for (size_t i = 1; i < il->nrow; i++) {
+		struct ev_tally *to = &il->row[n];
+		const struct ev_tally *from = &il->row[i];
+
+		if (compare_rows(to, from)) {
+			il->row[++n] = *from;
+			continue;
+		}
+		to->kept += from->kept;
+		to->cut += from->cut;
+		to->dropped += from->dropped;
+		to->own += from->own;
+		to->lost += from->lost;
+		to->throttled += from->throttled;
+		to->throttled_ns += from->throttled_ns;
+		to->side_lost += from->side_lost;
+	}
+	il->nrow = n + 1;
+}
+
+int info_ledger_read(struct info_ledger *il, struct rec_reader *r)
+{
+	const char *event = rec_reader_info(r, "event");
+	const char *modifier = rec_reader_info(r, "event_modifier");
+	int err;
+
+	il->start = rec_reader_start(r);
+	il->have = rec_reader_ledger(r, &il->l);
+	il->clock = event && (!strcmp(event, "cpu-clock") || !strcmp(event, "task-clock"));
+	/* Limited to one side, a clock still counts the time on both. */
+	il->covers = !il->clock || !modifier || !*modifier;
+	err = rec_reader_tally(r, on_row, il);
+	if (!err)
+		err = rec_reader_counts(r, on_cpu, il);
+	merge_rows(il);
+	return err;
+}
+
+void info_ledger_pressure(struct info_ledger *il, const struct ev_pressure *ev)
+{
+	XGROW(il->press, il->npress, il->cap_press);
+	il->press[il->npress++] = *ev;
+}
+
+void info_ledger_fini(struct info_ledger *il)
+{
+	free(il->row);
+	free(il->cpu);
+	free(il->press);
+}
+
+static double since_start(const struct info_ledger *il, uint64_t time)
+{
+	return time > il->start ? (double)(time - il->start) / 1e9 : 0;
+}
+
+/* Of one CPU, as balance_coverage(). */
+static double cpu_coverage(const struct ev_counts *c)
+{
+	struct ev_ledger l = {
+		.kept = c->samples, .lost_kernel = c->lost, .periods = c->periods,
+		.count = c->count,
+	};
+
+	return balance_coverage(&l);
+}
+
+/* ---- text ---- */
+
+static void text_count(const struct info_ledger *il, FILE *to)
+{
+	const struct ev_ledger *l = &il->l;
+	uint64_t taken = balance_taken(l);
+
+	fprintf(to, "%12" PRIu64 "  in all", taken);
+	if (!l->have_format_lost)
+		fputs(", as far as the kernel reported losses (it has no count of them)", to);
+	if (!l->have_count)
+		fputs("\n", to);
+	else if (l->exact)
+		fprintf(to, "; the kernel counted %" PRIu64 "%s\n", l->count,
+			l->count == taken ? "" : ": this does not balance");
+	else if (il->clock)
+		fprintf(to, "; the kernel counted %.3f s of CPU time", (double)l->count / 1e9);
+	else
+		fprintf(to, "; the kernel counted %" PRIu64 " events", l->count);
+	if (l->have_count && !l->exact) {
+		if (il->covers)
+			fprintf(to, ", %.1f %% of them in these samples' periods",
+				balance_coverage(l));
+		fputs("\n", to);
+	}
+}
+
+static bool has_trouble(const struct ev_tally *t)
+{
+	return t->cut | t->dropped | t->lost | t->throttled | t->side_lost;
+}
+
+static void text_trouble(const struct info_ledger *il, FILE *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < il->nrow; i++) {
+		const struct ev_tally *t = &il->row[i];
+
+		if (!has_trouble(t) || n++ >= SHOWN)
+			continue;
+		if (n == 1)
+			fprintf(to, "\n%12s %5s %9s %9s %9s %9s %9s  seconds with losses\n", "second",
+				"cpu", "whole", "cut", "lost", "dropped", "throttled");
+		fprintf(to, "%12" PRIu64 " %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64
+			" %9" PRIu64, t->second, t->cpu, t->kept, t->cut, t->lost, t->dropped,
+			t->throttled);
+		if (t->side_lost)
+			fprintf(to, "  %" PRIu64 " records about mappings lost", t->side_lost);
+		putc('\n', to);
+	}
+	if (n > SHOWN)
+		fprintf(to, "%12s  and %zu more: see --json\n", "", n - SHOWN);
+}
+
+static void text_pressure(const struct info_ledger *il, FILE *to)
+{
+	for (size_t i = 0; i < il->npress && i < SHOWN; i++) {
+		const struct ev_pressure *p = &il->press[i];
+
+		if (!i)
+			fprintf(to, "\n%12s  what the recorder gave up to keep up\n", "second");
+		fprintf(to, "%12.3f  %s (%s)\n", since_start(il, p->time),
+			p->level < PRESSURE_LEVELS ? level_texts[p->level] : "unknown level",
+			p->cause == PRESSURE_WRITER ? "writing" : "rings");
+	}
+	if (il->npress > SHOWN)
+		fprintf(to, "%12s  and %zu more: see --json\n", "", il->npress - SHOWN);
+}
+
+void info_ledger_text(const struct info_ledger *il, FILE *to)
+{
+	if (il->have) {
+		fputs("\nledger:\n", to);
+		for (size_t i = 0; i < ARRAY_SIZE(taken_rows); i++)
+			fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, &taken_rows[i]),
+				taken_rows[i].text);
+		text_count(il, to);
+		for (size_t i = 0; i < ARRAY_SIZE(other_rows); i++)
+			fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, &other_rows[i]),
+				other_rows[i].text);
+	} else {
+		fputs("\nledger: none, the recording ends before it\n", to);
+	}
+	text_trouble(il, to);
+	text_pressure(il, to);
+}
+
+/* ---- JSON ---- */
+
+static void json_ledger(const struct info_ledger *il, struct json *j)
+{
+	const struct ev_ledger *l = &il->l;
+
+	json_begin_object(j, "ledger");
+	for (size_t i = 0; i < ARRAY_SIZE(taken_rows); i++)
+		json_u64(j, taken_rows[i].key, row_value(l, &taken_rows[i]));
+	json_u64(j, "taken", balance_taken(l));
+	for (size_t i = 0; i < ARRAY_SIZE(other_rows); i++)
+		json_u64(j, other_rows[i].key, row_value(l, &other_rows[i]));
+	json_u64(j, "throttled_ns", l->throttled_ns);
+	json_bool(j, "have_format_lost", l->have_format_lost);
+	json_bool(j, "have_count", l->have_count);
+	json_bool(j, "exact", l->exact);
+	json_u64(j, "count", l->count);
+	json_u64(j, "periods", l->periods);
+	if (l->have_count && il->covers)
+		json_double(j, "coverage", balance_coverage(l));
+	json_u64(j, "pool_waits", l->pool_waits);
+	json_u64(j, "pool_peak", l->pool_peak);
+	json_begin_array(j, "pressure_times");
+	for (size_t i = 0; i < PRESSURE_LEVELS; i++)
+		json_u64(j, NULL, l->pressure_n[i]);
+	json_end_array(j);
+	json_begin_array(j, "pressure_ns");
+	for (size_t i = 0; i < PRESSURE_LEVELS; i++)
+		json_u64(j, NULL, l->pressure_ns[i]);
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void json_counts(const struct info_ledger *il, struct json *j)
+{
+	json_begin_array(j, "counts_by_cpu");
+	for (size_t i = 0; i < il->ncpu; i++) {
+		const struct ev_counts *c = &il->cpu[i];
+
+		json_begin_object(j, NULL);
+		json_u64(j, "cpu", c->cpu);
+		json_u64(j, "events", c->events);
+		json_u64(j, "count", c->count);
+		json_u64(j, "samples", c->samples);
+		json_u64(j, "periods", c->periods);
+		json_u64(j, "lost", c->lost);
+		json_u64(j, "enabled_ns", c->enabled);
+		json_u64(j, "running_ns", c->running);
+		if (il->covers)
+			json_double(j, "coverage", cpu_coverage(c));
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+/* Columns by name once, rows as bare numbers: there are as many as seconds times CPUs. */
+static void json_tally(const struct info_ledger *il, struct json *j)
+{
+	static const char *const columns[] = {
+		"second", "cpu", "kept", "cut", "dropped", "own", "lost", "throttled",
+		"throttled_ns", "side_lost",
+	};
+
+	json_begin_object(j, "tally");
+	json_begin_array(j, "columns");
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		json_str(j, NULL, columns[i]);
+	json_end_array(j);
+	json_begin_array(j, "rows");
+	for (size_t i = 0; i < il->nrow; i++) {
+		const struct ev_tally *t = &il->row[i];
+		const uint64_t cells[ARRAY_SIZE(columns)] = {
+			t->second, t->cpu, t->kept, t->cut, t->dropped, t->own, t->lost,
+			t->throttled, t->throttled_ns, t->side_lost,
+		};
+
+		json_begin_array(j, NULL);
+		for (size_t k = 0; k < ARRAY_SIZE(cells); k++)
+			json_u64(j, NULL, cells[k]);
+		json_end_array(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void json_pressure(const struct info_ledger *il, struct json *j)
+{
+	json_begin_array(j, "pressure");
+	for (size_t i = 0; i < il->npress; i++) {
+		const struct ev_pressure *p = &il->press[i];
+
+		json_begin_object(j, NULL);
+		json_double(j, "second", since_start(il, p->time));
+		json_u64(j, "level", p->level);
+		json_str(j, "cause", p->cause == PRESSURE_WRITER ? "writer" : "rings");
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+void info_ledger_json(const struct info_ledger *il, struct json *j)
+{
+	if (il->have)
+		json_ledger(il, j);
+	json_counts(il, j);
+	json_tally(il, j);
+	json_pressure(il, j);
+}

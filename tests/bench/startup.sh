@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# Start-up beside many idle processes: from the moment of the recorder's exec to the time of its first sample, both
+# CLOCK_MONOTONIC, the second from the recording itself; at 4,000 Hz on all CPUs the first sample comes within 0.25 ms
+# of sampling being switched on. The same method for both tools, without tracing either. "All": wall time of a
+# recording of "sleep 0.05", which has the end in it as well.
+
+# stamped COMMAND...: prints CLOCK_MONOTONIC in ns and becomes COMMAND.
+stamped() {
+	python3 -c 'import os, sys, time
+sys.stdout.write("%d\n" % time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+sys.stdout.flush()
+os.dup2(2, 1)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
+first_sample() { # TOOL FILE: ns; nothing when there is none
+	case $1 in
+	nsprof) "$NSPROF" info --json "$2" | jq 'select(.samples > 0) | .first_sample_ns' ;;
+	# "    0   904.412105: " with -F tid,time; ns wants nanoseconds.
+	*) perf_script "$2" -G --ns -F time | tr -d ' :' | LC_ALL=C sort -g |
+		awk 'NR == 1 { split($1, t, "."); printf "%d%s\n", t[1], t[2] }' ;;
+	esac
+}
+
+table_startup() {
+	local i begin first p n
+	for ((i = 0; i < N_PROCESSES; i++)); do
+		workload sleep 100000
+	done
+	sleep 0.5
+	for ((RUN = 1; RUN <= RUNS; RUN++)); do
+		for ROW in -a "-p one process"; do
+			local target=(-a)
+			[ "$ROW" = -a ] || target=(-p $$)
+			for TOOL in $(rotate $RUN perf nsprof); do
+				local more=()
+				[ "$TOOL" = nsprof ] || more=(-k CLOCK_MONOTONIC)
+				rm -f "$WORK/start.data"
+				tool_cmd "$TOOL" "$WORK/start.data" "${more[@]}" -F 4000 --call-graph dwarf,8192 "${target[@]}"
+				{ time stamped "${CMD[@]}" -- sleep 0.05 >"$WORK/stamp" 2>"$WORK/log"; } 2>"$WORK/time"
+				read -r begin <"$WORK/stamp"
+				put wall "$(cut -d' ' -f1 "$WORK/time")"
+				[ "$ROW" = -a ] || continue
+				first=$(first_sample "$TOOL" "$WORK/start.data")
+				counts "$TOOL" "$WORK/start.data"
+				put samples "$KEPT"
+				[ -z "$first" ] || put first_ms "$(awk -v a="$begin" -v b="$first" 'BEGIN { printf "%.2f", (b - a) / 1e6 }')"
+			done
+		done
+	done
+	stop_workload
+
+	echo "### Start-up with $N_PROCESSES processes"
+	echo
+	echo "Milliseconds from exec to the first sample; asked are 50. All: wall time of a recording of 0.05 s, end included."
+	echo
+	md_head target "perf" nsprof "nsprof <= 50 ms" "all, s: perf" nsprof "nsprof / perf"
+	for ROW in -a "-p one process"; do
+		p=$(med "$ROW" perf first_ms) n=$(med "$ROW" nsprof first_ms)
+		md "$ROW" "$(num %.1f "$p")" "$(num %.1f "$n")" "$(verdict "$(num %.1f "$n")" 50)" \
+			"$(num %.3f "$(med "$ROW" perf wall)")" "$(num %.3f "$(med "$ROW" nsprof wall)")" \
+			"$(num %.2f "$(ratio "$(med "$ROW" nsprof wall)" "$(med "$ROW" perf wall)")")"
+	done
+}

@@ -1,0 +1,51 @@
+#!/bin/bash
+# Back-pressure with real stacks: whoever reads the recording stands still, so the recorder has to give up something,
+# step by step; and when the reader goes on, it takes everything back.
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd jq
+cd "$T" || exit 2
+TARGETS=$BUILD/tests/targets
+
+for i in 1 2; do
+	"$TARGETS/deep" 100000 60 >/dev/null &
+	later "kill $!"
+done
+mkfifo pipe
+# A reader that takes nothing for three seconds, then all.
+{ exec <pipe; sleep 3; cat >pressed; } &
+reader=$!
+"$NSPROF" record -e cpu-clock -F 10000 --call-graph dwarf,16384 -a --duration 7 -o - >pipe 2>err
+is "the recording ends as any other" $? 0
+wait $reader
+"$NSPROF" info --json pressed >info.json
+ledger() { jq ".ledger.$1" info.json; }
+echo "# kept $(ledger kept), cut $(ledger cut), dropped $(ledger dropped), lost $(ledger lost_kernel), own $(ledger own)"
+
+is "the file is complete" "$(jq .complete info.json)" true
+# From nothing to the worst at once is a step as well, if the pool fills between two looks.
+is "it came to the last step" "$(jq '[.pressure[].level] | max' info.json)" 4
+check "and went back by single ones" \
+	jq -e '[.pressure[].level] | . as $l | all(range(1; length); $l[.] >= $l[. - 1] - 1)' info.json
+is "because of the writer" "$(jq -r '[.pressure[].cause] | unique | join(" ")' info.json)" writer
+check "dated in order, when the reader stood still or later" \
+	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 9' info.json
+is "and taken back in the end" "$(jq '.pressure[-1].level < 4' info.json)" true
+check "some copies were cut" test "$(ledger cut)" -gt 100
+check "some samples were dropped" test "$(ledger dropped)" -gt 1000
+is "the kernel lost none for it" "$(ledger lost_kernel)" 0
+is "nor any side-band" "$(ledger lost_sideband)" 0
+is "all of them are accounted for" "$(jq '.ledger | .kept + .cut + .dropped + .own + .lost_kernel == .taken' info.json)" true
+is "in every second, too" "$(jq '[.tally.columns, .tally.rows] | (.[0] | index("dropped")) as $d | ([.[1][][$d]] | add)' info.json)" \
+	"$(ledger dropped)"
+is "as many as are in the file" "$(ledger 'kept + .ledger.cut')" "$(jq .samples info.json)"
+like "the closing line says so" "$(cat err)" "$(ledger cut) with cut stacks.*$(ledger dropped) dropped|$(ledger dropped) dropped"
+
+# Both programs do the same; what is dropped is dropped of both alike.
+mapfile -t n < <(jq '.processes[] | select(.comm == "deep") | .samples' info.json)
+check "evenly over the threads (${n[*]})" test $((n[0] * 100)) -le $((n[1] * 150))
+
+"$NSPROF" symbolize -q --no-inline --stats pressed >folded 2>stats
+like "cut stacks say that they are" "$(cat folded stats)" 'cut'
+like "and the others are whole" "$(cat folded)" '^deep;_start;.*main'
+done_testing

@@ -1,0 +1,193 @@
+#!/bin/bash
+# At the limits of the machine: what cannot be had, and what goes away while it is recorded. Each is said in one
+# clear line, and what was recorded stays readable. (Wrong command lines and targets: record-errors.sh.)
+. "$(dirname "$0")/../lib.sh"
+need_cmd jq
+S=$BUILD/tests/targets/spin
+cd "$T" || exit 1
+[ -x "$S" ] || skip_all "test programs are not built: make test-targets"
+"$NSPROF" record -q -e cpu-clock:u -o probe -- true 2>err || skip_all "cannot record here: $(cat err)"
+
+# rec STATUS ARGUMENT...: record to a.data (or as the arguments say); what it says is in err.
+rec() {
+	local name=$1 want=$2
+	shift 2
+	"$NSPROF" record -e cpu-clock -o a.data "$@" 2>err </dev/null
+	is "$name: status" $? "$want"
+}
+said() { like "$1" "$(cat err)" "$2"; }
+one_line() { is "$1: one line" "$(grep -c "${2:-.}" err)" 1; }
+samples() { "$NSPROF" info --json "${1:-a.data}" 2>info.err | jq .samples; }
+folded() { "$NSPROF" symbolize -q --no-inline a.data; }
+
+# ---- a rate above the kernel's limit: lowered, said, and written down
+max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+rec "rate above the limit" 0 -F $((max * 2)) --call-graph none -- "$S" 0.2
+said "rate above the limit: said" "^nsprof record: warning: $((max * 2)) Hz is above kernel.perf_event_max_sample_rate, recording at $max Hz$"
+one_line "rate above the limit" 'max_sample_rate'
+is "rate above the limit: the recording has the rate in force" "$("$NSPROF" info --json a.data | jq .frequency)" "$max"
+check "rate above the limit: samples" test "$(samples)" -gt 0
+
+# ---- rings that cannot be had
+rec "rings beyond all reason" 129 -m 64G -- true
+said "rings beyond all reason: said" "'64G' is no ring size; -m takes pages .*at most 1G"
+rec "rings of so many pages" 129 -m 99999999999 -- true
+said "rings of so many pages: said" "'99999999999' is no ring size"
+user=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null || ! command -v prlimit >/dev/null; then
+	skip "rings of a user" "needs root, setpriv and prlimit"
+elif ! "${user[@]}" "$NSPROF" record --help >/dev/null 2>&1; then
+	skip "rings of a user" "the programs cannot be run by another user here"
+else
+	mkdir -m 777 user
+	chmod 711 .
+	prlimit --memlock=0 "${user[@]}" "$NSPROF" record -m 64M -o user/a.data -- true 2>err
+	is "a user's rings above the limit: status" $? 1
+	said "a user's rings above the limit: said" \
+		"cannot map rings of 65536 KiB for [0-9]+ CPUs: Operation not permitted: kernel.perf_event_mlock_kb is [0-9]+; use a smaller -m"
+	is "a user's rings above the limit: one line" "$(wc -l <err)" 1
+	check "a user's rings above the limit: no file" [ ! -e user/a.data ]
+	prlimit --memlock=0 "${user[@]}" "$NSPROF" record -F 99 -o user/a.data -- "$S" 0.3 2>err
+	is "a user without -m gets the rings there are: status" $? 0
+	said "and is told what they hold" 'rings? .*hold|does not hold'
+
+	# ---- outputs that may not be written, as a user
+	mkdir -m 755 locked
+	"${user[@]}" "$NSPROF" record -o locked/a.data -- true 2>err
+	is "a folder of another user: status" $? 1
+	said "a folder of another user: said" "^nsprof record: error: cannot write 'locked/a.data': Permission denied; choose another file with -o$"
+	echo precious >user/other.data
+	"${user[@]}" "$NSPROF" record -o user/other.data -- true 2>err
+	is "a file of another user: status" $? 1
+	said "a file of another user: said" "^nsprof record: error: cannot write 'user/other.data': Permission denied"
+	is "a file of another user: untouched" "$(cat user/other.data)" precious
+fi
+
+if [ "$(id -u)" != 0 ]; then
+	skip "full disks, cgroups and CPUs that go away" "needs root"
+	done_testing
+fi
+
+# ---- disks that are full or read-only
+mkdir disk
+if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
+	later "umount '$T/disk'"
+	echo precious >disk/a.data
+	dd if=/dev/zero of=disk/fill bs=4096 2>/dev/null
+	rec "full from the start" 1 -o disk/a.data -- true
+	is "full from the start: what was there is still there" "$(cat disk/a.data)" precious
+	check "full from the start: and under that name only" [ ! -e disk/a.data.old ]
+	"$NSPROF" record -q -o disk/b.data -- true 2>/dev/null
+	check "full from the start: nothing is left over" [ ! -e disk/b.data ]
+	said "full from the start: said" "^nsprof record: error: cannot write 'disk/a.data': No space left on device"
+	one_line "full from the start"
+	rm -f disk/*
+	mount -o remount,ro disk
+	rec "a read-only file system" 1 -o disk/a.data -- true
+	said "a read-only file system: said" "^nsprof record: error: cannot write 'disk/a.data': Read-only file system; choose another file with -o$"
+	one_line "a read-only file system"
+	mount -o remount,rw disk
+
+	# Full in the stream, and, by the last sizes, in what is added at the end: symbols and the ledger.
+	full=0
+	for size in 8 32 96 8192; do
+		rm -f disk/*
+		mount -o remount,size=${size}k disk
+		"$NSPROF" record -e cpu-clock -F 1999 -o disk/a.data -- \
+			sh -c 'for i in 1 2 3; do ls -lR /usr/lib; done >/dev/null' 2>err
+		rc=$?
+		[ $rc = 1 ] || break
+		full=$((full + 1))
+		said "full after $size KiB: said" "^nsprof record: error: cannot write 'disk/a.data': No space left on device; make room, or use -o"
+		said "full after $size KiB: what is left" "what was written until then, [0-9.]+ MB, is in 'disk/a.data' and can be read$"
+		is "full after $size KiB: these two lines" "$(wc -l <err)" 2
+		n=$(samples disk/a.data)
+		said=$(cat info.err)
+		check "full after $size KiB: readable, $n samples" [ -n "$n" ]
+		like "full after $size KiB: the reader says that it is cut" "$said" "'disk/a.data' is cut after"
+		if [ "$size" -ge 32 ]; then
+			check "full after $size KiB: the samples before are there" [ "${n:-0}" -gt 0 ]
+			"$NSPROF" symbolize -q --no-inline disk/a.data >folded 2>sym.err
+			is "full after $size KiB: and have stacks" "$(awk '{ s += $NF } END { print s + 0 }' folded)" "$n"
+		fi
+	done
+	is "with room enough, $size KiB, it is whole" $rc 0
+	check "without, it was full $full times" [ $full -ge 2 ]
+else
+	skip "full and read-only disks" "no tmpfs can be mounted"
+fi
+
+# ---- cgroups that are removed
+mount=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/) v1 = $5; else if ($(i+1) == "cgroup2") v2 = $5 }
+	END { print v1 ? v1 : v2 }' /proc/self/mountinfo)
+cg=nsprof-limits-$$
+if [ -n "$mount" ] && mkdir "$mount/$cg" "$mount/$cg/a" "$mount/$cg/b" 2>/dev/null; then
+	later "rmdir '$mount/$cg/a' '$mount/$cg/b' '$mount/$cg'"
+	sh -c "echo \$\$ >'$mount/$cg/a/cgroup.procs'; exec '$S' 60" &
+	a=$!
+	sh -c "echo \$\$ >'$mount/$cg/b/cgroup.procs'; exec '$BUILD/tests/targets/spin-a' 60" &
+	b=$!
+	rm -f a.data
+	"$NSPROF" record -e cpu-clock -F 499 -G $cg/a,$cg/b -o a.data 2>err &
+	recorder=$!
+	wait_for '[ -s a.data ]' 20
+	sleep 1
+	kill $a
+	wait $a 2>/dev/null
+	wait_for 'rmdir "$mount/$cg/a" 2>/dev/null' 5
+	check "a cgroup is removed: said at once" wait_for 'grep -q "was removed" err' 20
+	sleep 0.3
+	kill -INT $recorder
+	wait $recorder
+	is "a cgroup is removed: status" $? 130
+	said "a cgroup is removed: in these words" "^nsprof record: warning: cgroup '$cg/a' was removed, seen after [0-9.]+ s: what ran in it until then is recorded$"
+	one_line "a cgroup is removed" "was removed"
+	f=$(folded)
+	like "a cgroup is removed: what ran in it" "$f" 'app_leaf'
+	like "a cgroup is removed: the other one" "$f" 'aaa_leaf'
+	rec "a cgroup that is removed before" 1 -G $cg/a --duration 1
+	said "a cgroup that is removed before: said" "no cgroup '$cg/a': No such file"
+	one_line "a cgroup that is removed before"
+	kill $b
+	wait $b 2>/dev/null
+else
+	skip "cgroups that are removed" "no cgroup can be made here"
+fi
+
+# ---- a CPU that goes offline and comes back
+cpu=/sys/devices/system/cpu/cpu1/online
+if [ ! -w $cpu ] || [ "$(cat $cpu)" != 1 ]; then
+	skip "a CPU that goes offline" "there is no CPU 1 that could be taken offline"
+	done_testing
+fi
+later "echo 1 >$cpu"
+rm -f a.data
+"$NSPROF" record -e cpu-clock -F 499 -a -o a.data 2>err &
+recorder=$!
+wait_for '[ -s a.data ]' 20
+sleep 0.3
+if ! echo 0 2>/dev/null >$cpu; then
+	kill -INT $recorder
+	wait $recorder
+	skip "a CPU that goes offline" "CPU 1 cannot be taken offline here"
+	done_testing
+fi
+check "a CPU goes: said at once" wait_for 'grep -q "went offline" err' 20
+echo 1 >$cpu
+check "a CPU comes back: said at once" wait_for 'grep -q "came back" err' 20
+# Only the new events of that CPU can see this one.
+taskset -c 1 "$S" 20 &
+pid=$!
+sleep 1.2
+kill -INT $recorder
+wait $recorder
+is "a CPU goes and comes: status" $? 130
+kill $pid
+wait $pid 2>/dev/null
+said "a CPU goes: in these words" '^nsprof record: warning: CPU 1 went offline after [0-9.]+ s: it is not sampled while it is away$'
+one_line "a CPU goes" 'went offline'
+said "a CPU comes back: in these words" '^nsprof record: warning: CPU 1 came back after [0-9.]+ s and is sampled again$'
+one_line "a CPU comes back" 'came back'
+like "a CPU comes back: it is sampled again" "$(folded)" 'app_leaf'
+check "a CPU comes back: the recording is whole" "$NSPROF" info a.data
+done_testing

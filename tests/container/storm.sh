@@ -1,0 +1,129 @@
+#!/bin/bash
+# timeout: 180
+# Many at once: an exec storm, a thousand cgroups, thousands of threads. Nothing is lost or mixed up, and the recorder
+# stays small. What it costs is measured by tests/bench.
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd jq
+TARGETS=$BUILD/tests/targets
+[ -x "$TARGETS/crowd" ] || skip_all "test programs are not built: make test-targets"
+cd "$T" || exit 1
+"$NSPROF" record -q -e cpu-clock -a -o probe -- true 2>err || skip_all "cannot record all CPUs here: $(cat err)"
+ANON_MAX=$((64 * 1024))	# KiB besides the rings, which are not anonymous memory
+
+info() { "$NSPROF" info --json "${2:-a.data}" | jq -r "$1"; }
+
+# crowd ARGUMENT...: starts it, and returns when all of it is there.
+crowd() {
+	rm -f ready
+	"$TARGETS/crowd" "$@" >ready 2>crowd.err &
+	crowd=$!
+	wait_for '[ -s ready ] || ! kill -0 $crowd 2>/dev/null' 60
+	grep -q ready ready
+}
+uncrowd() {
+	kill $crowd
+	wait $crowd 2>/dev/null
+}
+
+# record_watched SECONDS ARGUMENT...: records to a.data for so long from the first bytes of it on, and sets kib to the
+# RssAnon that the kernel tells of the recorder at the end of that, and nices to the nice values of its threads.
+record_watched() {
+	local secs=$1
+	shift
+	rm -f a.data
+	"$NSPROF" record -e cpu-clock -F 1999 --call-graph dwarf,8192 -o a.data "$@" 2>err &
+	recorder=$!
+	wait_for '[ -s a.data ]' 60
+	sleep "$secs"
+	kib=$(awk '/^RssAnon:/ { print $2 }' "/proc/$recorder/status")
+	nices=$(awk '{ print $19 }' /proc/$recorder/task/*/stat | sort -u | tr '\n' ' ')
+	kill -INT $recorder
+	wait $recorder 2>/dev/null
+}
+
+# ---- an exec storm
+"$TARGETS/storm" 3.5 "$TARGETS/brief-static" >rate &
+storm=$!
+sleep 0.3
+"$NSPROF" record -e cpu-clock -F 999 -a -o a.data --duration 2 2>err
+is "exec storm: status" $? 0
+wait $storm
+is "exec storm: every program ran" $? 0
+echo "# $(cat rate) execs a second"
+is "exec storm: no side-band record is lost" "$(info .ledger.lost_sideband)" 0
+is "exec storm: no sample is lost" "$(info .lost)" 0
+n=$(info '[.processes[] | select(.comm == "brief-static")] | length')
+check "exec storm: its processes are known by name: $n" test "$n" -ge 200
+# The kernel gives -1 for the pid of a process that has been buried already. What was there before and is gone
+# when its first sample is read cannot be known either.
+nameless=$(info '[.processes[] | select(.comm == "" and .pid != 4294967295)] | map(.samples) | add // 0')
+all=$(info .samples)
+check "exec storm: at least 99 % of the samples are of a process with a name: $nameless of $all are not" \
+	test $((100 * nameless)) -le "$all"
+# Static and not stripped: every address of it in user space has a name.
+"$NSPROF" symbolize -q --no-inline --annotate a.data >folded
+read -r user bad < <(awk '/^brief-static;/ { n = $NF; sub(/ [0-9]+$/, ""); if (/_\[k\]$/) next; all += n
+	if (/;\[[^;]*\]$/) bad += n } END { print all + 0, bad + 0 }' folded)
+check "exec storm: there are samples of it in user space: $user" test "$user" -ge 200
+check "exec storm: at least 99 % of them have a name: $bad of $user have not" test $((100 * bad)) -le "$user"
+
+# ---- a thousand cgroups, by all their names and by their parent's
+mount=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/) v1 = $5; else if ($(i+1) == "cgroup2") v2 = $5 }
+	END { print v1 ? v1 : v2 }' /proc/self/mountinfo)
+cg=nsprof-storm-$$
+if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
+	later "kill \$crowd; wait \$crowd; for d in '$mount/$cg'/c[0-9]*/ '$mount/$cg'; do rmdir \"\$d\"; done"
+	mkdir "$mount/$cg"/c{0000..0999}
+	busy=(0007 0500 0993)
+	for i in "${busy[@]}"; do
+		sh -c "echo \$\$ >'$mount/$cg/c$i/cgroup.procs'; exec '$TARGETS/spin' 60" &
+		pids+=($!)
+	done
+	# One more that must not be in the recording.
+	"$TARGETS/spin-a" 60 &
+	pids+=($!)
+	names=$(printf ",$cg/c%04d" {0..999})
+	(ulimit -Sn 256; exec "$NSPROF" record -e cpu-clock -F 999 -G "${names:1}" -o a.data --duration 1.5) 2>err
+	is "1,000 cgroups: status, with 256 descriptors by the soft limit" $? 0
+	is "1,000 cgroups: samples of those that work, and of no other" \
+		"$(info '[.containers[].cgroup] | sort | join(" ")')" "$(printf "/$cg/c%s " "${busy[@]}" | sed 's/ $//')"
+	is "1,000 cgroups: their counts are the count" "$(info '([.containers[].samples] | add) == .samples')" true
+	is "1,000 cgroups: one process each" "$(info '[.containers[].processes] | unique | join(" ")')" 1
+	unlike "1,000 cgroups: nothing from outside" "$("$NSPROF" symbolize -q --no-inline a.data)" 'aaa_leaf'
+	kill "${pids[@]}"
+	wait "${pids[@]}" 2>/dev/null
+	rmdir "$mount/$cg"/c[0-9]*
+
+	# Each with its own mount and pid namespace, all of them at work.
+	check "1,000 containers: they start" crowd containers 1000 "$mount/$cg"
+	record_watched 3 -G $cg
+	n=$(info .counts.containers)
+	check "1,000 containers: samples of $n" test "${n:-0}" -ge 500
+	is "1,000 containers: each process under its own cgroup" "$(info '[.containers[].processes] | unique | join(" ")')" 1
+	is "1,000 containers: pid 1 inside" "$(info '[.processes[].nspid] | unique | join(" ")')" 1
+	check "1,000 containers: $kib KiB besides the rings" test "${kib:-$((ANON_MAX + 1))}" -le $ANON_MAX
+	uncrowd
+else
+	skip "1,000 cgroups" "no cgroup can be made here"
+fi
+
+# ---- 4,000 threads, each with a call chain of its own
+if crowd threads 4000; then
+	record_watched 3 -a
+	n=$(info "[.processes[] | select(.pid == $crowd)] | length")
+	is "4,000 threads: they are sampled, as one process" "$n" 1
+	n=$(info .counts.threads)
+	check "4,000 threads: samples of $n" test "${n:-0}" -ge 2000
+	check "4,000 threads: $kib KiB besides the rings" test "${kib:-$((ANON_MAX + 1))}" -le $ANON_MAX
+	# Or whichever is not ahead of thousands falls behind, and the others wait for it.
+	is "4,000 threads: all of the recorder goes before them" "$nices" "-10 "
+	# left and right spell the number of the thread: every bit of it must be there.
+	read -r whole all < <("$NSPROF" symbolize -q --no-inline a.data | awk '/^crowd;.*;burn( |;)/ {
+		n = $NF; sub(/ [0-9]+$/, ""); all += n; if (gsub(/;(left|right)/, "") == 13) whole += n } END { print whole + 0, all + 0 }')
+	check "4,000 threads: whole chains, $whole of $all" test $((100 * whole)) -ge $((99 * all)) -a "$all" -gt 1000
+	uncrowd
+else
+	skip "4,000 threads" "they cannot be started here: $(cat crowd.err)"
+fi
+done_testing

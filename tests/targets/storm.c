@@ -1,0 +1,66 @@
+/*
+ * An exec storm as a parallel build makes it: on each CPU one process that starts PROGRAM again and again.
+ *
+ *	storm SECONDS PROGRAM [ARGUMENT...]
+ *
+ * Prints how many were run a second. PROGRAM's exit status must be 0.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int run(double until, char **argv, uint64_t *count)
+{
+	while (now() < until) {
+		pid_t pid = vfork();
+		int status;
+
+		if (!pid) {
+			execve(argv[0], argv, environ);
+			_exit(127);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			return 1;
+		__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int n = (int)sysconf(_SC_NPROCESSORS_ONLN), rc = 0, status;
+	double begin = now(), seconds = argc > 2 ? atof(argv[1]) : 0;
+	uint64_t *count;
+
+	if (seconds <= 0)
+		return 2;
+	count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (count == MAP_FAILED)
+		return 1;
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(run(begin + seconds, argv + 2, count));
+		if (pid < 0)
+			rc = 1;
+	}
+	while (wait(&status) > 0)
+		rc |= !!status;
+	printf("%.0f\n", (double)*count / (now() - begin));
+	return rc;
+}

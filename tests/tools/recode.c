@@ -1,0 +1,286 @@
+/*
+ * recode IN OUT: decode every event and sample of a recording and encode them again. Says how many there
+ * were and a digest of all that they carry, on one line, and then the bytes a sample of the STREAM blocks
+ * and of the file written. Also an oracle for what a sample says did not change: every word from
+ * changed_end on is compared with the thread's sample before.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "log.h"
+#include "rec_reader.h"
+#include "rec_writer.h"
+#include "recording.h"
+#include "util.h"
+#include "xalloc.h"
+
+struct last {			/* a thread's last copy */
+	uint64_t lo, hi;
+	uint64_t w[STACK_WORDS_MAX];
+};
+
+struct recode {
+	struct rec_writer *w;
+	struct u64map threads;	/* pid << 32 | tid -> struct last * */
+	struct stack_words words;
+	uint64_t digest, events, samples;
+	uint64_t now[STACK_WORDS_MAX];
+};
+
+/* Blocks are cut alike each time only if the writer can always take one. */
+static struct rec_writer *writer(struct recode *rc)
+{
+	while (rec_writer_fill(rc->w) > 50)
+		usleep(100);
+	return rc->w;
+}
+
+static void digest(struct recode *rc, const void *data, size_t len)
+{
+	rc->digest = hash_combine(rc->digest, hash_bytes(data, len));
+}
+
+static void digest_str(struct recode *rc, const char *s)
+{
+	digest(rc, s, strlen(s) + 1);
+}
+
+/* One side-band event: its fixed part without pointers and padding, then its texts. */
+static void digest_event(struct recode *rc, const uint64_t *v, size_t n, const char *const *text)
+{
+	rc->events++;
+	digest(rc, v, n * sizeof(*v));
+	for (; *text; text++)
+		digest_str(rc, *text);
+}
+
+static int on_dso(void *ctx, const struct ev_dso *e)
+{
+	struct recode *rc = ctx;
+
+	digest(rc, e->build_id, e->build_id_len);
+	digest_event(rc, (uint64_t[]){ e->id, e->dev_major, e->dev_minor, e->ino, e->ino_gen, e->size,
+		     (uint64_t)e->mtime_ns, e->mnt_ns, e->deleted }, 9,
+		     (const char *[]){ e->path, NULL });
+	return rec_writer_dso(writer(rc), e);
+}
+
+static int on_proc(void *ctx, const struct ev_proc *e)
+{
+	struct recode *rc = ctx;
+
+	digest(rc, e->nspid, e->nspid_n * sizeof(*e->nspid));
+	digest_event(rc, (uint64_t[]){ e->time, e->serial, e->pid, e->ppid, e->start_ticks, e->mnt_ns,
+		     e->pid_ns, e->user_ns, e->maps_known, e->inherited }, 10,
+		     (const char *[]){ e->comm, e->exe, e->root, e->cgroup, NULL });
+	return rec_writer_proc(writer(rc), e);
+}
+
+static int on_mmap(void *ctx, const struct ev_mmap *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->start, e->len, e->pgoff, e->prot,
+		     e->flags, e->dso }, 9, (const char *[]){ e->path, NULL });
+	return rec_writer_mmap(writer(ctx), e);
+}
+
+static int on_comm(void *ctx, const struct ev_comm *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->exec }, 4,
+		     (const char *[]){ e->comm, NULL });
+	return rec_writer_comm(writer(ctx), e);
+}
+
+static int on_fork(void *ctx, const struct ev_task *e)
+{
+	digest_event(ctx, (uint64_t[]){ 1, e->time, e->pid, e->tid, e->ppid, e->ptid }, 6,
+		     (const char *[]){ NULL });
+	return rec_writer_fork(writer(ctx), e);
+}
+
+static int on_exit_event(void *ctx, const struct ev_task *e)
+{
+	digest_event(ctx, (uint64_t[]){ 2, e->time, e->pid, e->tid, e->ppid, e->ptid }, 6,
+		     (const char *[]){ NULL });
+	return rec_writer_exit(writer(ctx), e);
+}
+
+static int on_cgroup(void *ctx, const struct ev_cgroup *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->id }, 1, (const char *[]){ e->path, NULL });
+	return rec_writer_cgroup(writer(ctx), e);
+}
+
+static int on_pressure(void *ctx, const struct ev_pressure *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->level, e->cause }, 3, (const char *[]){ NULL });
+	return rec_writer_pressure(writer(ctx), e);
+}
+
+static int on_ksymbol(void *ctx, const struct ev_ksymbol *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->addr, e->len, e->gone }, 4,
+		     (const char *[]){ e->name, NULL });
+	return rec_writer_ksymbol(writer(ctx), e);
+}
+
+/* What the recorder would have called it: words outside of the copy are code unless all are kept. */
+static uint8_t class_of(const struct ev_sample *ev, uint64_t val)
+{
+	if (val - ev->stack.lo <= ev->stack.hi - ev->stack.lo)
+		return WORD_STACK;
+	return ev->unmasked ? WORD_RAW : WORD_CODE;
+}
+
+/* The sample's words to rc->now and rc->words; against the thread's copy before. */
+static int take_stack(struct recode *rc, const struct ev_sample *ev)
+{
+	uint64_t *slot = u64map_put(&rc->threads, (uint64_t)ev->pid << 32 | ev->tid, NULL);
+	uint64_t lo = ev->stack.lo, hi = ev->stack.hi;
+	struct stack_words *sw = &rc->words;
+	struct last *last;
+
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof(*last));
+	last = (struct last *)(uintptr_t)*slot;
+	sw->base = lo;
+	sw->nwords = (uint32_t)((hi - lo) / 8);
+	sw->nkept = 0;
+	for (uint32_t i = 0; i < sw->nwords; i++) {
+		if (stack_view_read(&ev->stack, lo + 8 * (uint64_t)i, &rc->now[i]))
+			return -1;
+		if (!rc->now[i])
+			continue;
+		sw->idx[sw->nkept] = (uint16_t)i;
+		sw->cls[sw->nkept] = class_of(ev, rc->now[i]);
+		sw->val[sw->nkept++] = rc->now[i];
+	}
+	for (uint64_t a = ev->changed_end; a < hi; a += 8)
+		if (a < last->lo || a >= last->hi ||
+		    last->w[(a - last->lo) / 8] != rc->now[(a - lo) / 8]) {
+			fprintf(stderr, "recode: sample %" PRIu64 ": the word at %#" PRIx64
+				" changed, at or above changed_end\n", rc->samples, a);
+			return -1;
+		}
+	last->lo = lo;
+	last->hi = hi;
+	memcpy(last->w, rc->now, hi - lo);
+	return 0;
+}
+
+static int on_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct recode *rc = ctx;
+	struct sample_in in = {
+		.time = ev->time, .pid = ev->pid, .tid = ev->tid, .cpu = ev->cpu, .period = ev->period,
+		.cgroup = ev->cgroup, .chain = ev->chain, .nchain = ev->nchain, .has_regs = ev->has_regs,
+		.copy_full = ev->copy_full, .unmasked = ev->unmasked, .cut = ev->cut,
+	};
+	uint64_t head[] = { ev->time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->has_regs,
+			    ev->copy_full, ev->unmasked, ev->cut, ev->stack.lo, ev->stack.hi };
+
+	if (take_stack(rc, ev))
+		return -1;
+	memcpy(in.regs, ev->regs, sizeof(in.regs));
+	if (rc->words.nwords)
+		in.stack = &rc->words;
+	rc->samples++;
+	digest(rc, head, sizeof(head));
+	digest(rc, ev->chain, ev->nchain * sizeof(*ev->chain));
+	digest(rc, ev->regs, sizeof(ev->regs));
+	digest(rc, rc->now, 8 * (size_t)rc->words.nwords);
+	return rec_writer_sample(writer(rc), &in);
+}
+
+static int on_capture(void *ctx, const struct capture *cap)
+{
+	struct recode *rc = ctx;
+
+	digest(rc, cap->data, cap->size);
+	return rec_writer_capture(writer(rc), cap);
+}
+
+/* Bytes of STREAM blocks in the whole file @fd. */
+static uint64_t stream_bytes(int fd)
+{
+	struct rec_block_header h;
+	uint64_t off = REC_HEADER_MIN, sum = 0;
+
+	while (pread(fd, &h, sizeof(h), (off_t)off) == sizeof(h) && h.magic == REC_BLOCK_MAGIC) {
+		if (h.type == REC_STREAM)
+			sum += sizeof(h) + h.stored_len;
+		off += sizeof(h) + h.stored_len;
+	}
+	return sum;
+}
+
+static int recode(struct recode *rc, struct rec_reader *r)
+{
+	static const struct event_ops ops = {
+		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
+		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
+		.pressure = on_pressure, .sample = on_sample,
+	};
+	struct ev_ledger ledger;
+	const char *key, *val;
+	size_t it = 0;
+	int err;
+
+	while (rec_reader_info_next(r, &it, &key, &val))
+		if (strcmp(key, "start_wall_ns"))	/* the reader's own, from the file header */
+			rec_writer_info(rc->w, key, val);
+	err = rec_reader_events(r, &ops, rc);
+	if (!err && (rec_reader_damage(r)->bad_blocks || rec_reader_damage(r)->cut)) {
+		fprintf(stderr, "recode: the recording is damaged\n");
+		err = -1;
+	}
+	if (!err)
+		err = rec_reader_captures(r, on_capture, rc);
+	if (!err && rec_reader_ledger(r, &ledger))
+		err = rec_writer_ledger(rc->w, &ledger);
+	return err ? err : rec_writer_finish(rc->w);
+}
+
+int main(int argc, char **argv)
+{
+	struct recode *rc = xcalloc(1, sizeof(*rc));
+	struct rec_reader *r;
+	uint64_t key, ptr;
+	int fd, err;
+
+	log_init("recode");
+	if (argc != 3) {
+		fprintf(stderr, "usage: recode IN OUT\n");
+		return 2;
+	}
+	r = rec_reader_open(argv[1]);
+	if (!r)
+		return 1;
+	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	rc->w = fd < 0 ? NULL : rec_writer_new(fd, &err);
+	if (!rc->w) {
+		perror(argv[2]);
+		return 1;
+	}
+	err = recode(rc, r);
+	if (!err) {
+		double n = rc->samples ? (double)rc->samples : 1;
+
+		printf("samples %" PRIu64 " events %" PRIu64 " digest %016" PRIx64 "\n", rc->samples,
+		       rc->events, rc->digest);
+		printf("bytes a sample: stream %.2f file %.2f\n", (double)stream_bytes(fd) / n,
+		       (double)rec_writer_bytes(rc->w) / n);
+	}
+	rec_writer_free(rc->w);
+	rec_reader_close(r);
+	for (size_t it = 0; u64map_next(&rc->threads, &it, &key, &ptr);)
+		free((struct last *)(uintptr_t)ptr);
+	u64map_fini(&rc->threads);
+	free(rc);
+	return err ? 1 : 0;
+}

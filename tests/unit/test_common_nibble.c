@@ -1,0 +1,174 @@
+/* Symbols under contexts: what is put comes back, costs what it ought to, and damage ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nibble_codec.h"
+#include "sample_ctx.h"
+#include "strbuf.h"
+#include "util.h"
+
+#define CTX 100u
+
+static uint64_t rnd_state = 88172645463325252ull;
+
+static uint64_t rnd(void)
+{
+	/* xorshift64 (Marsaglia 2003) */
+	rnd_state ^= rnd_state << 13;
+	rnd_state ^= rnd_state >> 7;
+	rnd_state ^= rnd_state << 17;
+	return rnd_state >> 3;
+}
+
+/* Symbol @i of a sequence whose contexts are uniform, skewed, constant and changing. */
+static uint32_t sym_of(uint32_t i, uint32_t *ctx)
+{
+	*ctx = i % 4;
+	switch (i % 4) {
+	case 0:
+		return (uint32_t)rnd() & 15;
+	case 1:
+		return rnd() & 7 ? 3 : (uint32_t)rnd() & 15;
+	case 2:
+		return 15;
+	default:
+		return i / 5000 & 15;
+	}
+}
+
+static void test_symbols(void **state)
+{
+	struct nibble_enc *e = nibble_enc_new();
+	struct nibble_dec *d = nibble_dec_new();
+	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
+	uint64_t seed = rnd_state, again = seed, next;
+	uint32_t ctx;
+	bool plain;
+
+	(void)state;
+	/* Blocks of many sizes; what was learnt goes on, until a reset makes both sides forget it. */
+	for (uint32_t n = 0; n < 40000; n = n * 3 + 1) {
+		strbuf_reset(&syms);
+		strbuf_reset(&code);
+		if (n == 364) {
+			nibble_enc_reset(e);
+			nibble_dec_reset(d);
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t sym = sym_of(i, &ctx);
+
+			nibble_put(&syms, CTX + ctx, sym);
+		}
+		next = rnd_state;
+		/* Blocks in between that nobody learns from. */
+		plain = n == 13 || n == 1093;
+		if (plain)
+			nibble_plain(&syms, &code);
+		else
+			nibble_enc_pack(e, &syms, &code);
+		nibble_dec_begin(d, code.s, code.len, n, plain);
+		rnd_state = again;
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t sym = sym_of(i, &ctx);
+
+			assert_false(nibble_dec_done(d));
+			assert_int_equal(nibble_get(d, CTX + ctx), sym);
+		}
+		assert_true(nibble_dec_ok(d));
+		assert_true(nibble_dec_done(d));
+		assert_int_equal(rnd_state, next);
+		again = next;
+	}
+	/*
+	 * Of four symbols the first has 4 bits, the second an entropy of 0.98, the others hardly any:
+	 * 0.62 bytes each time, and something for learning.
+	 */
+	assert_in_range(code.len, 29524 / 4 * 60 / 100, 29524 / 4 * 72 / 100);
+	nibble_get(d, CTX);
+	assert_false(nibble_dec_ok(d));
+	nibble_enc_free(e);
+	nibble_dec_free(d);
+	strbuf_fini(&syms);
+	strbuf_fini(&code);
+}
+
+static void test_numbers(void **state)
+{
+	struct nibble_enc *e = nibble_enc_new();
+	struct nibble_dec *d = nibble_dec_new();
+	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
+	static const uint32_t counts[] = { 1, 16, 0xffff, 0x10000, 0x10001, 1u << 20 };
+
+	(void)state;
+	for (unsigned int bit = 0; bit < 64; bit++)
+		for (int off = -2; off <= 2; off++) {
+			nibble_put_num(&syms, CTX_TIME, (1ull << bit) + (uint64_t)off);
+			nibble_put_snum(&syms, CTX_SP, (int64_t)((1ull << bit) + (uint64_t)off));
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		for (uint32_t k = 0; k < 20; k++)
+			nibble_put_id(&syms, CTX_NODE, counts[i] - 1 - counts[i] / 21 * k, counts[i]);
+	nibble_enc_pack(e, &syms, &code);
+	nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
+	for (unsigned int bit = 0; bit < 64; bit++)
+		for (int off = -2; off <= 2; off++) {
+			assert_true(nibble_get_num(d, CTX_TIME) == (1ull << bit) + (uint64_t)off);
+			assert_true(nibble_get_snum(d, CTX_SP) ==
+				    (int64_t)((1ull << bit) + (uint64_t)off));
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		for (uint32_t k = 0; k < 20; k++)
+			assert_int_equal(nibble_get_id(d, CTX_NODE, counts[i]),
+					 counts[i] - 1 - counts[i] / 21 * k);
+	assert_true(nibble_dec_done(d));
+	nibble_enc_free(e);
+	nibble_dec_free(d);
+	strbuf_fini(&syms);
+	strbuf_fini(&code);
+}
+
+/* Any bytes are symbols below 16, and an end is noticed wherever it comes. */
+static void test_damage(void **state)
+{
+	struct nibble_dec *d = nibble_dec_new();
+	uint8_t junk[256];
+	uint32_t n, short_ones = 0;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		size_t len = rnd() % sizeof(junk);
+		uint8_t *copy = malloc(len + 1);	/* so that a sanitizer sees any step beyond */
+
+		for (size_t i = 0; i < len; i++)
+			copy[i] = (uint8_t)rnd();
+		nibble_dec_begin(d, copy, len, 1000, round % 4 == 3);
+		for (n = 0; n < 1001 && nibble_dec_ok(d); n++)
+			assert_true(nibble_get(d, (uint32_t)rnd() % NIBBLE_CONTEXTS) < 16);
+		assert_false(nibble_dec_ok(d));
+		short_ones += n < 1001;
+		nibble_get_num(d, CTX_TIME);
+		assert_true(nibble_get_id(d, CTX_NODE, 1u << 20) < 1u << 20);
+		free(copy);
+	}
+	assert_true(short_ones > 1000);
+	nibble_dec_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_damage),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
