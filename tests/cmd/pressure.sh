@@ -7,15 +7,16 @@ need_cmd jq
 cd "$T" || exit 2
 TARGETS=$BUILD/tests/targets
 
+# Nice: it is the writer that is to be too slow, not the thread that drains the rings, whatever the machine.
 for i in 1 2; do
-	"$TARGETS/deep" 100000 60 >/dev/null &
+	nice -n 19 "$TARGETS/deep" 100000 60 >/dev/null &
 	later "kill $!"
 done
 mkfifo pipe
-# A reader that takes nothing for three seconds, then all.
-{ exec <pipe; sleep 3; cat >pressed; } &
+# A reader that takes nothing for four seconds, then all.
+{ exec <pipe; sleep 4; cat >pressed; } &
 reader=$!
-"$NSPROF" record -e cpu-clock -F 10000 --call-graph dwarf,16384 -a --duration 7 -o - >pipe 2>err
+"$NSPROF" record -e cpu-clock -F 4000 --call-graph dwarf,16384 -a --duration 9 -o - >pipe 2>err
 is "the recording ends as any other" $? 0
 wait $reader
 "$NSPROF" info --json pressed >info.json
@@ -29,7 +30,7 @@ check "and went back by single ones" \
 	jq -e '[.pressure[].level] | . as $l | all(range(1; length); $l[.] >= $l[. - 1] - 1)' info.json
 is "because of the writer" "$(jq -r '[.pressure[].cause] | unique | join(" ")' info.json)" writer
 check "dated in order, when the reader stood still or later" \
-	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 9' info.json
+	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 11' info.json
 is "and taken back in the end" "$(jq '.pressure[-1].level < 4' info.json)" true
 check "some copies were cut" test "$(ledger cut)" -gt 100
 check "some samples were dropped" test "$(ledger dropped)" -gt 1000
