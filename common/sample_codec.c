@@ -7,278 +7,34 @@
 #include "code_dict.h"
 #include "nibble_codec.h"
 #include "recording.h"
+#include "reg_codec.h"
 #include "sample_ctx.h"
+#include "sample_state.h"
 #include "shadow.h"
 #include "util.h"
 #include "word_codec.h"
 #include "xalloc.h"
 
-/* Registers in the order they are coded in; ip and sp come before. */
-static const uint8_t reg_order[] = {
-	UREG_BP, UREG_BX, UREG_R12, UREG_R13, UREG_R14, UREG_R15, UREG_AX, UREG_CX,
-	UREG_DX, UREG_SI, UREG_DI, UREG_R8, UREG_R9, UREG_R10, UREG_R11,
-};
-
-#define NREGS ((uint32_t)ARRAY_SIZE(reg_order))
-
-/* How far from sp a register may point to be coded relative to it, in bytes. */
-#define REG_SP_REACH (16 << 20)
-
-#define ROW_BITS 10
-#define GUESSES 1024u
-
-/* Under CTX_REG, what a register holds now. */
-enum reg_op {
-	REG_SAME,	/* as in the thread's last sample with registers */
-	REG_GUESS,	/* as with the same ip before */
-	REG_ZERO,
-	REG_SP,		/* sp and so many words */
-	REG_SEEN,	/* an address met on the stack */
-	REG_CODE, REG_NEW,
-	REG_RAW,	/* one of the last such values, or old value XOR new value */
-};
-
-#define RAW_RECENT 15u		/* values of registers that are neither code nor stack */
-
 /* Under CTX_THREAD, whose sample it is. */
 enum thread_op { THREAD_LAST, THREAD_GUESS, THREAD_NEW, THREAD_ID };
 
-enum reg_kind { REG_KIND_ABS, REG_KIND_SP, REG_KIND_SEEN };
-
-/* What registers held at an ip the last time. */
-struct reg_row {
-	uint64_t ip;			/* 0: nothing yet */
-	uint64_t val[ARRAY_SIZE(reg_order)];	/* as kind says */
-	uint8_t kind[ARRAY_SIZE(reg_order)];	/* enum reg_kind */
-};
-
-/* What both sides remember of a thread. */
-struct thread {
-	uint32_t pid, tid;
-	uint64_t regs[UREG_MAX];		/* of its last sample that had registers */
-	uint64_t cgroup;
-	uint64_t lo, hi; /* stack copy of its last sample; lo == hi: none, or forgotten */
-	uint32_t chain;			/* node of its last chain */
-	uint32_t flags;			/* REC_S_STABLE of its last sample */
-	struct shadow_thread shadow;
-	struct thread *prev, *next;	/* encoder: LRU list, only while it has shadow pages */
-};
-
-/* What both sides remember of a CPU (modulo REC_CPU_SLOTS) to predict its next sample. */
-struct cpu {
-	uint64_t time, step; /* ns; of the last sample, and its distance to the one before */
-	uint64_t period;
-	uint32_t thread, before;	/* index + 1 of the last two; 0 = none */
-};
-
-/* The state that encoder and decoder change in the same way. */
-struct state {
-	struct thread **thr;		/* owned, by index; reused after a KEY block */
-	uint32_t nthr;
-	uint32_t nalloc;		/* entries of thr[] that point to something */
-	size_t cap;
-	struct cpu cpu[REC_CPU_SLOTS];
-	struct shadow_pool pool;
-	uint64_t full_words;		/* words in the last copy that was full */
-	uint32_t last_cpu[3];		/* of the samples before */
-	uint32_t cpu_guess[GUESSES];	/* what came after three like these */
-	uint32_t thread_guess[GUESSES];	/* index + 1, what came after two on a CPU */
-	struct reg_row row[1u << ROW_BITS];
-	uint64_t raw[RAW_RECENT];	/* the last one first */
-	struct word_model words;
-	struct word_seen seen;		/* in the stack of the sample in work */
-	bool used;			/* since all of this was zeroed, some MiB */
-};
-
 struct sample_enc {
-	struct state st;
+	struct sample_state st;
 	struct u64map index;		/* pid << 32 | tid -> thread index */
 	struct code_enc code;
 	struct chain_enc chain;
-	struct thread lru;		/* list head; lru.next was used last */
+	struct sample_thread lru;	/* list head; lru.next was used last */
 	struct word_scratch scratch;
 	struct strbuf evicted;		/* symbols that say whom the sample in work pushed out */
 };
 
 struct sample_dec {
-	struct state st;
+	struct sample_state st;
 	struct code_dec code;
 	struct chain_dec chain;
 	struct nibble_dec *in;		/* owned */
 	uint64_t ip[REC_CHAIN_LEN];
 };
-
-/* ---- shared state ---- */
-
-static void state_key(struct state *st)
-{
-	if (!st->used)
-		return;
-	st->used = false;
-	for (uint32_t i = 0; i < st->nthr; i++)
-		shadow_clear(&st->pool, &st->thr[i]->shadow);
-	st->nthr = 0;
-	st->full_words = 0;
-	memset(st->cpu, 0, sizeof(st->cpu));
-	memset(st->last_cpu, 0, sizeof(st->last_cpu));
-	memset(st->cpu_guess, 0, sizeof(st->cpu_guess));
-	memset(st->thread_guess, 0, sizeof(st->thread_guess));
-	memset(st->row, 0, sizeof(st->row));
-	memset(st->raw, 0, sizeof(st->raw));
-	memset(&st->words, 0, sizeof(st->words));
-}
-
-static void state_fini(struct state *st)
-{
-	for (uint32_t i = 0; i < st->nthr; i++)
-		shadow_clear(&st->pool, &st->thr[i]->shadow);
-	shadow_pool_fini(&st->pool);
-	for (uint32_t i = 0; i < st->nalloc; i++)
-		free(st->thr[i]);
-	free(st->thr);
-}
-
-static struct thread *state_add_thread(struct state *st, uint32_t pid, uint32_t tid)
-{
-	struct thread *t;
-
-	if (st->nthr == st->nalloc) {
-		XGROW(st->thr, st->nalloc, st->cap);
-		st->thr[st->nalloc++] = xmalloc(sizeof(*t));
-	}
-	t = st->thr[st->nthr++];
-	memset(t, 0, sizeof(*t));
-	t->pid = pid;
-	t->tid = tid;
-	return t;
-}
-
-/* The thread's next copy is coded against nothing. */
-static void state_forget(struct state *st, struct thread *t)
-{
-	shadow_clear(&st->pool, &t->shadow);
-	t->lo = t->hi = 0;
-}
-
-/* Where a copy normally begins; wraps for a mad stack pointer, on both sides alike. */
-static uint64_t usual_base(const struct thread *t)
-{
-	return align_up(t->regs[UREG_SP], 8);
-}
-
-/*
- * A copy that was cut at the size asked for is as long as the last such one; any other ends where
- * the stack ends, so where the one before ended.
- */
-static uint64_t predict_words(const struct state *st, const struct thread *t, uint64_t lo,
-			      bool full)
-{
-	if (full)
-		return st->full_words;
-	return t->hi > lo ? (t->hi - lo) / 8 : 0;
-}
-
-/* Where the CPU of the next sample is guessed. */
-static uint32_t *guess_cpu(struct state *st)
-{
-	const uint32_t *c = st->last_cpu;
-
-	return &st->cpu_guess[hash_u64(c[0] + ((uint64_t)c[1] << 20) + ((uint64_t)c[2] << 40)) % GUESSES];
-}
-
-static void note_cpu(struct state *st, uint32_t *guess, uint32_t cpu)
-{
-	*guess = cpu;
-	st->last_cpu[2] = st->last_cpu[1];
-	st->last_cpu[1] = st->last_cpu[0];
-	st->last_cpu[0] = cpu;
-}
-
-/* Where the thread of the CPU's next sample is guessed. */
-static uint32_t *guess_thread(struct state *st, const struct cpu *cpu)
-{
-	return &st->thread_guess[hash_u64((uint64_t)cpu->thread << 32 | cpu->before) % GUESSES];
-}
-
-static void note_thread(struct cpu *cpu, uint32_t *guess, uint32_t idx)
-{
-	*guess = idx + 1;
-	cpu->before = cpu->thread;
-	cpu->thread = idx + 1;
-}
-
-static struct reg_row *row_of(struct state *st, uint64_t ip)
-{
-	return &st->row[hash_u64(ip) >> (64 - ROW_BITS)];
-}
-
-/* What register @i was at the row's ip, said in terms of this sample; false if that cannot be. */
-static bool row_guess(const struct state *st, const struct reg_row *row, uint32_t i, uint64_t sp,
-		      uint64_t *val)
-{
-	*val = row->val[i];
-	switch (row->kind[i]) {
-	case REG_KIND_SP:
-		*val += sp;
-		return true;
-	case REG_KIND_SEEN:
-		if (row->val[i] >= st->seen.n)
-			return false;
-		*val = st->seen.addr[row->val[i]];
-		return true;
-	default:
-		return true;
-	}
-}
-
-/* Index of address @val among those met on the stack, or their number. */
-static uint32_t seen_rank(const struct word_seen *seen, uint64_t val)
-{
-	uint32_t i = 0;
-
-	while (i < seen->n && seen->addr[i] != val)
-		i++;
-	return i;
-}
-
-/* Index of @val among the last raw values, or their number. */
-static uint32_t raw_rank(const struct state *st, uint64_t val)
-{
-	uint32_t i = 0;
-
-	while (i < RAW_RECENT && st->raw[i] != val)
-		i++;
-	return i;
-}
-
-static void raw_note(struct state *st, uint64_t val, uint32_t rank)
-{
-	memmove(st->raw + 1, st->raw, MIN(rank, RAW_RECENT - 1) * sizeof(*st->raw));
-	st->raw[0] = val;
-}
-
-static void row_note(const struct state *st, struct reg_row *row, uint32_t i, uint64_t sp,
-		     uint64_t val)
-{
-	int64_t rel = (int64_t)(val - sp);
-	uint32_t rank = seen_rank(&st->seen, val);
-
-	row->val[i] = val;
-	row->kind[i] = REG_KIND_ABS;
-	if (rank < st->seen.n) {
-		row->val[i] = rank;
-		row->kind[i] = REG_KIND_SEEN;
-	} else if (rel > -REG_SP_REACH && rel < REG_SP_REACH) {
-		row->val[i] = (uint64_t)rel;
-		row->kind[i] = REG_KIND_SP;
-	}
-}
-
-/* Context of register @i: by how the one before was coded, and what there is to guess from. */
-static uint32_t reg_ctx(uint32_t i, uint32_t prev, bool have, bool same)
-{
-	return CTX_REG + (i << 6 | prev << 3 | (uint32_t)have << 1 | same);
-}
 
 /* ---- encoder ---- */
 
@@ -295,7 +51,7 @@ void sample_enc_free(struct sample_enc *e)
 {
 	if (!e)
 		return;
-	state_fini(&e->st);
+	sample_state_fini(&e->st);
 	u64map_fini(&e->index);
 	code_enc_fini(&e->code);
 	chain_enc_fini(&e->chain);
@@ -305,7 +61,7 @@ void sample_enc_free(struct sample_enc *e)
 
 void sample_enc_key(struct sample_enc *e)
 {
-	state_key(&e->st);
+	sample_state_key(&e->st);
 	u64map_clear(&e->index);
 	code_enc_reset(&e->code);
 	chain_enc_reset(&e->chain);
@@ -322,14 +78,14 @@ bool sample_enc_wants_key(const struct sample_enc *e)
 	       e->st.nthr > REC_THREAD_MAX / 2;
 }
 
-static void lru_del(struct thread *t)
+static void lru_del(struct sample_thread *t)
 {
 	t->prev->next = t->next;
 	t->next->prev = t->prev;
 	t->prev = t->next = NULL;
 }
 
-static void lru_touch(struct sample_enc *e, struct thread *t)
+static void lru_touch(struct sample_enc *e, struct sample_thread *t)
 {
 	if (t->next)
 		lru_del(t);
@@ -348,12 +104,12 @@ static bool evict(struct sample_enc *e)
 	strbuf_reset(&e->evicted);
 
 	while (e->st.pool.live + WORD_CODEC_PAGES > e->st.pool.max && e->lru.prev != &e->lru) {
-		struct thread *old = e->lru.prev;
+		struct sample_thread *old = e->lru.prev;
 		uint64_t *idx = u64map_get(&e->index, (uint64_t)old->pid << 32 | old->tid);
 
 		nibble_put_num(&e->evicted, CTX_EVICT, *idx + 1);
 		lru_del(old);
-		state_forget(&e->st, old);
+		sample_state_forget(&e->st, old);
 	}
 	if (!e->evicted.len)
 		return false;
@@ -361,16 +117,16 @@ static bool evict(struct sample_enc *e)
 	return true;
 }
 
-static struct thread *enc_thread(struct sample_enc *e, const struct sample_in *s, struct cpu *cpu,
-				 struct strbuf *out)
+static struct sample_thread *enc_thread(struct sample_enc *e, const struct sample_in *s,
+					struct sample_cpu *cpu, struct strbuf *out)
 {
 	bool is_new;
 	uint64_t *idx = u64map_put(&e->index, (uint64_t)s->pid << 32 | s->tid, &is_new);
-	uint32_t *guess = guess_thread(&e->st, cpu);
+	uint32_t *guess = sample_guess_thread(&e->st, cpu);
 
 	if (is_new) {
 		*idx = e->st.nthr;
-		state_add_thread(&e->st, s->pid, s->tid);
+		sample_state_add(&e->st, s->pid, s->tid);
 		nibble_put(out, CTX_THREAD, THREAD_NEW);
 		nibble_put_num(out, CTX_PID, s->pid);
 		nibble_put_snum(out, CTX_TID, (int64_t)s->tid - (int64_t)s->pid);
@@ -382,86 +138,25 @@ static struct thread *enc_thread(struct sample_enc *e, const struct sample_in *s
 		nibble_put(out, CTX_THREAD, THREAD_ID);
 		nibble_put_num(out, CTX_THREAD_ID, *idx);
 	}
-	note_thread(cpu, guess, (uint32_t)*idx);
+	sample_note_thread(cpu, guess, (uint32_t)*idx);
 	return e->st.thr[*idx];
 }
 
 static void enc_cpu(struct sample_enc *e, uint32_t cpu, struct strbuf *out)
 {
-	uint32_t *guess = guess_cpu(&e->st);
+	uint32_t *guess = sample_guess_cpu(&e->st);
 
 	nibble_put(out, CTX_CPU_HIT, cpu == *guess);
 	if (cpu != *guess)
 		nibble_put_num(out, CTX_CPU, cpu);
-	note_cpu(&e->st, guess, cpu);
+	sample_note_cpu(&e->st, guess, cpu);
 }
 
-/* What register @i holds when neither the thread's last sample nor the row says so. Its op. */
-static uint32_t enc_reg(struct sample_enc *e, struct strbuf *out, uint32_t ctx,
-			const struct sample_in *s, uint32_t i, uint64_t old)
-{
-	uint64_t val = s->regs[reg_order[i]], sp = s->regs[UREG_SP];
-	int64_t rel = (int64_t)(val - sp);
-	uint32_t rank = seen_rank(&e->st.seen, val), id;
-	enum reg_op op;
-
-	if (!val) {
-		nibble_put(out, ctx, op = REG_ZERO);
-	} else if (rank < e->st.seen.n) {
-		nibble_put(out, ctx, op = REG_SEEN);
-		nibble_put(out, CTX_REG_SEEN + i, rank);
-	} else if (rel % 8 == 0 && rel > -REG_SP_REACH && rel < REG_SP_REACH) {
-		nibble_put(out, ctx, op = REG_SP);
-		nibble_put_snum(out, CTX_REG_SP, rel / 8);
-	} else if (code_enc_find(&e->code, val, &id)) {
-		nibble_put(out, ctx, op = REG_CODE);
-		nibble_put_id(out, CTX_CODE, id, e->code.n);
-	} else if (!s->unmasked && reg_order[i] != UREG_BP) {
-		/* bp is never masked and holds anything: it must not fill the dictionary. */
-		nibble_put(out, ctx, op = REG_NEW);
-		code_enc_add(&e->code, out, val);
-	} else {
-		nibble_put(out, ctx, op = REG_RAW);
-		rank = raw_rank(&e->st, val);
-		nibble_put(out, CTX_REG_RECENT, rank);
-		if (rank == RAW_RECENT)
-			nibble_put_num(out, CTX_REG_RAW, old ^ val);
-		raw_note(&e->st, val, rank);
-	}
-	return op;
-}
-
-static void enc_regs(struct sample_enc *e, struct thread *t, const struct sample_in *s,
-		     struct strbuf *out)
-{
-	uint64_t sp = s->regs[UREG_SP], ip = s->regs[UREG_IP];
-	struct reg_row *row = row_of(&e->st, ip);
-	uint32_t op = REG_SAME;
-
-	code_enc_put(&e->code, out, CTX_IP_NEW, CTX_IP, ip);
-	for (uint32_t i = 0; i < NREGS; i++) {
-		unsigned int reg = reg_order[i];
-		uint64_t val = s->regs[reg], guess = 0;
-		bool have = row->ip == ip && row_guess(&e->st, row, i, sp, &guess);
-		uint32_t ctx = reg_ctx(i, op, have, have && guess == t->regs[reg]);
-
-		if (val == t->regs[reg])
-			nibble_put(out, ctx, op = REG_SAME);
-		else if (have && val == guess)
-			nibble_put(out, ctx, op = REG_GUESS);
-		else
-			op = enc_reg(e, out, ctx, s, i, t->regs[reg]);
-		row_note(&e->st, row, i, sp, val);
-		t->regs[reg] = val;
-	}
-	row->ip = ip;
-}
-
-static void enc_stack(struct sample_enc *e, struct thread *t, const struct sample_in *s,
+static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struct sample_in *s,
 		      struct strbuf *out)
 {
 	const struct stack_words *sw = s->stack;
-	uint64_t words = predict_words(&e->st, t, sw->base, s->copy_full);
+	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full);
 
 	nibble_put_snum(out, CTX_SIZE, (int64_t)(sw->nwords - words));
 	words_encode(&e->st.words, &e->scratch, &e->st.pool, &t->shadow, &e->code, sw, &e->st.seen, out);
@@ -480,10 +175,10 @@ static bool stack_usable(const struct stack_words *sw)
 
 void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out)
 {
-	struct cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
+	struct sample_cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
 	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN);
 	uint32_t flags = 0;
-	struct thread *t;
+	struct sample_thread *t;
 
 	e->st.used = true;
 	enc_cpu(e, s->cpu, out);
@@ -538,13 +233,13 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 		t->regs[UREG_SP] = s->regs[UREG_SP];
 	}
 	if (flags & REC_S_BASE)
-		nibble_put_snum(out, CTX_BASE, (int64_t)(s->stack->base - usual_base(t)));
+		nibble_put_snum(out, CTX_BASE, (int64_t)(s->stack->base - sample_usual_base(t)));
 	if (flags & REC_S_STACK)
 		enc_stack(e, t, s, out);
 	else
 		t->lo = t->hi = 0;
 	if (s->has_regs)
-		enc_regs(e, t, s, out);
+		regs_encode(&e->st.regs, &e->st.seen, &e->code, s->regs, s->unmasked, t->regs, out);
 	t->chain = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain);
 }
 
@@ -563,7 +258,7 @@ void sample_dec_free(struct sample_dec *d)
 {
 	if (!d)
 		return;
-	state_fini(&d->st);
+	sample_state_fini(&d->st);
 	code_dec_fini(&d->code);
 	chain_dec_fini(&d->chain);
 	nibble_dec_free(d->in);
@@ -572,7 +267,7 @@ void sample_dec_free(struct sample_dec *d)
 
 void sample_dec_key(struct sample_dec *d)
 {
-	state_key(&d->st);
+	sample_state_key(&d->st);
 	code_dec_reset(&d->code);
 	chain_dec_reset(&d->chain);
 	nibble_dec_reset(d->in);
@@ -585,7 +280,7 @@ void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t 
 
 static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
 {
-	uint32_t *guess = guess_cpu(&d->st);
+	uint32_t *guess = sample_guess_cpu(&d->st);
 	uint64_t v = *guess;
 
 	if (!nibble_get(d->in, CTX_CPU_HIT))
@@ -593,13 +288,13 @@ static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
 	if (v > UINT32_MAX)
 		return -EINVAL;
 	*cpu = (uint32_t)v;
-	note_cpu(&d->st, guess, *cpu);
+	sample_note_cpu(&d->st, guess, *cpu);
 	return 0;
 }
 
-static struct thread *dec_thread(struct sample_dec *d, struct cpu *cpu)
+static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu *cpu)
 {
-	uint32_t *guess = guess_thread(&d->st, cpu);
+	uint32_t *guess = sample_guess_thread(&d->st, cpu);
 	uint64_t idx, pid, tid;
 
 	switch (nibble_get(d->in, CTX_THREAD)) {
@@ -615,7 +310,7 @@ static struct thread *dec_thread(struct sample_dec *d, struct cpu *cpu)
 		if (pid > UINT32_MAX || tid > UINT32_MAX || d->st.nthr >= REC_THREAD_MAX)
 			return NULL;
 		idx = d->st.nthr;
-		state_add_thread(&d->st, (uint32_t)pid, (uint32_t)tid);
+		sample_state_add(&d->st, (uint32_t)pid, (uint32_t)tid);
 		break;
 	default:
 		idx = nibble_get_num(d->in, CTX_THREAD_ID);
@@ -623,7 +318,7 @@ static struct thread *dec_thread(struct sample_dec *d, struct cpu *cpu)
 	}
 	if (idx >= d->st.nthr)
 		return NULL;
-	note_thread(cpu, guess, (uint32_t)idx);
+	sample_note_thread(cpu, guess, (uint32_t)idx);
 	return d->st.thr[idx];
 }
 
@@ -634,76 +329,15 @@ static int dec_evict(struct sample_dec *d)
 	while ((v = nibble_get_num(d->in, CTX_EVICT))) {
 		if (v > d->st.nthr)
 			return -EINVAL;
-		state_forget(&d->st, d->st.thr[v - 1]);
+		sample_state_forget(&d->st, d->st.thr[v - 1]);
 	}
 	return 0;
 }
 
-/* What a register holds when it is not as it was. */
-static int dec_reg(struct sample_dec *d, uint32_t op, uint32_t i, uint64_t sp, uint64_t *val)
+static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
+		     struct ev_sample *ev)
 {
-	struct nibble_dec *in = d->in;
-	uint32_t rank;
-
-	switch (op) {
-	case REG_ZERO:
-		*val = 0;
-		return 0;
-	case REG_SP:
-		*val = sp + 8 * (uint64_t)nibble_get_snum(in, CTX_REG_SP);
-		return 0;
-	case REG_SEEN:
-		rank = nibble_get(in, CTX_REG_SEEN + i);
-		if (rank >= d->st.seen.n)
-			return -EINVAL;
-		*val = d->st.seen.addr[rank];
-		return 0;
-	case REG_CODE:
-		return code_dec_find(&d->code, nibble_get_id(in, CTX_CODE, d->code.n), val);
-	case REG_NEW:
-		return code_dec_add(&d->code, in, val);
-	case REG_RAW:
-		rank = nibble_get(in, CTX_REG_RECENT);
-		*val = rank < RAW_RECENT ? d->st.raw[rank]
-					 : *val ^ nibble_get_num(in, CTX_REG_RAW);
-		raw_note(&d->st, *val, rank);
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int dec_regs(struct sample_dec *d, struct thread *t, uint64_t *regs)
-{
-	uint64_t sp = t->regs[UREG_SP], *ip = &t->regs[UREG_IP];
-	struct reg_row *row;
-	uint32_t op = REG_SAME;
-
-	if (code_dec_get(&d->code, d->in, CTX_IP_NEW, CTX_IP, ip))
-		return -EINVAL;
-	row = row_of(&d->st, *ip);
-	for (uint32_t i = 0; i < NREGS; i++) {
-		uint64_t *val = &t->regs[reg_order[i]], guess = 0;
-		bool have = row->ip == *ip && row_guess(&d->st, row, i, sp, &guess);
-
-		op = nibble_get(d->in, reg_ctx(i, op, have, have && guess == *val));
-		if (op == REG_GUESS) {
-			if (!have)
-				return -EINVAL;
-			*val = guess;
-		} else if (op != REG_SAME && dec_reg(d, op, i, sp, val)) {
-			return -EINVAL;
-		}
-		row_note(&d->st, row, i, sp, *val);
-	}
-	row->ip = *ip;
-	memcpy(regs, t->regs, sizeof(t->regs));
-	return 0;
-}
-
-static int dec_stack(struct sample_dec *d, struct thread *t, uint64_t lo, struct ev_sample *ev)
-{
-	uint64_t words = predict_words(&d->st, t, lo, ev->copy_full);
+	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full);
 	uint64_t top, hi;
 
 	words += (uint64_t)nibble_get_snum(d->in, CTX_SIZE);
@@ -734,11 +368,11 @@ static int dec_stack(struct sample_dec *d, struct thread *t, uint64_t lo, struct
 }
 
 /* All but the stack, registers and chain. */
-static struct thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint64_t *flags)
+static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint64_t *flags)
 {
 	struct nibble_dec *in = d->in;
-	struct thread *t;
-	struct cpu *cpu;
+	struct sample_thread *t;
+	struct sample_cpu *cpu;
 	uint32_t cpu_no;
 
 	if (dec_cpu(d, &cpu_no))
@@ -772,7 +406,7 @@ static struct thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint6
 
 int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 {
-	struct thread *t;
+	struct sample_thread *t;
 	uint64_t flags, lo;
 
 	d->st.used = true;
@@ -783,7 +417,7 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 	if (ev->has_regs)
 		t->regs[UREG_SP] += (uint64_t)nibble_get_snum(d->in, CTX_SP);
 	if (flags & REC_S_STACK) {
-		lo = usual_base(t);
+		lo = sample_usual_base(t);
 		if (flags & REC_S_BASE)
 			lo += (uint64_t)nibble_get_snum(d->in, CTX_BASE);
 		if (dec_stack(d, t, lo, ev))
@@ -791,8 +425,12 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 	} else {
 		t->lo = t->hi = 0;
 	}
-	if ((ev->has_regs && dec_regs(d, t, ev->regs)) ||
-	    chain_dec_get(&d->chain, &d->code, d->in, &t->chain, d->ip, &ev->nchain))
+	if (ev->has_regs) {
+		if (regs_decode(&d->st.regs, &d->st.seen, &d->code, d->in, t->regs))
+			return -EINVAL;
+		memcpy(ev->regs, t->regs, sizeof(t->regs));
+	}
+	if (chain_dec_get(&d->chain, &d->code, d->in, &t->chain, d->ip, &ev->nchain))
 		return -EINVAL;
 	if (flags & REC_S_IP_TAIL) {
 		if (ev->nchain == REC_CHAIN_LEN)

@@ -1,7 +1,7 @@
 /*
- * Samples to symbols and back. One encoder serves a whole recording: threads,
- * dictionaries and predictors live on from block to block until a KEY block starts them anew. Both
- * sides stand in sample_codec.c; nsprof.data(5) describes the coding.
+ * Samples to symbols and back. One encoder serves a whole recording: threads, dictionaries and
+ * predictors live on from block to block until a KEY block starts them anew. nsprof.data(5)
+ * describes the coding.
  */
 #ifndef NSPROF_SAMPLE_CODEC_H
 #define NSPROF_SAMPLE_CODEC_H
