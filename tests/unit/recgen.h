@@ -1,14 +1,16 @@
 /*
- * A made-up world of threads with stacks, for the tests of the recording format. The same seed
- * gives the same samples again, so a test can write them, start over and compare.
+ * A made-up world of threads with stacks, for the tests of the recording format, and a file to record it
+ * in. The same seed gives the same samples again, so a test can write them, start over and compare.
  */
 #ifndef TESTS_UNIT_RECGEN_H
 #define TESTS_UNIT_RECGEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "event.h"
 #include "rec_writer.h"
@@ -44,6 +46,17 @@ struct gen {
 	struct stack_words sw;
 	uint64_t chain[GEN_CHAIN];
 };
+
+/* A file in memory, and the @path a reader opens it by as long as it is not closed. */
+static inline int gen_memfd(char path[32])
+{
+	int fd = memfd_create("recording", 0);
+
+	if (fd < 0)
+		abort();
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
 
 static inline uint64_t gen_rnd(struct gen *g)
 {

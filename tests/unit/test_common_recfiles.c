@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hash.h"
@@ -21,15 +20,6 @@
 #include "recgen.h"
 #include "rec_writer.h"
 #include "strbuf.h"
-
-static int memfd(char *path)
-{
-	int fd = memfd_create("recording", 0);
-
-	assert_true(fd >= 0);
-	sprintf(path, "/proc/self/fd/%d", fd);
-	return fd;
-}
 
 /* ---- what a recording says, as text ---- */
 
@@ -135,7 +125,7 @@ static char *alone(uint64_t seed, unsigned int from, unsigned int n, uint32_t id
 	struct gen *g = calloc(1, sizeof(*g));
 	struct rec_writer *w;
 	char path[32], *text;
-	int fd = memfd(path), err;
+	int fd = gen_memfd(path), err;
 
 	gen_init(g, seed, 9, 3000);
 	skip_samples(g, from);
@@ -179,7 +169,7 @@ static void test_turn(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		fd[i] = memfd(path[i]);
+		fd[i] = gen_memfd(path[i]);
 	gen_init(g, 3, 9, 3000);
 	w = rec_writer_new(fd[0], &err);
 	assert_non_null(w);
@@ -229,7 +219,7 @@ static void test_turn_fails(void **state)
 	assert_non_null(full);
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < 2; i++)
-		fd[i] = memfd(path[i]);
+		fd[i] = gen_memfd(path[i]);
 	gen_init(g, 4, 9, 3000);
 	w = rec_writer_new(fd[0], &err);
 	rec_writer_info(w, "k", "v");
@@ -285,7 +275,7 @@ static void test_memory(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		fd[i] = memfd(path[i]);
+		fd[i] = gen_memfd(path[i]);
 	gen_init(g, 6, 9, 3000);
 	w = rec_writer_new_memory(&err);
 	assert_non_null(w);
