@@ -19,76 +19,12 @@
 #include "cfi.h"
 #include "elf_file.h"
 #include "strbuf.h"
-
-static char tmpdir[64];
-
-static int make_tmpdir(void **state)
-{
-	(void)state;
-	snprintf(tmpdir, sizeof(tmpdir), "/tmp/nsprof-elf-XXXXXX");
-	return mkdtemp(tmpdir) ? 0 : -1;
-}
-
-/* A shell command in the temporary folder. */
-static int __attribute__((format(printf, 1, 2))) sh(const char *fmt, ...)
-{
-	char cmd[2048], full[2200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, ap);
-	va_end(ap);
-	snprintf(full, sizeof(full), "export LC_ALL=C; cd '%s' && { %s; }", tmpdir, cmd);
-	return system(full);
-}
-
-static int remove_tmpdir(void **state)
-{
-	(void)state;
-	return sh("rm -rf '%s'", tmpdir);
-}
-
-static void read_file(const char *name, struct strbuf *out)
-{
-	char path[256], buf[65536];
-	size_t got;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	strbuf_reset(out);
-	while ((got = fread(buf, 1, sizeof(buf), f)) > 0)
-		strbuf_add(out, buf, got);
-	fclose(f);
-}
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
+#include "toolrun.h"
 
 static struct elf_file *open_elf(const char *name)
 {
-	struct elf_file *ef;
-	char path[256];
-	int fd, err;
+	struct elf_file *ef = tool_open_elf(name);
 
-	if (name[0] == '/')
-		snprintf(path, sizeof(path), "%s", name);
-	else
-		snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	ef = elf_file_open_fd(fd, &err);
-	close(fd);
 	assert_non_null(ef);
 	return ef;
 }
@@ -104,8 +40,8 @@ static const char c_source[] =
 
 static bool build(const char *command)
 {
-	write_file("x.c", c_source, strlen(c_source));
-	return sh("%s", command) == 0;
+	tool_write("x.c", c_source);
+	return tool_run("%s", command) == 0;
 }
 
 /* ---- lines "ADDRESS name", sorted by sort(1), as the common form ---- */
@@ -134,10 +70,8 @@ static int print_sym(void *ctx, const struct elf_sym *s)
 static void print_syms(struct elf_file *ef, const char *name, bool symtab, bool dynsym, bool plt)
 {
 	struct print_ctx p = { .symtab = symtab, .dynsym = dynsym, .plt = plt };
-	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	p.f = fopen(path, "w");
+	p.f = fopen(tool_path(name), "w");
 	assert_non_null(p.f);
 	assert_int_equal(elf_file_symbols(ef, print_sym, &p), 0);
 	assert_int_equal(fclose(p.f), 0);
@@ -146,12 +80,12 @@ static void print_syms(struct elf_file *ef, const char *name, bool symtab, bool 
 /* Both files sorted have the same lines, and there are at least @min. */
 static void same_lines(const char *a, const char *b, int min)
 {
-	if (sh("sort -u %s >a.sorted; sort -u %s >b.sorted; diff a.sorted b.sorted >diff.out", a,
-	       b)) {
-		sh("head -20 diff.out | sed 's/^/# /'");
+	if (tool_run("sort -u %s >a.sorted; sort -u %s >b.sorted; diff a.sorted b.sorted >diff.out", a,
+		     b)) {
+		tool_run("head -20 diff.out | sed 's/^/# /'");
 		fail_msg("%s and %s differ", a, b);
 	}
-	assert_int_equal(sh("[ $(wc -l <a.sorted) -ge %d ]", min), 0);
+	assert_int_equal(tool_run("[ $(wc -l <a.sorted) -ge %d ]", min), 0);
 }
 
 /*
@@ -161,10 +95,10 @@ static void same_lines(const char *a, const char *b, int min)
 static void nm_code(const char *file)
 {
 	assert_int_equal(
-		sh("readelf -SW %s | sed 's/^ *\\[ *[0-9]*\\] *//' | awk '/ AX / {print $1}' >code; "
-		   "nm -f sysv %s | tr -d ' ' | awk -F'|' 'FNR == NR {code[$1] = 1; next} "
-		   "($4 == \"FUNC\" || $4 == \"NOTYPE\" || $4 ~ /IFUNC|:10$/) && ($7 in code) {print $2, $1}' code - >nm.out",
-		   file, file),
+		tool_run("readelf -SW %s | sed 's/^ *\\[ *[0-9]*\\] *//' | awk '/ AX / {print $1}' >code; "
+			 "nm -f sysv %s | tr -d ' ' | awk -F'|' 'FNR == NR {code[$1] = 1; next} "
+			 "($4 == \"FUNC\" || $4 == \"NOTYPE\" || $4 ~ /IFUNC|:10$/) && ($7 in code) {print $2, $1}' code - >nm.out",
+			 file, file),
 		0);
 }
 
@@ -188,7 +122,7 @@ static void test_symtab(void **state)
 	same_lines("ours", "nm.out", 500);
 	elf_file_close(ef);
 
-	assert_int_equal(sh("cp prog stripped && strip stripped"), 0);
+	assert_int_equal(tool_run("cp prog stripped && strip stripped"), 0);
 	ef = open_elf("stripped");
 	assert_false(elf_file_has_symtab(ef));
 	elf_file_close(ef);
@@ -205,9 +139,9 @@ static void test_dynsym(void **state)
 	ef = open_elf(libc);
 	print_syms(ef, "ours", false, true, false);
 	assert_int_equal(
-		sh("nm -D --without-symbol-versions %s | awk '$2 ~ /^[tTwWiu]$/ && NF == 3 {print $1, $3}' "
-		   ">nm.out",
-		   libc),
+		tool_run("nm -D --without-symbol-versions %s | awk '$2 ~ /^[tTwWiu]$/ && NF == 3 {print $1, $3}' "
+			 ">nm.out",
+			 libc),
 		0);
 	same_lines("ours", "nm.out", 2000);
 	elf_file_close(ef);
@@ -240,14 +174,14 @@ static void test_plt(void **state)
 		elf_file_close(ef);
 		/* "0000000000001030 <puts@plt>:" */
 		assert_int_equal(
-			sh("objdump -d prog | sed -n 's/^\\([0-9a-f]*\\) <\\([^>]*@plt\\)>:$/\\1 \\2/p' >objdump.out"),
+			tool_run("objdump -d prog | sed -n 's/^\\([0-9a-f]*\\) <\\([^>]*@plt\\)>:$/\\1 \\2/p' >objdump.out"),
 			0);
 		/* The lazy half of an IBT table has names with us, none with objdump. */
 		if (strstr(builds[i], "ibtplt")) {
-			assert_int_equal(sh("grep -F -f objdump.out ours >ours.sec"), 0);
+			assert_int_equal(tool_run("grep -F -f objdump.out ours >ours.sec"), 0);
 			same_lines("ours.sec", "objdump.out", 4);
 			assert_int_equal(
-				sh("awk '{print $2}' ours >n1; awk '{print $2}' objdump.out >n2"),
+				tool_run("awk '{print $2}' ours >n1; awk '{print $2}' objdump.out >n2"),
 				0);
 			same_lines("n1", "n2", 4);
 		} else {
@@ -276,17 +210,17 @@ static void test_plt_static(void **state)
 	 * slot.
 	 */
 	assert_int_equal(
-		sh("objdump -d -j .plt prog | sed -n 's/^ *\\([0-9a-f]*\\):.*jmp .*# \\([0-9a-f]*\\) .*/\\2 \\1/p' | "
-		   "sort >entries; readelf -rW prog | awk '/IRELATIV/ {sub(/^0+/, \"\", $1); print $1, $NF}' | sort "
-		   ">slots; join entries slots | awk '{print $2, $3}' | sort >resolvers; [ -s resolvers ]"),
+		tool_run("objdump -d -j .plt prog | sed -n 's/^ *\\([0-9a-f]*\\):.*jmp .*# \\([0-9a-f]*\\) .*/\\2 \\1/p' | "
+			 "sort >entries; readelf -rW prog | awk '/IRELATIV/ {sub(/^0+/, \"\", $1); print $1, $NF}' | sort "
+			 ">slots; join entries slots | awk '{print $2, $3}' | sort >resolvers; [ -s resolvers ]"),
 		0);
 	/* As many as there are, and each name the name of a symbol at that resolver. */
 	assert_int_equal(
-		sh("sed 's/^0*//; s/@plt$//' ours | sort >o; [ $(wc -l <o) -eq $(wc -l <resolvers) ]"),
+		tool_run("sed 's/^0*//; s/@plt$//' ours | sort >o; [ $(wc -l <o) -eq $(wc -l <resolvers) ]"),
 		0);
 	assert_int_equal(
-		sh("nm prog | awk '$2 == \"i\" {sub(/^0+/, \"\", $1); print $1, $3}' | sort -u >ifuncs; "
-		   "join -o 1.2,2.2 resolvers o | sort -u >pairs; [ -s pairs ] && ! comm -23 pairs ifuncs | grep -q ."),
+		tool_run("nm prog | awk '$2 == \"i\" {sub(/^0+/, \"\", $1); print $1, $3}' | sort -u >ifuncs; "
+			 "join -o 1.2,2.2 resolvers o | sort -u >pairs; [ -s pairs ] && ! comm -23 pairs ifuncs | grep -q ."),
 		0);
 }
 
@@ -300,7 +234,7 @@ static void test_build_id(void **state)
 	(void)state;
 	if (!build("gcc -O2 -o prog x.c && readelf -n prog | awk '/Build ID/{printf \"%s\", $3}' >id"))
 		skip();
-	read_file("id", &want);
+	tool_read("id", &want);
 	ef = open_elf("prog");
 	len = elf_file_build_id(ef, id);
 	assert_int_equal(len, 20);
@@ -310,7 +244,7 @@ static void test_build_id(void **state)
 	elf_file_close(ef);
 
 	/* Only the section is left: a separate debug file. Only the segment: no section headers. */
-	assert_int_equal(sh("objcopy --only-keep-debug prog prog.dbg"), 0);
+	assert_int_equal(tool_run("objcopy --only-keep-debug prog prog.dbg"), 0);
 	ef = open_elf("prog.dbg");
 	assert_int_equal(elf_file_build_id(ef, id), 20);
 	elf_file_close(ef);
@@ -348,15 +282,15 @@ static void test_segments(void **state)
 	assert_false(elf_file_off_to_svma(ef, 1ull << 40, &svma));
 	/* The entry lies in .text, whose end readelf tells. */
 	assert_int_equal(
-		sh("readelf -SW prog | awk '$2 == \".text\" || $3 == \".text\" {for (i = 1; i < NF; i++) "
-		   "if ($i == \"PROGBITS\") printf \"%%s %%s\", $(i + 1), $(i + 3)}' >text"),
+		tool_run("readelf -SW prog | awk '$2 == \".text\" || $3 == \".text\" {for (i = 1; i < NF; i++) "
+			 "if ($i == \"PROGBITS\") printf \"%%s %%s\", $(i + 1), $(i + 3)}' >text"),
 		0);
 	{
 		struct strbuf sb = STRBUF_INIT;
 		uint64_t start, size;
 		char *p;
 
-		read_file("text", &sb);
+		tool_read("text", &sb);
 		start = strtoull(sb.s, &p, 16);
 		size = strtoull(p, NULL, 16);
 		assert_true(size > 0);
@@ -377,13 +311,13 @@ static void test_compressed(void **state)
 	(void)state;
 	/* Enough of it that every linker finds compressing worth it. */
 	if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; done "
-		   ">>x.c && gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -c -o x.o x.c && "
-		   "gcc -o prog x.o && objcopy --compress-debug-sections=zlib prog zlib && "
-		   "objcopy --compress-debug-sections=zlib-gnu prog zgnu"))
+			 ">>x.c && gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -c -o x.o x.c && "
+			 "gcc -o prog x.o && objcopy --compress-debug-sections=zlib prog zlib && "
+			 "objcopy --compress-debug-sections=zlib-gnu prog zgnu"))
 		skip();
 	assert_int_equal(
-		sh("readelf -SW zgnu | grep -q zdebug_frame && readelf -tW zlib | grep -A2 debug_frame | "
-		   "grep -q COMPRESSED"),
+		tool_run("readelf -SW zgnu | grep -q zdebug_frame && readelf -tW zlib | grep -A2 debug_frame | "
+			 "grep -q COMPRESSED"),
 		0);
 	plain = open_elf("prog");
 	assert_int_equal(elf_file_section(plain, ".debug_frame", &a, &na, NULL), 0);
@@ -403,7 +337,7 @@ static void test_compressed(void **state)
 	assert_int_equal(elf_file_section(plain, ".bss", &b, &nb, NULL), -ENOENT);
 	assert_false(elf_file_has_section(plain, ".bss"));
 	elf_file_close(plain);
-	if (sh("objcopy --compress-debug-sections=zstd prog zstd 2>/dev/null")) {
+	if (tool_run("objcopy --compress-debug-sections=zstd prog zstd 2>/dev/null")) {
 		print_message("# objcopy cannot compress with zstd: not tested\n");
 		return;
 	}
@@ -421,15 +355,15 @@ static void no_sections(const char *from, const char *to)
 	Elf64_Ehdr eh;
 
 	if (from[0] == '/')
-		assert_int_equal(sh("cp %s copy", from), 0);
-	read_file(from[0] == '/' ? "copy" : from, &sb);
+		assert_int_equal(tool_run("cp %s copy", from), 0);
+	tool_read(from[0] == '/' ? "copy" : from, &sb);
 	memcpy(&eh, sb.s, sizeof(eh));
 	sb.len = eh.e_shoff;
 	eh.e_shoff = 0;
 	eh.e_shnum = 0;
 	eh.e_shstrndx = 0;
 	memcpy(sb.s, &eh, sizeof(eh));
-	write_file(to, sb.s, sb.len);
+	tool_write_bytes(to, sb.s, sb.len);
 	strbuf_fini(&sb);
 }
 
@@ -491,15 +425,13 @@ static void test_truncated_while_open(void **state)
 {
 	const uint8_t *data;
 	struct elf_file *ef;
-	char path[256];
 	size_t size;
 
 	(void)state;
 	if (!build("gcc -O2 -g -o prog x.c"))
 		skip();
 	ef = open_elf("prog");
-	snprintf(path, sizeof(path), "%s/prog", tmpdir);
-	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(truncate(tool_path("prog"), 100), 0);
 	assert_int_not_equal(elf_file_section(ef, ".text", &data, &size, NULL), 0);
 	print_syms(ef, "ours", true, true, true);
 	elf_file_close(ef);
@@ -536,5 +468,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_tmpdir, remove_tmpdir);
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
 }

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,56 +15,7 @@
 #include "capture.h"
 #include "nsopen.h"
 #include "strbuf.h"
-
-static char tmpdir[64];
-
-static int make_tmpdir(void **state)
-{
-	(void)state;
-	snprintf(tmpdir, sizeof(tmpdir), "/tmp/nsprof-maps-XXXXXX");
-	return mkdtemp(tmpdir) ? 0 : -1;
-}
-
-static int remove_tmpdir(void **state)
-{
-	char cmd[128];
-
-	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", tmpdir);
-	return system(cmd);
-}
-
-static void write_file(const char *name, const void *data, size_t size)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
-
-static int open_tmp(const char *name)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", tmpdir, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
-/* xorshift64, so that a failure can be repeated. */
-static uint64_t rnd(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
+#include "toolrun.h"
 
 static int off_cmp(const void *a, const void *b)
 {
@@ -82,8 +32,8 @@ static void check_map(const char *text, size_t len, const uint64_t *addrs, size_
 	struct strbuf out = STRBUF_INIT;
 	int fd;
 
-	write_file("map", text, len);
-	fd = open_tmp("map");
+	tool_write_bytes("map", text, len);
+	fd = tool_open("map");
 	assert_int_equal(capture_perf_map(fd, addrs, n, &out), 0);
 	close(fd);
 	assert_string_equal(out.len ? out.s : "", expected);
@@ -137,16 +87,16 @@ static void test_perf_map_large(void **state)
 	(void)state;
 	for (size_t i = 0; i < LINES; i++) {
 		at[i] = map.len;
-		start[i] = 0x10000 + rnd(&seed) % 0x400000;
-		size[i] = 1 + rnd(&seed) % 0x400;
+		start[i] = 0x10000 + tool_random(&seed) % 0x400000;
+		size[i] = 1 + tool_random(&seed) % 0x400;
 		strbuf_addf(&map, "%lx %lx f%zu ", start[i], size[i], i);
-		for (uint64_t k = rnd(&seed) % (i % 5000 ? 60 : 40000); k; k--)
+		for (uint64_t k = tool_random(&seed) % (i % 5000 ? 60 : 40000); k; k--)
 			strbuf_addc(&map, 'x');
 		strbuf_addc(&map, '\n');
 	}
 	at[LINES] = map.len;
 	for (size_t i = 0; i < WANTED; i++)
-		addrs[i] = 0x10000 + rnd(&seed) % 0x410000;
+		addrs[i] = 0x10000 + tool_random(&seed) % 0x410000;
 	qsort(addrs, WANTED, sizeof(*addrs), off_cmp);
 	for (size_t a = 0; a < WANTED; a++) {
 		size_t last = LINES;
@@ -201,8 +151,8 @@ static void check_kallsyms(const char *text, const uint64_t *addrs, size_t n, in
 {
 	struct strbuf out = STRBUF_INIT;
 
-	write_file("kallsyms", text, strlen(text));
-	nsopen_set_proc(tmpdir);
+	tool_write("kallsyms", text);
+	nsopen_set_proc(tool_dir);
 	assert_int_equal(capture_kallsyms(addrs, n, &out), err);
 	nsopen_set_proc("/proc");
 	assert_string_equal(out.len ? out.s : "", expected);
@@ -275,7 +225,7 @@ static uint64_t pick(uint64_t below)
 {
 	static uint64_t state = 7;
 
-	return rnd(&state) % below;
+	return tool_random(&state) % below;
 }
 
 /*
@@ -340,5 +290,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_tmpdir, remove_tmpdir);
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
 }

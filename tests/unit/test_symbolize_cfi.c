@@ -21,6 +21,7 @@
 #include "cfi.h"
 #include "elf_file.h"
 #include "strbuf.h"
+#include "toolrun.h"
 
 /* What both readers are brought down to. */
 struct simple_rule {
@@ -545,39 +546,11 @@ static void test_distribution(void **state)
 
 /* ---- binaries made here ---- */
 
-static char tmpdir[64];
-
-static int make_tmpdir(void **state)
+/* Builds "out" from @source, the file @name, with the shell command @command. */
+static bool build(const char *name, const char *source, const char *command)
 {
-	(void)state;
-	snprintf(tmpdir, sizeof(tmpdir), "/tmp/nsprof-cfi-XXXXXX");
-	return mkdtemp(tmpdir) ? 0 : -1;
-}
-
-static int remove_tmpdir(void **state)
-{
-	char cmd[128];
-
-	(void)state;
-	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", tmpdir);
-	return system(cmd);
-}
-
-/* Builds $t/out from @source with @command, a shell command in which $t is the temporary folder. */
-static bool build(const char *name, const char *source, const char *command, char *out, size_t size)
-{
-	char cmd[1024];
-	FILE *f;
-
-	snprintf(out, size, "%s/%s", tmpdir, name);
-	f = fopen(out, "w");
-	assert_non_null(f);
-	fputs(source, f);
-	fclose(f);
-	snprintf(cmd, sizeof(cmd), "t='%s'; cd $t && { %s; } >/dev/null 2>&1", tmpdir, command);
-	snprintf(out, size, "%s/out", tmpdir);
-	unlink(out);
-	return system(cmd) == 0 && access(out, R_OK) == 0;
+	tool_write(name, source);
+	return tool_run("rm -f out; { %s; } >/dev/null 2>&1 && [ -r out ]", command) == 0;
 }
 
 static const char c_source[] =
@@ -623,13 +596,11 @@ static const char asm_source[] =
 
 static void check_built(const char *name, const char *source, const char *command, struct tally *t)
 {
-	char path[128];
-
-	if (!build(name, source, command, path, sizeof(path))) {
+	if (!build(name, source, command)) {
 		print_message("# skipped: cannot run: %s\n", command);
 		skip();
 	}
-	check_path(path, t);
+	check_path(tool_path("out"), t);
 }
 
 static void test_cxx(void **state)
@@ -722,5 +693,5 @@ int main(void)
 
 	elf_version(EV_CURRENT);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_tmpdir, remove_tmpdir);
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
 }

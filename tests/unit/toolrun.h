@@ -1,5 +1,7 @@
 /*
- * For tests that build their own binaries: a scratch folder, commands in it, and ELF files from it.
+ * For tests that build their own binaries: a scratch folder, commands in it, and files from it. Names
+ * of files are below the scratch folder, or absolute. What cannot be opened ends the test program
+ * unless it says otherwise.
  */
 #ifndef NSPROF_TEST_TOOLRUN_H
 #define NSPROF_TEST_TOOLRUN_H
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "elf_file.h"
+#include "strbuf.h"
 
 static char tool_dir[64];
 
@@ -22,16 +25,28 @@ static inline int tool_setup(void **state)
 	return mkdtemp(tool_dir) ? 0 : -1;
 }
 
+/* Good until the next call. */
+static inline const char *tool_path(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : tool_dir,
+		 name[0] == '/' ? "" : "/", name);
+	return path;
+}
+
 /* Runs a shell command in the scratch folder; its exit status. Its stderr goes to the test's. */
 __attribute__((format(printf, 1, 2))) static inline int tool_run(const char *fmt, ...)
 {
 	char cmd[4096];
-	int n = snprintf(cmd, sizeof(cmd), "cd '%s' && ", tool_dir);
+	int n = snprintf(cmd, sizeof(cmd), "export LC_ALL=C; cd '%s' || exit; ", tool_dir);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
+	n += vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
 	va_end(ap);
+	if (n >= (int)sizeof(cmd))
+		abort();
 	return system(cmd);
 }
 
@@ -52,40 +67,60 @@ static inline bool tool_have(const char *programs)
 	return false;
 }
 
+/* NULL when it cannot be read. */
 static inline FILE *tool_open_text(const char *name)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", tool_dir, name);
-	return fopen(path, "re");
+	return fopen(tool_path(name), "re");
 }
 
-static inline void tool_write(const char *name, const char *text)
+static inline int tool_open(const char *name)
 {
-	char path[256];
-	FILE *f;
+	int fd = open(tool_path(name), O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s/%s", tool_dir, name);
-	f = fopen(path, "we");
-	if (!f || fputs(text, f) < 0 || fclose(f))
+	if (fd < 0)
 		abort();
+	return fd;
 }
 
-/* @name in the scratch folder, or an absolute path. NULL when it cannot be read as ELF. */
+/* NULL when it cannot be read as ELF. */
 static inline struct elf_file *tool_open_elf(const char *name)
 {
+	int fd = open(tool_path(name), O_RDONLY | O_CLOEXEC), err;
 	struct elf_file *ef;
-	char path[256];
-	int fd, err;
 
-	snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : tool_dir,
-		 name[0] == '/' ? "" : "/", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	ef = elf_file_open_fd(fd, &err);
 	close(fd);
 	return ef;
+}
+
+static inline void tool_write_bytes(const char *name, const void *data, size_t size)
+{
+	FILE *f = fopen(tool_path(name), "we");
+
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		abort();
+}
+
+static inline void tool_write(const char *name, const char *text)
+{
+	tool_write_bytes(name, text, strlen(text));
+}
+
+/* All of it into @out, which is reset. */
+static inline void tool_read(const char *name, struct strbuf *out)
+{
+	FILE *f = tool_open_text(name);
+	char buf[65536];
+	size_t got;
+
+	if (!f)
+		abort();
+	strbuf_reset(out);
+	while ((got = fread(buf, 1, sizeof(buf), f)) > 0)
+		strbuf_add(out, buf, got);
+	fclose(f);
 }
 
 /* splitmix64, so that a failing run can be repeated. */
