@@ -207,6 +207,7 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 static void rig_free(struct rig *r)
 {
 	sink_free(r->sink);
+	ledger_fini(&r->ledger);
 	proctab_free(r->pt);
 	rec_writer_free(r->w);
 	drain_fini(&r->drain);
