@@ -70,21 +70,13 @@ static void check_table(struct cfi *cfi)
  */
 static int find_in_table(struct cfi *cfi, uint64_t svma, struct cfi_fde *fde)
 {
-	size_t lo = 0, hi = cfi->ntable;
+	size_t above = BISECT(cfi->ntable, i, table_svma(cfi, i, 0) <= svma);
 	struct cfi_entry e;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table_svma(cfi, mid, 0) <= svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!above)
 		return -ENOENT;
-	if (cfi_fde_at(cfi, false, table_svma(cfi, lo - 1, 1) - cfi->secs.eh_frame.svma, &e) ||
-	    e.fde.start != table_svma(cfi, lo - 1, 0))
+	if (cfi_fde_at(cfi, false, table_svma(cfi, above - 1, 1) - cfi->secs.eh_frame.svma, &e) ||
+	    e.fde.start != table_svma(cfi, above - 1, 0))
 		return -EINVAL;
 	if (svma >= e.fde.end)
 		return -ENOENT;
@@ -149,19 +141,11 @@ static void index_build(struct cfi *cfi, bool debug_frame, struct cfi_index *ix)
 
 static int index_find(const struct cfi_index *ix, uint64_t svma, struct cfi_fde *fde)
 {
-	size_t lo = 0, hi = ix->n;
+	size_t above = BISECT(ix->n, i, ix->v[i].start <= svma);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ix->v[mid].start <= svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || svma >= ix->v[lo - 1].end)
+	if (!above || svma >= ix->v[above - 1].end)
 		return -ENOENT;
-	*fde = ix->v[lo - 1];
+	*fde = ix->v[above - 1];
 	return 0;
 }
 

@@ -133,17 +133,7 @@ static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 /* Index of the first of @pcs at or above @svma. */
 static size_t first_pc(const uint64_t *pcs, size_t n, uint64_t svma)
 {
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pcs[mid] < svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(n, i, pcs[i] < svma);
 }
 
 /* The rows wanted of @fde, in em->prog. */

@@ -221,18 +221,10 @@ bool elf_file_off_to_svma(const struct elf_file *ef, uint64_t off, uint64_t *svm
 
 uint64_t elf_file_code_end(const struct elf_file *ef, uint64_t svma)
 {
-	size_t lo = 0, hi = ef->ncode;
+	size_t above = BISECT(ef->ncode, i, ef->code[i].start <= svma);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ef->code[mid].start <= svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo && svma < ef->code[lo - 1].end)
-		return ef->code[lo - 1].end;
+	if (above && svma < ef->code[above - 1].end)
+		return ef->code[above - 1].end;
 	for (size_t i = 0; i < ef->nloads; i++) {
 		const struct elf_load *l = &ef->loads[i];
 

@@ -97,27 +97,20 @@ static void name_resolvers_from(const struct elf_symtab *tab, struct slot **by, 
 {
 	for (size_t i = 1; i < tab->n && i <= INT32_MAX; i++) {
 		const char *name;
-		size_t lo = 0, hi = n;
 		GElf_Sym s;
+		size_t k;
 
 		if (!gelf_getsym(tab->syms, (int)i, &s))
 			return;
 		if (s.st_shndx == SHN_UNDEF || (GELF_ST_TYPE(s.st_info) != STT_GNU_IFUNC &&
 						GELF_ST_TYPE(s.st_info) != STT_FUNC))
 			continue;
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (by[mid]->resolver < s.st_value)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		if (lo == n || by[lo]->resolver != s.st_value)
+		k = BISECT(n, m, by[m]->resolver < s.st_value);
+		if (k == n || by[k]->resolver != s.st_value)
 			continue;
 		name = elf_symtab_name(tab, s.st_name);
-		if (name[0] && better_name(name, by[lo]->name))
-			by[lo]->name = name;
+		if (name[0] && better_name(name, by[k]->name))
+			by[k]->name = name;
 	}
 }
 

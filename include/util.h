@@ -10,6 +10,25 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/*
+ * Binary search: the first index @i in [0, @n) for which the expression @below is false, @n when there
+ * is none. It has to be true for every index before that one.
+ */
+#define BISECT(n, i, below)                                                                        \
+	({                                                                                         \
+		size_t lo_ = 0, hi_ = (n);                                                         \
+                                                                                                   \
+		while (lo_ < hi_) {                                                                \
+			size_t i = lo_ + (hi_ - lo_) / 2;                                          \
+                                                                                                   \
+			if (below)                                                                 \
+				lo_ = i + 1;                                                       \
+			else                                                                       \
+				hi_ = i;                                                           \
+		}                                                                                  \
+		lo_;                                                                               \
+	})
+
 /* Round up to a power of two @align. Overflow is the caller's to rule out. */
 static inline uint64_t align_up(uint64_t v, uint64_t align)
 {

@@ -171,25 +171,17 @@ static void set_other_spans(const struct maskset *ms, struct scan_spans *sp)
 __attribute__((noinline))
 static void interval_find(const struct maskset *ms, uint64_t v, uint64_t key, struct interval *iv)
 {
-	size_t lo = 0, hi = ms->nexec;
-
 	/* The first range that ends at or above v. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	size_t at = BISECT(ms->nexec, i, ms->exec[i].end < v);
 
-		if (ms->exec[mid].end < v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < ms->nexec && ms->exec[lo].start <= v) {
-		iv->start = ms->exec[lo].start;
-		iv->len = ms->exec[lo].end - ms->exec[lo].start;
+	if (at < ms->nexec && ms->exec[at].start <= v) {
+		iv->start = ms->exec[at].start;
+		iv->len = ms->exec[at].end - ms->exec[at].start;
 		iv->owner = key | 1;
 		return;
 	}
-	iv->start = lo ? ms->exec[lo - 1].end + 1 : 0;
-	iv->len = (lo < ms->nexec ? ms->exec[lo].start - 1 : UINT64_MAX) - iv->start;
+	iv->start = at ? ms->exec[at - 1].end + 1 : 0;
+	iv->len = (at < ms->nexec ? ms->exec[at].start - 1 : UINT64_MAX) - iv->start;
 	iv->owner = key;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "util.h"
 #include "xalloc.h"
 
 static int u64_cmp(const void *a, const void *b)
@@ -37,15 +38,5 @@ void pcset_fini(struct pcset *ps)
 
 size_t pcset_from(const struct pcset *ps, uint64_t addr)
 {
-	size_t lo = 0, hi = ps->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ps->v[mid] < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(ps->n, i, ps->v[i] < addr);
 }

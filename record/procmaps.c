@@ -37,17 +37,7 @@ void mapset_put(struct mapset *ms)
 /* Index of the first mapping that ends above @addr. */
 static uint32_t first_above(const struct mapset *ms, uint64_t addr)
 {
-	uint32_t lo = 0, hi = ms->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (ms->ranges[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return (uint32_t)BISECT(ms->n, i, ms->ranges[i].end <= addr);
 }
 
 struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr)

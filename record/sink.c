@@ -198,17 +198,9 @@ void sink_cut(struct sink *s, uint64_t now_ns)
 
 static bool is_code(const struct maskset *ms, uint64_t addr)
 {
-	size_t lo = 0, hi = ms->nexec;
+	size_t at = BISECT(ms->nexec, i, ms->exec[i].end <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ms->exec[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < ms->nexec && addr >= ms->exec[lo].start;
+	return at < ms->nexec && addr >= ms->exec[at].start;
 }
 
 static void saw_user(struct sink *s, struct proc *p, uint32_t pid, uint64_t addr)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "module.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* Linux allows 65,530 mappings by default (vm.max_map_count); a recording that claims more than
@@ -52,17 +53,7 @@ void addrspace_free(struct addrspace *as)
 /* Index of the first mapping that ends above @addr; as->n when there is none. */
 static uint32_t first_above(const struct addrspace *as, uint64_t addr)
 {
-	uint32_t lo = 0, hi = as->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (as->maps[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return (uint32_t)BISECT(as->n, i, as->maps[i].end <= addr);
 }
 
 static bool same_backing(const struct mapping *a, const struct mapping *b)

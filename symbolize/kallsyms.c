@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util.h"
 #include "xalloc.h"
 
 /*
@@ -160,20 +161,12 @@ void kallsyms_free(struct kallsyms *ks)
 bool kallsyms_lookup(const struct kallsyms *ks, struct avma addr, const char **name,
 		     const char **module_name)
 {
+	size_t above = BISECT(ks->n, i, ks->syms[i].addr <= addr.v);
 	const struct ksym *s;
-	size_t lo = 0, hi = ks->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ks->syms[mid].addr <= addr.v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!above)
 		return false;
-	s = &ks->syms[lo - 1];
+	s = &ks->syms[above - 1];
 	if (!s->type || addr.v - s->addr >= REACH_MAX)
 		return false;
 	*name = ks->text + s->name;

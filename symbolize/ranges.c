@@ -117,20 +117,11 @@ void ranges_flatten(struct ranges *r)
 
 const struct range *ranges_find(const struct ranges *r, uint64_t addr)
 {
-	size_t lo = 0, hi = r->n;
+	size_t behind = BISECT(r->n, i, r->v[i].start <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->v[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* lo is the first range that starts behind addr. */
-	if (!lo || addr >= r->v[lo - 1].end)
+	if (!behind || addr >= r->v[behind - 1].end)
 		return NULL;
-	return &r->v[lo - 1];
+	return &r->v[behind - 1];
 }
 
 void ranges_fini(struct ranges *r)

@@ -307,17 +307,7 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 /* Position in rp->active of the first symbol that starts above @addr. */
 static size_t active_above(const struct replay *rp, uint64_t addr)
 {
-	size_t lo = 0, hi = rp->nactive;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (rp->ksyms[rp->active[mid]].start > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return BISECT(rp->nactive, i, rp->ksyms[rp->active[i]].start <= addr);
 }
 
 static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)

@@ -187,24 +187,24 @@ static const struct image *image_of(struct libunwind *lu, struct module *mod)
 	return (const struct image *)(uintptr_t)*p;
 }
 
+/* Relative to the image's start, of its FDE @i. */
+static uint64_t image_fde_start(const struct image *im, size_t i)
+{
+	struct table_entry e;
+
+	memcpy(&e, im->bytes + i * sizeof(e), sizeof(e));
+	return e.start;
+}
+
 /* True when an FDE covers @svma. Without one unw_step() would guess, which is not what is asked. */
 static bool image_covers(const struct image *im, uint64_t svma)
 {
-	size_t lo = 0, hi = im->n;
+	size_t above;
 
 	if (svma < im->start || svma >= im->end)
 		return false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		struct table_entry e;
-
-		memcpy(&e, im->bytes + mid * sizeof(e), sizeof(e));
-		if (im->start + e.start <= svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo > 0 && svma < im->fde_end[lo - 1];
+	above = BISECT(im->n, i, im->start + image_fde_start(im, i) <= svma);
+	return above && svma < im->fde_end[above - 1];
 }
 
 /* ---- what libunwind asks for ---- */
