@@ -10,19 +10,21 @@
 
 #define SHOWN 20	/* rows of a table for people; JSON has all */
 
-/* Rows of the ledger: the same words in both outputs. */
+/* Counts of the ledger, for both outputs. */
 struct row {
-	const char *key, *text;
+	const char *key, *text;		/* key NULL: behind the last */
 	size_t off;
 };
 
 #define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field) }
+#define ROWS_END { NULL, NULL, 0 }
 static const struct row taken_rows[] = {
 	ROW(kept, "samples in the file, whole"),
 	ROW(cut, "samples in the file, their stacks cut by the recorder"),
 	ROW(lost_kernel, "samples lost by the kernel: a ring was full"),
 	ROW(dropped, "samples dropped by the recorder"),
 	ROW(own, "samples left out on purpose: the recorder's own, or of other cgroups"),
+	ROWS_END,
 }, other_rows[] = {
 	ROW(lost_sideband, "records about mappings and processes lost (no samples): names may be missing"),
 	ROW(throttled, "times the kernel throttled an event"),
@@ -30,6 +32,7 @@ static const struct row taken_rows[] = {
 	ROW(unordered, "records that came too late to be put in order"),
 	ROW(maps_unknown, "samples recorded without the process's mappings"),
 	ROW(copy_full, "samples whose stack copy is as large as was asked for"),
+	ROWS_END,
 };
 
 static const char *const level_texts[PRESSURE_LEVELS] = {
@@ -150,6 +153,19 @@ static double cpu_coverage(const struct ev_counts *c)
 
 /* ---- text ---- */
 
+static void text_rows(const struct info_ledger *il, const struct row *row, FILE *to)
+{
+	for (; row->key; row++)
+		fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, row), row->text);
+}
+
+/* Behind a table that shows SHOWN of @n rows at the most. */
+static void text_more(size_t n, FILE *to)
+{
+	if (n > SHOWN)
+		fprintf(to, "%12s  and %zu more: see --json\n", "", n - SHOWN);
+}
+
 static void text_count(const struct info_ledger *il, FILE *to)
 {
 	const struct ev_ledger *l = &il->l;
@@ -199,8 +215,7 @@ static void text_trouble(const struct info_ledger *il, FILE *to)
 			fprintf(to, "  %" PRIu64 " records about mappings lost", t->side_lost);
 		putc('\n', to);
 	}
-	if (n > SHOWN)
-		fprintf(to, "%12s  and %zu more: see --json\n", "", n - SHOWN);
+	text_more(n, to);
 }
 
 static void text_pressure(const struct info_ledger *il, FILE *to)
@@ -214,21 +229,16 @@ static void text_pressure(const struct info_ledger *il, FILE *to)
 			p->level < PRESSURE_LEVELS ? level_texts[p->level] : "unknown level",
 			p->cause == PRESSURE_WRITER ? "writing" : "rings");
 	}
-	if (il->npress > SHOWN)
-		fprintf(to, "%12s  and %zu more: see --json\n", "", il->npress - SHOWN);
+	text_more(il->npress, to);
 }
 
 void info_ledger_text(const struct info_ledger *il, FILE *to)
 {
 	if (il->have) {
 		fputs("\nledger:\n", to);
-		for (size_t i = 0; i < ARRAY_SIZE(taken_rows); i++)
-			fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, &taken_rows[i]),
-				taken_rows[i].text);
+		text_rows(il, taken_rows, to);
 		text_count(il, to);
-		for (size_t i = 0; i < ARRAY_SIZE(other_rows); i++)
-			fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, &other_rows[i]),
-				other_rows[i].text);
+		text_rows(il, other_rows, to);
 	} else {
 		fputs("\nledger: none, the recording ends before it\n", to);
 	}
@@ -238,16 +248,28 @@ void info_ledger_text(const struct info_ledger *il, FILE *to)
 
 /* ---- JSON ---- */
 
+static void json_rows(const struct info_ledger *il, const struct row *row, struct json *j)
+{
+	for (; row->key; row++)
+		json_u64(j, row->key, row_value(&il->l, row));
+}
+
+static void json_numbers(struct json *j, const char *key, const uint64_t *v, size_t n)
+{
+	json_begin_array(j, key);
+	for (size_t i = 0; i < n; i++)
+		json_u64(j, NULL, v[i]);
+	json_end_array(j);
+}
+
 static void json_ledger(const struct info_ledger *il, struct json *j)
 {
 	const struct ev_ledger *l = &il->l;
 
 	json_begin_object(j, "ledger");
-	for (size_t i = 0; i < ARRAY_SIZE(taken_rows); i++)
-		json_u64(j, taken_rows[i].key, row_value(l, &taken_rows[i]));
+	json_rows(il, taken_rows, j);
 	json_u64(j, "taken", balance_taken(l));
-	for (size_t i = 0; i < ARRAY_SIZE(other_rows); i++)
-		json_u64(j, other_rows[i].key, row_value(l, &other_rows[i]));
+	json_rows(il, other_rows, j);
 	json_u64(j, "throttled_ns", l->throttled_ns);
 	json_bool(j, "have_format_lost", l->have_format_lost);
 	json_bool(j, "have_count", l->have_count);
@@ -258,14 +280,8 @@ static void json_ledger(const struct info_ledger *il, struct json *j)
 		json_double(j, "coverage", balance_coverage(l));
 	json_u64(j, "pool_waits", l->pool_waits);
 	json_u64(j, "pool_peak", l->pool_peak);
-	json_begin_array(j, "pressure_times");
-	for (size_t i = 0; i < PRESSURE_LEVELS; i++)
-		json_u64(j, NULL, l->pressure_n[i]);
-	json_end_array(j);
-	json_begin_array(j, "pressure_ns");
-	for (size_t i = 0; i < PRESSURE_LEVELS; i++)
-		json_u64(j, NULL, l->pressure_ns[i]);
-	json_end_array(j);
+	json_numbers(j, "pressure_times", l->pressure_n, PRESSURE_LEVELS);
+	json_numbers(j, "pressure_ns", l->pressure_ns, PRESSURE_LEVELS);
 	json_end_object(j);
 }
 
@@ -312,10 +328,7 @@ static void json_tally(const struct info_ledger *il, struct json *j)
 			t->throttled, t->throttled_ns, t->side_lost,
 		};
 
-		json_begin_array(j, NULL);
-		for (size_t k = 0; k < ARRAY_SIZE(cells); k++)
-			json_u64(j, NULL, cells[k]);
-		json_end_array(j);
+		json_numbers(j, NULL, cells, ARRAY_SIZE(cells));
 	}
 	json_end_array(j);
 	json_end_object(j);
