@@ -7,18 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hex.h"
 #include "procfs.h"
 
 #define DELETED " (deleted)"
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
 
 /* At most 16 digits: more cannot be a number of the kernel's. */
 static bool take_hex(char **p, uint64_t *out)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "hex.h"
 #include "nsopen.h"
 #include "pcset.h"
 #include "util.h"
@@ -49,15 +50,6 @@ static void search_init(struct search *s, const uint64_t *addrs, size_t n)
 	s->at = xcalloc(s->pcs.n + 1, sizeof(*s->at));
 	for (size_t i = 0; i < s->pcs.n; i++)
 		s->at[i].succ = s->at[i].code_succ = UINT64_MAX;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
 }
 
 /* The next line at *@pos that is "hex type name"; false at the end. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hex.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -28,15 +29,6 @@ struct kallsyms {
 	struct ksym *syms;	/* sorted by addr, one for each */
 	size_t n, cap;
 };
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
 
 /* @line ends at @end, where a NUL is. Malformed lines are left out. */
 static void add_line(struct kallsyms *ks, char *line, char *end)
