@@ -80,13 +80,22 @@ like "by time: a file says when it began" "$(cat info.out)" '^begun +[0-9]{4}-'
 rm -f a.2*
 
 # ---- by size, a command from its start, all CPUs busy, 64 KiB copies
-"$NSPROF" record -F 999 --switch-output=20K -o b -- sh -c "'$S/spin' 2.5 & '$S/deep' 2.5; wait" 2>err
+# It lasts until there are two files: how fast they fill depends on what else runs.
+cat >busy <<-'EOF'
+	"$1/spin" 60 & spin=$!
+	"$1/deep" 60 & deep=$!
+	while [ "$(find . -name 'b.2*' | wc -l)" -lt 2 ]; do sleep 0.1; done
+	kill $spin $deep
+	wait
+	exit 0
+EOF
+"$NSPROF" record -F 999 --switch-output=20K -o b -- sh busy "$S" 2>err
 is "by size: status of the command" $? 0
 each_alone "by size" b spin "$chain"
 # What comes after the limit: the block that passed it, and the rows.
 check "by size: not much more" test -z "$(files b | while read -r f; do
 	[ "$(stat -c %s "$f")" -lt 400000 ] || echo "$f"; done)"
-rm -f b.2*
+rm -f b.2* busy
 
 # ---- by signal; -a and what has ended in the first file is not in the second
 cp "$S/spin-a" early
@@ -235,11 +244,13 @@ done
 rm -f r.2*
 
 # ---- memory (many more files and segments: tests/unit/test_record_spool.c)
+# A sanitized build keeps up to 256 MiB of what was freed, and stack frames, so that their use is found.
+small="${ASAN_OPTIONS-}:quarantine_size_mb=1:thread_local_quarantine_size_kb=64:detect_stack_use_after_return=0"
 "$S/spin" 30 &
 pid=$!
-"$NSPROF" record -q -F 999 --overwrite=0.8s -p $pid -o s &
+ASAN_OPTIONS=$small "$NSPROF" record -q -F 999 --overwrite=0.8s -p $pid -o s &
 rec=$!
-"$NSPROF" record -q -F 999 --switch-output=0.1s --switch-max-files=2 -p $pid -o t &
+ASAN_OPTIONS=$small "$NSPROF" record -q -F 999 --switch-output=0.1s --switch-max-files=2 -p $pid -o t &
 rot=$!
 rss() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; }
 sleep 4
