@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cfi.h"
+#include "cfi_equal.h"
 #include "elf_file.h"
 #include "strbuf.h"
 #include "toolrun.h"
@@ -86,13 +87,6 @@ static inline void names_at(const struct sym_list *l, const struct elf_file *ef,
 	}
 }
 
-static inline bool rule_equal(const struct cfi_rule *a, const struct cfi_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off &&
-	       a->expr_len == b->expr_len &&
-	       (!a->expr_len || memcmp(a->expr, b->expr, a->expr_len) == 0);
-}
-
 /*
  * Slice @b says of @pc what @a does. An FDE may hold less of the function, but not of the start-up
  * code, which is known by its extent. Not @wanted: it may also have nothing to say.
@@ -119,12 +113,7 @@ static inline void compare_rows(struct cfi *a, struct cfi *b, uint64_t pc, uint6
 	assert_int_equal(ea, eb);
 	if (ea)
 		return;
-	assert_int_equal(ra.start, rb.start);
-	assert_int_equal(ra.end, rb.end);
-	assert_int_equal(ra.signal_frame, rb.signal_frame);
-	assert_true(rule_equal(&ra.cfa, &rb.cfa));
-	for (int r = 0; r < CFI_NREGS; r++)
-		assert_true(rule_equal(&ra.regs[r], &rb.regs[r]));
+	assert_rows_equal(&ra, &rb);
 }
 
 struct answers {

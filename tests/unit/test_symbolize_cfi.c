@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cfi.h"
+#include "cfi_equal.h"
 #include "elf_file.h"
 #include "strbuf.h"
 #include "toolrun.h"
@@ -411,13 +412,6 @@ static void wrap(const struct strbuf *eh_frame, struct strbuf *out)
 	strbuf_add(out, names, sizeof(names));
 }
 
-static bool row_rules_equal(const struct cfi_rule *a, const struct cfi_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off &&
-	       a->expr_len == b->expr_len &&
-	       (!a->expr_len || memcmp(a->expr, b->expr, a->expr_len) == 0);
-}
-
 static void compare_slice(struct cfi *cfi, const uint64_t *pcs, size_t n, Elf *orig,
 			  const char *what)
 {
@@ -458,13 +452,7 @@ static void compare_slice(struct cfi *cfi, const uint64_t *pcs, size_t n, Elf *o
 			assert_int_equal(ea, eb);
 			if (ea)
 				break;
-			assert_int_equal(a.start, b.start);
-			assert_int_equal(a.end, b.end);
-			assert_int_equal(a.ra_reg, b.ra_reg);
-			assert_int_equal(a.signal_frame, b.signal_frame);
-			assert_true(row_rules_equal(&a.cfa, &b.cfa));
-			for (int r = 0; r < CFI_NREGS; r++)
-				assert_true(row_rules_equal(&a.regs[r], &b.regs[r]));
+			assert_rows_equal(&a, &b);
 		}
 		compare_at(slice, oracle, pcs[i], what, &t);
 	}

@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
+#include "unwind_stack.h"
 #include "unwind_target.h"
 #include "util.h"
 
 #define STEPS_MAX 25000
-#define FRAMES_MAX 256
 #define COPY_BYTES 16384
 #define CALLS_MAX 1024
 #define SHOW_MAX 10 /* differences that are printed in full */
@@ -182,41 +182,9 @@ static void copy_stack(struct trace *tr)
 	target_set_stack(&tr->t, lo, words, n > 0 ? n / 8 : 0);
 }
 
-struct stack {
-	struct frame frames[FRAMES_MAX];
-	struct unwind_result res;
-};
-
 static const struct unwinder_ops *const unwinders[] = { &unwind_cached, &unwind_libunwind,
 							&unwind_libdw };
 static void *privs[ARRAY_SIZE(unwinders)];
-
-static void print_stack(struct trace *tr, const char *title, const struct stack *st)
-{
-	print_message("# %s: %s\n", title, unwind_end_text(st->res.end));
-	for (uint32_t i = 0; i < st->res.n; i++) {
-		const struct mapping *m =
-			addrspace_find(tr->t.as, frame_lookup_addr(&st->frames[i]));
-		struct svma s = { 0 };
-
-		if (m && m->mod)
-			mapping_to_svma(m, st->frames[i].addr, &s);
-		print_message("#   %2u %#" PRIx64 " %s %s+%#" PRIx64 "\n", i, st->frames[i].addr.v,
-			      st->frames[i].kind == FRAME_IP ? "ip" : "return", m ? m->path : "?",
-			      s.v);
-	}
-}
-
-static bool same(const struct stack *a, const struct stack *b)
-{
-	if (a->res.n != b->res.n || a->res.end != b->res.end)
-		return false;
-	for (uint32_t i = 0; i < a->res.n; i++)
-		if (a->frames[i].addr.v != b->frames[i].addr.v ||
-		    a->frames[i].kind != b->frames[i].kind)
-			return false;
-	return true;
-}
 
 /*
  * The frames as they have to be: the pc, the calls that were followed, and the callers from before.
@@ -268,7 +236,7 @@ static void settle_early(struct trace *tr, struct tally *tally, const struct sta
 			continue;
 		}
 		if (tally->wrong++ < SHOW_MAX)
-			print_stack(tr, "not what was executed", &tally->early[i]);
+			print_frames(tr->t.as, "not what was executed", &tally->early[i]);
 	}
 	tally->nearly = 0;
 }
@@ -290,7 +258,7 @@ static void check_step(struct trace *tr, struct tally *tally)
 	for (size_t u = 0; u < ARRAY_SIZE(unwinders); u++) {
 		st[u].res.frames = st[u].frames;
 		unwinders[u]->unwind(privs[u], &in, &st[u].res);
-		equal &= same(&st[0], &st[u]);
+		equal &= same_frames(&st[0], &st[u]);
 	}
 	if (!tr->have_base) {
 		tr->nbase = st[0].res.n - 1;
@@ -299,11 +267,11 @@ static void check_step(struct trace *tr, struct tally *tally)
 	}
 	true_stack(tr, &truth);
 	if (!equal && tally->unequal++ < SHOW_MAX) {
-		print_stack(tr, "executed", &truth);
+		print_frames(tr->t.as, "executed", &truth);
 		for (size_t u = 0; u < ARRAY_SIZE(unwinders); u++)
-			print_stack(tr, unwinders[u]->name, &st[u]);
+			print_frames(tr->t.as, unwinders[u]->name, &st[u]);
 	}
-	if (same(&truth, &st[0])) {
+	if (same_frames(&truth, &st[0])) {
 		settle_early(tr, tally, &truth);
 	} else if (tally->nearly < EARLY_MAX) {
 		tally->early[tally->nearly++] = st[0];

@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
+#include "unwind_stack.h"
 #include "unwind_target.h"
 #include "util.h"
 
 #define COPY_MAX (64 << 10)
-#define FRAMES_MAX 512
 
 /*
  * Functions of the chains: no frame pointer though the test is built with them, nothing
@@ -109,11 +109,6 @@ __attribute__((noinline, no_sanitize("address"))) static void copy_stack(void)
 
 /* ---- unwinding what was captured ---- */
 
-struct stack {
-	struct frame frames[FRAMES_MAX];
-	struct unwind_result res;
-};
-
 static const struct unwinder_ops *const cfi_unwinders[] = {
 	&unwind_cached,
 	&unwind_libunwind,
@@ -139,29 +134,12 @@ static void run(size_t u, struct stack *st, const uint64_t *regs, bool copy_full
 
 static void print_stack(const char *title, const struct stack *st)
 {
-	print_message("# %s: %s\n", title, unwind_end_text(st->res.end));
-	for (uint32_t i = 0; i < st->res.n; i++) {
-		const struct mapping *m =
-			addrspace_find(self.as, frame_lookup_addr(&st->frames[i]));
-		struct svma s = { 0 };
-
-		if (m && m->mod)
-			mapping_to_svma(m, st->frames[i].addr, &s);
-		print_message("#   %2u %#" PRIx64 " %s %s+%#" PRIx64 "\n", i, st->frames[i].addr.v,
-			      st->frames[i].kind == FRAME_IP ? "ip" : "return", m ? m->path : "?",
-			      s.v);
-	}
+	print_frames(self.as, title, st);
 }
 
 static bool same(const struct stack *a, const struct stack *b)
 {
-	if (a->res.n != b->res.n || a->res.end != b->res.end || a->res.at != b->res.at)
-		return false;
-	for (uint32_t i = 0; i < a->res.n; i++)
-		if (a->frames[i].addr.v != b->frames[i].addr.v ||
-		    a->frames[i].kind != b->frames[i].kind)
-			return false;
-	return true;
+	return same_frames(a, b) && a->res.at == b->res.at;
 }
 
 static void load_full(void)
