@@ -12,35 +12,37 @@
 /* Real ones are at most "zPLRSB" long. */
 #define AUGMENTATION_MAX 16
 
+/* The digits of a LEB128 number (DWARF 5, 7.6); *@bits of them, and *@last the byte they end with. */
+static inline uint64_t leb(struct cursor *c, unsigned int *bits, uint8_t *last)
+{
+	uint64_t v = 0;
+
+	*bits = 0;
+	do {
+		*last = cursor_u8(c);
+		if (*bits < 64)
+			v |= (uint64_t)(*last & 0x7f) << *bits;
+		*bits += 7;
+	} while ((*last & 0x80) && cursor_ok(c));
+	return v;
+}
+
 uint64_t cfi_uleb(struct cursor *c)
 {
-	unsigned int shift = 0;
-	uint64_t v = 0;
-	uint8_t b;
+	unsigned int bits;
+	uint8_t last;
 
-	do {
-		b = cursor_u8(c);
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
-	} while ((b & 0x80) && cursor_ok(c));
-	return v;
+	return leb(c, &bits, &last);
 }
 
 int64_t cfi_sleb(struct cursor *c)
 {
-	unsigned int shift = 0;
-	uint64_t v = 0;
-	uint8_t b;
+	unsigned int bits;
+	uint8_t last;
+	uint64_t v = leb(c, &bits, &last);
 
-	do {
-		b = cursor_u8(c);
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		shift += 7;
-	} while ((b & 0x80) && cursor_ok(c));
-	if ((b & 0x40) && shift < 64)
-		v |= ~0ull << shift;
+	if ((last & 0x40) && bits < 64)
+		v |= ~0ull << bits;
 	return (int64_t)v;
 }
 
