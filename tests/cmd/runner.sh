@@ -103,6 +103,12 @@ expect "several plans in one file add up" 0 "3 passed, 0 failed, 0 skipped" grou
 expect "a missing file is a failure" 1 "0 passed, 1 failed, 0 skipped" "$T/f/nothere.sh"
 expect "-k picks files" 0 "2 passed, 0 failed, 0 skipped" -k 'f/go+d' good bad
 expect "no file is a failure" 1 "0 passed, 0 failed, 0 skipped" -k nothing-like-that good
+mkdir -p "$T/v1.2/bin" "$T/v1.2/tests/unit"
+printf '#!/bin/sh\necho "ok 1 - a"; echo "1..1"\n' >"$T/v1.2/tests/unit/test_x"
+chmod +x "$T/v1.2/tests/unit/test_x"
+cp "$T/v1.2/tests/unit/test_x" "$T/v1.2/tests/unit/test_x.d"
+cp "$T/v1.2/tests/unit/test_x" "$T/v1.2/bin/nsprof"
+expect "unit tests are found below a dot, and nothing but them" 0 "1 passed, 0 failed, 0 skipped" --build "$T/v1.2" -k unit/test_x
 expect "-v shows passing output" 0 "2 passed, 0 failed, 0 skipped" -v good
 like "with -v" "$(<"$T/out")" '\| ok 2 - b'
 "$run" --bogus >"$T/out" 2>&1
