@@ -15,7 +15,15 @@
 #include "rec_writer.h"
 #include "recgen.h"
 
-/* ---- a long run ---- */
+#if defined(__SANITIZE_ADDRESS__)
+/* What was freed is kept for a while, by default 256 MiB of it. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=1:thread_local_quarantine_size_kb=64";
+}
+#endif
 
 #define LONG_RUN 1000000u
 #define LONG_THREADS 8u
