@@ -24,7 +24,6 @@ struct sample_enc {
 	struct code_enc code;
 	struct chain_enc chain;
 	struct sample_thread lru;	/* list head; lru.next was used last */
-	struct word_scratch scratch;
 	struct strbuf evicted;		/* symbols that say whom the sample in work pushed out */
 };
 
@@ -33,6 +32,7 @@ struct sample_dec {
 	struct code_dec code;
 	struct chain_dec chain;
 	struct nibble_dec *in;		/* owned */
+	struct word_list list;
 	uint64_t ip[REC_CHAIN_LEN];
 };
 
@@ -159,7 +159,7 @@ static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struc
 	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full);
 
 	nibble_put_snum(out, CTX_SIZE, (int64_t)(sw->nwords - words));
-	words_encode(&e->st.words, &e->scratch, &e->st.pool, &t->shadow, &e->code, sw, &e->st.seen, out);
+	words_encode(&e->st.words, &e->st.pool, &t->shadow, &e->code, sw, &e->st.seen, out);
 	if (s->copy_full)
 		e->st.full_words = sw->nwords;
 	t->lo = sw->base;
@@ -344,7 +344,7 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 	if (!words || words > STACK_WORDS_MAX || lo % 8 || !lo ||
 	    lo > UINT64_MAX - 8 * STACK_WORDS_MAX)
 		return -EINVAL;
-	if (words_decode(&d->st.words, &d->st.pool, &t->shadow, &d->code, lo, (uint32_t)words,
+	if (words_decode(&d->st.words, &d->list, &d->st.pool, &t->shadow, &d->code, lo, (uint32_t)words,
 			 &d->st.seen, d->in, &top))
 		return -EINVAL;
 	hi = lo + 8 * words;

@@ -100,6 +100,24 @@ void shadow_clear(struct shadow_pool *pool, struct shadow_thread *st)
 	memset(st, 0, sizeof(*st));
 }
 
+void shadow_zero(struct shadow_thread *st, uint64_t lo, uint64_t hi)
+{
+	while (lo < hi) {
+		struct shadow_page *p = shadow_page_get(st, lo >> SHADOW_PAGE_SHIFT);
+		uint64_t next = MIN(align_down(lo, p ? 512 : 4096) + (p ? 512 : 4096), hi);
+		unsigned int group = lo / 512 % SHADOW_GROUPS;
+		uint64_t bits;
+
+		if (p) {
+			bits = ~0ull >> (64 - (next - lo) / 8) << lo / 8 % 64 & p->nonzero[group];
+			p->nonzero[group] ^= bits;
+			for (; bits; bits &= bits - 1)
+				p->w[64 * group + (unsigned int)__builtin_ctzll(bits)] = 0;
+		}
+		lo = next;
+	}
+}
+
 uint64_t shadow_get(const struct shadow_thread *st, uint64_t addr)
 {
 	const struct shadow_page *p = shadow_page_get(st, addr >> SHADOW_PAGE_SHIFT);

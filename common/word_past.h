@@ -1,0 +1,225 @@
+/*
+ * What words_encode() and words_decode() share: the way down a copy, the history of all words coded
+ * so far, and where in it the words to come may be found. For word_codec.c alone.
+ */
+#ifndef NSPROF_WORD_PAST_H
+#define NSPROF_WORD_PAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "util.h"
+#include "word_codec.h"
+
+enum word_kind {	/* what the sym of struct word_past is */
+	KIND_ABS,	/* the value */
+	KIND_REL,	/* the value less the word's own address */
+	KIND_SEEN,	/* index in struct word_seen */
+};
+
+/* A place below every copy: "no further word". */
+#define NOWHERE 0u
+
+struct place {
+	uint64_t addr, val;		/* NOWHERE, 0: no further word */
+};
+
+static inline bool place_eq(const struct place *a, const struct place *b)
+{
+	return a->addr == b->addr && a->val == b->val;
+}
+
+/* The state of one way down a copy. */
+struct descent {
+	struct word_model *m;
+	struct word_seen *seen;
+	uint64_t lo, span;		/* the copy */
+	uint64_t at;			/* address of the word before, at first the copy's end */
+	uint64_t code[2], code_hash;	/* code words before it; the last three */
+	uint64_t code_at;		/* where the last of them is */
+	uint64_t sym[2];		/* words before it, hashed by kind */
+	uint32_t on;			/* where the last run or what a literal replaced goes on; 0: unknown */
+	uint32_t hist;			/* the two symbols before, two bits each */
+};
+
+/* Multipliers without structure (splitmix64's and others of its kind). */
+#define MIX1 0x9e3779b97f4a7c15ull
+#define MIX2 0xbf58476d1ce4e5b9ull
+#define MIX3 0x94d049bb133111ebull
+
+static inline void descent_begin(struct descent *d, struct word_model *m, struct word_seen *seen,
+				 uint64_t lo, uint32_t nwords)
+{
+	*d = (struct descent){
+		.m = m, .seen = seen, .lo = lo, .span = 8 * (uint64_t)nwords,
+		.at = lo + 8 * (uint64_t)nwords, .hist = 15
+	};
+	d->code_at = d->at;
+	seen->n = 0;
+}
+
+/* What kind of word it is, as the history says it. */
+static inline enum word_kind descent_classify(const struct descent *d, const struct place *p,
+					      uint64_t *sym)
+{
+	uint32_t i = 0;
+
+	*sym = p->val;
+	if (p->val - d->lo > d->span)
+		return KIND_ABS;
+	while (i < d->seen->n && d->seen->addr[i] != p->val)
+		i++;
+	*sym = i < d->seen->n ? i : p->val - p->addr;
+	return i < d->seen->n ? KIND_SEEN : KIND_REL;
+}
+
+/* Go on below the word @p, without a trace. */
+static inline void descent_push(struct descent *d, const struct place *p, enum word_kind kind,
+				uint64_t sym)
+{
+	struct word_seen *s = d->seen;
+
+	d->sym[1] = d->sym[0];
+	d->sym[0] = sym * 4 + kind;
+	d->at = p->addr;
+	if (kind == KIND_ABS) {
+		/* The last three, the older the less of them. */
+		d->code_hash = (d->code[0] * MIX2 ^ d->code[1]) * MIX3 + p->val * MIX1;
+		d->code[1] = d->code[0];
+		d->code[0] = p->val;
+		d->code_at = p->addr;
+		return;
+	}
+	if (kind == KIND_REL) {
+		memmove(&s->addr[1], &s->addr[0], sizeof(s->addr) - sizeof(s->addr[0]));
+		s->n += s->n < WORD_SEEN;
+	} else {
+		for (uint64_t i = sym; i; i--)
+			s->addr[i] = s->addr[i - 1];
+	}
+	s->addr[0] = p->val;
+}
+
+static inline void descent_feed(struct descent *d, const struct place *p)
+{
+	uint64_t sym;
+	enum word_kind kind = descent_classify(d, p, &sym);
+
+	descent_push(d, p, kind, sym);
+}
+
+/* The context of the next word: the last three code words, and how far above they end. */
+static inline uint64_t descent_context(const struct descent *d)
+{
+	uint64_t h = d->code_hash + (d->code_at - d->at) * MIX2;
+
+	return (h ^ h >> 32) * MIX1;
+}
+
+static inline struct word_past *past_entry(const struct descent *d, uint32_t no)
+{
+	return &d->m->past[no % WORD_PAST];
+}
+
+/* Is entry @no there, and was not overwritten? */
+static inline bool past_valid(const struct descent *d, uint32_t no)
+{
+	return no && d->m->n - no - 1 < WORD_PAST;
+}
+
+static inline uint16_t past_check(uint64_t context)
+{
+	return (uint16_t)context;
+}
+
+/* Entry @no, which has to be of @context; else 0. */
+static inline uint32_t past_of(const struct descent *d, uint32_t no, uint64_t context)
+{
+	return past_valid(d, no) && past_entry(d, no)->check == past_check(context) ? no : 0;
+}
+
+static inline uint32_t *past_slot(const struct descent *d, uint64_t context)
+{
+	return &d->m->last[context >> (64 - WORD_LAST_BITS)];
+}
+
+/* What the entry @e says comes next; false if it says nothing. */
+static inline bool past_guess(const struct descent *d, const struct word_past *e, struct place *p)
+{
+	uint64_t dist = 8 * (uint64_t)(e->dist_kind >> 2);
+
+	*p = (struct place){ NOWHERE, 0 };
+	if (dist > d->at - d->lo)
+		return true;
+	p->addr = d->at - dist;
+	p->val = e->sym;
+	if ((e->dist_kind & 3) == KIND_REL) {
+		p->val += p->addr;
+	} else if ((e->dist_kind & 3) == KIND_SEEN) {
+		if (e->sym >= d->seen->n)
+			return false;
+		p->val = d->seen->addr[e->sym];
+	}
+	return true;
+}
+
+/* Write down what comes next. */
+static inline void past_add(struct descent *d, uint64_t dist, enum word_kind kind, uint64_t sym)
+{
+	uint64_t context = descent_context(d);
+	struct word_model *m = d->m;
+	uint32_t *slot = past_slot(d, context);
+
+	*past_entry(d, m->n) = (struct word_past){
+		.sym = sym, .older = *slot, .check = past_check(context),
+		.dist_kind = (uint16_t)(dist << 2 | kind),
+	};
+	*slot = m->n++;
+}
+
+/* Go on below the word @p and write it down. */
+static inline void descent_step(struct descent *d, const struct place *p, enum word_kind kind,
+				uint64_t sym)
+{
+	past_add(d, (d->at - p->addr) / 8, kind, sym);
+	descent_push(d, p, kind, sym);
+}
+
+/*
+ * The same, by the entry @h, whose word it is. Contexts lead only to the @first word of a run: who
+ * is led to it comes to the others as well.
+ */
+static inline void descent_copy(struct descent *d, const struct word_past *h, const struct place *p,
+				bool first)
+{
+	struct word_past e = *h;
+
+	if (first)
+		past_add(d, e.dist_kind >> 2, (enum word_kind)(e.dist_kind & 3), e.sym);
+	else
+		*past_entry(d, d->m->n++) = e;
+	descent_push(d, p, (enum word_kind)(e.dist_kind & 3), e.sym);
+}
+
+/* There is no further word. */
+static inline void descent_end(struct descent *d)
+{
+	past_add(d, WORD_DIST_END, KIND_ABS, 0);
+}
+
+/* Step to a word or the end that no entry said. */
+static inline void descent_step_new(struct descent *d, const struct place *p)
+{
+	enum word_kind kind;
+	uint64_t sym;
+
+	if (p->addr == NOWHERE) {
+		descent_end(d);
+		return;
+	}
+	kind = descent_classify(d, p, &sym);
+	descent_step(d, p, kind, sym);
+}
+
+#endif
