@@ -1,5 +1,6 @@
 /*
- * recode IN OUT: decode every event and sample of a recording and encode them again. Says how many there
+ * recode IN OUT [TIMES]: decode every event and sample of a recording and encode them again; samples TIMES
+ * times, as if the recorded time had come again, side-band once. Says how many there
  * were and a digest of all that they carry, on one line, and then the bytes a sample of the STREAM blocks
  * and of the file written. Also an oracle for what a sample says did not change: every word from
  * changed_end on is compared with the thread's sample before.
@@ -30,6 +31,8 @@ struct recode {
 	struct u64map threads;	/* pid << 32 | tid -> struct last * */
 	struct stack_words words;
 	uint64_t digest, events, samples;
+	uint64_t first, last;	/* ns, of the samples */
+	uint64_t shift;		/* ns, added to times */
 	uint64_t now[STACK_WORDS_MAX];
 };
 
@@ -177,11 +180,11 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct recode *rc = ctx;
 	struct sample_in in = {
-		.time = ev->time, .pid = ev->pid, .tid = ev->tid, .cpu = ev->cpu, .period = ev->period,
+		.time = ev->time + rc->shift, .pid = ev->pid, .tid = ev->tid, .cpu = ev->cpu, .period = ev->period,
 		.cgroup = ev->cgroup, .chain = ev->chain, .nchain = ev->nchain, .has_regs = ev->has_regs,
 		.copy_full = ev->copy_full, .unmasked = ev->unmasked, .cut = ev->cut,
 	};
-	uint64_t head[] = { ev->time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->has_regs,
+	uint64_t head[] = { in.time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->has_regs,
 			    ev->copy_full, ev->unmasked, ev->cut, ev->stack.lo, ev->stack.hi };
 
 	if (take_stack(rc, ev))
@@ -189,7 +192,9 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	memcpy(in.regs, ev->regs, sizeof(in.regs));
 	if (rc->words.nwords)
 		in.stack = &rc->words;
-	rc->samples++;
+	if (!rc->samples++)
+		rc->first = ev->time;
+	rc->last = MAX(rc->last, ev->time);
 	digest(rc, head, sizeof(head));
 	digest(rc, ev->chain, ev->nchain * sizeof(*ev->chain));
 	digest(rc, ev->regs, sizeof(ev->regs));
@@ -219,8 +224,9 @@ static uint64_t stream_bytes(int fd)
 	return sum;
 }
 
-static int recode(struct recode *rc, struct rec_reader *r)
+static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 {
+	static const struct event_ops samples = { .sample = on_sample };
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
@@ -235,6 +241,10 @@ static int recode(struct recode *rc, struct rec_reader *r)
 		if (strcmp(key, "start_wall_ns"))	/* the reader's own, from the file header */
 			rec_writer_info(rc->w, key, val);
 	err = rec_reader_events(r, &ops, rc);
+	while (!err && --times) {
+		rc->shift += rc->last - rc->first + 1000000;
+		err = rec_reader_events(r, &samples, rc);
+	}
 	if (!err && (rec_reader_damage(r)->bad_blocks || rec_reader_damage(r)->cut)) {
 		fprintf(stderr, "recode: the recording is damaged\n");
 		err = -1;
@@ -250,12 +260,15 @@ int main(int argc, char **argv)
 {
 	struct recode *rc = xcalloc(1, sizeof(*rc));
 	struct rec_reader *r;
+	unsigned long times = 1;
 	uint64_t key, ptr;
 	int fd, err;
 
 	log_init("recode");
-	if (argc != 3) {
-		fprintf(stderr, "usage: recode IN OUT\n");
+	if (argc == 4)
+		times = strtoul(argv[3], NULL, 10);
+	if (argc < 3 || argc > 4 || !times) {
+		fprintf(stderr, "usage: recode IN OUT [TIMES]\n");
 		return 2;
 	}
 	r = rec_reader_open(argv[1]);
@@ -267,7 +280,7 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
-	err = recode(rc, r);
+	err = recode(rc, r, times);
 	if (!err) {
 		double n = rc->samples ? (double)rc->samples : 1;
 
