@@ -542,8 +542,8 @@ static void out_of_memory_ends_the_program(void **state)
 	pid_t pid;
 
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__)
-	print_message("the address sanitizer ends the program by itself\n");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	print_message("the sanitizer ends the program by itself\n");
 	skip();
 #endif
 	pid = fork();
