@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Start-up beside many idle processes: from the moment of the recorder's exec to the time of its first sample, both
 # CLOCK_MONOTONIC, the second from the recording itself; at 4,000 Hz on all CPUs the first sample comes within 0.25 ms
-# of sampling being switched on. The same method for both tools, without tracing either. "All": wall time of a
+# of sampling being switched on, -p is of a busy process. The same method for both tools, without tracing either. "All": wall time of a
 # recording of "sleep 0.05", which has the end in it as well.
 
 # stamped COMMAND...: prints CLOCK_MONOTONIC in ns and becomes COMMAND.
@@ -29,9 +29,13 @@ table_startup() {
 	done
 	sleep 0.5
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
-		for ROW in -a "-p one process"; do
-			local target=(-a)
-			[ "$ROW" = -a ] || target=(-p $$)
+		for ROW in -a "-p, busy"; do
+			local target=(-a) busy=''
+			if [ "$ROW" != -a ]; then
+				"$TARGETS/spin" 100 >/dev/null &
+				busy=$!
+				target=(-p "$busy")
+			fi
 			for TOOL in $(rotate $RUN perf nsprof); do
 				local more=()
 				[ "$TOOL" = nsprof ] || more=(-k CLOCK_MONOTONIC)
@@ -40,12 +44,12 @@ table_startup() {
 				{ time stamped "${CMD[@]}" -- sleep 0.05 >"$WORK/stamp" 2>"$WORK/log"; } 2>"$WORK/time"
 				read -r begin <"$WORK/stamp"
 				put wall "$(cut -d' ' -f1 "$WORK/time")"
-				[ "$ROW" = -a ] || continue
 				first=$(first_sample "$TOOL" "$WORK/start.data")
 				counts "$TOOL" "$WORK/start.data"
 				put samples "$KEPT"
 				[ -z "$first" ] || put first_ms "$(awk -v a="$begin" -v b="$first" 'BEGIN { printf "%.2f", (b - a) / 1e6 }')"
 			done
+			[ -z "$busy" ] || { kill "$busy"; wait "$busy" 2>/dev/null; }
 		done
 	done
 	stop_workload
@@ -55,7 +59,7 @@ table_startup() {
 	echo "Milliseconds from exec to the first sample; asked are 50. All: wall time of a recording of 0.05 s, end included."
 	echo
 	md_head target "perf" nsprof "nsprof <= 50 ms" "all, s: perf" nsprof "nsprof / perf"
-	for ROW in -a "-p one process"; do
+	for ROW in -a "-p, busy"; do
 		p=$(med "$ROW" perf first_ms) n=$(med "$ROW" nsprof first_ms)
 		md "$ROW" "$(num %.1f "$p")" "$(num %.1f "$n")" "$(verdict "$(num %.1f "$n")" 50)" \
 			"$(num %.3f "$(med "$ROW" perf wall)")" "$(num %.3f "$(med "$ROW" nsprof wall)")" \
