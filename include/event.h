@@ -211,6 +211,7 @@ enum capture_kind {
 	CAPTURE_ELF = 1,	/* a sliced ELF file; id = ev_dso.id */
 	CAPTURE_PERF_MAP = 2,	/* lines of a perf-PID.map; id = ev_proc.serial */
 	CAPTURE_KALLSYMS = 3,	/* lines of /proc/kallsyms; id = 0 */
+	CAPTURE_JITDUMP = 4,	/* functions of a jitdump; id = ev_proc.serial; see jitdump.h */
 };
 
 struct capture {

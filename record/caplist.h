@@ -20,7 +20,7 @@ struct cap_entry {
 	uint64_t *addrs;	/* owned, sorted, each once */
 	size_t n;
 	struct dso *dso;	/* CAPTURE_ELF; borrowed: the table keeps all */
-	struct facts *facts;	/* CAPTURE_PERF_MAP: one reference; NULL = none known */
+	struct facts *facts;	/* CAPTURE_PERF_MAP, CAPTURE_JITDUMP: one reference; NULL = none known */
 	char comm[COMM_LEN];	/* and the process's name, for messages */
 	bool done;		/* the rows are in the recording already */
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "jitdump.h"
 #include "xalloc.h"
 
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
@@ -66,6 +67,10 @@ void capture_job_run(struct capture_job *job)
 		break;
 	case CAPTURE_PERF_MAP:
 		job->err = run_maps(job);
+		break;
+	case CAPTURE_JITDUMP:
+		job->err = jitdump_slice(job->fd, job->addrs, job->n, &job->rows);
+		job->why = job->err ? jitdump_why(job->err) : NULL;
 		break;
 	case CAPTURE_KALLSYMS:
 		job->err = capture_ksyms(job->addrs, job->n, &job->rows);

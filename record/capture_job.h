@@ -21,7 +21,7 @@ struct capture_job {
 	char *name;			/* owned; for messages: a path, a comm */
 	uint64_t *addrs;		/* owned, sorted; file offsets (ELF) or runtime addresses */
 	size_t n;
-	/* CAPTURE_ELF: one of both. */
+	/* CAPTURE_ELF: one of both. CAPTURE_JITDUMP: fd. */
 	int fd, rootfd;			/* owned; -1 = none */
 	char *path;			/* owned; where the binary lies below the root; NULL = unknown */
 	const void *image;		/* borrowed for good: our own vdso */

@@ -298,12 +298,8 @@ static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
 	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
 }
 
-/*
- * An fd of what is mapped at @e, or negative errno. Nothing but a file with the inode the kernel
- * told comes back; without an inode the caller has to compare the build-id.
- */
-static int open_mapped(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
-		       struct stat *st)
+int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		struct stat *st)
 {
 	const char *path = intern_str(dt->paths, e->path);
 	struct rootpin *r;
@@ -384,7 +380,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		pins_touch(dt->pins, &d->pin);
 		return;
 	}
-	fd = open_mapped(dt, u, e, &st);
+	fd = dsotab_open(dt, u, e, &st);
 	if (fd < 0) {
 		d->pin_tries++;
 		return;
@@ -439,7 +435,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	bool elf;
 	int fd;
 
-	fd = open_mapped(dt, u, e, &st);
+	fd = dsotab_open(dt, u, e, &st);
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : add_dso(dt, u, e, NULL, 0);

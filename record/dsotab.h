@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "event.h"
 #include "hash.h"
@@ -89,6 +90,12 @@ bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const s
  * to @paths, which is the table's interner from now on.
  */
 void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths);
+/*
+ * An fd of what is mapped at @e, or negative errno: nothing but the file with the inode the kernel
+ * told. Where it told none any file at the path; the caller has to compare the build-id.
+ */
+int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		struct stat *st);
 /* Try to pin the file of resolved @e if it is not held. */
 void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
 

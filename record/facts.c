@@ -124,6 +124,7 @@ struct facts *facts_read(uint32_t pid)
 	f->refs = 1;
 	f->pid = pid;
 	pin_init(&f->map, PIN_MAP, f);
+	pin_init(&f->jitdump, PIN_MAP, f);
 	if (!read_start(pid, &f->start_ticks, &f->ppid, &f->kthread))
 		goto gone;
 	read_text_facts(f);
@@ -158,6 +159,8 @@ void facts_put(struct pins *ps, struct facts *f)
 
 		if (f->map.fd >= 0)
 			pins_drop(ps, &f->map);
+		if (f->jitdump.fd >= 0)
+			pins_drop(ps, &f->jitdump);
 		rootpin_put(ps, f->rootpin);
 		free(f->exe);
 		free(f->root);

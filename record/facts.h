@@ -29,11 +29,12 @@ struct facts {
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
 	struct pin map;			/* the perf map, if there was one */
+	struct pin jitdump;		/* the same */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };
 
 /*
- * Read the facts of @pid as it is now; not rootpin, map and up. NULL when it is gone or another
+ * Read the facts of @pid as it is now; not rootpin, map, jitdump and up. NULL when it is gone or another
  * process took its pid while we read. Owned, one reference.
  */
 struct facts *facts_read(uint32_t pid);

@@ -107,10 +107,25 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
  * the segment that ended. */
 void proctab_forget(struct proctab *pt, const struct caplist *cut);
 
+/* ---- proc_jit.c ---- */
+
+/* Pin the perf map of a live process with facts @f, if there is one. */
+void perfmap_pin(struct proctab *pt, struct facts *f);
+/* Pin the jitdump of @p if @e is the mapping that tells where it is. */
+void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e);
+/* The fd of the jitdump that tells of code of a process with facts @f; -1 when there is none. */
+int jitdump_fd(const struct facts *f);
+/*
+ * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
+ * be NULL.
+ */
+void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+		     size_t n, struct capture_job *job);
+void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+		     size_t n, struct capture_job *job);
+
 /* ---- proc_capture.c ---- */
 
-/* The fd of the perf map of live process with facts @f, opened and checked; -ENOENT, -EPERM ... */
-int perfmap_open(const struct facts *f, const char **why);
 void capture_jit(struct proc *p);
 /* pins.on_evict: ctx is the struct proctab. */
 void capture_before_evict(void *ctx, struct pin *pin);

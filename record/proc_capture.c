@@ -139,84 +139,6 @@ static void prepare_dso(const struct proctab *pt, const struct dso *d, uint64_t 
 	}
 }
 
-/*
- * May this file be the perf map of a process with facts @f? NULL, or why not. A container can put
- * anything there; and on a shared /tmp the name may be that of another container's process.
- */
-static const char *refuse_map(const struct facts *f, const struct stat *st)
-{
-	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-
-	if (st->st_uid && (!f->have_fsuid || st->st_uid != f->fsuid))
-		return "it belongs to another user";
-	/* One second for the tick of the start time and for file systems with coarse times. */
-	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
-		return "it is older than the process";
-	return NULL;
-}
-
-static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
-{
-	struct stat st;
-	const char *no;
-	int fd;
-
-	if (dirfd < 0)
-		return -ENOENT;
-	fd = nsopen_file(dirfd, path, 0, &st);
-	if (fd == -EINVAL)
-		*why = "it is not a regular file";
-	if (fd < 0)
-		return fd;
-	no = refuse_map(f, &st);
-	if (!no)
-		return fd;
-	*why = no;
-	close(fd);
-	return -EPERM;
-}
-
-/*
- * The process names the file after the pid it sees itself, so the innermost number comes first;
- * with a pid namespace of its own but libraries that ask the kernel otherwise, an outer one may be
- * right.
- */
-int perfmap_open(const struct facts *f, const char **why)
-{
-	const struct rootpin *r = f->rootpin;
-	uint32_t i;
-
-	for (i = f->nspid_n; r && i--;) {
-		char path[64];
-		int fd;
-
-		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", f->nspid[i]);
-		fd = open_map_at(f, r->root.fd, path, why);
-		/* A container that is gone: its root leads no longer to a /tmp that was a mount. */
-		if (fd < 0)
-			fd = open_map_at(f, r->tmp.fd, path + strlen("/tmp/"), why);
-		if (fd >= 0)
-			return fd;
-	}
-	return -ENOENT;
-}
-
-/* Takes @addrs. */
-static void prepare_jit(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
-			size_t n, struct capture_job *job)
-{
-	const struct facts *chain[CAPTURE_FORKS_MAX];
-	size_t len = 0;
-
-	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
-	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
-		chain[len++] = f;
-	while (len--) {
-		job->map[job->nmaps].pinned = dup_fd(chain[len]->map.fd);
-		job->map[job->nmaps++].named = perfmap_open(chain[len], &job->why);
-	}
-}
-
 bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job *job)
 {
 	uint64_t *addrs = e->addrs;
@@ -230,7 +152,10 @@ bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job
 		prepare_dso(pt, e->dso, addrs, e->n, job);
 		break;
 	case CAPTURE_PERF_MAP:
-		prepare_jit(e->facts, e->id, e->comm, addrs, e->n, job);
+		perfmap_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
+		break;
+	case CAPTURE_JITDUMP:
+		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
 		break;
 	case CAPTURE_KALLSYMS:
 		capture_job_init(job, e->kind, e->id, "/proc/kallsyms", addrs, e->n);
@@ -245,6 +170,7 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 		[CAPTURE_ELF] = "binary",
 		[CAPTURE_PERF_MAP] = "the perf map of process",
 		[CAPTURE_KALLSYMS] = "kernel symbols",
+		[CAPTURE_JITDUMP] = "the jitdump of process",
 	};
 	const struct capture cap = {
 		.kind = job->kind, .id = job->id, .data = job->rows.s, .size = job->rows.len,
@@ -306,29 +232,47 @@ static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
 		both = caplist_union(all, *n, e->addrs, e->n, n);
 		free(all);
 		all = both;
-		e->done = kind == CAPTURE_PERF_MAP;
+		e->done = kind == CAPTURE_PERF_MAP || kind == CAPTURE_JITDUMP;
 	}
 	return all;
 }
 
-void capture_jit(struct proc *p)
+/* True when there were rows. */
+static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 {
+	const struct facts *f = p->facts ? p->facts : p->anc;
 	struct proctab *pt = p->pt;
 	struct capture_job job;
 	uint64_t *addrs;
 	size_t n;
+	bool got;
 
-	if (!p->serial || p->jit_captured || (!p->jit.n && !pt->nkept))
-		return;
-	addrs = all_addresses(pt, &p->jit, CAPTURE_PERF_MAP, p->serial, &n);
+	addrs = all_addresses(pt, &p->jit, kind, p->serial, &n);
 	if (!n) {
 		free(addrs);
-		return;
+		return false;
 	}
-	prepare_jit(p->facts ? p->facts : p->anc, p->serial, p->comm, addrs, n, &job);
+	if (kind == CAPTURE_JITDUMP)
+		jitdump_prepare(f, p->serial, p->comm, addrs, n, &job);
+	else
+		perfmap_prepare(f, p->serial, p->comm, addrs, n, &job);
 	capture_job_run(&job);
-	p->jit_captured = p->dead && job.rows.len;
+	got = job.rows.len;
 	capture_finish(pt, NULL, &job);
+	return got;
+}
+
+void capture_jit(struct proc *p)
+{
+	bool got = false;
+
+	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->nkept))
+		return;
+	if (jitdump_fd(p->facts ? p->facts : p->anc) >= 0)
+		got = capture_jit_kind(p, CAPTURE_JITDUMP);
+	if (capture_jit_kind(p, CAPTURE_PERF_MAP))
+		got = true;
+	p->jit_captured = p->dead && got;
 }
 
 /* The list that is being captured wants rows from what is let go. */
@@ -417,15 +361,21 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 
 /* ---- the end of a segment ---- */
 
+static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
+{
+	struct cap_entry *e = caplist_add(cl, kind, p->serial, sorted(&p->jit), p->jit.n);
+
+	e->facts = facts_get(p->facts ? p->facts : p->anc);
+	memcpy(e->comm, p->comm, sizeof(e->comm));
+	e->done = p->jit_captured;
+}
+
 static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 {
-	struct cap_entry *e;
-
 	if (p->serial && p->jit.n) {
-		e = caplist_add(cl, CAPTURE_PERF_MAP, p->serial, sorted(&p->jit), p->jit.n);
-		e->facts = facts_get(p->facts ? p->facts : p->anc);
-		memcpy(e->comm, p->comm, sizeof(e->comm));
-		e->done = p->jit_captured;
+		list_jit(p, CAPTURE_PERF_MAP, cl);
+		if (jitdump_fd(p->facts ? p->facts : p->anc) >= 0)
+			list_jit(p, CAPTURE_JITDUMP, cl);
 	}
 	pt->nseen -= p->jit.n;
 	u64map_fini(&p->jit);

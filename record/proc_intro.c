@@ -88,6 +88,8 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 	 */
 	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->dsos, &u, in)))
 		dsotab_resolve(&pt->dsos, &u, in, NULL, 0);
+	if (p->serial)
+		jitdump_pin(p, &u, in);
 	if (proc_written(p))
 		write_map(p, in, time);
 }
@@ -187,17 +189,6 @@ static int read_new_maps(struct proc *p)
 	return 0;
 }
 
-static void pin_perf_map(struct proctab *pt, struct facts *f)
-{
-	const char *why = NULL;
-	int fd = perfmap_open(f, &why);
-
-	if (fd >= 0)
-		pins_hold(&pt->pins, &f->map, fd);
-	else if (why)
-		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
-}
-
 int proc_acquire(struct proc *p, uint64_t time)
 {
 	struct proctab *pt = p->pt;
@@ -231,7 +222,7 @@ int proc_acquire(struct proc *p, uint64_t time)
 	if (!p->comm[0])
 		memcpy(p->comm, f->comm, sizeof(p->comm));
 	if (!p->kthread)
-		pin_perf_map(pt, f);
+		perfmap_pin(pt, f);
 	return ret;
 }
 
@@ -299,6 +290,7 @@ void proc_pin_all(struct proc *p)
 			dsotab_resolve(&p->pt->dsos, &u, e, NULL, 0);
 		else
 			dsotab_pin(&p->pt->dsos, &u, e);
+		jitdump_pin(p, &u, e);
 	}
 }
 

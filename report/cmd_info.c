@@ -26,7 +26,7 @@ struct info {
 };
 
 static const char *const capture_names[INFO_CAPTURE_KINDS] = {
-	"other", "sliced ELF files", "perf maps", "kernel symbols",
+	"other", "sliced ELF files", "perf maps", "kernel symbols", "jitdumps",
 };
 
 static uint64_t setting_u64(const struct info *in, const char *key)

@@ -24,7 +24,7 @@ struct info_process {
 	uint64_t again;		/* ns, when its facts were repeated last; 0 = never */
 };
 
-enum { INFO_CAPTURE_KINDS = 4 }; /* by enum capture_kind; 0 = kinds this version does not know */
+enum { INFO_CAPTURE_KINDS = 5 }; /* by enum capture_kind; 0 = kinds this version does not know */
 
 struct info_stats {
 	struct intern *strings;			/* owned */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jitcode.h"
 #include "module.h"
 #include "util.h"
 #include "xalloc.h"
@@ -39,6 +40,9 @@ struct addrspace *addrspace_clone(const struct addrspace *as)
 		copy->maps = xmemdup(as->maps, as->n * sizeof(*as->maps));
 		copy->n = copy->cap = as->n;
 	}
+	copy->jit = as->jit;
+	copy->time = as->time;
+	copy->njit = as->njit;
 	return copy;
 }
 
@@ -116,6 +120,32 @@ const struct mapping *addrspace_find(const struct addrspace *as, struct avma add
 	uint32_t i = first_above(as, addr.v);
 
 	return i < as->n && as->maps[i].start <= addr.v ? &as->maps[i] : NULL;
+}
+
+void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit)
+{
+	if (as->jit == jit)
+		return;
+	as->jit = jit;
+	as->njit = 0;
+	touch(as);
+}
+
+void addrspace_advance(struct addrspace *as, uint64_t time)
+{
+	size_t before = as->njit;
+
+	if (!as->jit)
+		return;
+	as->time = time;
+	jitcode_advance(as->jit, &as->njit, time);
+	if (as->njit != before)
+		touch(as);
+}
+
+const struct jit_func *addrspace_find_jit(const struct addrspace *as, struct avma addr)
+{
+	return as->jit ? jitcode_find(as->jit, addr, as->time) : NULL;
 }
 
 bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out)

@@ -3,10 +3,13 @@
 #define NSPROF_ADDRSPACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "addr.h"
 
+struct jit_func;
+struct jitcode;
 struct module;
 
 struct mapping {
@@ -22,6 +25,9 @@ struct addrspace {
 	uint32_t cap;
 	uint32_t generation;	/* changes with every change of maps; never repeats across processes */
 	uint32_t serial;	/* ev_proc.serial of the process image */
+	const struct jitcode *jit;	/* borrowed; NULL: nothing was told of jitted code */
+	uint64_t time;		/* ns, where the replay is: of use with @jit only */
+	size_t njit;		/* how far @jit has come by then */
 };
 
 struct addrspace *addrspace_new(void);
@@ -30,6 +36,14 @@ void addrspace_free(struct addrspace *as);
 void addrspace_add(struct addrspace *as, const struct mapping *m);
 /* The mapping that holds @addr, or NULL. Borrowed until the next change. */
 const struct mapping *addrspace_find(const struct addrspace *as, struct avma addr);
+
+/* What the process's JIT told of its code; inherited by clones. */
+void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit);
+/* The replay has come to @time: another generation when jitted code has changed. */
+void addrspace_advance(struct addrspace *as, uint64_t time);
+/* The jitted function at @addr now, or NULL. Mappings of ELF files come before it. Borrowed. */
+const struct jit_func *addrspace_find_jit(const struct addrspace *as, struct avma addr);
+
 /*
  * Runtime address to the binary's own address, through the file offset and the PT_LOADs. Needs
  * module_load() to have succeeded. False when no segment holds it.

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "intern.h"
+#include "jitcode.h"
 #include "log.h"
 #include "rec_reader.h"
 #include "stop.h"
@@ -121,6 +122,20 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 	return ln->node;
 }
 
+/*
+ * Where no ELF file is mapped: the function's name at this time, if it was told of, makes two of
+ * an address that was used twice.
+ */
+static void jit_location(struct collect *c, const struct addrspace *as, struct location *loc)
+{
+	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ loc->addr });
+
+	if (!func)
+		return;
+	loc->kind = LOC_JIT;
+	loc->owner = intern_add(c->texts, func->name);
+}
+
 static uint32_t user_location(struct collect *c, struct image *img, struct avma addr)
 {
 	const struct mapping *m = addrspace_find(img->as, addr);
@@ -144,6 +159,8 @@ static uint32_t user_location(struct collect *c, struct image *img, struct avma 
 			loc.addr = loc.off;
 		}
 	}
+	if (loc.kind == LOC_ANON || loc.kind == LOC_NOELF)
+		jit_location(c, img->as, &loc);
 	return locations_id(&c->locs, &loc);
 }
 

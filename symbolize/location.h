@@ -16,6 +16,7 @@ enum location_kind {
 	LOC_FILE,	/* owner = module id, addr = byte offset in the file */
 	LOC_NOELF,	/* file without usable bytes; owner = image index, addr = runtime address */
 	LOC_ANON,	/* memory without a file; owner = image index, addr = runtime address */
+	LOC_JIT,	/* code told of in a jitdump; owner = string id, addr = runtime address */
 	LOC_NOMAP,	/* in no known mapping; owner = image index, addr = runtime address */
 	LOC_KERNEL,	/* addr = kernel address */
 	LOC_KSYM,	/* owner = index of the ksymbol that covers it, addr = kernel address */

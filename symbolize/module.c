@@ -184,6 +184,28 @@ void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, 
 	ms->blobs[ms->nblobs++] = copy;
 }
 
+struct module *module_of_rows(uint32_t id, const char *name, const void *data, size_t size)
+{
+	int err;
+	struct elf_file *ef = elf_file_open_mem(data, size, &err);
+	struct module *m;
+
+	if (!ef)
+		return NULL;
+	m = xcalloc(1, sizeof(*m));
+	m->id = id;
+	m->dso.path = xstrdup(name);
+	m->source = MODULE_CAPTURED;
+	m->captured = ef;
+	return m;
+}
+
+void module_drop(struct module *m)
+{
+	if (m)
+		module_free(m);
+}
+
 /* ---- proofs ---- */
 
 static bool build_id_equal(const struct module *m, const struct elf_file *ef)

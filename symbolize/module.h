@@ -60,6 +60,13 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 		      uint64_t end);
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
 
+/*
+ * A module outside of the table, with nothing but rows as captured ones (ELF file @data, borrowed).
+ * NULL when they are damaged. Own with module_drop().
+ */
+struct module *module_of_rows(uint32_t id, const char *name, const void *data, size_t size);
+void module_drop(struct module *m);	/* accepts NULL */
+
 /* Open the bytes if that was not tried yet. After it source/why/elf are set. */
 void module_load(struct module *m);
 /*

@@ -230,6 +230,10 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		case LOC_NOMAP:
 			nd->source = name_by_perf_map(&p, loc);
 			break;
+		case LOC_JIT:
+			add_frame(&p, intern_str(texts, loc->owner), SUFFIX_JIT, false);
+			nd->source = NAME_JITDUMP;
+			break;
 		case LOC_KERNEL:
 		case LOC_KSYM:
 			nd->source = name_kernel(&p, loc);

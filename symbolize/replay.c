@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "intern.h"
+#include "jitdump.h"
+#include "jitsource.h"
 #include "log.h"
 #include "rec_reader.h"
 #include "util.h"
@@ -27,6 +29,7 @@ struct replay {
 	struct u64map thread_comm; /* tid -> interned id, for threads with a name of their own */
 	struct u64map cgroups;	/* cgroup id -> interned id */
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
+	struct jitsource *jit;
 	struct kallsyms *kallsyms;
 
 	struct ksym *ksyms;	/* all that ever were */
@@ -49,6 +52,7 @@ struct replay *replay_new(struct modules *mods)
 
 	rp->mods = mods;
 	rp->strs = intern_new();
+	rp->jit = jitsource_new();
 	return rp;
 }
 
@@ -67,6 +71,7 @@ void replay_free(struct replay *rp)
 	while (u64map_next(&rp->perfmaps, &it, &key, &val))
 		perfmap_free((struct perfmap *)(uintptr_t)val);
 	u64map_fini(&rp->perfmaps);
+	jitsource_free(rp->jit);
 	u64map_fini(&rp->by_pid);
 	u64map_fini(&rp->thread_comm);
 	u64map_fini(&rp->cgroups);
@@ -158,6 +163,8 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 
 static void take_facts(struct replay *rp, struct image *img, const struct ev_proc *ev)
 {
+	const struct jitcode *jit = jitsource_find(rp->jit, ev->serial);
+
 	img->serial = ev->serial;
 	img->start_ticks = ev->start_ticks;
 	img->nspid_n = MIN(ev->nspid_n, (uint32_t)ARRAY_SIZE(img->nspid));
@@ -165,6 +172,11 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 	img->comm = keep(rp, ev->comm);
 	img->exe = keep(rp, ev->exe);
 	img->cgroup = keep(rp, ev->cgroup);
+	/* Without one of its own, code compiled before a fork is its parent's. */
+	if (!jit && img->parent)
+		jit = img->parent->as->jit;
+	if (jit)
+		addrspace_set_jit(img->as, jit);
 	/* The end of a thread that had the number before is not told when its process was not. */
 	u64map_del(&rp->thread_comm, ev->pid);
 }
@@ -202,8 +214,8 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 		}
 	}
 	img = begin_image(rp, ev->pid, ev->time, as);
-	take_facts(rp, img, ev);
 	img->parent = parent;
+	take_facts(rp, img, ev);
 	return 0;
 }
 
@@ -224,6 +236,9 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end);
 	}
 	addrspace_add(img->as, &m);
+	if (!img->as->jit && jitdump_marks(m.path))
+		addrspace_set_jit(img->as, jitsource_live(rp->jit, img->pid, img->start_ticks,
+							  m.start, m.end));
 	return 0;
 }
 
@@ -366,6 +381,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	};
 
 	img->used = true;
+	addrspace_advance(img->as, ev->time);
 	return rp->fn(rp->fn_ctx, &s);
 }
 
@@ -382,6 +398,9 @@ static int on_capture(void *ctx, const struct capture *cap)
 		slot = u64map_put(&rp->perfmaps, cap->id, NULL);
 		perfmap_free((struct perfmap *)(uintptr_t)*slot);
 		*slot = (uintptr_t)perfmap_new(cap->data, cap->size);
+		break;
+	case CAPTURE_JITDUMP:
+		jitsource_add(rp->jit, cap->id, cap->data, cap->size);
 		break;
 	case CAPTURE_KALLSYMS:
 		kallsyms_free(rp->kallsyms);

@@ -254,6 +254,7 @@ static void print_names(const struct naming *nm)
 		[NAME_MINIDEBUG] = ".gnu_debugdata",
 		[NAME_CAPTURED] = "recording",
 		[NAME_PERFMAP] = "perf map",
+		[NAME_JITDUMP] = "jitdump",
 		[NAME_KALLSYMS] = "kernel symbols",
 		[NAME_INLINE] = "inlined (in addition)",
 	};

@@ -7,6 +7,7 @@
 #include "addrspace.h"
 #include "elf_file.h"
 #include "event.h"
+#include "jitcode.h"
 #include "module.h"
 #include "util.h"
 
@@ -96,12 +97,31 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 	wm->rows = true;
 }
 
+/*
+ * The jitted function at @addr. It is not kept among the recent mappings: there are as many as
+ * frames.
+ */
+static const struct walk_map *jit_map(struct walker *w, const struct addrspace *as, uint64_t addr)
+{
+	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ addr });
+	struct walk_map *wm = &w->jit[w->njit++ % ARRAY_SIZE(w->jit)];
+
+	*wm = (struct walk_map){ .start = addr, .end = addr + 1 };
+	if (func) {
+		wm->start = func->start;
+		wm->end = func->end;
+		wm->mod = jitcode_module(func);
+		wm->rows = wm->mod;
+	}
+	return wm;
+}
+
 static const struct walk_map *find_map_slow(struct walker *w, const struct addrspace *as,
 					    uint64_t addr)
 {
 	struct avma a = { addr };
 	const struct mapping *m;
-	struct walk_map *wm;
+	struct walk_map *wm, fresh;
 
 	for (uint32_t i = 0; i < w->nrecent; i++) {
 		wm = &w->recent[i];
@@ -111,8 +131,11 @@ static const struct walk_map *find_map_slow(struct walker *w, const struct addrs
 	m = addrspace_find(as, a);
 	if (!m)
 		return NULL;
+	describe(&fresh, m);
+	if (!fresh.rows && as->jit)
+		return jit_map(w, as, addr);
 	wm = &w->recent[w->next];
-	describe(wm, m);
+	*wm = fresh;
 	w->next = (w->next + 1) % WALK_RECENT;
 	w->nrecent = MIN(w->nrecent + 1, WALK_RECENT);
 	return wm;

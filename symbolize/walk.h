@@ -85,6 +85,8 @@ struct walker {
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];
+	struct walk_map jit[2]; /* this frame's function and the next one's */
+	uint32_t njit;
 };
 
 void walker_init(struct walker *w, walk_step_fn step, void *priv);

@@ -1,0 +1,149 @@
+/*
+ * Where names of a process's JIT code come from: the perf map it writes to its /tmp and the jitdump
+ * it has mapped (DESIGN.md section 4), found while it lives, and made ready to be captured.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture_job.h"
+#include "jitdump.h"
+#include "log.h"
+#include "nsopen.h"
+#include "proc.h"
+
+static int dup_fd(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/*
+ * May this file be the perf map of a process with facts @f? NULL, or why not. A container can put
+ * anything there; and on a shared /tmp the name may be that of another container's process.
+ */
+static const char *refuse_map(const struct facts *f, const struct stat *st)
+{
+	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+
+	if (st->st_uid && (!f->have_fsuid || st->st_uid != f->fsuid))
+		return "it belongs to another user";
+	/* One second for the tick of the start time and for file systems with coarse times. */
+	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
+		return "it is older than the process";
+	return NULL;
+}
+
+static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
+{
+	struct stat st;
+	const char *no;
+	int fd;
+
+	if (dirfd < 0)
+		return -ENOENT;
+	fd = nsopen_file(dirfd, path, 0, &st);
+	if (fd == -EINVAL)
+		*why = "it is not a regular file";
+	if (fd < 0)
+		return fd;
+	no = refuse_map(f, &st);
+	if (!no)
+		return fd;
+	*why = no;
+	close(fd);
+	return -EPERM;
+}
+
+/*
+ * The process names the file after the pid it sees itself, so the innermost number comes first;
+ * with a pid namespace of its own but libraries that ask the kernel otherwise, an outer one may be
+ * right.
+ */
+static int open_map(const struct facts *f, const char **why)
+{
+	const struct rootpin *r = f->rootpin;
+	uint32_t i;
+
+	for (i = f->nspid_n; r && i--;) {
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", f->nspid[i]);
+		fd = open_map_at(f, r->root.fd, path, why);
+		/* A container that is gone: its root leads no longer to a /tmp that was a mount. */
+		if (fd < 0)
+			fd = open_map_at(f, r->tmp.fd, path + strlen("/tmp/"), why);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+void perfmap_pin(struct proctab *pt, struct facts *f)
+{
+	const char *why = NULL;
+	int fd = open_map(f, &why);
+
+	if (fd >= 0)
+		pins_hold(&pt->pins, &f->map, fd);
+	else if (why)
+		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
+}
+
+void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+		     size_t n, struct capture_job *job)
+{
+	const struct facts *chain[CAPTURE_FORKS_MAX];
+	size_t len = 0;
+
+	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
+	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
+		chain[len++] = f;
+	while (len--) {
+		job->map[job->nmaps].pinned = dup_fd(chain[len]->map.fd);
+		job->map[job->nmaps++].named = open_map(chain[len], &job->why);
+	}
+}
+
+/*
+ * A jitdump is found by the page of it that the JIT maps, which also proves whose it is: its name
+ * has a pid of an unknown namespace, and it may lie anywhere.
+ */
+void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e)
+{
+	struct proctab *pt = p->pt;
+	struct stat st;
+	int fd;
+
+	if (!p->facts || p->facts->jitdump.fd >= 0 || !e->ino ||
+	    !jitdump_marks(intern_str(pt->paths, e->path)))
+		return;
+	fd = dsotab_open(&pt->dsos, u, e, &st);
+	if (fd >= 0)
+		pins_hold(&pt->pins, &p->facts->jitdump, fd);
+	else
+		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
+			   strerror(-fd));
+}
+
+int jitdump_fd(const struct facts *f)
+{
+	/* What was compiled before a fork is told of in the file of the process that forked. */
+	for (; f; f = f->up) {
+		if (f->jitdump.fd >= 0)
+			return f->jitdump.fd;
+	}
+	return -1;
+}
+
+void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+		     size_t n, struct capture_job *job)
+{
+	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);
+	job->fd = dup_fd(jitdump_fd(f));
+	job->err = job->fd < 0 ? -ENOENT : 0;
+}

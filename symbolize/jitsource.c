@@ -1,0 +1,91 @@
+/* Jitdumps of images (jitsource.h). */
+#include "jitsource.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "jitcode.h"
+#include "jitdump.h"
+#include "live.h"
+#include "log.h"
+#include "nsopen.h"
+#include "xalloc.h"
+
+/*
+ * Numbers of modules made of jitted functions. Those of binaries are dense from 1 on and never come
+ * this far.
+ */
+#define MODULE_IDS 0x80000000u
+
+struct jitsource {
+	struct u64map by_serial; /* -> struct jitcode *, owned */
+	struct jitcode **live;	/* owned */
+	size_t nlive, live_cap;
+	uint32_t next_id;
+};
+
+struct jitsource *jitsource_new(void)
+{
+	struct jitsource *js = xcalloc(1, sizeof(*js));
+
+	js->next_id = MODULE_IDS;
+	return js;
+}
+
+void jitsource_free(struct jitsource *js)
+{
+	uint64_t serial, val;
+	size_t it = 0;
+
+	if (!js)
+		return;
+	while (u64map_next(&js->by_serial, &it, &serial, &val))
+		jitcode_free((struct jitcode *)(uintptr_t)val);
+	for (size_t i = 0; i < js->nlive; i++)
+		jitcode_free(js->live[i]);
+	u64map_fini(&js->by_serial);
+	free(js->live);
+	free(js);
+}
+
+void jitsource_add(struct jitsource *js, uint32_t serial, const void *data, size_t size)
+{
+	uint64_t *slot = u64map_put(&js->by_serial, serial, NULL);
+
+	jitcode_free((struct jitcode *)(uintptr_t)*slot);
+	*slot = (uintptr_t)jitcode_new(data, size, &js->next_id);
+}
+
+const struct jitcode *jitsource_find(const struct jitsource *js, uint32_t serial)
+{
+	const uint64_t *slot = serial ? u64map_get(&js->by_serial, serial) : NULL;
+
+	return slot ? (const struct jitcode *)(uintptr_t)*slot : NULL;
+}
+
+const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_t start_ticks,
+				     uint64_t start, uint64_t end)
+{
+	struct strbuf slice = STRBUF_INIT;
+	struct jitcode *jc = NULL;
+	int fd, err;
+
+	if (!start_ticks || live_check(pid, start_ticks))
+		return NULL;
+	fd = nsopen_mapping(pid, start, end, NULL);
+	if (fd < 0)
+		return NULL;
+	err = jitdump_slice(fd, NULL, 0, &slice);
+	close(fd);
+	if (err)
+		pr_verbose("jitdump of process %u cannot be read: %s", pid, jitdump_why(err));
+	if (slice.len)
+		jc = jitcode_new(slice.s, slice.len, &js->next_id);
+	strbuf_fini(&slice);
+	if (!jc)
+		return NULL;
+	XGROW(js->live, js->nlive, js->live_cap);
+	js->live[js->nlive++] = jc;
+	return jc;
+}
