@@ -39,6 +39,10 @@ static const struct {
 		"no unwind rows and no frame pointer",
 		"build that binary with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",
 	},
+	[UNWIND_NO_JIT_ROWS] = {
+		"jitted code without frame pointer or unwind rows",
+		"run java with -XX:+PreserveFramePointer, or have the JIT put rows into its jitdump",
+	},
 	[UNWIND_NO_MODULE] = {
 		"binary not available",
 		"record while the binary can still be reached, or run where it is",

@@ -19,6 +19,7 @@ enum unwind_end {
 	UNWIND_CUT,		/* the same, and the recorder under pressure had cut the copy */
 	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */
 	UNWIND_NO_ROWS,		/* no rows in the module, and frame pointers did not lead on */
+	UNWIND_NO_JIT_ROWS,	/* jitted code: no frame pointer, and no rows in a jitdump */
 	UNWIND_NO_MODULE,	/* address in a mapping whose binary could not be had */
 	UNWIND_NO_MAPPING,	/* address outside all known mappings */
 	UNWIND_BAD_READ,	/* rows led to an address that is not stack */

@@ -25,6 +25,8 @@
 
 /* How far up to look for a start-up code's frame past functions without rows. */
 #define BASE_SCAN_BYTES 1024
+/* The same for the return address of jitted code: enough for a few saved registers. */
+#define JIT_SCAN_BYTES 128
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
@@ -293,6 +295,65 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 	return true;
 }
 
+/* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
+static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
+			 const struct walk_map *wm, struct uregs regs)
+{
+	for (int i = 0; i < 2 && wm->rows; i++) {
+		struct walk_at at = {
+			.in = in, .mod = wm->mod, .bias = wm->bias,
+			.svma = regs.v[CFI_REG_RA] - 1 - wm->bias,
+		};
+		enum step_end res;
+
+		if (at_entry(wm, regs.v[CFI_REG_RA] - 1))
+			return true;
+		res = w->step(w->priv, &at, &regs);
+		if (res == STEP_OUTERMOST)
+			return true;
+		if (res != STEP_CALLER || at.signal)
+			return false;
+		if (!regs.v[CFI_REG_RA])
+			return true;
+		wm = find_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL);
+		if (!wm)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The step out of jitted code that keeps no frame pointer and was told of without rows, as Python's
+ * trampolines. Return addresses lie 8 below a multiple of 16 (psABI 1.0, 3.2.2), the lowest of them
+ * is the frame's, and it is believed when it leads into a binary whose rows go on from there.
+ * Another jitted function's cannot be told from one left behind by an earlier call.
+ */
+static bool jit_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	for (uint64_t a = sp + ((8 - sp) & 15); a - sp < JIT_SCAN_BYTES; a += 16) {
+		const struct walk_map *wm;
+		struct uregs to = *regs;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		wm = v ? find_map(w, in->as, v - 1, NULL) : NULL;
+		if (!wm)
+			continue;
+		if (!wm->rows)
+			return false;
+		uregs_set(&to, CFI_REG_SP, a + 8);
+		uregs_set(&to, CFI_REG_RA, v);
+		if (rows_lead_on(w, in, wm, to)) {
+			*regs = to;
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
  * STEP_CALLER or STEP_OUTERMOST with *@end set.
@@ -312,6 +373,8 @@ static enum step_end without_rows(struct walker *w, const struct unwind_input *i
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)
 		return STEP_CALLER;
+	if (w->step && !mod && jit_scan(w, in, regs))
+		return STEP_CALLER;
 	if (!w->step && fp == FP_NULL)
 		*end = UNWIND_COMPLETE;
 	else if (fp == FP_ABOVE && fault_end(in, fault) != UNWIND_BAD_READ)
@@ -320,7 +383,9 @@ static enum step_end without_rows(struct walker *w, const struct unwind_input *i
 		*end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
 		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
-	else if (mod && !have_bytes && !mod->elf && !mod->captured)
+	else if (!mod)
+		*end = UNWIND_NO_JIT_ROWS;
+	else if (!have_bytes && !mod->elf && !mod->captured)
 		*end = UNWIND_NO_MODULE;
 	else
 		*end = UNWIND_NO_ROWS;
