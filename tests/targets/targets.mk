@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
-	$(T)/jitloop $(T)/memfd $(T)/faults \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-static
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
@@ -91,6 +91,8 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
+	$(call tcc,$(TCC),)
+$(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/memfd: tests/targets/memfd.c $(T)/.dir
 	$(call tcc,$(TCC),-static -D_GNU_SOURCE)

@@ -1,0 +1,59 @@
+#!/bin/bash
+# Code told of in a jitdump: a small JIT of ours whose modes declare their chains (tests/targets/jitdump.c). It
+# removes its dump when it ends, so everything is named from the recording.
+. "$(dirname "$0")/../lib.sh"
+
+cd "$T" || exit 1
+if ! "$NSPROF" record -q -o probe -- true 2>err; then
+	skip_all "no perf events here: $(cat err)"
+fi
+JIT=$BUILD/tests/targets/jitdump
+[ -x "$JIT" ] || skip_all "$JIT is not built (make test-targets)"
+
+# stacks FOLDED LEAF: those in function LEAF, from main on and without what the kernel did above it. One line
+# for each different one.
+stacks() {
+	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p; /;main;/!s/^[^;]*;\(.*;$2\)[; ].*/\1/p" "$1" | sort -u
+}
+
+for mode in rows bare nested reuse move; do
+	"$NSPROF" record -q -k mono -e cpu-clock -F 999 -o $mode.data -- "$JIT" $mode 0.6 "$T"
+	is "$mode: the program ran" $? 0
+	"$NSPROF" symbolize -q $mode.data >$mode.folded
+	for u in libunwind libdw; do
+		"$NSPROF" symbolize -q --unwind $u $mode.data >$mode.$u
+		check "$mode: $u agrees" cmp $mode.$u $mode.folded
+	done
+done
+is "the dumps are gone" "$(ls jit-*.dump 2>/dev/null)" ''
+is "rows: a register that is no frame pointer" "$(stacks rows.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
+is "bare: neither rows nor frame pointer" "$(stacks bare.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
+is "nested: what cannot be told is not guessed" "$(stacks nested.folded leaf_one)" "[broken_stack];inner_fn;leaf_one"
+is "reuse: the first function at the address" "$(stacks reuse.folded leaf_one)" "main;run;f;leaf_one"
+is "reuse: the second one" "$(stacks reuse.folded leaf_two)" "main;run;g2;leaf_two"
+is "move: before" "$(stacks move.folded leaf_one)" "main;run;mover;leaf_one"
+is "move: after" "$(stacks move.folded leaf_two)" "main;run;mover;leaf_two"
+like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats.folded)" \
+	'jitted code without frame pointer or unwind rows: .*PreserveFramePointer'
+like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' 2 +jitdump'
+like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps|jitdumps +1|jitdumps: 1'
+
+# A recording without its rows, since the recorder was killed: the living process is asked.
+"$JIT" rows 30 "$T" &
+pid=$!
+wait_for "grep -q 'jit-$pid.dump' /proc/$pid/maps" 10
+"$NSPROF" record -q -e cpu-clock -F 999 -o cut.data -p $pid 2>rec.err &
+rec=$!
+# What is written is whole blocks; the first is due after half a second.
+wait_for '[ "$(stat -c %s cut.data 2>/dev/null || echo 0)" -gt 4096 ]' 20
+kill -KILL $rec
+wait $rec 2>/dev/null
+"$NSPROF" symbolize -q cut.data >cut.folded
+if [ "$(id -u)" = 0 ]; then
+	is "cut recording, living process" "$(stacks cut.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
+else
+	skip "cut recording, living process" "needs root to open what is mapped"
+fi
+kill $pid
+rm -f jit-$pid.dump
+done_testing
