@@ -1,8 +1,7 @@
 /*
  * The lines of a perf map that a recording can ask for. A JIT appends, and the last line about an
  * address is the true one; so the file is read from its end, each address is done with at its first
- * line, and reading stops when all have one. Format: Linux,
- * tools/perf/Documentation/jit-interface.txt.
+ * line, and reading stops when all have one.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 
 #include "capture.h"
 #include "pcset.h"
+#include "perfmap_line.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -65,52 +65,20 @@ static size_t unfound_from(struct search *s, size_t i)
 	return i;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/*
- * Reads "0x1f40 " or "1f40 "; NULL when there is no number, it is too large, or nothing follows it.
- */
-static const char *read_hex(const char *p, const char *end, uint64_t *out)
-{
-	const char *first;
-
-	while (p < end && (*p == ' ' || *p == '\t'))
-		p++;
-	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
-		p += 2;
-	*out = 0;
-	for (first = p; p < end && hex_digit(*p) >= 0; p++) {
-		if (*out >> 60)
-			return NULL;
-		*out = *out << 4 | (uint64_t)hex_digit(*p);
-	}
-	return p > first && p < end && (*p == ' ' || *p == '\t') ? p : NULL;
-}
-
 static void take_line(struct search *s, const char *p, size_t len)
 {
-	const char *end = p + len, *name;
-	uint64_t start, size;
+	struct perfmap_line l;
 	bool wanted = false;
 
-	name = read_hex(p, end, &start);
-	name = name ? read_hex(name, end, &size) : NULL;
-	if (!name || !size || start + size < start)
+	if (!perfmap_line(p, len, &l))
 		return;
-	for (size_t i = unfound_from(s, pcset_from(&s->pcs, start));
-	     i < s->pcs.n && s->pcs.v[i] < start + size; i = unfound_from(s, i)) {
+	for (size_t i = unfound_from(s, pcset_from(&s->pcs, l.start));
+	     i < s->pcs.n && s->pcs.v[i] < l.end; i = unfound_from(s, i)) {
 		s->next[i] = i + 1;
 		s->nleft--;
 		wanted = true;
 	}
-	/* A name with a NUL in it would end the text for whoever reads it. */
-	if (!wanted || memchr(p, 0, len))
+	if (!wanted)
 		return;
 	XGROW(s->lines, s->nlines, s->cap);
 	s->lines[s->nlines++] = (struct line){ xmemdup(p, len), len };

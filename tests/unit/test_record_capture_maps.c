@@ -48,13 +48,15 @@ static void test_perf_map(void **state)
 		"bad line\n"
 		"3000 zz bad size\n"
 		"1008 10 overlaps the second half\n"
-		"4000 0 empty\n"
+		"4000 0 stub\n"
+		"4100 10 named\n"
+		"4100 10 \n"
 		"7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
 		"1000 4 again the first four\n"
 		"5000 10 partial last line";
 	static const uint64_t all[] = { 0x1000,		0x1005,	       0x1009, 0x1017,
 					0x1018,		0x2000,	       0x201f, 0x2020,
-					0x3000,		0x4000,	       0x5000, 0x7fff00001000,
+					0x3000,		0x4000,	       0x4001, 0x4105, 0x5000, 0x7fff00001000,
 					0x7fff00002f3f, 0x7fff00002f40 };
 	static const uint64_t first4[] = { 0x1003 }, second[] = { 0x1007 }, none[] = { 0x100018 };
 
@@ -63,6 +65,8 @@ static void test_perf_map(void **state)
 		  "1000 10 first\n"
 		  "0x2000 0x20 with prefix and blanks\n"
 		  "1008 10 overlaps the second half\n"
+		  "4000 0 stub\n"
+		  "4100 10 named\n"
 		  "7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
 		  "1000 4 again the first four\n");
 	check_map(map, strlen(map), first4, 1, "1000 4 again the first four\n");
