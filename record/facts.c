@@ -198,6 +198,11 @@ bool facts_started_after(uint64_t ticks, uint64_t time)
 	return time && ticks_to_boot(ticks) - asleep > (int64_t)time;
 }
 
+int64_t facts_wall(uint64_t time)
+{
+	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - (int64_t)time);
+}
+
 int64_t facts_start_wall(uint64_t ticks)
 {
 	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - ticks_to_boot(ticks));

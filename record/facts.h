@@ -28,13 +28,15 @@ struct facts {
 	char comm[COMM_LEN];
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
+	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
 	struct pin map;			/* the perf map, if there was one */
+	uint64_t map_time;		/* ns of sample time, when it was last looked for */
 	struct pin jitdump;		/* the same */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };
 
 /*
- * Read the facts of @pid as it is now; not rootpin, map, jitdump and up. NULL when it is gone or another
+ * Read the facts of @pid as it is now; not rootpin, exec_time, map, jitdump and up. NULL when it is gone or another
  * process took its pid while we read. Owned, one reference.
  */
 struct facts *facts_read(uint32_t pid);
@@ -47,6 +49,8 @@ bool facts_same_process(uint32_t pid, uint64_t ticks);
 bool facts_started_after(uint64_t ticks, uint64_t time);
 /* Wall clock of the start of a process, in ns. */
 int64_t facts_start_wall(uint64_t ticks);
+/* Wall clock at @time, ns of CLOCK_MONOTONIC. */
+int64_t facts_wall(uint64_t time);
 /* The comm of a thread into @comm ("" when it cannot be read). */
 bool facts_thread_comm(uint32_t pid, uint32_t tid, char comm[COMM_LEN]);
 /* Inode of namespace @name ("mnt") of @pid, 0 when it cannot be read. */

@@ -31,6 +31,7 @@ struct proc {
 	bool jit_captured;		/* for good: it has ended */
 	bool dead;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
+	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
 	uint64_t dead_time;		/* ns */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
@@ -109,8 +110,10 @@ void proctab_forget(struct proctab *pt, const struct caplist *cut);
 
 /* ---- proc_jit.c ---- */
 
-/* Pin the perf map of a live process with facts @f, if there is one. */
-void perfmap_pin(struct proctab *pt, struct facts *f);
+/* Pin the perf map of live @p, whose facts are known, if it is there. */
+void perfmap_pin(struct proc *p);
+/* The same once more, now and then: a JIT may run for long before it writes one. */
+void perfmap_pin_late(struct proc *p);
 /* Pin the jitdump of @p if @e is the mapping that tells where it is. */
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e);
 /* The fd of the jitdump that tells of code of a process with facts @f; -1 when there is none. */

@@ -221,8 +221,9 @@ int proc_acquire(struct proc *p, uint64_t time)
 		p->ppid = f->ppid;
 	if (!p->comm[0])
 		memcpy(p->comm, f->comm, sizeof(p->comm));
+	f->exec_time = p->exec_time;
 	if (!p->kthread)
-		perfmap_pin(pt, f);
+		perfmap_pin(p);
 	return ret;
 }
 

@@ -16,6 +16,9 @@
 #include "nsopen.h"
 #include "proc.h"
 
+/* Sample time between two looks for a perf map that was not there. */
+#define RETRY_NS 100000000ull
+
 static int dup_fd(int fd)
 {
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -34,6 +37,9 @@ static const char *refuse_map(const struct facts *f, const struct stat *st)
 	/* One second for the tick of the start time and for file systems with coarse times. */
 	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
 		return "it is older than the process";
+	/* Clocks of file systems tick 100 times a second, or once. */
+	if (f->exec_time && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->exec_time))
+		return "it is older than the program that runs now";
 	return NULL;
 }
 
@@ -83,15 +89,23 @@ static int open_map(const struct facts *f, const char **why)
 	return -ENOENT;
 }
 
-void perfmap_pin(struct proctab *pt, struct facts *f)
+void perfmap_pin(struct proc *p)
 {
+	struct facts *f = p->facts;
 	const char *why = NULL;
 	int fd = open_map(f, &why);
 
+	f->map_time = p->last_time;
 	if (fd >= 0)
-		pins_hold(&pt->pins, &f->map, fd);
+		pins_hold(&p->pt->pins, &f->map, fd);
 	else if (why)
 		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
+}
+
+void perfmap_pin_late(struct proc *p)
+{
+	if (!p->dead && p->last_time - p->facts->map_time >= RETRY_NS)
+		perfmap_pin(p);
 }
 
 void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,

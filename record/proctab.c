@@ -210,8 +210,10 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 	const bool introduced = proc_written(p);
 	struct thread *t;
 
-	if (ev->exec)
+	if (ev->exec) {
 		begin_image(p);
+		p->exec_time = ev->time;
+	}
 	if (ev->tid == ev->pid)
 		set_comm(p->comm, ev->comm);
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
@@ -337,6 +339,8 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	p->last_time = time;
 	if (!proc_written(p))
 		proc_introduce(p, time);
+	else if (p->jit.n && p->facts && p->facts->map.fd < 0)
+		perfmap_pin_late(p);
 	t = threads_touch(&pt->threads, pid, tid);
 	if (t->introduced != pt->segment)
 		proc_introduce_thread(p, t, time);

@@ -83,13 +83,31 @@ static int64_t wall_start(uint64_t start_ticks)
 }
 
 /*
+ * Was a file last written before @time, ns of CLOCK_MONOTONIC? Clocks of file systems tick 100 times
+ * a second.
+ */
+static bool older_than(const struct stat *st, uint64_t time)
+{
+	struct timespec mono, real;
+	int64_t ago;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &real);
+	ago = (real.tv_sec - st->st_mtim.tv_sec) * NS_PER_S + real.tv_nsec - st->st_mtim.tv_nsec;
+	return ago - NS_PER_S / 50 > mono.tv_sec * NS_PER_S + mono.tv_nsec - (int64_t)time;
+}
+
+/*
  * Whose map is it? /tmp may be shared between containers in which everybody is pid 1, and anybody
  * may leave a file there. The host's root (an agent) and the process itself are believed, and only
- * if the file was written since the process began; 2 s allow for the clocks' rounding.
+ * if the file was written since the process began (2 s allow for the clocks' rounding), and since the
+ * program in it did.
  */
 static bool trusted(const struct image *img, const struct stat *st)
 {
 	if (st->st_uid != 0 && !uid_of_process(img->pid, st->st_uid))
+		return false;
+	if (img->exec_time && st->st_mtim.tv_nsec && older_than(st, img->exec_time))
 		return false;
 	return st->st_mtim.tv_sec + 2 >= wall_start(img->start_ticks);
 }

@@ -215,6 +215,9 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	}
 	img = begin_image(rp, ev->pid, ev->time, as);
 	img->parent = parent;
+	/* The facts of what an exec began come with its first sample. */
+	if (old && !old->serial && !ev->inherited)
+		img->exec_time = old->exec_time;
 	take_facts(rp, img, ev);
 	return 0;
 }
@@ -257,6 +260,7 @@ static int on_comm(void *ctx, const struct ev_comm *ev)
 		struct image *old = img;
 
 		img = begin_image(rp, ev->pid, ev->time, NULL);
+		img->exec_time = ev->time;
 		img->start_ticks = old->start_ticks;
 		img->nspid_n = old->nspid_n;
 		memcpy(img->nspid, old->nspid, sizeof(img->nspid));

@@ -40,6 +40,7 @@ struct image {
 	bool used;		/* a sample was seen since the image began */
 	bool entered;		/* one of them says that it had begun to run (replay.c) */
 	uint64_t begun;		/* ns, time of the event that began it */
+	uint64_t exec_time;	/* ns, of the exec it began with; 0 = none was recorded */
 	/* Caches of the consumer, valid for as->generation == cache_generation. */
 	struct u64map cache;
 	uint32_t cache_generation;

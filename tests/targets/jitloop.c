@@ -6,8 +6,10 @@
  *
  * MODE: map (default) writes the map; nomap does not; uid changes the owner of map and process to 1000;
  * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms; again
- * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address. COMM names the
- * thread.
+ * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
+ * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
+ * time, and removes it in the end; exec runs itself as "nomap" with COMM "after" for the second half, with
+ * code at the same address. COMM names the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -64,6 +66,21 @@ __attribute__((noinline, noclone)) void run_jit(double secs)
 	}
 }
 
+/* Where the code is, at an address that does not depend on the run. */
+static void *place(const char *mode)
+{
+	void *at = (void *)0x200000000000;
+	int fd;
+
+	if (strcmp(mode, "memfd"))
+		return mmap(at, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fd = memfd_create("doublemapper", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, 65536) || pwrite(fd, code, sizeof(code), 4096) < 0)
+		exit(2);
+	return mmap(at, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 4096);
+}
+
 static void *thread(void *arg)
 {
 	run_jit(0.05);
@@ -101,19 +118,20 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 3 ? argv[3] : "map";
 	double secs = atof(argv[1]);
-	char path[64];
+	char path[64], half[32];
 	void *p;
 
-	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = place(mode);
 	if (argc < 3 || p == MAP_FAILED)
 		return 2;
-	memcpy(p, code, sizeof(code));
+	if (strcmp(mode, "memfd"))
+		memcpy(p, code, sizeof(code));
 	jit = (void (*)(void))p;
 	if (argc > 4)
 		prctl(PR_SET_NAME, argv[4]);
 	signal(SIGUSR1, on_usr1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	if (strcmp(mode, "nomap"))
+	if (strcmp(mode, "nomap") && strcmp(mode, "late"))
 		write_map("w", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;
@@ -123,7 +141,19 @@ int main(int argc, char **argv)
 		in_children(secs);
 	else if (!strcmp(mode, "threads"))
 		in_threads(secs);
+	else if (!strcmp(mode, "late") || !strcmp(mode, "exec"))
+		run_jit(secs / 2);
 	else
 		run_jit(secs);
+	if (!strcmp(mode, "late")) {
+		write_map("w", argv[2]);
+		run_jit(secs / 2);
+		unlink(path);
+	}
+	if (!strcmp(mode, "exec")) {
+		snprintf(half, sizeof(half), "%f", secs / 2);
+		execl("/proc/self/exe", "jitloop", half, argv[2], "nomap", "after", NULL);
+		return 2;
+	}
 	return 0;
 }

@@ -91,7 +91,7 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
-	$(call tcc,$(TCC),)
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/memfd: tests/targets/memfd.c $(T)/.dir
