@@ -1,0 +1,173 @@
+#!/bin/bash
+# timeout: 600
+# Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, python. Each
+# runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
+# is symbolized. The programs declare their chains: "whole" wants them from the thread's root on, in order. They
+# run for 3 s of CPU time, however long that takes.
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd unshare
+unshare -m -p --fork --mount-proc true 2>/dev/null || skip_all "cannot make namespaces here"
+
+mkdir "$T/app"
+cat >"$T/app/app.js" <<'JS'
+const zlib = require('zlib');
+const data = Buffer.alloc(20000, 'abcdefgh');
+function jsLeaf(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
+function jsMiddle(n) { return jsLeaf(n) + 1; }
+function jsNative() { return zlib.deflateSync(data).length; }
+function jsOuter(n) { return jsMiddle(n) + jsNative(); }
+let t = 0;
+while (process.cpuUsage().user < 3e6) t += jsOuter(20000);
+JS
+cat >"$T/app/Work.java" <<'JAVA'
+import java.io.File;
+import java.lang.management.*;
+import java.util.zip.Deflater;
+public class Work {
+	static byte[] in = new byte[100000], out = new byte[200000];
+	static int jLeaf(int n) { int s = 0; for (int i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
+	static int jMiddle(int n) { return jLeaf(n) + 1; }
+	static int jNative() { Deflater d = new Deflater(); d.setInput(in); d.finish(); int n = d.deflate(out); d.end(); return n; }
+	static int jOuter(int n) { return jMiddle(n) + jNative(); }
+	public static void main(String[] a) throws Exception {
+		ThreadMXBean me = ManagementFactory.getThreadMXBean();
+		long t = 0;
+		while (me.getCurrentThreadCpuTime() < 3000000000L) t += jOuter(50000);
+		if (a.length == 0) return;
+		new File("/tmp/done").createNewFile();
+		while (!new File("/tmp/go").exists()) Thread.sleep(20);
+	}
+}
+JAVA
+cat >"$T/app/app.py" <<'PY'
+import time, zlib
+data = bytes(100000)
+def py_leaf(n):
+    s = 0
+    for i in range(n): s = (s * 31 + i) % 1000003
+    return s
+def py_middle(n): return py_leaf(n) + 1
+def py_key(x): return py_leaf(50)
+def py_sorted(n): return sorted(range(n), key=py_key)[0]
+def py_native(): return len(zlib.compress(data))
+def py_outer(n): return py_middle(n) + py_sorted(n // 50) + py_native()
+t = 0
+while time.process_time() < 3: t += py_outer(5000)
+PY
+
+# boxed NAME COMMAND...: record it; what it writes to /tmp is lost with it. /mnt is the folder of programs.
+boxed() {
+	local name=$1
+	shift
+	"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/$name" -- \
+		unshare -m -p --fork --mount-proc --propagation private sh -c \
+		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' "$T/app" "$@" >"$T/$name.out" 2>&1 ||
+		fail "$name: the program ran" "$(cat "$T/$name.out")"
+	"$NSPROF" symbolize -q --no-inline --stats "$T/$name" >"$T/$name.folded" 2>"$T/$name.stats"
+	sed -n "s/^ .* \([0-9.]* %\)  complete/# $name: \1 of all stacks are complete/p" "$T/$name.stats"
+}
+
+# whole NAME FUNCTION CHAIN: at least 50 samples are in FUNCTION, and 99.5 % of them in CHAIN (both are
+# regular expressions of frames).
+whole() {
+	awk -v fn=";($2)[; ]" -v chain="^[^;]*;($3)[; ]" '
+	$0 ~ fn { all += $NF; if ($0 ~ chain) hit += $NF; else if (bad++ < 3) print "# not: " $0 }
+	END { printf "# %d of %d samples\n", hit, all; exit !(all >= 50 && hit >= 0.995 * all) }' "$T/$1.folded"
+}
+
+# ---- node
+node_checks() { # NAME
+	# "LazyCompile:*jsLeaf /mnt/app.js:3", "JS:~jsLeaf ...": how it was compiled changes with time.
+	local fn="(JS|LazyCompile|Function):[^a-zA-Z]*" rest=" /mnt[^;]*" glue="(Builtins_[^;]*;)*"
+	local deflate="(Cr_z_)?deflate([.@][^;]*)?"
+	check "$1: JavaScript from the root on" whole "$1" "${fn}jsLeaf$rest" \
+		"_start;.*node::Start[^;]*;.*;${fn}jsOuter$rest;$glue${fn}jsMiddle$rest;$glue${fn}jsLeaf$rest"
+	check "$1: native code that JavaScript called" whole "$1" "$deflate" \
+		"_start;.*node::Start[^;]*;.*;${fn}jsOuter$rest;$glue${fn}jsNative$rest;.*;$deflate"
+}
+if command -v node >/dev/null; then
+	# Interpreted functions get frames of their own, and none is inlined.
+	flags=(--interpreted-frames-native-stack --no-turbo-inlining)
+	! node --v8-options | grep -q -e '--maglev ' || flags+=(--no-maglev)
+	boxed node-map node --perf-basic-prof "${flags[@]}" /mnt/app.js
+	node_checks node-map
+	boxed node-dump node --perf-prof "${flags[@]}" /mnt/app.js
+	node_checks node-dump
+	like "node-dump: names from the jitdump" "$(cat "$T/node-dump.stats")" '[0-9] +jitdump'
+else
+	skip "node" "node is not installed"
+fi
+
+# ---- java
+# Of an interpreted method nothing tells the name.
+java_frame() {
+	echo "(Interpreter|[^;]*Work.$1[^;]*)"
+}
+java_chain="(clone3|__clone|clone);start_thread;.*JavaMain;.*;StubRoutines[^;]*;$(java_frame main);$(java_frame jOuter)"
+java_checks() { # NAME
+	check "$1: Java from the thread's root on" whole "$1" "[^;]*Work.jLeaf[^;]*" \
+		"$java_chain;$(java_frame jMiddle);[^;]*Work.jLeaf[^;]*"
+	check "$1: native code that Java called" whole "$1" "deflate(@plt)?" \
+		"$java_chain;.*;Java_java_util_zip_Deflater[^;]*;deflate(@plt)?"
+}
+if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app" "$T/app/Work.java" 2>"$T/javac.err"; then
+	java=(java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Work.* -cp /mnt)
+	if java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -version >/dev/null 2>&1; then
+		at_exit=(-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit)
+		boxed java-fp "${java[@]}" "${at_exit[@]}" -XX:+PreserveFramePointer Work
+		java_checks java-fp
+		boxed java-nofp "${java[@]}" "${at_exit[@]}" -XX:-PreserveFramePointer Work
+		like "java-nofp: says what is missing" "$(cat "$T/java-nofp.stats")" \
+			'jitted code without frame pointer or unwind rows: run java with -XX:\+PreserveFramePointer'
+		check "java-nofp: still the names of leaves" grep -q ';[^;]*Work.jLeaf' "$T/java-nofp.folded"
+	else
+		skip "java: map at exit" "this java has no DumpPerfMapAtExit"
+	fi
+	if command -v jcmd >/dev/null && jcmd -l >/dev/null 2>&1; then
+		# In the same namespaces, when all is compiled.
+		boxed java-jcmd sh -c '"$@" & until [ -e /tmp/done ]; do sleep 0.1; done
+			jcmd $! Compiler.perfmap; : >/tmp/go; wait' sh \
+			"${java[@]}" -XX:+PreserveFramePointer Work wait
+		java_checks java-jcmd
+	else
+		skip "java: map by jcmd" "jcmd is not installed"
+	fi
+else
+	skip "java" "java and javac are not installed"
+fi
+
+# ---- python
+python_checks() { # NAME
+	local f="py::" r=":/mnt/app.py" c="[^;]*"
+	check "$1: Python from the root on" whole "$1" "${f}py_leaf$r" \
+		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_(middle|key)$r;.*;${f}py_leaf$r"
+	check "$1: Python called by native code" whole "$1" "${f}py_key$r" \
+		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_sorted$r;.*list_sort$c;.*;${f}py_key$r"
+	check "$1: native code that Python called" whole "$1" "deflate(@plt)?" \
+		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_native$r;.*;deflate(@plt)?"
+}
+# pythons: of each minor version from 3.12 on one that is here.
+pythons() {
+	local v p
+	for v in 12 13 14; do
+		for p in "$(command -v python3.$v)" /usr/bin/python3.$v /usr/local/bin/python3.$v \
+			"${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$v".*/bin/python3.$v; do
+			[ -x "$p" ] && "$p" -c 'import zlib' 2>/dev/null && echo "$v:$p" && break
+		done
+	done
+}
+found=
+for vp in $(pythons); do
+	v=${vp%%:*} p=${vp#*:}
+	"$p" -X perf -c '' 2>/dev/null || continue
+	found=1
+	boxed "python3.$v-map" "$p" -X perf /mnt/app.py
+	python_checks "python3.$v-map"
+	"$p" -X perf_jit -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || continue
+	boxed "python3.$v-dump" "$p" -X perf_jit /mnt/app.py
+	python_checks "python3.$v-dump"
+	like "python3.$v-dump: names from the jitdump" "$(cat "$T/python3.$v-dump.stats")" '[0-9] +jitdump'
+done
+[ -n "$found" ] || skip "python" "no python 3.12 or later that knows -X perf"
+done_testing
