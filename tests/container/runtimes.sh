@@ -151,7 +151,7 @@ python_checks() { # NAME
 pythons() {
 	local v p
 	for v in 12 13 14; do
-		for p in "$(command -v python3.$v)" /usr/bin/python3.$v /usr/local/bin/python3.$v \
+		for p in "$(command -v "python3.$v")" /usr/bin/python3.$v /usr/local/bin/python3.$v \
 			"${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$v".*/bin/python3.$v; do
 			[ -x "$p" ] && "$p" -c 'import zlib' 2>/dev/null && echo "$v:$p" && break
 		done
