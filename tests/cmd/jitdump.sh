@@ -16,7 +16,7 @@ stacks() {
 	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p; /;main;/!s/^[^;]*;\(.*;$2\)[; ].*/\1/p" "$1" | sort -u
 }
 
-for mode in rows bare nested reuse move; do
+for mode in rows fork bare nested reuse move; do
 	"$NSPROF" record -q -k mono -e cpu-clock -F 999 -o $mode.data -- "$JIT" $mode 0.6 "$T"
 	is "$mode: the program ran" $? 0
 	"$NSPROF" symbolize -q $mode.data >$mode.folded
@@ -27,6 +27,7 @@ for mode in rows bare nested reuse move; do
 done
 is "the dumps are gone" "$(ls jit-*.dump 2>/dev/null)" ''
 is "rows: a register that is no frame pointer" "$(stacks rows.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
+is "fork: code compiled before it" "$(stacks fork.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
 is "bare: neither rows nor frame pointer" "$(stacks bare.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
 is "nested: what cannot be told is not guessed" "$(stacks nested.folded leaf_one)" "[broken_stack];inner_fn;leaf_one"
 is "reuse: the first function at the address" "$(stacks reuse.folded leaf_one)" "main;run;f;leaf_one"
@@ -37,6 +38,15 @@ like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats
 	'jitted code without frame pointer or unwind rows: .*PreserveFramePointer'
 like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' 2 +jitdump'
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps|jitdumps +1|jitdumps: 1'
+
+# Each file of a row of them has what its own addresses need.
+"$NSPROF" record -q -e cpu-clock -F 999 --switch-output=1s -o row.data -- "$JIT" reuse 3 "$T"
+seen=
+for f in row.data.*; do
+	"$NSPROF" symbolize -q "$f" >row.folded
+	seen+=" $(stacks row.folded leaf_one) $(stacks row.folded leaf_two)"
+done
+is "a row of files: names and times" "$(tr ' ' '\n' <<<"$seen" | sort -u | tr '\n' ' ')" " main;run;f;leaf_one main;run;g2;leaf_two "
 
 # A recording without its rows, since the recorder was killed: the living process is asked.
 "$JIT" rows 30 "$T" &

@@ -157,6 +157,14 @@ pythons() {
 		done
 	done
 }
+# Before 3.12 the interpreter is all there is: one frame of it for any number of Python functions.
+if [ -x /usr/bin/python3 ]; then
+	boxed python3 /usr/bin/python3 /mnt/app.py
+	check "python3: the interpreter from the root on" whole python3 "_PyEval_EvalFrameDefault" \
+		"_start;.*main;.*;_PyEval_EvalFrameDefault"
+else
+	skip "python3" "no /usr/bin/python3"
+fi
 found=
 for vp in $(pythons); do
 	v=${vp%%:*} p=${vp#*:}

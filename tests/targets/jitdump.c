@@ -9,6 +9,7 @@
  *	rows	main;run;outer_fn;native_mid;inner_fn;leaf_one	frames of 128 and 512 bytes that use %rbp for
  *		something else, with call frame information
  *	bare	the same; 8 bytes, %rbp is left alone, no call frame information
+ *	fork	as rows, run by two children that never map the dump themselves
  *	nested	main;run;outer_fn;inner_fn;leaf_one; as bare, but jitted code calls jitted code
  *	reuse	half of the time main;run;f;leaf_one, then other code at the same address, with another
  *		frame: main;run;g2;leaf_two
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -252,10 +254,19 @@ int main(int argc, char **argv)
 		return 2;
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", argc > 3 ? argv[3] : ".", (int)getpid());
 	begin_dump(argc > 3 ? argv[3] : ".");
-	if (!strcmp(mode, "rows")) {
+	if (!strcmp(mode, "rows") || !strcmp(mode, "fork")) {
 		outer = load_rows(mem + 64, 512, "outer_fn");
 		inner = load_rows(mem + 4096, 128, "inner_fn");
-		run(outer, native_mid, secs);
+		for (int i = 0; i < 2 && mode[0] == 'f'; i++) {
+			if (!fork()) {
+				run(outer, native_mid, secs);
+				_exit(0);
+			}
+		}
+		if (mode[0] == 'r')
+			run(outer, native_mid, secs);
+		while (wait(NULL) > 0)
+			;
 	} else if (!strcmp(mode, "bare")) {
 		outer = load_bare(mem + 64, "outer_fn");
 		inner = load_bare(mem + 4096, "inner_fn");
