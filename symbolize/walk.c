@@ -23,10 +23,11 @@
  */
 #define ENTRY_LEN 64
 
+/* How far up to look for the return address of jitted code: past a few saved registers. */
+#define JIT_SCAN_BYTES 128
+
 /* How far up to look for a start-up code's frame past functions without rows. */
 #define BASE_SCAN_BYTES 1024
-/* The same for the return address of jitted code: enough for a few saved registers. */
-#define JIT_SCAN_BYTES 128
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
@@ -253,48 +254,6 @@ static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t 
 	return false;
 }
 
-static bool push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
-		 enum frame_kind kind)
-{
-	if (out->n >= in->max_frames)
-		return false;
-	out->frames[out->n++] = (struct frame){ .addr = { addr }, .kind = kind };
-	return true;
-}
-
-/*
- * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
- * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
- * a section.
- */
-static bool in_plt(const struct walk_map *wm, uint64_t addr)
-{
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
-	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
-
-	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
-		const uint8_t *data;
-		uint64_t start;
-		size_t size;
-
-		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
-		    addr - wm->bias - start < size)
-			return true;
-	}
-	return false;
-}
-
-/* The step out of a PLT entry without rows. */
-static bool plt_step(const struct unwind_input *in, struct uregs *regs)
-{
-	uint64_t sp = regs->v[CFI_REG_SP];
-
-	if (stack_view_read(in->stack, sp, &regs->v[CFI_REG_RA]))
-		return false;
-	regs->v[CFI_REG_SP] = sp + 8;
-	return true;
-}
-
 /* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
 static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
@@ -354,6 +313,48 @@ static bool jit_scan(struct walker *w, const struct unwind_input *in, struct ure
 	return false;
 }
 
+static bool push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
+		 enum frame_kind kind)
+{
+	if (out->n >= in->max_frames)
+		return false;
+	out->frames[out->n++] = (struct frame){ .addr = { addr }, .kind = kind };
+	return true;
+}
+
+/*
+ * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
+ * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
+ * a section.
+ */
+static bool in_plt(const struct walk_map *wm, uint64_t addr)
+{
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
+
+	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
+		const uint8_t *data;
+		uint64_t start;
+		size_t size;
+
+		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
+		    addr - wm->bias - start < size)
+			return true;
+	}
+	return false;
+}
+
+/* The step out of a PLT entry without rows. */
+static bool plt_step(const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	if (stack_view_read(in->stack, sp, &regs->v[CFI_REG_RA]))
+		return false;
+	regs->v[CFI_REG_SP] = sp + 8;
+	return true;
+}
+
 /*
  * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
  * STEP_CALLER or STEP_OUTERMOST with *@end set.
@@ -383,12 +384,10 @@ static enum step_end without_rows(struct walker *w, const struct unwind_input *i
 		*end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
 		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
-	else if (!mod)
-		*end = UNWIND_NO_JIT_ROWS;
-	else if (!have_bytes && !mod->elf && !mod->captured)
+	else if (mod && !have_bytes && !mod->elf && !mod->captured)
 		*end = UNWIND_NO_MODULE;
 	else
-		*end = UNWIND_NO_ROWS;
+		*end = mod ? UNWIND_NO_ROWS : UNWIND_NO_JIT_ROWS;
 	return STEP_OUTERMOST;
 }
 
