@@ -272,9 +272,8 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			return true;
 		if (res != STEP_CALLER || at.signal)
 			return false;
-		if (!regs.v[CFI_REG_RA])
-			return true;
-		wm = find_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL);
+		/* 0 would be a root, and is what a masked stack has for any data. */
+		wm = regs.v[CFI_REG_RA] ? find_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL) : NULL;
 		if (!wm)
 			return false;
 	}

@@ -4,7 +4,8 @@
  *
  *	jitdump MODE SECONDS [DIR]
  *
- * The file is DIR/jit-PID.dump (default: .), and is removed in the end. Chains, root first:
+ * SECONDS are of CPU time. The file is DIR/jit-PID.dump (default: .), and is removed in the end. Chains,
+ * root first:
  *
  *	rows	main;run;outer_fn;native_mid;inner_fn;leaf_one	frames of 128 and 512 bytes that use %rbp for
  *		something else, with call frame information
@@ -33,11 +34,11 @@ static FILE *dump;
 static uint64_t next_index;
 static jit_fn outer, inner;
 
-static uint64_t now(void)
+static uint64_t now(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
@@ -72,7 +73,7 @@ static void begin_dump(const char *dir)
 	put32(62);
 	put32(0);
 	put32((uint32_t)getpid());
-	put64(now());
+	put64(now(CLOCK_MONOTONIC));
 	put64(0);
 	fflush(dump);
 	mark = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0);
@@ -84,7 +85,7 @@ static void put_prefix(uint32_t id, size_t body)
 {
 	put32(id);
 	put32((uint32_t)(16 + body));
-	put64(now());
+	put64(now(CLOCK_MONOTONIC));
 }
 
 /* Where the two instructions that change the stack pointer are, and by how much. */
@@ -225,18 +226,18 @@ NATIVE native_mid(void)
 
 NATIVE run(jit_fn fn, native_fn next, double secs)
 {
-	uint64_t end = now() + (uint64_t)(secs * 1e9);
+	uint64_t end = now(CLOCK_PROCESS_CPUTIME_ID) + (uint64_t)(secs * 1e9);
 
-	while (now() < end)
+	while (now(CLOCK_PROCESS_CPUTIME_ID) < end)
 		fn(next);
 }
 
 NATIVE run_nested(double secs)
 {
 	void (*fn)(native_fn, native_fn, jit_fn) = (void (*)(native_fn, native_fn, jit_fn))outer;
-	uint64_t end = now() + (uint64_t)(secs * 1e9);
+	uint64_t end = now(CLOCK_PROCESS_CPUTIME_ID) + (uint64_t)(secs * 1e9);
 
-	while (now() < end)
+	while (now(CLOCK_PROCESS_CPUTIME_ID) < end)
 		fn(NULL, leaf_one, inner);
 }
 

@@ -395,6 +395,12 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size rbp_junk, . - rbp_junk\n");
 
+/* Number of the @i'th word of the captured stack where the ABI may have a return address. */
+static size_t ra_slot(size_t i)
+{
+	return ((8 - cap_regs[UREG_SP]) & 15) / 8 + 2 * i;
+}
+
 /* After a step by frame pointer the caller's %rbx is not known: no guess may come out of it. */
 static void test_jit_unknown_register(void **state)
 {
@@ -412,13 +418,33 @@ static void test_jit_unknown_register(void **state)
 	assert_int_equal(st.res.n, n + 2);
 
 	/*
-	 * Seen from the JIT code itself, whose frame pointer leads nowhere: no rows, and no module.
+	 * Seen from the JIT code itself, whose frame pointer leads nowhere: no rows, no module, and
+	 * no return address nearby.
 	 */
 	cap_regs[UREG_IP] = (uintptr_t)code + 9;
 	cap_regs[UREG_BP] = cap_regs[UREG_SP] - 64;
-	unwind_all(&st, UNWIND_NO_ROWS);
+	assert_true(cap_nwords > 24);
+	memset(cap_words, 0, 24 * sizeof(*cap_words));
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
 	assert_null(st.res.at);
+
+	/* A word where a return address may be, that leads nowhere; and one where none may be. */
+	cap_words[ra_slot(0)] = (uintptr_t)rbp_junk + 7;
+	cap_words[ra_slot(1) + 1] = (uintptr_t)test_jit_unknown_register + 40;
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
+	assert_int_equal(st.res.n, 1);
+	/* One that leads on, to one that does: the caller. */
+	cap_words[ra_slot(0)] = (uintptr_t)rbp_junk + 11;
+	cap_words[ra_slot(0) + 2] = (uintptr_t)rbp_junk + 11;
+	cap_words[ra_slot(0) + 4] = (uintptr_t)rbp_junk + 11;
+	unwind_all(&st, UNWIND_COMPLETE);
+	assert_int_equal(st.res.n, 4);
+	/* Below it one of JIT code: nothing tells whether that is the caller. */
+	cap_words[ra_slot(0)] = (uintptr_t)code + 9;
+	cap_words[ra_slot(1)] = (uintptr_t)rbp_junk + 11;
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
+	assert_int_equal(st.res.n, 1);
 	munmap(code, 4096);
 }
 
