@@ -24,10 +24,11 @@
 struct entry {
 	struct jit_func func;	/* first: a func is an entry */
 	uint32_t rank;		/* place in the slice, where the newest is first */
-	uint32_t id;		/* of its module */
+	uint32_t id;		/* of its module; 0 = none left */
 	const uint8_t *unwind;	/* .eh_frame, borrowed from the slice; NULL = none */
 	size_t unwind_size;	/* bytes */
 	bool tried;
+	uint64_t bias;		/* runtime address less svma of @mod */
 	struct strbuf elf;	/* what @mod borrows */
 	struct module *mod;	/* owned; NULL = not asked for, or not to be had */
 };
@@ -150,7 +151,7 @@ static void make_layers(struct jitcode *jc)
 	}
 }
 
-struct jitcode *jitcode_new(const void *slice, size_t size, uint32_t *next_id)
+struct jitcode *jitcode_new(const void *slice, size_t size, uint32_t *next_id, uint32_t last_id)
 {
 	struct jitcode *jc = xcalloc(1, sizeof(*jc));
 
@@ -163,7 +164,7 @@ struct jitcode *jitcode_new(const void *slice, size_t size, uint32_t *next_id)
 	qsort(jc->entries, jc->n, sizeof(*jc->entries), by_address);
 	jc->times = xcalloc(jc->n, sizeof(*jc->times));
 	for (size_t i = 0; i < jc->n; i++) {
-		jc->entries[i].id = (*next_id)++;
+		jc->entries[i].id = *next_id <= last_id ? (*next_id)++ : 0;
 		jc->times[i] = jc->entries[i].func.time;
 	}
 	qsort(jc->times, jc->n, sizeof(*jc->times), u64_cmp);
@@ -239,46 +240,51 @@ void jitcode_advance(const struct jitcode *jc, size_t *n, uint64_t time)
 
 /* ---- call frame information ---- */
 
-/*
- * An index over the .eh_frame of @e. It states addresses relative to its own, which the
- * specification leaves open: perf lays it behind the code. A single function's can only mean that
- * function, wherever its producer thought it would lie.
- */
-static struct cfi *open_rows(const struct entry *e)
+static struct cfi *rows_at(const struct entry *e, uint64_t svma)
 {
 	struct cfi_sections secs = { .is64 = true };
-	struct cfi_fde fde, second;
-	struct cfi *cfi;
 
 	secs.eh_frame.data = e->unwind;
 	secs.eh_frame.size = e->unwind_size;
-	secs.eh_frame.svma = align_up(e->func.end, CODE_ALIGN);
-	cfi = cfi_new(&secs);
-	if (cfi_nth(cfi, 0, &fde) || fde.start == e->func.start || !cfi_nth(cfi, 1, &second))
-		return cfi;
-	cfi_free(cfi);
-	secs.eh_frame.svma += e->func.start - fde.start;
+	secs.eh_frame.svma = svma;
 	return cfi_new(&secs);
 }
 
+/*
+ * An index over the .eh_frame of @e, for a function that begins at @start. It states addresses
+ * relative to its own, which the specification leaves open: perf lays it behind the code. A single
+ * function's can only mean that function, wherever its producer thought it would lie.
+ */
+static struct cfi *open_rows(const struct entry *e, uint64_t start)
+{
+	const uint64_t at = align_up(start + (e->func.end - e->func.start), CODE_ALIGN);
+	struct cfi *cfi = rows_at(e, at);
+	struct cfi_fde fde, second;
+
+	if (cfi_nth(cfi, 0, &fde) || fde.start == start || !cfi_nth(cfi, 1, &second))
+		return cfi;
+	cfi_free(cfi);
+	return rows_at(e, at + start - fde.start);
+}
+
 /* The rows for @e in the form that captured ones have, which every unwinder reads. */
-static bool write_rows(struct entry *e)
+static bool write_rows(struct entry *e, uint64_t start)
 {
 	const uint64_t size = e->func.end - e->func.start;
 	const struct elf_load load = {
-		.vaddr = e->func.start, .filesz = size, .memsz = size, .flags = PF_R | PF_X,
+		.vaddr = start, .filesz = size, .memsz = size, .flags = PF_R | PF_X,
 	};
 	struct elf_slice slice = {
 		.type = ET_DYN, .machine = EM_X86_64, .loads = &load, .nloads = 1,
 	};
 	struct strbuf rows = STRBUF_INIT;
-	struct cfi *cfi = open_rows(e);
+	struct cfi *cfi = open_rows(e, start);
 	uint64_t pcs[FDES_MAX];
 	struct cfi_fde fde;
 	size_t n = 0;
 
 	for (size_t i = 0; n < FDES_MAX && !cfi_nth(cfi, i, &fde); i++) {
-		if (fde.start < e->func.end && fde.end > e->func.start)
+		if (fde.start < start + size && fde.end > start)
 			pcs[n++] = fde.start;
 	}
 	if (cfi_emit(cfi, pcs, n, &rows)) {
@@ -291,12 +297,21 @@ static bool write_rows(struct entry *e)
 	return e->elf.len;
 }
 
-struct module *jitcode_module(const struct jit_func *func)
+struct module *jitcode_module(const struct jit_func *func, uint64_t *bias)
 {
 	struct entry *e = (struct entry *)func;
 
-	if (e->unwind && !e->tried && write_rows(e))
-		e->mod = module_of_rows(e->id, e->func.name, e->elf.s, e->elf.len);
+	if (e->unwind && e->id && !e->tried) {
+		/* Small addresses are what rules are cached by; absolute pointers have large ones. */
+		e->bias = func->start;
+		if (!write_rows(e, 0)) {
+			e->bias = 0;
+			write_rows(e, func->start);
+		}
+		if (e->elf.len)
+			e->mod = module_of_rows(e->id, func->name, e->elf.s, e->elf.len);
+	}
 	e->tried = true;
+	*bias = e->bias;
 	return e->mod;
 }

@@ -21,9 +21,9 @@ struct jit_func {
 
 /*
  * @slice: what jitdump_slice() gave, untrusted, copied. NULL when it holds no function. *@next_id:
- * numbers for the modules of its functions, counted on.
+ * numbers for the modules of its functions, counted on up to @last_id; no rows for those beyond.
  */
-struct jitcode *jitcode_new(const void *slice, size_t size, uint32_t *next_id);
+struct jitcode *jitcode_new(const void *slice, size_t size, uint32_t *next_id, uint32_t last_id);
 void jitcode_free(struct jitcode *jc);	/* accepts NULL */
 
 /*
@@ -39,9 +39,9 @@ const struct jit_func *jitcode_find(const struct jitcode *jc, struct avma addr, 
 void jitcode_advance(const struct jitcode *jc, size_t *n, uint64_t time);
 
 /*
- * @func as a binary of its own for unwinders, whose svmas are runtime addresses; NULL when it came
- * without call frame information. Borrowed.
+ * @func as a binary of its own for unwinders: its svma is the runtime address less *@bias. NULL when
+ * it came without call frame information. Borrowed.
  */
-struct module *jitcode_module(const struct jit_func *func);
+struct module *jitcode_module(const struct jit_func *func, uint64_t *bias);
 
 #endif

@@ -13,10 +13,11 @@
 #include "xalloc.h"
 
 /*
- * Numbers of modules made of jitted functions. Those of binaries are dense from 1 on and never come
- * this far.
+ * Numbers of modules made of jitted functions: those of binaries are dense from 1 on and never come
+ * this far, and rules are cached by numbers of 24 bits (rules.h).
  */
-#define MODULE_IDS 0x80000000u
+#define FIRST_ID (1u << 23)
+#define LAST_ID ((1u << 24) - 1)
 
 struct jitsource {
 	struct u64map by_serial; /* -> struct jitcode *, owned */
@@ -29,7 +30,7 @@ struct jitsource *jitsource_new(void)
 {
 	struct jitsource *js = xcalloc(1, sizeof(*js));
 
-	js->next_id = MODULE_IDS;
+	js->next_id = FIRST_ID;
 	return js;
 }
 
@@ -54,7 +55,7 @@ void jitsource_add(struct jitsource *js, uint32_t serial, const void *data, size
 	uint64_t *slot = u64map_put(&js->by_serial, serial, NULL);
 
 	jitcode_free((struct jitcode *)(uintptr_t)*slot);
-	*slot = (uintptr_t)jitcode_new(data, size, &js->next_id);
+	*slot = (uintptr_t)jitcode_new(data, size, &js->next_id, LAST_ID);
 }
 
 const struct jitcode *jitsource_find(const struct jitsource *js, uint32_t serial)
@@ -81,7 +82,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	if (err)
 		pr_verbose("jitdump of process %u cannot be read: %s", pid, jitdump_why(err));
 	if (slice.len)
-		jc = jitcode_new(slice.s, slice.len, &js->next_id);
+		jc = jitcode_new(slice.s, slice.len, &js->next_id, LAST_ID);
 	strbuf_fini(&slice);
 	if (!jc)
 		return NULL;

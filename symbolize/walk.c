@@ -113,7 +113,7 @@ static const struct walk_map *jit_map(struct walker *w, const struct addrspace *
 	if (func) {
 		wm->start = func->start;
 		wm->end = func->end;
-		wm->mod = jitcode_module(func);
+		wm->mod = jitcode_module(func, &wm->bias);
 		wm->rows = wm->mod;
 	}
 	return wm;

@@ -63,12 +63,12 @@ static void test_times(void **state)
 
 	(void)state;
 	header(&d, 0);
-	assert_null(jitcode_new(d.s, d.len, &next_id));
+	assert_null(jitcode_new(d.s, d.len, &next_id, 1u << 23));
 	load(&d, 300, 0x1080, 0x100, "third");
 	load(&d, 200, 0x1000, 0x100, "second, later in the file");
 	load(&d, 200, 0x1000, 0x100, "second");
 	load(&d, 100, 0x1000, 0x40, "first");
-	jc = jitcode_new(d.s, d.len, &next_id);
+	jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
 	assert_non_null(jc);
 	assert_string_equal(name_at(jc, 0xfff, 150), "");
 	assert_string_equal(name_at(jc, 0x1000, 0), "first");	/* the record came late */
@@ -94,7 +94,7 @@ static void test_times(void **state)
 	header(&d, JITDUMP_ARCH_TIME);
 	load(&d, 300, 0x1000, 0x100, "newest");
 	load(&d, 200, 0x1000, 0x100, "older");
-	jc = jitcode_new(d.s, d.len, &next_id);
+	jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
 	assert_string_equal(name_at(jc, 0x1000, 0), "newest");
 	assert_string_equal(name_at(jc, 0x1000, 250), "newest");
 	jitcode_free(jc);
@@ -128,7 +128,7 @@ static void test_brute_force(void **state)
 			sprintf(name, "f%d", i);
 			load(&d, f[i].time, f[i].start, f[i].end - f[i].start, name);
 		}
-		jc = jitcode_new(d.s, d.len, &next_id);
+		jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
 		for (uint64_t a = 0x1000; a < 0x1000 + SPACE; a++) {
 			uint64_t t = (uint64_t)rand_r(&seed) % (TIMES + 1);
 			char want[16] = "";
@@ -172,14 +172,15 @@ static size_t python_rows(uint8_t *out, int32_t start, uint32_t len)
 static int64_t cfa_at(const struct jitcode *jc, uint64_t addr)
 {
 	const struct jit_func *f = jitcode_find(jc, (struct avma){ addr }, 0);
-	struct module *m = f ? jitcode_module(f) : NULL;
+	uint64_t bias = 0;
+	struct module *m = f ? jitcode_module(f, &bias) : NULL;
 	struct cfi_fde fde;
 	struct cfi_row row;
 
-	if (!m || cfi_find(module_cfi(m), addr, &fde) ||
-	    cfi_row(module_cfi(m), &fde, addr, &row) || row.cfa.reg != CFI_REG_SP)
+	if (!m || cfi_find(module_cfi(m), addr - bias, &fde) ||
+	    cfi_row(module_cfi(m), &fde, addr - bias, &row) || row.cfa.reg != CFI_REG_SP)
 		return -1;
-	assert_int_equal(fde.start, f->start);
+	assert_int_equal(fde.start + bias, f->start);
 	return row.cfa.off;
 }
 
@@ -199,13 +200,32 @@ static void test_rows(void **state)
 		rows(&d, eh, python_rows(eh, starts[i], 11));
 		load(&d, 1, at, 11, "py::f:x.py");
 		load(&d, 1, at + 0x100, 11, "without");
-		jc = jitcode_new(d.s, d.len, &next_id);
+		jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
 		assert_int_equal(cfa_at(jc, at), 8);
 		assert_int_equal(cfa_at(jc, at + 4), 16);
 		assert_int_equal(cfa_at(jc, at + 9), 16);
 		assert_int_equal(cfa_at(jc, at + 10), 8);
 		assert_int_equal(cfa_at(jc, at + 11), -1);
 		assert_int_equal(cfa_at(jc, at + 0x100), -1);
+		jitcode_free(jc);
+	}
+	/* Absolute pointers. */
+	for (size_t i = 0; i < 2; i++) {
+		struct jitcode *jc;
+		uint64_t abs[2] = { at, 11 };
+
+		python_rows(eh, 0, 0);
+		memmove(eh + 48, eh + 40, 8);
+		eh[16] = 0;
+		eh[24] = 0x1c;
+		memcpy(eh + 32, abs, 16);
+		header(&d, 0);
+		rows(&d, eh, 56);
+		load(&d, 1, at, 11, "py::f:x.py");
+		/* No numbers left: no rows. */
+		jc = i ? jitcode_new(d.s, d.len, &next_id, next_id - 1) :
+			 jitcode_new(d.s, d.len, &next_id, 1u << 23);
+		assert_int_equal(cfa_at(jc, at + 4), i ? -1 : 16);
 		jitcode_free(jc);
 	}
 	strbuf_fini(&d);
@@ -234,15 +254,18 @@ static void test_damaged(void **state)
 			len = (size_t)rand_r(&seed) % len;
 		while (n--)
 			d.s[(size_t)rand_r(&seed) % d.len] = (char)rand_r(&seed);
-		jc = jitcode_new(d.s, len, &next_id);
+		jc = jitcode_new(d.s, len, &next_id, 1u << 23);
 		for (uint64_t a = 0xffe; jc && a < 0x2010; a = a == 0x1010 ? 0x1ffe : a + 1) {
 			const struct jit_func *f = jitcode_find(jc, (struct avma){ a }, 1);
+			struct module *m;
+			uint64_t bias;
 
 			if (!f)
 				continue;
 			assert_true(f->start <= a && a < f->end);
-			if (jitcode_module(f))
-				module_cfi(jitcode_module(f));
+			m = jitcode_module(f, &bias);
+			if (m)
+				module_cfi(m);
 		}
 		jitcode_free(jc);
 	}
@@ -261,7 +284,7 @@ static void test_addrspace(void **state)
 	header(&d, 0);
 	load(&d, 200, 0x1000, 0x10, "second");
 	load(&d, 100, 0x1000, 0x10, "first");
-	jc = jitcode_new(d.s, d.len, &next_id);
+	jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
 	gen = as->generation;
 	addrspace_advance(as, 50);
 	assert_int_equal(as->generation, gen);
