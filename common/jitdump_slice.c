@@ -158,19 +158,9 @@ static int read_records(struct slicer *s, uint64_t pos)
 
 static bool wanted(const struct slicer *s, const struct func *f)
 {
-	size_t lo = 0, hi = s->naddrs;
+	size_t first = BISECT(s->naddrs, i, s->addrs[i] < f->addr);
 
-	if (!s->addrs)
-		return true;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->addrs[mid] < f->addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->naddrs && s->addrs[lo] - f->addr < f->size;
+	return !s->addrs || (first < s->naddrs && s->addrs[first] - f->addr < f->size);
 }
 
 /* The name of @f with its NUL, *@len bytes of it; NULL when there is none. */

@@ -3,23 +3,13 @@
 
 #include <string.h>
 
+#include "hex.h"
+
 static const char *skip_blanks(const char *p, const char *end)
 {
 	while (p < end && (*p == ' ' || *p == '\t'))
 		p++;
 	return p;
-}
-
-/* Digit values without the locale; -1: not a digit. */
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* A number with a blank behind it. The first byte behind the blanks, or NULL. */

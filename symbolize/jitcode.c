@@ -192,17 +192,9 @@ void jitcode_free(struct jitcode *jc)
 /* The entry of @l that holds @addr, or NULL. */
 static const struct entry *layer_find(const struct layer *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->n;
+	size_t at = BISECT(l->n, i, l->v[i]->func.end <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->v[mid]->func.end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < l->n && l->v[lo]->func.start <= addr ? l->v[lo] : NULL;
+	return at < l->n && l->v[at]->func.start <= addr ? l->v[at] : NULL;
 }
 
 /* Is @a rather than @b what was there at @time? */
