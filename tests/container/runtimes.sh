@@ -56,6 +56,11 @@ t = 0
 while time.process_time() < 3: t += py_outer(5000)
 PY
 
+# can COMMAND...: it works; what it writes to /tmp is lost with it.
+can() {
+	unshare -m --propagation private sh -c 'mount -t tmpfs tmpfs /tmp && exec "$@"' sh "$@" >/dev/null 2>&1
+}
+
 # boxed NAME COMMAND...: record it; what it writes to /tmp is lost with it. /mnt is the folder of programs.
 boxed() {
 	local name=$1
@@ -113,7 +118,7 @@ java_checks() { # NAME
 }
 if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app" "$T/app/Work.java" 2>"$T/javac.err"; then
 	java=(java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Work.* -cp /mnt)
-	if java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -version >/dev/null 2>&1; then
+	if can java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -version; then
 		at_exit=(-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit)
 		boxed java-fp "${java[@]}" "${at_exit[@]}" -XX:+PreserveFramePointer Work
 		java_checks java-fp
@@ -124,7 +129,7 @@ if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app
 	else
 		skip "java: map at exit" "this java has no DumpPerfMapAtExit"
 	fi
-	if command -v jcmd >/dev/null && jcmd -l >/dev/null 2>&1; then
+	if can jcmd -l; then
 		# In the same namespaces, when all is compiled.
 		boxed java-jcmd sh -c '"$@" & until [ -e /tmp/done ]; do sleep 0.1; done
 			jcmd $! Compiler.perfmap; : >/tmp/go; wait' sh \
@@ -153,7 +158,7 @@ pythons() {
 	for v in 12 13 14; do
 		for p in "$(command -v "python3.$v")" /usr/bin/python3.$v /usr/local/bin/python3.$v \
 			"${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$v".*/bin/python3.$v; do
-			[ -x "$p" ] && "$p" -c 'import zlib' 2>/dev/null && echo "$v:$p" && break
+			[ -x "$p" ] && can "$p" -c 'import zlib' && echo "$v:$p" && break
 		done
 	done
 }
@@ -168,11 +173,11 @@ fi
 found=
 for vp in $(pythons); do
 	v=${vp%%:*} p=${vp#*:}
-	"$p" -X perf -c '' 2>/dev/null || continue
+	can "$p" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' || continue
 	found=1
 	boxed "python3.$v-map" "$p" -X perf /mnt/app.py
 	python_checks "python3.$v-map"
-	"$p" -X perf_jit -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || continue
+	can "$p" -X perf_jit -c 'import sys; sys.exit(sys.version_info < (3, 13))' || continue
 	boxed "python3.$v-dump" "$p" -X perf_jit /mnt/app.py
 	python_checks "python3.$v-dump"
 	like "python3.$v-dump: names from the jitdump" "$(cat "$T/python3.$v-dump.stats")" '[0-9] +jitdump'
