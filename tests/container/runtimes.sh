@@ -117,7 +117,7 @@ java_checks() { # NAME
 		"$java_chain;.*;Java_java_util_zip_Deflater[^;]*;deflate(@plt)?"
 }
 if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app" "$T/app/Work.java" 2>"$T/javac.err"; then
-	java=(java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Work.* -cp /mnt)
+	java=(java -XX:CompileCommand=quiet "-XX:CompileCommand=dontinline,Work.*" -cp /mnt)
 	if can java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -version; then
 		at_exit=(-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit)
 		boxed java-fp "${java[@]}" "${at_exit[@]}" -XX:+PreserveFramePointer Work
