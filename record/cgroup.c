@@ -1,13 +1,16 @@
 #include "cgroup.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -134,27 +137,6 @@ void cgroup_fs_close(struct cgroup_fs *fs)
 	fs->fd = -1;
 }
 
-/* The kernfs id behind @fd. The inode number is its lower half on 32 bit only, so it will do. */
-static uint64_t node_id(int fd)
-{
-	union {
-		struct file_handle fh;
-		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
-	} u;
-	uint64_t id = 0;
-	struct stat st;
-	int mnt;
-
-	memset(&u, 0, sizeof(u));
-	u.fh.handle_bytes = sizeof(id);
-	if (!name_to_handle_at(fd, "", &u.fh, &mnt, AT_EMPTY_PATH) &&
-	    u.fh.handle_bytes == sizeof(id)) {
-		memcpy(&id, u.room + offsetof(struct file_handle, f_handle), sizeof(id));
-		return id;
-	}
-	return fstat(fd, &st) ? 0 : st.st_ino;
-}
-
 /* Where @fd really lies, below the mount. -EXDEV: elsewhere. */
 static int path_below(const struct cgroup_fs *fs, int fd, char *out, size_t size)
 {
@@ -181,14 +163,57 @@ static int open_dir(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Directory @name of the hierarchy, where that is the whole truth: nothing like "a/../b" in it, no
+ * symlink, no other mount on the way. Then nobody has to ask where it lies, at twice the price of
+ * opening it. Negative errno for all others.
+ */
+static int open_plain(const struct cgroup_fs *fs, const char *name)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	long fd;
+
+	for (const char *part = name;; part++) {
+		size_t len = strcspn(part, "/");
+
+		if (!len || (part[0] == '.' && (len == 1 || (len == 2 && part[1] == '.'))))
+			return -EINVAL;
+		part += len;
+		if (!*part)
+			break;
+	}
+	fd = syscall(SYS_openat2, fs->fd, name, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * The id of the cgroup behind @fd: kernfs numbers its inodes by it (kernfs_ino() in include/linux/kernfs.h),
+ * if inode numbers have 64 bits.
+ */
+static uint64_t node_id(int fd)
+{
+	struct stat st;
+
+	static_assert(sizeof(st.st_ino) == sizeof(uint64_t), "an inode number holds a cgroup id");
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
 int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 {
+	const char *below = name + strspn(name, "/");
 	char full[PATH_MAX], path[PATH_MAX];
 	struct statfs sf;
 	int fd, err;
 
-	if ((size_t)snprintf(full, sizeof(full), "%s/%s", fs->mount, name + strspn(name, "/")) >=
-	    sizeof(full)) {
+	fd = open_plain(fs, below);
+	if (fd >= 0) {
+		*cg = (struct cgroup){ xstrdup(name), xasprintf("/%s", below), node_id(fd), fd };
+		return 0;
+	}
+	if ((size_t)snprintf(full, sizeof(full), "%s/%s", fs->mount, below) >= sizeof(full)) {
 		pr_err("cgroup name '%.40s...' is too long", name);
 		return -ENAMETOOLONG;
 	}
@@ -215,10 +240,7 @@ int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 		close(fd);
 		return err;
 	}
-	cg->fd = fd;
-	cg->id = node_id(fd);
-	cg->name = xstrdup(name);
-	cg->path = xstrdup(path);
+	*cg = (struct cgroup){ xstrdup(name), xstrdup(path), node_id(fd), fd };
 	return 0;
 }
 
@@ -275,17 +297,26 @@ bool cgroup_within(const char *path, const char *ancestor)
 	return !strncmp(path, ancestor, len) && (!path[len] || path[len] == '/');
 }
 
-/* Pids of one cgroup. A threaded cgroup refuses (EOPNOTSUPP): its processes come with their
- * samples. */
-static void walk_procs(int dirfd, void (*proc)(void *ctx, uint32_t pid), void *ctx)
-{
-	int fd = openat(dirfd, "cgroup.procs", O_RDONLY | O_CLOEXEC), err;
-	size_t len;
-	char *text;
+struct walk {
+	void (*group)(void *ctx, uint64_t id, const char *path);
+	void (*proc)(void *ctx, uint32_t pid);
+	void *ctx;
+};
 
+/*
+ * Pids of cgroup @name in @dirfd. A threaded cgroup refuses (EOPNOTSUPP): its processes come with
+ * their samples.
+ */
+static void walk_procs(const struct walk *w, int dirfd, const char *name)
+{
+	char file[NAME_MAX + sizeof("/cgroup.procs")], *text;
+	int fd, err;
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", name);
+	fd = openat(dirfd, file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	text = nsopen_slurp(fd, PROCS_MAX, &len, &err);
+	text = nsopen_slurp(fd, PROCS_MAX, NULL, &err);
 	close(fd);
 	if (!text)
 		return;
@@ -294,54 +325,58 @@ static void walk_procs(int dirfd, void (*proc)(void *ctx, uint32_t pid), void *c
 
 		/* 0 stands for a process outside our pid namespace. */
 		if (pid && pid <= INT32_MAX)
-			proc(ctx, (uint32_t)pid);
+			w->proc(w->ctx, (uint32_t)pid);
 		p += strcspn(p, "\n");
 		p += *p == '\n';
 	}
 	free(text);
 }
 
-struct walk {
-	void (*group)(void *ctx, uint64_t id, const char *path);
-	void (*proc)(void *ctx, uint32_t pid);
-	void *ctx;
-};
+static void walk_one(const struct walk *w, int dirfd, const char *name, const char *path, int depth);
 
-static void walk_dir(const struct walk *w, int dirfd, uint64_t id, const char *path, int depth)
+static void walk_dir(const struct walk *w, int fd, const char *path, int depth)
 {
+	DIR *dir = fdopendir(fd);
 	struct dirent *de;
-	DIR *dir;
-	int fd;
 
-	if (w->group)
-		w->group(w->ctx, id, path);
-	if (w->proc)
-		walk_procs(dirfd, w->proc, w->ctx);
-	if (depth >= WALK_DEPTH)
-		return;
-	/* A descriptor of its own: the position of @dirfd is shared with its owner. */
-	fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return;
 	}
 	while ((de = readdir(dir))) {
 		char *sub;
-		int sfd;
 
 		if (de->d_type != DT_DIR || !strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
 			continue;
-		sfd = openat(fd, de->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (sfd < 0)
-			continue;
 		sub = xasprintf("%s/%s", strcmp(path, "/") ? path : "", de->d_name);
-		walk_dir(w, sfd, node_id(sfd), sub, depth + 1);
+		walk_one(w, fd, de->d_name, sub, depth);
 		free(sub);
-		close(sfd);
 	}
 	closedir(dir);
+}
+
+/* Directory @name in @dirfd, which lies at @path below the hierarchy. */
+static void walk_one(const struct walk *w, int dirfd, const char *name, const char *path, int depth)
+{
+	struct stat st;
+	int fd;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	if (w->group)
+		w->group(w->ctx, st.st_ino, path);
+	if (w->proc)
+		walk_procs(w, dirfd, name);
+	/*
+	 * A directory of kernfs has two links and one more for each directory in it (kernfs_refresh_inode()
+	 * in fs/kernfs/inode.c). Most cgroups have none, and reading their many files costs more than all else.
+	 */
+	if (st.st_nlink == 2 || depth >= WALK_DEPTH)
+		return;
+	/* A descriptor of its own: the position of @dirfd is shared with its owner. */
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0)
+		walk_dir(w, fd, path, depth + 1);
 }
 
 void cgroup_walk(const struct cgroup *cg, void (*group)(void *ctx, uint64_t id, const char *path),
@@ -349,7 +384,7 @@ void cgroup_walk(const struct cgroup *cg, void (*group)(void *ctx, uint64_t id, 
 {
 	struct walk w = { group, proc, ctx };
 
-	walk_dir(&w, cg->fd, cg->id, cg->path, 0);
+	walk_one(&w, cg->fd, ".", cg->path, 0);
 }
 
 int cgroup_path_by_id(const struct cgroup_fs *fs, uint64_t id, char *out, size_t size)

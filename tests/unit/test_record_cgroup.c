@@ -151,10 +151,11 @@ static void on_proc(void *ctx, uint32_t pid)
 	f->pids[f->npids++] = pid;
 }
 
-/* On the machine's own hierarchy: two nested groups with one process in the inner one. */
+/* On the machine's own hierarchy: nested groups with one process in one of them. */
 static void real(void **state)
 {
-	char dir[PATH_MAX + 64], sub[PATH_MAX + 96], file[PATH_MAX + 128], name[64], path[PATH_MAX];
+	char dir[PATH_MAX + 64], sub[PATH_MAX + 96], below[PATH_MAX + 128], file[PATH_MAX + 128];
+	char name[64], path[PATH_MAX];
 	struct found f = { .n = 0 };
 	struct cgroup_fs fs;
 	struct cgroup cg;
@@ -176,6 +177,8 @@ static void real(void **state)
 		skip();
 	}
 	assert_int_equal(mkdir(sub, 0755), 0);
+	snprintf(below, sizeof(below), "%s/below", sub);
+	assert_int_equal(mkdir(below, 0755), 0);
 	assert_int_equal(pipe(go), 0);
 	pid = fork();
 	if (!pid) {
@@ -195,11 +198,14 @@ static void real(void **state)
 	assert_string_equal(path, cg.path);
 	assert_int_not_equal(cgroup_path_by_id(&fs, 0x7fffffffffff, path, sizeof(path)), 0);
 	cgroup_walk(&cg, on_group, on_proc, &f);
-	assert_int_equal(f.n, 2);
+	assert_int_equal(f.n, 3);
 	assert_string_equal(f.paths[0], cg.path);
 	assert_string_equal(f.paths[1], sub + strlen(fs.mount));
 	assert_int_equal(stat(sub, &st), 0);
 	assert_int_equal(f.ids[1], st.st_ino);
+	assert_string_equal(f.paths[2], below + strlen(fs.mount));
+	assert_int_equal(stat(below, &st), 0);
+	assert_int_equal(f.ids[2], st.st_ino);
 	assert_int_equal(f.npids, 1);
 	assert_int_equal(f.pids[0], pid);
 	cgroup_fini(&cg);
@@ -212,10 +218,16 @@ static void real(void **state)
 	assert_int_equal(cgroup_find(&cg, &fs, dir), 0);
 	assert_string_equal(cg.path, dir + strlen(fs.mount));
 	cgroup_fini(&cg);
+	snprintf(path, sizeof(path), "%s/./inner/../inner//below", name);
+	assert_int_equal(cgroup_find(&cg, &fs, path), 0);
+	assert_string_equal(cg.path, below + strlen(fs.mount));
+	assert_int_equal(cg.id, st.st_ino);
+	cgroup_fini(&cg);
 
 	close(go[1]);
 	waitpid(pid, NULL, 0);
 	close(go[0]);
+	assert_int_equal(rmdir(below), 0);
 	assert_int_equal(rmdir(sub), 0);
 	assert_int_equal(rmdir(dir), 0);
 	cgroup_fs_close(&fs);
