@@ -22,6 +22,7 @@ void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t nc
 			d->rings[d->n++] = &side[i];
 	d->heap = xcalloc(2 * ncpus, sizeof(*d->heap));
 	d->last = 0;
+	d->side_news = false;
 	d->bounce = xmalloc(LAYOUT_RECORD_MAX);
 }
 
@@ -82,9 +83,10 @@ unsigned int drain_fill(const struct drain *d, uint64_t least)
 	for (size_t i = 0; i < d->n; i++) {
 		struct ring *r = d->rings[i];
 
+		if (r->sideband || r->size < least)
+			continue;
 		ring_refresh(r);
-		if (!r->sideband && r->size >= least)
-			max = MAX(max, (unsigned int)((r->head - r->tail) * 100 / r->size));
+		max = MAX(max, (unsigned int)((r->head - r->tail) * 100 / r->size));
 	}
 	return max;
 }
@@ -94,8 +96,14 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 	uint64_t count = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->n; i++)
-		ring_refresh(d->rings[i]);
+	d->side_news = false;
+	for (size_t i = 0; i < d->n; i++) {
+		struct ring *r = d->rings[i];
+		uint64_t head = r->head;
+
+		ring_refresh(r);
+		d->side_news |= r->sideband && r->head != head;
+	}
 	for (size_t i = 0; i < d->n; i++) {
 		struct drain_head h = { 0, d->rings[i] };
 

@@ -6,6 +6,7 @@
 #ifndef NSPROF_DRAIN_H
 #define NSPROF_DRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct drain {
 	size_t n;
 	struct drain_head *heap;	/* owned; room for n */
 	uint64_t last;			/* time of the youngest record handed on */
+	bool side_news;			/* side-band came between the last two rounds */
 	void *bounce;			/* owned */
 };
 

@@ -14,8 +14,12 @@
 
 #define NS_PER_SEC 1000000000ull
 #define TICK_NS 50000000ull
-/* At most one drain in this time for the sake of side-band: a fork storm writes without a pause. */
+/*
+ * At most one drain in this time for the sake of side-band: a fork storm writes without a pause. And one
+ * after it, as long as side-band comes: the last of it may be too little to wake us.
+ */
 #define SIDE_PAUSE_NS 5000000ull
+#define SIDE_PAUSE_MS ((int)(SIDE_PAUSE_NS / 1000000))
 
 enum tag {
 	TAG_DATA = 1 << 0,
@@ -86,12 +90,12 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	return err;
 }
 
-/* What woke us, as a set of enum tag; empty when @busy and there is nothing. */
-static uint32_t wait_tags(const struct waiter *w, bool busy)
+/* What woke us within @ms (-1: whenever that is), as a set of enum tag; empty when nothing did. */
+static uint32_t wait_tags(const struct waiter *w, int ms)
 {
 	struct epoll_event e[32];
 	uint32_t tags = 0;
-	int n = epoll_wait(w->epoll, e, ARRAY_SIZE(e), busy ? 0 : -1);
+	int n = epoll_wait(w->epoll, e, ARRAY_SIZE(e), ms);
 
 	for (int i = 0; i < n; i++)
 		tags |= e[i].data.u32;
@@ -212,7 +216,7 @@ enum loop_end loop_run(struct loop *l)
 
 		if (settling)
 			settling = l->settle(l->settle_ctx);
-		tags = wait_tags(&w, settling);
+		tags = wait_tags(&w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		if (tags & (TAG_DATA | TAG_SIDE))
 			ripen(tags, last);
 		last = loop_now();
