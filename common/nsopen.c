@@ -97,6 +97,28 @@ static int reopen_regular(int pathfd, uint64_t max_size, struct stat *st)
 	return ret;
 }
 
+int nsopen_process(uint32_t pid)
+{
+	return open_proc(pid, "", O_PATH | O_DIRECTORY);
+}
+
+static int open_at(int procfd, const char *name, int flags)
+{
+	int fd = openat(procfd, name, flags | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int nsopen_process_file(int procfd, const char *name)
+{
+	return open_at(procfd, name, O_RDONLY);
+}
+
+int nsopen_process_root(int procfd)
+{
+	return open_at(procfd, "root", O_PATH | O_DIRECTORY);
+}
+
 int nsopen_root(uint32_t pid)
 {
 	return open_proc(pid, "root", O_PATH | O_DIRECTORY);

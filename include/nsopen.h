@@ -15,6 +15,14 @@
 void nsopen_set_proc(const char *dir);
 const char *nsopen_proc(void);
 
+/*
+ * O_PATH fd of /proc/PID, or negative errno. What is opened or read below it is that process's, or fails once
+ * it has been reaped: never that of another one with its pid (proc_pid_lookup() keeps a struct pid).
+ */
+int nsopen_process(uint32_t pid);
+/* O_RDONLY fd of file @name in it, fixed by the caller ("stat"); O_PATH fd of its root directory. */
+int nsopen_process_file(int procfd, const char *name);
+int nsopen_process_root(int procfd);
 /* O_PATH fd of /proc/PID/root, or negative errno. */
 int nsopen_root(uint32_t pid);
 /* O_PATH fd of the host's own root directory. */

@@ -294,7 +294,7 @@ static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
 		pins_touch(dt->pins, &u->root->root);
 		return rootpin_get(u->root);
 	}
-	r = u->pid ? rootpin_open(dt->pins, u->pid, u->mnt_ns) : NULL;
+	r = u->pid ? rootpin_hold(dt->pins, nsopen_root(u->pid), u->mnt_ns) : NULL;
 	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
 }
 

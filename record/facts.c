@@ -1,4 +1,5 @@
 /* Reads the facts of DESIGN.md section 5 from /proc (proc(5)). */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,9 +15,9 @@
 
 #define FILE_MAX_SIZE 65536	/* stat, status, cgroup: a few KiB at most */
 
-static char *read_file(uint32_t pid, const char *name)
+static char *read_file(int procfd, const char *name)
 {
-	int fd = nsopen_procfile(pid, name), err;
+	int fd = nsopen_process_file(procfd, name), err;
 	char *text;
 
 	if (fd < 0)
@@ -26,34 +27,37 @@ static char *read_file(uint32_t pid, const char *name)
 	return text;
 }
 
-/* Target of link /proc/PID/NAME: an owned string, "" when it cannot be read. Nothing is opened. */
-static char *read_link(uint32_t pid, const char *name)
+/* Target of link NAME in /proc/PID: an owned string, "" when it cannot be read. Nothing is opened. */
+static char *read_link(int procfd, const char *name)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	ssize_t len = -1;
-	int n;
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(procfd, name, target, sizeof(target));
 
-	n = snprintf(path, sizeof(path), "%s/%" PRIu32 "/%s", nsopen_proc(), pid, name);
-	if (n > 0 && (size_t)n < sizeof(path))
-		len = readlink(path, target, sizeof(target));
 	return len > 0 ? xstrndup(target, (size_t)len) : xstrdup("");
 }
 
-uint64_t facts_ns(uint32_t pid, const char *name)
+static uint64_t read_ns(int procfd, const char *name)
 {
-	char file[32], *link;
-	uint64_t ino;
+	char *link = read_link(procfd, name);
+	uint64_t ino = procfs_ns_inode(link);
 
-	snprintf(file, sizeof(file), "ns/%s", name);
-	link = read_link(pid, file);
-	ino = procfs_ns_inode(link);
 	free(link);
 	return ino;
 }
 
-static bool read_start(uint32_t pid, uint64_t *ticks, uint32_t *ppid, bool *kthread)
+uint64_t facts_mnt_ns(uint32_t pid)
 {
-	char *text = read_file(pid, "stat");
+	int procfd = nsopen_process(pid);
+	uint64_t ino = procfd < 0 ? 0 : read_ns(procfd, "ns/mnt");
+
+	if (procfd >= 0)
+		close(procfd);
+	return ino;
+}
+
+static bool read_start(int procfd, uint64_t *ticks, uint32_t *ppid, bool *kthread)
+{
+	char *text = read_file(procfd, "stat");
 	bool ok = text && !procfs_stat_start(text, ticks, ppid);
 
 	*kthread = ok && procfs_stat_kthread(text);
@@ -61,13 +65,18 @@ static bool read_start(uint32_t pid, uint64_t *ticks, uint32_t *ppid, bool *kthr
 	return ok;
 }
 
-bool facts_same_process(uint32_t pid, uint64_t ticks)
+bool facts_started_at(int procfd, uint64_t ticks)
 {
-	uint64_t now;
+	uint64_t start;
 	uint32_t ppid;
 	bool kthread;
 
-	return read_start(pid, &now, &ppid, &kthread) && now == ticks;
+	return read_start(procfd, &start, &ppid, &kthread) && start == ticks;
+}
+
+bool facts_alive(int procfd)
+{
+	return !faccessat(procfd, "stat", F_OK, 0);
 }
 
 /* The comm as the kernel's records have it: /proc may add what a kworker works on. */
@@ -85,31 +94,42 @@ static void copy_comm(char comm[COMM_LEN], const char *text)
 	comm[len] = '\0';
 }
 
+void facts_comm(int procfd, char comm[COMM_LEN])
+{
+	char *text = read_file(procfd, "comm");
+
+	copy_comm(comm, text);
+	free(text);
+}
+
 bool facts_thread_comm(uint32_t pid, uint32_t tid, char comm[COMM_LEN])
 {
+	int procfd = nsopen_process(pid);
 	char name[48], *text;
 
+	if (procfd < 0) {
+		comm[0] = '\0';
+		return false;
+	}
 	snprintf(name, sizeof(name), "task/%" PRIu32 "/comm", tid);
-	text = read_file(pid, name);
+	text = read_file(procfd, name);
+	close(procfd);
 	copy_comm(comm, text);
 	free(text);
 	return comm[0];
 }
 
-static void read_text_facts(struct facts *f)
+static void read_text_facts(struct facts *f, int procfd)
 {
 	char path[PATH_MAX], *text;
 
-	text = read_file(f->pid, "status");
+	text = read_file(procfd, "status");
 	if (text) {
 		f->nspid_n = (uint32_t)procfs_status_nstgid(text, f->nspid, 8);
 		f->have_fsuid = procfs_status_fsuid(text, &f->fsuid);
 		free(text);
 	}
-	text = read_file(f->pid, "comm");
-	copy_comm(f->comm, text);
-	free(text);
-	text = read_file(f->pid, "cgroup");
+	text = read_file(procfd, "cgroup");
 	if (text && procfs_cgroup_path(text, "perf_event", path, sizeof(path)))
 		f->cgroup = xstrdup(path);
 	else
@@ -117,7 +137,7 @@ static void read_text_facts(struct facts *f)
 	free(text);
 }
 
-struct facts *facts_read(uint32_t pid)
+struct facts *facts_read(int procfd, uint32_t pid)
 {
 	struct facts *f = xcalloc(1, sizeof(*f));
 
@@ -125,23 +145,17 @@ struct facts *facts_read(uint32_t pid)
 	f->pid = pid;
 	pin_init(&f->map, PIN_MAP, f);
 	pin_init(&f->jitdump, PIN_MAP, f);
-	if (!read_start(pid, &f->start_ticks, &f->ppid, &f->kthread))
-		goto gone;
-	read_text_facts(f);
-	f->mnt_ns = facts_ns(pid, "mnt");
-	f->pid_ns = facts_ns(pid, "pid");
-	f->user_ns = facts_ns(pid, "user");
-	f->exe = read_link(pid, "exe");
-	f->root = read_link(pid, "root");
-	/*
-	 * Each read above may have met the next owner of the pid: the start time proves that none
-	 * did.
-	 */
-	if (facts_same_process(pid, f->start_ticks))
-		return f;
-gone:
-	facts_put(NULL, f);
-	return NULL;
+	if (!read_start(procfd, &f->start_ticks, &f->ppid, &f->kthread)) {
+		facts_put(NULL, f);
+		return NULL;
+	}
+	read_text_facts(f, procfd);
+	f->mnt_ns = read_ns(procfd, "ns/mnt");
+	f->pid_ns = read_ns(procfd, "ns/pid");
+	f->user_ns = read_ns(procfd, "ns/user");
+	f->exe = read_link(procfd, "exe");
+	f->root = read_link(procfd, "root");
+	return f;
 }
 
 struct facts *facts_get(struct facts *f)

@@ -25,7 +25,6 @@ struct facts {
 	uint32_t fsuid;
 	bool have_fsuid;
 	bool kthread;
-	char comm[COMM_LEN];
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
 	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
@@ -36,24 +35,29 @@ struct facts {
 };
 
 /*
- * Read the facts of @pid as it is now; not rootpin, exec_time, map, jitdump and up. NULL when it is gone or another
- * process took its pid while we read. Owned, one reference.
+ * Read the facts of process @pid as it is now; not rootpin, exec_time, map, jitdump and up.
+ * @procfd: of nsopen_process(), borrowed. NULL when it is gone; what it had not told by then is
+ * empty. Owned, one reference.
  */
-struct facts *facts_read(uint32_t pid);
+struct facts *facts_read(int procfd, uint32_t pid);
 struct facts *facts_get(struct facts *f);			/* accepts NULL */
 void facts_put(struct pins *ps, struct facts *f);		/* accepts NULL */
 
-/* Is @pid still the process that started at @ticks? */
-bool facts_same_process(uint32_t pid, uint64_t ticks);
+/* Is the process behind @procfd still there, if only as a zombie? */
+bool facts_alive(int procfd);
+/* Did the process behind @procfd, which is alive, start at @ticks? */
+bool facts_started_at(int procfd, uint64_t ticks);
 /* Did a process that started at @ticks begin to live after @time (ns of CLOCK_MONOTONIC)? */
 bool facts_started_after(uint64_t ticks, uint64_t time);
 /* Wall clock of the start of a process, in ns. */
 int64_t facts_start_wall(uint64_t ticks);
 /* Wall clock at @time, ns of CLOCK_MONOTONIC. */
 int64_t facts_wall(uint64_t time);
+/* The comm of the process behind @procfd, "" when it cannot be read. */
+void facts_comm(int procfd, char comm[COMM_LEN]);
 /* The comm of a thread into @comm ("" when it cannot be read). */
 bool facts_thread_comm(uint32_t pid, uint32_t tid, char comm[COMM_LEN]);
-/* Inode of namespace @name ("mnt") of @pid, 0 when it cannot be read. */
-uint64_t facts_ns(uint32_t pid, const char *name);
+/* Inode of the mount namespace of @pid, 0 when it cannot be read. */
+uint64_t facts_mnt_ns(uint32_t pid);
 
 #endif

@@ -132,11 +132,11 @@ struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns)
 	return NULL;
 }
 
-struct rootpin *rootpin_open(struct pins *ps, uint32_t pid, uint64_t mnt_ns)
+struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 {
-	int fd = nsopen_root(pid), tmp;
 	struct rootpin *r;
 	struct stat st;
+	int tmp;
 
 	if (fd < 0)
 		return NULL;

@@ -59,8 +59,11 @@ struct rootpin {
 	struct rootpin *next;
 };
 
-/* The root of live process @pid, pinned; NULL when not to be had. One reference for the caller. */
-struct rootpin *rootpin_open(struct pins *ps, uint32_t pid, uint64_t mnt_ns);
+/*
+ * The root of a process in @mnt_ns, pinned. @fd: of nsopen_root(), consumed; an error there gives NULL.
+ * One reference for the caller.
+ */
+struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns);
 /* A root that is held and was seen in @mnt_ns, or NULL. One reference for the caller. */
 struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns);
 struct rootpin *rootpin_get(struct rootpin *r);			/* accepts NULL */

@@ -32,7 +32,7 @@ static struct map_user map_user(const struct proc *p)
 			u.mnt_ns = f->mnt_ns;
 	}
 	if (!u.mnt_ns)
-		u.mnt_ns = facts_ns(p->pid, "mnt");
+		u.mnt_ns = facts_mnt_ns(p->pid);
 	return u;
 }
 
@@ -125,9 +125,9 @@ static int read_line(void *ctx, const struct proc_map *m)
 }
 
 /* 0, -ESRCH when the process has no memory (any more), or the errno of the reading. */
-static int read_maps(struct proc *p, struct reading *r)
+static int read_maps(int procfd, struct reading *r)
 {
-	int fd = nsopen_procfile(p->pid, "maps"), ret = 0;
+	int fd = nsopen_process_file(procfd, "maps"), ret = 0;
 	char *text;
 
 	if (fd < 0)
@@ -147,16 +147,19 @@ bool proc_refresh_maps(struct proc *p, uint64_t time)
 {
 	struct reading r = { .p = p, .time = time };
 	uint64_t before = p->maps->gen;
+	int procfd;
 
 	if (p->kthread || p->dead || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
 		return false;
 	p->refresh_time = time ? time : 1;
 	if (!p->facts)
 		return !proc_acquire(p, time) && p->maps->gen != before;
-	if (!facts_same_process(p->pid, p->facts->start_ticks))
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
 		return false;
-	if (!read_maps(p, &r))
+	if (facts_started_at(procfd, p->facts->start_ticks) && !read_maps(procfd, &r))
 		p->known = true;
+	close(procfd);
 	return p->maps->gen != before;
 }
 
@@ -174,10 +177,10 @@ static void add_vsyscall(struct proc *p)
 
 /* ---- facts ---- */
 
-static int read_new_maps(struct proc *p)
+static int read_new_maps(struct proc *p, int procfd)
 {
 	struct reading r = { .p = p, .maps = mapset_new() };
-	int ret = read_maps(p, &r);
+	int ret = read_maps(procfd, &r);
 
 	if (ret) {
 		mapset_put(r.maps);
@@ -189,15 +192,12 @@ static int read_new_maps(struct proc *p)
 	return 0;
 }
 
-int proc_acquire(struct proc *p, uint64_t time)
+static int acquire(struct proc *p, int procfd, uint64_t time)
 {
 	struct proctab *pt = p->pt;
-	struct facts *f;
+	struct facts *f = facts_read(procfd, p->pid);
 	int ret = 0;
 
-	if (p->facts)
-		return 0;
-	f = facts_read(p->pid);
 	if (!f)
 		return -ESRCH;
 	if (facts_started_after(f->start_ticks, time)) {
@@ -208,11 +208,11 @@ int proc_acquire(struct proc *p, uint64_t time)
 	if (p->kthread)
 		p->known = true;
 	else
-		f->rootpin = rootpin_open(&pt->pins, p->pid, f->mnt_ns);
+		f->rootpin = rootpin_hold(&pt->pins, nsopen_process_root(procfd), f->mnt_ns);
 	if (!p->known)
-		ret = read_new_maps(p);
-	/* What was opened since belongs to the same process only if that is still there. */
-	if (!facts_same_process(p->pid, f->start_ticks)) {
+		ret = read_new_maps(p, procfd);
+	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
+	if (!facts_alive(procfd)) {
 		facts_put(&pt->pins, f);
 		return -ESRCH;
 	}
@@ -220,10 +220,24 @@ int proc_acquire(struct proc *p, uint64_t time)
 	if (!p->ppid)
 		p->ppid = f->ppid;
 	if (!p->comm[0])
-		memcpy(p->comm, f->comm, sizeof(p->comm));
+		facts_comm(procfd, p->comm);
 	f->exec_time = p->exec_time;
 	if (!p->kthread)
 		perfmap_pin(p);
+	return ret;
+}
+
+int proc_acquire(struct proc *p, uint64_t time)
+{
+	int procfd, ret;
+
+	if (p->facts)
+		return 0;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return procfd == -ENOENT ? -ESRCH : procfd;
+	ret = acquire(p, procfd, time);
+	close(procfd);
 	return ret;
 }
 

@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "nsopen.h"
 #include "proc.h"
-#include "procfs.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -121,27 +118,10 @@ void proctab_free(struct proctab *pt)
 	free(pt);
 }
 
-/* A thread's id stands for its process: -t names threads. */
-static uint32_t tgid_of(uint32_t pid)
-{
-	int fd = nsopen_procfile(pid, "status"), err;
-	uint32_t tgid;
-	char *text;
-
-	if (fd < 0)
-		return pid;
-	text = nsopen_slurp(fd, 65536, NULL, &err);
-	close(fd);
-	tgid = text ? procfs_status_tgid(text) : 0;
-	free(text);
-	return tgid ? tgid : pid;
-}
-
 int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
 {
-	uint32_t tgid = tgid_of(pid);
-	bool had = find_proc(pt, tgid);
-	struct proc *p = proctab_know(pt, tgid);
+	bool had = find_proc(pt, pid);
+	struct proc *p = proctab_know(pt, pid);
 	int ret = proc_acquire(p, time);
 
 	if (!ret)

@@ -43,8 +43,8 @@ struct proctab *proctab_new(struct rec_writer *w);
 void proctab_free(struct proctab *pt);
 
 /*
- * Read a live process from /proc now (a target of -p or -G at the start): mappings, facts; pins its
- * files. 0, or negative errno (-ESRCH: gone).
+ * Read live process @pid (no thread's id) from /proc now (a target of -p or -G at the start): mappings,
+ * facts; pins its files. 0, or negative errno (-ESRCH: gone).
  */
 int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time);
 
