@@ -1,62 +1,85 @@
 # shellcheck shell=bash
-# An exec storm on all CPUs, as a parallel build makes it: vfork and exec of a dynamically linked program of a
-# fraction of a millisecond, again and again, under -a. Side-band records lost, samples without a name.
+# An exec storm on all CPUs, as a parallel build makes it: vfork and exec of a program of a fraction of a millisecond,
+# again and again, under -a; it begins after the recorder has and ends before it. "brief" is linked dynamically, and
+# its start takes most of its time; "brief-bare" has no C library, for as many execs as the machine can do.
+# Side-band records lost, samples without a name.
 
 # unnamed TOOL FILE: sets SAMPLED (user samples of the storm's program) and UNNAMED (of them, without a function).
 unnamed() {
 	case $1 in
 	nsprof) read -r SAMPLED UNNAMED < <("$NSPROF" symbolize -q --no-inline --annotate "$2" | awk '
-		/^brief(-static)?[; ]/ {
+		/^brief(-bare)?[; ]/ {
 			n = $NF; sub(/ [0-9]+$/, "")
 			if (/_\[k\]$/) next
 			all += n
 			if (/;\[[^;]*\]$/) bad += n
 		} END { print all + 0, bad + 0 }') ;;
 	*) read -r SAMPLED UNNAMED < <(perf_script "$2" -G --no-inline -F comm,ip,sym | awk '
-		$1 ~ /^brief(-static)?$/ && length($2) <= 12 { all++; bad += $3 == "[unknown]" } END { print all + 0, bad + 0 }') ;;
+		$1 ~ /^brief(-bare)?$/ && length($2) <= 12 { all++; bad += $3 == "[unknown]" } END { print all + 0, bad + 0 }') ;;
 	esac
 }
 
+# storm TOOL PROGRAM: one measurement.
+storm() {
+	local rate='' n
+	rm -f "$WORK/rate"
+	# Nobody's child: what ends while record() takes the time is counted in. It ends by itself.
+	(
+		(
+			sleep 0.8
+			"$TARGETS/storm" "$EXEC_SECONDS" "$TARGETS/$2" >"$WORK/rate.new" && mv "$WORK/rate.new" "$WORK/rate"
+		) &
+	)
+	if [ "$1" != none ]; then
+		# shellcheck disable=SC2046
+		record "$1" "$WORK/exec.data" "$(awk -v s="$EXEC_SECONDS" 'BEGIN { print s + 1 }')" -a -F 999 $(dwarf $DUMP_MAX) || return 1
+	fi
+	for ((n = 0; n < 500; n++)); do
+		[ ! -e "$WORK/rate" ] || break
+		sleep 0.02
+	done
+	read -r rate <"$WORK/rate" || { echo "bench: the exec storm failed" >&2; return 1; }
+	put execs_second "$rate"
+	[ "$1" != none ] || return 0
+	counts "$1" "$WORK/exec.data"
+	unnamed "$1" "$WORK/exec.data"
+	put samples "$KEPT"
+	put lost "$LOST"
+	put cpu "$CPU"
+	put cpu_exec "$(awk -v c="$CPU" -v n="$rate" -v s="$EXEC_SECONDS" 'BEGIN { print n ? 1e6 * c / n / s : 0 }')"
+	put storm_samples "$SAMPLED"
+	put unnamed "$UNNAMED"
+	[ "$1" != nsprof ] ||
+		put lost_sideband "$("$NSPROF" info --json "$WORK/exec.data" | jq .ledger.lost_sideband)"
+	rm -f "$WORK/exec.data"
+}
+
 table_execs() {
-	local rate t l
-	ROW=brief
+	local t n
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
-		for TOOL in $(rotate $RUN none perf perf-z nsprof); do
-			"$TARGETS/storm" "$(awk -v s="$EXEC_SECONDS" 'BEGIN { print s + 1.5 }')" "$TARGETS/brief" >"$WORK/rate" &
-			CROWD=$!
-			sleep 0.2
-			if [ "$TOOL" != none ]; then
-				# shellcheck disable=SC2046
-				record "$TOOL" "$WORK/exec.data" "$EXEC_SECONDS" -a -F 999 $(dwarf $DUMP_MAX) || return 1
-			fi
-			wait $CROWD || { echo "bench: the exec storm failed" >&2; return 1; }
-			CROWD=''
-			read -r rate <"$WORK/rate"
-			put execs_second "$rate"
-			[ "$TOOL" != none ] || continue
-			counts "$TOOL" "$WORK/exec.data"
-			unnamed "$TOOL" "$WORK/exec.data"
-			put samples "$KEPT"
-			put lost "$LOST"
-			put cpu "$CPU"
-			put storm_samples "$SAMPLED"
-			put unnamed "$UNNAMED"
-			[ "$TOOL" != nsprof ] ||
-				put lost_sideband "$("$NSPROF" info --json "$WORK/exec.data" | jq .ledger.lost_sideband)"
-			rm -f "$WORK/exec.data"
+		for ROW in brief brief-bare; do
+			for TOOL in $(rotate $RUN none perf perf-z nsprof); do
+				storm "$TOOL" $ROW || return 1
+			done
 		done
 	done
 
 	echo "### Exec storm"
 	echo
-	echo "999 Hz x 64 KiB, -a, $EXEC_SECONDS s. perf has mappings and samples in one ring: its side-band losses are among the lost."
+	echo "999 Hz x 64 KiB, -a, $EXEC_SECONDS s of storm. perf has mappings and samples in one ring: its side-band losses are among the lost."
 	echo
-	md_head tool "execs a second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "CPU / perf"
-	for t in none perf perf-z nsprof; do
-		l=$(med $ROW $t lost_sideband)
-		md "$t" "$(num %d "$(med $ROW $t execs_second)")" "$(num %d "$(med $ROW $t samples)")" "$(num %d "$(med $ROW $t lost)")" \
-			"$(verdict "$l" 0)" "$(num %d "$(med $ROW $t storm_samples)")" \
-			"$(num %.2f%% "$(awk -v a="$(ratio "$(med $ROW $t unnamed)" "$(med $ROW $t storm_samples)")" 'BEGIN { print a == "-" ? a : 100 * a }')")" \
-			"$(num %.3f "$(med $ROW $t cpu)")" "$(num %.2f "$(ratio "$(med $ROW $t cpu)" "$(med $ROW perf cpu)")")"
+	md_head program tool "execs a second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "us an exec" "CPU / perf"
+	for ROW in brief brief-bare; do
+		for t in none perf perf-z nsprof; do
+			n=$(num %.0f "$(med $ROW $t execs_second)")
+			case $ROW:$t in
+			brief-bare:none | brief-bare:nsprof) n=$(reached "$n" 2000) ;;
+			esac
+			md $ROW "$t" "$n" "$(num %d "$(med $ROW $t samples)")" "$(num %d "$(med $ROW $t lost)")" \
+				"$(verdict "$(med $ROW $t lost_sideband)" 0)" "$(num %d "$(med $ROW $t storm_samples)")" \
+				"$(num %.2f%% "$(awk -v a="$(ratio "$(med $ROW $t unnamed)" "$(med $ROW $t storm_samples)")" 'BEGIN { print a == "-" ? a : 100 * a }')")" \
+				"$(num %.3f "$(med $ROW $t cpu)")" "$(num %.0f "$(med $ROW $t cpu_exec)")" \
+				"$(num %.2f "$(ratio "$(med $ROW $t cpu)" "$(med $ROW perf cpu)")")"
+		done
 	done
 }

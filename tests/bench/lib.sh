@@ -54,6 +54,11 @@ verdict() {
 	awk -v v="$1" -v l="$2" 'BEGIN { if (v == "-") print "-"; else print v (v <= l ? " (yes" : " (**no**") ", <= " l ")" }'
 }
 
+# reached VALUE LIMIT: the value, and whether it is at least the limit asked for.
+reached() {
+	awk -v v="$1" -v l="$2" 'BEGIN { if (v == "-") print "-"; else print v (v >= l ? " (yes" : " (**no**") ", >= " l ")" }'
+}
+
 # rotate N WORD...: the words, begun N places further on, so that no tool always goes first.
 rotate() {
 	local n=$1

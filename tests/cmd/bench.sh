@@ -43,8 +43,8 @@ for tool in perf perf-z nsprof; do
 	above "busy: $tool takes time" busy $tool cpu 0 2
 	above "slowdown: $tool has samples" slowdown $tool samples 0 1
 	above "slowdown: work goes on under $tool" slowdown $tool units_second 0 1
-	above "execs: $tool has samples of the storm" execs $tool storm_samples 0 1
-	above "execs: the storm goes on under $tool" execs $tool execs_second 0 1
+	above "execs: $tool has samples of the storm" execs $tool storm_samples 0 2
+	above "execs: the storm goes on under $tool" execs $tool execs_second 0 2
 done
 is "all tables are printed" "$(grep -c '^### ' "$T/out")" 8
 # A row whose cells are not as many as its head's would be no table.

@@ -43,7 +43,7 @@ record_watched() {
 }
 
 # ---- an exec storm
-"$TARGETS/storm" 3.5 "$TARGETS/brief-static" >rate &
+"$TARGETS/storm" 3.5 "$TARGETS/brief-bare" >rate &
 storm=$!
 sleep 0.3
 "$NSPROF" record -e cpu-clock -F 999 -a -o a.data --duration 2 2>err
@@ -53,7 +53,7 @@ is "exec storm: every program ran" $? 0
 echo "# $(cat rate) execs a second"
 is "exec storm: no side-band record is lost" "$(info .ledger.lost_sideband)" 0
 is "exec storm: no sample is lost" "$(info .lost)" 0
-n=$(info '[.processes[] | select(.comm == "brief-static")] | length')
+n=$(info '[.processes[] | select(.comm == "brief-bare")] | length')
 check "exec storm: its processes are known by name: $n" test "$n" -ge 200
 # The kernel gives -1 for the pid of a process that has been buried already. What was there before and is gone
 # when its first sample is read cannot be known either.
@@ -63,7 +63,7 @@ check "exec storm: at least 99 % of the samples are of a process with a name: $n
 	test $((100 * nameless)) -le "$all"
 # Static and not stripped: every address of it in user space has a name.
 "$NSPROF" symbolize -q --no-inline --annotate a.data >folded
-read -r user bad < <(awk '/^brief-static;/ { n = $NF; sub(/ [0-9]+$/, ""); if (/_\[k\]$/) next; all += n
+read -r user bad < <(awk '/^brief-bare;/ { n = $NF; sub(/ [0-9]+$/, ""); if (/_\[k\]$/) next; all += n
 	if (/;\[[^;]*\]$/) bad += n } END { print all + 0, bad + 0 }' folded)
 check "exec storm: there are samples of it in user space: $user" test "$user" -ge 200
 check "exec storm: at least 99 % of them have a name: $bad of $user have not" test $((100 * bad)) -le "$user"

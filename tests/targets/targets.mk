@@ -9,7 +9,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
-	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-static
+	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
@@ -107,8 +107,8 @@ $(T)/storm: tests/targets/storm.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/brief: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),)
-$(T)/brief-static: tests/targets/brief.c $(T)/.dir
-	$(call tcc,$(TCC),-static)
+$(T)/brief-bare: tests/targets/brief.c $(T)/.dir
+	$(call tcc,$(TCC),-static -nostdlib -DBARE)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir
