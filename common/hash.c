@@ -34,7 +34,7 @@ static size_t slot_of(const struct u64map *m, uint64_t key)
 	size_t mask = m->cap - 1;
 	size_t i = hash_u64(key) & mask;
 
-	while (m->used[i] && m->keys[i] != key)
+	while (m->used[i] && m->slots[i].key != key)
 		i = (i + 1) & mask;
 	return i;
 }
@@ -45,19 +45,16 @@ static void grow(struct u64map *m)
 	size_t i, s;
 
 	m->cap = old.cap ? old.cap * 2 : 16;
-	m->keys = xmalloc(m->cap * sizeof(*m->keys));
-	m->vals = xmalloc(m->cap * sizeof(*m->vals));
+	m->slots = xmalloc(m->cap * sizeof(*m->slots));
 	m->used = xcalloc(m->cap, sizeof(*m->used));
 	for (i = 0; i < old.cap; i++) {
 		if (!old.used[i])
 			continue;
-		s = slot_of(m, old.keys[i]);
+		s = slot_of(m, old.slots[i].key);
 		m->used[s] = 1;
-		m->keys[s] = old.keys[i];
-		m->vals[s] = old.vals[i];
+		m->slots[s] = old.slots[i];
 	}
-	free(old.keys);
-	free(old.vals);
+	free(old.slots);
 	free(old.used);
 }
 
@@ -68,7 +65,7 @@ uint64_t *u64map_get(const struct u64map *m, uint64_t key)
 	if (!m->cap)
 		return NULL;
 	s = slot_of(m, key);
-	return m->used[s] ? &m->vals[s] : NULL;
+	return m->used[s] ? &m->slots[s].val : NULL;
 }
 
 uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
@@ -79,17 +76,16 @@ uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 	if (is_new)
 		*is_new = !found;
 	if (found)
-		return &m->vals[s];
+		return &m->slots[s].val;
 	/* At most three quarters full: probes stay short and slot_of() always meets a free slot. */
 	if ((m->n + 1) * 4 > m->cap * 3) {
 		grow(m);
 		s = slot_of(m, key);
 	}
 	m->used[s] = 1;
-	m->keys[s] = key;
-	m->vals[s] = 0;
+	m->slots[s] = (struct u64map_slot){ key, 0 };
 	m->n++;
-	return &m->vals[s];
+	return &m->slots[s].val;
 }
 
 /*
@@ -105,12 +101,11 @@ bool u64map_del(struct u64map *m, uint64_t key)
 		return false;
 	hole = slot_of(m, key);
 	for (i = (hole + 1) & mask; m->used[i]; i = (i + 1) & mask) {
-		size_t home = hash_u64(m->keys[i]) & mask;
+		size_t home = hash_u64(m->slots[i].key) & mask;
 
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;
-		m->keys[hole] = m->keys[i];
-		m->vals[hole] = m->vals[i];
+		m->slots[hole] = m->slots[i];
 		hole = i;
 	}
 	m->used[hole] = 0;
@@ -127,8 +122,7 @@ void u64map_clear(struct u64map *m)
 
 void u64map_fini(struct u64map *m)
 {
-	free(m->keys);
-	free(m->vals);
+	free(m->slots);
 	free(m->used);
 	*m = (struct u64map)U64MAP_INIT;
 }
@@ -138,8 +132,8 @@ bool u64map_next(const struct u64map *m, size_t *it, uint64_t *key, uint64_t *va
 	for (; *it < m->cap; ++*it) {
 		if (!m->used[*it])
 			continue;
-		*key = m->keys[*it];
-		*val = m->vals[*it];
+		*key = m->slots[*it].key;
+		*val = m->slots[*it].val;
 		++*it;
 		return true;
 	}

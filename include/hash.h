@@ -23,16 +23,19 @@ static inline uint64_t hash_combine(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const void *data, size_t len);
 
+struct u64map_slot {
+	uint64_t key, val;
+};
+
 /* Any key, 0 included. Zero-initialise with U64MAP_INIT. */
 struct u64map {
-	uint64_t *keys;		/* owned */
-	uint64_t *vals;		/* owned */
+	struct u64map_slot *slots;	/* owned; a key and its value in one cache line */
 	uint8_t *used;		/* owned; 1 = slot taken */
 	size_t cap;		/* power of two or 0 */
 	size_t n;
 };
 
-#define U64MAP_INIT { NULL, NULL, NULL, 0, 0 }
+#define U64MAP_INIT { NULL, NULL, 0, 0 }
 
 /* Pointer to the value of @key, or NULL. Valid until the next insertion. */
 uint64_t *u64map_get(const struct u64map *m, uint64_t key);

@@ -7,6 +7,9 @@
 #include "util.h"
 #include "xalloc.h"
 
+/* What an exec maps at once; a storm has thousands of processes, most of them with no more. */
+#define MAPS_FIRST 4
+
 /* Generations are unique in the program: equal ones mean equal mappings, whoever has them. */
 static uint64_t next_gen = 1;
 
@@ -81,7 +84,7 @@ static struct mapset *writable(struct mapset **msp, uint32_t n)
 		*msp = ms = copy;
 	}
 	if (n > ms->cap) {
-		ms->cap = MAX(n, ms->cap ? ms->cap * 2 : 16);
+		ms->cap = MAX(n, ms->cap ? ms->cap * 2 : MAPS_FIRST);
 		ms->maps = xrealloc(ms->maps, ms->cap * sizeof(*ms->maps));
 		ms->ranges = xrealloc(ms->ranges, ms->cap * sizeof(*ms->ranges));
 	}
