@@ -125,5 +125,6 @@ int main(void)
 	};
 
 	log_init("test");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
