@@ -27,7 +27,7 @@ struct config {
 	const char *input, *output, *proc;
 	const char *by, *weight, *unwind;
 	uint64_t max_stack;
-	bool annotate, inlines, demangle, stats, strict, quiet, build_info;
+	bool annotate, inlines, demangle, srcline, stats, strict, quiet, build_info;
 	int verbose;
 	/* what the texts above mean */
 	enum lead_by lead;
@@ -84,6 +84,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "demangle", 0, NULL,
 		  "C++ and Rust names as in the source (default; --no-demangle: raw)", OPT_FLAG,
 		  &cfg->demangle, NULL },
+		{ "srcline", 0, NULL, "append the source line: 'parse (input.c:120)'", OPT_FLAG,
+		  &cfg->srcline, NULL },
 		{ "max-stack", 0, "N",
 		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
 		  &cfg->max_stack, NULL },
@@ -147,6 +149,7 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 		.inlines = cfg->inlines,
 		.annotate = cfg->annotate,
 		.demangle = cfg->demangle,
+		.srcline = cfg->srcline,
 		.offsets = cfg->verbose > 0,
 	};
 	struct naming nm;

@@ -26,6 +26,8 @@
  * entries.
  */
 #define RANGES_MAX	(64u << 20)
+/* Of a whole file; 40 bytes each, and only of units with samples. */
+#define ROWS_MAX	(32u << 20)
 
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
@@ -98,6 +100,7 @@ static struct inline_index *inlines_new(struct module *m)
 	size_t n;
 
 	ix->src.ranges_left = RANGES_MAX;
+	ix->src.rows_left = ROWS_MAX;
 	if (m->elf)
 		ix->src.dw = open_dwarf(m->elf, m->dso.path);
 	if (!ix->src.dw && m->debug) {
@@ -107,6 +110,7 @@ static struct inline_index *inlines_new(struct module *m)
 	if (!ix->src.dw)
 		return ix;
 	ix->src.code = m->elf ? m->elf : m->debug;
+	ix->src.file = from;
 	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
 		ix->aranges = NULL;
 	ix->alt_file = dwz_open(from);
@@ -183,50 +187,105 @@ static struct inline_func *func_in(struct inline_index *ix, struct inline_cu *cu
 	return r ? &cu->funcs[r->id] : NULL;
 }
 
-static struct inline_func *find_func(struct inline_index *ix, uint64_t svma)
+/* What is known of an address. */
+struct place {
+	struct inline_cu *cu;	/* NULL: in no unit */
+	struct inline_func *fn;	/* NULL: in no function of the unit; walked */
+	uint32_t node;		/* innermost, or INLINE_OUTERMOST */
+};
+
+/* A unit that holds @svma and a function in it that does; or the unit alone, as of assembly. */
+static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
 	Dwarf_Arange *ar = ix->aranges ? dwarf_getarange_addr(ix->aranges, svma) : NULL;
-	struct inline_func *fn = NULL;
 	const struct range *r;
 	Dwarf_Off off;
+	uint32_t cu;
 
 	if (ar && dwarf_getarangeinfo(ar, NULL, NULL, &off) == 0) {
-		uint32_t cu = cu_index(ix, off);	/* may move ix->cus */
-
-		fn = func_in(ix, &ix->cus[cu], svma);
+		cu = cu_index(ix, off);	/* may move ix->cus */
+		pl->cu = &ix->cus[cu];
+		pl->fn = func_in(ix, pl->cu, svma);
 	}
-	if (fn)
-		return fn;
-	if (!ix->mapped)
+	if (pl->fn)
+		return;
+	if (!ix->mapped) {
+		uint32_t had = pl->cu ? (uint32_t)(pl->cu - ix->cus) : 0;
+
 		map_units(ix);
+		if (pl->cu)
+			pl->cu = &ix->cus[had];
+	}
 	r = ranges_find(&ix->cu_ranges, svma);
-	return r ? func_in(ix, &ix->cus[r->id], svma) : NULL;
+	if (r) {
+		pl->cu = &ix->cus[r->id];
+		pl->fn = func_in(ix, pl->cu, svma);
+	}
+}
+
+static void find_place(struct module *m, uint64_t svma, struct place *pl)
+{
+	const struct range *r;
+
+	*pl = (struct place){ .node = INLINE_OUTERMOST };
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	if (!m->inlines->src.dw)
+		return;
+	find_unit(m->inlines, svma, pl);
+	if (!pl->fn)
+		return;
+	if (!pl->fn->walked)
+		inline_func_walk(&m->inlines->src, pl->fn);
+	r = ranges_find(&pl->fn->ranges, svma);
+	if (r)
+		pl->node = r->id;
 }
 
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max)
 {
-	struct inline_func *fn;
-	const struct range *r;
+	struct place pl;
 	uint32_t node;
 	size_t n = 0;
 
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	if (!m->inlines->src.dw)
-		return 0;
-	fn = find_func(m->inlines, addr.v);
-	if (!fn)
-		return 0;
-	if (!fn->walked)
-		inline_func_walk(&m->inlines->src, fn);
-	r = ranges_find(&fn->ranges, addr.v);
-	for (node = r ? r->id : INLINE_OUTERMOST; node != INLINE_OUTERMOST && n < max;
-	     node = fn->nodes[node].parent) {
-		const char *name = inline_node_name(&m->inlines->src, &fn->nodes[node]);
+	find_place(m, addr.v, &pl);
+	for (node = pl.node; node != INLINE_OUTERMOST && n < max; node = pl.fn->nodes[node].parent) {
+		const char *name = inline_node_name(&m->inlines->src, &pl.fn->nodes[node]);
 
 		/* Without a name (the dwz file is missing) a frame would say nothing. */
 		if (name)
 			names[n++] = name;
 	}
+	return n;
+}
+
+size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max)
+{
+	const struct linetable *lt;
+	struct source_line at = { NULL, 0 };
+	struct place pl;
+	uint64_t file;
+	uint32_t node;
+	size_t n = 0;
+
+	if (!max)
+		return 0;
+	find_place(m, addr.v, &pl);
+	if (!pl.cu) {
+		out[0] = at;
+		return 1;
+	}
+	lt = inline_cu_lines(&m->inlines->src, pl.cu);
+	if (linetable_find(lt, addr.v, &file, &at.line))
+		at.file = linetable_file(lt, file);
+	for (node = pl.node; node != INLINE_OUTERMOST; node = pl.fn->nodes[node].parent) {
+		struct inline_node *in = &pl.fn->nodes[node];
+
+		if (n + 1 < max && inline_node_name(&m->inlines->src, in))
+			out[n++] = at;
+		inline_node_call(&m->inlines->src, in, &file, &at.line);
+		at.file = linetable_file(lt, file);
+	}
+	out[n++] = at;
 	return n;
 }

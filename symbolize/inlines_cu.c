@@ -164,6 +164,64 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep)
 void inline_cu_fini(struct inline_cu *cu)
 {
 	drop_funcs(cu);
+	linetable_free(cu->lines);
+}
+
+/* ---- lines ---- */
+
+static void section_into(struct elf_file *ef, const char *name, struct linetable_bytes *out)
+{
+	if (elf_file_section(ef, name, &out->data, &out->size, NULL))
+		*out = (struct linetable_bytes){ NULL, 0 };
+}
+
+static void find_line_sections(struct inline_source *src)
+{
+	src->have_lines = true;
+	section_into(src->file, ".debug_line", &src->lines.line);
+	section_into(src->file, ".debug_line_str", &src->lines.line_str);
+	section_into(src->file, ".debug_str", &src->lines.str);
+	src->lines.code = src->code;
+}
+
+const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu)
+{
+	Dwarf_Word offset = UINT64_MAX;	/* in no section: an empty table */
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+
+	if (cu->lines)
+		return cu->lines;
+	if (!src->have_lines)
+		find_line_sections(src);
+	if (!dwarf_offdie(src->dw, cu->die, &die) ||
+	    !dwarf_attr(&die, DW_AT_stmt_list, &attr) || dwarf_formudata(&attr, &offset))
+		offset = UINT64_MAX;
+	cu->lines = linetable_new(&src->lines, offset, &src->rows_left);
+	return cu->lines;
+}
+
+static uint64_t number_attr(Dwarf_Die *die, unsigned int at)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	return dwarf_attr(die, at, &attr) && !dwarf_formudata(&attr, &v) ? v : 0;
+}
+
+void inline_node_call(struct inline_source *src, const struct inline_node *node, uint64_t *file,
+		      uint32_t *line)
+{
+	uint64_t n;
+	Dwarf_Die die;
+
+	*file = UINT64_MAX;
+	*line = 0;
+	if (!dwarf_offdie(src->dw, node->die, &die))
+		return;
+	*file = number_attr(&die, DW_AT_call_file);
+	n = number_attr(&die, DW_AT_call_line);
+	*line = n > UINT32_MAX ? 0 : (uint32_t)n;
 }
 
 /* ---- inlined functions ---- */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "elf_file.h"
+#include "linetable.h"
 #include "ranges.h"
 
 /* One DW_TAG_inlined_subroutine with code. */
@@ -34,6 +35,7 @@ struct inline_cu {
 	struct ranges ranges;		/* svma -> index of funcs */
 	struct inline_func *funcs;	/* owned */
 	size_t nfuncs, cap;
+	struct linetable *lines;	/* owned; NULL until asked */
 };
 
 /* What reading needs to know of the file as a whole. */
@@ -42,6 +44,10 @@ struct inline_source {
 	const struct elf_file *code; /* the binary itself if there is one: says what is code */
 	bool have_alt; /* the dwz file is there: references into it can be followed */
 	size_t ranges_left; /* how many more ranges are read before giving up */
+	struct elf_file *file; /* that @dw is of */
+	bool have_lines; /* @lines was filled */
+	struct linetable_sections lines;
+	size_t rows_left; /* how many more rows of line tables are read */
 };
 
 /* The code ranges of @die, added to @out with @id. How many were added. */
@@ -56,6 +62,13 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep);
 
 /* Fill @fn with what is inlined into it. */
 void inline_func_walk(struct inline_source *src, struct inline_func *fn);
+
+/* The unit's line table; never NULL. */
+const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu);
+
+/* The call that was inlined: DW_AT_call_file (as the unit's line table counts) and DW_AT_call_line. */
+void inline_node_call(struct inline_source *src, const struct inline_node *node, uint64_t *file,
+		      uint32_t *line);
 
 /* Linkage name, else plain name, of @node; NULL when it has none. Borrowed from the debug info. */
 const char *inline_node_name(struct inline_source *src, struct inline_node *node);

@@ -41,6 +41,19 @@ struct inline_index;
  * no debug info. Names are linkage names where the debug info has them, else plain names; borrowed.
  */
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max);
+
+struct source_line {
+	const char *file;	/* base name; NULL: not known. Borrowed. */
+	uint32_t line;		/* 0: not known, or code that the compiler made up */
+};
+
+/*
+ * Where the frames at @addr stand in the source: those of inlines_lookup(), innermost first, and
+ * behind them the concrete function. What the innermost one executes comes from the line table, what
+ * each other one does from the call that was inlined there. How many of @max were filled; the
+ * last one is always the concrete function's.
+ */
+size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max);
 void inlines_free(struct inline_index *ix);
 
 /* ---- perfmap.c: perf-PID.map and the captured lines of one ---- */

@@ -39,13 +39,11 @@ static void add_id(struct naming *nm, uint32_t id)
 	nm->ids[nm->nids++] = id;
 }
 
-/*
- * One more frame for the location at hand. Placeholders are not mangled names, though some look
- * like it.
- */
-static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]" };
+
+/* Name id of @raw. Placeholders are not mangled names, though some look like it. */
+static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
-	static const char *const texts[] = { "", "_[k]", "_[j]", "_[i]" };
 	struct naming *nm = p->nm;
 	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)placeholder << 4 | suffix;
 	bool is_new;
@@ -58,11 +56,37 @@ static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool 
 
 		clean_frame(&p->clean, plain, strlen(plain));
 		if (nm->opts.annotate)
-			strbuf_adds(&p->clean, texts[suffix]);
+			strbuf_adds(&p->clean, suffixes[suffix]);
 		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
 		free(plain);
 	}
-	add_id(nm, (uint32_t)*slot);
+	return (uint32_t)*slot;
+}
+
+/* One more frame for the location at hand. */
+static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	add_id(p->nm, frame_id(p, raw, suffix, placeholder));
+}
+
+/* A frame of which it may be known where in the source it stands. */
+static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
+			 const struct source_line *at)
+{
+	struct naming *nm = p->nm;
+
+	if (!at->file || !at->line) {
+		add_frame(p, raw, suffix, false);
+		return;
+	}
+	strbuf_reset(&p->text);
+	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
+		    intern_str(nm->names, frame_id(p, raw, SUFFIX_NONE, false)), at->file,
+		    at->line);
+	clean_frame(&p->clean, p->text.s, p->text.len);
+	if (nm->opts.annotate)
+		strbuf_adds(&p->clean, suffixes[suffix]);
+	add_id(nm, intern_addn(nm->names, p->clean.s, p->clean.len));
 }
 
 /* ---- user code ---- */
@@ -83,6 +107,7 @@ static void add_module_placeholder(struct pass *p, const struct module *m, const
 
 static enum name_source name_file(struct pass *p, const struct location *loc)
 {
+	struct source_line at_line[INLINES_MAX + 1] = { 0 };
 	const char *inl[INLINES_MAX];
 	struct module *m = loc->mod;
 	const struct elf_file *ef;
@@ -97,14 +122,17 @@ static enum name_source name_file(struct pass *p, const struct location *loc)
 		return NAME_NONE;
 	}
 	n = p->nm->opts.inlines ? inlines_lookup(m, at, inl, INLINES_MAX) : 0;
+	/* As many as there are frames: without inlined ones the function's own line is left. */
+	if (p->nm->opts.srcline)
+		inlines_lines(m, at, at_line, n + 1);
 	for (i = 0; i < n; i++)
-		add_frame(p, inl[i], SUFFIX_INLINE, false);
+		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
 	if (symtab_lookup(m, at, &sym)) {
 		add_module_placeholder(p, m, "", at.v);
 		return NAME_NONE;
 	}
-	add_frame(p, sym.name, SUFFIX_NONE, false);
+	add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
 	return sym.source;
 }
 

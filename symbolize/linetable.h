@@ -1,0 +1,38 @@
+/* The line table of one compilation unit: .debug_line (DWARF 2-5, 6.2). Knows bytes, no files. */
+#ifndef NSPROF_LINETABLE_H
+#define NSPROF_LINETABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+struct linetable;
+
+struct linetable_bytes {
+	const uint8_t *data;	/* NULL: not there */
+	size_t size;
+};
+
+struct linetable_sections {
+	struct linetable_bytes line;		/* .debug_line */
+	struct linetable_bytes line_str;	/* .debug_line_str, DWARF 5 */
+	struct linetable_bytes str;		/* .debug_str */
+	const struct elf_file *code;	/* the binary: says where code is; borrowed for the call */
+};
+
+/*
+ * Reads the table at byte @offset of .debug_line, which is what DW_AT_stmt_list states. Never NULL;
+ * empty when nothing sound is there. @rows_left: how many rows may still be read of this file, all
+ * tables together; counted down. The sections are borrowed for the life of the table.
+ */
+struct linetable *linetable_new(const struct linetable_sections *secs, uint64_t offset,
+				size_t *rows_left);
+void linetable_free(struct linetable *lt);	/* accepts NULL */
+
+/* The row that holds @svma: number of its file and line (0: the compiler made this code up). */
+bool linetable_find(const struct linetable *lt, uint64_t svma, uint64_t *file, uint32_t *line);
+/* Base name of file @number as this table counts; NULL when there is no such file. Borrowed. */
+const char *linetable_file(const struct linetable *lt, uint64_t number);
+
+#endif
