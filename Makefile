@@ -44,7 +44,7 @@ MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
 LIBS_record := -lelf -lzstd -lz -lpthread
-LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lpthread
+LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lpthread -ldl
 LIBS_report := -lelf -lzstd -lz -lpthread -lm
 LIBS_common := $(LIBS_record)
 

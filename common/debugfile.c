@@ -24,6 +24,7 @@
 struct wanted {
 	uint8_t id[20];
 	size_t id_len;		/* 0: the binary has none, and the CRC has to prove it */
+	const char *dir;	/* where debug files are, below the root; no '/' at the end */
 	const char *link;	/* .gnu_debuglink's file name; NULL when absent */
 	uint32_t crc;
 	const char *why;	/* why the last candidate was refused */
@@ -98,18 +99,23 @@ static int try_build_id(int rootfd, struct wanted *w, struct strbuf *path)
 	if (w->id_len < 2)
 		return -ENOENT;
 	strbuf_reset(path);
-	strbuf_addf(path, DEBUG_DIR "/.build-id/%02x/", w->id[0]);
+	strbuf_addf(path, "%s/.build-id/%02x/", w->dir, w->id[0]);
 	for (size_t i = 1; i < w->id_len; i++)
 		strbuf_addf(path, "%02x", w->id[i]);
 	strbuf_adds(path, ".debug");
 	return try_path(rootfd, path->s, w);
 }
 
-static int try_link(int rootfd, const char *binary, struct wanted *w, struct strbuf *path)
+/* A place is a folder, the binary's folder below it or not, and one in that. */
+struct place {
+	const char *before;
+	bool binary_dir;
+	const char *after;
+};
+
+static int try_link(int rootfd, const char *binary, struct wanted *w, const struct place *places,
+		    size_t n, struct strbuf *path)
 {
-	static const struct {
-		const char *before, *after;	/* around the binary's folder */
-	} places[] = { { "", "" }, { "", ".debug/" }, { DEBUG_DIR, "" } };
 	const char *slash = strrchr(binary, '/');
 	int dir_len = slash ? (int)(slash - binary) + 1 : 0;
 	int fd = -ENOENT;
@@ -117,10 +123,10 @@ static int try_link(int rootfd, const char *binary, struct wanted *w, struct str
 	/* A file name it is meant to be; a path would lead to places nobody expects. */
 	if (!w->link || strchr(w->link, '/') || !slash || binary[0] != '/')
 		return -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(places) && fd < 0; i++) {
+	for (size_t i = 0; i < n && fd < 0; i++) {
 		strbuf_reset(path);
-		strbuf_addf(path, "%s%.*s%s%s", places[i].before, dir_len, binary, places[i].after,
-			    w->link);
+		strbuf_addf(path, "%s%.*s%s%s", places[i].before,
+			    places[i].binary_dir ? dir_len : 1, binary, places[i].after, w->link);
 		/* A link to itself, as some build systems leave it. */
 		if (strcmp(path->s, binary) != 0)
 			fd = try_path(rootfd, path->s, w);
@@ -128,10 +134,11 @@ static int try_link(int rootfd, const char *binary, struct wanted *w, struct str
 	return fd;
 }
 
-int debugfile_find(int rootfd, const char *path, struct elf_file *ef, const char **why)
+static int find(int rootfd, const char *dir, const struct place *places, size_t nplaces,
+		const char *path, struct elf_file *ef, const char **why)
 {
+	struct wanted w = { .dir = dir };
 	struct strbuf buf = STRBUF_INIT;
-	struct wanted w = { 0 };
 	int fd;
 
 	w.id_len = elf_file_build_id(ef, w.id);
@@ -139,9 +146,77 @@ int debugfile_find(int rootfd, const char *path, struct elf_file *ef, const char
 		w.link = NULL;
 	fd = try_build_id(rootfd, &w, &buf);
 	if (fd < 0)
-		fd = try_link(rootfd, path, &w, &buf);
+		fd = try_link(rootfd, path, &w, places, nplaces, &buf);
 	strbuf_fini(&buf);
 	if (why)
 		*why = fd < 0 ? w.why : NULL;
+	return fd;
+}
+
+int debugfile_find(int rootfd, const char *path, struct elf_file *ef, const char **why)
+{
+	static const struct place places[] = {
+		{ "", true, "" }, { "", true, ".debug/" }, { DEBUG_DIR, true, "" },
+	};
+
+	return find(rootfd, DEBUG_DIR, places, ARRAY_SIZE(places), path, ef, why);
+}
+
+int debugfile_find_in(int rootfd, const char *dir, const char *path, struct elf_file *ef,
+		      const char **why)
+{
+	const struct place places[] = { { dir, true, "" }, { dir, false, "" } };
+
+	return find(rootfd, dir, places, ARRAY_SIZE(places), path, ef, why);
+}
+
+/* ---- dwz: a path, NUL, and the build-id of the file meant (dwz(1), "-m") ---- */
+
+/* *@path is borrowed for the life of @ef. */
+static size_t altlink(struct elf_file *ef, const char **path, uint8_t id[20])
+{
+	const uint8_t *data;
+	size_t size, path_len, len;
+
+	if (elf_file_section(ef, ".gnu_debugaltlink", &data, &size, NULL))
+		return 0;
+	path_len = strnlen((const char *)data, size);
+	/* A build-id has 8, 16 or 20 bytes; less than 2 give no path. */
+	if (path_len == size || size - path_len - 1 < 2 || size - path_len - 1 > 20)
+		return 0;
+	len = size - path_len - 1;
+	*path = (const char *)data;
+	memcpy(id, data + path_len + 1, len);
+	return len;
+}
+
+size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20])
+{
+	const char *path;
+
+	return altlink(ef, &path, out);
+}
+
+int debugfile_find_alt(int rootfd, const char *dir, struct elf_file *ef)
+{
+	struct wanted w = { .dir = dir ? dir : DEBUG_DIR };
+	struct strbuf buf = STRBUF_INIT;
+	const char *path, *slash;
+	int fd;
+
+	w.id_len = altlink(ef, &path, w.id);
+	if (!w.id_len)
+		return -ENOENT;
+	fd = try_build_id(rootfd, &w, &buf);
+	/* Where distributions put them; links are relative to places only the packager knows. */
+	slash = strrchr(path, '/');
+	if (fd < 0) {
+		strbuf_reset(&buf);
+		strbuf_addf(&buf, "%s/.dwz/%s", w.dir, slash ? slash + 1 : path);
+		fd = try_path(rootfd, buf.s, &w);
+	}
+	if (fd < 0 && path[0] == '/')
+		fd = try_path(rootfd, path, &w);
+	strbuf_fini(&buf);
 	return fd;
 }

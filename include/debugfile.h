@@ -6,6 +6,7 @@
 #ifndef NSPROF_DEBUGFILE_H
 #define NSPROF_DEBUGFILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_file;
@@ -18,5 +19,23 @@ struct elf_file;
  * static string when candidates existed but did not prove ("build-id differs").
  */
 int debugfile_find(int rootfd, const char *path, struct elf_file *ef, const char **why);
+
+/*
+ * The same in another folder than /usr/lib/debug, @dir (absolute, below @rootfd), and nowhere else:
+ * .build-id/ab/cdef.debug there, then the debuglink's name below the binary's folder there, and in
+ * @dir itself.
+ */
+int debugfile_find_in(int rootfd, const char *dir, const char *path, struct elf_file *ef,
+		      const char **why);
+
+/*
+ * The file into which dwz(1) has moved what several debug files have in common, as .gnu_debugaltlink
+ * of @ef names it. The build-id in the link is the proof. Candidates below @rootfd, with @dir as
+ * above (NULL: /usr/lib/debug): the path the link states, if absolute; .build-id/ab/cdef.debug and
+ * .dwz/NAME in @dir. Returns an owned fd, or -ENOENT.
+ */
+int debugfile_find_alt(int rootfd, const char *dir, struct elf_file *ef);
+/* Build-id in the link of @ef, length in bytes; 0 when there is no sound link. */
+size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20]);
 
 #endif

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "debuginfod.h"
+#include "debugsource.h"
 #include "fold.h"
 #include "live.h"
 #include "log.h"
@@ -25,9 +27,9 @@
 
 struct config {
 	const char *input, *output, *proc;
-	const char *by, *weight, *unwind;
+	const char *by, *weight, *unwind, *servers;
 	uint64_t max_stack;
-	bool annotate, inlines, demangle, srcline, stats, strict, quiet, build_info;
+	bool annotate, inlines, demangle, srcline, debuginfod, stats, strict, quiet, build_info;
 	int verbose;
 	/* what the texts above mean */
 	enum lead_by lead;
@@ -63,6 +65,21 @@ static int check_config(struct config *cfg)
 	return 0;
 }
 
+static int add_debug_dir(void *dst, const char *arg)
+{
+	(void)dst;
+	return debugsource_add_dir(arg) ? -EINVAL : 0;
+}
+
+static int use_debuginfod(void *dst, const char *arg)
+{
+	struct config *cfg = dst;
+
+	cfg->debuginfod = true;
+	cfg->servers = arg;
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -86,6 +103,12 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  &cfg->demangle, NULL },
 		{ "srcline", 0, NULL, "append the source line: 'parse (input.c:120)'", OPT_FLAG,
 		  &cfg->srcline, NULL },
+		{ "debug-dir", 0, "DIR",
+		  "look for debug files in DIR as well as in /usr/lib/debug; may be repeated",
+		  OPT_CALL, NULL, add_debug_dir },
+		{ "debuginfod", 0, "[URLS]",
+		  "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, cfg,
+		  use_debuginfod },
 		{ "max-stack", 0, "N",
 		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
 		  &cfg->max_stack, NULL },
@@ -260,5 +283,7 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (cfg.proc)
 		nsopen_set_proc(cfg.proc);
+	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
+		return EXIT_FAILURE;
 	return symbolize(&cfg);
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwz.h"
 #include "elf_file.h"
 #include "hash.h"
 #include "inlines_cu.h"
@@ -31,8 +30,7 @@
 
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
-	struct elf_file *alt_file;	/* dwz file, NULL when none */
-	Dwarf *alt;
+	Dwarf *alt;			/* of the dwz file, NULL when none */
 	Dwarf_Aranges *aranges;		/* borrowed from src.dw; NULL when there are none */
 	bool mapped;			/* cu_ranges were made */
 	struct ranges cu_ranges;	/* svma -> index of cus */
@@ -98,6 +96,7 @@ static struct inline_index *inlines_new(struct module *m)
 	struct inline_index *ix = xcalloc(1, sizeof(*ix));
 	struct elf_file *from = m->elf;
 	size_t n;
+	Elf *alt;
 
 	ix->src.ranges_left = RANGES_MAX;
 	ix->src.rows_left = ROWS_MAX;
@@ -113,10 +112,9 @@ static struct inline_index *inlines_new(struct module *m)
 	ix->src.file = from;
 	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
 		ix->aranges = NULL;
-	ix->alt_file = dwz_open(from);
-	if (ix->alt_file && elf_file_handle(ix->alt_file) &&
-	    !too_large(elf_file_handle(ix->alt_file)))
-		ix->alt = dwarf_begin_elf(elf_file_handle(ix->alt_file), DWARF_C_READ, NULL);
+	alt = m->alt ? elf_file_handle(m->alt) : NULL;
+	if (alt && !too_large(alt))
+		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
 		dwarf_setalt(ix->src.dw, ix->alt);
 		ix->src.have_alt = true;
@@ -135,7 +133,6 @@ void inlines_free(struct inline_index *ix)
 	u64map_fini(&ix->cu_by_die);
 	dwarf_end(ix->src.dw);
 	dwarf_end(ix->alt);
-	elf_file_close(ix->alt_file);
 	free(ix);
 }
 

@@ -14,7 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "debugfile.h"
+#include "debugsource.h"
 #include "hash.h"
 #include "live.h"
 #include "names.h"
@@ -58,6 +58,7 @@ static void module_free(struct module *m)
 	symtab_free(m->symtab);
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
+	elf_file_close(m->alt);
 	elf_file_close(m->debug);
 	elf_file_close(m->elf);
 	elf_file_close(m->captured);
@@ -266,25 +267,6 @@ static struct elf_file *open_proven(const struct module *m, int fd, const struct
 
 /* ---- sources ---- */
 
-static void find_debug(struct module *m, int rootfd)
-{
-	struct elf_file *ef = m->elf ? m->elf : m->captured;
-	const char *why = NULL;
-	int fd, err;
-
-	if (m->debug || rootfd < 0 || !ef || m->vdso)
-		return;
-	fd = debugfile_find(rootfd, m->dso.path, ef, &why);
-	if (fd < 0) {
-		if (why || !m->why_not[MODULE_NONE])
-			m->why_not[MODULE_NONE] = why ? why : "no separate debug file found";
-		return;
-	}
-	m->debug = elf_file_open_fd(fd, &err);
-	close(fd);
-	m->why_not[MODULE_NONE] = m->debug ? NULL : "debug file is not a readable ELF file";
-}
-
 static bool try_user(struct module *m, struct module_user *u)
 {
 	const char **why = &m->why_not[MODULE_PROCESS];
@@ -310,7 +292,7 @@ static bool try_user(struct module *m, struct module_user *u)
 		*why = "no right to look into the process: run as root";
 	}
 	if (m->elf)
-		find_debug(m, rootfd);
+		debugsource_look(m, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
 	return m->elf != NULL;
@@ -431,7 +413,8 @@ void module_load(struct module *m)
 		set_source(m, MODULE_HOST);
 	else
 		set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
-	find_debug(m, rootfd);
+	debugsource_look(m, rootfd);
+	debugsource_look_further(m, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
 }

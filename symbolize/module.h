@@ -32,6 +32,7 @@ struct module {
 	const char *why;		/* for MODULE_NONE: "file has another build-id"; static */
 	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
 	struct elf_file *debug;		/* separate debug file, NULL when none */
+	struct elf_file *alt;		/* what dwz(1) moved out of the debug info; NULL when none */
 	struct elf_file *captured;	/* the recording's slice, NULL when none; names what
 					 * @elf has no name for */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */

@@ -1,0 +1,24 @@
+/* Debug info from debuginfod servers, when the user asked for it. The only user of libdebuginfod. */
+#ifndef NSPROF_DEBUGINFOD_H
+#define NSPROF_DEBUGINFOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * --debuginfod[=URLS]: ask these servers (blanks between), or those of $DEBUGINFOD_URLS. The library
+ * is loaded now. 0, or negative errno after a message.
+ */
+int debuginfod_turn_on(const char *urls);
+bool debuginfod_is_on(void);
+
+/*
+ * Owned O_RDONLY fd of the debug file for build-id @id, from the library's cache or a server;
+ * -ENOENT when they have none. A server that gives no byte for some seconds is told once and nobody
+ * is asked again: -ETIMEDOUT. That a server does not have a file is remembered by the library in its
+ * cache (10 minutes by default).
+ */
+int debuginfod_fetch(const uint8_t *id, size_t len);
+
+#endif
