@@ -29,7 +29,7 @@ static struct {
 	struct debuginfod_client *client;	/* NULL: off */
 	int (*find)(struct debuginfod_client *c, const unsigned char *id, int len, char **path);
 	uint64_t since;		/* ns, CLOCK_MONOTONIC: last byte */
-	long got;		/* bytes of the present file */
+	long got;		/* bytes of the present file, or calls */
 	bool given_up, silent, shown;
 } srv;
 
@@ -41,17 +41,18 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The library calls it at least once a second; anything but 0 makes it give up. */
+/*
+ * The library calls it at least once a second; anything but 0 makes it give up. Until an answer
+ * comes, @of is 0 and @got the number of calls.
+ */
 static int on_progress(struct debuginfod_client *c, long got, long of)
 {
 	(void)c;
-	(void)of;
 	if (stop_requested())
 		return 1;
-	if (got != srv.got) {
-		srv.got = got;
+	if (of > 0 ? got != srv.got : got > srv.got + 1)
 		srv.since = now_ns();
-	}
+	srv.got = got;
 	if (isatty(STDERR_FILENO) && got > 1 << 20) {
 		fprintf(stderr, "\rdebuginfod: %ld MiB ", got >> 20);
 		srv.shown = true;
@@ -70,6 +71,8 @@ int debuginfod_turn_on(const char *urls)
 
 	if (urls)
 		setenv("DEBUGINFOD_URLS", urls, 1);
+	/* Seconds for the next 100 KB (debuginfod-find(1)); by default it waits for 90. */
+	setenv("DEBUGINFOD_TIMEOUT", "10", 0);
 	urls = getenv("DEBUGINFOD_URLS");
 	if (!urls || !urls[strspn(urls, " ")]) {
 		pr_err("--debuginfod: no server to ask: give --debuginfod=URL, or set DEBUGINFOD_URLS");
@@ -111,7 +114,8 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 	if (srv.shown)
 		fprintf(stderr, "\r%*s\r", 30, "");
 	srv.shown = false;
-	if (fd >= 0 || fd == -ENOENT)
+	/* Given up by on_progress() it says "no such file", too. */
+	if (fd >= 0 || (fd == -ENOENT && !srv.silent))
 		return fd;
 	/* No answer now means no answer for the next hundred files, each after as long a wait. */
 	srv.given_up = true;

@@ -124,4 +124,66 @@ if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 else
 	skip "dwz" "needs the command dwz"
 fi
+# ---- debuginfod: a real server on loopback, with dir's files ----
+start_debuginfod() {
+	local port
+	for port in $(shuf -i 20000-60000 -n 10); do
+		debuginfod -v -p "$port" -d :memory: -F "$T/dir" >debuginfod.log 2>&1 &
+		server=$!
+		# It grooms its database when it has looked at all files.
+		if wait_for "grep -q 'groomed database' debuginfod.log || ! kill -0 $server 2>/dev/null" 60 &&
+			kill -0 $server 2>/dev/null; then
+			url=http://127.0.0.1:$port
+			return 0
+		fi
+	done
+	return 1
+}
+asked() { grep -c 'GET /buildid/' debuginfod.log; }
+
+export DEBUGINFOD_CACHE_PATH=$T/cache
+unset DEBUGINFOD_URLS
+check_rc "--debuginfod without a server is an error" 1 "$NSPROF" symbolize --debuginfod nsprof.data
+like "and says what to do" "$(cat "$T/check.err")" 'give --debuginfod=URL, or set DEBUGINFOD_URLS'
+if ! command -v debuginfod >/dev/null; then
+	skip "debuginfod" "needs the server (Debian: debuginfod)"
+elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && start_debuginfod; then
+	strip -o "$W" whole
+	differ "nobody is asked without --debuginfod"
+	DEBUGINFOD_URLS=$url differ "even if servers are known"
+	is "the server was not asked" "$(asked)" 0
+	same "--debuginfod=URL" --debuginfod="$url"
+	n=$(asked)
+	check "the server was asked" [ "$n" -ge 1 ]
+	same "from the cache" --debuginfod="$url"
+	is "what it has and what it has not is known now" "$(asked)" "$n"
+	rm -rf cache
+	DEBUGINFOD_URLS=$url same "--debuginfod with DEBUGINFOD_URLS" --debuginfod
+	# A server that sends another file's debug info.
+	objcopy --only-keep-debug other dir/other.debug
+	otherid=$(readelf -n other | sed -n 's/.*Build ID: //p')
+	mkdir -p "cache/$id" && cp dir/other.debug "cache/$id/debuginfo"
+	differ "another file's debug info is refused ($otherid)" --debuginfod="$url"
+	kill $server && wait $server
+	rm -rf cache
+	"$NSPROF" symbolize --srcline --by none --debuginfod="$url" nsprof.data >out 2>err
+	is "no server there: it works without" "$?" 0
+	like "and says so" "$(cat err)" "debuginfod '$url': .*it is not asked again"
+	unlike "nothing is made up" "$(cat out)" 'work\.cc:'
+else
+	fail "debuginfod" "the server did not come up: $(tail -3 debuginfod.log)"
+fi
+# One that takes the question and never answers.
+if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.0.0.1:9 -o /dev/null nsprof.data 2>/dev/null; then
+	python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(50); print(s.getsockname()[1], flush=True)
+kept = []
+while True:
+	c = s.accept()[0]; kept.append(c); print("asked", flush=True)' >hung &
+	wait_for '[ -s hung ]' 10
+	rm -rf cache
+	check "a server that does not answer" "$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 hung)" -o out nsprof.data
+	like "is given up" "$(cat "$T/check.err")" "no answer: it is not asked again"
+	is "after one question" "$(grep -c asked hung)" 1
+fi
 done_testing
