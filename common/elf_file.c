@@ -153,6 +153,7 @@ void elf_file_close(struct elf_file *ef)
 		elf_end(ef->lent);
 	if (ef->elf)
 		elf_end(ef->elf);
+	elf_plain_free(ef);
 	if (ef->fd >= 0)
 		close(ef->fd);
 	free(ef->loads);
@@ -166,6 +167,8 @@ void *elf_file_handle(struct elf_file *ef)
 	 * A handle of its own: we decompress sections in ours, after which libdw would take a
 	 * .zdebug_ section for a damaged one.
 	 */
+	if (!ef->lent && elf_plain_image(ef))
+		ef->lent = elf_memory((char *)ef->image, ef->image_size);
 	if (!ef->lent)
 		ef->lent = ef->mem ? elf_memory((char *)(uintptr_t)ef->mem, ef->memsize)
 				   : elf_begin(ef->fd, ELF_C_READ, NULL);

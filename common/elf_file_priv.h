@@ -22,6 +22,9 @@ struct elf_file {
 	size_t memsize;		/* bytes of @mem */
 	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
 	Elf *lent;		/* owned; the handle given to libdw, NULL until asked for */
+	struct elf_plain *plain;	/* owned; sections unpacked so far, see elf_plain.c */
+	uint8_t *image;		/* owned; what @lent reads when the file has compressed sections */
+	size_t image_size;	/* bytes */
 	GElf_Ehdr ehdr;
 	size_t shnum;		/* section headers; 0 when they were stripped */
 	size_t shstrndx;
@@ -70,6 +73,15 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  * section headers, the one that PT_DYNAMIC names. False when there is none.
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
+
+/* Contents of a section with SHF_COMPRESSED, unpacked; borrowed for the life of @ef. 0 or -EINVAL. */
+int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, size_t *size);
+/*
+ * Make ef->image, if that was not done: an ELF file with the debug sections, all of them plain, for
+ * a 64-bit file that has compressed sections. False: it has none, or it cannot be made.
+ */
+bool elf_plain_image(struct elf_file *ef);
+void elf_plain_free(struct elf_file *ef);
 
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);

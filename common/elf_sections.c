@@ -38,16 +38,6 @@ static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *s
 	return NULL;
 }
 
-static int decompress(Elf_Scn *scn)
-{
-	GElf_Chdr ch;
-
-	/* libelf 0.188 knows zlib only; zstd (ch_type 2) ends here. */
-	if (!gelf_getchdr(scn, &ch) || ch.ch_type != ELFCOMPRESS_ZLIB || ch.ch_size > ELF_PIECE_MAX)
-		return -EINVAL;
-	return elf_compress(scn, 0, 0) == 1 ? 0 : -EINVAL;
-}
-
 static int decompress_gnu(Elf_Scn *scn)
 {
 	Elf_Data *raw = elf_rawdata(scn, NULL);
@@ -77,9 +67,11 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 	scn = find_section(ef, name, &sh, &zdebug);
 	if (!scn)
 		return -ENOENT;
+	if (svma)
+		*svma = sh.sh_addr;
 	if (sh.sh_flags & SHF_COMPRESSED)
-		err = decompress(scn);
-	else if (zdebug)
+		return elf_plain_section(ef, scn, data, size);
+	if (zdebug)
 		err = decompress_gnu(scn);
 	else if (sh.sh_size > ELF_PIECE_MAX)
 		err = -EINVAL;
@@ -90,8 +82,6 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 		return -EINVAL;
 	*data = raw->d_buf;
 	*size = raw->d_size;
-	if (svma)
-		*svma = sh.sh_addr;
 	return 0;
 }
 

@@ -57,7 +57,7 @@ uint64_t elf_file_code_end(const struct elf_file *ef, uint64_t svma);
 size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20]);
 
 /*
- * Section by name: contents (decompressed when SHF_COMPRESSED or .zdebug_; capped at 512 MiB),
+ * Section by name: contents (unpacked when SHF_COMPRESSED, zlib or zstd, or .zdebug_; capped at 512 MiB),
  * borrowed for the life of @ef. 0 or -ENOENT/-EINVAL. SHT_NOBITS gives -ENOENT. @svma may be NULL.
  */
 int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
