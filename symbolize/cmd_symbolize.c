@@ -29,7 +29,7 @@ struct config {
 	const char *input, *output, *proc;
 	const char *by, *weight, *unwind, *servers;
 	uint64_t max_stack;
-	bool annotate, inlines, demangle, srcline, debuginfod, stats, strict, quiet, build_info;
+	bool annotate, inlines, demangle, normalize, srcline, debuginfod, stats, strict, quiet, build_info;
 	int verbose;
 	/* what the texts above mean */
 	enum lead_by lead;
@@ -99,8 +99,11 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "show inlined functions (default; --no-inline: only real ones)", OPT_FLAG,
 		  &cfg->inlines, NULL },
 		{ "demangle", 0, NULL,
-		  "C++ and Rust names as in the source (default; --no-demangle: raw)", OPT_FLAG,
+		  "C++, Rust and D names as in the source (default; --no-demangle: raw)", OPT_FLAG,
 		  &cfg->demangle, NULL },
+		{ "normalize", 0, NULL,
+		  "leave out what a rebuild changes: .constprop.0, .llvm.N, hashes, lambda numbers",
+		  OPT_FLAG, &cfg->normalize, NULL },
 		{ "srcline", 0, NULL, "append the source line: 'parse (input.c:120)'", OPT_FLAG,
 		  &cfg->srcline, NULL },
 		{ "debug-dir", 0, "DIR",
@@ -172,6 +175,7 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 		.inlines = cfg->inlines,
 		.annotate = cfg->annotate,
 		.demangle = cfg->demangle,
+		.normalize = cfg->normalize,
 		.srcline = cfg->srcline,
 		.offsets = cfg->verbose > 0,
 	};

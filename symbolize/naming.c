@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "intern.h"
 #include "live.h"
+#include "normalize.h"
 #include "nsopen.h"
 #include "perfsource.h"
 #include "strbuf.h"
@@ -54,6 +55,8 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 		bool mangled = nm->opts.demangle && !placeholder && suffix != SUFFIX_JIT;
 		char *plain = mangled ? demangle(raw) : xstrdup(raw);
 
+		if (nm->opts.normalize)
+			normalize_name(plain);
 		clean_frame(&p->clean, plain, strlen(plain));
 		if (nm->opts.annotate)
 			strbuf_adds(&p->clean, suffixes[suffix]);

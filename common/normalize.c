@@ -1,0 +1,186 @@
+/* Names without what a rebuild changes (normalize.h). */
+#include "normalize.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "util.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static size_t digits(const char *s)
+{
+	size_t n = 0;
+
+	while (is_digit(s[n]))
+		n++;
+	return n;
+}
+
+static size_t hex_digits(const char *s)
+{
+	size_t n = 0;
+
+	while (isxdigit((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+/*
+ * Length of one compiler's suffix at @s, which begins with its '.': 0 when it is none. GCC writes
+ * ".constprop.0" and ".cold", LLVM ".llvm.1234567890" and ".cold.1".
+ */
+static size_t suffix_len(const char *s)
+{
+	static const struct {
+		const char *word;
+		bool number;	/* always with one; without, it is a name like others */
+	} known[] = {
+		{ ".constprop", true }, { ".isra", true }, { ".part", true }, { ".lto_priv", true },
+		{ ".llvm", true }, { ".cold", false }, { ".localalias", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t word = strlen(known[i].word), n = word;
+
+		if (strncmp(s, known[i].word, word))
+			continue;
+		while (s[n] == '.' && digits(s + n + 1))
+			n += 1 + digits(s + n + 1);
+		if (known[i].number && n == word)
+			continue;
+		/* ".coldfish" is somebody's own. */
+		if (!s[n] || s[n] == '.' || s[n] == '@' || s[n] == ']' || s[n] == '_' || s[n] == ' ')
+			return n;
+	}
+	return 0;
+}
+
+/* Of a row of suffixes at @s: how long it is in all. */
+static size_t suffixes_len(const char *s)
+{
+	size_t n = 0, one;
+
+	while ((one = suffix_len(s + n)))
+		n += one;
+	return n;
+}
+
+/* " [clone .isra.0] [clone .cold]" */
+static size_t clones_len(const char *s)
+{
+	size_t n = 0;
+
+	while (!strncmp(s + n, " [clone .", 9)) {
+		size_t inner = suffixes_len(s + n + 8);
+
+		if (!inner || s[n + 8 + inner] != ']')
+			break;
+		n += 8 + inner + 1;
+	}
+	return n;
+}
+
+static bool ends_name(char c)
+{
+	return !c || c == '@' || c == '_' || c == ' ';
+}
+
+/* "::h0123456789abcdef" where a name ends */
+static size_t rust_hash_len(const char *s)
+{
+	return !strncmp(s, "::h", 3) && hex_digits(s + 3) == 16 && ends_name(s[19]) ? 19 : 0;
+}
+
+/* "[0123456789abcdef]" of a crate, which has up to 16 digits and something before it */
+static size_t crate_hash_len(const char *s)
+{
+	size_t n = s[0] == '[' ? hex_digits(s + 1) : 0;
+
+	return n >= 8 && n <= 16 && s[n + 1] == ']' ? n + 2 : 0;
+}
+
+/* @before, which is the end of a text of @len bytes, ends with @word. */
+static bool follows(const char *before, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	return len >= n && !memcmp(before - n, word, n);
+}
+
+/* A number that only counts: how much of @s goes. @before: as for follows(). */
+static size_t counter_len(const char *before, size_t len, const char *s)
+{
+	size_t n;
+
+	/* "{lambda(int)#2}", "{unnamed type#1}": libiberty */
+	if (s[0] == '#' && (n = digits(s + 1)) && s[n + 1] == '}')
+		return n + 1;
+	/* "'lambda0'": LLVM */
+	if (is_digit(s[0]) && follows(before, len, "'lambda")) {
+		n = digits(s);
+		return s[n] == '\'' ? n : 0;
+	}
+	/* "$_3": clang's own names of lambdas */
+	if (is_digit(s[0]) && follows(before, len, "$_"))
+		return digits(s);
+	/* "$$Lambda$14/0x..." and "$$Lambda/0x...": Java */
+	if ((s[0] == '$' || s[0] == '/') && follows(before, len, "$Lambda")) {
+		n = s[0] == '$' ? 1 + digits(s + 1) : 0;
+		if (s[n] == '/' && s[n + 1] == '0' && s[n + 2] == 'x')
+			n += 3 + hex_digits(s + n + 3);
+		return n;
+	}
+	return 0;
+}
+
+/* "[libx.so+0x1234]": from the '+' to before the ']' */
+static size_t offset_len(char first, const char *s)
+{
+	size_t n = 3;
+
+	if (first != '[' || strncmp(s, "+0x", 3))
+		return 0;
+	n += hex_digits(s + n);
+	return n > 3 && s[n] == ']' && !s[n + 1] ? n : 0;
+}
+
+/* How much goes at @s. @kept: what was kept of what stands before it, @len bytes, not empty. */
+static size_t junk_len(const char *kept, size_t len, const char *s)
+{
+	size_t n = 0;
+
+	switch (s[0]) {
+	case '.':
+		return suffixes_len(s);
+	case ' ':
+		return clones_len(s);
+	case ':':
+		return rust_hash_len(s);
+	case '+':
+		return offset_len(kept[0], s);
+	case '[':
+		n = crate_hash_len(s);
+		break;
+	}
+	return n ? n : counter_len(kept + len, len, s);
+}
+
+size_t normalize_name(char *name)
+{
+	size_t in = 0, out = 0;
+
+	while (name[in]) {
+		size_t n = out ? junk_len(name, out, name + in) : 0;
+
+		in += n;
+		if (!n)
+			name[out++] = name[in++];
+	}
+	name[out] = '\0';
+	return out;
+}

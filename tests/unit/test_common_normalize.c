@@ -1,0 +1,121 @@
+/* Names as compilers and demanglers write them, and what is left of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "normalize.h"
+#include "util.h"
+
+static void check(const char *name, const char *want)
+{
+	char *s = strdup(name);
+	size_t n = normalize_name(s);
+
+	assert_string_equal(s, want);
+	assert_int_equal(n, strlen(want));
+	/* What is normal stays. */
+	assert_int_equal(normalize_name(s), n);
+	assert_string_equal(s, want);
+	free(s);
+}
+
+static void test_suffixes(void **state)
+{
+	(void)state;
+	check("parse.cold", "parse");
+	check("parse.cold.3", "parse");
+	check("parse.constprop.0", "parse");
+	check("parse.part.0.isra.0", "parse");
+	check("expression_rule.lto_priv.0.cold", "expression_rule");
+	check("update.llvm.8692120917669024057", "update");
+	check("memcpy.localalias", "memcpy");
+	check("write.part.0@plt", "write@plt");
+	check("parse.isra.0_[i]", "parse_[i]");
+	check("parse.cold (input.c:12)", "parse (input.c:12)");
+	check("void f<int>(int) [clone .cold]", "void f<int>(int)");
+	check("f(int) [clone .constprop.0] [clone .part.3]", "f(int)");
+	/* Not the compiler's. */
+	check("main.part", "main.part");
+	check("main.main.func1.2", "main.main.func1.2");
+	check("Shop.coldfish", "Shop.coldfish");
+	check("f(int) [clone of mine]", "f(int) [clone of mine]");
+	check(".cold", ".cold");
+	check("", "");
+}
+
+static void test_hashes(void **state)
+{
+	(void)state;
+	check("core::fmt::write::h66be450f6544cf1c", "core::fmt::write");
+	check("<alloc[aeb1ad5a6b2ccbd2]::vec::Vec<u8>>::push", "<alloc::vec::Vec<u8>>::push");
+	check("std[f1e2d3c4b5a69788]::rt::lang_start::{closure#0}", "std::rt::lang_start::{closure}");
+	check("a::h123", "a::h123");
+	check("a::hash_one", "a::hash_one");
+	check("x[12]", "x[12]");
+	check("operator new[](unsigned long)", "operator new[](unsigned long)");
+}
+
+static void test_counters(void **state)
+{
+	(void)state;
+	check("main::{lambda(int)#2}::operator()(int) const", "main::{lambda(int)}::operator()(int) const");
+	check("f()::{unnamed type#1}::g()", "f()::{unnamed type}::g()");
+	check("f()::'lambda0'(int)::operator()(int) const", "f()::'lambda'(int)::operator()(int) const");
+	check("f()::$_3::operator()() const", "f()::$_::operator()() const");
+	check("Lcom/a/B$$Lambda$14/0x0000000840066840;::run", "Lcom/a/B$$Lambda;::run");
+	check("com.a.B$$Lambda/0x00007f12a0c43.run", "com.a.B$$Lambda.run");
+	check("sha256_block_data_order_avx2", "sha256_block_data_order_avx2");
+	check("f#2", "f#2");
+}
+
+static void test_offsets(void **state)
+{
+	(void)state;
+	check("[libx.so+0x1234]", "[libx.so]");
+	check("[vdso+0x6]", "[vdso]");
+	check("[libx.so+0x12zz]", "[libx.so+0x12zz]");
+	check("a+0x12]", "a+0x12]");
+}
+
+/* Any bytes: never longer, and never empty when it was not. */
+static void test_any_bytes(void **state)
+{
+	static const char *const parts[] = { ".cold", ".part.", "0", "::h", "0123456789abcdef", "[", "]", "#",
+					     "{", "}", " [clone ", "$_", "$Lambda", "/0x", "'lambda", "'", "a" };
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int round = 0; round < 200000; round++) {
+		char s[256];
+		size_t n = 0, got;
+
+		do {
+			const char *p;
+
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			p = parts[(seed >> 33) % ARRAY_SIZE(parts)];
+			memcpy(s + n, p, strlen(p));
+			n += strlen(p);
+		} while ((seed >> 60) && n < 200);
+		s[n] = '\0';
+		got = normalize_name(s);
+		assert_true(got <= n && got > 0 && strlen(s) == got);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_suffixes), cmocka_unit_test(test_hashes),
+		cmocka_unit_test(test_counters), cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_any_bytes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("common normalize", tests, NULL, NULL);
+}
