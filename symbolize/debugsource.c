@@ -5,6 +5,7 @@
 #include "debugsource.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,11 @@
 #include "debuginfod.h"
 #include "log.h"
 #include "module.h"
+#include "nsopen.h"
+#include "strbuf.h"
 
 #define DIRS_MAX 16
+#define SPLIT_SIZE_MAX (4ull << 30)	/* of a .dwo or .dwp file */
 
 static char *dirs[DIRS_MAX];	/* absolute; for the life of the program */
 static size_t ndirs;
@@ -111,10 +115,23 @@ static void look_in(struct module *m, int rootfd, const char *dir)
 	}
 }
 
+/* Split units are opened when they are asked for: then the process may be gone, but not its root. */
+static void keep_root(struct module *m, int rootfd)
+{
+	struct elf_file *ef = has_info(m->elf) ? m->elf : m->debug;
+
+	if (m->have_root || !ef || !elf_file_has_section(ef, ".debug_addr"))
+		return;
+	m->rootfd = fcntl(rootfd, F_DUPFD_CLOEXEC, 3);
+	m->have_root = m->rootfd >= 0;
+}
+
 void debugsource_look(struct module *m, int rootfd)
 {
-	if (rootfd >= 0 && binary_of(m) && !m->vdso)
-		look_in(m, rootfd, NULL);
+	if (rootfd < 0 || !binary_of(m) || m->vdso)
+		return;
+	look_in(m, rootfd, NULL);
+	keep_root(m, rootfd);
 }
 
 /* What a server sends is proven like any other file. */
@@ -164,4 +181,89 @@ void debugsource_look_further(struct module *m, int rootfd)
 		look_in(m, rootfd, dirs[i]);
 	if (debuginfod_is_on())
 		look_online(m);
+}
+
+/* ---- split debug info ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * Candidate @i of @where (at most 2 paths below a root, the last one by its name alone): below the
+ * module's root, below the host's, then in the folders of --debug-dir.
+ */
+static int open_candidate(struct module *m, const char *const where[2], const char *name,
+			  unsigned int i)
+{
+	struct strbuf path = STRBUF_INIT;
+	int host = -1, fd = -ENOENT, root = m->have_root ? m->rootfd : -1;
+
+	if (i >= 4 + ndirs)
+		return -ERANGE;
+	if (i >= 2) {
+		host = nsopen_host_root();
+		root = host;
+	}
+	if (i < 4 && where[i % 2])
+		strbuf_adds(&path, where[i % 2]);
+	else if (i >= 4)
+		strbuf_addf(&path, "%s/%s", dirs[i - 4], name);
+	if (root >= 0 && path.len)
+		fd = nsopen_file(root, path.s, SPLIT_SIZE_MAX, NULL);
+	if (host >= 0)
+		close(host);
+	strbuf_fini(&path);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+int debugsource_dwo(struct module *m, const char *comp_dir, const char *name, unsigned int i)
+{
+	struct strbuf stated = STRBUF_INIT, beside = STRBUF_INIT;
+	const char *where[2] = { NULL, NULL };
+	int fd;
+
+	if (name[0] == '/')
+		strbuf_adds(&stated, name);
+	else if (comp_dir && comp_dir[0] == '/')
+		strbuf_addf(&stated, "%s/%s", comp_dir, name);
+	if (stated.len)
+		where[0] = stated.s;
+	if (m->dso.path[0] == '/') {
+		strbuf_addf(&beside, "%.*s%s", (int)(base_name(m->dso.path) - m->dso.path),
+			    m->dso.path, base_name(name));
+		where[1] = beside.s;
+	}
+	fd = open_candidate(m, where, base_name(name), i);
+	strbuf_fini(&stated);
+	strbuf_fini(&beside);
+	return fd;
+}
+
+struct elf_file *debugsource_dwp(struct module *m)
+{
+	struct strbuf path = STRBUF_INIT;
+	const char *where[2] = { NULL, NULL };
+	int fd, err;
+
+	if (m->dwp_tried)
+		return m->dwp;
+	m->dwp_tried = true;
+	strbuf_addf(&path, "%s.dwp", m->dso.path);
+	if (path.s[0] == '/')
+		where[0] = path.s;
+	for (unsigned int i = 0; !m->dwp; i++) {
+		fd = open_candidate(m, where, base_name(path.s), i);
+		if (fd == -ERANGE)
+			break;
+		if (fd < 0)
+			continue;
+		m->dwp = elf_file_open_fd(fd, &err);
+		close(fd);
+	}
+	strbuf_fini(&path);
+	return m->dwp;
 }

@@ -2,6 +2,7 @@
 #ifndef NSPROF_DEBUGSOURCE_H
 #define NSPROF_DEBUGSOURCE_H
 
+struct elf_file;
 struct module;
 
 /*
@@ -19,5 +20,14 @@ void debugsource_look(struct module *m, int rootfd);
 
 /* The same in the folders of --debug-dir (@rootfd: the host's root), then from debuginfod. */
 void debugsource_look_further(struct module *m, int rootfd);
+
+/*
+ * Split debug info. Candidate @i (from 0) for the file @name of a unit that was compiled in @comp_dir
+ * (may be NULL): an owned fd; -ENOENT: it is not there, the next may be; -ERANGE: no more. The unit in
+ * it has to be proven by the caller.
+ */
+int debugsource_dwo(struct module *m, const char *comp_dir, const char *name, unsigned int i);
+/* The package BINARY.dwp beside the binary or in a --debug-dir; NULL when there is none. Borrowed. */
+struct elf_file *debugsource_dwp(struct module *m);
 
 #endif

@@ -14,6 +14,7 @@
 #include "elf_file.h"
 #include "hash.h"
 #include "inlines_cu.h"
+#include "inlines_split.h"
 #include "log.h"
 #include "ranges.h"
 #include "xalloc.h"
@@ -30,6 +31,7 @@
 
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
+	struct module *m;		/* whose this is */
 	Dwarf *alt;			/* of the dwz file, NULL when none */
 	Dwarf_Aranges *aranges;		/* borrowed from src.dw; NULL when there are none */
 	bool mapped;			/* cu_ranges were made */
@@ -98,6 +100,7 @@ static struct inline_index *inlines_new(struct module *m)
 	size_t n;
 	Elf *alt;
 
+	ix->m = m;
 	ix->src.ranges_left = RANGES_MAX;
 	ix->src.rows_left = ROWS_MAX;
 	if (m->elf)
@@ -164,21 +167,35 @@ static void map_units(struct inline_index *ix)
 	ix->mapped = true;
 	/* No subdie is asked for: libdw would open the .dwo file whose path the unit states. */
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
-		if (type == DW_UT_compile)
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			inline_die_ranges(&ix->src, &die, &ix->cu_ranges,
 					  cu_index(ix, dwarf_dieoffset(&die)));
 	ranges_flatten(&ix->cu_ranges);
 }
 
+/* Where the entries of @cu are read. */
+static struct inline_source *source_of(struct inline_index *ix, struct inline_cu *cu)
+{
+	Dwarf_Die die;
+
+	if (!cu->split_tried) {
+		cu->split_tried = true;
+		if (dwarf_offdie(ix->src.dw, cu->die, &die))
+			cu->split = inline_split_open(ix->m, &ix->src, &die);
+	}
+	return cu->split ? inline_split_source(cu->split) : &ix->src;
+}
+
 static struct inline_func *func_in(struct inline_index *ix, struct inline_cu *cu, uint64_t svma)
 {
+	struct inline_source *src = source_of(ix, cu);
 	const struct range *r;
 
 	if (!cu->listed)
-		inline_cu_list(&ix->src, cu, false);
+		inline_cu_list(src, cu, false);
 	r = ranges_find(&cu->ranges, svma);
 	if (!r && !cu->listed_deep) {
-		inline_cu_list(&ix->src, cu, true);
+		inline_cu_list(src, cu, true);
 		r = ranges_find(&cu->ranges, svma);
 	}
 	return r ? &cu->funcs[r->id] : NULL;
@@ -187,6 +204,7 @@ static struct inline_func *func_in(struct inline_index *ix, struct inline_cu *cu
 /* What is known of an address. */
 struct place {
 	struct inline_cu *cu;	/* NULL: in no unit */
+	struct inline_source *src;	/* of its entries */
 	struct inline_func *fn;	/* NULL: in no function of the unit; walked */
 	uint32_t node;		/* innermost, or INLINE_OUTERMOST */
 };
@@ -232,8 +250,9 @@ static void find_place(struct module *m, uint64_t svma, struct place *pl)
 	find_unit(m->inlines, svma, pl);
 	if (!pl->fn)
 		return;
+	pl->src = source_of(m->inlines, pl->cu);
 	if (!pl->fn->walked)
-		inline_func_walk(&m->inlines->src, pl->fn);
+		inline_func_walk(pl->src, pl->fn);
 	r = ranges_find(&pl->fn->ranges, svma);
 	if (r)
 		pl->node = r->id;
@@ -247,7 +266,7 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 
 	find_place(m, addr.v, &pl);
 	for (node = pl.node; node != INLINE_OUTERMOST && n < max; node = pl.fn->nodes[node].parent) {
-		const char *name = inline_node_name(&m->inlines->src, &pl.fn->nodes[node]);
+		const char *name = inline_node_name(pl.src, &pl.fn->nodes[node]);
 
 		/* Without a name (the dwz file is missing) a frame would say nothing. */
 		if (name)
@@ -278,9 +297,9 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 	for (node = pl.node; node != INLINE_OUTERMOST; node = pl.fn->nodes[node].parent) {
 		struct inline_node *in = &pl.fn->nodes[node];
 
-		if (n + 1 < max && inline_node_name(&m->inlines->src, in))
+		if (n + 1 < max && inline_node_name(pl.src, in))
 			out[n++] = at;
-		inline_node_call(&m->inlines->src, in, &file, &at.line);
+		inline_node_call(pl.src, in, &file, &at.line);
 		at.file = linetable_file(lt, file);
 	}
 	out[n++] = at;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inlines_split.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -80,6 +81,8 @@ size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct range
 	size_t before = out->n;
 	ptrdiff_t off = 0;
 
+	if (src->split && inline_split_ranges(src->split, die, out, id))
+		return out->n - before;
 	while (src->ranges_left && (off = dwarf_ranges(die, off, &base, &start, &end)) > 0) {
 		src->ranges_left--;
 		/*
@@ -147,7 +150,7 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep)
 	drop_funcs(cu);
 	cu->listed = true;
 	cu->listed_deep = deep;
-	if (dwarf_offdie(src->dw, cu->die, &top)) {
+	if (dwarf_offdie(src->dw, src->split ? inline_split_top(src->split) : cu->die, &top)) {
 		walk_start(w, &top);
 		while ((die = walk_at(w))) {
 			int tag = dwarf_tag(die);
@@ -165,6 +168,7 @@ void inline_cu_fini(struct inline_cu *cu)
 {
 	drop_funcs(cu);
 	linetable_free(cu->lines);
+	inline_split_free(cu->split);
 }
 
 /* ---- lines ---- */

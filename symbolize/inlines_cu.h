@@ -36,6 +36,8 @@ struct inline_cu {
 	struct inline_func *funcs;	/* owned */
 	size_t nfuncs, cap;
 	struct linetable *lines;	/* owned; NULL until asked */
+	bool split_tried;
+	struct inline_split *split;	/* owned; where the entries are, NULL: in the file itself */
 };
 
 /* What reading needs to know of the file as a whole. */
@@ -47,6 +49,7 @@ struct inline_source {
 	struct elf_file *file; /* that @dw is of */
 	bool have_lines; /* @lines was filled */
 	struct linetable_sections lines;
+	struct inline_split *split; /* this is the source of one split unit; NULL: it is not */
 	size_t rows_left; /* how many more rows of line tables are read */
 };
 

@@ -58,10 +58,13 @@ static void module_free(struct module *m)
 	symtab_free(m->symtab);
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
+	elf_file_close(m->dwp);
 	elf_file_close(m->alt);
 	elf_file_close(m->debug);
 	elf_file_close(m->elf);
 	elf_file_close(m->captured);
+	if (m->have_root)
+		close(m->rootfd);
 	free(m->users);
 	free((char *)m->dso.path);
 	free(m);

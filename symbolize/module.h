@@ -33,6 +33,9 @@ struct module {
 	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
 	struct elf_file *debug;		/* separate debug file, NULL when none */
 	struct elf_file *alt;		/* what dwz(1) moved out of the debug info; NULL when none */
+	struct elf_file *dwp;		/* package of split debug info; NULL when none */
+	bool dwp_tried, have_root;
+	int rootfd;			/* with have_root: O_PATH, where @elf was found; owned */
 	struct elf_file *captured;	/* the recording's slice, NULL when none; names what
 					 * @elf has no name for */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */

@@ -105,6 +105,25 @@ for z in zlib zlib-gnu zstd; do
 	fi
 done
 
+# Split DWARF: .dwo files where they were written, elsewhere, and packed.
+if build -gdwarf-4 -gsplit-dwarf && ls ./*.dwo >/dev/null 2>&1; then
+	like "split: .dwo files" "$(cat right)" \
+		'round_of_work\(unsigned int\) \(work.cc:[0-9]+\);.*mix \(work.cc:[0-9]+\)_\[i\] [0-9]+$'
+	mkdir -p dir && mv ./*.dwo dir
+	unlike "split: without them no inlined functions of ours" "$(seen)" 'mix|work\.cc:[0-9]+\)_'
+	same "split: --debug-dir" --debug-dir dir
+	if command -v dwp >/dev/null && dwp -o "$W.dwp" dir/*.dwo 2>err; then
+		same "split: BINARY.dwp"
+		mkdir -p dwps && mv "$W.dwp" dwps
+		same "split: BINARY.dwp in --debug-dir" --debug-dir dwps
+	else
+		skip "split: BINARY.dwp" "needs dwp (Debian: binutils)"
+	fi
+	rm -f ./*.dwp
+else
+	skip "split DWARF" "g++ -gsplit-dwarf does not work here"
+fi
+
 # dwz -m: what two files have in common in a third.
 if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 	objcopy --only-keep-debug whole a.debug && cp a.debug b.debug

@@ -175,6 +175,7 @@ static void close_module(struct module *m)
 	inlines_free(m->inlines);
 	elf_file_close(m->elf);
 	elf_file_close(m->debug);
+	elf_file_close(m->dwp);
 }
 
 static void check_program(const char *file, size_t deep, unsigned int step)
@@ -266,6 +267,158 @@ static void test_separate_debug_file(void **state)
 	m = (struct module){ .dso.path = "nothing" };
 	assert_int_equal(inlines_lookup(&m, (struct svma){ 0x1000 }, names, 4), 0);
 	close_module(&m);
+}
+
+/* A second unit, so that what belongs to a unit is not what is first in a section. */
+static const char more_cc[] =
+	"#include <list>\n"
+	"#include <numeric>\n"
+	"static inline int weigh(const std::list<int> &l) { return std::accumulate(l.begin(), l.end(), 0) * 3; }\n"
+	"__attribute__((noinline)) int more(int n) {\n"
+	"	std::list<int> l;\n"
+	"	for (int i = 0; i < n; i++) l.push_front(i);\n"
+	"	return weigh(l) + (n > 5 ? weigh(l) : 0);\n"
+	"}\n"
+	"__attribute__((cold)) int rarely(int n) { return more(n) + weigh({ n }); }\n";
+
+/* @file was split; "whole" is the same code with its debug info in one piece. */
+static void check_split(const char *what)
+{
+	struct module m = { .elf = tool_open_elf("split") };
+	char path[256];
+	struct verdict v;
+
+	snprintf(path, sizeof(path), "%s/split", tool_dir);
+	m.dso.path = path;
+	assert_non_null(m.elf);
+	v = compare(&m, "whole", 1);
+	close_module(&m);
+	printf("# %s\n", what);
+	assert_int_equal(v.wrong, 0);
+	assert_true(v.with_inlines > 100);
+}
+
+static void test_split(void **state)
+{
+	static const char *const builds[] = {
+		"g++ -O2 -gdwarf-5",
+		"g++ -O2 -gdwarf-4",
+		"g++ -O2 -gdwarf-5 -ffunction-sections",
+		"clang++ -O2 -gdwarf-5",
+		"clang++ -O2 -gdwarf-4 -ffunction-sections",
+	};
+
+	(void)state;
+	if (!tool_have("g++ addr2line nm awk"))
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		if (!strncmp(builds[i], "clang", 5) && !tool_have("clang++ llvm-addr2line"))
+			continue;
+		assert_int_equal(tool_run("rm -f *.dwo *.dwp"), 0);
+		tool_write("inl.cc", inl_cc);
+		tool_write("more.cc", more_cc);
+		assert_int_equal(tool_run("for f in inl more; do %s -gno-split-dwarf -c -o $f.w.o $f.cc &&"
+					  "%s -gsplit-dwarf -c -o $f.o $f.cc || exit 1; done;"
+					  "g++ -o whole inl.w.o more.w.o && g++ -o split inl.o more.o &&"
+					  "objcopy -O binary -j .text whole a && objcopy -O binary -j .text split b &&"
+					  "cmp a b && ls *.dwo >dwos",
+					  builds[i], builds[i]),
+				 0);
+		printf("# %s\n", builds[i]);
+		check_split(".dwo files");
+		assert_int_equal(tool_run("mkdir -p away && mv *.dwo away/"), 0);
+		/* That of binutils 2.40 makes no sound package of DWARF 5. */
+		if (strstr(builds[i], "dwarf-4") && tool_have("dwp") &&
+		    tool_run("dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
+			check_split("dwp");
+		if (tool_have("llvm-dwp") &&
+		    tool_run("rm -f split.dwp; timeout 60 llvm-dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
+			check_split("llvm-dwp");
+		else
+			printf("# llvm-dwp does not make a package of this\n");
+	}
+}
+
+/* What is not there is not asked for in other places, and what is there but not meant is not used. */
+static void test_split_wrong(void **state)
+{
+	struct module m = { .dso.path = "split" };
+	const char *names[CHAIN_MAX];
+
+	(void)state;
+	if (!tool_have("g++ mkfifo"))
+		skip();
+	tool_write("inl.cc", inl_cc);
+	assert_int_equal(tool_run("rm -f *.dwo *.dwp; g++ -O2 -g -gsplit-dwarf -c -o inl.o inl.cc && g++ -o split inl.o &&"
+				  "mv inl.dwo right && g++ -O1 -DX -g -gsplit-dwarf -c -o other.o inl.cc && "
+				  "mv other.dwo inl.dwo"),
+			 0);
+	/* First another compilation of the file: its unit is not the one that is meant. */
+	for (int i = 0; i < 2; i++) {
+		m.elf = tool_open_elf("split");
+		assert_non_null(m.elf);
+		for (uint64_t a = 0x1000; a < 0x4000; a++)
+			assert_int_equal(inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX), 0);
+		close_module(&m);
+		m = (struct module){ .dso.path = "split" };
+		/* To open a pipe without a writer would be to wait for ever. */
+		assert_int_equal(tool_run("rm -f inl.dwo && mkfifo inl.dwo"), 0);
+	}
+}
+
+static uint8_t *read_whole(const char *name, size_t *size)
+{
+	uint8_t *data = malloc(4 << 20);
+	FILE *f = tool_open_text(name);
+
+	assert_non_null(f);
+	*size = fread(data, 1, 4 << 20, f);
+	fclose(f);
+	return data;
+}
+
+/* Damaged packages and .dwo files give fewer frames, or wrong ones, and no more. */
+static void test_split_damaged(void **state)
+{
+	static const char *const files[] = { "split.dwp", "inl.dwo" };
+	uint64_t seed = 4;
+	char path[256], dwo[256];
+
+	(void)state;
+	if (!tool_have("g++ dwp"))
+		skip();
+	tool_write("inl.cc", inl_cc);
+	assert_int_equal(tool_run("rm -f *.dwo *.dwp; g++ -O2 -gdwarf-4 -gsplit-dwarf -c -o inl.o inl.cc &&"
+				  "g++ -o split inl.o"),
+			 0);
+	snprintf(path, sizeof(path), "%s/split", tool_dir);
+	for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
+		size_t size;
+		uint8_t *good, *bad;
+
+		assert_int_equal(tool_run(k ? "rm split.dwp" : "dwp -o split.dwp inl.dwo"), 0);
+		good = read_whole(files[k], &size);
+		bad = malloc(size);
+		snprintf(dwo, sizeof(dwo), "%s/%s", tool_dir, files[k]);
+		for (int round = 0; round < 150; round++) {
+			struct module m = { .dso.path = path, .elf = tool_open_elf("split") };
+			const char *names[CHAIN_MAX];
+			FILE *f = fopen(dwo, "we");
+
+			memcpy(bad, good, size);
+			/* Sections' headers and the index are at the end. */
+			for (int i = 0; i < 20; i++)
+				bad[i & 1 ? tool_random(&seed) % size : size - 1 - tool_random(&seed) % 4096] =
+					(uint8_t)tool_random(&seed);
+			assert_true(f && fwrite(bad, 1, size, f) == size && !fclose(f));
+			for (uint64_t a = 0x1000; a < 0x2800; a += 37)
+				for (size_t n = inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX); n; n--)
+					assert_true(strlen(names[n - 1]) < size);
+			close_module(&m);
+		}
+		free(good);
+		free(bad);
+	}
 }
 
 /*
@@ -381,6 +534,9 @@ int main(void)
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_nested_functions),
 		cmocka_unit_test(test_separate_debug_file),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_split_wrong),
+		cmocka_unit_test(test_split_damaged),
 		cmocka_unit_test(test_dwz_missing),
 		cmocka_unit_test(test_max),
 		cmocka_unit_test(test_damaged),
