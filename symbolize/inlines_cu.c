@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cursor.h"
 #include "inlines_split.h"
 #include "util.h"
 #include "xalloc.h"
@@ -179,6 +180,28 @@ static void section_into(struct elf_file *ef, const char *name, struct linetable
 		*out = (struct linetable_bytes){ NULL, 0 };
 }
 
+/* Bytes of .debug_info as libdw reads it. */
+static uint64_t info_size(Dwarf *dw)
+{
+	Elf *elf = dwarf_getelf(dw);
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &shstrndx))
+		return 0;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = elf_strptr(elf, shstrndx, sh.sh_name);
+		if (name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+			return sh.sh_size;
+	}
+	return 0;
+}
+
 static void find_line_sections(struct inline_source *src)
 {
 	src->have_lines = true;
@@ -186,22 +209,55 @@ static void find_line_sections(struct inline_source *src)
 	section_into(src->file, ".debug_line_str", &src->lines.line_str);
 	section_into(src->file, ".debug_str", &src->lines.str);
 	src->lines.code = src->code;
+	src->info_size = info_size(src->dw);
+}
+
+/*
+ * DW_AT_stmt_list of @die, its bytes as they are: libdw would refuse it where the handle it reads has
+ * no .debug_line. That the attribute lies in the section is not checked before it is read.
+ */
+static uint64_t line_offset(struct inline_source *src, Dwarf_Die *die)
+{
+	uint8_t width = 4;
+	Dwarf_Attribute attr;
+	struct cursor c;
+	uint64_t at;
+	Dwarf_Die cu;
+
+	if (!dwarf_attr(die, DW_AT_stmt_list, &attr))
+		return UINT64_MAX;
+	switch (dwarf_whatform(&attr)) {
+	case DW_FORM_sec_offset:
+		dwarf_diecu(die, &cu, NULL, &width);
+		break;
+	case DW_FORM_data4:
+		break;
+	case DW_FORM_data8:
+		width = 8;
+		break;
+	default:
+		return UINT64_MAX;
+	}
+	at = dwarf_dieoffset(die) + (uint64_t)(attr.valp - (unsigned char *)die->addr);
+	if (at + width > src->info_size)
+		return UINT64_MAX;
+	cursor_init(&c, attr.valp, width);
+	return width == 8 ? cursor_u64(&c) : cursor_u32(&c);
 }
 
 const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu)
 {
-	Dwarf_Word offset = UINT64_MAX;	/* in no section: an empty table */
-	Dwarf_Attribute attr;
 	Dwarf_Die die;
 
 	if (cu->lines)
 		return cu->lines;
 	if (!src->have_lines)
 		find_line_sections(src);
-	if (!dwarf_offdie(src->dw, cu->die, &die) ||
-	    !dwarf_attr(&die, DW_AT_stmt_list, &attr) || dwarf_formudata(&attr, &offset))
-		offset = UINT64_MAX;
-	cu->lines = linetable_new(&src->lines, offset, &src->rows_left);
+	/* An offset in no section gives an empty table. */
+	cu->lines = linetable_new(&src->lines,
+				  dwarf_offdie(src->dw, cu->die, &die) ?
+					  line_offset(src, &die) : UINT64_MAX,
+				  &src->rows_left);
 	return cu->lines;
 }
 

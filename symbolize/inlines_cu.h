@@ -49,6 +49,7 @@ struct inline_source {
 	struct elf_file *file; /* that @dw is of */
 	bool have_lines; /* @lines was filled */
 	struct linetable_sections lines;
+	uint64_t info_size; /* bytes of .debug_info; with have_lines */
 	struct inline_split *split; /* this is the source of one split unit; NULL: it is not */
 	size_t rows_left; /* how many more rows of line tables are read */
 };

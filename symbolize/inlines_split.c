@@ -260,7 +260,7 @@ bool inline_split_ranges(struct inline_split *sp, Dwarf_Die *die, struct ranges 
 	if (!dwarf_attr(die, DW_AT_ranges, &attr))
 		return false;
 	if (dwarf_whatform(&attr) == DW_FORM_rnglistx) {
-		/* A LEB128 number, at most 10 bytes; libdw has checked that it lies in the section. */
+		/* A LEB128 number, at most 10 bytes. The image goes on behind the section. */
 		cursor_init(&c, attr.valp, 10);
 		dwo_ranges(&sp->unit, cursor_varint(&c), sp->base, sp->src.ranges_left, add_range,
 			   &a);
