@@ -21,7 +21,9 @@ struct elf_file {
 	const void *mem;	/* borrowed; NULL when opened from a file */
 	size_t memsize;		/* bytes of @mem */
 	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
-	Elf *lent;		/* owned; the handle given to libdw, NULL until asked for */
+	Elf *lent[ELF_HANDLES_MAX];	/* owned; handles given to libdw, NULL until asked for */
+	unsigned char *image;	/* owned; what they share, see elf_image.c; NULL: nothing */
+	size_t image_size;	/* bytes, the file's own size */
 	GElf_Ehdr ehdr;
 	size_t shnum;		/* section headers; 0 when they were stripped */
 	size_t shstrndx;
@@ -70,6 +72,10 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  * section headers, the one that PT_DYNAMIC names. False when there is none.
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
+
+/* Make ef->image, if that was not done. False: it cannot be, or does not pay. */
+bool elf_image_load(struct elf_file *ef);
+void elf_image_free(struct elf_file *ef);
 
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);

@@ -28,6 +28,12 @@ void elf_file_close(struct elf_file *ef);	/* accepts NULL */
  * had.
  */
 void *elf_file_handle(struct elf_file *ef);
+/*
+ * Handle @i (below ELF_HANDLES_MAX) of several on the same bytes, for as many threads; 0 is that of
+ * elf_file_handle(). Ask for all before the threads start. NULL when there is only the first.
+ */
+#define ELF_HANDLES_MAX 16
+void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
 
 uint16_t elf_file_machine(const struct elf_file *ef);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *ef);	/* ET_* */

@@ -21,7 +21,7 @@ TARGETS += $(T)/spin-clang
 endif
 
 .PHONY: test-targets
-test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode
+test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/lookup
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
@@ -32,6 +32,11 @@ $(B)/tests/tools/recode: tests/tools/recode.c $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)
+
+$(B)/tests/tools/lookup: tests/tools/lookup.c $(B)/libsymbolize.a $(B)/libcommon.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Isymbolize -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
 
 $(T)/.dir:
 	@mkdir -p $(T) && touch $@

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,69 @@ static void test_truncated_while_open(void **state)
 	elf_file_close(ef);
 }
 
+static Elf_Data *section_of(Elf *elf, const char *want)
+{
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &shstrndx), 0);
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+
+		assert_non_null(gelf_getshdr(scn, &sh));
+		if (sh.sh_type != SHT_NOBITS && !strcmp(elf_strptr(elf, shstrndx, sh.sh_name), want))
+			return elf_rawdata(scn, NULL);
+	}
+	return NULL;
+}
+
+/* The handles' debug sections are the file's, compressed or not; location lists are left out. */
+static void test_handles(void **state)
+{
+	static const char *const same[] = {
+		".debug_info", ".debug_abbrev", ".debug_str", ".debug_aranges", ".eh_frame",
+	};
+	static const char *const flags[] = { "-gz=none", "-gz=zlib", "-m32 -nostdlib -c" };
+
+	(void)state;
+	for (size_t f = 0; f < 3; f++) {
+		struct elf_file *ef;
+		char path[256];
+		Elf *ref;
+		int fd;
+
+		if (sh("gcc -O2 -g %s -o handled x.c 2>/dev/null", flags[f])) {
+			assert_int_equal(f, 2);	/* no 32-bit headers */
+			continue;
+		}
+		ef = open_elf("handled");
+		snprintf(path, sizeof(path), "%s/handled", tmpdir);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ref = elf_begin(fd, ELF_C_READ, NULL);
+		assert_non_null(ref);
+		for (unsigned int h = 0; h < 2; h++) {
+			Elf *ours = elf_file_handle_of(ef, h);
+
+			assert_non_null(ours);
+			assert_null(section_of(ours, ".debug_loclists"));
+			for (size_t i = 0; i < 5; i++) {
+				Elf_Data *a = section_of(ref, same[i]), *b = section_of(ours, same[i]);
+
+				if (!a)
+					continue;
+				assert_non_null(b);
+				assert_int_equal(a->d_size, b->d_size);
+				assert_memory_equal(a->d_buf, b->d_buf, a->d_size);
+			}
+		}
+		assert_ptr_equal(elf_file_handle(ef), elf_file_handle_of(ef, 0));
+		assert_null(elf_file_handle_of(ef, ELF_HANDLES_MAX));
+		elf_end(ref);
+		close(fd);
+		elf_file_close(ef);
+	}
+}
+
 static void test_refused(void **state)
 {
 	int fd, err = 0;
@@ -464,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_sectionless),
 		cmocka_unit_test(test_truncated_while_open),
+		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_refused),
 	};
 
