@@ -172,7 +172,7 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;
 	if (ef->mem)
 		ef->lent[i] = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
-	else if (elf_image_load(ef))
+	else if (elf_image_load(ef) && (i == 0 || !ef->one_handle))
 		ef->lent[i] = elf_memory((char *)ef->image, ef->image_size);
 	else if (i == 0)
 		ef->lent[i] = elf_begin(ef->fd, ELF_C_READ, NULL);

@@ -25,6 +25,7 @@ struct elf_file {
 	unsigned char *image;	/* owned; what they share, see elf_image.c; NULL: nothing */
 	size_t image_size;	/* bytes, the file's own size */
 	GElf_Ehdr ehdr;
+	bool one_handle;	/* each further one would decompress all over again */
 	size_t shnum;		/* section headers; 0 when they were stripped */
 	size_t shstrndx;
 	struct elf_load *loads;	/* owned; in the order of the program headers */

@@ -88,9 +88,10 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		keep = (name && is_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
 		if (fill && !keep)
 			hide_section(ef, elf_ndxscn(scn));
-		if (!keep || sum > IMAGE_MAX)
+		if (!keep || !name || sum > IMAGE_MAX)
 			continue;
 		sum += MIN(sh.sh_size, ef->image_size);
+		ef->one_handle |= (sh.sh_flags & SHF_COMPRESSED) || !strncmp(name, ".z", 2);
 		/* Headers of a hostile file may claim the same bytes many times over. */
 		if (fill && sum <= IMAGE_MAX)
 			read_into(ef, sh.sh_offset, sh.sh_size);

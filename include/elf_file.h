@@ -70,6 +70,8 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 		     uint64_t *svma);
 
 /* A section of that name (or its .zdebug_ form) with bytes in the file. Reads no contents. */
+/* Bytes it takes in the file, 0 when there is none. */
+uint64_t elf_file_section_size(struct elf_file *ef, const char *name);
 bool elf_file_has_section(struct elf_file *ef, const char *name);
 
 /* .gnu_debuglink: file name and CRC. False when absent. */

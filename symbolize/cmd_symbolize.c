@@ -147,11 +147,14 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 		.inlines = cfg->inlines,
 		.annotate = cfg->annotate,
 		.demangle = cfg->demangle,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
 	struct naming nm;
 	int err;
 
+	/* A request that ended the pass is done with; the next one is about the names. */
+	stop_init(true);
 	naming_init(&nm, &opts, rp, &col->locs, col->texts);
 	fold_write(outfile_stream(out), &col->tree, &nm, cfg->fold);
 	err = outfile_close(out);
@@ -162,6 +165,10 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 			stats_print(&in);
 		else if (whole)
 			stats_hint(&in);
+	}
+	if (!err && nm.skipped) {
+		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
+		err = -EINTR;
 	}
 	naming_fini(&nm);
 	return err;

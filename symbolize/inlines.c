@@ -27,8 +27,16 @@
  */
 #define RANGES_MAX	(64u << 20)
 
+/* Less debug info than this is read faster than it is shared out. Bytes of .debug_info. */
+#define SPLIT_MIN	(2u << 20)
+
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
+	struct elf_file *from;		/* the file that src.dw reads; borrowed */
+	bool opened;			/* src.dw was tried */
+	unsigned int part;		/* number of the handle it reads through */
+	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
+	uint64_t next_start;		/* svma from which on @next is asked */
 	struct elf_file *alt_file;	/* dwz file, NULL when none */
 	Dwarf *alt;
 	Dwarf_Aranges *aranges;		/* borrowed from src.dw; NULL when there are none */
@@ -73,57 +81,106 @@ static bool too_large(Elf *elf)
 	return inflated > DEBUG_INFO_MAX;
 }
 
-static Dwarf *open_dwarf(struct elf_file *ef, const char *path)
+/* A file with debug info that we read. */
+static bool is_usable(struct elf_file *ef, const char *path)
 {
 	Elf *elf;
 
 	/* Relocatable files would need their relocations applied first. */
-	if (elf_file_type(ef) == ET_REL || !elf_file_has_section(ef, ".debug_info"))
-		return NULL;
+	if (!ef || elf_file_type(ef) == ET_REL || !elf_file_has_section(ef, ".debug_info"))
+		return false;
 	elf = elf_file_handle(ef);
 	if (!elf)
-		return NULL;
+		return false;
 	if (too_large(elf)) {
 		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
 			path);
-		return NULL;
+		return false;
 	}
-	return dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	return true;
 }
 
-static struct inline_index *inlines_new(struct module *m)
+/* True when @ix can be asked. By one thread for each part. */
+static bool open_index(struct inline_index *ix)
 {
-	struct inline_index *ix = xcalloc(1, sizeof(*ix));
-	struct elf_file *from = m->elf;
+	Elf *elf, *alt;
 	size_t n;
 
-	ix->src.ranges_left = RANGES_MAX;
-	if (m->elf)
-		ix->src.dw = open_dwarf(m->elf, m->dso.path);
-	if (!ix->src.dw && m->debug) {
-		from = m->debug;
-		ix->src.dw = open_dwarf(m->debug, m->dso.path);
-	}
+	if (ix->opened)
+		return ix->src.dw != NULL;
+	ix->opened = true;
+	elf = ix->from ? elf_file_handle_of(ix->from, ix->part) : NULL;
+	ix->src.dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	if (!ix->src.dw)
-		return ix;
-	ix->src.code = m->elf ? m->elf : m->debug;
+		return false;
 	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
 		ix->aranges = NULL;
-	ix->alt_file = dwz_open(from);
-	if (ix->alt_file && elf_file_handle(ix->alt_file) &&
-	    !too_large(elf_file_handle(ix->alt_file)))
-		ix->alt = dwarf_begin_elf(elf_file_handle(ix->alt_file), DWARF_C_READ, NULL);
+	ix->alt_file = dwz_open(ix->from);
+	alt = ix->alt_file ? elf_file_handle(ix->alt_file) : NULL;
+	if (alt && !too_large(alt))
+		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
 		dwarf_setalt(ix->src.dw, ix->alt);
 		ix->src.have_alt = true;
 	}
+	return true;
+}
+
+static struct inline_index *index_new(struct module *m, struct elf_file *from, unsigned int part)
+{
+	struct inline_index *ix = xcalloc(1, sizeof(*ix));
+
+	ix->from = from;
+	ix->part = part;
+	ix->src.ranges_left = RANGES_MAX;
+	ix->src.code = m->elf ? m->elf : m->debug;
 	return ix;
 }
 
-void inlines_free(struct inline_index *ix)
+static struct inline_index *inlines_new(struct module *m)
 {
-	if (!ix)
-		return;
+	struct elf_file *from = NULL;
+
+	if (is_usable(m->elf, m->dso.path))
+		from = m->elf;
+	else if (is_usable(m->debug, m->dso.path))
+		from = m->debug;
+	return index_new(m, from, 0);
+}
+
+/* The part for @svma, ready to be asked; NULL when there is no debug info. */
+static struct inline_index *index_for(struct module *m, uint64_t svma)
+{
+	struct inline_index *ix;
+
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	for (ix = m->inlines; ix->next && svma >= ix->next_start; ix = ix->next)
+		;
+	return open_index(ix) ? ix : NULL;
+}
+
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n)
+{
+	struct inline_index *ix;
+	unsigned int i;
+
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	ix = m->inlines;
+	if (ix->next || ix->opened || !ix->from ||
+	    elf_file_section_size(ix->from, ".debug_info") < SPLIT_MIN)
+		return 1;
+	for (i = 1; i < n && elf_file_handle_of(ix->from, i); i++) {
+		ix->next = index_new(m, ix->from, i);
+		ix->next_start = starts[i].v;
+		ix = ix->next;
+	}
+	return i;
+}
+
+static void index_free(struct inline_index *ix)
+{
 	for (size_t i = 0; i < ix->ncus; i++)
 		inline_cu_fini(&ix->cus[i]);
 	free(ix->cus);
@@ -133,6 +190,16 @@ void inlines_free(struct inline_index *ix)
 	dwarf_end(ix->alt);
 	elf_file_close(ix->alt_file);
 	free(ix);
+}
+
+void inlines_free(struct inline_index *ix)
+{
+	while (ix) {
+		struct inline_index *next = ix->next;
+
+		index_free(ix);
+		ix = next;
+	}
 }
 
 /* ---- units ---- */
@@ -205,24 +272,21 @@ static struct inline_func *find_func(struct inline_index *ix, uint64_t svma)
 
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max)
 {
+	struct inline_index *ix = index_for(m, addr.v);
 	struct inline_func *fn;
 	const struct range *r;
 	uint32_t node;
 	size_t n = 0;
 
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	if (!m->inlines->src.dw)
-		return 0;
-	fn = find_func(m->inlines, addr.v);
+	fn = ix ? find_func(ix, addr.v) : NULL;
 	if (!fn)
 		return 0;
 	if (!fn->walked)
-		inline_func_walk(&m->inlines->src, fn);
+		inline_func_walk(&ix->src, fn);
 	r = ranges_find(&fn->ranges, addr.v);
 	for (node = r ? r->id : INLINE_OUTERMOST; node != INLINE_OUTERMOST && n < max;
 	     node = fn->nodes[node].parent) {
-		const char *name = inline_node_name(&m->inlines->src, &fn->nodes[node]);
+		const char *name = inline_node_name(&ix->src, &fn->nodes[node]);
 
 		/* Without a name (the dwz file is missing) a frame would say nothing. */
 		if (name)

@@ -41,6 +41,12 @@ struct inline_index;
  * no debug info. Names are linkage names where the debug info has them, else plain names; borrowed.
  */
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max);
+/*
+ * Before the first lookup: share the module out among threads, part i for the addresses from starts[i]
+ * up to starts[i + 1], ascending; starts[0] counts as 0. Each part may then be asked by one thread at
+ * a time. How many of the @n parts there are: 1 where that is not possible or does not pay.
+ */
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n);
 void inlines_free(struct inline_index *ix);
 
 /* ---- perfmap.c: perf-PID.map and the captured lines of one ---- */

@@ -1,62 +1,124 @@
 /*
- * lookup [--no-inline] BINARY <ADDRESSES: the names at each address of a binary (svma, hexadecimal, one a
- * line) by the symbolizer's own code, as "addr2line -if" gives them without its lines of source: inlined
- * functions innermost first, then the function, then an empty line. For comparing names and time with
- * other programs.
+ * lookup [--no-inline] [--threads N] BINARY <ADDRESSES: the names at each address of a binary (svma,
+ * hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without its lines
+ * of source: inlined functions innermost first, then the function, then an empty line. For comparing names
+ * and time with other programs.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "elf_file.h"
+#include "location.h"
 #include "log.h"
 #include "module.h"
 #include "names.h"
 #include "xalloc.h"
 
-static void look_up(struct module *m, struct svma addr, bool inlines)
+#define INLINES_MAX 128
+
+struct tool {
+	struct modules *mods;
+	struct module *m;
+	struct locations locs;
+	struct svma *at;	/* as given, in their order */
+	size_t n, cap;
+	struct ahead_opts opts;
+};
+
+static int open_binary(struct tool *t, const char *path)
 {
-	const char *names[128];
+	struct ev_dso dso = { .id = 1, .path = path };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	t->mods = modules_new();
+	modules_add(t->mods, &dso);
+	t->m = modules_get(t->mods, 1);
+	t->m->elf = fd < 0 ? NULL : elf_file_open_fd(fd, &err);
+	if (!t->m->elf) {
+		pr_err("cannot read '%s'", path);
+		return -ENOENT;
+	}
+	close(fd);
+	t->m->source = MODULE_HOST;
+	return 0;
+}
+
+/* Byte offset in the file of @at; false when it is in no segment. */
+static bool file_offset(const struct elf_file *ef, struct svma at, uint64_t *off)
+{
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		if (at.v - loads[i].vaddr < loads[i].filesz) {
+			*off = at.v - loads[i].vaddr + loads[i].offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_addresses(struct tool *t)
+{
+	char line[64];
+
+	locations_init(&t->locs);
+	while (fgets(line, sizeof(line), stdin)) {
+		struct location loc = { .kind = LOC_FILE, .owner = 1, .mod = t->m };
+		struct svma at = { strtoull(line, NULL, 16) };
+
+		XGROW(t->at, t->n, t->cap);
+		t->at[t->n++] = at;
+		if (file_offset(t->m->elf, at, &loc.off)) {
+			loc.addr = loc.off;
+			locations_id(&t->locs, &loc);
+		}
+	}
+}
+
+static void print(struct tool *t, struct svma at)
+{
+	const char *names[INLINES_MAX];
 	struct symbol sym;
-	size_t n = inlines ? inlines_lookup(m, addr, names, 128) : 0;
+	size_t n = t->opts.inlines ? inlines_lookup(t->m, at, names, INLINES_MAX) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		puts(names[i]);
-	puts(symtab_lookup(m, addr, &sym) ? "??" : sym.name);
+	puts(symtab_lookup(t->m, at, &sym) ? "??" : sym.name);
 	putchar('\n');
 }
 
 int main(int argc, char **argv)
 {
-	bool inlines = argc < 3 || strcmp(argv[1], "--no-inline") != 0;
-	struct modules *mods = modules_new();
-	struct ev_dso dso = { .id = 1 };
-	struct module *m;
-	char line[64];
-	int fd, err;
+	struct tool t = { .opts = { .inlines = true } };
+	int i = 1;
 
 	log_init("lookup");
-	if (argc != 2 + !inlines) {
-		pr_err("usage: lookup [--no-inline] BINARY <ADDRESSES");
+	for (; i + 1 < argc; i++) {
+		if (!strcmp(argv[i], "--no-inline"))
+			t.opts.inlines = false;
+		else if (!strcmp(argv[i], "--threads"))
+			t.opts.threads = (unsigned int)atoi(argv[++i]);
+		else
+			break;
+	}
+	if (i != argc - 1) {
+		pr_err("usage: lookup [--no-inline] [--threads N] BINARY <ADDRESSES");
 		return 2;
 	}
-	dso.path = argv[argc - 1];
-	modules_add(mods, &dso);
-	m = modules_get(mods, 1);
-	fd = open(dso.path, O_RDONLY | O_CLOEXEC);
-	m->elf = fd < 0 ? NULL : elf_file_open_fd(fd, &err);
-	if (!m->elf) {
-		pr_err("cannot read '%s'", dso.path);
+	if (open_binary(&t, argv[i]))
 		return 1;
-	}
-	close(fd);
-	m->source = MODULE_HOST;
-	while (fgets(line, sizeof(line), stdin))
-		look_up(m, (struct svma){ strtoull(line, NULL, 16) }, inlines);
-	modules_free(mods);
+	read_addresses(&t);
+	free(ahead_lookup(&t.locs, &t.opts));
+	for (size_t k = 0; k < t.n; k++)
+		print(&t, t.at[k]);
+	locations_fini(&t.locs);
+	free(t.at);
+	modules_free(t.mods);
 	return 0;
 }
