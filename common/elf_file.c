@@ -126,6 +126,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 	}
 	ef = xcalloc(1, sizeof(*ef));
 	ef->fd = own;
+	elf_identity_take(ef);
 	return open_common(ef, err);
 }
 

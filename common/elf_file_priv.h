@@ -20,6 +20,7 @@ struct elf_file {
 	int fd;			/* owned; -1 when opened from memory */
 	const void *mem;	/* borrowed; NULL when opened from a file */
 	size_t memsize;		/* bytes of @mem */
+	struct elf_identity id;	/* ino 0: it has none */
 	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
 	Elf *lent[ELF_HANDLES_MAX];	/* owned; handles given to libdw, NULL until asked for */
 	unsigned char *image;	/* owned; what they share, see elf_image.c; NULL: nothing */
@@ -36,6 +37,9 @@ struct elf_file {
 	size_t nplt;
 	bool plt_done;
 };
+
+/* Fill ef->id; leaves it alone when the file cannot be told from others for sure. */
+void elf_identity_take(struct elf_file *ef);
 
 /* elf_getdata() of @scn, NULL when it is larger than ELF_PIECE_MAX or has no bytes. */
 Elf_Data *elf_scn_data(Elf_Scn *scn);

@@ -35,6 +35,21 @@ void *elf_file_handle(struct elf_file *ef);
 #define ELF_HANDLES_MAX 16
 void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
 
+/*
+ * What tells a file's present bytes from all others on this machine: they can only change together with
+ * ctime, which the kernel sets. A device without a disk behind it (overlayfs, FUSE) gets its number
+ * back when it is mounted again, and may make up the rest: there the mount is what counts, until the next boot.
+ */
+struct elf_identity {
+	uint64_t dev, ino, size;
+	int64_t ctime_ns;
+	uint64_t mount;		/* 0: not needed */
+	uint64_t boot;		/* hash of the boot id; 0 with @mount */
+};
+
+/* As it was when @ef was opened. False when it has none: bytes in memory, or an old kernel. */
+bool elf_file_identity(const struct elf_file *ef, struct elf_identity *out);
+
 uint16_t elf_file_machine(const struct elf_file *ef);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *ef);	/* ET_* */
 uint64_t elf_file_entry(const struct elf_file *ef);	/* svma */

@@ -108,15 +108,40 @@ static void first_jobs(struct ahead *ah)
 		qsort(ah->jobs, ah->njobs, sizeof(*ah->jobs), by_size);
 }
 
+static void note_done(struct ahead *ah, const struct ask *ask)
+{
+	ah->done[ask->loc] = 1;
+	atomic_fetch_add_explicit(&ah->ndone, 1, memory_order_relaxed);
+}
+
+/* Leaves those of @job that have to be looked for in debug info. */
+static void drop_known(struct ahead *ah, struct job *job)
+{
+	size_t n = job->first;
+
+	for (size_t i = job->first; i < job->end; i++) {
+		if (inlines_known(ah->asks[i].mod, ah->asks[i].at))
+			note_done(ah, &ah->asks[i]);
+		else
+			ah->asks[n++] = ah->asks[i];
+	}
+	job->end = n;
+}
+
 /* The symbols of a binary; the addresses behind the first part of it become jobs of their own. */
 static void open_binary(struct ahead *ah, struct job *job)
 {
 	struct svma starts[THREADS_MAX];
 	struct symbol sym;
-	size_t n = job->end - job->first, want = MIN(n / PART_MIN, ah->threads), parts;
+	size_t n, want, parts;
 
 	symtab_lookup(ah->asks[job->first].mod, ah->asks[job->first].at, &sym);
-	if (!ah->opts->inlines || want < 2)
+	if (!ah->opts->inlines)
+		return;
+	drop_known(ah, job);
+	n = job->end - job->first;
+	want = MIN(n / PART_MIN, ah->threads);
+	if (want < 2)
 		return;
 	for (size_t i = 0; i < want; i++)
 		starts[i] = ah->asks[job->first + n * i / want].at;
@@ -146,8 +171,7 @@ static void do_job(struct ahead *ah, struct job job)
 
 		if (ah->opts->inlines)
 			inlines_lookup(ask->mod, ask->at, names, INLINES_MAX);
-		ah->done[ask->loc] = 1;
-		atomic_fetch_add_explicit(&ah->ndone, 1, memory_order_relaxed);
+		note_done(ah, ask);
 	}
 }
 

@@ -7,10 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "collect.h"
 #include "fold.h"
 #include "live.h"
 #include "log.h"
+#include "module.h"
+#include "names.h"
 #include "naming.h"
 #include "nsopen.h"
 #include "opt.h"
@@ -27,7 +30,7 @@ struct config {
 	const char *input, *output, *proc;
 	const char *by, *weight, *unwind;
 	uint64_t max_stack;
-	bool annotate, inlines, demangle, stats, strict, quiet, build_info;
+	bool annotate, inlines, demangle, cache, stats, strict, quiet, build_info;
 	int verbose;
 	/* what the texts above mean */
 	enum lead_by lead;
@@ -84,6 +87,9 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "demangle", 0, NULL,
 		  "C++ and Rust names as in the source (default; --no-demangle: raw)", OPT_FLAG,
 		  &cfg->demangle, NULL },
+		{ "cache", 0, NULL,
+		  "keep what large debug info says for the next time (default; --no-cache: neither "
+		  "read nor write)", OPT_FLAG, &cfg->cache, NULL },
 		{ "max-stack", 0, "N",
 		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
 		  &cfg->max_stack, NULL },
@@ -197,8 +203,11 @@ static int symbolize(const struct config *cfg)
 	struct rec_reader *r;
 	struct outfile *out;
 	struct modules *mods;
+	struct cache *cache;
 	struct replay *rp;
 	struct collect col;
+	struct module *m;
+	size_t it = 0;
 
 	/*
 	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
@@ -217,6 +226,8 @@ static int symbolize(const struct config *cfg)
 	}
 	live_init(r);
 	mods = modules_new();
+	cache = cfg->cache ? cache_open(0) : NULL;
+	modules_use_cache(mods, cache);
 	rp = replay_new(mods);
 	collect_init(&col, rp, &opts);
 
@@ -233,10 +244,14 @@ static int symbolize(const struct config *cfg)
 	} else if (show(cfg, &col, rp, mods, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}
+	/* Whoever reads the output has it by now. */
+	while ((m = modules_next(mods, &it)))
+		inlines_keep(m);
 
 	collect_fini(&col);
 	replay_free(rp);
 	modules_free(mods);
+	cache_close(cache);
 	rec_reader_close(r);
 	return status;
 }
@@ -250,6 +265,7 @@ int main(int argc, char **argv)
 		.max_stack = DEFAULT_MAX_STACK,
 		.inlines = true,
 		.demangle = true,
+		.cache = true,
 	};
 	int err;
 

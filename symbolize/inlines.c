@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "dwz.h"
 #include "elf_file.h"
 #include "hash.h"
+#include "inline_cache.h"
 #include "inlines_cu.h"
 #include "log.h"
 #include "ranges.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* .debug_info, or all that would have to be decompressed. More is not worth its time and memory. */
@@ -29,11 +32,20 @@
 
 /* Less debug info than this is read faster than it is shared out. Bytes of .debug_info. */
 #define SPLIT_MIN	(2u << 20)
+/* ... and faster than a file of the cache is written and found again. */
+#define CACHE_MIN	(1u << 20)
+#define CACHE_KIND	"inl"
+#define CACHE_VERSION	1
+#define CACHE_ENTRIES_MAX (2u << 20)
 
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
 	struct elf_file *from;		/* the file that src.dw reads; borrowed */
 	bool opened;			/* src.dw was tried */
+	const char *path;		/* for messages; borrowed */
+	/* Of the first part only: */
+	struct inline_cache *kept;	/* from the cache; NULL: nothing */
+	struct cache_key key;
 	unsigned int part;		/* number of the handle it reads through */
 	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
 	uint64_t next_start;		/* svma from which on @next is asked */
@@ -44,6 +56,7 @@ struct inline_index {
 	struct ranges cu_ranges;	/* svma -> index of cus */
 	struct inline_cu *cus;		/* owned; those met so far */
 	size_t ncus, cap;
+	struct u64map missed;		/* svma that are in no function */
 	struct u64map cu_by_die;	/* Dwarf_Off of the unit's entry -> index of cus */
 };
 
@@ -81,23 +94,10 @@ static bool too_large(Elf *elf)
 	return inflated > DEBUG_INFO_MAX;
 }
 
-/* A file with debug info that we read. */
-static bool is_usable(struct elf_file *ef, const char *path)
+/* Relocatable files would need their relocations applied first. */
+static bool has_debug_info(struct elf_file *ef)
 {
-	Elf *elf;
-
-	/* Relocatable files would need their relocations applied first. */
-	if (!ef || elf_file_type(ef) == ET_REL || !elf_file_has_section(ef, ".debug_info"))
-		return false;
-	elf = elf_file_handle(ef);
-	if (!elf)
-		return false;
-	if (too_large(elf)) {
-		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
-			path);
-		return false;
-	}
-	return true;
+	return ef && elf_file_type(ef) != ET_REL && elf_file_has_section(ef, ".debug_info");
 }
 
 /* True when @ix can be asked. By one thread for each part. */
@@ -110,12 +110,18 @@ static bool open_index(struct inline_index *ix)
 		return ix->src.dw != NULL;
 	ix->opened = true;
 	elf = ix->from ? elf_file_handle_of(ix->from, ix->part) : NULL;
+	if (elf && too_large(elf)) {
+		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
+			ix->path);
+		return false;
+	}
 	ix->src.dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	if (!ix->src.dw)
 		return false;
 	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
 		ix->aranges = NULL;
-	ix->alt_file = dwz_open(ix->from);
+	if (ix->part)
+		ix->alt_file = dwz_open(ix->from);
 	alt = ix->alt_file ? elf_file_handle(ix->alt_file) : NULL;
 	if (alt && !too_large(alt))
 		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
@@ -132,20 +138,44 @@ static struct inline_index *index_new(struct module *m, struct elf_file *from, u
 
 	ix->from = from;
 	ix->part = part;
+	ix->path = m->dso.path;
 	ix->src.ranges_left = RANGES_MAX;
 	ix->src.code = m->elf ? m->elf : m->debug;
 	return ix;
 }
 
+/* What earlier runs found. Reads nothing of the debug info. */
+static void read_kept(struct inline_index *ix, const struct module *m)
+{
+	size_t size;
+	void *data;
+
+	if (!m->cache || elf_file_section_size(ix->from, ".debug_info") < CACHE_MIN) {
+		ix->key.unknown = 1;
+		return;
+	}
+	/* Whatever the answers depend on. The dwz file may be missing, and be there another day. */
+	cache_key_add(&ix->key, ix->from);
+	if (ix->src.code != ix->from)
+		cache_key_add(&ix->key, ix->src.code);
+	if (ix->alt_file)
+		cache_key_add(&ix->key, ix->alt_file);
+	data = cache_read(m->cache, &ix->key, CACHE_KIND, CACHE_VERSION, &size);
+	ix->kept = data ? inline_cache_parse(data, size) : NULL;
+	free(data);
+}
+
 static struct inline_index *inlines_new(struct module *m)
 {
-	struct elf_file *from = NULL;
+	struct elf_file *from = has_debug_info(m->elf) ? m->elf : m->debug;
+	struct inline_index *ix;
 
-	if (is_usable(m->elf, m->dso.path))
-		from = m->elf;
-	else if (is_usable(m->debug, m->dso.path))
-		from = m->debug;
-	return index_new(m, from, 0);
+	ix = index_new(m, has_debug_info(from) ? from : NULL, 0);
+	if (ix->from) {
+		ix->alt_file = dwz_open(ix->from);
+		read_kept(ix, m);
+	}
+	return ix;
 }
 
 /* The part for @svma, ready to be asked; NULL when there is no debug info. */
@@ -186,6 +216,8 @@ static void index_free(struct inline_index *ix)
 	free(ix->cus);
 	ranges_fini(&ix->cu_ranges);
 	u64map_fini(&ix->cu_by_die);
+	u64map_fini(&ix->missed);
+	inline_cache_free(ix->kept);
 	dwarf_end(ix->src.dw);
 	dwarf_end(ix->alt);
 	elf_file_close(ix->alt_file);
@@ -270,17 +302,37 @@ static struct inline_func *find_func(struct inline_index *ix, uint64_t svma)
 	return r ? func_in(ix, &ix->cus[r->id], svma) : NULL;
 }
 
+static bool is_kept(struct module *m, uint64_t svma, const char **names, size_t max, size_t *n)
+{
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	return m->inlines->kept && inline_cache_find(m->inlines->kept, svma, names, max, n);
+}
+
+bool inlines_known(struct module *m, struct svma addr)
+{
+	size_t n;
+
+	return is_kept(m, addr.v, NULL, 0, &n);
+}
+
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max)
 {
-	struct inline_index *ix = index_for(m, addr.v);
+	struct inline_index *ix;
 	struct inline_func *fn;
 	const struct range *r;
 	uint32_t node;
 	size_t n = 0;
 
+	if (is_kept(m, addr.v, names, max, &n))
+		return n;
+	ix = index_for(m, addr.v);
 	fn = ix ? find_func(ix, addr.v) : NULL;
-	if (!fn)
+	if (!fn) {
+		if (ix)
+			u64map_put(&ix->missed, addr.v, NULL);
 		return 0;
+	}
 	if (!fn->walked)
 		inline_func_walk(&ix->src, fn);
 	r = ranges_find(&fn->ranges, addr.v);
@@ -293,4 +345,89 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 			names[n++] = name;
 	}
 	return n;
+}
+
+/* ---- for the next run ---- */
+
+/* Where @fn, function number @id of @cu, is what find_func() gives; its nodes begin at @base. */
+static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t id,
+			struct inline_cache *ic, uint32_t base)
+{
+	const struct inline_func *fn = &cu->funcs[id];
+	Dwarf_Off unit = cu->die;
+
+	for (size_t i = 0; i < cu->ranges.n; i++) {
+		uint64_t at = cu->ranges.v[i].start, end = cu->ranges.v[i].end;
+		struct inline_func *found;
+
+		if (cu->ranges.v[i].id != id)
+			continue;
+		/* Units may claim the same code; then another one's function is the answer. */
+		found = find_func(ix, at);
+		cu = &ix->cus[cu_index(ix, unit)];	/* may have moved */
+		fn = &cu->funcs[id];
+		if (found != fn)
+			continue;
+		for (size_t k = 0; k < fn->ranges.n && at < end; k++) {
+			const struct range *r = &fn->ranges.v[k];
+
+			if (r->end <= at || r->start >= end)
+				continue;
+			if (r->start > at)
+				ranges_add(&ic->ranges, at, r->start, INLINE_NOTHING);
+			at = MAX(at, r->start);
+			ranges_add(&ic->ranges, at, MIN(r->end, end), base + r->id);
+			at = MIN(r->end, end);
+		}
+		ranges_add(&ic->ranges, at, end, INLINE_NOTHING);
+	}
+}
+
+/* Functions that were looked at in this run go to @ic. True when there were any. */
+static bool keep_part(struct inline_index *ix, struct inline_cache *ic)
+{
+	size_t ncus = ix->ncus, it = 0;
+	bool any = ix->missed.n > 0;
+	uint64_t at, none;
+
+	while (u64map_next(&ix->missed, &it, &at, &none))
+		ranges_add(&ic->ranges, at, at + 1, INLINE_NOTHING);
+	for (size_t i = 0; i < ncus; i++) {
+		for (uint32_t f = 0; f < ix->cus[i].nfuncs; f++) {
+			struct inline_func *fn = &ix->cus[i].funcs[f];
+			uint32_t base = (uint32_t)ic->nentries;
+
+			if (!fn->walked || ic->nentries + fn->nnodes > CACHE_ENTRIES_MAX)
+				continue;
+			any = true;
+			for (size_t k = 0; k < fn->nnodes; k++) {
+				uint32_t up = fn->nodes[k].parent;
+
+				inline_cache_add(ic, inline_node_name(&ix->src, &fn->nodes[k]),
+						 up == INLINE_OUTERMOST ? INLINE_NOTHING : base + up);
+			}
+			keep_ranges(ix, &ix->cus[i], f, ic, base);
+		}
+	}
+	return any;
+}
+
+void inlines_keep(struct module *m)
+{
+	struct inline_index *first = m->inlines, *ix;
+	bool any = false;
+	size_t size;
+	void *data;
+
+	if (!first || !m->cache || first->key.unknown)
+		return;
+	if (!first->kept)
+		first->kept = inline_cache_new();
+	for (ix = first; ix; ix = ix->next)
+		any |= keep_part(ix, first->kept);
+	if (!any)
+		return;
+	data = inline_cache_format(first->kept, &size);
+	cache_write(m->cache, &first->key, CACHE_KIND, CACHE_VERSION, data, size);
+	free(data);
 }

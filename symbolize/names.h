@@ -47,6 +47,10 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
  * a time. How many of the @n parts there are: 1 where that is not possible or does not pay.
  */
 unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n);
+/* Can that be told without a look at the debug info, from what an earlier run left in the cache? */
+bool inlines_known(struct module *m, struct svma addr);
+/* Write what was found to the module's cache. After the last lookup. */
+void inlines_keep(struct module *m);
 void inlines_free(struct inline_index *ix);
 
 /* ---- perfmap.c: perf-PID.map and the captured lines of one ---- */

@@ -1,8 +1,8 @@
 /*
- * lookup [--no-inline] [--threads N] BINARY <ADDRESSES: the names at each address of a binary (svma,
+ * lookup [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a binary (svma,
  * hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without its lines
  * of source: inlined functions innermost first, then the function, then an empty line. For comparing names
- * and time with other programs.
+ * and time with other programs. --cache: with the user's cache.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ahead.h"
+#include "cache.h"
 #include "elf_file.h"
 #include "location.h"
 #include "log.h"
@@ -28,6 +29,7 @@ struct tool {
 	struct svma *at;	/* as given, in their order */
 	size_t n, cap;
 	struct ahead_opts opts;
+	struct cache *cache;
 };
 
 static int open_binary(struct tool *t, const char *path)
@@ -36,6 +38,7 @@ static int open_binary(struct tool *t, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 
 	t->mods = modules_new();
+	modules_use_cache(t->mods, t->cache);
 	modules_add(t->mods, &dso);
 	t->m = modules_get(t->mods, 1);
 	t->m->elf = fd < 0 ? NULL : elf_file_open_fd(fd, &err);
@@ -102,13 +105,15 @@ int main(int argc, char **argv)
 	for (; i + 1 < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))
 			t.opts.inlines = false;
+		else if (!strcmp(argv[i], "--cache"))
+			t.cache = cache_open(0);
 		else if (!strcmp(argv[i], "--threads"))
 			t.opts.threads = (unsigned int)atoi(argv[++i]);
 		else
 			break;
 	}
 	if (i != argc - 1) {
-		pr_err("usage: lookup [--no-inline] [--threads N] BINARY <ADDRESSES");
+		pr_err("usage: lookup [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES");
 		return 2;
 	}
 	if (open_binary(&t, argv[i]))
@@ -117,8 +122,10 @@ int main(int argc, char **argv)
 	free(ahead_lookup(&t.locs, &t.opts));
 	for (size_t k = 0; k < t.n; k++)
 		print(&t, t.at[k]);
+	inlines_keep(t.m);
 	locations_fini(&t.locs);
 	free(t.at);
 	modules_free(t.mods);
+	cache_close(t.cache);
 	return 0;
 }
