@@ -228,6 +228,7 @@ static void *cached_create(void)
 
 	c->rules = rules_new();
 	walker_init(&c->walker, cached_step, c);
+	c->walker.rules = c->rules;
 	return c;
 }
 

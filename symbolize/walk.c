@@ -10,18 +10,13 @@
 #include "jitcode.h"
 #include "module.h"
 #include "util.h"
+#include "walk_fast.h"
 
 /*
  * How far above the copy an address may lie and still count as the same stack, further up. Thread
  * stacks are 8 MiB by default, and few programs ask for more than this.
  */
 #define STACK_REACH (256ull << 20)
-
-/*
- * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
- * to 60 in ld.so, whose entry runs into _dl_start_user.
- */
-#define ENTRY_LEN 64
 
 /* How far up to look for the return address of jitted code: past a few saved registers. */
 #define JIT_SCAN_BYTES 128
@@ -166,7 +161,7 @@ static bool covered_by_entry(const struct walk_map *wm, uint64_t addr)
 /* True when @addr is in the start-up code of the binary that @wm maps. */
 static inline bool at_entry(const struct walk_map *wm, uint64_t addr)
 {
-	return wm->entry && addr - wm->entry < ENTRY_LEN && covered_by_entry(wm, addr);
+	return wm->entry && addr - wm->entry < WALK_ENTRY_LEN && covered_by_entry(wm, addr);
 }
 
 static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
@@ -437,11 +432,14 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		return;
 
 	for (;;) {
-		struct frame *f = &out->frames[out->n - 1];
-		uint64_t old_sp = regs.v[CFI_REG_SP];
-		uint64_t addr = frame_lookup_addr(f).v;
 		enum step_end res = STEP_NO_ROWS;
+		uint64_t old_sp, addr;
+		struct frame *f;
 
+		wm = walk_fast(w, in, out, wm, &regs);
+		f = &out->frames[out->n - 1];
+		old_sp = regs.v[CFI_REG_SP];
+		addr = frame_lookup_addr(f).v;
 		out->at = wm->mod;
 		if (at_entry(wm, addr)) {
 			out->end = UNWIND_COMPLETE;

@@ -77,11 +77,18 @@ struct walk_map {
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
 };
 
+/*
+ * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
+ * to 60 in ld.so, whose entry runs into _dl_start_user.
+ */
+#define WALK_ENTRY_LEN 64
+
 #define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
 
 struct walker {
 	walk_step_fn step; /* NULL: frame pointers only */
 	void *priv; /* for @step */
+	const struct rules *rules; /* borrowed; those @step goes by, for walk_fast(). NULL: others */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];

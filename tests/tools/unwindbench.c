@@ -1,0 +1,113 @@
+/*
+ * unwindbench RECORDING [REPEAT]: time of unwinding alone, on the stacks of a recording as replay gives them. Every
+ * stack is unwound REPEAT times (20) after a first time that fills the caches: CPU time of this thread over the
+ * frames found. Prints "samples frames depth ns_frame" for stacks of all depths and for those of 30 frames and more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "live.h"
+#include "log.h"
+#include "module.h"
+#include "rec_reader.h"
+#include "replay.h"
+#include "unwind.h"
+#include "xalloc.h"
+
+#define FRAMES_MAX 1024
+#define DEEP 30
+
+struct sums {
+	uint64_t samples, frames, unwound, ns;
+};
+
+struct bench {
+	void *priv;
+	unsigned long repeat;
+	struct frame frames[FRAMES_MAX];
+	struct sums all, deep;
+};
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void add(struct sums *s, uint32_t frames, unsigned long repeat, uint64_t ns)
+{
+	s->samples++;
+	s->frames += frames;
+	s->unwound += frames * repeat;
+	s->ns += ns;
+}
+
+static int on_sample(void *ctx, const struct replay_sample *rs)
+{
+	const struct ev_sample *s = rs->ev;
+	struct bench *b = ctx;
+	struct unwind_result res = { .frames = b->frames };
+	struct unwind_input in = {
+		.regs = s->regs,
+		.stack = &s->stack,
+		.copy_full = s->copy_full,
+		.cut = s->cut,
+		.as = rs->img ? rs->img->as : NULL,
+		.max_frames = FRAMES_MAX,
+	};
+	uint64_t start;
+
+	if (!s->has_regs || rs->in_exec || !in.as)
+		return 0;
+	unwind_cached.unwind(b->priv, &in, &res);
+	start = cpu_ns();
+	for (unsigned long i = 0; i < b->repeat; i++)
+		unwind_cached.unwind(b->priv, &in, &res);
+	start = cpu_ns() - start;
+	add(&b->all, res.n, b->repeat, start);
+	if (res.n >= DEEP)
+		add(&b->deep, res.n, b->repeat, start);
+	return 0;
+}
+
+static void print(const char *what, const struct sums *s)
+{
+	printf("%s\t%llu\t%llu\t%.1f\t%.2f\n", what, (unsigned long long)s->samples,
+	       (unsigned long long)s->frames, s->samples ? (double)s->frames / s->samples : 0,
+	       s->unwound ? (double)s->ns / s->unwound : 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+	struct rec_reader *r;
+	struct modules *mods;
+	struct replay *rp;
+	int err;
+
+	log_init("unwindbench");
+	if (argc < 2) {
+		pr_err("usage: unwindbench RECORDING [REPEAT]");
+		return 2;
+	}
+	r = rec_reader_open(argv[1]);
+	if (!r)
+		return 1;
+	live_init(r);
+	b->repeat = argc > 2 ? strtoul(argv[2], NULL, 10) : 20;
+	mods = modules_new();
+	rp = replay_new(mods);
+	b->priv = unwind_cached.create();
+	err = replay_run(rp, r, on_sample, b);
+	print("all", &b->all);
+	print("deep", &b->deep);
+	unwind_cached.destroy(b->priv);
+	replay_free(rp);
+	modules_free(mods);
+	rec_reader_close(r);
+	free(b);
+	return err != 0;
+}
