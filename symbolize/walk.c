@@ -9,6 +9,7 @@
 #include "event.h"
 #include "jitcode.h"
 #include "module.h"
+#include "reuse.h"
 #include "util.h"
 #include "walk_fast.h"
 
@@ -402,7 +403,12 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
 }
 
-void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
+/*
+ * All of walk_stack() but for what is remembered. *@taken as of walk_fast(). True when the last frame was known for
+ * a root without a look at its stack.
+ */
+static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
+		 uint32_t *taken)
 {
 	const struct walk_map *wm, *next;
 	enum frame_kind kind = FRAME_IP;
@@ -414,7 +420,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 	out->at = NULL;
 	out->end = UNWIND_NO_USER;
 	if (!ip && !in->regs[UREG_SP])
-		return;
+		return false;
 	for (int i = 0; i < CFI_NREGS; i++)
 		regs.v[i] = in->regs[perf_reg[i]];
 	if (w->generation != in->as->generation) {
@@ -425,25 +431,30 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 
 	out->end = UNWIND_DEPTH;
 	if (!push(in, out, ip, kind))
-		return;
+		return false;
 	out->end = UNWIND_NO_MAPPING;
 	wm = find_map(w, in->as, ip, NULL);
 	if (!wm)
-		return;
+		return false;
 
 	for (;;) {
 		enum step_end res = STEP_NO_ROWS;
 		uint64_t old_sp, addr;
 		struct frame *f;
+		bool rooted;
 
-		wm = walk_fast(w, in, out, wm, &regs);
+		wm = walk_fast(w, in, out, wm, &regs, taken);
+		if (!wm)
+			return false;
 		f = &out->frames[out->n - 1];
 		old_sp = regs.v[CFI_REG_SP];
 		addr = frame_lookup_addr(f).v;
+		if (w->reuse)
+			reuse_mark_last(w->reuse, out, old_sp);
 		out->at = wm->mod;
 		if (at_entry(wm, addr)) {
 			out->end = UNWIND_COMPLETE;
-			return;
+			return true;
 		}
 		at.signal = false;
 		if (w->step && wm->rows) {
@@ -452,23 +463,24 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			at.svma = addr - wm->bias;
 			res = w->step(w->priv, &at, &regs);
 		}
+		rooted = res == STEP_OUTERMOST;
+		if (rooted)
+			out->end = UNWIND_COMPLETE;
 		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG)
 			res = without_rows(w, in, out, wm, f, res, &regs, &out->end);
 		else if (res == STEP_FAULT)
 			out->end = fault_end(in, at.fault);
-		else if (res == STEP_OUTERMOST)
-			out->end = UNWIND_COMPLETE;
 		if (res != STEP_CALLER)
-			return;
+			return rooted;
 
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
 			out->end = UNWIND_COMPLETE;
-			return;
+			return false;
 		}
 		if (!advances(in->stack, f, &at, old_sp, &regs)) {
 			out->end = UNWIND_NO_ADVANCE;
-			return;
+			return false;
 		}
 		/*
 		 * Addresses outside all mappings are not pushed: in a masked stack they are 0, and
@@ -478,11 +490,11 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		next = find_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
 		if (!next) {
 			out->end = UNWIND_NO_MAPPING;
-			return;
+			return false;
 		}
 		if (!push(in, out, ip, kind)) {
 			out->end = UNWIND_DEPTH;
-			return;
+			return false;
 		}
 		/*
 		 * The handler had a stack of its own, and that of the interrupted code was not
@@ -491,8 +503,20 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		if (at.signal && regs.v[CFI_REG_SP] < in->stack->lo) {
 			out->at = next->mod;
 			out->end = UNWIND_BAD_READ;
-			return;
+			return false;
 		}
 		wm = next;
 	}
+}
+
+void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
+{
+	uint32_t taken = UINT32_MAX;
+	bool rooted;
+
+	if (w->reuse)
+		reuse_begin(w->reuse, in);
+	rooted = walk(w, in, out, &taken);
+	if (w->reuse)
+		reuse_end(w->reuse, in, out, taken, rooted);
 }

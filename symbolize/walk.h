@@ -85,10 +85,13 @@ struct walk_map {
 
 #define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
 
+struct reuse;
+
 struct walker {
 	walk_step_fn step; /* NULL: frame pointers only */
 	void *priv; /* for @step */
 	const struct rules *rules; /* borrowed; those @step goes by, for walk_fast(). NULL: others */
+	struct reuse *reuse; /* borrowed; NULL: every stack is walked to its end */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];

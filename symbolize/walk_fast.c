@@ -6,6 +6,7 @@
  */
 #include "walk_fast.h"
 
+#include "reuse.h"
 #include "rules.h"
 #include "util.h"
 
@@ -72,10 +73,26 @@ static void find_saved(const struct passed *passed, uint32_t n, struct uregs *re
 	}
 }
 
+/* Is the frame at @ra and @sp one of the thread's last stack, and would be walked on from as then? */
+static inline bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp,
+			   bool bp_known, bool bp_in_mem, uint64_t bp)
+{
+	const struct reuse_mark *m = reuse_find(ru, ra, sp);
+
+	if (!m || m->need == NEED_ALL)
+		return false;
+	if (m->need == NEED_NOTHING)
+		return true;
+	return bp_known && (!bp_in_mem || page_read(page, bp, &bp)) && bp == m->bp;
+}
+
 const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in,
 				 struct unwind_result *out, const struct walk_map *wm,
-				 struct uregs *regs)
+				 struct uregs *regs, uint32_t *taken)
 {
+	struct reuse *ru = w->reuse && w->reuse->cur ? w->reuse : NULL;
+	/* Frames of the last stack count from here on. */
+	uint64_t same_from = ru && ru->valid ? in->changed_end : UINT64_MAX;
 	struct page page = { .sv = in->stack, .no = UINT64_MAX };
 	uint64_t sp = regs->v[CFI_REG_SP], bp = regs->v[CFI_REG_BP];
 	bool bp_known = regs->known >> CFI_REG_BP & 1, bp_in_mem = regs->in_mem >> CFI_REG_BP & 1;
@@ -108,11 +125,22 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		next = recent_map(w, caller - 1, wm);
 		if (!next)
 			break;
+		if (ru) {
+			uint32_t i = (uint32_t)(f - out->frames);
+
+			reuse_grow(ru, i);
+			ru->marks[i] = (struct reuse_mark){
+				.sp = sp, .bp = bp,
+				.need = rule_base_is_bp(rule) ? NEED_BP : NEED_NOTHING,
+			};
+		}
 		saved = rule_saved(rule);
 		k = saved >> 5 & RULE_SAVED_MAX;
 		if (k && cfa - 8 * k >= sp) {
 			bp = cfa - 8 * k;
 			bp_known = bp_in_mem = true;
+			if (ru)
+				ru->marks[f - out->frames].restores_bp = true;
 		}
 		if (n == CHUNK) {
 			find_saved(passed, n, regs);
@@ -124,6 +152,14 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		addr = caller - 1;
 		wm = next;
 		*++f = (struct frame){ .addr = { caller }, .kind = FRAME_RETURN };
+		if (sp >= same_from && is_same(ru, &page, ra, sp, bp_known, bp_in_mem, bp)) {
+			out->n = (uint32_t)(f - out->frames) + 1;
+			if (reuse_take(ru, in, out)) {
+				*taken = (uint32_t)(f - out->frames);
+				return NULL;
+			}
+			same_from = UINT64_MAX;
+		}
 	}
 	find_saved(passed, n, regs);
 	out->n = (uint32_t)(f - out->frames) + 1;

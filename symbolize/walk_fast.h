@@ -9,9 +9,12 @@
  * to callers in mappings that are at hand: what walk_stack() would push is pushed, and @regs are those of
  * the last frame. Returns the mapping it is at. Whatever is special about a frame is left to
  * walk_stack(). Does nothing without w->rules.
+ *
+ * NULL: the rest is the thread's last stack's (w->reuse), and @out is whole. *@taken is the index of the frame
+ * from which on it is, else not touched.
  */
 const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in,
 				 struct unwind_result *out, const struct walk_map *wm,
-				 struct uregs *regs);
+				 struct uregs *regs, uint32_t *taken);
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * unwindbench RECORDING [REPEAT]: time of unwinding alone, on the stacks of a recording as replay gives them. Every
  * stack is unwound REPEAT times (20) after a first time that fills the caches: CPU time of this thread over the
- * frames found. Prints "samples frames depth ns_frame" for stacks of all depths and for those of 30 frames and more.
+ * frames found. Prints "what samples frames depth ns_frame": "all" and "deep" (30 frames and more) without regard to the
+ * thread's last stack, "all-reuse" and "deep-reuse" with it. Fails when the two do not find the same frames.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -25,8 +27,9 @@ struct sums {
 struct bench {
 	void *priv;
 	unsigned long repeat;
-	struct frame frames[FRAMES_MAX];
-	struct sums all, deep;
+	struct frame frames[FRAMES_MAX], again[FRAMES_MAX];
+	struct sums sums[2][2];		/* by: with reuse, deep */
+	uint64_t different;
 };
 
 static uint64_t cpu_ns(void)
@@ -45,11 +48,37 @@ static void add(struct sums *s, uint32_t frames, unsigned long repeat, uint64_t 
 	s->ns += ns;
 }
 
+static void measure(struct bench *b, const struct unwind_input *in, struct unwind_result *res)
+{
+	bool reuse = in->tid != 0;
+	uint64_t ns;
+
+	unwind_cached.unwind(b->priv, in, res);
+	ns = cpu_ns();
+	for (unsigned long i = 0; i < b->repeat; i++)
+		unwind_cached.unwind(b->priv, in, res);
+	ns = cpu_ns() - ns;
+	add(&b->sums[reuse][0], res->n, b->repeat, ns);
+	if (res->n >= DEEP)
+		add(&b->sums[reuse][1], res->n, b->repeat, ns);
+}
+
+static bool same(const struct unwind_result *a, const struct unwind_result *b)
+{
+	if (a->n != b->n || a->end != b->end || a->at != b->at)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->frames[i].addr.v != b->frames[i].addr.v ||
+		    a->frames[i].kind != b->frames[i].kind)
+			return false;
+	return true;
+}
+
 static int on_sample(void *ctx, const struct replay_sample *rs)
 {
 	const struct ev_sample *s = rs->ev;
 	struct bench *b = ctx;
-	struct unwind_result res = { .frames = b->frames };
+	struct unwind_result first = { .frames = b->frames }, second = { .frames = b->again };
 	struct unwind_input in = {
 		.regs = s->regs,
 		.stack = &s->stack,
@@ -57,19 +86,22 @@ static int on_sample(void *ctx, const struct replay_sample *rs)
 		.cut = s->cut,
 		.as = rs->img ? rs->img->as : NULL,
 		.max_frames = FRAMES_MAX,
+		.changed_end = s->changed_end,
 	};
-	uint64_t start;
 
-	if (!s->has_regs || rs->in_exec || !in.as)
+	if (!s->has_regs || rs->in_exec || !in.as) {
+		unwind_cached.forget(b->priv, s->tid);
 		return 0;
-	unwind_cached.unwind(b->priv, &in, &res);
-	start = cpu_ns();
-	for (unsigned long i = 0; i < b->repeat; i++)
-		unwind_cached.unwind(b->priv, &in, &res);
-	start = cpu_ns() - start;
-	add(&b->all, res.n, b->repeat, start);
-	if (res.n >= DEEP)
-		add(&b->deep, res.n, b->repeat, start);
+	}
+	/* With reuse first: it counts on what the thread's last stack left. */
+	in.tid = s->tid;
+	unwind_cached.unwind(b->priv, &in, &second);
+	in.tid = 0;
+	measure(b, &in, &first);
+	b->different += !same(&first, &second);
+	in.tid = s->tid;
+	measure(b, &in, &second);
+	b->different += !same(&first, &second);
 	return 0;
 }
 
@@ -102,12 +134,17 @@ int main(int argc, char **argv)
 	rp = replay_new(mods);
 	b->priv = unwind_cached.create();
 	err = replay_run(rp, r, on_sample, b);
-	print("all", &b->all);
-	print("deep", &b->deep);
+	print("all", &b->sums[0][0]);
+	print("deep", &b->sums[0][1]);
+	print("all-reuse", &b->sums[1][0]);
+	print("deep-reuse", &b->sums[1][1]);
+	if (b->different)
+		pr_err("%llu stacks are not the same with reuse", (unsigned long long)b->different);
 	unwind_cached.destroy(b->priv);
 	replay_free(rp);
 	modules_free(mods);
 	rec_reader_close(r);
+	err = err || b->different;
 	free(b);
-	return err != 0;
+	return err;
 }
