@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "addrspace.h"
+#include "rules.h"
 #include "stackcopy.h"
 #include "util.h"
 #include "xalloc.h"
@@ -37,7 +38,6 @@ void reuse_free(struct reuse *ru)
 	forget_all(ru);
 	u64map_fini(&ru->by_tid);
 	free(ru->past);
-	free(ru->marks);
 	free(ru);
 }
 
@@ -65,7 +65,6 @@ void reuse_begin(struct reuse *ru, const struct unwind_input *in)
 	/* A copy that ends lower may lack words that the last walk read. */
 	ru->valid = ps->generation == in->as->generation && in->stack->hi >= ps->hi;
 	ru->cursor = ps->start;
-	ru->nmarks = 0;
 }
 
 void reuse_forget(struct reuse *ru, uint32_t tid)
@@ -74,23 +73,6 @@ void reuse_forget(struct reuse *ru, uint32_t tid)
 
 	if (slot)
 		ru->past[*slot].generation = 0;
-}
-
-void reuse_grow(struct reuse *ru, uint32_t i)
-{
-	if (i < ru->marks_cap)
-		return;
-	ru->marks_cap = MAX(64u, (i + 1) * 2);
-	ru->marks = xrealloc(ru->marks, ru->marks_cap * sizeof(*ru->marks));
-}
-
-void reuse_mark_last(struct reuse *ru, const struct unwind_result *out, uint64_t sp)
-{
-	if (!ru->cur)
-		return;
-	reuse_grow(ru, out->n - 1);
-	ru->marks[out->n - 1] = (struct reuse_mark){ .sp = sp, .need = NEED_ALL };
-	ru->nmarks = out->n;
 }
 
 bool reuse_take(struct reuse *ru, const struct unwind_input *in, struct unwind_result *out)
@@ -134,13 +116,36 @@ static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, ui
 	ps->start = cap - tail - n;
 }
 
+/*
+ * What the walk from step @s on goes by, which leads to a frame at @cfa whose walk goes by what @outer
+ * says. Registers other than %rbp only matter to steps without a rule.
+ */
+static struct reuse_mark mark_of(const struct walk_step *s, uint64_t cfa,
+				 const struct reuse_mark *outer)
+{
+	uint64_t slot = cfa - 8 * (rule_saved(s->rule) >> 5 & RULE_SAVED_MAX);
+	struct reuse_mark m = { .sp = s->sp, .need = NEED_NOTHING };
+
+	if (!s->rule || outer->need == NEED_ALL) {
+		m.need = NEED_ALL;
+	} else if (rule_base_is_bp(s->rule)) {
+		m.need = NEED_BP;
+		m.bp = s->bp;
+	} else if (outer->need == NEED_BP && !(slot < cfa && slot >= s->sp)) {
+		/* The frame does not have the caller's %rbp. */
+		m.need = NEED_BP;
+		m.bp = outer->bp;
+	}
+	return m;
+}
+
 void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unwind_result *out,
-	       uint32_t taken, bool rooted)
+	       const struct walk_step *steps, uint32_t taken, bool rooted, uint32_t nsteps)
 {
 	struct past_stack *ps = ru->cur;
 	bool joined = taken != UINT32_MAX;
-	uint32_t n = joined ? taken : out->n;
-	struct reuse_mark outer = { .need = NEED_ALL };
+	uint32_t n = joined ? taken : out->n, i = n;
+	struct reuse_mark *marks;
 
 	if (!ps)
 		return;
@@ -148,33 +153,19 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 		ps->generation = 0;
 		return;
 	}
-	/* A root that was found by looking around has no mark of its own. */
-	if (!joined && ru->nmarks < n) {
-		rooted = false;
-		reuse_grow(ru, n - 1);
-		for (uint32_t i = ru->nmarks; i < n; i++)
-			ru->marks[i] = (struct reuse_mark){ .sp = UINT64_MAX, .need = NEED_ALL };
-	}
 	make_room(ru, ps, joined ? ru->cursor : ps->cap, n);
 	memcpy(ps->frames + ps->start, out->frames, n * sizeof(*ps->frames));
-	memcpy(ps->marks + ps->start, ru->marks, n * sizeof(*ps->marks));
-	if (joined)
-		outer = ps->marks[ps->start + n];
-	else if (rooted)
-		ps->marks[ps->cap - 1].need = NEED_NOTHING;
-	for (uint32_t i = n; i-- > 0;) {
-		struct reuse_mark *m = &ps->marks[ps->start + i];
-		bool last = !joined && i == n - 1;
-
-		if (!last && outer.need == NEED_ALL) {
-			m->need = NEED_ALL;
-		} else if (!last && outer.need == NEED_BP && m->need == NEED_NOTHING &&
-			   !m->restores_bp) {
-			m->need = NEED_BP;
-			m->bp = outer.bp;
-		}
-		outer = *m;
+	marks = ps->marks + ps->start;
+	/* The last frame; behind @nsteps there may be one more, a root found by looking around. */
+	while (!joined && i && i >= nsteps) {
+		i--;
+		marks[i] = (struct reuse_mark){
+			.sp = i < nsteps ? steps[i].sp : UINT64_MAX,
+			.need = rooted ? NEED_NOTHING : NEED_ALL,
+		};
 	}
+	while (i--)
+		marks[i] = mark_of(&steps[i], steps[i + 1].sp, &marks[i + 1]);
 	ps->generation = in->as->generation;
 	ps->hi = in->stack->hi;
 	ps->at = out->at;

@@ -12,6 +12,7 @@
 
 #include "hash.h"
 #include "unwind.h"
+#include "walk.h"
 
 /* What the walk from a frame to the root goes by, besides the stack pointer and the words above it. */
 enum reuse_need {
@@ -24,8 +25,7 @@ enum reuse_need {
 struct reuse_mark {
 	uint64_t sp;		/* runtime address */
 	uint64_t bp;		/* with NEED_BP: its value */
-	uint8_t need;		/* enum reuse_need: of the step from here alone, then of all outer ones too */
-	bool restores_bp;	/* the step takes the caller's %rbp from the frame */
+	uint8_t need;		/* enum reuse_need */
 };
 
 struct past_stack {
@@ -44,8 +44,6 @@ struct reuse {
 	size_t frames;		/* room for so many in all */
 	/* Of the walk that goes on: */
 	struct past_stack *cur;	/* the thread's; NULL: nothing is remembered */
-	struct reuse_mark *marks;	/* owned; by index in unwind_result.frames */
-	uint32_t marks_cap, nmarks;
 	uint32_t cursor;	/* first frame of @cur that may come next */
 	bool valid;		/* @cur is of use for this walk */
 };
@@ -57,12 +55,6 @@ void reuse_free(struct reuse *ru);
 void reuse_begin(struct reuse *ru, const struct unwind_input *in);
 /* The thread's next stack may differ in any word. */
 void reuse_forget(struct reuse *ru, uint32_t tid);
-
-/* Room for marks[i]. */
-void reuse_grow(struct reuse *ru, uint32_t i);
-
-/* The last frame of @out, at @sp, will be stepped out of in a way that nobody keeps account of. */
-void reuse_mark_last(struct reuse *ru, const struct unwind_result *out, uint64_t sp);
 
 /* Frame @addr (a return address) at @sp of the thread's last stack, or NULL. Stack pointers ascend. */
 static inline const struct reuse_mark *reuse_find(struct reuse *ru, uint64_t addr, uint64_t sp)
@@ -87,9 +79,10 @@ bool reuse_take(struct reuse *ru, const struct unwind_input *in, struct unwind_r
 
 /*
  * After a walk: remember it. @taken: the index in @out of the frame that reuse_take() went on from,
- * UINT32_MAX when it did not. @rooted: the last frame was known for a root without a look at its stack.
+ * UINT32_MAX when it did not; else @nsteps of @steps, from the leaf on, are filled. @rooted: the last frame was
+ * known for a root without a look at its stack.
  */
 void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unwind_result *out,
-	       uint32_t taken, bool rooted);
+	       const struct walk_step *steps, uint32_t taken, bool rooted, uint32_t nsteps);
 
 #endif

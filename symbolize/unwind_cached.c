@@ -241,6 +241,7 @@ static void cached_destroy(void *priv)
 
 	rules_free(c->rules);
 	reuse_free(c->reuse);
+	walker_fini(&c->walker);
 	free(c);
 }
 

@@ -2,6 +2,7 @@
 #include "walk.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "addrspace.h"
@@ -10,8 +11,10 @@
 #include "jitcode.h"
 #include "module.h"
 #include "reuse.h"
+#include "rules.h"
 #include "util.h"
 #include "walk_fast.h"
+#include "xalloc.h"
 
 /*
  * How far above the copy an address may lie and still count as the same stack, further up. Thread
@@ -58,6 +61,11 @@ void walker_init(struct walker *w, walk_step_fn step, void *priv)
 	w->priv = priv;
 }
 
+void walker_fini(struct walker *w)
+{
+	free(w->steps);
+}
+
 /*
  * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
  * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
@@ -94,6 +102,8 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 		return;
 	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
+	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
+	wm->fast = rule_key_fits(m->mod, m->end - wm->bias);
 }
 
 /*
@@ -404,11 +414,11 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 }
 
 /*
- * All of walk_stack() but for what is remembered. *@taken as of walk_fast(). True when the last frame was known for
- * a root without a look at its stack.
+ * All of walk_stack() but for what is remembered. *@taken as of walk_fast(); *@stepped: so many of
+ * w->steps are filled. True when the last frame was known for a root without a look at its stack.
  */
 static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
-		 uint32_t *taken)
+		 uint32_t *taken, uint32_t *stepped)
 {
 	const struct walk_map *wm, *next;
 	enum frame_kind kind = FRAME_IP;
@@ -449,8 +459,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		f = &out->frames[out->n - 1];
 		old_sp = regs.v[CFI_REG_SP];
 		addr = frame_lookup_addr(f).v;
-		if (w->reuse)
-			reuse_mark_last(w->reuse, out, old_sp);
+		w->steps[out->n - 1] = (struct walk_step){ .sp = old_sp };
+		*stepped = out->n;
 		out->at = wm->mod;
 		if (at_entry(wm, addr)) {
 			out->end = UNWIND_COMPLETE;
@@ -511,12 +521,18 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 
 void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
 {
-	uint32_t taken = UINT32_MAX;
+	uint32_t taken = UINT32_MAX, stepped = 0;
 	bool rooted;
 
+	if (w->steps_cap < in->max_frames) {
+		free(w->steps);
+		w->steps_cap = in->max_frames;
+		w->steps = xcalloc(w->steps_cap, sizeof(*w->steps));
+	}
 	if (w->reuse)
 		reuse_begin(w->reuse, in);
-	rooted = walk(w, in, out, &taken);
+	rooted = walk(w, in, out, &taken, &stepped);
 	if (w->reuse)
-		reuse_end(w->reuse, in, out, taken, rooted);
+		reuse_end(w->reuse, in, out, w->steps, taken,
+			  rooted && stepped == out->n, stepped);
 }

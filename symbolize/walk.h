@@ -75,6 +75,14 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
+	bool fast; /* rules for all of it can be found by rule_key() */
+};
+
+/* How a frame was stepped out of. */
+struct walk_step {
+	uint64_t sp; /* runtime address */
+	uint64_t bp; /* with a rule that is based on %rbp: its value */
+	uint64_t rule; /* RULE_COMMON (rules.h); 0: in another way, or not at all */
 };
 
 /*
@@ -91,6 +99,8 @@ struct walker {
 	walk_step_fn step; /* NULL: frame pointers only */
 	void *priv; /* for @step */
 	const struct rules *rules; /* borrowed; those @step goes by, for walk_fast(). NULL: others */
+	struct walk_step *steps; /* owned; beside unwind_result.frames */
+	uint32_t steps_cap;
 	struct reuse *reuse; /* borrowed; NULL: every stack is walked to its end */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
@@ -100,6 +110,7 @@ struct walker {
 };
 
 void walker_init(struct walker *w, walk_step_fn step, void *priv);
+void walker_fini(struct walker *w);
 
 /* Unwinds one stack: all of unwinder_ops.unwind. Never fails. */
 void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out);

@@ -11,71 +11,80 @@
 #include "util.h"
 
 #define PAGE_BYTES (8 * STACK_PAGE_WORDS)
-#define CHUNK	64	/* frames between two looks at the saved registers */
 
-/* A frame that was stepped out of. */
-struct passed {
-	uint64_t sp, cfa;	/* runtime addresses */
-	uint32_t saved;		/* rule_saved() */
-};
-
-/* One page of the stack; words are read from where the last one was, as a rule. */
+/* The part of one page that lies in the stack copy; words are where the last one was, as a rule. */
 struct page {
 	const struct stack_view *sv;
-	uint64_t no;		/* runtime address / PAGE_BYTES */
-	const uint64_t *words;
+	uint64_t lo, len;	/* runtime address of the first word, bytes up to the last one's start */
+	const uint64_t *words;	/* at @lo; NULL: all are 0 */
 };
 
-static inline bool page_read(struct page *p, uint64_t addr, uint64_t *val)
+static bool page_turn(struct page *p, uint64_t addr)
 {
-	if (addr < p->sv->lo || addr > p->sv->hi - 8 || addr % 8)
+	const struct stack_view *sv = p->sv;
+	uint64_t start = align_down(addr, PAGE_BYTES), hi;
+
+	if (sv->hi - sv->lo < 8 || addr < sv->lo || addr > sv->hi - 8 || addr % 8)
 		return false;
-	if (addr / PAGE_BYTES != p->no) {
-		p->no = addr / PAGE_BYTES;
-		p->words = stack_view_page(p->sv, addr);
-	}
-	*val = p->words ? p->words[addr % PAGE_BYTES / 8] : 0;
+	p->lo = MAX(start, align_up(sv->lo, 8));
+	hi = MIN(start + PAGE_BYTES - 8, align_down(sv->hi, 8) - 8);
+	p->len = hi - p->lo;
+	p->words = stack_view_page(sv, addr);
+	if (p->words)
+		p->words += (p->lo - start) / 8;
 	return true;
 }
 
-static inline const struct walk_map *recent_map(const struct walker *w, uint64_t addr,
-						const struct walk_map *last)
+static inline bool page_read(struct page *p, uint64_t addr, uint64_t *val)
 {
-	if (addr - last->start < last->end - last->start)
-		return last;
+	if ((addr - p->lo > p->len || addr % 8) && !page_turn(p, addr))
+		return false;
+	*val = p->words ? p->words[(addr - p->lo) / 8] : 0;
+	return true;
+}
+
+static const struct walk_map *recent_map(const struct walker *w, uint64_t addr)
+{
 	for (uint32_t i = 0; i < w->nrecent; i++)
 		if (addr - w->recent[i].start < w->recent[i].end - w->recent[i].start)
 			return &w->recent[i];
 	return NULL;
 }
 
-/* The registers of a rule but for %rbp: for each the last frame that saved it has it. */
-static void find_saved(const struct passed *passed, uint32_t n, struct uregs *regs)
+/*
+ * The registers of a rule but for %rbp, from steps @first up to @end, the last of which led to @sp: for
+ * each the last frame that saved it has it.
+ */
+static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t end, uint64_t sp,
+		       struct uregs *regs)
 {
 	static const uint8_t reg_of[RULE_NSAVED] = { 3, CFI_REG_BP, 12, 13, 14, 15 };
 	uint32_t todo = ((1u << 5 * RULE_NSAVED) - 1) & ~(RULE_SAVED_MAX << 5);
+	uint64_t cfa = sp;
 
-	while (n--) {
-		const struct passed *p = &passed[n];
+	while (end-- > first && todo) {
+		const struct walk_step *s = &steps[end];
+		uint32_t saved = rule_saved(s->rule) & todo;
 
-		for (int f = 0; (p->saved & todo) && f < RULE_NSAVED; f++) {
+		for (int f = 0; saved && f < RULE_NSAVED; f++) {
 			uint32_t field = (uint32_t)RULE_SAVED_MAX << 5 * f;
-			uint64_t slot = p->cfa - 8 * (p->saved >> 5 * f & RULE_SAVED_MAX);
+			uint64_t slot = cfa - 8 * (saved >> 5 * f & RULE_SAVED_MAX);
 
 			/* Below the stack pointer: popped again (walk.h). */
-			if (!(p->saved & todo & field) || slot < p->sp)
+			if (!(saved & field) || slot < s->sp)
 				continue;
 			todo &= ~field;
 			regs->v[reg_of[f]] = slot;
 			regs->known |= 1u << reg_of[f];
 			regs->in_mem |= 1u << reg_of[f];
 		}
+		cfa = s->sp;
 	}
 }
 
 /* Is the frame at @ra and @sp one of the thread's last stack, and would be walked on from as then? */
-static inline bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp,
-			   bool bp_known, bool bp_in_mem, uint64_t bp)
+static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, bool bp_known,
+		    bool bp_in_mem, uint64_t bp)
 {
 	const struct reuse_mark *m = reuse_find(ru, ra, sp);
 
@@ -90,27 +99,24 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 				 struct unwind_result *out, const struct walk_map *wm,
 				 struct uregs *regs, uint32_t *taken)
 {
-	struct reuse *ru = w->reuse && w->reuse->cur ? w->reuse : NULL;
 	/* Frames of the last stack count from here on. */
-	uint64_t same_from = ru && ru->valid ? in->changed_end : UINT64_MAX;
-	struct page page = { .sv = in->stack, .no = UINT64_MAX };
+	uint64_t same_from = w->reuse && w->reuse->valid ? in->changed_end : UINT64_MAX;
+	struct page page = { .sv = in->stack, .lo = UINT64_MAX };
 	uint64_t sp = regs->v[CFI_REG_SP], bp = regs->v[CFI_REG_BP];
 	bool bp_known = regs->known >> CFI_REG_BP & 1, bp_in_mem = regs->in_mem >> CFI_REG_BP & 1;
-	struct frame *f = &out->frames[out->n - 1], *end = &out->frames[in->max_frames];
-	uint64_t addr = frame_lookup_addr(f).v, ra = f->addr.v;
-	struct passed passed[CHUNK];
-	uint32_t n = 0;
+	uint32_t first = out->n - 1, n = first, last = in->max_frames - 1;
+	struct frame *frames = out->frames;
+	uint64_t ra = frames[n].addr.v, addr = frame_lookup_addr(&frames[n]).v;
 
-	if (!w->rules || in->stack->hi - in->stack->lo < 8)
+	if (!w->rules)
 		return wm;
-	while (wm->rows && f + 1 < end) {
-		uint64_t svma = addr - wm->bias, key = rule_key(wm->mod, svma), cfa = sp, caller;
+	while (wm->fast && n < last) {
+		uint64_t key = rule_key(wm->mod, addr - wm->bias), cfa = sp, caller;
 		const struct rule_slot *slot = &w->rules->l1[rule_slot_of(key)];
-		const struct walk_map *next;
 		rule_t rule = slot->rule;
-		uint32_t saved, k;
+		uint32_t k;
 
-		if (slot->key != key || svma >> RULE_SVMA_BITS || rule_kind(rule) != RULE_COMMON ||
+		if (slot->key != key || rule_kind(rule) != RULE_COMMON ||
 		    addr - wm->entry < WALK_ENTRY_LEN)
 			break;
 		if (rule_base_is_bp(rule)) {
@@ -120,49 +126,37 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 			cfa = bp;
 		}
 		cfa += rule_cfa_off(rule);
-		if (cfa <= sp || !page_read(&page, cfa - 8, &caller) || !caller)
+		if (cfa <= sp || !page_read(&page, cfa - 8, &caller))
 			break;
-		next = recent_map(w, caller - 1, wm);
-		if (!next)
-			break;
-		if (ru) {
-			uint32_t i = (uint32_t)(f - out->frames);
+		addr = caller - 1;
+		if (addr - wm->start >= wm->end - wm->start) {
+			const struct walk_map *next = recent_map(w, addr);
 
-			reuse_grow(ru, i);
-			ru->marks[i] = (struct reuse_mark){
-				.sp = sp, .bp = bp,
-				.need = rule_base_is_bp(rule) ? NEED_BP : NEED_NOTHING,
-			};
+			if (!next)
+				break;
+			wm = next;
 		}
-		saved = rule_saved(rule);
-		k = saved >> 5 & RULE_SAVED_MAX;
+		w->steps[n++] = (struct walk_step){ sp, bp, rule };
+		k = rule_saved(rule) >> 5 & RULE_SAVED_MAX;
 		if (k && cfa - 8 * k >= sp) {
 			bp = cfa - 8 * k;
 			bp_known = bp_in_mem = true;
-			if (ru)
-				ru->marks[f - out->frames].restores_bp = true;
 		}
-		if (n == CHUNK) {
-			find_saved(passed, n, regs);
-			n = 0;
-		}
-		passed[n++] = (struct passed){ sp, cfa, saved };
 		sp = cfa;
 		ra = caller;
-		addr = caller - 1;
-		wm = next;
-		*++f = (struct frame){ .addr = { caller }, .kind = FRAME_RETURN };
-		if (sp >= same_from && is_same(ru, &page, ra, sp, bp_known, bp_in_mem, bp)) {
-			out->n = (uint32_t)(f - out->frames) + 1;
-			if (reuse_take(ru, in, out)) {
-				*taken = (uint32_t)(f - out->frames);
+		frames[n] = (struct frame){ .addr = { ra }, .kind = FRAME_RETURN };
+		if (sp >= same_from && is_same(w->reuse, &page, ra, sp, bp_known, bp_in_mem, bp)) {
+			out->n = n + 1;
+			if (reuse_take(w->reuse, in, out)) {
+				w->steps[n] = (struct walk_step){ .sp = sp };
+				*taken = n;
 				return NULL;
 			}
 			same_from = UINT64_MAX;
 		}
 	}
-	find_saved(passed, n, regs);
-	out->n = (uint32_t)(f - out->frames) + 1;
+	find_saved(w->steps, first, n, sp, regs);
+	out->n = n + 1;
 	regs->v[CFI_REG_SP] = sp;
 	regs->v[CFI_REG_RA] = ra;
 	regs->v[CFI_REG_BP] = bp;
