@@ -1,12 +1,14 @@
 /*
- * unwindbench RECORDING [REPEAT]: time of unwinding alone, on the stacks of a recording as replay gives them. Every
+ * unwindbench RECORDING [REPEAT | fresh | reuse]: time of unwinding alone, on the stacks of a recording as replay gives them. Every
  * stack is unwound REPEAT times (20) after a first time that fills the caches: CPU time of this thread over the
  * frames found. Prints "what samples frames depth ns_frame": "all" and "deep" (30 frames and more) without regard to the
  * thread's last stack, "all-reuse" and "deep-reuse" with it. Fails when the two do not find the same frames.
+ * fresh, reuse: every stack is unwound once and in that way only, for a count of instructions in walk_stack().
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "live.h"
@@ -27,6 +29,7 @@ struct sums {
 struct bench {
 	void *priv;
 	unsigned long repeat;
+	bool once, once_reuse;
 	struct frame frames[FRAMES_MAX], again[FRAMES_MAX];
 	struct sums sums[2][2];		/* by: with reuse, deep */
 	uint64_t different;
@@ -93,6 +96,12 @@ static int on_sample(void *ctx, const struct replay_sample *rs)
 		unwind_cached.forget(b->priv, s->tid);
 		return 0;
 	}
+	if (b->once) {
+		in.tid = b->once_reuse ? s->tid : 0;
+		unwind_cached.unwind(b->priv, &in, &first);
+		add(&b->sums[b->once_reuse][0], first.n, 0, 0);
+		return 0;
+	}
 	/* With reuse first: it counts on what the thread's last stack left. */
 	in.tid = s->tid;
 	unwind_cached.unwind(b->priv, &in, &second);
@@ -122,7 +131,7 @@ int main(int argc, char **argv)
 
 	log_init("unwindbench");
 	if (argc < 2) {
-		pr_err("usage: unwindbench RECORDING [REPEAT]");
+		pr_err("usage: unwindbench RECORDING [REPEAT | fresh | reuse]");
 		return 2;
 	}
 	r = rec_reader_open(argv[1]);
@@ -130,6 +139,8 @@ int main(int argc, char **argv)
 		return 1;
 	live_init(r);
 	b->repeat = argc > 2 ? strtoul(argv[2], NULL, 10) : 20;
+	b->once_reuse = argc > 2 && !strcmp(argv[2], "reuse");
+	b->once = b->once_reuse || (argc > 2 && !strcmp(argv[2], "fresh"));
 	mods = modules_new();
 	rp = replay_new(mods);
 	b->priv = unwind_cached.create();
