@@ -20,7 +20,7 @@ while time.monotonic() < end: len(re.findall("[a-z]+", json.dumps({"k%d" % i: "v
 
 # Instructions of one pass over all stacks, each "fresh" or with "reuse".
 unwind_instructions() { # HOW
-	valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='counted*' \
 		"$UNWINDBENCH" "$WORK/unwind.data" "$1" 2>&1 | awk '/I +refs/ { gsub(",", "", $NF); print $NF }'
 }
 

@@ -22,7 +22,7 @@ compare "frames that stay" "$G/steady" 1
 # Walks that take over the outer frames take a fraction of the instructions: counted, not timed.
 if command -v valgrind >/dev/null; then
 	count() {
-		valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted "$U" data "$1" 2>&1 |
+		valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='counted*' "$U" data "$1" 2>&1 |
 			awk '/I +refs/ { gsub(",", "", $NF); print $NF }'
 	}
 	fresh=$(count fresh) reuse=$(count reuse)

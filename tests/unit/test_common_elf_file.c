@@ -482,6 +482,10 @@ static void test_handles(void **state)
 		for (unsigned int h = 0; h < 2; h++) {
 			Elf *ours = elf_file_handle_of(ef, h);
 
+			if (f == 1 && h) {	/* it would decompress all over again */
+				assert_null(ours);
+				continue;
+			}
 			assert_non_null(ours);
 			assert_null(section_of(ours, ".debug_loclists"));
 			for (size_t i = 0; i < 5; i++) {
