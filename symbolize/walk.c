@@ -103,7 +103,8 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
 	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
-	wm->fast = rule_key_fits(m->mod, m->end - wm->bias);
+	wm->fast = rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
+	wm->key_off = rule_key(m->mod, 0) - wm->bias;
 }
 
 /*

@@ -75,7 +75,8 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
-	bool fast; /* rules for all of it can be found by rule_key() */
+	bool fast; /* rule_key() of an address in it is exact, and the address plus @key_off */
+	uint64_t key_off;
 };
 
 /* How a frame was stepped out of. */

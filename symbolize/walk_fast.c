@@ -16,30 +16,32 @@
 struct page {
 	const struct stack_view *sv;
 	uint64_t lo, len;	/* runtime address of the first word, bytes up to the last one's start */
-	const uint64_t *words;	/* at @lo; NULL: all are 0 */
+	uintptr_t words;	/* the word of runtime address A is at @words + A in our own memory */
 };
 
 static bool page_turn(struct page *p, uint64_t addr)
 {
 	const struct stack_view *sv = p->sv;
-	uint64_t start = align_down(addr, PAGE_BYTES), hi;
+	uint64_t start = align_down(addr, PAGE_BYTES);
+	const uint64_t *words;
 
 	if (sv->hi - sv->lo < 8 || addr < sv->lo || addr > sv->hi - 8 || addr % 8)
 		return false;
+	words = stack_view_page(sv, addr);
+	if (!words)
+		return false;
 	p->lo = MAX(start, align_up(sv->lo, 8));
-	hi = MIN(start + PAGE_BYTES - 8, align_down(sv->hi, 8) - 8);
-	p->len = hi - p->lo;
-	p->words = stack_view_page(sv, addr);
-	if (p->words)
-		p->words += (p->lo - start) / 8;
+	p->len = MIN(start + PAGE_BYTES - 8, align_down(sv->hi, 8) - 8) - p->lo;
+	p->words = (uintptr_t)words - start;
 	return true;
 }
 
+/* False outside of the copy, and where all is 0: neither leads to a caller. */
 static inline bool page_read(struct page *p, uint64_t addr, uint64_t *val)
 {
 	if ((addr - p->lo > p->len || addr % 8) && !page_turn(p, addr))
 		return false;
-	*val = p->words ? p->words[(addr - p->lo) / 8] : 0;
+	*val = *(const uint64_t *)(p->words + addr);
 	return true;
 }
 
@@ -111,7 +113,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	if (!w->rules)
 		return wm;
 	while (wm->fast && n < last) {
-		uint64_t key = rule_key(wm->mod, addr - wm->bias), cfa = sp, caller;
+		uint64_t key = addr + wm->key_off, cfa = sp, caller;
 		const struct rule_slot *slot = &w->rules->l1[rule_slot_of(key)];
 		rule_t rule = slot->rule;
 		uint32_t k;
