@@ -38,7 +38,8 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
 /*
  * What tells a file's present bytes from all others on this machine: they can only change together with
  * ctime, which the kernel sets. A device without a disk behind it (overlayfs, FUSE) gets its number
- * back when it is mounted again, and may make up the rest: there the mount is what counts, until the next boot.
+ * back when it is mounted again, and may make up the rest: there the mount is what counts, until the
+ * next boot.
  */
 struct elf_identity {
 	uint64_t dev, ino, size;

@@ -78,9 +78,9 @@ static inline const struct reuse_mark *reuse_find(struct reuse *ru, uint64_t add
 bool reuse_take(struct reuse *ru, const struct unwind_input *in, struct unwind_result *out);
 
 /*
- * After a walk: remember it. @taken: the index in @out of the frame that reuse_take() went on from,
- * UINT32_MAX when it did not; else @nsteps of @steps, from the leaf on, are filled. @rooted: the last frame was
- * known for a root without a look at its stack.
+ * After a walk: remember it. @taken: the index in @out of the frame that reuse_take() went on from;
+ * UINT32_MAX when it did not, and then @nsteps of @steps, from the leaf on, are filled. @rooted: the
+ * last frame was known for a root without a look at its stack.
  */
 void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unwind_result *out,
 	       const struct walk_step *steps, uint32_t taken, bool rooted, uint32_t nsteps);
