@@ -2,7 +2,7 @@
 # Names with inlined functions for 500 random addresses of a program with 314 MB of debug info, each tool in a process
 # of its own: the files in memory, and read from the disk. Raw names, no cache of ours.
 
-LOOKUP=$BUILD/tests/tools/lookup
+LOOKUP=$BUILD/tests/tools/lookupbench
 
 lookup_tool() { # TOOL BINARY <ADDRESSES
 	case $1 in

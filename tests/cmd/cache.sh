@@ -3,7 +3,7 @@
 # The cache of what large debug info says: the same names with it and without, whatever happens to its files.
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ readelf python3
-LOOKUP=$BUILD/tests/tools/lookup
+LOOKUP=$BUILD/tests/tools/lookupbench
 [ -x "$LOOKUP" ] || skip_all "test programs are not built: make test-targets"
 cd "$T" || exit 1
 "$TOP/tests/tools/manyunits" "$T/many" 4 1 2>err || skip_all "no such program can be built here: $(cat err)"
@@ -53,7 +53,7 @@ file=$(echo "$C"/*.inl)
 bad=$(python3 - "$file" whole <<'END'
 import random, subprocess, sys, os
 file, data = sys.argv[1], open(sys.argv[2], 'rb').read()
-lookup = os.environ['BUILD'] + '/tests/tools/lookup'
+lookup = os.environ['BUILD'] + '/tests/tools/lookupbench'
 want = open('want').read()
 random.seed(6)
 bad = 0

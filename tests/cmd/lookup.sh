@@ -4,7 +4,7 @@
 # addr2line: the functions inlined at each address, innermost first.
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ readelf python3
-LOOKUP=$BUILD/tests/tools/lookup
+LOOKUP=$BUILD/tests/tools/lookupbench
 [ -x "$LOOKUP" ] || skip_all "test programs are not built: make test-targets"
 cd "$T" || exit 1
 "$TOP/tests/tools/manyunits" "$T/many" 8 1 2>err || skip_all "no such program can be built here: $(cat err)"

@@ -1,5 +1,5 @@
 /*
- * lookup [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a binary
+ * lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a binary
  * (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
  * its lines of source: inlined functions innermost first, then the function, then an empty line. For
  * comparing names and time with other programs. --cache: with the user's cache.
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	struct tool t = { .opts = { .inlines = true } };
 	int i = 1;
 
-	log_init("lookup");
+	log_init("lookupbench");
 	for (; i + 1 < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))
 			t.opts.inlines = false;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 			break;
 	}
 	if (i != argc - 1) {
-		pr_err("usage: lookup [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES");
+		pr_err("usage: lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES");
 		return 2;
 	}
 	if (open_binary(&t, argv[i]))
