@@ -153,7 +153,7 @@ void elf_file_close(struct elf_file *ef)
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)
 		if (ef->lent[i])
 			elf_end(ef->lent[i]);
-	elf_image_free(ef);
+	elf_copy_free(ef);
 	if (ef->elf)
 		elf_end(ef->elf);
 	if (ef->fd >= 0)
@@ -173,8 +173,8 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;
 	if (ef->mem)
 		ef->lent[i] = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
-	else if (elf_image_load(ef) && (i == 0 || !ef->one_handle))
-		ef->lent[i] = elf_memory((char *)ef->image, ef->image_size);
+	else if (elf_copy_load(ef) && (i == 0 || !ef->one_handle))
+		ef->lent[i] = elf_memory((char *)ef->copy, ef->copy_size);
 	else if (i == 0)
 		ef->lent[i] = elf_begin(ef->fd, ELF_C_READ, NULL);
 	return ef->lent[i];

@@ -23,8 +23,8 @@ struct elf_file {
 	struct elf_identity id;	/* ino 0: it has none */
 	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
 	Elf *lent[ELF_HANDLES_MAX];	/* owned; handles given to libdw, NULL until asked for */
-	unsigned char *image;	/* owned; what they share, see elf_image.c; NULL: nothing */
-	size_t image_size;	/* bytes, the file's own size */
+	unsigned char *copy;	/* owned; what they share, see elf_copy.c; NULL: nothing */
+	size_t copy_size;	/* bytes, the file's own size */
 	GElf_Ehdr ehdr;
 	bool one_handle;	/* each further one would decompress all over again */
 	size_t shnum;		/* section headers; 0 when they were stripped */
@@ -78,9 +78,9 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
 
-/* Make ef->image, if that was not done. False: it cannot be, or does not pay. */
-bool elf_image_load(struct elf_file *ef);
-void elf_image_free(struct elf_file *ef);
+/* Make ef->copy, if that was not done. False: it cannot be, or does not pay. */
+bool elf_copy_load(struct elf_file *ef);
+void elf_copy_free(struct elf_file *ef);
 
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);

@@ -1,6 +1,6 @@
 /*
- * lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a binary
- * (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
+ * lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a
+ * binary (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
  * its lines of source: inlined functions innermost first, then the function, then an empty line. For
  * comparing names and time with other programs. --cache: with the user's cache.
  */

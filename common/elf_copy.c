@@ -46,8 +46,8 @@ static bool is_wanted(const char *name)
 /* Bytes [@off, @off + @len) of the file to their place; what the file does not have stays 0. */
 static void read_into(const struct elf_file *ef, uint64_t off, uint64_t len)
 {
-	while (len && off < ef->image_size) {
-		ssize_t n = pread(ef->fd, ef->image + off, MIN(len, ef->image_size - off), (off_t)off);
+	while (len && off < ef->copy_size) {
+		ssize_t n = pread(ef->fd, ef->copy + off, MIN(len, ef->copy_size - off), (off_t)off);
 
 		if (n <= 0)
 			return;
@@ -67,8 +67,8 @@ static void hide_section(struct elf_file *ef, size_t index)
 	uint32_t nobits = SHT_NOBITS;
 
 	at += wide ? offsetof(Elf64_Shdr, sh_type) : offsetof(Elf32_Shdr, sh_type);
-	if (at <= ef->image_size - sizeof(nobits))
-		memcpy(ef->image + at, &nobits, sizeof(nobits));
+	if (at <= ef->copy_size - sizeof(nobits))
+		memcpy(ef->copy + at, &nobits, sizeof(nobits));
 }
 
 /* One look at all sections: how many bytes are wanted, or (@fill) read those and hide the others. */
@@ -90,7 +90,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 			hide_section(ef, elf_ndxscn(scn));
 		if (!keep || !name || sum > IMAGE_MAX)
 			continue;
-		sum += MIN(sh.sh_size, ef->image_size);
+		sum += MIN(sh.sh_size, ef->copy_size);
 		ef->one_handle |= (sh.sh_flags & SHF_COMPRESSED) || !strncmp(name, ".z", 2);
 		/* Headers of a hostile file may claim the same bytes many times over. */
 		if (fill && sum <= IMAGE_MAX)
@@ -99,7 +99,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 	return sum;
 }
 
-bool elf_image_load(struct elf_file *ef)
+bool elf_copy_load(struct elf_file *ef)
 {
 	size_t shdr = elf_file_is64(ef) ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 	size_t phdr = elf_file_is64(ef) ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
@@ -107,23 +107,23 @@ bool elf_image_load(struct elf_file *ef)
 	uint64_t want;
 	void *p;
 
-	if (ef->image)
+	if (ef->copy)
 		return true;
 	/* Headers elsewhere, or of another size than the class has: left to libelf. */
 	if (ef->fd < 0 || fstat(ef->fd, &st) || st.st_size < EI_NIDENT || !ef->shnum ||
 	    ef->ehdr.e_shentsize != shdr)
 		return false;
-	ef->image_size = (size_t)st.st_size;
+	ef->copy_size = (size_t)st.st_size;
 	want = each_section(ef, false);
 	if (want > IMAGE_MAX)
 		return false;
-	p = mmap(NULL, ef->image_size, PROT_READ | PROT_WRITE,
+	p = mmap(NULL, ef->copy_size, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
-	ef->image = p;
+	ef->copy = p;
 	if (want > 4 * HUGE_PAGE)
-		madvise(p, ef->image_size, MADV_HUGEPAGE);	/* only a matter of speed */
+		madvise(p, ef->copy_size, MADV_HUGEPAGE);	/* only a matter of speed */
 	read_into(ef, 0, ef->ehdr.e_ehsize);
 	read_into(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
 	read_into(ef, ef->ehdr.e_shoff, ef->shnum * shdr);
@@ -131,8 +131,8 @@ bool elf_image_load(struct elf_file *ef)
 	return true;
 }
 
-void elf_image_free(struct elf_file *ef)
+void elf_copy_free(struct elf_file *ef)
 {
-	if (ef->image)
-		munmap(ef->image, ef->image_size);
+	if (ef->copy)
+		munmap(ef->copy, ef->copy_size);
 }
