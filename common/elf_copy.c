@@ -18,12 +18,12 @@
 #define IMAGE_MAX	(3ull << 30)
 #define HUGE_PAGE	(2u << 20)
 
-/* What libdw is asked about: entries, names, ranges, call frames. Lines are read by linetable.c. */
+/* What libdw reads for us: entries, names, ranges, call frames. */
 static bool is_wanted(const char *name)
 {
 	static const char *const wanted[] = {
 		"info", "types", "abbrev", "aranges", "addr", "str", "str_offsets", "line_str",
-		"ranges", "rnglists", "frame", "cu_index", "tu_index",
+		"ranges", "rnglists", "frame", "line", "cu_index", "tu_index",
 	};
 
 	if (!strncmp(name, ".eh_frame", 9) || !strncmp(name, ".gnu_debugalt", 13))
@@ -41,6 +41,15 @@ static bool is_wanted(const char *name)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * No line table is read by libdw, but it looks whether offsets lie in one. Compressed it would have to be
+ * sound.
+ */
+static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
+{
+	return !strcmp(name, ".debug_line") && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
 /* Bytes [@off, @off + @len) of the file to their place; what the file does not have stays 0. */
@@ -85,6 +94,8 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
+		if (name && is_kept_empty(name, &sh))
+			continue;
 		keep = (name && is_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
 		if (fill && !keep)
 			hide_section(ef, elf_ndxscn(scn));
