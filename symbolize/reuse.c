@@ -154,7 +154,8 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 		return;
 	}
 	make_room(ru, ps, joined ? ru->cursor : ps->cap, n);
-	memcpy(ps->frames + ps->start, out->frames, n * sizeof(*ps->frames));
+	/* The frame both have, too: how it was come to is told by the walk of now. */
+	memcpy(ps->frames + ps->start, out->frames, (n + joined) * sizeof(*ps->frames));
 	marks = ps->marks + ps->start;
 	/* The last frame; behind @nsteps there may be one more, a root found by looking around. */
 	while (!joined && i && i >= nsteps) {
