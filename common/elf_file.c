@@ -126,6 +126,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 	}
 	ef = xcalloc(1, sizeof(*ef));
 	ef->fd = own;
+	elf_identity_take(ef);
 	return open_common(ef, err);
 }
 
@@ -149,8 +150,10 @@ void elf_file_close(struct elf_file *ef)
 	if (!ef)
 		return;
 	elf_plt_free(ef);
-	if (ef->lent)
-		elf_end(ef->lent);
+	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)
+		if (ef->lent[i])
+			elf_end(ef->lent[i]);
+	elf_copy_free(ef);
 	if (ef->elf)
 		elf_end(ef->elf);
 	elf_plain_free(ef);
@@ -161,18 +164,28 @@ void elf_file_close(struct elf_file *ef)
 	free(ef);
 }
 
-void *elf_file_handle(struct elf_file *ef)
+void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 {
 	/*
-	 * A handle of its own: we decompress sections in ours, after which libdw would take a
-	 * .zdebug_ section for a damaged one.
+	 * Handles of their own: we decompress sections in ours, after which libdw would take a
+	 * .zdebug_ section for a damaged one. libelf takes char *, but does not write.
 	 */
-	if (!ef->lent && elf_plain_image(ef))
-		ef->lent = elf_memory((char *)ef->image, ef->image_size);
-	if (!ef->lent)
-		ef->lent = ef->mem ? elf_memory((char *)(uintptr_t)ef->mem, ef->memsize)
-				   : elf_begin(ef->fd, ELF_C_READ, NULL);
-	return ef->lent;
+	if (i >= ELF_HANDLES_MAX || ef->lent[i])
+		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;
+	if (ef->mem)
+		ef->lent[i] = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
+	else if (elf_plain_image(ef))
+		ef->lent[i] = elf_memory((char *)ef->image, ef->image_size);
+	else if (elf_copy_load(ef) && (i == 0 || !ef->one_handle))
+		ef->lent[i] = elf_memory((char *)ef->copy, ef->copy_size);
+	else if (i == 0)
+		ef->lent[i] = elf_begin(ef->fd, ELF_C_READ, NULL);
+	return ef->lent[i];
+}
+
+void *elf_file_handle(struct elf_file *ef)
+{
+	return elf_file_handle_of(ef, 0);
 }
 
 uint16_t elf_file_machine(const struct elf_file *ef)

@@ -20,12 +20,16 @@ struct elf_file {
 	int fd;			/* owned; -1 when opened from memory */
 	const void *mem;	/* borrowed; NULL when opened from a file */
 	size_t memsize;		/* bytes of @mem */
+	struct elf_identity id;	/* ino 0: it has none */
 	Elf *elf;		/* owned; ours alone: sections get decompressed in it */
-	Elf *lent;		/* owned; the handle given to libdw, NULL until asked for */
+	Elf *lent[ELF_HANDLES_MAX];	/* owned; handles given to libdw, NULL until asked for */
+	unsigned char *copy;	/* owned; what they share, see elf_copy.c; NULL: nothing */
+	size_t copy_size;	/* bytes, the file's own size */
 	struct elf_plain *plain;	/* owned; sections unpacked so far, see elf_plain.c */
-	uint8_t *image;		/* owned; what @lent reads when the file has compressed sections */
+	uint8_t *image;		/* owned; what @lent read instead when the file has compressed sections */
 	size_t image_size;	/* bytes */
 	GElf_Ehdr ehdr;
+	bool one_handle;	/* each further one would decompress all over again */
 	size_t shnum;		/* section headers; 0 when they were stripped */
 	size_t shstrndx;
 	struct elf_load *loads;	/* owned; in the order of the program headers */
@@ -36,6 +40,9 @@ struct elf_file {
 	size_t nplt;
 	bool plt_done;
 };
+
+/* Fill ef->id; leaves it alone when the file cannot be told from others for sure. */
+void elf_identity_take(struct elf_file *ef);
 
 /* elf_getdata() of @scn, NULL when it is larger than ELF_PIECE_MAX or has no bytes. */
 Elf_Data *elf_scn_data(Elf_Scn *scn);
@@ -73,6 +80,10 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  * section headers, the one that PT_DYNAMIC names. False when there is none.
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
+
+/* Make ef->copy, if that was not done. False: it cannot be, or does not pay. */
+bool elf_copy_load(struct elf_file *ef);
+void elf_copy_free(struct elf_file *ef);
 
 /* Contents of a section with SHF_COMPRESSED, unpacked; borrowed for the life of @ef. 0 or -EINVAL. */
 int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, size_t *size);

@@ -93,6 +93,14 @@ bool elf_file_has_section(struct elf_file *ef, const char *name)
 	return find_section(ef, name, &sh, &zdebug) != NULL;
 }
 
+uint64_t elf_file_section_size(struct elf_file *ef, const char *name)
+{
+	GElf_Shdr sh;
+	bool zdebug;
+
+	return find_section(ef, name, &sh, &zdebug) ? sh.sh_size : 0;
+}
+
 bool elf_file_debuglink(struct elf_file *ef, const char **name, uint32_t *crc)
 {
 	const uint8_t *data;

@@ -141,3 +141,12 @@ int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val)
 		*val = *val >> shift | shadow_get(sv->shadow, at + 8) << (64 - shift);
 	return 0;
 }
+
+_Static_assert(STACK_PAGE_WORDS == SHADOW_PAGE_WORDS, "a page is a page");
+
+const uint64_t *stack_view_page(const struct stack_view *sv, uint64_t addr)
+{
+	const struct shadow_page *p = shadow_page_get(sv->shadow, addr >> SHADOW_PAGE_SHIFT);
+
+	return p ? p->w : NULL;
+}

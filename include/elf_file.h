@@ -28,6 +28,28 @@ void elf_file_close(struct elf_file *ef);	/* accepts NULL */
  * had.
  */
 void *elf_file_handle(struct elf_file *ef);
+/*
+ * Handle @i (below ELF_HANDLES_MAX) of several on the same bytes, for as many threads; 0 is that of
+ * elf_file_handle(). Ask for all before the threads start. NULL when there is only the first.
+ */
+#define ELF_HANDLES_MAX 16
+void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
+
+/*
+ * What tells a file's present bytes from all others on this machine: they can only change together with
+ * ctime, which the kernel sets. A device without a disk behind it (overlayfs, FUSE) gets its number
+ * back when it is mounted again, and may make up the rest: there the mount is what counts, until the
+ * next boot.
+ */
+struct elf_identity {
+	uint64_t dev, ino, size;
+	int64_t ctime_ns;
+	uint64_t mount;		/* 0: not needed */
+	uint64_t boot;		/* hash of the boot id; 0 with @mount */
+};
+
+/* As it was when @ef was opened. False when it has none: bytes in memory, or an old kernel. */
+bool elf_file_identity(const struct elf_file *ef, struct elf_identity *out);
 
 uint16_t elf_file_machine(const struct elf_file *ef);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *ef);	/* ET_* */
@@ -64,6 +86,8 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 		     uint64_t *svma);
 
 /* A section of that name (or its .zdebug_ form) with bytes in the file. Reads no contents. */
+/* Bytes it takes in the file, 0 when there is none. */
+uint64_t elf_file_section_size(struct elf_file *ef, const char *name);
 bool elf_file_has_section(struct elf_file *ef, const char *name);
 
 /* .gnu_debuglink: file name and CRC. False when absent. */

@@ -40,4 +40,11 @@ struct stack_view {
  */
 int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val);
 
+/*
+ * The STACK_PAGE_WORDS words around @addr, from a multiple of that many on; NULL when all are 0. For many
+ * reads: those outside [lo, hi) are older and must not be looked at. Valid as long as @sv.
+ */
+#define STACK_PAGE_WORDS 512
+const uint64_t *stack_view_page(const struct stack_view *sv, uint64_t addr);
+
 #endif

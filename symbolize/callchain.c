@@ -96,6 +96,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 
 	out->at = NULL;
 	out->frames = cc->frames;
+	if (cc->ops->forget && (!as || !s->has_regs || n >= cc->max))
+		cc->ops->forget(cc->priv, s->tid);
 	if (!as) {
 		out->n = n;
 		out->end = UNWIND_NO_USER;
@@ -109,6 +111,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 			.cut = s->cut,
 			.as = as,
 			.max_frames = cc->max - n,
+			.tid = s->tid,
+			.changed_end = s->changed_end,
 		};
 		struct unwind_result res = { .frames = cc->frames + n };
 

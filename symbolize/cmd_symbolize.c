@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "collect.h"
 #include "debuginfod.h"
 #include "debugsource.h"
 #include "fold.h"
 #include "live.h"
 #include "log.h"
+#include "module.h"
+#include "names.h"
 #include "naming.h"
 #include "nsopen.h"
 #include "opt.h"
@@ -29,7 +32,8 @@ struct config {
 	const char *input, *output, *proc;
 	const char *by, *weight, *unwind, *servers;
 	uint64_t max_stack;
-	bool annotate, inlines, demangle, normalize, srcline, debuginfod, stats, strict, quiet, build_info;
+	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
+	bool build_info;
 	int verbose;
 	/* what the texts above mean */
 	enum lead_by lead;
@@ -112,6 +116,9 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "debuginfod", 0, "[URLS]",
 		  "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, cfg,
 		  use_debuginfod },
+		{ "cache", 0, NULL,
+		  "keep what large debug info says for the next time (default; --no-cache: neither "
+		  "read nor write)", OPT_FLAG, &cfg->cache, NULL },
 		{ "max-stack", 0, "N",
 		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
 		  &cfg->max_stack, NULL },
@@ -177,11 +184,14 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 		.demangle = cfg->demangle,
 		.normalize = cfg->normalize,
 		.srcline = cfg->srcline,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
 	struct naming nm;
 	int err;
 
+	/* A request that ended the pass is done with; the next one is about the names. */
+	stop_init(true);
 	naming_init(&nm, &opts, rp, &col->locs, col->texts);
 	fold_write(outfile_stream(out), &col->tree, &nm, cfg->fold);
 	err = outfile_close(out);
@@ -192,6 +202,10 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 			stats_print(&in);
 		else if (whole)
 			stats_hint(&in);
+	}
+	if (!err && nm.skipped) {
+		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
+		err = -EINTR;
 	}
 	naming_fini(&nm);
 	return err;
@@ -220,8 +234,11 @@ static int symbolize(const struct config *cfg)
 	struct rec_reader *r;
 	struct outfile *out;
 	struct modules *mods;
+	struct cache *cache;
 	struct replay *rp;
 	struct collect col;
+	struct module *m;
+	size_t it = 0;
 
 	/*
 	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
@@ -240,6 +257,8 @@ static int symbolize(const struct config *cfg)
 	}
 	live_init(r);
 	mods = modules_new();
+	cache = cfg->cache ? cache_open(0) : NULL;
+	modules_use_cache(mods, cache);
 	rp = replay_new(mods);
 	collect_init(&col, rp, &opts);
 
@@ -256,10 +275,14 @@ static int symbolize(const struct config *cfg)
 	} else if (show(cfg, &col, rp, mods, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}
+	/* Whoever reads the output has it by now. */
+	while ((m = modules_next(mods, &it)))
+		inlines_keep(m);
 
 	collect_fini(&col);
 	replay_free(rp);
 	modules_free(mods);
+	cache_close(cache);
 	rec_reader_close(r);
 	return status;
 }
@@ -273,6 +296,7 @@ int main(int argc, char **argv)
 		.max_stack = DEFAULT_MAX_STACK,
 		.inlines = true,
 		.demangle = true,
+		.cache = true,
 	};
 	int err;
 

@@ -16,7 +16,7 @@
 #include "xalloc.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define PROGRESS_EVERY 8192	/* samples between two looks at the clock */
+#define PROGRESS_EVERY 1024	/* samples between two looks at the clock */
 
 /* Leading frames of a thread as they were at its last sample. */
 struct lead_node {

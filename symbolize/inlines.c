@@ -8,15 +8,19 @@
 
 #include <dwarf.h>
 #include <elf.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "elf_file.h"
 #include "hash.h"
+#include "inline_cache.h"
 #include "inlines_cu.h"
 #include "inlines_split.h"
 #include "log.h"
 #include "ranges.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* .debug_info, or all that would have to be decompressed. More is not worth its time and memory. */
@@ -29,8 +33,26 @@
 /* Of a whole file; 40 bytes each, and only of units with samples. */
 #define ROWS_MAX	(32u << 20)
 
+/* Less debug info than this is read faster than it is shared out. Bytes of .debug_info. */
+#define SPLIT_MIN	(2u << 20)
+/* ... and faster than a file of the cache is written and found again. */
+#define CACHE_MIN	(1u << 20)
+#define CACHE_KIND	"inl"
+#define CACHE_VERSION	1
+#define CACHE_ENTRIES_MAX (2u << 20)
+
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
+	struct elf_file *from;		/* the file that src.dw reads; borrowed */
+	bool opened;			/* src.dw was tried */
+	const char *path;		/* for messages; borrowed */
+	/* Of the first part only: */
+	struct inline_cache *kept;	/* from the cache; NULL: nothing */
+	struct cache_key key;
+	unsigned int part;		/* number of the handle it reads through */
+	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
+	uint64_t next_start;		/* svma from which on @next is asked */
+	bool is_split;			/* some units are in .dwo files, or were to be */
 	struct module *m;		/* whose this is */
 	Dwarf *alt;			/* of the dwz file, NULL when none */
 	Dwarf_Aranges *aranges;		/* borrowed from src.dw; NULL when there are none */
@@ -38,6 +60,7 @@ struct inline_index {
 	struct ranges cu_ranges;	/* svma -> index of cus */
 	struct inline_cu *cus;		/* owned; those met so far */
 	size_t ncus, cap;
+	struct u64map missed;		/* svma that are in no function */
 	struct u64map cu_by_die;	/* Dwarf_Off of the unit's entry -> index of cus */
 };
 
@@ -75,68 +98,145 @@ static bool too_large(Elf *elf)
 	return inflated > DEBUG_INFO_MAX;
 }
 
-static Dwarf *open_dwarf(struct elf_file *ef, const char *path)
+/* Relocatable files would need their relocations applied first. */
+static bool has_debug_info(struct elf_file *ef)
 {
-	Elf *elf;
-
-	/* Relocatable files would need their relocations applied first. */
-	if (elf_file_type(ef) == ET_REL || !elf_file_has_section(ef, ".debug_info"))
-		return NULL;
-	elf = elf_file_handle(ef);
-	if (!elf)
-		return NULL;
-	if (too_large(elf)) {
-		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
-			path);
-		return NULL;
-	}
-	return dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	return ef && elf_file_type(ef) != ET_REL && elf_file_has_section(ef, ".debug_info");
 }
 
-static struct inline_index *inlines_new(struct module *m)
+/* True when @ix can be asked. By one thread for each part. */
+static bool open_index(struct inline_index *ix)
 {
-	struct inline_index *ix = xcalloc(1, sizeof(*ix));
-	struct elf_file *from = m->elf;
+	Elf *elf, *alt;
 	size_t n;
-	Elf *alt;
 
-	ix->m = m;
-	ix->src.ranges_left = RANGES_MAX;
-	ix->src.rows_left = ROWS_MAX;
-	if (m->elf)
-		ix->src.dw = open_dwarf(m->elf, m->dso.path);
-	if (!ix->src.dw && m->debug) {
-		from = m->debug;
-		ix->src.dw = open_dwarf(m->debug, m->dso.path);
+	if (ix->opened)
+		return ix->src.dw != NULL;
+	ix->opened = true;
+	elf = ix->from ? elf_file_handle_of(ix->from, ix->part) : NULL;
+	if (elf && too_large(elf)) {
+		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
+			ix->path);
+		return false;
 	}
+	ix->src.dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	if (!ix->src.dw)
-		return ix;
-	ix->src.code = m->elf ? m->elf : m->debug;
-	ix->src.file = from;
+		return false;
 	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
 		ix->aranges = NULL;
-	alt = m->alt ? elf_file_handle(m->alt) : NULL;
+	alt = ix->m->alt ? elf_file_handle_of(ix->m->alt, ix->part) : NULL;
 	if (alt && !too_large(alt))
 		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
 		dwarf_setalt(ix->src.dw, ix->alt);
 		ix->src.have_alt = true;
 	}
+	return true;
+}
+
+static struct inline_index *index_new(struct module *m, struct elf_file *from, unsigned int part)
+{
+	struct inline_index *ix = xcalloc(1, sizeof(*ix));
+
+	ix->m = m;
+	ix->from = from;
+	ix->part = part;
+	ix->path = m->dso.path;
+	ix->src.ranges_left = RANGES_MAX;
+	ix->src.rows_left = ROWS_MAX;
+	ix->src.file = from;
+	ix->src.code = m->elf ? m->elf : m->debug;
 	return ix;
 }
 
-void inlines_free(struct inline_index *ix)
+/* What earlier runs found. Reads nothing of the debug info. */
+static void read_kept(struct inline_index *ix, const struct module *m)
 {
-	if (!ix)
+	size_t size;
+	void *data;
+
+	if (!m->cache || elf_file_section_size(ix->from, ".debug_info") < CACHE_MIN) {
+		ix->key.unknown = 1;
 		return;
+	}
+	/* Whatever the answers depend on. The dwz file may be missing, and be there another day. */
+	cache_key_add(&ix->key, ix->from);
+	if (ix->src.code != ix->from)
+		cache_key_add(&ix->key, ix->src.code);
+	if (m->alt)
+		cache_key_add(&ix->key, m->alt);
+	data = cache_read(m->cache, &ix->key, CACHE_KIND, CACHE_VERSION, &size);
+	ix->kept = data ? inline_cache_parse(data, size) : NULL;
+	free(data);
+}
+
+static struct inline_index *inlines_new(struct module *m)
+{
+	struct elf_file *from = has_debug_info(m->elf) ? m->elf : m->debug;
+	struct inline_index *ix;
+
+	ix = index_new(m, has_debug_info(from) ? from : NULL, 0);
+	if (ix->from)
+		read_kept(ix, m);
+	return ix;
+}
+
+/* The part for @svma, ready to be asked; NULL when there is no debug info. */
+static struct inline_index *index_for(struct module *m, uint64_t svma)
+{
+	struct inline_index *ix;
+
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	for (ix = m->inlines; ix->next && svma >= ix->next_start; ix = ix->next)
+		;
+	return open_index(ix) ? ix : NULL;
+}
+
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n)
+{
+	struct inline_index *ix;
+	unsigned int i;
+
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	ix = m->inlines;
+	if (ix->next || ix->opened || !ix->from ||
+	    elf_file_section_size(ix->from, ".debug_info") < SPLIT_MIN)
+		return 1;
+	for (i = 1; i < n && elf_file_handle_of(ix->from, i); i++) {
+		/* Made here: threads must not. */
+		if (m->alt && !elf_file_handle_of(m->alt, i))
+			break;
+		ix->next = index_new(m, ix->from, i);
+		ix->next_start = starts[i].v;
+		ix = ix->next;
+	}
+	return i;
+}
+
+static void index_free(struct inline_index *ix)
+{
 	for (size_t i = 0; i < ix->ncus; i++)
 		inline_cu_fini(&ix->cus[i]);
 	free(ix->cus);
 	ranges_fini(&ix->cu_ranges);
 	u64map_fini(&ix->cu_by_die);
+	u64map_fini(&ix->missed);
+	inline_cache_free(ix->kept);
 	dwarf_end(ix->src.dw);
 	dwarf_end(ix->alt);
 	free(ix);
+}
+
+void inlines_free(struct inline_index *ix)
+{
+	while (ix) {
+		struct inline_index *next = ix->next;
+
+		index_free(ix);
+		ix = next;
+	}
 }
 
 /* ---- units ---- */
@@ -176,12 +276,19 @@ static void map_units(struct inline_index *ix)
 /* Where the entries of @cu are read. */
 static struct inline_source *source_of(struct inline_index *ix, struct inline_cu *cu)
 {
+	/* What is opened for a unit may be the module's, whose parts several threads are at. */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	Dwarf_Die die;
 
 	if (!cu->split_tried) {
 		cu->split_tried = true;
-		if (dwarf_offdie(ix->src.dw, cu->die, &die))
+		if (dwarf_offdie(ix->src.dw, cu->die, &die)) {
+			ix->is_split |= dwarf_hasattr(&die, DW_AT_dwo_name) ||
+					dwarf_hasattr(&die, DW_AT_GNU_dwo_name);
+			pthread_mutex_lock(&lock);
 			cu->split = inline_split_open(ix->m, &ix->src, &die);
+			pthread_mutex_unlock(&lock);
+		}
 	}
 	return cu->split ? inline_split_source(cu->split) : &ix->src;
 }
@@ -238,33 +345,53 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 	}
 }
 
-static void find_place(struct module *m, uint64_t svma, struct place *pl)
+/* The part that was asked; NULL when there is no debug info, and nothing in *@pl. */
+static struct inline_index *find_place(struct module *m, uint64_t svma, struct place *pl)
 {
+	struct inline_index *ix = index_for(m, svma);
 	const struct range *r;
 
 	*pl = (struct place){ .node = INLINE_OUTERMOST };
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	if (!m->inlines->src.dw)
-		return;
-	find_unit(m->inlines, svma, pl);
+	if (!ix)
+		return NULL;
+	find_unit(ix, svma, pl);
 	if (!pl->fn)
-		return;
-	pl->src = source_of(m->inlines, pl->cu);
+		return ix;
+	pl->src = source_of(ix, pl->cu);
 	if (!pl->fn->walked)
 		inline_func_walk(pl->src, pl->fn);
 	r = ranges_find(&pl->fn->ranges, svma);
 	if (r)
 		pl->node = r->id;
+	return ix;
+}
+
+static bool is_kept(struct module *m, uint64_t svma, const char **names, size_t max, size_t *n)
+{
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	return m->inlines->kept && inline_cache_find(m->inlines->kept, svma, names, max, n);
+}
+
+bool inlines_known(struct module *m, struct svma addr)
+{
+	size_t n;
+
+	return is_kept(m, addr.v, NULL, 0, &n);
 }
 
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max)
 {
+	struct inline_index *ix;
 	struct place pl;
 	uint32_t node;
 	size_t n = 0;
 
-	find_place(m, addr.v, &pl);
+	if (is_kept(m, addr.v, names, max, &n))
+		return n;
+	ix = find_place(m, addr.v, &pl);
+	if (ix && !pl.fn)
+		u64map_put(&ix->missed, addr.v, NULL);
 	for (node = pl.node; node != INLINE_OUTERMOST && n < max; node = pl.fn->nodes[node].parent) {
 		const char *name = inline_node_name(pl.src, &pl.fn->nodes[node]);
 
@@ -277,8 +404,9 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max)
 {
-	const struct linetable *lt;
 	struct source_line at = { NULL, 0 };
+	const struct linetable *lt;
+	struct inline_index *ix;
 	struct place pl;
 	uint64_t file;
 	uint32_t node;
@@ -286,12 +414,12 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 
 	if (!max)
 		return 0;
-	find_place(m, addr.v, &pl);
+	ix = find_place(m, addr.v, &pl);
 	if (!pl.cu) {
 		out[0] = at;
 		return 1;
 	}
-	lt = inline_cu_lines(&m->inlines->src, pl.cu);
+	lt = inline_cu_lines(&ix->src, pl.cu);
 	if (linetable_find(lt, addr.v, &file, &at.line))
 		at.file = linetable_file(lt, file);
 	for (node = pl.node; node != INLINE_OUTERMOST; node = pl.fn->nodes[node].parent) {
@@ -304,4 +432,93 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 	}
 	out[n++] = at;
 	return n;
+}
+
+/* ---- for the next run ---- */
+
+/* Where @fn, function number @id of @cu, is what find_unit() gives; its nodes begin at @base. */
+static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t id,
+			struct inline_cache *ic, uint32_t base)
+{
+	const struct inline_func *fn = &cu->funcs[id];
+	Dwarf_Off unit = cu->die;
+
+	for (size_t i = 0; i < cu->ranges.n; i++) {
+		uint64_t at = cu->ranges.v[i].start, end = cu->ranges.v[i].end;
+		struct place pl = { NULL };
+
+		if (cu->ranges.v[i].id != id)
+			continue;
+		/* Units may claim the same code; then another one's function is the answer. */
+		find_unit(ix, at, &pl);
+		cu = &ix->cus[cu_index(ix, unit)];	/* may have moved */
+		fn = &cu->funcs[id];
+		if (pl.fn != fn)
+			continue;
+		for (size_t k = 0; k < fn->ranges.n && at < end; k++) {
+			const struct range *r = &fn->ranges.v[k];
+
+			if (r->end <= at || r->start >= end)
+				continue;
+			if (r->start > at)
+				ranges_add(&ic->ranges, at, r->start, INLINE_NOTHING);
+			at = MAX(at, r->start);
+			ranges_add(&ic->ranges, at, MIN(r->end, end), base + r->id);
+			at = MIN(r->end, end);
+		}
+		ranges_add(&ic->ranges, at, end, INLINE_NOTHING);
+	}
+}
+
+/* Functions that were looked at in this run go to @ic. True when there were any. */
+static bool keep_part(struct inline_index *ix, struct inline_cache *ic)
+{
+	size_t ncus = ix->ncus, it = 0;
+	bool any = ix->missed.n > 0;
+	uint64_t at, none;
+
+	while (u64map_next(&ix->missed, &it, &at, &none))
+		ranges_add(&ic->ranges, at, at + 1, INLINE_NOTHING);
+	for (size_t i = 0; i < ncus; i++) {
+		for (uint32_t f = 0; f < ix->cus[i].nfuncs; f++) {
+			struct inline_func *fn = &ix->cus[i].funcs[f];
+			uint32_t base = (uint32_t)ic->nentries;
+
+			if (!fn->walked || ic->nentries + fn->nnodes > CACHE_ENTRIES_MAX)
+				continue;
+			any = true;
+			for (size_t k = 0; k < fn->nnodes; k++) {
+				uint32_t up = fn->nodes[k].parent;
+
+				inline_cache_add(ic, inline_node_name(&ix->src, &fn->nodes[k]),
+						 up == INLINE_OUTERMOST ? INLINE_NOTHING : base + up);
+			}
+			keep_ranges(ix, &ix->cus[i], f, ic, base);
+		}
+	}
+	return any;
+}
+
+void inlines_keep(struct module *m)
+{
+	struct inline_index *first = m->inlines, *ix;
+	bool any = false;
+	size_t size;
+	void *data;
+
+	if (!first || !m->cache || first->key.unknown)
+		return;
+	/* .dwo files are not in the key, and may be missing today and be there another day. */
+	for (ix = first; ix; ix = ix->next)
+		if (ix->is_split)
+			return;
+	if (!first->kept)
+		first->kept = inline_cache_new();
+	for (ix = first; ix; ix = ix->next)
+		any |= keep_part(ix, first->kept);
+	if (!any)
+		return;
+	data = inline_cache_format(first->kept, &size);
+	cache_write(m->cache, &first->key, CACHE_KIND, CACHE_VERSION, data, size);
+	free(data);
 }

@@ -46,11 +46,17 @@ struct modules {
 	void **blobs;		/* owned copies of captured slices, which elf_file borrows */
 	size_t nblobs;
 	size_t blobs_cap;
+	const struct cache *cache;
 };
 
 struct modules *modules_new(void)
 {
 	return xcalloc(1, sizeof(struct modules));
+}
+
+void modules_use_cache(struct modules *ms, const struct cache *cache)
+{
+	ms->cache = cache;
 }
 
 static void module_free(struct module *m)
@@ -96,6 +102,7 @@ static struct module *module_slot(struct modules *ms, uint32_t dso_id)
 		struct module *m = xcalloc(1, sizeof(*m));
 
 		m->id = dso_id;
+		m->cache = ms->cache;
 		*slot = ms->n;
 		XGROW(ms->mods, ms->n, ms->cap);
 		ms->mods[ms->n++] = m;

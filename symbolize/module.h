@@ -25,6 +25,8 @@ enum module_source {
 	MODULE_SOURCE_MAX,
 };
 
+struct cache;
+
 struct module {
 	uint32_t id;			/* ev_dso.id */
 	struct ev_dso dso;		/* path owned by the module */
@@ -41,6 +43,7 @@ struct module {
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */
+	const struct cache *cache;	/* borrowed; NULL: none */
 	bool vdso;
 	/* bookkeeping for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
@@ -56,6 +59,8 @@ struct modules;		/* the table of all modules */
 
 struct modules *modules_new(void);
 void modules_free(struct modules *ms);
+/* What is read from modules added from now on is kept there. Borrowed. */
+void modules_use_cache(struct modules *ms, const struct cache *cache);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);

@@ -54,6 +54,16 @@ struct source_line {
  * last one is always the concrete function's.
  */
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max);
+/*
+ * Before the first lookup: share the module out among threads, part i for the addresses from starts[i]
+ * up to starts[i + 1], ascending; starts[0] counts as 0. Each part may then be asked by one thread at
+ * a time. How many of the @n parts there are: 1 where that is not possible or does not pay.
+ */
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n);
+/* Can that be told without a look at the debug info, from what an earlier run left in the cache? */
+bool inlines_known(struct module *m, struct svma addr);
+/* Write what was found to the module's cache. After the last lookup. */
+void inlines_keep(struct module *m);
 void inlines_free(struct inline_index *ix);
 
 /* ---- perfmap.c: perf-PID.map and the captured lines of one ---- */

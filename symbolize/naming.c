@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "clean.h"
 #include "hash.h"
 #include "intern.h"
@@ -233,7 +234,9 @@ static enum name_source name_kernel(struct pass *p, const struct location *loc)
 void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		 const struct locations *ls, const struct intern *texts)
 {
+	const struct ahead_opts aopts = { .inlines = opts->inlines, .progress = opts->progress };
 	struct pass p = { .nm = nm, .raw = intern_new() };
+	uint8_t *known;	/* NULL: all are */
 	size_t i;
 
 	memset(nm, 0, sizeof(*nm));
@@ -243,6 +246,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 	nm->nlocs = ls->n;
 	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
 	p.perf = perfsource_new(rp);
+	known = ahead_lookup(ls, &aopts);
 	for (i = 0; i < ls->n; i++) {
 		const struct location *loc = &ls->locs[i];
 		struct named *nd = &nm->named[i];
@@ -254,7 +258,12 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			nd->n = 1;
 			continue;	/* not code: counted nowhere */
 		case LOC_FILE:
-			nd->source = name_file(&p, loc);
+			if (!known || known[i]) {
+				nd->source = name_file(&p, loc);
+			} else {
+				add_module_placeholder(&p, loc->mod, "", loc->off);
+				nm->skipped++;
+			}
 			break;
 		case LOC_NOELF:
 		case LOC_ANON:
@@ -273,6 +282,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		nd->n = (uint32_t)nm->nids - nd->first;
 		nm->by_source[nd->source]++;
 	}
+	free(known);
 	perfsource_free(p.perf);
 	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);

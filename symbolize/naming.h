@@ -21,6 +21,7 @@ struct naming_opts {
 	bool demangle;
 	bool normalize;	/* without what a rebuild changes (normalize.h) */
 	bool srcline;	/* " (file.c:12)" behind the names of user code that has debug info */
+	bool progress;	/* tell on stderr how far it is, after a second */
 	bool offsets;	/* "[libx.so+0x1234]" in place of "[libx.so]" */
 };
 
@@ -42,11 +43,15 @@ struct naming {
 	size_t ids_cap;
 	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
+	size_t skipped;			/* locations not looked up: asked to stop (stop.h) */
 	bool kernel_hidden;		/* kernel frames, and no kernel names to be had */
 	const char *kernel_why;		/* then why, and what to do; static */
 };
 
-/* Names all of @ls. @texts: what LOC_TEXT owners point into. */
+/*
+ * Names all of @ls or, asked to stop (stop.h), what was looked up by then; the rest are
+ * placeholders. @texts: what LOC_TEXT owners point into.
+ */
 void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		 const struct locations *ls, const struct intern *texts);
 void naming_fini(struct naming *nm);

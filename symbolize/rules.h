@@ -7,6 +7,7 @@
 #ifndef NSPROF_RULES_H
 #define NSPROF_RULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cfi.h"
@@ -104,6 +105,16 @@ rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma);
 static inline uint64_t rule_key(const struct module *mod, uint64_t svma)
 {
 	return (uint64_t)mod->id << RULE_SVMA_BITS ^ svma;
+}
+
+/*
+ * Are the keys of all addresses of @mod from @start up to @end exact? Then they are that of 0 plus the
+ * address.
+ */
+static inline bool rule_key_fits(const struct module *mod, uint64_t start, uint64_t end)
+{
+	return mod->id && mod->id < 1u << (64 - RULE_SVMA_BITS) && start <= end &&
+	       !(end >> RULE_SVMA_BITS);
 }
 
 /* A power-of-two table wants the high bits of a product (Fibonacci hashing). */

@@ -40,6 +40,12 @@ struct unwind_input {
 	bool cut;			/* ev_sample.cut */
 	const struct addrspace *as;
 	uint32_t max_frames;		/* 1 and up */
+	/*
+	 * For what successive stacks of a thread have in common. @tid 0: nothing is known. Else every stack
+	 * of the thread is passed, or forget() is called for it.
+	 */
+	uint32_t tid;
+	uint64_t changed_end;		/* ev_sample.changed_end */
 };
 
 struct unwind_result {
@@ -56,6 +62,8 @@ struct unwinder_ops {
 	void (*destroy)(void *priv);
 	/* Never fails: what is known of the stack is in @out, and why it ends. frames[0] is regs[UREG_IP]. */
 	void (*unwind)(void *priv, const struct unwind_input *in, struct unwind_result *out);
+	/* A stack of thread @tid was left out. May be NULL. */
+	void (*forget)(void *priv, uint32_t tid);
 };
 
 extern const struct unwinder_ops unwind_cached, unwind_libunwind, unwind_libdw, unwind_fp;

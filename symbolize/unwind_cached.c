@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cfi.h"
+#include "reuse.h"
 #include "rules.h"
 #include "stackcopy.h"
 #include "unwind.h"
@@ -15,6 +16,7 @@
 struct cached {
 	struct walker walker;
 	struct rules *rules;
+	struct reuse *reuse;
 };
 
 /* ---- the common shape ---- */
@@ -228,6 +230,8 @@ static void *cached_create(void)
 
 	c->rules = rules_new();
 	walker_init(&c->walker, cached_step, c);
+	c->walker.rules = c->rules;
+	c->walker.reuse = c->reuse = reuse_new();
 	return c;
 }
 
@@ -236,6 +240,8 @@ static void cached_destroy(void *priv)
 	struct cached *c = priv;
 
 	rules_free(c->rules);
+	reuse_free(c->reuse);
+	walker_fini(&c->walker);
 	free(c);
 }
 
@@ -246,9 +252,17 @@ static void cached_unwind(void *priv, const struct unwind_input *in, struct unwi
 	walk_stack(&c->walker, in, out);
 }
 
+static void cached_forget(void *priv, uint32_t tid)
+{
+	struct cached *c = priv;
+
+	reuse_forget(c->reuse, tid);
+}
+
 const struct unwinder_ops unwind_cached = {
 	.name = "cached",
 	.create = cached_create,
 	.destroy = cached_destroy,
 	.unwind = cached_unwind,
+	.forget = cached_forget,
 };

@@ -2,6 +2,7 @@
 #include "walk.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "addrspace.h"
@@ -9,19 +10,17 @@
 #include "event.h"
 #include "jitcode.h"
 #include "module.h"
+#include "reuse.h"
+#include "rules.h"
 #include "util.h"
+#include "walk_fast.h"
+#include "xalloc.h"
 
 /*
  * How far above the copy an address may lie and still count as the same stack, further up. Thread
  * stacks are 8 MiB by default, and few programs ask for more than this.
  */
 #define STACK_REACH (256ull << 20)
-
-/*
- * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
- * to 60 in ld.so, whose entry runs into _dl_start_user.
- */
-#define ENTRY_LEN 64
 
 /* How far up to look for the return address of jitted code: past a few saved registers. */
 #define JIT_SCAN_BYTES 128
@@ -62,6 +61,11 @@ void walker_init(struct walker *w, walk_step_fn step, void *priv)
 	w->priv = priv;
 }
 
+void walker_fini(struct walker *w)
+{
+	free(w->steps);
+}
+
 /*
  * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
  * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
@@ -98,6 +102,9 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 		return;
 	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
+	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
+	wm->fast = rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
+	wm->key_off = rule_key(m->mod, 0) - wm->bias;
 }
 
 /*
@@ -166,7 +173,7 @@ static bool covered_by_entry(const struct walk_map *wm, uint64_t addr)
 /* True when @addr is in the start-up code of the binary that @wm maps. */
 static inline bool at_entry(const struct walk_map *wm, uint64_t addr)
 {
-	return wm->entry && addr - wm->entry < ENTRY_LEN && covered_by_entry(wm, addr);
+	return wm->entry && addr - wm->entry < WALK_ENTRY_LEN && covered_by_entry(wm, addr);
 }
 
 static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
@@ -407,7 +414,12 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
 }
 
-void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
+/*
+ * All of walk_stack() but for what is remembered. *@taken as of walk_fast(); *@stepped: so many of
+ * w->steps are filled. True when the last frame was known for a root without a look at its stack.
+ */
+static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
+		 uint32_t *taken, uint32_t *stepped)
 {
 	const struct walk_map *wm, *next;
 	enum frame_kind kind = FRAME_IP;
@@ -419,7 +431,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 	out->at = NULL;
 	out->end = UNWIND_NO_USER;
 	if (!ip && !in->regs[UREG_SP])
-		return;
+		return false;
 	for (int i = 0; i < CFI_NREGS; i++)
 		regs.v[i] = in->regs[perf_reg[i]];
 	if (w->generation != in->as->generation) {
@@ -430,22 +442,30 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 
 	out->end = UNWIND_DEPTH;
 	if (!push(in, out, ip, kind))
-		return;
+		return false;
 	out->end = UNWIND_NO_MAPPING;
 	wm = find_map(w, in->as, ip, NULL);
 	if (!wm)
-		return;
+		return false;
 
 	for (;;) {
-		struct frame *f = &out->frames[out->n - 1];
-		uint64_t old_sp = regs.v[CFI_REG_SP];
-		uint64_t addr = frame_lookup_addr(f).v;
 		enum step_end res = STEP_NO_ROWS;
+		uint64_t old_sp, addr;
+		struct frame *f;
+		bool rooted;
 
+		wm = walk_fast(w, in, out, wm, &regs, taken);
+		if (!wm)
+			return false;
+		f = &out->frames[out->n - 1];
+		old_sp = regs.v[CFI_REG_SP];
+		addr = frame_lookup_addr(f).v;
+		w->steps[out->n - 1] = (struct walk_step){ .sp = old_sp };
+		*stepped = out->n;
 		out->at = wm->mod;
 		if (at_entry(wm, addr)) {
 			out->end = UNWIND_COMPLETE;
-			return;
+			return true;
 		}
 		at.signal = false;
 		if (w->step && wm->rows) {
@@ -454,23 +474,24 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			at.svma = addr - wm->bias;
 			res = w->step(w->priv, &at, &regs);
 		}
+		rooted = res == STEP_OUTERMOST;
+		if (rooted)
+			out->end = UNWIND_COMPLETE;
 		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG)
 			res = without_rows(w, in, out, wm, f, res, &regs, &out->end);
 		else if (res == STEP_FAULT)
 			out->end = fault_end(in, at.fault);
-		else if (res == STEP_OUTERMOST)
-			out->end = UNWIND_COMPLETE;
 		if (res != STEP_CALLER)
-			return;
+			return rooted;
 
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
 			out->end = UNWIND_COMPLETE;
-			return;
+			return false;
 		}
 		if (!advances(in->stack, f, &at, old_sp, &regs)) {
 			out->end = UNWIND_NO_ADVANCE;
-			return;
+			return false;
 		}
 		/*
 		 * Addresses outside all mappings are not pushed: in a masked stack they are 0, and
@@ -480,11 +501,11 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		next = find_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
 		if (!next) {
 			out->end = UNWIND_NO_MAPPING;
-			return;
+			return false;
 		}
 		if (!push(in, out, ip, kind)) {
 			out->end = UNWIND_DEPTH;
-			return;
+			return false;
 		}
 		/*
 		 * The handler had a stack of its own, and that of the interrupted code was not
@@ -493,8 +514,26 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		if (at.signal && regs.v[CFI_REG_SP] < in->stack->lo) {
 			out->at = next->mod;
 			out->end = UNWIND_BAD_READ;
-			return;
+			return false;
 		}
 		wm = next;
 	}
+}
+
+void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out)
+{
+	uint32_t taken = UINT32_MAX, stepped = 0;
+	bool rooted;
+
+	if (w->steps_cap < in->max_frames) {
+		free(w->steps);
+		w->steps_cap = in->max_frames;
+		w->steps = xcalloc(w->steps_cap, sizeof(*w->steps));
+	}
+	if (w->reuse)
+		reuse_begin(w->reuse, in);
+	rooted = walk(w, in, out, &taken, &stepped);
+	if (w->reuse)
+		reuse_end(w->reuse, in, out, w->steps, taken,
+			  rooted && stepped == out->n, stepped);
 }

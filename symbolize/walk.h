@@ -75,13 +75,34 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
+	bool fast; /* rule_key() of an address in it is exact, and the address plus @key_off */
+	uint64_t key_off;
 };
 
+/* How a frame was stepped out of. */
+struct walk_step {
+	uint64_t sp; /* runtime address */
+	uint64_t bp; /* with a rule that is based on %rbp: its value */
+	uint64_t rule; /* RULE_COMMON (rules.h); 0: in another way, or not at all */
+};
+
+/*
+ * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
+ * to 60 in ld.so, whose entry runs into _dl_start_user.
+ */
+#define WALK_ENTRY_LEN 64
+
 #define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
+
+struct reuse;
 
 struct walker {
 	walk_step_fn step; /* NULL: frame pointers only */
 	void *priv; /* for @step */
+	const struct rules *rules; /* borrowed; those @step goes by, for walk_fast(). NULL: others */
+	struct walk_step *steps; /* owned; beside unwind_result.frames */
+	uint32_t steps_cap;
+	struct reuse *reuse; /* borrowed; NULL: every stack is walked to its end */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];
@@ -90,6 +111,7 @@ struct walker {
 };
 
 void walker_init(struct walker *w, walk_step_fn step, void *priv);
+void walker_fini(struct walker *w);
 
 /* Unwinds one stack: all of unwinder_ops.unwind. Never fails. */
 void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out);

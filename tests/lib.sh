@@ -17,6 +17,8 @@ NSPROF=${NSPROF:-$BUILD/bin/nsprof}
 export TOP BUILD NSPROF
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
+# What one test leaves in the cache is not another's.
+export XDG_CACHE_HOME=$T/.cache
 tap_n=0
 tap_failed=0
 tap_cleanups=()

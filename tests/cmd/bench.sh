@@ -46,7 +46,15 @@ for tool in perf perf-z nsprof; do
 	above "execs: $tool has samples of the storm" execs $tool storm_samples 0 2
 	above "execs: the storm goes on under $tool" execs $tool execs_second 0 2
 done
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 8
+for tool in addr2line nsprof nsprof-symbols; do
+	above "lookup: $tool has names" lookup $tool lines 500 2
+	above "lookup: $tool takes time" lookup $tool seconds 0 2
+done
+for how in all all-reuse; do
+	above "unwind: $how has frames" unwind $how frames 0 4
+	above "unwind: $how takes time" unwind $how ns 0 4
+done
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 10
 # A row whose cells are not as many as its head's would be no table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 

@@ -9,7 +9,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
-	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare
+	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
@@ -21,7 +21,8 @@ TARGETS += $(T)/spin-clang
 endif
 
 .PHONY: test-targets
-test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/lookup
+test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/lookupbench \
+	$(B)/tests/tools/unwindbench $(B)/tests/tools/lookup
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
@@ -33,7 +34,7 @@ $(B)/tests/tools/recode: tests/tools/recode.c $(B)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)
 
-$(B)/tests/tools/lookup: tests/tools/lookup.c $(B)/libsymbolize.a $(B)/libcommon.a
+$(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench $(B)/tests/tools/lookup: $(B)/tests/tools/%: tests/tools/%.c $(B)/libsymbolize.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Isymbolize -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
@@ -114,6 +115,9 @@ $(T)/brief: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/brief-bare: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),-static -nostdlib -DBARE)
+# Tail calls and clones would leave less of a stack than it is for.
+$(T)/steady: tests/targets/steady.c $(T)/.dir
+	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-ipa-cp -fno-inline)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir

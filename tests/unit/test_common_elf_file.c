@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -483,6 +484,74 @@ static void test_truncated_while_open(void **state)
 	elf_file_close(ef);
 }
 
+static Elf_Data *section_of(Elf *elf, const char *want)
+{
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &shstrndx), 0);
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+
+		assert_non_null(gelf_getshdr(scn, &sh));
+		if (sh.sh_type != SHT_NOBITS && !strcmp(elf_strptr(elf, shstrndx, sh.sh_name), want))
+			return elf_rawdata(scn, NULL);
+	}
+	return NULL;
+}
+
+/* The handles' debug sections are the file's, compressed or not; location lists are left out. */
+static void test_handles(void **state)
+{
+	static const char *const same[] = {
+		".debug_info", ".debug_abbrev", ".debug_str", ".debug_aranges", ".eh_frame",
+	};
+	static const char *const commands[] = {
+		"gcc -O2 -g -gz=none -o handled x.c", "gcc -O2 -g -gz=zlib -o handled x.c",
+		"gcc -O2 -g -m32 -c -o handled x.c",
+	};
+
+	(void)state;
+	for (size_t f = 0; f < 3; f++) {
+		struct elf_file *ef;
+		Elf *ref;
+		int fd;
+
+		if (!build(commands[f])) {
+			assert_int_not_equal(f, 0);	/* no 32-bit headers, no zlib */
+			continue;
+		}
+		ef = open_elf("handled");
+		fd = open(tool_path("handled"), O_RDONLY | O_CLOEXEC);
+		ref = elf_begin(fd, ELF_C_READ, NULL);
+		assert_non_null(ref);
+		for (unsigned int h = 0; h < 2; h++) {
+			Elf *ours = elf_file_handle_of(ef, h);
+
+			if (f == 1 && h) {	/* it would decompress all over again */
+				assert_null(ours);
+				continue;
+			}
+			assert_non_null(ours);
+			assert_null(section_of(ours, ".debug_loclists"));
+			for (size_t i = 0; i < 5; i++) {
+				Elf_Data *a = section_of(ref, same[i]), *b = section_of(ours, same[i]);
+
+				if (!a)
+					continue;
+				assert_non_null(b);
+				assert_int_equal(a->d_size, b->d_size);
+				assert_memory_equal(a->d_buf, b->d_buf, a->d_size);
+			}
+		}
+		assert_ptr_equal(elf_file_handle(ef), elf_file_handle_of(ef, 0));
+		assert_null(elf_file_handle_of(ef, ELF_HANDLES_MAX));
+		elf_end(ref);
+		close(fd);
+		elf_file_close(ef);
+	}
+}
+
 static void test_refused(void **state)
 {
 	int fd, err = 0;
@@ -511,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_compressed_damaged),
 		cmocka_unit_test(test_sectionless),
 		cmocka_unit_test(test_truncated_while_open),
+		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_refused),
 	};
 

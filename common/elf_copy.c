@@ -1,0 +1,149 @@
+/*
+ * The bytes of an ELF file that libdw needs, in memory of our own. libelf would read each debug
+ * section into fresh pages of 4 KiB, the ones nobody asks for included (location lists alone are a
+ * seventh of a C++ program's debug info), which for large files takes longer than all that is done
+ * with them. Here they lie in one private mapping at their offsets in the file, in huge pages, and
+ * several handles can share it. It is a copy, not a mapping of the file: a container may rewrite or
+ * cut its file at any time.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf_file_priv.h"
+#include "util.h"
+
+/* More is left to libelf, which reads piece by piece. */
+#define IMAGE_MAX	(3ull << 30)
+#define HUGE_PAGE	(2u << 20)
+
+/* What libdw reads for us: entries, names, ranges, call frames. */
+static bool is_wanted(const char *name)
+{
+	static const char *const wanted[] = {
+		"info", "types", "abbrev", "aranges", "addr", "str", "str_offsets", "line_str",
+		"ranges", "rnglists", "frame", "line", "cu_index", "tu_index",
+	};
+
+	if (!strncmp(name, ".eh_frame", 9) || !strncmp(name, ".gnu_debugalt", 13))
+		return true;
+	if (!strncmp(name, ".debug_", 7))
+		name += 7;
+	else if (!strncmp(name, ".zdebug_", 8))
+		name += 8;
+	else
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		size_t len = strlen(wanted[i]);
+
+		if (!strncmp(name, wanted[i], len) && (!name[len] || name[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No line table is read by libdw, but it looks whether offsets lie in one. Compressed it would have to be
+ * sound.
+ */
+static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
+{
+	return !strcmp(name, ".debug_line") && !(sh->sh_flags & SHF_COMPRESSED);
+}
+
+/* Bytes [@off, @off + @len) of the file to their place; what the file does not have stays 0. */
+static void read_into(const struct elf_file *ef, uint64_t off, uint64_t len)
+{
+	while (len && off < ef->copy_size) {
+		ssize_t n = pread(ef->fd, ef->copy + off, MIN(len, ef->copy_size - off), (off_t)off);
+
+		if (n <= 0)
+			return;
+		off += (uint64_t)n;
+		len -= (uint64_t)n;
+	}
+}
+
+/*
+ * The section header says "no bytes here" from now on. Its place in the file is that of the class's
+ * own structure (gABI 4.2, chapter 4).
+ */
+static void hide_section(struct elf_file *ef, size_t index)
+{
+	bool wide = elf_file_is64(ef);
+	uint64_t at = ef->ehdr.e_shoff + index * (wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr));
+	uint32_t nobits = SHT_NOBITS;
+
+	at += wide ? offsetof(Elf64_Shdr, sh_type) : offsetof(Elf32_Shdr, sh_type);
+	if (at <= ef->copy_size - sizeof(nobits))
+		memcpy(ef->copy + at, &nobits, sizeof(nobits));
+}
+
+/* One look at all sections: how many bytes are wanted, or (@fill) read those and hide the others. */
+static uint64_t each_section(struct elf_file *ef, bool fill)
+{
+	uint64_t sum = 0;
+	Elf_Scn *scn = NULL;
+
+	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn))) {
+		const char *name;
+		GElf_Shdr sh;
+		bool keep;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
+		if (name && is_kept_empty(name, &sh))
+			continue;
+		keep = (name && is_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
+		if (fill && !keep)
+			hide_section(ef, elf_ndxscn(scn));
+		if (!keep || !name || sum > IMAGE_MAX)
+			continue;
+		sum += MIN(sh.sh_size, ef->copy_size);
+		ef->one_handle |= (sh.sh_flags & SHF_COMPRESSED) || !strncmp(name, ".z", 2);
+		/* Headers of a hostile file may claim the same bytes many times over. */
+		if (fill && sum <= IMAGE_MAX)
+			read_into(ef, sh.sh_offset, sh.sh_size);
+	}
+	return sum;
+}
+
+bool elf_copy_load(struct elf_file *ef)
+{
+	size_t shdr = elf_file_is64(ef) ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	size_t phdr = elf_file_is64(ef) ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	struct stat st;
+	uint64_t want;
+	void *p;
+
+	if (ef->copy)
+		return true;
+	/* Headers elsewhere, or of another size than the class has: left to libelf. */
+	if (ef->fd < 0 || fstat(ef->fd, &st) || st.st_size < EI_NIDENT || !ef->shnum ||
+	    ef->ehdr.e_shentsize != shdr)
+		return false;
+	ef->copy_size = (size_t)st.st_size;
+	want = each_section(ef, false);
+	if (want > IMAGE_MAX)
+		return false;
+	p = mmap(NULL, ef->copy_size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	ef->copy = p;
+	if (want > 4 * HUGE_PAGE)
+		madvise(p, ef->copy_size, MADV_HUGEPAGE);	/* only a matter of speed */
+	read_into(ef, 0, ef->ehdr.e_ehsize);
+	read_into(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
+	read_into(ef, ef->ehdr.e_shoff, ef->shnum * shdr);
+	each_section(ef, true);
+	return true;
+}
+
+void elf_copy_free(struct elf_file *ef)
+{
+	if (ef->copy)
+		munmap(ef->copy, ef->copy_size);
+}

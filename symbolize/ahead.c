@@ -1,0 +1,291 @@
+/* Names looked up ahead (ahead.h). */
+#include "ahead.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "elf_file.h"
+#include "location.h"
+#include "module.h"
+#include "names.h"
+#include "stop.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define THREADS_MAX	ELF_HANDLES_MAX
+#define PART_MIN	16	/* addresses that are worth a thread of their own */
+#define INLINES_MAX	128	/* as naming asks for */
+#define TICK_NS		100000000
+
+struct ask {
+	struct module *mod;
+	struct svma at;
+	uint32_t loc;		/* index of the location */
+};
+
+/* A row of addresses of one binary, for one thread. */
+struct job {
+	size_t first, end;	/* in asks */
+	bool opens;		/* the first of its binary: reads symbols and splits the rest */
+};
+
+struct ahead {
+	const struct ahead_opts *opts;
+	unsigned int threads;
+	struct ask *asks;	/* by binary, then by address */
+	size_t nasks;
+	uint8_t *done;		/* by location */
+	atomic_size_t ndone;
+	pthread_mutex_t lock;	/* for what follows */
+	pthread_cond_t change;
+	struct job *jobs;	/* a stack */
+	size_t njobs, jobs_cap;
+	unsigned int busy;	/* threads with a job at hand, which may add others */
+	unsigned int alive;
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+	const struct ask *a = pa, *b = pb;
+
+	if (a->mod->id != b->mod->id)
+		return a->mod->id < b->mod->id ? -1 : 1;
+	return a->at.v < b->at.v ? -1 : a->at.v > b->at.v;
+}
+
+static void collect_asks(struct ahead *ah, const struct locations *ls)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < ls->n; i++) {
+		const struct location *loc = &ls->locs[i];
+		const struct elf_file *ef;
+		struct ask ask = { .mod = loc->mod, .loc = (uint32_t)i };
+
+		if (loc->kind != LOC_FILE)
+			continue;
+		module_retry(loc->mod);
+		ef = loc->mod->elf ? loc->mod->elf : loc->mod->captured;
+		if (!ef || !elf_file_off_to_svma(ef, loc->off, &ask.at.v))
+			continue;
+		XGROW(ah->asks, ah->nasks, cap);
+		ah->asks[ah->nasks++] = ask;
+	}
+	if (ah->nasks)
+		qsort(ah->asks, ah->nasks, sizeof(*ah->asks), by_place);
+}
+
+static void add_job(struct ahead *ah, size_t first, size_t end, bool opens)
+{
+	XGROW(ah->jobs, ah->njobs, ah->jobs_cap);
+	ah->jobs[ah->njobs++] = (struct job){ first, end, opens };
+}
+
+static int by_size(const void *pa, const void *pb)
+{
+	const struct job *a = pa, *b = pb;
+	size_t x = a->end - a->first, y = b->end - b->first;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One for each binary, on top those with the most addresses. */
+static void first_jobs(struct ahead *ah)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i <= ah->nasks; i++) {
+		if (i < ah->nasks && ah->asks[i].mod == ah->asks[first].mod)
+			continue;
+		add_job(ah, first, i, true);
+		first = i;
+	}
+	if (ah->njobs > 1)
+		qsort(ah->jobs, ah->njobs, sizeof(*ah->jobs), by_size);
+}
+
+static void note_done(struct ahead *ah, const struct ask *ask)
+{
+	ah->done[ask->loc] = 1;
+	atomic_fetch_add_explicit(&ah->ndone, 1, memory_order_relaxed);
+}
+
+/* Leaves those of @job that have to be looked for in debug info. */
+static void drop_known(struct ahead *ah, struct job *job)
+{
+	size_t n = job->first;
+
+	for (size_t i = job->first; i < job->end; i++) {
+		if (inlines_known(ah->asks[i].mod, ah->asks[i].at))
+			note_done(ah, &ah->asks[i]);
+		else
+			ah->asks[n++] = ah->asks[i];
+	}
+	job->end = n;
+}
+
+/* The symbols of a binary; the addresses behind the first part of it become jobs of their own. */
+static void open_binary(struct ahead *ah, struct job *job)
+{
+	struct svma starts[THREADS_MAX];
+	struct symbol sym;
+	size_t n, want, parts;
+
+	symtab_lookup(ah->asks[job->first].mod, ah->asks[job->first].at, &sym);
+	if (!ah->opts->inlines)
+		return;
+	drop_known(ah, job);
+	n = job->end - job->first;
+	want = MIN(n / PART_MIN, ah->threads);
+	if (want < 2)
+		return;
+	for (size_t i = 0; i < want; i++)
+		starts[i] = ah->asks[job->first + n * i / want].at;
+	parts = inlines_split(ah->asks[job->first].mod, starts, (unsigned int)want);
+	/* As the index finds its parts: by address, however many are the same. */
+	for (size_t i = parts; i-- > 1;) {
+		size_t first = job->first + n * i / want;
+
+		while (first > job->first && ah->asks[first - 1].at.v >= starts[i].v)
+			first--;
+		pthread_mutex_lock(&ah->lock);
+		add_job(ah, first, job->end, false);
+		job->end = first;
+		pthread_cond_broadcast(&ah->change);
+		pthread_mutex_unlock(&ah->lock);
+	}
+}
+
+static void do_job(struct ahead *ah, struct job job)
+{
+	const char *names[INLINES_MAX];
+
+	if (job.opens)
+		open_binary(ah, &job);
+	for (size_t i = job.first; i < job.end && !stop_requested(); i++) {
+		const struct ask *ask = &ah->asks[i];
+
+		if (ah->opts->inlines)
+			inlines_lookup(ask->mod, ask->at, names, INLINES_MAX);
+		note_done(ah, ask);
+	}
+}
+
+static void *worker(void *arg)
+{
+	struct ahead *ah = arg;
+
+	pthread_mutex_lock(&ah->lock);
+	for (;;) {
+		struct job job;
+
+		while (!ah->njobs && ah->busy && !stop_requested())
+			pthread_cond_wait(&ah->change, &ah->lock);
+		if (!ah->njobs || stop_requested())
+			break;
+		job = ah->jobs[--ah->njobs];
+		ah->busy++;
+		pthread_mutex_unlock(&ah->lock);
+		do_job(ah, job);
+		pthread_mutex_lock(&ah->lock);
+		ah->busy--;
+		pthread_cond_broadcast(&ah->change);
+	}
+	ah->alive--;
+	pthread_cond_broadcast(&ah->change);
+	pthread_mutex_unlock(&ah->lock);
+	return NULL;
+}
+
+/* Waits for the threads. @ah->lock is held. */
+static void watch(struct ahead *ah)
+{
+	bool shown = false;
+	struct timespec t;
+	unsigned int ticks = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	while (ah->alive) {
+		t.tv_nsec += TICK_NS;
+		if (t.tv_nsec >= 1000000000) {
+			t.tv_nsec -= 1000000000;
+			t.tv_sec++;
+		}
+		while (ah->alive && !pthread_cond_timedwait(&ah->change, &ah->lock, &t))
+			;
+		/* A thread that waits for another one's jobs does not see the signal itself. */
+		pthread_cond_broadcast(&ah->change);
+		if (++ticks < 10 || !ah->opts->progress || !ah->alive)
+			continue;
+		shown = true;
+		fprintf(stderr, "\rnames of %zu of %zu addresses ", atomic_load(&ah->ndone),
+			ah->nasks);
+	}
+	if (shown)
+		fprintf(stderr, "\r%*s\r", 50, "");
+}
+
+static unsigned int usable_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	return (unsigned int)MAX(CPU_COUNT(&set), 1);
+}
+
+static void run(struct ahead *ah)
+{
+	pthread_t tid[THREADS_MAX];
+	pthread_condattr_t attr;
+	unsigned int n = 0;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&ah->change, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&ah->lock, NULL);
+	pthread_mutex_lock(&ah->lock);
+	while (n < ah->threads && !pthread_create(&tid[n], NULL, worker, ah))
+		n++;
+	ah->alive = n;
+	if (n) {
+		watch(ah);
+	} else {	/* no thread to be had */
+		ah->alive = 1;
+		pthread_mutex_unlock(&ah->lock);
+		worker(ah);
+		pthread_mutex_lock(&ah->lock);
+	}
+	pthread_mutex_unlock(&ah->lock);
+	while (n)
+		pthread_join(tid[--n], NULL);
+	pthread_mutex_destroy(&ah->lock);
+	pthread_cond_destroy(&ah->change);
+}
+
+uint8_t *ahead_lookup(const struct locations *ls, const struct ahead_opts *opts)
+{
+	struct ahead ah = { .opts = opts };
+	uint8_t *done = NULL;
+
+	collect_asks(&ah, ls);
+	if (ah.nasks) {
+		ah.threads = opts->threads ? opts->threads : usable_cpus();
+		ah.threads = MIN(ah.threads, (unsigned int)THREADS_MAX);
+		ah.done = xcalloc(ls->n, 1);
+		first_jobs(&ah);
+		run(&ah);
+	}
+	if (ah.ndone < ah.nasks)
+		done = ah.done;
+	else
+		free(ah.done);
+	free(ah.jobs);
+	free(ah.asks);
+	return done;
+}

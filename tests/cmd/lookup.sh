@@ -1,0 +1,58 @@
+#!/bin/bash
+# timeout: 120
+# Names of random addresses of a C++ program of several units, by the symbolizer's code on one thread and on many, against
+# addr2line: the functions inlined at each address, innermost first.
+. "$(dirname "$0")/../lib.sh"
+need_cmd g++ readelf python3
+LOOKUP=$BUILD/tests/tools/lookupbench
+[ -x "$LOOKUP" ] || skip_all "test programs are not built: make test-targets"
+cd "$T" || exit 1
+"$TOP/tests/tools/manyunits" "$T/many" 8 1 2>err || skip_all "no such program can be built here: $(cat err)"
+readelf -SW many | sed 's/\[ */[/' | python3 -c '
+import random, sys
+start, size = next((int(f[3], 16), int(f[5], 16)) for f in map(str.split, sys.stdin) if len(f) > 5 and f[1] == ".text")
+random.seed(4)
+for _ in range(2000): print("0x%x" % (start + random.randrange(size)))' >addresses
+
+"$LOOKUP" --threads 1 many <addresses >one
+check "2,000 addresses have an answer" [ "$(grep -c '^$' one)" = 2000 ]
+check "with inlined functions" [ "$(wc -l <one)" -gt 6000 ]
+for n in 2 5 16; do
+	is "$n threads find the same" "$("$LOOKUP" --threads $n many <addresses | cksum)" "$(cksum <one)"
+done
+objcopy --compress-debug-sections=zlib many packed
+is "compressed debug info, 5 threads" "$("$LOOKUP" --threads 5 packed <addresses | cksum)" "$(cksum <one)"
+# Without .debug_aranges, as clang writes it.
+objcopy -R .debug_aranges many bare
+is "without .debug_aranges, 5 threads" "$("$LOOKUP" --threads 5 bare <addresses | cksum)" "$(cksum <one)"
+
+# The function itself is left out: its name is the symbol's, "f.isra.0", where debug info says "f". Of two
+# constructors inlined at one place (C1, C2) only the debug info's choice counts, and that is compared.
+cat >compare.py <<'END'
+import sys
+ours = [b[:-1] for b in (x.split('\n') for x in open(sys.argv[1]).read().split('\n\n')) if b != ['']]
+theirs = []
+for line in open(sys.argv[2]):
+    line = line.rstrip('\n')
+    if line.startswith('0x'):
+        theirs.append([])
+        names = True
+    elif names:
+        theirs[-1].append(line)
+        names = False
+    else:
+        names = True
+theirs = [b[:-1] for b in theirs]
+bad = [(i, a, b) for i, (a, b) in enumerate(zip(ours, theirs)) if a != b]
+for i, a, b in bad[:3]:
+    print('# address %d: ours %s, theirs %s' % (i, a, b))
+print('# %d addresses, %d inlined functions' % (len(ours), sum(map(len, ours))))
+sys.exit(len(ours) != len(theirs) or len(bad) > 0)
+END
+if command -v addr2line >/dev/null; then
+	addr2line -aif -e many <addresses >theirs
+	check "addr2line finds the same inlined functions" python3 compare.py one theirs
+else
+	skip "addr2line finds the same inlined functions" "no addr2line"
+fi
+done_testing

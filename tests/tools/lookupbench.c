@@ -1,0 +1,131 @@
+/*
+ * lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a
+ * binary (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
+ * its lines of source: inlined functions innermost first, then the function, then an empty line. For
+ * comparing names and time with other programs. --cache: with the user's cache.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ahead.h"
+#include "cache.h"
+#include "elf_file.h"
+#include "location.h"
+#include "log.h"
+#include "module.h"
+#include "names.h"
+#include "xalloc.h"
+
+#define INLINES_MAX 128
+
+struct tool {
+	struct modules *mods;
+	struct module *m;
+	struct locations locs;
+	struct svma *at;	/* as given, in their order */
+	size_t n, cap;
+	struct ahead_opts opts;
+	struct cache *cache;
+};
+
+static int open_binary(struct tool *t, const char *path)
+{
+	struct ev_dso dso = { .id = 1, .path = path };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	t->mods = modules_new();
+	modules_use_cache(t->mods, t->cache);
+	modules_add(t->mods, &dso);
+	t->m = modules_get(t->mods, 1);
+	t->m->elf = fd < 0 ? NULL : elf_file_open_fd(fd, &err);
+	if (!t->m->elf) {
+		pr_err("cannot read '%s'", path);
+		return -ENOENT;
+	}
+	close(fd);
+	t->m->source = MODULE_HOST;
+	return 0;
+}
+
+/* Byte offset in the file of @at; false when it is in no segment. */
+static bool file_offset(const struct elf_file *ef, struct svma at, uint64_t *off)
+{
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		if (at.v - loads[i].vaddr < loads[i].filesz) {
+			*off = at.v - loads[i].vaddr + loads[i].offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_addresses(struct tool *t)
+{
+	char line[64];
+
+	locations_init(&t->locs);
+	while (fgets(line, sizeof(line), stdin)) {
+		struct location loc = { .kind = LOC_FILE, .owner = 1, .mod = t->m };
+		struct svma at = { strtoull(line, NULL, 16) };
+
+		XGROW(t->at, t->n, t->cap);
+		t->at[t->n++] = at;
+		if (file_offset(t->m->elf, at, &loc.off)) {
+			loc.addr = loc.off;
+			locations_id(&t->locs, &loc);
+		}
+	}
+}
+
+static void print(struct tool *t, struct svma at)
+{
+	const char *names[INLINES_MAX];
+	struct symbol sym;
+	size_t n = t->opts.inlines ? inlines_lookup(t->m, at, names, INLINES_MAX) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		puts(names[i]);
+	puts(symtab_lookup(t->m, at, &sym) ? "??" : sym.name);
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	struct tool t = { .opts = { .inlines = true } };
+	int i = 1;
+
+	log_init("lookupbench");
+	for (; i + 1 < argc; i++) {
+		if (!strcmp(argv[i], "--no-inline"))
+			t.opts.inlines = false;
+		else if (!strcmp(argv[i], "--cache"))
+			t.cache = cache_open(0);
+		else if (!strcmp(argv[i], "--threads"))
+			t.opts.threads = (unsigned int)atoi(argv[++i]);
+		else
+			break;
+	}
+	if (i != argc - 1) {
+		pr_err("usage: lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES");
+		return 2;
+	}
+	if (open_binary(&t, argv[i]))
+		return 1;
+	read_addresses(&t);
+	free(ahead_lookup(&t.locs, &t.opts));
+	for (size_t k = 0; k < t.n; k++)
+		print(&t, t.at[k]);
+	inlines_keep(t.m);
+	locations_fini(&t.locs);
+	free(t.at);
+	modules_free(t.mods);
+	cache_close(t.cache);
+	return 0;
+}
