@@ -13,6 +13,12 @@ static void *fp_create(void)
 	return w;
 }
 
+static void fp_destroy(void *priv)
+{
+	walker_fini(priv);
+	free(priv);
+}
+
 static void fp_unwind(void *priv, const struct unwind_input *in, struct unwind_result *out)
 {
 	walk_stack(priv, in, out);
@@ -21,6 +27,6 @@ static void fp_unwind(void *priv, const struct unwind_input *in, struct unwind_r
 const struct unwinder_ops unwind_fp = {
 	.name = "fp",
 	.create = fp_create,
-	.destroy = free,
+	.destroy = fp_destroy,
 	.unwind = fp_unwind,
 };

@@ -442,6 +442,7 @@ static void libdw_destroy(void *priv)
 	while (u64map_next(&d->modules, &it, &id, &tables))
 		tables_free((struct tables *)(uintptr_t)tables);
 	u64map_fini(&d->modules);
+	walker_fini(&d->walker);
 	free(d);
 }
 

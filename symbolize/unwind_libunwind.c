@@ -442,6 +442,7 @@ static void lu_destroy(void *priv)
 		image_free((struct image *)(uintptr_t)image);
 	u64map_fini(&lu->images);
 	unw_destroy_addr_space(lu->as);
+	walker_fini(&lu->walker);
 	free(lu);
 }
 

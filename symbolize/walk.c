@@ -9,6 +9,7 @@
 #include "event.h"
 #include "jitcode.h"
 #include "module.h"
+#include "rules_step.h"
 #include "util.h"
 
 /*
@@ -28,6 +29,9 @@
 
 /* How far up to look for a start-up code's frame past functions without rows. */
 #define BASE_SCAN_BYTES 1024
+
+/* The same for any caller. Assembly seldom takes more than it has registers to save. */
+#define SCAN_BYTES 512
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
@@ -60,6 +64,12 @@ void walker_init(struct walker *w, walk_step_fn step, void *priv)
 	memset(w, 0, sizeof(*w));
 	w->step = step;
 	w->priv = priv;
+}
+
+void walker_fini(struct walker *w)
+{
+	rules_free(w->made);
+	rules_free(w->made_return);
 }
 
 /*
@@ -98,6 +108,10 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 		return;
 	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
+	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
+	/* Go's own start-up code jumps on, and has a root that the table knows. */
+	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
+		wm->entry = 0;
 }
 
 /*
@@ -354,6 +368,123 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 	return true;
 }
 
+/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
+static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
+{
+	const struct walk_map *wm = addr ? find_map(w, in->as, addr - 1, NULL) : NULL;
+	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
+
+	return wm && (!made || made_rows_return(made, addr - wm->bias));
+}
+
+/*
+ * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
+ * never comes back may look as if it ran on into the next.
+ */
+static enum step_end made_step(struct walker *w, struct walk_at *at, bool after_call,
+			       struct uregs *regs)
+{
+	struct rules **rs = after_call ? &w->made_return : &w->made;
+	struct uregs old = *regs;
+	enum step_end res;
+
+	if (!*rs)
+		*rs = rules_new(after_call ? RULES_MADE_RETURN : RULES_MADE);
+	res = rules_step(*rs, at, regs);
+	if (res == STEP_UNKNOWN_REG ||
+	    (res == STEP_CALLER && !at->signal &&
+	     !is_return(w, at->in, regs->v[CFI_REG_RA]))) {
+		*regs = old;
+		at->signal = false;
+		return STEP_NO_ROWS;
+	}
+	return res;
+}
+
+/*
+ * A row that finds the caller by a register that functions keep is one of code that changes stacks: Go calls
+ * the vdso like this. When that register does not lead into the copy, nothing of the caller's stack is there.
+ */
+static bool from_other_stack(const struct walk_at *at, bool after_call)
+{
+	struct made_rows *made = module_made(at->mod);
+	struct cfi *cfi = module_cfi(at->mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (made && made_rows_first(made, at->svma, after_call)) {
+		if (made_row(made, at->svma, after_call, &row))
+			return false;
+	} else if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row)) {
+		return false;
+	}
+	return row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
+}
+
+/* One step by what is stated for @mod, else made. */
+static enum step_end any_step(struct walker *w, const struct walk_map *wm, struct walk_at *at,
+			      bool after_call, struct uregs *regs)
+{
+	enum step_end res = STEP_NO_ROWS;
+
+	at->mod = wm->mod;
+	at->bias = wm->bias;
+	at->signal = false;
+	if (wm->go)
+		res = made_step(w, at, after_call, regs);
+	if (res == STEP_NO_ROWS)
+		res = w->step(w->priv, at, regs);
+	if (res == STEP_NO_ROWS && !wm->go)
+		res = made_step(w, at, after_call, regs);
+	return res;
+}
+
+/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
+static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
+		     uint64_t ra, uint64_t sp)
+{
+	const struct walk_map *wm = find_map(w, in->as, ra - 1, NULL);
+	struct walk_at at = { .in = in };
+	struct uregs next = *regs;
+	enum step_end res;
+
+	if (!wm || !wm->rows)
+		return false;
+	if (ra != wm->entry && at_entry(wm, ra - 1))
+		return true;
+	at.svma = ra - 1 - wm->bias;
+	uregs_set(&next, CFI_REG_SP, sp);
+	uregs_set(&next, CFI_REG_RA, ra);
+	res = any_step(w, wm, &at, true, &next);
+	if (res == STEP_OUTERMOST)
+		return true;
+	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
+	       is_return(w, in, next.v[CFI_REG_RA]);
+}
+
+/*
+ * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
+ * of the function there leads on from that place. Registers are taken to be as they were; the one that the
+ * next step needs is tried so.
+ */
+static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
+
+	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		if (!v || !is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
 /*
  * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
  * STEP_CALLER or STEP_OUTERMOST with *@end set.
@@ -361,7 +492,7 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 static enum step_end without_rows(struct walker *w, const struct unwind_input *in,
 				  struct unwind_result *out, const struct walk_map *wm,
 				  const struct frame *f, enum step_end res, struct uregs *regs,
-				  enum unwind_end *end)
+				  enum unwind_end *end, bool *scanned)
 {
 	struct module *mod = wm->mod;
 	bool have_bytes = wm->rows;
@@ -383,6 +514,8 @@ static enum step_end without_rows(struct walker *w, const struct unwind_input *i
 		*end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
 		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
+	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
+		return STEP_CALLER;
 	else if (mod && !have_bytes && !mod->elf && !mod->captured)
 		*end = UNWIND_NO_MODULE;
 	else
@@ -414,6 +547,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 	struct walk_at at = { .in = in };
 	struct uregs regs = { .known = (1u << CFI_NREGS) - 1 };
 	uint64_t ip = in->regs[UREG_IP];
+	bool scanned;
 
 	out->n = 0;
 	out->at = NULL;
@@ -448,20 +582,26 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			return;
 		}
 		at.signal = false;
+		scanned = false;
 		if (w->step && wm->rows) {
-			at.mod = wm->mod;
-			at.bias = wm->bias;
 			at.svma = addr - wm->bias;
-			res = w->step(w->priv, &at, &regs);
+			res = any_step(w, wm, &at, f->kind == FRAME_RETURN, &regs);
 		}
-		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG)
-			res = without_rows(w, in, out, wm, f, res, &regs, &out->end);
-		else if (res == STEP_FAULT)
+		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG) {
+			res = without_rows(w, in, out, wm, f, res, &regs, &out->end, &scanned);
+			if (res != STEP_CALLER)
+				return;
+		} else if (res == STEP_FAULT) {
 			out->end = fault_end(in, at.fault);
-		else if (res == STEP_OUTERMOST)
-			out->end = UNWIND_COMPLETE;
-		if (res != STEP_CALLER)
+			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
+				out->end = UNWIND_COMPLETE;
 			return;
+		} else if (res == STEP_OUTERMOST) {
+			out->end = UNWIND_COMPLETE;
+			if (base_scan(w, in, regs.v[CFI_REG_SP], &ip) && !push(in, out, ip, FRAME_RETURN))
+				out->end = UNWIND_DEPTH;
+			return;
+		}
 
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
@@ -486,6 +626,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			out->end = UNWIND_DEPTH;
 			return;
 		}
+		out->frames[out->n - 1].scanned = scanned;
 		/*
 		 * The handler had a stack of its own, and that of the interrupted code was not
 		 * copied.

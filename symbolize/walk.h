@@ -75,6 +75,7 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
+	bool go; /* @mod has a Go function table: made rows come first (made_rows.h) */
 };
 
 #define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
@@ -82,6 +83,7 @@ struct walk_map {
 struct walker {
 	walk_step_fn step; /* NULL: frame pointers only */
 	void *priv; /* for @step */
+	struct rules *made, *made_return; /* owned; for instructions and returns, NULL until used */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];
@@ -90,6 +92,7 @@ struct walker {
 };
 
 void walker_init(struct walker *w, walk_step_fn step, void *priv);
+void walker_fini(struct walker *w);
 
 /* Unwinds one stack: all of unwinder_ops.unwind. Never fails. */
 void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out);

@@ -1,0 +1,213 @@
+/* Unwind rows read off the code (code_rows.h). */
+#include "code_rows.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "code_walk.h"
+#include "util.h"
+#include "x86_insn.h"
+
+/*
+ * What the kernel leaves at the stack pointer for rt_sigreturn(2): struct ucontext, whose
+ * uc_mcontext begins at 40 and holds r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp and rip
+ * (arch/x86/include/uapi/asm/sigcontext.h).
+ */
+static void signal_row(const struct found *f, struct cfi_row *row)
+{
+	static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 };
+
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = f->ra.off };
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		row->regs[order[i]] = (struct cfi_rule){ .how = CFI_OFFSET,
+							 .off = 40 + 8 * (int64_t)i };
+	row->signal_frame = true;
+}
+
+static int dwarf_of(uint8_t reg)
+{
+	if (reg == RSP)
+		return CFI_REG_SP;
+	for (size_t i = 0; i < NKEPT; i++)
+		if (code_kept[i].reg == reg)
+			return code_kept[i].dwarf;
+	return -1;
+}
+
+static int frame_row(const struct found *f, struct cfi_row *row)
+{
+	int base = dwarf_of(f->ra.base);
+
+	/* Nothing but these has the same value when the callee is done. */
+	if (base < 0)
+		return -ENOENT;
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER,
+				      .reg = (uint8_t)base,
+				      .off = f->ra.off + 8 };
+	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
+	for (size_t i = 0; i < NKEPT; i++) {
+		struct cfi_rule *r = &row->regs[code_kept[i].dwarf];
+		const struct val *v = &f->saved[i];
+
+		if (v->kind == VAL_REG && v->base == code_kept[i].reg && !v->off)
+			continue;
+		/* Within its own frame: subroutines of assembly also load from their caller's. */
+		if (v->kind == VAL_MEM && v->base == f->ra.base && v->off < f->ra.off)
+			*r = (struct cfi_rule){ .how = CFI_OFFSET, .off = v->off - f->ra.off - 8 };
+		else
+			r->how = CFI_UNDEF;
+	}
+	return 0;
+}
+
+/* The call, direct or not, that ends at @svma, as far as bytes can tell. */
+static bool call_before(struct code_rows *cr, uint64_t svma, struct x86_insn *call)
+{
+	const uint8_t *data;
+
+	for (uint64_t len = 2; len <= 8; len++) {
+		size_t n = svma >= len ? cr->src.read(cr->src.ctx, svma - len, &data) : 0;
+
+		if (n && x86_decode(data, n, svma - len, call) && call->len == len &&
+		    (call->flow == X86_CALL || call->flow == X86_CALL_FAR))
+			return true;
+	}
+	return false;
+}
+
+/* "mov $SYS_rt_sigreturn, %rax; syscall" at @svma. */
+bool code_is_restorer(struct code_rows *cr, uint64_t svma)
+{
+	struct x86_insn in;
+	const uint8_t *data;
+	size_t n = cr->src.read(cr->src.ctx, svma, &data);
+
+	if (!n || !x86_decode(data, n, svma, &in) || in.effect != X86_CONST || in.dst != RAX ||
+	    in.disp != SYS_rt_sigreturn)
+		return false;
+	return n >= in.len + 2u && data[in.len] == 0x0f && data[in.len + 1] == 0x05;
+}
+
+bool code_is_return(struct code_rows *cr, uint64_t svma)
+{
+	struct x86_insn call;
+
+	return call_before(cr, svma, &call) || code_is_restorer(cr, svma);
+}
+
+/* Where @k has its caller's value by what was stored on the way; slots below the stack pointer are gone. */
+static void saved_at(const struct state *st, const struct kept_reg *k, struct cfi_rule *r)
+{
+	const struct val own = { VAL_REG, k->reg, 0 }, *sp = &st->r[RSP];
+
+	for (unsigned int i = 0; i < st->nslots; i++) {
+		const struct slot *s = &st->slots[i];
+
+		if (s->at.base != RSP || !val_same(&s->val, &own) ||
+		    (sp->kind == VAL_REG && sp->base == RSP && s->at.off < sp->off))
+			continue;
+		*r = (struct cfi_rule){ .how = CFI_OFFSET, .off = s->at.off - 8 };
+		return;
+	}
+	if (!val_same(&st->r[k->reg], &own))
+		r->how = CFI_UNDEF;
+}
+
+/*
+ * The row at @svma by the ways from @start. What was saved is where it was stored, by the base that the
+ * frame is found with: the stack pointer, or %rbp when that stands for it.
+ */
+static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, struct cfi_row *row)
+{
+	struct found f = { .target = svma };
+	const struct val *base;
+
+	code_explore(cr, start, 0, &f);
+	base = &f.at.r[RSP];
+	if (f.reached && (base->kind != VAL_REG || base->base != RSP))
+		base = &f.at.r[RBP];
+	if (!f.reached || base->kind != VAL_REG || base->base != RSP)
+		return -ENOENT;
+	row->cfa = (struct cfi_rule){
+		.how = CFI_REGISTER,
+		.reg = base == &f.at.r[RSP] ? CFI_REG_SP : CFI_REG_BP,
+		.off = 8 - base->off,
+	};
+	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
+	for (size_t i = 0; i < NKEPT; i++)
+		saved_at(&f.at, &code_kept[i], &row->regs[code_kept[i].dwarf]);
+	return 0;
+}
+
+/*
+ * Two rows for one place: false when they do not find the return address at one; where the bases differ
+ * nobody can tell. What one of them does not know of a register is taken from the other, when they find
+ * the frame alike.
+ */
+static bool merge(struct cfi_row *row, const struct cfi_row *other)
+{
+	if (row->cfa.reg != other->cfa.reg)
+		return true;
+	if (row->cfa.off != other->cfa.off)
+		return false;
+	for (size_t i = 0; i < NKEPT; i++) {
+		struct cfi_rule *r = &row->regs[code_kept[i].dwarf];
+		const struct cfi_rule *o = &other->regs[code_kept[i].dwarf];
+
+		if (r->how == CFI_UNDEF)
+			*r = *o;
+	}
+	return true;
+}
+
+static void clear_row(struct cfi_row *row, uint64_t svma)
+{
+	memset(row, 0, sizeof(*row));
+	row->start = svma;
+	row->end = svma + 1;
+	row->ra_reg = CFI_REG_RA;
+	row->cfa_how = CFI_REGISTER;
+}
+
+int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row)
+{
+	uint64_t from = svma + after_call, start;
+	bool restorer = after_call && code_is_restorer(cr, from), entry, arrives;
+	struct found f = { 0 };
+	struct cfi_row arrival;
+	struct x86_insn call = { .len = 0 };
+
+	clear_row(row, svma);
+	/* What a handler returns to was never called: the kernel put its address there. */
+	if (after_call && !restorer && !call_before(cr, from, &call))
+		return -ENOENT;
+	if (after_call && !restorer && code_call_ending(cr, &call, from, 0) != END_RETURNS)
+		f.open = true;
+	else
+		code_explore(cr, from, 0, &f);
+	if (f.sigreturn && !f.returns) {
+		signal_row(&f, row);
+		return 0;
+	}
+	if (f.sigreturn)
+		return -ENOENT;
+	start = cr->src.start_of(cr->src.ctx, svma, &entry);
+	clear_row(&arrival, svma);
+	/* The frame is the same before the call, whether it returns or not. */
+	if (after_call)
+		from -= call.len;
+	arrives = start && entry && arrival_row(cr, start, from, &arrival) == 0;
+	if (f.have && !f.conflict && frame_row(&f, row) == 0)
+		return !arrives || merge(row, &arrival) ? 0 : -ENOENT;
+	if (arrives) {
+		*row = arrival;
+		return 0;
+	}
+	/* A thread's or a program's base: what was called returns to nothing but the end. */
+	if (!after_call || f.returns || f.open || f.calls || !f.exits)
+		return -ENOENT;
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
+	row->regs[CFI_REG_RA].how = CFI_UNDEF;
+	return 0;
+}
