@@ -8,6 +8,7 @@
 #include "code_walk.h"
 #include "util.h"
 #include "x86_insn.h"
+#include "xalloc.h"
 
 /*
  * What the kernel leaves at the stack pointer for rt_sigreturn(2): struct ucontext, whose
@@ -25,36 +26,74 @@ static void signal_row(const struct found *f, struct cfi_row *row)
 	row->signal_frame = true;
 }
 
-static int dwarf_of(uint8_t reg)
+/* Numbers of instructions to those of DWARF (psABI 1.0, figure 3.36). */
+static const uint8_t dwarf_of[NREG] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* DWARF 5, 7.7.1 */
+enum { OP_DEREF = 0x06, OP_CONSTS = 0x11, OP_PLUS = 0x22, OP_BREG0 = 0x70 };
+
+static void add_sleb(struct strbuf *sb, int64_t v)
 {
-	if (reg == RSP)
-		return CFI_REG_SP;
-	for (size_t i = 0; i < NKEPT; i++)
-		if (code_kept[i].reg == reg)
-			return code_kept[i].dwarf;
-	return -1;
+	uint8_t b;
+
+	do {
+		b = v & 0x7f;
+		v >>= 7;
+		if ((v != 0 || (b & 0x40)) && (v != -1 || !(b & 0x40)))
+			b |= 0x80;
+		strbuf_addc(sb, (char)b);
+	} while (b & 0x80);
 }
 
-static int frame_row(const struct found *f, struct cfi_row *row)
+/* Rule @r is the address @v's register points to or, with @deref, what is there plus @plus. */
+static void set_expr(struct code_rows *cr, struct cfi_rule *r, enum cfi_how how, const struct val *v,
+		     bool deref, int64_t plus)
 {
-	int base = dwarf_of(f->ra.base);
+	struct strbuf *sb;
 
-	/* Nothing but these has the same value when the callee is done. */
-	if (base < 0)
+	XGROW(cr->exprs, cr->nexprs, cr->cap_exprs);
+	sb = &cr->exprs[cr->nexprs++];
+	*sb = (struct strbuf)STRBUF_INIT;
+	strbuf_addc(sb, (char)(OP_BREG0 + dwarf_of[v->base]));
+	add_sleb(sb, v->off);
+	if (deref) {
+		strbuf_addc(sb, OP_DEREF);
+		strbuf_addc(sb, OP_CONSTS);
+		add_sleb(sb, v->add + plus);
+		strbuf_addc(sb, OP_PLUS);
+	}
+	*r = (struct cfi_rule){ .how = (uint8_t)how, .expr = (const uint8_t *)sb->s,
+				.expr_len = (uint32_t)sb->len };
+}
+
+static int frame_row(struct code_rows *cr, const struct found *f, bool after_call,
+		     struct cfi_row *row)
+{
+	/* What a callee need not keep is known where the program stands, but of none of its callers. */
+	if (after_call && (CALLER_SAVED >> f->ra.base & 1))
 		return -ENOENT;
-	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER,
-				      .reg = (uint8_t)base,
-				      .off = f->ra.off + 8 };
+	if (f->ra.kind == VAL_MEM) { /* a realigned frame, which keeps the old stack pointer */
+		row->cfa_how = CFI_VAL_EXPR;
+		set_expr(cr, &row->cfa, CFI_VAL_EXPR, &f->ra, true, 8);
+	} else {
+		row->cfa = (struct cfi_rule){ .how = CFI_REGISTER,
+					      .reg = dwarf_of[f->ra.base],
+					      .off = f->ra.off + 8 };
+	}
 	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
 	for (size_t i = 0; i < NKEPT; i++) {
 		struct cfi_rule *r = &row->regs[code_kept[i].dwarf];
 		const struct val *v = &f->saved[i];
+		bool in_frame = v->kind == VAL_MEM && !v->add;
 
 		if (v->kind == VAL_REG && v->base == code_kept[i].reg && !v->off)
 			continue;
 		/* Within its own frame: subroutines of assembly also load from their caller's. */
-		if (v->kind == VAL_MEM && v->base == f->ra.base && v->off < f->ra.off)
+		if (in_frame && v->base == f->ra.base && f->ra.kind == VAL_REG && v->off < f->ra.off)
 			*r = (struct cfi_rule){ .how = CFI_OFFSET, .off = v->off - f->ra.off - 8 };
+		else if (in_frame && (v->base != f->ra.base || f->ra.kind == VAL_MEM) &&
+			 (!after_call || !(CALLER_SAVED >> v->base & 1)))
+			set_expr(cr, r, CFI_EXPR, v, false, 0);
 		else
 			r->how = CFI_UNDEF;
 	}
@@ -99,7 +138,7 @@ bool code_is_return(struct code_rows *cr, uint64_t svma)
 /* Where @k has its caller's value by what was stored on the way; slots below the stack pointer are gone. */
 static void saved_at(const struct state *st, const struct kept_reg *k, struct cfi_rule *r)
 {
-	const struct val own = { VAL_REG, k->reg, 0 }, *sp = &st->r[RSP];
+	const struct val own = { .kind = VAL_REG, .base = k->reg }, *sp = &st->r[RSP];
 
 	for (unsigned int i = 0; i < st->nslots; i++) {
 		const struct slot *s = &st->slots[i];
@@ -147,7 +186,7 @@ static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, stru
  */
 static bool merge(struct cfi_row *row, const struct cfi_row *other)
 {
-	if (row->cfa.reg != other->cfa.reg)
+	if (row->cfa_how != other->cfa_how || row->cfa.reg != other->cfa.reg)
 		return true;
 	if (row->cfa.off != other->cfa.off)
 		return false;
@@ -198,7 +237,7 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 	if (after_call)
 		from -= call.len;
 	arrives = start && entry && arrival_row(cr, start, from, &arrival) == 0;
-	if (f.have && !f.conflict && frame_row(&f, row) == 0)
+	if (f.have && !f.conflict && frame_row(cr, &f, after_call, row) == 0)
 		return !arrives || merge(row, &arrival) ? 0 : -ENOENT;
 	if (arrives) {
 		*row = arrival;

@@ -13,7 +13,6 @@
 #define INSNS_MAX 4000
 #define PATHS_MAX 512
 
-#define CALLER_SAVED 0x0fc7 /* rax, rcx, rdx, rsi, rdi, r8-r11 */
 
 struct path {
 	uint64_t svma;
@@ -37,6 +36,9 @@ void code_rows_free(struct code_rows *cr)
 	if (!cr)
 		return;
 	u64map_fini(&cr->endings);
+	for (size_t i = 0; i < cr->nexprs; i++)
+		strbuf_fini(&cr->exprs[i]);
+	free(cr->exprs);
 	for (int i = 0; i <= DEPTH_MAX; i++) {
 		u64map_fini(&cr->seen[i]);
 		free(cr->paths[i]);
@@ -49,7 +51,9 @@ void code_rows_free(struct code_rows *cr)
 static struct val plus(struct val v, int64_t off)
 {
 	if (v.kind == VAL_REG || v.kind == VAL_CONST)
-		v.off = (int64_t)((uint64_t)v.off + (uint64_t)off);
+		v.off = (int32_t)((uint32_t)v.off + (uint32_t)off);
+	else if (v.kind == VAL_MEM)
+		v.add = (int32_t)((uint32_t)v.add + (uint32_t)off);
 	else if (off)
 		v.kind = VAL_UNKNOWN;
 	return v;
@@ -119,10 +123,10 @@ static void apply(struct state *st, const struct x86_insn *in)
 		st->r[RSP] = plus(st->r[RBP], 8);
 		st->r[RBP] = src;
 		break;
-	case X86_CONST: st->r[in->dst] = (struct val){ VAL_CONST, 0, in->disp }; break;
+	case X86_CONST: st->r[in->dst] = (struct val){ .kind = VAL_CONST, .off = (int32_t)in->disp }; break;
 	case X86_CONST_LOW:
 		if (st->r[in->dst].kind == VAL_CONST)
-			st->r[in->dst].off = (st->r[in->dst].off & ~0xffll) | (in->disp & 0xff);
+			st->r[in->dst].off = (st->r[in->dst].off & ~0xff) | (in->disp & 0xff);
 		else
 			st->r[in->dst] = unknown;
 		break;
@@ -130,6 +134,15 @@ static void apply(struct state *st, const struct x86_insn *in)
 }
 
 /* ---- where the ways lead ---- */
+
+/* Whether something else was put at the place of the return address: a jump in disguise. */
+static bool overwritten(const struct state *st, struct val at)
+{
+	for (unsigned int i = 0; i < st->nslots; i++)
+		if (val_same(&st->slots[i].at, &at))
+			return true;
+	return false;
+}
 
 /*
  * Register @reg at a return. When it comes from where %rbp says, but on the way from the start to here was
@@ -154,8 +167,16 @@ static void note_return(struct found *f, const struct state *st)
 {
 	struct val saved[NKEPT], ra = st->r[RSP];
 
+	/* The old stack pointer, in a register still when the way began, and put by just afterwards. */
+	for (unsigned int i = 0; ra.kind == VAL_MEM && i < st->nslots; i++) {
+		const struct slot *s = &st->slots[i];
+
+		if (s->at.base != ra.base && s->val.kind == VAL_REG &&
+		    (CALLER_SAVED >> s->val.base & 1))
+			ra = plus(s->val, ra.add);
+	}
 	f->returns = true;
-	if (ra.kind != VAL_REG || load(st, ra).kind != VAL_MEM) {
+	if ((ra.kind != VAL_REG && ra.kind != VAL_MEM) || overwritten(st, ra)) {
 		f->conflict = true;
 		return;
 	}
@@ -368,7 +389,7 @@ void code_explore(struct code_rows *cr, uint64_t svma, int depth, struct found *
 	memset(&paths[0], 0, sizeof(paths[0]));
 	paths[0].svma = svma;
 	for (uint8_t i = 0; i < NREG; i++)
-		paths[0].st.r[i] = (struct val){ VAL_REG, i, 0 };
+		paths[0].st.r[i] = (struct val){ .kind = VAL_REG, .base = i };
 	while (npaths && !(f->brief && f->returns)) {
 		p = paths[--npaths];
 		do {

@@ -10,13 +10,14 @@
 
 #include "code_rows.h"
 #include "hash.h"
+#include "strbuf.h"
 
 #define NREG 16
 #define RAX 0
 #define RSP 4
 #define RBP 5
 
-#define SLOTS_MAX 16
+#define SLOTS_MAX 48
 
 /* Calls that are followed to see whether they return: exit() is three deep. */
 #define DEPTH_MAX 4
@@ -28,17 +29,19 @@ struct kept_reg {
 };
 extern const struct kept_reg code_kept[NKEPT];
 
+#define CALLER_SAVED 0x0fc7 /* rax, rcx, rdx, rsi, rdi, r8-r11, as encoded */
+
 enum val_kind {
 	VAL_UNKNOWN,
 	VAL_REG, /* what register @base held at the start, plus @off */
-	VAL_MEM, /* what the stack held at the start at that address */
+	VAL_MEM, /* what the stack held at the start at that address, plus @add */
 	VAL_CONST, /* @off */
 };
 
 struct val {
 	uint8_t kind;
 	uint8_t base;
-	int64_t off;
+	int32_t off, add;
 };
 
 struct state {
@@ -73,6 +76,8 @@ struct found {
 struct code_rows {
 	struct code_source src;
 	struct u64map endings; /* svma of a function to enum ending + 1 */
+	struct strbuf *exprs; /* owned; expressions of rows, which borrow them */
+	size_t nexprs, cap_exprs;
 	struct u64map seen[DEPTH_MAX + 1]; /* instructions of the exploration at that depth */
 	struct path *paths[DEPTH_MAX + 1]; /* owned; NULL until used */
 };
@@ -85,7 +90,8 @@ enum ending {
 
 static inline bool val_same(const struct val *a, const struct val *b)
 {
-	return a->kind == b->kind && a->base == b->base && a->off == b->off;
+	return a->kind == b->kind && a->base == b->base && a->off == b->off &&
+	       a->add == b->add;
 }
 
 /*

@@ -227,7 +227,14 @@ bool made_rows_return(struct made_rows *mr, uint64_t svma)
 /* ---- as call frame information ---- */
 
 /* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */
-enum { OP_UNDEFINED = 0x07, OP_DEF_CFA_SF = 0x12, OP_OFFSET_SF = 0x11 };
+enum {
+	OP_UNDEFINED = 0x07,
+	OP_DEF_CFA = 0x0c,
+	OP_DEF_CFA_EXPR = 0x0f,
+	OP_EXPR = 0x10,
+	OP_OFFSET_SF = 0x11,
+	OP_DEF_CFA_SF = 0x12,
+};
 
 static void add_sleb(struct strbuf *sb, int64_t v)
 {
@@ -276,10 +283,14 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 	strbuf_add_u64(&body, row->start);
 	strbuf_add_u64(&body, row->end - row->start);
 	strbuf_addc(&body, 0);
-	if (row->cfa.reg != CFI_REG_SP || row->cfa.off != 8) {
+	if (row->cfa_how == CFI_VAL_EXPR) {
+		strbuf_addc(&body, OP_DEF_CFA_EXPR);
+		strbuf_add_varint(&body, row->cfa.expr_len);
+		strbuf_add(&body, row->cfa.expr, row->cfa.expr_len);
+	} else if (row->cfa.reg != CFI_REG_SP || row->cfa.off != 8) {
 		/* Offsets are in units of -8. */
 		if (row->cfa.off >= 0) {
-			strbuf_addc(&body, 0x0c);
+			strbuf_addc(&body, OP_DEF_CFA);
 			strbuf_add_varint(&body, row->cfa.reg);
 			strbuf_add_varint(&body, (uint64_t)row->cfa.off);
 		} else {
@@ -294,6 +305,11 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		if (r->how == CFI_UNDEF) {
 			strbuf_addc(&body, OP_UNDEFINED);
 			strbuf_add_varint(&body, reg);
+		} else if (r->how == CFI_EXPR) {
+			strbuf_addc(&body, OP_EXPR);
+			strbuf_add_varint(&body, reg);
+			strbuf_add_varint(&body, r->expr_len);
+			strbuf_add(&body, r->expr, r->expr_len);
 		} else if (r->how == CFI_OFFSET && (reg != CFI_REG_RA || r->off != -8)) {
 			strbuf_addc(&body, OP_OFFSET_SF);
 			strbuf_add_varint(&body, reg);
@@ -304,13 +320,20 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 	strbuf_fini(&body);
 }
 
+static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
+{
+	return a->how == b->how && a->reg == b->reg && a->off == b->off &&
+	       a->expr_len == b->expr_len &&
+	       (!a->expr_len || !memcmp(a->expr, b->expr, a->expr_len));
+}
+
 static bool same_row(const struct cfi_row *a, const struct cfi_row *b)
 {
-	if (a->signal_frame != b->signal_frame || a->cfa.reg != b->cfa.reg ||
-	    a->cfa.off != b->cfa.off)
+	if (a->signal_frame != b->signal_frame || a->cfa_how != b->cfa_how ||
+	    !same_rule(&a->cfa, &b->cfa))
 		return false;
 	for (int i = 0; i < CFI_NREGS; i++)
-		if (a->regs[i].how != b->regs[i].how || a->regs[i].off != b->regs[i].off)
+		if (!same_rule(&a->regs[i], &b->regs[i]))
 			return false;
 	return true;
 }

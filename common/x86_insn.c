@@ -78,6 +78,7 @@ struct decoder {
 	struct x86_insn *in;
 	uint8_t rex;
 	bool opsize, addrsize, segment;
+	bool byte; /* operands of 8 bits */
 	/* ModRM */
 	uint8_t mod, reg, rm; /* with the bits of REX */
 	bool plain; /* a memory operand of a base register and @disp only */
@@ -137,12 +138,18 @@ static void operands(struct decoder *d, uint8_t flags)
 		d->imm = sized(d, 1);
 }
 
+/* Without REX the numbers 4 to 7 of byte registers are ah, ch, dh and bh. */
+static uint16_t written(const struct decoder *d, uint8_t reg)
+{
+	return 1u << (d->byte && !d->rex && reg >= 4 ? reg - 4 : reg);
+}
+
 static void clobber(struct decoder *d, uint8_t op, uint8_t flags)
 {
 	if (flags & WREG)
-		d->in->clobbers |= 1u << d->reg;
+		d->in->clobbers |= written(d, d->reg);
 	if (flags & WRM && d->mod == 3)
-		d->in->clobbers |= 1u << d->rm;
+		d->in->clobbers |= written(d, d->rm);
 	if (flags & WOP)
 		d->in->clobbers |= 1u << ((op & 7) | (d->rex & 1) << 3);
 }
@@ -206,7 +213,7 @@ static void unary_group(struct decoder *d, uint8_t op)
 	if (which < 2)
 		sized(d, op == 0xf6 ? 1 : d->opsize ? 2 : 4);
 	else if (which < 4)
-		d->in->clobbers = d->mod == 3 ? 1u << d->rm : 0;
+		d->in->clobbers = d->mod == 3 ? written(d, d->rm) : 0;
 	else
 		d->in->clobbers = 1u << 0 | 1u << 2;
 }
@@ -245,6 +252,8 @@ static bool one(struct decoder *d, uint8_t op, uint64_t svma)
 	if (op == 0xe8 || op == 0xe9)
 		d->opsize = false;
 	operands(d, flags);
+	d->byte = !(op & 1) && (op < 0x40 || (op >= 0x80 && op < 0x8c) || op == 0xc0 || op == 0xc6 ||
+				op == 0xd0 || op == 0xd2 || op >= 0xf6);
 	clobber(d, op, flags);
 	/* xor of a register with itself */
 	if ((op == 0x31 || op == 0x33) && d->mod == 3 && d->reg == d->rm)
@@ -346,6 +355,7 @@ static bool two(struct decoder *d, uint8_t op, uint64_t svma)
 	if (op >= 0x80 && op < 0x90)
 		d->opsize = false;
 	operands(d, flags);
+	d->byte = (op >= 0x90 && op < 0xa0) || op == 0xb0 || op == 0xc0;
 	clobber(d, op, flags);
 	if (op >= 0x80 && op < 0x90)
 		jump(d, X86_BRANCH, svma);

@@ -10,6 +10,16 @@ TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/s
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare
+# steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
+STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
+	$(T)/steps-gcc-static $(T)/steps-gcc-staticpie $(T)/steps-gcc-bare
+ifneq ($(call have,musl-gcc),)
+STEPS += $(T)/steps-musl-O2 $(T)/steps-musl-static
+endif
+ifneq ($(call have,clang),)
+STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O2 $(T)/steps-clang-fp
+endif
+TARGETS += $(STEPS)
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
@@ -89,6 +99,21 @@ $(T)/spin-split.debug: $(T)/spin-sep
 $(T)/spin-split: $(T)/spin-sep $(T)/spin-split.debug
 	$(call say,TARGET,$@)
 	$(Q)set -e; strip -o $@ $<; cd $(T) && objcopy --add-gnu-debuglink=spin-split.debug spin-split
+
+STEPS_O0 := -O0
+STEPS_O1 := -O1
+STEPS_O2 := -O2
+STEPS_O3 := -O3
+STEPS_fp := -O2 -fno-omit-frame-pointer
+STEPS_lto := -O2 -flto
+STEPS_static := -O2 -static
+STEPS_staticpie := -O2 -static-pie
+# No rows at all, as in musl (-g would give .debug_frame).
+STEPS_bare := -O2 -g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-stack-protector
+step_words = $(subst -, ,$(notdir $(1)))
+$(STEPS): tests/targets/steps.c $(T)/.dir
+	$(call say,TARGET,$@)
+	$(Q)$(subst musl,musl-gcc,$(word 2,$(call step_words,$@))) -g -w $(STEPS_$(word 3,$(call step_words,$@))) -o $@ $<
 
 $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 	$(call tcc,$(TCC),-fPIC -shared)

@@ -117,6 +117,9 @@ static void test_effects(void **state)
 		{ "\xb8\x0f\x00\x00\x00", 5, { .effect = X86_CONST, .dst = 0, .disp = 15 } },
 		{ "\x48\xc7\xc0\x0f\x00\x00\x00", 7, { .effect = X86_CONST, .dst = 0, .disp = 15 } },
 		{ "\x31\xc0", 2, { .effect = X86_CONST } },
+		{ "\x80\xf4\x20", 3, { .clobbers = 1 << 0 } }, /* ah */
+		{ "\x40\x80\xf4\x20", 4, { .clobbers = 1 << 4 } }, /* spl */
+		{ "\x0f\x94\xc4", 3, { .clobbers = 1 << 0 } },
 		{ "\x48\x39\xc4", 3, { .effect = X86_NOTHING } },
 	};
 
