@@ -128,6 +128,13 @@ bool code_is_restorer(struct code_rows *cr, uint64_t svma)
 	return n >= in.len + 2u && data[in.len] == 0x0f && data[in.len + 1] == 0x05;
 }
 
+bool code_in_restorer(struct code_rows *cr, uint64_t svma)
+{
+	/* The system call has 2 bytes, and setting its number 5 or 7. */
+	return code_is_restorer(cr, svma) || code_is_restorer(cr, svma - 5) ||
+	       code_is_restorer(cr, svma - 7) || code_is_restorer(cr, svma - 9);
+}
+
 bool code_is_return(struct code_rows *cr, uint64_t svma)
 {
 	struct x86_insn call;
@@ -209,19 +216,43 @@ static void clear_row(struct cfi_row *row, uint64_t svma)
 	row->cfa_how = CFI_REGISTER;
 }
 
+/*
+ * A return to @from, where no call ends: somebody put that address there, for code that is to run when
+ * the first function of a context returns. The kernel for a handler; makecontext(), for what ends in exit().
+ */
+static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
+{
+	struct found f = { 0 };
+
+	code_explore(cr, from, 0, &f);
+	if (f.returns || (f.open && !f.sigreturn))
+		return -ENOENT;
+	if (f.sigreturn && code_is_restorer(cr, from)) {
+		signal_row(&f, row);
+		return 0;
+	}
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
+	row->regs[CFI_REG_RA].how = CFI_UNDEF;
+	return 0;
+}
+
 int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row)
 {
 	uint64_t from = svma + after_call, start;
-	bool restorer = after_call && code_is_restorer(cr, from), entry, arrives;
+	bool entry, arrives;
 	struct found f = { 0 };
 	struct cfi_row arrival;
 	struct x86_insn call = { .len = 0 };
 
 	clear_row(row, svma);
-	/* What a handler returns to was never called: the kernel put its address there. */
-	if (after_call && !restorer && !call_before(cr, from, &call))
-		return -ENOENT;
-	if (after_call && !restorer && code_call_ending(cr, &call, from, 0) != END_RETURNS)
+	if (after_call && !call_before(cr, from, &call))
+		return planted_row(cr, from, row);
+	if (!after_call && code_in_restorer(cr, svma)) {
+		f.ra = (struct val){ .kind = VAL_REG, .base = RSP };
+		signal_row(&f, row);
+		return 0;
+	}
+	if (after_call && code_call_ending(cr, &call, from, 0) != END_RETURNS)
 		f.open = true;
 	else
 		code_explore(cr, from, 0, &f);

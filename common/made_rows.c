@@ -181,13 +181,15 @@ static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma,
 	uint32_t frame;
 	uint64_t end = fn->end;
 
-	if (fn->switches && !fn->top && code_row(mr->code, svma, after_call, row) == 0)
+	/* A stack pointer that was put by in a register comes back; one in memory cannot be told. */
+	if (fn->switches && !fn->top && code_row(mr->code, svma, after_call, row) == 0 &&
+	    row->cfa_how == CFI_REGISTER && row->cfa.reg != CFI_REG_SP && row->cfa.reg != CFI_REG_BP)
 		return 0;
 	memset(row, 0, sizeof(*row));
 	row->start = svma;
 	row->ra_reg = CFI_REG_RA;
 	row->cfa_how = CFI_REGISTER;
-	if (fn->top || fn->switches) {
+	if (fn->top || (fn->switches && svma != fn->start)) {
 		row->end = fn->switches ? svma + 1 : end;
 		outermost(row);
 		return 0;
@@ -214,7 +216,7 @@ int made_row(struct made_rows *mr, uint64_t svma, bool after_call, struct cfi_ro
 		return code_row(mr->code, svma, true, row);
 	if (!go_func_at(mr, svma, &fn))
 		return code_row(mr->code, svma, after_call, row);
-	if (code_is_restorer(mr->code, svma))
+	if (!after_call && code_in_restorer(mr->code, svma))
 		return code_row(mr->code, svma, false, row);
 	return go_row(mr, &fn, svma, after_call, row);
 }

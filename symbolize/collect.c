@@ -263,7 +263,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
-			   st.end == UNWIND_DEPTH;
+			   st.end == UNWIND_DEPTH || st.end == UNWIND_OTHER_STACK;
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
 	}

@@ -379,10 +379,11 @@ static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t 
 
 /*
  * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
- * never comes back may look as if it ran on into the next.
+ * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
+ * never called.
  */
-static enum step_end made_step(struct walker *w, struct walk_at *at, bool after_call,
-			       struct uregs *regs)
+static enum step_end made_step(struct walker *w, const struct walk_map *wm, struct walk_at *at,
+			       bool after_call, struct uregs *regs)
 {
 	struct rules **rs = after_call ? &w->made_return : &w->made;
 	struct uregs old = *regs;
@@ -392,7 +393,7 @@ static enum step_end made_step(struct walker *w, struct walk_at *at, bool after_
 		*rs = rules_new(after_call ? RULES_MADE_RETURN : RULES_MADE);
 	res = rules_step(*rs, at, regs);
 	if (res == STEP_UNKNOWN_REG ||
-	    (res == STEP_CALLER && !at->signal &&
+	    (res == STEP_CALLER && !at->signal && !wm->go &&
 	     !is_return(w, at->in, regs->v[CFI_REG_RA]))) {
 		*regs = old;
 		at->signal = false;
@@ -431,11 +432,11 @@ static enum step_end any_step(struct walker *w, const struct walk_map *wm, struc
 	at->bias = wm->bias;
 	at->signal = false;
 	if (wm->go)
-		res = made_step(w, at, after_call, regs);
+		res = made_step(w, wm, at, after_call, regs);
 	if (res == STEP_NO_ROWS)
 		res = w->step(w->priv, at, regs);
 	if (res == STEP_NO_ROWS && !wm->go)
-		res = made_step(w, at, after_call, regs);
+		res = made_step(w, wm, at, after_call, regs);
 	return res;
 }
 
@@ -483,6 +484,29 @@ static bool scan_step(struct walker *w, const struct unwind_input *in, struct ur
 		return true;
 	}
 	return false;
+}
+
+/* A root that was never called stands at its first instruction, not behind a call. */
+static void name_planted(const struct walk_map *wm, struct frame *f)
+{
+	struct made_rows *made = wm->rows ? module_made(wm->mod) : NULL;
+
+	if (f->kind == FRAME_RETURN && made && !made_rows_return(made, f->addr.v - wm->bias))
+		f->kind = FRAME_IP;
+}
+
+/*
+ * Whether @sp, from before a signal, lies on another stack than the copied one: below it, or further above
+ * than the copy's own stack can reach.
+ */
+static bool on_other_stack(const struct unwind_input *in, uint64_t sp)
+{
+	enum unwind_end end;
+
+	if (sp >= in->stack->lo && sp < in->stack->hi)
+		return false;
+	end = sp < in->stack->lo ? UNWIND_BAD_READ : fault_end(in, sp);
+	return end == UNWIND_BAD_READ || end == UNWIND_STACK_END;
 }
 
 /*
@@ -598,11 +622,13 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			return;
 		} else if (res == STEP_OUTERMOST) {
 			out->end = UNWIND_COMPLETE;
-			if (base_scan(w, in, regs.v[CFI_REG_SP], &ip) && !push(in, out, ip, FRAME_RETURN))
-				out->end = UNWIND_DEPTH;
+			name_planted(wm, f);
 			return;
 		}
 
+		/* The kernel built it: its code begins at the very address, which was never called. */
+		if (at.signal)
+			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
 			out->end = UNWIND_COMPLETE;
@@ -631,9 +657,9 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		 * The handler had a stack of its own, and that of the interrupted code was not
 		 * copied.
 		 */
-		if (at.signal && regs.v[CFI_REG_SP] < in->stack->lo) {
+		if (at.signal && on_other_stack(in, regs.v[CFI_REG_SP])) {
 			out->at = next->mod;
-			out->end = UNWIND_BAD_READ;
+			out->end = UNWIND_OTHER_STACK;
 			return;
 		}
 		wm = next;

@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
@@ -24,7 +24,7 @@ ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
 ifneq ($(call have,g++),)
-TARGETS += $(T)/deep $(T)/shop
+TARGETS += $(T)/deep $(T)/shop $(T)/throws
 endif
 ifneq ($(call have,clang),)
 TARGETS += $(T)/spin-clang
@@ -120,6 +120,8 @@ $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
+$(T)/odd: tests/targets/odd.c $(T)/.dir
+	$(call tcc,$(TCC),-fno-optimize-sibling-calls)
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
@@ -141,5 +143,34 @@ $(T)/brief-bare: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),-static -nostdlib -DBARE)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
+$(T)/throws: tests/targets/throws.cc $(T)/.dir
+	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir
 	$(call tcc,g++)
+
+# Go of 1.18 or later, as it is built and stripped; with C in it.
+ifneq ($(call have,go),)
+GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped
+test-targets: $(GO_TARGETS)
+define go
+$(call say,TARGET,$@)
+$(Q)GOFLAGS= GO111MODULE=off GOCACHE=$(abspath $(T))/gocache GOPATH=$(abspath $(T))/gopath CGO_ENABLED=1 go build $(1) -o $@ $<
+endef
+$(T)/gospin: tests/targets/gospin.go $(T)/.dir
+	$(call go,)
+$(T)/gospin-stripped: tests/targets/gospin.go $(T)/.dir
+	$(call go,-ldflags='-s -w')
+$(T)/gospin-pie: tests/targets/gospin.go $(T)/.dir
+	$(call go,-buildmode=pie -ldflags='-s -w')
+$(T)/cgospin: tests/targets/cgospin.go $(T)/.dir
+	$(call go,)
+$(T)/cgospin-stripped: tests/targets/cgospin.go $(T)/.dir
+	$(call go,-ldflags='-s -w')
+endif
+
+ifneq ($(call have,rustc),)
+test-targets: $(T)/rsspin
+$(T)/rsspin: tests/targets/rsspin.rs $(T)/.dir
+	$(call say,TARGET,$@)
+	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
+endif

@@ -105,6 +105,7 @@ struct call {
 	uint64_t slot; /* runtime address of the return address on the stack */
 	uint64_t addr; /* it, or the pc that a signal interrupted */
 	bool signal; /* the latter; slot is the interrupted stack pointer */
+	bool planted; /* by the kernel, which makes it look as if called from there */
 };
 
 struct trace {
@@ -130,7 +131,7 @@ static void note_call(struct trace *tr, uint64_t slot, uint64_t addr, bool signa
 {
 	if (tr->ncalls == CALLS_MAX)
 		target_die("calls too deep");
-	tr->calls[tr->ncalls++] = (struct call){ slot, addr, signal };
+	tr->calls[tr->ncalls++] = (struct call){ slot, addr, signal, false };
 }
 
 /* One instruction was executed, from @was to tr->now. @stopped: a signal's handler begins. */
@@ -142,6 +143,7 @@ static void follow(struct trace *tr, const struct user_regs_struct *was, bool st
 	if (stopped) {
 		note_call(tr, was->rsp, was->rip, true);
 		note_call(tr, sp, peek(tr, sp), false);
+		tr->calls[tr->ncalls - 1].planted = true;
 		return;
 	}
 	while (tr->ncalls && tr->calls[tr->ncalls - 1].slot < sp)
@@ -198,7 +200,8 @@ static void true_stack(const struct trace *tr, struct stack *st)
 	for (uint32_t i = tr->ncalls; i-- > 0 && st->res.n < FRAMES_MAX;)
 		st->frames[st->res.n++] = (struct frame){
 			.addr = { tr->calls[i].addr },
-			.kind = tr->calls[i].signal ? FRAME_IP : FRAME_RETURN,
+			.kind = tr->calls[i].signal || tr->calls[i].planted ? FRAME_IP :
+									      FRAME_RETURN,
 		};
 	for (uint32_t i = 0; i < tr->nbase && st->res.n < FRAMES_MAX; i++)
 		st->frames[st->res.n++] = tr->base[i];
