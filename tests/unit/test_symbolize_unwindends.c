@@ -157,6 +157,7 @@ static void test_without_rows(void **state)
 	self.as = whole;
 	addrspace_free(as);
 	cfi_free(bare.cfi);
+	made_rows_free(bare.made);
 }
 
 /*
