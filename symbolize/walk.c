@@ -380,10 +380,12 @@ static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t 
 /*
  * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
  * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
- * never called.
+ * never called. Not part of the loop: most programs never come here.
  */
-static enum step_end made_step(struct walker *w, const struct walk_map *wm, struct walk_at *at,
-			       bool after_call, struct uregs *regs)
+static __attribute__((noinline)) enum step_end made_step(struct walker *w,
+							 const struct walk_map *wm,
+							 struct walk_at *at, bool after_call,
+							 struct uregs *regs)
 {
 	struct rules **rs = after_call ? &w->made_return : &w->made;
 	struct uregs old = *regs;
@@ -423,8 +425,8 @@ static bool from_other_stack(const struct walk_at *at, bool after_call)
 }
 
 /* One step by what is stated for @mod, else made. */
-static enum step_end any_step(struct walker *w, const struct walk_map *wm, struct walk_at *at,
-			      bool after_call, struct uregs *regs)
+static inline enum step_end any_step(struct walker *w, const struct walk_map *wm,
+				     struct walk_at *at, bool after_call, struct uregs *regs)
 {
 	enum step_end res = STEP_NO_ROWS;
 
