@@ -268,6 +268,32 @@ static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t 
 	return false;
 }
 
+/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
+static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
+{
+	const struct walk_map *wm = addr ? find_map(w, in->as, addr - 1, NULL) : NULL;
+	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
+
+	return wm && (!made || made_rows_return(made, addr - wm->bias));
+}
+
+/*
+ * Stacks that people make themselves have 0 for a return address at their base, but so has any word that is
+ * not an address, in a masked stack. At a base there are no callers further up.
+ */
+static bool is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
+{
+	uint64_t start = align_up(sp, 8), v;
+
+	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
+		if (stack_view_read(in->stack, a, &v))
+			return true;
+		if (is_return(w, in, v))
+			return false;
+	}
+	return true;
+}
+
 /* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
 static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
@@ -368,15 +394,6 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 	return true;
 }
 
-/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
-static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
-{
-	const struct walk_map *wm = addr ? find_map(w, in->as, addr - 1, NULL) : NULL;
-	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
-
-	return wm && (!made || made_rows_return(made, addr - wm->bias));
-}
-
 /*
  * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
  * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
@@ -428,17 +445,24 @@ static bool from_other_stack(const struct walk_at *at, bool after_call)
 static inline enum step_end any_step(struct walker *w, const struct walk_map *wm,
 				     struct walk_at *at, bool after_call, struct uregs *regs)
 {
+	const bool go = wm->go;
 	enum step_end res = STEP_NO_ROWS;
+	struct walk_map own;
 
 	at->mod = wm->mod;
 	at->bias = wm->bias;
 	at->signal = false;
-	if (wm->go)
-		res = made_step(w, wm, at, after_call, regs);
+	/* A look at where it leads may take @wm's place among the recent ones. */
+	if (go) {
+		own = *wm;
+		res = made_step(w, &own, at, after_call, regs);
+	}
 	if (res == STEP_NO_ROWS)
 		res = w->step(w->priv, at, regs);
-	if (res == STEP_NO_ROWS && !wm->go)
-		res = made_step(w, wm, at, after_call, regs);
+	if (res == STEP_NO_ROWS && !go) {
+		own = *wm;
+		res = made_step(w, &own, at, after_call, regs);
+	}
 	return res;
 }
 
@@ -489,11 +513,9 @@ static bool scan_step(struct walker *w, const struct unwind_input *in, struct ur
 }
 
 /* A root that was never called stands at its first instruction, not behind a call. */
-static void name_planted(const struct walk_map *wm, struct frame *f)
+static void name_planted(struct walker *w, const struct unwind_input *in, struct frame *f)
 {
-	struct made_rows *made = wm->rows ? module_made(wm->mod) : NULL;
-
-	if (f->kind == FRAME_RETURN && made && !made_rows_return(made, f->addr.v - wm->bias))
+	if (f->kind == FRAME_RETURN && !is_return(w, in, f->addr.v))
 		f->kind = FRAME_IP;
 }
 
@@ -614,6 +636,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			res = any_step(w, wm, &at, f->kind == FRAME_RETURN, &regs);
 		}
 		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG) {
+			wm = find_map(w, in->as, addr, NULL);
 			res = without_rows(w, in, out, wm, f, res, &regs, &out->end, &scanned);
 			if (res != STEP_CALLER)
 				return;
@@ -624,7 +647,7 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			return;
 		} else if (res == STEP_OUTERMOST) {
 			out->end = UNWIND_COMPLETE;
-			name_planted(wm, f);
+			name_planted(w, in, f);
 			return;
 		}
 
@@ -633,7 +656,8 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
-			out->end = UNWIND_COMPLETE;
+			out->end = is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
+									UNWIND_NO_MAPPING;
 			return;
 		}
 		if (!advances(in->stack, f, &at, old_sp, &regs)) {
