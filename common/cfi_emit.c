@@ -20,10 +20,11 @@
 #define EMIT_MAX (64u << 20)
 
 struct emitter {
-	struct cfi *cfi;
+	struct cfi *cfi;	/* that of the FDE at hand */
+	struct cfi *from[2];	/* the second one is asked first; NULL = none */
 	struct strbuf *out;
 	size_t base;		/* where the section begins in @out */
-	struct u64map by_off;	/* CIE's old section and offset -> new offset + 1 */
+	struct u64map by_off;	/* CIE's old place -> new offset + 1 */
 	struct u64map by_bytes;	/* hash of a new CIE's bytes -> new offset + 1 */
 	struct strbuf tmp;	/* the record being built, behind its id */
 	struct strbuf prog;
@@ -100,7 +101,8 @@ static bool same_record(const struct emitter *em, size_t at)
 /* New offset of @cie, emitted if need be; false when it is damaged. */
 static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 {
-	uint64_t *known = u64map_put(&em->by_off, cie->off << 1 | cie->debug_frame, NULL);
+	uint64_t key = cie->off << 2 | cie->debug_frame << 1 | (em->cfi == em->from[1]);
+	uint64_t *known = u64map_put(&em->by_off, key, NULL);
 	uint64_t *twin;
 
 	if (*known) {
@@ -175,38 +177,54 @@ static bool put_fde(struct emitter *em, const struct cfi_fde *fde)
 	return true;
 }
 
-static int fde_cmp(const void *a, const void *b)
-{
-	const struct cfi_fde *x = a, *y = b;
+struct wanted {
+	struct cfi_fde fde;
+	uint8_t from;		/* index in emitter.from */
+};
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->debug_frame != y->debug_frame)
-		return x->debug_frame - y->debug_frame;
-	return x->off < y->off ? -1 : x->off > y->off;
+static int wanted_cmp(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->fde.start != y->fde.start)
+		return x->fde.start < y->fde.start ? -1 : 1;
+	if (x->from != y->from)
+		return x->from - y->from;
+	if (x->fde.debug_frame != y->fde.debug_frame)
+		return x->fde.debug_frame - y->fde.debug_frame;
+	return x->fde.off < y->fde.off ? -1 : x->fde.off > y->fde.off;
+}
+
+static bool find_wanted(const struct emitter *em, uint64_t svma, struct wanted *w)
+{
+	w->from = 1;
+	if (em->from[1] && !cfi_find(em->from[1], svma, &w->fde))
+		return true;
+	w->from = 0;
+	return !cfi_find(em->from[0], svma, &w->fde);
 }
 
 /* The FDEs of @pcs, each once. Owned by the caller. */
-static struct cfi_fde *wanted_fdes(struct cfi *cfi, const uint64_t *pcs, size_t n, size_t *nfdes)
+static struct wanted *wanted_fdes(struct emitter *em, const uint64_t *pcs, size_t n, size_t *nfdes)
 {
-	struct cfi_fde *v = NULL, fde = { 0 };
+	struct wanted *v = NULL, w = { .from = 0 };
 	size_t nv = 0, cap = 0, uniq = 0;
 	bool have = false;
 
 	for (size_t i = 0; i < n; i++) {
 		/* Neighbours share an FDE more often than not. */
-		if (have && pcs[i] >= fde.start && pcs[i] < fde.end)
+		if (have && !em->from[1] && pcs[i] >= w.fde.start && pcs[i] < w.fde.end)
 			continue;
-		have = !cfi_find(cfi, pcs[i], &fde);
+		have = find_wanted(em, pcs[i], &w);
 		if (!have)
 			continue;
 		XGROW(v, nv, cap);
-		v[nv++] = fde;
+		v[nv++] = w;
 	}
 	if (nv)
-		qsort(v, nv, sizeof(*v), fde_cmp);
+		qsort(v, nv, sizeof(*v), wanted_cmp);
 	for (size_t i = 0; i < nv; i++) {
-		if (!uniq || fde_cmp(&v[uniq - 1], &v[i]))
+		if (!uniq || wanted_cmp(&v[uniq - 1], &v[i]))
 			v[uniq++] = v[i];
 	}
 	*nfdes = uniq;
@@ -216,11 +234,13 @@ static struct cfi_fde *wanted_fdes(struct cfi *cfi, const uint64_t *pcs, size_t 
 static size_t emit(struct emitter *em, const uint64_t *pcs, size_t n)
 {
 	size_t nfdes, done = 0;
-	struct cfi_fde *v = wanted_fdes(em->cfi, pcs, n, &nfdes);
+	struct wanted *v = wanted_fdes(em, pcs, n, &nfdes);
 
 	em->base = em->out->len;
-	for (size_t i = 0; i < nfdes && em->out->len - em->base < EMIT_MAX; i++)
-		done += put_fde(em, &v[i]);
+	for (size_t i = 0; i < nfdes && em->out->len - em->base < EMIT_MAX; i++) {
+		em->cfi = em->from[v[i].from];
+		done += put_fde(em, &v[i].fde);
+	}
 	strbuf_add_u32(em->out, 0);
 	u64map_fini(&em->by_off);
 	u64map_fini(&em->by_bytes);
@@ -232,15 +252,17 @@ static size_t emit(struct emitter *em, const uint64_t *pcs, size_t n)
 
 size_t cfi_emit(struct cfi *cfi, const uint64_t *pcs, size_t n, struct strbuf *out)
 {
-	struct emitter em = { .cfi = cfi, .out = out };
+	struct emitter em = { .from = { cfi }, .out = out };
 
 	return emit(&em, pcs, n);
 }
 
-size_t cfi_emit_rows(struct cfi *cfi, const uint64_t *pcs, size_t n, uint64_t whole,
-		     struct strbuf *out)
+size_t cfi_emit_rows(struct cfi *cfi, struct cfi *first, const uint64_t *pcs, size_t n,
+		     uint64_t whole, struct strbuf *out)
 {
-	struct emitter em = { .cfi = cfi, .out = out, .pcs = pcs, .npcs = n, .whole = whole };
+	struct emitter em = {
+		.from = { cfi, first }, .out = out, .pcs = pcs, .npcs = n, .whole = whole
+	};
 
 	return emit(&em, pcs, n);
 }

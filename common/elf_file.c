@@ -159,6 +159,8 @@ void elf_file_close(struct elf_file *ef)
 	elf_plain_free(ef);
 	if (ef->fd >= 0)
 		close(ef->fd);
+	u64map_fini(&ef->pieces);
+	free(ef->go);
 	free(ef->loads);
 	free(ef->code);
 	free(ef);

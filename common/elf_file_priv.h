@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "elf_file.h"
+#include "hash.h"
 
 struct elf_range {
 	uint64_t start, end;	/* svma range [start, end) */
@@ -39,6 +40,11 @@ struct elf_file {
 	struct elf_sym *plt;	/* owned, the names too; see elf_plt.c */
 	size_t nplt;
 	bool plt_done;
+	struct gopclntab *go;	/* owned; NULL when there is none; see elf_go.c */
+	bool go_tried;
+	struct u64map pieces;	/* svma to Elf_Data * of code, borrowed; see elf_code.c */
+	Elf_Data *piece;	/* the last one, from @piece_start on; NULL before */
+	uint64_t piece_start;
 };
 
 /* Fill ef->id; leaves it alone when the file cannot be told from others for sure. */
@@ -93,6 +99,8 @@ int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, s
  */
 bool elf_plain_image(struct elf_file *ef);
 void elf_plain_free(struct elf_file *ef);
+/* The functions of .gopclntab, as elf_file_symbols() gives symbols. */
+int elf_go_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx);
 
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);

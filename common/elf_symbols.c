@@ -266,6 +266,8 @@ int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_
 		return 0;
 	if (elf_symtab_find(ef, SHT_SYMTAB, &tab))
 		ret = walk_table(ef, &tab, false, fn, ctx);
+	else
+		ret = elf_go_symbols(ef, fn, ctx);
 	if (!ret && elf_symtab_find(ef, SHT_DYNSYM, &tab))
 		ret = walk_table(ef, &tab, true, fn, ctx);
 	if (!ret && !ef->plt_done) {

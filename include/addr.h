@@ -32,6 +32,7 @@ struct frame {
 	struct avma addr;
 	uint8_t kind;	/* enum frame_kind */
 	bool kernel;
+	bool scanned;	/* found by a search of the stack: callers between it and its callee may be missing */
 };
 
 /* The one place that subtracts 1: the address to look a frame's function and rules up with. */

@@ -92,9 +92,11 @@ int cfi_row(struct cfi *cfi, const struct cfi_fde *fde, uint64_t svma, struct cf
 size_t cfi_emit(struct cfi *cfi, const uint64_t *pcs, size_t n, struct strbuf *out);
 /*
  * The same, and of each FDE only the rows from the first to the last that @pcs need, so that an FDE may begin
- * and end elsewhere than the function. The FDE that holds svma @whole stays as it is.
+ * and end elsewhere than the function. The FDE that holds svma @whole stays as it is. @first (may be NULL) is
+ * asked before @cfi.
  */
-size_t cfi_emit_rows(struct cfi *cfi, const uint64_t *pcs, size_t n, uint64_t whole, struct strbuf *out);
+size_t cfi_emit_rows(struct cfi *cfi, struct cfi *first, const uint64_t *pcs, size_t n, uint64_t whole,
+		     struct strbuf *out);
 
 /*
  * Evaluate a DWARF expression of CFI (DWARF 5, 2.5; DW_OP_addr is an svma and gets @bias added).

@@ -12,6 +12,7 @@
 #include "cfi.h"
 
 struct elf_file;
+struct gopclntab;
 
 /*
  * @fd is duplicated and read with pread(2), never mapped (a truncated file would be SIGBUS). NULL
@@ -96,18 +97,28 @@ bool elf_file_debuglink(struct elf_file *ef, const char **name, uint32_t *crc);
 /* .eh_frame, .eh_frame_hdr (by PT_GNU_EH_FRAME too when sections are stripped), .debug_frame. */
 void elf_file_cfi_sections(struct elf_file *ef, struct cfi_sections *out);
 
+/*
+ * Code from @svma on as the file has it: bytes at *@data, borrowed for the life of @ef; how many, 0
+ * when no executable segment holds it. At least the whole instruction there, often no more.
+ */
+size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data);
+
+/* Go's function table, borrowed for the life of @ef. NULL when there is none. */
+const struct gopclntab *elf_file_gopclntab(struct elf_file *ef);
+
 struct elf_sym {
 	uint64_t svma;
 	uint64_t size;		/* bytes; 0 when the symbol does not say */
 	const char *name;	/* borrowed for the life of @ef */
 	uint8_t type, bind;	/* STT_*, STB_* */
 	bool dynsym;
+	bool gopclntab;
 };
 /*
  * All symbols that name code: defined, in an executable section or segment, type FUNC, GNU_IFUNC or
  * NOTYPE, not mapping symbols ("$x"), not empty. .symtab, then .dynsym. Order of the tables. Also
- * PLT entries as "name@plt" (from the relocations of .plt, .plt.sec, .plt.got), type FUNC. Returns
- * 0 or @fn's non-zero return.
+ * PLT entries as "name@plt" (from the relocations of .plt, .plt.sec, .plt.got), type FUNC. Of a Go
+ * program without .symtab the functions of .gopclntab. Returns 0 or @fn's non-zero return.
  */
 int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
 		     void *ctx);

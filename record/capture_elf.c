@@ -14,6 +14,7 @@
 #include "debugfile.h"
 #include "elf_file.h"
 #include "elf_write.h"
+#include "made_rows.h"
 #include "nsopen.h"
 #include "pcset.h"
 #include "util.h"
@@ -112,7 +113,10 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	struct elf_slice slice = { 0 };
 	struct capture_syms cs;
 	uint8_t id[20];
-	struct cfi *cfi;
+	struct made_rows *made = made_rows_new(ef);
+	struct strbuf rows = STRBUF_INIT;
+	struct cfi_sections first = { .is64 = true };
+	struct cfi *cfi, *extra = NULL;
 
 	slice.type = elf_file_type(ef);
 	slice.machine = elf_file_machine(ef);
@@ -122,12 +126,20 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	slice.build_id = id;
 
 	cfi = cfi_new(secs);
+	if (slice.machine == EM_X86_64 && made_rows_emit(made, cfi, pcs->v, pcs->n, &rows)) {
+		first.eh_frame.data = (const uint8_t *)rows.s;
+		first.eh_frame.size = rows.len;
+		extra = cfi_new(&first);
+	}
 	/* Whoever asks whether an address is in the start-up code goes by the whole of its FDE. */
-	if (cfi_emit_rows(cfi, pcs->v, pcs->n, slice.entry, &eh_frame)) {
+	if (cfi_emit_rows(cfi, extra, pcs->v, pcs->n, slice.entry, &eh_frame)) {
 		slice.eh_frame = eh_frame.s;
 		slice.eh_frame_size = eh_frame.len;
 	}
 	cfi_free(cfi);
+	cfi_free(extra);
+	strbuf_fini(&rows);
+	made_rows_free(made);
 
 	capture_syms_choose(&cs, files, ARRAY_SIZE(files), pcs);
 	slice.syms = cs.v;

@@ -70,6 +70,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	/* No blanks: these stand where people grep. */
 	c->truncated = text_location(c, "[truncated_stack]");
 	c->broken = text_location(c, "[broken_stack]");
+	c->scan = text_location(c, "[scanned]");
 	c->empty = text_location(c, "[no_stack]");
 }
 
@@ -199,6 +200,7 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 {
 	struct last_path *lp = &c->last[s->ev->cpu % LAST_PATHS];
 	uint32_t i = st->n, depth = 0;
+	bool keep = true;
 
 	if (lp->base != node || lp->generation != s->img->as->generation)
 		lp->n = 0;
@@ -211,7 +213,7 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 	for (; i && depth < lp->n; i--, depth++) {
 		const struct frame *f = &st->frames[i - 1];
 
-		if (f->kernel || frame_lookup_addr(f).v != lp->steps[depth].addr)
+		if (f->kernel || f->scanned || frame_lookup_addr(f).v != lp->steps[depth].addr)
 			break;
 		node = lp->steps[depth].node;
 	}
@@ -224,7 +226,12 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 		const struct frame *f = &st->frames[i - 1];
 
 		node = stacktree_child(&c->tree, node, frame_location(c, s->img, f));
-		if (!f->kernel)
+		/* Between it and its callee. The next stack may have the same frames without a search. */
+		if (f->scanned) {
+			node = stacktree_child(&c->tree, node, c->scan);
+			keep = false;
+		}
+		if (!f->kernel && keep)
 			lp->steps[lp->n++] = (struct path_step){ frame_lookup_addr(f).v, node };
 	}
 	return node;
@@ -256,7 +263,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
-			   st.end == UNWIND_DEPTH;
+			   st.end == UNWIND_DEPTH || st.end == UNWIND_OTHER_STACK;
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
 	}

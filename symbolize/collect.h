@@ -32,6 +32,7 @@ struct collect {
 	struct intern *texts;	/* LOC_TEXT: owner is an id in here; clean already */
 	struct strbuf lead[LEAD_MAX];
 	uint32_t truncated, broken, empty; /* LOC_TEXT locations for stacks that are not whole */
+	uint32_t scan; /* the same, for where a caller was searched for */
 	struct u64map threads;	/* tid -> index of its leading node */
 	struct lead_node *leads;
 	size_t nleads;

@@ -66,6 +66,7 @@ static void module_free(struct module *m)
 	cfi_free(m->cfi);
 	elf_file_close(m->dwp);
 	elf_file_close(m->alt);
+	made_rows_free(m->made);
 	elf_file_close(m->debug);
 	elf_file_close(m->elf);
 	elf_file_close(m->captured);
@@ -463,6 +464,14 @@ struct cfi *module_cfi(struct module *m)
 		elf_file_cfi_sections(m->captured, &secs);
 	m->cfi = cfi_new(&secs);
 	return m->cfi;
+}
+
+struct made_rows *module_made(struct module *m)
+{
+	module_load(m);
+	if (!m->made && m->elf && elf_file_machine(m->elf) == EM_X86_64)
+		m->made = made_rows_new(m->elf);
+	return m->made;
 }
 
 const char *module_name(const struct module *m)

@@ -14,6 +14,7 @@
 #include "cfi.h"
 #include "elf_file.h"
 #include "event.h"
+#include "made_rows.h"
 
 /* Where the bytes came from: printed by --stats. */
 enum module_source {
@@ -41,6 +42,7 @@ struct module {
 	struct elf_file *captured;	/* the recording's slice, NULL when none; names what
 					 * @elf has no name for */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
+	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
@@ -85,6 +87,8 @@ void module_load(struct module *m);
 void module_retry(struct module *m);
 /* Never NULL; empty when there is no CFI. */
 struct cfi *module_cfi(struct module *m);
+/* NULL when there is no whole file to make rows from. */
+struct made_rows *module_made(struct module *m);
 /* Display name: base name of the path. */
 const char *module_name(const struct module *m);
 /* All modules, for statistics: start with *@it = 0; NULL at the end. */

@@ -1,9 +1,11 @@
 /* Compilation of CFI rows to rules, and the cache of them (rules.h). */
 #include "rules.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "made_rows.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -15,10 +17,11 @@ static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
  */
 #define MODULE_ID_MAX ((1u << (64 - RULE_SVMA_BITS)) - 1)
 
-struct rules *rules_new(void)
+struct rules *rules_new(enum rules_from from)
 {
 	struct rules *rs = xcalloc(1, sizeof(*rs));
 
+	rs->from = from;
 	rs->l1 = xcalloc(1u << RULES_L1_BITS, sizeof(*rs->l1));
 	return rs;
 }
@@ -165,14 +168,29 @@ static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
 	return RULE_GENERAL | (uint64_t)rs->ngeneral++ << 32;
 }
 
+static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, struct cfi_row *row)
+{
+	struct made_rows *made;
+	struct cfi_fde fde;
+	struct cfi *cfi;
+
+	if (rs->from == RULES_CFI) {
+		cfi = module_cfi(mod);
+		return cfi_find(cfi, svma, &fde) ? -ENOENT : cfi_row(cfi, &fde, svma, row);
+	}
+	made = module_made(mod);
+	if (!made || (!made_rows_first(made, svma, rs->from == RULES_MADE_RETURN) &&
+		      cfi_find(module_cfi(mod), svma, &fde) == 0))
+		return -ENOENT;
+	return made_row(made, svma, rs->from == RULES_MADE_RETURN, row);
+}
+
 static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 {
-	struct cfi *cfi = module_cfi(mod);
-	struct cfi_fde fde;
 	struct cfi_row row;
 	rule_t r;
 
-	if (cfi_find(cfi, svma, &fde) || cfi_row(cfi, &fde, svma, &row))
+	if (find_row(rs, mod, svma, &row))
 		return RULE_NO_ROWS;
 	if (row.ra_reg >= CFI_NREGS || keeps_value(&row.regs[row.ra_reg]))
 		return RULE_NO_ROWS;

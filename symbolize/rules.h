@@ -79,7 +79,15 @@ struct rule_slot {
 
 #define RULES_L1_BITS 16
 
+/* What rules are compiled from. */
+enum rules_from {
+	RULES_CFI, /* what the binary states */
+	RULES_MADE, /* made_rows.h: for an instruction */
+	RULES_MADE_RETURN, /* the same, for a return behind the address */
+};
+
 struct rules {
+	enum rules_from from;
 	struct rule_slot *l1; /* owned, 1 << RULES_L1_BITS slots */
 	struct u64map all; /* rule_key() to rule */
 	struct u64map by_content; /* hash of a general rule to its number */
@@ -87,7 +95,7 @@ struct rules {
 	size_t ngeneral, general_cap;
 };
 
-struct rules *rules_new(void);
+struct rules *rules_new(enum rules_from from);
 /* Before the modules are freed whose rules it holds, or after: their bytes are not touched. */
 void rules_free(struct rules *rs);
 

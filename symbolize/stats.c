@@ -252,6 +252,7 @@ static void print_names(const struct naming *nm)
 		[NAME_DYNSYM] = "dynamic symbols",
 		[NAME_DEBUGFILE] = "debug file",
 		[NAME_MINIDEBUG] = ".gnu_debugdata",
+		[NAME_GOPCLNTAB] = "Go's .gopclntab",
 		[NAME_CAPTURED] = "recording",
 		[NAME_PERFMAP] = "perf map",
 		[NAME_JITDUMP] = "jitdump",

@@ -111,6 +111,8 @@ static int collect_one(void *ctx, const struct elf_sym *s)
 		.order = c->symtab_order,
 		.source = c->symtab_source,
 	};
+	if (!c->one_source && s->gopclntab)
+		sym->source = NAME_GOPCLNTAB;
 	if (!c->one_source && (s->dynsym || is_plt(s->name))) {
 		sym->source = NAME_DYNSYM;
 		sym->order = is_plt(s->name) ? 4 : 3;

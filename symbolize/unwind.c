@@ -52,6 +52,10 @@ static const struct {
 		"unwind rows led outside the stack",
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",
 	},
+	[UNWIND_OTHER_STACK] = {
+		"interrupted code is on another stack than the handler, which is not copied",
+		"install the handler without SA_ONSTACK to see who was interrupted",
+	},
 	[UNWIND_NO_ADVANCE] = {
 		"unwind rows did not lead on",
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",

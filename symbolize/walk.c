@@ -12,6 +12,7 @@
 #include "module.h"
 #include "reuse.h"
 #include "rules.h"
+#include "rules_step.h"
 #include "util.h"
 #include "walk_fast.h"
 #include "xalloc.h"
@@ -27,6 +28,9 @@
 
 /* How far up to look for a start-up code's frame past functions without rows. */
 #define BASE_SCAN_BYTES 1024
+
+/* The same for any caller. Assembly seldom takes more than it has registers to save. */
+#define SCAN_BYTES 512
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
@@ -64,6 +68,8 @@ void walker_init(struct walker *w, walk_step_fn step, void *priv)
 void walker_fini(struct walker *w)
 {
 	free(w->steps);
+	rules_free(w->made);
+	rules_free(w->made_return);
 }
 
 /*
@@ -102,8 +108,12 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 		return;
 	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
+	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
+	/* Go's own start-up code jumps on, and has a root that the table knows. */
+	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
+		wm->entry = 0;
 	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
-	wm->fast = rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
+	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
 	wm->key_off = rule_key(m->mod, 0) - wm->bias;
 }
 
@@ -261,6 +271,32 @@ static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t 
 	return false;
 }
 
+/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
+static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
+{
+	const struct walk_map *wm = addr ? find_map(w, in->as, addr - 1, NULL) : NULL;
+	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
+
+	return wm && (!made || made_rows_return(made, addr - wm->bias));
+}
+
+/*
+ * Stacks that people make themselves have 0 for a return address at their base, but so has any word that is
+ * not an address, in a masked stack. At a base there are no callers further up.
+ */
+static bool is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
+{
+	uint64_t start = align_up(sp, 8), v;
+
+	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
+		if (stack_view_read(in->stack, a, &v))
+			return true;
+		if (is_return(w, in, v))
+			return false;
+	}
+	return true;
+}
+
 /* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
 static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
@@ -362,13 +398,152 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 }
 
 /*
+ * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
+ * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
+ * never called. Not part of the loop: most programs never come here.
+ */
+static __attribute__((noinline)) enum step_end made_step(struct walker *w,
+							 const struct walk_map *wm,
+							 struct walk_at *at, bool after_call,
+							 struct uregs *regs)
+{
+	struct rules **rs = after_call ? &w->made_return : &w->made;
+	struct uregs old = *regs;
+	enum step_end res;
+
+	if (!*rs)
+		*rs = rules_new(after_call ? RULES_MADE_RETURN : RULES_MADE);
+	res = rules_step(*rs, at, regs);
+	if (res == STEP_UNKNOWN_REG ||
+	    (res == STEP_CALLER && !at->signal && !wm->go &&
+	     !is_return(w, at->in, regs->v[CFI_REG_RA]))) {
+		*regs = old;
+		at->signal = false;
+		return STEP_NO_ROWS;
+	}
+	return res;
+}
+
+/*
+ * A row that finds the caller by a register that functions keep is one of code that changes stacks: Go calls
+ * the vdso like this. When that register does not lead into the copy, nothing of the caller's stack is there.
+ */
+static bool from_other_stack(const struct walk_at *at, bool after_call)
+{
+	struct made_rows *made = module_made(at->mod);
+	struct cfi *cfi = module_cfi(at->mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (made && made_rows_first(made, at->svma, after_call)) {
+		if (made_row(made, at->svma, after_call, &row))
+			return false;
+	} else if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row)) {
+		return false;
+	}
+	return row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
+}
+
+/* One step by what is stated for @mod, else made. */
+static inline enum step_end any_step(struct walker *w, const struct walk_map *wm,
+				     struct walk_at *at, bool after_call, struct uregs *regs)
+{
+	const bool go = wm->go;
+	enum step_end res = STEP_NO_ROWS;
+	struct walk_map own;
+
+	at->mod = wm->mod;
+	at->bias = wm->bias;
+	at->signal = false;
+	/* A look at where it leads may take @wm's place among the recent ones. */
+	if (go) {
+		own = *wm;
+		res = made_step(w, &own, at, after_call, regs);
+	}
+	if (res == STEP_NO_ROWS)
+		res = w->step(w->priv, at, regs);
+	if (res == STEP_NO_ROWS && !go) {
+		own = *wm;
+		res = made_step(w, &own, at, after_call, regs);
+	}
+	return res;
+}
+
+/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
+static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
+		     uint64_t ra, uint64_t sp)
+{
+	const struct walk_map *wm = find_map(w, in->as, ra - 1, NULL);
+	struct walk_at at = { .in = in };
+	struct uregs next = *regs;
+	enum step_end res;
+
+	if (!wm || !wm->rows)
+		return false;
+	if (ra != wm->entry && at_entry(wm, ra - 1))
+		return true;
+	at.svma = ra - 1 - wm->bias;
+	uregs_set(&next, CFI_REG_SP, sp);
+	uregs_set(&next, CFI_REG_RA, ra);
+	res = any_step(w, wm, &at, true, &next);
+	if (res == STEP_OUTERMOST)
+		return true;
+	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
+	       is_return(w, in, next.v[CFI_REG_RA]);
+}
+
+/*
+ * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
+ * of the function there leads on from that place. Registers are taken to be as they were; the one that the
+ * next step needs is tried so.
+ */
+static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
+
+	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		if (!v || !is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
+/* A root that was never called stands at its first instruction, not behind a call. */
+static void name_planted(struct walker *w, const struct unwind_input *in, struct frame *f)
+{
+	if (f->kind == FRAME_RETURN && !is_return(w, in, f->addr.v))
+		f->kind = FRAME_IP;
+}
+
+/*
+ * Whether @sp, from before a signal, lies on another stack than the copied one: below it, or further above
+ * than the copy's own stack can reach.
+ */
+static bool on_other_stack(const struct unwind_input *in, uint64_t sp)
+{
+	enum unwind_end end;
+
+	if (sp >= in->stack->lo && sp < in->stack->hi)
+		return false;
+	end = sp < in->stack->lo ? UNWIND_BAD_READ : fault_end(in, sp);
+	return end == UNWIND_BAD_READ || end == UNWIND_STACK_END;
+}
+
+/*
  * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
  * STEP_CALLER or STEP_OUTERMOST with *@end set.
  */
 static enum step_end without_rows(struct walker *w, const struct unwind_input *in,
 				  struct unwind_result *out, const struct walk_map *wm,
 				  const struct frame *f, enum step_end res, struct uregs *regs,
-				  enum unwind_end *end)
+				  enum unwind_end *end, bool *scanned)
 {
 	struct module *mod = wm->mod;
 	bool have_bytes = wm->rows;
@@ -390,6 +565,8 @@ static enum step_end without_rows(struct walker *w, const struct unwind_input *i
 		*end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
 		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
+	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
+		return STEP_CALLER;
 	else if (mod && !have_bytes && !mod->elf && !mod->captured)
 		*end = UNWIND_NO_MODULE;
 	else
@@ -426,6 +603,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	struct walk_at at = { .in = in };
 	struct uregs regs = { .known = (1u << CFI_NREGS) - 1 };
 	uint64_t ip = in->regs[UREG_IP];
+	bool scanned;
 
 	out->n = 0;
 	out->at = NULL;
@@ -452,7 +630,6 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		enum step_end res = STEP_NO_ROWS;
 		uint64_t old_sp, addr;
 		struct frame *f;
-		bool rooted;
 
 		wm = walk_fast(w, in, out, wm, &regs, taken);
 		if (!wm)
@@ -468,25 +645,34 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			return true;
 		}
 		at.signal = false;
+		scanned = false;
 		if (w->step && wm->rows) {
-			at.mod = wm->mod;
-			at.bias = wm->bias;
 			at.svma = addr - wm->bias;
-			res = w->step(w->priv, &at, &regs);
+			res = any_step(w, wm, &at, f->kind == FRAME_RETURN, &regs);
 		}
-		rooted = res == STEP_OUTERMOST;
-		if (rooted)
-			out->end = UNWIND_COMPLETE;
-		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG)
-			res = without_rows(w, in, out, wm, f, res, &regs, &out->end);
-		else if (res == STEP_FAULT)
+		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG) {
+			wm = find_map(w, in->as, addr, NULL);
+			res = without_rows(w, in, out, wm, f, res, &regs, &out->end, &scanned);
+			if (res != STEP_CALLER)
+				return false;
+		} else if (res == STEP_FAULT) {
 			out->end = fault_end(in, at.fault);
-		if (res != STEP_CALLER)
-			return rooted;
+			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
+				out->end = UNWIND_COMPLETE;
+			return false;
+		} else if (res == STEP_OUTERMOST) {
+			out->end = UNWIND_COMPLETE;
+			name_planted(w, in, f);
+			return true;
+		}
 
+		/* The kernel built it: its code begins at the very address, which was never called. */
+		if (at.signal)
+			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
-			out->end = UNWIND_COMPLETE;
+			out->end = is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
+									UNWIND_NO_MAPPING;
 			return false;
 		}
 		if (!advances(in->stack, f, &at, old_sp, &regs)) {
@@ -507,13 +693,14 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			out->end = UNWIND_DEPTH;
 			return false;
 		}
+		out->frames[out->n - 1].scanned = scanned;
 		/*
 		 * The handler had a stack of its own, and that of the interrupted code was not
 		 * copied.
 		 */
-		if (at.signal && regs.v[CFI_REG_SP] < in->stack->lo) {
+		if (at.signal && on_other_stack(in, regs.v[CFI_REG_SP])) {
 			out->at = next->mod;
-			out->end = UNWIND_BAD_READ;
+			out->end = UNWIND_OTHER_STACK;
 			return false;
 		}
 		wm = next;

@@ -77,6 +77,7 @@ struct walk_map {
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
 	bool fast; /* rule_key() of an address in it is exact, and the address plus @key_off */
 	uint64_t key_off;
+	bool go; /* @mod has a Go function table: made rows come first (made_rows.h) */
 };
 
 /* How a frame was stepped out of. */
@@ -103,6 +104,7 @@ struct walker {
 	struct walk_step *steps; /* owned; beside unwind_result.frames */
 	uint32_t steps_cap;
 	struct reuse *reuse; /* borrowed; NULL: every stack is walked to its end */
+	struct rules *made, *made_return; /* owned; for instructions and returns, NULL until used */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
 	struct walk_map recent[WALK_RECENT];

@@ -56,6 +56,14 @@ corpus kernel "$TARGETS/spin" --kernel 1
 corpus static "$TARGETS/spin-static" 1
 corpus staticpie "$TARGETS/spin-staticpie" 1
 [ ! -x "$TARGETS/spin-musl" ] || corpus musl "$TARGETS/spin-musl" 1
+[ ! -x "$TARGETS/spin-musl" ] || corpus muslstatic "$TARGETS/spin-musl-static" --threads 2 1
+for mode in signal coroutine asm search; do
+	corpus "odd-$mode" "$TARGETS/odd" $mode 0.5
+done
+[ ! -x "$TARGETS/gospin" ] || corpus go "$TARGETS/gospin" --gc 1
+[ ! -x "$TARGETS/gospin" ] || corpus go-stripped "$TARGETS/gospin-stripped" 1
+[ ! -x "$TARGETS/rsspin" ] || corpus rust "$TARGETS/rsspin" 1
+[ ! -x "$TARGETS/throws" ] || corpus throws "$TARGETS/throws" 1
 [ ! -x "$TARGETS/spin-clang" ] || corpus clang "$TARGETS/spin-clang" 1
 LD_LIBRARY_PATH=$TARGETS corpus uselib "$TARGETS/uselib" 1
 [ ! -x "$TARGETS/deep" ] || corpus cxx "$TARGETS/deep" 1.5 60

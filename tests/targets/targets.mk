@@ -8,13 +8,23 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady
+# steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
+STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
+	$(T)/steps-gcc-static $(T)/steps-gcc-staticpie $(T)/steps-gcc-bare
+ifneq ($(call have,musl-gcc),)
+STEPS += $(T)/steps-musl-O2 $(T)/steps-musl-static
+endif
+ifneq ($(call have,clang),)
+STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O2 $(T)/steps-clang-fp
+endif
+TARGETS += $(STEPS)
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static
 endif
 ifneq ($(call have,g++),)
-TARGETS += $(T)/deep $(T)/shop
+TARGETS += $(T)/deep $(T)/shop $(T)/throws
 endif
 ifneq ($(call have,clang),)
 TARGETS += $(T)/spin-clang
@@ -91,11 +101,28 @@ $(T)/spin-split: $(T)/spin-sep $(T)/spin-split.debug
 	$(call say,TARGET,$@)
 	$(Q)set -e; strip -o $@ $<; cd $(T) && objcopy --add-gnu-debuglink=spin-split.debug spin-split
 
+STEPS_O0 := -O0
+STEPS_O1 := -O1
+STEPS_O2 := -O2
+STEPS_O3 := -O3
+STEPS_fp := -O2 -fno-omit-frame-pointer
+STEPS_lto := -O2 -flto
+STEPS_static := -O2 -static
+STEPS_staticpie := -O2 -static-pie
+# No rows at all, as in musl (-g would give .debug_frame).
+STEPS_bare := -O2 -g0 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-stack-protector
+step_words = $(subst -, ,$(notdir $(1)))
+$(STEPS): tests/targets/steps.c $(T)/.dir
+	$(call say,TARGET,$@)
+	$(Q)$(subst musl,musl-gcc,$(word 2,$(call step_words,$@))) -g -w $(STEPS_$(word 3,$(call step_words,$@))) -o $@ $<
+
 $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 	$(call tcc,$(TCC),-fPIC -shared)
 $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
+$(T)/odd: tests/targets/odd.c $(T)/.dir
+	$(call tcc,$(TCC),-fno-optimize-sibling-calls)
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
@@ -120,5 +147,34 @@ $(T)/steady: tests/targets/steady.c $(T)/.dir
 	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-ipa-cp -fno-inline)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
 	$(call tcc,g++)
+$(T)/throws: tests/targets/throws.cc $(T)/.dir
+	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir
 	$(call tcc,g++)
+
+# Go of 1.18 or later, as it is built and stripped; with C in it.
+ifneq ($(call have,go),)
+GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped
+test-targets: $(GO_TARGETS)
+define go
+$(call say,TARGET,$@)
+$(Q)GOFLAGS= GO111MODULE=off GOCACHE=$(abspath $(T))/gocache GOPATH=$(abspath $(T))/gopath CGO_ENABLED=1 go build $(1) -o $@ $<
+endef
+$(T)/gospin: tests/targets/gospin.go $(T)/.dir
+	$(call go,)
+$(T)/gospin-stripped: tests/targets/gospin.go $(T)/.dir
+	$(call go,-ldflags='-s -w')
+$(T)/gospin-pie: tests/targets/gospin.go $(T)/.dir
+	$(call go,-buildmode=pie -ldflags='-s -w')
+$(T)/cgospin: tests/targets/cgospin.go $(T)/.dir
+	$(call go,)
+$(T)/cgospin-stripped: tests/targets/cgospin.go $(T)/.dir
+	$(call go,-ldflags='-s -w')
+endif
+
+ifneq ($(call have,rustc),)
+test-targets: $(T)/rsspin
+$(T)/rsspin: tests/targets/rsspin.rs $(T)/.dir
+	$(call say,TARGET,$@)
+	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
+endif

@@ -73,7 +73,8 @@ static bool same(const struct unwind_result *a, const struct unwind_result *b)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->frames[i].addr.v != b->frames[i].addr.v ||
-		    a->frames[i].kind != b->frames[i].kind)
+		    a->frames[i].kind != b->frames[i].kind ||
+		    a->frames[i].scanned != b->frames[i].scanned)
 			return false;
 	return true;
 }

@@ -98,11 +98,10 @@ static inline void compare_rows(struct cfi *a, struct cfi *b, uint64_t pc, uint6
 	struct cfi_row ra, rb;
 	int ea = cfi_find(a, pc, &fa), eb = cfi_find(b, pc, &fb);
 
-	if (eb && !wanted)
+	/* What the file says nothing of was read off the code (test_common_code_rows.c). */
+	if (ea || (eb && !wanted))
 		return;
 	assert_int_equal(ea, eb);
-	if (ea)
-		return;
 	assert_true(fb.start >= fa.start && fb.end <= fa.end && pc >= fb.start && pc < fb.end);
 	if (entry >= fa.start && entry < fa.end) {
 		assert_int_equal(fa.start, fb.start);

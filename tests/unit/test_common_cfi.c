@@ -416,7 +416,7 @@ static void use_all(struct cfi *cfi, const uint64_t *pcs, size_t n)
 		}
 	}
 	cfi_emit(cfi, pcs, n, &out);
-	cfi_emit_rows(cfi, pcs, n, 0, &out);
+	cfi_emit_rows(cfi, NULL, pcs, n, 0, &out);
 	cfi_nth(cfi, 0, &fde);
 	strbuf_fini(&out);
 }

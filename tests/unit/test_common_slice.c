@@ -110,7 +110,7 @@ static void make_slice(struct fixture *f, size_t step, bool rows, struct strbuf 
 	elf_file_cfi_sections(f->ef, &secs);
 	cfi = cfi_new(&secs);
 	if (rows)
-		assert_true(cfi_emit_rows(cfi, f->pcs, s.nsyms, 0, &eh_frame) > 0);
+		assert_true(cfi_emit_rows(cfi, NULL, f->pcs, s.nsyms, 0, &eh_frame) > 0);
 	else
 		assert_true(cfi_emit(cfi, f->pcs, s.nsyms, &eh_frame) > 0);
 	cfi_free(cfi);

@@ -5,6 +5,7 @@
  */
 #include <alloca.h>
 #include <errno.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -104,6 +105,7 @@ struct call {
 	uint64_t slot; /* runtime address of the return address on the stack */
 	uint64_t addr; /* it, or the pc that a signal interrupted */
 	bool signal; /* the latter; slot is the interrupted stack pointer */
+	bool planted; /* by the kernel, which makes it look as if called from there */
 };
 
 struct trace {
@@ -129,7 +131,7 @@ static void note_call(struct trace *tr, uint64_t slot, uint64_t addr, bool signa
 {
 	if (tr->ncalls == CALLS_MAX)
 		target_die("calls too deep");
-	tr->calls[tr->ncalls++] = (struct call){ slot, addr, signal };
+	tr->calls[tr->ncalls++] = (struct call){ slot, addr, signal, false };
 }
 
 /* One instruction was executed, from @was to tr->now. @stopped: a signal's handler begins. */
@@ -141,6 +143,7 @@ static void follow(struct trace *tr, const struct user_regs_struct *was, bool st
 	if (stopped) {
 		note_call(tr, was->rsp, was->rip, true);
 		note_call(tr, sp, peek(tr, sp), false);
+		tr->calls[tr->ncalls - 1].planted = true;
 		return;
 	}
 	while (tr->ncalls && tr->calls[tr->ncalls - 1].slot < sp)
@@ -197,7 +200,8 @@ static void true_stack(const struct trace *tr, struct stack *st)
 	for (uint32_t i = tr->ncalls; i-- > 0 && st->res.n < FRAMES_MAX;)
 		st->frames[st->res.n++] = (struct frame){
 			.addr = { tr->calls[i].addr },
-			.kind = tr->calls[i].signal ? FRAME_IP : FRAME_RETURN,
+			.kind = tr->calls[i].signal || tr->calls[i].planted ? FRAME_IP :
+									      FRAME_RETURN,
 		};
 	for (uint32_t i = 0; i < tr->nbase && st->res.n < FRAMES_MAX; i++)
 		st->frames[st->res.n++] = tr->base[i];
@@ -326,8 +330,10 @@ static void sweep(struct trace *tr, struct tally *tally, uint32_t max)
 	}
 }
 
-/* A child that runs @fn and is stopped at its int3. 0 when ptrace is not permitted. */
-static pid_t start_child(void (*fn)(void))
+/*
+ * A child that runs @fn, or the program @path, and is stopped at its int3. 0 when ptrace is not permitted.
+ */
+static pid_t start_child(void (*fn)(void), const char *path)
 {
 	pid_t pid = fork();
 	int status;
@@ -335,22 +341,29 @@ static pid_t start_child(void (*fn)(void))
 	if (pid == 0) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 			_exit(126);
-		fn();
+		if (path)
+			execl(path, path, NULL);
+		else
+			fn();
 		_exit(125);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		target_die("cannot start a child");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 126)
 		return 0;
+	/* The first stop is the exec. */
+	if (path && (!WIFSTOPPED(status) || ptrace(PTRACE_CONT, pid, NULL, NULL) ||
+		     waitpid(pid, &status, 0) != pid))
+		target_die("cannot start a program");
 	if (!WIFSTOPPED(status))
 		target_die("child did not stop");
 	return pid;
 }
 
-static void run_sweep(void (*fn)(void), struct tally *tally, uint32_t max)
+static void run_sweep(void (*fn)(void), const char *path, struct tally *tally, uint32_t max)
 {
 	static struct trace tr;
-	pid_t pid = start_child(fn);
+	pid_t pid = start_child(fn, path);
 	struct timespec a, b;
 	int status;
 
@@ -377,10 +390,11 @@ static void run_sweep(void (*fn)(void), struct tally *tally, uint32_t max)
 
 	tally->wrong += tally->nearly;
 	print_message(
-		"# %u instructions in %.1f s, up to %u frames, %u signals; not as executed: %u, "
+		"# %s: %u instructions in %.1f s, up to %u frames, %u signals; not as executed: %u, "
 		"and %u before a jump that came; unwinders not equal: %u\n",
-		tally->steps, b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9, tally->deepest,
-		tally->signals, tally->wrong, tally->jumps, tally->unequal);
+		path ? path : "this program", tally->steps,
+		b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9, tally->deepest, tally->signals,
+		tally->wrong, tally->jumps, tally->unequal);
 }
 
 static void test_workload(void **state)
@@ -392,7 +406,7 @@ static void test_workload(void **state)
 	print_message("the sanitizer's own code takes up the steps\n");
 	skip();
 #endif
-	run_sweep(workload, &tally, STEPS_MAX);
+	run_sweep(workload, NULL, &tally, STEPS_MAX);
 	/*
 	 * It has to have been worth it: much code, a signal, and nothing that is mostly explained
 	 * away.
@@ -405,10 +419,38 @@ static void test_workload(void **state)
 	assert_int_equal(tally.wrong, 0);
 }
 
+/*
+ * The corpus: compilers, optimization, libcs, linked in all ways, and code that nothing is known of but
+ * itself. Where the programs are not built, there is nothing to test.
+ */
+static void test_corpus(void **state)
+{
+	static struct tally tally;
+	const char *build = getenv("BUILD");
+	uint32_t failed = 0;
+	char pattern[4096];
+	glob_t g = { 0 };
+
+	(void)state;
+	snprintf(pattern, sizeof(pattern), "%s/tests/targets/steps-*", build ? build : "build");
+	if (glob(pattern, 0, NULL, &g)) {
+		print_message("# no %s: make test-targets\n", pattern);
+		skip();
+	}
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		run_sweep(NULL, g.gl_pathv[i], &tally, STEPS_MAX);
+		failed += tally.steps < 3000 || !tally.signals || tally.jumps > EARLY_MAX ||
+			  tally.unequal || tally.wrong;
+	}
+	globfree(&g);
+	assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workload),
+		cmocka_unit_test(test_corpus),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

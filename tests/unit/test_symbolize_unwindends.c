@@ -157,6 +157,7 @@ static void test_without_rows(void **state)
 	self.as = whole;
 	addrspace_free(as);
 	cfi_free(bare.cfi);
+	made_rows_free(bare.made);
 }
 
 /*
@@ -179,7 +180,9 @@ static void test_beside_segment(void **state)
 		/* A new generation, so that this address is the first one seen. */
 		self.as = addrspace_clone(whole);
 		regs[UREG_IP] = addrspace_find(self.as, here)->end - 1;
+		/* Neither a frame pointer nor words to search. */
 		regs[UREG_BP] = 0;
+		regs[UREG_SP] = self.view.hi;
 		run(u, &other, regs, false, FRAMES_MAX);
 		assert_int_equal(other.res.n, 1);
 		run(u, &other, cap_regs, false, FRAMES_MAX);

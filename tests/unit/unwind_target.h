@@ -156,6 +156,7 @@ static inline void target_fini(struct target *t)
 {
 	for (uint32_t i = 0; i < t->nmods; i++) {
 		cfi_free(t->mods[i].cfi);
+		made_rows_free(t->mods[i].made);
 		elf_file_close(t->mods[i].elf);
 		free((char *)t->mods[i].dso.path);
 	}

@@ -1,0 +1,405 @@
+/* Rows from Go's function table and from code (made_rows.h). */
+#include "made_rows.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code_rows.h"
+#include "gopclntab.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* The longest start-up code without rows: _start and _start_c of musl. */
+#define ENTRY_LEN 64
+
+struct made_rows {
+	struct elf_file *ef;
+	struct code_rows *code;
+	struct addrs {
+		uint64_t *v;	/* owned, sorted svma values */
+		size_t n, cap;
+	} starts, cold, noreturn;	/* of all; of parts that are jumped to; that do not return */
+	bool symbols_read;
+};
+
+/* Functions of the C and C++ libraries that do not return, by their documentation. */
+static const char *const noreturn_names[] = {
+	"_Exit", "_Unwind_Resume", "_ZSt9terminatev", "__assert_fail", "__chk_fail",
+	"__cxa_bad_cast", "__cxa_rethrow", "__cxa_throw", "__cxa_throw_bad_array_new_length",
+	"__fortify_fail", "__libc_fatal", "__longjmp_chk", "__stack_chk_fail", "_exit", "_longjmp", "abort", "exit",
+	"longjmp", "pthread_exit", "quick_exit", "siglongjmp", "thrd_exit",
+};
+
+static int name_cmp(const void *a, const void *b)
+{
+	return strcmp(a, *(const char *const *)b);
+}
+
+/* "abort", "abort@plt", "abort@@GLIBC_2.2.5" */
+static bool is_noreturn_name(const char *name)
+{
+	char plain[40];
+	size_t len = strcspn(name, "@");
+
+	if (len >= sizeof(plain))
+		return false;
+	memcpy(plain, name, len);
+	plain[len] = 0;
+	return bsearch(plain, noreturn_names, ARRAY_SIZE(noreturn_names), sizeof(noreturn_names[0]),
+		       name_cmp) != NULL;
+}
+
+static void add_addr(struct addrs *as, uint64_t svma)
+{
+	XGROW(as->v, as->n, as->cap);
+	as->v[as->n++] = svma;
+}
+
+static int add_symbol(void *ctx, const struct elf_sym *sym)
+{
+	struct made_rows *mr = ctx;
+
+	/* Labels of assembly are somewhere within. */
+	if (sym->type == STT_NOTYPE)
+		return 0;
+	add_addr(&mr->starts, sym->svma);
+	/* gcc: "name.cold", the unlikely part of "name"; clang: "name.__part.1". */
+	if (strstr(sym->name, ".cold") || strstr(sym->name, ".__part."))
+		add_addr(&mr->cold, sym->svma);
+	if (is_noreturn_name(sym->name))
+		add_addr(&mr->noreturn, sym->svma);
+	return 0;
+}
+
+static int u64_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void read_symbols(struct made_rows *mr)
+{
+	struct addrs *all[] = { &mr->starts, &mr->cold, &mr->noreturn };
+
+	if (mr->symbols_read)
+		return;
+	mr->symbols_read = true;
+	elf_file_symbols(mr->ef, add_symbol, mr);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i]->n)
+			qsort(all[i]->v, all[i]->n, sizeof(*all[i]->v), u64_cmp);
+}
+
+static bool addrs_have(const struct addrs *as, uint64_t svma)
+{
+	return as->n && bsearch(&svma, as->v, as->n, sizeof(svma), u64_cmp);
+}
+
+static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
+{
+	struct made_rows *mr = ctx;
+	size_t lo = 0, hi;
+
+	read_symbols(mr);
+	hi = mr->starts.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (mr->starts.v[mid] <= svma)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*entry = lo && !addrs_have(&mr->cold, mr->starts.v[lo - 1]);
+	return lo ? mr->starts.v[lo - 1] : 0;
+}
+
+static bool noreturn(void *ctx, uint64_t svma)
+{
+	struct made_rows *mr = ctx;
+
+	read_symbols(mr);
+	return addrs_have(&mr->noreturn, svma);
+}
+
+static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
+{
+	struct made_rows *mr = ctx;
+
+	return elf_file_code(mr->ef, svma, data);
+}
+
+struct made_rows *made_rows_new(struct elf_file *ef)
+{
+	struct made_rows *mr = xcalloc(1, sizeof(*mr));
+	const struct code_source src = {
+		.ctx = mr, .read = read_code, .start_of = start_of, .noreturn = noreturn,
+	};
+
+	mr->ef = ef;
+	mr->code = code_rows_new(&src);
+	return mr;
+}
+
+void made_rows_free(struct made_rows *mr)
+{
+	if (!mr)
+		return;
+	code_rows_free(mr->code);
+	free(mr->starts.v);
+	free(mr->cold.v);
+	free(mr->noreturn.v);
+	free(mr);
+}
+
+/* ---- Go ---- */
+
+static bool go_func_at(struct made_rows *mr, uint64_t svma, struct go_func *fn)
+{
+	const struct gopclntab *gt = elf_file_gopclntab(mr->ef);
+
+	return gt && gopclntab_find(gt, svma, fn) == 0;
+}
+
+static void outermost(struct cfi_row *row)
+{
+	memset(row->regs, 0, sizeof(row->regs));
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
+	row->regs[CFI_REG_RA].how = CFI_UNDEF;
+}
+
+/*
+ * The table counts every byte that a function takes of the stack, but knows nothing of those that go
+ * to another stack: what they do to get back is in their code, or cannot be followed.
+ */
+static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma, bool after_call,
+		  struct cfi_row *row)
+{
+	uint32_t frame;
+	uint64_t end = fn->end;
+
+	/* A stack pointer that was put by in a register comes back; one in memory cannot be told. */
+	if (fn->switches && !fn->top && code_row(mr->code, svma, after_call, row) == 0 &&
+	    row->cfa_how == CFI_REGISTER && row->cfa.reg != CFI_REG_SP && row->cfa.reg != CFI_REG_BP)
+		return 0;
+	memset(row, 0, sizeof(*row));
+	row->start = svma;
+	row->ra_reg = CFI_REG_RA;
+	row->cfa_how = CFI_REGISTER;
+	if (fn->top || (fn->switches && svma != fn->start)) {
+		row->end = fn->switches ? svma + 1 : end;
+		outermost(row);
+		return 0;
+	}
+	if (gopclntab_frame(elf_file_gopclntab(mr->ef), fn, svma, &frame, &row->end))
+		return -ENOENT;
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = frame + 8ll };
+	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
+	return 0;
+}
+
+bool made_rows_first(struct made_rows *mr, uint64_t svma, bool after_call)
+{
+	struct go_func fn;
+
+	return go_func_at(mr, svma + after_call, &fn);
+}
+
+int made_row(struct made_rows *mr, uint64_t svma, bool after_call, struct cfi_row *row)
+{
+	struct go_func fn;
+
+	if (after_call && code_is_restorer(mr->code, svma + 1))
+		return code_row(mr->code, svma, true, row);
+	if (!go_func_at(mr, svma, &fn))
+		return code_row(mr->code, svma, after_call, row);
+	if (!after_call && code_in_restorer(mr->code, svma))
+		return code_row(mr->code, svma, false, row);
+	return go_row(mr, &fn, svma, after_call, row);
+}
+
+bool made_rows_return(struct made_rows *mr, uint64_t svma)
+{
+	return code_is_return(mr->code, svma);
+}
+
+/* ---- as call frame information ---- */
+
+/* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */
+enum {
+	OP_UNDEFINED = 0x07,
+	OP_DEF_CFA = 0x0c,
+	OP_DEF_CFA_EXPR = 0x0f,
+	OP_EXPR = 0x10,
+	OP_OFFSET_SF = 0x11,
+	OP_DEF_CFA_SF = 0x12,
+};
+
+static void add_sleb(struct strbuf *sb, int64_t v)
+{
+	for (;;) {
+		uint8_t b = v & 0x7f;
+
+		v >>= 7;
+		if ((v == 0 && !(b & 0x40)) || (v == -1 && (b & 0x40))) {
+			strbuf_addc(sb, (char)b);
+			return;
+		}
+		strbuf_addc(sb, (char)(b | 0x80));
+	}
+}
+
+static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
+{
+	while ((body->len + 8) % 8)
+		strbuf_addc(body, 0);
+	strbuf_add_u32(out, (uint32_t)body->len + 4);
+	strbuf_add_u32(out, id);
+	strbuf_add(out, body->s, body->len);
+}
+
+/* Offset of the CIE. Like gcc's: CFA = rsp + 8, and the return address there. */
+static size_t add_cie(struct strbuf *out, bool signal)
+{
+	static const uint8_t plain[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
+	static const uint8_t sig[] = { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
+	struct strbuf body = STRBUF_INIT;
+	size_t at = out->len;
+
+	if (signal)
+		strbuf_add(&body, sig, sizeof(sig));
+	else
+		strbuf_add(&body, plain, sizeof(plain));
+	add_record(out, 0, &body);
+	strbuf_fini(&body);
+	return at;
+}
+
+static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
+{
+	struct strbuf body = STRBUF_INIT;
+
+	strbuf_add_u64(&body, row->start);
+	strbuf_add_u64(&body, row->end - row->start);
+	strbuf_addc(&body, 0);
+	if (row->cfa_how == CFI_VAL_EXPR) {
+		strbuf_addc(&body, OP_DEF_CFA_EXPR);
+		strbuf_add_varint(&body, row->cfa.expr_len);
+		strbuf_add(&body, row->cfa.expr, row->cfa.expr_len);
+	} else if (row->cfa.reg != CFI_REG_SP || row->cfa.off != 8) {
+		/* Offsets are in units of -8. */
+		if (row->cfa.off >= 0) {
+			strbuf_addc(&body, OP_DEF_CFA);
+			strbuf_add_varint(&body, row->cfa.reg);
+			strbuf_add_varint(&body, (uint64_t)row->cfa.off);
+		} else {
+			strbuf_addc(&body, OP_DEF_CFA_SF);
+			strbuf_add_varint(&body, row->cfa.reg);
+			add_sleb(&body, row->cfa.off / -8);
+		}
+	}
+	for (uint8_t reg = 0; reg < CFI_NREGS; reg++) {
+		const struct cfi_rule *r = &row->regs[reg];
+
+		if (r->how == CFI_UNDEF) {
+			strbuf_addc(&body, OP_UNDEFINED);
+			strbuf_add_varint(&body, reg);
+		} else if (r->how == CFI_EXPR) {
+			strbuf_addc(&body, OP_EXPR);
+			strbuf_add_varint(&body, reg);
+			strbuf_add_varint(&body, r->expr_len);
+			strbuf_add(&body, r->expr, r->expr_len);
+		} else if (r->how == CFI_OFFSET && (reg != CFI_REG_RA || r->off != -8)) {
+			strbuf_addc(&body, OP_OFFSET_SF);
+			strbuf_add_varint(&body, reg);
+			add_sleb(&body, r->off / -8);
+		}
+	}
+	add_record(out, (uint32_t)(out->len + 4 - cie), &body);
+	strbuf_fini(&body);
+}
+
+static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
+{
+	return a->how == b->how && a->reg == b->reg && a->off == b->off &&
+	       a->expr_len == b->expr_len &&
+	       (!a->expr_len || !memcmp(a->expr, b->expr, a->expr_len));
+}
+
+static bool same_row(const struct cfi_row *a, const struct cfi_row *b)
+{
+	if (a->signal_frame != b->signal_frame || a->cfa_how != b->cfa_how ||
+	    !same_rule(&a->cfa, &b->cfa))
+		return false;
+	for (int i = 0; i < CFI_NREGS; i++)
+		if (!same_rule(&a->regs[i], &b->regs[i]))
+			return false;
+	return true;
+}
+
+/* Rows that a factor of -8 can say. */
+static bool can_say(const struct cfi_row *row)
+{
+	if (row->cfa.off % 8)
+		return false;
+	for (int i = 0; i < CFI_NREGS; i++)
+		if (row->regs[i].how == CFI_OFFSET && row->regs[i].off % 8)
+			return false;
+	return true;
+}
+
+/* The row of pcs[i], which is an address from a stack or the byte before one. */
+static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n, size_t i,
+		   struct cfi_row *row)
+{
+	bool before = i + 1 < n && pcs[i + 1] == pcs[i] + 1;
+	bool after = i && pcs[i - 1] == pcs[i] - 1;
+	struct cfi_fde fde;
+
+	/* Nothing called the start-up code, and whether an address is in it is told by its distance. */
+	if (pcs[i] - elf_file_entry(mr->ef) < ENTRY_LEN)
+		return false;
+	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
+	    cfi_find(cfi, pcs[i], &fde) == 0)
+		return false;
+	if (before && made_row(mr, pcs[i], true, row) == 0)
+		return can_say(row);
+	return (after || !before) && made_row(mr, pcs[i], false, row) == 0 && can_say(row);
+}
+
+size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n,
+		      struct strbuf *out)
+{
+	size_t cie[2] = { SIZE_MAX, SIZE_MAX }, done = 0;
+	struct cfi_row run = { 0 }, row;
+	uint64_t holds = 0;	/* how far run's row holds, whether there are pcs or not */
+	bool have = false;
+
+	for (size_t i = 0; i <= n; i++) {
+		bool ok = i < n && row_of(mr, cfi, pcs, n, i, &row);
+
+		if (ok && have && (pcs[i] == run.end || pcs[i] < holds) && same_row(&run, &row)) {
+			run.end = pcs[i] + 1;
+			holds = MAX(holds, row.end);
+			continue;
+		}
+		if (have) {
+			size_t *c = &cie[run.signal_frame];
+
+			if (*c == SIZE_MAX)
+				*c = add_cie(out, run.signal_frame);
+			add_fde(out, *c, &run);
+			done++;
+		}
+		have = ok;
+		run = row;
+		run.end = run.start + 1;
+		holds = row.end;
+	}
+	if (done)
+		strbuf_add_u32(out, 0);
+	return done;
+}

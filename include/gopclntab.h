@@ -1,0 +1,46 @@
+/*
+ * .gopclntab: what the Go runtime itself unwinds and names functions with. It is in every Go
+ * program, stripped or not. The layouts of Go 1.18 and later (src/runtime/symtab.go and
+ * src/cmd/link/internal/ld/pcln.go of the Go distribution). Input is hostile.
+ */
+#ifndef NSPROF_GOPCLNTAB_H
+#define NSPROF_GOPCLNTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gopclntab {
+	const uint8_t *data;	/* borrowed */
+	size_t size;		/* bytes */
+	uint64_t text;		/* svma of the first function */
+	uint32_t nfunc;
+	uint32_t names, pctab, funcs;	/* byte offsets in @data */
+	uint8_t quantum;	/* bytes by which addresses advance */
+	uint8_t func_tail;	/* byte offset of funcID in a function's record */
+};
+
+struct go_func {
+	uint64_t start, end;	/* svma range [start, end) */
+	const char *name;	/* borrowed from the table; NULL when it is not sound */
+	bool top;		/* nothing called it: goexit, rt0_go, mstart */
+	bool switches;		/* it moves the stack pointer to another stack */
+	uint32_t pcsp;		/* for gopclntab_frame() */
+};
+
+/*
+ * @text: svma of the first function, for a table that leaves it to a relocation. 0, -EINVAL for
+ * anything but a table of these versions and 64-bit addresses.
+ */
+int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t text);
+/* The function that holds @svma, or number @i in the order of addresses. 0, -ENOENT. */
+int gopclntab_find(const struct gopclntab *gt, uint64_t svma, struct go_func *fn);
+int gopclntab_nth(const struct gopclntab *gt, size_t i, struct go_func *fn);
+/*
+ * How far the stack pointer stands below the return address before the instruction at @svma of @fn,
+ * bytes, and up to where, svma. 0, -EINVAL.
+ */
+int gopclntab_frame(const struct gopclntab *gt, const struct go_func *fn, uint64_t svma,
+		    uint32_t *bytes, uint64_t *end);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * Unwind rows that a binary does not state as call frame information: from Go's function table, and
+ * from the code (code_rows.h). Recorder and symbolizer both ask here.
+ */
+#ifndef NSPROF_MADE_ROWS_H
+#define NSPROF_MADE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cfi.h"
+#include "elf_file.h"
+#include "strbuf.h"
+
+struct made_rows;
+
+/* @ef is borrowed for the life of the object. Reads nothing yet. */
+struct made_rows *made_rows_new(struct elf_file *ef);
+void made_rows_free(struct made_rows *mr);
+
+/*
+ * The row for the instruction at @svma, or with @after_call for the return to @svma + 1, where a frame
+ * that waits for its callee is looked up. It holds for [row->start, row->end). 0, -ENOENT.
+ *
+ * Where Go's runtime changes stacks, what called lies on another one, of which a copy of this one has
+ * nothing: such a frame is an outermost one.
+ */
+int made_row(struct made_rows *mr, uint64_t svma, bool after_call, struct cfi_row *row);
+/*
+ * True when made_row() is to be asked before the binary's own call frame information: all Go code, since
+ * what the linker makes of the same table for debuggers says nothing of changed stacks and signals.
+ */
+bool made_rows_first(struct made_rows *mr, uint64_t svma, bool after_call);
+
+/* Whether a frame can return to @svma: code_is_return(). */
+bool made_rows_return(struct made_rows *mr, uint64_t svma);
+
+/*
+ * Rows for those of @pcs (sorted svma values, @n of them) that @cfi has none for or that are asked here
+ * first, as an .eh_frame with absolute pointers in @out. Of each address that a stack held, @pcs has the
+ * byte before as well: where that ends a call, it is for returns. How many FDEs.
+ */
+size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n,
+		      struct strbuf *out);
+
+#endif

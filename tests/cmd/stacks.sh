@@ -1,0 +1,113 @@
+#!/bin/bash
+# timeout: 300
+# Programs that are hard on an unwinder: at least 99.5 % of their stacks are whole, with every function of the
+# chain they declare; the same with libunwind and libdw, and from the recording's own rows when the binaries
+# are gone. Every instruction of such code is test_symbolize_sweep.c's.
+. "$(dirname "$0")/../lib.sh"
+need_root
+TARGETS=$BUILD/tests/targets
+
+# whole FILE [MIN]: the share of samples with a complete user stack, in --stats' text; of those that have one, and whose
+# stack is the copied one: Go's signal handlers (preemption) always interrupt another.
+whole() {
+	awk -v min="${2:-99.5}" '/^samples:/ { all = $2 + 0 } /%  complete$/ { ok = $1 } /%  no user stack$/ { none += $1 }
+		/%  interrupted code is on another stack/ { none += $1 }
+		/^ *[0-9]+ +[0-9.]+ %  / { print "# " $0 }
+		END { printf "# %d of %d whole\n", ok, all - none; exit !(all > none && 100 * ok >= min * (all - none)) }' "$1"
+}
+
+# Samples of FILE whose stack holds the frames of CHAIN in a row, in per cent of all with its last frame.
+holds() {
+	awk -v want="$2" -v min="${3:-90}" 'BEGIN { n = split(want, w, ";"); leaf = w[n] }
+	{
+		c = $NF; line = ";" $0; sub(/ [0-9]+$/, ";", line)
+		if (index(line, ";" leaf ";")) total += c
+		if (index(line, ";" want ";")) hit += c
+	}
+	END { printf "# %d of %d hold %s\n", hit, total, want; exit !(total > 0 && 100 * hit >= min * total) }' "$1"
+}
+
+# case_of NAME CHAIN MIN_WHOLE COMMAND...: record, and hold the result against what was declared.
+case_of() {
+	local name=$1 chain=$2 min=$3 u
+	shift 3
+	if ! "$NSPROF" record -q -F 1999 -o "$T/$name" -- "$@" >/dev/null 2>"$T/$name.err"; then
+		fail "$name: records" "$(cat "$T/$name.err")"
+		return
+	fi
+	"$NSPROF" symbolize -q --no-inline --stats "$T/$name" >"$T/$name.folded" 2>"$T/$name.stats"
+	[ -z "$min" ] || check "$name: stacks are whole" whole "$T/$name.stats" "$min"
+	[ -z "$chain" ] || check "$name: every function of its chain" holds "$T/$name.folded" "$chain"
+	for u in libunwind libdw; do
+		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/$name" >"$T/$name.$u"
+		check "$name: $u gives the same" diff "$T/$name.folded" "$T/$name.$u"
+	done
+	# Without the program and musl's library; names of C come from .symtab in both cases, or from nowhere.
+	if unshare -m sh -c "mount -t tmpfs none '$TARGETS' && { [ ! -d /usr/lib/x86_64-linux-musl ] ||
+			mount -t tmpfs none /usr/lib/x86_64-linux-musl; } && exec '$NSPROF' symbolize -q --no-inline '$T/$name'" \
+			>"$T/$name.gone" 2>"$T/$name.err"; then
+		check "$name: the recording's own rows give the same" diff "$T/$name.folded" "$T/$name.gone"
+	else
+		skip "$name: the recording's own rows" "cannot make a mount namespace"
+	fi
+}
+
+for mode in signal coroutine vfork asm search; do
+	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
+done
+# The interrupted stack is not in the copy of the handler's: said, and marked.
+case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.5
+like "altstack: the reason" "$(cat "$T/altstack.stats")" 'interrupted code is on another stack'
+check "altstack: marked" grep -q '^odd;\[truncated_stack\];.*;odd_handler;odd_burn ' "$T/altstack.folded"
+# 1,000 frames of 112 bytes and more: deeper than the copy.
+case_of deep "$("$TARGETS/odd" deep --chain)" "" "$TARGETS/odd" deep 0.5
+like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'
+check "deep: marked" grep -q '^odd;\[truncated_stack\];odd_deep;.*;odd_burn ' "$T/deep.folded"
+
+for p in spin-musl spin-musl-static; do
+	if [ -x "$TARGETS/$p" ]; then
+		chain=$("$TARGETS/$p" --chain)
+		case_of $p "$chain" 99.5 "$TARGETS/$p" 0.5
+		prefix=${chain#main;}
+		case_of $p-threads "${chain/main;/${prefix%%_outer*}_thread;}" 99.5 "$TARGETS/$p" --threads 3 0.5
+	else
+		skip $p "musl-gcc is not installed"
+	fi
+done
+
+# C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
+if [ -x "$TARGETS/throws" ]; then
+	# All but the last instructions of _Unwind_RaiseException(), which put the handler's registers where its own
+	# were saved and its address over the return address: no row says so, and 0.3 % of this program is there.
+	case_of throws "$("$TARGETS/throws" --chain)" 98.5 "$TARGETS/throws" 0.5
+	check "throws: whole below the unwinder of exceptions, too" awk '/_Unwind_RaiseException/ { n += $NF; if (/^throws;_start;.*;main;Thrower::run\(double\);Thrower::outer/) ok += $NF }
+		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.9 * n) }' "$T/throws.folded"
+else
+	skip throws "g++ is not installed"
+fi
+if [ -x "$TARGETS/rsspin" ]; then
+	case_of rsspin "$("$TARGETS/rsspin" --chain)" 99.5 "$TARGETS/rsspin" 0.5
+else
+	skip rsspin "rustc is not installed"
+fi
+
+if [ -x "$TARGETS/gospin" ]; then
+	chain=$("$TARGETS/gospin" --chain)
+	for p in gospin gospin-stripped gospin-pie; do
+		case_of $p "main.inner;main.leaf" 99.5 "$TARGETS/$p" 0.5
+		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.func1;$chain " "$T/$p.folded"
+		check "$p: and main's" grep -Eq "^$p;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
+		# The collector works on the threads' own stacks.
+		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 0.5
+		check "$p: roots are Go's" awk -v p="$p" '{ split($0, f, ";"); if (f[2] !~ /^(runtime\.(goexit|systemstack|mcall|mstart|morestack|rt0_go|sigtramp|clone|nanotime1|sigreturn|gogo|futex)|_start|_dl_|\[|entry_|asm_|ret_from)/) { print "# " $0; bad += $NF } all += $NF }
+			END { exit !(200 * bad <= all) }' "$T/$p-gc.folded"
+	done
+	like "gospin-stripped: named by .gopclntab" "$(cat "$T/gospin-stripped.stats")" '[1-9][0-9]*  Go.s .gopclntab'
+	for p in cgospin cgospin-stripped; do
+		case_of $p "c_outer;c_leaf" 99.5 "$TARGETS/$p"
+		check "$p: from where Go calls C" grep -Eq "^[^;]*;runtime.asmcgocall(.abi0)?;(_cgo_[^;]*;)?c_outer;c_leaf " "$T/$p.folded"
+	done
+else
+	skip go "go is not installed"
+fi
+done_testing

@@ -1,0 +1,223 @@
+/*
+ * Stacks that are not made of calls alone. "odd MODE --chain" prints the chain that MODE declares, root
+ * first; "odd MODE SECONDS" runs it.
+ *
+ *	signal		a handler on the stack of what it interrupts
+ *	altstack	a handler on a stack of its own
+ *	coroutine	makecontext() and swapcontext()
+ *	vfork		the child, on its parent's stack
+ *	asm		assembly without a word about its frame: a leaf, one that saves registers
+ *	search		assembly whose way back is a computed jump: nobody can read where that leads
+ *	deep		1,000 calls: deeper than any copy
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEP() __asm__ volatile("" ::: "memory")
+
+static double until;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+NOINLINE unsigned long odd_burn(unsigned long n)
+{
+	for (unsigned long i = 0; i < 400000; i++) {
+		n = n * 6364136223846793005ul + 1442695040888963407ul;
+		__asm__ volatile("" : "+r"(n));
+	}
+	return n;
+}
+
+static volatile unsigned long sink;
+
+NOINLINE void odd_handler(int sig)
+{
+	do {
+		sink += odd_burn((unsigned long)sig);
+		KEEP();
+	} while (now() < until);
+}
+
+NOINLINE void odd_raise(void)
+{
+	raise(SIGUSR1);
+	KEEP();
+}
+
+static void with_handler(int flags)
+{
+	static char mem[65536];
+	stack_t ss = { .ss_sp = mem, .ss_size = sizeof(mem) };
+	struct sigaction sa = { .sa_handler = odd_handler, .sa_flags = flags };
+
+	sigaltstack(&ss, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
+	odd_raise();
+}
+
+static ucontext_t back, there;
+
+NOINLINE void odd_coroutine(void)
+{
+	do {
+		sink += odd_burn(sink);
+		swapcontext(&there, &back);
+	} while (now() < until);
+}
+
+NOINLINE void odd_switch(void)
+{
+	static char mem[65536];
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = mem;
+	there.uc_stack.ss_size = sizeof(mem);
+	there.uc_link = &back;
+	makecontext(&there, odd_coroutine, 0);
+	while (now() < until)
+		swapcontext(&back, &there);
+}
+
+NOINLINE void odd_vfork(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		do {
+			sink += odd_burn(sink);
+			KEEP();
+		} while (now() < until);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	KEEP();
+}
+
+/* All of these burn in their own code; asm_calls() has odd_asm_leaf() below it. */
+unsigned long odd_asm_leaf(unsigned long n);
+unsigned long odd_asm_calls(unsigned long n);
+unsigned long odd_asm_search(unsigned long n);
+__asm__(".text\n"
+	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search\n"
+	".type odd_asm_leaf, @function\n"
+	"odd_asm_leaf:\n"
+	"	mov $300000, %ecx\n"
+	"1:	imul %rdi, %rdi\n"
+	"	dec %ecx\n"
+	"	jnz 1b\n"
+	"	mov %rdi, %rax\n"
+	"	ret\n"
+	".size odd_asm_leaf, . - odd_asm_leaf\n"
+	".type odd_asm_calls, @function\n"
+	"odd_asm_calls:\n"
+	"	push %rbp\n"
+	"	push %rbx\n"
+	"	sub $40, %rsp\n"
+	"	mov $3, %ebp\n"
+	"2:	call odd_asm_leaf\n"
+	"	mov %rax, %rdi\n"
+	"	dec %ebp\n"
+	"	jnz 2b\n"
+	"	add $40, %rsp\n"
+	"	pop %rbx\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	".size odd_asm_calls, . - odd_asm_calls\n"
+	/* No symbol of a function, so that where it begins is not known either. */
+	"odd_asm_search:\n"
+	"	push %rbx\n"
+	"	push %r12\n"
+	"	sub $24, %rsp\n"
+	"	mov $300000, %ecx\n"
+	"3:	imul %rdi, %rdi\n"
+	"	dec %ecx\n"
+	"	jnz 3b\n"
+	"	lea 4f(%rip), %rdx\n"
+	"	jmp *%rdx\n"
+	"	.skip 16, 0xcc\n"
+	"4:	mov %rdi, %rax\n"
+	"	add $24, %rsp\n"
+	"	pop %r12\n"
+	"	pop %rbx\n"
+	"	ret\n");
+
+NOINLINE void odd_asm(void)
+{
+	do {
+		sink += odd_asm_calls(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
+NOINLINE void odd_search(void)
+{
+	do {
+		sink += odd_asm_search(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
+NOINLINE unsigned long odd_deep(int depth)
+{
+	volatile char pad[100];
+	unsigned long r;
+
+	pad[depth % 100] = 1;
+	if (depth)
+		return odd_deep(depth - 1) + pad[depth % 100];
+	do {
+		r = odd_burn(sink);
+		KEEP();
+	} while (now() < until);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const chains[][2] = {
+		{ "signal", "odd_handler;odd_burn" },
+		{ "altstack", "odd_handler;odd_burn" },
+		{ "coroutine", "odd_coroutine;odd_burn" },
+		{ "vfork", "main;odd_vfork;odd_burn" },
+		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
+		{ "search", "main;odd_search;[scanned];odd_asm_search" },
+		{ "deep", "odd_deep;odd_deep;odd_deep;odd_burn" },
+	};
+	const char *mode = argc > 2 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
+		if (!strcmp(mode, chains[i][0]) && !strcmp(argv[2], "--chain"))
+			return puts(chains[i][1]) < 0;
+	until = now() + (argc > 2 ? atof(argv[2]) : 1);
+	if (!strcmp(mode, "signal"))
+		with_handler(0);
+	else if (!strcmp(mode, "altstack"))
+		with_handler(SA_ONSTACK);
+	else if (!strcmp(mode, "coroutine"))
+		odd_switch();
+	else if (!strcmp(mode, "vfork"))
+		odd_vfork();
+	else if (!strcmp(mode, "asm"))
+		odd_asm();
+	else if (!strcmp(mode, "search"))
+		odd_search();
+	else if (!strcmp(mode, "deep"))
+		odd_deep(1000);
+	else
+		return 2;
+	KEEP();
+	return 0;
+}

@@ -1,0 +1,328 @@
+/*
+ * Rows read off the code against what the compiler says of the same code: every instruction of libraries
+ * that have call frame information, and of all forms of code that gcc made for this test.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cfi.h"
+#include "code_rows.h"
+#include "elf_file.h"
+#include "util.h"
+#include "x86_insn.h"
+
+#define SHOW_MAX 20
+
+struct tally {
+	uint32_t insns, made, wrong, other_base, lost_saved, wrong_saved, signals;
+};
+
+static struct elf_file *open_elf(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct elf_file *ef;
+
+	if (fd < 0)
+		return NULL;
+	ef = elf_file_open_fd(fd, &err);
+	close(fd);
+	return ef;
+}
+
+/* Rows of the plain kind: both from one of the two registers, the return address right below the CFA. */
+static bool comparable(const struct cfi_row *r)
+{
+	return r->cfa_how == CFI_REGISTER && !r->signal_frame && r->ra_reg == CFI_REG_RA &&
+	       (r->cfa.reg == CFI_REG_SP || r->cfa.reg == CFI_REG_BP) &&
+	       r->regs[CFI_REG_RA].how == CFI_OFFSET && r->regs[CFI_REG_RA].off == -8;
+}
+
+/* What was executed of a function up to an instruction, if its code is run in the order of addresses. */
+struct before {
+	uint16_t pushed, loaded; /* registers, as encoded */
+	bool moved; /* the stack pointer */
+};
+
+static void note_insn(struct before *b, const struct x86_insn *in)
+{
+	if (in->effect == X86_PUSH)
+		b->pushed |= 1u << in->src;
+	if (in->effect == X86_POP || in->effect == X86_LOAD)
+		b->loaded |= 1u << in->dst;
+	if (in->effect == X86_LEAVE)
+		b->loaded |= 1u << 5;
+	b->moved |= in->effect == X86_PUSH || (in->effect == X86_ADD && in->dst == 4);
+}
+
+static const struct {
+	uint8_t dwarf, reg;
+} kept[] = { { 3, 3 }, { 6, 5 }, { 12, 12 }, { 13, 13 }, { 14, 14 }, { 15, 15 } };
+
+/*
+ * The compiler may say late that a register was saved, as long as it still has its value, and need not
+ * say that it was restored: both places are right then.
+ */
+static bool same_place(const struct cfi_rule *want, const struct cfi_rule *got, uint8_t reg,
+		       const struct before *b)
+{
+	bool in_reg = want->how != CFI_OFFSET;
+
+	if (got->how == CFI_OFFSET && !in_reg)
+		return got->off == want->off;
+	if (got->how == CFI_OFFSET)
+		return b->pushed >> reg & 1;
+	return in_reg || b->loaded >> reg & 1;
+}
+
+static void compare(const struct cfi_row *want, const struct cfi_row *got, uint64_t svma,
+		    const struct before *b, struct tally *t)
+{
+	t->made++;
+	if (want->cfa.reg != got->cfa.reg) {
+		t->other_base++;
+		return;
+	}
+	if (got->regs[CFI_REG_RA].how != CFI_OFFSET || got->cfa.off != want->cfa.off) {
+		if (t->wrong++ < SHOW_MAX)
+			print_message("# %#" PRIx64 ": CFA is reg %u + %" PRId64
+				      ", read as reg %u + %" PRId64 "%s\n",
+				      svma, want->cfa.reg, want->cfa.off, got->cfa.reg, got->cfa.off,
+				      got->regs[CFI_REG_RA].how == CFI_OFFSET ? "" : ", outermost");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		const struct cfi_rule *w = &want->regs[kept[i].dwarf], *g = &got->regs[kept[i].dwarf];
+
+		if (g->how == CFI_UNDEF)
+			t->lost_saved++;
+		else if (!same_place(w, g, kept[i].reg, b) && t->wrong_saved++ < SHOW_MAX)
+			print_message("# %#" PRIx64 ": register %u: how %u off %" PRId64
+				      ", read as how %u off %" PRId64 "\n",
+				      svma, kept[i].dwarf, w->how, w->off, g->how, g->off);
+	}
+}
+
+/* Assembly that pushes without saying so: glibc's __mpn_mul_1() says one thing of all its code. */
+static bool silent(const struct cfi_fde *fde, const struct cfi_row *row, const struct before *b)
+{
+	return b->moved && row->start == fde->start && row->end == fde->end;
+}
+
+/* The code of a library, and where its functions begin by its call frame information. */
+struct lib {
+	struct elf_file *ef;
+	struct cfi *cfi;
+	bool starts; /* tell */
+};
+
+static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
+{
+	struct lib *lib = ctx;
+
+	return elf_file_code(lib->ef, svma, data);
+}
+
+static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
+{
+	struct lib *lib = ctx;
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (!lib->starts || cfi_find(lib->cfi, svma, &fde))
+		return 0;
+	/* The cold part of a function has an FDE of its own, and a frame from the beginning. */
+	*entry = cfi_row(lib->cfi, &fde, fde.start, &row) == 0 && row.cfa.reg == CFI_REG_SP &&
+		 row.cfa.off == 8;
+	return fde.start;
+}
+
+static bool noreturn(void *ctx, uint64_t svma)
+{
+	(void)ctx;
+	(void)svma;
+	return false;
+}
+
+static void sweep_function(struct lib *lib, const struct cfi_fde *fde, struct code_rows *cr,
+			   struct tally *t)
+{
+	struct before before = { .pushed = 0 };
+	bool ended = false; /* what follows is never run until something leads there */
+
+	for (uint64_t at = fde->start; at < fde->end;) {
+		struct cfi_row want, got;
+		struct x86_insn in;
+		const uint8_t *data;
+		size_t n = elf_file_code(lib->ef, at, &data);
+
+		if (!n || !x86_decode(data, n, at, &in))
+			break;
+		/* Padding: what the compiler says of it was never looked at. */
+		ended &= in.flow == X86_NEXT && !in.effect && !in.clobbers;
+		if (!ended && cfi_row(lib->cfi, fde, at, &want) == 0 && comparable(&want) &&
+		    !silent(fde, &want, &before)) {
+			uint64_t last = at + in.len - 1;
+
+			t->insns++;
+			if (code_row(cr, at, false, &got) == 0)
+				compare(&want, &got, at, &before, t);
+			if ((in.flow == X86_CALL || in.flow == X86_CALL_FAR) &&
+			    code_row(cr, last, true, &got) == 0)
+				compare(&want, &got, last, &before, t);
+		}
+		note_insn(&before, &in);
+		ended |= in.flow != X86_NEXT && in.flow != X86_BRANCH && in.flow != X86_SYSCALL;
+		at += in.len;
+	}
+}
+
+/* Its first entry is jumped to by the others, when they have pushed something. */
+static bool in_plt(struct elf_file *ef, uint64_t svma)
+{
+	const uint8_t *data;
+	uint64_t start;
+	size_t size;
+
+	return elf_file_section(ef, ".plt", &data, &size, &start) == 0 && svma - start < size;
+}
+
+/* Each @every-th function of @path; false when there is no such file. */
+static bool sweep(const char *path, unsigned int every, bool starts, struct tally *t)
+{
+	struct lib lib = { .ef = open_elf(path), .starts = starts };
+	const struct code_source src = {
+		.ctx = &lib, .read = read_code, .start_of = start_of, .noreturn = noreturn,
+	};
+	struct cfi_sections secs;
+	struct code_rows *cr;
+	struct cfi_fde fde;
+
+	memset(t, 0, sizeof(*t));
+	if (!lib.ef)
+		return false;
+	elf_file_cfi_sections(lib.ef, &secs);
+	lib.cfi = cfi_new(&secs);
+	cr = code_rows_new(&src);
+	for (size_t i = 0; cfi_nth(lib.cfi, i, &fde) == 0; i++)
+		if (i % every == 0 && !in_plt(lib.ef, fde.start))
+			sweep_function(&lib, &fde, cr, t);
+	code_rows_free(cr);
+	cfi_free(lib.cfi);
+	elf_file_close(lib.ef);
+	print_message("# %s: %u instructions, %u rows, %u with another base; not as the compiler says: "
+		      "%u frames, %u registers (%u not known)\n",
+		      path, t->insns, t->made, t->other_base, t->wrong, t->wrong_saved, t->lost_saved);
+	return true;
+}
+
+static const struct {
+	const char *path;
+	unsigned int every;
+} libs[] = {
+	{ "/proc/self/exe", 1 },
+	{ "/lib/x86_64-linux-gnu/libc.so.6", 5 },
+	{ "/lib/x86_64-linux-gnu/libcrypto.so.3", 17 },
+	{ "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 17 },
+};
+
+/* As for a program with its symbols: not one row may be wrong, and most have to be there. */
+static void test_with_starts(void **state)
+{
+	struct tally t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(libs); i++) {
+		if (!sweep(libs[i].path, libs[i].every, true, &t))
+			continue;
+		assert_true(t.insns > 1000);
+		assert_true(t.made > t.insns * 9 / 10);
+		assert_int_equal(t.wrong, 0);
+		assert_int_equal(t.wrong_saved, 0);
+	}
+}
+
+/*
+ * As for a stripped one. A function that never returns may then be the last call of another, and what
+ * follows looks like more of it: an unwinder has to look at where such a row leads.
+ */
+static void test_without_starts(void **state)
+{
+	struct tally t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(libs); i++) {
+		if (!sweep(libs[i].path, libs[i].every, false, &t))
+			continue;
+		assert_true(t.made > t.insns * 8 / 10);
+		assert_true(t.wrong < t.made / 100);
+		assert_int_equal(t.wrong_saved, 0);
+	}
+}
+
+/* Bytes without sense, at any place: an answer, in bounded time. */
+static uint8_t noise[4096];
+
+static size_t read_noise(void *ctx, uint64_t svma, const uint8_t **data)
+{
+	(void)ctx;
+	if (svma < 0x1000 || svma >= 0x1000 + sizeof(noise))
+		return 0;
+	*data = noise + (svma - 0x1000);
+	return 0x1000 + sizeof(noise) - svma;
+}
+
+static uint64_t noise_start(void *ctx, uint64_t svma, bool *entry)
+{
+	(void)ctx;
+	*entry = svma % 3;
+	return svma & ~63ull;
+}
+
+static void test_noise(void **state)
+{
+	const struct code_source src = {
+		.read = read_noise, .start_of = noise_start, .noreturn = noreturn,
+	};
+	/* Half of it instructions that lead somewhere, so that ways are long. */
+	static const uint8_t likely[] = { 0x50, 0x58, 0x74, 0xeb, 0x75, 0xe8, 0x48, 0x89, 0x90, 0x5d, 0x55 };
+	uint64_t s = 0x2545f4914f6cdd1d;
+	uint32_t rows = 0;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct code_rows *cr;
+		struct cfi_row row;
+
+		for (size_t i = 0; i < sizeof(noise); i++) {
+			s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+			noise[i] = s & 0x100 ? likely[s % sizeof(likely)] : (uint8_t)s;
+		}
+		cr = code_rows_new(&src);
+		for (uint64_t at = 0xff0; at < 0x2010; at += 37)
+			rows += code_row(cr, at, at & 1, &row) == 0;
+		code_rows_free(cr);
+	}
+	print_message("# %u rows\n", rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_with_starts),
+		cmocka_unit_test(test_without_starts),
+		cmocka_unit_test(test_noise),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

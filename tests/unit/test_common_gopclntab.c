@@ -1,0 +1,195 @@
+/*
+ * .gopclntab of programs that Go built: against the symbols and the call frame information that its linker
+ * wrote for debuggers, and with damage.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cfi.h"
+#include "elf_file.h"
+#include "gopclntab.h"
+#include "made_rows.h"
+#include "util.h"
+#include "xalloc.h"
+
+static struct elf_file *open_target(const char *name)
+{
+	const char *build = getenv("BUILD");
+	struct elf_file *ef = NULL;
+	char path[4096];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/tests/targets/%s", build ? build : "build", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		print_message("# %s is not built: no go\n", path);
+		skip();
+	}
+	ef = elf_file_open_fd(fd, &err);
+	close(fd);
+	assert_non_null(ef);
+	return ef;
+}
+
+struct names {
+	const struct gopclntab *gt;
+	uint32_t funcs, same;
+};
+
+/* ".abi0" is what the linker adds to the names of assembly. */
+static int check_name(void *ctx, const struct elf_sym *sym)
+{
+	struct names *n = ctx;
+	struct go_func fn;
+	size_t len = strlen(sym->name);
+
+	if (sym->gopclntab || sym->dynsym || gopclntab_find(n->gt, sym->svma, &fn) ||
+	    fn.start != sym->svma)
+		return 0;
+	if (len > 5 && strcmp(sym->name + len - 5, ".abi0") == 0)
+		len -= 5;
+	n->funcs++;
+	n->same += fn.name && strlen(fn.name) == len && memcmp(fn.name, sym->name, len) == 0;
+	return 0;
+}
+
+static void test_names(void **state)
+{
+	struct elf_file *ef = open_target("gospin");
+	struct names n = { .gt = elf_file_gopclntab(ef) };
+
+	(void)state;
+	assert_non_null(n.gt);
+	elf_file_symbols(ef, check_name, &n);
+	print_message("# %u of %u functions have their symbol's name\n", n.same, n.funcs);
+	assert_true(n.funcs > 1000);
+	/* A few symbols share an address: runtime.text, type..eq.* that were folded. */
+	assert_true(n.same >= n.funcs - 20);
+	elf_file_close(ef);
+}
+
+/* Every instruction boundary is too many; every fifth byte is as good, for rows hold for ranges. */
+static void test_frames(void **state)
+{
+	struct elf_file *ef = open_target("gospin");
+	const struct gopclntab *gt = elf_file_gopclntab(ef);
+	struct cfi_sections secs;
+	uint32_t pcs = 0, special = 0;
+	struct go_func fn;
+	struct cfi *cfi;
+
+	(void)state;
+	elf_file_cfi_sections(ef, &secs);
+	cfi = cfi_new(&secs);
+	for (size_t i = 0; i < gt->nfunc; i++) {
+		struct cfi_fde fde;
+
+		if (gopclntab_nth(gt, i, &fn) || cfi_find(cfi, fn.start, &fde))
+			continue;
+		if (fn.top || fn.switches) {
+			special++;
+			continue;
+		}
+		for (uint64_t at = fn.start; at < MIN(fn.end, fde.end); at += 5) {
+			struct cfi_row row;
+			uint64_t end;
+			uint32_t frame;
+
+			assert_int_equal(cfi_row(cfi, &fde, at, &row), 0);
+			/* The linker leaves out the end of a function whose frame changes there. */
+			if (gopclntab_frame(gt, &fn, at, &frame, &end))
+				continue;
+			pcs++;
+			if (row.cfa.reg != CFI_REG_SP || row.cfa.off != frame + 8ll)
+				print_message("# %s %#" PRIx64 ": %u and %" PRId64 "\n", fn.name, at,
+					      frame, row.cfa.off);
+			assert_int_equal(row.cfa.reg, CFI_REG_SP);
+			assert_int_equal(row.cfa.off, frame + 8);
+		}
+	}
+	print_message("# %u places agree with .debug_frame; %u functions are roots or change stacks\n", pcs,
+		      special);
+	assert_true(pcs > 20000);
+	assert_true(special > 5 && special < 100);
+	cfi_free(cfi);
+	elf_file_close(ef);
+}
+
+/* Stripped and at another address: the same functions, where the linker put them. */
+static void test_pie(void **state)
+{
+	struct elf_file *ef = open_target("gospin-pie");
+	const struct gopclntab *gt = elf_file_gopclntab(ef);
+	uint32_t good = 0;
+	struct go_func fn;
+
+	(void)state;
+	assert_non_null(gt);
+	for (size_t i = 0; i < gt->nfunc; i++)
+		good += gopclntab_nth(gt, i, &fn) == 0 && elf_file_code_end(ef, fn.start) >= fn.end;
+	assert_true(good > 1000 && good == gt->nfunc);
+	elf_file_close(ef);
+}
+
+/* Whatever is in the file: an answer, and nothing read outside (for a sanitizer to see). */
+static void test_damaged(void **state)
+{
+	struct elf_file *ef = open_target("gospin-stripped");
+	uint64_t svma, s = 0x853c49e6748fea9b;
+	const uint8_t *data;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(elf_file_section(ef, ".gopclntab", &data, &size, &svma), 0);
+	for (int round = 0; round < 300; round++) {
+		/* Its own copy, of just that size. */
+		size_t len = round < 100 ? (size_t)round : size - (size_t)round;
+		uint8_t *copy = xmemdup(data, len ? len : 1);
+		struct gopclntab gt;
+		struct go_func fn;
+
+		for (int k = 0; k < 40; k++) {
+			s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+			if (len > 8)
+				copy[8 + s % (k < 10 ? MIN(len - 8, (size_t)80) : len - 8)] = (uint8_t)(s >> 40);
+		}
+		if (gopclntab_init(&gt, copy, len, 0x1000) == 0) {
+			for (size_t i = 0; i < MIN(gt.nfunc, 2000u); i++) {
+				uint64_t end;
+				uint32_t frame;
+
+				gopclntab_find(&gt, s, &fn);
+				if (gopclntab_nth(&gt, i, &fn))
+					continue;
+				gopclntab_frame(&gt, &fn, fn.start + 3, &frame, &end);
+				if (fn.name)
+					assert_true(strlen(fn.name) < 65536);
+			}
+		}
+		free(copy);
+	}
+	elf_file_close(ef);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_pie),
+		cmocka_unit_test(test_damaged),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
