@@ -1,6 +1,7 @@
 #!/bin/bash
 # Where debug info comes from. One recording of a program with its debug info in itself says what is right; then
 # the program is stripped and its debug info lies elsewhere, in every form there is: the result has to be the same.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ objcopy strip readelf
 cd "$T" || exit 1

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The front command: finds its programs, and says so when it cannot.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 check "help" "$NSPROF" help

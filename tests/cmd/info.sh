@@ -1,5 +1,6 @@
 #!/bin/bash
 # nsprof info: the same numbers as the recorder tells, text and JSON, and what it says about damaged and foreign files.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 cd "$T" || exit 1

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code told of in a jitdump: a small JIT of ours whose modes declare their chains (tests/targets/jitdump.c). It
 # removes its dump when it ends, so everything is named from the recording.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 cd "$T" || exit 1

@@ -2,6 +2,7 @@
 # timeout: 120
 # Names of random addresses of a C++ program of several units, by the symbolizer's code on one thread and on many, against
 # addr2line: the functions inlined at each address, innermost first.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ readelf python3
 LOOKUP=$BUILD/tests/tools/lookupbench

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Manual pages: they format without a warning, and each names exactly the options that --help shows.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 pages=$TOP/contrib/man
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Perf maps of processes that have ended: of code in a memfd, written late and removed, and left over by the
 # program before an exec (tests/targets/jitloop.c). All is named from the recording.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 cd "$T" || exit 1

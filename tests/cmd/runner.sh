@@ -1,5 +1,6 @@
 #!/bin/bash
 # The runner itself: a test that fails, dies or hangs must never be counted as passed.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 run=$TOP/tests/run
@@ -111,6 +112,21 @@ cp "$T/v1.2/tests/unit/test_x" "$T/v1.2/bin/nsprof"
 expect "unit tests are found below a dot, and nothing but them" 0 "1 passed, 0 failed, 0 skipped" --build "$T/v1.2" -k unit/test_x
 expect "-v shows passing output" 0 "2 passed, 0 failed, 0 skipped" -v good
 like "with -v" "$(<"$T/out")" '\| ok 2 - b'
+
+# Each waits for the other, as only two at once can.
+for i in 1:2 2:1; do
+	fake "pair${i%:*}" <<E
+# beside others
+touch "$T/pair${i%:*}"
+for ((n = 0; n < 100; n++)); do [ -e "$T/pair${i#*:}" ] && break; sleep 0.1; done
+echo 1..1; ((n < 100)) && echo ok 1
+E
+	fake "lone${i%:*}" <<E
+mkdir "$T/lone" && echo ok 1; sleep 0.3; rmdir "$T/lone"; echo 1..1
+E
+done
+expect "two that do not mind others run at once" 0 "2 passed, 0 failed, 0 skipped" pair1 pair2
+expect "and all others one by one, behind them" 0 "4 passed, 0 failed, 0 skipped" lone1 pair1 lone2 pair2
 "$run" --bogus >"$T/out" 2>&1
 is "an unknown option is refused" "$?" 2
 "$run" --build "$T/empty" >"$T/out" 2>&1

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The checks of the source tree find what they are for, and install-deps does nothing when nothing is missing.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 
 tree=$T/tree

@@ -1,6 +1,7 @@
 #!/bin/bash
 # nsprof symbolize --srcline: frames with the lines of the source, inlined ones too, and callers at the line of
 # their call though the address they return to is another function's.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd gcc objdump nm strip
 cd "$T" || exit 1

@@ -3,6 +3,7 @@
 # Programs that are hard on an unwinder: at least 99.5 % of their stacks are whole, with every function of the
 # chain they declare; the same with libunwind and libdw, and from the recording's own rows when the binaries
 # are gone. Every instruction of such code is test_symbolize_sweep.c's.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
 TARGETS=$BUILD/tests/targets

@@ -2,6 +2,7 @@
 # timeout: 150
 # nsprof symbolize on a terminal: counts after a second, and Ctrl-C shows what is done, while samples are read and
 # while they get their names. Both take long when the files of the binaries do, which is strace's part.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd python3 jq strace
 S=$BUILD/tests/targets/spin

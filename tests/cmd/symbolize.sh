@@ -1,5 +1,6 @@
 #!/bin/bash
 # nsprof symbolize: every option, on a recording of a program whose stacks are known.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 S=$BUILD/tests/targets/spin
 cd "$T" || exit 1

@@ -3,6 +3,7 @@
 # Unwinding with a thread's last stack at hand finds what unwinding from the leaf to the root does, on stacks that stay,
 # that come and go, on several threads, with signals on a stack of their own and across forks and execs. Every sample of
 # each recording is compared, frame by frame.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 U=$BUILD/tests/tools/unwindbench
 G=$BUILD/tests/targets
