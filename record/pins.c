@@ -1,5 +1,6 @@
 /* A bounded list of held fds in the order of their last use. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -168,4 +169,27 @@ struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 	if (tmp >= 0)
 		pins_hold(ps, &r->tmp, tmp);
 	return r;
+}
+
+static bool same_dir(int a, int b)
+{
+	struct stat sa, sb;
+
+	return a >= 0 && b >= 0 && !fstat(a, &sa) && !fstat(b, &sb) && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
+void rootpin_look(struct pins *ps, struct rootpin *r, int procfd)
+{
+	char link[64];
+	int tmp = r && r->root.fd >= 0 ? nsopen_dir(r->root.fd, "/tmp") : -1;
+
+	if (tmp < 0)
+		return;
+	if (same_dir(tmp, r->tmp.fd) || readlinkat(procfd, "ns/mnt", link, sizeof(link)) < 0) {
+		close(tmp);
+		return;
+	}
+	pins_drop(ps, &r->tmp);
+	pins_hold(ps, &r->tmp, tmp);
 }

@@ -64,6 +64,12 @@ struct rootpin {
  * One reference for the caller.
  */
 struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns);
+/*
+ * Processes may mount a /tmp of their own after their root was pinned: see whether it is still the one held.
+ * @procfd: of nsopen_process(), a process with that root; of one that has left its namespaces nothing is
+ * believed, since the mounts below its root are gone.
+ */
+void rootpin_look(struct pins *ps, struct rootpin *r, int procfd);	/* accepts NULL for @r */
 /* A root that is held and was seen in @mnt_ns, or NULL. One reference for the caller. */
 struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns);
 struct rootpin *rootpin_get(struct rootpin *r);			/* accepts NULL */

@@ -209,6 +209,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		p->known = true;
 	else
 		f->rootpin = rootpin_hold(&pt->pins, nsopen_process_root(procfd), f->mnt_ns);
+	rootpin_look(&pt->pins, f->rootpin, procfd);
 	if (!p->known)
 		ret = read_new_maps(p, procfd);
 	/* What one that ended meanwhile did not tell any more, its parent's facts may. */

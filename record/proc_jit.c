@@ -104,8 +104,17 @@ void perfmap_pin(struct proc *p)
 
 void perfmap_pin_late(struct proc *p)
 {
-	if (!p->dead && p->last_time - p->facts->map_time >= RETRY_NS)
-		perfmap_pin(p);
+	int procfd;
+
+	if (p->dead || p->last_time - p->facts->map_time < RETRY_NS)
+		return;
+	procfd = nsopen_process(p->pid);
+	if (procfd >= 0) {
+		if (facts_started_at(procfd, p->facts->start_ticks))
+			rootpin_look(&p->pt->pins, p->facts->rootpin, procfd);
+		close(procfd);
+	}
+	perfmap_pin(p);
 }
 
 void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,

@@ -28,7 +28,18 @@ is "code in a memfd, as .NET has it" "$(jitted memfd.folded)" "before jitted_[j]
 is "a map that came late and went in the end" "$(jitted late.folded)" "before jitted_[j] "
 is "the map of the program before an exec" "$(jitted exec.folded)" "after [jit]_[j] before jitted_[j] "
 
-# The same while the process lives, from a recording without rows, since the recorder was killed.
+# A /tmp that is mounted after the first samples were taken below its root, and a map in it that is written at exit.
+if unshare -m -p --fork --mount-proc true 2>/dev/null; then
+	"$NSPROF" record -q -e cpu-clock -F 999 -o end.data -- unshare -m -p --fork --mount-proc --propagation private sh -c \
+		'"$0/spin" 0.3 && mount -t tmpfs tmpfs /tmp && exec "$0/jitloop" 1 jitted end before' "$BUILD/tests/targets" >/dev/null
+	is "a /tmp mounted late: the program ran" $? 0
+	"$NSPROF" symbolize -q --annotate end.data >end.folded
+	is "a /tmp mounted late" "$(jitted end.folded)" "before jitted_[j] "
+else
+	skip "a /tmp mounted late" "cannot make namespaces here"
+fi
+
+# An exec as above while the process lives, from a recording without rows, since the recorder was killed.
 "$JIT" 20 jitted exec before &
 pid=$!
 wait_for "[ -s /tmp/perf-$pid.map ]" 10

@@ -2,6 +2,7 @@
 # timeout: 400
 # Masked stacks against full ones, and our unwinder against libunwind and libdw, on recordings of real
 # programs: the same stacks. Every difference that is allowed stands here, with its reason.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_root "needs perf_event_open for the workloads"

@@ -2,6 +2,7 @@
 # timeout: 400
 # The container has exited and its files are gone before anyone symbolizes: function names as before,
 # from the rows in the recording. Also a process that lived 0.2 s inside the recording.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

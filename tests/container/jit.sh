@@ -2,6 +2,7 @@
 # timeout: 400
 # A JIT in a pid namespace: node writes /tmp/perf-1.map (the host's pid differs). JIT names and the native
 # frames around them in one stack; on the overlay, on a tmpfs /tmp, in nested pid namespaces; and gone.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd node

@@ -4,6 +4,7 @@
 # runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
 # is symbolized. The programs declare their chains: "whole" wants them from the thread's root on, in order. They
 # run for 3 s of CPU time, however long that takes.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd unshare

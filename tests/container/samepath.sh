@@ -2,6 +2,7 @@
 # timeout: 400
 # Two containers and the host have three different binaries at one path. A name from the wrong one must
 # never show: alive, dead, in both orders, by -a and by -G.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

@@ -8,8 +8,8 @@
  * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms; again
  * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
  * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
- * time, and removes it in the end; exec runs itself as "nomap" with COMM "after" for the second half, with
- * code at the same address. COMM names the thread.
+ * time, and removes it in the end; end writes it in the end, as a Java machine may; exec runs itself as
+ * "nomap" with COMM "after" for the second half, with code at the same address. COMM names the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, argv[4]);
 	signal(SIGUSR1, on_usr1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	if (strcmp(mode, "nomap") && strcmp(mode, "late"))
+	if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end"))
 		write_map("w", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;
@@ -150,6 +150,8 @@ int main(int argc, char **argv)
 		run_jit(secs / 2);
 		unlink(path);
 	}
+	if (!strcmp(mode, "end"))
+		write_map("w", argv[2]);
 	if (!strcmp(mode, "exec")) {
 		snprintf(half, sizeof(half), "%f", secs / 2);
 		execl("/proc/self/exe", "jitloop", half, argv[2], "nomap", "after", NULL);
