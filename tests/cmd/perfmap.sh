@@ -31,7 +31,8 @@ is "the map of the program before an exec" "$(jitted exec.folded)" "after [jit]_
 # A /tmp that is mounted after the first samples were taken below its root, and a map in it that is written at exit.
 if unshare -m -p --fork --mount-proc true 2>/dev/null; then
 	"$NSPROF" record -q -e cpu-clock -F 999 -o end.data -- unshare -m -p --fork --mount-proc --propagation private sh -c \
-		'"$0/spin" 0.3 && mount -t tmpfs tmpfs /tmp && exec "$0/jitloop" 1 jitted end before' "$BUILD/tests/targets" >/dev/null
+		'mount --bind "$0" /mnt && /mnt/spin 0.3 && mount -t tmpfs tmpfs /tmp && exec /mnt/jitloop 1 jitted end before' \
+		"$BUILD/tests/targets" >/dev/null
 	is "a /tmp mounted late: the program ran" $? 0
 	"$NSPROF" symbolize -q --annotate end.data >end.folded
 	is "a /tmp mounted late" "$(jitted end.folded)" "before jitted_[j] "
