@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cfi_priv.h"
 #include "code_rows.h"
 #include "gopclntab.h"
 #include "util.h"
@@ -238,20 +239,6 @@ enum {
 	OP_DEF_CFA_SF = 0x12,
 };
 
-static void add_sleb(struct strbuf *sb, int64_t v)
-{
-	for (;;) {
-		uint8_t b = v & 0x7f;
-
-		v >>= 7;
-		if ((v == 0 && !(b & 0x40)) || (v == -1 && (b & 0x40))) {
-			strbuf_addc(sb, (char)b);
-			return;
-		}
-		strbuf_addc(sb, (char)(b | 0x80));
-	}
-}
-
 static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
 {
 	while ((body->len + 8) % 8)
@@ -298,7 +285,7 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		} else {
 			strbuf_addc(&body, OP_DEF_CFA_SF);
 			strbuf_add_varint(&body, row->cfa.reg);
-			add_sleb(&body, row->cfa.off / -8);
+			cfi_add_sleb(&body, row->cfa.off / -8);
 		}
 	}
 	for (uint8_t reg = 0; reg < CFI_NREGS; reg++) {
@@ -315,7 +302,7 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		} else if (r->how == CFI_OFFSET && (reg != CFI_REG_RA || r->off != -8)) {
 			strbuf_addc(&body, OP_OFFSET_SF);
 			strbuf_add_varint(&body, reg);
-			add_sleb(&body, r->off / -8);
+			cfi_add_sleb(&body, r->off / -8);
 		}
 	}
 	add_record(out, (uint32_t)(out->len + 4 - cie), &body);
