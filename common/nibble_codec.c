@@ -12,12 +12,16 @@
 #define STATE_MIN (1u << 16)	/* the state is in [STATE_MIN, 2^32); 16 bits go out at a time */
 
 /*
- * Symbol s has the range [cum[s], cum[s + 1]) of PROB_ONE, where cum[0] counts as 0 and cum[16] as
- * PROB_ONE. The place of cum[0] holds how often the model was used. Each range has at least 1.
+ * Symbol s has the range [cum(s), cum(s + 1)) of PROB_ONE, where cum(0) is 0 and cum(16) PROB_ONE. Each
+ * range has at least 1. What is kept is how far cum(s) lies from where even ranges have it, so that a
+ * bank begins as zeros: most of its pages are never touched. The place of cum(0) holds how often the
+ * model was used.
  */
 struct model {
-	uint16_t cum[16];
+	int16_t off[16];
 } __attribute__((aligned(16)));		/* as malloc() gives it */
+
+#define EVEN (PROB_ONE / 16)
 
 struct range {
 	uint16_t start, freq;
@@ -43,7 +47,7 @@ struct nibble_dec {
 /* ---- models ---- */
 
 /* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
-#define L(k, s) (int16_t)((k) > (s) ? PROB_ONE - 16 + (k) : (k))
+#define L(k, s) (int16_t)((int)((k) > (s) ? PROB_ONE - 16 + (k) : (k)) - (int)EVEN * (k))
 #define ROW(s) { L(0, s), L(1, s), L(2, s), L(3, s), L(4, s), L(5, s), L(6, s), L(7, s), \
 		 L(8, s), L(9, s), L(10, s), L(11, s), L(12, s), L(13, s), L(14, s), L(15, s) }
 static const int16_t goal[16][16] __attribute__((aligned(16))) = {
@@ -53,6 +57,13 @@ static const int16_t goal[16][16] __attribute__((aligned(16))) = {
 #undef ROW
 #undef L
 
+static const int16_t even[16] __attribute__((aligned(16))) = {
+#define E(k) (int16_t)(EVEN * (k))
+	E(0), E(1), E(2), E(3), E(4), E(5), E(6), E(7),
+	E(8), E(9), E(10), E(11), E(12), E(13), E(14), E(15),
+#undef E
+};
+
 /* How far to go there, as a shift, by how often the model was used: first quickly, then 1/128. */
 static const uint8_t rate[128] = {
 	2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
@@ -61,20 +72,16 @@ static const uint8_t rate[128] = {
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 };
 
-static void bank_reset(struct model *bank)
+/* Where the range of symbol @s begins, 1 to 15. */
+static inline uint32_t model_cum(const struct model *m, uint32_t s)
 {
-	struct model even;
-
-	for (unsigned int k = 0; k < 16; k++)
-		even.cum[k] = (uint16_t)(k * (PROB_ONE / 16));
-	for (unsigned int i = 0; i < NIBBLE_CONTEXTS; i++)
-		bank[i] = even;
+	return EVEN * s + (uint32_t)m->off[s];
 }
 
 static inline struct range model_range(const struct model *m, uint32_t sym)
 {
-	uint32_t start = sym ? m->cum[sym] : 0;
-	uint32_t end = sym < 15 ? m->cum[sym + 1] : PROB_ONE;
+	uint32_t start = sym ? model_cum(m, sym) : 0;
+	uint32_t end = sym < 15 ? model_cum(m, sym + 1) : PROB_ONE;
 
 	return (struct range){ (uint16_t)start, (uint16_t)(end - start) };
 }
@@ -85,27 +92,30 @@ static inline struct range model_range(const struct model *m, uint32_t sym)
  */
 static inline void model_learn(struct model *m, uint32_t sym)
 {
-	uint16_t n = m->cum[0];
+	uint16_t n = (uint16_t)m->off[0];
 	__m128i shift = _mm_cvtsi32_si128(rate[n]);
-	__m128i lo = _mm_load_si128((const __m128i *)&m->cum[0]);
-	__m128i hi = _mm_load_si128((const __m128i *)&m->cum[8]);
+	__m128i lo = _mm_load_si128((const __m128i *)&m->off[0]);
+	__m128i hi = _mm_load_si128((const __m128i *)&m->off[8]);
 	__m128i glo = _mm_load_si128((const __m128i *)&goal[sym][0]);
 	__m128i ghi = _mm_load_si128((const __m128i *)&goal[sym][8]);
 
 	lo = _mm_add_epi16(lo, _mm_sra_epi16(_mm_sub_epi16(glo, lo), shift));
 	hi = _mm_add_epi16(hi, _mm_sra_epi16(_mm_sub_epi16(ghi, hi), shift));
-	_mm_store_si128((__m128i *)&m->cum[0], lo);
-	_mm_store_si128((__m128i *)&m->cum[8], hi);
-	m->cum[0] = (uint16_t)(n + (n < ARRAY_SIZE(rate) - 1));
+	_mm_store_si128((__m128i *)&m->off[0], lo);
+	_mm_store_si128((__m128i *)&m->off[8], hi);
+	m->off[0] = (int16_t)(n + (n < ARRAY_SIZE(rate) - 1));
 }
 
 /* The symbol whose range holds @at. */
 static inline uint32_t model_find(const struct model *m, uint32_t at)
 {
 	__m128i v = _mm_set1_epi16((int16_t)at);
-	__m128i lo = _mm_cmpgt_epi16(_mm_load_si128((const __m128i *)&m->cum[0]), v);
-	__m128i hi = _mm_cmpgt_epi16(_mm_load_si128((const __m128i *)&m->cum[8]), v);
-	/* A bit for each boundary above; that of cum[0] means nothing. */
+	__m128i lo = _mm_load_si128((const __m128i *)&m->off[0]);
+	__m128i hi = _mm_load_si128((const __m128i *)&m->off[8]);
+
+	lo = _mm_cmpgt_epi16(_mm_add_epi16(lo, _mm_load_si128((const __m128i *)&even[0])), v);
+	hi = _mm_cmpgt_epi16(_mm_add_epi16(hi, _mm_load_si128((const __m128i *)&even[8])), v);
+	/* A bit for each boundary above; that of symbol 0 means nothing. */
 	uint32_t above = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) & 0xfffe;
 
 	return (uint32_t)__builtin_ctz(above | 0x10000) - 1;
@@ -191,10 +201,7 @@ void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n)
 
 struct nibble_enc *nibble_enc_new(void)
 {
-	struct nibble_enc *e = xcalloc(1, sizeof(*e));
-
-	bank_reset(e->bank);
-	return e;
+	return xcalloc(1, sizeof(struct nibble_enc));
 }
 
 void nibble_enc_free(struct nibble_enc *e)
@@ -209,7 +216,7 @@ void nibble_enc_free(struct nibble_enc *e)
 void nibble_enc_reset(struct nibble_enc *e)
 {
 	if (e->used)
-		bank_reset(e->bank);
+		memset(e->bank, 0, sizeof(e->bank));
 	e->used = false;
 }
 
@@ -267,10 +274,7 @@ void nibble_plain(const struct strbuf *syms, struct strbuf *out)
 
 struct nibble_dec *nibble_dec_new(void)
 {
-	struct nibble_dec *d = xcalloc(1, sizeof(*d));
-
-	bank_reset(d->bank);
-	return d;
+	return xcalloc(1, sizeof(struct nibble_dec));
 }
 
 void nibble_dec_free(struct nibble_dec *d)
@@ -281,7 +285,7 @@ void nibble_dec_free(struct nibble_dec *d)
 void nibble_dec_reset(struct nibble_dec *d)
 {
 	if (d->used)
-		bank_reset(d->bank);
+		memset(d->bank, 0, sizeof(d->bank));
 	d->used = false;
 }
 

@@ -120,6 +120,7 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 			s->ledger->l.unordered++;
 		else
 			d->last = top->time;
+		ring_prefetch(top->ring);
 		sink_record(s, rec, top->time, top->ring->sideband);
 		if (rec == d->bounce)	/* the next one to wrap will need it */
 			sink_flush(s);

@@ -14,6 +14,8 @@
 
 #define NS_PER_SEC 1000000000ull
 #define TICK_NS 50000000ull
+/* CPUs and cgroups are looked at in every so many ticks. */
+#define WATCH_TICKS 4
 /*
  * At most one drain in this time for the sake of side-band: a fork storm writes without a pause. And one
  * after it, as long as side-band comes: the last of it may be too little to wake us.
@@ -204,6 +206,9 @@ enum loop_end loop_run(struct loop *l)
 	struct watch away;
 	struct waiter w;
 	bool settling = l->settle;
+	/* What a roomy ring has left over is taken at the next tick, long before it is full. */
+	const uint32_t ripening = events_roomy(l->ev) ? TAG_SIDE : TAG_SIDE | TAG_DATA;
+	unsigned int ticks = 0;
 	uint64_t last = 0;
 
 	if (waiter_open(&w, l))
@@ -217,7 +222,7 @@ enum loop_end loop_run(struct loop *l)
 		if (settling)
 			settling = l->settle(l->settle_ctx);
 		tags = wait_tags(&w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
-		if (tags & (TAG_DATA | TAG_SIDE))
+		if (tags & ripening)
 			ripen(tags, last);
 		last = loop_now();
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
@@ -245,7 +250,9 @@ enum loop_end loop_run(struct loop *l)
 		}
 		if (tags & TAG_TICK) {
 			clear(w.tick);
-			watch_check(&away, l->enabled_at, l->enabled_at ? last - l->enabled_at : 0);
+			if (++ticks % WATCH_TICKS == 0)
+				watch_check(&away, l->enabled_at,
+					    l->enabled_at ? last - l->enabled_at : 0);
 			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {
 				end = LOOP_GONE;
 				break;

@@ -73,6 +73,11 @@ static void attr_common(struct perf_event_attr *attr, const struct events *ev)
 		attr->read_format |= PERF_FORMAT_LOST;
 }
 
+bool events_roomy(const struct events *ev)
+{
+	return events_ring_ms(ev) >= RING_MS;
+}
+
 static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 {
 	const struct record_opts *o = ev->opts;
@@ -97,7 +102,7 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 		attr->sample_regs_user = UREG_MASK;
 		attr->sample_stack_user = o->dump_size;
 	}
-	attr->wakeup_watermark = (uint32_t)(ev->data_bytes / 4);
+	attr->wakeup_watermark = (uint32_t)(ev->data_bytes / (events_roomy(ev) ? 2 : 4));
 }
 
 static void attr_side(struct perf_event_attr *attr, const struct events *ev)

@@ -65,6 +65,9 @@ void events_tell(const struct events *ev);
 /* What a data ring holds at the rate and copy size in force, ms. */
 uint64_t events_ring_ms(const struct events *ev);
 
+/* They hold several times what comes between two ticks of the loop, by their plan. */
+bool events_roomy(const struct events *ev);
+
 /*
  * Open the events of the @c-th CPU of target->cpus anew, into its rings, after it was offline; @enable: switch
  * sampling on there. Not for targets of threads. 0, or negative errno without a message: the CPU then has no events.

@@ -7,6 +7,10 @@
 
 #include "perf_layout.h"
 
+#define LINE 64u
+/* Lines that a sample begins with: times, registers, the callchain, the top of the stack. */
+#define LINES_AHEAD 8u
+
 /* How much may be read before the kernel gets the room back. */
 #define RELEASE_BYTES 65536
 
@@ -83,6 +87,18 @@ const struct perf_event_header *ring_record(const struct ring *r, void *bounce)
 	memcpy(bounce, r->data + pos, first);
 	memcpy((uint8_t *)bounce + first, r->data, len - first);
 	return bounce;
+}
+
+void ring_prefetch(const struct ring *r)
+{
+	const struct perf_event_header *h = at(r, r->tail);
+	const uint64_t next = r->tail + h->size;
+
+	if (r->head - next < h->size || next > r->head)
+		return;
+	for (uint64_t off = 0; off < LINES_AHEAD * LINE; off += LINE)
+		__builtin_prefetch(at(r, next + off));
+	__builtin_prefetch(at(r, next + h->size - 1));
 }
 
 void ring_release(struct ring *r)

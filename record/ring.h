@@ -45,6 +45,12 @@ bool ring_time(struct ring *r, uint64_t *time);
  */
 const struct perf_event_header *ring_record(const struct ring *r, void *bounce);
 
+/*
+ * The record behind it will be read soon. Samples lie 64 KiB apart, which no CPU foresees; the next is
+ * taken to be of this one's size, its last line holds what stands behind the stack.
+ */
+void ring_prefetch(const struct ring *r);
+
 /* Go on to the record behind it. The kernel keeps off what was read until it is given back: */
 void ring_next(struct ring *r);
 /* everything, */

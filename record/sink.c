@@ -219,7 +219,7 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	if (!ms)
 		return;
 	for (unsigned int i = 0; i < UREG_MAX; i++)
-		if (i != UREG_SP && is_code(ms, in->regs[i]))
+		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
 			saw_user(s, sl->proc, in->pid, in->regs[i]);
 	for (uint32_t i = 0; i < words->nkept; i++) {
 		uint8_t cls = words->cls[i];

@@ -10,7 +10,7 @@
 #include "xalloc.h"
 
 #define CPU_MAX 65535
-#define CGROUPS_AT_ONCE 16
+#define CGROUPS_AT_ONCE 64
 
 static bool read_online(const struct watch *h, char *text, size_t size)
 {
