@@ -22,6 +22,7 @@ struct model {
 } __attribute__((aligned(16)));		/* as malloc() gives it */
 
 #define EVEN (PROB_ONE / 16)
+#define GROUP 128u			/* models in a page of memory */
 
 struct range {
 	uint16_t start, freq;
@@ -32,7 +33,7 @@ struct nibble_enc {
 	struct range *range;		/* owned; of each symbol of the block */
 	size_t cap;
 	uint16_t *code;			/* owned */
-	bool used;			/* since the bank was reset */
+	uint8_t touched[NIBBLE_CONTEXTS / GROUP];	/* since the bank was reset */
 };
 
 struct nibble_dec {
@@ -215,9 +216,10 @@ void nibble_enc_free(struct nibble_enc *e)
 
 void nibble_enc_reset(struct nibble_enc *e)
 {
-	if (e->used)
-		memset(e->bank, 0, sizeof(e->bank));
-	e->used = false;
+	for (size_t i = 0; i < ARRAY_SIZE(e->touched); i++)
+		if (e->touched[i])
+			memset(&e->bank[i * GROUP], 0, GROUP * sizeof(*e->bank));
+	memset(e->touched, 0, sizeof(e->touched));
 }
 
 void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct strbuf *out)
@@ -227,7 +229,6 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 
 	if (!n)
 		return;
-	e->used = true;
 	if (e->cap < n) {
 		e->cap = n;
 		e->range = xrealloc(e->range, n * sizeof(*e->range));
@@ -239,6 +240,7 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 
 		memcpy(&v, syms->s + 4 * i, 4);
 		m = &e->bank[v >> 4];
+		e->touched[(v >> 4) / GROUP] = 1;
 		e->range[i] = model_range(m, v & 15);
 		model_learn(m, v & 15);
 	}

@@ -11,23 +11,29 @@
 
 #define SEEN_SLOTS 65536
 #define SEEN_PIDS 4096
+#define SEEN_TAG_BITS 16
+#define SEEN_TAGS (1u << SEEN_TAG_BITS)
 
 /* The kernel's own addresses, in the place of a pid. No process has it: pids end at 2^22. */
 #define SEEN_KERNEL 0xfffffffeu
 
+/* Half a mebibyte, of which most is looked at for every sample: small enough for a CPU's own cache. */
 struct seen {
-	struct {
-		uint64_t addr;
-		uint64_t owner;		/* pid, and its generation when the address was seen */
-	} slot[SEEN_SLOTS];
-	uint32_t gen[SEEN_PIDS];	/* by pid modulo; counted up at each change of mappings */
+	uint64_t slot[SEEN_SLOTS];	/* 48 bits of an address, tag of who saw it; 0 = empty */
+	struct seen_owner {
+		uint32_t pid;
+		uint32_t tag;		/* 0 = none; a new one at each change of mappings */
+	} owner[SEEN_PIDS];		/* by pid modulo */
+	uint32_t last;			/* tag given out last */
 };
 
 struct seen *seen_new(void);
 void seen_free(struct seen *s);
 
+/* Who sees: what seen_new_addr() asks for, good until the next call of any other function than that. */
+uint32_t seen_owner(struct seen *s, uint32_t pid);
 /* True the first time, and again after it was pushed out or the process changed. */
-bool seen_new_addr(struct seen *s, uint32_t pid, uint64_t addr);
+bool seen_new_addr(struct seen *s, uint32_t owner, uint64_t addr);
 /* Mappings of @pid came or went, or the pid has a new owner. */
 void seen_forget(struct seen *s, uint32_t pid);
 /* Side-band records were lost: nothing is sure any more. */

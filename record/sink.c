@@ -203,9 +203,9 @@ static bool is_code(const struct maskset *ms, uint64_t addr)
 	return at < ms->nexec && addr >= ms->exec[at].start;
 }
 
-static void saw_user(struct sink *s, struct proc *p, uint32_t pid, uint64_t addr)
+static void saw_user(struct sink *s, struct proc *p, uint32_t owner, uint64_t addr)
 {
-	if (addr && seen_new_addr(s->seen, pid, addr))
+	if (addr && seen_new_addr(s->seen, owner, addr))
 		proc_saw_code(s->pt, p, addr);
 }
 
@@ -214,19 +214,20 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 {
 	const struct stack_words *words = &sl->job.words;
 	const struct sample_in *in = &sl->raw.in;
+	const uint32_t owner = seen_owner(s->seen, in->pid);
 
-	saw_user(s, sl->proc, in->pid, in->regs[UREG_IP]);
+	saw_user(s, sl->proc, owner, in->regs[UREG_IP]);
 	if (!ms)
 		return;
 	for (unsigned int i = 0; i < UREG_MAX; i++)
 		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
-			saw_user(s, sl->proc, in->pid, in->regs[i]);
+			saw_user(s, sl->proc, owner, in->regs[i]);
 	for (uint32_t i = 0; i < words->nkept; i++) {
 		uint8_t cls = words->cls[i];
 
 		/* With full stacks nothing has been classed yet. */
 		if (cls == WORD_CODE || (cls == WORD_RAW && is_code(ms, words->val[i])))
-			saw_user(s, sl->proc, in->pid, words->val[i]);
+			saw_user(s, sl->proc, owner, words->val[i]);
 	}
 }
 
@@ -235,16 +236,19 @@ static void note_chain(struct sink *s, const struct sink_slot *sl)
 {
 	const struct sample_in *in = &sl->raw.in;
 	uint64_t context = 0;
+	uint32_t owner = 0;
 
 	for (uint32_t i = 0; i < in->nchain; i++) {
 		uint64_t v = in->chain[i];
 
-		if (v >= PERF_CONTEXT_MAX)
+		if (v >= PERF_CONTEXT_MAX) {
 			context = v;
-		else if (context == PERF_CONTEXT_USER)
-			saw_user(s, sl->proc, in->pid, v);
-		else if (context == PERF_CONTEXT_KERNEL && seen_new_addr(s->seen, SEEN_KERNEL, v))
+			owner = seen_owner(s->seen, v == PERF_CONTEXT_KERNEL ? SEEN_KERNEL : in->pid);
+		} else if (context == PERF_CONTEXT_USER) {
+			saw_user(s, sl->proc, owner, v);
+		} else if (context == PERF_CONTEXT_KERNEL && seen_new_addr(s->seen, owner, v)) {
 			proctab_saw_kernel(s->pt, v);
+		}
 	}
 }
 

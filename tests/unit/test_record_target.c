@@ -56,21 +56,26 @@ static void bad_lists(void **state)
 	assert_int_equal(list_parse("1-2", false, 1000, &v, &n), -EINVAL);
 }
 
+static bool saw(struct seen *s, uint32_t pid, uint64_t addr)
+{
+	return seen_new_addr(s, seen_owner(s, pid), addr);
+}
+
 static void seen_once(void **state)
 {
 	struct seen *s = seen_new();
 
 	(void)state;
 	/* Also for the values an empty slot holds. */
-	assert_true(seen_new_addr(s, 0, 0));
-	assert_false(seen_new_addr(s, 0, 0));
-	assert_true(seen_new_addr(s, 10, 0x1000));
-	assert_false(seen_new_addr(s, 10, 0x1000));
-	assert_true(seen_new_addr(s, 10, 0x1008));
+	assert_true(saw(s, 0, 0));
+	assert_false(saw(s, 0, 0));
+	assert_true(saw(s, 10, 0x1000));
+	assert_false(saw(s, 10, 0x1000));
+	assert_true(saw(s, 10, 0x1008));
 	/* The same address elsewhere is another one. */
-	assert_true(seen_new_addr(s, 11, 0x1000));
-	assert_true(seen_new_addr(s, SEEN_KERNEL, 0x1000));
-	assert_false(seen_new_addr(s, SEEN_KERNEL, 0x1000));
+	assert_true(saw(s, 11, 0x1000));
+	assert_true(saw(s, SEEN_KERNEL, 0x1000));
+	assert_false(saw(s, SEEN_KERNEL, 0x1000));
 	seen_free(s);
 }
 
@@ -79,14 +84,14 @@ static void seen_again(void **state)
 	struct seen *s = seen_new();
 
 	(void)state;
-	assert_true(seen_new_addr(s, 10, 0x1000));
-	assert_true(seen_new_addr(s, 11, 0x1000));
+	assert_true(saw(s, 10, 0x1000));
+	assert_true(saw(s, 11, 0x1000));
 	seen_forget(s, 10);
-	assert_true(seen_new_addr(s, 10, 0x1000));
-	assert_false(seen_new_addr(s, 11, 0x1000));
+	assert_true(saw(s, 10, 0x1000));
+	assert_false(saw(s, 11, 0x1000));
 	seen_forget_all(s);
-	assert_true(seen_new_addr(s, 10, 0x1000));
-	assert_true(seen_new_addr(s, 11, 0x1000));
+	assert_true(saw(s, 10, 0x1000));
+	assert_true(saw(s, 11, 0x1000));
 	seen_free(s);
 }
 
@@ -97,7 +102,35 @@ static void seen_overflow(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 4 * SEEN_SLOTS; i++)
-		assert_true(seen_new_addr(s, 10, 0x400000 + 16 * i));
+		assert_true(saw(s, 10, 0x400000 + 16 * i));
+	seen_free(s);
+}
+
+/* Addresses that differ above bit 47 only are different ones. */
+static void seen_high(void **state)
+{
+	struct seen *s = seen_new();
+
+	(void)state;
+	assert_true(saw(s, 10, 0x1000));
+	assert_true(saw(s, 10, 0x1000 + (1ull << 48)));
+	assert_true(saw(s, 10, 0x1000 + (1ull << 55)));
+	assert_true(saw(s, SEEN_KERNEL, 0xffffffff81000000));
+	assert_false(saw(s, SEEN_KERNEL, 0xffffffff81000000));
+	assert_true(saw(s, SEEN_KERNEL, 0x0000ffff81000000));
+	seen_free(s);
+}
+
+/* Far more processes than there are tags, none of which may pass for an earlier one. */
+static void seen_many(void **state)
+{
+	struct seen *s = seen_new();
+
+	(void)state;
+	for (uint32_t i = 1; i < 5 * SEEN_TAGS; i++) {
+		assert_true(saw(s, i, 0x1000));
+		assert_false(saw(s, i, 0x1000));
+	}
 	seen_free(s);
 }
 
@@ -108,6 +141,8 @@ int main(void)
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(seen_once),
 		cmocka_unit_test(seen_again),
+		cmocka_unit_test(seen_high),
+		cmocka_unit_test(seen_many),
 		cmocka_unit_test(seen_overflow),
 	};
 
