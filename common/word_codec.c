@@ -66,7 +66,7 @@ static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uin
 /* ---- where the words to come may be found ---- */
 
 struct sources {
-	uint64_t context;
+	uint64_t context, context2;	/* hashes of what lies above */
 	uint32_t from[OP_RUN_SHADOW];	/* words of the history by op; 0: none */
 	struct place place;		/* of the word to come, as the first of them has it */
 	bool have;			/* there is one */
@@ -80,15 +80,34 @@ static uint64_t second_context(const struct descent *d)
 	return (h ^ h >> 32) * MIX1;
 }
 
+static const struct word_other *other_slot(const struct descent *d, uint64_t context)
+{
+	return &d->m->other[context >> (64 - WORD_LAST_BITS)];
+}
+
+/*
+ * The tables are larger than what a CPU keeps at hand, and one leads to the other: what is needed first
+ * is on its way while the shadow is looked at.
+ */
+static void sources_begin(const struct descent *d, struct sources *s)
+{
+	s->context = descent_context(d);
+	s->context2 = second_context(d);
+	__builtin_prefetch(past_slot(d, s->context));
+	__builtin_prefetch(past_entry(d, d->on));
+	__builtin_prefetch(other_slot(d, s->context2));
+}
+
 static void sources_find(const struct descent *d, const struct place *shadow, struct sources *s)
 {
 	uint32_t first, first_kind = 3;
 
-	s->context = descent_context(d);
 	s->from[OP_RUN] = past_of(d, *past_slot(d, s->context), s->context);
 	s->from[OP_RUN_ON] = past_valid(d, d->on) && d->on != s->from[OP_RUN] ? d->on : 0;
 	first = s->from[OP_RUN] ? s->from[OP_RUN] : s->from[OP_RUN_ON];
 	s->have = first && past_guess(d, past_entry(d, first), &s->place);
+	if (s->from[OP_RUN])
+		__builtin_prefetch(past_entry(d, past_entry(d, s->from[OP_RUN])->older));
 	if (first)
 		first_kind = past_entry(d, first)->dist_kind & 3;
 	s->ctx = CTX_OP + (d->hist << 6 | first_kind << 4 | (uint32_t)(d->code_at == d->at) << 3 |
@@ -100,26 +119,23 @@ static void sources_find(const struct descent *d, const struct place *shadow, st
 /* The rest of them, needed only when the first two are wrong. */
 static void sources_find_more(const struct descent *d, struct sources *s)
 {
-	const struct word_other *o = &d->m->other[second_context(d) >> (64 - WORD_LAST_BITS)];
+	const struct word_other *o = other_slot(d, s->context2);
 	uint32_t newest = s->from[OP_RUN];
 
 	s->from[OP_RUN_OLD] = newest ? past_of(d, past_entry(d, newest)->older, s->context) : 0;
 	s->from[OP_RUN_OTHER] = past_valid(d, o->no) &&
-		o->check == (uint32_t)second_context(d) ? o->no : 0;
+		o->check == (uint32_t)s->context2 ? o->no : 0;
 }
 
 /* Before the first word of @op is written down. */
-static void descent_note(struct descent *d, uint32_t op)
+static void descent_note(struct descent *d, const struct sources *s, uint32_t op)
 {
-	uint64_t context;
-
 	d->hist = (d->hist << 2 & 12) | op_class[op];
 	/* The second context learns from what the first did not know. */
 	if (op == OP_RUN)
 		return;
-	context = second_context(d);
-	d->m->other[context >> (64 - WORD_LAST_BITS)] =
-		(struct word_other){ .no = d->m->n, .check = (uint32_t)context };
+	d->m->other[s->context2 >> (64 - WORD_LAST_BITS)] =
+		(struct word_other){ .no = d->m->n, .check = (uint32_t)s->context2 };
 }
 
 /* Behind a literal: on below the word that the first source had instead. */
@@ -311,11 +327,13 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 /* Code the next word, and all behind it that its source has, too. */
 static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf *out)
 {
-	struct place p = encoding_next(e), shadow = walk_next_below(&e->w, e->d.at), guess;
+	struct place p = encoding_next(e), shadow, guess;
 	struct descent *d = &e->d;
 	struct sources s;
 	uint32_t op, len;
 
+	sources_begin(d, &s);
+	shadow = walk_next_below(&e->w, e->d.at);
 	sources_find(d, &shadow, &s);
 	for (op = OP_RUN; op < OP_RUN_SHADOW; op++) {
 		if (op == OP_RUN_OLD)
@@ -329,7 +347,7 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 		op = put_literal(e, &s, &shadow, dict, out);
 	if (op < OP_LITERAL)
 		nibble_put(out, s.ctx, op);
-	descent_note(d, op);
+	descent_note(d, &s, op);
 	if (op >= OP_END) {
 		descent_step_new(d, &p);
 		descent_skip(d, &s);
@@ -503,19 +521,21 @@ static int decode_shadow(struct decoding *c, uint64_t len)
 
 static int decode_next(struct decoding *c, struct code_dec *dict, struct nibble_dec *in)
 {
-	struct place p = { NOWHERE, 0 }, shadow = walk_next_below(&c->w, c->d.at);
+	struct place p = { NOWHERE, 0 }, shadow;
 	struct descent *d = &c->d;
 	struct sources s;
 	uint32_t op;
 	uint64_t len;
 
+	sources_begin(d, &s);
+	shadow = walk_next_below(&c->w, c->d.at);
 	sources_find(d, &shadow, &s);
 	op = nibble_get(in, s.ctx);
 	if (op >= OP_LITERAL && get_literal(d, &s, &shadow, op, dict, in, &p))
 		return -EINVAL;
 	if (op == OP_RUN_OLD || op == OP_RUN_OTHER)
 		sources_find_more(d, &s);
-	descent_note(d, op);
+	descent_note(d, &s, op);
 	if (op >= OP_END) {
 		descent_step_new(d, &p);
 		descent_skip(d, &s);
