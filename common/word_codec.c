@@ -45,21 +45,33 @@ enum word_literal { LIT_CODE, LIT_NEW, LIT_REL, LIT_SEEN, LIT_RAW };
 static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uint64_t base,
 			 uint64_t top, const uint16_t *idx, const uint64_t *val, uint32_t n)
 {
-	shadow_zero(st, base, top);
+	uint64_t lo = base;	/* all below is done */
+
 	for (uint32_t k = 0; k < n;) {
-		uint64_t addr = base + 8 * (uint64_t)idx[k], at, bits = 0;
+		uint64_t addr = base + 8 * (uint64_t)idx[k], group = align_down(addr, 512), hi;
+		uint64_t first = group / 8 - base / 8, at, bits = 0, stale, *w, *nonzero;
 		struct shadow_page *page = shadow_page_make(pool, st, addr >> SHADOW_PAGE_SHIFT);
-		uint64_t first = align_down(addr, 512) / 8 - base / 8;
-		unsigned int group = addr / 512 % SHADOW_GROUPS;
 
 		if (!page)
 			return -EINVAL;
+		if (lo < group) {
+			shadow_zero(st, lo, group);
+			lo = group;
+		}
+		hi = MIN(group + 512, top);
+		w = &page->w[group / 8 % SHADOW_PAGE_WORDS];
+		nonzero = &page->nonzero[group / 512 % SHADOW_GROUPS];
 		for (; k < n && (at = idx[k] - first) < 64; k++) {
-			page->w[64 * group + at] = val[k];
+			w[at] = val[k];
 			bits |= 1ull << at;
 		}
-		page->nonzero[group] |= bits;
+		stale = ~0ull >> (64 - (hi - lo) / 8) << lo / 8 % 64 & *nonzero & ~bits;
+		*nonzero = (*nonzero ^ stale) | bits;
+		for (; stale; stale &= stale - 1)
+			w[__builtin_ctzll(stale)] = 0;
+		lo = hi;
 	}
+	shadow_zero(st, lo, top);
 	return 0;
 }
 
