@@ -99,6 +99,9 @@ static void check_build(const char *build)
 		} else {
 			name = linetable_file(lt, file);
 			snprintf(got, sizeof(got), "%s:%u", name ? name : "??", no);
+			/* Code of no line: that of binutils writes '?', LLVM's 0. */
+			if (!no && !have_llvm())
+				snprintf(got, sizeof(got), "%s:?", name ? name : "??");
 		}
 		if (strcmp(want, got) && wrong++ < 5)
 			printf("# %#llx: ours %s, addr2line's %s\n", (unsigned long long)addr, got, want);
