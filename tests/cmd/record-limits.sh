@@ -90,7 +90,7 @@ if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
 
 	# Full in the stream, and, by the last sizes, in what is added at the end: symbols and the ledger.
 	full=0
-	for size in 8 32 96 8192; do
+	for size in 8 16 32 96 8192; do
 		rm -f disk/*
 		mount -o remount,size=${size}k disk
 		"$NSPROF" record -e cpu-clock -F 1999 -o disk/a.data -- \

