@@ -304,8 +304,8 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 	struct record_opts *o = &c->o;
 	const struct opt opts[] = {
 		{ "pid", 'p', "PID[,PID...]",
-		  "record these processes, with all threads and children", OPT_STR, &o->pids,
-		  NULL },
+		  "record these processes: all their threads, and what they start from now on",
+		  OPT_STR, &o->pids, NULL },
 		{ "tid", 't', "TID[,TID...]", "record these threads, and what they start", OPT_STR,
 		  &o->tids, NULL },
 		{ "all-cpus", 'a', NULL, "record everything on all CPUs", OPT_FLAG, &o->all_cpus,

@@ -50,6 +50,22 @@ is "-p PID: all its threads that run" "$(folded --by thread | sed -E 's/;.*//' |
 kill $pid
 wait $pid 2>/dev/null
 
+# One child runs when the recording begins, one is started while it goes on.
+mkfifo go
+bash -c '"$0" 20 & echo $! >early; read -r _ <go; "$0" 20 & echo $! >later; wait' "$S" &
+pid=$!
+wait_for '[ -s early ]' 5
+"$NSPROF" record -q -e cpu-clock -F 499 -p "$pid" --duration 2 -o a.data &
+recorder=$!
+wait_for 'readlink /proc/$recorder/fd/* 2>/dev/null | grep -q perf_event' 5
+echo >go
+wait $recorder
+f=$(folded --by process)
+like "-p PID: a child started meanwhile" "$f" "^spin-$(cat later);"
+unlike "-p PID: not a child that ran before" "$f" "^spin-$(cat early);"
+kill "$(cat early)" "$(cat later)" "$pid"
+wait $pid 2>/dev/null
+
 if [ "$(id -u)" != 0 ]; then
 	skip "-a and -C" "need root"
 	done_testing
@@ -59,7 +75,8 @@ pid=$!
 cpu1=$(($(nproc) > 1 ? 1 : 0))
 if [ $cpu1 = 1 ]; then
 	rec -F 499 -a -C 1 --duration 0.5
-	unlike "-C 1: nothing of what runs on CPU 0" "$(folded)" 'app_leaf'
+	# By its pid: others may be at work here, and run a program of this name on CPU 1.
+	unlike "-C 1: nothing of what runs on CPU 0" "$(folded --by process)" "^spin-$pid;"
 else
 	skip "-C 1" "there is one CPU only"
 fi
