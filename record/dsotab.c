@@ -421,6 +421,26 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 	e->dso = dt->vdso;
 }
 
+/*
+ * Whether @e maps the very file held for @d, unchanged: while it is held, its inode number is given to no
+ * other. Spares opening it for each of thousands of mappings. False where the device numbers of maps
+ * and stat(2) differ.
+ */
+static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_user *u,
+		    const struct map_entry *e)
+{
+	const struct file_alias *a;
+	struct file_key key;
+	struct stat st;
+
+	if (d->pin.fd < 0 || fstat(d->pin.fd, &st) || st.st_ino != e->ino ||
+	    st.st_dev != makedev(e->dev_major, e->dev_minor))
+		return false;
+	key = stat_key(u, e, &st);
+	a = find_alias(dt, &key);
+	return a && dt->dsos[a->dso] == d;
+}
+
 /* The kernel gave no build-id: the file says who it is. */
 static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct map_entry *e)
 {
@@ -435,6 +455,11 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	bool elf;
 	int fd;
 
+	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
+		e->dso = dt->dsos[a->dso];
+		pins_touch(dt->pins, &e->dso->pin);
+		return;
+	}
 	fd = dsotab_open(dt, u, e, &st);
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */

@@ -70,5 +70,26 @@ is "no process is read before a cgroup is sampled" "$(before cgroup PERF_EVENT_I
 check "but its processes are read then" grep -qE 'openat\([0-9]+, "maps"' "$T/strace"
 is "of others none is read before a process is sampled" \
 	"$(before process PERF_EVENT_IOC_ENABLE --duration 0.1 -p "$ONE")" 1
+
+# A file mapped thousands of times, by code that sets up its own views of it: opened once for each would take
+# a second in which no ring is emptied.
+python3 -c '
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+fd = os.open("/proc/self/exe", os.O_RDONLY)
+for i in range(3000):
+	assert libc.mmap(None, ctypes.c_size_t(4096), 5, 2, fd, ctypes.c_long(0)) != ctypes.c_void_p(-1).value
+print("ready", flush=True)
+while True:
+	pass
+' >"$T/mapper" &
+mapper=$!
+later "kill $mapper"
+wait_for '[ -s "$T/mapper" ]' 20
+strace -f -e trace=openat -o "$T/strace" "$NSPROF" record -q -F 99 -o "$T/mapper.data" --duration 0.5 -p $mapper
+check "there are 3,000 mappings" [ "$(grep -c r-xp /proc/$mapper/maps)" -ge 3000 ]
+check "that process is read" grep -q '"maps"' "$T/strace"
+check "files are opened once, not for each mapping" [ "$(grep -c map_files "$T/strace")" -lt 100 ]
 is "none is read before a command runs" "$(before command 'execve.*sleep", "0.1"' -- sleep 0.1)" 0
 done_testing
