@@ -1,14 +1,23 @@
 // Burns CPU in Rust: main -> rsspin::main -> rsspin::outer -> rsspin::inner -> rsspin::leaf, where inner is
 // generic over a closure, and panics are caught on the way. rsspin [--chain] SECONDS
-use std::hint::black_box;
+use std::arch::asm;
 use std::panic;
 use std::time::{Duration, Instant};
+
+// A value that the compiler knows nothing about; std::hint::black_box() is not in the rustc 1.63 of Debian 12.
+macro_rules! opaque {
+    ($value:expr) => {{
+        let mut v: u64 = $value;
+        unsafe { asm!("/* {0} */", inout(reg) v, options(nomem, nostack, preserves_flags)) };
+        v
+    }};
+}
 
 #[inline(never)]
 fn leaf(n: u64) -> u64 {
     let mut x = n | 1;
     for _ in 0..400000 {
-        x = black_box(x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+        x = opaque!(x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
     }
     x
 }
@@ -16,7 +25,7 @@ fn leaf(n: u64) -> u64 {
 #[inline(never)]
 fn inner(f: &dyn Fn(u64) -> u64, n: u64) -> u64 {
     let r = leaf(f(n));
-    black_box(r) ^ n
+    opaque!(r) ^ n
 }
 
 #[inline(never)]
@@ -26,7 +35,7 @@ fn outer(end: Instant) -> u64 {
         let salt = sum;
         sum = sum.wrapping_add(inner(&|n| n ^ salt, sum));
         let caught = panic::catch_unwind(|| {
-            if black_box(salt) % 2 == 0 {
+            if opaque!(salt) % 2 == 0 {
                 panic::resume_unwind(Box::new(7u64));
             }
             1u64
@@ -44,5 +53,5 @@ fn main() {
     }
     let seconds: f64 = arg.parse().unwrap_or(1.0);
     let r = outer(Instant::now() + Duration::from_secs_f64(seconds));
-    black_box(r);
+    opaque!(r);
 }
