@@ -74,6 +74,8 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	w->signal = signalfd(-1, l->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	w->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	w->deadline = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w->epoll < 0 || w->signal < 0 || w->tick < 0 || w->deadline < 0)
+		goto fail;
 	err |= timerfd_settime(w->tick, 0, &tick, NULL);
 	err |= watch(w->epoll, w->signal, EPOLLIN, TAG_SIGNAL);
 	err |= watch(w->epoll, w->tick, EPOLLIN, TAG_TICK);
@@ -86,8 +88,10 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	}
 	if (!err)
 		return 0;
+fail:
 	err = -errno;
-	pr_err("cannot wait for the rings: %s", strerror(-err));
+	pr_err("cannot wait for the rings: %s%s", strerror(-err),
+	       err == -EMFILE ? "; raise the limit, for instance: ulimit -n 1024" : "");
 	waiter_close(w);
 	return err;
 }

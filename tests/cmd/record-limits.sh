@@ -68,6 +68,17 @@ if [ "$(id -u)" != 0 ]; then
 	done_testing
 fi
 
+# ---- next to no descriptors: it records or says what is too few, down to what a shell itself needs
+unclear=
+failures=0
+for n in $(seq 6 24); do
+	(ulimit -n "$n" && exec "$NSPROF" record -q -o few.data -- true) 2>err && continue
+	failures=$((failures + 1))
+	grep -q 'Too many open files' err || unclear+=" $n: $(cat err)"
+done
+check "$failures limits are too low" [ $failures -gt 0 ]
+is "and each is said" "$unclear" ""
+
 # ---- disks that are full or read-only
 mkdir disk
 if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
