@@ -43,6 +43,9 @@ enum mapping_kind mapping_kind(const char *path)
 		return MAPPING_VDSO;
 	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
 		return MAPPING_SPECIAL;
+	/* Files whose path the kernel could not tell; its inode or build-id is as good. */
+	if (!strcmp(path, "//toolong") || !strcmp(path, "//enomem"))
+		return MAPPING_FILE;
 	/*
 	 * "[anon:v8]", "[heap]", "[stack]", "//anon", "anon_inode:[...]", System V and hugetlb
 	 * memory.

@@ -73,6 +73,14 @@ like "with what to do about it" "$("$NSPROF" symbolize s.data 2>&1 >/dev/null)" 
 n=$("$NSPROF" symbolize -q s.data | awk '/\[truncated_stack\]/ { n += $NF } END { print n + 0 }')
 check "truncated in info, at least those $n" test "$("$NSPROF" info --json s.data | jq .truncated)" -ge "$n"
 
+# A path longer than the kernel tells (PATH_MAX): no name, but the file is the one mapped.
+(
+	name=$(printf '%0250d' 0)
+	for _ in $(seq 18); do mkdir "$name" && cd "$name" || exit 1; done
+	cp "$S" spin && exec "$NSPROF" record -q -e cpu-clock -F 499 -o "$T/long.data" -- ./spin 0.5
+)
+like "a path that is too long" "$("$NSPROF" symbolize -q long.data)" '^spin;.*main;app_outer;app_middle;app_inner;app_leaf [0-9]+$'
+
 # Bad input: one line, status 1.
 bad() {
 	local out rc
