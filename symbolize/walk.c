@@ -23,6 +23,9 @@
  */
 #define STACK_REACH (256ull << 20)
 
+/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
+#define NEAR_NULL 4096
+
 /* How far up to look for the return address of jitted code: past a few saved registers. */
 #define JIT_SCAN_BYTES 128
 
@@ -200,6 +203,15 @@ static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
 	if (in->cut)
 		return UNWIND_CUT;
 	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
+}
+
+/*
+ * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
+ * a stack in full would have led to fault_end()'s verdict about a word above.
+ */
+static bool led_above(const struct unwind_input *in, uint64_t fault)
+{
+	return (in->copy_full || in->cut) && fault + NEAR_NULL < 2 * NEAR_NULL;
 }
 
 enum fp_end {
@@ -659,6 +671,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			out->end = fault_end(in, at.fault);
 			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
 				out->end = UNWIND_COMPLETE;
+			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
+				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;
 			return false;
 		} else if (res == STEP_OUTERMOST) {
 			out->end = UNWIND_COMPLETE;
