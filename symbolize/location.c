@@ -67,3 +67,8 @@ uint32_t locations_id(struct locations *ls, const struct location *loc)
 	ls->locs[ls->n] = *loc;
 	return (uint32_t)ls->n++;
 }
+
+bool location_may_be_jit(const struct location *loc)
+{
+	return !loc->path || loc->path[0] != '[' || !strncmp(loc->path, "[anon", 5);
+}

@@ -6,6 +6,7 @@
 #ifndef NSPROF_LOCATION_H
 #define NSPROF_LOCATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,5 +46,10 @@ void locations_init(struct locations *ls);
 void locations_fini(struct locations *ls);
 /* Id of the location equal to @loc in kind, owner and addr; added when new. */
 uint32_t locations_id(struct locations *ls, const struct location *loc);
+/*
+ * For LOC_ANON: "//anon" and "[anon:...]" are JIT code as a rule; "[heap]", "[stack]" and the like say
+ * what they are themselves.
+ */
+bool location_may_be_jit(const struct location *loc);
 
 #endif

@@ -140,14 +140,11 @@ static enum name_source name_file(struct pass *p, const struct location *loc)
 	return sym.source;
 }
 
-/* "//anon" is JIT code as a rule; "[heap]", "[stack]" and the like say what they are themselves. */
 static const char *anon_placeholder(const struct location *loc)
 {
 	if (loc->kind == LOC_NOMAP)
 		return "[no mapping]";
-	if (loc->path && loc->path[0] == '[' && strncmp(loc->path, "[anon", 5) != 0)
-		return loc->path;
-	return "[jit]";
+	return location_may_be_jit(loc) ? "[jit]" : loc->path;
 }
 
 static enum name_source name_by_perf_map(struct pass *p, const struct location *loc)
@@ -203,11 +200,15 @@ static const struct kallsyms *kernel_names(struct pass *p)
 		p->kernel = p->own_kernel = read_own_kallsyms();
 	if (!p->kernel) {
 		p->nm->kernel_hidden = true;
-		p->nm->kernel_why = live_same_boot() ?
-			"the kernel hides its addresses: symbolize as root, "
-			"or set kernel.kptr_restrict to 0" :
-			"the recording holds none: it is cut, or the recorder could not "
-			"read them (needs root, or kernel.kptr_restrict 0)";
+		if (live_same_boot()) {
+			p->nm->kernel_why = "the kernel hides its addresses";
+			p->nm->kernel_remedy =
+				"symbolize as root, or set kernel.kptr_restrict to 0";
+		} else {
+			p->nm->kernel_why = "the recording holds no kernel symbols";
+			p->nm->kernel_remedy = "record as root, or set kernel.kptr_restrict to 0, "
+					       "and let the recorder end by itself";
+		}
 	}
 	return p->kernel;
 }

@@ -45,7 +45,7 @@ struct naming {
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
 	size_t skipped;			/* locations not looked up: asked to stop (stop.h) */
 	bool kernel_hidden;		/* kernel frames, and no kernel names to be had */
-	const char *kernel_why;		/* then why, and what to do; static */
+	const char *kernel_why, *kernel_remedy;	/* then why, and what to do; static */
 };
 
 /*

@@ -7,192 +7,97 @@
 #include <string.h>
 
 #include "balance.h"
-#include "clean.h"
+#include "gaps.h"
 #include "log.h"
 #include "rec_reader.h"
 #include "strbuf.h"
 #include "util.h"
-#include "xalloc.h"
 
 /* Below these shares (in %) there is nothing to say. */
 #define INCOMPLETE_HINT 1.0
 #define UNNAMED_HINT 5.0
 
-#define MODULES_SHOWN 20
-#define ENDS_SHOWN 5
-
-struct tally {
-	const struct module *mod;
-	uint64_t samples;
-};
-
-/* A path from inside a container goes to somebody's terminal. Valid until the next call. */
-static const char *shown_path(const struct module *m)
-{
-	static struct strbuf sb;
-
-	clean_frame(&sb, m->dso.path, strlen(m->dso.path));
-	return sb.s;
-}
+#define GAPS_SHOWN 30
+#define COLUMN_MAX 80		/* wider texts push what is behind them to the right */
 
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static int by_samples(const void *pa, const void *pb)
+/* Where most of the stacks end that have the most frequent reason to end early; NULL: all are whole. */
+static const struct gap *main_trouble(const struct collect *c, const struct gaps *g, uint64_t *all)
 {
-	const struct tally *a = pa, *b = pb;
-
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return a->mod->id < b->mod->id ? -1 : 1;
-}
-
-/* Owned list from module ids and counts, most samples first. */
-static struct tally *sorted_tally(const struct stats_input *in, const struct u64map *samples,
-				  size_t *count)
-{
-	struct tally *list = xcalloc(samples->n + 1, sizeof(*list));
-	size_t it = 0, n = 0;
-	uint64_t id, val;
-
-	while (u64map_next(samples, &it, &id, &val)) {
-		const struct module *m = modules_get(in->mods, (uint32_t)id);
-
-		if (m)
-			list[n++] = (struct tally){ m, val };
-	}
-	qsort(list, n, sizeof(*list), by_samples);
-	*count = n;
-	return list;
-}
-
-/*
- * Binaries with nameless frames, most samples first; owned. A sample counts once for a binary,
- * however often it is on the stack: @seen holds the last leaf a binary was counted for.
- */
-static struct tally *find_unnamed(const struct stats_input *in, size_t *count)
-{
-	const struct collect *c = in->col;
-	struct u64map samples = U64MAP_INIT, seen = U64MAP_INIT;
-	struct tally *list;
-	size_t i;
-
-	for (i = 1; i < c->tree.n; i++) {
-		uint32_t at = (uint32_t)i;
-
-		if (!c->tree.nodes[i].samples)
-			continue;
-		for (; at != STACKTREE_ROOT; at = c->tree.nodes[at].parent) {
-			uint32_t loc = c->tree.nodes[at].loc;
-			const struct module *m = c->locs.locs[loc].mod;
-			uint64_t *last;
-
-			if (!m || in->nm->named[loc].source != NAME_NONE)
-				continue;
-			last = u64map_put(&seen, m->id, NULL);
-			if (*last == i)
-				continue;
-			*last = i;
-			*u64map_put(&samples, m->id, NULL) += c->tree.nodes[i].samples;
-		}
-	}
-	list = sorted_tally(in, &samples, count);
-	u64map_fini(&samples);
-	u64map_fini(&seen);
-	return list;
-}
-
-/* Most samples among the ways a stack can end early; UNWIND_COMPLETE when none did. */
-static enum unwind_end main_trouble(const struct collect *c, uint64_t *all)
-{
-	enum unwind_end worst = UNWIND_COMPLETE;
+	const char *worst = NULL;
 	uint64_t most = 0;
-	int e;
 
 	*all = 0;
-	for (e = 0; e < UNWIND_END_MAX; e++) {
+	for (int e = 0; e < UNWIND_END_MAX; e++) {
 		if (!collect_incomplete((enum unwind_end)e))
 			continue;
 		*all += c->verdicts[e];
 		if (c->verdicts[e] > most) {
 			most = c->verdicts[e];
-			worst = (enum unwind_end)e;
+			worst = unwind_end_text((enum unwind_end)e);
 		}
 	}
-	return worst;
+	for (size_t i = 0; i < g->n; i++)
+		if (!g->list[i].name && g->list[i].reason == worst)
+			return &g->list[i];
+	return NULL;
 }
 
-static const char *module_why(const struct module *m)
+static const struct gap *most_nameless(const struct gaps *g)
 {
-	return m->why ? m->why : "it is stripped, install its debug symbols";
+	for (size_t i = 0; i < g->n; i++)
+		if (g->list[i].name)
+			return &g->list[i];
+	return NULL;
 }
 
-static void hint_incomplete(const struct stats_input *in, struct strbuf *sb)
+static void hint_gap(struct strbuf *sb, const struct gap *gap)
 {
-	uint64_t all;
-	enum unwind_end worst = main_trouble(in->col, &all);
-	double share = percent(all, in->col->samples);
-	const char *remedy;
-
-	if (share <= INCOMPLETE_HINT)
-		return;
-	remedy = unwind_end_remedy(worst);
-	strbuf_addf(sb, "%.1f %% of stacks are not whole, mostly: %s", share,
-		    unwind_end_text(worst));
-	if (remedy)
-		strbuf_addf(sb, " (%s)", remedy);
+	strbuf_adds(sb, gap->reason);
+	if (gap->remedy)
+		strbuf_addf(sb, " (%s)", gap->remedy);
 	strbuf_adds(sb, "; ");
 }
 
 void stats_hint(const struct stats_input *in)
 {
 	struct strbuf sb = STRBUF_INIT;
-	struct tally *list;
+	const struct gap *gap;
 	struct ev_ledger led;
-	size_t n;
+	struct gaps gaps;
+	uint64_t cut;
+	double share;
 
-	hint_incomplete(in, &sb);
-	list = find_unnamed(in, &n);
-	if (n && percent(list[0].samples, in->col->samples) > UNNAMED_HINT)
-		strbuf_addf(&sb, "%.1f %% of samples have frames without a name in '%s': %s; ",
-			    percent(list[0].samples, in->col->samples), shown_path(list[0].mod),
-			    module_why(list[0].mod));
-	free(list);
+	gaps_find(&gaps, in);
+	gap = main_trouble(in->col, &gaps, &cut);
+	share = percent(cut, in->col->samples);
+	if (gap && share > INCOMPLETE_HINT) {
+		strbuf_addf(&sb, "%.1f %% of stacks are not whole, mostly: ", share);
+		hint_gap(&sb, gap);
+	}
+	gap = most_nameless(&gaps);
+	share = gap ? percent(gap->samples, in->col->samples) : 0;
+	if (share > UNNAMED_HINT) {
+		strbuf_addf(&sb, "%.1f %% of samples have frames without a name in '%s': ", share,
+			    gap->where);
+		hint_gap(&sb, gap);
+	}
 	if (rec_reader_ledger(in->reader, &led) && (balance_missing(&led) || led.throttled)) {
 		strbuf_addf(&sb, "of %" PRIu64 " samples ", balance_taken(&led));
 		balance_text(&led, &sb);
 		strbuf_adds(&sb, " (record with larger -m or lower -F); ");
 	}
-	if (in->nm->kernel_hidden)
-		strbuf_addf(&sb, "kernel functions have no names: %s; ", in->nm->kernel_why);
 	if (sb.len)
 		pr_warn("%s--stats tells more", sb.s);
 	strbuf_fini(&sb);
+	gaps_fini(&gaps);
 }
 
 /* ---- --stats ---- */
-
-/* The binaries in which most of the stacks with verdict @end ended. */
-static void print_ended_in(const struct stats_input *in, enum unwind_end end)
-{
-	struct u64map samples = U64MAP_INIT;
-	struct tally *list;
-	size_t i, n, it = 0;
-	uint64_t key, val;
-
-	while (u64map_next(&in->col->ended_in, &it, &key, &val)) {
-		if ((key & 0xff) == (uint64_t)end)
-			*u64map_put(&samples, key >> 8, NULL) = val;
-	}
-	list = sorted_tally(in, &samples, &n);
-	for (i = 0; i < MIN(n, (size_t)ENDS_SHOWN); i++)
-		fprintf(stderr, "             %" PRIu64 " of these in '%s'\n", list[i].samples,
-			shown_path(list[i].mod));
-	free(list);
-	u64map_fini(&samples);
-}
 
 static void print_verdicts(const struct stats_input *in)
 {
@@ -206,42 +111,97 @@ static void print_verdicts(const struct stats_input *in)
 		"samples: %" PRIu64 ", unwinder %s, %zu unique stacks, %zu unique addresses\n",
 		c->samples, in->unwinder, stacks, c->locs.n);
 	for (e = 0; e < UNWIND_END_MAX; e++) {
-		const char *remedy = unwind_end_remedy((enum unwind_end)e);
-
-		if (!c->verdicts[e])
-			continue;
-		fprintf(stderr, "  %10" PRIu64 " %5.1f %%  %s%s%s\n", c->verdicts[e],
-			percent(c->verdicts[e], c->samples), unwind_end_text((enum unwind_end)e),
-			remedy ? ": " : "", remedy ? remedy : "");
-		print_ended_in(in, (enum unwind_end)e);
+		if (c->verdicts[e])
+			fprintf(stderr, "  %10" PRIu64 " %5.1f %%  %s\n", c->verdicts[e],
+				percent(c->verdicts[e], c->samples),
+				unwind_end_text((enum unwind_end)e));
 	}
 }
 
-static void print_module(const struct module *m, uint64_t samples, uint64_t all)
+/* Columns of characters, not of bytes: paths are in UTF-8. */
+static size_t text_width(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void print_padded(const char *s, size_t width)
+{
+	size_t n = text_width(s);
+
+	fprintf(stderr, "%s%*s  ", s, n < width ? (int)(width - n) : 0, "");
+}
+
+static void print_gaps(const struct gaps *g, uint64_t all)
+{
+	size_t where = strlen("binary"), reason = strlen("reason"), n = MIN(g->n, (size_t)GAPS_SHOWN);
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		where = MAX(where, text_width(g->list[i].where));
+		reason = MAX(reason, text_width(g->list[i].reason));
+	}
+	where = MIN(where, (size_t)COLUMN_MAX);
+	reason = MIN(reason, (size_t)COLUMN_MAX);
+	fprintf(stderr, "what is missing, by binary, and what to do about it:\n"
+		"  %10s %7s  %-7s  ", "samples", "share", "missing");
+	print_padded("binary", where);
+	print_padded("reason", reason);
+	fprintf(stderr, "remedy\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct gap *gap = &g->list[i];
+
+		fprintf(stderr, "  %10" PRIu64 " %5.1f %%  %-7s  ", gap->samples,
+			percent(gap->samples, all), gap->name ? "names" : "callers");
+		print_padded(gap->where, where);
+		print_padded(gap->reason, reason);
+		fprintf(stderr, "%s\n", gap->remedy ? gap->remedy : "-");
+	}
+	if (g->n > n)
+		fprintf(stderr, "  and %zu more\n", g->n - n);
+}
+
+/* Where names of a binary were looked for. */
+static void print_module(const char *where, const struct module *m)
 {
 	static const char *const sources[] = {
 		[MODULE_NONE] = "debug file", [MODULE_PROCESS] = "process",
 		[MODULE_HOST] = "host", [MODULE_CAPTURED] = "recording",
 	};
-	size_t i;
 
-	fprintf(stderr, "  %10" PRIu64 " %5.1f %%  '%s' build-id ", samples, percent(samples, all),
-		shown_path(m));
-	for (i = 0; i < m->dso.build_id_len; i++)
+	fprintf(stderr, "  '%s' build-id ", where);
+	for (size_t i = 0; i < m->dso.build_id_len; i++)
 		fprintf(stderr, "%02x", m->dso.build_id[i]);
 	fprintf(stderr, "%s%s\n", m->dso.build_id_len ? "" : "none",
 		m->dso.deleted ? ", deleted" : "");
 	if (m->source > MODULE_NONE && m->source < MODULE_SOURCE_MAX)
-		fprintf(stderr,
-			"             taken from: %s, which has no symbols for these addresses\n",
-			sources[m->source]);
-	for (i = MODULE_PROCESS; i < MODULE_SOURCE_MAX; i++) {
+		fprintf(stderr, "    taken from: %s\n", sources[m->source]);
+	for (size_t i = MODULE_PROCESS; i < MODULE_SOURCE_MAX; i++) {
 		if (m->why_not[i] && i != (size_t)m->source)
-			fprintf(stderr, "             %s: %s\n", sources[i], m->why_not[i]);
+			fprintf(stderr, "    %s: %s\n", sources[i], m->why_not[i]);
 	}
 	if (m->why_not[MODULE_NONE])
-		fprintf(stderr, "             %s: %s\n", sources[MODULE_NONE],
-			m->why_not[MODULE_NONE]);
+		fprintf(stderr, "    %s: %s\n", sources[MODULE_NONE], m->why_not[MODULE_NONE]);
+}
+
+static void print_searches(const struct gaps *g)
+{
+	bool headed = false;
+
+	for (size_t i = 0; i < MIN(g->n, (size_t)GAPS_SHOWN); i++) {
+		const struct gap *gap = &g->list[i];
+
+		if (!gap->name || !gap->mod)
+			continue;
+		if (!headed)
+			fprintf(stderr, "where names were looked for:\n");
+		headed = true;
+		print_module(gap->where, gap->mod);
+	}
 }
 
 static void print_names(const struct naming *nm)
@@ -266,8 +226,6 @@ static void print_names(const struct naming *nm)
 		if (nm->by_source[i])
 			fprintf(stderr, "  %10" PRIu64 "  %s\n", nm->by_source[i], texts[i]);
 	}
-	if (nm->kernel_hidden)
-		fprintf(stderr, "kernel functions have no names: %s\n", nm->kernel_why);
 }
 
 static void print_ledger(struct rec_reader *r)
@@ -290,18 +248,13 @@ static void print_ledger(struct rec_reader *r)
 
 void stats_print(const struct stats_input *in)
 {
-	struct tally *list;
-	size_t i, n;
+	struct gaps gaps;
 
+	gaps_find(&gaps, in);
 	print_verdicts(in);
-	list = find_unnamed(in, &n);
-	if (n)
-		fprintf(stderr, "samples with nameless frames, by binary:\n");
-	for (i = 0; i < MIN(n, (size_t)MODULES_SHOWN); i++)
-		print_module(list[i].mod, list[i].samples, in->col->samples);
-	if (n > MODULES_SHOWN)
-		fprintf(stderr, "  and %zu more binaries\n", n - MODULES_SHOWN);
-	free(list);
+	print_gaps(&gaps, in->col->samples);
+	print_searches(&gaps);
 	print_names(in->nm);
 	print_ledger(in->reader);
+	gaps_fini(&gaps);
 }

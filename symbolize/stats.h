@@ -19,8 +19,8 @@ struct stats_input {
 };
 
 /*
- * Everything: samples by how their stack ends, binaries whose addresses have no names, names by
- * source.
+ * Everything: samples by how their stack ends, what is missing (gaps.h), where names were looked for,
+ * names by source.
  */
 void stats_print(const struct stats_input *in);
 /* One line when there is something to say, with what to do about it; else nothing. */

@@ -36,7 +36,7 @@ is "reuse: the second one" "$(stacks reuse.folded leaf_two)" "main;run;g2;leaf_t
 is "move: before" "$(stacks move.folded leaf_one)" "main;run;mover;leaf_one"
 is "move: after" "$(stacks move.folded leaf_two)" "main;run;mover;leaf_two"
 like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats.folded)" \
-	'jitted code without frame pointer or unwind rows: .*PreserveFramePointer'
+	'callers .*jitted code without frame pointer or unwind rows .*PreserveFramePointer'
 like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' [2-9] +jitdump'
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps|jitdumps +1|jitdumps: 1'
 

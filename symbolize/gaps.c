@@ -1,0 +1,322 @@
+/* What a profile does not tell (gaps.h). */
+#include "gaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clean.h"
+#include "elf_file.h"
+#include "hash.h"
+#include "rec_reader.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* perf_event_open(2): a copy is shorter than 64 KiB, and a multiple of 8. */
+#define COPY_MAX 65528
+
+/* Who has code without a name. */
+enum owner_kind { OWNER_MODULE, OWNER_JIT, OWNER_ODD, OWNER_NOMAP, OWNER_KERNEL };
+
+struct finder {
+	const struct stats_input *in;
+	struct gaps *g;
+	struct u64map nameless;	/* owner_key() -> index in g->list, plus 1 */
+	struct u64map mapped;	/* images of which some code had a name from a map or jitdump */
+	struct u64map last;	/* owner_key() -> the last leaf a sample of which was counted */
+};
+
+static char *clean_copy(const char *s)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	clean_frame(&sb, s, strlen(s));
+	return sb.s ? sb.s : xstrdup("");
+}
+
+static struct gap *add(struct gaps *g, bool name, const struct module *m, char *where)
+{
+	XGROW(g->list, g->n, g->cap);
+	g->list[g->n] = (struct gap){ .name = name, .mod = m, .where = where };
+	return &g->list[g->n++];
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- what to do ---- */
+
+static bool recording_cut(const struct stats_input *in)
+{
+	return rec_reader_damage(in->reader)->cut;
+}
+
+/* For a binary whose bytes are nowhere. */
+static const char *binary_remedy(const struct stats_input *in, const struct module *m)
+{
+	if (recording_cut(in))
+		return "end the recorder with Ctrl-C or SIGTERM: it writes what it needs of binaries last";
+	if (!m->dso.build_id_len)
+		return "link it with --build-id, or symbolize while it runs, as root";
+	return "have the file with this build-id at its path here, or symbolize while it runs, as root";
+}
+
+static const char *copy_remedy(const struct stats_input *in)
+{
+	const char *size = rec_reader_info(in->reader, "dump_size");
+
+	if (size && strtoul(size, NULL, 10) >= COPY_MAX)
+		return "a copy cannot be larger: if the program keeps frame pointers, record with "
+		       "--call-graph fp";
+	return unwind_end_remedy(UNWIND_COPY_END);
+}
+
+static const char *mapping_remedy(const struct stats_input *in)
+{
+	struct ev_ledger led;
+
+	if (rec_reader_ledger(in->reader, &led) && led.lost_sideband)
+		return "records about mappings were lost: record with a larger -m";
+	return unwind_end_remedy(UNWIND_NO_MAPPING);
+}
+
+static const char *end_remedy(const struct stats_input *in, enum unwind_end end,
+			      const struct module *m)
+{
+	switch (end) {
+	case UNWIND_COPY_END:
+		return copy_remedy(in);
+	case UNWIND_NO_MODULE:
+		return m ? binary_remedy(in, m) : unwind_end_remedy(end);
+	case UNWIND_NO_MAPPING:
+		return mapping_remedy(in);
+	default:
+		return unwind_end_remedy(end);
+	}
+}
+
+/* How a runtime is told to name its code; the runtimes are those that tests start. */
+static const char *jit_remedy(const char *exe)
+{
+	if (!strcmp(exe, "node") || !strcmp(exe, "nodejs"))
+		return "run node with --perf-basic-prof";
+	if (!strcmp(exe, "java"))
+		return "run java with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit";
+	return "have it write /tmp/perf-PID.map or a jitdump: nsprof-symbolize(1), JIT CODE";
+}
+
+/* ---- stacks ---- */
+
+static const char *end_where(enum unwind_end end, const struct module *m)
+{
+	if (m)
+		return m->dso.path;
+	return end == UNWIND_NO_JIT_ROWS ? "[jit]" : "-";
+}
+
+static void add_end(struct finder *f, enum unwind_end end, const struct module *m, uint64_t samples)
+{
+	struct gap *gap;
+
+	if (!samples)
+		return;
+	gap = add(f->g, false, m, clean_copy(end_where(end, m)));
+	gap->reason = unwind_end_text(end);
+	gap->remedy = end_remedy(f->in, end, m);
+	gap->samples = samples;
+}
+
+static void find_ends(struct finder *f)
+{
+	const struct collect *c = f->in->col;
+	uint64_t rest[UNWIND_END_MAX], key, val;
+	size_t it = 0;
+
+	memcpy(rest, c->verdicts, sizeof(rest));
+	while (u64map_next(&c->ended_in, &it, &key, &val)) {
+		enum unwind_end end = (enum unwind_end)(key & 0xff);
+		const struct module *m = modules_get(f->in->mods, (uint32_t)(key >> 8));
+
+		if (!m)
+			continue;
+		add_end(f, end, m, val);
+		rest[end] -= val;
+	}
+	for (int e = 0; e < UNWIND_END_MAX; e++) {
+		if (collect_incomplete((enum unwind_end)e))
+			add_end(f, (enum unwind_end)e, NULL, rest[e]);
+	}
+}
+
+/* ---- names ---- */
+
+static uint64_t owner_key(const struct location *loc)
+{
+	enum owner_kind kind;
+	uint32_t id = loc->owner;
+
+	switch ((enum location_kind)loc->kind) {
+	case LOC_FILE:
+	case LOC_NOELF:
+		kind = OWNER_MODULE;
+		id = loc->mod->id;
+		break;
+	case LOC_ANON:
+		kind = location_may_be_jit(loc) ? OWNER_JIT : OWNER_ODD;
+		break;
+	case LOC_NOMAP:
+		kind = OWNER_NOMAP;
+		id = 0;
+		break;
+	default:
+		kind = OWNER_KERNEL;
+		id = 0;
+	}
+	return (uint64_t)kind << 32 | id;
+}
+
+static void describe_module(struct finder *f, struct gap *gap, const struct module *m)
+{
+	gap->mod = m;
+	gap->where = clean_copy(m->dso.path);
+	if (m->source == MODULE_NONE) {
+		gap->reason = m->why ? m->why : "binary not available";
+		gap->remedy = binary_remedy(f->in, m);
+	} else if ((m->elf && elf_file_has_symtab(m->elf)) || m->debug || m->vdso) {
+		gap->reason = "no symbol at these addresses";
+	} else {
+		gap->reason = "stripped of its symbols";
+		gap->remedy = "install its debug symbols, or give --debug-dir or --debuginfod";
+	}
+}
+
+static void describe_jit(struct finder *f, struct gap *gap, uint32_t image)
+{
+	const struct image *img = replay_image(f->in->nm->rp, image);
+	const char *exe = base_name(img->exe);
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_addf(&sb, "[jit] of %s", exe[0] ? exe : img->comm);
+	gap->where = clean_copy(sb.s);
+	strbuf_fini(&sb);
+	if (u64map_get(&f->mapped, image)) {
+		gap->reason = "not in its perf map or jitdump";
+	} else {
+		gap->reason = "no perf map or jitdump of it";
+		gap->remedy = jit_remedy(exe);
+	}
+}
+
+static struct gap *gap_of(struct finder *f, const struct location *loc, uint64_t key)
+{
+	const struct naming *nm = f->in->nm;
+	bool is_new;
+	uint64_t *slot = u64map_put(&f->nameless, key, &is_new);
+	struct gap *gap;
+
+	if (!is_new)
+		return &f->g->list[*slot];
+	*slot = f->g->n;
+	gap = add(f->g, true, NULL, NULL);
+	switch ((enum owner_kind)(key >> 32)) {
+	case OWNER_MODULE:
+		describe_module(f, gap, loc->mod);
+		break;
+	case OWNER_JIT:
+		describe_jit(f, gap, loc->owner);
+		break;
+	case OWNER_ODD:
+		gap->where = clean_copy(loc->path);
+		gap->reason = "code where data should be";
+		break;
+	case OWNER_NOMAP:
+		gap->where = xstrdup("-");
+		gap->reason = unwind_end_text(UNWIND_NO_MAPPING);
+		gap->remedy = mapping_remedy(f->in);
+		break;
+	case OWNER_KERNEL:
+		gap->where = xstrdup("[kernel]");
+		gap->reason = nm->kernel_hidden ? nm->kernel_why : "no symbol at these addresses";
+		gap->remedy = nm->kernel_hidden ? nm->kernel_remedy : NULL;
+		break;
+	}
+	return gap;
+}
+
+static void find_mapped(struct finder *f)
+{
+	const struct locations *ls = &f->in->col->locs;
+
+	for (size_t i = 0; i < ls->n; i++) {
+		if (f->in->nm->named[i].source == NAME_PERFMAP)
+			u64map_put(&f->mapped, ls->locs[i].owner, NULL);
+	}
+}
+
+static void find_nameless(struct finder *f)
+{
+	const struct collect *c = f->in->col;
+
+	for (size_t i = 1; i < c->tree.n; i++) {
+		uint32_t at = (uint32_t)i;
+
+		if (!c->tree.nodes[i].samples)
+			continue;
+		for (; at != STACKTREE_ROOT; at = c->tree.nodes[at].parent) {
+			uint32_t id = c->tree.nodes[at].loc;
+			const struct location *loc = &c->locs.locs[id];
+			uint64_t key, *last;
+
+			if (loc->kind == LOC_TEXT || f->in->nm->named[id].source != NAME_NONE)
+				continue;
+			key = owner_key(loc);
+			last = u64map_put(&f->last, key, NULL);
+			if (*last == i)
+				continue;
+			*last = i;
+			gap_of(f, loc, key)->samples += c->tree.nodes[i].samples;
+		}
+	}
+}
+
+static int by_samples(const void *pa, const void *pb)
+{
+	const struct gap *a = pa, *b = pb;
+	int d;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	if (a->name != b->name)
+		return a->name ? 1 : -1;
+	d = strcmp(a->where, b->where);
+	return d ? d : strcmp(a->reason, b->reason);
+}
+
+void gaps_find(struct gaps *g, const struct stats_input *in)
+{
+	struct finder f = { .in = in, .g = g };
+
+	memset(g, 0, sizeof(*g));
+	find_ends(&f);
+	if (!in->nm->skipped) {
+		find_mapped(&f);
+		find_nameless(&f);
+	}
+	if (g->n)
+		qsort(g->list, g->n, sizeof(*g->list), by_samples);
+	u64map_fini(&f.nameless);
+	u64map_fini(&f.mapped);
+	u64map_fini(&f.last);
+}
+
+void gaps_fini(struct gaps *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		free(g->list[i].where);
+	free(g->list);
+	memset(g, 0, sizeof(*g));
+}
