@@ -78,29 +78,83 @@ static char *run(int (*fn)(const char *, int, demangle_callbackref, void *), con
 static char *demangle_cxx(const char *name, size_t len)
 {
 	int options = OPTIONS;
-	char *out;
 
-	/*
-	 * Legacy Rust is C++ mangling with a hash at the end; it tells itself apart, C++ does not.
-	 */
-	out = run(rust_demangle_callback, name, options);
-	if (out)
-		return out;
 	if (len > LIBIBERTY_MAX && len <= SHORT_ENOUGH)
 		options |= DMGL_NO_RECURSE_LIMIT;
 	return run(cplus_demangle_v3_callback, name, options);
 }
 
+/*
+ * Legacy Rust is C++ mangling with a hash at the end, "17h" and 16 digits. Length of it without what
+ * the linker's side has appended, 0 when @name is none.
+ */
+static size_t legacy_rust_len(const char *name)
+{
+	for (const char *p = strstr(name, "17h"); p; p = strstr(p + 1, "17h")) {
+		const char *end = p + 3 + strspn(p + 3, "0123456789abcdef");
+
+		if (end == p + 3 + 16 && *end == 'E' && (!end[1] || end[1] == '.'))
+			return (size_t)(end + 1 - name);
+	}
+	return 0;
+}
+
+static char *demangle_rust(const char *name)
+{
+	return run(rust_demangle_callback, name, OPTIONS);
+}
+
+/*
+ * A parameter that is "return scope" is mangled "NkM" since D 2.096, and libiberty knows "MNk" only.
+ * They are of one length, so references to what stands before stay right. Identifiers ("5found") are
+ * left alone; behind some letters a number is the length of an array or a value. False when there was
+ * no such parameter.
+ */
+static bool d_swap_return_scope(char *name)
+{
+	const char *end = name + strlen(name);
+	bool found = false;
+	char before = '_';
+
+	for (char *p = name; p < end;) {
+		size_t digits = strspn(p, "0123456789"), len = 0;
+
+		if (digits) {
+			if (digits < 6 && !strchr("GHNeic", before))
+				len = strtoul(p, NULL, 10);
+			p += digits + (len <= (size_t)(end - p) - digits ? len : 0);
+			before = '_';
+		} else if (!strncmp(p, "NkM", 3)) {
+			memcpy(p, "MNk", 3);
+			found = true;
+			p += 3;
+			before = '_';
+		} else {
+			before = *p++;
+		}
+	}
+	return found;
+}
+
 static char *demangle_d(const char *name)
 {
 	size_t refs = 0;
-	char *text, *out;
+	char *text, *out, *swapped;
 
 	for (const char *p = strchr(name, 'Q'); p; p = strchr(p + 1, 'Q'))
 		refs++;
 	if (refs > D_BACKREFS_MAX)
 		return NULL;
 	text = dlang_demangle(name, OPTIONS);
+	if (!text) {
+		swapped = xstrdup(name);
+		if (d_swap_return_scope(swapped)) {
+			text = dlang_demangle(swapped, OPTIONS);
+			for (char *p = text; p && (p = strstr(p, "scope return ")); p++)
+				memcpy(p, "return scope ", 13);
+		}
+		free(swapped);
+	}
 	if (!text)
 		return NULL;
 	out = strlen(text) <= TEXT_MAX ? xstrdup(text) : NULL;
@@ -108,17 +162,60 @@ static char *demangle_d(const char *name)
 	return out;
 }
 
+/*
+ * What compilers append to clones and parts, in libiberty's words for C++: ".cold" to " [clone .cold]".
+ * ".llvm.N" of Rust, which ThinLTO puts behind every local function, is left out as Rust's own demangler
+ * does.
+ */
+static char *with_clones(char *text, const char *suffix, bool rust)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_adds(&sb, text);
+	while (*suffix) {
+		const char *end = suffix + 1;
+
+		while (*end && (*end != '.' || isdigit((unsigned char)end[1])))
+			end++;
+		if (!rust || strncmp(suffix, ".llvm.", 6) != 0) {
+			strbuf_adds(&sb, " [clone ");
+			strbuf_add(&sb, suffix, (size_t)(end - suffix));
+			strbuf_addc(&sb, ']');
+		}
+		suffix = end;
+	}
+	free(text);
+	return sb.s;
+}
+
+/* Rust and D, whose demanglers want nothing behind the first @len bytes of @name. */
+static char *demangle_stem(const char *name, size_t len, bool rust)
+{
+	char *stem = xstrndup(name, len);
+	char *text = rust ? demangle_rust(stem) : demangle_d(stem);
+
+	free(stem);
+	return text && name[len] ? with_clones(text, name + len, rust) : text;
+}
+
 /* By prefix, so that no plain C name is ever taken for a type or an encoding. NULL: not mangled. */
 static char *demangle_known(const char *name, size_t len)
 {
+	char *text = NULL;
+
 	if (len < 3 || name[0] != '_')
 		return NULL;
-	if (name[1] == 'Z')
-		return demangle_cxx(name, len);
+	if (name[1] == 'Z') {
+		size_t rust = legacy_rust_len(name);
+
+		if (rust)
+			text = demangle_stem(name, rust, true);
+		return text ? text : demangle_cxx(name, len);
+	}
 	if (name[1] == 'R')
-		return run(rust_demangle_callback, name, OPTIONS);
+		return demangle_stem(name, strcspn(name, "."), true);
 	if (name[1] == 'D' && (isdigit((unsigned char)name[2]) || !strcmp(name, "_Dmain")))
-		return demangle_d(name);
+		return demangle_stem(name, strcspn(name, "."), false);
 	return NULL;
 }
 

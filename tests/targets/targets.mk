@@ -32,7 +32,7 @@ endif
 
 .PHONY: test-targets
 test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/lookupbench \
-	$(B)/tests/tools/unwindbench $(B)/tests/tools/lookup
+	$(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
@@ -44,7 +44,7 @@ $(B)/tests/tools/recode: tests/tools/recode.c $(B)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)
 
-$(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench $(B)/tests/tools/lookup: $(B)/tests/tools/%: tests/tools/%.c $(B)/libsymbolize.a $(B)/libcommon.a
+$(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle: $(B)/tests/tools/%: tests/tools/%.c $(B)/libsymbolize.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Isymbolize -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)

@@ -41,6 +41,9 @@ static void test_cxx(void **state)
 		/* Suffixes of the compiler stay visible. */
 		{ "_ZN1N1fEi.cold", "N::f(int) [clone .cold]" },
 		{ "_Z1fi.constprop.0", "f(int) [clone .constprop.0]" },
+		{ "_Z1fi.llvm.123", "f(int) [clone .llvm.123]" },
+		{ "_Z1fi.isra.0.part.1.cold",
+		  "f(int) [clone .isra.0] [clone .part.1] [clone .cold]" },
 		{ "_Z1fi@plt", "f(int)@plt" },
 	};
 
@@ -64,7 +67,14 @@ static void test_rust(void **state)
 		  "\341\203\232\341\203\230" },
 		/* legacy: C++ mangling and a hash, which is no part of what was written */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
+		/* ThinLTO's suffix is dropped by Rust's own demangler (rustc-demangle), others stay. */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234567890", "core::fmt::write" },
+		{ "_RNvCs1234_7mycrate3foo.llvm.1234567890", "mycrate::foo" },
+		{ "_RNvCs1234_7mycrate3foo.cold", "mycrate::foo [clone .cold]" },
+		{ "_RNvCs1234_7mycrate3foo.llvm.1234567890.cold.1", "mycrate::foo [clone .cold.1]" },
+		{ "_ZN4core3fmt5write17h0123456789abcdefE.part.0",
+		  "core::fmt::write [clone .part.0]" },
+		{ "_ZN4core3fmt5write17h0123456789abcdefE@plt", "core::fmt::write@plt" },
 		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h"
 		  "930b740aa94f1d3aE",
 		  "<Test + 'static as foo::Bar<Test>>::bar" },
@@ -83,6 +93,12 @@ static void test_d(void **state)
 	expect("_Dmain", "D main");
 	expect("_D8demangle4testFiZv", "demangle.test(int)");
 	expect("_D8demangle4testFAaZv", "demangle.test(char[])");
+	expect("_D8demangle4testFAaZv.part.0.cold",
+	       "demangle.test(char[]) [clone .part.0] [clone .cold]");
+	/* "return scope" is NkM (the ABI page, Parameter2); the same letters in names are left. */
+	expect("_D8demangle4testFNkMAaZv", "demangle.test(return scope char[])");
+	expect("_D8demangle5NkMabFNkMAaNkMQfZv",
+	       "demangle.NkMab(return scope char[], return scope char[])");
 }
 
 static void test_plain(void **state)
@@ -106,6 +122,7 @@ static void test_plain(void **state)
 		"_GLOBAL_OFFSET_TABLE_",
 		"_GLOBAL__sub_I_main.cc",
 		"foo.part.0",
+		"foo.llvm.123",
 		"main.cold",
 		"puts@plt",
 		"@plt",
@@ -157,6 +174,8 @@ static void test_hostile(void **state)
 		{ "_Z1fIX", "cl" },  { "_Z", "Z1fv" },	     { "_Z1f", "M1AF" },
 		{ "_Z1f", "DTnw_" }, { "_RNvMC0", "R" },     { "_RINvC1a1f", "T" },
 		{ "_D1a1fF", "P" },  { "_D1a1fF", "HQaQb" }, { "_R", "IYM" },
+		{ "_D", "1" },	     { "_D1a1fF", "NkM" }, { "_Z1f", "17h" },
+		{ "_R", ".a" },	     { "_D1a1fFZv", ".1" },
 	};
 	static const size_t sizes[] = { 300, 1000, 1300, 4000, 20000, 200000 };
 	char *name = malloc(1 << 20), *got;
