@@ -22,6 +22,9 @@
  * to unpack first, which it does within a second or two.
  */
 #define SILENCE_NS	UINT64_C(5000000000)
+/* And with less than these bytes in DEBUGINFOD_TIMEOUT seconds, as debuginfod-find(1) has it. */
+#define SLOW_BYTES	102400
+#define SLOW_S		10
 
 struct debuginfod_client;
 
@@ -30,7 +33,10 @@ static struct {
 	int (*find)(struct debuginfod_client *c, const unsigned char *id, int len, char **path);
 	uint64_t since;		/* ns, CLOCK_MONOTONIC: last byte */
 	long got;		/* bytes of the present file, or calls */
-	bool given_up, silent, shown;
+	uint64_t slow_ns, mark;	/* span for SLOW_BYTES, and when the present one began */
+	long mark_got;		/* bytes there were at @mark */
+	const char *why;	/* not NULL: on_progress() gave up, and why */
+	bool given_up, shown;
 } srv;
 
 static uint64_t now_ns(void)
@@ -47,18 +53,44 @@ static uint64_t now_ns(void)
  */
 static int on_progress(struct debuginfod_client *c, long got, long of)
 {
+	uint64_t now = now_ns();
+
 	(void)c;
 	if (stop_requested())
 		return 1;
 	if (of > 0 ? got != srv.got : got > srv.got + 1)
-		srv.since = now_ns();
+		srv.since = now;
 	srv.got = got;
+	if (now - srv.since > SILENCE_NS)
+		srv.why = "no answer";
+	if (got < srv.mark_got || got - srv.mark_got > SLOW_BYTES) {
+		srv.mark = now;
+		srv.mark_got = got;
+	} else if (now - srv.mark > srv.slow_ns) {
+		srv.why = "too slow";
+	}
 	if (isatty(STDERR_FILENO) && got > 1 << 20) {
 		fprintf(stderr, "\rdebuginfod: %ld MiB ", got >> 20);
 		srv.shown = true;
 	}
-	srv.silent = now_ns() - srv.since > SILENCE_NS;
-	return srv.silent;
+	return srv.why != NULL;
+}
+
+/*
+ * The library would try a slow server three times, each for the whole time: so it gets a longer one, and
+ * on_progress() keeps the user's.
+ */
+static void set_timeout(void)
+{
+	const char *env = getenv("DEBUGINFOD_TIMEOUT");
+	long secs = env ? strtol(env, NULL, 10) : 0;
+	char longer[32];
+
+	if (secs <= 0 || secs > 3600)
+		secs = SLOW_S;
+	srv.slow_ns = (uint64_t)secs * 1000000000;
+	snprintf(longer, sizeof(longer), "%ld", secs + 60);
+	setenv("DEBUGINFOD_TIMEOUT", longer, 1);
 }
 
 int debuginfod_turn_on(const char *urls)
@@ -71,8 +103,7 @@ int debuginfod_turn_on(const char *urls)
 
 	if (urls)
 		setenv("DEBUGINFOD_URLS", urls, 1);
-	/* Seconds for the next 100 KB (debuginfod-find(1)); by default it waits for 90. */
-	setenv("DEBUGINFOD_TIMEOUT", "10", 0);
+	set_timeout();
 	urls = getenv("DEBUGINFOD_URLS");
 	if (!urls || !urls[strspn(urls, " ")]) {
 		pr_err("--debuginfod: no server to ask: give --debuginfod=URL, or set DEBUGINFOD_URLS");
@@ -107,21 +138,21 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 
 	if (!srv.client || srv.given_up)
 		return -ENOENT;
-	srv.since = now_ns();
-	srv.got = 0;
-	srv.silent = false;
+	srv.since = srv.mark = now_ns();
+	srv.got = srv.mark_got = 0;
+	srv.why = NULL;
 	fd = srv.find(srv.client, id, (int)len, NULL);
 	if (srv.shown)
 		fprintf(stderr, "\r%*s\r", 30, "");
 	srv.shown = false;
 	/* Given up by on_progress() it says "no such file", too. */
-	if (fd >= 0 || (fd == -ENOENT && !srv.silent))
+	if (fd >= 0 || (fd == -ENOENT && !srv.why))
 		return fd;
 	/* No answer now means no answer for the next hundred files, each after as long a wait. */
 	srv.given_up = true;
 	if (!stop_requested())
 		pr_warn("debuginfod '%s': %s: it is not asked again; what needs it has no lines and "
 			"no inlined frames", getenv("DEBUGINFOD_URLS"),
-			srv.silent ? "no answer" : strerror(-fd));
-	return srv.silent ? -ETIMEDOUT : fd;
+			srv.why ? srv.why : strerror(-fd));
+	return srv.why ? -ETIMEDOUT : fd;
 }

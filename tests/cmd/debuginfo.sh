@@ -13,6 +13,9 @@ cat >src/work.cc <<'END'
 #include <string>
 #include <vector>
 static volatile unsigned sink;
+#ifdef MISSED
+static volatile unsigned missed = 1;
+#endif
 static inline unsigned mix(unsigned x) { for (int i = 0; i < 100; i++) x = x * 1664525 + 1013904223; return x; }
 struct Bag {
 	std::vector<unsigned> v;
@@ -184,6 +187,17 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 	otherid=$(readelf -n other | sed -n 's/.*Build ID: //p')
 	mkdir -p "cache/$id" && cp dir/other.debug "cache/$id/debuginfo"
 	differ "another file's debug info is refused ($otherid)" --debuginfod="$url"
+	# What it has not is asked for once, and again when the miss is ten minutes old.
+	g++ -O2 -DMISSED -g -w -o miss src/work.cc && strip miss &&
+		missid=$(readelf -n miss | sed -n 's/.*Build ID: //p') &&
+		"$NSPROF" record -q -e cpu-clock:u -F 499 -o miss.data -- ./miss
+	ask() { "$NSPROF" symbolize -q --debuginfod="$url" miss.data >out; grep -c "GET /buildid/$missid/debuginfo" debuginfod.log; }
+	is "a miss" "$(ask)" 1
+	is "is kept" "$(ask)" 1
+	touch -d '9 minutes ago' "cache/$missid/debuginfo"
+	is "for ten minutes" "$(ask)" 1
+	touch -d '11 minutes ago' "cache/$missid/debuginfo"
+	is "and no longer" "$(ask)" 2
 	kill $server && wait $server
 	rm -rf cache
 	"$NSPROF" symbolize --srcline --by none --debuginfod="$url" nsprof.data >out 2>err
@@ -193,17 +207,38 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 else
 	fail "debuginfod" "the server did not come up: $(tail -3 debuginfod.log)"
 fi
-# One that takes the question and never answers.
+# Servers that take the question and never answer, or answer a byte at a time.
 if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.0.0.1:9 -o /dev/null nsprof.data 2>/dev/null; then
-	python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(50); print(s.getsockname()[1], flush=True)
-kept = []
-while True:
-	c = s.accept()[0]; kept.append(c); print("asked", flush=True)' >hung &
-	wait_for '[ -s hung ]' 10
-	rm -rf cache
-	check "a server that does not answer" "$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 hung)" -o out nsprof.data
-	like "is given up" "$(cat "$T/check.err")" "no answer: it is not asked again"
-	is "after one question" "$(grep -c asked hung)" 1
+	cat >slow.py <<-'END'
+		import socket, sys, threading, time
+		def answer(c):
+		    if sys.argv[1] == 'silent':
+		        time.sleep(600)
+		    c.recv(4096)
+		    try:
+		        c.sendall(b'HTTP/1.0 200 OK\r\nContent-Length: 50000000\r\n\r\n')
+		        while True:
+		            c.sendall(b'x')
+		            time.sleep(0.3)
+		    except OSError:
+		        pass
+		s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(50); print(s.getsockname()[1], flush=True)
+		while True:
+		    c = s.accept()[0]
+		    print('asked', flush=True)
+		    threading.Thread(target=answer, args=(c,), daemon=True).start()
+	END
+	# Five seconds of silence, ten of less than 100 KB: without the give-up it would be 90 for each build-id.
+	for how in silent slow; do
+		python3 slow.py $how >$how &
+		wait_for "[ -s $how ]" 10
+		rm -rf cache
+		began=${EPOCHREALTIME/./}
+		check "a $how server" "$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 $how)" -o out nsprof.data
+		took=$(((${EPOCHREALTIME/./} - began) / 1000))
+		like "$how: it is given up" "$(cat "$T/check.err")" "it is not asked again"
+		check "$how: in $took ms" test $took -lt 25000
+		is "$how: after one question" "$(grep -c asked $how)" 1
+	done
 fi
 done_testing
