@@ -1,6 +1,6 @@
 #!/bin/bash
 # Perf maps of processes that have ended: of code in a memfd, written late and removed, and left over by the
-# program before an exec (tests/targets/jitloop.c). All is named from the recording.
+# program before an exec (tests/targets/jitloop.c). All is named from the recording. Then maps of every odd form.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 
@@ -60,4 +60,77 @@ like "alive: the map of the program before an exec" "$(jitted live.folded)" '^af
 kill $pid
 wait $pid 2>/dev/null
 rm -f "/tmp/perf-$pid.map"
+
+# ---- maps as no JIT should write them: read by the recorder, and once more while the process lives ----
+"$JIT" 120 unused nomap hand &
+pid=$!
+later "kill $pid"
+# Its only memory that is both writable and code.
+wait_for "grep -q rwxp /proc/$pid/maps" 10
+at=$(sed -n 's/^\([0-9a-f]*\)-.* rwxp .*/\1/p' /proc/$pid/maps | head -n 1)
+plus() { printf '%x' $((0x$at + $1)); }
+map=/tmp/perf-$pid.map
+later "rm -f $map"
+# map_case WHAT WANT: with $map as it is; WANT is the frame in its memory.
+map_case() {
+	check "$1: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
+	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >live.folded
+	is "$1: from the living process" "$(frames live.folded)" "$2"
+	rm -rf "$map" aside
+	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >rows.folded
+	is "$1: from the recording" "$(frames rows.folded)" "$2"
+}
+# What run_jit calls; its own samples have nothing behind it.
+frames() { sed -n 's/.*;run_jit;\(.*\) [0-9]*$/\1/p' "$1" | sort -u | tr '\n' '|' | sed 's/|$//'; }
+echo "$at 100 one" >$map
+map_case "a plain map" one
+printf '%s\n' "$at 100 old" "$at 80 older" "$(plus -16) 40 newest" "$(plus 64) 10 behind" >$map
+map_case "overlapping entries: the last one" newest
+printf '%s\n' "$at 100 sized" "$at 0 stub" "$(plus 9) 0 stub" >$map
+map_case "entries of size 0 hold a byte at most" sized
+printf '0X%s\t0x100   x y\n' "${at^^}" >$map
+map_case "prefixes, capitals, tabs; a name with a blank" "x y"
+printf '%s 100 dos\r\nnonsense\r\n' "$at" >$map
+map_case "lines that end as in DOS" dos
+printf '%s 100 f\n' "$at" >$map
+map_case "a name of a letter" f
+printf '%s 100 go\n' "$at" >$map
+map_case "a name of two letters" go
+printf '%s 100 whole\n%s 100 in the middle of its na' "$at" "$at" >$map
+map_case "a last line that is still being written" whole
+printf '%s\n' "$at 100 right" "ffffffffffffff00 1000 over_the_end" "8000000000000000 7fffffffffffffff above" \
+	"1$at$at 10 too_long" "-$at 100 negative" "$at -1 negative" "$at 100" "$at" "" "100 $at" >$map
+printf '%s 100 nul\0byte\n' "$at" >>$map
+map_case "addresses and sizes out of range" right
+long="LFoo;::bar $(head -c 6000 /dev/zero | tr '\0' x)"
+{ echo "$at 100 early"; echo "$at 100 $long"; } >$map
+map_case "a name of 6,000 bytes, with a semicolon" "${long/;/:}"
+{ echo "$at 100 early"; printf '%s 100 ' "$at"; head -c 300000 /dev/zero | tr '\0' y; echo; } >$map
+# It is no name; what is in front of it counts, or it alone is cut to what a frame may have.
+check "a line of 300,000 bytes: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
+check "a line of 300,000 bytes: symbolized" timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data
+rm -f $map
+mkfifo $map
+map_case "a FIFO" "[jit]"
+ln -s /dev/zero $map
+map_case "a link to /dev/zero" "[jit]"
+ln -s /dev/full $map
+map_case "a link to /dev/full" "[jit]"
+if [ "$(id -u)" = 0 ]; then
+	echo "$at 100 foreign" >$map
+	chown 12345 $map
+	map_case "a map of another user" "[jit]"
+else
+	skip "a map of another user" "needs root"
+fi
+# It grows while it is recorded: what was not there at the first samples is known in the end.
+echo "$(plus 4096) 100 other" >$map
+"$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 1.5 &
+rec=$!
+wait_for '[ -s hand.data ]' 20
+sleep 0.5
+echo "$at 100 grown" >>$map
+wait $rec
+rm -f $map
+is "a map that grows while it is recorded" "$("$NSPROF" symbolize -q --by none hand.data >grow.folded; frames grow.folded)" grown
 done_testing
