@@ -18,7 +18,8 @@ master, slave = pty.openpty()
 open('trace', 'w')
 p = subprocess.Popen(['strace', '-f', '-qq', '-o', 'trace', '-e', 'trace=' + call, '-e',
                       'inject=%s:delay_enter=%s:when=%s+' % (call, delay, when),
-                      os.environ['NSPROF'] + '-symbolize', '--no-cache', 'data'], stderr=slave, stdout=open('out', 'w'))
+                      os.environ['NSPROF'] + '-symbolize', '--no-cache', 'data'] +
+                     os.environ.get('OPTIONS', '').split(), stderr=slave, stdout=open('out', 'w'))
 os.close(slave)
 text, over = b'', False
 def interrupt():
@@ -51,9 +52,18 @@ is "slow binaries: status" "$(python3 slow.py openat2 400000 1 '')" 0
 check "the whole recording is shown" cmp out whole
 if [ "$n" -gt 3000 ]; then
 	like "with a count of samples after a second" "$(lines)" '^[0-9]+ samples, [0-9]+ s '
+	# Written over with blanks, and the cursor at the beginning of the line.
+	check "which is wiped away in the end" python3 -c 'import re, sys
+t = open("tty", "rb").read()
+sys.exit(not re.search(rb"samples, [0-9]+ s \r( {40,})\r(nsprof symbolize: [^\r]*\r\n)?$", t))'
 else
 	skip "with a count of samples after a second" "only $n samples"
 fi
+is "-q: status" "$(OPTIONS=-q python3 slow.py openat2 400000 1 '')" 0
+is "-q: nothing on the terminal" "$(cat tty)" ""
+check "no terminal" sh -c 'strace -f -qq -o /dev/null -e trace=openat2 -e inject=openat2:delay_enter=400000:when=1+ \
+	"$NSPROF-symbolize" --no-cache data >out 2>err'
+unlike "no terminal: no counts" "$(tr '\r' '\n' <err)" 'samples,'
 is "Ctrl-C while samples are read: status" "$(python3 slow.py openat2 400000 1 'openat2(')" 1
 like "it is said" "$(lines)" 'interrupted: this is what was read so far'
 check "what was read is shown" awk -v n="$n" '{ s += $NF } END { print "# " s " of " n; exit !(s > 0 && s < n) }' out
