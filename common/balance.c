@@ -38,3 +38,11 @@ void balance_text(const struct ev_ledger *l, struct strbuf *out)
 		strbuf_addf(out, "%sabout %" PRIu64 " not taken when throttled",
 			    out->len > start ? ", " : "", l->throttled_samples);
 }
+
+void balance_absences(const struct ev_ledger *l, struct strbuf *out)
+{
+	if (l->cpus_away == 1)
+		strbuf_adds(out, "; a CPU was offline for a time");
+	else if (l->cpus_away)
+		strbuf_addf(out, "; %" PRIu64 " CPUs were offline for a time", l->cpus_away);
+}

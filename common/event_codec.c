@@ -20,6 +20,7 @@ enum event_type {
 	EVENT_CGROUP,
 	EVENT_KSYMBOL,
 	EVENT_PRESSURE,
+	EVENT_ABSENCE,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -338,6 +339,27 @@ static void dec_pressure(struct cursor *c, uint64_t *time, struct ev_pressure *e
 	ev->cause = get_u32(c);
 }
 
+/* ---- absence ---- */
+
+void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_absence *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->kind);
+	strbuf_add_varint(b, ev->cpu);
+	put_str(b, ev->cgroup);
+	end(e, out, EVENT_ABSENCE);
+}
+
+static void dec_absence(struct cursor *c, uint64_t *time, struct ev_absence *ev)
+{
+	ev->time = get_time(c, time);
+	ev->kind = get_u32(c);
+	ev->cpu = get_u32(c);
+	ev->cgroup = get_str(c);
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if the bytes were whole and someone listens.
  */
@@ -389,6 +411,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_PRESSURE:
 		DISPATCH(ev_pressure, dec_pressure, pressure);
+		break;
+	case EVENT_ABSENCE:
+		DISPATCH(ev_absence, dec_absence, absence);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

@@ -22,6 +22,7 @@ void ledger_enc(struct strbuf *out, const struct ev_ledger *l)
 		.cut = l->cut, .own = l->own, .throttled_ns = l->throttled_ns,
 		.throttled_samples = l->throttled_samples, .count = l->count,
 		.periods = l->periods, .pool_waits = l->pool_waits, .pool_peak = l->pool_peak,
+		.cpus_away = l->cpus_away, .cgroups_gone = l->cgroups_gone,
 	};
 
 	memcpy(d.pressure_n, l->pressure_n, sizeof(d.pressure_n));
@@ -51,6 +52,8 @@ void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
 		.periods = l.periods,
 		.pool_waits = l.pool_waits,
 		.pool_peak = l.pool_peak,
+		.cpus_away = l.cpus_away,
+		.cgroups_gone = l.cgroups_gone,
 		.have_format_lost = l.flags & REC_L_FORMAT_LOST,
 		.have_count = l.flags & REC_L_COUNT,
 		.exact = l.flags & REC_L_EXACT,

@@ -244,6 +244,12 @@ int rec_writer_pressure(struct rec_writer *w, const struct ev_pressure *ev)
 	return stream_done(w);
 }
 
+int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev)
+{
+	event_enc_absence(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 {
 	struct rec_job *job;

@@ -21,5 +21,7 @@ double balance_coverage(const struct ev_ledger *l);
  * so perhaps nothing. Samples of the recorder itself are no loss and left out.
  */
 void balance_text(const struct ev_ledger *l, struct strbuf *out);
+/* "; a CPU was offline for a time": what else limits the samples, nothing when nothing does. */
+void balance_absences(const struct ev_ledger *l, struct strbuf *out);
 
 #endif

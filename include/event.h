@@ -140,6 +140,24 @@ struct ev_pressure {
 	uint32_t cause;		/* enum pressure_cause of the change, for a fall too */
 };
 
+enum absence_kind {
+	ABSENCE_CPU = 1,	/* went offline: not sampled while it is away */
+	ABSENCE_CPU_BACK = 2,	/* online and sampled again */
+	ABSENCE_CPU_DEAF = 3,	/* online again, but its events could not be opened anew */
+	ABSENCE_CGROUP = 4,	/* removed: what ran in it until then is recorded */
+};
+
+/*
+ * A part of the target went away or came back, seen at @time. What a segment begins without is
+ * said again at its beginning.
+ */
+struct ev_absence {
+	uint64_t time;
+	uint32_t kind;		/* enum absence_kind; later versions may know more */
+	uint32_t cpu;		/* of a CPU */
+	const char *cgroup;	/* path of a cgroup, else "" */
+};
+
 /*
  * One CPU in one second of the recording. Counts are of samples unless they say otherwise. Rows of
  * one CPU and second may come more than once and are to be added.
@@ -187,6 +205,8 @@ struct ev_ledger {
 	uint64_t pool_peak;	/* most blocks that were waiting to be packed and written */
 	uint64_t pressure_n[PRESSURE_LEVELS];	/* times each level was come to; [0]: back to none */
 	uint64_t pressure_ns[PRESSURE_LEVELS];	/* time spent at each */
+	uint64_t cpus_away;	/* most CPUs of the target that were offline at a time */
+	uint64_t cgroups_gone;	/* cgroups of the target that were removed */
 	bool have_format_lost;	/* lost_kernel comes from PERF_FORMAT_LOST, tail losses included */
 	bool have_count;	/* count could be read from every event */
 	bool exact;		/* count is of single events, and each of them made a sample */
@@ -203,6 +223,7 @@ struct event_ops {
 	int (*cgroup)(void *ctx, const struct ev_cgroup *ev);
 	int (*ksymbol)(void *ctx, const struct ev_ksymbol *ev);
 	int (*pressure)(void *ctx, const struct ev_pressure *ev);
+	int (*absence)(void *ctx, const struct ev_absence *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 };
 

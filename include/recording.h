@@ -83,8 +83,9 @@ struct rec_ledger {		/* payload of a LEDGER block; later versions may append */
 	uint64_t count, periods;
 	uint64_t pool_waits, pool_peak;
 	uint64_t pressure_n[5], pressure_ns[5];
+	uint64_t cpus_away, cgroups_gone;
 };
-static_assert(sizeof(struct rec_ledger) == 216, "on-disk size");
+static_assert(sizeof(struct rec_ledger) == 232, "on-disk size");
 
 enum rec_ledger_flag {
 	REC_L_FORMAT_LOST = 1,	/* ev_ledger.have_format_lost */

@@ -217,7 +217,7 @@ enum loop_end loop_run(struct loop *l)
 
 	if (waiter_open(&w, l))
 		return LOOP_BROKEN;
-	watch_init(&away, l->ev);
+	watch_init(&away, l->ev, l->sink);
 	start(l, &w);
 	for (;;) {
 		uint32_t tags;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "loop.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -21,10 +22,12 @@ static bool read_online(const struct watch *h, char *text, size_t size)
 	return n > 0;
 }
 
-void watch_init(struct watch *h, struct events *ev)
+void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 {
 	memset(h, 0, sizeof(*h));
 	h->ev = ev;
+	h->sink = sink;
+	h->segment = sink->segment;
 	h->fd = -1;
 	if (target_is_tasks(ev->target))
 		return;
@@ -49,11 +52,39 @@ static bool has(const uint32_t *sorted, size_t n, uint32_t cpu)
 	return false;
 }
 
+/* Into the recording. An error is met again by whatever is written next. */
+static void note(const struct watch *h, enum absence_kind kind, uint32_t cpu, const char *cgroup)
+{
+	const struct ev_absence ev = {
+		.time = loop_now(), .kind = kind, .cpu = cpu, .cgroup = cgroup,
+	};
+
+	rec_writer_absence(h->sink->w, &ev);
+}
+
+static void note_away(const struct watch *h, uint32_t c)
+{
+	struct ev_ledger *l = &h->sink->ledger->l;
+
+	note(h, ABSENCE_CPU, h->ev->target->cpus[c], "");
+	l->cpus_away = MAX(l->cpus_away, h->naway);
+}
+
+/* A new segment: whoever reads nothing before it has to know which CPUs it begins without. */
+static void note_again(struct watch *h)
+{
+	h->segment = h->sink->segment;
+	for (uint32_t c = 0; c < h->ev->target->ncpus; c++)
+		if (h->away[c])
+			note_away(h, c);
+}
+
 static void come_back(struct watch *h, uint32_t c, bool on, double since)
 {
 	uint32_t cpu = h->ev->target->cpus[c];
 	int err = events_reopen_cpu(h->ev, c, on);
 
+	note(h, err ? ABSENCE_CPU_DEAF : ABSENCE_CPU_BACK, cpu, "");
 	if (err)
 		pr_warn("CPU %u came back after %.1f s, but cannot be sampled again: %s", cpu, since,
 			strerror(-err));
@@ -78,11 +109,15 @@ static void check_cpus(struct watch *h, bool on, double since)
 		if (away == h->away[c])
 			continue;
 		h->away[c] = away;
-		if (away)
-			pr_warn("CPU %u went offline after %.1f s: it is not sampled while it is away",
-				t->cpus[c], since);
-		else
+		if (!away) {
+			h->naway--;
 			come_back(h, (uint32_t)c, on, since);
+			continue;
+		}
+		h->naway++;
+		note_away(h, (uint32_t)c);
+		pr_warn("CPU %u went offline after %.1f s: it is not sampled while it is away",
+			t->cpus[c], since);
 	}
 	free(online);
 }
@@ -99,6 +134,8 @@ static void check_cgroups(struct watch *h, double since)
 		if (*removed || !cgroup_removed(cg))
 			continue;
 		*removed = true;
+		h->sink->ledger->l.cgroups_gone++;
+		note(h, ABSENCE_CGROUP, 0, cg->path);
 		pr_warn("cgroup '%s' was removed, seen after %.1f s: what ran in it until then is recorded",
 			cg->name, since);
 	}
@@ -108,6 +145,8 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 {
 	double since = (double)since_ns / 1e9;
 
+	if (h->away && h->segment != h->sink->segment)
+		note_again(h);
 	if (h->fd >= 0)
 		check_cpus(h, on, since);
 	if (h->removed)

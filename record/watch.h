@@ -13,18 +13,25 @@
 #include <stdint.h>
 
 #include "open.h"
+#include "sink.h"
 
 struct watch {
-	struct events *ev;	/* borrowed */
+	struct events *ev;	/* borrowed, as sink */
+	struct sink *sink;
+	uint32_t segment;	/* of the sink, in which all below has been written */
 	int fd;			/* /sys/devices/system/cpu/online; -1 where there is nothing to watch */
 	char text[4096];	/* what it said last: "0-3,5" */
 	bool *away;		/* for each CPU of the target: offline since an earlier look; owned */
+	size_t naway;
 	bool *removed;		/* for each cgroup of the target: said already; owned */
 	size_t next;		/* cgroup to look at next */
 };
 
-/* Where the file is missing, nothing is watched. Own with watch_fini(). */
-void watch_init(struct watch *h, struct events *ev);
+/*
+ * What is found is written to the recording of @sink, too, and counted in its ledger. Where the file is missing,
+ * nothing is watched. Own with watch_fini().
+ */
+void watch_init(struct watch *h, struct events *ev, struct sink *sink);
 void watch_fini(struct watch *h);
 
 /*

@@ -78,6 +78,9 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 			balance_text(&l, &sb);
 			fprintf(to, "; %s, %llu with a full stack copy", sb.len ? sb.s : "0 lost",
 				(unsigned long long)l.copy_full);
+			strbuf_reset(&sb);
+			balance_absences(&l, &sb);
+			fputs(sb.s ? sb.s : "", to);
 			strbuf_fini(&sb);
 		}
 		fputs("\n", to);
@@ -93,10 +96,12 @@ static void add_missing(const struct report_opts *o, const struct load_info *inf
 	struct strbuf sb = STRBUF_INIT;
 	struct ev_ledger l;
 
-	if (r && rec_reader_ledger(r, &l))
+	if (r && rec_reader_ledger(r, &l)) {
 		balance_text(&l, &sb);
-	if (sb.len)
-		strbuf_addf(sub, "; %s", sb.s);
+		if (sb.len)
+			strbuf_addf(sub, "; %s", sb.s);
+		balance_absences(&l, sub);
+	}
 	strbuf_fini(&sb);
 	rec_reader_close(r);
 }

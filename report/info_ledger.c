@@ -43,6 +43,16 @@ static const char *const level_texts[PRESSURE_LEVELS] = {
 	[PRESSURE_DROP] = "samples are dropped",
 };
 
+static const struct {
+	const char *key, *text;
+} absences[] = {
+	[0] = { "unknown", "went away or came back" },
+	[ABSENCE_CPU] = { "cpu offline", "is offline: not sampled while it is away" },
+	[ABSENCE_CPU_BACK] = { "cpu online", "came back and is sampled again" },
+	[ABSENCE_CPU_DEAF] = { "cpu not sampled", "came back, but could not be sampled again" },
+	[ABSENCE_CGROUP] = { "cgroup removed", "was removed: what ran in it until then is recorded" },
+};
+
 static uint64_t row_value(const struct ev_ledger *l, const struct row *row)
 {
 	return *(const uint64_t *)(const void *)((const char *)l + row->off);
@@ -128,8 +138,32 @@ void info_ledger_pressure(struct info_ledger *il, const struct ev_pressure *ev)
 	il->press[il->npress++] = *ev;
 }
 
+void info_ledger_absence(struct info_ledger *il, const struct ev_absence *ev)
+{
+	struct ev_absence *to;
+	uint64_t *kind;
+
+	/* Segments say again what they begin without. */
+	if (!ev->cgroup[0]) {
+		kind = u64map_put(&il->cpus, ev->cpu, NULL);
+		if (*kind == ev->kind)
+			return;
+		*kind = ev->kind;
+	}
+	XGROW(il->away, il->naway, il->cap_away);
+	to = &il->away[il->naway++];
+	*to = *ev;
+	to->cgroup = xstrdup(ev->cgroup);
+	if (to->kind >= ARRAY_SIZE(absences))
+		to->kind = 0;
+}
+
 void info_ledger_fini(struct info_ledger *il)
 {
+	for (size_t i = 0; i < il->naway; i++)
+		free((char *)(uintptr_t)il->away[i].cgroup);
+	free(il->away);
+	u64map_fini(&il->cpus);
 	free(il->row);
 	free(il->cpu);
 	free(il->press);
@@ -232,6 +266,23 @@ static void text_pressure(const struct info_ledger *il, FILE *to)
 	text_more(il->npress, to);
 }
 
+static void text_absences(const struct info_ledger *il, FILE *to)
+{
+	for (size_t i = 0; i < il->naway && i < SHOWN; i++) {
+		const struct ev_absence *a = &il->away[i];
+
+		if (!i)
+			fprintf(to, "\n%12s  what went away or came back\n", "second");
+		fprintf(to, "%12.3f  ", since_start(il, a->time));
+		if (a->cgroup[0])
+			fprintf(to, "cgroup '%s'", a->cgroup);
+		else
+			fprintf(to, "CPU %" PRIu32, a->cpu);
+		fprintf(to, " %s\n", absences[a->kind].text);
+	}
+	text_more(il->naway, to);
+}
+
 void info_ledger_text(const struct info_ledger *il, FILE *to)
 {
 	if (il->have) {
@@ -244,6 +295,7 @@ void info_ledger_text(const struct info_ledger *il, FILE *to)
 	}
 	text_trouble(il, to);
 	text_pressure(il, to);
+	text_absences(il, to);
 }
 
 /* ---- JSON ---- */
@@ -282,6 +334,8 @@ static void json_ledger(const struct info_ledger *il, struct json *j)
 	json_u64(j, "pool_peak", l->pool_peak);
 	json_numbers(j, "pressure_times", l->pressure_n, PRESSURE_LEVELS);
 	json_numbers(j, "pressure_ns", l->pressure_ns, PRESSURE_LEVELS);
+	json_u64(j, "cpus_away", l->cpus_away);
+	json_u64(j, "cgroups_gone", l->cgroups_gone);
 	json_end_object(j);
 }
 
@@ -349,6 +403,24 @@ static void json_pressure(const struct info_ledger *il, struct json *j)
 	json_end_array(j);
 }
 
+static void json_absences(const struct info_ledger *il, struct json *j)
+{
+	json_begin_array(j, "absences");
+	for (size_t i = 0; i < il->naway; i++) {
+		const struct ev_absence *a = &il->away[i];
+
+		json_begin_object(j, NULL);
+		json_double(j, "second", since_start(il, a->time));
+		json_str(j, "what", absences[a->kind].key);
+		if (a->cgroup[0])
+			json_str(j, "cgroup", a->cgroup);
+		else
+			json_u64(j, "cpu", a->cpu);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 void info_ledger_json(const struct info_ledger *il, struct json *j)
 {
 	if (il->have)
@@ -356,4 +428,5 @@ void info_ledger_json(const struct info_ledger *il, struct json *j)
 	json_counts(il, j);
 	json_tally(il, j);
 	json_pressure(il, j);
+	json_absences(il, j);
 }

@@ -137,6 +137,14 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	return 0;
 }
 
+static int on_absence(void *ctx, const struct ev_absence *ev)
+{
+	struct collect *c = ctx;
+
+	info_ledger_absence(&c->st->ledger, ev);
+	return 0;
+}
+
 static int on_pressure(void *ctx, const struct ev_pressure *ev)
 {
 	struct collect *c = ctx;
@@ -183,6 +191,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
 		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
+		.absence = on_absence,
 	};
 	struct collect c = { .st = st };
 	int err;

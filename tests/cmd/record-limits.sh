@@ -17,6 +17,15 @@ rec() {
 }
 said() { like "$1" "$(cat err)" "$2"; }
 one_line() { is "$1: one line" "$(grep -c "${2:-.}" err)" 1; }
+absent() { is "$1: in the recording" "$("$NSPROF" info --json a.data | jq -r "$2")" "$3"; }
+# now: seconds since boot, to the hundredth. dated NAME: the recorder was started at $t0, its file was there at $t1, the
+# change was made at $t2 and said at $t3; the first entry has a second, since the file began, that is not before or after.
+now() { cut -d ' ' -f 1 /proc/uptime; }
+dated() {
+	"$NSPROF" info --json a.data >info.json
+	check "$1: when" jq -e --argjson least "$(awk "BEGIN { print $t2 - $t1 - 0.02 }")" --argjson most "$(awk "BEGIN { print $t3 - $t0 + 0.02 }")" \
+		'.absences[0].second | . >= $least and . <= $most' info.json
+}
 samples() { "$NSPROF" info --json "${1:-a.data}" 2>info.err | jq .samples; }
 folded() { "$NSPROF" symbolize -q --no-inline a.data; }
 
@@ -139,20 +148,28 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" "$mount/$cg/a" "$mount/$cg/b" 2>/dev/nu
 	sh -c "echo \$\$ >'$mount/$cg/b/cgroup.procs'; exec '$BUILD/tests/targets/spin-a' 60" &
 	b=$!
 	rm -f a.data
+	t0=$(now)
 	"$NSPROF" record -e cpu-clock -F 499 -G $cg/a,$cg/b -o a.data 2>err &
 	recorder=$!
 	wait_for '[ -s a.data ]' 20
+	t1=$(now)
 	sleep 1
 	kill $a
 	wait $a 2>/dev/null
+	t2=$(now)
 	wait_for 'rmdir "$mount/$cg/a" 2>/dev/null' 5
 	check "a cgroup is removed: said at once" wait_for 'grep -q "was removed" err' 20
+	t3=$(now)
 	sleep 0.3
 	kill -INT $recorder
 	wait $recorder
 	is "a cgroup is removed: status" $? 130
 	said "a cgroup is removed: in these words" "^nsprof record: warning: cgroup '$cg/a' was removed, seen after [0-9.]+ s: what ran in it until then is recorded$"
 	one_line "a cgroup is removed" "was removed"
+	absent "a cgroup is removed" '[.absences[] | .what + " " + .cgroup] | join(",")' "cgroup removed /$cg/a"
+	absent "a cgroup is removed, in the ledger" '.ledger | [.cgroups_gone, .cpus_away] | join(" ")' "1 0"
+	dated "a cgroup is removed"
+	like "a cgroup is removed: info says so" "$("$NSPROF" info a.data)" "^ +[0-9.]+  cgroup '/$cg/a' was removed: what ran in it"
 	f=$(folded)
 	like "a cgroup is removed: what ran in it" "$f" 'app_leaf'
 	like "a cgroup is removed: the other one" "$f" 'aaa_leaf'
@@ -173,10 +190,13 @@ if [ ! -w $cpu ] || [ "$(cat $cpu)" != 1 ]; then
 fi
 later "echo 1 >$cpu"
 rm -f a.data
+t0=$(now)
 "$NSPROF" record -e cpu-clock -F 499 -a -o a.data 2>err &
 recorder=$!
 wait_for '[ -s a.data ]' 20
+t1=$(now)
 sleep 0.3
+t2=$(now)
 if ! echo 0 2>/dev/null >$cpu; then
 	kill -INT $recorder
 	wait $recorder
@@ -184,6 +204,7 @@ if ! echo 0 2>/dev/null >$cpu; then
 	done_testing
 fi
 check "a CPU goes: said at once" wait_for 'grep -q "went offline" err' 20
+t3=$(now)
 echo 1 >$cpu
 check "a CPU comes back: said at once" wait_for 'grep -q "came back" err' 20
 # Only the new events of that CPU can see this one.
@@ -199,6 +220,43 @@ said "a CPU goes: in these words" '^nsprof record: warning: CPU 1 went offline a
 one_line "a CPU goes" 'went offline'
 said "a CPU comes back: in these words" '^nsprof record: warning: CPU 1 came back after [0-9.]+ s and is sampled again$'
 one_line "a CPU comes back" 'came back'
+absent "a CPU goes and comes" '[.absences[] | "\(.what) \(.cpu)"] | join(", ")' "cpu offline 1, cpu online 1"
+absent "a CPU goes and comes, in the ledger" .ledger.cpus_away 1
+dated "a CPU goes"
+check "a CPU goes and comes: in this order" jq -e '.absences | .[0].second < .[1].second' <("$NSPROF" info --json a.data)
+like "a CPU goes and comes: the report says so" "$("$NSPROF" report a.data 2>/dev/null)" '^# event .*; a CPU was offline for a time$'
 like "a CPU comes back: it is sampled again" "$(folded)" 'app_leaf'
 check "a CPU comes back: the recording is whole" "$NSPROF" info a.data
+
+# ---- files and segments that begin while it is away
+rm -f b.data*
+"$NSPROF" record -e cpu-clock -F 499 -a -o b.data --switch-output 2>err &
+recorder=$!
+wait_for '[ -s b.data ]' 20
+sleep 0.2
+echo 0 >$cpu
+wait_for 'grep -q "went offline" err' 20
+kill -USR2 $recorder
+wait_for '[ "$(ls b.data* | wc -l)" = 2 ]' 20
+sleep 0.3
+kill -INT $recorder
+wait $recorder
+for f in b.data*; do
+	"$NSPROF" info --json "$f" | jq -r '.absences[] | "\(.what) \(.cpu)"'
+done >each
+is "a CPU is away: both files say so" "$(cat each)" "$(printf 'cpu offline 1\n%.0s' 1 2)"
+echo 1 >$cpu
+wait_for '[ "$(cat $cpu)" = 1 ]' 20
+rm -f b.data*
+"$NSPROF" record -e cpu-clock -F 499 -a -o b.data --overwrite=1s 2>err &
+recorder=$!
+sleep 0.5
+echo 0 >$cpu
+wait_for 'grep -q "went offline" err' 20
+sleep 3
+kill -INT $recorder
+wait $recorder
+echo 1 >$cpu
+# What happened is older than anything in the file by now.
+is "a CPU is away: a flight recorder says so" "$("$NSPROF" info --json b.data | jq -c '[.ledger.cpus_away, [.absences[].what]]')" '[1,["cpu offline"]]'
 done_testing

@@ -125,6 +125,13 @@ static int on_pressure(void *ctx, const struct ev_pressure *e)
 	return rec_writer_pressure(writer(ctx), e);
 }
 
+static int on_absence(void *ctx, const struct ev_absence *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->kind, e->cpu }, 3,
+		     (const char *[]){ e->cgroup, NULL });
+	return rec_writer_absence(writer(ctx), e);
+}
+
 static int on_ksymbol(void *ctx, const struct ev_ksymbol *e)
 {
 	digest_event(ctx, (uint64_t[]){ e->time, e->addr, e->len, e->gone }, 4,
@@ -230,7 +237,7 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
-		.pressure = on_pressure, .sample = on_sample,
+		.pressure = on_pressure, .absence = on_absence, .sample = on_sample,
 	};
 	struct ev_ledger ledger;
 	const char *key, *val;

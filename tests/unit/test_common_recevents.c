@@ -95,6 +95,11 @@ static int say_pressure(void *ctx, const struct ev_pressure *e)
 	return say(ctx, "pressure %lu %u %u\n", (long)e->time, e->level, e->cause);
 }
 
+static int say_absence(void *ctx, const struct ev_absence *e)
+{
+	return say(ctx, "absence %lu %u %u %s\n", (long)e->time, e->kind, e->cpu, e->cgroup);
+}
+
 static int say_sample(void *ctx, const struct ev_sample *e)
 {
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
@@ -103,7 +108,7 @@ static int say_sample(void *ctx, const struct ev_sample *e)
 static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
-	.sample = say_sample,
+	.absence = say_absence, .sample = say_sample,
 };
 
 /* Each event is said as it is handed to the writer and again as it comes from the reader. */
@@ -158,6 +163,10 @@ static void test_order_of_events(void **state)
 	struct ev_pressure press = { .time = 69,
 				     .level = PRESSURE_CUT,
 				     .cause = PRESSURE_RINGS };
+	struct ev_absence cpu = {
+		.time = 68, .kind = ABSENCE_CPU, .cpu = UINT32_MAX, .cgroup = ""
+	};
+	struct ev_absence gone = { .time = 68, .kind = ABSENCE_CGROUP, .cgroup = "/a b" };
 	struct sample_in s = {
 		.time = 70, .pid = 20908, .tid = 20909, .chain = chain, .nchain = 2,
 	};
@@ -189,6 +198,8 @@ static void test_order_of_events(void **state)
 		BOTH(cgroup, cg);
 		BOTH(ksymbol, ks);
 		BOTH(pressure, press);
+		BOTH(absence, cpu);
+		BOTH(absence, gone);
 		if (i == 1) {	/* over a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);

@@ -72,6 +72,8 @@ static void test_captures_info_ledger(void **state)
 				.pool_peak = 16,
 				.pressure_n = { 17, 18, 19, 20, 21 },
 				.pressure_ns = { 22, 23, 24, 25, 26 },
+				.cpus_away = 27,
+				.cgroups_gone = 28,
 				.have_format_lost = true,
 				.exact = true };
 	struct ev_ledger out;
@@ -144,6 +146,8 @@ static void test_captures_info_ledger(void **state)
 		assert_int_equal(out.pressure_n[i], 17 + i);
 		assert_int_equal(out.pressure_ns[i], 22 + i);
 	}
+	assert_int_equal(out.cpus_away, 27);
+	assert_int_equal(out.cgroups_gone, 28);
 	assert_true(out.have_format_lost);
 	assert_false(out.have_count);
 	assert_true(out.exact);
