@@ -59,7 +59,7 @@ struct ev_proc {
 	uint32_t nspid_n;	/* 0 = unknown */
 	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = unknown */
 	const char *comm;	/* "" when unknown */
-	const char *exe;	/* target of /proc/PID/exe */
+	const char *exe;	/* target of /proc/PID/exe, or what the exec mapped first */
 	const char *root;	/* target of /proc/PID/root */
 	const char *cgroup;	/* v2 path "/docker/<id>", or the v1 perf_event path; "" = unknown */
 	bool maps_known;	/* the mappings that follow are all it had */

@@ -23,6 +23,12 @@ struct proc {
 	uint32_t segment;		/* in which it was written last: see proc_written() */
 	char comm[COMM_LEN];		/* "" = not told yet */
 	uint64_t mnt_ns, pid_ns, user_ns;	/* as side-band told; 0 = not told */
+	/*
+	 * The program, as it was mapped: the first file that an exec maps as code, before its interpreter
+	 * (load_elf_binary() in fs/binfmt_elf.c). For processes that are gone before /proc tells; 0 = unknown.
+	 */
+	uint32_t exe;			/* id in the interner, " (deleted)" included */
+	uint64_t exe_wait;		/* awaited: 1 + proctab.lost at the exec; 0 = not */
 	struct mapset *maps;		/* one reference; never NULL */
 	bool known;			/* maps has all executable mappings there are */
 	bool kthread;			/* kernel thread or idle: has none */
@@ -59,6 +65,7 @@ struct proctab {
 	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
+	uint64_t lost;		/* times that side-band records were lost */
 	uint32_t next_serial;
 	uint32_t next_dso;
 	struct maskset ms;	/* what proc_maskset() returned last */
@@ -93,6 +100,8 @@ bool proc_refresh_maps(struct proc *p, uint64_t time);
 void proc_pin_all(struct proc *p);
 /* Write @p to the recording: facts, binaries, mappings. */
 void proc_introduce(struct proc *p, uint64_t time);
+/* Write its facts again: there are more of them. Its mappings stay. */
+void proc_write_again(struct proc *p, uint64_t time);
 /*
  * Put a mapping into the set, and into the recording when the process is there. @build_id may be
  * NULL.

@@ -33,9 +33,11 @@ static void move_mappings(struct proctab *pt, struct u64map *live, struct intern
 	size_t it = 0;
 
 	while (u64map_next(&pt->procs, &it, &pid, &val)) {
-		struct mapset *ms = ((struct proc *)(uintptr_t)val)->maps;
+		struct proc *p = (struct proc *)(uintptr_t)val;
+		struct mapset *ms = p->maps;
 		bool is_new;
 
+		p->exe = intern_add(paths, intern_str(pt->paths, p->exe));
 		u64map_put(&done, (uintptr_t)ms, &is_new);
 		for (uint32_t i = 0; is_new && i < ms->n; i++) {
 			struct map_entry *e = &ms->maps[i];

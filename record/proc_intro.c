@@ -310,7 +310,7 @@ void proc_pin_all(struct proc *p)
 	}
 }
 
-static void write_proc(struct proc *p, uint64_t time)
+static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 {
 	/* Of a process that is gone its parent's facts say where it ran. */
 	const struct facts *f = p->facts ? p->facts : p->anc;
@@ -318,7 +318,7 @@ static void write_proc(struct proc *p, uint64_t time)
 		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
 		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
 		.comm = p->comm, .exe = "", .root = "", .cgroup = "",
-		.maps_known = p->known, .inherited = p->inherited,
+		.maps_known = maps_follow && p->known, .inherited = p->inherited,
 	};
 
 	if (f) {
@@ -329,6 +329,9 @@ static void write_proc(struct proc *p, uint64_t time)
 		ev.pid_ns = ev.pid_ns ? ev.pid_ns : f->pid_ns;
 		ev.user_ns = ev.user_ns ? ev.user_ns : f->user_ns;
 	}
+	/* Where /proc had none to tell, or was not asked in time. */
+	if (!ev.exe[0])
+		ev.exe = intern_str(p->pt->paths, p->exe);
 	if (p->facts) {
 		ev.start_ticks = f->start_ticks;
 		ev.nspid_n = f->nspid_n;
@@ -367,9 +370,14 @@ void proc_introduce(struct proc *p, uint64_t time)
 	if (!p->serial)
 		p->serial = ++pt->next_serial;
 	p->segment = pt->segment;
-	write_proc(p, time);
+	write_proc(p, time, true);
 	for (i = 0; i < p->maps->n; i++)
 		write_map(p, &p->maps->maps[i], time);
+}
+
+void proc_write_again(struct proc *p, uint64_t time)
+{
+	write_proc(p, time, false);
 }
 
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)

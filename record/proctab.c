@@ -133,6 +133,25 @@ int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
 
 /* ---- side-band ---- */
 
+static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind kind)
+{
+	struct proctab *pt = p->pt;
+
+	if (!p->exe_wait || kind != MAPPING_FILE)
+		return;
+	if (p->exe_wait == pt->lost + 1)
+		p->exe = intern_add(pt->paths, m->path);
+	p->exe_wait = 0;
+	/* Sampled in the exec itself. */
+	if (p->exe && !p->facts && proc_written(p))
+		proc_write_again(p, m->time);
+}
+
+void proctab_lost(struct proctab *pt)
+{
+	pt->lost++;
+}
+
 void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 {
 	static const char deleted[] = " (deleted)";
@@ -141,6 +160,7 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 		.prot = m->prot, .flags = m->flags,
 	};
 	size_t len = strlen(m->path);
+	struct proc *p;
 
 	/* Data mappings are not recorded (attr.mmap_data), so they tell nothing reliable. */
 	if (!(m->prot & PROT_EXEC) || !m->len || e.end <= e.start)
@@ -158,8 +178,9 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 		e.ino = m->ino;
 		e.ino_gen = m->ino_gen;
 	}
-	proc_add_map(proctab_know(pt, m->pid), &e, m->build_id,
-		     m->has_build_id ? m->build_id_len : 0, m->time);
+	p = proctab_know(pt, m->pid);
+	proc_add_map(p, &e, m->build_id, m->has_build_id ? m->build_id_len : 0, m->time);
+	learn_exe(p, m, mapping_kind(intern_str(pt->paths, e.path)));
 }
 
 static void set_comm(char to[COMM_LEN], const char *comm)
@@ -179,6 +200,8 @@ static void begin_image(struct proc *p)
 	p->maps = mapset_new();
 	p->known = true;
 	p->kthread = p->inherited = p->read_late = false;
+	p->exe = 0;
+	p->exe_wait = p->pt->lost + 1;
 	p->serial = 0;
 	p->refresh_time = 0;
 	threads_drop(&p->pt->threads, p->pid);
@@ -256,6 +279,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->mnt_ns = parent->mnt_ns;
 	p->pid_ns = parent->pid_ns;
 	p->user_ns = parent->user_ns;
+	p->exe = parent->exe;
 	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
 	       sizeof(p->comm));

@@ -53,6 +53,8 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m);
 void proctab_comm(struct proctab *pt, const struct ev_comm *ev);
 void proctab_fork(struct proctab *pt, const struct ev_task *ev);
 void proctab_exit(struct proctab *pt, const struct ev_task *ev);
+/* Records are missing from here on: the next mapping of a process need not be the next that it made. */
+void proctab_lost(struct proctab *pt);
 /* PERF_RECORD_NAMESPACES; a value of 0 is "not given". */
 void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint64_t pid_ns, uint64_t user_ns);
 

@@ -140,6 +140,7 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 		return;
 	}
 	ledger_lost_side(s->ledger, record_cpu(h), time, n);
+	proctab_lost(s->pt);
 	seen_forget_all(s->seen);
 }
 

@@ -42,17 +42,19 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	p->nspid = ev->nspid_n ? ev->nspid[ev->nspid_n - 1] : 0;
 	p->comm = intern_add(c->st->strings, ev->comm);
 	p->exe = intern_add(c->st->strings, ev->exe);
-	p->cgroup = intern_add(c->st->strings, ev->cgroup);
+	/* What a sample has told stays. */
+	if (ev->cgroup[0])
+		p->cgroup = intern_add(c->st->strings, ev->cgroup);
 	return 0;
 }
 
-/* A process goes by its main thread's name. */
+/* A process goes by its main thread's name. After an exec it is another one, of which proc tells. */
 static int on_comm(void *ctx, const struct ev_comm *ev)
 {
 	struct collect *c = ctx;
 	const uint64_t *idx = u64map_get(&c->now, ev->pid);
 
-	if (idx && ev->tid == ev->pid)
+	if (idx && ev->tid == ev->pid && !ev->exec)
 		c->st->process[*idx].comm = intern_add(c->st->strings, ev->comm);
 	return 0;
 }
@@ -125,6 +127,9 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	}
 	image = *idx;
 	st->process[image].samples++;
+	/* Gone before the recorder could ask /proc: the kernel said it with the sample. */
+	if (!st->process[image].cgroup)
+		st->process[image].cgroup = cgroup_of(c, ev, &st->process[image]);
 	u64map_put(&c->threads, image << 32 | ev->tid, &is_new);
 	st->threads += is_new;
 	count_container(c, cgroup_of(c, ev, &st->process[image]), image);

@@ -164,6 +164,48 @@ static void test_exec_seen_then_gone(void **state)
 	assert_int_equal(got.mmap[1].ev.dso, 0);
 }
 
+/*
+ * A process that is gone has the program that its exec mapped first, be it named otherwise, deleted, or sampled before;
+ * not what follows a loss of records.
+ */
+static void test_exe_by_mapping(void **state)
+{
+	struct kmmap stack = kmmap(GONE, 0x7ff000000000, 0x21000, "[stack]");
+	struct kmmap prog = with_id(kmmap(GONE, 0x400000, 0x2000, "/app/x (deleted)"), 7);
+	struct kmmap ld = with_id(kmmap(GONE, 0x7f0000000000, 0x2000, "/lib/ld.so"), 8);
+	struct kmmap late = with_id(kmmap(GONE + 1, 0x400000, 0x2000, "/app/y"), 9);
+	struct kmmap after = with_id(kmmap(GONE + 2, 0x7f0000000000, 0x2000, "/lib/ld.so"), 8);
+
+	(void)state;
+	exec_comm(GONE, "script.sh");
+	proctab_mmap(pt, &stack);
+	proctab_mmap(pt, &prog);
+	proctab_mmap(pt, &ld);
+	proctab_sampled(pt, GONE, GONE, 10);
+	exec_comm(GONE + 1, "y");
+	proctab_sampled(pt, GONE + 1, GONE + 1, 11);
+	proctab_mmap(pt, &late);
+	proctab_sampled(pt, GONE + 1, GONE + 1, 12);
+	exec_comm(GONE + 2, "z");
+	proctab_lost(pt);
+	proctab_mmap(pt, &after);
+	proctab_sampled(pt, GONE + 2, GONE + 2, 13);
+	fork_of(GONE + 3, GONE + 1);
+	proctab_sampled(pt, GONE + 3, GONE + 3, 14);
+	read_back();
+
+	assert_int_equal(got.nproc, 5);
+	assert_string_equal(got.exe[0], "/app/x (deleted)");
+	assert_string_equal(got.exe[1], "");
+	assert_string_equal(got.exe[2], "/app/y");
+	assert_int_equal(got.proc[2].serial, got.proc[1].serial);
+	/* What it had mapped it still has. */
+	assert_true(got.proc[1].maps_known);
+	assert_false(got.proc[2].maps_known);
+	assert_string_equal(got.exe[3], "");
+	assert_string_equal(got.exe[4], "/app/y");
+}
+
 static void test_fork_and_exec(void **state)
 {
 	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x2000, "/app/x"), 7);
@@ -434,6 +476,7 @@ int main(void)
 		T(test_idle_and_exiting),
 		T(test_kernel_thread),
 		T(test_exec_seen_then_gone),
+		T(test_exe_by_mapping),
 		T(test_fork_and_exec),
 		T(test_unknown_then_refreshed),
 		T(test_same_path_two_containers),
