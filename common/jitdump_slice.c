@@ -24,6 +24,7 @@ struct func {
 	uint64_t index;		/* the producer's number for the function */
 	uint64_t load;		/* file offset of the LOAD record */
 	uint64_t unwind;	/* file offset of the UNWINDING_INFO record; 0 = none */
+	uint64_t debug;		/* file offset of the DEBUG_INFO record; 0 = none */
 };
 
 struct slicer {
@@ -111,9 +112,23 @@ static void add_move(struct slicer *s, const struct jitdump_move *m, uint64_t ti
 	add_func(s, &f);
 }
 
+/* Is the DEBUG_INFO record at @pos about code at @addr? */
+static bool is_about(struct slicer *s, uint64_t pos, uint64_t addr)
+{
+	struct jitdump_debug d;
+	const uint8_t *p;
+	int err;
+
+	p = look(s, pos, sizeof(struct jitdump_prefix) + sizeof(d), &err);
+	if (!p)
+		return false;
+	memcpy(&d, p + sizeof(struct jitdump_prefix), sizeof(d));
+	return d.addr == addr;
+}
+
 static int read_records(struct slicer *s, uint64_t pos)
 {
-	uint64_t unwind = 0;
+	uint64_t unwind = 0, debug = 0;
 	int err;
 
 	while (s->n < FUNCS_MAX) {
@@ -134,10 +149,12 @@ static int read_records(struct slicer *s, uint64_t pos)
 				look(s, pos, sizeof(pre) + sizeof(load), &err);
 			if (p) {
 				memcpy(&load, p + sizeof(pre), sizeof(load));
+				if (debug && !is_about(s, debug, load.addr))
+					debug = 0;
 				add_func(s, &(struct func){ pre.time, load.addr, load.size,
-							    load.index, pos, unwind });
+							    load.index, pos, unwind, debug });
 			}
-			unwind = 0;
+			unwind = debug = 0;
 			break;
 		case JITDUMP_MOVE:
 			p = pre.total_size < sizeof(pre) + sizeof(move) ? NULL :
@@ -148,6 +165,7 @@ static int read_records(struct slicer *s, uint64_t pos)
 			}
 			break;
 		case JITDUMP_UNWINDING_INFO: unwind = pos; break;
+		case JITDUMP_DEBUG_INFO: debug = pos; break;
 		case JITDUMP_CLOSE: return 0;
 		default: break;
 		}
@@ -211,6 +229,58 @@ static void put_unwind(struct slicer *s, const struct func *f, struct strbuf *ou
 	strbuf_add(out, p + sizeof(pre), pre.total_size - sizeof(pre));
 }
 
+/* Of the lines of @f those that are asked about. */
+static size_t choose_lines(const struct slicer *s, const struct func *f, struct jitdump_line *v,
+			   size_t n)
+{
+	size_t k = 0, last = n;
+
+	if (!s->addrs)
+		return n;
+	for (size_t i = BISECT(s->naddrs, m, s->addrs[m] < f->addr);
+	     i < s->naddrs && s->addrs[i] - f->addr < f->size; i++) {
+		const struct jitdump_line *l = jitdump_lines_at(v, n, s->addrs[i] - f->addr);
+
+		if (!l || (size_t)(l - v) == last)
+			continue;
+		/* Both go up: what is overwritten lies below all that is still asked for. */
+		last = (size_t)(l - v);
+		v[k++] = *l;
+	}
+	return k;
+}
+
+static void put_lines(struct slicer *s, const struct func *f, struct strbuf *out)
+{
+	struct jitdump_prefix pre;
+	struct jitdump_line *v;
+	const uint8_t *p;
+	const char *borrowed;
+	size_t n, len;
+	char *name;
+	int err;
+
+	borrowed = f->debug ? func_name(s, f, &len) : NULL;
+	if (!borrowed)
+		return;
+	name = xmemdup(borrowed, len);
+	p = look(s, f->debug, sizeof(pre), &err);
+	if (p)
+		memcpy(&pre, p, sizeof(pre));
+	if (p && pre.total_size <= JITDUMP_DEBUG_MAX)
+		p = look(s, f->debug, pre.total_size, &err);
+	else
+		p = NULL;
+	if (p && !jitdump_lines_read(p + sizeof(pre), pre.total_size - sizeof(pre), f->size, name,
+				     &v, &n)) {
+		n = choose_lines(s, f, v, n);
+		if (n)
+			jitdump_lines_put(out, f->time, f->addr, v, n);
+		free(v);
+	}
+	free(name);
+}
+
 static void put_func(struct slicer *s, const struct func *f, struct strbuf *out)
 {
 	struct jitdump_prefix pre = { .id = JITDUMP_LOAD, .time = f->time };
@@ -222,6 +292,7 @@ static void put_func(struct slicer *s, const struct func *f, struct strbuf *out)
 	size_t len;
 
 	put_unwind(s, f, out);
+	put_lines(s, f, out);
 	name = func_name(s, f, &len);
 	if (!name) {
 		out->len = before;

@@ -20,6 +20,7 @@
 #define JITDUMP_HEADER_MAX 4096u	/* total_size; 40 today */
 #define JITDUMP_NAME_MAX (64u << 10)	/* bytes; longer is no name */
 #define JITDUMP_UNWIND_MAX (64u << 10)	/* bytes of call frame information for one function */
+#define JITDUMP_DEBUG_MAX (256u << 10)	/* bytes of a record with the lines of one function */
 
 struct jitdump_header {
 	uint32_t magic, version;
@@ -75,14 +76,53 @@ struct jitdump_unwind {
 static_assert(sizeof(struct jitdump_unwind) == 24, "on-disk size");
 
 /*
+ * Stands before the LOAD it is about. Then @n entries, each followed by the name of the source file
+ * with its NUL; "\xff" is that of the entry before. An entry is good up to the next higher address.
+ */
+struct jitdump_debug {
+	uint64_t addr;		/* runtime address of the code */
+	uint64_t n;
+};
+static_assert(sizeof(struct jitdump_debug) == 16, "on-disk size");
+
+struct jitdump_entry {
+	uint64_t addr;		/* runtime address */
+	uint32_t line;		/* 0 = none */
+	uint32_t discrim;	/* the column, of some producers */
+};
+static_assert(sizeof(struct jitdump_entry) == 16, "on-disk size");
+
+/*
  * What @addrs (sorted runtime addresses, @n of them; NULL: any) may ask jitdump @fd about, appended
  * to @out as a small jitdump: the newest function first, code that was moved as code loaded there
- * at the time of the move, call frame information, no code and no lines. The first 1 GiB and 1 Mi
+ * at the time of the move, call frame information, the lines of @addrs, no code. The first 1 GiB and 1 Mi
  * functions are looked at, and of those wanted the newest 32 MiB come out. 0 (nothing may have been
  * added), -ENOEXEC (not a jitdump), -ENOTSUP (another version or byte order), or the errno of
  * reading; what was found before it is in @out then.
  */
 int jitdump_slice(int fd, const uint64_t *addrs, size_t n, struct strbuf *out);
+
+/* An entry of a DEBUG_INFO record, taken apart. */
+struct jitdump_line {
+	uint64_t off;		/* bytes from the start of the function */
+	uint32_t line, discrim;
+	uint32_t rank;		/* place in the record */
+	const char *file;	/* borrowed from the record, or the name */
+};
+
+/*
+ * The entries of the record @body, @len bytes behind its prefix, of a function of @size bytes: *@n of
+ * them, sorted, of equal ones the last is meant. Own *@out with free(). @name: the function's, by which
+ * V8 is known, which states other addresses; it may be changed, and be borrowed (NULL: as
+ * jitdump_lines_put() wrote them). 0, or -EINVAL: there are none, or anything about them is wrong.
+ */
+int jitdump_lines_read(const void *body, size_t len, uint64_t size, char *name,
+		       struct jitdump_line **out, size_t *n);
+/* The entry for @off; NULL when it is below all of them. Borrowed. */
+struct jitdump_line *jitdump_lines_at(struct jitdump_line *v, size_t n, uint64_t off);
+/* Append a DEBUG_INFO record for a function at runtime address @start. */
+void jitdump_lines_put(struct strbuf *out, uint64_t time, uint64_t start,
+		       const struct jitdump_line *v, size_t n);
 
 /* A negative value of jitdump_slice() in words. Static, or strerror()'s. */
 const char *jitdump_why(int err);

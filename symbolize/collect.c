@@ -10,8 +10,10 @@
 #include "intern.h"
 #include "jitcode.h"
 #include "log.h"
+#include "names.h"
 #include "rec_reader.h"
 #include "stop.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -124,17 +126,24 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 }
 
 /*
- * Where no ELF file is mapped: the function's name at this time, if it was told of, makes two of
- * an address that was used twice.
+ * Where no ELF file is mapped: the function's name at this time and its line, if it was told of, make
+ * two of an address that was used twice.
  */
 static void jit_location(struct collect *c, const struct addrspace *as, struct location *loc)
 {
 	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ loc->addr });
+	struct strbuf text = STRBUF_INIT;
+	struct source_line at;
 
 	if (!func)
 		return;
 	loc->kind = LOC_JIT;
-	loc->owner = intern_add(c->texts, func->name);
+	loc->jit = func;
+	strbuf_adds(&text, func->name);
+	if (jitcode_line(func, loc->addr, &at))
+		strbuf_addf(&text, "\n%s:%" PRIu32, at.file, at.line);
+	loc->owner = intern_addn(c->texts, text.s, text.len);
+	strbuf_fini(&text);
 }
 
 static uint32_t user_location(struct collect *c, struct image *img, struct avma addr)

@@ -11,6 +11,7 @@
 #include "elf_write.h"
 #include "jitdump.h"
 #include "module.h"
+#include "names.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -27,6 +28,10 @@ struct entry {
 	uint32_t id;		/* of its module; 0 = none left */
 	const uint8_t *unwind;	/* .eh_frame, borrowed from the slice; NULL = none */
 	size_t unwind_size;	/* bytes */
+	const void *debug;	/* body of the DEBUG_INFO record, borrowed from the slice; NULL = none, or read */
+	size_t debug_size;	/* bytes */
+	struct jitdump_line *lines;	/* owned */
+	size_t nlines;
 	bool tried;
 	uint64_t bias;		/* runtime address less svma of @mod */
 	struct strbuf elf;	/* what @mod borrows */
@@ -102,6 +107,10 @@ static void read_slice(struct jitcode *jc, size_t size)
 		cursor_init(&body, data, len);
 		if (id == JITDUMP_UNWINDING_INFO)
 			read_unwind(&body, &e);
+		if (id == JITDUMP_DEBUG_INFO && len <= JITDUMP_DEBUG_MAX) {
+			e.debug = data;
+			e.debug_size = len;
+		}
 		if (id != JITDUMP_LOAD)
 			continue;
 		/* Times of another clock tell nothing: then the newest is right always. */
@@ -179,6 +188,7 @@ void jitcode_free(struct jitcode *jc)
 	for (size_t i = 0; i < jc->n; i++) {
 		module_drop(jc->entries[i].mod);
 		strbuf_fini(&jc->entries[i].elf);
+		free(jc->entries[i].lines);
 	}
 	for (size_t i = 0; i < jc->nlayers; i++)
 		free(jc->layers[i].v);
@@ -228,6 +238,24 @@ void jitcode_advance(const struct jitcode *jc, size_t *n, uint64_t time)
 {
 	while (*n < jc->n && jc->times[*n] <= time)
 		++*n;
+}
+
+bool jitcode_line(const struct jit_func *func, uint64_t addr, struct source_line *out)
+{
+	struct entry *e = (struct entry *)func;
+	const struct jitdump_line *l;
+	const char *slash;
+
+	if (e->debug)
+		jitdump_lines_read(e->debug, e->debug_size, func->end - func->start, NULL,
+				   &e->lines, &e->nlines);
+	e->debug = NULL;
+	l = jitdump_lines_at(e->lines, e->nlines, addr - func->start);
+	if (!l || !l->line)
+		return false;
+	slash = strrchr(l->file, '/');
+	*out = (struct source_line){ slash ? slash + 1 : l->file, l->line };
+	return out->file[0];
 }
 
 /* ---- call frame information ---- */

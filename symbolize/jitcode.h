@@ -5,6 +5,7 @@
 #ifndef NSPROF_JITCODE_H
 #define NSPROF_JITCODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@
 
 struct jitcode;
 struct module;
+struct source_line;
 
 struct jit_func {
 	uint64_t start, end;	/* runtime addresses [start, end) */
@@ -37,6 +39,12 @@ const struct jit_func *jitcode_find(const struct jitcode *jc, struct avma addr, 
  * changes only where this does. Goes on from *@n, so that going through a recording is cheap.
  */
 void jitcode_advance(const struct jitcode *jc, size_t *n, uint64_t time);
+
+/*
+ * Where in the source the code at runtime address @addr of @func comes from, into *@out. False when the
+ * producer did not say.
+ */
+bool jitcode_line(const struct jit_func *func, uint64_t addr, struct source_line *out);
 
 /*
  * @func as a binary of its own for unwinders: its svma is the runtime address less *@bias. NULL when

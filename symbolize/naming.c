@@ -11,6 +11,7 @@
 #include "clean.h"
 #include "hash.h"
 #include "intern.h"
+#include "jitcode.h"
 #include "live.h"
 #include "normalize.h"
 #include "nsopen.h"
@@ -85,7 +86,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	}
 	strbuf_reset(&p->text);
 	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
-		    intern_str(nm->names, frame_id(p, raw, SUFFIX_NONE, false)), at->file,
+		    intern_str(nm->names, frame_id(p, raw, SUFFIX_NONE, suffix == SUFFIX_JIT)), at->file,
 		    at->line);
 	clean_frame(&p->clean, p->text.s, p->text.len);
 	if (nm->opts.annotate)
@@ -164,6 +165,15 @@ static enum name_source name_by_perf_map(struct pass *p, const struct location *
 		add_frame(p, anon_placeholder(loc),
 			  loc->kind == LOC_ANON ? SUFFIX_JIT : SUFFIX_NONE, true);
 	return NAME_NONE;
+}
+
+static void name_jit(struct pass *p, const struct location *loc)
+{
+	struct source_line at = { NULL, 0 };
+
+	if (p->nm->opts.srcline)
+		jitcode_line(loc->jit, loc->addr, &at);
+	add_frame_at(p, loc->jit->name, SUFFIX_JIT, &at);
 }
 
 /* ---- kernel ---- */
@@ -272,7 +282,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			nd->source = name_by_perf_map(&p, loc);
 			break;
 		case LOC_JIT:
-			add_frame(&p, intern_str(texts, loc->owner), SUFFIX_JIT, false);
+			name_jit(&p, loc);
 			nd->source = NAME_JITDUMP;
 			break;
 		case LOC_KERNEL:

@@ -35,10 +35,56 @@ is "reuse: the first function at the address" "$(stacks reuse.folded leaf_one)" 
 is "reuse: the second one" "$(stacks reuse.folded leaf_two)" "main;run;g2;leaf_two"
 is "move: before" "$(stacks move.folded leaf_one)" "main;run;mover;leaf_one"
 is "move: after" "$(stacks move.folded leaf_two)" "main;run;mover;leaf_two"
+"$NSPROF" symbolize -q --srcline rows.data >lines.folded
+like "rows: the lines of the calls" "$(<lines.folded)" ';run \(jitdump.c:[0-9]+\);outer_fn \(outer.jit:42\);native_mid \(jitdump.c:[0-9]+\);inner_fn \(inner.jit:7\);leaf_one \('
+unlike "rows: and no others" "$(<lines.folded)" '(outer|inner)_fn( \((outer.jit:(1|99)|inner.jit:(1|99))\))?;'
+unlike "rows: only when asked for" "$(<rows.folded)" 'jit:'
 like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats.folded)" \
 	'callers .*jitted code without frame pointer or unwind rows .*PreserveFramePointer'
 like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' [2-9] +jitdump'
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps|jitdumps +1|jitdumps: 1'
+
+# V8: of each function the lines that its source has.
+if command -v node >/dev/null && node --perf-prof --no-turbo-inlining -e 0 2>/dev/null; then
+	cat >work.js <<-'EOF'
+	function heavy(n) {
+	  let k = n;
+	  for (let i = 0; i < 2000000; i++)
+	    k = (k * 31 + i) % 1000003;
+	  return k;
+	}
+
+
+
+	function outside(n) {
+	  let s = 0;
+	  for (let i = 0; i < 4; i++)
+	    s += heavy(n + i);
+	  return s;
+	}
+	const end = process.cpuUsage().user + 1500000;
+	let t = 0;
+	while (process.cpuUsage().user < end)
+	  t += outside(t % 1000);
+	EOF
+	"$NSPROF" record -q -e cpu-clock -F 499 -o node.data -- node --perf-prof --no-turbo-inlining work.js
+	"$NSPROF" symbolize -q --srcline --no-inline node.data >node.folded
+	read -r in out none < <(awk '{ n = $NF }
+		match($0, /;JS:[*^~+]heavy [^;]*/) { f = substr($0, RSTART, RLENGTH); sub(/ [0-9]+$/, "", f)
+			if (f !~ /\)$/) none += n; else { sub(/.*js:/, "", f); if (f + 0 >= 1 && f + 0 <= 6) in_ += n; else out += n } }
+		END { print in_ + 0, out + 0, none + 0 }' node.folded)
+	check "node: lines of heavy, $in samples ($none without)" test "$in" -ge 100
+	is "node: none of another function" "$out" 0
+	check "node: most have one" test $((9 * none)) -le "$in"
+	# The loop is where its time goes.
+	read -r loop all < <(awk '{ n = $NF } match($0, /;JS:[*^~+]heavy [^;]* \(work.js:[0-9]+\) [0-9]+$/) {
+		f = substr($0, RSTART, RLENGTH); sub(/.*js:/, "", f); all += n; if (f + 0 == 3 || f + 0 == 4) loop += n } END { print loop + 0, all + 0 }' node.folded)
+	check "node: its loop, $loop of $all" test $((10 * loop)) -ge $((9 * all)) -a "$all" -ge 100
+	unlike "node: nor of outside" "$(grep -o ';JS:[*^~+]outside [^;]* (work.js:[0-9]*)' node.folded | sed 's/.*js://')" '^([1-9]|1[6-9]|2[0-9])\)$'
+	rm -f jit-*.dump isolate*.log
+else
+	skip "node: lines" "needs node with --perf-prof"
+fi
 
 # Each file of a row of them has what its own addresses need.
 "$NSPROF" record -q -e cpu-clock -F 999 --switch-output=1s -o row.data -- "$JIT" reuse 3 "$T"

@@ -8,7 +8,7 @@
  * root first:
  *
  *	rows	main;run;outer_fn;native_mid;inner_fn;leaf_one	frames of 128 and 512 bytes that use %rbp for
- *		something else, with call frame information
+ *		something else, with call frame information; the calls are in line 42 of outer.jit and 7 of inner.jit
  *	bare	the same; 8 bytes, %rbp is left alone, no call frame information
  *	fork	as rows, run by two children that never map the dump themselves
  *	nested	main;run;outer_fn;inner_fn;leaf_one; as bare, but jitted code calls jitted code
@@ -130,6 +130,29 @@ static void put_rows(const struct shape *sh)
 	put(cie, sizeof(cie));
 	put(fde, sizeof(fde));
 	put(hdr, sizeof(hdr));
+}
+
+/* Lines of the code that emit_rows() makes: up to the call, the call, from there on. */
+static void put_lines(const uint8_t *at, const char *file, uint32_t call)
+{
+	const struct {
+		uint64_t off;
+		uint32_t line;
+		const char *file;
+	} e[] = { { 0, 1, file }, { 13, call, "\xff" }, { 15, 99, file } };
+	size_t body = 16;
+
+	for (size_t i = 0; i < 3; i++)
+		body += 16 + strlen(e[i].file) + 1;
+	put_prefix(2, body);
+	put64((uintptr_t)at);
+	put64(3);
+	for (size_t i = 0; i < 3; i++) {
+		put64((uintptr_t)at + e[i].off);
+		put32(e[i].line);
+		put32(0);
+		put(e[i].file, strlen(e[i].file) + 1);
+	}
 }
 
 static void put_load(const void *code, size_t size, const char *name)
@@ -256,7 +279,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", argc > 3 ? argv[3] : ".", (int)getpid());
 	begin_dump(argc > 3 ? argv[3] : ".");
 	if (!strcmp(mode, "rows") || !strcmp(mode, "fork")) {
+		put_lines(mem + 64, "/src/jit/outer.jit", 42);
 		outer = load_rows(mem + 64, 512, "outer_fn");
+		put_lines(mem + 4096, "inner.jit", 7);
 		inner = load_rows(mem + 4096, 128, "inner_fn");
 		for (int i = 0; i < 2 && mode[0] == 'f'; i++) {
 			if (!fork()) {

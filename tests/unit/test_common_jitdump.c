@@ -59,6 +59,51 @@ static void unwinding(struct strbuf *d, const char *rows, uint64_t hdr)
 	strbuf_add(d, rows, strlen(rows));
 }
 
+struct entry {
+	uint64_t off;
+	uint32_t line, column;
+	const char *file;
+};
+
+static void lines(struct strbuf *d, uint64_t addr, const struct entry *e, size_t n, size_t fill)
+{
+	const struct jitdump_debug head = { addr, n };
+	size_t body = sizeof(head) + fill;
+
+	for (size_t i = 0; i < n; i++)
+		body += sizeof(struct jitdump_entry) + strlen(e[i].file) + 1;
+	prefix(d, JITDUMP_DEBUG_INFO, body, 1);
+	strbuf_add(d, &head, sizeof(head));
+	for (size_t i = 0; i < n; i++) {
+		const struct jitdump_entry je = { addr + e[i].off, e[i].line, e[i].column };
+
+		strbuf_add(d, &je, sizeof(je));
+		strbuf_add(d, e[i].file, strlen(e[i].file) + 1);
+	}
+	while (fill--)
+		strbuf_addc(d, '\0');
+}
+
+static void describe_lines(const char *body, size_t len, struct strbuf *text)
+{
+	struct jitdump_debug head;
+	size_t at = sizeof(head);
+
+	memcpy(&head, body, sizeof(head));
+	strbuf_addf(text, "lines:%lx", head.addr);
+	for (uint64_t i = 0; i < head.n; i++) {
+		struct jitdump_entry e;
+
+		memcpy(&e, body + at, sizeof(e));
+		at += sizeof(e);
+		strbuf_addf(text, " %lx,%u,%u,%s", e.addr, e.line, e.discrim,
+			    strcmp(body + at, "\xff") ? body + at : "same");
+		at += strlen(body + at) + 1;
+	}
+	assert_int_equal(at, len);
+	strbuf_addc(text, '\n');
+}
+
 static int slice(const struct strbuf *d, const uint64_t *addrs, size_t n, struct strbuf *out)
 {
 	int fd = memfd_create("dump", MFD_CLOEXEC), ret;
@@ -70,7 +115,10 @@ static int slice(const struct strbuf *d, const uint64_t *addrs, size_t n, struct
 	return ret;
 }
 
-/* "TIME ADDR+SIZE NAME\n" for each LOAD of a dump, "rows:BYTES\n" for each UNWINDING_INFO. */
+/*
+ * "TIME ADDR+SIZE NAME\n" for each LOAD of a dump, "rows:BYTES\n" for each UNWINDING_INFO, "lines:ADDR[ ADDR,LINE,COLUMN,FILE]...\n"
+ * for each DEBUG_INFO.
+ */
 static void describe(const struct strbuf *d, struct strbuf *text)
 {
 	struct jitdump_header h;
@@ -96,6 +144,8 @@ static void describe(const struct strbuf *d, struct strbuf *text)
 					 sizeof(p) + sizeof(l) + strlen(body + sizeof(l)) + 1);
 			strbuf_addf(text, "%lu %lx+%lx %s\n", p.time, l.addr, l.size,
 				    body + sizeof(l));
+		} else if (p.id == JITDUMP_DEBUG_INFO) {
+			describe_lines(body, p.total_size - sizeof(p), text);
 		} else {
 			assert_int_equal(p.id, JITDUMP_UNWINDING_INFO);
 			memcpy(&u, body, sizeof(u));
@@ -152,6 +202,79 @@ static void test_records(void **state)
 	prefix(&d, JITDUMP_CLOSE, 0, 50);
 	load(&d, 60, 0x1000, 0x10, 6, "behind the end", 0);
 	check(&d, some, 2, "28 1008+10 late\n10 1000+10 a\n");
+	strbuf_fini(&d);
+}
+
+/* The lines that are asked about, of code that moved as well, and none where anything about them is wrong. */
+static void test_lines(void **state)
+{
+	static const struct entry some[] = {
+		{ 0, 10, 1, "/src/a.js" }, { 8, 12, 5, "\xff" }, { 4, 11, 2, "/src/a.js" },
+		{ 12, 3, 1, "b.js" }, { 12, 4, 9, "b.js" },
+	}, outside[] = { { 0, 1, 0, "x.js" }, { 16, 2, 0, "x.js" } }, binary[] = { { 0, 1, 0, "x\x01.js" } },
+	unnamed[] = { { 0, 1, 0, "\xff" } }, v8[] = { { 64, 1, 0, "v.js" }, { 72, 2, 0, "v.js" } },
+	v8_fixed[] = { { 0, 1, 0, "v.js" }, { 8, 2, 0, "v.js" } };
+	static const uint64_t first[] = { 0x1005, 0x1006, 0x100d }, moved[] = { 0x2007 }, below[] = { 0x3002 };
+	struct strbuf d = STRBUF_INIT;
+
+	(void)state;
+	header(&d);
+	lines(&d, 0x1000, some, 5, 7);
+	load(&d, 10, 0x1000, 0x10, 0, "a", 16);
+	move(&d, 20, 0x1000, 0x2000, 0x10, 0);
+	check(&d, first, 3, "lines:1000 1004,11,2,/src/a.js 100c,4,9,b.js\n10 1000+10 a\n");
+	check(&d, moved, 1, "lines:2000 2004,11,2,/src/a.js\n20 2000+10 a\n");
+	check(&d, NULL, 0,
+	      "lines:2000 2000,10,1,/src/a.js 2004,11,2,same 2008,12,5,same 200c,3,1,b.js 200c,4,9,same\n20 2000+10 a\n"
+	      "lines:1000 1000,10,1,/src/a.js 1004,11,2,same 1008,12,5,same 100c,3,1,b.js 100c,4,9,same\n10 1000+10 a\n");
+
+	/* Below the first entry; of other code; beyond the function; a name that is none; bytes left over. */
+	header((strbuf_reset(&d), &d));
+	lines(&d, 0x3000, some + 2, 1, 0);
+	load(&d, 10, 0x3000, 0x10, 0, "below", 0);
+	check(&d, below, 1, "10 3000+10 below\n");
+	for (int i = 0; i < 5; i++) {
+		header((strbuf_reset(&d), &d));
+		switch (i) {
+		case 0: lines(&d, 0x1008, some, 1, 0); break;
+		case 1: lines(&d, 0x1000, outside, 2, 0); break;
+		case 2: lines(&d, 0x1000, binary, 1, 0); break;
+		case 3: lines(&d, 0x1000, unnamed, 1, 0); break;
+		case 4: lines(&d, 0x1000, some, 1, 8); break;
+		}
+		load(&d, 10, 0x1000, 0x10, 0, "a", 0);
+		check(&d, first, 3, "10 1000+10 a\n");
+	}
+
+	/* V8's are 64 too high, and not when they begin with the function. */
+	header((strbuf_reset(&d), &d));
+	lines(&d, 0x1000, v8, 2, 0);
+	load(&d, 10, 0x1000, 0x10, 0, "JS:*f v.js:1:1", 0);
+	lines(&d, 0x2000, v8_fixed, 2, 0);
+	load(&d, 20, 0x2000, 0x10, 0, "JS:*g v.js:1:1", 0);
+	lines(&d, 0x3000, v8, 2, 0);
+	load(&d, 30, 0x3000, 0x80, 0, "java", 0);
+	/* V8's with the first 16 bytes of the file overwritten, if the rest is that in the function's name. */
+	for (uint64_t i = 0; i < 3; i++) {
+		static const char *const names[] = {
+			"JS:*get x /home/a b/src/x.js:1:13", "JS:*get x /home/a b/src/x.ts:1:13",
+			"JS:*get x /home/a b/srcs/x.js:1:13",
+		};
+		static const struct entry e[] = {
+			{ 64, 5, 1, "/home/a b/src/x.js" }, { 70, 6, 1, "/home/a b/src/x.js" },
+		};
+
+		lines(&d, 0x4000, e, 2, 0);
+		for (size_t k = 1; k <= 2; k++)
+			memcpy(d.s + d.len - k * (16 + 19) + 16, "\xda\x8b\x03\0\0\0\0\0garbage!", 16);
+		load(&d, 40 + i, 0x4000, 0x10, 0, names[i], 0);
+	}
+	check(&d, NULL, 0, "42 4000+10 JS:*get x /home/a b/srcs/x.js:1:13\n"
+	      "41 4000+10 JS:*get x /home/a b/src/x.ts:1:13\n"
+	      "lines:4000 4000,5,1,/home/a b/src/x.js 4006,6,1,same\n40 4000+10 JS:*get x /home/a b/src/x.js:1:13\n"
+	      "lines:3000 3040,1,0,v.js 3048,2,0,same\n30 3000+80 java\n"
+	      "lines:2000 2000,1,0,v.js 2008,2,0,same\n20 2000+10 JS:*g v.js:1:1\n"
+	      "lines:1000 1000,1,0,v.js 1008,2,0,same\n10 1000+10 JS:*f v.js:1:1\n");
 	strbuf_fini(&d);
 }
 
@@ -250,6 +373,7 @@ static void test_hostile(void **state)
 
 		d.len = sizeof(struct jitdump_header);
 		unwinding(&d, "some rows", 2);
+		lines(&d, 0x1000, (const struct entry[]){ { 0, 1, 2, "a.js" }, { 64, 1, 2, "\xff" } }, 2, 0);
 		load(&d, 10, 0x1000, 0x1000, 0, "one", 40);
 		load(&d, 20, 0x1800, 0x1000, 1, "two", 40);
 		move(&d, 30, 0x1000, 0x9000, 0x1000, 0);
@@ -308,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_growing),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hostile),

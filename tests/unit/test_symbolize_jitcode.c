@@ -14,6 +14,7 @@
 #include "jitcode.h"
 #include "jitdump.h"
 #include "module.h"
+#include "names.h"
 #include "strbuf.h"
 
 static uint32_t next_id = 1;
@@ -231,6 +232,49 @@ static void test_rows(void **state)
 	strbuf_fini(&d);
 }
 
+/* Lines by address, against a walk over the entries; base names; line 0 is none. */
+static void test_lines(void **state)
+{
+	struct jitdump_line v[40];
+	struct strbuf d = STRBUF_INIT;
+	unsigned int seed = 3;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		const size_t n = 1 + (size_t)rand_r(&seed) % 40;
+		struct jitcode *jc;
+
+		for (size_t i = 0; i < n; i++)
+			v[i] = (struct jitdump_line){
+				.off = (uint64_t)(rand_r(&seed) % 100), .line = (uint32_t)rand_r(&seed) % 4,
+				.file = rand_r(&seed) % 2 ? "/a/b/one.js" : "two.js",
+			};
+		header(&d, 0);
+		jitdump_lines_put(&d, 1, 0x1000, v, n);
+		load(&d, 1, 0x1000, 100, "f");
+		load(&d, 1, 0x2000, 100, "without");
+		jc = jitcode_new(d.s, d.len, &next_id, 1u << 23);
+		for (uint64_t off = 0; off < 100; off++) {
+			const struct jit_func *f = jitcode_find(jc, (struct avma){ 0x1000 + off }, 1);
+			const struct jitdump_line *best = NULL;
+			struct source_line at;
+
+			for (size_t i = 0; i < n; i++)
+				if (v[i].off <= off && (!best || v[i].off >= best->off))
+					best = &v[i];
+			if (!best || !best->line) {
+				assert_false(jitcode_line(f, 0x1000 + off, &at));
+				continue;
+			}
+			assert_true(jitcode_line(f, 0x1000 + off, &at));
+			assert_int_equal(at.line, best->line);
+			assert_string_equal(at.file, best->file[0] == '/' ? "one.js" : "two.js");
+		}
+		jitcode_free(jc);
+	}
+	strbuf_fini(&d);
+}
+
 /* Damaged slices and rows: no crash, and nothing outside of the function asked for. */
 static void test_damaged(void **state)
 {
@@ -248,6 +292,7 @@ static void test_damaged(void **state)
 		rows(&d, eh, python_rows(eh, -0x30, 11));
 		load(&d, 1, 0x1000, 11, "one");
 		rows(&d, eh, python_rows(eh, -0x30, 11));
+		jitdump_lines_put(&d, 1, 0x2000, &(struct jitdump_line){ .off = 2, .line = 3, .file = "x.js" }, 1);
 		load(&d, 1, 0x2000, 11, "two");
 		len = d.len;
 		if (rand_r(&seed) % 8 == 0)
@@ -257,12 +302,14 @@ static void test_damaged(void **state)
 		jc = jitcode_new(d.s, len, &next_id, 1u << 23);
 		for (uint64_t a = 0xffe; jc && a < 0x2010; a = a == 0x1010 ? 0x1ffe : a + 1) {
 			const struct jit_func *f = jitcode_find(jc, (struct avma){ a }, 1);
+			struct source_line at;
 			struct module *m;
 			uint64_t bias;
 
 			if (!f)
 				continue;
 			assert_true(f->start <= a && a < f->end);
+			jitcode_line(f, a, &at);
 			m = jitcode_module(f, &bias);
 			if (m)
 				module_cfi(m);
@@ -313,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_brute_force),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_addrspace),
 	};
