@@ -54,7 +54,7 @@ static int run_maps(struct capture_job *job)
 
 void capture_job_run(struct capture_job *job)
 {
-	if (job->err)
+	if (job->err || job->served)
 		return;
 	switch (job->kind) {
 	case CAPTURE_ELF:

@@ -7,11 +7,14 @@
 #ifndef NSPROF_CAPTURE_JOB_H
 #define NSPROF_CAPTURE_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "event.h"
 #include "strbuf.h"
+
+struct slice;
 
 #define CAPTURE_FORKS_MAX 8	/* a process and the ancestors whose perf maps are asked */
 
@@ -24,6 +27,8 @@ struct capture_job {
 	/* CAPTURE_ELF: one of both. CAPTURE_JITDUMP: fd. */
 	int fd, rootfd;			/* owned; -1 = none */
 	char *path;			/* owned; where the binary lies below the root; NULL = unknown */
+	struct slice *keep;		/* where to keep the rows; not for the thread; NULL = nowhere */
+	bool served;			/* rows are there already */
 	const void *image;		/* borrowed for good: our own vdso */
 	size_t image_size;		/* bytes */
 	/* CAPTURE_PERF_MAP: the most distant ancestor first. */

@@ -15,6 +15,7 @@
 #include "intern.h"
 #include "pins.h"
 #include "procmaps.h"
+#include "slices.h"
 
 struct dso {
 	struct ev_dso ev;	/* id is 0 until it is in a recording; path: the interner's */
@@ -26,6 +27,7 @@ struct dso {
 	struct rootpin *root;	/* below which its debug file may lie; NULL = unknown */
 	const char *path;	/* where it lies there, the interner's; NULL = not pinned yet */
 	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */
+	struct slice slice;	/* kept for the next file */
 	size_t captured;		/* seen.n when its rows were last captured, in this segment */
 	uint32_t index;		/* in the table */
 	uint32_t next;		/* chain of equal build-id hashes: index + 1 */
@@ -57,6 +59,7 @@ struct dsotab {
 	struct dso *vdso;		/* NULL until asked for */
 	const void *vdso_image;		/* our own: the same in all 64-bit processes; NULL = none */
 	size_t vdso_size;		/* bytes */
+	struct slices slices;
 	uint64_t refused;		/* binaries beyond the cap */
 };
 

@@ -73,7 +73,7 @@ struct proctab {
 	/* What could not be done, told by proctab_capture(). */
 	uint64_t seen_refused;		/* addresses beyond the cap */
 	uint64_t maps_refused;		/* mappings beyond the cap */
-	uint64_t captures, captures_failed;
+	uint64_t captures, captures_served, captures_failed;
 };
 
 /* Is @p in the segment that is written now, so that what happens to it has to be written, too? */

@@ -119,11 +119,25 @@ static int dup_fd(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
+void proctab_keep_slices(struct proctab *pt)
+{
+	pt->dsos.slices.max = SLICES_BYTES;
+}
+
 /* Takes @addrs. */
-static void prepare_dso(const struct proctab *pt, const struct dso *d, uint64_t *addrs, size_t n,
+static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs, size_t n,
 			struct capture_job *job)
 {
+	struct strbuf rows = STRBUF_INIT;
+	bool served = slice_serve(&d->slice, &addrs, &n, &rows);
+
 	capture_job_init(job, CAPTURE_ELF, d->ev.id, d->ev.path, addrs, n);
+	job->served = served;
+	job->rows = rows;
+	if (served)
+		return;
+	if (pt->dsos.slices.max)
+		job->keep = &d->slice;
 	if (d->vdso && pt->dsos.vdso_image) {
 		job->image = pt->dsos.vdso_image;
 		job->image_size = pt->dsos.vdso_size;
@@ -184,10 +198,14 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 			   job->why ? job->why : strerror(-job->err));
 	} else if (cap.size) {
 		pt->captures++;
+		pt->captures_served += job->served;
 		ret = out ? rec_out_capture(pt->w, out, &cap) : rec_writer_capture(pt->w, &cap);
 		if (ret == -EFBIG) {
 			pt->captures_failed++;
 			ret = 0;
+		} else if (job->keep) {
+			slice_keep(&pt->dsos.slices, job->keep, job->addrs, job->n, &job->rows);
+			job->addrs = NULL;
 		}
 	}
 	capture_job_fini(job);
@@ -386,6 +404,9 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 {
 	struct cap_entry *e;
 
+	/* Not in use any more. */
+	if (!d->seen.n)
+		slice_drop(&pt->dsos.slices, &d->slice);
 	if (d->seen.n && !d->not_elf && d->ev.id) {
 		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, sorted(&d->seen), d->seen.n);
 		e->dso = d;
@@ -439,9 +460,9 @@ int proctab_capture(struct proctab *pt)
 
 void proctab_tell(const struct proctab *pt)
 {
-	pr_verbose("%" PRIu64 " captures written, %" PRIu64 " not possible, %" PRIu64
-		   " files let go early",
-		   pt->captures, pt->captures_failed, pt->pins.evicted);
+	pr_verbose("%" PRIu64 " captures written, %" PRIu64 " of them kept from an earlier file, %" PRIu64
+		   " not possible, %" PRIu64 " files let go early",
+		   pt->captures, pt->captures_served, pt->captures_failed, pt->pins.evicted);
 	if (pt->seen_refused || pt->maps_refused || pt->dsos.refused)
 		pr_verbose("beyond the limits: %" PRIu64 " addresses, %" PRIu64
 			   " mappings, %" PRIu64 " binaries",

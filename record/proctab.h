@@ -96,6 +96,9 @@ void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
  * caller's to turn.
  */
 struct caplist *proctab_cut(struct proctab *pt);
+/* There will be more than one file: keep slices of binaries for the next. */
+void proctab_keep_slices(struct proctab *pt);
+
 /*
  * Lists of earlier segments that are still needed when a file has to be let go or a process ends:
  * @kept, the oldest first, whose rows will be asked for again, and @closing (NULL: none), whose rows

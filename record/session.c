@@ -234,6 +234,8 @@ static int open_writer(struct session *s)
 		cgroup_fs_open(&s->target.fs);
 	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
+	if (spool_switches(s->o))
+		proctab_keep_slices(s->pt);
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
 			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
 	if (s->ev.by_cgroup_id)

@@ -1,0 +1,179 @@
+/* Slices kept from one file of a row to the next: served without the binary, grown, bounded. */
+#include "capture_job.h"
+#include "caplist.h"
+#include "elf_file.h"
+#include "proctab_fixture.h"
+
+/* Three functions of this program, and that there is a symbol for each. */
+__attribute__((noinline, noclone, used)) static void slice_one(void) { __asm__ volatile(""); }
+__attribute__((noinline, noclone, used)) static void slice_two(void) { __asm__ volatile("nop"); }
+__attribute__((noinline, noclone, used)) static void slice_three(void) { __asm__ volatile("nop; nop"); }
+
+static struct child c;
+
+/* The rows of this program for the functions that were seen in the segment that ends here. */
+static int capture(struct strbuf *rows, bool *served)
+{
+	struct caplist *cl = proctab_cut(pt);
+	struct rec_out *out = NULL;
+	int err = -ENODATA;
+
+	for (size_t i = 0; i < cl->n; i++) {
+		struct capture_job job;
+
+		if (cl->v[i].kind != CAPTURE_ELF || cl->v[i].dso->vdso ||
+		    !capture_prepare(pt, &cl->v[i], &job))
+			continue;
+		capture_job_run(&job);
+		err = job.err;
+		*served = job.served;
+		strbuf_reset(rows);
+		if (job.rows.len)
+			strbuf_add(rows, job.rows.s, job.rows.len);
+		assert_int_equal(capture_finish(pt, out, &job), 0);
+	}
+	caplist_free(cl, &pt->pins);
+	return err;
+}
+
+static struct proc *see(void (*const *fn)(void), size_t n)
+{
+	struct proc *p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+
+	for (size_t i = 0; i < n; i++)
+		proc_saw_code(pt, p, (uintptr_t)fn[i] + 1);
+	return p;
+}
+
+/* nm is an independent reader of symbols: how many of ours the slice has. */
+static size_t functions_in(const struct strbuf *rows)
+{
+	char path[] = "/tmp/slices-XXXXXX", cmd[128];
+	int fd = mkstemp(path), n = 0;
+	FILE *f;
+
+	assert_int_equal(write(fd, rows->s, rows->len), (ssize_t)rows->len);
+	close(fd);
+	snprintf(cmd, sizeof(cmd), "nm '%s' | grep -c ' slice_\\(one\\|two\\|three\\)$'", path);
+	f = popen(cmd, "r");
+	assert_int_equal(fscanf(f, "%d", &n), 1);
+	pclose(f);
+	unlink(path);
+	return (size_t)n;
+}
+
+static struct dso *self_dso(const struct proc *p)
+{
+	return mapset_find(p->maps, (uintptr_t)slice_one)->dso;
+}
+
+/* From here on the file is gone, as far as the recorder can reach. */
+static void lose_file(struct dso *d)
+{
+	d->pin_tries = UINT8_MAX;
+	pins_drop(&pt->pins, &d->pin);
+}
+
+static void test_kept(void **state)
+{
+	void (*const one[])(void) = { slice_one }, (*const two[])(void) = { slice_two };
+	void (*const three[])(void) = { slice_three };
+	struct strbuf first = STRBUF_INIT, rows = STRBUF_INIT;
+	struct proc *p;
+	bool served;
+
+	(void)state;
+	c = start(plain_child, NULL);
+	proctab_keep_slices(pt);
+	p = see(one, 1);
+	assert_int_equal(capture(&first, &served), 0);
+	assert_false(served);
+	assert_int_equal(functions_in(&first), 1);
+	/* Another one: made anew, for both. */
+	see(two, 1);
+	assert_int_equal(capture(&rows, &served), 0);
+	assert_false(served);
+	assert_int_equal(functions_in(&rows), 2);
+	/* Either of them without the file, and each file has the bytes. */
+	lose_file(self_dso(p));
+	see(one, 1);
+	assert_int_equal(capture(&first, &served), 0);
+	assert_true(served);
+	assert_int_equal(first.len, rows.len);
+	assert_memory_equal(first.s, rows.s, rows.len);
+	/* Not what it has no rows for. */
+	see(three, 1);
+	assert_int_equal(capture(&rows, &served), -ENOENT);
+	assert_false(served);
+	/* A segment without the binary ends it. */
+	capture(&rows, &served);
+	see(one, 1);
+	assert_int_equal(capture(&rows, &served), -ENOENT);
+	assert_int_equal(pt->dsos.slices.bytes, 0);
+	stop(&c);
+	strbuf_fini(&first);
+	strbuf_fini(&rows);
+}
+
+/* One file, or no room: nothing is kept. */
+static void test_not_kept(void **state)
+{
+	void (*const one[])(void) = { slice_one };
+	struct strbuf rows = STRBUF_INIT;
+	bool served;
+
+	(void)state;
+	c = start(plain_child, NULL);
+	for (size_t max = 0; max <= 512; max += 512) {
+		pt->dsos.slices.max = max;
+		for (int i = 0; i < 2; i++) {
+			see(one, 1);
+			assert_int_equal(capture(&rows, &served), 0);
+			assert_true(rows.len > 512);
+			assert_false(served);
+			assert_int_equal(pt->dsos.slices.bytes, 0);
+		}
+	}
+	stop(&c);
+	strbuf_fini(&rows);
+}
+
+/* Addresses come and go: what is kept has at most twice those that are asked for, and a few. */
+static void test_shrinks(void **state)
+{
+	struct slices all = { .max = 1 << 20 };
+	struct slice s = { .addrs = NULL };
+
+	(void)state;
+	for (uint64_t round = 0; round < 50; round++) {
+		size_t n = 100, made;
+		uint64_t *addrs = malloc(n * sizeof(*addrs));
+		struct strbuf rows = STRBUF_INIT;
+
+		for (size_t i = 0; i < n; i++)
+			addrs[i] = round * 1000 + i;
+		assert_false(slice_serve(&s, &addrs, &n, &rows));
+		made = n;
+		assert_in_range(made, 100, 264);
+		/* Those that are wanted are always there. */
+		for (size_t i = 0; i < 100; i++)
+			assert_int_equal(addrs[made - 100 + i], round * 1000 + i);
+		strbuf_adds(&rows, "rows");
+		slice_keep(&all, &s, addrs, n, &rows);
+		assert_in_range(all.bytes, made * 8 + 4, made * 8 + 1024);
+	}
+	slice_drop(&all, &s);
+	assert_int_equal(all.bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_kept),
+		T(test_not_kept),
+		cmocka_unit_test(test_shrinks),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("record slices", tests, NULL, NULL);
+}
