@@ -7,15 +7,32 @@
 #include <string.h>
 
 #include "intern.h"
+#include "strbuf.h"
 #include "xalloc.h"
 
+/* Text that the lines to come share is kept up to this length; what goes on behind it is put together anew. */
+#define PREFIX_MAX (1u << 20)
+
+/* Lines are gathered to this much before they are written: by the kernel in one piece, not by stdio in pages. */
+#define WRITE_BYTES (256u << 10)
+
 /*
- * One line, in pointers: as text, the lines of a big recording would take several times the memory.
+ * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
+ * own. No name holds ';', so that all that goes on below a child stays together in the sorted output.
  */
-struct line {
-	const char **frames;	/* root first; borrowed, interned: equal text, equal pointer */
-	uint32_t n;
-	char count[24];		/* " 123" */
+struct item {
+	uint32_t node;		/* a child */
+	bool below;		/* the lines through it; else the one that ends there */
+};
+
+struct fold {
+	FILE *to;
+	struct strbuf out;	/* for it */
+	const struct naming *nm;
+	const struct stacktree *names;
+	enum fold_weight weight;
+	struct item *items;	/* owned; by parent, and sorted for each */
+	size_t *start;		/* owned; of the items of each node, and one more */
 };
 
 int fold_parse_weight(const char *text, enum fold_weight *out)
@@ -60,49 +77,57 @@ static void merge_by_name(struct stacktree *out, const struct stacktree *tree,
 	free(to);
 }
 
-/*
- * A place in the text of a line without the text: which frame, and where in it. Behind a frame
- * comes ';', behind the last one the count.
- */
+static uint64_t count_of(const struct fold *f, uint32_t node)
+{
+	const struct stacknode *nd = &f->names->nodes[node];
+
+	return f->weight == FOLD_PERIOD ? nd->period : nd->samples;
+}
+
+/* ---- order ---- */
+
+/* A place in the text of an item: in its name, then in what comes behind. */
 struct place {
-	const struct line *line;
-	uint32_t frame;
-	const char *p;
+	const char *p, *then;
 };
 
-static void place_start(struct place *pl, const struct line *line, uint32_t frame)
-{
-	pl->line = line;
-	pl->frame = frame;
-	pl->p = frame < line->n ? line->frames[frame] : line->count;
-}
-
-/* The next byte; 0 at the end of the line. */
+/* The next byte; 0 at the end. */
 static unsigned char place_next(struct place *pl)
 {
-	if (*pl->p)
-		return (unsigned char)*pl->p++;
-	if (pl->frame >= pl->line->n)
-		return 0;
-	pl->frame++;
-	place_start(pl, pl->line, pl->frame);
-	return pl->frame < pl->line->n ? ';' : (unsigned char)*pl->p++;
+	if (!*pl->p && pl->then) {
+		pl->p = pl->then;
+		pl->then = NULL;
+	}
+	return *pl->p ? (unsigned char)*pl->p++ : 0;
 }
 
-/* As "LC_ALL=C sort" would have the finished lines. */
-static int compare_lines(const void *pa, const void *pb)
+/* What comes behind the name of @it, in @buf. */
+static const char *behind_name(const struct fold *f, const struct item *it, char *buf, size_t size)
 {
-	const struct line *a = pa, *b = pb;
-	struct place pla, plb;
-	uint32_t i = 0;
+	if (it->below)
+		return ";";
+	snprintf(buf, size, " %" PRIu64, count_of(f, it->node));
+	return buf;
+}
 
-	while (i < a->n && i < b->n && a->frames[i] == b->frames[i])
-		i++;
-	/* Step back to a frame both have, so that what follows it is compared as well. */
-	if (i)
-		i--;
-	place_start(&pla, a, i);
-	place_start(&plb, b, i);
+/* As "LC_ALL=C sort" would have their lines. Items of one parent. */
+static int compare_items(const void *pa, const void *pb, void *ctx)
+{
+	const struct fold *f = ctx;
+	const struct item *a = pa, *b = pb;
+	const char *p = intern_str(f->nm->names, f->names->nodes[a->node].loc);
+	const char *q = intern_str(f->nm->names, f->names->nodes[b->node].loc);
+	struct place pla, plb;
+	char bufa[24], bufb[24];
+
+	while (*p && *p == *q) {
+		p++;
+		q++;
+	}
+	if (*p && *q)
+		return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
+	pla = (struct place){ p, behind_name(f, a, bufa, sizeof(bufa)) };
+	plb = (struct place){ q, behind_name(f, b, bufb, sizeof(bufb)) };
 	for (;;) {
 		unsigned char ca = place_next(&pla), cb = place_next(&plb);
 
@@ -113,54 +138,149 @@ static int compare_lines(const void *pa, const void *pb)
 	}
 }
 
-static void make_line(struct line *line, const struct stacktree *names, uint32_t node,
-		      const struct naming *nm, uint64_t count)
+static void sort_items(struct fold *f)
 {
-	uint32_t at, n = 0;
+	const struct stacktree *names = f->names;
+	bool *parent = xcalloc(names->n, sizeof(*parent));
+	size_t *at;
 
-	for (at = node; at != STACKTREE_ROOT; at = names->nodes[at].parent)
-		n++;
-	line->n = n;
-	line->frames = xcalloc(n ? n : 1, sizeof(*line->frames));
-	for (at = node; at != STACKTREE_ROOT; at = names->nodes[at].parent)
-		line->frames[--n] = intern_str(nm->names, names->nodes[at].loc);
-	snprintf(line->count, sizeof(line->count), " %" PRIu64, count);
+	for (size_t i = 1; i < names->n; i++)
+		parent[names->nodes[i].parent] = true;
+	f->start = xcalloc(names->n + 1, sizeof(*f->start));
+	for (size_t i = 1; i < names->n; i++)
+		f->start[names->nodes[i].parent + 1] += parent[i] + (names->nodes[i].samples != 0);
+	for (size_t i = 1; i <= names->n; i++)
+		f->start[i] += f->start[i - 1];
+	f->items = xcalloc(f->start[names->n] + 1, sizeof(*f->items));
+	at = xmemdup(f->start, names->n * sizeof(*at));
+	for (size_t i = 1; i < names->n; i++) {
+		size_t *to = &at[names->nodes[i].parent];
+
+		if (names->nodes[i].samples)
+			f->items[(*to)++] = (struct item){ (uint32_t)i, false };
+		if (parent[i])
+			f->items[(*to)++] = (struct item){ (uint32_t)i, true };
+	}
+	for (size_t i = 0; i < names->n; i++) {
+		size_t n = f->start[i + 1] - f->start[i];
+
+		if (n > 1)
+			qsort_r(f->items + f->start[i], n, sizeof(*f->items), compare_items, f);
+	}
+	free(at);
+	free(parent);
 }
 
-static void write_line(FILE *to, const struct line *line)
-{
-	uint32_t i;
+/* ---- lines ---- */
 
-	for (i = 0; i < line->n; i++) {
-		if (i)
-			fputc(';', to);
-		fputs(line->frames[i], to);
+/* The way from the root to the line in work. */
+struct level {
+	uint32_t node;
+	size_t at, end;		/* items below it to come */
+	size_t text;		/* bytes of the prefix, its name included; SIZE_MAX: they are not in it */
+};
+
+struct way {
+	struct strbuf prefix;
+	struct level *levels;	/* owned; [0] is the root */
+	size_t n, cap;
+};
+
+static void way_down(struct way *w, const struct fold *f, uint32_t node)
+{
+	const struct level *up = w->n ? &w->levels[w->n - 1] : NULL;
+	struct level l = { node, f->start[node], f->start[node + 1], 0 };
+	uint32_t id = f->names->nodes[node].loc;
+	size_t len = intern_len(f->nm->names, id);
+
+	if (up && (up->text > PREFIX_MAX || len > PREFIX_MAX)) {
+		l.text = SIZE_MAX;
+	} else if (up) {
+		w->prefix.len = up->text;
+		if (up->node != STACKTREE_ROOT)
+			strbuf_addc(&w->prefix, ';');
+		strbuf_add(&w->prefix, intern_str(f->nm->names, id), len);
+		l.text = w->prefix.len;
 	}
-	fputs(line->count, to);
-	fputc('\n', to);
+	XGROW(w->levels, w->n, w->cap);
+	w->levels[w->n++] = l;
+}
+
+static void write_out(struct fold *f)
+{
+	if (f->out.len)
+		fwrite(f->out.s, 1, f->out.len, f->to);
+	strbuf_reset(&f->out);
+}
+
+static void add_text(struct fold *f, const char *text, size_t len)
+{
+	if (f->out.len && f->out.len + len > WRITE_BYTES)
+		write_out(f);
+	strbuf_add(&f->out, text, len);
+}
+
+/* The line that ends at the last level. */
+static void add_line(struct fold *f, const struct way *w)
+{
+	size_t i = w->n, n;
+	char count[24];
+
+	while (w->levels[i - 1].text == SIZE_MAX)
+		i--;
+	n = w->levels[i - 1].text;
+	if (n)
+		add_text(f, w->prefix.s, n);
+	for (; i < w->n; i++) {
+		uint32_t id = f->names->nodes[w->levels[i].node].loc;
+
+		if (i > 1)
+			add_text(f, ";", 1);
+		add_text(f, intern_str(f->nm->names, id), intern_len(f->nm->names, id));
+	}
+	n = (size_t)snprintf(count, sizeof(count), " %" PRIu64 "\n",
+			     count_of(f, w->levels[w->n - 1].node));
+	add_text(f, count, n);
+}
+
+static void write_lines(struct fold *f)
+{
+	struct way w = { .prefix = STRBUF_INIT };
+
+	way_down(&w, f, STACKTREE_ROOT);
+	while (w.n) {
+		struct level *l = &w.levels[w.n - 1];
+		struct item it;
+
+		if (l->at == l->end) {
+			w.n--;
+			continue;
+		}
+		it = f->items[l->at++];
+		way_down(&w, f, it.node);
+		if (!it.below) {
+			add_line(f, &w);
+			w.n--;
+		}
+	}
+	write_out(f);
+	strbuf_fini(&w.prefix);
+	free(w.levels);
 }
 
 void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 		enum fold_weight weight)
 {
 	struct stacktree names;
-	struct line *lines;
-	size_t i, n = 0;
+	struct fold f = {
+		.to = to, .out = STRBUF_INIT, .nm = nm, .names = &names, .weight = weight,
+	};
 
 	merge_by_name(&names, tree, nm);
-	lines = xcalloc(names.n, sizeof(*lines));
-	for (i = 1; i < names.n; i++) {
-		const struct stacknode *nd = &names.nodes[i];
-
-		if (nd->samples)
-			make_line(&lines[n++], &names, (uint32_t)i, nm,
-				  weight == FOLD_PERIOD ? nd->period : nd->samples);
-	}
-	qsort(lines, n, sizeof(*lines), compare_lines);
-	for (i = 0; i < n; i++) {
-		write_line(to, &lines[i]);
-		free(lines[i].frames);
-	}
-	free(lines);
+	sort_items(&f);
+	write_lines(&f);
+	free(f.items);
+	free(f.start);
+	strbuf_fini(&f.out);
 	stacktree_fini(&names);
 }

@@ -219,6 +219,88 @@ static void test_sorted_and_weighted(void **state)
 	fixture_fini(&f);
 }
 
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines of the stacks given, put together, merged and sorted in the simplest way. Owned. */
+static char *plain_output(char **folded, size_t n)
+{
+	char *all = NULL, **lines = calloc(n, sizeof(*lines));
+	size_t size, nlines = 0, i, same;
+	FILE *to = open_memstream(&all, &size);
+
+	qsort(folded, n, sizeof(*folded), by_bytes);
+	for (i = 0; i < n; i += same) {
+		for (same = 1; i + same < n && !strcmp(folded[i], folded[i + same]); same++)
+			;
+		assert_true(asprintf(&lines[nlines++], "%s %zu", folded[i], same) > 0);
+	}
+	qsort(lines, nlines, sizeof(*lines), by_bytes);
+	for (i = 0; i < nlines; i++) {
+		fprintf(to, "%s\n", lines[i]);
+		free(lines[i]);
+	}
+	free(lines);
+	fclose(to);
+	return all;
+}
+
+/* Names that differ in what stands beside ';' and ' ' in order, begin alike, and are long. */
+static void test_order_of_any_names(void **state)
+{
+	static const struct naming_opts opts = { .demangle = false };
+	static const char *const pieces[] = { "a", "b", " ", "!", ":", "<", "1", "\xc3\xb6" };
+	uint32_t seed = 7;
+	size_t round, i, k;
+
+	(void)state;
+	for (round = 0; round < 300; round++) {
+		char *folded[400], *want, *got;
+		size_t n = 1 + round % 400;
+		struct strbuf sb = STRBUF_INIT, clean = STRBUF_INIT;
+		struct fixture f;
+
+		fixture_init(&f);
+		for (i = 0; i < n; i++) {
+			size_t depth = 1 + (seed >> 20) % 5;
+
+			strbuf_reset(&sb);
+			for (k = 0; k < depth; k++) {
+				char name[16] = "";
+				size_t len;
+
+				seed = seed * 1664525u + 1013904223u;
+				for (len = (seed >> 28) % 4; len; len--) {
+					seed = seed * 1664525u + 1013904223u;
+					strcat(name, pieces[(seed >> 16) % 8]);
+				}
+				clean_frame(&clean, name, strlen(name));
+				strbuf_addf(&sb, "%s%s", k ? ";" : "", clean.s);
+			}
+			/* Past what is kept of a prefix, now and then. */
+			if (round == 299)
+				for (k = 0; k < 3; k++)
+					strbuf_addf(&sb, ";%0*d;x", 700000, (int)(seed >> 31));
+			folded[i] = strdup(sb.s);
+			stack(&f, folded[i], 1, 1);
+			if (round == 299 && i == 20)
+				n = i + 1;
+		}
+		got = output(&f, &opts, FOLD_SAMPLES);
+		want = plain_output(folded, n);
+		assert_string_equal(got, want);
+		for (i = 0; i < n; i++)
+			free(folded[i]);
+		free(want);
+		free(got);
+		strbuf_fini(&sb);
+		strbuf_fini(&clean);
+		fixture_fini(&f);
+	}
+}
+
 /* Addresses without names: different ones, one line. Nothing is lost and nothing is "[unknown]". */
 static void test_placeholders_merge(void **state)
 {
@@ -318,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_no_frame_reads_as_a_count),
 		cmocka_unit_test(test_sorted_and_weighted),
+		cmocka_unit_test(test_order_of_any_names),
 		cmocka_unit_test(test_placeholders_merge),
 		cmocka_unit_test(test_container_labels),
 		cmocka_unit_test(test_leading_frames),
