@@ -112,16 +112,23 @@ static void sources_begin(const struct descent *d, struct sources *s)
 
 static void sources_find(const struct descent *d, const struct place *shadow, struct sources *s)
 {
-	uint32_t first, first_kind = 3;
+	const struct word_past *first = NULL, *last;
+	uint32_t first_kind = 3;
 
-	s->from[OP_RUN] = past_of(d, *past_slot(d, s->context), s->context);
+	last = past_slot(d, s->context);
+	s->from[OP_RUN] = 0;
+	if (past_valid(d, last->older) && last->check == past_check(s->context)) {
+		s->from[OP_RUN] = last->older;
+		first = last;
+		/* Likely to be wanted, and by then it will have come. */
+		__builtin_prefetch(past_entry(d, last->older));
+	}
 	s->from[OP_RUN_ON] = past_valid(d, d->on) && d->on != s->from[OP_RUN] ? d->on : 0;
-	first = s->from[OP_RUN] ? s->from[OP_RUN] : s->from[OP_RUN_ON];
-	s->have = first && past_guess(d, past_entry(d, first), &s->place);
-	if (s->from[OP_RUN])
-		__builtin_prefetch(past_entry(d, past_entry(d, s->from[OP_RUN])->older));
+	if (!first && s->from[OP_RUN_ON])
+		first = past_entry(d, d->on);
+	s->have = first && past_guess(d, first, &s->place);
 	if (first)
-		first_kind = past_entry(d, first)->dist_kind & 3;
+		first_kind = first->dist_kind & 3;
 	s->ctx = CTX_OP + (d->hist << 6 | first_kind << 4 | (uint32_t)(d->code_at == d->at) << 3 |
 			   (uint32_t)!s->from[OP_RUN] << 2 | (uint32_t)!s->from[OP_RUN_ON] << 1);
 	if (s->have && place_eq(&s->place, shadow))

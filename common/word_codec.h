@@ -41,7 +41,11 @@ struct word_other {
 struct word_model {
 	struct word_past past[WORD_PAST];	/* word number n at n modulo WORD_PAST */
 	uint32_t n;				/* of the next word; 0 is never asked for */
-	uint32_t last[1u << WORD_LAST_BITS];	/* by first context: word number, 0: none */
+	/*
+	 * By first context: what came last in it, as in past[], but older is its own number; 0: none.
+	 * A copy, so that what does not apply is seen without a look at past[], far away in memory.
+	 */
+	struct word_past last[1u << WORD_LAST_BITS];
 	struct word_other other[1u << WORD_LAST_BITS];	/* by second context */
 };
 

@@ -143,7 +143,7 @@ static inline uint32_t past_of(const struct descent *d, uint32_t no, uint64_t co
 	return past_valid(d, no) && past_entry(d, no)->check == past_check(context) ? no : 0;
 }
 
-static inline uint32_t *past_slot(const struct descent *d, uint64_t context)
+static inline struct word_past *past_slot(const struct descent *d, uint64_t context)
 {
 	return &d->m->last[context >> (64 - WORD_LAST_BITS)];
 }
@@ -173,13 +173,14 @@ static inline void past_add(struct descent *d, uint64_t dist, enum word_kind kin
 {
 	uint64_t context = descent_context(d);
 	struct word_model *m = d->m;
-	uint32_t *slot = past_slot(d, context);
-
-	*past_entry(d, m->n) = (struct word_past){
-		.sym = sym, .older = *slot, .check = past_check(context),
+	struct word_past *slot = past_slot(d, context), e = {
+		.sym = sym, .older = slot->older, .check = past_check(context),
 		.dist_kind = (uint16_t)(dist << 2 | kind),
 	};
-	*slot = m->n++;
+
+	*past_entry(d, m->n) = e;
+	e.older = m->n++;
+	*slot = e;
 }
 
 /* Go on below the word @p and write it down. */
