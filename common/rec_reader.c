@@ -39,6 +39,8 @@ struct rec_reader {
 	struct rec_damage damage;
 	struct stream_dec *stream;
 	struct sample_dec *samples;
+	uint32_t *parts;		/* owned; index of the first block of each; NULL: not looked for */
+	uint32_t nparts;
 };
 
 /* ---- opening ---- */
@@ -268,6 +270,7 @@ void rec_reader_close(struct rec_reader *r)
 	}
 	free(r->info);
 	rec_file_fini(&r->file);
+	free(r->parts);
 	stream_dec_free(r->stream);
 	sample_dec_free(r->samples);
 	if (r->fd >= 0)
@@ -295,6 +298,63 @@ bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **k
 	return true;
 }
 
+/* ---- parts ---- */
+
+/* Whether the block is what the table says, where that may come from the index. */
+static bool begins_part(struct rec_reader *r, const struct rec_block *b)
+{
+	struct rec_block_header h;
+	const void *payload;
+
+	return b->type == REC_STREAM && b->flags & REC_F_KEY &&
+	       !rec_block_load(&r->file, b->off, &h, &payload) && h.type == REC_STREAM &&
+	       h.flags & REC_F_KEY;
+}
+
+uint32_t rec_reader_parts(struct rec_reader *r, uint64_t *samples)
+{
+	const struct rec_file *f = &r->file;
+	size_t cap = 0;
+
+	*samples = 0;
+	for (size_t i = 0; i < f->nblk; i++)
+		*samples += f->blk[i].samples;
+	if (r->parts)
+		return r->nparts;
+	XGROW(r->parts, r->nparts, cap);
+	r->parts[r->nparts++] = 0;
+	for (size_t i = 0, first = 0; i < f->nblk; i++) {
+		if (!begins_part(r, &f->blk[i]))
+			continue;
+		/* The first one's is the beginning of the file. */
+		if (!first++)
+			continue;
+		XGROW(r->parts, r->nparts, cap);
+		r->parts[r->nparts++] = (uint32_t)i;
+	}
+	return r->nparts;
+}
+
+struct rec_reader *rec_reader_again(const struct rec_reader *from)
+{
+	struct rec_reader *r = xcalloc(1, sizeof(*r));
+
+	r->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
+	if (r->fd < 0) {
+		free(r);
+		return NULL;
+	}
+	r->name = xstrdup(from->name);
+	r->start = from->start;
+	rec_file_copy(&r->file, &from->file, r->fd);
+	if (from->parts)
+		r->parts = xmemdup(from->parts, from->nparts * sizeof(*r->parts));
+	r->nparts = from->nparts;
+	r->stream = stream_dec_new();
+	r->samples = sample_dec_new();
+	return r;
+}
+
 /* ---- events ---- */
 
 /* One pass over one STREAM block. */
@@ -304,6 +364,8 @@ struct stream_pass {
 	void *ctx;
 	struct stream_parts parts;
 	bool samples_ok;	/* nothing was missing since the KEY block */
+	uint32_t part;		/* those that have begun */
+	bool wanted;		/* the one at hand is */
 	uint64_t delivered;	/* samples */
 	uint64_t time;		/* of the side-band coding */
 	int ret;		/* what a callback returned */
@@ -316,6 +378,8 @@ static void pass_samples(struct stream_pass *p, uint64_t run)
 {
 	struct ev_sample ev;
 
+	if (!p->wanted && run && p->ops->skipped)
+		p->ops->skipped(p->ctx, run);
 	while (run-- && p->samples_ok && !p->ret) {
 		if (sample_dec_next(p->r->samples, &ev)) {
 			p->samples_ok = false;
@@ -339,21 +403,21 @@ static int pass_events(struct stream_pass *p, uint64_t run)
 static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, const void *payload)
 {
 	struct cursor *order = &p->parts.order;
-	bool wanted;
+	bool sound;
 
-	if (h->flags & REC_F_KEY) {
+	if (h->flags & REC_F_KEY && p->wanted) {
 		p->samples_ok = true;
 		sample_dec_key(p->r->samples);
 	}
-	wanted = p->samples_ok;
+	sound = p->samples_ok;
 	p->time = 0;
 	p->delivered = 0;
 	if (stream_unpack(p->r->stream, payload, h->stored_len, h->raw_len, &p->parts)) {
 		p->samples_ok = false;
 		return -EBADMSG;
 	}
-	sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols,
-			 p->parts.plain);
+	if (p->wanted)
+		sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols, p->parts.plain);
 	while (cursor_left(order) && !p->ret) {
 		pass_samples(p, cursor_varint(order));
 		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
@@ -362,10 +426,21 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 			return -EBADMSG;
 		}
 	}
-	if (wanted && !p->ret &&
+	if (sound && !p->ret &&
 	    (p->delivered != h->samples || !sample_dec_done(p->r->samples)))
 		p->samples_ok = false;
-	return wanted && !p->samples_ok ? -EBADMSG : 0;
+	return sound && !p->samples_ok ? -EBADMSG : 0;
+}
+
+/* Before block number @i: does another part begin, and is it wanted? */
+static void pass_part(struct stream_pass *p, size_t i)
+{
+	if (!p->ops->wants) {
+		p->wanted = true;
+	} else if (p->part < p->r->nparts && i == p->r->parts[p->part]) {
+		p->samples_ok = false;
+		p->wanted = p->ops->wants(p->ctx, p->part++);
+	}
 }
 
 static void note_bad(struct rec_damage *d, uint64_t off)
@@ -378,7 +453,10 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 {
 	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx };
 	const struct rec_file *f = &r->file;
+	uint64_t samples;
 
+	if (ops->wants)
+		rec_reader_parts(r, &samples);
 	r->damage = (struct rec_damage){
 		.cut = !f->complete, .cut_at = f->complete ? 0 : f->cut_at,
 		.bad_blocks = f->bad, .first_bad = f->first_bad,
@@ -392,6 +470,7 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 		/* A number left out: a block is missing that later samples may depend on. */
 		if (b->seq != (i ? f->blk[i - 1].seq + 1 : 0))
 			p.samples_ok = false;
+		pass_part(&p, i);
 		p.delivered = 0;
 		err = rec_block_load(&r->file, b->off, &h, &payload);
 		if (err && err != -EBADMSG)
@@ -400,12 +479,32 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 			err = pass_stream(&p, &h, payload);
 		else if (err && b->type == REC_STREAM)
 			p.samples_ok = false;
+		/* What is damaged in other parts is counted by whom they are read. */
+		if (!p.wanted)
+			continue;
 		if (err)
 			note_bad(&r->damage, b->off);
 		if (b->type == REC_STREAM && !p.ret && b->samples > p.delivered)
 			r->damage.lost_samples += b->samples - p.delivered;
 	}
 	return p.ret;
+}
+
+void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *others, size_t n)
+{
+	const struct rec_file *f = &r->file;
+	struct rec_damage *d = &r->damage;
+
+	*d = others[0]->damage;
+	for (size_t i = 1; i < n; i++) {
+		const struct rec_damage *o = &others[i]->damage;
+
+		if (o->bad_blocks && (!d->bad_blocks || o->first_bad < d->first_bad))
+			d->first_bad = o->first_bad;
+		/* What is no block at all was counted by each. */
+		d->bad_blocks += o->bad_blocks - f->bad;
+		d->lost_samples += o->lost_samples;
+	}
 }
 
 /* ---- captures ---- */

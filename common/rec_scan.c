@@ -31,6 +31,19 @@ void rec_file_fini(struct rec_file *f)
 	free(f->raw);
 }
 
+void rec_file_copy(struct rec_file *f, const struct rec_file *from, int fd)
+{
+	rec_file_init(f, fd, from->size);
+	if (from->nblk) {
+		f->blk = xmemdup(from->blk, from->nblk * sizeof(*f->blk));
+		f->nblk = f->cap = from->nblk;
+	}
+	f->complete = from->complete;
+	f->cut_at = from->cut_at;
+	f->bad = from->bad;
+	f->first_bad = from->first_bad;
+}
+
 int rec_pread(int fd, void *buf, size_t len, uint64_t off)
 {
 	char *p = buf;

@@ -36,6 +36,8 @@ struct rec_file {
 
 void rec_file_init(struct rec_file *f, int fd, uint64_t size);
 void rec_file_fini(struct rec_file *f);
+/* The same file and table, for another thread. */
+void rec_file_copy(struct rec_file *f, const struct rec_file *from, int fd);
 
 /* Fill the table of blocks. @start: file offset of the first one. 0 or negative errno of a read. */
 int rec_scan(struct rec_file *f, uint64_t start);

@@ -225,6 +225,12 @@ struct event_ops {
 	int (*pressure)(void *ctx, const struct ev_pressure *ev);
 	int (*absence)(void *ctx, const struct ev_absence *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
+	/*
+	 * Asked before each part (rec_reader_parts()), from 0 on: false leaves its samples out, undecoded,
+	 * and skipped() says where they were and how many. NULL: none are left out.
+	 */
+	bool (*wants)(void *ctx, uint32_t part);
+	void (*skipped)(void *ctx, uint64_t samples);
 };
 
 /* Rows captured at record time. */

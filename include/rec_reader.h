@@ -36,6 +36,19 @@ bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **k
 /* One pass over all events; may be repeated. 0, a callback's non-zero return, or -EIO after a message. */
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx);
 
+/*
+ * Samples can be decoded from some blocks on without those before; from one such block to the next is
+ * a part. How many there are, at least 1, and in *@samples how many samples the file says it has.
+ */
+uint32_t rec_reader_parts(struct rec_reader *r, uint64_t *samples);
+/*
+ * Another reader of the same file, for another thread. What it is told by is the events, captures and
+ * damage; settings it has none. Own with rec_reader_close(). NULL: no file descriptor is left.
+ */
+struct rec_reader *rec_reader_again(const struct rec_reader *r);
+/* Several readers each read some parts, and all together each part once: @r's damage becomes that of all. */
+void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *others, size_t n);
+
 /* One pass over the captures only. Borrowed data, valid during the callback. */
 int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
 

@@ -1,6 +1,7 @@
 /* The mappings of one process image: sorted, disjoint, the newest wins (addrspace.h). */
 #include "addrspace.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,11 @@
  * One counter for all address spaces, so that a cache keyed by generation alone can never take one
  * process for another.
  */
-static uint32_t next_generation = 1;
+static atomic_uint next_generation = 1;
 
 static void touch(struct addrspace *as)
 {
-	as->generation = next_generation++;
+	as->generation = atomic_fetch_add_explicit(&next_generation, 1, memory_order_relaxed);
 }
 
 struct addrspace *addrspace_new(void)

@@ -2,12 +2,12 @@
 #include "ahead.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "cpus.h"
 #include "elf_file.h"
 #include "location.h"
 #include "module.h"
@@ -229,15 +229,6 @@ static void watch(struct ahead *ah)
 		fprintf(stderr, "\r%*s\r", 50, "");
 }
 
-static unsigned int usable_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	return (unsigned int)MAX(CPU_COUNT(&set), 1);
-}
-
 static void run(struct ahead *ah)
 {
 	pthread_t tid[THREADS_MAX];
@@ -275,7 +266,7 @@ uint8_t *ahead_lookup(const struct locations *ls, const struct ahead_opts *opts)
 
 	collect_asks(&ah, ls);
 	if (ah.nasks) {
-		ah.threads = opts->threads ? opts->threads : usable_cpus();
+		ah.threads = opts->threads ? opts->threads : cpus_usable();
 		ah.threads = MIN(ah.threads, (unsigned int)THREADS_MAX);
 		ah.done = xcalloc(ls->n, 1);
 		first_jobs(&ah);

@@ -21,6 +21,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "rec_reader.h"
+#include "shares.h"
 #include "stats.h"
 #include "stop.h"
 #include "util.h"
@@ -262,7 +263,7 @@ static int symbolize(const struct config *cfg)
 	rp = replay_new(mods);
 	collect_init(&col, rp, &opts);
 
-	err = collect_run(&col, r);
+	err = shares_run(&col, r, mods, 0);
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
 		status = EXIT_FAILURE;

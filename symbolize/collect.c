@@ -44,6 +44,20 @@ struct last_path {
 	uint32_t cap;
 };
 
+/* One way to see a sample. */
+struct seen {
+	uint32_t node;
+	enum unwind_end end;
+	uint32_t at;		/* id of the module it ended in; 0: none */
+};
+
+/* A sample of @image, by whether that had begun to run. */
+struct doubt {
+	uint32_t image, part;
+	uint64_t period;
+	struct seen in_exec, entered;
+};
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -89,6 +103,7 @@ void collect_fini(struct collect *c)
 	u64map_fini(&c->threads);
 	u64map_fini(&c->ended_in);
 	free(c->leads);
+	free(c->doubts);
 	for (i = 0; i < LAST_PATHS; i++)
 		free(c->last[i].steps);
 	free(c->last);
@@ -146,10 +161,10 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	strbuf_fini(&text);
 }
 
-static uint32_t user_location(struct collect *c, struct image *img, struct avma addr)
+static uint32_t user_location(struct collect *c, struct image *img, struct avma addr, uint32_t part)
 {
 	const struct mapping *m = addrspace_find(img->as, addr);
-	struct location loc = { .owner = img->index, .addr = addr.v };
+	struct location loc = { .owner = img->index, .addr = addr.v, .part = part };
 
 	if (!m) {
 		loc.kind = LOC_NOMAP;
@@ -174,8 +189,10 @@ static uint32_t user_location(struct collect *c, struct image *img, struct avma 
 	return locations_id(&c->locs, &loc);
 }
 
-static uint32_t frame_location(struct collect *c, struct image *img, const struct frame *f)
+static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
+			       const struct frame *f)
 {
+	struct image *img = s->img;
 	struct avma addr = frame_lookup_addr(f);
 	uint64_t *slot;
 	uint32_t id;
@@ -197,7 +214,7 @@ static uint32_t frame_location(struct collect *c, struct image *img, const struc
 	}
 	slot = u64map_put(&img->cache, addr.v, &is_new);
 	if (is_new) {
-		id = user_location(c, img, addr);
+		id = user_location(c, img, addr, s->part);
 		*slot = id;
 	}
 	return (uint32_t)*slot;
@@ -234,7 +251,7 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 	for (; i; i--) {
 		const struct frame *f = &st->frames[i - 1];
 
-		node = stacktree_child(&c->tree, node, frame_location(c, s->img, f));
+		node = stacktree_child(&c->tree, node, frame_location(c, s, f));
 		/* Between it and its callee. The next stack may have the same frames without a search. */
 		if (f->scanned) {
 			node = stacktree_child(&c->tree, node, c->scan);
@@ -248,27 +265,27 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 
 static void show_progress(struct collect *c)
 {
-	uint64_t gone;
+	uint64_t gone, samples = c->samples;
 
-	if (!c->opts.progress || c->samples % PROGRESS_EVERY)
+	if (c->samples % PROGRESS_EVERY)
+		return;
+	if (c->all_samples)
+		samples = atomic_fetch_add(c->all_samples, PROGRESS_EVERY) + PROGRESS_EVERY;
+	if (!c->opts.progress)
 		return;
 	gone = now_ns() - c->started;
 	if (gone < NS_PER_S)
 		return;
 	c->progress_shown = true;
-	fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " s ", c->samples, gone / NS_PER_S);
+	fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " s ", samples, gone / NS_PER_S);
 }
 
-static int on_sample(void *ctx, const struct replay_sample *s)
+static struct seen see(struct collect *c, const struct replay_sample *s, bool in_exec)
 {
-	struct collect *c = ctx;
-	uint32_t node;
+	uint32_t node = lead_node(c, s);
 	struct stack st;
 
-	if (stop_requested())
-		return COLLECT_STOPPED;
-	node = lead_node(c, s);
-	callchain_build(c->cc, s->ev, s->in_exec ? NULL : s->img->as, &st);
+	callchain_build(c->cc, s->ev, in_exec ? NULL : s->img->as, &st);
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
@@ -279,13 +296,39 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	node = stack_node(c, s, &st, node);
 	if (!st.n)
 		node = stacktree_child(&c->tree, node, c->empty);
-	/* Period 0 would make the sample vanish from --weight=period. */
-	stacktree_count(&c->tree, node, 1, MAX(s->ev->period, 1ull));
+	return (struct seen){ node, st.end, st.at ? st.at->id : 0 };
+}
 
+static void count(struct collect *c, const struct seen *seen, uint64_t period)
+{
+	/* Period 0 would make the sample vanish from --weight=period. */
+	stacktree_count(&c->tree, seen->node, 1, MAX(period, 1ull));
+	c->verdicts[seen->end]++;
+	if (collect_incomplete(seen->end) && seen->at)
+		++*u64map_put(&c->ended_in, (uint64_t)seen->at << 8 | seen->end, NULL);
+}
+
+static int on_sample(void *ctx, const struct replay_sample *s)
+{
+	struct collect *c = ctx;
+	struct seen seen;
+
+	if (c->stopped || stop_requested()) {
+		c->stopped = true;
+		/* Shares fit together only if all events are seen. */
+		return c->share ? 0 : COLLECT_STOPPED;
+	}
+	seen = see(c, s, s->in_exec);
+	if (s->maybe_entered) {
+		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
+		c->doubts[c->ndoubts++] = (struct doubt){
+			.image = s->img->index, .part = s->part, .period = s->ev->period,
+			.in_exec = seen, .entered = see(c, s, false),
+		};
+	} else {
+		count(c, &seen, s->ev->period);
+	}
 	c->samples++;
-	c->verdicts[st.end]++;
-	if (collect_incomplete(st.end) && st.at)
-		++*u64map_put(&c->ended_in, (uint64_t)st.at->id << 8 | st.end, NULL);
 	show_progress(c);
 	return 0;
 }
@@ -295,8 +338,86 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	int err;
 
 	c->started = now_ns();
-	err = replay_run(c->rp, r, on_sample, c);
+	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
+			 replay_run(c->rp, r, on_sample, c);
 	if (c->progress_shown)
 		fprintf(stderr, "\r%*s\r", 50, "");
 	return err;
+}
+
+/* ---- shares ---- */
+
+/* The samples that others had to be asked about. */
+static void settle_doubts(struct collect *c, struct collect *const *all, size_t nall)
+{
+	for (size_t i = 0; i < c->ndoubts; i++) {
+		const struct doubt *d = &c->doubts[i];
+		bool entered = false;
+
+		for (size_t k = 0; k < nall; k++) {
+			const struct image *img = replay_image(all[k]->rp, d->image);
+
+			entered |= img->entered && img->entered_part < d->part;
+		}
+		count(c, entered ? &d->entered : &d->in_exec, d->period);
+	}
+	c->ndoubts = 0;
+}
+
+/* The location of @to that is number @id of @from. */
+static uint32_t same_location(struct collect *to, const struct collect *from, uint32_t id,
+			      struct modules *mods)
+{
+	struct location loc = from->locs.locs[id], *there;
+
+	if (loc.kind == LOC_TEXT || loc.kind == LOC_JIT)
+		loc.owner = intern_add(to->texts, intern_str(from->texts, loc.owner));
+	if (loc.mod) {
+		loc.mod = modules_get(mods, loc.mod->id);
+		module_load(loc.mod);
+	}
+	if (loc.path)
+		loc.path = intern_str(to->texts, intern_add(to->texts, loc.path));
+	id = locations_id(&to->locs, &loc);
+	there = &to->locs.locs[id];
+	if (loc.part < there->part)
+		*there = loc;
+	return id;
+}
+
+void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
+		 struct modules *mods)
+{
+	struct stacktree *tree = &from->tree;
+	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* 0: not known; else id + 1 */
+	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
+	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
+	uint64_t key, val;
+	size_t it = 0;
+
+	settle_doubts(from, all, nall);
+	/* Of two stacks that a sample could have been, one may be nobody's. */
+	for (size_t i = tree->n; i-- > 1;) {
+		wanted[i] |= tree->nodes[i].samples != 0;
+		wanted[tree->nodes[i].parent] |= wanted[i];
+	}
+	for (size_t i = 1; i < tree->n; i++) {
+		const struct stacknode *nd = &tree->nodes[i];
+
+		if (!wanted[i])
+			continue;
+		if (!locs[nd->loc])
+			locs[nd->loc] = same_location(to, from, nd->loc, mods) + 1;
+		nodes[i] = stacktree_child(&to->tree, nodes[nd->parent], locs[nd->loc] - 1);
+		if (nd->samples)
+			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
+	}
+	to->samples += from->samples;
+	for (int e = 0; e < UNWIND_END_MAX; e++)
+		to->verdicts[e] += from->verdicts[e];
+	while (u64map_next(&from->ended_in, &it, &key, &val))
+		*u64map_put(&to->ended_in, key, NULL) += val;
+	free(locs);
+	free(nodes);
+	free(wanted);
 }

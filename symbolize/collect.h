@@ -2,6 +2,7 @@
 #ifndef NSPROF_COLLECT_H
 #define NSPROF_COLLECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +39,11 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
+	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */
+	size_t ndoubts, doubts_cap;
+	struct replay_share *share;	/* borrowed; of several that collect at once; NULL: alone */
+	atomic_uint_fast64_t *all_samples;	/* with @share: of all together, in steps */
+	bool stopped;		/* with @share: asked to, it takes no more samples */
 	uint64_t started;	/* ns, CLOCK_MONOTONIC here */
 	bool progress_shown;
 	/* counts */
@@ -54,6 +60,12 @@ void collect_fini(struct collect *c);
  */
 enum { COLLECT_STOPPED = 1 };
 int collect_run(struct collect *c, struct rec_reader *r);
+/*
+ * Of one that collects a share of the samples (c->share), from the shares of all: adds what it has to @to,
+ * whose replay has seen all events, and whose modules are @mods.
+ */
+void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
+		 struct modules *mods);
 /* Is a stack that ends like this shown with a frame that says so? */
 bool collect_incomplete(enum unwind_end end);
 

@@ -29,6 +29,7 @@ struct location {
 	uint8_t kind;		/* enum location_kind */
 	uint32_t owner;
 	uint64_t addr;
+	uint32_t part;		/* of the recording in which it was met first */
 	/* Not part of the identity, follows from it: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_NOELF: byte offset in the file */

@@ -44,6 +44,9 @@ struct replay {
 
 	int (*fn)(void *ctx, const struct replay_sample *s);
 	void *fn_ctx;
+	struct replay_share *share;	/* borrowed; NULL: no sample is left out */
+	uint32_t part;		/* of the recording; 0 with all samples */
+	uint64_t skipped;	/* samples left out */
 };
 
 struct replay *replay_new(struct modules *mods)
@@ -130,6 +133,7 @@ static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
 	img->index = (uint32_t)rp->nimages;
 	img->pid = pid;
 	img->begun = time;
+	img->skipped = rp->skipped;
 	img->comm = img->exe = img->cgroup = keep(rp, "");
 	img->as = as ? as : addrspace_new();
 	XGROW(rp->images, rp->nimages, rp->images_cap);
@@ -148,6 +152,12 @@ static struct image *image_of(struct replay *rp, uint32_t pid, uint64_t time)
 			img->comm = keep(rp, "swapper");
 	}
 	return img;
+}
+
+/* Were samples left out that may be of @img? */
+static bool may_have_more(const struct replay *rp, const struct image *img)
+{
+	return rp->skipped != img->skipped;
 }
 
 /* ---- events ---- */
@@ -256,6 +266,8 @@ static int on_comm(void *ctx, const struct ev_comm *ev)
 	struct image *img = image_of(rp, ev->pid, ev->time);
 	const char *comm = keep(rp, ev->comm);
 
+	if (ev->exec && !img->used && !img->parent && ev->time <= img->begun && may_have_more(rp, img))
+		rp->share->unsure = true;
 	if (ev->exec && (img->used || img->parent || ev->time > img->begun)) {
 		struct image *old = img;
 
@@ -362,11 +374,13 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
  * the registers saved at the entry of execve(2) are still the old image's: looked up among the new
  * mappings their ip is any function. The stack that they speak of is gone: the copy is empty.
  */
-static bool in_exec(struct image *img, const struct ev_sample *ev)
+static bool in_exec(const struct replay *rp, struct image *img, const struct ev_sample *ev)
 {
 	if (!img->entered && !img->parent && ev->has_regs && ev->stack.lo == ev->stack.hi &&
 	    ev->nchain && ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL)
 		return true;
+	if (!img->entered)
+		img->entered_part = rp->part;
 	img->entered = true;
 	return false;
 }
@@ -374,19 +388,41 @@ static bool in_exec(struct image *img, const struct ev_sample *ev)
 static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct replay *rp = ctx;
-	struct image *img = image_of(rp, ev->pid, ev->time);
 	uint64_t *cg = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
+	bool known = current_image(rp, ev->pid);
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	bool starting = in_exec(rp, img, ev);
 	struct replay_sample s = {
 		.ev = ev,
-		.in_exec = in_exec(img, ev),
+		.in_exec = starting,
+		.maybe_entered = starting && may_have_more(rp, img),
+		.part = rp->part,
 		.img = img,
 		.comm = thread_comm(rp, img, ev->tid),
 		.cgroup = cg ? intern_str(rp->strs, (uint32_t)*cg) : img->cgroup,
 	};
 
+	/* Others do not know of an image that no event began. */
+	if (rp->share && !known)
+		rp->share->unsure = true;
 	img->used = true;
 	addrspace_advance(img->as, ev->time);
 	return rp->fn(rp->fn_ctx, &s);
+}
+
+static bool on_part(void *ctx, uint32_t part)
+{
+	struct replay *rp = ctx;
+
+	rp->part = part;
+	return rp->share->wants(rp->fn_ctx, part);
+}
+
+static void on_skipped(void *ctx, uint64_t samples)
+{
+	struct replay *rp = ctx;
+
+	rp->skipped += samples;
 }
 
 static int on_capture(void *ctx, const struct capture *cap)
@@ -414,10 +450,10 @@ static int on_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-int replay_run(struct replay *rp, struct rec_reader *r,
-	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
+		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
 {
-	static const struct event_ops ops = {
+	struct event_ops ops = {
 		.dso = on_dso,
 		.proc = on_proc,
 		.mmap = on_mmap,
@@ -430,12 +466,24 @@ int replay_run(struct replay *rp, struct rec_reader *r,
 	};
 	int err;
 
+	if (share) {
+		ops.wants = on_part;
+		ops.skipped = on_skipped;
+	}
+
 	err = rec_reader_captures(r, on_capture, rp);
 	if (err)
 		return err;
 	rp->fn = fn;
 	rp->fn_ctx = ctx;
+	rp->share = share;
 	return rec_reader_events(r, &ops, rp);
+}
+
+int replay_run(struct replay *rp, struct rec_reader *r,
+	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+{
+	return replay_run_share(rp, r, NULL, fn, ctx);
 }
 
 int32_t replay_find_ksym(const struct replay *rp, uint64_t addr)

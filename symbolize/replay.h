@@ -38,7 +38,9 @@ struct image {
 	bool exited;
 	bool superseded;	/* another image has the pid now, by exec or as another process */
 	bool used;		/* a sample was seen since the image began */
-	bool entered;		/* one of them says that it had begun to run (replay.c) */
+	bool entered;		/* one of them says that it had begun to run (replay.c), */
+	uint32_t entered_part;	/* in this part of the recording */
+	uint64_t skipped;	/* samples left out before it began */
 	uint64_t begun;		/* ns, time of the event that began it */
 	uint64_t exec_time;	/* ns, of the exec it began with; 0 = none was recorded */
 	/* Caches of the consumer, valid for as->generation == cache_generation. */
@@ -54,13 +56,28 @@ struct ksym {
 
 struct replay_sample {
 	const struct ev_sample *ev;
-	bool in_exec;		/* its user registers are those of the image before */
+	bool in_exec;		/* its user registers are those of the image before, */
+	bool maybe_entered;	/* unless a sample in an earlier part says that it runs (entered_part) */
+	uint32_t part;		/* of the recording */
 	struct image *img;	/* never NULL */
 	const char *comm;	/* of the thread; interned: equal text, equal pointer */
 	const char *cgroup;	/* interned; "" when unknown */
 };
 
 struct replay;
+
+/*
+ * Several replays may share the samples of a recording (rec_reader_parts()), each on a thread of its own
+ * and with modules of its own. All see all events, and number images alike.
+ */
+struct replay_share {
+	bool (*wants)(void *ctx, uint32_t part);	/* as in struct event_ops; @ctx of replay_run() */
+	/*
+	 * Set where samples that were left out might have made a difference to what was done: nothing
+	 * that came of it is good for anything.
+	 */
+	bool unsure;
+};
 
 /* @mods is borrowed, and filled. */
 struct replay *replay_new(struct modules *mods);
@@ -72,6 +89,9 @@ void replay_free(struct replay *rp);
  */
 int replay_run(struct replay *rp, struct rec_reader *r,
 	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx);
+/* The same for some of the samples. */
+int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
+		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx);
 
 /* Index of the kernel symbol in force at @addr now, for replay_ksym(); -1 when there is none. */
 int32_t replay_find_ksym(const struct replay *rp, uint64_t addr);

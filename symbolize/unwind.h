@@ -58,6 +58,7 @@ struct unwind_result {
 
 struct unwinder_ops {
 	const char *name;	/* "cached" */
+	bool threads;		/* several can be in use at once, each by one thread */
 	void *(*create)(void);
 	/* Before the modules are freed that it was used with: it holds on to their bytes. */
 	void (*destroy)(void *priv);

@@ -58,6 +58,7 @@ static void cached_forget(void *priv, uint32_t tid)
 
 const struct unwinder_ops unwind_cached = {
 	.name = "cached",
+	.threads = true,
 	.create = cached_create,
 	.destroy = cached_destroy,
 	.unwind = cached_unwind,

@@ -26,6 +26,7 @@ static void fp_unwind(void *priv, const struct unwind_input *in, struct unwind_r
 
 const struct unwinder_ops unwind_fp = {
 	.name = "fp",
+	.threads = true,
 	.create = fp_create,
 	.destroy = fp_destroy,
 	.unwind = fp_unwind,

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Long recordings are read by as many threads as there are CPUs: with one CPU and with all, the same is told.
+# They are made of short ones, said again and again until the coding starts anew several times.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd taskset jq
+[ "$(nproc)" -gt 1 ] || skip_all "one CPU: there is but one thread"
+
+RECODE=$BUILD/tests/tools/recode
+TARGETS=$BUILD/tests/targets
+
+# same NAME FILE OPTION...
+same() {
+	local name=$1 file=$2
+	shift 2
+	taskset -c 0 "$NSPROF" symbolize "$@" "$file" >"$T/one" 2>"$T/one.err"
+	"$NSPROF" symbolize "$@" "$file" >"$T/all" 2>"$T/all.err"
+	check "$name: $*: the same stacks" cmp "$T/one" "$T/all"
+	check "$name: $*: the same said" cmp "$T/one.err" "$T/all.err"
+	check "$name: $*: there are stacks" test -s "$T/all"
+}
+
+# long NAME SAMPLES COMMAND...: a second of it, made SAMPLES long
+long() {
+	local name=$1 want=$2 n
+	shift 2
+	"$NSPROF" record -q -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$T/short" -- \
+		bash -c 'timeout 1 "$@"; exit 0' - "$@" >"$T/out" 2>"$T/err" ||
+		{ fail "$name: recorded" "$(cat "$T/err")"; return; }
+	n=$("$NSPROF" info --json "$T/short" | jq .samples)
+	"$RECODE" "$T/short" "$T/long" $((want / n + 1)) >"$T/out" 2>"$T/err" || { fail "$name: made long" "$(cat "$T/err")"; return; }
+	same "$name" "$T/long" --stats
+	same "$name" "$T/long" -q --no-inline --by thread --weight period
+	same "$name" "$T/long" --annotate --srcline
+}
+
+long "C++, deep stacks" 160000 "$TARGETS/deep" 100000 60
+is "a pipe" "$("$NSPROF" symbolize -q - <"$T/long" | cksum)" "$("$NSPROF" symbolize -q "$T/long" | cksum)"
+# Cut, and damaged where the second stretch begins: what is left is the same.
+head -c $(($(stat -c %s "$T/long") * 3 / 4)) "$T/long" >"$T/cut"
+printf 'XXXX' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc 2>/dev/null
+same "cut and damaged" "$T/cut" --stats
+long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
+done_testing
