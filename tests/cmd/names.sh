@@ -1,4 +1,5 @@
 #!/bin/bash
+# timeout: 300
 # Names, inlined frames and lines at random addresses of large binaries, against addr2line, llvm-addr2line and
 # eu-addr2line. What they disagree in is listed with its reason; an unknown one fails (tests/tools/oracle.py).
 # ORACLE_N=10000 asks for as many addresses of each binary; ORACLE_BINARIES names more of them.
@@ -42,6 +43,14 @@ if [ -n "$python" ]; then
 	oracle "python3" "$python"
 else
 	skip "names and lines of python3" "its debug file is not installed (Debian: python3-dbg)"
+fi
+
+# A library of units that were compiled from headers with different settings: functions that several of them describe.
+stdcxx=$(ls /usr/lib/*/debug/libstdc++.so.6 2>/dev/null | head -n 1)
+if [ -n "$stdcxx" ]; then
+	oracle "libstdc++" "$stdcxx"
+else
+	skip "names and lines of libstdc++" "its debug build is not installed (Debian: libstdc++6-12-dbg)"
 fi
 
 # Templates, lambdas, exceptions, and units that were optimized as one.

@@ -16,16 +16,26 @@ never from the address:
   nosym    no symbol is there: it names the function from the debug info (or we, and it has nothing)
   flat     it has no inlined frames here (eu-addr2line where the debug info is in another unit: LTO, Rust)
   file     it has the same line of the file "<artificial>" (binutils with some tables of DWARF 5)
-  gap      no symbol holds the address and we say nothing: padding, for which it names what is before it
-  outvoted more of the others agree with us, apart from what is above, than with it
+  label    it has a label without a size within the function that holds the address (hand-written assembly)
+  gap      no symbol and no function of the debug info holds the address, and we give no name: padding, for which
+           it names what is before it
+  units    several units describe the address, and each of the two answers is what one of them says: the same
+           function from headers that said something else, of which the linker kept one
+  mistaken the debug info, as readelf prints it, says what we say, and not what it says
+
+For the last three readelf is asked (dwarf.py). An answer of ours that debug info does not give is none of them.
 """
 import argparse
+import bisect
 import collections
+import functools
 import os
 import random
 import re
 import subprocess
 import sys
+
+import dwarf
 
 TOOLS = {
     'addr2line': ['addr2line', '-a', '-i', '-f'],
@@ -112,6 +122,23 @@ def lines_of(chain):
     return [at for _, at in chain]
 
 
+@functools.lru_cache(maxsize=None)
+def plain_name(mangled):
+    """What debug info calls a function without a linkage name: "~list" of "_ZN4listD1Ev"."""
+    text = subprocess.run(['c++filt', '-p', mangled], stdout=subprocess.PIPE, text=True).stdout.strip()
+    text = re.sub(r'(?: \[clone [^]]*\])+$', '', text)
+    # Of what is between <>, only the last name's own is left out; an operator may have < in its name.
+    m = re.search(r'(operator.*)$', text)
+    if m:
+        return re.sub(r'(?<=[^<])<[^<>=-]+>$', '', m[1])
+    while '<' in text:
+        shorter = re.sub(r'<[^<>]*>', '', text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.split('::')[-1].split(' ')[-1]
+
+
 def habit(ours, theirs, aliases):
     """The reason why one other answer is not ours, None when it is, "" when there is no known one."""
     why = None
@@ -136,7 +163,7 @@ def habit(ours, theirs, aliases):
             why = 'nosym'
         elif stem(us) == stem(them):
             why = 'suffix'
-        elif us.startswith('_Z') and re.search(rf'(\d){re.escape(re.sub("<.*", "", them))}', us):
+        elif us.startswith('_Z') and plain_name(us) == re.sub('<.*', '', them):
             why = 'plain'
         elif stem(them) in aliases.get(stem(us), ()):
             why = 'alias'
@@ -145,14 +172,13 @@ def habit(ours, theirs, aliases):
     return why
 
 
-def reason(ours, theirs, others, aliases, in_gap):
-    why = habit(ours, theirs, aliases)
-    if why == '' and in_gap and ours == [('??', ('??', 0))]:
+def proven(facts, addr, ours, theirs, symbols):
+    """The reason why they differ by debug info, "" when there is none."""
+    if not symbols and len(ours) == 1 and ours[0][0] == '??' and not facts.chains[addr]:
         return 'gap'
-    if why == '':
-        with_us = sum(habit(ours, o, aliases) not in ('', 'flat') for o in others)
-        return 'outvoted' if with_us > sum(o == theirs for o in others) else 'DIFFERS'
-    return why
+    if not facts.say(addr, ours, symbols):
+        return ''
+    return 'units' if facts.say(addr, theirs, symbols) else 'mistaken'
 
 
 def debug_file(binary):
@@ -163,34 +189,39 @@ def debug_file(binary):
 
 
 def read_symbols(binary):
-    """{name: names at the same address}, without what compilers append; and [(start, end), ...] sorted."""
+    """{name: names at the same address}, without what compilers append; and {(start, end): names}, where end is
+    start for those without a size."""
     at = collections.defaultdict(set)
-    ranges = set()
+    ranges = collections.defaultdict(set)
     for file, flags in ((binary, '-DS'), (debug_file(binary), '-S')):
         out = subprocess.run(['nm', flags, '--defined-only', file], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True, errors='replace').stdout
         for line in out.splitlines():
             parts = line.split()
-            at[parts[0]].add(stem(parts[-1].split('@')[0]))
-            if len(parts) == 4:
-                ranges.add((int(parts[0], 16), int(parts[0], 16) + int(parts[1], 16)))
+            name, start = parts[-1].split('@')[0], int(parts[0], 16)
+            at[start].add(stem(name))
+            ranges[start, start + (int(parts[1], 16) if len(parts) == 4 else 0)].add(name)
     aliases = collections.defaultdict(set)
     for names in at.values():
         for n in names:
             aliases[n] |= names
-    return aliases, sorted(ranges)
+    return aliases, ranges
 
 
-def gaps(addrs, ranges):
-    """Those of the sorted addresses that are in none of the ranges."""
-    found, i, reach = set(), 0, 0
+def symbols_at(addrs, symbols):
+    """{address: names of the symbols that hold it}, and of the labels without a size within one of them that lie
+    last before it."""
+    held = {a: set() for a in addrs}
+    labels = {a: set() for a in addrs}
+    for (start, end), names in symbols.items():
+        for a in addrs[bisect.bisect_left(addrs, start):bisect.bisect_left(addrs, end)]:
+            held[a] |= names
+    starts = sorted(start for start, end in symbols if start == end)
     for a in addrs:
-        while i < len(ranges) and ranges[i][0] <= a:
-            reach = max(reach, ranges[i][1])
-            i += 1
-        if a >= reach:
-            found.add(a)
-    return found
+        i = bisect.bisect_right(starts, a)
+        if i and held[a]:
+            labels[a] = symbols[(starts[i - 1], starts[i - 1])]
+    return held, labels
 
 
 def main():
@@ -198,34 +229,44 @@ def main():
     p.add_argument('-n', type=int, default=10000)
     p.add_argument('-s', type=int, default=1)
     p.add_argument('-o', default=','.join(TOOLS))
-    p.add_argument('-v', action='store_true')
+    p.add_argument('-v', action='store_true', help='show addresses that differ for no known reason')
+    p.add_argument('--show', help='with -v: and those with this reason')
     p.add_argument('lookup')
     p.add_argument('binary')
     args = p.parse_args()
     addrs = pick(args.binary, args.n, args.s)
     ours = ask_us(args.lookup, args.binary, addrs)
     theirs = {t: ask(t, args.binary, addrs) for t in args.o.split(',')}
-    aliases, ranges = read_symbols(args.binary)
-    in_gap = gaps(addrs, ranges)
+    aliases, symbols = read_symbols(args.binary)
+    held, labels = symbols_at(addrs, symbols)
+    why = {t: {a: habit(ours[a], answers.get(a, []), aliases) for a in addrs} for t, answers in theirs.items()}
+    for t, reasons in why.items():
+        for a, r in reasons.items():
+            if r == '' and len(theirs[t][a]) == 1 and theirs[t][a][0][0] in labels[a] and ours[a][0][0] in held[a]:
+                reasons[a] = 'label'
+    open_addrs = {a for reasons in why.values() for a, r in reasons.items() if r == ''}
+    facts = dwarf.Facts(debug_file(args.binary), open_addrs) if open_addrs else None
     deep = sum(len(c) > 1 for c in ours.values())
     named = sum(c[-1][0] != '??' for c in ours.values())
     lined = sum(c[0][1][1] != 0 for c in ours.values())
     print(f'{os.path.basename(args.binary)}: {len(addrs)} addresses, {named} with a name, {deep} with inlined '
           f'frames, {lined} with a line')
     unknown = 0
-    for tool, answers in theirs.items():
-        why = collections.Counter()
-        shown = 0
-        for a in addrs:
-            others = [o[a] for t, o in theirs.items() if t != tool and a in o]
-            r = reason(ours[a], answers.get(a, []), others, aliases, a in in_gap)
-            why[r] += 1
-            unknown += r == 'DIFFERS'
-            if args.v and r and shown < 8 and r in ('DIFFERS', 'outvoted'):
-                shown += 1
-                print(f'  {r} {a:#x}\n    ours  {ours[a]}\n    {tool} {answers.get(a)}')
-        same = why.pop(None, 0)
-        print(f'  {tool}: {same} agree', ', '.join(f'{n} {r}' for r, n in why.most_common()))
+    for tool, reasons in why.items():
+        count = collections.Counter()
+        for a, r in reasons.items():
+            if r == '':
+                r = proven(facts, a, ours[a], theirs[tool].get(a, []), held[a]) or 'DIFFERS'
+            if args.v and r in ('DIFFERS', args.show or '') and count[r] < 8:
+                print(f'  {r} {a:#x}\n    ours  {ours[a]}\n    {tool} {theirs[tool].get(a)}')
+                if facts and a in open_addrs:
+                    print(f'    symbols {held[a]}, lines {facts.lines[a]}')
+                    for chain in facts.chains[a]:
+                        print('    entries', [(sorted(facts.names(o)), line) for o, line in chain])
+            count[r] += 1
+        unknown += count['DIFFERS']
+        same = count.pop(None, 0)
+        print(f'  {tool}: {same} agree', ', '.join(f'{n} {r}' for r, n in count.most_common()))
     return 1 if unknown else 0
 
 
