@@ -173,19 +173,21 @@ check "stripped and gone: --debug-dir helps" most stripped ';main;far_first;far_
 # A recorder that is killed writes down no rows, and the program is gone.
 kill_recorder() { # SIGNAL
 	cp whole gone
+	touch go
 	"$NSPROF" record -q -e cpu-clock -F 499 -o gone.data -- \
-		sh -c '"$0" --kernel 0.3; ./gone; ./gone; ./gone; ./gone; true' "$BUILD/tests/targets/spin" &
+		sh -c 'echo $$ >pid; "$0" --kernel 0.3; while [ -e go ]; do ./gone; done' "$BUILD/tests/targets/spin" &
 	rec=$!
 	size() { stat -c %s gone.data 2>/dev/null || echo 0; }
 	wait_for '[ "$(size)" -gt 0 ]' 20
 	# Whole blocks are written, one each half second.
 	for _ in 1 2 3; do
 		was=$(size)
-		wait_for '[ "$(size)" -gt "$was" ] || ! kill -0 $rec 2>/dev/null' 20
+		wait_for '[ "$(size)" -gt "$was" ]' 20
 	done
 	kill "-$1" $rec
+	rm go
 	wait $rec
-	wait_for '! pgrep -x gone >/dev/null' 20
+	wait_for '! kill -0 "$(cat pid)"' 20
 	mv gone aside
 	look gone
 } 2>/dev/null
