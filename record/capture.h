@@ -19,12 +19,19 @@
  * still translate), the symbols that cover @offs and the CFI for them. @fd: the binary. @rootfd:
  * O_PATH root below which its debug file may lie, -1 = none; @path: its path there. @offs: sorted
  * byte offsets in the file, @n of them. 0 or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
+ *
+ * @spans: NULL, or the slice is to have whole functions where it has their CFI, and struct span of file offsets
+ * are appended here, sorted and disjoint: of any address there it says the same as the binary.
  */
 int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size_t n,
-		struct strbuf *out);
+		struct strbuf *out, struct strbuf *spans);
 /* The same from memory (vdso). */
 int capture_elf_mem(const void *data, size_t size, const uint64_t *offs, size_t n,
-		    struct strbuf *out);
+		    struct strbuf *out, struct strbuf *spans);
+
+struct span {
+	uint64_t start, end;	/* [start, end) */
+};
 
 /*
  * Lines of perf map @fd that cover any of @addrs (sorted runtime addresses). At most 256 MiB is

@@ -105,9 +105,92 @@ static void copy_section(struct elf_file *ef, const char *name, size_t max, cons
 	*data = bytes;
 }
 
-static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_sections *secs,
-		      const struct pcset *pcs, struct strbuf *out)
+/* @pcs and the ends of the functions that they are in, for whole rows. */
+static void widen(struct cfi *cfi, const struct pcset *pcs, struct pcset *wide)
 {
+	uint64_t *v = xmalloc((3 * pcs->n + 1) * sizeof(*v));
+	struct cfi_fde fde;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pcs->n; i++) {
+		v[n++] = pcs->v[i];
+		if (cfi_find(cfi, pcs->v[i], &fde))
+			continue;
+		v[n++] = fde.start;
+		v[n++] = fde.end - 1;
+	}
+	pcset_init(wide, v, n);
+	free(v);
+}
+
+/*
+ * Where all is as at pc number @i: the same FDE, no symbol begins, and those that begin at the nearest one all go on,
+ * or all are over.
+ */
+static struct span span_at(const struct capture_syms *cs, const struct cfi_fde *fde, size_t i)
+{
+	struct span s = { MAX(cs->pred[i], fde->start), MIN(cs->succ[i], fde->end) };
+	size_t at = BISECT(cs->n, k, cs->v[k].svma < cs->pred[i]);
+
+	if (!capture_syms_hit(cs, i)) {
+		s.start = MAX(s.start, MAX(cs->cover[i], cs->reach[i]));
+		return s;
+	}
+	if (at == cs->n || cs->v[at].svma != cs->pred[i])
+		return (struct span){ 0, 0 };
+	for (; at < cs->n && cs->v[at].svma == cs->pred[i]; at++)
+		s.end = MIN(s.end, cs->v[at].svma + cs->v[at].size);
+	return s;
+}
+
+static void add_span(const struct elf_slice *slice, struct span s, struct strbuf *out)
+{
+	struct span last = { 0, 0 };
+
+	for (size_t i = 0; i < slice->nloads; i++) {
+		const struct elf_load *l = &slice->loads[i];
+
+		if (s.start < l->vaddr || s.end - l->vaddr > l->filesz)
+			continue;
+		s = (struct span){ s.start - l->vaddr + l->offset, s.end - l->vaddr + l->offset };
+		if (out->len)
+			memcpy(&last, out->s + out->len - sizeof(last), sizeof(last));
+		/* Those of one function follow each other; segments may lie in any order. */
+		if (s.start >= last.end)
+			strbuf_add(out, &s, sizeof(s));
+		return;
+	}
+}
+
+/* Has @extra rows there that go before the binary's own? They are of single addresses. */
+static bool has_extra(struct cfi *extra, struct span s, uint64_t pc)
+{
+	struct cfi_fde fde;
+
+	return extra && (!cfi_find(extra, pc, &fde) || !cfi_find(extra, s.start, &fde) ||
+			 !cfi_find(extra, s.end - 1, &fde));
+}
+
+static void add_spans(const struct elf_slice *slice, struct cfi *cfi, struct cfi *extra,
+		      const struct capture_syms *cs, struct strbuf *out)
+{
+	struct cfi_fde fde;
+
+	for (size_t i = 0; i < cs->pcs->n; i++) {
+		struct span s;
+
+		if (cfi_find(cfi, cs->pcs->v[i], &fde))
+			continue;
+		s = span_at(cs, &fde, i);
+		if (s.start < s.end && !has_extra(extra, s, cs->pcs->v[i]))
+			add_span(slice, s, out);
+	}
+}
+
+static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_sections *secs,
+		      const struct pcset *pcs, struct strbuf *out, struct strbuf *spans)
+{
+	struct pcset wide = { NULL, 0 };
 	struct elf_file *files[] = { ef, debug };
 	struct strbuf eh_frame = STRBUF_INIT;
 	struct elf_slice slice = { 0 };
@@ -126,6 +209,10 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	slice.build_id = id;
 
 	cfi = cfi_new(secs);
+	if (spans) {
+		widen(cfi, pcs, &wide);
+		pcs = &wide;
+	}
 	if (slice.machine == EM_X86_64 && made_rows_emit(made, cfi, pcs->v, pcs->n, &rows)) {
 		first.eh_frame.data = (const uint8_t *)rows.s;
 		first.eh_frame.size = rows.len;
@@ -136,12 +223,14 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 		slice.eh_frame = eh_frame.s;
 		slice.eh_frame_size = eh_frame.len;
 	}
+	capture_syms_choose(&cs, files, ARRAY_SIZE(files), pcs);
+	if (spans)
+		add_spans(&slice, cfi, extra, &cs, spans);
 	cfi_free(cfi);
 	cfi_free(extra);
 	strbuf_fini(&rows);
 	made_rows_free(made);
 
-	capture_syms_choose(&cs, files, ARRAY_SIZE(files), pcs);
 	slice.syms = cs.v;
 	slice.nsyms = cs.n;
 	copy_section(ef, ".gnu_debuglink", DEBUGLINK_MAX, &slice.debuglink, &slice.debuglink_size);
@@ -151,11 +240,12 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 			     &slice.debugdata_size);
 	elf_write(&slice, out);
 	capture_syms_fini(&cs);
+	pcset_fini(&wide);
 	strbuf_fini(&eh_frame);
 }
 
 static int capture(struct elf_file *ef, int rootfd, const char *path, const uint64_t *offs,
-		   size_t n, struct strbuf *out)
+		   size_t n, struct strbuf *out, struct strbuf *spans)
 {
 	struct cfi_sections secs, other;
 	struct elf_file *debug;
@@ -171,14 +261,14 @@ static int capture(struct elf_file *ef, int rootfd, const char *path, const uint
 		secs.debug_frame = other.debug_frame;
 	}
 	wanted_pcs(ef, offs, n, &pcs);
-	slice_elf(ef, debug, &secs, &pcs, out);
+	slice_elf(ef, debug, &secs, &pcs, out, spans);
 	pcset_fini(&pcs);
 	elf_file_close(debug);
 	return 0;
 }
 
 int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size_t n,
-		struct strbuf *out)
+		struct strbuf *out, struct strbuf *spans)
 {
 	struct elf_file *ef;
 	int err;
@@ -186,13 +276,13 @@ int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size
 	ef = elf_file_open_fd(fd, &err);
 	if (!ef)
 		return err;
-	err = capture(ef, rootfd, path, offs, n, out);
+	err = capture(ef, rootfd, path, offs, n, out, spans);
 	elf_file_close(ef);
 	return err;
 }
 
 int capture_elf_mem(const void *data, size_t size, const uint64_t *offs, size_t n,
-		    struct strbuf *out)
+		    struct strbuf *out, struct strbuf *spans)
 {
 	struct elf_file *ef;
 	int err;
@@ -200,7 +290,7 @@ int capture_elf_mem(const void *data, size_t size, const uint64_t *offs, size_t 
 	ef = elf_file_open_mem(data, size, &err);
 	if (!ef)
 		return err;
-	err = capture(ef, -1, NULL, offs, n, out);
+	err = capture(ef, -1, NULL, offs, n, out, spans);
 	elf_file_close(ef);
 	return err;
 }

@@ -60,10 +60,10 @@ void capture_job_run(struct capture_job *job)
 	case CAPTURE_ELF:
 		if (job->image)
 			job->err = capture_elf_mem(job->image, job->image_size, job->addrs, job->n,
-						   &job->rows);
+						   &job->rows, job->keep ? &job->spans : NULL);
 		else
 			job->err = capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n,
-					       &job->rows);
+					       &job->rows, job->keep ? &job->spans : NULL);
 		break;
 	case CAPTURE_PERF_MAP:
 		job->err = run_maps(job);
@@ -96,4 +96,5 @@ void capture_job_fini(struct capture_job *job)
 	free(job->path);
 	free(job->addrs);
 	strbuf_fini(&job->rows);
+	strbuf_fini(&job->spans);
 }

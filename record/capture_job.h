@@ -27,7 +27,7 @@ struct capture_job {
 	/* CAPTURE_ELF: one of both. CAPTURE_JITDUMP: fd. */
 	int fd, rootfd;			/* owned; -1 = none */
 	char *path;			/* owned; where the binary lies below the root; NULL = unknown */
-	struct slice *keep;		/* where to keep the rows; not for the thread; NULL = nowhere */
+	struct slice *keep;		/* where to keep the rows, touched by finishing only; NULL = nowhere */
 	bool served;			/* rows are there already */
 	const void *image;		/* borrowed for good: our own vdso */
 	size_t image_size;		/* bytes */
@@ -40,6 +40,7 @@ struct capture_job {
 	int err;			/* 0, or negative errno: set before, there is nothing to run */
 	const char *why;		/* static text that says more than @err; NULL = none */
 	struct strbuf rows;
+	struct strbuf spans;		/* struct span, when they are to be kept */
 };
 
 /* An empty job: takes @addrs, copies @name. */

@@ -204,8 +204,7 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 			pt->captures_failed++;
 			ret = 0;
 		} else if (job->keep) {
-			slice_keep(&pt->dsos.slices, job->keep, job->addrs, job->n, &job->rows);
-			job->addrs = NULL;
+			slice_keep(&pt->dsos.slices, job->keep, job);
 		}
 	}
 	capture_job_fini(job);

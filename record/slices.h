@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture_job.h"
 #include "strbuf.h"
 
 /* Of all slices kept, with their addresses; a binary whose slice does not fit is sliced each time. */
@@ -25,6 +26,7 @@ struct slice {
 	uint64_t *addrs;	/* owned, sorted: what it has rows for; NULL = there is none */
 	size_t n;
 	struct strbuf rows;
+	struct strbuf spans;	/* and where else: struct span */
 };
 
 /*
@@ -32,8 +34,8 @@ struct slice {
  * for *@addrs, which is replaced when it pays to have rows for those of the kept slice as well.
  */
 bool slice_serve(const struct slice *s, uint64_t **addrs, size_t *n, struct strbuf *rows);
-/* Keep what was made for @addrs instead of what was kept; takes @addrs and the bytes of @rows. */
-void slice_keep(struct slices *all, struct slice *s, uint64_t *addrs, size_t n, struct strbuf *rows);
+/* Keep what was made by @job instead of what was kept; takes its addresses, rows and spans. */
+void slice_keep(struct slices *all, struct slice *s, struct capture_job *job);
 void slice_drop(struct slices *all, struct slice *s);	/* accepts one that is not there */
 
 #endif

@@ -40,7 +40,7 @@ static void check_entry(int fd, const struct elf_file *ef, struct cfi *whole)
 	if (cfi_find(whole, entry, &fde))
 		return;
 	off = load_off(ef, fde.end - 1);
-	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out), 0);
+	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out, NULL), 0);
 	sliced = elf_file_open_mem(out.s, out.len, &err);
 	assert_non_null(sliced);
 	answers_init(&slice, sliced, NULL);
@@ -48,6 +48,53 @@ static void check_entry(int fd, const struct elf_file *ef, struct cfi *whole)
 	answers_fini(&slice);
 	elf_file_close(sliced);
 	strbuf_fini(&out);
+}
+
+/* A slice of whole functions: in all that it claims to have it says the same as the file. */
+static void check_spans(int fd, const char *path, const struct answers *whole, const uint64_t *offs,
+			size_t n, uint64_t seed)
+{
+	struct strbuf out = STRBUF_INIT, spans = STRBUF_INIT, na = STRBUF_INIT, nb = STRBUF_INIT;
+	const struct span *s;
+	struct elf_file *sliced;
+	struct answers slice;
+	size_t nspans, held = 0;
+	uint64_t last = 0;
+	int err;
+
+	assert_int_equal(capture_elf(fd, -1, path, offs, n, &out, &spans), 0);
+	sliced = elf_file_open_mem(out.s, out.len, &err);
+	assert_non_null(sliced);
+	answers_init(&slice, sliced, NULL);
+	s = (const struct span *)(const void *)spans.s;
+	nspans = spans.len / sizeof(*s);
+	for (size_t i = 0; i < nspans; i++) {
+		assert_true(s[i].start >= last && s[i].end > s[i].start);
+		last = s[i].end;
+		for (size_t k = 0; k < n; k++)
+			held += offs[k] >= s[i].start && offs[k] < s[i].end;
+		for (int k = 0; k < 6; k++) {
+			uint64_t off = k == 0 ? s[i].start : k == 1 ? s[i].end - 1 :
+				       s[i].start + tool_random(&seed) % (s[i].end - s[i].start), svma;
+
+			assert_true(elf_file_off_to_svma(whole->ef, off, &svma));
+			names_at(&whole->syms, whole->ef, svma, &na);
+			names_at(&slice.syms, whole->ef, svma, &nb);
+			if (na.len != nb.len || (na.len && memcmp(na.s, nb.s, na.len)))
+				fail_msg("%#lx: whole file: %s, slice: %s", svma, na.len ? na.s : "-",
+					 nb.len ? nb.s : "-");
+			compare_rows(whole->cfi, slice.cfi, svma, elf_file_entry(whole->ef), true);
+		}
+	}
+	print_message("# %s: %zu of %zu addresses in %zu spans, %zu bytes\n", path, held, n, nspans,
+		      out.len);
+	assert_true(2 * held > n);
+	answers_fini(&slice);
+	elf_file_close(sliced);
+	strbuf_fini(&out);
+	strbuf_fini(&spans);
+	strbuf_fini(&na);
+	strbuf_fini(&nb);
 }
 
 /* Slice the file at @fd, @path on this host, and compare. Returns the size of the slice, bytes. */
@@ -75,7 +122,7 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 		}
 	}
 	random_offs(ef, offs, n, seed);
-	assert_int_equal(capture_elf(fd, -1, path, offs, n, &out), 0);
+	assert_int_equal(capture_elf(fd, -1, path, offs, n, &out, NULL), 0);
 	sliced = elf_file_open_mem(out.s, out.len, &err);
 	assert_non_null(sliced);
 	if (slice_name)
@@ -117,6 +164,7 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 			compare_rows(whole.cfi, slice.cfi, svma - step, elf_file_entry(ef), false);
 		}
 	}
+	check_spans(fd, path, &whole, offs, n, seed);
 	if (elf_file_entry(ef)) {
 		/* The start-up code's address is one of them now and then only: ask for it alone. */
 		check_entry(fd, ef, whole.cfi);
@@ -227,7 +275,7 @@ static void test_every_byte(void **state)
 		off = loads[x].offset + i;
 		svma = loads[x].vaddr + i;
 		strbuf_reset(&out);
-		assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out), 0);
+		assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out, NULL), 0);
 		sliced = elf_file_open_mem(out.s, out.len, &err);
 		assert_non_null(sliced);
 		answers_init(&slice, sliced, NULL);
@@ -266,7 +314,7 @@ static void test_vdso(void **state)
 	ef = elf_file_open_mem(eh, size, &err);
 	assert_non_null(ef);
 	random_offs(ef, offs, 50, 11);
-	assert_int_equal(capture_elf_mem(eh, size, offs, 50, &out), 0);
+	assert_int_equal(capture_elf_mem(eh, size, offs, 50, &out, NULL), 0);
 	sliced = elf_file_open_mem(out.s, out.len, &err);
 	assert_non_null(sliced);
 	answers_init(&whole, ef, NULL);
@@ -300,13 +348,13 @@ static void test_not_elf(void **state)
 	(void)state;
 	tool_write("text", "#!/bin/sh\necho hello, this is no ELF file\n");
 	fd = tool_open("text");
-	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out), -ENOEXEC);
+	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out, NULL), -ENOEXEC);
 	close(fd);
 	tool_write("empty", "");
 	fd = tool_open("empty");
-	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out), -ENOEXEC);
+	assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out, NULL), -ENOEXEC);
 	close(fd);
-	assert_int_equal(capture_elf_mem("\177ELF", 4, &off, 1, &out), -ENOEXEC);
+	assert_int_equal(capture_elf_mem("\177ELF", 4, &off, 1, &out, NULL), -ENOEXEC);
 	assert_int_equal(out.len, 0);
 }
 
@@ -317,7 +365,7 @@ static void test_not_elf(void **state)
 static void test_damaged(void **state)
 {
 	uint64_t seed = 42, offs[20];
-	struct strbuf file = STRBUF_INIT, out = STRBUF_INIT;
+	struct strbuf file = STRBUF_INIT, out = STRBUF_INIT, spans = STRBUF_INIT;
 	struct elf_file *ef;
 	size_t ok = 0;
 	int err;
@@ -348,7 +396,8 @@ static void test_damaged(void **state)
 			copy[at % file.len] = (char)tool_random(&seed);
 		}
 		strbuf_reset(&out);
-		if (!capture_elf_mem(copy, size, offs, 20, &out)) {
+		strbuf_reset(&spans);
+		if (!capture_elf_mem(copy, size, offs, 20, &out, &spans)) {
 			ef = elf_file_open_mem(out.s, out.len, &err);
 			assert_non_null(ef);
 			elf_file_close(ef);
@@ -359,6 +408,7 @@ static void test_damaged(void **state)
 	print_message("# %zu of 3000 damaged files still gave a slice\n", ok);
 	assert_true(ok > 100);
 	strbuf_fini(&file);
+	strbuf_fini(&spans);
 	strbuf_fini(&out);
 }
 

@@ -36,7 +36,7 @@ static struct elf_file *slice_at(uint64_t off, struct strbuf *bytes)
 	struct elf_file *slice;
 
 	assert_true(rootfd >= 0);
-	assert_int_equal(capture_elf(fd, rootfd, "/bin/prog", &off, 1, bytes), 0);
+	assert_int_equal(capture_elf(fd, rootfd, "/bin/prog", &off, 1, bytes, NULL), 0);
 	slice = elf_file_open_mem(bytes->s, bytes->len, &err);
 	assert_non_null(slice);
 	close(fd);

@@ -146,20 +146,21 @@ static void test_shrinks(void **state)
 
 	(void)state;
 	for (uint64_t round = 0; round < 50; round++) {
-		size_t n = 100, made;
-		uint64_t *addrs = malloc(n * sizeof(*addrs));
-		struct strbuf rows = STRBUF_INIT;
+		uint64_t *addrs = malloc(100 * sizeof(*addrs));
+		struct capture_job job = { .n = 100 };
+		size_t made;
 
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < 100; i++)
 			addrs[i] = round * 1000 + i;
-		assert_false(slice_serve(&s, &addrs, &n, &rows));
-		made = n;
+		assert_false(slice_serve(&s, &addrs, &job.n, &job.rows));
+		job.addrs = addrs;
+		made = job.n;
 		assert_in_range(made, 100, 264);
 		/* Those that are wanted are always there. */
 		for (size_t i = 0; i < 100; i++)
 			assert_int_equal(addrs[made - 100 + i], round * 1000 + i);
-		strbuf_adds(&rows, "rows");
-		slice_keep(&all, &s, addrs, n, &rows);
+		strbuf_adds(&job.rows, "rows");
+		slice_keep(&all, &s, &job);
 		assert_in_range(all.bytes, made * 8 + 4, made * 8 + 1024);
 	}
 	slice_drop(&all, &s);
