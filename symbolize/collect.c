@@ -153,10 +153,9 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	if (!func)
 		return;
 	loc->kind = LOC_JIT;
-	loc->jit = func;
-	strbuf_adds(&text, func->name);
+	strbuf_addf(&text, "%s\n", func->name);
 	if (jitcode_line(func, loc->addr, &at))
-		strbuf_addf(&text, "\n%s:%" PRIu32, at.file, at.line);
+		strbuf_addf(&text, "%s:%" PRIu32, at.file, at.line);
 	loc->owner = intern_addn(c->texts, text.s, text.len);
 	strbuf_fini(&text);
 }

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jit_func;
 struct module;
 
 enum location_kind {
@@ -18,7 +17,7 @@ enum location_kind {
 	LOC_FILE,	/* owner = module id, addr = byte offset in the file */
 	LOC_NOELF,	/* file without usable bytes; owner = image index, addr = runtime address */
 	LOC_ANON,	/* memory without a file; owner = image index, addr = runtime address */
-	LOC_JIT,	/* code told of in a jitdump; owner = id of its name and line, addr = runtime address */
+	LOC_JIT,	/* code told of in a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
 	LOC_NOMAP,	/* in no known mapping; owner = image index, addr = runtime address */
 	LOC_KERNEL,	/* addr = kernel address */
 	LOC_KSYM,	/* owner = index of the ksymbol that covers it, addr = kernel address */
@@ -33,7 +32,6 @@ struct location {
 	/* Not part of the identity, follows from it: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_NOELF: byte offset in the file */
-	const struct jit_func *jit;	/* LOC_JIT; borrowed from the replay */
 	const char *path;	/* LOC_ANON: the mapping's path, borrowed from the replay */
 };
 

@@ -11,7 +11,6 @@
 #include "clean.h"
 #include "hash.h"
 #include "intern.h"
-#include "jitcode.h"
 #include "live.h"
 #include "normalize.h"
 #include "nsopen.h"
@@ -167,13 +166,19 @@ static enum name_source name_by_perf_map(struct pass *p, const struct location *
 	return NAME_NONE;
 }
 
-static void name_jit(struct pass *p, const struct location *loc)
+/* @text: the owner of LOC_JIT. A file's name has neither line feed nor, behind its last colon, anything but the line. */
+static void name_jit(struct pass *p, const char *text)
 {
 	struct source_line at = { NULL, 0 };
+	char *name = xstrdup(text), *file = strrchr(name, '\n'), *line = strrchr(file, ':');
 
-	if (p->nm->opts.srcline)
-		jitcode_line(loc->jit, loc->addr, &at);
-	add_frame_at(p, loc->jit->name, SUFFIX_JIT, &at);
+	*file++ = '\0';
+	if (line && p->nm->opts.srcline) {
+		*line++ = '\0';
+		at = (struct source_line){ file, (uint32_t)strtoul(line, NULL, 10) };
+	}
+	add_frame_at(p, name, SUFFIX_JIT, &at);
+	free(name);
 }
 
 /* ---- kernel ---- */
@@ -282,7 +287,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			nd->source = name_by_perf_map(&p, loc);
 			break;
 		case LOC_JIT:
-			name_jit(&p, loc);
+			name_jit(&p, intern_str(texts, loc->owner));
 			nd->source = NAME_JITDUMP;
 			break;
 		case LOC_KERNEL:

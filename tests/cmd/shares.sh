@@ -42,4 +42,6 @@ head -c $(($(stat -c %s "$T/long") * 3 / 4)) "$T/long" >"$T/cut"
 printf 'XXXX' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc 2>/dev/null
 same "cut and damaged" "$T/cut" --stats
 long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
+long "JIT code" 300000 "$TARGETS/jitdump" rows 100000 "$T"
+like "JIT code: its lines" "$(<"$T/all")" ';outer_fn \(outer.jit:42\)_\[j\];native_mid .*;inner_fn \(inner.jit:7\)_\[j\];leaf_one '
 done_testing
