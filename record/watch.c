@@ -145,10 +145,11 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 {
 	double since = (double)since_ns / 1e9;
 
-	if (h->away && h->segment != h->sink->segment)
-		note_again(h);
-	if (h->fd >= 0)
+	if (h->fd >= 0) {
+		if (h->segment != h->sink->segment)
+			note_again(h);
 		check_cpus(h, on, since);
+	}
 	if (h->removed)
 		check_cgroups(h, since);
 }
