@@ -132,6 +132,7 @@ static int resolve_cpus(struct target *t, const char *list)
 
 static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
 {
+	const size_t before = *n;
 	char path[64];
 	struct dirent *de;
 	DIR *dir;
@@ -149,7 +150,8 @@ static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
 		(*tids)[(*n)++] = tid;
 	}
 	closedir(dir);
-	return 0;
+	/* It ended between the two. */
+	return *n > before ? 0 : -ESRCH;
 }
 
 /*
