@@ -382,6 +382,8 @@ size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs
 			done++;
 		}
 		have = ok;
+		if (!ok)
+			continue;
 		run = row;
 		run.end = run.start + 1;
 		holds = row.end;
