@@ -440,11 +440,11 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t id,
 			struct inline_cache *ic, uint32_t base)
 {
-	const struct inline_func *fn = &cu->funcs[id];
 	Dwarf_Off unit = cu->die;
 
 	for (size_t i = 0; i < cu->ranges.n; i++) {
 		uint64_t at = cu->ranges.v[i].start, end = cu->ranges.v[i].end;
+		const struct inline_func *fn;
 		struct place pl = { NULL };
 
 		if (cu->ranges.v[i].id != id)
@@ -453,7 +453,7 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 		find_unit(ix, at, &pl);
 		cu = &ix->cus[cu_index(ix, unit)];	/* may have moved */
 		fn = &cu->funcs[id];
-		if (pl.fn != fn)
+		if (!pl.fn || pl.fn != fn)
 			continue;
 		for (size_t k = 0; k < fn->ranges.n && at < end; k++) {
 			const struct range *r = &fn->ranges.v[k];
