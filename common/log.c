@@ -5,6 +5,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,9 +18,25 @@
 static const char *log_prog = "nsprof";
 static atomic_int log_level;
 
+/*
+ * Started with one of the first three closed, we would get it for the next file opened, and write
+ * messages or data into that. Only for reading, so that output which nobody takes is an error.
+ */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 void log_init(const char *prog)
 {
 	log_prog = prog;
+	fill_standard_fds();
 }
 
 void log_set_verbosity(int verbosity)

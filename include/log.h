@@ -8,7 +8,10 @@
 
 #include <stdbool.h>
 
-/* @prog is borrowed for the life of the process, e.g. "nsprof record". */
+/*
+ * First thing in main(): also sees to it that descriptors 0 to 2 are taken. @prog is borrowed for the
+ * life of the process, e.g. "nsprof record".
+ */
 void log_init(const char *prog);
 
 /* -1: errors only (-q), 0: default, 1 and up: verbose (-v, -vv). */

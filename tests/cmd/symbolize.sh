@@ -73,6 +73,20 @@ like "with what to do about it" "$("$NSPROF" symbolize s.data 2>&1 >/dev/null)" 
 n=$("$NSPROF" symbolize -q s.data | awk '/\[truncated_stack\]/ { n += $NF } END { print n + 0 }')
 check "truncated in info, at least those $n" test "$("$NSPROF" info --json s.data | jq .truncated)" -ge "$n"
 
+# Started with a standard descriptor closed: what is opened next must not be written for it. With stderr closed
+# the command's own messages go nowhere either, and not into an event or a file of ours.
+"$NSPROF" record -q -o - -- true 2>err >&-
+is "standard output closed: status" $? 1
+like "and said" "$(<err)" "cannot write 'standard output': Bad file descriptor"
+"$NSPROF" record -o e.data -- readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 >fds <&- 2>&-
+is "the others closed: status" $? 0
+is "what a command has for them" "$(<fds)" "/dev/null
+$T/fds
+/dev/null"
+check "and the recording is whole" "$NSPROF" info e.data
+"$NSPROF" symbolize s.data >/dev/null 2>err <&-
+is "symbolize with standard input closed" $? 0
+
 # A path longer than the kernel tells (PATH_MAX): no name, but the file is the one mapped.
 (
 	name=$(printf '%0250d' 0)
