@@ -44,6 +44,16 @@ struct last_path {
 	uint32_t cap;
 };
 
+/* Locations found last, in front of those that images remember: as much as a core's own cache takes. */
+#define RECENT_BITS 12
+#define RECENT_FRAMES (1u << RECENT_BITS)
+
+struct recent_frame {
+	uint64_t addr;		/* as looked up */
+	uint32_t generation;	/* of the address space; 0: nothing */
+	uint32_t loc;
+};
+
 /* One way to see a sample. */
 struct seen {
 	uint32_t node;
@@ -83,6 +93,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	locations_init(&c->locs);
 	stacktree_init(&c->tree);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
+	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
 	/* No blanks: these stand where people grep. */
 	c->truncated = text_location(c, "[truncated_stack]");
 	c->broken = text_location(c, "[broken_stack]");
@@ -107,6 +118,7 @@ void collect_fini(struct collect *c)
 	for (i = 0; i < LAST_PATHS; i++)
 		free(c->last[i].steps);
 	free(c->last);
+	free(c->recent);
 }
 
 bool collect_incomplete(enum unwind_end end)
@@ -193,6 +205,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 {
 	struct image *img = s->img;
 	struct avma addr = frame_lookup_addr(f);
+	struct recent_frame *rf;
 	uint64_t *slot;
 	uint32_t id;
 	bool is_new;
@@ -207,6 +220,9 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 
 		return locations_id(&c->locs, &loc);
 	}
+	rf = &c->recent[hash_u64(addr.v) >> (64 - RECENT_BITS)];
+	if (rf->addr == addr.v && rf->generation == img->as->generation)
+		return rf->loc;
 	if (img->cache_generation != img->as->generation) {
 		u64map_clear(&img->cache);
 		img->cache_generation = img->as->generation;
@@ -216,6 +232,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 		id = user_location(c, img, addr, s->part);
 		*slot = id;
 	}
+	*rf = (struct recent_frame){ addr.v, img->as->generation, (uint32_t)*slot };
 	return (uint32_t)*slot;
 }
 

@@ -39,6 +39,7 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
+	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */
 	size_t ndoubts, doubts_cap;
 	struct replay_share *share;	/* borrowed; of several that collect at once; NULL: alone */

@@ -22,9 +22,14 @@ void stacktree_fini(struct stacktree *t)
 
 uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t loc)
 {
+	uint32_t last = t->nodes[parent].last;
+	uint64_t *slot;
 	bool is_new;
-	uint64_t *slot = u64map_put(&t->index, (uint64_t)parent << 32 | loc, &is_new);
 
+	/* Mostly the same one again, and mostly beside its parent: the index lies all over memory. */
+	if (last && t->nodes[last].loc == loc)
+		return last;
+	slot = u64map_put(&t->index, (uint64_t)parent << 32 | loc, &is_new);
 	if (is_new) {
 		struct stacknode *node;
 
@@ -34,8 +39,9 @@ uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t loc)
 		memset(node, 0, sizeof(*node));
 		node->parent = parent;
 		node->loc = loc;
-		return (uint32_t)t->n++;
+		t->n++;
 	}
+	t->nodes[parent].last = (uint32_t)*slot;
 	return (uint32_t)*slot;
 }
 

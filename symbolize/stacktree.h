@@ -16,6 +16,7 @@
 struct stacknode {
 	uint32_t parent;	/* node towards the root */
 	uint32_t loc;		/* location id (location.h), or a name id once named */
+	uint32_t last;		/* the child that was asked for last; 0: none */
 	uint64_t samples;	/* samples whose leaf this node is */
 	uint64_t period;	/* sum of their periods */
 };
