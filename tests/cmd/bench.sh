@@ -37,6 +37,9 @@ for tool in perf nsprof; do
 	above "cgroups: $tool has samples" cgroups $tool samples 0 2
 	above "cgroups: $tool takes time" cgroups $tool cpu 0 2
 done
+above "fold: nsprof has stacks with inlined functions" fold nsprof-inline samples 0 2
+above "million: there are stacks" million nsprof stacks 0 6
+above "million: it takes time" million nsprof seconds 0 6
 above "memory: nsprof saw members of the crowd" memory nsprof members 0 2
 for tool in perf perf-z nsprof; do
 	above "busy: $tool has samples" busy $tool samples 0 2
@@ -54,7 +57,7 @@ for how in all all-reuse; do
 	above "unwind: $how has frames" unwind $how frames 0 4
 	above "unwind: $how takes time" unwind $how ns 0 4
 done
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 10
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 11
 # A row whose cells are not as many as its head's would be no table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 
