@@ -1,20 +1,19 @@
 /* The walk from the leaf to the root that all unwinders share (walk.h). */
 #include "walk.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "addrspace.h"
-#include "elf_file.h"
 #include "event.h"
-#include "jitcode.h"
+#include "made_rows.h"
 #include "module.h"
 #include "reuse.h"
 #include "rules.h"
 #include "rules_step.h"
 #include "util.h"
 #include "walk_fast.h"
+#include "walk_priv.h"
 #include "xalloc.h"
 
 /*
@@ -22,18 +21,6 @@
  * stacks are 8 MiB by default, and few programs ask for more than this.
  */
 #define STACK_REACH (256ull << 20)
-
-/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
-#define NEAR_NULL 4096
-
-/* How far up to look for the return address of jitted code: past a few saved registers. */
-#define JIT_SCAN_BYTES 128
-
-/* How far up to look for a start-up code's frame past functions without rows. */
-#define BASE_SCAN_BYTES 1024
-
-/* The same for any caller. Assembly seldom takes more than it has registers to save. */
-#define SCAN_BYTES 512
 
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
@@ -75,121 +62,7 @@ void walker_fini(struct walker *w)
 	rules_free(w->made_return);
 }
 
-/*
- * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
- * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
- * the last one translates through another segment or through none.
- */
-static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
-{
-	uint64_t from = m->pgoff, to = m->pgoff + (m->end - m->start), best = 0;
-	const struct elf_load *loads;
-	size_t n = elf_file_loads(ef, &loads);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct elf_load *l = &loads[i];
-		uint64_t lo = MAX(from, l->offset), hi = MIN(to, l->offset + l->filesz);
-
-		if (!(l->flags & PF_X) || lo >= hi || hi - lo <= best)
-			continue;
-		best = hi - lo;
-		*bias = m->start - m->pgoff + l->offset - l->vaddr;
-	}
-	return best > 0;
-}
-
-static void describe(struct walk_map *wm, const struct mapping *m)
-{
-	struct elf_file *ef;
-
-	*wm = (struct walk_map){ .start = m->start, .end = m->end, .mod = m->mod };
-	if (!m->mod)
-		return;
-	module_load(m->mod);
-	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
-	if (!ef || !mapping_bias(m, ef, &wm->bias))
-		return;
-	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
-	wm->rows = true;
-	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
-	/* Go's own start-up code jumps on, and has a root that the table knows. */
-	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
-		wm->entry = 0;
-	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
-	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
-	wm->key_off = rule_key(m->mod, 0) - wm->bias;
-}
-
-/*
- * The jitted function at @addr. It is not kept among the recent mappings: there are as many as
- * frames.
- */
-static const struct walk_map *jit_map(struct walker *w, const struct addrspace *as, uint64_t addr)
-{
-	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ addr });
-	struct walk_map *wm = &w->jit[w->njit++ % ARRAY_SIZE(w->jit)];
-
-	*wm = (struct walk_map){ .start = addr, .end = addr + 1 };
-	if (func) {
-		wm->start = func->start;
-		wm->end = func->end;
-		wm->mod = jitcode_module(func, &wm->bias);
-		wm->rows = wm->mod;
-	}
-	return wm;
-}
-
-static const struct walk_map *find_map_slow(struct walker *w, const struct addrspace *as,
-					    uint64_t addr)
-{
-	struct avma a = { addr };
-	const struct mapping *m;
-	struct walk_map *wm, fresh;
-
-	for (uint32_t i = 0; i < w->nrecent; i++) {
-		wm = &w->recent[i];
-		if (addr - wm->start < wm->end - wm->start)
-			return wm;
-	}
-	m = addrspace_find(as, a);
-	if (!m)
-		return NULL;
-	describe(&fresh, m);
-	if (!fresh.rows && as->jit)
-		return jit_map(w, as, addr);
-	wm = &w->recent[w->next];
-	*wm = fresh;
-	w->next = (w->next + 1) % WALK_RECENT;
-	w->nrecent = MIN(w->nrecent + 1, WALK_RECENT);
-	return wm;
-}
-
-/* The mapping that holds @addr, or NULL. Valid until the next call that gives another one. */
-static inline const struct walk_map *find_map(struct walker *w, const struct addrspace *as,
-					      uint64_t addr, const struct walk_map *last)
-{
-	if (last && addr - last->start < last->end - last->start)
-		return last;
-	return find_map_slow(w, as, addr);
-}
-
-/* Where there are rows they tell how long the start-up code really is. */
-static bool covered_by_entry(const struct walk_map *wm, uint64_t addr)
-{
-	struct cfi_fde fde;
-
-	if (cfi_find(module_cfi(wm->mod), addr - wm->bias, &fde) == 0)
-		return fde.start <= wm->entry - wm->bias;
-	return true;
-}
-
-/* True when @addr is in the start-up code of the binary that @wm maps. */
-static inline bool at_entry(const struct walk_map *wm, uint64_t addr)
-{
-	return wm->entry && addr - wm->entry < WALK_ENTRY_LEN && covered_by_entry(wm, addr);
-}
-
-static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
+enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr)
 {
 	const struct stack_view *sv = in->stack;
 	struct avma a = { addr };
@@ -205,207 +78,12 @@ static enum unwind_end fault_end(const struct unwind_input *in, uint64_t addr)
 	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
 }
 
-/*
- * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
- * a stack in full would have led to fault_end()'s verdict about a word above.
- */
-static bool led_above(const struct unwind_input *in, uint64_t fault)
-{
-	return (in->copy_full || in->cut) && fault + NEAR_NULL < 2 * NEAR_NULL;
-}
-
-enum fp_end {
-	FP_CALLER,
-	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the ABI's end of chain */
-	FP_IMPLAUSIBLE, /* not a frame, or none that points to code */
-	FP_ABOVE, /* the frame lies above the copy, at *@fault */
-};
-
-/*
- * One step by frame pointer (psABI 1.0, 3.2.2: saved %rbp at 0(%rbp), return address at 8(%rbp)).
- * As any function may use %rbp for something else, what it leads to has to look like a frame. All
- * other registers are unknown after it.
- */
-static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs,
-			   uint64_t *fault)
-{
-	const struct stack_view *sv = in->stack;
-	uint64_t bp, ra, next, sp = regs->v[CFI_REG_SP];
-
-	if (!uregs_get(regs, CFI_REG_BP, sv, &bp))
-		return FP_IMPLAUSIBLE;
-	if (bp == 0)
-		return FP_NULL;
-	if (bp < sp || bp % 8)
-		return FP_IMPLAUSIBLE;
-	if (stack_view_read(sv, bp, &next) || stack_view_read(sv, bp + 8, &ra)) {
-		*fault = bp + 8;
-		return bp + 16 > sv->hi ? FP_ABOVE : FP_IMPLAUSIBLE;
-	}
-	if (ra == 0 && next == 0)
-		return FP_NULL;
-	if (ra == 0 || !find_map(w, in->as, ra - 1, NULL))
-		return FP_IMPLAUSIBLE;
-	regs->known = 0;
-	regs->in_mem = 0;
-	uregs_set(regs, CFI_REG_BP, next);
-	uregs_set(regs, CFI_REG_SP, bp + 16);
-	uregs_set(regs, CFI_REG_RA, ra);
-	return FP_CALLER;
-}
-
-/*
- * musl is built without call frame information and frame pointers, so that above main() nothing
- * leads on to _start. Only start-up code calls from start-up code, so a return address into it is
- * no accident; with no other code address below it nothing was left out that could be had.
- */
-static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra)
-{
-	uint64_t start = align_up(sp, 8);
-
-	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
-		const struct walk_map *wm;
-		uint64_t v;
-
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		wm = v ? find_map(w, in->as, v - 1, NULL) : NULL;
-		if (!wm)
-			continue;
-		if (wm->rows && v != wm->entry && at_entry(wm, v - 1)) {
-			*ra = v;
-			return true;
-		}
-		/* ld.so leaves the entry point's own address behind in a register. */
-		if (v != wm->entry)
-			return false;
-	}
-	return false;
-}
-
-/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
-static bool is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
-{
-	const struct walk_map *wm = addr ? find_map(w, in->as, addr - 1, NULL) : NULL;
-	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
-
-	return wm && (!made || made_rows_return(made, addr - wm->bias));
-}
-
-/*
- * Stacks that people make themselves have 0 for a return address at their base, but so has any word that is
- * not an address, in a masked stack. At a base there are no callers further up.
- */
-static bool is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
-{
-	uint64_t start = align_up(sp, 8), v;
-
-	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
-		if (stack_view_read(in->stack, a, &v))
-			return true;
-		if (is_return(w, in, v))
-			return false;
-	}
-	return true;
-}
-
-/* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
-static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
-			 const struct walk_map *wm, struct uregs regs)
-{
-	for (int i = 0; i < 2 && wm->rows; i++) {
-		struct walk_at at = {
-			.in = in, .mod = wm->mod, .bias = wm->bias,
-			.svma = regs.v[CFI_REG_RA] - 1 - wm->bias,
-		};
-		enum step_end res;
-
-		if (at_entry(wm, regs.v[CFI_REG_RA] - 1))
-			return true;
-		res = w->step(w->priv, &at, &regs);
-		if (res == STEP_OUTERMOST)
-			return true;
-		if (res != STEP_CALLER || at.signal)
-			return false;
-		/* 0 would be a root, and is what a masked stack has for any data. */
-		wm = regs.v[CFI_REG_RA] ? find_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL) : NULL;
-		if (!wm)
-			return false;
-	}
-	return true;
-}
-
-/*
- * The step out of jitted code that keeps no frame pointer and was told of without rows, as Python's
- * trampolines. Return addresses lie 8 below a multiple of 16 (psABI 1.0, 3.2.2), the lowest of them
- * is the frame's, and it is believed when it leads into a binary whose rows go on from there.
- * Another jitted function's cannot be told from one left behind by an earlier call.
- */
-static bool jit_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs)
-{
-	uint64_t sp = regs->v[CFI_REG_SP];
-
-	for (uint64_t a = sp + ((8 - sp) & 15); a - sp < JIT_SCAN_BYTES; a += 16) {
-		const struct walk_map *wm;
-		struct uregs to = *regs;
-		uint64_t v;
-
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		wm = v ? find_map(w, in->as, v - 1, NULL) : NULL;
-		if (!wm)
-			continue;
-		if (!wm->rows)
-			return false;
-		uregs_set(&to, CFI_REG_SP, a + 8);
-		uregs_set(&to, CFI_REG_RA, v);
-		if (rows_lead_on(w, in, wm, to)) {
-			*regs = to;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
-		 enum frame_kind kind)
+bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
+	       enum frame_kind kind)
 {
 	if (out->n >= in->max_frames)
 		return false;
 	out->frames[out->n++] = (struct frame){ .addr = { addr }, .kind = kind };
-	return true;
-}
-
-/*
- * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
- * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
- * a section.
- */
-static bool in_plt(const struct walk_map *wm, uint64_t addr)
-{
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
-	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
-
-	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
-		const uint8_t *data;
-		uint64_t start;
-		size_t size;
-
-		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
-		    addr - wm->bias - start < size)
-			return true;
-	}
-	return false;
-}
-
-/* The step out of a PLT entry without rows. */
-static bool plt_step(const struct unwind_input *in, struct uregs *regs)
-{
-	uint64_t sp = regs->v[CFI_REG_SP];
-
-	if (stack_view_read(in->stack, sp, &regs->v[CFI_REG_RA]))
-		return false;
-	regs->v[CFI_REG_SP] = sp + 8;
 	return true;
 }
 
@@ -428,7 +106,7 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 	res = rules_step(*rs, at, regs);
 	if (res == STEP_UNKNOWN_REG ||
 	    (res == STEP_CALLER && !at->signal && !wm->go &&
-	     !is_return(w, at->in, regs->v[CFI_REG_RA]))) {
+	     !walk_is_return(w, at->in, regs->v[CFI_REG_RA]))) {
 		*regs = old;
 		at->signal = false;
 		return STEP_NO_ROWS;
@@ -456,9 +134,8 @@ static bool from_other_stack(const struct walk_at *at, bool after_call)
 	return row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
 }
 
-/* One step by what is stated for @mod, else made. */
-static inline enum step_end any_step(struct walker *w, const struct walk_map *wm,
-				     struct walk_at *at, bool after_call, struct uregs *regs)
+enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
+				bool after_call, struct uregs *regs)
 {
 	const bool go = wm->go;
 	enum step_end res = STEP_NO_ROWS;
@@ -481,56 +158,10 @@ static inline enum step_end any_step(struct walker *w, const struct walk_map *wm
 	return res;
 }
 
-/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
-static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
-		     uint64_t ra, uint64_t sp)
-{
-	const struct walk_map *wm = find_map(w, in->as, ra - 1, NULL);
-	struct walk_at at = { .in = in };
-	struct uregs next = *regs;
-	enum step_end res;
-
-	if (!wm || !wm->rows)
-		return false;
-	if (ra != wm->entry && at_entry(wm, ra - 1))
-		return true;
-	at.svma = ra - 1 - wm->bias;
-	uregs_set(&next, CFI_REG_SP, sp);
-	uregs_set(&next, CFI_REG_RA, ra);
-	res = any_step(w, wm, &at, true, &next);
-	if (res == STEP_OUTERMOST)
-		return true;
-	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
-	       is_return(w, in, next.v[CFI_REG_RA]);
-}
-
-/*
- * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
- * of the function there leads on from that place. Registers are taken to be as they were; the one that the
- * next step needs is tried so.
- */
-static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
-{
-	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
-
-	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
-		uint64_t v;
-
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		if (!v || !is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
-			continue;
-		uregs_set(regs, CFI_REG_SP, a + 8);
-		uregs_set(regs, CFI_REG_RA, v);
-		return true;
-	}
-	return false;
-}
-
 /* A root that was never called stands at its first instruction, not behind a call. */
 static void name_planted(struct walker *w, const struct unwind_input *in, struct frame *f)
 {
-	if (f->kind == FRAME_RETURN && !is_return(w, in, f->addr.v))
+	if (f->kind == FRAME_RETURN && !walk_is_return(w, in, f->addr.v))
 		f->kind = FRAME_IP;
 }
 
@@ -544,46 +175,8 @@ static bool on_other_stack(const struct unwind_input *in, uint64_t sp)
 
 	if (sp >= in->stack->lo && sp < in->stack->hi)
 		return false;
-	end = sp < in->stack->lo ? UNWIND_BAD_READ : fault_end(in, sp);
+	end = sp < in->stack->lo ? UNWIND_BAD_READ : walk_fault_end(in, sp);
 	return end == UNWIND_BAD_READ || end == UNWIND_STACK_END;
-}
-
-/*
- * CFI says nothing for the frame (@res): frame pointers, else the thread's base, else the reason.
- * STEP_CALLER or STEP_OUTERMOST with *@end set.
- */
-static enum step_end without_rows(struct walker *w, const struct unwind_input *in,
-				  struct unwind_result *out, const struct walk_map *wm,
-				  const struct frame *f, enum step_end res, struct uregs *regs,
-				  enum unwind_end *end, bool *scanned)
-{
-	struct module *mod = wm->mod;
-	bool have_bytes = wm->rows;
-	uint64_t fault, ra;
-	enum fp_end fp;
-
-	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
-		return STEP_CALLER;
-	fp = fp_step(w, in, regs, &fault);
-	if (fp == FP_CALLER)
-		return STEP_CALLER;
-	if (w->step && !mod && jit_scan(w, in, regs))
-		return STEP_CALLER;
-	if (!w->step && fp == FP_NULL)
-		*end = UNWIND_COMPLETE;
-	else if (fp == FP_ABOVE && fault_end(in, fault) != UNWIND_BAD_READ)
-		*end = fault_end(in, fault);
-	else if (res == STEP_UNKNOWN_REG || !w->step)
-		*end = UNWIND_BAD_READ;
-	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
-		*end = push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
-	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
-		return STEP_CALLER;
-	else if (mod && !have_bytes && !mod->elf && !mod->captured)
-		*end = UNWIND_NO_MODULE;
-	else
-		*end = mod ? UNWIND_NO_ROWS : UNWIND_NO_JIT_ROWS;
-	return STEP_OUTERMOST;
 }
 
 /*
@@ -631,10 +224,10 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	}
 
 	out->end = UNWIND_DEPTH;
-	if (!push(in, out, ip, kind))
+	if (!walk_push(in, out, ip, kind))
 		return false;
 	out->end = UNWIND_NO_MAPPING;
-	wm = find_map(w, in->as, ip, NULL);
+	wm = walk_map(w, in->as, ip, NULL);
 	if (!wm)
 		return false;
 
@@ -652,7 +245,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		w->steps[out->n - 1] = (struct walk_step){ .sp = old_sp };
 		*stepped = out->n;
 		out->at = wm->mod;
-		if (at_entry(wm, addr)) {
+		if (walk_at_entry(wm, addr)) {
 			out->end = UNWIND_COMPLETE;
 			return true;
 		}
@@ -660,19 +253,17 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		scanned = false;
 		if (w->step && wm->rows) {
 			at.svma = addr - wm->bias;
-			res = any_step(w, wm, &at, f->kind == FRAME_RETURN, &regs);
+			res = walk_step_by_rows(w, wm, &at, f->kind == FRAME_RETURN, &regs);
 		}
 		if (res == STEP_NO_ROWS || res == STEP_UNKNOWN_REG) {
-			wm = find_map(w, in->as, addr, NULL);
-			res = without_rows(w, in, out, wm, f, res, &regs, &out->end, &scanned);
+			wm = walk_map(w, in->as, addr, NULL);
+			res = walk_rowless(w, in, out, wm, res, &regs, &scanned);
 			if (res != STEP_CALLER)
 				return false;
 		} else if (res == STEP_FAULT) {
-			out->end = fault_end(in, at.fault);
+			out->end = walk_fault_end(in, at.fault);
 			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
 				out->end = UNWIND_COMPLETE;
-			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
-				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;
 			return false;
 		} else if (res == STEP_OUTERMOST) {
 			out->end = UNWIND_COMPLETE;
@@ -685,7 +276,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
 		if (ip == 0) {
-			out->end = is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
+			out->end = walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
 									UNWIND_NO_MAPPING;
 			return false;
 		}
@@ -698,12 +289,12 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		 * both kinds of recording must give the same frames.
 		 */
 		kind = at.signal ? FRAME_IP : FRAME_RETURN;
-		next = find_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
+		next = walk_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
 		if (!next) {
 			out->end = UNWIND_NO_MAPPING;
 			return false;
 		}
-		if (!push(in, out, ip, kind)) {
+		if (!walk_push(in, out, ip, kind)) {
 			out->end = UNWIND_DEPTH;
 			return false;
 		}

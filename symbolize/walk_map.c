@@ -1,0 +1,108 @@
+/* Mappings as the walk needs them (walk_priv.h). */
+#include <elf.h>
+
+#include "addrspace.h"
+#include "elf_file.h"
+#include "jitcode.h"
+#include "made_rows.h"
+#include "module.h"
+#include "rules.h"
+#include "util.h"
+#include "walk_priv.h"
+
+/*
+ * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
+ * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
+ * the last one translates through another segment or through none.
+ */
+static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
+{
+	uint64_t from = m->pgoff, to = m->pgoff + (m->end - m->start), best = 0;
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct elf_load *l = &loads[i];
+		uint64_t lo = MAX(from, l->offset), hi = MIN(to, l->offset + l->filesz);
+
+		if (!(l->flags & PF_X) || lo >= hi || hi - lo <= best)
+			continue;
+		best = hi - lo;
+		*bias = m->start - m->pgoff + l->offset - l->vaddr;
+	}
+	return best > 0;
+}
+
+static void describe(struct walk_map *wm, const struct mapping *m)
+{
+	struct elf_file *ef;
+
+	*wm = (struct walk_map){ .start = m->start, .end = m->end, .mod = m->mod };
+	if (!m->mod)
+		return;
+	module_load(m->mod);
+	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
+	if (!ef || !mapping_bias(m, ef, &wm->bias))
+		return;
+	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
+	wm->rows = true;
+	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
+	/* Go's own start-up code jumps on, and has a root that the table knows. */
+	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
+		wm->entry = 0;
+	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
+	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
+	wm->key_off = rule_key(m->mod, 0) - wm->bias;
+}
+
+/*
+ * The jitted function at @addr. It is not kept among the recent mappings: there are as many as
+ * frames.
+ */
+static const struct walk_map *jit_map(struct walker *w, const struct addrspace *as, uint64_t addr)
+{
+	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ addr });
+	struct walk_map *wm = &w->jit[w->njit++ % ARRAY_SIZE(w->jit)];
+
+	*wm = (struct walk_map){ .start = addr, .end = addr + 1 };
+	if (func) {
+		wm->start = func->start;
+		wm->end = func->end;
+		wm->mod = jitcode_module(func, &wm->bias);
+		wm->rows = wm->mod;
+	}
+	return wm;
+}
+
+const struct walk_map *walk_map_slow(struct walker *w, const struct addrspace *as, uint64_t addr)
+{
+	struct avma a = { addr };
+	const struct mapping *m;
+	struct walk_map *wm, fresh;
+
+	for (uint32_t i = 0; i < w->nrecent; i++) {
+		wm = &w->recent[i];
+		if (addr - wm->start < wm->end - wm->start)
+			return wm;
+	}
+	m = addrspace_find(as, a);
+	if (!m)
+		return NULL;
+	describe(&fresh, m);
+	if (!fresh.rows && as->jit)
+		return jit_map(w, as, addr);
+	wm = &w->recent[w->next];
+	*wm = fresh;
+	w->next = (w->next + 1) % WALK_RECENT;
+	w->nrecent = MIN(w->nrecent + 1, WALK_RECENT);
+	return wm;
+}
+
+bool walk_in_entry(const struct walk_map *wm, uint64_t addr)
+{
+	struct cfi_fde fde;
+
+	if (cfi_find(module_cfi(wm->mod), addr - wm->bias, &fde) == 0)
+		return fde.start <= wm->entry - wm->bias;
+	return true;
+}

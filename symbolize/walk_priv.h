@@ -1,0 +1,59 @@
+/*
+ * What the files of the walk share: its loop (walk.c), mappings (walk_map.c), and what is done where rows
+ * do not lead on (walk_rowless.c). Nothing else includes this file.
+ */
+#ifndef NSPROF_WALK_PRIV_H
+#define NSPROF_WALK_PRIV_H
+
+#include "walk.h"
+
+/* ---- walk_map.c ---- */
+
+/* The way of walk_map() that is not the last mapping. */
+const struct walk_map *walk_map_slow(struct walker *w, const struct addrspace *as, uint64_t addr);
+
+/* The mapping that holds runtime address @addr, or NULL. Valid until the next call that gives another one. */
+static inline const struct walk_map *walk_map(struct walker *w, const struct addrspace *as,
+					      uint64_t addr, const struct walk_map *last)
+{
+	if (last && addr - last->start < last->end - last->start)
+		return last;
+	return walk_map_slow(w, as, addr);
+}
+
+/* Where there are rows they tell how long the start-up code really is. @addr: a runtime address near it. */
+bool walk_in_entry(const struct walk_map *wm, uint64_t addr);
+
+/* True when runtime address @addr is in the start-up code of the binary that @wm maps. */
+static inline bool walk_at_entry(const struct walk_map *wm, uint64_t addr)
+{
+	return wm->entry && addr - wm->entry < WALK_ENTRY_LEN && walk_in_entry(wm, addr);
+}
+
+/* ---- walk.c ---- */
+
+/* Why runtime address @addr cannot be read: what a stack that needs it ends with. */
+enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr);
+/* One more frame; false when there are as many as asked for. */
+bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
+	       enum frame_kind kind);
+/* One step by what is stated for the binary of @wm, else made. @after_call: the frame is a return address. */
+enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
+				bool after_call, struct uregs *regs);
+
+/* ---- walk_rowless.c ---- */
+
+/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
+bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr);
+/* A return address of 0 was found below @sp: is that a stack's base? */
+bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp);
+
+/*
+ * CFI says nothing for the last frame of @out, in @wm (@res): frame pointers, else the thread's base, else
+ * the reason. STEP_CALLER, or STEP_OUTERMOST with @out->end set. *@scanned: the caller was searched for.
+ */
+enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
+			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
+			   bool *scanned);
+
+#endif

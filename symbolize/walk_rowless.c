@@ -1,0 +1,282 @@
+/* Steps where no rows lead on: frame pointers, start-up code, PLTs, searches (walk_priv.h). */
+#include "addrspace.h"
+#include "elf_file.h"
+#include "made_rows.h"
+#include "module.h"
+#include "stackcopy.h"
+#include "util.h"
+#include "walk_priv.h"
+
+/* How far up to look for the return address of jitted code: past a few saved registers. */
+#define JIT_SCAN_BYTES 128
+
+/* How far up to look for a start-up code's frame past functions without rows. */
+#define BASE_SCAN_BYTES 1024
+
+/* The same for any caller. Assembly seldom takes more than it has registers to save. */
+#define SCAN_BYTES 512
+
+enum fp_end {
+	FP_CALLER,
+	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the ABI's end of chain */
+	FP_IMPLAUSIBLE, /* not a frame, or none that points to code */
+	FP_ABOVE, /* the frame lies above the copy, at *@fault */
+};
+
+/*
+ * One step by frame pointer (psABI 1.0, 3.2.2: saved %rbp at 0(%rbp), return address at 8(%rbp)).
+ * As any function may use %rbp for something else, what it leads to has to look like a frame. All
+ * other registers are unknown after it.
+ */
+static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs,
+			   uint64_t *fault)
+{
+	const struct stack_view *sv = in->stack;
+	uint64_t bp, ra, next, sp = regs->v[CFI_REG_SP];
+
+	if (!uregs_get(regs, CFI_REG_BP, sv, &bp))
+		return FP_IMPLAUSIBLE;
+	if (bp == 0)
+		return FP_NULL;
+	if (bp < sp || bp % 8)
+		return FP_IMPLAUSIBLE;
+	if (stack_view_read(sv, bp, &next) || stack_view_read(sv, bp + 8, &ra)) {
+		*fault = bp + 8;
+		return bp + 16 > sv->hi ? FP_ABOVE : FP_IMPLAUSIBLE;
+	}
+	if (ra == 0 && next == 0)
+		return FP_NULL;
+	if (ra == 0 || !walk_map(w, in->as, ra - 1, NULL))
+		return FP_IMPLAUSIBLE;
+	regs->known = 0;
+	regs->in_mem = 0;
+	uregs_set(regs, CFI_REG_BP, next);
+	uregs_set(regs, CFI_REG_SP, bp + 16);
+	uregs_set(regs, CFI_REG_RA, ra);
+	return FP_CALLER;
+}
+
+/*
+ * musl is built without call frame information and frame pointers, so that above main() nothing
+ * leads on to _start. Only start-up code calls from start-up code, so a return address into it is
+ * no accident; with no other code address below it nothing was left out that could be had.
+ */
+static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra)
+{
+	uint64_t start = align_up(sp, 8);
+
+	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
+		const struct walk_map *wm;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		wm = v ? walk_map(w, in->as, v - 1, NULL) : NULL;
+		if (!wm)
+			continue;
+		if (wm->rows && v != wm->entry && walk_at_entry(wm, v - 1)) {
+			*ra = v;
+			return true;
+		}
+		/* ld.so leaves the entry point's own address behind in a register. */
+		if (v != wm->entry)
+			return false;
+	}
+	return false;
+}
+
+bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
+{
+	const struct walk_map *wm = addr ? walk_map(w, in->as, addr - 1, NULL) : NULL;
+	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
+
+	return wm && (!made || made_rows_return(made, addr - wm->bias));
+}
+
+/*
+ * Stacks that people make themselves have 0 for a return address at their base, but so has any word that is
+ * not an address, in a masked stack. At a base there are no callers further up.
+ */
+bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
+{
+	uint64_t start = align_up(sp, 8), v;
+
+	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
+		if (stack_view_read(in->stack, a, &v))
+			return true;
+		if (walk_is_return(w, in, v))
+			return false;
+	}
+	return true;
+}
+
+/* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
+static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
+			 const struct walk_map *wm, struct uregs regs)
+{
+	for (int i = 0; i < 2 && wm->rows; i++) {
+		struct walk_at at = {
+			.in = in, .mod = wm->mod, .bias = wm->bias,
+			.svma = regs.v[CFI_REG_RA] - 1 - wm->bias,
+		};
+		enum step_end res;
+
+		if (walk_at_entry(wm, regs.v[CFI_REG_RA] - 1))
+			return true;
+		res = w->step(w->priv, &at, &regs);
+		if (res == STEP_OUTERMOST)
+			return true;
+		if (res != STEP_CALLER || at.signal)
+			return false;
+		/* 0 would be a root, and is what a masked stack has for any data. */
+		wm = regs.v[CFI_REG_RA] ? walk_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL) : NULL;
+		if (!wm)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The step out of jitted code that keeps no frame pointer and was told of without rows, as Python's
+ * trampolines. Return addresses lie 8 below a multiple of 16 (psABI 1.0, 3.2.2), the lowest of them
+ * is the frame's, and it is believed when it leads into a binary whose rows go on from there.
+ * Another jitted function's cannot be told from one left behind by an earlier call.
+ */
+static bool jit_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	for (uint64_t a = sp + ((8 - sp) & 15); a - sp < JIT_SCAN_BYTES; a += 16) {
+		const struct walk_map *wm;
+		struct uregs to = *regs;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		wm = v ? walk_map(w, in->as, v - 1, NULL) : NULL;
+		if (!wm)
+			continue;
+		if (!wm->rows)
+			return false;
+		uregs_set(&to, CFI_REG_SP, a + 8);
+		uregs_set(&to, CFI_REG_RA, v);
+		if (rows_lead_on(w, in, wm, to)) {
+			*regs = to;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
+ * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
+ * a section.
+ */
+static bool in_plt(const struct walk_map *wm, uint64_t addr)
+{
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
+
+	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
+		const uint8_t *data;
+		uint64_t start;
+		size_t size;
+
+		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
+		    addr - wm->bias - start < size)
+			return true;
+	}
+	return false;
+}
+
+/* The step out of a PLT entry without rows. */
+static bool plt_step(const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t sp = regs->v[CFI_REG_SP];
+
+	if (stack_view_read(in->stack, sp, &regs->v[CFI_REG_RA]))
+		return false;
+	regs->v[CFI_REG_SP] = sp + 8;
+	return true;
+}
+
+/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
+static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
+		     uint64_t ra, uint64_t sp)
+{
+	const struct walk_map *wm = walk_map(w, in->as, ra - 1, NULL);
+	struct walk_at at = { .in = in };
+	struct uregs next = *regs;
+	enum step_end res;
+
+	if (!wm || !wm->rows)
+		return false;
+	if (ra != wm->entry && walk_at_entry(wm, ra - 1))
+		return true;
+	at.svma = ra - 1 - wm->bias;
+	uregs_set(&next, CFI_REG_SP, sp);
+	uregs_set(&next, CFI_REG_RA, ra);
+	res = walk_step_by_rows(w, wm, &at, true, &next);
+	if (res == STEP_OUTERMOST)
+		return true;
+	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
+	       walk_is_return(w, in, next.v[CFI_REG_RA]);
+}
+
+/*
+ * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
+ * of the function there leads on from that place. Registers are taken to be as they were; the one that the
+ * next step needs is tried so.
+ */
+static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
+
+	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		if (!v || !walk_is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
+enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
+			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
+			   bool *scanned)
+{
+	const struct frame *f = &out->frames[out->n - 1];
+	struct module *mod = wm->mod;
+	bool have_bytes = wm->rows;
+	uint64_t fault, ra;
+	enum fp_end fp;
+
+	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
+		return STEP_CALLER;
+	fp = fp_step(w, in, regs, &fault);
+	if (fp == FP_CALLER)
+		return STEP_CALLER;
+	if (w->step && !mod && jit_scan(w, in, regs))
+		return STEP_CALLER;
+	if (!w->step && fp == FP_NULL)
+		out->end = UNWIND_COMPLETE;
+	else if (fp == FP_ABOVE && walk_fault_end(in, fault) != UNWIND_BAD_READ)
+		out->end = walk_fault_end(in, fault);
+	else if (res == STEP_UNKNOWN_REG || !w->step)
+		out->end = UNWIND_BAD_READ;
+	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
+		out->end = walk_push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
+	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
+		return STEP_CALLER;
+	else if (mod && !have_bytes && !mod->elf && !mod->captured)
+		out->end = UNWIND_NO_MODULE;
+	else
+		out->end = mod ? UNWIND_NO_ROWS : UNWIND_NO_JIT_ROWS;
+	return STEP_OUTERMOST;
+}
