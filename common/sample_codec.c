@@ -338,6 +338,7 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 		     struct ev_sample *ev)
 {
 	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full);
+	bool forgotten = !t->shadow.n;
 	uint64_t top, hi;
 
 	words += (uint64_t)nibble_get_snum(d->in, CTX_SIZE);
@@ -359,6 +360,7 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 		ev->changed_end = MAX(top, MIN(t->lo, hi));
 	else
 		ev->changed_end = top;
+	ev->known_end = forgotten ? UINT64_MAX : top;
 	if (ev->copy_full)
 		d->st.full_words = words;
 	t->lo = ev->stack.lo = lo;

@@ -32,6 +32,7 @@ struct frame {
 	struct avma addr;
 	uint8_t kind;	/* enum frame_kind */
 	bool kernel;
+	bool joined;	/* not in the stack copy: known from an earlier stack of the thread */
 	bool scanned;	/* found by a search of the stack: callers between it and its callee may be missing */
 };
 

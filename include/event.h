@@ -113,6 +113,11 @@ struct ev_sample {
 	uint64_t regs[UREG_MAX];	/* masked: a register that is neither code nor stack is 0 */
 	struct stack_view stack;	/* lo == hi when there is none */
 	uint64_t changed_end;	/* every word at or above it equals the thread's previous sample */
+	/*
+	 * Every word at or above it equals what the thread's samples last had at that address, however long
+	 * ago. UINT64_MAX: that has been forgotten, or this is the first.
+	 */
+	uint64_t known_end;
 	bool copy_full;		/* the copy is as large as was asked for: there may be more stack */
 	bool unmasked;		/* mappings were unknown or --stacks=full: all words are kept */
 	bool cut;		/* the recorder under pressure kept the lowest words only; never copy_full */

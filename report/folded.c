@@ -9,7 +9,7 @@
 #include "log.h"
 
 /* The annotation of flamegraph.pl's stackcollapse tools: "name_[k]". Cuts it off *@len. */
-static uint8_t frame_hue(const char *s, size_t *len)
+static uint8_t tool_hue(const char *s, size_t *len)
 {
 	size_t n = *len;
 
@@ -28,6 +28,18 @@ static uint8_t frame_hue(const char *s, size_t *len)
 	default:
 		return HUE_USER;
 	}
+}
+
+/* The same, and our own: a frame that was joined is the same function as one that was not. */
+static uint8_t frame_hue(const char *s, size_t *len)
+{
+	static const char joined[] = "_[joined]";
+	uint8_t hue = tool_hue(s, len);
+	size_t n = sizeof(joined) - 1;
+
+	if (*len > n && memcmp(s + *len - n, joined, n) == 0)
+		*len -= n;
+	return hue;
 }
 
 /* Split "frames COUNT": length of the frames, or 0 when the line is not of that shape. */

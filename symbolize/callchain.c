@@ -96,7 +96,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 
 	out->at = NULL;
 	out->frames = cc->frames;
-	if (cc->ops->forget && (!as || !s->has_regs || n >= cc->max))
+	out->joined = 0;
+	if (!as || !s->has_regs || n >= cc->max)
 		cc->ops->forget(cc->priv, s->tid);
 	if (!as) {
 		out->n = n;
@@ -112,7 +113,9 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 			.as = as,
 			.max_frames = cc->max - n,
 			.tid = s->tid,
+			.pid = s->pid,
 			.changed_end = s->changed_end,
+			.known_end = s->known_end,
 		};
 		struct unwind_result res = { .frames = cc->frames + n };
 
@@ -120,6 +123,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		out->n = n + res.n;
 		out->end = res.end;
 		out->at = res.at;
+		out->joined = res.joined;
+		out->border = res.border;
 		if (s->stack.lo == s->stack.hi && res.end == UNWIND_BAD_READ)
 			out->end = UNWIND_NO_COPY;
 		return;
@@ -133,4 +138,16 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		out->end = UNWIND_DEPTH;
 	else
 		out->end = user ? UNWIND_COMPLETE : UNWIND_NO_USER;
+}
+
+bool callchain_join_holds(const struct callchain *const *ccs, size_t n, uint64_t border)
+{
+	const void **privs = xcalloc(n, sizeof(*privs));
+	bool holds;
+
+	for (size_t i = 0; i < n; i++)
+		privs[i] = ccs[i]->priv;
+	holds = ccs[0]->ops->join_holds(privs, n, border);
+	free(privs);
+	return holds;
 }

@@ -18,6 +18,8 @@ struct stack {
 	uint32_t n;			/* 0 when the sample holds no address */
 	enum unwind_end end;		/* how the user part ends */
 	const struct module *at;	/* where it ended, NULL when unknown */
+	uint32_t joined;		/* as in struct unwind_result: more frames behind the last one */
+	uint64_t border;
 };
 
 /* @max_stack: frames kept of a stack, from the leaf; 1 to CALLCHAIN_MAX. */
@@ -26,5 +28,7 @@ void callchain_free(struct callchain *cc);
 /* @as: NULL when the user part of @s is nothing to go by; then it is left out. */
 void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
 		     struct stack *out);
+/* For stack.border, when all samples have been seen, by @n of these: do the joined frames belong to the stack? */
+bool callchain_join_holds(const struct callchain *const *ccs, size_t n, uint64_t border);
 
 #endif

@@ -98,7 +98,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  &cfg->by, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
 		  &cfg->weight, NULL },
-		{ "annotate", 0, NULL, "append _[k] to kernel, _[j] to JIT, _[i] to inlined frames",
+		{ "annotate", 0, NULL, "append _[k] to kernel, _[j] to JIT, _[i] to inlined, _[joined] to joined frames",
 		  OPT_FLAG, &cfg->annotate, NULL },
 		{ "inline", 0, NULL,
 		  "show inlined functions (default; --no-inline: only real ones)", OPT_FLAG,

@@ -59,6 +59,8 @@ struct seen {
 	uint32_t node;
 	enum unwind_end end;
 	uint32_t at;		/* id of the module it ended in; 0: none */
+	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
+	uint64_t border;	/* struct stack */
 };
 
 /* A sample of @image, by whether that had begun to run. */
@@ -115,6 +117,7 @@ void collect_fini(struct collect *c)
 	u64map_fini(&c->ended_in);
 	free(c->leads);
 	free(c->doubts);
+	pendings_fini(&c->pending);
 	for (i = 0; i < LAST_PATHS; i++)
 		free(c->last[i].steps);
 	free(c->last);
@@ -123,7 +126,7 @@ void collect_fini(struct collect *c)
 
 bool collect_incomplete(enum unwind_end end)
 {
-	return end != UNWIND_COMPLETE && end != UNWIND_NO_USER;
+	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
 }
 
 /* The node below which a sample's stack hangs: that of its leading frames. */
@@ -172,10 +175,11 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	strbuf_fini(&text);
 }
 
-static uint32_t user_location(struct collect *c, struct image *img, struct avma addr, uint32_t part)
+static uint32_t user_location(struct collect *c, struct image *img, struct avma addr, uint32_t part,
+			      bool joined)
 {
 	const struct mapping *m = addrspace_find(img->as, addr);
-	struct location loc = { .owner = img->index, .addr = addr.v, .part = part };
+	struct location loc = { .owner = img->index, .addr = addr.v, .part = part, .joined = joined };
 
 	if (!m) {
 		loc.kind = LOC_NOMAP;
@@ -227,35 +231,35 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 		u64map_clear(&img->cache);
 		img->cache_generation = img->as->generation;
 	}
-	slot = u64map_put(&img->cache, addr.v, &is_new);
+	slot = u64map_put(&img->cache, addr.v ^ (uint64_t)f->joined << 63, &is_new);
 	if (is_new) {
-		id = user_location(c, img, addr, s->part);
+		id = user_location(c, img, addr, s->part, f->joined);
 		*slot = id;
 	}
 	*rf = (struct recent_frame){ addr.v, img->as->generation, (uint32_t)*slot };
 	return (uint32_t)*slot;
 }
 
-/* The node of stack @st below @node. */
+/* The node of the innermost @n frames of stack @st below @node. */
 static uint32_t stack_node(struct collect *c, const struct replay_sample *s, const struct stack *st,
-			   uint32_t node)
+			   uint32_t n, uint32_t node)
 {
 	struct last_path *lp = &c->last[s->ev->cpu % LAST_PATHS];
-	uint32_t i = st->n, depth = 0;
+	uint32_t i = n, depth = 0;
 	bool keep = true;
 
 	if (lp->base != node || lp->generation != s->img->as->generation)
 		lp->n = 0;
 	lp->base = node;
 	lp->generation = s->img->as->generation;
-	if (lp->cap < st->n) {
-		lp->cap = st->n * 2;
+	if (lp->cap < n) {
+		lp->cap = n * 2;
 		lp->steps = xrealloc(lp->steps, lp->cap * sizeof(*lp->steps));
 	}
 	for (; i && depth < lp->n; i--, depth++) {
 		const struct frame *f = &st->frames[i - 1];
 
-		if (f->kernel || f->scanned || frame_lookup_addr(f).v != lp->steps[depth].addr)
+		if (f->kernel || f->scanned || f->joined || frame_lookup_addr(f).v != lp->steps[depth].addr)
 			break;
 		node = lp->steps[depth].node;
 	}
@@ -273,6 +277,7 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 			node = stacktree_child(&c->tree, node, c->scan);
 			keep = false;
 		}
+		keep = keep && !f->joined;
 		if (!f->kernel && keep)
 			lp->steps[lp->n++] = (struct path_step){ frame_lookup_addr(f).v, node };
 	}
@@ -298,7 +303,8 @@ static void show_progress(struct collect *c)
 
 static struct seen see(struct collect *c, const struct replay_sample *s, bool in_exec)
 {
-	uint32_t node = lead_node(c, s);
+	uint32_t lead = lead_node(c, s), node = lead;
+	struct seen seen;
 	struct stack st;
 
 	callchain_build(c->cc, s->ev, in_exec ? NULL : s->img->as, &st);
@@ -309,19 +315,58 @@ static struct seen see(struct collect *c, const struct replay_sample *s, bool in
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
 	}
-	node = stack_node(c, s, &st, node);
+	node = stack_node(c, s, &st, st.n, node);
 	if (!st.n)
 		node = stacktree_child(&c->tree, node, c->empty);
-	return (struct seen){ node, st.end, st.at ? st.at->id : 0 };
+	seen = (struct seen){ .node = node, .end = st.end, .at = st.at ? st.at->id : 0 };
+	if (st.joined) {
+		seen.joined = stack_node(c, s, &st, st.n + st.joined, lead);
+		seen.border = st.border;
+	}
+	return seen;
+}
+
+/* Samples whose stack is at @node and ends with @end, in module number @at. */
+static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at,
+		     uint64_t samples, uint64_t period)
+{
+	stacktree_count(&c->tree, node, samples, period);
+	c->verdicts[end] += samples;
+	if (collect_incomplete(end) && at)
+		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;
 }
 
 static void count(struct collect *c, const struct seen *seen, uint64_t period)
 {
 	/* Period 0 would make the sample vanish from --weight=period. */
-	stacktree_count(&c->tree, seen->node, 1, MAX(period, 1ull));
-	c->verdicts[seen->end]++;
-	if (collect_incomplete(seen->end) && seen->at)
-		++*u64map_put(&c->ended_in, (uint64_t)seen->at << 8 | seen->end, NULL);
+	period = MAX(period, 1ull);
+	if (seen->joined)
+		pendings_add(&c->pending, &(struct pending){
+			.border = seen->border, .joined = seen->joined, .cut = seen->node,
+			.end = seen->end, .at = seen->at, .samples = 1, .period = period,
+		});
+	else
+		count_at(c, seen->node, seen->end, seen->at, 1, period);
+}
+
+/* Samples with joined frames, when all have seen theirs. */
+static void settle_pending(struct collect *c, struct collect *const *all, size_t nall)
+{
+	const struct callchain **ccs = xcalloc(nall, sizeof(*ccs));
+
+	for (size_t i = 0; i < nall; i++)
+		ccs[i] = all[i]->cc;
+	for (size_t i = 0; i < c->pending.n; i++) {
+		const struct pending *p = &c->pending.list[i];
+
+		if (callchain_join_holds(ccs, nall, p->border))
+			count_at(c, p->joined, UNWIND_JOINED, 0, p->samples, p->period);
+		else
+			count_at(c, p->cut, p->end, p->at, p->samples, p->period);
+	}
+	pendings_fini(&c->pending);
+	c->pending = (struct pendings){ 0 };
+	free(ccs);
 }
 
 static int on_sample(void *ctx, const struct replay_sample *s)
@@ -356,6 +401,8 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	c->started = now_ns();
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);
+	if (!c->share)
+		settle_pending(c, &c, 1);
 	if (c->progress_shown)
 		fprintf(stderr, "\r%*s\r", 50, "");
 	return err;
@@ -412,6 +459,7 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 	size_t it = 0;
 
 	settle_doubts(from, all, nall);
+	settle_pending(from, all, nall);
 	/* Of two stacks that a sample could have been, one may be nobody's. */
 	for (size_t i = tree->n; i-- > 1;) {
 		wanted[i] |= tree->nodes[i].samples != 0;

@@ -10,6 +10,7 @@
 #include "hash.h"
 #include "lead.h"
 #include "location.h"
+#include "pending.h"
 #include "replay.h"
 #include "stacktree.h"
 #include "strbuf.h"
@@ -38,6 +39,7 @@ struct collect {
 	struct lead_node *leads;
 	size_t nleads;
 	size_t leads_cap;
+	struct pendings pending;
 	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */

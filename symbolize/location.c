@@ -1,7 +1,6 @@
 /* Unique locations (location.h). */
 #include "location.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +23,12 @@ void locations_fini(struct locations *ls)
 
 static uint64_t location_hash(const struct location *loc)
 {
-	return hash_combine((uint64_t)loc->kind << 32 | loc->owner, loc->addr);
+	return hash_combine((uint64_t)loc->kind << 33 | (uint64_t)loc->joined << 32 | loc->owner, loc->addr);
 }
 
 static bool location_equal(const struct location *a, const struct location *b)
 {
-	return a->addr == b->addr && a->owner == b->owner && a->kind == b->kind;
+	return a->addr == b->addr && a->owner == b->owner && a->kind == b->kind && a->joined == b->joined;
 }
 
 static void locations_grow(struct locations *ls)

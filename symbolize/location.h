@@ -26,6 +26,7 @@ enum location_kind {
 /* Addresses are those to look up: 1 below a return address. */
 struct location {
 	uint8_t kind;		/* enum location_kind */
+	bool joined;		/* frame.joined: named like others, but marked */
 	uint32_t owner;
 	uint64_t addr;
 	uint32_t part;		/* of the recording in which it was met first */
@@ -45,7 +46,7 @@ struct locations {
 
 void locations_init(struct locations *ls);
 void locations_fini(struct locations *ls);
-/* Id of the location equal to @loc in kind, owner and addr; added when new. */
+/* Id of the location equal to @loc in kind, joined, owner and addr; added when new. */
 uint32_t locations_id(struct locations *ls, const struct location *loc);
 /*
  * For LOC_ANON: "//anon" and "[anon:...]" are JIT code as a rule; "[heap]", "[stack]" and the like say

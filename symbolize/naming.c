@@ -21,7 +21,7 @@
 #define INLINES_MAX 128		/* frames inlined at one address */
 #define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has some 15 MiB */
 
-enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE };
+enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* a line first */ };
 
 /* What only the pass itself needs. */
 struct pass {
@@ -30,6 +30,7 @@ struct pass {
 	struct intern *raw;	/* names as the sources have them */
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
 	struct strbuf text, clean;
+	bool joined; /* the location at hand: struct location */
 	bool kernel_tried;
 	const struct kallsyms *kernel;	/* NULL when there is none */
 	struct kallsyms *own_kernel;	/* owned */
@@ -41,13 +42,23 @@ static void add_id(struct naming *nm, uint32_t id)
 	nm->ids[nm->nids++] = id;
 }
 
-static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]" };
+static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]", "" };
+
+/* Flame graphs go by the last one. */
+static void annotate(struct pass *p, enum suffix suffix)
+{
+	if (!p->nm->opts.annotate || suffix == SUFFIX_LATER)
+		return;
+	if (p->joined)
+		strbuf_adds(&p->clean, "_[joined]");
+	strbuf_adds(&p->clean, suffixes[suffix]);
+}
 
 /* Name id of @raw. Placeholders are not mangled names, though some look like it. */
 static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
 	struct naming *nm = p->nm;
-	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)placeholder << 4 | suffix;
+	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)p->joined << 5 | (uint64_t)placeholder << 4 | suffix;
 	bool is_new;
 	uint64_t *slot = u64map_put(&p->done, key, &is_new);
 
@@ -59,8 +70,7 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 		if (nm->opts.normalize)
 			normalize_name(plain);
 		clean_frame(&p->clean, plain, strlen(plain));
-		if (nm->opts.annotate)
-			strbuf_adds(&p->clean, suffixes[suffix]);
+		annotate(p, suffix);
 		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
 		free(plain);
 	}
@@ -85,11 +95,10 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	}
 	strbuf_reset(&p->text);
 	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
-		    intern_str(nm->names, frame_id(p, raw, SUFFIX_NONE, suffix == SUFFIX_JIT)), at->file,
+		    intern_str(nm->names, frame_id(p, raw, SUFFIX_LATER, suffix == SUFFIX_JIT)), at->file,
 		    at->line);
 	clean_frame(&p->clean, p->text.s, p->text.len);
-	if (nm->opts.annotate)
-		strbuf_adds(&p->clean, suffixes[suffix]);
+	annotate(p, suffix);
 	add_id(nm, intern_addn(nm->names, p->clean.s, p->clean.len));
 }
 
@@ -268,6 +277,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		struct named *nd = &nm->named[i];
 
 		nd->first = (uint32_t)nm->nids;
+		p.joined = loc->joined;
 		switch ((enum location_kind)loc->kind) {
 		case LOC_TEXT:
 			add_id(nm, intern_add(nm->names, intern_str(texts, loc->owner)));

@@ -17,7 +17,7 @@ struct intern;
 
 struct naming_opts {
 	bool inlines;	/* frames of inlined functions */
-	bool annotate;	/* "_[k]" kernel, "_[j]" JIT, "_[i]" inlined behind the name */
+	bool annotate;	/* "_[k]" kernel, "_[j]" JIT, "_[i]" inlined, "_[joined]" behind the name */
 	bool demangle;
 	bool normalize;	/* without what a rebuild changes (normalize.h) */
 	bool srcline;	/* " (file.c:12)" behind the names of user code that has debug info */

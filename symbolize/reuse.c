@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "addrspace.h"
+#include "join.h"
 #include "rules.h"
 #include "stackcopy.h"
 #include "util.h"
@@ -12,8 +13,6 @@
 
 /* Of all threads together, 40 bytes each; then all is forgotten. */
 #define FRAMES_ALL	(1u << 20)
-/* Deeper stacks are not remembered. */
-#define FRAMES_ONE	(1u << 14)
 
 struct reuse *reuse_new(void)
 {
@@ -37,6 +36,7 @@ void reuse_free(struct reuse *ru)
 		return;
 	forget_all(ru);
 	u64map_fini(&ru->by_tid);
+	u64map_fini(&ru->callers);
 	free(ru->past);
 	free(ru);
 }
@@ -63,8 +63,14 @@ void reuse_begin(struct reuse *ru, const struct unwind_input *in)
 	}
 	ps = ru->cur = &ru->past[*slot];
 	/* A copy that ends lower may lack words that the last walk read. */
-	ru->valid = ps->generation == in->as->generation && in->stack->hi >= ps->hi;
+	if (in->known_end == UINT64_MAX) {
+		ps->generation = 0;
+		ps->deep = false;
+		ps->start = ps->cap;
+	}
+	ru->valid = ps->whole && ps->generation == in->as->generation && in->stack->hi >= ps->hi;
 	ru->cursor = ps->start;
+	ps->live = MAX(ps->live, MAX(in->stack->lo, in->known_end));
 }
 
 void reuse_forget(struct reuse *ru, uint32_t tid)
@@ -143,22 +149,21 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 	       const struct walk_step *steps, uint32_t taken, bool rooted, uint32_t nsteps)
 {
 	struct past_stack *ps = ru->cur;
-	bool joined = taken != UINT32_MAX;
-	uint32_t n = joined ? taken : out->n, i = n;
+	bool met = taken != UINT32_MAX;
+	uint32_t n = met ? taken : out->n, i = n;
 	struct reuse_mark *marks;
 
 	if (!ps)
 		return;
-	if (out->end != UNWIND_COMPLETE || out->n > FRAMES_ONE) {
-		ps->generation = 0;
+	ps->whole = out->end == UNWIND_COMPLETE && out->n <= REUSE_FRAMES_ONE;
+	if (!ps->whole && (!out->joined || out->n + out->joined > REUSE_FRAMES_ONE))
 		return;
-	}
-	make_room(ru, ps, joined ? ru->cursor : ps->cap, n);
+	make_room(ru, ps, met ? ru->cursor : ps->cap, n);
 	/* The frame both have, too: how it was come to is told by the walk of now. */
-	memcpy(ps->frames + ps->start, out->frames, (n + joined) * sizeof(*ps->frames));
+	memcpy(ps->frames + ps->start, out->frames, (n + met) * sizeof(*ps->frames));
 	marks = ps->marks + ps->start;
 	/* The last frame; behind @nsteps there may be one more, a root found by looking around. */
-	while (!joined && i && i >= nsteps) {
+	while (!met && i && i >= nsteps) {
 		i--;
 		marks[i] = (struct reuse_mark){
 			.sp = i < nsteps ? steps[i].sp : UINT64_MAX,
@@ -170,4 +175,7 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 	ps->generation = in->as->generation;
 	ps->hi = in->stack->hi;
 	ps->at = out->at;
+	ps->live = in->stack->lo;
+	if (ps->deep)
+		join_note(ru, in->pid, n);
 }

@@ -1,7 +1,8 @@
 /*
  * The last stack of each thread. From one sample to the next the outer frames mostly stay: where a walk
  * comes to a frame that the last one came to with the same stack pointer and all above it unchanged, the
- * rest of it is known. That is not assumed: what the rest was made of has to be the same.
+ * rest of it is known. That is not assumed: what the rest was made of has to be the same. A stack that ends
+ * before its root leaves the one before in place, for join.h.
  */
 #ifndef NSPROF_REUSE_H
 #define NSPROF_REUSE_H
@@ -13,6 +14,9 @@
 #include "hash.h"
 #include "unwind.h"
 #include "walk.h"
+
+/* Deeper stacks are not remembered. */
+#define REUSE_FRAMES_ONE (1u << 14)
 
 /* What the walk from a frame to the root goes by, besides the stack pointer and the words above it. */
 enum reuse_need {
@@ -30,6 +34,9 @@ struct reuse_mark {
 
 struct past_stack {
 	uint32_t generation;	/* of the address space; 0: nothing is known */
+	bool whole;		/* it was walked to its root, and no stack came after it that was not */
+	bool deep;		/* stacks of the thread end before their root: join.h */
+	uint64_t live;		/* join.h: below this runtime address its frames may be over */
 	uint64_t hi;		/* end of the stack copy */
 	struct frame *frames;	/* owned; leaf first, the root at cap - 1 */
 	struct reuse_mark *marks;	/* owned; beside them */
@@ -42,6 +49,7 @@ struct reuse {
 	struct past_stack *past;	/* owned */
 	size_t n, cap;
 	size_t frames;		/* room for so many in all */
+	struct u64map callers;	/* join.c */
 	/* Of the walk that goes on: */
 	struct past_stack *cur;	/* the thread's; NULL: nothing is remembered */
 	uint32_t cursor;	/* first frame of @cur that may come next */

@@ -26,6 +26,7 @@ static const struct {
 	const char *remedy;
 } ends[UNWIND_END_MAX] = {
 	[UNWIND_COMPLETE] = { "complete", NULL },
+	[UNWIND_JOINED] = { "complete, outer frames joined from the thread's earlier stacks", NULL },
 	[UNWIND_COPY_END] = {
 		"stack copy too small",
 		"record with a larger copy: --call-graph dwarf,65528",

@@ -6,6 +6,7 @@
 #define NSPROF_UNWIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "addr.h"
@@ -15,6 +16,7 @@
 /* Why a stack ends. Every sample gets one. */
 enum unwind_end {
 	UNWIND_COMPLETE,	/* CFI said: outermost frame, or the return address was 0 at a thread's base */
+	UNWIND_JOINED,		/* never of unwind(): what its @joined frames make of the next two (join.h) */
 	UNWIND_COPY_END,	/* needed a word above the copy, and the copy was as large as asked for */
 	UNWIND_CUT,		/* the same, and the recorder under pressure had cut the copy */
 	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */
@@ -46,7 +48,9 @@ struct unwind_input {
 	 * of the thread is passed, or forget() is called for it.
 	 */
 	uint32_t tid;
+	uint32_t pid;
 	uint64_t changed_end;		/* ev_sample.changed_end */
+	uint64_t known_end;		/* ev_sample.known_end */
 };
 
 struct unwind_result {
@@ -54,6 +58,12 @@ struct unwind_result {
 	uint32_t n;
 	enum unwind_end end;
 	const struct module *at;	/* module in which it ended, NULL when none */
+	/*
+	 * With UNWIND_COPY_END and UNWIND_CUT: so many frames follow behind frames[n - 1], up to the root, if
+	 * join_holds() says so of @border when all stacks have been passed.
+	 */
+	uint32_t joined;
+	uint64_t border;
 };
 
 struct unwinder_ops {
@@ -64,8 +74,10 @@ struct unwinder_ops {
 	void (*destroy)(void *priv);
 	/* Never fails: what is known of the stack is in @out, and why it ends. frames[0] is regs[UREG_IP]. */
 	void (*unwind)(void *priv, const struct unwind_input *in, struct unwind_result *out);
-	/* A stack of thread @tid was left out. May be NULL. */
+	/* A stack of thread @tid was left out. */
 	void (*forget)(void *priv, uint32_t tid);
+	/* Whether the frames joined at unwind_result.border belong there, as far as the stacks tell that @n have seen. */
+	bool (*join_holds)(const void *const *privs, size_t n, uint64_t border);
 };
 
 extern const struct unwinder_ops unwind_cached, unwind_libunwind, unwind_libdw, unwind_fp;

@@ -1,7 +1,6 @@
 /* The default unwinder: call frame information compiled to rules (rules.h). */
 #include <stdlib.h>
 
-#include "reuse.h"
 #include "rules.h"
 #include "rules_step.h"
 #include "unwind.h"
@@ -9,9 +8,8 @@
 #include "xalloc.h"
 
 struct cached {
-	struct walker walker;
+	struct walker walker;	/* first: walk_join_holds() */
 	struct rules *rules;
-	struct reuse *reuse;
 };
 
 static enum step_end cached_step(void *priv, struct walk_at *at, struct uregs *regs)
@@ -28,7 +26,6 @@ static void *cached_create(void)
 	c->rules = rules_new(RULES_CFI);
 	walker_init(&c->walker, cached_step, c);
 	c->walker.rules = c->rules;
-	c->walker.reuse = c->reuse = reuse_new();
 	return c;
 }
 
@@ -38,7 +35,6 @@ static void cached_destroy(void *priv)
 
 	walker_fini(&c->walker);
 	rules_free(c->rules);
-	reuse_free(c->reuse);
 	free(c);
 }
 
@@ -53,7 +49,7 @@ static void cached_forget(void *priv, uint32_t tid)
 {
 	struct cached *c = priv;
 
-	reuse_forget(c->reuse, tid);
+	walk_forget(&c->walker, tid);
 }
 
 const struct unwinder_ops unwind_cached = {
@@ -63,4 +59,5 @@ const struct unwinder_ops unwind_cached = {
 	.destroy = cached_destroy,
 	.unwind = cached_unwind,
 	.forget = cached_forget,
+	.join_holds = walk_join_holds,
 };

@@ -24,10 +24,17 @@ static void fp_unwind(void *priv, const struct unwind_input *in, struct unwind_r
 	walk_stack(priv, in, out);
 }
 
+static void fp_forget(void *priv, uint32_t tid)
+{
+	walk_forget(priv, tid);
+}
+
 const struct unwinder_ops unwind_fp = {
 	.name = "fp",
 	.threads = true,
 	.create = fp_create,
 	.destroy = fp_destroy,
 	.unwind = fp_unwind,
+	.forget = fp_forget,
+	.join_holds = walk_join_holds,
 };

@@ -33,7 +33,7 @@ struct tables {
 };
 
 struct libdw {
-	struct walker walker;
+	struct walker walker;	/* first: walk_join_holds() */
 	struct u64map modules; /* module id to struct tables * */
 };
 
@@ -453,9 +453,18 @@ static void libdw_unwind(void *priv, const struct unwind_input *in, struct unwin
 	walk_stack(&d->walker, in, out);
 }
 
+static void libdw_forget(void *priv, uint32_t tid)
+{
+	struct libdw *d = priv;
+
+	walk_forget(&d->walker, tid);
+}
+
 const struct unwinder_ops unwind_libdw = {
 	.name = "libdw",
 	.create = libdw_create,
 	.destroy = libdw_destroy,
 	.unwind = libdw_unwind,
+	.forget = libdw_forget,
+	.join_holds = walk_join_holds,
 };

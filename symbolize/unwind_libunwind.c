@@ -48,7 +48,7 @@ struct image {
 };
 
 struct libunwind {
-	struct walker walker;
+	struct walker walker;	/* first: walk_join_holds() */
 	unw_addr_space_t as;
 	struct u64map images; /* module id to struct image * */
 	/* the step under way */
@@ -453,9 +453,18 @@ static void lu_unwind(void *priv, const struct unwind_input *in, struct unwind_r
 	walk_stack(&lu->walker, in, out);
 }
 
+static void lu_forget(void *priv, uint32_t tid)
+{
+	struct libunwind *lu = priv;
+
+	walk_forget(&lu->walker, tid);
+}
+
 const struct unwinder_ops unwind_libunwind = {
 	.name = "libunwind",
 	.create = lu_create,
 	.destroy = lu_destroy,
 	.unwind = lu_unwind,
+	.forget = lu_forget,
+	.join_holds = walk_join_holds,
 };

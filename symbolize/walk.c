@@ -6,6 +6,7 @@
 
 #include "addrspace.h"
 #include "event.h"
+#include "join.h"
 #include "made_rows.h"
 #include "module.h"
 #include "reuse.h"
@@ -53,11 +54,13 @@ void walker_init(struct walker *w, walk_step_fn step, void *priv)
 	memset(w, 0, sizeof(*w));
 	w->step = step;
 	w->priv = priv;
+	w->reuse = reuse_new();
 }
 
 void walker_fini(struct walker *w)
 {
 	free(w->steps);
+	reuse_free(w->reuse);
 	rules_free(w->made);
 	rules_free(w->made_return);
 }
@@ -211,6 +214,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	bool scanned;
 
 	out->n = 0;
+	out->joined = 0;
 	out->at = NULL;
 	out->end = UNWIND_NO_USER;
 	if (!ip && !in->regs[UREG_SP])
@@ -261,6 +265,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			if (res != STEP_CALLER)
 				return false;
 		} else if (res == STEP_FAULT) {
+			w->fault = at.fault;
 			out->end = walk_fault_end(in, at.fault);
 			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
 				out->end = UNWIND_COMPLETE;
@@ -322,10 +327,29 @@ void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_r
 		w->steps_cap = in->max_frames;
 		w->steps = xcalloc(w->steps_cap, sizeof(*w->steps));
 	}
-	if (w->reuse)
-		reuse_begin(w->reuse, in);
+	reuse_begin(w->reuse, in);
 	rooted = walk(w, in, out, &taken, &stepped);
-	if (w->reuse)
-		reuse_end(w->reuse, in, out, w->steps, taken,
-			  rooted && stepped == out->n, stepped);
+	if (out->end == UNWIND_COPY_END || out->end == UNWIND_CUT) {
+		join_outer(w->reuse, in, out, w->steps, w->fault);
+		if (out->joined)
+			taken = out->n - 1;
+	}
+	reuse_end(w->reuse, in, out, w->steps, taken, rooted && stepped == out->n, stepped);
+}
+
+void walk_forget(struct walker *w, uint32_t tid)
+{
+	reuse_forget(w->reuse, tid);
+}
+
+bool walk_join_holds(const void *const *privs, size_t n, uint64_t border)
+{
+	const struct reuse **all = xcalloc(n, sizeof(*all));
+	bool holds;
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = ((const struct walker *)privs[i])->reuse;
+	holds = join_holds(all, n, border);
+	free(all);
+	return holds;
 }

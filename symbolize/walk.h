@@ -103,7 +103,8 @@ struct walker {
 	const struct rules *rules; /* borrowed; those @step goes by, for walk_fast(). NULL: others */
 	struct walk_step *steps; /* owned; beside unwind_result.frames */
 	uint32_t steps_cap;
-	struct reuse *reuse; /* borrowed; NULL: every stack is walked to its end */
+	struct reuse *reuse; /* owned; the threads' last stacks. With @rules their outer frames are taken over */
+	uint64_t fault; /* runtime address above the copy that the last stack ended for */
 	struct rules *made, *made_return; /* owned; for instructions and returns, NULL until used */
 	uint32_t generation; /* addrspace.generation that @recent holds mappings of; 0 = none */
 	uint32_t nrecent, next; /* used entries; the one to replace next */
@@ -117,5 +118,9 @@ void walker_fini(struct walker *w);
 
 /* Unwinds one stack: all of unwinder_ops.unwind. Never fails. */
 void walk_stack(struct walker *w, const struct unwind_input *in, struct unwind_result *out);
+/* unwinder_ops.forget. */
+void walk_forget(struct walker *w, uint32_t tid);
+/* unwinder_ops.join_holds, for objects that begin with their walker. */
+bool walk_join_holds(const void *const *privs, size_t n, uint64_t border);
 
 #endif

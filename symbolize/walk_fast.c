@@ -102,7 +102,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 				 struct uregs *regs, uint32_t *taken)
 {
 	/* Frames of the last stack count from here on. */
-	uint64_t same_from = w->reuse && w->reuse->valid ? in->changed_end : UINT64_MAX;
+	uint64_t same_from = w->reuse->valid ? in->changed_end : UINT64_MAX;
 	struct page page = { .sv = in->stack, .lo = UINT64_MAX };
 	uint64_t sp = regs->v[CFI_REG_SP], bp = regs->v[CFI_REG_BP];
 	bool bp_known = regs->known >> CFI_REG_BP & 1, bp_in_mem = regs->in_mem >> CFI_REG_BP & 1;

@@ -3,7 +3,8 @@
  * times, as if the recorded time had come again, side-band once. Says how many there
  * were and a digest of all that they carry, on one line, and then the bytes a sample of the STREAM blocks
  * and of the file written. Also an oracle for what a sample says did not change: every word from
- * changed_end on is compared with the thread's sample before.
+ * changed_end on is compared with the thread's sample before, and from known_end on with the last that was
+ * seen at its address.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,9 +22,15 @@
 #include "util.h"
 #include "xalloc.h"
 
+struct page {
+	bool seen[512];
+	uint64_t w[512];
+};
+
 struct last {			/* a thread's last copy */
 	uint64_t lo, hi;
 	uint64_t w[STACK_WORDS_MAX];
+	struct u64map known;	/* address >> 12 -> struct page *: the last word seen at each address */
 };
 
 struct recode {
@@ -147,6 +154,32 @@ static uint8_t class_of(const struct ev_sample *ev, uint64_t val)
 	return ev->unmasked ? WORD_RAW : WORD_CODE;
 }
 
+static void forget_words(struct last *last)
+{
+	uint64_t no, page;
+
+	for (size_t it = 0; u64map_next(&last->known, &it, &no, &page);)
+		free((struct page *)(uintptr_t)page);
+	u64map_clear(&last->known);
+}
+
+/* Is the word at @addr not what was known? It is from now on. Of what was never seen nothing is known. */
+static bool note_word(struct last *last, uint64_t addr, uint64_t val)
+{
+	uint64_t *slot = u64map_put(&last->known, addr >> 12, NULL);
+	size_t i = addr / 8 % 512;
+	struct page *p;
+	bool other;
+
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof(*p));
+	p = (struct page *)(uintptr_t)*slot;
+	other = p->seen[i] && p->w[i] != val;
+	p->seen[i] = true;
+	p->w[i] = val;
+	return other;
+}
+
 /* The sample's words to rc->now and rc->words; against the thread's copy before. */
 static int take_stack(struct recode *rc, const struct ev_sample *ev)
 {
@@ -175,6 +208,14 @@ static int take_stack(struct recode *rc, const struct ev_sample *ev)
 		    last->w[(a - last->lo) / 8] != rc->now[(a - lo) / 8]) {
 			fprintf(stderr, "recode: sample %" PRIu64 ": the word at %#" PRIx64
 				" changed, at or above changed_end\n", rc->samples, a);
+			return -1;
+		}
+	if (ev->known_end == UINT64_MAX)
+		forget_words(last);
+	for (uint64_t a = lo; a < hi; a += 8)
+		if (note_word(last, a, rc->now[(a - lo) / 8]) && a >= ev->known_end) {
+			fprintf(stderr, "recode: sample %" PRIu64 ": the word at %#" PRIx64
+				" is not the last known, at or above known_end\n", rc->samples, a);
 			return -1;
 		}
 	last->lo = lo;
@@ -298,8 +339,13 @@ int main(int argc, char **argv)
 	}
 	rec_writer_free(rc->w);
 	rec_reader_close(r);
-	for (size_t it = 0; u64map_next(&rc->threads, &it, &key, &ptr);)
-		free((struct last *)(uintptr_t)ptr);
+	for (size_t it = 0; u64map_next(&rc->threads, &it, &key, &ptr);) {
+		struct last *last = (struct last *)(uintptr_t)ptr;
+
+		forget_words(last);
+		u64map_fini(&last->known);
+		free(last);
+	}
 	u64map_fini(&rc->threads);
 	free(rc);
 	return err ? 1 : 0;

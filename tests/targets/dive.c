@@ -1,0 +1,131 @@
+/*
+ * Recursion deeper than a small stack copy, which is a shallow one at times. "dive --chains" prints the chains
+ * that it declares, root first, those of each mode behind its name; "dive MODE SECONDS" runs it.
+ *
+ *	one	from one root down and up again, in steps that copies of 8 KiB overlap
+ *	two	from two roots in turn, whose frames are alike to the word: what the copy of a deep stack has
+ *		says nothing about the root. The leaf's name does.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEP() __asm__ volatile("" ::: "memory")
+
+/* A frame takes 128 bytes and a few registers: 60 of them fit into a copy of 8 KiB. */
+#define STEP 30
+#define STEPS 8
+
+static volatile unsigned long sink;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* A few milliseconds. */
+static inline __attribute__((always_inline)) void burn(void)
+{
+	unsigned long n = sink;
+
+	for (unsigned long i = 0; i < 4000000; i++) {
+		n = n * 6364136223846793005ul + 1442695040888963407ul;
+		__asm__ volatile("" : "+r"(n));
+	}
+	sink = n;
+}
+
+/* One for each depth and root, so that a stack tells where it belongs. */
+#define LEAF(root, depth)                                                                          \
+	static NOINLINE void dive_##root##_##depth(void)                                           \
+	{                                                                                          \
+		burn();                                                                            \
+	}
+#define LEAVES(root)                                                                               \
+	LEAF(root, 0) LEAF(root, 1) LEAF(root, 2) LEAF(root, 3) LEAF(root, 4) LEAF(root, 5)        \
+	LEAF(root, 6) LEAF(root, 7) LEAF(root, 8)                                                  \
+	static void (*const leaves_##root[])(void) = {                                             \
+		dive_##root##_0, dive_##root##_1, dive_##root##_2, dive_##root##_3,                \
+		dive_##root##_4, dive_##root##_5, dive_##root##_6, dive_##root##_7,                \
+		dive_##root##_8,                                                                   \
+	};
+LEAVES(a)
+LEAVES(b)
+/* Straight down: nothing of the root is seen on the way. */
+static void (*const leaves_deep[])(void) = {
+	NULL, NULL, NULL, NULL, NULL, dive_b_5, dive_b_6, dive_b_7, dive_b_8,
+};
+
+/* Depth @at of @depth. On the way down and up, a leaf runs at every STEP, if there is one. */
+NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void))
+{
+	volatile char pad[100];
+	unsigned long r = 1;
+
+	pad[at % 100] = 1;
+	if (at % STEP == 0 && leaves[at / STEP])
+		leaves[at / STEP]();
+	if (at < depth)
+		r += dive_down(at + 1, depth, leaves);
+	if (at % STEP == 0 && leaves[at / STEP])
+		leaves[at / STEP]();
+	return r + pad[at % 100];
+}
+
+/* Two frames that differ in nothing but their name and address. */
+#define ROOT(root)                                                                                 \
+	NOINLINE unsigned long dive_root_##root(int depth, void (*const *leaves)(void))            \
+	{                                                                                          \
+		volatile char pad[64];                                                             \
+		unsigned long r;                                                                   \
+                                                                                                   \
+		pad[depth % 64] = 1;                                                               \
+		r = dive_down(0, depth, leaves);                                                   \
+		KEEP();                                                                            \
+		return r + pad[depth % 64];                                                        \
+	}
+ROOT(a)
+ROOT(b)
+
+static void print_chains(const char *mode, char root)
+{
+	for (int i = 0; i <= STEPS; i++) {
+		printf("%s main;dive_root_%c;", mode, root);
+		for (int at = 0; at <= i * STEP; at++)
+			printf("dive_down;");
+		printf("dive_%c_%d\n", root, i);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double until = now() + (argc > 2 ? atof(argv[2]) : 1);
+	bool two;
+	unsigned int turn = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "--chains")) {
+		print_chains("one", 'a');
+		print_chains("two", 'a');
+		print_chains("two", 'b');
+		return 0;
+	}
+	if (argc < 2 || (strcmp(argv[1], "one") && strcmp(argv[1], "two")))
+		return 2;
+	two = !strcmp(argv[1], "two");
+	do {
+		/* The last thing seen of a's root may be all that there is when b's stack is seen, deep. */
+		sink += dive_root_a(turn & 1 ? STEP * 2 : STEP * STEPS, leaves_a);
+		KEEP();
+		if (two)
+			sink += dive_root_b(STEP * STEPS, turn & 2 ? leaves_b : leaves_deep);
+		KEEP();
+		turn++;
+	} while (now() < until);
+	return 0;
+}
