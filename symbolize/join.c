@@ -24,23 +24,26 @@ static uint64_t frame_key(const struct past_stack *ps, uint32_t pid, uint32_t i)
 	/* A root that was found by looking around has no place: it counts from the frame before. */
 	if (base == UINT64_MAX && root > ps->start)
 		base = ps->marks[root - 1].sp;
-	return hash_combine(hash_combine(pid, ps->frames[i].addr.v), base - sp) | KEY_MIN;
+	return hash_combine(ps->frames[i].addr.v ^ (uint64_t)pid << 40, base - sp) | KEY_MIN;
 }
 
 void join_note(struct reuse *ru, uint32_t pid, uint32_t n)
 {
 	const struct past_stack *ps = ru->cur;
+	uint32_t i = ps->start + n;
+	uint64_t caller = i < ps->cap ? frame_key(ps, pid, i) : CALLER_NONE;
 
 	/* The leaf is nobody's caller. */
-	for (uint32_t i = ps->start + 1; i < ps->start + n && ru->callers.n <= CALLERS_MAX; i++) {
-		uint64_t caller = i + 1 < ps->cap ? frame_key(ps, pid, i + 1) : CALLER_NONE, *slot;
+	while (i-- > ps->start + 1 && ru->callers.n <= CALLERS_MAX) {
+		uint64_t key = frame_key(ps, pid, i);
 		bool is_new;
+		uint64_t *slot = u64map_put(&ru->callers, key, &is_new);
 
-		slot = u64map_put(&ru->callers, frame_key(ps, pid, i), &is_new);
 		if (is_new)
 			*slot = caller;
 		else if (*slot != caller)
 			*slot = CALLER_SEVERAL;
+		caller = key;
 	}
 }
 
