@@ -91,6 +91,20 @@ bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_
 }
 
 /*
+ * A thread that has just begun stands behind the system call that made it, with the stack it was given: in that
+ * function its parent has a return address at the stack pointer, and it has none, there or above. The kernel is
+ * where such samples are taken, so there are some wherever threads are short-lived.
+ */
+static bool just_begun(struct walker *w, const struct unwind_input *in, uint64_t sp,
+		       const struct uregs *caller)
+{
+	uint64_t ra = caller->v[CFI_REG_RA];
+
+	return sp == in->regs[UREG_SP] && caller->v[CFI_REG_SP] == sp + 8 &&
+	       !walk_map(w, in->as, ra - 1, NULL) && walk_is_base(w, in, sp);
+}
+
+/*
  * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
  * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
  * never called. Not part of the loop: most programs never come here.
@@ -110,6 +124,9 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 	if (res == STEP_UNKNOWN_REG ||
 	    (res == STEP_CALLER && !at->signal && !wm->go &&
 	     !walk_is_return(w, at->in, regs->v[CFI_REG_RA]))) {
+		if (res == STEP_CALLER && !after_call &&
+		    just_begun(w, at->in, old.v[CFI_REG_SP], regs))
+			return STEP_OUTERMOST;
 		*regs = old;
 		at->signal = false;
 		return STEP_NO_ROWS;
@@ -296,7 +313,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		kind = at.signal ? FRAME_IP : FRAME_RETURN;
 		next = walk_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
 		if (!next) {
-			out->end = UNWIND_NO_MAPPING;
+			out->end = out->n == 1 && just_begun(w, in, old_sp, &regs) ? UNWIND_COMPLETE :
+										      UNWIND_NO_MAPPING;
 			return false;
 		}
 		if (!walk_push(in, out, ip, kind)) {

@@ -65,6 +65,26 @@ case_of deep "$("$TARGETS/odd" deep --chain)" "" "$TARGETS/odd" deep 0.5
 like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'
 check "deep: marked" grep -q '^odd;\[truncated_stack\];odd_deep;.*;odd_burn ' "$T/deep.folded"
 
+# Threads at their first instruction, behind the system call that made them: the function there has no caller. The
+# binaries are there and, for glibc, gone: musl's rows in the recording cannot tell the function to be run from a caller.
+for p in births births-musl; do
+	if [ ! -x "$TARGETS/$p" ]; then
+		skip $p "musl-gcc is not installed"
+		continue
+	fi
+	"$NSPROF" record -q -F 9999 -o "$T/$p" -- "$TARGETS/$p" 2
+	"$NSPROF" symbolize -q --no-inline --stats "$T/$p" >"$T/$p.folded" 2>"$T/$p.stats"
+	check "$p: threads that have just begun are whole" awk '/%  (complete|no unwind rows|address outside|end of the stack)/ { all += $1; print "# " $0 }
+		/%  complete$/ { ok = $1 } END { exit !(ok && ok >= 0.995 * all) }' "$T/$p.stats"
+	check "$p: there are such" awk '/^births(-musl)?;[^;]*(;(ret_from_fork|\[kernel\]).*)? [0-9]+$/ { n += $NF } END { print "# " n + 0; exit !n }' "$T/$p.folded"
+	for u in libunwind libdw; do
+		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/$p" >"$T/$p.$u"
+		check "$p: $u gives the same" diff "$T/$p.folded" "$T/$p.$u"
+	done
+done
+check "births: the recording's own rows give the same" diff "$T/births.folded" \
+	<(unshare -m sh -c "mount -t tmpfs none '$TARGETS' && exec '$NSPROF' symbolize -q --no-inline '$T/births'")
+
 for p in spin-musl spin-musl-static; do
 	if [ -x "$TARGETS/$p" ]; then
 		chain=$("$TARGETS/$p" --chain)

@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/dive \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/dive $(T)/births \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
@@ -21,7 +21,7 @@ STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O2 $(T)/steps-clang-fp
 endif
 TARGETS += $(STEPS)
 ifneq ($(call have,musl-gcc),)
-TARGETS += $(T)/spin-musl $(T)/spin-musl-static
+TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl
 endif
 ifneq ($(call have,g++),)
 TARGETS += $(T)/deep $(T)/shop $(T)/throws
@@ -123,6 +123,10 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/oldkernel.so: tests/targets/oldkernel.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
+$(T)/births: tests/targets/births.c $(T)/.dir
+	$(call tcc,$(TCC),)
+$(T)/births-musl: tests/targets/births.c $(T)/.dir
+	$(call tcc,musl-gcc,)
 $(T)/dive: tests/targets/dive.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/odd: tests/targets/odd.c $(T)/.dir
