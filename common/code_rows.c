@@ -128,6 +128,14 @@ bool code_is_restorer(struct code_rows *cr, uint64_t svma)
 	return n >= in.len + 2u && data[in.len] == 0x0f && data[in.len + 1] == 0x05;
 }
 
+bool code_after_syscall(struct code_rows *cr, uint64_t svma)
+{
+	const uint8_t *data;
+
+	return svma >= 2 && cr->src.read(cr->src.ctx, svma - 2, &data) >= 2 && data[0] == 0x0f &&
+	       data[1] == 0x05;
+}
+
 bool code_in_restorer(struct code_rows *cr, uint64_t svma)
 {
 	/* The system call has 2 bytes, and setting its number 5 or 7. */

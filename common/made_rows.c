@@ -227,6 +227,11 @@ bool made_rows_return(struct made_rows *mr, uint64_t svma)
 	return code_is_return(mr->code, svma);
 }
 
+bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma)
+{
+	return code_after_syscall(mr->code, svma);
+}
+
 /* ---- as call frame information ---- */
 
 /* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */

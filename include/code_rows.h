@@ -49,6 +49,8 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
  * which signal handlers return.
  */
 bool code_is_return(struct code_rows *cr, uint64_t svma);
+/* Whether a program that stands at @svma has just made a system call, or been made by one. */
+bool code_after_syscall(struct code_rows *cr, uint64_t svma);
 bool code_is_restorer(struct code_rows *cr, uint64_t svma);
 /* Whether a program that stands at @svma is about to call it, or has. */
 bool code_in_restorer(struct code_rows *cr, uint64_t svma);

@@ -35,6 +35,8 @@ bool made_rows_first(struct made_rows *mr, uint64_t svma, bool after_call);
 
 /* Whether a frame can return to @svma: code_is_return(). */
 bool made_rows_return(struct made_rows *mr, uint64_t svma);
+/* code_after_syscall(). */
+bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma);
 
 /*
  * Rows for those of @pcs (sorted svma values, @n of them) that @cfi has none for or that are asked here

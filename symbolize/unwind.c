@@ -53,6 +53,7 @@ static const struct {
 		"unwind rows led outside the stack",
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",
 	},
+	[UNWIND_RED_ZONE] = { "unwind rows need a word below the stack pointer, which the kernel does not copy", NULL },
 	[UNWIND_OTHER_STACK] = {
 		"interrupted code is on another stack than the handler, which is not copied",
 		"install the handler without SA_ONSTACK to see who was interrupted",

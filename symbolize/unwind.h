@@ -25,6 +25,7 @@ enum unwind_end {
 	UNWIND_NO_MODULE,	/* address in a mapping whose binary could not be had */
 	UNWIND_NO_MAPPING,	/* address outside all known mappings */
 	UNWIND_BAD_READ,	/* rows led to an address that is not stack */
+	UNWIND_RED_ZONE,	/* rows need a word below the stack pointer, which no copy holds */
 	UNWIND_OTHER_STACK,	/* a handler has a stack of its own; that of what it interrupted was not copied */
 	UNWIND_NO_ADVANCE,	/* CFA did not move towards the root: stopped instead of looping */
 	UNWIND_DEPTH,		/* cap on frames */

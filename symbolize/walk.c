@@ -93,15 +93,16 @@ bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_
 /*
  * A thread that has just begun stands behind the system call that made it, with the stack it was given: in that
  * function its parent has a return address at the stack pointer, and it has none, there or above. The kernel is
- * where such samples are taken, so there are some wherever threads are short-lived.
+ * where such samples are taken, so there are some wherever threads are short-lived. A slice has no code to look at.
  */
-static bool just_begun(struct walker *w, const struct unwind_input *in, uint64_t sp,
-		       const struct uregs *caller)
+static bool just_begun(struct walker *w, const struct walk_at *at, uint64_t sp, const struct uregs *caller)
 {
-	uint64_t ra = caller->v[CFI_REG_RA];
+	const struct unwind_input *in = at->in;
+	struct made_rows *made = module_made(at->mod);
 
 	return sp == in->regs[UREG_SP] && caller->v[CFI_REG_SP] == sp + 8 &&
-	       !walk_map(w, in->as, ra - 1, NULL) && walk_is_base(w, in, sp);
+	       (!made || made_rows_after_syscall(made, at->svma)) &&
+	       !walk_map(w, in->as, caller->v[CFI_REG_RA] - 1, NULL) && walk_is_base(w, in, sp);
 }
 
 /*
@@ -125,7 +126,7 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 	    (res == STEP_CALLER && !at->signal && !wm->go &&
 	     !walk_is_return(w, at->in, regs->v[CFI_REG_RA]))) {
 		if (res == STEP_CALLER && !after_call &&
-		    just_begun(w, at->in, old.v[CFI_REG_SP], regs))
+		    just_begun(w, at, old.v[CFI_REG_SP], regs))
 			return STEP_OUTERMOST;
 		*regs = old;
 		at->signal = false;
@@ -216,6 +217,13 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
 }
 
+static void leaf_regs(const struct unwind_input *in, struct uregs *regs)
+{
+	*regs = (struct uregs){ .known = (1u << CFI_NREGS) - 1 };
+	for (int i = 0; i < CFI_NREGS; i++)
+		regs->v[i] = in->regs[perf_reg[i]];
+}
+
 /*
  * All of walk_stack() but for what is remembered. *@taken as of walk_fast(); *@stepped: so many of
  * w->steps are filled. True when the last frame was known for a root without a look at its stack.
@@ -226,8 +234,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	const struct walk_map *wm, *next;
 	enum frame_kind kind = FRAME_IP;
 	struct walk_at at = { .in = in };
-	struct uregs regs = { .known = (1u << CFI_NREGS) - 1 };
 	uint64_t ip = in->regs[UREG_IP];
+	struct uregs regs;
 	bool scanned;
 
 	out->n = 0;
@@ -236,8 +244,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	out->end = UNWIND_NO_USER;
 	if (!ip && !in->regs[UREG_SP])
 		return false;
-	for (int i = 0; i < CFI_NREGS; i++)
-		regs.v[i] = in->regs[perf_reg[i]];
+	leaf_regs(in, &regs);
 	if (w->generation != in->as->generation) {
 		w->generation = in->as->generation;
 		w->nrecent = 0;
@@ -281,6 +288,13 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			res = walk_rowless(w, in, out, wm, res, &regs, &scanned);
 			if (res != STEP_CALLER)
 				return false;
+		} else if (res == STEP_FAULT && out->n == 1 && old_sp - 1 - at.fault < WALK_RED_ZONE) {
+			leaf_regs(in, &regs);
+			scanned = walk_red_zone(w, &at, old_sp, &regs);
+			if (!scanned) {
+				out->end = UNWIND_RED_ZONE;
+				return false;
+			}
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
 			out->end = walk_fault_end(in, at.fault);
@@ -313,8 +327,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		kind = at.signal ? FRAME_IP : FRAME_RETURN;
 		next = walk_map(w, in->as, ip - (kind == FRAME_RETURN), wm);
 		if (!next) {
-			out->end = out->n == 1 && just_begun(w, in, old_sp, &regs) ? UNWIND_COMPLETE :
-										      UNWIND_NO_MAPPING;
+			out->end = out->n == 1 && res == STEP_CALLER && at.mod &&
+				   just_begun(w, &at, old_sp, &regs) ? UNWIND_COMPLETE : UNWIND_NO_MAPPING;
 			return false;
 		}
 		if (!walk_push(in, out, ip, kind)) {

@@ -56,4 +56,15 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
 			   bool *scanned);
 
+/* Bytes below the stack pointer that a function may use (psABI 1.0, 3.2.2) and no stack copy holds. */
+#define WALK_RED_ZONE 128
+
+/*
+ * Rows of the leaf, whose stack pointer is @sp, lead to a word in its red zone (at->fault): functions of libcrypto
+ * that move their stack pointer on and on (sha512 for AVX2) keep the caller's there. They have it in their frame,
+ * too: the first word up the stack that, in place of the missing one, gives a return address whose function
+ * leads on. @regs: the leaf's, then the caller's.
+ */
+bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, struct uregs *regs);
+
 #endif

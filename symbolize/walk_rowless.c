@@ -1,4 +1,6 @@
 /* Steps where no rows lead on: frame pointers, start-up code, PLTs, searches (walk_priv.h). */
+#include <errno.h>
+
 #include "addrspace.h"
 #include "elf_file.h"
 #include "made_rows.h"
@@ -15,6 +17,9 @@
 
 /* The same for any caller. Assembly seldom takes more than it has registers to save. */
 #define SCAN_BYTES 512
+
+/* How far up to look for a second copy of a word below the stack pointer: libcrypto's largest frames. */
+#define RED_SCAN_BYTES 4096
 
 enum fp_end {
 	FP_CALLER,
@@ -242,6 +247,81 @@ static bool scan_step(struct walker *w, const struct unwind_input *in, struct ur
 			continue;
 		uregs_set(regs, CFI_REG_SP, a + 8);
 		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
+/* ---- below the stack pointer ---- */
+
+/* What an expression goes by: the leaf's registers and stack, and a word taken to be at @fault. */
+struct red_zone {
+	const struct stack_view *stack;
+	struct uregs *regs;
+	uint64_t fault, word;
+};
+
+static int red_reg(void *ctx, unsigned int reg, uint64_t *val)
+{
+	struct red_zone *rz = ctx;
+
+	return uregs_get(rz->regs, reg, rz->stack, val) ? 0 : -ENODATA;
+}
+
+static int red_mem(void *ctx, uint64_t addr, uint64_t *val)
+{
+	struct red_zone *rz = ctx;
+
+	if (addr != rz->fault)
+		return stack_view_read(rz->stack, addr, val);
+	*val = rz->word;
+	return 0;
+}
+
+/* The caller's registers, as far as the row has them in the frame below @cfa. */
+static void red_restore(const struct cfi_row *row, uint64_t cfa, struct uregs *regs)
+{
+	for (unsigned int r = 0; r < CFI_REG_RA; r++) {
+		if (r == CFI_REG_SP || row->regs[r].how != CFI_OFFSET)
+			continue;
+		regs->v[r] = cfa + (uint64_t)row->regs[r].off;
+		regs->known |= 1u << r;
+		regs->in_mem |= 1u << r;
+	}
+	uregs_set(regs, CFI_REG_SP, cfa);
+}
+
+bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, struct uregs *regs)
+{
+	const struct unwind_input *in = at->in;
+	struct red_zone rz = { .stack = in->stack, .fault = at->fault };
+	struct cfi_expr_env env = { .ctx = &rz, .reg = red_reg, .mem = red_mem, .bias = at->bias };
+	struct cfi *cfi = module_cfi(at->mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row) ||
+	    row.cfa_how != CFI_VAL_EXPR || row.signal_frame || row.ra_reg != CFI_REG_RA ||
+	    row.regs[CFI_REG_RA].how != CFI_OFFSET)
+		return false;
+	for (uint64_t a = align_up(sp, 8); a - sp < RED_SCAN_BYTES; a += 8) {
+		struct uregs to = *regs;
+		uint64_t cfa, ra;
+
+		if (stack_view_read(in->stack, a, &rz.word))
+			return false;
+		if (rz.word <= a || rz.word >= in->stack->hi)
+			continue;
+		rz.regs = &to;
+		if (cfi_expr_eval(row.cfa.expr, row.cfa.expr_len, &env, false, 0, &cfa) || cfa <= a ||
+		    stack_view_read(in->stack, cfa + (uint64_t)row.regs[CFI_REG_RA].off, &ra) ||
+		    !walk_is_return(w, in, ra))
+			continue;
+		red_restore(&row, cfa, &to);
+		if (!leads_on(w, in, &to, ra, cfa))
+			continue;
+		*regs = to;
+		uregs_set(regs, CFI_REG_RA, ra);
 		return true;
 	}
 	return false;

@@ -53,7 +53,7 @@ case_of() {
 	fi
 }
 
-for mode in signal coroutine vfork asm search; do
+for mode in signal coroutine vfork asm search redzone; do
 	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
 done
 # The interrupted stack is not in the copy of the handler's: said, and marked.

@@ -8,6 +8,7 @@
  *	vfork		the child, on its parent's stack
  *	asm		assembly without a word about its frame: a leaf, one that saves registers
  *	search		assembly whose way back is a computed jump: nobody can read where that leads
+ *	redzone		assembly whose rows go by a word below the stack pointer, as libcrypto's do
  *	deep		1,000 calls: deeper than any copy
  */
 #include <signal.h>
@@ -110,8 +111,9 @@ NOINLINE void odd_vfork(void)
 unsigned long odd_asm_leaf(unsigned long n);
 unsigned long odd_asm_calls(unsigned long n);
 unsigned long odd_asm_search(unsigned long n);
+unsigned long odd_asm_red(unsigned long n);
 __asm__(".text\n"
-	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search\n"
+	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search, odd_asm_red\n"
 	".type odd_asm_leaf, @function\n"
 	"odd_asm_leaf:\n"
 	"	mov $300000, %ecx\n"
@@ -152,7 +154,39 @@ __asm__(".text\n"
 	"	add $24, %rsp\n"
 	"	pop %r12\n"
 	"	pop %rbx\n"
-	"	ret\n");
+	"	ret\n"
+	/* The frame is found by the old stack pointer, of which one copy is in the frame and one moves along below it. */
+	".type odd_asm_red, @function\n"
+	"odd_asm_red:\n"
+	"	.cfi_startproc\n"
+	"	mov %rsp, %rax\n"
+	"	.cfi_def_cfa_register rax\n"
+	"	push %rbx\n"
+	"	.cfi_offset rbx, -16\n"
+	"	push %rbp\n"
+	"	.cfi_offset rbp, -24\n"
+	"	sub $1024, %rsp\n"
+	"	and $-64, %rsp\n"
+	"	mov %rax, 152(%rsp)\n"
+	"	.cfi_escape 0x0f, 6, 0x77, 0x98, 0x01, 0x06, 0x23, 8\n" /* CFA = *(rsp + 152) + 8 */
+	"	lea -128(%rsp), %rbx\n"
+	"	mov %rax, -8(%rbx)\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8\n" /* CFA = *(rsp - 8) + 8 */
+	"	mov $300000, %ebp\n"
+	"5:	imul %rdi, %rdi\n"
+	"	dec %ebp\n"
+	"	jnz 5b\n"
+	"	mov 280(%rsp), %rdx\n"
+	"	.cfi_def_cfa rdx, 8\n"
+	"	mov %rdi, %rax\n"
+	"	mov -16(%rdx), %rbp\n"
+	"	mov -8(%rdx), %rbx\n"
+	"	mov %rdx, %rsp\n"
+	"	.cfi_def_cfa_register rsp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size odd_asm_red, . - odd_asm_red\n");
 
 NOINLINE void odd_asm(void)
 {
@@ -166,6 +200,14 @@ NOINLINE void odd_search(void)
 {
 	do {
 		sink += odd_asm_search(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
+NOINLINE void odd_red(void)
+{
+	do {
+		sink += odd_asm_red(sink | 1);
 		KEEP();
 	} while (now() < until);
 }
@@ -194,6 +236,7 @@ int main(int argc, char **argv)
 		{ "vfork", "main;odd_vfork;odd_burn" },
 		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
 		{ "search", "main;odd_search;[scanned];odd_asm_search" },
+		{ "redzone", "main;odd_red;[scanned];odd_asm_red" },
 		{ "deep", "odd_deep;odd_deep;odd_deep;odd_burn" },
 	};
 	const char *mode = argc > 2 ? argv[1] : "";
@@ -214,6 +257,8 @@ int main(int argc, char **argv)
 		odd_asm();
 	else if (!strcmp(mode, "search"))
 		odd_search();
+	else if (!strcmp(mode, "redzone"))
+		odd_red();
 	else if (!strcmp(mode, "deep"))
 		odd_deep(1000);
 	else
