@@ -75,6 +75,7 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
+	uint32_t entry_len; /* bytes of start-up code there, at most WALK_ENTRY_LEN; 0 when unknown */
 	bool fast; /* rule_key() of an address in it is exact, and the address plus @key_off */
 	uint64_t key_off;
 	bool go; /* @mod has a Go function table: made rows come first (made_rows.h) */

@@ -106,20 +106,24 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	struct page page = { .sv = in->stack, .lo = UINT64_MAX };
 	uint64_t sp = regs->v[CFI_REG_SP], bp = regs->v[CFI_REG_BP];
 	bool bp_known = regs->known >> CFI_REG_BP & 1, bp_in_mem = regs->in_mem >> CFI_REG_BP & 1;
-	uint32_t first = out->n - 1, n = first, last = in->max_frames - 1;
-	struct frame *frames = out->frames;
-	uint64_t ra = frames[n].addr.v, addr = frame_lookup_addr(&frames[n]).v;
+	/* Copies: whatever is stored might lie over what they are read from. */
+	struct frame *f = &out->frames[out->n - 1], *last = &out->frames[in->max_frames - 1];
+	struct walk_step *step = &w->steps[out->n - 1];
+	const struct rule_slot *l1;
+	uint64_t ra = f->addr.v, addr = frame_lookup_addr(f).v;
+	uint32_t first = out->n - 1;
+	struct walk_map map = *wm;
 
 	if (!w->rules)
 		return wm;
-	while (wm->fast && n < last) {
-		uint64_t key = addr + wm->key_off, cfa = sp, caller;
-		const struct rule_slot *slot = &w->rules->l1[rule_slot_of(key)];
+	l1 = w->rules->l1;
+	while (map.fast && f < last) {
+		uint64_t key = addr + map.key_off, cfa = sp, caller, slot_bp;
+		const struct rule_slot *slot = &l1[rule_slot_of(key)];
 		rule_t rule = slot->rule;
-		uint32_t k;
 
 		if (slot->key != key || rule_kind(rule) != RULE_COMMON ||
-		    addr - wm->entry < WALK_ENTRY_LEN)
+		    addr - map.entry < map.entry_len)
 			break;
 		if (rule_base_is_bp(rule)) {
 			if (!bp_known || (bp_in_mem && !page_read(&page, bp, &bp)))
@@ -131,34 +135,38 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		if (cfa <= sp || !page_read(&page, cfa - 8, &caller))
 			break;
 		addr = caller - 1;
-		if (addr - wm->start >= wm->end - wm->start) {
+		if (addr - map.start >= map.end - map.start) {
 			const struct walk_map *next = recent_map(w, addr);
 
 			if (!next)
 				break;
 			wm = next;
+			map = *next;
 		}
-		w->steps[n++] = (struct walk_step){ sp, bp, rule };
-		k = rule_saved(rule) >> 5 & RULE_SAVED_MAX;
-		if (k && cfa - 8 * k >= sp) {
-			bp = cfa - 8 * k;
+		*step++ = (struct walk_step){ sp, bp, rule };
+		/* Within the frame: with 0 it is the CFA itself, and what lies below was popped. */
+		slot_bp = cfa - 8 * (rule_saved(rule) >> 5 & RULE_SAVED_MAX);
+		if (slot_bp - sp < cfa - sp) {
+			bp = slot_bp;
 			bp_known = bp_in_mem = true;
 		}
 		sp = cfa;
 		ra = caller;
-		frames[n] = (struct frame){ .addr = { ra }, .kind = FRAME_RETURN };
+		*++f = (struct frame){ .addr = { ra }, .kind = FRAME_RETURN };
 		if (sp >= same_from && is_same(w->reuse, &page, ra, sp, bp_known, bp_in_mem, bp)) {
-			out->n = n + 1;
+			out->n = (uint32_t)(f - out->frames) + 1;
 			if (reuse_take(w->reuse, in, out)) {
-				w->steps[n] = (struct walk_step){ .sp = sp };
-				*taken = n;
+				*step = (struct walk_step){ .sp = sp };
+				*taken = (uint32_t)(f - out->frames);
 				return NULL;
 			}
 			same_from = UINT64_MAX;
 		}
 	}
-	find_saved(w->steps, first, n, sp, regs);
-	out->n = n + 1;
+	out->n = (uint32_t)(f - out->frames) + 1;
+	/* Nobody steps out of start-up code. */
+	if (addr - map.entry >= map.entry_len)
+		find_saved(w->steps, first, out->n - 1, sp, regs);
 	regs->v[CFI_REG_SP] = sp;
 	regs->v[CFI_REG_RA] = ra;
 	regs->v[CFI_REG_BP] = bp;

@@ -33,6 +33,24 @@ static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uin
 	return best > 0;
 }
 
+/* Bytes of start-up code at @entry, an svma. Where there are rows they tell where the next function begins. */
+static uint32_t entry_length(struct cfi *cfi, uint64_t entry)
+{
+	uint64_t len = 0;
+	struct cfi_fde fde;
+
+	while (len < WALK_ENTRY_LEN) {
+		if (cfi_find(cfi, entry + len, &fde)) {
+			len++;
+			continue;
+		}
+		if (fde.start > entry)
+			break;
+		len = fde.end - entry;
+	}
+	return (uint32_t)MIN(len, WALK_ENTRY_LEN);
+}
+
 static void describe(struct walk_map *wm, const struct mapping *m)
 {
 	struct elf_file *ef;
@@ -50,6 +68,8 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 	/* Go's own start-up code jumps on, and has a root that the table knows. */
 	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
 		wm->entry = 0;
+	if (wm->entry)
+		wm->entry_len = entry_length(module_cfi(m->mod), wm->entry - wm->bias);
 	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
 	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
 	wm->key_off = rule_key(m->mod, 0) - wm->bias;
@@ -96,13 +116,4 @@ const struct walk_map *walk_map_slow(struct walker *w, const struct addrspace *a
 	w->next = (w->next + 1) % WALK_RECENT;
 	w->nrecent = MIN(w->nrecent + 1, WALK_RECENT);
 	return wm;
-}
-
-bool walk_in_entry(const struct walk_map *wm, uint64_t addr)
-{
-	struct cfi_fde fde;
-
-	if (cfi_find(module_cfi(wm->mod), addr - wm->bias, &fde) == 0)
-		return fde.start <= wm->entry - wm->bias;
-	return true;
 }

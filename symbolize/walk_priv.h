@@ -21,13 +21,10 @@ static inline const struct walk_map *walk_map(struct walker *w, const struct add
 	return walk_map_slow(w, as, addr);
 }
 
-/* Where there are rows they tell how long the start-up code really is. @addr: a runtime address near it. */
-bool walk_in_entry(const struct walk_map *wm, uint64_t addr);
-
 /* True when runtime address @addr is in the start-up code of the binary that @wm maps. */
 static inline bool walk_at_entry(const struct walk_map *wm, uint64_t addr)
 {
-	return wm->entry && addr - wm->entry < WALK_ENTRY_LEN && walk_in_entry(wm, addr);
+	return addr - wm->entry < wm->entry_len;
 }
 
 /* ---- walk.c ---- */
