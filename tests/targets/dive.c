@@ -57,12 +57,14 @@ static inline __attribute__((always_inline)) void burn(void)
 	};
 LEAVES(a)
 LEAVES(b)
-/* Straight down: nothing of the root is seen on the way. */
+/* Straight down: nothing of the root is seen on the way, but the copy overlaps a's last stack. */
 static void (*const leaves_deep[])(void) = {
-	NULL, NULL, NULL, NULL, NULL, dive_b_5, dive_b_6, dive_b_7, dive_b_8,
+	NULL, NULL, NULL, dive_b_3, dive_b_4, dive_b_5, dive_b_6, dive_b_7, dive_b_8,
 };
 
-/* Depth @at of @depth. On the way down and up, a leaf runs at every STEP, if there is one. */
+static bool two;
+
+/* Depth @at of @depth. On the way down, and up if there is one root, a leaf runs at every STEP, if there is one. */
 NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void))
 {
 	volatile char pad[100];
@@ -73,7 +75,7 @@ NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void))
 		leaves[at / STEP]();
 	if (at < depth)
 		r += dive_down(at + 1, depth, leaves);
-	if (at % STEP == 0 && leaves[at / STEP])
+	if (!two && at % STEP == 0)
 		leaves[at / STEP]();
 	return r + pad[at % 100];
 }
@@ -106,7 +108,6 @@ static void print_chains(const char *mode, char root)
 int main(int argc, char **argv)
 {
 	double until = now() + (argc > 2 ? atof(argv[2]) : 1);
-	bool two;
 	unsigned int turn = 0;
 
 	if (argc > 1 && !strcmp(argv[1], "--chains")) {
