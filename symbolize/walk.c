@@ -23,6 +23,9 @@
  */
 #define STACK_REACH (256ull << 20)
 
+/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
+#define NEAR_NULL 4096
+
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
 	UREG_AX,	 UREG_DX,   UREG_CX,   UREG_BX,   UREG_SI,	 UREG_DI,   UREG_BP,   UREG_SP, UREG_R8,
@@ -79,6 +82,15 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr)
 	if (in->cut)
 		return UNWIND_CUT;
 	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
+}
+
+/*
+ * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
+ * a stack in full would have led to walk_fault_end()'s verdict about a word above.
+ */
+static bool led_above(const struct unwind_input *in, uint64_t fault)
+{
+	return (in->copy_full || in->cut) && fault + NEAR_NULL < 2 * NEAR_NULL;
 }
 
 bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
@@ -300,6 +312,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			out->end = walk_fault_end(in, at.fault);
 			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
 				out->end = UNWIND_COMPLETE;
+			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
+				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;
 			return false;
 		} else if (res == STEP_OUTERMOST) {
 			out->end = UNWIND_COMPLETE;
