@@ -334,7 +334,7 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  OPT_CALL, o, opt_stacks },
 		{ "output", 'o', "FILE",
 		  "where to (default: nsprof.data; an old one is kept as nsprof.data.old); - is "
-		  "standard output", OPT_STR, &o->output, NULL },
+		  "standard output, and what is taken when that is a pipe", OPT_STR, &o->output, NULL },
 		{ "mmap-pages", 'm', "PAGES|SIZE",
 		  "size of each CPU's ring (default: a quarter second)", OPT_CALL, o, opt_mmap },
 		{ "delay", 'D', "MS", "wait so long before sampling", OPT_U64, &o->delay_ms, NULL },
