@@ -150,3 +150,8 @@ const uint64_t *stack_view_page(const struct stack_view *sv, uint64_t addr)
 
 	return p ? p->w : NULL;
 }
+
+bool stack_view_hole(const struct stack_view *sv, uint64_t addr)
+{
+	return addr >= sv->hi && sv->hi % 4096 == 0 && shadow_page_get(sv->shadow, addr >> SHADOW_PAGE_SHIFT);
+}

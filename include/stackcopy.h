@@ -5,6 +5,7 @@
 #ifndef NSPROF_STACKCOPY_H
 #define NSPROF_STACKCOPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STACK_WORDS_MAX 8192	/* 64 KiB, the most perf_event can copy */
@@ -46,5 +47,12 @@ int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val);
  */
 #define STACK_PAGE_WORDS 512
 const uint64_t *stack_view_page(const struct stack_view *sv, uint64_t addr);
+
+/*
+ * True when the copy ends at the end of a page, below @addr, which earlier copies of the thread went on to: the
+ * kernel copies up to a page that is not in memory (__output_copy_user() takes no fault), such as one
+ * that a large frame has not touched yet.
+ */
+bool stack_view_hole(const struct stack_view *sv, uint64_t addr);
 
 #endif

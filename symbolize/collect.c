@@ -311,7 +311,8 @@ static struct seen see(struct collect *c, const struct replay_sample *s, bool in
 	/* At the root, so that whole stacks and the remains of others do not share a tower. */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
-			   st.end == UNWIND_DEPTH || st.end == UNWIND_OTHER_STACK;
+			   st.end == UNWIND_HOLE || st.end == UNWIND_DEPTH ||
+			   st.end == UNWIND_OTHER_STACK;
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
 	}

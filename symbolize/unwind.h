@@ -20,6 +20,7 @@ enum unwind_end {
 	UNWIND_COPY_END,	/* needed a word above the copy, and the copy was as large as asked for */
 	UNWIND_CUT,		/* the same, and the recorder under pressure had cut the copy */
 	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */
+	UNWIND_HOLE,		/* needed a word above the copy, which ends at a page that was not in memory */
 	UNWIND_NO_ROWS,		/* no rows in the module, and frame pointers did not lead on */
 	UNWIND_NO_JIT_ROWS,	/* jitted code: no frame pointer, and no rows in a jitdump */
 	UNWIND_NO_MODULE,	/* address in a mapping whose binary could not be had */

@@ -81,7 +81,9 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr)
 		return UNWIND_BAD_READ;
 	if (in->cut)
 		return UNWIND_CUT;
-	return in->copy_full ? UNWIND_COPY_END : UNWIND_STACK_END;
+	if (in->copy_full)
+		return UNWIND_COPY_END;
+	return stack_view_hole(sv, addr) ? UNWIND_HOLE : UNWIND_STACK_END;
 }
 
 /*

@@ -60,6 +60,12 @@ done
 case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.5
 like "altstack: the reason" "$(cat "$T/altstack.stats")" 'interrupted code is on another stack'
 check "altstack: marked" grep -q '^odd;\[truncated_stack\];.*;odd_handler;odd_burn ' "$T/altstack.folded"
+# Its callers lie behind pages that the kernel finds nothing at.
+case_of hole "" "" "$TARGETS/odd" hole 0.5
+like "hole: the reason" "$(cat "$T/hole.stats")" 'a page of the stack was not in memory'
+check "hole: marked" grep -q "^odd;\\[truncated_stack\\];$("$TARGETS/odd" hole --chain) " "$T/hole.folded"
+check "hole: nothing else is missing" awk '/^odd;\[(broken|truncated)_stack\];/ && !/;odd_hole/ { bad = 1; print "# " $0 } END { exit bad }' "$T/hole.folded"
+check "hole: whole where it is not in the way" grep -q '^odd;_start;.*;main;odd_shallow;odd_burn ' "$T/hole.folded"
 # 1,000 frames of 112 bytes and more: deeper than the copy.
 case_of deep "$("$TARGETS/odd" deep --chain)" "" "$TARGETS/odd" deep 0.5
 like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'

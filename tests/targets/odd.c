@@ -9,6 +9,7 @@
  *	asm		assembly without a word about its frame: a leaf, one that saves registers
  *	search		assembly whose way back is a computed jump: nobody can read where that leads
  *	redzone		assembly whose rows go by a word below the stack pointer, as libcrypto's do
+ *	hole		a frame of twelve pages of which only the ends were touched
  *	deep		1,000 calls: deeper than any copy
  */
 #include <signal.h>
@@ -50,6 +51,31 @@ NOINLINE void odd_handler(int sig)
 		sink += odd_burn((unsigned long)sig);
 		KEEP();
 	} while (now() < until);
+}
+
+NOINLINE void odd_hole(void)
+{
+	char room[12 * 4096];
+
+	do {
+		/* It has to be there, and nobody looks into it. */
+		__asm__ volatile("" : : "r"(room));
+		sink += odd_burn(sink);
+		KEEP();
+	} while (now() < until);
+}
+
+/* The first half of the time the stack ends where all of it is in memory. */
+NOINLINE void odd_shallow(void)
+{
+	double half = (now() + until) / 2;
+
+	do {
+		sink += odd_burn(sink);
+		KEEP();
+	} while (now() < half);
+	odd_hole();
+	KEEP();
 }
 
 NOINLINE void odd_raise(void)
@@ -237,6 +263,7 @@ int main(int argc, char **argv)
 		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
 		{ "search", "main;odd_search;[scanned];odd_asm_search" },
 		{ "redzone", "main;odd_red;[scanned];odd_asm_red" },
+		{ "hole", "odd_hole;odd_burn" },
 		{ "deep", "odd_deep;odd_deep;odd_deep;odd_burn" },
 	};
 	const char *mode = argc > 2 ? argv[1] : "";
@@ -259,6 +286,8 @@ int main(int argc, char **argv)
 		odd_search();
 	else if (!strcmp(mode, "redzone"))
 		odd_red();
+	else if (!strcmp(mode, "hole"))
+		odd_shallow();
 	else if (!strcmp(mode, "deep"))
 		odd_deep(1000);
 	else

@@ -25,6 +25,10 @@ static void test_small_copy(void **state)
 	nwords = cap_nwords;
 	last = whole.res.n;
 	for (cap_nwords = nwords; cap_nwords > 0; cap_nwords--) {
+		/* The thread's stack went on in a copy before: what ends between pages was not in memory. */
+		uint64_t hi = align_up(cap_regs[UREG_SP], 8) + 8 * cap_nwords;
+		enum unwind_end end = hi % 4096 ? UNWIND_STACK_END : UNWIND_HOLE;
+
 		load_full();
 		for (size_t u = 0; u < ARRAY_SIZE(cfi_unwinders); u++) {
 			run(u, &st, cap_regs, true, FRAMES_MAX);
@@ -35,7 +39,7 @@ static void test_small_copy(void **state)
 									     : UNWIND_COPY_END);
 			run(u, &st, cap_regs, false, FRAMES_MAX);
 			assert_int_equal(st.res.end, st.res.n == whole.res.n ? UNWIND_COMPLETE
-									     : UNWIND_STACK_END);
+									     : end);
 		}
 		last = st.res.n;
 	}
