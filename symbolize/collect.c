@@ -49,7 +49,7 @@ struct last_path {
 #define RECENT_FRAMES (1u << RECENT_BITS)
 
 struct recent_frame {
-	uint64_t addr;		/* as looked up */
+	uint64_t key;		/* address as looked up; top bit: joined */
 	uint32_t generation;	/* of the address space; 0: nothing */
 	uint32_t loc;
 };
@@ -209,6 +209,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 {
 	struct image *img = s->img;
 	struct avma addr = frame_lookup_addr(f);
+	const uint64_t key = addr.v ^ (uint64_t)f->joined << 63;
 	struct recent_frame *rf;
 	uint64_t *slot;
 	uint32_t id;
@@ -224,19 +225,19 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 
 		return locations_id(&c->locs, &loc);
 	}
-	rf = &c->recent[hash_u64(addr.v) >> (64 - RECENT_BITS)];
-	if (rf->addr == addr.v && rf->generation == img->as->generation)
+	rf = &c->recent[hash_u64(key) >> (64 - RECENT_BITS)];
+	if (rf->key == key && rf->generation == img->as->generation)
 		return rf->loc;
 	if (img->cache_generation != img->as->generation) {
 		u64map_clear(&img->cache);
 		img->cache_generation = img->as->generation;
 	}
-	slot = u64map_put(&img->cache, addr.v ^ (uint64_t)f->joined << 63, &is_new);
+	slot = u64map_put(&img->cache, key, &is_new);
 	if (is_new) {
 		id = user_location(c, img, addr, s->part, f->joined);
 		*slot = id;
 	}
-	*rf = (struct recent_frame){ addr.v, img->as->generation, (uint32_t)*slot };
+	*rf = (struct recent_frame){ key, img->as->generation, (uint32_t)*slot };
 	return (uint32_t)*slot;
 }
 

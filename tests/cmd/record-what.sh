@@ -76,10 +76,14 @@ taskset -c 0 "$S" 20 &
 pid=$!
 cpu1=$(($(nproc) > 1 ? 1 : 0))
 if [ $cpu1 = 1 ]; then
+	taskset -c 1 "$S" 20 &
+	there=$!
 	rec -F 499 -a -C 1 --duration 0.5
 	# By its pid: others may be at work here, and run a program of this name on CPU 1.
 	unlike "-C 1: nothing of what runs on CPU 0" "$(folded --by process)" "^spin-$pid;"
-	check "-C 1: but what runs there" test "$(samples)" -gt 0
+	like "-C 1: but what runs there" "$(folded --by process)" "^spin-$there;.*app_leaf"
+	kill $there
+	wait $there 2>/dev/null
 else
 	skip "-C 1" "there is one CPU only"
 fi

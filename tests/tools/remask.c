@@ -22,6 +22,7 @@
 struct image {
 	struct range *exec;	/* unsorted, may overlap: exec_sorted() makes the mask set */
 	size_t n, cap;
+	uint32_t serial;
 };
 
 struct remask {
@@ -93,8 +94,12 @@ static int remask_dso(void *ctx, const struct ev_dso *ev)
 static int remask_proc(void *ctx, const struct ev_proc *ev)
 {
 	struct remask *rm = ctx;
+	struct image *im = image_get(rm, ev->pid);
 
-	image_get(rm, ev->pid)->n = 0;
+	/* Of the image that is there they are its facts, and its mappings only if it says so. */
+	if (im->serial != ev->serial || ev->maps_known)
+		im->n = 0;
+	im->serial = ev->serial;
 	return rec_writer_proc(rm->w, ev);
 }
 
