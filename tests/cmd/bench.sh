@@ -1,5 +1,6 @@
 #!/bin/bash
-# timeout: 150
+# timeout: 400
+# beside others
 # The bench itself, with one short run of each: every table comes out, and every tool has really recorded.
 . "$(dirname "$0")/../lib.sh"
 need_root

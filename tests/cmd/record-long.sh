@@ -1,5 +1,6 @@
 #!/bin/bash
-# timeout: 240
+# timeout: 400
+# beside others
 # Long runs: --switch-output, --switch-max-files, --max-size and the flight recorder (--overwrite). Each file has
 # to be readable alone, when what it speaks of is gone.
 . "$(dirname "$0")/../lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout: 300
+# beside others
 # What a container may put in a profiler's way: perf maps that are no files, links out of its root, endless
 # or another user's; binaries deleted, replaced, written over, in memory only; names with blanks, newlines
 # and semicolons; roots and pid namespaces in every mixture. A frame may go without a name, and never has a

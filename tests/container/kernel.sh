@@ -1,4 +1,5 @@
 #!/bin/bash
+# beside others
 # Kernel frames: with their names where /proc/kallsyms may be read, as [kernel] with one explaining line where not.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

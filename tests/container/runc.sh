@@ -1,4 +1,5 @@
 #!/bin/bash
+# beside others
 # A container of a real runtime: runc with a bundle, its own cgroup: profiled by cgroup (relative
 # and absolute name) and by pid, alive and after "runc delete".
 . "$(dirname "$0")/../lib.sh"
