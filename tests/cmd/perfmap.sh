@@ -80,8 +80,8 @@ map_case() {
 	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >rows.folded
 	is "$1: from the recording" "$(frames rows.folded)" "$2"
 }
-# What run_jit calls; its own samples have nothing behind it.
-frames() { sed -n 's/.*;run_jit;\(.*\) [0-9]*$/\1/p' "$1" | sort -u | tr '\n' '|' | sed 's/|$//'; }
+# What run_jit calls, but for its clock; its own samples have nothing behind it.
+frames() { sed -n '/;run_jit;now[; ]/d; s/.*;run_jit;\(.*\) [0-9]*$/\1/p' "$1" | sort -u | tr '\n' '|' | sed 's/|$//'; }
 echo "$at 100 one" >$map
 map_case "a plain map" one
 printf '%s\n' "$at 100 old" "$at 80 older" "$(plus -16) 40 newest" "$(plus 64) 10 behind" >$map
