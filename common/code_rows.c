@@ -230,7 +230,8 @@ static void clear_row(struct cfi_row *row, uint64_t svma)
  */
 static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
 {
-	struct found f = { 0 };
+	/* Most are no return addresses but those of functions, which return. */
+	struct found f = { .brief = true };
 
 	code_explore(cr, from, 0, &f);
 	if (f.returns || (f.open && !f.sigreturn))
