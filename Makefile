@@ -147,7 +147,7 @@ check-unit: $(UNIT_BINS)	## only the unit tests
 	$(Q)tests/run --build $(B) $(UNIT_BINS)
 
 .PHONY: bench
-bench: deps-check	## compare with perf on the same workloads (root, twenty minutes on an idle machine)
+bench: deps-check	## compare with perf on the same workloads (root, an hour on an idle machine)
 	+$(build_targets)
 	$(Q)BUILD=$(abspath $(B)) tests/bench/run $(BENCH)
 
