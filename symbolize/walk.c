@@ -23,6 +23,12 @@
  */
 #define STACK_REACH (256ull << 20)
 
+/*
+ * Code that finds its own frame by a register that functions keep has smaller ones: ld.so's, with room for all vector
+ * registers, takes 11 KiB with AMX.
+ */
+#define KEPT_FRAME_MAX (16u << 10)
+
 /* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
 #define NEAR_NULL 4096
 
@@ -152,14 +158,17 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 /*
  * A row that finds the caller by a register that functions keep is one of code that changes stacks: Go calls
  * the vdso like this. When that register does not lead into the copy, nothing of the caller's stack is there.
+ * Stacks of goroutines lie near each other: what is too far from the frame at @sp to be of it is another one's.
  */
-static bool from_other_stack(const struct walk_at *at, bool after_call)
+static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t sp)
 {
 	struct made_rows *made = module_made(at->mod);
 	struct cfi *cfi = module_cfi(at->mod);
 	struct cfi_fde fde;
 	struct cfi_row row;
 
+	if (at->fault - sp < KEPT_FRAME_MAX)
+		return false;
 	if (made && made_rows_first(made, at->svma, after_call)) {
 		if (made_row(made, at->svma, after_call, &row))
 			return false;
@@ -312,7 +321,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
 			out->end = walk_fault_end(in, at.fault);
-			if (out->end == UNWIND_BAD_READ && from_other_stack(&at, f->kind == FRAME_RETURN))
+			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp))
 				out->end = UNWIND_COMPLETE;
 			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
 				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;

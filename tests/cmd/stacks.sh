@@ -128,6 +128,8 @@ if [ -x "$TARGETS/gospin" ]; then
 		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 0.5
 		check "$p: roots are Go's" awk -v p="$p" '{ split($0, f, ";"); if (f[2] !~ /^(runtime\.(goexit|systemstack|mcall|mstart|morestack|rt0_go|sigtramp|clone|nanotime1|sigreturn|gogo|futex)|_start|_dl_|\[|entry_|asm_|ret_from)/) { print "# " $0; bad += $NF } all += $NF }
 			END { exit !(200 * bad <= all) }' "$T/$p-gc.folded"
+		# So is the vdso called. The goroutine's stack lies close above: it is another one nevertheless.
+		case_of $p-clock "time.now;__vdso_clock_gettime" 99.5 "$TARGETS/$p" --clock 0.5
 	done
 	like "gospin-stripped: named by .gopclntab" "$(cat "$T/gospin-stripped.stats")" '[1-9][0-9]*  Go.s .gopclntab'
 	for p in cgospin cgospin-stripped; do

@@ -3,7 +3,8 @@
 //	runtime.goexit -> runtime.main -> main.main -> main.outer -> main.inner -> main.leaf
 //	runtime.goexit -> main.worker -> main.outer -> main.inner -> main.leaf
 //
-// gospin --chain prints the second without its root. gospin [--gc] SECONDS; with --gc the leaf allocates.
+// gospin --chain prints the second without its root. gospin [--gc | --clock] SECONDS; with --gc the leaf allocates, with
+// --clock it asks for the time, which is done on the thread's own stack.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 )
 
 var keep [][]byte
-var gc bool
+var gc, clock bool
 
 //go:noinline
 func leaf(n uint64) uint64 {
@@ -26,6 +27,12 @@ func leaf(n uint64) uint64 {
 			b[i/2] = byte(x)
 			x += uint64(len(b))
 		}
+		return x
+	}
+	for i := 0; clock && i < 2000; i++ {
+		x += uint64(time.Now().Nanosecond())
+	}
+	if clock {
 		return x
 	}
 	for i := 0; i < 400000; i++ {
@@ -64,6 +71,8 @@ func main() {
 			return
 		} else if a == "--gc" {
 			gc = true
+		} else if a == "--clock" {
+			clock = true
 		} else if v, err := strconv.ParseFloat(a, 64); err == nil {
 			seconds = v
 		}
