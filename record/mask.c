@@ -59,7 +59,7 @@ struct classifier {
 	uint64_t version;	/* of the executable ranges, never 0 */
 	uint64_t key;		/* interval.owner of a gap */
 	uint64_t salt;		/* spreads equal addresses of different processes over the cache */
-	uint64_t sp, size;	/* the copy is [sp, sp + size] */
+	uint64_t sp, size;	/* the stack, as far as it is known, is [sp, sp + size] */
 };
 
 struct mask_ctx *mask_ctx_new(bool plain)
@@ -91,7 +91,7 @@ static void classifier_init(struct classifier *c, struct mask_ctx *mc, const str
 	c->key = c->version << 1;
 	c->salt = c->version << 32;
 	c->sp = sp;
-	c->size = size;
+	c->size = ms && ms->top > sp ? MAX(size, ms->top - sp) : size;
 }
 
 /* ---- which words are worth a lookup ---- */
@@ -208,7 +208,8 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
 
 /*
  * Class of the word @v, or 0: matters to no unwinder. The end of a stack range belongs to it: the
- * CFA of the outermost frame may point right behind the copy. No branch depends on what @v is:
+ * CFA of the outermost frame may point right behind the copy. What points further up is for no unwinder, but
+ * a copy that begins higher keeps it: it is the same word in both, or it would seem to have changed. No branch depends on what @v is:
  * stack and code addresses follow each other without any pattern.
  */
 __attribute__((always_inline))

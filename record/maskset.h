@@ -21,6 +21,7 @@ struct maskset {
 	const struct range *stacks;	/* other stacks known for this thread; borrowed */
 	size_t nstacks;
 	uint64_t version;	/* of @exec: equal ones mean equal ranges; 0 = not comparable */
+	uint64_t top;	/* the stack in use is known to reach up to this runtime address; 0 = no further than its copy */
 };
 
 /* What a thread that masks remembers of earlier samples. One for each thread, no locks. */

@@ -364,6 +364,7 @@ const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, ui
 
 	pt->ms.nstacks = thread_learn_stack(t, sp, size, pt->other_stacks);
 	pt->ms.stacks = pt->other_stacks;
+	pt->ms.top = size ? t->stacks[0].end : 0;
 	if (p->kthread)
 		return NULL;
 	/* Code where we know of none: a record was lost, or the maps could not be read yet. */

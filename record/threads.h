@@ -42,7 +42,8 @@ struct thread *threads_touch(struct threads *ts, uint32_t pid, uint32_t tid);
 void threads_drop(struct threads *ts, uint32_t tid);
 
 /*
- * The thread runs on [@sp, @sp + @size): learn that. Writes up to THREAD_STACKS other stacks it was
+ * The thread runs on [@sp, @sp + @size): learn that. Of a stack that is not empty @t->stacks[0] is all that is
+ * known then. Writes up to THREAD_STACKS other stacks it was
  * seen on to @others and returns how many.
  */
 size_t thread_learn_stack(struct thread *t, uint64_t sp, uint64_t size, struct range *others);

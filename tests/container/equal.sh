@@ -15,35 +15,31 @@ differing() {
 	END { print d + 0 }' "$1" "$2"
 }
 
-# The same, but that a stack deeper than its copy may be joined in one and truncated in the other: what is known of a
-# thread begins anew at each KEY block (DESIGN.md, 7.1), of which a full recording has more.
+# Annotated folded text with each stack as its copy has it: frames joined from earlier stacks are taken off again. What
+# may be joined depends on what changed in between, and in a full stack that is any data (DESIGN.md, 7.1).
+as_copied() {
+	awk '{ n = $NF; sub(/ [0-9]+$/, ""); if (gsub(/;[^;]*_\[joined\]/, "")) sub(/;/, ";[truncated_stack];"); all[$0] += n }
+		END { for (s in all) print s, all[s] }' "$1" | LC_ALL=C sort
+}
+
 alike() { # FULL MASKED
-	cmp -s "$1" "$2" && return 0
-	diff "$1" "$2" | awk '
-		/^[<>]/ { side = $1 == "<" ? -1 : 1; n = $NF; sub(/^. /, ""); sub(/ [0-9]+$/, ""); d[$0] += side * n }
-		END {
-			for (s in d) {
-				if (!d[s]) continue
-				print "# " d[s] " " substr(s, 1, 300)
-				cut = s ~ /^[^;]*;\[truncated_stack\];/
-				sum[cut] += d[s]; all[cut] += d[s] < 0 ? -d[s] : d[s]
-			}
-			exit !(all[0] == all[1] && sum[0] == -sum[1])
-		}'
+	diff <(as_copied "$1") <(as_copied "$2")
 }
 
 corpus() { # name command...
-	local name=$1 n
+	local name=$1 n k
 	shift
 	"$NSPROF" record -q -F 999 --stacks=full -o "$T/$name.full" -- "$@" >/dev/null 2>"$T/$name.err" ||
 		{ fail "$name: records" "$(cat "$T/$name.err")"; return; }
 	check "$name: re-masks" "$REMASK" "$T/$name.full" "$T/$name.masked"
-	"$NSPROF" symbolize -q --no-inline "$T/$name.full" >"$T/$name.full.folded"
 	"$NSPROF" symbolize -q --no-inline "$T/$name.masked" >"$T/$name.masked.folded"
-	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.folded")
+	for k in full masked; do
+		"$NSPROF" symbolize -q --no-inline --annotate "$T/$name.$k" >"$T/$name.$k.annotated"
+	done
+	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.annotated")
 	# Programs that run for a second of wall time: few where other work has the CPUs, but never next to none.
 	check "$name: has samples ($n)" test "$n" -ge 20
-	check "$name: masked and full stacks fold to the same bytes" alike "$T/$name.full.folded" "$T/$name.masked.folded"
+	check "$name: masked and full stacks fold to the same bytes" alike "$T/$name.full.annotated" "$T/$name.masked.annotated"
 	for u in libunwind libdw; do
 		"$NSPROF" symbolize -q --no-inline --unwind "$u" "$T/$name.masked" >"$T/$name.$u.folded"
 		check "$name: cached and $u agree" same "$T/$name.masked.folded" "$T/$name.$u.folded" "$u" "$name"

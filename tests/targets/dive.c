@@ -15,7 +15,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define KEEP() __asm__ volatile("" ::: "memory")
 
-/* A frame takes 128 bytes and a few registers: 60 of them fit into a copy of 8 KiB. */
+/* A frame takes some 160 bytes: 50 of them fit into a copy of 8 KiB. */
 #define STEP 30
 #define STEPS 8
 
@@ -62,33 +62,38 @@ static void (*const leaves_deep[])(void) = {
 	NULL, NULL, NULL, dive_b_3, dive_b_4, dive_b_5, dive_b_6, dive_b_7, dive_b_8,
 };
 
-static bool two;
+/* In main()'s frame. The others are full of pointers to it: words about the stack above the copy. */
+struct dive {
+	bool two;
+};
 
 /* Depth @at of @depth. On the way down, and up if there is one root, a leaf runs at every STEP, if there is one. */
-NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void))
+NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void), const struct dive *dive)
 {
-	volatile char pad[100];
+	const struct dive *volatile pad[12];
 	unsigned long r = 1;
 
-	pad[at % 100] = 1;
+	for (int i = 0; i < 12; i++)
+		pad[i] = dive;
 	if (at % STEP == 0 && leaves[at / STEP])
 		leaves[at / STEP]();
 	if (at < depth)
-		r += dive_down(at + 1, depth, leaves);
-	if (!two && at % STEP == 0)
+		r += dive_down(at + 1, depth, leaves, dive);
+	if (!pad[0]->two && at % STEP == 0)
 		leaves[at / STEP]();
-	return r + pad[at % 100];
+	return r + pad[at % 12]->two;
 }
 
 /* Two frames that differ in nothing but their name and address. */
 #define ROOT(root)                                                                                 \
-	NOINLINE unsigned long dive_root_##root(int depth, void (*const *leaves)(void))            \
+	NOINLINE unsigned long dive_root_##root(int depth, void (*const *leaves)(void),            \
+						const struct dive *dive)                           \
 	{                                                                                          \
 		volatile char pad[64];                                                             \
 		unsigned long r;                                                                   \
                                                                                                    \
 		pad[depth % 64] = 1;                                                               \
-		r = dive_down(0, depth, leaves);                                                   \
+		r = dive_down(0, depth, leaves, dive);                                             \
 		KEEP();                                                                            \
 		return r + pad[depth % 64];                                                        \
 	}
@@ -109,6 +114,7 @@ int main(int argc, char **argv)
 {
 	double until = now() + (argc > 2 ? atof(argv[2]) : 1);
 	unsigned int turn = 0;
+	struct dive dive;
 
 	if (argc > 1 && !strcmp(argv[1], "--chains")) {
 		print_chains("one", 'a');
@@ -118,13 +124,13 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || (strcmp(argv[1], "one") && strcmp(argv[1], "two")))
 		return 2;
-	two = !strcmp(argv[1], "two");
+	dive.two = !strcmp(argv[1], "two");
 	do {
 		/* The last thing seen of a's root may be all that there is when b's stack is seen, deep. */
-		sink += dive_root_a(turn & 1 ? STEP * 2 : STEP * STEPS, leaves_a);
+		sink += dive_root_a(turn & 1 ? STEP * 2 : STEP * STEPS, leaves_a, &dive);
 		KEEP();
-		if (two)
-			sink += dive_root_b(STEP * STEPS, turn & 2 ? leaves_b : leaves_deep);
+		if (dive.two)
+			sink += dive_root_b(STEP * STEPS, turn & 2 ? leaves_b : leaves_deep, &dive);
 		KEEP();
 		turn++;
 	} while (now() < until);

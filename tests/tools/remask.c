@@ -16,6 +16,7 @@
 #include "maskset.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
+#include "threads.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -30,6 +31,8 @@ struct remask {
 	struct u64map images;	/* pid -> struct image * */
 	struct stack_words *words;
 	struct mask_ctx *mask;
+	struct threads threads;
+	struct range others[THREAD_STACKS];
 	uint64_t buf[STACK_WORDS_MAX];
 	struct range *sorted;
 	size_t sorted_cap;
@@ -117,17 +120,27 @@ static int remask_mmap(void *ctx, const struct ev_mmap *ev)
 
 static int remask_comm(void *ctx, const struct ev_comm *ev)
 {
-	return rec_writer_comm(((struct remask *)ctx)->w, ev);
+	struct remask *rm = ctx;
+
+	if (ev->exec)
+		threads_drop(&rm->threads, ev->pid);
+	return rec_writer_comm(rm->w, ev);
 }
 
 static int remask_fork(void *ctx, const struct ev_task *ev)
 {
-	return rec_writer_fork(((struct remask *)ctx)->w, ev);
+	struct remask *rm = ctx;
+
+	threads_drop(&rm->threads, ev->tid);
+	return rec_writer_fork(rm->w, ev);
 }
 
 static int remask_exit(void *ctx, const struct ev_task *ev)
 {
-	return rec_writer_exit(((struct remask *)ctx)->w, ev);
+	struct remask *rm = ctx;
+
+	threads_drop(&rm->threads, ev->tid);
+	return rec_writer_exit(rm->w, ev);
 }
 
 static int remask_cgroup(void *ctx, const struct ev_cgroup *ev)
@@ -152,11 +165,16 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 	struct image *im = image_get(rm, ev->pid);
 	uint64_t sp = ev->regs[UREG_SP];
 	struct maskset ms = { 0 };
+	struct thread *t;
 	const struct maskset *use = NULL;
 
 	memcpy(in.regs, ev->regs, sizeof(in.regs));
 	ms.nexec = exec_sorted(rm, im);
 	ms.exec = rm->sorted;
+	t = threads_touch(&rm->threads, ev->pid, ev->tid);
+	ms.nstacks = thread_learn_stack(t, sp, size, rm->others);
+	ms.stacks = rm->others;
+	ms.top = size ? t->stacks[0].end : 0;
 	/* The recorder's rule: a user ip outside all mappings means that they are not known. */
 	for (i = 0; i < ms.nexec; i++)
 		if (ev->regs[UREG_IP] >= ms.exec[i].start && ev->regs[UREG_IP] < ms.exec[i].end)
@@ -208,6 +226,7 @@ int main(int argc, char **argv)
 	}
 	rm.words = xmalloc(sizeof(*rm.words));
 	rm.mask = mask_ctx_new(false);
+	threads_init(&rm.threads);
 	while (rec_reader_info_next(r, &it, &key, &val))
 		rec_writer_info(rm.w, key, strcmp(key, "stacks") ? val : "masked");
 	err = rec_reader_events(r, &ops, &rm);
@@ -223,6 +242,7 @@ int main(int argc, char **argv)
 	free(rm.sorted);
 	free(rm.words);
 	mask_ctx_free(rm.mask);
+	threads_fini(&rm.threads);
 	if (err)
 		fprintf(stderr, "remask: %s\n", strerror(-err));
 	return err ? 1 : 0;

@@ -34,7 +34,7 @@ static uint8_t oracle(const struct maskset *ms, uint64_t sp, size_t size, uint64
 {
 	size_t i;
 
-	if (v >= sp && v <= sp + size)
+	if (v >= sp && (v <= sp + size || v <= ms->top))
 		return WORD_STACK;
 	for (i = 0; i < ms->nexec; i++) {
 		if (v >= ms->exec[i].start && v <= ms->exec[i].end)
@@ -61,7 +61,7 @@ static void fill(const struct maskset *ms, uint64_t *words, size_t n)
 			words[i] = rnd() % 4096;
 			break;
 		case 1:
-			words[i] = SP + rnd() % (n * 8 + 64) - 32;
+			words[i] = SP + rnd() % (MAX(n * 8, ms->top > SP ? ms->top - SP : 0) + 64) - 32;
 			break;
 		case 2:
 			words[i] = r ? r->start + rnd() % (r->end - r->start) : 7;
@@ -114,7 +114,7 @@ static void test_oracle(void **state)
 
 	(void)state;
 	for (round = 0; round < 400; round++) {
-		struct maskset ms = { exec, 0, stacks, rnd() % 3, 0 };
+		struct maskset ms = { exec, 0, stacks, rnd() % 3, 0, 0 };
 		uint64_t at = 0x400000;
 		size_t n = rnd() % 700, nexec = rnd() % ARRAY_SIZE(exec), i;
 
@@ -132,6 +132,7 @@ static void test_oracle(void **state)
 		fill(&ms, words, n);
 		/* Two sets of mappings never share a version; without one nothing is remembered. */
 		ms.version = rnd() % 2 ? (uint64_t)round + 1 : 0;
+		ms.top = rnd() % 2 ? SP + rnd() % (n * 16 + 1) : 0;
 		mask_stack(fast, &ms, SP, words, n * 8, &out);
 		compare(&ms, words, n);
 		mask_stack(plain, &ms, SP, words, n * 8, &out);
@@ -143,7 +144,7 @@ static void test_range_at_zero(void **state)
 {
 	/* vm.mmap_min_addr may be 0: a gap below the first range need not exist. */
 	struct range exec[] = { { 0, 0x1000 } };
-	struct maskset ms = { exec, 1, NULL, 0, 0 };
+	struct maskset ms = { exec, 1, NULL, 0, 0, 0 };
 	uint64_t words[] = { 0, 1, 0x1000, 0x1001 };
 
 	(void)state;
@@ -192,7 +193,7 @@ static void test_fast_is_plain(void **state)
 	assert_non_null(room);
 	for (round = 0; round < 3000; round++) {
 		struct maskset ms = { exec, 0, stacks, rnd() % 4 ? 0 : rnd() % ARRAY_SIZE(stacks),
-				      rnd() % 4 ? 1000 + (uint64_t)round : 0 };
+				      rnd() % 4 ? 1000 + (uint64_t)round : 0, 0 };
 		size_t shift = rnd() % 3 ? 0 : rnd() % 64, size = rnd() % 20 ? rnd() % 1200 : rnd() % 65529;
 		uint64_t sp = SP + (rnd() % 4 ? 0 : rnd() % 16);
 
@@ -220,7 +221,7 @@ static void test_all_sizes(void **state)
 	static uint64_t words[STACK_WORDS_MAX];
 	struct range exec[] = { { 0x555555554000, 0x555555600000 }, { 0x7ffff7d00000, 0x7ffff7f00000 },
 				{ 0xffffffffff600000ull, 0xffffffffff601000ull } };
-	struct maskset ms = { exec, ARRAY_SIZE(exec), NULL, 0, 77 };
+	struct maskset ms = { exec, ARRAY_SIZE(exec), NULL, 0, 77, 0 };
 	size_t size;
 
 	(void)state;
@@ -243,7 +244,8 @@ static void test_all_sizes(void **state)
 static void test_versions(void **state)
 {
 	struct range a[] = { { 0x400000, 0x500000 } }, b[] = { { 0x480000, 0x500000 } };
-	struct maskset ma = { a, 1, NULL, 0, 500001 }, mb = { b, 1, NULL, 0, 500002 }, none = { a, 1, NULL, 0, 0 };
+	struct maskset ma = { a, 1, NULL, 0, 500001, 0 }, mb = { b, 1, NULL, 0, 500002, 0 },
+		       none = { a, 1, NULL, 0, 0, 0 };
 	uint64_t words[] = { 0x410000, 0x490000, 0x500000, 0x500001 };
 
 	(void)state;
@@ -264,7 +266,7 @@ static void test_own_stack(void **state)
 {
 	static uint64_t words[STACK_WORDS_MAX];
 	static struct range exec[256];
-	struct maskset ms = { exec, 0, NULL, 0, 600000 };
+	struct maskset ms = { exec, 0, NULL, 0, 600000, 0 };
 	uintptr_t sp = 0, end = 0;
 	char line[512];
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -321,7 +323,7 @@ static void test_unknown_mappings_keep_all(void **state)
 static void test_misaligned_sp(void **state)
 {
 	struct range exec[] = { { 0x400000, 0x401000 } };
-	struct maskset ms = { exec, 1, NULL, 0, 0 };
+	struct maskset ms = { exec, 1, NULL, 0, 0, 0 };
 	unsigned char copy[5 + 3 * 8 + 3];
 	uint64_t words[] = { 77, 0, 0x400123 };
 
@@ -363,7 +365,7 @@ static void test_size_is_capped(void **state)
 static void test_regs(void **state)
 {
 	struct range exec[] = { { 0x400000, 0x401000 } };
-	struct maskset ms = { exec, 1, NULL, 0, 0 };
+	struct maskset ms = { exec, 1, NULL, 0, 0, 0 };
 	uint64_t regs[UREG_MAX] = { 0 };
 
 	(void)state;
@@ -397,7 +399,7 @@ static void test_speed(void **state)
 {
 	static uint64_t words[STACK_WORDS_MAX];
 	static struct range exec[201];
-	struct maskset ms = { exec, ARRAY_SIZE(exec), NULL, 0, 900000 };
+	struct maskset ms = { exec, ARRAY_SIZE(exec), NULL, 0, 900000, 0 };
 	struct timespec a, b;
 	uint64_t kept = 0, best = UINT64_MAX, ns;
 	size_t i;

@@ -396,6 +396,37 @@ static void test_threads(void **state)
 	assert_int_equal(got.tcomm[2].tid, GONE + 6);
 }
 
+/* A copy that begins lower ends lower. What it says about the stack above is what the copy before said. */
+static void test_stack_top(void **state)
+{
+	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x1000, "/app"), 1);
+	const struct maskset *ms;
+	struct proc *p;
+
+	(void)state;
+	exec_comm(GONE, "app");
+	proctab_mmap(pt, &m);
+	p = proctab_sampled(pt, GONE, GONE, 1);
+	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001000, 0x1000);
+	assert_int_equal(ms->top, 0x7ff000002000);
+	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
+	assert_int_equal(ms->top, 0x7ff000002000);
+	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001800, 0x1000);
+	assert_int_equal(ms->top, 0x7ff000002800);
+	/* On another stack, on none that was copied, another thread's. */
+	ms = proc_maskset(p, GONE, 0x400000, 0x10000000, 0x2000);
+	assert_int_equal(ms->top, 0x10002000);
+	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001800, 0);
+	assert_int_equal(ms->top, 0);
+	ms = proc_maskset(p, GONE + 1, 0x400000, 0x7ff000000800, 0x1000);
+	assert_int_equal(ms->top, 0x7ff000001800);
+	/* An exec leaves nothing of it. */
+	exec_comm(GONE, "app");
+	proctab_mmap(pt, &m);
+	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
+	assert_int_equal(ms->top, 0x7ff000001800);
+}
+
 /* A signal handler on a stack of its own: the interrupted stack is still a stack. */
 static void test_other_stacks(void **state)
 {
@@ -482,6 +513,7 @@ int main(void)
 		T(test_same_path_two_containers),
 		T(test_no_file_behind),
 		T(test_threads),
+		T(test_stack_top),
 		T(test_other_stacks),
 		T(test_bounded),
 	};
