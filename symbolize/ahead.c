@@ -136,16 +136,18 @@ static void open_binary(struct ahead *ah, struct job *job)
 	size_t n, want, parts;
 
 	symtab_lookup(ah->asks[job->first].mod, ah->asks[job->first].at, &sym);
-	if (!ah->opts->inlines)
+	if (!ah->opts->inlines && !ah->opts->lines)
 		return;
-	drop_known(ah, job);
+	/* Of lines nothing is kept. */
+	if (!ah->opts->lines)
+		drop_known(ah, job);
 	n = job->end - job->first;
 	want = MIN(n / PART_MIN, ah->threads);
 	if (want < 2)
 		return;
 	for (size_t i = 0; i < want; i++)
 		starts[i] = ah->asks[job->first + n * i / want].at;
-	parts = inlines_split(ah->asks[job->first].mod, starts, (unsigned int)want);
+	parts = inlines_split(ah->asks[job->first].mod, starts, (unsigned int)want, ah->opts->lines);
 	/* As the index finds its parts: by address, however many are the same. */
 	for (size_t i = parts; i-- > 1;) {
 		size_t first = job->first + n * i / want;
@@ -162,6 +164,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 
 static void do_job(struct ahead *ah, struct job job)
 {
+	struct source_line lines[INLINES_MAX + 1];
 	const char *names[INLINES_MAX];
 
 	if (job.opens)
@@ -171,6 +174,8 @@ static void do_job(struct ahead *ah, struct job job)
 
 		if (ah->opts->inlines)
 			inlines_lookup(ask->mod, ask->at, names, INLINES_MAX);
+		if (ah->opts->lines)
+			inlines_lines(ask->mod, ask->at, lines, ah->opts->inlines ? INLINES_MAX + 1 : 1);
 		note_done(ah, ask);
 	}
 }

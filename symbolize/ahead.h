@@ -15,6 +15,7 @@ struct locations;
 struct ahead_opts {
 	unsigned int threads;	/* 0: one for each CPU this process may use */
 	bool inlines;		/* inlined functions too */
+	bool lines;		/* and lines of the source */
 	bool progress;		/* tell on stderr how far it is, after a second */
 };
 

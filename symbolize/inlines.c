@@ -193,7 +193,7 @@ static struct inline_index *index_for(struct module *m, uint64_t svma)
 	return open_index(ix) ? ix : NULL;
 }
 
-unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n)
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n, bool lines)
 {
 	struct inline_index *ix;
 	unsigned int i;
@@ -204,12 +204,16 @@ unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned
 	if (ix->next || ix->opened || !ix->from ||
 	    elf_file_section_size(ix->from, ".debug_info") < SPLIT_MIN)
 		return 1;
+	/* What parts share is made and read here: threads must not. */
+	if (lines)
+		inline_source_lines(&ix->src);
 	for (i = 1; i < n && elf_file_handle_of(ix->from, i); i++) {
-		/* Made here: threads must not. */
 		if (m->alt && !elf_file_handle_of(m->alt, i))
 			break;
 		ix->next = index_new(m, ix->from, i);
 		ix->next_start = starts[i].v;
+		ix->next->src.have_lines = ix->src.have_lines;
+		ix->next->src.lines = ix->src.lines;
 		ix = ix->next;
 	}
 	return i;

@@ -202,14 +202,15 @@ static uint64_t info_size(Dwarf *dw)
 	return 0;
 }
 
-static void find_line_sections(struct inline_source *src)
+void inline_source_lines(struct inline_source *src)
 {
+	if (src->have_lines)
+		return;
 	src->have_lines = true;
 	section_into(src->file, ".debug_line", &src->lines.line);
 	section_into(src->file, ".debug_line_str", &src->lines.line_str);
 	section_into(src->file, ".debug_str", &src->lines.str);
 	src->lines.code = src->code;
-	src->info_size = info_size(src->dw);
 }
 
 /*
@@ -251,8 +252,9 @@ const struct linetable *inline_cu_lines(struct inline_source *src, struct inline
 
 	if (cu->lines)
 		return cu->lines;
-	if (!src->have_lines)
-		find_line_sections(src);
+	inline_source_lines(src);
+	if (!src->info_size)
+		src->info_size = info_size(src->dw);
 	/* An offset in no section gives an empty table. */
 	cu->lines = linetable_new(&src->lines,
 				  dwarf_offdie(src->dw, cu->die, &die) ?

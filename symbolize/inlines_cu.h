@@ -49,7 +49,7 @@ struct inline_source {
 	struct elf_file *file; /* that @dw is of */
 	bool have_lines; /* @lines was filled */
 	struct linetable_sections lines;
-	uint64_t info_size; /* bytes of .debug_info; with have_lines */
+	uint64_t info_size; /* bytes of .debug_info; 0: not looked at yet */
 	struct inline_split *split; /* this is the source of one split unit; NULL: it is not */
 	size_t rows_left; /* how many more rows of line tables are read */
 };
@@ -67,6 +67,8 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep);
 /* Fill @fn with what is inlined into it. */
 void inline_func_walk(struct inline_source *src, struct inline_func *fn);
 
+/* Reads the sections of @src.lines, unless it has them. */
+void inline_source_lines(struct inline_source *src);
 /* The unit's line table; never NULL. */
 const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu);
 

@@ -57,9 +57,10 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 /*
  * Before the first lookup: share the module out among threads, part i for the addresses from starts[i]
  * up to starts[i + 1], ascending; starts[0] counts as 0. Each part may then be asked by one thread at
- * a time. How many of the @n parts there are: 1 where that is not possible or does not pay.
+ * a time. How many of the @n parts there are: 1 where that is not possible or does not pay. @lines: they will be
+ * asked for lines, too.
  */
-unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n);
+unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n, bool lines);
 /* Can that be told without a look at the debug info, from what an earlier run left in the cache? */
 bool inlines_known(struct module *m, struct svma addr);
 /* Write what was found to the module's cache. After the last lookup. */

@@ -259,7 +259,9 @@ static enum name_source name_kernel(struct pass *p, const struct location *loc)
 void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		 const struct locations *ls, const struct intern *texts)
 {
-	const struct ahead_opts aopts = { .inlines = opts->inlines, .progress = opts->progress };
+	const struct ahead_opts aopts = {
+		.inlines = opts->inlines, .lines = opts->srcline, .progress = opts->progress,
+	};
 	struct pass p = { .nm = nm, .raw = intern_new() };
 	uint8_t *known;	/* NULL: all are */
 	size_t i;

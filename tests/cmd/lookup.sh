@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeout: 120
-# Names of random addresses of a C++ program of several units, by the symbolizer's code on one thread and on many, against
-# addr2line: the functions inlined at each address, innermost first.
+# Names and lines of random addresses of a C++ program of several units, by the symbolizer's code on one thread and on
+# many, against addr2line: the functions inlined at each address, innermost first.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ readelf python3
@@ -23,6 +23,15 @@ for n in 2 5 16; do
 done
 objcopy --compress-debug-sections=zlib many packed
 is "compressed debug info, 5 threads" "$("$LOOKUP" --threads 5 packed <addresses | cksum)" "$(cksum <one)"
+"$LOOKUP" --threads 1 --lines many <addresses >lines
+check "lines" [ "$(grep -c '	.*:[1-9]' lines)" -gt 6000 ]
+check "beside the same names" diff <(cut -f1 lines) one
+for n in 2 5 16; do
+	is "lines, $n threads" "$("$LOOKUP" --threads $n --lines many <addresses | cksum)" "$(cksum <lines)"
+done
+is "lines, compressed debug info, 5 threads" "$("$LOOKUP" --threads 5 --lines packed <addresses | cksum)" "$(cksum <lines)"
+is "lines without inlined functions, 5 threads" "$("$LOOKUP" --threads 5 --lines --no-inline many <addresses | cksum)" \
+	"$("$LOOKUP" --threads 1 --lines --no-inline many <addresses | cksum)"
 # Without .debug_aranges, as clang writes it.
 objcopy -R .debug_aranges many bare
 is "without .debug_aranges, 5 threads" "$("$LOOKUP" --threads 5 bare <addresses | cksum)" "$(cksum <one)"

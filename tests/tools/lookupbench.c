@@ -1,11 +1,12 @@
 /*
- * lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a
+ * lookupbench [--no-inline] [--lines] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a
  * binary (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
- * its lines of source: inlined functions innermost first, then the function, then an empty line. For
- * comparing names and time with other programs. --cache: with the user's cache.
+ * its lines of source: inlined functions innermost first, then the function, then an empty line. --lines: each name
+ * with a tab and FILE:LINE behind it. For comparing names and time with other programs. --cache: with the user's cache.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +85,26 @@ static void read_addresses(struct tool *t)
 	}
 }
 
+static void print_frame(const struct tool *t, const char *name, const struct source_line *at)
+{
+	fputs(name, stdout);
+	if (t->opts.lines)
+		printf("\t%s:%" PRIu32, at->file ? at->file : "??", at->line);
+	putchar('\n');
+}
+
 static void print(struct tool *t, struct svma at)
 {
+	struct source_line lines[INLINES_MAX + 1] = { 0 };
 	const char *names[INLINES_MAX];
 	struct symbol sym;
 	size_t n = t->opts.inlines ? inlines_lookup(t->m, at, names, INLINES_MAX) : 0;
 
+	if (t->opts.lines)
+		inlines_lines(t->m, at, lines, n + 1);
 	for (size_t i = 0; i < n; i++)
-		puts(names[i]);
-	puts(symtab_lookup(t->m, at, &sym) ? "??" : sym.name);
+		print_frame(t, names[i], &lines[i]);
+	print_frame(t, symtab_lookup(t->m, at, &sym) ? "??" : sym.name, &lines[n]);
 	putchar('\n');
 }
 
@@ -105,6 +117,8 @@ int main(int argc, char **argv)
 	for (; i + 1 < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))
 			t.opts.inlines = false;
+		else if (!strcmp(argv[i], "--lines"))
+			t.opts.lines = true;
 		else if (!strcmp(argv[i], "--cache"))
 			t.cache = cache_open(0);
 		else if (!strcmp(argv[i], "--threads"))
@@ -113,7 +127,7 @@ int main(int argc, char **argv)
 			break;
 	}
 	if (i != argc - 1) {
-		pr_err("usage: lookupbench [--no-inline] [--cache] [--threads N] BINARY <ADDRESSES");
+		pr_err("usage: lookupbench [--no-inline] [--lines] [--cache] [--threads N] BINARY <ADDRESSES");
 		return 2;
 	}
 	if (open_binary(&t, argv[i]))
