@@ -18,6 +18,8 @@
 #include "svg.h"
 #include "util.h"
 
+#define INTERRUPTED "interrupted: a part of the samples, or of the names"
+
 struct report_opts {
 	struct load_opts load;
 	const char *input, *output, *format, *title;
@@ -86,6 +88,8 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 		fputs("\n", to);
 		rec_reader_close(r);
 	}
+	if (info->interrupted)
+		fprintf(to, "# %s\n", INTERRUPTED);
 	fputs("# k kernel, j JIT, i inlined\n#\n", to);
 }
 
@@ -119,6 +123,8 @@ static int report_write(const struct report_opts *o, const struct calltree *t, c
 		svg.title = o->title ? o->title : "Flame graph";
 		strbuf_addf(&sub, "%llu %s in %llu stacks", (unsigned long long)info->total, svg.unit,
 			    (unsigned long long)info->stacks);
+		if (info->interrupted)
+			strbuf_adds(&sub, "; " INTERRUPTED);
 		add_missing(o, info, &sub);
 		svg.subtitle = sub.s;
 		svg_write(t, &svg, outfile_stream(out));
@@ -156,7 +162,8 @@ int main(int argc, char **argv)
 		.usage = "nsprof report [options] [FILE]",
 		.summary = "Shows a recording, or the folded stacks of any tool: the functions by their own (self) and "
 			   "inclusive (total) share, or a flame graph as one SVG file.",
-		.epilog = "Exit status: 0 done, 1 failed or the recording is damaged (what it has is shown), 129 usage.",
+		.epilog = "Exit status: 0 done; 1 failed, interrupted, or the recording is damaged (what was read of it is shown); "
+			  "129 usage.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
@@ -191,5 +198,5 @@ int main(int argc, char **argv)
 	if (!err)
 		err = report_write(&o, t, &info);
 	calltree_free(t);
-	return err || info.damaged ? 1 : 0;
+	return err || info.damaged || info.interrupted ? 1 : 0;
 }

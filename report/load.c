@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,23 @@
 #include "recording.h"
 #include "sibling.h"
 #include "util.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* What SIGINT does from now on, unless it was ignored from the start. */
+static void handle_interrupt(void (*handler)(int), int flags)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &sa, NULL);
+}
 
 /* Text has no NUL bytes; what has some near its beginning and is no recording is not read to its end. */
 static bool foreign(const char *buf, size_t n)
@@ -117,13 +135,16 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 }
 
 static int load_recording(const struct load_opts *o, int fd, unsigned int leading, struct calltree *t,
-			  struct folded_stats *st, bool *damaged)
+			  struct folded_stats *st, struct load_info *info)
 {
 	int p[2], err, status;
 	FILE *in;
 	struct stat sb;
 	pid_t pid;
 
+	/* How often it may come is nsprof-symbolize's to say. */
+	interrupted = 0;
+	handle_interrupt(on_interrupt, SA_RESTART);
 	if (pipe2(p, O_CLOEXEC) || (pid = fork()) < 0) {
 		err = errno;
 		pr_err("cannot start nsprof-symbolize: %s", strerror(err));
@@ -142,9 +163,13 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 		fclose(in);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	handle_interrupt(SIG_DFL, 0);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+		raise(SIGINT);
 	if (!err && (!WIFEXITED(status) || WEXITSTATUS(status))) {
-		/* It said why. With stacks in hand that is a damaged recording: show what there is. */
-		*damaged = true;
+		/* It said why. With stacks in hand it is a part of them or a damaged recording: show what there is. */
+		info->interrupted = interrupted;
+		info->damaged = !interrupted;
 		if (!st->lines)
 			err = -EIO;
 	}
@@ -155,12 +180,16 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 {
 	unsigned int leading = !o->by || strcmp(o->by, "none") ? 1 : 0;
 	struct folded_stats st = { 0 };
-	int fd = open_input(o->path), err;
 	char head[4096] = "";
 	struct stat sb;
 	ssize_t got;
+	int fd, err;
 
 	memset(info, 0, sizeof(*info));
+	/* A pipe that nobody opens for writing is given up. */
+	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
+	fd = open_input(o->path);
+	handle_interrupt(SIG_DFL, 0);
 	if (fd < 0)
 		return fd;
 	if (!fstat(fd, &sb) && S_ISREG(sb.st_mode) && !sb.st_size) {
@@ -173,7 +202,7 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 		info->recording = true;
 		if (o->by && !strcmp(o->by, "container"))
 			leading = 2;	/* the comm follows the container */
-		err = load_recording(o, fd, leading, t, &st, &info->damaged);
+		err = load_recording(o, fd, leading, t, &st, info);
 		close(fd);
 	} else if (!memcmp(head, "PERFILE2", 8)) {
 		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof and folded text", o->path);

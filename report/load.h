@@ -18,12 +18,16 @@ struct load_opts {
 struct load_info {
 	bool recording;		/* false: folded text */
 	bool damaged;		/* the recording is cut or damaged: what could be read is in the tree */
+	bool interrupted;	/* by Ctrl-C: some samples are not in the tree, or some names */
 	uint64_t stacks;	/* folded lines */
 	uint64_t total;		/* sum of the counts */
 	uint64_t bad_lines;
 };
 
-/* Fill @t. 0, or negative errno after one message. */
+/*
+ * Fill @t. 0, or negative errno after one message. Ctrl-C, which all programs of a pipe get, does not end it while input
+ * comes in, for the recorder still writes, nor while nsprof-symbolize runs, which then shows what it has. The second does.
+ */
 int load(const struct load_opts *opts, struct calltree *t, struct load_info *info);
 
 #endif
