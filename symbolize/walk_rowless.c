@@ -62,23 +62,35 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 }
 
 /*
+ * The first of the words at *@a, *@a + @step and so on below @end that is a return address into a mapping, which it
+ * returns: *@a is where it lies, *@ra the word. NULL: there is none, or the copy ends before.
+ */
+static const struct walk_map *next_code(struct walker *w, const struct unwind_input *in, uint64_t *a,
+					uint64_t end, uint64_t step, uint64_t *ra)
+{
+	for (; *a < end; *a += step) {
+		const struct walk_map *wm;
+
+		if (stack_view_read(in->stack, *a, ra))
+			return NULL;
+		wm = *ra ? walk_map(w, in->as, *ra - 1, NULL) : NULL;
+		if (wm)
+			return wm;
+	}
+	return NULL;
+}
+
+/*
  * musl is built without call frame information and frame pointers, so that above main() nothing
  * leads on to _start. Only start-up code calls from start-up code, so a return address into it is
  * no accident; with no other code address below it nothing was left out that could be had.
  */
 static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra)
 {
-	uint64_t start = align_up(sp, 8);
+	uint64_t a = align_up(sp, 8), end = a + BASE_SCAN_BYTES, v;
+	const struct walk_map *wm;
 
-	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
-		const struct walk_map *wm;
-		uint64_t v;
-
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		wm = v ? walk_map(w, in->as, v - 1, NULL) : NULL;
-		if (!wm)
-			continue;
+	for (; (wm = next_code(w, in, &a, end, 8, &v)); a += 8) {
 		if (wm->rows && v != wm->entry && walk_at_entry(wm, v - 1)) {
 			*ra = v;
 			return true;
@@ -149,18 +161,12 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
  */
 static bool jit_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs)
 {
-	uint64_t sp = regs->v[CFI_REG_SP];
+	uint64_t sp = regs->v[CFI_REG_SP], end = sp + JIT_SCAN_BYTES, a = sp + ((8 - sp) & 15), v;
+	const struct walk_map *wm;
 
-	for (uint64_t a = sp + ((8 - sp) & 15); a - sp < JIT_SCAN_BYTES; a += 16) {
-		const struct walk_map *wm;
+	for (; (wm = next_code(w, in, &a, end, 16, &v)); a += 16) {
 		struct uregs to = *regs;
-		uint64_t v;
 
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		wm = v ? walk_map(w, in->as, v - 1, NULL) : NULL;
-		if (!wm)
-			continue;
 		if (!wm->rows)
 			return false;
 		uregs_set(&to, CFI_REG_SP, a + 8);
