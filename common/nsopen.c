@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@
 
 /* A rename elsewhere may make RESOLVE_IN_ROOT give up with EAGAIN: openat2(2) says to retry. */
 #define AGAIN_MAX 32
+
+/* Descriptors that are looked at, a microsecond each. Runtimes open their files early. */
+#define HELD_MAX 256
 
 static const char *proc_dir = "/proc";
 
@@ -145,6 +149,38 @@ int nsopen_file(int rootfd, const char *path, uint64_t max_size, struct stat *st
 	int fd = open_in_root(rootfd, path, O_PATH);
 
 	return fd < 0 ? fd : reopen_regular(fd, max_size, st);
+}
+
+/* Is @path, as /proc/PID/fd tells it, one to a file called @base? */
+static bool is_called(const char *path, const char *base)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = strlen(base);
+
+	return slash && !strncmp(slash + 1, base, len) &&
+	       (!slash[1 + len] || !strcmp(slash + 1 + len, " (deleted)"));
+}
+
+int nsopen_held(int procfd, const char *base, struct stat *st)
+{
+	char path[PATH_MAX], name[16];
+
+	/* By number: a list would be made of all that there are. */
+	for (int i = 0; i < HELD_MAX; i++) {
+		ssize_t n;
+		int fd;
+
+		snprintf(name, sizeof(name), "fd/%d", i);
+		n = readlinkat(procfd, name, path, sizeof(path) - 1);
+		if (n < 0)
+			continue;
+		path[n] = '\0';
+		if (!is_called(path, base))
+			continue;
+		fd = open_at(procfd, name, O_PATH);
+		return fd < 0 ? fd : reopen_regular(fd, 0, st);
+	}
+	return -ENOENT;
 }
 
 int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st)

@@ -32,6 +32,11 @@ int nsopen_dir(int rootfd, const char *path);
 /* O_RDONLY fd of regular file @path below @rootfd. Negative errno; -EINVAL: not a regular file;
  * -EFBIG: larger than @max_size bytes (0 = no cap). *@st (may be NULL) is filled. */
 int nsopen_file(int rootfd, const char *path, uint64_t max_size, struct stat *st);
+/*
+ * O_RDONLY fd of a regular file that the process at @procfd has open, wherever it lies: the first one called @base
+ * ("perf-7.map"), removed or not, among its lowest descriptors. -ENOENT: none; else as nsopen_file() without a cap.
+ */
+int nsopen_held(int procfd, const char *base, struct stat *st);
 /* The file behind a live mapping, through /proc/PID/map_files/START-END: works for deleted and replaced
  * files. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st);

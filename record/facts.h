@@ -30,6 +30,7 @@ struct facts {
 	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, when it was last looked for */
+	bool map_held;			/* it was looked for among the files that the process has open */
 	struct pin jitdump;		/* the same */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };

@@ -43,25 +43,29 @@ static const char *refuse_map(const struct facts *f, const struct stat *st)
 	return NULL;
 }
 
-static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
+/* @fd, which is a map's file with attributes @st, or a negative errno. */
+static int accept_map(const struct facts *f, int fd, const struct stat *st, const char **why)
 {
-	struct stat st;
 	const char *no;
-	int fd;
 
-	if (dirfd < 0)
-		return -ENOENT;
-	fd = nsopen_file(dirfd, path, 0, &st);
 	if (fd == -EINVAL)
 		*why = "it is not a regular file";
 	if (fd < 0)
 		return fd;
-	no = refuse_map(f, &st);
+	no = refuse_map(f, st);
 	if (!no)
 		return fd;
 	*why = no;
 	close(fd);
 	return -EPERM;
+}
+
+static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
+{
+	struct stat st;
+	int fd = dirfd < 0 ? -ENOENT : nsopen_file(dirfd, path, 0, &st);
+
+	return accept_map(f, fd, &st, why);
 }
 
 /*
@@ -89,32 +93,63 @@ static int open_map(const struct facts *f, const char **why)
 	return -ENOENT;
 }
 
-void perfmap_pin(struct proc *p)
+/*
+ * Some runtimes can be told another folder: node's --perf-basic-prof-path, DOTNET_PerfMapJitDumpPath, and $TMPDIR before
+ * .NET 8. They keep the file open that they write to.
+ */
+static int open_held_map(const struct facts *f, int procfd, const char **why)
+{
+	struct stat st = { 0 };
+	int fd = -ENOENT;
+
+	for (uint32_t i = f->nspid_n; fd == -ENOENT && i--;) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", f->nspid[i]);
+		fd = nsopen_held(procfd, name, &st);
+	}
+	return accept_map(f, fd, &st, why);
+}
+
+/* @procfd: of nsopen_process(), to look among the open files, too; negative: not there. */
+static void pin_map(struct proc *p, int procfd)
 {
 	struct facts *f = p->facts;
 	const char *why = NULL;
 	int fd = open_map(f, &why);
 
 	f->map_time = p->last_time;
+	if (fd < 0 && procfd >= 0)
+		fd = open_held_map(f, procfd, &why);
 	if (fd >= 0)
 		pins_hold(&p->pt->pins, &f->map, fd);
 	else if (why)
 		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
 }
 
+void perfmap_pin(struct proc *p)
+{
+	pin_map(p, -1);
+}
+
 void perfmap_pin_late(struct proc *p)
 {
+	struct facts *f = p->facts;
 	int procfd;
 
-	if (p->dead || p->last_time - p->facts->map_time < RETRY_NS)
+	if (p->dead || p->last_time - f->map_time < RETRY_NS)
 		return;
 	procfd = nsopen_process(p->pid);
-	if (procfd >= 0) {
-		if (facts_started_at(procfd, p->facts->start_ticks))
-			rootpin_look(&p->pt->pins, p->facts->rootpin, procfd);
-		close(procfd);
+	if (procfd >= 0 && facts_started_at(procfd, f->start_ticks)) {
+		rootpin_look(&p->pt->pins, f->rootpin, procfd);
+		/* Once: who writes elsewhere begins before there is code to run. */
+		pin_map(p, f->map_held ? -1 : procfd);
+		f->map_held = true;
+	} else {
+		perfmap_pin(p);
 	}
-	perfmap_pin(p);
+	if (procfd >= 0)
+		close(procfd);
 }
 
 void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,

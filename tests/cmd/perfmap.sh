@@ -1,6 +1,6 @@
 #!/bin/bash
-# Perf maps of processes that have ended: of code in a memfd, written late and removed, and left over by the
-# program before an exec (tests/targets/jitloop.c). All is named from the recording. Then maps of every odd form.
+# Perf maps of processes that have ended: of code in a memfd, written late and removed, in another folder, and left over by
+# the program before an exec (tests/targets/jitloop.c). All is named from the recording. Then maps of every odd form.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 
@@ -16,8 +16,9 @@ jitted() {
 	sed -n 's/^\([^;]*\);.*;run_jit;\([][a-z_]*_\[j\]\)[; ].*/\1 \2/p' "$1" | sort -u | tr '\n' ' '
 }
 
-for mode in map memfd late exec; do
-	"$NSPROF" record -q -e cpu-clock -F 999 -o $mode.data -- \
+mkdir elsewhere
+for mode in map memfd late held exec; do
+	TMPDIR=$T/elsewhere "$NSPROF" record -q -e cpu-clock -F 999 -o $mode.data -- \
 		sh -c 'echo $$ >pid; exec "$@"' sh "$JIT" 1 jitted $mode before
 	is "$mode: the program ran" $? 0
 	rm -f "/tmp/perf-$(cat pid).map"
@@ -26,6 +27,8 @@ done
 is "a perf map" "$(jitted map.folded)" "before jitted_[j] "
 is "code in a memfd, as .NET has it" "$(jitted memfd.folded)" "before jitted_[j] "
 is "a map that came late and went in the end" "$(jitted late.folded)" "before jitted_[j] "
+check "a map in another folder: there is one" test -s elsewhere/perf-*.map
+is "a map in another folder" "$(jitted held.folded)" "before jitted_[j] "
 is "the map of the program before an exec" "$(jitted exec.folded)" "after [jit]_[j] before jitted_[j] "
 
 # A /tmp that is mounted after the first samples were taken below its root, and a map in it that is written at exit.

@@ -8,7 +8,7 @@
  * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms; again
  * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
  * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
- * time, and removes it in the end; end writes it in the end, as a Java machine may; exec runs itself as
+ * time, and removes it in the end; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may; exec runs itself as
  * "nomap" with COMM "after" for the second half, with code at the same address. COMM names the thread.
  */
 #include <pthread.h>
@@ -26,6 +26,7 @@
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0, 0, 0x80, 0, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
 static void (*jit)(void);
 static volatile sig_atomic_t asked;
+static FILE *held;	/* a map that stays open */
 
 static double now(void)
 {
@@ -40,17 +41,23 @@ static void on_usr1(int sig)
 	asked = sig;
 }
 
-static void write_map(const char *mode, const char *name)
+static FILE *write_map_in(const char *dir, const char *mode, const char *name)
 {
-	char path[64];
+	char path[4096];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	snprintf(path, sizeof(path), "%s/perf-%d.map", dir, (int)getpid());
 	f = fopen(path, mode);
 	if (!f)
 		exit(2);
 	fprintf(f, "%lx %zx %s\n", (unsigned long)jit, sizeof(code), name);
-	fclose(f);
+	fflush(f);
+	return f;
+}
+
+static void write_map(const char *mode, const char *name)
+{
+	fclose(write_map_in("/tmp", mode, name));
 }
 
 __attribute__((noinline, noclone)) void run_jit(double secs)
@@ -131,7 +138,9 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, argv[4]);
 	signal(SIGUSR1, on_usr1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end"))
+	if (!strcmp(mode, "held"))
+		held = write_map_in(getenv("TMPDIR"), "w", argv[2]);
+	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end"))
 		write_map("w", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;

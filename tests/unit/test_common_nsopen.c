@@ -274,6 +274,45 @@ static void test_mapping(void **state)
 	munmap(p, 4096);
 }
 
+/* A file of ours that is open, by its name alone. */
+static void test_held(void **state)
+{
+	static const char *const names[] = { "not-perf-7.map", "perf-7.map.old", "fifo-7.map", "perf-7.map" };
+	int procfd = nsopen_process((uint32_t)getpid()), fds[4], fd;
+	char path[4][256], text[8] = "";
+	struct stat st;
+
+	(void)state;
+	assert_true(procfd >= 0);
+	for (int i = 0; i < 4; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/%s", top, names[i]);
+		if (i == 2)
+			assert_int_equal(mkfifo(path[i], 0600), 0);
+		/* To write alone a FIFO would wait for. */
+		fds[i] = open(path[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		assert_true(fds[i] >= 0);
+		assert_int_equal(write(fds[i], i == 3 ? "MAP" : "BAD", 3), 3);
+	}
+	for (int gone = 0; gone < 2; gone++) {
+		fd = nsopen_held(procfd, "perf-7.map", &st);
+		assert_true(fd >= 0);
+		assert_int_equal(st.st_size, 3);
+		assert_int_equal(read(fd, text, sizeof(text)), 3);
+		assert_string_equal(text, "MAP");
+		close(fd);
+		if (!gone)
+			assert_int_equal(unlink(path[3]), 0);
+	}
+	assert_int_equal(nsopen_held(procfd, "fifo-7.map", &st), -EINVAL);
+	assert_int_equal(nsopen_held(procfd, "perf-8.map", &st), -ENOENT);
+	for (int i = 0; i < 4; i++) {
+		close(fds[i]);
+		unlink(path[i]);
+	}
+	assert_int_equal(nsopen_held(procfd, "perf-7.map", &st), -ENOENT);
+	close(procfd);
+}
+
 static void test_slurp(void **state)
 {
 	char full[256], *text;
@@ -325,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_process),
 		cmocka_unit_test(test_proc_dir),
 		cmocka_unit_test(test_mapping),
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_slurp),
 	};
 
