@@ -21,6 +21,7 @@
 #include "cfi_equal.h"
 #include "elf_file.h"
 #include "strbuf.h"
+#include "random.h"
 #include "toolrun.h"
 
 /* A program with functions that only a symbol table names. */
@@ -177,9 +178,9 @@ static inline void random_offs(const struct elf_file *ef, uint64_t *offs, size_t
 	}
 	assert_true(nx > 0);
 	for (size_t i = 0; i < n; i++) {
-		const struct elf_load *l = &loads[x[tool_random(&seed) % nx]];
+		const struct elf_load *l = &loads[x[random_next(&seed) % nx]];
 
-		offs[i] = l->offset + tool_random(&seed) % l->filesz;
+		offs[i] = l->offset + random_next(&seed) % l->filesz;
 	}
 	qsort(offs, n, sizeof(*offs), off_cmp);
 }

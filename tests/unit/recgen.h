@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "event.h"
+#include "random.h"
 #include "rec_writer.h"
 #include "stackcopy.h"
 
@@ -61,11 +62,7 @@ static inline int gen_memfd(char path[32])
 
 static inline uint64_t gen_rnd(struct gen *g)
 {
-	/* xorshift64 (Marsaglia 2003) */
-	g->rnd ^= g->rnd << 13;
-	g->rnd ^= g->rnd >> 7;
-	g->rnd ^= g->rnd << 17;
-	return g->rnd;
+	return random_next(&g->rnd);
 }
 
 static inline uint32_t gen_below(struct gen *g, uint32_t n)
@@ -81,7 +78,7 @@ static inline uint64_t gen_code(struct gen *g)
 static inline void gen_init(struct gen *g, uint64_t seed, unsigned int nthr, uint32_t max_words)
 {
 	memset(g, 0, sizeof(*g));
-	g->rnd = seed * 0x9e3779b97f4a7c15ull + 1;
+	g->rnd = seed;
 	g->nthr = nthr;
 	g->ncpu = 3;
 	g->max_words = max_words;

@@ -17,6 +17,7 @@
 #include "hash.h"
 #include "intern.h"
 #include "log.h"
+#include "random.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -318,17 +319,14 @@ static void map_holds_any_key(void **state)
 static void map_against_an_array(void **state)
 {
 	struct u64map m = U64MAP_INIT;
-	uint64_t want[KEYS], key, val, x = 88172645463325252ull;
+	uint64_t want[KEYS], key, val, x, seed = 1;
 	bool have[KEYS] = { false };
 	size_t n = 0, it, seen;
 	int round, i;
 
 	(void)state;
 	for (round = 0; round < 200000; round++) {
-		/* xorshift64 (Marsaglia 2003). */
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		x = random_next(&seed);
 		i = (int)((x >> 20) % KEYS);
 		if (x & 1) {
 			n += !have[i];

@@ -16,6 +16,7 @@
 
 #include "cfi.h"
 #include "elf_file.h"
+#include "random.h"
 #include "strbuf.h"
 
 /* ---- building sections ---- */
@@ -376,14 +377,6 @@ static void test_empty(void **state)
 
 /* ---- damage ---- */
 
-static uint64_t rnd(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 static int no_reg(void *ctx, unsigned int reg, uint64_t *val)
 {
 	(void)ctx;
@@ -450,8 +443,8 @@ static void test_damaged(void **state)
 	while (!cfi_nth(cfi, n, &fde))
 		n++;
 	for (size_t i = 0; i < 64; i++) {
-		cfi_nth(cfi, rnd(&seed) % n, &fde);
-		pcs[i] = fde.start + rnd(&seed) % (fde.end - fde.start);
+		cfi_nth(cfi, random_next(&seed) % n, &fde);
+		pcs[i] = fde.start + random_next(&seed) % (fde.end - fde.start);
 	}
 	qsort(pcs, 64, sizeof(*pcs), pc_cmp);
 	cfi_free(cfi);
@@ -468,10 +461,10 @@ static void test_damaged(void **state)
 		/* The same bytes as .debug_frame: other ids, so nearly all is nonsense. */
 		if (round % 7 == 3)
 			bad.debug_frame = (struct cfi_section){ eh, secs.eh_frame.size, 0 };
-		for (uint64_t k = rnd(&seed) % 200; k; k--)
-			eh[rnd(&seed) % secs.eh_frame.size] = (uint8_t)rnd(&seed);
-		for (uint64_t k = rnd(&seed) % 4; k; k--)
-			hdr[rnd(&seed) % secs.eh_frame_hdr.size] = (uint8_t)rnd(&seed);
+		for (uint64_t k = random_next(&seed) % 200; k; k--)
+			eh[random_next(&seed) % secs.eh_frame.size] = (uint8_t)random_next(&seed);
+		for (uint64_t k = random_next(&seed) % 4; k; k--)
+			hdr[random_next(&seed) % secs.eh_frame_hdr.size] = (uint8_t)random_next(&seed);
 		cfi = cfi_new(&bad);
 		use_all(cfi, pcs, 64);
 		cfi_free(cfi);

@@ -19,6 +19,7 @@
 
 #include "cfi.h"
 #include "elf_file.h"
+#include "random.h"
 #include "strbuf.h"
 #include "toolrun.h"
 
@@ -376,10 +377,9 @@ static void test_compressed_damaged(void **state)
 
 			memcpy(bad, good.s, good.len);
 			for (int i = 0; i < 8; i++) {
-				/* A simple generator will do: any bytes, and mostly near the headers. */
-				seed = seed * 6364136223846793005u + 1442695040888963407u;
-				bad[(seed >> 33) % (i & 1 ? good.len : 2048) + (i & 1 ? 0 : good.len - 2048)] =
-					(uint8_t)(seed >> 20);
+				/* Any bytes, and mostly near the headers. */
+				bad[random_next(&seed) % (i & 1 ? good.len : 2048) + (i & 1 ? 0 : good.len - 2048)] =
+					(uint8_t)random_next(&seed);
 			}
 			ef = elf_file_open_mem(bad, good.len, &err);
 			if (ef) {

@@ -10,21 +10,18 @@
 #include <cmocka.h>
 
 #include "nibble_codec.h"
+#include "random.h"
 #include "sample_ctx.h"
 #include "strbuf.h"
 #include "util.h"
 
 #define CTX 100u
 
-static uint64_t rnd_state = 88172645463325252ull;
+static uint64_t rnd_state;
 
 static uint64_t rnd(void)
 {
-	/* xorshift64 (Marsaglia 2003) */
-	rnd_state ^= rnd_state << 13;
-	rnd_state ^= rnd_state >> 7;
-	rnd_state ^= rnd_state << 17;
-	return rnd_state >> 3;
+	return random_next(&rnd_state);
 }
 
 /* Symbol @i of a sequence whose contexts are uniform, skewed, constant and changing. */

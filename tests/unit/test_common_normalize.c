@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "normalize.h"
+#include "random.h"
 #include "util.h"
 
 static void check(const char *name, const char *want)
@@ -97,11 +98,10 @@ static void test_any_bytes(void **state)
 		do {
 			const char *p;
 
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			p = parts[(seed >> 33) % ARRAY_SIZE(parts)];
+			p = parts[random_next(&seed) % ARRAY_SIZE(parts)];
 			memcpy(s + n, p, strlen(p));
 			n += strlen(p);
-		} while ((seed >> 60) && n < 200);
+		} while (random_next(&seed) % 16 && n < 200);
 		s[n] = '\0';
 		got = normalize_name(s);
 		assert_true(got <= n && got > 0 && strlen(s) == got);

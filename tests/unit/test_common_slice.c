@@ -18,6 +18,7 @@
 #include "elf_file.h"
 #include "elf_write.h"
 #include "event.h"
+#include "random.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recording.h"
@@ -35,14 +36,11 @@ struct fixture {
 	uint64_t *pcs;
 };
 
-static uint64_t rnd_state = 88172645463325252ull;
+static uint64_t rnd_state;
 
 static uint32_t rnd(uint32_t below)
 {
-	rnd_state ^= rnd_state << 13;
-	rnd_state ^= rnd_state >> 7;
-	rnd_state ^= rnd_state << 17;
-	return (uint32_t)(rnd_state >> 32) % below;
+	return (uint32_t)random_next(&rnd_state) % below;
 }
 
 static int keep(void *ctx, const struct elf_sym *sym)
@@ -243,7 +241,7 @@ static void test_damage(void **state)
 	assert_true(slice_pack(f->enc, f->codec, elf.s, elf.len, &packed));
 	for (unsigned int i = 0; i < 4000; i++) {
 		size_t len = i % 4 ? packed.len : rnd((uint32_t)packed.len);
-		uint64_t size = i % 5 ? elf.len : rnd(2) ? rnd(1u << 24) : rnd_state;
+		uint64_t size = i % 5 ? elf.len : rnd(2) ? rnd(1u << 24) : random_next(&rnd_state);
 
 		/* Of its own size, so that reading behind it is seen. */
 		copy = malloc(len ? len : 1);

@@ -25,6 +25,7 @@
 #include "elf_file.h"
 #include "nsopen.h"
 #include "strbuf.h"
+#include "random.h"
 #include "toolrun.h"
 
 /* The extent of the start-up code's FDE survives, whichever address of it was seen. */
@@ -75,7 +76,7 @@ static void check_spans(int fd, const char *path, const struct answers *whole, c
 			held += offs[k] >= s[i].start && offs[k] < s[i].end;
 		for (int k = 0; k < 6; k++) {
 			uint64_t off = k == 0 ? s[i].start : k == 1 ? s[i].end - 1 :
-				       s[i].start + tool_random(&seed) % (s[i].end - s[i].start), svma;
+				       s[i].start + random_next(&seed) % (s[i].end - s[i].start), svma;
 
 			assert_true(elf_file_off_to_svma(whole->ef, off, &svma));
 			names_at(&whole->syms, whole->ef, svma, &na);
@@ -158,7 +159,7 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 		compare_rows(whole.cfi, slice.cfi, svma, elf_file_entry(ef), true);
 		/* And around it, where nobody asked: never anything that is not so. */
 		for (int k = 1; k < 8; k++) {
-			uint64_t step = tool_random(&seed) % (k < 4 ? 16 : 256);
+			uint64_t step = random_next(&seed) % (k < 4 ? 16 : 256);
 
 			compare_rows(whole.cfi, slice.cfi, svma + step, elf_file_entry(ef), false);
 			compare_rows(whole.cfi, slice.cfi, svma - step, elf_file_entry(ef), false);
@@ -380,11 +381,11 @@ static void test_damaged(void **state)
 	elf_file_close(ef);
 	for (int round = 0; round < 3000; round++) {
 		char *copy = malloc(file.len);
-		size_t size = round % 10 ? file.len : tool_random(&seed) % file.len;
+		size_t size = round % 10 ? file.len : random_next(&seed) % file.len;
 
 		memcpy(copy, file.s, file.len);
-		for (uint64_t k = 0, n = 1 + tool_random(&seed) % 8; k < n; k++) {
-			uint64_t at = tool_random(&seed);
+		for (uint64_t k = 0, n = 1 + random_next(&seed) % 8; k < n; k++) {
+			uint64_t at = random_next(&seed);
 
 			/*
 			 * A third of them in the program headers, a third in the section headers.
@@ -393,7 +394,7 @@ static void test_damaged(void **state)
 				at = 16 + (at >> 8) % 800;
 			else if (at % 3 == 1)
 				at = file.len - 1 - (at >> 8) % 2500;
-			copy[at % file.len] = (char)tool_random(&seed);
+			copy[at % file.len] = (char)random_next(&seed);
 		}
 		strbuf_reset(&out);
 		strbuf_reset(&spans);

@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "nsopen.h"
 #include "strbuf.h"
+#include "random.h"
 #include "toolrun.h"
 
 static int off_cmp(const void *a, const void *b)
@@ -91,16 +92,16 @@ static void test_perf_map_large(void **state)
 	(void)state;
 	for (size_t i = 0; i < LINES; i++) {
 		at[i] = map.len;
-		start[i] = 0x10000 + tool_random(&seed) % 0x400000;
-		size[i] = 1 + tool_random(&seed) % 0x400;
+		start[i] = 0x10000 + random_next(&seed) % 0x400000;
+		size[i] = 1 + random_next(&seed) % 0x400;
 		strbuf_addf(&map, "%lx %lx f%zu ", start[i], size[i], i);
-		for (uint64_t k = tool_random(&seed) % (i % 5000 ? 60 : 40000); k; k--)
+		for (uint64_t k = random_next(&seed) % (i % 5000 ? 60 : 40000); k; k--)
 			strbuf_addc(&map, 'x');
 		strbuf_addc(&map, '\n');
 	}
 	at[LINES] = map.len;
 	for (size_t i = 0; i < WANTED; i++)
-		addrs[i] = 0x10000 + tool_random(&seed) % 0x410000;
+		addrs[i] = 0x10000 + random_next(&seed) % 0x410000;
 	qsort(addrs, WANTED, sizeof(*addrs), off_cmp);
 	for (size_t a = 0; a < WANTED; a++) {
 		size_t last = LINES;
@@ -229,7 +230,7 @@ static uint64_t pick(uint64_t below)
 {
 	static uint64_t state = 7;
 
-	return tool_random(&state) % below;
+	return random_next(&state) % below;
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "event.h"
 #include "maskset.h"
+#include "random.h"
 #include "util.h"
 
 static struct stack_words out, out2;	/* 90 KiB: not for the stack */
@@ -21,13 +22,9 @@ static struct mask_ctx *fast, *plain;
 
 static uint64_t rnd_state = 42;
 
-/* xorshift64*: the same numbers in every run. */
 static uint64_t rnd(void)
 {
-	rnd_state ^= rnd_state >> 12;
-	rnd_state ^= rnd_state << 25;
-	rnd_state ^= rnd_state >> 27;
-	return rnd_state * 0x2545f4914f6cdd1dull;
+	return random_next(&rnd_state);
 }
 
 static uint8_t oracle(const struct maskset *ms, uint64_t sp, size_t size, uint64_t v)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "maskers.h"
+#include "random.h"
 
 #define NJOBS 96
 #define BATCHES 400
@@ -19,13 +20,11 @@ static const struct range exec_ranges[] = {
 
 static const struct maskset ms = { .exec = exec_ranges, .nexec = 2, .version = 1 };
 
-static uint64_t rng_state = 88172645463325252ull;
-
 static uint64_t rng(void)
 {
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	return rng_state ^= rng_state << 17;
+	static uint64_t state;
+
+	return random_next(&state);
 }
 
 static uint64_t word(uint64_t sp)

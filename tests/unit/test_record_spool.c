@@ -13,6 +13,7 @@
 #include "log.h"
 #include "open.h"
 #include "output.h"
+#include "random.h"
 #include "sink.h"
 #include "spool.h"
 #include "util.h"
@@ -444,7 +445,7 @@ static void test_flight_bounded(void **state)
 	for (unsigned int i = 0; i < 6000; i++) {
 		/* Nothing that compresses. */
 		for (unsigned int k = 1; k < 1000; k++)
-			chain[k] = x = x * 6364136223846793005ull + 1442695040888963407ull;
+			chain[k] = random_next(&x);
 		s.time = r->now += 1000;
 		proctab_sampled(pt, 0, 0, s.time);
 		/* -EAGAIN: a recorder would drop it, the thread lags behind. */

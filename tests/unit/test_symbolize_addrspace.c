@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "addrspace.h"
+#include "random.h"
 
 #define PAGE 0x1000ull
 #define PAGES 128
@@ -17,12 +18,11 @@ struct page {
 
 static const char *const files[] = { "/lib/a.so", "/lib/b.so", "//anon", "/lib/c.so" };
 
-static uint32_t rnd_state = 12345;
-
 static uint32_t rnd(uint32_t below)
 {
-	rnd_state = rnd_state * 1664525u + 1013904223u;
-	return (rnd_state >> 8) % below;
+	static uint64_t state;
+
+	return (uint32_t)random_next(&state) % below;
 }
 
 static void check_against(const struct addrspace *as, const struct page *model)

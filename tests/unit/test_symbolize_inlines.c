@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "names.h"
+#include "random.h"
 #include "toolrun.h"
 #include "util.h"
 
@@ -408,8 +409,8 @@ static void test_split_damaged(void **state)
 			memcpy(bad, good, size);
 			/* Sections' headers and the index are at the end. */
 			for (int i = 0; i < 20; i++)
-				bad[i & 1 ? tool_random(&seed) % size : size - 1 - tool_random(&seed) % 4096] =
-					(uint8_t)tool_random(&seed);
+				bad[i & 1 ? random_next(&seed) % size : size - 1 - random_next(&seed) % 4096] =
+					(uint8_t)random_next(&seed);
 			assert_true(f && fwrite(bad, 1, size, f) == size && !fclose(f));
 			for (uint64_t a = 0x1000; a < 0x2800; a += 37)
 				for (size_t n = inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX); n; n--)
@@ -507,8 +508,8 @@ static void test_damaged(void **state)
 		memcpy(bad, good, size);
 		/* The first pages are code; what names it comes behind. */
 		for (int i = 0; i < 30; i++)
-			bad[0x3000 + tool_random(&seed) % (size - 0x3000)] =
-				(uint8_t)tool_random(&seed);
+			bad[0x3000 + random_next(&seed) % (size - 0x3000)] =
+				(uint8_t)random_next(&seed);
 		m.elf = elf_file_open_mem(bad, size, &err);
 		if (m.elf) {
 			for (uint64_t a = 0x1000; a < 0x1400; a += 3) {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "linetable.h"
+#include "random.h"
 #include "toolrun.h"
 #include "util.h"
 
@@ -159,7 +160,7 @@ static void test_damaged(void **state)
 	assert_non_null(good.line.data);
 	for (int round = 0; round < 20000; round++) {
 		/* In a block of its own size, so that a sanitizer sees what is read behind it. */
-		size_t size = round % 2 ? good.line.size : 1 + tool_random(&seed) % good.line.size;
+		size_t size = round % 2 ? good.line.size : 1 + random_next(&seed) % good.line.size;
 		uint8_t *bytes = malloc(size);
 		size_t rows = 1000;
 		struct linetable *lt;
@@ -167,11 +168,11 @@ static void test_damaged(void **state)
 		uint32_t line;
 
 		memcpy(bytes, good.line.data, size);
-		for (uint64_t k = tool_random(&seed) % 4; k; k--)
-			bytes[tool_random(&seed) % size] = (uint8_t)tool_random(&seed);
+		for (uint64_t k = random_next(&seed) % 4; k; k--)
+			bytes[random_next(&seed) % size] = (uint8_t)random_next(&seed);
 		bad = good;
 		bad.line = (struct linetable_bytes){ bytes, size };
-		lt = linetable_new(&bad, tool_random(&seed) % 8 ? 0 : tool_random(&seed) % size, &rows);
+		lt = linetable_new(&bad, random_next(&seed) % 8 ? 0 : random_next(&seed) % size, &rows);
 		assert_true(rows <= 1000);
 		for (uint64_t a = elf_file_entry(ef); a < elf_file_entry(ef) + 64; a++)
 			if (linetable_find(lt, a, &file, &line) && linetable_file(lt, file))

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "ranges.h"
 
 #define SPACE 200
@@ -15,8 +16,7 @@ static uint64_t seed = 1;
 
 static uint32_t rnd(uint32_t n)
 {
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(seed >> 33) % n;
+	return (uint32_t)random_next(&seed) % n;
 }
 
 static void test_painting(void **state)

@@ -12,6 +12,7 @@
 
 #include "minidebug.h"
 #include "names.h"
+#include "random.h"
 #include "toolrun.h"
 #include "xalloc.h"
 
@@ -304,7 +305,7 @@ static void compare(struct module *m, const char *file, const char *which, int c
 	list_symbols(&l, file, which, exec);
 	assert_true(l.n > 0 && lo < hi);
 	for (int i = 0; i < count; i++) {
-		uint64_t a = lo + tool_random(&seed) % (hi - lo);
+		uint64_t a = lo + random_next(&seed) % (hi - lo);
 		const char *want = oracle(&l, a), *got;
 		struct symbol sym;
 		bool ok;

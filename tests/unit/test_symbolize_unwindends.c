@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "random.h"
 #include "unwind_capture.h"
 
 /* ---- how stacks end ---- */
@@ -268,12 +269,9 @@ static void test_fp(void **state)
 
 static uint64_t next_random(void)
 {
-	static uint64_t s = 0x243f6a8885a308d3;
+	static uint64_t state;
 
-	s ^= s << 13;
-	s ^= s >> 7;
-	s ^= s << 17;
-	return s;
+	return random_next(&state);
 }
 
 /*

@@ -123,14 +123,4 @@ static inline void tool_read(const char *name, struct strbuf *out)
 	fclose(f);
 }
 
-/* splitmix64, so that a failing run can be repeated. */
-static inline uint64_t tool_random(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
 #endif
