@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "elf_file.h"
 #include "random.h"
 #include "strbuf.h"
+#include "toolrun.h"
 
 /* ---- building sections ---- */
 
@@ -430,14 +430,11 @@ static void test_damaged(void **state)
 	struct cfi *cfi;
 	uint64_t seed = 7, pcs[64];
 	size_t n = 0, rounds = 600;
-	int fd, err;
 
 	(void)state;
-	fd = open("/lib64/ld-linux-x86-64.so.2", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	ef = tool_open_elf("/lib64/ld-linux-x86-64.so.2");
+	if (!ef)
 		skip();
-	ef = elf_file_open_fd(fd, &err);
-	close(fd);
 	elf_file_cfi_sections(ef, &secs);
 	cfi = cfi_new(&secs);
 	while (!cfi_nth(cfi, n, &fde))

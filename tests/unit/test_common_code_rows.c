@@ -2,7 +2,6 @@
  * Rows read off the code against what the compiler says of the same code: every instruction of libraries
  * that have call frame information, and of all forms of code that gcc made for this test.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +18,7 @@
 #include "code_rows.h"
 #include "elf_file.h"
 #include "random.h"
+#include "toolrun.h"
 #include "util.h"
 #include "x86_insn.h"
 
@@ -27,18 +27,6 @@
 struct tally {
 	uint32_t insns, made, wrong, other_base, lost_saved, wrong_saved, signals;
 };
-
-static struct elf_file *open_elf(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
-	struct elf_file *ef;
-
-	if (fd < 0)
-		return NULL;
-	ef = elf_file_open_fd(fd, &err);
-	close(fd);
-	return ef;
-}
 
 /* Rows of the plain kind: both from one of the two registers, the return address right below the CFA. */
 static bool comparable(const struct cfi_row *r)
@@ -200,7 +188,7 @@ static bool in_plt(struct elf_file *ef, uint64_t svma)
 /* Each @every-th function of @path; false when there is no such file. */
 static bool sweep(const char *path, unsigned int every, bool starts, struct tally *t)
 {
-	struct lib lib = { .ef = open_elf(path), .starts = starts };
+	struct lib lib = { .ef = tool_open_elf(path), .starts = starts };
 	const struct code_source src = {
 		.ctx = &lib, .read = read_code, .start_of = start_of, .noreturn = noreturn,
 	};

@@ -1,6 +1,5 @@
 /* Sliced ELF files as a recording has them: the same bytes again, or none. */
 #include <elf.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +23,7 @@
 #include "recording.h"
 #include "slice_codec.h"
 #include "strbuf.h"
+#include "toolrun.h"
 #include "util.h"
 
 struct fixture {
@@ -62,13 +62,11 @@ static int by_svma(const void *a, const void *b)
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), err;
 
 	f->enc = slice_enc_new();
 	f->dec = slice_dec_new();
 	f->codec = codec_enc_new(6);
-	f->ef = elf_file_open_fd(fd, &err);
-	close(fd);
+	f->ef = tool_open_elf("/proc/self/exe");
 	if (!f->ef || elf_file_symbols(f->ef, keep, f))
 		return -1;
 	qsort(f->syms, f->nsyms, sizeof(*f->syms), by_svma);

@@ -396,17 +396,23 @@ static void test_threads(void **state)
 	assert_int_equal(got.tcomm[2].tid, GONE + 6);
 }
 
+/* A program with code at 0x400000. */
+static struct proc *exec_app(void)
+{
+	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x1000, "/app"), 1);
+
+	exec_comm(GONE, "app");
+	proctab_mmap(pt, &m);
+	return proctab_sampled(pt, GONE, GONE, 1);
+}
+
 /* A copy that begins lower ends lower. What it says about the stack above is what the copy before said. */
 static void test_stack_top(void **state)
 {
-	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x1000, "/app"), 1);
+	struct proc *p = exec_app();
 	const struct maskset *ms;
-	struct proc *p;
 
 	(void)state;
-	exec_comm(GONE, "app");
-	proctab_mmap(pt, &m);
-	p = proctab_sampled(pt, GONE, GONE, 1);
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001000, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000002000);
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
@@ -421,8 +427,7 @@ static void test_stack_top(void **state)
 	ms = proc_maskset(p, GONE + 1, 0x400000, 0x7ff000000800, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000001800);
 	/* An exec leaves nothing of it. */
-	exec_comm(GONE, "app");
-	proctab_mmap(pt, &m);
+	p = exec_app();
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000001800);
 }
@@ -430,14 +435,10 @@ static void test_stack_top(void **state)
 /* A signal handler on a stack of its own: the interrupted stack is still a stack. */
 static void test_other_stacks(void **state)
 {
-	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x1000, "/app"), 1);
+	struct proc *p = exec_app();
 	const struct maskset *ms;
-	struct proc *p;
 
 	(void)state;
-	exec_comm(GONE, "app");
-	proctab_mmap(pt, &m);
-	p = proctab_sampled(pt, GONE, GONE, 1);
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000000, 0x1000);
 	assert_int_equal(ms->nstacks, 0);
 	/*
