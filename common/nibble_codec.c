@@ -19,7 +19,7 @@
  */
 struct model {
 	int16_t off[16];
-} __attribute__((aligned(16)));		/* as malloc() gives it */
+} __attribute__((aligned(16)));
 
 #define EVEN (PROB_ONE / 16)
 #define GROUP 128u			/* models in a page of memory */
@@ -29,7 +29,8 @@ struct range {
 };
 
 struct nibble_enc {
-	struct model bank[NIBBLE_CONTEXTS];
+	struct model *bank;		/* of NIBBLE_CONTEXTS, in @mem */
+	void *mem;			/* owned */
 	struct range *range;		/* owned; of each symbol of the block */
 	size_t cap;
 	uint16_t *code;			/* owned */
@@ -37,7 +38,8 @@ struct nibble_enc {
 };
 
 struct nibble_dec {
-	struct model bank[NIBBLE_CONTEXTS];
+	struct model *bank;		/* of NIBBLE_CONTEXTS, in @mem */
+	void *mem;			/* owned */
 	const uint8_t *at, *end;
 	uint64_t left;			/* symbols */
 	uint32_t state;
@@ -46,6 +48,16 @@ struct nibble_dec {
 };
 
 /* ---- models ---- */
+
+/*
+ * A bank and the memory it lies in, all zeros: fetching models is what most of the time goes into, so none
+ * lies in two lines of the CPU's caches, as with malloc() every other one does.
+ */
+static struct model *bank_new(void **mem)
+{
+	*mem = xcalloc(NIBBLE_CONTEXTS + 1, sizeof(struct model));
+	return (struct model *)align_up((uintptr_t)*mem, sizeof(struct model));
+}
 
 /* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
 #define L(k, s) (int16_t)((int)((k) > (s) ? PROB_ONE - 16 + (k) : (k)) - (int)EVEN * (k))
@@ -73,16 +85,11 @@ static const uint8_t rate[128] = {
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 };
 
-/* Where the range of symbol @s begins, 1 to 15. */
-static inline uint32_t model_cum(const struct model *m, uint32_t s)
-{
-	return EVEN * s + (uint32_t)m->off[s];
-}
-
 static inline struct range model_range(const struct model *m, uint32_t sym)
 {
-	uint32_t start = sym ? model_cum(m, sym) : 0;
-	uint32_t end = sym < 15 ? model_cum(m, sym + 1) : PROB_ONE;
+	/* Symbols 0 and 15 are too many to be guessed by a branch, and off[0] is none. */
+	uint32_t start = EVEN * sym + ((uint32_t)m->off[sym] & -(uint32_t)(sym > 0));
+	uint32_t end = EVEN * (sym + 1) + ((uint32_t)m->off[(sym + 1) % 16] & -(uint32_t)(sym < 15));
 
 	return (struct range){ (uint16_t)start, (uint16_t)(end - start) };
 }
@@ -102,9 +109,10 @@ static inline void model_learn(struct model *m, uint32_t sym)
 
 	lo = _mm_add_epi16(lo, _mm_sra_epi16(_mm_sub_epi16(glo, lo), shift));
 	hi = _mm_add_epi16(hi, _mm_sra_epi16(_mm_sub_epi16(ghi, hi), shift));
+	/* Stored as one: what is loaded as a whole again soon would have to wait for the parts. */
+	lo = _mm_insert_epi16(lo, n + (n < ARRAY_SIZE(rate) - 1), 0);
 	_mm_store_si128((__m128i *)&m->off[0], lo);
 	_mm_store_si128((__m128i *)&m->off[8], hi);
-	m->off[0] = (int16_t)(n + (n < ARRAY_SIZE(rate) - 1));
 }
 
 /* The symbol whose range holds @at. */
@@ -202,13 +210,17 @@ void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n)
 
 struct nibble_enc *nibble_enc_new(void)
 {
-	return xcalloc(1, sizeof(struct nibble_enc));
+	struct nibble_enc *e = xcalloc(1, sizeof(*e));
+
+	e->bank = bank_new(&e->mem);
+	return e;
 }
 
 void nibble_enc_free(struct nibble_enc *e)
 {
 	if (!e)
 		return;
+	free(e->mem);
 	free(e->range);
 	free(e->code);
 	free(e);
@@ -276,18 +288,24 @@ void nibble_plain(const struct strbuf *syms, struct strbuf *out)
 
 struct nibble_dec *nibble_dec_new(void)
 {
-	return xcalloc(1, sizeof(struct nibble_dec));
+	struct nibble_dec *d = xcalloc(1, sizeof(*d));
+
+	d->bank = bank_new(&d->mem);
+	return d;
 }
 
 void nibble_dec_free(struct nibble_dec *d)
 {
+	if (!d)
+		return;
+	free(d->mem);
 	free(d);
 }
 
 void nibble_dec_reset(struct nibble_dec *d)
 {
 	if (d->used)
-		memset(d->bank, 0, sizeof(d->bank));
+		memset(d->bank, 0, NIBBLE_CONTEXTS * sizeof(*d->bank));
 	d->used = false;
 }
 
@@ -345,13 +363,25 @@ static uint32_t get_plain(struct nibble_dec *d)
 	return sym;
 }
 
-uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
+/*
+ * The next symbol under @ctx, of coded ones that are there. @state is the caller's: what waits for it is all
+ * that decoding waits for, and a way through memory makes that longer.
+ */
+static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 {
 	struct model *m = &d->bank[ctx];
-	uint32_t at = d->state & (PROB_ONE - 1);
-	uint32_t sym;
-	struct range r;
+	uint32_t at = *state & (PROB_ONE - 1), sym = model_find(m, at);
+	struct range r = model_range(m, sym);
 
+	model_learn(m, sym);
+	*state = r.freq * (*state >> PROB_BITS) + at - r.start;
+	if (*state < STATE_MIN)
+		*state = *state << 16 | next_bits(d);
+	return sym;
+}
+
+uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
+{
 	if (!d->left) {
 		d->bad = true;
 		return 0;
@@ -359,26 +389,33 @@ uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
 	d->left--;
 	if (d->plain)
 		return get_plain(d);
-	sym = model_find(m, at);
-	r = model_range(m, sym);
-	model_learn(m, sym);
-	d->state = r.freq * (d->state >> PROB_BITS) + at - r.start;
-	if (d->state < STATE_MIN)
-		d->state = d->state << 16 | next_bits(d);
-	return sym;
+	return take(d, &d->state, ctx);
+}
+
+/* Are there @n further symbols, coded? */
+static inline bool has_coded(const struct nibble_dec *d, uint64_t n)
+{
+	return !d->plain && d->left >= n;
 }
 
 uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
 {
 	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, top = 0;
+	bool coded = has_coded(d, n);
+	uint32_t state = d->state;
 	uint64_t v = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t digit = nibble_get(d, ctx + num_ctx(len, i, n - 1 - i, top));
+		uint32_t next = ctx + num_ctx(len, i, n - 1 - i, top);
+		uint32_t digit = coded ? take(d, &state, next) : nibble_get(d, next);
 
 		if (!i)
 			top = digit;
 		v = v << 4 | digit;
+	}
+	if (coded) {
+		d->state = state;
+		d->left -= n;
 	}
 	return v;
 }
@@ -392,9 +429,17 @@ int64_t nibble_get_snum(struct nibble_dec *d, uint32_t ctx)
 
 uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
 {
-	uint32_t digits = id_digits(n), id = 0;
+	uint32_t digits = id_digits(n), id = 0, state = d->state;
+	bool coded = has_coded(d, digits);
 
-	for (uint32_t i = 0; i < digits; i++)
-		id = id << 4 | nibble_get(d, ctx + id_ctx(i, id));
+	for (uint32_t i = 0; i < digits; i++) {
+		uint32_t next = ctx + id_ctx(i, id);
+
+		id = id << 4 | (coded ? take(d, &state, next) : nibble_get(d, next));
+	}
+	if (coded) {
+		d->state = state;
+		d->left -= digits;
+	}
 	return id;
 }

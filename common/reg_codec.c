@@ -51,21 +51,11 @@ static bool row_guess(const struct word_seen *seen, const struct reg_row *row, u
 	case REG_KIND_SEEN:
 		if (row->val[i] >= seen->n)
 			return false;
-		*val = seen->addr[row->val[i]];
+		*val = word_seen_at(seen, row->val[i]);
 		return true;
 	default:
 		return true;
 	}
-}
-
-/* Index of address @val among those met on the stack, or their number. */
-static uint32_t seen_rank(const struct word_seen *seen, uint64_t val)
-{
-	uint32_t i = 0;
-
-	while (i < seen->n && seen->addr[i] != val)
-		i++;
-	return i;
 }
 
 /* Index of @val among the last raw values, or their number. */
@@ -88,7 +78,7 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 		     uint64_t val)
 {
 	int64_t rel = (int64_t)(val - sp);
-	uint32_t rank = seen_rank(seen, val);
+	uint32_t rank = word_seen_rank(seen, val);
 
 	row->val[i] = val;
 	row->kind[i] = REG_KIND_ABS;
@@ -123,7 +113,7 @@ static uint32_t enc_reg(const struct enc *e, uint32_t ctx, uint32_t i)
 {
 	uint64_t val = e->regs[reg_order[i]];
 	int64_t rel = (int64_t)(val - e->regs[UREG_SP]);
-	uint32_t rank = seen_rank(e->seen, val), id;
+	uint32_t rank = word_seen_rank(e->seen, val), id;
 	enum reg_op op;
 
 	if (!val) {
@@ -206,7 +196,7 @@ static int dec_reg(const struct dec *d, uint32_t op, uint32_t i)
 		rank = nibble_get(d->in, CTX_REG_SEEN + i);
 		if (rank >= d->seen->n)
 			return -EINVAL;
-		*val = d->seen->addr[rank];
+		*val = word_seen_at(d->seen, rank);
 		return 0;
 	case REG_CODE:
 		return code_dec_find(d->dict, nibble_get_id(d->in, CTX_CODE, d->dict->n), val);

@@ -202,7 +202,7 @@ static uint32_t nearest(const struct word_seen *seen, uint64_t val)
 	uint32_t at = seen->n;
 
 	for (uint32_t i = 0; i < seen->n; i++) {
-		uint64_t diff = val > seen->addr[i] ? val - seen->addr[i] : seen->addr[i] - val;
+		uint64_t a = word_seen_at(seen, i), diff = val > a ? val - a : a - val;
 
 		if (diff < best) {
 			best = diff;
@@ -249,7 +249,7 @@ static inline bool past_has(const struct descent *d, const struct word_past *h, 
 	case KIND_REL:
 		return h->sym + addr == val;
 	default:
-		return h->sym < d->seen->n && d->seen->addr[h->sym] == val;
+		return h->sym < d->seen->n && word_seen_at(d->seen, h->sym) == val;
 	}
 }
 
@@ -310,8 +310,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 	if (cls == WORD_CODE) {
 		lit = code_enc_find(dict, p.val, &id) ? LIT_CODE : LIT_NEW;
 	} else if (cls == WORD_STACK && zigzag(rel) >> 63 == 0) {
-		while (rank < d->seen->n && d->seen->addr[rank] != p.val)
-			rank++;
+		rank = word_seen_rank(d->seen, p.val);
 		lit = rank < d->seen->n ? LIT_SEEN : LIT_REL;
 	}
 	op = (near ? OP_NEAR : OP_LITERAL) + lit;
@@ -329,7 +328,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 		rank = nearest(d->seen, p.val);
 		nibble_put(out, CTX_REL_BY, rank < d->seen->n ? rank : WORD_SEEN);
 		if (rank < d->seen->n)
-			nibble_put_num(out, CTX_REL_NEAR, relative(p.val - d->seen->addr[rank]));
+			nibble_put_num(out, CTX_REL_NEAR, relative(p.val - word_seen_at(d->seen, rank)));
 		else
 			nibble_put_num(out, CTX_REL, relative(rel));
 		break;
@@ -486,7 +485,7 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 	case LIT_REL:
 		rank = nibble_get(in, CTX_REL_BY);
 		if (rank < d->seen->n)
-			p->val = d->seen->addr[rank] +
+			p->val = word_seen_at(d->seen, rank) +
 				 unrelative(nibble_get_num(in, CTX_REL_NEAR));
 		else
 			p->val = p->addr + unrelative(nibble_get_num(in, CTX_REL));
@@ -495,7 +494,7 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 		rank = nibble_get(in, CTX_SEEN);
 		if (rank >= d->seen->n)
 			return -EINVAL;
-		p->val = d->seen->addr[rank];
+		p->val = word_seen_at(d->seen, rank);
 		return 0;
 	default:
 		p->val = nibble_get_num(in, CTX_RAW) ^ (shadow->addr == p->addr ? shadow->val : 0);

@@ -55,11 +55,27 @@ struct word_list {
 	uint64_t val[STACK_WORDS_MAX];
 };
 
-/* Addresses in the copy met on the way down, the last one first. Also what registers may hold. */
+/* Addresses in the copy met on the way down. Also what registers may hold. */
 struct word_seen {
-	uint64_t addr[WORD_SEEN];
-	uint32_t n;
+	uint64_t addr[WORD_SEEN];	/* the last one at @first, those before it behind it, in a ring */
+	uint32_t n, first;
 };
+
+/* The one met last (@rank 0), before that (1) ...; @rank is below @seen->n. */
+static inline uint64_t word_seen_at(const struct word_seen *seen, uint64_t rank)
+{
+	return seen->addr[(seen->first + rank) % WORD_SEEN];
+}
+
+/* Rank of address @val among those met, or their number. */
+static inline uint32_t word_seen_rank(const struct word_seen *seen, uint64_t val)
+{
+	uint32_t rank = 0;
+
+	while (rank < seen->n && word_seen_at(seen, rank) != val)
+		rank++;
+	return rank;
+}
 
 /*
  * Note the symbols of what changed in @out and bring @st up to date. The pool must have

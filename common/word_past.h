@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "util.h"
 #include "word_codec.h"
@@ -36,7 +35,7 @@ struct descent {
 	struct word_seen *seen;
 	uint64_t lo, span;		/* the copy */
 	uint64_t at;			/* address of the word before, at first the copy's end */
-	uint64_t code[2], code_hash;	/* code words before it; the last three */
+	uint64_t code[3];		/* code words before it, the last one first */
 	uint64_t code_at;		/* where the last of them is */
 	uint64_t sym[2];		/* words before it, hashed by kind */
 	uint32_t on;			/* where the last run or what a literal replaced goes on; 0: unknown */
@@ -63,15 +62,14 @@ static inline void descent_begin(struct descent *d, struct word_model *m, struct
 static inline enum word_kind descent_classify(const struct descent *d, const struct place *p,
 					      uint64_t *sym)
 {
-	uint32_t i = 0;
+	uint32_t rank;
 
 	*sym = p->val;
 	if (p->val - d->lo > d->span)
 		return KIND_ABS;
-	while (i < d->seen->n && d->seen->addr[i] != p->val)
-		i++;
-	*sym = i < d->seen->n ? i : p->val - p->addr;
-	return i < d->seen->n ? KIND_SEEN : KIND_REL;
+	rank = word_seen_rank(d->seen, p->val);
+	*sym = rank < d->seen->n ? rank : p->val - p->addr;
+	return rank < d->seen->n ? KIND_SEEN : KIND_REL;
 }
 
 /* Go on below the word @p, without a trace. */
@@ -84,25 +82,20 @@ static inline void descent_push(struct descent *d, const struct place *p, enum w
 	d->sym[0] = sym * 4 + kind;
 	d->at = p->addr;
 	if (kind == KIND_ABS) {
-		/* The last three, the older the less of them. */
-		d->code_hash = (d->code[0] * MIX2 ^ d->code[1]) * MIX3 + p->val * MIX1;
+		d->code[2] = d->code[1];
 		d->code[1] = d->code[0];
 		d->code[0] = p->val;
 		d->code_at = p->addr;
 		return;
 	}
 	if (kind == KIND_REL) {
-		uint64_t older[WORD_SEEN - 1];
-
-		/* By way of registers: a call to move a hundred bytes takes longer than they do. */
-		memcpy(older, s->addr, sizeof(older));
-		memcpy(&s->addr[1], older, sizeof(older));
+		s->first = (s->first - 1) % WORD_SEEN;
 		s->n += s->n < WORD_SEEN;
 	} else {
 		for (uint64_t i = sym; i; i--)
-			s->addr[i] = s->addr[i - 1];
+			s->addr[(s->first + i) % WORD_SEEN] = word_seen_at(s, i - 1);
 	}
-	s->addr[0] = p->val;
+	s->addr[s->first] = p->val;
 }
 
 static inline void descent_feed(struct descent *d, const struct place *p)
@@ -116,7 +109,10 @@ static inline void descent_feed(struct descent *d, const struct place *p)
 /* The context of the next word: the last three code words, and how far above they end. */
 static inline uint64_t descent_context(const struct descent *d)
 {
-	uint64_t h = d->code_hash + (d->code_at - d->at) * MIX2;
+	/* The older the less of them. */
+	uint64_t h = (d->code[1] * MIX2 ^ d->code[2]) * MIX3 + d->code[0] * MIX1;
+
+	h += (d->code_at - d->at) * MIX2;
 
 	return (h ^ h >> 32) * MIX1;
 }
@@ -163,7 +159,7 @@ static inline bool past_guess(const struct descent *d, const struct word_past *e
 	} else if ((e->dist_kind & 3) == KIND_SEEN) {
 		if (e->sym >= d->seen->n)
 			return false;
-		p->val = d->seen->addr[e->sym];
+		p->val = word_seen_at(d->seen, e->sym);
 	}
 	return true;
 }
