@@ -99,9 +99,10 @@ bool reuse_take(struct reuse *ru, const struct unwind_input *in, struct unwind_r
 static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, uint32_t n)
 {
 	uint32_t tail = ps->cap - keep, cap;
-	struct reuse_mark *marks;
+	union reuse_mark *marks;
 	struct frame *frames;
 
+	ps->asked = MAX(ps->asked, keep);
 	if (n <= keep) {
 		ps->start = keep - n;
 		return;
@@ -116,6 +117,7 @@ static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, ui
 	free(ps->frames);
 	free(ps->marks);
 	ru->frames += cap - ps->cap;
+	ps->asked += cap - ps->cap;
 	ps->frames = frames;
 	ps->marks = marks;
 	ps->cap = cap;
@@ -123,14 +125,13 @@ static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, ui
 }
 
 /*
- * What the walk from step @s on goes by, which leads to a frame at @cfa whose walk goes by what @outer
- * says. Registers other than %rbp only matter to steps without a rule.
+ * What the walk from step @s on goes by, which leads to a frame whose walk goes by what @outer says.
+ * Registers other than %rbp only matter to steps without a rule.
  */
-static struct reuse_mark mark_of(const struct walk_step *s, uint64_t cfa,
-				 const struct reuse_mark *outer)
+static union reuse_mark mark_of(const struct walk_step *s, const union reuse_mark *outer)
 {
-	uint64_t slot = cfa - 8 * (rule_saved(s->rule) >> 5 & RULE_SAVED_MAX);
-	struct reuse_mark m = { .sp = s->sp, .need = NEED_NOTHING };
+	uint64_t cfa = outer->sp, slot = cfa - 8 * (rule_saved(s->rule) >> 5 & RULE_SAVED_MAX);
+	union reuse_mark m = { .sp = s->sp, .need = NEED_NOTHING };
 
 	if (!s->rule || outer->need == NEED_ALL) {
 		m.need = NEED_ALL;
@@ -145,13 +146,25 @@ static struct reuse_mark mark_of(const struct walk_step *s, uint64_t cfa,
 	return m;
 }
 
+const union reuse_mark *reuse_ask(struct reuse *ru)
+{
+	struct past_stack *ps = ru->cur;
+
+	while (ps->asked > ru->cursor) {
+		union reuse_mark *m = &ps->marks[--ps->asked];
+
+		*m = mark_of(&m->step, m + 1);
+	}
+	return &ps->marks[ru->cursor];
+}
+
 void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unwind_result *out,
 	       const struct walk_step *steps, uint32_t taken, bool rooted, uint32_t nsteps)
 {
 	struct past_stack *ps = ru->cur;
 	bool met = taken != UINT32_MAX;
 	uint32_t n = met ? taken : out->n, i = n;
-	struct reuse_mark *marks;
+	union reuse_mark *marks;
 
 	if (!ps)
 		return;
@@ -165,13 +178,13 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 	/* The last frame; behind @nsteps there may be one more, a root found by looking around. */
 	while (!met && i && i >= nsteps) {
 		i--;
-		marks[i] = (struct reuse_mark){
+		marks[i] = (union reuse_mark){
 			.sp = i < nsteps ? steps[i].sp : UINT64_MAX,
 			.need = rooted ? NEED_NOTHING : NEED_ALL,
 		};
+		ps->asked = ps->start + i;
 	}
-	while (i--)
-		marks[i] = mark_of(&steps[i], steps[i + 1].sp, &marks[i + 1]);
+	memcpy(marks, steps, i * sizeof(*marks));
 	ps->generation = in->as->generation;
 	ps->hi = in->stack->hi;
 	ps->at = out->at;

@@ -25,12 +25,16 @@ enum reuse_need {
 	NEED_ALL,	/* who knows: it is not reused */
 };
 
-/* A frame as it is walked from. */
-struct reuse_mark {
-	uint64_t sp;		/* runtime address */
-	uint64_t bp;		/* with NEED_BP: its value */
-	uint8_t need;		/* enum reuse_need */
+/* A frame as it is walked from. Most frames are gone before anybody asks what their walk goes by. */
+union reuse_mark {
+	struct walk_step step;	/* how it was stepped out of: past_stack.asked is behind it */
+	struct {
+		uint64_t sp;	/* runtime address; that of @step, too */
+		uint64_t bp;	/* with NEED_BP: its value */
+		uint64_t need;	/* enum reuse_need */
+	};
 };
+_Static_assert(offsetof(struct walk_step, sp) == offsetof(union reuse_mark, sp), "the same");
 
 struct past_stack {
 	uint32_t generation;	/* of the address space; 0: nothing is known */
@@ -39,8 +43,9 @@ struct past_stack {
 	uint64_t live;		/* join.h: below this runtime address its frames may be over */
 	uint64_t hi;		/* end of the stack copy */
 	struct frame *frames;	/* owned; leaf first, the root at cap - 1 */
-	struct reuse_mark *marks;	/* owned; beside them */
+	union reuse_mark *marks;	/* owned; beside them */
 	uint32_t start, cap;
+	uint32_t asked;		/* from this mark on it is known what the walk goes by */
 	const struct module *at;
 };
 
@@ -64,8 +69,8 @@ void reuse_begin(struct reuse *ru, const struct unwind_input *in);
 /* The thread's next stack may differ in any word. */
 void reuse_forget(struct reuse *ru, uint32_t tid);
 
-/* Frame @addr (a return address) at @sp of the thread's last stack, or NULL. Stack pointers ascend. */
-static inline const struct reuse_mark *reuse_find(struct reuse *ru, uint64_t addr, uint64_t sp)
+/* Is frame @addr (a return address) at @sp one of the thread's last stack? Stack pointers ascend. */
+static inline bool reuse_find(struct reuse *ru, uint64_t addr, uint64_t sp)
 {
 	const struct past_stack *ps = ru->cur;
 	uint32_t i = ru->cursor;
@@ -73,11 +78,12 @@ static inline const struct reuse_mark *reuse_find(struct reuse *ru, uint64_t add
 	while (i < ps->cap && ps->marks[i].sp < sp)
 		i++;
 	ru->cursor = i;
-	if (i == ps->cap || ps->marks[i].sp != sp || ps->frames[i].addr.v != addr ||
-	    ps->frames[i].kind != FRAME_RETURN)
-		return NULL;
-	return &ps->marks[i];
+	return i < ps->cap && ps->marks[i].sp == sp && ps->frames[i].addr.v == addr &&
+	       ps->frames[i].kind == FRAME_RETURN;
 }
+
+/* What the walk from the frame that reuse_find() has found goes by. Valid until reuse_end(). */
+const union reuse_mark *reuse_ask(struct reuse *ru);
 
 /*
  * The last frame of @out is that of the last reuse_find(): take over the outer ones. False when they are

@@ -88,9 +88,12 @@ static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t e
 static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, bool bp_known,
 		    bool bp_in_mem, uint64_t bp)
 {
-	const struct reuse_mark *m = reuse_find(ru, ra, sp);
+	const union reuse_mark *m;
 
-	if (!m || m->need == NEED_ALL)
+	if (!reuse_find(ru, ra, sp))
+		return false;
+	m = reuse_ask(ru);
+	if (m->need == NEED_ALL)
 		return false;
 	if (m->need == NEED_NOTHING)
 		return true;
