@@ -4,7 +4,7 @@
  * were and a digest of all that they carry, on one line, and then the bytes a sample of the STREAM blocks
  * and of the file written. Also an oracle for what a sample says did not change: every word from
  * changed_end on is compared with the thread's sample before, and from known_end on with the last that was
- * seen at its address.
+ * seen at its address. The digest and the oracle are of the first time.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -180,29 +180,44 @@ static bool note_word(struct last *last, uint64_t addr, uint64_t val)
 	return other;
 }
 
-/* The sample's words to rc->now and rc->words; against the thread's copy before. */
-static int take_stack(struct recode *rc, const struct ev_sample *ev)
+/* The sample's words to rc->words. */
+static void take_stack(struct recode *rc, const struct ev_sample *ev)
+{
+	uint64_t lo = ev->stack.lo, hi = ev->stack.hi, next;
+	struct stack_words *sw = &rc->words;
+
+	sw->base = lo;
+	sw->nwords = (uint32_t)((hi - lo) / 8);
+	sw->nkept = 0;
+	for (uint64_t addr = lo; addr < hi; addr = next) {
+		const uint64_t *page = stack_view_page(&ev->stack, addr);
+
+		next = MIN(align_down(addr, 4096) + 4096, hi);
+		for (; page && addr < next; addr += 8) {
+			uint64_t val = page[addr / 8 % 512];
+
+			if (!val)
+				continue;
+			sw->idx[sw->nkept] = (uint16_t)((addr - lo) / 8);
+			sw->cls[sw->nkept] = class_of(ev, val);
+			sw->val[sw->nkept++] = val;
+		}
+	}
+}
+
+/* The same words, one by one, to rc->now; against the thread's copy before. */
+static int check_stack(struct recode *rc, const struct ev_sample *ev)
 {
 	uint64_t *slot = u64map_put(&rc->threads, (uint64_t)ev->pid << 32 | ev->tid, NULL);
 	uint64_t lo = ev->stack.lo, hi = ev->stack.hi;
-	struct stack_words *sw = &rc->words;
 	struct last *last;
 
 	if (!*slot)
 		*slot = (uintptr_t)xcalloc(1, sizeof(*last));
 	last = (struct last *)(uintptr_t)*slot;
-	sw->base = lo;
-	sw->nwords = (uint32_t)((hi - lo) / 8);
-	sw->nkept = 0;
-	for (uint32_t i = 0; i < sw->nwords; i++) {
-		if (stack_view_read(&ev->stack, lo + 8 * (uint64_t)i, &rc->now[i]))
+	for (uint64_t a = lo; a < hi; a += 8)
+		if (stack_view_read(&ev->stack, a, &rc->now[(a - lo) / 8]))
 			return -1;
-		if (!rc->now[i])
-			continue;
-		sw->idx[sw->nkept] = (uint16_t)i;
-		sw->cls[sw->nkept] = class_of(ev, rc->now[i]);
-		sw->val[sw->nkept++] = rc->now[i];
-	}
 	for (uint64_t a = ev->changed_end; a < hi; a += 8)
 		if (a < last->lo || a >= last->hi ||
 		    last->w[(a - last->lo) / 8] != rc->now[(a - lo) / 8]) {
@@ -235,7 +250,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	uint64_t head[] = { in.time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->has_regs,
 			    ev->copy_full, ev->unmasked, ev->cut, ev->stack.lo, ev->stack.hi };
 
-	if (take_stack(rc, ev))
+	take_stack(rc, ev);
+	if (!rc->shift && check_stack(rc, ev))
 		return -1;
 	memcpy(in.regs, ev->regs, sizeof(in.regs));
 	if (rc->words.nwords)
@@ -243,6 +259,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	if (!rc->samples++)
 		rc->first = ev->time;
 	rc->last = MAX(rc->last, ev->time);
+	if (rc->shift)
+		return rec_writer_sample(writer(rc), &in);
 	digest(rc, head, sizeof(head));
 	digest(rc, ev->chain, ev->nchain * sizeof(*ev->chain));
 	digest(rc, ev->regs, sizeof(ev->regs));
