@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "codec_zlib.h"
 #include "elf_file.h"
 #include "nsopen.h"
 #include "strbuf.h"
@@ -35,7 +35,7 @@ static bool file_crc(int fd, uint32_t *crc)
 {
 	enum { CHUNK = 64 << 10 };
 	unsigned char *buf = malloc(CHUNK);
-	uLong sum = crc32(0, NULL, 0);
+	uint32_t sum = 0;
 	uint64_t pos = 0;
 	ssize_t got = -1;
 
@@ -45,11 +45,11 @@ static bool file_crc(int fd, uint32_t *crc)
 			continue;
 		if (got <= 0)
 			break;
-		sum = crc32(sum, buf, (uInt)got);
+		sum = zlib_crc32(sum, buf, (size_t)got);
 		pos += (uint64_t)got;
 	}
 	free(buf);
-	*crc = (uint32_t)sum;
+	*crc = sum;
 	return got == 0;
 }
 

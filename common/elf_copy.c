@@ -18,8 +18,8 @@
 #define IMAGE_MAX	(3ull << 30)
 #define HUGE_PAGE	(2u << 20)
 
-/* What libdw reads for us: entries, names, ranges, call frames. */
-static bool is_wanted(const char *name)
+/* Entries, names, ranges, call frames. */
+bool elf_debug_wanted(const char *name)
 {
 	static const char *const wanted[] = {
 		"info", "types", "abbrev", "aranges", "addr", "str", "str_offsets", "line_str",
@@ -96,7 +96,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
 		if (name && is_kept_empty(name, &sh))
 			continue;
-		keep = (name && is_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
+		keep = (name && elf_debug_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
 		if (fill && !keep)
 			hide_section(ef, elf_ndxscn(scn));
 		if (!keep || !name || sum > IMAGE_MAX)

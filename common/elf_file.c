@@ -154,6 +154,7 @@ void elf_file_close(struct elf_file *ef)
 		if (ef->lent[i])
 			elf_end(ef->lent[i]);
 	elf_copy_free(ef);
+	elf_image_free(ef);
 	if (ef->elf)
 		elf_end(ef->elf);
 	elf_plain_free(ef);
@@ -168,6 +169,9 @@ void elf_file_close(struct elf_file *ef)
 
 void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 {
+	uint8_t *image;
+	size_t size;
+
 	/*
 	 * Handles of their own: we decompress sections in ours, after which libdw would take a
 	 * .zdebug_ section for a damaged one. libelf takes char *, but does not write.
@@ -176,8 +180,8 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;
 	if (ef->mem)
 		ef->lent[i] = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
-	else if (elf_plain_image(ef))
-		ef->lent[i] = elf_memory((char *)ef->image, ef->image_size);
+	else if (elf_image_get(ef, &image, &size))
+		ef->lent[i] = elf_memory((char *)image, size);
 	else if (elf_copy_load(ef) && (i == 0 || !ef->one_handle))
 		ef->lent[i] = elf_memory((char *)ef->copy, ef->copy_size);
 	else if (i == 0)

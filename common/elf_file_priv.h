@@ -27,8 +27,7 @@ struct elf_file {
 	unsigned char *copy;	/* owned; what they share, see elf_copy.c; NULL: nothing */
 	size_t copy_size;	/* bytes, the file's own size */
 	struct elf_plain *plain;	/* owned; sections unpacked so far, see elf_plain.c */
-	uint8_t *image;		/* owned; what @lent read instead when the file has compressed sections */
-	size_t image_size;	/* bytes */
+	struct elf_image *image;	/* owned; what @lent read when the file has compressed sections */
 	GElf_Ehdr ehdr;
 	bool one_handle;	/* each further one would decompress all over again */
 	size_t shnum;		/* section headers; 0 when they were stripped */
@@ -87,18 +86,29 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
 
+/* Is the section @name one that libdw reads for us? */
+bool elf_debug_wanted(const char *name);
+
 /* Make ef->copy, if that was not done. False: it cannot be, or does not pay. */
 bool elf_copy_load(struct elf_file *ef);
 void elf_copy_free(struct elf_file *ef);
 
 /* Contents of a section with SHF_COMPRESSED, unpacked; borrowed for the life of @ef. 0 or -EINVAL. */
 int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, size_t *size);
-/*
- * Make ef->image, if that was not done: an ELF file with the debug sections, all of them plain, for
- * a 64-bit file that has compressed sections. False: it has none, or it cannot be made.
- */
-bool elf_plain_image(struct elf_file *ef);
 void elf_plain_free(struct elf_file *ef);
+
+/* ch_type of a compressed section. */
+#define ELF_CH_ZLIB	1
+#define ELF_CH_ZSTD	2
+
+/*
+ * *@image: an ELF file with the debug sections, all of them plain, for a 64-bit file that has compressed
+ * sections; borrowed for the life of @ef. Made at the first call. Of .debug_info it holds as much as
+ * elf_file_need_info() was asked for, and zeros behind. False: none is compressed, or it cannot be made.
+ */
+bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size);
+void elf_image_free(struct elf_file *ef);
+
 /* The functions of .gopclntab, as elf_file_symbols() gives symbols. */
 int elf_go_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx);
 

@@ -37,6 +37,19 @@ void *elf_file_handle(struct elf_file *ef);
 void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
 
 /*
+ * Where sections are compressed, handles give zeros for those bytes of .debug_info that nobody asked
+ * for: unpacking is most of the work, and few units are looked at. This asks for bytes [0, @end) of it.
+ * By any thread, of a file with a handle. What is damaged stays 0.
+ */
+void elf_file_need_info(struct elf_file *ef, uint64_t end);
+/*
+ * Begins to unpack what handles will read, in a thread of its own, which reads @ef's file through a
+ * handle of its own. To be called before the first elf_file_handle(); does nothing where none is compressed,
+ * nor while there are @at_most such threads.
+ */
+void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most);
+
+/*
  * What tells a file's present bytes from all others on this machine: they can only change together with
  * ctime, which the kernel sets. A device without a disk behind it (overlayfs, FUSE) gets its number
  * back when it is mounted again, and may make up the rest: there the mount is what counts, until the

@@ -260,6 +260,8 @@ static int symbolize(const struct config *cfg)
 	mods = modules_new();
 	cache = cfg->cache ? cache_open(0) : NULL;
 	modules_use_cache(mods, cache);
+	if (cfg->inlines)
+		modules_want_inlined(mods);
 	rp = replay_new(mods);
 	collect_init(&col, rp, &opts);
 

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aranges.h"
 #include "cache.h"
+#include "cpus.h"
 #include "elf_file.h"
 #include "hash.h"
 #include "inline_cache.h"
@@ -37,6 +39,8 @@
 #define SPLIT_MIN	(2u << 20)
 /* ... and faster than a file of the cache is written and found again. */
 #define CACHE_MIN	(1u << 20)
+/* Bytes; DWARF 5, 7.5.1: no header of a unit is longer. */
+#define UNIT_HEADER_MAX	40
 #define CACHE_KIND	"inl"
 #define CACHE_VERSION	1
 #define CACHE_ENTRIES_MAX (2u << 20)
@@ -55,7 +59,7 @@ struct inline_index {
 	bool is_split;			/* some units are in .dwo files, or were to be */
 	struct module *m;		/* whose this is */
 	Dwarf *alt;			/* of the dwz file, NULL when none */
-	Dwarf_Aranges *aranges;		/* borrowed from src.dw; NULL when there are none */
+	struct ranges aranges;		/* svma -> the unit's offset in .debug_info; may lack units */
 	bool mapped;			/* cu_ranges were made */
 	struct ranges cu_ranges;	/* svma -> index of cus */
 	struct inline_cu *cus;		/* owned; those met so far */
@@ -104,11 +108,35 @@ static bool has_debug_info(struct elf_file *ef)
 	return ef && elf_file_type(ef) != ET_REL && elf_file_has_section(ef, ".debug_info");
 }
 
+/* From the handle of the part: others read theirs at the same time. */
+static void read_aranges(struct inline_index *ix, Elf *elf)
+{
+	uint64_t info_size = 0;
+	Elf_Data *data = NULL;
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &shstrndx))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, shstrndx, sh.sh_name) : NULL;
+
+		if (!name || sh.sh_type == SHT_NOBITS)
+			continue;
+		if (!strcmp(name, ".debug_info"))
+			info_size = sh.sh_size;
+		else if (!strcmp(name, ".debug_aranges"))
+			data = elf_rawdata(scn, NULL);
+	}
+	if (data && data->d_buf)
+		aranges_read(data->d_buf, data->d_size, info_size, &ix->aranges);
+}
+
 /* True when @ix can be asked. By one thread for each part. */
 static bool open_index(struct inline_index *ix)
 {
 	Elf *elf, *alt;
-	size_t n;
 
 	if (ix->opened)
 		return ix->src.dw != NULL;
@@ -122,12 +150,12 @@ static bool open_index(struct inline_index *ix)
 	ix->src.dw = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 	if (!ix->src.dw)
 		return false;
-	if (dwarf_getaranges(ix->src.dw, &ix->aranges, &n) || !n)
-		ix->aranges = NULL;
+	read_aranges(ix, elf);
 	alt = ix->m->alt ? elf_file_handle_of(ix->m->alt, ix->part) : NULL;
 	if (alt && !too_large(alt))
 		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
+		elf_file_need_info(ix->m->alt, UINT64_MAX);
 		dwarf_setalt(ix->src.dw, ix->alt);
 		ix->src.have_alt = true;
 	}
@@ -181,6 +209,17 @@ static struct inline_index *inlines_new(struct module *m)
 	return ix;
 }
 
+void inlines_ahead(struct module *m)
+{
+	unsigned int cpus = cpus_usable();
+
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	/* What is kept is likely to hold all that will be asked. */
+	if (m->inlines->from && !m->inlines->kept && cpus > 1)
+		elf_file_unpack_ahead(m->inlines->from, cpus - 1);
+}
+
 /* The part for @svma, ready to be asked; NULL when there is no debug info. */
 static struct inline_index *index_for(struct module *m, uint64_t svma)
 {
@@ -224,6 +263,7 @@ static void index_free(struct inline_index *ix)
 	for (size_t i = 0; i < ix->ncus; i++)
 		inline_cu_fini(&ix->cus[i]);
 	free(ix->cus);
+	ranges_fini(&ix->aranges);
 	ranges_fini(&ix->cu_ranges);
 	u64map_fini(&ix->cu_by_die);
 	u64map_fini(&ix->missed);
@@ -269,6 +309,7 @@ static void map_units(struct inline_index *ix)
 	Dwarf_Die die;
 
 	ix->mapped = true;
+	elf_file_need_info(ix->from, UINT64_MAX);
 	/* No subdie is asked for: libdw would open the .dwo file whose path the unit states. */
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
@@ -320,15 +361,33 @@ struct place {
 	uint32_t node;		/* innermost, or INLINE_OUTERMOST */
 };
 
+/*
+ * The unit that .debug_aranges names for @svma, by the offset of its first entry, with all of it there to
+ * be read; 0: none.
+ */
+static Dwarf_Off named_unit(struct inline_index *ix, uint64_t svma)
+{
+	const struct range *r = ranges_find(&ix->aranges, svma);
+	Dwarf_Off next, abbrev;
+	size_t header;
+
+	if (!r)
+		return 0;
+	elf_file_need_info(ix->from, (uint64_t)r->id + UNIT_HEADER_MAX);
+	if (dwarf_next_unit(ix->src.dw, r->id, &next, &header, NULL, &abbrev, NULL, NULL, NULL, NULL))
+		return 0;
+	elf_file_need_info(ix->from, next);
+	return r->id + header;
+}
+
 /* A unit that holds @svma and a function in it that does; or the unit alone, as of assembly. */
 static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
-	Dwarf_Arange *ar = ix->aranges ? dwarf_getarange_addr(ix->aranges, svma) : NULL;
+	Dwarf_Off off = named_unit(ix, svma);
 	const struct range *r;
-	Dwarf_Off off;
 	uint32_t cu;
 
-	if (ar && dwarf_getarangeinfo(ar, NULL, NULL, &off) == 0) {
+	if (off) {
 		cu = cu_index(ix, off);	/* may move ix->cus */
 		pl->cu = &ix->cus[cu];
 		pl->fn = func_in(ix, pl->cu, svma);

@@ -403,12 +403,30 @@ static const char *string_attr(struct inline_source *src, Dwarf_Die *die, unsign
 	return dwarf_formstring(&attr);
 }
 
+/* Does @attr lead to an entry of its own unit? */
+static bool is_local_ref(Dwarf_Attribute *attr)
+{
+	switch (dwarf_whatform(attr)) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool ref_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at, Dwarf_Die *out)
 {
 	Dwarf_Attribute attr;
 
 	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->have_alt))
 		return false;
+	/* Only the unit that was asked for is known to be there. */
+	if (src->file && !is_local_ref(&attr))
+		elf_file_need_info(src->file, UINT64_MAX);
 	return dwarf_formref_die(&attr, out) != NULL;
 }
 

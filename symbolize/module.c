@@ -47,6 +47,7 @@ struct modules {
 	size_t nblobs;
 	size_t blobs_cap;
 	const struct cache *cache;
+	bool inlined;
 };
 
 struct modules *modules_new(void)
@@ -57,6 +58,11 @@ struct modules *modules_new(void)
 void modules_use_cache(struct modules *ms, const struct cache *cache)
 {
 	ms->cache = cache;
+}
+
+void modules_want_inlined(struct modules *ms)
+{
+	ms->inlined = true;
 }
 
 static void module_free(struct module *m)
@@ -104,6 +110,7 @@ static struct module *module_slot(struct modules *ms, uint32_t dso_id)
 
 		m->id = dso_id;
 		m->cache = ms->cache;
+		m->inlined = ms->inlined;
 		*slot = ms->n;
 		XGROW(ms->mods, ms->n, ms->cap);
 		ms->mods[ms->n++] = m;
@@ -428,6 +435,9 @@ void module_load(struct module *m)
 	debugsource_look_further(m, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
+	/* Else there may be more to come: module_retry(). */
+	if (m->elf && m->inlined)
+		inlines_ahead(m);
 }
 
 void module_retry(struct module *m)

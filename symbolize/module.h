@@ -46,6 +46,7 @@ struct module {
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
+	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */
 	bool vdso;
 	/* bookkeeping for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
@@ -63,6 +64,8 @@ struct modules *modules_new(void);
 void modules_free(struct modules *ms);
 /* What is read from modules added from now on is kept there. Borrowed. */
 void modules_use_cache(struct modules *ms, const struct cache *cache);
+/* Inlined functions of what is in modules added from now on will be asked for. */
+void modules_want_inlined(struct modules *ms);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);

@@ -55,6 +55,11 @@ struct source_line {
  */
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max);
 /*
+ * Before the first lookup, while others use the module as well: unpack its debug info in the background, if
+ * that takes long and there is a CPU to spare.
+ */
+void inlines_ahead(struct module *m);
+/*
  * Before the first lookup: share the module out among threads, part i for the addresses from starts[i]
  * up to starts[i + 1], ascending; starts[0] counts as 0. Each part may then be asked by one thread at
  * a time. How many of the @n parts there are: 1 where that is not possible or does not pay. @lines: they will be

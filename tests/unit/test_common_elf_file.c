@@ -529,6 +529,7 @@ static void test_handles(void **state)
 			Elf *ours = elf_file_handle_of(ef, h);
 
 			assert_non_null(ours);
+			elf_file_need_info(ef, UINT64_MAX);
 			/* Of a compressed file they have the sections unpacked. */
 			for (size_t i = 0; f == 1 && i < 5; i++) {
 				Elf_Data *b = section_of(ours, same[i]);
@@ -561,6 +562,47 @@ static void test_handles(void **state)
 	}
 }
 
+/* Of a compressed .debug_info there is what was asked for, and more at most; with and without a thread ahead. */
+static void test_info_by_pieces(void **state)
+{
+	static const char *const kinds[] = { "zlib", "zstd" };
+
+	(void)state;
+	if (!build("for i in $(seq 5000); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; "
+		   "done >>x.c && gcc -O1 -g -gz=none -o prog x.c -w"))
+		skip();
+	for (size_t run = 0; run < 4; run++) {
+		struct elf_file *plain = open_elf("prog"), *packed;
+		size_t n, last = 0;
+		const uint8_t *want;
+		Elf_Data *have;
+
+		assert_int_equal(elf_file_section(plain, ".debug_info", &want, &n, NULL), 0);
+		assert_true(n > 300000);
+		if (!tool_run("objcopy --compress-debug-sections=%s prog packed 2>/dev/null", kinds[run % 2])) {
+			packed = open_elf("packed");
+			if (run / 2)
+				elf_file_unpack_ahead(packed, 1);
+			have = section_of(elf_file_handle(packed), ".debug_info");
+			assert_non_null(have);
+			assert_int_equal(have->d_size, n);
+			for (size_t end = 1; end < n; end = end * 3 + 1000) {
+				elf_file_need_info(packed, end);
+				assert_memory_equal((uint8_t *)have->d_buf + last, want + last, end - last);
+				last = end;
+			}
+			elf_file_need_info(packed, UINT64_MAX);
+			assert_memory_equal(have->d_buf, want, n);
+			elf_file_close(packed);
+			/* Closed with all or some of it still to do. */
+			packed = open_elf("packed");
+			elf_file_unpack_ahead(packed, 1);
+			elf_file_close(packed);
+		}
+		elf_file_close(plain);
+	}
+}
+
 static void test_refused(void **state)
 {
 	int fd, err = 0;
@@ -590,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_sectionless),
 		cmocka_unit_test(test_truncated_while_open),
 		cmocka_unit_test(test_handles),
+		cmocka_unit_test(test_info_by_pieces),
 		cmocka_unit_test(test_refused),
 	};
 

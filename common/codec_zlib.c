@@ -1,0 +1,60 @@
+/* zlib streams (RFC 1950, 1951) and its checksum (codec_zlib.h). */
+#include "codec_zlib.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "xalloc.h"
+
+#define HEADER 2	/* bytes */
+
+struct zlib_dec {
+	z_stream z;
+};
+
+uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len)
+{
+	return (uint32_t)crc32_z(sum, data, len);
+}
+
+/* RFC 1950, 2.2: deflate, no dictionary. */
+static bool is_zlib(const uint8_t *in, size_t size)
+{
+	return size > HEADER && (in[0] & 0x0f) == 8 && !(in[1] & 0x20) &&
+	       (in[0] << 8 | in[1]) % 31 == 0;
+}
+
+struct zlib_dec *zlib_dec_new(const uint8_t *in, size_t size)
+{
+	struct zlib_dec *d;
+
+	if (size > UINT32_MAX || !is_zlib(in, size))
+		return NULL;
+	d = xcalloc(1, sizeof(*d));
+	d->z.next_in = (Bytef *)(uintptr_t)(in + HEADER);	/* which zlib does not write to */
+	d->z.avail_in = (uInt)(size - HEADER);
+	if (inflateInit2(&d->z, -MAX_WBITS) != Z_OK) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+size_t zlib_dec_next(struct zlib_dec *d, uint8_t *out, size_t room)
+{
+	int ret;
+
+	d->z.next_out = out;
+	d->z.avail_out = (uInt)room;
+	ret = inflate(&d->z, Z_NO_FLUSH);
+	return ret == Z_OK || ret == Z_STREAM_END ? room - d->z.avail_out : 0;
+}
+
+void zlib_dec_free(struct zlib_dec *d)
+{
+	if (!d)
+		return;
+	inflateEnd(&d->z);
+	free(d);
+}

@@ -1,0 +1,23 @@
+/* What is wanted of zlib. */
+#ifndef NSPROF_CODEC_ZLIB_H
+#define NSPROF_CODEC_ZLIB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CRC-32 of @len more bytes behind those that gave @sum, 0 at the beginning. */
+uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len);
+
+/* The bytes of a zlib stream, some at a time. */
+struct zlib_dec;
+
+/* @in is borrowed. NULL: it is no such stream, or larger than 4 GiB. */
+struct zlib_dec *zlib_dec_new(const uint8_t *in, size_t size);
+/*
+ * The next bytes, @room at most (below 4 GiB), to @out; how many, 0 at the end and where it is damaged. The checksum
+ * at the end is not looked at: who stops before it cannot.
+ */
+size_t zlib_dec_next(struct zlib_dec *d, uint8_t *out, size_t room);
+void zlib_dec_free(struct zlib_dec *d);	/* accepts NULL */
+
+#endif

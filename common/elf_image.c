@@ -1,0 +1,290 @@
+/*
+ * A file's debug info without compression, for libdw, which can do no better than its libelf: that
+ * would unpack all there is, location lists and line tables included, before the first question. Here
+ * is only what libdw reads for us, and of .debug_info as much as somebody wants to see.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "elf_file.h"
+#include "elf_file_priv.h"
+#include "unpack.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* Of one image: more is not worth its memory. */
+#define IMAGE_MAX (2ull << 30)
+#define HUGE_PAGE (2u << 20)
+#define ALIGN 16	/* of what is in an image; nothing in debug info wants more than 8 */
+
+/* A compressed section. */
+struct packed {
+	size_t index;		/* of the section */
+	size_t size;		/* bytes, unpacked */
+	bool is_info;		/* .debug_info */
+	struct unpack *u;	/* owned */
+};
+
+struct elf_image {
+	struct elf_file *from;	/* owned; a second handle, whose bytes are unpacked */
+	uint8_t *p;		/* owned mapping; NULL: there is none */
+	size_t size;		/* bytes */
+	uint64_t shoff;		/* of the section headers in it */
+	struct packed *packed;	/* owned */
+	size_t npacked, cap;
+	bool sound;		/* nothing of it is left to unpack, but .debug_info */
+	bool threaded;
+	pthread_t tid;
+	atomic_bool stop;
+	pthread_mutex_t lock;	/* for @built */
+	pthread_cond_t change;
+	bool built;		/* what stands before @sound is filled, or cannot be */
+};
+
+static atomic_uint threads;	/* that unpack ahead */
+
+static bool has_compressed(struct elf_file *ef)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && (sh.sh_flags & SHF_COMPRESSED))
+			return true;
+	return false;
+}
+
+static struct elf_file *open_again(const struct elf_file *ef)
+{
+	int err;
+
+	return ef->mem ? elf_file_open_mem(ef->mem, ef->memsize, &err) :
+			 elf_file_open_fd(ef->fd, &err);
+}
+
+/* Bytes of @scn in the image, and its header there; 0: it has none there. */
+static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh,
+			     Elf64_Shdr *out)
+{
+	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
+	GElf_Chdr ch;
+
+	*out = *sh;
+	if (sh->sh_flags & SHF_COMPRESSED) {
+		/* One that cannot be read must not hide the others. */
+		out->sh_size = gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
+		out->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+	}
+	if (sh->sh_type == SHT_NOBITS || !name || !out->sh_size || out->sh_size > ELF_PIECE_MAX ||
+	    (!elf_debug_wanted(name) && elf_ndxscn(scn) != from->shstrndx)) {
+		out->sh_type = SHT_NOBITS;
+		return 0;
+	}
+	return out->sh_size;
+}
+
+/* The section's place is @sh in the image: fill it, or note what will. False: it has no contents. */
+static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr *sh)
+{
+	struct elf_file *from = img->from;
+	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
+	struct packed pk = { elf_ndxscn(scn), sh->sh_size, !strcmp(name, ".debug_info"), NULL };
+	Elf_Data *raw;
+	GElf_Shdr have;
+	GElf_Chdr ch;
+
+	/* No line table is read by libdw, but it looks whether offsets lie in one. */
+	if (!strcmp(name, ".debug_line"))
+		return true;
+	raw = gelf_getshdr(scn, &have) && have.sh_size <= ELF_PIECE_MAX ? elf_rawdata(scn, NULL) : NULL;
+	if (!raw || !raw->d_buf)
+		return false;
+	if (!(have.sh_flags & SHF_COMPRESSED)) {
+		memcpy(img->p + sh->sh_offset, raw->d_buf, MIN(raw->d_size, sh->sh_size));
+		return true;
+	}
+	if (raw->d_size < sizeof(Elf64_Chdr) || !gelf_getchdr(scn, &ch) ||
+	    (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD))
+		return false;
+	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, (const uint8_t *)raw->d_buf + sizeof(Elf64_Chdr),
+			  raw->d_size - sizeof(Elf64_Chdr), img->p + sh->sh_offset, pk.size);
+	if (!pk.u)
+		return false;
+	XGROW(img->packed, img->npacked, img->cap);
+	img->packed[img->npacked++] = pk;
+	return true;
+}
+
+/* Elf64_Ehdr at the start, the section headers last. */
+static void build(struct elf_image *img)
+{
+	struct elf_file *from = img->from;
+	Elf64_Shdr *shdrs = xcalloc(from->shnum, sizeof(*shdrs));
+	uint64_t size = sizeof(Elf64_Ehdr);
+	Elf64_Ehdr eh = from->ehdr;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	void *p;
+
+	while ((scn = elf_nextscn(from->elf, scn)) && size <= IMAGE_MAX) {
+		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
+		uint64_t len;
+
+		if (!gelf_getshdr(scn, &sh))
+			goto out;
+		len = image_header(from, scn, &sh, out);
+		size = align_up(size, ALIGN);
+		out->sh_offset = size;
+		size += len;
+	}
+	img->shoff = align_up(size, ALIGN);
+	img->size = img->shoff + from->shnum * sizeof(*shdrs);
+	if (size > IMAGE_MAX)
+		goto out;
+	p = mmap(NULL, img->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		 -1, 0);
+	if (p == MAP_FAILED)
+		goto out;
+	img->p = p;
+	if (img->size > 4 * HUGE_PAGE)
+		madvise(p, img->size, MADV_HUGEPAGE);	/* only a matter of speed */
+	while ((scn = elf_nextscn(from->elf, scn))) {
+		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
+
+		if (out->sh_type != SHT_NOBITS && !place_section(img, scn, out))
+			out->sh_type = SHT_NOBITS;
+	}
+	eh.e_shoff = img->shoff;
+	eh.e_phoff = 0;
+	eh.e_phnum = 0;
+	memcpy(img->p, &eh, sizeof(eh));
+	memcpy(img->p + img->shoff, shdrs, from->shnum * sizeof(*shdrs));
+out:
+	free(shdrs);
+}
+
+/* NULL: @ef needs no image. Section numbers beyond 16 bits are in no program, and 32-bit ones are left to libelf. */
+static struct elf_image *image_new(struct elf_file *ef)
+{
+	struct elf_image *img;
+
+	if (!elf_file_is64(ef) || ef->shnum >= SHN_LORESERVE || !has_compressed(ef))
+		return NULL;
+	img = xcalloc(1, sizeof(*img));
+	pthread_mutex_init(&img->lock, NULL);
+	pthread_cond_init(&img->change, NULL);
+	img->from = open_again(ef);
+	/* The file may be another one by now. */
+	if (img->from && img->from->shnum != ef->shnum) {
+		elf_file_close(img->from);
+		img->from = NULL;
+	}
+	img->built = !img->from;
+	return img;
+}
+
+static void *run_ahead(void *arg)
+{
+	struct elf_image *img = arg;
+
+	build(img);
+	pthread_mutex_lock(&img->lock);
+	img->built = true;
+	pthread_cond_broadcast(&img->change);
+	pthread_mutex_unlock(&img->lock);
+	/* The handle wants all of the others. */
+	for (int info = 0; info < 2; info++)
+		for (size_t i = 0; i < img->npacked; i++)
+			while (img->packed[i].is_info == info && !atomic_load(&img->stop) &&
+			       unpack_some(img->packed[i].u))
+				;
+	atomic_fetch_sub(&threads, 1);
+	return NULL;
+}
+
+void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most)
+{
+	struct elf_image *img;
+
+	if (ef->image || ef->lent[0] || atomic_load(&threads) >= at_most)
+		return;
+	img = ef->image = image_new(ef);
+	if (!img || img->built)
+		return;
+	atomic_fetch_add(&threads, 1);
+	img->threaded = !pthread_create(&img->tid, NULL, run_ahead, img);
+	if (!img->threaded)
+		atomic_fetch_sub(&threads, 1);
+}
+
+static void wait_built(struct elf_image *img)
+{
+	pthread_mutex_lock(&img->lock);
+	if (!img->threaded && !img->built) {
+		build(img);
+		img->built = true;
+	}
+	while (!img->built)
+		pthread_cond_wait(&img->change, &img->lock);
+	pthread_mutex_unlock(&img->lock);
+}
+
+bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
+{
+	struct elf_image *img;
+
+	if (!ef->image)
+		ef->image = image_new(ef);
+	img = ef->image;
+	if (!img)
+		return false;
+	wait_built(img);
+	if (!img->p)
+		return false;
+	/* From the last one on: the thread began with the first. */
+	for (size_t i = img->sound ? 0 : img->npacked; i-- > 0;) {
+		const struct packed *pk = &img->packed[i];
+		uint32_t nobits = SHT_NOBITS;
+
+		if (!pk->is_info && !unpack_upto(pk->u, pk->size))
+			memcpy(img->p + img->shoff + pk->index * sizeof(Elf64_Shdr) +
+			       offsetof(Elf64_Shdr, sh_type), &nobits, sizeof(nobits));
+	}
+	img->sound = true;
+	*image = img->p;
+	*size = img->size;
+	return true;
+}
+
+void elf_file_need_info(struct elf_file *ef, uint64_t end)
+{
+	struct elf_image *img = ef->image;
+
+	for (size_t i = 0; img && i < img->npacked; i++)
+		if (img->packed[i].is_info)
+			unpack_upto(img->packed[i].u, MIN(end, img->packed[i].size));
+}
+
+void elf_image_free(struct elf_file *ef)
+{
+	struct elf_image *img = ef->image;
+
+	if (!img)
+		return;
+	atomic_store(&img->stop, true);
+	if (img->threaded)
+		pthread_join(img->tid, NULL);
+	for (size_t i = 0; i < img->npacked; i++)
+		unpack_free(img->packed[i].u);
+	free(img->packed);
+	if (img->p)
+		munmap(img->p, img->size);
+	elf_file_close(img->from);
+	pthread_mutex_destroy(&img->lock);
+	pthread_cond_destroy(&img->change);
+	free(img);
+	ef->image = NULL;
+}
