@@ -84,13 +84,22 @@ static void emit(struct ranges *out, uint64_t start, uint64_t end, uint32_t id)
 		ranges_add(out, start, end, id);
 }
 
+static bool is_sorted(const struct ranges *r)
+{
+	for (size_t i = 1; i < r->n; i++)
+		if (by_start(&r->v[i - 1], &r->v[i]) > 0)
+			return false;
+	return true;
+}
+
 void ranges_flatten(struct ranges *r)
 {
 	struct ranges out = RANGES_INIT;
 	struct open_set open = { NULL, NULL, 0, 0 };
 	uint64_t pos = 0;
 
-	if (r->n > 1)
+	/* Symbols and units mostly come in their order, and apart from each other. */
+	if (!is_sorted(r))
 		qsort(r->v, r->n, sizeof(*r->v), by_start);
 	open.v = r->v;
 	for (size_t i = 0; i <= r->n; i++) {
@@ -107,7 +116,11 @@ void ranges_flatten(struct ranges *r)
 			pos = MIN(top->end, next);
 		}
 		pos = next;
-		if (i < r->n)
+		if (i == r->n)
+			break;
+		if (!open.n && (i + 1 == r->n || r->v[i].end <= r->v[i + 1].start))
+			emit(&out, r->v[i].start, r->v[i].end, r->v[i].id);
+		else
 			open_push(&open, (uint32_t)i);
 	}
 	free(open.heap);

@@ -24,6 +24,9 @@
  */
 #define SYMS_MAX	(16u << 20)
 
+/* Fewer symbols are compared faster than counted. */
+#define SORT_MIN	256
+
 struct sym {
 	uint64_t start, end;	/* svma; end == start while it is not known */
 	const char *name;
@@ -161,6 +164,58 @@ static int by_start(const void *pa, const void *pb)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
+/*
+ * qsort() by by_start(), with a tenth of its comparisons: digit by digit of the address, from the lowest, and
+ * what has one address by its names after.
+ */
+static void sort_syms(struct symtab *st)
+{
+	enum { BITS = 11, DIGITS = 1 << BITS };
+	struct key {
+		uint64_t start;
+		uint32_t i;
+	} *keys = xcalloc(st->n, sizeof(*keys)), *to = xcalloc(st->n, sizeof(*to)), *swap;
+	struct sym *sorted = xcalloc(st->n, sizeof(*sorted));
+	uint64_t varies = 0;
+
+	for (size_t i = 0; i < st->n; i++) {
+		keys[i] = (struct key){ st->syms[i].start, (uint32_t)i };
+		varies |= keys[i].start ^ keys[0].start;
+	}
+	for (unsigned int shift = 0; shift < 64; shift += BITS) {
+		uint32_t at[DIGITS] = { 0 }, sum = 0;
+
+		if (!(varies >> shift & (DIGITS - 1)))
+			continue;
+		for (size_t i = 0; i < st->n; i++)
+			at[keys[i].start >> shift & (DIGITS - 1)]++;
+		for (size_t d = 0; d < DIGITS; d++) {
+			uint32_t n = at[d];
+
+			at[d] = sum;
+			sum += n;
+		}
+		for (size_t i = 0; i < st->n; i++)
+			to[at[keys[i].start >> shift & (DIGITS - 1)]++] = keys[i];
+		swap = keys;
+		keys = to;
+		to = swap;
+	}
+	for (size_t i = 0; i < st->n; i++)
+		sorted[i] = st->syms[keys[i].i];
+	for (size_t i = 0, next; i < st->n; i = next) {
+		for (next = i + 1; next < st->n && sorted[next].start == sorted[i].start; next++)
+			;
+		if (next - i > 1)
+			qsort(sorted + i, next - i, sizeof(*sorted), by_start);
+	}
+	free(keys);
+	free(to);
+	free(st->syms);
+	st->syms = sorted;
+	st->cap = st->n;
+}
+
 /* How far a symbol without a size may reach at most, however far away the next symbol is. */
 static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 {
@@ -227,7 +282,9 @@ static struct symtab *symtab_new(struct module *m)
 		collect(st, m->debug, NAME_DEBUGFILE, 1);
 	if (m->captured)
 		collect(st, m->captured, NAME_CAPTURED, 5);
-	if (st->n > 1)
+	if (st->n > SORT_MIN)
+		sort_syms(st);
+	else if (st->n > 1)
 		qsort(st->syms, st->n, sizeof(*st->syms), by_start);
 	assign_ranges(st, files, ARRAY_SIZE(files));
 	return st;
