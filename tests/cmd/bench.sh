@@ -39,6 +39,7 @@ for tool in perf nsprof; do
 	above "cgroups: $tool takes time" cgroups $tool cpu 0 2
 done
 above "fold: nsprof has stacks with inlined functions" fold nsprof-inline samples 0 2
+above "fold: perf with inlined functions takes time" fold perf-inline seconds 0 2
 above "million: there are stacks" million nsprof stacks 0 6
 above "million: it takes time" million nsprof seconds 0 6
 above "memory: nsprof saw members of the crowd" memory nsprof members 0 2
