@@ -516,6 +516,7 @@ struct gather {
 	struct strbuf data;
 	uint32_t seq;		/* of the block that has to come next */
 	struct slice_dec *slices;	/* owned; NULL until one comes */
+	bool keep_packed;
 };
 
 static int gather_slice(struct gather *g, const void *data, size_t len)
@@ -548,6 +549,12 @@ static void gather_block(struct gather *g, const struct rec_block_header *h, con
 		raw = (const char *)raw + sizeof(ch);
 		len -= sizeof(ch);
 	}
+	if (h->flags & REC_F_SLICE && g->keep_packed) {
+		g->open = !(h->flags & REC_F_CONT) && len;
+		g->cap.packed = len;
+		g->cap.data = raw;
+		return;
+	}
 	if (h->flags & REC_F_SLICE) {
 		g->open = !(h->flags & REC_F_CONT) && !gather_slice(g, raw, len);
 		return;
@@ -560,10 +567,19 @@ static void gather_block(struct gather *g, const struct rec_block_header *h, con
 	g->seq = h->seq + 1;
 }
 
-int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),
-			void *ctx)
+int capture_unpack(const void *data, size_t len, uint64_t size, struct strbuf *out)
 {
-	struct gather g = { 0 };
+	struct slice_dec *dec = slice_dec_new();
+	int err = slice_unpack(dec, data, len, size, out);
+
+	slice_dec_free(dec);
+	return err || out->len != size ? -EBADMSG : 0;
+}
+
+static int each_capture(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),
+			void *ctx, bool keep_packed)
+{
+	struct gather g = { .keep_packed = keep_packed };
 	int ret = 0;
 
 	for (size_t i = 0; i < r->file.nblk && !ret; i++) {
@@ -583,15 +599,28 @@ int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct 
 			continue;
 		}
 		gather_block(&g, &h, raw);
-		if (g.open && g.data.len == g.cap.size) {
+		if (g.open && (g.cap.packed || g.data.len == g.cap.size)) {
 			g.open = false;
-			g.cap.data = g.data.s;
+			if (!g.cap.packed)
+				g.cap.data = g.data.s;
 			ret = fn(ctx, &g.cap);
 		}
 	}
 	strbuf_fini(&g.data);
 	slice_dec_free(g.slices);
 	return ret;
+}
+
+int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),
+			void *ctx)
+{
+	return each_capture(r, fn, ctx, false);
+}
+
+int rec_reader_captures_packed(struct rec_reader *r,
+			       int (*fn)(void *ctx, const struct capture *cap), void *ctx)
+{
+	return each_capture(r, fn, ctx, true);
 }
 
 /* ---- ledger and damage ---- */

@@ -251,6 +251,7 @@ struct capture {
 	uint32_t id;
 	const void *data;
 	size_t size;	/* bytes */
+	size_t packed;	/* not 0: @data has this many bytes, for capture_unpack() to make @size of */
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "strbuf.h"
 
 struct rec_reader;
 
@@ -51,6 +52,13 @@ void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *othe
 
 /* One pass over the captures only. Borrowed data, valid during the callback. */
 int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
+/* The same, with slices packed as they are in the file. */
+int rec_reader_captures_packed(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
+/*
+ * @data, @len bytes of a packed capture, appended to @out: @size bytes. 0, or -EBADMSG for damage; then what was
+ * appended means nothing. By any thread.
+ */
+int capture_unpack(const void *data, size_t len, uint64_t size, struct strbuf *out);
 
 /* The ledger, or false when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);

@@ -260,8 +260,7 @@ static int symbolize(const struct config *cfg)
 	mods = modules_new();
 	cache = cfg->cache ? cache_open(0) : NULL;
 	modules_use_cache(mods, cache);
-	if (cfg->inlines)
-		modules_want_inlined(mods);
+	modules_work_ahead(mods, cfg->inlines);
 	rp = replay_new(mods);
 	collect_init(&col, rp, &opts);
 

@@ -14,11 +14,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "debugsource.h"
 #include "hash.h"
 #include "live.h"
 #include "names.h"
 #include "nsopen.h"
+#include "slices.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -47,7 +49,8 @@ struct modules {
 	size_t nblobs;
 	size_t blobs_cap;
 	const struct cache *cache;
-	bool inlined;
+	struct slices *slices;	/* owned; NULL: none is packed */
+	bool ahead, inlined;
 };
 
 struct modules *modules_new(void)
@@ -60,9 +63,10 @@ void modules_use_cache(struct modules *ms, const struct cache *cache)
 	ms->cache = cache;
 }
 
-void modules_want_inlined(struct modules *ms)
+void modules_work_ahead(struct modules *ms, bool inlined)
 {
-	ms->inlined = true;
+	ms->ahead = true;
+	ms->inlined = inlined;
 }
 
 static void module_free(struct module *m)
@@ -91,6 +95,7 @@ void modules_free(struct modules *ms)
 		return;
 	for (i = 0; i < ms->n; i++)
 		module_free(ms->mods[i]);
+	slices_free(ms->slices);
 	for (i = 0; i < ms->nblobs; i++)
 		free(ms->blobs[i]);
 	free(ms->mods);
@@ -179,26 +184,46 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 	};
 }
 
+/* A later capture is of all addresses so far: it holds what an earlier one does. False: it is damaged. */
+static bool take_captured(struct module *m, const void *data, size_t size)
+{
+	int err;
+	struct elf_file *ef = data ? elf_file_open_mem(data, size, &err) : NULL;
+
+	if (!ef)
+		return false;
+	elf_file_close(m->captured);
+	m->captured = ef;
+	return true;
+}
+
+void modules_add_slice(struct modules *ms, const struct capture *cap)
+{
+	struct module *m;
+
+	if (!cap->id || !cap->size)
+		return;
+	m = module_slot(ms, cap->id);
+	if (!ms->slices)
+		ms->slices = slices_new(ms->ahead && cpus_usable() > 1);
+	m->slice = slices_add(ms->slices, cap, m->slice);
+}
+
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size)
 {
-	struct elf_file *ef;
 	struct module *m;
 	void *copy;
-	int err;
 
 	if (!dso_id || !size)
 		return;
 	m = module_slot(ms, dso_id);
+	module_captured(m);
 	copy = xmemdup(data, size);
-	ef = elf_file_open_mem(copy, size, &err);
-	if (!ef) {
+	if (!take_captured(m, copy, size)) {
 		m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
 		free(copy);
 		return;
 	}
-	/* A later capture is of all addresses so far: it holds what an earlier one does. */
-	elf_file_close(m->captured);
-	m->captured = ef;
 	XGROW(ms->blobs, ms->nblobs, ms->blobs_cap);
 	ms->blobs[ms->nblobs++] = copy;
 }
@@ -374,22 +399,35 @@ static bool try_own_vdso(struct module *m)
 	return m->elf != NULL;
 }
 
-/* A slice that says it is another binary's comes from a damaged recording. */
-static void check_captured(struct module *m)
+struct elf_file *module_captured(struct module *m)
 {
+	const void *data;
 	uint8_t id[BUILD_ID_MAX];
+	size_t size;
 
-	if (!m->captured) {
-		if (!m->why_not[MODULE_CAPTURED])
-			m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
-		return;
+	for (struct slice *sl = m->slice; sl; sl = slices_before(sl)) {
+		data = slices_wait(sl, &size);
+		if (take_captured(m, data, size))
+			break;
+		if (data)
+			m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
 	}
-	if (m->dso.build_id_len && elf_file_build_id(m->captured, id) &&
+	m->slice = NULL;
+	/* A slice that says it is another binary's comes from a damaged recording. */
+	if (m->captured && m->dso.build_id_len && elf_file_build_id(m->captured, id) &&
 	    !build_id_equal(m, m->captured)) {
 		elf_file_close(m->captured);
 		m->captured = NULL;
 		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
 	}
+	return m->captured;
+}
+
+/* The last resort. */
+static void try_captured(struct module *m)
+{
+	if (!module_captured(m) && !m->why_not[MODULE_CAPTURED])
+		m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
 }
 
 static void set_source(struct module *m, enum module_source source)
@@ -416,8 +454,8 @@ void module_load(struct module *m)
 
 	if (m->source != MODULE_UNTRIED)
 		return;
-	check_captured(m);
 	if (m->vdso) {
+		try_captured(m);
 		if (try_own_vdso(m))
 			set_source(m, MODULE_HOST);
 		else
@@ -425,12 +463,14 @@ void module_load(struct module *m)
 		return;
 	}
 	rootfd = nsopen_host_root();
-	if (try_processes(m))
+	if (try_processes(m)) {
 		set_source(m, MODULE_PROCESS);
-	else if (try_host(m, rootfd))
+	} else if (try_host(m, rootfd)) {
 		set_source(m, MODULE_HOST);
-	else
+	} else {
+		try_captured(m);
 		set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
+	}
 	debugsource_look(m, rootfd);
 	debugsource_look_further(m, rootfd);
 	if (rootfd >= 0)
@@ -465,12 +505,12 @@ struct cfi *module_cfi(struct module *m)
 			secs.debug_frame = other.debug_frame;
 		}
 		m->cfi = cfi_new(&secs);
-		if (!cfi_empty(m->cfi) || !m->captured)
+		if (!cfi_empty(m->cfi) || !module_captured(m))
 			return m->cfi;
 		/* The recorder may have seen a debug file that is gone now. */
 		cfi_free(m->cfi);
 	}
-	if (m->captured)
+	if (module_captured(m))
 		elf_file_cfi_sections(m->captured, &secs);
 	m->cfi = cfi_new(&secs);
 	return m->cfi;

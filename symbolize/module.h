@@ -27,6 +27,7 @@ enum module_source {
 };
 
 struct cache;
+struct slice;
 
 struct module {
 	uint32_t id;			/* ev_dso.id */
@@ -39,8 +40,9 @@ struct module {
 	struct elf_file *dwp;		/* package of split debug info; NULL when none */
 	bool dwp_tried, have_root;
 	int rootfd;			/* with have_root: O_PATH, where @elf was found; owned */
-	struct elf_file *captured;	/* the recording's slice, NULL when none; names what
-					 * @elf has no name for */
+	struct elf_file *captured;	/* the recording's slice, NULL when none; names what @elf has no name
+					 * for; with @elf there, by module_captured() alone */
+	struct slice *slice;		/* what it will be made of; NULL: nothing more */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
 	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
@@ -64,15 +66,21 @@ struct modules *modules_new(void);
 void modules_free(struct modules *ms);
 /* What is read from modules added from now on is kept there. Borrowed. */
 void modules_use_cache(struct modules *ms, const struct cache *cache);
-/* Inlined functions of what is in modules added from now on will be asked for. */
-void modules_want_inlined(struct modules *ms);
+/*
+ * What takes long may be done in the background from now on; @inlined: with inlined functions, which will be
+ * asked for.
+ */
+void modules_work_ahead(struct modules *ms, bool inlined);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);
 /* A process was seen to map @m at @start..@end: a way to its bytes while it lives. */
 void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
 		      uint64_t end);
+/* A slice of what @dso_id names, copied. */
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
+/* The same, of a packed one. */
+void modules_add_slice(struct modules *ms, const struct capture *cap);
 
 /*
  * A module outside of the table, with nothing but rows as captured ones (ELF file @data, borrowed).
@@ -88,6 +96,8 @@ void module_load(struct module *m);
  * after the pass. Rows that an unwinder holds stay valid.
  */
 void module_retry(struct module *m);
+/* The recording's slice, NULL when there is none. Waits until it is unpacked. Only after that @m->captured is set. */
+struct elf_file *module_captured(struct module *m);
 /* Never NULL; empty when there is no CFI. */
 struct cfi *module_cfi(struct module *m);
 /* NULL when there is no whole file to make rows from. */

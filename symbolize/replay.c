@@ -432,7 +432,10 @@ static int on_capture(void *ctx, const struct capture *cap)
 
 	switch (cap->kind) {
 	case CAPTURE_ELF:
-		modules_add_capture(rp->mods, cap->id, cap->data, cap->size);
+		if (cap->packed)
+			modules_add_slice(rp->mods, cap);
+		else
+			modules_add_capture(rp->mods, cap->id, cap->data, cap->size);
 		break;
 	case CAPTURE_PERF_MAP:
 		slot = u64map_put(&rp->perfmaps, cap->id, NULL);
@@ -471,7 +474,7 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
 		ops.skipped = on_skipped;
 	}
 
-	err = rec_reader_captures(r, on_capture, rp);
+	err = rec_reader_captures_packed(r, on_capture, rp);
 	if (err)
 		return err;
 	rp->fn = fn;

@@ -263,7 +263,7 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 static struct symtab *symtab_new(struct module *m)
 {
 	struct symtab *st = xcalloc(1, sizeof(*st));
-	struct elf_file *files[] = { m->elf, m->debug, m->captured };
+	struct elf_file *files[] = { m->elf, m->debug, module_captured(m) };
 	/* A slice carries the whole section, when that is the only source of its names. */
 	struct elf_file *mini_of = m->elf ? m->elf : m->captured;
 	int err;

@@ -73,7 +73,7 @@ static struct tables *tables_new(struct module *mod)
 	if (!add_debug_frame(t, mod->elf))
 		add_debug_frame(t, mod->debug);
 	if (!t->n) {
-		add_eh_frame(t, mod->captured);
+		add_eh_frame(t, module_captured(mod));
 		add_debug_frame(t, mod->captured);
 	}
 	return t;

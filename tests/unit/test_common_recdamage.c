@@ -45,7 +45,7 @@ struct block {
  */
 static struct image make(unsigned int nsamples, unsigned int per_block, uint64_t seed)
 {
-	struct capture cap = { CAPTURE_KALLSYMS, 0, "ffffffff81000000 T _text\n", 25 };
+	struct capture cap = { CAPTURE_KALLSYMS, 0, "ffffffff81000000 T _text\n", 25, 0 };
 	struct ev_ledger ledger = { .kept = nsamples };
 	struct ev_tally tally[] = { { .second = 1, .kept = 7 }, { .second = 1, .cpu = 1 } };
 	struct ev_counts counts[] = { { .count = 1ull << 60 }, { .cpu = 1, .count = 5 } };

@@ -102,7 +102,7 @@ static void put_dso(struct rec_writer *w, uint32_t id)
 
 static void put_capture(struct rec_writer *w, struct rec_out *out, uint32_t id, const char *text)
 {
-	const struct capture cap = { CAPTURE_PERF_MAP, id, text, strlen(text) };
+	const struct capture cap = { CAPTURE_PERF_MAP, id, text, strlen(text), 0 };
 
 	assert_int_equal(out ? rec_out_capture(w, out, &cap) : rec_writer_capture(w, &cap), 0);
 }
@@ -245,7 +245,7 @@ static void test_turn_fails(void **state)
 	close(pipes[0]);	/* its reader is gone when the rows come */
 	put_dso(w, 1);
 	put(w, g, 200);
-	rec_out_capture(w, old, &(struct capture){ CAPTURE_PERF_MAP, 1, "x", 1 });
+	rec_out_capture(w, old, &(struct capture){ CAPTURE_PERF_MAP, 1, "x", 1, 0 });
 	rec_out_finish(w, old);
 	assert_int_equal(rec_out_close(old, &bytes), -EPIPE);
 	put_capture(w, NULL, 1, "rows");

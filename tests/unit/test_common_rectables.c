@@ -47,11 +47,11 @@ static void test_captures_info_ledger(void **state)
 		{ CAPTURE_ELF, 7,
 		  "\x7f"
 		  "ELF...",
-		  7 },
+		  7, 0 },
 		{ CAPTURE_PERF_MAP, 1, noise,
-		  big }, /* noise: more than one block even compressed */
-		{ CAPTURE_KALLSYMS, 0, "", 0 },
-		{ CAPTURE_ELF, 8, noise, REC_CAPTURE_CHUNK },
+		  big, 0 }, /* noise: more than one block even compressed */
+		{ CAPTURE_KALLSYMS, 0, "", 0, 0 },
+		{ CAPTURE_ELF, 8, noise, REC_CAPTURE_CHUNK, 0 },
 	};
 	struct caps ctx = { caps, ARRAY_SIZE(caps), 0 };
 	struct ev_ledger in = { .kept = 1,
@@ -77,7 +77,7 @@ static void test_captures_info_ledger(void **state)
 				.have_format_lost = true,
 				.exact = true };
 	struct ev_ledger out;
-	struct capture huge = { CAPTURE_ELF, 9, noise, (size_t)REC_CAPTURE_MAX + 1 };
+	struct capture huge = { CAPTURE_ELF, 9, noise, (size_t)REC_CAPTURE_MAX + 1, 0 };
 	struct gen *g = calloc(1, sizeof(*g));
 	time_t before = time(NULL);
 	const char *key, *val;

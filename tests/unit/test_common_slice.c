@@ -297,10 +297,32 @@ static void test_growth(void **state)
 	free(zeros);
 }
 
+/* The same of packed ones. */
+static int on_packed(void *ctx, const struct capture *cap)
+{
+	struct capture plain = *cap;
+	struct strbuf out = STRBUF_INIT;
+	int ret;
+
+	assert_int_equal(cap->packed == 0, cap->id == 1);
+	if (cap->packed) {
+		/* Cut it is none. */
+		assert_int_not_equal(capture_unpack(cap->data, cap->packed / 2, cap->size, &out), 0);
+		strbuf_reset(&out);
+		assert_int_equal(capture_unpack(cap->data, cap->packed, cap->size, &out), 0);
+		plain.data = out.s;
+		plain.packed = 0;
+	}
+	ret = on_capture(ctx, &plain);
+	strbuf_fini(&out);
+	return ret;
+}
+
 /* Through a recording: in their short form, and the one that has none as it is. */
 static void test_recording(void **state)
 {
 	struct strbuf slice = STRBUF_INIT, other = STRBUF_INIT, *want[] = { &slice, &other, &slice };
+	struct strbuf *again[] = { &slice, &other, &slice };
 	int fd = memfd_create("recording", 0), err;
 	struct rec_block_header h;
 	struct rec_writer *w;
@@ -314,7 +336,7 @@ static void test_recording(void **state)
 	w = rec_writer_new(fd, &err);
 	assert_non_null(w);
 	for (uint32_t i = 0; i < ARRAY_SIZE(want); i++) {
-		struct capture cap = { CAPTURE_ELF, i, want[i]->s, want[i]->len };
+		struct capture cap = { CAPTURE_ELF, i, want[i]->s, want[i]->len, 0 };
 
 		assert_int_equal(rec_writer_capture(w, &cap), 0);
 	}
@@ -329,8 +351,11 @@ static void test_recording(void **state)
 	r = rec_reader_open(path);
 	assert_non_null(r);
 	assert_int_equal(rec_reader_captures(r, on_capture, want), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+	assert_int_equal(rec_reader_captures_packed(r, on_packed, again), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		assert_null(want[i]);
+		assert_null(again[i]);
+	}
 	rec_reader_close(r);
 	close(fd);
 	strbuf_fini(&slice);

@@ -484,7 +484,7 @@ static char *folded(struct rec *r, enum lead_by by, bool annotate)
 
 static void perf_map(struct rec *r, uint32_t serial, const char *text)
 {
-	const struct capture cap = { CAPTURE_PERF_MAP, serial, text, strlen(text) };
+	const struct capture cap = { CAPTURE_PERF_MAP, serial, text, strlen(text), 0 };
 
 	assert_int_equal(rec_writer_capture(r->w, &cap), 0);
 }
@@ -498,7 +498,7 @@ static void test_jit_names_by_image(void **state)
 {
 	static const char kernel[] = "ffffffff81000000 T do_syscall\nffffffff81000100 t inner\n"
 				     "ffffffff81000200 T behind\n";
-	const struct capture ksyms = { CAPTURE_KALLSYMS, 0, kernel, sizeof(kernel) - 1 };
+	const struct capture ksyms = { CAPTURE_KALLSYMS, 0, kernel, sizeof(kernel) - 1, 0 };
 	const uint64_t chain[] = {
 		(uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000110, 0xffffffff81000100,
 		(uint64_t)PERF_CONTEXT_USER, 0x5020, 0x5010, 0,

@@ -1,0 +1,141 @@
+/*
+ * A queue of slices and a thread that unpacks them (slices.h). Where the binary itself is found a slice is
+ * not asked for before the names are, after all samples.
+ */
+#include "slices.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "rec_reader.h"
+#include "strbuf.h"
+#include "xalloc.h"
+
+enum state { SLICE_PACKED, SLICE_BUSY, SLICE_DONE };
+
+struct slice {
+	struct slices *of;
+	struct slice *next;	/* in the queue */
+	struct slice *before;
+	enum state state;
+	void *packed;		/* owned; NULL once it is unpacked */
+	size_t packed_size;
+	uint64_t size;
+	struct strbuf data;	/* empty when it was damaged */
+};
+
+struct slices {
+	struct slice *first, **last;	/* all there are */
+	struct slice *at;	/* none before this one is packed */
+	bool ahead, started, stop;
+	pthread_t tid;
+	pthread_mutex_t lock;	/* for the state of all, and what they are linked by */
+	pthread_cond_t change;
+};
+
+struct slices *slices_new(bool ahead)
+{
+	struct slices *s = xcalloc(1, sizeof(*s));
+
+	s->last = &s->first;
+	s->ahead = ahead;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->change, NULL);
+	return s;
+}
+
+/* With the lock held, which is let go meanwhile. */
+static void unpack(struct slice *sl)
+{
+	struct slices *s = sl->of;
+
+	sl->state = SLICE_BUSY;
+	pthread_mutex_unlock(&s->lock);
+	if (capture_unpack(sl->packed, sl->packed_size, sl->size, &sl->data))
+		strbuf_reset(&sl->data);
+	free(sl->packed);
+	sl->packed = NULL;
+	pthread_mutex_lock(&s->lock);
+	sl->state = SLICE_DONE;
+	pthread_cond_broadcast(&s->change);
+}
+
+static void *run_ahead(void *arg)
+{
+	struct slices *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop) {
+		struct slice *sl = s->at;
+
+		if (!sl) {
+			pthread_cond_wait(&s->change, &s->lock);
+			continue;
+		}
+		if (sl->state == SLICE_PACKED)
+			unpack(sl);
+		s->at = sl->next;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+struct slice *slices_add(struct slices *s, const struct capture *cap, struct slice *before)
+{
+	struct slice *sl = xcalloc(1, sizeof(*sl));
+
+	*sl = (struct slice){ .of = s, .before = before, .packed_size = cap->packed, .size = cap->size };
+	sl->packed = xmemdup(cap->data, cap->packed);
+	pthread_mutex_lock(&s->lock);
+	*s->last = sl;
+	s->last = &sl->next;
+	if (!s->at)
+		s->at = sl;
+	if (s->ahead && !s->started)
+		s->started = !pthread_create(&s->tid, NULL, run_ahead, s);
+	pthread_cond_broadcast(&s->change);
+	pthread_mutex_unlock(&s->lock);
+	return sl;
+}
+
+const void *slices_wait(struct slice *sl, size_t *size)
+{
+	struct slices *s = sl->of;
+
+	pthread_mutex_lock(&s->lock);
+	if (sl->state == SLICE_PACKED)
+		unpack(sl);
+	while (sl->state != SLICE_DONE)
+		pthread_cond_wait(&s->change, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	*size = sl->data.len;
+	return sl->data.len ? sl->data.s : NULL;
+}
+
+struct slice *slices_before(const struct slice *sl)
+{
+	return sl->before;
+}
+
+void slices_free(struct slices *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_broadcast(&s->change);
+	pthread_mutex_unlock(&s->lock);
+	if (s->started)
+		pthread_join(s->tid, NULL);
+	while (s->first) {
+		struct slice *sl = s->first;
+
+		s->first = sl->next;
+		strbuf_fini(&sl->data);
+		free(sl->packed);
+		free(sl);
+	}
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->change);
+	free(s);
+}

@@ -1,0 +1,25 @@
+/* Slices of binaries in a recording, unpacked while something else is done. */
+#ifndef NSPROF_SLICES_H
+#define NSPROF_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "event.h"
+
+struct slices;
+struct slice;
+
+/* @ahead: by a thread, in the order they are added; else each when it is asked for. */
+struct slices *slices_new(bool ahead);
+void slices_free(struct slices *s);	/* accepts NULL */
+/* @cap, packed, is copied. @before is the binary's slice so far, or NULL. Borrowed for the life of @s. */
+struct slice *slices_add(struct slices *s, const struct capture *cap, struct slice *before);
+/*
+ * The file, *@size bytes, borrowed for the life of the slices; NULL when it is damaged. Waits until it is
+ * unpacked. By any thread.
+ */
+const void *slices_wait(struct slice *sl, size_t *size);
+struct slice *slices_before(const struct slice *sl);
+
+#endif
