@@ -139,7 +139,8 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 
 	if (!p->exe_wait || kind != MAPPING_FILE)
 		return;
-	if (p->exe_wait == pt->lost + 1)
+	/* Not "//toolong" or "//enomem", which the kernel writes for a path that it could not build. */
+	if (p->exe_wait == pt->lost + 1 && strncmp(m->path, "//", 2) != 0)
 		p->exe = intern_add(pt->paths, m->path);
 	p->exe_wait = 0;
 	/* Sampled in the exec itself. */

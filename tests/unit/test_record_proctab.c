@@ -166,7 +166,7 @@ static void test_exec_seen_then_gone(void **state)
 
 /*
  * A process that is gone has the program that its exec mapped first, be it named otherwise, deleted, or sampled before;
- * not what follows a loss of records.
+ * not what follows a loss of records, nor what the kernel could not name.
  */
 static void test_exe_by_mapping(void **state)
 {
@@ -175,6 +175,7 @@ static void test_exe_by_mapping(void **state)
 	struct kmmap ld = with_id(kmmap(GONE, 0x7f0000000000, 0x2000, "/lib/ld.so"), 8);
 	struct kmmap late = with_id(kmmap(GONE + 1, 0x400000, 0x2000, "/app/y"), 9);
 	struct kmmap after = with_id(kmmap(GONE + 2, 0x7f0000000000, 0x2000, "/lib/ld.so"), 8);
+	struct kmmap deep = with_id(kmmap(GONE + 4, 0x400000, 0x2000, "//toolong"), 10);
 
 	(void)state;
 	exec_comm(GONE, "script.sh");
@@ -192,9 +193,12 @@ static void test_exe_by_mapping(void **state)
 	proctab_sampled(pt, GONE + 2, GONE + 2, 13);
 	fork_of(GONE + 3, GONE + 1);
 	proctab_sampled(pt, GONE + 3, GONE + 3, 14);
+	exec_comm(GONE + 4, "deep");
+	proctab_mmap(pt, &deep);
+	proctab_sampled(pt, GONE + 4, GONE + 4, 15);
 	read_back();
 
-	assert_int_equal(got.nproc, 5);
+	assert_int_equal(got.nproc, 6);
 	assert_string_equal(got.exe[0], "/app/x (deleted)");
 	assert_string_equal(got.exe[1], "");
 	assert_string_equal(got.exe[2], "/app/y");
@@ -204,6 +208,7 @@ static void test_exe_by_mapping(void **state)
 	assert_false(got.proc[2].maps_known);
 	assert_string_equal(got.exe[3], "");
 	assert_string_equal(got.exe[4], "/app/y");
+	assert_string_equal(got.exe[5], "");
 }
 
 static void test_fork_and_exec(void **state)
