@@ -21,7 +21,7 @@ enum owner_kind { OWNER_MODULE, OWNER_JIT, OWNER_ODD, OWNER_NOMAP, OWNER_KERNEL 
 struct finder {
 	const struct stats_input *in;
 	struct gaps *g;
-	struct u64map nameless;	/* owner_key() -> index in g->list, plus 1 */
+	struct u64map nameless;	/* owner_key() -> index in g->list */
 	struct u64map mapped;	/* images of which some code had a name from a map or jitdump */
 	struct u64map last;	/* owner_key() -> the last leaf a sample of which was counted */
 };
