@@ -316,7 +316,11 @@ static int record(struct session *s, int *signo)
 
 static void session_fini(struct session *s)
 {
-	/* The recording is complete: a second signal may now end the wait for the command. */
+	/*
+	 * The recording is complete: a second signal may now end the wait for the command. Not one that asked for a file
+	 * too late: who sent it did not want an end, and our status is the command's.
+	 */
+	signal(SIGUSR2, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	child_stop(&s->child);
 	if (s->w)

@@ -294,6 +294,15 @@ is "SIGUSR2 for nothing: said once" "$(grep -c 'SIGUSR2 is ignored' err)" 1
 
 "$NSPROF" record -D 600 -F 999 --switch-output -o v -- sh -c 'sleep 0.2; kill -USR2 $PPID; sleep 0.2' 2>err
 is "SIGUSR2 before the first sample: status" $? 0
+
+# From the first block in the file to the end of the recorder: some come when nobody asks for signals any more.
+"$NSPROF" record -q -F 999 -o v -- sh -c 'sleep 0.5; exit 7' 2>err &
+rec=$!
+wait_for '[ -s v ]' 10
+while kill -USR2 $rec 2>/dev/null; do :; done
+wait $rec
+is "SIGUSR2 in the end: status of the command" $? 7
+check "SIGUSR2 in the end: whole" fold v
 rm -f v v.2*
 
 # ---- a full disk on the way
