@@ -36,7 +36,10 @@ static const struct {
 		"it could not keep up: record with a lower -F or a smaller --call-graph dwarf,SIZE",
 	},
 	[UNWIND_STACK_END] = { "end of the stack without an outermost frame", NULL },
-	[UNWIND_HOLE] = { "a page of the stack was not in memory (a large frame not touched yet)", NULL },
+	[UNWIND_HOLE] = {
+		"a page of the stack was not in memory (a large frame not touched yet)",
+		"if the program keeps frame pointers, record with --call-graph fp",
+	},
 	[UNWIND_NO_ROWS] = {
 		"no unwind rows and no frame pointer",
 		"build that binary with -fasynchronous-unwind-tables or -fno-omit-frame-pointer",

@@ -22,6 +22,7 @@
  * stacks are 8 MiB by default, and few programs ask for more than this.
  */
 #define STACK_REACH (256ull << 20)
+#define PAGE_BYTES 4096
 
 /*
  * Code that finds its own frame by a register that functions keep has smaller ones: ld.so's, with room for all vector
@@ -74,7 +75,7 @@ void walker_fini(struct walker *w)
 	rules_free(w->made_return);
 }
 
-enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr)
+enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uint64_t sp)
 {
 	const struct stack_view *sv = in->stack;
 	struct avma a = { addr };
@@ -89,6 +90,9 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr)
 		return UNWIND_CUT;
 	if (in->copy_full)
 		return UNWIND_COPY_END;
+	/* No stack ends within a frame. */
+	if (sp < sv->hi && sv->hi % PAGE_BYTES == 0)
+		return UNWIND_HOLE;
 	return stack_view_hole(sv, addr) ? UNWIND_HOLE : UNWIND_STACK_END;
 }
 
@@ -178,6 +182,22 @@ static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t
 	return row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
 }
 
+/*
+ * @sp, if the rows here go by the stack pointer, which says where this frame ends; else UINT64_MAX: a frame pointer to above
+ * the copy is masked, and one that is there may be no frame pointer at all.
+ */
+static uint64_t frame_sp(const struct walk_at *at, uint64_t sp)
+{
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (!at->mod || cfi_find(module_cfi(at->mod), at->svma, &fde) ||
+	    cfi_row(module_cfi(at->mod), &fde, at->svma, &row) ||
+	    row.cfa_how != CFI_REGISTER || row.cfa.reg != CFI_REG_SP)
+		return UINT64_MAX;
+	return sp;
+}
+
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
 				bool after_call, struct uregs *regs)
 {
@@ -219,7 +239,7 @@ static bool on_other_stack(const struct unwind_input *in, uint64_t sp)
 
 	if (sp >= in->stack->lo && sp < in->stack->hi)
 		return false;
-	end = sp < in->stack->lo ? UNWIND_BAD_READ : walk_fault_end(in, sp);
+	end = sp < in->stack->lo ? UNWIND_BAD_READ : walk_fault_end(in, sp, UINT64_MAX);
 	return end == UNWIND_BAD_READ || end == UNWIND_STACK_END;
 }
 
@@ -320,7 +340,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			}
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
-			out->end = walk_fault_end(in, at.fault);
+			out->end = walk_fault_end(in, at.fault, frame_sp(&at, old_sp));
 			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp))
 				out->end = UNWIND_COMPLETE;
 			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))

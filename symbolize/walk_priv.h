@@ -29,8 +29,11 @@ static inline bool walk_at_entry(const struct walk_map *wm, uint64_t addr)
 
 /* ---- walk.c ---- */
 
-/* Why runtime address @addr cannot be read: what a stack that needs it ends with. */
-enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr);
+/*
+ * Why runtime address @addr cannot be read: what a stack that needs it ends with. @sp: stack pointer of the frame whose
+ * rows say so by it; UINT64_MAX when something else does.
+ */
+enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uint64_t sp);
 /* One more frame; false when there are as many as asked for. */
 bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
 	       enum frame_kind kind);

@@ -352,8 +352,8 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		return STEP_CALLER;
 	if (!w->step && fp == FP_NULL)
 		out->end = UNWIND_COMPLETE;
-	else if (fp == FP_ABOVE && walk_fault_end(in, fault) != UNWIND_BAD_READ)
-		out->end = walk_fault_end(in, w->fault = fault);
+	else if (fp == FP_ABOVE && walk_fault_end(in, fault, UINT64_MAX) != UNWIND_BAD_READ)
+		out->end = walk_fault_end(in, w->fault = fault, UINT64_MAX);
 	else if (res == STEP_UNKNOWN_REG || !w->step)
 		out->end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))

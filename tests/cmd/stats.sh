@@ -47,6 +47,10 @@ cat >far.c <<'END_C'
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifndef TOUCH
+#define TOUCH SIZE
+#define DEPTH 40
+#endif
 static volatile unsigned long sink;
 __attribute__((noinline)) void far_leaf(void)
 {
@@ -63,14 +67,14 @@ __attribute__((noinline)) void far_leaf(void)
 __attribute__((noinline)) void far_call(int n)
 {
 	volatile char frame[SIZE];
-	memset((char *)frame, n, sizeof(frame));
+	memset((char *)frame, n, TOUCH);
 	if (n)
 		far_call(n - 1);
 	else
 		far_leaf();
 	sink += frame[n];
 }
-__attribute__((noinline)) void far_first(void) { far_call(40); sink++; }
+__attribute__((noinline)) void far_first(void) { far_call(DEPTH); sink++; }
 int main(void) { far_first(); return 0; }
 END_C
 for size in 800 2000; do
@@ -91,6 +95,19 @@ option=$(remedy far callers ".*/far2000" | grep -oE -- '--call-graph [a-z0-9,]+'
 # shellcheck disable=SC2086
 take far $option -- ./far2000
 check "the largest copy: '$option' helps" most far ';main;far_first;far_call;.*far_leaf;' ';far_leaf;'
+
+# A frame of eight pages, never touched but for its lower end: the copy ends there, in the thread's first stack and in all others.
+cc -O1 -fomit-frame-pointer -fno-optimize-sibling-calls -DSIZE=32768 -DTOUCH=8 -DDEPTH=0 -o far0 far.c
+take far -- ./far0
+is "a page that is not there: reason" "$(reason far callers ".*/far0")" "a page of the stack was not in memory (a large frame not touched yet)"
+check "a page that is not there: marked" most far '^;far0;\[truncated_stack\];far_call;far_leaf;' ';far_leaf;'
+callers_add_up far
+like "a page that is not there: remedy" "$(remedy far callers ".*/far0")" 'frame pointers.*--call-graph fp$'
+option=$(remedy far callers ".*/far0" | grep -oE -- '--call-graph [a-z0-9,]+')
+cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -DSIZE=32768 -DTOUCH=8 -DDEPTH=0 -o far0 far.c
+# shellcheck disable=SC2086
+take far $option -- ./far0
+check "a page that is not there: '$option' helps" most far ';main;far_first;far_call;.*far_leaf;' ';far_leaf;'
 
 "$NSPROF" symbolize -q --stats --max-stack 2 far.data >far.folded 2>far.stats
 option=$(remedy far callers - | grep -oE -- '--max-stack')
