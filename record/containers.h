@@ -1,0 +1,47 @@
+/*
+ * The containers of this host, from cgroupfs, /proc and the state files of the runtimes. No socket and no client
+ * program is asked. What is found is a snapshot; containers_refresh() takes a new one.
+ */
+#ifndef NSPROF_CONTAINERS_H
+#define NSPROF_CONTAINERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cgroup.h"
+
+/* Strings are owned and "" when unknown. */
+struct container {
+	char *runtime;		/* "docker", "podman", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn" */
+	char *id;		/* as the runtime has it: mostly 64 hexadecimal digits */
+	char *name;		/* as people call it; in Kubernetes that of the container in its pod */
+	char *image;
+	char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
+	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
+	uint32_t pid;		/* its first process; 0 = unknown or not running */
+	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running */
+};
+
+struct containers;
+
+/*
+ * @fs is borrowed and open. @roots: state directories to look at besides the known ones, separated by ':'; NULL =
+ * none. Never fails: what cannot be read is not there.
+ */
+struct containers *containers_new(const struct cgroup_fs *fs, const char *roots);
+void containers_free(struct containers *cs);
+
+/* Look at everything again. Pointers into the former snapshot are gone. */
+void containers_refresh(struct containers *cs);
+
+/* Those that run, in the order of their cgroups' paths. */
+const struct container *containers_all(const struct containers *cs, size_t *n);
+
+/*
+ * The container whose own cgroup @path is, or the innermost one that @path lies in; NULL when there is none. Below
+ * the hierarchy of @fs. What was not in the snapshot is looked for, so it may be called for a cgroup just met.
+ */
+const struct container *containers_of(struct containers *cs, const char *path);
+
+#endif
