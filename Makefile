@@ -43,10 +43,10 @@ MAN1 := $(wildcard contrib/man/*.1)
 MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
-LIBS_record := -lelf -lzstd -lz -lpthread
+LIBS_record := -lelf -lzstd -lz -ljansson -lpthread
 LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lpthread -ldl
 LIBS_report := -lelf -lzstd -lz -lpthread -lm
-LIBS_common := $(LIBS_record)
+LIBS_common := -lelf -lzstd -lz -lpthread
 
 PROGRAMS := nsprof nsprof-record nsprof-symbolize nsprof-report nsprof-info
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))

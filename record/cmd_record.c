@@ -125,13 +125,23 @@ static int opt_event(void *dst, const char *arg)
 }
 
 /* May be given again: all names count. */
-static int opt_cgroup(void *dst, const char *arg)
+static void join_list(char **all, char separator, const char *arg)
 {
-	struct record_opts *o = dst;
-	char *all = o->cgroups ? xasprintf("%s,%s", o->cgroups, arg) : xstrdup(arg);
+	char *joined = *all ? xasprintf("%s%c%s", *all, separator, arg) : xstrdup(arg);
 
-	free(o->cgroups);
-	o->cgroups = all;
+	free(*all);
+	*all = joined;
+}
+
+static int opt_list(void *dst, const char *arg)
+{
+	join_list(dst, ',', arg);
+	return 0;
+}
+
+static int opt_roots(void *dst, const char *arg)
+{
+	join_list(dst, ':', arg);
 	return 0;
 }
 
@@ -288,7 +298,8 @@ static const char summary[] =
 
 static const char epilog[] =
 	"Examples:\n"
-	"  nsprof record -G docker/3f2a... -- sleep 10     a container, for ten seconds\n"
+	"  nsprof record --container web --duration 10     a container, for ten seconds\n"
+	"  nsprof record -G 'kubepods/*/*' --duration 10   all cgroups that match\n"
 	"  nsprof record -p 4711 --duration 5              a process with all its threads\n"
 	"  nsprof record -F 999 -- make                    a command from its start\n"
 	"  ssh host nsprof record -o - -a --duration 5 | nsprof symbolize -i -\n"
@@ -314,9 +325,19 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  &o->include_self, NULL },
 		{ "cpu", 'C', "LIST", "record on these CPUs only, for instance 0,2-4", OPT_STR,
 		  &o->cpus, NULL },
+		{ "container", 0, "NAME|ID[,...]",
+		  "record these containers: by name, id or the beginning of one (docker, podman, "
+		  "containerd, CRI-O, runc, crun, lxc, systemd-nspawn)", OPT_CALL, &o->containers, opt_list },
+		{ "pod", 0, "POD[,...]", "record this Kubernetes pod, or one container of it: [NS/]POD[/CONTAINER]",
+		  OPT_CALL, &o->pods, opt_list },
 		{ "cgroup", 'G', "NAME[,NAME...]",
-		  "record these cgroups and what is in them; relative to the hierarchy or absolute",
-		  OPT_CALL, o, opt_cgroup },
+		  "record these cgroups and what is in them; relative to the hierarchy or absolute, "
+		  "and patterns: 'docker/*'", OPT_CALL, &o->cgroups, opt_list },
+		{ "cgroup-of", 0, "PID[,PID...]", "record the cgroups that these processes are in",
+		  OPT_CALL, &o->cgroup_of, opt_list },
+		{ "runtime-root", 0, "DIR",
+		  "look for the state of containers here, too (docker's data root, runc's root ...)",
+		  OPT_CALL, &o->runtime_roots, opt_roots },
 		{ "event", 'e', "EVENT[:u|:k]",
 		  "what to sample by (default: cycles; cpu-clock where there is no such counter)",
 		  OPT_CALL, o, opt_event },
@@ -486,6 +507,10 @@ int main(int argc, char **argv)
 		end_by_signal(signo);
 out:
 	free(c.o.cgroups);
+	free(c.o.containers);
+	free(c.o.pods);
+	free(c.o.cgroup_of);
+	free(c.o.runtime_roots);
 	free(c.o.cmdline);
 	return rc;
 }

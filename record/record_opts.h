@@ -26,6 +26,8 @@ struct record_opts {
 	bool all_user, all_kernel;
 	const char *pids, *tids, *cpus;	/* lists as typed; NULL = not given */
 	char *cgroups;			/* all -G lists joined by commas; NULL = not given */
+	char *containers, *pods, *cgroup_of;	/* lists as typed, joined in the same way */
+	char *runtime_roots;		/* all --runtime-root, joined by ':'; NULL = not given */
 	bool all_cpus;			/* -a */
 	bool include_self;		/* samples of the recorder, too */
 	bool no_inherit;

@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "perm.h"
+#include "selection.h"
 #include "xalloc.h"
 
 #define CPU_MAX 65535
@@ -236,24 +237,53 @@ static void drop_nested(struct target *t)
 	t->ncgroups = kept;
 }
 
-static int resolve_cgroups(struct target *t, const char *list)
+struct adding {
+	struct target *t;
+	size_t cap;
+	int err;
+};
+
+static int add_cgroup(struct adding *a, const char *path, const char *name)
 {
-	char *names = xstrdup(list), *save = NULL;
-	size_t cap = 0;
+	struct target *t = a->t;
+	struct cgroup cg;
+	int err = cgroup_find(&cg, &t->fs, path);
+
+	if (err)
+		return err;
+	free(cg.name);
+	cg.name = xstrdup(name);
+	XGROW(t->cgroups, t->ncgroups, a->cap);
+	t->cgroups[t->ncgroups++] = cg;
+	return 0;
+}
+
+static void add_chosen(void *ctx, const char *path, const char *name)
+{
+	struct adding *a = ctx;
+
+	if (!a->err)
+		a->err = add_cgroup(a, path, name);
+}
+
+static int resolve_cgroups(struct target *t, const struct record_opts *o)
+{
+	char *names = xstrdup(o->cgroups ? o->cgroups : ""), *save = NULL;
+	struct adding a = { .t = t };
 	int err = 0;
 
 	perm_raise_nofile();
 	for (char *name = strtok_r(names, ",", &save); name && !err;
-	     name = strtok_r(NULL, ",", &save)) {
-		struct cgroup cg;
-
-		err = cgroup_find(&cg, &t->fs, name);
-		if (!err) {
-			XGROW(t->cgroups, t->ncgroups, cap);
-			t->cgroups[t->ncgroups++] = cg;
-		}
-	}
+	     name = strtok_r(NULL, ",", &save))
+		if (!selection_is_pattern(name))
+			err = add_cgroup(&a, name, name);
 	free(names);
+	if (!err && selection_asked(o)) {
+		t->containers = containers_new(&t->fs, o->runtime_roots);
+		err = selection_each(o, &t->fs, t->containers, false, add_chosen, &a);
+		if (!err)
+			err = a.err;
+	}
 	if (!err && !t->ncgroups) {
 		pr_err("-G needs the name of a cgroup, for instance -G system.slice");
 		return -EINVAL;
@@ -266,13 +296,16 @@ static int resolve_cgroups(struct target *t, const char *list)
 int target_resolve(struct target *t, const struct record_opts *o)
 {
 	const char *tasks = o->pids ? o->pids : o->tids;
+	const bool groups = o->cgroups || selection_asked(o);
 	int err;
 
 	memset(t, 0, sizeof(*t));
 	t->fs.fd = -1;
-	if (o->cgroups && tasks) {
-		pr_err("-G cannot be combined with -%c: the kernel filters by cgroup on a whole "
-		       "CPU, not in single tasks; drop one of them", o->pids ? 'p' : 't');
+	if (groups && tasks) {
+		pr_err("%s cannot be combined with -%c: the kernel filters by cgroup on a whole "
+		       "CPU, not in single tasks; drop one of them", o->cgroups ? "-G" :
+		       o->containers ? "--container" : o->pods ? "--pod" : "--cgroup-of",
+		       o->pids ? 'p' : 't');
 		return -EINVAL;
 	}
 	if (o->pids && o->tids)
@@ -283,11 +316,11 @@ int target_resolve(struct target *t, const struct record_opts *o)
 	err = resolve_cpus(t, o->cpus);
 	if (err)
 		return err;
-	if (o->cgroups) {
+	if (groups) {
 		t->kind = TARGET_CGROUPS;
 		err = cgroup_fs_open(&t->fs);
 		if (!err)
-			return resolve_cgroups(t, o->cgroups);
+			return resolve_cgroups(t, o);
 		pr_err("cgroups cannot be recorded: %s: no cgroup file system is to be seen; mount "
 		       "one: mount -t cgroup2 none /sys/fs/cgroup", strerror(-err));
 		return err;
@@ -346,5 +379,6 @@ void target_fini(struct target *t)
 	free(t->pids);
 	free(t->tids);
 	free(t->cpus);
+	containers_free(t->containers);
 	cgroup_fs_close(&t->fs);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cgroup.h"
+#include "containers.h"
 #include "record_opts.h"
 #include "strbuf.h"
 
@@ -30,6 +31,7 @@ struct target {
 	struct cgroup *cgroups;	/* disjoint, in the order of cgroup_path_cmp(); owned */
 	size_t ncgroups;
 	struct cgroup_fs fs;	/* fs.fd -1 when there is no cgroup file system */
+	struct containers *containers;	/* owned; NULL unless they were chosen by what they are */
 };
 
 /*

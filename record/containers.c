@@ -1,0 +1,429 @@
+/*
+ * Containers: each has a cgroup, so the hierarchy is walked for those whose path shows an id; what runtimes
+ * write down gives the names to the ids, and the containers in cgroups called otherwise.
+ */
+#include "containers.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cgroup_path.h"
+#include "facts.h"
+#include "hash.h"
+#include "nsopen.h"
+#include "procfs.h"
+#include "runtimes.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define USERS_MAX 4096
+#define FILE_MAX_SIZE 65536
+
+/* Where the runtimes keep their state by default; runtimes_scan() finds out what is there. */
+static const char *const known_roots[] = {
+	"/var/lib/docker", "/var/snap/docker/common/var-lib-docker",
+	"/run/docker/containerd/daemon", "/run/docker/runtime-runc/moby",
+	"/var/lib/containers/storage", "/run/containers/storage",
+	"/run/containerd", "/run/k3s/containerd", "/var/snap/microk8s/common/run/containerd",
+	"/run/containerd/runc/k8s.io", "/run/containerd/runc/default", "/run/containerd/runc/moby",
+	"/run/runc", "/run/crun",
+};
+
+/* The same of a user who runs them without root: below the home and below the runtime directory. */
+static const char *const home_roots[] = {
+	".local/share/docker", ".local/share/containers/storage",
+};
+static const char *const run_roots[] = {
+	"runc", "crun", "containers", "docker", "docker/containerd/daemon", "docker/runtime-runc/moby",
+};
+
+#define ROOT_UID 0
+
+struct containers {
+	const struct cgroup_fs *fs;
+	const char *roots;		/* borrowed; may be NULL */
+	struct container *all;		/* owned; by path between two refreshes, what was met then behind */
+	size_t n, cap, sorted;
+	struct u64map by_id, by_path;	/* hash -> index + 1 */
+	struct u64map by_pid;		/* the same, while all is looked at */
+	uint32_t trust;			/* uid whose files are being read */
+};
+
+static uint64_t hash_str(const char *s, size_t len)
+{
+	return hash_bytes(s, len);
+}
+
+static void container_fini(struct container *c)
+{
+	char *const strings[] = { c->runtime, c->id, c->name, c->image, c->pod, c->pod_ns,
+				  c->pod_uid, c->cgroup };
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free(strings[i]);
+}
+
+/* Ids of lxc's and nspawn's containers are names, which others may have, too. */
+static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len)
+{
+	char *text = xstrndup(id, len);
+	uint64_t key = hash_str(id, len), *slot;
+	struct container *c;
+
+	if (len < 12)
+		key = hash_combine(key, hash_str(runtime, strlen(runtime)));
+	slot = u64map_put(&cs->by_id, key, NULL);
+	if (*slot && !strcmp(cs->all[*slot - 1].id, text)) {
+		free(text);
+		return &cs->all[*slot - 1];
+	}
+	XGROW(cs->all, cs->n, cs->cap);
+	c = &cs->all[cs->n++];
+	*slot = cs->n;
+	*c = (struct container){
+		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
+		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
+		.cgroup = xstrdup(""),
+	};
+	return c;
+}
+
+/* The first who says it is right: they are asked in that order. */
+static void learn(char **to, const char *text)
+{
+	if ((*to)[0] || !text[0])
+		return;
+	free(*to);
+	*to = xstrdup(text);
+}
+
+static void set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len)
+{
+	uint64_t *slot = u64map_put(&cs->by_path, hash_str(path, len), NULL);
+
+	if (c->cgroup[0])
+		return;
+	free(c->cgroup);
+	c->cgroup = xstrndup(path, len);
+	*slot = (uint64_t)(c - cs->all) + 1;
+}
+
+/* ---- cgroupfs ---- */
+
+static void note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
+{
+	struct container *c = by_id(cs, p->runtime, p->id, p->id_len);
+	char name[256];
+
+	set_cgroup(cs, c, path, p->own_len);
+	learn(&c->runtime, p->runtime);
+	learn(&c->pod_uid, p->pod_uid);
+	if (p->named) {
+		cgroup_path_unescape(p->id, p->id_len, name, sizeof(name));
+		learn(&c->name, name);
+	}
+}
+
+static void note_group(void *ctx, uint64_t id, const char *path)
+{
+	struct cgroup_path p;
+
+	(void)id;
+	if (cgroup_path_parse(path, &p) && !path[p.own_len])
+		note_path(ctx, path, &p);
+}
+
+/* ---- what runtimes say ---- */
+
+/* Text of /proc/PID/NAME, owned; NULL when the process is gone. */
+static char *proc_text(int procfd, const char *name)
+{
+	int fd = nsopen_process_file(procfd, name), err;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = nsopen_slurp(fd, FILE_MAX_SIZE, NULL, &err);
+	close(fd);
+	return text;
+}
+
+/* The cgroup that @stated means, below the hierarchy; NULL when it is none. systemd's driver: "slice:prefix:id". */
+static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
+{
+	size_t len = strlen(fs->mount);
+
+	if (stated[0] != '/' || strchr(stated, ':'))
+		return NULL;
+	if (!strncmp(stated, fs->mount, len) && stated[len] == '/')
+		return stated + len;
+	return stated;
+}
+
+/* The cgroup of process @e->pid, into @path. False when it is gone, or another one than @e means. */
+static bool path_of_process(const struct runtime_entry *e, char path[PATH_MAX])
+{
+	int procfd = e->pid ? nsopen_process(e->pid) : -1;
+	char *text;
+	bool ok;
+
+	if (procfd < 0)
+		return false;
+	text = proc_text(procfd, "cgroup");
+	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
+	     (!e->start_ticks || facts_started_at(procfd, e->start_ticks));
+	free(text);
+	close(procfd);
+	return ok;
+}
+
+/*
+ * Its first process, and the cgroup of a container whose path shows no id. A pid may be another process's by
+ * now: the start time says so, or that it is where the container should be.
+ */
+static void find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
+{
+	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
+	char path[PATH_MAX];
+
+	if (c->pid || !path_of_process(e, path) || !strcmp(path, "/"))
+		return;
+	/* Its first process may have moved further down. */
+	if (!c->cgroup[0] && stated && cgroup_within(path, stated))
+		found = stated;
+	else if (!c->cgroup[0] && !stated && e->start_ticks)
+		found = path;
+	/* A user's without a cgroup of its own shares that of the user's session. */
+	if (found && cs->trust == ROOT_UID)
+		set_cgroup(cs, c, found, strlen(found));
+	if (!c->cgroup[0] || !cgroup_within(path, c->cgroup))
+		return;
+	c->pid = e->pid;
+	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;
+}
+
+/* In a part of the hierarchy that systemd gave to this user. */
+static bool is_users(const char *cgroup, uint32_t uid)
+{
+	char slice[48];
+
+	snprintf(slice, sizeof(slice), "/user-%" PRIu32 ".slice/", uid);
+	return strstr(cgroup, slice) != NULL;
+}
+
+/* containerd's and its runc's id are the same, and may be short. */
+static struct container *of_entry(struct containers *cs, const struct runtime_entry *e)
+{
+	const uint64_t *slot = e->pid ? u64map_get(&cs->by_pid, e->pid) : NULL;
+
+	if (slot && !strcmp(cs->all[*slot - 1].id, e->id))
+		return &cs->all[*slot - 1];
+	return by_id(cs, e->runtime, e->id, strlen(e->id));
+}
+
+static void note_entry(void *ctx, const struct runtime_entry *e)
+{
+	struct containers *cs = ctx;
+	struct container *c = of_entry(cs, e);
+
+	find_process(cs, c, e);
+	/* What a user writes about containers that are not his own is not believed. */
+	if (cs->trust != ROOT_UID && !is_users(c->cgroup, cs->trust))
+		return;
+	/* Who manages it, not who started it on behalf of that. */
+	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
+		free(c->runtime);
+		c->runtime = xstrdup(e->runtime);
+	}
+	learn(&c->runtime, e->runtime);
+	learn(&c->name, e->name);
+	learn(&c->image, e->image);
+	learn(&c->pod, e->pod);
+	learn(&c->pod_ns, e->pod_ns);
+	learn(&c->pod_uid, e->pod_uid);
+	c->sandbox |= e->sandbox;
+}
+
+static void scan_root(struct containers *cs, int dirfd, const char *path, const char *only)
+{
+	int fd = nsopen_dir(dirfd, path);
+
+	if (fd < 0)
+		return;
+	runtimes_scan(fd, only, note_entry, cs);
+	close(fd);
+}
+
+/* The state of users' own runtimes: what is in their hands is believed about their processes only. */
+static void scan_user(struct containers *cs, uint32_t uid, const char *home, const char *only)
+{
+	char run[64];
+	int fd;
+
+	cs->trust = uid;
+	fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(home_roots); i++)
+		scan_root(cs, fd, home_roots[i], only);
+	if (fd >= 0)
+		close(fd);
+	snprintf(run, sizeof(run), "/run/user/%" PRIu32, uid);
+	fd = open(run, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(run_roots); i++)
+		scan_root(cs, fd, run_roots[i], only);
+	if (fd >= 0)
+		close(fd);
+	cs->trust = ROOT_UID;
+}
+
+static void scan_users(struct containers *cs, const char *only)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *pw;
+
+	/* Not getpwent(3): that may ask the network. */
+	for (int i = 0; f && i < USERS_MAX && (pw = fgetpwent(f)); i++)
+		if (pw->pw_uid != ROOT_UID && pw->pw_dir[0] == '/' && pw->pw_dir[1])
+			scan_user(cs, pw->pw_uid, pw->pw_dir, only);
+	if (f)
+		fclose(f);
+}
+
+static void scan_states(struct containers *cs, const char *only)
+{
+	char *roots = xstrdup(cs->roots ? cs->roots : ""), *save = NULL;
+	int fd = nsopen_host_root();
+
+	for (char *r = strtok_r(roots, ":", &save); r && fd >= 0; r = strtok_r(NULL, ":", &save))
+		scan_root(cs, fd, r, only);
+	free(roots);
+	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(known_roots); i++)
+		scan_root(cs, fd, known_roots[i], only);
+	if (fd >= 0)
+		close(fd);
+	scan_users(cs, only);
+}
+
+/* ---- the snapshot ---- */
+
+/* What is left to say about @c when nobody says more. */
+static void finish(struct container *c)
+{
+	learn(&c->name, c->sandbox ? "pause" : c->id);
+}
+
+static int by_cgroup(const void *a, const void *b)
+{
+	return cgroup_path_cmp(((const struct container *)a)->cgroup,
+			       ((const struct container *)b)->cgroup);
+}
+
+static void forget(struct containers *cs)
+{
+	for (size_t i = 0; i < cs->n; i++)
+		container_fini(&cs->all[i]);
+	cs->n = cs->sorted = 0;
+	u64map_clear(&cs->by_id);
+	u64map_clear(&cs->by_path);
+	u64map_clear(&cs->by_pid);
+}
+
+static void index_again(struct containers *cs)
+{
+	u64map_clear(&cs->by_id);
+	u64map_clear(&cs->by_path);
+	u64map_clear(&cs->by_pid);
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct container *c = &cs->all[i];
+
+		*u64map_put(&cs->by_path, hash_str(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
+	}
+}
+
+void containers_refresh(struct containers *cs)
+{
+	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
+	size_t kept = 0;
+
+	forget(cs);
+	cgroup_walk(&top, note_group, NULL, cs);
+	free(top.path);
+	scan_states(cs, NULL);
+	for (size_t i = 0; i < cs->n; i++) {
+		if (cs->all[i].cgroup[0])
+			cs->all[kept++] = cs->all[i];
+		else
+			container_fini(&cs->all[i]);
+	}
+	cs->n = cs->sorted = kept;
+	for (size_t i = 0; i < cs->n; i++)
+		finish(&cs->all[i]);
+	if (cs->n)
+		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
+	index_again(cs);
+}
+
+struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
+{
+	struct containers *cs = xcalloc(1, sizeof(*cs));
+
+	cs->fs = fs;
+	cs->roots = roots;
+	containers_refresh(cs);
+	return cs;
+}
+
+void containers_free(struct containers *cs)
+{
+	if (!cs)
+		return;
+	forget(cs);
+	free(cs->all);
+	u64map_fini(&cs->by_id);
+	u64map_fini(&cs->by_path);
+	u64map_fini(&cs->by_pid);
+	free(cs);
+}
+
+const struct container *containers_all(const struct containers *cs, size_t *n)
+{
+	*n = cs->sorted;
+	return cs->all;
+}
+
+/* The innermost known container at or above @path. */
+static const struct container *known_above(const struct containers *cs, const char *path)
+{
+	for (size_t len = strlen(path); len;) {
+		uint64_t *slot = u64map_get(&cs->by_path, hash_str(path, len));
+
+		if (slot && *slot && strlen(cs->all[*slot - 1].cgroup) == len &&
+		    !memcmp(cs->all[*slot - 1].cgroup, path, len))
+			return &cs->all[*slot - 1];
+		while (len && path[--len] != '/')
+			;
+	}
+	return NULL;
+}
+
+const struct container *containers_of(struct containers *cs, const char *path)
+{
+	const struct container *c = known_above(cs, path);
+	struct cgroup_path p;
+	char *id;
+
+	/* One that came later, as its path shows: its name is asked for alone. */
+	if (!cgroup_path_parse(path, &p) || (c && strlen(c->cgroup) >= p.own_len))
+		return c;
+	id = xstrndup(p.id, p.id_len);
+	note_path(cs, path, &p);
+	scan_states(cs, id);
+	free(id);
+	for (size_t i = cs->sorted; i < cs->n; i++)
+		finish(&cs->all[i]);
+	return known_above(cs, path);
+}

@@ -1,0 +1,267 @@
+/* State directories of docker, podman, CRI-O, containerd, runc and crun (runtimes.h). */
+#include "runtimes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nsopen.h"
+#include "state_json.h"
+#include "util.h"
+
+#define ENTRIES_MAX 100000	/* of one directory */
+
+struct scan {
+	int dirfd;
+	const char *only;
+	void (*fn)(void *ctx, const struct runtime_entry *e);
+	void *ctx;
+};
+
+static const struct runtime_entry nothing = {
+	.runtime = "", .id = "", .name = "", .image = "", .pod = "", .pod_ns = "", .pod_uid = "",
+	.cgroup = "",
+};
+
+/* Calls @fn with the name of each entry of directory @path below @dirfd that may be a directory. */
+static void each_dir(struct scan *sc, const char *path,
+		     void (*fn)(struct scan *sc, const char *path, const char *name))
+{
+	int fd = nsopen_dir(sc->dirfd, path), dirfd;
+	size_t left = ENTRIES_MAX;
+	struct dirent *de;
+	DIR *dir;
+
+	if (fd < 0)
+		return;
+	/* nsopen_dir() gives O_PATH, which cannot be listed. */
+	dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(fd);
+	dir = dirfd < 0 ? NULL : fdopendir(dirfd);
+	if (!dir) {
+		if (dirfd >= 0)
+			close(dirfd);
+		return;
+	}
+	while (left-- && (de = readdir(dir)))
+		if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_UNKNOWN))
+			fn(sc, path, de->d_name);
+	closedir(dir);
+}
+
+/* The same for ids, of which only one may be wanted. */
+static void each_id(struct scan *sc, const char *path,
+		    void (*fn)(struct scan *sc, const char *path, const char *name))
+{
+	if (!sc->only)
+		each_dir(sc, path, fn);
+	else if (!strchr(sc->only, '/') && sc->only[0] != '.')
+		fn(sc, path, sc->only);
+}
+
+static struct state_val *open_state(const struct scan *sc, const char *dir, const char *id,
+				    const char *file)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path))
+		return NULL;
+	return state_open(sc->dirfd, path);
+}
+
+/* A file that holds one number, as "init.pid". 0 when it does not. */
+static uint32_t read_pid(const struct scan *sc, const char *dir, const char *id, const char *file)
+{
+	char path[PATH_MAX], text[32];
+	unsigned long v;
+	ssize_t n;
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path))
+		return 0;
+	fd = nsopen_file(sc->dirfd, path, 0, NULL);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	v = strtoul(text, NULL, 10);
+	return v <= INT32_MAX ? (uint32_t)v : 0;
+}
+
+/* ---- docker: daemon/container/container.go, written as config.v2.json ---- */
+
+static void docker_one(struct scan *sc, const char *path, const char *id)
+{
+	struct state_val *root = open_state(sc, path, id, "config.v2.json");
+	const struct state_val *labels = state_at(root, "Config", "Labels");
+	struct runtime_entry e = nothing;
+
+	if (root && state_true(root, "State", "Running")) {
+		e.runtime = "docker";
+		e.id = id;
+		e.name = state_str(root, "Name");
+		e.name += e.name[0] == '/';
+		e.image = state_str(root, "Config", "Image");
+		e.pid = (uint32_t)state_u64(root, "State", "Pid");
+		/* By cri-dockerd, for the kubelet. */
+		e.pod = state_str(labels, "io.kubernetes.pod.name");
+		e.pod_ns = state_str(labels, "io.kubernetes.pod.namespace");
+		e.pod_uid = state_str(labels, "io.kubernetes.pod.uid");
+		e.sandbox = !strcmp(state_str(labels, "io.kubernetes.docker.type"), "podsandbox");
+		if (e.pod[0] && !e.sandbox)
+			e.name = state_str(labels, "io.kubernetes.container.name");
+		sc->fn(sc->ctx, &e);
+	}
+	state_close(root);
+}
+
+/* ---- containers-storage: podman and CRI-O ---- */
+
+/* An OCI configuration by podman or CRI-O (pkg/annotations of cri-o, libpod's container_internal_linux.go). */
+static void storage_config(struct scan *sc, const char *path, const char *id)
+{
+	struct state_val *root = open_state(sc, path, id, "userdata/config.json");
+	const struct state_val *notes = state_at(root, "annotations");
+	struct runtime_entry e = nothing;
+
+	if (root) {
+		e.id = id;
+		e.pid = read_pid(sc, path, id, "userdata/pidfile");
+		e.cgroup = state_str(root, "linux", "cgroupsPath");
+		e.runtime = state_at(notes, "io.kubernetes.cri-o.ContainerType") ? "cri-o" :
+			!strcmp(state_str(notes, "io.container.manager"), "libpod") ? "podman" : "";
+		e.pod = state_str(notes, "io.kubernetes.pod.name");
+		e.pod_ns = state_str(notes, "io.kubernetes.pod.namespace");
+		e.pod_uid = state_str(notes, "io.kubernetes.pod.uid");
+		e.name = state_str(notes, "io.kubernetes.container.name");
+		e.image = state_str(notes, "io.kubernetes.cri-o.ImageName");
+		e.sandbox = !strcmp(state_str(notes, "io.kubernetes.cri-o.ContainerType"), "sandbox");
+		sc->fn(sc->ctx, &e);
+	}
+	state_close(root);
+}
+
+/* containers.json: an array of containers, each with a JSON text of whoever made it as metadata. */
+static void storage_list(struct scan *sc, const char *driver)
+{
+	char path[PATH_MAX];
+	struct state_val *root;
+	const struct state_val *c;
+
+	snprintf(path, sizeof(path), "%s/containers.json", driver);
+	root = state_open(sc->dirfd, path);
+	for (size_t i = 0; (c = state_elem(root, i)); i++) {
+		const char *text = state_str(c, "metadata");
+		struct state_val *meta = state_parse(text, strlen(text));
+		struct runtime_entry e = nothing;
+
+		e.id = state_str(c, "id");
+		e.name = state_text(state_elem(state_at(c, "names"), 0));
+		e.image = state_str(meta, "image-name");
+		/* CRI-O's own names are longer than what people say, and its annotations have that. */
+		e.runtime = state_at(meta, "pod-id") ? "cri-o" : "podman";
+		if (e.id[0] && (!sc->only || !strcmp(e.id, sc->only)) && strcmp(e.runtime, "cri-o"))
+			sc->fn(sc->ctx, &e);
+		state_close(meta);
+	}
+	state_close(root);
+}
+
+static void storage_driver(struct scan *sc, const char *top, const char *name)
+{
+	size_t len = strlen(name), tail = strlen("-containers");
+
+	(void)top;
+	if (len <= tail || strcmp(name + len - tail, "-containers"))
+		return;
+	storage_list(sc, name);
+	each_id(sc, name, storage_config);
+}
+
+/* ---- the OCI runtimes ---- */
+
+/* runc: libcontainer's State; crun: libcrun's status. */
+static void oci_one(struct scan *sc, const char *path, const char *id)
+{
+	struct state_val *root = open_state(sc, path, id, "state.json");
+	struct runtime_entry e = nothing;
+
+	e.id = id;
+	if (root) {
+		const struct state_val *paths = state_at(root, "cgroup_paths");
+
+		e.runtime = "runc";
+		e.pid = (uint32_t)state_u64(root, "init_process_pid");
+		e.start_ticks = state_u64(root, "init_process_start");
+		e.cgroup = state_str(paths, "perf_event");
+		if (!e.cgroup[0])
+			e.cgroup = state_str(paths, "");
+		sc->fn(sc->ctx, &e);
+		state_close(root);
+		return;
+	}
+	root = open_state(sc, path, id, "status");
+	if (!root)
+		return;
+	e.runtime = "crun";
+	e.pid = (uint32_t)state_u64(root, "pid");
+	e.start_ticks = state_u64(root, "process-start-time");
+	e.cgroup = state_str(root, "cgroup-path");
+	if (e.pid)
+		sc->fn(sc->ctx, &e);
+	state_close(root);
+}
+
+/* ---- containerd: the bundle of each task ---- */
+
+#define TASKS "io.containerd.runtime.v2.task"
+
+static void containerd_one(struct scan *sc, const char *path, const char *id)
+{
+	struct state_val *root = open_state(sc, path, id, "config.json");
+	const struct state_val *notes = state_at(root, "annotations");
+	struct runtime_entry e = nothing;
+
+	if (root) {
+		/* Docker's containers are in its namespace "moby". */
+		e.runtime = !strcmp(path, TASKS "/moby") ? "docker" : "containerd";
+		e.id = id;
+		e.pid = read_pid(sc, path, id, "init.pid");
+		e.cgroup = state_str(root, "linux", "cgroupsPath");
+		/* containerd's pkg/cri/annotations, and nerdctl's pkg/labels. */
+		e.pod = state_str(notes, "io.kubernetes.cri.sandbox-name");
+		e.pod_ns = state_str(notes, "io.kubernetes.cri.sandbox-namespace");
+		e.pod_uid = state_str(notes, "io.kubernetes.cri.sandbox-uid");
+		e.name = state_str(notes, "io.kubernetes.cri.container-name");
+		e.image = state_str(notes, "io.kubernetes.cri.image-name");
+		e.sandbox = !strcmp(state_str(notes, "io.kubernetes.cri.container-type"), "sandbox");
+		if (!e.name[0])
+			e.name = state_str(notes, "nerdctl/name");
+		sc->fn(sc->ctx, &e);
+	}
+	state_close(root);
+}
+
+static void containerd_namespace(struct scan *sc, const char *path, const char *ns)
+{
+	char sub[PATH_MAX];
+
+	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", path, ns) < sizeof(sub))
+		each_id(sc, sub, containerd_one);
+}
+
+void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
+		   void *ctx)
+{
+	struct scan sc = { dirfd, only, fn, ctx };
+
+	each_id(&sc, "containers", docker_one);
+	each_dir(&sc, ".", storage_driver);
+	each_dir(&sc, TASKS, containerd_namespace);
+	each_id(&sc, ".", oci_one);
+}
