@@ -210,7 +210,7 @@ int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 
 	fd = open_plain(fs, below);
 	if (fd >= 0) {
-		*cg = (struct cgroup){ xstrdup(name), xasprintf("/%s", below), node_id(fd), fd };
+		*cg = (struct cgroup){ xstrdup(name), xasprintf("/%s", below), node_id(fd), fd, false };
 		return 0;
 	}
 	if ((size_t)snprintf(full, sizeof(full), "%s/%s", fs->mount, below) >= sizeof(full)) {
@@ -240,7 +240,7 @@ int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 		close(fd);
 		return err;
 	}
-	*cg = (struct cgroup){ xstrdup(name), xstrdup(path), node_id(fd), fd };
+	*cg = (struct cgroup){ xstrdup(name), xstrdup(path), node_id(fd), fd, false };
 	return 0;
 }
 
@@ -286,6 +286,20 @@ bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path)
 bool cgroup_removed(const struct cgroup *cg)
 {
 	return faccessat(cg->fd, "cgroup.procs", F_OK, 0) && (errno == ENOENT || errno == ENODEV);
+}
+
+int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs)
+{
+	/* What was found once is the whole path, without links. */
+	int fd = open_plain(fs, cg->path + 1);
+
+	if (fd < 0)
+		return fd;
+	close(cg->fd);
+	cg->fd = fd;
+	cg->id = node_id(fd);
+	cg->gone = false;
+	return 0;
 }
 
 bool cgroup_within(const char *path, const char *ancestor)

@@ -19,6 +19,7 @@ struct cgroup {
 	char *path;		/* below the hierarchy, "/docker/3f..."; owned */
 	uint64_t id;		/* as in PERF_SAMPLE_CGROUP: the kernfs id, on 64 bit its inode */
 	int fd;			/* owned; O_RDONLY directory */
+	bool gone;		/* seen removed, and its path has not come back so far */
 };
 
 /*
@@ -40,6 +41,12 @@ void cgroup_fini(struct cgroup *cg);
 
 /* Somebody removed it (rmdir) since it was found. */
 bool cgroup_removed(const struct cgroup *cg);
+
+/*
+ * Look whether the path of @cg, which was removed, is there again. 0: @cg has the descriptor and id of the
+ * new one, and is not gone. Else negative errno, no message, and @cg as before.
+ */
+int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs);
 
 /* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
 bool cgroup_within(const char *path, const char *ancestor);

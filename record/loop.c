@@ -252,6 +252,7 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_CHILD;
 			break;
 		}
+		watch_made(&away, l->enabled_at, l->enabled_at ? last - l->enabled_at : 0);
 		if (tags & TAG_TICK) {
 			clear(w.tick);
 			if (++ticks % WATCH_TICKS == 0)

@@ -182,10 +182,10 @@ static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 	}
 }
 
-static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, int fd, uint32_t cpu)
+static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, int fd, uint32_t cpu, uint64_t cgroup)
 {
 	XGROW(*arr, *n, *cap);
-	(*arr)[(*n)++] = (struct event_fd){ fd, cpu };
+	(*arr)[(*n)++] = (struct event_fd){ fd, cpu, cgroup };
 }
 
 static void close_fds(struct event_fd *fds, size_t *n)
@@ -203,11 +203,15 @@ static uint64_t fds_needed(const struct target *t)
 	return n * t->ncpus;
 }
 
-/* Sampling events for one thread (@pid), cgroup (@pid is its fd) or everything (-1). */
-static int open_samples(struct events *ev, int pid, unsigned long flags)
+/* Sampling events for cgroup @cg, or if that is NULL for one thread (@pid) or everything (-1). */
+static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 {
+	const unsigned long flags = cg ? PERF_FLAG_PID_CGROUP : 0;
 	const struct target *t = ev->target;
 	struct perf_event_attr attr;
+
+	if (cg)
+		pid = cg->fd;
 
 	for (uint32_t c = 0; c < t->ncpus; c++) {
 		int fd;
@@ -227,7 +231,7 @@ static int open_samples(struct events *ev, int pid, unsigned long flags)
 				     fds_needed(t));
 			return fd;
 		}
-		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c);
+		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
 	}
 	return 0;
 }
@@ -266,7 +270,7 @@ static int open_sides(struct events *ev, int pid)
 			ev->side_err = fd;
 			return 0;
 		}
-		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c);
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c, 0);
 	}
 	return 0;
 }
@@ -274,7 +278,7 @@ static int open_sides(struct events *ev, int pid)
 /* One event a CPU for all cgroups, if samples say where they come from. */
 static int open_for_many_cgroups(struct events *ev)
 {
-	int err = open_samples(ev, -1, 0);
+	int err = open_samples(ev, -1, NULL);
 
 	ev->by_cgroup_id = !err && ev->feats & FEAT_SAMPLE_CGROUP;
 	if (!err && !ev->by_cgroup_id)
@@ -290,13 +294,13 @@ static int open_all(struct events *ev)
 	if (!target_is_tasks(t)) {
 		err = open_sides(ev, -1);
 		if (!err && t->kind == TARGET_ALL)
-			return open_samples(ev, -1, 0);
+			return open_samples(ev, -1, NULL);
 		if (!err && t->ncgroups > CGROUP_EVENTS_MAX)
 			err = open_for_many_cgroups(ev);
 		if (err || ev->by_cgroup_id)
 			return err;
 		for (size_t i = 0; i < t->ncgroups && !err; i++)
-			err = open_samples(ev, t->cgroups[i].fd, PERF_FLAG_PID_CGROUP);
+			err = open_samples(ev, -1, &t->cgroups[i]);
 		return err;
 	}
 	for (size_t i = 0; i < t->ntids; i++) {
@@ -304,7 +308,7 @@ static int open_all(struct events *ev)
 		if (!ev->side_err)
 			err = open_sides(ev, (int)t->tids[i]);
 		if (!err)
-			err = open_samples(ev, (int)t->tids[i], 0);
+			err = open_samples(ev, (int)t->tids[i], NULL);
 		if (err)
 			return err;
 	}
@@ -443,7 +447,7 @@ void events_tell(const struct events *ev)
 			pr_verbose("the kernel lacks %s", feat_names[i].what);
 }
 
-int events_open(struct events *ev, const struct record_opts *o, const struct target *t,
+int events_open(struct events *ev, const struct record_opts *o, struct target *t,
 		const struct evsel *sel, bool on_exec)
 {
 	int err;
@@ -459,6 +463,7 @@ int events_open(struct events *ev, const struct record_opts *o, const struct tar
 	ev->freq = events_clamp_freq(o);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->ncpus, sizeof(*ev->side));
+	ev->closed = xcalloc(t->ncpus, sizeof(*ev->closed));
 	ev->record_bytes = plan_record(o);
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
@@ -489,19 +494,20 @@ void events_close(struct events *ev)
 	close_all(ev);
 	free(ev->samples);
 	free(ev->sides);
+	free(ev->closed);
 	free(ev->data);
 	free(ev->side);
 }
 
-/* One more event for a CPU that has a ring already. */
-static int reopen_one(struct events *ev, attr_fn fn, int pid, uint32_t c, unsigned long flags)
+/* One more event for a CPU that has a ring already. @cg: NULL = of everything. */
+static int add_one(struct events *ev, attr_fn fn, const struct cgroup *cg, uint32_t c)
 {
 	const struct ring *r = fn == attr_side ? &ev->side[c] : &ev->data[c];
 	struct perf_event_attr attr;
 	int fd, err;
 
 	fn(&attr, ev);
-	fd = sys_open(&attr, pid, (int)ev->target->cpus[c], flags);
+	fd = sys_open(&attr, cg ? cg->fd : -1, (int)ev->target->cpus[c], cg ? PERF_FLAG_PID_CGROUP : 0);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd)) {
@@ -510,10 +516,16 @@ static int reopen_one(struct events *ev, attr_fn fn, int pid, uint32_t c, unsign
 		return err;
 	}
 	if (fn == attr_side)
-		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c);
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c, 0);
 	else
-		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c);
+		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
 	return 0;
+}
+
+static void enable_from(struct events *ev, size_t first)
+{
+	for (size_t i = first; i < ev->nsamples; i++)
+		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 /* The old events stay: they own the rings, and what they counted is not lost. */
@@ -524,21 +536,44 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 	int err = 0;
 
 	if (ev->side[c].page)
-		err = reopen_one(ev, attr_side, -1, c, 0);
+		err = add_one(ev, attr_side, NULL, c);
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
-		err = reopen_one(ev, attr_sample, -1, c, 0);
+		err = add_one(ev, attr_sample, NULL, c);
 	else
-		for (size_t i = 0; i < t->ncgroups && !err; i++)
-			err = reopen_one(ev, attr_sample, t->cgroups[i].fd, c, PERF_FLAG_PID_CGROUP);
-	for (size_t i = first; i < ev->nsamples && enable; i++)
-		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (size_t i = 0; i < t->ncgroups && !err; i++) {
+			err = add_one(ev, attr_sample, &t->cgroups[i], c);
+			/* Removed. The others are there. */
+			if (err == -ENOENT)
+				err = 0;
+		}
+	if (enable)
+		enable_from(ev, first);
+	return err;
+}
+
+int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
+{
+	size_t first = ev->nsamples;
+	int err = 0;
+
+	if (ev->by_cgroup_id)
+		return 0;
+	for (uint32_t c = 0; c < ev->target->ncpus && !err; c++) {
+		err = add_one(ev, attr_sample, cg, c);
+		/* Offline: events_reopen_cpu() has its turn. */
+		if (err == -ENODEV)
+			err = 0;
+	}
+	while (err && ev->nsamples > first)
+		close(ev->samples[--ev->nsamples].fd);
+	if (enable)
+		enable_from(ev, first);
 	return err;
 }
 
 void events_enable(struct events *ev)
 {
-	for (size_t i = 0; i < ev->nsamples; i++)
-		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	enable_from(ev, 0);
 }
 
 /* Side-band too: otherwise the last drain would never reach its end on a busy host. */
@@ -579,6 +614,35 @@ static bool read_event(const struct events *ev, int fd, struct read_values *v)
 	return read(fd, v, want) == (ssize_t)want;
 }
 
+static bool count_event(const struct events *ev, int fd, struct events_count *c)
+{
+	struct read_values v;
+	bool ok = read_event(ev, fd, &v);
+
+	c->count += v.count;
+	c->enabled += v.enabled;
+	c->running += v.running;
+	c->lost += v.lost;
+	return ok;
+}
+
+void events_drop_cgroup(struct events *ev, uint64_t id)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ev->nsamples; i++) {
+		const struct event_fd e = ev->samples[i];
+
+		if (e.cgroup != id || e.fd == ev->data[e.cpu].fd) {
+			ev->samples[kept++] = e;
+			continue;
+		}
+		count_event(ev, e.fd, &ev->closed[e.cpu]);
+		close(e.fd);
+	}
+	ev->nsamples = kept;
+}
+
 /*
  * perf_read_value() adds up the children that live and what ended ones left (sync_child_event()). Their
  * losses are counted at the parent from the start: __perf_output_begin() in kernel/events/ring_buffer.c.
@@ -588,15 +652,12 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 	struct read_values v;
 	bool all = true;
 
+	memcpy(cpus, ev->closed, ev->target->ncpus * sizeof(*cpus));
 	for (size_t i = 0; i < ev->nsamples; i++) {
 		struct events_count *c = &cpus[ev->samples[i].cpu];
 
-		all &= read_event(ev, ev->samples[i].fd, &v);
 		c->events++;
-		c->count += v.count;
-		c->enabled += v.enabled;
-		c->running += v.running;
-		c->lost += v.lost;
+		all &= count_event(ev, ev->samples[i].fd, c);
 	}
 	for (size_t i = 0; i < ev->nsides; i++)
 		if (read_event(ev, ev->sides[i].fd, &v))

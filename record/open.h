@@ -27,7 +27,17 @@ enum {
 
 struct event_fd {
 	int fd;
-	uint32_t cpu;	/* index into target.cpus */
+	uint32_t cpu;		/* index into target.cpus */
+	uint64_t cgroup;	/* id of the one it counts, else 0 */
+};
+
+/* What the kernel counted on one CPU, its events together. */
+struct events_count {
+	uint32_t events;	/* sampling ones */
+	uint64_t count;		/* of them: ns for clocks, else events */
+	uint64_t enabled, running;	/* ns, sums of PERF_FORMAT_TOTAL_TIME_* of them */
+	uint64_t lost;		/* PERF_FORMAT_LOST of them; 0 without FEAT_FORMAT_LOST */
+	uint64_t side_lost;	/* the same of the side-band events: records */
 };
 
 struct events {
@@ -35,7 +45,7 @@ struct events {
 	const char *wanted;		/* the name before them */
 	bool narrowed;			/* user space only: the rest is forbidden */
 	int side_err;			/* why there is no side-band: negative errno, else 0 */
-	const struct target *target;	/* borrowed */
+	struct target *target;		/* borrowed; its cgroups may come and go */
 	const struct record_opts *opts;	/* borrowed */
 	bool by_cgroup_id;		/* all is sampled, the target's cgroups are to be picked */
 	bool on_exec;			/* the kernel enables them when the workload execs */
@@ -43,6 +53,7 @@ struct events {
 	uint64_t freq;			/* after clamping */
 	struct event_fd *samples;	/* owned */
 	size_t nsamples, cap_samples;
+	struct events_count *closed;	/* owned; by CPU of the target: what closed events had counted */
 	struct event_fd *sides;		/* owned; none when the kernel did not permit them */
 	size_t nsides, cap_sides;
 	struct ring *data, *side;	/* target->ncpus each; an unused one has page NULL */
@@ -55,7 +66,7 @@ struct events {
  * Open and map everything for @t; samples are off, side-band is on. @on_exec: the target waits for
  * its exec. 0, or negative errno after one message. Own with events_close() in any case.
  */
-int events_open(struct events *ev, const struct record_opts *o, const struct target *t,
+int events_open(struct events *ev, const struct record_opts *o, struct target *t,
 		const struct evsel *sel, bool on_exec);
 void events_close(struct events *ev);
 
@@ -74,6 +85,18 @@ bool events_roomy(const struct events *ev);
  */
 int events_reopen_cpu(struct events *ev, uint32_t c, bool enable);
 
+/*
+ * Sample @cg, too, on every CPU of the target that is online, into the rings there are; @enable: from now on. It is or
+ * becomes one of target->cgroups, so that a CPU that comes back finds it there. Nothing to be opened where cgroups are
+ * picked by their ids (by_cgroup_id). 0, or negative errno without a message: then nothing was opened.
+ */
+int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable);
+/*
+ * Close the events of the cgroup with that id, which was removed; what they counted stays in events_counts(). Those
+ * that own a ring stay open.
+ */
+void events_drop_cgroup(struct events *ev, uint64_t id);
+
 void events_enable(struct events *ev);
 void events_disable(struct events *ev);
 
@@ -82,15 +105,6 @@ void events_disable(struct events *ev);
  * looks at one descriptor as long as the thread behind it lives.
  */
 bool events_all_gone(struct events *ev);
-
-/* What the kernel counted on one CPU, its events together. */
-struct events_count {
-	uint32_t events;	/* sampling ones */
-	uint64_t count;		/* of them: ns for clocks, else events */
-	uint64_t enabled, running;	/* ns, sums of PERF_FORMAT_TOTAL_TIME_* of them */
-	uint64_t lost;		/* PERF_FORMAT_LOST of them; 0 without FEAT_FORMAT_LOST */
-	uint64_t side_lost;	/* the same of the side-band events: records */
-};
 
 /*
  * Fill @cpus, target->ncpus entries that are 0, in the order of target->cpus. What inherited events

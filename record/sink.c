@@ -101,6 +101,12 @@ void sink_cgroup(struct sink *s, uint64_t id, const char *path)
 		add_cgroup(s, id, path);
 }
 
+void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx)
+{
+	s->on_cgroup = fn;
+	s->on_cgroup_ctx = ctx;
+}
+
 /*
  * Is a sample of cgroup @id wanted? Names of cgroups that are older than the recording are looked up
  * when a sample needs them.

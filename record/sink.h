@@ -56,6 +56,8 @@ struct sink {
 	int err;			/* first write error, negative errno: the end of writing */
 	struct pressure pressure;
 	struct seen *seen;		/* owned */
+	void (*on_cgroup)(void *ctx, const char *path);	/* NULL = nobody wants to know */
+	void *on_cgroup_ctx;
 	const struct target *filter;	/* samples outside of its cgroups are left out; NULL = none */
 	struct u64map cgroups;		/* id to owned struct sink_cgroup * */
 	struct u64map ksyms;		/* address to owned struct sink_ksym *: those in force */
@@ -86,6 +88,12 @@ void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
 
 /* A cgroup known beforehand. */
 void sink_cgroup(struct sink *s, uint64_t id, const char *path);
+
+/*
+ * @fn is called with the path of each cgroup that is made from now on (PERF_RECORD_CGROUP, for which the kernel
+ * needs FEAT_CGROUP), in the midst of a drain: it may look, remember, and nothing else.
+ */
+void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx);
 
 /*
  * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which ring it came

@@ -116,8 +116,11 @@ static void side_cgroup(struct sink *s, struct cursor *c)
 	uint64_t id = cursor_u64(c);
 	const char *path = cursor_cstr(c);
 
-	if (cursor_ok(c))
-		sink_cgroup(s, id, path);
+	if (!cursor_ok(c))
+		return;
+	sink_cgroup(s, id, path);
+	if (s->on_cgroup)
+		s->on_cgroup(s->on_cgroup_ctx, path);
 }
 
 static uint32_t record_cpu(const struct perf_event_header *h)

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "loop.h"
+#include "proctab.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -22,6 +23,19 @@ static bool read_online(const struct watch *h, char *text, size_t size)
 	return n > 0;
 }
 
+/*
+ * Of side-band: a cgroup was made. If there is one of the target with that path it must be gone, whether that was seen
+ * or not. Nothing is opened before the drain is over.
+ */
+static void on_cgroup(void *ctx, const char *path)
+{
+	struct watch *h = ctx;
+	const struct target *t = h->ev->target;
+	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
+
+	h->made |= at < t->ncgroups && !strcmp(t->cgroups[at].path, path);
+}
+
 void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 {
 	memset(h, 0, sizeof(*h));
@@ -33,15 +47,15 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	h->away = xcalloc(ev->target->ncpus, sizeof(*h->away));
-	h->removed = xcalloc(ev->target->ncgroups + 1, sizeof(*h->removed));
+	sink_on_cgroup(sink, on_cgroup, h);
 }
 
 void watch_fini(struct watch *h)
 {
+	sink_on_cgroup(h->sink, NULL, NULL);
 	if (h->fd >= 0)
 		close(h->fd);
 	free(h->away);
-	free(h->removed);
 }
 
 static bool has(const uint32_t *sorted, size_t n, uint32_t cpu)
@@ -122,22 +136,56 @@ static void check_cpus(struct watch *h, bool on, double since)
 	free(online);
 }
 
-static void check_cgroups(struct watch *h, double since)
+static void name_cgroup(void *ctx, uint64_t id, const char *path)
 {
-	const struct target *t = h->ev->target;
+	const struct watch *h = ctx;
 
-	for (size_t i = 0; i < t->ncgroups && i < CGROUPS_AT_ONCE; i++) {
-		const struct cgroup *cg = &t->cgroups[h->next];
-		bool *removed = &h->removed[h->next];
+	sink_cgroup(h->sink, id, path);
+}
 
-		h->next = (h->next + 1) % t->ncgroups;
-		if (*removed || !cgroup_removed(cg))
-			continue;
-		*removed = true;
+/* Side-band tells of those that are born there, but not of one that moved in. */
+static void read_process(void *ctx, uint32_t pid)
+{
+	const struct watch *h = ctx;
+
+	proctab_read(h->sink->pt, pid, loop_now());
+}
+
+static void cgroup_came_back(struct watch *h, const struct cgroup *cg, bool on, double since)
+{
+	int err = events_add_cgroup(h->ev, cg, on);
+
+	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_BACK, 0, cg->path);
+	if (err) {
+		pr_warn("cgroup '%s' was made anew, seen after %.1f s, but cannot be sampled: %s", cg->name,
+			since, strerror(-err));
+		return;
+	}
+	pr_warn("cgroup '%s' was made anew after %.1f s and is sampled again", cg->name, since);
+	cgroup_walk(cg, name_cgroup, read_process, h);
+}
+
+static void check_cgroup(struct watch *h, struct cgroup *cg, bool on, double since)
+{
+	if (!cg->gone && cgroup_removed(cg)) {
+		cg->gone = true;
 		h->sink->ledger->l.cgroups_gone++;
 		note(h, ABSENCE_CGROUP, 0, cg->path);
 		pr_warn("cgroup '%s' was removed, seen after %.1f s: what ran in it until then is recorded",
 			cg->name, since);
+		events_drop_cgroup(h->ev, cg->id);
+	}
+	if (cg->gone && !cgroup_reopen(cg, &h->ev->target->fs))
+		cgroup_came_back(h, cg, on, since);
+}
+
+static void check_cgroups(struct watch *h, bool on, double since)
+{
+	const struct target *t = h->ev->target;
+
+	for (size_t i = 0; i < t->ncgroups && i < CGROUPS_AT_ONCE; i++) {
+		h->next %= t->ncgroups;
+		check_cgroup(h, &t->cgroups[h->next++], on, since);
 	}
 }
 
@@ -150,6 +198,16 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 			note_again(h);
 		check_cpus(h, on, since);
 	}
-	if (h->removed)
-		check_cgroups(h, since);
+	check_cgroups(h, on, since);
+}
+
+void watch_made(struct watch *h, bool on, uint64_t since_ns)
+{
+	const struct target *t = h->ev->target;
+
+	if (!h->made)
+		return;
+	h->made = false;
+	for (size_t i = 0; i < t->ncgroups; i++)
+		check_cgroup(h, &t->cgroups[i], on, (double)since_ns / 1e9);
 }

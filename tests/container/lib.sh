@@ -6,6 +6,10 @@
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
+#	perf_record OUT ARGS...		record with perf beside us, to show what it makes of the same thing; then
+#	perf_wait OUT			its stacks as folded text in OUT.perf
+#	perf_not WHAT COMMAND...	it fails at COMMAND, which holds for our own output
+#
 # CTR_OPTS: extra words for unshare, e.g. "-U -r". CTR_TMPFS=1: a tmpfs on /tmp.
 
 TARGETS=$BUILD/tests/targets
@@ -159,4 +163,58 @@ rooted() {
 		if (miss != "") print "# not: " miss
 		exit !(total > 0 && 100 * hit >= min * total)
 	}' "$1"
+}
+
+# What is said of perf in the tests is said of 6.1. Its cache of binaries would hide what it cannot do: an empty one for
+# each recording, and gone before its report as on another machine unless PERF_CACHE is set.
+if command -v perf >/dev/null && [[ $(perf --version) == "perf version 6.1."* ]]; then
+	PERF=perf
+else
+	PERF=
+fi
+
+# perf_record OUT ARGS...: "perf record ARGS" in the background, until perf_wait or its own --duration by "sleep".
+perf_record() {
+	local out=$1
+	shift
+	[ -n "$PERF" ] || return 0
+	perf --buildid-dir "$out.cache" record -q -e cpu-clock -o "$out.data" "$@" >"$out.log" 2>&1 &
+	PERF_PID=$!
+	# It has its events when it has its command.
+	wait_for "pgrep -P $PERF_PID >/dev/null || ! kill -0 $PERF_PID" 10
+}
+
+# perf_fold OUT: what perf script says now, in OUT.perf, as "comm;frames COUNT".
+perf_fold() {
+	[ -n "$PERF" ] || return 0
+	PERF_OUT=$1
+	[ -n "${PERF_CACHE:-}" ] || rm -rf "$1.cache"
+	perf --buildid-dir "$1.cache" script --no-inline -F comm,ip,sym -i "$1.data" 2>"$1.err" | awk '
+		function out(i, s) { if (comm == "") return; s = comm; for (i = n; i > 0; i--) s = s ";" f[i]; all[s]++; comm = "" }
+		/^[^ \t]/ { out(); comm = $1; n = 0; next }
+		NF { sub(/^[ \t]*[0-9a-f]+ /, ""); f[++n] = $0 }
+		END { out(); for (s in all) print s, all[s] }' | sort >"$1.perf"
+}
+
+perf_wait() {
+	[ -n "$PERF" ] || return 0
+	wait "$PERF_PID"
+	perf_fold "$1"
+}
+
+# perf_not WHAT COMMAND...: perf 6.1 fails here, that is, COMMAND, which holds for our own, does not hold for what it made
+# of OUT, the last one that was folded. If it has no sample at all, then only because it died.
+perf_not() {
+	local what="perf 6.1 fails: $1"
+	shift
+	if [ -z "$PERF" ]; then
+		skip "$what" "there is no perf 6.1"
+	elif [ ! -s "$PERF_OUT.perf" ] && ! grep -q 'assertion failed\|smashing\|could not read first record' "$PERF_OUT.log" "$PERF_OUT.err"; then
+		fail "$what" "it has no samples: $(cat "$PERF_OUT.log" "$PERF_OUT.err")"
+	elif "$@" >"$T/perf_not.out" 2>&1; then
+		fail "$what" "it does not: $*
+$(cat "$T/perf_not.out")"
+	else
+		pass "$what"
+	fi
 }

@@ -1,0 +1,205 @@
+#!/bin/bash
+# timeout: 300
+# A container that restarts while it is recorded by its cgroup: the cgroup is removed and made anew, another one of the
+# same path. Both lives are in the profile and what lies between them is told, however short it is. perf 6.1 has no
+# sample of the second life and no word about it (its event belongs to the old cgroup).
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+cd "$T" || exit 1
+CHAIN_A=$("$TARGETS/spin-a" --chain)
+CHAIN_B=$("$TARGETS/spin-b" --chain)
+
+# run_in CGROUP COMMAND...: in that cgroup, which is there; used_PROGRAM is the CPU time the cgroup had from it, us.
+usage() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$1/cpu.stat"; }
+run_in() {
+	local before
+	before=$(usage "$1")
+	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$CTR_V2/$1" "${@:2}"
+	echo $(($(usage "$1") - before)) >"used.${2##*/}"
+}
+# live CGROUP COMMAND...: a life in a cgroup made for it, and its end.
+live() {
+	mkdir "$CTR_V2/$1"
+	run_in "$@"
+	rmdir "$CTR_V2/$1"
+}
+# record_start ARGS...: to a.data, and return when sampling is on.
+record_start() {
+	rm -f a.data
+	"$NSPROF" record -e cpu-clock -F 499 -o a.data "$@" 2>err &
+	RECORDER=$!
+	wait_for '[ -s a.data ] || ! kill -0 $RECORDER' 20
+}
+record_end() {
+	kill -INT $RECORDER
+	wait $RECORDER
+}
+folded() { "$NSPROF" symbolize -q --no-inline a.data; }
+absences() { "$NSPROF" info --json a.data | jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")'; }
+
+# life FOLDED PROGRAM CHAIN [LATE]: there are samples for 90 % of the CPU time that its cgroup used, but for the first LATE s,
+# and whole chains in them.
+life() {
+	grep "^$2;" "$1" >"$T/life"
+	awk -v used="$(cat "used.$2")" -v late="${4:-0}" '{ n += $NF } END { print "# " n + 0 " samples of it in " used / 1e6 " s of CPU time"
+		exit n < 0.9 * (used / 1e6 - late) * 499 || n < 20 }' "$T/life" && has_chain "$T/life" "$3" 95
+}
+
+# ---- by hand: gone for a while, and anew at once
+cg=$CTR_CGROOT/again
+mkdir "$CTR_V2/$cg"
+record_start -a -G "$cg"
+perf_record "$T/p" -a -G "$cg" -F 499 --call-graph dwarf -- sleep 3.5
+run_in "$cg" "$TARGETS/spin-a" 1
+rmdir "$CTR_V2/$cg"
+check "removed: said" wait_for 'grep -q "was removed" err' 10
+live "$cg" "$TARGETS/spin-b" 1
+live "$cg" "$TARGETS/spin" 1
+wait_for '[ "$(grep -c "was removed" err)" = 3 ]' 10
+perf_wait "$T/p"
+record_end
+folded >f
+check "the first life" life f spin-a "$CHAIN_A"
+check "the second life" life f spin-b "$CHAIN_B"
+check "the third, right after it" life f spin "$("$TARGETS/spin" --chain)"
+is "each end and each return is in the recording" "$(absences)" \
+	"cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
+is "in the ledger, too" "$("$NSPROF" info --json a.data | jq .ledger.cgroups_gone)" 3
+like "it is said" "$(cat err)" "^nsprof record: warning: cgroup '$cg' was made anew after [0-9.]+ s and is sampled again$"
+is "they are one container" "$("$NSPROF" info --json a.data | jq -r '[.containers[].cgroup] | join(" ")')" "/$cg"
+is "and each is a process of its own" "$("$NSPROF" info --json a.data | jq -r '[.processes[] | select(.comm | startswith("spin")) | .comm] | sort | join(" ")')" "spin spin-a spin-b"
+# The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for ends of periods.
+check "the kernel's count has all lives" jq -e '.ledger | .count / .periods | . > 0.97 and . < 1.03' <("$NSPROF" info --json a.data)
+perf_not "the second life" life "$T/p.perf" spin-b "$CHAIN_B"
+
+# ---- the folder above it goes as well, as a pod's does
+mkdir -p "$CTR_V2/$CTR_CGROOT/pod/c"
+record_start -G "$CTR_CGROOT/pod/c"
+for prog in spin-a spin-b; do
+	[ $prog = spin-a ] || mkdir -p "$CTR_V2/$CTR_CGROOT/pod/c"
+	run_in "$CTR_CGROOT/pod/c" "$TARGETS/$prog" 1
+	rmdir "$CTR_V2/$CTR_CGROOT/pod/c" "$CTR_V2/$CTR_CGROOT/pod"
+done
+record_end
+folded >f
+check "pod: the first life" life f spin-a "$CHAIN_A"
+check "pod: the second life" life f spin-b "$CHAIN_B"
+
+# ---- one that comes back again and again: what it cost is given back
+mkdir "$CTR_V2/$cg"
+record_start -G "$cg"
+events() { readlink "/proc/$RECORDER/fd/"* | grep -c perf_event; }
+before=$(events)
+rmdir "$CTR_V2/$cg"
+for _ in $(seq 30); do
+	live "$cg" /bin/true 1
+done
+mkdir "$CTR_V2/$cg"
+check "30 restarts: all are seen" wait_for '[ "$(grep -c "was made anew" err)" = 31 ]' 10
+# Those that own the rings stay.
+is "30 restarts: one event more on each CPU" "$(events)" $((before + $(nproc)))
+run_in "$cg" "$TARGETS/spin-b" 1
+rmdir "$CTR_V2/$cg"
+record_end
+folded >f
+check "30 restarts: the last life" life f spin-b "$CHAIN_B"
+
+# ---- more cgroups than have events of their own
+names=$cg
+for i in $(seq 110); do
+	mkdir "$CTR_V2/$CTR_CGROOT/m$i"
+	later "rmdir '$CTR_V2/$CTR_CGROOT/m$i'"
+	names+=,$CTR_CGROOT/m$i
+done
+mkdir "$CTR_V2/$cg"
+record_start -G "$names"
+rmdir "$CTR_V2/$cg"
+live "$cg" "$TARGETS/spin-b" 1
+wait_for '[ "$(grep -c "was removed" err)" = 2 ]' 10
+record_end
+folded >f
+check "one of 111: the second life" life f spin-b "$CHAIN_B"
+is "one of 111: said" "$(absences)" "cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
+
+# ---- seen from a part of the hierarchy: the kernel's paths are others
+if unshare -C -m true 2>/dev/null; then
+	mkdir "$CTR_V2/$CTR_CGROOT/view" "$CTR_V2/$CTR_CGROOT/view/c"
+	later "rmdir '$CTR_V2/$CTR_CGROOT/view'"
+	# The recorder must be in the cgroup that is to be its root.
+	bash -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m --propagation private sh -c "
+		umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "${@:2}"' bash "$CTR_V2/$CTR_CGROOT/view" \
+		"$NSPROF" record -e cpu-clock -F 499 -o view.data -G c 2>err &
+	RECORDER=$!
+	wait_for '[ -s view.data ] || ! kill -0 $RECORDER' 20
+	rmdir "$CTR_V2/$CTR_CGROOT/view/c"
+	live "$CTR_CGROOT/view/c" "$TARGETS/spin-b" 1.5
+	record_end
+	"$NSPROF" symbolize -q --no-inline view.data >f
+	# Looked for every 0.2 s.
+	check "a part of the hierarchy: the second life" life f spin-b "$CHAIN_B" 0.25
+else
+	skip "a part of the hierarchy" "no cgroup namespaces"
+fi
+
+# ---- a CPU that goes and comes back after a cgroup was removed: the others are sampled there
+cpu=/sys/devices/system/cpu/cpu1/online
+if [ -w $cpu ] && [ "$(cat $cpu)" = 1 ]; then
+	later "echo 1 >$cpu"
+	mkdir "$CTR_V2/$cg" "$CTR_V2/$CTR_CGROOT/other"
+	later "rmdir '$CTR_V2/$CTR_CGROOT/other'"
+	record_start -G "$cg,$CTR_CGROOT/other"
+	rmdir "$CTR_V2/$cg"
+	echo 0 >$cpu
+	wait_for 'grep -q "went offline" err' 10
+	live "$cg" "$TARGETS/spin-a" 0.7
+	echo 1 >$cpu
+	check "a CPU comes back: it is sampled again" wait_for 'grep -q "CPU 1 came back after [0-9.]* s and is sampled again" err' 10
+	run_in "$CTR_CGROOT/other" taskset -c 1 "$TARGETS/spin-b" 1
+	mv used.taskset used.spin-b
+	record_end
+	folded >f
+	check "a CPU comes back: what ran on the other meanwhile" grep -q "^spin-a;.*aaa_leaf" f
+	check "a CPU comes back: what runs on it" life f spin-b "$CHAIN_B"
+else
+	skip "a CPU comes back" "there is no CPU 1 that could be taken offline"
+fi
+
+# ---- runc
+if command -v runc >/dev/null; then
+	NAME=nsprof-restart-$$
+	ctr_rootfs "$T/bundle/rootfs" "$TARGETS/spin-a" "$TARGETS/spin-b"
+	bundle() { # PROGRAM
+		(cd bundle && rm -f config.json && runc spec && jq --arg cg "/$CTR_CGROOT/$NAME" --arg p "/app/$1" 'del(.process.rlimits)
+			| .process.terminal = false | .process.args = [$p, "60"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
+	}
+	run() { runc --root "$T/runc" run -d --bundle bundle "$NAME" </dev/null >log 2>&1; }
+	later "runc --root '$T/runc' delete -f '$NAME'; for d in /sys/fs/cgroup/*/$CTR_CGROOT; do rmdir \"\$d\"; done"
+	bundle spin-a
+	if run; then
+		record_start -G "$CTR_CGROOT/$NAME"
+		perf_record "$T/p" -a -G "$CTR_CGROOT/$NAME" -F 499 --call-graph dwarf -- sleep 3
+		sleep 1
+		usage "$CTR_CGROOT/$NAME" >used.spin-a
+		check "runc: delete -f" runc --root "$T/runc" delete -f "$NAME"
+		bundle spin-b
+		check "runc: run again" run
+		sleep 1
+		usage "$CTR_CGROOT/$NAME" >used.spin-b
+		perf_wait "$T/p"
+		record_end
+		runc --root "$T/runc" delete -f "$NAME"
+		rm -rf bundle
+		folded >f
+		check "runc: the first life" life f spin-a "$CHAIN_A"
+		check "runc: the second life" life f spin-b "$CHAIN_B"
+		is "runc: told" "$(absences)" "cgroup removed /$CTR_CGROOT/$NAME, cgroup back /$CTR_CGROOT/$NAME"
+		perf_not "runc: the second life" life "$T/p.perf" spin-b "$CHAIN_B"
+	else
+		skip "runc" "it cannot run here: $(tail -n 1 log)"
+	fi
+else
+	skip "runc" "runc is not installed"
+fi
+done_testing
