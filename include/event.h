@@ -151,7 +151,8 @@ enum absence_kind {
 	ABSENCE_CPU_DEAF = 3,	/* online again, but its events could not be opened anew */
 	ABSENCE_CGROUP = 4,	/* removed: what ran in it until then is recorded */
 	ABSENCE_CGROUP_BACK = 5,	/* made anew, another one of the same path, and sampled again */
-	ABSENCE_CGROUP_DEAF = 6,	/* made anew, but its events could not be opened */
+	ABSENCE_CGROUP_DEAF = 6,	/* made anew, or come to match, but its events could not be opened */
+	ABSENCE_CGROUP_NEW = 7,	/* came to match what was asked for, and is sampled from now on */
 };
 
 /*

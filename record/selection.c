@@ -32,9 +32,14 @@ bool selection_is_pattern(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
+bool selection_grows(const struct record_opts *o)
+{
+	return o->containers || o->pods || (o->cgroups && selection_is_pattern(o->cgroups));
+}
+
 bool selection_asked(const struct record_opts *o)
 {
-	return o->containers || o->pods || o->cgroup_of || (o->cgroups && selection_is_pattern(o->cgroups));
+	return o->cgroup_of || selection_grows(o);
 }
 
 /* ---- messages ---- */
@@ -245,15 +250,11 @@ static int choose_by_pid(struct choice *ch, const char *arg)
 		err = -ENOENT;
 	free(text);
 	if (err) {
-		if (ch->later)
-			return 0;
 		pr_err("no cgroup of process %lu to record: %s", pid,
 		       strerror(err == -ENOENT ? ESRCH : -err));
 		return err;
 	}
 	if (!strcmp(path, "/") || !strncmp(path, "/..", 3)) {
-		if (ch->later)
-			return 0;
 		pr_err("process %lu is in %s: use -p %lu for the process, or -a for the host", pid,
 		       path[1] ? "a cgroup outside of what can be seen from here" : "no cgroup but the root", pid);
 		return -EINVAL;
@@ -319,7 +320,7 @@ int selection_each(const struct record_opts *o, const struct cgroup_fs *fs, stru
 
 	if (!err)
 		err = each_of(&ch, o->pods, choose_pod);
-	if (!err)
+	if (!err && !later)
 		err = each_of(&ch, o->cgroup_of, choose_by_pid);
 	if (!err)
 		err = each_of(&ch, o->cgroups, choose_pattern);

@@ -79,6 +79,26 @@ static void cgroup_met(struct sink *s, uint64_t id, struct sink_cgroup *cg)
 		written(s, rec_writer_cgroup(s->w, &ev));
 }
 
+static bool is_outside(const struct sink *s, const char *path)
+{
+	return s->filter && (!path[0] || !cgroup_in_list(s->filter->cgroups, s->filter->ncgroups, path));
+}
+
+void sink_filter_again(struct sink *s)
+{
+	uint64_t id, val;
+	size_t it = 0;
+
+	while (u64map_next(&s->cgroups, &it, &id, &val)) {
+		struct sink_cgroup *cg = (struct sink_cgroup *)(uintptr_t)val;
+
+		if (!cg->outside || is_outside(s, cg->path))
+			continue;
+		cg->outside = false;
+		cgroup_met(s, id, cg);
+	}
+}
+
 /*
  * @path "": it has no name that we could learn. Those of the target were looked up, so what has no
  * name any more is not of it.
@@ -88,8 +108,7 @@ static struct sink_cgroup *add_cgroup(struct sink *s, uint64_t id, const char *p
 	struct sink_cgroup *cg = xcalloc(1, sizeof(*cg) + strlen(path) + 1);
 
 	memcpy(cg->path, path, strlen(path));
-	cg->outside = s->filter && (!path[0] || !cgroup_in_list(s->filter->cgroups,
-								 s->filter->ncgroups, path));
+	cg->outside = is_outside(s, path);
 	*u64map_put(&s->cgroups, id, NULL) = (uintptr_t)cg;
 	cgroup_met(s, id, cg);
 	return cg;

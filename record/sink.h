@@ -89,6 +89,9 @@ void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
 /* A cgroup known beforehand. */
 void sink_cgroup(struct sink *s, uint64_t id, const char *path);
 
+/* The target has more cgroups: what was left out by sink_filter() may be wanted from now on. */
+void sink_filter_again(struct sink *s);
+
 /*
  * @fn is called with the path of each cgroup that is made from now on (PERF_RECORD_CGROUP, for which the kernel
  * needs FEAT_CGROUP), in the midst of a drain: it may look, remember, and nothing else.

@@ -34,6 +34,7 @@ static void on_cgroup(void *ctx, const char *path)
 	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
 
 	h->made |= at < t->ncgroups && !strcmp(t->cgroups[at].path, path);
+	pickup_news(&h->pickup);
 }
 
 void watch_init(struct watch *h, struct events *ev, struct sink *sink)
@@ -47,6 +48,7 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	h->away = xcalloc(ev->target->ncpus, sizeof(*h->away));
+	pickup_init(&h->pickup, ev);
 	sink_on_cgroup(sink, on_cgroup, h);
 }
 
@@ -201,13 +203,37 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 	check_cgroups(h, on, since);
 }
 
+/* What came to match, and where it is said. */
+struct arrival {
+	struct watch *h;
+	double since;
+};
+
+static void cgroup_arrived(void *ctx, const struct cgroup *cg, int err)
+{
+	const struct arrival *a = ctx;
+	struct watch *h = a->h;
+
+	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_NEW, 0, cg->path);
+	if (err) {
+		pr_warn("cgroup '%s' (%s) came after %.1f s, but cannot be sampled: %s", cg->path, cg->name,
+			a->since, strerror(-err));
+		return;
+	}
+	pr_info("cgroup '%s' (%s) came after %.1f s and is sampled from now on", cg->path, cg->name, a->since);
+	sink_filter_again(h->sink);
+	cgroup_walk(cg, name_cgroup, read_process, h);
+}
+
 void watch_made(struct watch *h, bool on, uint64_t since_ns)
 {
 	const struct target *t = h->ev->target;
+	struct arrival a = { h, (double)since_ns / 1e9 };
 
-	if (!h->made)
-		return;
-	h->made = false;
-	for (size_t i = 0; i < t->ncgroups; i++)
-		check_cgroup(h, &t->cgroups[i], on, (double)since_ns / 1e9);
+	if (h->made) {
+		h->made = false;
+		for (size_t i = 0; i < t->ncgroups; i++)
+			check_cgroup(h, &t->cgroups[i], on, a.since);
+	}
+	pickup_step(&h->pickup, loop_now(), on, cgroup_arrived, &a);
 }

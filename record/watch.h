@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "open.h"
+#include "pickup.h"
 #include "sink.h"
 
 struct watch {
@@ -26,6 +27,7 @@ struct watch {
 	bool *away;		/* for each CPU of the target: offline since an earlier look; owned */
 	size_t naway;
 	size_t next;		/* cgroup to look at next */
+	struct pickup pickup;
 	bool made;		/* one of the target's paths was made anew, see watch_made() */
 };
 
@@ -42,7 +44,10 @@ void watch_fini(struct watch *h);
  */
 void watch_check(struct watch *h, bool on, uint64_t since_ns);
 
-/* After each drain: as watch_check(), at once, for cgroups of which side-band has told that they were made anew. */
+/*
+ * After each drain: as watch_check(), at once, for cgroups of which side-band has told that they were made anew; and for
+ * those that come to match what was asked for.
+ */
 void watch_made(struct watch *h, bool on, uint64_t since_ns);
 
 #endif

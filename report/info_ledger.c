@@ -52,6 +52,7 @@ static const struct {
 	[ABSENCE_CPU_DEAF] = { "cpu not sampled", "came back, but could not be sampled again" },
 	[ABSENCE_CGROUP] = { "cgroup removed", "was removed: what ran in it until then is recorded" },
 	[ABSENCE_CGROUP_BACK] = { "cgroup back", "was made anew and is sampled again" },
+	[ABSENCE_CGROUP_NEW] = { "cgroup new", "came to match and is sampled from then on" },
 	[ABSENCE_CGROUP_DEAF] = { "cgroup not sampled", "was made anew, but could not be sampled again" },
 };
 

@@ -1,0 +1,93 @@
+#include "pickup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop.h"
+#include "selection.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define TRIES 6
+#define PAUSE_NS 100000000ull	/* doubled each time: the last look is 3 s after the news */
+#define SHARE 20		/* of the time, at most one part goes into looking */
+
+void pickup_init(struct pickup *p, struct events *ev)
+{
+	/* What was made between the first look and the opening of the events has no record. */
+	*p = (struct pickup){ .ev = ev, .asked = selection_grows(ev->opts), .pause = PAUSE_NS };
+	p->tries = p->asked ? 2 : 0;
+}
+
+void pickup_news(struct pickup *p)
+{
+	if (!p->asked)
+		return;
+	p->tries = TRIES;
+	p->pause = PAUSE_NS;
+}
+
+struct picking {
+	struct pickup *p;
+	bool on;
+	void (*fn)(void *ctx, const struct cgroup *cg, int err);
+	void *ctx;
+};
+
+/* The place in the order of the target's cgroups. */
+static void insert(struct target *t, const struct cgroup *cg)
+{
+	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, cg->path) < 0);
+
+	t->cgroups = xrealloc(t->cgroups, (t->ncgroups + 1) * sizeof(*t->cgroups));
+	memmove(&t->cgroups[at + 1], &t->cgroups[at], (t->ncgroups - at) * sizeof(*t->cgroups));
+	t->cgroups[at] = *cg;
+	t->ncgroups++;
+}
+
+/* Events count what is below a cgroup as well: one around others of the target would count them twice. */
+static bool holds_others(const struct target *t, const char *path)
+{
+	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
+
+	return at < t->ncgroups && cgroup_within(t->cgroups[at].path, path);
+}
+
+static void pick(void *ctx, const char *path, const char *name)
+{
+	struct picking *k = ctx;
+	struct events *ev = k->p->ev;
+	struct target *t = ev->target;
+	struct cgroup cg = { .fd = -1 };
+	int err;
+
+	if (cgroup_in_list(t->cgroups, t->ncgroups, path) || holds_others(t, path))
+		return;
+	cg.name = xstrdup(name);
+	cg.path = xstrdup(path);
+	if (cgroup_reopen(&cg, &t->fs)) {
+		cgroup_fini(&cg);
+		return;
+	}
+	err = events_add_cgroup(ev, &cg, k->on);
+	/* Known even so: nobody tries that again and again. */
+	insert(t, &cg);
+	k->fn(k->ctx, &cg, err);
+}
+
+void pickup_step(struct pickup *p, uint64_t now, bool on,
+		 void (*fn)(void *ctx, const struct cgroup *cg, int err), void *ctx)
+{
+	struct target *t = p->ev->target;
+	struct picking k = { p, on, fn, ctx };
+	uint64_t took;
+
+	if (!p->tries || now < p->next)
+		return;
+	containers_refresh(t->containers);
+	selection_each(p->ev->opts, &t->fs, t->containers, true, pick, &k);
+	took = loop_now() - now;
+	p->tries--;
+	p->next = now + MAX(p->pause, SHARE * took);
+	p->pause *= 2;
+}
