@@ -31,6 +31,7 @@ struct facts {
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, when it was last looked for */
 	bool map_held;			/* it was looked for among the files that the process has open */
+	uint32_t rivals;		/* processes met that have a map of the same name in the same folder */
 	struct pin jitdump;		/* the same */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };

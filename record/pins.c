@@ -133,6 +133,29 @@ struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns)
 	return NULL;
 }
 
+/* As with the root, the numbers say which it is as long as it is held. */
+static void hold_tmp(struct pins *ps, struct rootpin *r, int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st)) {
+		close(fd);
+		return;
+	}
+	r->tmp_dev = st.st_dev;
+	r->tmp_ino = st.st_ino;
+	pins_hold(ps, &r->tmp, fd);
+}
+
+static bool is_tmp(const struct rootpin *r, int fd)
+{
+	struct stat st;
+
+	return r->tmp.fd >= 0 && !fstat(fd, &st) && st.st_dev == r->tmp_dev && st.st_ino == r->tmp_ino;
+}
+
 struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 {
 	struct rootpin *r;
@@ -166,17 +189,14 @@ struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 	ps->roots = r;
 	tmp = nsopen_dir(fd, "/tmp");
 	pins_hold(ps, &r->root, fd);
-	if (tmp >= 0)
-		pins_hold(ps, &r->tmp, tmp);
+	hold_tmp(ps, r, tmp);
 	return r;
 }
 
-static bool same_dir(int a, int b)
+bool rootpin_same_tmp(const struct rootpin *a, const struct rootpin *b)
 {
-	struct stat sa, sb;
-
-	return a >= 0 && b >= 0 && !fstat(a, &sa) && !fstat(b, &sb) && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
+	return a && b && a->tmp.fd >= 0 && b->tmp.fd >= 0 && a->tmp_dev == b->tmp_dev &&
+	       a->tmp_ino == b->tmp_ino;
 }
 
 void rootpin_look(struct pins *ps, struct rootpin *r, int procfd)
@@ -186,10 +206,10 @@ void rootpin_look(struct pins *ps, struct rootpin *r, int procfd)
 
 	if (tmp < 0)
 		return;
-	if (same_dir(tmp, r->tmp.fd) || readlinkat(procfd, "ns/mnt", link, sizeof(link)) < 0) {
+	if (is_tmp(r, tmp) || readlinkat(procfd, "ns/mnt", link, sizeof(link)) < 0) {
 		close(tmp);
 		return;
 	}
 	pins_drop(ps, &r->tmp);
-	pins_hold(ps, &r->tmp, tmp);
+	hold_tmp(ps, r, tmp);
 }

@@ -6,6 +6,7 @@
 #ifndef NSPROF_PINS_H
 #define NSPROF_PINS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -56,6 +57,8 @@ struct rootpin {
 	ino_t ino;
 	struct pin root;	/* "/" of the process */
 	struct pin tmp;		/* its /tmp: may be a mount that goes away before the root does */
+	dev_t tmp_dev;		/* of that directory, as dev and ino */
+	ino_t tmp_ino;
 	struct rootpin *next;
 };
 
@@ -70,6 +73,8 @@ struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns);
  * believed, since the mounts below its root are gone.
  */
 void rootpin_look(struct pins *ps, struct rootpin *r, int procfd);	/* accepts NULL for @r */
+/* Is the same directory the /tmp of both? Not if it is not known. Both accept NULL. */
+bool rootpin_same_tmp(const struct rootpin *a, const struct rootpin *b);
 /* A root that is held and was seen in @mnt_ns, or NULL. One reference for the caller. */
 struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns);
 struct rootpin *rootpin_get(struct rootpin *r);			/* accepts NULL */

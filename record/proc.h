@@ -131,8 +131,8 @@ int jitdump_fd(const struct facts *f);
  * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
  * be NULL.
  */
-void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
-		     size_t n, struct capture_job *job);
+void perfmap_prepare(const struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
+		     uint64_t *addrs, size_t n, struct capture_job *job);
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job);
 

@@ -166,7 +166,7 @@ bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job
 		prepare_dso(pt, e->dso, addrs, e->n, job);
 		break;
 	case CAPTURE_PERF_MAP:
-		perfmap_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
+		perfmap_prepare(pt, e->facts, e->id, e->comm, addrs, e->n, job);
 		break;
 	case CAPTURE_JITDUMP:
 		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
@@ -272,7 +272,7 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 	if (kind == CAPTURE_JITDUMP)
 		jitdump_prepare(f, p->serial, p->comm, addrs, n, &job);
 	else
-		perfmap_prepare(f, p->serial, p->comm, addrs, n, &job);
+		perfmap_prepare(pt, f, p->serial, p->comm, addrs, n, &job);
 	capture_job_run(&job);
 	got = job.rows.len;
 	capture_finish(pt, NULL, &job);

@@ -23,6 +23,10 @@ struct perfsource {
 	const struct replay *rp;
 	struct live_map {
 		bool tried;
+		bool found;		/* below are of the file that has the name of its map, if there is one */
+		bool looked;
+		dev_t dev;
+		ino_t ino;
 		struct perfmap *map;	/* owned */
 	} *live;			/* by image index */
 	size_t n;
@@ -137,14 +141,65 @@ static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pi
 	return pm;
 }
 
-static struct perfmap *live_map(const struct image *img)
+/* Is there a file with the name of the map of @img? Which it is, if so. */
+static const struct live_map *look(struct perfsource *ps, const struct image *img)
+{
+	struct live_map *lm = &ps->live[img->index];
+	char path[64];
+	struct stat st;
+	int rootfd, fd;
+
+	if (lm->looked)
+		return lm;
+	lm->looked = true;
+	if (img->superseded || !img->nspid_n || live_check(img->pid, img->start_ticks))
+		return lm;
+	rootfd = nsopen_root(img->pid);
+	if (rootfd < 0)
+		return lm;
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", img->nspid[img->nspid_n - 1]);
+	fd = nsopen_file(rootfd, path, MAP_MAX, &st);
+	close(rootfd);
+	if (fd < 0)
+		return lm;
+	close(fd);
+	lm->found = true;
+	lm->dev = st.st_dev;
+	lm->ino = st.st_ino;
+	return lm;
+}
+
+/*
+ * On a /tmp that containers share, others may have the same number in theirs, and then the file tells of the code of all:
+ * the recorder has taken from it what is certain.
+ */
+static bool has_rival(struct perfsource *ps, const struct image *img)
+{
+	const struct live_map *mine = look(ps, img);
+
+	for (uint32_t i = 0; i < ps->n && mine->found; i++) {
+		const struct image *other = replay_image(ps->rp, i);
+		const struct live_map *lm;
+
+		if (other->pid == img->pid || other->nspid_n < 2 ||
+		    other->nspid[other->nspid_n - 1] != img->nspid[img->nspid_n - 1])
+			continue;
+		lm = look(ps, other);
+		if (lm->found && lm->dev == mine->dev && lm->ino == mine->ino)
+			return true;
+	}
+	return false;
+}
+
+static struct perfmap *live_map(struct perfsource *ps, const struct image *img)
 {
 	struct perfmap *pm = NULL;
 	uint32_t i;
 	int rootfd;
 
 	/* After an exec the file speaks of the new image. */
-	if (img->superseded || !img->start_ticks || live_check(img->pid, img->start_ticks))
+	if (img->superseded || !img->start_ticks || live_check(img->pid, img->start_ticks) ||
+	    has_rival(ps, img))
 		return NULL;
 	rootfd = nsopen_root(img->pid);
 	if (rootfd < 0)
@@ -172,7 +227,7 @@ bool perfsource_lookup(struct perfsource *ps, const struct image *img, struct av
 			return true;
 		if (!lm->tried) {
 			lm->tried = true;
-			lm->map = live_map(img);
+			lm->map = live_map(ps, img);
 		}
 		if (lm->map && perfmap_lookup(lm->map, addr, name))
 			return true;

@@ -8,8 +8,9 @@
  * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms; again
  * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
  * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
- * time, and removes it in the end; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may; exec runs itself as
- * "nomap" with COMM "after" for the second half, with code at the same address. COMM names the thread.
+ * time, and removes it in the end; apart has the code at another address than all others, and adds to a map
+ * that is there; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may;
+ * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address. COMM names the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -76,7 +77,7 @@ __attribute__((noinline, noclone)) void run_jit(double secs)
 /* Where the code is, at an address that does not depend on the run. */
 static void *place(const char *mode)
 {
-	void *at = (void *)0x200000000000;
+	void *at = (void *)(strcmp(mode, "apart") ? 0x200000000000 : 0x210000000000);
 	int fd;
 
 	if (strcmp(mode, "memfd"))
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "held"))
 		held = write_map_in(getenv("TMPDIR"), "w", argv[2]);
 	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end"))
-		write_map("w", argv[2]);
+		write_map(strcmp(mode, "apart") ? "w" : "a", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;
 	if (!strcmp(mode, "uid") && (chown(path, 1000, 1000) || setgid(1000) || setuid(1000)))
