@@ -1,7 +1,7 @@
 #!/bin/bash
 # beside others
 # A container of a real runtime: runc with a bundle, its own cgroup: profiled by cgroup (relative
-# and absolute name) and by pid, alive and after "runc delete".
+# and absolute name) and by pid, alive and after "runc delete", when perf 6.1 has no names any more but of its copies in ~/.debug.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd runc jq
@@ -21,7 +21,9 @@ CHAIN=$("$TARGETS/spin" --chain)
 ctr_record "$T/rel" -a -G "$CTR_CGROOT/$NAME" -F 499 --duration 1
 ctr_record "$T/abs" -G "$CTR_V2/$CTR_CGROOT/$NAME" -F 499 --duration 1
 ctr_record "$T/parent" -F 499 -G "/$CTR_CGROOT" --duration 1
+perf_record "$T/perf" -F 499 --call-graph dwarf -p "$PID" -- sleep 1.2
 ctr_record "$T/pid" -p "$PID" -F 499 --duration 1
+perf_wait "$T/perf"
 symbolize_all() {
 	for f in rel abs parent pid; do
 		"$NSPROF" symbolize -q --by container "$T/$f" >"$T/$f.$1"
@@ -33,4 +35,6 @@ symbolize_all alive
 check "runc delete" runc --root "$STATE" delete -f "$NAME"
 rm -rf "$BUNDLE"
 symbolize_all gone
+perf_fold "$T/perf"
+perf_not "gone, by pid: the whole chain" has_chain "$T/perf.perf" "$CHAIN" 95
 done_testing

@@ -2,7 +2,7 @@
 # timeout: 600
 # Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, python. Each
 # runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
-# is symbolized. The programs declare their chains: "whole" wants them from the thread's root on, in order. They
+# is symbolized. (perf 6.1 looks for maps when it reports: of these there is none left. maps.sh shows it.) The programs declare their chains: "whole" wants them from the thread's root on, in order. They
 # run for 3 s of CPU time, however long that takes.
 # beside others
 . "$(dirname "$0")/../lib.sh"
