@@ -142,6 +142,12 @@ check: deps-check	## all tests: units, commands, containers; root for all of the
 	+$(build_tests)
 	$(Q)tests/run --build $(B) $(TESTS)
 
+.PHONY: check-runtimes
+check-runtimes: deps	## containers of docker, podman, containerd, lxc and systemd-nspawn; installs them (root)
+	$(Q)contrib/install-deps runtimes
+	+$(build_targets)
+	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
+
 .PHONY: check-unit
 check-unit: $(UNIT_BINS)	## only the unit tests
 	$(Q)tests/run --build $(B) $(UNIT_BINS)

@@ -64,6 +64,8 @@ done
 missing=$(PATH=$T/bin CC=nothing "$deps" build --print)
 like "deps: what is missing is named" "$missing" '^libelf-dev$'
 like "deps: and commands" "$missing" '^gcc$'
+like "deps: so are runtimes" "$(PATH=$T/bin CC=nothing "$deps" runtimes --print)" '^podman$'
+unlike "deps: which checking does without" "$(PATH=$T/bin CC=nothing "$deps" check --print)" '^podman$'
 is "deps: nothing else is printed" "$(grep -Evc '^[a-z0-9+-]+$' <<<"$missing")" 0
 check_rc "deps: without apt-get and with things missing it fails" 1 env PATH="$T/bin" CC=nothing "$deps" build
 like "deps: and names the packages" "$(<"$T/check.err")" 'libelf-dev'

@@ -2,31 +2,34 @@
 # timeout: 200
 # A container of a real engine: a private dockerd that touches nothing of the host's network, an image by
 # "docker import": profiled by cgroup (docker/<id>) and by pid, with "docker exec" beside it, alive and
-# after "docker rm -f".
+# after "docker rm -f". "docker restart" during the recording.
+. "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
-need_cmd dockerd docker
+need_cmd dockerd docker jq
 ctr_need
 
 D=$T/docker
 mkdir "$D"
+# The client that came with it: a newer one may not speak to this daemon.
+DOCKER=$(dirname "$(command -v dockerd)" | sed 's,/sbin$,/bin,')/docker
+[ -x "$DOCKER" ] || DOCKER=docker
 dk() {
-	docker -H "unix://$D/docker.sock" "$@"
+	"$DOCKER" -H "unix://$D/docker.sock" "$@"
 }
 docker_down() {
 	local ids
 	ids=$(dk ps -aq) && [ -n "$ids" ] && dk rm -f $ids
 	kill "$(cat "$D/dockerd.pid")"
 	wait_for "! kill -0 $DOCKERD" 20
-	awk -v d="$D/" 'index($5, d) == 1 { print $5 }' /proc/self/mountinfo | sort -r | while read -r m; do umount -l "$m"; done
+	rt_unmount "$D"
 }
 dockerd --data-root "$D/data" --exec-root "$D/exec" -H "unix://$D/docker.sock" -p "$D/dockerd.pid" --iptables=false \
 	--ip6tables=false --ip-forward=false --ip-masq=false --bridge=none --default-ulimit nofile=1024:1024 \
 	--cgroup-parent "/$CTR_CGROOT" >"$T/dockerd.log" 2>&1 &
 DOCKERD=$!
 later docker_down
-# The folders that dockerd leaves in every v1 hierarchy.
-later "for d in /sys/fs/cgroup/*/$CTR_CGROOT; do rmdir \"\$d\"; done"
+rt_cgroups
 wait_for 'dk info || ! kill -0 $DOCKERD' 15 >"$T/log" 2>&1
 dk info >"$T/log" 2>&1 || skip_all "dockerd does not start here: $(tail -n 1 "$T/dockerd.log")"
 
@@ -54,6 +57,16 @@ symbolize_all() {
 	grep ';spin-a;' "$T/exec.$1" >"$T/spin-a"
 	check "$1: what docker exec started" has_chain "$T/spin-a" "$("$TARGETS/spin-a" --chain)" 95
 }
+# Its id and so the path of its cgroup stay, but the cgroup is another one.
+"$NSPROF" record -q -o "$T/restart" -G "$CG" -F 499 &
+recorder=$!
+wait_for '[ -s "$T/restart" ]' 10
+sleep 2.5
+check "docker restart" dk restart -t 0 spinner
+again=$(dk inspect -f '{{.State.Pid}}' spinner)
+sleep 2.5
+kill -INT $recorder
+wait $recorder
 symbolize_all alive
 check "docker rm -f" dk rm -f spinner
 dk rmi -f nsprof-test >"$T/log" 2>&1
@@ -62,4 +75,10 @@ symbolize_all gone
 for f in cgroup pid exec; do
 	is "$f: the same stacks and names as before" "$(cat "$T/$f.gone")" "$(cat "$T/$f.alive")"
 done
+# spinner's first process before and after, by their pids.
+lives() { "$NSPROF" info --json "$T/restart" | jq -r '.processes[] | select(.comm == "spin" and .samples >= 50) | .pid' | sort -n | tr '\n' ' '; }
+is "docker restart: both lives" "$(lives)" "$(printf '%s\n' "$PID" "$again" | sort -n | tr '\n' ' ')"
+like "docker restart: told" "$("$NSPROF" info "$T/restart")" "cgroup '/$CG' was made anew and is sampled again"
+"$NSPROF" symbolize -q --no-inline "$T/restart" >"$T/f"
+check "docker restart: the whole chain" has_chain <(grep '^spin;' "$T/f") "$CHAIN" 95
 done_testing
