@@ -6,7 +6,7 @@
 #   map written at exit, on tmpfs, stale, shared, of another user, chroot, pid and user namespaces   maps.sh, runtimes.sh, jit.sh
 #   same path in two containers and on the host             samepath.sh
 #   replaced, deleted, in a memfd; JIT code in a memfd      here, hostile.sh, tests/cmd/perfmap.sh
-#   no build-id, its debug info, its inlines                here, targets.sh (Go)
+#   no build-id, its debug info, its inlines                here, gone.sh, tests/cmd/stacks.sh (Go)
 #   another machine, unprivileged; the pid is another's     here
 #   500 processes of at most 0.2 s                          here, storm.sh
 #   restarted during the recording                          restart.sh
@@ -117,6 +117,47 @@ if gcc -O2 -g -Wl,--build-id=none -o "$T/inl" "$T/inl.c" 2>"$T/err"; then
 	done
 else
 	skip "no build-id" "gcc does not work here: $(head -n 1 "$T/err")"
+fi
+cat >"$T/goinl.go" <<'GO'
+package main
+
+import "time"
+
+func mix(x uint64) uint64 { return x*6364136223846793005 + 1442695040888963407 }
+
+//go:noinline
+func work(n uint64) uint64 {
+	x := n | 1
+	for i := 0; i < 400000; i++ {
+		x = mix(x)
+	}
+	return x
+}
+
+func main() {
+	x := uint64(1)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		x += work(x)
+	}
+	println(x)
+}
+GO
+if GOFLAGS='' GO111MODULE=off GOCACHE=$T/gocache GOPATH=$T/gopath go build -o "$T/goinl" "$T/goinl.go" 2>"$T/err"; then
+	ctr_rootfs "$T/root-go" "$T/goinl"
+	ctr_start go "$T/root-go" /app/goinl || fail "goinl starts"
+	perf_record "$T/p" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 2
+	ctr_record "$T/go.data" -G "$CTR_CG" -F 499 --duration 2
+	"$NSPROF" symbolize -q "$T/go.data" >"$T/f"
+	check "Go: whole chains, alive" has_chain "$T/f" "main.main;main.work" 90
+	check "Go: inlined functions, alive" has_chain "$T/f" "main.work;main.mix" 5
+	perf_wait "$T/p"
+	perf_not "Go: whole chains" has_chain "$T/p.perf" "main.main;main.work" 90
+	ctr_stop go
+	rm -rf "$T/root-go" "$T/goinl"
+	fold "$T/go.data" >"$T/f"
+	check "Go: whole chains, gone" has_chain "$T/f" "main.main;main.work" 90
+else
+	skip "Go" "it does not build here: $(head -n 1 "$T/err")"
 fi
 
 # ---- on another machine, as nobody: another root with other programs at the same paths, another boot, nothing of /proc

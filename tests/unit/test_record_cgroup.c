@@ -222,11 +222,25 @@ static void real(void **state)
 	assert_int_equal(cgroup_find(&cg, &fs, path), 0);
 	assert_string_equal(cg.path, below + strlen(fs.mount));
 	assert_int_equal(cg.id, st.st_ino);
-	cgroup_fini(&cg);
 
+	/* Removed, and another one made of that path. */
 	close(go[1]);
 	waitpid(pid, NULL, 0);
 	close(go[0]);
+	assert_false(cgroup_removed(&cg));
+	assert_int_equal(rmdir(below), 0);
+	assert_true(cgroup_removed(&cg));
+	cg.gone = true;
+	assert_int_equal(cgroup_reopen(&cg, &fs), -ENOENT);
+	assert_true(cg.gone && cgroup_removed(&cg) && cg.id == st.st_ino);
+	assert_int_equal(mkdir(below, 0755), 0);
+	assert_true(cgroup_removed(&cg));
+	assert_int_equal(cgroup_reopen(&cg, &fs), 0);
+	assert_false(cg.gone || cgroup_removed(&cg));
+	assert_int_equal(stat(below, &st), 0);
+	assert_int_equal(cg.id, st.st_ino);
+	assert_string_equal(cg.path, below + strlen(fs.mount));
+	cgroup_fini(&cg);
 	assert_int_equal(rmdir(below), 0);
 	assert_int_equal(rmdir(sub), 0);
 	assert_int_equal(rmdir(dir), 0);
