@@ -197,6 +197,21 @@ static bool take_captured(struct module *m, const void *data, size_t size)
 	return true;
 }
 
+/* What was added packed, so far. */
+static void take_slices(struct module *m)
+{
+	for (struct slice *sl = m->slice; sl; sl = slices_before(sl)) {
+		size_t size;
+		const void *data = slices_wait(sl, &size);
+
+		if (take_captured(m, data, size))
+			break;
+		if (data)
+			m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
+	}
+	m->slice = NULL;
+}
+
 void modules_add_slice(struct modules *ms, const struct capture *cap)
 {
 	struct module *m;
@@ -217,7 +232,7 @@ void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, 
 	if (!dso_id || !size)
 		return;
 	m = module_slot(ms, dso_id);
-	module_captured(m);
+	take_slices(m);
 	copy = xmemdup(data, size);
 	if (!take_captured(m, copy, size)) {
 		m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
@@ -401,18 +416,9 @@ static bool try_own_vdso(struct module *m)
 
 struct elf_file *module_captured(struct module *m)
 {
-	const void *data;
 	uint8_t id[BUILD_ID_MAX];
-	size_t size;
 
-	for (struct slice *sl = m->slice; sl; sl = slices_before(sl)) {
-		data = slices_wait(sl, &size);
-		if (take_captured(m, data, size))
-			break;
-		if (data)
-			m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
-	}
-	m->slice = NULL;
+	take_slices(m);
 	/* A slice that says it is another binary's comes from a damaged recording. */
 	if (m->captured && m->dso.build_id_len && elf_file_build_id(m->captured, id) &&
 	    !build_id_equal(m, m->captured)) {
@@ -420,14 +426,9 @@ struct elf_file *module_captured(struct module *m)
 		m->captured = NULL;
 		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
 	}
-	return m->captured;
-}
-
-/* The last resort. */
-static void try_captured(struct module *m)
-{
-	if (!module_captured(m) && !m->why_not[MODULE_CAPTURED])
+	if (!m->captured && !m->why_not[MODULE_CAPTURED])
 		m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
+	return m->captured;
 }
 
 static void set_source(struct module *m, enum module_source source)
@@ -454,8 +455,10 @@ void module_load(struct module *m)
 
 	if (m->source != MODULE_UNTRIED)
 		return;
+	/* A slice may take a while to unpack, and is not wanted yet where the binary is found. */
+	if (!m->slice || m->vdso)
+		module_captured(m);
 	if (m->vdso) {
-		try_captured(m);
 		if (try_own_vdso(m))
 			set_source(m, MODULE_HOST);
 		else
@@ -468,7 +471,7 @@ void module_load(struct module *m)
 	} else if (try_host(m, rootfd)) {
 		set_source(m, MODULE_HOST);
 	} else {
-		try_captured(m);
+		module_captured(m);
 		set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
 	}
 	debugsource_look(m, rootfd);
