@@ -107,6 +107,13 @@ int gopclntab_nth(const struct gopclntab *gt, size_t i, struct go_func *fn)
 		.switches = flag & FLAG_SPWRITE,
 		.pcsp = get32(gt, rec + FUNC_PCSP),
 	};
+	/*
+	 * It changes stacks as well, but lays out its frame on both, on the second one with the goroutine's last place for
+	 * a return address (src/runtime/asm_amd64.s): the runtime itself goes by the table there.
+	 */
+	fn->callback = fn->name && !strcmp(fn->name, "runtime.cgocallback");
+	if (fn->callback)
+		fn->switches = false;
 	return fn->start < fn->end ? 0 : -ENOENT;
 }
 

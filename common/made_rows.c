@@ -199,6 +199,8 @@ static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma,
 		return -ENOENT;
 	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = frame + 8ll };
 	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
+	/* Where the goroutine goes on is a function's first instruction, systemstack_switch's, which called nothing. */
+	row->signal_frame = fn->callback;
 	return 0;
 }
 

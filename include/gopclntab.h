@@ -25,6 +25,7 @@ struct go_func {
 	const char *name;	/* borrowed from the table; NULL when it is not sound */
 	bool top;		/* nothing called it: goexit, rt0_go, mstart */
 	bool switches;		/* it moves the stack pointer to another stack */
+	bool callback;		/* runtime.cgocallback: called by C, on top of the goroutine that called C */
 	uint32_t pcsp;		/* for gopclntab_frame() */
 };
 

@@ -123,7 +123,7 @@ if [ -x "$TARGETS/gospin" ]; then
 	for p in gospin gospin-stripped gospin-pie; do
 		case_of $p "main.inner;main.leaf" 99.5 "$TARGETS/$p" 0.5
 		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.func1;$chain " "$T/$p.folded"
-		check "$p: and main's" grep -Eq "^$p;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
+		check "$p: and main's" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
 		# The collector works on the threads' own stacks.
 		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 0.5
 		check "$p: roots are Go's" awk -v p="$p" '{ split($0, f, ";"); if (f[2] !~ /^(runtime\.(goexit|systemstack|mcall|mstart|morestack|rt0_go|sigtramp|clone|nanotime1|sigreturn|gogo|futex)|_start|_dl_|\[|entry_|asm_|ret_from)/) { print "# " $0; bad += $NF } all += $NF }
@@ -135,6 +135,8 @@ if [ -x "$TARGETS/gospin" ]; then
 	for p in cgospin cgospin-stripped; do
 		case_of $p "c_outer;c_leaf" 99.5 "$TARGETS/$p"
 		check "$p: from where Go calls C" grep -Eq "^[^;]*;runtime.asmcgocall(.abi0)?;(_cgo_[^;]*;)?c_outer;c_leaf " "$T/$p.folded"
+		case_of $p-back "main.goLeaf" 99.5 "$TARGETS/$p" back
+		check "$p: C calls Go, on top of its goroutine" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;(main.main.func[^;]*;)*main._Cfunc_c_back(.abi0)?;runtime.cgocall;runtime.systemstack_switch(.abi0)?;runtime.cgocallback(.abi0)?;.*goBack;main.goLeaf " "$T/$p-back.folded"
 	done
 else
 	skip go "go is not installed"
