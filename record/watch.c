@@ -44,11 +44,11 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 	h->sink = sink;
 	h->segment = sink->segment;
 	h->fd = -1;
+	pickup_init(&h->pickup, ev);
 	if (target_is_tasks(ev->target))
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	h->away = xcalloc(ev->target->ncpus, sizeof(*h->away));
-	pickup_init(&h->pickup, ev);
 	sink_on_cgroup(sink, on_cgroup, h);
 }
 
