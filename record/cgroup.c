@@ -21,6 +21,9 @@
 #define MOUNTINFO_MAX (16u << 20)
 #define PROCS_MAX (64u << 20)
 #define WALK_DEPTH 64
+/* Of mounts that perf_event may belong to; further apart than one mount's line has "/.." in it. */
+#define RANK_V2 1
+#define RANK_V1 (RANK_V2 + (int)MOUNTINFO_MAX)
 
 /* File handle type of kernfs (fs/kernfs/mount.c); the handle is the 64-bit node id. */
 #ifndef FILEID_KERNFS
@@ -64,6 +67,21 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+/*
+ * How much of its hierarchy a mount shows: the more the higher its root lies. That is told as seen from our cgroup
+ * namespace: above its own "/" lies "/..", which is what a host's mount is in a container.
+ */
+static int mount_reach(const char *root)
+{
+	int up = 1;
+
+	if (!strcmp(root, "/"))
+		return up;
+	for (; !strncmp(root, "/..", 3) && (!root[3] || root[3] == '/'); root += 3)
+		up++;
+	return *root ? 0 : up;
+}
+
 /* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
 static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
 {
@@ -85,17 +103,16 @@ static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
 	}
 	/* A v1 mount of perf_event takes the controller away from v2. */
 	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], "perf_event"))
-		rank = 4;
+		rank = RANK_V1;
 	else if (!strcmp(tail[0], "cgroup2"))
-		rank = 2;
+		rank = RANK_V2;
 	else
 		return;
-	if (!strcmp(field[3], "/"))
-		rank++;
+	rank += mount_reach(field[3]);
 	if (rank <= *best || !unescape(field[4], strlen(field[4]), fs->mount, sizeof(fs->mount)))
 		return;
 	*best = rank;
-	fs->v2 = rank < 4;
+	fs->v2 = rank < RANK_V1;
 }
 
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)

@@ -24,7 +24,7 @@ struct cgroup {
 
 /*
  * Pick the hierarchy from the text of /proc/self/mountinfo (proc(5)); fs->mount and fs->v2 are set.
- * Of several mounts of it, one that shows the root of the hierarchy wins. 0 or -ENOENT. Pure.
+ * Of several mounts of it, the one that shows the most of the hierarchy wins. 0 or -ENOENT. Pure.
  */
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo);
 

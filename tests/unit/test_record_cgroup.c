@@ -72,6 +72,18 @@ static void best_root(void **state)
 	expect("700 650 0:28 /docker/3f /sys/fs/cgroup ro - cgroup2 cgroup rw\n"
 	       "701 650 0:28 / /host/cgroup ro master:3 shared:4 - cgroup2 cgroup rw\n",
 	       "/host/cgroup", true);
+	/* With a cgroup namespace: cgroup_namespaces(7), "the root directory ... of mount points". */
+	expect("700 650 0:28 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n"
+	       "701 650 0:28 /../.. /host/cgroup ro - cgroup2 cgroup rw\n"
+	       "702 650 0:28 /.. /host/pod ro - cgroup2 cgroup rw\n",
+	       "/host/cgroup", true);
+	/* Another branch of the tree, and a name that only begins so. */
+	expect("701 650 0:28 /../other /sibling ro - cgroup2 cgroup rw\n"
+	       "702 650 0:28 /..x /odd ro - cgroup2 cgroup rw\n"
+	       "700 650 0:28 / /own ro - cgroup2 cgroup rw\n", "/own", true);
+	/* The highest root of the wrong hierarchy is none. */
+	expect("700 650 0:28 /../../../.. /v2 ro - cgroup2 cgroup rw\n"
+	       "701 650 0:30 /docker/3f /v1 ro - cgroup cgroup rw,perf_event\n", "/v1", false);
 	/* Of two equals the first. */
 	expect("33 23 0:28 / /one rw - cgroup2 cgroup2 rw\n34 23 0:28 / /two rw - cgroup2 cgroup2 "
 	       "rw\n",
