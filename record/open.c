@@ -399,7 +399,7 @@ static void explain_map(const struct events *ev, int err)
 	pr_err("cannot map rings of %llu KiB for %zu CPUs: %s: kernel.perf_event_mlock_kb is %ld; "
 	       "use a smaller -m, or raise it or 'ulimit -l', or run as root",
 	       (unsigned long long)ev->data_bytes / 1024, ev->target->ncpus, strerror(-err),
-	       perm_read_number("/proc/sys/kernel/perf_event_mlock_kb", 516));
+	       perm_sysctl("perf_event_mlock_kb", 516));
 }
 
 /* The rings hold less than they should, because memory or what may be locked of it is scarce. */
@@ -667,7 +667,7 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 
 uint64_t events_clamp_freq(const struct record_opts *o)
 {
-	long max = perm_read_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
+	long max = perm_sysctl("perf_event_max_sample_rate", 100000);
 
 	if (max <= 0)
 		max = 1;

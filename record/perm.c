@@ -7,13 +7,16 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "nsopen.h"
 #include "strbuf.h"
+#include "xalloc.h"
 
-#define CAP_BIT_SYS_ADMIN 21
-#define CAP_BIT_PERFMON 38
+/* PROC_USER_INIT_INO of include/linux/proc_ns.h: not in uapi, but unchanged since 3.8. */
+#define FIRST_USER_NS 0xEFFFFFFDu
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -26,12 +29,14 @@ static bool read_text(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-long perm_read_number(const char *path, long fallback)
+long perm_sysctl(const char *name, long fallback)
 {
-	char text[64], *end;
+	char *path = xasprintf("%s/sys/kernel/%s", nsopen_proc(), name), text[64], *end;
+	bool have = read_text(path, text, sizeof(text));
 	long v;
 
-	if (!read_text(path, text, sizeof(text)))
+	free(path);
+	if (!have)
 		return fallback;
 	v = strtol(text, &end, 10);
 	return end == text ? fallback : v;
@@ -48,11 +53,27 @@ static uint64_t status_field(const char *name, int base)
 	return p ? strtoull(p + strlen(name), NULL, base) : 0;
 }
 
+uint64_t perm_caps(void)
+{
+	struct stat st;
+
+	/* In a user namespace of our own we may have all of them, and none counts for the whole machine. */
+	if (!stat("/proc/self/ns/user", &st) && st.st_ino != FIRST_USER_NS)
+		return 0;
+	return status_field("\nCapEff:", 16);
+}
+
 bool perm_capable(void)
 {
-	uint64_t caps = status_field("\nCapEff:", 16);
+	return perm_caps() & (PERM_CAP_PERFMON | PERM_CAP_SYS_ADMIN);
+}
 
-	return caps & (1ull << CAP_BIT_PERFMON | 1ull << CAP_BIT_SYS_ADMIN);
+/* perf_event_open() in kernel/events/core.c looks at the flags first of all, whoever asks: EINVAL for unknown ones. */
+int perm_filtered(void)
+{
+	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0ul) >= 0 || errno == EINVAL)
+		return 0;
+	return -errno;
 }
 
 void perm_raise_nofile(void)
@@ -67,16 +88,29 @@ void perm_raise_nofile(void)
 
 int perm_paranoid(void)
 {
-	return (int)perm_read_number("/proc/sys/kernel/perf_event_paranoid", 2);
+	return (int)perm_sysctl("perf_event_paranoid", 2);
+}
+
+static bool owner_of(int pid, uid_t *uid)
+{
+	int fd = nsopen_process((uint32_t)pid);
+	struct stat st;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !fstat(fd, &st);
+	close(fd);
+	*uid = ok ? st.st_uid : 0;
+	return ok;
 }
 
 static void explain_denied(int err, const char *what, const struct target *t, int pid)
 {
 	const char *text = strerror(-err);
-	char path[64];
-	struct stat st;
+	uid_t owner;
 
-	if (status_field("\nSeccomp:", 10) == 2 && err == -EPERM) {
+	if (err == -EPERM && perm_filtered() == err) {
 		pr_err("cannot record %s: %s: perf_event_open is blocked by a seccomp filter; "
 		       "start this container with --security-opt seccomp=unconfined, or record "
 		       "from the host", what, text);
@@ -87,10 +121,9 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 		       "kernel lockdown) forbids it, see dmesg", what, text);
 		return;
 	}
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (pid > 0 && t->kind != TARGET_COMMAND && !stat(path, &st) && st.st_uid != geteuid()) {
+	if (pid > 0 && t->kind != TARGET_COMMAND && owner_of(pid, &owner) && owner != geteuid()) {
 		pr_err("cannot record %s: %s: it belongs to user %u and CAP_PERFMON is missing; "
-		       "run as root (sudo)", what, text, (unsigned int)st.st_uid);
+		       "run as root (sudo)", what, text, (unsigned int)owner);
 		return;
 	}
 	pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d and CAP_PERFMON is missing; "

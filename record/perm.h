@@ -8,8 +8,20 @@
 #include "evsel.h"
 #include "target.h"
 
-/* CAP_PERFMON or CAP_SYS_ADMIN is effective. */
+/* In perm_caps(). */
+#define PERM_CAP_SYS_PTRACE (1ull << 19)
+#define PERM_CAP_SYS_ADMIN (1ull << 21)
+#define PERM_CAP_PERFMON (1ull << 38)	/* since 5.8 */
+
+/* Capabilities that are effective on the whole machine. */
+uint64_t perm_caps(void);
+/* CAP_PERFMON or CAP_SYS_ADMIN is among them. */
 bool perm_capable(void);
+/*
+ * What answers perf_event_open(2) in the kernel's place: a seccomp filter, or a kernel without the call. 0: nothing, the
+ * kernel answers itself. Else the negative errno that is all there will ever be.
+ */
+int perm_filtered(void);
 /*
  * As many descriptors as the hard limit allows, to which everyone may raise the soft one: events and cgroups need one
  * each. Children have it too, so call it for a target that is the command only after that was forked.
@@ -17,8 +29,8 @@ bool perm_capable(void);
 void perm_raise_nofile(void);
 /* kernel.perf_event_paranoid; 2 when it cannot be read. */
 int perm_paranoid(void);
-/* One number in a file below /proc or /sys; @fallback when there is none. */
-long perm_read_number(const char *path, long fallback);
+/* Number kernel.@name of sysctl(8); @fallback when there is none. */
+long perm_sysctl(const char *name, long fallback);
 
 /* One message for the failed opening of @ev for thread @pid (-1: a CPU or a cgroup). */
 void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
