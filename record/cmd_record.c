@@ -373,6 +373,8 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  "flight recorder: keep the last TIME (default: 30s) in memory, at most 32 MiB; "
 		  "SIGUSR2 writes it to FILE.<time>, the end of the recording to FILE", OPT_CALL,
 		  o, opt_overwrite },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default: /proc)", OPT_STR, &o->proc,
+		  NULL },
 		{ "no-inherit", 'i', NULL, "leave out threads and children that start later",
 		  OPT_FLAG, &o->no_inherit, NULL },
 		{ "clockid", 'k', "CLOCK", NULL, OPT_CALL, o, opt_clock },

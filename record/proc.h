@@ -57,6 +57,7 @@ struct proctab {
 	/* All sets of addresses are of this segment; proctab_cut() turns them into a list. */
 	struct u64map kernel;	/* set of kernel addresses seen */
 	size_t nseen;		/* addresses in all sets */
+	bool nested;		/* proctab_nested() */
 	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
 	/* Of segments before it; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;

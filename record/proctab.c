@@ -31,6 +31,11 @@ struct proctab *proctab_new(struct rec_writer *w)
 	return pt;
 }
 
+void proctab_nested(struct proctab *pt)
+{
+	pt->nested = true;
+}
+
 static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
 {
 	const uint64_t *slot = u64map_get(&pt->procs, pid);
@@ -46,7 +51,7 @@ static struct proc *add_proc(struct proctab *pt, uint32_t pid)
 	p->pid = pid;
 	p->maps = mapset_new();
 	if (!pid)
-		memcpy(p->comm, "swapper", sizeof("swapper"));
+		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
 	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
 	return p;
 }
@@ -264,6 +269,11 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		free_proc(p);
 	}
 	threads_drop(&pt->threads, ev->tid);
+	/* Its parent is outside our pid namespace (setns(2)): there is nothing to take from it. */
+	if (!ev->ppid) {
+		proctab_know(pt, ev->pid);
+		return;
+	}
 	p = add_proc(pt, ev->pid);
 	p->ppid = ev->ppid;
 	parent = find_proc(pt, ev->ppid);

@@ -96,6 +96,8 @@ void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
  * caller's to turn.
  */
 struct caplist *proctab_cut(struct proctab *pt);
+/* We are in a pid namespace below the first one: pid 0 is all that runs outside of it, and idle CPUs. */
+void proctab_nested(struct proctab *pt);
 /* There will be more than one file: keep slices of binaries for the next. */
 void proctab_keep_slices(struct proctab *pt);
 

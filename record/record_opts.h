@@ -31,6 +31,7 @@ struct record_opts {
 	bool all_cpus;			/* -a */
 	bool include_self;		/* samples of the recorder, too */
 	bool no_inherit;
+	const char *proc;		/* --proc; NULL = /proc */
 	const char *output;		/* NULL = the default name */
 	uint64_t ring_bytes;		/* -m, a power of two; 0 = sized by time */
 	uint64_t delay_ms;		/* from the start to the first sample */

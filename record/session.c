@@ -19,6 +19,7 @@
 #include "open.h"
 #include "opt.h"
 #include "output.h"
+#include "pidns.h"
 #include "procfs.h"
 #include "proctab.h"
 #include "sink.h"
@@ -83,6 +84,11 @@ static int check(struct session *s)
 	const struct record_opts *o = s->o;
 	int err = evsel_parse(&s->sel, o->event ? o->event : "cycles");
 
+	if (err)
+		return err;
+	if (o->proc)
+		nsopen_set_proc(o->proc);
+	err = pidns_check_proc();
 	if (err)
 		return err;
 	if (o->all_user) {
@@ -228,12 +234,17 @@ static int open_writer(struct session *s)
 		return err;
 	}
 	events_tell(&s->ev);
+	if (!target_is_tasks(&s->target) && !pidns_is_first())
+		pr_warn("this is not the first pid namespace: what runs outside of it is [outside], without names and "
+			"stacks; run in the host's (hostPID: true, docker run --pid host), or on the host");
 	info_write(s->w, s->o, &s->ev);
 	/* For cgroup ids in samples; without a hierarchy there are no names. */
 	if (s->target.fs.fd < 0 && s->ev.feats & FEAT_SAMPLE_CGROUP)
 		cgroup_fs_open(&s->target.fs);
 	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
+	if (!pidns_is_first())
+		proctab_nested(s->pt);
 	if (spool_switches(s->o))
 		proctab_keep_slices(s->pt);
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,

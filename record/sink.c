@@ -366,6 +366,9 @@ static void take_sample(struct sink *s, const struct perf_event_header *h)
 	in->stack = NULL;
 	in->copy_full = in->unmasked = in->cut = false;
 	sl->proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
+	/* Somebody's outside our pid namespace: nobody can say whose stack it is. */
+	if (!in->pid)
+		in->has_regs = false;
 	if (in->has_regs)
 		prepare_user(s, sl);
 	if (++s->n == s->nslots)

@@ -156,6 +156,23 @@ static void side_throttle(struct sink *s, const struct perf_event_header *h, str
 			h->type == PERF_RECORD_THROTTLE);
 }
 
+/* Mappings and names of all processes outside our pid namespace come as those of pid 0: none of them is to be believed. */
+static bool outside(const struct perf_event_header *h, const struct cursor *body)
+{
+	struct cursor c = *body;
+
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_NAMESPACES:
+		return !cursor_u32(&c);
+	default:
+		return false;
+	}
+}
+
 void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_t time,
 		      bool sideband)
 {
@@ -163,6 +180,8 @@ void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_
 
 	/* Strings are padded with NULs and end before the id fields. */
 	cursor_init(&c, h + 1, h->size - sizeof(*h) - LAYOUT_ID_SIZE);
+	if (outside(h, &c))
+		return;
 	switch (h->type) {
 	case PERF_RECORD_MMAP2:
 		side_mmap(s, h, &c, time);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "nsopen.h"
 #include "perm.h"
 #include "selection.h"
 #include "xalloc.h"
@@ -134,14 +135,14 @@ static int resolve_cpus(struct target *t, const char *list)
 static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
 {
 	const size_t before = *n;
-	char path[64];
+	char *path = xasprintf("%s/%u/task", nsopen_proc(), pid);
+	DIR *dir = opendir(path);
+	int err = errno == ENOENT ? -ESRCH : -errno;
 	struct dirent *de;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	dir = opendir(path);
+	free(path);
 	if (!dir)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return err;
 	while ((de = readdir(dir))) {
 		uint32_t tid = (uint32_t)strtoul(de->d_name, NULL, 10);
 
@@ -198,10 +199,11 @@ static int resolve_tasks(struct target *t, const char *list)
 	if (pids)
 		return list_threads(t);
 	for (size_t i = 0; i < t->npids; i++) {
-		char path[64];
+		char *path = xasprintf("%s/%u", nsopen_proc(), t->pids[i]);
+		bool gone = access(path, F_OK);
 
-		snprintf(path, sizeof(path), "/proc/%u", t->pids[i]);
-		if (access(path, F_OK)) {
+		free(path);
+		if (gone) {
 			pr_err("no thread %u to record: %s", t->pids[i], strerror(ESRCH));
 			return -ESRCH;
 		}

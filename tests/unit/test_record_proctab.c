@@ -115,6 +115,28 @@ static void test_idle_and_exiting(void **state)
 	assert_false(got.proc[1].maps_known);
 }
 
+/* From a pid namespace below the first one: pid 0 is anybody outside, also the parent of who enters it (setns(2)). */
+static void test_outside(void **state)
+{
+	struct child c = start(plain_child, NULL);
+	struct ev_task fork = { .time = now(), .pid = (uint32_t)c.pid, .tid = (uint32_t)c.pid };
+
+	(void)state;
+	proctab_nested(pt);
+	proctab_sampled(pt, 0, 0, now());
+	proctab_fork(pt, &fork);
+	assert_non_null(proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now()));
+	read_back();
+	assert_int_equal(got.nproc, 2);
+	assert_string_equal(got.comm[0], "[outside]");
+	/* Its own name and mappings, none of pid 0. */
+	assert_int_equal(got.proc[1].pid, c.pid);
+	assert_string_equal(got.comm[1], "plain one");
+	assert_true(got.proc[1].maps_known);
+	assert_true(got.nmmap >= 4);
+	stop(&c);
+}
+
 static void test_kernel_thread(void **state)
 {
 	struct stat st;
@@ -511,6 +533,7 @@ int main(void)
 		T(test_live_process),
 		T(test_read_gone),
 		T(test_idle_and_exiting),
+		T(test_outside),
 		T(test_kernel_thread),
 		T(test_exec_seen_then_gone),
 		T(test_exe_by_mapping),
