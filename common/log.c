@@ -12,11 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "strbuf.h"
+
 /* Longer than any message we write; a hostile name inside one is cut here. */
 #define MESSAGE_MAX 4096
 
 static const char *log_prog = "nsprof";
 static atomic_int log_level;
+static struct strbuf *log_to;	/* borrowed; NULL = stderr */
 
 /*
  * Started with one of the first three closed, we would get it for the next file opened, and write
@@ -47,6 +50,11 @@ void log_set_verbosity(int verbosity)
 int log_verbosity(void)
 {
 	return atomic_load(&log_level);
+}
+
+void log_divert(struct strbuf *to)
+{
+	log_to = to;
 }
 
 /*
@@ -88,7 +96,7 @@ emit(const char *severity, const char *fmt, va_list ap)
 	size_t len, room;
 	int n;
 
-	n = snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity);
+	n = log_to ? 0 : snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity);
 	len = n < 0 ? 0 : (size_t)n;
 	if (len > sizeof(buf) / 2)
 		len = sizeof(buf) / 2;
@@ -103,7 +111,10 @@ emit(const char *severity, const char *fmt, va_list ap)
 	}
 	disarm(buf, len);
 	buf[len++] = '\n';
-	write_all(buf, len);
+	if (log_to)
+		strbuf_add(log_to, buf, len);
+	else
+		write_all(buf, len);
 	errno = saved;
 }
 

@@ -18,6 +18,13 @@ void log_init(const char *prog);
 void log_set_verbosity(int verbosity);
 int log_verbosity(void);
 
+struct strbuf;
+/*
+ * From now on add messages to @to, one a line, without the program's name and severity; NULL: print them again. For
+ * programs of one thread.
+ */
+void log_divert(struct strbuf *to);
+
 /* "nsprof record: error: ..." Always printed. */
 void pr_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "nsprof record: warning: ..." Printed unless -q. */

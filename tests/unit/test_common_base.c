@@ -520,6 +520,20 @@ static void log_disarms_and_cuts(void **state)
 	assert_string_equal(out[1] + len - 5, "y...\n");
 }
 
+static void log_diverted(void **state)
+{
+	static char out[8][8192];
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	log_divert(&sb);
+	assert_int_equal(capture(say_all, out, 8), 0);
+	log_divert(NULL);
+	assert_string_equal(sb.s, "cannot open 'x': No such file or directory\nw\ni 3\n");
+	assert_int_equal(capture(say_all, out, 8), 3);
+	strbuf_fini(&sb);
+}
+
 /* Callers pass errno on behind a message; a stderr that is gone must not change it. */
 static void log_keeps_errno(void **state)
 {
@@ -579,6 +593,7 @@ int main(void)
 		cmocka_unit_test(xalloc_never_null),
 		cmocka_unit_test(log_levels),
 		cmocka_unit_test(log_disarms_and_cuts),
+		cmocka_unit_test(log_diverted),
 		cmocka_unit_test(log_keeps_errno),
 		cmocka_unit_test(out_of_memory_ends_the_program),
 	};
