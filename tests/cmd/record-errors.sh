@@ -97,38 +97,16 @@ else
 	fi
 fi
 
-# seccomp ERRNO PROGRAM...: run it with perf_event_open refused, as container runtimes do.
-cat >"$T/seccomp.c" <<'E'
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(argv[1])),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog p = { sizeof(f) / sizeof(f[0]), f };
-	if (argc < 3 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
-		return 99;
-	execvp(argv[2], argv + 2);
-	return 98;
-}
-E
-if cc -o "$T/seccomp" "$T/seccomp.c" 2>"$T/err" && "$T/seccomp" 1 true; then
-	as=("$T/seccomp" 1)
+# With perf_event_open refused, as container runtimes do.
+REFUSE=$BUILD/tests/targets/refuse
+if "$REFUSE" perf_event_open 1 true 2>"$T/err"; then
+	as=("$REFUSE" perf_event_open 1)
 	refuses "seccomp says EPERM" 1 "Operation not permitted: .*seccomp.*seccomp=unconfined" "${out[@]}" -- true
 	refuses "seccomp says EPERM, -a" 1 "Operation not permitted: .*seccomp" "${out[@]}" -a
-	as=("$T/seccomp" 38)
+	as=("$REFUSE" perf_event_open 38)
 	refuses "seccomp says ENOSYS" 1 "Function not implemented: .*seccomp" "${out[@]}" -p $$
 	# What the kernel says of a cgroup that is being removed; the root is one that is always there to be found.
-	as=("$T/seccomp" 2)
+	as=("$REFUSE" perf_event_open 2)
 	if [ -n "$mount" ]; then
 		refuses "a cgroup that is removed between finding and opening" 1 \
 			"event 'cpu-clock' of cgroup /: No such file or directory: one of them was removed a moment ago" \
