@@ -23,6 +23,7 @@ static const struct command {
 	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
 	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference" },
 	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
+	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
 };
 
 static void print_help(FILE *to)

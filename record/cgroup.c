@@ -83,7 +83,7 @@ static int mount_reach(const char *root)
 }
 
 /* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
-static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
+static void mount_consider(struct cgroup_fs *fs, char *line, int *best, bool seen[2])
 {
 	char *field[6], *tail[3], *save = NULL, *sep = strstr(line, " - ");
 	int rank, n;
@@ -101,6 +101,8 @@ static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
 		if (!tail[n])
 			return;
 	}
+	seen[0] |= !strcmp(tail[0], "cgroup");
+	seen[1] |= !strcmp(tail[0], "cgroup2");
 	/* A v1 mount of perf_event takes the controller away from v2. */
 	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], "perf_event"))
 		rank = RANK_V1;
@@ -118,10 +120,12 @@ static void mount_consider(struct cgroup_fs *fs, char *line, int *best)
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)
 {
 	char *text = xstrdup(mountinfo), *save = NULL;
+	bool seen[2] = { false, false };	/* v1, v2 */
 	int best = 0;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		mount_consider(fs, line, &best);
+		mount_consider(fs, line, &best, seen);
+	fs->others = seen[0] && seen[1];
 	free(text);
 	return best ? 0 : -ENOENT;
 }
@@ -317,6 +321,12 @@ int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs)
 	cg->id = node_id(fd);
 	cg->gone = false;
 	return 0;
+}
+
+/* kernfs gives out ids from 1 on, the first one to the root (kernfs_create_root()). */
+bool cgroup_is_root(const struct cgroup *cg)
+{
+	return cg->id == 1;
 }
 
 bool cgroup_within(const char *path, const char *ancestor)

@@ -11,6 +11,7 @@
 struct cgroup_fs {
 	char mount[PATH_MAX];	/* "/sys/fs/cgroup/unified" */
 	bool v2;
+	bool others;		/* hierarchies of the other version are mounted as well: hybrid */
 	int fd;			/* owned; the mount's directory, -1 = not open */
 };
 
@@ -23,7 +24,7 @@ struct cgroup {
 };
 
 /*
- * Pick the hierarchy from the text of /proc/self/mountinfo (proc(5)); fs->mount and fs->v2 are set.
+ * Pick the hierarchy from the text of /proc/self/mountinfo (proc(5)); all but fs->fd is set.
  * Of several mounts of it, the one that shows the most of the hierarchy wins. 0 or -ENOENT. Pure.
  */
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo);
@@ -47,6 +48,9 @@ bool cgroup_removed(const struct cgroup *cg);
  * new one, and is not gone. Else negative errno, no message, and @cg as before.
  */
 int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs);
+
+/* It is the root of the whole hierarchy, not only of what can be seen of it. */
+bool cgroup_is_root(const struct cgroup *cg);
 
 /* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
 bool cgroup_within(const char *path, const char *ancestor);

@@ -169,8 +169,10 @@ static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 			ev->narrowed |= tried;
 			return fd;
 		}
-		if (evsel_fall_back(&ev->sel, fd))
+		if (evsel_fall_back(&ev->sel, fd)) {
+			ev->wanted_err = fd;
 			continue;
+		}
 		if ((fd != -EACCES && fd != -EPERM) || tried || ev->sel.exclude_kernel ||
 		    ev->sel.exclude_user || perm_capable())
 			return err ? err : fd;
@@ -477,6 +479,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 			err = map_rings(ev->sides, ev->nsides, ev->side, ev->side_bytes, true);
 		if (!err)
 			break;
+		ev->map_err = err;
 		/* The watermark is part of the event: for a smaller ring, open them again. */
 		if ((err != -EPERM && err != -ENOMEM) || !shrink(ev)) {
 			explain_map(ev, err);

@@ -43,6 +43,7 @@ struct events_count {
 struct events {
 	struct evsel sel;		/* as opened: after fallbacks */
 	const char *wanted;		/* the name before them */
+	int wanted_err;			/* why it was not taken: negative errno, else 0 */
 	bool narrowed;			/* user space only: the rest is forbidden */
 	int side_err;			/* why there is no side-band: negative errno, else 0 */
 	struct target *target;		/* borrowed; its cgroups may come and go */
@@ -59,6 +60,7 @@ struct events {
 	struct ring *data, *side;	/* target->ncpus each; an unused one has page NULL */
 	uint64_t data_bytes, side_bytes;	/* size of one ring */
 	uint64_t record_bytes;		/* what one sample takes at most */
+	int map_err;			/* of the last mmap(2) of a ring that failed: negative errno, else 0 */
 	size_t alive;			/* samples[] below it belong to threads that have ended */
 };
 

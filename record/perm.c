@@ -53,14 +53,16 @@ static uint64_t status_field(const char *name, int base)
 	return p ? strtoull(p + strlen(name), NULL, base) : 0;
 }
 
-uint64_t perm_caps(void)
+bool perm_own_user_ns(void)
 {
 	struct stat st;
 
-	/* In a user namespace of our own we may have all of them, and none counts for the whole machine. */
-	if (!stat("/proc/self/ns/user", &st) && st.st_ino != FIRST_USER_NS)
-		return 0;
-	return status_field("\nCapEff:", 16);
+	return !stat("/proc/self/ns/user", &st) && st.st_ino != FIRST_USER_NS;
+}
+
+uint64_t perm_caps(void)
+{
+	return perm_own_user_ns() ? 0 : status_field("\nCapEff:", 16);
 }
 
 bool perm_capable(void)
@@ -74,6 +76,11 @@ int perm_filtered(void)
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0ul) >= 0 || errno == EINVAL)
 		return 0;
 	return -errno;
+}
+
+bool perm_has_filter(void)
+{
+	return status_field("\nSeccomp:", 10) == 2;
 }
 
 void perm_raise_nofile(void)
@@ -138,7 +145,7 @@ static void explain_files(int err, uint64_t nfds)
 	getrlimit(RLIMIT_NOFILE, &rl);
 	pr_err("cannot open %llu events: %s: the limit is %llu; raise it with: ulimit -n %llu",
 	       (unsigned long long)nfds, strerror(-err), (unsigned long long)rl.rlim_max,
-	       (unsigned long long)nfds + 1024);
+	       (unsigned long long)nfds + PERM_FILES_SPARE);
 }
 
 void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,

@@ -15,6 +15,8 @@
 
 /* Capabilities that are effective on the whole machine. */
 uint64_t perm_caps(void);
+/* We are in a user namespace below the first one: what we have there is none of them. */
+bool perm_own_user_ns(void);
 /* CAP_PERFMON or CAP_SYS_ADMIN is among them. */
 bool perm_capable(void);
 /*
@@ -22,6 +24,10 @@ bool perm_capable(void);
  * kernel answers itself. Else the negative errno that is all there will ever be.
  */
 int perm_filtered(void);
+/* Seccomp filters are in place for us. */
+bool perm_has_filter(void);
+/* Descriptors that a recording wants beside those of its events: binaries that are held open. */
+#define PERM_FILES_SPARE 1024u
 /*
  * As many descriptors as the hard limit allows, to which everyone may raise the soft one: events and cgroups need one
  * each. Children have it too, so call it for a target that is the command only after that was forked.

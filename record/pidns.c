@@ -52,13 +52,17 @@ int pidns_check_proc(void)
 	int n = levels();
 
 	if (n < 0) {
-		pr_err("'%s' is no /proc that shows this process: %s; mount one: mount -t proc proc "
-		       "%s", nsopen_proc(), strerror(-n), nsopen_proc());
+		pr_err("'%s' is no /proc that shows this process: %s; mount one: mount -t proc "
+		       "proc "
+		       "%s",
+		       nsopen_proc(), strerror(-n), nsopen_proc());
 		return -ENOENT;
 	}
 	if (n <= 1)
 		return 0;
-	pr_err("'%s' belongs to another pid namespace: the same numbers are other processes there; use the /proc of "
-	       "this one, or run in the host's (hostPID: true, docker run --pid host)", nsopen_proc());
+	pr_err("'%s' belongs to another pid namespace: the same numbers are other processes there; "
+	       "use the /proc of "
+	       "this one, or run in the host's (hostPID: true, docker run --pid host)",
+	       nsopen_proc());
 	return -EXDEV;
 }

@@ -14,7 +14,7 @@ is "in perf's words" "$(<"$T/check.err")" "nsprof: 'foo' is not a command. See '
 check_rc "help on an unknown command" 1 "$NSPROF" help foo
 
 # Each program answers to the common options, under the name people type.
-for c in record symbolize report info; do
+for c in record symbolize report info doctor; do
 	check "nsprof help $c" "$NSPROF" help $c
 	like "usage of $c" "$(<"$T/check.out")" "^usage: nsprof $c"
 	is "$c --help is the same" "$("$NSPROF" $c --help)" "$(<"$T/check.out")"
@@ -26,13 +26,13 @@ done
 
 version=$("$NSPROF" version)
 like "version" "$version" '^nsprof [0-9]+\.[0-9]+\.[0-9]+$'
-for c in record symbolize report info; do
+for c in record symbolize report info doctor; do
 	like "version lists nsprof-$c" "$version" "^  nsprof-$c "
 done
-is "all four programs are found" "$(grep '^  nsprof-' <<<"$version" | grep -vc 'not found')" 4
+is "all five programs are found" "$(grep '^  nsprof-' <<<"$version" | grep -vc 'not found')" 5
 is "--version" "$("$NSPROF" --version)" "$version"
 if command -v jq >/dev/null; then
-	is "version -j" "$("$NSPROF" version -j | jq -r '.programs | map(select(.found)) | length')" 4
+	is "version -j" "$("$NSPROF" version -j | jq -r '.programs | map(select(.found)) | length')" 5
 else
 	skip "version -j" "needs the command jq"
 fi
