@@ -192,7 +192,7 @@ perf_fold() {
 	[ -n "$PERF" ] || return 0
 	PERF_OUT=$1
 	rm -rf "$1.cache"
-	perf --buildid-dir "$1.cache" script $([ -n "${PERF_INLINE:-}" ] || echo --no-inline) -F comm,ip,sym -i "$1.data" 2>"$1.err" | awk '
+	perf --buildid-dir "$1.cache" script ${PERF_SCRIPT---no-inline} -F comm,ip,sym -i "$1.data" 2>"$1.err" | awk '
 		function out(i, s) { if (comm == "") return; s = comm; for (i = n; i > 0; i--) s = s ";" f[i]; all[s]++; comm = "" }
 		/^[^ \t]/ { out(); comm = $1; n = 0; next }
 		NF { sub(/^[ \t]*[0-9a-f]+ /, ""); f[++n] = $0 }

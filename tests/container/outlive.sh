@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout: 400
+# beside others
 # What is left of a container is its recording: the names are right when the container is gone, its image, its pids and the
 # machine. perf 6.1 is run beside it and fails at each of these. More of the same, by the clause:
 #   gone before symbolizing                                 gone.sh, runc.sh, docker.sh; here: without build-id, before the end
@@ -108,7 +109,7 @@ if gcc -O2 -g -Wl,--build-id=none -o "$T/inl" "$T/inl.c" 2>"$T/err"; then
 		ctr_record "$T/$prog.data" -G "$CTR_CG" -F 499 --duration 1.2
 		"$NSPROF" symbolize -q "$T/$prog.data" >"$T/f"
 		check "$prog: inlined functions, alive" has_chain "$T/f" "main;inl_work;inl_middle;inl_inner" 90
-		PERF_INLINE=1 perf_wait "$PERF_PROG"
+		PERF_SCRIPT= perf_wait "$PERF_PROG"
 		perf_not "$prog: inlined functions" has_chain "$PERF_PROG.perf" "main;inl_work;inl_middle;inl_inner" 90
 		ctr_stop $prog
 		rm -rf "$T/root-$prog"
