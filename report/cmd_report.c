@@ -162,8 +162,8 @@ int main(int argc, char **argv)
 		.usage = "nsprof report [options] [FILE]",
 		.summary = "Shows a recording, or the folded stacks of any tool: the functions by their own (self) and "
 			   "inclusive (total) share, or a flame graph as one SVG file.",
-		.epilog = "Exit status: 0 done; 1 failed, interrupted, or the recording is damaged (what was read of it is shown);\n"
-			  "129 usage.",
+		.epilog = "Exit status: 0 done; 1 failed, interrupted, or the recording is damaged (what was read is\n"
+			  "shown); 129 usage.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
