@@ -21,6 +21,7 @@ enum event_type {
 	EVENT_KSYMBOL,
 	EVENT_PRESSURE,
 	EVENT_ABSENCE,
+	EVENT_CONTAINER,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -360,6 +361,66 @@ static void dec_absence(struct cursor *c, uint64_t *time, struct ev_absence *ev)
 	ev->cgroup = get_str(c);
 }
 
+/* ---- container ---- */
+
+enum container_flag {
+	CONTAINER_USAGE = 1,
+	CONTAINER_THROTTLING = 2,
+	CONTAINER_GONE = 4,
+};
+
+void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->node);
+	strbuf_addc(b, (char)((ev->have_usage ? CONTAINER_USAGE : 0) |
+			      (ev->have_throttling ? CONTAINER_THROTTLING : 0) |
+			      (ev->gone ? CONTAINER_GONE : 0)));
+	strbuf_add_varint(b, ev->quota_us);
+	strbuf_add_varint(b, ev->period_us);
+	strbuf_add_varint(b, ev->usage_us);
+	strbuf_add_varint(b, ev->nr_periods);
+	strbuf_add_varint(b, ev->nr_throttled);
+	strbuf_add_varint(b, ev->throttled_us);
+	put_str(b, ev->cgroup);
+	put_str(b, ev->runtime);
+	put_str(b, ev->id);
+	put_str(b, ev->name);
+	put_str(b, ev->image);
+	put_str(b, ev->pod);
+	put_str(b, ev->pod_ns);
+	put_str(b, ev->pod_uid);
+	end(e, out, EVENT_CONTAINER);
+}
+
+static void dec_container(struct cursor *c, uint64_t *time, struct ev_container *ev)
+{
+	uint8_t flags;
+
+	ev->time = get_time(c, time);
+	ev->node = cursor_varint(c);
+	flags = cursor_u8(c);
+	ev->have_usage = flags & CONTAINER_USAGE;
+	ev->have_throttling = flags & CONTAINER_THROTTLING;
+	ev->gone = flags & CONTAINER_GONE;
+	ev->quota_us = cursor_varint(c);
+	ev->period_us = cursor_varint(c);
+	ev->usage_us = cursor_varint(c);
+	ev->nr_periods = cursor_varint(c);
+	ev->nr_throttled = cursor_varint(c);
+	ev->throttled_us = cursor_varint(c);
+	ev->cgroup = get_str(c);
+	ev->runtime = get_str(c);
+	ev->id = get_str(c);
+	ev->name = get_str(c);
+	ev->image = get_str(c);
+	ev->pod = get_str(c);
+	ev->pod_ns = get_str(c);
+	ev->pod_uid = get_str(c);
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if the bytes were whole and someone listens.
  */
@@ -414,6 +475,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_ABSENCE:
 		DISPATCH(ev_absence, dec_absence, absence);
+		break;
+	case EVENT_CONTAINER:
+		DISPATCH(ev_container, dec_container, container);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

@@ -29,6 +29,7 @@ void event_enc_cgroup(struct event_enc *e, struct strbuf *out, const struct ev_c
 void event_enc_ksymbol(struct event_enc *e, struct strbuf *out, const struct ev_ksymbol *ev);
 void event_enc_pressure(struct event_enc *e, struct strbuf *out, const struct ev_pressure *ev);
 void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_absence *ev);
+void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
 
 /*
  * Decode the next event of @c and hand it to its callback. @time: state, 0 at the start of a block.

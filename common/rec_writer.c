@@ -250,6 +250,12 @@ int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev)
 	return stream_done(w);
 }
 
+int rec_writer_container(struct rec_writer *w, const struct ev_container *ev)
+{
+	event_enc_container(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 {
 	struct rec_job *job;

@@ -167,6 +167,27 @@ struct ev_absence {
 };
 
 /*
+ * A cgroup and what it had of the CPUs, as read at @time: of a container its own, else one that samples came from or
+ * that was chosen. Before its first sample in a segment, and once more at the segment's end. Counters run from the
+ * cgroup's beginning, so what belongs to the recording is the last one less the first one. Of one that began
+ * within the recording the first ones are 0.
+ */
+struct ev_container {
+	uint64_t time;
+	uint64_t node;		/* its id, as in ev_cgroup: another one of the same path has another; 0 = unknown */
+	const char *cgroup;	/* path, "/docker/3f..." */
+	const char *runtime;	/* "docker"; "" = no container, or not known of which runtime */
+	const char *id, *name, *image;		/* as the runtime has them; "" = unknown */
+	const char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
+	bool have_usage, have_throttling;	/* what follows could be read; the latter: and is counted */
+	bool gone;		/* it was removed: the counters are those of the last look */
+	uint64_t quota_us, period_us;	/* it may run so long in each period; quota 0: no limit is known */
+	uint64_t usage_us;	/* CPU time */
+	uint64_t nr_periods, nr_throttled;	/* with something to run; of these, with the quota used up */
+	uint64_t throttled_us;	/* time it was kept from running, of all CPUs together */
+};
+
+/*
  * One CPU in one second of the recording. Counts are of samples unless they say otherwise. Rows of
  * one CPU and second may come more than once and are to be added.
  */
@@ -232,6 +253,7 @@ struct event_ops {
 	int (*ksymbol)(void *ctx, const struct ev_ksymbol *ev);
 	int (*pressure)(void *ctx, const struct ev_pressure *ev);
 	int (*absence)(void *ctx, const struct ev_absence *ev);
+	int (*container)(void *ctx, const struct ev_container *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
 	 * Asked before each part (rec_reader_parts()), from 0 on: false leaves its samples out, undecoded,

@@ -62,6 +62,7 @@ int rec_writer_cgroup(struct rec_writer *w, const struct ev_cgroup *ev);
 int rec_writer_ksymbol(struct rec_writer *w, const struct ev_ksymbol *ev);
 int rec_writer_pressure(struct rec_writer *w, const struct ev_pressure *ev);
 int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev);
+int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
 /* Besides, -EAGAIN (not sticky) when the disk is so far behind that the sample has to be dropped. */
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s);
 

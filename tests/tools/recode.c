@@ -139,6 +139,16 @@ static int on_absence(void *ctx, const struct ev_absence *e)
 	return rec_writer_absence(writer(ctx), e);
 }
 
+static int on_container(void *ctx, const struct ev_container *e)
+{
+	digest_event(ctx, (uint64_t[]){
+		e->time, e->node, e->have_usage, e->have_throttling, e->gone, e->quota_us, e->period_us,
+		e->usage_us, e->nr_periods, e->nr_throttled, e->throttled_us,
+	}, 11, (const char *[]){ e->cgroup, e->runtime, e->id, e->name, e->image, e->pod, e->pod_ns,
+				 e->pod_uid, NULL });
+	return rec_writer_container(writer(ctx), e);
+}
+
 static int on_ksymbol(void *ctx, const struct ev_ksymbol *e)
 {
 	digest_event(ctx, (uint64_t[]){ e->time, e->addr, e->len, e->gone }, 4,
@@ -296,7 +306,8 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
-		.pressure = on_pressure, .absence = on_absence, .sample = on_sample,
+		.pressure = on_pressure, .absence = on_absence, .container = on_container,
+		.sample = on_sample,
 	};
 	struct ev_ledger ledger;
 	const char *key, *val;

@@ -100,6 +100,15 @@ static int say_absence(void *ctx, const struct ev_absence *e)
 	return say(ctx, "absence %lu %u %u %s\n", (long)e->time, e->kind, e->cpu, e->cgroup);
 }
 
+static int say_container(void *ctx, const struct ev_container *e)
+{
+	return say(ctx, "container %lu %lu %s %s %s %s %s %s/%s %s %d%d%d %lu/%lu %lu %lu/%lu %lu\n",
+		   (long)e->time, (long)e->node, e->cgroup, e->runtime, e->id, e->name, e->image, e->pod_ns,
+		   e->pod, e->pod_uid, e->have_usage, e->have_throttling, e->gone, (long)e->quota_us,
+		   (long)e->period_us, (long)e->usage_us, (long)e->nr_throttled, (long)e->nr_periods,
+		   (long)e->throttled_us);
+}
+
 static int say_sample(void *ctx, const struct ev_sample *e)
 {
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
@@ -108,7 +117,7 @@ static int say_sample(void *ctx, const struct ev_sample *e)
 static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
-	.absence = say_absence, .sample = say_sample,
+	.absence = say_absence, .container = say_container, .sample = say_sample,
 };
 
 /* Each event is said as it is handed to the writer and again as it comes from the reader. */
@@ -167,6 +176,16 @@ static void test_order_of_events(void **state)
 		.time = 68, .kind = ABSENCE_CPU, .cpu = UINT32_MAX, .cgroup = ""
 	};
 	struct ev_absence gone = { .time = 68, .kind = ABSENCE_CGROUP, .cgroup = "/a b" };
+	struct ev_container ctr = {
+		.time = 67, .node = UINT64_MAX, .cgroup = "/kubepods/pod1/f0", .runtime = "containerd", .id = "f0",
+		.name = "web", .image = "nginx:1.27", .pod = "web-0", .pod_ns = "shop", .pod_uid = "1-2",
+		.have_usage = true, .have_throttling = true, .quota_us = 50000, .period_us = 100000,
+		.usage_us = 1ull << 50, .nr_periods = 507, .nr_throttled = 74, .throttled_us = 3800000,
+	};
+	struct ev_container slice = {
+		.time = 66, .cgroup = "/a.slice", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
+		.pod_ns = "", .pod_uid = "", .gone = true,
+	};
 	struct sample_in s = {
 		.time = 70, .pid = 20908, .tid = 20909, .chain = chain, .nchain = 2,
 	};
@@ -200,6 +219,8 @@ static void test_order_of_events(void **state)
 		BOTH(pressure, press);
 		BOTH(absence, cpu);
 		BOTH(absence, gone);
+		BOTH(container, ctr);
+		BOTH(container, slice);
 		if (i == 1) {	/* over a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);
