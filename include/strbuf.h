@@ -17,6 +17,8 @@ void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_adds(struct strbuf *sb, const char *s);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Text from elsewhere, for a terminal: '?' for what could steer one (C0 and DEL, and C1 as UTF-8). */
+void strbuf_add_clean(struct strbuf *sb, const char *s);
 /* LEB128, at most 10 bytes. */
 void strbuf_add_varint(struct strbuf *sb, uint64_t v);
 /* Zigzag, then LEB128. */

@@ -14,6 +14,7 @@
 #include "outfile.h"
 #include "rec_reader.h"
 #include "recording.h"
+#include "strbuf.h"
 #include "util.h"
 
 #define SHOWN 20	/* rows of a table for people; JSON has all */
@@ -55,22 +56,15 @@ static bool whole(const struct info *in)
 
 /* ---- text ---- */
 
-/*
- * Strings in a recording come from the machines and containers that were recorded: nothing in them
- * may steer a terminal (C0 and DEL, and C1 as UTF-8).
- */
+/* Strings in a recording come from the machines and containers that were recorded. */
 static void put_clean(FILE *to, const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+	struct strbuf sb = STRBUF_INIT;
 
-		if (c == 0xc2 && next >= 0x80 && next <= 0x9f) {
-			putc('?', to);
-			s++;
-		} else {
-			putc(c < 0x20 || c == 0x7f ? '?' : c, to);
-		}
-	}
+	strbuf_add_clean(&sb, s);
+	if (sb.len)
+		fputs(sb.s, to);
+	strbuf_fini(&sb);
 }
 
 static void put_row(FILE *to, const char *name, const char *value)
@@ -114,7 +108,7 @@ static void text_counts(const struct info *in, FILE *to)
 		" are cut, %" PRIu64 " kept all their words\n",
 		"", st->truncated, st->cut, st->unmasked);
 	fprintf(to, "%-14s %zu processes, %" PRIu64 " threads, %zu cgroups\n", "sampled",
-		st->nprocesses, st->threads, st->ncontainers);
+		st->nprocesses, st->threads, st->nsampled);
 	fprintf(to, "%-14s %" PRIu64 " binaries, %" PRIu64 " mappings\n", "known", st->binaries,
 		st->mappings);
 	for (size_t i = 0; i < INFO_CAPTURE_KINDS; i++) {
@@ -132,6 +126,36 @@ static void text_more(FILE *to, size_t n)
 		fprintf(to, "%12s  and %zu more: see --json\n", "", n - SHOWN);
 }
 
+static void add_part(struct strbuf *sb, const struct ctr *c, void (*text)(const struct ctr *c, struct strbuf *out))
+{
+	struct strbuf part = STRBUF_INIT;
+
+	text(c, &part);
+	if (part.len)
+		strbuf_addf(sb, "%s%s", sb->len ? "; " : "", part.s);
+	strbuf_fini(&part);
+}
+
+/* "container web (docker), image nginx; limit 0.50 CPUs; throttled in 74 of 507 periods, 3.8 s" */
+static void text_container(const struct ctr *c, FILE *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (ctr_is_container(c))
+		ctr_name_text(c, &sb);
+	if (c->image[0]) {
+		strbuf_adds(&sb, ", image ");
+		strbuf_add_clean(&sb, c->image);
+	}
+	add_part(&sb, c, ctr_limit_text);
+	add_part(&sb, c, ctr_throttle_text);
+	if (c->gone)
+		strbuf_adds(&sb, sb.len ? "; removed" : "removed");
+	if (sb.len)
+		fprintf(to, "%25s%s\n", "", sb.s);
+	strbuf_fini(&sb);
+}
+
 static void text_containers(const struct info *in, FILE *to)
 {
 	const struct info_stats *st = &in->st;
@@ -143,6 +167,8 @@ static void text_containers(const struct info *in, FILE *to)
 		fprintf(to, "%12" PRIu64 " %10" PRIu64 "  ", c->samples, c->processes);
 		put_clean(to, c->cgroup ? intern_str(st->strings, c->cgroup) : "(unknown)");
 		putc('\n', to);
+		if (c->ctr)
+			text_container(c->ctr, to);
 	}
 	text_more(to, st->ncontainers);
 }
@@ -232,6 +258,30 @@ static void json_damage(const struct info *in, struct json *j)
 	json_end_object(j);
 }
 
+static void json_container(const struct ctr *c, struct json *j)
+{
+	json_str(j, "label", c->label);
+	json_str(j, "runtime", c->runtime);
+	json_str(j, "id", c->id);
+	json_str(j, "name", c->name);
+	json_str(j, "image", c->image);
+	json_str(j, "pod", c->pod);
+	json_str(j, "pod_namespace", c->pod_ns);
+	json_str(j, "pod_uid", c->pod_uid);
+	json_bool(j, "removed", c->gone);
+	if (c->quota_us) {
+		json_u64(j, "quota_us", c->quota_us);
+		json_u64(j, "period_us", c->period_us);
+	}
+	if (c->have_usage)
+		json_u64(j, "usage_us", c->usage_us);
+	if (c->have_throttling) {
+		json_u64(j, "nr_periods", c->nr_periods);
+		json_u64(j, "nr_throttled", c->nr_throttled);
+		json_u64(j, "throttled_us", c->throttled_us);
+	}
+}
+
 static void json_rows(const struct info *in, struct json *j)
 {
 	const struct info_stats *st = &in->st;
@@ -242,6 +292,8 @@ static void json_rows(const struct info *in, struct json *j)
 		json_str(j, "cgroup", intern_str(st->strings, st->container[i].cgroup));
 		json_u64(j, "samples", st->container[i].samples);
 		json_u64(j, "processes", st->container[i].processes);
+		if (st->container[i].ctr)
+			json_container(st->container[i].ctr, j);
 		json_end_object(j);
 	}
 	json_end_array(j);

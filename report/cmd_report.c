@@ -8,6 +8,7 @@
 
 #include "balance.h"
 #include "calltree.h"
+#include "ctr_table.h"
 #include "functions.h"
 #include "load.h"
 #include "log.h"
@@ -58,9 +59,47 @@ static struct rec_reader *open_again(const struct report_opts *o, const struct l
 	return info->recording && strcmp(o->load.path, "-") ? rec_reader_open(o->load.path) : NULL;
 }
 
+static int on_container(void *ctx, const struct ev_container *ev)
+{
+	ctr_table_add(ctx, ev);
+	return 0;
+}
+
+static bool no_samples(void *ctx, uint32_t part)
+{
+	(void)ctx;
+	(void)part;
+	return false;
+}
+
+/*
+ * Whom their CPU limit held back, each as "@before<line>@after": what ran between is what they got, not what they
+ * wanted.
+ */
+static void add_throttled(struct rec_reader *r, const char *before, const char *after, struct strbuf *out)
+{
+	static const struct event_ops ops = { .container = on_container, .wants = no_samples };
+	struct ctr_table *t = ctr_table_new();
+	struct strbuf line = STRBUF_INIT;
+	const struct ctr *c;
+	size_t n;
+
+	rec_reader_events(r, &ops, t);
+	c = ctr_table_all(t, &n);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_reset(&line);
+		ctr_throttle_line(&c[i], &line);
+		if (line.len)
+			strbuf_addf(out, "%s%s%s", before, line.s, after);
+	}
+	strbuf_fini(&line);
+	ctr_table_free(t);
+}
+
 /* What a reader of the table has to know first; perf's report has the like on top. */
 static void print_header(const struct report_opts *o, const struct load_info *info, FILE *to)
 {
+	struct strbuf throttled = STRBUF_INIT;
 	struct rec_reader *r;
 	struct ev_ledger l;
 	const char *v;
@@ -86,6 +125,9 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 			strbuf_fini(&sb);
 		}
 		fputs("\n", to);
+		add_throttled(r, "# ", "\n", &throttled);
+		fputs(throttled.s ? throttled.s : "", to);
+		strbuf_fini(&throttled);
 		rec_reader_close(r);
 	}
 	if (info->interrupted)
@@ -106,6 +148,8 @@ static void add_missing(const struct report_opts *o, const struct load_info *inf
 			strbuf_addf(sub, "; %s", sb.s);
 		balance_absences(&l, sub);
 	}
+	if (r)
+		add_throttled(r, "; ", "", sub);
 	strbuf_fini(&sb);
 	rec_reader_close(r);
 }

@@ -13,7 +13,7 @@ struct collect {
 	struct u64map dsos;		/* set of ids */
 	struct u64map threads;		/* image << 32 | tid */
 	struct u64map cgroups;		/* cgroup id -> path */
-	struct u64map containers;	/* path -> index */
+	struct u64map containers;	/* path -> index; several paths may lie in one container */
 	struct u64map members;		/* container << 32 | image */
 };
 
@@ -97,20 +97,63 @@ static uint32_t cgroup_of(const struct collect *c, const struct ev_sample *ev,
 	return path ? (uint32_t)*path : p->cgroup;
 }
 
-static void count_container(struct collect *c, uint32_t cgroup, uint64_t process)
+/* The row of the very cgroup @path. */
+static uint64_t container_at(struct collect *c, uint32_t path)
 {
 	struct info_stats *st = c->st;
 	bool is_new;
-	uint64_t *idx = u64map_put(&c->containers, cgroup, &is_new);
+	uint64_t *idx = u64map_put(&c->containers, path, &is_new);
 
 	if (is_new) {
 		XGROW(st->container, st->ncontainers, st->container_cap);
-		st->container[st->ncontainers] = (struct info_container){ .cgroup = cgroup };
+		st->container[st->ncontainers] = (struct info_container){ .cgroup = path };
 		*idx = st->ncontainers++;
 	}
-	st->container[*idx].samples++;
-	u64map_put(&c->members, *idx << 32 | process, &is_new);
-	st->container[*idx].processes += is_new;
+	return *idx;
+}
+
+/* That of the container it lies in, which is told of before its first sample. */
+static uint64_t container_of(struct collect *c, uint32_t path)
+{
+	const uint64_t *idx = u64map_get(&c->containers, path);
+	const struct ctr *ctr;
+	uint64_t at;
+
+	if (idx)
+		return *idx;
+	ctr = ctr_table_of(c->st->ctrs, intern_str(c->st->strings, path));
+	if (!ctr || !ctr_is_container(ctr))
+		return container_at(c, path);
+	at = container_at(c, intern_add(c->st->strings, ctr->cgroup));
+	*u64map_put(&c->containers, path, NULL) = at;
+	return at;
+}
+
+static void count_container(struct collect *c, uint32_t cgroup, uint64_t process)
+{
+	struct info_stats *st = c->st;
+	uint64_t idx = container_of(c, cgroup);
+	bool is_new;
+
+	st->container[idx].samples++;
+	u64map_put(&c->members, idx << 32 | process, &is_new);
+	st->container[idx].processes += is_new;
+}
+
+/* What is known of each; and of what was held back above those that have the samples. */
+static void describe_containers(struct collect *c)
+{
+	struct info_stats *st = c->st;
+	size_t n;
+	const struct ctr *ctr = ctr_table_all(st->ctrs, &n);
+
+	st->nsampled = st->ncontainers;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t path = intern_add(st->strings, ctr[i].cgroup);
+
+		if (u64map_get(&c->containers, path) || ctr[i].quota_us || ctr[i].nr_throttled)
+			st->container[container_at(c, path)].ctr = &ctr[i];
+	}
 }
 
 static int on_sample(void *ctx, const struct ev_sample *ev)
@@ -147,6 +190,14 @@ static int on_absence(void *ctx, const struct ev_absence *ev)
 	struct collect *c = ctx;
 
 	info_ledger_absence(&c->st->ledger, ev);
+	return 0;
+}
+
+static int on_container(void *ctx, const struct ev_container *ev)
+{
+	struct collect *c = ctx;
+
+	ctr_table_add(c->st->ctrs, ev);
 	return 0;
 }
 
@@ -196,18 +247,20 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
 		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
-		.absence = on_absence,
+		.absence = on_absence, .container = on_container,
 	};
 	struct collect c = { .st = st };
 	int err;
 
 	memset(st, 0, sizeof(*st));
 	st->strings = intern_new();
+	st->ctrs = ctr_table_new();
 	err = rec_reader_events(r, &ops, &c);
 	if (!err)
 		err = rec_reader_captures(r, on_capture, st);
 	if (!err)
 		err = info_ledger_read(&st->ledger, r);
+	describe_containers(&c);
 	if (st->nprocesses)
 		qsort(st->process, st->nprocesses, sizeof(*st->process), by_process);
 	if (st->ncontainers)
@@ -227,6 +280,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 void info_stats_fini(struct info_stats *st)
 {
 	intern_free(st->strings);
+	ctr_table_free(st->ctrs);
 	free(st->container);
 	free(st->process);
 	info_ledger_fini(&st->ledger);

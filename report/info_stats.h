@@ -4,13 +4,15 @@
 
 #include <stdint.h>
 
+#include "ctr_table.h"
 #include "hash.h"
 #include "info_ledger.h"
 #include "intern.h"
 #include "rec_reader.h"
 
 struct info_container {
-	uint32_t cgroup;	/* path, in info_stats.strings; 0 = not known */
+	uint32_t cgroup;	/* path, of a container its own, in info_stats.strings; 0 = not known */
+	const struct ctr *ctr;	/* what is known of it, in info_stats.ctrs; NULL = nothing */
 	uint64_t samples;
 	uint64_t processes;	/* that were sampled in it */
 };
@@ -30,6 +32,8 @@ struct info_stats {
 	struct intern *strings;			/* owned */
 	struct info_container *container;	/* owned; most samples first */
 	size_t ncontainers, container_cap;
+	size_t nsampled;		/* of them: have samples of their own */
+	struct ctr_table *ctrs;		/* owned */
 	struct info_process *process; /* owned; most samples first, none without samples */
 	size_t nprocesses, process_cap;
 	uint64_t samples, threads, binaries, mappings;
