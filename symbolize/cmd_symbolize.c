@@ -203,6 +203,7 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 			stats_print(&in);
 		else if (whole)
 			stats_hint(&in);
+		stats_throttled(rp);
 	}
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);

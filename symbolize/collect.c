@@ -23,7 +23,7 @@
 /* Leading frames of a thread as they were at its last sample. */
 struct lead_node {
 	uint32_t pid;
-	const char *comm, *cgroup;	/* interned: compared by pointer */
+	const char *comm, *cgroup, *container;	/* interned: compared by pointer */
 	uint32_t node;
 };
 
@@ -143,10 +143,12 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
 	}
 	ln = &c->leads[*slot];
-	if (ln->comm == s->comm && ln->cgroup == s->cgroup && ln->pid == s->ev->pid)
+	if (ln->comm == s->comm && ln->cgroup == s->cgroup && ln->container == s->container &&
+	    ln->pid == s->ev->pid)
 		return ln->node;
 	ln->comm = s->comm;
 	ln->cgroup = s->cgroup;
+	ln->container = s->container;
 	ln->pid = s->ev->pid;
 	ln->node = STACKTREE_ROOT;
 	n = lead_frames(c->opts.by, s, c->lead);

@@ -52,6 +52,16 @@ void lead_container(const char *cgroup, struct strbuf *out)
 		strbuf_adds(out, strcmp(cgroup, "/") ? cgroup : "host");
 }
 
+void lead_sample_container(const struct replay_sample *s, struct strbuf *out)
+{
+	if (!s->container[0]) {
+		lead_container(s->cgroup, out);
+		return;
+	}
+	strbuf_reset(out);
+	strbuf_adds(out, s->container);
+}
+
 size_t lead_frames(enum lead_by by, const struct replay_sample *s, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -60,7 +70,7 @@ size_t lead_frames(enum lead_by by, const struct replay_sample *s, struct strbuf
 	if (by == LEAD_NONE)
 		return 0;
 	if (by == LEAD_CONTAINER) {
-		lead_container(s->cgroup, &text);
+		lead_sample_container(s, &text);
 		clean_frame(&out[n++], text.s, text.len);
 		strbuf_reset(&text);
 	}

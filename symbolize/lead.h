@@ -27,5 +27,7 @@ size_t lead_frames(enum lead_by by, const struct replay_sample *s, struct strbuf
  * ".scope"), "host" for the root cgroup, else the path itself.
  */
 void lead_container(const char *cgroup, struct strbuf *out);
+/* The container of a sample as people call it, by the recording; where that does not tell, as above. */
+void lead_sample_container(const struct replay_sample *s, struct strbuf *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctr_table.h"
 #include "intern.h"
 #include "jitdump.h"
 #include "jitsource.h"
@@ -19,6 +20,13 @@
  */
 #define EXITED_KEPT 256
 
+/* Of a cgroup. */
+struct group {
+	const char *path;	/* interned */
+	const char *container;	/* as in struct replay_sample; NULL = not looked up, */
+	uint32_t asked;		/* or after another number of container events */
+};
+
 struct replay {
 	struct modules *mods;
 	struct intern *strs;
@@ -27,7 +35,12 @@ struct replay {
 	size_t images_cap;
 	struct u64map by_pid;	/* pid -> index of its current image */
 	struct u64map thread_comm; /* tid -> interned id, for threads with a name of their own */
-	struct u64map cgroups;	/* cgroup id -> interned id */
+	struct u64map cgroups;	/* cgroup id -> index of its group */
+	struct group *groups;	/* owned */
+	size_t ngroups, groups_cap;
+	struct group last_group;	/* where samples bring no id */
+	struct ctr_table *ctrs;
+	uint32_t nctr_events;
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
 	struct jitsource *jit;
 	struct kallsyms *kallsyms;
@@ -56,6 +69,7 @@ struct replay *replay_new(struct modules *mods)
 	rp->mods = mods;
 	rp->strs = intern_new();
 	rp->jit = jitsource_new();
+	rp->ctrs = ctr_table_new();
 	return rp;
 }
 
@@ -78,6 +92,8 @@ void replay_free(struct replay *rp)
 	u64map_fini(&rp->by_pid);
 	u64map_fini(&rp->thread_comm);
 	u64map_fini(&rp->cgroups);
+	free(rp->groups);
+	ctr_table_free(rp->ctrs);
 	kallsyms_free(rp->kallsyms);
 	intern_free(rp->strs);
 	free(rp->images);
@@ -331,8 +347,41 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 {
 	struct replay *rp = ctx;
 
-	*u64map_put(&rp->cgroups, ev->id, NULL) = intern_add(rp->strs, ev->path);
+	bool is_new;
+	uint64_t *slot = u64map_put(&rp->cgroups, ev->id, &is_new);
+
+	if (is_new) {
+		XGROW(rp->groups, rp->ngroups, rp->groups_cap);
+		*slot = rp->ngroups++;
+	}
+	rp->groups[*slot] = (struct group){ .path = keep(rp, ev->path) };
 	return 0;
+}
+
+static int on_container(void *ctx, const struct ev_container *ev)
+{
+	struct replay *rp = ctx;
+
+	ctr_table_add(rp->ctrs, ev);
+	rp->nctr_events++;
+	return 0;
+}
+
+/* The cgroup of a sample: by its id, else the one its process was seen in. */
+static const struct group *group_of(struct replay *rp, const struct ev_sample *ev, const struct image *img)
+{
+	const uint64_t *slot = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
+	struct group *g = slot ? &rp->groups[*slot] : &rp->last_group;
+
+	if (!slot && g->path != img->cgroup)
+		*g = (struct group){ .path = img->cgroup };
+	if (!g->container || g->asked != rp->nctr_events) {
+		const struct ctr *c = ctr_table_of(rp->ctrs, g->path);
+
+		g->container = c ? c->label : "";
+		g->asked = rp->nctr_events;
+	}
+	return g;
 }
 
 /* Position in rp->active of the first symbol that starts above @addr. */
@@ -388,10 +437,10 @@ static bool in_exec(const struct replay *rp, struct image *img, const struct ev_
 static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct replay *rp = ctx;
-	uint64_t *cg = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
 	bool known = current_image(rp, ev->pid);
 	struct image *img = image_of(rp, ev->pid, ev->time);
 	bool starting = in_exec(rp, img, ev);
+	const struct group *group = group_of(rp, ev, img);
 	struct replay_sample s = {
 		.ev = ev,
 		.in_exec = starting,
@@ -399,7 +448,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 		.part = rp->part,
 		.img = img,
 		.comm = thread_comm(rp, img, ev->tid),
-		.cgroup = cg ? intern_str(rp->strs, (uint32_t)*cg) : img->cgroup,
+		.cgroup = group->path,
+		.container = group->container,
 	};
 
 	/* Others do not know of an image that no event began. */
@@ -464,6 +514,7 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
 		.fork = on_task_fork,
 		.exit = on_task_exit,
 		.cgroup = on_cgroup,
+		.container = on_container,
 		.ksymbol = on_ksymbol,
 		.sample = on_sample,
 	};
@@ -518,6 +569,11 @@ const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial)
 	uint64_t *slot = serial ? u64map_get(&rp->perfmaps, serial) : NULL;
 
 	return slot ? (const struct perfmap *)(uintptr_t)*slot : NULL;
+}
+
+const struct ctr_table *replay_containers(const struct replay *rp)
+{
+	return rp->ctrs;
 }
 
 const struct kallsyms *replay_kallsyms(const struct replay *rp)

@@ -15,6 +15,7 @@
 #include "module.h"
 #include "names.h"
 
+struct ctr_table;
 struct rec_reader;
 struct intern;
 
@@ -62,6 +63,7 @@ struct replay_sample {
 	struct image *img;	/* never NULL */
 	const char *comm;	/* of the thread; interned: equal text, equal pointer */
 	const char *cgroup;	/* interned; "" when unknown */
+	const char *container;	/* ctr.label, interned; "" when it is in none or the recording does not tell */
 };
 
 struct replay;
@@ -101,6 +103,8 @@ struct image *replay_image(const struct replay *rp, uint32_t index);
 size_t replay_images(const struct replay *rp);
 /* The perf map lines the recording holds for an image, or NULL. Borrowed. */
 const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial);
+/* What the events so far said of containers. Borrowed. */
+const struct ctr_table *replay_containers(const struct replay *rp);
 /* The recording's own kernel symbols, or NULL. Borrowed. */
 const struct kallsyms *replay_kallsyms(const struct replay *rp);
 

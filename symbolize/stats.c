@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "balance.h"
+#include "ctr_table.h"
 #include "gaps.h"
 #include "log.h"
 #include "rec_reader.h"
@@ -18,6 +19,7 @@
 #define UNNAMED_HINT 5.0
 
 #define GAPS_SHOWN 30
+#define THROTTLED_SHOWN 5
 #define COLUMN_MAX 80		/* wider texts push what is behind them to the right */
 
 static double percent(uint64_t part, uint64_t whole)
@@ -95,6 +97,25 @@ void stats_hint(const struct stats_input *in)
 		pr_warn("%s--stats tells more", sb.s);
 	strbuf_fini(&sb);
 	gaps_fini(&gaps);
+}
+
+void stats_throttled(const struct replay *rp)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t n, more = 0;
+	const struct ctr *c = ctr_table_all(replay_containers(rp), &n);
+
+	for (size_t i = 0, shown = 0; i < n; i++) {
+		strbuf_reset(&sb);
+		ctr_throttle_line(&c[i], &sb);
+		if (sb.len && shown++ < THROTTLED_SHOWN)
+			pr_info("%s", sb.s);
+		else
+			more += sb.len != 0;
+	}
+	if (more)
+		pr_info("and %zu more containers were throttled: see nsprof info", more);
+	strbuf_fini(&sb);
 }
 
 /* ---- --stats ---- */

@@ -25,5 +25,7 @@ struct stats_input {
 void stats_print(const struct stats_input *in);
 /* One line when there is something to say, with what to do about it; else nothing. */
 void stats_hint(const struct stats_input *in);
+/* A line for each container that its CPU limit held back: their profiles are read differently. */
+void stats_throttled(const struct replay *rp);
 
 #endif

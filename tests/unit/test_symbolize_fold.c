@@ -364,7 +364,8 @@ static void test_container_labels(void **state)
 static void check_lead(enum lead_by by, const char *first, const char *second)
 {
 	const struct ev_sample ev = { .pid = 11, .tid = 12 };
-	const struct replay_sample s = { .ev = &ev, .comm = "my;app 7", .cgroup = "/docker/" ID };
+	const struct replay_sample s = { .ev = &ev, .comm = "my;app 7", .cgroup = "/docker/" ID,
+					  .container = "" };
 	struct strbuf sb[LEAD_MAX] = { STRBUF_INIT, STRBUF_INIT };
 	size_t n = lead_frames(by, &s, sb);
 
