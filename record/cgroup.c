@@ -83,7 +83,8 @@ static int mount_reach(const char *root)
 }
 
 /* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
-static void mount_consider(struct cgroup_fs *fs, char *line, int *best, bool seen[2])
+static void mount_consider(struct cgroup_fs *fs, const char *controller, char *line, int *best,
+			   bool seen[2])
 {
 	char *field[6], *tail[3], *save = NULL, *sep = strstr(line, " - ");
 	int rank, n;
@@ -103,8 +104,8 @@ static void mount_consider(struct cgroup_fs *fs, char *line, int *best, bool see
 	}
 	seen[0] |= !strcmp(tail[0], "cgroup");
 	seen[1] |= !strcmp(tail[0], "cgroup2");
-	/* A v1 mount of perf_event takes the controller away from v2. */
-	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], "perf_event"))
+	/* A v1 mount of a controller takes it away from v2. */
+	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], controller))
 		rank = RANK_V1;
 	else if (!strcmp(tail[0], "cgroup2"))
 		rank = RANK_V2;
@@ -117,20 +118,25 @@ static void mount_consider(struct cgroup_fs *fs, char *line, int *best, bool see
 	fs->v2 = rank < RANK_V1;
 }
 
-int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)
+int cgroup_fs_parse_for(struct cgroup_fs *fs, const char *controller, const char *mountinfo)
 {
 	char *text = xstrdup(mountinfo), *save = NULL;
 	bool seen[2] = { false, false };	/* v1, v2 */
 	int best = 0;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		mount_consider(fs, line, &best, seen);
+		mount_consider(fs, controller, line, &best, seen);
 	fs->others = seen[0] && seen[1];
 	free(text);
 	return best ? 0 : -ENOENT;
 }
 
-int cgroup_fs_open(struct cgroup_fs *fs)
+int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)
+{
+	return cgroup_fs_parse_for(fs, "perf_event", mountinfo);
+}
+
+int cgroup_fs_open_for(struct cgroup_fs *fs, const char *controller)
 {
 	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), err;
 	char *text;
@@ -143,12 +149,17 @@ int cgroup_fs_open(struct cgroup_fs *fs)
 	close(fd);
 	if (!text)
 		return err;
-	err = cgroup_fs_parse(fs, text);
+	err = cgroup_fs_parse_for(fs, controller, text);
 	free(text);
 	if (err)
 		return err;
 	fs->fd = open(fs->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fs->fd < 0 ? -errno : 0;
+}
+
+int cgroup_fs_open(struct cgroup_fs *fs)
+{
+	return cgroup_fs_open_for(fs, "perf_event");
 }
 
 void cgroup_fs_close(struct cgroup_fs *fs)

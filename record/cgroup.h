@@ -28,9 +28,12 @@ struct cgroup {
  * Of several mounts of it, the one that shows the most of the hierarchy wins. 0 or -ENOENT. Pure.
  */
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo);
+/* The same for another controller than perf_event. */
+int cgroup_fs_parse_for(struct cgroup_fs *fs, const char *controller, const char *mountinfo);
 
 /* The same for this machine, directory opened. 0, or negative errno; no message. */
 int cgroup_fs_open(struct cgroup_fs *fs);
+int cgroup_fs_open_for(struct cgroup_fs *fs, const char *controller);
 void cgroup_fs_close(struct cgroup_fs *fs);
 
 /*
