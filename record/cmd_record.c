@@ -308,7 +308,7 @@ static const char epilog[] =
 	"  that of the command, if there is one (128 + N when signal N ended it); 0 when the\n"
 	"  duration is over or the target has ended; by the same signal after SIGINT (130) or\n"
 	"  SIGTERM (143), with a complete recording; 129 for a bad command line; 1 for\n"
-	"  everything else.\n";
+	"  everything else, also when nothing ran in the chosen cgroups.\n";
 
 static int parse(struct cmdline *c, int argc, char **argv, int *first)
 {

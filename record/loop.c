@@ -152,6 +152,7 @@ static void enable(struct loop *l, const struct waiter *w)
 {
 	events_enable(l->ev);
 	l->enabled_at = loop_now();
+	l->enabled(l->settle_ctx);
 	if (l->duration_ns)
 		arm(w->deadline, l->duration_ns);
 }
@@ -232,6 +233,8 @@ enum loop_end loop_run(struct loop *l)
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
 		sink_pressure(l->sink, loop_now(), drain_fill(l->drain, l->least_ring));
 		l->sink->ledger->woken++;
+		if (l->sink->facts)
+			cgroup_facts_round(l->sink->facts);
 		err = rec_writer_tick(l->sink->w, last);
 		if (err < 0 && !l->sink->err)
 			l->sink->err = err;
@@ -255,9 +258,12 @@ enum loop_end loop_run(struct loop *l)
 		watch_made(&away, l->enabled_at, l->enabled_at ? last - l->enabled_at : 0);
 		if (tags & TAG_TICK) {
 			clear(w.tick);
-			if (++ticks % WATCH_TICKS == 0)
+			if (++ticks % WATCH_TICKS == 0) {
 				watch_check(&away, l->enabled_at,
 					    l->enabled_at ? last - l->enabled_at : 0);
+				if (l->sink->facts)
+					cgroup_facts_watch(l->sink->facts);
+			}
 			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {
 				end = LOOP_GONE;
 				break;

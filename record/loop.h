@@ -32,7 +32,8 @@ struct loop {
 	uint64_t least_ring;		/* bytes: rings below it do not tell whether we keep up */
 	/* Work that can wait until sampling has begun, a slice for each call; false: that was all. */
 	bool (*settle)(void *ctx);
-	void *settle_ctx;
+	void (*enabled)(void *ctx);	/* sampling has just begun; not for a command's exec */
+	void *settle_ctx;		/* of both */
 	bool usr2_told;
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */

@@ -362,6 +362,14 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	return p;
 }
 
+const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
+{
+	const struct proc *p = find_proc(pt, pid);
+	const struct facts *f = p && !p->facts ? p->anc : p ? p->facts : NULL;
+
+	return f ? f->cgroup : "";
+}
+
 uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid)
 {
 	return threads_touch(&pt->threads, pid, tid)->turn++;

@@ -64,6 +64,9 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
  */
 struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time);
 
+/* The cgroup in which @pid was seen, below perf_event's hierarchy; "" when it was not looked at. Borrowed. */
+const char *proctab_cgroup(const struct proctab *pt, uint32_t pid);
+
 /* Number of the sample of that thread among those asked about, 0 and up; nothing is introduced. */
 uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid);
 

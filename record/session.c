@@ -22,6 +22,7 @@
 #include "pidns.h"
 #include "procfs.h"
 #include "proctab.h"
+#include "ran.h"
 #include "sink.h"
 #include "spool.h"
 #include "summary.h"
@@ -47,6 +48,8 @@ struct session {
 	struct rec_writer *w;
 	struct proctab *pt;
 	struct sink *sink;
+	struct cgroup_facts *facts;	/* NULL: there are no cgroups */
+	struct ran ran;
 	struct ledger ledger;
 	struct drain drain;
 	struct spool spool;
@@ -249,6 +252,10 @@ static int open_writer(struct session *s)
 		proctab_keep_slices(s->pt);
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
 			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
+	if (s->target.fs.fd >= 0)
+		s->facts = cgroup_facts_new(&s->target, s->target.containers,
+					    s->o->runtime_roots, s->w);
+	s->sink->facts = s->facts;
 	if (s->ev.by_cgroup_id)
 		sink_filter(s->sink, &s->target);
 	s->spool = (struct spool){
@@ -258,6 +265,27 @@ static int open_writer(struct session *s)
 	spool_init(&s->spool, loop_now());
 	drain_init(&s->drain, s->ev.data, s->ev.side, s->target.ncpus);
 	return 0;
+}
+
+static void sampling_began(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->facts)
+		ran_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
+}
+
+/* Is there what ran in the chosen cgroups? 0, or negative errno after a message when nothing did. */
+static int tell_ran(const struct session *s)
+{
+	const struct ev_ledger *l = &s->ledger.l;
+	const struct ran_samples rs = {
+		.samples = s->sink->chosen, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
+		.all = evsel_is_clock(&s->ev.sel) && !*evsel_modifier(&s->ev.sel) && !s->o->cpus &&
+		       !l->lost_kernel && !l->throttled && !l->cpus_away,
+	};
+
+	return ran_tell(&s->ran, &rs);
 }
 
 /* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
@@ -274,6 +302,7 @@ static int finish(struct session *s, const struct loop *l)
 		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
 		.picked = s->ev.by_cgroup_id,
 		.tasks = target_is_tasks(&s->target),
+		.knows_empty = ran_knows(&s->ran),
 	};
 	int err;
 
@@ -287,7 +316,7 @@ static int finish(struct session *s, const struct loop *l)
 	s->ledger.l = s->spool.total.l;
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
-	return err < 0 ? err : 0;
+	return err < 0 ? err : tell_ran(s);
 }
 
 static int record(struct session *s, int *signo)
@@ -307,12 +336,14 @@ static int record(struct session *s, int *signo)
 		.duration_ns = s->o->duration_ns,
 		.least_ring = RING_TELLING * s->ev.record_bytes,
 		.settle = settle,
+		.enabled = sampling_began,
 		.settle_ctx = s,
 	};
 	end = loop_run(l);
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
+	ran_end(&s->ran, &s->target);
 	err = finish(s, l);
 	if (err || end == LOOP_BROKEN || end == LOOP_WRITE_ERROR)
 		return 1;
@@ -342,6 +373,8 @@ static void session_fini(struct session *s)
 	if (s->drain.rings)
 		drain_fini(&s->drain);
 	ledger_fini(&s->ledger);
+	ran_fini(&s->ran);
+	cgroup_facts_free(s->facts);
 	rec_writer_free(s->w);
 	events_close(&s->ev);
 	target_fini(&s->target);

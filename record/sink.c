@@ -127,10 +127,10 @@ void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), voi
 }
 
 /*
- * Is a sample of cgroup @id wanted? Names of cgroups that are older than the recording are looked up
+ * Is a sample of process @pid in cgroup @id wanted? Names of cgroups that are older than the recording are looked up
  * when a sample needs them.
  */
-static bool cgroup_wanted(struct sink *s, uint64_t id)
+static bool cgroup_wanted(struct sink *s, uint64_t id, uint32_t pid)
 {
 	struct sink_cgroup *cg;
 	const uint64_t *slot;
@@ -147,6 +147,11 @@ static bool cgroup_wanted(struct sink *s, uint64_t id)
 		if (cgroup_path_by_id(s->fs, id, path, sizeof(path)))
 			path[0] = '\0';
 		cg = add_cgroup(s, id, path);
+	}
+	if (cg->sampled != s->segment + 1 && !cg->outside) {
+		cg->sampled = s->segment + 1;
+		if (s->facts)
+			cgroup_facts_met(s->facts, id, cg->path, pid);
 	}
 	return !cg->outside;
 }
@@ -205,6 +210,12 @@ static void write_ksyms(struct sink *s, uint64_t time)
 
 		written(s, rec_writer_ksymbol(s->w, &ev));
 	}
+}
+
+void sink_end(struct sink *s, bool last)
+{
+	if (s->facts && !s->err)
+		cgroup_facts_cut(s->facts, last);
 }
 
 void sink_cut(struct sink *s, uint64_t now_ns)
@@ -345,6 +356,12 @@ void sink_flush(struct sink *s)
 	s->n = 0;
 }
 
+static void count_chosen(struct sink *s, const struct sample_in *in)
+{
+	s->chosen++;
+	s->chosen_ns += MAX(in->period, s->ledger->period_min);
+}
+
 static void take_sample(struct sink *s, const struct perf_event_header *h)
 {
 	struct sink_slot *sl = &s->slot[s->n];
@@ -354,10 +371,14 @@ static void take_sample(struct sink *s, const struct perf_event_header *h)
 		ledger_sample(s->ledger, LEDGER_DROPPED, in);
 		return;
 	}
-	if (in->pid == s->own_pid || !cgroup_wanted(s, in->cgroup)) {
+	if (in->pid == s->own_pid || !cgroup_wanted(s, in->cgroup, in->pid)) {
+		/* Where the kernel picks, we were in one of the cgroups ourselves. */
+		if (!s->filter)
+			count_chosen(s, in);
 		ledger_sample(s->ledger, LEDGER_OWN, in);
 		return;
 	}
+	count_chosen(s, in);
 	if (pressure_drops(&s->pressure) &&
 	    !pressure_keeps(&s->pressure, proctab_turn(s->pt, in->pid, in->tid))) {
 		ledger_sample(s->ledger, LEDGER_DROPPED, in);

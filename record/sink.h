@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cgroup.h"
+#include "cgroup_facts.h"
 #include "hash.h"
 #include "ledger.h"
 #include "maskers.h"
@@ -37,6 +38,7 @@ struct sink_slot {		/* a sample on its way */
 struct sink_cgroup {
 	bool outside;			/* its samples are not wanted */
 	uint32_t segment;		/* in which it was met last */
+	uint32_t sampled;		/* 1 + the one in which it had its last first sample; 0 = never */
 	char path[];			/* "" = its name cannot be had */
 };
 
@@ -58,6 +60,8 @@ struct sink {
 	struct seen *seen;		/* owned */
 	void (*on_cgroup)(void *ctx, const char *path);	/* NULL = nobody wants to know */
 	void *on_cgroup_ctx;
+	struct cgroup_facts *facts;	/* NULL = none are taken */
+	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
 	const struct target *filter;	/* samples outside of its cgroups are left out; NULL = none */
 	struct u64map cgroups;		/* id to owned struct sink_cgroup * */
 	struct u64map ksyms;		/* address to owned struct sink_ksym *: those in force */
@@ -76,6 +80,9 @@ void sink_free(struct sink *s);
 
 /* Leave out what is not in the cgroups of @t (borrowed). */
 void sink_filter(struct sink *s, const struct target *t);
+
+/* The segment ends, @last: with the recording. What is known of its cgroups only now is written. */
+void sink_end(struct sink *s, bool last);
 
 /*
  * A new segment begins: what samples refer to has to be written again. Names of cgroups that had no

@@ -73,10 +73,13 @@ static void side_task(struct sink *s, const struct perf_event_header *h, struct 
 	/* A thread changes no mappings; a process begins or ends with its first one. */
 	if (ev.pid == ev.tid)
 		seen_forget(s->seen, ev.pid);
-	if (h->type == PERF_RECORD_FORK)
+	if (h->type == PERF_RECORD_FORK) {
 		proctab_fork(s->pt, &ev);
-	else
-		proctab_exit(s->pt, &ev);
+		return;
+	}
+	if (s->facts && ev.pid == ev.tid)
+		cgroup_facts_exit(s->facts, proctab_cgroup(s->pt, ev.pid));
+	proctab_exit(s->pt, &ev);
 }
 
 static void side_namespaces(struct sink *s, struct cursor *c)
@@ -121,6 +124,8 @@ static void side_cgroup(struct sink *s, struct cursor *c)
 	sink_cgroup(s, id, path);
 	if (s->on_cgroup)
 		s->on_cgroup(s->on_cgroup_ctx, path);
+	if (s->facts)
+		cgroup_facts_born(s->facts, id);
 }
 
 static uint32_t record_cpu(const struct perf_event_header *h)

@@ -192,14 +192,18 @@ static int stay(struct spool *sp, struct caplist *list, int err)
 
 static int turn(struct spool *sp, uint64_t now)
 {
-	struct caplist *list = proctab_cut(sp->pt);
+	struct caplist *list;
 	uint64_t bytes = rec_writer_bytes(sp->w);
 	int fd = sp->out->fd, err;
 	const uint64_t start = rec_writer_start(sp->w);
 	struct ledger_part part;
 	struct rec_out *old;
-	const char *name = output_stamp(sp->out);
+	const char *name;
 
+	/* What is still to be said of the segment goes to its own file. */
+	sink_end(sp->sink, false);
+	list = proctab_cut(sp->pt);
+	name = output_stamp(sp->out);
 	if (!name)
 		return stay(sp, list, -EIO);
 	output_prune(sp->out, sp->o->switch_max_files);
@@ -273,6 +277,7 @@ static void cut(struct spool *sp, uint64_t now)
 
 	if (sp->nkept == SPOOL_SEGMENTS_MAX)
 		drop_oldest(sp);
+	sink_end(sp->sink, false);
 	s = &sp->kept[sp->nkept];
 	sp->lists[sp->nkept] = proctab_cut(sp->pt);
 	sp->nkept++;
@@ -425,6 +430,7 @@ int spool_finish(struct spool *sp, uint64_t now_ns, int err)
 {
 	int e = step_closing(sp, true);
 
+	sink_end(sp->sink, true);
 	if (!sp->o->overwrite) {
 		err = finish_present(sp, now_ns, err);
 		return err ? err : e;

@@ -20,6 +20,7 @@ struct summary {
 	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
 	bool picked;		/* all was sampled, and what is in other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
+	bool knows_empty;	/* if there are no samples, ran_tell() says why */
 	bool failed;		/* writing failed: said already, so only what was kept is told */
 };
 

@@ -1,0 +1,374 @@
+#include "cgroup_facts.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "loop.h"
+#include "nsopen.h"
+#include "procfs.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define FILE_MAX_SIZE 65536
+/* Reading that one drain may wait for; the rings hold fifty times as much. */
+#define ROUND_NS 5000000ull
+/* Processes may end all the time: one look in so long is enough for each cgroup. */
+#define EXIT_PAUSE_NS 20000000ull
+#define WATCHED_AT_ONCE 4
+
+/* One that samples came from in this segment, or in the one before. */
+struct unit {
+	struct ev_container ev;		/* strings owned */
+	struct cgroup_cpu_at at;
+	struct cpu_reading r;
+	uint64_t read_at;		/* ns; 0 = never */
+	uint32_t segment;		/* in which it was written last */
+	bool soon;			/* in cgroup_facts.soon */
+	bool late;			/* its first counters are still to be written */
+};
+
+struct cgroup_facts {
+	const struct target *t;
+	struct containers *cs, *own_cs;	/* own_cs: owned */
+	const char *roots;
+	struct rec_writer *w;
+	struct cgroup_cpu cpu;
+	struct unit **unit;		/* owned */
+	size_t n, cap;
+	struct u64map by_path;		/* hash of the path -> index of the latest there */
+	struct u64map born;		/* set of ids of this segment */
+	struct unit **soon;		/* owned; to be read again */
+	size_t nsoon, soon_cap;
+	size_t next;			/* to be watched */
+	uint32_t segment;		/* 1 and up */
+	uint64_t spent;			/* ns, since the round began */
+};
+
+struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers *cs, const char *roots,
+				      struct rec_writer *w)
+{
+	struct cgroup_facts *cf = xcalloc(1, sizeof(*cf));
+
+	cf->t = t;
+	cf->cs = cs;
+	cf->roots = roots;
+	cf->w = w;
+	cf->segment = 1;
+	cgroup_cpu_open(&cf->cpu, &t->fs);
+	return cf;
+}
+
+static void unit_free(struct unit *u)
+{
+	const char *const strings[] = { u->ev.cgroup, u->ev.runtime, u->ev.id, u->ev.name, u->ev.image,
+					u->ev.pod, u->ev.pod_ns, u->ev.pod_uid };
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free((char *)strings[i]);
+	cgroup_cpu_at_fini(&u->at);
+	free(u);
+}
+
+void cgroup_facts_free(struct cgroup_facts *cf)
+{
+	if (!cf)
+		return;
+	for (size_t i = 0; i < cf->n; i++)
+		unit_free(cf->unit[i]);
+	free(cf->unit);
+	free(cf->soon);
+	u64map_fini(&cf->by_path);
+	u64map_fini(&cf->born);
+	cgroup_cpu_close(&cf->cpu);
+	containers_free(cf->own_cs);
+	free(cf);
+}
+
+const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf)
+{
+	return &cf->cpu;
+}
+
+static struct unit *find(const struct cgroup_facts *cf, const char *path, size_t len)
+{
+	const uint64_t *slot = u64map_get(&cf->by_path, hash_bytes(path, len));
+	struct unit *u = slot ? cf->unit[*slot] : NULL;
+
+	return u && !strncmp(u->ev.cgroup, path, len) && !u->ev.cgroup[len] ? u : NULL;
+}
+
+/* ---- reading and writing ---- */
+
+static void look(struct cgroup_facts *cf, struct unit *u, bool limit)
+{
+	u->read_at = loop_now();
+	if (!u->ev.gone && cgroup_cpu_read(&cf->cpu, &u->at, limit, &u->r))
+		u->ev.gone = true;
+}
+
+/* The limit may be another one by now. Without any there are no periods (kernel/sched/fair.c). */
+static void look_last(struct cgroup_facts *cf, struct unit *u)
+{
+	const uint64_t periods = u->r.nr_periods;
+	const bool limited = u->r.quota_us;
+
+	look(cf, u, limited);
+	if (!limited && u->r.nr_periods != periods)
+		look(cf, u, true);
+}
+
+/* An error of the writer is met again by whatever is written next. */
+static void put(struct cgroup_facts *cf, struct unit *u, bool from_zero)
+{
+	struct ev_container ev = u->ev;
+
+	ev.time = u->read_at ? u->read_at : loop_now();
+	ev.have_usage = u->r.have_usage;
+	ev.have_throttling = u->r.have_throttling;
+	ev.quota_us = u->r.quota_us;
+	ev.period_us = u->r.period_us;
+	if (!from_zero) {
+		ev.usage_us = u->r.usage_us;
+		ev.nr_periods = u->r.nr_periods;
+		ev.nr_throttled = u->r.nr_throttled;
+		ev.throttled_us = u->r.throttled_us;
+	}
+	rec_writer_container(cf->w, &ev);
+}
+
+static void look_soon(struct cgroup_facts *cf, struct unit *u)
+{
+	if (u->soon || u->ev.gone)
+		return;
+	u->soon = true;
+	XGROW(cf->soon, cf->nsoon, cf->soon_cap);
+	cf->soon[cf->nsoon++] = u;
+}
+
+/* ---- those that samples come from ---- */
+
+/* @ctr: NULL = it is no container. */
+static void describe(struct ev_container *ev, const char *own, const struct container *ctr)
+{
+	ev->cgroup = xstrdup(own);
+	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
+	ev->id = xstrdup(ctr ? ctr->id : "");
+	ev->name = xstrdup(ctr ? ctr->name : "");
+	ev->image = xstrdup(ctr ? ctr->image : "");
+	ev->pod = xstrdup(ctr ? ctr->pod : "");
+	ev->pod_ns = xstrdup(ctr ? ctr->pod_ns : "");
+	ev->pod_uid = xstrdup(ctr ? ctr->pod_uid : "");
+}
+
+/* Of @own; @id is that of @path. */
+static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t id, const char *path)
+{
+	struct stat st;
+
+	if (id && !strcmp(own, path))
+		return id;
+	return fstatat(cf->t->fs.fd, own + 1, &st, 0) ? 0 : st.st_ino;
+}
+
+static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
+{
+	struct unit *u = xcalloc(1, sizeof(*u));
+
+	describe(&u->ev, own, ctr);
+	u->ev.node = node;
+	XGROW(cf->unit, cf->n, cf->cap);
+	*u64map_put(&cf->by_path, hash_bytes(own, strlen(own)), NULL) = cf->n;
+	cf->unit[cf->n++] = u;
+	return u;
+}
+
+/* @own, never the root, whose id is @node, has its first sample in this segment, by @pid. */
+static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, const struct container *ctr,
+		    uint32_t pid)
+{
+	struct unit *u = find(cf, own, strlen(own));
+	bool born = u64map_get(&cf->born, node);
+
+	if (u && node && u->ev.node != node) {
+		/* Another one has its path. This one's counters stay as they were last. */
+		u->ev.gone = true;
+		if (u->segment == cf->segment)
+			put(cf, u, false);
+		u->segment = 0;
+		u = NULL;
+	}
+	if (u && u->segment == cf->segment)
+		return;
+	if (!u)
+		u = add(cf, own, ctr, node);
+	u->segment = cf->segment;
+	u->ev.gone = !node;
+	cgroup_cpu_find(&cf->cpu, own, pid, &u->at);
+	if (cf->spent < ROUND_NS || born) {
+		look(cf, u, true);
+	} else {
+		u->late = true;
+		look_soon(cf, u);
+	}
+	put(cf, u, born);
+}
+
+/* The chosen cgroup that @path lies in; NULL when there is none. */
+static const struct cgroup *chosen(const struct target *t, const char *path)
+{
+	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) <= 0);
+
+	return at && cgroup_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
+}
+
+/* Where @pid is now; "" when it cannot be told. */
+static void path_of(uint32_t pid, char *path, size_t size)
+{
+	int fd = nsopen_procfile(pid, "cgroup"), err;
+	char *text;
+
+	path[0] = '\0';
+	if (fd < 0)
+		return;
+	text = nsopen_slurp(fd, FILE_MAX_SIZE, NULL, &err);
+	close(fd);
+	if (!text || !procfs_cgroup_path(text, "perf_event", path, size))
+		path[0] = '\0';
+	free(text);
+}
+
+static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
+{
+	const struct container *ctr = containers_of(cf->cs, path);
+	const struct cgroup *sel;
+
+	if (ctr) {
+		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, id, path), ctr, pid);
+		return;
+	}
+	/* A limit may be set on what was chosen, above what runs. */
+	sel = chosen(cf->t, path);
+	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
+		met_own(cf, sel->path, sel->id, NULL, pid);
+	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
+}
+
+void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
+{
+	const uint64_t begun = loop_now();
+	char buf[PATH_MAX];
+
+	pid = pid == UINT32_MAX ? 0 : pid;
+	if (!path[0] && pid) {
+		path_of(pid, buf, sizeof(buf));
+		path = buf;
+	}
+	/* The root is nobody's container, and has no limit. */
+	if (path[0] != '/' || !path[1])
+		return;
+	if (!cf->cs)
+		cf->cs = cf->own_cs = containers_new(&cf->t->fs, cf->roots);
+	met(cf, id, path, pid);
+	cf->spent += loop_now() - begun;
+}
+
+void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id)
+{
+	u64map_put(&cf->born, id, NULL);
+}
+
+void cgroup_facts_exit(struct cgroup_facts *cf, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (const size_t all = len; len; len--) {
+		struct unit *u = len == all || path[len] == '/' ? find(cf, path, len) : NULL;
+
+		if (u && u->segment == cf->segment)
+			look_soon(cf, u);
+	}
+}
+
+/* ---- later ---- */
+
+static void look_again(struct cgroup_facts *cf, struct unit *u)
+{
+	look(cf, u, u->late);
+	if (u->late)
+		put(cf, u, false);
+	u->late = false;
+}
+
+void cgroup_facts_round(struct cgroup_facts *cf)
+{
+	const uint64_t begun = loop_now(), until = begun + ROUND_NS;
+	size_t kept = 0;
+
+	cf->spent = 0;
+	for (size_t i = 0; i < cf->nsoon; i++) {
+		struct unit *u = cf->soon[i];
+
+		if ((u->read_at && begun - u->read_at < EXIT_PAUSE_NS) || loop_now() >= until) {
+			cf->soon[kept++] = u;
+			continue;
+		}
+		u->soon = false;
+		look_again(cf, u);
+	}
+	cf->nsoon = kept;
+}
+
+void cgroup_facts_watch(struct cgroup_facts *cf)
+{
+	for (size_t i = 0; i < cf->n && i < WATCHED_AT_ONCE; i++) {
+		struct unit *u = cf->unit[cf->next++ % cf->n];
+
+		if (u->segment == cf->segment && !u->ev.gone)
+			look_again(cf, u);
+	}
+}
+
+/* What has had no sample in the segment that ends, or is gone, is met anew if it comes again. */
+static void forget(struct cgroup_facts *cf)
+{
+	size_t kept = 0;
+
+	u64map_clear(&cf->by_path);
+	u64map_clear(&cf->born);
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		if (u->segment != cf->segment || u->ev.gone) {
+			unit_free(u);
+			continue;
+		}
+		u->soon = u->late = false;
+		*u64map_put(&cf->by_path, hash_bytes(u->ev.cgroup, strlen(u->ev.cgroup)), NULL) = kept;
+		cf->unit[kept++] = u;
+	}
+	cf->n = kept;
+	cf->nsoon = cf->next = 0;
+}
+
+void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
+{
+	const uint64_t until = last ? UINT64_MAX : loop_now() + ROUND_NS;
+
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		if (u->segment != cf->segment)
+			continue;
+		if (loop_now() < until)
+			look_last(cf, u);
+		if (u->read_at)
+			put(cf, u, false);
+	}
+	forget(cf);
+	cf->segment++;
+}

@@ -1,0 +1,58 @@
+/*
+ * Did anything run in the chosen cgroups, and is it in the samples? By their CPU time before and after, of which
+ * samples know nothing: an empty or a thin profile has its reason beside it.
+ */
+#ifndef NSPROF_RAN_H
+#define NSPROF_RAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cgroup_cpu.h"
+#include "target.h"
+
+/* Of more cgroups than this each reading would take its share of the recorder's time: none are looked at. */
+#define RAN_MAX 64
+
+struct ran_cgroup {
+	char *name;			/* as typed; owned */
+	struct cgroup_cpu_at at;
+	uint64_t before_us, used_us;
+	bool begun, known;		/* before, and used as well, could be read */
+};
+
+struct ran {
+	const struct cgroup_cpu *cpu;	/* borrowed */
+	struct ran_cgroup *cg;		/* owned */
+	size_t n;			/* 0: nothing to look at */
+	bool more;			/* others have been chosen since */
+};
+
+/* When sampling begins, ends. Own with ran_fini(). */
+void ran_begin(struct ran *r, const struct target *t, const struct cgroup_cpu *cpu);
+void ran_end(struct ran *r, const struct target *t);
+void ran_fini(struct ran *r);
+
+/* What the samples say of the chosen cgroups. */
+struct ran_samples {
+	uint64_t samples, period_ns;	/* how many, and the sum of their periods */
+	uint64_t ncpus;
+	/* All of their CPU time should be in it: a clock, on all CPUs, of user space and kernel, and none is lost. */
+	bool all;
+};
+
+/*
+ * After ran_end(), says what does not fit together: cgroups in which nothing ran, CPU time without samples. 0;
+ * -ENODATA after an error message: nothing ran in any of them.
+ */
+int ran_tell(const struct ran *r, const struct ran_samples *s);
+/*
+ * Do @s, of which there are some, stand for @used_us of CPU time, but for 10 % or what chance and the ends of a
+ * recording explain? Pure.
+ */
+bool ran_covered(uint64_t used_us, const struct ran_samples *s);
+/* If there are no samples, ran_tell() says why. */
+bool ran_knows(const struct ran *r);
+
+#endif

@@ -1,0 +1,171 @@
+#!/bin/bash
+# A CPU limit holds a container back, and the recording says so: counters of cpu.stat (v2, or v1 where the cpu controller
+# is there) within the recording, by info, report and symbolize, in each file of a row, of what begins and what is
+# removed meanwhile, and of a container of runc. And cgroups in which nothing ran.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+
+# Where the cpu controller is: its v1 mount, else v2, where it has to be handed down.
+CPU=$(awk '/ - cgroup / && ("," $NF ",") ~ /,cpu,/ { print $5; exit }' /proc/self/mountinfo)
+if [ -n "$CPU" ]; then
+	mkdir "$CPU/$CTR_CGROOT" || skip_all "cannot make a cgroup in $CPU"
+	later "find '$CPU/$CTR_CGROOT' -depth -type d -exec rmdir {} +"
+else
+	CPU=$CTR_V2
+	echo +cpu >"$CPU/cgroup.subtree_control" && echo +cpu >"$CPU/$CTR_CGROOT/cgroup.subtree_control" ||
+		skip_all "no cpu controller to be had"
+fi
+later "find '$CTR_V2/$CTR_CGROOT' -mindepth 1 -depth -type d -exec rmdir {} +"
+
+# make NAME [QUOTA]: a cgroup of that name, which may use so many us in 100 ms.
+make() {
+	mkdir -p "$CTR_V2/$CTR_CGROOT/$1" "$CPU/$CTR_CGROOT/$1"
+	[ -n "${2-}" ] || return 0
+	if [ "$CPU" = "$CTR_V2" ]; then
+		echo "$2 100000" >"$CPU/$CTR_CGROOT/$1/cpu.max"
+	else
+		echo "$2" >"$CPU/$CTR_CGROOT/$1/cpu.cfs_quota_us"
+	fi
+}
+# run NAME COMMAND...: in it, in place of the shell that calls this.
+run() {
+	local name=$1
+	shift
+	echo $BASHPID >"$CPU/$CTR_CGROOT/$name/cgroup.procs"
+	echo $BASHPID >"$CTR_V2/$CTR_CGROOT/$name/cgroup.procs"
+	exec "$@"
+}
+remove() {
+	rmdir "$CTR_V2/$CTR_CGROOT/$1"
+	[ "$CPU" = "$CTR_V2" ] || rmdir "$CPU/$CTR_CGROOT/$1"
+}
+counter() { awk -v key="$2" '$1 == key { print $2 }' "$CPU/$CTR_CGROOT/$1/cpu.stat"; }
+used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CGROOT/$1/cpu.stat"; }
+# of FILE NAME EXPRESSION: of the cgroup NAME by info.
+of() { "$NSPROF" info --json "$1" | jq -r --arg cg "/$CTR_CGROOT/$2" '.containers[] | select(.cgroup == $cg) | '"$3"; }
+
+# Limits are low: on a machine that has more to do, nobody comes near a higher one.
+# The counters of the kernel around the recording are more than what fell within it. It lasts 20 periods, and something
+# wants to run in each; the first reading comes with the first sample, at most a period and a drain after the start.
+make tight 2000
+run tight "$TARGETS/spin" 60 &
+tight=$!
+make free
+run free "$TARGETS/spin" 60 &
+free=$!
+wait_for '[ -n "$(used tight)" ] && [ "$(used tight)" -gt 0 ] && [ "$(used free)" -gt 0 ]' 10 || fail "they run"
+periods=$(counter tight nr_periods) throttled=$(counter tight nr_throttled)
+check "a limited and a free one: recorded" "$NSPROF" record -q -o "$T/two" -F 1999 -G "$CTR_CGROOT/tight,$CTR_CGROOT/free" --duration 2
+periods=$(($(counter tight nr_periods) - periods)) throttled=$(($(counter tight nr_throttled) - throttled))
+got=$(of "$T/two" tight .nr_periods) held=$(of "$T/two" tight .nr_throttled)
+check "periods: $got of $periods around it" test "$got" -ge 15 -a "$got" -le "$periods"
+check "throttled in $held of $throttled around it" test "$held" -gt 0 -a "$held" -le "$throttled" -a "$held" -le "$got"
+is "the limit" "$(of "$T/two" tight '"\(.quota_us) \(.period_us)"')" "2000 100000"
+is "the free one: no limit, never throttled" "$(of "$T/two" free '"\(.quota_us) \(.nr_throttled // 0)"')" "null 0"
+check "time held back" test "$(of "$T/two" tight .throttled_us)" -gt 0
+line="cgroup '/$CTR_CGROOT/tight': throttled in $held of $got periods, [0-9.]+ s, limit 0\\.02 CPUs"
+like "info says so" "$("$NSPROF" info "$T/two")" "^ +limit 0\\.02 CPUs; throttled in $held of $got periods, [0-9.]+ s"
+like "report says so" "$("$NSPROF" report -q "$T/two")" "^# $line\$"
+like "its picture says so" "$("$NSPROF" report -q --format svg "$T/two")" "throttled in $held of $got periods"
+like "symbolize says so" "$("$NSPROF" symbolize -o /dev/null "$T/two" 2>&1)" "^nsprof symbolize: $line\$"
+is "of the free one nobody speaks" "$("$NSPROF" report "$T/two" 2>&1 | grep -c "free.*throttled")" 0
+is "nothing with -q" "$("$NSPROF" symbolize -q -o /dev/null "$T/two" 2>&1)" ""
+
+# The limit is on the chosen cgroup, and what runs is in one below it (v2: the limited one has to be a parent then).
+mkdir "$CTR_V2/$CTR_CGROOT/tight/below"
+echo $tight >"$CTR_V2/$CTR_CGROOT/tight/below/cgroup.procs"
+"$NSPROF" record -q -o "$T/above" -F 1999 -G "$CTR_CGROOT/tight" --duration 1
+check "a limit above what runs" test "$(of "$T/above" tight .nr_throttled)" -gt 0
+is "the samples are those below" "$(of "$T/above" tight .samples) $(of "$T/above" tight/below '.samples > 0')" "0 true"
+echo $tight >"$CTR_V2/$CTR_CGROOT/tight/cgroup.procs"
+rmdir "$CTR_V2/$CTR_CGROOT/tight/below"
+
+# Each file of a row, and a flight recorder's: by itself. Together no more than around them.
+periods=$(counter tight nr_periods)
+"$NSPROF" record -q -o "$T/row" -F 1999 -G "$CTR_CGROOT/tight" --switch-output=1s --duration 3.5
+sum=0 files=0 own=0
+for f in "$T"/row.*; do
+	n=$(of "$f" tight '.nr_periods // 0')
+	files=$((files + 1)) sum=$((sum + ${n:-0})) own=$((own + (${n:-0} > 0)))
+done
+check "$own of $files files of a row have their own periods" test "$own" = "$files" -a "$files" -ge 2
+check "$sum periods in all of them" test "$sum" -le $(($(counter tight nr_periods) - periods))
+"$NSPROF" record -q -a -o "$T/flight" -F 1999 --overwrite=2s --duration 2.5
+check "a flight recorder's dump" test "$(of "$T/flight" tight .nr_throttled)" -gt 0
+kill $tight $free
+wait $tight $free 2>/dev/null
+
+# What begins within the recording is counted from its beginning: to the microsecond, since it is over when it is read
+# last.
+"$NSPROF" record -q -a -o "$T/born" -F 1999 --duration 3 &
+recorder=$!
+sleep 0.5
+make born 30000
+(run born "$TARGETS/spin" 1)
+wait $recorder
+is "all CPU time of what began in it" "$(of "$T/born" born .usage_us)" "$(used born)"
+is "all its periods" "$(of "$T/born" born '"\(.nr_periods) \(.nr_throttled)"')" "$(counter born nr_periods) $(counter born nr_throttled)"
+
+# What is removed meanwhile has the counters of the last look: no more than it had, and not much less.
+make brief 30000
+"$NSPROF" record -q -a -o "$T/removed" -F 1999 --duration 3 &
+recorder=$!
+sleep 0.5
+(run brief "$TARGETS/spin" 1)
+sleep 0.3
+all=$(counter brief nr_periods)
+remove brief
+wait $recorder
+is "removed, and said" "$(of "$T/removed" brief .removed)" true
+got=$(of "$T/removed" brief .nr_periods)
+check "$got of its $all periods" test "$got" -ge 5 -a "$got" -le "$all"
+
+# Nothing ran.
+make idle
+check_rc "nothing ran in the only one: an error" 1 "$NSPROF" record -o "$T/idle" -F 1999 -G "$CTR_CGROOT/idle" --duration 0.3
+like "which says so" "$(<"$T/check.err")" "error: nothing ran in '$CTR_CGROOT/idle' while"
+unlike "once" "$(<"$T/check.err")" "no samples"
+check "the file is there and whole" "$NSPROF" info "$T/idle"
+check_rc "as well when a command has the time" 1 "$NSPROF" record -q -o "$T/idle" -F 1999 -G "$CTR_CGROOT/idle" -- sleep 0.3
+make busy
+run busy "$TARGETS/spin" 60 &
+busy=$!
+wait_for '[ "$(used busy)" -gt 0 ]' 10
+check "nothing ran in one of two: a warning" "$NSPROF" record -o "$T/half" -F 1999 -G "$CTR_CGROOT/idle,$CTR_CGROOT/busy" --duration 0.5
+like "which names it" "$(<"$T/check.err")" "warning: nothing ran in '$CTR_CGROOT/idle' while"
+unlike "only it" "$(<"$T/check.err")" "/busy'"
+unlike "samples and CPU time agree" "$(<"$T/check.err")" "stand for"
+kill $busy
+wait $busy 2>/dev/null
+# A process that does next to nothing, at a sample for each second of CPU time.
+(run idle sleep 0.4) &
+check "too little for a sample: a warning" "$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" --duration 0.8
+if [ "$("$NSPROF" info --json "$T/little" | jq .samples)" = 0 ]; then
+	like "which says how much it was" "$(<"$T/check.err")" "warning: no samples, though [0-9.]+ ms of CPU time were used"
+fi
+wait %+ 2>/dev/null
+
+# runc, whose own configuration sets the limit.
+if ! command -v runc >/dev/null; then
+	skip "a limited container of runc" "runc is not installed"
+	done_testing
+fi
+NAME=nsprof-throttle-$$
+ctr_rootfs "$T/bundle/rootfs" "$TARGETS/spin"
+(cd "$T/bundle" && runc spec && jq --arg cg "/$CTR_CGROOT/$NAME" 'del(.process.rlimits) | .process.terminal = false
+	| .process.args = ["/app/spin", "60"] | .linux.cgroupsPath = $cg
+	| .linux.resources.cpu = { quota: 2500, period: 50000 }' config.json >c && mv c config.json)
+if ! runc --root "$T/runc" run -d --bundle "$T/bundle" "$NAME" </dev/null >"$T/log" 2>&1; then
+	skip "a limited container of runc" "$(tail -n 1 "$T/log")"
+	done_testing
+fi
+later "runc --root '$T/runc' delete -f '$NAME'; for d in /sys/fs/cgroup/*/$CTR_CGROOT; do rmdir \"\$d\"; done"
+check "recorded by its name" "$NSPROF" record -q -o "$T/runc.data" -F 1999 --container "$NAME" --runtime-root "$T/runc" --duration 2
+check "runc: removed" runc --root "$T/runc" delete -f "$NAME"
+is "its name and limit" "$(of "$T/runc.data" "$NAME" '"\(.runtime) \(.id) \(.label) \(.quota_us) \(.period_us)"')" "runc $NAME $NAME 2500 50000"
+check "throttled" test "$(of "$T/runc.data" "$NAME" .nr_throttled)" -gt 0
+like "by its name" "$("$NSPROF" report -q "$T/runc.data")" "^# container $NAME \\(runc\\): throttled in [0-9]+ of [0-9]+ periods, [0-9.]+ s, limit 0\\.05 CPUs"
+like "symbolize --by container as well" "$("$NSPROF" symbolize -q --by container "$T/runc.data")" "^$NAME;spin;_start;"
+done_testing
