@@ -78,12 +78,13 @@ static void pick(void *ctx, const char *path, const char *name)
 void pickup_step(struct pickup *p, uint64_t now, bool on,
 		 void (*fn)(void *ctx, const struct cgroup *cg, int err), void *ctx)
 {
-	struct target *t = p->ev->target;
 	struct picking k = { p, on, fn, ctx };
+	struct target *t;
 	uint64_t took;
 
 	if (!p->tries || now < p->next)
 		return;
+	t = p->ev->target;
 	containers_refresh(t->containers);
 	selection_each(p->ev->opts, &t->fs, t->containers, true, pick, &k);
 	took = loop_now() - now;
