@@ -22,6 +22,7 @@ static const struct command {
 	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine" },
 	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
 	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference" },
+	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling" },
 	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
 	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
 };

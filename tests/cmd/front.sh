@@ -1,6 +1,7 @@
 #!/bin/bash
 # The front command: finds its programs, and says so when it cannot.
 # beside others
+PROGRAMS=(record symbolize report ps info doctor)
 . "$(dirname "$0")/../lib.sh"
 
 check "help" "$NSPROF" help
@@ -14,7 +15,7 @@ is "in perf's words" "$(<"$T/check.err")" "nsprof: 'foo' is not a command. See '
 check_rc "help on an unknown command" 1 "$NSPROF" help foo
 
 # Each program answers to the common options, under the name people type.
-for c in record symbolize report info doctor; do
+for c in "${PROGRAMS[@]}"; do
 	check "nsprof help $c" "$NSPROF" help $c
 	like "usage of $c" "$(<"$T/check.out")" "^usage: nsprof $c"
 	is "$c --help is the same" "$("$NSPROF" $c --help)" "$(<"$T/check.out")"
@@ -26,13 +27,13 @@ done
 
 version=$("$NSPROF" version)
 like "version" "$version" '^nsprof [0-9]+\.[0-9]+\.[0-9]+$'
-for c in record symbolize report info doctor; do
+for c in "${PROGRAMS[@]}"; do
 	like "version lists nsprof-$c" "$version" "^  nsprof-$c "
 done
-is "all five programs are found" "$(grep '^  nsprof-' <<<"$version" | grep -vc 'not found')" 5
+is "all programs are found" "$(grep '^  nsprof-' <<<"$version" | grep -vc 'not found')" "${#PROGRAMS[@]}"
 is "--version" "$("$NSPROF" --version)" "$version"
 if command -v jq >/dev/null; then
-	is "version -j" "$("$NSPROF" version -j | jq -r '.programs | map(select(.found)) | length')" 5
+	is "version -j" "$("$NSPROF" version -j | jq -r '.programs | map(select(.found)) | length')" "${#PROGRAMS[@]}"
 else
 	skip "version -j" "needs the command jq"
 fi

@@ -1,0 +1,93 @@
+#!/bin/bash
+# nsprof ps: real processes in cgroups of containers, with a limit, with namespaces of their own and without; state files as
+# docker and containerd write them.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+STATE=$T/state
+ID=$(printf 'abc%061d' 7)
+POD=7e1b3c5d-0001-4222-8333-abcdefabcdef
+KUBE=kubepods/burstable/pod$POD/$(printf 'dead%060d' 1)
+
+# One container with all namespaces but user and cgroup its own, of two processes.
+ctr_rootfs "$T/root" "$TARGETS/spin"
+ctr_start "$ID" "$T/root" sh -c '/app/spin 300 & exec /app/spin 300' || { fail "a container starts"; done_testing; }
+mkdir -p "$STATE/docker/containers/$ID" "$STATE/containerd/io.containerd.runtime.v2.task/k8s.io/${KUBE##*/}"
+jq -n --arg id "$ID" --argjson pid "$CTR_PID" '{ ID: $id, Name: "/web", Config: { Image: "registry/shop:\u001b[2J1" },
+	State: { Running: true, Pid: $pid } }' >"$STATE/docker/containers/$ID/config.v2.json"
+
+# Another in the host's namespaces, idle.
+mkdir -p "$CTR_V2/$CTR_CGROOT/$KUBE"
+bash -c 'echo $$ >"$1/cgroup.procs"; exec sleep 300' - "$CTR_V2/$CTR_CGROOT/$KUBE" &
+IDLE=$!
+over() {
+	kill "$IDLE"
+	wait "$IDLE"
+	find "$CTR_V2/$CTR_CGROOT/kubepods" -depth -type d -exec rmdir {} +
+} 2>/dev/null
+later over
+wait_for "grep -qx sleep /proc/$IDLE/comm" 5
+D=$STATE/containerd/io.containerd.runtime.v2.task/k8s.io/${KUBE##*/}
+jq -n --arg cg "/$CTR_CGROOT/$KUBE" '{ linux: { cgroupsPath: $cg }, annotations: { "io.kubernetes.cri.container-type": "container",
+	"io.kubernetes.cri.container-name": "nginx", "io.kubernetes.cri.image-name": "nginx:1.25",
+	"io.kubernetes.cri.sandbox-name": "front-0", "io.kubernetes.cri.sandbox-namespace": "shop" } }' >"$D/config.json"
+echo -n "$IDLE" >"$D/init.pid"
+ROOTS=$STATE/docker:$STATE/containerd
+
+check "ps" "$NSPROF" ps --runtime-root "$ROOTS"
+cp "$T/check.out" "$T/text"
+check "ps --json" "$NSPROF" ps --json --interval 0.5 --runtime-root "$ROOTS"
+cp "$T/check.out" "$T/json"
+of() { # ID KEY
+	jq -c ".containers[] | select(.id == \"$1\") | .$2" "$T/json"
+}
+is "runtime, name and image" "$(of "$ID" 'runtime, .name, .image' | tr '\n' ' ')" '"docker" "web" "registry/shop:\u001b[2J1" '
+is "a pod's container" "$(of "${KUBE##*/}" 'pod_namespace, .pod, .name, .pod_uid' | tr '\n' ' ')" "\"shop\" \"front-0\" \"nginx\" \"$POD\" "
+is "the first process" "$(of "$ID" pid)" "$CTR_PID"
+is "and as what it knows itself" "$(of "$ID" nspid)" 1
+is "cgroup" "$(of "$ID" cgroup)" "\"/$CTR_CG\""
+is "processes" "$(of "$ID" processes)" "$(wc -l <"$CTR_V2/$CTR_CG/cgroup.procs")"
+is "its own namespaces" "$(of "$ID" 'host_namespaces - ["cgroup", "time"]')" '["user"]'
+is "the host's namespaces" "$(of "${KUBE##*/}" 'host_namespaces | length')" "$(find /proc/self/ns -type l ! -name '*_for_children' | wc -l)"
+check "CPU time" jq -e ".containers[] | select(.id == \"$ID\") | .cpus > 0.2 and .cpus < $(nproc).2" "$T/json"
+check "none of one that sleeps" jq -e ".containers[] | select(.id == \"${KUBE##*/}\") | .cpus < 0.01" "$T/json"
+check "the interval" jq -e '.interval_s >= 0.5 and .interval_s < 5' "$T/json"
+TEXT=$(cat "$T/text")
+like "a line of the table" "$TEXT" "^ *[0-9.]+ .* docker +web +abc000000000 +$CTR_PID +1 +[23] +user +registry/shop:\?\[2J1$"
+like "with the pod" "$TEXT" "containerd +shop/front-0/nginx +dead00000000 +$IDLE +$IDLE +1 "
+check "the busiest first" [ "$(grep -n " web " "$T/text" | cut -d: -f1)" -lt "$(grep -n "shop/front-0" "$T/text" | cut -d: -f1)" ]
+check "nothing that steers a terminal" sh -c "! grep -q '$(printf '\033')' '$T/text'"
+
+# Throttling: wherever the cpu controller is.
+limit_here() {
+	local v1=/sys/fs/cgroup/cpu
+	if [ -e "$CTR_V2/$CTR_CG/cpu.max" ]; then
+		echo "20000 100000" >"$CTR_V2/$CTR_CG/cpu.max"
+	elif mkdir "$v1/nsprof-ps-$$"; then
+		later "rmdir $v1/nsprof-ps-$$"
+		echo 100000 >"$v1/nsprof-ps-$$/cpu.cfs_period_us" && echo 20000 >"$v1/nsprof-ps-$$/cpu.cfs_quota_us" &&
+			for p in $(cat "$CTR_V2/$CTR_CG/cgroup.procs"); do echo "$p" >"$v1/nsprof-ps-$$/cgroup.procs"; done
+	fi
+} 2>/dev/null
+if limit_here; then
+	check "ps with a limit" "$NSPROF" ps --json --interval 1 --runtime-root "$ROOTS"
+	cp "$T/check.out" "$T/json"
+	is "the limit" "$(of "$ID" limit_cpus)" 0.2
+	check "throttled in most periods" jq -e ".containers[] | select(.id == \"$ID\") | .nr_periods >= 5 and .nr_throttled > .nr_periods / 2" "$T/json"
+	check "most of the time" jq -e ".containers[] | select(.id == \"$ID\") | .throttled_usec > 300000" "$T/json"
+	check "CPU time as limited" jq -e ".containers[] | select(.id == \"$ID\") | .cpus > 0.05 and .cpus < 0.35" "$T/json"
+else
+	skip "throttling" "no cpu controller can be used here"
+fi
+
+"$NSPROF" ps --watch --json --interval 0.2 --runtime-root "$ROOTS" >"$T/watch" &
+WATCH=$!
+check "--watch goes on" wait_for "[ \$(wc -l <'$T/watch') -ge 3 ]" 20
+kill -INT "$WATCH"
+wait "$WATCH"
+is "and ends in order" $? 0
+check "each line is whole" jq -e .interval_s "$T/watch"
+check_rc "a bad interval" 129 "$NSPROF" ps --interval 0
+check_rc "a word too many" 129 "$NSPROF" ps web
+done_testing
