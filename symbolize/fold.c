@@ -182,7 +182,7 @@ struct level {
 
 struct way {
 	struct strbuf prefix;
-	struct level *levels;	/* owned; [0] is the root */
+	struct level *levels;	/* owned; [0] is where it begins */
 	size_t n, cap;
 };
 
@@ -197,7 +197,7 @@ static void way_down(struct way *w, const struct fold *f, uint32_t node)
 		l.text = SIZE_MAX;
 	} else if (up) {
 		w->prefix.len = up->text;
-		if (up->node != STACKTREE_ROOT)
+		if (w->n > 1)
 			strbuf_addc(&w->prefix, ';');
 		strbuf_add(&w->prefix, intern_str(f->nm->names, id), len);
 		l.text = w->prefix.len;
@@ -243,11 +243,12 @@ static void add_line(struct fold *f, const struct way *w)
 	add_text(f, count, n);
 }
 
-static void write_lines(struct fold *f)
+/* What there is below @root, which itself is not in the lines. */
+static void write_lines(struct fold *f, uint32_t root)
 {
 	struct way w = { .prefix = STRBUF_INIT };
 
-	way_down(&w, f, STACKTREE_ROOT);
+	way_down(&w, f, root);
 	while (w.n) {
 		struct level *l = &w.levels[w.n - 1];
 		struct item it;
@@ -268,19 +269,51 @@ static void write_lines(struct fold *f)
 	free(w.levels);
 }
 
+static void fold_init(struct fold *f, struct stacktree *names, const struct stacktree *tree,
+		      const struct naming *nm, enum fold_weight weight)
+{
+	*f = (struct fold){ .out = STRBUF_INIT, .nm = nm, .names = names, .weight = weight };
+	merge_by_name(names, tree, nm);
+	sort_items(f);
+}
+
+static void fold_fini(struct fold *f, struct stacktree *names)
+{
+	free(f->items);
+	free(f->start);
+	strbuf_fini(&f->out);
+	stacktree_fini(names);
+}
+
 void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 		enum fold_weight weight)
 {
 	struct stacktree names;
-	struct fold f = {
-		.to = to, .out = STRBUF_INIT, .nm = nm, .names = &names, .weight = weight,
-	};
+	struct fold f;
 
-	merge_by_name(&names, tree, nm);
-	sort_items(&f);
-	write_lines(&f);
-	free(f.items);
-	free(f.start);
-	strbuf_fini(&f.out);
-	stacktree_fini(&names);
+	fold_init(&f, &names, tree, nm, weight);
+	f.to = to;
+	write_lines(&f, STACKTREE_ROOT);
+	fold_fini(&f, &names);
+}
+
+int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
+		     FILE *(*next)(void *ctx, const char *first), void *ctx)
+{
+	struct stacktree names;
+	struct fold f;
+	int err = 0;
+
+	fold_init(&f, &names, tree, nm, weight);
+	for (size_t i = f.start[STACKTREE_ROOT]; i < f.start[STACKTREE_ROOT + 1] && !err; i++) {
+		uint32_t node = f.items[i].node;
+
+		f.to = next(ctx, intern_str(nm->names, names.nodes[node].loc));
+		if (f.to)
+			write_lines(&f, node);
+		else
+			err = -EIO;
+	}
+	fold_fini(&f, &names);
+	return err;
 }

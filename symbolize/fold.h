@@ -24,4 +24,11 @@ int fold_parse_weight(const char *text, enum fold_weight *out);
 void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 		enum fold_weight weight);
 
+/*
+ * The same as several texts, one for each first frame, and without that. Each stack has a second one. @next is asked for
+ * the stream of a first frame's lines, in their order, when those before it are written. Returns -EIO when it has none.
+ */
+int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
+		     FILE *(*next)(void *ctx, const char *first), void *ctx);
+
 #endif
