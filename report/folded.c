@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "leading.h"
 #include "log.h"
 
 /* The annotation of flamegraph.pl's stackcollapse tools: "name_[k]". Cuts it off *@len. */
@@ -66,8 +67,16 @@ static size_t split_count(const char *line, size_t len, uint64_t *count)
 	return at;
 }
 
+static bool is_helper(const char *s, size_t len)
+{
+	static const char helper[] = LEADING_RUNTIME_HELPER;
+
+	return len == sizeof(helper) - 1 && !memcmp(s, helper, len);
+}
+
 static void add_stack(struct calltree *t, const char *s, size_t len, unsigned int leading, uint64_t count)
 {
+	bool front = leading;
 	uint32_t node = 0;
 	size_t pos = 0;
 
@@ -77,10 +86,13 @@ static void add_stack(struct calltree *t, const char *s, size_t len, unsigned in
 		uint8_t hue = HUE_LEADING;
 
 		if (n) {	/* an empty frame would be a box without a name */
-			if (leading)
-				leading--;
-			else
+			bool helper = front && is_helper(s + pos, n);
+
+			front = leading || helper;
+			if (!front)
 				hue = frame_hue(s + pos, &shown);
+			else if (!helper)
+				leading--;
 			node = calltree_child(t, node, s + pos, shown, hue);
 		}
 		if (!sep)

@@ -16,6 +16,7 @@
 #include "recording.h"
 #include "sibling.h"
 #include "util.h"
+#include "xalloc.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -111,9 +112,10 @@ static int open_input(const char *path)
 /* @input: the recording, "-" is standard input. */
 static void exec_symbolize(const struct load_opts *o, const char *input)
 {
-	const char *argv[16] = { NULL, "--annotate" };
-	int i = 2;
+	const char **argv = xcalloc(16, sizeof(*argv));
+	size_t i = 1;
 
+	argv[i++] = "--annotate";
 	if (o->no_inline)
 		argv[i++] = "--no-inline";
 	if (o->quiet)
@@ -122,6 +124,8 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 		argv[i++] = "--by";
 		argv[i++] = o->by;
 	}
+	if (o->merge_threads)
+		argv[i++] = "--merge-threads";
 	if (o->period) {
 		argv[i++] = "--weight";
 		argv[i++] = "period";
@@ -176,9 +180,27 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 	return err;
 }
 
+/* How many frames in front of a stack are no functions; LEADING_RUNTIME_HELPER is not counted. */
+static unsigned int leading_frames(const char *by)
+{
+	unsigned int n = 0;
+
+	if (!by)
+		return 1;
+	if (!strcmp(by, "container"))
+		return 2;	/* the comm follows the container */
+	for (;;) {
+		size_t len = strcspn(by, ",");
+
+		n += !(len == strlen("none") && !strncmp(by, "none", len));
+		if (!by[len])
+			return n;
+		by += len + 1;
+	}
+}
+
 int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 {
-	unsigned int leading = !o->by || strcmp(o->by, "none") ? 1 : 0;
 	struct folded_stats st = { 0 };
 	char head[4096] = "";
 	struct stat sb;
@@ -200,9 +222,7 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 	got = pread(fd, head, sizeof(head), 0);
 	if (got >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) {
 		info->recording = true;
-		if (o->by && !strcmp(o->by, "container"))
-			leading = 2;	/* the comm follows the container */
-		err = load_recording(o, fd, leading, t, &st, info);
+		err = load_recording(o, fd, leading_frames(o->by), t, &st, info);
 		close(fd);
 	} else if (!memcmp(head, "PERFILE2", 8)) {
 		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof and folded text", o->path);
@@ -210,6 +230,10 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 		return -EINVAL;
 	} else if (got > 0 && foreign(head, (size_t)got)) {
 		pr_err("'%s' is neither a recording nor folded text", o->path);
+		close(fd);
+		return -EINVAL;
+	} else if (o->merge_threads) {
+		pr_err("--merge-threads is for recordings, and '%s' is folded text", o->path);
 		close(fd);
 		return -EINVAL;
 	} else {

@@ -10,6 +10,7 @@ struct calltree;
 struct load_opts {
 	const char *path;	/* "-" is stdin */
 	const char *by;		/* symbolize --by, or NULL */
+	bool merge_threads;	/* symbolize --merge-threads */
 	bool no_inline;
 	bool period;		/* symbolize --weight period */
 	bool quiet;

@@ -37,7 +37,7 @@ struct config {
 	bool build_info;
 	int verbose;
 	/* what the texts above mean */
-	enum lead_by lead;
+	struct lead lead;	/* but for lead.merge_threads */
 	enum fold_weight fold;
 	const struct unwinder_ops *unwinder;
 };
@@ -51,7 +51,8 @@ static int print_build_info(void)
 static int check_config(struct config *cfg)
 {
 	if (lead_parse(cfg->by, &cfg->lead)) {
-		pr_err("--by '%s' is not one of comm, process, thread, container, none", cfg->by);
+		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once",
+		       cfg->by);
 		return -EINVAL;
 	}
 	if (fold_parse_weight(cfg->weight, &cfg->fold)) {
@@ -93,9 +94,11 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  &cfg->input, NULL },
 		{ "output", 'o', "FILE", "where the folded stacks go (default standard output)",
 		  OPT_STR, &cfg->output, NULL },
-		{ "by", 0, "WHAT",
-		  "leading frames: comm, process, thread, container, none (default comm)", OPT_STR,
-		  &cfg->by, NULL },
+		{ "by", 0, "LIST",
+		  "leading frames: comm, process, thread, container, none, or several, as "
+		  "'container,process' (default comm)", OPT_STR, &cfg->by, NULL },
+		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
+		  &cfg->lead.merge_threads, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
 		  &cfg->weight, NULL },
 		{ "annotate", 0, NULL, "append _[k] to kernel, _[j] to JIT, _[i] to inlined, _[joined] to joined frames",
@@ -227,7 +230,7 @@ static bool is_whole(struct rec_reader *r)
 static int symbolize(const struct config *cfg)
 {
 	struct collect_opts opts = {
-		.by = cfg->lead,
+		.lead = cfg->lead,
 		.unwinder = cfg->unwinder,
 		.max_stack = (uint32_t)cfg->max_stack,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),

@@ -22,8 +22,8 @@
 
 /* Leading frames of a thread as they were at its last sample. */
 struct lead_node {
-	uint32_t pid;
-	const char *comm, *cgroup, *container;	/* interned: compared by pointer */
+	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
+	const struct image *img;
 	uint32_t node;
 };
 
@@ -143,15 +143,16 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
 	}
 	ln = &c->leads[*slot];
-	if (ln->comm == s->comm && ln->cgroup == s->cgroup && ln->container == s->container &&
-	    ln->pid == s->ev->pid)
+	if (ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
+	    ln->container == s->container)
 		return ln->node;
 	ln->comm = s->comm;
 	ln->cgroup = s->cgroup;
 	ln->container = s->container;
-	ln->pid = s->ev->pid;
+	ln->exe = s->img->exe;
+	ln->img = s->img;
 	ln->node = STACKTREE_ROOT;
-	n = lead_frames(c->opts.by, s, c->lead);
+	n = lead_frames(&c->opts.lead, s, c->lead);
 	for (i = 0; i < n; i++)
 		ln->node = stacktree_child(&c->tree, ln->node, text_location(c, c->lead[i].s));
 	return ln->node;

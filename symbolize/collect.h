@@ -19,7 +19,7 @@ struct intern;
 struct rec_reader;
 
 struct collect_opts {
-	enum lead_by by;
+	struct lead lead;
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
 	bool progress;		/* tell on stderr how far it is, after a second */

@@ -5,25 +5,28 @@
 #include <string.h>
 
 #include "clean.h"
+#include "leading.h"
+#include "runtime.h"
+#include "threadname.h"
 #include "util.h"
 
 #define CONTAINER_ID_LEN 64	/* hexadecimal digits of a sha256 */
 #define CONTAINER_ID_SHOWN 12	/* as docker ps shows it */
 
 static const char *const by_names[] = {
+	[LEAD_NONE] = "none",
 	[LEAD_COMM] = "comm",
 	[LEAD_PROCESS] = "process",
 	[LEAD_THREAD] = "thread",
 	[LEAD_CONTAINER] = "container",
-	[LEAD_NONE] = "none",
 };
 
-int lead_parse(const char *text, enum lead_by *out)
+int lead_parse_kind(const char *text, size_t len, enum lead_by *out)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(by_names); i++) {
-		if (strcmp(text, by_names[i]) == 0) {
+		if (strlen(by_names[i]) == len && !memcmp(text, by_names[i], len)) {
 			*out = (enum lead_by)i;
 			return 0;
 		}
@@ -31,7 +34,32 @@ int lead_parse(const char *text, enum lead_by *out)
 	return -EINVAL;
 }
 
-void lead_container(const char *cgroup, struct strbuf *out)
+int lead_parse(const char *text, struct lead *out)
+{
+	bool seen[LEAD_KINDS] = { false };
+	bool several = strchr(text, ',');
+
+	out->n = 0;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		enum lead_by by;
+
+		/* A frame that says the same again is a mistake. */
+		if (lead_parse_kind(text, len, &by) || seen[by])
+			return -EINVAL;
+		seen[by] = true;
+		if (by != LEAD_NONE)
+			out->by[out->n++] = by;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	if (!several && seen[LEAD_CONTAINER])
+		out->by[out->n++] = LEAD_COMM;
+	return 0;
+}
+
+bool lead_container(const char *cgroup, struct strbuf *out)
 {
 	static const char hex[] = "0123456789abcdef";
 	const char *p = cgroup, *id = NULL;
@@ -50,6 +78,7 @@ void lead_container(const char *cgroup, struct strbuf *out)
 		strbuf_adds(out, "[no cgroup]");
 	else
 		strbuf_adds(out, strcmp(cgroup, "/") ? cgroup : "host");
+	return id;
 }
 
 void lead_sample_container(const struct replay_sample *s, struct strbuf *out)
@@ -62,25 +91,60 @@ void lead_sample_container(const struct replay_sample *s, struct strbuf *out)
 	strbuf_adds(out, s->container);
 }
 
-size_t lead_frames(enum lead_by by, const struct replay_sample *s, struct strbuf *out)
+/* A name that a process has from its program, "python3" of python3.11, has no number of a thread. */
+static bool is_programs(const struct replay_sample *s)
+{
+	const char *slash = strrchr(s->img->exe, '/');
+
+	return slash && !strncmp(slash + 1, s->comm, strlen(s->comm));
+}
+
+void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
-	size_t n = 0;
+	bool merged = false;
 
-	if (by == LEAD_NONE)
-		return 0;
 	if (by == LEAD_CONTAINER) {
 		lead_sample_container(s, &text);
-		clean_frame(&out[n++], text.s, text.len);
-		strbuf_reset(&text);
+	} else {
+		if (lead->merge_threads && !is_programs(s))
+			merged = threadname_merge(s->comm, &text);
+		if (!merged) {
+			strbuf_reset(&text);
+			/* A process without a name still wants a frame that says which it is. */
+			strbuf_adds(&text, s->comm[0] ? s->comm : "[no_name]");
+		}
+		if (by != LEAD_COMM)
+			strbuf_addf(&text, "-%u", s->ev->pid);
+		if (by == LEAD_THREAD && merged)
+			strbuf_adds(&text, "/N");
+		else if (by == LEAD_THREAD)
+			strbuf_addf(&text, "/%u", s->ev->tid);
 	}
-	/* A process without a name still wants a frame that says which it is. */
-	strbuf_adds(&text, s->comm[0] ? s->comm : "[no_name]");
-	if (by == LEAD_PROCESS)
-		strbuf_addf(&text, "-%u", s->ev->pid);
-	else if (by == LEAD_THREAD)
-		strbuf_addf(&text, "-%u/%u", s->ev->pid, s->ev->tid);
-	clean_frame(&out[n++], text.s, text.len);
+	clean_frame(out, text.s, text.len);
 	strbuf_fini(&text);
+}
+
+/* Known containers only: elsewhere a runtime's processes are nobody's helpers. */
+static bool is_helper(const struct replay_sample *s)
+{
+	struct strbuf name = STRBUF_INIT;
+	bool inside = lead_container(s->cgroup, &name);
+
+	strbuf_fini(&name);
+	return (inside || s->container[0]) && runtime_is_helper(s->img);
+}
+
+size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < lead->n; i++) {
+		lead_frame(lead, lead->by[i], s, &out[n++]);
+		if (lead->by[i] == LEAD_CONTAINER && is_helper(s)) {
+			strbuf_reset(&out[n]);
+			strbuf_adds(&out[n++], LEADING_RUNTIME_HELPER);
+		}
+	}
 	return n;
 }

@@ -2,31 +2,47 @@
 #ifndef NSPROF_LEAD_H
 #define NSPROF_LEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "replay.h"
 #include "strbuf.h"
 
 enum lead_by {
+	LEAD_NONE,
 	LEAD_COMM,	/* "nginx" */
 	LEAD_PROCESS,	/* "nginx-4711" */
 	LEAD_THREAD,	/* "nginx-4711/4713" */
-	LEAD_CONTAINER,	/* "1f2e3d4c5b6a", then "nginx" */
-	LEAD_NONE,
+	LEAD_CONTAINER,	/* "1f2e3d4c5b6a"; behind it "[runtime_helper]" where it applies (runtime.h) */
+	LEAD_KINDS,
 };
 
-#define LEAD_MAX 2	/* frames, at most */
+#define LEAD_MAX (LEAD_KINDS + 1u)	/* frames, at most */
 
-/* "comm", "process" ...: 0 or -EINVAL. */
-int lead_parse(const char *text, enum lead_by *out);
+struct lead {
+	enum lead_by by[LEAD_KINDS];	/* root first */
+	uint32_t n;
+	bool merge_threads;	/* threadname.h; of such a thread the number is "N", too */
+};
+
+/*
+ * Kinds separated by commas: "container,process". "container" alone means "container,comm"; LEAD_NONE
+ * adds no frame. Leaves merge_threads. 0 or -EINVAL.
+ */
+int lead_parse(const char *text, struct lead *out);
+/* A single one: 0 or -EINVAL. */
+int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
 /* The frames of a sample, root first and clean (clean.h), into @out[0..LEAD_MAX). How many. */
-size_t lead_frames(enum lead_by by, const struct replay_sample *s, struct strbuf *out);
+size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out);
+/* The frame of one kind, not LEAD_NONE; clean. */
+void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
 /*
  * Short name of the container a cgroup path belongs to: the first 12 digits of the innermost
  * 64-digit hexadecimal id in it (docker, podman, containerd, CRI-O; with or without "docker-" and
- * ".scope"), "host" for the root cgroup, else the path itself.
+ * ".scope"). True then; else "host" for the root cgroup, or the path itself.
  */
-void lead_container(const char *cgroup, struct strbuf *out);
+bool lead_container(const char *cgroup, struct strbuf *out);
 /* The container of a sample as people call it, by the recording; where that does not tell, as above. */
 void lead_sample_container(const struct replay_sample *s, struct strbuf *out);
 

@@ -37,4 +37,35 @@ rm -rf "$BUNDLE"
 symbolize_all gone
 perf_fold "$T/perf"
 perf_not "gone, by pid: the whole chain" has_chain "$T/perf.perf" "$CHAIN" 95
+
+# runc itself, while it starts a container and enters it, is not what runs there. The cgroup is named as engines name theirs.
+ID=$(printf '%064x' $$)
+BUNDLE=$T/bundle2
+ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin"
+# A name that only looks like runc's: comm is what a program is called by.
+cp "$TARGETS/spin" "$BUNDLE/rootfs/app/runc:[2:INIT]"
+(cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/$ID" 'del(.process.rlimits) | .process.terminal = false
+	| .process.args = ["/app/spin", "60"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
+cat >"$T/start.sh" <<START
+for i in 1 2 3 4 5; do
+	runc --root '$STATE' run -d --bundle '$BUNDLE' $NAME-2 </dev/null >/dev/null 2>&1
+	runc --root '$STATE' exec $NAME-2 /app/spin 0.05 </dev/null
+	runc --root '$STATE' exec $NAME-2 '/app/runc:[2:INIT]' 0.05 </dev/null
+	runc --root '$STATE' delete -f $NAME-2
+done
+START
+ctr_record "$T/start" -G "$CTR_CGROOT" -F 4999 -- bash "$T/start.sh"
+for how in "" --no-inline; do
+	"$NSPROF" symbolize -q $how --by container,comm "$T/start" >"$T/start.folded"
+	is "helpers: one container" "$(cut -d';' -f1 "$T/start.folded" | sort -u)" "${ID:0:12}"
+	like "helpers: runc init is one" "$(cut -d';' -f2,3 "$T/start.folded")" '^\[runtime_helper\];runc:\[2:INIT\]$'
+	is "helpers: all that is runc's, and nothing else" \
+		"$(grep -c ';\(nsexec\|runtime\.[a-z]*\|runc\.[^;]*\)[; ]' <(grep -v '^[^;]*;\[runtime_helper\];' "$T/start.folded"))" 0
+	is "helpers: the workload is none" "$(grep -c '^[^;]*;\[runtime_helper\];.*app_leaf' "$T/start.folded")" 0
+	like "helpers: whatever it is called" "$(cat "$T/start.folded")" '^[^;]*;runc:\[2:INIT\];.*app_leaf'
+done
+"$NSPROF" report -q --by container "$T/start" >"$T/table"
+unlike "helpers: the label is no function" "$(cat "$T/table")" 'runtime_helper'
+"$NSPROF" report -q --by container,none --limit 0 --percent-limit 0 "$T/start" >"$T/table"
+unlike "helpers: nor without the comm" "$(cat "$T/table")" 'runtime_helper'
 done_testing

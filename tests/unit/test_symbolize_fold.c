@@ -361,36 +361,69 @@ static void test_container_labels(void **state)
 	check_container("", "[no cgroup]");
 }
 
-static void check_lead(enum lead_by by, const char *first, const char *second)
+/* Of a sample of process 11, thread 12, in a container; with --by @by. */
+static void check_lead(const char *by, bool merge, const char *comm, const char *want)
 {
+	struct image img = { .comm = comm, .exe = "/usr/bin/python3.11", .cgroup = "/" };
 	const struct ev_sample ev = { .pid = 11, .tid = 12 };
-	const struct replay_sample s = { .ev = &ev, .comm = "my;app 7", .cgroup = "/docker/" ID,
+	const struct replay_sample s = { .ev = &ev, .img = &img, .comm = comm, .cgroup = "/docker/" ID,
 					  .container = "" };
-	struct strbuf sb[LEAD_MAX] = { STRBUF_INIT, STRBUF_INIT };
-	size_t n = lead_frames(by, &s, sb);
+	struct strbuf sb[LEAD_MAX] = { STRBUF_INIT }, all = STRBUF_INIT;
+	struct lead lead = { .merge_threads = merge };
+	size_t n;
 
-	assert_int_equal(n, (first != NULL) + (second != NULL));
-	if (first)
-		assert_string_equal(sb[0].s, first);
-	if (second)
-		assert_string_equal(sb[1].s, second);
-	strbuf_fini(&sb[0]);
-	strbuf_fini(&sb[1]);
+	assert_int_equal(lead_parse(by, &lead), 0);
+	n = lead_frames(&lead, &s, sb);
+	strbuf_adds(&all, "");
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(&all, "%s%s", i ? ";" : "", sb[i].s);
+	assert_string_equal(all.s, want);
+	for (size_t i = 0; i < LEAD_MAX; i++)
+		strbuf_fini(&sb[i]);
+	strbuf_fini(&all);
 }
 
 static void test_leading_frames(void **state)
 {
-	enum lead_by by;
+	(void)state;
+	check_lead("comm", false, "my;app 7", "my:app_7");
+	check_lead("process", false, "my;app 7", "my:app 7-11");
+	check_lead("thread", false, "my;app 7", "my:app 7-11/12");
+	check_lead("container", false, "my;app 7", "0123456789ab;my:app_7");
+	check_lead("none", false, "my;app 7", "");
+	check_lead("container,process,thread", false, "app", "0123456789ab;app-11;app-11/12");
+	check_lead("thread,container", false, "app", "app-11/12;0123456789ab");
+	check_lead("container,none", false, "app", "0123456789ab");
+	check_lead("none,comm", false, "app", "app");
+	check_lead("thread,process,container,comm,none", false, "a", "a-11/12;a-11;0123456789ab;a");
+	check_lead("comm", false, "", "[no_name]");
+}
+
+static void test_merged_threads(void **state)
+{
+	(void)state;
+	check_lead("comm", true, "worker-12", "worker-N");
+	check_lead("process", true, "worker-12", "worker-N-11");
+	/* Else they would be told apart by that number. */
+	check_lead("thread", true, "worker-12", "worker-N-11/N");
+	check_lead("thread", true, "worker", "worker-11/12");
+	check_lead("container,thread", true, "worker-12", "0123456789ab;worker-N-11/N");
+	/* The program is called so. */
+	check_lead("thread", true, "python3", "python3-11/12");
+	check_lead("thread", true, "python4", "pythonN-11/N");
+	check_lead("comm", true, "", "[no_name]");
+}
+
+static void test_lists(void **state)
+{
+	static const char *const bad[] = {
+		"", ",", "threads", "comm,", ",comm", "comm,comm", "comm process", "comm,colour", "Comm", "none,none",
+	};
+	struct lead lead;
 
 	(void)state;
-	check_lead(LEAD_COMM, "my:app_7", NULL);
-	check_lead(LEAD_PROCESS, "my:app 7-11", NULL);
-	check_lead(LEAD_THREAD, "my:app 7-11/12", NULL);
-	check_lead(LEAD_CONTAINER, "0123456789ab", "my:app_7");
-	check_lead(LEAD_NONE, NULL, NULL);
-	assert_int_equal(lead_parse("thread", &by), 0);
-	assert_int_equal(by, LEAD_THREAD);
-	assert_true(lead_parse("threads", &by) < 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_true(lead_parse(bad[i], &lead) < 0);
 }
 
 int main(void)
@@ -405,6 +438,8 @@ int main(void)
 		cmocka_unit_test(test_placeholders_merge),
 		cmocka_unit_test(test_container_labels),
 		cmocka_unit_test(test_leading_frames),
+		cmocka_unit_test(test_merged_threads),
+		cmocka_unit_test(test_lists),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -454,7 +454,7 @@ static void test_kernel_symbols_come_and_go(void **state)
 static char *folded(struct rec *r, enum lead_by by, bool annotate)
 {
 	const struct collect_opts copts = {
-		.by = by, .unwinder = unwinder_find("fp"), .max_stack = 64,
+		.lead = { { by }, by != LEAD_NONE, false }, .unwinder = unwinder_find("fp"), .max_stack = 64,
 	};
 	const struct naming_opts nopts = {
 		.inlines = true, .demangle = true, .annotate = annotate,

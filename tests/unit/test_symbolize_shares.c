@@ -183,7 +183,7 @@ static char *told(const char *path, unsigned int threads, uint32_t *parts)
 {
 	static const struct naming_opts nopts = { .annotate = true, .offsets = true };
 	const struct collect_opts copts = {
-		.by = LEAD_THREAD, .unwinder = &unwind_cached, .max_stack = 100,
+		.lead = { { LEAD_THREAD }, 1, false }, .unwinder = &unwind_cached, .max_stack = 100,
 	};
 	struct rec_reader *r = rec_reader_open(path);
 	struct modules *mods = modules_new();

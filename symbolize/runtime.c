@@ -1,0 +1,84 @@
+/* Who is a runtime's helper (runtime.h). */
+#include "runtime.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "replay.h"
+#include "util.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* The program may have been replaced since. */
+static bool is_one_of(const char *path, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *rest = path + strlen(list[i]);
+
+		if (begins(path, list[i]) && (!*rest || !strcmp(rest, " (deleted)")))
+			return true;
+	}
+	return false;
+}
+
+/* A process that has only forked runs what its parent ran. */
+static const char *program_of(const struct image *img)
+{
+	while (!img->exe[0] && img->parent)
+		img = img->parent;
+	return img->exe;
+}
+
+/*
+ * In the recorder's pid namespace though in a container's cgroup: sent in from outside, as "runc init" is at
+ * first and conmon for good. A runc that runs in a container (docker in docker) has a namespace more, and is work.
+ */
+static bool is_outside(const struct image *img, const char *exe)
+{
+	static const char *const names[] = { "runc", "crun", "conmon", "conmonrs" };
+
+	return img->nspid_n == 1 && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
+}
+
+/*
+ * Up to its exec of the container's program. So that the container cannot write to the runtime's binary
+ * (CVE-2019-5736) that runs from a copy in memory, or from a bind mount which is nowhere any more: then its path is "/".
+ */
+static bool is_before_exec(const struct image *img, const char *exe)
+{
+	static const char *const names[] = { "runc" };
+	if (!strcmp(exe, "/") || begins(exe, "/memfd:runc_cloned:") || begins(exe, "/memfd:crun_cloned:"))
+		return begins(img->comm, "runc") || begins(img->comm, "crun") || !strcmp(img->comm, "exe");
+	return begins(img->comm, "runc:[") && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
+}
+
+/* What runtimes put in as process 1: it sleeps, and reaps. */
+static bool is_init(const struct image *img, const char *exe)
+{
+	static const char *const paths[] = {
+		"/pause",			/* Kubernetes: a pod's sandbox */
+		"/catatonit",			/* podman: a pod's */
+		"/sbin/docker-init",		/* docker run --init */
+		"/run/podman-init", "/dev/init",	/* podman run --init */
+	};
+
+	return img->nspid_n > 1 && img->nspid[img->nspid_n - 1] == 1 &&
+	       is_one_of(exe, paths, ARRAY_SIZE(paths));
+}
+
+bool runtime_is_helper(const struct image *img)
+{
+	const char *exe = program_of(img);
+
+	return is_outside(img, exe) || is_before_exec(img, exe) || is_init(img, exe);
+}
