@@ -1,5 +1,6 @@
 /* nsprof-symbolize: a recording in, folded stacks with names out. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "outfile.h"
 #include "rec_reader.h"
 #include "shares.h"
+#include "split.h"
 #include "stats.h"
 #include "stop.h"
 #include "util.h"
@@ -31,13 +33,14 @@
 
 struct config {
 	const char *input, *output, *proc;
-	const char *by, *weight, *unwind, *servers;
+	const char *by, *split_by, *weight, *unwind, *servers;
 	uint64_t max_stack;
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
 	bool build_info;
 	int verbose;
 	/* what the texts above mean */
 	struct lead lead;	/* but for lead.merge_threads */
+	enum lead_by split;
 	enum fold_weight fold;
 	const struct unwinder_ops *unwinder;
 };
@@ -48,6 +51,21 @@ static int print_build_info(void)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int check_split(struct config *cfg)
+{
+	if (!cfg->split_by)
+		return 0;
+	if (lead_parse_kind(cfg->split_by, strlen(cfg->split_by), &cfg->split) || cfg->split == LEAD_NONE) {
+		pr_err("--split-by '%s' is not one of container, process, thread, comm", cfg->split_by);
+		return -EINVAL;
+	}
+	if (!cfg->output || !strcmp(cfg->output, "-")) {
+		pr_err("--split-by makes several files: say in which folder, with -o DIR");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_config(struct config *cfg)
 {
 	if (lead_parse(cfg->by, &cfg->lead)) {
@@ -55,6 +73,8 @@ static int check_config(struct config *cfg)
 		       cfg->by);
 		return -EINVAL;
 	}
+	if (check_split(cfg))
+		return -EINVAL;
 	if (fold_parse_weight(cfg->weight, &cfg->fold)) {
 		pr_err("--weight '%s' is not one of samples, period", cfg->weight);
 		return -EINVAL;
@@ -92,11 +112,15 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "input", 'i', "FILE",
 		  "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR,
 		  &cfg->input, NULL },
-		{ "output", 'o', "FILE", "where the folded stacks go (default standard output)",
+		{ "output", 'o', "FILE",
+		  "where the folded stacks go (default standard output); a folder with --split-by",
 		  OPT_STR, &cfg->output, NULL },
 		{ "by", 0, "LIST",
 		  "leading frames: comm, process, thread, container, none, or several, as "
 		  "'container,process' (default comm)", OPT_STR, &cfg->by, NULL },
+		{ "split-by", 0, "WHAT",
+		  "one file for each container, process, thread or comm, in the folder of -o", OPT_STR,
+		  &cfg->split_by, NULL },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &cfg->lead.merge_threads, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
@@ -150,6 +174,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 			"Examples:\n"
 			"  nsprof symbolize | flamegraph.pl > profile.svg\n"
 			"  nsprof symbolize --by container -o host.folded host.data\n"
+			"  nsprof symbolize --split-by container -o containers host.data\n"
 			"\n"
 			"Frames in brackets have no name: [libx.so] an address in libx.so, [jit] code\n"
 			"without a perf map, [kernel], [vdso], [no mapping], [deleted:x] a file that is\n"
@@ -175,9 +200,29 @@ static int parse(int argc, char **argv, struct config *cfg)
 	return check_config(cfg);
 }
 
+/* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
+static int write_stacks(const struct config *cfg, const struct collect *col, const struct naming *nm,
+			struct outfile *out)
+{
+	size_t files;
+	int err;
+
+	if (out) {
+		fold_write(outfile_stream(out), &col->tree, nm, cfg->fold);
+		return outfile_close(out);
+	}
+	err = split_write(cfg->output, &col->tree, nm, cfg->fold, &files);
+	if (err)
+		pr_err("folder '%s' is not complete: %zu files were begun", cfg->output, files);
+	else
+		pr_info("'%s' has %" PRIu64 " samples in %zu files, by %s", cfg->output, col->samples, files,
+			cfg->split_by);
+	return err;
+}
+
 /*
- * Names, writes to @out (consumed) and tells. @whole: what has no name is not explained by what the
- * recording lacks. 0 or negative errno after a message.
+ * Names, writes to @out (consumed; NULL: the folder) and tells. @whole: what has no name is not explained by what
+ * the recording lacks. 0 or negative errno after a message.
  */
 static int show(const struct config *cfg, struct collect *col, struct replay *rp,
 		struct modules *mods, struct rec_reader *r, struct outfile *out, bool whole)
@@ -197,8 +242,7 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 	/* A request that ended the pass is done with; the next one is about the names. */
 	stop_init(true);
 	naming_init(&nm, &opts, rp, &col->locs, col->texts);
-	fold_write(outfile_stream(out), &col->tree, &nm, cfg->fold);
-	err = outfile_close(out);
+	err = write_stacks(cfg, col, &nm, out);
 	if (!err) {
 		struct stats_input in = { col, &nm, mods, r, cfg->unwinder->name };
 
@@ -227,17 +271,24 @@ static bool is_whole(struct rec_reader *r)
 	return false;
 }
 
+static void give_up(struct outfile *out)
+{
+	if (out)
+		outfile_abort(out);
+}
+
 static int symbolize(const struct config *cfg)
 {
 	struct collect_opts opts = {
 		.lead = cfg->lead,
+		.split = cfg->split,
 		.unwinder = cfg->unwinder,
 		.max_stack = (uint32_t)cfg->max_stack,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
 	int status = EXIT_SUCCESS, err;
 	struct rec_reader *r;
-	struct outfile *out;
+	struct outfile *out = NULL;
 	struct modules *mods;
 	struct cache *cache;
 	struct replay *rp;
@@ -255,8 +306,9 @@ static int symbolize(const struct config *cfg)
 		return EXIT_FAILURE;
 	stop_init(true);
 	/* Before the work, so that a path that cannot be written is known at once. */
-	out = outfile_open(cfg->output);
-	if (!out) {
+	if (cfg->split == LEAD_NONE)
+		out = outfile_open(cfg->output);
+	if (cfg->split == LEAD_NONE ? !out : split_prepare(cfg->output)) {
 		rec_reader_close(r);
 		return EXIT_FAILURE;
 	}
@@ -277,7 +329,7 @@ static int symbolize(const struct config *cfg)
 	}
 	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && cfg->strict) {
 		pr_err("nothing is shown of it because of --strict");
-		outfile_abort(out);
+		give_up(out);
 	} else if (show(cfg, &col, rp, mods, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}

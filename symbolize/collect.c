@@ -129,13 +129,28 @@ bool collect_incomplete(enum unwind_end end)
 	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
 }
 
+/* The node of a sample's leading frames. */
+static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
+{
+	uint32_t node = STACKTREE_ROOT;
+	size_t n;
+
+	if (c->opts.split != LEAD_NONE) {
+		lead_frame(&c->opts.lead, c->opts.split, s, &c->lead[0]);
+		node = stacktree_child(&c->tree, node, text_location(c, c->lead[0].s));
+	}
+	n = lead_frames(&c->opts.lead, s, c->lead);
+	for (size_t i = 0; i < n; i++)
+		node = stacktree_child(&c->tree, node, text_location(c, c->lead[i].s));
+	return node;
+}
+
 /* The node below which a sample's stack hangs: that of its leading frames. */
 static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 {
 	bool is_new;
 	uint64_t *slot = u64map_put(&c->threads, s->ev->tid, &is_new);
 	struct lead_node *ln;
-	size_t i, n;
 
 	if (is_new) {
 		*slot = c->nleads;
@@ -151,10 +166,7 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 	ln->container = s->container;
 	ln->exe = s->img->exe;
 	ln->img = s->img;
-	ln->node = STACKTREE_ROOT;
-	n = lead_frames(&c->opts.lead, s, c->lead);
-	for (i = 0; i < n; i++)
-		ln->node = stacktree_child(&c->tree, ln->node, text_location(c, c->lead[i].s));
+	ln->node = make_lead(c, s);
 	return ln->node;
 }
 

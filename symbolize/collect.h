@@ -20,6 +20,7 @@ struct rec_reader;
 
 struct collect_opts {
 	struct lead lead;
+	enum lead_by split;	/* a frame in front of all others, to tell texts apart by; LEAD_NONE: none */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
 	bool progress;		/* tell on stderr how far it is, after a second */
@@ -32,7 +33,7 @@ struct collect {
 	struct locations locs;
 	struct stacktree tree;	/* of location ids */
 	struct intern *texts;	/* LOC_TEXT: owner is an id in here; clean already */
-	struct strbuf lead[LEAD_MAX];
+	struct strbuf lead[LEAD_MAX];	/* for making frames in */
 	uint32_t truncated, broken, empty; /* LOC_TEXT locations for stacks that are not whole */
 	uint32_t scan; /* the same, for where a caller was searched for */
 	struct u64map threads;	/* tid -> index of its leading node */
