@@ -18,12 +18,14 @@
 #include "strbuf.h"
 #include "svg.h"
 #include "util.h"
+#include "xalloc.h"
 
 #define INTERRUPTED "interrupted: a part of the samples, or of the names"
 
 struct report_opts {
 	struct load_opts load;
 	const char *input, *output, *format, *title;
+	size_t filters_cap;
 	uint64_t limit, width;
 	double percent_limit;
 	bool build_info;
@@ -50,6 +52,15 @@ static int set_weight(void *dst, const char *arg)
 		return -EINVAL;
 	}
 	*(bool *)dst = !strcmp(arg, "period");
+	return 0;
+}
+
+static int add_filter(void *dst, const char *arg)
+{
+	struct report_opts *o = dst;
+
+	XGROW(o->load.filters, o->load.nfilters, o->filters_cap);
+	o->load.filters[o->load.nfilters++] = arg;
 	return 0;
 }
 
@@ -132,6 +143,8 @@ static void print_header(const struct report_opts *o, const struct load_info *in
 	}
 	if (info->interrupted)
 		fprintf(to, "# %s\n", INTERRUPTED);
+	for (size_t i = 0; i < o->load.nfilters; i++)
+		fprintf(to, "%s%s%s", i ? ", " : "# only ", o->load.filters[i], i + 1 < o->load.nfilters ? "" : "\n");
 	fputs("# k kernel, j JIT, i inlined\n#\n", to);
 }
 
@@ -169,6 +182,8 @@ static int report_write(const struct report_opts *o, const struct calltree *t, c
 			    (unsigned long long)info->stacks);
 		if (info->interrupted)
 			strbuf_adds(&sub, "; " INTERRUPTED);
+		for (size_t i = 0; i < o->load.nfilters; i++)
+			strbuf_addf(&sub, "%s%s", i ? ", " : "; only ", o->load.filters[i]);
 		add_missing(o, info, &sub);
 		svg.subtitle = sub.s;
 		svg_write(t, &svg, outfile_stream(out));
@@ -194,6 +209,8 @@ int main(int argc, char **argv)
 		  &o.percent_limit, set_percent },
 		{ "by", 0, "LIST", "leading frames: container, process, thread, comm, none, or several with commas", OPT_STR,
 		  &o.load.by, NULL },
+		{ "filter", 0, "KEY=VALUE", "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or "
+		  "time=FROM-TO (seconds); all keys must fit, of one key any", OPT_CALL, &o, add_filter },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &o.load.merge_threads, NULL },
 		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o.load.period, set_weight },
@@ -245,5 +262,6 @@ int main(int argc, char **argv)
 	if (!err)
 		err = report_write(&o, t, &info);
 	calltree_free(t);
+	free(o.load.filters);
 	return err || info.damaged || info.interrupted ? 1 : 0;
 }

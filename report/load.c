@@ -112,7 +112,7 @@ static int open_input(const char *path)
 /* @input: the recording, "-" is standard input. */
 static void exec_symbolize(const struct load_opts *o, const char *input)
 {
-	const char **argv = xcalloc(16, sizeof(*argv));
+	const char **argv = xcalloc(16 + 2 * o->nfilters, sizeof(*argv));
 	size_t i = 1;
 
 	argv[i++] = "--annotate";
@@ -123,6 +123,10 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 	if (o->by) {
 		argv[i++] = "--by";
 		argv[i++] = o->by;
+	}
+	for (size_t k = 0; k < o->nfilters; k++) {
+		argv[i++] = "--filter";
+		argv[i++] = o->filters[k];
 	}
 	if (o->merge_threads)
 		argv[i++] = "--merge-threads";
@@ -232,8 +236,9 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 		pr_err("'%s' is neither a recording nor folded text", o->path);
 		close(fd);
 		return -EINVAL;
-	} else if (o->merge_threads) {
-		pr_err("--merge-threads is for recordings, and '%s' is folded text", o->path);
+	} else if (o->nfilters || o->merge_threads) {
+		pr_err("%s is for recordings, and '%s' is folded text", o->nfilters ? "--filter" : "--merge-threads",
+		       o->path);
 		close(fd);
 		return -EINVAL;
 	} else {

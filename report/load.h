@@ -3,6 +3,7 @@
 #define NSPROF_LOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct calltree;
@@ -10,6 +11,8 @@ struct calltree;
 struct load_opts {
 	const char *path;	/* "-" is stdin */
 	const char *by;		/* symbolize --by, or NULL */
+	const char **filters;	/* symbolize --filter, each; borrowed */
+	size_t nfilters;
 	bool merge_threads;	/* symbolize --merge-threads */
 	bool no_inline;
 	bool period;		/* symbolize --weight period */

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "candidates.h"
 #include "collect.h"
 #include "debuginfod.h"
 #include "debugsource.h"
+#include "filter.h"
 #include "fold.h"
 #include "live.h"
 #include "log.h"
@@ -22,6 +24,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "rec_reader.h"
+#include "replay.h"
 #include "shares.h"
 #include "split.h"
 #include "stats.h"
@@ -38,6 +41,7 @@ struct config {
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
 	bool build_info;
 	int verbose;
+	struct filter filter;
 	/* what the texts above mean */
 	struct lead lead;	/* but for lead.merge_threads */
 	enum lead_by split;
@@ -106,6 +110,11 @@ static int use_debuginfod(void *dst, const char *arg)
 	return 0;
 }
 
+static int add_filter(void *dst, const char *arg)
+{
+	return filter_add(dst, arg);
+}
+
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -121,6 +130,9 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "split-by", 0, "WHAT",
 		  "one file for each container, process, thread or comm, in the folder of -o", OPT_STR,
 		  &cfg->split_by, NULL },
+		{ "filter", 0, "KEY=VALUE",
+		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO "
+		  "(seconds); all keys must fit, of one key any", OPT_CALL, &cfg->filter, add_filter },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &cfg->lead.merge_threads, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
@@ -174,7 +186,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 			"Examples:\n"
 			"  nsprof symbolize | flamegraph.pl > profile.svg\n"
 			"  nsprof symbolize --by container -o host.folded host.data\n"
-			"  nsprof symbolize --split-by container -o containers host.data\n"
+			"  nsprof symbolize --split-by container --filter time=60-120 -o minute host.data\n"
 			"\n"
 			"Frames in brackets have no name: [libx.so] an address in libx.so, [jit] code\n"
 			"without a perf map, [kernel], [vdso], [no mapping], [deleted:x] a file that is\n"
@@ -198,6 +210,71 @@ static int parse(int argc, char **argv, struct config *cfg)
 	if (argc > first)
 		cfg->input = argv[first];
 	return check_config(cfg);
+}
+
+/* What a recording is read with. */
+struct pass {
+	const struct config *cfg;
+	const struct cache *cache;	/* borrowed; NULL = none */
+	struct modules *mods;
+	struct replay *rp;
+	struct collect col;
+};
+
+static void pass_init(struct pass *p, const struct collect_opts *opts)
+{
+	p->mods = modules_new();
+	modules_use_cache(p->mods, p->cache);
+	modules_work_ahead(p->mods, p->cfg->inlines);
+	p->rp = replay_new(p->mods);
+	collect_init(&p->col, p->rp, opts);
+}
+
+static void pass_fini(struct pass *p)
+{
+	collect_fini(&p->col);
+	replay_free(p->rp);
+	modules_free(p->mods);
+}
+
+/*
+ * Reads @r into @p. What a filter leaves out is not unwound; where that shows, it is read once more. As collect_run().
+ */
+static int run(struct pass *p, const struct collect_opts *opts, struct rec_reader *r)
+{
+	struct collect_opts again = *opts;
+	struct u64map tids = U64MAP_INIT;
+	int err;
+
+	pass_init(p, opts);
+	err = shares_run(&p->col, r, p->mods, 0);
+	if (!err && opts->filter && leftout_matters(&p->col.leftout, &tids)) {
+		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu threads",
+			   tids.n);
+		again.walked = &tids;
+		pass_fini(p);
+		pass_init(p, &again);
+		err = shares_run(&p->col, r, p->mods, 0);
+	}
+	u64map_fini(&tids);
+	return err;
+}
+
+static void tell_leftout(const struct collect *c)
+{
+	const struct leftout *lo = &c->leftout;
+	struct strbuf sb = STRBUF_INIT;
+	const char *sep = ": ";
+
+	for (int k = 0; k < FILTER_KEYS; k++) {
+		if (!lo->by_key[k])
+			continue;
+		strbuf_addf(&sb, "%s%" PRIu64 " by %s", sep, lo->by_key[k], filter_key_name((enum filter_key)k));
+		sep = ", ";
+	}
+	pr_info("--filter keeps %" PRIu64 " of %" PRIu64 " samples and leaves out %" PRIu64 "%s", c->samples,
+		c->seen, leftout_samples(lo), sb.s ? sb.s : "");
+	strbuf_fini(&sb);
 }
 
 /* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
@@ -224,8 +301,8 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
  * Names, writes to @out (consumed; NULL: the folder) and tells. @whole: what has no name is not explained by what
  * the recording lacks. 0 or negative errno after a message.
  */
-static int show(const struct config *cfg, struct collect *col, struct replay *rp,
-		struct modules *mods, struct rec_reader *r, struct outfile *out, bool whole)
+static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, struct outfile *out,
+		bool whole)
 {
 	struct naming_opts opts = {
 		.inlines = cfg->inlines,
@@ -241,16 +318,18 @@ static int show(const struct config *cfg, struct collect *col, struct replay *rp
 
 	/* A request that ended the pass is done with; the next one is about the names. */
 	stop_init(true);
-	naming_init(&nm, &opts, rp, &col->locs, col->texts);
-	err = write_stacks(cfg, col, &nm, out);
+	naming_init(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
+	if (cfg->filter.n)
+		tell_leftout(&p->col);
+	err = write_stacks(cfg, &p->col, &nm, out);
 	if (!err) {
-		struct stats_input in = { col, &nm, mods, r, cfg->unwinder->name };
+		struct stats_input in = { &p->col, &nm, p->mods, r, cfg->unwinder->name };
 
 		if (cfg->stats)
 			stats_print(&in);
 		else if (whole)
 			stats_hint(&in);
-		stats_throttled(rp);
+		stats_throttled(p->rp);
 	}
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
@@ -277,23 +356,22 @@ static void give_up(struct outfile *out)
 		outfile_abort(out);
 }
 
-static int symbolize(const struct config *cfg)
+static int symbolize(struct config *cfg)
 {
 	struct collect_opts opts = {
 		.lead = cfg->lead,
 		.split = cfg->split,
+		.filter = cfg->filter.n ? &cfg->filter : NULL,
 		.unwinder = cfg->unwinder,
 		.max_stack = (uint32_t)cfg->max_stack,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
 	int status = EXIT_SUCCESS, err;
-	struct rec_reader *r;
 	struct outfile *out = NULL;
-	struct modules *mods;
+	struct rec_reader *r;
 	struct cache *cache;
-	struct replay *rp;
-	struct collect col;
 	struct module *m;
+	struct pass p;
 	size_t it = 0;
 
 	/*
@@ -313,14 +391,10 @@ static int symbolize(const struct config *cfg)
 		return EXIT_FAILURE;
 	}
 	live_init(r);
-	mods = modules_new();
+	cfg->filter.start = rec_reader_start(r);
 	cache = cfg->cache ? cache_open(0) : NULL;
-	modules_use_cache(mods, cache);
-	modules_work_ahead(mods, cfg->inlines);
-	rp = replay_new(mods);
-	collect_init(&col, rp, &opts);
-
-	err = shares_run(&col, r, mods, 0);
+	p = (struct pass){ .cfg = cfg, .cache = cache };
+	err = run(&p, &opts, r);
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
 		status = EXIT_FAILURE;
@@ -330,16 +404,18 @@ static int symbolize(const struct config *cfg)
 	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && cfg->strict) {
 		pr_err("nothing is shown of it because of --strict");
 		give_up(out);
-	} else if (show(cfg, &col, rp, mods, r, out, status == EXIT_SUCCESS)) {
+	} else if (!err && opts.filter && !p.col.samples) {
+		candidates_tell(opts.filter, r);
+		status = EXIT_FAILURE;
+		give_up(out);
+	} else if (show(cfg, &p, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}
 	/* Whoever reads the output has it by now. */
-	while ((m = modules_next(mods, &it)))
+	while ((m = modules_next(p.mods, &it)))
 		inlines_keep(m);
 
-	collect_fini(&col);
-	replay_free(rp);
-	modules_free(mods);
+	pass_fini(&p);
 	cache_close(cache);
 	rec_reader_close(r);
 	return status;
@@ -371,5 +447,7 @@ int main(int argc, char **argv)
 		nsopen_set_proc(cfg.proc);
 	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
 		return EXIT_FAILURE;
-	return symbolize(&cfg);
+	err = symbolize(&cfg);
+	filter_fini(&cfg.filter);
+	return err;
 }

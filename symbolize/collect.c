@@ -20,11 +20,14 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define PROGRESS_EVERY 1024	/* samples between two looks at the clock */
 
-/* Leading frames of a thread as they were at its last sample. */
+/* What is the same for the samples of a thread, as it was at its last one. */
 struct lead_node {
+	uint32_t pid;
 	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
 	const struct image *img;
-	uint32_t node;
+	enum filter_key misses;		/* but for the time; FILTER_TIME: nothing */
+	uint32_t noted;			/* leftout_flags */
+	uint32_t node;			/* of its leading frames; not when it is left out */
 };
 
 /*
@@ -122,6 +125,7 @@ void collect_fini(struct collect *c)
 		free(c->last[i].steps);
 	free(c->last);
 	free(c->recent);
+	leftout_fini(&c->leftout);
 }
 
 bool collect_incomplete(enum unwind_end end)
@@ -145,8 +149,7 @@ static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
 	return node;
 }
 
-/* The node below which a sample's stack hangs: that of its leading frames. */
-static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
+static struct lead_node *lead_of(struct collect *c, const struct replay_sample *s)
 {
 	bool is_new;
 	uint64_t *slot = u64map_put(&c->threads, s->ev->tid, &is_new);
@@ -160,14 +163,15 @@ static uint32_t lead_node(struct collect *c, const struct replay_sample *s)
 	ln = &c->leads[*slot];
 	if (ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
 	    ln->container == s->container)
-		return ln->node;
-	ln->comm = s->comm;
-	ln->cgroup = s->cgroup;
-	ln->container = s->container;
-	ln->exe = s->img->exe;
-	ln->img = s->img;
-	ln->node = make_lead(c, s);
-	return ln->node;
+		return ln;
+	*ln = (struct lead_node){
+		.pid = s->ev->pid, .comm = s->comm, .cgroup = s->cgroup,
+		.container = s->container, .exe = s->img->exe, .img = s->img,
+		.misses = c->opts.filter ? filter_misses_thread(c->opts.filter, s) : FILTER_TIME,
+	};
+	if (ln->misses == FILTER_TIME)
+		ln->node = make_lead(c, s);
+	return ln;
 }
 
 /*
@@ -302,9 +306,9 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 
 static void show_progress(struct collect *c)
 {
-	uint64_t gone, samples = c->samples;
+	uint64_t gone, samples = c->seen;
 
-	if (c->samples % PROGRESS_EVERY)
+	if (c->seen % PROGRESS_EVERY)
 		return;
 	if (c->all_samples)
 		samples = atomic_fetch_add(c->all_samples, PROGRESS_EVERY) + PROGRESS_EVERY;
@@ -317,9 +321,10 @@ static void show_progress(struct collect *c)
 	fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " s ", samples, gone / NS_PER_S);
 }
 
-static struct seen see(struct collect *c, const struct replay_sample *s, bool in_exec)
+/* @lead: the node to hang it below. */
+static struct seen see(struct collect *c, const struct replay_sample *s, uint32_t lead, bool in_exec)
 {
-	uint32_t lead = lead_node(c, s), node = lead;
+	uint32_t node = lead;
 	struct seen seen;
 	struct stack st;
 
@@ -386,27 +391,71 @@ static void settle_pending(struct collect *c, struct collect *const *all, size_t
 	free(ccs);
 }
 
+static void note(struct collect *c, struct lead_node *ln, uint32_t tid, uint32_t flags)
+{
+	if (ln->noted & flags)
+		return;
+	ln->noted |= flags;
+	leftout_note(&c->leftout, ln->pid, tid, flags);
+}
+
+/* Nothing of @s is counted. Later stacks of its thread may go by this one. */
+static void leave_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln,
+		      enum filter_key misses)
+{
+	bool walk = c->opts.walked && u64map_get(c->opts.walked, s->ev->tid);
+	struct stack st;
+
+	c->leftout.by_key[misses]++;
+	note(c, ln, s->ev->tid, LEFTOUT_SKIPPED);
+	callchain_build(c->cc, s->ev, walk && !s->in_exec ? s->img->as : NULL, &st);
+	if (walk && s->maybe_entered)
+		callchain_build(c->cc, s->ev, s->img->as, &st);
+}
+
+static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
+{
+	struct seen seen = see(c, s, ln->node, s->in_exec), entered;
+
+	if (s->maybe_entered) {
+		entered = see(c, s, ln->node, false);
+		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
+		c->doubts[c->ndoubts++] = (struct doubt){
+			.image = s->img->index, .part = s->part, .period = s->ev->period,
+			.in_exec = seen, .entered = entered,
+		};
+	} else {
+		entered = seen;
+		count(c, &seen, s->ev->period);
+	}
+	c->samples++;
+	if (!c->opts.filter)
+		return;
+	note(c, ln, s->ev->tid, LEFTOUT_SEEN);
+	if (entered.end == UNWIND_COPY_END || entered.end == UNWIND_CUT)
+		note(c, ln, s->ev->tid, LEFTOUT_DEEP);
+}
+
 static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct collect *c = ctx;
-	struct seen seen;
+	enum filter_key misses;
+	struct lead_node *ln;
 
 	if (c->stopped || stop_requested()) {
 		c->stopped = true;
 		/* Shares fit together only if all events are seen. */
 		return c->share ? 0 : COLLECT_STOPPED;
 	}
-	seen = see(c, s, s->in_exec);
-	if (s->maybe_entered) {
-		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
-		c->doubts[c->ndoubts++] = (struct doubt){
-			.image = s->img->index, .part = s->part, .period = s->ev->period,
-			.in_exec = seen, .entered = see(c, s, false),
-		};
-	} else {
-		count(c, &seen, s->ev->period);
-	}
-	c->samples++;
+	ln = lead_of(c, s);
+	misses = ln->misses;
+	if (misses == FILTER_TIME && (!c->opts.filter || filter_meets(c->opts.filter, FILTER_TIME, s)))
+		misses = FILTER_KEYS;
+	if (misses == FILTER_KEYS)
+		keep(c, s, ln);
+	else
+		leave_out(c, s, ln, misses);
+	c->seen++;
 	show_progress(c);
 	return 0;
 }
@@ -494,6 +543,8 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
 	}
 	to->samples += from->samples;
+	to->seen += from->seen;
+	leftout_add(&to->leftout, &from->leftout);
 	for (int e = 0; e < UNWIND_END_MAX; e++)
 		to->verdicts[e] += from->verdicts[e];
 	while (u64map_next(&from->ended_in, &it, &key, &val))

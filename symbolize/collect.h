@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 #include "callchain.h"
+#include "filter.h"
 #include "hash.h"
 #include "lead.h"
+#include "leftout.h"
 #include "location.h"
 #include "pending.h"
 #include "replay.h"
@@ -21,6 +23,8 @@ struct rec_reader;
 struct collect_opts {
 	struct lead lead;
 	enum lead_by split;	/* a frame in front of all others, to tell texts apart by; LEAD_NONE: none */
+	const struct filter *filter;	/* borrowed; NULL: all samples */
+	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (leftout.h); NULL: none */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
 	bool progress;		/* tell on stderr how far it is, after a second */
@@ -51,7 +55,9 @@ struct collect {
 	uint64_t started;	/* ns, CLOCK_MONOTONIC here */
 	bool progress_shown;
 	/* counts */
-	uint64_t samples;
+	uint64_t samples;	/* in the tree */
+	uint64_t seen;		/* those left out, too */
+	struct leftout leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
 	struct u64map ended_in;	/* module id << 8 | enum unwind_end -> samples */
 };

@@ -178,11 +178,15 @@ static void write_world(int fd, uint64_t seed, bool strangers)
 	gen_fini(&w.g);
 }
 
-/* All that can be told of the recording @path when it is read by @threads. Owned. */
-static char *told(const char *path, unsigned int threads, uint32_t *parts)
+/*
+ * All that can be told of the recording @path, but for what @filter leaves out (NULL: nothing), when it is read by
+ * @threads. Owned.
+ */
+static char *told(const char *path, struct filter *filter, unsigned int threads, uint32_t *parts)
 {
 	static const struct naming_opts nopts = { .annotate = true, .offsets = true };
 	const struct collect_opts copts = {
+		.filter = filter,
 		.lead = { { LEAD_THREAD }, 1, false }, .unwinder = &unwind_cached, .max_stack = 100,
 	};
 	struct rec_reader *r = rec_reader_open(path);
@@ -197,6 +201,8 @@ static char *told(const char *path, unsigned int threads, uint32_t *parts)
 	FILE *to = open_memstream(&text, &size);
 
 	assert_non_null(r);
+	if (filter)
+		filter->start = rec_reader_start(r);
 	collect_init(&col, rp, &copts);
 	*parts = rec_reader_parts(r, &samples);
 	assert_int_equal(shares_run(&col, r, mods, threads), 0);
@@ -204,7 +210,7 @@ static char *told(const char *path, unsigned int threads, uint32_t *parts)
 	fold_write(to, &col.tree, &nm, FOLD_PERIOD);
 	d = rec_reader_damage(r);
 	fprintf(to, "%" PRIu64 " samples, %zu addresses; %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-		col.samples, col.locs.n, d->cut, d->cut_at, d->bad_blocks, d->first_bad, d->lost_samples);
+		col.samples, filter ? 0 : col.locs.n, d->cut, d->cut_at, d->bad_blocks, d->first_bad, d->lost_samples);
 	for (int e = 0; e < UNWIND_END_MAX; e++) {
 		fprintf(to, "%" PRIu64 ":", col.verdicts[e]);
 		for (uint64_t id = 1; id < 4; id++) {
@@ -216,6 +222,9 @@ static char *told(const char *path, unsigned int threads, uint32_t *parts)
 	}
 	for (int i = 0; i < NAME_SOURCE_MAX; i++)
 		fprintf(to, "%" PRIu64 "\n", nm.by_source[i]);
+	for (int k = 0; k < FILTER_KEYS; k++)
+		fprintf(to, "%" PRIu64 " by %s\n", col.leftout.by_key[k], filter_key_name((enum filter_key)k));
+	assert_int_equal(col.seen, col.samples + leftout_samples(&col.leftout));
 	fclose(to);
 	naming_fini(&nm);
 	collect_fini(&col);
@@ -225,15 +234,59 @@ static char *told(const char *path, unsigned int threads, uint32_t *parts)
 	return text;
 }
 
+/* The lines of @text that hold @with, one behind the other. Owned. */
+static char *lines_with(const char *text, const char *with)
+{
+	char *copy = strdup(text), *out = calloc(1, strlen(text) + 1), *rest = copy, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (!strstr(line, with))
+			continue;
+		strcat(out, line);
+		strcat(out, "\n");
+	}
+	free(copy);
+	return out;
+}
+
+/* What a filter of one process leaves are the lines of that process, whoever reads them. */
+static void check_filters(const char *path)
+{
+	static const unsigned int threads[] = { 1, 2, 5 };
+	uint32_t parts;
+	char *all = told(path, NULL, 1, &parts);
+
+	for (uint32_t i = 0; i < PIDS; i++) {
+		char cond[16], with[16], *want;
+		struct filter f = { 0 };
+
+		snprintf(cond, sizeof(cond), "pid=%u", pid_of(i));
+		snprintf(with, sizeof(with), "-%u/%u;", pid_of(i), pid_of(i));
+		want = lines_with(all, with);
+		assert_true(want[0]);
+		assert_int_equal(filter_add(&f, cond), 0);
+		for (size_t k = 0; k < 3; k++) {
+			char *out = told(path, &f, threads[k], &parts), *got = lines_with(out, "/");
+
+			assert_string_equal(got, want);
+			free(got);
+			free(out);
+		}
+		free(want);
+		filter_fini(&f);
+	}
+	free(all);
+}
+
 static void check_equal(const char *path, uint32_t parts_min)
 {
 	static const unsigned int threads[] = { 2, 3, 8 };
 	uint32_t parts;
-	char *one = told(path, 1, &parts);
+	char *one = told(path, NULL, 1, &parts);
 
 	assert_true(parts >= parts_min);
 	for (size_t i = 0; i < 3; i++) {
-		char *many = told(path, threads[i], &parts);
+		char *many = told(path, NULL, threads[i], &parts);
 
 		assert_string_equal(many, one);
 		free(many);
@@ -250,6 +303,35 @@ static void test_whole(void **state)
 
 		write_world(fd, seed, seed % 4 == 0);
 		check_equal(path, 4);
+		close(fd);
+	}
+}
+
+static void test_filtered(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 50; seed <= 56; seed++) {
+		static const char *const conds[] = {
+			"comm=one", "comm=t*,time=0.0001-0.0045", "time=-0.002", "tid=103", "cgroup=/fi*", "comm=nobody",
+		};
+		char path[32];
+		int fd = gen_memfd(path);
+
+		write_world(fd, seed, seed % 4 == 0);
+		check_filters(path);
+		for (size_t i = 0; i < sizeof(conds) / sizeof(conds[0]); i++) {
+			struct filter f = { 0 };
+			uint32_t parts;
+			char *one, *many;
+
+			assert_int_equal(filter_add(&f, conds[i]), 0);
+			one = told(path, &f, 1, &parts);
+			many = told(path, &f, 4, &parts);
+			assert_string_equal(many, one);
+			free(one);
+			free(many);
+			filter_fini(&f);
+		}
 		close(fd);
 	}
 }
@@ -288,6 +370,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_damaged),
 	};
 

@@ -1,0 +1,21 @@
+/* What to say when a filter leaves no sample. */
+#ifndef NSPROF_CANDIDATES_H
+#define NSPROF_CANDIDATES_H
+
+#include <stddef.h>
+
+struct filter;
+struct rec_reader;
+
+/*
+ * Goes through the recording again and tells, as errors, which of the conditions no sample meets and what there
+ * is instead, the nearest first; or that no sample meets all of them.
+ */
+void candidates_tell(const struct filter *f, struct rec_reader *r);
+/*
+ * How far a text is from a glob, for such an order: texts that hold all of what the glob says in plain come first, others by
+ * the number of characters to change.
+ */
+size_t candidates_distance(const char *glob, const char *text);
+
+#endif

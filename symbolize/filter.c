@@ -1,0 +1,231 @@
+/* Conditions on samples (filter.h). */
+#include "filter.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lead.h"
+#include "log.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define SECONDS_MAX UINT64_C(1000000000)	/* thirty years */
+
+static const char *const key_names[FILTER_KEYS] = {
+	[FILTER_CONTAINER] = "container",
+	[FILTER_CGROUP] = "cgroup",
+	[FILTER_COMM] = "comm",
+	[FILTER_PID] = "pid",
+	[FILTER_NSPID] = "nspid",
+	[FILTER_TID] = "tid",
+	[FILTER_TIME] = "time",
+};
+
+const char *filter_key_name(enum filter_key key)
+{
+	return key_names[key];
+}
+
+/* ---- from text ---- */
+
+/* The key in "key=...", FILTER_KEYS if there is none. *@value: what follows. */
+static enum filter_key key_at(const char *text, const char **value)
+{
+	for (int k = 0; k < FILTER_KEYS; k++) {
+		size_t len = strlen(key_names[k]);
+
+		if (!strncmp(text, key_names[k], len) && text[len] == '=') {
+			*value = text + len + 1;
+			return (enum filter_key)k;
+		}
+	}
+	return FILTER_KEYS;
+}
+
+/* Where the value ends: at the end, or before a separator with another condition behind it. */
+static const char *value_end(const char *p)
+{
+	const char *value;
+
+	for (; *p; p++)
+		if ((*p == ',' || *p == ' ') && key_at(p + 1, &value) != FILTER_KEYS)
+			break;
+	return p;
+}
+
+/* All of @text is one number of at most 32 bits. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno && *out <= UINT32_MAX;
+}
+
+/* "12", "1.5": seconds as ns. *@p goes behind it. */
+static bool parse_seconds(const char **p, uint64_t *ns)
+{
+	uint64_t s = 0, unit = NS_PER_S;
+	const char *first = *p;
+
+	for (; **p >= '0' && **p <= '9'; ++*p) {
+		s = s * 10 + (uint64_t)(**p - '0');
+		if (s > SECONDS_MAX)
+			return false;
+	}
+	*ns = s * NS_PER_S;
+	if (*p == first || **p != '.')
+		return *p != first;
+	while (*++*p >= '0' && **p <= '9') {
+		unit /= 10;
+		*ns += (uint64_t)(**p - '0') * unit;
+	}
+	return true;
+}
+
+/* "FROM-TO", "FROM-", "-TO". */
+static bool parse_range(const char *text, uint64_t *from, uint64_t *to)
+{
+	const char *p = text;
+
+	*from = 0;
+	*to = UINT64_MAX;
+	if (*p != '-' && !parse_seconds(&p, from))
+		return false;
+	if (*p++ != '-')
+		return false;
+	if (!*p)
+		return p > text + 1;
+	return parse_seconds(&p, to) && !*p && *from < *to;
+}
+
+static int parse_value(struct filter_cond *c)
+{
+	switch (c->key) {
+	case FILTER_PID:
+	case FILTER_NSPID:
+	case FILTER_TID:
+		if (!parse_number(c->text, &c->from)) {
+			pr_err("--filter %s= takes a number, not '%s'", key_names[c->key], c->text);
+			return -EINVAL;
+		}
+		c->to = c->from + 1;
+		return 0;
+	case FILTER_TIME:
+		if (!parse_range(c->text, &c->from, &c->to)) {
+			pr_err("--filter time= takes seconds since the start, FROM-TO, FROM- or -TO, not '%s'",
+			       c->text);
+			return -EINVAL;
+		}
+		return 0;
+	default:
+		if (!c->text[0]) {
+			pr_err("--filter %s= wants a text; '*' stands for any", key_names[c->key]);
+			return -EINVAL;
+		}
+		return 0;
+	}
+}
+
+int filter_add(struct filter *f, const char *text)
+{
+	for (;;) {
+		const char *value, *end;
+		enum filter_key key = key_at(text, &value);
+		struct filter_cond *c;
+
+		if (key == FILTER_KEYS) {
+			pr_err("--filter '%s' does not begin with container=, cgroup=, comm=, pid=, nspid=, "
+			       "tid= or time=", text);
+			return -EINVAL;
+		}
+		end = value_end(value);
+		XGROW(f->conds, f->n, f->cap);
+		c = &f->conds[f->n++];
+		*c = (struct filter_cond){ .key = key, .text = xstrndup(value, (size_t)(end - value)) };
+		f->has[key] = true;
+		if (parse_value(c))
+			return -EINVAL;
+		if (!*end)
+			return 0;
+		text = end + 1;
+	}
+}
+
+void filter_fini(struct filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->conds[i].text);
+	free(f->conds);
+	memset(f, 0, sizeof(*f));
+}
+
+/* ---- samples ---- */
+
+const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf)
+{
+	switch (key) {
+	case FILTER_CONTAINER:
+		lead_sample_container(s, buf);
+		return buf->s;
+	case FILTER_CGROUP:
+		return s->cgroup;
+	case FILTER_COMM:
+		return s->comm;
+	default:
+		return NULL;
+	}
+}
+
+uint64_t filter_number(const struct filter *f, enum filter_key key, const struct replay_sample *s)
+{
+	switch (key) {
+	case FILTER_PID:
+		return s->ev->pid;
+	case FILTER_NSPID:
+		return s->img->nspid_n ? s->img->nspid[s->img->nspid_n - 1] : 0;
+	case FILTER_TID:
+		return s->ev->tid;
+	case FILTER_TIME:
+		/* What a ring held when the recording was begun is from its very start. */
+		return s->ev->time > f->start ? s->ev->time - f->start : 0;
+	default:
+		return 0;
+	}
+}
+
+bool filter_meets(const struct filter *f, enum filter_key key, const struct replay_sample *s)
+{
+	struct strbuf buf = STRBUF_INIT;
+	const char *text;
+	uint64_t number;
+	bool meets = false;
+
+	if (!f->has[key])
+		return true;
+	text = filter_text(key, s, &buf);
+	number = filter_number(f, key, s);
+	for (size_t i = 0; i < f->n && !meets; i++) {
+		const struct filter_cond *c = &f->conds[i];
+
+		if (c->key != key)
+			continue;
+		meets = text ? !strcmp(c->text, text) || !fnmatch(c->text, text, 0) :
+			       number >= c->from && number < c->to;
+	}
+	strbuf_fini(&buf);
+	return meets;
+}
+
+enum filter_key filter_misses_thread(const struct filter *f, const struct replay_sample *s)
+{
+	int k = 0;
+
+	while (k < FILTER_TIME && filter_meets(f, (enum filter_key)k, s))
+		k++;
+	return (enum filter_key)k;
+}
