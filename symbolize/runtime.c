@@ -2,8 +2,10 @@
 #include "runtime.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "addrspace.h"
 #include "replay.h"
 #include "util.h"
 
@@ -50,14 +52,31 @@ static bool is_outside(const struct image *img, const char *exe)
 	return img->nspid_n == 1 && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
 }
 
+static bool is_hidden(const char *path)
+{
+	return !strcmp(path, "/") || begins(path, "/memfd:runc_cloned:") || begins(path, "/memfd:crun_cloned:");
+}
+
 /*
- * Up to its exec of the container's program. So that the container cannot write to the runtime's binary
- * (CVE-2019-5736) that runs from a copy in memory, or from a bind mount which is nowhere any more: then its path is "/".
+ * So that a container cannot write to the runtime's binary (CVE-2019-5736), that runs from a copy in memory, or from
+ * a bind mount which is nowhere any more: then its path is "/". The path of the program in /proc may have
+ * been read after the exec, and be the next one's; what is mapped is of before.
  */
+static bool runs_hidden(const struct image *img, const char *exe)
+{
+	bool hidden = is_hidden(exe);
+
+	for (uint32_t i = 0; i < img->as->n && !hidden; i++)
+		hidden = is_hidden(img->as->maps[i].path);
+	return hidden;
+}
+
+/* Up to its exec of the container's program. */
 static bool is_before_exec(const struct image *img, const char *exe)
 {
 	static const char *const names[] = { "runc" };
-	if (!strcmp(exe, "/") || begins(exe, "/memfd:runc_cloned:") || begins(exe, "/memfd:crun_cloned:"))
+
+	if (runs_hidden(img, exe))
 		return begins(img->comm, "runc") || begins(img->comm, "crun") || !strcmp(img->comm, "exe");
 	return begins(img->comm, "runc:[") && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
 }

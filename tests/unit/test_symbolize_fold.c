@@ -364,7 +364,8 @@ static void test_container_labels(void **state)
 /* Of a sample of process 11, thread 12, in a container; with --by @by. */
 static void check_lead(const char *by, bool merge, const char *comm, const char *want)
 {
-	struct image img = { .comm = comm, .exe = "/usr/bin/python3.11", .cgroup = "/" };
+	struct addrspace none = { .n = 0 };
+	struct image img = { .as = &none, .comm = comm, .exe = "/usr/bin/python3.11", .cgroup = "/" };
 	const struct ev_sample ev = { .pid = 11, .tid = 12 };
 	const struct replay_sample s = { .ev = &ev, .img = &img, .comm = comm, .cgroup = "/docker/" ID,
 					  .container = "" };

@@ -236,8 +236,10 @@ static void test_file_names(void **state)
 
 static void check_helper(bool want, const char *exe, const char *comm, uint32_t nspids, uint32_t innermost)
 {
-	struct image parent = { .exe = exe, .comm = "runc", .cgroup = "" };
-	struct image img = { .exe = exe, .comm = comm, .cgroup = "", .nspid = { 500, 20 }, .nspid_n = nspids };
+	struct mapping map = { .path = exe };
+	struct addrspace none = { .n = 0 }, one = { .maps = &map, .n = 1 };
+	struct image parent = { .exe = exe, .comm = "runc", .cgroup = "", .as = &none };
+	struct image img = { .as = &none, .exe = exe, .comm = comm, .cgroup = "", .nspid = { 500, 20 }, .nspid_n = nspids };
 
 	if (nspids)
 		img.nspid[nspids - 1] = innermost;
@@ -248,6 +250,13 @@ static void check_helper(bool want, const char *exe, const char *comm, uint32_t 
 	img.parent = &parent;
 	if (runtime_is_helper(&img) != want)
 		fail_msg("%s, %s, by its parent", exe, comm);
+	/* The path that /proc had was read after the exec of the next program. */
+	img.exe = "/app/server";
+	img.as = &one;
+	if (runtime_is_helper(&img) != (want && (!strcmp(exe, "/") || strstr(exe, "memfd"))))
+		fail_msg("%s, %s, by what is mapped", exe, comm);
+	img.exe = "";
+	img.as = &none;
 	/* Not known at all. */
 	img.parent = NULL;
 	assert_false(runtime_is_helper(&img));
