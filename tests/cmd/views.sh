@@ -227,7 +227,8 @@ for name in ..x -rf 'a b' 'a;b' a_b; do
 done >names.sh
 "$NSPROF" record -q -e cpu-clock -F 499 -o names.data -- bash names.sh
 "$NSPROF" symbolize -q --split-by comm -o safe names.data
-is "names of files are safe" "$(ls safe | paste -sd' ')" "$(printf '%s\n' a:b.folded a_b-2.folded a_b.folded bash.folded rf.folded x.folded | sort | paste -sd' ')"
+# The shell is done in a few milliseconds, and may be missed.
+is "names of files are safe" "$(ls safe | grep -vx bash.folded | paste -sd' ')" "$(printf '%s\n' a:b.folded a_b-2.folded a_b.folded rf.folded x.folded | sort | paste -sd' ')"
 is "and hold all of it" "$(merge safe/*)" "$(folded names.data --by comm,none >x; merge x)"
 
 # ---- --merge-threads ----
