@@ -6,6 +6,7 @@
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
+#	ctr_pids CGROUP [REGEX]		its processes as a list for -p; those whose names match
 #	perf_record OUT ARGS...		record with perf beside us, to show what it makes of the same thing; then
 #	perf_wait OUT			its stacks as folded text in OUT.perf
 #	perf_not WHAT COMMAND...	it fails at COMMAND, which holds for our own output
@@ -122,6 +123,14 @@ ctr_stop() {
 	done
 	rm -rf "${CTR_DIR[$name]}"
 	unset "CTR_UNSHARE[$name]"
+}
+
+ctr_pids() {
+	local p list=
+	for p in $(cat "$CTR_V2/$1"/cgroup.procs "$CTR_V2/$1"/*/cgroup.procs 2>/dev/null); do
+		! grep -qsE "${2:-.}" "/proc/$p/comm" || list+=,$p
+	done
+	echo "${list#,}"
 }
 
 ctr_cleanup() {

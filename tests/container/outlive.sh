@@ -35,7 +35,7 @@ cp "$TARGETS/spin-b" /app/spin
 wait_for "grep -qs early /proc/$CTR_PID/comm" 10
 "$NSPROF" record -q -o "$T/early" -G "$CTR_CG" -F 499 &
 recorder=$!
-perf_record "$T/p" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 3
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG" 'spin|early')" -F 499 --call-graph dwarf -- sleep 3
 sleep 2
 rm -rf "$T/root"
 ctr_stop early
@@ -57,7 +57,7 @@ ctr_start files "$T/root" sh -c 'cp /app/spin /tmp/s; /tmp/s 60 & cp /app/spin-a
 	cp /app/spin-b /tmp/n; mv /tmp/n /tmp/r; /app/memfd /app/spin-host memory spin 60 & : >/tmp/ready
 	exec /app/jitloop 60 in_memory memfd memjit' || fail "files starts"
 wait_for "grep -qs memjit /proc/$CTR_PID/comm" 20
-perf_record "$T/p" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 3
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 499 --call-graph dwarf -- sleep 3
 ctr_record "$T/files" -G "$CTR_CG" -F 499 --duration 3
 fold "$T/files" >"$T/f.alive"
 perf_wait "$T/p"
@@ -104,13 +104,12 @@ if gcc -O2 -g -Wl,--build-id=none -o "$T/inl" "$T/inl.c" 2>"$T/err"; then
 		[ $prog = inl ] || files+=("$T/inl.debug")
 		ctr_rootfs "$T/root-$prog" "${files[@]}"
 		ctr_start $prog "$T/root-$prog" "/app/$prog" || fail "$prog starts"
-		PERF_PROG=$T/$prog.p
-		perf_record "$PERF_PROG" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 1.2
+		perf_record "$T/$prog.p" -p "$CTR_PID" -F 499 --call-graph dwarf -- sleep 1.2
 		ctr_record "$T/$prog.data" -G "$CTR_CG" -F 499 --duration 1.2
 		"$NSPROF" symbolize -q "$T/$prog.data" >"$T/f"
 		check "$prog: inlined functions, alive" has_chain "$T/f" "main;inl_work;inl_middle;inl_inner" 90
-		PERF_SCRIPT= perf_wait "$PERF_PROG"
-		perf_not "$prog: inlined functions" has_chain "$PERF_PROG.perf" "main;inl_work;inl_middle;inl_inner" 90
+		PERF_SCRIPT= perf_wait "$T/$prog.p"
+		perf_not "$prog: inlined functions" has_chain "$T/$prog.p.perf" "main;inl_work;inl_middle;inl_inner" 90
 		ctr_stop $prog
 		rm -rf "$T/root-$prog"
 		fold "$T/$prog.data" >"$T/f"
@@ -146,7 +145,7 @@ GO
 if GOFLAGS='' GO111MODULE=off GOCACHE=$T/gocache GOPATH=$T/gopath go build -o "$T/goinl" "$T/goinl.go" 2>"$T/err"; then
 	ctr_rootfs "$T/root-go" "$T/goinl"
 	ctr_start go "$T/root-go" /app/goinl || fail "goinl starts"
-	perf_record "$T/p" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 2
+	perf_record "$T/p" -p "$CTR_PID" -F 499 --call-graph dwarf -- sleep 2
 	ctr_record "$T/go.data" -G "$CTR_CG" -F 499 --duration 2
 	"$NSPROF" symbolize -q "$T/go.data" >"$T/f"
 	check "Go: whole chains, alive" has_chain "$T/f" "main.main;main.work" 90
@@ -166,7 +165,7 @@ ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-nobid" "$TARGETS/spin-static
 ctr_start moved "$T/root" sh -c '/app/spin 60 & /app/spin-nobid 60 & /app/spin-static --kernel 60 & exec /app/jitloop 60 in_moved map moved' ||
 	fail "moved starts"
 wait_for "grep -qs moved /proc/$CTR_PID/comm" 10
-perf_record "$T/p" -a -G "$CTR_CG" -F 499 --call-graph dwarf -- sleep 3
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 499 --call-graph dwarf -- sleep 3
 ctr_record "$T/moved" -G "$CTR_CG" -F 499 --duration 3
 fold "$T/moved" >"$T/moved.here"
 perf_wait "$T/p"
