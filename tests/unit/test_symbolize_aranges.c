@@ -122,5 +122,6 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("symbolize aranges", tests, tool_setup, tool_teardown);
 }

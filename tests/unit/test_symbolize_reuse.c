@@ -191,5 +191,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_valid, setup, teardown),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("symbolize reuse", tests, NULL, NULL);
 }

@@ -116,7 +116,8 @@ static void test_matching(void **state)
 	};
 	struct image img = { .nspid = { 40, 17, 3 }, .nspid_n = 3, .comm = "", .exe = "", .cgroup = "" };
 	const struct ev_sample ev = { .time = 7 * S, .pid = 40, .tid = 41 };
-	const struct replay_sample s = { .ev = &ev, .img = &img, .comm = "runc:[2:INIT]", .cgroup = "/docker/" ID };
+	const struct replay_sample s = { .ev = &ev, .img = &img, .comm = "runc:[2:INIT]", .cgroup = "/docker/" ID,
+					  .container = "" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
