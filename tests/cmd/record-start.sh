@@ -31,23 +31,24 @@ for _ in $(seq 200); do
 done
 is "there are $NPROCS processes" "$(($(wc -l <"$V2/$CG/cgroup.procs") >= NPROCS))" 1
 
-# started WHAT ARGS...: the time it took, as the recording says it. perf takes hundreds of milliseconds here; the
+# started WHAT STATUS ARGS...: the time it took, as the recording says it. perf takes hundreds of milliseconds here; the
 # bound leaves room for a machine where everybody wants both CPUs.
 started() {
-	local what=$1 us best=999999 i
-	shift
+	local what=$1 status=$2 us best=999999 i
+	shift 2
 	for i in 1 2 3; do
-		check "$what is recorded ($i)" "$NSPROF" record -q -F 99 -o "$T/$what.data" "$@"
+		check_rc "$what is recorded ($i)" "$status" "$NSPROF" record -q -F 99 -o "$T/$what.data" "$@"
 		us=$("$NSPROF" info --json "$T/$what.data" | grep -o '"startup_us":"[0-9]*"' | tr -dc 0-9)
 		[ "${us:-999999}" -lt $best ] && best=$us
 	done
 	echo "# $what: sampling began $best us after the start"
 	is "sampling of $what begins within 50 ms" "$((best < 50000))" 1
 }
-started host --duration 0.1 -a
-started cgroup --duration 0.1 -G "$CG"
-started process --duration 0.1 -p "$ONE"
-started command -- sleep 0.1
+started host 0 --duration 0.1 -a
+# All of them sleep: that nothing ran is an error.
+started cgroup 1 --duration 0.1 -G "$CG"
+started process 0 --duration 0.1 -p "$ONE"
+started command 0 -- sleep 0.1
 
 if ! command -v strace >/dev/null; then
 	skip "processes read before sampling began" "strace is not installed"
