@@ -11,13 +11,13 @@ cd "$T" || exit 1
 strace -qq -o /dev/null true 2>err || skip_all "no process can be traced here: $(cat err)"
 # slow.py CALL DELAY WHEN STOP: symbolizes with a delay (us) at each system call CALL from number WHEN on, as on a
 # terminal; with STOP sends SIGINT when there is STOP on the terminal or in the trace. Prints the status. COMMAND runs
-# another program, and sends SIGINT to all of its group, as a terminal does.
+# another program, and sends SIGINT to all of its group, as a terminal does. TASKSET: the CPUs it may use.
 cat >slow.py <<'END'
 import os, pty, re, signal, subprocess, sys, threading, time
 call, delay, when, stop = sys.argv[1:5]
 master, slave = pty.openpty()
 open('trace', 'w')
-p = subprocess.Popen(['strace', '-f', '-qq', '-o', 'trace', '-e', 'trace=' + call, '-e',
+p = subprocess.Popen((['taskset', '-c', os.environ['TASKSET']] if 'TASKSET' in os.environ else []) + ['strace', '-f', '-qq', '-o', 'trace', '-e', 'trace=' + call, '-e',
                       'inject=%s:delay_enter=%s:when=%s+' % (call, delay, when),
                       os.environ['NSPROF'] + '-' + os.environ.get('COMMAND', 'symbolize'), 'data'] +
                      os.environ.get('OPTIONS', '--no-cache').split(), stderr=slave, stdout=open('out', 'w'),
@@ -111,6 +111,8 @@ like "it shows the recording" "$(cat out)" ' app_leaf$'
 "$TOP/tests/tools/manyunits" "$T/many" 2 1 2>err && "$NSPROF" record -q -o data -e cpu-clock -F 999 -- ./many $(seq 20000) 2>err ||
 	{ skip "Ctrl-C while names are looked up" "no such program: $(cat err)"; done_testing; exit; }
 "$NSPROF" symbolize -q --no-cache data >whole
+# On one CPU: with more of them debug info is read while samples are.
+export TASKSET=0
 is "slow debug info: status" "$(python3 slow.py pread64 200000 30 '')" 0
 like "a count of names after a second" "$(lines)" '^names of [0-9]+ of [0-9]+ addresses'
 check "all are right" cmp out whole
