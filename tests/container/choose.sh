@@ -1,4 +1,5 @@
 #!/bin/bash
+# beside others
 # Containers chosen by what people call them: --container, --pod, --cgroup-of, -G patterns. The processes and their
 # cgroups are real; the state files are written as the runtimes do, with their layouts (see runtimes.h), except runc's,
 # which it writes itself in runc.sh.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# beside others
 # nsprof ps: real processes in cgroups of containers, with a limit, with namespaces of their own and without; state files as
 # docker and containerd write them.
 . "$(dirname "$0")/../lib.sh"
