@@ -156,8 +156,11 @@ counts() {
 # than 20 bytes: "stack smashing detected"), which is no measurement: noted as metric "died".
 perf_script() {
 	local rc
-	perf script -i "$@" 2>"$WORK/log"
-	rc=$?
+	# In braces: what bash says of how it ended goes there, too.
+	{
+		perf script -i "$@"
+		rc=$?
+	} 2>"$WORK/log"
 	[ $rc -lt 128 ] || put died $rc
 }
 
