@@ -22,7 +22,6 @@
 #include "xalloc.h"
 
 #define USERS_MAX 4096
-#define FILE_MAX_SIZE 65536
 
 /* Where the runtimes keep their state by default; runtimes_scan() finds out what is there. */
 static const char *const known_roots[] = {
@@ -140,19 +139,6 @@ static void note_group(void *ctx, uint64_t id, const char *path)
 
 /* ---- what runtimes say ---- */
 
-/* Text of /proc/PID/NAME, owned; NULL when the process is gone. */
-static char *proc_text(int procfd, const char *name)
-{
-	int fd = nsopen_process_file(procfd, name), err;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = nsopen_slurp(fd, FILE_MAX_SIZE, NULL, &err);
-	close(fd);
-	return text;
-}
-
 /* The cgroup that @stated means, below the hierarchy; NULL when it is none. systemd's driver: "slice:prefix:id". */
 static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
 {
@@ -174,7 +160,7 @@ static bool path_of_process(const struct runtime_entry *e, char path[PATH_MAX])
 
 	if (procfd < 0)
 		return false;
-	text = proc_text(procfd, "cgroup");
+	text = facts_text(procfd, "cgroup");
 	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
 	     (!e->start_ticks || facts_started_at(procfd, e->start_ticks));
 	free(text);

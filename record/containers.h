@@ -40,7 +40,8 @@ const struct container *containers_all(const struct containers *cs, size_t *n);
 
 /*
  * The container whose own cgroup @path is, or the innermost one that @path lies in; NULL when there is none. Below
- * the hierarchy of @fs. What was not in the snapshot is looked for, so it may be called for a cgroup just met.
+ * the hierarchy of @fs. What was not in the snapshot is looked for, so it may be called for a cgroup just met; pointers from
+ * earlier calls are gone then.
  */
 const struct container *containers_of(struct containers *cs, const char *path);
 

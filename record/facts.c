@@ -15,7 +15,7 @@
 
 #define FILE_MAX_SIZE 65536	/* stat, status, cgroup: a few KiB at most */
 
-static char *read_file(int procfd, const char *name)
+char *facts_text(int procfd, const char *name)
 {
 	int fd = nsopen_process_file(procfd, name), err;
 	char *text;
@@ -57,7 +57,7 @@ uint64_t facts_mnt_ns(uint32_t pid)
 
 static bool read_start(int procfd, uint64_t *ticks, uint32_t *ppid, bool *kthread)
 {
-	char *text = read_file(procfd, "stat");
+	char *text = facts_text(procfd, "stat");
 	bool ok = text && !procfs_stat_start(text, ticks, ppid);
 
 	*kthread = ok && procfs_stat_kthread(text);
@@ -96,7 +96,7 @@ static void copy_comm(char comm[COMM_LEN], const char *text)
 
 void facts_comm(int procfd, char comm[COMM_LEN])
 {
-	char *text = read_file(procfd, "comm");
+	char *text = facts_text(procfd, "comm");
 
 	copy_comm(comm, text);
 	free(text);
@@ -112,7 +112,7 @@ bool facts_thread_comm(uint32_t pid, uint32_t tid, char comm[COMM_LEN])
 		return false;
 	}
 	snprintf(name, sizeof(name), "task/%" PRIu32 "/comm", tid);
-	text = read_file(procfd, name);
+	text = facts_text(procfd, name);
 	close(procfd);
 	copy_comm(comm, text);
 	free(text);
@@ -123,13 +123,13 @@ static void read_text_facts(struct facts *f, int procfd)
 {
 	char path[PATH_MAX], *text;
 
-	text = read_file(procfd, "status");
+	text = facts_text(procfd, "status");
 	if (text) {
 		f->nspid_n = (uint32_t)procfs_status_nstgid(text, f->nspid, 8);
 		f->have_fsuid = procfs_status_fsuid(text, &f->fsuid);
 		free(text);
 	}
-	text = read_file(procfd, "cgroup");
+	text = facts_text(procfd, "cgroup");
 	if (text && procfs_cgroup_path(text, "perf_event", path, sizeof(path)))
 		f->cgroup = xstrdup(path);
 	else

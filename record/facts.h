@@ -45,6 +45,8 @@ struct facts *facts_read(int procfd, uint32_t pid);
 struct facts *facts_get(struct facts *f);			/* accepts NULL */
 void facts_put(struct pins *ps, struct facts *f);		/* accepts NULL */
 
+/* Text of file @name ("stat") of the process behind @procfd, 64 KiB at most, owned; NULL when it is gone. */
+char *facts_text(int procfd, const char *name);
 /* Is the process behind @procfd still there, if only as a zombie? */
 bool facts_alive(int procfd);
 /* Did the process behind @procfd, which is alive, start at @ticks? */
