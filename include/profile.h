@@ -1,0 +1,114 @@
+/*
+ * A profile: named stacks with their counts, by thread and by time, and what has to be known about how they were
+ * taken. The contract between nsprof-symbolize, which writes it as text (nsprof.profile(5)), and the
+ * programs that show and compare. It holds no addresses of code; folded text of any tool becomes one, too.
+ *
+ * Ids are indices into the arrays; 0 is "none" in frames, threads and strings, and the root in nodes. All of it is owned
+ * by the profile.
+ */
+#ifndef NSPROF_PROFILE_H
+#define NSPROF_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct intern;
+
+enum profile_kind {		/* letter in the text */
+	PROFILE_USER,		/* u */
+	PROFILE_KERNEL,		/* k */
+	PROFILE_JIT,		/* j */
+	PROFILE_INLINED,	/* i */
+	PROFILE_LEADING,	/* l: no function, a name of a container, process, thread (folded text with --by) */
+	PROFILE_KINDS
+};
+
+/* A function as it is shown. Equal in all fields: the same frame. Numbers are ids in profile.strings. */
+struct profile_frame {
+	uint32_t name;
+	uint32_t dso;		/* path as mapped, "[kernel.kallsyms]", "[vdso]"; 0 not known (folded text) */
+	uint32_t srcline;	/* "parse.c:120"; 0 when not asked for or not known */
+	uint32_t source;	/* where the name is from: symtab, debuginfo, captured, perf-map, ...; 0 */
+	uint8_t kind;		/* enum profile_kind */
+	bool joined;		/* the frame was not in the copy (DESIGN 7.1) */
+};
+
+/* Stacks share prefixes, root first. A parent's number is smaller than its children's. */
+struct profile_node {
+	uint32_t parent;	/* node; that of node 0 is 0 */
+	uint32_t frame;		/* 0 at node 0 only */
+};
+
+/* A life of a thread: a number used again is another one. Numbers are of the recorder's pid namespace. */
+struct profile_thread {
+	uint32_t container;	/* name as lead_container() shows it, or 0 */
+	uint32_t cgroup;	/* path, or 0 */
+	uint32_t comm;		/* at its last sample */
+	uint32_t process;	/* comm of the process's main thread */
+	int32_t pid, tid;	/* -1: folded text */
+	int32_t nspid;		/* pid in its innermost namespace; -1 not known */
+};
+
+/* Samples that end at a node. Sorted by (thread, block, node), each combination at most once. */
+struct profile_count {
+	uint32_t thread;	/* 0: folded text */
+	uint32_t block;		/* of time: begin_ns + block * block_ns */
+	uint32_t node;
+	uint64_t samples;
+	uint64_t period;	/* sum of the periods; ns of CPU time for clocks */
+};
+
+struct profile_meta {
+	uint32_t key, value;	/* strings; see profile_meta() */
+};
+
+struct profile {
+	struct intern *strings;		/* raw bytes without NUL, tab and newline included */
+	struct profile_frame *frames;	/* [0] unused */
+	struct profile_node *nodes;	/* [0] is the root */
+	struct profile_thread *threads;	/* [0] unused, "not known" */
+	struct profile_count *counts;
+	struct profile_meta *meta;
+	uint32_t nframes, nnodes, nthreads, nmeta;
+	size_t ncounts;
+	uint64_t block_ns;		/* width of a block of time; 0: times are not known */
+	uint32_t nblocks;
+	uint64_t samples, period;	/* sums over counts; stop at the largest value */
+	bool cut;			/* the text ended early: all before that is in */
+};
+
+/*
+ * The value of @key, or NULL. What nsprof-symbolize writes (all decimal where numbers):
+ *
+ *	input		name of the recording		event		cpu-clock
+ *	frequency	Hz asked for, or		fixed_period	-c
+ *	stacks		masked, full, fp, none		stack_bytes	bytes of a copy, at most
+ *	begin_wall_ns	CLOCK_REALTIME of block 0	duration_ns	from the first to the last event of the file
+ *	ncpus		of the host			hostname, target, command as in the recording's facts
+ *	kept, lost, cut, dropped	samples, of the ledger	truncated	samples whose stack ends in the copy's end
+ *	incomplete	samples without a root, truncated ones included
+ *	inlines		0 or 1				filter		once for each --filter, as given
+ *	throttled	once for each container held back: "NAME: throttled in ..."
+ *	note		once for each line that a reader should see above the result (absences, losses)
+ */
+const char *profile_meta(const struct profile *p, const char *key);
+
+/* An empty profile: node 0, no counts. */
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+
+/*
+ * Building one. Strings are copied. profile_frame() and profile_child() give the same id for the same thing. Counts for
+ * the same (thread, block, node) add up; sums stop at the largest value. profile_finish() sorts the counts and
+ * sets nblocks, samples and period; call it once, before anything reads.
+ */
+uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
+uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame);
+uint32_t profile_thread(struct profile *p, const struct profile_thread *t);
+void profile_count(struct profile *p, const struct profile_count *c);
+void profile_set_meta(struct profile *p, const char *key, const char *value);
+void profile_finish(struct profile *p);
+
+#endif
