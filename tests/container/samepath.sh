@@ -37,9 +37,10 @@ only() { # FOLDED PREFIX: frames of PREFIX_ appear, those of the other two do no
 
 both() { # FOLDED: split by container label, then only its own names
 	local f=$1
-	grep "nsprof-test[^;]*/a;" "$f" >"$f.a"
-	grep "nsprof-test[^;]*/b;" "$f" >"$f.b"
-	grep -v "nsprof-test[^;]*/[ab];" "$f" >"$f.h"
+	grep "^[^;]*$CTR_CGROOT/a;" "$f" >"$f.a"
+	grep "^[^;]*$CTR_CGROOT/b;" "$f" >"$f.b"
+	# Containers of tests beside this one are neither.
+	grep -v "^[^;]*nsprof-test-" "$f" >"$f.h"
 	only "$f.a" aaa && only "$f.b" bbb
 }
 
