@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 struct intern;
+struct profile_index;
 
 enum profile_kind {		/* letter in the text */
 	PROFILE_USER,		/* u */
@@ -41,15 +42,22 @@ struct profile_node {
 	uint32_t frame;		/* 0 at node 0 only */
 };
 
-/* A life of a thread: a number used again is another one. Numbers are of the recorder's pid namespace. */
+/*
+ * A thread as long as it is called so and is there: under another name, or in another cgroup, it is another one. Equal in
+ * all fields: the same. Numbers are of the recorder's pid namespace.
+ */
 struct profile_thread {
-	uint32_t container;	/* name as lead_container() shows it, or 0 */
+	uint32_t container;	/* name as lead_container() shows it; a path, "host" or "[no cgroup]" outside of one */
 	uint32_t cgroup;	/* path, or 0 */
-	uint32_t comm;		/* at its last sample */
+	uint32_t comm;		/* "worker-N" of several with --merge-threads; 0: it has none */
 	uint32_t process;	/* comm of the process's main thread */
-	int32_t pid, tid;	/* -1: folded text */
+	int32_t pid;		/* -1: folded text */
+	int32_t tid;		/* PROFILE_TID_MERGED: several with --merge-threads; -1: folded text */
 	int32_t nspid;		/* pid in its innermost namespace; -1 not known */
+	bool helper;		/* of a container's runtime, not the container's work */
 };
+
+#define PROFILE_TID_MERGED (-2)
 
 /* Samples that end at a node. Sorted by (thread, block, node), each combination at most once. */
 struct profile_count {
@@ -57,7 +65,7 @@ struct profile_count {
 	uint32_t block;		/* of time: begin_ns + block * block_ns */
 	uint32_t node;
 	uint64_t samples;
-	uint64_t period;	/* sum of the periods; ns of CPU time for clocks */
+	uint64_t period;	/* sum of the periods; ns of CPU time for clocks; 0: not known (folded text) */
 };
 
 struct profile_meta {
@@ -74,41 +82,72 @@ struct profile {
 	uint32_t nframes, nnodes, nthreads, nmeta;
 	size_t ncounts;
 	uint64_t block_ns;		/* width of a block of time; 0: times are not known */
-	uint32_t nblocks;
+	uint32_t nblocks;		/* all blocks of the counts are smaller; at most PROFILE_BLOCKS_MAX */
 	uint64_t samples, period;	/* sums over counts; stop at the largest value */
 	bool cut;			/* the text ended early: all before that is in */
+	struct profile_index *index;	/* while it is built */
 };
 
+#define PROFILE_BLOCKS_MAX 1000000u
+
 /*
- * The value of @key, or NULL. What nsprof-symbolize writes (all decimal where numbers):
+ * The value of @key, or NULL. What nsprof-symbolize writes (all decimal where numbers; what is not known is not there):
  *
- *	input		name of the recording		event		cpu-clock
+ *	input		name of the recording		event, event_modifier	cpu-clock, u
  *	frequency	Hz asked for, or		fixed_period	-c
- *	stacks		masked, full, fp, none		stack_bytes	bytes of a copy, at most
- *	begin_wall_ns	CLOCK_REALTIME of block 0	duration_ns	from the first to the last event of the file
- *	ncpus		of the host			hostname, target, command as in the recording's facts
- *	kept, lost, cut, dropped	samples, of the ledger	truncated	samples whose stack ends in the copy's end
+ *	call_graph	dwarf, fp, none			stacks		masked, full
+ *	stack_bytes	of a copy, at most		ncpus		of the host
+ *	hostname, target, command	as in the recording's settings
+ *	begin_wall_ns	CLOCK_REALTIME of block 0	duration_ns	from there to the last sample of the recording
+ *	kept, lost, cut, dropped	samples, of the ledger	full_copies	of these, with as much stack as asked for
+ *	throttled_times	of events			throttled_samples	about how many were not taken then
+ *	truncated	samples whose stack ends in the copy's end
  *	incomplete	samples without a root, truncated ones included
- *	inlines		0 or 1				filter		once for each --filter, as given
- *	throttled	once for each container held back: "NAME: throttled in ..."
- *	note		once for each line that a reader should see above the result (absences, losses)
+ *	inlines		0 or 1				filter		"comm=nginx", once for each condition
+ *	throttled	once for each container held back: "container NAME: throttled in ..."
+ *	note		once for each line that a reader should see above the result (absences)
  */
 const char *profile_meta(const struct profile *p, const char *key);
 
 /* An empty profile: node 0, no counts. */
 struct profile *profile_new(void);
-void profile_free(struct profile *p);
+void profile_free(struct profile *p);	/* accepts NULL */
 
 /*
- * Building one. Strings are copied. profile_frame() and profile_child() give the same id for the same thing. Counts for
- * the same (thread, block, node) add up; sums stop at the largest value. profile_finish() sorts the counts and
- * sets nblocks, samples and period; call it once, before anything reads.
+ * Building one. Strings are copied; ids in what is given are of @p. profile_frame(), profile_child() and profile_thread()
+ * give the same id for the same thing. Counts for the same (thread, block, node) add up; sums stop at the largest
+ * value; a count of nothing is left out. profile_finish() sorts the counts and sets nblocks (not to less than the
+ * builder did), samples and period; call it once, before anything reads, and build no more. Sizes are bounded by the ids: the program
+ * ends beyond 2^32-2 of one sort, as when memory is out.
  */
+uint32_t profile_string(struct profile *p, const char *text);
 uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame);
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t);
 void profile_count(struct profile *p, const struct profile_count *c);
-void profile_set_meta(struct profile *p, const char *key, const char *value);
+void profile_set_meta(struct profile *p, const char *key, const char *value);	/* one more; does not replace */
 void profile_finish(struct profile *p);
+
+/* What a string id means. Borrowed. */
+const char *profile_text(const struct profile *p, uint32_t id);
+
+/*
+ * The same profile with threads, frames and nodes (children behind their parents) in the order of what they say, whatever
+ * the order they were built in. What no count needs is left out. Finished; own with profile_free().
+ */
+struct profile *profile_sorted(const struct profile *p);
+
+/* ---- as text: nsprof.profile(5) ---- */
+
+#define PROFILE_MAGIC "nsprof-profile\t"
+#define PROFILE_MAGIC_LEN 15
+
+/* 0, or -EIO: the stream has an error, which is the caller's to tell. */
+int profile_write(FILE *to, const struct profile *p);
+/*
+ * @in to its end, or up to the first line that is none of a profile: then one warning that names @name, and p->cut. 0, or
+ * negative errno after a message when it cannot be read at all: no profile, another version.
+ */
+int profile_read(FILE *in, const char *name, struct profile **out);
 
 #endif
