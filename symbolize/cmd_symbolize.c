@@ -23,12 +23,14 @@
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
+#include "profile.h"
 #include "rec_reader.h"
 #include "replay.h"
 #include "shares.h"
 #include "split.h"
 #include "stats.h"
 #include "stop.h"
+#include "to_profile.h"
 #include "util.h"
 
 #define DEFAULT_FILE "nsprof.data"
@@ -36,7 +38,7 @@
 
 struct config {
 	const char *input, *output, *proc;
-	const char *by, *split_by, *weight, *unwind, *servers;
+	const char *format, *by, *split_by, *weight, *unwind, *servers;
 	uint64_t max_stack;
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
 	bool build_info;
@@ -46,6 +48,7 @@ struct config {
 	struct lead lead;	/* but for lead.merge_threads */
 	enum lead_by split;
 	enum fold_weight fold;
+	bool profile;		/* --format */
 	const struct unwinder_ops *unwinder;
 };
 
@@ -70,8 +73,32 @@ static int check_split(struct config *cfg)
 	return 0;
 }
 
+/* A profile has whose samples they are and both weights anyway: what would choose among them chooses nothing. */
+static int check_format(struct config *cfg)
+{
+	const char *given = cfg->by ? "--by" : cfg->split_by ? "--split-by" : cfg->weight ? "--weight" :
+			    cfg->annotate ? "--annotate" : NULL;
+
+	cfg->profile = !strcmp(cfg->format, "profile");
+	if (!cfg->profile && strcmp(cfg->format, "folded")) {
+		pr_err("--format '%s' is not one of folded, profile", cfg->format);
+		return -EINVAL;
+	}
+	if (cfg->profile && given) {
+		pr_err("%s is for folded text: a profile has all of it", given);
+		return -EINVAL;
+	}
+	if (!cfg->by)
+		cfg->by = cfg->profile ? "none" : "comm";
+	if (!cfg->weight)
+		cfg->weight = "samples";
+	return 0;
+}
+
 static int check_config(struct config *cfg)
 {
+	if (check_format(cfg))
+		return -EINVAL;
 	if (lead_parse(cfg->by, &cfg->lead)) {
 		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once",
 		       cfg->by);
@@ -124,6 +151,9 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "output", 'o', "FILE",
 		  "where the folded stacks go (default standard output); a folder with --split-by",
 		  OPT_STR, &cfg->output, NULL },
+		{ "format", 0, "FORMAT",
+		  "folded (default), or profile: stacks by thread and time, to be kept, reported and compared",
+		  OPT_STR, &cfg->format, NULL },
 		{ "by", 0, "LIST",
 		  "leading frames: comm, process, thread, container, none, or several, as "
 		  "'container,process' (default comm)", OPT_STR, &cfg->by, NULL },
@@ -279,11 +309,20 @@ static void tell_leftout(const struct collect *c)
 
 /* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
 static int write_stacks(const struct config *cfg, const struct collect *col, const struct naming *nm,
-			struct outfile *out)
+			struct rec_reader *r, struct outfile *out)
 {
 	size_t files;
 	int err;
 
+	if (cfg->profile) {
+		const struct to_profile in = { cfg->input ? cfg->input : DEFAULT_FILE, col, nm, r };
+		struct profile *p = to_profile(&in);
+
+		/* An error stays with the stream. */
+		profile_write(outfile_stream(out), p);
+		profile_free(p);
+		return outfile_close(out);
+	}
 	if (out) {
 		fold_write(outfile_stream(out), &col->tree, nm, cfg->fold);
 		return outfile_close(out);
@@ -310,6 +349,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 		.demangle = cfg->demangle,
 		.normalize = cfg->normalize,
 		.srcline = cfg->srcline,
+		.detail = cfg->profile,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
@@ -321,7 +361,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 	naming_init(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
 	if (cfg->filter.n)
 		tell_leftout(&p->col);
-	err = write_stacks(cfg, &p->col, &nm, out);
+	err = write_stacks(cfg, &p->col, &nm, r, out);
 	if (!err) {
 		struct stats_input in = { &p->col, &nm, p->mods, r, cfg->unwinder->name };
 
@@ -391,7 +431,9 @@ static int symbolize(struct config *cfg)
 		return EXIT_FAILURE;
 	}
 	live_init(r);
-	cfg->filter.start = rec_reader_start(r);
+	cfg->filter.start = opts.start = rec_reader_start(r);
+	if (cfg->profile)
+		opts.block_ns = to_profile_block(r);
 	cache = cfg->cache ? cache_open(0) : NULL;
 	p = (struct pass){ .cfg = cfg, .cache = cache };
 	err = run(&p, &opts, r);
@@ -424,8 +466,7 @@ static int symbolize(struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.by = "comm",
-		.weight = "samples",
+		.format = "folded",
 		.unwind = "cached",
 		.max_stack = DEFAULT_MAX_STACK,
 		.inlines = true,

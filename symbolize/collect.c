@@ -28,6 +28,9 @@ struct lead_node {
 	enum filter_key misses;		/* but for the time; FILTER_TIME: nothing */
 	uint32_t noted;			/* leftout_flags */
 	uint32_t node;			/* of its leading frames; not when it is left out */
+	/* For spread.h: */
+	const char *process;		/* comm of the image, interned; NULL: @thread is not known */
+	uint32_t thread;
 };
 
 /*
@@ -64,6 +67,7 @@ struct seen {
 	uint32_t at;		/* id of the module it ended in; 0: none */
 	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
 	uint64_t border;	/* struct stack */
+	uint32_t slot;		/* spread.h; 0: not counted there */
 };
 
 /* A sample of @image, by whether that had begun to run. */
@@ -97,6 +101,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->texts = intern_new();
 	locations_init(&c->locs);
 	stacktree_init(&c->tree);
+	spread_init(&c->spread, c->texts);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
 	/* No blanks: these stand where people grep. */
@@ -114,6 +119,7 @@ void collect_fini(struct collect *c)
 	intern_free(c->texts);
 	locations_fini(&c->locs);
 	stacktree_fini(&c->tree);
+	spread_fini(&c->spread);
 	for (i = 0; i < LEAD_MAX; i++)
 		strbuf_fini(&c->lead[i]);
 	u64map_fini(&c->threads);
@@ -349,10 +355,12 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 }
 
 /* Samples whose stack is at @node and ends with @end, in module number @at. */
-static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at,
+static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot,
 		     uint64_t samples, uint64_t period)
 {
 	stacktree_count(&c->tree, node, samples, period);
+	if (slot)
+		spread_count(&c->spread, slot, node, samples, period);
 	c->verdicts[end] += samples;
 	if (collect_incomplete(end) && at)
 		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;
@@ -365,10 +373,10 @@ static void count(struct collect *c, const struct seen *seen, uint64_t period)
 	if (seen->joined)
 		pendings_add(&c->pending, &(struct pending){
 			.border = seen->border, .joined = seen->joined, .cut = seen->node,
-			.end = seen->end, .at = seen->at, .samples = 1, .period = period,
+			.end = seen->end, .at = seen->at, .slot = seen->slot, .samples = 1, .period = period,
 		});
 	else
-		count_at(c, seen->node, seen->end, seen->at, 1, period);
+		count_at(c, seen->node, seen->end, seen->at, seen->slot, 1, period);
 }
 
 /* Samples with joined frames, when all have seen theirs. */
@@ -382,9 +390,9 @@ static void settle_pending(struct collect *c, struct collect *const *all, size_t
 		const struct pending *p = &c->pending.list[i];
 
 		if (callchain_join_holds(ccs, nall, p->border))
-			count_at(c, p->joined, UNWIND_JOINED, 0, p->samples, p->period);
+			count_at(c, p->joined, UNWIND_JOINED, 0, p->slot, p->samples, p->period);
 		else
-			count_at(c, p->cut, p->end, p->at, p->samples, p->period);
+			count_at(c, p->cut, p->end, p->at, p->slot, p->samples, p->period);
 	}
 	pendings_fini(&c->pending);
 	c->pending = (struct pendings){ 0 };
@@ -413,12 +421,35 @@ static void leave_out(struct collect *c, const struct replay_sample *s, struct l
 		callchain_build(c->cc, s->ev, s->img->as, &st);
 }
 
+static uint64_t since_start(const struct collect *c, const struct replay_sample *s)
+{
+	return s->ev->time > c->opts.start ? s->ev->time - c->opts.start : 0;
+}
+
+/* Whose @s is, and when it was taken. */
+static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
+{
+	uint64_t block = since_start(c, s) / c->opts.block_ns;
+
+	if (ln->process != s->img->comm) {
+		struct profile_thread t;
+
+		lead_thread(&c->opts.lead, s, c->texts, &t);
+		ln->thread = spread_thread(&c->spread, &t);
+		ln->process = s->img->comm;
+	}
+	return spread_slot(&c->spread, ln->thread, (uint32_t)MIN(block, (uint64_t)PROFILE_BLOCKS_MAX - 1));
+}
+
 static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
 	struct seen seen = see(c, s, ln->node, s->in_exec), entered;
 
+	if (c->opts.block_ns)
+		seen.slot = slot_of(c, s, ln);
 	if (s->maybe_entered) {
 		entered = see(c, s, ln->node, false);
+		entered.slot = seen.slot;
 		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
 		c->doubts[c->ndoubts++] = (struct doubt){
 			.image = s->img->index, .part = s->part, .period = s->ev->period,
@@ -455,6 +486,8 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		keep(c, s, ln);
 	else
 		leave_out(c, s, ln, misses);
+	if (c->opts.block_ns)
+		c->last_time = MAX(c->last_time, since_start(c, s));
 	c->seen++;
 	show_progress(c);
 	return 0;
@@ -542,6 +575,8 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		if (nd->samples)
 			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
 	}
+	spread_add(&to->spread, &from->spread, nodes);
+	to->last_time = MAX(to->last_time, from->last_time);
 	to->samples += from->samples;
 	to->seen += from->seen;
 	leftout_add(&to->leftout, &from->leftout);

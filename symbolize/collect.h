@@ -14,6 +14,7 @@
 #include "location.h"
 #include "pending.h"
 #include "replay.h"
+#include "spread.h"
 #include "stacktree.h"
 #include "strbuf.h"
 
@@ -26,6 +27,8 @@ struct collect_opts {
 	const struct filter *filter;	/* borrowed; NULL: all samples */
 	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (leftout.h); NULL: none */
 	const struct unwinder_ops *unwinder;
+	uint64_t start;		/* with @block_ns: when the recording was begun, ns as in ev_sample.time */
+	uint64_t block_ns;	/* not 0: also by thread, and by time in blocks so long (collect.spread) */
 	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
 	bool progress;		/* tell on stderr how far it is, after a second */
 };
@@ -45,6 +48,8 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct pendings pending;
+	struct spread spread;	/* empty without opts.block_ns; texts are of @texts, and clean */
+	uint64_t last_time;	/* with opts.block_ns: ns since the start, of the last sample, those left out too */
 	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */

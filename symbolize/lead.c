@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clean.h"
+#include "intern.h"
 #include "leading.h"
 #include "runtime.h"
 #include "threadname.h"
@@ -99,6 +100,16 @@ static bool is_programs(const struct replay_sample *s)
 	return slash && !strncmp(slash + 1, s->comm, strlen(s->comm));
 }
 
+/* The thread's name, not clean, "" when it has none. True: without the number that told it from others. */
+static bool shown_comm(const struct lead *lead, const struct replay_sample *s, struct strbuf *out)
+{
+	if (lead->merge_threads && !is_programs(s) && threadname_merge(s->comm, out))
+		return true;
+	strbuf_reset(out);
+	strbuf_adds(out, s->comm);
+	return false;
+}
+
 void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -107,13 +118,10 @@ void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sa
 	if (by == LEAD_CONTAINER) {
 		lead_sample_container(s, &text);
 	} else {
-		if (lead->merge_threads && !is_programs(s))
-			merged = threadname_merge(s->comm, &text);
-		if (!merged) {
-			strbuf_reset(&text);
-			/* A process without a name still wants a frame that says which it is. */
-			strbuf_adds(&text, s->comm[0] ? s->comm : "[no_name]");
-		}
+		merged = shown_comm(lead, s, &text);
+		/* A process without a name still wants a frame that says which it is. */
+		if (!text.len)
+			strbuf_adds(&text, "[no_name]");
 		if (by != LEAD_COMM)
 			strbuf_addf(&text, "-%u", s->ev->pid);
 		if (by == LEAD_THREAD && merged)
@@ -147,4 +155,37 @@ size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struc
 		}
 	}
 	return n;
+}
+
+static uint32_t clean_id(struct intern *texts, const char *s)
+{
+	struct strbuf out = STRBUF_INIT;
+	uint32_t id = 0;
+
+	if (*s) {
+		clean_frame(&out, s, strlen(s));
+		id = intern_add(texts, out.s);
+	}
+	strbuf_fini(&out);
+	return id;
+}
+
+void lead_thread(const struct lead *lead, const struct replay_sample *s, struct intern *texts,
+		 struct profile_thread *out)
+{
+	const struct image *img = s->img;
+	struct strbuf text = STRBUF_INIT;
+	bool merged;
+
+	lead_sample_container(s, &text);
+	out->container = clean_id(texts, text.s);
+	merged = shown_comm(lead, s, &text);
+	out->comm = clean_id(texts, text.s);
+	out->cgroup = clean_id(texts, s->cgroup);
+	out->process = clean_id(texts, img->comm);
+	out->pid = (int32_t)s->ev->pid;
+	out->tid = merged ? PROFILE_TID_MERGED : (int32_t)s->ev->tid;
+	out->nspid = img->nspid_n ? (int32_t)img->nspid[img->nspid_n - 1] : -1;
+	out->helper = is_helper(s);
+	strbuf_fini(&text);
 }

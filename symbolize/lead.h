@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile.h"
 #include "replay.h"
 #include "strbuf.h"
 
@@ -35,6 +36,9 @@ int lead_parse(const char *text, struct lead *out);
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
 /* The frames of a sample, root first and clean (clean.h), into @out[0..LEAD_MAX). How many. */
 size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out);
+/* Whose a sample is, as a profile has it; strings are ids in @texts, and clean. */
+void lead_thread(const struct lead *lead, const struct replay_sample *s, struct intern *texts,
+		 struct profile_thread *out);
 /* The frame of one kind, not LEAD_NONE; clean. */
 void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
 /*

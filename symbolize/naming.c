@@ -15,6 +15,7 @@
 #include "normalize.h"
 #include "nsopen.h"
 #include "perfsource.h"
+#include "profile.h"
 #include "strbuf.h"
 #include "xalloc.h"
 
@@ -36,18 +37,48 @@ struct pass {
 	struct kallsyms *own_kernel;	/* owned */
 };
 
-static void add_id(struct naming *nm, uint32_t id)
+static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]", "" };
+
+static const uint8_t kinds[] = {
+	[SUFFIX_NONE] = PROFILE_USER, [SUFFIX_KERNEL] = PROFILE_KERNEL, [SUFFIX_JIT] = PROFILE_JIT,
+	[SUFFIX_INLINE] = PROFILE_INLINED,
+};
+
+/* @line: of named_frame. */
+static void add_id(struct pass *p, uint32_t id, enum suffix suffix, uint32_t line)
 {
+	struct naming *nm = p->nm;
+
+	if (nm->opts.detail) {
+		XGROW(nm->frames, nm->nids, nm->frames_cap);
+		nm->frames[nm->nids] = (struct named_frame){ .line = line, .kind = kinds[suffix], .joined = p->joined };
+	}
 	XGROW(nm->ids, nm->nids, nm->ids_cap);
 	nm->ids[nm->nids++] = id;
 }
 
-static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]", "" };
+/* What holds for all frames of a location, from @first on. */
+static void add_origin(struct pass *p, size_t first, const char *dso, enum name_source source)
+{
+	struct naming *nm = p->nm;
+	uint32_t id = 0;
+
+	if (!nm->opts.detail)
+		return;
+	if (dso && *dso) {
+		clean_frame(&p->clean, dso, strlen(dso));
+		id = intern_addn(nm->names, p->clean.s, p->clean.len);
+	}
+	for (size_t i = first; i < nm->nids; i++) {
+		nm->frames[i].dso = id;
+		nm->frames[i].source = (uint8_t)(nm->frames[i].kind == PROFILE_INLINED ? NAME_INLINE : source);
+	}
+}
 
 /* Flame graphs go by the last one. */
 static void annotate(struct pass *p, enum suffix suffix)
 {
-	if (!p->nm->opts.annotate || suffix == SUFFIX_LATER)
+	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix == SUFFIX_LATER)
 		return;
 	if (p->joined)
 		strbuf_adds(&p->clean, "_[joined]");
@@ -80,7 +111,7 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 /* One more frame for the location at hand. */
 static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
-	add_id(p->nm, frame_id(p, raw, suffix, placeholder));
+	add_id(p, frame_id(p, raw, suffix, placeholder), suffix, 0);
 }
 
 /* A frame of which it may be known where in the source it stands. */
@@ -88,18 +119,26 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 			 const struct source_line *at)
 {
 	struct naming *nm = p->nm;
+	uint32_t line;
 
 	if (!at->file || !at->line) {
 		add_frame(p, raw, suffix, false);
 		return;
 	}
 	strbuf_reset(&p->text);
+	if (nm->opts.detail) {
+		strbuf_addf(&p->text, "%s:%" PRIu32, at->file, at->line);
+		clean_frame(&p->clean, p->text.s, p->text.len);
+		line = intern_addn(nm->names, p->clean.s, p->clean.len);
+		add_id(p, frame_id(p, raw, suffix, false), suffix, line);
+		return;
+	}
 	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
 		    intern_str(nm->names, frame_id(p, raw, SUFFIX_LATER, suffix == SUFFIX_JIT)), at->file,
 		    at->line);
 	clean_frame(&p->clean, p->text.s, p->text.len);
 	annotate(p, suffix);
-	add_id(nm, intern_addn(nm->names, p->clean.s, p->clean.len));
+	add_id(p, intern_addn(nm->names, p->clean.s, p->clean.len), suffix, 0);
 }
 
 /* ---- user code ---- */
@@ -256,6 +295,34 @@ static enum name_source name_kernel(struct pass *p, const struct location *loc)
 	return NAME_NONE;
 }
 
+/* The file of a location, as perf calls it; NULL: not known. Valid until the next call. */
+static const char *dso_of(struct pass *p, const struct location *loc)
+{
+	const char *name, *module;
+
+	switch ((enum location_kind)loc->kind) {
+	case LOC_FILE:
+	case LOC_NOELF:
+		return loc->mod->vdso ? "[vdso]" : loc->mod->dso.path;
+	case LOC_JIT:
+		return "[jit]";
+	case LOC_ANON:
+		return location_may_be_jit(loc) ? "[jit]" : loc->path;
+	case LOC_KSYM:
+		return "[bpf]";
+	case LOC_KERNEL:
+		if (!p->kernel || !kallsyms_lookup(p->kernel, (struct avma){ loc->addr }, &name, &module) || !module)
+			return "[kernel.kallsyms]";
+		strbuf_reset(&p->text);
+		strbuf_addf(&p->text, "[%s]", module);
+		return p->text.s;
+	case LOC_TEXT:
+	case LOC_NOMAP:
+		break;
+	}
+	return NULL;
+}
+
 void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		 const struct locations *ls, const struct intern *texts)
 {
@@ -282,7 +349,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		p.joined = loc->joined;
 		switch ((enum location_kind)loc->kind) {
 		case LOC_TEXT:
-			add_id(nm, intern_add(nm->names, intern_str(texts, loc->owner)));
+			add_id(&p, intern_add(nm->names, intern_str(texts, loc->owner)), SUFFIX_NONE, 0);
 			nd->n = 1;
 			continue;	/* not code: counted nowhere */
 		case LOC_FILE:
@@ -307,6 +374,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			nd->source = name_kernel(&p, loc);
 			break;
 		}
+		add_origin(&p, nd->first, dso_of(&p, loc), (enum name_source)nd->source);
 		nd->n = (uint32_t)nm->nids - nd->first;
 		nm->by_source[nd->source]++;
 	}
@@ -324,5 +392,6 @@ void naming_fini(struct naming *nm)
 	intern_free(nm->names);
 	free(nm->named);
 	free(nm->ids);
+	free(nm->frames);
 	memset(nm, 0, sizeof(*nm));
 }

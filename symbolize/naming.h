@@ -22,6 +22,7 @@ struct naming_opts {
 	bool normalize;	/* without what a rebuild changes (normalize.h) */
 	bool srcline;	/* " (file.c:12)" behind the names of user code that has debug info */
 	bool progress;	/* tell on stderr how far it is, after a second */
+	bool detail;	/* fill naming.frames; no annotation and no line in the names then */
 	bool offsets;	/* "[libx.so+0x1234]" in place of "[libx.so]" */
 };
 
@@ -30,6 +31,15 @@ struct named {
 	uint32_t first;		/* index in naming.ids */
 	uint32_t n;		/* 1 and up */
 	uint8_t source; /* enum name_source of the function's name; NAME_NONE: a placeholder */
+};
+
+/* What a name id does not tell. Strings are ids in naming.names; 0: not known. */
+struct named_frame {
+	uint32_t dso;		/* as profile_frame.dso; clean */
+	uint32_t line;		/* "file.c:12"; clean */
+	uint8_t kind;		/* enum profile_kind */
+	uint8_t source;		/* enum name_source */
+	bool joined;
 };
 
 struct naming {
@@ -41,6 +51,8 @@ struct naming {
 	uint32_t *ids;			/* name ids */
 	size_t nids;
 	size_t ids_cap;
+	struct named_frame *frames;	/* owned; of each of @ids; NULL without opts.detail */
+	size_t frames_cap;
 	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
 	size_t skipped;			/* locations not looked up: asked to stop (stop.h) */

@@ -18,11 +18,11 @@ void pendings_add(struct pendings *ps, const struct pending *p)
 	uint64_t *slot;
 	bool is_new;
 
-	slot = u64map_put(&ps->index, hash_combine(p->border, nodes), &is_new);
+	slot = u64map_put(&ps->index, hash_combine(p->border ^ p->slot, nodes), &is_new);
 	if (!is_new) {
 		old = &ps->list[*slot];
 		if (old->border == p->border && old->joined == p->joined && old->cut == p->cut &&
-		    old->end == p->end && old->at == p->at) {
+		    old->end == p->end && old->at == p->at && old->slot == p->slot) {
 			old->samples += p->samples;
 			old->period += p->period;
 			return;

@@ -17,6 +17,7 @@ struct pending {
 	uint32_t cut;		/* node of the stack as it was copied, marked */
 	enum unwind_end end;	/* what it ends with then */
 	uint32_t at;		/* in the module of this id; 0: none */
+	uint32_t slot;		/* spread.h; 0: that is not counted */
 	uint64_t samples, period;
 };
 

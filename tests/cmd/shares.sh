@@ -33,6 +33,7 @@ long() {
 	same "$name" "$T/long" --stats
 	same "$name" "$T/long" -q --no-inline --by thread --weight period
 	same "$name" "$T/long" --annotate --srcline
+	same "$name" "$T/long" --format profile --srcline
 }
 
 long "C++, deep stacks" 160000 "$TARGETS/deep" 100000 60

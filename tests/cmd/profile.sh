@@ -1,0 +1,51 @@
+#!/bin/bash
+# symbolize --format profile: what it says is what folded text says, and by whom and when, and of which files.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd python3 jq
+TARGETS=$BUILD/tests/targets
+cd "$T" || exit 1
+
+"$NSPROF" record -q -F 999 -g -o rec -- bash -c "$TARGETS/spin --threads 2 0.3; $TARGETS/spin --kernel 0.3" >/dev/null 2>&1 ||
+	skip_all "cannot record here"
+folded() { "$NSPROF" symbolize -q --annotate --by thread "$@" rec; }
+profile() { "$NSPROF" symbolize -q --format profile "$@" rec; }
+
+profile >p
+for weight in samples period; do
+	check "it has the stacks of folded text, $weight" cmp <(python3 "$TOP/tests/tools/unprofile.py" p $weight) <(folded --weight $weight)
+done
+profile --merge-threads >merged
+check "merged threads too" cmp <(python3 "$TOP/tests/tools/unprofile.py" merged samples) <(folded --merge-threads)
+profile --no-inline >plain
+check "and without inlined functions" cmp <(python3 "$TOP/tests/tools/unprofile.py" plain samples) <(folded --no-inline)
+profile --filter comm=spin >spin
+check "and with a filter" cmp <(python3 "$TOP/tests/tools/unprofile.py" spin samples) <(folded --filter comm=spin)
+like "which it names" "$(cat spin)" $'^M\tfilter\tcomm=spin$'
+
+meta() { awk -F'\t' -v k="$1" '$1 == "M" && $2 == k { print $3 }' p; }
+"$NSPROF" info --json rec >info
+is "the event" "$(meta event)" "$(jq -r .settings.event info)"
+is "the frequency" "$(meta frequency)" "$(jq -r .settings.frequency info)"
+is "where" "$(meta hostname)" "$(jq -r .settings.hostname info)"
+is "since when" "$(meta begin_wall_ns)" "$(jq -r .settings.start_wall_ns info)"
+is "all samples of the ledger are in" "$(meta kept)" "$(awk -F'\t' '$1 == "C" { n += $5 } END { print n }' p)"
+like "functions have their files" "$(cat p)" "^F	[^	]*	$TARGETS/spin	u	0	symtab	\$"
+like "the kernel's are marked" "$(cat p)" '^F	[^	]*	\[kernel.kallsyms\]	k	0	kallsyms	$'
+profile --srcline >lines
+like "with --srcline they have lines" "$(cat lines)" '^F	[^	(]*	[^	]*/spin	u	0	symtab	spin\.c:[0-9]+$'
+
+# Whose and when: the same samples as filters let through.
+block=$(awk -F'\t' '$1 == "B" { print $2 }' p)
+check "blocks are 10 ms or more" [ "$block" -ge 10000000 ]
+tid=$(awk -F'\t' '$1 == "T" && $4 == "spin" && $7 != $6 { print $7; exit }' p)
+is "by thread" "$(awk -F'\t' -v t="$tid" '$1 == "T" { tid[++n] = $7 } $1 == "C" && tid[$2] == t { s += $5 } END { print s }' p)" \
+	"$("$NSPROF" symbolize -q --filter tid="$tid" rec | awk '{ s += $NF } END { print s }')"
+is "and by time" "$(awk -F'\t' -v w="$block" '$1 == "C" && $4 * w >= 100000000 && $4 * w < 300000000 { s += $5 } END { print s }' p)" \
+	"$("$NSPROF" symbolize -q --filter time=0.1-0.3 rec | awk '{ s += $NF } END { print s }')"
+
+check_rc "--by chooses of what a profile has" 129 "$NSPROF" symbolize --format profile --by thread rec
+check_rc "an unknown format" 129 "$NSPROF" symbolize --format pprof rec
+check_rc "a full disk is noticed" 1 "$NSPROF" symbolize -q --format profile -o /dev/full rec
+done_testing

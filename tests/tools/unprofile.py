@@ -1,0 +1,49 @@
+"""A saved profile (nsprof.profile(5)) as the folded text of symbolize --annotate --by thread; read by what the page says, nothing else."""
+import re
+import sys
+
+ESCAPES = {'\\t': '\t', '\\n': '\n', '\\\\': '\\'}
+
+
+def fields(line):
+    return [re.sub(r'\\.', lambda m: ESCAPES[m.group()], f) for f in line.split('\t')]
+
+
+def folded(path, weight):
+    lines = open(path, encoding='utf-8', newline='\n').read().split('\n')
+    assert lines.pop() == '', 'the last line has no end'
+    assert lines[0] == 'nsprof-profile\t1', lines[0]
+    assert lines[-1] == 'E\t%d' % (len(lines) - 1), lines[-1]
+    threads, frames, nodes, counts, blocks = [None], [None], [None], {}, 0
+    for line in lines[1:-1]:
+        kind, *f = fields(line)
+        if kind == 'B':
+            blocks = int(f[1])
+        elif kind == 'T':
+            threads.append(f)
+        elif kind == 'F':
+            frames.append(f)
+        elif kind == 'N':
+            parent, frame = map(int, f)
+            assert parent < len(nodes) and 0 < frame < len(frames), line
+            nodes.append((parent, frame))
+        elif kind == 'C':
+            thread, node, block, samples, period = map(int, f)
+            assert block < max(blocks, 1), line
+            stack = []
+            while node:
+                node, frame = nodes[node]
+                name, _, letter, joined = frames[frame][:4]
+                stack.append(name + '_[joined]' * int(joined) + {'u': '', 'k': '_[k]', 'j': '_[j]', 'i': '_[i]'}[letter])
+            t = threads[thread]
+            number = 'N' if t[5] == '-2' else t[5]
+            stack.append('%s-%s/%s' % (t[2] or '[no_name]', t[4], number))
+            text = ';'.join(reversed(stack))
+            counts[text] = counts.get(text, 0) + (period if weight == 'period' else samples)
+        else:
+            assert kind == 'M', line
+    return ['%s %d\n' % c for c in counts.items()]
+
+
+sys.stdout.reconfigure(encoding='utf-8', newline='\n')
+sys.stdout.writelines(sorted(folded(sys.argv[1], sys.argv[2]), key=lambda s: s.encode()))
