@@ -57,18 +57,17 @@ static void slots_grow(struct calltree *t)
 	t->nslots = want;
 }
 
-uint32_t calltree_child(struct calltree *t, uint32_t parent, const char *name, size_t len, uint8_t hue)
+uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue)
 {
-	uint32_t id = intern_addn(t->names, name, len);
 	struct calltree_node *nd;
 	size_t at;
 
 	if (2 * ((size_t)t->n + 1) > t->nslots)
 		slots_grow(t);
-	at = child_hash(parent, id, hue) & (t->nslots - 1);
+	at = child_hash(parent, name, hue) & (t->nslots - 1);
 	while (t->slots[at].node) {
 		nd = &t->nodes[t->slots[at].node];
-		if (nd->parent == parent && nd->name == id && nd->hue == hue)
+		if (nd->parent == parent && nd->name == name && nd->hue == hue)
 			return t->slots[at].node;
 		at = (at + 1) & (t->nslots - 1);
 	}
@@ -79,7 +78,7 @@ uint32_t calltree_child(struct calltree *t, uint32_t parent, const char *name, s
 	XGROW(t->nodes, t->n, t->cap);
 	nd = &t->nodes[t->n];
 	memset(nd, 0, sizeof(*nd));
-	nd->name = id;
+	nd->name = name;
 	nd->parent = parent;
 	nd->hue = hue;
 	nd->depth = t->nodes[parent].depth + 1;
@@ -100,12 +99,6 @@ static void add_saturated(uint64_t *to, uint64_t n)
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n)
 {
 	add_saturated(&t->nodes[node].self, n);
-	for (;;) {
-		add_saturated(&t->nodes[node].total, n);
-		if (!node)
-			break;
-		node = t->nodes[node].parent;
-	}
 }
 
 static int by_name(const void *a, const void *b, void *ctx)
@@ -117,11 +110,17 @@ static int by_name(const void *a, const void *b, void *ctx)
 	return c ? c : (int)x->hue - (int)y->hue;
 }
 
-void calltree_sort(struct calltree *t)
+void calltree_finish(struct calltree *t)
 {
 	uint32_t *kids = NULL, c, i, n;
 	size_t cap = 0;
 
+	/* Children have larger numbers than their parents. */
+	for (i = t->n; i-- > 0;) {
+		add_saturated(&t->nodes[i].total, t->nodes[i].self);
+		if (i)
+			add_saturated(&t->nodes[t->nodes[i].parent].total, t->nodes[i].total);
+	}
 	for (i = 0; i < t->n; i++) {
 		n = 0;
 		for (c = t->nodes[i].child; c; c = t->nodes[c].next) {

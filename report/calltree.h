@@ -1,28 +1,32 @@
 /*
- * Stacks merged into a tree, root first. Counts are what the folded text counts: samples, or a period.
- * The report side knows no addresses: a frame is a name and the kind its annotation gave.
+ * The stacks of a profile merged into a tree by what is shown, root first. Counts are samples or a period.
+ * A frame is a name and its kind; frames that say whose the stacks are stand in front.
  */
 #ifndef NSPROF_CALLTREE_H
 #define NSPROF_CALLTREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile.h"
+
 struct intern;
+struct lead;
 
 enum frame_hue {
 	HUE_USER, HUE_KERNEL, HUE_JIT, HUE_INLINED, HUE_LEADING,	/* leading: comm, process, container */
 };
 
 struct calltree_node {
-	uint32_t name;		/* intern id, annotation taken off */
-	uint32_t parent;	/* node index; the root is its own parent */
-	uint32_t child;		/* first child in the order of names after calltree_sort(), 0 = none */
+	uint32_t name;		/* intern id */
+	uint32_t parent;	/* node index, smaller than its own; the root is its own parent */
+	uint32_t child;		/* first child in the order of names after calltree_finish(), 0 = none */
 	uint32_t next;		/* next sibling, 0 = none */
 	uint32_t depth;		/* the root (node 0) is 0 */
 	uint8_t hue;		/* enum frame_hue */
 	uint64_t self;		/* stacks that end here */
-	uint64_t total;		/* stacks that pass here, those that end here included */
+	uint64_t total;		/* after calltree_finish(): that pass here, those that end here included */
 };
 
 struct calltree {
@@ -39,12 +43,20 @@ struct calltree {
 struct calltree *calltree_new(void);
 void calltree_free(struct calltree *t);
 
-/* Node of child @name (@len bytes) of @parent, made when new. Fails never; at most 2^32-2 nodes (the program
+/* Node of child @name (of t->names) of @parent, made when new. Fails never; at most 2^32-2 nodes (the program
  * ends beyond, as when memory is out). */
-uint32_t calltree_child(struct calltree *t, uint32_t parent, const char *name, size_t len, uint8_t hue);
-/* Count @n stacks that end at @node, on it and on all its ancestors. Saturates. */
+uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue);
+/* Count @n stacks that end at @node. Saturates. */
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n);
-/* Put siblings in the bytewise order of their names. Call it once, after the last stack. */
-void calltree_sort(struct calltree *t);
+/* Sum up, and put siblings in the bytewise order of their names. Call it once, after the last stack. */
+void calltree_finish(struct calltree *t);
+
+/*
+ * The tree of @p, finished, with the leading frames of @lead. @period: count periods; where they are not known,
+ * as in folded text, what there is. Own with calltree_free().
+ */
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period);
+/* How many different stacks are in it. */
+uint64_t calltree_stacks(const struct calltree *t);
 
 #endif

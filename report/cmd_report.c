@@ -1,5 +1,6 @@
 /* nsprof report: the functions as a table, or a flame graph. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 
 #include "balance.h"
 #include "calltree.h"
-#include "ctr_table.h"
 #include "functions.h"
+#include "leading.h"
 #include "load.h"
 #include "log.h"
 #include "opt.h"
 #include "outfile.h"
-#include "rec_reader.h"
+#include "profile.h"
 #include "strbuf.h"
 #include "svg.h"
 #include "util.h"
@@ -24,12 +25,20 @@
 
 struct report_opts {
 	struct load_opts load;
-	const char *input, *output, *format, *title;
+	const char *input, *output, *format, *by, *title;
+	struct lead lead;	/* --by */
+	bool period;
 	size_t filters_cap;
 	uint64_t limit, width;
 	double percent_limit;
 	bool build_info;
 	int verbose;
+};
+
+struct report_in {
+	const struct profile *profile;
+	const struct calltree *tree;
+	struct load_info info;
 };
 
 static int set_percent(void *dst, const char *arg)
@@ -64,112 +73,109 @@ static int add_filter(void *dst, const char *arg)
 	return 0;
 }
 
-/* The recording, for its settings; NULL when it came through a pipe and has been read to its end. */
-static struct rec_reader *open_again(const struct report_opts *o, const struct load_info *info)
+static uint64_t meta_u64(const struct profile *p, const char *key)
 {
-	return info->recording && strcmp(o->load.path, "-") ? rec_reader_open(o->load.path) : NULL;
+	const char *v = profile_meta(p, key);
+
+	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-static int on_container(void *ctx, const struct ev_container *ev)
+/* All values of @key, each as "@before<value>@after". */
+static void add_meta(const struct profile *p, const char *key, const char *before, const char *after,
+		     struct strbuf *out)
 {
-	ctr_table_add(ctx, ev);
-	return 0;
+	for (uint32_t i = 0; i < p->nmeta; i++)
+		if (!strcmp(profile_text(p, p->meta[i].key), key)) {
+			strbuf_adds(out, before);
+			strbuf_add_clean(out, profile_text(p, p->meta[i].value));
+			strbuf_adds(out, after);
+		}
 }
 
-static bool no_samples(void *ctx, uint32_t part)
+/* The ledger, as far as the profile has it. False: it was not known. */
+static bool ledger_of(const struct profile *p, struct ev_ledger *l)
 {
-	(void)ctx;
-	(void)part;
-	return false;
+	*l = (struct ev_ledger){
+		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
+		.dropped = meta_u64(p, "dropped"), .copy_full = meta_u64(p, "full_copies"),
+		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
+	};
+	return profile_meta(p, "kept");
 }
 
-/*
- * Whom their CPU limit held back, each as "@before<line>@after": what ran between is what they got, not what they
- * wanted.
- */
-static void add_throttled(struct rec_reader *r, const char *before, const char *after, struct strbuf *out)
+/* The filters as one list. */
+static void add_filters(const struct profile *p, const char *before, const char *after, struct strbuf *out)
 {
-	static const struct event_ops ops = { .container = on_container, .wants = no_samples };
-	struct ctr_table *t = ctr_table_new();
-	struct strbuf line = STRBUF_INIT;
-	const struct ctr *c;
-	size_t n;
+	struct strbuf list = STRBUF_INIT;
 
-	rec_reader_events(r, &ops, t);
-	c = ctr_table_all(t, &n);
-	for (size_t i = 0; i < n; i++) {
-		strbuf_reset(&line);
-		ctr_throttle_line(&c[i], &line);
-		if (line.len)
-			strbuf_addf(out, "%s%s%s", before, line.s, after);
-	}
-	strbuf_fini(&line);
-	ctr_table_free(t);
+	add_meta(p, "filter", ", ", "", &list);
+	if (list.len)
+		strbuf_addf(out, "%s%s%s", before, list.s + strlen(", "), after);
+	strbuf_fini(&list);
 }
 
 /* What a reader of the table has to know first; perf's report has the like on top. */
-static void print_header(const struct report_opts *o, const struct load_info *info, FILE *to)
+static void print_header(const struct report_opts *o, const struct report_in *in, FILE *to)
 {
-	struct strbuf throttled = STRBUF_INIT;
-	struct rec_reader *r;
+	struct strbuf sb = STRBUF_INIT;
+	const struct profile *p = in->profile;
 	struct ev_ledger l;
 	const char *v;
 
-	fprintf(to, "# %llu %s in %llu different stacks, from '%s'\n", (unsigned long long)info->total,
-		o->load.period ? "units of period" : "samples", (unsigned long long)info->stacks, o->load.path);
-	r = open_again(o, info);
-	if (r) {
-		fprintf(to, "# event %s", (v = rec_reader_info(r, "event")) ? v : "?");
-		if ((v = rec_reader_info(r, "frequency")))
-			fprintf(to, ", %s Hz", v);
-		if ((v = rec_reader_info(r, "target")))
-			fprintf(to, ", %s", v);
-		if (rec_reader_ledger(r, &l)) {
-			struct strbuf sb = STRBUF_INIT;
+	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", in->tree->nodes[0].total,
+		    o->period ? "units of period" : "samples", calltree_stacks(in->tree), o->load.path);
+	if ((v = profile_meta(p, "event"))) {
+		strbuf_addf(&sb, "# event %s", v);
+		if ((v = profile_meta(p, "frequency")))
+			strbuf_addf(&sb, ", %s Hz", v);
+		if ((v = profile_meta(p, "target")))
+			strbuf_addf(&sb, ", %s", v);
+		if (ledger_of(p, &l)) {
+			size_t at = sb.len;
 
+			strbuf_adds(&sb, "; ");
 			balance_text(&l, &sb);
-			fprintf(to, "; %s, %llu with a full stack copy", sb.len ? sb.s : "0 lost",
-				(unsigned long long)l.copy_full);
-			strbuf_reset(&sb);
-			balance_absences(&l, &sb);
-			fputs(sb.s ? sb.s : "", to);
-			strbuf_fini(&sb);
+			if (sb.len == at + 2)
+				strbuf_adds(&sb, "0 lost");
+			strbuf_addf(&sb, ", %" PRIu64 " with a full stack copy", l.copy_full);
 		}
-		fputs("\n", to);
-		add_throttled(r, "# ", "\n", &throttled);
-		fputs(throttled.s ? throttled.s : "", to);
-		strbuf_fini(&throttled);
-		rec_reader_close(r);
+		add_meta(p, "note", "; ", "", &sb);
+		strbuf_adds(&sb, "\n");
 	}
-	if (info->interrupted)
-		fprintf(to, "# %s\n", INTERRUPTED);
-	for (size_t i = 0; i < o->load.nfilters; i++)
-		fprintf(to, "%s%s%s", i ? ", " : "# only ", o->load.filters[i], i + 1 < o->load.nfilters ? "" : "\n");
-	fputs("# k kernel, j JIT, i inlined\n#\n", to);
+	add_meta(p, "throttled", "# ", "\n", &sb);
+	if (in->info.interrupted)
+		strbuf_adds(&sb, "# " INTERRUPTED "\n");
+	add_filters(p, "# only ", "\n", &sb);
+	strbuf_adds(&sb, "# k kernel, j JIT, i inlined\n#\n");
+	fwrite(sb.s, 1, sb.len, to);
+	strbuf_fini(&sb);
 }
 
 /* A picture is passed on without the recording: it says itself what it does not show. */
-static void add_missing(const struct report_opts *o, const struct load_info *info, struct strbuf *sub)
+static void add_subtitle(const struct report_opts *o, const struct report_in *in, struct strbuf *sub)
 {
-	struct rec_reader *r = open_again(o, info);
+	const struct profile *p = in->profile;
 	struct strbuf sb = STRBUF_INIT;
 	struct ev_ledger l;
 
-	if (r && rec_reader_ledger(r, &l)) {
+	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", in->tree->nodes[0].total,
+		    o->period ? "period" : "samples", calltree_stacks(in->tree));
+	if (in->info.interrupted)
+		strbuf_adds(sub, "; " INTERRUPTED);
+	add_filters(p, "; only ", "", sub);
+	if (ledger_of(p, &l)) {
 		balance_text(&l, &sb);
 		if (sb.len)
 			strbuf_addf(sub, "; %s", sb.s);
-		balance_absences(&l, sub);
 	}
-	if (r)
-		add_throttled(r, "; ", "", sub);
+	add_meta(p, "note", "; ", "", sub);
+	add_meta(p, "throttled", "; ", "", sub);
 	strbuf_fini(&sb);
-	rec_reader_close(r);
 }
 
-static int report_write(const struct report_opts *o, const struct calltree *t, const struct load_info *info)
+static int report_write(const struct report_opts *o, const struct report_in *in)
 {
-	struct svg_opts svg = { .unit = o->load.period ? "period" : "samples", .width = (unsigned int)o->width,
+	struct svg_opts svg = { .unit = o->period ? "period" : "samples", .width = (unsigned int)o->width,
 				.min_width = 0.1 };
 	struct outfile *out = outfile_open(o->output);
 	struct strbuf sub = STRBUF_INIT;
@@ -178,26 +184,20 @@ static int report_write(const struct report_opts *o, const struct calltree *t, c
 		return -EIO;
 	if (!strcmp(o->format, "svg")) {
 		svg.title = o->title ? o->title : "Flame graph";
-		strbuf_addf(&sub, "%llu %s in %llu stacks", (unsigned long long)info->total, svg.unit,
-			    (unsigned long long)info->stacks);
-		if (info->interrupted)
-			strbuf_adds(&sub, "; " INTERRUPTED);
-		for (size_t i = 0; i < o->load.nfilters; i++)
-			strbuf_addf(&sub, "%s%s", i ? ", " : "; only ", o->load.filters[i]);
-		add_missing(o, info, &sub);
+		add_subtitle(o, in, &sub);
 		svg.subtitle = sub.s;
-		svg_write(t, &svg, outfile_stream(out));
+		svg_write(in->tree, &svg, outfile_stream(out));
 		strbuf_fini(&sub);
 	} else {
-		print_header(o, info, outfile_stream(out));
-		functions_print(t, outfile_stream(out), o->limit, o->percent_limit);
+		print_header(o, in, outfile_stream(out));
+		functions_print(in->tree, outfile_stream(out), o->limit, o->percent_limit);
 	}
 	return outfile_close(out);
 }
 
 int main(int argc, char **argv)
 {
-	struct report_opts o = { .format = "text", .limit = 50, .width = 1200, .percent_limit = 0.1 };
+	struct report_opts o = { .format = "text", .by = "comm", .limit = 50, .width = 1200, .percent_limit = 0.1 };
 	const struct opt opts[] = {
 		{ "input", 'i', "FILE", "recording or folded text; '-' is standard input (default nsprof.data)",
 		  OPT_STR, &o.input, NULL },
@@ -208,12 +208,12 @@ int main(int argc, char **argv)
 		{ "percent-limit", 0, "P", "leave out functions below P per cent of the total (default 0.1)", OPT_CALL,
 		  &o.percent_limit, set_percent },
 		{ "by", 0, "LIST", "leading frames: container, process, thread, comm, none, or several with commas", OPT_STR,
-		  &o.load.by, NULL },
+		  &o.by, NULL },
 		{ "filter", 0, "KEY=VALUE", "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or "
 		  "time=FROM-TO (seconds); all keys must fit, of one key any", OPT_CALL, &o, add_filter },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &o.load.merge_threads, NULL },
-		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o.load.period, set_weight },
+		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o.period, set_weight },
 		{ "no-inline", 0, NULL, "leave inlined functions out", OPT_FLAG, &o.load.no_inline, NULL },
 		{ "title", 0, "TEXT", "title of the flame graph", OPT_STR, &o.title, NULL },
 		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o.width, NULL },
@@ -231,8 +231,9 @@ int main(int argc, char **argv)
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
-	struct load_info info;
-	struct calltree *t;
+	struct report_in in = { 0 };
+	struct profile *profile;
+	struct calltree *tree;
 	int first, err;
 
 	log_init("nsprof report");
@@ -257,11 +258,18 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	o.load.path = o.input ? o.input : argc > first ? argv[first] : "nsprof.data";
-	t = calltree_new();
-	err = load(&o.load, t, &info);
-	if (!err)
-		err = report_write(&o, t, &info);
-	calltree_free(t);
+	if (lead_parse(o.by, &o.lead)) {
+		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once", o.by);
+		return EXIT_USAGE;
+	}
+	err = load(&o.load, &profile, &in.info);
+	if (!err) {
+		in.profile = profile;
+		in.tree = tree = calltree_of(profile, &o.lead, o.period);
+		err = report_write(&o, &in);
+		calltree_free(tree);
+		profile_free(profile);
+	}
 	free(o.load.filters);
-	return err || info.damaged || info.interrupted ? 1 : 0;
+	return err || in.info.damaged || in.info.interrupted ? 1 : 0;
 }

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calltree.h"
 #include "folded.h"
 #include "log.h"
 #include "recording.h"
@@ -115,25 +114,22 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 	const char **argv = xcalloc(16 + 2 * o->nfilters, sizeof(*argv));
 	size_t i = 1;
 
-	argv[i++] = "--annotate";
+	argv[i++] = "--format";
+	argv[i++] = "profile";
 	if (o->no_inline)
 		argv[i++] = "--no-inline";
+	if (o->normalize)
+		argv[i++] = "--normalize";
+	if (o->srcline)
+		argv[i++] = "--srcline";
 	if (o->quiet)
 		argv[i++] = "-q";
-	if (o->by) {
-		argv[i++] = "--by";
-		argv[i++] = o->by;
-	}
 	for (size_t k = 0; k < o->nfilters; k++) {
 		argv[i++] = "--filter";
 		argv[i++] = o->filters[k];
 	}
 	if (o->merge_threads)
 		argv[i++] = "--merge-threads";
-	if (o->period) {
-		argv[i++] = "--weight";
-		argv[i++] = "period";
-	}
 	argv[i++] = "-i";
 	argv[i++] = input;
 	argv[i] = NULL;
@@ -142,8 +138,19 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 	_exit(127);
 }
 
-static int load_recording(const struct load_opts *o, int fd, unsigned int leading, struct calltree *t,
-			  struct folded_stats *st, struct load_info *info)
+/* What nsprof-symbolize writes to @in. Nothing: it could not, and said why. */
+static int read_child(FILE *in, const char *name, struct profile **out)
+{
+	int c = getc(in);
+
+	*out = NULL;
+	if (c == EOF)
+		return -EIO;
+	ungetc(c, in);
+	return profile_read(in, name, out);
+}
+
+static int load_recording(const struct load_opts *o, int fd, struct profile **out, struct load_info *info)
 {
 	int p[2], err, status;
 	FILE *in;
@@ -166,7 +173,7 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 	}
 	close(p[1]);
 	in = fdopen(p[0], "r");
-	err = in ? folded_read(in, o->path, leading, t, st) : -errno;
+	err = in ? read_child(in, o->path, out) : -errno;
 	if (in)
 		fclose(in);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -178,39 +185,91 @@ static int load_recording(const struct load_opts *o, int fd, unsigned int leadin
 		/* It said why. With stacks in hand it is a part of them or a damaged recording: show what there is. */
 		info->interrupted = interrupted;
 		info->damaged = !interrupted;
-		if (!st->lines)
+		if (!(*out)->ncounts)
 			err = -EIO;
 	}
 	return err;
 }
 
-/* How many frames in front of a stack are no functions; LEADING_RUNTIME_HELPER is not counted. */
-static unsigned int leading_frames(const char *by)
+/* A profile whose counts are those of folded text. */
+static int load_folded(const struct load_opts *o, FILE *in, struct profile **out, struct load_info *info)
 {
-	unsigned int n = 0;
+	struct folded_stats st;
+	int err;
 
-	if (!by)
-		return 1;
-	if (!strcmp(by, "container"))
-		return 2;	/* the comm follows the container */
-	for (;;) {
-		size_t len = strcspn(by, ",");
-
-		n += !(len == strlen("none") && !strncmp(by, "none", len));
-		if (!by[len])
-			return n;
-		by += len + 1;
+	info->folded = true;
+	*out = profile_new();
+	err = folded_read(in, o->path, *out, &st);
+	profile_finish(*out);
+	if (!err && !st.lines) {
+		pr_err("'%s' is neither a recording nor a profile nor folded text", o->path);
+		err = -EINVAL;
 	}
+	info->bad_lines = st.bad;
+	return err;
 }
 
-int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
+/* What was asked for and can only be done while a recording is symbolized; NULL: nothing. */
+static const char *recordings_only(const struct load_opts *o)
 {
-	struct folded_stats st = { 0 };
+	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
+}
+
+/* Text: a profile or folded stacks. Consumes @fd. */
+static int load_text(const struct load_opts *o, int fd, bool profile, struct profile **out, struct load_info *info)
+{
+	FILE *in;
+	int err;
+
+	if (recordings_only(o) && !(profile && !o->nfilters && !o->merge_threads)) {
+		pr_err("%s is for recordings, and '%s' is %s", recordings_only(o), o->path,
+		       profile ? "a saved profile: give it to nsprof symbolize" : "folded text");
+		close(fd);
+		return -EINVAL;
+	}
+	in = fdopen(fd, "r");
+	if (!in) {
+		close(fd);
+		return -errno;
+	}
+	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
+	info->damaged = !err && (*out)->cut;
+	fclose(in);
+	return err;
+}
+
+static int load_fd(const struct load_opts *o, int fd, struct profile **out, struct load_info *info)
+{
 	char head[4096] = "";
 	struct stat sb;
 	ssize_t got;
+	int err = -EINVAL;
+
+	if (!fstat(fd, &sb) && S_ISREG(sb.st_mode) && !sb.st_size) {
+		pr_err("'%s' is empty; expected a recording, a profile or folded text", o->path);
+		close(fd);
+		return -ENODATA;
+	}
+	got = pread(fd, head, sizeof(head), 0);
+	if (got >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) {
+		info->recording = true;
+		err = load_recording(o, fd, out, info);
+	} else if (!memcmp(head, "PERFILE2", 8)) {
+		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof, profiles and folded text", o->path);
+	} else if (got > 0 && foreign(head, (size_t)got)) {
+		pr_err("'%s' is neither a recording nor a profile nor folded text", o->path);
+	} else {
+		return load_text(o, fd, !memcmp(head, PROFILE_MAGIC, PROFILE_MAGIC_LEN), out, info);
+	}
+	close(fd);
+	return err;
+}
+
+int load(const struct load_opts *o, struct profile **out, struct load_info *info)
+{
 	int fd, err;
 
+	*out = NULL;
 	memset(info, 0, sizeof(*info));
 	/* A pipe that nobody opens for writing is given up. */
 	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
@@ -218,43 +277,10 @@ int load(const struct load_opts *o, struct calltree *t, struct load_info *info)
 	handle_interrupt(SIG_DFL, 0);
 	if (fd < 0)
 		return fd;
-	if (!fstat(fd, &sb) && S_ISREG(sb.st_mode) && !sb.st_size) {
-		pr_err("'%s' is empty; expected a recording or folded text", o->path);
-		close(fd);
-		return -ENODATA;
+	err = load_fd(o, fd, out, info);
+	if (err) {
+		profile_free(*out);
+		*out = NULL;
 	}
-	got = pread(fd, head, sizeof(head), 0);
-	if (got >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) {
-		info->recording = true;
-		err = load_recording(o, fd, leading_frames(o->by), t, &st, info);
-		close(fd);
-	} else if (!memcmp(head, "PERFILE2", 8)) {
-		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof and folded text", o->path);
-		close(fd);
-		return -EINVAL;
-	} else if (got > 0 && foreign(head, (size_t)got)) {
-		pr_err("'%s' is neither a recording nor folded text", o->path);
-		close(fd);
-		return -EINVAL;
-	} else if (o->nfilters || o->merge_threads) {
-		pr_err("%s is for recordings, and '%s' is folded text", o->nfilters ? "--filter" : "--merge-threads",
-		       o->path);
-		close(fd);
-		return -EINVAL;
-	} else {
-		FILE *in = fdopen(fd, "r");
-
-		err = in ? folded_read(in, o->path, 0, t, &st) : -errno;
-		if (in)
-			fclose(in);
-		if (!err && !st.lines) {
-			pr_err("'%s' is neither a recording nor folded text", o->path);
-			err = -EINVAL;
-		}
-	}
-	info->stacks = st.lines;
-	info->total = st.total;
-	info->bad_lines = st.bad;
-	calltree_sort(t);
 	return err;
 }

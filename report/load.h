@@ -1,4 +1,4 @@
-/* Input of a report: a recording (through nsprof-symbolize, as a child) or folded text, from a file or stdin. */
+/* Input of a report: a recording (through nsprof-symbolize, as a child), a saved profile, or folded text of any tool. */
 #ifndef NSPROF_LOAD_H
 #define NSPROF_LOAD_H
 
@@ -6,32 +6,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct calltree;
+#include "profile.h"
 
 struct load_opts {
 	const char *path;	/* "-" is stdin */
-	const char *by;		/* symbolize --by, or NULL */
 	const char **filters;	/* symbolize --filter, each; borrowed */
 	size_t nfilters;
 	bool merge_threads;	/* symbolize --merge-threads */
 	bool no_inline;
-	bool period;		/* symbolize --weight period */
+	bool normalize;		/* symbolize --normalize */
+	bool srcline;		/* symbolize --srcline */
 	bool quiet;
 };
 
 struct load_info {
-	bool recording;		/* false: folded text */
-	bool damaged;		/* the recording is cut or damaged: what could be read is in the tree */
-	bool interrupted;	/* by Ctrl-C: some samples are not in the tree, or some names */
-	uint64_t stacks;	/* folded lines */
-	uint64_t total;		/* sum of the counts */
-	uint64_t bad_lines;
+	bool recording;		/* false: saved profile or folded text */
+	bool folded;		/* folded text: threads, times, files and what is counted are not known */
+	bool damaged;		/* cut or damaged: what could be read is in the profile */
+	bool interrupted;	/* by Ctrl-C: some samples are not in the profile, or some names */
+	uint64_t bad_lines;	/* of folded text */
 };
 
 /*
- * Fill @t. 0, or negative errno after one message. Ctrl-C, which all programs of a pipe get, does not end it while input
+ * *@out is finished; own with profile_free(). 0, or negative errno after one message. What the options ask for beyond what
+ * a profile or folded text can do is refused. Ctrl-C, which all programs of a pipe get, does not end it while input
  * comes in, for the recorder still writes, nor while nsprof-symbolize runs, which then shows what it has. The second does.
  */
-int load(const struct load_opts *opts, struct calltree *t, struct load_info *info);
+int load(const struct load_opts *opts, struct profile **out, struct load_info *info);
 
 #endif

@@ -1,64 +1,15 @@
 /* Leading frames (lead.h). */
 #include "lead.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "clean.h"
 #include "intern.h"
-#include "leading.h"
 #include "runtime.h"
 #include "threadname.h"
-#include "util.h"
 
 #define CONTAINER_ID_LEN 64	/* hexadecimal digits of a sha256 */
 #define CONTAINER_ID_SHOWN 12	/* as docker ps shows it */
-
-static const char *const by_names[] = {
-	[LEAD_NONE] = "none",
-	[LEAD_COMM] = "comm",
-	[LEAD_PROCESS] = "process",
-	[LEAD_THREAD] = "thread",
-	[LEAD_CONTAINER] = "container",
-};
-
-int lead_parse_kind(const char *text, size_t len, enum lead_by *out)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(by_names); i++) {
-		if (strlen(by_names[i]) == len && !memcmp(text, by_names[i], len)) {
-			*out = (enum lead_by)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-int lead_parse(const char *text, struct lead *out)
-{
-	bool seen[LEAD_KINDS] = { false };
-	bool several = strchr(text, ',');
-
-	out->n = 0;
-	for (;;) {
-		size_t len = strcspn(text, ",");
-		enum lead_by by;
-
-		/* A frame that says the same again is a mistake. */
-		if (lead_parse_kind(text, len, &by) || seen[by])
-			return -EINVAL;
-		seen[by] = true;
-		if (by != LEAD_NONE)
-			out->by[out->n++] = by;
-		if (!text[len])
-			break;
-		text += len + 1;
-	}
-	if (!several && seen[LEAD_CONTAINER])
-		out->by[out->n++] = LEAD_COMM;
-	return 0;
-}
 
 bool lead_container(const char *cgroup, struct strbuf *out)
 {
@@ -112,25 +63,18 @@ static bool shown_comm(const struct lead *lead, const struct replay_sample *s, s
 
 void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out)
 {
-	struct strbuf text = STRBUF_INIT;
-	bool merged = false;
+	struct strbuf text = STRBUF_INIT, comm = STRBUF_INIT;
+	bool merged;
 
 	if (by == LEAD_CONTAINER) {
 		lead_sample_container(s, &text);
 	} else {
-		merged = shown_comm(lead, s, &text);
-		/* A process without a name still wants a frame that says which it is. */
-		if (!text.len)
-			strbuf_adds(&text, "[no_name]");
-		if (by != LEAD_COMM)
-			strbuf_addf(&text, "-%u", s->ev->pid);
-		if (by == LEAD_THREAD && merged)
-			strbuf_adds(&text, "/N");
-		else if (by == LEAD_THREAD)
-			strbuf_addf(&text, "/%u", s->ev->tid);
+		merged = shown_comm(lead, s, &comm);
+		lead_thread_text(by, comm.s, s->ev->pid, s->ev->tid, merged, &text);
 	}
 	clean_frame(out, text.s, text.len);
 	strbuf_fini(&text);
+	strbuf_fini(&comm);
 }
 
 /* Known containers only: elsewhere a runtime's processes are nobody's helpers. */

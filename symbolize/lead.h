@@ -6,34 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "leading.h"
 #include "profile.h"
 #include "replay.h"
 #include "strbuf.h"
 
-enum lead_by {
-	LEAD_NONE,
-	LEAD_COMM,	/* "nginx" */
-	LEAD_PROCESS,	/* "nginx-4711" */
-	LEAD_THREAD,	/* "nginx-4711/4713" */
-	LEAD_CONTAINER,	/* "1f2e3d4c5b6a"; behind it "[runtime_helper]" where it applies (runtime.h) */
-	LEAD_KINDS,
-};
-
-#define LEAD_MAX (LEAD_KINDS + 1u)	/* frames, at most */
-
-struct lead {
-	enum lead_by by[LEAD_KINDS];	/* root first */
-	uint32_t n;
-	bool merge_threads;	/* threadname.h; of such a thread the number is "N", too */
-};
-
-/*
- * Kinds separated by commas: "container,process". "container" alone means "container,comm"; LEAD_NONE
- * adds no frame. Leaves merge_threads. 0 or -EINVAL.
- */
-int lead_parse(const char *text, struct lead *out);
-/* A single one: 0 or -EINVAL. */
-int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
 /* The frames of a sample, root first and clean (clean.h), into @out[0..LEAD_MAX). How many. */
 size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out);
 /* Whose a sample is, as a profile has it; strings are ids in @texts, and clean. */

@@ -71,7 +71,7 @@ bad "missing file" "cannot open 'nosuch': No such file or directory" nosuch
 bad "empty file" "'empty' is empty" empty
 bad "a directory" "is a directory" .
 bad "no nsprof.data" "cannot open 'nsprof.data'"
-bad "noise" "'noise' is neither a recording nor folded text" noise
+bad "noise" "'noise' is neither a recording nor a profile nor folded text" noise
 bad "text that is not folded" "'/etc/passwd' is neither" /etc/passwd
 bad "a program" "'/bin/sh' is neither" /bin/sh
 bad "a device without an end" "'/dev/zero' is neither" /dev/zero
@@ -81,7 +81,7 @@ bad "a perf.data" "'perf.data' is a perf.data file" perf.data
 check_rc "unknown format: usage" 129 "$NSPROF" report --format pdf a.folded
 check_rc "a full disk is noticed" 1 "$NSPROF" report -o /dev/full a.folded
 printf 'a;b 1\nbad line\nanother\nthird bad\nfourth\n' >some
-is "malformed lines are counted" "$("$NSPROF" report some 2>&1 >/dev/null)" "nsprof report: warning: 'some': 4 lines are not folded stacks, the first: 'bad line'"
+is "malformed lines are counted" "$("$NSPROF" report some 2>&1 >/dev/null)" "nsprof report: warning: 'some': 4 lines are not folded stacks, the first: 'bad line', 'another', 'third bad', ..."
 echo keep >out.txt
 check_rc "a failed run" 1 "$NSPROF" report nosuch -o out.txt
 is "leaves what was there" "$(cat out.txt)" keep

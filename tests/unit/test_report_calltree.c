@@ -13,18 +13,25 @@
 #include "folded.h"
 #include "functions.h"
 #include "intern.h"
+#include "leading.h"
 #include "log.h"
+#include "profile.h"
 #include "svg.h"
 
-static struct calltree *read_text(const char *text, size_t len, unsigned int leading, struct folded_stats *st)
+static struct calltree *read_text(const char *text, size_t len, struct folded_stats *st)
 {
-	struct calltree *t = calltree_new();
+	static const struct lead comm = { .by = { LEAD_COMM }, .n = 1 };	/* of folded text there is none */
+	struct profile *p = profile_new();
 	FILE *in = fmemopen((void *)text, len, "r");
+	struct calltree *t;
 
 	assert_non_null(in);
-	assert_int_equal(folded_read(in, "text", leading, t, st), 0);
+	assert_int_equal(folded_read(in, "text", p, st), 0);
 	fclose(in);
-	calltree_sort(t);
+	profile_finish(p);
+	t = calltree_of(p, &comm, false);
+	assert_int_equal(t->nodes[0].total, p->samples);
+	profile_free(p);
 	return t;
 }
 
@@ -62,14 +69,13 @@ static void folded_counts(void **state)
 				   "x 1e5\n"
 				   " 5\n";
 	struct folded_stats st;
-	struct calltree *t = read_text(text, sizeof(text) - 1, 1, &st);
+	struct calltree *t = read_text(text, sizeof(text) - 1, &st);
 
 	(void)state;
 	assert_int_equal(st.lines, 5);
 	assert_int_equal(st.bad, 4);
-	assert_int_equal(st.total, 10);
 	assert_int_equal(t->nodes[0].total, 10);
-	assert_int_equal(node_at(t, "app")->hue, HUE_LEADING);
+	assert_int_equal(node_at(t, "app")->hue, HUE_USER);
 	assert_int_equal(node_at(t, "app;main")->total, 9);
 	assert_int_equal(node_at(t, "app;main;a b")->self, 4);
 	assert_int_equal(node_at(t, "app;main;a b;leaf")->self, 3);
@@ -84,10 +90,9 @@ static void folded_overflow(void **state)
 {
 	static const char text[] = "a;b 18446744073709551615\na;b 5\na;c 99999999999999999999999\n";
 	struct folded_stats st;
-	struct calltree *t = read_text(text, sizeof(text) - 1, 0, &st);
+	struct calltree *t = read_text(text, sizeof(text) - 1, &st);
 
 	(void)state;
-	assert_true(st.total == UINT64_MAX);
 	assert_true(node_at(t, "a;b")->self == UINT64_MAX);
 	assert_true(node_at(t, "a")->total == UINT64_MAX);
 	calltree_free(t);
@@ -108,7 +113,7 @@ static void folded_bytes(void **state)
 		if (strchr(";\n\r ", c))
 			continue;
 		n = snprintf(text, sizeof(text), "a;x%cy;b 7\n", c);
-		t = read_text(text, (size_t)n, 0, &st);
+		t = read_text(text, (size_t)n, &st);
 		assert_int_equal(st.lines, 1);
 		text[5] = '\0';
 		assert_non_null(node_at(t, text));
@@ -118,7 +123,7 @@ static void folded_bytes(void **state)
 	{
 		static const char nul[] = "a;x\0y 7\n";
 		struct folded_stats st;
-		struct calltree *t = read_text(nul, sizeof(nul) - 1, 0, &st);
+		struct calltree *t = read_text(nul, sizeof(nul) - 1, &st);
 
 		assert_int_equal(st.bad, 1);
 		calltree_free(t);
@@ -136,19 +141,73 @@ static char *table(const struct calltree *t, uint64_t limit, double percent)
 	return out;
 }
 
+static uint32_t add_frame(struct profile *p, const char *name, enum profile_kind kind, bool joined)
+{
+	const struct profile_frame f = { .name = profile_string(p, name), .kind = kind, .joined = joined };
+
+	return profile_frame(p, &f);
+}
+
+/* Leading frames are made of threads; what they do not tell apart is one stack, in however many blocks of time. */
+static void leading_frames(void **state)
+{
+	struct profile *p = profile_new();
+	uint32_t main = profile_child(p, 0, add_frame(p, "main", PROFILE_USER, false));
+	uint32_t joined = profile_child(p, 0, add_frame(p, "main", PROFILE_USER, true));
+	struct profile_thread th = {
+		.container = profile_string(p, "web"), .comm = profile_string(p, "nginx"), .pid = 7, .tid = 8,
+	};
+	struct lead lead;
+	struct calltree *t;
+
+	(void)state;
+	p->block_ns = 10;
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct profile_count c = {
+			.thread = profile_thread(p, &th), .block = i, .node = i & 1 ? joined : main,
+			.samples = 1u << i, .period = 1000u << i,
+		};
+
+		profile_count(p, &c);
+		/* 1, 2: two threads; 4: a helper; 8: one without a name, of several. */
+		th.tid++;
+		th.helper = i == 1;
+		if (i == 2) {
+			th.comm = 0;
+			th.tid = PROFILE_TID_MERGED;
+		}
+	}
+	profile_finish(p);
+	assert_int_equal(lead_parse("container,thread", &lead), 0);
+	t = calltree_of(p, &lead, false);
+	assert_int_equal(node_at(t, "web")->total, 15);
+	assert_int_equal(node_at(t, "web")->hue, HUE_LEADING);
+	assert_int_equal(node_at(t, "web;nginx-7/8;main")->self, 1);
+	assert_int_equal(node_at(t, "web;nginx-7/9;main")->self, 2);
+	assert_int_equal(node_at(t, "web;[runtime_helper];nginx-7/10;main")->self, 4);
+	assert_int_equal(node_at(t, "web;[no_name]-7/N;main")->self, 8);
+	assert_int_equal(calltree_stacks(t), 4);
+	calltree_free(t);
+	assert_int_equal(lead_parse("none", &lead), 0);
+	t = calltree_of(p, &lead, true);
+	assert_int_equal(node_at(t, "main")->self, 15000);
+	assert_int_equal(calltree_stacks(t), 1);
+	calltree_free(t);
+	profile_free(p);
+}
+
 /* f calls itself: 100 % of the samples pass through it, once each; self is what ends in it. */
 static void functions_recursion(void **state)
 {
-	static const char text[] = "app;main;f;f;f 6\napp;main;f;g;f 2\napp;main;f;g 2\n";
+	static const char text[] = "main;f;f;f 6\nmain;f;g;f 2\nmain;f;g 2\n";
 	struct folded_stats st;
-	struct calltree *t = read_text(text, sizeof(text) - 1, 1, &st);
+	struct calltree *t = read_text(text, sizeof(text) - 1, &st);
 	char *out = table(t, 0, 0);
 
 	(void)state;
 	assert_non_null(strstr(out, "  80.00%  100.00%           8    f\n"));
 	assert_non_null(strstr(out, "  20.00%   40.00%           2    g\n"));
 	assert_non_null(strstr(out, "   0.00%  100.00%           0    main\n"));
-	assert_null(strstr(out, "app"));
 	/* Order: by self. */
 	assert_true(strstr(out, " f\n") < strstr(out, " g\n") && strstr(out, " g\n") < strstr(out, " main\n"));
 	free(out);
@@ -175,7 +234,7 @@ static void deep_stack(void **state)
 	for (i = 0; i < depth; i++)
 		memcpy(text + 2 * i, "f;", 2);
 	memcpy(text + 2 * depth - 1, " 9\n", 4);
-	t = read_text(text, len, 0, &st);
+	t = read_text(text, len, &st);
 	assert_int_equal(t->depth, depth);
 	out = table(t, 0, 0);
 	assert_non_null(strstr(out, " 100.00%  100.00%           9    f\n"));
@@ -191,7 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folded_counts), cmocka_unit_test(folded_overflow), cmocka_unit_test(folded_bytes),
-		cmocka_unit_test(functions_recursion), cmocka_unit_test(deep_stack),
+		cmocka_unit_test(leading_frames), cmocka_unit_test(functions_recursion), cmocka_unit_test(deep_stack),
 	};
 
 	log_init("test");

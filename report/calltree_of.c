@@ -1,0 +1,156 @@
+/* A profile as a tree of what is shown (calltree.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+#include "intern.h"
+#include "leading.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+static const uint8_t hues[PROFILE_KINDS] = {
+	[PROFILE_USER] = HUE_USER, [PROFILE_KERNEL] = HUE_KERNEL, [PROFILE_JIT] = HUE_JIT,
+	[PROFILE_INLINED] = HUE_INLINED, [PROFILE_LEADING] = HUE_LEADING,
+};
+
+struct builder {
+	const struct profile *p;
+	struct calltree *t;
+	uint32_t *names;	/* of frames, ids in the tree; 0: not yet */
+	/* Nodes of the tree by those of the profile, below one leading node at a time: */
+	uint32_t *nodes, *below;	/* @nodes[i] holds where @below[i] is @lead + 1 */
+	uint32_t lead;
+	uint32_t *path;
+	size_t path_cap;
+};
+
+static uint32_t add_lead(struct calltree *t, uint32_t node, const char *text)
+{
+	return calltree_child(t, node, intern_add(t->names, text), HUE_LEADING);
+}
+
+/* The node of a thread's leading frames. */
+static uint32_t lead_node(const struct builder *b, const struct lead *lead, uint32_t thread)
+{
+	const struct profile_thread *th = &b->p->threads[thread];
+	struct strbuf text = STRBUF_INIT;
+	uint32_t node = 0;
+
+	/* Of thread 0 nothing is known. */
+	for (uint32_t i = 0; thread && i < lead->n; i++) {
+		if (lead->by[i] == LEAD_CONTAINER) {
+			node = add_lead(b->t, node, profile_text(b->p, th->container));
+			if (th->helper)
+				node = add_lead(b->t, node, LEADING_RUNTIME_HELPER);
+			continue;
+		}
+		strbuf_reset(&text);
+		lead_thread_text(lead->by[i], profile_text(b->p, th->comm), (uint32_t)th->pid, (uint32_t)th->tid,
+				 th->tid == PROFILE_TID_MERGED, &text);
+		node = add_lead(b->t, node, text.s);
+	}
+	strbuf_fini(&text);
+	return node;
+}
+
+/* The node of the profile's @node below the present leading frames. */
+static uint32_t tree_node(struct builder *b, uint32_t node)
+{
+	uint32_t at = b->lead;
+	size_t n = 0;
+
+	for (; node; node = b->p->nodes[node].parent) {
+		if (b->below[node] == b->lead + 1) {
+			at = b->nodes[node];
+			break;
+		}
+		XGROW(b->path, n, b->path_cap);
+		b->path[n++] = node;
+	}
+	while (n) {
+		uint32_t frame = b->p->nodes[b->path[--n]].frame;
+		const struct profile_frame *f = &b->p->frames[frame];
+
+		if (!b->names[frame])
+			b->names[frame] = intern_addn(b->t->names, profile_text(b->p, f->name),
+						      intern_len(b->p->strings, f->name));
+		at = calltree_child(b->t, at, b->names[frame], hues[f->kind]);
+		b->nodes[b->path[n]] = at;
+		b->below[b->path[n]] = b->lead + 1;
+	}
+	return at;
+}
+
+/* The counts of a thread. */
+struct part {
+	uint32_t lead;
+	size_t first, end;
+};
+
+static int by_lead(const void *pa, const void *pb)
+{
+	const struct part *a = pa, *b = pb;
+
+	return a->lead < b->lead ? -1 : a->lead > b->lead;
+}
+
+/* Those with the same leading frames behind one another. Owned. */
+static struct part *make_parts(const struct builder *b, const struct lead *lead, size_t *n)
+{
+	const struct profile *p = b->p;
+	struct part *parts = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < p->ncounts;) {
+		uint32_t thread = p->counts[i].thread;
+		struct part part = { .lead = lead_node(b, lead, thread), .first = i };
+
+		while (i < p->ncounts && p->counts[i].thread == thread)
+			i++;
+		part.end = i;
+		XGROW(parts, *n, cap);
+		parts[(*n)++] = part;
+	}
+	if (*n)
+		qsort(parts, *n, sizeof(*parts), by_lead);
+	return parts;
+}
+
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period)
+{
+	struct builder b = { .p = p, .t = calltree_new() };
+	struct part *parts;
+	size_t n;
+
+	period = period && p->period;
+	b.names = xcalloc(p->nframes, sizeof(*b.names));
+	b.nodes = xcalloc(p->nnodes, sizeof(*b.nodes));
+	b.below = xcalloc(p->nnodes, sizeof(*b.below));
+	parts = make_parts(&b, lead, &n);
+	for (size_t k = 0; k < n; k++) {
+		b.lead = parts[k].lead;
+		for (size_t i = parts[k].first; i < parts[k].end; i++) {
+			const struct profile_count *c = &p->counts[i];
+
+			calltree_count(b.t, tree_node(&b, c->node), period ? c->period : c->samples);
+		}
+	}
+	calltree_finish(b.t);
+	free(parts);
+	free(b.names);
+	free(b.nodes);
+	free(b.below);
+	free(b.path);
+	return b.t;
+}
+
+uint64_t calltree_stacks(const struct calltree *t)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		n += t->nodes[i].self != 0;
+	return n;
+}
