@@ -91,6 +91,49 @@ int codec_decompress(struct codec_dec *d, void *dst, size_t len, const void *src
 	return ZSTD_isError(n) || n != len ? -EINVAL : 0;
 }
 
+struct codec_stream {
+	ZSTD_DCtx *ctx;
+};
+
+struct codec_stream *codec_stream_new(void)
+{
+	struct codec_stream *s = xmalloc(sizeof(*s));
+
+	s->ctx = ZSTD_createDCtx();
+	if (!s->ctx) {
+		pr_err("out of memory");
+		exit(1);
+	}
+	return s;
+}
+
+void codec_stream_free(struct codec_stream *s)
+{
+	if (!s)
+		return;
+	ZSTD_freeDCtx(s->ctx);
+	free(s);
+}
+
+int codec_stream(struct codec_stream *s, void *dst, size_t cap, size_t *len, const uint8_t **src, size_t *left)
+{
+	ZSTD_inBuffer in = { *src, *left, 0 };
+	ZSTD_outBuffer out = { dst, cap, 0 };
+	size_t ret = 0;
+
+	do {
+		size_t before = in.pos + out.pos;
+
+		ret = ZSTD_decompressStream(s->ctx, &out, &in);
+		if (ZSTD_isError(ret) || in.pos + out.pos == before)
+			break;
+	} while (out.pos < out.size);
+	*len = out.pos;
+	*src += in.pos;
+	*left -= in.pos;
+	return ZSTD_isError(ret) ? -EINVAL : 0;
+}
+
 const char *codec_version(void)
 {
 	return "zstd " ZSTD_VERSION_STRING;

@@ -23,6 +23,7 @@ static const struct command {
 	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
 	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference" },
 	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling" },
+	{ "import", "nsprof-import", "turn a perf.data into a recording" },
 	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
 	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
 };

@@ -141,17 +141,22 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
+{
+	struct rec_file_header h = {
+		.magic = REC_MAGIC, .version = REC_VERSION, .header_size = sizeof(h),
+		.arch = REC_ARCH_X86_64, .start_wall_ns = wall_ns, .start_mono_ns = start_ns,
+	};
+
+	return rec_out_new(fd, &h, err);
+}
+
 /* The header of a file that begins at @start_ns of CLOCK_MONOTONIC. */
 static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
 {
 	uint64_t age = clock_ns(CLOCK_MONOTONIC) - start_ns;
-	struct rec_file_header h = {
-		.magic = REC_MAGIC, .version = REC_VERSION, .header_size = sizeof(h),
-		.arch = REC_ARCH_X86_64, .start_wall_ns = clock_ns(CLOCK_REALTIME) - age,
-		.start_mono_ns = start_ns,
-	};
 
-	return rec_out_new(fd, &h, err);
+	return open_out_at(fd, start_ns, clock_ns(CLOCK_REALTIME) - age, err);
 }
 
 /* Takes @out, which may be NULL. */
@@ -177,6 +182,11 @@ struct rec_writer *rec_writer_new(int fd, int *err)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	return new_writer(open_out(fd, now, err), now, err);
+}
+
+struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
+{
+	return new_writer(open_out_at(fd, start_ns, wall_ns, err), start_ns, err);
 }
 
 struct rec_writer *rec_writer_new_memory(int *err)

@@ -6,6 +6,7 @@
 #define NSPROF_CODEC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct codec_enc;
 struct codec_dec;
@@ -25,6 +26,16 @@ void codec_dec_free(struct codec_dec *d);	/* accepts NULL */
  * The frame must give exactly @len bytes. 0, or -EINVAL for a damaged frame. Safe on hostile input.
  */
 int codec_decompress(struct codec_dec *d, void *dst, size_t len, const void *src, size_t src_len);
+
+/* One frame, or several in a row, in pieces of any size. */
+struct codec_stream;
+struct codec_stream *codec_stream_new(void);
+void codec_stream_free(struct codec_stream *s);	/* accepts NULL */
+/*
+ * Decompress from *@src, *@left bytes, as many as fit into @cap bytes at @dst: *@len. *@src and *@left are moved on. When all
+ * of @cap was used there may be more to come without any input. 0, or -EINVAL when it is damaged.
+ */
+int codec_stream(struct codec_stream *s, void *dst, size_t cap, size_t *len, const uint8_t **src, size_t *left);
 
 /* "zstd 1.5.4", for `nsprof version`. */
 const char *codec_version(void);

@@ -39,6 +39,9 @@ struct sample_in {
  */
 struct rec_writer *rec_writer_new(int fd, int *err);
 
+/* The same for what was recorded before: it began at @start_ns of the events' clock, @wall_ns since the epoch. */
+struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err);
+
 /* The same into memory, for rec_writer_dump(). */
 struct rec_writer *rec_writer_new_memory(int *err);
 

@@ -92,6 +92,16 @@ void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
 	read_own_vdso(dt);
 }
 
+void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
+{
+	dt->detached = true;
+	dt->until_ns = until_ns;
+	if (!own_vdso)
+		dt->vdso_image = NULL;
+	else if (!dt->vdso_image)
+		read_own_vdso(dt);
+}
+
 static void free_dso(struct dsotab *dt, struct dso *d)
 {
 	pins_drop(dt->pins, &d->pin);
@@ -289,6 +299,16 @@ static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || !major(st->st_dev));
 }
 
+/* Nobody maps it any more, who would vouch for it. */
+static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const struct stat *st)
+{
+	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+
+	/* Anonymous devices as in is_mapped_inode(). */
+	return e->ino && st->st_ino == e->ino && mtime <= dt->until_ns &&
+	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
+}
+
 static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
 {
 	struct rootpin *r;
@@ -465,6 +485,10 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		return;
 	}
 	fd = dsotab_open(dt, u, e, &st);
+	if (fd >= 0 && dt->detached && !is_proven(dt, e, &st)) {
+		close(fd);
+		fd = -ESTALE;
+	}
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : add_dso(dt, u, e, NULL, 0);

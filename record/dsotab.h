@@ -61,10 +61,17 @@ struct dsotab {
 	size_t vdso_size;		/* bytes */
 	struct slices slices;
 	uint64_t refused;		/* binaries beyond the cap */
+	bool detached;			/* dsotab_detach() */
+	int64_t until_ns;
 };
 
 void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins);
 void dsotab_fini(struct dsotab *dt);
+/*
+ * As proctab_detach(): a file without a build-id the recording tells has to have the device and inode of the mapping, and
+ * must not have been written to after @until_ns. @own_vdso: ours is the recorded one.
+ */
+void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso);
 
 /* Where a mapping was seen. */
 struct map_user {

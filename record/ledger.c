@@ -227,6 +227,15 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
 }
 
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w)
+{
+	int err = tally_flush(&lg->tally);
+
+	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
+	lg->l.lost_sideband = lg->side_told;
+	return err ? err : rec_writer_ledger(w, &lg->l);
+}
+
 void ledger_restart(struct ledger *lg, uint64_t start)
 {
 	lg->tally.start = start;

@@ -58,6 +58,8 @@ struct proctab {
 	struct u64map kernel;	/* set of kernel addresses seen */
 	size_t nseen;		/* addresses in all sets */
 	bool nested;		/* proctab_nested() */
+	bool detached;		/* proctab_detach() */
+	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
 	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
 	/* Of segments before it; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;

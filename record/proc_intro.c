@@ -26,6 +26,8 @@ static struct map_user map_user(const struct proc *p)
 	/* A child that was gone before we looked ran where its parent does, if it did not move. */
 	const struct facts *f = p->facts ? p->facts : p->anc;
 
+	if (p->pt->detached)
+		return (struct map_user){ .mnt_ns = p->mnt_ns, .root = p->pt->host };
 	if (f && (p->facts || !u.mnt_ns || u.mnt_ns == f->mnt_ns)) {
 		u.root = f->rootpin;
 		if (f->mnt_ns)
@@ -149,7 +151,7 @@ bool proc_refresh_maps(struct proc *p, uint64_t time)
 	uint64_t before = p->maps->gen;
 	int procfd;
 
-	if (p->kthread || p->dead || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
+	if (p->kthread || p->dead || p->pt->detached || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
 		return false;
 	p->refresh_time = time ? time : 1;
 	if (!p->facts)
@@ -234,6 +236,8 @@ int proc_acquire(struct proc *p, uint64_t time)
 
 	if (p->facts)
 		return 0;
+	if (p->pt->detached)
+		return -ESRCH;
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return procfd == -ENOENT ? -ESRCH : procfd;
@@ -388,7 +392,7 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 	/* The comm of the first thread is the process's. */
 	if (t->tid == p->pid)
 		return;
-	if (!t->comm[0] && !facts_thread_comm(p->pid, t->tid, t->comm))
+	if (!t->comm[0] && !p->pt->detached && !facts_thread_comm(p->pid, t->tid, t->comm))
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 	if (t->comm[0])
 		rec_writer_comm(p->pt->w, &ev);

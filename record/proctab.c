@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "nsopen.h"
 #include "proc.h"
 #include "util.h"
 #include "xalloc.h"
@@ -36,6 +37,16 @@ void proctab_nested(struct proctab *pt)
 	pt->nested = true;
 }
 
+void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
+{
+	if (!pt->detached)
+		pt->host = rootpin_hold(&pt->pins, nsopen_host_root(), 0);
+	pt->detached = true;
+	dsotab_detach(&pt->dsos, until_ns, same_kernel);
+	if (!same_kernel)
+		u64map_clear(&pt->kernel);
+}
+
 static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
 {
 	const uint64_t *slot = u64map_get(&pt->procs, pid);
@@ -50,6 +61,7 @@ static struct proc *add_proc(struct proctab *pt, uint32_t pid)
 	p->pt = pt;
 	p->pid = pid;
 	p->maps = mapset_new();
+	p->known = pt->detached;
 	if (!pid)
 		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
 	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
@@ -115,6 +127,7 @@ void proctab_free(struct proctab *pt)
 	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
+	rootpin_put(&pt->pins, pt->host);
 	threads_fini(&pt->threads);
 	dsotab_fini(&pt->dsos);
 	pins_fini(&pt->pins);

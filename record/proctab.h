@@ -99,6 +99,13 @@ void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
  * caller's to turn.
  */
 struct caplist *proctab_cut(struct proctab *pt);
+/*
+ * What is recorded is another time's, or another host's: no process of /proc is one of these, and nothing but the files of
+ * this host can be opened, as far as they prove to be those recorded: by the build-id, or by device and inode, unchanged
+ * since @until_ns of wall clock. All mappings are known by side-band. @same_kernel: the vdso and /proc/kallsyms of
+ * this host are those recorded; may be said again, later.
+ */
+void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel);
 /* We are in a pid namespace below the first one: pid 0 is all that runs outside of it, and idle CPUs. */
 void proctab_nested(struct proctab *pt);
 /* There will be more than one file: keep slices of binaries for the next. */

@@ -28,7 +28,8 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->w = w;
 	s->ledger = ledger;
 	s->has_cgroup = has_cgroup;
-	s->own_pid = o->include_self ? 0 : (uint32_t)getpid();
+	s->leave_own = !o->include_self;
+	s->own_pid = (uint32_t)getpid();
 	s->seen = seen_new();
 	s->maskers = maskers_new(helpers);
 	s->nslots = helpers ? SINK_BATCH : 1;
@@ -183,6 +184,7 @@ void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)
 	uint64_t *slot = u64map_get(&s->ksyms, ev->addr);
 	struct sink_ksym *ks;
 
+	seen_forget(s->seen, SEEN_KERNEL);
 	if (slot) {
 		free((void *)(uintptr_t)*slot);
 		u64map_del(&s->ksyms, ev->addr);
@@ -362,16 +364,17 @@ static void count_chosen(struct sink *s, const struct sample_in *in)
 	s->chosen_ns += MAX(in->period, s->ledger->period_min);
 }
 
-static void take_sample(struct sink *s, const struct perf_event_header *h)
+struct raw_sample *sink_slot(struct sink *s)
+{
+	return &s->slot[s->n].raw;
+}
+
+void sink_take(struct sink *s)
 {
 	struct sink_slot *sl = &s->slot[s->n];
 	struct sample_in *in = &sl->raw.in;
 
-	if (sample_parse(h, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, &sl->raw)) {
-		ledger_sample(s->ledger, LEDGER_DROPPED, in);
-		return;
-	}
-	if (in->pid == s->own_pid || !cgroup_wanted(s, in->cgroup, in->pid)) {
+	if ((s->leave_own && in->pid == s->own_pid) || !cgroup_wanted(s, in->cgroup, in->pid)) {
 		/* Where the kernel picks, we were in one of the cgroups ourselves. */
 		if (!s->filter)
 			count_chosen(s, in);
@@ -394,6 +397,16 @@ static void take_sample(struct sink *s, const struct perf_event_header *h)
 		prepare_user(s, sl);
 	if (++s->n == s->nslots)
 		sink_flush(s);
+}
+
+static void take_sample(struct sink *s, const struct perf_event_header *h)
+{
+	struct raw_sample *raw = sink_slot(s);
+
+	if (sample_parse(h, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, raw))
+		ledger_sample(s->ledger, LEDGER_DROPPED, &raw->in);
+	else
+		sink_take(s);
 }
 
 void sink_pressure(struct sink *s, uint64_t now, unsigned int rings)

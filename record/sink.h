@@ -54,7 +54,8 @@ struct sink {
 	struct rec_writer *w;
 	struct ledger *ledger;
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
-	uint32_t own_pid;		/* samples of ourselves are left out; 0 = they are not */
+	bool leave_own;			/* samples of ourselves are left out */
+	uint32_t own_pid;
 	int err;			/* first write error, negative errno: the end of writing */
 	struct pressure pressure;
 	struct seen *seen;		/* owned */
@@ -95,6 +96,13 @@ void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
 
 /* A cgroup known beforehand. */
 void sink_cgroup(struct sink *s, uint64_t id, const char *path);
+
+/*
+ * A sample from elsewhere than a ring: fill in what this returns, as sample_parse() does, and sink_take() it. Its pointers have
+ * to last as long.
+ */
+struct raw_sample *sink_slot(struct sink *s);
+void sink_take(struct sink *s);
 
 /* The target has more cgroups: what was left out by sink_filter() may be wanted from now on. */
 void sink_filter_again(struct sink *s);

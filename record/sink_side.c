@@ -8,6 +8,36 @@
 #include "perf_layout.h"
 #include "sink.h"
 
+void sink_mmap(struct sink *s, const struct kmmap *m)
+{
+	seen_forget(s->seen, m->pid);
+	proctab_mmap(s->pt, m);
+}
+
+void sink_comm(struct sink *s, const struct ev_comm *ev)
+{
+	if (ev->exec)
+		seen_forget(s->seen, ev->pid);
+	proctab_comm(s->pt, ev);
+}
+
+void sink_fork(struct sink *s, const struct ev_task *ev)
+{
+	/* A thread changes no mappings; a process begins or ends with its first one. */
+	if (ev->pid == ev->tid)
+		seen_forget(s->seen, ev->pid);
+	proctab_fork(s->pt, ev);
+}
+
+void sink_exit(struct sink *s, const struct ev_task *ev)
+{
+	if (ev->pid == ev->tid)
+		seen_forget(s->seen, ev->pid);
+	if (s->facts && ev->pid == ev->tid)
+		cgroup_facts_exit(s->facts, proctab_cgroup(s->pt, ev->pid));
+	proctab_exit(s->pt, ev);
+}
+
 static void side_mmap(struct sink *s, const struct perf_event_header *h, struct cursor *c,
 		      uint64_t time)
 {
@@ -37,10 +67,8 @@ static void side_mmap(struct sink *s, const struct perf_event_header *h, struct 
 	m.prot = cursor_u32(c);
 	m.flags = cursor_u32(c);
 	m.path = cursor_cstr(c);
-	if (!cursor_ok(c))
-		return;
-	seen_forget(s->seen, m.pid);
-	proctab_mmap(s->pt, &m);
+	if (cursor_ok(c))
+		sink_mmap(s, &m);
 }
 
 static void side_comm(struct sink *s, const struct perf_event_header *h, struct cursor *c,
@@ -52,11 +80,8 @@ static void side_comm(struct sink *s, const struct perf_event_header *h, struct 
 	ev.tid = cursor_u32(c);
 	ev.comm = cursor_cstr(c);
 	ev.exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
-	if (!cursor_ok(c))
-		return;
-	if (ev.exec)
-		seen_forget(s->seen, ev.pid);
-	proctab_comm(s->pt, &ev);
+	if (cursor_ok(c))
+		sink_comm(s, &ev);
 }
 
 static void side_task(struct sink *s, const struct perf_event_header *h, struct cursor *c,
@@ -70,16 +95,10 @@ static void side_task(struct sink *s, const struct perf_event_header *h, struct 
 	ev.ptid = cursor_u32(c);
 	if (!cursor_ok(c))
 		return;
-	/* A thread changes no mappings; a process begins or ends with its first one. */
-	if (ev.pid == ev.tid)
-		seen_forget(s->seen, ev.pid);
-	if (h->type == PERF_RECORD_FORK) {
-		proctab_fork(s->pt, &ev);
-		return;
-	}
-	if (s->facts && ev.pid == ev.tid)
-		cgroup_facts_exit(s->facts, proctab_cgroup(s->pt, ev.pid));
-	proctab_exit(s->pt, &ev);
+	if (h->type == PERF_RECORD_FORK)
+		sink_fork(s, &ev);
+	else
+		sink_exit(s, &ev);
 }
 
 static void side_namespaces(struct sink *s, struct cursor *c)
@@ -110,7 +129,6 @@ static void side_ksymbol(struct sink *s, struct cursor *c, uint64_t time)
 	ev.name = cursor_cstr(c);
 	if (!cursor_ok(c))
 		return;
-	seen_forget(s->seen, SEEN_KERNEL);
 	sink_ksymbol(s, &ev);
 }
 

@@ -1,0 +1,502 @@
+/*
+ * perf.data into a recording. Whose names are whose is not believed where perf is known to be wrong (DESIGN.md
+ * section 10): perf keeps one build-id for a path, and reads it from the host when a container is gone.
+ */
+#include "import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "balance.h"
+#include "import_host.h"
+#include "ledger.h"
+#include "log.h"
+#include "output.h"
+#include "perfdata.h"
+#include "proctab.h"
+#include "sample_parse.h"
+#include "sink.h"
+#include "sink_side.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* perf's own event for side-band: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY. */
+#define IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
+
+struct import {
+	const struct import_opts *o;
+	struct perfdata *pd;
+	struct import_host host;
+	size_t event;			/* whose samples are taken: index in pd->attrs + 1; 0 = not chosen yet */
+	struct output out;
+	struct record_opts ro;		/* what perf was asked for, in our words */
+	struct cgroup_fs fs;
+	struct rec_writer *w;		/* NULL until the first record */
+	struct proctab *pt;
+	struct sink *sink;
+	struct ledger ledger;
+	uint64_t first, last;		/* times, ns; 0 = none was told */
+	int64_t until_ns;		/* wall clock at its end */
+	uint64_t unknown_event;		/* samples of events that are not told of */
+	uint64_t *room;			/* owned, for perfdata_sample() */
+};
+
+/* Of a pipe there may be more to come, and all of them move then. */
+static struct perfdata_attr *chosen(const struct import *im)
+{
+	return &im->pd->attrs[im->event - 1];
+}
+
+static bool has_name(const struct perfdata_attr *a, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return !strncmp(a->name, name, len) && (!a->name[len] || a->name[len] == ':');
+}
+
+static const char *event_name(const struct perfdata_attr *a)
+{
+	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults", "context-switches",
+						"cpu-migrations", "minor-faults", "major-faults" };
+	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
+						"branches", "branch-misses", "bus-cycles" };
+
+	if (a->name[0])
+		return a->name;
+	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(software))
+		return software[a->config];
+	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hardware))
+		return hardware[a->config];
+	return "event";
+}
+
+/* ---- what is to be known beforehand ---- */
+
+static int look(void *ctx, const struct perfdata_record *r)
+{
+	struct import *im = ctx;
+
+	if (r->time) {
+		im->first = im->first ? MIN(im->first, r->time) : r->time;
+		im->last = MAX(im->last, r->time);
+	}
+	if (r->type == PERF_RECORD_SAMPLE && r->attr)
+		r->attr->samples++;
+	import_host_look(&im->host, im->pd, r);
+	return 0;
+}
+
+static int choose_event(struct import *im)
+{
+	struct perfdata *pd = im->pd;
+
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		struct perfdata_attr *a = &pd->attrs[i];
+
+		if (im->o->event ? !has_name(a, im->o->event) : IS_DUMMY(a))
+			continue;
+		if (!im->event || (!im->o->event && !chosen(im)->samples && a->samples))
+			im->event = i + 1;
+	}
+	if (im->event)
+		return 0;
+	if (im->o->event)
+		pr_err("'%s' has no event '%s'; 'perf evlist' lists them", im->o->input, im->o->event);
+	else
+		pr_err("'%s' has no events", im->o->input);
+	return -ENOENT;
+}
+
+static int check_arch(const struct import *im)
+{
+	const char *arch = im->pd->arch;
+
+	if (!arch || !strcmp(arch, "x86_64"))
+		return 0;
+	pr_err("'%s' was recorded on %s: only x86_64 can be unwound", im->o->input, arch);
+	return -ENOTSUP;
+}
+
+/* ---- the recording ---- */
+
+static void number(struct rec_writer *w, const char *key, uint64_t v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	rec_writer_info(w, key, text);
+}
+
+static void text(struct rec_writer *w, const char *key, const char *value)
+{
+	if (value)
+		rec_writer_info(w, key, value);
+}
+
+static void write_info(struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct perfdata_attr *a = chosen(im);
+	struct rec_writer *w = im->w;
+	const char *name = event_name(a), *colon = strchr(name, ':');
+	char *bare = xstrndup(name, colon ? (size_t)(colon - name) : strlen(name));
+
+	text(w, "version", NSPROF_VERSION);
+	text(w, "imported", pd->version ? pd->version : "perf");
+	text(w, "cmdline", pd->cmdline ? pd->cmdline : "");
+	text(w, "event", bare);
+	text(w, "event_modifier", colon ? colon + 1 : "");
+	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
+	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
+	number(w, "dump_size", im->ro.dump_size);
+	text(w, "stacks", im->o->full_stacks ? "full" : "masked");
+	text(w, "target", "perf.data");
+	text(w, "hostname", pd->hostname);
+	text(w, "kernel", pd->osrelease);
+	text(w, "arch", "x86_64");
+	if (pd->ncpus)
+		number(w, "ncpus", pd->ncpus);
+	text(w, "clock", "perf");
+	free(bare);
+}
+
+/* Wall clock of the first event. */
+static uint64_t start_wall(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+
+	if (pd->have_clock)
+		return pd->clock_wall_ns + im->first - pd->clock_ns;
+	return (uint64_t)im->until_ns - (im->last - im->first);
+}
+
+/* Once more at the end: of a pipe, what tells whose kernel it was may have come since. */
+static void detach(struct import *im)
+{
+	proctab_detach(im->pt, im->host.same_host ? im->until_ns : INT64_MIN,
+		       import_host_same_kernel(&im->host, im->pd));
+}
+
+static int begin(struct import *im, uint64_t first)
+{
+	const struct perfdata_attr *a;
+	int err = im->event ? 0 : choose_event(im);
+
+	if (!err)
+		err = check_arch(im);
+	if (!err)
+		err = output_open(&im->out);
+	if (err)
+		return err;
+	if (!im->first)
+		im->first = im->last = first;
+	im->w = rec_writer_new_at(im->out.fd, im->first, start_wall(im), &err);
+	if (!im->w) {
+		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out), strerror(-err));
+		output_undo(&im->out);
+		return err;
+	}
+	a = chosen(im);
+	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
+	im->ro.callgraph = a->sample_type & PERF_SAMPLE_STACK_USER ? CALLGRAPH_DWARF :
+			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
+	im->ro.dump_size = im->ro.callgraph == CALLGRAPH_DWARF ? a->stack_user : 0;
+	write_info(im);
+	ledger_begin(&im->ledger, im->w, false, false);
+	im->pt = proctab_new(im->w);
+	import_host_name(&im->host, im->pd);
+	detach(im);
+	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, a->sample_type & PERF_SAMPLE_CGROUP, 0);
+	return 0;
+}
+
+/* ---- records ---- */
+
+static void take_sample(struct import *im, const struct perfdata_record *r)
+{
+	struct raw_sample *raw = sink_slot(im->sink);
+
+	if (!r->attr)
+		im->unknown_event++;
+	if (im->pd->piped && r->attr)
+		r->attr->samples++;
+	if (r->attr != chosen(im))
+		return;
+	if (perfdata_sample(im->pd, r, raw, im->room)) {
+		im->pd->bad++;
+		return;
+	}
+	sink_take(im->sink);
+}
+
+/* Data is not asked for: the kernel says what is code (MMAP2), or tells of nothing else (MMAP). */
+static void take_mmap(struct import *im, const struct perfdata_record *r)
+{
+	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
+	struct kmmap m;
+
+	if ((r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		return;
+	if (import_mmap(&c, r, &m)) {
+		im->pd->bad++;
+		return;
+	}
+	if (!m.has_build_id)
+		import_host_identify(&im->host, im->pd, &m);
+	sink_mmap(im->sink, &m);
+}
+
+static void take_comm(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_comm ev = { .time = r->time, .exec = r->misc & PERF_RECORD_MISC_COMM_EXEC };
+
+	ev.pid = perfdata_u32(c);
+	ev.tid = perfdata_u32(c);
+	ev.comm = perfdata_cstr(c);
+	if (!c->bad)
+		sink_comm(im->sink, &ev);
+}
+
+static void take_task(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_task ev = { .time = r->time };
+
+	ev.pid = perfdata_u32(c);
+	ev.ppid = perfdata_u32(c);
+	ev.tid = perfdata_u32(c);
+	ev.ptid = perfdata_u32(c);
+	if (c->bad)
+		return;
+	/* What perf makes up for those that ran already: a process forked from itself or its parent, before its comm and mappings. */
+	if (r->type == PERF_RECORD_FORK)
+		sink_fork(im->sink, &ev);
+	else
+		sink_exit(im->sink, &ev);
+}
+
+static void take_namespaces(struct import *im, struct perfdata_cursor *c)
+{
+	/* net, uts, ipc, pid, user, mnt, cgroup: NET_NS_INDEX and those after it. */
+	uint64_t ino[NR_NAMESPACES] = { 0 }, n;
+	uint32_t pid = perfdata_u32(c);
+
+	perfdata_u32(c);
+	n = perfdata_u64(c);
+	for (uint64_t i = 0; i < n && i < NR_NAMESPACES && !c->bad; i++) {
+		perfdata_u64(c);	/* device of nsfs: the same for all */
+		ino[i] = perfdata_u64(c);
+	}
+	if (!c->bad)
+		proctab_namespaces(im->pt, pid, ino[MNT_NS_INDEX], ino[PID_NS_INDEX], ino[USER_NS_INDEX]);
+}
+
+static void take_ksymbol(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_ksymbol ev = { .time = r->time };
+
+	ev.addr = perfdata_u64(c);
+	ev.len = perfdata_u32(c);
+	perfdata_u16(c);
+	ev.gone = perfdata_u16(c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	ev.name = perfdata_cstr(c);
+	if (!c->bad)
+		sink_ksymbol(im->sink, &ev);
+}
+
+static void take_cgroup(struct import *im, struct perfdata_cursor *c)
+{
+	uint64_t id = perfdata_u64(c);
+	const char *path = perfdata_cstr(c);
+
+	if (!c->bad)
+		sink_cgroup(im->sink, id, path);
+}
+
+static int take(void *ctx, const struct perfdata_record *r)
+{
+	struct import *im = ctx;
+	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
+	uint64_t id;
+
+	if (im->pd->piped)
+		import_host_look(&im->host, im->pd, r);
+	if (!im->w) {
+		int err = begin(im, r->time);
+
+		if (err)
+			return err;
+	}
+	im->last = MAX(im->last, r->time);
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		take_sample(im, r);
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		take_mmap(im, r);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(im, r, &c);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		take_task(im, r, &c);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		take_namespaces(im, &c);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		take_ksymbol(im, r, &c);
+		break;
+	case PERF_RECORD_CGROUP:
+		take_cgroup(im, &c);
+		break;
+	case PERF_RECORD_LOST:
+		perfdata_u64(&c);
+		ledger_lost(&im->ledger, r->cpu, r->time, perfdata_u64(&c));
+		proctab_lost(im->pt);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		ledger_lost_pmu(&im->ledger, r->cpu, r->time, perfdata_u64(&c));
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		perfdata_u64(&c);
+		perfdata_u64(&c);
+		id = perfdata_u64(&c);
+		ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
+		break;
+	default:
+		break;
+	}
+	return im->sink->err;
+}
+
+/* ---- the end ---- */
+
+static void tell(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct ev_ledger *l = &im->ledger.l;
+	uint64_t n = l->kept + l->cut, bytes = rec_writer_bytes(im->w);
+	struct strbuf sb = STRBUF_INIT;
+
+	balance_text(l, &sb);
+	if (pd->size)
+		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->size / 1e6);
+	pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
+		n == 1 ? "" : "s", event_name(chosen(im)), sb.len ? "; " : "", sb.len ? sb.s : "");
+	strbuf_fini(&sb);
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		const struct perfdata_attr *a = &pd->attrs[i];
+
+		if (a != chosen(im) && a->samples)
+			pr_warn("%" PRIu64 " samples of '%s' are left out, a recording has one event: choose it with --event",
+				a->samples, event_name(a));
+	}
+	if (im->unknown_event)
+		pr_warn("%" PRIu64 " samples are of events that the file does not describe: they are left out",
+			im->unknown_event);
+	if (pd->bad)
+		pr_warn("%" PRIu64 " damaged records are left out", pd->bad);
+	if (pd->cut)
+		pr_warn("'%s' is cut or was not finished: all whole records are in the recording", im->o->input);
+	if (!im->host.same_host && pd->hostname)
+		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
+}
+
+static int finish(struct import *im)
+{
+	int err, e;
+
+	if (!im->w) {
+		err = begin(im, 0);
+		if (err)
+			return err;
+	}
+	sink_flush(im->sink);
+	sink_end(im->sink, true);
+	/* By now all is known that tells whose kernel it was. */
+	detach(im);
+	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
+	if (!err)
+		err = ledger_finish_told(&im->ledger, im->w);
+	e = rec_writer_finish(im->w);
+	err = err ? err : e;
+	e = output_close(&im->out);
+	err = err ? err : e;
+	if (err)
+		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-err));
+	else
+		tell(im);
+	return err;
+}
+
+static int run(struct import *im, int fd)
+{
+	struct timespec now;
+	struct stat st;
+	int err;
+
+	im->pd = perfdata_open(fd, im->o->input);
+	if (!im->pd)
+		return -EINVAL;
+	/* Of a pipe: now. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	im->until_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		im->until_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (im->pd->map) {
+		err = perfdata_each(im->pd, false, look, im);
+		if (!err && im->pd->nattrs)
+			err = choose_event(im);
+		if (err)
+			return err;
+	}
+	err = perfdata_each(im->pd, true, take, im);
+	if (im->sink && im->sink->err)
+		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-im->sink->err));
+	if (err)
+		return err;
+	err = finish(im);
+	return err ? err : im->pd->cut || im->pd->bad;
+}
+
+int import_run(const struct import_opts *o)
+{
+	struct import im = { .o = o, .out.fd = -1, .fs.fd = -1 };
+	bool in = !strcmp(o->input, "-");
+	int fd = in ? STDIN_FILENO : open(o->input, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0) {
+		err = -errno;
+		pr_err("cannot open '%s': %s", o->input, strerror(errno));
+		return err;
+	}
+	err = output_check(&im.out, o->output);
+	if (!err) {
+		im.room = xmalloc(PERFDATA_ROOM);
+		err = run(&im, fd);
+	}
+	sink_free(im.sink);
+	if (im.pt)
+		proctab_free(im.pt);
+	ledger_fini(&im.ledger);
+	rec_writer_free(im.w);
+	import_host_fini(&im.host);
+	perfdata_free(im.pd);
+	output_fini(&im.out);
+	free(im.room);
+	if (!in)
+		close(fd);
+	return err;
+}

@@ -1,0 +1,536 @@
+/* The header of perf.data, and what perf tells about the host and the events. */
+#include "perfdata.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "strbuf.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define FILE_HEADER 104u
+#define PIPE_HEADER 16u
+#define FEATURES 256u
+/* What one file may tell of: more is not believed. */
+#define ATTRS_MAX 4096u
+#define IDS_MAX (1u << 20)
+#define BUILD_IDS_MAX (1u << 20)
+#define STRINGS_MAX 65536u
+
+enum feature {
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OSRELEASE = 4,
+	FEATURE_VERSION = 5,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
+	FEATURE_CMDLINE = 11,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_CLOCK_DATA = 29,
+};
+
+/* ---- bytes ---- */
+
+const uint8_t *perfdata_bytes(struct perfdata_cursor *c, uint64_t len)
+{
+	const uint8_t *p = c->p;
+
+	if (c->bad || len > (uint64_t)(c->end - c->p)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->p += len;
+	return p;
+}
+
+uint16_t perfdata_u16(struct perfdata_cursor *c)
+{
+	const uint8_t *p = perfdata_bytes(c, sizeof(uint16_t));
+	uint16_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap16(v) : v;
+}
+
+uint32_t perfdata_u32(struct perfdata_cursor *c)
+{
+	const uint8_t *p = perfdata_bytes(c, sizeof(uint32_t));
+	uint32_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap32(v) : v;
+}
+
+uint64_t perfdata_u64(struct perfdata_cursor *c)
+{
+	const uint8_t *p = perfdata_bytes(c, sizeof(uint64_t));
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap64(v) : v;
+}
+
+const char *perfdata_cstr(struct perfdata_cursor *c)
+{
+	const uint8_t *p = c->p;
+	size_t len = c->bad ? 0 : strnlen((const char *)p, (size_t)(c->end - p));
+
+	return perfdata_bytes(c, len + 1) ? (const char *)p : NULL;
+}
+
+static struct perfdata_cursor range(const struct perfdata *pd, uint64_t off, uint64_t len)
+{
+	struct perfdata_cursor c = { .swap = pd->swap };
+
+	if (off > pd->size || len > pd->size - off) {
+		c.bad = true;
+		return c;
+	}
+	c.p = pd->map + off;
+	c.end = c.p + len;
+	return c;
+}
+
+/* u32 length, then so many bytes, NUL included and padded. Owned; NULL when it does not fit. */
+static char *counted_string(struct perfdata_cursor *c)
+{
+	uint32_t len = perfdata_u32(c);
+	const uint8_t *p = perfdata_bytes(c, len);
+
+	return p ? xstrndup((const char *)p, strnlen((const char *)p, len)) : NULL;
+}
+
+static void set_string(char **to, char *s)
+{
+	if (!s)
+		return;
+	free(*to);
+	*to = s;
+}
+
+/* ---- events ---- */
+
+/*
+ * A struct perf_event_attr of any size: what an older kernel did not know is 0. Offsets: include/uapi/linux/perf_event.h.
+ */
+static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_cursor *c, uint64_t size)
+{
+	struct perfdata_cursor in = *c;
+	struct perfdata_attr a = { 0 };
+
+	if (size < PERF_ATTR_SIZE_VER0 || !perfdata_bytes(c, size) || pd->nattrs >= ATTRS_MAX)
+		return NULL;
+	in.end = in.p + size;
+	a.type = perfdata_u32(&in);
+	perfdata_u32(&in);	/* its size once more */
+	a.config = perfdata_u64(&in);
+	a.period = perfdata_u64(&in);
+	a.sample_type = perfdata_u64(&in);
+	a.read_format = perfdata_u64(&in);
+	/* Bit fields begin at the other end of each byte where the byte order is the other one. */
+	a.flags = perfdata_u64(&in);
+	if (pd->swap) {
+		uint64_t v = 0;
+
+		a.flags = __builtin_bswap64(a.flags);
+		for (unsigned int i = 0; i < 64; i++)
+			v |= (a.flags >> (i ^ 7) & 1) << i;
+		a.flags = v;
+	}
+	perfdata_bytes(&in, 8 + 8 + 8);	/* wakeup, breakpoint, config1, config2 */
+	a.branch_type = perfdata_u64(&in);
+	a.regs_user = perfdata_u64(&in);
+	a.stack_user = perfdata_u32(&in);
+	perfdata_u32(&in);	/* clockid */
+	a.regs_intr = perfdata_u64(&in);
+	a.name = xstrdup("");
+	pd->attrs = xrealloc(pd->attrs, (pd->nattrs + 1) * sizeof(a));
+	pd->attrs[pd->nattrs] = a;
+	return &pd->attrs[pd->nattrs++];
+}
+
+static void add_ids(struct perfdata_attr *a, struct perfdata_cursor *c, uint64_t n)
+{
+	if (n > IDS_MAX || a->nids + n > IDS_MAX || n * 8 > (uint64_t)(c->end - c->p))
+		return;
+	a->ids = xrealloc(a->ids, (a->nids + n) * sizeof(*a->ids) + 1);
+	while (n--)
+		a->ids[a->nids++] = perfdata_u64(c);
+}
+
+static struct perfdata_attr *find_id(struct perfdata *pd, uint64_t id)
+{
+	for (size_t i = 0; i < pd->nattrs; i++)
+		for (size_t k = 0; k < pd->attrs[i].nids; k++)
+			if (pd->attrs[i].ids[k] == id)
+				return &pd->attrs[i];
+	return NULL;
+}
+
+struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id)
+{
+	return pd->nattrs == 1 ? pd->attrs : find_id(pd, id);
+}
+
+/* ---- features ---- */
+
+/* Names of events, in the order of the attrs as perf writes both from one list. */
+static void read_event_desc(struct perfdata *pd, struct perfdata_cursor *c)
+{
+	uint32_t n = perfdata_u32(c), size = perfdata_u32(c);
+
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		struct perfdata_attr *a;
+		uint32_t nids;
+		char *name;
+		uint64_t id = 0;
+
+		perfdata_bytes(c, size);
+		nids = perfdata_u32(c);
+		name = counted_string(c);
+		for (uint32_t k = 0; k < nids && !c->bad; k++) {
+			uint64_t v = perfdata_u64(c);
+
+			id = k ? id : v;
+		}
+		a = nids ? find_id(pd, id) : NULL;
+		if (!a && n == pd->nattrs)
+			a = &pd->attrs[i];
+		if (a)
+			set_string(&a->name, name);
+		else
+			free(name);
+	}
+}
+
+/* perf's record of a build-id; behind its header. */
+static void read_build_id(struct perfdata *pd, struct perfdata_cursor *c, uint16_t misc)
+{
+	struct perfdata_build_id b = { .len = BUILD_ID_MAX };
+	const uint8_t *id;
+	const char *path;
+
+	perfdata_u32(c);	/* pid: -1, the host */
+	id = perfdata_bytes(c, 24);
+	path = perfdata_cstr(c);
+	if (!id || !path || pd->nbuild_ids >= BUILD_IDS_MAX)
+		return;
+	/* PERF_RECORD_MISC_BUILD_ID_SIZE, since 5.10; before, all had 20 bytes. */
+	if (misc & 1u << 15)
+		b.len = MIN(id[20], (uint8_t)BUILD_ID_MAX);
+	memcpy(b.id, id, b.len);
+	b.path = xstrdup(path);
+	XGROW(pd->build_ids, pd->nbuild_ids, pd->build_ids_cap);
+	pd->build_ids[pd->nbuild_ids++] = b;
+}
+
+static void read_build_ids(struct perfdata *pd, struct perfdata_cursor *c)
+{
+	while (c->end - c->p >= 8 && !c->bad) {
+		struct perfdata_cursor one = *c;
+		uint16_t misc, size;
+
+		perfdata_u32(&one);
+		misc = perfdata_u16(&one);
+		size = perfdata_u16(&one);
+		if (size < 8 || !perfdata_bytes(c, size))
+			return;
+		one.end = c->p;
+		read_build_id(pd, &one, misc);
+	}
+}
+
+static void read_cmdline(struct perfdata *pd, struct perfdata_cursor *c)
+{
+	struct strbuf sb = STRBUF_INIT;
+	uint32_t n = perfdata_u32(c);
+
+	for (uint32_t i = 0; i < n && i < STRINGS_MAX; i++) {
+		char *word = counted_string(c);
+
+		if (!word)
+			break;
+		strbuf_addf(&sb, "%s%s", i ? " " : "", word);
+		free(word);
+	}
+	if (sb.len)
+		set_string(&pd->cmdline, xstrdup(sb.s));
+	strbuf_fini(&sb);
+}
+
+static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_cursor *c)
+{
+	switch (feature) {
+	case FEATURE_BUILD_ID:
+		read_build_ids(pd, c);
+		break;
+	case FEATURE_HOSTNAME:
+		set_string(&pd->hostname, counted_string(c));
+		break;
+	case FEATURE_OSRELEASE:
+		set_string(&pd->osrelease, counted_string(c));
+		break;
+	case FEATURE_VERSION:
+		set_string(&pd->version, counted_string(c));
+		break;
+	case FEATURE_ARCH:
+		set_string(&pd->arch, counted_string(c));
+		break;
+	case FEATURE_NRCPUS:
+		pd->ncpus = perfdata_u32(c);
+		break;
+	case FEATURE_CMDLINE:
+		read_cmdline(pd, c);
+		break;
+	case FEATURE_EVENT_DESC:
+		read_event_desc(pd, c);
+		break;
+	case FEATURE_CLOCK_DATA:
+		perfdata_u32(c);	/* version */
+		perfdata_u32(c);	/* clock */
+		pd->clock_wall_ns = perfdata_u64(c);
+		pd->clock_ns = perfdata_u64(c);
+		pd->have_clock = !c->bad;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Behind the data: an entry {offset, size} for each bit that is set. */
+static void read_features(struct perfdata *pd, const uint64_t bits[FEATURES / 64])
+{
+	struct perfdata_cursor table = range(pd, pd->data_end, pd->size - pd->data_end);
+
+	for (unsigned int f = 0; f < FEATURES && !table.bad; f++) {
+		struct perfdata_cursor c;
+		uint64_t off, len;
+
+		if (!(bits[f / 64] >> f % 64 & 1))
+			continue;
+		off = perfdata_u64(&table);
+		len = perfdata_u64(&table);
+		c = range(pd, off, len);
+		if (!table.bad)
+			read_feature(pd, f, &c);
+	}
+}
+
+/* EVENT_UPDATE of the pipe format: {u64 type, id; data}; 2 is a name. */
+static void read_event_update(struct perfdata *pd, struct perfdata_cursor *c)
+{
+	uint64_t type = perfdata_u64(c);
+	struct perfdata_attr *a = perfdata_find(pd, perfdata_u64(c));
+	const char *name = type == 2 ? perfdata_cstr(c) : NULL;
+
+	if (a && name)
+		set_string(&a->name, xstrdup(name));
+}
+
+void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size)
+{
+	struct perfdata_cursor c = { .p = rec + 8, .end = rec + size, .swap = pd->swap };
+	struct perfdata_cursor misc = { .p = rec + 4, .end = rec + 6, .swap = pd->swap };
+	struct perfdata_attr *a;
+	uint32_t asize;
+
+	switch (type) {
+	case PERFDATA_HEADER_ATTR:
+		/* Its size is in it, at byte 4, and says where the ids begin. */
+		if (size < 16)
+			return;
+		c.p += 4;
+		asize = perfdata_u32(&c);
+		c.p = rec + 8;
+		a = add_attr(pd, &c, asize ? asize : PERF_ATTR_SIZE_VER0);
+		if (a)
+			add_ids(a, &c, (uint64_t)(c.end - c.p) / 8);
+		break;
+	case PERFDATA_HEADER_FEATURE:
+		read_feature(pd, perfdata_u64(&c), &c);
+		break;
+	case PERFDATA_BUILD_ID:
+		read_build_id(pd, &c, perfdata_u16(&misc));
+		break;
+	case PERFDATA_EVENT_UPDATE:
+		read_event_update(pd, &c);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the header ---- */
+
+static int read_attrs(struct perfdata *pd, uint64_t off, uint64_t len, uint64_t entry)
+{
+	struct perfdata_cursor c = range(pd, off, len);
+
+	/* The attr, and {offset, size} of its ids. */
+	if (c.bad || entry < PERF_ATTR_SIZE_VER0 + 16)
+		return -EINVAL;
+	while ((uint64_t)(c.end - c.p) >= entry) {
+		struct perfdata_attr *a = add_attr(pd, &c, entry - 16);
+		uint64_t ids_off, ids_len;
+		struct perfdata_cursor ids;
+
+		if (!a)
+			return -EINVAL;
+		ids_off = perfdata_u64(&c);
+		ids_len = perfdata_u64(&c);
+		ids = range(pd, ids_off, ids_len);
+		if (!ids.bad)
+			add_ids(a, &ids, ids_len / 8);
+	}
+	return pd->nattrs ? 0 : -EINVAL;
+}
+
+static int read_file_header(struct perfdata *pd)
+{
+	struct perfdata_cursor c = range(pd, 8, FILE_HEADER - 8);
+	uint64_t bits[FEATURES / 64], entry, attrs, attrs_len, len;
+	int err;
+
+	perfdata_u64(&c);	/* size of the header */
+	entry = perfdata_u64(&c);
+	attrs = perfdata_u64(&c);
+	attrs_len = perfdata_u64(&c);
+	pd->data = perfdata_u64(&c);
+	len = perfdata_u64(&c);
+	perfdata_bytes(&c, 16);	/* event types: unused since 3.11 */
+	for (size_t i = 0; i < FEATURES / 64; i++)
+		bits[i] = perfdata_u64(&c);
+	if (c.bad || pd->data > pd->size)
+		return -EINVAL;
+	/*
+	 * The bitmap is of longs: in the other byte order it reads as pairs of 32 bits if these had 4 bytes, which HOSTNAME,
+	 * always there, shows.
+	 */
+	if (pd->swap && !(bits[0] >> FEATURE_HOSTNAME & 1))
+		for (size_t i = 0; i < FEATURES / 64; i++)
+			bits[i] = bits[i] << 32 | bits[i] >> 32;
+	err = read_attrs(pd, attrs, attrs_len, entry);
+	if (err)
+		return err;
+	/* Written last: without it perf was killed, and there are no features. */
+	if (!len || len > pd->size - pd->data) {
+		pd->cut = true;
+		pd->data_end = pd->size;
+		return 0;
+	}
+	pd->data_end = pd->data + len;
+	read_features(pd, bits);
+	return 0;
+}
+
+/* The magic and the size of the header tell file from pipe, and the byte order. */
+static int read_header(struct perfdata *pd, const uint8_t *head)
+{
+	struct perfdata_cursor c = { .p = head + 8, .end = head + PIPE_HEADER };
+
+	pd->swap = !memcmp(head, "2ELIFREP", 8);
+	if (!pd->swap && memcmp(head, "PERFILE2", 8) != 0)
+		return -ENOEXEC;
+	c.swap = pd->swap;
+	pd->piped = perfdata_u64(&c) == PIPE_HEADER;
+	if (!pd->piped)
+		return pd->map ? read_file_header(pd) : -ESPIPE;
+	pd->data = PIPE_HEADER;
+	pd->data_end = pd->size;
+	return 0;
+}
+
+static int read_head(int fd, uint8_t *head)
+{
+	size_t n = 0;
+
+	while (n < PIPE_HEADER) {
+		ssize_t got = read(fd, head + n, PIPE_HEADER - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENOEXEC;
+		n += (size_t)got;
+	}
+	return 0;
+}
+
+static int open_fd(struct perfdata *pd)
+{
+	uint8_t head[PIPE_HEADER];
+	struct stat st;
+	int err;
+
+	if (fstat(pd->fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode)) {
+		err = S_ISDIR(st.st_mode) ? -EISDIR : read_head(pd->fd, head);
+		return err ? err : read_header(pd, head);
+	}
+	if (st.st_size < (off_t)PIPE_HEADER)
+		return -ENOEXEC;
+	pd->size = (size_t)st.st_size;
+	pd->map = mmap(NULL, pd->size, PROT_READ, MAP_PRIVATE, pd->fd, 0);
+	if (pd->map == MAP_FAILED) {
+		pd->map = NULL;
+		return -errno;
+	}
+	return read_header(pd, pd->map);
+}
+
+struct perfdata *perfdata_open(int fd, const char *name)
+{
+	struct perfdata *pd = xcalloc(1, sizeof(*pd));
+	int err;
+
+	pd->fd = fd;
+	err = open_fd(pd);
+	if (!err)
+		return pd;
+	if (err == -ENOEXEC)
+		pr_err("'%s' is not perf.data: it does not begin with PERFILE2", name);
+	else if (err == -ESPIPE)
+		pr_err("'%s' is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
+		       "writes", name);
+	else if (err == -EISDIR)
+		pr_err("'%s' is a directory, as 'perf record --threads' makes: these cannot be read", name);
+	else if (err == -EINVAL)
+		pr_err("'%s' is damaged: its header has no events", name);
+	else
+		pr_err("cannot read '%s': %s", name, strerror(-err));
+	perfdata_free(pd);
+	return NULL;
+}
+
+void perfdata_free(struct perfdata *pd)
+{
+	if (!pd)
+		return;
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		free(pd->attrs[i].name);
+		free(pd->attrs[i].ids);
+	}
+	for (size_t i = 0; i < pd->nbuild_ids; i++)
+		free(pd->build_ids[i].path);
+	free(pd->attrs);
+	free(pd->build_ids);
+	free(pd->hostname);
+	free(pd->osrelease);
+	free(pd->arch);
+	free(pd->version);
+	free(pd->cmdline);
+	if (pd->map)
+		munmap((void *)(uintptr_t)pd->map, pd->size);
+	free(pd);
+}

@@ -1,0 +1,124 @@
+/*
+ * Reads what perf record writes: the file (PERFILE2) and the pipe format, of either byte order. Sources:
+ * tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c, tools/lib/perf/include/perf/event.h, the
+ * comment at enum perf_event_type in include/uapi/linux/perf_event.h. Nothing in it is believed: every
+ * length is checked against what is there.
+ */
+#ifndef NSPROF_PERFDATA_H
+#define NSPROF_PERFDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+
+/* perf's own record types, behind the kernel's (enum perf_user_event_type). */
+enum {
+	PERFDATA_HEADER_ATTR = 64,
+	PERFDATA_TRACING_DATA = 66,
+	PERFDATA_BUILD_ID = 67,
+	PERFDATA_FINISHED_ROUND = 68,
+	PERFDATA_AUXTRACE = 71,
+	PERFDATA_EVENT_UPDATE = 78,
+	PERFDATA_HEADER_FEATURE = 80,
+	PERFDATA_COMPRESSED = 81,
+	PERFDATA_COMPRESSED2 = 83,
+};
+
+/* A cursor over bytes in the file's order. A read past the end sets @bad and gives 0, as cursor.h does. */
+struct perfdata_cursor {
+	const uint8_t *p, *end;
+	bool swap, bad;
+};
+
+uint16_t perfdata_u16(struct perfdata_cursor *c);
+uint32_t perfdata_u32(struct perfdata_cursor *c);
+uint64_t perfdata_u64(struct perfdata_cursor *c);
+/* @len bytes in place, or NULL. */
+const uint8_t *perfdata_bytes(struct perfdata_cursor *c, uint64_t len);
+/* A string in place that ends in a NUL before the cursor's end, or NULL; the rest of its padding is not skipped. */
+const char *perfdata_cstr(struct perfdata_cursor *c);
+
+/* One event that was recorded (struct perf_event_attr). */
+struct perfdata_attr {
+	uint32_t type;
+	uint64_t config;
+	uint64_t period;	/* or Hz, with PERFDATA_FREQ in flags */
+	uint64_t sample_type, read_format, flags, branch_type;
+	uint64_t regs_user, regs_intr;	/* masks, PERF_REG_* of the recorded machine */
+	uint32_t stack_user;	/* bytes asked for */
+	char *name;		/* owned; "" = not told */
+	uint64_t *ids;		/* owned */
+	size_t nids;
+	uint64_t samples;	/* met so far */
+};
+
+#define PERFDATA_FREQ (1ull << 10)
+#define PERFDATA_SAMPLE_ID_ALL (1ull << 18)
+
+struct perfdata_build_id {	/* of a path, which may be more than one file */
+	char *path;		/* owned */
+	uint8_t id[BUILD_ID_MAX];
+	uint8_t len;
+};
+
+struct perfdata {
+	int fd;			/* borrowed */
+	bool swap;		/* the other byte order */
+	bool piped;		/* pipe format, whatever it comes from */
+	bool cut;		/* it ends before it should: all whole records before that are delivered */
+	const uint8_t *map;	/* of a regular file, all of it; NULL else */
+	size_t size;		/* bytes of @map */
+	uint64_t data, data_end;	/* file offsets of the records */
+	struct perfdata_attr *attrs;	/* owned */
+	size_t nattrs;
+	struct perfdata_build_id *build_ids;	/* owned */
+	size_t nbuild_ids, build_ids_cap;
+	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = not told */
+	uint32_t ncpus;		/* available; 0 = not told */
+	bool have_clock;	/* CLOCK_DATA: times and wall clock belong together */
+	uint64_t clock_wall_ns, clock_ns;
+	uint64_t bad;		/* records whose inner lengths do not fit: left out */
+};
+
+/*
+ * Begins to read @fd (borrowed, at its beginning). NULL after a message naming @name: not perf.data, of a kind that cannot
+ * be read, or damaged before the first record.
+ */
+struct perfdata *perfdata_open(int fd, const char *name);
+void perfdata_free(struct perfdata *pd);	/* accepts NULL */
+
+/* For perfdata_stream.c: what the pipe format has among its records. Others than these are ignored. */
+void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size);
+
+/* The event with that id; the only one whatever the id is; NULL = unknown. */
+struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id);
+
+/* A record, in the file's byte order. */
+struct perfdata_record {
+	uint32_t type;
+	uint16_t misc;
+	uint32_t cpu;			/* 0 when not told */
+	uint64_t time;			/* as in the file, ns; 0 when not told */
+	struct perfdata_attr *attr;	/* the event of a sample; NULL = unknown */
+	const uint8_t *body;		/* behind the header, the sample_id left out */
+	size_t len;			/* bytes of it */
+};
+
+/*
+ * Calls @fn for each record of the kernel's, in the order of time as far as perf's rounds tell it. A return of other than 0
+ * ends it. 0, that, or negative errno after a message. @ordered: false, as they come. Once for a pipe, as
+ * often as wanted for a file.
+ */
+int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx);
+
+struct raw_sample;
+/*
+ * What a sample says, unmasked, into @raw, whose pointers lead into the record, or into @room of PERFDATA_ROOM
+ * bytes. -EINVAL when its inner lengths do not fit.
+ */
+#define PERFDATA_ROOM (128u << 10)
+int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, struct raw_sample *raw, uint64_t *room);
+
+#endif

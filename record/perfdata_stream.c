@@ -1,0 +1,441 @@
+/*
+ * The records of perf.data one after the other: from the mapped file in place; from a pipe, and out of compressed records,
+ * through chunks that live as long as a record in them is wanted. Then in the order of time: perf writes a round of its rings
+ * after the other, and what is older than the newest of a round is complete when the next one is
+ * (tools/perf/util/ordered-events.c).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec.h"
+#include "log.h"
+#include "perfdata.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define CHUNK (1u << 20)
+#define HEADER 8u
+
+struct chunk {
+	size_t refs;		/* records queued, and 1 while it is filled */
+	size_t size;
+	uint8_t data[];
+};
+
+/* Bytes that come in pieces, cut into records. */
+struct feed {
+	struct chunk *cur;	/* one reference; NULL = nothing yet */
+	size_t begin, end;	/* of it: what is not delivered yet */
+	uint64_t skip;		/* bytes to come that belong to no record */
+};
+
+struct queued {
+	uint64_t time, seq;
+	const uint8_t *rec;
+	struct chunk *chunk;	/* one reference; NULL: in the mapped file */
+};
+
+struct stream {
+	struct perfdata *pd;
+	bool ordered;
+	int (*fn)(void *ctx, const struct perfdata_record *r);
+	void *ctx;
+	struct feed in, inner;		/* the pipe; what is decompressed */
+	struct codec_stream *zstd;	/* owned; NULL until needed */
+	struct queued *queue;		/* owned */
+	size_t n, cap;
+	uint64_t seq, newest, limit;
+};
+
+static void chunk_put(struct chunk *c)
+{
+	if (c && !--c->refs)
+		free(c);
+}
+
+/* Room for @len bytes behind what is there: what is not delivered moves to a new chunk when it is used up. */
+static uint8_t *feed_room(struct feed *f, size_t len)
+{
+	size_t rest = f->end - f->begin;
+	struct chunk *c = f->cur;
+
+	if (c && c->size - f->end >= len)
+		return c->data + f->end;
+	c = xmalloc(sizeof(*c) + rest + MAX(len, (size_t)CHUNK));
+	c->refs = 1;
+	c->size = rest + MAX(len, (size_t)CHUNK);
+	if (rest)
+		memcpy(c->data, f->cur->data + f->begin, rest);
+	chunk_put(f->cur);
+	f->cur = c;
+	f->begin = 0;
+	f->end = rest;
+	return c->data + rest;
+}
+
+/* ---- one record ---- */
+
+static uint16_t rec_u16(const struct perfdata *pd, const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return pd->swap ? __builtin_bswap16(v) : v;
+}
+
+static uint32_t rec_u32(const struct perfdata *pd, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return pd->swap ? __builtin_bswap32(v) : v;
+}
+
+static uint64_t rec_u64(const struct perfdata *pd, const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return pd->swap ? __builtin_bswap64(v) : v;
+}
+
+/*
+ * Bytes of the record at @p, of which @left are there; 0: not all of its header is there, or it cannot be one. Of a large compressed
+ * record perf 6.16 writes the length modulo 64 KiB: what is in it says more.
+ */
+static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t left, bool *bad)
+{
+	uint64_t size, inner;
+
+	*bad = false;
+	if (left < HEADER)
+		return 0;
+	size = rec_u16(pd, p + 6);
+	if (rec_u32(pd, p) == PERFDATA_COMPRESSED2) {
+		if (left < HEADER + 8)
+			return 0;
+		inner = rec_u64(pd, p + HEADER);
+		if (inner > UINT32_MAX) {
+			*bad = true;
+			return 0;
+		}
+		size = MAX(size, (HEADER + 8 + inner + 7) & ~7ull);
+	}
+	*bad = size < HEADER;
+	return *bad ? 0 : size;
+}
+
+/* Bytes behind a record that are not part of it. */
+static uint64_t rec_trailer(const struct perfdata *pd, const uint8_t *p, uint64_t size)
+{
+	switch (rec_u32(pd, p)) {
+	case PERFDATA_TRACING_DATA:
+		return size < HEADER + 4 ? 0 : (rec_u32(pd, p + HEADER) + 7ull) & ~7ull;
+	case PERFDATA_AUXTRACE:
+		return size < HEADER + 8 ? 0 : rec_u64(pd, p + HEADER);
+	default:
+		return 0;
+	}
+}
+
+/* u64 fields of a sample before field @bit, all of them 8 bytes each. */
+static unsigned int fields_before(uint64_t sample_type, uint64_t bit)
+{
+	static const uint64_t order[] = {
+		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR,
+		PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+	};
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order) && order[i] != bit; i++)
+		n += !!(sample_type & order[i]);
+	return n;
+}
+
+static uint64_t sample_field(const struct perfdata *pd, const struct perfdata_record *r, uint64_t type, uint64_t bit)
+{
+	uint64_t at = 8ull * fields_before(type, bit);
+
+	return type & bit && at + 8 <= r->len ? rec_u64(pd, r->body + at) : 0;
+}
+
+/* Whose sample: all events have their id at one place, or IDENTIFIER (perf's evlist__valid_sample_type()). */
+static struct perfdata_attr *sample_attr(struct perfdata *pd, const struct perfdata_record *r)
+{
+	uint64_t type = pd->nattrs ? pd->attrs[0].sample_type : 0;
+
+	if (pd->nattrs < 2)
+		return pd->nattrs ? pd->attrs : NULL;
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		return perfdata_find(pd, sample_field(pd, r, type, PERF_SAMPLE_IDENTIFIER));
+	if (type & PERF_SAMPLE_ID)
+		return perfdata_find(pd, sample_field(pd, r, type, PERF_SAMPLE_ID));
+	return pd->attrs;
+}
+
+/* What sample_id_all appends: {pid, tid} {time} {id} {stream id} {cpu, 0} {identifier}, as far as asked for. */
+static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
+{
+	const struct perfdata_attr *a = pd->nattrs ? &pd->attrs[0] : NULL;
+	static const uint64_t order[] = {
+		PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+		PERF_SAMPLE_IDENTIFIER,
+	};
+	size_t all = 0, at;
+
+	/* The identifier comes last; what perf made up itself has none and is laid out as the first event's. */
+	if (pd->nattrs > 1 && a->sample_type & PERF_SAMPLE_IDENTIFIER && r->len >= 8) {
+		const struct perfdata_attr *own = perfdata_find(pd, rec_u64(pd, r->body + r->len - 8));
+
+		a = own ? own : a;
+	}
+	if (!a || !(a->flags & PERFDATA_SAMPLE_ID_ALL))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		all += a->sample_type & order[i] ? 8 : 0;
+	if (all > r->len)
+		return;
+	r->len -= all;
+	at = r->len;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (!(a->sample_type & order[i]))
+			continue;
+		if (order[i] == PERF_SAMPLE_TIME)
+			r->time = rec_u64(pd, r->body + at);
+		if (order[i] == PERF_SAMPLE_CPU)
+			r->cpu = rec_u32(pd, r->body + at);
+		at += 8;
+	}
+}
+
+static struct perfdata_record parse(struct perfdata *pd, const uint8_t *rec)
+{
+	struct perfdata_record r = {
+		.type = rec_u32(pd, rec), .misc = rec_u16(pd, rec + 4),
+		.body = rec + HEADER, .len = rec_u16(pd, rec + 6) - HEADER,
+	};
+	uint64_t cpu;
+
+	if (r.type != PERF_RECORD_SAMPLE) {
+		take_sample_id(pd, &r);
+		return r;
+	}
+	r.attr = sample_attr(pd, &r);
+	if (!r.attr)
+		return r;
+	r.time = sample_field(pd, &r, r.attr->sample_type, PERF_SAMPLE_TIME);
+	cpu = sample_field(pd, &r, r.attr->sample_type, PERF_SAMPLE_CPU);
+	r.cpu = (uint32_t)(pd->swap ? cpu >> 32 : cpu);
+	return r;
+}
+
+/* ---- order ---- */
+
+static int queued_cmp(const void *a, const void *b)
+{
+	const struct queued *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->seq < y->seq ? -1 : 1;
+}
+
+/* Deliver all that is not younger than @limit. */
+static int deliver(struct stream *s, uint64_t limit)
+{
+	size_t i = 0;
+	int err = 0;
+
+	qsort(s->queue, s->n, sizeof(*s->queue), queued_cmp);
+	for (; i < s->n && s->queue[i].time <= limit && !err; i++) {
+		struct perfdata_record r = parse(s->pd, s->queue[i].rec);
+
+		err = s->fn(s->ctx, &r);
+		chunk_put(s->queue[i].chunk);
+	}
+	s->n -= i;
+	memmove(s->queue, s->queue + i, s->n * sizeof(*s->queue));
+	return err;
+}
+
+static int take_record(struct stream *s, const uint8_t *rec, struct chunk *chunk)
+{
+	struct perfdata_record r = parse(s->pd, rec);
+
+	if (!s->ordered)
+		return s->fn(s->ctx, &r);
+	XGROW(s->queue, s->n, s->cap);
+	s->queue[s->n++] = (struct queued){ r.time, s->seq++, rec, chunk };
+	if (chunk)
+		chunk->refs++;
+	s->newest = MAX(s->newest, r.time);
+	return 0;
+}
+
+static int take_round(struct stream *s)
+{
+	uint64_t limit = s->limit;
+
+	s->limit = s->newest;
+	return s->ordered && limit ? deliver(s, limit) : 0;
+}
+
+/* ---- where records come from ---- */
+
+static int decompress(struct stream *s, const uint8_t *rec, uint64_t size);
+
+static int take(struct stream *s, const uint8_t *rec, uint64_t size, struct chunk *chunk, bool inner)
+{
+	uint32_t type = rec_u32(s->pd, rec);
+
+	switch (type) {
+	case PERFDATA_FINISHED_ROUND:
+		return take_round(s);
+	case PERFDATA_COMPRESSED:
+	case PERFDATA_COMPRESSED2:
+		/* perf compresses nothing twice. */
+		return inner ? 0 : decompress(s, rec, size);
+	default:
+		if (type < PERFDATA_HEADER_ATTR)
+			return take_record(s, rec, chunk);
+		if (s->pd->piped && size <= UINT16_MAX)
+			perfdata_meta(s->pd, type, rec, (size_t)size);
+		return 0;
+	}
+}
+
+/* All whole records of @f. -EBADMSG: what comes next is none. */
+static int feed_records(struct stream *s, struct feed *f, bool inner)
+{
+	for (;;) {
+		const uint8_t *rec = f->cur ? f->cur->data + f->begin : NULL;
+		uint64_t left = f->end - f->begin, size;
+		bool bad;
+		int err;
+
+		if (f->skip) {
+			uint64_t n = MIN(f->skip, left);
+
+			f->begin += n;
+			f->skip -= n;
+			if (f->skip || !(left - n))
+				return 0;
+			continue;
+		}
+		size = left ? rec_size(s->pd, rec, left, &bad) : 0;
+		if (!left || (!size && !bad) || (size && size > left))
+			return 0;
+		if (bad)
+			return -EBADMSG;
+		f->begin += size;
+		f->skip = inner ? 0 : rec_trailer(s->pd, rec, size);
+		err = take(s, rec, size, f->cur, inner);
+		if (err)
+			return err;
+	}
+}
+
+static int decompress(struct stream *s, const uint8_t *rec, uint64_t size)
+{
+	const bool has_len = rec_u32(s->pd, rec) == PERFDATA_COMPRESSED2;
+	const uint8_t *src = rec + HEADER + (has_len ? 8 : 0);
+	size_t left = has_len ? rec_u64(s->pd, rec + HEADER) : size - HEADER, before;
+
+	if (!s->zstd)
+		s->zstd = codec_stream_new();
+	do {
+		uint8_t *to = feed_room(&s->inner, CHUNK / 4);
+		size_t n = 0;
+		int err;
+
+		before = left;
+		err = codec_stream(s->zstd, to, CHUNK / 4, &n, &src, &left);
+		s->inner.end += n;
+		if (err)
+			return -EBADMSG;
+		err = feed_records(s, &s->inner, true);
+		if (err)
+			return err;
+		/* Output that had no room comes with the next call, without input. */
+		if (n < CHUNK / 4 && left == before)
+			break;
+	} while (true);
+	return 0;
+}
+
+static int run_mapped(struct stream *s)
+{
+	const struct perfdata *pd = s->pd;
+	uint64_t at = pd->data;
+
+	while (at < pd->data_end) {
+		uint64_t left = pd->data_end - at, size, more;
+		const uint8_t *rec = pd->map + at;
+		bool bad;
+		int err;
+
+		size = rec_size(pd, rec, left, &bad);
+		if (bad)
+			return -EBADMSG;
+		if (!size || size > left) {
+			s->pd->cut = true;
+			return 0;
+		}
+		more = rec_trailer(pd, rec, size);
+		at = more > left - size ? pd->data_end : at + size + more;
+		err = take(s, rec, size, NULL, false);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int run_pipe(struct stream *s)
+{
+	for (;;) {
+		uint8_t *to = feed_room(&s->in, CHUNK / 4);
+		ssize_t n = read(s->pd->fd, to, CHUNK / 4);
+		int err;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			pr_err("cannot read perf.data: %s", strerror(errno));
+			return -errno;
+		}
+		if (!n)
+			break;
+		s->in.end += (size_t)n;
+		err = feed_records(s, &s->in, false);
+		if (err)
+			return err;
+	}
+	s->pd->cut |= s->in.end > s->in.begin || s->in.skip;
+	return 0;
+}
+
+int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx)
+{
+	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx };
+	int err = pd->map ? run_mapped(&s) : run_pipe(&s);
+
+	/* What is no record ends it: nobody can say where the next one begins. */
+	if (err == -EBADMSG) {
+		pd->cut = true;
+		err = 0;
+	}
+	pd->cut |= s.inner.end > s.inner.begin;
+	if (!err)
+		err = deliver(&s, UINT64_MAX);
+	while (s.n)
+		chunk_put(s.queue[--s.n].chunk);
+	chunk_put(s.in.cur);
+	chunk_put(s.inner.cur);
+	codec_stream_free(s.zstd);
+	free(s.queue);
+	return err;
+}
