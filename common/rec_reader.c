@@ -13,6 +13,7 @@
 #include "event_codec.h"
 #include "ledger_codec.h"
 #include "log.h"
+#include "rec_input.h"
 #include "rec_scan.h"
 #include "rec_table.h"
 #include "recording.h"
@@ -34,6 +35,7 @@ struct rec_reader {
 	int fd;
 	struct rec_file file;
 	uint64_t start;			/* ns of CLOCK_MONOTONIC, from the file header */
+	bool source_cut;		/* made of a perf.data that was not whole */
 	struct setting *info;
 	size_t ninfo, info_cap;
 	struct rec_damage damage;
@@ -44,97 +46,6 @@ struct rec_reader {
 };
 
 /* ---- opening ---- */
-
-/*
- * What comes through a pipe goes to a file without a name, so that passes can be repeated. What does
- * not begin as a recording is not read to its end, which /dev/zero has none of.
- */
-static int spool(const struct rec_reader *r, int from)
-{
-	const char *dir = getenv("TMPDIR");
-	char *buf, *path;
-	bool foreign = false, begun = false;
-	ssize_t n;
-	int fd;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		/* Not every file system has O_TMPFILE. */
-		path = xasprintf("%s/nsprof-XXXXXX", dir);
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path);
-		free(path);
-	}
-	if (fd < 0) {
-		pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room",
-		       dir, strerror(errno));
-		return -EIO;
-	}
-	buf = xmalloc(256 << 10);
-	while (!foreign && ((n = read(from, buf, 256 << 10)) > 0 || (n < 0 && errno == EINTR))) {
-		if (n > 0 && !begun)
-			foreign = memcmp(buf, REC_MAGIC, MIN((size_t)n, REC_MAGIC_LEN));
-		begun |= n > 0;
-		for (ssize_t at = 0, w; at < n; at += w) {
-			w = write(fd, buf + at, (size_t)(n - at));
-			if (w < 0 && errno == EINTR) {
-				w = 0;
-			} else if (w < 0) {
-				pr_err("cannot write to a temporary file in '%s': %s; set TMPDIR to a place with room",
-				       dir, strerror(errno));
-				goto fail;
-			}
-		}
-	}
-	if (n < 0) {
-		pr_err("cannot read %s: %s", r->name, strerror(errno));
-		goto fail;
-	}
-	free(buf);
-	return fd;
-fail:
-	free(buf);
-	close(fd);
-	return -EIO;
-}
-
-/*
- * A file descriptor that can be read at any offset, and its size. 0, or negative after a message.
- */
-static int open_file(struct rec_reader *r, const char *path, uint64_t *size)
-{
-	bool is_stdin = !strcmp(path, "-");
-	struct stat st;
-	int fd;
-
-	r->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			 : open(path, O_RDONLY | O_CLOEXEC);
-	if (r->fd < 0 || fstat(r->fd, &st)) {
-		pr_err("cannot open %s: %s%s", r->name, strerror(errno),
-		       errno == ENOENT ? "; 'nsprof record' writes one" : "");
-		return -EIO;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		pr_err("%s is a directory, not an nsprof recording", r->name);
-		return -EISDIR;
-	}
-	if (!S_ISREG(st.st_mode) || (is_stdin && lseek(r->fd, 0, SEEK_CUR) > 0)) {
-		fd = spool(r, r->fd);
-		if (fd < 0)
-			return fd;
-		close(r->fd);
-		r->fd = fd;
-		if (fstat(fd, &st)) {
-			pr_err("cannot read %s: %s", r->name, strerror(errno));
-			return -EIO;
-		}
-	}
-	*size = (uint64_t)st.st_size;
-	return 0;
-}
 
 static int check_header(const struct rec_reader *r, uint64_t size, struct rec_file_header *h)
 {
@@ -150,11 +61,6 @@ static int check_header(const struct rec_reader *r, uint64_t size, struct rec_fi
 	if (err) {
 		pr_err("cannot read %s: %s", r->name, strerror(-err));
 		return err;
-	}
-	if (n >= 7 && !memcmp(h->magic, "PERFILE", 7)) {
-		pr_err("%s is a perf.data file, which this version cannot read; record with 'nsprof record'",
-		       r->name);
-		return -EINVAL;
 	}
 	if (memcmp(h->magic, REC_MAGIC, MIN(n, REC_MAGIC_LEN))) {
 		pr_err("%s is not an nsprof recording (bad magic)", r->name);
@@ -231,7 +137,8 @@ struct rec_reader *rec_reader_open(const char *path)
 	int err;
 
 	r->name = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
-	if (open_file(r, path, &size) || check_header(r, size, &fh))
+	r->fd = rec_input_open(path, r->name, &size);
+	if (r->fd < 0 || check_header(r, size, &fh))
 		goto fail;
 	r->start = fh.start_mono_ns;
 	/* From the file header, to be asked for like the rest. */
@@ -254,6 +161,7 @@ struct rec_reader *rec_reader_open(const char *path)
 		read_error(r, err);
 		goto fail;
 	}
+	r->source_cut = find_setting(r, "imported_cut");
 	return r;
 fail:
 	rec_reader_close(r);
@@ -458,7 +366,7 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 	if (ops->wants)
 		rec_reader_parts(r, &samples);
 	r->damage = (struct rec_damage){
-		.cut = !f->complete, .cut_at = f->complete ? 0 : f->cut_at,
+		.cut = !f->complete || r->source_cut, .cut_at = f->complete ? 0 : f->cut_at,
 		.bad_blocks = f->bad, .first_bad = f->first_bad,
 	};
 	for (size_t i = 0; i < f->nblk && !p.ret; i++) {
@@ -720,12 +628,14 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 {
 	const struct rec_damage *d = &r->damage;
 
+	if (r->source_cut)
+		pr_warn("%s comes from a perf.data that is cut or damaged: what is in it is what could be read", r->name);
 	if (d->bad_blocks)
 		pr_warn("%s is damaged in %llu place%s, first at byte %llu: %llu samples could not be read%s",
 			r->name, (unsigned long long)d->bad_blocks, d->bad_blocks == 1 ? "" : "s",
 			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples,
 			d->cut ? ", and it is cut at its end" : "");
-	else if (d->cut)
+	else if (!r->file.complete)
 		pr_warn("%s is cut after %.3f MB: the recorder did not end properly or the file was not copied whole; everything before is shown",
 			r->name, (double)d->cut_at / 1e6);
 }

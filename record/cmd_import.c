@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 		  &o.full_stacks, set_stacks },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &verbose, NULL },
+		{ "name", 0, "NAME", NULL, OPT_STR, &o.name, NULL },	/* by programs that read perf.data through us */
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, NULL },
 	};
 	const struct opt_spec spec = {

@@ -34,6 +34,7 @@
 
 struct import {
 	const struct import_opts *o;
+	char *name;			/* of the input, quoted; owned */
 	struct perfdata *pd;
 	struct import_host host;
 	size_t event;			/* whose samples are taken: index in pd->attrs + 1; 0 = not chosen yet */
@@ -110,9 +111,9 @@ static int choose_event(struct import *im)
 	if (im->event)
 		return 0;
 	if (im->o->event)
-		pr_err("'%s' has no event '%s'; 'perf evlist' lists them", im->o->input, im->o->event);
+		pr_err("%s has no event '%s'; 'perf evlist' lists them", im->name, im->o->event);
 	else
-		pr_err("'%s' has no events", im->o->input);
+		pr_err("%s has no events", im->name);
 	return -ENOENT;
 }
 
@@ -122,7 +123,7 @@ static int check_arch(const struct import *im)
 
 	if (!arch || !strcmp(arch, "x86_64"))
 		return 0;
-	pr_err("'%s' was recorded on %s: only x86_64 can be unwound", im->o->input, arch);
+	pr_err("%s was recorded on %s: only x86_64 can be unwound", im->name, arch);
 	return -ENOTSUP;
 }
 
@@ -393,8 +394,9 @@ static void tell(const struct import *im)
 	balance_text(l, &sb);
 	if (pd->size)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->size / 1e6);
-	pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
-		n == 1 ? "" : "s", event_name(chosen(im)), sb.len ? "; " : "", sb.len ? sb.s : "");
+	if (!im->o->name)
+		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
+			n == 1 ? "" : "s", event_name(chosen(im)), sb.len ? "; " : "", sb.len ? sb.s : "");
 	strbuf_fini(&sb);
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		const struct perfdata_attr *a = &pd->attrs[i];
@@ -409,7 +411,7 @@ static void tell(const struct import *im)
 	if (pd->bad)
 		pr_warn("%" PRIu64 " damaged records are left out", pd->bad);
 	if (pd->cut)
-		pr_warn("'%s' is cut or was not finished: all whole records are in the recording", im->o->input);
+		pr_warn("%s is cut or was not finished: all whole records are in the recording", im->name);
 	if (!im->host.same_host && pd->hostname)
 		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
 }
@@ -425,6 +427,8 @@ static int finish(struct import *im)
 	}
 	sink_flush(im->sink);
 	sink_end(im->sink, true);
+	if (im->pd->cut || im->pd->bad)
+		rec_writer_info(im->w, "imported_cut", "1");
 	/* By now all is known that tells whose kernel it was. */
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
@@ -447,7 +451,7 @@ static int run(struct import *im, int fd)
 	struct stat st;
 	int err;
 
-	im->pd = perfdata_open(fd, im->o->input);
+	im->pd = perfdata_open(fd, im->name);
 	if (!im->pd)
 		return -EINVAL;
 	/* Of a pipe: now. */
@@ -474,14 +478,16 @@ static int run(struct import *im, int fd)
 int import_run(const struct import_opts *o)
 {
 	struct import im = { .o = o, .out.fd = -1, .fs.fd = -1 };
-	bool in = !strcmp(o->input, "-");
+	const bool in = !strcmp(o->input, "-");
 	int fd = in ? STDIN_FILENO : open(o->input, O_RDONLY | O_CLOEXEC), err;
 
 	if (fd < 0) {
 		err = -errno;
-		pr_err("cannot open '%s': %s", o->input, strerror(errno));
+		pr_err("cannot open '%s': %s%s", o->input, strerror(errno),
+		       errno == ENOENT ? "; 'perf record' writes one" : "");
 		return err;
 	}
+	im.name = o->name ? xstrdup(o->name) : in ? xstrdup("standard input") : xasprintf("'%s'", o->input);
 	err = output_check(&im.out, o->output);
 	if (!err) {
 		im.room = xmalloc(PERFDATA_ROOM);
@@ -496,6 +502,7 @@ int import_run(const struct import_opts *o)
 	perfdata_free(im.pd);
 	output_fini(&im.out);
 	free(im.room);
+	free(im.name);
 	if (!in)
 		close(fd);
 	return err;

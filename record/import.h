@@ -6,6 +6,7 @@
 
 struct import_opts {
 	const char *input;	/* "-" = standard input */
+	const char *name;	/* of it in messages, with quotes; NULL = as it is */
 	const char *output;	/* NULL = the default name, or standard output when that is a pipe */
 	const char *event;	/* NULL = the first that has samples */
 	bool full_stacks;	/* --stacks=full */

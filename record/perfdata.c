@@ -499,16 +499,16 @@ struct perfdata *perfdata_open(int fd, const char *name)
 	if (!err)
 		return pd;
 	if (err == -ENOEXEC)
-		pr_err("'%s' is not perf.data: it does not begin with PERFILE2", name);
+		pr_err("%s is not perf.data: it does not begin with PERFILE2", name);
 	else if (err == -ESPIPE)
-		pr_err("'%s' is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
+		pr_err("%s is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
 		       "writes", name);
 	else if (err == -EISDIR)
-		pr_err("'%s' is a directory, as 'perf record --threads' makes: these cannot be read", name);
+		pr_err("%s is a directory, as 'perf record --threads' makes: these cannot be read", name);
 	else if (err == -EINVAL)
-		pr_err("'%s' is damaged: its header has no events", name);
+		pr_err("%s is damaged: its header has no events", name);
 	else
-		pr_err("cannot read '%s': %s", name, strerror(-err));
+		pr_err("cannot read %s: %s", name, strerror(-err));
 	perfdata_free(pd);
 	return NULL;
 }

@@ -1,0 +1,190 @@
+/*
+ * Getting at a recording: what comes through a pipe goes to a file without a name, so that passes can be repeated, and perf.data
+ * becomes a recording there by the program that imports it.
+ */
+#include "rec_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "recording.h"
+#include "sibling.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* perf.data in either byte order. */
+static bool is_perf(const void *buf, size_t n)
+{
+	return n >= 8 && (!memcmp(buf, "PERFILE2", 8) || !memcmp(buf, "2ELIFREP", 8));
+}
+
+/* A file without a name, or negative errno after a message. */
+static int temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path;
+	int fd;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		/* Not every file system has O_TMPFILE. */
+		path = xasprintf("%s/nsprof-XXXXXX", dir);
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+		free(path);
+	}
+	if (fd < 0) {
+		pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room", dir, strerror(errno));
+		return -EIO;
+	}
+	return fd;
+}
+
+static int write_all(int fd, const char *buf, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, buf, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0) {
+			pr_err("cannot write to a temporary file: %s; set TMPDIR to a place with room", strerror(errno));
+			return -EIO;
+		}
+		buf += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+/*
+ * @from to its end. What does not begin as a recording is not read to its end, which /dev/zero has none of.
+ */
+static int spool(int from, const char *shown)
+{
+	const size_t room = 256 << 10;
+	bool foreign = false, begun = false;
+	int fd = temporary(), err = 0;
+	char *buf;
+
+	if (fd < 0)
+		return fd;
+	buf = xmalloc(room);
+	while (!foreign && !err) {
+		ssize_t n = read(from, buf, room);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			pr_err("cannot read %s: %s", shown, strerror(errno));
+			err = -EIO;
+		}
+		if (n <= 0)
+			break;
+		if (!begun)
+			foreign = memcmp(buf, REC_MAGIC, MIN((size_t)n, (size_t)REC_MAGIC_LEN)) &&
+				  !is_perf(buf, (size_t)n);
+		begun = true;
+		err = write_all(fd, buf, (size_t)n);
+	}
+	free(buf);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Run nsprof-import from @in to @out, both at their beginning. It says itself what it cannot do. */
+static int import(int in, int out, const char *shown)
+{
+	char *argv[] = { NULL, xstrdup("--name"), xstrdup(shown), xstrdup("-i"), xstrdup("-"), xstrdup("-o"), xstrdup("-"),
+			 log_verbosity() < 0 ? xstrdup("-q") : NULL, NULL };
+	int status = 0;
+	pid_t pid;
+
+	pid = fork();
+	if (pid == 0) {
+		dup2(in, STDIN_FILENO);
+		dup2(out, STDOUT_FILENO);
+		pr_err("cannot run 'nsprof-import': %s; it belongs beside the other programs",
+		       strerror(-sibling_exec("nsprof-import", argv)));
+		_exit(127);
+	}
+	for (size_t i = 1; argv[i]; i++)
+		free(argv[i]);
+	if (pid < 0) {
+		pr_err("cannot start 'nsprof-import': %s", strerror(errno));
+		return -errno;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/* Takes @in. A recording made of it, or negative errno after a message. */
+static int imported(int in, const char *shown)
+{
+	int out = temporary(), err = out < 0 ? out : 0;
+	struct stat st;
+
+	if (!err)
+		err = lseek(in, 0, SEEK_SET) < 0 ? -errno : import(in, out, shown);
+	close(in);
+	/* Nothing: it has said why. */
+	if (!err && (fstat(out, &st) || !st.st_size))
+		err = -EINVAL;
+	if (!err)
+		return out;
+	if (out >= 0)
+		close(out);
+	return err;
+}
+
+int rec_input_open(const char *path, const char *shown, uint64_t *size)
+{
+	const bool is_stdin = !strcmp(path, "-");
+	uint8_t magic[8];
+	struct stat st;
+	int fd, file;
+
+	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		pr_err("cannot open %s: %s%s", shown, strerror(errno),
+		       errno == ENOENT ? "; 'nsprof record' writes one" : "");
+		if (fd >= 0)
+			close(fd);
+		return -EIO;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		pr_err("%s is a directory, not an nsprof recording", shown);
+		close(fd);
+		return -EISDIR;
+	}
+	if (!S_ISREG(st.st_mode) || (is_stdin && lseek(fd, 0, SEEK_CUR) > 0)) {
+		file = spool(fd, shown);
+		close(fd);
+		if (file < 0)
+			return file;
+		fd = file;
+	}
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic)))
+		fd = imported(fd, shown);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		pr_err("cannot read %s: %s", shown, strerror(errno));
+		close(fd);
+		return -EIO;
+	}
+	*size = (uint64_t)st.st_size;
+	return fd;
+}
