@@ -183,6 +183,7 @@ static uint64_t start_wall(const struct import *im)
 /* Once more at the end: of a pipe, what tells whose kernel it was may have come since. */
 static void detach(struct import *im)
 {
+	import_host_name(&im->host, im->pd);
 	proctab_detach(im->pt, im->host.same_host ? im->until_ns : INT64_MIN,
 		       import_host_same_kernel(&im->host, im->pd));
 }
@@ -214,7 +215,6 @@ static int begin(struct import *im, uint64_t first)
 	write_info(im);
 	ledger_begin(&im->ledger, im->w, false, false);
 	im->pt = proctab_new(im->w);
-	import_host_name(&im->host, im->pd);
 	detach(im);
 	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, a->sample_type & PERF_SAMPLE_CGROUP, 0);
 	return 0;
@@ -242,12 +242,11 @@ static void take_sample(struct import *im, const struct perfdata_record *r)
 /* Data is not asked for: the kernel says what is code (MMAP2), or tells of nothing else (MMAP). */
 static void take_mmap(struct import *im, const struct perfdata_record *r)
 {
-	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
 	struct kmmap m;
 
 	if ((r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return;
-	if (import_mmap(&c, r, &m)) {
+	if (import_mmap(im->pd, r, &m)) {
 		im->pd->bad++;
 		return;
 	}

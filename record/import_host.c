@@ -18,8 +18,22 @@
 
 #define KALLSYMS "[kernel.kallsyms]"
 
-int import_mmap(struct perfdata_cursor *c, const struct perfdata_record *r, struct kmmap *m)
+/*
+ * The kernel sets the bit that tells of a build-id in a header that it writes to one event after the other, and does not take it
+ * off again (perf_event_mmap_output() in kernel/events/core.c): beside a recorder that asks for build-ids it
+ * stands in records that have none.
+ */
+static bool asked_build_ids(const struct perfdata *pd)
 {
+	for (size_t i = 0; i < pd->nattrs; i++)
+		if (pd->attrs[i].flags & PERFDATA_BUILD_IDS)
+			return true;
+	return false;
+}
+
+int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, struct kmmap *m)
+{
+	struct perfdata_cursor cursor = { .p = r->body, .end = r->body + r->len, .swap = pd->swap }, *c = &cursor;
 	const uint8_t *id;
 
 	*m = (struct kmmap){ .time = r->time };
@@ -31,7 +45,7 @@ int import_mmap(struct perfdata_cursor *c, const struct perfdata_record *r, stru
 	if (r->type == PERF_RECORD_MMAP) {
 		m->prot = r->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
 		m->flags = MAP_PRIVATE;
-	} else if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+	} else if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && asked_build_ids(pd)) {
 		id = perfdata_bytes(c, 4 + BUILD_ID_MAX);
 		if (!id || id[0] > BUILD_ID_MAX)
 			return -EINVAL;
@@ -75,12 +89,11 @@ static void look_kernel(struct import_host *h, const struct kmmap *m)
 
 void import_host_look(struct import_host *h, const struct perfdata *pd, const struct perfdata_record *r)
 {
-	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = pd->swap };
 	bool is_new = false;
 	struct kmmap m;
 	uint64_t *slot;
 
-	if ((r->type != PERF_RECORD_MMAP && r->type != PERF_RECORD_MMAP2) || import_mmap(&c, r, &m))
+	if ((r->type != PERF_RECORD_MMAP && r->type != PERF_RECORD_MMAP2) || import_mmap(pd, r, &m))
 		return;
 	if ((r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
 		look_kernel(h, &m);
@@ -95,11 +108,36 @@ void import_host_look(struct import_host *h, const struct perfdata *pd, const st
 		*slot = 0;
 }
 
+/* The address of the kernel's symbol @name; 0 when it is not there, or hidden. */
+static uint64_t kernel_symbol(const char *name)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], sym[256];
+	uint64_t addr, found = 0;
+
+	if (!f)
+		return 0;
+	while (!found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, sym) == 2 && !strcmp(sym, name))
+			found = addr;
+	fclose(f);
+	return found;
+}
+
+static bool same_place(const struct import_host *h)
+{
+	return h->kernel_sym[0] && h->kernel_addr && kernel_symbol(h->kernel_sym) == h->kernel_addr;
+}
+
 void import_host_name(struct import_host *h, const struct perfdata *pd)
 {
 	struct utsname un;
 
-	h->same_host = pd->hostname && !uname(&un) && !strcmp(un.nodename, pd->hostname);
+	/* perf writes names last: when it was killed, the kernel's place speaks. */
+	if (!pd->hostname)
+		h->same_host = same_place(h);
+	else
+		h->same_host = !uname(&un) && !strcmp(un.nodename, pd->hostname);
 }
 
 static void index_ids(struct import_host *h, const struct perfdata *pd)
@@ -164,28 +202,11 @@ void import_host_identify(struct import_host *h, const struct perfdata *pd, stru
 	m->has_build_id = true;
 }
 
-/* The address of the kernel's symbol @name; 0 when it is not there, or hidden. */
-static uint64_t kernel_symbol(const char *name)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[512], sym[256];
-	uint64_t addr, found = 0;
-
-	if (!f)
-		return 0;
-	while (!found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, sym) == 2 && !strcmp(sym, name))
-			found = addr;
-	fclose(f);
-	return found;
-}
-
 bool import_host_same_kernel(const struct import_host *h, const struct perfdata *pd)
 {
 	struct utsname un;
 
-	return h->same_host && h->kernel_sym[0] && h->kernel_addr && pd->osrelease && !uname(&un) &&
-	       !strcmp(un.release, pd->osrelease) && kernel_symbol(h->kernel_sym) == h->kernel_addr;
+	return h->same_host && (!pd->osrelease || (!uname(&un) && !strcmp(un.release, pd->osrelease))) && same_place(h);
 }
 
 void import_host_fini(struct import_host *h)

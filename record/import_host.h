@@ -22,7 +22,7 @@ struct import_host {
 };
 
 /* A PERF_RECORD_MMAP or MMAP2 as @m, whose path is the record's. -EINVAL when its inner lengths do not fit. */
-int import_mmap(struct perfdata_cursor *c, const struct perfdata_record *r, struct kmmap *m);
+int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, struct kmmap *m);
 
 /* Each record once, before anything is identified; of a pipe as they come. */
 void import_host_look(struct import_host *h, const struct perfdata *pd, const struct perfdata_record *r);

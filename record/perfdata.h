@@ -56,6 +56,7 @@ struct perfdata_attr {
 
 #define PERFDATA_FREQ (1ull << 10)
 #define PERFDATA_SAMPLE_ID_ALL (1ull << 18)
+#define PERFDATA_BUILD_IDS (1ull << 34)
 
 struct perfdata_build_id {	/* of a path, which may be more than one file */
 	char *path;		/* owned */

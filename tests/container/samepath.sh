@@ -35,6 +35,10 @@ only() { # FOLDED PREFIX: frames of PREFIX_ appear, those of the other two do no
 	return $bad
 }
 
+foreign() { # FOLDED-A FOLDED-B
+	! grep -E "(bbb|host)_" "$1" && ! grep -E "(aaa|host)_" "$2"
+}
+
 both() { # FOLDED: split by container label, then only its own names
 	local f=$1
 	grep "^[^;]*$CTR_CGROOT/a;" "$f" >"$f.a"
@@ -69,6 +73,14 @@ for order in ab ba; do
 	ctr_stop a
 	ctr_stop b
 	kill "$HOSTPID" && wait "$HOSTPID" 2>/dev/null
+	# perf's own file, in which one build-id stands for the path: none of the two gets the other's names.
+	if [ -n "$PERF" ]; then
+		"$NSPROF" symbolize -q --no-inline --by process "$T/perf.data" >"$T/$order.import"
+		grep "^app-$PIDA;" "$T/$order.import" >"$T/$order.import.a"
+		grep "^app-$PIDB;" "$T/$order.import" >"$T/$order.import.b"
+		check "$order perf.data: samples of both" test -s "$T/$order.import.a" -a -s "$T/$order.import.b"
+		check "$order perf.data: no foreign names" foreign "$T/$order.import.a" "$T/$order.import.b"
+	fi
 	perf_fold "$T/perf"
 	perf_not "$order dead: each its own names" two "$T/perf.perf"
 	for m in G p a; do

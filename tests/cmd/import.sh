@@ -1,0 +1,145 @@
+#!/bin/bash
+# perf.data, as perf itself, other machines, other versions and accidents write it: imported, and read by our programs as it
+# is. The stacks are those of perf script, frame for frame. Not beside other recorders: where one of them asks for build-ids the
+# kernel says of perf's mappings, too, that they have some (PERF_RECORD_MISC_MMAP_BUILD_ID stays set), and perf dies of that.
+. "$(dirname "$0")/../lib.sh"
+need_root
+command -v perf >/dev/null || skip_all "perf is not installed"
+TARGETS=$BUILD/tests/targets
+PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
+
+perf_rec() { # FILE OPTIONS... -- COMMAND...
+	local out=$1
+	shift
+	perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -o "$out" "$@" >"$T/perf.log" 2>&1
+}
+
+folded() { # FILE OUT
+	"$NSPROF" symbolize -q --no-inline -o "$2" "$1" 2>"$T/err"
+}
+
+# perf's stacks as ours are written: no symbol versions, "?" for what has no name.
+perf_folded() { # FILE OUT
+	perf script --no-inline --max-stack 1024 -i "$1" >"$2.txt" 2>"$T/err" && awk -f "$TOP/tests/bench/fold-perf.awk" "$2.txt" | sed 's/@@*[A-Za-z0-9_.]*//g' >"$2"
+}
+
+samples() { awk '{ n += $NF } END { print n + 0 }' "$1"; }
+
+if ! perf_rec "$T/a.data" -F 499 --call-graph dwarf,16384 -- "$TARGETS/spin" 1; then
+	skip_all "perf record does not work here: $(tail -n 1 "$T/perf.log")"
+fi
+
+# ---- as perf has it ----
+perf_folded "$T/a.data" "$T/a.perf" || skip_all "perf script does not work here: $(tail -n 1 "$T/err")"
+check "imported" "$NSPROF" import -q -o "$T/a.ns" "$T/a.data"
+folded "$T/a.ns" "$T/a.folded"
+check "there are samples" test "$(samples "$T/a.folded")" -ge 50
+check "the stacks are perf's, frame for frame" cmp "$T/a.folded" "$T/a.perf"
+check "masked: a fraction of perf.data" test $((100 * $(stat -c %s "$T/a.ns"))) -lt "$(stat -c %s "$T/a.data")"
+"$NSPROF" info "$T/a.ns" >"$T/info"
+check "it says that it was imported" grep -q '^imported  ' "$T/info"
+check "and from which command" grep -q "cmdline .*record -q -B -N" "$T/info"
+check "event without its modifier" grep -q '^event  *cpu-clock$' "$T/info"
+
+perf_rec "$T/deep.data" -F 299 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
+# Our frames have what these instances return, perf's demangler leaves that out; bash is libc's aliases only.
+bare() { sed -E 's/[;](bool|void|int) /;/g; s/[(<][^;]*//g; s/ [0-9]+$//' | grep '^deep;' | sort -u; }
+folded "$T/deep.data" "$T/deep.folded"
+perf_folded "$T/deep.data" "$T/deep.perf"
+check "deep C++: samples" test "$(samples "$T/deep.folded")" -ge 30
+is "deep C++: the same stacks" "$(bare <"$T/deep.folded" | md5sum)" "$(bare <"$T/deep.perf" | md5sum)"
+
+# ---- read as it is ----
+folded "$T/a.data" "$T/direct.folded"
+check "symbolize reads perf.data" cmp "$T/direct.folded" "$T/a.folded"
+folded - "$T/pipe.folded" <"$T/a.data"
+check "from standard input" cmp "$T/pipe.folded" "$T/a.folded"
+# shellcheck disable=SC2002
+cat "$T/a.data" | folded - "$T/pipe.folded"
+check "through a pipe, the file format too" cmp "$T/pipe.folded" "$T/a.folded"
+check "info reads it" "$NSPROF" info "$T/a.data"
+
+# ---- other ways of perf to write it ----
+like_a() { # WHAT FILE [STATUS]
+	folded "$2" "$T/other.folded"
+	is "$1: status" $? "${3:-0}"
+	check "$1: the same stacks" cmp "$T/other.folded" "$T/a.folded"
+}
+PD swap "$T/a.data" "$T/swap.data" && like_a "the other byte order" "$T/swap.data"
+for n in 96 104 112 120 128 136 200; do
+	PD attr $n "$T/a.data" "$T/attr.data" && like_a "attributes of $n bytes" "$T/attr.data"
+done
+PD bare "$T/a.data" "$T/bare.data" && like_a "without sample_id_all" "$T/bare.data"
+PD order "$T/a.data" "$T/order.data" && like_a "rounds in another order" "$T/order.data"
+PD killed "$T/a.data" "$T/killed.data" && like_a "perf was killed" "$T/killed.data" 1
+check "which is told" grep -q 'not finished\|cut' <("$NSPROF" symbolize "$T/killed.data" 2>&1 >/dev/null)
+
+perf_rec "$T/z.data" -z -F 2999 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
+folded "$T/z.data" "$T/z.folded"
+check "compressed: samples" test "$(samples "$T/z.folded")" -ge 300
+PD compressed2 "$T/z.data" "$T/z2.data"
+check "compressed, with sizes that wrap" test "$(stat -c %s "$T/z2.data")" -gt 65536
+folded "$T/z2.data" "$T/z2.folded"
+check "compressed as by 6.16: the same stacks" cmp "$T/z2.folded" "$T/z.folded"
+
+perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 --call-graph dwarf,16384 -o - -- "$TARGETS/spin" 1 \
+	2>/dev/null >"$T/p.data"
+folded "$T/p.data" "$T/p.folded"
+check "the pipe format: samples" test "$(samples "$T/p.folded")" -ge 50
+check "the pipe format: whole stacks" grep -q '^spin;_start;.*main;app_outer;app_middle;app_inner;app_leaf ' "$T/p.folded"
+folded - "$T/p2.folded" < <(cat "$T/p.data")
+check "the pipe format through a pipe" cmp "$T/p2.folded" "$T/p.folded"
+
+perf_rec "$T/fp.data" -F 499 -g -- "$TARGETS/spin" 1
+folded "$T/fp.data" "$T/fp.folded"
+is "frame pointers: as many samples as perf has" "$(samples "$T/fp.folded")" \
+	"$(perf script -F time -i "$T/fp.data" 2>/dev/null | grep -c .)"
+
+# ---- several events ----
+perf_rec "$T/two.data" -e page-faults -F 499 --call-graph dwarf,8192 -- "$TARGETS/spin" 1
+"$NSPROF" import -o "$T/two.ns" "$T/two.data" 2>"$T/err"
+check "one event is taken" grep -q "of cpu-clock" "$T/err"
+check "others are told of" grep -q "samples of 'page-faults.*' are left out.*--event" "$T/err"
+"$NSPROF" import -e page-faults -o "$T/two.ns" "$T/two.data" 2>"$T/err"
+check "or chosen" grep -q "of page-faults" "$T/err"
+"$NSPROF" import -e cycles -o "$T/two.ns" "$T/two.data" 2>"$T/err"
+is "an event that is not there: status" $? 1
+check "and the message" grep -q "has no event 'cycles'" "$T/err"
+
+# ---- damage ----
+size=$(stat -c %s "$T/a.data")
+head -c $((size / 2)) "$T/a.data" >"$T/cut.data"
+folded "$T/cut.data" "$T/cut.folded"
+is "cut: status" $? 1
+check "cut: what is there is shown" test "$(samples "$T/cut.folded")" -ge 20
+"$NSPROF" import -q -o "$T/cut.ns" "$T/cut.data"
+is "cut: status of the import" $? 1
+check "and its recording says so, too" grep -q 'perf.data that is cut' <("$NSPROF" symbolize "$T/cut.ns" 2>&1 >/dev/null)
+bad=
+for seed in $(seq 15); do
+	PD mutate "$seed" "$T/a.data" "$T/m.data"
+	timeout 60 "$NSPROF" import -q -o "$T/m.ns" "$T/m.data" >/dev/null 2>&1
+	[ $? -le 1 ] || bad+=" $seed"
+done
+is "15 files with damage: none ends the import by a signal" "$bad" ""
+printf 'PERFILE2' >"$T/short.data"
+"$NSPROF" import -o "$T/x.ns" "$T/short.data" 2>/dev/null
+is "nothing but the magic: status" $? 1
+check "no recording is left of that" test ! -e "$T/x.ns"
+echo text >"$T/text"
+"$NSPROF" import -o "$T/x.ns" "$T/text" 2>"$T/err"
+check "not perf.data" grep -q "is not perf.data" "$T/err"
+"$NSPROF" import -o "$T/x.ns" "$T/missing" 2>"$T/err"
+check "missing" grep -q "cannot open '$T/missing': No such file.*perf record" "$T/err"
+
+# ---- proof ----
+cp "$TARGETS/spin-nobid" "$T/app"
+perf_rec "$T/nobid.data" -F 499 --call-graph dwarf,8192 -- "$T/app" 1
+"$NSPROF" import -q -o "$T/nobid.ns" "$T/nobid.data"
+folded "$T/nobid.ns" "$T/nobid.folded"
+check "no build-id: device and inode prove the file" grep -q 'main;.*_outer;.*_leaf ' "$T/nobid.folded"
+cp "$TARGETS/spin-nobid2" "$T/app.new" && mv "$T/app.new" "$T/app"
+"$NSPROF" import -q -o "$T/nobid.ns" "$T/nobid.data"
+folded "$T/nobid.ns" "$T/nobid.folded"
+check "another file in its place gives no names" test "$(grep -c '_leaf' "$T/nobid.folded")" = 0
+done_testing

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Makes other perf.data files of one: as other machines, other versions and accidents write them.
+
+	perfdata.py swap IN OUT		the other byte order
+	perfdata.py attr N IN OUT	struct perf_event_attr of N bytes
+	perfdata.py bare IN OUT		without sample_id_all
+	perfdata.py killed IN OUT	data.size is 0, no features: perf was killed
+	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
+	perfdata.py order IN OUT	records of a round in the reverse order
+	perfdata.py mutate SEED IN OUT	bytes changed at random
+
+Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
+"""
+import random
+import struct
+import sys
+
+IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD = 1 << 16, 1, 2, 4, 8, 64, 512, 128, 256
+CALLCHAIN, REGS_USER, STACK_USER = 32, 1 << 12, 1 << 13
+SAMPLE_ID_ALL = 1 << 18
+SAMPLE, MMAP, LOST, COMM, EXIT, THROTTLE, UNTHROTTLE, FORK, MMAP2 = 9, 1, 2, 3, 4, 5, 6, 7, 10
+LOST_SAMPLES, NAMESPACES, KSYMBOL, BPF_EVENT, CGROUP = 13, 16, 17, 18, 19
+FINISHED_ROUND, COMPRESSED, COMPRESSED2 = 68, 81, 83
+
+
+class File:
+	def __init__(self, path):
+		self.raw = bytearray(open(path, 'rb').read())
+		(self.magic, self.hsize, self.attr_size, self.aoff, self.alen, self.doff, self.dlen, _,
+		 _) = struct.unpack_from('<8s8Q', self.raw, 0)
+		self.features = bytearray(self.raw[72:104])
+		self.attrs = []
+		for at in range(self.aoff, self.aoff + self.alen, self.attr_size):
+			ioff, ilen = struct.unpack_from('<2Q', self.raw, at + self.attr_size - 16)
+			ids = struct.unpack_from('<%dQ' % (ilen // 8), self.raw, ioff)
+			self.attrs.append([bytearray(self.raw[at:at + self.attr_size - 16]), list(ids)])
+		self.data = self.raw[self.doff:self.doff + self.dlen]
+		self.bodies = []
+		bits = [i for i in range(256) if self.features[i // 8] >> i % 8 & 1]
+		for i, f in enumerate(bits):
+			off, size = struct.unpack_from('<2Q', self.raw, self.doff + self.dlen + 16 * i)
+			self.bodies.append((f, bytearray(self.raw[off:off + size])))
+
+	def type_of(self, attr):
+		return struct.unpack_from('<Q', attr, 24)[0]
+
+	def records(self):
+		at = 0
+		while at + 8 <= len(self.data):
+			_, _, size = struct.unpack_from('<IHH', self.data, at)
+			yield self.data[at:at + size]
+			at += size
+
+	def write(self, path, order='<', swap=None, keep_features=True, dlen=None):
+		out = bytearray(104)
+		entries = []
+		for attr, ids in self.attrs:
+			entries.append((len(out), 8 * len(ids)))
+			out += struct.pack('%s%dQ' % (order, len(ids)), *ids)
+		aoff = len(out)
+		for (attr, _), (off, size) in zip(self.attrs, entries):
+			out += swap.attr(attr) if swap else attr
+			out += struct.pack(order + '2Q', off, size)
+		doff = len(out)
+		out += self.data
+		size = len(self.data) if dlen is None else dlen
+		if keep_features:
+			table = len(out)
+			out += bytearray(16 * len(self.bodies))
+			for i, (f, body) in enumerate(self.bodies):
+				struct.pack_into(order + '2Q', out, table + 16 * i, len(out), len(body))
+				out += body
+		features = struct.unpack('<4Q', self.features) if keep_features else (0, 0, 0, 0)
+		head = struct.pack(order + '8Q4Q', 104, len(self.attrs[0][0]) + 16, aoff, doff - aoff, doff, size, 0, 0, *features)
+		out[0:104] = (b'PERFILE2' if order == '<' else b'2ELIFREP') + head
+		open(path, 'wb').write(out)
+
+
+class Swap:
+	"""Each field by its own width; what is text stays."""
+	def __init__(self, f):
+		self.f = f
+
+	def words(self, b, widths):
+		out, at = bytearray(b), 0
+		for w in widths:
+			if at + w > len(b):
+				break
+			out[at:at + w] = b[at:at + w][::-1]
+			at += w
+		return out
+
+	def rest(self, b, width):
+		return self.words(b, [width] * (len(b) // width))
+
+	def attr(self, a):
+		out = self.words(a, [4, 4] + [8] * 4)
+		# Bit fields are filled from the other end of each byte.
+		out[40:48] = bytes(int('{:08b}'.format(x)[::-1], 2) for x in a[40:48])
+		out[48:] = self.words(a[48:], [4, 4, 8, 8, 8, 8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8][:len(a)])
+		return out
+
+	def sample(self, b, attr):
+		kind, at, out = self.f.type_of(attr), 0, bytearray()
+
+		def take(n, width):
+			nonlocal at
+			piece = b[at:at + n]
+			at += n
+			out.extend(self.rest(piece, width))
+			return piece
+		for bit, width in ((IDENTIFIER, 8), (IP, 8), (TID, 4), (TIME, 8), (ADDR, 8), (ID, 8), (STREAM_ID, 8), (CPU, 4),
+				   (PERIOD, 8)):
+			if kind & bit:
+				take(8, width)
+		if kind & CALLCHAIN:
+			n, = struct.unpack('<Q', take(8, 8))
+			take(8 * n, 8)
+		if kind & REGS_USER:
+			abi, = struct.unpack('<Q', take(8, 8))
+			if abi:
+				take(8 * bin(struct.unpack_from('<Q', attr, 80)[0]).count('1'), 8)
+		if kind & STACK_USER:
+			n, = struct.unpack('<Q', take(8, 8))
+			if n:
+				take(n, 8)
+				take(8, 8)
+		take(len(b) - at, 8)
+		return bytes(out)
+
+	def sid(self, b, kind):
+		widths = []
+		for bit, w in ((TID, [4, 4]), (TIME, [8]), (ID, [8]), (STREAM_ID, [8]), (CPU, [4, 4]), (IDENTIFIER, [8])):
+			widths += w if kind & bit else []
+		size = sum(widths)
+		return b[:-size], bytes(self.words(b[-size:], widths))
+
+	def record(self, rec):
+		kind, misc, size = struct.unpack_from('<IHH', rec)
+		head, body = struct.pack('>IHH', kind, misc, size), bytes(rec[8:])
+		attr = self.f.attrs[0][0]
+		widths = {MMAP: [4, 4, 8, 8, 8], MMAP2: [4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4], COMM: [4, 4], LOST: [8, 8],
+			  FORK: [4] * 4 + [8], EXIT: [4] * 4 + [8], THROTTLE: [8] * 3, UNTHROTTLE: [8] * 3, CGROUP: [8],
+			  KSYMBOL: [8, 4, 2, 2], BPF_EVENT: [2, 2, 4], LOST_SAMPLES: [8], NAMESPACES: [4, 4] + [8] * 15}
+		if kind == SAMPLE:
+			return head + self.sample(body, attr)
+		if kind not in widths:
+			return head + body
+		body, sid = self.sid(body, self.f.type_of(attr))
+		if kind == MMAP2 and misc & 1 << 14:
+			w = [4, 4, 8, 8, 8]
+			return head + bytes(self.words(body[:32], w)) + body[32:56] + bytes(self.words(body[56:64], [4, 4])) + body[64:] + sid
+		return head + bytes(self.words(body, widths[kind])) + sid
+
+	def feature(self, f, body):
+		if f in (3, 4, 5, 6):			# a counted string
+			return self.words(body, [4])
+		return None				# others are not told of
+
+
+def swap(src, dst):
+	f = File(src)
+	s = Swap(f)
+	f.data = bytearray(b''.join(s.record(r) for r in f.records()))
+	f.bodies = [(n, s.feature(n, b)) for n, b in f.bodies if s.feature(n, b) is not None]
+	bits = 0
+	for n, _ in f.bodies:
+		bits |= 1 << n
+	f.features = bytearray(struct.pack('<4Q', bits, 0, 0, 0))
+	f.write(dst, '>', s)
+
+
+def attr(size, src, dst):
+	f = File(src)
+	for a in f.attrs:
+		b = (a[0] + bytearray(512))[:size]
+		struct.pack_into('<I', b, 4, size)
+		a[0] = b
+	f.write(dst)
+
+
+def bare(src, dst):
+	f = File(src)
+	kind = f.type_of(f.attrs[0][0])
+	sid = 8 * sum(bool(kind & b) for b in (TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER))
+	out = bytearray()
+	for r in f.records():
+		t, misc, size = struct.unpack_from('<IHH', r)
+		if t != SAMPLE and t < 64:
+			r = struct.pack('<IHH', t, misc, size - sid) + bytes(r[8:-sid])
+		out += r
+	f.data = out
+	for a in f.attrs:
+		flags, = struct.unpack_from('<Q', a[0], 40)
+		struct.pack_into('<Q', a[0], 40, flags & ~SAMPLE_ID_ALL)
+	f.write(dst)
+
+
+def compressed2(src, dst):
+	f = File(src)
+	out, run = bytearray(), bytearray()
+
+	def flush():
+		nonlocal run
+		if run:
+			whole = (16 + len(run) + 7) & ~7
+			out.extend(struct.pack('<IHHQ', COMPRESSED2, 0, whole & 0xffff, len(run)))
+			out.extend(run + bytes(whole - 16 - len(run)))
+		run = bytearray()
+	for r in f.records():
+		if struct.unpack_from('<I', r)[0] == COMPRESSED:
+			run += r[8:]
+			continue
+		flush()
+		out += r
+	flush()
+	f.data = out
+	f.write(dst)
+
+
+def order(src, dst):
+	f = File(src)
+	out, held = bytearray(), []
+	for r in f.records():
+		if struct.unpack_from('<I', r)[0] == FINISHED_ROUND:
+			out += b''.join(bytes(x) for x in reversed(held)) + bytes(r)
+			held = []
+		else:
+			held.append(r)
+	f.data = out + b''.join(bytes(x) for x in reversed(held))
+	f.write(dst)
+
+
+def mutate(seed, src, dst):
+	rng = random.Random(seed)
+	raw = bytearray(open(src, 'rb').read())
+	for _ in range(rng.choice((1, 3, 20, 200))):
+		# Most damage where lengths are: at the beginning, and in headers of records.
+		at = rng.choice((rng.randrange(min(len(raw), 512)), rng.randrange(len(raw))))
+		raw[at] = rng.choice((0, 0xff, rng.randrange(256), raw[at] ^ 1 << rng.randrange(8)))
+	if rng.randrange(4) == 0:
+		raw = raw[:rng.randrange(len(raw))]
+	open(dst, 'wb').write(raw)
+
+
+def main(argv):
+	what, args = argv[1], argv[2:]
+	if what == 'killed':
+		f = File(args[0])
+		f.write(args[1], keep_features=False, dlen=0)
+	elif what in ('attr', 'mutate'):
+		globals()[what](int(args[0]), args[1], args[2])
+	else:
+		globals()[what](args[0], args[1])
+
+
+main(sys.argv)
