@@ -13,19 +13,22 @@
 #include "outfile.h"
 #include "sibling.h"
 #include "util.h"
+#include "xalloc.h"
 
 static const struct command {
 	const char *name;
 	const char *program;
 	const char *help;
+	const char *option;	/* put in front of those given; NULL = none */
 } commands[] = {
-	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine" },
-	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
-	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference" },
-	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling" },
-	{ "import", "nsprof-import", "turn a perf.data into a recording" },
-	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
-	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
+	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine", NULL },
+	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names", NULL },
+	{ "script", "nsprof-symbolize", "show each sample as perf script does", "--format=script" },
+	{ "report", "nsprof-report", "show profiles: table, tree, flame graph, difference", NULL },
+	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling", NULL },
+	{ "import", "nsprof-import", "turn a perf.data into a recording", NULL },
+	{ "info", "nsprof-info", "say what a recording holds and whether it is whole", NULL },
+	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing", NULL },
 };
 
 static void print_help(FILE *to)
@@ -60,8 +63,11 @@ static void version_text(FILE *to)
 
 	fprintf(to, "nsprof %s\n", NSPROF_VERSION);
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		char *words = features(commands[i].program, buf, sizeof(buf));
+		char *words;
 
+		if (commands[i].option)
+			continue;
+		words = features(commands[i].program, buf, sizeof(buf));
 		fprintf(to, "  %-16s", commands[i].program);
 		word = words ? strtok_r(words, " \n", &save) : NULL;
 		for (; word; word = strtok_r(NULL, " \n", &save))
@@ -80,8 +86,11 @@ static void version_json(FILE *to)
 	json_str(j, "version", NSPROF_VERSION);
 	json_begin_array(j, "programs");
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		char *words = features(commands[i].program, buf, sizeof(buf));
+		char *words;
 
+		if (commands[i].option)
+			continue;
+		words = features(commands[i].program, buf, sizeof(buf));
 		json_begin_object(j, NULL);
 		json_str(j, "name", commands[i].program);
 		json_bool(j, "found", words);
@@ -123,6 +132,7 @@ static int version(int argc, char **argv)
 
 static int run(const char *name, int argc, char **argv)
 {
+	char **given = argv;
 	size_t i;
 	int err;
 
@@ -135,7 +145,12 @@ static int run(const char *name, int argc, char **argv)
 		fprintf(stderr, "nsprof: '%s' is not a command. See 'nsprof help'.\n", name);
 		return EXIT_FAILURE;
 	}
-	err = sibling_exec(commands[i].program, argv);
+	if (commands[i].option) {
+		given = xcalloc((size_t)argc + 2, sizeof(*given));
+		memcpy(given + 2, argv + 1, (size_t)argc * sizeof(*given));
+		given[1] = xstrdup(commands[i].option);
+	}
+	err = sibling_exec(commands[i].program, given);
 	pr_err("cannot run '%s': %s%s", commands[i].program, strerror(-err),
 	       err == -ENOENT ? "; it must lie beside 'nsprof' or in PATH" : "");
 	return EXIT_FAILURE;

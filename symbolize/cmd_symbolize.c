@@ -31,6 +31,7 @@
 #include "stats.h"
 #include "stop.h"
 #include "to_profile.h"
+#include "to_script.h"
 #include "util.h"
 
 #define DEFAULT_FILE "nsprof.data"
@@ -48,7 +49,9 @@ struct config {
 	struct lead lead;	/* but for lead.merge_threads */
 	enum lead_by split;
 	enum fold_weight fold;
-	bool profile;		/* --format */
+	bool profile, script;	/* --format */
+	uint32_t fields;	/* enum script_field; 0: the default */
+	bool header, ns;
 	const struct unwinder_ops *unwinder;
 };
 
@@ -80,16 +83,21 @@ static int check_format(struct config *cfg)
 			    cfg->annotate ? "--annotate" : NULL;
 
 	cfg->profile = !strcmp(cfg->format, "profile");
-	if (!cfg->profile && strcmp(cfg->format, "folded")) {
-		pr_err("--format '%s' is not one of folded, profile", cfg->format);
+	cfg->script = !strcmp(cfg->format, "script");
+	if (!cfg->profile && !cfg->script && strcmp(cfg->format, "folded")) {
+		pr_err("--format '%s' is not one of folded, profile, script", cfg->format);
 		return -EINVAL;
 	}
-	if (cfg->profile && given) {
-		pr_err("%s is for folded text: a profile has all of it", given);
+	if (given && strcmp(cfg->format, "folded")) {
+		pr_err("%s is for folded text: a %s has all of it", given, cfg->format);
+		return -EINVAL;
+	}
+	if (!cfg->script && (cfg->fields || cfg->header || cfg->ns)) {
+		pr_err("%s is for --format script", cfg->fields ? "--fields" : cfg->header ? "--header" : "--ns");
 		return -EINVAL;
 	}
 	if (!cfg->by)
-		cfg->by = cfg->profile ? "none" : "comm";
+		cfg->by = strcmp(cfg->format, "folded") ? "none" : "comm";
 	if (!cfg->weight)
 		cfg->weight = "samples";
 	return 0;
@@ -142,6 +150,14 @@ static int add_filter(void *dst, const char *arg)
 	return filter_add(dst, arg);
 }
 
+static int set_fields(void *dst, const char *arg)
+{
+	struct config *cfg = dst;
+
+	cfg->fields = cfg->fields ? cfg->fields : SCRIPT_DEFAULT;
+	return script_parse_fields(arg, &cfg->fields);
+}
+
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -152,7 +168,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "where the folded stacks go (default standard output); a folder with --split-by",
 		  OPT_STR, &cfg->output, NULL },
 		{ "format", 0, "FORMAT",
-		  "folded (default), or profile: stacks by thread and time, to be kept, reported and compared",
+		  "folded (default); profile: stacks by thread and time, to be kept, reported and compared; "
+		  "script: each sample, as perf script prints it",
 		  OPT_STR, &cfg->format, NULL },
 		{ "by", 0, "LIST",
 		  "leading frames: comm, process, thread, container, none, or several, as "
@@ -163,6 +180,12 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "filter", 0, "KEY=VALUE",
 		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO "
 		  "(seconds); all keys must fit, of one key any", OPT_CALL, &cfg->filter, add_filter },
+		{ "fields", 'F', "LIST",
+		  "of a script: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup, or +NAME, -NAME",
+		  OPT_CALL, cfg, set_fields },
+		{ "header", 0, NULL, "of a script: begin with what is known of host and command", OPT_FLAG, &cfg->header,
+		  NULL },
+		{ "ns", 0, NULL, "of a script: times to the nanosecond", OPT_FLAG, &cfg->ns, NULL },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &cfg->lead.merge_threads, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
@@ -277,14 +300,14 @@ static int run(struct pass *p, const struct collect_opts *opts, struct rec_reade
 	int err;
 
 	pass_init(p, opts);
-	err = shares_run(&p->col, r, p->mods, 0);
+	err = shares_run(&p->col, r, p->mods, opts->each);
 	if (!err && opts->filter && leftout_matters(&p->col.leftout, &tids)) {
 		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu threads",
 			   tids.n);
 		again.walked = &tids;
 		pass_fini(p);
 		pass_init(p, &again);
-		err = shares_run(&p->col, r, p->mods, 0);
+		err = shares_run(&p->col, r, p->mods, opts->each);
 	}
 	u64map_fini(&tids);
 	return err;
@@ -323,6 +346,15 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 		profile_free(p);
 		return outfile_close(out);
 	}
+	if (cfg->script) {
+		const struct to_script in = {
+			.input = cfg->input ? cfg->input : DEFAULT_FILE, .col = col, .nm = nm, .reader = r,
+			.fields = cfg->fields ? cfg->fields : SCRIPT_DEFAULT, .header = cfg->header, .ns = cfg->ns,
+		};
+
+		to_script(&in, outfile_stream(out));
+		return outfile_close(out);
+	}
 	if (out) {
 		fold_write(outfile_stream(out), &col->tree, nm, cfg->fold);
 		return outfile_close(out);
@@ -348,8 +380,8 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 		.annotate = cfg->annotate,
 		.demangle = cfg->demangle,
 		.normalize = cfg->normalize,
-		.srcline = cfg->srcline,
-		.detail = cfg->profile,
+		.srcline = cfg->srcline || cfg->fields & SCRIPT_SRCLINE,
+		.detail = cfg->profile || cfg->script,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
@@ -434,6 +466,7 @@ static int symbolize(struct config *cfg)
 	cfg->filter.start = opts.start = rec_reader_start(r);
 	if (cfg->profile)
 		opts.block_ns = to_profile_block(r);
+	opts.each = cfg->script;
 	cache = cfg->cache ? cache_open(0) : NULL;
 	p = (struct pass){ .cfg = cfg, .cache = cache };
 	err = run(&p, &opts, r);

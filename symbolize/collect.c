@@ -125,6 +125,7 @@ void collect_fini(struct collect *c)
 	u64map_fini(&c->threads);
 	u64map_fini(&c->ended_in);
 	free(c->leads);
+	free(c->each);
 	free(c->doubts);
 	pendings_fini(&c->pending);
 	for (i = 0; i < LAST_PATHS; i++)
@@ -429,7 +430,7 @@ static uint64_t since_start(const struct collect *c, const struct replay_sample 
 /* Whose @s is, and when it was taken. */
 static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
-	uint64_t block = since_start(c, s) / c->opts.block_ns;
+	uint64_t block = c->opts.each ? c->neach : MIN(since_start(c, s) / c->opts.block_ns, (uint64_t)PROFILE_BLOCKS_MAX - 1);
 
 	if (ln->process != s->img->comm) {
 		struct profile_thread t;
@@ -438,14 +439,18 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 		ln->thread = spread_thread(&c->spread, &t);
 		ln->process = s->img->comm;
 	}
-	return spread_slot(&c->spread, ln->thread, (uint32_t)MIN(block, (uint64_t)PROFILE_BLOCKS_MAX - 1));
+	if (c->opts.each) {
+		XGROW(c->each, c->neach, c->each_cap);
+		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread };
+	}
+	return spread_slot(&c->spread, ln->thread, (uint32_t)block);
 }
 
 static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
 	struct seen seen = see(c, s, ln->node, s->in_exec), entered;
 
-	if (c->opts.block_ns)
+	if (c->opts.block_ns || c->opts.each)
 		seen.slot = slot_of(c, s, ln);
 	if (s->maybe_entered) {
 		entered = see(c, s, ln->node, false);

@@ -29,8 +29,16 @@ struct collect_opts {
 	const struct unwinder_ops *unwinder;
 	uint64_t start;		/* with @block_ns: when the recording was begun, ns as in ev_sample.time */
 	uint64_t block_ns;	/* not 0: also by thread, and by time in blocks so long (collect.spread) */
+	bool each;		/* besides, each sample for itself (collect.each); by one thread only */
 	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
 	bool progress;		/* tell on stderr how far it is, after a second */
+};
+
+/* With opts.each: one sample, in the order of the recording. Its stack: the count in the slot whose block is its index. */
+struct collect_each {
+	uint64_t time, period;	/* ns as in ev_sample.time; the event's unit */
+	uint32_t cpu;
+	uint32_t thread;	/* in spread.threads */
 };
 
 struct collect {
@@ -50,6 +58,8 @@ struct collect {
 	struct pendings pending;
 	struct spread spread;	/* empty without opts.block_ns; texts are of @texts, and clean */
 	uint64_t last_time;	/* with opts.block_ns: ns since the start, of the last sample, those left out too */
+	struct collect_each *each;	/* owned */
+	size_t neach, each_cap;
 	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */

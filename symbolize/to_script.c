@@ -1,0 +1,242 @@
+/* Samples as perf script prints them (to_script.h); source of the form: perf_sample__fprintf_start() in tools/perf/builtin-script.c. */
+#include "to_script.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect.h"
+#include "intern.h"
+#include "log.h"
+#include "names.h"
+#include "naming.h"
+#include "rec_reader.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_US UINT64_C(1000)
+
+int script_parse_fields(const char *text, uint32_t *fields)
+{
+	static const char *const names[] = { "comm", "pid", "tid", "cpu", "time", "period", "event", "ip", "sym", "symoff",
+					     "dso", "srcline", "cgroup" };
+	uint32_t all = strchr("+-", text[0]) && text[0] ? *fields : 0;
+
+	while (*text) {
+		const char sign = *text == '+' || *text == '-' ? *text++ : 0;
+		size_t len = strcspn(text, ","), i;
+
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (strlen(names[i]) == len && !strncmp(names[i], text, len))
+				break;
+		if (i == ARRAY_SIZE(names)) {
+			pr_err("-F '%.*s' is not one of comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline, "
+			       "cgroup", (int)len, text);
+			return -EINVAL;
+		}
+		all = sign == '-' ? all & ~(1u << i) : all | 1u << i;
+		text += len + (text[len] == ',');
+	}
+	*fields = all;
+	return 0;
+}
+
+/* ---- text that every reader takes for what it is ---- */
+
+/*
+ * Readers tell fields apart by blanks, by digits behind a comm, by parentheses around a file. So blanks become '_' in @text that
+ * stands for one word, and parentheses, too, in a file's name; in a symbol "->" gets a blank, since
+ * stackcollapse-perf.pl takes it for an inlined call.
+ */
+enum text_kind { TEXT_COMM, TEXT_DSO, TEXT_SYM };
+
+static void script_text(FILE *to, const char *text, enum text_kind kind)
+{
+	if (!*text)
+		putc('?', to);
+	/* inferno takes the first word of digits for the pid. */
+	if (kind == TEXT_COMM && text[strspn(text, "0123456789/")] == '\0')
+		putc('_', to);
+	for (; *text; text++) {
+		const char c = *text;
+
+		if (kind != TEXT_SYM && c == ' ')
+			putc('_', to);
+		else if (kind == TEXT_DSO && (c == '(' || c == ')'))
+			putc('_', to);
+		else if (kind == TEXT_SYM && c == '-' && text[1] == '>')
+			fputs("- ", to);
+		else
+			putc(c, to);
+	}
+}
+
+/* ---- frames ---- */
+
+struct printer {
+	const struct to_script *in;
+	FILE *to;
+	const char *event;
+};
+
+/* What perf 6.1 prints: of a file's code the address in the file, of other code its own. */
+static uint64_t frame_address(const struct location *loc, struct svma *at)
+{
+	const struct elf_file *ef;
+
+	if (loc->kind == LOC_TEXT)
+		return 0;
+	if (loc->kind != LOC_FILE)
+		return loc->addr;
+	ef = loc->mod->elf ? loc->mod->elf : loc->mod->captured;
+	return ef && elf_file_off_to_svma(ef, loc->off, &at->v) ? at->v : loc->off;
+}
+
+static void print_dso(const struct printer *p, const struct named_frame *nf, int32_t pid)
+{
+	const char *dso = intern_str(p->in->nm->names, nf->dso);
+
+	fputs(" (", p->to);
+	if (nf->kind == PROFILE_INLINED)
+		fputs("inlined", p->to);
+	else if (nf->kind == PROFILE_JIT && !strcmp(dso, "[jit]"))
+		fprintf(p->to, "/tmp/perf-%" PRId32 ".map", pid);
+	else if (!*dso)
+		fputs("[unknown]", p->to);
+	else
+		script_text(p->to, dso, TEXT_DSO);
+	putc(')', p->to);
+}
+
+static void print_frame(const struct printer *p, const struct location *loc, uint32_t i, bool unnamed, int32_t pid)
+{
+	const struct naming *nm = p->in->nm;
+	const struct named_frame *nf = &nm->frames[i];
+	const uint32_t fields = p->in->fields;
+	const char *line = intern_str(nm->names, nf->line), *name = intern_str(nm->names, nm->ids[i]);
+	struct svma at = { 0 };
+	uint64_t addr = frame_address(loc, &at);
+	struct symbol sym;
+
+	putc('\t', p->to);
+	if (fields & SCRIPT_IP)
+		fprintf(p->to, "%16" PRIx64, addr);
+	if (fields & SCRIPT_SYM) {
+		putc(' ', p->to);
+		/* perf's word for it; readers make the file's name of that. */
+		if (unnamed && *intern_str(nm->names, nf->dso) == '/')
+			fputs("[unknown]", p->to);
+		else
+			script_text(p->to, name, TEXT_SYM);
+		if (fields & SCRIPT_SYMOFF && at.v && nf->kind == PROFILE_USER && !unnamed && !symtab_lookup(loc->mod, at, &sym))
+			fprintf(p->to, "+0x%" PRIx64, at.v - sym.start);
+	}
+	if (fields & SCRIPT_DSO)
+		print_dso(p, nf, pid);
+	putc('\n', p->to);
+	if (fields & SCRIPT_SRCLINE && *line)
+		fprintf(p->to, "  %s\n", line);
+}
+
+/* Leaf first. */
+static void print_stack(const struct printer *p, uint32_t node, int32_t pid)
+{
+	const struct stacktree *tree = &p->in->col->tree;
+	const struct naming *nm = p->in->nm;
+
+	for (; node != STACKTREE_ROOT; node = tree->nodes[node].parent) {
+		const uint32_t id = tree->nodes[node].loc;
+		const struct named *named = &nm->named[id];
+		const struct location *loc = &p->in->col->locs.locs[id];
+
+		for (uint32_t k = 0; k < named->n; k++)
+			print_frame(p, loc, named->first + k, named->source == NAME_NONE && loc->kind != LOC_TEXT, pid);
+	}
+}
+
+/* ---- samples ---- */
+
+static void print_sample(const struct printer *p, const struct collect_each *e, uint32_t node)
+{
+	const struct collect *c = p->in->col;
+	const struct profile_thread *t = &c->spread.threads[e->thread];
+	const uint32_t fields = p->in->fields;
+	FILE *to = p->to;
+
+	if (fields & SCRIPT_COMM) {
+		script_text(to, intern_str(c->texts, t->comm), TEXT_COMM);
+		putc(' ', to);
+	}
+	if (fields & SCRIPT_PID && fields & SCRIPT_TID)
+		fprintf(to, "%7" PRId32 "/%-7" PRId32 " ", t->pid, t->tid);
+	else if (fields & (SCRIPT_PID | SCRIPT_TID))
+		fprintf(to, "%7" PRId32 " ", fields & SCRIPT_TID ? t->tid : t->pid);
+	if (fields & SCRIPT_CPU)
+		fprintf(to, "[%03" PRIu32 "] ", e->cpu);
+	if (fields & SCRIPT_TIME && p->in->ns)
+		fprintf(to, "%5" PRIu64 ".%09" PRIu64 ": ", e->time / NS_PER_S, e->time % NS_PER_S);
+	else if (fields & SCRIPT_TIME)
+		fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": ", e->time / NS_PER_S, e->time % NS_PER_S / NS_PER_US);
+	if (fields & SCRIPT_PERIOD)
+		fprintf(to, "%10" PRIu64 " ", e->period);
+	if (fields & SCRIPT_EVENT)
+		fprintf(to, "%s: ", p->event);
+	if (fields & SCRIPT_CGROUP) {
+		putc(' ', to);
+		script_text(to, intern_str(c->texts, t->cgroup), TEXT_DSO);
+	}
+	putc('\n', to);
+	if (fields & (SCRIPT_IP | SCRIPT_SYM | SCRIPT_DSO))
+		print_stack(p, node, t->pid);
+	putc('\n', to);
+}
+
+/* The stack of each sample. Owned. */
+static uint32_t *nodes_of(const struct collect *c)
+{
+	uint32_t *nodes = xcalloc(c->neach + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < c->spread.ncounts; i++) {
+		const struct spread_count *sc = &c->spread.counts[i];
+
+		nodes[c->spread.slots[sc->slot].block] = sc->node;
+	}
+	return nodes;
+}
+
+/* perf's block of "# key : value" lines. */
+static void print_header(const struct printer *p)
+{
+	static const char *const keys[][2] = {
+		{ "hostname", "hostname" }, { "os release", "kernel" }, { "perf version", "version" }, { "arch", "arch" },
+		{ "nrcpus avail", "ncpus" }, { "cmdline", "cmdline" },
+	};
+	const char *v = rec_reader_info(p->in->reader, "start_wall_ns");
+	time_t when = v ? (time_t)(strtoull(v, NULL, 10) / NS_PER_S) : 0;
+	char date[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
+	fprintf(p->to, "# ========\n# captured on    : %s\n# header version : 1\n", date);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if ((v = rec_reader_info(p->in->reader, keys[i][1])))
+			fprintf(p->to, "# %s : %s\n", keys[i][0], v);
+	fprintf(p->to, "# event : name = %s\n# ========\n#\n", p->event);
+}
+
+void to_script(const struct to_script *in, FILE *to)
+{
+	const char *event = rec_reader_info(in->reader, "event");
+	const struct printer p = { .in = in, .to = to, .event = event ? event : "cpu-clock" };
+	uint32_t *nodes = nodes_of(in->col);
+
+	if (in->header)
+		print_header(&p);
+	for (size_t i = 0; i < in->col->neach && !ferror(to); i++)
+		print_sample(&p, &in->col->each[i], nodes[i]);
+	free(nodes);
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# nsprof script: the text of perf script, of which no reader loses a sample, whatever bytes are in names of threads, functions and
+# files. The readers' patterns are restated in tests/tools/readers.py; the real stackcollapse-perf.pl where it is installed.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_root
+TARGETS=$BUILD/tests/targets
+
+samples() { awk '{ n += $NF } END { print n + 0 }' "$1"; }
+
+# all_read NAME FILE SAMPLES
+all_read() {
+	local reader n frames
+	while read -r reader n frames; do
+		is "$1: $reader reads each sample" "$n" "$3"
+		check "$1: $reader reads the frames" test "$frames" -ge "$3"
+	done < <(python3 "$TOP/tests/tools/readers.py" "$2")
+}
+
+# ---- hostile names ----
+comms=('worker 12' 'a;b' '#hash' 'x' ' lead' $'new\nline' 'java 7/8 9' '[k]' '123' $'\xff\xfe' 'a:b: c:')
+mkdir -p "$T/a (b) c"
+cp "$TARGETS/spin" "$T/a (b) c/it is (new)"
+pids=
+for c in "${comms[@]}"; do
+	# shellcheck disable=SC2016
+	bash -c 'printf %s "$1" >/proc/$$/comm; while :; do :; done' - "$c" &
+	pids+=,$!
+done
+"$T/a (b) c/it is (new)" 1000 &
+pids+=,$!
+if command -v g++ >/dev/null; then
+	cat >"$T/arrow.cc" <<-'CC'
+		struct Arrow {
+			volatile long n;
+			__attribute__((noinline)) Arrow *operator->() { for (long i = 0; i < 100000; i++) n = n + i; return this; }
+		};
+		int main() { static Arrow a; for (;;) a->n; }
+	CC
+	g++ -O1 -g -o "$T/arrow" "$T/arrow.cc" && { "$T/arrow" & pids+=,$!; }
+fi
+sleep 0.2
+"$NSPROF" record -q -e cpu-clock -F 199 -p "${pids#,}" --duration 3 -o "$T/data" 2>"$T/err"
+for p in ${pids//,/ }; do
+	kill "$p" && wait "$p"
+done 2>/dev/null
+"$NSPROF" symbolize -q -o "$T/folded" "$T/data"
+"$NSPROF" script -q "$T/data" >"$T/script"
+is "script: status" $? 0
+n=$(samples "$T/folded")
+check "there are samples of several of them" test "$n" -ge 50
+all_read "hostile names" "$T/script" "$n"
+check "a file with blanks and parentheses is one word" grep -q '(.*/a__b__c/it_is__new_)$' "$T/script"
+[ ! -x "$T/arrow" ] || check "operator-> is no inlined call" grep -q 'Arrow::operator- >() (' "$T/script"
+check "in the order of time" sort -c -n <(sed -nE 's/^[^\t].* ([0-9]+\.[0-9]+): .*/\1/p' "$T/script")
+if command -v stackcollapse-perf.pl >/dev/null; then
+	stackcollapse-perf.pl --all "$T/script" >"$T/collapsed" 2>"$T/err"
+	is "the real stackcollapse-perf.pl counts all periods" "$(samples "$T/collapsed")" \
+		"$("$NSPROF" symbolize -q --weight period "$T/data" | awk '{ n += $NF } END { print n }')"
+else
+	skip "the real stackcollapse-perf.pl" "it is not installed"
+fi
+
+# ---- the stacks are those of symbolize ----
+# By the same few lines of awk that fold perf's own text.
+awk -f "$TOP/tests/bench/fold-perf.awk" "$T/script" | grep '^it_is' | sort >"$T/from-script"
+"$NSPROF" symbolize -q "$T/data" | grep '^it is' | sed 's/^it is (new)/it_is_(new)/' | sort >"$T/from-folded"
+check "the stacks of symbolize" cmp "$T/from-script" "$T/from-folded"
+
+# ---- fields ----
+is "-F sym: nothing but symbols" "$("$NSPROF" script -q -F sym "$T/data" | grep -c '(')" \
+	"$("$NSPROF" script -q -F sym "$T/data" | grep -c '[^ ].*(')"
+check "-F with a plus" grep -q '^  spin.c:[0-9]' <("$NSPROF" script -q -F +srcline "$T/data")
+check "offsets" grep -q ' app_leaf+0x[0-9a-f]* (' <("$NSPROF" script -q -F +symoff "$T/data")
+check "no cpu" test "$("$NSPROF" script -q -F -cpu "$T/data" | grep -c '^[^\t].*\[[0-9]*\] ')" = 0
+check "ns" grep -qE ' [0-9]+\.[0-9]{9}: ' <("$NSPROF" script -q --ns "$T/data")
+check "header" grep -q '^# cmdline : .*record' <("$NSPROF" script -q --header "$T/data")
+is "filters" "$("$NSPROF" script -q --filter comm=x "$T/data" | grep -a '^[^[:blank:]]' | cut -d ' ' -f 1 | sort -u)" x
+"$NSPROF" script -F nonsense "$T/data" >"$T/out" 2>"$T/err"
+is "an unknown field: status" $? 129
+check "is named" grep -q "'nonsense' is not one of comm, pid" "$T/err"
+"$NSPROF" symbolize --ns "$T/data" >"$T/out" 2>"$T/err"
+is "--ns without a script: status" $? 129
+check "a full disk is told of" test "$("$NSPROF" script -q "$T/data" 2>&1 >/dev/full | grep -c 'No space left')" = 1
+done_testing
