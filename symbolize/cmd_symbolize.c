@@ -30,12 +30,18 @@
 #include "split.h"
 #include "stats.h"
 #include "stop.h"
+#include "to_pprof.h"
 #include "to_profile.h"
 #include "to_script.h"
+#include "to_speedscope.h"
 #include "util.h"
 
 #define DEFAULT_FILE "nsprof.data"
 #define DEFAULT_MAX_STACK 1024
+
+enum format { FORMAT_FOLDED, FORMAT_PROFILE, FORMAT_SCRIPT, FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMATS };
+
+static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope" };
 
 struct config {
 	const char *input, *output, *proc;
@@ -49,7 +55,7 @@ struct config {
 	struct lead lead;	/* but for lead.merge_threads */
 	enum lead_by split;
 	enum fold_weight fold;
-	bool profile, script;	/* --format */
+	enum format kind;	/* --format */
 	uint32_t fields;	/* enum script_field; 0: the default */
 	bool header, ns;
 	const struct unwinder_ops *unwinder;
@@ -82,22 +88,22 @@ static int check_format(struct config *cfg)
 	const char *given = cfg->by ? "--by" : cfg->split_by ? "--split-by" : cfg->weight ? "--weight" :
 			    cfg->annotate ? "--annotate" : NULL;
 
-	cfg->profile = !strcmp(cfg->format, "profile");
-	cfg->script = !strcmp(cfg->format, "script");
-	if (!cfg->profile && !cfg->script && strcmp(cfg->format, "folded")) {
-		pr_err("--format '%s' is not one of folded, profile, script", cfg->format);
+	for (cfg->kind = 0; cfg->kind < FORMATS && strcmp(cfg->format, formats[cfg->kind]); cfg->kind++)
+		;
+	if (cfg->kind == FORMATS) {
+		pr_err("--format '%s' is not one of folded, profile, script, pprof, speedscope", cfg->format);
 		return -EINVAL;
 	}
-	if (given && strcmp(cfg->format, "folded")) {
+	if (given && cfg->kind != FORMAT_FOLDED) {
 		pr_err("%s is for folded text: a %s has all of it", given, cfg->format);
 		return -EINVAL;
 	}
-	if (!cfg->script && (cfg->fields || cfg->header || cfg->ns)) {
+	if (cfg->kind != FORMAT_SCRIPT && (cfg->fields || cfg->header || cfg->ns)) {
 		pr_err("%s is for --format script", cfg->fields ? "--fields" : cfg->header ? "--header" : "--ns");
 		return -EINVAL;
 	}
 	if (!cfg->by)
-		cfg->by = strcmp(cfg->format, "folded") ? "none" : "comm";
+		cfg->by = cfg->kind == FORMAT_FOLDED ? "comm" : "none";
 	if (!cfg->weight)
 		cfg->weight = "samples";
 	return 0;
@@ -169,7 +175,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  OPT_STR, &cfg->output, NULL },
 		{ "format", 0, "FORMAT",
 		  "folded (default); profile: stacks by thread and time, to be kept, reported and compared; "
-		  "script: each sample, as perf script prints it",
+		  "script: each sample, as perf script prints it; pprof; speedscope",
 		  OPT_STR, &cfg->format, NULL },
 		{ "by", 0, "LIST",
 		  "leading frames: comm, process, thread, container, none, or several, as "
@@ -181,7 +187,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO "
 		  "(seconds); all keys must fit, of one key any", OPT_CALL, &cfg->filter, add_filter },
 		{ "fields", 'F', "LIST",
-		  "of a script: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup, or +NAME, -NAME",
+		  "of a script: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup; with + or - before a name: besides, without",
 		  OPT_CALL, cfg, set_fields },
 		{ "header", 0, NULL, "of a script: begin with what is known of host and command", OPT_FLAG, &cfg->header,
 		  NULL },
@@ -330,23 +336,36 @@ static void tell_leftout(const struct collect *c)
 	strbuf_fini(&sb);
 }
 
+/* What is made of a profile; an error of writing stays with the stream. */
+static int write_profile(const struct config *cfg, const struct collect *col, const struct naming *nm,
+			 struct rec_reader *r, const struct modules *mods, struct outfile *out)
+{
+	const struct to_profile in = { cfg->input ? cfg->input : DEFAULT_FILE, col, nm, r };
+	struct profile *p = to_profile(&in);
+	int err = 0;
+
+	if (cfg->kind == FORMAT_PPROF)
+		err = to_pprof(outfile_stream(out), p, mods);
+	else if (cfg->kind == FORMAT_SPEEDSCOPE)
+		to_speedscope(outfile_stream(out), p);
+	else
+		profile_write(outfile_stream(out), p);
+	profile_free(p);
+	if (!err)
+		return outfile_close(out);
+	pr_err("cannot compress: %s", strerror(-err));
+	outfile_abort(out);
+	return err;
+}
+
 /* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
 static int write_stacks(const struct config *cfg, const struct collect *col, const struct naming *nm,
-			struct rec_reader *r, struct outfile *out)
+			struct rec_reader *r, const struct modules *mods, struct outfile *out)
 {
 	size_t files;
 	int err;
 
-	if (cfg->profile) {
-		const struct to_profile in = { cfg->input ? cfg->input : DEFAULT_FILE, col, nm, r };
-		struct profile *p = to_profile(&in);
-
-		/* An error stays with the stream. */
-		profile_write(outfile_stream(out), p);
-		profile_free(p);
-		return outfile_close(out);
-	}
-	if (cfg->script) {
+	if (cfg->kind == FORMAT_SCRIPT) {
 		const struct to_script in = {
 			.input = cfg->input ? cfg->input : DEFAULT_FILE, .col = col, .nm = nm, .reader = r,
 			.fields = cfg->fields ? cfg->fields : SCRIPT_DEFAULT, .header = cfg->header, .ns = cfg->ns,
@@ -355,6 +374,8 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 		to_script(&in, outfile_stream(out));
 		return outfile_close(out);
 	}
+	if (cfg->kind != FORMAT_FOLDED)
+		return write_profile(cfg, col, nm, r, mods, out);
 	if (out) {
 		fold_write(outfile_stream(out), &col->tree, nm, cfg->fold);
 		return outfile_close(out);
@@ -381,7 +402,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 		.demangle = cfg->demangle,
 		.normalize = cfg->normalize,
 		.srcline = cfg->srcline || cfg->fields & SCRIPT_SRCLINE,
-		.detail = cfg->profile || cfg->script,
+		.detail = cfg->kind != FORMAT_FOLDED,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
@@ -393,7 +414,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 	naming_init(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
 	if (cfg->filter.n)
 		tell_leftout(&p->col);
-	err = write_stacks(cfg, &p->col, &nm, r, out);
+	err = write_stacks(cfg, &p->col, &nm, r, p->mods, out);
 	if (!err) {
 		struct stats_input in = { &p->col, &nm, p->mods, r, cfg->unwinder->name };
 
@@ -464,9 +485,9 @@ static int symbolize(struct config *cfg)
 	}
 	live_init(r);
 	cfg->filter.start = opts.start = rec_reader_start(r);
-	if (cfg->profile)
+	opts.each = cfg->kind == FORMAT_SCRIPT;
+	if (cfg->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
-	opts.each = cfg->script;
 	cache = cfg->cache ? cache_open(0) : NULL;
 	p = (struct pass){ .cfg = cfg, .cache = cache };
 	err = run(&p, &opts, r);

@@ -46,6 +46,6 @@ is "and by time" "$(awk -F'\t' -v w="$block" '$1 == "C" && $4 * w >= 100000000 &
 	"$("$NSPROF" symbolize -q --filter time=0.1-0.3 rec | awk '{ s += $NF } END { print s }')"
 
 check_rc "--by chooses of what a profile has" 129 "$NSPROF" symbolize --format profile --by thread rec
-check_rc "an unknown format" 129 "$NSPROF" symbolize --format pprof rec
+check_rc "an unknown format" 129 "$NSPROF" symbolize --format nonsense rec
 check_rc "a full disk is noticed" 1 "$NSPROF" symbolize -q --format profile -o /dev/full rec
 done_testing

@@ -1,0 +1,14 @@
+/* A profile for speedscope. Source of the form: file-format-schema.json of github.com/jlfwong/speedscope. */
+#ifndef NSPROF_TO_SPEEDSCOPE_H
+#define NSPROF_TO_SPEEDSCOPE_H
+
+#include <stdio.h>
+
+struct profile;
+
+/*
+ * One profile for each thread, its samples by blocks of time; weights are samples. Write errors stay in @to's error flag.
+ */
+void to_speedscope(FILE *to, const struct profile *p);
+
+#endif

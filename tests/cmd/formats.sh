@@ -1,0 +1,99 @@
+#!/bin/bash
+# Profiles for other people's viewers: pprof, read by go tool pprof and by a reader of our own; speedscope's JSON. They have all the samples
+# and the stacks of the folded text.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_root
+TARGETS=$BUILD/tests/targets
+
+"$TARGETS/deep" 100000 20 &
+a=$!
+"$TARGETS/spin" 1000 &
+b=$!
+"$NSPROF" record -q -e cpu-clock -F 299 -p $a,$b --duration 2 -o "$T/data" 2>"$T/err"
+kill $a $b
+wait $a $b 2>/dev/null
+
+# Both to "comm;frames COUNT": the one by its tables of strings, functions and locations, the other by its frames.
+cat >"$T/fold.py" <<'PY'
+import collections, gzip, json, sys
+
+def varint(b, i):
+	v = s = 0
+	while True:
+		c = b[i]
+		v |= (c & 127) << s
+		i, s = i + 1, s + 7
+		if c < 128:
+			return v, i
+
+def fields(b):
+	i, out = 0, collections.defaultdict(list)
+	while i < len(b):
+		key, i = varint(b, i)
+		assert key & 7 in (0, 2), key
+		v, i = varint(b, i)
+		if key & 7 == 2:
+			v, i = b[i:i + v], i + v
+		out[key >> 3].append(v)
+	return out
+
+def packed(b):
+	i, out = 0, []
+	while i < len(b):
+		v, i = varint(b, i)
+		out.append(v)
+	return out
+
+lines = collections.Counter()
+if sys.argv[1] == 'pprof':
+	p = fields(gzip.open(sys.argv[2]).read())
+	text = [s.decode() for s in p[6]]
+	assert text[0] == ''
+	function = {f[1][0]: text[f[2][0]] for f in map(fields, p[5])}
+	where = {l[1][0]: [function[fields(x)[1][0]] for x in l[4]] for l in map(fields, p[4])}
+	types = [(text[t[1][0]], text[t[2][0]]) for t in map(fields, p[1])]
+	assert types == [('samples', 'count'), ('cpu', 'nanoseconds')], types
+	for s in map(fields, p[2]):
+		labels = {text[l[1][0]]: text[l[2][0]] if l[2] else l[3][0] for l in map(fields, s[3])}
+		assert labels['pid'] and labels['tid'], labels
+		stack = [n for l in packed(s[1][0]) for n in where[l]]
+		lines[';'.join([labels['comm']] + stack[::-1])] += packed(s[2][0])[0]
+	names = {text[m[5][0]]: text[m[6][0]] if m[6] else '' for m in map(fields, p[3])}
+	assert any(n.endswith('/spin') and len(i) == 40 for n, i in names.items()), names
+else:
+	d = json.load(open(sys.argv[2]))
+	names = [f['name'] for f in d['shared']['frames']]
+	for p in d['profiles']:
+		assert p['type'] == 'sampled' and p['endValue'] == sum(p['weights']) and len(p['samples']) == len(p['weights'])
+		comm = p['name'].rsplit(' ', 1)[0].split(' (')[0].rsplit(' ', 1)[0] if ' (' in p['name'] else p['name'].rsplit(' ', 1)[0]
+		for s, w in zip(p['samples'], p['weights']):
+			lines[';'.join([comm] + [names[i] for i in s])] += w
+for s in sorted(lines, key=lambda s: s.encode()):
+	print(s, lines[s])
+PY
+"$NSPROF" symbolize -q "$T/data" | LC_ALL=C sort >"$T/folded"
+check "there are samples" test "$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")" -ge 50
+for format in pprof speedscope; do
+	"$NSPROF" symbolize -q --format $format -o "$T/$format" "$T/data"
+	is "$format: status" $? 0
+	python3 "$T/fold.py" $format "$T/$format" 2>"$T/err" | LC_ALL=C sort >"$T/$format.folded"
+	is "$format: well-formed" "$(cat "$T/err")" ""
+	check "$format: the stacks of the folded text" cmp "$T/$format.folded" "$T/folded"
+	"$NSPROF" symbolize -q --format $format -o "$T/again" "$T/data"
+	check "$format: the same bytes again" cmp "$T/$format" "$T/again"
+done
+if command -v go >/dev/null; then
+	go tool pprof -sample_index=samples -top "$T/pprof" >"$T/top" 2>"$T/err"
+	is "go tool pprof: status" $? 0
+	is "go tool pprof has all samples" "$(sed -nE 's/.*Total samples = ([0-9]+) .*|.* of ([0-9]+) total$/\1\2/p' "$T/top" | head -n 1)" \
+		"$(awk '{ n += $NF } END { print n + 0 }' "$T/folded")"
+	check "go tool pprof names functions" grep -q ' app_leaf$' "$T/top"
+else
+	skip "go tool pprof" "go is not installed"
+fi
+"$NSPROF" symbolize -q --format pprof "$T/data" >/dev/full 2>"$T/err"
+is "a full disk: status" $? 1
+"$NSPROF" symbolize --format nonsense "$T/data" 2>"$T/err"
+check "an unknown format is named" grep -q "'nonsense' is not one of folded, profile, script, pprof, speedscope" "$T/err"
+done_testing
