@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gzip.h"
+#include "codec_zlib.h"
 #include "hash.h"
 #include "intern.h"
 #include "module.h"
@@ -256,7 +256,7 @@ int to_pprof(FILE *to, const struct profile *p, const struct modules *mods)
 		put_frame(&w, i, mods);
 	put_samples(&w);
 	put_rest(&w, clock ? "cpu" : event, clock ? "nanoseconds" : "count");
-	err = gzip_write(to, w.out.s, w.out.len);
+	err = zlib_gzip(to, w.out.s, w.out.len);
 	strbuf_fini(&w.out);
 	strbuf_fini(&w.one);
 	strbuf_fini(&w.inner);

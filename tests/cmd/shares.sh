@@ -32,8 +32,8 @@ long() {
 	"$RECODE" "$T/short" "$T/long" $((want / n + 1)) >"$T/out" 2>"$T/err" || { fail "$name: made long" "$(cat "$T/err")"; return; }
 	same "$name" "$T/long" --stats
 	same "$name" "$T/long" -q --no-inline --by thread --weight period
-	same "$name" "$T/long" --annotate --srcline
 	same "$name" "$T/long" --format profile --srcline
+	same "$name" "$T/long" --annotate --srcline
 }
 
 long "C++, deep stacks" 160000 "$TARGETS/deep" 100000 60

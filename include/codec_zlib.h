@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* CRC-32 of @len more bytes behind those that gave @sum, 0 at the beginning. */
 uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len);
@@ -19,5 +20,8 @@ struct zlib_dec *zlib_dec_new(const uint8_t *in, size_t size);
  */
 size_t zlib_dec_next(struct zlib_dec *d, uint8_t *out, size_t room);
 void zlib_dec_free(struct zlib_dec *d);	/* accepts NULL */
+
+/* @len bytes of @data as gzip (RFC 1952) to @to, whose error flag has write errors; the same input gives the same bytes. 0, or -ENOMEM. */
+int zlib_gzip(FILE *to, const void *data, size_t len);
 
 #endif
