@@ -64,16 +64,18 @@ void zlib_dec_free(struct zlib_dec *d)
 /* 15 bits of window, and 16: with gzip's header, which says no time, so that the same input gives the same bytes. */
 #define WINDOW (15 + 16)
 #define MEMORY 8
+#define ROOM 65536u	/* bytes written at once */
 
 int zlib_gzip(FILE *to, const void *data, size_t len)
 {
-	unsigned char out[65536];
 	const unsigned char *in = data;
+	unsigned char *out;
 	z_stream z = { 0 };
 	int ret;
 
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
+	out = xmalloc(ROOM);
 	do {
 		if (!z.avail_in && len) {
 			z.avail_in = (unsigned int)MIN(len, (size_t)1 << 30);
@@ -82,10 +84,11 @@ int zlib_gzip(FILE *to, const void *data, size_t len)
 			len -= z.avail_in;
 		}
 		z.next_out = out;
-		z.avail_out = sizeof(out);
+		z.avail_out = ROOM;
 		ret = deflate(&z, len ? Z_NO_FLUSH : Z_FINISH);
-		fwrite(out, 1, sizeof(out) - z.avail_out, to);
+		fwrite(out, 1, ROOM - z.avail_out, to);
 	} while (ret != Z_STREAM_END && !ferror(to));
 	deflateEnd(&z);
+	free(out);
 	return 0;
 }
