@@ -143,6 +143,42 @@ bool code_in_restorer(struct code_rows *cr, uint64_t svma)
 	       code_is_restorer(cr, svma - 7) || code_is_restorer(cr, svma - 9);
 }
 
+static uint64_t seen_at(const struct code_rows *cr, uint64_t svma)
+{
+	const uint64_t *seen = u64map_get(&cr->seen[0], svma);
+
+	return seen ? *seen : 0;
+}
+
+/*
+ * Between two parts of a function there is padding, if a branch leads to what is behind; to another function
+ * leads a jump. Where nothing comes back, a hlt often stands guard. A system call that does not come back ended its
+ * way before it was noted.
+ */
+uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit)
+{
+	struct found f = { 0 };
+	uint64_t end = svma;
+
+	code_explore(cr, svma, 0, &f);
+	while (svma < limit) {
+		const uint8_t *data;
+		struct x86_insn in;
+		size_t n = cr->src.read(cr->src.ctx, svma, &data);
+
+		if (!n || !x86_decode(data, n, svma, &in) || in.len > limit - svma)
+			break;
+		if ((seen_at(cr, svma) & (svma == end ? SEEN_INSN : SEEN_BRANCH)) ||
+		    (svma == end && in.flow == X86_SYSCALL && f.exits) ||
+		    (svma == end && in.flow == X86_STOP && (seen_at(cr, svma + in.len) & SEEN_INSN)))
+			end = svma + in.len;
+		else if (!code_is_nop(data, n))
+			break;
+		svma += in.len;
+	}
+	return end;
+}
+
 bool code_is_return(struct code_rows *cr, uint64_t svma)
 {
 	struct x86_insn call;

@@ -211,8 +211,7 @@ static void note_arrival(struct found *f, const struct state *st)
 	}
 }
 
-/* nop, xchg %ax,%ax, the long forms, int3. */
-static bool is_nop(const uint8_t *data, size_t n)
+bool code_is_nop(const uint8_t *data, size_t n)
 {
 	while (n > 1 && (data[0] == 0x66 || data[0] == 0x2e))
 		data++, n--;
@@ -263,7 +262,7 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	 * pushed: then this way is lost, nothing else.
 	 */
 	n = cr->src.read(cr->src.ctx, next, &data);
-	if (is_start(cr, next) || is_endbr(data, n) || is_nop(data, n) || is_prologue(cr, next))
+	if (is_start(cr, next) || is_endbr(data, n) || code_is_nop(data, n) || is_prologue(cr, next))
 		return END_UNKNOWN;
 	return END_RETURNS;
 }
@@ -275,17 +274,17 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	struct x86_insn in;
 	const uint8_t *data;
 	enum ending end;
-	uint64_t next;
-	bool is_new;
+	uint64_t next, *seen;
 	size_t n;
 
 	if (f->target && p->svma == f->target) {
 		note_arrival(f, &p->st);
 		return false;
 	}
-	u64map_put(&cr->seen[depth], p->svma, &is_new);
-	if (!is_new)
+	seen = u64map_put(&cr->seen[depth], p->svma, NULL);
+	if (*seen & SEEN_INSN)
 		return false;
+	*seen |= SEEN_INSN;
 	n = cr->src.read(cr->src.ctx, p->svma, &data);
 	if (!*budget || !n || !x86_decode(data, n, p->svma, &in)) {
 		f->open = true;
@@ -301,6 +300,7 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	switch ((enum x86_flow)in.flow) {
 	case X86_NEXT: break;
 	case X86_BRANCH:
+		*u64map_put(&cr->seen[depth], in.target, NULL) |= SEEN_BRANCH;
 		if (*npaths == PATHS_MAX) {
 			f->open = true;
 			break;

@@ -78,8 +78,13 @@ struct code_rows {
 	struct u64map endings; /* svma of a function to enum ending + 1 */
 	struct strbuf *exprs; /* owned; expressions of rows, which borrow them */
 	size_t nexprs, cap_exprs;
-	struct u64map seen[DEPTH_MAX + 1]; /* instructions of the exploration at that depth */
+	struct u64map seen[DEPTH_MAX + 1]; /* of the exploration at that depth: svma to SEEN_* */
 	struct path *paths[DEPTH_MAX + 1]; /* owned; NULL until used */
+};
+
+enum {
+	SEEN_INSN = 1, /* a way goes over it */
+	SEEN_BRANCH = 2, /* a conditional branch leads to it */
 };
 
 enum ending {
@@ -93,6 +98,9 @@ static inline bool val_same(const struct val *a, const struct val *b)
 	return a->kind == b->kind && a->base == b->base && a->off == b->off &&
 	       a->add == b->add;
 }
+
+/* Whether @data begins with padding: nop in all its lengths, xchg %ax,%ax, int3. */
+bool code_is_nop(const uint8_t *data, size_t n);
 
 /*
  * Follows all ways from @svma; what is asked for is set in @f before. @depth: 0, or how many calls were

@@ -224,6 +224,24 @@ int made_row(struct made_rows *mr, uint64_t svma, bool after_call, struct cfi_ro
 	return go_row(mr, &fn, svma, after_call, row);
 }
 
+uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, uint64_t limit)
+{
+	const uint8_t *data;
+	struct cfi_fde fde;
+	uint64_t end;
+
+	if (cfi && cfi_find(cfi, svma, &fde) == 0)
+		return MIN(limit, fde.end);
+	if (elf_file_machine(mr->ef) != EM_X86_64 || !elf_file_code(mr->ef, svma, &data))
+		return limit;
+	end = code_extent(mr->code, svma, limit);
+	/* Behind a call that does not return, say, another function may begin. */
+	for (uint64_t at = svma; cfi && at < end; at++)
+		if (cfi_find(cfi, at, &fde) == 0)
+			return at;
+	return end;
+}
+
 bool made_rows_return(struct made_rows *mr, uint64_t svma)
 {
 	return code_is_return(mr->code, svma);

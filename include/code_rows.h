@@ -45,6 +45,13 @@ void code_rows_free(struct code_rows *cr);
 int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row);
 
 /*
+ * How far the function goes that begins at @svma: up to the first byte that no way from there comes to, padding
+ * aside, at most to @limit. Calls that do not return, or may not, end a way, and so does what cannot be decoded: what is in
+ * it is the function's, but not all of it need be.
+ */
+uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit);
+
+/*
  * Whether @svma can be a return address: a call ends there, or code begins that calls rt_sigreturn(2), to
  * which signal handlers return.
  */

@@ -39,6 +39,15 @@ bool made_rows_return(struct made_rows *mr, uint64_t svma);
 bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma);
 
 /*
+ * How far a symbol of code reaches that has no size, at most to @limit, where the next symbol or its section's end
+ * is. Symbol tables are not complete: a stripped library has names only for what others may call, and between two
+ * of these lies what is hidden. So it ends with the call frame information that covers it, which @cfi (the
+ * binary's own, NULL: it has none) has for a function as a whole; else where the code says so (code_extent()), or another function
+ * has some. Where there is no code to read, as in a debug file, at @limit.
+ */
+uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, uint64_t limit);
+
+/*
  * Rows for those of @pcs (sorted svma values, @n of them) that @cfi has none for or that are asked here
  * first, as an .eh_frame with absolute pointers in @out. Of each address that a stack held, @pcs has the
  * byte before as well: where that ends a call, it is for returns. How many FDEs.

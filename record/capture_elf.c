@@ -223,7 +223,7 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 		slice.eh_frame = eh_frame.s;
 		slice.eh_frame_size = eh_frame.len;
 	}
-	capture_syms_choose(&cs, files, ARRAY_SIZE(files), pcs);
+	capture_syms_choose(&cs, files, ARRAY_SIZE(files), made, cfi, pcs);
 	if (spans)
 		add_spans(&slice, cfi, extra, &cs, spans);
 	cfi_free(cfi);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "made_rows.h"
 #include "pcset.h"
 #include "util.h"
 #include "xalloc.h"
@@ -107,11 +108,12 @@ static void drop_repetitions(struct capture_syms *cs)
 }
 
 /*
- * A symbol without a size reaches to the next one, which may not be in the slice: write down how
- * far that was. Beside a sized alias it stays as it is (the alias says how far). Inside a sized
+ * How far a symbol without a size reaches cannot be told from the slice, which has neither the next one nor code:
+ * write it down. Beside a sized alias it stays as it is (the alias says how far). Inside a sized
  * symbol it is a label of that function and names nothing.
  */
-static void resolve_sizes(struct capture_syms *cs, const struct elf_file *where)
+static void resolve_sizes(struct capture_syms *cs, const struct elf_file *where, struct made_rows *made,
+			  struct cfi *cfi)
 {
 	size_t n = 0;
 
@@ -125,6 +127,8 @@ static void resolve_sizes(struct capture_syms *cs, const struct elf_file *where)
 		pc = pcset_from(cs->pcs, start);
 		inside = cs->cover[pc] > start;
 		end = MIN(cs->succ[pc], elf_file_code_end(where, start));
+		if (!size && !inside && end > start)
+			end = made_rows_reach(made, cfi, start, end);
 		for (size_t k = i; k < next; k++) {
 			if (!size && inside)
 				continue;
@@ -140,7 +144,7 @@ static void resolve_sizes(struct capture_syms *cs, const struct elf_file *where)
 }
 
 void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files, size_t nfiles,
-			 const struct pcset *pcs)
+			 struct made_rows *made, struct cfi *cfi, const struct pcset *pcs)
 {
 	memset(cs, 0, sizeof(*cs));
 	cs->pcs = pcs;
@@ -161,7 +165,7 @@ void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files,
 			break;
 	}
 	drop_repetitions(cs);
-	resolve_sizes(cs, files[0]);
+	resolve_sizes(cs, files[0], made, cfi);
 }
 
 bool capture_syms_hit(const struct capture_syms *cs, size_t i)

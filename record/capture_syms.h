@@ -8,6 +8,8 @@
 
 #include "elf_file.h"
 
+struct cfi;
+struct made_rows;
 struct pcset;
 
 struct capture_syms {
@@ -25,11 +27,11 @@ struct capture_syms {
 /*
  * Choose from @files (at most @nfiles, NULL entries skipped) so that any search for the nearest or
  * the enclosing symbol of a pc ends at the same symbols as in the whole tables. Symbols without a
- * size get the size their place gave them. The first file tells where sections end. Cannot fail; at
+ * size get the one that made_rows_reach() tells with the first file's @made and @cfi. Cannot fail; at
  * most 1 Mi symbols and 32 MiB of names are kept.
  */
 void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files, size_t nfiles,
-			 const struct pcset *pcs);
+			 struct made_rows *made, struct cfi *cfi, const struct pcset *pcs);
 /* Whether a kept symbol holds pc number @i. */
 bool capture_syms_hit(const struct capture_syms *cs, size_t i);
 void capture_syms_fini(struct capture_syms *cs);

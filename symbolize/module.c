@@ -515,6 +515,7 @@ struct cfi *module_cfi(struct module *m)
 	}
 	if (module_captured(m))
 		elf_file_cfi_sections(m->captured, &secs);
+	m->cfi_cut = true;
 	m->cfi = cfi_new(&secs);
 	return m->cfi;
 }

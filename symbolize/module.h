@@ -44,6 +44,7 @@ struct module {
 					 * for; with @elf there, by module_captured() alone */
 	struct slice *slice;		/* what it will be made of; NULL: nothing more */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
+	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */
 	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */

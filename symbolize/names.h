@@ -26,8 +26,8 @@ struct symbol {
 };
 
 /* Builds the table on first use from module's elf, debug file, .gnu_debugdata and captured slice, in that
- * order of preference for an address. 0 or -ENOENT. Zero-sized symbols reach to the next symbol or the end
- * of their section; among several at one address: FUNC before NOTYPE, global before weak before local, sized
+ * order of preference for an address. 0 or -ENOENT. How far zero-sized symbols reach is
+ * made_rows_reach()'s to tell; among several at one address: FUNC before NOTYPE, global before weak before local, sized
  * before unsized, no leading underscore before one, then the shorter, then the bytewise smaller. */
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out);
 void symtab_free(struct symtab *st);

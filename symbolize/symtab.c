@@ -33,6 +33,7 @@ struct sym {
 	uint8_t rank;		/* type, binding, sizedness: lower is better */
 	uint8_t order;		/* of the tables, for one name that is in several */
 	uint8_t source;		/* enum name_source */
+	bool unsized;		/* @end is where it ends at the latest */
 };
 
 struct symtab {
@@ -216,7 +217,7 @@ static void sort_syms(struct symtab *st)
 	st->cap = st->n;
 }
 
-/* How far a symbol without a size may reach at most, however far away the next symbol is. */
+/* Where the code ends that holds @svma: no symbol without a size reaches further. */
 static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -232,8 +233,8 @@ static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 /*
  * Sized symbols hold for their range. One without a size takes over that of an alias at its
  * address; else, where no sized symbol holds its start (it is a label in hand-written assembly, not
- * one inside of a function), it reaches to the next symbol. A gap behind a sized symbol stays a
- * gap.
+ * one inside of a function), it reaches to the next symbol at most, which end_of() looks into when it is
+ * asked for. A gap behind a sized symbol stays a gap.
  */
 static void assign_ranges(struct symtab *st, struct elf_file *const *files, size_t nfiles)
 {
@@ -241,6 +242,7 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 
 	for (size_t i = 0, next; i < st->n; i = next) {
 		uint64_t start = st->syms[i].start, end = start;
+		bool unsized = false;
 
 		for (next = i; next < st->n && st->syms[next].start == start; next++)
 			end = MAX(end, st->syms[next].end);
@@ -248,12 +250,14 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 			end = code_end(files, nfiles, start);
 			if (next < st->n)
 				end = MIN(end, st->syms[next].start);
+			unsized = true;
 		} else {
 			covered = MAX(covered, end);
 		}
 		for (size_t k = i; k < next; k++) {
 			if (st->syms[k].end == start)
 				st->syms[k].end = end;
+			st->syms[k].unsized = unsized;
 			ranges_add(&st->ranges, start, st->syms[k].end, (uint32_t)k);
 		}
 	}
@@ -290,10 +294,27 @@ static struct symtab *symtab_new(struct module *m)
 	return st;
 }
 
+/*
+ * made_rows_reach(), where there is the whole file: what comes from the recording has a size. Functions of
+ * rows that are cut or made tell nothing.
+ */
+static uint64_t end_of(struct module *m, struct sym *s)
+{
+	struct made_rows *made = s->unsized ? module_made(m) : NULL;
+
+	s->unsized = false;
+	if (made) {
+		struct cfi *cfi = module_cfi(m);
+
+		s->end = made_rows_reach(made, m->cfi_cut ? NULL : cfi, s->start, s->end);
+	}
+	return s->end;
+}
+
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out)
 {
 	const struct range *r;
-	const struct sym *s;
+	struct sym *s;
 
 	if (!m->symtab)
 		m->symtab = symtab_new(m);
@@ -301,6 +322,8 @@ int symtab_lookup(struct module *m, struct svma addr, struct symbol *out)
 	if (!r)
 		return -ENOENT;
 	s = &m->symtab->syms[r->id];
+	if (addr.v >= end_of(m, s))
+		return -ENOENT;
 	*out = (struct symbol){ s->name, s->start, s->end, s->source };
 	return 0;
 }

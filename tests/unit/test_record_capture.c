@@ -23,6 +23,7 @@
 #include "cfi.h"
 #include "debugfile.h"
 #include "elf_file.h"
+#include "hidden_code.h"
 #include "nsopen.h"
 #include "strbuf.h"
 #include "random.h"
@@ -413,6 +414,52 @@ static void test_damaged(void **state)
 	strbuf_fini(&out);
 }
 
+/*
+ * Names of a stripped library of assembly: each address is asked for alone, so that nothing else in the slice ends
+ * a symbol.
+ */
+static void test_hidden(void **state)
+{
+	struct hidden_functions h;
+	struct elf_file *ef;
+	int fd;
+
+	(void)state;
+	if (!hidden_build())
+		skip();
+	ef = tool_open_elf("open.so");
+	fd = tool_open("open.so");
+	assert_non_null(ef);
+	hidden_read(&h, ef);
+	for (uint64_t a = h.v[0].svma; a < h.end; a++) {
+		struct strbuf out = STRBUF_INIT, got = STRBUF_INIT, want = STRBUF_INIT;
+		const char *name = hidden_truth(&h, a);
+		uint64_t off = load_off(ef, a);
+		struct elf_file *sliced;
+		struct answers slice;
+		int err;
+
+		if (hidden_padding(&h, a))
+			continue;
+		assert_int_equal(capture_elf(fd, -1, NULL, &off, 1, &out, NULL), 0);
+		sliced = elf_file_open_mem(out.s, out.len, &err);
+		assert_non_null(sliced);
+		answers_init(&slice, sliced, NULL);
+		names_at(&slice.syms, ef, a, &got);
+		if (name)
+			strbuf_addf(&want, "%s\n", name);
+		if (got.len != want.len || (got.len && memcmp(got.s, want.s, got.len)))
+			fail_msg("%#lx is in %s, not %s", a, name ? name : "nothing visible", got.len ? got.s : "-");
+		answers_fini(&slice);
+		elf_file_close(sliced);
+		strbuf_fini(&out);
+		strbuf_fini(&got);
+		strbuf_fini(&want);
+	}
+	elf_file_close(ef);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_hidden),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

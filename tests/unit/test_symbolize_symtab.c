@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "hidden_code.h"
 #include "minidebug.h"
 #include "names.h"
 #include "random.h"
@@ -171,6 +172,24 @@ static void test_layout(void **state)
 	expect(&m, base - 1, NULL);
 	expect(&m, base, "in_other");
 	expect(&m, base + 16, NULL);
+	close_module(&m);
+}
+
+/* A visible function's name is given to all of its code, and to nothing of what is hidden behind it. */
+static void test_hidden(void **state)
+{
+	struct module m = { .dso.path = "open.so" };
+	struct hidden_functions h;
+
+	(void)state;
+	if (!hidden_build())
+		skip();
+	m.elf = tool_open_elf("open.so");
+	assert_non_null(m.elf);
+	hidden_read(&h, m.elf);
+	for (uint64_t a = h.v[0].svma; a < h.end; a++)
+		if (!hidden_padding(&h, a))
+			expect(&m, a, hidden_truth(&h, a));
 	close_module(&m);
 }
 
@@ -535,6 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_debug_file),
