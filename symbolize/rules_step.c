@@ -196,6 +196,7 @@ static enum step_end step_general(struct walk_at *at, struct uregs *regs,
 		return res;
 	*regs = to;
 	at->signal = g->signal_frame;
+	at->resumes = g->n > 1 && g->regs[0].reg == 0 && g->regs[1].reg == 1;
 	return STEP_CALLER;
 }
 

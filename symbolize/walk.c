@@ -208,6 +208,7 @@ enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, str
 	at->mod = wm->mod;
 	at->bias = wm->bias;
 	at->signal = false;
+	at->resumes = false;
 	/* A look at where it leads may take @wm's place among the recent ones. */
 	if (go) {
 		own = *wm;
@@ -350,6 +351,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			out->end = UNWIND_COMPLETE;
 			name_planted(w, in, f);
 			return true;
+		} else if (!at.signal && walk_resumed(w, &at, &regs)) {
+			scanned = true;
 		}
 
 		/* The kernel built it: its code begins at the very address, which was never called. */

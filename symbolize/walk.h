@@ -63,6 +63,7 @@ struct walk_at {
 	uint64_t svma; /* where to look rows up: frame_lookup_addr() in the binary's addresses */
 	uint64_t bias; /* runtime address = svma + bias */
 	bool signal; /* out, false before: the frame was built by the kernel for a signal */
+	bool resumes; /* out, of compiled rules: the row has %rax and %rdx saved, see walk_resumed() */
 	uint64_t fault; /* out: runtime address, with STEP_FAULT */
 };
 

@@ -67,4 +67,13 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
  */
 bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, struct uregs *regs);
 
+/*
+ * The unwinder of exceptions goes to a handler with __builtin_eh_return(), whose functions are known by their rows: no
+ * others save %rax and %rdx. Before that it puts what the handler's function has in its registers where its own
+ * caller's were saved (uw_install_context_1() in libgcc), the return address too: that is the handler's function's then, whose
+ * frame lies further up, behind the very call that has the same return address. True when @at was stepped out of so:
+ * @regs are those of the handler's function as of its caller, and have its stack pointer.
+ */
+bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs);
+
 #endif

@@ -333,6 +333,33 @@ bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, stru
 	return false;
 }
 
+/* ---- exceptions ---- */
+
+bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs)
+{
+	const struct unwind_input *in = at->in;
+	uint64_t sp = regs->v[CFI_REG_SP], ra = regs->v[CFI_REG_RA], v;
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (w->rules && !at->resumes)
+		return false;
+	/* Other unwinders do not say what they went by. */
+	if (cfi_find(module_cfi(at->mod), at->svma, &fde) ||
+	    cfi_row(module_cfi(at->mod), &fde, at->svma, &row) ||
+	    row.regs[0].how != CFI_OFFSET || row.regs[1].how != CFI_OFFSET)
+		return false;
+	if (leads_on(w, in, regs, ra, sp))
+		return false;
+	for (uint64_t a = align_up(sp, 8); !stack_view_read(in->stack, a, &v); a += 8) {
+		if (v != ra || !leads_on(w, in, regs, ra, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
+		return true;
+	}
+	return false;
+}
+
 enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
 			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
 			   bool *scanned)

@@ -106,11 +106,11 @@ done
 
 # C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
 if [ -x "$TARGETS/throws" ]; then
-	# All but the last instructions of _Unwind_RaiseException(), which put the handler's registers where its own
-	# were saved and its address over the return address: no row says so, and 0.3 % of this program is there.
-	case_of throws "$("$TARGETS/throws" --chain)" 98.5 "$TARGETS/throws" 0.5
+	# 0.3 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function
+	# where its own caller's were saved: no row says so (walk_resumed()).
+	case_of throws "$("$TARGETS/throws" --chain)" 99.5 "$TARGETS/throws" 0.5
 	check "throws: whole below the unwinder of exceptions, too" awk '/_Unwind_RaiseException/ { n += $NF; if (/^throws;_start;.*;main;Thrower::run\(double\);Thrower::outer/) ok += $NF }
-		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.9 * n) }' "$T/throws.folded"
+		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.99 * n) }' "$T/throws.folded"
 else
 	skip throws "g++ is not installed"
 fi
