@@ -115,6 +115,29 @@ static bool call_before(struct code_rows *cr, uint64_t svma, struct x86_insn *ca
 	return false;
 }
 
+bool code_call_target(struct code_rows *cr, uint64_t svma, uint64_t *target)
+{
+	struct x86_insn in, at;
+	const uint8_t *data;
+	size_t n;
+
+	*target = 0;
+	if (!call_before(cr, svma, &in))
+		return false;
+	if (in.flow != X86_CALL)
+		return true;
+	*target = in.target;
+	/* Entries of a PLT jump through a table, the newer ones behind an endbr64. */
+	n = cr->src.read(cr->src.ctx, in.target, &data);
+	if (code_is_endbr(data, n)) {
+		data += 4;
+		n -= 4;
+	}
+	if (n && x86_decode(data, n, in.target, &at) && at.flow == X86_JUMP_FAR)
+		*target = 0;
+	return true;
+}
+
 /* "mov $SYS_rt_sigreturn, %rax; syscall" at @svma. */
 bool code_is_restorer(struct code_rows *cr, uint64_t svma)
 {

@@ -218,8 +218,7 @@ bool code_is_nop(const uint8_t *data, size_t n)
 	return n > 1 && (data[0] == 0x90 || data[0] == 0xcc || (data[0] == 0x0f && data[1] == 0x1f));
 }
 
-/* It stands where functions begin, and where setjmp() returns. */
-static bool is_endbr(const uint8_t *data, size_t n)
+bool code_is_endbr(const uint8_t *data, size_t n)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
@@ -262,7 +261,7 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	 * pushed: then this way is lost, nothing else.
 	 */
 	n = cr->src.read(cr->src.ctx, next, &data);
-	if (is_start(cr, next) || is_endbr(data, n) || code_is_nop(data, n) || is_prologue(cr, next))
+	if (is_start(cr, next) || code_is_endbr(data, n) || code_is_nop(data, n) || is_prologue(cr, next))
 		return END_UNKNOWN;
 	return END_RETURNS;
 }

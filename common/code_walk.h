@@ -101,6 +101,8 @@ static inline bool val_same(const struct val *a, const struct val *b)
 
 /* Whether @data begins with padding: nop in all its lengths, xchg %ax,%ax, int3. */
 bool code_is_nop(const uint8_t *data, size_t n);
+/* The same of endbr64, which stands where functions begin, and where setjmp() returns. */
+bool code_is_endbr(const uint8_t *data, size_t n);
 
 /*
  * Follows all ways from @svma; what is asked for is set in @f before. @depth: 0, or how many calls were

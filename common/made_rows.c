@@ -242,6 +242,20 @@ uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, u
 	return end;
 }
 
+enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma)
+{
+	uint64_t target;
+	bool entry;
+
+	if (!code_call_target(mr->code, ret, &target))
+		return MADE_CALL_OTHER;
+	if (!target)
+		return MADE_CALL_UNKNOWN;
+	/* Labels of assembly are no known beginnings: no other one must lie between. */
+	return target <= svma && start_of(mr, target, &entry) == start_of(mr, svma, &entry) ?
+		MADE_CALL_THIS : MADE_CALL_OTHER;
+}
+
 bool made_rows_return(struct made_rows *mr, uint64_t svma)
 {
 	return code_is_return(mr->code, svma);

@@ -33,6 +33,14 @@ int made_row(struct made_rows *mr, uint64_t svma, bool after_call, struct cfi_ro
  */
 bool made_rows_first(struct made_rows *mr, uint64_t svma, bool after_call);
 
+/* Does the call that ends at svma @ret call the function that @svma is in? */
+enum made_call {
+	MADE_CALL_UNKNOWN,	/* its code does not say what it calls */
+	MADE_CALL_THIS,
+	MADE_CALL_OTHER,
+};
+enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma);
+
 /* Whether a frame can return to @svma: code_is_return(). */
 bool made_rows_return(struct made_rows *mr, uint64_t svma);
 /* code_after_syscall(). */

@@ -258,6 +258,55 @@ static bool scan_step(struct walker *w, const struct unwind_input *in, struct ur
 	return false;
 }
 
+/* Does the call before @ra, an address of the process, call the function in @wm that @addr is in? */
+static enum made_call calls(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t ra,
+			    uint64_t addr)
+{
+	const struct walk_map *from = walk_map(w, in->as, ra - 1, NULL);
+	struct made_rows *made = from && from->rows && from->mod == wm->mod ? module_made(wm->mod) : NULL;
+
+	return made ? made_rows_calls(made, ra - wm->bias, addr - wm->bias) : MADE_CALL_UNKNOWN;
+}
+
+/*
+ * A function without rows and without a frame of its own leaves %rbp at its caller's frame, and a step by it would pass over
+ * the caller. So before it: a return address between, behind a call of this very function (@addr is in it, in @wm), with
+ * which what is known of the caller leads on. Where the code does not say what is called it will do if what %rbp leads to
+ * cannot be this function's caller, since it calls another one, or if there is no code to look at.
+ */
+static bool caller_below_bp(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t addr,
+			    struct uregs *regs)
+{
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8), bp, ra;
+	const struct walk_map at = *wm;
+	enum made_call by_bp;
+
+	if (!uregs_get(regs, CFI_REG_BP, in->stack, &bp) || bp % 8 || stack_view_read(in->stack, bp + 8, &ra) ||
+	    !walk_is_return(w, in, ra))
+		return false;
+	by_bp = calls(w, in, &at, ra, addr);
+	if (by_bp == MADE_CALL_THIS)
+		return false;
+	for (uint64_t a = start; a < bp && a - start < SCAN_BYTES; a += 8) {
+		enum made_call by;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		if (!v || v == ra || !walk_is_return(w, in, v))
+			continue;
+		by = calls(w, in, &at, v, addr);
+		if (by == MADE_CALL_OTHER ||
+		    (by == MADE_CALL_UNKNOWN && by_bp == MADE_CALL_UNKNOWN && module_made(at.mod)) ||
+		    !leads_on(w, in, regs, v, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
 /* ---- below the stack pointer ---- */
 
 /* What an expression goes by: the leaf's registers and stack, and a word taken to be at @fault. */
@@ -371,6 +420,9 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	enum fp_end fp;
 
 	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
+		return STEP_CALLER;
+	if (w->step && have_bytes && res == STEP_NO_ROWS &&
+	    (*scanned = caller_below_bp(w, in, wm, frame_lookup_addr(f).v, regs)))
 		return STEP_CALLER;
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)

@@ -53,8 +53,12 @@ case_of() {
 	fi
 }
 
-for mode in signal coroutine vfork asm search redzone; do
+for mode in signal coroutine vfork asm search framed redzone; do
 	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
+done
+# With frame pointers around assembly that has none, %rbp is the caller's.
+for mode in asm search framed; do
+	case_of $mode-fp "$("$TARGETS/odd-fp" $mode --chain)" 99.5 "$TARGETS/odd-fp" $mode 0.5
 done
 # The interrupted stack is not in the copy of the handler's: said, and marked.
 case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.5

@@ -8,6 +8,7 @@
  *	vfork		the child, on its parent's stack
  *	asm		assembly without a word about its frame: a leaf, one that saves registers
  *	search		assembly whose way back is a computed jump: nobody can read where that leads
+ *	framed		such assembly with a frame pointer of its own, and a return address among its variables
  *	redzone		assembly whose rows go by a word below the stack pointer, as libcrypto's do
  *	hole		a frame of twelve pages of which only the ends were touched
  *	deep		1,000 calls: deeper than any copy
@@ -137,9 +138,10 @@ NOINLINE void odd_vfork(void)
 unsigned long odd_asm_leaf(unsigned long n);
 unsigned long odd_asm_calls(unsigned long n);
 unsigned long odd_asm_search(unsigned long n);
+unsigned long odd_asm_framed(unsigned long n);
 unsigned long odd_asm_red(unsigned long n);
 __asm__(".text\n"
-	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search, odd_asm_red\n"
+	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search, odd_asm_framed, odd_asm_red\n"
 	".type odd_asm_leaf, @function\n"
 	"odd_asm_leaf:\n"
 	"	mov $300000, %ecx\n"
@@ -180,6 +182,22 @@ __asm__(".text\n"
 	"	add $24, %rsp\n"
 	"	pop %r12\n"
 	"	pop %rbx\n"
+	"	ret\n"
+	"odd_asm_framed:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	sub $32, %rsp\n"
+	"	mov 8(%rbp), %rdx\n"
+	"	mov %rdx, -8(%rbp)\n"
+	"	mov $300000, %ecx\n"
+	"6:	imul %rdi, %rdi\n"
+	"	dec %ecx\n"
+	"	jnz 6b\n"
+	"	lea 7f(%rip), %rdx\n"
+	"	jmp *%rdx\n"
+	"	.skip 16, 0xcc\n"
+	"7:	mov %rdi, %rax\n"
+	"	leave\n"
 	"	ret\n"
 	/* The frame is found by the old stack pointer, of which one copy is in the frame and one moves along below it. */
 	".type odd_asm_red, @function\n"
@@ -230,6 +248,14 @@ NOINLINE void odd_search(void)
 	} while (now() < until);
 }
 
+NOINLINE void odd_framed(void)
+{
+	do {
+		sink += odd_asm_framed(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
 NOINLINE void odd_red(void)
 {
 	do {
@@ -262,6 +288,7 @@ int main(int argc, char **argv)
 		{ "vfork", "main;odd_vfork;odd_burn" },
 		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
 		{ "search", "main;odd_search;[scanned];odd_asm_search" },
+		{ "framed", "main;odd_framed;odd_asm_framed" },
 		{ "redzone", "main;odd_red;[scanned];odd_asm_red" },
 		{ "hole", "odd_hole;odd_burn" },
 		{ "deep", "odd_deep;odd_deep;odd_deep;odd_burn" },
@@ -284,6 +311,8 @@ int main(int argc, char **argv)
 		odd_asm();
 	else if (!strcmp(mode, "search"))
 		odd_search();
+	else if (!strcmp(mode, "framed"))
+		odd_framed();
 	else if (!strcmp(mode, "redzone"))
 		odd_red();
 	else if (!strcmp(mode, "hole"))

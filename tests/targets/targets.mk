@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/refuse \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/dive $(T)/births \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
@@ -133,6 +133,8 @@ $(T)/dive: tests/targets/dive.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/odd: tests/targets/odd.c $(T)/.dir
 	$(call tcc,$(TCC),-fno-optimize-sibling-calls)
+$(T)/odd-fp: tests/targets/odd.c $(T)/.dir
+	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-omit-frame-pointer)
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
