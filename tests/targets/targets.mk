@@ -17,7 +17,7 @@ ifneq ($(call have,musl-gcc),)
 STEPS += $(T)/steps-musl-O2 $(T)/steps-musl-static
 endif
 ifneq ($(call have,clang),)
-STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O2 $(T)/steps-clang-fp
+STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O1 $(T)/steps-clang-O2 $(T)/steps-clang-O3 $(T)/steps-clang-fp $(T)/steps-clang-lto
 endif
 TARGETS += $(STEPS)
 ifneq ($(call have,musl-gcc),)
