@@ -75,6 +75,22 @@ case_of deep "$("$TARGETS/odd" deep --chain)" "" "$TARGETS/odd" deep 0.5
 like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'
 check "deep: marked" grep -q '^odd;\[truncated_stack\];odd_deep;.*;odd_burn ' "$T/deep.folded"
 
+# Both compilers at each level, LTO, with and without frame pointers; linked in all ways. One after the other in one recording.
+compiled=("$TARGETS"/compiled/* "$TARGETS"/spin{-static,-staticpie,-nopie})
+"$NSPROF" record -q -F 1999 -o "$T/compiled" -- sh -c 'for p; do "$p" 0.15 || exit; done' sh "${compiled[@]}" >/dev/null
+"$NSPROF" symbolize -q --no-inline --stats "$T/compiled" >"$T/compiled.folded" 2>"$T/compiled.stats"
+check "compiled: stacks are whole" whole "$T/compiled.stats"
+for p in "${compiled[@]}"; do
+	n=${p##*/}
+	grep "^$n;" "$T/compiled.folded" >"$T/compiled.one"
+	check "$n: stacks are whole" awk '/;\[(broken|truncated)_stack\]/ { bad += $NF; print "# " $0 } { all += $NF } END { exit !(all >= 10 && 200 * bad <= all) }' "$T/compiled.one"
+	check "$n: every function of its chain" holds "$T/compiled.one" "$("$p" --chain)" 99.5
+done
+for u in libunwind libdw; do
+	"$NSPROF" symbolize -q --no-inline --unwind $u "$T/compiled" >"$T/compiled.$u"
+	check "compiled: $u gives the same" diff "$T/compiled.folded" "$T/compiled.$u"
+done
+
 # Threads at their first instruction, behind the system call that made them: the function there has no caller. The
 # binaries are there and, for glibc, gone: musl's rows in the recording cannot tell the function to be run from a caller.
 for p in births births-musl; do

@@ -20,6 +20,9 @@ ifneq ($(call have,clang),)
 STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O1 $(T)/steps-clang-O2 $(T)/steps-clang-O3 $(T)/steps-clang-fp $(T)/steps-clang-lto
 endif
 TARGETS += $(STEPS)
+# compiled/COMPILER-OPTIONS[-fp]: short names, which are those of processes.
+COMPILED := $(foreach c,gcc $(if $(call have,clang),clang),$(foreach o,O0 O1 O2 O3 lto,$(T)/compiled/$(c)-$(o) $(T)/compiled/$(c)-$(o)-fp))
+TARGETS += $(COMPILED)
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl
 endif
@@ -115,6 +118,13 @@ step_words = $(subst -, ,$(notdir $(1)))
 $(STEPS): tests/targets/steps.c $(T)/.dir
 	$(call say,TARGET,$@)
 	$(Q)$(subst musl,musl-gcc,$(word 2,$(call step_words,$@))) -g -w $(STEPS_$(word 3,$(call step_words,$@))) -o $@ $<
+
+# Not TFLAGS, which says the level and the frame pointer for all others.
+$(COMPILED): tests/targets/spin.c $(T)/.dir
+	$(call say,TARGET,$@)
+	@mkdir -p $(@D)
+	$(Q)$(word 1,$(call step_words,$@)) -g -pthread -DP=app $(STEPS_$(word 2,$(call step_words,$@))) \
+		$(if $(word 3,$(call step_words,$@)),-fno-omit-frame-pointer,-fomit-frame-pointer) -o $@ $<
 
 $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 	$(call tcc,$(TCC),-fPIC -shared)
