@@ -1,4 +1,5 @@
 /* Steps where no rows lead on: frame pointers, start-up code, PLTs, searches (walk_priv.h). */
+#include <elf.h>
 #include <errno.h>
 
 #include "addrspace.h"
@@ -102,12 +103,28 @@ static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t 
 	return false;
 }
 
+/*
+ * The auxiliary vector, above the first frame, has two addresses in the program (AT_ENTRY, AT_PHDR) that nothing returns
+ * to: where it begins, and its program headers, which some linkers map with the code.
+ */
+static bool from_auxv(const struct walk_map *wm, uint64_t addr)
+{
+	const struct elf_load *loads;
+	uint64_t svma = addr - wm->bias;
+	size_t n = wm->rows && wm->mod->captured ? elf_file_loads(wm->mod->captured, &loads) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (svma - loads[i].vaddr < loads[i].filesz)
+			return svma - loads[i].vaddr + loads[i].offset == sizeof(Elf64_Ehdr) || addr == wm->entry;
+	return addr == wm->entry;
+}
+
 bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
 {
 	const struct walk_map *wm = addr ? walk_map(w, in->as, addr - 1, NULL) : NULL;
 	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
 
-	return wm && (!made || made_rows_return(made, addr - wm->bias));
+	return wm && (made ? made_rows_return(made, addr - wm->bias) : !from_auxv(wm, addr));
 }
 
 /*
