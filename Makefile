@@ -160,6 +160,11 @@ check-runtimes: deps	## containers of docker, podman, containerd, lxc and system
 	+$(build_targets)
 	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
 
+.PHONY: check-names
+check-names: deps	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min)
+	+$(build_targets)
+	$(Q)ORACLE_N=10000 tests/run --build $(B) tests/cmd/names.sh
+
 .PHONY: check-unit
 check-unit: $(UNIT_BINS)	## only the unit tests
 	$(Q)tests/run --build $(B) $(UNIT_BINS)

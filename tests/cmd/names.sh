@@ -2,7 +2,7 @@
 # timeout: 300
 # Names, inlined frames and lines at random addresses of large binaries, against addr2line, llvm-addr2line and
 # eu-addr2line. What they disagree in is listed with its reason; an unknown one fails (tests/tools/oracle.py).
-# ORACLE_N=10000 asks for as many addresses of each binary; ORACLE_BINARIES names more of them.
+# 700 addresses of each; ORACLE_N=10000 (make check-names) asks for as many; ORACLE_BINARIES names more binaries.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd python3 readelf nm

@@ -87,8 +87,8 @@ def ask(tool, binary, addrs):
         if name is None and re.match(r'0x[0-9a-f]+$', line):
             chain = answers[int(line, 16)] = []
         elif name is None:
-            # eu-addr2line: "f inlined at FILE:LINE:COLUMN in g", and g's turn comes next.
-            name = re.sub(r' inlined at .*', '', line).split('@')[0]
+            # eu-addr2line: "f inlined at FILE:LINE:COLUMN in g", and g's turn comes next; "from FILE" without a line.
+            name = re.sub(r' inlined (at|from) .*', '', line).split('@')[0]
         else:
             chain.append((name, place(line)))
             name = None
