@@ -140,6 +140,25 @@ for m in v0 legacy; do
 	fi
 done
 
+# ---- what compilers append to parts and clones of functions is kept, unless --normalize ----
+cat >parts.c <<'END_C'
+#include <time.h>
+#define NAMED(f, as) __attribute__((noinline)) unsigned long f(unsigned long n) __asm__(as)
+NAMED(leaf, "leaf.constprop.0.isra.0");
+NAMED(middle, "middle.part.0");
+NAMED(outer, "outer.cold");
+unsigned long leaf(unsigned long n) { for (int i = 0; i < 100000; i++) __asm__ volatile("" : "+r"(n)); return n; }
+unsigned long middle(unsigned long n) { n = leaf(n); __asm__ volatile("" : "+r"(n)); return n; }
+unsigned long outer(unsigned long n) { n = middle(n); __asm__ volatile("" : "+r"(n)); return n; }
+int main(void) { while (clock() < CLOCKS_PER_SEC / 5) outer(1); }
+END_C
+if command -v gcc >/dev/null && gcc -O1 -o parts parts.c && "$NSPROF" record -q -e cpu-clock:u -F 499 -o parts.data -- ./parts 2>err; then
+	like "suffixes are kept" "$("$NSPROF" symbolize -q --by none parts.data)" ';main;outer\.cold;middle\.part\.0;leaf\.constprop\.0\.isra\.0 [0-9]+$'
+	like "--normalize takes them off" "$("$NSPROF" symbolize -q --by none --normalize parts.data)" ';main;outer;middle;leaf [0-9]+$'
+else
+	skip "--normalize" "cannot record here, or no gcc: $(cat err)"
+fi
+
 # ---- C++: raw names with --no-demangle, which c++filt makes those of the default ----
 if [ -x "$BUILD/tests/targets/deep" ] && command -v c++filt >/dev/null &&
 	"$NSPROF" record -q -e cpu-clock:u -F 499 -o deep.data -- "$BUILD/tests/targets/deep" 1 >/dev/null 2>err; then

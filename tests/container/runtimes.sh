@@ -92,18 +92,27 @@ node_checks() { # NAME
 	check "$1: native code that JavaScript called" whole "$1" "$deflate" \
 		"_start;.*node::Start[^;]*;.*;${fn}jsOuter$rest;$glue${fn}jsNative$rest;.*;$deflate"
 }
-if command -v node >/dev/null; then
+# nodes: of each version one that is here; NODES names others, as what "npm install node@18" leaves in node_modules/node/bin.
+nodes() {
+	local p
+	for p in "$(command -v node)" /usr/bin/node "${NVM_DIR:-$HOME/.nvm}"/versions/node/*/bin/node ${NODES-}; do
+		[ -x "$p" ] && echo "$("$p" --version 2>/dev/null):$p"
+	done | sort -t : -k 1,1 -u
+}
+found=
+for vp in $(nodes); do
+	v=node-${vp%%.*} p=${vp#*:}
+	found=1
 	# Interpreted functions get frames of their own, and none is inlined.
 	flags=(--interpreted-frames-native-stack --no-turbo-inlining)
-	! node --v8-options | grep -q -e '--maglev ' || flags+=(--no-maglev)
-	boxed node-map node --perf-basic-prof "${flags[@]}" /mnt/app.js
-	node_checks node-map
-	boxed node-dump node --perf-prof "${flags[@]}" /mnt/app.js
-	node_checks node-dump
-	like "node-dump: names from the jitdump" "$(cat "$T/node-dump.stats")" '[0-9] +jitdump'
-else
-	skip "node" "node is not installed"
-fi
+	! "$p" --v8-options | grep -q -e '--maglev ' || flags+=(--no-maglev)
+	boxed $v-map "$p" --perf-basic-prof "${flags[@]}" /mnt/app.js
+	node_checks $v-map
+	boxed $v-dump "$p" --perf-prof "${flags[@]}" /mnt/app.js
+	node_checks $v-dump
+	like "$v-dump: names from the jitdump" "$(cat "$T/$v-dump.stats")" '[0-9] +jitdump'
+done
+[ -n "$found" ] || skip "node" "node is not installed"
 
 # ---- java
 # Of an interpreted method nothing tells the name.
