@@ -44,13 +44,17 @@ bool selection_asked(const struct record_opts *o)
 
 /* ---- messages ---- */
 
-/* "web (docker 0123456789ab)", "shop/front-0/nginx (containerd 0123456789ab)". */
+/* "web (docker 0123456789ab)", "shop/front-0/nginx (containerd 0123456789ab)", "db (lxc)" where the name is the id. */
 static void describe(struct strbuf *sb, const struct container *c)
 {
 	strbuf_addf(sb, "%s%s", sb->len ? ", " : "", c->pod_ns);
 	if (c->pod[0])
 		strbuf_addf(sb, "%s%s/", c->pod_ns[0] ? "/" : "", c->pod);
-	strbuf_addf(sb, "%s (%s%s%.12s)", c->name, c->runtime, c->runtime[0] ? " " : "", c->id);
+	strbuf_adds(sb, c->name);
+	if (strcmp(c->name, c->id))
+		strbuf_addf(sb, " (%s%s%.12s)", c->runtime, c->runtime[0] ? " " : "", c->id);
+	else if (c->runtime[0])
+		strbuf_addf(sb, " (%s)", c->runtime);
 }
 
 /* Those of the running containers for which @is says yes, or all of them; "" when there is none. */
