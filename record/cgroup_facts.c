@@ -21,6 +21,14 @@
 #define EXIT_PAUSE_NS 20000000ull
 #define WATCHED_AT_ONCE 4
 
+/*
+ * A runtime writes down whose a new cgroup is before it executes the container's program: asked at each exec, and at growing
+ * intervals, but with a part of the time at most.
+ */
+#define ASK_TRIES 10
+#define ASK_PAUSE_NS 5000000ull
+#define ASK_SHARE 20
+
 /* One that samples came from in this segment, or in the one before. */
 struct unit {
 	struct ev_container ev;		/* strings owned */
@@ -30,6 +38,7 @@ struct unit {
 	uint32_t segment;		/* in which it was written last */
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
+	bool begun;			/* made within the recording, and nobody knows (yet) whose it is */
 };
 
 struct cgroup_facts {
@@ -47,6 +56,9 @@ struct cgroup_facts {
 	size_t next;			/* to be watched */
 	uint32_t segment;		/* 1 and up */
 	uint64_t spent;			/* ns, since the round began */
+	unsigned int tries;		/* left to ask whose the begun ones are */
+	uint64_t ask_next, ask_pause;	/* ns */
+	uint64_t asked_until;		/* ns: not before that, for all that happens */
 };
 
 struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers *cs, const char *roots,
@@ -63,13 +75,18 @@ struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers 
 	return cf;
 }
 
-static void unit_free(struct unit *u)
+static void free_strings(const struct ev_container *ev)
 {
-	const char *const strings[] = { u->ev.cgroup, u->ev.runtime, u->ev.id, u->ev.name, u->ev.image,
-					u->ev.pod, u->ev.pod_ns, u->ev.pod_uid };
+	const char *const strings[] = { ev->cgroup, ev->runtime, ev->id, ev->name, ev->image,
+					ev->pod, ev->pod_ns, ev->pod_uid };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free((char *)strings[i]);
+}
+
+static void unit_free(struct unit *u)
+{
+	free_strings(&u->ev);
 	cgroup_cpu_at_fini(&u->at);
 	free(u);
 }
@@ -242,9 +259,20 @@ static void path_of(uint32_t pid, char *path, size_t size)
 	free(text);
 }
 
+static void ask_later(struct cgroup_facts *cf, const char *path)
+{
+	struct unit *u = find(cf, path, strlen(path));
+
+	u->begun = true;
+	cf->tries = ASK_TRIES;
+	cf->ask_pause = ASK_PAUSE_NS;
+	cf->ask_next = loop_now() + ASK_PAUSE_NS;
+}
+
 static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
 {
-	const struct container *ctr = containers_of(cf->cs, path);
+	bool born = u64map_get(&cf->born, id);
+	const struct container *ctr = born ? containers_of_new(cf->cs, path) : containers_of(cf->cs, path);
 	const struct cgroup *sel;
 
 	if (ctr) {
@@ -256,6 +284,8 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
+	if (born)
+		ask_later(cf, path);
 }
 
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
@@ -304,12 +334,67 @@ static void look_again(struct cgroup_facts *cf, struct unit *u)
 	u->late = false;
 }
 
+/* From now on its samples are the container's. Those before are the runtime's own: it writes before it starts the program. */
+static void known_now(struct cgroup_facts *cf, struct unit *u, const struct container *ctr)
+{
+	const struct ev_container old = u->ev;
+
+	u->begun = false;
+	if (strcmp(ctr->cgroup, old.cgroup)) {
+		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, 0, ""), ctr, 0);
+		return;
+	}
+	describe(&u->ev, ctr->cgroup, ctr);
+	free_strings(&old);
+	look(cf, u, true);
+	put(cf, u, u64map_get(&cf->born, u->ev.node));
+}
+
+/* @last: nobody will ask any more. */
+static void ask(struct cgroup_facts *cf, bool last)
+{
+	const uint64_t begun = loop_now();
+
+	containers_begun(cf->cs);
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+		const struct container *ctr;
+
+		if (!u->begun || u->segment != cf->segment)
+			continue;
+		ctr = containers_of(cf->cs, u->ev.cgroup);
+		u->begun = !last;
+		if (ctr)
+			known_now(cf, u, ctr);
+	}
+	cf->asked_until = begun + ASK_SHARE * (loop_now() - begun);
+}
+
+static void ask_again(struct cgroup_facts *cf)
+{
+	const uint64_t now = loop_now();
+
+	if (!cf->tries || now < MAX(cf->ask_next, cf->asked_until))
+		return;
+	cf->tries--;
+	ask(cf, !cf->tries);
+	cf->ask_next = now + cf->ask_pause;
+	cf->ask_pause *= 2;
+}
+
+void cgroup_facts_exec(struct cgroup_facts *cf)
+{
+	if (cf->tries && loop_now() >= cf->asked_until)
+		ask(cf, false);
+}
+
 void cgroup_facts_round(struct cgroup_facts *cf)
 {
 	const uint64_t begun = loop_now(), until = begun + ROUND_NS;
 	size_t kept = 0;
 
 	cf->spent = 0;
+	ask_again(cf);
 	for (size_t i = 0; i < cf->nsoon; i++) {
 		struct unit *u = cf->soon[i];
 

@@ -32,6 +32,8 @@ void cgroup_facts_free(struct cgroup_facts *cf);
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid);
 /* Cgroup @id was made: what it used is of this segment. */
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id);
+/* A process executes another program: it may be the first one of a container that began a moment ago. */
+void cgroup_facts_exec(struct cgroup_facts *cf);
 /* A process in cgroup @path ended. It may have been the last one: have a look soon. */
 void cgroup_facts_exit(struct cgroup_facts *cf, const char *path);
 

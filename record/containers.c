@@ -50,7 +50,9 @@ struct containers {
 	size_t n, cap, sorted;
 	struct u64map by_id, by_path;	/* hash -> index + 1 */
 	struct u64map by_pid;		/* the same, while all is looked at */
+	struct u64map placed;		/* hash of the id -> index + 1 of one with a cgroup */
 	uint32_t trust;			/* uid whose files are being read */
+	const char *begun;		/* a cgroup that was made since the snapshot; NULL = none in particular */
 };
 
 static uint64_t hash_str(const char *s, size_t len)
@@ -110,9 +112,41 @@ static void set_cgroup(struct containers *cs, struct container *c, const char *p
 	free(c->cgroup);
 	c->cgroup = xstrndup(path, len);
 	*slot = (uint64_t)(c - cs->all) + 1;
+	*u64map_put(&cs->placed, hash_str(c->id, strlen(c->id)), NULL) = *slot;
 }
 
 /* ---- cgroupfs ---- */
+
+/*
+ * nspawn in a unit that is not of its own making (--keep-unit): "web.service/payload" beside "web.service/supervisor", where it is itself
+ * (src/nspawn/nspawn-cgroup.c of systemd). The unit's name is all that is there to call it by.
+ */
+static bool is_kept_unit(const struct containers *cs, const char *path, struct cgroup_path *p)
+{
+	const char *payload = strstr(path, "/payload"), *name;
+	char other[PATH_MAX];
+	size_t len;
+
+	if (!payload || payload == path || (payload[8] && payload[8] != '/'))
+		return false;
+	len = (size_t)(payload - path);
+	if ((size_t)snprintf(other, sizeof(other), "%.*s/supervisor", (int)len, path + 1) >= sizeof(other) ||
+	    faccessat(cs->fs->fd, other, F_OK, 0))
+		return false;
+	name = memrchr(path, '/', len);
+	*p = (struct cgroup_path){
+		.runtime = "nspawn", .id = name + 1, .id_len = (size_t)(payload - name - 1),
+		.named = true, .own_len = len + 8,
+	};
+	if (p->id_len > 8 && !memcmp(payload - 8, ".service", 8))
+		p->id_len -= 8;
+	return true;
+}
+
+static bool parse(const struct containers *cs, const char *path, struct cgroup_path *p)
+{
+	return cgroup_path_parse(path, p) || is_kept_unit(cs, path, p);
+}
 
 static void note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
 {
@@ -133,7 +167,7 @@ static void note_group(void *ctx, uint64_t id, const char *path)
 	struct cgroup_path p;
 
 	(void)id;
-	if (cgroup_path_parse(path, &p) && !path[p.own_len])
+	if (parse(ctx, path, &p) && !path[p.own_len])
 		note_path(ctx, path, &p);
 }
 
@@ -177,6 +211,9 @@ static void find_process(struct containers *cs, struct container *c, const struc
 	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
 	char path[PATH_MAX];
 
+	/* Its first process is still to come, or to be written down. */
+	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
+		set_cgroup(cs, c, stated, strlen(stated));
 	if (c->pid || !path_of_process(e, path) || !strcmp(path, "/"))
 		return;
 	/* Its first process may have moved further down. */
@@ -235,13 +272,26 @@ static void note_entry(void *ctx, const struct runtime_entry *e)
 	c->sandbox |= e->sandbox;
 }
 
-static void scan_root(struct containers *cs, int dirfd, const char *path, const char *only)
+/* One of this id runs. It may be made anew elsewhere. */
+static bool is_placed(void *ctx, const char *id)
+{
+	const struct containers *cs = ctx;
+	const uint64_t *slot = u64map_get(&cs->placed, hash_str(id, strlen(id)));
+
+	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
+}
+
+/* @fresh: only those not known to run, and whose cgroups may be called anything. */
+static void scan_root(struct containers *cs, int dirfd, const char *path, const char *only, bool fresh)
 {
 	int fd = nsopen_dir(dirfd, path);
 
 	if (fd < 0)
 		return;
-	runtimes_scan(fd, only, note_entry, cs);
+	if (fresh)
+		runtimes_scan_new(fd, is_placed, note_entry, cs);
+	else
+		runtimes_scan(fd, only, note_entry, cs);
 	close(fd);
 }
 
@@ -254,13 +304,13 @@ static void scan_user(struct containers *cs, uint32_t uid, const char *home, con
 	cs->trust = uid;
 	fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(home_roots); i++)
-		scan_root(cs, fd, home_roots[i], only);
+		scan_root(cs, fd, home_roots[i], only, false);
 	if (fd >= 0)
 		close(fd);
 	snprintf(run, sizeof(run), "/run/user/%" PRIu32, uid);
 	fd = open(run, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(run_roots); i++)
-		scan_root(cs, fd, run_roots[i], only);
+		scan_root(cs, fd, run_roots[i], only, false);
 	if (fd >= 0)
 		close(fd);
 	cs->trust = ROOT_UID;
@@ -279,18 +329,24 @@ static void scan_users(struct containers *cs, const char *only)
 		fclose(f);
 }
 
-static void scan_states(struct containers *cs, const char *only)
+/* Those of the system, and those asked for. */
+static void scan_system(struct containers *cs, const char *only, bool fresh)
 {
 	char *roots = xstrdup(cs->roots ? cs->roots : ""), *save = NULL;
 	int fd = nsopen_host_root();
 
 	for (char *r = strtok_r(roots, ":", &save); r && fd >= 0; r = strtok_r(NULL, ":", &save))
-		scan_root(cs, fd, r, only);
+		scan_root(cs, fd, r, only, fresh);
 	free(roots);
 	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(known_roots); i++)
-		scan_root(cs, fd, known_roots[i], only);
+		scan_root(cs, fd, known_roots[i], only, fresh);
 	if (fd >= 0)
 		close(fd);
+}
+
+static void scan_states(struct containers *cs, const char *only)
+{
+	scan_system(cs, only, false);
 	scan_users(cs, only);
 }
 
@@ -300,6 +356,12 @@ static void scan_states(struct containers *cs, const char *only)
 static void finish(struct container *c)
 {
 	learn(&c->name, c->sandbox ? "pause" : c->id);
+}
+
+static void finish_new(struct containers *cs)
+{
+	for (size_t i = cs->sorted; i < cs->n; i++)
+		finish(&cs->all[i]);
 }
 
 static int by_cgroup(const void *a, const void *b)
@@ -316,6 +378,7 @@ static void forget(struct containers *cs)
 	u64map_clear(&cs->by_id);
 	u64map_clear(&cs->by_path);
 	u64map_clear(&cs->by_pid);
+	u64map_clear(&cs->placed);
 }
 
 static void index_again(struct containers *cs)
@@ -323,10 +386,12 @@ static void index_again(struct containers *cs)
 	u64map_clear(&cs->by_id);
 	u64map_clear(&cs->by_path);
 	u64map_clear(&cs->by_pid);
+	u64map_clear(&cs->placed);
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct container *c = &cs->all[i];
 
 		*u64map_put(&cs->by_path, hash_str(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
+		*u64map_put(&cs->placed, hash_str(c->id, strlen(c->id)), NULL) = i + 1;
 	}
 }
 
@@ -372,6 +437,7 @@ void containers_free(struct containers *cs)
 	u64map_fini(&cs->by_id);
 	u64map_fini(&cs->by_path);
 	u64map_fini(&cs->by_pid);
+	u64map_fini(&cs->placed);
 	free(cs);
 }
 
@@ -403,13 +469,30 @@ const struct container *containers_of(struct containers *cs, const char *path)
 	char *id;
 
 	/* One that came later, as its path shows: its name is asked for alone. */
-	if (!cgroup_path_parse(path, &p) || (c && strlen(c->cgroup) >= p.own_len))
+	if (!parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
 		return c;
 	id = xstrndup(p.id, p.id_len);
 	note_path(cs, path, &p);
 	scan_states(cs, id);
 	free(id);
-	for (size_t i = cs->sorted; i < cs->n; i++)
-		finish(&cs->all[i]);
+	finish_new(cs);
+	return known_above(cs, path);
+}
+
+void containers_begun(struct containers *cs)
+{
+	scan_system(cs, NULL, true);
+	finish_new(cs);
+}
+
+const struct container *containers_of_new(struct containers *cs, const char *path)
+{
+	const struct container *c = containers_of(cs, path);
+
+	if (c)
+		return c;
+	cs->begun = path;
+	containers_begun(cs);
+	cs->begun = NULL;
 	return known_above(cs, path);
 }

@@ -45,4 +45,12 @@ const struct container *containers_all(const struct containers *cs, size_t *n);
  */
 const struct container *containers_of(struct containers *cs, const char *path);
 
+/*
+ * The same for a cgroup made after the snapshot, whose path need not show an id: the runtimes are asked for containers
+ * that are not known yet. A runtime may write them down later than it makes the cgroup: containers_begun() asks once more for all
+ * such cgroups, to be looked up with containers_of() afterwards.
+ */
+const struct container *containers_of_new(struct containers *cs, const char *path);
+void containers_begun(struct containers *cs);
+
 #endif

@@ -18,6 +18,7 @@
 struct scan {
 	int dirfd;
 	const char *only;
+	bool (*known)(void *ctx, const char *id);	/* NULL = none is */
 	void (*fn)(void *ctx, const struct runtime_entry *e);
 	void *ctx;
 };
@@ -101,7 +102,8 @@ static void docker_one(struct scan *sc, const char *path, const char *id)
 	const struct state_val *labels = state_at(root, "Config", "Labels");
 	struct runtime_entry e = nothing;
 
-	if (root && state_true(root, "State", "Running")) {
+	/* Written before it runs, and kept when it has ended: its cgroup tells. */
+	if (root) {
 		e.runtime = "docker";
 		e.id = id;
 		e.name = state_str(root, "Name");
@@ -188,9 +190,12 @@ static void storage_driver(struct scan *sc, const char *top, const char *name)
 /* runc: libcontainer's State; crun: libcrun's status. */
 static void oci_one(struct scan *sc, const char *path, const char *id)
 {
-	struct state_val *root = open_state(sc, path, id, "state.json");
 	struct runtime_entry e = nothing;
+	struct state_val *root;
 
+	if (sc->known && sc->known(sc->ctx, id))
+		return;
+	root = open_state(sc, path, id, "state.json");
 	e.id = id;
 	if (root) {
 		const struct state_val *paths = state_at(root, "cgroup_paths");
@@ -223,10 +228,14 @@ static void oci_one(struct scan *sc, const char *path, const char *id)
 
 static void containerd_one(struct scan *sc, const char *path, const char *id)
 {
-	struct state_val *root = open_state(sc, path, id, "config.json");
-	const struct state_val *notes = state_at(root, "annotations");
+	const struct state_val *notes;
 	struct runtime_entry e = nothing;
+	struct state_val *root;
 
+	if (sc->known && sc->known(sc->ctx, id))
+		return;
+	root = open_state(sc, path, id, "config.json");
+	notes = state_at(root, "annotations");
 	if (root) {
 		/* Docker's containers are in its namespace "moby". */
 		e.runtime = !strcmp(path, TASKS "/moby") ? "docker" : "containerd";
@@ -258,10 +267,19 @@ static void containerd_namespace(struct scan *sc, const char *path, const char *
 void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
 		   void *ctx)
 {
-	struct scan sc = { dirfd, only, fn, ctx };
+	struct scan sc = { .dirfd = dirfd, .only = only, .fn = fn, .ctx = ctx };
 
 	each_id(&sc, "containers", docker_one);
 	each_dir(&sc, ".", storage_driver);
+	each_dir(&sc, TASKS, containerd_namespace);
+	each_id(&sc, ".", oci_one);
+}
+
+void runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx)
+{
+	struct scan sc = { .dirfd = dirfd, .known = known, .fn = fn, .ctx = ctx };
+
 	each_dir(&sc, TASKS, containerd_namespace);
 	each_id(&sc, ".", oci_one);
 }

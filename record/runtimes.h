@@ -32,4 +32,11 @@ struct runtime_entry {
 void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
 		   void *ctx);
 
+/*
+ * The same for those that @known, called with an id, does not say yes to, in the layouts whose containers may be in a cgroup
+ * that does not show their id: runc's, crun's, containerd's. Files of the others are not opened.
+ */
+void runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx);
+
 #endif
