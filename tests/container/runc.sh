@@ -38,6 +38,19 @@ symbolize_all gone
 perf_fold "$T/perf"
 perf_not "gone, by pid: the whole chain" has_chain "$T/perf.perf" "$CHAIN" 95
 
+# One that begins while the whole host is recorded: its cgroup is called anything, and runc writes its state when that is there.
+BUNDLE=$T/bundle3
+NAME=nsprof-late-$$
+ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin-a"
+(cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/anything" 'del(.process.rlimits) | .process.terminal = false
+	| .process.args = ["/app/spin-a", "0.5"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
+ctr_record "$T/late" -a -F 999 --runtime-root "$STATE" -- runc --root "$STATE" run --bundle "$BUNDLE" "$NAME" </dev/null
+runc --root "$STATE" delete -f "$NAME" 2>/dev/null
+"$NSPROF" symbolize -q --by container,comm "$T/late" >"$T/late.folded"
+is "begun later: its program has the container's name" "$(grep ';aaa_leaf' "$T/late.folded" | grep -e "$CTR_CGROOT" -e "$NAME" |
+	cut -d';' -f1,2 | sort -u)" "$NAME;spin-a"
+like "begun later: and info" "$("$NSPROF" info "$T/late")" "$NAME"
+
 # runc itself, while it starts a container and enters it, is not what runs there. The cgroup is named as engines name theirs.
 ID=$(printf '%064x' $$)
 BUNDLE=$T/bundle2
