@@ -12,13 +12,27 @@ mkdir "$D"
 pm() { podman --root "$D/root" --runroot "$D/run" --tmpdir "$D/tmp" --runtime runc --cgroup-manager cgroupfs --events-backend file "$@"; }
 rt_cgroups
 later 'rt_unmount "$D"'
+# What cleans up after each container, in the background, mounts its storage again.
+later 'wait_for "! pgrep -f -- --root.$D/root" 20'
 later 'pm rm -f -a'
 rt_root
+tar c -C "$T/root" . | pm import -q - nsprof-test >"$T/log" 2>&1 || skip_all "podman import fails: $(tail -n 1 "$T/log")"
 # Without CAP_SYS_RESOURCE its default limits cannot be set.
-pm run -d --name p1 --cgroup-parent "/$CTR_CGROOT" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
-	--rootfs "$T/root:O" "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
-ID=$(tail -n 1 "$T/id")
-rt_checks "$CTR_CGROOT/libpod-$ID" "$(pm inspect -f '{{.State.Pid}}' p1)" "${ID:0:12}"
-check "podman rm -f" pm rm -f p1
+OPTIONS=(--cgroup-parent "/$CTR_CGROOT" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000)
+pm run -d --name web "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
+RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=web RT_IMAGE=localhost/nsprof-test:latest
+RT_ROOTS=(--runtime-root "$D/root:$D/run")
+first() { pm inspect -f '{{.State.Pid}}' web; }
+rt_checks "$CTR_CGROOT/libpod-$RT_ID" "$(first)"
+check "podman exec" pm exec -d web /app/spin-a 30
+rt_exec
+again() { pm restart -t 0 web >"$T/log"; PID=$(first); }
+rt_lives "$(first)" again
+export -f pm
+export D
+rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
+create() { pm create --name "$1" "${OPTIONS[@]}" nsprof-test /app/spin 60; }
+rt_twins create "pm start"
+check "podman rm -f" pm rm -f web
 rt_gone
 done_testing
