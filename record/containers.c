@@ -295,42 +295,48 @@ static void scan_root(struct containers *cs, int dirfd, const char *path, const 
 	close(fd);
 }
 
+/* Below directory @top of the host. */
+static void scan_below(struct containers *cs, int rootfd, const char *top, const char *const *roots, size_t n,
+		       const char *only)
+{
+	int fd = nsopen_dir(rootfd, top);
+
+	for (size_t i = 0; fd >= 0 && i < n; i++)
+		scan_root(cs, fd, roots[i], only, false);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* The state of users' own runtimes: what is in their hands is believed about their processes only. */
-static void scan_user(struct containers *cs, uint32_t uid, const char *home, const char *only)
+static void scan_user(struct containers *cs, int rootfd, uint32_t uid, const char *home, const char *only)
 {
 	char run[64];
-	int fd;
 
 	cs->trust = uid;
-	fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(home_roots); i++)
-		scan_root(cs, fd, home_roots[i], only, false);
-	if (fd >= 0)
-		close(fd);
+	scan_below(cs, rootfd, home, home_roots, ARRAY_SIZE(home_roots), only);
 	snprintf(run, sizeof(run), "/run/user/%" PRIu32, uid);
-	fd = open(run, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(run_roots); i++)
-		scan_root(cs, fd, run_roots[i], only, false);
-	if (fd >= 0)
-		close(fd);
+	scan_below(cs, rootfd, run, run_roots, ARRAY_SIZE(run_roots), only);
 	cs->trust = ROOT_UID;
 }
 
-static void scan_users(struct containers *cs, const char *only)
+static void scan_users(struct containers *cs, int rootfd, const char *only)
 {
-	FILE *f = fopen("/etc/passwd", "re");
+	int fd = nsopen_file(rootfd, "/etc/passwd", 0, NULL);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct passwd *pw;
 
-	/* Not getpwent(3): that may ask the network. */
+	/* Not getpwent(3): that may ask the network, and knows our own root only. */
 	for (int i = 0; f && i < USERS_MAX && (pw = fgetpwent(f)); i++)
 		if (pw->pw_uid != ROOT_UID && pw->pw_dir[0] == '/' && pw->pw_dir[1])
-			scan_user(cs, pw->pw_uid, pw->pw_dir, only);
+			scan_user(cs, rootfd, pw->pw_uid, pw->pw_dir, only);
 	if (f)
 		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 }
 
-/* Those of the system, and those asked for. */
-static void scan_system(struct containers *cs, const char *only, bool fresh)
+/* All of them through the host's root, which may not be ours. @fresh: those of the system alone. */
+static void scan_states(struct containers *cs, const char *only, bool fresh)
 {
 	char *roots = xstrdup(cs->roots ? cs->roots : ""), *save = NULL;
 	int fd = nsopen_host_root();
@@ -338,16 +344,13 @@ static void scan_system(struct containers *cs, const char *only, bool fresh)
 	for (char *r = strtok_r(roots, ":", &save); r && fd >= 0; r = strtok_r(NULL, ":", &save))
 		scan_root(cs, fd, r, only, fresh);
 	free(roots);
-	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(known_roots); i++)
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(known_roots); i++)
 		scan_root(cs, fd, known_roots[i], only, fresh);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void scan_states(struct containers *cs, const char *only)
-{
-	scan_system(cs, only, false);
-	scan_users(cs, only);
+	if (!fresh)
+		scan_users(cs, fd, only);
+	close(fd);
 }
 
 /* ---- the snapshot ---- */
@@ -403,7 +406,7 @@ void containers_refresh(struct containers *cs)
 	forget(cs);
 	cgroup_walk(&top, note_group, NULL, cs);
 	free(top.path);
-	scan_states(cs, NULL);
+	scan_states(cs, NULL, false);
 	for (size_t i = 0; i < cs->n; i++) {
 		if (cs->all[i].cgroup[0])
 			cs->all[kept++] = cs->all[i];
@@ -473,7 +476,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 		return c;
 	id = xstrndup(p.id, p.id_len);
 	note_path(cs, path, &p);
-	scan_states(cs, id);
+	scan_states(cs, id, false);
 	free(id);
 	finish_new(cs);
 	return known_above(cs, path);
@@ -481,7 +484,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 
 void containers_begun(struct containers *cs)
 {
-	scan_system(cs, NULL, true);
+	scan_states(cs, NULL, true);
 	finish_new(cs);
 }
 

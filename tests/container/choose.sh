@@ -121,6 +121,40 @@ chosen "a pattern, absolute" "cart-a other-a" -G "$CTR_V2/$CTR_CGROOT/plain/*"
 chosen "a pattern and a name" "cart-a other-a pg-a" -G "/$CTR_CGROOT/plain/[co]*,$CTR_CGROOT/machine.slice"
 chosen "a pattern whose matches lie in each other" "cart-a other-a" -G "$CTR_CGROOT/plain*" -G "$CTR_CGROOT/plain/*"
 
+# A user's own, without root, on a host whose /proc is seen elsewhere (a DaemonSet): the user, the home and /run/user are that host's, not
+# those of the recorder's own root, which has another user there.
+MINE=$(id a41) ALSO=$(id a42)
+USERS=user.slice/user-4242.slice/user@4242.service
+mkdir -p "$CTR_V2/$CTR_CGROOT/$USERS"/{libpod-$MINE.scope,docker-$ALSO.scope} "$T"/{hostproc,out}
+cat >"$T/host.sh" <<HOST
+set -e
+mount -t proc proc "$T/hostproc"
+mount -t tmpfs tmpfs /home
+mount -t tmpfs tmpfs /run
+state=/home/somebody/.local/share/containers/storage/overlay-containers
+mkdir -p \$state /run/user/4242/docker/containerd/daemon/io.containerd.runtime.v2.task/moby/$ALSO
+echo '[{ "id": "$MINE", "names": ["mine"], "metadata": "{}" }]' >\$state/containers.json
+echo '{ "annotations": { "nerdctl/name": "also" } }' >/run/user/4242/docker/containerd/daemon/io.containerd.runtime.v2.task/moby/$ALSO/config.json
+(cat /etc/passwd; echo somebody:x:4242:4242::/home/somebody:/bin/sh) >"$T/passwd"
+mount --bind "$T/passwd" /etc/passwd
+for c in libpod-$MINE docker-$ALSO; do
+	bash -c 'echo \$\$ >"\$1/cgroup.procs"; exec "\$2" 600' - "$CTR_V2/$CTR_CGROOT/$USERS/\$c.scope" "$T/bin/mine-\${c%%-*}" &
+done
+unshare -m bash "$T/inside.sh"
+HOST
+cat >"$T/inside.sh" <<INSIDE
+umount /etc/passwd /home /run
+until grep -qsx mine-libpod "$T"/hostproc/[0-9]*/comm && grep -qsx mine-docker "$T"/hostproc/[0-9]*/comm; do sleep 0.02; done
+for name in mine also; do
+	"$NSPROF" record -q -F 1999 --proc "$T/hostproc" --container \$name --duration 0.8 -o "$T/out/\$name"
+done
+INSIDE
+cp "$TARGETS/spin" "$T/bin/mine-libpod"
+cp "$TARGETS/spin" "$T/bin/mine-docker"
+check "of a user of another root: they are found" unshare -m -p --fork --kill-child --propagation private bash "$T/host.sh"
+is "podman's, by the list in the home" "$("$NSPROF" symbolize -q --by container,comm "$T/out/mine" | cut -d';' -f1,2 | sort -u)" "mine;mine-libpod"
+is "docker's, in the runtime directory" "$("$NSPROF" symbolize -q --by container,comm "$T/out/also" | cut -d';' -f1,2 | sort -u)" "also;mine-docker"
+
 refused() { # WHAT STATUS EXPRESSION OPTIONS...
 	local what=$1 status=$2 re=$3
 	shift 3
