@@ -86,13 +86,18 @@ static void note_away(const struct watch *h, uint32_t c)
 	l->cpus_away = MAX(l->cpus_away, h->naway);
 }
 
-/* A new segment: whoever reads nothing before it has to know which CPUs it begins without. */
+/* A new segment: whoever reads nothing before it has to know which CPUs and cgroups it begins without. */
 static void note_again(struct watch *h)
 {
+	const struct target *t = h->ev->target;
+
 	h->segment = h->sink->segment;
-	for (uint32_t c = 0; c < h->ev->target->ncpus; c++)
+	for (uint32_t c = 0; h->away && c < t->ncpus; c++)
 		if (h->away[c])
 			note_away(h, c);
+	for (size_t i = 0; i < t->ncgroups; i++)
+		if (t->cgroups[i].gone)
+			note(h, ABSENCE_CGROUP, 0, t->cgroups[i].path);
 }
 
 static void come_back(struct watch *h, uint32_t c, bool on, double since)
@@ -195,11 +200,8 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 {
 	double since = (double)since_ns / 1e9;
 
-	if (h->fd >= 0) {
-		if (h->segment != h->sink->segment)
-			note_again(h);
+	if (h->fd >= 0)
 		check_cpus(h, on, since);
-	}
 	check_cgroups(h, on, since);
 }
 
@@ -230,6 +232,8 @@ void watch_made(struct watch *h, bool on, uint64_t since_ns)
 	const struct target *t = h->ev->target;
 	struct arrival a = { h, (double)since_ns / 1e9 };
 
+	if (h->segment != h->sink->segment)
+		note_again(h);
 	if (h->made) {
 		h->made = false;
 		for (size_t i = 0; i < t->ncgroups; i++)

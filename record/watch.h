@@ -46,7 +46,7 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns);
 
 /*
  * After each drain: as watch_check(), at once, for cgroups of which side-band has told that they were made anew; and for
- * those that come to match what was asked for.
+ * those that come to match what was asked for. In a new segment: what it begins without.
  */
 void watch_made(struct watch *h, bool on, uint64_t since_ns);
 

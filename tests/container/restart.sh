@@ -87,6 +87,23 @@ folded >f
 check "pod: the first life" life f spin-a "$CHAIN_A"
 check "pod: the second life" life f spin-b "$CHAIN_B"
 
+# ---- a file that begins while it is away says so again
+mkdir "$CTR_V2/$cg" "$CTR_V2/$CTR_CGROOT/other"
+"$NSPROF" record -e cpu-clock -F 499 -o away --switch-output -G "$cg,$CTR_CGROOT/other" 2>err &
+RECORDER=$!
+wait_for '[ -n "$(find . -name "away.*" -size +0)" ]' 20
+rmdir "$CTR_V2/$cg"
+wait_for 'grep -q "was removed" err' 10
+kill -USR2 $RECORDER
+# What has begun, not ended, has a name of its own until it is over: it is there when the first one is whole.
+check "a second file" wait_for 'grep -q "wrote" err' 10
+live "$cg" /bin/true 1
+wait_for '[ "$(grep -c "was removed" err)" = 2 ]' 10
+record_end
+rmdir "$CTR_V2/$CTR_CGROOT/other"
+is "a second file says what it begins without" "$("$NSPROF" info --json "$(find . -name 'away.*' | sort | tail -n 1)" |
+	jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")')" "cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
+
 # ---- one that comes back again and again: what it cost is given back
 mkdir "$CTR_V2/$cg"
 record_start -G "$cg"
