@@ -422,7 +422,9 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 			stats_print(&in);
 		else if (whole)
 			stats_hint(&in);
-		stats_throttled(p->rp);
+		/* A profile says it itself, whoever reads that. */
+		if (cfg->kind != FORMAT_PROFILE)
+			stats_throttled(p->rp);
 	}
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
