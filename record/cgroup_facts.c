@@ -51,6 +51,7 @@ struct cgroup_facts {
 	size_t n, cap;
 	struct u64map by_path;		/* hash of the path -> index of the latest there */
 	struct u64map born;		/* set of ids of this segment */
+	struct u64map sampled;		/* set of the hashes of chosen cgroups' paths, of all segments */
 	struct unit **soon;		/* owned; to be read again */
 	size_t nsoon, soon_cap;
 	size_t next;			/* to be watched */
@@ -101,6 +102,7 @@ void cgroup_facts_free(struct cgroup_facts *cf)
 	free(cf->soon);
 	u64map_fini(&cf->by_path);
 	u64map_fini(&cf->born);
+	u64map_fini(&cf->sampled);
 	cgroup_cpu_close(&cf->cpu);
 	containers_free(cf->own_cs);
 	free(cf);
@@ -272,15 +274,16 @@ static void ask_later(struct cgroup_facts *cf, const char *path)
 static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
 {
 	bool born = u64map_get(&cf->born, id);
+	const struct cgroup *sel = chosen(cf->t, path);
 	const struct container *ctr = born ? containers_of_new(cf->cs, path) : containers_of(cf->cs, path);
-	const struct cgroup *sel;
 
+	if (sel)
+		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
 	if (ctr) {
 		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, id, path), ctr, pid);
 		return;
 	}
 	/* A limit may be set on what was chosen, above what runs. */
-	sel = chosen(cf->t, path);
 	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
@@ -305,6 +308,11 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 		cf->cs = cf->own_cs = containers_new(&cf->t->fs, cf->roots);
 	met(cf, id, path, pid);
 	cf->spent += loop_now() - begun;
+}
+
+bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path)
+{
+	return u64map_get(&cf->sampled, hash_bytes(path, strlen(path)));
 }
 
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id)

@@ -30,6 +30,8 @@ void cgroup_facts_free(struct cgroup_facts *cf);
  * @pid (0, UINT32_MAX: not known). Before it is written.
  */
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid);
+/* Had chosen cgroup @path of the target, or one in it, a sample in the recording? */
+bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path);
 /* Cgroup @id was made: what it used is of this segment. */
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id);
 /* A process executes another program: it may be the first one of a container that began a moment ago. */

@@ -138,3 +138,23 @@ int ran_tell(const struct ran *r, const struct ran_samples *s)
 	strbuf_fini(&names);
 	return err;
 }
+
+void ran_tell_many(const struct target *t, const struct cgroup_facts *cf)
+{
+	struct strbuf names = STRBUF_INIT;
+	size_t n = 0;
+
+	if (t->ncgroups <= RAN_MAX)
+		return;
+	for (size_t i = 0; i < t->ncgroups; i++) {
+		if (cgroup_facts_had_samples(cf, t->cgroups[i].path))
+			continue;
+		if (n++ < NAMES_SHOWN)
+			strbuf_addf(&names, "%s'%s'", n > 1 ? ", " : "", t->cgroups[i].name);
+	}
+	if (n > NAMES_SHOWN)
+		strbuf_addf(&names, " and %zu more", n - NAMES_SHOWN);
+	if (n)
+		pr_warn("no samples of %s of %zu cgroups: nothing ran in them, or too little", names.s, t->ncgroups);
+	strbuf_fini(&names);
+}

@@ -285,6 +285,8 @@ static int tell_ran(const struct session *s)
 		       !l->lost_kernel && !l->throttled && !l->cpus_away,
 	};
 
+	if (s->facts && s->sink->chosen)
+		ran_tell_many(&s->target, s->facts);
 	return ran_tell(&s->ran, &rs);
 }
 

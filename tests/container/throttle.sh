@@ -70,6 +70,7 @@ like "info says so" "$("$NSPROF" info "$T/two")" "^ +limit 0\\.02 CPUs; throttle
 like "report says so" "$("$NSPROF" report -q "$T/two")" "^# $line\$"
 like "its picture says so" "$("$NSPROF" report -q --format svg "$T/two")" "throttled in $held of $got periods"
 like "symbolize says so" "$("$NSPROF" symbolize -o /dev/null "$T/two" 2>&1)" "^nsprof symbolize: $line\$"
+is "once" "$("$NSPROF" report "$T/two" 2>&1 | grep -c "throttled in $held of $got")" 1
 is "of the free one nobody speaks" "$("$NSPROF" report "$T/two" 2>&1 | grep -c "free.*throttled")" 0
 is "nothing with -q" "$("$NSPROF" symbolize -q -o /dev/null "$T/two" 2>&1)" ""
 
@@ -137,6 +138,13 @@ check "nothing ran in one of two: a warning" "$NSPROF" record -o "$T/half" -F 19
 like "which names it" "$(<"$T/check.err")" "warning: nothing ran in '$CTR_CGROOT/idle' while"
 unlike "only it" "$(<"$T/check.err")" "/busy'"
 unlike "samples and CPU time agree" "$(<"$T/check.err")" "stand for"
+for i in {1..70}; do
+	mkdir "$CTR_V2/$CTR_CGROOT/many$i"
+	later "rmdir '$CTR_V2/$CTR_CGROOT/many$i'"
+done
+MANY=$(printf ",$CTR_CGROOT/many%d" {1..70})
+check "one of many" "$NSPROF" record -o "$T/many" -F 1999 -G "$CTR_CGROOT/busy$MANY" --duration 0.5
+like "those without samples" "$(<"$T/check.err")" "warning: no samples of '$CTR_CGROOT/many1', .* and 65 more of 71 cgroups"
 kill $busy
 wait $busy 2>/dev/null
 # A process that does next to nothing, at a sample for each second of CPU time.
