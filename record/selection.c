@@ -17,6 +17,7 @@
 #include "xalloc.h"
 
 #define LISTED 10	/* candidates in one message */
+#define ID_LEN 64	/* hexadecimal digits of a sha256 */
 #define CGROUP_TEXT_MAX 65536
 
 struct choice {
@@ -50,10 +51,16 @@ static void describe(struct strbuf *sb, const struct container *c)
 	strbuf_addf(sb, "%s%s", sb->len ? ", " : "", c->pod_ns);
 	if (c->pod[0])
 		strbuf_addf(sb, "%s%s/", c->pod_ns[0] ? "/" : "", c->pod);
-	strbuf_adds(sb, c->name);
-	if (strcmp(c->name, c->id))
-		strbuf_addf(sb, " (%s%s%.12s)", c->runtime, c->runtime[0] ? " " : "", c->id);
-	else if (c->runtime[0])
+	if (strcmp(c->name, c->id)) {
+		strbuf_addf(sb, "%s (%s%s%.12s)", c->name, c->runtime, c->runtime[0] ? " " : "", c->id);
+		return;
+	}
+	/* An id without a name, as docker ps shows it; lxc's are names. */
+	if (strlen(c->id) == ID_LEN)
+		strbuf_add(sb, c->id, 12);
+	else
+		strbuf_adds(sb, c->id);
+	if (c->runtime[0])
 		strbuf_addf(sb, " (%s)", c->runtime);
 }
 

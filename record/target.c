@@ -287,7 +287,10 @@ static int resolve_cgroups(struct target *t, const struct record_opts *o)
 			err = a.err;
 	}
 	if (!err && !t->ncgroups) {
-		pr_err("-G needs the name of a cgroup, for instance -G system.slice");
+		if (o->containers || o->pods)
+			pr_err("%s needs a name; nsprof ps lists them", o->containers ? "--container" : "--pod");
+		else
+			pr_err("-G needs the name of a cgroup, for instance -G system.slice");
 		return -EINVAL;
 	}
 	if (!err)
