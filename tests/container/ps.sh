@@ -38,8 +38,11 @@ ROOTS=$STATE/docker:$STATE/containerd
 
 check "ps" "$NSPROF" ps --runtime-root "$ROOTS"
 cp "$T/check.out" "$T/text"
+used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CG/cpu.stat"; }
+before=$(used)
 check "ps --json" "$NSPROF" ps --json --interval 0.5 --runtime-root "$ROOTS"
 cp "$T/check.out" "$T/json"
+around=$(($(used) - before))
 of() { # ID KEY
 	jq -c ".containers[] | select(.id == \"$1\") | .$2" "$T/json"
 }
@@ -51,7 +54,8 @@ is "cgroup" "$(of "$ID" cgroup)" "\"/$CTR_CG\""
 is "processes" "$(of "$ID" processes)" "$(wc -l <"$CTR_V2/$CTR_CG/cgroup.procs")"
 is "its own namespaces" "$(of "$ID" 'host_namespaces - ["cgroup", "time"]')" '["user"]'
 is "the host's namespaces" "$(of "${KUBE##*/}" 'host_namespaces | length')" "$(find /proc/self/ns -type l ! -name '*_for_children' | wc -l)"
-check "CPU time" jq -e ".containers[] | select(.id == \"$ID\") | .cpus > 0.2 and .cpus < $(nproc).2" "$T/json"
+check "CPU time, of what it used before, meanwhile and after" jq -e ".interval_s as \$s | .containers[] | select(.id == \"$ID\")
+	| .cpus > 0 and .cpus * \$s * 1000000 <= $around" "$T/json"
 check "none of one that sleeps" jq -e ".containers[] | select(.id == \"${KUBE##*/}\") | .cpus < 0.01" "$T/json"
 check "the interval" jq -e '.interval_s >= 0.5 and .interval_s < 5' "$T/json"
 TEXT=$(cat "$T/text")
@@ -60,24 +64,24 @@ like "with the pod" "$TEXT" "containerd +shop/front-0/nginx +dead00000000 +$IDLE
 check "the busiest first" [ "$(grep -n " web " "$T/text" | cut -d: -f1)" -lt "$(grep -n "shop/front-0" "$T/text" | cut -d: -f1)" ]
 check "nothing that steers a terminal" sh -c "! grep -q '$(printf '\033')' '$T/text'"
 
-# Throttling: wherever the cpu controller is.
+# Throttling: wherever the cpu controller is. Less than it gets beside whatever else runs.
 limit_here() {
 	local v1=/sys/fs/cgroup/cpu
 	if [ -e "$CTR_V2/$CTR_CG/cpu.max" ]; then
-		echo "20000 100000" >"$CTR_V2/$CTR_CG/cpu.max"
+		echo "2000 100000" >"$CTR_V2/$CTR_CG/cpu.max"
 	elif mkdir "$v1/nsprof-ps-$$"; then
 		later "rmdir $v1/nsprof-ps-$$"
-		echo 100000 >"$v1/nsprof-ps-$$/cpu.cfs_period_us" && echo 20000 >"$v1/nsprof-ps-$$/cpu.cfs_quota_us" &&
+		echo 100000 >"$v1/nsprof-ps-$$/cpu.cfs_period_us" && echo 2000 >"$v1/nsprof-ps-$$/cpu.cfs_quota_us" &&
 			for p in $(cat "$CTR_V2/$CTR_CG/cgroup.procs"); do echo "$p" >"$v1/nsprof-ps-$$/cgroup.procs"; done
 	fi
 } 2>/dev/null
 if limit_here; then
 	check "ps with a limit" "$NSPROF" ps --json --interval 1 --runtime-root "$ROOTS"
 	cp "$T/check.out" "$T/json"
-	is "the limit" "$(of "$ID" limit_cpus)" 0.2
+	is "the limit" "$(of "$ID" limit_cpus)" 0.02
 	check "throttled in most periods" jq -e ".containers[] | select(.id == \"$ID\") | .nr_periods >= 5 and .nr_throttled > .nr_periods / 2" "$T/json"
 	check "most of the time" jq -e ".containers[] | select(.id == \"$ID\") | .throttled_usec > 300000" "$T/json"
-	check "CPU time as limited" jq -e ".containers[] | select(.id == \"$ID\") | .cpus > 0.05 and .cpus < 0.35" "$T/json"
+	check "CPU time as limited" jq -e ".containers[] | select(.id == \"$ID\") | .cpus > 0 and .cpus < 0.15" "$T/json"
 else
 	skip "throttling" "no cpu controller can be used here"
 fi
