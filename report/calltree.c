@@ -110,17 +110,22 @@ static int by_name(const void *a, const void *b, void *ctx)
 	return c ? c : (int)x->hue - (int)y->hue;
 }
 
+void calltree_sum(struct calltree *t)
+{
+	/* Children have larger numbers than their parents. */
+	for (uint32_t i = t->n; i-- > 0;) {
+		add_saturated(&t->nodes[i].total, t->nodes[i].self);
+		if (i)
+			add_saturated(&t->nodes[t->nodes[i].parent].total, t->nodes[i].total);
+	}
+}
+
 void calltree_finish(struct calltree *t)
 {
 	uint32_t *kids = NULL, c, i, n;
 	size_t cap = 0;
 
-	/* Children have larger numbers than their parents. */
-	for (i = t->n; i-- > 0;) {
-		add_saturated(&t->nodes[i].total, t->nodes[i].self);
-		if (i)
-			add_saturated(&t->nodes[t->nodes[i].parent].total, t->nodes[i].total);
-	}
+	calltree_sum(t);
 	for (i = 0; i < t->n; i++) {
 		n = 0;
 		for (c = t->nodes[i].child; c; c = t->nodes[c].next) {

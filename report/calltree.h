@@ -48,6 +48,8 @@ void calltree_free(struct calltree *t);
 uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue);
 /* Count @n stacks that end at @node. Saturates. */
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n);
+/* Total of all nodes. Once, after the last stack. */
+void calltree_sum(struct calltree *t);
 /* Sum up, and put siblings in the bytewise order of their names. Call it once, after the last stack. */
 void calltree_finish(struct calltree *t);
 
@@ -56,6 +58,13 @@ void calltree_finish(struct calltree *t);
  * as in folded text, what there is. Own with calltree_free().
  */
 struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period);
+/*
+ * The same of groups: a leading node for each group of threads, and below it nodes of groups of frames, by number:
+ * @threads[i] is thread i's group and @frames[i] frame i's. The names of nodes are these numbers, their hues are HUE_LEADING and
+ * HUE_USER. Summed up, but not sorted.
+ */
+struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
+				    bool period);
 /* How many different stacks are in it. */
 uint64_t calltree_stacks(const struct calltree *t);
 

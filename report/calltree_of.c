@@ -17,7 +17,9 @@ static const uint8_t hues[PROFILE_KINDS] = {
 struct builder {
 	const struct profile *p;
 	struct calltree *t;
-	uint32_t *names;	/* of frames, ids in the tree; 0: not yet */
+	const struct lead *lead_by;	/* NULL: groups */
+	const uint32_t *thread_groups, *frame_groups;
+	uint32_t *names;	/* without groups: of frames, ids in the tree; 0: not yet */
 	/* Nodes of the tree by those of the profile, below one leading node at a time: */
 	uint32_t *nodes, *below;	/* @nodes[i] holds where @below[i] is @lead + 1 */
 	uint32_t lead;
@@ -31,12 +33,15 @@ static uint32_t add_lead(struct calltree *t, uint32_t node, const char *text)
 }
 
 /* The node of a thread's leading frames. */
-static uint32_t lead_node(const struct builder *b, const struct lead *lead, uint32_t thread)
+static uint32_t lead_node(const struct builder *b, uint32_t thread)
 {
 	const struct profile_thread *th = &b->p->threads[thread];
+	const struct lead *lead = b->lead_by;
 	struct strbuf text = STRBUF_INIT;
 	uint32_t node = 0;
 
+	if (!lead)
+		return calltree_child(b->t, node, b->thread_groups[thread], HUE_LEADING);
 	/* Of thread 0 nothing is known. */
 	for (uint32_t i = 0; thread && i < lead->n; i++) {
 		if (lead->by[i] == LEAD_CONTAINER) {
@@ -54,6 +59,18 @@ static uint32_t lead_node(const struct builder *b, const struct lead *lead, uint
 	return node;
 }
 
+static uint32_t child_node(struct builder *b, uint32_t parent, uint32_t frame)
+{
+	const struct profile_frame *f = &b->p->frames[frame];
+
+	if (!b->lead_by)
+		return calltree_child(b->t, parent, b->frame_groups[frame], HUE_USER);
+	if (!b->names[frame])
+		b->names[frame] = intern_addn(b->t->names, profile_text(b->p, f->name),
+					      intern_len(b->p->strings, f->name));
+	return calltree_child(b->t, parent, b->names[frame], hues[f->kind]);
+}
+
 /* The node of the profile's @node below the present leading frames. */
 static uint32_t tree_node(struct builder *b, uint32_t node)
 {
@@ -69,13 +86,7 @@ static uint32_t tree_node(struct builder *b, uint32_t node)
 		b->path[n++] = node;
 	}
 	while (n) {
-		uint32_t frame = b->p->nodes[b->path[--n]].frame;
-		const struct profile_frame *f = &b->p->frames[frame];
-
-		if (!b->names[frame])
-			b->names[frame] = intern_addn(b->t->names, profile_text(b->p, f->name),
-						      intern_len(b->p->strings, f->name));
-		at = calltree_child(b->t, at, b->names[frame], hues[f->kind]);
+		at = child_node(b, at, b->p->nodes[b->path[--n]].frame);
 		b->nodes[b->path[n]] = at;
 		b->below[b->path[n]] = b->lead + 1;
 	}
@@ -96,7 +107,7 @@ static int by_lead(const void *pa, const void *pb)
 }
 
 /* Those with the same leading frames behind one another. Owned. */
-static struct part *make_parts(const struct builder *b, const struct lead *lead, size_t *n)
+static struct part *make_parts(const struct builder *b, size_t *n)
 {
 	const struct profile *p = b->p;
 	struct part *parts = NULL;
@@ -105,7 +116,7 @@ static struct part *make_parts(const struct builder *b, const struct lead *lead,
 	*n = 0;
 	for (size_t i = 0; i < p->ncounts;) {
 		uint32_t thread = p->counts[i].thread;
-		struct part part = { .lead = lead_node(b, lead, thread), .first = i };
+		struct part part = { .lead = lead_node(b, thread), .first = i };
 
 		while (i < p->ncounts && p->counts[i].thread == thread)
 			i++;
@@ -118,31 +129,49 @@ static struct part *make_parts(const struct builder *b, const struct lead *lead,
 	return parts;
 }
 
-struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period)
+/* Counts all of the profile in b->t. */
+static void count_all(struct builder *b, bool period)
 {
-	struct builder b = { .p = p, .t = calltree_new() };
+	const struct profile *p = b->p;
 	struct part *parts;
 	size_t n;
 
 	period = period && p->period;
-	b.names = xcalloc(p->nframes, sizeof(*b.names));
-	b.nodes = xcalloc(p->nnodes, sizeof(*b.nodes));
-	b.below = xcalloc(p->nnodes, sizeof(*b.below));
-	parts = make_parts(&b, lead, &n);
+	b->nodes = xcalloc(p->nnodes, sizeof(*b->nodes));
+	b->below = xcalloc(p->nnodes, sizeof(*b->below));
+	parts = make_parts(b, &n);
 	for (size_t k = 0; k < n; k++) {
-		b.lead = parts[k].lead;
+		b->lead = parts[k].lead;
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
 
-			calltree_count(b.t, tree_node(&b, c->node), period ? c->period : c->samples);
+			calltree_count(b->t, tree_node(b, c->node), period ? c->period : c->samples);
 		}
 	}
-	calltree_finish(b.t);
 	free(parts);
+	free(b->nodes);
+	free(b->below);
+	free(b->path);
+}
+
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period)
+{
+	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead };
+
+	b.names = xcalloc(p->nframes, sizeof(*b.names));
+	count_all(&b, period);
 	free(b.names);
-	free(b.nodes);
-	free(b.below);
-	free(b.path);
+	calltree_finish(b.t);
+	return b.t;
+}
+
+struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
+				    bool period)
+{
+	struct builder b = { .p = p, .t = calltree_new(), .thread_groups = threads, .frame_groups = frames };
+
+	count_all(&b, period);
+	calltree_sum(b.t);
 	return b.t;
 }
 

@@ -1,44 +1,53 @@
-/* nsprof report: the functions as a table, or a flame graph. */
+/* nsprof report: tables and a flame graph of a profile. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include "balance.h"
 #include "calltree.h"
-#include "functions.h"
+#include "grid.h"
+#include "header.h"
 #include "leading.h"
 #include "load.h"
 #include "log.h"
 #include "opt.h"
 #include "outfile.h"
+#include "pager.h"
 #include "profile.h"
 #include "strbuf.h"
+#include "sortkeys.h"
 #include "svg.h"
+#include "table.h"
 #include "util.h"
 #include "xalloc.h"
 
-#define INTERRUPTED "interrupted: a part of the samples, or of the names"
+#define LIMIT_UNSET UINT64_MAX
+
+enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_SVG };
 
 struct report_opts {
 	struct load_opts load;
-	const char *input, *output, *format, *by, *title;
+	const char *input, *output, *format, *sort, *focus, *by, *title;
 	struct lead lead;	/* --by */
-	bool period;
+	struct table_opts table;
+	enum report_format kind;
+	bool csv, json, tree, period;
 	size_t filters_cap;
-	uint64_t limit, width;
-	double percent_limit;
+	uint64_t width;
 	bool build_info;
 	int verbose;
 };
 
+/* What there is to show. */
 struct report_in {
+	const struct report_opts *opts;
 	const struct profile *profile;
 	const struct calltree *tree;
-	struct load_info info;
+	struct header header;
+	bool color;
 };
 
 static int set_percent(void *dst, const char *arg)
@@ -73,203 +82,317 @@ static int add_filter(void *dst, const char *arg)
 	return 0;
 }
 
-static uint64_t meta_u64(const struct profile *p, const char *key)
+static void write_svg(const struct report_in *in, FILE *to)
 {
-	const char *v = profile_meta(p, key);
-
-	return v ? strtoull(v, NULL, 10) : 0;
-}
-
-/* All values of @key, each as "@before<value>@after". */
-static void add_meta(const struct profile *p, const char *key, const char *before, const char *after,
-		     struct strbuf *out)
-{
-	for (uint32_t i = 0; i < p->nmeta; i++)
-		if (!strcmp(profile_text(p, p->meta[i].key), key)) {
-			strbuf_adds(out, before);
-			strbuf_add_clean(out, profile_text(p, p->meta[i].value));
-			strbuf_adds(out, after);
-		}
-}
-
-/* The ledger, as far as the profile has it. False: it was not known. */
-static bool ledger_of(const struct profile *p, struct ev_ledger *l)
-{
-	*l = (struct ev_ledger){
-		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
-		.dropped = meta_u64(p, "dropped"), .copy_full = meta_u64(p, "full_copies"),
-		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
-	};
-	return profile_meta(p, "kept");
-}
-
-/* The filters as one list. */
-static void add_filters(const struct profile *p, const char *before, const char *after, struct strbuf *out)
-{
-	struct strbuf list = STRBUF_INIT;
-
-	add_meta(p, "filter", ", ", "", &list);
-	if (list.len)
-		strbuf_addf(out, "%s%s%s", before, list.s + strlen(", "), after);
-	strbuf_fini(&list);
-}
-
-/* What a reader of the table has to know first; perf's report has the like on top. */
-static void print_header(const struct report_opts *o, const struct report_in *in, FILE *to)
-{
-	struct strbuf sb = STRBUF_INIT;
-	const struct profile *p = in->profile;
-	struct ev_ledger l;
-	const char *v;
-
-	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", in->tree->nodes[0].total,
-		    o->period ? "units of period" : "samples", calltree_stacks(in->tree), o->load.path);
-	if ((v = profile_meta(p, "event"))) {
-		strbuf_addf(&sb, "# event %s", v);
-		if ((v = profile_meta(p, "frequency")))
-			strbuf_addf(&sb, ", %s Hz", v);
-		if ((v = profile_meta(p, "target")))
-			strbuf_addf(&sb, ", %s", v);
-		if (ledger_of(p, &l)) {
-			size_t at = sb.len;
-
-			strbuf_adds(&sb, "; ");
-			balance_text(&l, &sb);
-			if (sb.len == at + 2)
-				strbuf_adds(&sb, "0 lost");
-			strbuf_addf(&sb, ", %" PRIu64 " with a full stack copy", l.copy_full);
-		}
-		add_meta(p, "note", "; ", "", &sb);
-		strbuf_adds(&sb, "\n");
-	}
-	add_meta(p, "throttled", "# ", "\n", &sb);
-	if (in->info.interrupted)
-		strbuf_adds(&sb, "# " INTERRUPTED "\n");
-	add_filters(p, "# only ", "\n", &sb);
-	strbuf_adds(&sb, "# k kernel, j JIT, i inlined\n#\n");
-	fwrite(sb.s, 1, sb.len, to);
-	strbuf_fini(&sb);
-}
-
-/* A picture is passed on without the recording: it says itself what it does not show. */
-static void add_subtitle(const struct report_opts *o, const struct report_in *in, struct strbuf *sub)
-{
-	const struct profile *p = in->profile;
-	struct strbuf sb = STRBUF_INIT;
-	struct ev_ledger l;
-
-	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", in->tree->nodes[0].total,
-		    o->period ? "period" : "samples", calltree_stacks(in->tree));
-	if (in->info.interrupted)
-		strbuf_adds(sub, "; " INTERRUPTED);
-	add_filters(p, "; only ", "", sub);
-	if (ledger_of(p, &l)) {
-		balance_text(&l, &sb);
-		if (sb.len)
-			strbuf_addf(sub, "; %s", sb.s);
-	}
-	add_meta(p, "note", "; ", "", sub);
-	add_meta(p, "throttled", "; ", "", sub);
-	strbuf_fini(&sb);
-}
-
-static int report_write(const struct report_opts *o, const struct report_in *in)
-{
-	struct svg_opts svg = { .unit = o->period ? "period" : "samples", .width = (unsigned int)o->width,
-				.min_width = 0.1 };
-	struct outfile *out = outfile_open(o->output);
+	const struct report_opts *o = in->opts;
 	struct strbuf sub = STRBUF_INIT;
+	struct svg_opts svg = {
+		.title = o->title ? o->title : "Flame graph", .unit = o->period ? "period" : "samples",
+		.width = (unsigned int)o->width, .min_width = 0.1,
+	};
 
-	if (!out)
-		return -EIO;
-	if (!strcmp(o->format, "svg")) {
-		svg.title = o->title ? o->title : "Flame graph";
-		add_subtitle(o, in, &sub);
-		svg.subtitle = sub.s;
-		svg_write(in->tree, &svg, outfile_stream(out));
-		strbuf_fini(&sub);
-	} else {
-		print_header(o, in, outfile_stream(out));
-		functions_print(in->tree, outfile_stream(out), o->limit, o->percent_limit);
-	}
-	return outfile_close(out);
+	header_subtitle(&in->header, &sub);
+	svg.subtitle = sub.s;
+	svg_write(in->tree, &svg, to);
+	strbuf_fini(&sub);
 }
 
-int main(int argc, char **argv)
+/* @g as the format has it; @name: its key in JSON. */
+static void write_grid(const struct report_in *in, const struct grid *g, const char *name, FILE *to)
 {
-	struct report_opts o = { .format = "text", .by = "comm", .limit = 50, .width = 1200, .percent_limit = 0.1 };
+	struct json *j;
+
+	if (in->opts->kind == FORMAT_CSV) {
+		grid_csv(g, to);
+	} else if (in->opts->kind == FORMAT_JSON) {
+		j = json_new(to);
+		json_begin_object(j, NULL);
+		header_json(&in->header, j);
+		grid_json(g, j, name);
+		json_end_object(j);
+		json_free(j);
+	} else {
+		header_text(&in->header, to);
+		grid_text(g, in->color, to);
+	}
+}
+
+static void write_flat(const struct report_in *in, FILE *to)
+{
+	struct groups gs;
+	struct grid g;
+	uint64_t hidden = table_flat(in->profile, &in->opts->table, &gs, &g);
+
+	write_grid(in, &g, "rows", to);
+	if (hidden && in->opts->kind == FORMAT_TEXT)
+		fprintf(to, "# and %" PRIu64 " more: --limit 0 --percent-limit 0 shows all\n", hidden);
+	grid_fini(&g);
+	groups_fini(&gs);
+}
+
+static void write_tree(const struct report_in *in, FILE *to)
+{
+	struct grid g;
+
+	if (in->opts->kind == FORMAT_TEXT) {
+		header_text(&in->header, to);
+		table_tree_text(in->tree, &in->opts->table, in->color, to);
+		return;
+	}
+	table_tree(in->tree, &in->opts->table, &g);
+	write_grid(in, &g, "tree", to);
+	grid_fini(&g);
+}
+
+static void focus_json(const struct report_in *in, const struct table_focus *f, FILE *to)
+{
+	struct json *j = json_new(to);
+
+	json_begin_object(j, NULL);
+	header_json(&in->header, j);
+	json_str(j, "focus", in->opts->focus);
+	json_u64(j, "focus_total", f->total);
+	json_u64(j, "focus_self", f->self);
+	grid_json(&f->callers, j, "callers");
+	grid_json(&f->callees, j, "callees");
+	json_end_object(j);
+	json_free(j);
+}
+
+static void focus_csv(const struct table_focus *f, FILE *to)
+{
+	const struct grid *both[] = { &f->callers, &f->callees };
+
+	fputs("side,share,count,symbol,kind\n", to);
+	for (size_t k = 0; k < ARRAY_SIZE(both); k++)
+		grid_csv_rows(both[k], k ? "callee" : "caller", to);
+}
+
+static void focus_text(const struct report_in *in, const struct table_focus *f, FILE *to)
+{
+	double all = f->all ? (double)f->all : 1;
+	struct strbuf name = STRBUF_INIT;
+
+	header_text(&in->header, to);
+	strbuf_add_clean(&name, in->opts->focus);
+	fprintf(to, "# '%s'", name.s ? name.s : "");
+	if (f->functions > 1)
+		fprintf(to, " (%" PRIu32 " functions)", f->functions);
+	fprintf(to, ": in %.2f%% of all stacks, itself %.2f%%; shares are of its %" PRIu64 " %s\n#\n# callers:\n",
+		100 * (double)f->total / all, 100 * (double)f->self / all, f->total,
+		in->opts->period ? "units of period" : "samples");
+	grid_text(&f->callers, in->color, to);
+	fputs("\n# callees:\n", to);
+	grid_text(&f->callees, in->color, to);
+	if (f->hidden)
+		fprintf(to, "# and %" PRIu64 " more: --limit 0 --percent-limit 0 shows all\n", f->hidden);
+	strbuf_fini(&name);
+}
+
+static void write_focus(const struct report_in *in, const struct table_focus *f, FILE *to)
+{
+	if (in->opts->kind == FORMAT_JSON)
+		focus_json(in, f, to);
+	else if (in->opts->kind == FORMAT_CSV)
+		focus_csv(f, to);
+	else
+		focus_text(in, f, to);
+}
+
+/* @in without what is made of the profile. 0 or negative errno after a message. */
+static int report_write(struct report_in *in)
+{
+	const struct report_opts *o = in->opts;
+	struct table_focus focus;
+	struct outfile *out;
+	struct calltree *t;
+	bool paged = o->kind == FORMAT_TEXT && (!o->output || !strcmp(o->output, "-"));
+	pid_t pager;
+	int err = 0;
+
+	if (o->focus && table_focus(in->profile, &o->table, o->focus, &focus))
+		return -ENOENT;
+	out = outfile_open(o->output);
+	if (!out) {
+		if (o->focus)
+			table_focus_fini(&focus);
+		return -EIO;
+	}
+	t = calltree_of(in->profile, &o->lead, o->period);
+	in->tree = t;
+	in->header.total = t->nodes[0].total;
+	in->header.stacks = calltree_stacks(t);
+	in->color = paged && pager_color();
+	pager = paged ? pager_start() : 0;
+	if (o->kind == FORMAT_SVG)
+		write_svg(in, outfile_stream(out));
+	else if (o->focus)
+		write_focus(in, &focus, outfile_stream(out));
+	else if (o->tree)
+		write_tree(in, outfile_stream(out));
+	else
+		write_flat(in, outfile_stream(out));
+	pager_end(pager);
+	/* What was left of the text when the pager went is not missed. */
+	if (pager)
+		outfile_abort(out);
+	else
+		err = outfile_close(out);
+	calltree_free(t);
+	if (o->focus)
+		table_focus_fini(&focus);
+	return err;
+}
+
+static int check_format(struct report_opts *o)
+{
+	static const char *const names[] = {
+		[FORMAT_TEXT] = "text", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", [FORMAT_SVG] = "svg",
+	};
+	size_t k = 0;
+
+	if (o->csv || o->json)
+		o->format = o->csv ? "csv" : "json";
+	while (k < ARRAY_SIZE(names) && strcmp(o->format, names[k]))
+		k++;
+	if (k == ARRAY_SIZE(names)) {
+		pr_err("unknown format '%s': --format takes text, csv, json or svg", o->format);
+		return -EINVAL;
+	}
+	o->kind = (enum report_format)k;
+	if (o->kind == FORMAT_SVG && (o->tree || o->focus)) {
+		pr_err("%s is for tables, and --format svg is a picture of all", o->tree ? "--call-graph" : "--focus");
+		return -EINVAL;
+	}
+	if (o->tree && o->focus) {
+		pr_err("either --call-graph or --focus");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_opts(struct report_opts *o)
+{
+	if (check_format(o))
+		return -EINVAL;
+	if (o->width < 300 || o->width > 20000) {
+		pr_err("--width %" PRIu64 " is out of range: 300 to 20000", o->width);
+		return -EINVAL;
+	}
+	if (lead_parse(o->by, &o->lead)) {
+		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once", o->by);
+		return -EINVAL;
+	}
+	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
+		return -EINVAL;
+	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
+	o->table.period = o->period;
+	if (o->table.limit == LIMIT_UNSET)
+		o->table.limit = o->tree ? 0 : 50;
+	if (o->table.percent_limit < 0)
+		o->table.percent_limit = o->tree ? 0.5 : 0.1;
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct report_opts *o)
+{
 	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "recording or folded text; '-' is standard input (default nsprof.data)",
-		  OPT_STR, &o.input, NULL },
-		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o.output, NULL },
-		{ "format", 0, "FORMAT", "text (table of functions, the default) or svg (flame graph)", OPT_STR,
-		  &o.format, NULL },
-		{ "limit", 'n', "N", "at most N functions in the table, 0 for all (default 50)", OPT_U64, &o.limit, NULL },
-		{ "percent-limit", 0, "P", "leave out functions below P per cent of the total (default 0.1)", OPT_CALL,
-		  &o.percent_limit, set_percent },
-		{ "by", 0, "LIST", "leading frames: container, process, thread, comm, none, or several with commas", OPT_STR,
-		  &o.by, NULL },
+		{ "input", 'i', "FILE", "recording, saved profile or folded text; '-' is standard input (default nsprof.data)",
+		  OPT_STR, &o->input, NULL },
+		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o->output, NULL },
+		{ "format", 0, "FORMAT", "text (the default), csv, json, or svg (flame graph)", OPT_STR, &o->format, NULL },
+		{ "csv", 0, NULL, "the table as CSV", OPT_FLAG, &o->csv, NULL },
+		{ "json", 0, NULL, "the table as JSON, and what is known of the recording", OPT_FLAG, &o->json, NULL },
+		{ "sort", 's', "KEYS", "a row for each: symbol (sym), dso, srcline, comm, pid, tid, container, cgroup, or several with "
+		  "commas (default comm,dso,symbol; symbol of folded text)", OPT_STR, &o->sort, NULL },
+		{ "children", 0, NULL, "count what functions call, too, and sort by it (default; --no-children: only what is "
+		  "their own)", OPT_FLAG, &o->table.children, NULL },
+		{ "focus", 0, "NAME", "the callers and callees of this function (name or glob)", OPT_STR, &o->focus, NULL },
+		{ "call-graph", 'g', NULL, "the call tree from the root, small branches folded", OPT_FLAG, &o->tree, NULL },
+		{ "tree", 0, NULL, "the same as --call-graph", OPT_FLAG, &o->tree, NULL },
+		{ "limit", 'n', "N", "at most N rows, 0 for all (default 50; of the call tree all)", OPT_U64, &o->table.limit, NULL },
+		{ "percent-limit", 0, "P", "leave out what has less than P per cent of the samples (default 0.1; of the call "
+		  "tree 0.5)", OPT_CALL, &o->table.percent_limit, set_percent },
+		{ "by", 0, "LIST", "frames in front of the stacks of call tree and flame graph: container, process, thread, comm, none, or several "
+		  "with commas (default comm)", OPT_STR, &o->by, NULL },
 		{ "filter", 0, "KEY=VALUE", "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or "
-		  "time=FROM-TO (seconds); all keys must fit, of one key any", OPT_CALL, &o, add_filter },
+		  "time=FROM-TO (seconds); all keys must fit, of one key any", OPT_CALL, o, add_filter },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
-		  &o.load.merge_threads, NULL },
-		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o.period, set_weight },
-		{ "no-inline", 0, NULL, "leave inlined functions out", OPT_FLAG, &o.load.no_inline, NULL },
-		{ "title", 0, "TEXT", "title of the flame graph", OPT_STR, &o.title, NULL },
-		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o.width, NULL },
-		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &o.load.quiet, NULL },
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &o.verbose, NULL },
+		  &o->load.merge_threads, NULL },
+		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o->period, set_weight },
+		{ "no-inline", 0, NULL, "leave inlined functions out", OPT_FLAG, &o->load.no_inline, NULL },
+		{ "title", 0, "TEXT", "title of the flame graph", OPT_STR, &o->title, NULL },
+		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o->width, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &o->load.quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &o->verbose, NULL },
 		{ "stdio", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o->build_info, NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof report [options] [FILE]",
-		.summary = "Shows a recording, or the folded stacks of any tool: the functions by their own (self) and "
-			   "inclusive (total) share, or a flame graph as one SVG file.",
-		.epilog = "Exit status: 0 done; 1 failed, interrupted, or the recording is damaged (what was read is\n"
+		.summary = "Shows a recording, a saved profile, or the folded stacks of any tool: what has how much of it, the callers "
+			   "and callees of a function, the call tree, or a flame graph as one SVG file.",
+		.epilog = "Examples:\n"
+			  "  nsprof report --sort container,symbol --no-children\n"
+			  "  nsprof report --focus 'parse_*' before.profile\n"
+			  "\n"
+			  "On a terminal it goes through $NSPROF_PAGER, $PAGER or less, with colors unless $NO_COLOR.\n"
+			  "\n"
+			  "Exit status: 0 done; 1 failed, interrupted, or the input is damaged (what was read is\n"
 			  "shown); 129 usage.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
-	struct report_in in = { 0 };
+	int first, err = opt_parse(&spec, argc, argv, &first);
+
+	if (err || o->build_info)
+		return err;
+	if (argc - first > 1 || (o->input && argc > first)) {
+		pr_err("one input at a time: '%s' is one too many; see --help", argv[argc - 1]);
+		return -EINVAL;
+	}
+	o->load.path = o->input ? o->input : argc > first ? argv[first] : "nsprof.data";
+	return check_opts(o);
+}
+
+static int report(struct report_opts *o)
+{
+	struct report_in in = { .opts = o };
 	struct profile *profile;
-	struct calltree *tree;
-	int first, err;
+	struct load_info info;
+	int err = load(&o->load, &profile, &info);
+
+	if (err)
+		return EXIT_FAILURE;
+	if (!o->sort)
+		sortkeys_parse(info.folded ? "symbol" : "comm,dso,symbol", &o->table.sort);
+	in.profile = profile;
+	in.header = (struct header){
+		.profile = profile, .path = o->load.path, .period = o->period, .interrupted = info.interrupted,
+	};
+	err = report_write(&in);
+	profile_free(profile);
+	return err || info.damaged || info.interrupted ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct report_opts o = {
+		.format = "text", .by = "comm", .width = 1200,
+		.table = { .children = true, .limit = LIMIT_UNSET, .percent_limit = -1 },
+	};
+	int err;
 
 	log_init("nsprof report");
-	err = opt_parse(&spec, argc, argv, &first);
+	err = parse(argc, argv, &o);
 	if (err)
-		return err == OPT_HELP ? 0 : EXIT_USAGE;
+		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 	if (o.build_info) {
-		puts("report: text svg");
-		return 0;
+		puts("report: text csv json svg");
+		return EXIT_SUCCESS;
 	}
 	log_set_verbosity(o.load.quiet ? -1 : o.verbose);
-	if (argc - first > 1 || (o.input && argc > first)) {
-		pr_err("one input at a time: '%s' is one too many; see --help", argv[argc - 1]);
-		return EXIT_USAGE;
-	}
-	if (strcmp(o.format, "text") && strcmp(o.format, "svg")) {
-		pr_err("unknown format '%s': --format takes text or svg", o.format);
-		return EXIT_USAGE;
-	}
-	if (o.width < 300 || o.width > 20000) {
-		pr_err("--width %llu is out of range: 300 to 20000", (unsigned long long)o.width);
-		return EXIT_USAGE;
-	}
-	o.load.path = o.input ? o.input : argc > first ? argv[first] : "nsprof.data";
-	if (lead_parse(o.by, &o.lead)) {
-		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once", o.by);
-		return EXIT_USAGE;
-	}
-	err = load(&o.load, &profile, &in.info);
-	if (!err) {
-		in.profile = profile;
-		in.tree = tree = calltree_of(profile, &o.lead, o.period);
-		err = report_write(&o, &in);
-		calltree_free(tree);
-		profile_free(profile);
-	}
+	err = report(&o);
 	free(o.load.filters);
-	return err || in.info.damaged || in.info.interrupted ? 1 : 0;
+	return err;
 }

@@ -72,7 +72,7 @@ for by in '' 'comm,' comm,comm colour,comm 'comm process'; do
 	check_rc "--by '$by' is a usage error" 129 "$NSPROF" symbolize --by "$by"
 done
 # Which of two a function is shown as that is both, inlined and not, goes by what comes first.
-table() { "$NSPROF" report -q --limit 0 --percent-limit 0 "$@" | grep -v '^#' | sed -E 's/^(.{29})  [kji ] /\1 /' | LC_ALL=C sort; }
+table() { "$NSPROF" report -q --sort symbol --limit 0 --percent-limit 0 "$@" | grep -v '^#' | LC_ALL=C sort; }
 table >want
 unlike "report: no leading frame is a function" "$(table --by container,process,thread)" ' (aaaaaaaaaaaa|bbbbbbbbbbbb|host|spin[-a-z0-9/]*)$'
 for by in container container,process,thread container,none none,comm thread,none,process; do
@@ -243,6 +243,6 @@ PY=$(sed -n 's/^[^;]*;worker-1-\([0-9]*\);.*/\1/p' all | head -n 1)
 folded --merge-threads --by thread --filter "pid=$PY" >one
 is "--merge-threads --by thread: threads that merge are one" "$(cut -d';' -f1 one | grep -Ev '^(python3|bash)' | sort -u | paste -sd' ')" "pool-N-thread-N-$PY/N worker-N-$PY/N"
 like "--merge-threads --by thread: others are not" "$(frames 1 one)" "python3-$PY/$PY python3-$PY/[0-9]+"
-"$NSPROF" report -q --merge-threads --by thread >table
-is "report --merge-threads: the same functions" "$(grep -v '^#' table)" "$("$NSPROF" report -q --by thread | grep -v '^#')"
+"$NSPROF" report -q --merge-threads --sort symbol >table
+is "report --merge-threads: the same functions" "$(grep -v '^#' table)" "$("$NSPROF" report -q --sort symbol | grep -v '^#')"
 done_testing

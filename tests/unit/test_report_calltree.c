@@ -1,4 +1,4 @@
-/* report/: folded text into a call tree, and the table of functions. */
+/* report/: folded text into a profile, a profile into a call tree, and the table of functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,13 @@
 
 #include "calltree.h"
 #include "folded.h"
-#include "functions.h"
 #include "intern.h"
 #include "leading.h"
 #include "log.h"
 #include "profile.h"
+#include "strbuf.h"
 #include "svg.h"
+#include "table.h"
 
 static struct calltree *read_text(const char *text, size_t len, struct folded_stats *st)
 {
@@ -130,17 +131,6 @@ static void folded_bytes(void **state)
 	}
 }
 
-static char *table(const struct calltree *t, uint64_t limit, double percent)
-{
-	char *out = calloc(1, 1 << 20);
-	FILE *to = fmemopen(out, 1 << 20, "w");
-
-	assert_non_null(to);
-	functions_print(t, to, limit, percent);
-	fclose(to);
-	return out;
-}
-
 static uint32_t add_frame(struct profile *p, const char *name, enum profile_kind kind, bool joined)
 {
 	const struct profile_frame f = { .name = profile_string(p, name), .kind = kind, .joined = joined };
@@ -196,35 +186,65 @@ static void leading_frames(void **state)
 	profile_free(p);
 }
 
+/* Rows of the flat table of folded text, "children self samples symbol" each. Owned. */
+static char *table(const char *text, size_t len, uint64_t limit, double percent, uint64_t *hidden)
+{
+	const struct table_opts opts = {
+		.sort = { .keys = { SORT_SYMBOL }, .n = 1 }, .children = true, .limit = limit, .percent_limit = percent,
+	};
+	struct profile *p = profile_new();
+	FILE *in = fmemopen((void *)text, len, "r");
+	struct strbuf sb = STRBUF_INIT;
+	struct folded_stats st;
+	struct groups gs;
+	struct grid g;
+
+	assert_int_equal(folded_read(in, "text", p, &st), 0);
+	fclose(in);
+	profile_finish(p);
+	*hidden = table_flat(p, &opts, &gs, &g);
+	strbuf_adds(&sb, "");
+	for (size_t i = 0; i < g.nrows; i++) {
+		const struct grid_cell *c = g.cells + i * g.ncols;
+
+		strbuf_addf(&sb, "%llu %llu %llu %s\n", (unsigned long long)c[0].n, (unsigned long long)c[1].n,
+			    (unsigned long long)c[2].n, c[3].text);
+	}
+	grid_fini(&g);
+	groups_fini(&gs);
+	profile_free(p);
+	return sb.s;
+}
+
 /* f calls itself: 100 % of the samples pass through it, once each; self is what ends in it. */
-static void functions_recursion(void **state)
+static void table_recursion(void **state)
 {
 	static const char text[] = "main;f;f;f 6\nmain;f;g;f 2\nmain;f;g 2\n";
-	struct folded_stats st;
-	struct calltree *t = read_text(text, sizeof(text) - 1, &st);
-	char *out = table(t, 0, 0);
+	uint64_t hidden;
+	char *out = table(text, sizeof(text) - 1, 0, 0, &hidden);
 
 	(void)state;
-	assert_non_null(strstr(out, "  80.00%  100.00%           8    f\n"));
-	assert_non_null(strstr(out, "  20.00%   40.00%           2    g\n"));
-	assert_non_null(strstr(out, "   0.00%  100.00%           0    main\n"));
-	/* Order: by self. */
-	assert_true(strstr(out, " f\n") < strstr(out, " g\n") && strstr(out, " g\n") < strstr(out, " main\n"));
+	assert_string_equal(out, "10 8 8 f\n10 0 0 main\n4 2 2 g\n");
+	assert_int_equal(hidden, 0);
 	free(out);
-	out = table(t, 1, 0);
-	assert_non_null(strstr(out, " f\n"));
-	assert_null(strstr(out, " g\n"));
-	assert_non_null(strstr(out, "and 2 more"));
+	out = table(text, sizeof(text) - 1, 1, 0, &hidden);
+	assert_string_equal(out, "10 8 8 f\n");
+	assert_int_equal(hidden, 2);
 	free(out);
-	calltree_free(t);
+	out = table(text, sizeof(text) - 1, 0, 41, &hidden);
+	assert_string_equal(out, "10 8 8 f\n10 0 0 main\n");
+	assert_int_equal(hidden, 1);
+	free(out);
 }
 
 /* A stack of a million frames must cost no recursion. */
 static void deep_stack(void **state)
 {
 	size_t depth = 1000000, len = 2 * depth + 2, i;
+	const struct table_opts opts = { .percent_limit = 0.5 };
 	char *text = malloc(len + 1), *out;
 	struct folded_stats st;
+	uint64_t hidden;
 	struct calltree *t;
 	struct svg_opts svg = { .title = "deep", .unit = "samples", .width = 1200, .min_width = 0.1 };
 	FILE *to = fopen("/dev/null", "w");
@@ -236,8 +256,9 @@ static void deep_stack(void **state)
 	memcpy(text + 2 * depth - 1, " 9\n", 4);
 	t = read_text(text, len, &st);
 	assert_int_equal(t->depth, depth);
-	out = table(t, 0, 0);
-	assert_non_null(strstr(out, " 100.00%  100.00%           9    f\n"));
+	out = table(text, len, 0, 0, &hidden);
+	assert_string_equal(out, "9 9 9 f\n");
+	table_tree_text(t, &opts, false, to);
 	svg_write(t, &svg, to);
 	assert_int_equal(ferror(to), 0);
 	fclose(to);
@@ -250,7 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folded_counts), cmocka_unit_test(folded_overflow), cmocka_unit_test(folded_bytes),
-		cmocka_unit_test(leading_frames), cmocka_unit_test(functions_recursion), cmocka_unit_test(deep_stack),
+		cmocka_unit_test(leading_frames), cmocka_unit_test(table_recursion), cmocka_unit_test(deep_stack),
 	};
 
 	log_init("test");

@@ -1,0 +1,144 @@
+/* What is said of a profile (header.h). */
+#include "header.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "balance.h"
+#include "event.h"
+#include "util.h"
+
+#define INTERRUPTED "interrupted: a part of the samples, or of the names"
+
+static uint64_t meta_u64(const struct profile *p, const char *key)
+{
+	const char *v = profile_meta(p, key);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+/* All values of @key, each as "@before<value>@after". */
+static void add_meta(const struct profile *p, const char *key, const char *before, const char *after,
+		     struct strbuf *out)
+{
+	for (uint32_t i = 0; i < p->nmeta; i++)
+		if (!strcmp(profile_text(p, p->meta[i].key), key)) {
+			strbuf_adds(out, before);
+			strbuf_add_clean(out, profile_text(p, p->meta[i].value));
+			strbuf_adds(out, after);
+		}
+}
+
+/* The ledger, as far as the profile has it. False: it was not known. */
+static bool ledger_of(const struct profile *p, struct ev_ledger *l)
+{
+	*l = (struct ev_ledger){
+		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
+		.dropped = meta_u64(p, "dropped"), .copy_full = meta_u64(p, "full_copies"),
+		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
+	};
+	return profile_meta(p, "kept");
+}
+
+/* The filters as one list. */
+static void add_filters(const struct profile *p, const char *before, const char *after, struct strbuf *out)
+{
+	struct strbuf list = STRBUF_INIT;
+
+	add_meta(p, "filter", ", ", "", &list);
+	if (list.len)
+		strbuf_addf(out, "%s%s%s", before, list.s + strlen(", "), after);
+	strbuf_fini(&list);
+}
+
+/* What a reader of the table has to know first; perf's report has the like on top. */
+void header_text(const struct header *h, FILE *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const struct profile *p = h->profile;
+	struct ev_ledger l;
+	const char *v;
+
+	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", h->total,
+		    h->period ? "units of period" : "samples", h->stacks, h->path);
+	if ((v = profile_meta(p, "event"))) {
+		strbuf_addf(&sb, "# event %s", v);
+		if ((v = profile_meta(p, "frequency")))
+			strbuf_addf(&sb, ", %s Hz", v);
+		if ((v = profile_meta(p, "target")))
+			strbuf_addf(&sb, ", %s", v);
+		if (ledger_of(p, &l)) {
+			size_t at = sb.len;
+
+			strbuf_adds(&sb, "; ");
+			balance_text(&l, &sb);
+			if (sb.len == at + 2)
+				strbuf_adds(&sb, "0 lost");
+			strbuf_addf(&sb, ", %" PRIu64 " with a full stack copy", l.copy_full);
+		}
+		add_meta(p, "note", "; ", "", &sb);
+		strbuf_adds(&sb, "\n");
+	}
+	add_meta(p, "throttled", "# ", "\n", &sb);
+	if (h->interrupted)
+		strbuf_adds(&sb, "# " INTERRUPTED "\n");
+	add_filters(p, "# only ", "\n", &sb);
+	strbuf_adds(&sb, "#\n");
+	fwrite(sb.s, 1, sb.len, to);
+	strbuf_fini(&sb);
+}
+
+/* A picture is passed on without the recording: it says itself what it does not show. */
+void header_subtitle(const struct header *h, struct strbuf *sub)
+{
+	const struct profile *p = h->profile;
+	struct strbuf sb = STRBUF_INIT;
+	struct ev_ledger l;
+
+	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", h->total,
+		    h->period ? "period" : "samples", h->stacks);
+	if (h->interrupted)
+		strbuf_adds(sub, "; " INTERRUPTED);
+	add_filters(p, "; only ", "", sub);
+	if (ledger_of(p, &l)) {
+		balance_text(&l, &sb);
+		if (sb.len)
+			strbuf_addf(sub, "; %s", sb.s);
+	}
+	add_meta(p, "note", "; ", "", sub);
+	add_meta(p, "throttled", "; ", "", sub);
+	strbuf_fini(&sb);
+}
+
+void header_json(const struct header *h, struct json *j)
+{
+	static const char *const texts[] = {
+		"event", "event_modifier", "hostname", "target", "command", "call_graph", "stacks",
+	};
+	static const char *const numbers[] = {
+		"frequency", "fixed_period", "stack_bytes", "ncpus", "begin_wall_ns", "duration_ns", "kept", "lost", "cut",
+		"dropped", "throttled_samples", "truncated", "incomplete",
+	};
+	static const char *const lists[] = { "filter", "throttled", "note" };
+	const struct profile *p = h->profile;
+
+	json_str(j, "input", h->path);
+	json_str(j, "unit", h->period ? "period" : "samples");
+	json_u64(j, "total", h->total);
+	json_u64(j, "different_stacks", h->stacks);
+	json_bool(j, "interrupted", h->interrupted);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (profile_meta(p, texts[i]))
+			json_str(j, texts[i], profile_meta(p, texts[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (profile_meta(p, numbers[i]))
+			json_u64(j, numbers[i], meta_u64(p, numbers[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		json_begin_array(j, lists[i]);
+		for (uint32_t k = 0; k < p->nmeta; k++)
+			if (!strcmp(profile_text(p, p->meta[k].key), lists[i]))
+				json_str(j, NULL, profile_text(p, p->meta[k].value));
+		json_end_array(j);
+	}
+}

@@ -1,0 +1,28 @@
+/* What stands above a report: whose profile it is, how it was taken, and what is missing in it. */
+#ifndef NSPROF_HEADER_H
+#define NSPROF_HEADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "profile.h"
+#include "strbuf.h"
+
+struct header {
+	const struct profile *profile;
+	const char *path;	/* of the input */
+	uint64_t total, stacks;	/* samples, or periods; different stacks as they are shown */
+	bool period;		/* what is counted */
+	bool interrupted;
+};
+
+/* Lines that begin with '#'. */
+void header_text(const struct header *h, FILE *to);
+/* One line for a picture, which is passed on without the recording. Appended. */
+void header_subtitle(const struct header *h, struct strbuf *out);
+/* Members of the object at hand. */
+void header_json(const struct header *h, struct json *j);
+
+#endif

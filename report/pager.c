@@ -1,0 +1,73 @@
+/* Text for people on a terminal (pager.h). */
+#include "pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool pager_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static const char *command(void)
+{
+	const char *cmd = getenv("NSPROF_PAGER");
+
+	if (!cmd)
+		cmd = getenv("PAGER");
+	if (!cmd)
+		cmd = "less";
+	return *cmd && strcmp(cmd, "cat") ? cmd : NULL;
+}
+
+pid_t pager_start(void)
+{
+	const char *cmd = isatty(STDOUT_FILENO) ? command() : NULL;
+	int p[2];
+	pid_t pid;
+
+	if (!cmd || pipe2(p, O_CLOEXEC))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		dup2(p[0], STDIN_FILENO);
+		/* As git: a short text stays on the screen, colors pass, long lines are cut. */
+		setenv("LESS", "FRSX", 0);
+		execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		dup2(p[1], STDOUT_FILENO);
+	close(p[0]);
+	close(p[1]);
+	if (pid < 0)
+		return 0;
+	signal(SIGPIPE, SIG_IGN);
+	/* Ctrl-C is the pager's. */
+	signal(SIGINT, SIG_IGN);
+	return pid;
+}
+
+void pager_end(pid_t pager)
+{
+	int fd;
+
+	if (!pager)
+		return;
+	/* The pager reads to the end of the pipe, of which no writer may be left. */
+	fflush(stdout);
+	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	dup2(fd < 0 ? STDERR_FILENO : fd, STDOUT_FILENO);
+	if (fd >= 0)
+		close(fd);
+	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,177 @@
+#!/bin/bash
+# nsprof report's tables against ones that a few lines of python make of the same stacks: by all keys, callers and callees, the
+# call tree, and as text, CSV and JSON.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_cmd python3
+cd "$T" || exit 1
+export NO_COLOR=1
+
+cat >oracle.py <<'PY'
+"""What the tables have to say, by looking at each stack; and random profiles with threads, files and recursion."""
+import csv, fnmatch, io, json, os, random, subprocess, sys
+
+NSPROF = os.environ['NSPROF']
+KINDS = {'u': 'user', 'k': 'kernel', 'j': 'jit', 'i': 'inlined'}
+random.seed(7)
+
+
+def generate(path):
+    frames = []
+    for i in range(14):
+        frames.append(('f%d' % (i % 9), '/lib/%s.so' % 'abc'[i % 3], 'uuki'[i % 4] if i % 9 != 2 else 'u', 'f.c:%d' % (i % 5)))
+    frames = list(dict.fromkeys(frames))
+    threads = [('web' if i % 2 else '/a,"b"', '/cg/%d' % (i % 3), 'w%d' % (i % 2), 'p', 100 + i // 3, 200 + i) for i in range(6)]
+    nodes, children, samples = [(0, 0)], {}, []
+    with open(path, 'w') as out:
+        lines = ['nsprof-profile\t1', 'M\tevent\tcpu-clock', 'B\t10\t4']
+        lines += ['T\t%s\t%s\t%s\t%s\t%d\t%d\t-1\t0' % t for t in threads]
+        lines += ['F\t%s\t%s\t%s\t0\t\t%s' % f for f in frames]
+        for _ in range(400):
+            node, stack = 0, []
+            for _ in range(random.randint(1, 9)):
+                f = random.randrange(len(frames)) if random.random() < .5 else random.randrange(3)
+                stack.append(frames[f])
+                if (node, f) not in children:
+                    nodes.append((node, f + 1))
+                    children[node, f] = len(nodes) - 1
+                node = children[node, f]
+            n = random.randint(1, 9)
+            samples.append((threads[random.randrange(6)], stack, n, node, random.randrange(4)))
+        lines += ['N\t%d\t%d' % n for n in nodes[1:]]
+        lines += ['C\t%d\t%d\t%d\t%d\t%d' % (threads.index(t) + 1, node, b, n, 1000 * n) for t, _, n, node, b in samples]
+        lines += ['E\t%d' % len(lines)]
+        out.write('\n'.join(lines) + '\n')
+    return samples
+
+
+def key_of(keys, t, f):
+    value = {'symbol': f[0], 'dso': f[1], 'srcline': f[3], 'container': t[0], 'cgroup': t[1], 'comm': t[2],
+             'pid': '%d:%s' % (t[4], t[3]), 'tid': '%d:%s' % (t[5], t[2])}
+    return tuple(value[k] for k in keys)
+
+
+def run(*args):
+    return subprocess.run([NSPROF, 'report', *args], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def flat(path, samples, sort, weight):
+    keys = sort.split(',')
+    total, self = {}, {}
+    for t, stack, n, *_ in samples:
+        n *= 1000 if weight == 'period' else 1
+        for k in {key_of(keys, t, f) for f in stack}:
+            total[k] = total.get(k, 0) + n
+        k = key_of(keys, t, stack[-1])
+        self[k] = self.get(k, 0) + n
+    whole = sum(n for _, _, n, *_ in samples) * (1000 if weight == 'period' else 1)
+    want = {k: (round(100 * total[k] / whole, 6), round(100 * self.get(k, 0) / whole, 6), self.get(k, 0)) for k in total}
+    rows = json.loads(run('--json', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))['rows']
+    got = {tuple(r[k] for k in keys): (round(r['children'], 6), round(r['self'], 6), r[weight]) for r in rows}
+    assert len(rows) == len(got) and got == want, (sort, got, want)
+    order = [(-r['children'], -r['self']) for r in rows]
+    assert order == sorted(order), sort
+    # Only what is their own, by that.
+    rows = json.loads(run('--json', '--no-children', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))['rows']
+    assert {tuple(r[k] for k in keys): r[weight] for r in rows} == self
+    assert [r[weight] for r in rows] == sorted(self.values(), reverse=True)
+    # CSV says the same, in the same order; names with commas and quotes survive.
+    rows = list(csv.DictReader(io.StringIO(run('--csv', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))))
+    assert {tuple(r[k] for k in keys): (float(r['children']), float(r['self']), int(r[weight])) for r in rows} == \
+        {k: (round(a, 2), round(b, 2), c) for k, (a, b, c) in want.items()}, sort
+
+
+def focus(path, samples, pattern):
+    callers, callees, total, self = {}, {}, 0, 0
+    for _, stack, n, *_ in samples:
+        names = [f[0] for f in stack]
+        hit = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+        if not hit:
+            continue
+        total += n
+        if hit[-1] == len(names) - 1:
+            self += n
+        for c in {names[i - 1] if i else '(begins here)' for i in hit}:
+            callers[c] = callers.get(c, 0) + n
+        for c in {names[i + 1] if i + 1 < len(names) else '(ends here)' for i in hit}:
+            callees[c] = callees.get(c, 0) + n
+    out = json.loads(run('--json', '--focus', pattern, '-n', '0', '--percent-limit', '0', path))
+    assert (out['focus_total'], out['focus_self']) == (total, self), (pattern, out['focus_total'], total)
+    for side, want in ('callers', callers), ('callees', callees):
+        got = {r['symbol']: r['samples'] for r in out[side]}
+        assert got == want, (pattern, side, got, want)
+        assert all(abs(r['share'] - 100 * r['samples'] / total) < 1e-6 for r in out[side])
+
+
+def tree(path, samples):
+    total, self = {}, {}
+    for t, stack, n, *_ in samples:
+        names = [(t[2], 'leading')] + [(f[0], KINDS[f[2]]) for f in stack]
+        for i in range(len(names)):
+            k = tuple(names[:i + 1])
+            total[k] = total.get(k, 0) + n
+        self[tuple(names)] = self.get(tuple(names), 0) + n
+    whole = sum(n for _, _, n, *_ in samples)
+    for limit in 0, 2.5:
+        got, way = {}, []
+        for r in json.loads(run('--json', '-g', '--percent-limit', str(limit), path))['tree']:
+            way = way[:r['depth'] - 1] + [(r['symbol'], r['kind'])]
+            assert len(way) == r['depth']
+            got[tuple(way)] = (round(r['children'], 6), r['samples'])
+        want = {k: (round(100 * n / whole, 6), self.get(k, 0)) for k, n in total.items() if 100 * n >= limit * whole}
+        assert got == want, limit
+
+
+samples = generate('p')
+what = sys.argv[1]
+if what == 'tree':
+    tree('p', samples)
+elif what == 'focus':
+    for pattern in 'f0', 'f3', 'f[12]', '*':
+        focus('p', samples, pattern)
+else:
+    flat('p', samples, what, sys.argv[2])
+PY
+export NSPROF
+for sort in symbol dso srcline comm pid tid container cgroup comm,dso,symbol symbol,container,pid dso,srcline,tid,cgroup,container; do
+	check "--sort $sort" python3 oracle.py "$sort" samples
+done
+check "by period" python3 oracle.py comm,symbol period
+check "--focus: callers and callees" python3 oracle.py focus
+check "the call tree" python3 oracle.py tree
+is "sym is perf's word for symbol" "$("$NSPROF" report --csv -s sym p)" "$("$NSPROF" report --csv --sort symbol p)"
+is "the default is perf's" "$("$NSPROF" report --csv p)" "$("$NSPROF" report --csv --sort comm,dso,symbol p)"
+like "perf's head" "$("$NSPROF" report p)" '^# Children +Self +Samples +Command +Shared Object +Symbol$'
+like "and without children" "$("$NSPROF" report --no-children -s dso p)" '^# Overhead +Samples +Shared Object$'
+is "at most so many rows" "$("$NSPROF" report -n 3 p | grep -vc '^#')" 3
+like "and says how many there are more" "$("$NSPROF" report -n 3 --percent-limit 0 -s symbol p)" '^# and 6 more: --limit 0 --percent-limit 0 shows all$'
+
+# The tree as text: what is called alone stands below its caller, branches go to the right, small ones are one remark.
+printf 'a;b;b;b;c 60\na;b;b;b;d 30\na;b;b;b;e 6\na;b;b;b;e;f_[k] 1\na;x 3\n' >t.folded
+is "branches, and recursion in one line" "$("$NSPROF" report --tree --percent-limit 4 t.folded | grep -v '^#')" '  100.00%    0.00%  a  (and 1 with 3.00%)
+   97.00%    0.00%  b (x3)
+   60.00%   60.00%  +- c
+   30.00%   30.00%  +- d
+    7.00%    6.00%  +- e  (and 1 with 1.00%)'
+
+check_rc "an unknown key: usage" 129 "$NSPROF" report --sort symbol,color p
+check_rc "a key twice" 129 "$NSPROF" report --sort symbol,sym p
+check_rc "both, tree and focus" 129 "$NSPROF" report -g --focus f0 p
+check_rc "a picture of a focus" 129 "$NSPROF" report --format svg --focus f0 p
+check_rc "no such function" 1 "$NSPROF" report --focus nosuch p
+like "is said" "$(cat "$T/check.err")" "no function is called 'nosuch'"
+
+# On a terminal: a pager, and colors; nowhere else.
+need_cmd script
+unset NO_COLOR
+export TERM=xterm
+tty() { script -qec "$1" /dev/null | tr -d '\r'; }
+is "not on a terminal: plain" "$("$NSPROF" report p | grep -c $'\033')" 0
+like "on a terminal: colors" "$(NSPROF_PAGER=cat tty "'$NSPROF' report p")" $'\033\\[31m +[0-9.]+%\033\\[m'
+unlike "not with NO_COLOR" "$(NO_COLOR=1 NSPROF_PAGER=cat tty "'$NSPROF' report p")" $'\033'
+like "a pager" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report p")" '^paged:# Children'
+like "ours goes first" "$(PAGER=false NSPROF_PAGER='sed s/^/ours:/' tty "'$NSPROF' report p")" '^ours:# Children'
+is "a pager left early is no error" "$(NSPROF_PAGER='head -n 1 >first' tty "'$NSPROF' report -n 0 --percent-limit 0 p; echo status \$?")" 'status 0'
+unlike "none for a file" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report -o out p; cat out")" 'paged'
+unlike "nor for CSV" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report --csv p")" 'paged'
+done_testing
