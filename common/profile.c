@@ -221,15 +221,51 @@ void profile_count(struct profile *p, const struct profile_count *c)
 	p->counts[p->ncounts++] = *c;
 }
 
-static int compare_counts(const void *a, const void *b)
+static int compare_counts(const struct profile_count *x, const struct profile_count *y)
 {
-	const struct profile_count *x = a, *y = b;
-
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
 	if (x->block != y->block)
 		return x->block < y->block ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+enum count_key { COUNT_NODE, COUNT_BLOCK, COUNT_THREAD };
+
+static uint32_t count_key(const struct profile_count *c, enum count_key key)
+{
+	return key == COUNT_NODE ? c->node : key == COUNT_BLOCK ? c->block : c->thread;
+}
+
+/* By one key, those of the same in the order they have. All are below @end. */
+static void sort_by(struct profile *p, enum count_key key, uint32_t end)
+{
+	struct profile_count *to = xcalloc(p->ncounts, sizeof(*to));
+	size_t *at = xcalloc((size_t)end + 1, sizeof(*at));
+
+	for (size_t i = 0; i < p->ncounts; i++)
+		at[count_key(&p->counts[i], key) + 1]++;
+	for (uint32_t i = 0; i < end; i++)
+		at[i + 1] += at[i];
+	for (size_t i = 0; i < p->ncounts; i++)
+		to[at[count_key(&p->counts[i], key)]++] = p->counts[i];
+	free(at);
+	free(p->counts);
+	p->counts = to;
+}
+
+/* The last key first. Ids are small numbers: they are not compared, but counted. */
+static void sort_counts(struct profile *p)
+{
+	uint32_t blocks = 0;
+
+	for (size_t i = 0; i < p->ncounts; i++)
+		blocks = MAX(blocks, p->counts[i].block + 1);
+	sort_by(p, COUNT_NODE, p->nnodes);
+	if (blocks > 1)
+		sort_by(p, COUNT_BLOCK, blocks);
+	if (p->nthreads > 1)
+		sort_by(p, COUNT_THREAD, p->nthreads);
 }
 
 static void add_saturated(uint64_t *to, uint64_t n)
@@ -247,7 +283,7 @@ void profile_finish(struct profile *p)
 	for (i = 1; i < p->ncounts && sorted; i++)
 		sorted = compare_counts(&p->counts[i - 1], &p->counts[i]) < 0;
 	if (!sorted)
-		qsort(p->counts, p->ncounts, sizeof(*p->counts), compare_counts);
+		sort_counts(p);
 	for (i = 0; i < p->ncounts; i++) {
 		const struct profile_count c = p->counts[i];
 

@@ -6,6 +6,7 @@
 #include "hash.h"
 #include "intern.h"
 #include "log.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* One slot of the open-addressing table that finds a child by its parent and name. */
@@ -57,37 +58,41 @@ static void slots_grow(struct calltree *t)
 	t->nslots = want;
 }
 
-uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue)
+uint32_t calltree_add(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue)
 {
 	struct calltree_node *nd;
-	size_t at;
 
-	if (2 * ((size_t)t->n + 1) > t->nslots)
-		slots_grow(t);
-	at = child_hash(parent, name, hue) & (t->nslots - 1);
-	while (t->slots[at].node) {
-		nd = &t->nodes[t->slots[at].node];
-		if (nd->parent == parent && nd->name == name && nd->hue == hue)
-			return t->slots[at].node;
-		at = (at + 1) & (t->nslots - 1);
-	}
 	if (t->n == UINT32_MAX) {
 		pr_err("more than %u different frames: report a part of the input", UINT32_MAX - 1);
 		exit(1);
 	}
 	XGROW(t->nodes, t->n, t->cap);
 	nd = &t->nodes[t->n];
-	memset(nd, 0, sizeof(*nd));
-	nd->name = name;
-	nd->parent = parent;
-	nd->hue = hue;
-	nd->depth = t->nodes[parent].depth + 1;
-	if (nd->depth > t->depth)
-		t->depth = nd->depth;
-	nd->next = t->nodes[parent].child;
+	*nd = (struct calltree_node){
+		.name = name, .parent = parent, .next = t->nodes[parent].child, .depth = t->nodes[parent].depth + 1,
+		.hue = hue,
+	};
+	t->depth = MAX(t->depth, nd->depth);
 	t->nodes[parent].child = t->n;
-	t->slots[at].node = t->n;
 	return t->n++;
+}
+
+uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue)
+{
+	size_t at;
+
+	if (2 * ((size_t)t->n + 1) > t->nslots)
+		slots_grow(t);
+	at = child_hash(parent, name, hue) & (t->nslots - 1);
+	while (t->slots[at].node) {
+		const struct calltree_node *nd = &t->nodes[t->slots[at].node];
+
+		if (nd->parent == parent && nd->name == name && nd->hue == hue)
+			return t->slots[at].node;
+		at = (at + 1) & (t->nslots - 1);
+	}
+	t->slots[at].node = t->n;
+	return calltree_add(t, parent, name, hue);
 }
 
 static void add_saturated(uint64_t *to, uint64_t n)
@@ -120,25 +125,21 @@ void calltree_sum(struct calltree *t)
 	}
 }
 
-void calltree_finish(struct calltree *t)
+void calltree_sort(struct calltree *t, uint32_t node)
 {
-	uint32_t *kids = NULL, c, i, n;
+	uint32_t *kids = NULL, c, n = 0;
 	size_t cap = 0;
 
-	calltree_sum(t);
-	for (i = 0; i < t->n; i++) {
-		n = 0;
-		for (c = t->nodes[i].child; c; c = t->nodes[c].next) {
-			XGROW(kids, n, cap);
-			kids[n++] = c;
-		}
-		if (n < 2)
-			continue;
-		qsort_r(kids, n, sizeof(*kids), by_name, t);
-		t->nodes[i].child = kids[0];
-		for (c = 0; c + 1 < n; c++)
-			t->nodes[kids[c]].next = kids[c + 1];
-		t->nodes[kids[n - 1]].next = 0;
+	for (c = t->nodes[node].child; c && (n || t->nodes[c].next); c = t->nodes[c].next) {
+		XGROW(kids, n, cap);
+		kids[n++] = c;
 	}
+	if (!n)
+		return;
+	qsort_r(kids, n, sizeof(*kids), by_name, t);
+	t->nodes[node].child = kids[0];
+	for (c = 0; c + 1 < n; c++)
+		t->nodes[kids[c]].next = kids[c + 1];
+	t->nodes[kids[n - 1]].next = 0;
 	free(kids);
 }

@@ -21,12 +21,12 @@ enum frame_hue {
 struct calltree_node {
 	uint32_t name;		/* intern id */
 	uint32_t parent;	/* node index, smaller than its own; the root is its own parent */
-	uint32_t child;		/* first child in the order of names after calltree_finish(), 0 = none */
+	uint32_t child;		/* first child, in no order before calltree_sort(), 0 = none */
 	uint32_t next;		/* next sibling, 0 = none */
 	uint32_t depth;		/* the root (node 0) is 0 */
 	uint8_t hue;		/* enum frame_hue */
 	uint64_t self;		/* stacks that end here */
-	uint64_t total;		/* after calltree_finish(): that pass here, those that end here included */
+	uint64_t total;		/* after calltree_sum(): that pass here, those that end here included */
 };
 
 struct calltree {
@@ -46,26 +46,26 @@ void calltree_free(struct calltree *t);
 /* Node of child @name (of t->names) of @parent, made when new. Fails never; at most 2^32-2 nodes (the program
  * ends beyond, as when memory is out). */
 uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue);
+/* A new one, which the caller knows not to be there; calltree_child() does not find it. */
+uint32_t calltree_add(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue);
 /* Count @n stacks that end at @node. Saturates. */
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n);
 /* Total of all nodes. Once, after the last stack. */
 void calltree_sum(struct calltree *t);
-/* Sum up, and put siblings in the bytewise order of their names. Call it once, after the last stack. */
-void calltree_finish(struct calltree *t);
+/* Put the children of a node in the bytewise order of their names. */
+void calltree_sort(struct calltree *t, uint32_t node);
 
 /*
- * The tree of @p, finished, with the leading frames of @lead. @period: count periods; where they are not known,
+ * The tree of @p, summed up, with the leading frames of @lead. @period: count periods; where they are not known,
  * as in folded text, what there is. Own with calltree_free().
  */
 struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period);
 /*
  * The same of groups: a leading node for each group of threads, and below it nodes of groups of frames, by number:
  * @threads[i] is thread i's group and @frames[i] frame i's. The names of nodes are these numbers, their hues are HUE_LEADING and
- * HUE_USER. Summed up, but not sorted.
+ * HUE_USER.
  */
 struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
 				    bool period);
-/* How many different stacks are in it. */
-uint64_t calltree_stacks(const struct calltree *t);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "hash.h"
 #include "intern.h"
 #include "leading.h"
 #include "strbuf.h"
@@ -19,7 +20,8 @@ struct builder {
 	struct calltree *t;
 	const struct lead *lead_by;	/* NULL: groups */
 	const uint32_t *thread_groups, *frame_groups;
-	uint32_t *names;	/* without groups: of frames, ids in the tree; 0: not yet */
+	uint32_t *names;	/* without groups: of frames, ids in the tree */
+	bool distinct;		/* no two frames are shown alike: nor are two nodes of a caller */
 	/* Nodes of the tree by those of the profile, below one leading node at a time: */
 	uint32_t *nodes, *below;	/* @nodes[i] holds where @below[i] is @lead + 1 */
 	uint32_t lead;
@@ -59,16 +61,12 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread)
 	return node;
 }
 
-static uint32_t child_node(struct builder *b, uint32_t parent, uint32_t frame)
+static uint32_t child_node(const struct builder *b, uint32_t parent, uint32_t frame)
 {
-	const struct profile_frame *f = &b->p->frames[frame];
+	uint32_t name = b->lead_by ? b->names[frame] : b->frame_groups[frame];
+	uint8_t hue = b->lead_by ? hues[b->p->frames[frame].kind] : HUE_USER;
 
-	if (!b->lead_by)
-		return calltree_child(b->t, parent, b->frame_groups[frame], HUE_USER);
-	if (!b->names[frame])
-		b->names[frame] = intern_addn(b->t->names, profile_text(b->p, f->name),
-					      intern_len(b->p->strings, f->name));
-	return calltree_child(b->t, parent, b->names[frame], hues[f->kind]);
+	return b->distinct ? calltree_add(b->t, parent, name, hue) : calltree_child(b->t, parent, name, hue);
 }
 
 /* The node of the profile's @node below the present leading frames. */
@@ -129,6 +127,31 @@ static struct part *make_parts(const struct builder *b, size_t *n)
 	return parts;
 }
 
+static void name_frames(struct builder *b)
+{
+	const struct profile *p = b->p;
+
+	b->names = xcalloc(p->nframes, sizeof(*b->names));
+	for (uint32_t i = 1; i < p->nframes; i++)
+		b->names[i] = intern_addn(b->t->names, profile_text(p, p->frames[i].name),
+					  intern_len(p->strings, p->frames[i].name));
+}
+
+static bool are_distinct(const struct builder *b)
+{
+	struct u64map seen = U64MAP_INIT;
+	bool is_new = true;
+
+	for (uint32_t i = 1; i < b->p->nframes && is_new; i++) {
+		uint32_t name = b->lead_by ? b->names[i] : b->frame_groups[i];
+		uint8_t hue = b->lead_by ? hues[b->p->frames[i].kind] : HUE_USER;
+
+		u64map_put(&seen, (uint64_t)name << 8 | hue, &is_new);
+	}
+	u64map_fini(&seen);
+	return is_new;
+}
+
 /* Counts all of the profile in b->t. */
 static void count_all(struct builder *b, bool period)
 {
@@ -137,6 +160,7 @@ static void count_all(struct builder *b, bool period)
 	size_t n;
 
 	period = period && p->period;
+	b->distinct = are_distinct(b);
 	b->nodes = xcalloc(p->nnodes, sizeof(*b->nodes));
 	b->below = xcalloc(p->nnodes, sizeof(*b->below));
 	parts = make_parts(b, &n);
@@ -158,10 +182,10 @@ struct calltree *calltree_of(const struct profile *p, const struct lead *lead, b
 {
 	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead };
 
-	b.names = xcalloc(p->nframes, sizeof(*b.names));
+	name_frames(&b);
 	count_all(&b, period);
 	free(b.names);
-	calltree_finish(b.t);
+	calltree_sum(b.t);
 	return b.t;
 }
 
@@ -173,13 +197,4 @@ struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *thr
 	count_all(&b, period);
 	calltree_sum(b.t);
 	return b.t;
-}
-
-uint64_t calltree_stacks(const struct calltree *t)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < t->n; i++)
-		n += t->nodes[i].self != 0;
-	return n;
 }

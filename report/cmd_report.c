@@ -45,7 +45,7 @@ struct report_opts {
 struct report_in {
 	const struct report_opts *opts;
 	const struct profile *profile;
-	const struct calltree *tree;
+	struct calltree *tree;	/* NULL: not needed */
 	struct header header;
 	bool color;
 };
@@ -119,7 +119,7 @@ static void write_grid(const struct report_in *in, const struct grid *g, const c
 
 static void write_flat(const struct report_in *in, FILE *to)
 {
-	struct groups gs;
+	struct groups gs = { 0 };
 	struct grid g;
 	uint64_t hidden = table_flat(in->profile, &in->opts->table, &gs, &g);
 
@@ -205,7 +205,6 @@ static int report_write(struct report_in *in)
 	const struct report_opts *o = in->opts;
 	struct table_focus focus;
 	struct outfile *out;
-	struct calltree *t;
 	bool paged = o->kind == FORMAT_TEXT && (!o->output || !strcmp(o->output, "-"));
 	pid_t pager;
 	int err = 0;
@@ -218,10 +217,8 @@ static int report_write(struct report_in *in)
 			table_focus_fini(&focus);
 		return -EIO;
 	}
-	t = calltree_of(in->profile, &o->lead, o->period);
-	in->tree = t;
-	in->header.total = t->nodes[0].total;
-	in->header.stacks = calltree_stacks(t);
+	/* Other tables have groups of their own. */
+	in->tree = o->tree || o->kind == FORMAT_SVG ? calltree_of(in->profile, &o->lead, o->period) : NULL;
 	in->color = paged && pager_color();
 	pager = paged ? pager_start() : 0;
 	if (o->kind == FORMAT_SVG)
@@ -238,7 +235,7 @@ static int report_write(struct report_in *in)
 		outfile_abort(out);
 	else
 		err = outfile_close(out);
-	calltree_free(t);
+	calltree_free(in->tree);
 	if (o->focus)
 		table_focus_fini(&focus);
 	return err;

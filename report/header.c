@@ -8,8 +8,29 @@
 #include "balance.h"
 #include "event.h"
 #include "util.h"
+#include "xalloc.h"
 
 #define INTERRUPTED "interrupted: a part of the samples, or of the names"
+
+static uint64_t total(const struct header *h)
+{
+	/* Of folded text it is not known what was counted. */
+	return h->period && h->profile->period ? h->profile->period : h->profile->samples;
+}
+
+/* How many different ones there are, whoever had them. */
+static uint64_t stacks(const struct profile *p)
+{
+	bool *seen = xcalloc(p->nnodes, sizeof(*seen));
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->ncounts; i++) {
+		n += !seen[p->counts[i].node];
+		seen[p->counts[i].node] = true;
+	}
+	free(seen);
+	return n;
+}
 
 static uint64_t meta_u64(const struct profile *p, const char *key)
 {
@@ -60,8 +81,8 @@ void header_text(const struct header *h, FILE *to)
 	struct ev_ledger l;
 	const char *v;
 
-	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", h->total,
-		    h->period ? "units of period" : "samples", h->stacks, h->path);
+	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", total(h),
+		    h->period ? "units of period" : "samples", stacks(h->profile), h->path);
 	if ((v = profile_meta(p, "event"))) {
 		strbuf_addf(&sb, "# event %s", v);
 		if ((v = profile_meta(p, "frequency")))
@@ -96,8 +117,8 @@ void header_subtitle(const struct header *h, struct strbuf *sub)
 	struct strbuf sb = STRBUF_INIT;
 	struct ev_ledger l;
 
-	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", h->total,
-		    h->period ? "period" : "samples", h->stacks);
+	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", total(h),
+		    h->period ? "period" : "samples", stacks(h->profile));
 	if (h->interrupted)
 		strbuf_adds(sub, "; " INTERRUPTED);
 	add_filters(p, "; only ", "", sub);
@@ -125,8 +146,8 @@ void header_json(const struct header *h, struct json *j)
 
 	json_str(j, "input", h->path);
 	json_str(j, "unit", h->period ? "period" : "samples");
-	json_u64(j, "total", h->total);
-	json_u64(j, "different_stacks", h->stacks);
+	json_u64(j, "total", total(h));
+	json_u64(j, "different_stacks", stacks(h->profile));
 	json_bool(j, "interrupted", h->interrupted);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (profile_meta(p, texts[i]))

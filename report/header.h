@@ -13,7 +13,6 @@
 struct header {
 	const struct profile *profile;
 	const char *path;	/* of the input */
-	uint64_t total, stacks;	/* samples, or periods; different stacks as they are shown */
 	bool period;		/* what is counted */
 	bool interrupted;
 };

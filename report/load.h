@@ -22,7 +22,7 @@ struct load_opts {
 struct load_info {
 	bool recording;		/* false: saved profile or folded text */
 	bool folded;		/* folded text: threads, times, files and what is counted are not known */
-	bool damaged;		/* cut or damaged: what could be read is in the profile */
+	bool damaged;		/* cut or damaged: what could be read is in the profile; or counts too large for it */
 	bool interrupted;	/* by Ctrl-C: some samples are not in the profile, or some names */
 	uint64_t bad_lines;	/* of folded text */
 };

@@ -114,7 +114,7 @@ static void frame_color(char out[8], const char *name, uint8_t hue)
 }
 
 struct layout {
-	const struct calltree *t;
+	struct calltree *t;
 	const struct svg_opts *opts;
 	double scale;		/* pixels for each count */
 	unsigned int rows;
@@ -186,7 +186,8 @@ static void frame_write(const struct layout *l, const struct calltree_node *nd, 
 
 /*
  * Depth first without recursion. @before is the count left of the node; siblings too narrow to see still
- * take their room. Skipping a subtree keeps the cost in proportion to what is shown.
+ * take their room. Skipping a subtree keeps the cost in proportion to what is shown. The walk that does not draw puts siblings
+ * in their order, and tells how many rows there are.
  */
 static unsigned int frames_walk(const struct layout *l, int draw)
 {
@@ -202,6 +203,8 @@ static unsigned int frames_walk(const struct layout *l, int draw)
 			deepest = MAX(deepest, nodes[at].depth);
 			if (draw)
 				frame_write(l, &nodes[at], before);
+			else
+				calltree_sort(l->t, at);
 			if (nodes[at].child) {
 				at = nodes[at].child;
 				continue;
@@ -222,7 +225,7 @@ static unsigned int frames_walk(const struct layout *l, int draw)
 	}
 }
 
-void svg_write(const struct calltree *t, const struct svg_opts *opts, FILE *to)
+void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to)
 {
 	struct layout l = { .t = t, .opts = opts, .to = to };
 	unsigned int height;

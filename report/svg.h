@@ -15,6 +15,6 @@ struct svg_opts {
 };
 
 /* @t sorted (calltree_sort). Write errors show in the stream's error flag. */
-void svg_write(const struct calltree *t, const struct svg_opts *opts, FILE *to);
+void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to);
 
 #endif
