@@ -7,6 +7,7 @@
 #include "calltree.h"
 #include "hash.h"
 #include "intern.h"
+#include "markup.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -24,61 +25,6 @@ enum {
 	PAD_BOTTOM = 40,	/* details of the frame under the pointer */
 	CHAR_WIDTH = 7,		/* of the 12 pixel monospace font, rounded up: text must never stick out */
 };
-
-/* Length of the valid UTF-8 sequence at @s (RFC 3629), or 0. */
-static unsigned int utf8_len(const unsigned char *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
-		return 2;
-	if ((s[0] & 0xf0) == 0xe0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80) {
-		if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
-			return 0;
-		return 3;
-	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 && (s[3] & 0xc0) == 0x80) {
-		if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-			return 0;
-		return 4;
-	}
-	return 0;
-}
-
-/*
- * Text that XML 1.0 (2.2, 2.4) accepts: markup escaped, forbidden control characters and invalid UTF-8 as
- * U+FFFD. At most @max characters, cut with "..".
- */
-static void xml_text(FILE *to, const char *str, size_t max)
-{
-	const unsigned char *s = (const unsigned char *)str, *p;
-	size_t n = 0, total = 0;
-	unsigned int len;
-
-	for (p = s; *p; p += (len = utf8_len(p)) ? len : 1)
-		total++;
-	for (; *s; s += len ? len : 1) {
-		len = utf8_len(s);
-		if (total > max && n + 2 >= max) {
-			fputs("..", to);
-			return;
-		}
-		n++;
-		if (*s == '&')
-			fputs("&amp;", to);
-		else if (*s == '<')
-			fputs("&lt;", to);
-		else if (*s == '>')
-			fputs("&gt;", to);
-		else if (*s == '"')
-			fputs("&quot;", to);
-		else if (!len || *s < 0x20 || *s == 0x7f ||
-			 (len == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
-			fputs("\xef\xbf\xbd", to);
-		else
-			fwrite(s, 1, len, to);
-	}
-}
 
 /* A stable color for a name, in the family of its kind. */
 static void frame_color(char out[8], const char *name, uint8_t hue)
@@ -122,25 +68,6 @@ struct layout {
 	FILE *to;
 };
 
-/* A name as a JavaScript string. '<' and '>' are escaped, so that it cannot end the CDATA section. */
-static void js_string(FILE *to, const char *str)
-{
-	const unsigned char *s = (const unsigned char *)str;
-	unsigned int len;
-
-	fputc('"', to);
-	for (; *s; s += len ? len : 1) {
-		len = utf8_len(s);
-		if (!len || (len == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
-			fputs("\\ufffd", to);
-		else if (len == 1 && (*s < 0x20 || *s == 0x7f || strchr("\"\\<>&", *s)))
-			fprintf(to, "\\u%04x", *s);
-		else
-			fwrite(s, 1, len, to);
-	}
-	fputc('"', to);
-}
-
 /*
  * Names stand once, in a table, and not in each frame: templates of C++ are hundreds of bytes long and
  * come back thousands of times.
@@ -155,7 +82,7 @@ static void names_write(const struct layout *l)
 			last = i;
 	for (i = 0; i <= last && i < n; i++) {
 		fputs(i ? ",\n" : "\n", l->to);
-		js_string(l->to, l->used[i] ? intern_str(l->t->names, i) : "");
+		markup_string(l->to, l->used[i] ? intern_str(l->t->names, i) : "");
 	}
 	fputs("];\n]]></script>\n", l->to);
 }
@@ -178,7 +105,7 @@ static void frame_write(const struct layout *l, const struct calltree_node *nd, 
 		(unsigned long long)before, (unsigned long long)nd->total, kind[nd->hue], x, y, w, ROW - 1, color);
 	if (chars) {
 		fprintf(l->to, "<text x=\"%.1f\" y=\"%.0f\">", x + 3, y + 12);
-		xml_text(l->to, name, chars);
+		markup_text(l->to, name, chars);
 		fputs("</text>", l->to);
 	}
 	fputs("</g>\n", l->to);
@@ -239,16 +166,16 @@ void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" height=\"%u\" "
 		"viewBox=\"0 0 %u %u\" data-all=\"%llu\" data-unit=\"", opts->width, height, opts->width, height,
 		(unsigned long long)all);
-	xml_text(to, opts->unit, SIZE_MAX);
+	markup_text(to, opts->unit, SIZE_MAX);
 	fputs("\">\n<style>\n"
 	      "svg{background:#fafaf7}text{font:12px monospace;fill:#111;pointer-events:none}\n"
 	      ".f{cursor:pointer}.f:hover rect{stroke:#000;stroke-width:0.6}\n"
 	      "#title{font:bold 17px sans-serif;text-anchor:middle}#sub{font:12px sans-serif;text-anchor:middle;fill:#555}\n"
 	      ".b{font:12px sans-serif;fill:#22c;cursor:pointer;pointer-events:auto}.hit rect{fill:#e600e6}.past rect{opacity:.45}\n"
 	      "</style>\n<text id=\"title\" x=\"50%\" y=\"24\">", to);
-	xml_text(to, opts->title, 120);
+	markup_text(to, opts->title, 120);
 	fputs("</text>\n<text id=\"sub\" x=\"50%\" y=\"42\">", to);
-	xml_text(to, opts->subtitle ? opts->subtitle : "", 160);
+	markup_text(to, opts->subtitle ? opts->subtitle : "", 160);
 	fprintf(to, "</text>\n<text class=\"b\" id=\"reset\" x=\"%d\" y=\"24\" visibility=\"hidden\">reset zoom</text>\n"
 		"<text class=\"b\" id=\"search\" x=\"%u\" y=\"24\">search (Ctrl-F)</text>\n"
 		"<text id=\"info\" x=\"%d\" y=\"%u\"> </text>\n<text id=\"match\" x=\"%u\" y=\"%u\" text-anchor=\"end\"> </text>\n"
