@@ -80,9 +80,10 @@ $(B)/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -I$(dir $<) -c -o $@ $<
 
-# The version is compiled in; the flame graph's script is taken in by the assembler.
+# The version is compiled in; scripts and style of the flame graphs are taken in by the assembler.
 $(B)/common/nsprof.o: Makefile
 $(B)/report/svg.o: report/flame.js
+$(B)/report/html.o: $(wildcard report/page*)
 
 $(B)/lib%.a:
 	$(call say,AR,$@)

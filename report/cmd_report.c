@@ -10,6 +10,7 @@
 #include "calltree.h"
 #include "grid.h"
 #include "header.h"
+#include "html.h"
 #include "leading.h"
 #include "load.h"
 #include "log.h"
@@ -26,7 +27,7 @@
 
 #define LIMIT_UNSET UINT64_MAX
 
-enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_SVG };
+enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_SVG };
 
 struct report_opts {
 	struct load_opts load;
@@ -80,6 +81,17 @@ static int add_filter(void *dst, const char *arg)
 	XGROW(o->load.filters, o->load.nfilters, o->filters_cap);
 	o->load.filters[o->load.nfilters++] = arg;
 	return 0;
+}
+
+static void write_html(const struct report_in *in, FILE *to)
+{
+	const struct report_opts *o = in->opts;
+	const struct html_opts html = {
+		.title = o->title ? o->title : "Flame graph", .lead = &o->lead, .period = o->period,
+		.note = in->header.interrupted ? "interrupted: a part of the samples, or of the names" : NULL,
+	};
+
+	html_write(in->profile, NULL, &html, to);
 }
 
 static void write_svg(const struct report_in *in, FILE *to)
@@ -223,6 +235,8 @@ static int report_write(struct report_in *in)
 	pager = paged ? pager_start() : 0;
 	if (o->kind == FORMAT_SVG)
 		write_svg(in, outfile_stream(out));
+	else if (o->kind == FORMAT_HTML)
+		write_html(in, outfile_stream(out));
 	else if (o->focus)
 		write_focus(in, &focus, outfile_stream(out));
 	else if (o->tree)
@@ -244,7 +258,8 @@ static int report_write(struct report_in *in)
 static int check_format(struct report_opts *o)
 {
 	static const char *const names[] = {
-		[FORMAT_TEXT] = "text", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", [FORMAT_SVG] = "svg",
+		[FORMAT_TEXT] = "text", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", [FORMAT_HTML] = "html",
+		[FORMAT_SVG] = "svg",
 	};
 	size_t k = 0;
 
@@ -253,12 +268,13 @@ static int check_format(struct report_opts *o)
 	while (k < ARRAY_SIZE(names) && strcmp(o->format, names[k]))
 		k++;
 	if (k == ARRAY_SIZE(names)) {
-		pr_err("unknown format '%s': --format takes text, csv, json or svg", o->format);
+		pr_err("unknown format '%s': --format takes text, csv, json, html or svg", o->format);
 		return -EINVAL;
 	}
 	o->kind = (enum report_format)k;
-	if (o->kind == FORMAT_SVG && (o->tree || o->focus)) {
-		pr_err("%s is for tables, and --format svg is a picture of all", o->tree ? "--call-graph" : "--focus");
+	if (o->kind >= FORMAT_HTML && (o->tree || o->focus)) {
+		pr_err("%s is for tables, and --format %s is a picture of all", o->tree ? "--call-graph" : "--focus",
+		       o->format);
 		return -EINVAL;
 	}
 	if (o->tree && o->focus) {
@@ -297,7 +313,7 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "input", 'i', "FILE", "recording, saved profile or folded text; '-' is standard input (default nsprof.data)",
 		  OPT_STR, &o->input, NULL },
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o->output, NULL },
-		{ "format", 0, "FORMAT", "text (the default), csv, json, or svg (flame graph)", OPT_STR, &o->format, NULL },
+		{ "format", 0, "FORMAT", "text (the default), csv, json, html (flame graph as a page) or svg (as a picture)", OPT_STR, &o->format, NULL },
 		{ "csv", 0, NULL, "the table as CSV", OPT_FLAG, &o->csv, NULL },
 		{ "json", 0, NULL, "the table as JSON, and what is known of the recording", OPT_FLAG, &o->json, NULL },
 		{ "sort", 's', "KEYS", "a row for each: symbol (sym), dso, srcline, comm, pid, tid, container, cgroup, or several with "
@@ -385,7 +401,7 @@ int main(int argc, char **argv)
 	if (err)
 		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;
 	if (o.build_info) {
-		puts("report: text csv json svg");
+		puts("report: text csv json html svg");
 		return EXIT_SUCCESS;
 	}
 	log_set_verbosity(o.load.quiet ? -1 : o.verbose);

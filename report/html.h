@@ -1,0 +1,37 @@
+/* A flame graph as a page that holds all it needs: data, script and style in one file, nothing from the network. */
+#ifndef NSPROF_HTML_H
+#define NSPROF_HTML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct lead;
+struct profile;
+
+/* What a comparison found of a function, for the colors and the table. */
+struct html_change {
+	const char *function;	/* name as in the profiles' frames */
+	double low, high;	/* interval of the change of its self share, in shares of 1 */
+	double p;
+	bool significant;
+};
+
+struct html_opts {
+	const char *title;	/* any bytes */
+	const char *note;	/* one more line of what the profile lacks, or NULL */
+	const struct lead *lead;	/* leading frames that the page begins with; NULL is none */
+	bool period;		/* what is counted: samples, or their periods */
+	/* With two profiles only: */
+	const struct html_change *changes;
+	size_t nchanges;
+	double scale_a, scale_b;	/* counts are multiplied with these to be comparable; 0 is 1 */
+};
+
+/*
+ * Finished profiles; @b, or NULL, is what @a is compared with: @a is before, @b after. The same input gives the same bytes.
+ * Write errors show in the stream's error flag.
+ */
+void html_write(const struct profile *a, const struct profile *b, const struct html_opts *opts, FILE *to);
+
+#endif

@@ -1,0 +1,256 @@
+// What the page shows, from what html.c wrote into it: columns of numbers, decoded into typed arrays, and the tree as it is
+// with containers, processes and threads as leading frames, over the samples that are selected.
+//
+// Nodes are in preorder: parent[i] < i, and the subtree of i is [i, end[i]). Node 0 is the root.
+'use strict';
+
+const KIND = ['user', 'kernel', 'JIT', 'inlined', 'leading'];
+const LEADING = 4;
+
+// Columns are LEB128 numbers in base64. Beyond 2^53 they are as near as a double is.
+function column(text) {
+	const bytes = atob(text);
+	let at = 0;
+	function next() {
+		let v = 0, scale = 1, b;
+		do {
+			b = bytes.charCodeAt(at++);
+			v += (b & 127) * scale;
+			scale *= 128;
+		} while (b & 128);
+		return v;
+	}
+	return {
+		next: next,
+		signed: function () {
+			const v = next();
+			return v % 2 ? -(v + 1) / 2 : v / 2;
+		},
+	};
+}
+
+function decodeFrames(d) {
+	const n = d.nframes, c = column(d.frames), strings = d.strings;
+	const f = { n: n, name: new Array(n), dso: new Array(n), srcline: new Array(n), source: new Array(n),
+		kind: new Uint8Array(n), change: new Array(n) };
+	for (let i = 0; i < n; i++) {
+		f.name[i] = strings[c.next()];
+		f.dso[i] = strings[c.next()];
+		f.srcline[i] = strings[c.next()];
+		f.source[i] = strings[c.next()];
+		f.kind[i] = c.next();
+	}
+	for (const [frame, low, high, p, significant] of d.changes)
+		f.change[frame] = { low: low, high: high, p: p, significant: significant };
+	return f;
+}
+
+function decodeTree(d) {
+	const n = d.nnodes, c = column(d.nodes), path = [0];
+	const t = { n: n, parent: new Uint32Array(n), frame: new Uint32Array(n), depth: new Uint32Array(n),
+		end: new Uint32Array(n) };
+	let depth = 0;
+	for (let i = 1; i < n; i++) {
+		depth = depth + 1 - c.next();
+		t.parent[i] = path[depth - 1];
+		t.depth[i] = depth;
+		t.frame[i] = c.next();
+		path[depth] = i;
+	}
+	setEnds(t);
+	return t;
+}
+
+function setEnds(t) {
+	for (let i = 0; i < t.n; i++)
+		t.end[i] = i + 1;
+	for (let i = t.n - 1; i > 0; i--)
+		if (t.end[i] > t.end[t.parent[i]])
+			t.end[t.parent[i]] = t.end[i];
+}
+
+function decodeSide(s) {
+	const n = s.ncounts, c = column(s.counts);
+	const side = { n: n, thread: new Uint32Array(n), block: new Uint32Array(n), node: new Uint32Array(n),
+		count: new Float64Array(n), threads: s.threads, blocks: Math.max(1, s.nblocks), blockNs: s.block_ns, scale: s.scale,
+		label: s.label, total: 0 };
+	let thread = 0, block = 0, node = 0;
+	for (let i = 0; i < n; i++) {
+		const up = c.next();
+		thread += up;
+		block = up ? c.next() : block + c.next();
+		node += c.signed();
+		side.thread[i] = thread;
+		side.block[i] = block;
+		side.node[i] = node;
+		side.total += side.count[i] = c.next();
+	}
+	return side;
+}
+
+function decode(d) {
+	return { meta: d, frames: decodeFrames(d), tree: decodeTree(d), sides: d.sides.map(decodeSide) };
+}
+
+// ---- whose a sample is ----
+
+// As --by calls them, but a process by its own name whatever its threads are called.
+const LEVELS = {
+	numbers: true,	// of processes and threads; two recordings have not the same
+	container: function (t) { return (t.container || '[not known]') + (t.helper ? ' [runtime_helper]' : ''); },
+	process: function (t) { return (t.process || t.comm || '[no_name]') + (LEVELS.numbers && t.pid >= 0 ? '-' + t.pid : ''); },
+	thread: function (t) {
+		return (t.comm || '[no_name]') + (LEVELS.numbers && t.pid >= 0 ? '-' + t.pid + '/' + (t.tid >= 0 ? t.tid : 'N') : '');
+	},
+	comm: function (t) { return t.comm || '[no_name]'; },
+};
+
+// The tree with the names of these levels in front: for each group the part of the tree that its samples touch.
+// counts: for each side, the node that each count belongs to.
+function groupBy(data, levels) {
+	if (!levels.length)
+		return { tree: data.tree, frames: data.frames, counts: data.sides.map(function (s) { return s.node; }) };
+	const base = data.tree, groups = new Map();
+	data.sides.forEach(function (side, k) {
+		// Of thread 0 nothing is known.
+		const of = side.threads.map(function (t, i) {
+			const path = i ? levels.map(function (l) { return LEVELS[l](t); }) : [], key = JSON.stringify(path);
+			if (!groups.has(key))
+				groups.set(key, { key: key, path: path, counts: data.sides.map(function () { return []; }) });
+			return groups.get(key);
+		});
+		for (let i = 0; i < side.n; i++)
+			of[side.thread[i]].counts[k].push(i);
+	});
+	const frames = Object.assign({}, data.frames);
+	for (const key of ['name', 'dso', 'srcline', 'source', 'change'])
+		frames[key] = frames[key].slice();
+	const kinds = Array.from(frames.kind), ids = new Map();
+	function leading(name) {
+		if (!ids.has(name)) {
+			ids.set(name, frames.n++);
+			frames.name.push(name);
+			frames.dso.push('');
+			frames.srcline.push('');
+			frames.source.push('');
+			frames.change.push(undefined);
+			kinds.push(LEADING);
+		}
+		return ids.get(name);
+	}
+	const parent = [0], frame = [0], depth = [0];
+	const counts = data.sides.map(function (s) { return new Uint32Array(s.n); });
+	const seen = new Int32Array(base.n).fill(-1), place = new Uint32Array(base.n);
+	let last = [], open = [0], number = 0;
+	const sorted = Array.from(groups.values()).filter(function (g) {
+		return g.counts.some(function (c) { return c.length; });
+	}).sort(function (a, b) { return a.key < b.key ? -1 : a.key > b.key ? 1 : 0; });
+	for (const g of sorted) {
+		let same = 0;
+		while (same < last.length && last[same] === g.path[same])
+			same++;
+		open.length = same + 1;
+		for (let l = same; l < g.path.length; l++) {
+			parent.push(open[l]);
+			frame.push(leading(g.path[l]));
+			depth.push(l + 1);
+			open.push(parent.length - 1);
+		}
+		last = g.path;
+		const nodes = [];
+		seen[0] = number;
+		g.counts.forEach(function (list, k) {
+			const node = data.sides[k].node;
+			for (const c of list)
+				for (let i = node[c]; seen[i] !== number; i = base.parent[i]) {
+					seen[i] = number;
+					nodes.push(i);
+				}
+		});
+		place[0] = open[g.path.length];
+		for (const i of Uint32Array.from(nodes).sort()) {
+			place[i] = parent.length;
+			parent.push(place[base.parent[i]]);
+			frame.push(base.frame[i]);
+			depth.push(base.depth[i] + g.path.length);
+		}
+		g.counts.forEach(function (list, k) {
+			const node = data.sides[k].node;
+			for (const c of list)
+				counts[k][c] = place[node[c]];
+		});
+		number++;
+	}
+	frames.kind = Uint8Array.from(kinds);
+	const tree = { n: parent.length, parent: Uint32Array.from(parent), frame: Uint32Array.from(frame),
+		depth: Uint32Array.from(depth), end: new Uint32Array(parent.length) };
+	setEnds(tree);
+	return { tree: tree, frames: frames, counts: counts };
+}
+
+// Self and total of each node, over the threads that are wanted and the blocks [from, to).
+function weigh(data, view, k, wanted, from, to) {
+	const side = data.sides[k], at = view.counts[k], t = view.tree;
+	const self = new Float64Array(t.n), total = new Float64Array(t.n);
+	for (let i = 0; i < side.n; i++)
+		if (wanted[side.thread[i]] && side.block[i] >= from && side.block[i] < to)
+			self[at[i]] += side.count[i];
+	total.set(self);
+	for (let i = t.n - 1; i > 0; i--)
+		total[t.parent[i]] += total[i];
+	return { self: self, total: total };
+}
+
+// Where each node begins, in counts from the left. Siblings are in the order of their names.
+function place(t, total) {
+	const x = new Float64Array(t.n), next = new Float64Array(t.n);
+	for (let i = 1; i < t.n; i++) {
+		const p = t.parent[i];
+		next[i] = x[i] = next[p];
+		next[p] += total[i];
+	}
+	return x;
+}
+
+// What frames with hits[frame] cover, of a node's total; a match inside a match counts once.
+function covered(t, hits, total) {
+	let sum = 0;
+	for (let i = 1; i < t.n;) {
+		if (hits[t.frame[i]]) {
+			sum += total[i];
+			i = t.end[i];
+		} else {
+			i++;
+		}
+	}
+	return sum;
+}
+
+// Functions by what is their own: name, kind, and self and total of each side. A recursive function counts once in a stack.
+function functions(view, weights) {
+	const t = view.tree, on = new Map(), out = new Map(), path = [];
+	for (let i = 1; i < t.n; i++) {
+		const f = t.frame[i];
+		while (path.length && t.depth[path[path.length - 1]] >= t.depth[i]) {
+			const key = view.frames.name[t.frame[path.pop()]];
+			on.set(key, on.get(key) - 1);
+		}
+		const name = view.frames.name[f], times = on.get(name) || 0;
+		path.push(i);
+		on.set(name, times + 1);
+		if (view.frames.kind[f] === LEADING)
+			continue;
+		let fn = out.get(name);
+		if (!fn) {
+			fn = { name: name, kind: view.frames.kind[f], change: view.frames.change[f],
+				self: weights.map(function () { return 0; }), total: weights.map(function () { return 0; }) };
+			out.set(name, fn);
+		}
+		weights.forEach(function (w, k) {
+			fn.self[k] += w.self[i];
+			if (!times)
+				fn.total[k] += w.total[i];
+		});
+	}
+	return Array.from(out.values());
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# nsprof report --format html: the page holds what the profile does, stays text whatever the names are, wants nothing of the network, and
+# does in Chromium what it is for.
+# beside others
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+need_cmd python3
+TOOLS=$TOP/tests/tools
+cd "$T" || exit 1
+
+page() { "$NSPROF" report -q --format html "$@"; }
+sums() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); gsub(/_\[joined\]/, ""); s[$0] += n } END { for (k in s) print k, s[k] }' "$@" | LC_ALL=C sort; }
+
+python3 "$TOOLS/shop.py" profile >shop.profile
+check "a page of a saved profile" page shop.profile -o shop.html --title 'a <b> & "c" </script>'
+is "it holds each thread's stacks" "$(python3 "$TOOLS/unpage.py" shop.html)" "$(python3 "$TOOLS/unprofile.py" shop.profile samples)"
+page shop.profile --weight period -o period.html
+is "or their periods" "$(python3 "$TOOLS/unpage.py" period.html)" "$(python3 "$TOOLS/unprofile.py" shop.profile period)"
+check "the same input gives the same bytes" cmp shop.html <(page shop.profile --title 'a <b> & "c" </script>')
+unlike "no address of a network is in it" "$(cat shop.html)" '(https?:)?//[a-zA-Z0-9]+\.|@import|url\('
+like "and the browser may not ask for any" "$(cat shop.html)" "Content-Security-Policy.*default-src 'none'"
+check_rc "a full disk is noticed" 1 page shop.profile -o /dev/full
+head -c 12000 shop.profile >cut.profile
+check_rc "of a cut profile, what there is" 1 page cut.profile -o cut.html
+like "and it says so" "$(cat cut.html)" '"cut":true'
+
+# Folded text of any tool, and frames that were joined or not.
+printf 'a;b;c_[k] 3\na;b 2\na;x;c_[k]_[joined] 5\na;x;c_[k] 1\nb;j_[j] 7\n' >a.folded
+page a.folded -o a.html
+is "folded text" "$(python3 "$TOOLS/unpage.py" a.html | sed 's/^[^;]*;//')" "$(sums a.folded)"
+# Names that could end a script, a comment or a string, and every byte.
+python3 - >bytes.folded <<'PY'
+import sys
+names = [b'x%sy' % bytes([b]) for b in range(1, 256) if b not in b';\n'] + [b'</script><img src=x onerror=alert(1)>', b'<!-- <script>', b']]>', b'\\',
+         b'"', b"'", '\u2028\u2029'.encode(), b'\xed\xa0\x80', b'\xff\xfe', b'&lt', b'__proto__', b'constructor', '\U0001f525'.encode()]
+for i, n in enumerate(names):
+    sys.stdout.buffer.write(b'main;%d;%s 3\n' % (i, n))
+PY
+page bytes.folded -o bytes.html --title "$(printf 'x\001\377y</title>')"
+check "names of any bytes stay names" python3 - "$TOOLS" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+import json, unpage
+text = open('bytes.html', encoding='utf-8', newline='\n').read()
+page = unpage.Page(text)
+plain = unpage.Page(open('a.html', encoding='utf-8').read())
+assert page.tags == plain.tags, 'other elements than in a plain page'
+data = page.scripts[0][1]
+assert not set('<>&\u2028\u2029') & set(data)
+stacks = unpage.folded(json.loads(data), 0)
+want = sorted(l.decode('utf-8', 'replace').split(';', 1)[1] for l in open('bytes.folded', 'rb').read().split(b'\n') if l)
+got = sorted(s[:-1].split(';', 2)[2] for s in stacks)
+# What is no UTF-8 is shown as U+FFFD, and how many of them one sequence is differs between programs.
+clean = lambda s: s.replace('\ufffd', '')
+assert len(got) == len(want) > 250
+assert sorted(map(clean, got)) == sorted(map(clean, want)), set(map(clean, got)) ^ set(map(clean, want))
+PY
+
+if command -v chromium >/dev/null && command -v node >/dev/null; then
+	# Where Chromium's profile and the print go.
+	export TMPDIR=$T
+	timeout 100 node "$TOOLS/page.js" shop.html "$TOOLS/shop_page.js" >did 2>err
+	is "the script ended" "$(cat err)" ""
+	is "picked, searched, brushed and grouped, it shows what is so" "$(grep -Ev '^(not )?ok ' did)" "$(python3 "$TOOLS/shop.py" expect)"
+	while read -r line; do
+		case $line in
+		"not ok "*) fail "${line#not ok }" ;;
+		"ok "*) pass "${line#ok }" ;;
+		esac
+	done <did
+	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
+	awk -f "$TOOLS/big_folded.awk" >big.folded
+	page big.folded -o big.html
+	check "100,000 stacks: open within 2 s, and move smoothly" timeout 100 node "$TOOLS/page.js" big.html "$TOOLS/big_page.js"
+else
+	skip "the page in a browser" "chromium or node is not installed"
+fi
+
+# What others draw of our folded text.
+if ! command -v flamegraph.pl >/dev/null; then
+	skip "folded text in flamegraph.pl" "flamegraph.pl is not installed"
+elif ! "$NSPROF" record -q -F 499 -g -o rec -- "$BUILD/tests/targets/spin" --kernel 0.3 >/dev/null 2>&1; then
+	skip "folded text in flamegraph.pl" "cannot record here"
+else
+	"$NSPROF" symbolize -q --annotate rec >rec.folded
+	check "flamegraph.pl draws folded text" flamegraph.pl rec.folded
+	is "all of it" "$(sed -n 's/.*<title>all (\([0-9,]*\) samples, 100%.*/\1/p' check.out | tr -d ,)" "$(awk '{ n += $NF } END { print n }' rec.folded)"
+fi
+done_testing
