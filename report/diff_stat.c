@@ -702,3 +702,18 @@ double diff_stat_detectable(const struct diff_stat *st, const struct diff_column
 {
 	return (st->critical + POWER_80) * c->se;
 }
+
+double diff_stat_noise(const struct diff_stat *st)
+{
+	double *t = xcalloc(st->ncolumns + 1, sizeof(*t)), median;
+	size_t n = 0;
+
+	for (size_t c = 0; c < st->ncolumns; c++)
+		if (st->column[c].se > 0)
+			t[n++] = fabs(st->column[c].change / st->column[c].se);
+	qsort(t, n, sizeof(*t), ascending);
+	median = n ? (t[(n - 1) / 2] + t[n / 2]) / 2 : 0;
+	free(t);
+	/* That of the normal distribution's absolute values. */
+	return median / 0.6745;
+}

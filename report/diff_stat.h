@@ -67,5 +67,10 @@ void diff_stat_fini(struct diff_stat *st);
 
 /* The change that would be found significant in 80 of 100 such comparisons. */
 double diff_stat_detectable(const struct diff_stat *st, const struct diff_column *c);
+/*
+ * How large changes are beside their standard errors, in the middle of all columns: about 1 where nothing changed and the
+ * statistics is right. 0 without columns.
+ */
+double diff_stat_noise(const struct diff_stat *st);
 
 #endif

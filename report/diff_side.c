@@ -1,0 +1,98 @@
+#include "diff_side.h"
+
+#include <stdlib.h>
+
+#include "normalize.h"
+#include "profile.h"
+#include "xalloc.h"
+
+/* Sources, files and lines do not tell functions apart: a rebuild moves them. Whether a call was inlined does not, either. */
+uint32_t *diff_side_frames(struct profile *to, const struct profile *p, const struct diff_opts *o)
+{
+	uint32_t *ids = xcalloc(p->nframes + 1, sizeof(*ids));
+
+	for (uint32_t f = 1; f < p->nframes; f++) {
+		struct profile_frame frame = { .kind = p->frames[f].kind };
+		char *name;
+
+		if (o->no_inline && frame.kind == PROFILE_INLINED)
+			continue;
+		if (frame.kind == PROFILE_INLINED)
+			frame.kind = PROFILE_USER;
+		name = xstrdup(profile_text(p, p->frames[f].name));
+		if (!o->keep_names && frame.kind != PROFILE_LEADING)
+			normalize_name(name);
+		frame.name = profile_string(to, name);
+		ids[f] = profile_frame(to, &frame);
+		free(name);
+	}
+	return ids;
+}
+
+uint32_t *diff_side_nodes(struct profile *to, const struct profile *p, const uint32_t *frames)
+{
+	uint32_t *ids = xcalloc(p->nnodes + 1, sizeof(*ids));
+
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		uint32_t parent = ids[p->nodes[i].parent], f = frames[p->nodes[i].frame];
+
+		ids[i] = f ? profile_child(to, parent, f) : parent;
+	}
+	return ids;
+}
+
+static uint32_t *map_threads(struct profile *to, const struct profile *p)
+{
+	uint32_t *ids = xcalloc(p->nthreads + 1, sizeof(*ids));
+
+	for (uint32_t i = 1; i < p->nthreads; i++) {
+		struct profile_thread t = p->threads[i];
+
+		t.container = profile_string(to, profile_text(p, t.container));
+		t.cgroup = profile_string(to, profile_text(p, t.cgroup));
+		t.comm = profile_string(to, profile_text(p, t.comm));
+		t.process = profile_string(to, profile_text(p, t.process));
+		ids[i] = profile_thread(to, &t);
+	}
+	return ids;
+}
+
+static void add_input(struct profile *to, const struct profile *p, const struct diff_opts *o)
+{
+	uint32_t *frames = diff_side_frames(to, p, o), *nodes = diff_side_nodes(to, p, frames), *threads = map_threads(to, p);
+
+	for (size_t i = 0; i < p->ncounts; i++) {
+		struct profile_count c = p->counts[i];
+
+		c.thread = threads[c.thread];
+		c.node = nodes[c.node];
+		c.block = to->block_ns ? c.block : 0;
+		profile_count(to, &c);
+	}
+	for (uint32_t i = 0; i < p->nmeta; i++)
+		profile_set_meta(to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
+	free(frames);
+	free(nodes);
+	free(threads);
+}
+
+struct profile *diff_side(const struct diff_input *in, size_t n, unsigned int side, const struct diff_opts *o)
+{
+	struct profile *to = profile_new();
+	bool first = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (in[i].side != side)
+			continue;
+		if (first || to->block_ns == in[i].profile->block_ns)
+			to->block_ns = in[i].profile->block_ns;
+		else
+			to->block_ns = 0;
+		first = false;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (in[i].side == side)
+			add_input(to, in[i].profile, o);
+	profile_finish(to);
+	return to;
+}

@@ -1,0 +1,24 @@
+/* Both sides' stacks in one tree: what vanished and what is new included. */
+#ifndef NSPROF_DIFF_TREE_H
+#define NSPROF_DIFF_TREE_H
+
+#include <stdio.h>
+
+#include "diff.h"
+
+struct profile;
+
+struct diff_tree {
+	struct profile *profile;	/* owned; nodes and frames only, names as they are compared */
+	double (*self)[DIFF_SIDES];	/* owned; [node]: the before side on the after side's scale */
+	double (*total)[DIFF_SIDES];	/* owned; [node] */
+};
+
+/* Of the inputs that @d was made of. Own with diff_tree_free(). */
+struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const struct diff *d);
+void diff_tree_free(struct diff_tree *t);
+
+/* "root;caller;leaf BEFORE AFTER" lines as of difffolded.pl, sorted, for flamegraph.pl. */
+void diff_write_folded(const struct diff_tree *t, FILE *to);
+
+#endif
