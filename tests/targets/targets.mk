@@ -9,7 +9,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/refuse \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births \
-	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady
+	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
 	$(T)/steps-gcc-static $(T)/steps-gcc-staticpie $(T)/steps-gcc-bare
@@ -164,6 +164,8 @@ $(T)/brief: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/brief-bare: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),-static -nostdlib -DBARE)
+$(T)/shift: tests/targets/shift.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE) -lm
 # Tail calls and clones would leave less of a stack than it is for.
 $(T)/steady: tests/targets/steady.c $(T)/.dir
 	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-ipa-cp -fno-inline)
