@@ -1,0 +1,168 @@
+#!/bin/bash
+# nsprof diff: what it finds and what it does not, in all its forms; what it refuses; its exit status for CI.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+cd "$T" || exit 1
+diff() { "$NSPROF" diff "$@"; }
+
+# profile FILE SHARE SEED [SAMPLES [KEY VALUE]...]: 60 blocks of 0.1 s with SAMPLES (100) each, of which 'name' has SHARE, by chance.
+profile() {
+	local file=$1 share=$2 seed=$3 samples=${4:-100}
+	shift $(($# < 4 ? 3 : 4))
+	awk -v share="$share" -v seed="$seed" -v samples="$samples" -v meta="$*" 'BEGIN {
+		OFS = "\t"
+		n = 1; print "nsprof-profile", 1
+		k = split(meta, m, " ")
+		for (i = 1; i < k; i += 2) { n++; print "M", m[i], m[i + 1] }
+		n += 8
+		print "M", "duration_ns", 6000000000
+		print "B", 100000000, 60
+		print "F", "main", "", "u", 0, "", ""
+		print "F", "name.constprop." seed, "", "u", 0, "", ""
+		print "F", "rest", "", "k", 0, "", ""
+		print "N", 0, 1; print "N", 1, 2; print "N", 1, 3
+		for (b = 0; b < 60; b++) {
+			x = 0
+			# A generator that is the same in every awk (Lewis, Goodman and Miller, 1969).
+			for (i = 0; i < samples; i++) { seed = (seed * 16807) % 2147483647; x += seed / 2147483647 < share }
+			if (x) { n++; print "C", 0, 2, b, x, x * 600000000 / samples / 6 }
+			if (x < samples) { n++; print "C", 0, 3, b, samples - x, (samples - x) * 600000000 / samples / 6 }
+		}
+		print "E", n
+	}' >"$file"
+}
+
+profile a 0.30 11 100 event cpu-clock
+profile a2 0.30 7777 100 event cpu-clock
+profile b 0.36 424242 100 event cpu-clock
+profile slow 0.30 991 10 event cpu-clock frequency 10
+check "the same program: nothing" diff a a2
+like "nothing, and says so in one line" "$(tail -n 1 check.out)" '^no significant change in 3 functions; of the ten largest, changes of .* points would have been seen$'
+check "at a tenth of the rate: nothing" diff --aa a slow
+like "and as same against same" "$(tail -n 1 check.out)" '^same against same, changes [0-9.]+ times what is expected: no significant change'
+check "a change: status 0 without a condition" diff a b
+like "is found, with names as of one build" "$(cat check.out)" '^\* +[0-9.]+ +[0-9.]+ +\+[0-9.]+ .* 0\.0[0-9]+   name$'
+like "and what it says at the end" "$(tail -n 1 check.out)" "^2 of 3 functions changed significantly, most 'name' \(self [0-9.]+% -> [0-9.]+%\)"
+unlike "no color in a file" "$(cat check.out)" "$(printf '\033')"
+check_rc "--aa: a change is an alarm" 1 diff --aa a b
+is "the same twice" "$(diff a b)" "$(diff a b)"
+is "'a -- b' is 'a b'" "$(diff a -- b)" "$(diff a b)"
+is "a file against itself: no change at all" "$(diff -q --format csv a a | awk -F, 'NR > 1 && ($4 != 0 || $11 != 0)')" ""
+like "names as they are" "$(diff --no-normalize a b)" 'gone .* name\.constprop\.11$'
+
+# Amounts.
+like "CPU time a second" "$(diff --per second a b)" '^# all: 100% -> 100%'
+like "for each unit" "$(diff --scale before=600,after=1200 a b)" '^# all: 10ms -> 5ms, -50\.0%.* significant$'
+like "several numbers" "$(diff --scale before=300:300,after=600 a a2 -- b)" '^# all: 20ms -> 10ms, -50\.0%'
+
+# Conditions.
+check_rc "a condition that holds" 1 diff --fail-on 'func:^name$>5%' a b
+like "is said" "$(cat check.out)" "^func:\^name\\$>5%: regression, 'name' \+[0-9.]+ %$"
+check_rc "in points" 1 diff --fail-on 'self:name>2pp' a b
+check_rc "one that cannot hold" 0 diff --fail-on 'func:name>50%' a b
+check_rc "a decrease" 0 diff --fail-on 'func:rest>1%' a b
+check_rc "one in doubt" 2 diff --fail-on 'func:name>1%' a a2
+like "says how many more samples" "$(cat check.out)" '^func:name>1%: inconclusive, .* about [0-9.e+]+ times as many samples would tell$'
+check_rc "the worst of several counts" 1 diff --fail-on 'func:name>1%' --fail-on 'func:name>50%' --fail-on 'func:na>2%' a b
+check_rc "total, per unit" 1 diff --scale before=600,after=500 --fail-on 'total>2%' a a2
+check_rc "total, per unit, within" 0 diff --scale before=600,after=600 --fail-on 'total>10%' a a2
+check_rc "total of shares" 129 diff --fail-on 'total>2%' a b
+check_rc "no such function" 3 diff --fail-on 'func:nosuch>2%' a b
+
+# Several recordings.
+for i in 1 2 3; do
+	profile r$i 0.30 $((i * 7919))
+	profile s$i 0.36 $((i * 104729))
+done
+like "several a side" "$(diff r1 r2 r3 -- s1 s2 s3)" '^\* .* name$'
+like "how runs differ" "$(diff r1 r2 r3 -- s1 s2 s3)" '^# p is for all together: 3 and 3 recordings; costs differ by'
+check_rc "no alarm" 0 diff --aa r1 r2 r3 a a2
+
+# Text of other tools has no times.
+printf 'app;main;f 100\napp;main;g 300\n' >a.folded
+printf 'app;main;f 300\napp;main;h 300\n' >b.folded
+like "folded text: no verdict" "$(diff a.folded b.folded)" '^inconclusive: without times'
+check_rc "folded text: a condition stays open" 2 diff --fail-on 'func:f>5%' a.folded b.folded
+check_rc "folded text: same against same stays open" 2 diff --aa a.folded b.folded
+is "what vanished and what is new" "$(diff --format folded a.folded b.folded 2>/dev/null)" 'app;main;f 150 300
+app;main;g 450 0
+app;main;h 0 300'
+check_rc "periods of folded text" 3 diff --weight period a.folded b.folded
+check_rc "time of folded text" 3 diff --per second a.folded b.folded
+like "why" "$(cat check.err)" "cannot compare: 'a.folded' does not know how long it lasted"
+
+# For programs.
+if command -v python3 >/dev/null; then
+	check_rc "json into a file" 2 diff --format json -o d.json --fail-on 'func:name>1%' a a2
+	like "the result on stderr" "$(cat check.err)" '^nsprof diff: func:name>1%: inconclusive'
+	is "and in it" "$(python3 -c 'import json; print(json.load(open("d.json"))["fail_on"][0]["verdict"])')" inconclusive
+	diff -q --format json a b >d.json
+	diff -q --format csv a b >d.csv
+	check "json and csv say the same" python3 - <<'PY'
+import csv, json
+j = json.load(open('d.json'))
+rows = {r['function']: r for r in csv.DictReader(open('d.csv'))}
+assert {f['name'] for f in j['functions']} == set(rows) == {'main', 'name', 'rest'}
+for f in j['functions']:
+    for v in ('self', 'total'):
+        r = rows[f['name']]
+        for k in ('before', 'after', 'change'):
+            assert abs(float(r[v + '_' + k]) - f[v][k]) < 1e-6
+        if f[v]['tested']:
+            assert f[v]['low'] <= f[v]['change'] <= f[v]['high']
+            assert abs(float(r[v + '_low']) - f[v]['low']) < 1e-6
+name = [f for f in j['functions'] if f['name'] == 'name'][0]
+assert name['self']['significant'] and name['self']['low'] > 0 and name['self']['p'] <= 0.05
+assert abs(name['self']['relative'] - name['self']['change'] / name['self']['before']) < 1e-9
+assert j['statistics']['significant'] == 2 and j['statistics']['by'] == 'blocks of time'
+PY
+	printf 'ap"p;x,y 5000\n' >c1.folded
+	check "any name in csv and json" python3 - <(diff -q --format csv c1.folded c1.folded) <(diff -q --format json c1.folded c1.folded) <<'PY'
+import csv, json, sys
+assert [r['function'] for r in csv.DictReader(open(sys.argv[1]))] and json.load(open(sys.argv[2]))
+PY
+else
+	skip "json and csv" "python3 is not installed"
+fi
+diff --format md a b >d.md
+like "Markdown: the sentence" "$(head -n 1 d.md)" '^### Profile: 2 of 3 functions changed significantly'
+check "Markdown: every row has all its cells" awk -F '|' '/^\|/ { if (!n) n = NF; if (NF != n) bad = 1; rows++ } END { exit bad || rows != 5 }' d.md
+
+# What cannot be compared.
+profile cycles 0.3 5 100 event cycles
+profile fp 0.3 5 100 event cpu-clock call_graph fp
+profile dwarf 0.3 5 100 event cpu-clock call_graph dwarf
+profile lossy 0.3 5 100 event cpu-clock kept 6000 lost 2000
+profile lossless 0.3 5 100 event cpu-clock kept 6000 lost 0
+refused() { # NAME TEXT ARGS...
+	check_rc "$1: refused" 3 diff "${@:3}"
+	like "$1: says why" "$(cat check.err)" "$2"
+	is "$1: prints nothing" "$(cat check.out)" ""
+}
+refused "another event" "^nsprof diff: error: cannot compare: other events: 'a' has event cpu-clock, 'cycles' cycles$" a cycles
+refused "other stacks" "other kinds of stacks: 'dwarf' has call_graph dwarf, 'fp' fp" dwarf fp
+refused "other losses" "losses differ too much: 0\.0 % of the samples of 'lossless', 25\.0 % of 'lossy'" lossless lossy
+check "--force compares all the same" diff --force lossless lossy
+like "and says what is wrong" "$(cat check.out)" '^# compared all the same: losses differ'
+: >empty
+head -c 2000 a >cut
+echo "no folded line" >bad
+refused "a missing file" "nosuch" a nosuch
+refused "an empty file" "'empty' is empty" a empty
+refused "no profile" "'bad' is neither" a bad
+check_rc "a cut profile is compared, and is a failure" 3 diff a cut
+like "is said" "$(cat check.out)" '^# cut: ends early'
+printf 'a;b 18446744073709551615\na;c 7\n' >huge
+refused "counts that overflow" "counts more than 64 bits hold" huge a.folded
+for args in a "a b a2" "a --" "-- a b" "--scale before=1 a b" "--scale before=0,after=1 a b" "--scale before=1:2,after=1 a b" \
+	"--fail-on x a b" "--format pdf a b" "--per x a b" "--weight x a b" "--alpha 2 a b" "--scale before=1,after=1 --per second a b"; do
+	# shellcheck disable=SC2086
+	check_rc "usage: $args" 129 diff $args
+done
+if [ -c /dev/full ]; then
+	check_rc "a full disk" 3 sh -c "'$NSPROF' diff a b >/dev/full"
+fi
+printf 'a;b\001c 5000\na;d\377e 4000\n' >bytes
+check "bytes of all kinds" diff bytes bytes
+unlike "do not reach the terminal" "$(cat check.out)" "$(printf '\001')"
+done_testing
