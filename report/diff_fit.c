@@ -26,7 +26,7 @@ static const struct setting {
 	{ "event", "other events" },
 	{ "event_modifier", "other parts of the event" },
 	{ "call_graph", "other kinds of stacks" },
-	{ "inlines", "inlined functions on one side only" },
+	{ "inlines", "inlined functions on one side only (--no-inline: on none)" },
 	/* That differ and do not forbid. */
 	{ "hostname", NULL }, { "ncpus", NULL }, { "stack_bytes", NULL }, { "target", NULL },
 };

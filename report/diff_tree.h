@@ -20,5 +20,10 @@ void diff_tree_free(struct diff_tree *t);
 
 /* "root;caller;leaf BEFORE AFTER" lines as of difffolded.pl, sorted, for flamegraph.pl. */
 void diff_write_folded(const struct diff_tree *t, FILE *to);
+/*
+ * A flame graph of both sides together, so that nothing that vanished is missing: red is more, blue is less, grey is no more
+ * than chance. @title may be NULL.
+ */
+void diff_write_svg(const struct diff_tree *t, const struct diff *d, const char *title, const char *subtitle, FILE *to);
 
 #endif

@@ -19,10 +19,14 @@
 			name: id ? nsprofNames[id] : 'all', kind: kinds[g.getAttribute('data-k')] || '',
 			begin: Number(g.getAttribute('data-b')), count: count,
 			y: Number(rect.getAttribute('y')),
+			sides: g.hasAttribute('data-c') ? g.getAttribute('data-c').split(' ').map(Number) : null,
 		};
 	});
 
 	function describe(f) {
+		if (f.sides)
+			return f.name + f.kind + ' (' + f.sides[0].toFixed(2) + '% -> ' + f.sides[1].toFixed(2) + '%, ' +
+				(f.sides[1] < f.sides[0] ? '' : '+') + (f.sides[1] - f.sides[0]).toFixed(2) + ' points)';
 		return f.name + f.kind + ' (' + f.count.toLocaleString('en') + ' ' + unit + ', ' +
 			(100 * f.count / all).toFixed(2) + '%)';
 	}

@@ -59,6 +59,20 @@ static void frame_color(char out[8], const char *name, uint8_t hue)
 	snprintf(out, 8, "#%02x%02x%02x", r, g, bl);
 }
 
+/* Red for more, blue for less; as deep as the change is of the larger side. */
+static void change_color(char out[8], const struct svg_change *c)
+{
+	double larger = MAX(c->before, c->after);
+	unsigned int pale = larger > 0 ? (unsigned int)(135 * (1 - MIN(c->before, c->after) / larger)) : 0;
+
+	if (!c->sure)
+		snprintf(out, 8, "#dcdcdc");
+	else if (c->after > c->before)
+		snprintf(out, 8, "#ff%02x%02x", 225 - pale, 225 - pale);
+	else
+		snprintf(out, 8, "#%02x%02xff", 225 - pale, 225 - pale);
+}
+
 struct layout {
 	struct calltree *t;
 	const struct svg_opts *opts;
@@ -98,11 +112,18 @@ static void frame_write(const struct layout *l, const struct calltree_node *nd, 
 	size_t chars = w < 3 * CHAR_WIDTH ? 0 : (size_t)((w - 4) / CHAR_WIDTH);
 	char color[8];
 
-	frame_color(color, name, nd->hue);
+	if (l->opts->changes)
+		change_color(color, &l->opts->changes[nd - l->t->nodes]);
+	else
+		frame_color(color, name, nd->hue);
 	l->used[nd->name] = 1;
-	fprintf(l->to, "<g class=\"f\" data-i=\"%u\" data-b=\"%llu\" data-n=\"%llu\" data-k=\"%c\">"
-		"<rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>", nd->name,
-		(unsigned long long)before, (unsigned long long)nd->total, kind[nd->hue], x, y, w, ROW - 1, color);
+	fprintf(l->to, "<g class=\"f\" data-i=\"%u\" data-b=\"%llu\" data-n=\"%llu\" data-k=\"%c\"",
+		nd->name, (unsigned long long)before, (unsigned long long)nd->total, kind[nd->hue]);
+	if (l->opts->changes)
+		fprintf(l->to, " data-c=\"%.5g %.5g\"", 100 * l->opts->changes[nd - l->t->nodes].before,
+			100 * l->opts->changes[nd - l->t->nodes].after);
+	fprintf(l->to, "><rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>", x, y, w, ROW - 1,
+		color);
 	if (chars) {
 		fprintf(l->to, "<text x=\"%.1f\" y=\"%.0f\">", x + 3, y + 12);
 		markup_text(l->to, name, chars);

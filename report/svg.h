@@ -4,7 +4,15 @@
 
 #include <stdio.h>
 
+#include <stdbool.h>
+
 struct calltree;
+
+/* A node in a comparison: shares of each side's total. */
+struct svg_change {
+	double before, after;
+	bool sure;		/* more than chance: else it is grey */
+};
 
 struct svg_opts {
 	const char *title;	/* any bytes */
@@ -12,6 +20,7 @@ struct svg_opts {
 	const char *unit;	/* "samples" */
 	unsigned int width;	/* pixels, 300 to 20,000 */
 	double min_width;	/* frames narrower than this many pixels are left out */
+	const struct svg_change *changes;	/* [node of the tree]; NULL: no comparison. Counts are of both sides together */
 };
 
 /* @t sorted (calltree_sort). Write errors show in the stream's error flag. */

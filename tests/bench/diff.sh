@@ -23,8 +23,9 @@ diff_pair() {
 		echo "bench: $(head -n 3 "$WORK/log")" >&2
 		return 1
 	}
+	# A recording of a blink may have too few samples of it to say anything.
 	jq -r '(.functions[] | select(.name == "parse") | .total) as $p |
-		[.statistics.significant, (if $p.significant then 1 else 0 end), $p.se, .statistics.critical, $p.change] | @tsv' "$WORK/diff.json"
+		[.statistics.significant, (if $p.significant then 1 else 0 end), $p.se // "-", .statistics.critical, $p.change // "-"] | @tsv' "$WORK/diff.json"
 }
 
 # diff_pairs ROW BEFORE AFTER: puts what the diff of the two says.
@@ -50,8 +51,8 @@ diff_predicted() {
 	paste <(diff_values same se) <(diff_values same critical) | python3 -c '
 import math, sys
 change = float(sys.argv[1])
-rates = [0.5 * math.erfc(-(change / float(se) - float(critical)) / math.sqrt(2)) for se, critical in (l.split() for l in sys.stdin)]
-print("%.3f" % (sum(rates) / len(rates)))' "$1"
+rates = [0.5 * math.erfc(-(change / float(se) - float(critical)) / math.sqrt(2)) for se, critical in (l.split() for l in sys.stdin) if se != "-"]
+print("%.3f" % (sum(rates) / len(rates) if rates else 0))' "$1"
 }
 
 diff_values() { # ROW METRIC, in the order of the runs
@@ -116,5 +117,5 @@ table_diff() {
 }
 
 diff_mean() { # ROW: of the change that was found, in points
-	diff_values "$1" change | awk '{ s += $1 } END { if (NR) printf "%.2f\n", 100 * s / NR; else print "-" }'
+	diff_values "$1" change | awk '$1 != "-" { s += $1; n++ } END { if (n) printf "%.2f\n", 100 * s / n; else print "-" }'
 }

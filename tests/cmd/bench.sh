@@ -59,7 +59,8 @@ for how in all all-reuse; do
 	above "unwind: $how has frames" unwind $how frames 0 4
 	above "unwind: $how takes time" unwind $how ns 0 4
 done
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 11
+above "diff: pairs were compared" diff nsprof critical 0 3
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 12
 # A row whose cells are not as many as its head's would be no table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 

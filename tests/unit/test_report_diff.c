@@ -263,7 +263,7 @@ static void what_fits(void **unused)
 		{ "event", "cpu-clock", "cycles", "other events: 'a' has event cpu-clock, 'b' cycles" },
 		{ "event_modifier", "u", "k", "other parts of the event" },
 		{ "call_graph", "dwarf", "fp", "other kinds of stacks" },
-		{ "inlines", "0", "1", "inlined functions on one side only" },
+		{ "inlines", "0", "1", "inlined functions on one side only (--no-inline: on none)" },
 		{ "lost", "10", "200", "losses differ too much: 1.0 % of the samples of 'a', 16.7 % of 'b'" },
 		{ "truncated", "0", "300", "stacks are cut too differently" },
 		{ "incomplete", "500", "300", "stacks without a root too differently" },
