@@ -70,26 +70,34 @@ static double sums_rate(const struct sums *s, size_t c)
 	return s->d > 0 ? s->x[c] / s->d : 0;
 }
 
+/* Of both sides, each by how many samples it has: what the rate is when nothing changed. */
+static double pooled_rate(const struct sums *a, const struct sums *b, size_t c)
+{
+	double n = a->samples + b->samples;
+
+	return n > 0 ? (sums_rate(a, c) * a->samples + sums_rate(b, c) * b->samples) / n : 0;
+}
+
 /*
- * Of the rate, if samples were independent. With one sample more than there are: three of none are no proof that there
- * can be none.
+ * Of the rate, if samples were independent. With one sample more than there are, since none are no proof that there can be none; and
+ * at least with those that the rate @pooled makes: what has few by chance would seem to vary little, too.
  */
-static double count_var(const struct sums *s, size_t c, bool share)
+static double count_var(const struct sums *s, size_t c, bool share, double pooled)
 {
 	double w, k, var;
 
 	if (!(s->samples > 0 && s->d > 0 && s->weight > 0))
 		return 0;
 	w = s->weight / s->samples;
-	k = s->x[c] / w + 1;
+	k = MAX(s->x[c], pooled * s->d) / w + 1;
 	var = k * (w / s->d) * (w / s->d);
 	return share ? var * MAX(1 - k / (s->samples + 2), 1 / (s->samples + 2)) : var;
 }
 
 /* Of the rate, by how the units differ (a ratio's variance, linearized). Never less than by counts. */
-static double unit_var(const struct sums *s, size_t c, bool share)
+static double unit_var(const struct sums *s, size_t c, bool share, double pooled)
 {
-	double p = sums_rate(s, c), floor = count_var(s, c, share), v;
+	double p = sums_rate(s, c), floor = count_var(s, c, share, pooled), v;
 
 	if (s->units < 2 || !(s->d > 0))
 		return floor;
@@ -267,7 +275,8 @@ static size_t choose_batch(const struct diff_run *runs, size_t nruns, size_t nco
 
 /*
  * What batches that still follow each other make of a variance: (1 + r) / (1 - r), as if each depended on the one before it only.
- * r is what is typical of the side (@left), or the column's own where that is more by more than chance.
+ * r is what is typical of the side (@left), or the column's own where that is more by more than chance; and half its standard error more,
+ * since an r that is too small makes an alarm, and one that is too large does not.
  */
 static double persistence(const struct diff_run *batched, size_t nruns, unsigned int side, size_t ncolumns, size_t c, double left)
 {
@@ -275,7 +284,7 @@ static double persistence(const struct diff_run *batched, size_t nruns, unsigned
 
 	if (n >= 2 * BATCHES_MIN && (own - r) * sqrt(n) > 1.645)
 		r = own;
-	r = MIN(r, 0.9);
+	r = MIN(n > 0 ? r + 0.5 / sqrt(n) : r, 0.9);
 	return (1 + r) / (1 - r);
 }
 
@@ -333,8 +342,8 @@ static double largest_t(const struct sums *a, const struct sums *b, size_t ncolu
 	double max = 0;
 
 	for (size_t c = 0; c < ncolumns; c++) {
-		double change = sums_rate(a, c) - sums_rate(b, c);
-		double var = unit_var(a, c, share) + unit_var(b, c, share);
+		double change = sums_rate(a, c) - sums_rate(b, c), pooled = pooled_rate(a, b, c);
+		double var = unit_var(a, c, share, pooled) + unit_var(b, c, share, pooled);
 
 		if (var > 0)
 			max = MAX(max, change * change / var);
@@ -414,10 +423,11 @@ static void by_time(const struct diff_run *batched, size_t nruns, const double l
 	}
 	for (size_t c = 0; c < n; c++) {
 		struct diff_column *col = &st->column[c];
-		double t;
+		double pooled = pooled_rate(&s[0], &s[1], c), t;
+		size_t smaller;
 
 		for (unsigned int i = 0; i < DIFF_SIDES; i++) {
-			double v = unit_var(&s[i], c, o->share) * persistence(batched, nruns, i, n, c, left[i]), unseen;
+			double v = unit_var(&s[i], c, o->share, pooled) * persistence(batched, nruns, i, n, c, left[i]), unseen;
 
 			if (o->thread_var[i])
 				v = side_var(v, s[i].units - 1, o->thread_var[i][c], o->thread_df[i]);
@@ -429,7 +439,8 @@ static void by_time(const struct diff_run *batched, size_t nruns, const double l
 		col->df = welch_df(col->var[0], s[0].units - 1, col->var[1], s[1].units - 1);
 		column_finish(col);
 		t = col->se > 0 ? fabs(col->change / col->se) : 0;
-		col->p_all = (1 + (double)PERMUTATIONS - (double)BISECT(PERMUTATIONS, i, largest[i] < t)) / (1 + PERMUTATIONS);
+		smaller = BISECT(PERMUTATIONS, i, largest[i] < t);
+		col->p_all = (double)(1 + PERMUTATIONS - smaller) / (1 + PERMUTATIONS);
 	}
 	free(s[0].x);
 	free(s[1].x);
@@ -476,13 +487,14 @@ static void by_count(const struct diff_run *runs, size_t nruns, const struct dif
 		sums_add_run(&s[runs[i].side], &runs[i], st->ncolumns);
 	for (size_t c = 0; c < st->ncolumns; c++) {
 		struct diff_column *col = &st->column[c];
+		double pooled = pooled_rate(&s[0], &s[1], c);
 
 		for (unsigned int i = 0; i < DIFF_SIDES; i++) {
 			double unseen;
 
 			col->rate[i] = sums_rate(&s[i], c);
 			unseen = unseen_var(col->rate[i], o);
-			col->var[i] = count_var(&s[i], c, o->share) + unseen;
+			col->var[i] = count_var(&s[i], c, o->share, pooled) + unseen;
 			col->unseen += unseen;
 		}
 		col->df = INFINITY;
@@ -520,9 +532,12 @@ static void within_runs(const struct diff_run *batched, size_t nruns, const doub
 		sums_add_run(&s, &batched[i], n);
 		part = d[batched[i].side] > 0 ? s.d / d[batched[i].side] : 0;
 		longer = (1 + MAX(left[batched[i].side], 0)) / (1 - MIN(left[batched[i].side], 0.9));
-		for (size_t c = 0; c < n; c++)
+		for (size_t c = 0; c < n; c++) {
+			double pooled = pooled_rate(&side[0], &side[1], c);
+
 			within[c * DIFF_SIDES + batched[i].side] += part * part *
-				(s.units < BATCHES_MIN ? count_var(&s, c, o->share) : longer * unit_var(&s, c, o->share));
+				(s.units < BATCHES_MIN ? count_var(&s, c, o->share, pooled) : longer * unit_var(&s, c, o->share, pooled));
+		}
 	}
 	for (size_t c = 0; c < n; c++)
 		for (unsigned int i = 0; i < DIFF_SIDES; i++)

@@ -123,6 +123,34 @@ static const char *points(const struct diff_view *v)
 	return v->d->opts.per == DIFF_PER_TOTAL ? " points" : v->unit;
 }
 
+/* "42%", "+261%", "new", "gone"; blank for what is nothing on both sides. */
+static void relative(const struct diff *d, const struct diff_row *r, unsigned int value, char out[16])
+{
+	double b = diff_rate(d, r, DIFF_BEFORE, value), a = diff_rate(d, r, DIFF_AFTER, value), by = 100 * (a - b) / b;
+
+	if (!(b > 0))
+		snprintf(out, 16, "%s", a > 0 ? "new" : "");
+	else if (!(a > 0))
+		snprintf(out, 16, "gone");
+	else
+		snprintf(out, 16, "%+.*f%%", fabs(by) < 99.95 ? 1 : 0, MIN(by, 99999));
+}
+
+/* "all: 10ms -> 12ms, +20.0% (+- 0.5ms), significant" */
+static void add_all(const struct diff_view *v, struct strbuf *out)
+{
+	const struct diff *d = v->d;
+	const struct diff_column *c = diff_column(d, &d->row[0], DIFF_TOTAL);
+	char rel[16];
+
+	relative(d, &d->row[0], DIFF_TOTAL, rel);
+	strbuf_addf(out, "all: %.4g%s -> %.4g%s, %s", v->factor * diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL), v->unit,
+		    v->factor * diff_rate(d, &d->row[0], DIFF_AFTER, DIFF_TOTAL), v->unit, rel);
+	if (c)
+		strbuf_addf(out, " (+- %.2g%s)%s", v->factor * dist_t_limit(0.05, c->df) * c->se, v->unit,
+			    diff_significant(d, &d->row[0], DIFF_TOTAL) ? ", significant" : "");
+}
+
 static int by_rate(const void *a, const void *b)
 {
 	const struct diff_column *x = *(const struct diff_column *const *)a, *y = *(const struct diff_column *const *)b;
@@ -158,6 +186,10 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 
 	if (v->aa)
 		strbuf_addf(out, "same against same, changes %.2g times what is expected: ", diff_stat_noise(&d->stat));
+	if (d->opts.per != DIFF_PER_TOTAL) {
+		add_all(v, out);
+		strbuf_adds(out, "; ");
+	}
 	if (d->stat.method == DIFF_BY_COUNT)
 		strbuf_adds(out, v->in[0].profile->block_ns ? "inconclusive: the recordings are too short to see what varies"
 							    : "inconclusive: without times, or several files a side, nothing "
@@ -292,19 +324,6 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 
 /* ---- text ---- */
 
-/* "+19.3%", "new", "gone", as wide as it has to be; blank for what is nothing on both sides. */
-static void relative(const struct diff *d, const struct diff_row *r, unsigned int value, char out[16])
-{
-	double b = diff_rate(d, r, DIFF_BEFORE, value), a = diff_rate(d, r, DIFF_AFTER, value), by = 100 * (a - b) / b;
-
-	if (!(b > 0))
-		snprintf(out, 16, "%s", a > 0 ? "new" : "");
-	else if (!(a > 0))
-		snprintf(out, 16, "gone");
-	else
-		snprintf(out, 16, "%+.*f%%", fabs(by) < 99.95 ? 1 : 0, MIN(by, 99999));
-}
-
 static void text_value(const struct diff_view *v, const struct diff_row *r, unsigned int value, FILE *to)
 {
 	const struct diff *d = v->d;
@@ -371,18 +390,6 @@ void diff_write_text(const struct diff_view *v, FILE *to)
 	size_t n = v->limit ? MIN(v->nrows, v->limit) : v->nrows;
 
 	text_head(v, to);
-	if (d->opts.per != DIFF_PER_TOTAL) {
-		const struct diff_column *c = diff_column(d, &d->row[0], DIFF_TOTAL);
-		char rel[16];
-
-		relative(d, &d->row[0], DIFF_TOTAL, rel);
-		fprintf(to, "# all: %.4g%s -> %.4g%s, %s", v->factor * diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL), v->unit,
-			v->factor * diff_rate(d, &d->row[0], DIFF_AFTER, DIFF_TOTAL), v->unit, rel);
-		if (c)
-			fprintf(to, " (+- %.2g%s)%s", v->factor * dist_t_limit(0.05, c->df) * c->se, v->unit,
-				diff_significant(d, &d->row[0], DIFF_TOTAL) ? ", significant" : "");
-		putc('\n', to);
-	}
 	for (size_t i = 0; i < n; i++)
 		text_row(v, &d->row[v->order[i]], to);
 	if (n < v->nrows)

@@ -104,8 +104,10 @@ double dist_digamma(double x)
 
 	if (!(x > 0))
 		return NAN;
-	for (; x < 12; x++)
+	while (x < 12) {
 		sum -= 1 / x;
+		x += 1;
+	}
 	y = 1 / (x * x);
 	return sum + log(x) - 1 / (2 * x) - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y / 240)));
 }
@@ -116,8 +118,10 @@ double dist_trigamma(double x)
 
 	if (!(x > 0))
 		return NAN;
-	for (; x < 12; x++)
+	while (x < 12) {
 		sum += 1 / (x * x);
+		x += 1;
+	}
 	y = 1 / (x * x);
 	return sum + 1 / x + y / 2 + y / x * (1.0 / 6 - y * (1.0 / 30 - y * (1.0 / 42 - y / 30)));
 }

@@ -51,9 +51,9 @@ is "a file against itself: no change at all" "$(diff -q --format csv a a | awk -
 like "names as they are" "$(diff --no-normalize a b)" 'gone .* name\.constprop\.11$'
 
 # Amounts.
-like "CPU time a second" "$(diff --per second a b)" '^# all: 100% -> 100%'
-like "for each unit" "$(diff --scale before=600,after=1200 a b)" '^# all: 10ms -> 5ms, -50\.0%.* significant$'
-like "several numbers" "$(diff --scale before=300:300,after=600 a a2 -- b)" '^# all: 20ms -> 10ms, -50\.0%'
+like "CPU time a second" "$(diff --per second a b)" '^all: 100% -> 100%, \+0\.0%'
+like "for each unit" "$(diff --scale before=600,after=1200 a b)" '^all: 10ms -> 5ms, -50\.0% \(.*, significant; '
+like "several numbers" "$(diff --scale before=300:300,after=600 a a2 -- b)" '^all: 20ms -> 10ms, -50\.0%'
 
 # Conditions.
 check_rc "a condition that holds" 1 diff --fail-on 'func:^name$>5%' a b
@@ -116,6 +116,24 @@ assert name['self']['significant'] and name['self']['low'] > 0 and name['self'][
 assert abs(name['self']['relative'] - name['self']['change'] / name['self']['before']) < 1e-9
 assert j['statistics']['significant'] == 2 and j['statistics']['by'] == 'blocks of time'
 PY
+	check "svg" diff -q --format svg -o d.svg a b
+	check "svg: a frame has both shares, red is more" python3 - <<'PY'
+import re, xml.dom.minidom as m
+frames = {}
+d = m.parse('d.svg')
+names = re.findall(r'"((?:[^"\\]|\\.)*)"', d.getElementsByTagName('script')[0].firstChild.data)
+for g in d.getElementsByTagName('g'):
+    if g.getAttribute('class') == 'f':
+        i = int(g.getAttribute('data-i'))
+        frames[names[i] if i else 'all'] = [float(v) for v in g.getAttribute('data-c').split()], \
+            g.getElementsByTagName('rect')[0].getAttribute('fill')
+(before, after), fill = frames['name']
+assert after > before and re.match('#ff(..)\\1$', fill), frames
+(before, after), fill = frames['rest']
+assert after < before and re.match('#(..)\\1ff$', fill), frames
+assert frames['all'] == ([100, 100], '#dcdcdc') == frames['main'], frames
+PY
+	check "svg: what is the same is grey" sh -c "'$NSPROF' diff -q --format svg a a2 | grep -c 'fill=\"#dcdcdc\"' | grep -qx 4"
 	printf 'ap"p;x,y 5000\n' >c1.folded
 	check "any name in csv and json" python3 - <(diff -q --format csv c1.folded c1.folded) <(diff -q --format json c1.folded c1.folded) <<'PY'
 import csv, json, sys
