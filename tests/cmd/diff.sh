@@ -91,6 +91,22 @@ check_rc "periods of folded text" 3 diff --weight period a.folded b.folded
 check_rc "time of folded text" 3 diff --per second a.folded b.folded
 like "why" "$(cat check.err)" "cannot compare: 'a.folded' does not know how long it lasted"
 
+# Recordings themselves. What they say depends on the machine; that both are read does not.
+shift_program=$BUILD/tests/targets/shift
+if [ -x "$shift_program" ] && "$NSPROF" record -q -F 499 -o r1.data -- "$shift_program" 0.5 >/dev/null 2>&1 &&
+	"$NSPROF" record -q -F 999 -o r2.data -- "$shift_program" 0.5 50 >/dev/null 2>&1; then
+	check "two recordings" diff --percent-limit 0 -n 0 r1.data r2.data
+	like "their functions" "$(cat check.out)" ' serve$'
+	like "their settings" "$(cat check.out)" '^# after:  r2\.data, [0-9]+ samples, [a-z-]+, 999 Hz, [0-9.]+ s$'
+	check_rc "a filter that fits nothing" 3 diff --filter comm=nobody r1.data r2.data
+	check_rc "a recording and folded text: no periods there" 3 diff --weight period r1.data a.folded
+	check_rc "a recording and folded text" 2 diff --fail-on 'func:serve>1%' r1.data a.folded
+	head -c $(($(stat -c %s r1.data) / 2)) r1.data >r3.data
+	check_rc "a cut recording is a failure" 3 diff r2.data r3.data
+else
+	skip "recordings" "cannot record here, or the test programs are not built"
+fi
+
 # For programs.
 if command -v python3 >/dev/null; then
 	check_rc "json into a file" 2 diff --format json -o d.json --fail-on 'func:name>1%' a a2
