@@ -13,7 +13,7 @@
 
 #define THREADS_MAX 64
 #define FUNCTIONS 10
-#define ROUND 1000	/* portions, in the mean */
+#define ROUND 3000	/* portions, in the mean: so that what is no portion is next to nothing */
 
 static double until;
 static unsigned int extra;	/* portions a round */
@@ -83,10 +83,10 @@ static double normal(struct worker *w)
 	return sqrt(-2 * log(u[0])) * cos(2 * M_PI * u[1]);
 }
 
-/* A round is 0.1 ms; requests of one kind come for 10 ms or so. Means stay: exp(s z - s^2 / 2). */
+/* A round is 0.3 ms; requests of one kind come for 10 ms or so. Means stay: exp(s z - s^2 / 2). */
 __attribute__((noinline)) static uint64_t serve(struct worker *w, uint64_t x)
 {
-	const double memory = 0.99, spread = 0.2;
+	const double memory = 0.97, spread = 0.2;
 
 	for (int f = 0; f < FUNCTIONS; f++) {
 		unsigned int n;
