@@ -10,6 +10,7 @@
 #include "diff.h"
 #include "diff_fit.h"
 #include "diff_gate.h"
+#include "diff_page.h"
 #include "diff_tree.h"
 #include "diff_view.h"
 #include "load.h"
@@ -23,10 +24,10 @@
 
 enum { EXIT_CHANGED = 1, EXIT_UNCLEAR = 2, EXIT_ERROR = 3 };
 
-enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_SVG };
+enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_SVG, FORMAT_HTML };
 static const char *const formats[] = {
 	[FORMAT_TEXT] = "text", [FORMAT_MD] = "md", [FORMAT_JSON] = "json", [FORMAT_CSV] = "csv", [FORMAT_FOLDED] = "folded",
-	[FORMAT_SVG] = "svg",
+	[FORMAT_SVG] = "svg", [FORMAT_HTML] = "html",
 };
 
 struct diff_cmd {
@@ -56,7 +57,7 @@ static int set_format(void *dst, const char *arg)
 			*(enum format *)dst = (enum format)i;
 			return 0;
 		}
-	pr_err("unknown format '%s': --format takes text, md, json, csv, folded or svg", arg);
+	pr_err("unknown format '%s': --format takes text, md, json, csv, folded, svg or html", arg);
 	return -EINVAL;
 }
 
@@ -313,6 +314,11 @@ static int write_out(const struct diff_cmd *c, struct diff_view *v)
 		strbuf_adds(&line, "; red is more, blue less, grey no more than chance");
 		diff_write_svg(t, v->d, c->title, line.s, to);
 		break;
+	case FORMAT_HTML:
+		strbuf_adds(&line, "Before and after: ");
+		diff_view_summary(v, &line);
+		diff_write_html(c->in, c->nin, v->d, c->title ? c->title : line.s, to);
+		break;
 	}
 	diff_tree_free(t);
 	strbuf_fini(&line);
@@ -395,7 +401,7 @@ int main(int argc, char **argv)
 	struct diff_cmd c = { .normalize = true, .limit = 40, .percent_limit = 0.1, .diff = { .alpha = 0.05, .run_noise = 0.01, .seed = 1 } };
 	const struct opt opts[] = {
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &c.output, NULL },
-		{ "format", 0, "FORMAT", "text (default), md, json, csv, folded (for flamegraph.pl) or svg", OPT_CALL, &c.format, set_format },
+		{ "format", 0, "FORMAT", "text (default), md, json, csv, folded (for flamegraph.pl), svg, html", OPT_CALL, &c.format, set_format },
 		{ "fail-on", 0, "COND", "exit status 1 when total>2%, func:REGEX>5% or self:REGEX>5% holds", OPT_CALL, &c, add_gate },
 		{ "scale", 0, "COUNTS", "before=N,after=N: compare the cost of a unit of work (request)", OPT_STR, &c.scale, NULL },
 		{ "per", 0, "WHAT", "compare shares of the total (default) or amounts a second", OPT_CALL, &c.diff.per, set_per },
@@ -411,7 +417,7 @@ int main(int argc, char **argv)
 		{ "limit", 'n', "N", "at most N functions, 0 for all (default 40)", OPT_U64, &c.limit, NULL },
 		{ "percent-limit", 0, "P", "leave out unchanged functions below P per cent (default 0.1)", OPT_CALL, &c.percent_limit,
 		  set_percent_limit },
-		{ "title", 0, "TEXT", "title of the picture", OPT_STR, &c.title, NULL },
+		{ "title", 0, "TEXT", "title of the picture or page", OPT_STR, &c.title, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &c.load.quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &c.verbose, NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c.build_info, NULL },
@@ -438,7 +444,7 @@ int main(int argc, char **argv)
 		return err == OPT_HELP ? 0 : EXIT_USAGE;
 	}
 	if (c.build_info) {
-		puts("diff: text md json csv folded svg");
+		puts("diff: text md json csv folded svg html");
 		return 0;
 	}
 	log_set_verbosity(c.load.quiet ? -1 : c.verbose);

@@ -150,6 +150,12 @@ assert after < before and re.match('#(..)\\1ff$', fill), frames
 assert frames['all'] == ([100, 100], '#dcdcdc') == frames['main'], frames
 PY
 	check "svg: what is the same is grey" sh -c "'$NSPROF' diff -q --format svg a a2 | grep -c 'fill=\"#dcdcdc\"' | grep -qx 4"
+	check "html" diff -q --format html -o d.html a.folded b.folded
+	is "html: what was before, scaled or not, is in it" "$(python3 "$TOP/tests/tools/unpage.py" d.html 0 | sed 's/^[^;]*;//')" \
+		"$(cat a.folded)"
+	is "html: and what is after" "$(python3 "$TOP/tests/tools/unpage.py" d.html 1 | sed 's/^[^;]*;//')" "$(cat b.folded)"
+	diff -q --format html -o d.html a b
+	like "html: and what was found, in its title too" "$(cat d.html)" '<title>Before and after: 2 of 3 functions changed significantly'
 	printf 'ap"p;x,y 5000\n' >c1.folded
 	check "any name in csv and json" python3 - <(diff -q --format csv c1.folded c1.folded) <(diff -q --format json c1.folded c1.folded) <<'PY'
 import csv, json, sys

@@ -1,0 +1,52 @@
+#include "diff_page.h"
+
+#include <stdlib.h>
+
+#include "diff_side.h"
+#include "dist.h"
+#include "html.h"
+#include "intern.h"
+#include "profile.h"
+#include "xalloc.h"
+
+/* What was found of each function that has enough samples. Names are @d's. */
+static struct html_change *changes_of(const struct diff *d, size_t *n)
+{
+	struct html_change *changes = xcalloc(d->nrows, sizeof(*changes));
+	double all = d->divisor[DIFF_AFTER] > 0 && d->weight[DIFF_AFTER] > 0 ? d->weight[DIFF_AFTER] / d->divisor[DIFF_AFTER] : 1;
+
+	*n = 0;
+	for (size_t i = 1; i < d->nrows; i++) {
+		const struct diff_column *c = diff_column(d, &d->row[i], DIFF_SELF);
+		double half;
+
+		if (!c)
+			continue;
+		half = dist_t_limit(0.05, c->df) * c->se;
+		changes[(*n)++] = (struct html_change){
+			.function = intern_str(d->names, d->row[i].name),
+			/* Amounts for each second or unit as shares of what there is after. */
+			.low = (c->change - half) / all,
+			.high = (c->change + half) / all,
+			.p = c->p_all,
+			.significant = diff_significant(d, &d->row[i], DIFF_SELF),
+		};
+	}
+	return changes;
+}
+
+void diff_write_html(const struct diff_input *in, size_t n, const struct diff *d, const char *title, FILE *to)
+{
+	struct profile *before = diff_side(in, n, DIFF_BEFORE, &d->opts), *after = diff_side(in, n, DIFF_AFTER, &d->opts);
+	struct html_opts o = { .title = title, .period = d->opts.period };
+	struct html_change *changes;
+
+	changes = changes_of(d, &o.nchanges);
+	o.changes = changes;
+	o.scale_a = d->divisor[DIFF_BEFORE] > 0 ? d->divisor[DIFF_AFTER] / d->divisor[DIFF_BEFORE] : 1;
+	o.scale_b = 1;
+	html_write(before, after, &o, to);
+	free(changes);
+	profile_free(before);
+	profile_free(after);
+}
