@@ -153,13 +153,13 @@ static uint32_t num_digits(uint64_t v)
 
 /*
  * Context of digit @i from the top of @len digits, where @top is the highest: that one by length, the
- * next by length and the first, all further ones by how many follow.
+ * next by length and the first. What is below them has hardly any pattern.
  */
-static inline uint32_t num_ctx(uint32_t len, uint32_t i, uint32_t left, uint32_t top)
+static inline uint32_t num_ctx(uint32_t ctx, uint32_t len, uint32_t i, uint32_t top)
 {
-	if (!i)
-		return 1 + len;
-	return i == 1 ? 17 + (len << 4 | top) : 273 + left;
+	if (i > 1)
+		return NIBBLE_FLAT;
+	return ctx + (i ? 17 + (len << 4 | top) : 1 + len);
 }
 
 void nibble_put_num(struct strbuf *out, uint32_t ctx, uint64_t v)
@@ -170,7 +170,7 @@ void nibble_put_num(struct strbuf *out, uint32_t ctx, uint64_t v)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t digit = v >> 4 * (n - 1 - i) & 15;
 
-		nibble_put(out, ctx + num_ctx(len, i, n - 1 - i, top), digit);
+		nibble_put(out, num_ctx(ctx, len, i, top), digit);
 		if (!i)
 			top = digit;
 	}
@@ -181,26 +181,36 @@ void nibble_put_snum(struct strbuf *out, uint32_t ctx, int64_t v)
 	nibble_put_num(out, ctx, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-/* Digits of an id when there are @n. */
-static inline uint32_t id_digits(uint32_t n)
+void nibble_put_small(struct strbuf *out, uint32_t ctx, uint64_t v)
 {
-	return n <= 0x10000 ? 4 : 5;
+	nibble_put(out, ctx, (uint32_t)MIN(v, 15));
+	if (v >= 15)
+		nibble_put_num(out, ctx + 1, v - 15);
 }
 
-/* Context of digit @i from the top, where @above are those before it. Five share what four have. */
+#define ID_DIGITS 5u
+
+/* Digits of the largest id when there are @n: those above are 0, which need not be said. */
+static inline uint32_t id_digits(uint32_t n)
+{
+	uint32_t digits = n > 1 ? (35 - (uint32_t)__builtin_clz(n - 1)) / 4 : 1;
+
+	return MIN(digits, ID_DIGITS);
+}
+
+/* Context of digit @i from the top of five, where @above are those before it. The lower four make a tree. */
 static inline uint32_t id_ctx(uint32_t i, uint32_t above)
 {
-	static const uint32_t first[] = { 0, 1, 17, 273, 273 + 4096 };
+	static const uint16_t first[ID_DIGITS] = { 273 + 4096, 0, 1, 17, 273 };
+	static const uint16_t mask[ID_DIGITS] = { 0, 0, 0xf, 0xff, 0xfff };
 
-	return first[i] + (i == 4 ? 0 : above & 0xfff);
+	return first[i] + (above & mask[i]);
 }
 
 void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n)
 {
-	uint32_t digits = id_digits(n);
-
-	for (uint32_t i = 0; i < digits; i++) {
-		uint32_t v = id >> 4 * (digits - 1 - i);
+	for (uint32_t i = ID_DIGITS - id_digits(n); i < ID_DIGITS; i++) {
+		uint32_t v = id >> 4 * (ID_DIGITS - 1 - i);
 
 		nibble_put(out, ctx + id_ctx(i, v >> 4), v & 15);
 	}
@@ -251,6 +261,10 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 		uint32_t v;
 
 		memcpy(&v, syms->s + 4 * i, 4);
+		if (v >> 4 == NIBBLE_FLAT) {
+			e->range[i] = (struct range){ (uint16_t)(EVEN * (v & 15)), EVEN };
+			continue;
+		}
 		m = &e->bank[v >> 4];
 		e->touched[(v >> 4) / GROUP] = 1;
 		e->range[i] = model_range(m, v & 15);
@@ -380,6 +394,17 @@ static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 	return sym;
 }
 
+/* The next one that has no model. */
+static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
+{
+	uint32_t at = *state & (PROB_ONE - 1);
+
+	*state = EVEN * (*state >> PROB_BITS) + at % EVEN;
+	if (*state < STATE_MIN)
+		*state = *state << 16 | next_bits(d);
+	return at / EVEN;
+}
+
 uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
 {
 	if (!d->left) {
@@ -389,7 +414,7 @@ uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
 	d->left--;
 	if (d->plain)
 		return get_plain(d);
-	return take(d, &d->state, ctx);
+	return ctx == NIBBLE_FLAT ? take_flat(d, &d->state) : take(d, &d->state, ctx);
 }
 
 /* Are there @n further symbols, coded? */
@@ -398,25 +423,38 @@ static inline bool has_coded(const struct nibble_dec *d, uint64_t n)
 	return !d->plain && d->left >= n;
 }
 
-uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
+/* The @n digits of a number behind its length @len one by one: they may end early, or be plain. */
+static uint64_t get_digits(struct nibble_dec *d, uint32_t ctx, uint32_t len, uint32_t n)
 {
-	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, top = 0;
-	bool coded = has_coded(d, n);
-	uint32_t state = d->state;
+	uint32_t top = 0;
 	uint64_t v = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t next = ctx + num_ctx(len, i, n - 1 - i, top);
-		uint32_t digit = coded ? take(d, &state, next) : nibble_get(d, next);
+		uint32_t digit = nibble_get(d, num_ctx(ctx, len, i, top));
 
 		if (!i)
 			top = digit;
 		v = v << 4 | digit;
 	}
-	if (coded) {
-		d->state = state;
-		d->left -= n;
-	}
+	return v;
+}
+
+uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
+{
+	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, state = d->state;
+	uint64_t v;
+
+	if (!n)
+		return 0;
+	if (!has_coded(d, n))
+		return get_digits(d, ctx, len, n);
+	v = take(d, &state, num_ctx(ctx, len, 0, 0));
+	if (n > 1)
+		v = v << 4 | take(d, &state, num_ctx(ctx, len, 1, (uint32_t)v));
+	for (uint32_t i = 2; i < n; i++)
+		v = v << 4 | take_flat(d, &state);
+	d->state = state;
+	d->left -= n;
 	return v;
 }
 
@@ -427,12 +465,19 @@ int64_t nibble_get_snum(struct nibble_dec *d, uint32_t ctx)
 	return (int64_t)(v >> 1 ^ -(v & 1));
 }
 
+uint64_t nibble_get_small(struct nibble_dec *d, uint32_t ctx)
+{
+	uint32_t v = nibble_get(d, ctx);
+
+	return v < 15 ? v : 15 + nibble_get_num(d, ctx + 1);
+}
+
 uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
 {
 	uint32_t digits = id_digits(n), id = 0, state = d->state;
 	bool coded = has_coded(d, digits);
 
-	for (uint32_t i = 0; i < digits; i++) {
+	for (uint32_t i = ID_DIGITS - digits; i < ID_DIGITS; i++) {
 		uint32_t next = ctx + id_ctx(i, id);
 
 		id = id << 4 | (coded ? take(d, &state, next) : nibble_get(d, next));

@@ -16,9 +16,13 @@
 
 #define NIBBLE_CONTEXTS 32768u
 
-/* Contexts of a number: its length, and its digits of 4 bits from the highest down. */
-#define NIBBLE_NUM (1u + 16 + 256 + 16)
-/* Contexts of an id below 2^20: a tree of digits of 4 bits. */
+/* No context: a symbol without a model, as likely as any other, and cheaper than all that have one. */
+#define NIBBLE_FLAT NIBBLE_CONTEXTS
+/* Contexts of a number: its length, and its upper two digits of 4 bits. */
+#define NIBBLE_NUM (1u + 16 + 256)
+/* Of one that is below 15 as a rule. */
+#define NIBBLE_SMALL (1u + NIBBLE_NUM)
+/* Contexts of an id below 2^20: a tree of four digits of 4 bits, and one above. */
 #define NIBBLE_ID (1u + 16 + 256 + 4096 + 1)
 
 /* ---- noting symbols: 4 bytes each, context << 4 | symbol ---- */
@@ -39,6 +43,8 @@ void nibble_add(struct strbuf *out, const struct strbuf *syms);	/* all of @syms 
 /* Any @v, small ones in few symbols; @ctx is the first of NIBBLE_NUM contexts. */
 void nibble_put_num(struct strbuf *out, uint32_t ctx, uint64_t v);
 void nibble_put_snum(struct strbuf *out, uint32_t ctx, int64_t v);
+/* The same in one symbol if @v is below 15; @ctx is the first of NIBBLE_SMALL contexts. */
+void nibble_put_small(struct strbuf *out, uint32_t ctx, uint64_t v);
 /* @id below @n, which is at most 2^20 and known to both sides; the first of NIBBLE_ID contexts. */
 void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n);
 
@@ -75,6 +81,7 @@ bool nibble_dec_done(const struct nibble_dec *d);
 uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx);
 uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx);
 int64_t nibble_get_snum(struct nibble_dec *d, uint32_t ctx);
+uint64_t nibble_get_small(struct nibble_dec *d, uint32_t ctx);
 /* Below 2^20: the caller has to compare with @n. */
 uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n);
 

@@ -189,7 +189,7 @@ static uint64_t unrelative(uint64_t v)
 /* Context of a literal's distance: by what it is and what lies above. */
 static inline uint32_t dist_ctx(const struct descent *d, uint32_t lit)
 {
-	return CTX_DIST + (lit << 1 | (d->at == d->code_at)) * NIBBLE_NUM;
+	return CTX_DIST + (lit << 1 | (d->at == d->code_at)) * NIBBLE_SMALL;
 }
 
 /*
@@ -316,7 +316,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 	op = (near ? OP_NEAR : OP_LITERAL) + lit;
 	nibble_put(out, s->ctx, op);
 	if (!near)
-		nibble_put_num(out, dist_ctx(d, lit), (d->at - p.addr) / 8 - 1);
+		nibble_put_small(out, dist_ctx(d, lit), (d->at - p.addr) / 8 - 1);
 	switch (lit) {
 	case LIT_CODE:
 		nibble_put_id(out, CTX_WORD_CODE, id, dict->n);
@@ -328,7 +328,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 		rank = nearest(d->seen, p.val);
 		nibble_put(out, CTX_REL_BY, rank < d->seen->n ? rank : WORD_SEEN);
 		if (rank < d->seen->n)
-			nibble_put_num(out, CTX_REL_NEAR, relative(p.val - word_seen_at(d->seen, rank)));
+			nibble_put_small(out, CTX_REL_NEAR, relative(p.val - word_seen_at(d->seen, rank)));
 		else
 			nibble_put_num(out, CTX_REL, relative(rel));
 		break;
@@ -374,7 +374,7 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 	}
 	len = op == OP_RUN_SHADOW ? run_shadow(e) : run_past(e, s.from[op]);
 	d->on = op == OP_RUN_SHADOW ? 0 : s.from[op] + len;
-	nibble_put_num(out, CTX_RUN + op * NIBBLE_NUM, len - 1);
+	nibble_put_small(out, CTX_RUN + op * NIBBLE_SMALL, len - 1);
 }
 
 /* Pass the words that are as the shadow has them; how many of @sw's are left. */
@@ -472,7 +472,7 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 	if (near) {
 		p->addr = s->place.addr;
 	} else {
-		dist = nibble_get_num(in, dist_ctx(d, lit));
+		dist = nibble_get_small(in, dist_ctx(d, lit));
 		if (dist >= (d->at - d->lo) / 8)
 			return -EINVAL;
 		p->addr = d->at - 8 * (dist + 1);
@@ -486,7 +486,7 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 		rank = nibble_get(in, CTX_REL_BY);
 		if (rank < d->seen->n)
 			p->val = word_seen_at(d->seen, rank) +
-				 unrelative(nibble_get_num(in, CTX_REL_NEAR));
+				 unrelative(nibble_get_small(in, CTX_REL_NEAR));
 		else
 			p->val = p->addr + unrelative(nibble_get_num(in, CTX_REL));
 		return rank < d->seen->n || rank == WORD_SEEN ? 0 : -EINVAL;
@@ -559,7 +559,7 @@ static int decode_next(struct decoding *c, struct code_dec *dict, struct nibble_
 		descent_skip(d, &s);
 		return decoding_take(c, &p);
 	}
-	len = nibble_get_num(in, CTX_RUN + op * NIBBLE_NUM) + 1;
+	len = nibble_get_small(in, CTX_RUN + op * NIBBLE_SMALL) + 1;
 	if (op == OP_RUN_SHADOW) {
 		d->on = 0;
 		return decode_shadow(c, len);

@@ -96,35 +96,81 @@ static void test_symbols(void **state)
 	strbuf_fini(&code);
 }
 
-static void test_numbers(void **state)
+static void check_numbers(bool plain)
 {
 	struct nibble_enc *e = nibble_enc_new();
 	struct nibble_dec *d = nibble_dec_new();
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
-	static const uint32_t counts[] = { 1, 16, 0xffff, 0x10000, 0x10001, 1u << 20 };
+	static const uint32_t counts[] = { 1, 2, 16, 17, 256, 257, 4096, 4097, 0xffff, 0x10000, 0x10001, 1u << 20 };
 
-	(void)state;
 	for (unsigned int bit = 0; bit < 64; bit++)
 		for (int off = -2; off <= 2; off++) {
 			nibble_put_num(&syms, CTX_TIME, (1ull << bit) + (uint64_t)off);
 			nibble_put_snum(&syms, CTX_SP, (int64_t)((1ull << bit) + (uint64_t)off));
+			nibble_put_small(&syms, CTX_RUN, (1ull << bit) + (uint64_t)off);
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		for (uint32_t k = 0; k < 20; k++)
 			nibble_put_id(&syms, CTX_NODE, counts[i] - 1 - counts[i] / 21 * k, counts[i]);
-	nibble_enc_pack(e, &syms, &code);
-	nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
+	if (plain)
+		nibble_plain(&syms, &code);
+	else
+		nibble_enc_pack(e, &syms, &code);
+	nibble_dec_begin(d, code.s, code.len, syms.len / 4, plain);
 	for (unsigned int bit = 0; bit < 64; bit++)
 		for (int off = -2; off <= 2; off++) {
 			assert_true(nibble_get_num(d, CTX_TIME) == (1ull << bit) + (uint64_t)off);
 			assert_true(nibble_get_snum(d, CTX_SP) ==
 				    (int64_t)((1ull << bit) + (uint64_t)off));
+			assert_true(nibble_get_small(d, CTX_RUN) == (1ull << bit) + (uint64_t)off);
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		for (uint32_t k = 0; k < 20; k++)
 			assert_int_equal(nibble_get_id(d, CTX_NODE, counts[i]),
 					 counts[i] - 1 - counts[i] / 21 * k);
 	assert_true(nibble_dec_done(d));
+	nibble_enc_free(e);
+	nibble_dec_free(d);
+	strbuf_fini(&syms);
+	strbuf_fini(&code);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	check_numbers(false);
+	check_numbers(true);
+}
+
+/* What can be any of 16 takes half a byte from the first one on, and what is small one symbol. */
+static void test_flat(void **state)
+{
+	struct nibble_enc *e = nibble_enc_new();
+	struct nibble_dec *d = nibble_dec_new();
+	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
+	uint64_t v, again = rnd_state;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		nibble_put(&syms, NIBBLE_FLAT, (uint32_t)rnd() & 15);
+		nibble_put_num(&syms, CTX_TIME, rnd() | 1ull << 63);
+	}
+	nibble_enc_pack(e, &syms, &code);
+	/* Of 18 symbols of a number and the flat one, 15 are flat, and the length is always the same. */
+	assert_in_range(code.len, 1000 * 16 / 2, 1000 * 17 / 2 + 100);
+	nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
+	rnd_state = again;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(nibble_get(d, NIBBLE_FLAT), (uint32_t)rnd() & 15);
+		v = nibble_get_num(d, CTX_TIME);
+		assert_true(v == (rnd() | 1ull << 63));
+	}
+	assert_true(nibble_dec_done(d));
+	strbuf_reset(&syms);
+	nibble_put_small(&syms, CTX_RUN, 14);
+	assert_int_equal(syms.len, 4);
+	nibble_put_id(&syms, CTX_NODE, 0, 16);
+	assert_int_equal(syms.len, 8);
 	nibble_enc_free(e);
 	nibble_dec_free(d);
 	strbuf_fini(&syms);
@@ -163,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_damage),
 	};
 
