@@ -80,8 +80,7 @@ static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uin
 struct sources {
 	uint64_t context, context2;	/* hashes of what lies above */
 	uint32_t from[OP_RUN_SHADOW];	/* words of the history by op; 0: none */
-	struct place place;		/* of the word to come, as the first of them has it */
-	bool have;			/* there is one */
+	uint64_t near;			/* where the first of them has the word to come; NOWHERE: nowhere */
 	uint32_t ctx;
 };
 
@@ -94,7 +93,7 @@ static uint64_t second_context(const struct descent *d)
 
 static const struct word_other *other_slot(const struct descent *d, uint64_t context)
 {
-	return &d->m->other[context >> (64 - WORD_LAST_BITS)];
+	return &d->m->other[context >> (64 - WORD_SLOT_BITS)];
 }
 
 /*
@@ -106,33 +105,30 @@ static void sources_begin(const struct descent *d, struct sources *s)
 	s->context = descent_context(d);
 	s->context2 = second_context(d);
 	__builtin_prefetch(past_slot(d, s->context));
-	__builtin_prefetch(past_entry(d, d->on));
+	__builtin_prefetch(&d->m->dist_kind[d->on % WORD_PAST]);
 	__builtin_prefetch(other_slot(d, s->context2));
 }
 
 static void sources_find(const struct descent *d, const struct place *shadow, struct sources *s)
 {
-	const struct word_past *first = NULL, *last;
-	uint32_t first_kind = 3;
+	const struct word_last *last = past_slot(d, s->context);
+	uint32_t none, first = 3;	/* without a source a kind that there is not */
 
-	last = past_slot(d, s->context);
 	s->from[OP_RUN] = 0;
-	if (past_valid(d, last->older) && last->check == past_check(s->context)) {
-		s->from[OP_RUN] = last->older;
-		first = last;
+	if (past_valid(d, last->no) && last->check == past_check(s->context)) {
+		s->from[OP_RUN] = last->no;
+		first = last->dist_kind;
 		/* Likely to be wanted, and by then it will have come. */
-		__builtin_prefetch(past_entry(d, last->older));
+		__builtin_prefetch(&d->m->sym[last->no % WORD_PAST]);
+		__builtin_prefetch(&d->m->dist_kind[last->no % WORD_PAST]);
 	}
 	s->from[OP_RUN_ON] = past_valid(d, d->on) && d->on != s->from[OP_RUN] ? d->on : 0;
-	if (!first && s->from[OP_RUN_ON])
-		first = past_entry(d, d->on);
-	s->have = first && past_guess(d, first, &s->place);
-	if (first)
-		first_kind = first->dist_kind & 3;
-	s->ctx = CTX_OP + (d->hist << 6 | first_kind << 4 | (uint32_t)(d->code_at == d->at) << 3 |
-			   (uint32_t)!s->from[OP_RUN] << 2 | (uint32_t)!s->from[OP_RUN_ON] << 1);
-	if (s->have && place_eq(&s->place, shadow))
-		s->ctx += 1;
+	if (!s->from[OP_RUN] && s->from[OP_RUN_ON])
+		first = past_dist_kind(d, d->on);
+	none = (uint32_t)!s->from[OP_RUN] << 1 | !s->from[OP_RUN_ON];
+	s->near = none == 3 ? NOWHERE : past_addr(d, first);
+	s->ctx = CTX_OP + (d->hist << 6 | (first & 3) << 4 | (uint32_t)(d->code_at == d->at) << 3 | none << 1 |
+			   (uint32_t)(none < 3 && s->near == shadow->addr));
 }
 
 /* The rest of them, needed only when the first two are wrong. */
@@ -141,7 +137,7 @@ static void sources_find_more(const struct descent *d, struct sources *s)
 	const struct word_other *o = other_slot(d, s->context2);
 	uint32_t newest = s->from[OP_RUN];
 
-	s->from[OP_RUN_OLD] = newest ? past_of(d, past_entry(d, newest)->older, s->context) : 0;
+	s->from[OP_RUN_OLD] = newest ? past_older(d, newest, s->context) : 0;
 	s->from[OP_RUN_OTHER] = past_valid(d, o->no) &&
 		o->check == (uint32_t)s->context2 ? o->no : 0;
 }
@@ -153,7 +149,7 @@ static void descent_note(struct descent *d, const struct sources *s, uint32_t op
 	/* The second context learns from what the first did not know. */
 	if (op == OP_RUN)
 		return;
-	d->m->other[s->context2 >> (64 - WORD_LAST_BITS)] =
+	d->m->other[s->context2 >> (64 - WORD_SLOT_BITS)] =
 		(struct word_other){ .no = d->m->n, .check = (uint32_t)s->context2 };
 }
 
@@ -237,19 +233,21 @@ static inline void encoding_take(struct encoding *e)
 	e->left -= e->left > 0;
 }
 
-/* Does the word @addr, @val follow as entry @h has it? */
-static inline bool past_has(const struct descent *d, const struct word_past *h, uint64_t addr,
-			    uint64_t val)
+/* Does the word @p follow as the history's word @no has it? */
+static inline bool past_has(const struct descent *d, uint32_t no, const struct place *p)
 {
-	if (d->at - addr != 8 * (uint64_t)(h->dist_kind >> 2))
+	uint32_t dist_kind = past_dist_kind(d, no);
+	uint64_t sym = past_sym(d, no);
+
+	if (d->at - p->addr != 8 * (uint64_t)(dist_kind >> 2))
 		return false;
-	switch (h->dist_kind & 3) {
+	switch (dist_kind & 3) {
 	case KIND_ABS:
-		return h->sym == val;
+		return sym == p->val;
 	case KIND_REL:
-		return h->sym + addr == val;
+		return sym + p->addr == p->val;
 	default:
-		return h->sym < d->seen->n && word_seen_at(d->seen, h->sym) == val;
+		return sym < d->seen->n && word_seen_at(d->seen, sym) == p->val;
 	}
 }
 
@@ -262,14 +260,13 @@ static uint32_t run_past(struct encoding *e, uint32_t no)
 	uint32_t len = 0, left = e->left;
 
 	for (; left; no++, len++, left--) {
-		const struct word_past *h = past_entry(&d, no);
 		struct place p = { sw->base + 8 * (uint64_t)sw->idx[left - 1], sw->val[left - 1] };
 
-		if (!past_has(&d, h, p.addr, p.val))
+		if (!past_has(&d, no, &p))
 			break;
-		descent_copy(&d, h, &p, !len);
+		descent_copy(&d, no, &p, !len);
 	}
-	if (!left && 8 * (uint64_t)(past_entry(&d, no)->dist_kind >> 2) > d.at - d.lo) {
+	if (!left && past_addr(&d, past_dist_kind(&d, no)) == NOWHERE) {
 		descent_end(&d);
 		e->ended = true;
 		len++;
@@ -302,7 +299,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 	const struct descent *d = &e->d;
 	struct place p = encoding_next(e);
 	uint8_t cls = e->sw->cls[e->left - 1];
-	bool near = s->have && s->place.addr == p.addr;
+	bool near = s->near == p.addr;
 	enum word_literal lit = LIT_RAW;
 	uint64_t rel = p.val - p.addr;
 	uint32_t rank = 0, id = 0, op;
@@ -356,7 +353,7 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 	for (op = OP_RUN; op < OP_RUN_SHADOW; op++) {
 		if (op == OP_RUN_OLD)
 			sources_find_more(d, &s);
-		if (s.from[op] && past_guess(d, past_entry(d, s.from[op]), &guess) && place_eq(&guess, &p))
+		if (s.from[op] && past_guess(d, s.from[op], &guess) && place_eq(&guess, &p))
 			break;
 	}
 	if (op == OP_RUN_SHADOW && !e->left)
@@ -467,10 +464,10 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 	uint32_t lit = op - (near ? OP_NEAR : OP_LITERAL), rank;
 	uint64_t dist;
 
-	if (near && (!s->have || s->place.addr == NOWHERE))
+	if (near && s->near == NOWHERE)
 		return -EINVAL;
 	if (near) {
-		p->addr = s->place.addr;
+		p->addr = s->near;
 	} else {
 		dist = nibble_get_small(in, dist_ctx(d, lit));
 		if (dist >= (d->at - d->lo) / 8)
@@ -511,15 +508,14 @@ static int decode_past(struct decoding *c, uint32_t no, uint64_t len)
 	if (!past_valid(&d, no))
 		return -EINVAL;
 	for (; len; len--, no++, first = false) {
-		const struct word_past *h = past_entry(&d, no);
 		struct place p;
 
-		if (c->ended || !past_guess(&d, h, &p) || decoding_take(c, &p))
+		if (c->ended || !past_guess(&d, no, &p) || decoding_take(c, &p))
 			return -EINVAL;
 		if (p.addr == NOWHERE)
 			descent_end(&d);
 		else
-			descent_copy(&d, h, &p, first);
+			descent_copy(&d, no, &p, first);
 	}
 	c->d = d;
 	return 0;

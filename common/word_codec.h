@@ -19,34 +19,41 @@
 /* Pages a copy of STACK_WORDS_MAX words touches at most. */
 #define WORD_CODEC_PAGES (STACK_WORDS_MAX / SHADOW_PAGE_WORDS + 1)
 
-#define WORD_LAST_BITS 15
+#define WORD_SLOT_BITS 14		/* of both tables */
 #define WORD_PAST (1u << 16)	/* words that are remembered */
 #define WORD_DIST_END 0x3fffu	/* a distance that leads out of every copy */
 #define WORD_SEEN 8
 
-/* A word of the history, as it may come again elsewhere. */
-struct word_past {
-	uint64_t sym;			/* as its kind says */
-	uint32_t older;			/* the one before it in the same slot of last[]; 0: none */
-	uint16_t check;			/* of the context above it */
-	uint16_t dist_kind;		/* words below the one before << 2 | enum word_kind */
+/* What came last in a context: word number, 0: none, and how it goes on there. */
+struct word_last {
+	uint32_t no;
+	uint16_t check;			/* of the context */
+	uint16_t dist_kind;		/* of that word, see struct word_model */
 };
 
-/* What came last in a context: word number, 0: none. */
+/* The same by the second context. */
 struct word_other {
 	uint32_t no, check;
 };
 
-/* What encoder and decoder learn from all stacks; zeroed with a KEY block. */
+/* What led to a word of the history. */
+struct word_link {
+	uint32_t older;			/* what came in its slot before; 0: none */
+	uint16_t check;			/* of the context above it */
+};
+
+/*
+ * What encoder and decoder learn from all stacks; zeroed with a KEY block. Word number n of the history
+ * lies at n modulo WORD_PAST; 0 is never asked for. Its parts lie apart, and a slot has a copy of what
+ * is looked at first: coding waits for memory more than for anything else.
+ */
 struct word_model {
-	struct word_past past[WORD_PAST];	/* word number n at n modulo WORD_PAST */
-	uint32_t n;				/* of the next word; 0 is never asked for */
-	/*
-	 * By first context: what came last in it, as in past[], but older is its own number; 0: none.
-	 * A copy, so that what does not apply is seen without a look at past[], far away in memory.
-	 */
-	struct word_past last[1u << WORD_LAST_BITS];
-	struct word_other other[1u << WORD_LAST_BITS];	/* by second context */
+	uint64_t sym[WORD_PAST];	/* as its kind says */
+	uint16_t dist_kind[WORD_PAST];	/* words below the one before << 2 | enum word_kind */
+	struct word_link link[WORD_PAST];	/* of those that contexts lead to */
+	uint32_t n;			/* of the next word */
+	struct word_last last[1u << WORD_SLOT_BITS];	/* by first context */
+	struct word_other other[1u << WORD_SLOT_BITS];	/* by second context */
 };
 
 /* What decoding one copy needs besides, too large for a stack; filled from the end. */

@@ -11,7 +11,7 @@
 #include "util.h"
 #include "word_codec.h"
 
-enum word_kind {	/* what the sym of struct word_past is */
+enum word_kind {	/* what a sym of struct word_model is */
 	KIND_ABS,	/* the value */
 	KIND_REL,	/* the value less the word's own address */
 	KIND_SEEN,	/* index in struct word_seen */
@@ -117,12 +117,17 @@ static inline uint64_t descent_context(const struct descent *d)
 	return (h ^ h >> 32) * MIX1;
 }
 
-static inline struct word_past *past_entry(const struct descent *d, uint32_t no)
+static inline uint32_t past_dist_kind(const struct descent *d, uint32_t no)
 {
-	return &d->m->past[no % WORD_PAST];
+	return d->m->dist_kind[no % WORD_PAST];
 }
 
-/* Is entry @no there, and was not overwritten? */
+static inline uint64_t past_sym(const struct descent *d, uint32_t no)
+{
+	return d->m->sym[no % WORD_PAST];
+}
+
+/* Is word @no there, and was not overwritten? */
 static inline bool past_valid(const struct descent *d, uint32_t no)
 {
 	return no && d->m->n - no - 1 < WORD_PAST;
@@ -133,80 +138,97 @@ static inline uint16_t past_check(uint64_t context)
 	return (uint16_t)context;
 }
 
-/* Entry @no, which has to be of @context; else 0. */
-static inline uint32_t past_of(const struct descent *d, uint32_t no, uint64_t context)
+/* What came in the slot before the valid word @no, if that was in the same @context; else 0. */
+static inline uint32_t past_older(const struct descent *d, uint32_t no, uint64_t context)
 {
-	return past_valid(d, no) && past_entry(d, no)->check == past_check(context) ? no : 0;
+	uint32_t older = d->m->link[no % WORD_PAST].older;
+
+	return past_valid(d, older) && d->m->link[older % WORD_PAST].check == past_check(context) ? older : 0;
 }
 
-static inline struct word_past *past_slot(const struct descent *d, uint64_t context)
+static inline struct word_last *past_slot(const struct descent *d, uint64_t context)
 {
-	return &d->m->last[context >> (64 - WORD_LAST_BITS)];
+	return &d->m->last[context >> (64 - WORD_SLOT_BITS)];
 }
 
-/* What the entry @e says comes next; false if it says nothing. */
-static inline bool past_guess(const struct descent *d, const struct word_past *e, struct place *p)
+/* The address that @dist_kind leads to, or NOWHERE. */
+static inline uint64_t past_addr(const struct descent *d, uint32_t dist_kind)
 {
-	uint64_t dist = 8 * (uint64_t)(e->dist_kind >> 2);
+	uint64_t dist = 8 * (uint64_t)(dist_kind >> 2);
 
-	*p = (struct place){ NOWHERE, 0 };
-	if (dist > d->at - d->lo)
+	return dist > d->at - d->lo ? NOWHERE : d->at - dist;
+}
+
+/* What the word @no says comes next; false if it says nothing. */
+static inline bool past_guess(const struct descent *d, uint32_t no, struct place *p)
+{
+	uint32_t dist_kind = past_dist_kind(d, no);
+	uint64_t sym = past_sym(d, no);
+
+	*p = (struct place){ past_addr(d, dist_kind), 0 };
+	if (p->addr == NOWHERE)
 		return true;
-	p->addr = d->at - dist;
-	p->val = e->sym;
-	if ((e->dist_kind & 3) == KIND_REL) {
+	p->val = sym;
+	if ((dist_kind & 3) == KIND_REL) {
 		p->val += p->addr;
-	} else if ((e->dist_kind & 3) == KIND_SEEN) {
-		if (e->sym >= d->seen->n)
+	} else if ((dist_kind & 3) == KIND_SEEN) {
+		if (sym >= d->seen->n)
 			return false;
-		p->val = word_seen_at(d->seen, e->sym);
+		p->val = word_seen_at(d->seen, sym);
 	}
 	return true;
 }
 
+/* Write down what comes next, a word that no context leads to. */
+static inline void past_put(struct descent *d, uint32_t dist_kind, uint64_t sym)
+{
+	uint32_t at = d->m->n++ % WORD_PAST;
+
+	d->m->sym[at] = sym;
+	d->m->dist_kind[at] = (uint16_t)dist_kind;
+}
+
 /* Write down what comes next. */
-static inline void past_add(struct descent *d, uint64_t dist, enum word_kind kind, uint64_t sym)
+static inline void past_add(struct descent *d, uint32_t dist_kind, uint64_t sym)
 {
 	uint64_t context = descent_context(d);
-	struct word_model *m = d->m;
-	struct word_past *slot = past_slot(d, context), e = {
-		.sym = sym, .older = slot->older, .check = past_check(context),
-		.dist_kind = (uint16_t)(dist << 2 | kind),
+	struct word_last *slot = past_slot(d, context), e = {
+		.no = d->m->n, .check = past_check(context), .dist_kind = (uint16_t)dist_kind,
 	};
 
-	*past_entry(d, m->n) = e;
-	e.older = m->n++;
+	d->m->link[e.no % WORD_PAST] = (struct word_link){ slot->no, e.check };
 	*slot = e;
+	past_put(d, dist_kind, sym);
 }
 
 /* Go on below the word @p and write it down. */
 static inline void descent_step(struct descent *d, const struct place *p, enum word_kind kind,
 				uint64_t sym)
 {
-	past_add(d, (d->at - p->addr) / 8, kind, sym);
+	past_add(d, (uint32_t)((d->at - p->addr) / 8 << 2 | kind), sym);
 	descent_push(d, p, kind, sym);
 }
 
 /*
- * The same, by the entry @h, whose word it is. Contexts lead only to the @first word of a run: who
+ * The same, by the history's word @no, whose word it is. Contexts lead only to the @first word of a run: who
  * is led to it comes to the others as well.
  */
-static inline void descent_copy(struct descent *d, const struct word_past *h, const struct place *p,
-				bool first)
+static inline void descent_copy(struct descent *d, uint32_t no, const struct place *p, bool first)
 {
-	struct word_past e = *h;
+	uint32_t dist_kind = past_dist_kind(d, no);
+	uint64_t sym = past_sym(d, no);
 
 	if (first)
-		past_add(d, e.dist_kind >> 2, (enum word_kind)(e.dist_kind & 3), e.sym);
+		past_add(d, dist_kind, sym);
 	else
-		*past_entry(d, d->m->n++) = e;
-	descent_push(d, p, (enum word_kind)(e.dist_kind & 3), e.sym);
+		past_put(d, dist_kind, sym);
+	descent_push(d, p, (enum word_kind)(dist_kind & 3), sym);
 }
 
 /* There is no further word. */
 static inline void descent_end(struct descent *d)
 {
-	past_add(d, WORD_DIST_END, KIND_ABS, 0);
+	past_add(d, WORD_DIST_END << 2 | KIND_ABS, 0);
 }
 
 /* Step to a word or the end that no entry said. */
