@@ -19,10 +19,15 @@ static_assert(ARRAY_SIZE(reg_order) == REG_CODED, "each once");
 /* How far from sp a register may point to be coded relative to it, in bytes. */
 #define SP_REACH (16 << 20)
 
-/* Under CTX_REG, what a register holds now. */
+/*
+ * Registers are expected to hold what they held with the same ip before, where nothing is known of that, what they
+ * held in the thread's last sample. A symbol says of a group of them which do not.
+ */
+#define GROUP 4u
+
+/* Under CTX_REG, what a register holds instead. */
 enum reg_op {
 	REG_SAME,	/* as in the thread's last sample with registers */
-	REG_GUESS,	/* as with the same ip before */
 	REG_ZERO,
 	REG_SP,		/* sp and so many words */
 	REG_SEEN,	/* an address met on the stack */
@@ -91,10 +96,33 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 	}
 }
 
-/* Context of register @i: by how the one before was coded, and what there is to guess from. */
+/* What the registers of a group are expected to hold. */
+struct expected {
+	bool have[GROUP];	/* the ip says it */
+	uint64_t val[GROUP];
+};
+
+/* Registers @i to @i + @n, where @last holds the thread's last ones; @row, if it is of this ip. */
+static void expect(struct expected *x, const struct word_seen *seen, const struct reg_row *row, uint32_t i,
+		   uint32_t n, const uint64_t *last)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		x->have[k] = row && row_guess(seen, row, i + k, last[UREG_SP], &x->val[k]);
+		if (!x->have[k])
+			x->val[k] = last[reg_order[i + k]];
+	}
+}
+
+/* Context of what a group's symbol is: by the one before it, and whether the ip is known. */
+static uint32_t group_ctx(uint32_t i, bool known, uint32_t before)
+{
+	return CTX_REG_OTHER + (i / GROUP << 5 | (uint32_t)known << 4 | before);
+}
+
+/* Context of register @i that is not what was expected: by how the last of these was coded, and what is known of it. */
 static uint32_t reg_ctx(uint32_t i, uint32_t prev, bool have, bool same)
 {
-	return CTX_REG + (i << 6 | prev << 3 | (uint32_t)have << 1 | same);
+	return CTX_REG + (i << 5 | prev << 2 | (uint32_t)have << 1 | same);
 }
 
 /* ---- encoder ---- */
@@ -147,24 +175,31 @@ void regs_encode(struct reg_model *m, const struct word_seen *seen, struct code_
 {
 	struct enc e = { m, seen, dict, regs, last, unmasked, out };
 	uint64_t sp = regs[UREG_SP], ip = regs[UREG_IP];
-	struct reg_row *row = row_of(m, ip);
-	uint32_t op = REG_SAME;
+	struct reg_row *row = row_of(m, ip), *known = row->ip == ip ? row : NULL;
+	uint32_t op = REG_SAME, others = 0;
 
 	code_enc_put(dict, out, CTX_IP_NEW, CTX_IP, ip);
 	last[UREG_IP] = ip;
-	for (uint32_t i = 0; i < REG_CODED; i++) {
-		uint64_t val = regs[reg_order[i]], *old = &last[reg_order[i]], guess = 0;
-		bool have = row->ip == ip && row_guess(seen, row, i, sp, &guess);
-		uint32_t ctx = reg_ctx(i, op, have, have && guess == *old);
+	for (uint32_t i = 0; i < REG_CODED; i += GROUP) {
+		uint32_t n = MIN(GROUP, REG_CODED - i), ctx = group_ctx(i, known, others);
+		struct expected x;
 
-		if (val == *old)
-			nibble_put(out, ctx, op = REG_SAME);
-		else if (have && val == guess)
-			nibble_put(out, ctx, op = REG_GUESS);
-		else
-			op = enc_reg(&e, ctx, i);
-		row_note(seen, row, i, sp, val);
-		*old = val;
+		expect(&x, seen, known, i, n, last);
+		others = 0;
+		for (uint32_t k = 0; k < n; k++)
+			others |= (uint32_t)(regs[reg_order[i + k]] != x.val[k]) << k;
+		nibble_put(out, ctx, others);
+		for (uint32_t k = 0; k < n; k++) {
+			uint64_t val = regs[reg_order[i + k]], *old = &last[reg_order[i + k]];
+
+			ctx = reg_ctx(i + k, op, x.have[k], x.val[k] == *old);
+			if (others >> k & 1 && val == *old)
+				nibble_put(out, ctx, op = REG_SAME);
+			else if (others >> k & 1)
+				op = enc_reg(&e, ctx, i + k);
+			row_note(seen, row, i + k, sp, val);
+			*old = val;
+		}
 	}
 	row->ip = ip;
 }
@@ -179,13 +214,15 @@ struct dec {
 	uint64_t *last;
 };
 
-/* What register @i holds when it is not as it was. */
+/* What register @i holds when it is not as expected. */
 static int dec_reg(const struct dec *d, uint32_t op, uint32_t i)
 {
 	uint64_t *val = &d->last[reg_order[i]];
 	uint32_t rank;
 
 	switch (op) {
+	case REG_SAME:
+		return 0;
 	case REG_ZERO:
 		*val = 0;
 		return 0;
@@ -218,25 +255,33 @@ int regs_decode(struct reg_model *m, const struct word_seen *seen, struct code_d
 {
 	struct dec d = { m, seen, dict, in, last };
 	uint64_t sp = last[UREG_SP], *ip = &last[UREG_IP];
-	struct reg_row *row;
-	uint32_t op = REG_SAME;
+	uint32_t op = REG_SAME, others = 0;
+	struct reg_row *row, *known;
 
 	if (code_dec_get(dict, in, CTX_IP_NEW, CTX_IP, ip))
 		return -EINVAL;
 	row = row_of(m, *ip);
-	for (uint32_t i = 0; i < REG_CODED; i++) {
-		uint64_t *val = &last[reg_order[i]], guess = 0;
-		bool have = row->ip == *ip && row_guess(seen, row, i, sp, &guess);
+	known = row->ip == *ip ? row : NULL;
+	for (uint32_t i = 0; i < REG_CODED; i += GROUP) {
+		uint32_t n = MIN(GROUP, REG_CODED - i);
+		struct expected x;
 
-		op = nibble_get(in, reg_ctx(i, op, have, have && guess == *val));
-		if (op == REG_GUESS) {
-			if (!have)
-				return -EINVAL;
-			*val = guess;
-		} else if (op != REG_SAME && dec_reg(&d, op, i)) {
+		expect(&x, seen, known, i, n, last);
+		others = nibble_get(in, group_ctx(i, known, others));
+		if (others >> n)
 			return -EINVAL;
+		for (uint32_t k = 0; k < n; k++) {
+			uint64_t *val = &last[reg_order[i + k]];
+
+			if (others >> k & 1) {
+				op = nibble_get(in, reg_ctx(i + k, op, x.have[k], x.val[k] == *val));
+				if (dec_reg(&d, op, i + k))
+					return -EINVAL;
+			} else {
+				*val = x.val[k];
+			}
+			row_note(seen, row, i + k, sp, *val);
 		}
-		row_note(seen, row, i, sp, *val);
 	}
 	row->ip = *ip;
 	return 0;

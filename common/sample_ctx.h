@@ -10,7 +10,8 @@
 #include "nibble_codec.h"
 
 #define CTX_OP_NR 1024u
-#define CTX_REG_NR (15u * 64)
+#define CTX_REG_NR (15u * 32)
+#define CTX_REG_OTHER_NR (4u * 32)
 
 enum sample_ctx {
 	CTX_CPU_HIT,
@@ -24,7 +25,8 @@ enum sample_ctx {
 	CTX_REG_RECENT,
 	CTX_REG_SEEN,
 	CTX_REG = CTX_REG_SEEN + 16,
-	CTX_OP = CTX_REG + CTX_REG_NR,
+	CTX_REG_OTHER = CTX_REG + CTX_REG_NR,
+	CTX_OP = CTX_REG_OTHER + CTX_REG_OTHER_NR,
 	/* Numbers. */
 	CTX_CPU = CTX_OP + CTX_OP_NR,
 	CTX_THREAD_ID = CTX_CPU + NIBBLE_NUM,
