@@ -420,7 +420,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 
 		if (cfg->stats)
 			stats_print(&in);
-		else if (whole)
+		else if (whole && !cfg->quiet)	/* finding it takes as long as writing a small profile */
 			stats_hint(&in);
 		/* A profile says it itself, whoever reads that. */
 		if (cfg->kind != FORMAT_PROFILE)
