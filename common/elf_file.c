@@ -145,6 +145,14 @@ struct elf_file *elf_file_open_mem(const void *data, size_t size, int *err)
 	return open_common(ef, err);
 }
 
+struct elf_file *elf_file_open_again(const struct elf_file *ef)
+{
+	int err;
+
+	return ef->mem ? elf_file_open_mem(ef->mem, ef->memsize, &err) :
+			 elf_file_open_fd(ef->fd, &err);
+}
+
 void elf_file_close(struct elf_file *ef)
 {
 	if (!ef)

@@ -57,14 +57,6 @@ static bool has_compressed(struct elf_file *ef)
 	return false;
 }
 
-static struct elf_file *open_again(const struct elf_file *ef)
-{
-	int err;
-
-	return ef->mem ? elf_file_open_mem(ef->mem, ef->memsize, &err) :
-			 elf_file_open_fd(ef->fd, &err);
-}
-
 /* Bytes of @scn in the image, and its header there; 0: it has none there. */
 static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh,
 			     Elf64_Shdr *out)
@@ -176,7 +168,7 @@ static struct elf_image *image_new(struct elf_file *ef)
 	img = xcalloc(1, sizeof(*img));
 	pthread_mutex_init(&img->lock, NULL);
 	pthread_cond_init(&img->change, NULL);
-	img->from = open_again(ef);
+	img->from = elf_file_open_again(ef);
 	/* The file may be another one by now. */
 	if (img->from && img->from->shnum != ef->shnum) {
 		elf_file_close(img->from);

@@ -22,6 +22,8 @@ struct gopclntab;
 struct elf_file *elf_file_open_fd(int fd, int *err);
 /* @data is borrowed for the life of the object. */
 struct elf_file *elf_file_open_mem(const void *data, size_t size, int *err);
+/* The same file once more, for another thread. Memory that @ef borrows has to outlive both. NULL: it cannot be opened any more. */
+struct elf_file *elf_file_open_again(const struct elf_file *ef);
 void elf_file_close(struct elf_file *ef);	/* accepts NULL */
 
 /*

@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "background.h"
 #include "cpus.h"
 #include "debugsource.h"
 #include "hash.h"
@@ -50,6 +51,7 @@ struct modules {
 	size_t blobs_cap;
 	const struct cache *cache;
 	struct slices *slices;	/* owned; NULL: none is packed */
+	struct background *background;	/* owned; NULL: nothing is done ahead */
 	bool ahead, inlined;
 };
 
@@ -66,11 +68,14 @@ void modules_use_cache(struct modules *ms, const struct cache *cache)
 void modules_work_ahead(struct modules *ms, bool inlined)
 {
 	ms->ahead = true;
+	if (!ms->background && cpus_usable() > 1)
+		ms->background = background_new();
 	ms->inlined = inlined;
 }
 
 static void module_free(struct module *m)
 {
+	symtab_begun_drop(m->begun);
 	symtab_free(m->symtab);
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
@@ -95,6 +100,7 @@ void modules_free(struct modules *ms)
 		return;
 	for (i = 0; i < ms->n; i++)
 		module_free(ms->mods[i]);
+	background_free(ms->background);
 	slices_free(ms->slices);
 	for (i = 0; i < ms->nblobs; i++)
 		free(ms->blobs[i]);
@@ -116,6 +122,7 @@ static struct module *module_slot(struct modules *ms, uint32_t dso_id)
 		m->id = dso_id;
 		m->cache = ms->cache;
 		m->inlined = ms->inlined;
+		m->background = ms->background;
 		*slot = ms->n;
 		XGROW(ms->mods, ms->n, ms->cap);
 		ms->mods[ms->n++] = m;
@@ -479,7 +486,11 @@ void module_load(struct module *m)
 	if (rootfd >= 0)
 		close(rootfd);
 	/* Else there may be more to come: module_retry(). */
-	if (m->elf && m->inlined)
+	if (!m->elf)
+		return;
+	if (m->background)
+		symtab_begin(m, m->background);
+	if (m->inlined)
 		inlines_ahead(m);
 }
 

@@ -26,8 +26,10 @@ enum module_source {
 	MODULE_SOURCE_MAX,
 };
 
+struct background;
 struct cache;
 struct slice;
+struct symtab_begun;
 
 struct module {
 	uint32_t id;			/* ev_dso.id */
@@ -47,6 +49,8 @@ struct module {
 	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */
 	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
+	struct symtab_begun *begun;	/* what it will be made of; NULL: nothing was begun */
+	struct background *background;	/* borrowed; NULL: nothing is done ahead */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */

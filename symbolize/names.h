@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "background.h"
 #include "module.h"
 
 enum name_source {
@@ -18,6 +19,7 @@ enum name_source {
 
 /* ---- symtab.c: one sorted table for each module ---- */
 struct symtab;
+struct symtab_begun;	/* one in the making */
 
 struct symbol {
 	const char *name;	/* raw (mangled), borrowed from the table */
@@ -31,6 +33,12 @@ struct symbol {
  * before unsized, no leading underscore before one, then the shorter, then the bytewise smaller. */
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out);
 void symtab_free(struct symtab *st);
+/*
+ * Has @bg read what the module's own files say, through handles of its own, before anybody asks; where that is little,
+ * nothing is begun. For a module whose files were found, which they stay. The table is the same.
+ */
+void symtab_begin(struct module *m, struct background *bg);
+void symtab_begun_drop(struct symtab_begun *begun);	/* accepts NULL */
 
 /* ---- inlines.c: inlined frames from debug info, one pass over a compilation unit ---- */
 struct inline_index;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "background.h"
 #include "elf_file.h"
 #include "intern.h"
 #include "log.h"
@@ -26,6 +27,9 @@
 
 /* Fewer symbols are compared faster than counted. */
 #define SORT_MIN	256
+
+/* Fewer are read faster than the file is opened again. Bytes of .symtab and .dynsym. */
+#define AHEAD_MIN	(48u << 10)
 
 struct sym {
 	uint64_t start, end;	/* svma; end == start while it is not known */
@@ -43,6 +47,14 @@ struct symtab {
 	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
+	/* Where symtab_begin() made it: */
+	struct elf_file *elf, *debug;	/* owned; handles of its own on the module's files, NULL when none */
+	const char *path;	/* for messages; borrowed */
+};
+
+struct symtab_begun {
+	struct symtab *st;	/* owned */
+	struct background_job *job;	/* reads it */
 };
 
 struct collect {
@@ -169,18 +181,27 @@ static int by_start(const void *pa, const void *pb)
  * qsort() by by_start(), with a tenth of its comparisons: digit by digit of the address, from the lowest, and
  * what has one address by its names after.
  */
-static void sort_syms(struct symtab *st)
+static void sort_syms(struct sym *syms, size_t n)
 {
 	enum { BITS = 11, DIGITS = 1 << BITS };
 	struct key {
 		uint64_t start;
 		uint32_t i;
-	} *keys = xcalloc(st->n, sizeof(*keys)), *to = xcalloc(st->n, sizeof(*to)), *swap;
-	struct sym *sorted = xcalloc(st->n, sizeof(*sorted));
+	} *keys, *to, *swap;
+	struct sym *sorted;
 	uint64_t varies = 0;
 
-	for (size_t i = 0; i < st->n; i++) {
-		keys[i] = (struct key){ st->syms[i].start, (uint32_t)i };
+	if (n <= SORT_MIN) {
+		if (n > 1)
+			qsort(syms, n, sizeof(*syms), by_start);
+		return;
+	}
+	keys = xmalloc(n * sizeof(*keys));
+	to = xmalloc(n * sizeof(*to));
+	sorted = xmalloc(n * sizeof(*sorted));
+
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = (struct key){ syms[i].start, (uint32_t)i };
 		varies |= keys[i].start ^ keys[0].start;
 	}
 	for (unsigned int shift = 0; shift < 64; shift += BITS) {
@@ -188,32 +209,47 @@ static void sort_syms(struct symtab *st)
 
 		if (!(varies >> shift & (DIGITS - 1)))
 			continue;
-		for (size_t i = 0; i < st->n; i++)
+		for (size_t i = 0; i < n; i++)
 			at[keys[i].start >> shift & (DIGITS - 1)]++;
 		for (size_t d = 0; d < DIGITS; d++) {
-			uint32_t n = at[d];
+			uint32_t here = at[d];
 
 			at[d] = sum;
-			sum += n;
+			sum += here;
 		}
-		for (size_t i = 0; i < st->n; i++)
+		for (size_t i = 0; i < n; i++)
 			to[at[keys[i].start >> shift & (DIGITS - 1)]++] = keys[i];
 		swap = keys;
 		keys = to;
 		to = swap;
 	}
-	for (size_t i = 0; i < st->n; i++)
-		sorted[i] = st->syms[keys[i].i];
-	for (size_t i = 0, next; i < st->n; i = next) {
-		for (next = i + 1; next < st->n && sorted[next].start == sorted[i].start; next++)
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = syms[keys[i].i];
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && sorted[next].start == sorted[i].start; next++)
 			;
 		if (next - i > 1)
 			qsort(sorted + i, next - i, sizeof(*sorted), by_start);
 	}
+	memcpy(syms, sorted, n * sizeof(*syms));
 	free(keys);
 	free(to);
+	free(sorted);
+}
+
+/* The first @n are sorted, those behind them are put among them. */
+static void merge_behind(struct symtab *st, size_t n)
+{
+	struct sym *all, *a = st->syms, *a_end = a + n, *b = a_end, *b_end = a + st->n;
+
+	if (n == st->n)
+		return;
+	sort_syms(b, st->n - n);
+	all = xmalloc(st->n * sizeof(*all));
+	for (size_t i = 0; i < st->n; i++)
+		all[i] = b == b_end || (a < a_end && by_start(a, b) <= 0) ? *a++ : *b++;
 	free(st->syms);
-	st->syms = sorted;
+	st->syms = all;
 	st->cap = st->n;
 }
 
@@ -264,32 +300,88 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 	ranges_flatten(&st->ranges);
 }
 
-static struct symtab *symtab_new(struct module *m)
+/* What the files say, sorted. @debug may be NULL. @slice: there is no file, but this, which has .gnu_debugdata at most. */
+static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file *debug, struct elf_file *slice,
+		       const char *path)
 {
-	struct symtab *st = xcalloc(1, sizeof(*st));
-	struct elf_file *files[] = { m->elf, m->debug, module_captured(m) };
 	/* A slice carries the whole section, when that is the only source of its names. */
-	struct elf_file *mini_of = m->elf ? m->elf : m->captured;
+	struct elf_file *mini_of = elf ? elf : slice;
 	int err;
 
-	if (m->elf)
-		collect(st, m->elf, NAME_SYMTAB, 0);
+	if (elf)
+		collect(st, elf, NAME_SYMTAB, 0);
 	if (mini_of) {
 		err = minidebug_open(mini_of, &st->mini, &st->mini_mem);
 		if (!err)
 			collect(st, st->mini, NAME_MINIDEBUG, 2);
 		else if (err != -ENOENT)
-			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", m->dso.path,
+			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", path,
 				   err == -EFBIG ? "it is too large" : "it is damaged");
 	}
-	if (m->debug)
-		collect(st, m->debug, NAME_DEBUGFILE, 1);
+	if (debug)
+		collect(st, debug, NAME_DEBUGFILE, 1);
+	sort_syms(st->syms, st->n);
+}
+
+static void read_own(void *arg)
+{
+	struct symtab *st = arg;
+
+	read_files(st, st->elf, st->debug, NULL, st->path);
+}
+
+static uint64_t table_bytes(struct elf_file *ef)
+{
+	return ef ? elf_file_section_size(ef, ".symtab") + elf_file_section_size(ef, ".dynsym") : 0;
+}
+
+void symtab_begin(struct module *m, struct background *bg)
+{
+	struct symtab *st;
+
+	if (m->symtab || m->begun || !m->elf || table_bytes(m->elf) + table_bytes(m->debug) < AHEAD_MIN)
+		return;
+	st = xcalloc(1, sizeof(*st));
+	st->path = m->dso.path;
+	st->elf = elf_file_open_again(m->elf);
+	st->debug = m->debug ? elf_file_open_again(m->debug) : NULL;
+	if (!st->elf || (m->debug && !st->debug)) {
+		symtab_free(st);
+		return;
+	}
+	m->begun = xcalloc(1, sizeof(*m->begun));
+	m->begun->st = st;
+	m->begun->job = background_add(bg, read_own, st);
+}
+
+void symtab_begun_drop(struct symtab_begun *begun)
+{
+	if (!begun)
+		return;
+	background_drop(begun->job);
+	symtab_free(begun->st);
+	free(begun);
+}
+
+static struct symtab *symtab_new(struct module *m)
+{
+	struct elf_file *files[] = { m->elf, m->debug, module_captured(m) };
+	struct symtab *st;
+	size_t n;
+
+	if (m->begun) {
+		background_finish(m->begun->job);
+		st = m->begun->st;
+		free(m->begun);
+		m->begun = NULL;
+	} else {
+		st = xcalloc(1, sizeof(*st));
+		read_files(st, m->elf, m->debug, m->captured, m->dso.path);
+	}
+	n = st->n;
 	if (m->captured)
 		collect(st, m->captured, NAME_CAPTURED, 5);
-	if (st->n > SORT_MIN)
-		sort_syms(st);
-	else if (st->n > 1)
-		qsort(st->syms, st->n, sizeof(*st->syms), by_start);
+	merge_behind(st, n);
 	assign_ranges(st, files, ARRAY_SIZE(files));
 	return st;
 }
@@ -334,6 +426,8 @@ void symtab_free(struct symtab *st)
 		return;
 	elf_file_close(st->mini);
 	free(st->mini_mem);
+	elf_file_close(st->elf);
+	elf_file_close(st->debug);
 	if (st->unversioned)
 		intern_free(st->unversioned);
 	ranges_fini(&st->ranges);
