@@ -138,13 +138,46 @@ static int run_one(struct machine *m, const struct cfi_insn *insn)
 	}
 }
 
+/*
+ * cfi_insn_next(), but the instructions that programs are mostly made of are run at once: those with one operand of one
+ * byte. What is anything but plain about them is left to the general way.
+ */
+static int run_to_next(struct machine *m, struct cfi_program *p, struct cfi_insn *insn)
+{
+	struct cursor *c = &p->c;
+
+	while (c->size - c->pos >= 2) {
+		const uint8_t *b = c->base + c->pos;
+		unsigned int low = b[0] & 0x3f;
+
+		if ((b[0] & 0xc0) == DW_CFA_advance_loc) {
+			insn->op = DW_CFA_advance_loc;
+			insn->val = low * m->cie->code_align;
+			c->pos++;
+			return 1;
+		}
+		if (b[1] & 0x80)
+			break;
+		if ((b[0] & 0xc0) == DW_CFA_offset && low < CFI_NREGS)
+			m->row->regs[low] = (struct cfi_rule){
+				.how = CFI_OFFSET, .off = (int64_t)(b[1] * (uint64_t)m->cie->data_align)
+			};
+		else if (b[0] == DW_CFA_def_cfa_offset && m->row->cfa_how == CFI_REGISTER)
+			m->row->cfa.off = b[1];
+		else
+			break;
+		c->pos += 2;
+	}
+	return cfi_insn_next(m->cfi, m->cie, p, insn);
+}
+
 /* Runs @p until the row holds for @svma. 0, -EINVAL, or what m->each returned. */
 static int run(struct machine *m, struct cfi_program p, uint64_t svma)
 {
 	struct cfi_insn insn;
 	int ret;
 
-	while ((ret = cfi_insn_next(m->cfi, m->cie, &p, &insn)) > 0) {
+	while ((ret = run_to_next(m, &p, &insn)) > 0) {
 		uint64_t loc;
 
 		if (insn.op != DW_CFA_advance_loc && insn.op != DW_CFA_set_loc) {
