@@ -463,10 +463,14 @@ static int symbolize(struct config *cfg)
 	};
 	int status = EXIT_SUCCESS, err;
 	struct outfile *out = NULL;
+	/*
+	 * Not freed at the end: the kernel does that at once, we would visit every unit of the debug info again, and wait for
+	 * threads whose work nobody wants. What it holds is memory and descriptors.
+	 */
+	static struct pass p;
 	struct rec_reader *r;
 	struct cache *cache;
 	struct module *m;
-	struct pass p;
 	size_t it = 0;
 
 	/*
@@ -512,8 +516,6 @@ static int symbolize(struct config *cfg)
 	/* Whoever reads the output has it by now. */
 	while ((m = modules_next(p.mods, &it)))
 		inlines_keep(m);
-
-	pass_fini(&p);
 	cache_close(cache);
 	rec_reader_close(r);
 	return status;
