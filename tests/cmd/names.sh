@@ -60,7 +60,6 @@ if command -v g++ >/dev/null; then
 		#include <functional>
 		#include <iostream>
 		#include <map>
-		#include <regex>
 		#include <sstream>
 		#include <thread>
 		#include <unordered_map>
@@ -68,12 +67,10 @@ if command -v g++ >/dev/null; then
 		{
 			std::map<std::string, std::vector<double>> m;
 			std::unordered_map<int, std::function<int(int)>> f;
-			std::regex r("([a-z]+)=([0-9]+)", std::regex::icase);
-			std::smatch found;
 			for (int i = 0; i < argc; i++) {
 				std::string s = argv[i];
-				if (std::regex_match(s, found, r))
-					m[found[1]].push_back(std::stod(found[2]));
+				if (auto at = s.find('='); at != s.npos)
+					m[s.substr(0, at)].push_back(std::stod(s.substr(at + 1)));
 				f[i] = [i, &m](int x) { return x + i + (int)m.size(); };
 			}
 			std::stable_sort(argv, argv + argc, [](const char *a, const char *b) { return *a < *b; });
