@@ -359,12 +359,12 @@ static void test_compressed_damaged(void **state)
 	uint64_t seed = 5;
 
 	(void)state;
+	if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; "
+		   "done >>x.c && gcc -O1 -g -o prog x.c -w"))
+		skip();
 	for (size_t k = 0; k < 2; k++) {
 		struct strbuf good = STRBUF_INIT;
 
-		if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; "
-			   "done >>x.c && gcc -O1 -g -o prog x.c -w"))
-			skip();
 		if (tool_run("objcopy --compress-debug-sections=%s prog packed 2>/dev/null", kinds[k]))
 			continue;
 		tool_read("packed", &good);
