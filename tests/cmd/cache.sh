@@ -7,7 +7,7 @@ need_cmd g++ readelf python3
 LOOKUP=$BUILD/tests/tools/lookupbench
 [ -x "$LOOKUP" ] || skip_all "test programs are not built: make test-targets"
 cd "$T" || exit 1
-"$TOP/tests/tools/manyunits" "$T/many" 4 1 2>err || skip_all "no such program can be built here: $(cat err)"
+cp "$BUILD/tests/bench/many-4-1" many 2>err || skip_all "test programs are not built: $(cat err)"
 readelf -SW many | sed 's/\[ */[/' | python3 -c '
 import random, sys
 start, size = next((int(f[3], 16), int(f[5], 16)) for f in map(str.split, sys.stdin) if len(f) > 5 and f[1] == ".text")

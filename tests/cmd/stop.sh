@@ -108,7 +108,7 @@ END
 is "Ctrl-C in a pipe: status of the report" "$(python3 pipe.py "$S")" 0
 like "it shows the recording" "$(cat out)" ' app_leaf$'
 
-"$TOP/tests/tools/manyunits" "$T/many" 2 1 2>err && "$NSPROF" record -q -o data -e cpu-clock -F 999 -- ./many $(seq 20000) 2>err ||
+cp "$BUILD/tests/bench/many-2-1" many 2>err && "$NSPROF" record -q -o data -e cpu-clock -F 999 -- ./many $(seq 20000) 2>err ||
 	{ skip "Ctrl-C while names are looked up" "no such program: $(cat err)"; done_testing; exit; }
 "$NSPROF" symbolize -q --no-cache data >whole
 # On one CPU: with more of them debug info is read while samples are.

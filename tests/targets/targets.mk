@@ -26,8 +26,10 @@ TARGETS += $(COMPILED)
 ifneq ($(call have,musl-gcc),)
 TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl
 endif
+# Large debug info, for several tests and a quick bench.
+MANY := $(addprefix $(B)/tests/bench/,many-2-1 many-4-1 many-8-1)
 ifneq ($(call have,g++),)
-TARGETS += $(T)/deep $(T)/shop $(T)/throws
+TARGETS += $(T)/deep $(T)/shop $(T)/throws $(MANY)
 endif
 ifneq ($(call have,clang),)
 TARGETS += $(T)/spin-clang
@@ -175,6 +177,12 @@ $(T)/throws: tests/targets/throws.cc $(T)/.dir
 	$(call tcc,g++)
 $(T)/shop: tests/targets/shop.cc $(T)/.dir
 	$(call tcc,g++)
+
+# All of them at once: to compile their unit takes most of the time.
+$(MANY) &: tests/tools/manyunits
+	$(call say,TARGET,$(MANY))
+	@mkdir -p $(@D)
+	$(Q)CXX=g++ $< $(@D)/many-8-1 8 1 $(@D)/many-4-1 4 $(@D)/many-2-1 2
 
 # Go of 1.18 or later, as it is built and stripped; with C in it.
 ifneq ($(call have,go),)
