@@ -1,5 +1,6 @@
 #!/bin/bash
 # nsprof record: what is sampled and of whom, each option against what the program is known to do.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd jq
 S=$BUILD/tests/targets/spin

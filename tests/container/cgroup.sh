@@ -1,5 +1,6 @@
 #!/bin/bash
 # Choosing by cgroup: several names, any order of arguments, parents and children, a host with nothing but v2.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq
@@ -33,14 +34,22 @@ has parent aaa
 has parent bbb
 
 # A parent and its child, both named: what runs in the child is counted once, so there are no more samples than the
-# cgroup used CPU time for, by its own account; which covers starting and ending the recorder, too.
+# cgroup used CPU time for, by its own account around starting and ending the recorder, and not many less than for what
+# it used between the two, which may be much less on a busy machine.
 used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CGROOT/cpu.stat"; }
-before=$(used)
-ctr_record "$T/nested" -G "$CTR_CGROOT,$CGA,$CGB" -F 499 --duration 1
-most=$((($(used) - before) * 499 / 1000000))
+around=$(used)
+"$NSPROF" record -q -o "$T/nested" -G "$CTR_CGROOT,$CGA,$CGB" -F 499 &
+recorder=$!
+wait_for '[ -s "$T/nested" ]' 20
+within=$(used)
+sleep 1
+within=$((($(used) - within) * 499 / 1000000))
+kill -INT $recorder
+wait $recorder
+most=$((($(used) - around) * 499 / 1000000))
 n=$("$NSPROF" info --json "$T/nested" | jq .samples)
 check "nested names count once ($n samples, $most by CPU time)" test "$n" -le $((most + most / 20))
-check "and not nothing" test "$n" -ge $((most / 2))
+check "and not nothing ($within at least)" test "$n" -ge $((within / 2))
 
 # A timer command is not recorded itself.
 ctr_record "$T/timer" -G "$CGA" -F 499 -- "$TARGETS/spin-host" 1
