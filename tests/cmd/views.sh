@@ -159,7 +159,7 @@ like "and says what it is of" "$(cat x.svg)" 'only comm=\[!&lt;\]\*'
 
 # Stacks deeper than their copies are joined to frames that other samples show: those left out count, too.
 cat >dives.sh <<JOB
-$TARGETS/dive one 0.5 & $TARGETS/dive two 0.5 & $TARGETS/deep 1 60 & bash -c ":; exec $TARGETS/dive one 0.5" & wait
+$TARGETS/dive one 0.3 & $TARGETS/dive two 0.3 & $TARGETS/deep 0.6 60 & bash -c ":; exec $TARGETS/dive one 0.3" & wait
 JOB
 "$NSPROF" record -q -F 1999 --call-graph dwarf,8192 -o dives.data -- bash dives.sh 2>err || fail "dives: recorded" "$(cat err)"
 "$RECODE" dives.data long.data 40 >out 2>err || fail "dives: made long" "$(cat err)"

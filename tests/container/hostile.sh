@@ -16,11 +16,11 @@ chain() {
 	"$TARGETS/$1" --chain
 }
 
-# profile NAME [RECORD-ARGS...]: record container NAME for a second, symbolize it alive into $T/NAME.
+# profile NAME [RECORD-ARGS...]: record container NAME for half a second or SECS, symbolize it alive into $T/NAME.
 profile() {
 	local name=$1
 	shift
-	ctr_record "$T/$name.data" -a -G "$CTR_CGROOT/$name" -F 499 --duration "${SECS:-1}" "$@"
+	ctr_record "$T/$name.data" -a -G "$CTR_CGROOT/$name" -F 999 --duration "${SECS:-0.5}" "$@"
 	timeout 30 "$NSPROF" symbolize -q --no-inline "$T/$name.data" >"$T/$name" || echo "# symbolize $name failed with $?"
 }
 
@@ -61,7 +61,7 @@ map_case "for threads of 50 ms" : mine threads
 # The JIT puts other code at the same address, but after the recording.
 ctr_start reuse "$T/root" sh -c "/app/jitloop 60 before again" || fail "reuse: starts"
 sleep 0.3
-SECS=0.5 profile reuse
+profile reuse
 kill -USR1 "$(pgrep -P "$CTR_PID" jitloop || echo "$CTR_PID")"
 check "reuse: the map has a newer line for the address" wait_for "grep -q reused '${CTR_DIR[reuse]}'/upper/tmp/perf-*.map" 5
 "$NSPROF" symbolize -q --no-inline "$T/reuse.data" >"$T/reuse"
@@ -171,7 +171,9 @@ SECS=5 profile many
 ctr_stop many
 for p in a b; do
 	grep "^spin-$p;" "$T/many" >"$T/many.$p"
-	check "many: spin-$p by name" has_chain "$T/many.$p" "$(chain spin-$p)" 75
+	# The less CPU time they get, the more of it is the loader's, before main.
+	grep -v ';_start;_dl_start;' "$T/many.$p" >"$T/many.main"
+	check "many: spin-$p by name" has_chain "$T/many.main" "$(chain spin-$p)" 75
 done
 unlike "many: no stack without a beginning" "$(cat "$T/many.a" "$T/many.b")" '_stack\]|\[no mapping\]'
 unlike "many: names stay with their program (a)" "$(cat "$T/many.a")" 'bbb_'

@@ -33,10 +33,10 @@ mkdir /app
 cp "$TARGETS/spin-nobid2" /app/spin-nobid
 cp "$TARGETS/spin-b" /app/spin
 wait_for "grep -qs early /proc/$CTR_PID/comm" 10
-"$NSPROF" record -q -o "$T/early" -G "$CTR_CG" -F 499 &
+"$NSPROF" record -q -o "$T/early" -G "$CTR_CG" -F 999 &
 recorder=$!
-perf_record "$T/p" -p "$(ctr_pids "$CTR_CG" 'spin|early')" -F 499 --call-graph dwarf -- sleep 3
-sleep 2
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG" 'spin|early')" -F 999 --call-graph dwarf -- sleep 1.5
+sleep 1
 rm -rf "$T/root"
 ctr_stop early
 perf_wait "$T/p"
@@ -57,8 +57,8 @@ ctr_start files "$T/root" sh -c 'cp /app/spin /tmp/s; /tmp/s 60 & cp /app/spin-a
 	cp /app/spin-b /tmp/n; mv /tmp/n /tmp/r; /app/memfd /app/spin-host memory spin 60 & : >/tmp/ready
 	exec /app/jitloop 60 in_memory memfd memjit' || fail "files starts"
 wait_for "grep -qs memjit /proc/$CTR_PID/comm" 20
-perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 499 --call-graph dwarf -- sleep 3
-ctr_record "$T/files" -G "$CTR_CG" -F 499 --duration 3
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 999 --call-graph dwarf -- sleep 1.5
+ctr_record "$T/files" -G "$CTR_CG" -F 999 --duration 1.5
 fold "$T/files" >"$T/f.alive"
 perf_wait "$T/p"
 ctr_stop files
@@ -104,8 +104,8 @@ if gcc -O2 -g -Wl,--build-id=none -o "$T/inl" "$T/inl.c" 2>"$T/err"; then
 		[ $prog = inl ] || files+=("$T/inl.debug")
 		ctr_rootfs "$T/root-$prog" "${files[@]}"
 		ctr_start $prog "$T/root-$prog" "/app/$prog" || fail "$prog starts"
-		perf_record "$T/$prog.p" -p "$CTR_PID" -F 499 --call-graph dwarf -- sleep 1.2
-		ctr_record "$T/$prog.data" -G "$CTR_CG" -F 499 --duration 1.2
+		perf_record "$T/$prog.p" -p "$CTR_PID" -F 999 --call-graph dwarf -- sleep 0.6
+		ctr_record "$T/$prog.data" -G "$CTR_CG" -F 999 --duration 0.6
 		"$NSPROF" symbolize -q "$T/$prog.data" >"$T/f"
 		check "$prog: inlined functions, alive" has_chain "$T/f" "main;inl_work;inl_middle;inl_inner" 90
 		PERF_SCRIPT= perf_wait "$T/$prog.p"
@@ -145,8 +145,8 @@ GO
 if GOFLAGS='' GO111MODULE=off GOCACHE=$T/gocache GOPATH=$T/gopath go build -o "$T/goinl" "$T/goinl.go" 2>"$T/err"; then
 	ctr_rootfs "$T/root-go" "$T/goinl"
 	ctr_start go "$T/root-go" /app/goinl || fail "goinl starts"
-	perf_record "$T/p" -p "$CTR_PID" -F 499 --call-graph dwarf -- sleep 2
-	ctr_record "$T/go.data" -G "$CTR_CG" -F 499 --duration 2
+	perf_record "$T/p" -p "$CTR_PID" -F 999 --call-graph dwarf -- sleep 1
+	ctr_record "$T/go.data" -G "$CTR_CG" -F 999 --duration 1
 	"$NSPROF" symbolize -q "$T/go.data" >"$T/f"
 	check "Go: whole chains, alive" has_chain "$T/f" "main.main;main.work" 90
 	check "Go: inlined functions, alive" has_chain "$T/f" "main.work;main.mix" 5
@@ -165,8 +165,8 @@ ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-nobid" "$TARGETS/spin-static
 ctr_start moved "$T/root" sh -c '/app/spin 60 & /app/spin-nobid 60 & /app/spin-static --kernel 60 & exec /app/jitloop 60 in_moved map moved' ||
 	fail "moved starts"
 wait_for "grep -qs moved /proc/$CTR_PID/comm" 10
-perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 499 --call-graph dwarf -- sleep 3
-ctr_record "$T/moved" -G "$CTR_CG" -F 499 --duration 3
+perf_record "$T/p" -p "$(ctr_pids "$CTR_CG")" -F 999 --call-graph dwarf -- sleep 1.5
+ctr_record "$T/moved" -G "$CTR_CG" -F 999 --duration 1.5
 fold "$T/moved" >"$T/moved.here"
 perf_wait "$T/p"
 other=$T/other
@@ -231,10 +231,10 @@ if python3 "$T/as_pid.py" "$free" /bin/true 2>"$T/err"; then
 	jit=$!
 	wait_for "[ -s /tmp/perf-$jit.map ]" 10
 	later "rm -f /tmp/perf-$jit.map"
-	"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/cut" -p $spin,$jit &
+	"$NSPROF" record -q -e cpu-clock -F 999 -o "$T/cut" -p $spin,$jit &
 	recorder=$!
-	perf_record "$T/p" -F 499 --call-graph dwarf -p $spin,$jit -- sleep 3
-	ctr_record "$T/whole" -e cpu-clock -F 499 -p $spin,$jit --duration 3
+	perf_record "$T/p" -F 999 --call-graph dwarf -p $spin,$jit -- sleep 1.5
+	ctr_record "$T/whole" -e cpu-clock -F 999 -p $spin,$jit --duration 1.5
 	wait_for '[ "$(stat -c %s "$T/cut")" -gt 1000 ]' 10
 	# It has no rows: what it needs must be there.
 	kill -KILL $recorder
@@ -267,10 +267,10 @@ else
 	skip "pids used again" "cannot choose a pid here: $(cat "$T/err")"
 fi
 
-# ---- 500 processes of 0.02 to 0.2 s in a container that is gone before the recording ends
+# ---- 500 processes of 0.01 to 0.1 s in a container that is gone before the recording ends
 ctr_rootfs "$T/root" "$TARGETS/spin-static" "$TARGETS/spin-a"
 ctr_start short "$T/root" sh -c 'until [ -e /tmp/go ]; do busybox sleep 0.05; done; i=0; while [ $i -lt 50 ]; do
-	for s in 0.02 0.05 0.1 0.15 0.2; do /app/spin-static $s & /app/spin-a 0.2 & done; wait; i=$((i + 1)); done' || fail "short starts"
+	for s in 0.01 0.03 0.05 0.07 0.1; do /app/spin-static $s & /app/spin-a 0.1 & done; wait; i=$((i + 1)); done' || fail "short starts"
 "$NSPROF" record -q -o "$T/short" -G "$CTR_CG" -F 999 &
 recorder=$!
 perf_record "$T/p" -a -G "$CTR_CG" -F 999 --call-graph dwarf -- sleep 600

@@ -27,7 +27,8 @@ uncrowd() {
 }
 
 # record_watched SECONDS ARGUMENT...: records to a.data for so long from the first bytes of it on, and sets kib to the
-# RssAnon that the kernel tells of the recorder at the end of that, and nices to the nice values of its threads.
+# RssAnon that the kernel tells of the recorder at the end of that, and nices to the nice values of its threads. Who has looked
+# at all that needs no crowd any more: the CPUs are for the analysis.
 record_watched() {
 	local secs=$1
 	shift
@@ -106,12 +107,12 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
 	# Each with its own mount and pid namespace, all of them at work.
 	check "1,000 containers: they start" crowd containers 1000 "$mount/$cg"
 	record_watched 3 -G $cg
+	uncrowd
 	n=$(info .counts.containers)
 	check "1,000 containers: samples of $n" test "${n:-0}" -ge 500
 	is "1,000 containers: each process under its own cgroup" "$(info '[.containers[].processes] | unique | join(" ")')" 1
 	is "1,000 containers: pid 1 inside" "$(info '[.processes[].nspid] | unique | join(" ")')" 1
 	check "1,000 containers: $kib KiB besides the rings" test "${kib:-$((ANON_MAX + 1))}" -le $ANON_MAX
-	uncrowd
 else
 	skip "1,000 cgroups" "no cgroup can be made here"
 fi
@@ -119,6 +120,7 @@ fi
 # ---- 4,000 threads, each with a call chain of its own
 if crowd threads 4000; then
 	record_watched 3 -a
+	uncrowd
 	n=$(info "[.processes[] | select(.pid == $crowd)] | length")
 	is "4,000 threads: they are sampled, as one process" "$n" 1
 	n=$(info .counts.threads)
@@ -130,7 +132,6 @@ if crowd threads 4000; then
 	read -r whole all < <("$NSPROF" symbolize -q --no-inline a.data | awk '/^crowd;.*;burn( |;)/ {
 		n = $NF; sub(/ [0-9]+$/, ""); all += n; if (gsub(/;(left|right)/, "") == 13) whole += n } END { print whole + 0, all + 0 }')
 	check "4,000 threads: whole chains, $whole of $all" test $((100 * whole)) -ge $((99 * all)) -a "$all" -gt 1000
-	uncrowd
 else
 	skip "4,000 threads" "they cannot be started here: $(cat crowd.err)"
 fi
