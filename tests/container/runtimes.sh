@@ -3,7 +3,7 @@
 # Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, python. Each
 # runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
 # is symbolized. (perf 6.1 looks for maps when it reports: of these there is none left. maps.sh shows it.) The programs declare their chains: "whole" wants them from the thread's root on, in order. They
-# run for 3 s of CPU time, however long that takes.
+# run for 1.5 s of CPU time, however long that takes.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
@@ -19,7 +19,7 @@ function jsMiddle(n) { return jsLeaf(n) + 1; }
 function jsNative() { return zlib.deflateSync(data).length; }
 function jsOuter(n) { return jsMiddle(n) + jsNative(); }
 let t = 0;
-while (process.cpuUsage().user < 3e6) t += jsOuter(20000);
+while (process.cpuUsage().user < 1.5e6) t += jsOuter(20000);
 JS
 cat >"$T/app/Work.java" <<'JAVA'
 import java.io.File;
@@ -34,7 +34,7 @@ public class Work {
 	public static void main(String[] a) throws Exception {
 		ThreadMXBean me = ManagementFactory.getThreadMXBean();
 		long t = 0;
-		while (me.getCurrentThreadCpuTime() < 3000000000L) t += jOuter(50000);
+		while (me.getCurrentThreadCpuTime() < 1500000000L) t += jOuter(50000);
 		if (a.length == 0) return;
 		new File("/tmp/done").createNewFile();
 		while (!new File("/tmp/go").exists()) Thread.sleep(20);
@@ -54,7 +54,7 @@ def py_sorted(n): return sorted(range(n), key=py_key)[0]
 def py_native(): return len(zlib.compress(data))
 def py_outer(n): return py_middle(n) + py_sorted(n // 50) + py_native()
 t = 0
-while time.process_time() < 3: t += py_outer(5000)
+while time.process_time() < 1.5: t += py_outer(5000)
 PY
 
 # can COMMAND...: it works; what it writes to /tmp is lost with it.
@@ -66,7 +66,7 @@ can() {
 boxed() {
 	local name=$1
 	shift
-	"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/$name" -- \
+	"$NSPROF" record -q -e cpu-clock -F 999 -o "$T/$name" -- \
 		unshare -m -p --fork --mount-proc --propagation private sh -c \
 		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' "$T/app" "$@" >"$T/$name.out" 2>&1 ||
 		fail "$name: the program ran" "$(cat "$T/$name.out")"
