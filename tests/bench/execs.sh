@@ -22,11 +22,12 @@ unnamed() {
 # storm TOOL PROGRAM: one measurement.
 storm() {
 	local rate='' n
-	rm -f "$WORK/rate"
+	rm -f "$WORK/rate" "$WORK/started"
 	# Nobody's child: what ends while record() takes the time is counted in. It ends by itself.
 	(
 		(
-			sleep 0.8
+			until [ "$1" = none ] || [ -e "$WORK/started" ]; do sleep 0.02; done
+			sleep 0.3
 			"$TARGETS/storm" "$EXEC_SECONDS" "$TARGETS/$2" >"$WORK/rate.new" && mv "$WORK/rate.new" "$WORK/rate"
 		) &
 	)

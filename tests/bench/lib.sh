@@ -124,14 +124,14 @@ tool_cmd() {
 # The arguments that give TOOL its stack copies: tool_cmd TOOL FILE -F 999 $(dwarf 16384) ...
 dwarf() { echo "--call-graph dwarf,$1"; }
 
-# record TOOL FILE SECONDS ARGUMENT...: records; sets CPU (user + system seconds of the recorder and its timer)
+# record TOOL FILE SECONDS ARGUMENT...: records, makes $WORK/started when it does; sets CPU (user + system seconds of the recorder and its timer)
 # and REAL. False, with the recorder's words, when it failed.
 record() {
 	local tool=$1 file=$2 secs=$3 rc r u s
 	shift 3
-	rm -f "$file" "$file.old"
+	rm -f "$file" "$file.old" "$WORK/started"
 	tool_cmd "$tool" "$file" "$@"
-	{ time "${CMD[@]}" -- sleep "$secs" >"$WORK/log" 2>&1; } 2>"$WORK/time"
+	{ time "${CMD[@]}" -- sh -c ': >"$0"; exec sleep "$1"' "$WORK/started" "$secs" >"$WORK/log" 2>&1; } 2>"$WORK/time"
 	rc=$?
 	read -r r u s <"$WORK/time"
 	REAL=$r CPU=$(awk -v u="$u" -v s="$s" 'BEGIN { print u + s }')
@@ -140,14 +140,20 @@ record() {
 	return 1
 }
 
-# counts TOOL FILE: sets KEPT and LOST, samples, by the recorder's own account of the kernel's count.
+# counts TOOL FILE: sets KEPT and LOST, samples, by the recorder's own account of the kernel's count. Of a recording that perf dies
+# of (see perf_script) there are none.
 counts() {
+	local rc
 	case $1 in
 	nsprof) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
 	*) # The second section is that of the event; there LOST_SAMPLES is a sum, not a number of records.
-		read -r KEPT LOST < <(perf report --stats -i "$2" 2>/dev/null |
-			awk '/stats:$/ { event = $1 != "Aggregated" } event && $1 == "SAMPLE" { n += $3 }
-			event && $1 == "LOST_SAMPLES" { l += $3 } END { print n + 0, l + 0 }') ;;
+		{
+			perf report --stats -i "$2" >"$WORK/stats"
+			rc=$?
+		} 2>"$WORK/log" # what bash says of how it ended, too
+		[ $rc -lt 128 ] || put died $rc
+		read -r KEPT LOST < <(awk '/stats:$/ { event = $1 != "Aggregated" } event && $1 == "SAMPLE" { n += $3 }
+			event && $1 == "LOST_SAMPLES" { l += $3 } END { print n + 0, l + 0 }' "$WORK/stats") ;;
 	esac
 	KEPT=${KEPT:-0} LOST=${LOST:-0}
 }

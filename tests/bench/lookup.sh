@@ -32,7 +32,7 @@ table_lookup() {
 	mkdir -p "${bin%/*}"
 	[ -x "$bin" ] || "$TOP/tests/tools/manyunits" "$bin" "$LOOKUP_UNITS" "$LOOKUP_TYPES" || return
 	mb=$(size -A "$bin" | awk '/^\.debug/ { n += $2 } END { printf "%.0f", n / 1e6 }')
-	text_addresses "$bin" 500 >"$WORK/addresses"
+	text_addresses "$bin" "$LOOKUP_ADDRESSES" >"$WORK/addresses"
 	for ROW in "in memory" "from disk"; do
 		for ((RUN = 1; RUN <= RUNS; RUN++)); do
 			for TOOL in $(rotate $RUN "${tools[@]}" nsprof nsprof-symbols); do
@@ -50,7 +50,7 @@ table_lookup() {
 			done
 		done
 	done
-	echo "### Names and inlined functions of 500 random addresses, $mb MB of debug info"
+	echo "### Names and inlined functions of $LOOKUP_ADDRESSES random addresses, $mb MB of debug info"
 	echo
 	echo "Wall time in seconds, in brackets CPU time; a process for each tool and run, without a cache. --no-inline: symbols only."
 	echo

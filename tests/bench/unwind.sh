@@ -14,7 +14,7 @@ import json, re, sys, time
 end = time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end: len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)})))' \
 		"$UNWIND_SECONDS") ;;
-	g++) CMD=(g++ -O2 -g -c -o "$WORK/deep.o" "$TOP/tests/targets/deep.cc") ;;
+	g++) CMD=(g++ -O2 -g -c -o "$WORK/out.o" "$COMPILED") ;;
 	esac
 }
 
@@ -40,7 +40,7 @@ table_unwind() {
 			done < <("$UNWINDBENCH" "$WORK/unwind.data")
 		done
 		RUN=1
-		! command -v valgrind >/dev/null || for how in fresh reuse; do
+		[[ " $COUNTED " != *" $w "* ]] || ! command -v valgrind >/dev/null || for how in fresh reuse; do
 			TOOL=$how
 			all=all
 			[ $how = fresh ] || all=all-reuse

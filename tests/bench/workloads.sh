@@ -15,7 +15,7 @@ def work(n):
     return sum(len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)}))) for _ in range(n))
 while True: work(60)' ;;
 	g++) # Its exit is the loop of a build: a new compiler, assembler and driver each time.
-		workload bash -c 'while :; do g++ -O2 -g -c -o "$0/deep.o" "$1"; done' "$WORK" "$TOP/tests/targets/deep.cc" ;;
+		workload bash -c 'while :; do g++ -O2 -g -c -o "$0/out.o" "$1"; done' "$WORK" "$COMPILED" ;;
 	esac
 }
 

@@ -52,7 +52,7 @@ for tool in perf perf-z nsprof; do
 	above "execs: the storm goes on under $tool" execs $tool execs_second 0 2
 done
 for tool in addr2line nsprof nsprof-symbols; do
-	above "lookup: $tool has names" lookup $tool lines 500 2
+	above "lookup: $tool has names" lookup $tool lines 50 2
 	above "lookup: $tool takes time" lookup $tool seconds 0 2
 done
 for how in all all-reuse; do
