@@ -37,7 +37,7 @@ corpus() { # name command...
 		"$NSPROF" symbolize -q --no-inline --annotate "$T/$name.$k" >"$T/$name.$k.annotated"
 	done
 	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.annotated")
-	# Programs that run for a second of wall time: few where other work has the CPUs, but never next to none.
+	# Some run for wall time: few where other work has the CPUs, but never next to none.
 	check "$name: has samples ($n)" test "$n" -ge 20
 	check "$name: masked and full stacks fold to the same bytes" alike "$T/$name.full.annotated" "$T/$name.masked.annotated"
 	for u in libunwind libdw; do
@@ -65,13 +65,13 @@ same() {
 	return 1
 }
 
-corpus spin "$TARGETS/spin" 1
-corpus threads "$TARGETS/spin" --threads 4 1
-corpus kernel "$TARGETS/spin" --kernel 1
-corpus static "$TARGETS/spin-static" 1
-corpus staticpie "$TARGETS/spin-staticpie" 1
-[ ! -x "$TARGETS/spin-musl" ] || corpus musl "$TARGETS/spin-musl" 1
-[ ! -x "$TARGETS/spin-musl" ] || corpus muslstatic "$TARGETS/spin-musl-static" --threads 2 1
+corpus spin "$TARGETS/spin" --cpu 0.6
+corpus threads "$TARGETS/spin" --cpu --threads 4 0.6
+corpus kernel "$TARGETS/spin" --cpu --kernel 0.6
+corpus static "$TARGETS/spin-static" --cpu 0.6
+corpus staticpie "$TARGETS/spin-staticpie" --cpu 0.6
+[ ! -x "$TARGETS/spin-musl" ] || corpus musl "$TARGETS/spin-musl" --cpu 0.6
+[ ! -x "$TARGETS/spin-musl" ] || corpus muslstatic "$TARGETS/spin-musl-static" --cpu --threads 2 0.6
 for mode in signal coroutine asm search; do
 	corpus "odd-$mode" "$TARGETS/odd" $mode 0.5
 done
@@ -79,10 +79,10 @@ done
 [ ! -x "$TARGETS/gospin" ] || corpus go-stripped "$TARGETS/gospin-stripped" 1
 [ ! -x "$TARGETS/rsspin" ] || corpus rust "$TARGETS/rsspin" 1
 [ ! -x "$TARGETS/throws" ] || corpus throws "$TARGETS/throws" 1
-[ ! -x "$TARGETS/spin-clang" ] || corpus clang "$TARGETS/spin-clang" 1
-LD_LIBRARY_PATH=$TARGETS corpus uselib "$TARGETS/uselib" 1
+[ ! -x "$TARGETS/spin-clang" ] || corpus clang "$TARGETS/spin-clang" --cpu 0.6
+LD_LIBRARY_PATH=$TARGETS corpus uselib "$TARGETS/uselib" 0.6
 [ ! -x "$TARGETS/deep" ] || corpus cxx "$TARGETS/deep" 1.5 60
-corpus gxx g++ -O2 -c -o "$T/deep.o" "$(dirname "$0")/../targets/deep.cc"
+corpus gxx g++ -O2 -c -o "$T/shop.o" "$(dirname "$0")/../targets/shop.cc"
 ! command -v python3 >/dev/null || corpus python python3 -c '
 import re, json
 def work(n):

@@ -1,6 +1,6 @@
 /*
  * Stacks that are not made of calls alone. "odd MODE --chain" prints the chain that MODE declares, root
- * first; "odd MODE SECONDS" runs it.
+ * first; "odd MODE SECONDS" runs it, for so long of CPU time.
  *
  *	signal		a handler on the stack of what it interrupts
  *	altstack	a handler on a stack of its own
@@ -31,7 +31,7 @@ static double now(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 

@@ -4,8 +4,9 @@
  *	main -> PREFIX_outer -> PREFIX_middle -> PREFIX_inner -> PREFIX_leaf
  *
  * PREFIX is given with -DP=...; "spin --chain" prints the names, root first, for the tests to compare
- * with. Options: spin [--threads N] [--kernel] SECONDS. With threads each one runs PREFIX_thread and the
- * same chain below it. With --kernel the leaf spends its time in system calls.
+ * with. Options: spin [--cpu] [--threads N] [--kernel] SECONDS. With threads each one runs PREFIX_thread and the
+ * same chain below it. With --kernel the leaf spends its time in system calls. The seconds are of CPU time
+ * with --cpu before them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,11 +30,13 @@
 /* Code behind a call, so that no call becomes a jump and every function stays on the stack. */
 #define KEEP() __asm__ volatile("" ::: "memory")
 
+static clockid_t clock_id = CLOCK_MONOTONIC;
+
 static double now(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock_id, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
@@ -112,6 +115,8 @@ int main(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--kernel")) {
 			use_kernel = 1;
 			zero_fd = open("/dev/zero", O_RDONLY);
+		} else if (!strcmp(argv[i], "--cpu")) {
+			clock_id = CLOCK_PROCESS_CPUTIME_ID;
 		} else if (!strcmp(argv[i], "--threads") && i + 1 < argc) {
 			nthreads = atoi(argv[++i]);
 			if (nthreads < 0 || nthreads > 64)
