@@ -46,7 +46,7 @@ END
 lines() { tr '\r' '\n' <tty; }
 sum() { awk '{ n += $NF } END { print n + 0 }' "$@"; }
 
-"$NSPROF" record -q -o data -e cpu-clock -F 4999 --call-graph dwarf,8192 -- "$S" --threads 2 2 2>err ||
+"$NSPROF" record -q -o data -e cpu-clock -F 4999 --call-graph dwarf,8192 -- "$S" --cpu --threads 2 1.2 2>err ||
 	skip_all "cannot record here: $(cat err)"
 n=$("$NSPROF" info --json data | jq .samples)
 "$NSPROF" symbolize -q --no-cache data >whole
