@@ -13,7 +13,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs go out as they
 #define REC_MAGIC "NSPROF\r\n"		/* "\r\n" shows a transfer in text mode */
 #define REC_MAGIC_LEN 8
 #define REC_TRAILER_MAGIC "NSPROFX\n"
-#define REC_VERSION 1
+#define REC_VERSION 2
 #define REC_ARCH_X86_64 62		/* EM_X86_64 */
 
 struct rec_file_header {

@@ -682,7 +682,7 @@ static void test_foreign_files(void **state)
 	im.b[8] = REC_VERSION + 1;
 	fd = file_of(&im, im.len, path);
 	open_fails(path, out, sizeof(out));
-	assert_non_null(strstr(out, "has version 2 of the format"));
+	assert_non_null(strstr(out, "has version 3 of the format"));
 	close(fd);
 	free(im.b);
 }
