@@ -88,7 +88,7 @@ void diff_write_svg(const struct diff_tree *dt, const struct diff *d, const char
 							dt->total[0][1] > 0 ? dt->total[i][1] / dt->total[0][1] : 0,
 							is_sure(d, dt->total[i], dt->total[0], inflation) };
 	}
-	calltree_finish(t);
+	calltree_sum(t);
 	o.changes = changes;
 	svg_write(t, &o, to);
 	free(changes);

@@ -63,9 +63,7 @@ static void script_text(FILE *to, const char *text, enum text_kind kind)
 	for (; *text; text++) {
 		const char c = *text;
 
-		if (kind != TEXT_SYM && c == ' ')
-			putc('_', to);
-		else if (kind == TEXT_DSO && (c == '(' || c == ')'))
+		if ((kind != TEXT_SYM && c == ' ') || (kind == TEXT_DSO && (c == '(' || c == ')')))
 			putc('_', to);
 		else if (kind == TEXT_SYM && c == '-' && text[1] == '>')
 			fputs("- ", to);
