@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "rec_reader.h"
 #include "recording.h"
 #include "sibling.h"
 #include "util.h"
@@ -22,6 +23,11 @@
 static bool is_perf(const void *buf, size_t n)
 {
 	return n >= 8 && (!memcmp(buf, "PERFILE2", 8) || !memcmp(buf, "2ELIFREP", 8));
+}
+
+bool rec_reader_knows(const void *head, size_t n)
+{
+	return (n >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) || is_perf(head, n);
 }
 
 /* A file without a name, or negative errno after a message. */

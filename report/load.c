@@ -12,6 +12,7 @@
 
 #include "folded.h"
 #include "log.h"
+#include "rec_reader.h"
 #include "recording.h"
 #include "sibling.h"
 #include "util.h"
@@ -37,7 +38,7 @@ static void handle_interrupt(void (*handler)(int), int flags)
 /* Text has no NUL bytes; what has some near its beginning and is no recording is not read to its end. */
 static bool foreign(const char *buf, size_t n)
 {
-	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && memchr(buf, 0, n);
+	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && !rec_reader_knows(buf, n) && memchr(buf, 0, n);
 }
 
 /*
@@ -251,11 +252,9 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 		return -ENODATA;
 	}
 	got = pread(fd, head, sizeof(head), 0);
-	if (got >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) {
+	if (got > 0 && rec_reader_knows(head, (size_t)got)) {
 		info->recording = true;
 		err = load_recording(o, fd, out, info);
-	} else if (!memcmp(head, "PERFILE2", 8)) {
-		pr_err("'%s' is a perf.data file; this version reads recordings of nsprof, profiles and folded text", o->path);
 	} else if (got > 0 && foreign(head, (size_t)got)) {
 		pr_err("'%s' is neither a recording nor a profile nor folded text", o->path);
 	} else {

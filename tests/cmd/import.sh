@@ -41,13 +41,23 @@ check "it says that it was imported" grep -q '^imported  ' "$T/info"
 check "and from which command" grep -q "cmdline .*record -q -B -N" "$T/info"
 check "event without its modifier" grep -q '^event  *cpu-clock$' "$T/info"
 
+# Sample by sample, by the addresses in user code: perf 6.1 loses the outermost frames of deep stacks now and then, and callers of libc's leaves.
+alike() { # NAME FILE: prints how many are equal, and of how many perf has a part only
+	local all
+	perf script --no-inline --max-stack 1024 -i "$2" >"$T/perf.txt" 2>/dev/null
+	"$NSPROF" script -q --no-inline "$2" >"$T/our.txt"
+	read -ra all < <(python3 "$TOP/tests/tools/same_stacks.py" "$T/perf.txt" "$T/our.txt" 2>"$T/err")
+	check "$1: samples" test $((all[0] + all[1])) -ge 30
+	is "$1: no stack but perf's, or with frames that perf lost" "${all[2]} $(head -c 2000 "$T/err")" "0 "
+	is "$1: none left out" "${all[3]}" 0
+	EQUAL=${all[0]} PART=${all[1]}
+}
+alike "C" "$T/a.data"
+is "C: all equal" "$PART" 0
 perf_rec "$T/deep.data" -F 299 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
-# Our frames have what these instances return, perf's demangler leaves that out; bash is libc's aliases only.
-bare() { sed -E 's/[;](bool|void|int) /;/g; s/[(<][^;]*//g; s/ [0-9]+$//' | grep '^deep;' | sort -u; }
-folded "$T/deep.data" "$T/deep.folded"
-perf_folded "$T/deep.data" "$T/deep.perf"
-check "deep C++: samples" test "$(samples "$T/deep.folded")" -ge 30
-is "deep C++: the same stacks" "$(bare <"$T/deep.folded" | md5sum)" "$(bare <"$T/deep.perf" | md5sum)"
+alike "deep C++" "$T/deep.data"
+perf_rec "$T/gcc.data" -F 199 --call-graph dwarf,65528 -- g++ -O1 -c -o "$T/deep.o" "$TOP/tests/targets/deep.cc"
+alike "a compiler" "$T/gcc.data"
 
 # ---- read as it is ----
 folded "$T/a.data" "$T/direct.folded"
@@ -58,6 +68,9 @@ check "from standard input" cmp "$T/pipe.folded" "$T/a.folded"
 cat "$T/a.data" | folded - "$T/pipe.folded"
 check "through a pipe, the file format too" cmp "$T/pipe.folded" "$T/a.folded"
 check "info reads it" "$NSPROF" info "$T/a.data"
+check "report reads it" grep -q ' app_leaf$' <("$NSPROF" report -q "$T/a.data")
+check "report through a pipe" grep -q ' app_leaf$' <("$NSPROF" report -q - < <(cat "$T/a.data"))
+check "diff reads it" "$NSPROF" diff -q --aa "$T/a.data" "$T/a.ns"
 
 # ---- other ways of perf to write it ----
 like_a() { # WHAT FILE [STATUS]
@@ -66,7 +79,7 @@ like_a() { # WHAT FILE [STATUS]
 	check "$1: the same stacks" cmp "$T/other.folded" "$T/a.folded"
 }
 PD swap "$T/a.data" "$T/swap.data" && like_a "the other byte order" "$T/swap.data"
-for n in 96 104 112 120 128 136 200; do
+for n in 96 112 136 200; do
 	PD attr $n "$T/a.data" "$T/attr.data" && like_a "attributes of $n bytes" "$T/attr.data"
 done
 PD bare "$T/a.data" "$T/bare.data" && like_a "without sample_id_all" "$T/bare.data"
@@ -74,9 +87,9 @@ PD order "$T/a.data" "$T/order.data" && like_a "rounds in another order" "$T/ord
 PD killed "$T/a.data" "$T/killed.data" && like_a "perf was killed" "$T/killed.data" 1
 check "which is told" grep -q 'not finished\|cut' <("$NSPROF" symbolize "$T/killed.data" 2>&1 >/dev/null)
 
-perf_rec "$T/z.data" -z -F 2999 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
+perf_rec "$T/z.data" -z -F 999 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
 folded "$T/z.data" "$T/z.folded"
-check "compressed: samples" test "$(samples "$T/z.folded")" -ge 300
+check "compressed: samples" test "$(samples "$T/z.folded")" -ge 100
 PD compressed2 "$T/z.data" "$T/z2.data"
 check "compressed, with sizes that wrap" test "$(stat -c %s "$T/z2.data")" -gt 65536
 folded "$T/z2.data" "$T/z2.folded"
@@ -116,12 +129,12 @@ check "cut: what is there is shown" test "$(samples "$T/cut.folded")" -ge 20
 is "cut: status of the import" $? 1
 check "and its recording says so, too" grep -q 'perf.data that is cut' <("$NSPROF" symbolize "$T/cut.ns" 2>&1 >/dev/null)
 bad=
-for seed in $(seq 15); do
+for seed in $(seq 10); do
 	PD mutate "$seed" "$T/a.data" "$T/m.data"
 	timeout 60 "$NSPROF" import -q -o "$T/m.ns" "$T/m.data" >/dev/null 2>&1
 	[ $? -le 1 ] || bad+=" $seed"
 done
-is "15 files with damage: none ends the import by a signal" "$bad" ""
+is "10 files with damage: none ends the import by a signal" "$bad" ""
 printf 'PERFILE2' >"$T/short.data"
 "$NSPROF" import -o "$T/x.ns" "$T/short.data" 2>/dev/null
 is "nothing but the magic: status" $? 1

@@ -86,7 +86,7 @@ refuses() {
 : >empty
 refuses "an empty file" empty "'empty' is empty"
 printf 'PERFILE2........' >perf.data
-refuses "perf's file" perf.data "'perf.data' is a perf.data file"
+refuses "damage behind perf's magic" perf.data "'perf.data' is damaged: its header has no events"
 echo hello >text
 refuses "some text" text "'text' is not an nsprof recording \(bad magic\)"
 head -c 30 a.data >short

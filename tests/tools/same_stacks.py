@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Compares two texts of perf script, perf's and ours, sample by sample: same_stacks.py PERF OURS
+
+User frames by their place in the page, since a function may have several names, and perf counts addresses of programs at fixed places from
+another start. Prints how many samples are equal, of how many perf has a part of the frames, in their order ([unknown] frames at its end are where it lost its way), how many are not
+alike, and how many only perf has; of those not alike the first three.
+"""
+import re
+import sys
+
+
+def read(path):
+	samples, key, frames = {}, None, []
+	for line in open(path, encoding='utf-8', errors='replace'):
+		line = line.rstrip('\n')
+		if line.startswith('#'):
+			continue
+		if not line:
+			if key:
+				samples[key] = frames
+			key, frames = None, []
+		elif line[0] != '\t':
+			m = re.search(r'\s(?:\d+/)?(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+): ', line)
+			key = m and (m.group(1), m.group(2))
+		else:
+			m = re.match(r'^\s*([0-9a-f]+) (.*) \((.*)\)$', line)
+			# Inlined ones have no code of their own; the kernel's callers are shown one byte apart.
+			if m and not m.group(3).startswith('[kernel') and m.group(3) != 'inlined':
+				frames.append((int(m.group(1), 16) & 0xfff, m.group(2)))
+	return samples
+
+
+def is_part(few, many):
+	rest = iter(many)
+	return all(ip in rest for ip in few)
+
+
+perf, ours = read(sys.argv[1]), read(sys.argv[2])
+equal = part = other = 0
+for key, mine in ours.items():
+	theirs = perf.get(key)
+	mine = [f for f in mine if f[1] not in ('[truncated_stack]', '[broken_stack]', '[no_stack]')]
+	while theirs and len(theirs) > 1 and theirs[-1][1] == '[unknown]' and theirs[-1] not in mine[len(theirs) - 1:]:
+		theirs = theirs[:-1]
+	a, b = [ip for ip, _ in mine], [ip for ip, _ in theirs or []]
+	if theirs is not None and a == b:
+		equal += 1
+	elif theirs is not None and len(b) < len(a) and is_part(b, a):
+		part += 1
+	else:
+		other += 1
+		if other <= 3:
+			print('not alike:', key, 'perf', theirs, 'ours', mine, file=sys.stderr)
+print(equal, part, other, len(set(perf) - set(ours)))
