@@ -151,7 +151,7 @@ counts() {
 			perf report --stats -i "$2" >"$WORK/stats"
 			rc=$?
 		} 2>"$WORK/log" # what bash says of how it ended, too
-		[ $rc -lt 128 ] || put died $rc
+		[ $rc -eq 0 ] || put died $rc
 		read -r KEPT LOST < <(awk '/stats:$/ { event = $1 != "Aggregated" } event && $1 == "SAMPLE" { n += $3 }
 			event && $1 == "LOST_SAMPLES" { l += $3 } END { print n + 0, l + 0 }' "$WORK/stats") ;;
 	esac
