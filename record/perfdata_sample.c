@@ -85,16 +85,6 @@ static void take_stack(struct perfdata_cursor *c, struct raw_sample *raw, uint64
 	c->bad |= raw->size > raw->asked;
 }
 
-static void chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
-{
-	const bool kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-
-	raw->chain[0] = kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER;
-	raw->chain[1] = ip;
-	raw->in.chain = raw->chain;
-	raw->in.nchain = 2;
-}
-
 /* What stands between the period and the chain, and between the chain and the registers. */
 static void take_chain(struct perfdata_cursor *c, const struct perfdata_attr *a, struct raw_sample *raw, uint64_t **room)
 {
@@ -166,6 +156,6 @@ int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, 
 	if (c.bad)
 		return -EINVAL;
 	if (!in->nchain)
-		chain_of_ip(raw, r->misc, ip);
+		sample_chain_of_ip(raw, r->misc, ip);
 	return 0;
 }

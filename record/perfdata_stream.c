@@ -19,6 +19,8 @@
 
 #define CHUNK (1u << 20)
 #define HEADER 8u
+/* Of one compressed record: perf writes at most what a ring holds. Through a pipe all of it has to be in memory. */
+#define COMPRESSED_MAX (64u << 20)
 
 struct chunk {
 	size_t refs;		/* records queued, and 1 while it is filled */
@@ -119,7 +121,7 @@ static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t l
 		if (left < HEADER + 8)
 			return 0;
 		inner = rec_u64(pd, p + HEADER);
-		if (inner > UINT32_MAX) {
+		if (inner > COMPRESSED_MAX) {
 			*bad = true;
 			return 0;
 		}

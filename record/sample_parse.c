@@ -63,8 +63,7 @@ static void get_stack(struct body *b, struct raw_sample *raw)
 		b->bad = true;
 }
 
-/* No call graph, or nothing left of it: the address that was hit is a chain of one. */
-static void chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
+void sample_chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
 {
 	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
 	case PERF_RECORD_MISC_KERNEL:
@@ -117,6 +116,6 @@ int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgr
 	if (b.bad)
 		return -EINVAL;
 	if (!in->nchain)
-		chain_of_ip(raw, h->misc, ip);
+		sample_chain_of_ip(raw, h->misc, ip);
 	return 0;
 }

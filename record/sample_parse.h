@@ -21,4 +21,10 @@ struct raw_sample {
  */
 int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgroup, struct raw_sample *raw);
 
+/*
+ * No call graph, or nothing left of it: the address @ip that was hit is a chain of one, in @raw itself. @misc: of the record's header,
+ * which says whose address it is.
+ */
+void sample_chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip);
+
 #endif

@@ -100,6 +100,8 @@ unlike "but not the recorder itself" "$(folded --by process)" "^nsprof-record-$o
 own=$!
 wait $own
 like "unless asked for" "$(folded --by process)" "^nsprof-record-$own;"
+# Idle CPUs have pid 0, which is nobody's own.
+is "and nothing is left out then" "$("$NSPROF" info -j a.data | grep -o '"own":[0-9]*' | head -n 1)" '"own":0'
 kill $pid
 wait $pid 2>/dev/null
 done_testing
