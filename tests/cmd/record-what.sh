@@ -102,7 +102,4 @@ wait $own
 like "unless asked for" "$(folded --by process)" "^nsprof-record-$own;"
 kill $pid
 wait $pid 2>/dev/null
-# Idle CPUs have pid 0, which is nobody's own.
-"$NSPROF" record -q --include-self -e cpu-clock -o a.data -F 999 -a --duration 0.5
-like "idle CPUs are not the recorder" "$(folded --by process)" "^swapper-0;"
 done_testing

@@ -186,6 +186,16 @@ check "all CPUs busy: $n samples in 1 s" [ "$n" -ge $(($(nproc) * 800)) ]
 unlike "the recorder itself is left out" "$(comms t.data)" 'myself'
 wait
 
+# Idle CPUs have pid 0, which is nobody's own. They are sampled where they are idle, in clock ticks of all CPUs.
+idle() { awk '$1 == "cpu" { print $5 }' /proc/stat; }
+before=$(idle)
+./myself -q --include-self -e cpu-clock -F 999 -a --duration 1 -o t.data
+if [ $(($(idle) - before)) -ge 10 ]; then
+	like "idle CPUs are not the recorder" "$("$NSPROF" symbolize -q --no-inline --by process t.data)" "^swapper-0;"
+else
+	skip "idle CPUs are not the recorder" "no CPU is idle here"
+fi
+
 cg=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/) v1 = $5; else if ($(i+1) == "cgroup2") v2 = $5 }
 	END { print v1 ? v1 : v2 }' /proc/self/mountinfo)
 name=nsprof-test-$$
