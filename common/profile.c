@@ -16,10 +16,33 @@ struct idset {
 	size_t nslots;		/* power of two */
 };
 
+/*
+ * The children of nodes. The first one that a node gets is said beside the node: most have no other, and what hangs below a
+ * new node is found nowhere else, so that a million chains of frames cost no look into a table. The others are in one.
+ */
+struct kids {
+	uint32_t *first;	/* owned; by node; 0: none */
+	size_t cap;		/* of it; what is behind the nodes is not set */
+	struct idset others;
+	uint32_t n;		/* in there */
+};
+
 struct profile_index {
-	struct idset frames, nodes, threads;
+	struct idset frames, threads;
+	struct kids kids;
 	size_t frames_cap, nodes_cap, threads_cap, counts_cap, meta_cap;
 };
+
+static uint32_t add_node(struct profile *p, uint32_t parent, uint32_t frame)
+{
+	struct profile_index *x = p->index;
+
+	XGROW(p->nodes, p->nnodes, x->nodes_cap);
+	XGROW(x->kids.first, p->nnodes, x->kids.cap);
+	p->nodes[p->nnodes] = (struct profile_node){ parent, frame };
+	x->kids.first[p->nnodes] = 0;
+	return p->nnodes++;
+}
 
 struct profile *profile_new(void)
 {
@@ -32,7 +55,7 @@ struct profile *profile_new(void)
 	XGROW(p->nodes, p->nnodes, x->nodes_cap);
 	XGROW(p->threads, p->nthreads, x->threads_cap);
 	p->frames[p->nframes++] = (struct profile_frame){ 0 };
-	p->nodes[p->nnodes++] = (struct profile_node){ 0 };
+	add_node(p, 0, 0);
 	p->threads[p->nthreads++] = (struct profile_thread){ .pid = -1, .tid = -1, .nspid = -1 };
 	return p;
 }
@@ -42,7 +65,8 @@ static void index_free(struct profile *p)
 	if (!p->index)
 		return;
 	free(p->index->frames.slots);
-	free(p->index->nodes.slots);
+	free(p->index->kids.first);
+	free(p->index->kids.others.slots);
 	free(p->index->threads.slots);
 	free(p->index);
 	p->index = NULL;
@@ -104,16 +128,6 @@ static bool frame_equal(const struct profile *p, uint32_t a, uint32_t b)
 
 	return x->name == y->name && x->dso == y->dso && x->srcline == y->srcline && x->source == y->source &&
 	       x->kind == y->kind && x->joined == y->joined;
-}
-
-static uint64_t node_hash(const struct profile *p, uint32_t id)
-{
-	return hash_u64((uint64_t)p->nodes[id].parent << 32 | p->nodes[id].frame);
-}
-
-static bool node_equal(const struct profile *p, uint32_t a, uint32_t b)
-{
-	return p->nodes[a].parent == p->nodes[b].parent && p->nodes[a].frame == p->nodes[b].frame;
 }
 
 static uint64_t thread_hash(const struct profile *p, uint32_t id)
@@ -184,15 +198,53 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 	return id;
 }
 
+static size_t kid_slot(const struct idset *s, uint32_t parent, uint32_t frame)
+{
+	return hash_u64((uint64_t)parent << 32 | frame) & (s->nslots - 1);
+}
+
+static void kids_grow(const struct profile *p, struct kids *k)
+{
+	struct idset *s = &k->others;
+
+	free(s->slots);
+	s->nslots = s->nslots ? s->nslots * 2 : 64;
+	s->slots = xcalloc(s->nslots, sizeof(*s->slots));
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		const struct profile_node *nd = &p->nodes[i];
+		size_t at;
+
+		if (k->first[nd->parent] == i)
+			continue;
+		for (at = kid_slot(s, nd->parent, nd->frame); s->slots[at]; at = (at + 1) & (s->nslots - 1))
+			;
+		s->slots[at] = i;
+	}
+}
+
 uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame)
 {
-	uint32_t id;
+	struct kids *k = &p->index->kids;
+	uint32_t first = k->first[parent], id;
+	size_t at;
 
 	check_room(p->nnodes, "stacks");
-	XGROW(p->nodes, p->nnodes, p->index->nodes_cap);
-	p->nodes[p->nnodes] = (struct profile_node){ parent, frame };
-	id = id_of(p, &p->index->nodes, p->nnodes, node_hash, node_equal);
-	p->nnodes += id == p->nnodes;
+	if (!first) {
+		id = add_node(p, parent, frame);
+		k->first[parent] = id;
+		return id;
+	}
+	if (p->nodes[first].frame == frame)
+		return first;
+	if ((size_t)k->n * 4 >= k->others.nslots * 3)
+		kids_grow(p, k);
+	for (at = kid_slot(&k->others, parent, frame); (id = k->others.slots[at]);
+	     at = (at + 1) & (k->others.nslots - 1))
+		if (p->nodes[id].parent == parent && p->nodes[id].frame == frame)
+			return id;
+	id = add_node(p, parent, frame);
+	k->others.slots[at] = id;
+	k->n++;
 	return id;
 }
 
