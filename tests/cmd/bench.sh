@@ -60,7 +60,11 @@ for how in all all-reuse; do
 	above "unwind: $how takes time" unwind $how ns 0 4
 done
 above "diff: pairs were compared" diff nsprof critical 0 3
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 12
+for what in svg diff; do
+	above "pictures: $what shows something" pictures $what bytes 100 2
+	above "pictures: $what takes time" pictures $what seconds 0 2
+done
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 13
 # A row whose cells are not as many as its head's would be no table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Folded text of a million different stacks, sorted as tools write it, to a picture, and two of them to a diff: wall time and largest memory. The
+# real flamegraph.pl beside it where it is installed. Stacks that share their callers as those of programs do, and stacks
+# that have nothing in common (tests/tools/many_folded.awk): there are as many boxes as frames then.
+
+# timed COMMAND...: wall time and largest memory of it, as the present TOOL's.
+timed() {
+	local s m
+	read -r s m < <(python3 -c '
+import resource, subprocess, sys, time
+t = time.monotonic()
+rc = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "w"), stderr=subprocess.DEVNULL).returncode
+m = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+print("%.3f %.0f" % (time.monotonic() - t, m) if rc in (0, 2) else "- -")' "$WORK/shown" "$@")
+	put seconds "$s"
+	put mib "$m"
+	put bytes "$(stat -c %s "$WORK/shown")"
+}
+
+table_pictures() {
+	local shape side
+	for shape in tree any; do
+		for side in a b; do
+			awk -v stacks="$MILLION" -v shape=$shape -v seed="$side$shape" -f "$TOP/tests/tools/many_folded.awk" |
+				LC_ALL=C sort >"$WORK/$side.folded" || return 1
+		done
+		ROW=$shape
+		for ((RUN = 1; RUN <= RUNS; RUN++)); do
+			TOOL=svg timed "$NSPROF" report -q --format svg "$WORK/a.folded"
+			TOOL=diff timed "$NSPROF" diff "$WORK/a.folded" "$WORK/b.folded"
+			! command -v flamegraph.pl >/dev/null || TOOL=flamegraph.pl timed flamegraph.pl "$WORK/a.folded"
+		done
+	done
+	rm -f "$WORK"/[ab].folded "$WORK/shown"
+	echo "### Pictures of a million stacks"
+	echo
+	echo "Wall time in seconds and largest memory in MiB, from sorted folded text; asked are 1.5 s and 1,024 MiB for the picture, 3 s for a diff of two."
+	echo
+	md_head stacks "report --format svg" MiB "diff of two" MiB flamegraph.pl MiB
+	for ROW in tree any; do
+		md "$ROW" "$(verdict "$(med $ROW svg seconds)" 1.5)" "$(verdict "$(med $ROW svg mib)" 1024)" \
+			"$(verdict "$(med $ROW diff seconds)" 3)" "$(med $ROW diff mib)" "$(med $ROW flamegraph.pl seconds)" "$(med $ROW flamegraph.pl mib)"
+	done
+}
