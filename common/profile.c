@@ -30,7 +30,7 @@ struct kids {
 struct profile_index {
 	struct idset frames, threads;
 	struct kids kids;
-	size_t frames_cap, nodes_cap, threads_cap, counts_cap, meta_cap;
+	size_t frames_cap, nodes_cap, threads_cap, counts_cap;
 };
 
 static uint32_t add_node(struct profile *p, uint32_t parent, uint32_t frame)
@@ -108,8 +108,18 @@ void profile_set_meta(struct profile *p, const char *key, const char *value)
 {
 	struct profile_meta m = { profile_string(p, key), profile_string(p, value) };
 
-	XGROW(p->meta, p->nmeta, p->index->meta_cap);
+	p->meta = xrealloc(p->meta, (p->nmeta + 1) * sizeof(*p->meta));
 	p->meta[p->nmeta++] = m;
+}
+
+void profile_unset_meta(struct profile *p, const char *key)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->nmeta; i++)
+		if (strcmp(profile_text(p, p->meta[i].key), key))
+			p->meta[n++] = p->meta[i];
+	p->nmeta = n;
 }
 
 /* ---- equal things have equal ids ---- */

@@ -125,7 +125,8 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame);
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t);
 void profile_count(struct profile *p, const struct profile_count *c);
-void profile_set_meta(struct profile *p, const char *key, const char *value);	/* one more; does not replace */
+void profile_set_meta(struct profile *p, const char *key, const char *value);	/* one more; does not replace; later, too */
+void profile_unset_meta(struct profile *p, const char *key);	/* all of the key */
 void profile_finish(struct profile *p);
 
 /* What a string id means. Borrowed. */

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "rec_reader.h"
 #include "recording.h"
+#include "select.h"
 #include "sibling.h"
 #include "util.h"
 #include "xalloc.h"
@@ -210,10 +211,27 @@ static int load_folded(const struct load_opts *o, FILE *in, struct profile **out
 	return err;
 }
 
-/* What was asked for and can only be done while a recording is symbolized; NULL: nothing. */
-static const char *recordings_only(const struct load_opts *o)
+/* What was asked for and cannot be done to text, of a @profile or folded stacks; NULL: nothing. */
+static const char *recordings_only(const struct load_opts *o, bool profile)
 {
-	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
+	if (o->merge_threads)
+		return "--merge-threads";
+	if (profile)	/* which may have been written with --srcline */
+		return NULL;
+	return o->nfilters ? "--filter" : o->srcline ? "--sort srcline" : NULL;
+}
+
+static int select_all(const struct load_opts *o, struct profile *p)
+{
+	struct filter f = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < o->nfilters && !err; i++)
+		err = filter_add(&f, o->filters[i]);
+	if (!err && o->nfilters)
+		err = select_counts(p, &f, o->path);
+	filter_fini(&f);
+	return err;
 }
 
 /* Text: a profile or folded stacks. Consumes @fd. */
@@ -222,8 +240,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	FILE *in;
 	int err;
 
-	if (recordings_only(o) && !(profile && !o->nfilters && !o->merge_threads)) {
-		pr_err("%s is for recordings, and '%s' is %s", recordings_only(o), o->path,
+	if (recordings_only(o, profile)) {
+		pr_err("%s is for recordings, and '%s' is %s", recordings_only(o, profile), o->path,
 		       profile ? "a saved profile: give it to nsprof symbolize" : "folded text");
 		close(fd);
 		return -EINVAL;
@@ -234,6 +252,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 		return -errno;
 	}
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
+	if (!err && profile)
+		err = select_all(o, *out);
 	info->damaged = !err && (*out)->cut;
 	fclose(in);
 	return err;

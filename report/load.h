@@ -10,7 +10,7 @@
 
 struct load_opts {
 	const char *path;	/* "-" is stdin */
-	const char **filters;	/* symbolize --filter, each; borrowed */
+	const char **filters;	/* symbolize --filter, each; borrowed. Of saved profiles, too */
 	size_t nfilters;
 	bool merge_threads;	/* symbolize --merge-threads */
 	bool no_inline;

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "clean.h"
-#include "filter.h"
 #include "hash.h"
 #include "intern.h"
 #include "log.h"
 #include "module.h"
 #include "rec_reader.h"
 #include "replay.h"
+#include "sample_filter.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "names.h"
 #include "rec_reader.h"
+#include "sample_filter.h"
 #include "stop.h"
 #include "strbuf.h"
 #include "util.h"

@@ -45,6 +45,24 @@ is "by thread" "$(awk -F'\t' -v t="$tid" '$1 == "T" { tid[++n] = $7 } $1 == "C" 
 is "and by time" "$(awk -F'\t' -v w="$block" '$1 == "C" && $4 * w >= 100000000 && $4 * w < 300000000 { s += $5 } END { print s }' p)" \
 	"$("$NSPROF" symbolize -q --filter time=0.1-0.3 rec | awk '{ s += $NF } END { print s }')"
 
+# A saved profile filters as the recording does; times go by blocks, and these are multiples of one.
+same() { # FILTER...
+	local f=()
+	for c; do f+=(--filter "$c"); done
+	is "of a saved profile: ${*:-all}" "$("$NSPROF" report -q "${f[@]}" -n 0 --percent-limit 0 --csv p)" \
+		"$("$NSPROF" report -q "${f[@]}" -n 0 --percent-limit 0 --csv rec)"
+}
+end=$(awk -v b="$block" 'BEGIN { printf "%.6f", 20 * b / 1e9 }')
+same
+same comm=spin
+same tid="$tid"
+same "comm=s*" "comm=nothing" time=-"$end"
+like "it says by which steps" "$("$NSPROF" report --filter time=-1 p 2>&1 >/dev/null)" 'time= of a saved profile goes by blocks of [0-9.]+ s'
+same "container=*" time="$end"-
+check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
+"$NSPROF" symbolize -q rec >text
+check_rc "not of folded text" 1 "$NSPROF" report -q --filter comm=spin text
+
 check_rc "--by chooses of what a profile has" 129 "$NSPROF" symbolize --format profile --by thread rec
 check_rc "an unknown format" 129 "$NSPROF" symbolize --format nonsense rec
 check_rc "a full disk is noticed" 1 "$NSPROF" symbolize -q --format profile -o /dev/full rec

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "candidates.h"
-#include "filter.h"
 #include "leftout.h"
 #include "replay.h"
 #include "runtime.h"
+#include "sample_filter.h"
 #include "split.h"
 #include "threadname.h"
 

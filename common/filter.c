@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lead.h"
 #include "log.h"
 #include "util.h"
 #include "xalloc.h"
@@ -164,68 +163,16 @@ void filter_fini(struct filter *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* ---- samples ---- */
-
-const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf)
+bool filter_accepts(const struct filter *f, enum filter_key key, const char *text, uint64_t number)
 {
-	switch (key) {
-	case FILTER_CONTAINER:
-		lead_sample_container(s, buf);
-		return buf->s;
-	case FILTER_CGROUP:
-		return s->cgroup;
-	case FILTER_COMM:
-		return s->comm;
-	default:
-		return NULL;
-	}
-}
+	bool meets = !f->has[key];
 
-uint64_t filter_number(const struct filter *f, enum filter_key key, const struct replay_sample *s)
-{
-	switch (key) {
-	case FILTER_PID:
-		return s->ev->pid;
-	case FILTER_NSPID:
-		return s->img->nspid_n ? s->img->nspid[s->img->nspid_n - 1] : 0;
-	case FILTER_TID:
-		return s->ev->tid;
-	case FILTER_TIME:
-		/* What a ring held when the recording was begun is from its very start. */
-		return s->ev->time > f->start ? s->ev->time - f->start : 0;
-	default:
-		return 0;
-	}
-}
-
-bool filter_meets(const struct filter *f, enum filter_key key, const struct replay_sample *s)
-{
-	struct strbuf buf = STRBUF_INIT;
-	const char *text;
-	uint64_t number;
-	bool meets = false;
-
-	if (!f->has[key])
-		return true;
-	text = filter_text(key, s, &buf);
-	number = filter_number(f, key, s);
 	for (size_t i = 0; i < f->n && !meets; i++) {
 		const struct filter_cond *c = &f->conds[i];
 
-		if (c->key != key)
-			continue;
-		meets = text ? !strcmp(c->text, text) || !fnmatch(c->text, text, 0) :
-			       number >= c->from && number < c->to;
+		if (c->key == key)
+			meets = text ? !strcmp(c->text, text) || !fnmatch(c->text, text, 0) :
+				       number >= c->from && number < c->to;
 	}
-	strbuf_fini(&buf);
 	return meets;
-}
-
-enum filter_key filter_misses_thread(const struct filter *f, const struct replay_sample *s)
-{
-	int k = 0;
-
-	while (k < FILTER_TIME && filter_meets(f, (enum filter_key)k, s))
-		k++;
-	return (enum filter_key)k;
 }

@@ -1,4 +1,7 @@
-/* Which samples are looked at ("--filter"): conditions on whose they are and when they were taken. */
+/*
+ * Which samples are looked at ("--filter"): conditions on whose they are and when they were taken, as text and as such. What
+ * of a recording or a profile they are asked about is their users'.
+ */
 #ifndef NSPROF_FILTER_H
 #define NSPROF_FILTER_H
 
@@ -6,12 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay.h"
-#include "strbuf.h"
-
 /* In the order in which they are looked at. */
 enum filter_key {
-	FILTER_CONTAINER,	/* lead_container(), a glob */
+	FILTER_CONTAINER,	/* as it is shown, a glob */
 	FILTER_CGROUP,		/* its path, a glob */
 	FILTER_COMM,		/* of the thread, a glob */
 	FILTER_PID,		/* in the recorder's pid namespace */
@@ -31,7 +31,7 @@ struct filter_cond {
 struct filter {
 	struct filter_cond *conds;	/* owned */
 	size_t n, cap;
-	uint64_t start;		/* when the recording was begun, ns as in ev_sample.time */
+	uint64_t start;		/* when the recording was begun, ns as in ev_sample.time; the user's to set */
 	bool has[FILTER_KEYS];
 };
 
@@ -44,16 +44,10 @@ void filter_fini(struct filter *f);
 
 /* "comm" ... */
 const char *filter_key_name(enum filter_key key);
-/* Does @s meet a condition of @key, or are there none? */
-bool filter_meets(const struct filter *f, enum filter_key key, const struct replay_sample *s);
 /*
- * The first key of which @s meets no condition, among those that say whose it is: the same for all samples of
- * one thread, image, name and cgroup. FILTER_TIME: there is none.
+ * Does @text, for keys that are texts, or @number where @text is NULL (times in ns since the recording was begun, 0 what is
+ * not known), meet a condition of @key, or are there none?
  */
-enum filter_key filter_misses_thread(const struct filter *f, const struct replay_sample *s);
-/* The text that globs of @key are matched with, not clean; @buf may hold it. NULL: it is no text. */
-const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf);
-/* The number that @key is about; 0 when unknown. */
-uint64_t filter_number(const struct filter *f, enum filter_key key, const struct replay_sample *s);
+bool filter_accepts(const struct filter *f, enum filter_key key, const char *text, uint64_t number);
 
 #endif
