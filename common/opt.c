@@ -95,7 +95,15 @@ static const struct opt *find_short(const struct opt_spec *spec, char c)
 	for (i = 0; i < spec->nopts; i++)
 		if (spec->opts[i].short_name == c)
 			return &spec->opts[i];
+	for (i = 0; i < spec->nperf; i++)
+		if (spec->perf[i].short_name == c)
+			return &spec->perf[i];
 	return NULL;
+}
+
+static bool is_hidden(const struct opt *o)
+{
+	return !o->help || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
 }
 
 void opt_help(const struct opt_spec *spec, FILE *to)
@@ -119,7 +127,7 @@ void opt_help(const struct opt_spec *spec, FILE *to)
 	}
 	fputs("\noptions:\n", to);
 	for (i = 0; i < spec->nopts; i++)
-		if (spec->opts[i].help && spec->opts[i].kind != OPT_IGNORE)
+		if (!is_hidden(&spec->opts[i]))
 			print_option(to, &spec->opts[i]);
 	print_option(to, find_short(spec, 'h') ? &help_long : &help_both);
 	if (spec->epilog)
@@ -173,6 +181,9 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 		return err;
 	case OPT_IGNORE:
 		return 0;
+	case OPT_REFUSE:
+		pr_err("%s is perf's and not here: %s", shown, o->help);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -222,28 +233,51 @@ static void match_name(char *buf, size_t size, const struct match *m)
 	snprintf(buf, size, "--%s%s", m->negated ? "no-" : "", m->help ? "help" : m->opt->name);
 }
 
-static int find_long(const struct opt_spec *spec, const char *given, size_t len, struct match *best)
+/* perf takes "--no-x" of every option: of one that is moot, or not here, that asks for nothing. */
+static bool negates(const struct opt *o)
 {
-	struct match other = { 0 }, m;
-	char a[64], b[64];
-	size_t i, count = 0;
+	return o->kind == OPT_FLAG || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
+}
 
-	*best = (struct match){ 0 };
-	for (i = 0; i < spec->nopts; i++) {
-		const struct opt *o = &spec->opts[i];
+static void offer_all(const struct opt *opts, size_t n, const char *given, size_t len, struct match *best,
+		      struct match *other, size_t *count)
+{
+	struct match m;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct opt *o = &opts[i];
 
 		if (!o->name)
 			continue;
 		m = (struct match){ .opt = o };
 		if (begins(given, len, "", o->name, &m.exact))
-			offer(best, &other, &m, &count);
+			offer(best, other, &m, count);
 		m = (struct match){ .opt = o, .negated = true };
-		if (o->kind == OPT_FLAG && len > 3 && begins(given, len, "no-", o->name, &m.exact))
-			offer(best, &other, &m, &count);
+		if (negates(o) && len > 3 && begins(given, len, "no-", o->name, &m.exact))
+			offer(best, other, &m, count);
 	}
+}
+
+static int find_long(const struct opt_spec *spec, const char *given, size_t len, struct match *best)
+{
+	struct match other = { 0 }, perf = { 0 }, m;
+	char a[64], b[64];
+	size_t count = 0, nperf = 0;
+
+	*best = (struct match){ 0 };
+	offer_all(spec->opts, spec->nopts, given, len, best, &other, &count);
 	m = (struct match){ .help = true };
 	if (begins(given, len, "", "help", &m.exact))
 		offer(best, &other, &m, &count);
+	/* The beginning of one of ours is not made ambiguous by what we have not. */
+	if (!best->exact) {
+		offer_all(spec->perf, spec->nperf, given, len, &perf, &m, &nperf);
+		if (perf.exact || !count) {
+			*best = perf;
+			other = m;
+			count = nperf;
+		}
+	}
 	if (!count)
 		return usage_err(spec, "unknown option '--%.*s'", (int)len, given);
 	if (count > 1) {
@@ -274,7 +308,8 @@ static int parse_long(const struct opt_spec *spec, const char *text, const char 
 		return OPT_HELP;
 	}
 	if (m.negated) {
-		*(bool *)m.opt->dst = false;
+		if (m.opt->kind == OPT_FLAG)
+			*(bool *)m.opt->dst = false;
 		return 0;
 	}
 	if (!arg && arg_required(m.opt)) {

@@ -16,6 +16,7 @@ enum opt_kind {
 	OPT_U64,	/* *(uint64_t *)dst, decimal; a bad number is a usage error */
 	OPT_CALL,	/* call(dst, argument) */
 	OPT_IGNORE,	/* accepted for perf's sake, says nothing; hidden from --help */
+	OPT_REFUSE,	/* known for perf's sake: a usage error that gives .help as the reason; hidden as well */
 };
 
 struct opt {
@@ -35,6 +36,9 @@ struct opt_spec {
 	const char *epilog;	/* printed last, e.g. examples and exit status; may be NULL */
 	const struct opt *opts;
 	size_t nopts;
+	/* perf's options that mean nothing here, or that we have not; never in --help. NULL: none. */
+	const struct opt *perf;
+	size_t nperf;
 	bool stop_at_operand;	/* true: the first operand ends the options (record's command) */
 };
 

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "log.h"
 #include "opt.h"
+#include "perf_opts.h"
 #include "record_opts.h"
 #include "session.h"
 #include "strbuf.h"
@@ -23,7 +25,7 @@
 
 struct cmdline {
 	struct record_opts o;
-	bool period_given, quiet, build_info;
+	bool period_given, timestamp_name, quiet, build_info;
 	int verbose;
 };
 
@@ -74,6 +76,11 @@ static int opt_callgraph(void *dst, const char *arg)
 	if (!strcmp(arg, "none") || !strcmp(arg, "no")) {
 		o->callgraph = CALLGRAPH_NONE;
 		return 0;
+	}
+	if (!strcmp(arg, "lbr") || !strncmp(arg, "fp,", 3)) {
+		pr_err("--call-graph %s is perf's and not here: %s; allowed are dwarf[,SIZE], fp and none", arg,
+		       arg[0] == 'l' ? "branch records are not taken" : "the kernel walks frame pointers at once");
+		return -EINVAL;
 	}
 	if (strncmp(arg, "dwarf", 5) || (arg[5] && arg[5] != ',')) {
 		pr_err("unknown call graph '%s'; allowed are dwarf[,SIZE], fp and none", arg);
@@ -281,14 +288,81 @@ static int opt_duration(void *dst, const char *arg)
 static int opt_clock(void *dst, const char *arg)
 {
 	static const char *const mono[] = { "mono", "monotonic", "CLOCK_MONOTONIC", "1" };
+	static const char *const others[] = {
+		"raw", "monotonic_raw", "CLOCK_MONOTONIC_RAW", "real", "realtime", "CLOCK_REALTIME", "boot", "boottime",
+		"CLOCK_BOOTTIME", "tai", "CLOCK_TAI",
+	};
+	bool known = arg[0] >= '0' && arg[0] <= '9' && !arg[strspn(arg, "0123456789")];
 
 	(void)dst;
 	for (size_t i = 0; i < ARRAY_SIZE(mono); i++)
-		if (!strcmp(arg, mono[i]))
+		if (!strcasecmp(arg, mono[i]))
 			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		known = known || !strcasecmp(arg, others[i]);
+	if (!known) {
+		pr_err("unknown clock '%s'; recordings are in mono, with the wall time", arg);
+		return -EINVAL;
+	}
 	pr_info("clock '%s' is not used: recordings are in CLOCK_MONOTONIC and say what wall time "
 		"it was", arg);
 	return 0;
+}
+
+/* "10-20,30-40", ms after the start: when it is on. Appends to the toggles; 0 or -EINVAL. */
+static int parse_windows(struct record_opts *o, const char *text)
+{
+	uint64_t ms, last = 0;
+	size_t cap = 0;
+	char *end;
+
+	for (const char *p = text;; p = end + 1) {
+		errno = 0;
+		ms = strtoull(p, &end, 10);
+		if (*p < '0' || *p > '9' || errno || ms > DELAY_MAX || (o->ntoggles && ms <= last))
+			return -EINVAL;
+		XGROW(o->toggles_ms, o->ntoggles, cap);
+		o->toggles_ms[o->ntoggles++] = last = ms;
+		/* A window has a begin and an end. */
+		if (!*end && o->ntoggles % 2 == 0)
+			return 0;
+		if (*end != (o->ntoggles % 2 ? '-' : ','))
+			return -EINVAL;
+	}
+}
+
+static int opt_delay(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	uint64_t ms;
+
+	free(o->toggles_ms);
+	o->toggles_ms = NULL;
+	o->ntoggles = 0;
+	o->start_off = true;
+	if (!strcmp(arg, "-1"))
+		return 0;
+	if (!whole_number(arg, 0, DELAY_MAX, &ms)) {
+		o->start_off = ms;
+		o->toggles_ms = xmemdup(&ms, sizeof(ms));
+		o->ntoggles = !!ms;
+		return 0;
+	}
+	if (!parse_windows(o, arg))
+		return 0;
+	pr_err("'%s' is no delay; -D takes ms (at most %llu), -1 (off until --control says enable), or when to be on, "
+	       "as in 10-20,30-40", arg, DELAY_MAX);
+	return -EINVAL;
+}
+
+static int opt_realtime(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!whole_number(arg, 1, 99, &o->realtime))
+		return 0;
+	pr_err("'%s' is no realtime priority; -r takes 1 to 99", arg);
+	return -EINVAL;
 }
 
 static const char summary[] =
@@ -358,7 +432,11 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  "standard output, and what is taken when that is a pipe", OPT_STR, &o->output, NULL },
 		{ "mmap-pages", 'm', "PAGES|SIZE",
 		  "size of each CPU's ring (default: a quarter second)", OPT_CALL, o, opt_mmap },
-		{ "delay", 'D', "MS", "wait so long before sampling", OPT_U64, &o->delay_ms, NULL },
+		{ "delay", 'D', "MS|-1|FROM-TO[,...]",
+		  "wait so long before sampling; -1: until --control says so; or sample then only, ms after the start",
+		  OPT_CALL, o, opt_delay },
+		{ "control", 0, "fd:N[,ACK]|fifo:PATH[,ACK]",
+		  "take commands from there: enable, disable, stop, snapshot, ping", OPT_STR, &o->control, NULL },
 		{ "duration", 0, "SECS", "stop after so many seconds; fractions are allowed",
 		  OPT_CALL, o, opt_duration },
 		{ "max-size", 0, "SIZE", "stop when so much is written (100M; B, K, M, G)",
@@ -377,39 +455,21 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  NULL },
 		{ "no-inherit", 'i', NULL, "leave out threads and children that start later",
 		  OPT_FLAG, &o->no_inherit, NULL },
+		{ "user-callchains", 0, NULL, "of stacks, only the part in user space", OPT_FLAG, &o->user_chains, NULL },
+		{ "kernel-callchains", 0, NULL, "of stacks, only the part in the kernel", OPT_FLAG, &o->kernel_chains, NULL },
+		{ "strict-freq", 0, NULL, "a frequency that the kernel does not allow is an error", OPT_FLAG,
+		  &o->strict_freq, NULL },
+		{ "realtime", 'r', "PRIO", "run with this realtime priority (SCHED_FIFO, 1 to 99)", OPT_CALL, o,
+		  opt_realtime },
+		{ "timestamp-filename", 0, NULL, "call the file FILE.<time> when it is over", OPT_FLAG,
+		  &c->timestamp_name, NULL },
+		{ "dry-run", 0, NULL, "check the command line and whether what it names is there; record nothing",
+		  OPT_FLAG, &o->dry_run, NULL },
+		{ "per-thread", 0, NULL, NULL, OPT_FLAG, &o->no_inherit, NULL },
 		{ "clockid", 'k', "CLOCK", NULL, OPT_CALL, o, opt_clock },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &c->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &c->verbose, NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c->build_info, NULL },
-		/* Moot here: always on, or about files we do not write. */
-		{ "compression-level", 'z', "[LEVEL]", NULL, OPT_IGNORE, NULL, NULL },
-		{ "no-buildid", 'B', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "no-buildid-cache", 'N', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "buildid-all", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "buildid-mmap", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "namespaces", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "all-cgroups", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "exclude-perf", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "timestamp", 'T', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "period", 'P', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "stat", 's', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "data", 'd', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "raw-samples", 'R', NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "sample-cpu", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "sample-identifier", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "running-time", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "aio", 0, "[N]", NULL, OPT_IGNORE, NULL, NULL },
-		{ "affinity", 0, "MODE", NULL, OPT_IGNORE, NULL, NULL },
-		{ "mmap-flush", 0, "SIZE", NULL, OPT_IGNORE, NULL, NULL },
-		{ "proc-map-timeout", 0, "MS", NULL, OPT_IGNORE, NULL, NULL },
-		{ "synth", 0, "WHAT", NULL, OPT_IGNORE, NULL, NULL },
-		{ "tail-synthesize", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "num-thread-synthesize", 0, "N", NULL, OPT_IGNORE, NULL, NULL },
-		{ "threads", 0, "[SPEC]", NULL, OPT_IGNORE, NULL, NULL },
-		{ "timestamp-boundary", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "no-bpf-event", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "no-buffering", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "no-buildid-mmap", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof record [options] [-- command...]",
@@ -417,6 +477,8 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		.epilog = epilog,
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.perf = perf_opts,
+		.nperf = perf_nopts,
 		.stop_at_operand = true,
 	};
 
@@ -432,8 +494,8 @@ static int verify(const struct cmdline *c)
 		pr_err("-F and -c exclude each other: sample by frequency or by count");
 		return -EINVAL;
 	}
-	if (o->delay_ms > DELAY_MAX) {
-		pr_err("-D takes at most %llu ms", DELAY_MAX);
+	if (o->start_off && !o->ntoggles && !o->control) {
+		pr_err("-D -1 is off until somebody says 'enable': add --control fd:N or fifo:PATH");
 		return -EINVAL;
 	}
 	if (o->switch_max_files && !o->switch_output && !o->overwrite) {
@@ -502,6 +564,11 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	log_set_verbosity(c.quiet ? -1 : c.verbose);
+	/* A row of one file. */
+	c.o.switch_output |= c.timestamp_name;
+	/* No copy of the user's stack for what is not to be seen. */
+	if (c.o.kernel_chains && !c.o.user_chains && c.o.callgraph == CALLGRAPH_DWARF)
+		c.o.callgraph = CALLGRAPH_FP;
 	if (first < argc)
 		c.o.command = argv + first;
 	rc = session_run(&c.o, &signo);
@@ -514,5 +581,6 @@ out:
 	free(c.o.cgroup_of);
 	free(c.o.runtime_roots);
 	free(c.o.cmdline);
+	free(c.o.toggles_ms);
 	return rc;
 }

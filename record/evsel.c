@@ -6,6 +6,15 @@
 #include "log.h"
 #include "util.h"
 
+#define CACHE(name, cache, op, result)                                                             \
+	{ name, NULL, PERF_TYPE_HW_CACHE,                                                          \
+	  PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_##op << 8 |                         \
+		  PERF_COUNT_HW_CACHE_RESULT_##result << 16 }
+#define CACHE_LOADS(name, cache)                                                                   \
+	CACHE(name "-loads", cache, READ, ACCESS), CACHE(name "-load-misses", cache, READ, MISS)
+#define CACHE_STORES(name, cache)                                                                  \
+	CACHE(name "-stores", cache, WRITE, ACCESS), CACHE(name "-store-misses", cache, WRITE, MISS)
+
 static const struct evsel_name {
 	const char *name, *alias;
 	uint32_t type;
@@ -33,6 +42,17 @@ static const struct evsel_name {
 	{ "major-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
 	{ "alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
 	{ "emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+	CACHE_LOADS("L1-dcache", L1D),
+	CACHE_STORES("L1-dcache", L1D),
+	CACHE_LOADS("L1-icache", L1I),
+	CACHE_LOADS("LLC", LL),
+	CACHE_STORES("LLC", LL),
+	CACHE_LOADS("dTLB", DTLB),
+	CACHE_STORES("dTLB", DTLB),
+	CACHE_LOADS("iTLB", ITLB),
+	CACHE_LOADS("branch", BPU),
+	CACHE_LOADS("node", NODE),
+	CACHE_STORES("node", NODE),
 };
 
 static bool name_is(const char *name, const char *text, size_t len)
@@ -48,6 +68,23 @@ static const struct evsel_name *name_find(const char *text, size_t len)
 	return NULL;
 }
 
+/* Of what perf would take, why it is not here; NULL: it is no event of anybody. */
+static const char *why_unknown(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	if (text[0] == 'r' && text[1] && !text[1 + strspn(text + 1, "0123456789abcdefABCDEF")])
+		return "a raw event, whose number means another thing on each CPU";
+	if (strchr(text, '/'))
+		return "an event of one kind of PMU";
+	if (!strncmp(text, "mem:", 4))
+		return "a breakpoint";
+	/* More than modifiers behind it: GROUP:NAME. */
+	if (colon && colon > text && colon[1 + strspn(colon + 1, "ukhGHpPSDWI")])
+		return "a tracepoint";
+	return NULL;
+}
+
 int evsel_parse(struct evsel *ev, const char *text)
 {
 	size_t len = strcspn(text, ":");
@@ -55,15 +92,21 @@ int evsel_parse(struct evsel *ev, const char *text)
 	const struct evsel_name *n;
 	bool user = false, kernel = false;
 
-	if (strchr(text, ',')) {
+	if (strchr(text, ',') || text[0] == '{') {
 		pr_err("one event at a time: '%s' names several", text);
 		return -EINVAL;
 	}
 	n = name_find(text, len);
+	if (!n && why_unknown(text)) {
+		pr_err("event '%s' is %s, which perf has and nsprof has not; what it samples by is CPU time, "
+		       "counters, page-faults or context-switches", text, why_unknown(text));
+		return -EINVAL;
+	}
 	if (!n) {
 		pr_err("unknown event '%.*s'; known are cycles, instructions, cpu-clock, "
 		       "task-clock, page-faults, context-switches, cpu-migrations, cache-misses, "
-		       "branches, branch-misses, minor-faults, major-faults", (int)len, text);
+		       "branches, branch-misses, minor-faults, major-faults, L1-dcache-load-misses and the like",
+		       (int)len, text);
 		return -EINVAL;
 	}
 	for (const char *p = mod; *p; p++) {
@@ -118,7 +161,7 @@ bool evsel_counts_each(const struct evsel *ev)
 
 bool evsel_is_hardware(const struct evsel *ev)
 {
-	return ev->type == PERF_TYPE_HARDWARE;
+	return ev->type == PERF_TYPE_HARDWARE || ev->type == PERF_TYPE_HW_CACHE;
 }
 
 const char *evsel_modifier(const struct evsel *ev)

@@ -30,10 +30,12 @@ enum tag {
 	TAG_TICK = 1 << 3,
 	TAG_DEADLINE = 1 << 4,
 	TAG_CAPTURE = 1 << 5,
+	TAG_TOGGLE = 1 << 6,
+	TAG_CONTROL = 1 << 7,
 };
 
 struct waiter {
-	int epoll, signal, tick, deadline;
+	int epoll, signal, tick, deadline, toggle;
 };
 
 uint64_t loop_now(void)
@@ -58,7 +60,7 @@ static int watch(int epoll, int fd, uint32_t how, uint32_t tag)
 
 static void waiter_close(struct waiter *w)
 {
-	int fds[] = { w->epoll, w->signal, w->tick, w->deadline };
+	int fds[] = { w->epoll, w->signal, w->tick, w->deadline, w->toggle };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
@@ -74,12 +76,20 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	w->signal = signalfd(-1, l->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	w->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	w->deadline = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (w->epoll < 0 || w->signal < 0 || w->tick < 0 || w->deadline < 0)
+	w->toggle = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w->epoll < 0 || w->signal < 0 || w->tick < 0 || w->deadline < 0 || w->toggle < 0)
 		goto fail;
 	err |= timerfd_settime(w->tick, 0, &tick, NULL);
 	err |= watch(w->epoll, w->signal, EPOLLIN, TAG_SIGNAL);
 	err |= watch(w->epoll, w->tick, EPOLLIN, TAG_TICK);
 	err |= watch(w->epoll, w->deadline, EPOLLIN, TAG_DEADLINE);
+	err |= watch(w->epoll, w->toggle, EPOLLIN, TAG_TOGGLE);
+	if (l->control->fd >= 0 && watch(w->epoll, l->control->fd, EPOLLIN, TAG_CONTROL)) {
+		err = -errno;
+		pr_err("--control: cannot wait for commands: %s; it takes a pipe, a FIFO or a terminal", strerror(-err));
+		waiter_close(w);
+		return err;
+	}
 	/* Edges, because an event whose thread has ended says POLLHUP for ever. */
 	for (size_t i = 0; i < l->drain->n; i++) {
 		const struct ring *r = l->drain->rings[i];
@@ -150,11 +160,73 @@ static bool take_signals(struct loop *l, int fd)
 
 static void enable(struct loop *l, const struct waiter *w)
 {
+	if (l->on)
+		return;
 	events_enable(l->ev);
+	l->on = true;
+	if (l->start_off)
+		pr_info("events enabled");
+	if (l->enabled_at)
+		return;
 	l->enabled_at = loop_now();
 	l->enabled(l->settle_ctx);
 	if (l->duration_ns)
 		arm(w->deadline, l->duration_ns);
+}
+
+static void disable(struct loop *l)
+{
+	if (!l->on)
+		return;
+	events_pause(l->ev);
+	l->on = false;
+	pr_info("events disabled");
+}
+
+/* The next one is so far in the future, or due. */
+static void arm_toggle(const struct loop *l, const struct waiter *w)
+{
+	uint64_t at, now = loop_now();
+
+	if (l->next_toggle == l->ntoggles)
+		return;
+	at = l->started + l->toggles_ms[l->next_toggle] * 1000000;
+	arm(w->toggle, at > now ? at - now : 1);
+}
+
+static void take_toggle(struct loop *l, const struct waiter *w)
+{
+	clear(w->toggle);
+	if (l->next_toggle++ % 2)
+		disable(l);
+	else
+		enable(l, w);
+	arm_toggle(l, w);
+}
+
+/* True when one of them ends the recording. */
+static bool take_control(struct loop *l, const struct waiter *w)
+{
+	enum control_cmd cmd;
+
+	if (!control_read(l->control))
+		epoll_ctl(w->epoll, EPOLL_CTL_DEL, l->control->fd, NULL);
+	while ((cmd = control_next(l->control)) != CONTROL_NONE) {
+		if (cmd == CONTROL_ENABLE)
+			enable(l, w);
+		else if (cmd == CONTROL_DISABLE)
+			disable(l);
+		else if (cmd == CONTROL_SNAPSHOT && spool_switches(l->spool->o))
+			spool_ask(l->spool);
+		else if (cmd == CONTROL_SNAPSHOT)
+			pr_info("--control: 'snapshot' is for --switch-output and --overwrite");
+		else if (cmd == CONTROL_EVLIST)
+			pr_info("event: %s", l->ev->sel.name);
+		control_ack(l->control);
+		if (cmd == CONTROL_STOP)
+			return true;
+	}
+	return false;
 }
 
 static void start(struct loop *l, const struct waiter *w)
@@ -166,10 +238,13 @@ static void start(struct loop *l, const struct waiter *w)
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
 	sigtimedwait(&usr2, NULL, &now);
-	if (l->delay_ns) {
-		arm(w->deadline, l->delay_ns);
+	l->started = loop_now();
+	if (l->start_off) {
+		pr_info("events disabled");
+		arm_toggle(l, w);
 	} else if (l->ev->on_exec) {
-		l->enabled_at = loop_now();
+		l->on = true;
+		l->enabled_at = l->started;
 		if (l->duration_ns)
 			arm(w->deadline, l->duration_ns);
 	} else {
@@ -255,11 +330,15 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_CHILD;
 			break;
 		}
-		watch_made(&away, l->enabled_at, l->enabled_at ? last - l->enabled_at : 0);
+		if (tags & TAG_CONTROL && take_control(l, &w)) {
+			end = LOOP_STOPPED;
+			break;
+		}
+		watch_made(&away, l->on, l->enabled_at ? last - l->enabled_at : 0);
 		if (tags & TAG_TICK) {
 			clear(w.tick);
 			if (++ticks % WATCH_TICKS == 0) {
-				watch_check(&away, l->enabled_at,
+				watch_check(&away, l->on,
 					    l->enabled_at ? last - l->enabled_at : 0);
 				if (l->sink->facts)
 					cgroup_facts_watch(l->sink->facts);
@@ -270,13 +349,11 @@ enum loop_end loop_run(struct loop *l)
 			}
 		}
 		if (tags & TAG_DEADLINE) {
-			clear(w.deadline);
-			if (l->enabled_at) {
-				end = LOOP_DURATION;
-				break;
-			}
-			enable(l, &w);
+			end = LOOP_DURATION;
+			break;
 		}
+		if (tags & TAG_TOGGLE)
+			take_toggle(l, &w);
 	}
 	watch_fini(&away);
 	waiter_close(&w);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "child.h"
+#include "control.h"
 #include "drain.h"
 #include "open.h"
 #include "sink.h"
@@ -17,6 +18,7 @@ enum loop_end {
 	LOOP_GONE,		/* all recorded threads ended */
 	LOOP_DURATION,
 	LOOP_FULL,		/* --max-size is reached */
+	LOOP_STOPPED,		/* by --control */
 	LOOP_WRITE_ERROR,	/* see sink.err; if that is 0, said already */
 	LOOP_BROKEN,		/* no descriptors to wait with; said already */
 };
@@ -28,13 +30,20 @@ struct loop {
 	struct spool *spool;
 	struct child *child;
 	const sigset_t *signals;	/* blocked; any but SIGCHLD and SIGUSR2 ends the loop */
-	uint64_t delay_ns, duration_ns;	/* 0 = none */
+	struct control *control;	/* its fd -1 = none */
+	bool start_off;			/* sampling is not on from the start */
+	const uint64_t *toggles_ms;	/* when it goes on, off, on ... after the start; rising */
+	size_t ntoggles;
+	uint64_t duration_ns;		/* from when it is on first; 0 = none */
 	uint64_t least_ring;		/* bytes: rings below it do not tell whether we keep up */
 	/* Work that can wait until sampling has begun, a slice for each call; false: that was all. */
 	bool (*settle)(void *ctx);
 	void (*enabled)(void *ctx);	/* sampling has just begun; not for a command's exec */
 	void *settle_ctx;		/* of both */
 	bool usr2_told;
+	bool on;			/* sampling is */
+	size_t next_toggle;
+	uint64_t started;		/* ns, as enabled_at */
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */
 };
@@ -42,7 +51,7 @@ struct loop {
 /* ns of CLOCK_MONOTONIC, the clock of all records. */
 uint64_t loop_now(void);
 
-/* Enables the events (at once or after the delay) unless the workload's exec did. */
+/* Switches the events on and off as asked for, unless the workload's exec does. */
 enum loop_end loop_run(struct loop *l);
 
 #endif

@@ -85,7 +85,7 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 	attr_common(attr, ev);
 	evsel_attr(&ev->sel, attr);
 	attr->disabled = 1;
-	attr->enable_on_exec = ev->on_exec && !o->delay_ms;
+	attr->enable_on_exec = ev->on_exec && !o->start_off;
 	attr->exclude_hv = ev->sel.exclude_kernel;
 	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
 	attr->freq = !o->period;
@@ -95,8 +95,9 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 		attr->sample_freq = ev->freq;
 	if (ev->feats & FEAT_SAMPLE_CGROUP)
 		attr->sample_type |= PERF_SAMPLE_CGROUP;
-	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel;
-	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP;
+	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel ||
+					 (o->user_chains && !o->kernel_chains);
+	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
 	if (o->callgraph == CALLGRAPH_DWARF) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = UREG_MASK;
@@ -579,11 +580,16 @@ void events_enable(struct events *ev)
 	enable_from(ev, 0);
 }
 
-/* Side-band too: otherwise the last drain would never reach its end on a busy host. */
-void events_disable(struct events *ev)
+void events_pause(struct events *ev)
 {
 	for (size_t i = 0; i < ev->nsamples; i++)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* Side-band too: otherwise the last drain would never reach its end on a busy host. */
+void events_disable(struct events *ev)
+{
+	events_pause(ev);
 	for (size_t i = 0; i < ev->nsides; i++)
 		ioctl(ev->sides[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -666,6 +672,17 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 		if (read_event(ev, ev->sides[i].fd, &v))
 			cpus[ev->sides[i].cpu].side_lost += v.lost;
 	return all;
+}
+
+int events_check_freq(const struct record_opts *o)
+{
+	long max = perm_sysctl("perf_event_max_sample_rate", 100000);
+
+	if (!o->strict_freq || o->freq_max || o->period || o->freq <= (uint64_t)MAX(max, 1))
+		return 0;
+	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate, %ld, and --strict-freq allows no other",
+	       (unsigned long long)o->freq, max);
+	return -EINVAL;
 }
 
 uint64_t events_clamp_freq(const struct record_opts *o)

@@ -100,6 +100,8 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable);
 void events_drop_cgroup(struct events *ev, uint64_t id);
 
 void events_enable(struct events *ev);
+/* Samples alone, until events_enable(): what is mapped meanwhile is still told. */
+void events_pause(struct events *ev);
 void events_disable(struct events *ev);
 
 /*
@@ -115,6 +117,8 @@ bool events_all_gone(struct events *ev);
  */
 bool events_counts(const struct events *ev, struct events_count *cpus);
 
+/* 0, or -EINVAL after a message: --strict-freq, and it would be clamped. */
+int events_check_freq(const struct record_opts *o);
 /* The frequency in force, from kernel.perf_event_max_sample_rate; says so when it clamps. */
 uint64_t events_clamp_freq(const struct record_opts *o);
 

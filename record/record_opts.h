@@ -3,6 +3,7 @@
 #define NSPROF_RECORD_OPTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum callgraph {
@@ -19,9 +20,11 @@ struct record_opts {
 	const char *event;		/* "cpu-clock:u"; NULL = the default */
 	uint64_t freq;			/* samples a second and CPU */
 	bool freq_given, freq_max;
+	bool strict_freq;		/* what cannot be had is an error */
 	uint64_t period;		/* events between two samples; 0 = by frequency */
 	enum callgraph callgraph;
 	uint32_t dump_size;		/* bytes of stack a sample, a multiple of 8; dwarf only */
+	bool user_chains, kernel_chains;	/* that side's part of stacks only */
 	bool full_stacks;		/* --stacks=full */
 	bool all_user, all_kernel;
 	const char *pids, *tids, *cpus;	/* lists as typed; NULL = not given */
@@ -31,10 +34,15 @@ struct record_opts {
 	bool all_cpus;			/* -a */
 	bool include_self;		/* samples of the recorder, too */
 	bool no_inherit;
+	bool dry_run;			/* check everything that can be checked, then end */
+	uint64_t realtime;		/* SCHED_FIFO priority of the recorder; 0 = none */
 	const char *proc;		/* --proc; NULL = /proc */
 	const char *output;		/* NULL = the default name */
 	uint64_t ring_bytes;		/* -m, a power of two; 0 = sized by time */
-	uint64_t delay_ms;		/* from the start to the first sample */
+	bool start_off;			/* -D: not sampled from the start on */
+	uint64_t *toggles_ms;		/* owned; when sampling goes on, off, on ... after the start, rising */
+	size_t ntoggles;
+	const char *control;		/* --control; NULL = none */
 	uint64_t duration_ns;		/* 0 = until the target ends or a signal comes */
 	bool switch_output;		/* a row of files: by SIGUSR2, and by these */
 	uint64_t switch_bytes, switch_ns;	/* 0 = not by that */

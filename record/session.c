@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "control.h"
 #include "drain.h"
 #include "info.h"
 #include "ledger.h"
@@ -44,6 +46,7 @@ struct session {
 	struct target target;
 	struct output out;
 	struct child child;
+	struct control control;
 	struct events ev;
 	struct rec_writer *w;
 	struct proctab *pt;
@@ -102,7 +105,11 @@ static int check(struct session *s)
 		s->sel.exclude_user = true;
 		s->sel.exclude_kernel = false;
 	}
-	err = target_resolve(&s->target, o);
+	err = events_check_freq(o);
+	if (!err)
+		err = control_open(&s->control, o->control);
+	if (!err)
+		err = target_resolve(&s->target, o);
 	if (!err)
 		err = output_check(&s->out, o->output);
 	if (!err && spool_switches(o))
@@ -212,16 +219,34 @@ static bool settle(void *ctx)
 	return s->next_pid < s->npids;
 }
 
+/*
+ * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command is
+ * started by now. 0, or negative errno after a message: what was asked for is not to be had.
+ */
+static int take_priority(const struct session *s)
+{
+	const struct sched_param fifo = { (int)s->o->realtime };
+
+	if (s->o->realtime && sched_setscheduler(0, SCHED_FIFO, &fifo)) {
+		int err = -errno;
+
+		pr_err("-r %d: cannot have this realtime priority: %s; it takes CAP_SYS_NICE or 'ulimit -r'",
+		       fifo.sched_priority, strerror(-err));
+		return err;
+	}
+	/* Without the right it stays as it is. */
+	if (!s->o->realtime)
+		setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	return 0;
+}
+
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
-	int err = 0;
+	int err = take_priority(s);
 
-	/*
-	 * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command
-	 * is started; without the right all stay as they are.
-	 */
-	setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	if (err)
+		return err;
 	if (s->o->overwrite) {
 		s->w = rec_writer_new_memory(&err);
 	} else {
@@ -334,7 +359,10 @@ static int record(struct session *s, int *signo)
 		.spool = &s->spool,
 		.child = &s->child,
 		.signals = &s->signals,
-		.delay_ns = s->o->delay_ms * 1000000ull,
+		.control = &s->control,
+		.start_off = s->o->start_off,
+		.toggles_ms = s->o->toggles_ms,
+		.ntoggles = s->o->ntoggles,
 		.duration_ns = s->o->duration_ns,
 		.least_ring = RING_TELLING * s->ev.record_bytes,
 		.settle = settle,
@@ -381,12 +409,13 @@ static void session_fini(struct session *s)
 	events_close(&s->ev);
 	target_fini(&s->target);
 	output_fini(&s->out);
+	control_close(&s->control);
 	free(s->pids);
 }
 
 int session_run(const struct record_opts *o, int *signo)
 {
-	struct session s = { .o = o, .child = CHILD_INIT, .out.fd = -1, .target.fs.fd = -1 };
+	struct session s = { .o = o, .child = CHILD_INIT, .control = CONTROL_INIT, .out.fd = -1, .target.fs.fd = -1 };
 	int err, rc = 1;
 
 	*signo = 0;
@@ -395,13 +424,16 @@ int session_run(const struct record_opts *o, int *signo)
 	err = check(&s);
 	if (err == -EINVAL)
 		rc = EXIT_USAGE;
+	if (!err && o->dry_run) {
+		rc = 0;
+		err = 1;
+	}
 	if (!err)
 		err = prepare(&s);
 	if (!err)
 		err = open_writer(&s);
-	if (!err) {
+	if (!err)
 		rc = record(&s, signo);
-	}
 	session_fini(&s);
 	return rc;
 }

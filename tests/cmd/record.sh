@@ -49,7 +49,7 @@ is "nothing on stdout" "$(cat out)" ""
 check "samples came" [ "$(samples)" -gt 20 ]
 check "the recording is whole" whole a.data
 is "mode of the file" "$(stat -c %a a.data)" 600
-"$NSPROF" record -q -z3 -B -N -T -P -s -d -R --buildid-all --buildid-mmap --namespaces --all-cgroups \
+"$NSPROF" record -q -z3 -B -N -T -P -s -R --buildid-all --buildid-mmap --namespaces --all-cgroups \
 	--sample-cpu --synth all --aio --affinity sys --mmap-flush 1 --proc-map-timeout 500 -k mono \
 	--running-time --sample-identifier --tail-synthesize --num-thread-synthesize 2 --threads --timestamp-boundary \
 	--no-bpf-event --no-buffering --no-buildid-mmap -g -e cpu-clock -o b.data -- true >out 2>&1

@@ -50,12 +50,21 @@ static const struct opt table[] = {
 	{ "switch-output", 'S', "SIZE", "for perf's sake", OPT_IGNORE, NULL, NULL },
 };
 
+static const struct opt perf_table[] = {
+	{ "raw-samples", 'R', NULL, NULL, OPT_IGNORE, NULL, NULL },
+	{ "affinity", 0, "MODE", NULL, OPT_IGNORE, NULL, NULL },
+	{ "uid", 'u', "USER", "name the processes", OPT_REFUSE, NULL, NULL },
+	{ "duration-of-what", 0, NULL, "ours has a shorter name", OPT_REFUSE, NULL, NULL },
+};
+
 static struct opt_spec spec = {
 	.usage = "nsprof record [options] [-- command...]",
 	.summary = "Records.",
 	.epilog = "Exit status: 0.",
 	.opts = table,
 	.nopts = ARRAY_SIZE(table),
+	.perf = perf_table,
+	.nperf = ARRAY_SIZE(perf_table),
 };
 
 #define ARGS_MAX 16
@@ -299,6 +308,27 @@ static void ignored_options(void **state)
 	assert_string_equal(message, "");
 }
 
+static void options_of_perf(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-R --raw-samples --no-raw-samples --affinity node cmd"), 0);
+	assert_string_equal(message, "");
+	assert_string_equal(args[first], "cmd");
+	assert_int_equal(parse("-u root"), -EINVAL);
+	assert_non_null(strstr(message, "-u is perf's and not here: name the processes\n"));
+	assert_int_equal(parse("--uid=root"), -EINVAL);
+	assert_non_null(strstr(message, "--uid is perf's and not here"));
+	assert_int_equal(parse("--no-uid"), 0);
+	/* What begins one of ours is that. */
+	assert_int_equal(parse("--dur 5"), 0);
+	assert_int_equal(v.duration, 5);
+	assert_int_equal(parse("--duration-of"), -EINVAL);
+	assert_non_null(strstr(message, "--duration-of-what is perf's"));
+	assert_int_equal(parse("--help"), OPT_HELP);
+	assert_null(strstr(printed, "uid"));
+	assert_null(strstr(printed, "affinity"));
+}
+
 static void errors_name_value_and_help(void **state)
 {
 	static const struct {
@@ -387,6 +417,7 @@ int main(void)
 		cmocka_unit_test(operands_are_moved_behind),
 		cmocka_unit_test(first_operand_may_end_options),
 		cmocka_unit_test(ignored_options),
+		cmocka_unit_test(options_of_perf),
 		cmocka_unit_test(errors_name_value_and_help),
 		cmocka_unit_test(help_lists_the_table),
 		cmocka_unit_test(help_wraps_between_words),

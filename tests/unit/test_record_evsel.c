@@ -31,6 +31,10 @@ static void names(void **state)
 		{ "migrations", "cpu-migrations", 1, 4 },
 		{ "minor-faults", "minor-faults", 1, 5 },
 		{ "major-faults", "major-faults", 1, 6 },
+		/* perf_event_open(2): cache | op << 8 | result << 16 */
+		{ "L1-dcache-load-misses", "L1-dcache-load-misses", 3, 0x10000 },
+		{ "LLC-stores", "LLC-stores", 3, 0x102 },
+		{ "iTLB-loads", "iTLB-loads", 3, 4 },
 	};
 	struct evsel ev;
 
@@ -70,7 +74,7 @@ static void refused(void **state)
 {
 	static const char *const bad[] = {
 		"", ":u", "nosuch", "cycle", "cycless", "Cycles", "cycles:z", "cycles:u:k",
-		"cycles,cs", "r1a8", "sched:sched_switch",
+		"cycles,cs", "{cycles,cs}", "r1a8", "cpu/cycles/", "mem:0x1000:rw", "sched:sched_switch",
 	};
 
 	(void)state;
