@@ -130,6 +130,17 @@ static int parse_value(struct filter_cond *c)
 	}
 }
 
+static struct filter_cond *new_cond(struct filter *f, enum filter_key key, const char *text, size_t len)
+{
+	struct filter_cond *c;
+
+	XGROW(f->conds, f->n, f->cap);
+	c = &f->conds[f->n++];
+	*c = (struct filter_cond){ .key = key, .text = xstrndup(text, len) };
+	f->has[key] = true;
+	return c;
+}
+
 int filter_add(struct filter *f, const char *text)
 {
 	for (;;) {
@@ -143,15 +154,60 @@ int filter_add(struct filter *f, const char *text)
 			return -EINVAL;
 		}
 		end = value_end(value);
-		XGROW(f->conds, f->n, f->cap);
-		c = &f->conds[f->n++];
-		*c = (struct filter_cond){ .key = key, .text = xstrndup(value, (size_t)(end - value)) };
-		f->has[key] = true;
+		c = new_cond(f, key, value, (size_t)(end - value));
 		if (parse_value(c))
 			return -EINVAL;
 		if (!*end)
 			return 0;
 		text = end + 1;
+	}
+}
+
+int filter_add_list(struct filter *f, enum filter_key key, const char *option, const char *list)
+{
+	for (size_t len;; list += len + 1) {
+		struct filter_cond *c;
+
+		len = strcspn(list, ",");
+		c = new_cond(f, key, list, len);
+		if (key == FILTER_COMM ? !len : !parse_number(c->text, &c->from)) {
+			pr_err("%s takes %s, with commas between, not '%s'", option,
+			       key == FILTER_COMM ? "names" : "numbers", c->text);
+			return -EINVAL;
+		}
+		c->to = c->from + 1;
+		if (!list[len])
+			return 0;
+	}
+}
+
+int filter_add_span(struct filter *f, const char *text)
+{
+	struct filter_cond *c = new_cond(f, FILTER_TIME, text, strlen(text));
+	const char *p = text;
+
+	c->absolute = true;
+	c->to = UINT64_MAX;
+	if (*p && (*p == ',' || parse_seconds(&p, &c->from)) && *p == ',' &&
+	    (p[1] ? (p++, parse_seconds(&p, &c->to)) && !*p : p > text) && c->from < c->to)
+		return 0;
+	pr_err("--time takes seconds as nsprof script shows them, FROM,TO or FROM, or ,TO, not '%s'; --filter time=FROM-TO "
+	       "counts from the start", text);
+	return -EINVAL;
+}
+
+void filter_begin(struct filter *f, uint64_t start)
+{
+	f->start = start;
+	for (size_t i = 0; i < f->n; i++) {
+		struct filter_cond *c = &f->conds[i];
+
+		if (!c->absolute)
+			continue;
+		c->from = c->from > start ? c->from - start : 0;
+		if (c->to != UINT64_MAX)
+			c->to = c->to > start ? c->to - start : 0;
+		c->absolute = false;
 	}
 }
 

@@ -32,6 +32,25 @@ static const struct command {
 	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing", NULL },
 };
 
+/* What perf users try, and what there is instead. */
+static const struct {
+	const char *name, *instead;
+} perf_commands[] = {
+	{ "archive", "a recording carries the names it needs: copy it" },
+	{ "buildid-cache", "names are in the recording, and found by build-id: nsprof symbolize --debug-dir" },
+	{ "buildid-list", "nsprof info --json lists the binaries of a recording" },
+	{ "data", "nsprof import reads perf.data; nsprof symbolize --format writes other forms" },
+	{ "evlist", "nsprof info tells the event and its settings" },
+	{ "inject", "jitdumps are read while recording, and symbolized with it: nothing is to be injected" },
+	{ "list", "nsprof record -e takes cycles, instructions, cpu-clock, page-faults, context-switches and the like" },
+	{ "mem", "addresses of data are not recorded" },
+	{ "probe", "tracepoints are not recorded" },
+	{ "sched", "tracepoints are not recorded" },
+	{ "stat", "it counts without samples; nsprof ps shows the CPU time of containers" },
+	{ "top", "nsprof record --duration 5, then nsprof report; nsprof ps --watch shows the busiest containers" },
+	{ "trace", "tracepoints are not recorded" },
+};
+
 static void print_help(FILE *to)
 {
 	size_t i;
@@ -142,6 +161,12 @@ static int run(const char *name, int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(commands) && strcmp(commands[i].name, name); i++)
 		;
 	if (i == ARRAY_SIZE(commands)) {
+		for (i = 0; i < ARRAY_SIZE(perf_commands); i++) {
+			if (strcmp(perf_commands[i].name, name))
+				continue;
+			pr_err("'%s' is perf's and not here: %s", name, perf_commands[i].instead);
+			return EXIT_FAILURE;
+		}
 		/* perf's words and status. */
 		fprintf(stderr, "nsprof: '%s' is not a command. See 'nsprof help'.\n", name);
 		return EXIT_FAILURE;

@@ -25,6 +25,7 @@ struct filter_cond {
 	enum filter_key key;
 	char *text;		/* owned; "ngin*", "4711", "1.5-" */
 	uint64_t from, to;	/* numbers in [from, to); times in ns since the recording was begun */
+	bool absolute;		/* times are as in ev_sample.time, until filter_begin() */
 };
 
 /* A sample has to meet one condition of each key that there are any of. */
@@ -40,6 +41,12 @@ struct filter {
  * message. Texts are globs (glob(7), where '/' is a character like others), or the very text.
  */
 int filter_add(struct filter *f, const char *text);
+/* perf's list "A,B" for @key, which is FILTER_COMM, FILTER_PID or FILTER_TID: any of them. @option: for messages. As filter_add(). */
+int filter_add_list(struct filter *f, enum filter_key key, const char *option, const char *list);
+/* perf's "FROM,TO" in seconds of the recording's clock, as nsprof script shows them; one may be left out. As filter_add(). */
+int filter_add_span(struct filter *f, const char *text);
+/* Once, when it is known when the recording was begun: ns as in ev_sample.time. */
+void filter_begin(struct filter *f, uint64_t start);
 void filter_fini(struct filter *f);
 
 /* "comm" ... */

@@ -1,6 +1,6 @@
 /* Options of perf record that nsprof record knows and has no use for. */
-#ifndef NSPROF_PERF_OPTS_H
-#define NSPROF_PERF_OPTS_H
+#ifndef NSPROF_RECORD_PERF_OPTS_H
+#define NSPROF_RECORD_PERF_OPTS_H
 
 #include <stddef.h>
 

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "opt.h"
 #include "outfile.h"
+#include "perf_opts.h"
 #include "profile.h"
 #include "strbuf.h"
 #include "util.h"
@@ -208,6 +209,13 @@ static int set_scale(struct diff_cmd *c)
 /* @split: how many operands stand before "--"; SIZE_MAX: there is none. */
 static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t split)
 {
+	static char before[] = "nsprof.data.old", after[] = "nsprof.data";
+	char *last_two[] = { before, after };
+
+	if (!n && split == SIZE_MAX) {
+		operands = last_two;
+		n = ARRAY_SIZE(last_two);
+	}
 	if (split == SIZE_MAX ? n < 2 || (n > 2 && !c->aa) : !split || split == n) {
 		pr_err("expected two files, BEFORE AFTER, or several a side, BEFORE... -- AFTER...; see --help");
 		return -EINVAL;
@@ -423,13 +431,16 @@ int main(int argc, char **argv)
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c.build_info, NULL },
 	};
 	const struct opt_spec spec = {
-		.usage = "nsprof diff [options] BEFORE AFTER | BEFORE... -- AFTER...",
+		.usage = "nsprof diff [options] [BEFORE AFTER | BEFORE... -- AFTER...]",
 		.summary = "Says which functions changed between two sides of one or more recordings, saved profiles or\n"
-			   "folded stacks each, by how much, and whether that is more than chance.",
+			   "folded stacks each, by how much, and whether that is more than chance. Without any: of nsprof.data.old\n"
+			   "and nsprof.data, the last two recordings.",
 		.epilog = "Exit status: 0 done, no condition of --fail-on holds; 1 one holds, or --aa found a change;\n"
 			  "2 inconclusive; 3 failed, or the two cannot be compared; 129 usage.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.perf = perf_diff_opts,
+		.nperf = perf_diff_nopts,
 	};
 	size_t noperands, after = 0, split = SIZE_MAX;
 	int first, err, status = EXIT_USAGE;

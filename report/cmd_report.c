@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "calltree.h"
+#include "chains.h"
 #include "grid.h"
 #include "header.h"
 #include "html.h"
@@ -17,6 +18,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "pager.h"
+#include "perf_opts.h"
 #include "profile.h"
 #include "strbuf.h"
 #include "sortkeys.h"
@@ -31,12 +33,17 @@ enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_S
 
 struct report_opts {
 	struct load_opts load;
-	const char *input, *output, *format, *sort, *focus, *by, *title;
+	const char *input, *output, *format, *focus, *by, *title;
+	char *sort;			/* owned; NULL = the default */
 	struct lead lead;	/* --by */
 	struct table_opts table;
 	enum report_format kind;
 	bool csv, json, tree, period;
-	size_t filters_cap;
+	bool folded;			/* -g folded */
+	struct chains_opts chains;
+	char separator;			/* -t; 0 = aligned columns */
+	bool stats, header_only, demangle;
+	size_t filters_cap, passed_cap;
 	uint64_t width;
 	bool build_info;
 	int verbose;
@@ -83,6 +90,168 @@ static int add_filter(void *dst, const char *arg)
 	return 0;
 }
 
+/* A list of perf's is passed to nsprof-symbolize, which knows it. */
+static void pass(struct report_opts *o, const char *option, const char *arg)
+{
+	XGROW(o->load.passed, o->load.npassed, o->passed_cap);
+	o->load.passed[o->load.npassed++] = xasprintf("%s=%s", option, arg);
+}
+
+static int pass_comms(void *dst, const char *arg)
+{
+	pass(dst, "--comms", arg);
+	return 0;
+}
+
+static int pass_pid(void *dst, const char *arg)
+{
+	pass(dst, "--pid", arg);
+	return 0;
+}
+
+static int pass_tid(void *dst, const char *arg)
+{
+	pass(dst, "--tid", arg);
+	return 0;
+}
+
+static int pass_time(void *dst, const char *arg)
+{
+	pass(dst, "--time", arg);
+	return 0;
+}
+
+static int set_separator(void *dst, const char *arg)
+{
+	if (!arg[0] || arg[1] || *arg == '.') {
+		pr_err("'%s' is no separator: -t takes one character, not '.'", arg);
+		return -EINVAL;
+	}
+	*(char *)dst = *arg;
+	return 0;
+}
+
+static int set_stdio_color(void *dst, const char *arg)
+{
+	(void)dst;
+	if (!strcmp(arg, "never"))
+		setenv("NO_COLOR", "1", 1);
+	return 0;
+}
+
+/* perf's columns of counts are here anyway: the others are sort keys. */
+static int set_sort(void *dst, const char *arg)
+{
+	static const char *const counts[] = { "overhead", "overhead_children", "sample", "samples", "period" };
+	struct report_opts *o = dst;
+	struct strbuf keys = STRBUF_INIT;
+
+	if (!*arg)
+		return sortkeys_parse(arg, &o->table.sort);
+	for (;; arg++) {
+		size_t len = strcspn(arg, ","), k = 0;
+
+		while (k < ARRAY_SIZE(counts) && (strlen(counts[k]) != len || memcmp(counts[k], arg, len)))
+			k++;
+		if (k == ARRAY_SIZE(counts)) {
+			strbuf_adds(&keys, keys.len ? "," : "");
+			strbuf_add(&keys, arg, len);
+		}
+		arg += len;
+		if (!*arg)
+			break;
+	}
+	free(o->sort);
+	/* Nothing but counts: the default keys. */
+	o->sort = keys.len ? keys.s : NULL;
+	if (!keys.len)
+		strbuf_fini(&keys);
+	return 0;
+}
+
+/* perf's columns, of which one is what functions called have. */
+static int set_fields(void *dst, const char *arg)
+{
+	struct report_opts *o = dst;
+
+	o->table.children = strstr(arg, "overhead_children") != NULL;
+	return set_sort(dst, arg);
+}
+
+/* What perf puts behind -g, in any order: how, from where on, what stands in front. */
+static int chain_word(struct report_opts *o, const char *word, size_t len, unsigned int *numbers)
+{
+	static const struct {
+		const char *word;
+		int tree, folded, callee, value;	/* -1: says nothing of it */
+	} words[] = {
+		{ "none", 0, 0, -1, -1 }, { "graph", 1, 0, -1, -1 }, { "flat", 1, 0, -1, -1 },
+		{ "fractal", 1, 0, -1, -1 }, { "folded", 0, 1, -1, -1 }, { "caller", -1, -1, 0, -1 },
+		{ "callee", -1, -1, 1, -1 }, { "function", -1, -1, -1, -1 }, { "address", -1, -1, -1, -1 },
+		{ "branch", -1, -1, -1, -1 }, { "percent", -1, -1, -1, CHAINS_PERCENT },
+		{ "count", -1, -1, -1, CHAINS_COUNT }, { "period", -1, -1, -1, CHAINS_PERIOD },
+	};
+	char *end;
+	double v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strlen(words[i].word) != len || memcmp(words[i].word, word, len))
+			continue;
+		o->tree = words[i].tree < 0 ? o->tree : words[i].tree;
+		o->folded = words[i].folded < 0 ? o->folded : words[i].folded;
+		o->chains.callee = words[i].callee < 0 ? o->chains.callee : words[i].callee;
+		o->chains.value = words[i].value < 0 ? o->chains.value : (enum chains_value)words[i].value;
+		return 0;
+	}
+	v = strtod(word, &end);
+	if (!len || end != word + len || !(v >= 0))
+		return -EINVAL;
+	/* The second one is how many entries at most. */
+	if (!(*numbers)++)
+		o->chains.percent_limit = v;
+	return 0;
+}
+
+static int parse_chains(struct report_opts *o, const char *arg)
+{
+	unsigned int numbers = 0;
+
+	for (size_t len;; arg += len + 1) {
+		len = strcspn(arg, ",");
+		if (chain_word(o, arg, len, &numbers))
+			return -EINVAL;
+		if (!arg[len])
+			return 0;
+	}
+}
+
+static int set_callgraph(void *dst, const char *arg)
+{
+	struct report_opts *o = dst;
+
+	o->tree = true;
+	o->folded = false;
+	if (!arg || !parse_chains(o, arg))
+		return 0;
+	pr_err("'%s' is no call graph: -g takes none, graph, folded, caller, callee, percent, count, period and a number, "
+	       "with commas", arg);
+	return -EINVAL;
+}
+
+/* As perf, "-g WORD" takes the word behind it, but only one that is about call graphs: it may be a file. */
+static void join_callgraph(int argc, char **argv)
+{
+	struct report_opts unused = { 0 };
+
+	for (int i = 1; i + 1 < argc && strcmp(argv[i], "--"); i++) {
+		if (strcmp(argv[i], "-g") && strcmp(argv[i], "--call-graph"))
+			continue;
+		if (parse_chains(&unused, argv[i + 1]))
+			continue;
+		argv[i + 1] = xasprintf("--call-graph=%s", argv[i + 1]);
+	}
+}
+
 static void write_html(const struct report_in *in, FILE *to)
 {
 	const struct report_opts *o = in->opts;
@@ -125,8 +294,28 @@ static void write_grid(const struct report_in *in, const struct grid *g, const c
 		json_free(j);
 	} else {
 		header_text(&in->header, to);
-		grid_text(g, in->color, to);
+		if (in->opts->separator)
+			grid_separated(g, in->opts->separator, to);
+		else
+			grid_text(g, in->color, to);
 	}
+}
+
+static void write_chains(const struct report_in *in, FILE *to)
+{
+	header_text(&in->header, to);
+	chains_text(in->profile, &in->opts->table, &in->opts->chains, in->color, to);
+}
+
+/* perf's form, of the records that a profile has: samples. */
+static void write_stats(const struct report_in *in, FILE *to)
+{
+	const struct profile *p = in->profile;
+	const char *event = profile_meta(p, "event"), *lost = profile_meta(p, "lost");
+
+	fprintf(to, "\nAggregated stats:\n%16s events: %10" PRIu64 "\n%16s events: %10s\n", "SAMPLE", p->samples, "LOST",
+		lost ? lost : "0");
+	fprintf(to, "%s stats:\n%16s events: %10" PRIu64 "\n", event ? event : "all", "SAMPLE", p->samples);
 }
 
 static void write_flat(const struct report_in *in, FILE *to)
@@ -237,6 +426,12 @@ static int report_write(struct report_in *in)
 		write_svg(in, outfile_stream(out));
 	else if (o->kind == FORMAT_HTML)
 		write_html(in, outfile_stream(out));
+	else if (o->header_only)
+		header_text(&in->header, outfile_stream(out));
+	else if (o->stats)
+		write_stats(in, outfile_stream(out));
+	else if (o->folded)
+		write_chains(in, outfile_stream(out));
 	else if (o->focus)
 		write_focus(in, &focus, outfile_stream(out));
 	else if (o->tree)
@@ -277,10 +472,24 @@ static int check_format(struct report_opts *o)
 		       o->format);
 		return -EINVAL;
 	}
-	if (o->tree && o->focus) {
+	if ((o->tree || o->folded) && o->focus) {
 		pr_err("either --call-graph or --focus");
 		return -EINVAL;
 	}
+	if ((o->folded || o->stats || o->header_only || o->separator) && o->kind != FORMAT_TEXT) {
+		pr_err("%s is for text", o->folded ? "-g folded" : o->stats ? "--stats" : o->header_only ? "--header-only" : "-t");
+		return -EINVAL;
+	}
+	if (o->tree && o->chains.callee) {
+		pr_err("-g callee: the tree begins with the callers; -g folded,callee has stacks from the leaf on, and --focus NAME "
+		       "who calls one function");
+		return -EINVAL;
+	}
+	/* Its limit is that of the tree; of folded stacks it is their own. */
+	if (o->tree && o->chains.percent_limit >= 0 && o->table.percent_limit < 0)
+		o->table.percent_limit = o->chains.percent_limit;
+	if (o->chains.percent_limit < 0)
+		o->chains.percent_limit = 0.5;
 	return 0;
 }
 
@@ -300,6 +509,7 @@ static int check_opts(struct report_opts *o)
 		return -EINVAL;
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
 	o->table.period = o->period;
+	o->load.raw_names = !o->demangle;
 	if (o->table.limit == LIMIT_UNSET)
 		o->table.limit = o->tree ? 0 : 50;
 	if (o->table.percent_limit < 0)
@@ -317,19 +527,37 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "csv", 0, NULL, "the table as CSV", OPT_FLAG, &o->csv, NULL },
 		{ "json", 0, NULL, "the table as JSON, and what is known of the recording", OPT_FLAG, &o->json, NULL },
 		{ "sort", 's', "KEYS", "a row for each: symbol (sym), dso, srcline, comm, pid, tid, container, cgroup, or several with "
-		  "commas (default comm,dso,symbol; symbol of folded text)", OPT_STR, &o->sort, NULL },
+		  "commas (default comm,dso,symbol; symbol of folded text)", OPT_CALL, o, set_sort },
+		{ "fields", 'F', "KEYS", NULL, OPT_CALL, o, set_fields },
 		{ "children", 0, NULL, "count what functions call, too, and sort by it (default; --no-children: only what is "
 		  "their own)", OPT_FLAG, &o->table.children, NULL },
 		{ "focus", 0, "NAME", "the callers and callees of this function (name or glob)", OPT_STR, &o->focus, NULL },
-		{ "call-graph", 'g', NULL, "the call tree from the root, small branches folded", OPT_FLAG, &o->tree, NULL },
+		{ "call-graph", 'g', "[WORDS]", "the call tree from the root, small branches folded; perf's words with commas: "
+		  "none, graph, folded (the stacks of each row, as text), caller, callee, percent, count, period, a number: "
+		  "the least share", OPT_CALL, o, set_callgraph },
+		{ "inverted", 'G', NULL, NULL, OPT_FLAG, &o->tree, NULL },
 		{ "tree", 0, NULL, "the same as --call-graph", OPT_FLAG, &o->tree, NULL },
-		{ "limit", 'n', "N", "at most N rows, 0 for all (default 50; of the call tree all)", OPT_U64, &o->table.limit, NULL },
+		{ "show-nr-samples", 'n', NULL, "of -g folded: each row tells how many samples it has (tables do)", OPT_FLAG,
+		  &o->chains.samples, NULL },
+		{ "field-separator", 't', "CHAR", "CHAR between the columns, and no blanks", OPT_CALL, &o->separator,
+		  set_separator },
+		{ "stats", 0, NULL, "how many samples there are", OPT_FLAG, &o->stats, NULL },
+		{ "header-only", 0, NULL, "only what stands above the table", OPT_FLAG, &o->header_only, NULL },
+		{ "limit", 0, "N", "at most N rows, 0 for all (default 50; of the call tree all)", OPT_U64, &o->table.limit, NULL },
 		{ "percent-limit", 0, "P", "leave out what has less than P per cent of the samples (default 0.1; of the call "
 		  "tree 0.5)", OPT_CALL, &o->table.percent_limit, set_percent },
 		{ "by", 0, "LIST", "frames in front of the stacks of call tree and flame graph: container, process, thread, comm, none, or several "
 		  "with commas (default comm)", OPT_STR, &o->by, NULL },
 		{ "filter", 0, "KEY=VALUE", "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or "
 		  "time=FROM-TO (seconds); all keys must fit, of one key any", OPT_CALL, o, add_filter },
+		{ "comms", 'c', "COMM,...", "only samples of these, as --filter comm=", OPT_CALL, o, pass_comms },
+		{ "pid", 0, "PID,...", "the same of these processes", OPT_CALL, o, pass_pid },
+		{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, o, pass_tid },
+		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as nsprof script shows them", OPT_CALL, o,
+		  pass_time },
+		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf", OPT_U64, &o->load.max_stack, NULL },
+		{ "demangle", 0, NULL, "names as in the source (default; --no-demangle: raw)", OPT_FLAG, &o->demangle, NULL },
+		{ "stdio-color", 0, "WHEN", NULL, OPT_CALL, NULL, set_stdio_color },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &o->load.merge_threads, NULL },
 		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o->period, set_weight },
@@ -338,7 +566,6 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o->width, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &o->load.quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &o->verbose, NULL },
-		{ "stdio", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o->build_info, NULL },
 	};
 	const struct opt_spec spec = {
@@ -355,8 +582,13 @@ static int parse(int argc, char **argv, struct report_opts *o)
 			  "shown); 129 usage.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.perf = perf_opts,
+		.nperf = perf_nopts,
 	};
-	int first, err = opt_parse(&spec, argc, argv, &first);
+	int first, err;
+
+	join_callgraph(argc, argv);
+	err = opt_parse(&spec, argc, argv, &first);
 
 	if (err || o->build_info)
 		return err;
@@ -393,6 +625,7 @@ int main(int argc, char **argv)
 	struct report_opts o = {
 		.format = "text", .by = "comm", .width = 1200,
 		.table = { .children = true, .limit = LIMIT_UNSET, .percent_limit = -1 },
+		.chains = { .percent_limit = -1 }, .demangle = true,
 	};
 	int err;
 

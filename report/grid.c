@@ -165,6 +165,34 @@ void grid_text(const struct grid *g, bool color, FILE *to)
 			put_text(g, k, sb.s ? sb.s : "", widths[k], to);
 		}
 		fputs("\n", to);
+		if (g->after_row)
+			g->after_row(g->after_ctx, i, to);
+	}
+	strbuf_fini(&sb);
+}
+
+void grid_separated(const struct grid *g, char sep, FILE *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (size_t k = 0; k < g->ncols; k++)
+		fprintf(to, "%s%.1s%s", k ? "" : "# ", k ? &sep : "", g->cols[k].title);
+	fputs("\n", to);
+	for (size_t i = 0; i < g->nrows; i++) {
+		for (size_t k = 0; k < g->ncols; k++) {
+			const struct grid_cell *c = &g->cells[i * g->ncols + k];
+
+			cell_text(&g->cols[k], c, &sb);
+			if (g->cols[k].kind == GRID_PERCENT)
+				strbuf_addf(&sb, "%.2f%%", percent(c->n, g->whole));
+			for (char *p = sb.s; p && *p; p++)
+				if (*p == sep)
+					*p = '.';
+			fprintf(to, "%.1s%s", k ? &sep : "", sb.s ? sb.s : "");
+		}
+		fputs("\n", to);
+		if (g->after_row)
+			g->after_row(g->after_ctx, i, to);
 	}
 	strbuf_fini(&sb);
 }

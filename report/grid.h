@@ -36,6 +36,8 @@ struct grid {
 	struct grid_cell *cells;	/* owned; row by row */
 	size_t nrows, cap;
 	uint64_t whole;		/* 100 % */
+	void (*after_row)(void *ctx, size_t row, FILE *to);	/* grid_text(): what stands below a row; NULL = nothing */
+	void *after_ctx;
 };
 
 void grid_column(struct grid *g, const char *title, const char *key, enum grid_kind kind);
@@ -45,6 +47,8 @@ void grid_fini(struct grid *g);
 
 /* Aligned, below a head as perf's. @color: shares stand out, with the sequences of ECMA-48. */
 void grid_text(const struct grid *g, bool color, FILE *to);
+/* Cells with @sep between them and no blanks, as perf report -t; within a cell it becomes '.'. */
+void grid_separated(const struct grid *g, char sep, FILE *to);
 /* RFC 4180, but with a line feed: a line of keys, then the rows; percents with two decimals. */
 void grid_csv(const struct grid *g, FILE *to);
 /* The rows alone, each behind a field @first. */

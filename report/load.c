@@ -113,7 +113,7 @@ static int open_input(const char *path)
 /* @input: the recording, "-" is standard input. */
 static void exec_symbolize(const struct load_opts *o, const char *input)
 {
-	const char **argv = xcalloc(16 + 2 * o->nfilters, sizeof(*argv));
+	const char **argv = xcalloc(20 + 2 * o->nfilters + o->npassed, sizeof(*argv));
 	size_t i = 1;
 
 	argv[i++] = "--format";
@@ -130,6 +130,12 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 		argv[i++] = "--filter";
 		argv[i++] = o->filters[k];
 	}
+	for (size_t k = 0; k < o->npassed; k++)
+		argv[i++] = o->passed[k];
+	if (o->max_stack)
+		argv[i++] = xasprintf("--max-stack=%llu", (unsigned long long)o->max_stack);
+	if (o->raw_names)
+		argv[i++] = "--no-demangle";
 	if (o->merge_threads)
 		argv[i++] = "--merge-threads";
 	argv[i++] = "-i";
@@ -214,6 +220,12 @@ static int load_folded(const struct load_opts *o, FILE *in, struct profile **out
 /* What was asked for and cannot be done to text, of a @profile or folded stacks; NULL: nothing. */
 static const char *recordings_only(const struct load_opts *o, bool profile)
 {
+	if (o->npassed)
+		return o->passed[0];
+	if (o->max_stack)
+		return "--max-stack";
+	if (o->raw_names)
+		return "--no-demangle";
 	if (o->merge_threads)
 		return "--merge-threads";
 	if (profile)	/* which may have been written with --srcline */

@@ -12,6 +12,10 @@ struct load_opts {
 	const char *path;	/* "-" is stdin */
 	const char **filters;	/* symbolize --filter, each; borrowed. Of saved profiles, too */
 	size_t nfilters;
+	const char **passed;	/* other options of symbolize that choose samples, each as one word; borrowed */
+	size_t npassed;
+	uint64_t max_stack;	/* symbolize --max-stack; 0: as it is */
+	bool raw_names;		/* symbolize --no-demangle */
 	bool merge_threads;	/* symbolize --merge-threads */
 	bool no_inline;
 	bool normalize;		/* symbolize --normalize */

@@ -23,6 +23,7 @@
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
+#include "perf_opts.h"
 #include "profile.h"
 #include "rec_reader.h"
 #include "replay.h"
@@ -57,7 +58,8 @@ struct config {
 	enum fold_weight fold;
 	enum format kind;	/* --format */
 	uint32_t fields;	/* enum script_field; 0: the default */
-	bool header, ns;
+	bool header, header_only, ns, reltime, deltatime;
+	const char *symfs, *kallsyms;
 	const struct unwinder_ops *unwinder;
 };
 
@@ -98,8 +100,10 @@ static int check_format(struct config *cfg)
 		pr_err("%s is for folded text: a %s has all of it", given, cfg->format);
 		return -EINVAL;
 	}
-	if (cfg->kind != FORMAT_SCRIPT && (cfg->fields || cfg->header || cfg->ns)) {
-		pr_err("%s is for --format script", cfg->fields ? "--fields" : cfg->header ? "--header" : "--ns");
+	given = cfg->fields ? "--fields" : cfg->header ? "--header" : cfg->ns ? "--ns" : cfg->header_only ? "--header-only" :
+		cfg->reltime ? "--reltime" : cfg->deltatime ? "--deltatime" : NULL;
+	if (given && cfg->kind != FORMAT_SCRIPT) {
+		pr_err("%s is for --format script", given);
 		return -EINVAL;
 	}
 	if (!cfg->by)
@@ -129,6 +133,15 @@ static int check_config(struct config *cfg)
 		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
 		return -EINVAL;
 	}
+	if (cfg->symfs && access(cfg->symfs, X_OK)) {
+		pr_err("--symfs '%s': %s", cfg->symfs, strerror(errno));
+		return -EINVAL;
+	}
+	if (cfg->kallsyms && access(cfg->kallsyms, R_OK)) {
+		pr_err("--kallsyms '%s': %s", cfg->kallsyms, strerror(errno));
+		return -EINVAL;
+	}
+	modules_use_root(cfg->symfs);
 	if (!cfg->max_stack || cfg->max_stack > CALLCHAIN_MAX) {
 		pr_err("--max-stack takes 1 to %u frames", CALLCHAIN_MAX);
 		return -EINVAL;
@@ -154,6 +167,26 @@ static int use_debuginfod(void *dst, const char *arg)
 static int add_filter(void *dst, const char *arg)
 {
 	return filter_add(dst, arg);
+}
+
+static int add_comms(void *dst, const char *arg)
+{
+	return filter_add_list(dst, FILTER_COMM, "--comms", arg);
+}
+
+static int add_pids(void *dst, const char *arg)
+{
+	return filter_add_list(dst, FILTER_PID, "--pid", arg);
+}
+
+static int add_tids(void *dst, const char *arg)
+{
+	return filter_add_list(dst, FILTER_TID, "--tid", arg);
+}
+
+static int add_span(void *dst, const char *arg)
+{
+	return filter_add_span(dst, arg);
 }
 
 static int set_fields(void *dst, const char *arg)
@@ -186,12 +219,21 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "filter", 0, "KEY=VALUE",
 		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO "
 		  "(seconds); all keys must fit, of one key any", OPT_CALL, &cfg->filter, add_filter },
+		{ "comms", 'c', "COMM,...", "only samples of these, as --filter comm=", OPT_CALL, &cfg->filter, add_comms },
+		{ "pid", 0, "PID,...", "the same of these processes", OPT_CALL, &cfg->filter, add_pids },
+		{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, &cfg->filter, add_tids },
+		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as scripts show them", OPT_CALL,
+		  &cfg->filter, add_span },
 		{ "fields", 'F', "LIST",
 		  "of a script: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup; with + or - before a name: besides, without",
 		  OPT_CALL, cfg, set_fields },
 		{ "header", 0, NULL, "of a script: begin with what is known of host and command", OPT_FLAG, &cfg->header,
 		  NULL },
+		{ "header-only", 0, NULL, "of a script: nothing but that", OPT_FLAG, &cfg->header_only, NULL },
+		{ "show-info", 'I', NULL, NULL, OPT_FLAG, &cfg->header, NULL },
 		{ "ns", 0, NULL, "of a script: times to the nanosecond", OPT_FLAG, &cfg->ns, NULL },
+		{ "reltime", 0, NULL, "of a script: times since the first sample", OPT_FLAG, &cfg->reltime, NULL },
+		{ "deltatime", 0, NULL, "of a script: times since the sample before", OPT_FLAG, &cfg->deltatime, NULL },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &cfg->lead.merge_threads, NULL },
 		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR,
@@ -212,6 +254,10 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "debug-dir", 0, "DIR",
 		  "look for debug files in DIR as well as in /usr/lib/debug; may be repeated",
 		  OPT_CALL, NULL, add_debug_dir },
+		{ "symfs", 0, "DIR", "look for binaries and debug files below DIR instead of on this host", OPT_STR,
+		  &cfg->symfs, NULL },
+		{ "kallsyms", 0, "FILE", "take the kernel's names from there, as /proc/kallsyms has them", OPT_STR,
+		  &cfg->kallsyms, NULL },
 		{ "debuginfod", 0, "[URLS]",
 		  "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, cfg,
 		  use_debuginfod },
@@ -256,6 +302,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 			"(what can be read of it is shown); 129 the command line is wrong.\n",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.perf = perf_opts,
+		.nperf = perf_nopts,
 	};
 	int first, err;
 
@@ -369,6 +417,7 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 		const struct to_script in = {
 			.input = cfg->input ? cfg->input : DEFAULT_FILE, .col = col, .nm = nm, .reader = r,
 			.fields = cfg->fields ? cfg->fields : SCRIPT_DEFAULT, .header = cfg->header, .ns = cfg->ns,
+			.header_only = cfg->header_only, .reltime = cfg->reltime, .deltatime = cfg->deltatime,
 		};
 
 		to_script(&in, outfile_stream(out));
@@ -403,6 +452,7 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 		.normalize = cfg->normalize,
 		.srcline = cfg->srcline || cfg->fields & SCRIPT_SRCLINE,
 		.detail = cfg->kind != FORMAT_FOLDED,
+		.kallsyms = cfg->kallsyms,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 		.offsets = cfg->verbose > 0,
 	};
@@ -490,7 +540,8 @@ static int symbolize(struct config *cfg)
 		return EXIT_FAILURE;
 	}
 	live_init(r);
-	cfg->filter.start = opts.start = rec_reader_start(r);
+	opts.start = rec_reader_start(r);
+	filter_begin(&cfg->filter, opts.start);
 	opts.each = cfg->kind == FORMAT_SCRIPT;
 	if (cfg->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);

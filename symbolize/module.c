@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -63,6 +64,14 @@ struct modules *modules_new(void)
 void modules_use_cache(struct modules *ms, const struct cache *cache)
 {
 	ms->cache = cache;
+}
+
+/* --symfs */
+static const char *other_root;
+
+void modules_use_root(const char *dir)
+{
+	other_root = dir;
 }
 
 void modules_work_ahead(struct modules *ms, bool inlined)
@@ -472,7 +481,7 @@ void module_load(struct module *m)
 			set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
 		return;
 	}
-	rootfd = nsopen_host_root();
+	rootfd = other_root ? open(other_root, O_PATH | O_DIRECTORY | O_CLOEXEC) : nsopen_host_root();
 	if (try_processes(m)) {
 		set_source(m, MODULE_PROCESS);
 	} else if (try_host(m, rootfd)) {

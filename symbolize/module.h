@@ -76,6 +76,8 @@ void modules_use_cache(struct modules *ms, const struct cache *cache);
  * asked for.
  */
 void modules_work_ahead(struct modules *ms, bool inlined);
+/* Binaries and debug files are looked for below @dir instead of on this host. Borrowed; once, before any is. */
+void modules_use_root(const char *dir);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);

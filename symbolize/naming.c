@@ -231,9 +231,9 @@ static void name_jit(struct pass *p, const char *text)
 
 /* ---- kernel ---- */
 
-static struct kallsyms *read_own_kallsyms(void)
+static struct kallsyms *read_kallsyms(const char *path)
 {
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 	struct kallsyms *ks;
 	size_t len;
 	char *text;
@@ -258,9 +258,12 @@ static const struct kallsyms *kernel_names(struct pass *p)
 	if (p->kernel_tried)
 		return p->kernel;
 	p->kernel_tried = true;
-	p->kernel = replay_kallsyms(p->nm->rp);
+	if (p->nm->opts.kallsyms)
+		p->kernel = p->own_kernel = read_kallsyms(p->nm->opts.kallsyms);
+	if (!p->kernel)
+		p->kernel = replay_kallsyms(p->nm->rp);
 	if (!p->kernel && live_same_boot())
-		p->kernel = p->own_kernel = read_own_kallsyms();
+		p->kernel = p->own_kernel = read_kallsyms("/proc/kallsyms");
 	if (!p->kernel) {
 		p->nm->kernel_hidden = true;
 		if (live_same_boot()) {

@@ -23,6 +23,7 @@ struct naming_opts {
 	bool srcline;	/* " (file.c:12)" behind the names of user code that has debug info */
 	bool progress;	/* tell on stderr how far it is, after a second */
 	bool detail;	/* fill naming.frames; no annotation and no line in the names then */
+	const char *kallsyms;	/* path of kernel symbols to take instead of the recording's; borrowed, NULL = none */
 	bool offsets;	/* "[libx.so+0x1234]" in place of "[libx.so]" */
 };
 

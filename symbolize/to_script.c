@@ -19,12 +19,36 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
 
+/* perf's fields of tracepoints, and of instructions looked at one by one: of these samples they are empty there, too. */
+static bool empty_field(const char *name, size_t len)
+{
+	static const char *const names[] = { "trace", "flags", "callindent", "synth" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
+			return true;
+	return false;
+}
+
+/* perf's "sw:" in front says of which events: there are no others. */
+static const char *without_type(const char *text)
+{
+	static const char *const types[] = { "hw:", "sw:" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strncmp(text, types[i], strlen(types[i])))
+			return text + strlen(types[i]);
+	return text;
+}
+
 int script_parse_fields(const char *text, uint32_t *fields)
 {
 	static const char *const names[] = { "comm", "pid", "tid", "cpu", "time", "period", "event", "ip", "sym", "symoff",
 					     "dso", "srcline", "cgroup" };
-	uint32_t all = strchr("+-", text[0]) && text[0] ? *fields : 0;
+	uint32_t all;
 
+	text = without_type(text);
+	all = strchr("+-", text[0]) && text[0] ? *fields : 0;
 	while (*text) {
 		const char sign = *text == '+' || *text == '-' ? *text++ : 0;
 		size_t len = strcspn(text, ","), i;
@@ -32,6 +56,10 @@ int script_parse_fields(const char *text, uint32_t *fields)
 		for (i = 0; i < ARRAY_SIZE(names); i++)
 			if (strlen(names[i]) == len && !strncmp(names[i], text, len))
 				break;
+		if (i == ARRAY_SIZE(names) && empty_field(text, len)) {
+			text += len + (text[len] == ',');
+			continue;
+		}
 		if (i == ARRAY_SIZE(names)) {
 			pr_err("-F '%.*s' is not one of comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline, "
 			       "cgroup", (int)len, text);
@@ -78,6 +106,7 @@ struct printer {
 	const struct to_script *in;
 	FILE *to;
 	const char *event;
+	uint64_t since;		/* ns; what times are counted from */
 };
 
 /* What perf 6.1 prints: of a file's code the address in the file, of other code its own. */
@@ -162,6 +191,7 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 	const struct collect *c = p->in->col;
 	const struct profile_thread *t = &c->spread.threads[e->thread];
 	const uint32_t fields = p->in->fields;
+	const uint64_t time = e->time - MIN(p->since, e->time);
 	FILE *to = p->to;
 
 	if (fields & SCRIPT_COMM) {
@@ -175,9 +205,9 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 	if (fields & SCRIPT_CPU)
 		fprintf(to, "[%03" PRIu32 "] ", e->cpu);
 	if (fields & SCRIPT_TIME && p->in->ns)
-		fprintf(to, "%5" PRIu64 ".%09" PRIu64 ": ", e->time / NS_PER_S, e->time % NS_PER_S);
+		fprintf(to, "%5" PRIu64 ".%09" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S);
 	else if (fields & SCRIPT_TIME)
-		fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": ", e->time / NS_PER_S, e->time % NS_PER_S / NS_PER_US);
+		fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S / NS_PER_US);
 	if (fields & SCRIPT_PERIOD)
 		fprintf(to, "%10" PRIu64 " ", e->period);
 	if (fields & SCRIPT_EVENT)
@@ -229,12 +259,17 @@ static void print_header(const struct printer *p)
 void to_script(const struct to_script *in, FILE *to)
 {
 	const char *event = rec_reader_info(in->reader, "event");
-	const struct printer p = { .in = in, .to = to, .event = event ? event : "cpu-clock" };
+	struct printer p = { .in = in, .to = to, .event = event ? event : "cpu-clock" };
+	const struct collect_each *each = in->col->each;
+	const size_t n = in->header_only ? 0 : in->col->neach;
 	uint32_t *nodes = nodes_of(in->col);
 
-	if (in->header)
+	if (in->header || in->header_only)
 		print_header(&p);
-	for (size_t i = 0; i < in->col->neach && !ferror(to); i++)
-		print_sample(&p, &in->col->each[i], nodes[i]);
+	for (size_t i = 0; i < n && !ferror(to); i++) {
+		if (in->reltime || in->deltatime)
+			p.since = each[in->deltatime && i ? i - 1 : in->deltatime ? i : 0].time;
+		print_sample(&p, &each[i], nodes[i]);
+	}
 	free(nodes);
 }

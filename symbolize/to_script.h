@@ -42,7 +42,9 @@ struct to_script {
 	struct rec_reader *reader;
 	uint32_t fields;
 	bool header;			/* perf's "--header" */
+	bool header_only;		/* and no more than that */
 	bool ns;			/* times to the ns, not us */
+	bool reltime, deltatime;	/* since the first sample, since the one before */
 };
 
 /* Write errors stay in @to's error flag. */

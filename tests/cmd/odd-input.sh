@@ -53,8 +53,8 @@ text = open('out', 'rb').read()
 assert text.count(b'\n') == 253 + 1 + 5, text.count(b'\n')
 assert not re.search(rb'[\x00-\x09\x0b-\x1f\x7f]', text)
 PY
-"$NSPROF" report --json -n 0 --percent-limit 0 bytes >json
-"$NSPROF" report --csv -n 0 --percent-limit 0 bytes >csv
+"$NSPROF" report --json --limit 0 --percent-limit 0 bytes >json
+"$NSPROF" report --csv --limit 0 --percent-limit 0 bytes >csv
 check "JSON and CSV have them" python3 - <<'PY'
 import csv, json
 rows = json.load(open('json', encoding='utf-8'))['rows']
@@ -99,6 +99,6 @@ check_rc "and full" 1 sh -c '"$0" report good >/dev/full' "$NSPROF"
 like "is said as well" "$(cat "$T/check.err")" "cannot write 'standard output': No space left on device"
 for args in '' --csv --json -g '--format svg'; do
 	# shellcheck disable=SC2086
-	is "closed early $args" "$("$NSPROF" report -n 0 --percent-limit 0 $args many 2>err | head -c 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat err)")" "141 "
+	is "closed early $args" "$("$NSPROF" report --limit 0 --percent-limit 0 $args many 2>err | head -c 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat err)")" "141 "
 done
 done_testing

@@ -49,8 +49,8 @@ is "and by time" "$(awk -F'\t' -v w="$block" '$1 == "C" && $4 * w >= 100000000 &
 same() { # FILTER...
 	local f=()
 	for c; do f+=(--filter "$c"); done
-	is "of a saved profile: ${*:-all}" "$("$NSPROF" report -q "${f[@]}" -n 0 --percent-limit 0 --csv p)" \
-		"$("$NSPROF" report -q "${f[@]}" -n 0 --percent-limit 0 --csv rec)"
+	is "of a saved profile: ${*:-all}" "$("$NSPROF" report -q "${f[@]}" --limit 0 --percent-limit 0 --csv p)" \
+		"$("$NSPROF" report -q "${f[@]}" --limit 0 --percent-limit 0 --csv rec)"
 }
 end=$(awk -v b="$block" 'BEGIN { printf "%.6f", 20 * b / 1e9 }')
 same

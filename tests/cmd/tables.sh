@@ -143,8 +143,8 @@ is "sym is perf's word for symbol" "$("$NSPROF" report --csv -s sym p)" "$("$NSP
 is "the default is perf's" "$("$NSPROF" report --csv p)" "$("$NSPROF" report --csv --sort comm,dso,symbol p)"
 like "perf's head" "$("$NSPROF" report p)" '^# Children +Self +Samples +Command +Shared Object +Symbol$'
 like "and without children" "$("$NSPROF" report --no-children -s dso p)" '^# Overhead +Samples +Shared Object$'
-is "at most so many rows" "$("$NSPROF" report -n 3 p | grep -vc '^#')" 3
-like "and says how many there are more" "$("$NSPROF" report -n 3 --percent-limit 0 -s symbol p)" '^# and 6 more: --limit 0 --percent-limit 0 shows all$'
+is "at most so many rows" "$("$NSPROF" report --limit 3 p | grep -vc '^#')" 3
+like "and says how many there are more" "$("$NSPROF" report --limit 3 --percent-limit 0 -s symbol p)" '^# and 6 more: --limit 0 --percent-limit 0 shows all$'
 
 # The tree as text: what is called alone stands below its caller, branches go to the right, small ones are one remark.
 printf 'a;b;b;b;c 60\na;b;b;b;d 30\na;b;b;b;e 6\na;b;b;b;e;f_[k] 1\na;x 3\n' >t.folded
@@ -171,7 +171,7 @@ like "on a terminal: colors" "$(NSPROF_PAGER=cat tty "'$NSPROF' report p")" $'\0
 unlike "not with NO_COLOR" "$(NO_COLOR=1 NSPROF_PAGER=cat tty "'$NSPROF' report p")" $'\033'
 like "a pager" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report p")" '^paged:# Children'
 like "ours goes first" "$(PAGER=false NSPROF_PAGER='sed s/^/ours:/' tty "'$NSPROF' report p")" '^ours:# Children'
-is "a pager left early is no error" "$(NSPROF_PAGER='head -n 1 >first' tty "'$NSPROF' report -n 0 --percent-limit 0 p; echo status \$?")" 'status 0'
+is "a pager left early is no error" "$(NSPROF_PAGER='head -n 1 >first' tty "'$NSPROF' report --limit 0 --percent-limit 0 p; echo status \$?")" 'status 0'
 unlike "none for a file" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report -o out p; cat out")" 'paged'
 unlike "nor for CSV" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report --csv p")" 'paged'
 done_testing

@@ -1,0 +1,71 @@
+#include "perf_opts.h"
+
+#include "util.h"
+
+#define MOOT(name, shrt, arg) { name, shrt, arg, NULL, OPT_IGNORE, NULL, NULL }
+#define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, NULL }
+
+static const char no_records[] = "nsprof info tells what a recording holds";
+static const char no_traces[] = "recordings have no traces of the CPU's own";
+static const char no_branches[] = "recordings have no branch records";
+static const char no_scripts[] = "scripts read the text: nsprof script | SCRIPT";
+static const char no_guest[] = "guests are not recorded";
+static const char no_cpus[] = "record with -C LIST; the field 'cpu' tells where a sample was taken";
+static const char no_frames[] = "stacks are shown whole, up to --max-stack N";
+static const char by_name[] = "nsprof report --focus NAME shows one function, and --sort dso,symbol files";
+static const char no_switch[] = "--filter time=FROM-TO picks a time";
+
+const struct opt perf_opts[] = {
+	MOOT("force", 'f', NULL),
+	MOOT("full-source-path", 0, NULL),
+	MOOT("demangle-kernel", 0, NULL),
+	MOOT("show-kernel-path", 0, NULL),
+	MOOT("debug-mode", 'd', NULL),
+	MOOT("addr2line", 0, "FILE"),
+	MOOT("merge-callchains", 0, NULL),
+
+	REFUSED("vmlinux", 'k', "FILE", "the recording has the kernel's names; --kallsyms FILE takes others"),
+	REFUSED("hide-call-graph", 'G', NULL, "--max-stack 1 shows the leaf alone"),
+	REFUSED("stop-bt", 0, "NAMES", no_frames),
+	REFUSED("cpu", 'C', "LIST", no_cpus),
+	REFUSED("all-cpus", 'a', NULL, "nsprof record -a samples all CPUs"),
+	REFUSED("symbols", 'S', "NAMES", by_name),
+	REFUSED("addr-range", 0, "N", by_name),
+	REFUSED("dsos", 0, "FILES", by_name),
+	REFUSED("graph-function", 0, "NAMES", by_name),
+	REFUSED("dump-raw-trace", 'D', NULL, no_records),
+	REFUSED("dump-unsorted-raw-trace", 0, NULL, no_records),
+	REFUSED("show-mmap-events", 0, NULL, no_records),
+	REFUSED("show-task-events", 0, NULL, no_records),
+	REFUSED("show-namespace-events", 0, NULL, no_records),
+	REFUSED("show-cgroup-events", 0, NULL, no_records),
+	REFUSED("show-lost-events", 0, NULL, no_records),
+	REFUSED("show-switch-events", 0, NULL, no_records),
+	REFUSED("show-bpf-events", 0, NULL, no_records),
+	REFUSED("show-round-events", 0, NULL, no_records),
+	REFUSED("show-text-poke-events", 0, NULL, no_records),
+	REFUSED("show-on-off-events", 0, NULL, no_switch),
+	REFUSED("switch-on", 0, "EVENT", no_switch),
+	REFUSED("switch-off", 0, "EVENT", no_switch),
+	REFUSED("per-event-dump", 0, NULL, "there is one event; -o FILE writes a file"),
+	REFUSED("Latency", 'L', NULL, "it is for tracepoints, which are not recorded"),
+	REFUSED("script", 's', "NAME", no_scripts),
+	REFUSED("gen-script", 'g', "LANGUAGE", no_scripts),
+	REFUSED("list", 'l', NULL, no_scripts),
+	REFUSED("dlfilter", 0, "FILE", no_scripts),
+	REFUSED("dlarg", 0, "ARGUMENT", no_scripts),
+	REFUSED("list-dlfilters", 0, NULL, no_scripts),
+	REFUSED("itrace", 0, "[OPTIONS]", no_traces),
+	REFUSED("insn-trace", 0, "[HOW]", no_traces),
+	REFUSED("call-trace", 0, "[HOW]", no_traces),
+	REFUSED("call-ret-trace", 0, "[HOW]", no_traces),
+	REFUSED("xed", 0, "[HOW]", no_traces),
+	REFUSED("max-blocks", 0, "N", no_branches),
+	REFUSED("stitch-lbr", 0, NULL, no_branches),
+	REFUSED("guest-code", 0, NULL, no_guest),
+	REFUSED("guestkallsyms", 0, "FILE", no_guest),
+	REFUSED("guestmodules", 0, "FILE", no_guest),
+	REFUSED("guestmount", 0, "DIR", no_guest),
+	REFUSED("guestvmlinux", 0, "FILE", no_guest),
+};
+const size_t perf_nopts = ARRAY_SIZE(perf_opts);

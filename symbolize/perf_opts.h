@@ -1,0 +1,13 @@
+/* Options of perf script that nsprof script knows and has no use for. */
+#ifndef NSPROF_SYMBOLIZE_PERF_OPTS_H
+#define NSPROF_SYMBOLIZE_PERF_OPTS_H
+
+#include <stddef.h>
+
+#include "opt.h"
+
+/* OPT_IGNORE: moot. OPT_REFUSE: not here, and why. */
+extern const struct opt perf_opts[];
+extern const size_t perf_nopts;
+
+#endif
