@@ -107,6 +107,15 @@ static int opt_g(void *dst, const char *arg)
 	return 0;
 }
 
+static int opt_no_callgraph(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	(void)arg;
+	o->callgraph = CALLGRAPH_NONE;
+	return 0;
+}
+
 static int opt_stacks(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
@@ -424,6 +433,7 @@ static int parse(struct cmdline *c, int argc, char **argv, int *first)
 		  OPT_CALL, o, opt_callgraph },
 		{ "all-user", 0, NULL, "sample only what runs in user space", OPT_FLAG, &o->all_user, NULL },
 		{ "all-kernel", 0, NULL, "sample only what runs in the kernel", OPT_FLAG, &o->all_kernel, NULL },
+		{ "no-call-graph", 0, NULL, NULL, OPT_CALL, o, opt_no_callgraph },
 		{ "stacks", 0, "masked|full",
 		  "keep only words that unwinding can use (default), or all of every stack",
 		  OPT_CALL, o, opt_stacks },

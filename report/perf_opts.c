@@ -21,6 +21,7 @@ const struct opt perf_opts[] = {
 	MOOT("show-info", 'I', NULL),
 	MOOT("modules", 'm', NULL),
 	MOOT("inline", 0, NULL),
+	MOOT("no-call-graph", 0, NULL),
 	MOOT("demangle-kernel", 0, NULL),
 	MOOT("full-source-path", 0, NULL),
 	MOOT("ignore-vmlinux", 0, NULL),

@@ -46,7 +46,7 @@ is "lines of another system" "$("$NSPROF" report --csv crlf)" "$(tr -d '\r' <crl
 
 # Every byte that can be in a name.
 python3 -c 'import sys; [sys.stdout.buffer.write(b"app;f" + bytes([b]) + b"g" + bytes([b]) + b" 3\n") for b in range(1, 256) if b not in b";\n"]' >bytes
-says "every byte in names" 0 "" -n 0 --percent-limit 0 bytes
+says "every byte in names" 0 "" --limit 0 --percent-limit 0 bytes
 check "in text none that steers a terminal" python3 - <<'PY'
 import re
 text = open('out', 'rb').read()

@@ -66,17 +66,17 @@ def flat(path, samples, sort, weight):
         self[k] = self.get(k, 0) + n
     whole = sum(n for _, _, n, *_ in samples) * (1000 if weight == 'period' else 1)
     want = {k: (round(100 * total[k] / whole, 6), round(100 * self.get(k, 0) / whole, 6), self.get(k, 0)) for k in total}
-    rows = json.loads(run('--json', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))['rows']
+    rows = json.loads(run('--json', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))['rows']
     got = {tuple(r[k] for k in keys): (round(r['children'], 6), round(r['self'], 6), r[weight]) for r in rows}
     assert len(rows) == len(got) and got == want, (sort, got, want)
     order = [(-r['children'], -r['self']) for r in rows]
     assert order == sorted(order), sort
     # Only what is their own, by that.
-    rows = json.loads(run('--json', '--no-children', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))['rows']
+    rows = json.loads(run('--json', '--no-children', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))['rows']
     assert {tuple(r[k] for k in keys): r[weight] for r in rows} == self
     assert [r[weight] for r in rows] == sorted(self.values(), reverse=True)
     # CSV says the same, in the same order; names with commas and quotes survive.
-    rows = list(csv.DictReader(io.StringIO(run('--csv', '--sort', sort, '--weight', weight, '-n', '0', '--percent-limit', '0', path))))
+    rows = list(csv.DictReader(io.StringIO(run('--csv', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))))
     assert {tuple(r[k] for k in keys): (float(r['children']), float(r['self']), int(r[weight])) for r in rows} == \
         {k: (round(a, 2), round(b, 2), c) for k, (a, b, c) in want.items()}, sort
 
@@ -95,7 +95,7 @@ def focus(path, samples, pattern):
             callers[c] = callers.get(c, 0) + n
         for c in {names[i + 1] if i + 1 < len(names) else '(ends here)' for i in hit}:
             callees[c] = callees.get(c, 0) + n
-    out = json.loads(run('--json', '--focus', pattern, '-n', '0', '--percent-limit', '0', path))
+    out = json.loads(run('--json', '--focus', pattern, '--limit', '0', '--percent-limit', '0', path))
     assert (out['focus_total'], out['focus_self']) == (total, self), (pattern, out['focus_total'], total)
     for side, want in ('callers', callers), ('callees', callees):
         got = {r['symbol']: r['samples'] for r in out[side]}
