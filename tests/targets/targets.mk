@@ -7,7 +7,7 @@ TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
-	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/refuse \
+	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
@@ -133,7 +133,7 @@ $(T)/libspin.so: tests/targets/libspin.c $(T)/.dir
 $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
-$(T)/oldkernel.so: tests/targets/oldkernel.c $(T)/.dir
+$(T)/oldkernel.so $(T)/attrs.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
 $(T)/refuse: tests/targets/refuse.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
