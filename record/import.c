@@ -383,6 +383,38 @@ static int take(void *ctx, const struct perfdata_record *r)
 
 /* ---- the end ---- */
 
+/* "at offset 0x1f8: MMAP2 (10) of 112 bytes" */
+static void spot_text(const struct perfdata_spot *spot, struct strbuf *sb)
+{
+	char *type = perfdata_type_text(spot->type);
+
+	if (spot->at == PERFDATA_NOWHERE)
+		strbuf_adds(sb, "in compressed or piped data");
+	else
+		strbuf_addf(sb, "at offset 0x%" PRIx64, spot->at);
+	strbuf_addf(sb, ": %s of %u bytes", type, spot->size);
+	free(type);
+}
+
+static void tell_damage(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	struct strbuf sb = STRBUF_INIT;
+
+	if (pd->bad) {
+		spot_text(&pd->first_bad, &sb);
+		pr_warn("%" PRIu64 " damaged record%s left out, the first %s", pd->bad, pd->bad == 1 ? " is" : "s are", sb.s);
+		strbuf_reset(&sb);
+	}
+	if (pd->cut && pd->end.known) {
+		spot_text(&pd->end, &sb);
+		pr_warn("%s is cut or damaged %s; all whole records before it are in the recording", im->name, sb.s);
+	} else if (pd->cut) {
+		pr_warn("%s is cut or was not finished: all whole records are in the recording", im->name);
+	}
+	strbuf_fini(&sb);
+}
+
 static void tell(const struct import *im)
 {
 	const struct perfdata *pd = im->pd;
@@ -407,10 +439,7 @@ static void tell(const struct import *im)
 	if (im->unknown_event)
 		pr_warn("%" PRIu64 " samples are of events that the file does not describe: they are left out",
 			im->unknown_event);
-	if (pd->bad)
-		pr_warn("%" PRIu64 " damaged records are left out", pd->bad);
-	if (pd->cut)
-		pr_warn("%s is cut or was not finished: all whole records are in the recording", im->name);
+	tell_damage(im);
 	if (!im->host.same_host && pd->hostname)
 		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
 }

@@ -321,7 +321,10 @@ static void read_features(struct perfdata *pd, const uint64_t bits[FEATURES / 64
 		off = perfdata_u64(&table);
 		len = perfdata_u64(&table);
 		c = range(pd, off, len);
-		if (!table.bad)
+		/* It is behind the end of a file that was cut. */
+		if (table.bad || c.bad)
+			pd->cut = true;
+		else
 			read_feature(pd, f, &c);
 	}
 }
@@ -368,6 +371,25 @@ void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_
 	default:
 		break;
 	}
+}
+
+/* ---- damage ---- */
+
+void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r)
+{
+	if (!pd->bad++)
+		pd->first_bad = r->spot;
+}
+
+char *perfdata_type_text(uint32_t type)
+{
+	/* enum perf_event_type, from 1 on. */
+	static const char *const names[] = {
+		"MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "SAMPLE", "MMAP2", "AUX",
+		"ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL", "BPF_EVENT", "CGROUP",
+	};
+
+	return xasprintf("%s (%" PRIu32 ")", type - 1 < ARRAY_SIZE(names) ? names[type - 1] : "record", type);
 }
 
 /* ---- the header ---- */

@@ -64,6 +64,16 @@ struct perfdata_build_id {	/* of a path, which may be more than one file */
 	uint8_t len;
 };
 
+/* A record that cannot be used. */
+struct perfdata_spot {
+	bool known;		/* false: there is none, or nothing of it was read */
+	uint32_t type;
+	uint16_t size;		/* bytes, as its header says */
+	uint64_t at;		/* offset in the file or pipe; PERFDATA_NOWHERE: of compressed ones, and of those that had to wait in memory */
+};
+
+#define PERFDATA_NOWHERE UINT64_MAX
+
 struct perfdata {
 	int fd;			/* borrowed */
 	bool swap;		/* the other byte order */
@@ -80,7 +90,9 @@ struct perfdata {
 	uint32_t ncpus;		/* available; 0 = not told */
 	bool have_clock;	/* CLOCK_DATA: times and wall clock belong together */
 	uint64_t clock_wall_ns, clock_ns;
+	struct perfdata_spot end;	/* which ended it: of an impossible size, or not all of it is there */
 	uint64_t bad;		/* records whose inner lengths do not fit: left out */
+	struct perfdata_spot first_bad;
 };
 
 /*
@@ -105,7 +117,13 @@ struct perfdata_record {
 	struct perfdata_attr *attr;	/* the event of a sample; NULL = unknown */
 	const uint8_t *body;		/* behind the header, the sample_id left out */
 	size_t len;			/* bytes of it */
+	struct perfdata_spot spot;
 };
+
+/* Notes that the inner lengths of @r do not fit. */
+void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
+/* "MMAP2 (10)", for messages: the kernel's name of a record type, "record (70)" of others. Owned. */
+char *perfdata_type_text(uint32_t type);
 
 /*
  * Calls @fn for each record of the kernel's, in the order of time as far as perf's rounds tell it. A return of other than 0

@@ -33,6 +33,7 @@ struct feed {
 	struct chunk *cur;	/* one reference; NULL = nothing yet */
 	size_t begin, end;	/* of it: what is not delivered yet */
 	uint64_t skip;		/* bytes to come that belong to no record */
+	uint64_t at;		/* of the pipe: offset of @begin */
 };
 
 struct queued {
@@ -131,6 +132,13 @@ static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t l
 	return *bad ? 0 : size;
 }
 
+/* Reading ends with the record at @p, of which @left bytes are there: it cannot be one, or is not whole. */
+static void note_end(struct perfdata *pd, const uint8_t *p, uint64_t left, uint64_t at)
+{
+	if (left >= HEADER && !pd->end.known)
+		pd->end = (struct perfdata_spot){ true, rec_u32(pd, p), rec_u16(pd, p + 6), at };
+}
+
 /* Bytes behind a record that are not part of it. */
 static uint64_t rec_trailer(const struct perfdata *pd, const uint8_t *p, uint64_t size)
 {
@@ -220,8 +228,10 @@ static struct perfdata_record parse(struct perfdata *pd, const uint8_t *rec)
 		.type = rec_u32(pd, rec), .misc = rec_u16(pd, rec + 4),
 		.body = rec + HEADER, .len = rec_u16(pd, rec + 6) - HEADER,
 	};
+	bool mapped = pd->map && rec >= pd->map && rec < pd->map + pd->size;
 	uint64_t cpu;
 
+	r.spot = (struct perfdata_spot){ true, r.type, rec_u16(pd, rec + 6), mapped ? (uint64_t)(rec - pd->map) : PERFDATA_NOWHERE };
 	if (r.type != PERF_RECORD_SAMPLE) {
 		take_sample_id(pd, &r);
 		return r;
@@ -323,6 +333,7 @@ static int feed_records(struct stream *s, struct feed *f, bool inner)
 			uint64_t n = MIN(f->skip, left);
 
 			f->begin += n;
+			f->at += n;
 			f->skip -= n;
 			if (f->skip || !(left - n))
 				return 0;
@@ -331,9 +342,12 @@ static int feed_records(struct stream *s, struct feed *f, bool inner)
 		size = left ? rec_size(s->pd, rec, left, &bad) : 0;
 		if (!left || (!size && !bad) || (size && size > left))
 			return 0;
-		if (bad)
+		if (bad) {
+			note_end(s->pd, rec, left, inner ? PERFDATA_NOWHERE : f->at);
 			return -EBADMSG;
+		}
 		f->begin += size;
+		f->at += size;
 		f->skip = inner ? 0 : rec_trailer(s->pd, rec, size);
 		err = take(s, rec, size, f->cur, inner);
 		if (err)
@@ -381,6 +395,8 @@ static int run_mapped(struct stream *s)
 		int err;
 
 		size = rec_size(pd, rec, left, &bad);
+		if (bad || !size || size > left)
+			note_end(s->pd, rec, left, at);
 		if (bad)
 			return -EBADMSG;
 		if (!size || size > left) {
@@ -416,13 +432,15 @@ static int run_pipe(struct stream *s)
 		if (err)
 			return err;
 	}
+	if (s->in.end > s->in.begin)
+		note_end(s->pd, s->in.cur->data + s->in.begin, s->in.end - s->in.begin, s->in.at);
 	s->pd->cut |= s->in.end > s->in.begin || s->in.skip;
 	return 0;
 }
 
 int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx)
 {
-	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx };
+	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx, .in.at = pd->data };
 	int err = pd->map ? run_mapped(&s) : run_pipe(&s);
 
 	/* What is no record ends it: nobody can say where the next one begins. */

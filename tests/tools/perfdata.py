@@ -8,6 +8,7 @@
 	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
 	perfdata.py order IN OUT	records of a round in the reverse order
 	perfdata.py mutate SEED IN OUT	bytes changed at random
+	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
 
 Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
 """
@@ -243,11 +244,25 @@ def mutate(seed, src, dst):
 	open(dst, 'wb').write(raw)
 
 
+def resize(kind, size, src, dst):
+	f = File(src)
+	at = f.doff
+	for r in f.records():
+		if struct.unpack_from('<I', r)[0] == kind:
+			break
+		at += len(r)
+	struct.pack_into('<H', f.raw, at + 6, size)
+	open(dst, 'wb').write(f.raw)
+	print(at)
+
+
 def main(argv):
 	what, args = argv[1], argv[2:]
 	if what == 'killed':
 		f = File(args[0])
 		f.write(args[1], keep_features=False, dlen=0)
+	elif what == 'resize':
+		resize(int(args[0]), int(args[1]), args[2], args[3])
 	elif what in ('attr', 'mutate'):
 		globals()[what](int(args[0]), args[1], args[2])
 	else:
