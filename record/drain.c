@@ -6,21 +6,21 @@
 #include "util.h"
 #include "xalloc.h"
 
-void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t ncpus)
+void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside)
 {
-	d->rings = xcalloc(2 * ncpus, sizeof(struct ring *));
+	d->rings = xcalloc(ndata + nside, sizeof(struct ring *));
 	d->n = 0;
 	/*
 	 * Data rings are looked at before side-band rings: the mapping that a sample needs was
 	 * written before it, so it is in sight when the sample is.
 	 */
-	for (size_t i = 0; i < ncpus; i++)
+	for (size_t i = 0; i < ndata; i++)
 		if (data[i].page)
 			d->rings[d->n++] = &data[i];
-	for (size_t i = 0; i < ncpus; i++)
+	for (size_t i = 0; i < nside; i++)
 		if (side[i].page)
 			d->rings[d->n++] = &side[i];
-	d->heap = xcalloc(2 * ncpus, sizeof(*d->heap));
+	d->heap = xcalloc(ndata + nside, sizeof(*d->heap));
 	d->last = 0;
 	d->side_news = false;
 	d->bounce = xmalloc(LAYOUT_RECORD_MAX);

@@ -32,8 +32,8 @@ struct drain {
 	void *bounce;			/* owned */
 };
 
-/* @data and @side: @ncpus rings each; those without a page are left out. */
-void drain_init(struct drain *d, struct ring *data, struct ring *side, size_t ncpus);
+/* @ndata rings of @data, @nside of @side; those without a page are left out. */
+void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside);
 void drain_fini(struct drain *d);
 
 /*

@@ -159,7 +159,7 @@ static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_coun
 /* Fill @k with what the kernel counted since the last cut. False as events_counts(). */
 static bool count_since(struct ledger *lg, const struct events *ev, struct events_count *k)
 {
-	const size_t n = ev->target->ncpus;
+	const size_t n = ev->target->nall;
 	struct events_count *now = xcalloc(n + 1, sizeof(*now));
 	bool all = events_counts(ev, now);
 
@@ -182,15 +182,17 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 		   uint64_t elapsed_ns)
 {
 	const struct target *t = ev->target;
-	struct events_count *k = xcalloc(t->ncpus + 1, sizeof(*k));
+	struct events_count *k = xcalloc(t->nall + 1, sizeof(*k));
 
 	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
 	lg->l.have_count = count_since(lg, ev, k);
 	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
 		      ev->opts->period == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
-	for (uint32_t i = 0; i < t->ncpus; i++)
-		settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
+	/* Where nothing is sampled there is nothing to tell but losses. */
+	for (uint32_t i = 0; i < t->nall; i++)
+		if (i < t->ncpus || k[i].side_lost)
+			settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
 	lg->l.throttled_samples = estimate_throttled(lg, elapsed_ns * t->ncpus);
 	free(k);
 }

@@ -203,7 +203,7 @@ static uint64_t fds_needed(const struct target *t)
 		     : t->kind == TARGET_CGROUPS ? t->ncgroups + 1
 						 : 2;
 
-	return n * t->ncpus;
+	return n * t->ncpus + (t->nall - t->ncpus) * (target_is_tasks(t) ? t->ntids : 1);
 }
 
 /* Sampling events for cgroup @cg, or if that is NULL for one thread (@pid) or everything (-1). */
@@ -260,7 +260,7 @@ static int open_sides(struct events *ev, int pid)
 {
 	const struct target *t = ev->target;
 
-	for (uint32_t c = 0; c < t->ncpus; c++) {
+	for (uint32_t c = 0; c < t->nall; c++) {
 		int fd = open_side_one(ev, pid, (int)t->cpus[c]);
 
 		if (fd == -ESRCH)
@@ -342,10 +342,10 @@ static int map_rings(struct event_fd *fds, size_t n, struct ring *rings, size_t 
 
 static void close_all(struct events *ev)
 {
-	for (size_t c = 0; c < ev->target->ncpus; c++) {
+	for (size_t c = 0; c < ev->target->ncpus; c++)
 		ring_unmap(&ev->data[c]);
+	for (size_t c = 0; c < ev->target->nall; c++)
 		ring_unmap(&ev->side[c]);
-	}
 	close_fds(ev->samples, &ev->nsamples);
 	close_fds(ev->sides, &ev->nsides);
 }
@@ -465,8 +465,8 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->feats |= FEATS_SIDE;
 	ev->freq = events_clamp_freq(o);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
-	ev->side = xcalloc(t->ncpus, sizeof(*ev->side));
-	ev->closed = xcalloc(t->ncpus, sizeof(*ev->closed));
+	ev->side = xcalloc(t->nall, sizeof(*ev->side));
+	ev->closed = xcalloc(t->nall, sizeof(*ev->closed));
 	ev->record_bytes = plan_record(o);
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
@@ -541,6 +541,8 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 
 	if (ev->side[c].page)
 		err = add_one(ev, attr_side, NULL, c);
+	if (c >= t->ncpus)
+		return err;
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
 		err = add_one(ev, attr_sample, NULL, c);
 	else
@@ -661,7 +663,7 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 	struct read_values v;
 	bool all = true;
 
-	memcpy(cpus, ev->closed, ev->target->ncpus * sizeof(*cpus));
+	memcpy(cpus, ev->closed, ev->target->nall * sizeof(*cpus));
 	for (size_t i = 0; i < ev->nsamples; i++) {
 		struct events_count *c = &cpus[ev->samples[i].cpu];
 

@@ -1,6 +1,7 @@
 /*
  * perf_event_open(2) over CPUs x (threads | cgroups): one sampling event each, one side-band event
- * for each CPU (or thread and CPU), and two rings for each CPU into which all of them write.
+ * for each CPU (or thread and CPU), and two rings for each CPU into which all of them write. CPUs that are not to be sampled have
+ * side-band all the same: a process may become another program on one of them and come back.
  */
 #ifndef NSPROF_OPEN_H
 #define NSPROF_OPEN_H
@@ -27,7 +28,7 @@ enum {
 
 struct event_fd {
 	int fd;
-	uint32_t cpu;		/* index into target.cpus */
+	uint32_t cpu;		/* index into target.cpus; of side-band below target.nall */
 	uint64_t cgroup;	/* id of the one it counts, else 0 */
 };
 
@@ -54,10 +55,10 @@ struct events {
 	uint64_t freq;			/* after clamping */
 	struct event_fd *samples;	/* owned */
 	size_t nsamples, cap_samples;
-	struct events_count *closed;	/* owned; by CPU of the target: what closed events had counted */
+	struct events_count *closed;	/* owned, target->nall; by CPU of the target: what closed events had counted */
 	struct event_fd *sides;		/* owned; none when the kernel did not permit them */
 	size_t nsides, cap_sides;
-	struct ring *data, *side;	/* target->ncpus each; an unused one has page NULL */
+	struct ring *data, *side;	/* target->ncpus and target->nall; an unused one has page NULL */
 	uint64_t data_bytes, side_bytes;	/* size of one ring */
 	uint64_t record_bytes;		/* what one sample takes at most */
 	int map_err;			/* of the last mmap(2) of a ring that failed: negative errno, else 0 */
@@ -82,7 +83,7 @@ uint64_t events_ring_ms(const struct events *ev);
 bool events_roomy(const struct events *ev);
 
 /*
- * Open the events of the @c-th CPU of target->cpus anew, into its rings, after it was offline; @enable: switch
+ * Open the events of the @c-th CPU of target->cpus anew (below nall), into its rings, after it was offline; @enable: switch
  * sampling on there. Not for targets of threads. 0, or negative errno without a message: the CPU then has no events.
  */
 int events_reopen_cpu(struct events *ev, uint32_t c, bool enable);
@@ -111,7 +112,7 @@ void events_disable(struct events *ev);
 bool events_all_gone(struct events *ev);
 
 /*
- * Fill @cpus, target->ncpus entries that are 0, in the order of target->cpus. What inherited events
+ * Fill @cpus, target->nall entries that are 0, in the order of target->cpus. What inherited events
  * counted is in. Call it when they are disabled, or it is out of date at once. False when not every event
  * could be read.
  */

@@ -288,7 +288,7 @@ static int open_writer(struct session *s)
 		.ledger = &s->ledger,
 	};
 	spool_init(&s->spool, loop_now());
-	drain_init(&s->drain, s->ev.data, s->ev.side, s->target.ncpus);
+	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
 	return 0;
 }
 

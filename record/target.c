@@ -103,6 +103,14 @@ static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
 	*n = 1;
 }
 
+static void add_others(struct target *t, const uint32_t *online, size_t n)
+{
+	t->cpus = xrealloc(t->cpus, n * sizeof(*t->cpus));
+	for (size_t i = 0; i < n; i++)
+		if (!bsearch(&online[i], t->cpus, t->ncpus, sizeof(*t->cpus), cmp_u32))
+			t->cpus[t->nall++] = online[i];
+}
+
 static int resolve_cpus(struct target *t, const char *list)
 {
 	char text[4096];
@@ -112,7 +120,7 @@ static int resolve_cpus(struct target *t, const char *list)
 	cpus_online(&online, &n, text, sizeof(text));
 	if (!list) {
 		t->cpus = online;
-		t->ncpus = n;
+		t->ncpus = t->nall = n;
 		return 0;
 	}
 	if (list_parse(list, true, CPU_MAX, &t->cpus, &t->ncpus)) {
@@ -128,6 +136,8 @@ static int resolve_cpus(struct target *t, const char *list)
 		free(online);
 		return -ENODEV;
 	}
+	t->nall = t->ncpus;
+	add_others(t, online, n);
 	free(online);
 	return 0;
 }

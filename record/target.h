@@ -25,8 +25,9 @@ struct target {
 	size_t npids;
 	uint32_t *tids;		/* threads to open, sorted, each once; owned */
 	size_t ntids;
-	uint32_t *cpus;		/* online, sorted, each once; owned */
-	size_t ncpus;
+	uint32_t *cpus;		/* online, each once: those to be sampled, sorted; then the others. Owned */
+	size_t ncpus;		/* to be sampled */
+	size_t nall;		/* others, too: what is mapped and executed there may run on a sampled one later */
 	const char *cpu_list;	/* as given to -C; borrowed, NULL = all */
 	struct cgroup *cgroups;	/* disjoint, in the order of cgroup_path_cmp(); owned */
 	size_t ncgroups;

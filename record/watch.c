@@ -48,7 +48,7 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 	if (target_is_tasks(ev->target))
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
-	h->away = xcalloc(ev->target->ncpus, sizeof(*h->away));
+	h->away = xcalloc(ev->target->nall, sizeof(*h->away));
 	sink_on_cgroup(sink, on_cgroup, h);
 }
 
@@ -113,6 +113,16 @@ static void come_back(struct watch *h, uint32_t c, bool on, double since)
 		pr_warn("CPU %u came back after %.1f s and is sampled again", cpu, since);
 }
 
+/* Nobody asked for samples of this CPU. */
+static void listen_again(struct watch *h, uint32_t c)
+{
+	int err = h->away[c] ? 0 : events_reopen_cpu(h->ev, c, false);
+
+	if (err)
+		pr_warn("CPU %u came back, but what is mapped and executed there is not heard of: %s", h->ev->target->cpus[c],
+			strerror(-err));
+}
+
 static void check_cpus(struct watch *h, bool on, double since)
 {
 	const struct target *t = h->ev->target;
@@ -124,12 +134,16 @@ static void check_cpus(struct watch *h, bool on, double since)
 	    list_parse(text, true, CPU_MAX, &online, &n))
 		return;
 	memcpy(h->text, text, sizeof(text));
-	for (size_t c = 0; c < t->ncpus; c++) {
+	for (size_t c = 0; c < t->nall; c++) {
 		bool away = !has(online, n, t->cpus[c]);
 
 		if (away == h->away[c])
 			continue;
 		h->away[c] = away;
+		if (c >= t->ncpus) {
+			listen_again(h, (uint32_t)c);
+			continue;
+		}
 		if (!away) {
 			h->naway--;
 			come_back(h, (uint32_t)c, on, since);

@@ -40,7 +40,8 @@ for f in "${files[@]}"; do
 		refused "$what" report -i short
 		refused "$what" script -i short
 	done
-	ours && like "$f, 75 % of it: what is whole is shown" "$("$NSPROF" symbolize short 2>/dev/null)" 'app_leaf '
+	# Of a recording so short all samples may be in one block (tests/unit/test_common_recdamage.c has longer ones).
+	[ $f = own.data ] || like "$f, 75 % of it: what is whole is shown" "$("$NSPROF" symbolize short 2>/dev/null)" "app_leaf "
 done
 
 # One mapping's record is given a size that cannot be.

@@ -1,5 +1,6 @@
 #!/bin/bash
-# One CPU is recorded; a program is started and mapped on another one before it comes there. Its names are wanted all the same.
+# One CPU is recorded. A process that was seen there becomes another program on another CPU, and comes back: its new name and functions
+# are wanted, though all that tells of them happened where nothing is sampled.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -8,19 +9,26 @@ need_cmd taskset
 mapfile -t cpus < <(taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
 [ ${#cpus[@]} -ge 2 ] || skip_all "needs two CPUs"
 
-# It ends before anybody can ask about it.
+# It is gone before anybody can ask about it.
 cat >run <<'RUN'
-taskset -c "$2" "$4" --cpu 0.4 &
+here=$1 there=$2 program=$3
+(
+	taskset -pc "$here" $BASHPID >/dev/null
+	for ((i = 0; i < 30000; i++)); do :; done
+	taskset -pc "$there" $BASHPID >/dev/null
+	exec "$program" --cpu 0.4
+) &
 pid=$!
-until [ "$(readlink /proc/$pid/exe)" = "$4" ]; do sleep 0.01; done
-taskset -pc "$3" $pid >/dev/null
+until [ "$(readlink /proc/$pid/exe)" = "$program" ]; do sleep 0.01; done
+taskset -pc "$here" $pid >/dev/null
 wait $pid
-rm -f "$4"
+rm -f "$program"
 RUN
 cp "$TARGETS/spin" moved
-record data -F 499 -g -C "${cpus[0]}" -- bash run - "${cpus[1]}" "${cpus[0]}" "$T/moved" 2>err
+record data -F 499 -g -C "${cpus[0]}" -- bash run "${cpus[0]}" "${cpus[1]}" "$T/moved" 2>err
 is "status" $? 0
 stacks data >folded
-like "names of what was mapped on another CPU" "$(<folded)" '^moved.*;app_leaf '
-unlike "and no other names" "$(grep -v '^moved' folded)" 'app_leaf'
+like "it was seen there before" "$(<folded)" '^bash;'
+like "names of what was mapped on another CPU" "$(<folded)" '^moved;.*;app_leaf '
+is "nothing under its old name" "$(grep '^bash;.*app_leaf' folded)" ""
 done_testing

@@ -63,7 +63,7 @@ static struct rig *rig_new(enum callgraph cg)
 	assert_non_null(r->w);
 	r->pt = proctab_new(r->w);
 	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, true, helpers);
-	drain_init(&r->drain, r->data, r->side, NCPU);
+	drain_init(&r->drain, r->data, NCPU, r->side, NCPU);
 	return r;
 }
 
