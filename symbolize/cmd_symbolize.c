@@ -244,7 +244,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "show inlined functions (default; --no-inline: only real ones)", OPT_FLAG,
 		  &cfg->inlines, NULL },
 		{ "demangle", 0, NULL,
-		  "C++, Rust and D names as in the source (default; --no-demangle: raw)", OPT_FLAG,
+		  "C++, Rust, D and Java names as in the source (default; --no-demangle: raw)", OPT_FLAG,
 		  &cfg->demangle, NULL },
 		{ "normalize", 0, NULL,
 		  "leave out what a rebuild changes: .constprop.0, .llvm.N, hashes, lambda numbers",

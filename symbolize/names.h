@@ -101,5 +101,8 @@ bool kallsyms_lookup(const struct kallsyms *ks, struct avma addr, const char **n
 /* ---- demangle.c ---- */
 /* Owned copy: demangled (C++, Rust v0 and legacy, D), or the name itself. @raw: no demangling. */
 char *demangle(const char *name);
+/* ---- demangle_java.c ---- */
+/* Owned copy of what a JIT compiler's name says: a method as a Java agent writes it, readable; any other one as it is. */
+char *demangle_java(const char *name);
 
 #endif

@@ -22,7 +22,7 @@
 #define INLINES_MAX 128		/* frames inlined at one address */
 #define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has some 15 MiB */
 
-enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* a line first */ };
+enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* a line first */, SUFFIX_JIT_LATER };
 
 /* What only the pass itself needs. */
 struct pass {
@@ -78,14 +78,23 @@ static void add_origin(struct pass *p, size_t first, const char *dso, enum name_
 /* Flame graphs go by the last one. */
 static void annotate(struct pass *p, enum suffix suffix)
 {
-	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix == SUFFIX_LATER)
+	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix >= SUFFIX_LATER)
 		return;
 	if (p->joined)
 		strbuf_adds(&p->clean, "_[joined]");
 	strbuf_adds(&p->clean, suffixes[suffix]);
 }
 
-/* Name id of @raw. Placeholders are not mangled names, though some look like it. */
+/* Owned. Placeholders are not mangled names, though some look like it. */
+static char *frame_text(const struct naming *nm, const char *raw, enum suffix suffix, bool placeholder)
+{
+	if (!nm->opts.demangle || placeholder)
+		return xstrdup(raw);
+	/* JIT compilers write names as they want them seen, but for Java's. */
+	return suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER ? demangle_java(raw) : demangle(raw);
+}
+
+/* Name id of @raw. */
 static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
 	struct naming *nm = p->nm;
@@ -94,9 +103,7 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 	uint64_t *slot = u64map_put(&p->done, key, &is_new);
 
 	if (is_new) {
-		/* JIT compilers write names as they want them seen. */
-		bool mangled = nm->opts.demangle && !placeholder && suffix != SUFFIX_JIT;
-		char *plain = mangled ? demangle(raw) : xstrdup(raw);
+		char *plain = frame_text(nm, raw, suffix, placeholder);
 
 		if (nm->opts.normalize)
 			normalize_name(plain);
@@ -134,7 +141,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 		return;
 	}
 	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
-		    intern_str(nm->names, frame_id(p, raw, SUFFIX_LATER, suffix == SUFFIX_JIT)), at->file,
+		    intern_str(nm->names, frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false)), at->file,
 		    at->line);
 	clean_frame(&p->clean, p->text.s, p->text.len);
 	annotate(p, suffix);

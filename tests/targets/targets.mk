@@ -210,3 +210,11 @@ $(T)/rsspin: tests/targets/rsspin.rs $(T)/.dir
 	$(call say,TARGET,$@)
 	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
 endif
+
+# What a JDK has beside its compiler.
+JDK := $(patsubst %/bin/javac,%,$(realpath $(call have,javac)))
+ifneq ($(wildcard $(JDK)/include/jvmti.h),)
+test-targets: $(T)/javadump.so
+$(T)/javadump.so: tests/targets/javadump.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared -I$(JDK)/include -I$(JDK)/include/linux)
+endif

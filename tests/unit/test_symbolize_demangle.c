@@ -101,6 +101,38 @@ static void test_d(void **state)
 	       "demangle.NkMab(return scope char[], return scope char[])");
 }
 
+/* Class, name and descriptor by the JVM's specification, 4.2 and 4.3. */
+static void test_java(void **state)
+{
+	static const char *const names[][2] = {
+		{ "LWork;jLeaf(I)I", "Work.jLeaf(int)" },
+		{ "Ljava/lang/Object;<init>()V", "java.lang.Object.<init>()" },
+		{ "Lorg/app/Parser$Token;next([BIJ)[[Ljava/lang/String;", "org.app.Parser$Token.next(byte[], int, long)" },
+		{ "La/B;f(Ljava/util/Map$Entry;[[DLa/B;ZCFS)Lx;", "a.B.f(java.util.Map$Entry, double[][], a.B, boolean, char, float, short)" },
+		/* A hidden class, a name that is none in the language. */
+		{ "LWork$$Lambda.0x00007f;run()V", "Work$$Lambda.0x00007f.run()" },
+		{ "La/B;lambda$main$0(Ljava/lang/String;)Z", "a.B.lambda$main$0(java.lang.String)" },
+	};
+	static const char *const others[] = {
+		"", "L", "L;", "La;", "L;f()V", "La;f", "La;f(", "La;f(I", "La;f(I)", "La;f(V)V", "La;f(Q)V", "La;f()VV", "La;f()V ",
+		"La;f(La)V", "La;f(L;)V", "La;f([)V", "La;f()[V", "La;()V", "La;f/g()V", "a;f()V", "[La;f()V", "La/B;::f", "Interpreter",
+		"LazyCompile:*heavy work.js:1", "int Work.jLeaf(int)", "_Z1fv",
+	};
+	char *got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		got = demangle_java(names[i][0]);
+		assert_string_equal(got, names[i][1]);
+		free(got);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		got = demangle_java(others[i]);
+		assert_string_equal(got, others[i]);
+		free(got);
+	}
+}
+
 static void test_plain(void **state)
 {
 	static const char *const names[] = {
@@ -207,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_cxx),
 		cmocka_unit_test(test_rust),
 		cmocka_unit_test(test_d),
+		cmocka_unit_test(test_java),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_hostile),

@@ -1,0 +1,100 @@
+#!/bin/bash
+# timeout: 240
+# Jitdumps inside of containers: what perf inject --jit does is done while recording, nothing is written where the program runs, and
+# nothing of it is needed afterwards. A JIT of ours, node, and Java with an agent: ours, and perf's where it is installed.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+ctr_need
+JIT=$TARGETS/jitdump
+
+share() { # FOLDED REGEX: per cent of the samples
+	awk -v re="$2" '{ n = $NF; all += n; if ($0 ~ re) hit += n } END { print all ? int(100 * hit / all) : 0 }' "$1"
+}
+
+# left NAME: all files that the container has, and when each was made or changed; but for those the program still writes.
+left() {
+	find "${CTR_DIR[$1]}/upper" ! -name 'jit-*.dump' ! -name 'isolate*.log' -printf '%P %T@ %C@\n' | sort
+}
+
+# ---- a container, alive and gone ----
+ctr_rootfs "$T/root" "$JIT"
+if ctr_start own "$T/root" /app/jitdump rows 100 /tmp; then
+	wait_for "[ -e '${CTR_DIR[own]}/upper/tmp/jit-1.dump' ]" 20
+	left own >"$T/before"
+	ctr_record "$T/own.data" -k mono -a -G "$CTR_CG" -F 499 --duration 1
+	"$NSPROF" symbolize -q --no-inline "$T/own.data" >"$T/own.alive"
+	is "nothing is written in the container" "$(left own)" "$(<"$T/before")"
+	ctr_stop own
+	"$NSPROF" symbolize -q --no-inline "$T/own.data" >"$T/own.gone"
+	chain='main;run;outer_fn;native_mid;inner_fn;leaf_one( |;)'
+	check "its chain, with the numbers of its own pid namespace" test "$(share "$T/own.alive" "$chain")" -ge 95
+	check "the same when it is gone" cmp "$T/own.alive" "$T/own.gone"
+else
+	fail "a container with a JIT starts"
+fi
+
+# ---- runtimes, in a mount namespace whose /tmp is nobody else's ----
+cat >"$T/Work.java" <<'JAVA'
+public class Work {
+	static int jLeaf(int n) { int s = 0; for (int i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
+	static int jMiddle(int n, String[] a, long b) { return jLeaf(n) + a.length; }
+	static int jOuter(int n) { return jMiddle(n, new String[1], 2) + 1; }
+	public static void main(String[] a) {
+		java.lang.management.ThreadMXBean me = java.lang.management.ManagementFactory.getThreadMXBean();
+		long t = 0;
+		while (me.getCurrentThreadCpuTime() < 1000000000L) t += jOuter(50000);
+	}
+}
+JAVA
+cat >"$T/work.js" <<'JS'
+function jsLeaf(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
+function jsOuter(n) { return jsLeaf(n) + 1; }
+let t = 0;
+while (process.cpuUsage().user < 1e6) t += jsOuter(50000);
+JS
+# boxed NAME COMMAND...
+boxed() {
+	local name=$1
+	shift
+	"$NSPROF" record -q -k mono -e cpu-clock -F 499 -o "$T/$name.data" -- unshare -m -p --fork --mount-proc --propagation private sh -c \
+		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && cd /tmp && HOME=/tmp && export HOME && "$@"; ls -R /tmp >&2' \
+		"$T" "$@" >"$T/$name.out" 2>"$T/$name.left"
+	"$NSPROF" symbolize -q --stats "$T/$name.data" >"$T/$name.folded" 2>"$T/$name.stats"
+	like "$name: names come from the jitdump" "$(<"$T/$name.stats")" '[0-9] +jitdump'
+	unlike "$name: no files made of it" "$(<"$T/$name.left")" 'jitted-'
+}
+if command -v node >/dev/null && node --perf-prof -e 0 --logfile="$T/x" >/dev/null 2>&1; then
+	boxed node node --perf-prof --no-turbo-inlining /mnt/work.js
+	n=$(share "$T/node.folded" 'JS:[^;]*jsOuter[^;]*;[^;]*JS:[^;]*jsLeaf')
+	check "node: JavaScript's callers and callees, $n % of the samples" test "$n" -ge 30
+else
+	skip "node" "needs node with --perf-prof"
+fi
+
+java_case() { # NAME AGENT
+	boxed "$1" java -XX:+PreserveFramePointer -XX:CompileCommand=quiet "-XX:CompileCommand=dontinline,Work.*" "-agentpath:$2" -cp /mnt Work
+	grep 'Work' "$T/$1.folded" >"$T/$1.work"
+	like "$1: a method as the source has it" "$(<"$T/$1.work")" ';Work.jOuter\(int\);Work.jMiddle\(int, java.lang.String\[\], long\);Work.jLeaf\(int\) '
+	n=$(share "$T/$1.folded" 'Work.jLeaf\\(int\\)')
+	check "$1: its hot method, $n % of the samples" test "$n" -ge 30
+	unlike "$1: no descriptor is left" "$(<"$T/$1.work")" 'LWork[;:]'
+}
+if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T" "$T/Work.java" 2>"$T/javac.err"; then
+	if [ -e "$TARGETS/javadump.so" ]; then
+		cp "$TARGETS/javadump.so" "$T/"
+		java_case java /mnt/javadump.so=/tmp
+		like "java: lines of the source" "$("$NSPROF" symbolize -q --srcline "$T/java.data" | grep Work)" ';Work.jLeaf\(int\) \(Java:2\) '
+	else
+		skip "java" "the JDK has no jvmti.h"
+	fi
+	agent=$(find /usr/lib /usr/lib64 /usr/libexec -name libperf-jvmti.so -print -quit 2>/dev/null)
+	if [ -n "$agent" ]; then
+		java_case libperf-jvmti "$agent"
+	else
+		skip "libperf-jvmti.so" "linux-perf here comes without it, as Debian's does"
+	fi
+else
+	skip "java" "java and javac are not installed"
+fi
+done_testing
