@@ -128,10 +128,10 @@ static size_t counter_len(const char *before, size_t len, const char *s)
 	/* "$_3": clang's own names of lambdas */
 	if (is_digit(s[0]) && follows(before, len, "$_"))
 		return digits(s);
-	/* "$$Lambda$14/0x..." and "$$Lambda/0x...": Java */
-	if ((s[0] == '$' || s[0] == '/') && follows(before, len, "$Lambda")) {
+	/* "$$Lambda$14/0x..." and "$$Lambda/0x...": Java; its agents see "$$Lambda$14.0x..." */
+	if (strchr("$/.", s[0]) && follows(before, len, "$Lambda")) {
 		n = s[0] == '$' ? 1 + digits(s + 1) : 0;
-		if (s[n] == '/' && s[n + 1] == '0' && s[n + 2] == 'x')
+		if ((s[n] == '/' || s[n] == '.') && s[n + 1] == '0' && s[n + 2] == 'x')
 			n += 3 + hex_digits(s + n + 3);
 		return n;
 	}
@@ -156,7 +156,8 @@ static size_t junk_len(const char *kept, size_t len, const char *s)
 
 	switch (s[0]) {
 	case '.':
-		return suffixes_len(s);
+		n = suffixes_len(s);
+		break;
 	case ' ':
 		return clones_len(s);
 	case ':':

@@ -70,6 +70,9 @@ static void test_counters(void **state)
 	check("f()::$_3::operator()() const", "f()::$_::operator()() const");
 	check("Lcom/a/B$$Lambda$14/0x0000000840066840;::run", "Lcom/a/B$$Lambda;::run");
 	check("com.a.B$$Lambda/0x00007f12a0c43.run", "com.a.B$$Lambda.run");
+	check("com.a.B$$Lambda$2.0x00007f6528000c28.applyAsInt(int)", "com.a.B$$Lambda.applyAsInt(int)");
+	check("com.a.B$$Lambda.0x00007f6528000c28.run()", "com.a.B$$Lambda.run()");
+	check("com.a.B$$Lambda.run()", "com.a.B$$Lambda.run()");
 	check("sha256_block_data_order_avx2", "sha256_block_data_order_avx2");
 	check("f#2", "f#2");
 }
@@ -87,7 +90,7 @@ static void test_offsets(void **state)
 static void test_any_bytes(void **state)
 {
 	static const char *const parts[] = { ".cold", ".part.", "0", "::h", "0123456789abcdef", "[", "]", "#",
-					     "{", "}", " [clone ", "$_", "$Lambda", "/0x", "'lambda", "'", "a" };
+					     "{", "}", " [clone ", "$_", "$Lambda", "/0x", ".0x", "'lambda", "'", "a" };
 	uint64_t seed = 11;
 
 	(void)state;

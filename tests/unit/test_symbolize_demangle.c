@@ -110,7 +110,7 @@ static void test_java(void **state)
 		{ "Lorg/app/Parser$Token;next([BIJ)[[Ljava/lang/String;", "org.app.Parser$Token.next(byte[], int, long)" },
 		{ "La/B;f(Ljava/util/Map$Entry;[[DLa/B;ZCFS)Lx;", "a.B.f(java.util.Map$Entry, double[][], a.B, boolean, char, float, short)" },
 		/* A hidden class, a name that is none in the language. */
-		{ "LWork$$Lambda.0x00007f;run()V", "Work$$Lambda.0x00007f.run()" },
+		{ "LL$$Lambda$1.0x00007f6528000a08;run()V", "L$$Lambda$1.0x00007f6528000a08.run()" },
 		{ "La/B;lambda$main$0(Ljava/lang/String;)Z", "a.B.lambda$main$0(java.lang.String)" },
 	};
 	static const char *const others[] = {
