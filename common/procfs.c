@@ -174,6 +174,17 @@ bool procfs_stat_kthread(const char *text)
 	return stat_field(text, 9, &flags) && (flags & 0x00200000);
 }
 
+bool procfs_stat_forked(const char *text)
+{
+	uint64_t flags;
+
+	/*
+	 * PF_FORKNOEXEC, unchanged since 2.0: set by copy_process(), taken away by begin_new_exec(), which
+	 * has put the new memory in place by then, and maps nothing of the program into it before it is done.
+	 */
+	return stat_field(text, 9, &flags) && (flags & 0x00000040);
+}
+
 /*
  * The value of line "KEY:\t..." of /proc/PID/status, or NULL. The kernel escapes newlines in Name.
  */

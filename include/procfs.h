@@ -28,6 +28,8 @@ int procfs_maps(char *text, int (*fn)(void *ctx, const struct proc_map *m), void
 int procfs_stat_start(const char *text, uint64_t *ticks, uint32_t *ppid);
 /* PF_KTHREAD in field 9 of /proc/PID/stat. False when malformed. */
 bool procfs_stat_kthread(const char *text);
+/* Of /proc/PID/stat: was the process forked, and has it begun no program by exec(3) since? False when it cannot be told. */
+bool procfs_stat_forked(const char *text);
 
 /* "NStgid:\t20908\t2\t1" of /proc/PID/status: numbers outermost first; how many, 0 when absent. */
 size_t procfs_status_nstgid(const char *text, uint32_t *out, size_t max);

@@ -55,23 +55,30 @@ uint64_t facts_mnt_ns(uint32_t pid)
 	return ino;
 }
 
-static bool read_start(int procfd, uint64_t *ticks, uint32_t *ppid, bool *kthread)
+/* Fills in what stat tells; false when the process is gone. */
+static bool read_stat(struct facts *f, int procfd)
 {
 	char *text = facts_text(procfd, "stat");
-	bool ok = text && !procfs_stat_start(text, ticks, ppid);
+	bool ok = text && !procfs_stat_start(text, &f->start_ticks, &f->ppid);
 
-	*kthread = ok && procfs_stat_kthread(text);
+	f->kthread = ok && procfs_stat_kthread(text);
+	f->forked = ok && procfs_stat_forked(text);
 	free(text);
 	return ok;
 }
 
 bool facts_started_at(int procfd, uint64_t ticks)
 {
-	uint64_t start;
-	uint32_t ppid;
-	bool kthread;
+	struct facts f = { 0 };
 
-	return read_start(procfd, &start, &ppid, &kthread) && start == ticks;
+	return read_stat(&f, procfd) && f.start_ticks == ticks;
+}
+
+bool facts_forked(int procfd)
+{
+	struct facts f = { 0 };
+
+	return read_stat(&f, procfd) && f.forked;
 }
 
 bool facts_alive(int procfd)
@@ -145,7 +152,7 @@ struct facts *facts_read(int procfd, uint32_t pid)
 	f->pid = pid;
 	pin_init(&f->map, PIN_MAP, f);
 	pin_init(&f->jitdump, PIN_MAP, f);
-	if (!read_start(procfd, &f->start_ticks, &f->ppid, &f->kthread)) {
+	if (!read_stat(f, procfd)) {
 		facts_put(NULL, f);
 		return NULL;
 	}

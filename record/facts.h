@@ -25,6 +25,7 @@ struct facts {
 	uint32_t fsuid;
 	bool have_fsuid;
 	bool kthread;
+	bool forked;			/* no exec since its fork */
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
 	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
@@ -51,6 +52,8 @@ char *facts_text(int procfd, const char *name);
 bool facts_alive(int procfd);
 /* Did the process behind @procfd, which is alive, start at @ticks? */
 bool facts_started_at(int procfd, uint64_t ticks);
+/* Has the process behind @procfd begun no program since it was forked? False when it is gone. */
+bool facts_forked(int procfd);
 /* Did a process that started at @ticks begin to live after @time (ns of CLOCK_MONOTONIC)? */
 bool facts_started_after(uint64_t ticks, uint64_t time);
 /* Wall clock of the start of a process, in ns. */

@@ -37,10 +37,16 @@ struct proc {
 	bool jit_captured;		/* for good: it has ended */
 	bool dead;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
+	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
 	uint64_t dead_time;		/* ns */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
+	/*
+	 * Read when it ran another program already, while side-band is still before that exec: who it is, but not what
+	 * it runs, nor where. There are no facts then. NULL = not so.
+	 */
+	struct facts *late;
 	struct facts *anc;		/* of the process it was forked from; NULL = none known */
 	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
 	struct proc *dead_prev, *dead_next;
@@ -83,6 +89,12 @@ struct proctab {
 static inline bool proc_written(const struct proc *p)
 {
 	return p->serial && p->segment == p->pt->segment;
+}
+
+/* What is known of @p itself whatever program it runs: start time, numbers, cgroup. NULL = nothing. */
+static inline const struct facts *proc_who(const struct proc *p)
+{
+	return p->facts ? p->facts : p->late;
 }
 
 /* ---- proctab.c ---- */

@@ -18,6 +18,8 @@
 #define MAPS_TEXT_MAX (64u << 20)
 /* Sample time between two readings of one process's maps. */
 #define REFRESH_NS 100000000ull
+/* Forks without an exec or a sample, one from the other: of a shell's subshells. */
+#define ANCESTORS_MAX 8
 
 static struct map_user map_user(const struct proc *p)
 {
@@ -98,8 +100,7 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 
 struct reading {
 	struct proc *p;
-	struct mapset *maps;	/* NULL: add to the process's own, one by one */
-	uint64_t time;
+	struct mapset *maps;
 	uint32_t lines;
 };
 
@@ -119,15 +120,11 @@ static int read_line(void *ctx, const struct proc_map *m)
 	/* As the kernel names it in MMAP2 records. */
 	e.path = intern_add(r->p->pt->paths, m->path[0] ? m->path : "//anon");
 	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->paths, e.path));
-	if (!r->maps) {
-		proc_add_map(r->p, &e, NULL, 0, r->time);
-		return 0;
-	}
 	return mapset_add(&r->maps, &e) == -ENOSPC ? -ENOSPC : 0;
 }
 
 /* 0, -ESRCH when the process has no memory (any more), or the errno of the reading. */
-static int read_maps(int procfd, struct reading *r)
+static int read_lines(int procfd, struct reading *r)
 {
 	int fd = nsopen_process_file(procfd, "maps"), ret = 0;
 	char *text;
@@ -145,9 +142,44 @@ static int read_maps(int procfd, struct reading *r)
 	return r->lines ? 0 : -ESRCH;
 }
 
+/* Is @p, where side-band has come to, a forked process that has begun no program? */
+static bool is_forked(const struct proc *p)
+{
+	return p->inherited || p->fork_time > p->exec_time;
+}
+
+/* In the midst of an exec there is a stack, and no program yet. */
+static bool has_code(const struct mapset *ms)
+{
+	for (uint32_t i = 0; i < ms->n; i++) {
+		if (ms->maps[i].kind != MAPPING_SPECIAL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The mappings of live @p now, one reference in @maps. 0, or negative errno: -ESRCH when it has no memory (any
+ * more), or runs another program by now than it did where side-band has come to.
+ */
+static int read_maps(struct proc *p, int procfd, struct mapset **maps)
+{
+	struct reading r = { .p = p, .maps = mapset_new() };
+	int ret = read_lines(procfd, &r);
+
+	/* After the reading: then it was so before it, too. */
+	if (!ret && is_forked(p) && (!has_code(r.maps) || !facts_forked(procfd)))
+		ret = -ESRCH;
+	if (ret)
+		mapset_put(r.maps);
+	else
+		*maps = r.maps;
+	return ret;
+}
+
 bool proc_refresh_maps(struct proc *p, uint64_t time)
 {
-	struct reading r = { .p = p, .time = time };
+	struct mapset *now;
 	uint64_t before = p->maps->gen;
 	int procfd;
 
@@ -159,8 +191,12 @@ bool proc_refresh_maps(struct proc *p, uint64_t time)
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return false;
-	if (facts_started_at(procfd, p->facts->start_ticks) && !read_maps(procfd, &r))
+	if (facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, &now)) {
 		p->known = true;
+		for (uint32_t i = 0; i < now->n; i++)
+			proc_add_map(p, &now->maps[i], NULL, 0, time);
+		mapset_put(now);
+	}
 	close(procfd);
 	return p->maps->gen != before;
 }
@@ -179,18 +215,33 @@ static void add_vsyscall(struct proc *p)
 
 /* ---- facts ---- */
 
-static int read_new_maps(struct proc *p, int procfd)
+/*
+ * Facts of what @p runs, unless it has begun another program by now: what is true of it nevertheless, then.
+ * Takes @f. 0, or -ESRCH.
+ */
+static int keep_facts(struct proc *p, int procfd, struct facts *f)
 {
-	struct reading r = { .p = p, .maps = mapset_new() };
-	int ret = read_maps(procfd, &r);
+	struct proctab *pt = p->pt;
+	char comm[COMM_LEN];
 
-	if (ret) {
-		mapset_put(r.maps);
-		return ret;
+	if (!p->comm[0])
+		facts_comm(procfd, comm);
+	/* All of it was read before this look. */
+	if (is_forked(p) && !facts_forked(procfd) && facts_alive(procfd)) {
+		p->late = f;
+		return -ESRCH;
 	}
-	mapset_put(p->maps);
-	p->maps = r.maps;
-	p->known = true;
+	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
+	if (!facts_alive(procfd)) {
+		facts_put(&pt->pins, f);
+		return -ESRCH;
+	}
+	p->facts = f;
+	if (!p->comm[0])
+		memcpy(p->comm, comm, sizeof(comm));
+	f->exec_time = p->exec_time;
+	if (!p->kthread)
+		perfmap_pin(p);
 	return 0;
 }
 
@@ -198,12 +249,19 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 {
 	struct proctab *pt = p->pt;
 	struct facts *f = facts_read(procfd, p->pid);
-	int ret = 0;
+	struct mapset *maps;
+	int ret = 0, err;
 
 	if (!f)
 		return -ESRCH;
 	if (facts_started_after(f->start_ticks, time)) {
 		facts_put(&pt->pins, f);
+		return -ESRCH;
+	}
+	if (!p->ppid)
+		p->ppid = f->ppid;
+	if (is_forked(p) && !f->forked) {
+		p->late = f;
 		return -ESRCH;
 	}
 	p->kthread = f->kthread;
@@ -213,21 +271,14 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		f->rootpin = rootpin_hold(&pt->pins, nsopen_process_root(procfd), f->mnt_ns);
 	rootpin_look(&pt->pins, f->rootpin, procfd);
 	if (!p->known)
-		ret = read_new_maps(p, procfd);
-	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
-	if (!facts_alive(procfd)) {
-		facts_put(&pt->pins, f);
-		return -ESRCH;
+		ret = read_maps(p, procfd, &maps);
+	if (!p->known && !ret) {
+		mapset_put(p->maps);
+		p->maps = maps;
+		p->known = true;
 	}
-	p->facts = f;
-	if (!p->ppid)
-		p->ppid = f->ppid;
-	if (!p->comm[0])
-		facts_comm(procfd, p->comm);
-	f->exec_time = p->exec_time;
-	if (!p->kthread)
-		perfmap_pin(p);
-	return ret;
+	err = keep_facts(p, procfd, f);
+	return err ? err : ret;
 }
 
 int proc_acquire(struct proc *p, uint64_t time)
@@ -236,7 +287,7 @@ int proc_acquire(struct proc *p, uint64_t time)
 
 	if (p->facts)
 		return 0;
-	if (p->pt->detached)
+	if (p->pt->detached || p->late)
 		return -ESRCH;
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
@@ -274,20 +325,33 @@ static bool same_image(const struct proc *p, const struct proc *parent)
 	       !strcmp(p->facts->exe, parent->facts->exe);
 }
 
-/* The facts of the process @p was forked from, which may never have had a sample itself. */
-static void find_ancestor(struct proc *p, uint64_t time)
+/* Is @parent, in the table under the number of @p's parent, what @p was forked from: that process, and that program? */
+static bool is_origin(const struct proc *parent, const struct proc *p)
+{
+	return !p->fork_time || (parent->fork_time <= p->fork_time && parent->exec_time <= p->fork_time);
+}
+
+/*
+ * The facts of the process @p was forked from, which may never have had a sample itself, and may have been forked just
+ * before, so that its own parent's are asked for: up to @depth times.
+ */
+static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 {
 	const uint64_t *slot = u64map_get(&p->pt->procs, p->ppid);
 	struct proc *parent = slot ? (struct proc *)(uintptr_t)*slot : NULL;
 
-	if (p->anc || !parent || parent == p)
+	if (p->anc || !parent || parent == p || !is_origin(parent, p))
 		return;
 	if (!parent->facts && !parent->dead)
-		proc_acquire(parent, time);
+		proc_acquire(parent, p->fork_time ? p->fork_time : time);
+	if (!parent->facts && parent->inherited && depth)
+		find_ancestor(parent, time, depth - 1);
 	if (!p->inherited && !same_image(p, parent))
 		return;
 	p->inherited = true;
 	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	if (!p->comm[0])
+		memcpy(p->comm, parent->comm, sizeof(p->comm));
 	if (!p->known && parent->known) {
 		mapset_put(p->maps);
 		p->maps = mapset_get(parent->maps);
@@ -317,7 +381,7 @@ void proc_pin_all(struct proc *p)
 static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 {
 	/* Of a process that is gone its parent's facts say where it ran. */
-	const struct facts *f = p->facts ? p->facts : p->anc;
+	const struct facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
 	struct ev_proc ev = {
 		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
 		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
@@ -336,10 +400,12 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 	/* Where /proc had none to tell, or was not asked in time. */
 	if (!ev.exe[0])
 		ev.exe = intern_str(p->pt->paths, p->exe);
-	if (p->facts) {
-		ev.start_ticks = f->start_ticks;
-		ev.nspid_n = f->nspid_n;
-		memcpy(ev.nspid, f->nspid, sizeof(ev.nspid));
+	if (who) {
+		ev.cgroup = who->cgroup;
+		ev.pid_ns = who->pid_ns ? who->pid_ns : ev.pid_ns;
+		ev.start_ticks = who->start_ticks;
+		ev.nspid_n = who->nspid_n;
+		memcpy(ev.nspid, who->nspid, sizeof(ev.nspid));
 	}
 	rec_writer_proc(p->pt->w, &ev);
 }
@@ -357,9 +423,9 @@ void proc_introduce(struct proc *p, uint64_t time)
 	/* Of a process that ran before only if its JIT code's names may be its parent's to tell. */
 	if (p->read_late && p->facts && p->facts->map.fd < 0 && find_kind(p, MAPPING_JIT)) {
 		proctab_know(pt, p->ppid);
-		find_ancestor(p, time);
+		find_ancestor(p, time, ANCESTORS_MAX);
 	} else if (p->inherited) {
-		find_ancestor(p, time);
+		find_ancestor(p, time, ANCESTORS_MAX);
 	}
 	if (p->facts && !p->facts->up && p->anc)
 		p->facts->up = facts_get(p->anc);

@@ -97,6 +97,7 @@ static void free_proc(struct proc *p)
 	u64map_del(&pt->procs, p->pid);
 	mapset_put(p->maps);
 	facts_put(&pt->pins, p->facts);
+	facts_put(&pt->pins, p->late);
 	facts_put(&pt->pins, p->anc);
 	pt->nseen -= p->jit.n;
 	u64map_fini(&p->jit);
@@ -113,8 +114,9 @@ static void end_image(struct proc *p)
 	u64map_clear(&p->jit);
 	p->jit_captured = false;
 	facts_put(&pt->pins, p->facts);
+	facts_put(&pt->pins, p->late);
 	facts_put(&pt->pins, p->anc);
-	p->facts = p->anc = NULL;
+	p->facts = p->late = p->anc = NULL;
 }
 
 void proctab_free(struct proctab *pt)
@@ -284,11 +286,12 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	/* Its parent is outside our pid namespace (setns(2)): there is nothing to take from it. */
 	if (!ev->ppid) {
-		proctab_know(pt, ev->pid);
+		proctab_know(pt, ev->pid)->fork_time = ev->time;
 		return;
 	}
 	p = add_proc(pt, ev->pid);
 	p->ppid = ev->ppid;
+	p->fork_time = ev->time;
 	parent = find_proc(pt, ev->ppid);
 	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
 	p->inherited = true;
@@ -378,8 +381,9 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 {
 	const struct proc *p = find_proc(pt, pid);
-	const struct facts *f = p && !p->facts ? p->anc : p ? p->facts : NULL;
+	const struct facts *f = p ? proc_who(p) : NULL;
 
+	f = f || !p ? f : p->anc;
 	return f ? f->cgroup : "";
 }
 

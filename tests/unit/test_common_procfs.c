@@ -135,12 +135,15 @@ static void test_stat(void **state)
 	assert_int_equal(ppid, 42);
 	assert_false(procfs_stat_kthread(text));
 	assert_true(procfs_stat_kthread(kworker));
+	assert_false(procfs_stat_forked(text));
+	assert_true(procfs_stat_forked(kworker));
 
 	assert_true(procfs_stat_start("", &ticks, &ppid) < 0);
 	assert_true(procfs_stat_start("1 (x) S 1 2 3", &ticks, &ppid) < 0);
 	assert_true(procfs_stat_start("1 (x S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
 				      &ticks, &ppid) < 0);
 	assert_false(procfs_stat_kthread("1 (x)"));
+	assert_false(procfs_stat_forked("1 (x)"));
 }
 
 static void test_status(void **state)
