@@ -16,6 +16,12 @@ struct perfmap_line {
 };
 
 /*
+ * What the recorder captured begins with this line if processes of other containers write to the same file, and code of theirs
+ * may be at the same addresses: what it took is certain, and what else is in the file, or comes later, is not.
+ */
+#define PERFMAP_SHARED "# shared"
+
+/*
  * @p: @len bytes without the newline. False when it is no such line. Code of size 0, as of a stub
  * nobody measured, is known to be at its first byte and no further.
  */

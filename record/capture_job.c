@@ -7,6 +7,7 @@
 
 #include "capture.h"
 #include "jitdump.h"
+#include "perfmap_line.h"
 #include "xalloc.h"
 
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
@@ -41,6 +42,8 @@ static int run_maps(struct capture_job *job)
 {
 	int ret = -ENOENT;
 
+	if (job->shared)
+		strbuf_add(&job->rows, PERFMAP_SHARED "\n", sizeof(PERFMAP_SHARED));
 	for (size_t i = 0; i < job->nmaps; i++) {
 		int got = run_map(job, i);
 

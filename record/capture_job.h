@@ -36,6 +36,7 @@ struct capture_job {
 		int pinned, named;	/* owned; -1 = none */
 	} map[CAPTURE_FORKS_MAX];
 	size_t nmaps;
+	bool shared;			/* others write to them: PERFMAP_SHARED */
 	/* What came out. */
 	int err;			/* 0, or negative errno: set before, there is nothing to run */
 	const char *why;		/* static text that says more than @err; NULL = none */

@@ -35,6 +35,7 @@ struct proc {
 	bool inherited;			/* forked, no exec since */
 	bool read_late;			/* ran before we looked: neither fork nor exec was seen */
 	bool jit_captured;		/* for good: it has ended */
+	bool aside;			/* no side-band is promised: known as another one's rival only */
 	bool dead;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
@@ -74,6 +75,8 @@ struct proctab {
 	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
+	bool evicting;		/* in capture_before_evict(): nothing may be pinned, no process get known */
+	struct rivals *rivals;	/* who is there, as proc_rivals.c saw it last; NULL = not looked yet */
 	uint64_t lost;		/* times that side-band records were lost */
 	uint32_t next_serial;
 	uint32_t next_dso;
@@ -111,6 +114,8 @@ struct proc *proctab_know(struct proctab *pt, uint32_t pid);
 int proc_acquire(struct proc *p, uint64_t time);
 /* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
 bool proc_refresh_maps(struct proc *p, uint64_t time);
+/* Add what @p, whose facts are known, maps now, @time of a sample or 0. False when it is gone or cannot be read. */
+bool proc_add_present(struct proc *p, uint64_t time);
 /* Find out what is behind each mapping, and pin the files. */
 void proc_pin_all(struct proc *p);
 /* Write @p to the recording: facts, binaries, mappings. */
@@ -146,10 +151,23 @@ int jitdump_fd(const struct facts *f);
  * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
  * be NULL.
  */
-void perfmap_prepare(const struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
+void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
 		     uint64_t *addrs, size_t n, struct capture_job *job);
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job);
+
+/* ---- proc_rivals.c ---- */
+
+/* @f has a perf map now: see who else has the same, of those in the table and of all there are. */
+void rivals_met(struct proctab *pt, struct facts *f);
+/* See who is there by now that may write to the map of @f. */
+void rivals_seek(struct proctab *pt, const struct facts *f);
+/*
+ * Of a file that others write to as well, a line tells of @f's code if nobody else has code there. Leaves these of
+ * @addrs, and returns their number; none if a rival is gone, whose mappings are not known any more.
+ */
+size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n);
+void rivals_fini(struct proctab *pt);
 
 /* ---- proc_capture.c ---- */
 

@@ -345,17 +345,17 @@ void capture_before_evict(void *ctx, struct pin *pin)
 	uint64_t pid, val;
 	size_t it = 0;
 
+	pt->evicting = true;
 	capture_closing(pt, pin);
-	if (pin->kind == PIN_ELF) {
+	if (pin->kind == PIN_ELF)
 		capture_dso(pt, pin->obj);
-		return;
-	}
-	while (u64map_next(&pt->procs, &it, &pid, &val)) {
+	while (pin->kind != PIN_ELF && u64map_next(&pt->procs, &it, &pid, &val)) {
 		struct proc *p = (struct proc *)(uintptr_t)val;
 
 		if (p->jit.n && uses_pin(p, pin))
 			capture_jit(p);
 	}
+	pt->evicting = false;
 }
 
 /* Files that could not be had when they were met first (no descriptors left, a race): once more. */

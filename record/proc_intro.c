@@ -177,27 +177,35 @@ static int read_maps(struct proc *p, int procfd, struct mapset **maps)
 	return ret;
 }
 
+bool proc_add_present(struct proc *p, uint64_t time)
+{
+	int procfd = nsopen_process(p->pid);
+	struct mapset *now;
+	bool ok;
+
+	if (procfd < 0)
+		return false;
+	ok = facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, &now);
+	close(procfd);
+	if (!ok)
+		return false;
+	p->known = true;
+	for (uint32_t i = 0; i < now->n; i++)
+		proc_add_map(p, &now->maps[i], NULL, 0, time);
+	mapset_put(now);
+	return true;
+}
+
 bool proc_refresh_maps(struct proc *p, uint64_t time)
 {
-	struct mapset *now;
 	uint64_t before = p->maps->gen;
-	int procfd;
 
 	if (p->kthread || p->dead || p->pt->detached || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
 		return false;
 	p->refresh_time = time ? time : 1;
 	if (!p->facts)
 		return !proc_acquire(p, time) && p->maps->gen != before;
-	procfd = nsopen_process(p->pid);
-	if (procfd < 0)
-		return false;
-	if (facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, &now)) {
-		p->known = true;
-		for (uint32_t i = 0; i < now->n; i++)
-			proc_add_map(p, &now->maps[i], NULL, 0, time);
-		mapset_put(now);
-	}
-	close(procfd);
+	proc_add_present(p, time);
 	return p->maps->gen != before;
 }
 

@@ -111,58 +111,6 @@ static int open_held_map(const struct facts *f, int procfd, const char **why)
 	return accept_map(f, fd, &st, why);
 }
 
-/*
- * A folder that is the /tmp of several containers has one file for all processes that are number 1 in theirs: whoever
- * comes last writes over it, or behind what there is.
- */
-static bool is_rival(const struct facts *a, const struct facts *b)
-{
-	return b && b != a && b->map.fd >= 0 && b->nspid_n && a->nspid_n &&
-	       a->nspid[a->nspid_n - 1] == b->nspid[b->nspid_n - 1] && a->pid_ns != b->pid_ns &&
-	       rootpin_same_tmp(a->rootpin, b->rootpin);
-}
-
-static void meet_rivals(struct proctab *pt, struct facts *f)
-{
-	uint64_t pid, val;
-
-	for (size_t it = 0; u64map_next(&pt->procs, &it, &pid, &val);) {
-		struct facts *g = ((struct proc *)(uintptr_t)val)->facts;
-
-		if (!is_rival(f, g))
-			continue;
-		f->rivals++;
-		g->rivals++;
-	}
-}
-
-/*
- * Of a file that others write to as well, a line tells of @f's code if nobody else has code there. Leaves these of
- * @addrs, and returns their number; none if a rival is gone, whose mappings are not known any more.
- */
-static size_t leave_own(const struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n)
-{
-	uint32_t met = 0;
-	uint64_t pid, val;
-
-	for (size_t it = 0; u64map_next(&pt->procs, &it, &pid, &val);) {
-		const struct proc *q = (const struct proc *)(uintptr_t)val;
-		size_t kept = 0;
-
-		if (!is_rival(f, q->facts))
-			continue;
-		met++;
-		for (size_t i = 0; i < n && q->known; i++) {
-			const struct map_entry *e = mapset_find(q->maps, addrs[i]);
-
-			if (!e || e->kind != MAPPING_JIT)
-				addrs[kept++] = addrs[i];
-		}
-		n = kept;
-	}
-	return met < f->rivals ? 0 : n;
-}
-
 /* @procfd: of nsopen_process(), to look among the open files, too; negative: not there. */
 static void pin_map(struct proc *p, int procfd)
 {
@@ -175,7 +123,7 @@ static void pin_map(struct proc *p, int procfd)
 		fd = open_held_map(f, procfd, &why);
 	if (fd >= 0) {
 		pins_hold(&p->pt->pins, &f->map, fd);
-		meet_rivals(p->pt, f);
+		rivals_met(p->pt, f);
 	} else if (why) {
 		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
 	}
@@ -206,22 +154,28 @@ void perfmap_pin_late(struct proc *p)
 		close(procfd);
 }
 
-void perfmap_prepare(const struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
+void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
 		     uint64_t *addrs, size_t n, struct capture_job *job)
 {
 	const struct facts *chain[CAPTURE_FORKS_MAX];
 	const size_t all = n;
+	bool shared = false;
 	size_t len = 0;
 
 	for (; f && len < CAPTURE_FORKS_MAX; f = f->up) {
+		if (f->map.fd >= 0)
+			rivals_seek(pt, f);
 		if (f->rivals)
-			n = leave_own(pt, f, addrs, n);
+			n = rivals_leave(pt, f, addrs, n);
+		shared |= f->rivals;
 		chain[len++] = f;
 	}
 	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
+	job->shared = shared;
 	if (!n && all) {
-		job->err = -EPERM;
-		job->why = "processes of other containers write to the same file, and have code at these addresses, too";
+		pt->captures_failed++;
+		pr_verbose("no rows captured from the perf map of process '%s': processes of other containers write to the "
+			   "same file, and have code at these addresses, too", comm);
 	}
 	while (len--) {
 		job->map[job->nmaps].pinned = dup_fd(chain[len]->map.fd);

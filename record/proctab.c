@@ -129,6 +129,7 @@ void proctab_free(struct proctab *pt)
 	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
+	rivals_fini(pt);
 	rootpin_put(&pt->pins, pt->host);
 	threads_fini(&pt->threads);
 	dsotab_fini(&pt->dsos);

@@ -88,6 +88,8 @@ struct perfmap *perfmap_new(const char *text, size_t len);
 void perfmap_free(struct perfmap *pm);
 /* Runtime address to name; false on a miss. Borrowed. */
 bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **name);
+/* Of a captured one: others write to the file it is from, so that nothing else there is certain. */
+bool perfmap_shared(const struct perfmap *pm);
 
 /* ---- kallsyms.c ---- */
 struct kallsyms;

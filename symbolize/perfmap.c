@@ -14,6 +14,7 @@
 struct perfmap {
 	char *text;		/* owned copy; the newlines of good lines are NULs */
 	struct ranges ranges;	/* avma -> offset of the name in text */
+	bool shared;
 };
 
 /* @line without its newline, which is overwritten if it is where the name ends. */
@@ -41,6 +42,8 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 	pm->text[len] = '\0';
 	p = pm->text;
 	end = p + len;
+	pm->shared = len >= sizeof(PERFMAP_SHARED) &&
+		     !memcmp(p, PERFMAP_SHARED "\n", sizeof(PERFMAP_SHARED));
 	while (p < end) {
 		char *nl = memchr(p, '\n', (size_t)(end - p));
 
@@ -53,6 +56,11 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 	/* Ids are offsets, so the later line has the higher one and wins. */
 	ranges_flatten(&pm->ranges);
 	return pm;
+}
+
+bool perfmap_shared(const struct perfmap *pm)
+{
+	return pm->shared;
 }
 
 void perfmap_free(struct perfmap *pm)

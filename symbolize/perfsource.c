@@ -216,6 +216,7 @@ static struct perfmap *live_map(struct perfsource *ps, const struct image *img)
 bool perfsource_lookup(struct perfsource *ps, const struct image *img, struct avma addr,
 		       const char **name)
 {
+	bool live = true;
 	int level;
 
 	for (level = 0; img && level < FORKS_MAX; level++, img = img->parent) {
@@ -225,11 +226,12 @@ bool perfsource_lookup(struct perfsource *ps, const struct image *img, struct av
 		/* First: since the recording, the JIT may have put other code at the address. */
 		if (captured && perfmap_lookup(captured, addr, name))
 			return true;
-		if (!lm->tried) {
+		live &= !captured || !perfmap_shared(captured);
+		if (live && !lm->tried) {
 			lm->tried = true;
 			lm->map = live_map(ps, img);
 		}
-		if (lm->map && perfmap_lookup(lm->map, addr, name))
+		if (live && lm->map && perfmap_lookup(lm->map, addr, name))
 			return true;
 	}
 	return false;

@@ -63,6 +63,16 @@ ctr_record "$T/data" -G "$CTR_CGROOT" -F 499 --duration $SECS
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/alive"
 perf_wait "$T/p"
 [ -z "$PERF" ] || cp "$T/p.perf" "$T/p.alive"
+# One alone is recorded: its neighbour is found nevertheless, first among those there are, then by what it has mapped.
+alone() { # NAME
+	local pid
+	pid=$(ctr_pids "$CTR_CGROOT" "^$1\$")
+	ctr_record "$T/alone.$1" -p "$pid" -F 499 --duration 1
+	"$NSPROF" symbolize -q --no-inline "$T/alone.$1" >"$T/alone.$1.f"
+}
+for c in first second here there; do
+	alone $c
+done
 for job in "${bare[@]}"; do
 	kill -KILL -- "$job"
 done
@@ -103,6 +113,13 @@ perf_not "otheruid" not_others otheruid not_mine
 perf_not "first" not_others first in_second
 unlike "no name of an earlier process, of another user or of a neighbour" "$(cat "$T/alive" "$T/gone")" \
 	'^stale;.*of_an|^otheruid;.*not_mine|^first;.*in_second|^second;.*in_first'
+
+for c in first second; do
+	check "$c, recorded alone: no name of its neighbour" of_comm "$T/alone.$c.f" $c '[jit]'
+done
+for c in here there; do
+	check "$c, recorded alone: in_$c" of_comm "$T/alone.$c.f" $c in_$c
+done
 
 # ---- written in the end only, by a container that ends meanwhile and is removed before the recording is over
 ctr_rootfs "$T/root" "$TARGETS/jitloop"

@@ -29,6 +29,25 @@ static void expect(const struct perfmap *pm, uint64_t addr, const char *want)
 	assert_string_equal(name, want);
 }
 
+/* The recorder's word that others write there, too: the first line or none. */
+static void test_shared(void **state)
+{
+	static const struct {
+		const char *text;
+		bool shared;
+	} cases[] = { { "# shared\n1000 10 a\n", true }, { "# shared\n", true }, { "# shared", false },
+		      { "1000 10 a\n# shared\n", false }, { "# shared by\n1000 10 a\n", false }, { "", false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct perfmap *pm = map(cases[i].text);
+
+		assert_int_equal(perfmap_shared(pm), cases[i].shared);
+		expect(pm, 0x1000, strstr(cases[i].text, "1000") ? "a" : NULL);
+		perfmap_free(pm);
+	}
+}
+
 static void test_forms(void **state)
 {
 	struct perfmap *pm = map("1000 10 plain\n"
@@ -145,6 +164,7 @@ static void test_overlap_brute_force(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_last_wins),
