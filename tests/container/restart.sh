@@ -70,8 +70,10 @@ is "in the ledger, too" "$("$NSPROF" info --json a.data | jq .ledger.cgroups_gon
 like "it is said" "$(cat err)" "^nsprof record: warning: cgroup '$cg' was made anew after [0-9.]+ s and is sampled again$"
 is "they are one container" "$("$NSPROF" info --json a.data | jq -r '[.containers[].cgroup] | join(" ")')" "/$cg"
 is "and each is a process of its own" "$("$NSPROF" info --json a.data | jq -r '[.processes[] | select(.comm | startswith("spin")) | .comm] | sort | join(" ")')" "spin spin-a spin-b"
-# The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for ends of periods.
-check "the kernel's count has all lives" jq -e '.ledger | .count / .periods | . > 0.97 and . < 1.03' <("$NSPROF" info --json a.data)
+# The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for the period that was not over
+# when an event was stopped, one for each life and CPU. That is much of little time: on a busy machine the lives have a tenth of it.
+check "the kernel's count has all lives" jq -e --argjson events $((3 * $(nproc))) '.ledger
+	| .count > 0.97 * .periods and .count < 1.03 * .periods + $events * 1e9 / 499' <("$NSPROF" info --json a.data)
 perf_not "the second life" life "$T/p.perf" spin-b "$CHAIN_B"
 
 # ---- the folder above it goes as well, as a pod's does
