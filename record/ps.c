@@ -141,7 +141,14 @@ static void read_process(const struct ps *ps, struct ps_row *r)
 
 /* ---- counters ---- */
 
-/* "some avg10=1.23 avg60=..." of cpu.pressure (Documentation/accounting/psi.rst), which is v2's. */
+double ps_pressure(const char *text)
+{
+	double v;
+
+	return sscanf(text, "some avg10=%lf", &v) == 1 ? v : -1;
+}
+
+/* cpu.pressure is v2's. */
 static double read_psi(const struct ps *ps, const char *cgroup)
 {
 	char path[PATH_MAX], *text;
@@ -150,8 +157,7 @@ static double read_psi(const struct ps *ps, const char *cgroup)
 	if (!ps->fs.v2 || (size_t)snprintf(path, sizeof(path), "%s/cpu.pressure", cgroup + 1) >= sizeof(path))
 		return -1;
 	text = slurp_and_close(openat(ps->fs.fd, path, O_RDONLY | O_CLOEXEC));
-	if (!text || sscanf(text, "some avg10=%lf", &v) != 1)
-		v = -1;
+	v = text ? ps_pressure(text) : -1;
 	free(text);
 	return v;
 }

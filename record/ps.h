@@ -45,6 +45,12 @@ void ps_begin(struct ps *ps);
 void ps_end(struct ps *ps);
 void ps_sort(struct ps *ps);
 
+/*
+ * Per cent of the last 10 s in which some process waited for a CPU, by the text of cpu.pressure (Documentation/accounting/
+ * psi.rst); negative when it does not say. Pure.
+ */
+double ps_pressure(const char *text);
+
 /* Share of one CPU over the interval, 1 = all of it; negative when it could not be read. */
 double ps_cpu(const struct ps *ps, const struct ps_row *r);
 

@@ -14,6 +14,8 @@ KUBE=kubepods/burstable/pod$POD/$(printf 'dead%060d' 1)
 # One container with all namespaces but user and cgroup its own, of two processes.
 ctr_rootfs "$T/root" "$TARGETS/spin"
 ctr_start "$ID" "$T/root" sh -c '/app/spin 300 & exec /app/spin 300' || { fail "a container starts"; done_testing; }
+# Two on one CPU: one of them waits at any time.
+while read -r p; do taskset -cp 0 "$p" >"$T/taskset"; done <"$CTR_V2/$CTR_CG/cgroup.procs"
 mkdir -p "$STATE/docker/containers/$ID" "$STATE/containerd/io.containerd.runtime.v2.task/k8s.io/${KUBE##*/}"
 jq -n --arg id "$ID" --argjson pid "$CTR_PID" '{ ID: $id, Name: "/web", Config: { Image: "registry/shop:\u001b[2J1" },
 	State: { Running: true, Pid: $pid } }' >"$STATE/docker/containers/$ID/config.v2.json"
@@ -56,6 +58,18 @@ is "its own namespaces" "$(of "$ID" 'host_namespaces - ["cgroup", "time"]')" '["
 is "the host's namespaces" "$(of "${KUBE##*/}" 'host_namespaces | length')" "$(find /proc/self/ns -type l ! -name '*_for_children' | wc -l)"
 check "CPU time, of what it used before, meanwhile and after" jq -e ".interval_s as \$s | .containers[] | select(.id == \"$ID\")
 	| .cpus > 0 and .cpus * \$s * 1000000 <= $around" "$T/json"
+if [ -e "$CTR_V2/$CTR_CG/cpu.pressure" ]; then
+	pressure() { sed -n 's/^some avg10=\([0-9.]*\) .*/\1/p' "$CTR_V2/$CTR_CG/cpu.pressure"; }
+	# Averages are made every 2 s.
+	check "two processes on one CPU wait" wait_for '[ "$(pressure)" != 0.00 ]' 20
+	"$NSPROF" ps --json --interval 0.1 --runtime-root "$ROOTS" >"$T/psi"
+	check "pressure" jq -e ".containers[] | select(.id == \"$ID\") | .cpu_pressure_some_avg10 | . > 0 and . <= 100" "$T/psi"
+	"$NSPROF" ps --interval 0.1 --runtime-root "$ROOTS" >"$T/psi"
+	like "in the table" "$(awk '/ web / { print $4 }' "$T/psi")" '^[0-9]*\.[0-9]$'
+	unlike "more than none" "$(awk '/ web / { print $4 }' "$T/psi")" '^0\.0$'
+else
+	skip "pressure" "no cpu.pressure here"
+fi
 check "none of one that sleeps" jq -e ".containers[] | select(.id == \"${KUBE##*/}\") | .cpus < 0.01" "$T/json"
 check "the interval" jq -e '.interval_s >= 0.5 and .interval_s < 5' "$T/json"
 TEXT=$(cat "$T/text")
