@@ -35,6 +35,8 @@ struct unit {
 	struct cgroup_cpu_at at;
 	struct cpu_reading r;
 	uint64_t read_at;		/* ns; 0 = never */
+	uint64_t first_us;		/* CPU time at the first look; 0 if it was made within the recording */
+	bool chosen;			/* it is a cgroup of the target, not only in one */
 	uint32_t segment;		/* in which it was written last */
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
@@ -56,6 +58,7 @@ struct cgroup_facts {
 	size_t nsoon, soon_cap;
 	size_t next;			/* to be watched */
 	uint32_t segment;		/* 1 and up */
+	struct facts_used past;		/* of units that were forgotten */
 	uint64_t spent;			/* ns, since the round began */
 	unsigned int tries;		/* left to ask whose the begun ones are */
 	uint64_t ask_next, ask_pause;	/* ns */
@@ -125,9 +128,13 @@ static struct unit *find(const struct cgroup_facts *cf, const char *path, size_t
 
 static void look(struct cgroup_facts *cf, struct unit *u, bool limit)
 {
+	const bool first = !u->r.have_usage;
+
 	u->read_at = loop_now();
 	if (!u->ev.gone && cgroup_cpu_read(&cf->cpu, &u->at, limit, &u->r))
 		u->ev.gone = true;
+	if (first && !u64map_get(&cf->born, u->ev.node))
+		u->first_us = u->r.usage_us;
 }
 
 /* The limit may be another one by now. Without any there are no periods (kernel/sched/fair.c). */
@@ -194,12 +201,22 @@ static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t
 	return fstatat(cf->t->fs.fd, own + 1, &st, 0) ? 0 : st.st_ino;
 }
 
+/* The chosen cgroup that @path lies in; NULL when there is none. */
+static const struct cgroup *chosen(const struct target *t, const char *path)
+{
+	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) <= 0);
+
+	return at && cgroup_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
+}
+
 static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
 {
+	const struct cgroup *sel = chosen(cf->t, own);
 	struct unit *u = xcalloc(1, sizeof(*u));
 
 	describe(&u->ev, own, ctr);
 	u->ev.node = node;
+	u->chosen = sel && !strcmp(sel->path, own);
 	XGROW(cf->unit, cf->n, cf->cap);
 	*u64map_put(&cf->by_path, hash_bytes(own, strlen(own)), NULL) = cf->n;
 	cf->unit[cf->n++] = u;
@@ -235,14 +252,6 @@ static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, con
 		look_soon(cf, u);
 	}
 	put(cf, u, born);
-}
-
-/* The chosen cgroup that @path lies in; NULL when there is none. */
-static const struct cgroup *chosen(const struct target *t, const char *path)
-{
-	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) <= 0);
-
-	return at && cgroup_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
 }
 
 /* Where @pid is now; "" when it cannot be told. */
@@ -313,6 +322,23 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path)
 {
 	return u64map_get(&cf->sampled, hash_bytes(path, strlen(path)));
+}
+
+static void add_used(struct facts_used *used, const struct unit *u)
+{
+	if (!u->chosen || !u->r.have_usage)
+		return;
+	used->us += u->r.usage_us - u->first_us;
+	used->until = MAX(used->until, u->read_at);
+}
+
+struct facts_used cgroup_facts_used(const struct cgroup_facts *cf)
+{
+	struct facts_used used = cf->past;
+
+	for (size_t i = 0; i < cf->n; i++)
+		add_used(&used, cf->unit[i]);
+	return used;
 }
 
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id)
@@ -437,6 +463,7 @@ static void forget(struct cgroup_facts *cf)
 		struct unit *u = cf->unit[i];
 
 		if (u->segment != cf->segment || u->ev.gone) {
+			add_used(&cf->past, u);
 			unit_free(u);
 			continue;
 		}

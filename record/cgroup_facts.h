@@ -32,6 +32,17 @@ void cgroup_facts_free(struct cgroup_facts *cf);
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid);
 /* Had chosen cgroup @path of the target, or one in it, a sample in the recording? */
 bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path);
+struct facts_used {
+	uint64_t us;		/* CPU time */
+	uint64_t until;		/* ns: when the latest of it was read; 0 = none was */
+};
+
+/*
+ * What the chosen cgroups of the target that had samples used, of each from the first look at it, which is not before its first
+ * sample, to the last one: no more than they did use. Of one that is chosen in a container, or by a folder of
+ * containers, nothing is known.
+ */
+struct facts_used cgroup_facts_used(const struct cgroup_facts *cf);
 /* Cgroup @id was made: what it used is of this segment. */
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id);
 /* A process executes another program: it may be the first one of a container that began a moment ago. */

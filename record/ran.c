@@ -139,11 +139,32 @@ int ran_tell(const struct ran *r, const struct ran_samples *s)
 	return err;
 }
 
-void ran_tell_many(const struct target *t, const struct cgroup_facts *cf)
+uint64_t ran_at_least(const struct facts_used *used, uint64_t stopped, uint64_t ncpus)
+{
+	/* The last looks are had when sampling is over, and the cgroups run on. */
+	uint64_t after = used->until > stopped ? (used->until - stopped) / 1000 * ncpus : 0;
+
+	return used->us > after ? used->us - after : 0;
+}
+
+static void tell_less(const struct cgroup_facts *cf, const struct ran_samples *s, uint64_t stopped)
+{
+	const struct facts_used used = cgroup_facts_used(cf);
+	const uint64_t us = ran_at_least(&used, stopped, s->ncpus);
+
+	if (s->all && s->period_ns / 1000 < us && !ran_covered(us, s))
+		pr_warn("the samples stand for %.3f s of CPU time, but by cpu.stat at least %.3f s were used: shares are of what "
+			"was sampled", (double)s->period_ns / 1e9, (double)us / 1e6);
+}
+
+void ran_tell_many(const struct ran *r, const struct target *t, const struct cgroup_facts *cf, const struct ran_samples *s,
+		   uint64_t stopped)
 {
 	struct strbuf names = STRBUF_INIT;
 	size_t n = 0;
 
+	if (t->ncgroups && !ran_knows(r))
+		tell_less(cf, s, stopped);
 	if (t->ncgroups <= RAN_MAX)
 		return;
 	for (size_t i = 0; i < t->ncgroups; i++) {

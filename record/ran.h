@@ -14,8 +14,8 @@
 #include "target.h"
 
 /*
- * Of more cgroups than this none are read, 25 us each (1,000: an eighth of what the recorder uses in 4 s): it is only said
- * which of them have no samples.
+ * Of more cgroups than this none are read, 25 us each (1,000: an eighth of what the recorder uses in 4 s): it is said which of them have
+ * no samples, and of those that have some the looks serve that are had at them anyway.
  */
 #define RAN_MAX 64
 
@@ -58,7 +58,13 @@ int ran_tell(const struct ran *r, const struct ran_samples *s);
 bool ran_covered(uint64_t used_us, const struct ran_samples *s);
 /* If there are no samples, ran_tell() says why. */
 bool ran_knows(const struct ran *r);
-/* Of more than RAN_MAX cgroups, which have no sample. */
-void ran_tell_many(const struct target *t, const struct cgroup_facts *cf);
+/*
+ * Where ran_tell() does not know all, of more than RAN_MAX cgroups or when others were chosen meanwhile: which have no sample, and whether
+ * @s, of which there are some, are less than was used for certain. @stopped: ns, when sampling ended.
+ */
+void ran_tell_many(const struct ran *r, const struct target *t, const struct cgroup_facts *cf, const struct ran_samples *s,
+		   uint64_t stopped);
+/* The CPU time, us, of @used that was used while sampled, at least, on @ncpus CPUs until @stopped. Pure. */
+uint64_t ran_at_least(const struct facts_used *used, uint64_t stopped, uint64_t ncpus);
 
 #endif

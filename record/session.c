@@ -301,7 +301,7 @@ static void sampling_began(void *ctx)
 }
 
 /* Is there what ran in the chosen cgroups? 0, or negative errno after a message when nothing did. */
-static int tell_ran(const struct session *s)
+static int tell_ran(const struct session *s, uint64_t stopped)
 {
 	const struct ev_ledger *l = &s->ledger.l;
 	const struct ran_samples rs = {
@@ -311,7 +311,7 @@ static int tell_ran(const struct session *s)
 	};
 
 	if (s->facts && s->sink->chosen)
-		ran_tell_many(&s->target, s->facts);
+		ran_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
 	return ran_tell(&s->ran, &rs);
 }
 
@@ -343,7 +343,7 @@ static int finish(struct session *s, const struct loop *l)
 	s->ledger.l = s->spool.total.l;
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
-	return err < 0 ? err : tell_ran(s);
+	return err < 0 ? err : tell_ran(s, stopped);
 }
 
 static int record(struct session *s, int *signo)

@@ -145,6 +145,7 @@ done
 MANY=$(printf ",$CTR_CGROOT/many%d" {1..70})
 check "one of many" "$NSPROF" record -o "$T/many" -F 1999 -G "$CTR_CGROOT/busy$MANY" --duration 0.5
 like "those without samples" "$(<"$T/check.err")" "warning: no samples of '$CTR_CGROOT/many1', .* and 65 more of 71 cgroups"
+unlike "samples and CPU time of many agree" "$(<"$T/check.err")" "stand for"
 kill $busy
 wait $busy 2>/dev/null
 # A process that does next to nothing, at a sample for each second of CPU time.
