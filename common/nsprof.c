@@ -28,6 +28,7 @@ static const struct command {
 	{ "diff", "nsprof-diff", "say what changed between two profiles, and how sure that is", NULL },
 	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling", NULL },
 	{ "import", "nsprof-import", "turn a perf.data into a recording", NULL },
+	{ "export", "nsprof-export", "turn a recording into a perf.data", NULL },
 	{ "info", "nsprof-info", "say what a recording holds and whether it is whole", NULL },
 	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing", NULL },
 };

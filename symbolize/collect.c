@@ -2,10 +2,8 @@
 #include "collect.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "intern.h"
 #include "jitcode.h"
@@ -17,9 +15,6 @@
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
-
-#define NS_PER_S UINT64_C(1000000000)
-#define PROGRESS_EVERY 1024	/* samples between two looks at the clock */
 
 /* What is the same for the samples of a thread, as it was at its last one. */
 struct lead_node {
@@ -77,14 +72,6 @@ struct doubt {
 	uint64_t period;
 	struct seen in_exec, entered;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 static uint32_t text_location(struct collect *c, const char *text)
 {
@@ -314,19 +301,13 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 
 static void show_progress(struct collect *c)
 {
-	uint64_t gone, samples = c->seen;
+	uint64_t samples = c->seen;
 
 	if (c->seen % PROGRESS_EVERY)
 		return;
 	if (c->all_samples)
 		samples = atomic_fetch_add(c->all_samples, PROGRESS_EVERY) + PROGRESS_EVERY;
-	if (!c->opts.progress)
-		return;
-	gone = now_ns() - c->started;
-	if (gone < NS_PER_S)
-		return;
-	c->progress_shown = true;
-	fprintf(stderr, "\r%" PRIu64 " samples, %" PRIu64 " s ", samples, gone / NS_PER_S);
+	progress_show(&c->progress, samples);
 }
 
 /* @lead: the node to hang it below. */
@@ -503,13 +484,12 @@ int collect_run(struct collect *c, struct rec_reader *r)
 {
 	int err;
 
-	c->started = now_ns();
+	progress_begin(&c->progress, c->opts.progress);
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);
 	if (!c->share)
 		settle_pending(c, &c, 1);
-	if (c->progress_shown)
-		fprintf(stderr, "\r%*s\r", 50, "");
+	progress_end(&c->progress);
 	return err;
 }
 

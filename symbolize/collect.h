@@ -13,6 +13,7 @@
 #include "leftout.h"
 #include "location.h"
 #include "pending.h"
+#include "progress.h"
 #include "replay.h"
 #include "spread.h"
 #include "stacktree.h"
@@ -67,8 +68,7 @@ struct collect {
 	struct replay_share *share;	/* borrowed; of several that collect at once; NULL: alone */
 	atomic_uint_fast64_t *all_samples;	/* with @share: of all together, in steps */
 	bool stopped;		/* with @share: asked to, it takes no more samples */
-	uint64_t started;	/* ns, CLOCK_MONOTONIC here */
-	bool progress_shown;
+	struct progress progress;
 	/* counts */
 	uint64_t samples;	/* in the tree */
 	uint64_t seen;		/* those left out, too */

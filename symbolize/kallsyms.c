@@ -165,3 +165,22 @@ bool kallsyms_lookup(const struct kallsyms *ks, struct avma addr, const char **n
 	*module_name = s->module ? ks->text + s->module : NULL;
 	return true;
 }
+
+bool kallsyms_next(const struct kallsyms *ks, size_t *it, struct kallsym *out)
+{
+	while (*it < ks->n) {
+		const struct ksym *s = &ks->syms[(*it)++];
+		const uint64_t next = *it < ks->n ? s[1].addr : UINT64_MAX;
+
+		if (!s->type)
+			continue;
+		*out = (struct kallsym){
+			.start = s->addr,
+			.end = next - s->addr < REACH_MAX ? next : s->addr + REACH_MAX,
+			.name = ks->text + s->name,
+			.module = s->module ? ks->text + s->module : NULL,
+		};
+		return true;
+	}
+	return false;
+}

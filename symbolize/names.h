@@ -99,6 +99,12 @@ struct kallsyms *kallsyms_new(const char *text, size_t len);
 void kallsyms_free(struct kallsyms *ks);
 /* *@module_name is NULL for the kernel proper, else "nf_conntrack", "bpf". */
 bool kallsyms_lookup(const struct kallsyms *ks, struct avma addr, const char **name, const char **module_name);
+struct kallsym {
+	uint64_t start, end;		/* kernel addresses; how far it reaches at most */
+	const char *name, *module;	/* as above; borrowed */
+};
+/* All code by address: start with *@it = 0; false at the end. */
+bool kallsyms_next(const struct kallsyms *ks, size_t *it, struct kallsym *out);
 
 /* ---- demangle.c ---- */
 /* Owned copy: demangled (C++, Rust v0 and legacy, D), or the name itself. @raw: no demangling. */

@@ -109,7 +109,7 @@ static const char *keep(struct replay *rp, const char *s)
 
 /* ---- images ---- */
 
-static struct image *current_image(const struct replay *rp, uint32_t pid)
+struct image *replay_current(const struct replay *rp, uint32_t pid)
 {
 	uint64_t *slot = u64map_get(&rp->by_pid, pid);
 
@@ -140,7 +140,7 @@ static void end_image(struct replay *rp, struct image *img)
 static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
 				 struct addrspace *as)
 {
-	struct image *old = current_image(rp, pid), *img = xcalloc(1, sizeof(*img));
+	struct image *old = replay_current(rp, pid), *img = xcalloc(1, sizeof(*img));
 
 	if (old) {
 		old->superseded = true;
@@ -160,7 +160,7 @@ static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
 
 static struct image *image_of(struct replay *rp, uint32_t pid, uint64_t time)
 {
-	struct image *img = current_image(rp, pid);
+	struct image *img = replay_current(rp, pid);
 
 	if (!img) {
 		img = begin_image(rp, pid, time, NULL);
@@ -215,7 +215,7 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 static int on_proc(void *ctx, const struct ev_proc *ev)
 {
 	struct replay *rp = ctx;
-	struct image *old = current_image(rp, ev->pid), *img, *parent = NULL;
+	struct image *old = replay_current(rp, ev->pid), *img, *parent = NULL;
 	struct addrspace *as = NULL;
 
 	if (old && ev->serial && old->serial == ev->serial) {
@@ -232,7 +232,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 				as = addrspace_clone(old->as);
 		} else if (ev->ppid != ev->pid) {
 			/* No fork record: the parent may have run another program by now. */
-			parent = current_image(rp, ev->ppid);
+			parent = replay_current(rp, ev->ppid);
 			if (parent && (!ev->exe[0] || strcmp(parent->exe, ev->exe) != 0))
 				parent = NULL;
 			if (parent && !ev->maps_known)
@@ -334,7 +334,7 @@ static int on_task_fork(void *ctx, const struct ev_task *ev)
 static int on_task_exit(void *ctx, const struct ev_task *ev)
 {
 	struct replay *rp = ctx;
-	struct image *img = current_image(rp, ev->pid);
+	struct image *img = replay_current(rp, ev->pid);
 
 	if (ev->tid != ev->pid)
 		u64map_del(&rp->thread_comm, ev->tid);
@@ -437,7 +437,7 @@ static bool in_exec(const struct replay *rp, struct image *img, const struct ev_
 static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct replay *rp = ctx;
-	bool known = current_image(rp, ev->pid);
+	bool known = replay_current(rp, ev->pid);
 	struct image *img = image_of(rp, ev->pid, ev->time);
 	bool starting = in_exec(rp, img, ev);
 	const struct group *group = group_of(rp, ev, img);
@@ -503,10 +503,10 @@ static int on_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
-		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+int replay_begin(struct replay *rp, struct rec_reader *r,
+		 int (*fn)(void *ctx, const struct replay_sample *s), void *ctx, struct event_ops *ops)
 {
-	struct event_ops ops = {
+	*ops = (struct event_ops){
 		.dso = on_dso,
 		.proc = on_proc,
 		.mmap = on_mmap,
@@ -518,18 +518,23 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
 		.ksymbol = on_ksymbol,
 		.sample = on_sample,
 	};
-	int err;
+	rp->fn = fn;
+	rp->fn_ctx = ctx;
+	return rec_reader_captures_packed(r, on_capture, rp);
+}
 
+int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
+		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+{
+	struct event_ops ops;
+	int err = replay_begin(rp, r, fn, ctx, &ops);
+
+	if (err)
+		return err;
 	if (share) {
 		ops.wants = on_part;
 		ops.skipped = on_skipped;
 	}
-
-	err = rec_reader_captures_packed(r, on_capture, rp);
-	if (err)
-		return err;
-	rp->fn = fn;
-	rp->fn_ctx = ctx;
 	rp->share = share;
 	return rec_reader_events(r, &ops, rp);
 }

@@ -95,6 +95,15 @@ int replay_run(struct replay *rp, struct rec_reader *r,
 int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
 		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx);
 
+/*
+ * The same in steps, for who looks at events besides: takes the captures, and says in *@ops which handlers are to be called with
+ * each event, in their order, and with @rp as their context. 0 or negative errno after a message.
+ */
+int replay_begin(struct replay *rp, struct rec_reader *r,
+		 int (*fn)(void *ctx, const struct replay_sample *s), void *ctx, struct event_ops *ops);
+/* The image that @pid has now; NULL: nothing was told of one. */
+struct image *replay_current(const struct replay *rp, uint32_t pid);
+
 /* Index of the kernel symbol in force at @addr now, for replay_ksym(); -1 when there is none. */
 int32_t replay_find_ksym(const struct replay *rp, uint64_t addr);
 const struct ksym *replay_ksym(const struct replay *rp, uint32_t index);

@@ -1,0 +1,17 @@
+/* Events by perf's names. */
+#ifndef NSPROF_EVENT_NAME_H
+#define NSPROF_EVENT_NAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_name {
+	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: it has none */
+	uint32_t type;			/* PERF_TYPE_* */
+	uint64_t config;		/* PERF_COUNT_* */
+};
+
+/* The event that @text (@len bytes, without modifiers) names; NULL = not one of ours. Static. */
+const struct event_name *event_name_find(const char *text, size_t len);
+
+#endif

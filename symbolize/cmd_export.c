@@ -1,0 +1,182 @@
+/* nsprof-export: a recording into what other profilers read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "callchain.h"
+#include "live.h"
+#include "log.h"
+#include "nsopen.h"
+#include "opt.h"
+#include "outfile.h"
+#include "rec_reader.h"
+#include "stop.h"
+#include "to_perf_data.h"
+#include "util.h"
+
+#define DEFAULT_FILE "nsprof.data"
+#define DEFAULT_OUTPUT "perf.data"
+#define DEFAULT_MAX_STACK 1024
+
+struct config {
+	const char *input, *output, *unwind, *proc;
+	uint64_t max_stack;
+	bool perf_data, strict, quiet, build_info;
+	int verbose;
+	const struct unwinder_ops *unwinder;
+};
+
+static int parse(int argc, char **argv, struct config *cfg)
+{
+	const struct opt opts[] = {
+		{ "perf-data", 0, NULL, "write perf.data, for perf report, script and diff, hotspot and others", OPT_FLAG,
+		  &cfg->perf_data, NULL },
+		{ "input", 'i', "FILE", "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR, &cfg->input, NULL },
+		{ "output", 'o', "FILE", "the file to write (default " DEFAULT_OUTPUT ")", OPT_STR, &cfg->output, NULL },
+		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
+		  &cfg->max_stack, NULL },
+		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_STR, &cfg->proc, NULL },
+		{ "strict", 0, NULL, "write nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof export --perf-data [options] [FILE]",
+		.summary = "Writes a recording as perf.data: each sample with its whole stack, as addresses, and the mappings and "
+			   "build-ids to name them by. The reader finds the names.",
+		.epilog = "Examples:\n"
+			  "  nsprof export --perf-data && perf report\n"
+			  "  nsprof export --perf-data -o before.perf before.data\n"
+			  "\n"
+			  "Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
+			  "(what can be read of it is written); 129 the command line is wrong.\n",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+	int first, err = opt_parse(&spec, argc, argv, &first);
+
+	if (err || cfg->build_info)
+		return err;
+	if (argc - first > 1 || (argc > first && cfg->input)) {
+		pr_err("one recording at a time: '%s' is too many; see --help", argv[argc - 1]);
+		return -EINVAL;
+	}
+	if (argc > first)
+		cfg->input = argv[first];
+	if (!cfg->perf_data) {
+		pr_err("say what to write: --perf-data");
+		return -EINVAL;
+	}
+	cfg->unwinder = unwinder_find(cfg->unwind);
+	if (!cfg->unwinder) {
+		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
+		return -EINVAL;
+	}
+	if (!cfg->max_stack || cfg->max_stack > CALLCHAIN_MAX) {
+		pr_err("--max-stack takes 1 to %u frames", CALLCHAIN_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The header says how much there is, so it is written last: only a file takes that. NULL after a message. */
+static struct outfile *open_output(const char *path)
+{
+	struct outfile *out = outfile_open(path);
+	struct stat st;
+	int fd;
+
+	if (!out)
+		return NULL;
+	fd = fileno(outfile_stream(out));
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !(fcntl(fd, F_GETFL) & O_APPEND) && !lseek(fd, 0, SEEK_CUR))
+		return out;
+	pr_err("perf.data has its length in front and cannot be written to '%s', which is no file: say -o FILE", path);
+	outfile_abort(out);
+	return NULL;
+}
+
+static int finish(const struct config *cfg, const struct to_perf_data *td, struct rec_reader *r, struct outfile *out, int err)
+{
+	const struct rec_damage *d = rec_reader_damage(r);
+	const bool damaged = d->cut || d->bad_blocks;
+
+	rec_reader_warn_damage(r);
+	if (err < 0) {
+		outfile_abort(out);
+		return err;
+	}
+	if (cfg->strict && damaged) {
+		pr_err("nothing is written of it because of --strict");
+		outfile_abort(out);
+		return -EBADMSG;
+	}
+	if (err == TO_PERF_DATA_STOPPED)
+		pr_warn("interrupted: this is what was read so far");
+	if (outfile_close(out))
+		return -EIO;
+	pr_info("wrote %" PRIu64 " sample%s to '%s'", td->samples, td->samples == 1 ? "" : "s", cfg->output);
+	if (td->cut)
+		pr_warn("%" PRIu64 " stacks are deeper than a record of perf.data can hold: their outermost frames are left out", td->cut);
+	return err || damaged;
+}
+
+static int export(const struct config *cfg)
+{
+	struct to_perf_data td = {
+		.unwinder = cfg->unwinder, .max_stack = (uint32_t)cfg->max_stack,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
+	};
+	struct outfile *out;
+	int err;
+
+	/* As nsprof-symbolize: while the recording comes in, Ctrl-C is meant for the recorder. */
+	stop_init(false);
+	td.reader = rec_reader_open(cfg->input);
+	if (!td.reader)
+		return -EIO;
+	stop_init(true);
+	out = open_output(cfg->output);
+	if (!out) {
+		rec_reader_close(td.reader);
+		return -EINVAL;
+	}
+	live_init(td.reader);
+	td.to = outfile_stream(out);
+	err = finish(cfg, &td, td.reader, out, to_perf_data(&td));
+	rec_reader_close(td.reader);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct config cfg = {
+		.input = NULL, .output = DEFAULT_OUTPUT, .unwind = "cached", .max_stack = DEFAULT_MAX_STACK,
+	};
+	int err;
+
+	log_init("nsprof export");
+	err = parse(argc, argv, &cfg);
+	if (err == OPT_HELP)
+		return EXIT_SUCCESS;
+	if (err)
+		return EXIT_USAGE;
+	if (cfg.build_info) {
+		puts("export: perf.data unwind=cached,libunwind,libdw,fp");
+		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
+	if (cfg.proc)
+		nsopen_set_proc(cfg.proc);
+	if (!cfg.input)
+		cfg.input = DEFAULT_FILE;
+	return export(&cfg) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
