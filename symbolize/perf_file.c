@@ -44,7 +44,7 @@ struct file_attr {
 };
 static_assert(sizeof(struct file_attr) == 128, "on-disk size");
 
-enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_EVENT_DESC = 12, FEATURE_SAMPLE_TIME = 21, FEATURE_CLOCKID = 23,
+enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_EVENT_DESC = 12, FEATURE_SAMPLE_TIME = 21,
        FEATURE_CLOCK_DATA = 29, FEATURES };
 
 struct perf_file {
@@ -323,7 +323,6 @@ void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns)
 
 	if (!pf->ev->monotonic)
 		return;
-	strbuf_add_u64(&pf->features[FEATURE_CLOCKID], 1);	/* its resolution, ns */
 	strbuf_add_u32(f, 1);					/* version */
 	strbuf_add_u32(f, CLOCK_MONOTONIC);
 	strbuf_add_u64(f, wall_ns);
@@ -372,7 +371,8 @@ void perf_file_finish(struct perf_file *pf)
 		off += s.size;
 	}
 	for (int f = 0; f < FEATURES; f++)
-		put(pf, pf->features[f].s, pf->features[f].len);
+		if (pf->features[f].len)
+			put(pf, pf->features[f].s, pf->features[f].len);
 	/* A failure shows when the stream is closed, too. */
 	if (!fseeko(pf->to, 0, SEEK_SET))
 		fwrite(&h, 1, sizeof(h), pf->to);

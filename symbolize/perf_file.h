@@ -55,9 +55,7 @@ void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_
 
 /* Frames of a sample that fit into a record, whose length has 16 bits. */
 #define PERF_FILE_FRAMES 8000
-/*
- * @kernel and @user: addresses, leaf first, callers by their return address; together PERF_FILE_FRAMES at most.
- */
+/* @kernel and @user: runtime addresses, leaf first; together PERF_FILE_FRAMES at most. */
 void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint64_t period, const uint64_t *kernel,
 		      size_t nkernel, const uint64_t *user, size_t nuser);
 

@@ -348,10 +348,14 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame *f = &st.frames[i];
 
+		/*
+		 * Not the return address: perf looks an address up as it is, and takes a caller that never returns to for the function
+		 * behind it. Its own unwinder gives callers like this. Who subtracts 1 is still in the call.
+		 */
 		if (f->kernel)
-			x->kernel[nkernel++] = f->addr.v;
+			x->kernel[nkernel++] = frame_lookup_addr(f).v;
 		else
-			x->user[nuser++] = f->addr.v;
+			x->user[nuser++] = frame_lookup_addr(f).v;
 	}
 	tell_losses(x, ev->time);
 	tell_thread(x, s);
