@@ -110,6 +110,10 @@ static int finish(const struct config *cfg, const struct to_perf_data *td, struc
 	const bool damaged = d->cut || d->bad_blocks;
 
 	rec_reader_warn_damage(r);
+	if (err >= 0 && td->write_err) {
+		err = td->write_err;
+		pr_err("cannot write '%s': %s", cfg->output, strerror(-err));
+	}
 	if (err < 0) {
 		outfile_abort(out);
 		return err;

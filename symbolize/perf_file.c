@@ -2,6 +2,7 @@
 #include "perf_file.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ struct perf_file {
 	const struct perf_file_event *ev;	/* borrowed */
 	struct perf_event_attr attr;
 	struct strbuf rec;			/* the record at hand */
+	int err;				/* of the first write that failed: negative errno */
 	uint64_t bytes;				/* written to @to */
 	uint64_t round;				/* @bytes at the last round */
 	uint64_t first, last;			/* times of samples, ns; 0 = none */
@@ -60,7 +62,8 @@ struct perf_file {
 
 static void put(struct perf_file *pf, const void *data, size_t len)
 {
-	fwrite(data, 1, len, pf->to);
+	if (fwrite(data, 1, len, pf->to) != len && !pf->err)
+		pf->err = -errno;
 	pf->bytes += len;
 }
 
@@ -341,7 +344,7 @@ static void describe_event(struct perf_file *pf)
 	strbuf_add_u64(f, EVENT_ID);
 }
 
-void perf_file_finish(struct perf_file *pf)
+int perf_file_finish(struct perf_file *pf)
 {
 	const uint64_t attrs = sizeof(struct file_header) + sizeof(uint64_t), data = attrs + sizeof(struct file_attr);
 	struct file_header h = {
@@ -373,7 +376,10 @@ void perf_file_finish(struct perf_file *pf)
 	for (int f = 0; f < FEATURES; f++)
 		if (pf->features[f].len)
 			put(pf, pf->features[f].s, pf->features[f].len);
-	/* A failure shows when the stream is closed, too. */
-	if (!fseeko(pf->to, 0, SEEK_SET))
-		fwrite(&h, 1, sizeof(h), pf->to);
+	if (!pf->err && fseeko(pf->to, 0, SEEK_SET))
+		pf->err = -errno;
+	put(pf, &h, sizeof(h));
+	if (fflush(pf->to) && !pf->err)
+		pf->err = -errno;
+	return pf->err;
 }

@@ -2,7 +2,7 @@
  * Writes perf.data, the file format (PERFILE2) with one event, and knows nothing of what is in it. Sources:
  * tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c, tools/lib/perf/include/perf/event.h, the
  * comment at enum perf_event_type in include/uapi/linux/perf_event.h. Records go out as they come; nothing is kept but
- * what stands behind them. Write errors stay in the stream's error flag.
+ * what stands behind them. Write errors are told at the end.
  */
 #ifndef NSPROF_PERF_FILE_H
 #define NSPROF_PERF_FILE_H
@@ -72,7 +72,7 @@ void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, con
 /* At wall clock @wall_ns the times were at @ns. Nothing is written without event.monotonic. */
 void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns);
 
-/* Writes all that, and the header in front. */
-void perf_file_finish(struct perf_file *pf);
+/* Writes all that, and the header in front. 0, or negative errno of the first thing that could not be written. */
+int perf_file_finish(struct perf_file *pf);
 
 #endif

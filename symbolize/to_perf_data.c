@@ -165,11 +165,14 @@ static void tell_image(struct export *x, const struct image *old, const struct e
 {
 	const struct image *img = replay_current(x->pass.rp, ev->pid);
 	const struct perf_file_id id = stamp(x, ev->pid, ev->pid, ev->time);
+	struct perf_file_id before = id;
 	/* The fork was told, only the facts come now. */
 	const bool forked = ev->inherited && old && !old->serial && old->parent;
 
+	/* hotspot takes a fork behind all mappings of its time, and these would be gone. */
+	before.time -= !!before.time;
 	if (!forked && (ev->inherited || !old || old->exited))
-		perf_file_fork(x->pf, &id, ev->ppid, ev->ppid, !img->parent);
+		perf_file_fork(x->pf, &before, ev->ppid, ev->ppid, !img->parent);
 	tell_comm(x, &id, old && !ev->inherited, img->comm);
 }
 
@@ -504,7 +507,7 @@ static int write_file(struct export *x)
 	if (err >= 0) {
 		tell_losses(x, UINT64_MAX);
 		tell_features(x);
-		perf_file_finish(x->pf);
+		x->in->write_err = perf_file_finish(x->pf);
 	}
 	perf_file_free(x->pf);
 	return err;

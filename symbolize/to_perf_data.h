@@ -22,11 +22,12 @@ struct to_perf_data {
 	/* What was written: */
 	uint64_t samples;
 	uint64_t cut;			/* of them, with more frames than a record holds */
+	int write_err;			/* negative errno: it is not whole */
 };
 
 /*
- * 0, TO_PERF_DATA_STOPPED when asked to stop (stop.h; what was read by then is written), or negative errno after a message. Write
- * errors stay in the stream's error flag.
+ * 0, TO_PERF_DATA_STOPPED when asked to stop (stop.h; what was read by then is written), or negative errno after a message. An
+ * error of writing is in @write_err.
  */
 enum { TO_PERF_DATA_STOPPED = 1 };
 int to_perf_data(struct to_perf_data *in);

@@ -7,8 +7,11 @@
 	perfdata.py killed IN OUT	data.size is 0, no features: perf was killed
 	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
 	perfdata.py order IN OUT	records of a round in the reverse order
+	perfdata.py lost N IN OUT	with a record, at the end, that N were lost
 	perfdata.py mutate SEED IN OUT	bytes changed at random
 	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
+	perfdata.py check IN		no other file: is each byte where the format has it? prints samples, periods, and how many
+					records of each type
 
 Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
 """
@@ -232,6 +235,14 @@ def order(src, dst):
 	f.write(dst)
 
 
+def lost(n, src, dst):
+	f = File(src)
+	last = [r for r in f.records() if struct.unpack_from('<I', r)[0] == COMM][-1]
+	sid = bytes(last[-Check.SID:])
+	f.data += struct.pack('<IHHQQ', LOST, 0, 24 + len(sid), 1, n) + sid
+	f.write(dst)
+
+
 def mutate(seed, src, dst):
 	rng = random.Random(seed)
 	raw = bytearray(open(src, 'rb').read())
@@ -256,6 +267,201 @@ def resize(kind, size, src, dst):
 	print(at)
 
 
+class Wrong(Exception):
+	pass
+
+
+def need(what, ok):
+	if not ok:
+		raise Wrong(what)
+
+
+class Body:
+	"""Takes fields off the front; end() says that nothing is left."""
+	def __init__(self, what, data):
+		self.what, self.data, self.at = what, bytes(data), 0
+
+	def take(self, fmt):
+		need(self.what + ': too short', self.at + struct.calcsize('<' + fmt) <= len(self.data))
+		got = struct.unpack_from('<' + fmt, self.data, self.at)
+		self.at += struct.calcsize('<' + fmt)
+		return got if len(got) > 1 else got[0]
+
+	def text(self, size):
+		raw = self.take('%ds' % size)
+		text = raw.split(b'\0')[0]
+		need(self.what + ': text without end, or no zeros behind it', len(text) < size and not raw[len(text):].strip(b'\0'))
+		return text.decode(errors='replace')
+
+	def counted(self):
+		return self.text(self.take('I'))
+
+	def end(self):
+		need('%s: %d bytes too long' % (self.what, len(self.data) - self.at), self.at == len(self.data))
+
+
+class Check:
+	"""For files with one event of IP, TID, TIME, CPU, PERIOD, CALLCHAIN and sample_id_all; each record by the comment at its
+	type in include/uapi/linux/perf_event.h."""
+	KIND = IP | 2 | 4 | CPU | PERIOD | CALLCHAIN
+	SID = 24	# pid, tid; time; cpu, reserved
+
+	def __init__(self, path):
+		self.f = File(path)
+		self.size = len(self.f.raw)
+		self.samples = self.periods = self.lost = 0
+		self.types = {}
+		self.names = {}		# of files: name -> build-id
+		self.comms = set()	# (pid, tid) with a name
+		self.maps = {}		# pid -> ranges
+
+	def header(self):
+		f = self.f
+		need('magic', f.magic == b'PERFILE2' and f.hsize == 104)
+		need('one event', len(f.attrs) == 1 and f.alen == f.attr_size == 128)
+		need('sections in the file', 104 <= f.aoff and f.aoff + f.alen <= f.doff and f.doff + f.dlen <= self.size)
+		attr, ids = f.attrs[0]
+		need('attr', struct.unpack_from('<I', attr, 4)[0] == len(attr) == 112 and len(ids) == 1)
+		need('sample_type', f.type_of(attr) == self.KIND)
+		need('sample_id_all', struct.unpack_from('<Q', attr, 40)[0] & SAMPLE_ID_ALL)
+
+	def sample(self, b, misc):
+		ip, pid, tid, _, _, zero, period, n = b.take('QIIQIIQQ')
+		ips = b.take('%dQ' % n) if n > 1 else [b.take('Q')] * n
+		b.end()
+		need('sample: reserved', not zero)
+		need('sample: markers', not n or ips[0] >= 1 << 64 - 12)
+		part, wrong = None, 0
+		for v in ips:
+			if v >= 2 ** 64 - 4096:
+				need('sample: kernel before user, each once', v == 2 ** 64 - (128 if part is None and v > 2 ** 64 - 200 else 512)
+				     and part != v)
+				part = v
+			else:
+				wrong += (part == 2 ** 64 - 128) != (v >= 1 << 63 and v < 0xffffffffff600000)
+		need('sample: kernel addresses in the kernel part only', not wrong)
+		need('sample: ip and mode are those of the innermost frame', not n or (ip == ips[1] and misc == (1 if ips[0] == 2 ** 64 - 128 else 2)))
+		need('sample: a thread with a name', (pid, tid) in self.comms or pid == 0)
+		self.samples += 1
+		self.periods += period
+
+	def record(self, kind, misc, body):
+		self.types[kind] = self.types.get(kind, 0) + 1
+		b = Body('record of type %d' % kind, body)
+		if kind == SAMPLE:
+			return self.sample(b, misc)
+		if kind == FINISHED_ROUND:
+			return b.end()
+		need('record of type %d: room for an id' % kind, len(body) >= self.SID)
+		b = Body(b.what, body[:-self.SID])
+		rest = len(b.data)
+		if kind in (MMAP, MMAP2):
+			pid, _, start, size, _ = b.take('IIQQQ')
+			bid = b''
+			if kind == MMAP2:
+				n, r1, r2, raw = b.take('BBH20s')
+				bid = raw[:n] if misc & 1 << 14 else b''
+				need('mmap2: build-id', not misc & 1 << 14 or (0 < n <= 20 and not r1 and not r2 and not raw[n:].strip(b'\0')))
+				prot, _ = b.take('II')
+				need('mmap2: code', prot & 4)
+			name = b.text(rest - b.at)
+			need('mmap: mode', misc & 7 == (1 if kind == MMAP else 2) and (kind == MMAP2 or pid == 0xffffffff))
+			need('mmap: not empty, no overflow', 0 < size and start + size <= 1 << 64)
+			need('two build-ids for ' + name, not name.startswith('/') or self.names.setdefault(name, bid) == bid)
+		elif kind == COMM:
+			self.comms.add(b.take('II'))
+			b.text(rest - b.at)
+		elif kind in (FORK, EXIT):
+			b.take('IIIIQ')
+		elif kind == LOST:
+			self.lost += b.take('QQ')[1]
+		elif kind == KSYMBOL:
+			b.take('QIHH')
+			b.text(rest - b.at)
+		else:
+			raise Wrong('type %d is not expected' % kind)
+		b.end()
+		need('record of type %d: reserved' % kind, not struct.unpack_from('<I', body, len(body) - 4)[0])
+
+	def time(self, kind, body):
+		if kind == SAMPLE:
+			return struct.unpack_from('<Q', body, 16)[0]
+		return struct.unpack_from('<Q', body, len(body) - 16)[0]
+
+	def records(self):
+		at, end, data, done, rounds = 0, len(self.f.data), self.f.data, 0, [0, 0]
+		while at < end:
+			need('record header in the data', at + 8 <= end)
+			kind, misc, size = struct.unpack_from('<IHH', data, at)
+			need('record at %d: size %d' % (at, size), size >= 8 and not size % 8 and at + size <= end)
+			self.record(kind, misc, data[at + 8:at + size])
+			if kind == FINISHED_ROUND:	# what two rounds have is put in order, what was before is done
+				done, rounds = rounds[0], [rounds[1], rounds[1]]
+			else:
+				t = self.time(kind, data[at + 8:at + size])
+				need('record at %d: older than what was delivered' % at, t >= done)
+				rounds[1] = max(rounds[1], t)
+			at += size
+
+	def build_ids(self, b):
+		listed = {}
+		while b.at < len(b.data):
+			kind, misc, size, pid, bid, n, r1, r2 = b.take('IHHi20sBBH')
+			name = b.text(size - 36)
+			need('build-id of ' + name, kind == 0 and pid == -1 and misc in (0x8001, 0x8002) and 0 < n <= 20 and not r1 and not r2)
+			need('build-id twice: ' + name, name not in listed)
+			listed[name] = bid[:n]
+		for name, bid in self.names.items():
+			need('the build-id of ' + name + ' is listed', listed.get(name, b'') == bid)
+		need("the kernel's build-id is listed", '[kernel.kallsyms]' in listed)
+
+	def features(self):
+		f = self.f
+		at = f.doff + f.dlen + 16 * len(f.bodies)
+		for i, (n, body) in enumerate(f.bodies):
+			off, size = struct.unpack_from('<2Q', f.raw, f.doff + f.dlen + 16 * i)
+			need('feature %d at its place' % n, off == at and size)
+			at += size
+			b = Body('feature %d' % n, body)
+			if n == 2:
+				self.build_ids(b)
+			elif n in (3, 4, 5, 6):
+				need('feature %d: text' % n, b.counted())
+			elif n == 7:
+				need('cpus', len(set(b.take('II'))) == 1)
+			elif n == 11:
+				for _ in range(b.take('I')):
+					b.counted()
+			elif n == 12:
+				need('event: attr', b.take('II') == (1, 112) and b.take('112s') == bytes(f.attrs[0][0]))
+				nids = b.take('I')
+				need('event: name', b.counted())
+				need('event: ids', [b.take('Q') for _ in range(nids)] == f.attrs[0][1])
+			elif n == 21:
+				first, last = b.take('QQ')
+				need('times', 0 < first <= last)
+			elif n == 29:
+				need('clock', b.take('II') == (1, 1) and min(b.take('QQ')) > 0)
+			else:
+				raise Wrong('feature %d is not expected' % n)
+			b.end()
+		need('nothing behind the features', at == self.size)
+
+	def run(self):
+		self.header()
+		self.records()
+		self.features()
+		print('samples', self.samples, 'periods', self.periods, 'lost', self.lost)
+		print('types', ' '.join('%d:%d' % t for t in sorted(self.types.items())))
+
+
+def check(src):
+	try:
+		Check(src).run()
+	except Wrong as e:
+		sys.exit('%s: %s' % (src, e))
+
+
 def main(argv):
 	what, args = argv[1], argv[2:]
 	if what == 'killed':
@@ -263,8 +469,10 @@ def main(argv):
 		f.write(args[1], keep_features=False, dlen=0)
 	elif what == 'resize':
 		resize(int(args[0]), int(args[1]), args[2], args[3])
-	elif what in ('attr', 'mutate'):
+	elif what in ('attr', 'lost', 'mutate'):
 		globals()[what](int(args[0]), args[1], args[2])
+	elif what == 'check':
+		check(args[0])
 	else:
 		globals()[what](args[0], args[1])
 

@@ -1,0 +1,157 @@
+#!/bin/bash
+# nsprof export: a recording as perf.data. Each byte is checked by a reader of the tests' own; perf's script, report and diff read it
+# without a word of warning, and show the stacks that we show; our own import makes the same of it.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+need_root
+need_cmd python3
+TARGETS=$BUILD/tests/targets
+
+samples() { awk '{ n += $NF } END { print n + 0 }' "$1"; }
+PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
+PERF() { perf --buildid-dir "$T/cache" "$@"; }
+rec() { "$NSPROF" record -q -e cpu-clock "$@" 2>"$T/err"; }
+
+# export NAME DATA PERF: written, and each byte of it is where it belongs.
+exported() {
+	"$NSPROF" export --perf-data -o "$3" "$2" >"$T/out" 2>"$T/err"
+	is "$1: status" "$? $(cat "$T/out")" "0 "
+	check "$1: it tells how many samples" grep -q "wrote [0-9]* samples to '$3'" "$T/err"
+	PD check "$3" >"$T/counts" 2>"$T/err"
+	is "$1: laid out as perf.data is" "$? $(cat "$T/err")" "0 "
+	is "$1: all samples, all periods" "$(sed -n 's/ lost .*//p' "$T/counts")" \
+		"samples $("$NSPROF" symbolize -q "$2" | awk '{ n += $NF } END { print n }') periods $("$NSPROF" symbolize -q \
+		--weight period "$2" | awk '{ n += $NF } END { print n }')"
+}
+
+# alike NAME DATA PERF: perf script shows the stacks of nsprof script, sample by sample.
+alike() {
+	PERF script --no-inline --max-stack 1024 -i "$3" >"$T/perf.txt" 2>"$T/perf.err"
+	is "$1: perf script has nothing to say" "$(cat "$T/perf.err")" ""
+	"$NSPROF" script -q --no-inline "$2" >"$T/our.txt"
+	is "$1: the same stacks, sample by sample" "$(python3 "$TOP/tests/tools/same_stacks.py" "$T/perf.txt" "$T/our.txt" 2>&1)" \
+		"$("$NSPROF" symbolize -q "$2" | awk '{ n += $NF } END { print n }') 0 0 0"
+	is "$1: each thread has its name" "$(grep '^[^[:blank:]]' "$T/perf.txt" | awk '{ print $1, $2 }' | sort | uniq -c)" \
+		"$(grep '^[^[:blank:]]' "$T/our.txt" | awk '{ sub(".*/", "", $2); print $1, $2 }' | sort | uniq -c)"
+}
+
+# ---- a program that tells its chain ----
+rec -F 499 -o "$T/a.data" -- "$TARGETS/spin" 1
+exported "C" "$T/a.data" "$T/a.perf"
+n=$(samples <("$NSPROF" symbolize -q "$T/a.data"))
+check "C: samples" test "$n" -ge 30
+"$NSPROF" symbolize -q -o "$T/a.folded" "$T/a.data"
+"$NSPROF" symbolize -q -o "$T/a2.folded" "$T/a.perf"
+check "C: our own import makes the same of it" cmp "$T/a.folded" "$T/a2.folded"
+"$NSPROF" export --perf-data -q -o "$T/strict.perf" "$T/missing" 2>"$T/err"
+is "no recording: status" $? 1
+check "no file is left of that" test ! -e "$T/strict.perf"
+
+if command -v perf >/dev/null; then
+	alike "C" "$T/a.data" "$T/a.perf"
+	chain=$("$TARGETS/spin" --chain | tr '\n' ';')
+	is "C: perf's names are the program's own" \
+		"$(awk -f "$TOP/tests/bench/fold-perf.awk" "$T/perf.txt" | grep -F "${chain%;}" | samples /dev/stdin)" \
+		"$(grep -F "${chain%;}" "$T/a.folded" | samples /dev/stdin)"
+	check "C: most have that chain" test "$(grep -F "${chain%;}" "$T/a.folded" | samples /dev/stdin)" -ge $((n / 2))
+	for sub in report 'report --no-children -s comm,dso,sym' 'report --header-only' 'evlist -v' diff; do
+		# shellcheck disable=SC2086
+		PERF $sub $([[ $sub == report* ]] && echo --stdio) $([ "$sub" != diff ] && echo -i) "$T/a.perf" \
+			$([ "$sub" = diff ] && echo "$T/a.perf") >"$T/out" 2>"$T/perf.err"
+		is "perf $sub: status, and nothing to say" "$? $(cat "$T/perf.err")" "0 "
+		cp "$T/out" "$T/${sub%% *}.out"
+		[ "$sub" != report ] || check "perf report counts all" grep -q "^# Samples: $n  *of event 'cpu-clock'" "$T/out"
+		[ "$sub" != 'report --header-only' ] || for line in "hostname : $(uname -n)" "os release : $(uname -r)" \
+			"arch : $(uname -m)" 'cmdline : .*record' 'clockid: monotonic' 'sample duration'; do
+			check "perf report --header: $line" grep -q "^# $line" "$T/out"
+		done
+	done
+	check "perf diff finds the function" grep -q 'app_leaf' "$T/diff.out"
+	check "perf evlist names the event" grep -q '^cpu-clock: .*4..[0-9]*.*sample_type: IP|TID|TIME|CALLCHAIN|CPU|PERIOD' "$T/evlist.out"
+else
+	skip "perf reads it" "perf is not installed"
+fi
+parser=$(compgen -G '/usr/lib/*/libexec/hotspot-perfparser')
+if [ -n "$parser" ]; then
+	# This version has no idea of SAMPLE_TIME, which perf writes into each file; the other line is how it buffers.
+	is "hotspot's parser reads it" "$("$parser" --input "$T/a.perf" --print-stats 2>&1 |
+		grep -v 'SAMPLE_TIME\|^FINISHED_ROUND' | sed -n '/^samples: \|^[^:]*$/p;/violations: [^0]/p')" "samples: $n"
+	"$parser" --input "$T/a.perf" --output "$T/hotspot" 2>/dev/null
+	check "hotspot's parser names the functions" grep -aq app_leaf "$T/hotspot"
+else
+	skip "hotspot's parser reads it" "hotspot is not installed"
+fi
+
+# ---- threads, forks and execs ----
+# shellcheck disable=SC2016
+rec -F 999 -o "$T/b.data" -- bash -c 'for i in 1 2 3 4 5; do ls /usr >/dev/null; done; (printf quiet >/proc/$BASHPID/comm; exec "$@")' - \
+	"$TARGETS/spin" --threads 3 0.3
+exported "threads" "$T/b.data" "$T/b.perf"
+command -v perf >/dev/null && alike "threads" "$T/b.data" "$T/b.perf"
+check "threads: forks, exits and names" grep -q '3:[0-9]* 4:[0-9]* 7:[0-9]* 9:' "$T/counts"
+
+# ---- deeper than the copies ----
+if [ -x "$TARGETS/deep" ]; then
+	rec -F 499 --call-graph dwarf,4096 -o "$T/deep.data" -- timeout 1 "$TARGETS/deep" 100000 60
+	exported "deep" "$T/deep.data" "$T/deep.perf"
+	command -v perf >/dev/null && alike "deep" "$T/deep.data" "$T/deep.perf"
+else
+	skip "deep stacks" "no C++ compiler"
+fi
+
+# ---- another event ----
+"$NSPROF" record -q -e page-faults:u -c 1 -o "$T/f.data" -- ls / >/dev/null
+"$NSPROF" export --perf-data -q -o "$T/f.perf" "$T/f.data"
+if command -v perf >/dev/null; then
+	check "an event by its name, type and period" grep -q '^page-faults:u: type: 1, size: 112, config: 0x2, { sample_period, sample_freq }: 1,.*exclude_kernel: 1' \
+		<(PERF evlist -v -i "$T/f.perf")
+fi
+
+# ---- two binaries under one path ----
+cp "$TARGETS/spin-a" "$T/app" && cp "$TARGETS/spin-b" "$T/app.new"
+# shellcheck disable=SC2016
+rec -F 499 -o "$T/two.data" -- bash -c '"$1" 0.4; mv "$1.new" "$1"; "$1" 0.4' - "$T/app"
+exported "one path" "$T/two.data" "$T/two.perf"
+if command -v perf >/dev/null; then
+	PERF script --no-inline -i "$T/two.perf" >"$T/two.txt" 2>"$T/perf.err"
+	is "one path: the first has nobody's names" "$(awk '/^[^\t ]/ { n++ } /bbb_/ { b[n] } /aaa_/ { a[n] } END { print length(a), length(b) }' \
+		"$T/two.txt")" "0 0"
+	check "one path: the second has a path of its own" grep -q "($T/app~2)" "$T/two.txt"
+fi
+
+# ---- what was lost ----
+PD lost 1234 "$T/a.perf" "$T/lost.perf"
+"$NSPROF" import -q -o "$T/lost.data" "$T/lost.perf"
+"$NSPROF" export --perf-data -q -o "$T/lost2.perf" "$T/lost.data"
+check "what was lost is told of" grep -q ' lost 1234$' <(PD check "$T/lost2.perf")
+
+# ---- files that are not whole, and what goes wrong ----
+head -c $(($(stat -c %s "$T/b.data") * 2 / 3)) "$T/b.data" >"$T/cut.data"
+"$NSPROF" export --perf-data -o "$T/cut.perf" "$T/cut.data" 2>"$T/err"
+is "cut: status" $? 1
+check "cut: told" grep -q 'cut' "$T/err"
+check "cut: what is there is written" PD check "$T/cut.perf"
+"$NSPROF" export --perf-data --strict -o "$T/strict.perf" "$T/cut.data" 2>"$T/err"
+is "cut, --strict: status" $? 1
+check "cut, --strict: no file" test ! -e "$T/strict.perf"
+"$NSPROF" export --perf-data -o - "$T/a.data" 2>"$T/err" | cat >"$T/out"
+check "a pipe is refused" grep -q "cannot be written to '-', which is no file: say -o FILE" "$T/err"
+check "nothing is written to it" test ! -s "$T/out"
+"$NSPROF" export -o "$T/x.perf" "$T/a.data" 2>"$T/err"
+is "nothing said: status" $? 129
+check "and the way" grep -q 'say what to write: --perf-data' "$T/err"
+"$NSPROF" export --perf-data -i "$T/a.data" "$T/a.data" 2>"$T/err"
+is "two recordings: status" $? 129
+mkdir "$T/small" && mount -t tmpfs -o size=64k tmpfs "$T/small" 2>/dev/null && later 'umount "$T/small"'
+if mountpoint -q "$T/small"; then
+	head -c 60000 /dev/zero >"$T/small/fill"
+	echo old >"$T/small/x.perf"
+	"$NSPROF" export --perf-data -o "$T/small/x.perf" "$T/a.data" 2>"$T/err"
+	is "a full disk: status" $? 1
+	check "a full disk: told" grep -q "cannot write '$T/small/x.perf': No space left" "$T/err"
+	is "a full disk: what was there stays" "$(ls "$T/small") $(cat "$T/small/x.perf")" "fill
+x.perf old"
+else
+	skip "a full disk" "no tmpfs can be mounted"
+fi
+done_testing
