@@ -49,7 +49,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
 	};
 	const struct opt_spec spec = {
-		.usage = "nsprof export --perf-data [options] [FILE]",
+		.usage = "nsprof export [options] [FILE]",
 		.summary = "Writes a recording as perf.data: each sample with its whole stack, as addresses, and the mappings and "
 			   "build-ids to name them by. The reader finds the names.",
 		.epilog = "Examples:\n"
