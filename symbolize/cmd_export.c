@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "buildid_dir.h"
 #include "callchain.h"
 #include "live.h"
 #include "log.h"
@@ -25,7 +26,7 @@
 #define DEFAULT_MAX_STACK 1024
 
 struct config {
-	const char *input, *output, *unwind, *proc;
+	const char *input, *output, *buildid_dir, *unwind, *proc;
 	uint64_t max_stack;
 	bool perf_data, strict, quiet, build_info;
 	int verbose;
@@ -39,6 +40,9 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  &cfg->perf_data, NULL },
 		{ "input", 'i', "FILE", "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR, &cfg->input, NULL },
 		{ "output", 'o', "FILE", "the file to write (default " DEFAULT_OUTPUT ")", OPT_STR, &cfg->output, NULL },
+		{ "buildid-dir", 0, "DIR",
+		  "besides, the symbols that the recording captured, for 'perf --buildid-dir DIR report'; DIR is new or empty",
+		  OPT_STR, &cfg->buildid_dir, NULL },
 		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
 		  &cfg->max_stack, NULL },
 		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
@@ -55,6 +59,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		.epilog = "Examples:\n"
 			  "  nsprof export --perf-data && perf report\n"
 			  "  nsprof export --perf-data -o before.perf before.data\n"
+			  "  nsprof export --perf-data --buildid-dir syms && perf --buildid-dir syms report\n"
 			  "\n"
 			  "Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
 			  "(what can be read of it is written); 129 the command line is wrong.\n",
@@ -136,7 +141,7 @@ static int finish(const struct config *cfg, const struct to_perf_data *td, struc
 static int export(const struct config *cfg)
 {
 	struct to_perf_data td = {
-		.unwinder = cfg->unwinder, .max_stack = (uint32_t)cfg->max_stack,
+		.unwinder = cfg->unwinder, .max_stack = (uint32_t)cfg->max_stack, .buildid_dir = cfg->buildid_dir,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
 	struct outfile *out;
@@ -148,7 +153,7 @@ static int export(const struct config *cfg)
 	if (!td.reader)
 		return -EIO;
 	stop_init(true);
-	out = open_output(cfg->output);
+	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {
 		rec_reader_close(td.reader);
 		return -EINVAL;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buildid_dir.h"
 #include "callchain.h"
 #include "event_name.h"
 #include "hash.h"
@@ -62,6 +63,8 @@ struct export {
 	struct u64map first;	/* name -> id of the binary first mapped under it */
 	struct u64map others;	/* name << 32 | id of another -> its own name */
 	struct u64map ids;	/* name -> id of a binary with a build-id */
+	uint8_t kernel_id[BUILD_ID_MAX];
+	size_t kernel_id_len;	/* bytes */
 	struct loss *losses;	/* by time */
 	size_t nlosses, losses_cap, next_loss;
 	uint64_t total_lost;	/* in @losses */
@@ -275,7 +278,6 @@ static void tell_kernel(struct export *x)
 	const struct kallsyms *ks = replay_kallsyms(x->pass.rp);
 	struct kallsym sym, ref = { .name = NULL }, mod = { .name = NULL };
 	struct strbuf name = STRBUF_INIT;
-	uint8_t id[BUILD_ID_MAX];
 	uint64_t mod_end = 0;
 	size_t it = 0;
 
@@ -301,7 +303,8 @@ static void tell_kernel(struct export *x)
 	if (mod.name)
 		tell_module(x, &mod, mod_end);
 	perf_file_kernel(x->pf, KERNEL_TEXT_START, KERNEL_TEXT_END - KERNEL_TEXT_START, ref.start, name.s);
-	perf_file_build_id(x->pf, KERNEL_NAME, true, id, kernel_id(ks, id));
+	x->kernel_id_len = kernel_id(ks, x->kernel_id);
+	perf_file_build_id(x->pf, KERNEL_NAME, true, x->kernel_id, x->kernel_id_len);
 	strbuf_fini(&name);
 }
 
@@ -510,6 +513,11 @@ static int write_file(struct export *x)
 		x->in->write_err = perf_file_finish(x->pf);
 	}
 	perf_file_free(x->pf);
+	if (err >= 0 && x->in->buildid_dir) {
+		int e = buildid_dir_write(x->in->buildid_dir, x->in->reader, x->pass.mods, x->kernel_id, x->kernel_id_len);
+
+		err = e ? e : err;
+	}
 	return err;
 }
 

@@ -18,6 +18,7 @@ struct to_perf_data {
 	FILE *to;			/* a file, at its beginning */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;		/* frames kept of a stack, from the leaf */
+	const char *buildid_dir;	/* NULL; or prepared (buildid_dir.h): what was captured goes there */
 	bool progress;			/* tell on stderr how far it is, after a second */
 	/* What was written: */
 	uint64_t samples;

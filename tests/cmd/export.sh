@@ -119,6 +119,25 @@ if command -v perf >/dev/null; then
 	check "one path: the second has a path of its own" grep -q "($T/app~2)" "$T/two.txt"
 fi
 
+# ---- names of what is gone ----
+rm "$T/app"
+"$NSPROF" export --perf-data -q --buildid-dir "$T/syms" -o "$T/two.perf" "$T/two.data" 2>"$T/err"
+is "--buildid-dir: status" "$? $(cat "$T/err")" "0 "
+if command -v perf >/dev/null; then
+	perf --buildid-dir "$T/syms" report --stdio --no-children -g none -s dso,sym -t '|' -i "$T/two.perf" >"$T/out" 2>"$T/perf.err"
+	is "--buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
+	check "--buildid-dir: the first one's names" grep -q '|app *|\[\.\] aaa_leaf' "$T/out"
+	check "--buildid-dir: the second one's" grep -q '|app~2 *|\[\.\] bbb_leaf' "$T/out"
+	perf --buildid-dir "$T/syms" script --no-inline -i "$T/two.perf" 2>"$T/perf.err" | awk -f "$TOP/tests/bench/fold-perf.awk" |
+		sed 's/@@[A-Z0-9_.]*//g' | grep 'aaa_leaf$\|bbb_leaf$\|aaa_leaf [0-9]*$\|bbb_leaf [0-9]*$' | sort >"$T/from-perf"
+	"$NSPROF" symbolize -q --no-inline "$T/two.data" | grep 'aaa_leaf [0-9]*$\|bbb_leaf [0-9]*$' | sort >"$T/from-us"
+	check "--buildid-dir: whole stacks, by name" cmp "$T/from-perf" "$T/from-us"
+fi
+"$NSPROF" export --perf-data --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
+is "a folder with something in it: status" $? 1
+check "and the message" grep -q "'$T/syms' is not an empty folder" "$T/err"
+check "and no file" test ! -e "$T/x.perf"
+
 # ---- what was lost ----
 PD lost 1234 "$T/a.perf" "$T/lost.perf"
 "$NSPROF" import -q -o "$T/lost.data" "$T/lost.perf"
