@@ -159,6 +159,12 @@ void json_u64(struct json *j, const char *key, uint64_t val)
 	fprintf(j->to, "%" PRIu64, val);
 }
 
+void json_i64(struct json *j, const char *key, int64_t val)
+{
+	lead_in(j, key);
+	fprintf(j->to, "%" PRId64, val);
+}
+
 /* The shortest of 15 to 17 digits that reads back as @val. JSON has no NaN and no infinity: null. */
 void json_double(struct json *j, const char *key, double val)
 {
@@ -182,4 +188,10 @@ void json_bool(struct json *j, const char *key, bool val)
 {
 	lead_in(j, key);
 	fputs(val ? "true" : "false", j->to);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	lead_in(j, key);
+	fputs("null", j->to);
 }

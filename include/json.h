@@ -16,7 +16,9 @@ void json_begin_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
 void json_str(struct json *j, const char *key, const char *val);	/* invalid UTF-8 becomes U+FFFD */
 void json_u64(struct json *j, const char *key, uint64_t val);
+void json_i64(struct json *j, const char *key, int64_t val);
 void json_double(struct json *j, const char *key, double val);
 void json_bool(struct json *j, const char *key, bool val);
+void json_null(struct json *j, const char *key);
 
 #endif

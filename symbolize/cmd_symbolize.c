@@ -31,6 +31,7 @@
 #include "split.h"
 #include "stats.h"
 #include "stop.h"
+#include "to_firefox.h"
 #include "to_pprof.h"
 #include "to_profile.h"
 #include "to_script.h"
@@ -40,9 +41,9 @@
 #define DEFAULT_FILE "nsprof.data"
 #define DEFAULT_MAX_STACK 1024
 
-enum format { FORMAT_FOLDED, FORMAT_PROFILE, FORMAT_SCRIPT, FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMATS };
+enum format { FORMAT_FOLDED, FORMAT_PROFILE, FORMAT_SCRIPT, FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMAT_FIREFOX, FORMATS };
 
-static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope" };
+static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope", "firefox" };
 
 struct config {
 	const char *input, *output, *proc;
@@ -93,7 +94,7 @@ static int check_format(struct config *cfg)
 	for (cfg->kind = 0; cfg->kind < FORMATS && strcmp(cfg->format, formats[cfg->kind]); cfg->kind++)
 		;
 	if (cfg->kind == FORMATS) {
-		pr_err("--format '%s' is not one of folded, profile, script, pprof, speedscope", cfg->format);
+		pr_err("--format '%s' is not one of folded, profile, script, pprof, speedscope, firefox", cfg->format);
 		return -EINVAL;
 	}
 	if (given && cfg->kind != FORMAT_FOLDED) {
@@ -208,7 +209,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  OPT_STR, &cfg->output, NULL },
 		{ "format", 0, "FORMAT",
 		  "folded (default); profile: stacks by thread and time, to be kept, reported and compared; "
-		  "script: each sample, as perf script prints it; pprof; speedscope",
+		  "script: each sample, as perf script prints it; pprof; speedscope; firefox: for the Firefox Profiler",
 		  OPT_STR, &cfg->format, NULL },
 		{ "by", 0, "LIST",
 		  "leading frames: comm, process, thread, container, none, or several, as "
@@ -423,6 +424,12 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 		to_script(&in, outfile_stream(out));
 		return outfile_close(out);
 	}
+	if (cfg->kind == FORMAT_FIREFOX) {
+		const struct to_firefox in = { .col = col, .nm = nm, .reader = r };
+
+		to_firefox(&in, outfile_stream(out));
+		return outfile_close(out);
+	}
 	if (cfg->kind != FORMAT_FOLDED)
 		return write_profile(cfg, col, nm, r, mods, out);
 	if (out) {
@@ -542,7 +549,7 @@ static int symbolize(struct config *cfg)
 	live_init(r);
 	opts.start = rec_reader_start(r);
 	filter_begin(&cfg->filter, opts.start);
-	opts.each = cfg->kind == FORMAT_SCRIPT;
+	opts.each = cfg->kind == FORMAT_SCRIPT || cfg->kind == FORMAT_FIREFOX;
 	if (cfg->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
 	cache = cfg->cache ? cache_open(0) : NULL;

@@ -493,6 +493,18 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	return err;
 }
 
+uint32_t *collect_each_nodes(const struct collect *c)
+{
+	uint32_t *nodes = xcalloc(c->neach + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < c->spread.ncounts; i++) {
+		const struct spread_count *sc = &c->spread.counts[i];
+
+		nodes[c->spread.slots[sc->slot].block] = sc->node;
+	}
+	return nodes;
+}
+
 /* ---- shares ---- */
 
 /* The samples that others had to be asked about. */

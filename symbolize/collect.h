@@ -91,6 +91,8 @@ int collect_run(struct collect *c, struct rec_reader *r);
  */
 void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
 		 struct modules *mods);
+/* With opts.each: the leaf in the tree of each sample's stack. Owned by the caller. */
+uint32_t *collect_each_nodes(const struct collect *c);
 /* Is a stack that ends like this shown with a frame that says so? */
 bool collect_incomplete(enum unwind_end end);
 

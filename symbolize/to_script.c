@@ -222,19 +222,6 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 	putc('\n', to);
 }
 
-/* The stack of each sample. Owned. */
-static uint32_t *nodes_of(const struct collect *c)
-{
-	uint32_t *nodes = xcalloc(c->neach + 1, sizeof(*nodes));
-
-	for (size_t i = 0; i < c->spread.ncounts; i++) {
-		const struct spread_count *sc = &c->spread.counts[i];
-
-		nodes[c->spread.slots[sc->slot].block] = sc->node;
-	}
-	return nodes;
-}
-
 /* perf's block of "# key : value" lines. */
 static void print_header(const struct printer *p)
 {
@@ -262,7 +249,7 @@ void to_script(const struct to_script *in, FILE *to)
 	struct printer p = { .in = in, .to = to, .event = event ? event : "cpu-clock" };
 	const struct collect_each *each = in->col->each;
 	const size_t n = in->header_only ? 0 : in->col->neach;
-	uint32_t *nodes = nodes_of(in->col);
+	uint32_t *nodes = collect_each_nodes(in->col);
 
 	if (in->header || in->header_only)
 		print_header(&p);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Profiles for other people's viewers: pprof, read by go tool pprof and by a reader of our own; speedscope's JSON. They have all the samples
-# and the stacks of the folded text.
+# Profiles for other people's viewers: pprof, read by go tool pprof and by a reader of our own; speedscope's JSON; the
+# Firefox Profiler's, against its types restated. They have all the samples and the stacks of the folded text.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
@@ -83,6 +83,51 @@ for format in pprof speedscope; do
 	"$NSPROF" symbolize -q --format $format -o "$T/again" "$T/data"
 	check "$format: the same bytes again" cmp "$T/$format" "$T/again"
 done
+
+firefox() { python3 "$TOP/tests/tools/firefox_profile.py" "$@"; }
+"$NSPROF" symbolize -q --srcline --format firefox -o "$T/firefox" "$T/data"
+is "firefox: status" $? 0
+is "firefox: as the profiler's types have it" "$(firefox check "$T/firefox" 2>&1)" ""
+firefox fold "$T/firefox" | LC_ALL=C sort >"$T/firefox.folded"
+check "firefox: the stacks of the folded text" cmp "$T/firefox.folded" "$T/folded"
+firefox times "$T/firefox" | sort >"$T/times"
+"$NSPROF" script -q --ns -F tid,time "$T/data" | python3 -c '
+import re, sys
+rows = re.findall(r"^\s*(\d+)\s+(\d+)\.(\d{9}):", sys.stdin.read(), re.M)
+rows = [(tid, int(s) * 10**9 + int(ns)) for tid, s, ns in rows]
+first = min(t for tid, t in rows)
+for tid, t in rows:
+	print(tid, t - first)
+' | sort >"$T/script.times"
+check "firefox: each sample at its time" cmp "$T/times" "$T/script.times"
+# Addresses and ids by other programs.
+readelf -n "$TARGETS/spin" | sed -n 's/.*Build ID: //p' >"$T/id"
+nm -S "$TARGETS/spin" | awk '$4 == "app_leaf" { print $1, $2 }' >"$T/nm"
+python3 - "$T/firefox" "$(cat "$T/id")" $(cat "$T/nm") >"$T/ids" <<'PY'
+import json, sys, uuid
+path, build_id, address, size = sys.argv[1:]
+d = json.load(open(path))
+lib, = [i for i, l in enumerate(d['libs']) if l['name'] == 'spin']
+assert d['libs'][lib]['codeId'] == build_id
+assert d['libs'][lib]['breakpadId'] == uuid.UUID(bytes_le=bytes.fromhex(build_id)[:16]).hex.upper() + '0'
+s = d['shared']['nativeSymbols']
+leaf = [(s['address'][i], s['functionSize'][i], s['libIndex'][i]) for i in range(s['length'])
+	if d['shared']['stringArray'][s['name'][i]] == 'app_leaf']
+assert leaf == [(int(address, 16), int(size, 16), lib)], leaf
+f = d['shared']['frameTable']
+assert any(line for line in f['line']) and {c['name'] for c in d['meta']['categories']} == {'Other', 'User', 'Kernel', 'JIT'}
+PY
+is "firefox: build-ids and symbols are those of readelf and nm" $? 0
+"$NSPROF" symbolize -q --srcline --format firefox -o "$T/again" "$T/data"
+check "firefox: the same bytes again" cmp "$T/firefox" "$T/again"
+sleep 10 &
+a=$!
+"$NSPROF" record -q -e cpu-clock -p $a --duration 0.1 -o "$T/sleeps" 2>"$T/err"
+kill $a
+wait $a 2>/dev/null
+"$NSPROF" symbolize -q --format firefox -o "$T/nothing" "$T/sleeps"
+is "firefox: of a recording without samples, what the profiler opens" "$(firefox check "$T/nothing" 2>&1)" ""
+
 if command -v go >/dev/null; then
 	go tool pprof -sample_index=samples -top "$T/pprof" >"$T/top" 2>"$T/err"
 	is "go tool pprof: status" $? 0
@@ -95,5 +140,5 @@ fi
 "$NSPROF" symbolize -q --format pprof "$T/data" >/dev/full 2>"$T/err"
 is "a full disk: status" $? 1
 "$NSPROF" symbolize --format nonsense "$T/data" 2>"$T/err"
-check "an unknown format is named" grep -q "'nonsense' is not one of folded, profile, script, pprof, speedscope" "$T/err"
+check "an unknown format is named" grep -q "'nonsense' is not one of folded, profile, script, pprof, speedscope, firefox" "$T/err"
 done_testing

@@ -55,6 +55,8 @@ static void commas_and_keys(void **state)
 	json_end_object(j);
 	json_bool(j, NULL, true);
 	json_u64(j, NULL, 0);
+	json_i64(j, NULL, INT64_MIN);
+	json_null(j, NULL);
 	json_end_array(j);
 	json_begin_object(j, "d");
 	json_bool(j, "e", false);
@@ -62,7 +64,7 @@ static void commas_and_keys(void **state)
 	json_str(j, "f\"", "");
 	json_end_object(j);
 	finish(j);
-	assert_string_equal(text, "{\"a\":\"x\",\"b\":18446744073709551615,\"c\":[[],{},true,0],"
+	assert_string_equal(text, "{\"a\":\"x\",\"b\":18446744073709551615,\"c\":[[],{},true,0,-9223372036854775808,null],"
 				  "\"d\":{\"e\":false},\"f\\\"\":\"\"}\n");
 	free(text);
 }

@@ -1,0 +1,20 @@
+/* Samples as a processed profile of the Firefox Profiler, version 60 (the source of the form is in firefox_tables.h, why this version in DESIGN 10.1). */
+#ifndef NSPROF_TO_FIREFOX_H
+#define NSPROF_TO_FIREFOX_H
+
+#include <stdio.h>
+
+struct collect;
+struct naming;
+struct rec_reader;
+
+struct to_firefox {
+	const struct collect *col;	/* with opts.each */
+	const struct naming *nm;	/* with opts.detail */
+	struct rec_reader *reader;
+};
+
+/* Write errors stay in @to's error flag. */
+void to_firefox(const struct to_firefox *in, FILE *to);
+
+#endif
