@@ -20,7 +20,7 @@
 #define FEATURES 256u
 /* What one file may tell of: more is not believed. */
 #define ATTRS_MAX 4096u
-#define IDS_MAX (1u << 20)
+#define IDS_MAX (1u << 20)	/* of all events */
 #define BUILD_IDS_MAX (1u << 20)
 #define STRINGS_MAX 65536u
 
@@ -159,22 +159,25 @@ static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_curso
 	return &pd->attrs[pd->nattrs++];
 }
 
-static void add_ids(struct perfdata_attr *a, struct perfdata_cursor *c, uint64_t n)
+/* The first event that says so has the id. */
+static void add_ids(struct perfdata *pd, const struct perfdata_attr *a, struct perfdata_cursor *c, uint64_t n)
 {
-	if (n > IDS_MAX || a->nids + n > IDS_MAX || n * 8 > (uint64_t)(c->end - c->p))
+	if (n > IDS_MAX || pd->ids.n + n > IDS_MAX || n * 8 > (uint64_t)(c->end - c->p))
 		return;
-	a->ids = xrealloc(a->ids, (a->nids + n) * sizeof(*a->ids) + 1);
-	while (n--)
-		a->ids[a->nids++] = perfdata_u64(c);
+	while (n--) {
+		bool is_new;
+		uint64_t *slot = u64map_put(&pd->ids, perfdata_u64(c), &is_new);
+
+		if (is_new)
+			*slot = (uint64_t)(a - pd->attrs);
+	}
 }
 
 static struct perfdata_attr *find_id(struct perfdata *pd, uint64_t id)
 {
-	for (size_t i = 0; i < pd->nattrs; i++)
-		for (size_t k = 0; k < pd->attrs[i].nids; k++)
-			if (pd->attrs[i].ids[k] == id)
-				return &pd->attrs[i];
-	return NULL;
+	const uint64_t *slot = u64map_get(&pd->ids, id);
+
+	return slot ? &pd->attrs[*slot] : NULL;
 }
 
 struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id)
@@ -357,7 +360,7 @@ void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_
 		c.p = rec + 8;
 		a = add_attr(pd, &c, asize ? asize : PERF_ATTR_SIZE_VER0);
 		if (a)
-			add_ids(a, &c, (uint64_t)(c.end - c.p) / 8);
+			add_ids(pd, a, &c, (uint64_t)(c.end - c.p) / 8);
 		break;
 	case PERFDATA_HEADER_FEATURE:
 		read_feature(pd, perfdata_u64(&c), &c);
@@ -412,7 +415,7 @@ static int read_attrs(struct perfdata *pd, uint64_t off, uint64_t len, uint64_t 
 		ids_len = perfdata_u64(&c);
 		ids = range(pd, ids_off, ids_len);
 		if (!ids.bad)
-			add_ids(a, &ids, ids_len / 8);
+			add_ids(pd, a, &ids, ids_len / 8);
 	}
 	return pd->nattrs ? 0 : -EINVAL;
 }
@@ -539,14 +542,13 @@ void perfdata_free(struct perfdata *pd)
 {
 	if (!pd)
 		return;
-	for (size_t i = 0; i < pd->nattrs; i++) {
+	for (size_t i = 0; i < pd->nattrs; i++)
 		free(pd->attrs[i].name);
-		free(pd->attrs[i].ids);
-	}
 	for (size_t i = 0; i < pd->nbuild_ids; i++)
 		free(pd->build_ids[i].path);
 	free(pd->attrs);
 	free(pd->build_ids);
+	u64map_fini(&pd->ids);
 	free(pd->hostname);
 	free(pd->osrelease);
 	free(pd->arch);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "hash.h"
 
 /* perf's own record types, behind the kernel's (enum perf_user_event_type). */
 enum {
@@ -49,8 +50,6 @@ struct perfdata_attr {
 	uint64_t regs_user, regs_intr;	/* masks, PERF_REG_* of the recorded machine */
 	uint32_t stack_user;	/* bytes asked for */
 	char *name;		/* owned; "" = not told */
-	uint64_t *ids;		/* owned */
-	size_t nids;
 	uint64_t samples;	/* met so far */
 };
 
@@ -84,6 +83,7 @@ struct perfdata {
 	uint64_t data, data_end;	/* file offsets of the records */
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
+	struct u64map ids;	/* of events, one for each CPU or thread -> index in @attrs */
 	struct perfdata_build_id *build_ids;	/* owned */
 	size_t nbuild_ids, build_ids_cap;
 	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = not told */
