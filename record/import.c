@@ -457,6 +457,7 @@ static int finish(struct import *im)
 	sink_end(im->sink, true);
 	if (im->pd->cut || im->pd->bad)
 		rec_writer_info(im->w, "imported_cut", "1");
+	im->ledger.l.unordered += im->pd->late;
 	/* By now all is known that tells whose kernel it was. */
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);

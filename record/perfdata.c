@@ -520,6 +520,7 @@ struct perfdata *perfdata_open(int fd, const char *name)
 	int err;
 
 	pd->fd = fd;
+	pd->hold = PERFDATA_HOLD;
 	err = open_fd(pd);
 	if (!err)
 		return pd;

@@ -73,6 +73,9 @@ struct perfdata_spot {
 
 #define PERFDATA_NOWHERE UINT64_MAX
 
+/* Two rounds of the rings of 256 CPUs, 1 MiB each. */
+#define PERFDATA_HOLD ((size_t)512 << 20)
+
 struct perfdata {
 	int fd;			/* borrowed */
 	bool swap;		/* the other byte order */
@@ -91,6 +94,8 @@ struct perfdata {
 	bool have_clock;	/* CLOCK_DATA: times and wall clock belong together */
 	uint64_t clock_wall_ns, clock_ns;
 	struct perfdata_spot end;	/* which ended it: of an impossible size, or not all of it is there */
+	size_t hold;		/* bytes of records that wait for their turn, at most; PERFDATA_HOLD when opened */
+	uint64_t late;		/* records delivered behind younger ones */
 	uint64_t bad;		/* records whose inner lengths do not fit: left out */
 	struct perfdata_spot first_bad;
 };
@@ -126,8 +131,8 @@ void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
 char *perfdata_type_text(uint32_t type);
 
 /*
- * Calls @fn for each record of the kernel's, in the order of time as far as perf's rounds tell it. A return of other than 0
- * ends it. 0, that, or negative errno after a message. @ordered: false, as they come. Once for a pipe, as
+ * Calls @fn for each record of the kernel's, in the order of time as far as perf's rounds tell it and @pd->hold bytes reach: beyond that
+ * the oldest go on, and what comes after them and is older still is counted as late. A return of other than 0 ends it. 0, that, or negative errno after a message. @ordered: false, as they come. Once for a pipe, as
  * often as wanted for a file.
  */
 int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx);

@@ -51,17 +51,20 @@ struct stream {
 	struct codec_stream *zstd;	/* owned; NULL until needed */
 	struct queued *queue;		/* owned */
 	size_t n, cap;
-	uint64_t seq, newest, limit;
+	uint64_t seq, newest, limit, delivered;
+	size_t held;			/* bytes of all chunks */
 };
 
-static void chunk_put(struct chunk *c)
+static void chunk_put(struct stream *s, struct chunk *c)
 {
-	if (c && !--c->refs)
-		free(c);
+	if (!c || --c->refs)
+		return;
+	s->held -= c->size;
+	free(c);
 }
 
 /* Room for @len bytes behind what is there: what is not delivered moves to a new chunk when it is used up. */
-static uint8_t *feed_room(struct feed *f, size_t len)
+static uint8_t *feed_room(struct stream *s, struct feed *f, size_t len)
 {
 	size_t rest = f->end - f->begin;
 	struct chunk *c = f->cur;
@@ -71,9 +74,10 @@ static uint8_t *feed_room(struct feed *f, size_t len)
 	c = xmalloc(sizeof(*c) + rest + MAX(len, (size_t)CHUNK));
 	c->refs = 1;
 	c->size = rest + MAX(len, (size_t)CHUNK);
+	s->held += c->size;
 	if (rest)
 		memcpy(c->data, f->cur->data + f->begin, rest);
-	chunk_put(f->cur);
+	chunk_put(s, f->cur);
 	f->cur = c;
 	f->begin = 0;
 	f->end = rest;
@@ -256,18 +260,28 @@ static int queued_cmp(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : 1;
 }
 
-/* Deliver all that is not younger than @limit. */
-static int deliver(struct stream *s, uint64_t limit)
+/* What waits takes memory: its bytes, if they are not the file's own, and its places in the queue. */
+static bool holds_more(const struct stream *s, size_t waiting, size_t hold)
+{
+	return s->held + waiting * sizeof(*s->queue) > hold;
+}
+
+/* Deliver all that is not younger than @limit, and the oldest of the rest as long as more than @hold bytes are held. */
+static int deliver(struct stream *s, uint64_t limit, size_t hold)
 {
 	size_t i = 0;
 	int err = 0;
 
 	qsort(s->queue, s->n, sizeof(*s->queue), queued_cmp);
-	for (; i < s->n && s->queue[i].time <= limit && !err; i++) {
+	for (; i < s->n && !err && (s->queue[i].time <= limit || holds_more(s, s->n - i, hold)); i++) {
+		const uint64_t time = s->queue[i].time;
 		struct perfdata_record r = parse(s->pd, s->queue[i].rec);
 
+		/* What perf makes up has no time. */
+		s->pd->late += time && time < s->delivered;
+		s->delivered = MAX(s->delivered, time);
 		err = s->fn(s->ctx, &r);
-		chunk_put(s->queue[i].chunk);
+		chunk_put(s, s->queue[i].chunk);
 	}
 	s->n -= i;
 	memmove(s->queue, s->queue + i, s->n * sizeof(*s->queue));
@@ -285,7 +299,8 @@ static int take_record(struct stream *s, const uint8_t *rec, struct chunk *chunk
 	if (chunk)
 		chunk->refs++;
 	s->newest = MAX(s->newest, r.time);
-	return 0;
+	/* Rounds too large, or none at all, as perf inject leaves them: half, so that it is sorted once in a while. */
+	return holds_more(s, s->n, s->pd->hold) ? deliver(s, 0, s->pd->hold / 2) : 0;
 }
 
 static int take_round(struct stream *s)
@@ -293,7 +308,7 @@ static int take_round(struct stream *s)
 	uint64_t limit = s->limit;
 
 	s->limit = s->newest;
-	return s->ordered && limit ? deliver(s, limit) : 0;
+	return s->ordered && limit ? deliver(s, limit, SIZE_MAX) : 0;
 }
 
 /* ---- where records come from ---- */
@@ -364,7 +379,7 @@ static int decompress(struct stream *s, const uint8_t *rec, uint64_t size)
 	if (!s->zstd)
 		s->zstd = codec_stream_new();
 	do {
-		uint8_t *to = feed_room(&s->inner, CHUNK / 4);
+		uint8_t *to = feed_room(s, &s->inner, CHUNK / 4);
 		size_t n = 0;
 		int err;
 
@@ -415,7 +430,7 @@ static int run_mapped(struct stream *s)
 static int run_pipe(struct stream *s)
 {
 	for (;;) {
-		uint8_t *to = feed_room(&s->in, CHUNK / 4);
+		uint8_t *to = feed_room(s, &s->in, CHUNK / 4);
 		ssize_t n = read(s->pd->fd, to, CHUNK / 4);
 		int err;
 
@@ -450,11 +465,11 @@ int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const 
 	}
 	pd->cut |= s.inner.end > s.inner.begin;
 	if (!err)
-		err = deliver(&s, UINT64_MAX);
+		err = deliver(&s, UINT64_MAX, SIZE_MAX);
 	while (s.n)
-		chunk_put(s.queue[--s.n].chunk);
-	chunk_put(s.in.cur);
-	chunk_put(s.inner.cur);
+		chunk_put(&s, s.queue[--s.n].chunk);
+	chunk_put(&s, s.in.cur);
+	chunk_put(&s, s.inner.cur);
 	codec_stream_free(s.zstd);
 	free(s.queue);
 	return err;
