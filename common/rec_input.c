@@ -30,6 +30,19 @@ bool rec_reader_knows(const void *head, size_t n)
 	return (n >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) || is_perf(head, n);
 }
 
+bool rec_reader_knows_dir(int dirfd)
+{
+	int fd = openat(dirfd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	uint8_t magic[8];
+	bool known;
+
+	if (fd < 0)
+		return false;
+	known = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic));
+	close(fd);
+	return known;
+}
+
 /* A file without a name, or negative errno after a message. */
 static int temporary(void)
 {
@@ -170,19 +183,19 @@ int rec_input_open(const char *path, const char *shown, uint64_t *size)
 			close(fd);
 		return -EIO;
 	}
-	if (S_ISDIR(st.st_mode)) {
+	if (S_ISDIR(st.st_mode) && !rec_reader_knows_dir(fd)) {
 		pr_err("%s is a directory, not an nsprof recording", shown);
 		close(fd);
 		return -EISDIR;
 	}
-	if (!S_ISREG(st.st_mode) || (is_stdin && lseek(fd, 0, SEEK_CUR) > 0)) {
+	if (!S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || (is_stdin && lseek(fd, 0, SEEK_CUR) > 0))) {
 		file = spool(fd, shown);
 		close(fd);
 		if (file < 0)
 			return file;
 		fd = file;
 	}
-	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic)))
+	if (S_ISDIR(st.st_mode) || (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic))))
 		fd = imported(fd, shown);
 	if (fd < 0)
 		return fd;

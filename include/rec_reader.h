@@ -29,6 +29,8 @@ struct rec_damage {
 struct rec_reader *rec_reader_open(const char *path);
 /* Does a file that begins with these @n bytes look like one: a recording, or a perf.data, which is imported on the way? */
 bool rec_reader_knows(const void *head, size_t n);
+/* Does @dirfd look like a perf.data directory, of "perf record --threads"? */
+bool rec_reader_knows_dir(int dirfd);
 void rec_reader_close(struct rec_reader *r);
 
 /* Setting @key ("event", "frequency", "hostname" ...), or NULL. Borrowed. */

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -389,7 +388,7 @@ static void spot_text(const struct perfdata_spot *spot, struct strbuf *sb)
 	char *type = perfdata_type_text(spot->type);
 
 	if (spot->at == PERFDATA_NOWHERE)
-		strbuf_adds(sb, "in compressed or piped data");
+		strbuf_adds(sb, "in compressed or piped data, or a file of the directory");
 	else
 		strbuf_addf(sb, "at offset 0x%" PRIx64, spot->at);
 	strbuf_addf(sb, ": %s of %u bytes", type, spot->size);
@@ -423,8 +422,8 @@ static void tell(const struct import *im)
 	struct strbuf sb = STRBUF_INIT;
 
 	balance_text(l, &sb);
-	if (pd->size)
-		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->size / 1e6);
+	if (pd->bytes)
+		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)
 		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
 			n == 1 ? "" : "s", event_name(chosen(im)), sb.len ? "; " : "", sb.len ? sb.s : "");
@@ -477,7 +476,6 @@ static int finish(struct import *im)
 static int run(struct import *im, int fd)
 {
 	struct timespec now;
-	struct stat st;
 	int err;
 
 	im->pd = perfdata_open(fd, im->name);
@@ -485,9 +483,7 @@ static int run(struct import *im, int fd)
 		return -EINVAL;
 	/* Of a pipe: now. */
 	clock_gettime(CLOCK_REALTIME, &now);
-	im->until_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		im->until_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	im->until_ns = im->pd->written_ns ? im->pd->written_ns : (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (im->pd->map) {
 		err = perfdata_each(im->pd, false, look, im);
 		if (!err && im->pd->nattrs)

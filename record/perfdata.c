@@ -2,6 +2,7 @@
 #include "perfdata.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -491,6 +492,36 @@ static int read_head(int fd, uint8_t *head)
 	return 0;
 }
 
+static int open_file(struct perfdata *pd, int fd, const struct stat *st)
+{
+	if (st->st_size < (off_t)PIPE_HEADER)
+		return -ENOEXEC;
+	pd->size = (size_t)st->st_size;
+	pd->bytes = pd->size;
+	pd->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	pd->map = mmap(NULL, pd->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (pd->map == MAP_FAILED) {
+		pd->map = NULL;
+		return -errno;
+	}
+	return read_header(pd, pd->map);
+}
+
+static int open_dir(struct perfdata *pd)
+{
+	int fd = openat(pd->fd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? -EISDIR : -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else
+		err = S_ISREG(st.st_mode) ? open_file(pd, fd, &st) : -EISDIR;
+	close(fd);
+	return err ? err : perfdata_open_parts(pd, pd->fd);
+}
+
 static int open_fd(struct perfdata *pd)
 {
 	uint8_t head[PIPE_HEADER];
@@ -499,19 +530,12 @@ static int open_fd(struct perfdata *pd)
 
 	if (fstat(pd->fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode)) {
-		err = S_ISDIR(st.st_mode) ? -EISDIR : read_head(pd->fd, head);
-		return err ? err : read_header(pd, head);
-	}
-	if (st.st_size < (off_t)PIPE_HEADER)
-		return -ENOEXEC;
-	pd->size = (size_t)st.st_size;
-	pd->map = mmap(NULL, pd->size, PROT_READ, MAP_PRIVATE, pd->fd, 0);
-	if (pd->map == MAP_FAILED) {
-		pd->map = NULL;
-		return -errno;
-	}
-	return read_header(pd, pd->map);
+	if (S_ISREG(st.st_mode))
+		return open_file(pd, pd->fd, &st);
+	if (S_ISDIR(st.st_mode))
+		return open_dir(pd);
+	err = read_head(pd->fd, head);
+	return err ? err : read_header(pd, head);
 }
 
 struct perfdata *perfdata_open(int fd, const char *name)
@@ -530,7 +554,7 @@ struct perfdata *perfdata_open(int fd, const char *name)
 		pr_err("%s is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
 		       "writes", name);
 	else if (err == -EISDIR)
-		pr_err("%s is a directory, as 'perf record --threads' makes: these cannot be read", name);
+		pr_err("%s is a directory, and not one of 'perf record --threads': there is no file 'data' in it", name);
 	else if (err == -EINVAL)
 		pr_err("%s is damaged: its header has no events", name);
 	else
@@ -555,6 +579,7 @@ void perfdata_free(struct perfdata *pd)
 	free(pd->arch);
 	free(pd->version);
 	free(pd->cmdline);
+	perfdata_close_parts(pd);
 	if (pd->map)
 		munmap((void *)(uintptr_t)pd->map, pd->size);
 	free(pd);

@@ -68,10 +68,16 @@ struct perfdata_spot {
 	bool known;		/* false: there is none, or nothing of it was read */
 	uint32_t type;
 	uint16_t size;		/* bytes, as its header says */
-	uint64_t at;		/* offset in the file or pipe; PERFDATA_NOWHERE: of compressed ones, and of those that had to wait in memory */
+	uint64_t at;		/* offset in the file or pipe; PERFDATA_NOWHERE: of compressed ones, of those that had to wait in memory, of parts */
 };
 
 #define PERFDATA_NOWHERE UINT64_MAX
+
+/* "data.0" and so on, of "perf record --threads": nothing but records, each file those of some CPUs. */
+struct perfdata_part {
+	const uint8_t *map;	/* owned */
+	size_t size;
+};
 
 /* Two rounds of the rings of 256 CPUs, 1 MiB each. */
 #define PERFDATA_HOLD ((size_t)512 << 20)
@@ -84,6 +90,10 @@ struct perfdata {
 	const uint8_t *map;	/* of a regular file, all of it; NULL else */
 	size_t size;		/* bytes of @map */
 	uint64_t data, data_end;	/* file offsets of the records */
+	struct perfdata_part *parts;	/* owned; of a directory: its other files */
+	size_t nparts;
+	uint64_t bytes;		/* of all files; 0: a pipe */
+	int64_t written_ns;	/* wall clock, when the file was changed last; 0: a pipe */
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
 	struct u64map ids;	/* of events, one for each CPU or thread -> index in @attrs */
@@ -101,11 +111,15 @@ struct perfdata {
 };
 
 /*
- * Begins to read @fd (borrowed, at its beginning). NULL after a message naming @name: not perf.data, of a kind that cannot
+ * Begins to read @fd (borrowed, at its beginning; or a directory, of "perf record --threads"). NULL after a message naming @name: not perf.data, of a kind that cannot
  * be read, or damaged before the first record.
  */
 struct perfdata *perfdata_open(int fd, const char *name);
 void perfdata_free(struct perfdata *pd);	/* accepts NULL */
+
+/* For perfdata.c: the parts in @dirfd. 0 or negative errno. */
+int perfdata_open_parts(struct perfdata *pd, int dirfd);
+void perfdata_close_parts(struct perfdata *pd);
 
 /* For perfdata_stream.c: what the pipe format has among its records. Others than these are ignored. */
 void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size);

@@ -19,6 +19,8 @@
 
 #define CHUNK (1u << 20)
 #define HEADER 8u
+/* Bytes of one file, before the others are looked at again. */
+#define TURN (64u << 10)
 /* Of one compressed record: perf writes at most what a ring holds. Through a pipe all of it has to be in memory. */
 #define COMPRESSED_MAX (64u << 20)
 
@@ -42,13 +44,22 @@ struct queued {
 	struct chunk *chunk;	/* one reference; NULL: in the mapped file */
 };
 
+/* The pipe, or a file of those that one recording has. */
+struct source {
+	const uint8_t *map;		/* borrowed; NULL: a pipe */
+	uint64_t at, end;		/* of @map: what is not read yet */
+	uint64_t newest;		/* of its records; 0: none had a time yet */
+	struct feed in, inner;		/* the pipe; what is decompressed */
+	struct codec_stream *zstd;	/* owned; NULL until needed */
+};
+
 struct stream {
 	struct perfdata *pd;
 	bool ordered;
 	int (*fn)(void *ctx, const struct perfdata_record *r);
 	void *ctx;
-	struct feed in, inner;		/* the pipe; what is decompressed */
-	struct codec_stream *zstd;	/* owned; NULL until needed */
+	struct source *src;		/* owned */
+	size_t nsrc;
 	struct queued *queue;		/* owned */
 	size_t n, cap;
 	uint64_t seq, newest, limit, delivered;
@@ -288,7 +299,7 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 	return err;
 }
 
-static int take_record(struct stream *s, const uint8_t *rec, struct chunk *chunk)
+static int take_record(struct stream *s, struct source *src, const uint8_t *rec, struct chunk *chunk)
 {
 	struct perfdata_record r = parse(s->pd, rec);
 
@@ -298,6 +309,7 @@ static int take_record(struct stream *s, const uint8_t *rec, struct chunk *chunk
 	s->queue[s->n++] = (struct queued){ r.time, s->seq++, rec, chunk };
 	if (chunk)
 		chunk->refs++;
+	src->newest = MAX(src->newest, r.time);
 	s->newest = MAX(s->newest, r.time);
 	/* Rounds too large, or none at all, as perf inject leaves them: half, so that it is sorted once in a while. */
 	return holds_more(s, s->n, s->pd->hold) ? deliver(s, 0, s->pd->hold / 2) : 0;
@@ -308,14 +320,15 @@ static int take_round(struct stream *s)
 	uint64_t limit = s->limit;
 
 	s->limit = s->newest;
-	return s->ordered && limit ? deliver(s, limit, SIZE_MAX) : 0;
+	/* Of several files it would be one's. perf writes none into these. */
+	return s->ordered && limit && s->nsrc == 1 ? deliver(s, limit, SIZE_MAX) : 0;
 }
 
 /* ---- where records come from ---- */
 
-static int decompress(struct stream *s, const uint8_t *rec, uint64_t size);
+static int decompress(struct stream *s, struct source *src, const uint8_t *rec, uint64_t size);
 
-static int take(struct stream *s, const uint8_t *rec, uint64_t size, struct chunk *chunk, bool inner)
+static int take(struct stream *s, struct source *src, const uint8_t *rec, uint64_t size, struct chunk *chunk, bool inner)
 {
 	uint32_t type = rec_u32(s->pd, rec);
 
@@ -325,10 +338,10 @@ static int take(struct stream *s, const uint8_t *rec, uint64_t size, struct chun
 	case PERFDATA_COMPRESSED:
 	case PERFDATA_COMPRESSED2:
 		/* perf compresses nothing twice. */
-		return inner ? 0 : decompress(s, rec, size);
+		return inner ? 0 : decompress(s, src, rec, size);
 	default:
 		if (type < PERFDATA_HEADER_ATTR)
-			return take_record(s, rec, chunk);
+			return take_record(s, src, rec, chunk);
 		if (s->pd->piped && size <= UINT16_MAX)
 			perfdata_meta(s->pd, type, rec, (size_t)size);
 		return 0;
@@ -336,7 +349,7 @@ static int take(struct stream *s, const uint8_t *rec, uint64_t size, struct chun
 }
 
 /* All whole records of @f. -EBADMSG: what comes next is none. */
-static int feed_records(struct stream *s, struct feed *f, bool inner)
+static int feed_records(struct stream *s, struct source *src, struct feed *f, bool inner)
 {
 	for (;;) {
 		const uint8_t *rec = f->cur ? f->cur->data + f->begin : NULL;
@@ -364,31 +377,31 @@ static int feed_records(struct stream *s, struct feed *f, bool inner)
 		f->begin += size;
 		f->at += size;
 		f->skip = inner ? 0 : rec_trailer(s->pd, rec, size);
-		err = take(s, rec, size, f->cur, inner);
+		err = take(s, src, rec, size, f->cur, inner);
 		if (err)
 			return err;
 	}
 }
 
-static int decompress(struct stream *s, const uint8_t *rec, uint64_t size)
+static int decompress(struct stream *s, struct source *src, const uint8_t *rec, uint64_t size)
 {
 	const bool has_len = rec_u32(s->pd, rec) == PERFDATA_COMPRESSED2;
-	const uint8_t *src = rec + HEADER + (has_len ? 8 : 0);
+	const uint8_t *packed = rec + HEADER + (has_len ? 8 : 0);
 	size_t left = has_len ? rec_u64(s->pd, rec + HEADER) : size - HEADER, before;
 
-	if (!s->zstd)
-		s->zstd = codec_stream_new();
+	if (!src->zstd)
+		src->zstd = codec_stream_new();
 	do {
-		uint8_t *to = feed_room(s, &s->inner, CHUNK / 4);
+		uint8_t *to = feed_room(s, &src->inner, CHUNK / 4);
 		size_t n = 0;
 		int err;
 
 		before = left;
-		err = codec_stream(s->zstd, to, CHUNK / 4, &n, &src, &left);
-		s->inner.end += n;
+		err = codec_stream(src->zstd, to, CHUNK / 4, &n, &packed, &left);
+		src->inner.end += n;
 		if (err)
 			return -EBADMSG;
-		err = feed_records(s, &s->inner, true);
+		err = feed_records(s, src, &src->inner, true);
 		if (err)
 			return err;
 		/* Output that had no room comes with the next call, without input. */
@@ -398,29 +411,57 @@ static int decompress(struct stream *s, const uint8_t *rec, uint64_t size)
 	return 0;
 }
 
+/* One record. -EBADMSG: what comes next is none. */
+static int read_mapped(struct stream *s, struct source *src)
+{
+	const uint64_t left = src->end - src->at;
+	const uint8_t *rec = src->map + src->at;
+	uint64_t size, more;
+	bool bad;
+
+	size = rec_size(s->pd, rec, left, &bad);
+	/* Of a directory's parts nobody is told the offset: the name that is shown is the directory's. */
+	if (bad || !size || size > left)
+		note_end(s->pd, rec, left, src == s->src ? src->at : PERFDATA_NOWHERE);
+	if (bad)
+		return -EBADMSG;
+	if (!size || size > left) {
+		s->pd->cut = true;
+		src->at = src->end;
+		return 0;
+	}
+	more = rec_trailer(s->pd, rec, size);
+	src->at = more > left - size ? src->end : src->at + size + more;
+	return take(s, src, rec, size, NULL, false);
+}
+
+/* The one that is furthest behind, so that records of one time come together; NULL: all are at their end. */
+static struct source *next_source(struct stream *s)
+{
+	struct source *found = NULL;
+
+	for (size_t i = 0; i < s->nsrc; i++)
+		if (s->src[i].at < s->src[i].end && (!found || s->src[i].newest < found->newest))
+			found = &s->src[i];
+	return found;
+}
+
 static int run_mapped(struct stream *s)
 {
-	const struct perfdata *pd = s->pd;
-	uint64_t at = pd->data;
+	struct source *src;
 
-	while (at < pd->data_end) {
-		uint64_t left = pd->data_end - at, size, more;
-		const uint8_t *rec = pd->map + at;
-		bool bad;
-		int err;
+	while ((src = next_source(s))) {
+		const uint64_t from = src->at;
+		int err = 0;
 
-		size = rec_size(pd, rec, left, &bad);
-		if (bad || !size || size > left)
-			note_end(s->pd, rec, left, at);
-		if (bad)
-			return -EBADMSG;
-		if (!size || size > left) {
+		while (src->at < src->end && src->at - from < TURN && !err)
+			err = read_mapped(s, src);
+		/* Nobody can say where the next record begins: that is the end of this file. */
+		if (err == -EBADMSG) {
 			s->pd->cut = true;
-			return 0;
+			src->at = src->end;
+			err = 0;
 		}
-		more = rec_trailer(pd, rec, size);
-		at = more > left - size ? pd->data_end : at + size + more;
-		err = take(s, rec, size, NULL, false);
 		if (err)
 			return err;
 	}
@@ -429,8 +470,10 @@ static int run_mapped(struct stream *s)
 
 static int run_pipe(struct stream *s)
 {
+	struct source *src = s->src;
+
 	for (;;) {
-		uint8_t *to = feed_room(s, &s->in, CHUNK / 4);
+		uint8_t *to = feed_room(s, &src->in, CHUNK / 4);
 		ssize_t n = read(s->pd->fd, to, CHUNK / 4);
 		int err;
 
@@ -442,35 +485,57 @@ static int run_pipe(struct stream *s)
 		}
 		if (!n)
 			break;
-		s->in.end += (size_t)n;
-		err = feed_records(s, &s->in, false);
+		src->in.end += (size_t)n;
+		err = feed_records(s, src, &src->in, false);
 		if (err)
 			return err;
 	}
-	if (s->in.end > s->in.begin)
-		note_end(s->pd, s->in.cur->data + s->in.begin, s->in.end - s->in.begin, s->in.at);
-	s->pd->cut |= s->in.end > s->in.begin || s->in.skip;
+	if (src->in.end > src->in.begin)
+		note_end(s->pd, src->in.cur->data + src->in.begin, src->in.end - src->in.begin, src->in.at);
+	s->pd->cut |= src->in.end > src->in.begin || src->in.skip;
 	return 0;
+}
+
+static void sources_init(struct stream *s)
+{
+	const struct perfdata *pd = s->pd;
+
+	s->nsrc = 1 + pd->nparts;
+	s->src = xcalloc(s->nsrc, sizeof(*s->src));
+	s->src[0] = (struct source){ .map = pd->map, .at = pd->data, .end = pd->data_end, .in.at = pd->data };
+	for (size_t i = 0; i < pd->nparts; i++)
+		s->src[i + 1] = (struct source){ .map = pd->parts[i].map, .end = pd->parts[i].size };
+}
+
+static void sources_fini(struct stream *s)
+{
+	for (size_t i = 0; i < s->nsrc; i++) {
+		chunk_put(s, s->src[i].in.cur);
+		chunk_put(s, s->src[i].inner.cur);
+		codec_stream_free(s->src[i].zstd);
+	}
+	free(s->src);
 }
 
 int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx)
 {
-	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx, .in.at = pd->data };
-	int err = pd->map ? run_mapped(&s) : run_pipe(&s);
+	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx };
+	int err;
 
+	sources_init(&s);
+	err = pd->map ? run_mapped(&s) : run_pipe(&s);
 	/* What is no record ends it: nobody can say where the next one begins. */
 	if (err == -EBADMSG) {
 		pd->cut = true;
 		err = 0;
 	}
-	pd->cut |= s.inner.end > s.inner.begin;
+	for (size_t i = 0; i < s.nsrc; i++)
+		pd->cut |= s.src[i].inner.end > s.src[i].inner.begin;
 	if (!err)
 		err = deliver(&s, UINT64_MAX, SIZE_MAX);
 	while (s.n)
 		chunk_put(&s, s.queue[--s.n].chunk);
-	chunk_put(&s, s.in.cur);
-	chunk_put(&s, s.inner.cur);
-	codec_stream_free(s.zstd);
+	sources_fini(&s);
 	free(s.queue);
 	return err;
 }

@@ -97,12 +97,12 @@ static int open_input(const char *path)
 			close(fd);
 		return -err;
 	}
-	if (S_ISDIR(st.st_mode)) {
+	if (S_ISDIR(st.st_mode) && !rec_reader_knows_dir(fd)) {
 		pr_err("'%s' is a directory; name a recording or folded text", path);
 		close(fd);
 		return -EISDIR;
 	}
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return fd;
 	/* "<(nsprof record -o - ...)" */
 	copy = spool(fd, path);
@@ -177,7 +177,7 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 		dup2(fd, STDIN_FILENO);
 		dup2(p[1], STDOUT_FILENO);
 		/* By its name where it has one, for messages. */
-		exec_symbolize(o, !stat(o->path, &sb) && S_ISREG(sb.st_mode) ? o->path : "-");
+		exec_symbolize(o, !stat(o->path, &sb) && (S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode)) ? o->path : "-");
 	}
 	close(p[1]);
 	in = fdopen(p[0], "r");
@@ -276,15 +276,16 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 	char head[4096] = "";
 	struct stat sb;
 	ssize_t got;
+	bool told = !fstat(fd, &sb);
 	int err = -EINVAL;
 
-	if (!fstat(fd, &sb) && S_ISREG(sb.st_mode) && !sb.st_size) {
+	if (told && S_ISREG(sb.st_mode) && !sb.st_size) {
 		pr_err("'%s' is empty; expected a recording, a profile or folded text", o->path);
 		close(fd);
 		return -ENODATA;
 	}
 	got = pread(fd, head, sizeof(head), 0);
-	if (got > 0 && rec_reader_knows(head, (size_t)got)) {
+	if ((told && S_ISDIR(sb.st_mode)) || (got > 0 && rec_reader_knows(head, (size_t)got))) {
 		info->recording = true;
 		err = load_recording(o, fd, out, info);
 	} else if (got > 0 && foreign(head, (size_t)got)) {

@@ -119,6 +119,28 @@ check "or chosen" grep -q "of page-faults" "$T/err"
 is "an event that is not there: status" $? 1
 check "and the message" grep -q "has no event 'cycles'" "$T/err"
 
+# ---- a directory ----
+if perf_rec "$T/dir" --threads=core -z -F 499 --call-graph dwarf,8192 -- "$TARGETS/spin" 1 && [ -s "$T/dir/data" ]; then
+	perf_folded "$T/dir" "$T/dir.perf"
+	check "perf record --threads: imported" "$NSPROF" import -q -o "$T/dir.ns" "$T/dir"
+	folded "$T/dir.ns" "$T/dir.folded"
+	check "its samples are there" test "$(samples "$T/dir.folded")" -ge 50
+	check "with perf's stacks" cmp "$T/dir.folded" "$T/dir.perf"
+	folded "$T/dir" "$T/dir.direct"
+	check "and read as it is" cmp "$T/dir.direct" "$T/dir.folded"
+	check "report reads it" grep -q ' app_leaf$' <("$NSPROF" report -q "$T/dir")
+	for part in "$T"/dir/data.*; do
+		truncate -s -3 "$part" 2>/dev/null
+	done
+	"$NSPROF" import -q -o "$T/dir.ns" "$T/dir" 2>/dev/null
+	is "cut files in it: status" $? 1
+else
+	skip "perf record --threads" "this perf has none: $(tail -n 1 "$T/perf.log")"
+fi
+mkdir "$T/empty"
+"$NSPROF" import -o "$T/x.ns" "$T/empty" 2>"$T/err"
+check "a directory of another kind" grep -q "not one of 'perf record --threads'" "$T/err"
+
 # ---- damage ----
 size=$(stat -c %s "$T/a.data")
 head -c $((size / 2)) "$T/a.data" >"$T/cut.data"

@@ -7,17 +7,25 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfdata.h"
 
 #define RECORD 8192u		/* bytes: a sample with a small stack copy */
 #define HOLD ((size_t)8 << 20)	/* chunks of 1 MiB are let go as a whole, so this is 4 to 8 MiB of records */
+
+struct sample {
+	struct perf_event_header h;
+	uint64_t time;		/* what follows is none of the reader's business */
+	uint8_t rest[RECORD - 16];
+};
 
 struct writer {
 	int fd;
@@ -36,7 +44,6 @@ static void put(int fd, const void *data, size_t len)
 	}
 }
 
-/* A sample of TIME alone; what follows is none of the reader's business. */
 static void *write_all(void *arg)
 {
 	const struct writer *w = arg;
@@ -50,11 +57,7 @@ static void *write_all(void *arg)
 		.attr = { .size = sizeof(attr.attr), .sample_type = PERF_SAMPLE_TIME }, .id = 1,
 	};
 	const uint64_t head[2] = { 0, 16 };
-	struct {
-		struct perf_event_header h;
-		uint64_t time;
-		uint8_t rest[RECORD - 16];
-	} sample = { .h = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	struct sample sample = { .h = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
 
 	put(w->fd, "PERFILE2", 8);
 	put(w->fd, &head[1], 8);
@@ -171,12 +174,84 @@ static void rounds_are_delivered(void **state)
 	assert_true(more < (size_t)5 << 20);
 }
 
+/* "data" has the header, and no record. */
+static void write_header(int dirfd)
+{
+	struct {
+		char magic[8];
+		uint64_t size, entry, attrs, attrs_len, data, data_len, types[2], bits[4];
+		struct perf_event_attr attr;
+		uint64_t ids[2];
+	} h = {
+		.size = 104, .entry = sizeof(h.attr) + 16, .attrs = 104, .attrs_len = sizeof(h.attr) + 16,
+		.data = sizeof(h), .data_len = 8,
+		.attr = { .size = sizeof(h.attr), .sample_type = PERF_SAMPLE_TIME },
+	};
+	const struct perf_event_header nothing = { .type = PERFDATA_FINISHED_ROUND, .size = sizeof(nothing) };
+	int fd = openat(dirfd, "data", O_WRONLY | O_CREAT, 0600);
+
+	memcpy(h.magic, "PERFILE2", 8);
+	put(fd, &h, sizeof(h));
+	put(fd, &nothing, sizeof(nothing));
+	close(fd);
+}
+
+/* Times @first, @first + @step ... */
+static void write_part(int dirfd, const char *name, uint64_t first, uint64_t step, uint32_t n)
+{
+	struct sample sample = { .h = { .type = PERF_RECORD_SAMPLE, .size = sizeof(sample) } };
+	int fd = openat(dirfd, name, O_WRONLY | O_CREAT, 0600);
+
+	while (n--) {
+		sample.time = first;
+		put(fd, &sample, sizeof(sample));
+		first += step;
+	}
+	close(fd);
+}
+
+static void files_of_threads_are_merged(void **state)
+{
+	char dir[] = "/tmp/nsprof-test.XXXXXX";
+	struct seen seen = { 0 };
+	struct perfdata *pd;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	fd = open(dir, O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	write_header(fd);
+	write_part(fd, "data.0", 1000, 2, 500);
+	write_part(fd, "data.1", 0, 0, 0);	/* a CPU on which nothing ran */
+	write_part(fd, "data.2", 1001, 2, 500);
+	write_part(fd, "data.3", 1500, 1, 20);
+	pd = perfdata_open(fd, "it");
+	assert_non_null(pd);
+	/* Places in the queue for some 170 records: what one file is read ahead has to be less. */
+	pd->hold = 4096;
+	assert_int_equal(perfdata_each(pd, true, see, &seen), 0);
+	assert_false(pd->cut);
+	assert_int_equal(seen.n, 1020);
+	assert_int_equal(seen.back, 0);
+	assert_int_equal(pd->late, 0);
+	perfdata_free(pd);
+	unlinkat(fd, "data", 0);
+	unlinkat(fd, "data.0", 0);
+	unlinkat(fd, "data.1", 0);
+	unlinkat(fd, "data.2", 0);
+	unlinkat(fd, "data.3", 0);
+	close(fd);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_rounds_keep_their_order_and_memory),
 		cmocka_unit_test(too_late_is_counted),
 		cmocka_unit_test(rounds_are_delivered),
+		cmocka_unit_test(files_of_threads_are_merged),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
