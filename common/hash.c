@@ -25,16 +25,21 @@ uint64_t hash_bytes(const void *data, size_t len)
 	return h;
 }
 
+/* Slots behind the table: the last one is key 0's, which says in the table that a slot is free. */
+#define ZERO_SLOTS 1
+
 /*
- * Slot of @key, or the free slot where it belongs. The map is never full, so this ends. The hash moves
- * 0 to 0, which is as good a slot as any.
+ * Slot of @key, or the free slot where it belongs. The map is never full, so this ends. Of key 0 the slot says
+ * by its own key whether it is taken.
  */
 static size_t slot_of(const struct u64map *m, uint64_t key)
 {
 	size_t mask = m->cap - 1;
 	size_t i = hash_u64(key) & mask;
 
-	while (m->used[i] && m->slots[i].key != key)
+	if (!key)
+		return m->cap;
+	while (m->slots[i].key && m->slots[i].key != key)
 		i = (i + 1) & mask;
 	return i;
 }
@@ -42,20 +47,15 @@ static size_t slot_of(const struct u64map *m, uint64_t key)
 static void grow(struct u64map *m)
 {
 	struct u64map old = *m;
-	size_t i, s;
 
 	m->cap = old.cap ? old.cap * 2 : 16;
-	m->slots = xmalloc(m->cap * sizeof(*m->slots));
-	m->used = xcalloc(m->cap, sizeof(*m->used));
-	for (i = 0; i < old.cap; i++) {
-		if (!old.used[i])
-			continue;
-		s = slot_of(m, old.slots[i].key);
-		m->used[s] = 1;
-		m->slots[s] = old.slots[i];
-	}
+	m->slots = xcalloc(m->cap + ZERO_SLOTS, sizeof(*m->slots));
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slots[i].key)
+			m->slots[slot_of(m, old.slots[i].key)] = old.slots[i];
+	if (old.cap)
+		m->slots[m->cap] = old.slots[old.cap];
 	free(old.slots);
-	free(old.used);
 }
 
 uint64_t *u64map_get(const struct u64map *m, uint64_t key)
@@ -65,13 +65,13 @@ uint64_t *u64map_get(const struct u64map *m, uint64_t key)
 	if (!m->cap)
 		return NULL;
 	s = slot_of(m, key);
-	return m->used[s] ? &m->slots[s].val : NULL;
+	return m->slots[s].key ? &m->slots[s].val : NULL;
 }
 
 uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 {
 	size_t s = m->cap ? slot_of(m, key) : 0;
-	bool found = m->cap && m->used[s];
+	bool found = m->cap && m->slots[s].key;
 
 	if (is_new)
 		*is_new = !found;
@@ -82,8 +82,7 @@ uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 		grow(m);
 		s = slot_of(m, key);
 	}
-	m->used[s] = 1;
-	m->slots[s] = (struct u64map_slot){ key, 0 };
+	m->slots[s] = (struct u64map_slot){ key ? key : 1, 0 };
 	m->n++;
 	return &m->slots[s].val;
 }
@@ -100,7 +99,7 @@ bool u64map_del(struct u64map *m, uint64_t key)
 	if (!u64map_get(m, key))
 		return false;
 	hole = slot_of(m, key);
-	for (i = (hole + 1) & mask; m->used[i]; i = (i + 1) & mask) {
+	for (i = (hole + 1) & mask; key && m->slots[i].key; i = (i + 1) & mask) {
 		size_t home = hash_u64(m->slots[i].key) & mask;
 
 		if (((i - home) & mask) < ((i - hole) & mask))
@@ -108,7 +107,7 @@ bool u64map_del(struct u64map *m, uint64_t key)
 		m->slots[hole] = m->slots[i];
 		hole = i;
 	}
-	m->used[hole] = 0;
+	m->slots[hole].key = 0;
 	m->n--;
 	return true;
 }
@@ -116,23 +115,22 @@ bool u64map_del(struct u64map *m, uint64_t key)
 void u64map_clear(struct u64map *m)
 {
 	if (m->n)
-		memset(m->used, 0, m->cap);
+		memset(m->slots, 0, (m->cap + ZERO_SLOTS) * sizeof(*m->slots));
 	m->n = 0;
 }
 
 void u64map_fini(struct u64map *m)
 {
 	free(m->slots);
-	free(m->used);
 	*m = (struct u64map)U64MAP_INIT;
 }
 
 bool u64map_next(const struct u64map *m, size_t *it, uint64_t *key, uint64_t *val)
 {
-	for (; *it < m->cap; ++*it) {
-		if (!m->used[*it])
+	for (; m->cap && *it < m->cap + ZERO_SLOTS; ++*it) {
+		if (!m->slots[*it].key)
 			continue;
-		*key = m->slots[*it].key;
+		*key = *it < m->cap ? m->slots[*it].key : 0;
 		*val = m->slots[*it].val;
 		++*it;
 		return true;

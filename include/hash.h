@@ -29,13 +29,12 @@ struct u64map_slot {
 
 /* Any key, 0 included. Zero-initialise with U64MAP_INIT. */
 struct u64map {
-	struct u64map_slot *slots;	/* owned; a key and its value in one cache line */
-	uint8_t *used;		/* owned; 1 = slot taken */
+	struct u64map_slot *slots;	/* owned, one more than @cap; all of an entry in one cache line */
 	size_t cap;		/* power of two or 0 */
 	size_t n;
 };
 
-#define U64MAP_INIT { NULL, NULL, 0, 0 }
+#define U64MAP_INIT { NULL, 0, 0 }
 
 /* Pointer to the value of @key, or NULL. Valid until the next insertion. */
 uint64_t *u64map_get(const struct u64map *m, uint64_t key);
