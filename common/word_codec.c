@@ -45,13 +45,17 @@ enum word_literal { LIT_CODE, LIT_NEW, LIT_REL, LIT_SEEN, LIT_RAW };
 static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uint64_t base,
 			 uint64_t top, const uint16_t *idx, const uint64_t *val, uint32_t n)
 {
-	uint64_t lo = base;	/* all below is done */
+	uint64_t lo = base, no = UINT64_MAX;	/* all below @lo is done; number of @page */
+	struct shadow_page *page = NULL;
 
 	for (uint32_t k = 0; k < n;) {
 		uint64_t addr = base + 8 * (uint64_t)idx[k], group = align_down(addr, 512), hi;
 		uint64_t first = group / 8 - base / 8, at, bits = 0, stale, *w, *nonzero;
-		struct shadow_page *page = shadow_page_make(pool, st, addr >> SHADOW_PAGE_SHIFT);
 
+		if (addr >> SHADOW_PAGE_SHIFT != no) {
+			no = addr >> SHADOW_PAGE_SHIFT;
+			page = shadow_page_make(pool, st, no);
+		}
 		if (!page)
 			return -EINVAL;
 		if (lo < group) {
@@ -499,25 +503,98 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 	}
 }
 
+/*
+ * What a descent remembers of the words before, after @len words of the history's end, which were taken over
+ * from elsewhere in it, and of which the last lie at @idx on.
+ */
+static void descent_catch_up(struct descent *d, const uint16_t *idx, uint64_t len)
+{
+	uint64_t code[3];
+	uint32_t found = 0;
+
+	for (uint64_t i = 0; i < len && i < 2; i++) {
+		uint32_t no = d->m->n - (uint32_t)MIN(len, 2u) + (uint32_t)i;
+
+		d->sym[1] = d->sym[0];
+		d->sym[0] = past_sym(d, no) * 4 + (past_dist_kind(d, no) & 3);
+	}
+	for (uint64_t i = 0; i < len && found < 3; i++) {
+		uint32_t no = d->m->n - 1 - (uint32_t)i;
+
+		if ((past_dist_kind(d, no) & 3) != KIND_ABS)
+			continue;
+		if (!found)
+			d->code_at = d->lo + 8 * (uint64_t)idx[i];
+		code[found++] = past_sym(d, no);
+	}
+	for (uint32_t i = 3; i--;)
+		d->code[i] = i < found ? code[i] : d->code[i - found];
+}
+
+/*
+ * Up to @len words as from entry @no on, behind the first of a run: all but what later words alone ask for,
+ * which is made up for at the end. How many there were before the end of the copy or damage.
+ */
+static uint64_t copy_past(struct decoding *c, uint32_t no, uint64_t len)
+{
+	const uint64_t lo = c->d.lo;
+	uint16_t *idx = c->list->idx;
+	uint64_t *vals = c->list->val, done;
+	struct word_model *m = c->d.m;
+	uint32_t n = m->n, first = c->first, at = (uint32_t)((c->d.at - lo) / 8);
+
+	for (done = 0; done < len; done++, no++, n++) {
+		uint32_t dist_kind = m->dist_kind[no % WORD_PAST], kind = dist_kind & 3;
+		uint64_t sym = m->sym[no % WORD_PAST], val = sym;
+
+		if (dist_kind >> 2 > at || !first)
+			break;
+		if (kind == KIND_REL)
+			val += lo + 8 * (uint64_t)(at - (dist_kind >> 2));
+		else if (kind == KIND_SEEN && sym < c->d.seen->n)
+			val = word_seen_at(c->d.seen, sym);
+		else if (kind != KIND_ABS)
+			break;
+		if (!val)
+			break;
+		if (kind != KIND_ABS)
+			seen_push(c->d.seen, kind, sym, val);
+		at -= dist_kind >> 2;
+		first--;
+		idx[first] = (uint16_t)at;
+		vals[first] = val;
+		m->sym[n % WORD_PAST] = sym;
+		m->dist_kind[n % WORD_PAST] = (uint16_t)dist_kind;
+	}
+	m->n = n;
+	c->first = first;
+	c->d.at = lo + 8 * (uint64_t)at;
+	descent_catch_up(&c->d, idx + first, done);
+	return done;
+}
+
 /* @len words as from entry @no on. 0 or -EINVAL. */
 static int decode_past(struct decoding *c, uint32_t no, uint64_t len)
 {
-	struct descent d = c->d;
-	bool first = true;
+	struct descent *d = &c->d;
+	uint64_t copied;
+	struct place p;
 
-	if (!past_valid(&d, no))
+	if (!past_valid(d, no) || !past_guess(d, no, &p) || decoding_take(c, &p))
 		return -EINVAL;
-	for (; len; len--, no++, first = false) {
-		struct place p;
-
-		if (c->ended || !past_guess(&d, no, &p) || decoding_take(c, &p))
-			return -EINVAL;
-		if (p.addr == NOWHERE)
-			descent_end(&d);
-		else
-			descent_copy(&d, no, &p, first);
+	if (p.addr == NOWHERE) {
+		descent_end(d);
+		return len == 1 ? 0 : -EINVAL;
 	}
-	c->d = d;
+	descent_copy(d, no, &p, true);
+	copied = copy_past(c, no + 1, len - 1);
+	if (copied == len - 1)
+		return 0;
+	/* Only the end can be what is missing. */
+	if (copied + 1 != len - 1 || !past_guess(d, no + (uint32_t)len - 1, &p) || p.addr != NOWHERE)
+		return -EINVAL;
+	descent_end(d);
+	c->ended = true;
 	return 0;
 }
 

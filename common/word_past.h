@@ -72,12 +72,23 @@ static inline enum word_kind descent_classify(const struct descent *d, const str
 	return rank < d->seen->n ? KIND_SEEN : KIND_REL;
 }
 
+/* Address @val was met, as @kind and @sym say it. */
+static inline void seen_push(struct word_seen *s, enum word_kind kind, uint64_t sym, uint64_t val)
+{
+	if (kind == KIND_REL) {
+		s->first = (s->first - 1) % WORD_SEEN;
+		s->n += s->n < WORD_SEEN;
+	} else {
+		for (uint64_t i = sym; i; i--)
+			s->addr[(s->first + i) % WORD_SEEN] = word_seen_at(s, i - 1);
+	}
+	s->addr[s->first] = val;
+}
+
 /* Go on below the word @p, without a trace. */
 static inline void descent_push(struct descent *d, const struct place *p, enum word_kind kind,
 				uint64_t sym)
 {
-	struct word_seen *s = d->seen;
-
 	d->sym[1] = d->sym[0];
 	d->sym[0] = sym * 4 + kind;
 	d->at = p->addr;
@@ -86,16 +97,9 @@ static inline void descent_push(struct descent *d, const struct place *p, enum w
 		d->code[1] = d->code[0];
 		d->code[0] = p->val;
 		d->code_at = p->addr;
-		return;
-	}
-	if (kind == KIND_REL) {
-		s->first = (s->first - 1) % WORD_SEEN;
-		s->n += s->n < WORD_SEEN;
 	} else {
-		for (uint64_t i = sym; i; i--)
-			s->addr[(s->first + i) % WORD_SEEN] = word_seen_at(s, i - 1);
+		seen_push(d->seen, kind, sym, p->val);
 	}
-	s->addr[s->first] = p->val;
 }
 
 static inline void descent_feed(struct descent *d, const struct place *p)
