@@ -52,8 +52,7 @@ static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
 	return !strcmp(name, ".debug_line") && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-/* Bytes [@off, @off + @len) of the file to their place; what the file does not have stays 0. */
-static void read_into(const struct elf_file *ef, uint64_t off, uint64_t len)
+void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len)
 {
 	while (len && off < ef->copy_size) {
 		ssize_t n = pread(ef->fd, ef->copy + off, MIN(len, ef->copy_size - off), (off_t)off);
@@ -80,7 +79,10 @@ static void hide_section(struct elf_file *ef, size_t index)
 		memcpy(ef->copy + at, &nobits, sizeof(nobits));
 }
 
-/* One look at all sections: how many bytes are wanted, or (@fill) read those and hide the others. */
+/*
+ * One look at all sections: how many bytes are wanted at once, or (@fill) read those and hide those that are not
+ * wanted at all.
+ */
 static uint64_t each_section(struct elf_file *ef, bool fill)
 {
 	uint64_t sum = 0;
@@ -96,6 +98,8 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
 		if (name && is_kept_empty(name, &sh))
 			continue;
+		if (name && !strcmp(name, ".debug_info") && elf_later_is(ef, &sh))
+			continue;
 		keep = (name && elf_debug_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
 		if (fill && !keep)
 			hide_section(ef, elf_ndxscn(scn));
@@ -105,7 +109,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		ef->one_handle |= (sh.sh_flags & SHF_COMPRESSED) || !strncmp(name, ".z", 2);
 		/* Headers of a hostile file may claim the same bytes many times over. */
 		if (fill && sum <= IMAGE_MAX)
-			read_into(ef, sh.sh_offset, sh.sh_size);
+			elf_copy_read(ef, sh.sh_offset, sh.sh_size);
 	}
 	return sum;
 }
@@ -133,11 +137,11 @@ bool elf_copy_load(struct elf_file *ef)
 	if (p == MAP_FAILED)
 		return false;
 	ef->copy = p;
-	if (want > 4 * HUGE_PAGE)
-		madvise(p, ef->copy_size, MADV_HUGEPAGE);	/* only a matter of speed */
-	read_into(ef, 0, ef->ehdr.e_ehsize);
-	read_into(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
-	read_into(ef, ef->ehdr.e_shoff, ef->shnum * shdr);
+	/* Only a matter of speed: a few sections here and there would else have 2 MiB cleared for each. */
+	madvise(p, ef->copy_size, want > 4 * HUGE_PAGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	elf_copy_read(ef, 0, ef->ehdr.e_ehsize);
+	elf_copy_read(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
+	elf_copy_read(ef, ef->ehdr.e_shoff, ef->shnum * shdr);
 	each_section(ef, true);
 	return true;
 }

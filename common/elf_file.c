@@ -66,13 +66,18 @@ static void read_sections(struct elf_file *ef)
 	if (!ef->shnum)
 		return;
 	while ((scn = elf_nextscn(ef->elf, scn))) {
+		const char *name;
 		GElf_Shdr sh;
 
 		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
 		    !(sh.sh_flags & SHF_ALLOC) || sh.sh_addr + sh.sh_size <= sh.sh_addr)
 			continue;
+		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
 		XGROW(ef->code, ef->ncode, cap);
-		ef->code[ef->ncode++] = (struct elf_range){ sh.sh_addr, sh.sh_addr + sh.sh_size };
+		ef->code[ef->ncode++] = (struct elf_range){
+			sh.sh_addr, sh.sh_addr + sh.sh_size,
+			name && (!strcmp(name, ".plt") || !strncmp(name, ".plt.", 5)),
+		};
 	}
 	if (ef->ncode)
 		qsort(ef->code, ef->ncode, sizeof(*ef->code), range_cmp);
@@ -162,6 +167,7 @@ void elf_file_close(struct elf_file *ef)
 		if (ef->lent[i])
 			elf_end(ef->lent[i]);
 	elf_copy_free(ef);
+	elf_later_free(ef);
 	elf_image_free(ef);
 	if (ef->elf)
 		elf_end(ef->elf);
@@ -262,6 +268,13 @@ uint64_t elf_file_code_end(const struct elf_file *ef, uint64_t svma)
 			return l->vaddr + l->memsz;
 	}
 	return 0;
+}
+
+bool elf_file_in_plt(const struct elf_file *ef, uint64_t svma)
+{
+	size_t above = BISECT(ef->ncode, i, ef->code[i].start <= svma);
+
+	return above && svma < ef->code[above - 1].end && ef->code[above - 1].plt;
 }
 
 Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type type)

@@ -15,6 +15,7 @@
 
 struct elf_range {
 	uint64_t start, end;	/* svma range [start, end) */
+	bool plt;
 };
 
 struct elf_file {
@@ -26,6 +27,7 @@ struct elf_file {
 	Elf *lent[ELF_HANDLES_MAX];	/* owned; handles given to libdw, NULL until asked for */
 	unsigned char *copy;	/* owned; what they share, see elf_copy.c; NULL: nothing */
 	size_t copy_size;	/* bytes, the file's own size */
+	struct elf_later *later;	/* owned; what @copy still lacks, see elf_later.c; NULL: nothing */
 	struct elf_plain *plain;	/* owned; sections unpacked so far, see elf_plain.c */
 	struct elf_image *image;	/* owned; what @lent read when the file has compressed sections */
 	GElf_Ehdr ehdr;
@@ -92,6 +94,14 @@ bool elf_debug_wanted(const char *name);
 /* Make ef->copy, if that was not done. False: it cannot be, or does not pay. */
 bool elf_copy_load(struct elf_file *ef);
 void elf_copy_free(struct elf_file *ef);
+/* Bytes [@off, @off + @len) of the file to their place in the copy; what the file does not have stays 0. */
+void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len);
+
+/* Is .debug_info, which @sh says where, one to be read by elf_later_need()? Else it is to be read at once. */
+bool elf_later_is(struct elf_file *ef, const GElf_Shdr *sh);
+/* As elf_file_need_info(). */
+void elf_later_need(struct elf_file *ef, uint64_t start, uint64_t end);
+void elf_later_free(struct elf_file *ef);
 
 /* Contents of a section with SHF_COMPRESSED, unpacked; borrowed for the life of @ef. 0 or -EINVAL. */
 int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, size_t *size);

@@ -251,10 +251,11 @@ bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
 	return true;
 }
 
-void elf_file_need_info(struct elf_file *ef, uint64_t end)
+void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end)
 {
 	struct elf_image *img = ef->image;
 
+	elf_later_need(ef, start, end);
 	for (size_t i = 0; img && i < img->npacked; i++)
 		if (img->packed[i].is_info)
 			unpack_upto(img->packed[i].u, MIN(end, img->packed[i].size));

@@ -39,11 +39,11 @@ void *elf_file_handle(struct elf_file *ef);
 void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
 
 /*
- * Where sections are compressed, handles give zeros for those bytes of .debug_info that nobody asked
- * for: unpacking is most of the work, and few units are looked at. This asks for bytes [0, @end) of it.
- * By any thread, of a file with a handle. What is damaged stays 0.
+ * Handles give zeros for those bytes of .debug_info that nobody asked for: to unpack or read all of it is most of
+ * the work, and few units are looked at. This asks for bytes [@start, @end) of it, and for the headers of all units
+ * up to there. By any thread, of a file with a handle. What is damaged stays 0.
  */
-void elf_file_need_info(struct elf_file *ef, uint64_t end);
+void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end);
 /*
  * Begins to unpack what handles will read, in a thread of its own, which reads @ef's file through a
  * handle of its own. To be called before the first elf_file_handle(); does nothing where none is compressed,
@@ -89,6 +89,8 @@ bool elf_file_off_to_svma(const struct elf_file *ef, uint64_t off, uint64_t *svm
  * The bound of a zero-sized symbol without a successor.
  */
 uint64_t elf_file_code_end(const struct elf_file *ef, uint64_t svma);
+/* Is @svma in a section of the linkage table? The linker has made it: no debug info tells of it. */
+bool elf_file_in_plt(const struct elf_file *ef, uint64_t svma);
 
 /* Length in bytes of the GNU build-id copied to @out (at most 20), 0 when there is none. From the
  * PT_NOTE segments, else the note sections. */

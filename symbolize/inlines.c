@@ -155,7 +155,7 @@ static bool open_index(struct inline_index *ix)
 	if (alt && !too_large(alt))
 		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
-		elf_file_need_info(ix->m->alt, UINT64_MAX);
+		elf_file_need_info(ix->m->alt, 0, UINT64_MAX);
 		dwarf_setalt(ix->src.dw, ix->alt);
 		ix->src.have_alt = true;
 	}
@@ -309,7 +309,7 @@ static void map_units(struct inline_index *ix)
 	Dwarf_Die die;
 
 	ix->mapped = true;
-	elf_file_need_info(ix->from, UINT64_MAX);
+	elf_file_need_info(ix->from, 0, UINT64_MAX);
 	/* No subdie is asked for: libdw would open the .dwo file whose path the unit states. */
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
@@ -373,10 +373,10 @@ static Dwarf_Off named_unit(struct inline_index *ix, uint64_t svma)
 
 	if (!r)
 		return 0;
-	elf_file_need_info(ix->from, (uint64_t)r->id + UNIT_HEADER_MAX);
+	elf_file_need_info(ix->from, r->id, (uint64_t)r->id + UNIT_HEADER_MAX);
 	if (dwarf_next_unit(ix->src.dw, r->id, &next, &header, NULL, &abbrev, NULL, NULL, NULL, NULL))
 		return 0;
-	elf_file_need_info(ix->from, next);
+	elf_file_need_info(ix->from, r->id, next);
 	return r->id + header;
 }
 
@@ -392,7 +392,8 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 		pl->cu = &ix->cus[cu];
 		pl->fn = func_in(ix, pl->cu, svma);
 	}
-	if (pl->fn)
+	/* To learn that nobody has the linkage table all units would have to be looked at. */
+	if (pl->fn || elf_file_in_plt(ix->src.code, svma))
 		return;
 	if (!ix->mapped) {
 		uint32_t had = pl->cu ? (uint32_t)(pl->cu - ix->cus) : 0;

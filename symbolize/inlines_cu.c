@@ -426,7 +426,7 @@ static bool ref_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at,
 		return false;
 	/* Only the unit that was asked for is known to be there. */
 	if (src->file && !is_local_ref(&attr))
-		elf_file_need_info(src->file, UINT64_MAX);
+		elf_file_need_info(src->file, 0, UINT64_MAX);
 	return dwarf_formref_die(&attr, out) != NULL;
 }
 

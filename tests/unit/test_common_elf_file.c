@@ -529,7 +529,7 @@ static void test_handles(void **state)
 			Elf *ours = elf_file_handle_of(ef, h);
 
 			assert_non_null(ours);
-			elf_file_need_info(ef, UINT64_MAX);
+			elf_file_need_info(ef, 0, UINT64_MAX);
 			/* Of a compressed file they have the sections unpacked. */
 			for (size_t i = 0; f == 1 && i < 5; i++) {
 				Elf_Data *b = section_of(ours, same[i]);
@@ -588,11 +588,11 @@ static void test_info_by_pieces(void **state)
 			assert_non_null(have);
 			assert_int_equal(have->d_size, n);
 			for (size_t end = 1; end < n; end = end * 3 + 1000) {
-				elf_file_need_info(packed, end);
+				elf_file_need_info(packed, 0, end);
 				assert_memory_equal((uint8_t *)have->d_buf + last, want + last, end - last);
 				last = end;
 			}
-			elf_file_need_info(packed, UINT64_MAX);
+			elf_file_need_info(packed, 0, UINT64_MAX);
 			assert_memory_equal(have->d_buf, want, n);
 			elf_file_close(packed);
 			/* Closed with all or some of it still to do. */
@@ -600,6 +600,60 @@ static void test_info_by_pieces(void **state)
 			elf_file_unpack_ahead(packed, 1);
 			elf_file_close(packed);
 		}
+		elf_file_close(plain);
+	}
+}
+
+/* The units of the section @info: where the @i-th begins, and behind the last one where it ends. */
+static size_t unit_starts(const uint8_t *info, size_t size, size_t *starts, size_t max)
+{
+	size_t n = 0, at = 0;
+	uint32_t len;
+
+	for (; at < size && n + 1 < max; n++) {
+		starts[n] = at;
+		memcpy(&len, info + at, 4);
+		at += 4 + len;
+	}
+	assert_int_equal(at, size);
+	starts[n] = at;
+	return n;
+}
+
+/* Of a plain .debug_info there are the units that were asked for and all headers before them; of older DWARF, all. */
+static void test_info_by_units(void **state)
+{
+	(void)state;
+	for (int version = 4; version <= 5; version++) {
+		size_t size, n, starts[16];
+		struct elf_file *plain, *ef;
+		const uint8_t *want, *have;
+		uint64_t svma;
+
+		if (!build("for f in a b c; do for i in $(seq 1500); do "
+			   "echo \"struct s$i { int a$i, b[$i]; char *c; struct s$i *d; } v_$f$i;\"; done >$f.c; done") ||
+		    tool_run("gcc -gdwarf-%d -gz=none -o units x.c a.c b.c c.c -w", version))
+			skip();
+		plain = open_elf("units");
+		ef = open_elf("units");
+		assert_int_equal(elf_file_section(plain, ".debug_info", &want, &size, NULL), 0);
+		n = unit_starts(want, size, starts, 16);
+		assert_true(n >= 4);
+		have = section_of(elf_file_handle(ef), ".debug_info")->d_buf;
+		elf_file_need_info(ef, starts[2], starts[3]);
+		assert_memory_equal(have + starts[2], want + starts[2], starts[3] - starts[2]);
+		for (size_t i = 0; i < 3; i++)
+			assert_memory_equal(have + starts[i], want + starts[i], 40);
+		assert_int_equal(!memcmp(have, want, size), version < 5);
+		elf_file_need_info(ef, starts[1], starts[2]);
+		assert_memory_equal(have + starts[1], want + starts[1], starts[3] - starts[1]);
+		elf_file_need_info(ef, 0, UINT64_MAX);
+		assert_memory_equal(have, want, size);
+		assert_int_equal(elf_file_section(ef, ".plt", &want, &size, &svma), 0);
+		assert_true(elf_file_in_plt(ef, svma) && elf_file_in_plt(ef, svma + size - 1));
+		assert_int_equal(elf_file_section(ef, ".text", &want, &size, &svma), 0);
+		assert_false(elf_file_in_plt(ef, svma) || elf_file_in_plt(ef, svma + size));
+		elf_file_close(ef);
 		elf_file_close(plain);
 	}
 }
@@ -634,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_truncated_while_open),
 		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_info_by_pieces),
+		cmocka_unit_test(test_info_by_units),
 		cmocka_unit_test(test_refused),
 	};
 
