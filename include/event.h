@@ -269,6 +269,7 @@ enum capture_kind {
 	CAPTURE_PERF_MAP = 2,	/* lines of a perf-PID.map; id = ev_proc.serial */
 	CAPTURE_KALLSYMS = 3,	/* lines of /proc/kallsyms; id = 0 */
 	CAPTURE_JITDUMP = 4,	/* functions of a jitdump; id = ev_proc.serial; see jitdump.h */
+	CAPTURE_CODE = 5,	/* code of sampled functions; id = ev_dso.id; see code_pack.h */
 };
 
 struct capture {

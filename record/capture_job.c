@@ -75,6 +75,8 @@ void capture_job_run(struct capture_job *job)
 		job->err = jitdump_slice(job->fd, job->addrs, job->n, &job->rows);
 		job->why = job->err ? jitdump_why(job->err) : NULL;
 		break;
+	case CAPTURE_CODE:	/* comes with its binary's rows */
+		break;
 	case CAPTURE_KALLSYMS:
 		job->err = capture_ksyms(job->addrs, job->n, &job->rows);
 		break;

@@ -171,6 +171,8 @@ bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job
 	case CAPTURE_JITDUMP:
 		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
 		break;
+	case CAPTURE_CODE:	/* comes with its binary's rows */
+		return false;
 	case CAPTURE_KALLSYMS:
 		capture_job_init(job, e->kind, e->id, "/proc/kallsyms", addrs, e->n);
 		break;

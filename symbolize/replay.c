@@ -495,6 +495,8 @@ static int on_capture(void *ctx, const struct capture *cap)
 	case CAPTURE_JITDUMP:
 		jitsource_add(rp->jit, cap->id, cap->data, cap->size);
 		break;
+	case CAPTURE_CODE:
+		break;
 	case CAPTURE_KALLSYMS:
 		kallsyms_free(rp->kallsyms);
 		rp->kallsyms = kallsyms_new(cap->data, cap->size);
