@@ -498,6 +498,27 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 	return n;
 }
 
+bool inlines_source(struct module *m, struct svma addr, struct strbuf *path, uint32_t *line)
+{
+	const struct linetable *lt;
+	struct inline_index *ix;
+	Dwarf_Attribute attr;
+	struct place pl;
+	Dwarf_Die die;
+	uint64_t file;
+
+	ix = find_place(m, addr.v, &pl);
+	if (!pl.cu)
+		return false;
+	lt = inline_cu_lines(&ix->src, pl.cu);
+	if (!linetable_find(lt, addr.v, &file, line))
+		return false;
+	return linetable_path(lt, file,
+			      dwarf_offdie(ix->src.dw, pl.cu->die, &die) &&
+					      dwarf_attr(&die, DW_AT_comp_dir, &attr) ?
+				      dwarf_formstring(&attr) : NULL, path);
+}
+
 /* ---- for the next run ---- */
 
 /* Where @fn, function number @id of @cu, is what find_unit() gives; its nodes begin at @base. */

@@ -10,6 +10,7 @@
 #include "cursor.h"
 #include "elf_file.h"
 #include "ranges.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -19,7 +20,7 @@ enum {
 	LNS_NEGATE_STMT, LNS_SET_BASIC_BLOCK, LNS_CONST_ADD_PC, LNS_FIXED_ADVANCE_PC,
 };
 enum { LNE_END_SEQUENCE = 1, LNE_SET_ADDRESS, LNE_DEFINE_FILE };
-enum { LNCT_PATH = 1 };
+enum { LNCT_PATH = 1, LNCT_DIRECTORY_INDEX };
 enum {
 	FORM_DATA2 = 0x05, FORM_DATA4 = 0x06, FORM_DATA8 = 0x07, FORM_STRING = 0x08,
 	FORM_BLOCK = 0x09, FORM_DATA1 = 0x0b, FORM_STRP = 0x0e, FORM_UDATA = 0x0f,
@@ -32,13 +33,20 @@ struct row {
 	uint32_t file, line;
 };
 
+struct file {
+	const char *path;	/* borrowed from the sections; NULL: not sound */
+	uint64_t dir;		/* number of its folder */
+};
+
 struct linetable {
 	struct ranges ranges;	/* svma -> index of rows */
 	struct row *rows;	/* owned */
 	size_t nrows, cap;
-	const char **files;	/* owned; names borrowed from the sections, NULL: not sound */
+	struct file *files;	/* owned */
 	size_t nfiles, files_cap;
-	unsigned int first_file;	/* number of files[0] */
+	const char **dirs;	/* owned; borrowed from the sections, NULL: not sound */
+	size_t ndirs, dirs_cap;
+	unsigned int first;	/* number of files[0] and dirs[0] */
 };
 
 struct program {
@@ -68,10 +76,16 @@ static const char *string_at(const struct linetable_bytes *sec, uint64_t off)
 	return (const char *)sec->data + off;
 }
 
-static void add_file(struct linetable *lt, const char *path)
+static void add_file(struct linetable *lt, const char *path, uint64_t dir)
 {
 	XGROW(lt->files, lt->nfiles, lt->files_cap);
-	lt->files[lt->nfiles++] = path && path[0] ? base_name(path) : NULL;
+	lt->files[lt->nfiles++] = (struct file){ path && path[0] ? path : NULL, dir };
+}
+
+static void add_dir(struct linetable *lt, const char *path)
+{
+	XGROW(lt->dirs, lt->ndirs, lt->dirs_cap);
+	lt->dirs[lt->ndirs++] = path && path[0] ? path : NULL;
 }
 
 static uint64_t offset_field(struct program *p)
@@ -79,8 +93,8 @@ static uint64_t offset_field(struct program *p)
 	return p->is64 ? cursor_u64(&p->c) : cursor_u32(&p->c);
 }
 
-/* One field of an entry. *@path is set when it is a string. */
-static void read_form(struct program *p, uint64_t form, const char **path)
+/* One field of an entry. *@path is set when it is a string, *@number when it is a number. */
+static void read_form(struct program *p, uint64_t form, const char **path, uint64_t *number)
 {
 	struct cursor *c = &p->c;
 
@@ -98,13 +112,13 @@ static void read_form(struct program *p, uint64_t form, const char **path)
 		offset_field(p);
 		break;
 	case FORM_UDATA:
-		cursor_varint(c);
+		*number = cursor_varint(c);
 		break;
 	case FORM_DATA1:
-		cursor_skip(c, 1);
+		*number = cursor_u8(c);
 		break;
 	case FORM_DATA2:
-		cursor_skip(c, 2);
+		*number = cursor_u16(c);
 		break;
 	case FORM_DATA4:
 		cursor_skip(c, 4);
@@ -123,8 +137,8 @@ static void read_form(struct program *p, uint64_t form, const char **path)
 	}
 }
 
-/* DWARF 5: a description of what an entry holds, then the entries. @keep: they are files. */
-static void read_entries(struct program *p, bool keep)
+/* DWARF 5: a description of what an entry holds, then the entries. @files: or folders. */
+static void read_entries(struct program *p, bool files)
 {
 	struct {
 		uint64_t content, form;
@@ -144,38 +158,48 @@ static void read_entries(struct program *p, bool keep)
 		p->c.bad = true;
 	for (uint64_t i = 0; i < n && cursor_ok(&p->c); i++) {
 		const char *path = NULL;
+		uint64_t dir = 0;
 
 		for (uint8_t k = 0; k < nformats; k++) {
 			const char *text = NULL;
+			uint64_t number = 0;
 
-			read_form(p, formats[k].form, &text);
+			read_form(p, formats[k].form, &text, &number);
 			if (formats[k].content == LNCT_PATH)
 				path = text;
+			else if (formats[k].content == LNCT_DIRECTORY_INDEX)
+				dir = number;
 		}
-		if (keep && cursor_ok(&p->c))
-			add_file(p->lt, path);
+		if (!cursor_ok(&p->c))
+			break;
+		if (files)
+			add_file(p->lt, path, dir);
+		else
+			add_dir(p->lt, path);
 	}
 }
 
-/* Behind a file's name: folder, time, length. */
-static void skip_file_rest(struct cursor *c)
+/* Behind a file's name: folder, which is returned, time, length. */
+static uint64_t read_file_rest(struct cursor *c)
 {
+	uint64_t dir = cursor_varint(c);
+
 	cursor_varint(c);
 	cursor_varint(c);
-	cursor_varint(c);
+	return dir;
 }
 
 static void read_old_tables(struct program *p)
 {
 	const char *s;
 
-	do {
-		s = cursor_cstr(&p->c);
-	} while (s && s[0]);
+	while ((s = cursor_cstr(&p->c)) && s[0])
+		add_dir(p->lt, s);
 	while ((s = cursor_cstr(&p->c)) && s[0]) {
-		skip_file_rest(&p->c);
+		uint64_t dir = read_file_rest(&p->c);
+
 		if (cursor_ok(&p->c))
-			add_file(p->lt, s);
+			add_file(p->lt, s, dir);
 	}
 }
 
@@ -214,7 +238,7 @@ static bool read_header(struct program *p, const struct linetable_bytes *line, u
 	p->op_args = cursor_bytes(&p->c, p->opcode_base ? p->opcode_base - 1u : 0);
 	if (!cursor_ok(&p->c) || !p->opcode_base || !p->line_range)
 		return false;
-	p->lt->first_file = p->version < 5;
+	p->lt->first = p->version < 5;
 	if (p->version < 5) {
 		read_old_tables(p);
 	} else {
@@ -282,6 +306,7 @@ static void add_row(struct program *p, struct sequence *seq, const struct state 
 static void extended_op(struct program *p, struct sequence *seq, struct state *s)
 {
 	uint64_t len = cursor_varint(&p->c);
+	const char *name;
 	struct cursor c;
 
 	if (!cursor_ok(&p->c) || !len || len > cursor_left(&p->c)) {
@@ -302,7 +327,8 @@ static void extended_op(struct program *p, struct sequence *seq, struct state *s
 		s->addr = len == 9 ? cursor_u64(&c) : len == 5 ? cursor_u32(&c) : s->addr;
 		break;
 	case LNE_DEFINE_FILE:
-		add_file(p->lt, cursor_cstr(&c));
+		name = cursor_cstr(&c);
+		add_file(p->lt, name, name ? read_file_rest(&c) : 0);
 		break;
 	}
 }
@@ -383,6 +409,7 @@ void linetable_free(struct linetable *lt)
 	ranges_fini(&lt->ranges);
 	free(lt->rows);
 	free(lt->files);
+	free(lt->dirs);
 	free(lt);
 }
 
@@ -397,9 +424,43 @@ bool linetable_find(const struct linetable *lt, uint64_t svma, uint64_t *file, u
 	return true;
 }
 
+static const struct file *file_of(const struct linetable *lt, uint64_t number)
+{
+	if (number < lt->first || number - lt->first >= lt->nfiles)
+		return NULL;
+	return &lt->files[number - lt->first];
+}
+
 const char *linetable_file(const struct linetable *lt, uint64_t number)
 {
-	if (number < lt->first_file || number - lt->first_file >= lt->nfiles)
-		return NULL;
-	return lt->files[number - lt->first_file];
+	const struct file *f = file_of(lt, number);
+
+	return f ? base_name(f->path) : NULL;
+}
+
+/* Behind what is in @out already, unless it is a path of its own. */
+static void add_path(struct strbuf *out, const char *path)
+{
+	if (!path)
+		return;
+	if (path[0] == '/')
+		strbuf_reset(out);
+	else if (out->len && out->s[out->len - 1] != '/')
+		strbuf_addc(out, '/');
+	strbuf_adds(out, path);
+}
+
+bool linetable_path(const struct linetable *lt, uint64_t number, const char *comp_dir, struct strbuf *out)
+{
+	const struct file *f = file_of(lt, number);
+
+	strbuf_reset(out);
+	if (!f || !f->path)
+		return false;
+	/* 6.2.4: folder 0 is the unit's, and only version 5 has it in the table, too. */
+	add_path(out, lt->first || !lt->ndirs ? comp_dir : lt->dirs[0]);
+	if (f->dir && f->dir - lt->first < lt->ndirs)
+		add_path(out, lt->dirs[f->dir - lt->first]);
+	add_path(out, f->path);
+	return true;
 }

@@ -8,6 +8,7 @@
 
 struct elf_file;
 struct linetable;
+struct strbuf;
 
 struct linetable_bytes {
 	const uint8_t *data;	/* NULL: not there */
@@ -34,5 +35,10 @@ void linetable_free(struct linetable *lt);	/* accepts NULL */
 bool linetable_find(const struct linetable *lt, uint64_t svma, uint64_t *file, uint32_t *line);
 /* Base name of file @number as this table counts; NULL when there is no such file. Borrowed. */
 const char *linetable_file(const struct linetable *lt, uint64_t number);
+/*
+ * The same with its folder, in @out, whose contents go. @comp_dir: the unit's (may be NULL). False when there is no such
+ * file. Absolute only if the debug info says so.
+ */
+bool linetable_path(const struct linetable *lt, uint64_t number, const char *comp_dir, struct strbuf *out);
 
 #endif

@@ -42,6 +42,7 @@ void symtab_begun_drop(struct symtab_begun *begun);	/* accepts NULL */
 
 /* ---- inlines.c: inlined frames from debug info, one pass over a compilation unit ---- */
 struct inline_index;
+struct strbuf;
 
 /*
  * Names of the functions inlined at @addr, innermost first, into @names (at most @max); the last entry
@@ -62,6 +63,11 @@ struct source_line {
  * last one is always the concrete function's.
  */
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max);
+/*
+ * The source line of the instruction at @addr, which may be an inlined function's: its file as the compiler was told,
+ * with the folder, in @path, whose contents go. False when there is none; a *@line of 0: the compiler made this code up.
+ */
+bool inlines_source(struct module *m, struct svma addr, struct strbuf *path, uint32_t *line);
 /*
  * Before the first lookup, while others use the module as well: unpack its debug info in the background, if
  * that takes long and there is a CPU to spare.

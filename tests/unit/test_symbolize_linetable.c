@@ -65,6 +65,7 @@ static void check_build(const char *build)
 	struct linetable_sections secs;
 	size_t rows = 100000, seen = 0, wrong = 0;
 	struct elf_file *ef;
+	struct strbuf path = STRBUF_INIT;
 	struct linetable *lt;
 	char line[512];
 	FILE *f;
@@ -104,10 +105,18 @@ static void check_build(const char *build)
 			if (!no && !have_llvm())
 				snprintf(got, sizeof(got), "%s:?", name ? name : "??");
 		}
+		if (linetable_path(lt, file, tool_dir, &path)) {
+			size_t len = strcspn(line, ":");
+
+			/* The folder: the base name is compared above. */
+			if ((path.len != len || memcmp(path.s, line, len)) && wrong++ < 5)
+				printf("# %#llx: path ours %s, addr2line's %s\n", (unsigned long long)addr, path.s, line);
+		}
 		if (strcmp(want, got) && wrong++ < 5)
 			printf("# %#llx: ours %s, addr2line's %s\n", (unsigned long long)addr, got, want);
 	}
 	fclose(f);
+	strbuf_fini(&path);
 	linetable_free(lt);
 	elf_file_close(ef);
 	assert_true(seen > 50);
