@@ -45,6 +45,7 @@ DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
 LIBS_record := -lelf -lzstd -lz -ljansson -lpthread -lm
 LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lpthread -ldl
+LIBS_annotate := $(LIBS_symbolize) -lcapstone -lm
 LIBS_report := -lelf -lzstd -lz -lpthread -lm
 LIBS_common := -lelf -lzstd -lz -lpthread
 
@@ -145,6 +146,8 @@ $(B)/tests/unit/test_%: tests/unit/test_%.c $(B)/libcommon.a $$(if $$(filter com
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -I$(call room,$@) -o $@ $< $(filter-out %/libcommon.a,$(filter %.a,$^)) $(B)/libcommon.a $(LDFLAGS) -lcmocka $(LIBS_$(call room,$@))
+
+$(B)/tests/unit/test_symbolize_disasm: LIBS_symbolize := $(LIBS_annotate)
 
 # The programs that tests profile add themselves to this target, by the compilers found at the time.
 .PHONY: test-targets
