@@ -31,7 +31,7 @@ B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
 srcs = $(wildcard $(1)/*.c)
 objs = $(patsubst %.c,$(B)/%.o,$(1))
-mains := common/nsprof.c record/cmd_record.c record/cmd_ps.c record/cmd_import.c record/cmd_doctor.c symbolize/cmd_symbolize.c symbolize/cmd_export.c report/cmd_report.c report/cmd_info.c report/cmd_diff.c
+mains := common/nsprof.c record/cmd_record.c record/cmd_ps.c record/cmd_import.c record/cmd_doctor.c symbolize/cmd_symbolize.c symbolize/cmd_export.c symbolize/cmd_annotate.c report/cmd_report.c report/cmd_info.c report/cmd_diff.c
 
 COMMON_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,common)))
 RECORD_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,record)))
@@ -49,7 +49,7 @@ LIBS_annotate := $(LIBS_symbolize) -lcapstone -lm
 LIBS_report := -lelf -lzstd -lz -lpthread -lm
 LIBS_common := -lelf -lzstd -lz -lpthread
 
-PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-export nsprof-report nsprof-diff nsprof-info nsprof-doctor
+PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-export nsprof-annotate nsprof-report nsprof-diff nsprof-info nsprof-doctor
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
@@ -125,6 +125,10 @@ $(B)/bin/nsprof-export: $(B)/symbolize/cmd_export.o $(B)/libsymbolize.a $(B)/lib
 	$(link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
+$(B)/bin/nsprof-annotate: $(B)/symbolize/cmd_annotate.o $(B)/libsymbolize.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_annotate)
 $(B)/bin/nsprof-report: $(B)/report/cmd_report.o $(B)/libreport.a $(B)/libcommon.a
 	$(link)
 	@mkdir -p $(@D)

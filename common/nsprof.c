@@ -25,6 +25,7 @@ static const struct command {
 	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names", NULL },
 	{ "script", "nsprof-symbolize", "show each sample as perf script does", "--format=script" },
 	{ "report", "nsprof-report", "show profiles: table, tree, flame graph", NULL },
+	{ "annotate", "nsprof-annotate", "show where in the code of a function its samples are", NULL },
 	{ "diff", "nsprof-diff", "say what changed between two profiles, and how sure that is", NULL },
 	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling", NULL },
 	{ "import", "nsprof-import", "turn a perf.data into a recording", NULL },

@@ -511,6 +511,27 @@ void module_retry(struct module *m)
 		set_source(m, MODULE_PROCESS);
 }
 
+int module_open_root(const struct module *m)
+{
+	if (m->source == MODULE_HOST && !m->vdso)
+		return nsopen_host_root();
+	if (m->source != MODULE_PROCESS)
+		return -ENOENT;
+	if (m->have_root) {
+		int fd = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 3);
+
+		return fd < 0 ? -errno : fd;
+	}
+	for (uint32_t i = 0; i < MIN(m->nusers, USERS_MAX); i++) {
+		const struct module_user *u = &m->users[i];
+		int fd = live_check(u->pid, u->start_ticks) ? -ESRCH : nsopen_root(u->pid);
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -ESRCH;
+}
+
 /* ---- what is made of the bytes ---- */
 
 struct cfi *module_cfi(struct module *m)

@@ -103,6 +103,11 @@ void module_load(struct module *m);
  * after the pass. Rows that an unwinder holds stay valid.
  */
 void module_retry(struct module *m);
+/*
+ * The root in which @m's whole file was found: O_PATH, owned. Negative errno when there is no such file, or the processes that
+ * have that root are gone by now.
+ */
+int module_open_root(const struct module *m);
 /* The recording's slice, NULL when there is none. Waits until it is unpacked. Only after that @m->captured is set. */
 struct elf_file *module_captured(struct module *m);
 /* Never NULL; empty when there is no CFI. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The front command: finds its programs, and says so when it cannot.
 # beside others
-PROGRAMS=(record symbolize report diff ps import export info doctor)
+PROGRAMS=(record symbolize annotate report diff ps import export info doctor)
 . "$(dirname "$0")/../lib.sh"
 
 check "help" "$NSPROF" help

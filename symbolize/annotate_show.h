@@ -1,0 +1,30 @@
+/* A function with its code and samples, as text for people and as JSON. */
+#ifndef NSPROF_ANNOTATE_SHOW_H
+#define NSPROF_ANNOTATE_SHOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct annotate_func;
+struct code;
+struct json;
+struct listing;
+struct sourcetext;
+
+struct annotate_shown {
+	const struct annotate_func *func;
+	const struct listing *listing;
+	const struct code *code;
+	const char *event;	/* "cpu-clock" */
+	uint64_t samples;	/* of all functions and of none */
+	struct sourcetext *source;	/* borrowed; of annotate_text() */
+	bool demangle, color;	/* of annotate_text() */
+};
+
+/* Errors of writing stay in @to's error flag. */
+void annotate_text(const struct annotate_shown *s, FILE *to);
+/* One object, into an array. */
+void annotate_json(const struct annotate_shown *s, struct json *j);
+
+#endif

@@ -1,0 +1,520 @@
+/* nsprof-annotate: where in the code of a function its samples are. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "annotate.h"
+#include "annotate_show.h"
+#include "cache.h"
+#include "candidates.h"
+#include "codesource.h"
+#include "collect.h"
+#include "debuginfod.h"
+#include "debugsource.h"
+#include "filter.h"
+#include "json.h"
+#include "listing.h"
+#include "live.h"
+#include "log.h"
+#include "module.h"
+#include "names.h"
+#include "naming.h"
+#include "nsopen.h"
+#include "opt.h"
+#include "outfile.h"
+#include "pager.h"
+#include "rec_reader.h"
+#include "replay.h"
+#include "shares.h"
+#include "sourcetext.h"
+#include "stop.h"
+#include "util.h"
+#include "xalloc.h"
+
+#define DEFAULT_FILE "nsprof.data"
+#define HOTTEST_PERCENT 5.0
+#define SHOWN_NAMES 10	/* functions named where none could be shown */
+
+struct config {
+	const char *input, *output, *proc, *servers, *style, *symbol;
+	double percent_limit;
+	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
+	int verbose;
+	struct filter filter;
+	bool intel;	/* --disassembler-style */
+};
+
+static int print_build_info(void)
+{
+	puts("annotate: capstone libdw libelf lzma demangle");
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int add_debug_dir(void *dst, const char *arg)
+{
+	(void)dst;
+	return debugsource_add_dir(arg) ? -EINVAL : 0;
+}
+
+static int use_debuginfod(void *dst, const char *arg)
+{
+	struct config *cfg = dst;
+
+	cfg->debuginfod = true;
+	cfg->servers = arg;
+	return 0;
+}
+
+static int add_filter(void *dst, const char *arg)
+{
+	return filter_add(dst, arg);
+}
+
+static int set_percent(void *dst, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !isfinite(v) || v < 0 || v > 100) {
+		pr_err("'%s' is not a share: --percent-limit takes a number from 0 to 100", arg);
+		return -EINVAL;
+	}
+	*(double *)dst = v;
+	return 0;
+}
+
+static int check_config(struct config *cfg)
+{
+	cfg->intel = !strcmp(cfg->style, "intel");
+	if (!cfg->intel && strcmp(cfg->style, "att")) {
+		pr_err("--disassembler-style '%s' is not one of att, intel", cfg->style);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct config *cfg)
+{
+	const struct opt opts[] = {
+		{ "input", 'i', "FILE", "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR, &cfg->input,
+		  NULL },
+		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &cfg->output, NULL },
+		{ "json", 0, NULL, "write JSON", OPT_FLAG, &cfg->json, NULL },
+		{ "filter", 0, "KEY=VALUE",
+		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO (seconds)",
+		  OPT_CALL, &cfg->filter, add_filter },
+		{ "percent-limit", 0, "P",
+		  "without SYMBOL: functions with P per cent of the samples and more (default 5), but the hottest one always",
+		  OPT_CALL, &cfg->percent_limit, set_percent },
+		{ "disassembler-style", 'M', "STYLE", "of x86: att (default) or intel", OPT_STR, &cfg->style, NULL },
+		{ "source", 0, NULL, "source lines between the instructions (default; --no-source: none)", OPT_FLAG, &cfg->source,
+		  NULL },
+		{ "demangle", 0, NULL, "C++, Rust and D names as in the source (default; --no-demangle: raw)", OPT_FLAG,
+		  &cfg->demangle, NULL },
+		{ "debug-dir", 0, "DIR", "look for debug files in DIR as well as in /usr/lib/debug; may be repeated", OPT_CALL,
+		  NULL, add_debug_dir },
+		{ "debuginfod", 0, "[URLS]", "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, cfg,
+		  use_debuginfod },
+		{ "cache", 0, NULL,
+		  "keep what large debug info says for the next time (default; --no-cache: neither read nor write)", OPT_FLAG,
+		  &cfg->cache, NULL },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_STR, &cfg->proc, NULL },
+		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
+		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
+		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
+		{ "stdio", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
+	};
+	const struct opt_spec spec = {
+		.usage = "nsprof annotate [options] [SYMBOL]",
+		.summary =
+			"Shows the instructions of a function with the samples taken at each, source lines between them "
+			"where there is debug info, and where jumps lead. SYMBOL is a name as nsprof report shows it, without its "
+			"parameters, or a part of it that only one has. Without SYMBOL: the hottest functions.",
+		.epilog =
+			"Examples:\n"
+			"  nsprof annotate\n"
+			"  nsprof annotate -i host.data --filter container=web ngx_http_parse_header_line\n"
+			"  nsprof annotate --json 'ns::Parser::next' | jq .functions[0].instructions\n"
+			"\n"
+			"On a terminal it goes through $NSPROF_PAGER, $PAGER or less, with colors unless $NO_COLOR.\n"
+			"\n"
+			"Exit status: 0 done; 1 failed, nothing of that name, or the recording is cut or damaged\n"
+			"(what can be read of it is shown); 129 the command line is wrong.\n",
+		.opts = opts,
+		.nopts = ARRAY_SIZE(opts),
+	};
+	int first, err;
+
+	err = opt_parse(&spec, argc, argv, &first);
+	if (err)
+		return err;
+	if (argc - first > 1) {
+		pr_err("one function at a time: '%s' is too many; see --help", argv[first + 1]);
+		return -EINVAL;
+	}
+	if (argc > first)
+		cfg->symbol = argv[first];
+	return check_config(cfg);
+}
+
+/* ---- which functions ---- */
+
+/* One pass of everything: what was read, named and found. */
+struct session {
+	const struct config *cfg;
+	struct rec_reader *r;
+	struct modules *mods;
+	struct collect col;
+	struct naming nm;
+	struct annotate an;
+	struct codesource *code;
+	struct sourcetext *source;
+};
+
+static void tell_hottest(const struct annotate *an, const size_t *which, size_t n)
+{
+	for (size_t i = 0; i < n && i < SHOWN_NAMES; i++) {
+		const struct annotate_func *f = &an->funcs[which ? which[i] : i];
+
+		pr_err("  %8" PRIu64 " samples  %s  (%s)", f->samples, f->name, module_name(f->mod));
+	}
+	if (n > SHOWN_NAMES)
+		pr_err("  and %zu more", n - SHOWN_NAMES);
+}
+
+/* Why no function called SYMBOL can be shown. */
+static void tell_missing(const struct session *s)
+{
+	const char *symbol = s->cfg->symbol;
+	struct strbuf into = STRBUF_INIT;
+	uint64_t samples;
+
+	switch (annotate_else(&s->an, symbol, &samples)) {
+	case ANNOTATE_KERNEL:
+		pr_err("'%s' is the kernel's (%" PRIu64 " samples): its code is not in recordings, and only user code can be shown",
+		       symbol, samples);
+		break;
+	case ANNOTATE_JIT:
+		pr_err("'%s' is JIT code (%" PRIu64 " samples): it was in memory only, and recordings have its names, not its code",
+		       symbol, samples);
+		break;
+	case ANNOTATE_INLINED:
+		annotate_inlined(&s->an, symbol, &into);
+		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate these", symbol, into.s);
+		break;
+	case ANNOTATE_UNNAMED:
+		pr_err("'%s' is no function, but code without a name (%" PRIu64 " samples): 'nsprof symbolize --stats' says why",
+		       symbol, samples);
+		break;
+	case ANNOTATE_NOTHING:
+		pr_err("no sample was taken in a function '%s' itself%s", symbol, s->an.n ? "; most were in:" : "");
+		tell_hottest(&s->an, NULL, s->an.n);
+		break;
+	}
+	strbuf_fini(&into);
+}
+
+/* Indices of the functions to show, hottest first, in *@which (owned by the caller). How many; 0 after a message. */
+static size_t choose(const struct session *s, size_t **which)
+{
+	const struct annotate *an = &s->an;
+	struct strbuf into = STRBUF_INIT;
+	size_t n = 0, names;
+	uint64_t inlined;
+
+	if (!s->cfg->symbol) {
+		*which = xcalloc(an->n + 1, sizeof(**which));
+		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].samples >=
+						  s->cfg->percent_limit * (double)s->col.samples)) {
+			(*which)[n] = n;
+			n++;
+		}
+		if (!n)
+			pr_err("no sample was taken in a function of a binary: there is no code to show");
+		return n;
+	}
+	n = annotate_find(an, s->cfg->symbol, which, &names);
+	if (names > 1) {
+		pr_err("'%s' can be %zu functions; say which one:", s->cfg->symbol, names);
+		tell_hottest(an, *which, n);
+		return 0;
+	}
+	if (!n) {
+		tell_missing(s);
+		return 0;
+	}
+	inlined = annotate_inlined(an, s->cfg->symbol, &into);
+	if (inlined)
+		pr_info("%" PRIu64 " samples more are in '%s' where it is inlined: %s", inlined, s->cfg->symbol, into.s);
+	strbuf_fini(&into);
+	return n;
+}
+
+/* ---- showing them ---- */
+
+/* One line for a function without code. */
+static void tell_no_code(const struct annotate_func *f)
+{
+	const struct module *m = f->mod;
+	const char *why = m->why_not[MODULE_PROCESS] ? m->why_not[MODULE_PROCESS] : m->why;
+
+	pr_err("'%s' in '%s' (%" PRIu64 " samples): the binary is not here (%s), and the recording has no code of it; "
+	       "annotate while the process runs, or put the very binary at that path on this host", f->name, m->dso.path,
+	       f->samples, why ? why : "no file");
+}
+
+static bool same_code(const struct annotate_func *a, const struct code *ca, const struct annotate_func *b, const struct code *cb)
+{
+	return a->start == b->start && a->end == b->end && !strcmp(a->linkage, b->linkage) && ca->size == cb->size &&
+	       !memcmp(ca->what, cb->what, ca->size) && !memcmp(ca->bytes, cb->bytes, ca->size);
+}
+
+/* Containers of one image have a binary each: what is the same to the byte is shown once. */
+static void join_twins(struct annotate *an, const size_t *which, const struct code *codes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct annotate_func *to = &an->funcs[which[i]];
+
+		for (size_t k = i + 1; k < n && codes[i].size && to->samples; k++) {
+			struct annotate_func *from = &an->funcs[which[k]];
+
+			if (from->samples && codes[k].size && same_code(to, &codes[i], from, &codes[k]))
+				annotate_join(to, from);
+		}
+	}
+}
+
+/* False after a message: nobody can disassemble it. */
+static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
+{
+	const char *event = rec_reader_info(s->r, "event");
+	struct listing listing;
+	struct annotate_shown shown = {
+		.func = f, .listing = &listing, .code = code, .event = event ? event : "cpu-clock", .samples = s->col.samples,
+		.source = s->source, .demangle = s->cfg->demangle, .color = color,
+	};
+
+	if (listing_init(&listing, f, code, s->cfg->source, s->cfg->intel)) {
+		pr_err("'%s' in '%s': code of this machine cannot be disassembled (x86-64 and aarch64 can)", f->name,
+		       f->mod->dso.path);
+		return false;
+	}
+	if (j)
+		annotate_json(&shown, j);
+	else
+		annotate_text(&shown, to);
+	listing_fini(&listing);
+	return true;
+}
+
+/* How many were shown. */
+static size_t show_all(struct session *s, const size_t *which, const struct code *codes, size_t n, bool color, FILE *to)
+{
+	struct json *j = s->cfg->json ? json_new(to) : NULL;
+	size_t shown = 0;
+
+	if (j) {
+		const char *event = rec_reader_info(s->r, "event");
+
+		json_begin_object(j, NULL);
+		json_str(j, "event", event ? event : "cpu-clock");
+		json_u64(j, "samples", s->col.samples);
+		json_begin_array(j, "functions");
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct annotate_func *f = &s->an.funcs[which[i]];
+
+		if (!f->samples || !codes[i].size)
+			continue;	/* another one's twin; told of */
+		if (!j && shown)
+			putc('\n', to);
+		shown += show_one(s, f, &codes[i], j, color, to);
+	}
+	if (j) {
+		json_end_array(j);
+		json_end_object(j);
+		json_free(j);
+	}
+	return shown;
+}
+
+/* Output to where it is wanted. 0 or -errno after a message. */
+static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
+{
+	const struct config *cfg = s->cfg;
+	bool paged = !cfg->json && (!cfg->output || !strcmp(cfg->output, "-")), color;
+	struct outfile *out = outfile_open(cfg->output);
+	pid_t pager;
+	size_t shown;
+
+	if (!out)
+		return -EIO;
+	color = paged && pager_color();
+	pager = paged ? pager_start() : 0;
+	shown = show_all(s, which, codes, n, color, outfile_stream(out));
+	pager_end(pager);
+	/* What was left of the text when the pager went is not missed. */
+	if (!pager && shown)
+		return outfile_close(out);
+	outfile_abort(out);
+	return shown ? 0 : -ENOTSUP;
+}
+
+/* 0 or -errno after a message. */
+static int show(struct session *s)
+{
+	size_t *which = NULL, n, have = 0;
+	struct code *codes;
+	int err = -ENOENT;
+
+	n = choose(s, &which);
+	codes = xcalloc(n + 1, sizeof(*codes));
+	for (size_t i = 0; i < n; i++) {
+		const struct annotate_func *f = &s->an.funcs[which[i]];
+
+		if (codesource_read(s->code, f->mod, f->start, f->end, &codes[i]))
+			tell_no_code(f);
+		else
+			have++;
+	}
+	join_twins(&s->an, which, codes, n);
+	if (have)
+		err = write_out(s, which, codes, n);
+	for (size_t i = 0; i < n; i++)
+		code_fini(&codes[i]);
+	free(codes);
+	free(which);
+	return err;
+}
+
+/* ---- reading ---- */
+
+/* Is the recording whole? One warning if not. */
+static bool is_whole(struct rec_reader *r)
+{
+	const struct rec_damage *d = rec_reader_damage(r);
+
+	if (!d->cut && !d->bad_blocks)
+		return true;
+	rec_reader_warn_damage(r);
+	return false;
+}
+
+/*
+ * All samples are in s->col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
+ * message.
+ */
+static int read_samples(struct session *s, struct replay *rp)
+{
+	const struct config *cfg = s->cfg;
+	const struct collect_opts opts = {
+		.filter = cfg->filter.n ? &cfg->filter : NULL,
+		.unwinder = &unwind_fp,
+		.max_stack = 1,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
+	};
+	int err;
+
+	collect_init(&s->col, rp, &opts);
+	err = shares_run(&s->col, s->r, s->mods, 0);
+	if (err == COLLECT_STOPPED)
+		pr_warn("interrupted: this is what was read so far");
+	else if (!err && !is_whole(s->r))
+		err = -EBADMSG;
+	if (err && err != COLLECT_STOPPED && cfg->strict) {
+		pr_err("nothing is shown of it because of --strict");
+		return err;
+	}
+	if (s->col.samples)
+		return err;
+	if (cfg->filter.n)
+		candidates_tell(&cfg->filter, s->r);
+	else
+		pr_err("'%s' has no samples", cfg->input ? cfg->input : DEFAULT_FILE);
+	return -ENODATA;
+}
+
+static int annotate(struct config *cfg)
+{
+	/* As symbolize: what it holds at the end goes with the process. */
+	static struct session s;
+	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
+	struct cache *cache;
+	struct replay *rp;
+	struct module *m;
+	size_t it = 0;
+	int err;
+
+	s.cfg = cfg;
+	/* Ctrl-C while a recording comes in through a pipe is for who records. */
+	stop_init(false);
+	s.r = rec_reader_open(cfg->input ? cfg->input : DEFAULT_FILE);
+	if (!s.r)
+		return EXIT_FAILURE;
+	stop_init(true);
+	live_init(s.r);
+	cfg->filter.start = rec_reader_start(s.r);
+	cache = cfg->cache ? cache_open(0) : NULL;
+	s.mods = modules_new();
+	modules_use_cache(s.mods, cache);
+	modules_work_ahead(s.mods, names.inlines);
+	rp = replay_new(s.mods);
+	err = read_samples(&s, rp);
+	if (s.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
+		int shown;
+
+		stop_init(true);
+		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
+		naming_init(&s.nm, &names, rp, &s.col.locs, s.col.texts);
+		annotate_init(&s.an, &s.col, &s.nm);
+		s.code = codesource_new(s.r);
+		s.source = cfg->source ? sourcetext_new() : NULL;
+		shown = show(&s);
+		err = err ? err : shown;
+		sourcetext_free(s.source);
+		codesource_free(s.code);
+		annotate_fini(&s.an);
+		naming_fini(&s.nm);
+	}
+	while ((m = modules_next(s.mods, &it)))
+		inlines_keep(m);
+	cache_close(cache);
+	rec_reader_close(s.r);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct config cfg = {
+		.style = "att",
+		.percent_limit = HOTTEST_PERCENT,
+		.source = true,
+		.demangle = true,
+		.cache = true,
+	};
+	int err;
+
+	log_init("nsprof annotate");
+	err = parse(argc, argv, &cfg);
+	if (err == OPT_HELP)
+		return EXIT_SUCCESS;
+	if (err)
+		return EXIT_USAGE;
+	if (cfg.build_info)
+		return print_build_info();
+	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
+	if (cfg.proc)
+		nsopen_set_proc(cfg.proc);
+	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
+		return EXIT_FAILURE;
+	err = annotate(&cfg);
+	filter_fini(&cfg.filter);
+	return err;
+}
