@@ -151,7 +151,7 @@ $(B)/tests/unit/test_%: tests/unit/test_%.c $(B)/libcommon.a $$(if $$(filter com
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -I$(call room,$@) -o $@ $< $(filter-out %/libcommon.a,$(filter %.a,$^)) $(B)/libcommon.a $(LDFLAGS) -lcmocka $(LIBS_$(call room,$@))
 
-$(B)/tests/unit/test_symbolize_disasm: LIBS_symbolize := $(LIBS_annotate)
+$(B)/tests/unit/test_symbolize_disasm $(B)/tests/unit/test_symbolize_listing: LIBS_symbolize := $(LIBS_annotate)
 
 # The programs that tests profile add themselves to this target, by the compilers found at the time.
 .PHONY: test-targets

@@ -107,6 +107,8 @@ if [ -x "$TARGETS/shop" ]; then
 	check "a C++ name" test -s full
 	"$NSPROF" annotate -q -i all.data "$(jq -r --arg n "$full" '[.functions[] | select(.symbol == $n)][0].linkage' all.json)" >linkage
 	check "as the linker knows it" cmp full linkage
+	"$NSPROF" annotate -q -i all.data "${full%%(*}" >short
+	check "without its parameters" cmp full short
 fi
 # inlined: step() was made part of hot().
 check_rc "only inlined" 1 "$NSPROF" annotate -q -i all.data step
