@@ -102,7 +102,7 @@ is "without a name: the hottest first" "$("$NSPROF" annotate -q -i all.data --pe
 
 # ---- names ----
 if [ -x "$TARGETS/shop" ]; then
-	full=$(jq -r '[.functions[] | select(.binary | endswith("/shop")) | .symbol | select(test("\\("))][0]' all.json)
+	full=$(jq -r '[.functions[] | select(.binary | endswith("/shop")) | .symbol | select(test("^Shop::[a-z_]+\\("))][0]' all.json)
 	"$NSPROF" annotate -q -i all.data "$full" >full
 	check "a C++ name" test -s full
 	"$NSPROF" annotate -q -i all.data "$(jq -r --arg n "$full" '[.functions[] | select(.symbol == $n)][0].linkage' all.json)" >linkage
