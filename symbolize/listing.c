@@ -14,6 +14,8 @@
 #include "util.h"
 #include "xalloc.h"
 
+#define INSN_MAX 15	/* bytes, of both machines */
+
 static uint32_t add_text(struct listing *l, const char *text)
 {
 	uint32_t at = (uint32_t)l->texts.len;
@@ -45,13 +47,23 @@ static size_t piece(const struct code *c, size_t at)
 	return end - at;
 }
 
-static void take_apart(struct listing *l, struct disasm *d, const struct code *c, size_t at, size_t size)
+/*
+ * The piece of @size bytes at @at. How many of them were taken apart: what lies before missing code may end with the beginning of an
+ * instruction.
+ */
+static size_t take_apart(struct listing *l, struct disasm *d, const struct code *c, size_t at, size_t size)
 {
-	for (const size_t end = at + size; at < end;) {
-		struct listing_insn *li = add_insn(l);
+	const size_t begin = at, end = at + size;
+	const bool cut = end < c->size && c->what[end] == CODE_MISSING;
+
+	while (at < end) {
+		struct listing_insn *li;
 		struct disasm_insn in;
 
 		disasm_next(d, c->bytes + at, end - at, c->start + at, &in);
+		if (in.bad && cut && end - at < INSN_MAX)
+			break;
+		li = add_insn(l);
 		li->addr = in.addr;
 		li->size = in.size;
 		li->flow = in.flow;
@@ -61,6 +73,7 @@ static void take_apart(struct listing *l, struct disasm *d, const struct code *c
 		li->operands = add_text(l, in.operands);
 		at += in.size;
 	}
+	return at - begin;
 }
 
 static void add_missing(struct listing *l, uint64_t addr, size_t size)
@@ -139,17 +152,20 @@ int listing_init(struct listing *l, const struct annotate_func *f, const struct 
 {
 	struct elf_file *ef = f->mod->elf ? f->mod->elf : f->mod->captured;
 	struct disasm *d = ef ? disasm_new(elf_file_machine(ef), intel) : NULL;
-	size_t at = 0, n;
 
 	if (!d)
 		return -ENOTSUP;
 	*l = (struct listing){ .files = intern_new() };
-	for (; at < code->size; at += n) {
+	for (size_t at = 0, n; at < code->size; at += n) {
+		const bool missing = code->what[at] == CODE_MISSING;
+		size_t done;
+
 		n = piece(code, at);
-		if (code->what[at] == CODE_MISSING)
-			add_missing(l, code->start + at, n);
-		else
-			take_apart(l, d, code, at, n);
+		done = missing ? 0 : take_apart(l, d, code, at, n);
+		if (!missing && done < n)
+			n += piece(code, at + n);
+		if (done < n)
+			add_missing(l, code->start + at + done, n - done);
 	}
 	disasm_free(d);
 	count_samples(l, f);

@@ -29,7 +29,7 @@ static const uint8_t bytes[] = {
 	0x55,					/* 1000: push %rbp */
 	0x48, 0x89, 0xe5,			/* 1001: mov %rsp,%rbp */
 	0x75, 0xfa,				/* 1004: jne 1000 */
-	0xeb, 0x02,				/* 1006: jmp 100a, which is missing */
+	0xe8, 0x02,				/* 1006: a call whose operand is missing */
 	0, 0, 0, 0, 0, 0, 0, 0,			/* 1008: missing */
 	0xc3,					/* 1010: ret, a piece begins */
 	0x90,					/* 1011: nop */
@@ -68,11 +68,10 @@ static void test_listing(void **state)
 		{ 0x1000, 1, 3, DISASM_NEXT, 1, LISTING_NONE },
 		{ 0x1001, 3, 0, DISASM_NEXT, 0, LISTING_NONE },
 		{ 0x1004, 2, 0, DISASM_JUMP, 0, 0 },
-		{ 0x1006, 2, 0, DISASM_JUMP, 0, LISTING_NONE },
-		{ 0x1008, 8, 5, DISASM_NEXT, 0, LISTING_NONE },
+		{ 0x1006, 10, 5, DISASM_NEXT, 0, LISTING_NONE },
 		{ 0x1010, 1, 0, DISASM_NEXT, 0, LISTING_NONE },
 		{ 0x1011, 1, 7, DISASM_NEXT, 2, LISTING_NONE },
-		{ 0x1012, 6, 0, DISASM_JUMP, 0, 6 },
+		{ 0x1012, 6, 0, DISASM_JUMP, 0, 5 },
 		{ 0x1018, 1, 0, DISASM_NEXT, 0, LISTING_NONE },
 		{ 0x1019, 1, 1, DISASM_NEXT, 0, LISTING_NONE },
 		{ 0x101a, 5, 0, DISASM_CALL, 0, LISTING_NONE },
@@ -105,10 +104,10 @@ static void test_listing(void **state)
 		assert_int_equal(li->flow, wants[i].flow);
 		assert_int_equal(li->label, wants[i].label);
 		assert_int_equal(li->to, wants[i].to);
-		assert_int_equal(li->missing, wants[i].at == 0x1008);
+		assert_int_equal(li->missing, wants[i].at == 0x1006);
 	}
-	assert_int_equal(l.insns[10].target, 0x2000);
-	assert_int_equal(l.insns[11].target, 0x1005);
+	assert_int_equal(l.insns[9].target, 0x2000);
+	assert_int_equal(l.insns[10].target, 0x1005);
 	assert_string_equal(listing_text(&l, l.insns[0].name), "pushq");
 	assert_int_equal(l.labels, 2);
 	assert_int_equal(l.inside, 6);
