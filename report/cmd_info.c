@@ -28,6 +28,7 @@ struct info {
 
 static const char *const capture_names[INFO_CAPTURE_KINDS] = {
 	"other", "sliced ELF files", "perf maps", "kernel symbols", "jitdumps",
+	"binaries' code",
 };
 
 static uint64_t setting_u64(const struct info *in, const char *key)
@@ -118,6 +119,9 @@ static void text_counts(const struct info *in, FILE *to)
 			capture_names[i], st->capture_bytes[i]);
 		name = "";
 	}
+	if (st->code.missed)
+		fprintf(to, "%-14s code of %" PRIu64 " functions is not or not all captured: %.1f %% of samples in user code\n",
+			"", st->code.missed_functions, 100 * (double)st->code.missed / (double)st->code.samples);
 }
 
 static void text_more(FILE *to, size_t n)
@@ -239,6 +243,9 @@ static void json_counts(const struct info *in, struct json *j)
 	json_u64(j, "containers", st->ncontainers);
 	json_u64(j, "captures", n);
 	json_u64(j, "capture_bytes", bytes);
+	json_u64(j, "code_samples", st->code.samples);
+	json_u64(j, "code_samples_missed", st->code.missed);
+	json_u64(j, "code_functions_missed", st->code.missed_functions);
 	json_end_object(j);
 }
 

@@ -209,6 +209,39 @@ static int on_pressure(void *ctx, const struct ev_pressure *ev)
 	return 0;
 }
 
+/* Of several captures of one binary's code the last counts. */
+static void add_code(struct info_stats *st, const struct capture *cap)
+{
+	struct code_pack *cp = code_pack_read(cap->data, cap->size);
+	struct code_counts *counts;
+	uint64_t *slot;
+
+	if (!cp)
+		return;
+	slot = u64map_put(&st->code_of, cap->id, NULL);
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof(*counts));
+	counts = (struct code_counts *)(uintptr_t)*slot;
+	*counts = *code_pack_counts(cp);
+	code_pack_free(cp);
+}
+
+static void sum_code(struct info_stats *st)
+{
+	uint64_t id, val;
+	size_t it = 0;
+
+	while (u64map_next(&st->code_of, &it, &id, &val)) {
+		struct code_counts *counts = (struct code_counts *)(uintptr_t)val;
+
+		st->code.samples += counts->samples;
+		st->code.missed += counts->missed;
+		st->code.missed_functions += counts->missed_functions;
+		free(counts);
+	}
+	u64map_fini(&st->code_of);
+}
+
 static int on_capture(void *ctx, const struct capture *cap)
 {
 	struct info_stats *st = ctx;
@@ -216,6 +249,8 @@ static int on_capture(void *ctx, const struct capture *cap)
 
 	st->captures[kind]++;
 	st->capture_bytes[kind] += cap->size;
+	if (kind == CAPTURE_CODE)
+		add_code(st, cap);
 	return 0;
 }
 
@@ -260,6 +295,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 		err = rec_reader_captures(r, on_capture, st);
 	if (!err)
 		err = info_ledger_read(&st->ledger, r);
+	sum_code(st);
 	describe_containers(&c);
 	if (st->nprocesses)
 		qsort(st->process, st->nprocesses, sizeof(*st->process), by_process);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "code_pack.h"
 #include "ctr_table.h"
 #include "hash.h"
 #include "info_ledger.h"
@@ -26,7 +27,7 @@ struct info_process {
 	uint64_t again;		/* ns, when its facts were repeated last; 0 = never */
 };
 
-enum { INFO_CAPTURE_KINDS = 5 }; /* by enum capture_kind; 0 = kinds this version does not know */
+enum { INFO_CAPTURE_KINDS = 6 }; /* by enum capture_kind; 0 = kinds this version does not know */
 
 struct info_stats {
 	struct intern *strings;			/* owned */
@@ -43,6 +44,8 @@ struct info_stats {
 	uint64_t first, last;		/* ns of CLOCK_MONOTONIC: earliest and latest sample */
 	struct info_ledger ledger;
 	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
+	struct code_counts code;	/* of all binaries with captured code */
+	struct u64map code_of;		/* binary to owned struct code_counts * */
 };
 
 /* Passes over all of @r. 0, or -EIO after a message; @st then holds what came before. */
