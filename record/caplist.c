@@ -17,9 +17,11 @@ void caplist_free(struct caplist *cl, struct pins *pins)
 		return;
 	for (size_t i = 0; i < cl->n; i++) {
 		free(cl->v[i].addrs);
+		leafs_fini(&cl->v[i].leafs);
 		facts_put(pins, cl->v[i].facts);
 	}
 	free(cl->v);
+	free(cl->order);
 	free(cl);
 }
 
@@ -43,8 +45,36 @@ static int by_id(const void *a, const void *b)
 
 void caplist_seal(struct caplist *cl)
 {
+	uint64_t samples = 0;
+
 	if (cl->n)
 		qsort(cl->v, cl->n, sizeof(*cl->v), by_id);
+	for (size_t i = 0; i < cl->n; i++) {
+		samples += cl->v[i].leafs.samples;
+		cl->bytes += cl->v[i].leafs.n * sizeof(*cl->v[i].leafs.v);
+	}
+	code_budget_init(&cl->code, samples);
+}
+
+static int by_samples(const void *a, const void *b, void *arg)
+{
+	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct cap_entry *v = arg;
+
+	if (v[i].leafs.samples != v[k].leafs.samples)
+		return v[i].leafs.samples > v[k].leafs.samples ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+struct cap_entry *caplist_next(struct caplist *cl)
+{
+	if (!cl->order) {
+		cl->order = xmalloc((cl->n + 1) * sizeof(*cl->order));
+		for (size_t i = 0; i < cl->n; i++)
+			cl->order[i] = (uint32_t)i;
+		qsort_r(cl->order, cl->n, sizeof(*cl->order), by_samples, cl->v);
+	}
+	return cl->next < cl->n ? &cl->v[cl->order[cl->next++]] : NULL;
 }
 
 struct cap_entry *caplist_find(const struct caplist *cl, enum capture_kind kind, uint32_t id)
@@ -84,6 +114,7 @@ static void merge_entry(struct caplist *to, const struct cap_entry *e)
 	/* The latest facts: a perf map may have been found since the first ones. */
 	if (e->facts && !last->facts)
 		last->facts = facts_get(e->facts);
+	leafs_add(&last->leafs, &e->leafs);
 	both = caplist_union(last->addrs, last->n, e->addrs, e->n, &n);
 	free(last->addrs);
 	to->bytes += (n - last->n) * sizeof(*both);
@@ -113,5 +144,6 @@ struct caplist *caplist_merge(struct caplist *const *lists, size_t n)
 		at[from]++;
 	}
 	free(at);
+	caplist_seal(to);
 	return to;
 }

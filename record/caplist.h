@@ -11,6 +11,7 @@
 
 #include "event.h"
 #include "facts.h"
+#include "leafs.h"
 
 struct dso;
 
@@ -20,6 +21,7 @@ struct cap_entry {
 	uint64_t *addrs;	/* owned, sorted, each once */
 	size_t n;
 	struct dso *dso;	/* CAPTURE_ELF; borrowed: the table keeps all */
+	struct leafs leafs;	/* CAPTURE_ELF; what its code is captured for */
 	struct facts *facts;	/* CAPTURE_PERF_MAP, CAPTURE_JITDUMP: one reference; NULL = none known */
 	char comm[COMM_LEN];	/* and the process's name, for messages */
 	bool done;		/* the rows are in the recording already */
@@ -28,7 +30,9 @@ struct cap_entry {
 struct caplist {
 	struct cap_entry *v;	/* owned; sorted by kind and id once caplist_seal() was called */
 	size_t n, cap;
-	size_t next;		/* entries before it are under way or done */
+	uint32_t *order;	/* owned; indices for caplist_next(), NULL before its first call */
+	size_t next;		/* in @order */
+	struct code_budget code;	/* what entries have not taken yet */
 	size_t bytes;		/* of addresses held */
 };
 
@@ -38,6 +42,8 @@ void caplist_free(struct caplist *cl, struct pins *pins);	/* accepts NULL */
 struct cap_entry *caplist_add(struct caplist *cl, enum capture_kind kind, uint32_t id,
 			      uint64_t *addrs, size_t n);
 void caplist_seal(struct caplist *cl);
+/* Of a sealed list, one entry after the other, those with most samples first; NULL after the last. */
+struct cap_entry *caplist_next(struct caplist *cl);
 struct cap_entry *caplist_find(const struct caplist *cl, enum capture_kind kind, uint32_t id);
 
 /*

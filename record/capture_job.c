@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "capture_code.h"
+#include "elf_file.h"
 #include "jitdump.h"
 #include "perfmap_line.h"
 #include "xalloc.h"
@@ -55,18 +57,41 @@ static int run_maps(struct capture_job *job)
 	return ret ? ret : -ENOENT;
 }
 
+static int run_elf(struct capture_job *job)
+{
+	struct strbuf *spans = job->keep ? &job->spans : NULL;
+
+	if (job->served)
+		return 0;
+	if (job->image)
+		return capture_elf_mem(job->image, job->image_size, job->addrs, job->n, &job->rows, spans);
+	return capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n, &job->rows, spans);
+}
+
+static void run_code(struct capture_job *job)
+{
+	struct elf_file *ef;
+	int err;
+
+	/* Rows may have been kept from a file that is out of reach by now. */
+	if (!job->leafs.n || (!job->image && job->fd < 0))
+		return;
+	ef = job->image ? elf_file_open_mem(job->image, job->image_size, &err) : elf_file_open_fd(job->fd, &err);
+	if (ef)
+		job->code_bytes = capture_code(ef, job->rows.s, job->rows.len, &job->leafs, job->code_max,
+					       &job->code);
+	elf_file_close(ef);
+}
+
 void capture_job_run(struct capture_job *job)
 {
-	if (job->err || job->served)
+	if (job->err)
 		return;
 	switch (job->kind) {
 	case CAPTURE_ELF:
-		if (job->image)
-			job->err = capture_elf_mem(job->image, job->image_size, job->addrs, job->n,
-						   &job->rows, job->keep ? &job->spans : NULL);
-		else
-			job->err = capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n,
-					       &job->rows, job->keep ? &job->spans : NULL);
+		job->err = run_elf(job);
+		if (!job->err)
+			run_code(job);
 		break;
 	case CAPTURE_PERF_MAP:
 		job->err = run_maps(job);
@@ -100,6 +125,8 @@ void capture_job_fini(struct capture_job *job)
 	free(job->name);
 	free(job->path);
 	free(job->addrs);
+	leafs_fini(&job->leafs);
 	strbuf_fini(&job->rows);
 	strbuf_fini(&job->spans);
+	strbuf_fini(&job->code);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "leafs.h"
 #include "strbuf.h"
 
 struct slice;
@@ -31,6 +32,9 @@ struct capture_job {
 	bool served;			/* rows are there already */
 	const void *image;		/* borrowed for good: our own vdso */
 	size_t image_size;		/* bytes */
+	struct leafs leafs;		/* what its code is wanted for as well; none: it is not */
+	uint64_t code_max;		/* bytes of code */
+	struct code_budget *budget;	/* borrowed, touched by finishing only; NULL = none */
 	/* CAPTURE_PERF_MAP: the most distant ancestor first. */
 	struct {
 		int pinned, named;	/* owned; -1 = none */
@@ -42,6 +46,8 @@ struct capture_job {
 	const char *why;		/* static text that says more than @err; NULL = none */
 	struct strbuf rows;
 	struct strbuf spans;		/* struct span, when they are to be kept */
+	struct strbuf code;		/* for CAPTURE_CODE */
+	uint64_t code_bytes;		/* of code in it */
 };
 
 /* An empty job: takes @addrs, copies @name. */

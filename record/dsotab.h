@@ -27,6 +27,7 @@ struct dso {
 	struct rootpin *root;	/* below which its debug file may lie; NULL = unknown */
 	const char *path;	/* where it lies there, the interner's; NULL = not pinned yet */
 	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */
+	struct u64map leafs;	/* of those, where samples stood: to how many */
 	struct slice slice;	/* kept for the next file */
 	size_t captured;		/* seen.n when its rows were last captured, in this segment */
 	uint32_t index;		/* in the table */

@@ -64,6 +64,7 @@ struct proctab {
 	/* All sets of addresses are of this segment; proctab_cut() turns them into a list. */
 	struct u64map kernel;	/* set of kernel addresses seen */
 	size_t nseen;		/* addresses in all sets */
+	uint64_t leaf_samples;	/* samples in all maps of leafs */
 	bool nested;		/* proctab_nested() */
 	bool detached;		/* proctab_detach() */
 	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
@@ -86,6 +87,7 @@ struct proctab {
 	uint64_t seen_refused;		/* addresses beyond the cap */
 	uint64_t maps_refused;		/* mappings beyond the cap */
 	uint64_t captures, captures_served, captures_failed;
+	uint64_t code_bytes;		/* of code captured */
 };
 
 /* Is @p in the segment that is written now, so that what happens to it has to be written, too? */

@@ -1,5 +1,5 @@
 /*
- * The addresses seen, and the rows for them when a segment ends: symbols and CFI of binaries, lines
+ * The rows for the addresses seen when a segment ends: symbols, CFI and code of binaries, lines
  * of perf maps, kernel symbols (DESIGN.md section 4). A missing capture is no failure of the
  * recording: it is counted and told with -v.
  */
@@ -18,67 +18,6 @@
 #include "nsopen.h"
 #include "proc.h"
 #include "xalloc.h"
-
-/* 32 bytes each: 128 MiB for a recording that meets code without end. */
-#define SEEN_MAX (4u << 20)
-
-/* ---- seen ---- */
-
-static void add_address(struct proctab *pt, struct u64map *set, uint64_t addr)
-{
-	bool is_new = false;
-
-	if (u64map_get(set, addr))
-		return;
-	if (pt->nseen >= SEEN_MAX) {
-		pt->seen_refused++;
-		return;
-	}
-	u64map_put(set, addr, &is_new);
-	pt->nseen += is_new;
-}
-
-static void saw_mapped(struct proctab *pt, struct proc *p, const struct map_entry *e, uint64_t addr)
-{
-	uint64_t off = addr - e->start;
-
-	switch (e->kind) {
-	case MAPPING_SPECIAL:
-		return;
-	case MAPPING_VDSO:
-		break;
-	default:
-		off += e->pgoff;
-	}
-	if (e->dso && !e->dso->not_elf)
-		add_address(pt, &e->dso->seen, off);
-	else
-		add_address(pt, &p->jit, addr);
-}
-
-void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr)
-{
-	const struct map_entry *e;
-
-	/*
-	 * A leaf is looked up as it is, a caller one byte before: which of them this is, the
-	 * unwinder finds out. The byte before may lie in the mapping before, or be the last of one
-	 * that ends here.
-	 */
-	e = mapset_find(p->maps, addr);
-	if (e)
-		saw_mapped(pt, p, e, addr);
-	if (addr && (!e || addr == e->start))
-		e = mapset_find(p->maps, addr - 1);
-	if (addr && e)
-		saw_mapped(pt, p, e, addr - 1);
-}
-
-void proctab_saw_kernel(struct proctab *pt, uint64_t addr)
-{
-	add_address(pt, &pt->kernel, addr);
-	add_address(pt, &pt->kernel, addr - 1);
-}
 
 static int u64_cmp(const void *a, const void *b)
 {
@@ -124,36 +63,46 @@ void proctab_keep_slices(struct proctab *pt)
 	pt->dsos.slices.max = SLICES_BYTES;
 }
 
-/* Takes @addrs. */
+/* Files for the rows of @d. 0 or negative errno. */
+static int reach_dso(const struct proctab *pt, const struct dso *d, struct capture_job *job)
+{
+	if (d->vdso && pt->dsos.vdso_image) {
+		job->image = pt->dsos.vdso_image;
+		job->image_size = pt->dsos.vdso_size;
+		return 0;
+	}
+	if (d->pin.fd < 0)
+		return -ENOENT;
+	if (has_changed(d))
+		return -ESTALE;
+	job->fd = dup_fd(d->pin.fd);
+	if (job->fd < 0)
+		return -errno;
+	job->rootfd = d->root ? dup_fd(d->root->root.fd) : -1;
+	job->path = d->path ? xstrdup(d->path) : NULL;
+	return 0;
+}
+
+/* Takes @addrs and @leafs. */
 static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs, size_t n,
-			struct capture_job *job)
+			const struct leafs *leafs, struct capture_job *job)
 {
 	struct strbuf rows = STRBUF_INIT;
 	bool served = slice_serve(&d->slice, &addrs, &n, &rows);
+	int err;
 
 	capture_job_init(job, CAPTURE_ELF, d->ev.id, d->ev.path, addrs, n);
 	job->served = served;
 	job->rows = rows;
-	if (served)
-		return;
-	if (pt->dsos.slices.max)
+	job->leafs = *leafs;
+	if (pt->dsos.slices.max && !served)
 		job->keep = &d->slice;
-	if (d->vdso && pt->dsos.vdso_image) {
-		job->image = pt->dsos.vdso_image;
-		job->image_size = pt->dsos.vdso_size;
-	} else if (d->pin.fd < 0) {
-		job->err = -ENOENT;
-	} else if (has_changed(d)) {
-		job->err = -ESTALE;
-	} else {
-		job->fd = dup_fd(d->pin.fd);
-		job->err = job->fd < 0 ? -errno : 0;
-		job->rootfd = d->root ? dup_fd(d->root->root.fd) : -1;
-		job->path = d->path ? xstrdup(d->path) : NULL;
-	}
+	err = served && !leafs->n ? 0 : reach_dso(pt, d, job);
+	job->err = served ? 0 : err;
 }
 
-bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job *job)
+bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e,
+		     struct capture_job *job)
 {
 	uint64_t *addrs = e->addrs;
 
@@ -163,7 +112,10 @@ bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job
 	e->addrs = NULL;
 	switch (e->kind) {
 	case CAPTURE_ELF:
-		prepare_dso(pt, e->dso, addrs, e->n, job);
+		prepare_dso(pt, e->dso, addrs, e->n, &e->leafs, job);
+		e->leafs = (struct leafs){ .v = NULL };
+		job->code_max = code_budget_take(&cl->code, job->leafs.samples);
+		job->budget = &cl->code;
 		break;
 	case CAPTURE_PERF_MAP:
 		perfmap_prepare(pt, e->facts, e->id, e->comm, addrs, e->n, job);
@@ -180,6 +132,24 @@ bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job
 	return true;
 }
 
+static int write_capture(struct proctab *pt, struct rec_out *out, const struct capture *cap)
+{
+	return out ? rec_out_capture(pt->w, out, cap) : rec_writer_capture(pt->w, cap);
+}
+
+/* 0 or a write error. */
+static int write_code(struct proctab *pt, struct rec_out *out, const struct capture_job *job)
+{
+	const struct capture cap = {
+		.kind = CAPTURE_CODE, .id = job->id, .data = job->code.s, .size = job->code.len,
+	};
+
+	if (!cap.size)
+		return 0;
+	pt->code_bytes += job->code_bytes;
+	return write_capture(pt, out, &cap);
+}
+
 int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *job)
 {
 	static const char *const from[] = {
@@ -193,6 +163,8 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 	};
 	int ret = 0;
 
+	if (job->budget)
+		code_budget_return(job->budget, job->code_max - job->code_bytes);
 	/* Rows of an earlier capture are still there, if not for the newest addresses. */
 	if (job->err) {
 		pt->captures_failed++;
@@ -201,13 +173,15 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 	} else if (cap.size) {
 		pt->captures++;
 		pt->captures_served += job->served;
-		ret = out ? rec_out_capture(pt->w, out, &cap) : rec_writer_capture(pt->w, &cap);
+		ret = write_capture(pt, out, &cap);
 		if (ret == -EFBIG) {
 			pt->captures_failed++;
 			ret = 0;
 		} else if (job->keep) {
 			slice_keep(&pt->dsos.slices, job->keep, job);
 		}
+		if (!ret)
+			ret = write_code(pt, out, job);
 	}
 	capture_job_fini(job);
 	return ret;
@@ -299,21 +273,48 @@ static void capture_closing(struct proctab *pt, const struct pin *pin)
 {
 	struct caplist *cl = pt->closing;
 
-	for (size_t i = cl ? cl->next : 0; cl && i < cl->n; i++) {
+	for (size_t i = 0; cl && i < cl->n; i++) {
 		struct cap_entry *e = &cl->v[i];
 		const struct facts *f = e->facts;
 		struct capture_job job;
 
 		while (f && pin->obj != f && pin->obj != f->rootpin)
 			f = f->up;
-		if ((f || (e->dso && pin->obj == e->dso)) && capture_prepare(pt, e, &job))
+		if ((f || (e->dso && pin->obj == e->dso)) && capture_prepare(pt, cl, e, &job))
 			capture_now(pt, pt->closing_out, &job);
 	}
+}
+
+static struct leafs all_leafs(const struct proctab *pt, const struct dso *d)
+{
+	struct leafs all;
+
+	leafs_init(&all, &d->leafs);
+	for (size_t i = 0; i < pt->nkept; i++) {
+		const struct cap_entry *e = caplist_find(pt->kept[i], CAPTURE_ELF, d->ev.id);
+
+		if (e)
+			leafs_add(&all, &e->leafs);
+	}
+	return all;
+}
+
+/* How much room for code a binary with @samples would have if the recording ended now. */
+static uint64_t early_share(const struct proctab *pt, uint64_t samples)
+{
+	uint64_t all = pt->leaf_samples;
+	struct code_budget b;
+
+	for (size_t i = 0; i < pt->nkept; i++)
+		all += pt->kept[i]->code.samples;
+	code_budget_init(&b, all);
+	return code_budget_take(&b, samples);
 }
 
 static void capture_dso(struct proctab *pt, struct dso *d)
 {
 	struct capture_job job;
+	struct leafs leafs;
 	uint64_t *addrs;
 	size_t n;
 
@@ -324,7 +325,9 @@ static void capture_dso(struct proctab *pt, struct dso *d)
 		free(addrs);
 		return;
 	}
-	prepare_dso(pt, d, addrs, n, &job);
+	leafs = all_leafs(pt, d);
+	prepare_dso(pt, d, addrs, n, &leafs, &job);
+	job.code_max = early_share(pt, leafs.samples);
 	if (!job.err)
 		d->captured = d->seen.n;
 	capture_now(pt, NULL, &job);
@@ -412,9 +415,11 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, sorted(&d->seen), d->seen.n);
 		e->dso = d;
 		e->done = d->captured == d->seen.n;
+		leafs_init(&e->leafs, &d->leafs);
 	}
-	pt->nseen -= d->seen.n;
+	pt->nseen -= d->seen.n + d->leafs.n;
 	u64map_fini(&d->seen);
+	u64map_fini(&d->leafs);
 	d->captured = 0;
 }
 
@@ -437,6 +442,7 @@ struct caplist *proctab_cut(struct proctab *pt)
 		caplist_add(cl, CAPTURE_KALLSYMS, 0, sorted(&pt->kernel), pt->kernel.n);
 	pt->nseen -= pt->kernel.n;
 	u64map_fini(&pt->kernel);
+	pt->leaf_samples = 0;
 	caplist_seal(cl);
 	pt->segment++;
 	proctab_forget(pt, cl);
@@ -446,11 +452,12 @@ struct caplist *proctab_cut(struct proctab *pt)
 int proctab_capture(struct proctab *pt)
 {
 	struct caplist *cl = proctab_cut(pt);
+	struct cap_entry *e;
 	int ret = 0;
 
-	for (size_t i = 0; i < cl->n; i++) {
+	while ((e = caplist_next(cl))) {
 		struct capture_job job;
-		int err = capture_prepare(pt, &cl->v[i], &job) ? capture_now(pt, NULL, &job) : 0;
+		int err = capture_prepare(pt, cl, e, &job) ? capture_now(pt, NULL, &job) : 0;
 
 		ret = ret ? ret : err;
 	}
@@ -464,6 +471,7 @@ void proctab_tell(const struct proctab *pt)
 	pr_verbose("%" PRIu64 " captures written, %" PRIu64 " of them kept from an earlier file, %" PRIu64
 		   " not possible, %" PRIu64 " files let go early",
 		   pt->captures, pt->captures_served, pt->captures_failed, pt->pins.evicted);
+	pr_verbose("%" PRIu64 " bytes of code captured", pt->code_bytes);
 	if (pt->seen_refused || pt->maps_refused || pt->dsos.refused)
 		pr_verbose("beyond the limits: %" PRIu64 " addresses, %" PRIu64
 			   " mappings, %" PRIu64 " binaries",

@@ -90,6 +90,8 @@ void maskset_release(struct maskset_held *h);
 
 /* Code addresses of a masked stack, of registers, of a frame pointer chain: remembered for capture. */
 void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr);
+/* A sample stood at user address @addr, which is among these. */
+void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr);
 void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
 
 /*
@@ -120,10 +122,11 @@ void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept
 		   struct caplist *closing, struct rec_out *out);
 
 /*
- * Get all that the rows of @e need into @job, which may then run on any thread. False: there is
- * nothing to do.
+ * Get all that the rows of @e, which is in @cl, need into @job, which may then run on any thread, while @cl
+ * stays. False: there is nothing to do.
  */
-bool capture_prepare(struct proctab *pt, struct cap_entry *e, struct capture_job *job);
+bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e,
+		     struct capture_job *job);
 /* Write what came out to @out, or count the failure, and clean up. 0 or a write error. */
 int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *job);
 

@@ -276,6 +276,8 @@ static void note_chain(struct sink *s, const struct sink_slot *sl)
 	uint64_t context = 0;
 	uint32_t owner = 0;
 
+	if (in->nchain > 1 && in->chain[0] == PERF_CONTEXT_USER)
+		proc_saw_leaf(s->pt, sl->proc, in->chain[1]);
 	for (uint32_t i = 0; i < in->nchain; i++) {
 		uint64_t v = in->chain[i];
 

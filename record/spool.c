@@ -125,11 +125,10 @@ static int complete(struct spool *sp)
 static bool next_capture(struct spool *sp)
 {
 	struct closing *c = &sp->closing;
+	struct cap_entry *e;
 
-	while (c->list->next < c->list->n) {
-		struct cap_entry *e = &c->list->v[c->list->next++];
-
-		if (!capture_prepare(sp->pt, e, &c->job))
+	while ((e = caplist_next(c->list))) {
+		if (!capture_prepare(sp->pt, c->list, e, &c->job))
 			continue;
 		c->busy = true;
 		if (sp->thread)
@@ -178,10 +177,12 @@ static void cut_ledger(struct spool *sp, uint64_t now, bool last, struct ledger_
 /* The next file could not be begun: the present one gets what it still wants, and is the last. */
 static int stay(struct spool *sp, struct caplist *list, int err)
 {
-	for (size_t i = 0; i < list->n; i++) {
+	struct cap_entry *e;
+
+	while ((e = caplist_next(list))) {
 		struct capture_job job;
 
-		if (!capture_prepare(sp->pt, &list->v[i], &job))
+		if (!capture_prepare(sp->pt, list, e, &job))
 			continue;
 		capture_job_run(&job);
 		capture_finish(sp->pt, NULL, &job);

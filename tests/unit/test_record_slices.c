@@ -22,7 +22,7 @@ static int capture(struct strbuf *rows, bool *served)
 		struct capture_job job;
 
 		if (cl->v[i].kind != CAPTURE_ELF || cl->v[i].dso->vdso ||
-		    !capture_prepare(pt, &cl->v[i], &job))
+		    !capture_prepare(pt, cl, &cl->v[i], &job))
 			continue;
 		capture_job_run(&job);
 		err = job.err;

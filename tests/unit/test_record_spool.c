@@ -41,17 +41,29 @@ static void expect_addrs(const struct cap_entry *e, size_t n, const uint64_t *wa
 #define EXPECT(e, ...)                                                                             \
 	expect_addrs(e, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (const uint64_t[]){ __VA_ARGS__ })
 
+static struct leafs leafs(uint64_t addr, uint64_t samples)
+{
+	struct leafs l = { .v = calloc(1, sizeof(*l.v)), .n = 1, .samples = samples };
+
+	l.v[0] = (struct leaf){ addr, samples };
+	return l;
+}
+
 static void test_lists(void **state)
 {
 	struct caplist *l[3] = { caplist_new(), caplist_new(), caplist_new() }, *all;
 	struct cap_entry *e;
 
 	(void)state;
-	caplist_add(l[0], CAPTURE_ELF, 9, ADDRS(5, 7, 9));
+	e = caplist_add(l[0], CAPTURE_ELF, 9, ADDRS(5, 7, 9));
+	e->leafs = leafs(7, 2);
 	e = caplist_add(l[0], CAPTURE_PERF_MAP, 2, ADDRS(1));
 	e->done = true;
-	caplist_add(l[0], CAPTURE_ELF, 3, ADDRS(1, 2));
-	caplist_add(l[2], CAPTURE_ELF, 9, ADDRS(1, 7, 10, 11));
+	e = caplist_add(l[0], CAPTURE_ELF, 3, ADDRS(1, 2));
+	e->leafs = leafs(1, 4);
+	caplist_add(l[2], CAPTURE_ELF, 8, ADDRS(1));
+	e = caplist_add(l[2], CAPTURE_ELF, 9, ADDRS(1, 7, 10, 11));
+	e->leafs = leafs(7, 3);
 	e = caplist_add(l[2], CAPTURE_PERF_MAP, 4, ADDRS(6));
 	e->done = true;
 	caplist_add(l[2], CAPTURE_PERF_MAP, 2, ADDRS(3));
@@ -61,7 +73,18 @@ static void test_lists(void **state)
 	assert_null(caplist_find(l[1], CAPTURE_ELF, 9));
 	EXPECT(caplist_find(l[0], CAPTURE_ELF, 9), 5, 7, 9);
 	all = caplist_merge(l, 3);
-	assert_int_equal(all->n, 4);
+	assert_int_equal(all->n, 5);
+	/* 5 samples together, 4, and none. */
+	for (int i = 0; i < 5; i++) {
+		static const uint32_t order[] = { 9, 3, 8, 2, 4 };
+
+		e = caplist_next(all);
+		assert_non_null(e);
+		assert_int_equal(e->id, order[i]);
+	}
+	assert_null(caplist_next(all));
+	assert_int_equal(caplist_find(all, CAPTURE_ELF, 9)->leafs.samples, 5);
+	assert_int_equal(all->code.samples, 9);
 	EXPECT(caplist_find(all, CAPTURE_ELF, 9), 1, 5, 7, 9, 10, 11);
 	EXPECT(caplist_find(all, CAPTURE_ELF, 3), 1, 2);
 	/* Captured when it ended; but it had samples in a later segment again. */
