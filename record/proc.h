@@ -67,6 +67,8 @@ struct proctab {
 	uint64_t leaf_samples;	/* samples in all maps of leafs */
 	bool nested;		/* proctab_nested() */
 	bool detached;		/* proctab_detach() */
+	bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time);	/* proctab_look_ahead(); NULL = cannot be told */
+	void *exec_ctx;
 	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
 	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
 	/* Of segments before it; see proctab_lists(). All borrowed. */

@@ -159,16 +159,28 @@ static bool has_code(const struct mapset *ms)
 }
 
 /*
+ * Does @p, @time of a sample of it (0: now), run another program by now than it did where side-band has come to? Asked after
+ * something was read, "no" holds for what was read.
+ */
+static bool moved_on(const struct proc *p, int procfd, uint64_t time)
+{
+	const struct proctab *pt = p->pt;
+
+	if (is_forked(p))
+		return !facts_forked(procfd);
+	return time && pt->exec_since && pt->exec_since(pt->exec_ctx, p->pid, time);
+}
+
+/*
  * The mappings of live @p now, one reference in @maps. 0, or negative errno: -ESRCH when it has no memory (any
  * more), or runs another program by now than it did where side-band has come to.
  */
-static int read_maps(struct proc *p, int procfd, struct mapset **maps)
+static int read_maps(struct proc *p, int procfd, uint64_t time, struct mapset **maps)
 {
 	struct reading r = { .p = p, .maps = mapset_new() };
 	int ret = read_lines(procfd, &r);
 
-	/* After the reading: then it was so before it, too. */
-	if (!ret && is_forked(p) && (!has_code(r.maps) || !facts_forked(procfd)))
+	if (!ret && (!has_code(r.maps) || moved_on(p, procfd, time)))
 		ret = -ESRCH;
 	if (ret)
 		mapset_put(r.maps);
@@ -185,7 +197,7 @@ bool proc_add_present(struct proc *p, uint64_t time)
 
 	if (procfd < 0)
 		return false;
-	ok = facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, &now);
+	ok = facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, time, &now);
 	close(procfd);
 	if (!ok)
 		return false;
@@ -227,15 +239,14 @@ static void add_vsyscall(struct proc *p)
  * Facts of what @p runs, unless it has begun another program by now: what is true of it nevertheless, then.
  * Takes @f. 0, or -ESRCH.
  */
-static int keep_facts(struct proc *p, int procfd, struct facts *f)
+static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f)
 {
 	struct proctab *pt = p->pt;
 	char comm[COMM_LEN];
 
 	if (!p->comm[0])
 		facts_comm(procfd, comm);
-	/* All of it was read before this look. */
-	if (is_forked(p) && !facts_forked(procfd) && facts_alive(procfd)) {
+	if (moved_on(p, procfd, time) && facts_alive(procfd)) {
 		p->late = f;
 		return -ESRCH;
 	}
@@ -279,13 +290,13 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		f->rootpin = rootpin_hold(&pt->pins, nsopen_process_root(procfd), f->mnt_ns);
 	rootpin_look(&pt->pins, f->rootpin, procfd);
 	if (!p->known)
-		ret = read_maps(p, procfd, &maps);
+		ret = read_maps(p, procfd, time, &maps);
 	if (!p->known && !ret) {
 		mapset_put(p->maps);
 		p->maps = maps;
 		p->known = true;
 	}
-	err = keep_facts(p, procfd, f);
+	err = keep_facts(p, procfd, time, f);
 	return err ? err : ret;
 }
 

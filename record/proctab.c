@@ -37,6 +37,12 @@ void proctab_nested(struct proctab *pt)
 	pt->nested = true;
 }
 
+void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time), void *ctx)
+{
+	pt->exec_since = exec_since;
+	pt->exec_ctx = ctx;
+}
+
 void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
 {
 	if (!pt->detached)

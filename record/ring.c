@@ -116,6 +116,36 @@ void ring_next(struct ring *r)
 	r->tail += h->size;
 }
 
+bool ring_ahead(struct ring *r, struct ring_glimpse *g)
+{
+	const uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	const struct perf_event_header *h;
+	uint64_t left;
+
+	if (r->shown < r->tail)
+		r->shown = r->tail;
+	left = head - r->shown;
+	if (left < sizeof(*h))
+		return false;
+	h = at(r, r->shown);
+	/* As in ring_time(), which counts it. */
+	if (h->size < sizeof(*h) + LAYOUT_ID_SIZE || h->size > left || h->size % 8) {
+		r->shown = head;
+		return false;
+	}
+	g->type = h->type;
+	g->misc = h->misc;
+	memcpy(&g->first, at(r, r->shown + sizeof(*h)), sizeof(g->first));
+	memcpy(&g->time, at(r, r->shown + h->size - LAYOUT_ID_TIME), sizeof(g->time));
+	r->shown += h->size;
+	return true;
+}
+
+void ring_ahead_again(struct ring *r)
+{
+	r->shown = r->tail;
+}
+
 void ring_release_due(struct ring *r)
 {
 	if (r->tail - r->released >= RELEASE_BYTES)

@@ -19,6 +19,7 @@ struct ring {
 	uint64_t head; /* records below it are whole (as of the last ring_refresh) */
 	uint64_t tail;			/* next record to read */
 	uint64_t released;		/* what the kernel knows as our tail */
+	uint64_t shown;			/* records below it were shown by ring_ahead() */
 	uint64_t broken; /* times a header made no sense and the rest was thrown away */
 	bool sideband;
 };
@@ -57,5 +58,21 @@ void ring_next(struct ring *r);
 void ring_release(struct ring *r);
 /* or everything as soon as it is 64 KiB, so that the kernel's line is not taken for each record. */
 void ring_release_due(struct ring *r);
+
+/* Of a record that lies in the ring, not read yet. */
+struct ring_glimpse {
+	uint32_t type;
+	uint16_t misc;
+	uint64_t first;		/* the 8 bytes behind the header; of COMM pid and tid */
+	uint64_t time;		/* ns; of side-band */
+};
+
+/*
+ * The next record of a ring of side-band, whole, of those that were not shown before, also of those that came after the last
+ * ring_refresh(). False when there is none. Reading goes on where it was.
+ */
+bool ring_ahead(struct ring *r, struct ring_glimpse *g);
+/* Show those that were not read yet once more. */
+void ring_ahead_again(struct ring *r);
 
 #endif

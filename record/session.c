@@ -13,6 +13,7 @@
 #include "child.h"
 #include "control.h"
 #include "drain.h"
+#include "execs.h"
 #include "info.h"
 #include "ledger.h"
 #include "log.h"
@@ -54,6 +55,7 @@ struct session {
 	struct cgroup_facts *facts;	/* NULL: there are no cgroups */
 	struct ran ran;
 	struct ledger ledger;
+	struct execs execs;
 	struct drain drain;
 	struct spool spool;
 	sigset_t signals, old_mask;
@@ -240,6 +242,11 @@ static int take_priority(const struct session *s)
 	return 0;
 }
 
+static bool exec_since(void *ctx, uint32_t pid, uint64_t time)
+{
+	return execs_since(ctx, pid, time);
+}
+
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
@@ -289,6 +296,8 @@ static int open_writer(struct session *s)
 	};
 	spool_init(&s->spool, loop_now());
 	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
+	execs_init(&s->execs, s->drain.rings, s->drain.n);
+	proctab_look_ahead(s->pt, exec_since, &s->execs);
 	return 0;
 }
 
@@ -400,6 +409,7 @@ static void session_fini(struct session *s)
 	sink_free(s->sink);
 	if (s->pt)
 		proctab_free(s->pt);
+	execs_fini(&s->execs);
 	if (s->drain.rings)
 		drain_fini(&s->drain);
 	ledger_fini(&s->ledger);

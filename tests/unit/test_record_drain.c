@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "drain.h"
+#include "execs.h"
 #include "log.h"
 #include "perf_layout.h"
 #include "rec_reader.h"
@@ -584,6 +585,53 @@ static int with_helpers(void **state)
 	return 0;
 }
 
+/* The layout of PERF_RECORD_COMM. */
+static void put_comm(struct rig *r, int ring, uint32_t pid, uint64_t time, bool exec)
+{
+	uint64_t misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0;
+	uint64_t rec[7] = { PERF_RECORD_COMM | misc << 32 | sizeof(rec) << 48, pid | (uint64_t)pid << 32, 'x',
+			    pid | (uint64_t)pid << 32, time, 0, 0 };
+
+	put(r, ring, rec, sizeof(rec));
+}
+
+/* Execs in the rings are known before they are handed on, and are handed on nevertheless. */
+static void execs_ahead(void **state)
+{
+	struct rig *r = rig_new(CALLGRAPH_NONE);
+	struct execs x;
+
+	(void)state;
+	execs_init(&x, r->drain.rings, r->drain.n);
+	assert_false(execs_since(&x, PID, 0));
+	put_comm(r, 2, PID, 100, true);
+	put_comm(r, 3, PID + 1, 50, true);
+	put_comm(r, 3, PID + 2, 60, false);
+	assert_true(execs_since(&x, PID, 99));
+	assert_false(execs_since(&x, PID, 100));
+	assert_true(execs_since(&x, PID + 1, 10));
+	assert_false(execs_since(&x, PID + 2, 0));
+	assert_int_equal(drain_round(&r->drain, DRAIN_ALL, r->sink), 3);
+	put_comm(r, 2, PID, 200, true);
+	assert_true(execs_since(&x, PID, 150));
+	/* Twice around the ring, and more than are remembered. */
+	for (uint32_t i = 0; i < 10000; i++) {
+		put_comm(r, 2, PID + i, 1000 + i, true);
+		assert_true(execs_since(&x, PID + i, 999 + i));
+		assert_false(execs_since(&x, PID + i, 1000 + i));
+		drain_round(&r->drain, DRAIN_ALL, r->sink);
+	}
+	assert_in_range(x.last.n, 1, 5000);
+	/* Not what the kernel writes: the rest is not looked at, and said when it is read. */
+	put_comm(r, 3, PID, 20000, true);
+	r->side[1].data[(r->head[3] - 56 + 6) % SIZE] = 4;
+	assert_false(execs_since(&x, PID, 19999));
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_int_equal(r->side[1].broken, 1);
+	execs_fini(&x);
+	rig_free(r);
+}
+
 int main(void)
 {
 	/* The second time with threads that mask, from the setup of its first test on. */
@@ -597,6 +645,7 @@ int main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(given_back_after_use),
 		cmocka_unit_test(nothing_allocated),
+		cmocka_unit_test(execs_ahead),
 		cmocka_unit_test_setup(merge, with_helpers),
 		cmocka_unit_test(late_ones),
 		cmocka_unit_test(sideband_first),

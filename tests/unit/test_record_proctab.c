@@ -429,6 +429,42 @@ static void test_sampled_without_exec(void **state)
 	assert_false(has_mapping(1, "/sleep"));
 }
 
+static bool sleeps_since(void *ctx, uint32_t pid, uint64_t time)
+{
+	const struct ev_comm *exec = ctx;
+
+	return pid == exec->pid && exec->time > time;
+}
+
+/* One that ran before we looked, and begins another program after its first sample, before it is read. */
+static void test_read_after_exec(void **state)
+{
+	uint64_t ip = (uintptr_t)test_read_after_exec;
+	struct child c = start(becomes_sleep, NULL);
+	const uint64_t t = now();
+	const uint32_t pid = (uint32_t)c.pid;
+	struct ev_comm exec = { .time = t + 2, .pid = pid, .tid = pid, .exec = true, .comm = "sleep" };
+	struct proc *p;
+
+	(void)state;
+	begin_sleep(&c);
+	proctab_look_ahead(pt, sleeps_since, &exec);
+	p = proctab_sampled(pt, pid, pid, t + 1);
+	assert_null(proc_maskset(p, pid, ip, 0x7ff000000000, 64));
+	assert_int_equal(p->maps->n, 0);
+	proctab_comm(pt, &exec);
+	p = proctab_sampled(pt, pid, pid, t + 3);
+	assert_non_null(p->facts);
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 2);
+	assert_false(got.proc[0].maps_known);
+	assert_false(has_mapping(0, "/sleep"));
+	assert_string_equal(got.exe[0], "");
+	assert_int_equal(got.proc[0].nspid[0], pid);
+	assert_non_null(strstr(got.exe[1], "/sleep"));
+}
+
 /* What the parent runs since an exec of its own tells nothing about children from before. */
 static void test_parent_moved_on(void **state)
 {
@@ -731,6 +767,7 @@ int main(void)
 		T(test_sampled_before_exec),
 		T(test_known_before_exec),
 		T(test_sampled_without_exec),
+		T(test_read_after_exec),
 		T(test_parent_moved_on),
 		T(test_unknown_then_refreshed),
 		T(test_same_path_two_containers),
