@@ -393,7 +393,11 @@ char *perfdata_type_text(uint32_t type)
 		"ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL", "BPF_EVENT", "CGROUP",
 	};
 
-	return xasprintf("%s (%" PRIu32 ")", type - 1 < ARRAY_SIZE(names) ? names[type - 1] : "record", type);
+	const char *name = type - 1 < ARRAY_SIZE(names) ? names[type - 1] : "record";
+
+	if (type == PERFDATA_COMPRESSED || type == PERFDATA_COMPRESSED2)
+		name = type == PERFDATA_COMPRESSED ? "COMPRESSED" : "COMPRESSED2";
+	return xasprintf("%s (%" PRIu32 ")", name, type);
 }
 
 /* ---- the header ---- */

@@ -141,7 +141,7 @@ struct perfdata_record {
 
 /* Notes that the inner lengths of @r do not fit. */
 void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
-/* "MMAP2 (10)", for messages: the kernel's name of a record type, "record (70)" of others. Owned. */
+/* "MMAP2 (10)", for messages: the kernel's or perf's name of a record type, "record (70)" of others. Owned. */
 char *perfdata_type_text(uint32_t type);
 
 /*
