@@ -133,6 +133,22 @@ if command -v perf >/dev/null; then
 	"$NSPROF" symbolize -q --no-inline "$T/two.data" | grep 'aaa_leaf [0-9]*$\|bbb_leaf [0-9]*$' | sort >"$T/from-us"
 	check "--buildid-dir: whole stacks, by name" cmp "$T/from-perf" "$T/from-us"
 fi
+# An imported recording does not tell in which boot it was made: its kernel is unknown.
+rec -F 499 -o "$T/k.data" -- "$TARGETS/spin" --kernel 0.5
+"$NSPROF" export --perf-data -q -o "$T/k.perf" "$T/k.data"
+"$NSPROF" import -q -o "$T/k2.data" "$T/k.perf"
+"$NSPROF" export --perf-data -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
+if command -v perf >/dev/null; then
+	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
+	kernel "$T/cache" "$T/k.perf" >"$T/here"
+	is "the kernel of this boot: perf has nothing to say" "$(cat "$T/perf.err")" ""
+	check "the kernel of this boot: perf names it" grep -q '^do_syscall_64$' "$T/here"
+	kernel "$T/cache" "$T/k2.perf" >"$T/out"
+	check "a kernel that is not known: not taken for the running one" test "$(grep -vcF '[unknown]' "$T/out")" = 0
+	kernel "$T/ksyms" "$T/k2.perf" >"$T/out"
+	is "a kernel that is not known, --buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
+	check "a kernel that is not known, --buildid-dir: the same names" cmp "$T/here" "$T/out"
+fi
 "$NSPROF" export --perf-data --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
 is "a folder with something in it: status" $? 1
 check "and the message" grep -q "'$T/syms' is not an empty folder" "$T/err"
@@ -142,7 +158,8 @@ check "and no file" test ! -e "$T/x.perf"
 PD lost 1234 "$T/a.perf" "$T/lost.perf"
 "$NSPROF" import -q -o "$T/lost.data" "$T/lost.perf"
 "$NSPROF" export --perf-data -q -o "$T/lost2.perf" "$T/lost.data"
-check "what was lost is told of" grep -q ' lost 1234$' <(PD check "$T/lost2.perf")
+PD check "$T/lost2.perf" >"$T/out"
+check "what was lost is told of" grep -q ' lost 1234$' "$T/out"
 
 # ---- files that are not whole, and what goes wrong ----
 head -c $(($(stat -c %s "$T/b.data") * 2 / 3)) "$T/b.data" >"$T/cut.data"

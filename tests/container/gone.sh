@@ -25,6 +25,14 @@ gone_case() {
 	check "$name: the chain" has_chain "$T/$name.dead" "$(LD_LIBRARY_PATH=$TARGETS "$TARGETS/$prog" --chain)" "${MIN_CHAIN:-90}"
 	check "$name: moved to another place, nothing of /proc at hand" sh -c \
 		"mkdir -p '$T/emptyproc' && '$NSPROF' symbolize -q --no-inline --proc '$T/emptyproc' '$T/$name' | cmp - '$T/$name.dead'"
+	# perf, too, with what was captured. It goes by build-ids, and does not read .gnu_debugdata.
+	[ -n "$PERF" ] && [[ $name != @(nobuildid|musl|minidebug) ]] || return
+	"$NSPROF" export -q --perf-data --buildid-dir "$T/$name.syms" -o "$T/$name.perf" "$T/$name"
+	"$PERF" --buildid-dir "$T/$name.syms" script --no-inline -i "$T/$name.perf" 2>"$T/$name.err" |
+		awk -f "$TOP/tests/bench/fold-perf.awk" >"$T/$name.by-perf"
+	check "$name: exported, perf names the chain" has_chain "$T/$name.by-perf" \
+		"$(LD_LIBRARY_PATH=$TARGETS "$TARGETS/$prog" --chain)" "${MIN_CHAIN:-90}"
+	is "$name: exported, perf has nothing to say" "$(cat "$T/$name.err")" ""
 }
 
 gone_case pie spin "" "$TARGETS/spin"

@@ -81,6 +81,16 @@ for order in ab ba; do
 		check "$order perf.data: samples of both" test -s "$T/$order.import.a" -a -s "$T/$order.import.b"
 		check "$order perf.data: no foreign names" foreign "$T/$order.import.a" "$T/$order.import.b"
 	fi
+	# Exported, with what was captured: perf has one path for each of the two.
+	if [ -n "$PERF" ]; then
+		"$NSPROF" export -q --perf-data --buildid-dir "$T/$order.syms" -o "$T/$order.perf" "$T/$order.G"
+		for p in $PIDA $PIDB; do
+			"$PERF" --buildid-dir "$T/$order.syms" script --no-inline --pid "$p" -i "$T/$order.perf" 2>/dev/null |
+				awk -f "$TOP/tests/bench/fold-perf.awk" >"$T/$order.export.$p"
+		done
+		check "$order exported: perf names the first by its own" only "$T/$order.export.$PIDA" aaa
+		check "$order exported: and the second" only "$T/$order.export.$PIDB" bbb
+	fi
 	perf_fold "$T/perf"
 	perf_not "$order dead: each its own names" two "$T/perf.perf"
 	for m in G p a; do
