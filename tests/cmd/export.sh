@@ -12,7 +12,13 @@ PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
 PERF() { perf --buildid-dir "$T/cache" "$@"; }
 rec() { "$NSPROF" record -q -e cpu-clock "$@" 2>"$T/err"; }
 
-# export NAME DATA PERF: written, and each byte of it is where it belongs.
+# quiet ARG...: what perf says to that; a word on standard error is a failure.
+quiet() {
+	PERF "$@" >"$T/out" 2>"$T/perf.err"
+	is "perf ${*//$T\//}: status, and nothing to say" "$? $(cat "$T/perf.err")" "0 "
+}
+
+# exported NAME DATA PERF: written, and each byte of it is where it belongs.
 exported() {
 	"$NSPROF" export --perf-data -o "$3" "$2" >"$T/out" 2>"$T/err"
 	is "$1: status" "$? $(cat "$T/out")" "0 "
@@ -54,20 +60,18 @@ if command -v perf >/dev/null; then
 		"$(awk -f "$TOP/tests/bench/fold-perf.awk" "$T/perf.txt" | grep -F "${chain%;}" | samples /dev/stdin)" \
 		"$(grep -F "${chain%;}" "$T/a.folded" | samples /dev/stdin)"
 	check "C: most have that chain" test "$(grep -F "${chain%;}" "$T/a.folded" | samples /dev/stdin)" -ge $((n / 2))
-	for sub in report 'report --no-children -s comm,dso,sym' 'report --header-only' 'evlist -v' diff; do
-		# shellcheck disable=SC2086
-		PERF $sub $([[ $sub == report* ]] && echo --stdio) $([ "$sub" != diff ] && echo -i) "$T/a.perf" \
-			$([ "$sub" = diff ] && echo "$T/a.perf") >"$T/out" 2>"$T/perf.err"
-		is "perf $sub: status, and nothing to say" "$? $(cat "$T/perf.err")" "0 "
-		cp "$T/out" "$T/${sub%% *}.out"
-		[ "$sub" != report ] || check "perf report counts all" grep -q "^# Samples: $n  *of event 'cpu-clock'" "$T/out"
-		[ "$sub" != 'report --header-only' ] || for line in "hostname : $(uname -n)" "os release : $(uname -r)" \
-			"arch : $(uname -m)" 'cmdline : .*record' 'clockid: monotonic' 'sample duration'; do
-			check "perf report --header: $line" grep -q "^# $line" "$T/out"
-		done
+	quiet report --stdio -i "$T/a.perf"
+	check "perf report counts all" grep -q "^# Samples: $n  *of event 'cpu-clock'" "$T/out"
+	quiet report --stdio --no-children -s comm,dso,sym -i "$T/a.perf"
+	quiet report --stdio --header-only -i "$T/a.perf"
+	for line in "hostname : $(uname -n)" "os release : $(uname -r)" "arch : $(uname -m)" 'cmdline : .*record' 'clockid: monotonic' \
+		'sample duration'; do
+		check "perf report --header: $line" grep -q "^# $line" "$T/out"
 	done
-	check "perf diff finds the function" grep -q 'app_leaf' "$T/diff.out"
-	check "perf evlist names the event" grep -q '^cpu-clock: .*4..[0-9]*.*sample_type: IP|TID|TIME|CALLCHAIN|CPU|PERIOD' "$T/evlist.out"
+	quiet diff "$T/a.perf" "$T/a.perf"
+	check "perf diff finds the function" grep -q 'app_leaf' "$T/out"
+	quiet evlist -v -i "$T/a.perf"
+	check "perf evlist names the event" grep -q '^cpu-clock: .*4..[0-9]*.*sample_type: IP|TID|TIME|CALLCHAIN|CPU|PERIOD' "$T/out"
 else
 	skip "perf reads it" "perf is not installed"
 fi
