@@ -165,8 +165,8 @@ static void add_row(struct rows *r, const struct row *row)
 }
 
 /*
- * Of one thread, samples [@from, @to). With a clock as event, a sample more than two periods behind the one before stands for CPU time right before
- * it, and the thread was off the CPU in between: rows without a stack say so, one period after the one and one before the other.
+ * Of one thread, samples [@from, @to). With a clock as event, a sample further behind the one before than both their periods stands for CPU time
+ * right before it, and the thread was off the CPU in between: rows without a stack say so, a period after the one and a period before the other.
  */
 static void make_rows(const struct document *d, size_t from, size_t to, struct rows *rows)
 {
@@ -174,10 +174,11 @@ static void make_rows(const struct document *d, size_t from, size_t to, struct r
 	for (size_t i = from; i < to; i++) {
 		const struct ff_sample *s = &d->samples[i];
 		const uint64_t period = d->in->col->each[s->i].period;
+		const uint64_t before = i > from ? d->in->col->each[s[-1].i].period : 0, gone = i > from ? s->time - s[-1].time : 0;
 		const struct row row = { s->time, d->stacks[s->i], 1, period };
 
-		if (d->clock && i > from && (s->time - s[-1].time) / 2 > period) {
-			struct row gap = { s[-1].time + period, FIREFOX_NO_STACK, 0, 0 };
+		if (d->clock && gone > before && gone - before > period) {
+			struct row gap = { s[-1].time + before, FIREFOX_NO_STACK, 0, 0 };
 
 			add_row(rows, &gap);
 			gap.time = s->time - period;

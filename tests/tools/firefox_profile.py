@@ -144,8 +144,8 @@ def check_thread(t, meta, nstacks):
 			expect(s['threadCPUDelta'][i] == 0, f'row {i} has CPU time without a stack')
 	for i in range(1, s['length']):
 		if s['stack'][i - 1] is not None and 'threadCPUDelta' in s:
-			last = (s['time'][i] - s['time'][i - 1]) * 1e6
-			expect(last <= 2 * s['threadCPUDelta'][i - 1] + 2, f'row {i - 1} lasts {last} ns')
+			lasts, before, own = (s['time'][i] - s['time'][i - 1]) * 1e6, *s['threadCPUDelta'][i - 1:i + 1]
+			expect(lasts <= before + own + 1, f'row {i - 1} lasts {lasts} ns')
 	table('markers', t['markers'], dict.fromkeys('data name startTime endTime phase category'.split(), null))
 
 
