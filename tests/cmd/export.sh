@@ -45,7 +45,7 @@ alike() {
 rec -F 499 -o "$T/a.data" -- "$TARGETS/spin" 1
 exported "C" "$T/a.data" "$T/a.perf"
 n=$(samples <("$NSPROF" symbolize -q "$T/a.data"))
-check "C: samples" test "$n" -ge 30
+check "C: samples" test "$n" -gt 0
 "$NSPROF" symbolize -q -o "$T/a.folded" "$T/a.data"
 "$NSPROF" symbolize -q -o "$T/a2.folded" "$T/a.perf"
 check "C: our own import makes the same of it" cmp "$T/a.folded" "$T/a2.folded"
