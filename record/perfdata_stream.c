@@ -283,6 +283,8 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 	size_t i = 0;
 	int err = 0;
 
+	if (!s->n)
+		return 0;
 	qsort(s->queue, s->n, sizeof(*s->queue), queued_cmp);
 	for (; i < s->n && !err && (s->queue[i].time <= limit || holds_more(s, s->n - i, hold)); i++) {
 		const uint64_t time = s->queue[i].time;
