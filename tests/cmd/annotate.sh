@@ -64,12 +64,12 @@ compare() {
 }
 
 # ---- several binaries ----
-run="./work 0.3 & $TARGETS/spin-static --cpu 0.1 & $TARGETS/spin --cpu 0.1 &"
+run="./work 0.3; $TARGETS/spin-static --cpu 0.1; $TARGETS/spin --cpu 0.1"
 want='spin spin-static.* work'
-[ ! -x "$TARGETS/shop" ] || { run+=" $TARGETS/shop 0.3 &" want="shop $want"; }
+[ ! -x "$TARGETS/shop" ] || { run+="; $TARGETS/shop 0.4" want="shop $want"; }
 want="libc.* $want"
-[ ! -x "$TARGETS/gospin" ] || { run+=" $TARGETS/gospin 0.3 &" want="gospin.* $want"; }
-"$NSPROF" record -q -e cpu-clock:u -F 999 -o all.data -- sh -c "$run wait" >/dev/null 2>err || skip_all "cannot record here: $(cat err)"
+[ ! -x "$TARGETS/gospin" ] || { run+="; $TARGETS/gospin 0.4" want="gospin.* $want"; }
+"$NSPROF" record -q -e cpu-clock:u -F 999 -o all.data -- sh -c "$run" >/dev/null 2>err || skip_all "cannot record here: $(cat err)"
 compare "several binaries" all.data 3 hot "$want"
 mv all.data.json all.json
 is "what it is of" "$(jq -r '.functions[] | select(.symbol == "hot") | .binary, .code' all.json | xargs)" "$T/work binary"
@@ -144,7 +144,7 @@ else
 fi
 if [ -x "$TARGETS/jitloop" ]; then
 	"$NSPROF" record -q -e cpu-clock:u -F 499 -o jit.data -- \
-		sh -c 'echo $$ >pid; exec "$@"' sh "$TARGETS/jitloop" 0.1 jitted map >/dev/null
+		sh -c 'echo $$ >pid; exec "$@"' sh "$TARGETS/jitloop" 0.3 jitted map >/dev/null
 	rm -f "/tmp/perf-$(cat pid).map"
 	check_rc "JIT code" 1 "$NSPROF" annotate -q -i jit.data jitted
 	like "says that it is some" "$(cat check.err)" "'jitted' is JIT code"
@@ -179,7 +179,17 @@ pid=$!
 unshare -m chroot root /app/hostile 60 &
 hostile=$!
 wait_for "readlink /proc/$pid/exe | grep -q /app/work && readlink /proc/$hostile/exe | grep -q /app/hostile" 20
-"$NSPROF" record -q -e cpu-clock:u -F 499 -p $pid,$hostile --duration 0.4 -o root.data
+# By their CPU time, which does not depend on what else is running.
+cpu_ticks() {
+	cut -d' ' -f14 "/proc/$1/stat"
+}
+"$NSPROF" record -q -e cpu-clock:u -F 499 -p $pid,$hostile -o root.data &
+recorder=$!
+wait_for "[ -s root.data ]" 20
+until_ticks=$(($(cpu_ticks $pid) + 20)) until_hostile=$(($(cpu_ticks $hostile) + 20))
+wait_for "((\$(cpu_ticks $pid) >= $until_ticks && \$(cpu_ticks $hostile) >= $until_hostile))" 60
+kill -INT $recorder
+wait $recorder
 kill -STOP $pid $hostile
 "$NSPROF" annotate -q -i root.data --filter comm=work hot >alive
 like "a running process in another root" "$(cat alive)" '\| .*/app/work, build-id'
