@@ -8,8 +8,8 @@
 ctr_need
 JIT=$TARGETS/jitdump
 
-share() { # FOLDED REGEX: per cent of the samples
-	awk -v re="$2" '{ n = $NF; all += n; if ($0 ~ re) hit += n } END { print all ? int(100 * hit / all) : 0 }' "$1"
+count() { # FOLDED REGEX: samples
+	awk -v re="$2" '$0 ~ re { n += $NF } END { print n + 0 }' "$1"
 }
 
 # left NAME: all files that the container has, and when each was made or changed; but for those the program still writes.
@@ -20,15 +20,15 @@ left() {
 # ---- a container, alive and gone ----
 ctr_rootfs "$T/root" "$JIT"
 if ctr_start own "$T/root" /app/jitdump rows 100 /tmp; then
-	wait_for "[ -e '${CTR_DIR[own]}/upper/tmp/jit-1.dump' ]" 20
+	wait_for "[ -e '${CTR_DIR[own]}/upper/tmp/jit-1.dump' ]" 60
 	left own >"$T/before"
 	ctr_record "$T/own.data" -k mono -a -G "$CTR_CG" -F 499 --duration 1
 	"$NSPROF" symbolize -q --no-inline "$T/own.data" >"$T/own.alive"
 	is "nothing is written in the container" "$(left own)" "$(<"$T/before")"
 	ctr_stop own
 	"$NSPROF" symbolize -q --no-inline "$T/own.data" >"$T/own.gone"
-	chain='main;run;outer_fn;native_mid;inner_fn;leaf_one( |;)'
-	check "its chain, with the numbers of its own pid namespace" test "$(share "$T/own.alive" "$chain")" -ge 95
+	is "its chain, and no other one" "$(sed -n 's/^[^;]*;\(.*;leaf_one\)[ ;].*/\1/p' "$T/own.alive" | sed 's/.*;main;/main;/' | sort -u)" \
+		'main;run;outer_fn;native_mid;inner_fn;leaf_one'
 	check "the same when it is gone" cmp "$T/own.alive" "$T/own.gone"
 else
 	fail "a container with a JIT starts"
@@ -42,16 +42,16 @@ public class Work {
 	static int jOuter(int n) { return jMiddle(n, new String[1], 2) + 1; }
 	public static void main(String[] a) {
 		java.lang.management.ThreadMXBean me = java.lang.management.ManagementFactory.getThreadMXBean();
-		long t = 0;
-		while (me.getCurrentThreadCpuTime() < 1000000000L) t += jOuter(50000);
+		long t = 0, end = me.getCurrentThreadCpuTime() + 1000000000L;
+		while (me.getCurrentThreadCpuTime() < end) t += jOuter(50000);
 	}
 }
 JAVA
 cat >"$T/work.js" <<'JS'
 function jsLeaf(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
 function jsOuter(n) { return jsLeaf(n) + 1; }
-let t = 0;
-while (process.cpuUsage().user < 1e6) t += jsOuter(50000);
+let t = 0, end = process.cpuUsage().user + 1e6;
+while (process.cpuUsage().user < end) t += jsOuter(50000);
 JS
 # boxed NAME COMMAND...
 boxed() {
@@ -64,10 +64,10 @@ boxed() {
 	like "$name: names come from the jitdump" "$(<"$T/$name.stats")" '[0-9] +jitdump'
 	unlike "$name: no files made of it" "$(<"$T/$name.left")" 'jitted-'
 }
-if command -v node >/dev/null && node --perf-prof -e 0 --logfile="$T/x" >/dev/null 2>&1; then
+if command -v node >/dev/null && (cd "$T" && node --perf-prof -e 0) >/dev/null 2>&1; then
 	boxed node node --perf-prof --no-turbo-inlining /mnt/work.js
-	n=$(share "$T/node.folded" 'JS:[^;]*jsOuter[^;]*;[^;]*JS:[^;]*jsLeaf')
-	check "node: JavaScript's callers and callees, $n % of the samples" test "$n" -ge 30
+	n=$(count "$T/node.folded" 'JS:[^;]*jsOuter[^;]*;[^;]*JS:[^;]*jsLeaf')
+	check "node: JavaScript's callers and callees, $n samples" test "$n" -ge 50
 else
 	skip "node" "needs node with --perf-prof"
 fi
@@ -76,8 +76,9 @@ java_case() { # NAME AGENT
 	boxed "$1" java -XX:+PreserveFramePointer -XX:CompileCommand=quiet "-XX:CompileCommand=dontinline,Work.*" "-agentpath:$2" -cp /mnt Work
 	grep 'Work' "$T/$1.folded" >"$T/$1.work"
 	like "$1: a method as the source has it" "$(<"$T/$1.work")" ';Work.jOuter\(int\);Work.jMiddle\(int, java.lang.String\[\], long\);Work.jLeaf\(int\) '
-	n=$(share "$T/$1.folded" 'Work.jLeaf\\(int\\)')
-	check "$1: its hot method, $n % of the samples" test "$n" -ge 30
+	# The Java machine tells agents of a method some time after it runs.
+	n=$(count "$T/$1.folded" 'Work.jLeaf\\(int\\)')
+	check "$1: its hot method, $n samples" test "$n" -ge 50
 	unlike "$1: no descriptor is left" "$(<"$T/$1.work")" 'LWork[;:]'
 }
 if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T" "$T/Work.java" 2>"$T/javac.err"; then
