@@ -33,7 +33,7 @@ void leafs_sort(struct leaf *v, size_t n);
  * They are shared among binaries by samples, in the order in which these ask; what one leaves goes to the next.
  */
 #define CODE_SAMPLE 3u
-#define CODE_MIN (24u << 10)
+#define CODE_MIN (16u << 10)
 #define CODE_MAX (4u << 20)
 
 struct code_budget {
