@@ -63,15 +63,12 @@ ctr_record "$T/data" -G "$CTR_CGROOT" -F 499 --duration $SECS
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/alive"
 perf_wait "$T/p"
 [ -z "$PERF" ] || cp "$T/p.perf" "$T/p.alive"
-# One alone is recorded: its neighbour is found nevertheless, first among those there are, then by what it has mapped.
-alone() { # NAME
-	local pid
-	pid=$(ctr_pids "$CTR_CGROOT" "^$1\$")
-	ctr_record "$T/alone.$1" -p "$pid" -F 499 --duration 1
-	"$NSPROF" symbolize -q --no-inline "$T/alone.$1" >"$T/alone.$1.f"
-}
-for c in first second here there; do
-	alone $c
+# Of each two with one /tmp one alone is recorded: its neighbour is found nevertheless, first among those there are, then by what it
+# has mapped.
+for pair in 'first|here' 'second|there'; do
+	ctr_record "$T/alone.data" -p "$(ctr_pids "$CTR_CGROOT" "^($pair)\$")" -F 499 --duration 2
+	"$NSPROF" symbolize -q --no-inline "$T/alone.data" >>"$T/alone"
+	rm "$T/alone.data"
 done
 for job in "${bare[@]}"; do
 	kill -KILL -- "$job"
@@ -115,10 +112,10 @@ unlike "no name of an earlier process, of another user or of a neighbour" "$(cat
 	'^stale;.*of_an|^otheruid;.*not_mine|^first;.*in_second|^second;.*in_first'
 
 for c in first second; do
-	check "$c, recorded alone: no name of its neighbour" of_comm "$T/alone.$c.f" $c '[jit]'
+	check "$c, recorded alone: no name of its neighbour" of_comm "$T/alone" $c '[jit]'
 done
 for c in here there; do
-	check "$c, recorded alone: in_$c" of_comm "$T/alone.$c.f" $c in_$c
+	check "$c, recorded alone: in_$c" of_comm "$T/alone" $c in_$c
 done
 
 # ---- written in the end only, by a container that ends meanwhile and is removed before the recording is over
