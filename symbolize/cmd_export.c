@@ -142,6 +142,7 @@ static int export(const struct config *cfg)
 {
 	struct to_perf_data td = {
 		.unwinder = cfg->unwinder, .max_stack = (uint32_t)cfg->max_stack, .buildid_dir = cfg->buildid_dir,
+		.strict = cfg->strict,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
 	struct outfile *out;

@@ -500,6 +500,7 @@ static void tell_features(struct export *x)
 
 static int write_file(struct export *x)
 {
+	const struct rec_damage *d;
 	struct perf_file_event ev;
 	char name[64];
 	int err;
@@ -513,7 +514,8 @@ static int write_file(struct export *x)
 		x->in->write_err = perf_file_finish(x->pf);
 	}
 	perf_file_free(x->pf);
-	if (err >= 0 && x->in->buildid_dir) {
+	d = rec_reader_damage(x->in->reader);
+	if (err >= 0 && !x->in->write_err && x->in->buildid_dir && !(x->in->strict && (d->cut || d->bad_blocks))) {
 		int e = buildid_dir_write(x->in->buildid_dir, x->in->reader, x->pass.mods, x->kernel_id, x->kernel_id_len);
 
 		err = e ? e : err;

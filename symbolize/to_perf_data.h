@@ -19,6 +19,7 @@ struct to_perf_data {
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;		/* frames kept of a stack, from the leaf */
 	const char *buildid_dir;	/* NULL; or prepared (buildid_dir.h): what was captured goes there */
+	bool strict;			/* nothing goes there of a recording that is cut or damaged */
 	bool progress;			/* tell on stderr how far it is, after a second */
 	/* What was written: */
 	uint64_t samples;
