@@ -121,11 +121,14 @@ check "and the message" grep -q "has no event 'cycles'" "$T/err"
 
 # ---- a directory ----
 if perf_rec "$T/dir" --threads=core -z -F 499 --call-graph dwarf,8192 -- "$TARGETS/spin" 1 && [ -s "$T/dir/data" ]; then
-	perf_folded "$T/dir" "$T/dir.perf"
 	check "perf record --threads: imported" "$NSPROF" import -q -o "$T/dir.ns" "$T/dir"
 	folded "$T/dir.ns" "$T/dir.folded"
 	check "its samples are there" test "$(samples "$T/dir.folded")" -ge 50
-	check "with perf's stacks" cmp "$T/dir.folded" "$T/dir.perf"
+	if perf_folded "$T/dir" "$T/dir.perf"; then
+		check "with perf's stacks" cmp "$T/dir.folded" "$T/dir.perf"
+	else
+		skip "with perf's stacks" "perf script dies of it: $(tail -n 1 "$T/err")"
+	fi
 	folded "$T/dir" "$T/dir.direct"
 	check "and read as it is" cmp "$T/dir.direct" "$T/dir.folded"
 	check "report reads it" grep -q ' app_leaf$' <("$NSPROF" report -q "$T/dir")
