@@ -509,7 +509,7 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
  */
 static void descent_catch_up(struct descent *d, const uint16_t *idx, uint64_t len)
 {
-	uint64_t code[3];
+	uint64_t code[3] = { 0 };
 	uint32_t found = 0;
 
 	for (uint64_t i = 0; i < len && i < 2; i++) {
