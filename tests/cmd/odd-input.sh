@@ -89,7 +89,9 @@ sed 's/^N.*/N\t7\t1/' p >ids
 says "one with wrong numbers" 1 "'ids' is damaged: line 3 is none of a profile; what precedes it is used" ids
 sed 's/\t1$/\t9/;2,$d' p >version
 says "one of another version" 1 "'version' is a profile of another version" version
-says "filters are for recordings" 1 "--filter is for recordings, and 'p' is a saved profile" --filter comm=a p
+says "a filter that nothing meets" 1 "no sample of 'p' meets all of --filter" --filter comm=a p
+printf 'a;b 1\n' >f
+says "filters are not for folded text" 1 "--filter is for recordings, and 'f' is folded text" --filter comm=a f
 
 # Nobody takes it.
 python3 -c 'for i in range(5000): print("a;f%d;some_function_with_a_name;g%d 1" % (i, i))' >many

@@ -33,7 +33,7 @@ script() {
 
 report() {
 	if ours; then
-		tool report -q -n 0 -i "$@"
+		tool report -q --limit 0 -i "$@"
 	else
 		tool report --stdio -i "$@"
 	fi
