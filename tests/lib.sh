@@ -130,6 +130,18 @@ $(grep -E -e "$3" <<<"$2")"
 	fi
 }
 
+# Is speedscope installed, and what it runs in? Sets SPEEDSCOPE, its page.
+find_speedscope() {
+	command -v chromium >/dev/null && command -v node >/dev/null && command -v npm >/dev/null || return
+	SPEEDSCOPE=$(npm root -g)/speedscope/dist/release/index.html
+	[ -e "$SPEEDSCOPE" ]
+}
+
+# through_speedscope PROFILE OUT: what speedscope makes of it, in its own format.
+through_speedscope() {
+	HOME=$T PROFILE=$1 EXPORTED=$2 timeout 100 node "$TOP/tests/tools/page.js" "$SPEEDSCOPE" "$TOP/tests/tools/speedscope_page.js"
+}
+
 # The plan and the exit status. Last line of each script.
 done_testing() {
 	echo "1..$tap_n"

@@ -84,6 +84,16 @@ for format in pprof speedscope; do
 	check "$format: the same bytes again" cmp "$T/$format" "$T/again"
 done
 
+if find_speedscope; then
+	cp "$T/speedscope" "$T/data.speedscope.json"
+	through_speedscope "$T/data.speedscope.json" "$T/exported"
+	is "the real speedscope reads it" $? 0
+	check "and has each stack with its samples" diff <(python3 "$TOP/tests/tools/speedscope_stacks.py" "$T/exported" weights) \
+		<(python3 "$TOP/tests/tools/speedscope_stacks.py" "$T/speedscope" weights)
+else
+	skip "the real speedscope" "needs chromium, node and speedscope: npm install -g speedscope"
+fi
+
 firefox() { python3 "$TOP/tests/tools/firefox_profile.py" "$@"; }
 "$NSPROF" symbolize -q --srcline --format firefox -o "$T/firefox" "$T/data"
 is "firefox: status" $? 0

@@ -61,6 +61,18 @@ else
 	skip "the real stackcollapse-perf.pl" "it is not installed"
 fi
 
+# The real speedscope, in a browser: what it has of the text it says itself. It merges samples of the same stack.
+if find_speedscope; then
+	cp "$T/script" "$T/script.linux-perf.txt"
+	through_speedscope "$T/script.linux-perf.txt" "$T/exported"
+	is "speedscope reads it" $? 0
+	python3 "$TOP/tests/tools/speedscope_stacks.py" "$T/exported" >"$T/exported.stacks"
+	check "and has each stack" diff "$T/exported.stacks" <(python3 "$TOP/tests/tools/speedscope_stacks.py" "$T/script")
+	check "down to the function" grep -q ';app_leaf$' "$T/exported.stacks"
+else
+	skip "the real speedscope" "needs chromium, node and speedscope: npm install -g speedscope"
+fi
+
 # ---- the stacks are those of symbolize ----
 # By the same few lines of awk that fold perf's own text.
 awk -f "$TOP/tests/bench/fold-perf.awk" "$T/script" | grep '^it_is' | sort >"$T/from-script"
