@@ -13,6 +13,7 @@
 #include "nsopen.h"
 #include "proc.h"
 #include "procfs.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* Looking at all processes there are, some 10 us each, takes one in so many parts of the time. */
@@ -42,6 +43,27 @@ static bool is_rival(const struct facts *a, const struct facts *b)
 {
 	return b && b != a && b->map.fd >= 0 && own_number(a) && own_number(a) == own_number(b) &&
 	       a->pid_ns != b->pid_ns && rootpin_same_tmp(a->rootpin, b->rootpin);
+}
+
+static bool is_there(const struct proc *q)
+{
+	int procfd = nsopen_process(q->pid);
+	bool there = procfd >= 0 && facts_started_at(procfd, q->facts->start_ticks);
+
+	if (procfd >= 0)
+		close(procfd);
+	return there;
+}
+
+/*
+ * What ended before another one began has written nothing to the map since, and a map that is older than a process is not
+ * taken for its own: a container that starts again is no rival of its life before. Samples of the way out of the kernel
+ * come after EXIT, and so do those of threads that stay when the first one ends.
+ */
+static bool ended_before(const struct proc *q, const struct facts *f)
+{
+	return q->dead_time && facts_started_after(f->start_ticks, MAX(q->dead_time, q->last_time)) &&
+	       (q->dead || !is_there(q));
 }
 
 /* ---- who is there ---- */
@@ -139,12 +161,12 @@ void rivals_met(struct proctab *pt, struct facts *f)
 	uint64_t pid, val;
 
 	for (size_t it = 0; u64map_next(&pt->procs, &it, &pid, &val);) {
-		struct facts *g = ((struct proc *)(uintptr_t)val)->facts;
+		struct proc *q = (struct proc *)(uintptr_t)val;
 
-		if (!is_rival(f, g))
+		if (!is_rival(f, q->facts))
 			continue;
-		f->rivals++;
-		g->rivals++;
+		f->rivals += !ended_before(q, f);
+		q->facts->rivals++;
 	}
 	rivals_seek(pt, f);
 }
@@ -158,7 +180,7 @@ size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, 
 		struct proc *q = (struct proc *)(uintptr_t)val;
 		size_t kept = 0;
 
-		if (!is_rival(f, q->facts))
+		if (!is_rival(f, q->facts) || ended_before(q, f))
 			continue;
 		/* What it has mapped meanwhile nobody told. Where that was before, another's code may not be, either. */
 		if (q->aside && !q->dead && (pt->evicting || !proc_add_present(q, 0)))
