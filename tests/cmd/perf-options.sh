@@ -325,7 +325,7 @@ perf record -q -F 999 --call-graph fp -o fp.data ./program
 like "--call-graph fp" "$("$NSPROF" info fp.data)" '^call_graph +fp$'
 like "--call-graph fp: by frame pointers" "$(perf script -q -i fp.data)" 'app_leaf'
 
-# The other half of the lines, each with what it has to write.
+# The other half of the lines, each with what it has to write. "program" becomes "spin" by exec, and may be sampled before.
 perf record -q -F 999 -e cpu-clock:u -o nsprof.data ./program
 cp nsprof.data perf.data
 n=$(number nsprof.data)
@@ -344,7 +344,7 @@ perf script -F comm,pid,tid,cpu,time,period,event,ip,sym,dso,trace -i perf.data|
 perf script -F sw:comm,time,ip,sym|^spin +[0-9.]+:
 perf script -F+srcline|app_leaf \(.*/spin\)$
 perf script --no-inline --comms spin|app_leaf \(.*/spin\)$
-perf script --reltime --ns|^spin .* 0\.000000000: 
+perf script --reltime --ns|^(spin|program) .* 0\.000000000: 
 perf script --kallsyms /proc/kallsyms --symfs /|app_leaf \(.*/spin\)$
 perf report --stdio|^ +[0-9.]+% .*\[\.\] app_outer$
 perf report -n --stdio|^# Children +Self +Samples +Command +Shared Object +Symbol$
@@ -385,7 +385,7 @@ cp perf.data nsprof.data.old
 like "perf diff: the last two" "$(perf diff)" '^no significant change'
 at=$(perf script -F comm,time --ns | awk '/^spin/ { print $2 + 0 }' | sed -n "$((n / 2)){p;q}")
 is "perf script --time: before and behind together are all" \
-	"$(($(perf script -q --time ",$at" -F comm,time | grep -c '^spin') + $(perf script -q --time "$at," -F comm,time | grep -c '^spin')))" "$n"
+	"$(($(perf script -q --time ",$at" -F comm,time | grep -Ec '^(spin|program) ') + $(perf script -q --time "$at," -F comm,time | grep -Ec '^(spin|program) ')))" "$n"
 for line in "report -g callee|who calls one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|how much they changed"; do
 	# shellcheck disable=SC2086
 	check_rc "${line%|*} is refused" 129 "$NSPROF" ${line%|*}
