@@ -127,6 +127,23 @@ E
 done
 expect "two that do not mind others run at once" 0 "2 passed, 0 failed, 0 skipped" pair1 pair2
 expect "and all others one by one, behind them" 0 "4 passed, 0 failed, 0 skipped" lone1 pair1 lone2 pair2
+# One that minds who records: at once with a unit test, and not with what runs beside others.
+mkdir -p "$T/tests/unit"
+printf '#!/bin/bash\n. "%s"\n' "$T/f/pair1.sh" >"$T/tests/unit/test_pair1"
+chmod +x "$T/tests/unit/test_pair1"
+for i in units units2; do
+	fake $i <<E
+# beside unit tests
+mkdir "$T/lone" && . "$T/f/pair2.sh"; sleep 0.3; rmdir "$T/lone"
+E
+done
+fake other <<E
+# beside others
+[ ! -e "$T/lone" ] && echo ok 1; echo 1..1
+E
+rm "$T/pair1" "$T/pair2"
+expect "one that goes beside unit tests has them there" 0 "2 passed, 0 failed, 0 skipped" units "$T/tests/unit/test_pair1"
+expect "and nobody else" 0 "4 passed, 0 failed, 0 skipped" lone1 other units units2
 "$run" --bogus >"$T/out" 2>&1
 is "an unknown option is refused" "$?" 2
 "$run" --build "$T/empty" >"$T/out" 2>&1
