@@ -3,13 +3,17 @@
 # step by step; and when the reader goes on, it takes everything back.
 . "$(dirname "$0")/../lib.sh"
 need_root
-need_cmd jq
+need_cmd jq python3 taskset
 cd "$T" || exit 2
 TARGETS=$BUILD/tests/targets
 
-# Nice: it is the writer that is to be too slow, not the thread that drains the rings, whatever the machine.
-for i in 1 2; do
-	nice -n 19 "$TARGETS/deep" 100000 60 >/dev/null &
+# Nice: it is the writer that is to be too slow, not the thread that drains the rings, whatever the machine. Two on each CPU,
+# which share it evenly, whatever else runs there.
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep="\n")')
+pids=()
+for cpu in "${cpus[@]}" "${cpus[@]}"; do
+	nice -n 19 taskset -c "$cpu" "$TARGETS/deep" 100000 60 >/dev/null &
+	pids+=($!)
 	later "kill $!"
 done
 mkfifo pipe
@@ -28,7 +32,8 @@ is "the file is complete" "$(jq .complete info.json)" true
 is "it came to the last step" "$(jq '[.pressure[].level] | max' info.json)" 4
 check "and went back by single ones" \
 	jq -e '[.pressure[].level] | . as $l | all(range(1; length); $l[.] >= $l[. - 1] - 1)' info.json
-is "because of the writer" "$(jq -r '[.pressure[].cause] | unique | join(" ")' info.json)" writer
+# Where other programs leave the draining thread no time, the rings fill as well.
+check "because of the writer" jq -e 'any(.pressure[]; .cause == "writer")' info.json
 check "dated in order, when the reader stood still or later" \
 	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 11' info.json
 is "and taken back in the end" "$(jq '.pressure[-1].level < 4' info.json)" true
@@ -42,11 +47,16 @@ is "in every second, too" "$(jq '[.tally.columns, .tally.rows] | (.[0] | index("
 is "as many as are in the file" "$(ledger 'kept + .ledger.cut')" "$(jq .samples info.json)"
 like "the closing line says so" "$(cat err)" "$(ledger cut) with cut stacks.*$(ledger dropped) dropped|$(ledger dropped) dropped"
 
-# Both programs do the same; what is dropped is dropped of both alike.
-mapfile -t n < <(jq '.processes[] | select(.comm == "deep") | .samples' info.json)
-check "evenly over the threads (${n[*]})" test $((n[0] * 100)) -le $((n[1] * 150))
+kill "${pids[@]}"
+
+# Those of a CPU do the same; what is dropped is dropped of both alike.
+for ((i = 0; i < ${#cpus[@]}; i++)); do
+	pair=("${pids[i]}" "${pids[i + ${#cpus[@]}]}")
+	mapfile -t n < <(jq --argjson a "${pair[0]}" --argjson b "${pair[1]}" '.processes[] | select(.comm == "deep" and (.pid == $a or .pid == $b)) | .samples' info.json | sort -n)
+	check "evenly over the threads of CPU ${cpus[i]} (${n[*]})" test "${#n[@]}" = 2 -a $((${n[1]-0} * 100)) -le $((${n[0]-0} * 150))
+done
 
 "$NSPROF" symbolize -q --no-inline --stats pressed >folded 2>stats
-like "cut stacks say that they are" "$(cat folded stats)" 'cut'
-like "and the others are whole" "$(cat folded)" '^deep;_start;.*main'
+check "cut stacks say that they are" grep -q cut folded stats
+check "and the others are whole" grep -q '^deep;_start;.*main' folded
 done_testing
