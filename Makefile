@@ -161,9 +161,10 @@ test-targets:	## build the programs that tests and benches profile
 .PHONY: test-programs
 test-programs: all $(UNIT_BINS) test-targets
 
-# In a make of its own, which sees the compilers that deps-check may just have installed.
-build_tests = $(Q)$(MAKE) --no-print-directory test-programs
-build_targets = $(Q)$(MAKE) --no-print-directory all test-targets
+# In a make of its own, which sees the compilers that deps-check may just have installed, and on all CPUs unless -j says otherwise.
+jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+build_tests = $(Q)$(MAKE) --no-print-directory $(jobs) test-programs
+build_targets = $(Q)$(MAKE) --no-print-directory $(jobs) all test-targets
 
 .PHONY: check
 check: deps-check	## all tests: units, commands, containers; root for all of them
