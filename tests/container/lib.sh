@@ -185,15 +185,16 @@ else
 	PERF=
 fi
 
-# perf_record OUT ARGS...: "perf record ARGS" in the background, until perf_wait or its own --duration by "sleep".
+# perf_record OUT ARGS...: "perf record ARGS" in the background, until perf_wait or its own --duration by "sleep". Its own
+# rings of 512 KiB hold 60 of its samples, a tenth of a second of 499 Hz: on a busy machine it came to none at all.
 perf_record() {
 	local out=$1
 	shift
 	[ -n "$PERF" ] || return 0
-	perf --buildid-dir "$out.cache" record -q $PERF_OPTS -e cpu-clock -o "$out.data" "$@" >"$out.log" 2>&1 &
+	perf --buildid-dir "$out.cache" record -q $PERF_OPTS -m 8M -e cpu-clock -o "$out.data" "$@" >"$out.log" 2>&1 &
 	PERF_PID=$!
-	# It has its events when it has its command.
-	wait_for "pgrep -P $PERF_PID >/dev/null || ! kill -0 $PERF_PID" 10
+	# It has its events when it has its command; until then that is a process of the same name as its own.
+	wait_for "pgrep -x -P $PERF_PID sleep >/dev/null || ! kill -0 $PERF_PID" 20
 }
 
 # perf_fold OUT: what perf script says now, in OUT.perf, as "comm;frames COUNT".
