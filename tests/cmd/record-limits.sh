@@ -1,7 +1,9 @@
 #!/bin/bash
 # At the limits of the machine: what cannot be had, and what goes away while it is recorded. Each is said in one
-# clear line, and what was recorded stays readable. (Wrong command lines and targets: record-errors.sh.)
+# clear line, and what was recorded stays readable. (Wrong command lines and targets: record-errors.sh; CPUs that go: record-cpus.sh.)
+# beside others
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
 need_cmd jq
 S=$BUILD/tests/targets/spin
 cd "$T" || exit 1
@@ -15,26 +17,18 @@ rec() {
 	"$NSPROF" record -e cpu-clock -o a.data "$@" 2>err </dev/null
 	is "$name: status" $? "$want"
 }
-said() { like "$1" "$(cat err)" "$2"; }
-one_line() { is "$1: one line" "$(grep -c "${2:-.}" err)" 1; }
-absent() { is "$1: in the recording" "$("$NSPROF" info --json a.data | jq -r "$2")" "$3"; }
-# now: seconds since boot, to the hundredth. dated NAME: the recorder was started at $t0, its file was there at $t1, the
-# change was made at $t2 and said at $t3; the first entry has a second, since the file began, that is not before or after.
-now() { cut -d ' ' -f 1 /proc/uptime; }
-dated() {
-	"$NSPROF" info --json a.data >info.json
-	check "$1: when" jq -e --argjson least "$(awk "BEGIN { print $t2 - $t1 - 0.02 }")" --argjson most "$(awk "BEGIN { print $t3 - $t0 + 0.02 }")" \
-		'.absences[0].second | . >= $least and . <= $most' info.json
-}
 samples() { "$NSPROF" info --json "${1:-a.data}" 2>info.err | jq .samples; }
-folded() { "$NSPROF" symbolize -q --no-inline a.data; }
 
 # ---- a rate above the kernel's limit: lowered, said, and written down
-max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+limit() { cat /proc/sys/kernel/perf_event_max_sample_rate; }
+max=$(limit)
 rec "rate above the limit" 0 -F $((max * 2)) --call-graph none -- "$S" 0.2
-said "rate above the limit: said" "^nsprof record: warning: $((max * 2)) Hz is above kernel.perf_event_max_sample_rate, recording at $max Hz$"
+said "rate above the limit: said" "^nsprof record: warning: $((max * 2)) Hz is above kernel.perf_event_max_sample_rate, recording at [0-9]+ Hz$"
 one_line "rate above the limit" 'max_sample_rate'
-is "rate above the limit: the recording has the rate in force" "$("$NSPROF" info --json a.data | jq .frequency)" "$max"
+# The kernel lowers it further when its interrupts take long, those for other recorders, too.
+rate=$(sed -n 's/.*recording at \([0-9]*\) Hz$/\1/p' err)
+check "rate above the limit: at the limit" test "${rate:-0}" -le "$max" -a "${rate:-0}" -ge "$(limit)"
+is "rate above the limit: the recording has the rate in force" "$("$NSPROF" info --json a.data | jq .frequency)" "$rate"
 check "rate above the limit: samples" test "$(samples)" -gt 0
 
 # ---- rings that cannot be had
@@ -73,7 +67,7 @@ else
 fi
 
 if [ "$(id -u)" != 0 ]; then
-	skip "full disks, cgroups and CPUs that go away" "needs root"
+	skip "full disks and cgroups that go away" "needs root"
 	done_testing
 fi
 
@@ -181,82 +175,4 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" "$mount/$cg/a" "$mount/$cg/b" 2>/dev/nu
 else
 	skip "cgroups that are removed" "no cgroup can be made here"
 fi
-
-# ---- a CPU that goes offline and comes back
-cpu=/sys/devices/system/cpu/cpu1/online
-if [ ! -w $cpu ] || [ "$(cat $cpu)" != 1 ]; then
-	skip "a CPU that goes offline" "there is no CPU 1 that could be taken offline"
-	done_testing
-fi
-later "echo 1 >$cpu"
-rm -f a.data
-t0=$(now)
-"$NSPROF" record -e cpu-clock -F 499 -a -o a.data 2>err &
-recorder=$!
-wait_for '[ -s a.data ]' 20
-t1=$(now)
-sleep 0.3
-t2=$(now)
-if ! echo 0 2>/dev/null >$cpu; then
-	kill -INT $recorder
-	wait $recorder
-	skip "a CPU that goes offline" "CPU 1 cannot be taken offline here"
-	done_testing
-fi
-check "a CPU goes: said at once" wait_for 'grep -q "went offline" err' 20
-t3=$(now)
-echo 1 >$cpu
-check "a CPU comes back: said at once" wait_for 'grep -q "came back" err' 20
-# Only the new events of that CPU can see this one.
-taskset -c 1 "$S" 20 &
-pid=$!
-sleep 1.2
-kill -INT $recorder
-wait $recorder
-is "a CPU goes and comes: status" $? 130
-kill $pid
-wait $pid 2>/dev/null
-said "a CPU goes: in these words" '^nsprof record: warning: CPU 1 went offline after [0-9.]+ s: it is not sampled while it is away$'
-one_line "a CPU goes" 'went offline'
-said "a CPU comes back: in these words" '^nsprof record: warning: CPU 1 came back after [0-9.]+ s and is sampled again$'
-one_line "a CPU comes back" 'came back'
-absent "a CPU goes and comes" '[.absences[] | "\(.what) \(.cpu)"] | join(", ")' "cpu offline 1, cpu online 1"
-absent "a CPU goes and comes, in the ledger" .ledger.cpus_away 1
-dated "a CPU goes"
-check "a CPU goes and comes: in this order" jq -e '.absences | .[0].second < .[1].second' <("$NSPROF" info --json a.data)
-like "a CPU goes and comes: the report says so" "$("$NSPROF" report a.data 2>/dev/null)" '^# event .*; a CPU was offline for a time$'
-like "a CPU comes back: it is sampled again" "$(folded)" 'app_leaf'
-check "a CPU comes back: the recording is whole" "$NSPROF" info a.data
-
-# ---- files and segments that begin while it is away
-rm -f b.data*
-"$NSPROF" record -e cpu-clock -F 499 -a -o b.data --switch-output 2>err &
-recorder=$!
-wait_for '[ -s b.data ]' 20
-sleep 0.2
-echo 0 >$cpu
-wait_for 'grep -q "went offline" err' 20
-kill -USR2 $recorder
-wait_for '[ "$(ls b.data* | wc -l)" = 2 ]' 20
-sleep 0.3
-kill -INT $recorder
-wait $recorder
-for f in b.data*; do
-	"$NSPROF" info --json "$f" | jq -r '.absences[] | "\(.what) \(.cpu)"'
-done >each
-is "a CPU is away: both files say so" "$(cat each)" "$(printf 'cpu offline 1\n%.0s' 1 2)"
-echo 1 >$cpu
-wait_for '[ "$(cat $cpu)" = 1 ]' 20
-rm -f b.data*
-"$NSPROF" record -e cpu-clock -F 499 -a -o b.data --overwrite=1s 2>err &
-recorder=$!
-sleep 0.5
-echo 0 >$cpu
-wait_for 'grep -q "went offline" err' 20
-sleep 3
-kill -INT $recorder
-wait $recorder
-echo 1 >$cpu
-# What happened is older than anything in the file by now.
-is "a CPU is away: a flight recorder says so" "$("$NSPROF" info --json b.data | jq -c '[.ledger.cpus_away, [.absences[].what]]')" '[1,["cpu offline"]]'
 done_testing

@@ -175,6 +175,41 @@ rooted() {
 	}' "$1"
 }
 
+# ---- cgroups that are removed and made anew
+
+# run_in CGROUP COMMAND...: in that cgroup, which is there; the file used.PROGRAM says how much CPU time the cgroup had from it, us.
+cg_used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$1/cpu.stat"; }
+run_in() {
+	local before
+	before=$(cg_used "$1")
+	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$CTR_V2/$1" "${@:2}"
+	echo $(($(cg_used "$1") - before)) >"used.${2##*/}"
+}
+# live CGROUP COMMAND...: a life in a cgroup made for it, and its end.
+live() {
+	mkdir "$CTR_V2/$1"
+	run_in "$@"
+	rmdir "$CTR_V2/$1"
+}
+# record_start ARGS...: to a.data, and return when sampling is on.
+record_start() {
+	rm -f a.data
+	"$NSPROF" record -e cpu-clock -F 499 -o a.data "$@" 2>err &
+	RECORDER=$!
+	wait_for '[ -s a.data ] || ! kill -0 $RECORDER' 20
+}
+record_end() {
+	kill -INT $RECORDER
+	wait $RECORDER
+}
+# life FOLDED PROGRAM CHAIN [LATE]: there are samples for 90 % of the CPU time that its cgroup used, but for the first LATE s,
+# and whole chains in them.
+life() {
+	grep "^$2;" "$1" >"$T/life"
+	awk -v used="$(cat "used.$2")" -v late="${4:-0}" '{ n += $NF } END { print "# " n + 0 " samples of it in " used / 1e6 " s of CPU time"
+		exit n < 0.9 * (used / 1e6 - late) * 499 || n < 20 }' "$T/life" && has_chain "$T/life" "$3" 95
+}
+
 # What is said of perf in the tests is said of 6.1. Its cache of binaries in ~/.debug would hide what it cannot do: an empty one
 # for each recording, and gone before its report as on another machine. Without build-ids (PERF_OPTS=-B) unless a test wants them:
 # it dies while it looks for them when a process it recorded has ended ("assertion failed at util/build-id.c:1010").

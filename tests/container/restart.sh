@@ -1,8 +1,9 @@
 #!/bin/bash
 # timeout: 300
+# beside others
 # A container that restarts while it is recorded by its cgroup: the cgroup is removed and made anew, another one of the
 # same path. Both lives are in the profile and what lies between them is told, however short it is. perf 6.1 has no
-# sample of the second life and no word about it (its event belongs to the old cgroup).
+# sample of the second life and no word about it (its event belongs to the old cgroup). (With a CPU that goes away: tests/cmd/record-cpus.sh.)
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq
@@ -11,41 +12,8 @@ cd "$T" || exit 1
 CHAIN_A=$("$TARGETS/spin-a" --chain)
 CHAIN_B=$("$TARGETS/spin-b" --chain)
 
-# run_in CGROUP COMMAND...: in that cgroup, which is there; used_PROGRAM is the CPU time the cgroup had from it, us.
-usage() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$1/cpu.stat"; }
-run_in() {
-	local before
-	before=$(usage "$1")
-	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$CTR_V2/$1" "${@:2}"
-	echo $(($(usage "$1") - before)) >"used.${2##*/}"
-}
-# live CGROUP COMMAND...: a life in a cgroup made for it, and its end.
-live() {
-	mkdir "$CTR_V2/$1"
-	run_in "$@"
-	rmdir "$CTR_V2/$1"
-}
-# record_start ARGS...: to a.data, and return when sampling is on.
-record_start() {
-	rm -f a.data
-	"$NSPROF" record -e cpu-clock -F 499 -o a.data "$@" 2>err &
-	RECORDER=$!
-	wait_for '[ -s a.data ] || ! kill -0 $RECORDER' 20
-}
-record_end() {
-	kill -INT $RECORDER
-	wait $RECORDER
-}
 folded() { "$NSPROF" symbolize -q --no-inline a.data; }
 absences() { "$NSPROF" info --json a.data | jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")'; }
-
-# life FOLDED PROGRAM CHAIN [LATE]: there are samples for 90 % of the CPU time that its cgroup used, but for the first LATE s,
-# and whole chains in them.
-life() {
-	grep "^$2;" "$1" >"$T/life"
-	awk -v used="$(cat "used.$2")" -v late="${4:-0}" '{ n += $NF } END { print "# " n + 0 " samples of it in " used / 1e6 " s of CPU time"
-		exit n < 0.9 * (used / 1e6 - late) * 499 || n < 20 }' "$T/life" && has_chain "$T/life" "$3" 95
-}
 
 # ---- by hand: gone for a while, and anew at once
 cg=$CTR_CGROOT/again
@@ -162,29 +130,6 @@ else
 	skip "a part of the hierarchy" "no cgroup namespaces"
 fi
 
-# ---- a CPU that goes and comes back after a cgroup was removed: the others are sampled there
-cpu=/sys/devices/system/cpu/cpu1/online
-if [ -w $cpu ] && [ "$(cat $cpu)" = 1 ]; then
-	later "echo 1 >$cpu"
-	mkdir "$CTR_V2/$cg" "$CTR_V2/$CTR_CGROOT/other"
-	later "rmdir '$CTR_V2/$CTR_CGROOT/other'"
-	record_start -G "$cg,$CTR_CGROOT/other"
-	rmdir "$CTR_V2/$cg"
-	echo 0 >$cpu
-	wait_for 'grep -q "went offline" err' 10
-	live "$cg" "$TARGETS/spin-a" 0.7
-	echo 1 >$cpu
-	check "a CPU comes back: it is sampled again" wait_for 'grep -q "CPU 1 came back after [0-9.]* s and is sampled again" err' 10
-	run_in "$CTR_CGROOT/other" taskset -c 1 "$TARGETS/spin-b" 1
-	mv used.taskset used.spin-b
-	record_end
-	folded >f
-	check "a CPU comes back: what ran on the other meanwhile" grep -q "^spin-a;.*aaa_leaf" f
-	check "a CPU comes back: what runs on it" life f spin-b "$CHAIN_B"
-else
-	skip "a CPU comes back" "there is no CPU 1 that could be taken offline"
-fi
-
 # ---- runc
 if command -v runc >/dev/null; then
 	NAME=nsprof-restart-$$
@@ -200,12 +145,12 @@ if command -v runc >/dev/null; then
 		record_start -G "$CTR_CGROOT/$NAME"
 		perf_record "$T/p" -a -G "$CTR_CGROOT/$NAME" -F 499 --call-graph dwarf -- sleep 3
 		sleep 1
-		usage "$CTR_CGROOT/$NAME" >used.spin-a
+		cg_used "$CTR_CGROOT/$NAME" >used.spin-a
 		check "runc: delete -f" runc --root "$T/runc" delete -f "$NAME"
 		bundle spin-b
 		check "runc: run again" run
 		sleep 1
-		usage "$CTR_CGROOT/$NAME" >used.spin-b
+		cg_used "$CTR_CGROOT/$NAME" >used.spin-b
 		perf_wait "$T/p"
 		record_end
 		runc --root "$T/runc" delete -f "$NAME"
