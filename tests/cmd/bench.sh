@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout: 400
+# beside unit tests
 # The bench itself, with one short run of each: every table comes out, and every tool has really recorded. Not beside other recorders: what the kernel
 # says of build-ids then makes perf die of its own recordings (DESIGN.md section 10).
 . "$(dirname "$0")/../lib.sh"
