@@ -4,6 +4,7 @@
 #	ctr_need			skip the whole file when this host cannot do it
 #	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox and the given files (and what they link)
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
+#	ctr_computes			wait until its process 1 does what it is for
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
 #	ctr_pids CGROUP [REGEX]		its processes as a list for -p; those whose names match
@@ -95,11 +96,11 @@ ctr_start() {
 	CTR_CGDIR[$name]=$cg
 	CTR_CG=$CTR_CGROOT/$name
 	CTR_PID=
-	# Up when it is in its own root and about to become the command.
+	# Up when it is in its own root and has become the command: what was the shell has other stacks.
 	for i in $(seq 200); do
 		if [ -e "$d/upper/.ready" ]; then
 			CTR_PID=$(pgrep -P "${CTR_UNSHARE[$name]}" | head -n 1)
-			[ -n "$CTR_PID" ] && return 0
+			[ -n "$CTR_PID" ] && ! grep -aqs 'umount -l /.old' "/proc/$CTR_PID/cmdline" && return 0
 		fi
 		kill -0 "${CTR_UNSHARE[$name]}" 2>/dev/null || break
 		sleep 0.02
@@ -107,6 +108,11 @@ ctr_start() {
 	echo "# container $name did not start:"
 	sed 's/^/# /' "$d/log"
 	return 1
+}
+
+# ctr_computes: wait until the first process of the container started last has computed for 30 ms, and so is in its own code.
+ctr_computes() {
+	wait_for "awk '{ sub(/.*\\) /, \"\"); exit \$12 + \$13 < 0.03 * $(getconf CLK_TCK) }' /proc/$CTR_PID/stat" 30
 }
 
 ctr_stop() {

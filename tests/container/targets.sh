@@ -17,7 +17,7 @@ run_case() {
 	[ -z "$args" ] || chain=${chain/main;app_outer/app_thread;app_outer}
 	ctr_rootfs "$T/root-$name" "$@"
 	# shellcheck disable=SC2086
-	if ! ctr_start "$name" "$T/root-$name" "/app/$prog" $args 8; then
+	if ! ctr_start "$name" "$T/root-$name" "/app/$prog" $args 300 || ! ctr_computes; then
 		fail "$name: container starts"
 		return
 	fi
@@ -62,7 +62,7 @@ fi
 
 # Time spent in the kernel: its frames on top of the user's.
 ctr_rootfs "$T/root-kern" "$TARGETS/spin"
-if ctr_start kern "$T/root-kern" /app/spin --kernel 6; then
+if ctr_start kern "$T/root-kern" /app/spin --kernel 300; then
 	ctr_record "$T/kern" -a -G "$CTR_CG" -F 499 --duration 1
 	"$NSPROF" symbolize -q --annotate "$T/kern" >"$T/kern.folded"
 	if [ "$(awk '$3 !~ /^0*$/ { n++ } n > 10 { print "yes"; exit }' <(awk '{ print "x", "x", $1 }' /proc/kallsyms | head -n 1000))" = yes ]; then
