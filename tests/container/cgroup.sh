@@ -65,7 +65,7 @@ for i in $(seq 150); do
 done
 "$NSPROF" record -q -o "$T/many" -G "$many" -F 499 --duration 2 &
 recorder=$!
-sleep 0.7
+wait_for '[ -s "$T/many" ]' 20
 mkdir "$CTR_V2/$CTR_CGROOT/many-150/later"
 later "rmdir '$CTR_V2/$CTR_CGROOT/many-150/later'"
 (echo $BASHPID >"$CTR_V2/$CTR_CGROOT/many-150/later/cgroup.procs" && exec "$TARGETS/spin" 1)

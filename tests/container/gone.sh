@@ -14,7 +14,7 @@ gone_case() {
 	shift 3
 	ctr_rootfs "$T/root-$name" "$@"
 	# shellcheck disable=SC2086
-	ctr_start "$name" "$T/root-$name" "/app/$prog" $args 10 || { fail "$name: container starts"; return; }
+	ctr_start "$name" "$T/root-$name" "/app/$prog" $args 60 || { fail "$name: container starts"; return; }
 	ctr_record "$T/$name" -a -G "$CTR_CG" -F 499 --duration 1
 	"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.alive"
 	ctr_stop "$name"
@@ -46,9 +46,9 @@ MIN_CHAIN=25 gone_case sharedlib uselib "" "$TARGETS/uselib"
 # A process of 0.2 s that is born and dies inside the recording, in a container that is gone as well
 # when the recording ends.
 ctr_rootfs "$T/root-short" "$TARGETS/spin-a"
-ctr_start short "$T/root-short" sh -c 'sleep 0.7; /app/spin-a 0.2; sleep 0.2' || fail "short: container starts"
-ctr_record "$T/short" -a -G "$CTR_CG" -F 999 --duration 2
-ctr_stop short
+ctr_start short "$T/root-short" sh -c 'until [ -e /tmp/go ]; do sleep 0.05; done; /app/spin-a 0.2; : >/tmp/over; sleep 60' || fail "short: container starts"
+ctr_record_while "$T/short" ': >"/proc/$CTR_PID/root/tmp/go"; wait_for "[ -e \"${CTR_DIR[short]}/upper/tmp/over\" ]" 30; ctr_stop short' \
+	-a -G "$CTR_CG" -F 999
 rm -rf "$T/root-short"
 "$NSPROF" symbolize -q "$T/short" | grep '^spin-a;' >"$T/short.folded"
 check "0.2 s: sampled" sh -c "awk '{ n += \$NF } END { exit n < 5 }' '$T/short.folded'"

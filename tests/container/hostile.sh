@@ -16,11 +16,19 @@ chain() {
 	"$TARGETS/$1" --chain
 }
 
-# profile NAME [RECORD-ARGS...]: record container NAME for half a second or SECS, symbolize it alive into $T/NAME.
+# profile NAME: record container NAME for SECS or until it has computed for 250 ms, symbolize it alive into $T/NAME.
 profile() {
+	[ -n "${SECS-}" ] || { profile_while "$1" "ctr_computes '$CTR_CGROOT/$1' 250"; return; }
+	ctr_record "$T/$1.data" -a -G "$CTR_CGROOT/$1" -F 999 --duration "$SECS"
+	named "$1"
+}
+# profile_while NAME SCRIPT: for as long as that takes.
+profile_while() {
+	ctr_record_while "$T/$1.data" "$2" -a -G "$CTR_CGROOT/$1" -F 999
+	named "$1"
+}
+named() {
 	local name=$1
-	shift
-	ctr_record "$T/$name.data" -a -G "$CTR_CGROOT/$name" -F 999 --duration "${SECS:-0.5}" "$@"
 	timeout 30 "$NSPROF" symbolize -q --no-inline "$T/$name.data" >"$T/$name" || echo "# symbolize $name failed with $?"
 }
 
@@ -34,8 +42,7 @@ gone() {
 echo '0 7fffffffffffffff host_secret' >/etc/nsprof-test-$$
 later "rm -f /etc/nsprof-test-$$"
 map_case() { # WHAT SETUP NAME-OF-THE-FRAME [JITLOOP-ARGS]
-	ctr_start map "$T/root" sh -c "$2; exec /app/jitloop 60 mine ${4:-nomap}" || { fail "$1: starts"; return; }
-	sleep 0.3
+	ctr_start map "$T/root" sh -c "$2; exec /app/jitloop 60 mine ${4:-nomap}" && ctr_computes || { fail "$1: starts"; return; }
 	find "${CTR_DIR[map]}/upper" -printf '%P %T@ %C@\n' | sort >"$T/before"
 	profile map
 	check "map: $1: the frame is $3" has_chain "$T/map" "run_jit;$3" 95
@@ -59,8 +66,7 @@ map_case "of the parent, for its children" : mine fork
 map_case "for threads of 50 ms" : mine threads
 
 # The JIT puts other code at the same address, but after the recording.
-ctr_start reuse "$T/root" sh -c "/app/jitloop 60 before again" || fail "reuse: starts"
-sleep 0.3
+ctr_start reuse "$T/root" sh -c "/app/jitloop 60 before again" && ctr_computes || fail "reuse: starts"
 profile reuse
 kill -USR1 "$(pgrep -P "$CTR_PID" jitloop || echo "$CTR_PID")"
 check "reuse: the map has a newer line for the address" wait_for "grep -q reused '${CTR_DIR[reuse]}'/upper/tmp/perf-*.map" 5
@@ -71,9 +77,8 @@ gone reuse "reuse"
 # ---- binaries ----
 bin_case() { # NAME SCRIPT CHAIN MIN [CHAIN MIN]: MIN per cent of all samples
 	local name=$1 script=$2
-	ctr_start "$name" "$T/root" sh -c "$script" || { fail "$name: starts"; return; }
+	ctr_start "$name" "$T/root" sh -c "$script" && ctr_computes || { fail "$name: starts"; return; }
 	shift 2
-	sleep 0.3
 	profile "$name"
 	while [ $# -gt 0 ]; do
 		check "$name: $1" has_chain "$T/$name" "$1" "$2"
@@ -81,8 +86,9 @@ bin_case() { # NAME SCRIPT CHAIN MIN [CHAIN MIN]: MIN per cent of all samples
 	done
 	gone "$name" "$name"
 }
-bin_case deleted 'cp /app/spin /tmp/s; /tmp/s 60 & sleep 0.1; rm /tmp/s; wait' "$(chain spin)" 95
-bin_case replaced 'cp /app/spin-a /tmp/s; /tmp/s 60 & sleep 0.1; cp /app/spin-b /tmp/n; mv /tmp/n /tmp/s; wait' "$(chain spin-a)" 95
+RUNS='until grep -qsx s /proc/$!/comm; do :; done'
+bin_case deleted "cp /app/spin /tmp/s; /tmp/s 60 & $RUNS; rm /tmp/s; wait" "$(chain spin)" 95
+bin_case replaced "cp /app/spin-a /tmp/s; /tmp/s 60 & $RUNS; cp /app/spin-b /tmp/n; mv /tmp/n /tmp/s; wait" "$(chain spin-a)" 95
 SECS=2 bin_case both 'cp /app/spin-a /tmp/s; /tmp/s 60 & sleep 1; cp /app/spin-b /tmp/n; mv /tmp/n /tmp/s; /tmp/s 60' \
 	"$(chain spin-a)" 30 "$(chain spin-b)" 15
 bin_case memfd 'exec /app/memfd /app/spin "a b;c" spin 60' "$(chain spin)" 95
@@ -95,9 +101,9 @@ is "names: one leading frame" "$(cut -d';' -f1 "$T/names" | sort -u)" "x 1:  y_2
 
 # Written over in place by another program of the same size, without a build-id to tell them apart: what
 # ran first cannot be named any more, and has not the second one's names.
-ctr_start over "$T/root" sh -c 'cp /app/spin-nobid /tmp/first; sleep 0.8; /tmp/first 0.4
+ctr_start over "$T/root" sh -c 'cp /app/spin-nobid /tmp/first; until [ -e /tmp/go ]; do sleep 0.05; done; /tmp/first --cpu 0.3
 	cat /app/spin-nobid2 >/tmp/first; touch /tmp/over; sleep 60' || fail "over: starts"
-SECS=2 profile over
+profile_while over ': >"/proc/$CTR_PID/root/tmp/go"; wait_for "[ -e \"${CTR_DIR[over]}/upper/tmp/over\" ]" 30'
 check "over: it was written over in time" test -e "${CTR_DIR[over]}/upper/tmp/over"
 ctr_stop over
 grep '^first;' "$T/over" >"$T/over.first"
@@ -128,7 +134,7 @@ roots_case() {
 	) </dev/null >"$T/log" 2>&1 &
 	job=$!
 	wait_for "grep -qs '^\(jitloop\|spin-a\)' /proc/$job/comm || [ \$(wc -l <'$cg/cgroup.procs') -ge 2 ]" 5
-	sleep 0.3
+	ctr_computes "$CTR_CGROOT/roots"
 	profile roots
 	check "$what" has_chain "$T/roots" "$want" 90
 	while read -r p; do kill -KILL "$p"; done <"$cg/cgroup.procs"
@@ -157,8 +163,7 @@ fi
 # A process that comes into the cgroup when the recording runs already.
 "$TARGETS/spin-a" 60 &
 late=$!
-(sleep 0.4; echo $late >"$cg/cgroup.procs") &
-profile roots
+profile_while roots 'echo $late >"$cg/cgroup.procs"; ctr_computes "$CTR_CGROOT/roots"'
 kill $late
 check "moved into the cgroup during the recording" has_chain "$T/roots" "$(chain spin-a)" 95
 

@@ -4,7 +4,7 @@
 #	ctr_need			skip the whole file when this host cannot do it
 #	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox and the given files (and what they link)
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
-#	ctr_computes			wait until its process 1 does what it is for
+#	ctr_computes			wait until it does what it is for
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
 #	ctr_pids CGROUP [REGEX]		its processes as a list for -p; those whose names match
@@ -110,9 +110,12 @@ ctr_start() {
 	return 1
 }
 
-# ctr_computes: wait until the first process of the container started last has computed for 30 ms, and so is in its own code.
+# ctr_computes [CGROUP [MS]]: wait until what is in that cgroup, or in the container started last, has computed for so long, 100 ms: it
+# is in its own code then, behind the loader and what it began with.
 ctr_computes() {
-	wait_for "awk '{ sub(/.*\\) /, \"\"); exit \$12 + \$13 < 0.03 * $(getconf CLK_TCK) }' /proc/$CTR_PID/stat" 30
+	local cg=${1-$CTR_CG} ms=${2-100} from
+	from=$(cg_used "$cg")
+	wait_for "((\$(cg_used '$cg') >= $from + $ms * 1000))" 30
 }
 
 ctr_stop() {
@@ -153,6 +156,21 @@ ctr_record() {
 	local out=$1
 	shift
 	"$NSPROF" record -q -o "$out" "$@" || echo "# record $* failed with $?"
+}
+
+# ctr_record_while OUT SCRIPT ARGS...: the same, while SCRIPT runs; the first thing it does is recorded.
+ctr_record_while() {
+	local out=$1 script=$2 recorder rc
+	shift 2
+	rm -f "$out"
+	"$NSPROF" record -q -o "$out" "$@" &
+	recorder=$!
+	wait_for "[ -s '$out' ]" 20
+	eval "$script"
+	kill -INT $recorder
+	wait $recorder
+	rc=$?
+	[ $rc = 130 ] || echo "# record $* failed with $rc"
 }
 
 # has_chain FOLDED CHAIN [MIN]: some stacks hold the frames of CHAIN one directly above the other; their

@@ -53,7 +53,8 @@ rm -rf /app
 
 # ---- binaries that are nowhere any more while they run
 ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-a" "$TARGETS/spin-b" "$TARGETS/spin-host" "$TARGETS/memfd" "$TARGETS/jitloop"
-ctr_start files "$T/root" sh -c 'cp /app/spin /tmp/s; /tmp/s 60 & cp /app/spin-a /tmp/r; /tmp/r 60 & busybox sleep 0.5; rm /tmp/s
+ctr_start files "$T/root" sh -c 'runs() { until grep -qsx "$1" /proc/$!/comm; do :; done; }
+	cp /app/spin /tmp/s; /tmp/s 60 & runs s; cp /app/spin-a /tmp/r; /tmp/r 60 & runs r; rm /tmp/s
 	cp /app/spin-b /tmp/n; mv /tmp/n /tmp/r; /app/memfd /app/spin-host memory spin 60 & : >/tmp/ready
 	exec /app/jitloop 60 in_memory memfd memjit' || fail "files starts"
 wait_for "grep -qs memjit /proc/$CTR_PID/comm" 20
