@@ -33,6 +33,11 @@ samples() {
 	awk -v re="${1-}" '$0 ~ re { n += $NF } END { print n + 0 }'
 }
 
+# catches_usr2 PID: it would end one that does not yet.
+catches_usr2() {
+	(($(sed -n 's/^SigCgt:[^0-9a-f]*/0x/p' "/proc/$1/status") >> 11 & 1))
+}
+
 # each_alone WHAT PREFIX COMM REGEX: every file by itself has samples of COMM with stacks that match, at least 99 %
 # of all files together (a command's first samples are of its exec, so a short file may have less); the samples are
 # those of its ledger, and none was lost.
@@ -103,7 +108,7 @@ rm -f b.2* busy
 # signal are: the drain leaves records that may not be written yet.
 cp "$S/spin-a" early
 cp "$S/spin-b" late
-"$NSPROF" record -F 999 -a --switch-output -o c -- sh -c './early 1; sleep 0.1; kill -USR2 $PPID; sleep 0.3; ./late 1' 2>err
+"$NSPROF" record -F 999 -a --switch-output -o c -- sh -c './early 1; sleep 0.1; kill -USR2 $PPID; until grep -q wrote err; do sleep 0.02; done; ./late 1' 2>err
 is "by signal: status" $? 0
 rm early late
 is "by signal: two files" "$(files c | wc -l)" 2
@@ -230,6 +235,7 @@ rm -f q q.2*
 pid=$!
 "$NSPROF" record -F 999 --overwrite --switch-output --switch-max-files=2 -p $pid -o r 2>err &
 rec=$!
+wait_for "catches_usr2 $rec" 20
 sleep 0.8
 kill -USR2 $rec
 sleep 0.5
@@ -278,6 +284,7 @@ rm -f s t.2*
 pid=$!
 "$NSPROF" record -q -F 999 --switch-output -p $pid -o u 2>err &
 rec=$!
+wait_for "catches_usr2 $rec" 20
 sleep 0.8
 kill -USR2 $rec
 wait_for '[ "$(files u | wc -l)" = 1 ]' 10
