@@ -14,14 +14,15 @@
 /*
  * Symbol s has the range [cum(s), cum(s + 1)) of PROB_ONE, where cum(0) is 0 and cum(16) PROB_ONE. Each
  * range has at least 1. What is kept is how far cum(s) lies from where even ranges have it, so that a
- * bank begins as zeros: most of its pages are never touched. The place of cum(0) holds how often the
- * model was used.
+ * bank begins as zeros: most of its pages are never touched. The place of cum(0) holds USE for each time the
+ * model was used, as far as there is room.
  */
 struct model {
 	int16_t off[16];
 } __attribute__((aligned(16)));
 
 #define EVEN (PROB_ONE / 16)
+#define USE 258		/* its 127-fold is the most of a lane but one, and the upper byte counts */
 #define GROUP 128u			/* models in a page of memory */
 
 struct range {
@@ -41,10 +42,10 @@ struct nibble_dec {
 	struct model *bank;		/* of NIBBLE_CONTEXTS, in @mem */
 	void *mem;			/* owned */
 	const uint8_t *at, *end;
-	uint64_t left;			/* symbols */
+	uint64_t left, plain;		/* symbols, coded and not: one of them is 0 */
 	uint32_t state;
 	bool bad, used;
-	bool plain, half;	/* the low half of *at was taken */
+	bool half;			/* the low half of *at was taken */
 };
 
 /* ---- models ---- */
@@ -85,49 +86,65 @@ static const uint8_t rate[128] = {
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 };
 
-static inline struct range model_range(const struct model *m, uint32_t sym)
-{
-	/* Symbols 0 and 15 are too many to be guessed by a branch, and off[0] is none. */
-	uint32_t start = EVEN * sym + ((uint32_t)m->off[sym] & -(uint32_t)(sym > 0));
-	uint32_t end = EVEN * (sym + 1) + ((uint32_t)m->off[(sym + 1) % 16] & -(uint32_t)(sym < 15));
+/* Where the ranges of a model begin, and the last one ends. */
+struct bounds {
+	uint16_t cum[24];
+} __attribute__((aligned(16)));
 
-	return (struct range){ (uint16_t)start, (uint16_t)(end - start) };
+/* A model at work. */
+struct lanes {
+	__m128i lo, hi;			/* how far, 0 for symbol 0 */
+	__m128i raw;			/* the lower half as it is kept */
+};
+
+static inline struct lanes model_load(const struct model *m)
+{
+	const __m128i rest = _mm_setr_epi16(0, -1, -1, -1, -1, -1, -1, -1);
+	__m128i raw = _mm_load_si128((const __m128i *)&m->off[0]);
+
+	return (struct lanes){ _mm_and_si128(raw, rest), _mm_load_si128((const __m128i *)&m->off[8]), raw };
+}
+
+/* Written down to be looked at by number: without the state that a symbol hangs on, so ahead of it. */
+static inline struct lanes lanes_bounds(const struct lanes *l, struct bounds *b)
+{
+	struct lanes cum = {
+		.lo = _mm_add_epi16(l->lo, _mm_load_si128((const __m128i *)&even[0])),
+		.hi = _mm_add_epi16(l->hi, _mm_load_si128((const __m128i *)&even[8])),
+	};
+
+	_mm_store_si128((__m128i *)&b->cum[0], cum.lo);
+	_mm_store_si128((__m128i *)&b->cum[8], cum.hi);
+	b->cum[16] = (uint16_t)PROB_ONE;
+	return cum;
 }
 
 /*
  * Goals keep a distance of 1, and both goal and range move by the same floored shift: ranges keep
  * it, too.
  */
-static inline void model_learn(struct model *m, uint32_t sym)
+static inline void model_learn(struct model *m, const struct lanes *l, uint32_t sym)
 {
-	uint16_t n = (uint16_t)m->off[0];
-	__m128i shift = _mm_cvtsi32_si128(rate[n]);
-	__m128i lo = _mm_load_si128((const __m128i *)&m->off[0]);
-	__m128i hi = _mm_load_si128((const __m128i *)&m->off[8]);
+	const __m128i use = _mm_setr_epi16(USE, 0, 0, 0, 0, 0, 0, 0);
+	__m128i shift = _mm_cvtsi32_si128(rate[(uint16_t)m->off[0] >> 8]);
 	__m128i glo = _mm_load_si128((const __m128i *)&goal[sym][0]);
 	__m128i ghi = _mm_load_si128((const __m128i *)&goal[sym][8]);
 
-	lo = _mm_add_epi16(lo, _mm_sra_epi16(_mm_sub_epi16(glo, lo), shift));
-	hi = _mm_add_epi16(hi, _mm_sra_epi16(_mm_sub_epi16(ghi, hi), shift));
-	/* Stored as one: what is loaded as a whole again soon would have to wait for the parts. */
-	lo = _mm_insert_epi16(lo, n + (n < ARRAY_SIZE(rate) - 1), 0);
-	_mm_store_si128((__m128i *)&m->off[0], lo);
-	_mm_store_si128((__m128i *)&m->off[8], hi);
+	/* The lane of symbol 0 does not move, and is the only one that reaches its limit. */
+	glo = _mm_sra_epi16(_mm_sub_epi16(glo, l->lo), shift);
+	ghi = _mm_sra_epi16(_mm_sub_epi16(ghi, l->hi), shift);
+	_mm_store_si128((__m128i *)&m->off[0], _mm_adds_epi16(_mm_adds_epi16(l->raw, use), glo));
+	_mm_store_si128((__m128i *)&m->off[8], _mm_add_epi16(l->hi, ghi));
 }
 
-/* The symbol whose range holds @at. */
-static inline uint32_t model_find(const struct model *m, uint32_t at)
+/* One more than the symbol whose range holds @at. */
+static inline uint32_t lanes_find(const struct lanes *cum, uint32_t at)
 {
 	__m128i v = _mm_set1_epi16((int16_t)at);
-	__m128i lo = _mm_load_si128((const __m128i *)&m->off[0]);
-	__m128i hi = _mm_load_si128((const __m128i *)&m->off[8]);
+	__m128i above = _mm_packs_epi16(_mm_cmpgt_epi16(cum->lo, v), _mm_cmpgt_epi16(cum->hi, v));
 
-	lo = _mm_cmpgt_epi16(_mm_add_epi16(lo, _mm_load_si128((const __m128i *)&even[0])), v);
-	hi = _mm_cmpgt_epi16(_mm_add_epi16(hi, _mm_load_si128((const __m128i *)&even[8])), v);
-	/* A bit for each boundary above; that of symbol 0 means nothing. */
-	uint32_t above = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) & 0xfffe;
-
-	return (uint32_t)__builtin_ctz(above | 0x10000) - 1;
+	/* A bit for each boundary above. */
+	return (uint32_t)__builtin_ctz((uint32_t)_mm_movemask_epi8(above) | 0x10000);
 }
 
 /* ---- noting symbols ---- */
@@ -136,6 +153,22 @@ void nibble_grow(struct strbuf *out)
 {
 	out->cap = out->cap ? out->cap * 2 : 4096;
 	out->s = xrealloc(out->s, out->cap);
+}
+
+/* Where up to 32 symbols more go: one look at the room for all of them. */
+static inline char *room(struct strbuf *out)
+{
+	if (out->cap - out->len < 32 * sizeof(uint32_t))
+		nibble_grow(out);
+	return out->s + out->len;
+}
+
+static inline char *put_sym(char *to, uint32_t ctx, uint32_t sym)
+{
+	uint32_t v = ctx << 4 | sym;
+
+	memcpy(to, &v, sizeof(v));
+	return to + sizeof(v);
 }
 
 void nibble_add(struct strbuf *out, const struct strbuf *syms)
@@ -165,15 +198,16 @@ static inline uint32_t num_ctx(uint32_t ctx, uint32_t len, uint32_t i, uint32_t 
 void nibble_put_num(struct strbuf *out, uint32_t ctx, uint64_t v)
 {
 	uint32_t len = num_digits(v), n = len == 15 ? 16 : len, top = 0;
+	char *to = put_sym(room(out), ctx, len);
 
-	nibble_put(out, ctx, len);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t digit = v >> 4 * (n - 1 - i) & 15;
 
-		nibble_put(out, num_ctx(ctx, len, i, top), digit);
+		to = put_sym(to, num_ctx(ctx, len, i, top), digit);
 		if (!i)
 			top = digit;
 	}
+	out->len = (size_t)(to - out->s);
 }
 
 void nibble_put_snum(struct strbuf *out, uint32_t ctx, int64_t v)
@@ -209,11 +243,14 @@ static inline uint32_t id_ctx(uint32_t i, uint32_t above)
 
 void nibble_put_id(struct strbuf *out, uint32_t ctx, uint32_t id, uint32_t n)
 {
+	char *to = room(out);
+
 	for (uint32_t i = ID_DIGITS - id_digits(n); i < ID_DIGITS; i++) {
 		uint32_t v = id >> 4 * (ID_DIGITS - 1 - i);
 
-		nibble_put(out, ctx + id_ctx(i, v >> 4), v & 15);
+		to = put_sym(to, ctx + id_ctx(i, v >> 4), v & 15);
 	}
+	out->len = (size_t)(to - out->s);
 }
 
 /* ---- symbols to code ---- */
@@ -257,6 +294,8 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 		e->code = xrealloc(e->code, (n + 2) * sizeof(*e->code));
 	}
 	for (size_t i = 0; i < n; i++) {
+		struct bounds b;
+		struct lanes l;
 		struct model *m;
 		uint32_t v;
 
@@ -267,8 +306,10 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 		}
 		m = &e->bank[v >> 4];
 		e->touched[(v >> 4) / GROUP] = 1;
-		e->range[i] = model_range(m, v & 15);
-		model_learn(m, v & 15);
+		l = model_load(m);
+		lanes_bounds(&l, &b);
+		e->range[i] = (struct range){ b.cum[v & 15], (uint16_t)(b.cum[(v & 15) + 1] - b.cum[v & 15]) };
+		model_learn(m, &l, v & 15);
 	}
 	/* What goes in last comes out first: from the end, so that the decoder can go forward. */
 	at = n + 2;
@@ -340,10 +381,10 @@ void nibble_dec_begin(struct nibble_dec *d, const void *code, size_t len, uint64
 {
 	d->at = code;
 	d->end = d->at + len;
-	d->left = n;
+	d->left = plain ? 0 : n;
+	d->plain = plain ? n : 0;
 	d->bad = false;
 	d->state = STATE_MIN;
-	d->plain = plain;
 	d->half = false;
 	if (n && !plain) {
 		d->used = true;
@@ -359,19 +400,22 @@ bool nibble_dec_ok(const struct nibble_dec *d)
 
 bool nibble_dec_done(const struct nibble_dec *d)
 {
-	return !d->bad && !d->left && d->at == d->end && d->state == STATE_MIN;
+	return !d->bad && !d->left && !d->plain && d->at == d->end && d->state == STATE_MIN;
 }
 
+/* The next symbol of those that are not coded, if there is one. */
+__attribute__((noinline, cold))
 static uint32_t get_plain(struct nibble_dec *d)
 {
 	uint32_t sym;
 
-	if (d->at == d->end) {
+	if (!d->plain || d->at == d->end) {
 		d->bad = true;
 		return 0;
 	}
+	d->plain--;
 	sym = d->half ? *d->at >> 4 : *d->at & 15;
-	if (d->half || !d->left)
+	if (d->half || !d->plain)
 		d->at++;
 	d->half = !d->half;
 	return sym;
@@ -384,14 +428,18 @@ static uint32_t get_plain(struct nibble_dec *d)
 static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 {
 	struct model *m = &d->bank[ctx];
-	uint32_t at = *state & (PROB_ONE - 1), sym = model_find(m, at);
-	struct range r = model_range(m, sym);
+	uint32_t at = *state & (PROB_ONE - 1), next, start;
+	struct lanes l = model_load(m), cum;
+	struct bounds b;
 
-	model_learn(m, sym);
-	*state = r.freq * (*state >> PROB_BITS) + at - r.start;
+	cum = lanes_bounds(&l, &b);
+	next = lanes_find(&cum, at);
+	start = b.cum[next - 1];
+	*state = (b.cum[next] - start) * (*state >> PROB_BITS) + at - start;
+	model_learn(m, &l, next - 1);
 	if (*state < STATE_MIN)
 		*state = *state << 16 | next_bits(d);
-	return sym;
+	return next - 1;
 }
 
 /* The next one that has no model. */
@@ -407,20 +455,20 @@ static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 
 uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
 {
-	if (!d->left) {
-		d->bad = true;
-		return 0;
-	}
-	d->left--;
-	if (d->plain)
+	uint32_t state = d->state, sym;
+
+	if (!d->left)
 		return get_plain(d);
-	return ctx == NIBBLE_FLAT ? take_flat(d, &d->state) : take(d, &d->state, ctx);
+	d->left--;
+	sym = ctx == NIBBLE_FLAT ? take_flat(d, &state) : take(d, &state, ctx);
+	d->state = state;
+	return sym;
 }
 
 /* Are there @n further symbols, coded? */
 static inline bool has_coded(const struct nibble_dec *d, uint64_t n)
 {
-	return !d->plain && d->left >= n;
+	return d->left >= n;
 }
 
 /* The @n digits of a number behind its length @len one by one: they may end early, or be plain. */
