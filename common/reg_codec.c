@@ -83,7 +83,8 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 		     uint64_t val)
 {
 	int64_t rel = (int64_t)(val - sp);
-	uint32_t rank = word_seen_rank(seen, val);
+	/* Most are masked: 0, which is none of the addresses. */
+	uint32_t rank = val ? word_seen_rank(seen, val) : seen->n;
 
 	row->val[i] = val;
 	row->kind[i] = REG_KIND_ABS;

@@ -131,7 +131,7 @@ static void sources_find(const struct descent *d, const struct place *shadow, st
 		first = past_dist_kind(d, d->on);
 	none = (uint32_t)!s->from[OP_RUN] << 1 | !s->from[OP_RUN_ON];
 	s->near = none == 3 ? NOWHERE : past_addr(d, first);
-	s->ctx = CTX_OP + (d->hist << 6 | (first & 3) << 4 | (uint32_t)(d->code_at == d->at) << 3 | none << 1 |
+	s->ctx = CTX_OP + (d->hist << 6 | (first & 3) << 4 | (uint32_t)(d->codes.at == d->at) << 3 | none << 1 |
 			   (uint32_t)(none < 3 && s->near == shadow->addr));
 }
 
@@ -157,11 +157,32 @@ static void descent_note(struct descent *d, const struct sources *s, uint32_t op
 		(struct word_other){ .no = d->m->n, .check = (uint32_t)s->context2 };
 }
 
-/* Behind a literal: on below the word that the first source had instead. */
-static void descent_skip(struct descent *d, const struct sources *s)
+/* Step to a word that no entry said. */
+static void descent_step_new(struct descent *d, uint64_t context, const struct place *p)
 {
+	uint64_t sym;
+	enum word_kind kind = descent_classify(d, p, &sym);
+
+	descent_step(d, context, p, kind, sym);
+}
+
+/*
+ * Step to the word @p, which was coded as literal @op, with what its coding has already found: the @rank of one
+ * that was seen, or that an address was not. Then on below the word that the first source had instead.
+ */
+static void descent_literal(struct descent *d, const struct sources *s, const struct place *p, uint32_t op,
+			    uint32_t rank)
+{
+	uint32_t lit = op - (op >= OP_NEAR ? OP_NEAR : OP_LITERAL);
 	uint32_t first = s->from[OP_RUN] ? s->from[OP_RUN] : s->from[OP_RUN_ON];
 
+	descent_note(d, s, op);
+	if ((lit != LIT_REL && lit != LIT_SEEN) || p->val - d->lo > d->span)
+		descent_step_new(d, s->context, p);
+	else if (lit == LIT_REL)
+		descent_step(d, s->context, p, KIND_REL, p->val - p->addr);
+	else
+		descent_step(d, s->context, p, KIND_SEEN, rank);
 	d->on = first ? first + 1 : 0;
 }
 
@@ -189,7 +210,7 @@ static uint64_t unrelative(uint64_t v)
 /* Context of a literal's distance: by what it is and what lies above. */
 static inline uint32_t dist_ctx(const struct descent *d, uint32_t lit)
 {
-	return CTX_DIST + (lit << 1 | (d->at == d->code_at)) * NIBBLE_SMALL;
+	return CTX_DIST + (lit << 1 | (d->at == d->codes.at)) * NIBBLE_SMALL;
 }
 
 /*
@@ -231,52 +252,71 @@ static inline struct place encoding_next(const struct encoding *e)
 			       e->sw->val[e->left - 1] };
 }
 
-static inline void encoding_take(struct encoding *e)
+/* Pass the words that are as from entry @no on, behind the first of a run; their number. */
+static uint32_t match_past(struct encoding *e, uint32_t no)
 {
-	e->ended = !e->left;
-	e->left -= e->left > 0;
-}
-
-/* Does the word @p follow as the history's word @no has it? */
-static inline bool past_has(const struct descent *d, uint32_t no, const struct place *p)
-{
-	uint32_t dist_kind = past_dist_kind(d, no);
-	uint64_t sym = past_sym(d, no);
-
-	if (d->at - p->addr != 8 * (uint64_t)(dist_kind >> 2))
-		return false;
-	switch (dist_kind & 3) {
-	case KIND_ABS:
-		return sym == p->val;
-	case KIND_REL:
-		return sym + p->addr == p->val;
-	default:
-		return sym < d->seen->n && word_seen_at(d->seen, sym) == p->val;
-	}
-}
-
-/* Pass the words that are as from the valid entry @no on; their number. */
-static uint32_t run_past(struct encoding *e, uint32_t no)
-{
-	const struct stack_words *sw = e->sw;
 	/* In registers: what is written down may lie anywhere as far as the compiler knows. */
-	struct descent d = e->d;
-	uint32_t len = 0, left = e->left;
+	const uint16_t *idx = e->sw->idx + e->left, *const first = e->sw->idx;
+	const uint64_t *val = e->sw->val + e->left, lo = e->sw->base;
+	struct word_seen *seen = e->d.seen;
+	struct word_model *m = e->d.m;
+	struct codes codes = e->d.codes;
+	uint32_t at = (uint32_t)((e->d.at - lo) / 8), n, i;
 
-	for (; left; no++, len++, left--) {
-		struct place p = { sw->base + 8 * (uint64_t)sw->idx[left - 1], sw->val[left - 1] };
+	do {
+		const uint64_t *sym = &m->sym[no % WORD_PAST];
+		const uint16_t *dist_kind = &m->dist_kind[no % WORD_PAST];
 
-		if (!past_has(&d, no, &p))
-			break;
-		descent_copy(&d, no, &p, !len);
+		n = past_stretch(m, no, (uint32_t)(idx - first));
+		for (i = 0; i < n; i++) {
+			uint32_t kind = dist_kind[i] & 3, to = idx[-1];
+			uint64_t v = val[-1], addr = lo + 8 * (uint64_t)to;
+
+			if (to + (dist_kind[i] >> 2) != at)
+				break;
+			if (kind == KIND_ABS) {
+				if (sym[i] != v)
+					break;
+				codes_push(&codes, v, addr);
+			} else {
+				if (kind == KIND_REL ? sym[i] + addr != v :
+				    sym[i] >= seen->n || word_seen_at(seen, sym[i]) != v)
+					break;
+				seen_push(seen, kind, sym[i], v);
+			}
+			at = to;
+			idx--;
+			val--;
+		}
+		descent_copied(&e->d, no, i);
+		no += i;
+	} while (i == n && idx > first);
+	n = e->left - (uint32_t)(idx - first);
+	e->d.at = lo + 8 * (uint64_t)at;
+	e->d.codes = codes;
+	e->left -= n;
+	return n;
+}
+
+/* Pass the words that are as from the valid entry @no on, of which the first is; their number. */
+static uint32_t run_past(struct encoding *e, uint64_t context, uint32_t no)
+{
+	uint32_t len = 0;
+
+	if (e->left) {
+		struct place p = encoding_next(e);
+
+		descent_copy(&e->d, context, no, &p);
+		e->left--;
+		len = 1;
 	}
-	if (!left && past_addr(&d, past_dist_kind(&d, no)) == NOWHERE) {
-		descent_end(&d);
+	if (e->left)
+		len += match_past(e, no + 1);
+	if (!e->left && past_addr(&e->d, past_dist_kind(&e->d, no + len)) == NOWHERE) {
+		descent_end(&e->d, descent_context(&e->d));
 		e->ended = true;
 		len++;
 	}
-	e->d = d;
-	e->left = left;
 	return len;
 }
 
@@ -289,24 +329,24 @@ static uint32_t run_shadow(struct encoding *e)
 
 		if (!place_eq(&p, &shadow))
 			break;
-		descent_step_new(&e->d, &p);
-		encoding_take(e);
+		descent_step_new(&e->d, descent_context(&e->d), &p);
+		e->left--;
 		len++;
 	}
 	return len;
 }
 
-/* Code the next word by itself. Its op. */
-static uint32_t put_literal(struct encoding *e, const struct sources *s, const struct place *shadow,
+/* Code the next word by itself, and go on below it. */
+static void put_literal(struct encoding *e, const struct sources *s, const struct place *shadow,
 			struct code_enc *dict, struct strbuf *out)
 {
-	const struct descent *d = &e->d;
+	struct descent *d = &e->d;
 	struct place p = encoding_next(e);
 	uint8_t cls = e->sw->cls[e->left - 1];
 	bool near = s->near == p.addr;
 	enum word_literal lit = LIT_RAW;
 	uint64_t rel = p.val - p.addr;
-	uint32_t rank = 0, id = 0, op;
+	uint32_t rank = 0, by, id = 0, op;
 
 	if (cls == WORD_CODE) {
 		lit = code_enc_find(dict, p.val, &id) ? LIT_CODE : LIT_NEW;
@@ -326,10 +366,10 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 		code_enc_add(dict, out, p.val);
 		break;
 	case LIT_REL:
-		rank = nearest(d->seen, p.val);
-		nibble_put(out, CTX_REL_BY, rank < d->seen->n ? rank : WORD_SEEN);
-		if (rank < d->seen->n)
-			nibble_put_small(out, CTX_REL_NEAR, relative(p.val - word_seen_at(d->seen, rank)));
+		by = nearest(d->seen, p.val);
+		nibble_put(out, CTX_REL_BY, by < d->seen->n ? by : WORD_SEEN);
+		if (by < d->seen->n)
+			nibble_put_small(out, CTX_REL_NEAR, relative(p.val - word_seen_at(d->seen, by)));
 		else
 			nibble_put_num(out, CTX_REL, relative(rel));
 		break;
@@ -340,7 +380,7 @@ static uint32_t put_literal(struct encoding *e, const struct sources *s, const s
 		nibble_put_num(out, CTX_RAW, p.val ^ (shadow->addr == p.addr ? shadow->val : 0));
 		break;
 	}
-	return op;
+	descent_literal(d, s, &p, op, rank);
 }
 
 /* Code the next word, and all behind it that its source has, too. */
@@ -362,18 +402,19 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 	}
 	if (op == OP_RUN_SHADOW && !e->left)
 		op = OP_END;
-	else if (op == OP_RUN_SHADOW && !place_eq(&shadow, &p))
-		op = put_literal(e, &s, &shadow, dict, out);
-	if (op < OP_LITERAL)
-		nibble_put(out, s.ctx, op);
-	descent_note(d, &s, op);
-	if (op >= OP_END) {
-		descent_step_new(d, &p);
-		descent_skip(d, &s);
-		encoding_take(e);
+	if (op == OP_RUN_SHADOW && !place_eq(&shadow, &p)) {
+		put_literal(e, &s, &shadow, dict, out);
+		e->left--;
 		return;
 	}
-	len = op == OP_RUN_SHADOW ? run_shadow(e) : run_past(e, s.from[op]);
+	nibble_put(out, s.ctx, op);
+	descent_note(d, &s, op);
+	if (op == OP_END) {
+		descent_end(d, s.context);
+		e->ended = true;
+		return;
+	}
+	len = op == OP_RUN_SHADOW ? run_shadow(e) : run_past(e, s.context, s.from[op]);
 	d->on = op == OP_RUN_SHADOW ? 0 : s.from[op] + len;
 	nibble_put_small(out, CTX_RUN + op * NIBBLE_SMALL, len - 1);
 }
@@ -381,29 +422,25 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 /* Pass the words that are as the shadow has them; how many of @sw's are left. */
 static uint32_t pass_same(struct walk *w, const struct stack_words *sw)
 {
+	const uint16_t *idx = sw->idx;
+	const uint64_t *val = sw->val;
 	uint32_t left = sw->nkept;
+	bool same = true;
 
-	/* By whole groups of 64, */
-	while (w->bits) {
+	/* By whole groups of 64. */
+	while (same && w->bits) {
 		const uint64_t *words = &w->page->w[w->group / 8 % SHADOW_PAGE_WORDS];
-		uint64_t first = w->group / 8 - sw->base / 8, at, bits = 0;
-		uint32_t k = left;
+		uint64_t first = w->group / 8 - sw->base / 8, at, bits = 0, alike;
 
-		while (k && (at = sw->idx[k - 1] - first) < 64 && words[at] == sw->val[k - 1]) {
+		for (uint32_t k = left; k && (at = idx[k - 1] - first) < 64 && words[at] == val[k - 1]; k--)
 			bits |= 1ull << at;
-			k--;
-		}
-		if (bits != w->bits)
-			break;
-		left = k;
-		w->bits = 0;
+		bits ^= w->bits;
+		same = !bits;
+		/* Down to the first that only one of them has. */
+		alike = same ? w->bits : w->bits & ~(~0ull >> __builtin_clzll(bits));
+		left -= (uint32_t)__builtin_popcountll(alike);
+		w->bits ^= alike;
 		walk_settle(w);
-	}
-	/* then one by one. */
-	while (left && w->at.addr == sw->base + 8 * (uint64_t)sw->idx[left - 1] &&
-	       w->at.val == sw->val[left - 1]) {
-		left--;
-		walk_next(w);
 	}
 	return left;
 }
@@ -445,13 +482,9 @@ struct decoding {
 	bool ended;
 };
 
-/* The word or the end that comes next. 0 or -EINVAL. */
+/* The word that comes next. 0 or -EINVAL. */
 static inline int decoding_take(struct decoding *c, const struct place *p)
 {
-	if (p->addr == NOWHERE) {
-		c->ended = true;
-		return 0;
-	}
 	if (!c->first || !p->val)
 		return -EINVAL;
 	c->first--;
@@ -460,12 +493,13 @@ static inline int decoding_take(struct decoding *c, const struct place *p)
 	return 0;
 }
 
-/* The word that op and what follows it say. 0 or -EINVAL. */
+/* The word that op and what follows it say, and for one that was seen its *@rank. 0 or -EINVAL. */
 static int get_literal(const struct descent *d, const struct sources *s, const struct place *shadow,
-		       uint32_t op, struct code_dec *dict, struct nibble_dec *in, struct place *p)
+		       uint32_t op, struct code_dec *dict, struct nibble_dec *in, struct place *p,
+		       uint32_t *rank)
 {
 	bool near = op >= OP_NEAR;
-	uint32_t lit = op - (near ? OP_NEAR : OP_LITERAL), rank;
+	uint32_t lit = op - (near ? OP_NEAR : OP_LITERAL), by;
 	uint64_t dist;
 
 	if (near && s->near == NOWHERE)
@@ -484,18 +518,18 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 	case LIT_NEW:
 		return code_dec_add(dict, in, &p->val);
 	case LIT_REL:
-		rank = nibble_get(in, CTX_REL_BY);
-		if (rank < d->seen->n)
-			p->val = word_seen_at(d->seen, rank) +
+		by = nibble_get(in, CTX_REL_BY);
+		if (by < d->seen->n)
+			p->val = word_seen_at(d->seen, by) +
 				 unrelative(nibble_get_small(in, CTX_REL_NEAR));
 		else
 			p->val = p->addr + unrelative(nibble_get_num(in, CTX_REL));
-		return rank < d->seen->n || rank == WORD_SEEN ? 0 : -EINVAL;
+		return by < d->seen->n || by == WORD_SEEN ? 0 : -EINVAL;
 	case LIT_SEEN:
-		rank = nibble_get(in, CTX_SEEN);
-		if (rank >= d->seen->n)
+		*rank = nibble_get(in, CTX_SEEN);
+		if (*rank >= d->seen->n)
 			return -EINVAL;
-		p->val = word_seen_at(d->seen, rank);
+		p->val = word_seen_at(d->seen, *rank);
 		return 0;
 	default:
 		p->val = nibble_get_num(in, CTX_RAW) ^ (shadow->addr == p->addr ? shadow->val : 0);
@@ -504,96 +538,82 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 }
 
 /*
- * What a descent remembers of the words before, after @len words of the history's end, which were taken over
- * from elsewhere in it, and of which the last lie at @idx on.
- */
-static void descent_catch_up(struct descent *d, const uint16_t *idx, uint64_t len)
-{
-	uint64_t code[3] = { 0 };
-	uint32_t found = 0;
-
-	for (uint64_t i = 0; i < len && i < 2; i++) {
-		uint32_t no = d->m->n - (uint32_t)MIN(len, 2u) + (uint32_t)i;
-
-		d->sym[1] = d->sym[0];
-		d->sym[0] = past_sym(d, no) * 4 + (past_dist_kind(d, no) & 3);
-	}
-	for (uint64_t i = 0; i < len && found < 3; i++) {
-		uint32_t no = d->m->n - 1 - (uint32_t)i;
-
-		if ((past_dist_kind(d, no) & 3) != KIND_ABS)
-			continue;
-		if (!found)
-			d->code_at = d->lo + 8 * (uint64_t)idx[i];
-		code[found++] = past_sym(d, no);
-	}
-	for (uint32_t i = 3; i--;)
-		d->code[i] = i < found ? code[i] : d->code[i - found];
-}
-
-/*
- * Up to @len words as from entry @no on, behind the first of a run: all but what later words alone ask for,
- * which is made up for at the end. How many there were before the end of the copy or damage.
+ * Up to @len words as from entry @no on, behind the first of a run. How many there were before the end of the
+ * copy or damage.
  */
 static uint64_t copy_past(struct decoding *c, uint32_t no, uint64_t len)
 {
+	uint16_t *idx = c->list->idx + c->first;
+	uint64_t *vals = c->list->val + c->first, done = 0;
 	const uint64_t lo = c->d.lo;
-	uint16_t *idx = c->list->idx;
-	uint64_t *vals = c->list->val, done;
+	struct word_seen *seen = c->d.seen;
 	struct word_model *m = c->d.m;
-	uint32_t n = m->n, first = c->first, at = (uint32_t)((c->d.at - lo) / 8);
+	struct codes codes = c->d.codes;
+	uint32_t at = (uint32_t)((c->d.at - lo) / 8), n, i;
 
-	for (done = 0; done < len; done++, no++, n++) {
-		uint32_t dist_kind = m->dist_kind[no % WORD_PAST], kind = dist_kind & 3;
-		uint64_t sym = m->sym[no % WORD_PAST], val = sym;
+	/* Each word lies below the one before, so that there is room for it while there is one. */
+	do {
+		const uint64_t *syms = &m->sym[no % WORD_PAST];
+		const uint16_t *dist_kind = &m->dist_kind[no % WORD_PAST];
 
-		if (dist_kind >> 2 > at || !first)
-			break;
-		if (kind == KIND_REL)
-			val += lo + 8 * (uint64_t)(at - (dist_kind >> 2));
-		else if (kind == KIND_SEEN && sym < c->d.seen->n)
-			val = word_seen_at(c->d.seen, sym);
-		else if (kind != KIND_ABS)
-			break;
-		if (!val)
-			break;
-		if (kind != KIND_ABS)
-			seen_push(c->d.seen, kind, sym, val);
-		at -= dist_kind >> 2;
-		first--;
-		idx[first] = (uint16_t)at;
-		vals[first] = val;
-		m->sym[n % WORD_PAST] = sym;
-		m->dist_kind[n % WORD_PAST] = (uint16_t)dist_kind;
-	}
-	m->n = n;
-	c->first = first;
+		n = past_stretch(m, no, (uint32_t)MIN(len - done, STACK_WORDS_MAX));
+		for (i = 0; i < n; i++) {
+			uint32_t dist = dist_kind[i] >> 2, kind = dist_kind[i] & 3;
+			uint64_t sym = syms[i], val = sym, addr = lo + 8 * (uint64_t)(at - dist);
+
+			if (dist > at)
+				break;
+			if (kind == KIND_ABS) {
+				codes_push(&codes, val, addr);
+			} else {
+				if (kind == KIND_REL)
+					val += addr;
+				else if (sym < seen->n)
+					val = word_seen_at(seen, sym);
+				else
+					break;
+				if (!val)
+					break;
+				seen_push(seen, kind, sym, val);
+			}
+			at -= dist;
+			*--idx = (uint16_t)at;
+			*--vals = val;
+		}
+		descent_copied(&c->d, no, i);
+		no += i;
+		done += i;
+	} while (i == n && done < len);
+	c->first -= (uint32_t)done;
 	c->d.at = lo + 8 * (uint64_t)at;
-	descent_catch_up(&c->d, idx + first, done);
+	c->d.codes = codes;
 	return done;
 }
 
-/* @len words as from entry @no on. 0 or -EINVAL. */
-static int decode_past(struct decoding *c, uint32_t no, uint64_t len)
+/* @len words as from entry @no on, the first of them in @context. 0 or -EINVAL. */
+static int decode_past(struct decoding *c, uint64_t context, uint32_t no, uint64_t len)
 {
 	struct descent *d = &c->d;
 	uint64_t copied;
 	struct place p;
 
-	if (!past_valid(d, no) || !past_guess(d, no, &p) || decoding_take(c, &p))
+	if (!past_valid(d, no) || !past_guess(d, no, &p))
 		return -EINVAL;
 	if (p.addr == NOWHERE) {
-		descent_end(d);
+		descent_end(d, context);
+		c->ended = true;
 		return len == 1 ? 0 : -EINVAL;
 	}
-	descent_copy(d, no, &p, true);
-	copied = copy_past(c, no + 1, len - 1);
+	if (decoding_take(c, &p))
+		return -EINVAL;
+	descent_copy(d, context, no, &p);
+	copied = len > 1 ? copy_past(c, no + 1, len - 1) : 0;
 	if (copied == len - 1)
 		return 0;
 	/* Only the end can be what is missing. */
 	if (copied + 1 != len - 1 || !past_guess(d, no + (uint32_t)len - 1, &p) || p.addr != NOWHERE)
 		return -EINVAL;
-	descent_end(d);
+	descent_end(d, descent_context(d));
 	c->ended = true;
 	return 0;
 }
@@ -605,7 +625,7 @@ static int decode_shadow(struct decoding *c, uint64_t len)
 
 		if (p.addr == NOWHERE || decoding_take(c, &p))
 			return -EINVAL;
-		descent_step_new(&c->d, &p);
+		descent_step_new(&c->d, descent_context(&c->d), &p);
 	}
 	return 0;
 }
@@ -615,22 +635,26 @@ static int decode_next(struct decoding *c, struct code_dec *dict, struct nibble_
 	struct place p = { NOWHERE, 0 }, shadow;
 	struct descent *d = &c->d;
 	struct sources s;
-	uint32_t op;
+	uint32_t op, rank = 0;
 	uint64_t len;
 
 	sources_begin(d, &s);
 	shadow = walk_next_below(&c->w, c->d.at);
 	sources_find(d, &shadow, &s);
 	op = nibble_get(in, s.ctx);
-	if (op >= OP_LITERAL && get_literal(d, &s, &shadow, op, dict, in, &p))
-		return -EINVAL;
+	if (op >= OP_LITERAL) {
+		if (get_literal(d, &s, &shadow, op, dict, in, &p, &rank) || decoding_take(c, &p))
+			return -EINVAL;
+		descent_literal(d, &s, &p, op, rank);
+		return 0;
+	}
 	if (op == OP_RUN_OLD || op == OP_RUN_OTHER)
 		sources_find_more(d, &s);
 	descent_note(d, &s, op);
-	if (op >= OP_END) {
-		descent_step_new(d, &p);
-		descent_skip(d, &s);
-		return decoding_take(c, &p);
+	if (op == OP_END) {
+		descent_end(d, s.context);
+		c->ended = true;
+		return 0;
 	}
 	len = nibble_get_small(in, CTX_RUN + op * NIBBLE_SMALL) + 1;
 	if (op == OP_RUN_SHADOW) {
@@ -638,7 +662,7 @@ static int decode_next(struct decoding *c, struct code_dec *dict, struct nibble_
 		return decode_shadow(c, len);
 	}
 	d->on = s.from[op] + (uint32_t)len;
-	return decode_past(c, s.from[op], len);
+	return decode_past(c, s.context, s.from[op], len);
 }
 
 /* Pass @n words that are as they were. */

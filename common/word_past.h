@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "util.h"
 #include "word_codec.h"
@@ -29,14 +30,19 @@ static inline bool place_eq(const struct place *a, const struct place *b)
 	return a->addr == b->addr && a->val == b->val;
 }
 
+/* Code words met on the way down. */
+struct codes {
+	uint64_t val[3];		/* the last one first */
+	uint64_t at;			/* where that is */
+};
+
 /* The state of one way down a copy. */
 struct descent {
 	struct word_model *m;
 	struct word_seen *seen;
 	uint64_t lo, span;		/* the copy */
 	uint64_t at;			/* address of the word before, at first the copy's end */
-	uint64_t code[3];		/* code words before it, the last one first */
-	uint64_t code_at;		/* where the last of them is */
+	struct codes codes;		/* before it */
 	uint64_t sym[2];		/* words before it, hashed by kind */
 	uint32_t on;			/* where the last run or what a literal replaced goes on; 0: unknown */
 	uint32_t hist;			/* the two symbols before, two bits each */
@@ -54,7 +60,7 @@ static inline void descent_begin(struct descent *d, struct word_model *m, struct
 		.m = m, .seen = seen, .lo = lo, .span = 8 * (uint64_t)nwords,
 		.at = lo + 8 * (uint64_t)nwords, .hist = 15
 	};
-	d->code_at = d->at;
+	d->codes.at = d->at;
 	seen->n = 0;
 }
 
@@ -85,6 +91,14 @@ static inline void seen_push(struct word_seen *s, enum word_kind kind, uint64_t 
 	s->addr[s->first] = val;
 }
 
+static inline void codes_push(struct codes *c, uint64_t val, uint64_t at)
+{
+	c->val[2] = c->val[1];
+	c->val[1] = c->val[0];
+	c->val[0] = val;
+	c->at = at;
+}
+
 /* Go on below the word @p, without a trace. */
 static inline void descent_push(struct descent *d, const struct place *p, enum word_kind kind,
 				uint64_t sym)
@@ -92,14 +106,10 @@ static inline void descent_push(struct descent *d, const struct place *p, enum w
 	d->sym[1] = d->sym[0];
 	d->sym[0] = sym * 4 + kind;
 	d->at = p->addr;
-	if (kind == KIND_ABS) {
-		d->code[2] = d->code[1];
-		d->code[1] = d->code[0];
-		d->code[0] = p->val;
-		d->code_at = p->addr;
-	} else {
+	if (kind == KIND_ABS)
+		codes_push(&d->codes, p->val, p->addr);
+	else
 		seen_push(d->seen, kind, sym, p->val);
-	}
 }
 
 static inline void descent_feed(struct descent *d, const struct place *p)
@@ -114,9 +124,9 @@ static inline void descent_feed(struct descent *d, const struct place *p)
 static inline uint64_t descent_context(const struct descent *d)
 {
 	/* The older the less of them. */
-	uint64_t h = (d->code[1] * MIX2 ^ d->code[2]) * MIX3 + d->code[0] * MIX1;
+	uint64_t h = (d->codes.val[1] * MIX2 ^ d->codes.val[2]) * MIX3 + d->codes.val[0] * MIX1;
 
-	h += (d->code_at - d->at) * MIX2;
+	h += (d->codes.at - d->at) * MIX2;
 
 	return (h ^ h >> 32) * MIX1;
 }
@@ -192,10 +202,9 @@ static inline void past_put(struct descent *d, uint32_t dist_kind, uint64_t sym)
 	d->m->dist_kind[at] = (uint16_t)dist_kind;
 }
 
-/* Write down what comes next. */
-static inline void past_add(struct descent *d, uint32_t dist_kind, uint64_t sym)
+/* Write down what comes next in @context, which is descent_context(). */
+static inline void past_add(struct descent *d, uint64_t context, uint32_t dist_kind, uint64_t sym)
 {
-	uint64_t context = descent_context(d);
 	struct word_last *slot = past_slot(d, context), e = {
 		.no = d->m->n, .check = past_check(context), .dist_kind = (uint16_t)dist_kind,
 	};
@@ -206,47 +215,56 @@ static inline void past_add(struct descent *d, uint32_t dist_kind, uint64_t sym)
 }
 
 /* Go on below the word @p and write it down. */
-static inline void descent_step(struct descent *d, const struct place *p, enum word_kind kind,
-				uint64_t sym)
+static inline void descent_step(struct descent *d, uint64_t context, const struct place *p,
+				enum word_kind kind, uint64_t sym)
 {
-	past_add(d, (uint32_t)((d->at - p->addr) / 8 << 2 | kind), sym);
+	past_add(d, context, (uint32_t)((d->at - p->addr) / 8 << 2 | kind), sym);
 	descent_push(d, p, kind, sym);
 }
 
 /*
- * The same, by the history's word @no, whose word it is. Contexts lead only to the @first word of a run: who
+ * The same, by the history's word @no, whose word it is. Contexts lead only to the first word of a run: who
  * is led to it comes to the others as well.
  */
-static inline void descent_copy(struct descent *d, uint32_t no, const struct place *p, bool first)
+static inline void descent_copy(struct descent *d, uint64_t context, uint32_t no, const struct place *p)
 {
 	uint32_t dist_kind = past_dist_kind(d, no);
 	uint64_t sym = past_sym(d, no);
 
-	if (first)
-		past_add(d, dist_kind, sym);
-	else
-		past_put(d, dist_kind, sym);
+	past_add(d, context, dist_kind, sym);
 	descent_push(d, p, (enum word_kind)(dist_kind & 3), sym);
 }
 
-/* There is no further word. */
-static inline void descent_end(struct descent *d)
+/* Up to @max words from the valid entry @no on that lie in one piece, and can be copied as one behind the last. */
+static inline uint32_t past_stretch(const struct word_model *m, uint32_t no, uint32_t max)
 {
-	past_add(d, WORD_DIST_END << 2 | KIND_ABS, 0);
+	uint32_t from = no % WORD_PAST, to = m->n % WORD_PAST;
+
+	return MIN(MIN(max, m->n - no), WORD_PAST - MAX(from, to));
 }
 
-/* Step to a word or the end that no entry said. */
-static inline void descent_step_new(struct descent *d, const struct place *p)
+/*
+ * Write down the @n words from entry @no on, of a stretch, that were gone on below: all but what later words
+ * alone ask for, which is made up for here.
+ */
+static inline void descent_copied(struct descent *d, uint32_t no, uint32_t n)
 {
-	enum word_kind kind;
-	uint64_t sym;
+	struct word_model *m = d->m;
+	uint32_t from = no % WORD_PAST, to = m->n % WORD_PAST;
 
-	if (p->addr == NOWHERE) {
-		descent_end(d);
+	if (!n)
 		return;
-	}
-	kind = descent_classify(d, p, &sym);
-	descent_step(d, p, kind, sym);
+	memmove(&m->sym[to], &m->sym[from], n * sizeof(*m->sym));
+	memmove(&m->dist_kind[to], &m->dist_kind[from], n * sizeof(*m->dist_kind));
+	m->n += n;
+	d->sym[1] = n > 1 ? m->sym[to + n - 2] * 4 + (m->dist_kind[to + n - 2] & 3) : d->sym[0];
+	d->sym[0] = m->sym[to + n - 1] * 4 + (m->dist_kind[to + n - 1] & 3);
+}
+
+/* There is no further word. */
+static inline void descent_end(struct descent *d, uint64_t context)
+{
+	past_add(d, context, WORD_DIST_END << 2 | KIND_ABS, 0);
 }
 
 #endif
