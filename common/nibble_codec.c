@@ -176,6 +176,8 @@ void nibble_add(struct strbuf *out, const struct strbuf *syms)
 	strbuf_add(out, syms->s, syms->len);
 }
 
+#define NUM_SYMBOLS 17u		/* of a number at most: its length and 16 digits */
+
 /* Digits of @v; 15 stands for 16. */
 static uint32_t num_digits(uint64_t v)
 {
@@ -471,10 +473,11 @@ static inline bool has_coded(const struct nibble_dec *d, uint64_t n)
 	return d->left >= n;
 }
 
-/* The @n digits of a number behind its length @len one by one: they may end early, or be plain. */
-static uint64_t get_digits(struct nibble_dec *d, uint32_t ctx, uint32_t len, uint32_t n)
+/* A number symbol by symbol: they may end early, or be plain. */
+__attribute__((noinline))
+static uint64_t get_num_slowly(struct nibble_dec *d, uint32_t ctx)
 {
-	uint32_t top = 0;
+	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, top = 0;
 	uint64_t v = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -489,20 +492,21 @@ static uint64_t get_digits(struct nibble_dec *d, uint32_t ctx, uint32_t len, uin
 
 uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
 {
-	uint32_t len = nibble_get(d, ctx), n = len == 15 ? 16 : len, state = d->state;
-	uint64_t v;
+	uint32_t state = d->state, len, n;
+	uint64_t v = 0;
 
-	if (!n)
-		return 0;
-	if (!has_coded(d, n))
-		return get_digits(d, ctx, len, n);
-	v = take(d, &state, num_ctx(ctx, len, 0, 0));
+	if (!has_coded(d, NUM_SYMBOLS))
+		return get_num_slowly(d, ctx);
+	len = take(d, &state, ctx);
+	n = len == 15 ? 16 : len;
+	if (n)
+		v = take(d, &state, num_ctx(ctx, len, 0, 0));
 	if (n > 1)
 		v = v << 4 | take(d, &state, num_ctx(ctx, len, 1, (uint32_t)v));
 	for (uint32_t i = 2; i < n; i++)
 		v = v << 4 | take_flat(d, &state);
 	d->state = state;
-	d->left -= n;
+	d->left -= n + 1;
 	return v;
 }
 
@@ -523,16 +527,15 @@ uint64_t nibble_get_small(struct nibble_dec *d, uint32_t ctx)
 uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
 {
 	uint32_t digits = id_digits(n), id = 0, state = d->state;
-	bool coded = has_coded(d, digits);
 
-	for (uint32_t i = ID_DIGITS - digits; i < ID_DIGITS; i++) {
-		uint32_t next = ctx + id_ctx(i, id);
-
-		id = id << 4 | (coded ? take(d, &state, next) : nibble_get(d, next));
+	if (!has_coded(d, digits)) {
+		for (uint32_t i = ID_DIGITS - digits; i < ID_DIGITS; i++)
+			id = id << 4 | nibble_get(d, ctx + id_ctx(i, id));
+		return id;
 	}
-	if (coded) {
-		d->state = state;
-		d->left -= digits;
-	}
+	for (uint32_t i = ID_DIGITS - digits; i < ID_DIGITS; i++)
+		id = id << 4 | take(d, &state, ctx + id_ctx(i, id));
+	d->state = state;
+	d->left -= digits;
 	return id;
 }
