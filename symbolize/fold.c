@@ -8,6 +8,7 @@
 
 #include "intern.h"
 #include "strbuf.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* Text that the lines to come share is kept up to this length; what goes on behind it is put together anew. */
@@ -15,6 +16,8 @@
 
 /* Lines are gathered to this much before they are written: by the kernel in one piece, not by stdio in pages. */
 #define WRITE_BYTES (256u << 10)
+/* From this length on a line is written from where it was put together: a copy costs more than a call. */
+#define LINE_BYTES (16u << 10)
 
 /*
  * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
@@ -115,19 +118,18 @@ static int compare_items(const void *pa, const void *pb, void *ctx)
 {
 	const struct fold *f = ctx;
 	const struct item *a = pa, *b = pb;
-	const char *p = intern_str(f->nm->names, f->names->nodes[a->node].loc);
-	const char *q = intern_str(f->nm->names, f->names->nodes[b->node].loc);
+	uint32_t ida = f->names->nodes[a->node].loc, idb = f->names->nodes[b->node].loc;
+	size_t lena = intern_len(f->nm->names, ida), lenb = intern_len(f->nm->names, idb);
+	const char *p = intern_str(f->nm->names, ida), *q = intern_str(f->nm->names, idb);
+	size_t same = MIN(lena, lenb);
+	int order = ida == idb ? 0 : memcmp(p, q, same);
 	struct place pla, plb;
 	char bufa[24], bufb[24];
 
-	while (*p && *p == *q) {
-		p++;
-		q++;
-	}
-	if (*p && *q)
-		return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
-	pla = (struct place){ p, behind_name(f, a, bufa, sizeof(bufa)) };
-	plb = (struct place){ q, behind_name(f, b, bufb, sizeof(bufb)) };
+	if (order)
+		return order;
+	pla = (struct place){ p + same, behind_name(f, a, bufa, sizeof(bufa)) };
+	plb = (struct place){ q + same, behind_name(f, b, bufb, sizeof(bufb)) };
 	for (;;) {
 		unsigned char ca = place_next(&pla), cb = place_next(&plb);
 
@@ -217,20 +219,40 @@ static void add_text(struct fold *f, const char *text, size_t len)
 {
 	if (f->out.len && f->out.len + len > WRITE_BYTES)
 		write_out(f);
-	strbuf_add(&f->out, text, len);
+	if (len < LINE_BYTES) {
+		strbuf_add(&f->out, text, len);
+	} else {
+		write_out(f);
+		fwrite(text, 1, len, f->to);
+	}
 }
 
-/* The line that ends at the last level. */
-static void add_line(struct fold *f, const struct way *w)
+/* @n as a line ends with it. */
+static void add_count(struct strbuf *sb, uint64_t n)
 {
-	size_t i = w->n, n;
-	char count[24];
+	char text[24], *p = text + sizeof(text);
+
+	*--p = '\n';
+	do {
+		*--p = (char)('0' + n % 10);
+	} while (n /= 10);
+	*--p = ' ';
+	strbuf_add(sb, p, (size_t)(text + sizeof(text) - p));
+}
+
+/* The line that ends at the last level. Leaves behind the text of that in w->prefix what way_down() cuts off. */
+static void add_line(struct fold *f, struct way *w)
+{
+	size_t i = w->n;
 
 	while (w->levels[i - 1].text == SIZE_MAX)
 		i--;
-	n = w->levels[i - 1].text;
-	if (n)
-		add_text(f, w->prefix.s, n);
+	w->prefix.len = w->levels[i - 1].text;
+	if (i == w->n)
+		add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
+	add_text(f, w->prefix.s, w->prefix.len);
+	if (i == w->n)
+		return;
 	for (; i < w->n; i++) {
 		uint32_t id = f->names->nodes[w->levels[i].node].loc;
 
@@ -238,9 +260,7 @@ static void add_line(struct fold *f, const struct way *w)
 			add_text(f, ";", 1);
 		add_text(f, intern_str(f->nm->names, id), intern_len(f->nm->names, id));
 	}
-	n = (size_t)snprintf(count, sizeof(count), " %" PRIu64 "\n",
-			     count_of(f, w->levels[w->n - 1].node));
-	add_text(f, count, n);
+	add_count(&f->out, count_of(f, w->levels[w->n - 1].node));
 }
 
 /* What there is below @root, which itself is not in the lines. */
