@@ -12,11 +12,6 @@
 /* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
 static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
 
-/*
- * Ids of modules are dense; a recording with more binaries than this is not cached but read again.
- */
-#define MODULE_ID_MAX ((1u << (64 - RULE_SVMA_BITS)) - 1)
-
 struct rules *rules_new(enum rules_from from)
 {
 	struct rules *rs = xcalloc(1, sizeof(*rs));
@@ -211,7 +206,7 @@ rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 	uint64_t *known;
 	bool is_new;
 
-	if (svma >> RULE_SVMA_BITS || mod->id == 0 || mod->id > MODULE_ID_MAX)
+	if (svma >> RULE_SVMA_BITS || mod->id == 0 || mod->id > RULE_ID_MAX)
 		return compile(rs, mod, svma);
 	known = u64map_put(&rs->all, key, &is_new);
 	if (is_new)

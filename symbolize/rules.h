@@ -46,6 +46,12 @@ static inline bool rule_base_is_bp(rule_t r)
 	return r >> 3 & 1;
 }
 
+/* RULE_COMMON, and the CFA is based on %rsp. */
+static inline bool rule_is_common_sp(rule_t r)
+{
+	return (r & 15) == RULE_COMMON;
+}
+
 /* CFA minus base register, bytes. */
 static inline uint64_t rule_cfa_off(rule_t r)
 {
@@ -109,10 +115,18 @@ static inline const struct general_rule *rules_general(const struct rules *rs, r
 rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma);
 
 #define RULE_SVMA_BITS 40
+/* Ids of modules are dense; of binaries beyond, rules are compiled each time. */
+#define RULE_ID_MAX ((1u << (63 - RULE_SVMA_BITS)) - 1)
+
+/*
+ * Ids are that far apart, and a bit more: the lowest bits tell copies of one library apart, too, which go by the same
+ * addresses.
+ */
+#define RULE_ID_STEP ((1ull << RULE_SVMA_BITS) + 0x9e37)
 
 static inline uint64_t rule_key(const struct module *mod, uint64_t svma)
 {
-	return (uint64_t)mod->id << RULE_SVMA_BITS ^ svma;
+	return mod->id * RULE_ID_STEP + svma;
 }
 
 /*
@@ -121,14 +135,13 @@ static inline uint64_t rule_key(const struct module *mod, uint64_t svma)
  */
 static inline bool rule_key_fits(const struct module *mod, uint64_t start, uint64_t end)
 {
-	return mod->id && mod->id < 1u << (64 - RULE_SVMA_BITS) && start <= end &&
-	       !(end >> RULE_SVMA_BITS);
+	return mod->id && mod->id <= RULE_ID_MAX && start <= end && !(end >> RULE_SVMA_BITS);
 }
 
-/* A power-of-two table wants the high bits of a product (Fibonacci hashing). */
+/* Addresses of calls are as good as random in their lowest bits, and a function's have their rules side by side. */
 static inline size_t rule_slot_of(uint64_t key)
 {
-	return key * 0x9e3779b97f4a7c15ull >> (64 - RULES_L1_BITS);
+	return key & ((1u << RULES_L1_BITS) - 1);
 }
 
 /*

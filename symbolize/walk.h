@@ -85,7 +85,7 @@ struct walk_map {
 /* How a frame was stepped out of. */
 struct walk_step {
 	uint64_t sp; /* runtime address */
-	uint64_t bp; /* with a rule that is based on %rbp: its value */
+	uint64_t bp; /* with a rule that is based on %rbp: its value; else nothing */
 	uint64_t rule; /* RULE_COMMON (rules.h); 0: in another way, or not at all */
 };
 

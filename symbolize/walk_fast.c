@@ -1,21 +1,23 @@
 /*
  * The fast walk (walk_fast.h). A frame costs what has to be waited for: its rule, which the return
  * address leads to, and the next return address, which the rule leads to. So all else is kept out of the
- * loop: the stack is read page by page, %rbp is followed alone, and where the other saved registers lie is
- * worked out when the loop is left, backwards from the last frame.
+ * loop: the stack is read page by page, %rbp is looked for where a frame goes by it, and where the other saved
+ * registers lie is worked out when the loop is left, backwards from the last frame.
  */
 #include "walk_fast.h"
 
 #include "reuse.h"
 #include "rules.h"
 #include "util.h"
+#include "walk_priv.h"
 
 #define PAGE_BYTES (8 * STACK_PAGE_WORDS)
 
 /* The part of one page that lies in the stack copy; words are where the last one was, as a rule. */
 struct page {
 	const struct stack_view *sv;
-	uint64_t lo, len;	/* runtime address of the first word, bytes up to the last one's start */
+	uint64_t lo;		/* runtime address of the first word */
+	uint64_t n;		/* words from there on */
 	uintptr_t words;	/* the word of runtime address A is at @words + A in our own memory */
 };
 
@@ -31,7 +33,7 @@ static bool page_turn(struct page *p, uint64_t addr)
 	if (!words)
 		return false;
 	p->lo = MAX(start, align_up(sv->lo, 8));
-	p->len = MIN(start + PAGE_BYTES - 8, align_down(sv->hi, 8) - 8) - p->lo;
+	p->n = (MIN(start + PAGE_BYTES, align_down(sv->hi, 8)) - p->lo) / 8;
 	p->words = (uintptr_t)words - start;
 	return true;
 }
@@ -39,7 +41,10 @@ static bool page_turn(struct page *p, uint64_t addr)
 /* False outside of the copy, and where all is 0: neither leads to a caller. */
 static inline bool page_read(struct page *p, uint64_t addr, uint64_t *val)
 {
-	if ((addr - p->lo > p->len || addr % 8) && !page_turn(p, addr))
+	uint64_t off = addr - p->lo;
+
+	/* As a number of a word, with what makes it none in the highest bits. */
+	if ((off >> 3 | off << 61) >= p->n && !page_turn(p, addr))
 		return false;
 	*val = *(const uint64_t *)(p->words + addr);
 	return true;
@@ -84,11 +89,53 @@ static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t e
 	}
 }
 
-/* Is the frame at @ra and @sp one of the thread's last stack, and would be walked on from as then? */
-static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, bool bp_known,
-		    bool bp_in_mem, uint64_t bp)
+/*
+ * %rbp as the walk has come to know it. Where it was saved is only looked for when a frame goes by it: by then most
+ * frames that saved it are gone, and of the rest the last one counts.
+ */
+struct bp {
+	uint64_t v;		/* the value, or with @in_mem the runtime address of the saved copy */
+	bool known, in_mem;
+	const struct walk_step *from;	/* steps from here on are not looked at yet */
+};
+
+/* @end: behind the last step, which led to @sp. */
+static void bp_follow(struct bp *bp, const struct walk_step *end, uint64_t sp)
+{
+	const struct walk_step *s = end;
+	uint64_t cfa = sp;
+
+	while (s > bp->from) {
+		uint64_t slot = cfa - 8 * (rule_saved((--s)->rule) >> 5 & RULE_SAVED_MAX);
+
+		/* Within the frame: with 0 it is the CFA itself, and what lies below was popped. */
+		if (slot - s->sp < cfa - s->sp) {
+			bp->v = slot;
+			bp->known = bp->in_mem = true;
+			break;
+		}
+		cfa = s->sp;
+	}
+	bp->from = end;
+}
+
+/* The value of %rbp. */
+static bool bp_get(struct bp *bp, const struct walk_step *end, uint64_t sp, struct page *page, uint64_t *val)
+{
+	bp_follow(bp, end, sp);
+	if (!bp->known || (bp->in_mem && !page_read(page, bp->v, &bp->v)))
+		return false;
+	bp->in_mem = false;
+	*val = bp->v;
+	return true;
+}
+
+/* Is the frame at @ra and @sp, which @end - 1 led to, one of the thread's last stack, and would be walked on from as then? */
+static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, struct bp *bp,
+		    const struct walk_step *end)
 {
 	const union reuse_mark *m;
+	uint64_t val;
 
 	if (!reuse_find(ru, ra, sp))
 		return false;
@@ -97,7 +144,7 @@ static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t s
 		return false;
 	if (m->need == NEED_NOTHING)
 		return true;
-	return bp_known && (!bp_in_mem || page_read(page, bp, &bp)) && bp == m->bp;
+	return bp_get(bp, end, sp, page, &val) && val == m->bp;
 }
 
 const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in,
@@ -106,57 +153,61 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 {
 	/* Frames of the last stack count from here on. */
 	uint64_t same_from = w->reuse->valid ? in->changed_end : UINT64_MAX;
-	struct page page = { .sv = in->stack, .lo = UINT64_MAX };
-	uint64_t sp = regs->v[CFI_REG_SP], bp = regs->v[CFI_REG_BP];
-	bool bp_known = regs->known >> CFI_REG_BP & 1, bp_in_mem = regs->in_mem >> CFI_REG_BP & 1;
+	struct page page = { .sv = in->stack };
 	/* Copies: whatever is stored might lie over what they are read from. */
 	struct frame *f = &out->frames[out->n - 1], *last = &out->frames[in->max_frames - 1];
 	struct walk_step *step = &w->steps[out->n - 1];
+	struct bp bp = {
+		.v = regs->v[CFI_REG_BP], .known = regs->known >> CFI_REG_BP & 1,
+		.in_mem = regs->in_mem >> CFI_REG_BP & 1, .from = step,
+	};
+	uint64_t sp = regs->v[CFI_REG_SP];
+	/* Behind the address to look up, as return addresses are, and what goes with it. */
+	uint64_t behind = frame_lookup_addr(f).v + 1, start = wm->start + 1, len = wm->end - wm->start;
+	uint64_t key_off = wm->key_off - 1;
 	const struct rule_slot *l1;
-	uint64_t ra = f->addr.v, addr = frame_lookup_addr(f).v;
 	uint32_t first = out->n - 1;
-	struct walk_map map = *wm;
 
-	if (!w->rules)
+	if (!w->rules || !wm->fast)
 		return wm;
 	l1 = w->rules->l1;
-	while (map.fast && f < last) {
-		uint64_t key = addr + map.key_off, cfa = sp, caller, slot_bp;
+	/* Nobody steps out of start-up code, so that no rule is at hand there. */
+	while (f < last) {
+		uint64_t key = behind + key_off, cfa = sp, caller, bp_val;
 		const struct rule_slot *slot = &l1[rule_slot_of(key)];
 		rule_t rule = slot->rule;
 
-		if (slot->key != key || rule_kind(rule) != RULE_COMMON ||
-		    addr - map.entry < map.entry_len)
+		if (slot->key != key)
 			break;
-		if (rule_base_is_bp(rule)) {
-			if (!bp_known || (bp_in_mem && !page_read(&page, bp, &bp)))
+		if (!rule_is_common_sp(rule)) {
+			if (rule_kind(rule) != RULE_COMMON || !bp_get(&bp, step, sp, &page, &bp_val))
 				break;
-			bp_in_mem = false;
-			cfa = bp;
+			step->bp = cfa = bp_val;
 		}
 		cfa += rule_cfa_off(rule);
 		if (cfa <= sp || !page_read(&page, cfa - 8, &caller))
 			break;
-		addr = caller - 1;
-		if (addr - map.start >= map.end - map.start) {
-			const struct walk_map *next = recent_map(w, addr);
+		if (caller - start >= len) {
+			const struct walk_map *next = recent_map(w, caller - 1);
 
-			if (!next)
+			if (!next || !next->fast)
 				break;
 			wm = next;
-			map = *next;
+			start = wm->start + 1;
+			len = wm->end - wm->start;
+			key_off = wm->key_off - 1;
 		}
-		*step++ = (struct walk_step){ sp, bp, rule };
-		/* Within the frame: with 0 it is the CFA itself, and what lies below was popped. */
-		slot_bp = cfa - 8 * (rule_saved(rule) >> 5 & RULE_SAVED_MAX);
-		if (slot_bp - sp < cfa - sp) {
-			bp = slot_bp;
-			bp_known = bp_in_mem = true;
-		}
+		behind = caller;
+		step->sp = sp;
+		step->rule = rule;
+		step++;
 		sp = cfa;
-		ra = caller;
-		*++f = (struct frame){ .addr = { ra }, .kind = FRAME_RETURN };
-		if (sp >= same_from && is_same(w->reuse, &page, ra, sp, bp_known, bp_in_mem, bp)) {
+		/* Member by member: what is whole is put together elsewhere first. */
+		f++;
+		f->addr.v = caller;
+		f->kind = FRAME_RETURN;
+		f->kernel = f->joined = f->scanned = false;
+		if (sp >= same_from && is_same(w->reuse, &page, caller, sp, &bp, step)) {
 			out->n = (uint32_t)(f - out->frames) + 1;
 			if (reuse_take(w->reuse, in, out)) {
 				*step = (struct walk_step){ .sp = sp };
@@ -167,13 +218,14 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		}
 	}
 	out->n = (uint32_t)(f - out->frames) + 1;
-	/* Nobody steps out of start-up code. */
-	if (addr - map.entry >= map.entry_len)
+	/* Of start-up code nothing is asked. */
+	if (!walk_at_entry(wm, behind - 1))
 		find_saved(w->steps, first, out->n - 1, sp, regs);
+	bp_follow(&bp, step, sp);
 	regs->v[CFI_REG_SP] = sp;
-	regs->v[CFI_REG_RA] = ra;
-	regs->v[CFI_REG_BP] = bp;
-	regs->known = (regs->known & ~(1u << CFI_REG_BP)) | (uint32_t)bp_known << CFI_REG_BP;
-	regs->in_mem = (regs->in_mem & ~(1u << CFI_REG_BP)) | (uint32_t)bp_in_mem << CFI_REG_BP;
+	regs->v[CFI_REG_RA] = f->addr.v;
+	regs->v[CFI_REG_BP] = bp.v;
+	regs->known = (regs->known & ~(1u << CFI_REG_BP)) | (uint32_t)bp.known << CFI_REG_BP;
+	regs->in_mem = (regs->in_mem & ~(1u << CFI_REG_BP)) | (uint32_t)bp.in_mem << CFI_REG_BP;
 	return wm;
 }
