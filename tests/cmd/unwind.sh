@@ -17,7 +17,7 @@ compare() { # NAME COMMAND...
 		return
 	fi
 	check "$name" "$U" data 1
-	tap_note "$("$U" data)"
+	tap_note "$("$U" data 20)"
 }
 compare "frames that stay" "$G/steady" 1
 # Walks that take over the outer frames take a fraction of the instructions: counted, not timed.

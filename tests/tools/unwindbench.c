@@ -1,8 +1,8 @@
 /*
  * unwindbench RECORDING [REPEAT | fresh | reuse]: time of unwinding alone, on the stacks of a recording
- * as replay gives them. Every stack is unwound REPEAT times (20) after a first time that fills the
- * caches: CPU time of this thread over the frames found. Prints "what samples frames depth ns_frame":
- * "all" and "deep" (30 frames and more) without regard to the thread's last stack, "all-reuse" and
+ * as replay gives them. Every stack is unwound REPEAT times (100, as reading the clock is a system call) after
+ * a first time that fills the caches: CPU time of this thread over the frames found. Prints "what samples frames
+ * depth ns_frame": "all" and "deep" (30 frames and more) without regard to the thread's last stack, "all-reuse" and
  * "deep-reuse" with it. Fails when the two do not find the same frames. fresh, reuse: every stack is
  * unwound once in that way, by counted(), for a count of instructions there.
  */
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	if (!r)
 		return 1;
 	live_init(r);
-	b->repeat = argc > 2 ? strtoul(argv[2], NULL, 10) : 20;
+	b->repeat = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
 	b->once_reuse = argc > 2 && !strcmp(argv[2], "reuse");
 	b->once = b->once_reuse || (argc > 2 && !strcmp(argv[2], "fresh"));
 	mods = modules_new();
