@@ -20,29 +20,55 @@ void stacktree_fini(struct stacktree *t)
 	memset(t, 0, sizeof(*t));
 }
 
-uint32_t stacktree_child(struct stacktree *t, uint32_t parent, uint32_t loc)
+static uint32_t add_node(struct stacktree *t, uint32_t parent, uint32_t loc)
 {
-	uint32_t last = t->nodes[parent].last;
-	uint64_t *slot;
+	XGROW(t->nodes, t->n, t->cap);
+	t->nodes[t->n] = (struct stacknode){ .parent = parent, .loc = loc };
+	return (uint32_t)t->n++;
+}
+
+static uint64_t *index_put(struct stacktree *t, uint32_t parent, uint32_t loc, bool *is_new)
+{
+	return u64map_put(&t->index, (uint64_t)parent << 32 | loc, is_new);
+}
+
+/* The same, of a parent whose children are in the index. */
+static uint32_t child_of_many(struct stacktree *t, uint32_t parent, uint32_t loc)
+{
 	bool is_new;
+	uint64_t *slot = index_put(t, parent, loc, &is_new);
 
-	/* Mostly the same one again, and mostly beside its parent: the index lies all over memory. */
-	if (last && t->nodes[last].loc == loc)
-		return last;
-	slot = u64map_put(&t->index, (uint64_t)parent << 32 | loc, &is_new);
-	if (is_new) {
-		struct stacknode *node;
-
-		*slot = t->n;
-		XGROW(t->nodes, t->n, t->cap);
-		node = &t->nodes[t->n];
-		memset(node, 0, sizeof(*node));
-		node->parent = parent;
-		node->loc = loc;
-		t->n++;
-	}
+	if (is_new)
+		*slot = add_node(t, parent, loc);
 	t->nodes[parent].last = (uint32_t)*slot;
 	return (uint32_t)*slot;
+}
+
+uint32_t stacktree_child_slow(struct stacktree *t, uint32_t parent, uint32_t loc)
+{
+	uint32_t id, before = 0, n = 0;
+
+	if (t->nodes[parent].many)
+		return child_of_many(t, parent, loc);
+	for (id = t->nodes[parent].last; id && t->nodes[id].loc != loc; id = t->nodes[id].next) {
+		before = id;
+		n++;
+	}
+	if (!id && n == STACKTREE_FEW) {
+		for (id = t->nodes[parent].last; id; id = t->nodes[id].next)
+			*index_put(t, parent, t->nodes[id].loc, NULL) = id;
+		t->nodes[parent].many = true;
+		return child_of_many(t, parent, loc);
+	}
+	if (!id)
+		id = add_node(t, parent, loc);
+	else if (before)
+		t->nodes[before].next = t->nodes[id].next;
+	else
+		return id;
+	t->nodes[id].next = t->nodes[parent].last;
+	t->nodes[parent].last = id;
+	return id;
 }
 
 void stacktree_count(struct stacktree *t, uint32_t node, uint64_t samples, uint64_t period)

@@ -76,6 +76,32 @@ static void test_many_stacks(void **state)
 	stacktree_fini(&t);
 }
 
+/* Children stay who they are while they become many, in whatever order they are asked for. */
+static void test_any_number_of_children(void **state)
+{
+	uint32_t ids[3 * STACKTREE_FEW], random = 1;
+
+	(void)state;
+	for (uint32_t n = 1; n <= 3 * STACKTREE_FEW; n++) {
+		struct stacktree t;
+
+		stacktree_init(&t);
+		for (uint32_t i = 0; i < n; i++) {
+			ids[i] = stacktree_child(&t, STACKTREE_ROOT, 100 + i);
+			assert_int_equal(ids[i], 1 + i);
+			for (uint32_t asked = 0; asked < 20; asked++) {
+				uint32_t k;
+
+				random = random * 1103515245 + 12345;
+				k = (random >> 16) % (i + 1);
+				assert_int_equal(stacktree_child(&t, STACKTREE_ROOT, 100 + k), ids[k]);
+			}
+		}
+		assert_int_equal(t.n, 1 + n);
+		stacktree_fini(&t);
+	}
+}
+
 static void test_locations(void **state)
 {
 	struct locations ls;
@@ -115,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_equal_stacks_are_one_node),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_many_stacks),
+		cmocka_unit_test(test_any_number_of_children),
 		cmocka_unit_test(test_locations),
 	};
 
