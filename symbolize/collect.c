@@ -2,6 +2,7 @@
 #include "collect.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,8 @@ struct last_path {
 	uint32_t base;		/* node below which the stack hangs */
 	uint32_t generation;	/* of the address space: equal ones have equal mappings */
 	struct path_step {
-		uint64_t addr;	/* as looked up */
+		uint64_t addr;	/* frame.addr */
+		uint32_t what;	/* frame_what() */
 		uint32_t node;
 	} *steps;		/* owned; user frames, root first */
 	uint32_t n;
@@ -239,7 +241,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 
 		return locations_id(&c->locs, &loc);
 	}
-	rf = &c->recent[hash_u64(key) >> (64 - RECENT_BITS)];
+	rf = &c->recent[(addr.v ^ addr.v >> RECENT_BITS) % RECENT_FRAMES];
 	if (rf->key == key && rf->generation == img->as->generation)
 		return rf->loc;
 	if (img->cache_generation != img->as->generation) {
@@ -253,6 +255,17 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 	}
 	*rf = (struct recent_frame){ key, img->as->generation, (uint32_t)*slot };
 	return (uint32_t)*slot;
+}
+
+_Static_assert(offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "read as one");
+
+/* All that struct frame says besides the address. */
+static inline uint32_t frame_what(const struct frame *f)
+{
+	uint32_t what;
+
+	memcpy(&what, (const char *)f + offsetof(struct frame, kind), sizeof(what));
+	return what;
 }
 
 /* The node of the innermost @n frames of stack @st below @node. */
@@ -271,13 +284,13 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 		lp->cap = n * 2;
 		lp->steps = xrealloc(lp->steps, lp->cap * sizeof(*lp->steps));
 	}
-	for (; i && depth < lp->n; i--, depth++) {
-		const struct frame *f = &st->frames[i - 1];
-
-		if (f->kernel || f->scanned || f->joined || frame_lookup_addr(f).v != lp->steps[depth].addr)
-			break;
-		node = lp->steps[depth].node;
+	while (i && depth < lp->n && st->frames[i - 1].addr.v == lp->steps[depth].addr &&
+	       frame_what(&st->frames[i - 1]) == lp->steps[depth].what) {
+		i--;
+		depth++;
 	}
+	if (depth)
+		node = lp->steps[depth - 1].node;
 	lp->n = depth;
 	/*
 	 * Kernel frames are leaves, and what symbol they lie in can change with time: they are not
@@ -294,7 +307,7 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 		}
 		keep = keep && !f->joined;
 		if (!f->kernel && keep)
-			lp->steps[lp->n++] = (struct path_step){ frame_lookup_addr(f).v, node };
+			lp->steps[lp->n++] = (struct path_step){ f->addr.v, frame_what(f), node };
 	}
 	return node;
 }

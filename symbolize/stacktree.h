@@ -15,8 +15,8 @@
 #define STACKTREE_ROOT 0u
 
 /*
- * So many children are kept in a list, the one asked for last in front. Most nodes have one or two, and new ones, below which all
- * is new, have none: to look for these in an index is to wait for memory.
+ * So many children are kept in a list, the one asked for last in front. Most nodes have one or two, and new ones,
+ * below which all is new, have none: to look for these in an index is to wait for memory.
  */
 #define STACKTREE_FEW 8
 
