@@ -81,12 +81,11 @@ static bool compile_common(const struct cfi_row *row, rule_t *out)
 
 	for (unsigned int reg = 0; reg < CFI_REG_RA; reg++) {
 		const struct cfi_rule *rule = &row->regs[reg];
-		int field = saved_field(reg);
+		int field;
 
-		if (keeps_value(rule))
+		if (keeps_value(rule) || is_default_sp(row, reg))
 			continue;
-		if (is_default_sp(row, reg))
-			continue;
+		field = saved_field(reg);
 		if (field < 0 || rule->how != CFI_OFFSET || rule->off % 8 || rule->off > -8 ||
 		    rule->off < -8 * RULE_SAVED_MAX)
 			return false;
