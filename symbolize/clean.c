@@ -64,6 +64,16 @@ static void guard_count(struct strbuf *sb)
 		sb->s[i - 1] = '_';
 }
 
+/* Bytes at @s, of @left, that are kept as they are and stand for themselves. */
+static size_t plain_bytes(const uint8_t *s, size_t left)
+{
+	size_t n = 0;
+
+	while (n < left && s[n] > ' ' && s[n] < 0x7f && s[n] != ';')
+		n++;
+	return n;
+}
+
 void clean_frame(struct strbuf *out, const char *s, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)s;
@@ -72,8 +82,14 @@ void clean_frame(struct strbuf *out, const char *s, size_t len)
 	strbuf_reset(out);
 	while (pos < len) {
 		uint32_t cp = 0;
-		size_t n = utf8_char(p + pos, len - pos, &cp);
+		size_t n = plain_bytes(p + pos, len - pos);
 
+		if (n) {	/* nearly all there is */
+			strbuf_add(out, p + pos, n);
+			pos += n;
+			continue;
+		}
+		n = utf8_char(p + pos, len - pos, &cp);
 		if (!n) {
 			strbuf_adds(out, "\xef\xbf\xbd");
 			n = 1;
