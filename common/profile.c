@@ -19,10 +19,12 @@ struct idset {
 /*
  * The children of nodes. The first one that a node gets is said beside the node: most have no other, and what hangs below a
  * new node is found nowhere else, so that a million chains of frames cost no look into a table. The others are in one.
+ * Nodes are put in when a child is looked up: who only adds chains needs none of it.
  */
 struct kids {
-	uint32_t *first;	/* owned; by node; 0: none */
-	size_t cap;		/* of it; what is behind the nodes is not set */
+	uint32_t *first;	/* owned; by node below @upto; 0: none */
+	size_t cap;		/* of it */
+	uint32_t upto;		/* nodes from here on are not in yet */
 	struct idset others;
 	uint32_t n;		/* in there */
 };
@@ -32,17 +34,6 @@ struct profile_index {
 	struct kids kids;
 	size_t frames_cap, nodes_cap, threads_cap, counts_cap;
 };
-
-static uint32_t add_node(struct profile *p, uint32_t parent, uint32_t frame)
-{
-	struct profile_index *x = p->index;
-
-	XGROW(p->nodes, p->nnodes, x->nodes_cap);
-	XGROW(x->kids.first, p->nnodes, x->kids.cap);
-	p->nodes[p->nnodes] = (struct profile_node){ parent, frame };
-	x->kids.first[p->nnodes] = 0;
-	return p->nnodes++;
-}
 
 struct profile *profile_new(void)
 {
@@ -55,7 +46,7 @@ struct profile *profile_new(void)
 	XGROW(p->nodes, p->nnodes, x->nodes_cap);
 	XGROW(p->threads, p->nthreads, x->threads_cap);
 	p->frames[p->nframes++] = (struct profile_frame){ 0 };
-	add_node(p, 0, 0);
+	p->nodes[p->nnodes++] = (struct profile_node){ 0 };
 	p->threads[p->nthreads++] = (struct profile_thread){ .pid = -1, .tid = -1, .nspid = -1 };
 	return p;
 }
@@ -188,7 +179,7 @@ id_of(const struct profile *p, struct idset *s, uint32_t n, uint64_t (*hash)(con
 	return n;
 }
 
-static void check_room(uint32_t n, const char *what)
+static void check_room(uint64_t n, const char *what)
 {
 	if (n < UINT32_MAX - 1)
 		return;
@@ -213,6 +204,18 @@ static size_t kid_slot(const struct idset *s, uint32_t parent, uint32_t frame)
 	return hash_u64((uint64_t)parent << 32 | frame) & (s->nslots - 1);
 }
 
+/* The slot of @parent's child @frame among the others, or the free one where it belongs. */
+static uint32_t *other_kid(const struct profile *p, const struct idset *s, uint32_t parent, uint32_t frame)
+{
+	size_t at = kid_slot(s, parent, frame);
+	uint32_t id;
+
+	for (; (id = s->slots[at]); at = (at + 1) & (s->nslots - 1))
+		if (p->nodes[id].parent == parent && p->nodes[id].frame == frame)
+			break;
+	return &s->slots[at];
+}
+
 static void kids_grow(const struct profile *p, struct kids *k)
 {
 	struct idset *s = &k->others;
@@ -220,42 +223,57 @@ static void kids_grow(const struct profile *p, struct kids *k)
 	free(s->slots);
 	s->nslots = s->nslots ? s->nslots * 2 : 64;
 	s->slots = xcalloc(s->nslots, sizeof(*s->slots));
-	for (uint32_t i = 1; i < p->nnodes; i++) {
-		const struct profile_node *nd = &p->nodes[i];
-		size_t at;
+	for (uint32_t i = 1; i < k->upto; i++)
+		if (k->first[p->nodes[i].parent] != i)
+			*other_kid(p, s, p->nodes[i].parent, p->nodes[i].frame) = i;
+}
 
-		if (k->first[nd->parent] == i)
+/* Puts all nodes in. */
+static void kids_update(const struct profile *p, struct kids *k)
+{
+	for (; k->upto < p->nnodes; k->upto++) {
+		const struct profile_node *nd = &p->nodes[k->upto];
+
+		XGROW(k->first, k->upto, k->cap);
+		k->first[k->upto] = 0;
+		if (!k->upto)	/* the root is nobody's child */
 			continue;
-		for (at = kid_slot(s, nd->parent, nd->frame); s->slots[at]; at = (at + 1) & (s->nslots - 1))
-			;
-		s->slots[at] = i;
+		if (!k->first[nd->parent]) {
+			k->first[nd->parent] = k->upto;
+			continue;
+		}
+		if ((size_t)k->n * 4 >= k->others.nslots * 3)
+			kids_grow(p, k);
+		*other_kid(p, &k->others, nd->parent, nd->frame) = k->upto;
+		k->n++;
 	}
 }
 
 uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame)
 {
 	struct kids *k = &p->index->kids;
-	uint32_t first = k->first[parent], id;
-	size_t at;
+	uint32_t id;
 
-	check_room(p->nnodes, "stacks");
-	if (!first) {
-		id = add_node(p, parent, frame);
-		k->first[parent] = id;
-		return id;
+	kids_update(p, k);
+	id = k->first[parent];
+	if (id && p->nodes[id].frame != frame)
+		id = k->n ? *other_kid(p, &k->others, parent, frame) : 0;
+	return id ? id : profile_chain(p, parent, &frame, 1);
+}
+
+uint32_t profile_chain(struct profile *p, uint32_t parent, const uint32_t *frames, size_t n)
+{
+	struct profile_index *x = p->index;
+	uint32_t first = p->nnodes;
+
+	check_room((uint64_t)first + n, "stacks");
+	while (x->nodes_cap < first + n)
+		XGROW(p->nodes, x->nodes_cap, x->nodes_cap);
+	for (size_t i = 0; i < n; i++) {
+		p->nodes[p->nnodes] = (struct profile_node){ parent, frames[i] };
+		parent = p->nnodes++;
 	}
-	if (p->nodes[first].frame == frame)
-		return first;
-	if ((size_t)k->n * 4 >= k->others.nslots * 3)
-		kids_grow(p, k);
-	for (at = kid_slot(&k->others, parent, frame); (id = k->others.slots[at]);
-	     at = (at + 1) & (k->others.nslots - 1))
-		if (p->nodes[id].parent == parent && p->nodes[id].frame == frame)
-			return id;
-	id = add_node(p, parent, frame);
-	k->others.slots[at] = id;
-	k->n++;
-	return id;
+	return first;
 }
 
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t)

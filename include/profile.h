@@ -123,6 +123,11 @@ void profile_free(struct profile *p);	/* accepts NULL */
 uint32_t profile_string(struct profile *p, const char *text);
 uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame);
+/*
+ * @n new nodes: @frames[0] below @parent, which the caller knows to have no such child, each further one
+ * below the one before. The number of the first; the others follow it.
+ */
+uint32_t profile_chain(struct profile *p, uint32_t parent, const uint32_t *frames, size_t n);
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t);
 void profile_count(struct profile *p, const struct profile_count *c);
 void profile_set_meta(struct profile *p, const char *key, const char *value);	/* one more; does not replace; later, too */

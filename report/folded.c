@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame_texts.h"
 #include "intern.h"
 #include "lines.h"
 #include "log.h"
@@ -86,23 +87,28 @@ static size_t split_count(const char *line, size_t len, uint64_t *count)
 /*
  * The stack that was read last. Texts are sorted mostly: the next one begins with the same frames, which are taken over
  * instead of looked up.
+ *
+ * Nodes by where in the text their frame ends, ascending. Besides those of the stack there may be those of stacks read
+ * before that go on within a frame here: of "a;b" when "a;b2;c" was read last, since "a;b;c" may come.
  */
 struct last {
 	char *text;		/* owned */
 	size_t len, cap;
-	struct last_frame {
-		size_t end;	/* in the text, behind the frame and its ';' */
-		uint32_t node;
-	} *frames;		/* owned */
-	size_t n, frames_cap;
+	uint32_t *ends;		/* owned; a line is shorter than 4 GiB; */
+	uint32_t *nodes;	/* owned */
+	size_t n, ends_cap, nodes_cap;
 };
 
 struct reader {
 	struct profile *p;
 	struct last last;
-	struct intern *texts;	/* of frames, annotations included; */
-	uint32_t *frame_of;	/* owned: by id in there, the frame; 0: not made yet */
-	size_t frame_cap;
+	struct frame_texts *frames;
+	/*
+	 * So far each text was behind the one before in the order of bytes, and none had an empty frame: equal
+	 * stacks are equal texts, and those with the same beginning stand together. So the frames of a text that
+	 * are not the last one's, nor in its list of nodes, were never there before: their nodes are new.
+	 */
+	bool sorted;
 };
 
 static size_t same_bytes(const char *a, const char *b, size_t n)
@@ -122,47 +128,67 @@ static size_t same_bytes(const char *a, const char *b, size_t n)
 	return i;
 }
 
-static uint32_t frame_of(struct reader *r, const char *s, size_t len)
+static uint32_t frame_of(struct reader *r, const char *s, size_t len, size_t *end)
 {
-	uint32_t id = intern_addn(r->texts, s, len);
+	uint32_t *frame = frame_texts_find(r->frames, s, len, end);
 
-	if (id >= r->frame_cap) {
-		size_t cap = MAX((size_t)id + 1, r->frame_cap * 2);
+	if (*end && !*frame)
+		*frame = make_frame(r->p, s, *end);
+	return *frame;
+}
 
-		r->frame_of = xrealloc(r->frame_of, cap * sizeof(*r->frame_of));
-		memset(r->frame_of + r->frame_cap, 0, (cap - r->frame_cap) * sizeof(*r->frame_of));
-		r->frame_cap = cap;
+/* Nodes of the @n frames in @ids, each below the one before, the first below @node. They take the frames' places. */
+static void add_nodes(struct reader *r, uint32_t node, uint32_t *ids, size_t n)
+{
+	uint32_t known = r->p->nnodes, first;
+	size_t i = 0;
+
+	/* What is below a new one is new. */
+	while (!r->sorted && i < n && node < known) {
+		node = profile_child(r->p, node, ids[i]);
+		ids[i++] = node;
 	}
-	if (!r->frame_of[id])
-		r->frame_of[id] = make_frame(r->p, s, len);
-	return r->frame_of[id];
+	if (i == n)
+		return;
+	first = profile_chain(r->p, node, ids + i, n - i);
+	for (size_t k = i; k < n; k++)
+		ids[k] = first++;
 }
 
 /* Its node. */
 static uint32_t add_stack(struct reader *r, const char *s, size_t len)
 {
 	struct last *l = &r->last;
-	size_t same = same_bytes(l->text, s, MIN(l->len, len)), pos = 0;
+	size_t same = same_bytes(l->text, s, MIN(l->len, len)), pos = 0, n, known;
 	uint32_t node = 0;
 
-	/* Frames that end within what is the same. */
-	while (l->n && l->frames[l->n - 1].end > same)
+	if (same < l->len && (same == len || (uint8_t)s[same] < (uint8_t)l->text[same]))
+		r->sorted = false;
+	while (l->n && l->ends[l->n - 1] > same)
 		l->n--;
-	if (l->n) {
-		pos = l->frames[l->n - 1].end;
-		node = l->frames[l->n - 1].node;
-	}
-	while (pos <= len) {
-		const char *sep = memchr(s + pos, ';', len - pos);
-		size_t n = sep ? (size_t)(sep - (s + pos)) : len - pos;
+	for (n = l->n; n && !pos; n--) {
+		size_t end = l->ends[n - 1];
 
-		if (n)	/* an empty frame would be a box without a name */
-			node = profile_child(r->p, node, frame_of(r, s + pos, n));
-		if (!sep)
-			break;
-		pos += n + 1;
-		XGROW(l->frames, l->n, l->frames_cap);
-		l->frames[l->n++] = (struct last_frame){ pos, node };
+		if (end < len && s[end] != ';')
+			continue;
+		pos = end + 1;
+		node = l->nodes[n - 1];
+	}
+	for (known = l->n; pos <= len; pos += n + 1) {
+		uint32_t frame = frame_of(r, s + pos, len - pos, &n);
+
+		if (!n) {	/* an empty frame would be a box without a name */
+			r->sorted = false;
+			continue;
+		}
+		XGROW(l->ends, l->n, l->ends_cap);
+		XGROW(l->nodes, l->n, l->nodes_cap);
+		l->ends[l->n] = (uint32_t)(pos + n);
+		l->nodes[l->n++] = frame;
+	}
+	if (l->n > known) {
+		add_nodes(r, node, l->nodes + known, l->n - known);
+		node = l->nodes[l->n - 1];
 	}
 	if (l->cap < len + 1) {
 		l->cap = (len + 1) * 2;
@@ -194,7 +220,8 @@ static void tell_bad(const char *name, const struct folded_stats *st, const stru
 
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st)
 {
-	struct reader r = { .p = p, .texts = intern_new() };
+	/* What is there already was not read here. */
+	struct reader r = { .p = p, .frames = frame_texts_new(), .sorted = p->nnodes == 1 };
 	struct strbuf bad = STRBUF_INIT;
 	struct lines lines;
 	size_t len;
@@ -234,9 +261,9 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 		tell_bad(name, st, &bad);
 	strbuf_fini(&bad);
 	free(r.last.text);
-	free(r.last.frames);
-	free(r.frame_of);
-	intern_free(r.texts);
+	free(r.last.ends);
+	free(r.last.nodes);
+	frame_texts_free(r.frames);
 	lines_fini(&lines);
 	return lines.err;
 }

@@ -458,6 +458,46 @@ static struct profile *shuffled(const struct profile *p, uint64_t *rnd)
 	return to;
 }
 
+/* The child @frame of @parent by looking at all nodes; 0: there is none. */
+static uint32_t child_among_all(const struct profile *p, uint32_t parent, uint32_t frame)
+{
+	for (uint32_t i = 1; i < p->nnodes; i++)
+		if (p->nodes[i].parent == parent && p->nodes[i].frame == frame)
+			return i;
+	return 0;
+}
+
+static void chains_and_children_meet(void **state)
+{
+	uint64_t rnd = 5;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		struct profile *p = profile_new();
+
+		for (uint32_t k = 0; k < 200; k++) {
+			uint32_t parent = below(&rnd, p->nnodes), n = 1 + below(&rnd, 4), before = p->nnodes;
+			uint32_t frames[4], known;
+
+			for (uint32_t f = 0; f < n; f++)
+				frames[f] = 1 + below(&rnd, 20);
+			known = child_among_all(p, parent, frames[0]);
+			if (known || below(&rnd, 2)) {
+				assert_int_equal(profile_child(p, parent, frames[0]), known ? known : before);
+				assert_int_equal(p->nnodes, before + !known);
+				continue;
+			}
+			assert_int_equal(profile_chain(p, parent, frames, n), before);
+			assert_int_equal(p->nnodes, before + n);
+			for (uint32_t f = 0; f < n; f++) {
+				assert_int_equal(p->nodes[before + f].parent, f ? before + f - 1 : parent);
+				assert_int_equal(p->nodes[before + f].frame, frames[f]);
+			}
+		}
+		profile_free(p);
+	}
+}
+
 static void sorting_forgets_the_order_of_building(void **state)
 {
 	uint64_t rnd = 4;
@@ -495,6 +535,7 @@ int main(void)
 		cmocka_unit_test(every_field_is_checked),
 		cmocka_unit_test(sums_stop_and_equal_counts_meet),
 		cmocka_unit_test(sorting_forgets_the_order_of_building),
+		cmocka_unit_test(chains_and_children_meet),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,186 @@
+/* Folded text into a profile, in whatever order its lines are: against a list of all paths in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "folded.h"
+#include "profile.h"
+#include "random.h"
+#include "strbuf.h"
+
+enum { LINES = 60, PATHS = LINES * 8 };
+
+struct line {
+	char text[160];		/* frames and ';' */
+	uint64_t count;
+};
+
+/* All ways from a root, as texts without empty frames. */
+struct paths {
+	struct line path[PATHS];
+	size_t n;
+};
+
+static uint32_t below(uint64_t *rnd, uint32_t n)
+{
+	return (uint32_t)(random_next(rnd) >> 20) % n;
+}
+
+/*
+ * Frames of few names, so that stacks meet. Those that begin as others do go on with a byte before ';' or behind
+ * it; some are one or two words of eight bytes long, or one byte more or less.
+ */
+static void random_stack(uint64_t *rnd, bool gaps, bool joined, char *text)
+{
+	static const char *const names[] = {
+		"a", "b", "a-", "a:", "a~", "a b", "a 1", "aaaaaaa", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaa",
+		"a_[k]", "a\xc3\xa4", "a_[joined]", "a_[joined]_[j]",
+	};
+	const uint32_t nnames = sizeof(names) / sizeof(*names) - (joined ? 0 : 2);
+	uint32_t n = 1 + below(rnd, 5);
+
+	*text = '\0';
+	for (uint32_t i = 0; i < n; i++) {
+		if (i)
+			strcat(text, ";");
+		if (!gaps || below(rnd, 8))
+			strcat(text, names[below(rnd, nnames)]);
+	}
+	/* Of nothing but empty frames it would be no line. */
+	if (!text[strspn(text, ";")])
+		strcat(text, "a");
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+}
+
+enum order { SORTED, NEARLY_SORTED, ANY };
+
+static void random_lines(uint64_t *rnd, bool gaps, bool joined, enum order order, struct line *lines)
+{
+	for (int i = 0; i < LINES; i++) {
+		random_stack(rnd, gaps, joined, lines[i].text);
+		lines[i].count = 1 + (random_next(rnd) >> (44 + below(rnd, 20)));
+	}
+	if (order == ANY)
+		return;
+	qsort(lines, LINES, sizeof(*lines), by_text);
+	if (order == NEARLY_SORTED) {
+		struct line *a = &lines[below(rnd, LINES)], *b = &lines[below(rnd, LINES)], line = *a;
+
+		*a = *b;
+		*b = line;
+	}
+}
+
+static struct profile *read_lines(const struct line *lines)
+{
+	struct profile *p = profile_new();
+	struct strbuf text = STRBUF_INIT;
+	struct folded_stats st;
+	FILE *in;
+
+	for (int i = 0; i < LINES; i++)
+		strbuf_addf(&text, "%s %llu\n", lines[i].text, (unsigned long long)lines[i].count);
+	in = fmemopen(text.s, text.len, "r");
+	assert_non_null(in);
+	assert_int_equal(folded_read(in, "text", p, &st), 0);
+	assert_int_equal(st.lines, LINES);
+	fclose(in);
+	strbuf_fini(&text);
+	profile_finish(p);
+	return p;
+}
+
+static struct line *path_of(struct paths *all, const char *text)
+{
+	size_t i = 0;
+
+	while (i < all->n && strcmp(all->path[i].text, text))
+		i++;
+	if (i == all->n) {
+		strcpy(all->path[all->n].text, text);
+		all->path[all->n++].count = 0;
+	}
+	return &all->path[i];
+}
+
+static void add_line(struct paths *all, const struct line *line)
+{
+	char path[sizeof(line->text)] = "";
+
+	for (const char *s = line->text; *s; s += strspn(s, ";")) {
+		size_t n = strcspn(s, ";");
+
+		if (n && *path)
+			strcat(path, ";");
+		strncat(path, s, n);
+		if (n)
+			path_of(all, path);
+		s += n;
+	}
+	path_of(all, path)->count += line->count;
+}
+
+static void node_text(const struct profile *p, uint32_t node, struct strbuf *to)
+{
+	static const char *const marks[PROFILE_KINDS] = { [PROFILE_KERNEL] = "_[k]", [PROFILE_JIT] = "_[j]" };
+	const struct profile_frame *f = &p->frames[p->nodes[node].frame];
+
+	if (p->nodes[node].parent) {
+		node_text(p, p->nodes[node].parent, to);
+		strbuf_addc(to, ';');
+	}
+	strbuf_addf(to, "%s%s%s", profile_text(p, f->name), f->joined ? "_[joined]" : "",
+		    marks[f->kind] ? marks[f->kind] : "");
+}
+
+static void each_path_is_one_node(void **state)
+{
+	static struct line lines[LINES];
+	static struct paths all;
+	uint64_t rnd = 1;
+
+	(void)state;
+	for (int round = 0; round < 600; round++) {
+		struct profile *p;
+
+		random_lines(&rnd, round % 2, true, (enum order)(round / 2 % 3), lines);
+		all.n = 0;
+		for (int i = 0; i < LINES; i++)
+			add_line(&all, &lines[i]);
+		p = read_lines(lines);
+		assert_int_equal(p->nnodes - 1, all.n);
+		for (size_t i = 0; i < p->ncounts; i++) {
+			struct strbuf text = STRBUF_INIT;
+			struct line *path;
+
+			node_text(p, p->counts[i].node, &text);
+			path = path_of(&all, text.s);
+			assert_int_equal(p->counts[i].samples, path->count);
+			path->count = 0;
+			strbuf_fini(&text);
+		}
+		for (size_t i = 0; i < all.n; i++)
+			assert_int_equal(all.path[i].count, 0);
+		profile_free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_path_is_one_node),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
