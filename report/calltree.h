@@ -57,9 +57,10 @@ void calltree_sort(struct calltree *t, uint32_t node);
 
 /*
  * The tree of @p, summed up, with the leading frames of @lead. @period: count periods; where they are not known,
- * as in folded text, what there is. Own with calltree_free().
+ * as in folded text, what there is. Nodes with less than the share @least of all may have no children, and be counted as if all of
+ * it ended there; 0: all nodes are made. Own with calltree_free().
  */
-struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period);
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period, double least);
 /*
  * The same of groups: a leading node for each group of threads, and below it nodes of groups of frames, by number:
  * @threads[i] is thread i's group and @frames[i] frame i's. The names of nodes are these numbers, their hues are HUE_LEADING and

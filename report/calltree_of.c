@@ -152,8 +152,61 @@ static bool are_distinct(const struct builder *b)
 	return is_new;
 }
 
-/* Counts all of the profile in b->t. */
-static void count_all(struct builder *b, bool period)
+static uint64_t amount(const struct profile_count *c, bool period)
+{
+	return period ? c->period : c->samples;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
+/* By node: what ends there and below. Owned. */
+static uint64_t *node_totals(const struct profile *p, bool period)
+{
+	uint64_t *total = xcalloc(p->nnodes, sizeof(*total));
+
+	for (size_t i = 0; i < p->ncounts; i++)
+		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], amount(&p->counts[i], period));
+	for (uint32_t i = p->nnodes; i-- > 1;)
+		total[p->nodes[i].parent] = add_saturated(total[p->nodes[i].parent], total[i]);
+	return total;
+}
+
+/*
+ * What count_all() does for one leading node and distinct frames, but what is below nodes of less than @least of all is
+ * counted in these. A million stacks that have little in common are millions of nodes, six times as large as
+ * those of a profile, and nobody would see them.
+ */
+static void count_wide(struct builder *b, bool period, double least)
+{
+	const struct profile *p = b->p;
+	uint64_t *total = node_totals(p, period);
+	uint32_t *nodes = xcalloc(p->nnodes, sizeof(*nodes));	/* of wide ones: few of its pages are touched */
+
+	least *= (double)total[0];
+	nodes[0] = b->lead;
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		uint32_t parent = p->nodes[i].parent, node;
+
+		if ((double)total[parent] < least || !total[i])
+			continue;
+		node = child_node(b, nodes[parent], p->nodes[i].frame);
+		if ((double)total[i] < least)
+			calltree_count(b->t, node, total[i]);
+		else
+			nodes[i] = node;
+	}
+	for (size_t i = 0; i < p->ncounts; i++)
+		if ((double)total[p->counts[i].node] >= least)
+			calltree_count(b->t, nodes[p->counts[i].node], amount(&p->counts[i], period));
+	free(total);
+	free(nodes);
+}
+
+/* Counts the profile in b->t; @least as calltree_of() has it. */
+static void count_all(struct builder *b, bool period, double least)
 {
 	const struct profile *p = b->p;
 	struct part *parts;
@@ -161,15 +214,21 @@ static void count_all(struct builder *b, bool period)
 
 	period = period && p->period;
 	b->distinct = are_distinct(b);
+	parts = make_parts(b, &n);
+	if (least > 0 && n == 1 && b->distinct) {
+		b->lead = parts[0].lead;
+		count_wide(b, period, least);
+		free(parts);
+		return;
+	}
 	b->nodes = xcalloc(p->nnodes, sizeof(*b->nodes));
 	b->below = xcalloc(p->nnodes, sizeof(*b->below));
-	parts = make_parts(b, &n);
 	for (size_t k = 0; k < n; k++) {
 		b->lead = parts[k].lead;
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
 
-			calltree_count(b->t, tree_node(b, c->node), period ? c->period : c->samples);
+			calltree_count(b->t, tree_node(b, c->node), amount(c, period));
 		}
 	}
 	free(parts);
@@ -178,12 +237,12 @@ static void count_all(struct builder *b, bool period)
 	free(b->path);
 }
 
-struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period)
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period, double least)
 {
 	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead };
 
 	name_frames(&b);
-	count_all(&b, period);
+	count_all(&b, period, least);
 	free(b.names);
 	calltree_sum(b.t);
 	return b.t;
@@ -194,7 +253,7 @@ struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *thr
 {
 	struct builder b = { .p = p, .t = calltree_new(), .thread_groups = threads, .frame_groups = frames };
 
-	count_all(&b, period);
+	count_all(&b, period, 0);
 	calltree_sum(b.t);
 	return b.t;
 }

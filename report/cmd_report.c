@@ -271,11 +271,13 @@ static void write_svg(const struct report_in *in, FILE *to)
 		.title = o->title ? o->title : "Flame graph", .unit = o->period ? "period" : "samples",
 		.width = (unsigned int)o->width, .min_width = 0.1,
 	};
+	struct calltree *t = calltree_of(in->profile, &o->lead, o->period, svg_least(&svg));
 
 	header_subtitle(&in->header, &sub);
 	svg.subtitle = sub.s;
-	svg_write(in->tree, &svg, to);
+	svg_write(t, &svg, to);
 	strbuf_fini(&sub);
+	calltree_free(t);
 }
 
 /* @g as the format has it; @name: its key in JSON. */
@@ -419,7 +421,7 @@ static int report_write(struct report_in *in)
 		return -EIO;
 	}
 	/* Other tables have groups of their own. */
-	in->tree = o->tree || o->kind == FORMAT_SVG ? calltree_of(in->profile, &o->lead, o->period) : NULL;
+	in->tree = o->tree ? calltree_of(in->profile, &o->lead, o->period, 0) : NULL;
 	in->color = paged && pager_color();
 	pager = paged ? pager_start() : 0;
 	if (o->kind == FORMAT_SVG)

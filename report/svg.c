@@ -173,6 +173,12 @@ static unsigned int frames_walk(const struct layout *l, int draw)
 	}
 }
 
+/* A little less: what frames_walk() compares is rounded. */
+double svg_least(const struct svg_opts *opts)
+{
+	return opts->min_width / (double)(opts->width - 2 * PAD_SIDE) * (1 - 1e-9);
+}
+
 void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to)
 {
 	struct layout l = { .t = t, .opts = opts, .to = to };

@@ -23,6 +23,8 @@ struct svg_opts {
 	const struct svg_change *changes;	/* [node of the tree]; NULL: no comparison. Counts are of both sides together */
 };
 
+/* Of nodes with less than this share of all svg_write() does not look at children: calltree_of() need not make them. */
+double svg_least(const struct svg_opts *opts);
 /* @t sorted (calltree_sort). Write errors show in the stream's error flag. */
 void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to);
 

@@ -30,7 +30,7 @@ static struct calltree *read_text(const char *text, size_t len, struct folded_st
 	assert_int_equal(folded_read(in, "text", p, st), 0);
 	fclose(in);
 	profile_finish(p);
-	t = calltree_of(p, &comm, false);
+	t = calltree_of(p, &comm, false, 0);
 	assert_int_equal(t->nodes[0].total, p->samples);
 	profile_free(p);
 	return t;
@@ -169,7 +169,7 @@ static void leading_frames(void **state)
 	}
 	profile_finish(p);
 	assert_int_equal(lead_parse("container,thread", &lead), 0);
-	t = calltree_of(p, &lead, false);
+	t = calltree_of(p, &lead, false, 0);
 	assert_int_equal(node_at(t, "web")->total, 15);
 	assert_int_equal(node_at(t, "web")->hue, HUE_LEADING);
 	assert_int_equal(node_at(t, "web;nginx-7/8;main")->self, 1);
@@ -178,7 +178,7 @@ static void leading_frames(void **state)
 	assert_int_equal(node_at(t, "web;[no_name]-7/N;main")->self, 8);
 	calltree_free(t);
 	assert_int_equal(lead_parse("none", &lead), 0);
-	t = calltree_of(p, &lead, true);
+	t = calltree_of(p, &lead, true, 0);
 	assert_int_equal(node_at(t, "main")->self, 15000);
 	calltree_free(t);
 	profile_free(p);

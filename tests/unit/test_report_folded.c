@@ -1,4 +1,7 @@
-/* Folded text into a profile, in whatever order its lines are: against a list of all paths in it. */
+/*
+ * Folded text into a profile, in whatever order its lines are: against a list of all paths in it. And its
+ * picture, with and without nodes for what is too narrow to be seen.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +12,13 @@
 
 #include <cmocka.h>
 
+#include "calltree.h"
 #include "folded.h"
+#include "leading.h"
 #include "profile.h"
 #include "random.h"
 #include "strbuf.h"
+#include "svg.h"
 
 enum { LINES = 60, PATHS = LINES * 8 };
 
@@ -175,10 +181,57 @@ static void each_path_is_one_node(void **state)
 	}
 }
 
+/* The picture of @p, of a tree with all nodes or of one with those it asks for. Owned. *@nodes: how many these are. */
+static char *picture(const struct profile *p, bool all, uint32_t *nodes)
+{
+	const struct svg_opts opts = { .title = "t", .unit = "samples", .width = 300, .min_width = 4 };
+	const struct lead none = { .n = 0 };
+	struct calltree *t = calltree_of(p, &none, false, all ? 0 : svg_least(&opts));
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	assert_non_null(to);
+	*nodes = t->n;
+	assert_int_equal(t->nodes[0].total, p->samples);
+	svg_write(t, &opts, to);
+	fclose(to);
+	calltree_free(t);
+	return text;
+}
+
+static void what_is_too_narrow_is_not_missed(void **state)
+{
+	static struct line lines[LINES];
+	uint64_t rnd = 2;
+	uint32_t fewer = 0;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		struct profile *p;
+		char *whole, *part;
+		uint32_t n, m;
+
+		/* A frame that was joined looks like the one that was not: such trees are made whole. */
+		random_lines(&rnd, false, round % 5 == 4, SORTED, lines);
+		if (round % 10 == 3)
+			lines[0].count = lines[1].count = UINT64_MAX;
+		p = read_lines(lines);
+		whole = picture(p, true, &n);
+		part = picture(p, false, &m);
+		assert_string_equal(whole, part);
+		fewer += m < n;
+		free(whole);
+		free(part);
+		profile_free(p);
+	}
+	assert_in_range(fewer, 50, 80);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_path_is_one_node),
+		cmocka_unit_test(each_path_is_one_node), cmocka_unit_test(what_is_too_narrow_is_not_missed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
