@@ -109,6 +109,36 @@ static void set_divisor(const struct amounts *a, const struct diff_input *in, en
 	}
 }
 
+/* What rows have on @side is what one input's only block has. */
+static void take_rows(const struct diff *d, unsigned int side, struct diff_run *run)
+{
+	run->weight[0] = d->weight[side];
+	run->samples[0] = d->samples[side];
+	for (size_t i = 0; i < d->nrows; i++) {
+		const struct diff_row *r = &d->row[i];
+
+		/* Self last: where self and total are one column, it is counted as self. */
+		for (unsigned int v = DIFF_VALUES; v-- > 0;)
+			if (r->column[v] != UINT32_MAX)
+				run->x[r->column[v]] = r->weight[side][v];
+	}
+}
+
+static void count_blocks(struct amounts *a, const struct diff *d, size_t ncolumns, struct diff_run *run)
+{
+	const struct profile *p = a->profile;
+
+	for (size_t i = 0; i < p->ncounts; i++) {
+		const struct profile_count *c = &p->counts[i];
+		size_t b = p->block_ns ? MIN(c->block / a->group, run->nblocks - 1) : 0;
+		double w = (double)(d->opts.period ? c->period : c->samples);
+
+		run->weight[b] += w;
+		run->samples[b] += (double)c->samples;
+		amounts_add(a, d, amounts_stack(a, c->node), w, run->x + b * ncolumns);
+	}
+}
+
 void amounts_run(struct amounts *a, const struct diff_input *in, const struct diff *d, size_t ncolumns, struct diff_run *run)
 {
 	const struct profile *p = a->profile;
@@ -120,14 +150,9 @@ void amounts_run(struct amounts *a, const struct diff_input *in, const struct di
 	run->weight = run->divisor + n;
 	run->samples = run->weight + n;
 	run->x = run->samples + n;
-	for (size_t i = 0; i < p->ncounts; i++) {
-		const struct profile_count *c = &p->counts[i];
-		size_t b = p->block_ns ? MIN(c->block / a->group, n - 1) : 0;
-		double w = (double)(d->opts.period ? c->period : c->samples);
-
-		run->weight[b] += w;
-		run->samples[b] += (double)c->samples;
-		amounts_add(a, d, amounts_stack(a, c->node), w, run->x + b * ncolumns);
-	}
+	if (n == 1 && d->inputs[in->side] == 1)
+		take_rows(d, in->side, run);
+	else
+		count_blocks(a, d, ncolumns, run);
 	set_divisor(a, in, d->opts.per, run);
 }
