@@ -18,10 +18,10 @@ print("%.3f %.0f" % (time.monotonic() - t, m) if rc in (0, 2) else "- -")' "$WOR
 }
 
 table_pictures() {
-	local shape side
+	local shape side seed=0
 	for shape in tree any; do
 		for side in a b; do
-			awk -v stacks="$MILLION" -v shape=$shape -v seed="$side$shape" -f "$TOP/tests/tools/many_folded.awk" |
+			awk -v stacks="$MILLION" -v shape=$shape -v seed=$((++seed)) -f "$TOP/tests/tools/many_folded.awk" |
 				LC_ALL=C sort >"$WORK/$side.folded" || return 1
 		done
 		ROW=$shape

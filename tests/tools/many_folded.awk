@@ -1,4 +1,4 @@
-# -v stacks=N -v shape=tree|any -v seed=S: N different stacks as folded text. "tree": as programs have them, four callees
+# -v stacks=N -v shape=tree|any -v seed=NUMBER: N different stacks as folded text. "tree": as programs have them, four callees
 # a function down twelve calls, so that stacks share their callers. "any": sixteen calls, each of any of 400 functions, so
 # that below the second one hardly two stacks have anything in common.
 function name(n) { return "ns::Class" n % 97 "::method_" n }
