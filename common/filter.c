@@ -12,6 +12,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SECONDS_MAX UINT64_C(1000000000)	/* thirty years */
+#define ALL_SHARES (100 * NS_PER_S)		/* per cent are read as seconds are */
 
 static const char *const key_names[FILTER_KEYS] = {
 	[FILTER_CONTAINER] = "container",
@@ -83,6 +84,33 @@ static bool parse_seconds(const char **p, uint64_t *ns)
 		unit /= 10;
 		*ns += (uint64_t)(**p - '0') * unit;
 	}
+	return true;
+}
+
+/* "10%", "10%/2", "10%-20%", as perf_time__percent_parse_str() in tools/perf/util/time-utils.c has them. *@p goes behind it. */
+static bool parse_share(const char **p, uint64_t *from, uint64_t *to)
+{
+	uint64_t n = 1;
+	char *end;
+
+	if (!parse_seconds(p, to) || **p != '%')
+		return false;
+	*from = 0;
+	if (*++*p == '-') {
+		*from = *to;
+		++*p;
+		return parse_seconds(p, to) && *(*p)++ == '%' && *from < *to && *to <= ALL_SHARES;
+	}
+	if (**p == '/') {
+		if (*++*p < '0' || **p > '9')
+			return false;
+		n = strtoull(*p, &end, 10);
+		*p = end;
+	}
+	if (!n || !*to || n > ALL_SHARES / *to)
+		return false;
+	*from = (n - 1) * *to;
+	*to *= n;
 	return true;
 }
 
@@ -181,11 +209,30 @@ int filter_add_list(struct filter *f, enum filter_key key, const char *option, c
 	}
 }
 
+static int add_shares(struct filter *f, const char *text)
+{
+	for (const char *p = text;; p++) {
+		struct filter_cond *c = new_cond(f, FILTER_TIME, p, strcspn(p, ","));
+
+		c->share = true;
+		if (!parse_share(&p, &c->from, &c->to) || (*p && *p != ',')) {
+			pr_err("--time takes parts of the time as 10%%, 10%%/2 (the second tenth) or 0%%-20%%, with commas between, not '%s'",
+			       text);
+			return -EINVAL;
+		}
+		if (!*p)
+			return 0;
+	}
+}
+
 int filter_add_span(struct filter *f, const char *text)
 {
-	struct filter_cond *c = new_cond(f, FILTER_TIME, text, strlen(text));
+	struct filter_cond *c;
 	const char *p = text;
 
+	if (strchr(text, '%'))
+		return add_shares(f, text);
+	c = new_cond(f, FILTER_TIME, text, strlen(text));
 	c->absolute = true;
 	c->to = UINT64_MAX;
 	if (*p && (*p == ',' || parse_seconds(&p, &c->from)) && *p == ',' &&
@@ -194,6 +241,34 @@ int filter_add_span(struct filter *f, const char *text)
 	pr_err("--time takes seconds as nsprof script shows them, FROM,TO or FROM, or ,TO, not '%s'; --filter time=FROM-TO "
 	       "counts from the start", text);
 	return -EINVAL;
+}
+
+bool filter_has_shares(const struct filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->conds[i].share)
+			return true;
+	return false;
+}
+
+/* The time at @part of ALL_SHARES. */
+static uint64_t share_time(uint64_t first, uint64_t last, uint64_t part)
+{
+	return first + (uint64_t)((unsigned __int128)(last - first) * part / ALL_SHARES);
+}
+
+void filter_place(struct filter *f, uint64_t first, uint64_t last)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct filter_cond *c = &f->conds[i];
+
+		if (!c->share)
+			continue;
+		c->from = share_time(first, last, c->from);
+		c->to = c->to == ALL_SHARES ? UINT64_MAX : share_time(first, last, c->to);
+		c->absolute = true;
+		c->share = false;
+	}
 }
 
 void filter_begin(struct filter *f, uint64_t start)

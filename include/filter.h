@@ -26,6 +26,7 @@ struct filter_cond {
 	char *text;		/* owned; "ngin*", "4711", "1.5-" */
 	uint64_t from, to;	/* numbers in [from, to); times in ns since the recording was begun */
 	bool absolute;		/* times are as in ev_sample.time, until filter_begin() */
+	bool share;		/* from and to are parts of the time of all samples, until filter_place() */
 };
 
 /* A sample has to meet one condition of each key that there are any of. */
@@ -43,8 +44,15 @@ struct filter {
 int filter_add(struct filter *f, const char *text);
 /* perf's list "A,B" for @key, which is FILTER_COMM, FILTER_PID or FILTER_TID: any of them. @option: for messages. As filter_add(). */
 int filter_add_list(struct filter *f, enum filter_key key, const char *option, const char *list);
-/* perf's "FROM,TO" in seconds of the recording's clock, as nsprof script shows them; one may be left out. As filter_add(). */
+/*
+ * perf's "FROM,TO" in seconds of the recording's clock, as nsprof script shows them; one may be left out. Or parts of the time from the
+ * first sample to the last: "10%", "10%/2" (the second tenth), "0%-20%", several with commas between. As filter_add().
+ */
 int filter_add_span(struct filter *f, const char *text);
+/* Are there parts of a time in it, so that filter_place() is to be called? */
+bool filter_has_shares(const struct filter *f);
+/* Once, before filter_begin(): when the first and the last sample were taken, ns as in ev_sample.time. The last part has the last one in it. */
+void filter_place(struct filter *f, uint64_t first, uint64_t last);
 /* Once, when it is known when the recording was begun: ns as in ev_sample.time. */
 void filter_begin(struct filter *f, uint64_t start);
 void filter_fini(struct filter *f);

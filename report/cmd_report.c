@@ -555,7 +555,7 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "comms", 'c', "COMM,...", "only samples of these, as --filter comm=", OPT_CALL, o, pass_comms },
 		{ "pid", 0, "PID,...", "the same of these processes", OPT_CALL, o, pass_pid },
 		{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, o, pass_tid },
-		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as nsprof script shows them", OPT_CALL, o,
+		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as nsprof script shows them, or a part: 10%/2, 0%-20%", OPT_CALL, o,
 		  pass_time },
 		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf", OPT_U64, &o->load.max_stack, NULL },
 		{ "demangle", 0, NULL, "names as in the source (default; --no-demangle: raw)", OPT_FLAG, &o->demangle, NULL },

@@ -223,7 +223,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "comms", 'c', "COMM,...", "only samples of these, as --filter comm=", OPT_CALL, &cfg->filter, add_comms },
 		{ "pid", 0, "PID,...", "the same of these processes", OPT_CALL, &cfg->filter, add_pids },
 		{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, &cfg->filter, add_tids },
-		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as scripts show them", OPT_CALL,
+		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as scripts show them, or a part: 10%/2, 0%-20%", OPT_CALL,
 		  &cfg->filter, add_span },
 		{ "fields", 'F', "LIST",
 		  "of a script: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup; with + or - before a name: besides, without",
@@ -502,6 +502,32 @@ static bool is_whole(struct rec_reader *r)
 	return false;
 }
 
+struct span {
+	uint64_t first, last;	/* ns as in ev_sample.time */
+};
+
+static int widen(void *ctx, const struct ev_sample *ev)
+{
+	struct span *sp = ctx;
+
+	sp->first = MIN(sp->first, ev->time);
+	sp->last = MAX(sp->last, ev->time);
+	return stop_requested();
+}
+
+/* What parts of the time @f has need a pass of their own. */
+static void begin_filter(struct filter *f, struct rec_reader *r)
+{
+	static const struct event_ops ops = { .sample = widen };
+	struct span sp = { UINT64_MAX, 0 };
+
+	if (filter_has_shares(f)) {
+		rec_reader_events(r, &ops, &sp);
+		filter_place(f, MIN(sp.first, sp.last), sp.last);
+	}
+	filter_begin(f, rec_reader_start(r));
+}
+
 static void give_up(struct outfile *out)
 {
 	if (out)
@@ -548,7 +574,7 @@ static int symbolize(struct config *cfg)
 	}
 	live_init(r);
 	opts.start = rec_reader_start(r);
-	filter_begin(&cfg->filter, opts.start);
+	begin_filter(&cfg->filter, r);
 	opts.each = cfg->kind == FORMAT_SCRIPT || cfg->kind == FORMAT_FIREFOX;
 	if (cfg->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);

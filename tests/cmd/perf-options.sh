@@ -386,6 +386,9 @@ like "perf diff: the last two" "$(perf diff)" '^no significant change'
 at=$(perf script -F comm,time --ns | awk '/^spin/ { print $2 + 0 }' | sed -n "$((n / 2)){p;q}")
 is "perf script --time: before and behind together are all" \
 	"$(($(perf script -q --time ",$at" -F comm,time | grep -Ec '^(spin|program) ') + $(perf script -q --time "$at," -F comm,time | grep -Ec '^(spin|program) ')))" "$n"
+is "perf script --time: so are its parts" \
+	"$(($(perf script -q --time 50% -F comm,time | grep -Ec '^(spin|program) ') + $(perf script -q --time 50%-70%,70%-100% -F comm,time | grep -Ec '^(spin|program) ')))" "$n"
+check_rc "perf script --time 10%/11 is refused" 129 "$NSPROF" script --time 10%/11
 for line in "report -g callee|who calls one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|how much they changed"; do
 	# shellcheck disable=SC2086
 	check_rc "${line%|*} is refused" 129 "$NSPROF" ${line%|*}

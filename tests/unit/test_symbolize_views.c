@@ -134,6 +134,67 @@ static void test_matching(void **state)
 	}
 }
 
+/* Parts of the time from the first sample to the last, as perf-script(1) has them. */
+static void test_shares(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int from, to;	/* in tenths of the time; 11: with what comes at its end */
+	} table[] = {
+		{ "10%", 0, 1 }, { "10%/1", 0, 1 }, { "10%/2", 1, 2 }, { "10%/10", 9, 11 }, { "50%/2", 5, 11 }, { "30%-70.0%", 3, 7 },
+		{ "0%-100%", 0, 11 }, { "100%", 0, 11 },
+	};
+	static const char *const bad[] = {
+		"%", "0%", "10%/0", "10%/11", "10%/", "10%/-1", "10%x", "10%,", "20%-10%", "20%-101%", "20%-30", "10%,1", "101%",
+		"34%/3", "5%/99999999999999999999", "99999999999999999999%",
+	};
+	const uint64_t first = 5 * S, last = 25 * S, all = 20 * S, start = 4 * S;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct filter f = { 0 };
+
+		assert_int_equal(filter_add_span(&f, table[i].text), 0);
+		assert_true(filter_has_shares(&f));
+		filter_place(&f, first, last);
+		assert_false(filter_has_shares(&f));
+		filter_begin(&f, start);
+		for (unsigned int k = 0; k < 10; k++) {
+			const uint64_t t = first + all / 10 * k - start;
+			const bool in = k >= table[i].from && k < table[i].to;
+
+			assert_int_equal(filter_accepts(&f, FILTER_TIME, NULL, t), in);
+			assert_int_equal(filter_accepts(&f, FILTER_TIME, NULL, t + all / 10 - 1), in);
+		}
+		assert_int_equal(filter_accepts(&f, FILTER_TIME, NULL, last - start), table[i].to == 11);
+		filter_fini(&f);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct filter f = { 0 };
+
+		assert_int_equal(filter_add_span(&f, bad[i]), -22);
+		filter_fini(&f);
+	}
+}
+
+/* Of several any. */
+static void test_several_shares(void **state)
+{
+	struct filter f = { 0 };
+
+	(void)state;
+	assert_int_equal(filter_add_span(&f, "0%-20%,80%-100%"), 0);
+	filter_place(&f, 100, 200);
+	filter_begin(&f, 100);
+	assert_true(filter_accepts(&f, FILTER_TIME, NULL, 0));
+	assert_true(filter_accepts(&f, FILTER_TIME, NULL, 19));
+	assert_false(filter_accepts(&f, FILTER_TIME, NULL, 20));
+	assert_false(filter_accepts(&f, FILTER_TIME, NULL, 79));
+	assert_true(filter_accepts(&f, FILTER_TIME, NULL, 80));
+	assert_true(filter_accepts(&f, FILTER_TIME, NULL, 100));
+	filter_fini(&f);
+}
+
 static void test_distance(void **state)
 {
 	(void)state;
@@ -328,6 +389,8 @@ int main(void)
 		cmocka_unit_test(test_good_conditions),
 		cmocka_unit_test(test_bad_conditions),
 		cmocka_unit_test(test_matching),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_several_shares),
 		cmocka_unit_test(test_distance),
 		cmocka_unit_test(test_thread_names),
 		cmocka_unit_test(test_file_names),
