@@ -25,6 +25,13 @@ static bool is_perf(const void *buf, size_t n)
 	return n >= 8 && (!memcmp(buf, "PERFILE2", 8) || !memcmp(buf, "2ELIFREP", 8));
 }
 
+const char *rec_reader_default(void)
+{
+	struct stat st;
+
+	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "nsprof.data";
+}
+
 bool rec_reader_knows(const void *head, size_t n)
 {
 	return (n >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) || is_perf(head, n);

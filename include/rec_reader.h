@@ -27,6 +27,8 @@ struct rec_damage {
  * recording (missing, empty, foreign, newer version).
  */
 struct rec_reader *rec_reader_open(const char *path);
+/* What is read where nothing is named, as perf does it: standard input ("-") if that is a pipe, else "nsprof.data". */
+const char *rec_reader_default(void);
 /* Does a file that begins with these @n bytes look like one: a recording, or a perf.data, which is imported on the way? */
 bool rec_reader_knows(const void *head, size_t n);
 /* Does @dirfd look like a perf.data directory, of "perf record --threads"? */

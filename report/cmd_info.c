@@ -385,7 +385,7 @@ int main(int argc, char **argv)
 	const char *input = NULL;
 	int verbose = 0, first, err;
 	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "recording; '-' is standard input (default nsprof.data)",
+		{ "input", 'i', "FILE", "recording; '-' is standard input (default: that if it is a pipe, else nsprof.data)",
 		  OPT_STR, &input, NULL },
 		{ "json", 'j', NULL, "one JSON object", OPT_FLAG, &json, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &quiet, NULL },
@@ -417,5 +417,5 @@ int main(int argc, char **argv)
 		pr_err("one recording at a time: '%s' is one too many; see --help", argv[argc - 1]);
 		return EXIT_USAGE;
 	}
-	return run(input ? input : argc > first ? argv[first] : "nsprof.data", json);
+	return run(input ? input : argc > first ? argv[first] : rec_reader_default(), json);
 }

@@ -20,6 +20,7 @@
 #include "pager.h"
 #include "perf_opts.h"
 #include "profile.h"
+#include "rec_reader.h"
 #include "strbuf.h"
 #include "sortkeys.h"
 #include "svg.h"
@@ -522,7 +523,7 @@ static int check_opts(struct report_opts *o)
 static int parse(int argc, char **argv, struct report_opts *o)
 {
 	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "recording, saved profile or folded text; '-' is standard input (default nsprof.data)",
+		{ "input", 'i', "FILE", "recording, saved profile or folded text; '-' is standard input (default: that if it is a pipe, else nsprof.data)",
 		  OPT_STR, &o->input, NULL },
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o->output, NULL },
 		{ "format", 0, "FORMAT", "text (the default), csv, json, html (flame graph as a page) or svg (as a picture)", OPT_STR, &o->format, NULL },
@@ -598,7 +599,7 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		pr_err("one input at a time: '%s' is one too many; see --help", argv[argc - 1]);
 		return -EINVAL;
 	}
-	o->load.path = o->input ? o->input : argc > first ? argv[first] : "nsprof.data";
+	o->load.path = o->input ? o->input : argc > first ? argv[first] : rec_reader_default();
 	return check_opts(o);
 }
 

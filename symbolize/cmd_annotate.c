@@ -37,7 +37,6 @@
 #include "util.h"
 #include "xalloc.h"
 
-#define DEFAULT_FILE "nsprof.data"
 #define HOTTEST_PERCENT 5.0
 #define SHOWN_NAMES 10	/* functions named where none could be shown */
 
@@ -102,7 +101,7 @@ static int check_config(struct config *cfg)
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR, &cfg->input,
+		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input,
 		  NULL },
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &cfg->output, NULL },
 		{ "json", 0, NULL, "write JSON", OPT_FLAG, &cfg->json, NULL },
@@ -161,6 +160,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 	}
 	if (argc > first)
 		cfg->symbol = argv[first];
+	if (!cfg->input)
+		cfg->input = rec_reader_default();
 	return check_config(cfg);
 }
 
@@ -437,7 +438,7 @@ static int read_samples(struct session *s, struct replay *rp)
 	if (cfg->filter.n)
 		candidates_tell(&cfg->filter, s->r);
 	else
-		pr_err("'%s' has no samples", cfg->input ? cfg->input : DEFAULT_FILE);
+		pr_err("'%s' has no samples", cfg->input);
 	return -ENODATA;
 }
 
@@ -455,7 +456,7 @@ static int annotate(struct config *cfg)
 	s.cfg = cfg;
 	/* Ctrl-C while a recording comes in through a pipe is for who records. */
 	stop_init(false);
-	s.r = rec_reader_open(cfg->input ? cfg->input : DEFAULT_FILE);
+	s.r = rec_reader_open(cfg->input);
 	if (!s.r)
 		return EXIT_FAILURE;
 	stop_init(true);

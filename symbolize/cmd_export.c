@@ -21,7 +21,6 @@
 #include "to_perf_data.h"
 #include "util.h"
 
-#define DEFAULT_FILE "nsprof.data"
 #define DEFAULT_OUTPUT "perf.data"
 #define DEFAULT_MAX_STACK 1024
 
@@ -38,7 +37,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 	const struct opt opts[] = {
 		{ "perf-data", 0, NULL, "write perf.data, for perf report, script and diff, hotspot and others", OPT_FLAG,
 		  &cfg->perf_data, NULL },
-		{ "input", 'i', "FILE", "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR, &cfg->input, NULL },
+		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input, NULL },
 		{ "output", 'o', "FILE", "the file to write (default " DEFAULT_OUTPUT ")", OPT_STR, &cfg->output, NULL },
 		{ "buildid-dir", 0, "DIR",
 		  "besides, the symbols that the recording captured, for 'perf --buildid-dir DIR report'; DIR is new or empty",
@@ -187,6 +186,6 @@ int main(int argc, char **argv)
 	if (cfg.proc)
 		nsopen_set_proc(cfg.proc);
 	if (!cfg.input)
-		cfg.input = DEFAULT_FILE;
+		cfg.input = rec_reader_default();
 	return export(&cfg) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -38,7 +38,6 @@
 #include "to_speedscope.h"
 #include "util.h"
 
-#define DEFAULT_FILE "nsprof.data"
 #define DEFAULT_MAX_STACK 1024
 
 enum format { FORMAT_FOLDED, FORMAT_PROFILE, FORMAT_SCRIPT, FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMAT_FIREFOX, FORMATS };
@@ -202,7 +201,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
 		{ "input", 'i', "FILE",
-		  "the recording, '-' for standard input (default " DEFAULT_FILE ")", OPT_STR,
+		  "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR,
 		  &cfg->input, NULL },
 		{ "output", 'o', "FILE",
 		  "where the folded stacks go (default standard output); a folder with --split-by",
@@ -317,6 +316,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 	}
 	if (argc > first)
 		cfg->input = argv[first];
+	if (!cfg->input)
+		cfg->input = rec_reader_default();
 	return check_config(cfg);
 }
 
@@ -389,7 +390,7 @@ static void tell_leftout(const struct collect *c)
 static int write_profile(const struct config *cfg, const struct collect *col, const struct naming *nm,
 			 struct rec_reader *r, const struct modules *mods, struct outfile *out)
 {
-	const struct to_profile in = { cfg->input ? cfg->input : DEFAULT_FILE, col, nm, r };
+	const struct to_profile in = { cfg->input, col, nm, r };
 	struct profile *p = to_profile(&in);
 	int err = 0;
 
@@ -416,7 +417,7 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 
 	if (cfg->kind == FORMAT_SCRIPT) {
 		const struct to_script in = {
-			.input = cfg->input ? cfg->input : DEFAULT_FILE, .col = col, .nm = nm, .reader = r,
+			.input = cfg->input, .col = col, .nm = nm, .reader = r,
 			.fields = cfg->fields ? cfg->fields : SCRIPT_DEFAULT, .header = cfg->header, .ns = cfg->ns,
 			.header_only = cfg->header_only, .reltime = cfg->reltime, .deltatime = cfg->deltatime,
 		};
@@ -561,7 +562,7 @@ static int symbolize(struct config *cfg)
 	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
 	 */
 	stop_init(false);
-	r = rec_reader_open(cfg->input ? cfg->input : DEFAULT_FILE);
+	r = rec_reader_open(cfg->input);
 	if (!r)
 		return EXIT_FAILURE;
 	stop_init(true);

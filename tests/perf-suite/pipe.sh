@@ -7,6 +7,10 @@
 spin=("$TARGETS/spin" --cpu 0.2)
 like "record | report" "$(record - -F 499 -g -- "${spin[@]}" | report -)" 'app_leaf'
 like "record | script" "$(record - -F 499 -g -- "${spin[@]}" | script -)" ' app_leaf'
+# perf's way to say it: what is a pipe is written to, and read from, if nothing else is named.
+like "record | script, nothing said of the pipe" "$(tool record -q -e cpu-clock -F 499 -g -- "${spin[@]}" | tool script)" ' app_leaf'
+like "record | report, nothing said of the pipe" "$(tool record -q -e cpu-clock -F 499 -g -- "${spin[@]}" | tool report --stdio)" 'app_leaf'
+check "and no file is left" test ! -e nsprof.data -a ! -e perf.data
 record - -F 499 -g -- "${spin[@]}" >saved
 like "saved from a pipe, by name" "$(report saved)" 'app_leaf'
 like "saved from a pipe, from standard input" "$(report - <saved)" 'app_leaf'
