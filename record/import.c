@@ -165,6 +165,8 @@ static void write_info(struct import *im)
 	text(w, "arch", "x86_64");
 	if (pd->ncpus)
 		number(w, "ncpus", pd->ncpus);
+	if (pd->memory_kb)
+		number(w, "memory_kb", pd->memory_kb);
 	text(w, "clock", "perf");
 	free(bare);
 }

@@ -53,6 +53,7 @@ static void host(struct rec_writer *w)
 
 void info_write(struct rec_writer *w, const struct record_opts *o, const struct events *ev)
 {
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const struct target *t = ev->target;
 	struct strbuf text = STRBUF_INIT;
 
@@ -77,7 +78,8 @@ void info_write(struct rec_writer *w, const struct record_opts *o, const struct 
 	strbuf_fini(&text);
 	host(w);
 	number(w, "ncpus", t->ncpus);
-	number(w, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
+	number(w, "page_size", page);
+	number(w, "memory_kb", (uint64_t)sysconf(_SC_PHYS_PAGES) * page / 1024);
 	rec_writer_info(w, "clock", "monotonic");
 	number(w, "ring_bytes", ev->data_bytes);
 	number(w, "ring_ms", events_ring_ms(ev));

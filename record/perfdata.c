@@ -32,6 +32,7 @@ enum feature {
 	FEATURE_VERSION = 5,
 	FEATURE_ARCH = 6,
 	FEATURE_NRCPUS = 7,
+	FEATURE_TOTAL_MEM = 10,
 	FEATURE_CMDLINE = 11,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_CLOCK_DATA = 29,
@@ -292,6 +293,9 @@ static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_
 		break;
 	case FEATURE_NRCPUS:
 		pd->ncpus = perfdata_u32(c);
+		break;
+	case FEATURE_TOTAL_MEM:
+		pd->memory_kb = perfdata_u64(c);
 		break;
 	case FEATURE_CMDLINE:
 		read_cmdline(pd, c);

@@ -101,6 +101,7 @@ struct perfdata {
 	size_t nbuild_ids, build_ids_cap;
 	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = not told */
 	uint32_t ncpus;		/* available; 0 = not told */
+	uint64_t memory_kb;	/* in KiB; 0 = not told */
 	bool have_clock;	/* CLOCK_DATA: times and wall clock belong together */
 	uint64_t clock_wall_ns, clock_ns;
 	struct perfdata_spot end;	/* which ended it: of an impossible size, or not all of it is there */

@@ -45,8 +45,8 @@ struct file_attr {
 };
 static_assert(sizeof(struct file_attr) == 128, "on-disk size");
 
-enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_EVENT_DESC = 12, FEATURE_SAMPLE_TIME = 21,
-       FEATURE_CLOCK_DATA = 29, FEATURES };
+enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_TOTAL_MEM = 10, FEATURE_EVENT_DESC = 12,
+       FEATURE_SAMPLE_TIME = 21, FEATURE_CLOCK_DATA = 29, FEATURES };
 
 struct perf_file {
 	FILE *to;
@@ -299,6 +299,11 @@ void perf_file_cpus(struct perf_file *pf, uint32_t n)
 {
 	strbuf_add_u32(&pf->features[FEATURE_NRCPUS], n);
 	strbuf_add_u32(&pf->features[FEATURE_NRCPUS], n);
+}
+
+void perf_file_memory(struct perf_file *pf, uint64_t kb)
+{
+	strbuf_add_u64(&pf->features[FEATURE_TOTAL_MEM], kb);
 }
 
 void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, const uint8_t *id, size_t len)

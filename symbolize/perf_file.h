@@ -67,6 +67,8 @@ enum perf_file_text { PERF_FILE_HOSTNAME = 3, PERF_FILE_OSRELEASE = 4, PERF_FILE
 /* @text NULL: not known. */
 void perf_file_text(struct perf_file *pf, enum perf_file_text what, const char *text);
 void perf_file_cpus(struct perf_file *pf, uint32_t n);
+/* In KiB. */
+void perf_file_memory(struct perf_file *pf, uint64_t kb);
 /* The file under that name has this build-id of @len bytes, at most BUILD_ID_MAX. */
 void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, const uint8_t *id, size_t len);
 /* At wall clock @wall_ns the times were at @ns. Nothing is written without event.monotonic. */

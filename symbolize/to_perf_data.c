@@ -478,7 +478,7 @@ static void tell_features(struct export *x)
 {
 	const struct rec_reader *r = x->in->reader;
 	const uint32_t cpus = (uint32_t)number(r, "ncpus");
-	const uint64_t wall = number(r, "start_wall_ns");
+	const uint64_t wall = number(r, "start_wall_ns"), memory_kb = number(r, "memory_kb");
 	uint64_t name, dso;
 	size_t it = 0;
 
@@ -489,6 +489,8 @@ static void tell_features(struct export *x)
 	perf_file_text(x->pf, PERF_FILE_CMDLINE, rec_reader_info(r, "cmdline"));
 	if (cpus)
 		perf_file_cpus(x->pf, cpus);
+	if (memory_kb)
+		perf_file_memory(x->pf, memory_kb);
 	if (wall)
 		perf_file_clock(x->pf, wall, rec_reader_start(r));
 	while (u64map_next(&x->ids, &it, &name, &dso)) {

@@ -225,9 +225,10 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 /* perf's block of "# key : value" lines. */
 static void print_header(const struct printer *p)
 {
-	static const char *const keys[][2] = {
+	/* What perf calls it, what a recording does, the unit. */
+	static const char *const keys[][3] = {
 		{ "hostname", "hostname" }, { "os release", "kernel" }, { "perf version", "version" }, { "arch", "arch" },
-		{ "nrcpus avail", "ncpus" }, { "cmdline", "cmdline" },
+		{ "nrcpus avail", "ncpus" }, { "total memory", "memory_kb", " kB" }, { "cmdline", "cmdline" },
 	};
 	const char *v = rec_reader_info(p->in->reader, "start_wall_ns");
 	time_t when = v ? (time_t)(strtoull(v, NULL, 10) / NS_PER_S) : 0;
@@ -239,7 +240,7 @@ static void print_header(const struct printer *p)
 	fprintf(p->to, "# ========\n# captured on    : %s\n# header version : 1\n", date);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if ((v = rec_reader_info(p->in->reader, keys[i][1])))
-			fprintf(p->to, "# %s : %s\n", keys[i][0], v);
+			fprintf(p->to, "# %s : %s%s\n", keys[i][0], v, keys[i][2] ? keys[i][2] : "");
 	fprintf(p->to, "# event : name = %s\n# ========\n#\n", p->event);
 }
 

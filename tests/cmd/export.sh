@@ -62,7 +62,7 @@ if command -v perf >/dev/null; then
 	check "C: most have that chain" test "$(grep -F "${chain%;}" "$T/a.folded" | samples /dev/stdin)" -ge $((n / 2))
 	quiet report --stdio --header -i "$T/a.perf"
 	check "perf report counts all" grep -q "^# Samples: $n  *of event 'cpu-clock'" "$T/out"
-	for line in "hostname : $(uname -n)" "os release : $(uname -r)" "arch : $(uname -m)" 'cmdline : .*record' 'clockid: monotonic' \
+	for line in "hostname : $(uname -n)" "os release : $(uname -r)" "arch : $(uname -m)" "total memory : $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) kB" 'cmdline : .*record' 'clockid: monotonic' \
 		'sample duration'; do
 		check "perf report --header: $line" grep -q "^# $line" "$T/out"
 	done

@@ -12,6 +12,7 @@ for f in file pipe; do
 	like "$f: release of the system" "$(<$f.header)" "^# os release : $(uname -r)\$"
 	like "$f: architecture" "$(<$f.header)" "^# arch : $(uname -m)\$"
 	like "$f: CPUs" "$(<$f.header)" "^# nrcpus avail : $(getconf _NPROCESSORS_CONF)\$"
+	like "$f: memory" "$(<$f.header)" "^# total memory : $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) kB\$"
 	like "$f: version" "$(<$f.header)" '^# perf version : [0-9]'
 	like "$f: command" "$(<$f.header)" '^# cmdline : .*record .*cpu-clock .*true *$'
 	like "$f: event" "$(<$f.header)" '^# event : name = cpu-clock'

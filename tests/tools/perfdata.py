@@ -429,6 +429,8 @@ class Check:
 				need('feature %d: text' % n, b.counted())
 			elif n == 7:
 				need('cpus', len(set(b.take('II'))) == 1)
+			elif n == 10:
+				need('memory', b.take('Q'))
 			elif n == 11:
 				for _ in range(b.take('I')):
 					b.counted()
