@@ -28,6 +28,14 @@
 #include "util.h"
 #include "xalloc.h"
 
+/*
+ * By how much wall clock may be wrong: file systems' times tick 100 times a second; in the same boot perf's own clock,
+ * local_clock(), goes on beside CLOCK_MONOTONIC_RAW and is never set; and else perf may take a while to finish the file.
+ */
+#define CLOCK_TOLD_NS INT64_C(20000000)
+#define CLOCK_SAME_BOOT_NS INT64_C(2000000000)
+#define CLOCK_OF_FILE_NS INT64_C(60000000000)
+
 /* perf's own event for side-band: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY. */
 #define IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
 
@@ -189,6 +197,33 @@ static void detach(struct import *im)
 		       import_host_same_kernel(&im->host, im->pd));
 }
 
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Perf maps that lie here, if it is known when the recording was begun. */
+static void trust_host_maps(struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	int64_t wall = (int64_t)start_wall(im), late = CLOCK_TOLD_NS;
+
+	if (!im->host.same_host)
+		return;
+	if (!pd->have_clock && import_host_same_kernel(&im->host, pd)) {
+		wall = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW) + (int64_t)im->first;
+		late = CLOCK_SAME_BOOT_NS;
+	} else if (!pd->have_clock) {
+		if (!pd->map)
+			return;
+		late = CLOCK_OF_FILE_NS;
+	}
+	proctab_host_maps(im->pt, im->first, wall, late);
+}
+
 static int begin(struct import *im, uint64_t first)
 {
 	const struct perfdata_attr *a;
@@ -217,6 +252,7 @@ static int begin(struct import *im, uint64_t first)
 	ledger_begin(&im->ledger, im->w, false, false);
 	im->pt = proctab_new(im->w);
 	detach(im);
+	trust_host_maps(im);
 	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, a->sample_type & PERF_SAMPLE_CGROUP, 0);
 	return 0;
 }
@@ -477,15 +513,13 @@ static int finish(struct import *im)
 
 static int run(struct import *im, int fd)
 {
-	struct timespec now;
 	int err;
 
 	im->pd = perfdata_open(fd, im->name);
 	if (!im->pd)
 		return -EINVAL;
 	/* Of a pipe: now. */
-	clock_gettime(CLOCK_REALTIME, &now);
-	im->until_ns = im->pd->written_ns ? im->pd->written_ns : (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	im->until_ns = im->pd->written_ns ? im->pd->written_ns : clock_ns(CLOCK_REALTIME);
 	if (im->pd->map) {
 		err = perfdata_each(im->pd, false, look, im);
 		if (!err && im->pd->nattrs)

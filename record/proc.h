@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "caplist.h"
 #include "dsotab.h"
@@ -42,6 +43,7 @@ struct proc {
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
 	uint64_t dead_time;		/* ns */
+	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
 	/*
 	 * Read when it ran another program already, while side-band is still before that exec: who it is, but not what
@@ -70,6 +72,9 @@ struct proctab {
 	bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time);	/* proctab_look_ahead(); NULL = cannot be told */
 	void *exec_ctx;
 	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
+	bool host_maps;		/* proctab_host_maps(), and what it was told */
+	uint64_t host_begun;
+	int64_t host_begun_wall, host_late;
 	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
 	/* Of segments before it; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;
@@ -159,6 +164,16 @@ void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial,
 		     uint64_t *addrs, size_t n, struct capture_job *job);
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job);
+/* May a file with attributes @st be the perf map of a process with facts @f? NULL, or why not. */
+const char *perfmap_refuse(const struct facts *f, const struct stat *st);
+
+/* ---- proc_hostmap.c ---- */
+
+/*
+ * The perf map of @p, a process of an imported recording, as far as the file on this host proves to be its own: O_RDONLY, owned, or negative
+ * errno.
+ */
+int hostmap_open(const struct proc *p);
 
 /* ---- proc_rivals.c ---- */
 

@@ -249,6 +249,11 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 		jitdump_prepare(f, p->serial, p->comm, addrs, n, &job);
 	else
 		perfmap_prepare(pt, f, p->serial, p->comm, addrs, n, &job);
+	if (kind == CAPTURE_PERF_MAP && pt->detached) {
+		job.map[0].pinned = -1;
+		job.map[0].named = hostmap_open(p);
+		job.nmaps = 1;
+	}
 	capture_job_run(&job);
 	got = job.rows.len;
 	capture_finish(pt, NULL, &job);
@@ -389,11 +394,14 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 
 	e->facts = facts_get(p->facts ? p->facts : p->anc);
 	memcpy(e->comm, p->comm, sizeof(e->comm));
-	e->done = p->jit_captured;
+	/* It has no facts by which that could be done later. */
+	e->done = p->jit_captured || p->pt->detached;
 }
 
 static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 {
+	if (pt->detached)
+		capture_jit(p);
 	if (p->serial && p->jit.n) {
 		list_jit(p, CAPTURE_PERF_MAP, cl);
 		if (jitdump_fd(p->facts ? p->facts : p->anc) >= 0)

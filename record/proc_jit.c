@@ -24,11 +24,8 @@ static int dup_fd(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/*
- * May this file be the perf map of a process with facts @f? NULL, or why not. A container can put
- * anything there; and on a shared /tmp the name may be that of another container's process.
- */
-static const char *refuse_map(const struct facts *f, const struct stat *st)
+/* A container can put anything there; and on a shared /tmp the name may be that of another container's process. */
+const char *perfmap_refuse(const struct facts *f, const struct stat *st)
 {
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 
@@ -52,7 +49,7 @@ static int accept_map(const struct facts *f, int fd, const struct stat *st, cons
 		*why = "it is not a regular file";
 	if (fd < 0)
 		return fd;
-	no = refuse_map(f, st);
+	no = perfmap_refuse(f, st);
 	if (!no)
 		return fd;
 	*why = no;

@@ -53,6 +53,14 @@ void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
 		u64map_clear(&pt->kernel);
 }
 
+void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns)
+{
+	pt->host_maps = true;
+	pt->host_begun = begun;
+	pt->host_begun_wall = wall_ns;
+	pt->host_late = late_ns;
+}
+
 static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
 {
 	const uint64_t *slot = u64map_get(&pt->procs, pid);
@@ -242,7 +250,9 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 	struct thread *t;
 
 	if (ev->exec) {
+		p->over_time = ev->time;
 		begin_image(p);
+		p->over_time = 0;
 		p->exec_time = ev->time;
 	}
 	if (ev->tid == ev->pid)

@@ -108,6 +108,11 @@ struct caplist *proctab_cut(struct proctab *pt);
  * this host are those recorded; may be said again, later.
  */
 void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel);
+/*
+ * Detached, and the recorded host is this one: perf maps that lie here may be taken for processes of it, as far as they prove to be
+ * theirs. @begun: when the recording was begun, ns as in its events, and @wall_ns, the same as wall clock, or up to @late_ns later.
+ */
+void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns);
 /* We are in a pid namespace below the first one: pid 0 is all that runs outside of it, and idle CPUs. */
 void proctab_nested(struct proctab *pt);
 /*
