@@ -94,6 +94,7 @@ struct perfdata {
 	size_t nparts;
 	uint64_t bytes;		/* of all files; 0: a pipe */
 	int64_t written_ns;	/* wall clock, when the file was changed last; 0: a pipe */
+	bool told;		/* of a pipe that was saved: attrs and features are known by an earlier pass */
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
 	struct u64map ids;	/* of events, one for each CPU or thread -> index in @attrs */

@@ -344,7 +344,7 @@ static int take(struct stream *s, struct source *src, const uint8_t *rec, uint64
 	default:
 		if (type < PERFDATA_HEADER_ATTR)
 			return take_record(s, src, rec, chunk);
-		if (s->pd->piped && size <= UINT16_MAX)
+		if (s->pd->piped && !s->pd->told && size <= UINT16_MAX)
 			perfdata_meta(s->pd, type, rec, (size_t)size);
 		return 0;
 	}
@@ -539,5 +539,6 @@ int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const 
 		chunk_put(&s, s.queue[--s.n].chunk);
 	sources_fini(&s);
 	free(s.queue);
+	pd->told = true;
 	return err;
 }
