@@ -92,6 +92,9 @@ perf_rec "$T/z.data" -z -F 999 --call-graph dwarf,65528 -- bash -c 'timeout 1 "$
 folded "$T/z.data" "$T/z.folded"
 check "compressed: samples" test "$(samples "$T/z.folded")" -ge 100
 PD compressed2 "$T/z.data" "$T/z2.data"
+perf_rec "$T/zs.data" -z -F 199 --call-graph dwarf,16384 -- "$TARGETS/spin" 1
+alike "compressed" "$T/zs.data"
+is "compressed: all equal" "$PART" 0
 check "compressed, with sizes that wrap" test "$(stat -c %s "$T/z2.data")" -gt 65536
 folded "$T/z2.data" "$T/z2.folded"
 check "compressed as by 6.16: the same stacks" cmp "$T/z2.folded" "$T/z.folded"
@@ -108,6 +111,11 @@ perf_rec "$T/fp.data" -F 499 -g -- "$TARGETS/spin" 1
 folded "$T/fp.data" "$T/fp.folded"
 is "frame pointers: as many samples as perf has" "$(samples "$T/fp.folded")" \
 	"$(perf script -F time -i "$T/fp.data" 2>/dev/null | grep -c .)"
+alike "frame pointers" "$T/fp.data"
+is "frame pointers: all equal" "$PART" 0
+perf_rec "$T/deepfp.data" -F 299 -g -- bash -c 'timeout 1 "$@"; exit 0' - "$TARGETS/deep" 100000 60
+alike "frame pointers, deep C++" "$T/deepfp.data"
+is "frame pointers, deep C++: all equal" "$PART" 0
 
 # ---- several events ----
 perf_rec "$T/two.data" -e page-faults -F 499 --call-graph dwarf,8192 -- "$TARGETS/spin" 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares two texts of perf script, perf's and ours, sample by sample: same_stacks.py PERF OURS
 
-User frames by their place in the page, since a function may have several names, and perf counts addresses of programs at fixed places from
-another start. Prints how many samples are equal, of how many perf has a part of the frames, in their order ([unknown] frames at its end are where it lost its way), how many are not
+By their place in the page, since a function may have several names, and perf counts addresses of programs at fixed places from another
+start. What the kernel walked are return addresses; ours are of the calls, a byte before. An address 0 is none. Prints how many samples are equal, of how many perf has a part of the frames, in their order ([unknown] frames at its end are where it lost its way), how many are not
 alike, and how many only perf has; of those not alike the first three.
 """
 import re
@@ -24,15 +24,19 @@ def read(path):
 			key = m and (m.group(1), m.group(2))
 		else:
 			m = re.match(r'^\s*([0-9a-f]+) (.*) \((.*)\)$', line)
-			# Inlined ones have no code of their own; the kernel's callers are shown one byte apart.
-			if m and not m.group(3).startswith('[kernel') and m.group(3) != 'inlined':
+			# Inlined ones have no code of their own.
+			if m and m.group(3) != 'inlined' and (int(m.group(1), 16) or m.group(2) != '[unknown]'):
 				frames.append((int(m.group(1), 16) & 0xfff, m.group(2)))
 	return samples
 
 
+def same(theirs, mine):
+	return theirs - mine & 0xfff in (0, 1)
+
+
 def is_part(few, many):
 	rest = iter(many)
-	return all(ip in rest for ip in few)
+	return all(any(same(ip, m) for m in rest) for ip in few)
 
 
 perf, ours = read(sys.argv[1]), read(sys.argv[2])
@@ -40,10 +44,10 @@ equal = part = other = 0
 for key, mine in ours.items():
 	theirs = perf.get(key)
 	mine = [f for f in mine if f[1] not in ('[truncated_stack]', '[broken_stack]', '[no_stack]')]
-	while theirs and len(theirs) > 1 and theirs[-1][1] == '[unknown]' and theirs[-1] not in mine[len(theirs) - 1:]:
+	while theirs and len(theirs) > 1 and theirs[-1][1] == '[unknown]' and not any(same(theirs[-1][0], m[0]) for m in mine[len(theirs) - 1:]):
 		theirs = theirs[:-1]
 	a, b = [ip for ip, _ in mine], [ip for ip, _ in theirs or []]
-	if theirs is not None and a == b:
+	if theirs is not None and len(a) == len(b) and all(map(same, b, a)):
 		equal += 1
 	elif theirs is not None and len(b) < len(a) and is_part(b, a):
 		part += 1
