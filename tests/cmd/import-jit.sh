@@ -47,11 +47,11 @@ rm "$map"
 is "gone: no names" "$(jitted map.data)" "0 $n"
 is "they are in what was imported before" "$(jitted map.ns)" "$n 0"
 
-perf_rec memfd.data -- "$JIT" 0.3 jitted memfd
+perf_rec memfd.data -- "$JIT" 0.5 jitted memfd
 like "code in a memfd" "$(jitted memfd.data)" '^[1-9][0-9]* 0$'
 
 # By a clock that is told exactly: the map is half a second older than the program behind the exec.
-perf_rec exec.data -k mono -- "$JIT" 0.6 jitted exec before
+perf_rec exec.data -k mono -- "$JIT" 1 jitted exec before
 "$NSPROF" symbolize -q exec.data | sed -n 's/^\([^;]*\);.*;\(jitted\|\[jit\]\)[; ].*/\1 \2/p' | sort -u >who
 is "the map of the program before an exec" "$(paste -sd , who)" "after [jit],before jitted"
 
@@ -60,7 +60,7 @@ is "the map of the program before an exec" "$(paste -sd , who)" "after [jit],bef
 pid=$!
 later "rm -f /tmp/perf-$pid.map"
 wait_for "[ \"\$(stat 2>/dev/null -c %u /tmp/perf-$pid.map)\" = 1000 ]" 20
-perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 -g -p $pid -o live.data -- sleep 0.5 >perf.log 2>&1
+perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 -g -p $pid -o live.data -- sleep 1 >perf.log 2>&1
 like "a user's process that runs on" "$(jitted live.data)" '^[1-9][0-9]* 0$'
 chown 1001 "/tmp/perf-$pid.map"
 like "and another user's map" "$(jitted live.data)" '^0 [1-9]'

@@ -337,6 +337,8 @@ done <<'GUIDES'
 perf script|^spin +[0-9]+/[0-9]+ .* cpu-clock:
 perf script --header|^# cmdline : .*record -q -F 999
 perf script --header-only|^# cmdline : .*record -q -F 999
+perf script -I|^# cmdline : .*record -q -F 999
+perf script -q --time 100%|app_leaf \(.*/spin\)$
 perf script -i perf.data|app_leaf \(.*/spin\)$
 perf script -f|app_leaf \(.*/spin\)$
 perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso,trace|^spin +[0-9]+/[0-9]+ +\[[0-9]+\] +[0-9.]+: cpu-clock:
@@ -363,6 +365,15 @@ perf report --comms spin --stdio|\[\.\] app_leaf$
 perf report -G -f|app_leaf$
 perf diff perf.data nsprof.data|^no significant change
 GUIDES
+# --symfs and --kallsyms change what is found: lines of a binary that is below a folder only, names that are nowhere else.
+cp "$TARGETS/spin" gone
+perf record -q -F 999 -e cpu-clock -o gone.data ./gone --cpu --kernel 0.06
+mkdir -p "root$T"
+mv gone "root$T/gone"
+unlike "perf script -F +srcline: the binary is gone" "$(perf script -q -F +srcline -i gone.data)" '^  spin.c:[0-9]'
+like "perf script --symfs: its lines are found" "$(perf script -q -F +srcline --symfs root -i gone.data)" '^  spin.c:[0-9]'
+awk '$2 ~ /[tT]/ { $3 = "own_" $3 } { print $1, $2, $3 }' /proc/kallsyms >own.kallsyms
+like "perf script --kallsyms: its names" "$(perf script -q --kallsyms own.kallsyms -i gone.data)" ' own_do_syscall_64 \(\[kernel'
 perf script >out.perf
 python3 "$TOP/tests/tools/readers.py" out.perf >readers
 read -r _ read _ <readers

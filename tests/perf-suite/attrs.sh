@@ -54,6 +54,12 @@ regs=$(grep -o 'regs=0x[0-9a-f]*' event)
 is "all that a frame may be found by" $((${regs#regs=} & 0xff01ff)) $((0xff01ff))
 asked -e cpu-clock --call-graph fp -- true
 has "--call-graph fp" "callchain" "stack_user regs_user exclude_callchain_user"
+asked -e cpu-clock --call-graph dwarf,1001 -- true
+has "--call-graph dwarf,1001: rounded up" "stack=1008"
+asked -e cpu-clock --call-graph fp --user-callchains -- true
+has "--user-callchains" "callchain exclude_callchain_kernel" "exclude_callchain_user"
+asked -e cpu-clock --call-graph fp --kernel-callchains -- true
+has "--kernel-callchains" "callchain exclude_callchain_user" "exclude_callchain_kernel"
 asked -e cpu-clock -g -- true
 has "-g" "callchain"
 asked -e cpu-clock -D 20 -- true

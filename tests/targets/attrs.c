@@ -23,6 +23,7 @@ static void put_bits(FILE *f, const struct perf_event_attr *a)
 	BIT(mmap2);
 	BIT(enable_on_exec);
 	BIT(sample_id_all);
+	BIT(exclude_callchain_kernel);
 	BIT(exclude_callchain_user);
 #undef BIT
 }
