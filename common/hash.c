@@ -50,6 +50,7 @@ static void grow(struct u64map *m)
 
 	m->cap = old.cap ? old.cap * 2 : 16;
 	m->slots = xcalloc(m->cap + ZERO_SLOTS, sizeof(*m->slots));
+	xtouch(m->slots, (m->cap + ZERO_SLOTS) * sizeof(*m->slots));
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].key)
 			m->slots[slot_of(m, old.slots[i].key)] = old.slots[i];

@@ -351,6 +351,12 @@ struct nibble_dec *nibble_dec_new(void)
 	return d;
 }
 
+void nibble_dec_touch(struct nibble_dec *d)
+{
+	if (!d->used)
+		xtouch(d->bank, NIBBLE_CONTEXTS * sizeof(*d->bank));
+}
+
 void nibble_dec_free(struct nibble_dec *d)
 {
 	if (!d)

@@ -12,6 +12,8 @@
 
 #include "log.h"
 
+#define PAGE 4096u
+
 static void __attribute__((noreturn)) out_of_memory(size_t size)
 {
 	pr_err("out of memory (%zu bytes wanted)", size);
@@ -39,6 +41,17 @@ void *xcalloc(size_t nmemb, size_t size)
 	if (!p)
 		out_of_memory(total);
 	return p;
+}
+
+void *xtouch(void *zeros, size_t size)
+{
+	volatile char *p = zeros;
+
+	for (size_t at = 0; at < size; at += PAGE)
+		p[at] = 0;
+	if (size)
+		p[size - 1] = 0;
+	return zeros;
 }
 
 void *xrealloc(void *ptr, size_t size)

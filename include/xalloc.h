@@ -9,6 +9,12 @@
 
 void *xmalloc(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *xcalloc(size_t nmemb, size_t size) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));
+/*
+ * For a table that is looked up before it is written, and soon is written all over: has pages of its own for @zeros, @size
+ * bytes that are 0. Else the first look at each would map the kernel's page of zeros, and the first write another one
+ * instead: two faults, and at the second one each CPU that runs a thread of the process is interrupted, to forget the first.
+ */
+void *xtouch(void *zeros, size_t size);
 void *xrealloc(void *ptr, size_t size) __attribute__((alloc_size(2), returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull, nonnull));
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull, nonnull));

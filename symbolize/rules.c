@@ -9,6 +9,9 @@
 #include "util.h"
 #include "xalloc.h"
 
+#define TOUCH_AFTER 32u	/* rules */
+#define PAGE 4096u
+
 /* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
 static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
 
@@ -198,6 +201,16 @@ static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 	return compile_general(rs, &row);
 }
 
+/*
+ * There will be rules in all pages of the first level: they are written now, of each a slot that is forgotten by it. Why,
+ * xtouch() says; but few rules would not need them.
+ */
+static void touch_l1(struct rules *rs)
+{
+	for (size_t i = 0; i < 1u << RULES_L1_BITS; i += PAGE / sizeof(*rs->l1))
+		rs->l1[i].key = 0;
+}
+
 rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 {
 	uint64_t key = rule_key(mod, svma);
@@ -208,8 +221,11 @@ rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 	if (svma >> RULE_SVMA_BITS || mod->id == 0 || mod->id > RULE_ID_MAX)
 		return compile(rs, mod, svma);
 	known = u64map_put(&rs->all, key, &is_new);
-	if (is_new)
+	if (is_new) {
 		*known = compile(rs, mod, svma);
+		if (rs->all.n == TOUCH_AFTER)
+			touch_l1(rs);
+	}
 	slot->key = key;
 	slot->rule = *known;
 	return slot->rule;
