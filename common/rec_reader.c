@@ -475,13 +475,9 @@ static void gather_block(struct gather *g, const struct rec_block_header *h, con
 	g->seq = h->seq + 1;
 }
 
-int capture_unpack(const void *data, size_t len, uint64_t size, struct strbuf *out)
+int capture_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out)
 {
-	struct slice_dec *dec = slice_dec_new();
-	int err = slice_unpack(dec, data, len, size, out);
-
-	slice_dec_free(dec);
-	return err || out->len != size ? -EBADMSG : 0;
+	return slice_unpack(d, data, len, size, out) || out->len != size ? -EBADMSG : 0;
 }
 
 static int each_capture(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),

@@ -13,6 +13,7 @@
 #include "strbuf.h"
 
 struct rec_reader;
+struct slice_dec;
 
 struct rec_damage {
 	bool cut;			/* no END block: the recorder was stopped or the file cut */
@@ -60,11 +61,14 @@ void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *othe
 int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
 /* The same, with slices packed as they are in the file. */
 int rec_reader_captures_packed(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
+/* What packed captures are unpacked with, a MiB, for one thread at a time. */
+struct slice_dec *slice_dec_new(void);
+void slice_dec_free(struct slice_dec *d);	/* accepts NULL */
 /*
  * @data, @len bytes of a packed capture, appended to @out: @size bytes. 0, or -EBADMSG for damage; then what was
- * appended means nothing. By any thread.
+ * appended means nothing.
  */
-int capture_unpack(const void *data, size_t len, uint64_t size, struct strbuf *out);
+int capture_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
 
 /* The ledger, or false when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);

@@ -26,6 +26,7 @@ struct slice {
 
 struct slices {
 	struct slice *first, **last;	/* all there are */
+	struct slice_dec *dec;	/* owned, a MiB; NULL: a thread has it, or none has begun */
 	struct slice *at;	/* none before this one is packed */
 	bool ahead, started, stop;
 	pthread_t tid;
@@ -48,14 +49,22 @@ struct slices *slices_new(bool ahead)
 static void unpack(struct slice *sl)
 {
 	struct slices *s = sl->of;
+	struct slice_dec *dec = s->dec;
 
 	sl->state = SLICE_BUSY;
+	s->dec = NULL;
 	pthread_mutex_unlock(&s->lock);
-	if (capture_unpack(sl->packed, sl->packed_size, sl->size, &sl->data))
+	if (!dec)
+		dec = slice_dec_new();
+	if (capture_unpack(dec, sl->packed, sl->packed_size, sl->size, &sl->data))
 		strbuf_reset(&sl->data);
 	free(sl->packed);
 	sl->packed = NULL;
 	pthread_mutex_lock(&s->lock);
+	if (s->dec)
+		slice_dec_free(dec);
+	else
+		s->dec = dec;
 	sl->state = SLICE_DONE;
 	pthread_cond_broadcast(&s->change);
 }
@@ -135,6 +144,7 @@ void slices_free(struct slices *s)
 		free(sl->packed);
 		free(sl);
 	}
+	slice_dec_free(s->dec);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->change);
 	free(s);

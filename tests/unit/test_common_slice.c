@@ -301,20 +301,22 @@ static void test_growth(void **state)
 static int on_packed(void *ctx, const struct capture *cap)
 {
 	struct capture plain = *cap;
+	struct slice_dec *d = slice_dec_new();
 	struct strbuf out = STRBUF_INIT;
 	int ret;
 
 	assert_int_equal(cap->packed == 0, cap->id == 1);
 	if (cap->packed) {
 		/* Cut it is none. */
-		assert_int_not_equal(capture_unpack(cap->data, cap->packed / 2, cap->size, &out), 0);
+		assert_int_not_equal(capture_unpack(d, cap->data, cap->packed / 2, cap->size, &out), 0);
 		strbuf_reset(&out);
-		assert_int_equal(capture_unpack(cap->data, cap->packed, cap->size, &out), 0);
+		assert_int_equal(capture_unpack(d, cap->data, cap->packed, cap->size, &out), 0);
 		plain.data = out.s;
 		plain.packed = 0;
 	}
 	ret = on_capture(ctx, &plain);
 	strbuf_fini(&out);
+	slice_dec_free(d);
 	return ret;
 }
 
