@@ -17,6 +17,7 @@
 #include "rec_scan.h"
 #include "rec_table.h"
 #include "recording.h"
+#include "sample_ahead.h"
 #include "sample_codec.h"
 #include "slice_codec.h"
 #include "stream_codec.h"
@@ -41,6 +42,7 @@ struct rec_reader {
 	struct rec_damage damage;
 	struct stream_dec *stream;
 	struct sample_dec *samples;
+	struct sample_ahead *ahead;	/* owned; NULL: not wanted */
 	uint32_t *parts;		/* owned; index of the first block of each; NULL: not looked for */
 	uint32_t nparts;
 };
@@ -180,6 +182,7 @@ void rec_reader_close(struct rec_reader *r)
 	rec_file_fini(&r->file);
 	free(r->parts);
 	stream_dec_free(r->stream);
+	sample_ahead_free(r->ahead);
 	sample_dec_free(r->samples);
 	if (r->fd >= 0)
 		close(r->fd);
@@ -265,12 +268,19 @@ struct rec_reader *rec_reader_again(const struct rec_reader *from)
 
 /* ---- events ---- */
 
+void rec_reader_work_ahead(struct rec_reader *r)
+{
+	if (!r->ahead)
+		r->ahead = sample_ahead_new(r->samples);
+}
+
 /* One pass over one STREAM block. */
 struct stream_pass {
 	struct rec_reader *r;
 	const struct event_ops *ops;
 	void *ctx;
 	struct stream_parts parts;
+	struct sample_ahead *ahead;	/* NULL: samples are decoded when they are due */
 	bool samples_ok;	/* nothing was missing since the KEY block */
 	uint32_t part;		/* those that have begun */
 	bool wanted;		/* the one at hand is */
@@ -289,7 +299,7 @@ static void pass_samples(struct stream_pass *p, uint64_t run)
 	if (!p->wanted && run && p->ops->skipped)
 		p->ops->skipped(p->ctx, run);
 	while (run-- && p->samples_ok && !p->ret) {
-		if (sample_dec_next(p->r->samples, &ev)) {
+		if (p->ahead ? sample_ahead_next(p->ahead, &ev) : sample_dec_next(p->r->samples, &ev)) {
 			p->samples_ok = false;
 			return;
 		}
@@ -307,15 +317,47 @@ static int pass_events(struct stream_pass *p, uint64_t run)
 	return 0;
 }
 
+/* Samples of a block by its ORDER, which may be wrong. */
+static uint64_t samples_in(struct cursor order)
+{
+	uint64_t n = 0;
+
+	while (cursor_left(&order)) {
+		if (__builtin_add_overflow(n, cursor_varint(&order), &n))
+			return UINT64_MAX;
+		if (cursor_left(&order))
+			cursor_varint(&order);
+	}
+	return n;
+}
+
+/* -EBADMSG when the events make no sense. */
+static int pass_order(struct stream_pass *p)
+{
+	struct cursor *order = &p->parts.order;
+
+	while (cursor_left(order) && !p->ret) {
+		pass_samples(p, cursor_varint(order));
+		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
+		    !cursor_ok(order)) {
+			p->samples_ok = false;
+			return -EBADMSG;
+		}
+	}
+	return 0;
+}
+
 /* -EBADMSG when the block's content is damaged. */
 static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, const void *payload)
 {
-	struct cursor *order = &p->parts.order;
 	bool sound;
+	int err;
 
 	if (h->flags & REC_F_KEY && p->wanted) {
 		p->samples_ok = true;
 		sample_dec_key(p->r->samples);
+		if (p->ahead)
+			sample_ahead_key(p->ahead);
 	}
 	sound = p->samples_ok;
 	p->time = 0;
@@ -326,14 +368,13 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 	}
 	if (p->wanted)
 		sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols, p->parts.plain);
-	while (cursor_left(order) && !p->ret) {
-		pass_samples(p, cursor_varint(order));
-		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
-		    !cursor_ok(order)) {
-			p->samples_ok = false;
-			return -EBADMSG;
-		}
-	}
+	if (p->ahead && sound)
+		sample_ahead_begin(p->ahead, samples_in(p->parts.order));
+	err = pass_order(p);
+	if (p->ahead && sound)
+		sample_ahead_end(p->ahead);
+	if (err)
+		return err;
 	if (sound && !p->ret &&
 	    (p->delivered != h->samples || !sample_dec_done(p->r->samples)))
 		p->samples_ok = false;
@@ -359,7 +400,7 @@ static void note_bad(struct rec_damage *d, uint64_t off)
 
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx)
 {
-	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx };
+	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx, .ahead = ops->wants ? NULL : r->ahead };
 	const struct rec_file *f = &r->file;
 	uint64_t samples;
 

@@ -34,6 +34,9 @@ struct sample_dec {
 	struct nibble_dec *in;		/* owned */
 	struct word_list list;
 	uint64_t ip[REC_CHAIN_LEN];
+	struct sample_change change;
+	uint32_t *gone;			/* owned; change.gone */
+	size_t gone_cap;
 };
 
 /* ---- encoder ---- */
@@ -262,6 +265,7 @@ void sample_dec_free(struct sample_dec *d)
 	code_dec_fini(&d->code);
 	chain_dec_fini(&d->chain);
 	nibble_dec_free(d->in);
+	free(d->gone);
 	free(d);
 }
 
@@ -276,6 +280,18 @@ void sample_dec_key(struct sample_dec *d)
 void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t symbols, bool plain)
 {
 	nibble_dec_begin(d->in, code->base, code->size, symbols, plain);
+}
+
+void sample_dec_touch(struct sample_dec *d)
+{
+	struct sample_state *st = &d->st;
+
+	if (st->used)
+		return;
+	nibble_dec_touch(d->in);
+	xtouch(&st->regs, sizeof(st->regs));
+	xtouch(st->words.last, sizeof(st->words.last));
+	xtouch(st->words.other, sizeof(st->words.other));
 }
 
 static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
@@ -319,6 +335,7 @@ static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu 
 	if (idx >= d->st.nthr)
 		return NULL;
 	sample_note_thread(cpu, guess, (uint32_t)idx);
+	d->change.thread = (uint32_t)idx;
 	return d->st.thr[idx];
 }
 
@@ -329,6 +346,11 @@ static int dec_evict(struct sample_dec *d)
 	while ((v = nibble_get_num(d->in, CTX_EVICT))) {
 		if (v > d->st.nthr)
 			return -EINVAL;
+		/* So there are never more than pages. */
+		if (d->st.thr[v - 1]->shadow.n) {
+			XGROW(d->gone, d->change.ngone, d->gone_cap);
+			d->gone[d->change.ngone++] = (uint32_t)v - 1;
+		}
 		sample_state_forget(&d->st, d->st.thr[v - 1]);
 	}
 	return 0;
@@ -338,15 +360,16 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 		     struct ev_sample *ev)
 {
 	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full);
+	struct word_change *change = &d->change.words;
 	bool forgotten = !t->shadow.n;
-	uint64_t top, hi;
+	uint64_t hi;
 
 	words += (uint64_t)nibble_get_snum(d->in, CTX_SIZE);
 	if (!words || words > STACK_WORDS_MAX || lo % 8 || !lo ||
 	    lo > UINT64_MAX - 8 * STACK_WORDS_MAX)
 		return -EINVAL;
 	if (words_decode(&d->st.words, &d->list, &d->st.pool, &t->shadow, &d->code, lo, (uint32_t)words,
-			 &d->st.seen, d->in, &top))
+			 &d->st.seen, d->in, change))
 		return -EINVAL;
 	hi = lo + 8 * words;
 	/*
@@ -357,10 +380,10 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 	if (hi > t->hi)
 		ev->changed_end = hi;
 	else if (lo < t->lo)
-		ev->changed_end = MAX(top, MIN(t->lo, hi));
+		ev->changed_end = MAX(change->top, MIN(t->lo, hi));
 	else
-		ev->changed_end = top;
-	ev->known_end = forgotten ? UINT64_MAX : top;
+		ev->changed_end = change->top;
+	ev->known_end = forgotten ? UINT64_MAX : change->top;
 	if (ev->copy_full)
 		d->st.full_words = words;
 	t->lo = ev->stack.lo = lo;
@@ -413,6 +436,8 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 
 	d->st.used = true;
 	d->st.seen.n = 0;
+	d->change.ngone = 0;
+	d->change.words = (struct word_change){ 0 };
 	t = dec_head(d, ev, &flags);
 	if (!t)
 		return -EINVAL;
@@ -440,6 +465,12 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 		d->ip[ev->nchain++] = ev->regs[UREG_IP];
 	}
 	return nibble_dec_ok(d->in) ? 0 : -EINVAL;
+}
+
+const struct sample_change *sample_dec_change(struct sample_dec *d)
+{
+	d->change.gone = d->gone;
+	return &d->change;
 }
 
 bool sample_dec_done(const struct sample_dec *d)

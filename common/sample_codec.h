@@ -14,6 +14,14 @@
 #include "event.h"
 #include "rec_writer.h"
 #include "strbuf.h"
+#include "word_codec.h"
+
+struct sample_change {
+	const uint32_t *gone;	/* indices of threads, below REC_THREAD_MAX */
+	uint32_t ngone;
+	uint32_t thread;	/* whose sample it is */
+	struct word_change words;
+};
 
 struct sample_enc;
 struct sample_dec;
@@ -30,6 +38,8 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
+/* There are many samples to come: xtouch() for the models. */
+void sample_dec_touch(struct sample_dec *d);
 void sample_dec_key(struct sample_dec *d);
 /*
  * The next samples are in @code: so many symbols, @plain or not as nibble_dec_begin() has it. Its
@@ -41,6 +51,11 @@ void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t 
  * damaged: then @d is useless until sample_dec_key().
  */
 int sample_dec_next(struct sample_dec *d, struct ev_sample *ev);
+/*
+ * What the sample taken last did to what is known of stacks, for who keeps a copy of that: threads are forgotten,
+ * then the words of one change. Borrowed until the next call.
+ */
+const struct sample_change *sample_dec_change(struct sample_dec *d);
 /* Whether the samples taken are all there were in the code. */
 bool sample_dec_done(const struct sample_dec *d);
 

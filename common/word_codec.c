@@ -38,14 +38,12 @@ enum word_literal { LIT_CODE, LIT_NEW, LIT_REL, LIT_SEEN, LIT_RAW };
 
 /* ---- what both do to the shadow ---- */
 
-/*
- * Words number @idx of a copy at @base, ascending, are @val; all others below @top become 0. 0, or
- * -EINVAL when the pool has no page left.
- */
-static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uint64_t base,
-			 uint64_t top, const uint16_t *idx, const uint64_t *val, uint32_t n)
+int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struct word_change *change)
 {
+	const uint64_t base = change->base, end = change->end, *val = change->val;
 	uint64_t lo = base, no = UINT64_MAX;	/* all below @lo is done; number of @page */
+	const uint16_t *idx = change->idx;
+	const uint32_t n = change->n;
 	struct shadow_page *page = NULL;
 
 	for (uint32_t k = 0; k < n;) {
@@ -62,7 +60,7 @@ static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uin
 			shadow_zero(st, lo, group);
 			lo = group;
 		}
-		hi = MIN(group + 512, top);
+		hi = MIN(group + 512, end);
 		w = &page->w[group / 8 % SHADOW_PAGE_WORDS];
 		nonzero = &page->nonzero[group / 512 % SHADOW_GROUPS];
 		for (; k < n && (at = idx[k] - first) < 64; k++) {
@@ -75,7 +73,7 @@ static int replace_words(struct shadow_pool *pool, struct shadow_thread *st, uin
 			w[__builtin_ctzll(stale)] = 0;
 		lo = hi;
 	}
-	shadow_zero(st, lo, top);
+	shadow_zero(st, lo, end);
 	return 0;
 }
 
@@ -450,8 +448,7 @@ void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_
 		  struct strbuf *out)
 {
 	struct encoding e = { .sw = sw };
-	uint32_t changed;
-	uint64_t top;
+	struct word_change change = { .base = sw->base, .idx = sw->idx, .val = sw->val };
 
 	descent_begin(&e.d, m, seen, sw->base, sw->nwords);
 	walk_begin(&e.w, st, sw->base, e.d.at);
@@ -463,12 +460,12 @@ void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_
 	nibble_put_num(out, CTX_SAME, sw->nkept - e.left + 1);
 	for (uint32_t k = MIN(e.left + FEED, sw->nkept); k-- > e.left;)
 		descent_feed(&e.d, &(struct place){ sw->base + 8 * (uint64_t)sw->idx[k], sw->val[k] });
-	top = e.d.at;
-	changed = e.left;
+	change.end = e.d.at;
+	change.n = e.left;
 	while (!e.ended)
 		encode_next(&e, dict, out);
 	/* The pool has the pages that takes. */
-	replace_words(pool, st, sw->base, top, sw->idx, sw->val, changed);
+	words_change(pool, st, &change);
 }
 
 /* ---- decoder ---- */
@@ -686,12 +683,12 @@ static int decode_same(struct descent *d, struct walk *w, uint64_t n)
 
 int words_decode(struct word_model *m, struct word_list *scratch, struct shadow_pool *pool,
 		 struct shadow_thread *st, struct code_dec *dict, uint64_t base, uint32_t nwords,
-		 struct word_seen *seen, struct nibble_dec *in, uint64_t *top)
+		 struct word_seen *seen, struct nibble_dec *in, struct word_change *change)
 {
 	struct decoding c = { .list = scratch, .first = nwords };
-	uint64_t same = nibble_get_num(in, CTX_SAME), hi;
+	uint64_t same = nibble_get_num(in, CTX_SAME), hi, top;
 
-	*top = base;
+	*change = (struct word_change){ .base = base, .end = base, .top = base };
 	descent_begin(&c.d, m, seen, base, nwords);
 	if (!same)
 		return 0;
@@ -699,13 +696,15 @@ int words_decode(struct word_model *m, struct word_list *scratch, struct shadow_
 	if (decode_same(&c.d, &c.w, same - 1))
 		return -EINVAL;
 	hi = c.d.at;
-	*top = c.w.at.addr;
+	top = c.w.at.addr;
 	while (!c.ended)
 		if (decode_next(&c, dict, in) || !nibble_dec_ok(in))
 			return -EINVAL;
 	if (c.first < nwords)
-		*top = MAX(*top, base + 8 * (uint64_t)scratch->idx[nwords - 1]);
-	*top = *top == NOWHERE ? base : *top + 8;
-	return replace_words(pool, st, base, hi, scratch->idx + c.first, scratch->val + c.first,
-			     nwords - c.first);
+		top = MAX(top, base + 8 * (uint64_t)scratch->idx[nwords - 1]);
+	*change = (struct word_change){
+		.base = base, .end = hi, .idx = scratch->idx + c.first, .val = scratch->val + c.first,
+		.n = nwords - c.first, .top = top == NOWHERE ? base : top + 8,
+	};
+	return words_change(pool, st, change);
 }

@@ -62,6 +62,18 @@ struct word_list {
 	uint64_t val[STACK_WORDS_MAX];
 };
 
+/*
+ * What a copy does to the shadow: of its words, counted from address @base on, those at @idx, ascending,
+ * become @val, and all others below @end 0.
+ */
+struct word_change {
+	uint64_t base, end;	/* equal: nothing changes */
+	const uint16_t *idx;	/* borrowed from a struct word_list, as @val */
+	const uint64_t *val;
+	uint32_t n;
+	uint64_t top;		/* address behind the highest word that is another one now; @base: none */
+};
+
 /* Addresses in the copy met on the way down. Also what registers may hold. */
 struct word_seen {
 	uint64_t addr[WORD_SEEN];	/* the last one at @first, those before it behind it, in a ring */
@@ -93,12 +105,13 @@ void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_
 		  struct strbuf *out);
 
 /*
- * The inverse. *@top: address behind the highest word that changed, @base when there is none. 0, or
- * -EINVAL when positions leave the copy or the pool's limit is reached; that the code has ended too
- * early shows in @in.
+ * The inverse; what was done to @st is also in *@change. 0, or -EINVAL when positions leave the copy or the
+ * pool's limit is reached; that the code has ended too early shows in @in.
  */
 int words_decode(struct word_model *m, struct word_list *scratch, struct shadow_pool *pool,
 		 struct shadow_thread *st, struct code_dec *dict, uint64_t base, uint32_t nwords,
-		 struct word_seen *seen, struct nibble_dec *in, uint64_t *top);
+		 struct word_seen *seen, struct nibble_dec *in, struct word_change *change);
+/* Do the same to another shadow that was like @st. 0, or -EINVAL when the pool has no page left. */
+int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struct word_change *change);
 
 #endif

@@ -45,6 +45,12 @@ bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **k
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx);
 
 /*
+ * From now on passes over the events decode samples by a thread of their own, up to a few hundred ahead of the
+ * callback, unless parts are chosen (event_ops.wants) or no thread is to be had. What is called with what, and what is returned, stays the same.
+ */
+void rec_reader_work_ahead(struct rec_reader *r);
+
+/*
  * Samples can be decoded from some blocks on without those before; from one such block to the next is
  * a part. How many there are, at least 1, and in *@samples how many samples the file says it has.
  */

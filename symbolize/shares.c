@@ -22,6 +22,8 @@
 #define THREADS_MAX 32u
 /* A thread opens binaries and reads rows anew: that has to pay. About 20 ms of work. */
 #define SAMPLES_MIN 16384u
+/* Fewer samples are decoded in less time than a thread takes to begin. */
+#define AHEAD_MIN 256u
 
 struct share {
 	struct collect col;	/* first: the replay calls with it */
@@ -151,8 +153,11 @@ int shares_run(struct collect *c, struct rec_reader *r, struct modules *mods, un
 	int err = -EAGAIN;
 
 	threads = MIN(threads ? threads : threads_for(c, parts, held), THREADS_MAX);
-	if (threads < 2)
+	if (threads < 2) {
+		if (held >= AHEAD_MIN && cpus_usable() > 1)
+			rec_reader_work_ahead(r);
 		return collect_run(c, r);
+	}
 	shares = xcalloc(threads, sizeof(*shares));
 	taken = xcalloc(parts, sizeof(*taken));
 	while (n < threads && share_init(&shares[n], c, r, taken, &samples))

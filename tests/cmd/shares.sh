@@ -1,6 +1,7 @@
 #!/bin/bash
-# Long recordings are read by as many threads as there are CPUs: with one CPU and with all, the same is told.
-# They are made of short ones, said again and again until the coding starts anew several times.
+# Long recordings are read by as many threads as there are CPUs, and of others a thread decodes samples ahead: with one
+# CPU and with all, the same is told. They are made of short ones, said again and again, long ones until the coding starts
+# anew several times.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
@@ -21,15 +22,22 @@ same() {
 	check "$name: $*: there are stacks" test -s "$T/all"
 }
 
+# made FILE SAMPLES: $T/short made that long
+made() {
+	local n
+	n=$("$NSPROF" info --json "$T/short" | jq .samples)
+	"$RECODE" "$T/short" "$1" $(($2 / n + 1)) >"$T/out" 2>"$T/err"
+}
+
 # long NAME SAMPLES COMMAND...: a second of it, made SAMPLES long
 long() {
-	local name=$1 want=$2 n
+	local name=$1 want=$2
 	shift 2
 	"$NSPROF" record -q -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$T/short" -- \
 		bash -c 'timeout 1 "$@"; exit 0' - "$@" >"$T/out" 2>"$T/err" ||
 		{ fail "$name: recorded" "$(cat "$T/err")"; return; }
-	n=$("$NSPROF" info --json "$T/short" | jq .samples)
-	"$RECODE" "$T/short" "$T/long" $((want / n + 1)) >"$T/out" 2>"$T/err" || { fail "$name: made long" "$(cat "$T/err")"; return; }
+	made "$T/some" 3000 && made "$T/long" "$want" || { fail "$name: made long" "$(cat "$T/err")"; return; }
+	same "$name, seconds of it" "$T/some" --stats --no-inline
 	same "$name" "$T/long" --stats
 	same "$name" "$T/long" -q --no-inline --by thread --weight period
 	same "$name" "$T/long" --format profile --srcline
@@ -42,6 +50,8 @@ is "a pipe" "$("$NSPROF" symbolize -q - <"$T/long" | cksum)" "$("$NSPROF" symbol
 head -c $(($(stat -c %s "$T/long") * 3 / 4)) "$T/long" >"$T/cut"
 printf 'XXXX' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc 2>/dev/null
 same "cut and damaged" "$T/cut" --stats
+printf 'XXXX' | dd of="$T/some" bs=1 seek=$(($(stat -c %s "$T/some") * 2 / 3)) conv=notrunc 2>/dev/null
+same "seconds, damaged" "$T/some" --stats --no-inline
 long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
 long "JIT code" 300000 "$TARGETS/jitdump" rows 100000 "$T"
 like "JIT code: its lines" "$(<"$T/all")" ';outer_fn \(outer.jit:42\)_\[j\];native_mid .*;inner_fn \(inner.jit:7\)_\[j\];leaf_one '

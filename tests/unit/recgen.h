@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "event.h"
+#include "hash.h"
 #include "random.h"
 #include "rec_writer.h"
 #include "stackcopy.h"
@@ -234,6 +235,27 @@ static inline void gen_next(struct gen *g)
 			g->s.nchain++;
 		}
 	}
+}
+
+/* Of all that a sample says, its stack and what is known around that included; goes on from @h. */
+static inline uint64_t gen_digest(uint64_t h, const struct ev_sample *ev)
+{
+	const uint64_t head[] = {
+		ev->time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->nchain, ev->has_regs, ev->stack.lo,
+		ev->stack.hi, ev->changed_end, ev->known_end, ev->copy_full, ev->unmasked, ev->cut,
+	};
+	uint64_t val;
+
+	h = hash_combine(h, hash_bytes(head, sizeof(head)));
+	h = hash_combine(h, hash_bytes(ev->chain, ev->nchain * sizeof(*ev->chain)));
+	h = hash_combine(h, hash_bytes(ev->regs, sizeof(ev->regs)));
+	if (!ev->stack.shadow)
+		return h;
+	for (uint64_t a = ev->stack.lo; a < ev->stack.hi; a += 8)
+		h = hash_combine(h, stack_view_read(&ev->stack, a, &val) ? 1 : val);
+	for (uint64_t page = 0; page < 8; page++)
+		h = hash_combine(h, stack_view_page(&ev->stack, ev->stack.hi + 4096 * page) != NULL);
+	return h;
 }
 
 #endif
