@@ -663,7 +663,8 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 	struct read_values v;
 	bool all = true;
 
-	memcpy(cpus, ev->closed, ev->target->nall * sizeof(*cpus));
+	if (ev->target->nall)
+		memcpy(cpus, ev->closed, ev->target->nall * sizeof(*cpus));
 	for (size_t i = 0; i < ev->nsamples; i++) {
 		struct events_count *c = &cpus[ev->samples[i].cpu];
 

@@ -406,7 +406,8 @@ static int find_losses(struct export *x)
 
 	if (err)
 		return err;
-	qsort(x->losses, x->nlosses, sizeof(*x->losses), by_time);
+	if (x->nlosses)
+		qsort(x->losses, x->nlosses, sizeof(*x->losses), by_time);
 	if (!rec_reader_ledger(x->in->reader, &l))
 		return 0;
 	/* What is known of no second comes at the end. */
