@@ -16,6 +16,7 @@
 #include "rec_reader.h"
 #include "recording.h"
 #include "sibling.h"
+#include "tempfile.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -50,48 +51,6 @@ bool rec_reader_knows_dir(int dirfd)
 	return known;
 }
 
-/* A file without a name, or negative errno after a message. */
-static int temporary(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		/* Not every file system has O_TMPFILE. */
-		path = xasprintf("%s/nsprof-XXXXXX", dir);
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path);
-		free(path);
-	}
-	if (fd < 0) {
-		pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room", dir, strerror(errno));
-		return -EIO;
-	}
-	return fd;
-}
-
-static int write_all(int fd, const char *buf, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, buf, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0) {
-			pr_err("cannot write to a temporary file: %s; set TMPDIR to a place with room", strerror(errno));
-			return -EIO;
-		}
-		buf += w;
-		n -= (size_t)w;
-	}
-	return 0;
-}
-
 /*
  * @from to its end. What does not begin as a recording is not read to its end, which /dev/zero has none of.
  */
@@ -99,7 +58,7 @@ static int spool(int from, const char *shown)
 {
 	const size_t room = 256 << 10;
 	bool foreign = false, begun = false;
-	int fd = temporary(), err = 0;
+	int fd = tempfile_open(), err = 0;
 	char *buf;
 
 	if (fd < 0)
@@ -120,7 +79,7 @@ static int spool(int from, const char *shown)
 			foreign = memcmp(buf, REC_MAGIC, MIN((size_t)n, (size_t)REC_MAGIC_LEN)) &&
 				  !is_perf(buf, (size_t)n);
 		begun = true;
-		err = write_all(fd, buf, (size_t)n);
+		err = tempfile_write(fd, buf, (size_t)n);
 	}
 	free(buf);
 	if (!err)
@@ -159,7 +118,7 @@ static int import(int in, int out, const char *shown)
 /* Takes @in. A recording made of it, or negative errno after a message. */
 static int imported(int in, const char *shown)
 {
-	int out = temporary(), err = out < 0 ? out : 0;
+	int out = tempfile_open(), err = out < 0 ? out : 0;
 	struct stat st;
 
 	if (!err)

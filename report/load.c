@@ -16,6 +16,7 @@
 #include "recording.h"
 #include "select.h"
 #include "sibling.h"
+#include "tempfile.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -48,36 +49,32 @@ static bool foreign(const char *buf, size_t n)
  */
 static int spool(int from, const char *path)
 {
-	char buf[65536];
-	FILE *tmp = tmpfile();
+	int fd = tempfile_open(), err = 0;
 	bool begun = false;
-	ssize_t n;
-	int fd;
+	char buf[65536];
 
-	if (!tmp)
-		goto fail;
-	while ((n = read(from, buf, sizeof(buf))) != 0) {
+	if (fd < 0)
+		return fd;
+	while (!err) {
+		ssize_t n = read(from, buf, sizeof(buf));
+
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 || fwrite(buf, 1, (size_t)n, tmp) != (size_t)n)
-			goto fail;
+		if (n < 0) {
+			err = -errno;
+			pr_err("cannot read '%s': %s", path, strerror(errno));
+		}
+		if (n <= 0)
+			break;
+		err = tempfile_write(fd, buf, (size_t)n);
 		if (!begun && foreign(buf, (size_t)n))
 			break;
 		begun = true;
 	}
-	if (fflush(tmp) || lseek(fileno(tmp), 0, SEEK_SET) < 0)
-		goto fail;
-	fd = fcntl(fileno(tmp), F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
-		goto fail;
-	fclose(tmp);
-	return fd;
-fail:
-	n = errno;
-	pr_err("cannot read '%s': %s", path, strerror((int)n));
-	if (tmp)
-		fclose(tmp);
-	return -(int)n;
+	if (!err && lseek(fd, 0, SEEK_SET) >= 0)
+		return fd;
+	close(fd);
+	return err ? err : -EIO;
 }
 
 static int open_input(const char *path)

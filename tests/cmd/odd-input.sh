@@ -93,6 +93,16 @@ says "a filter that nothing meets" 1 "no sample of 'p' meets all of --filter" --
 printf 'a;b 1\n' >f
 says "filters are not for folded text" 1 "--filter is for recordings, and 'f' is folded text" --filter comm=a f
 
+# What comes through a pipe waits in a file without a name, where the user says.
+mkdir elsewhere
+is "TMPDIR is taken" "$(TMPDIR=elsewhere "$NSPROF" report --csv - <good)" "$("$NSPROF" report --csv good)"
+rmdir elsewhere
+for command in report symbolize info; do
+	TMPDIR=elsewhere "$NSPROF" "$command" - </dev/null >out 2>err
+	is "$command: nowhere to put what a pipe has: exit status" $? 1
+	is "says what helps" "$(cut -d: -f2- err)" " error: cannot make a temporary file in 'elsewhere': No such file or directory; set TMPDIR to a place with room"
+done
+
 # Nobody takes it.
 python3 -c 'for i in range(5000): print("a;f%d;some_function_with_a_name;g%d 1" % (i, i))' >many
 check_rc "standard output closed" 1 sh -c '"$0" report good >&-' "$NSPROF"
