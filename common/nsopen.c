@@ -2,6 +2,7 @@
  * Opening files of profiled processes: openat2(2) below an O_PATH fd of their root (fs/open.c,
  * fs/namei.c). Called directly because Debian 12's glibc has no wrapper.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -118,9 +119,45 @@ int nsopen_process_file(int procfd, const char *name)
 	return open_at(procfd, name, O_RDONLY);
 }
 
+int nsopen_other_thread(int procfd)
+{
+	int dir = open_at(procfd, "task", O_RDONLY | O_DIRECTORY), ret = -ESRCH;
+	DIR *threads = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *de;
+	char root[PATH_MAX];
+
+	if (!threads)
+		return dir < 0 ? dir : -ENOMEM;
+	while (ret == -ESRCH && (de = readdir(threads))) {
+		int fd = de->d_name[0] == '.' ? -ENOENT : open_at(dirfd(threads), de->d_name, O_PATH | O_DIRECTORY);
+
+		if (fd < 0)
+			continue;
+		if (readlinkat(fd, "root", root, sizeof(root)) >= 0) {
+			ret = fd;
+			break;
+		}
+		/* ENOENT: this is the one that has ended. What may not be read of one thread may not of any. */
+		if (errno != ENOENT)
+			ret = -errno;
+		close(fd);
+	}
+	closedir(threads);
+	return ret;
+}
+
 int nsopen_process_root(int procfd)
 {
-	return open_at(procfd, "root", O_PATH | O_DIRECTORY);
+	int fd = open_at(procfd, "root", O_PATH | O_DIRECTORY), other;
+
+	if (fd != -ENOENT)
+		return fd;
+	other = nsopen_other_thread(procfd);
+	if (other < 0)
+		return fd;
+	fd = open_at(other, "root", O_PATH | O_DIRECTORY);
+	close(other);
+	return fd;
 }
 
 int nsopen_root(uint32_t pid)

@@ -20,7 +20,13 @@ const char *nsopen_proc(void);
  * it has been reaped: never that of another one with its pid (proc_pid_lookup() keeps a struct pid).
  */
 int nsopen_process(uint32_t pid);
-/* O_RDONLY fd of file @name in it, fixed by the caller ("stat"); O_PATH fd of its root directory. */
+/*
+ * Of a process whose first thread has ended /proc/PID tells no more than stat, status and cgroup: memory, root and namespaces are
+ * those of the threads that live on. O_PATH fd of the directory of one of them, or negative errno; -ESRCH: there is none.
+ */
+int nsopen_other_thread(int procfd);
+/* O_RDONLY fd of file @name in it, fixed by the caller ("stat"); O_PATH fd of its root directory,
+ * that of another thread where the first one has ended. */
 int nsopen_process_file(int procfd, const char *name);
 int nsopen_process_root(int procfd);
 /* O_PATH fd of /proc/PID/root, or negative errno. */

@@ -144,9 +144,19 @@ static void read_text_facts(struct facts *f, int procfd)
 	free(text);
 }
 
+static void read_links(struct facts *f, int procfd)
+{
+	f->mnt_ns = read_ns(procfd, "ns/mnt");
+	f->pid_ns = read_ns(procfd, "ns/pid");
+	f->user_ns = read_ns(procfd, "ns/user");
+	f->exe = read_link(procfd, "exe");
+	f->root = read_link(procfd, "root");
+}
+
 struct facts *facts_read(int procfd, uint32_t pid)
 {
 	struct facts *f = xcalloc(1, sizeof(*f));
+	int other;
 
 	f->refs = 1;
 	f->pid = pid;
@@ -157,11 +167,13 @@ struct facts *facts_read(int procfd, uint32_t pid)
 		return NULL;
 	}
 	read_text_facts(f, procfd);
-	f->mnt_ns = read_ns(procfd, "ns/mnt");
-	f->pid_ns = read_ns(procfd, "ns/pid");
-	f->user_ns = read_ns(procfd, "ns/user");
-	f->exe = read_link(procfd, "exe");
-	f->root = read_link(procfd, "root");
+	read_links(f, procfd);
+	if (!*f->root && (other = nsopen_other_thread(procfd)) >= 0) {
+		free(f->exe);
+		free(f->root);
+		read_links(f, other);
+		close(other);
+	}
 	return f;
 }
 

@@ -178,8 +178,12 @@ static bool moved_on(const struct proc *p, int procfd, uint64_t time)
 static int read_maps(struct proc *p, int procfd, uint64_t time, struct mapset **maps)
 {
 	struct reading r = { .p = p, .maps = mapset_new() };
-	int ret = read_lines(procfd, &r);
+	int ret = read_lines(procfd, &r), other;
 
+	if (ret == -ESRCH && (other = nsopen_other_thread(procfd)) >= 0) {
+		ret = read_lines(other, &r);
+		close(other);
+	}
 	if (!ret && (!has_code(r.maps) || moved_on(p, procfd, time)))
 		ret = -ESRCH;
 	if (ret)
