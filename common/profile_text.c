@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crc32c.h"
 #include "lines.h"
 #include "log.h"
 #include "profile.h"
@@ -24,6 +25,7 @@ struct writer {
 	const struct profile *p;
 	struct strbuf out;
 	uint64_t lines;
+	uint32_t crc;		/* of what has been written */
 };
 
 static void add_text(struct writer *w, uint32_t id)
@@ -44,14 +46,21 @@ static void add_text(struct writer *w, uint32_t id)
 	}
 }
 
+static void flush(struct writer *w)
+{
+	if (!w->out.len)
+		return;
+	w->crc = crc32c(w->crc, w->out.s, w->out.len);
+	fwrite(w->out.s, 1, w->out.len, w->to);
+	strbuf_reset(&w->out);
+}
+
 static void end_line(struct writer *w)
 {
 	strbuf_addc(&w->out, '\n');
 	w->lines++;
-	if (w->out.len < WRITE_BYTES)
-		return;
-	fwrite(w->out.s, 1, w->out.len, w->to);
-	strbuf_reset(&w->out);
+	if (w->out.len >= WRITE_BYTES)
+		flush(w);
 }
 
 static void write_names(struct writer *w)
@@ -108,10 +117,10 @@ int profile_write(FILE *to, const struct profile *p)
 			    c->node, c->block, c->samples, c->period);
 		end_line(&w);
 	}
-	strbuf_addf(&w.out, "E\t%" PRIu64, w.lines);
+	flush(&w);
+	strbuf_addf(&w.out, "E\t%" PRIu64 "\t%08" PRIx32, w.lines, w.crc);
 	end_line(&w);
-	if (w.out.len)
-		fwrite(w.out.s, 1, w.out.len, to);
+	flush(&w);
 	strbuf_fini(&w.out);
 	return ferror(to) ? -EIO : 0;
 }
@@ -124,6 +133,8 @@ struct reader {
 	char *f[FIELDS_MAX];	/* of the line in work; [0] is its letter */
 	size_t n;
 	bool blocks, ended;	/* B, E were there */
+	uint32_t crc;		/* of all lines so far but E, ends included */
+	bool altered;		/* which is not what E says */
 };
 
 /* Cuts the line into its fields, tabs and escapes resolved. False: it has too many, or a wrong escape. */
@@ -280,13 +291,27 @@ static bool read_count(struct reader *r)
 	return true;
 }
 
+/* The checksum may be missing: who writes a profile by hand need not know it. */
 static bool read_end(struct reader *r)
 {
+	char crc[9];
 	uint64_t n;
 
 	r->ended = true;
+	snprintf(crc, sizeof(crc), "%08" PRIx32, r->crc);
+	r->altered = r->n == 3 && strcmp(r->f[2], crc);
 	/* This line has been counted already. */
-	return r->n == 2 && number(r->f[1], UINT64_MAX, &n) && n + 1 == r->lines.n;
+	return (r->n == 2 || r->n == 3) && number(r->f[1], UINT64_MAX, &n) && n + 1 == r->lines.n;
+}
+
+/* Before the line is taken apart. The NUL stands where its end was. */
+static void add_to_crc(struct reader *r, char *line, size_t len)
+{
+	if (!line || line[0] == 'E')
+		return;
+	line[len] = '\n';
+	r->crc = crc32c(r->crc, line, len + 1);
+	line[len] = '\0';
 }
 
 static bool read_line(struct reader *r, char *line, size_t len)
@@ -320,6 +345,7 @@ static int read_header(struct reader *r, const char *name)
 
 	if (lines_next(&r->lines, &line, &len) && line && !strncmp(line, PROFILE_MAGIC, PROFILE_MAGIC_LEN) &&
 	    r->lines.ended) {
+		add_to_crc(r, line, len);
 		if (!strcmp(line + PROFILE_MAGIC_LEN, VERSION))
 			return 0;
 		pr_err("'%s' is a profile of another version; this program reads version " VERSION, name);
@@ -347,15 +373,19 @@ int profile_read(FILE *in, const char *name, struct profile **out)
 		return err;
 	}
 	r.p = profile_new();
-	while (good && lines_next(&r.lines, &line, &len))
+	while (good && lines_next(&r.lines, &line, &len)) {
+		add_to_crc(&r, line, len);
 		good = r.lines.ended && read_line(&r, line, len);
+	}
 	if (!good && r.lines.ended)
 		pr_warn("'%s' is damaged: line %" PRIu64 " is none of a profile; what precedes it is used", name, r.lines.n);
 	else if (r.lines.err)
 		pr_warn("cannot read '%s' to its end: %s", name, strerror(-r.lines.err));
 	else if (!r.ended)
 		pr_warn("'%s' is cut after %" PRIu64 " lines: what precedes is used", name, r.lines.n - !good);
-	r.p->cut = !good || !r.ended;
+	else if (r.altered)
+		pr_warn("'%s' is damaged or was edited: its checksum is not what its last line says; names or counts may be wrong", name);
+	r.p->cut = !good || !r.ended || r.altered;
 	profile_finish(r.p);
 	lines_fini(&r.lines);
 	*out = r.p;

@@ -59,6 +59,13 @@ same tid="$tid"
 same "comm=s*" "comm=nothing" time=-"$end"
 like "it says by which steps" "$("$NSPROF" report --filter time=-1 p 2>&1 >/dev/null)" 'time= of a saved profile goes by blocks of [0-9.]+ s'
 same "container=*" time="$end"-
+# One digit that is another one, or a name: nothing that is wrong is shown without a word.
+like "a saved profile has a checksum" "$(tail -n 1 p)" $'^E\t[0-9]+\t[0-9a-f]{8}$'
+sed $'/^C\t/{s/\t1\t/\t2\t/;}; s/app_leaf/app_lead/' p >altered
+check "with damage in it" cmp -s <(wc -lc <p) <(wc -lc <altered)
+check_rc "which does not show but by the checksum" 1 "$NSPROF" report altered
+like "and that is said" "$(cat "$T/check.err")" "warning: 'altered' is damaged or was edited: its checksum is not what its last line says"
+check_rc "with no checksum there is nothing to say" 0 "$NSPROF" report <(sed $'/^E/s/\t[^\t]*$//' altered)
 check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
 "$NSPROF" symbolize -q rec >text
 check_rc "not of folded text" 1 "$NSPROF" report -q --filter comm=spin text

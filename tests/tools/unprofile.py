@@ -5,6 +5,17 @@ import sys
 ESCAPES = {'\\t': '\t', '\\n': '\n', '\\\\': '\\'}
 
 
+def crc32c(data):
+    table, crc = [], 0xffffffff
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82f63b78 if byte & 1 else 0)
+        table.append(byte)
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 0xff]
+    return crc ^ 0xffffffff
+
+
 def fields(line):
     return [re.sub(r'\\.', lambda m: ESCAPES[m.group()], f) for f in line.split('\t')]
 
@@ -13,7 +24,8 @@ def folded(path, weight):
     lines = open(path, encoding='utf-8', newline='\n').read().split('\n')
     assert lines.pop() == '', 'the last line has no end'
     assert lines[0] == 'nsprof-profile\t1', lines[0]
-    assert lines[-1] == 'E\t%d' % (len(lines) - 1), lines[-1]
+    end = 'E\t%d' % (len(lines) - 1)
+    assert lines[-1] in (end, '%s\t%08x' % (end, crc32c(('\n'.join(lines[:-1]) + '\n').encode()))), lines[-1]
     threads, frames, nodes, counts, blocks = [None], [None], [None], {}, 0
     for line in lines[1:-1]:
         kind, *f = fields(line)

@@ -244,7 +244,7 @@ static void a_cut_text_keeps_what_precedes(void **state)
 	profile_free(p);
 }
 
-/* Nothing out of bounds, whatever byte is another one. */
+/* Nothing out of bounds, whatever byte is another one, and nothing taken for whole. */
 static void damage_gives_a_valid_part(void **state)
 {
 	uint64_t rnd = 3;
@@ -261,6 +261,7 @@ static void damage_gives_a_valid_part(void **state)
 			text[at] = below(&rnd, 2) ? "0\t\n\\-9NCTFBE"[below(&rnd, 12)] : (char)below(&rnd, 256);
 			if (!read_text(text, len, &part)) {
 				valid_profile(part);
+				assert_int_equal(part->cut, text[at] != was);
 				profile_free(part);
 			}
 			text[at] = was;
@@ -299,6 +300,7 @@ static void every_field_is_checked(void **state)
 	(void)state;
 	reads("E\t1\n", 0);
 	reads("E\t2\n", 2);
+	reads("E\t1\t\t\n", 2);
 	reads("E\t1\nE\t1\n", 3);
 	reads("E\t1\nM\ta\tb\n", 3);
 	reads("X\t1\n", 2);
