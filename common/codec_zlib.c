@@ -2,14 +2,11 @@
 #include "codec_zlib.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "util.h"
 #include "xalloc.h"
-
-#define HEADER 2	/* bytes */
 
 struct zlib_dec {
 	z_stream z;
@@ -20,10 +17,9 @@ uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len)
 	return (uint32_t)crc32_z(sum, data, len);
 }
 
-/* RFC 1950, 2.2: deflate, no dictionary. */
-static bool is_zlib(const uint8_t *in, size_t size)
+bool zlib_is_stream(const uint8_t *in, size_t size)
 {
-	return size > HEADER && (in[0] & 0x0f) == 8 && !(in[1] & 0x20) &&
+	return size > ZLIB_HEADER && (in[0] & 0x0f) == 8 && !(in[1] & 0x20) &&
 	       (in[0] << 8 | in[1]) % 31 == 0;
 }
 
@@ -31,11 +27,11 @@ struct zlib_dec *zlib_dec_new(const uint8_t *in, size_t size)
 {
 	struct zlib_dec *d;
 
-	if (size > UINT32_MAX || !is_zlib(in, size))
+	if (size > UINT32_MAX || !zlib_is_stream(in, size))
 		return NULL;
 	d = xcalloc(1, sizeof(*d));
-	d->z.next_in = (Bytef *)(uintptr_t)(in + HEADER);	/* which zlib does not write to */
-	d->z.avail_in = (uInt)(size - HEADER);
+	d->z.next_in = (Bytef *)(uintptr_t)(in + ZLIB_HEADER);	/* which zlib does not write to */
+	d->z.avail_in = (uInt)(size - ZLIB_HEADER);
 	if (inflateInit2(&d->z, -MAX_WBITS) != Z_OK) {
 		free(d);
 		return NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "elf_file.h"
 #include "elf_file_priv.h"
@@ -57,17 +58,33 @@ static bool has_compressed(struct elf_file *ef)
 	return false;
 }
 
+/*
+ * What begins the compressed section @sh: not from libelf, which reads all of the section for it, and of those that nobody
+ * wants, too. False: it is not there.
+ */
+static bool read_chdr(const struct elf_file *from, const GElf_Shdr *sh, Elf64_Chdr *ch)
+{
+	if (sh->sh_size < sizeof(*ch) || sh->sh_size > ELF_PIECE_MAX)
+		return false;
+	if (!from->mem)
+		return pread(from->fd, ch, sizeof(*ch), (off_t)sh->sh_offset) == sizeof(*ch);
+	if (sh->sh_offset > from->memsize || sh->sh_size > from->memsize - sh->sh_offset)
+		return false;
+	memcpy(ch, (const uint8_t *)from->mem + sh->sh_offset, sizeof(*ch));
+	return true;
+}
+
 /* Bytes of @scn in the image, and its header there; 0: it has none there. */
 static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh,
 			     Elf64_Shdr *out)
 {
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
-	GElf_Chdr ch;
+	Elf64_Chdr ch;
 
 	*out = *sh;
 	if (sh->sh_flags & SHF_COMPRESSED) {
 		/* One that cannot be read must not hide the others. */
-		out->sh_size = gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
+		out->sh_size = read_chdr(from, sh, &ch) ? ch.ch_size : 0;
 		out->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	}
 	if (sh->sh_type == SHT_NOBITS || !name || !out->sh_size || out->sh_size > ELF_PIECE_MAX ||
@@ -86,7 +103,7 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 	struct packed pk = { elf_ndxscn(scn), sh->sh_size, !strcmp(name, ".debug_info"), NULL };
 	Elf_Data *raw;
 	GElf_Shdr have;
-	GElf_Chdr ch;
+	Elf64_Chdr ch;
 
 	/* No line table is read by libdw, but it looks whether offsets lie in one. */
 	if (!strcmp(name, ".debug_line"))
@@ -98,11 +115,11 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 		memcpy(img->p + sh->sh_offset, raw->d_buf, MIN(raw->d_size, sh->sh_size));
 		return true;
 	}
-	if (raw->d_size < sizeof(Elf64_Chdr) || !gelf_getchdr(scn, &ch) ||
+	if (!read_chdr(from, &have, &ch) || raw->d_size < sizeof(ch) ||
 	    (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD))
 		return false;
-	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, (const uint8_t *)raw->d_buf + sizeof(Elf64_Chdr),
-			  raw->d_size - sizeof(Elf64_Chdr), img->p + sh->sh_offset, pk.size);
+	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, (const uint8_t *)raw->d_buf + sizeof(ch),
+			  raw->d_size - sizeof(ch), img->p + sh->sh_offset, pk.size);
 	if (!pk.u)
 		return false;
 	XGROW(img->packed, img->npacked, img->cap);

@@ -2,12 +2,17 @@
 #ifndef NSPROF_CODEC_ZLIB_H
 #define NSPROF_CODEC_ZLIB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* CRC-32 of @len more bytes behind those that gave @sum, 0 at the beginning. */
 uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len);
+
+#define ZLIB_HEADER 2	/* bytes before what RFC 1951 describes */
+/* Does @in, of @size bytes, begin as a zlib stream without a dictionary (RFC 1950, 2.2)? */
+bool zlib_is_stream(const uint8_t *in, size_t size);
 
 /* The bytes of a zlib stream, some at a time. */
 struct zlib_dec;
