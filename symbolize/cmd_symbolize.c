@@ -15,6 +15,7 @@
 #include "debugsource.h"
 #include "filter.h"
 #include "fold.h"
+#include "heap.h"
 #include "live.h"
 #include "log.h"
 #include "module.h"
@@ -618,6 +619,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
+	heap_prepare();
 	log_init("nsprof symbolize");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)
