@@ -204,8 +204,8 @@ static void *run_ahead(void *arg)
 	img->built = true;
 	pthread_cond_broadcast(&img->change);
 	pthread_mutex_unlock(&img->lock);
-	/* The handle wants all of the others. */
-	for (int info = 0; info < 2; info++)
+	/* It takes longest. Who wants the handle earlier unpacks the others meanwhile. */
+	for (int info = 1; info >= 0; info--)
 		for (size_t i = 0; i < img->npacked; i++)
 			while (img->packed[i].is_info == info && !atomic_load(&img->stop) &&
 			       unpack_some(img->packed[i].u))
