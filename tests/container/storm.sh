@@ -26,17 +26,24 @@ uncrowd() {
 	wait $crowd 2>/dev/null
 }
 
-# record_watched SECONDS ARGUMENT...: records to a.data for so long from the first bytes of it on, and sets kib to the
+# CPU time in seconds, of the crowd's threads and of all below its cgroup (v2).
+threads_used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$crowd/stat"; }
+below_used() { awk '$1 == "usage_usec" { print $2 / 1e6 }' "$mount/$cg/cpu.stat" 2>/dev/null; }
+
+# record_watched SECONDS USED ARGUMENT...: records to a.data for so long from the first bytes of it on, and until as much CPU time was
+# used, by the function USED: where others take the CPUs, so many do not all get their turn before. Sets kib to the
 # RssAnon that the kernel tells of the recorder at the end of that, and nices to the nice values of its threads. Who has looked
 # at all that needs no crowd any more: the CPUs are for the analysis.
 record_watched() {
-	local secs=$1
-	shift
+	local secs=$1 used=$2 from
+	shift 2
 	rm -f a.data
 	"$NSPROF" record -e cpu-clock -F 1999 --call-graph dwarf,8192 -o a.data "$@" 2>err &
 	recorder=$!
 	wait_for '[ -s a.data ]' 60
+	from=$($used)
 	sleep "$secs"
+	[ -z "$from" ] || wait_for "awk \"BEGIN { exit !(\$($used) - $from >= $secs) }\"" 60
 	kib=$(awk '/^RssAnon:/ { print $2 }' "/proc/$recorder/status")
 	nices=$(awk '{ print $19 }' /proc/$recorder/task/*/stat | sort -u | tr '\n' ' ')
 	kill -INT $recorder
@@ -44,11 +51,20 @@ record_watched() {
 }
 
 # ---- an exec storm
-"$TARGETS/storm" 3.5 "$TARGETS/brief-bare" >rate &
+# Until its programs have computed for two seconds, however long that takes.
+"$TARGETS/storm" 60 "$TARGETS/brief-bare" >rate &
 storm=$!
 sleep 0.3
-"$NSPROF" record -e cpu-clock -F 999 -a -o a.data --duration 2 2>err
-is "exec storm: status" $? 0
+"$NSPROF" record -e cpu-clock -F 999 -a -o a.data 2>err &
+recorder=$!
+wait_for '[ -s a.data ]' 20
+storm_used() { cat /proc/$storm/task/$storm/children | tr ' ' '\n' | sed 's|.*|/proc/&/stat|' | xargs awk '{ sub(/.*\) /, ""); n += $14 + $15 } END { print n }'; }
+from=$(storm_used)
+wait_for '[ $(($(storm_used) - from)) -ge $((2 * $(getconf CLK_TCK))) ]' 40
+kill -INT $recorder
+wait $recorder
+is "exec storm: status" $? 130
+kill $storm
 wait $storm
 is "exec storm: every program ran" $? 0
 echo "# $(cat rate) execs a second"
@@ -106,7 +122,7 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
 
 	# Each with its own mount and pid namespace, all of them at work.
 	check "1,000 containers: they start" crowd containers 1000 "$mount/$cg"
-	record_watched 3 -G $cg
+	record_watched 3 below_used -G $cg
 	uncrowd
 	n=$(info .counts.containers)
 	check "1,000 containers: samples of $n" test "${n:-0}" -ge 500
@@ -119,7 +135,7 @@ fi
 
 # ---- 4,000 threads, each with a call chain of its own
 if crowd threads 4000; then
-	record_watched 3 -a
+	record_watched 3 threads_used -a
 	uncrowd
 	n=$(info "[.processes[] | select(.pid == $crowd)] | length")
 	is "4,000 threads: they are sampled, as one process" "$n" 1

@@ -3,8 +3,9 @@
  *
  *	storm SECONDS PROGRAM [ARGUMENT...]
  *
- * Prints how many were run a second. PROGRAM's exit status must be 0.
+ * Prints how many were run a second. PROGRAM's exit status must be 0. SIGTERM ends it before its time, as if that were over.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,18 @@
 
 extern char **environ;
 
+/* In memory that all share. */
+static struct {
+	uint64_t count;
+	int stop;
+} *shared;
+
+static void stop(int sig)
+{
+	(void)sig;
+	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+}
+
 static double now(void)
 {
 	struct timespec ts;
@@ -23,9 +36,9 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static int run(double until, char **argv, uint64_t *count)
+static int run(double until, char **argv)
 {
-	while (now() < until) {
+	while (now() < until && !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
 		pid_t pid = vfork();
 		int status;
 
@@ -35,7 +48,7 @@ static int run(double until, char **argv, uint64_t *count)
 		}
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 			return 1;
-		__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&shared->count, 1, __ATOMIC_RELAXED);
 	}
 	return 0;
 }
@@ -44,23 +57,23 @@ int main(int argc, char **argv)
 {
 	int n = (int)sysconf(_SC_NPROCESSORS_ONLN), rc = 0, status;
 	double begin = now(), seconds = argc > 2 ? atof(argv[1]) : 0;
-	uint64_t *count;
 
 	if (seconds <= 0)
 		return 2;
-	count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (count == MAP_FAILED)
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
 		return 1;
+	signal(SIGTERM, stop);
 	for (int i = 0; i < n; i++) {
 		pid_t pid = fork();
 
 		if (!pid)
-			_exit(run(begin + seconds, argv + 2, count));
+			_exit(run(begin + seconds, argv + 2));
 		if (pid < 0)
 			rc = 1;
 	}
 	while (wait(&status) > 0)
 		rc |= !!status;
-	printf("%.0f\n", (double)*count / (now() - begin));
+	printf("%.0f\n", (double)shared->count / (now() - begin));
 	return rc;
 }
