@@ -130,7 +130,10 @@ static bool bp_get(struct bp *bp, const struct walk_step *end, uint64_t sp, stru
 	return true;
 }
 
-/* Is the frame at @ra and @sp, which @end - 1 led to, one of the thread's last stack, and would be walked on from as then? */
+/*
+ * Is the frame at @ra and @sp, which the step before @end led to, one of the thread's last stack, and would be
+ * walked on from as then?
+ */
 static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, struct bp *bp,
 		    const struct walk_step *end)
 {
