@@ -20,11 +20,11 @@ cg=$CTR_CGROOT/again
 mkdir "$CTR_V2/$cg"
 record_start -a -G "$cg"
 perf_record "$T/p" -a -G "$cg" -F 499 --call-graph dwarf -- sleep 3.5
-run_in "$cg" "$TARGETS/spin-a" 1
+run_in "$cg" "$TARGETS/spin-a" --cpu 1
 rmdir "$CTR_V2/$cg"
 check "removed: said" wait_for 'grep -q "was removed" err' 10
-live "$cg" "$TARGETS/spin-b" 1
-live "$cg" "$TARGETS/spin" 1
+live "$cg" "$TARGETS/spin-b" --cpu 1
+live "$cg" "$TARGETS/spin" --cpu 1
 wait_for '[ "$(grep -c "was removed" err)" = 3 ]' 10
 perf_wait "$T/p"
 record_end
@@ -49,7 +49,7 @@ mkdir -p "$CTR_V2/$CTR_CGROOT/pod/c"
 record_start -G "$CTR_CGROOT/pod/c"
 for prog in spin-a spin-b; do
 	[ $prog = spin-a ] || mkdir -p "$CTR_V2/$CTR_CGROOT/pod/c"
-	run_in "$CTR_CGROOT/pod/c" "$TARGETS/$prog" 1
+	run_in "$CTR_CGROOT/pod/c" "$TARGETS/$prog" --cpu 1
 	rmdir "$CTR_V2/$CTR_CGROOT/pod/c" "$CTR_V2/$CTR_CGROOT/pod"
 done
 record_end
@@ -87,7 +87,7 @@ mkdir "$CTR_V2/$cg"
 check "30 restarts: all are seen" wait_for '[ "$(grep -c "was made anew" err)" = 31 ]' 10
 # Those that own the rings stay.
 is "30 restarts: one event more on each CPU" "$(events)" $((before + $(nproc)))
-run_in "$cg" "$TARGETS/spin-b" 1
+run_in "$cg" "$TARGETS/spin-b" --cpu 1
 rmdir "$CTR_V2/$cg"
 record_end
 folded >f
@@ -103,7 +103,7 @@ done
 mkdir "$CTR_V2/$cg"
 record_start -G "$names"
 rmdir "$CTR_V2/$cg"
-live "$cg" "$TARGETS/spin-b" 1
+live "$cg" "$TARGETS/spin-b" --cpu 1
 wait_for '[ "$(grep -c "was removed" err)" = 2 ]' 10
 record_end
 folded >f
@@ -121,7 +121,7 @@ if unshare -C -m true 2>/dev/null; then
 	RECORDER=$!
 	wait_for '[ -s view.data ] || ! kill -0 $RECORDER' 20
 	rmdir "$CTR_V2/$CTR_CGROOT/view/c"
-	live "$CTR_CGROOT/view/c" "$TARGETS/spin-b" 1.5
+	live "$CTR_CGROOT/view/c" "$TARGETS/spin-b" --cpu 1.5
 	record_end
 	"$NSPROF" symbolize -q --no-inline view.data >f
 	# Looked for every 0.2 s.
