@@ -16,8 +16,6 @@
 
 /* Lines are gathered to this much before they are written: by the kernel in one piece, not by stdio in pages. */
 #define WRITE_BYTES (256u << 10)
-/* From this length on a line is written from where it was put together: a copy costs more than a call. */
-#define LINE_BYTES (16u << 10)
 
 /*
  * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
@@ -219,12 +217,7 @@ static void add_text(struct fold *f, const char *text, size_t len)
 {
 	if (f->out.len && f->out.len + len > WRITE_BYTES)
 		write_out(f);
-	if (len < LINE_BYTES) {
-		strbuf_add(&f->out, text, len);
-	} else {
-		write_out(f);
-		fwrite(text, 1, len, f->to);
-	}
+	strbuf_add(&f->out, text, len);
 }
 
 /* @n as a line ends with it. */
