@@ -307,6 +307,8 @@ int load(const struct load_opts *o, struct profile **out, struct load_info *info
 	if (fd < 0)
 		return fd;
 	err = load_fd(o, fd, out, info);
+	if (!err && (o->dsos || o->symbols))
+		err = select_places(*out, o->dsos, o->symbols, o->path);
 	if (!err && ((*out)->samples == UINT64_MAX || (*out)->period == UINT64_MAX)) {
 		pr_warn("'%s': counts add up to more than 64 bits hold; sums stop at 18446744073709551615, and shares are wrong",
 			o->path);

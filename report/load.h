@@ -14,6 +14,7 @@ struct load_opts {
 	size_t nfilters;
 	const char **passed;	/* other options of symbolize that choose samples, each as one word; borrowed */
 	size_t npassed;
+	const char *dsos, *symbols;	/* select_places(); NULL: any */
 	uint64_t max_stack;	/* symbolize --max-stack; 0: as it is */
 	bool raw_names;		/* symbolize --no-demangle */
 	bool merge_threads;	/* symbolize --merge-threads */

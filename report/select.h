@@ -12,5 +12,11 @@
  * about, after a message that names @name.
  */
 int select_counts(struct profile *p, const struct filter *f, const char *name);
+/*
+ * The same by where samples were: in code of @dsos and in the functions @symbols, as tables count what is a function's own, so
+ * that one inlined is a function. Each is NULL for any, or names with commas between (those in brackets belong to a name): globs or the very
+ * text, of files the path as mapped or its last part. As select_counts().
+ */
+int select_places(struct profile *p, const char *dsos, const char *symbols, const char *name);
 
 #endif

@@ -70,6 +70,28 @@ check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
 "$NSPROF" symbolize -q rec >text
 check_rc "not of folded text" 1 "$NSPROF" report -q --filter comm=spin text
 
+# By where samples were: the innermost function of a stack, and its file.
+in_function() { awk -v name="$1" '{ n = $NF; sub(/ [0-9]+$/, ""); k = split($0, f, ";"); if (f[k] ~ name) s += n } END { print s + 0 }' text; }
+events() { "$NSPROF" report -q --stats "$@" | awk '/SAMPLE events:/ { print $NF; exit }'; }
+n=$(in_function '^app_leaf$')
+check "there are samples in app_leaf" test "$n" -gt 0
+for of in rec p text; do
+	is "report -S of $of" "$(events -S app_leaf $of)" "$n"
+	is "report --symbols of $of, a glob and another" "$(events --symbols 'app_l*,nothing' $of)" "$(in_function '^app_l')"
+done
+n=$("$NSPROF" script -q --no-inline -F comm,ip,sym,dso rec |
+	awk '/^[^ \t]/ { leaf = 1; next } NF && leaf { leaf = 0; n += $NF ~ /\/spin\)$/ } END { print n + 0 }')
+check "there are samples in spin" test "$n" -gt 0
+is "report -d: by the last part" "$(events -d spin,nothing --no-inline rec)" "$n"
+is "report --dsos: by the path" "$(events --dsos "$TARGETS/spin" plain)" "$n"
+is "report -d and -S: both" "$(events -d spin -S app_leaf rec)" "$(in_function '^app_leaf$')"
+printf 'a;f<x, y> 3\na;g 4\nf<x, y>;g 5\n' >commas
+is "report -S: a comma in brackets is of the name" "$(events -S 'f<x, y>,h' commas)" 3
+check_rc "report -S: nothing is there" 1 "$NSPROF" report -q -S nothing rec
+like "which is said" "$(cat "$T/check.err")" "error: no sample of 'rec' is in nothing; --sort dso,symbol"
+check_rc "report -d: folded text has no files" 1 "$NSPROF" report -q -d spin text
+like "which is said, too" "$(cat "$T/check.err")" "error: --dsos: 'text' does not say in which files its functions are"
+
 check_rc "--by chooses of what a profile has" 129 "$NSPROF" symbolize --format profile --by thread rec
 check_rc "an unknown format" 129 "$NSPROF" symbolize --format nonsense rec
 check_rc "a full disk is noticed" 1 "$NSPROF" symbolize -q --format profile -o /dev/full rec
