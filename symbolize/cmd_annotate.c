@@ -18,7 +18,6 @@
 #include "debuginfod.h"
 #include "debugsource.h"
 #include "filter.h"
-#include "heap.h"
 #include "json.h"
 #include "listing.h"
 #include "live.h"
@@ -503,7 +502,6 @@ int main(int argc, char **argv)
 	};
 	int err;
 
-	heap_prepare();
 	log_init("nsprof annotate");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)

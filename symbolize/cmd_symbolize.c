@@ -15,7 +15,6 @@
 #include "debugsource.h"
 #include "filter.h"
 #include "fold.h"
-#include "heap.h"
 #include "live.h"
 #include "log.h"
 #include "module.h"
@@ -619,7 +618,6 @@ int main(int argc, char **argv)
 	};
 	int err;
 
-	heap_prepare();
 	log_init("nsprof symbolize");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)
