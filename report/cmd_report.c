@@ -646,5 +646,6 @@ int main(int argc, char **argv)
 	log_set_verbosity(o.load.quiet ? -1 : o.verbose);
 	err = report(&o);
 	free(o.load.filters);
+	free(o.sort);
 	return err;
 }

@@ -94,7 +94,7 @@ static size_t split_count(const char *line, size_t len, uint64_t *count)
 struct last {
 	char *text;		/* owned */
 	size_t len, cap;
-	uint32_t *ends;		/* owned; a line is shorter than 4 GiB; */
+	uint32_t *ends;		/* owned; a line is shorter than 4 GiB */
 	uint32_t *nodes;	/* owned */
 	size_t n, ends_cap, nodes_cap;
 };

@@ -1,6 +1,7 @@
 /* Samples into a tree (collect.h). */
 #include "collect.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -257,7 +258,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 	return (uint32_t)*slot;
 }
 
-_Static_assert(offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "read as one");
+static_assert(offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "read as one");
 
 /* All that struct frame says besides the address. */
 static inline uint32_t frame_what(const struct frame *f)
