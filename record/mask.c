@@ -1,31 +1,16 @@
 /*
  * Masking of stack copies and registers (DESIGN.md section 2), in two steps: mask_scan.c drops the
- * words that lie in none of a few spans of addresses, which are most; the rest is looked up here.
+ * words that lie in none of a few spans of addresses, which are most; coderanges.c looks the rest up.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "coderanges.h"
 #include "event.h"
 #include "mask_scan.h"
 #include "maskset.h"
 #include "util.h"
 #include "xalloc.h"
-
-/*
- * The executable ranges cut the address space into intervals: ranges and the gaps between them.
- * Words of one stack fall into few of them, so the interval of the last word that fell into a 64 KiB
- * granule is kept in a direct-mapped cache. A gap is as good an answer as a range. Processes share
- * the cache: the version of their mappings is part of the key, so nothing has to be cleared.
- */
-#define GRANULE_BITS 16
-#define CACHE_BITS 9
-#define CACHE_SIZE (1u << CACHE_BITS)
-
-struct interval {
-	uint64_t start;
-	uint64_t len;	/* the last address is start + len: an interval is never empty */
-	uint64_t owner;	/* version << 1 | 1 when it is code; 0 = unused */
-};
 
 /*
  * Code lies in clumps with wide gaps between them, where heaps are: the program, its libraries, code
@@ -40,25 +25,27 @@ struct interval {
 /* The spans of one set of mappings. */
 struct plan {
 	uint64_t version;	/* 0 = unused */
+	uint32_t tag;		/* of what is known of their ranges */
 	unsigned int used;	/* spans; the others are for the sample to set */
 	struct scan_spans spans;
 };
 
 struct mask_ctx {
 	scan_fn scan;
+	coderanges_keep_fn keep;
 	uint64_t nameless;	/* versions given to mask sets that have none, counted down */
 	uint64_t bits[SCAN_ENTRIES(STACK_WORDS_MAX)], more[SCAN_ENTRIES(STACK_WORDS_MAX)];
 	struct plan plans[PLANS];
-	struct interval cache[CACHE_SIZE];
+	uint32_t tags;		/* given to plans since @ranges was empty */
+	struct coderanges ranges;
 };
 
 /* One sample's question. */
 struct classifier {
 	struct mask_ctx *mc;
-	const struct maskset *ms;
-	uint64_t version;	/* of the executable ranges, never 0 */
-	uint64_t key;		/* interval.owner of a gap */
-	uint64_t salt;		/* spreads equal addresses of different processes over the cache */
+	const struct maskset *ms;	/* NULL: without an answer but for the stack */
+	const struct plan *plan;	/* of @ms, as @code */
+	struct coderanges_ask code;
 	uint64_t sp, size;	/* the stack, as far as it is known, is [sp, sp + size] */
 };
 
@@ -67,6 +54,7 @@ struct mask_ctx *mask_ctx_new(bool plain)
 	struct mask_ctx *mc = xcalloc(1, sizeof(*mc));
 
 	mc->scan = plain ? scan_plain : scan_best();
+	mc->keep = plain ? coderanges_keep_plain : coderanges_keep_best();
 	mc->nameless = UINT64_MAX >> 1;
 	return mc;
 }
@@ -82,22 +70,10 @@ static inline uint64_t spread(uint64_t key)
 	return key * 0x9e3779b97f4a7c15ull;
 }
 
-static void classifier_init(struct classifier *c, struct mask_ctx *mc, const struct maskset *ms,
-			    uint64_t sp, uint64_t size)
-{
-	c->mc = mc;
-	c->ms = ms;
-	c->version = ms && ms->version ? ms->version : mc->nameless--;
-	c->key = c->version << 1;
-	c->salt = c->version << 32;
-	c->sp = sp;
-	c->size = ms && ms->top > sp ? MAX(size, ms->top - sp) : size;
-}
-
 /* ---- which words are worth a lookup ---- */
 
-/* The least of the CLUMPS - 1 widest gaps between the first @n ranges. */
-static uint64_t gap_limit(const struct range *exec, size_t n)
+/* The least of the CLUMPS - 1 widest gaps between the first @n ranges; *@like_it: how many of them are not wider. */
+static uint64_t gap_limit(const struct range *exec, size_t n, size_t *like_it)
 {
 	uint64_t widest[CLUMPS - 1] = { 0 };
 
@@ -111,23 +87,28 @@ static uint64_t gap_limit(const struct range *exec, size_t n)
 			gap = less;
 		}
 	}
+	*like_it = 0;
+	for (size_t k = 0; k < ARRAY_SIZE(widest); k++)
+		*like_it += widest[k] == widest[CLUMPS - 2];
 	return widest[CLUMPS - 2];
 }
 
 static void plan_code(struct plan *pl, const struct maskset *ms)
 {
-	size_t n = ms->nexec, first = 0;
+	size_t n = ms->nexec, first = 0, like_it;
 	uint64_t limit;
 
 	/* The vsyscall page lies in the upper half of addresses: no clump may reach that far. */
 	while (n && ms->exec[n - 1].start >> 63)
 		n--;
 	pl->used = 0;
-	limit = gap_limit(ms->exec, n);
+	limit = gap_limit(ms->exec, n, &like_it);
 	for (size_t i = 1; i <= n; i++) {
-		if (i < n && (pl->used == CLUMPS - 1 ||
-			      ms->exec[i].start - ms->exec[i - 1].end < limit))
+		uint64_t gap = i < n ? ms->exec[i].start - ms->exec[i - 1].end : UINT64_MAX;
+
+		if (gap < limit || (gap == limit && !like_it))
 			continue;
+		like_it -= gap == limit;
 		scan_set(&pl->spans, pl->used++, ms->exec[first].start, ms->exec[i - 1].end);
 		first = i;
 	}
@@ -135,17 +116,29 @@ static void plan_code(struct plan *pl, const struct maskset *ms)
 		scan_set(&pl->spans, pl->used++, ms->exec[n].start, ms->exec[ms->nexec - 1].end);
 }
 
+static const struct plan *plan_of(struct mask_ctx *mc, const struct maskset *ms)
+{
+	const uint64_t version = ms->version ? ms->version : mc->nameless--;
+	struct plan *pl = &mc->plans[spread(version) >> (64 - PLAN_BITS)];
+
+	if (pl->version == version)
+		return pl;
+	if (++mc->tags == CODERANGE_TAGS) {
+		memset(mc->plans, 0, sizeof(mc->plans));
+		memset(&mc->ranges, 0, sizeof(mc->ranges));
+		mc->tags = 1;
+	}
+	plan_code(pl, ms);
+	pl->version = version;
+	pl->tag = mc->tags;
+	return pl;
+}
+
 /* Where a word of this sample has to lie to be worth a lookup, other stacks apart. */
 static void set_spans(const struct classifier *c, struct scan_spans *sp)
 {
-	struct plan *pl = &c->mc->plans[spread(c->version) >> (64 - PLAN_BITS)];
-
-	if (pl->version != c->version) {
-		plan_code(pl, c->ms);
-		pl->version = c->version;
-	}
-	*sp = pl->spans;
-	for (unsigned int i = pl->used; i < SCAN_SPANS; i++)
+	*sp = c->plan->spans;
+	for (unsigned int i = c->plan->used; i < SCAN_SPANS; i++)
 		scan_set(sp, i, c->sp, c->sp + c->size);
 }
 
@@ -161,38 +154,21 @@ static void set_other_spans(const struct maskset *ms, struct scan_spans *sp)
 		scan_set(sp, 0, 0, UINT64_MAX);
 }
 
-/* ---- lookup ---- */
+/* ---- classes ---- */
 
-/*
- * A range holds its end address, too: a call of a function that never returns may be the very last
- * instruction of a mapping, and its return address then is the end. One address too many for each
- * mapping costs nothing.
- */
-__attribute__((noinline))
-static void interval_find(const struct maskset *ms, uint64_t v, uint64_t key, struct interval *iv)
+static void classifier_init(struct classifier *c, struct mask_ctx *mc, const struct maskset *ms,
+			    uint64_t sp, uint64_t size)
 {
-	/* The first range that ends at or above v. */
-	size_t at = BISECT(ms->nexec, i, ms->exec[i].end < v);
-
-	if (at < ms->nexec && ms->exec[at].start <= v) {
-		iv->start = ms->exec[at].start;
-		iv->len = ms->exec[at].end - ms->exec[at].start;
-		iv->owner = key | 1;
+	c->mc = mc;
+	c->ms = ms;
+	c->sp = sp;
+	c->size = size;
+	if (!ms)
 		return;
-	}
-	iv->start = at ? ms->exec[at - 1].end + 1 : 0;
-	iv->len = (at < ms->nexec ? ms->exec[at].start - 1 : UINT64_MAX) - iv->start;
-	iv->owner = key;
-}
-
-static inline bool is_code(const struct classifier *c, uint64_t v)
-{
-	struct interval *iv = &c->mc->cache[spread((v >> GRANULE_BITS) ^ c->salt) >>
-					    (64 - CACHE_BITS)];
-
-	if ((v - iv->start > iv->len) | ((iv->owner ^ c->key) > 1))
-		interval_find(c->ms, v, c->key, iv);
-	return iv->owner & 1;
+	c->plan = plan_of(mc, ms);
+	coderanges_ask(&c->code, &mc->ranges, ms, c->plan->tag);
+	if (ms->top > sp)
+		c->size = MAX(size, ms->top - sp);
 }
 
 static bool in_other_stack(const struct maskset *ms, uint64_t v)
@@ -209,18 +185,17 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
 /*
  * Class of the word @v, or 0: matters to no unwinder. The end of a stack range belongs to it: the
  * CFA of the outermost frame may point right behind the copy. What points further up is for no unwinder, but
- * a copy that begins higher keeps it: it is the same word in both, or it would seem to have changed. No branch depends on what @v is:
- * stack and code addresses follow each other without any pattern.
+ * a copy that begins higher keeps it: it is the same word in both, or it would seem to have changed.
  */
-__attribute__((always_inline))
-static inline uint8_t classify(const struct classifier *c, uint64_t v)
+static uint8_t classify(const struct classifier *c, uint64_t v)
 {
-	const uint8_t stack = v - c->sp <= c->size, code = is_code(c, v);
-	uint8_t cls = (uint8_t)(stack * WORD_STACK | (code & !stack) * WORD_CODE);
-
-	if (c->ms->nstacks && !cls && in_other_stack(c->ms, v))
-		cls = WORD_STACK;
-	return v ? cls : 0;
+	if (!v)
+		return 0;
+	if (v - c->sp <= c->size)
+		return WORD_STACK;
+	if (coderanges_has(&c->code, v))
+		return WORD_CODE;
+	return in_other_stack(c->ms, v) ? WORD_STACK : 0;
 }
 
 static inline uint64_t load_word(const unsigned char *p)
@@ -229,17 +204,6 @@ static inline uint64_t load_word(const unsigned char *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
-}
-
-/* Room for one word at @n; returns where the next one goes: there if this one is not kept. */
-static inline uint32_t put_word(struct stack_words *out, uint32_t n, uint32_t i, uint64_t v,
-				uint8_t cls)
-{
-	/* Written before it is known to be kept, which saves a branch. */
-	out->idx[n] = (uint16_t)i;
-	out->cls[n] = cls;
-	out->val[n] = v;
-	return n + (cls != 0);
 }
 
 /* Guessing could lose what matters: every word but zeros. @c->ms may be NULL. */
@@ -256,9 +220,46 @@ static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 			continue;
 		if (c->ms)
 			cls = classify(c, v);
-		n = put_word(out, n, i, v, cls ? cls : WORD_RAW);
+		out->idx[n] = (uint16_t)i;
+		out->cls[n] = cls ? cls : WORD_RAW;
+		out->val[n++] = v;
 	}
 	return n;
+}
+
+/* The words that a scan has left, without a class yet; their number. */
+static uint32_t take_bits(const uint64_t *bits, const unsigned char *p, struct stack_words *out)
+{
+	const uint32_t nwords = out->nwords;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nwords; i += 64) {
+		for (uint64_t b = bits[i / 64]; b; b &= b - 1) {
+			const uint32_t k = i + (uint32_t)__builtin_ctzll(b);
+
+			out->idx[n] = (uint16_t)k;
+			out->val[n++] = load_word(p + (size_t)k * 8);
+		}
+	}
+	return n;
+}
+
+/* The same as mask_ctx.keep, with other stacks. */
+static uint32_t keep_others(const struct classifier *c, struct stack_words *out, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t v = out->val[i];
+		const uint8_t cls = classify(c, v);
+
+		/* Written before it is known to be kept, which saves a branch. */
+		out->idx[kept] = out->idx[i];
+		out->cls[kept] = cls;
+		out->val[kept] = v;
+		kept += cls != 0;
+	}
+	return kept;
 }
 
 static uint32_t keep_some(const struct classifier *c, const unsigned char *p,
@@ -266,25 +267,16 @@ static uint32_t keep_some(const struct classifier *c, const unsigned char *p,
 {
 	uint64_t *const bits = c->mc->bits, *const more = c->mc->more;
 	struct scan_spans spans;
-	uint32_t n = 0;
 
 	set_spans(c, &spans);
 	c->mc->scan(&spans, p, out->nwords, bits);
-	if (c->ms->nstacks) {
-		set_other_spans(c->ms, &spans);
-		c->mc->scan(&spans, p, out->nwords, more);
-		for (size_t i = 0; i < SCAN_ENTRIES(out->nwords); i++)
-			bits[i] |= more[i];
-	}
-	for (uint32_t i = 0; i < out->nwords; i += 64) {
-		for (uint64_t b = bits[i / 64]; b; b &= b - 1) {
-			const uint32_t k = i + (uint32_t)__builtin_ctzll(b);
-			const uint64_t v = load_word(p + (size_t)k * 8);
-
-			n = put_word(out, n, k, v, classify(c, v));
-		}
-	}
-	return n;
+	if (!c->ms->nstacks)
+		return c->mc->keep(&c->code, c->sp, c->size, out, take_bits(bits, p, out));
+	set_other_spans(c->ms, &spans);
+	c->mc->scan(&spans, p, out->nwords, more);
+	for (size_t i = 0; i < SCAN_ENTRIES(out->nwords); i++)
+		bits[i] |= more[i];
+	return keep_others(c, out, take_bits(bits, p, out));
 }
 
 void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy,

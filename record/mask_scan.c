@@ -4,12 +4,20 @@
 #include <immintrin.h>
 #include <string.h>
 
+#define UNIT_LAST ((1u << SCAN_UNIT_BITS) - 1)
+
+static inline uint64_t unit_of(uint64_t v)
+{
+	return (v + UNIT_LAST) >> SCAN_UNIT_BITS;
+}
+
 void scan_set(struct scan_spans *sp, unsigned int i, uint64_t start, uint64_t end)
 {
-	uint64_t len = (end >> SCAN_UNIT_BITS) - (start >> SCAN_UNIT_BITS);
+	uint64_t len = unit_of(end) - unit_of(start);
 
-	sp->lo[i] = (uint32_t)(start >> SCAN_UNIT_BITS);
-	sp->len[i] = end < start || len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
+	sp->lo[i] = (uint32_t)unit_of(start);
+	/* There is no unit behind the last. */
+	sp->len[i] = end < start || end > UINT64_MAX - UNIT_LAST || len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
 }
 
 static inline uint64_t scan_word(const struct scan_spans *sp, const unsigned char *p)
@@ -18,7 +26,7 @@ static inline uint64_t scan_word(const struct scan_spans *sp, const unsigned cha
 	uint32_t unit;
 
 	memcpy(&v, p, sizeof(v));
-	unit = (uint32_t)(v >> SCAN_UNIT_BITS);
+	unit = (uint32_t)unit_of(v);
 	for (unsigned int s = 0; s < SCAN_SPANS; s++)
 		in |= unit - sp->lo[s] <= sp->len[s];
 	return in;
@@ -44,8 +52,9 @@ void scan_plain(const struct scan_spans *sp, const unsigned char *p, size_t n, u
 __attribute__((target("avx2")))
 static inline __m256i load_units(const unsigned char *p)
 {
-	const __m256i a = _mm256_loadu_si256((const void *)p);
-	const __m256i b = _mm256_loadu_si256((const void *)(p + 32));
+	const __m256i up = _mm256_set1_epi64x(UNIT_LAST);
+	const __m256i a = _mm256_add_epi64(_mm256_loadu_si256((const void *)p), up);
+	const __m256i b = _mm256_add_epi64(_mm256_loadu_si256((const void *)(p + 32)), up);
 
 	return _mm256_castps_si256(_mm256_shuffle_ps(
 		_mm256_castsi256_ps(_mm256_srli_epi64(a, SCAN_UNIT_BITS)),

@@ -9,19 +9,24 @@
 #include <stdint.h>
 
 #define SCAN_SPANS 6
-#define SCAN_UNIT_BITS 16	/* spans begin and end on units of 64 KiB */
+#define SCAN_UNIT_BITS 12	/* spans begin and end with pages */
 #define SCAN_ENTRIES(n) (((n) + 63) / 64)
 
 /*
- * Spans of runtime addresses, in units. Only the low 32 bits of a unit's number count, which is all there is of
- * 48-bit addresses; other words are taken for addresses they are not now and then, and rejected later.
+ * Spans of runtime addresses, in units rounded up: a span holds its end, which is nothing of the unit behind it, where
+ * constants often lie behind code. In the unit in front of it nothing is that stacks point to. Only the low
+ * 32 bits of a unit's number count, so that words are taken for addresses they are not now and then, and
+ * rejected later.
  */
 struct scan_spans {
 	uint32_t lo[SCAN_SPANS];	/* first unit */
 	uint32_t len[SCAN_SPANS];	/* the last unit is lo + len */
 };
 
-/* Span @i holds all of [@start, @end], runtime addresses; all addresses there are when end < start. */
+/*
+ * Span @i holds all of [@start, @end], runtime addresses, and of those around them less than a unit on either side; all
+ * addresses there are when end < start, or in the last unit.
+ */
 void scan_set(struct scan_spans *sp, unsigned int i, uint64_t start, uint64_t end);
 
 /*

@@ -112,7 +112,8 @@ static void test_oracle(void **state)
 	(void)state;
 	for (round = 0; round < 400; round++) {
 		struct maskset ms = { exec, 0, stacks, rnd() % 3, 0, 0 };
-		uint64_t at = 0x400000;
+		/* An import's ranges need not be of whole pages. */
+		uint64_t at = 0x400000 + (rnd() % 4 ? 0 : rnd() % 4096);
 		size_t n = rnd() % 700, nexec = rnd() % ARRAY_SIZE(exec), i;
 
 		for (i = 0; i < nexec; i++) {
