@@ -9,7 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SEEN_SLOTS 65536
+#include "stackcopy.h"
+
+#define SEEN_SLOT_BITS 16
+#define SEEN_SLOTS (1u << SEEN_SLOT_BITS)
 #define SEEN_PIDS 4096
 #define SEEN_TAG_BITS 16
 #define SEEN_TAGS (1u << SEEN_TAG_BITS)
@@ -32,6 +35,8 @@ void seen_free(struct seen *s);
 
 /* Who sees: what seen_new_addr() asks for, good until the next call of any other function than that. */
 uint32_t seen_owner(struct seen *s, uint32_t pid);
+/* Of the kept words @i of @words and those behind it the first that is no stack address, and not known to be seen; nkept: none. */
+uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_words *words, uint32_t i);
 /* True the first time, and again after it was pushed out or the process changed. */
 bool seen_new_addr(struct seen *s, uint32_t owner, uint64_t addr);
 /* Mappings of @pid came or went, or the pid has a new owner. */

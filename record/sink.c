@@ -260,11 +260,9 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	for (unsigned int i = 0; i < UREG_MAX; i++)
 		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
 			saw_user(s, sl->proc, owner, in->regs[i]);
-	for (uint32_t i = 0; i < words->nkept; i++) {
-		uint8_t cls = words->cls[i];
-
+	for (uint32_t i = 0; (i = seen_skip(s->seen, owner, words, i)) < words->nkept; i++) {
 		/* With full stacks nothing has been classed yet. */
-		if (cls == WORD_CODE || (cls == WORD_RAW && is_code(ms, words->val[i])))
+		if (words->cls[i] == WORD_CODE || is_code(ms, words->val[i]))
 			saw_user(s, sl->proc, owner, words->val[i]);
 	}
 }

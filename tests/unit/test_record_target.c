@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "log.h"
+#include "random.h"
 #include "seen.h"
 #include "target.h"
+#include "util.h"
 
 static void expect(const char *text, bool ranges, const uint32_t *want, size_t n)
 {
@@ -134,9 +136,47 @@ static void seen_many(void **state)
 	seen_free(s);
 }
 
+/* Of the words of a copy just those that are no stack addresses and new, and high ones, whatever surrounds them. */
+static void seen_words(void **state)
+{
+	static const uint64_t high[] = { 0x0000ffffff600000, 0xffffffffff600000, 1ull << 47 };
+	bool known[3][64] = { 0 };
+	static struct stack_words words;
+	struct seen *s = seen_new();
+	uint64_t rnd = 7;
+
+	(void)state;
+	for (uint32_t round = 0; round < 300; round++) {
+		const uint32_t who = round % 3, owner = seen_owner(s, 10 + who);
+		uint32_t at = 0;
+
+		words.nkept = (uint32_t)random_next(&rnd) % 40;
+		/* What lies behind the last is of an earlier copy. */
+		for (uint32_t i = 0; i < 48; i++) {
+			words.cls[i] = (uint8_t)(1 + random_next(&rnd) % 3);
+			words.val[i] = 0x400000 + random_next(&rnd) % ARRAY_SIZE(known[0]);
+			if (random_next(&rnd) % 32 == 0)
+				words.val[i] = high[random_next(&rnd) % ARRAY_SIZE(high)];
+		}
+		for (uint32_t i = 0; i < words.nkept; i++) {
+			bool is_high = words.val[i] >> 47, *old = &known[who][is_high ? 0 : words.val[i] - 0x400000];
+
+			if (words.cls[i] == WORD_STACK || (!is_high && *old))
+				continue;
+			at = seen_skip(s, owner, &words, at);
+			assert_int_equal(at, i);
+			seen_new_addr(s, owner, words.val[at++]);
+			*old |= !is_high;
+		}
+		assert_int_equal(seen_skip(s, owner, &words, at), words.nkept);
+	}
+	seen_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(seen_words),
 		cmocka_unit_test(lists),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(seen_once),
