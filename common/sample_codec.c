@@ -160,9 +160,11 @@ static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struc
 {
 	const struct stack_words *sw = s->stack;
 	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full);
+	uint32_t same = s->same_as && s->same_as == t->serial ? MIN(s->same, sw->nkept) : 0;
 
 	nibble_put_snum(out, CTX_SIZE, (int64_t)(sw->nwords - words));
-	words_encode(&e->st.words, &e->st.pool, &t->shadow, &e->code, sw, &e->st.seen, out);
+	words_encode(&e->st.words, &e->st.pool, &t->shadow, &e->code, sw, same, &e->st.seen, out);
+	t->serial = s->serial;
 	if (s->copy_full)
 		e->st.full_words = sw->nwords;
 	t->lo = sw->base;

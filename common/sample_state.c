@@ -52,6 +52,7 @@ struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, ui
 void sample_state_forget(struct sample_state *st, struct sample_thread *t)
 {
 	shadow_clear(&st->pool, &t->shadow);
+	t->serial = 0;
 	t->lo = t->hi = 0;
 }
 

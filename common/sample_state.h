@@ -26,6 +26,7 @@ struct sample_thread {
 	uint32_t chain;			/* node of its last chain */
 	uint32_t flags;			/* REC_S_STABLE of its last sample */
 	struct shadow_thread shadow;
+	uint64_t serial;		/* encoder: of the sample that its shadow is as the stack of; 0: none */
 	struct sample_thread *prev, *next; /* encoder: LRU list, only while it has shadow pages */
 };
 

@@ -417,12 +417,11 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 	nibble_put_small(out, CTX_RUN + op * NIBBLE_SMALL, len - 1);
 }
 
-/* Pass the words that are as the shadow has them; how many of @sw's are left. */
-static uint32_t pass_same(struct walk *w, const struct stack_words *sw)
+/* Pass of the first @left words of @sw those that are as the shadow has them; how many are left then. */
+static uint32_t pass_same(struct walk *w, const struct stack_words *sw, uint32_t left)
 {
 	const uint16_t *idx = sw->idx;
 	const uint64_t *val = sw->val;
-	uint32_t left = sw->nkept;
 	bool same = true;
 
 	/* By whole groups of 64. */
@@ -444,15 +443,16 @@ static uint32_t pass_same(struct walk *w, const struct stack_words *sw)
 }
 
 void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_thread *st,
-		  struct code_enc *dict, const struct stack_words *sw, struct word_seen *seen,
+		  struct code_enc *dict, const struct stack_words *sw, uint32_t same, struct word_seen *seen,
 		  struct strbuf *out)
 {
 	struct encoding e = { .sw = sw };
 	struct word_change change = { .base = sw->base, .idx = sw->idx, .val = sw->val };
+	const uint32_t left = sw->nkept - same;
 
 	descent_begin(&e.d, m, seen, sw->base, sw->nwords);
-	walk_begin(&e.w, st, sw->base, e.d.at);
-	e.left = pass_same(&e.w, sw);
+	walk_begin(&e.w, st, sw->base, same ? sw->base + 8 * (uint64_t)sw->idx[left] : e.d.at);
+	e.left = pass_same(&e.w, sw, left);
 	if (!e.left && e.w.at.addr == NOWHERE) {
 		nibble_put_num(out, CTX_SAME, 0);
 		return;

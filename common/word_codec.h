@@ -97,11 +97,11 @@ static inline uint32_t word_seen_rank(const struct word_seen *seen, uint64_t val
 }
 
 /*
- * Note the symbols of what changed in @out and bring @st up to date. The pool must have
- * WORD_CODEC_PAGES to spare. *@seen is set.
+ * Note the symbols of what changed in @out and bring @st up to date. @st is known to be as the last @same words from the first of them
+ * on. The pool must have WORD_CODEC_PAGES to spare. *@seen is set.
  */
 void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_thread *st,
-		  struct code_enc *dict, const struct stack_words *sw, struct word_seen *seen,
+		  struct code_enc *dict, const struct stack_words *sw, uint32_t same, struct word_seen *seen,
 		  struct strbuf *out);
 
 /*

@@ -50,11 +50,13 @@ static inline void walk_settle(struct walk *w)
 	w->at.val = w->page->w[w->group / 8 % SHADOW_PAGE_WORDS + top];
 }
 
-/* [@lo, @hi) are 8-aligned addresses, @lo below @hi. */
+/* [@lo, @hi) are 8-aligned addresses, and may be none. */
 static inline void walk_begin(struct walk *w, const struct shadow_thread *st, uint64_t lo,
 			      uint64_t hi)
 {
 	*w = (struct walk){ .st = st, .lo = lo, .group = align_down(hi - 8, 512) };
+	if (lo == hi)
+		return;
 	w->page = shadow_page_get(st, w->group >> SHADOW_PAGE_SHIFT);
 	walk_load(w);
 	w->bits &= ~0ull >> (63 - (hi - 8) / 8 % 64);

@@ -27,6 +27,12 @@ struct sample_in {
 	bool has_regs;
 	uint64_t regs[UREG_MAX];		/* already masked; regs[UREG_SP] kept */
 	const struct stack_words *stack;	/* NULL when none */
+	/*
+	 * What need not be compared: @same words at the end of @stack, at the same addresses, are the words at the end of the stack of
+	 * this thread's sample before that had one, whose @serial was @same_as. 0: not known. Nothing of it is written.
+	 */
+	uint64_t serial, same_as;
+	uint32_t same;
 	bool copy_full;
 	bool unmasked;
 	bool cut;			/* see ev_sample.cut; never with copy_full */

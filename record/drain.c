@@ -121,7 +121,7 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 		else
 			d->last = top->time;
 		ring_prefetch(top->ring);
-		sink_record(s, rec, top->time, top->ring->sideband);
+		sink_record(s, rec, top->time, rec == d->bounce ? NULL : top->ring, top->ring->sideband);
 		if (rec == d->bounce)	/* the next one to wrap will need it */
 			sink_flush(s);
 		ring_next(top->ring);
@@ -131,7 +131,7 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 			*top = d->heap[--n];
 		sift_down(d->heap, n, 0);
 	}
-	sink_flush(s);
+	sink_finish(s);
 	for (size_t i = 0; i < d->n; i++)
 		ring_release(d->rings[i]);
 	return count;

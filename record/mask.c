@@ -32,6 +32,7 @@ struct plan {
 
 struct mask_ctx {
 	scan_fn scan;
+	scan_same_fn same;
 	coderanges_keep_fn keep;
 	uint64_t nameless;	/* versions given to mask sets that have none, counted down */
 	uint64_t bits[SCAN_ENTRIES(STACK_WORDS_MAX)], more[SCAN_ENTRIES(STACK_WORDS_MAX)];
@@ -54,6 +55,7 @@ struct mask_ctx *mask_ctx_new(bool plain)
 	struct mask_ctx *mc = xcalloc(1, sizeof(*mc));
 
 	mc->scan = plain ? scan_plain : scan_best();
+	mc->same = plain ? scan_same_plain : scan_same_best();
 	mc->keep = plain ? coderanges_keep_plain : coderanges_keep_best();
 	mc->nameless = UINT64_MAX >> 1;
 	return mc;
@@ -227,10 +229,9 @@ static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 	return n;
 }
 
-/* The words that a scan has left, without a class yet; their number. */
-static uint32_t take_bits(const uint64_t *bits, const unsigned char *p, struct stack_words *out)
+/* Of @nwords those that a scan has left, without a class yet; their number. */
+static uint32_t take_bits(const uint64_t *bits, const unsigned char *p, uint32_t nwords, struct stack_words *out)
 {
-	const uint32_t nwords = out->nwords;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < nwords; i += 64) {
@@ -262,21 +263,22 @@ static uint32_t keep_others(const struct classifier *c, struct stack_words *out,
 	return kept;
 }
 
-static uint32_t keep_some(const struct classifier *c, const unsigned char *p,
+/* Of the first @nwords. */
+static uint32_t keep_some(const struct classifier *c, const unsigned char *p, uint32_t nwords,
 			  struct stack_words *out)
 {
 	uint64_t *const bits = c->mc->bits, *const more = c->mc->more;
 	struct scan_spans spans;
 
 	set_spans(c, &spans);
-	c->mc->scan(&spans, p, out->nwords, bits);
+	c->mc->scan(&spans, p, nwords, bits);
 	if (!c->ms->nstacks)
-		return c->mc->keep(&c->code, c->sp, c->size, out, take_bits(bits, p, out));
+		return c->mc->keep(&c->code, c->sp, c->size, out, take_bits(bits, p, nwords, out));
 	set_other_spans(c->ms, &spans);
-	c->mc->scan(&spans, p, out->nwords, more);
-	for (size_t i = 0; i < SCAN_ENTRIES(out->nwords); i++)
+	c->mc->scan(&spans, p, nwords, more);
+	for (size_t i = 0; i < SCAN_ENTRIES(nwords); i++)
 		bits[i] |= more[i];
-	return keep_others(c, out, take_bits(bits, p, out));
+	return keep_others(c, out, take_bits(bits, p, nwords, out));
 }
 
 void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy,
@@ -298,7 +300,57 @@ void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, cons
 	if (!ms || base != sp)
 		out->nkept = keep_all(&c, p, out);
 	else
-		out->nkept = keep_some(&c, p, out);
+		out->nkept = keep_some(&c, p, out->nwords, out);
+}
+
+/* ---- what is as it was ---- */
+
+/* Less than that is not worth the trouble. */
+#define AGAIN_MIN 512u
+
+/*
+ * Bytes at the end of both copies that are the same and would be reduced alike. They end at one address: most do, where
+ * the stack ends. What points between the two stack pointers is stack for one of them only.
+ */
+static size_t same_bytes(const struct mask_ctx *mc, const struct mask_last *last, uint64_t sp,
+			 const unsigned char *copy, size_t size)
+{
+	const uint64_t lo = MIN(sp, last->sp);
+	const unsigned char *old = last->copy;
+	size_t n = MIN(size, last->size), same;
+
+	if (!n || (sp | last->sp | size) % 8 || sp + size != last->sp + last->size || size > 8 * STACK_WORDS_MAX ||
+	    last->size > 8 * STACK_WORDS_MAX)
+		return 0;
+	same = mc->same(copy + (size - n), old + (last->size - n), n, lo, MAX(sp, last->sp) - lo);
+	return same < AGAIN_MIN ? 0 : same;
+}
+
+uint32_t mask_stack_again(struct mask_ctx *mc, const struct maskset *ms, const struct mask_last *last, uint64_t sp,
+			  const void *copy, size_t size, struct stack_words *out)
+{
+	const size_t same = same_bytes(mc, last, sp, copy, size);
+	const struct stack_words *old = last->words;
+	const uint32_t fresh = (uint32_t)((size - same) / 8), old_fresh = (uint32_t)((last->size - same) / 8);
+	struct classifier c;
+	uint32_t at, n;
+
+	if (!same) {
+		mask_stack(mc, ms, sp, copy, size, out);
+		return 0;
+	}
+	out->base = sp;
+	out->nwords = (uint32_t)(size / 8);
+	classifier_init(&c, mc, ms, sp, size);
+	out->nkept = keep_some(&c, copy, fresh, out);
+	at = (uint32_t)BISECT(old->nkept, i, old->idx[i] < old_fresh);
+	n = old->nkept - at;
+	memcpy(&out->cls[out->nkept], &old->cls[at], n * sizeof(*old->cls));
+	memcpy(&out->val[out->nkept], &old->val[at], n * sizeof(*old->val));
+	for (uint32_t i = 0; i < n; i++)
+		out->idx[out->nkept + i] = (uint16_t)(old->idx[at + i] - old_fresh + fresh);
+	out->nkept += n;
+	return n;
 }
 
 void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_t size,

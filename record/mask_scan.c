@@ -116,3 +116,51 @@ scan_fn scan_best(void)
 {
 	return __builtin_cpu_supports("avx2") ? scan_avx2 : scan_plain;
 }
+
+size_t scan_same_plain(const unsigned char *p, const unsigned char *q, size_t n, uint64_t lo, uint64_t len)
+{
+	size_t left = n;
+
+	while (left >= SCAN_PIECE) {
+		uint64_t other = 0, a, b;
+
+		for (size_t k = left - SCAN_PIECE; k < left; k += 8) {
+			memcpy(&a, p + k, sizeof(a));
+			memcpy(&b, q + k, sizeof(b));
+			other |= (a ^ b) | (a - lo < len);
+		}
+		if (other)
+			break;
+		left -= SCAN_PIECE;
+	}
+	return n - left;
+}
+
+/* As in scan_avx2(), the sign bit is flipped on both sides. */
+__attribute__((target("avx2")))
+static size_t scan_same_avx2(const unsigned char *p, const unsigned char *q, size_t n, uint64_t lo, uint64_t len)
+{
+	const __m256i flip = _mm256_set1_epi64x(INT64_MIN);
+	const __m256i first = _mm256_xor_si256(_mm256_set1_epi64x((int64_t)lo), flip);
+	const __m256i limit = _mm256_xor_si256(_mm256_set1_epi64x((int64_t)len), flip);
+	size_t left = n;
+
+	while (left >= SCAN_PIECE) {
+		const __m256i a = _mm256_loadu_si256((const void *)(p + left - 64));
+		const __m256i b = _mm256_loadu_si256((const void *)(p + left - 32));
+		__m256i other = _mm256_xor_si256(a, _mm256_loadu_si256((const void *)(q + left - 64)));
+
+		other = _mm256_or_si256(other, _mm256_xor_si256(b, _mm256_loadu_si256((const void *)(q + left - 32))));
+		other = _mm256_or_si256(other, _mm256_cmpgt_epi64(limit, _mm256_sub_epi64(a, first)));
+		other = _mm256_or_si256(other, _mm256_cmpgt_epi64(limit, _mm256_sub_epi64(b, first)));
+		if (!_mm256_testz_si256(other, other))
+			break;
+		left -= SCAN_PIECE;
+	}
+	return n - left;
+}
+
+scan_same_fn scan_same_best(void)
+{
+	return __builtin_cpu_supports("avx2") ? scan_same_avx2 : scan_same_plain;
+}

@@ -1,6 +1,6 @@
 /*
  * The first look at the words of a stack copy: which of them can lie in one of a few spans of addresses. Most words
- * end here, so this is where the time of masking goes.
+ * end here, so this is where the time of masking goes. And what need not be looked at: which are those of an earlier copy.
  */
 #ifndef NSPROF_MASK_SCAN_H
 #define NSPROF_MASK_SCAN_H
@@ -38,5 +38,15 @@ typedef void (*scan_fn)(const struct scan_spans *sp, const unsigned char *p, siz
 void scan_plain(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits);
 /* The fastest this CPU has; all of them give the same bits. */
 scan_fn scan_best(void);
+
+/*
+ * How many bytes at the end of @p are as those at the end of @q, of @n each, a multiple of 8: whole pieces of SCAN_PIECE,
+ * and none with a word in [@lo, @lo + @len).
+ */
+#define SCAN_PIECE 64u
+typedef size_t (*scan_same_fn)(const unsigned char *p, const unsigned char *q, size_t n, uint64_t lo, uint64_t len);
+
+size_t scan_same_plain(const unsigned char *p, const unsigned char *q, size_t n, uint64_t lo, uint64_t len);
+scan_same_fn scan_same_best(void);
 
 #endif

@@ -48,7 +48,11 @@ static void do_jobs(struct mask_ctx *mc, struct mask_job *const *jobs, size_t n,
 	while ((i = atomic_fetch_add(next, 1)) < n) {
 		struct mask_job *j = jobs[i];
 
-		mask_stack(mc, j->ms, j->sp, j->copy, j->size, &j->words);
+		j->same = 0;
+		if (j->last)
+			j->same = mask_stack_again(mc, j->ms, j->last, j->sp, j->copy, j->size, j->words);
+		else
+			mask_stack(mc, j->ms, j->sp, j->copy, j->size, j->words);
 	}
 }
 

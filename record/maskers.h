@@ -18,7 +18,9 @@ struct mask_job {
 	uint64_t sp;			/* runtime address where the copy begins */
 	const uint8_t *copy;		/* in the ring, borrowed; NULL when there is none */
 	size_t size;			/* bytes of it */
-	struct stack_words words;	/* the result */
+	const struct mask_last *last;	/* as for mask_stack_again(), borrowed; NULL: nothing to compare with */
+	struct stack_words *words;	/* where the result goes, borrowed */
+	uint32_t same;			/* of it, what mask_stack_again() said */
 };
 
 struct maskers;

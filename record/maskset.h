@@ -39,6 +39,22 @@ void mask_ctx_free(struct mask_ctx *mc);	/* accepts NULL */
 void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy, size_t size,
 		struct stack_words *out);
 
+/* An earlier copy of the same stack, with what it was reduced to. */
+struct mask_last {
+	const void *copy;		/* bytes, still those that were reduced; borrowed */
+	uint64_t sp;			/* as of mask_stack(), as @size */
+	size_t size;
+	const struct stack_words *words;	/* borrowed; not where the result goes */
+};
+
+/*
+ * The same as mask_stack(), with as little work as can be for what is as in @last, which was reduced with the same mappings: @ms has
+ * a version, equal to the one of then, as has its top, and no other stacks, neither now nor then. How many words at
+ * the end of @out are as the words at the end of @last's.
+ */
+uint32_t mask_stack_again(struct mask_ctx *mc, const struct maskset *ms, const struct mask_last *last, uint64_t sp,
+			  const void *copy, size_t size, struct stack_words *out);
+
 /* Zero registers that are neither code nor stack; ip, sp and bp stay. @regs: UREG_MAX entries. */
 void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
 

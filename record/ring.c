@@ -13,6 +13,8 @@
 
 /* How much may be read before the kernel gets the room back. */
 #define RELEASE_BYTES 65536
+/* The share of the ring that is kept of what was read: some samples. */
+#define KEPT_SHARE 64
 
 void ring_init(struct ring *r, struct perf_event_mmap_page *page, void *data, size_t bytes)
 {
@@ -101,12 +103,16 @@ void ring_prefetch(const struct ring *r)
 	__builtin_prefetch(at(r, next + h->size - 1));
 }
 
+static void release_to(struct ring *r, uint64_t pos)
+{
+	__atomic_store_n(&r->page->data_tail, pos, __ATOMIC_RELEASE);
+	r->released = pos;
+}
+
 void ring_release(struct ring *r)
 {
-	if (r->released == r->tail)
-		return;
-	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
-	r->released = r->tail;
+	if (r->released != r->tail)
+		release_to(r, r->tail);
 }
 
 void ring_next(struct ring *r)
@@ -148,6 +154,8 @@ void ring_ahead_again(struct ring *r)
 
 void ring_release_due(struct ring *r)
 {
-	if (r->tail - r->released >= RELEASE_BYTES)
-		ring_release(r);
+	const uint64_t kept = r->size / KEPT_SHARE;
+
+	if (r->tail - r->released >= kept + RELEASE_BYTES)
+		release_to(r, r->tail - kept);
 }

@@ -56,7 +56,10 @@ void ring_prefetch(const struct ring *r);
 void ring_next(struct ring *r);
 /* everything, */
 void ring_release(struct ring *r);
-/* or everything as soon as it is 64 KiB, so that the kernel's line is not taken for each record. */
+/*
+ * or all but the last 1/64 of the ring, as soon as it is 64 KiB, so that the kernel's line is not taken for each record. What was read
+ * lately can be read again: all that begins at @released or behind it.
+ */
 void ring_release_due(struct ring *r);
 
 /* Of a record that lies in the ring, not read yet. */

@@ -48,20 +48,20 @@ static inline size_t slot_of(uint64_t key)
  * Eight classes at a time, for a branch on each word's would go wrong every other time: they follow no pattern.
  * Nothing but addresses below 2^47 is told from others by its key.
  */
-uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_words *words, uint32_t i)
+uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_words *words, uint32_t i, uint32_t n)
 {
 	static_assert(WORD_STACK == 1 && WORD_CODE == 2 && WORD_RAW == 3, "this bit is of what is no stack");
 	static_assert(STACK_WORDS_MAX % 8 == 0, "there are eight to load");
 	const uint64_t bit = 0x0202020202020202;
 	uint64_t others, v, key;
 
-	for (uint32_t first = i & ~7u; first < words->nkept; first += 8) {
+	for (uint32_t first = i & ~7u; first < n; first += 8) {
 		memcpy(&others, &words->cls[first], sizeof(others));
 		others &= bit;
 		if (first < i)
 			others &= ~0ull << 8 * (i - first);
-		if (words->nkept - first < 8)
-			others &= (1ull << 8 * (words->nkept - first)) - 1;
+		if (n - first < 8)
+			others &= (1ull << 8 * (n - first)) - 1;
 		for (; others; others &= others - 1) {
 			const uint32_t k = first + (uint32_t)__builtin_ctzll(others) / 8;
 
@@ -71,7 +71,7 @@ uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_word
 				return k;
 		}
 	}
-	return words->nkept;
+	return n;
 }
 
 bool seen_new_addr(struct seen *s, uint32_t owner, uint64_t addr)

@@ -35,8 +35,8 @@ void seen_free(struct seen *s);
 
 /* Who sees: what seen_new_addr() asks for, good until the next call of any other function than that. */
 uint32_t seen_owner(struct seen *s, uint32_t pid);
-/* Of the kept words @i of @words and those behind it the first that is no stack address, and not known to be seen; nkept: none. */
-uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_words *words, uint32_t i);
+/* Of the words from @i to @n that are kept of @words the first that is no stack address, and not known to be seen; @n: none. */
+uint32_t seen_skip(const struct seen *s, uint32_t owner, const struct stack_words *words, uint32_t i, uint32_t n);
 /* True the first time, and again after it was pushed out or the process changed. */
 bool seen_new_addr(struct seen *s, uint32_t owner, uint64_t addr);
 /* Mappings of @pid came or went, or the pid has a new owner. */

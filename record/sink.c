@@ -35,6 +35,10 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->nslots = helpers ? SINK_BATCH : 1;
 	s->slot = xcalloc(s->nslots, sizeof(*s->slot));
 	s->jobs = xcalloc(s->nslots, sizeof(*s->jobs));
+	if (helpers)
+		s->words = xmalloc(s->nslots * sizeof(*s->words));
+	else
+		s->recents = recents_new();
 	return s;
 }
 
@@ -52,6 +56,8 @@ void sink_free(struct sink *s)
 	while (s->n)
 		maskset_release(&s->slot[--s->n].held);
 	maskers_free(s->maskers);
+	recents_free(s->recents);
+	free(s->words);
 	free(s->slot);
 	free(s->jobs);
 	seen_free(s->seen);
@@ -250,9 +256,11 @@ static void saw_user(struct sink *s, struct proc *p, uint32_t owner, uint64_t ad
 /* Addresses that the recording may be asked about later, from registers and stack. */
 static void note_user(struct sink *s, const struct sink_slot *sl, const struct maskset *ms)
 {
-	const struct stack_words *words = &sl->job.words;
+	const struct stack_words *words = sl->job.words;
 	const struct sample_in *in = &sl->raw.in;
 	const uint32_t owner = seen_owner(s->seen, in->pid);
+	/* What was seen with the sample before needs no look. */
+	const uint32_t n = words->nkept - (sl->recent && sl->recent->owner == owner ? sl->job.same : 0);
 
 	saw_user(s, sl->proc, owner, in->regs[UREG_IP]);
 	if (!ms)
@@ -260,7 +268,7 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	for (unsigned int i = 0; i < UREG_MAX; i++)
 		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
 			saw_user(s, sl->proc, owner, in->regs[i]);
-	for (uint32_t i = 0; (i = seen_skip(s->seen, owner, words, i)) < words->nkept; i++) {
+	for (uint32_t i = 0; (i = seen_skip(s->seen, owner, words, i, n)) < n; i++) {
 		/* With full stacks nothing has been classed yet. */
 		if (words->cls[i] == WORD_CODE || is_code(ms, words->val[i]))
 			saw_user(s, sl->proc, owner, words->val[i]);
@@ -290,6 +298,11 @@ static void note_chain(struct sink *s, const struct sink_slot *sl)
 	}
 }
 
+static uint64_t thread_key(const struct sample_in *in)
+{
+	return (uint64_t)in->pid << 32 | in->tid;
+}
+
 /* What the stack is to be masked with, as long as the mappings are those of the sample. */
 static void prepare_user(struct sink *s, struct sink_slot *sl)
 {
@@ -312,6 +325,9 @@ static void prepare_user(struct sink *s, struct sink_slot *sl)
 	sl->job.sp = sp;
 	sl->job.copy = raw->stack;
 	sl->job.size = size;
+	sl->job.words = s->recents ? recents_room(s->recents) : &s->words[sl - s->slot];
+	sl->recent = s->recents && sl->job.ms ? recents_find(s->recents, thread_key(in), sl->job.ms) : NULL;
+	sl->job.last = sl->recent ? &sl->recent->last : NULL;
 }
 
 static void finish_user(struct sink *s, struct sink_slot *sl)
@@ -320,8 +336,27 @@ static void finish_user(struct sink *s, struct sink_slot *sl)
 
 	if (!in->unmasked)
 		mask_regs(maskers_own(s->maskers), &sl->held.ms, sl->job.sp, sl->job.size, in->regs);
-	in->stack = &sl->job.words;
+	in->stack = sl->job.words;
+	in->serial = ++s->serial;
+	in->same = sl->job.same;
+	in->same_as = in->same ? sl->recent->serial : 0;
 	note_user(s, sl, sl->held.maps ? &sl->held.ms : NULL);
+}
+
+/* Behind the last look at its words and mappings. */
+static void remember_user(struct sink *s, struct sink_slot *sl)
+{
+	const struct sample_in *in = &sl->raw.in;
+	const struct maskset *ms = sl->job.ms;
+	const struct recent now = {
+		.who = thread_key(in), .ring = sl->ring, .pos = sl->ring ? sl->ring->tail : 0,
+		.version = ms && !ms->nstacks ? ms->version : 0, .top = ms ? ms->top : 0,
+		.serial = in->serial, .owner = seen_owner(s->seen, in->pid),
+		.last = { .copy = sl->job.copy, .sp = sl->job.sp, .size = sl->job.size },
+	};
+
+	if (s->recents)
+		recents_put(s->recents, &now);
 	maskset_release(&sl->held);
 }
 
@@ -347,6 +382,8 @@ void sink_flush(struct sink *s)
 			finish_user(s, sl);
 		note_chain(s, sl);
 		err = s->err ? s->err : rec_writer_sample(s->w, &sl->raw.in);
+		if (sl->raw.in.has_regs)
+			remember_user(s, sl);
 		if (err == -EAGAIN) {
 			ledger_sample(s->ledger, LEDGER_DROPPED, &sl->raw.in);
 			continue;
@@ -356,6 +393,13 @@ void sink_flush(struct sink *s)
 			count_kept(s, &sl->raw.in);
 	}
 	s->n = 0;
+}
+
+void sink_finish(struct sink *s)
+{
+	sink_flush(s);
+	if (s->recents)
+		recents_forget(s->recents);
 }
 
 static void count_chosen(struct sink *s, const struct sample_in *in)
@@ -399,10 +443,11 @@ void sink_take(struct sink *s)
 		sink_flush(s);
 }
 
-static void take_sample(struct sink *s, const struct perf_event_header *h)
+static void take_sample(struct sink *s, const struct perf_event_header *h, const struct ring *ring)
 {
 	struct raw_sample *raw = sink_slot(s);
 
+	s->slot[s->n].ring = ring;
 	if (sample_parse(h, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, raw))
 		ledger_sample(s->ledger, LEDGER_DROPPED, &raw->in);
 	else
@@ -430,12 +475,13 @@ void sink_settle(struct sink *s)
 	rec_writer_pool(s->w, &l->pool_waits, &l->pool_peak);
 }
 
-void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, bool sideband)
+void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, const struct ring *ring,
+		 bool sideband)
 {
 	if (s->err)
 		return;
 	if (h->type == PERF_RECORD_SAMPLE) {
-		take_sample(s, h);
+		take_sample(s, h, ring);
 		return;
 	}
 	/* What it changes must not be seen by samples before it. */

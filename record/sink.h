@@ -19,6 +19,7 @@
 #include "pressure.h"
 #include "proctab.h"
 #include "rec_writer.h"
+#include "recents.h"
 #include "record_opts.h"
 #include "sample_parse.h"
 #include "seen.h"
@@ -32,6 +33,8 @@ struct sink_slot {		/* a sample on its way */
 	struct proc *proc;
 	struct maskset_held held;
 	struct mask_job job;
+	const struct recent *recent;	/* the thread's sample before, which @job.last is of; NULL: not known */
+	const struct ring *ring;	/* borrowed; where it lies; NULL: elsewhere */
 };
 
 /* What is known of a cgroup by its id. */
@@ -69,6 +72,9 @@ struct sink {
 	uint32_t segment;
 	struct maskers *maskers;	/* owned */
 	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
+	struct stack_words *words;	/* owned; of each of them; NULL with @recents */
+	struct recents *recents;	/* owned; NULL: stacks are masked by several threads, in any order */
+	uint64_t serial;		/* of the sample that was written last */
 	struct mask_job **jobs;		/* owned; room for nslots */
 	size_t n, nslots;
 };
@@ -114,11 +120,12 @@ void sink_filter_again(struct sink *s);
 void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx);
 
 /*
- * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which ring it came
- * from. A record whose inner lengths do not fit is dropped and counted. Errors of the writer stay
+ * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came
+ * from, @ring is the one where it lies at the tail (borrowed), NULL if elsewhere. A record whose inner lengths do not fit is dropped and counted. Errors of the writer stay
  * in s->err. The sink may go on reading @h until sink_pending() is 0.
  */
-void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, bool sideband);
+void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, const struct ring *ring,
+		 bool sideband);
 /*
  * After each drain: @now in ns, @rings: percent of the fullest ring in use again. Takes the steps
  * that are due and writes them down.
@@ -133,5 +140,7 @@ static inline size_t sink_pending(const struct sink *s)
 }
 /* Finish them. */
 void sink_flush(struct sink *s);
+/* The same, and all records go back to the kernel then. */
+void sink_finish(struct sink *s);
 
 #endif

@@ -291,6 +291,80 @@ static void test_eviction(void **state)
 	}
 }
 
+/* The words at the end of both that are the same at the same address, none of them above where the other ends. */
+static uint32_t same_words(const struct stack_words *a, const struct stack_words *b)
+{
+	uint32_t n = 0;
+
+	if (a->base + 8 * (uint64_t)a->nwords != b->base + 8 * (uint64_t)b->nwords)
+		return 0;
+	while (n < a->nkept && n < b->nkept) {
+		uint32_t i = a->nkept - n - 1, k = b->nkept - n - 1;
+
+		if (a->base + 8 * (uint64_t)a->idx[i] != b->base + 8 * (uint64_t)b->idx[k] || a->val[i] != b->val[k])
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* What a sample says of the one before saves looking, and changes nothing; nor does what it says of any other. */
+static void test_hints(void **state)
+{
+	enum { NTHR = 9 };
+	struct stack_words *last = calloc(NTHR, sizeof(*last));
+	struct sample_enc *told = sample_enc_new(60), *untold = sample_enc_new(60);
+	struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+	uint64_t serial[NTHR] = { 0 }, hints = 0;
+	struct gen *g = calloc(1, sizeof(*g));
+
+	(void)state;
+	assert_true(last && g);
+	gen_init(g, 5, NTHR, 2000);
+	for (uint64_t i = 1; i < 4000; i++) {
+		unsigned int t = 0;
+
+		gen_next(g);
+		while (g->thr[t].pid != g->s.pid || g->thr[t].tid != g->s.tid)
+			t++;
+		if (i % 500 == 0) {
+			sample_enc_key(told);
+			sample_enc_key(untold);
+		}
+		strbuf_reset(&a);
+		strbuf_reset(&b);
+		sample_enc_add(untold, &g->s, &b);
+		g->s.serial = i;
+		if (g->s.stack && serial[t]) {
+			g->s.same = same_words(g->s.stack, &last[t]);
+			g->s.same_as = serial[t];
+			if (i % 3 == 0)		/* not all that could be said */
+				g->s.same /= 2;
+			if (i % 7 == 0) {	/* of a sample that never came here */
+				g->s.same = g->s.stack->nkept;
+				g->s.same_as = i - 1 == serial[t] ? i : i - 1;
+			}
+			hints += g->s.same && i % 7;
+		}
+		sample_enc_add(told, &g->s, &a);
+		assert_int_equal(a.len, b.len);
+		assert_memory_equal(a.s, b.s, a.len);
+		if (g->s.stack) {
+			last[t] = *g->s.stack;
+			serial[t] = i;
+		}
+		g->s.serial = g->s.same_as = g->s.same = 0;
+	}
+	assert_true(hints > 1000);
+	sample_enc_free(told);
+	sample_enc_free(untold);
+	strbuf_fini(&a);
+	strbuf_fini(&b);
+	gen_fini(g);
+	free(g);
+	free(last);
+}
+
 static void test_stack_view(void **state)
 {
 	struct shadow_pool pool;
@@ -430,6 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_stack_view),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_key_blocks),

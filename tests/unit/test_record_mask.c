@@ -213,6 +213,46 @@ static void test_fast_is_plain(void **state)
 	free(room);
 }
 
+/* What is taken from an earlier copy is what looking at it again would have found. */
+static void test_again_is_anew(void **state)
+{
+	static uint64_t before[STACK_WORDS_MAX], now[STACK_WORDS_MAX];
+	static struct stack_words old, again;
+	struct range exec[80];
+	uint64_t taken = 0;
+
+	(void)state;
+	for (int round = 0; round < 4000; round++) {
+		struct mask_ctx *mc = rnd() % 2 ? fast : plain;
+		struct maskset ms = { exec, 0, NULL, 0, 2000000 + (uint64_t)round, 0 };
+		/* Both end at one address, or now and then not; they begin where they like. */
+		size_t n = rnd() % 600, grown = rnd() % 3 ? 0 : rnd() % 40, shrunk = rnd() % 3 ? 0 : rnd() % (n / 2 + 1);
+		size_t m = n + grown - shrunk, longer = rnd() % 16 ? 0 : rnd() % 3;
+		uint64_t sp = SP - 8 * grown + 8 * shrunk;
+		struct mask_last last = { before, SP, 8 * n, &old };
+		uint32_t same;
+
+		random_maps(exec, &ms);
+		ms.top = rnd() % 2 ? SP + rnd() % (n * 16 + 1) : 0;
+		fill(&ms, before, n);
+		fill(&ms, now, m + longer);
+		memcpy(now + m - MIN(n, m), before + n - MIN(n, m), 8 * MIN(n, m));
+		for (uint64_t k = rnd() % 4; k && m; k--)
+			now[rnd() % (rnd() % 2 ? m : m / 4 + 1)] = rnd() % 2 ? SP + rnd() % 640 - 320 : rnd();
+		mask_stack(mc, &ms, SP, before, 8 * n, &old);
+		same = mask_stack_again(mc, &ms, &last, sp, now, 8 * (m + longer), &again);
+		mask_stack(mc, &ms, sp, now, 8 * (m + longer), &out);
+		assert_same_words(&again, &out);
+		assert_true(same <= MIN(old.nkept, again.nkept));
+		for (uint32_t i = 1; i <= same; i++) {
+			assert_int_equal(again.val[again.nkept - i], old.val[old.nkept - i]);
+			assert_int_equal(again.base + 8 * again.idx[again.nkept - i], old.base + 8 * old.idx[old.nkept - i]);
+		}
+		taken += same;
+	}
+	assert_true(taken > 100000);
+}
+
 /* Every size, so every length of what is left behind whole vectors; no byte behind the copy is read. */
 static void test_all_sizes(void **state)
 {
@@ -450,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_oracle),
 		cmocka_unit_test(test_range_at_zero),
 		cmocka_unit_test(test_fast_is_plain),
+		cmocka_unit_test(test_again_is_anew),
 		cmocka_unit_test(test_all_sizes),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_own_stack),

@@ -163,12 +163,12 @@ static void seen_words(void **state)
 
 			if (words.cls[i] == WORD_STACK || (!is_high && *old))
 				continue;
-			at = seen_skip(s, owner, &words, at);
+			at = seen_skip(s, owner, &words, at, words.nkept);
 			assert_int_equal(at, i);
 			seen_new_addr(s, owner, words.val[at++]);
 			*old |= !is_high;
 		}
-		assert_int_equal(seen_skip(s, owner, &words, at), words.nkept);
+		assert_int_equal(seen_skip(s, owner, &words, at, words.nkept), words.nkept);
 	}
 	seen_free(s);
 }
