@@ -69,6 +69,12 @@ uint64_t *u64map_get(const struct u64map *m, uint64_t key)
 	return m->slots[s].key ? &m->slots[s].val : NULL;
 }
 
+void u64map_prefetch(const struct u64map *m, uint64_t key)
+{
+	if (m->cap)
+		__builtin_prefetch(&m->slots[hash_u64(key) & (m->cap - 1)]);
+}
+
 uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 {
 	size_t s = m->cap ? slot_of(m, key) : 0;

@@ -7,33 +7,9 @@
 #include "hash.h"
 #include "intern.h"
 #include "log.h"
+#include "profile_priv.h"
 #include "util.h"
 #include "xalloc.h"
-
-/* Ids of things by what they are: open addressing, linear probing, 0 = free. */
-struct idset {
-	uint32_t *slots;	/* owned */
-	size_t nslots;		/* power of two */
-};
-
-/*
- * The children of nodes. The first one that a node gets is said beside the node: most have no other, and what hangs below a
- * new node is found nowhere else, so that a million chains of frames cost no look into a table. The others are in one.
- * Nodes are put in when a child is looked up: who only adds chains needs none of it.
- */
-struct kids {
-	uint32_t *first;	/* owned; by node below @upto; 0: none */
-	size_t cap;		/* of it */
-	uint32_t upto;		/* nodes from here on are not in yet */
-	struct idset others;
-	uint32_t n;		/* in there */
-};
-
-struct profile_index {
-	struct idset frames, threads;
-	struct kids kids;
-	size_t frames_cap, nodes_cap, threads_cap, counts_cap;
-};
 
 struct profile *profile_new(void)
 {
@@ -56,8 +32,7 @@ static void index_free(struct profile *p)
 	if (!p->index)
 		return;
 	free(p->index->frames.slots);
-	free(p->index->kids.first);
-	free(p->index->kids.others.slots);
+	kids_fini(&p->index->kids);
 	free(p->index->threads.slots);
 	free(p->index);
 	p->index = NULL;
@@ -179,7 +154,7 @@ id_of(const struct profile *p, struct idset *s, uint32_t n, uint64_t (*hash)(con
 	return n;
 }
 
-static void check_room(uint64_t n, const char *what)
+void profile_check_room(uint64_t n, const char *what)
 {
 	if (n < UINT32_MAX - 1)
 		return;
@@ -191,7 +166,7 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 {
 	uint32_t id;
 
-	check_room(p->nframes, "frames");
+	profile_check_room(p->nframes, "frames");
 	XGROW(p->frames, p->nframes, p->index->frames_cap);
 	p->frames[p->nframes] = *f;
 	id = id_of(p, &p->index->frames, p->nframes, frame_hash, frame_equal);
@@ -199,88 +174,11 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 	return id;
 }
 
-static size_t kid_slot(const struct idset *s, uint32_t parent, uint32_t frame)
-{
-	return hash_u64((uint64_t)parent << 32 | frame) & (s->nslots - 1);
-}
-
-/* The slot of @parent's child @frame among the others, or the free one where it belongs. */
-static uint32_t *other_kid(const struct profile *p, const struct idset *s, uint32_t parent, uint32_t frame)
-{
-	size_t at = kid_slot(s, parent, frame);
-	uint32_t id;
-
-	for (; (id = s->slots[at]); at = (at + 1) & (s->nslots - 1))
-		if (p->nodes[id].parent == parent && p->nodes[id].frame == frame)
-			break;
-	return &s->slots[at];
-}
-
-static void kids_grow(const struct profile *p, struct kids *k)
-{
-	struct idset *s = &k->others;
-
-	free(s->slots);
-	s->nslots = s->nslots ? s->nslots * 2 : 64;
-	s->slots = xcalloc(s->nslots, sizeof(*s->slots));
-	for (uint32_t i = 1; i < k->upto; i++)
-		if (k->first[p->nodes[i].parent] != i)
-			*other_kid(p, s, p->nodes[i].parent, p->nodes[i].frame) = i;
-}
-
-/* Puts all nodes in. */
-static void kids_update(const struct profile *p, struct kids *k)
-{
-	for (; k->upto < p->nnodes; k->upto++) {
-		const struct profile_node *nd = &p->nodes[k->upto];
-
-		XGROW(k->first, k->upto, k->cap);
-		k->first[k->upto] = 0;
-		if (!k->upto)	/* the root is nobody's child */
-			continue;
-		if (!k->first[nd->parent]) {
-			k->first[nd->parent] = k->upto;
-			continue;
-		}
-		if ((size_t)k->n * 4 >= k->others.nslots * 3)
-			kids_grow(p, k);
-		*other_kid(p, &k->others, nd->parent, nd->frame) = k->upto;
-		k->n++;
-	}
-}
-
-uint32_t profile_child(struct profile *p, uint32_t parent, uint32_t frame)
-{
-	struct kids *k = &p->index->kids;
-	uint32_t id;
-
-	kids_update(p, k);
-	id = k->first[parent];
-	if (id && p->nodes[id].frame != frame)
-		id = k->n ? *other_kid(p, &k->others, parent, frame) : 0;
-	return id ? id : profile_chain(p, parent, &frame, 1);
-}
-
-uint32_t profile_chain(struct profile *p, uint32_t parent, const uint32_t *frames, size_t n)
-{
-	struct profile_index *x = p->index;
-	uint32_t first = p->nnodes;
-
-	check_room((uint64_t)first + n, "stacks");
-	while (x->nodes_cap < first + n)
-		XGROW(p->nodes, x->nodes_cap, x->nodes_cap);
-	for (size_t i = 0; i < n; i++) {
-		p->nodes[p->nnodes] = (struct profile_node){ parent, frames[i] };
-		parent = p->nnodes++;
-	}
-	return first;
-}
-
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t)
 {
 	uint32_t id;
 
-	check_room(p->nthreads, "threads");
+	profile_check_room(p->nthreads, "threads");
 	XGROW(p->threads, p->nthreads, p->index->threads_cap);
 	p->threads[p->nthreads] = *t;
 	/* The thread that is not known has number 0, which the set does not hold. */

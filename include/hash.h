@@ -38,6 +38,8 @@ struct u64map {
 
 /* Pointer to the value of @key, or NULL. Valid until the next insertion. */
 uint64_t *u64map_get(const struct u64map *m, uint64_t key);
+/* Where @key is, or would be, is fetched from memory meanwhile: for who has others to look up first. */
+void u64map_prefetch(const struct u64map *m, uint64_t key);
 /* Pointer to the value of @key, inserted as 0 when new; *@is_new (may be NULL) says which. */
 uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new);
 /* True if it was there. */

@@ -13,6 +13,7 @@
 #include "profile.h"
 #include "random.h"
 #include "strbuf.h"
+#include "util.h"
 
 static uint32_t below(uint64_t *rnd, uint32_t n)
 {
@@ -528,6 +529,46 @@ static void sorting_forgets_the_order_of_building(void **state)
 	}
 }
 
+/*
+ * Nodes of many paths at a time are those of one after the other, of which others were there before. What a path has in
+ * common with the one before may be told, or in part, or not.
+ */
+static void paths_are_children_of_children(void **state)
+{
+	enum { PATHS = 700, DEPTH = 9 };
+	static struct profile_path paths[PATHS];
+	static uint32_t ids[PATHS * DEPTH], nodes[PATHS * DEPTH];
+	uint64_t rnd = 6;
+
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		struct profile *at_once = profile_new(), *one_by_one = profile_new();
+		uint32_t nframes = round % 3 ? 3 : 40;
+
+		for (int part = 0; part < 4; part++) {
+			size_t npaths = below(&rnd, round % 2 ? PATHS : 20), n = 0;
+
+			for (size_t i = 0; i < npaths; i++) {
+				struct profile_path *path = &paths[i];
+				uint32_t same = i ? below(&rnd, paths[i - 1].n + 1) : 0, node = 0;
+
+				path->n = MAX(same, 1) + below(&rnd, DEPTH + 1 - MAX(same, 1));
+				path->same = same && below(&rnd, 4) ? same - below(&rnd, 2) : 0;
+				for (uint32_t k = 0; k < path->n; k++, n++) {
+					ids[n] = k < same ? ids[n - paths[i - 1].n] : 1 + below(&rnd, nframes);
+					node = nodes[n] = profile_child(one_by_one, node, ids[n]);
+				}
+			}
+			profile_paths(at_once, ids, paths, npaths);
+			assert_memory_equal(ids, nodes, n * sizeof(*ids));
+			assert_int_equal(at_once->nnodes, one_by_one->nnodes);
+		}
+		assert_memory_equal(at_once->nodes, one_by_one->nodes, at_once->nnodes * sizeof(*at_once->nodes));
+		profile_free(at_once);
+		profile_free(one_by_one);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +579,7 @@ int main(void)
 		cmocka_unit_test(sums_stop_and_equal_counts_meet),
 		cmocka_unit_test(sorting_forgets_the_order_of_building),
 		cmocka_unit_test(chains_and_children_meet),
+		cmocka_unit_test(paths_are_children_of_children),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
