@@ -9,6 +9,7 @@
 #include "intern.h"
 #include "lines.h"
 #include "log.h"
+#include "stacks.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -38,8 +39,9 @@ static uint8_t tool_kind(const char *s, size_t *len)
 }
 
 /* The frame that a name with annotations stands for. */
-static uint32_t make_frame(struct profile *p, const char *s, size_t len)
+static uint32_t make_frame(void *ctx, const char *s, size_t len)
 {
+	struct profile *p = ctx;
 	static const char joined[] = "_[joined]";
 	struct profile_frame f = { .kind = tool_kind(s, &len) };
 	size_t n = sizeof(joined) - 1;
@@ -84,24 +86,17 @@ static size_t split_count(const char *line, size_t len, uint64_t *count)
 	return at;
 }
 
-/*
- * The stack that was read last. Texts are sorted mostly: the next one begins with the same frames, which are taken over
- * instead of looked up.
- *
- * Nodes by where in the text their frame ends, ascending. Besides those of the stack there may be those of stacks read
- * before that go on within a frame here: of "a;b" when "a;b2;c" was read last, since "a;b;c" may come.
- */
-struct last {
-	char *text;		/* owned */
-	size_t len, cap;
-	uint32_t *ends;		/* owned; a line is shorter than 4 GiB */
-	uint32_t *nodes;	/* owned */
-	size_t n, ends_cap, nodes_cap;
-};
-
 struct reader {
 	struct profile *p;
-	struct last last;
+	char *text;		/* owned: the line that was read last */
+	size_t len, cap;
+	/*
+	 * Its frames, which the next one mostly begins with: they are taken over instead of looked up. While all is sorted the ids
+	 * are those of nodes, and there may be frames of lines read before that go on within a frame here: of
+	 * "a;b" when "a;b2;c" was read last, since "a;b;c" may come.
+	 */
+	struct frame_list last;
+	struct stacks *stacks;	/* NULL while sorted */
 	struct frame_texts *frames;
 	/*
 	 * So far each text was behind the one before in the order of bytes, and none had an empty frame: equal
@@ -128,75 +123,71 @@ static size_t same_bytes(const char *a, const char *b, size_t n)
 	return i;
 }
 
-static uint32_t frame_of(struct reader *r, const char *s, size_t len, size_t *end)
+static bool frame_ends(const char *s, size_t len, size_t at)
 {
-	uint32_t *frame = frame_texts_find(r->frames, s, len, end);
-
-	if (*end && !*frame)
-		*frame = make_frame(r->p, s, *end);
-	return *frame;
+	return at == len || s[at] == ';';
 }
 
-/* Nodes of the @n frames in @ids, each below the one before, the first below @node. They take the frames' places. */
-static void add_nodes(struct reader *r, uint32_t node, uint32_t *ids, size_t n)
+static void keep_text(struct reader *r, const char *s, size_t len, size_t same)
 {
-	uint32_t known = r->p->nnodes, first;
-	size_t i = 0;
-
-	/* What is below a new one is new. */
-	while (!r->sorted && i < n && node < known) {
-		node = profile_child(r->p, node, ids[i]);
-		ids[i++] = node;
+	if (r->cap < len + 1) {
+		r->cap = (len + 1) * 2;
+		r->text = xrealloc(r->text, r->cap);
 	}
-	if (i == n)
-		return;
-	first = profile_chain(r->p, node, ids + i, n - i);
-	for (size_t k = i; k < n; k++)
-		ids[k] = first++;
+	memcpy(r->text + same, s + same, len - same);
+	r->len = len;
 }
 
-/* Its node. */
-static uint32_t add_stack(struct reader *r, const char *s, size_t len)
+/* A stack that is behind the last one in the order of bytes. False, and nothing is counted: it is not, or has an empty frame. */
+static bool add_sorted(struct reader *r, const char *s, size_t len, uint64_t samples)
 {
-	struct last *l = &r->last;
-	size_t same = same_bytes(l->text, s, MIN(l->len, len)), pos = 0, n, known;
-	uint32_t node = 0;
+	struct frame_list *l = &r->last;
+	size_t same = same_bytes(r->text, s, MIN(r->len, len)), pos = 0, known;
+	uint32_t node = 0, first;
 
-	if (same < l->len && (same == len || (uint8_t)s[same] < (uint8_t)l->text[same]))
-		r->sorted = false;
+	if (same < r->len && (same == len || (uint8_t)s[same] < (uint8_t)r->text[same]))
+		return false;
 	while (l->n && l->ends[l->n - 1] > same)
 		l->n--;
-	for (n = l->n; n && !pos; n--) {
+	for (size_t n = l->n; n && !pos; n--) {
 		size_t end = l->ends[n - 1];
 
-		if (end < len && s[end] != ';')
+		if (!frame_ends(s, len, end))
 			continue;
 		pos = end + 1;
-		node = l->nodes[n - 1];
+		node = l->ids[n - 1];
 	}
-	for (known = l->n; pos <= len; pos += n + 1) {
-		uint32_t frame = frame_of(r, s + pos, len - pos, &n);
-
-		if (!n) {	/* an empty frame would be a box without a name */
-			r->sorted = false;
-			continue;
-		}
-		XGROW(l->ends, l->n, l->ends_cap);
-		XGROW(l->nodes, l->n, l->nodes_cap);
-		l->ends[l->n] = (uint32_t)(pos + n);
-		l->nodes[l->n++] = frame;
-	}
+	known = l->n;
+	if (!frame_texts_split(r->frames, s, len, pos, l))
+		return false;
 	if (l->n > known) {
-		add_nodes(r, node, l->nodes + known, l->n - known);
-		node = l->nodes[l->n - 1];
+		first = profile_chain(r->p, node, l->ids + known, l->n - known);
+		while (known < l->n)
+			l->ids[known++] = first++;
+		node = l->ids[l->n - 1];
 	}
-	if (l->cap < len + 1) {
-		l->cap = (len + 1) * 2;
-		l->text = xrealloc(l->text, l->cap);
+	keep_text(r, s, len, same);
+	profile_count(r->p, &(struct profile_count){ .node = node, .samples = samples });
+	return true;
+}
+
+/* One that comes in no order. */
+static void add_stack(struct reader *r, const char *s, size_t len, uint64_t samples)
+{
+	struct frame_list *l = &r->last;
+	size_t same = same_bytes(r->text, s, MIN(r->len, len)), known;
+
+	if (!r->stacks) {
+		r->stacks = stacks_new(r->p);
+		l->n = 0;
 	}
-	memcpy(l->text + same, s + same, len - same);
-	l->len = len;
-	return node;
+	while (l->n && (l->ends[l->n - 1] > same || !frame_ends(s, len, l->ends[l->n - 1])))
+		l->n--;
+	known = l->n;
+	frame_texts_split(r->frames, s, len, known ? l->ends[known - 1] + 1 : 0, l);
+	keep_text(r, s, len, same);
+	if (l->n)
+		stacks_add(r->stacks, l->ids, l->n, known, samples);
 }
 
 static void note_bad(struct strbuf *bad, struct folded_stats *st, const char *line, size_t len)
@@ -221,7 +212,7 @@ static void tell_bad(const char *name, const struct folded_stats *st, const stru
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st)
 {
 	/* What is there already was not read here. */
-	struct reader r = { .p = p, .frames = frame_texts_new(), .sorted = p->nnodes == 1 };
+	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, p), .sorted = p->nnodes == 1 };
 	struct strbuf bad = STRBUF_INIT;
 	struct lines lines;
 	size_t len;
@@ -230,7 +221,7 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 	memset(st, 0, sizeof(*st));
 	lines_init(&lines, in);
 	while (lines_next(&lines, &line, &len)) {
-		struct profile_count c = { 0 };
+		uint64_t samples = 0;
 		size_t end;
 
 		if (!line) {
@@ -242,27 +233,28 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 		if (!len || line[0] == '#')
 			continue;
 		/* A NUL byte would end names early: such a line is no folded text. */
-		end = memchr(line, 0, len) ? 0 : split_count(line, len, &c.samples);
+		end = memchr(line, 0, len) ? 0 : split_count(line, len, &samples);
 		if (!end) {
 			note_bad(&bad, st, line, len);
 			continue;
 		}
 		st->lines++;
-		if (!c.samples)
+		if (!samples)
 			continue;
-		c.node = add_stack(&r, line, end);
-		if (c.node)
-			profile_count(p, &c);
+		r.sorted = r.sorted && add_sorted(&r, line, end, samples);
+		if (!r.sorted)
+			add_stack(&r, line, end, samples);
 	}
+	stacks_finish(r.stacks);
 	/* With no good line it is a foreign file, which the caller says. */
 	if (lines.err)
 		pr_err("cannot read '%s': %s", name, strerror(-lines.err));
 	else if (st->bad && st->lines)
 		tell_bad(name, st, &bad);
 	strbuf_fini(&bad);
-	free(r.last.text);
+	free(r.text);
 	free(r.last.ends);
-	free(r.last.nodes);
+	free(r.last.ids);
 	frame_texts_free(r.frames);
 	lines_fini(&lines);
 	return lines.err;

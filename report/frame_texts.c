@@ -23,14 +23,18 @@ struct frame_texts {
 	size_t n;
 	unsigned int bits;	/* 1 << bits slots */
 	struct intern *texts;	/* owned */
+	uint32_t (*make)(void *ctx, const char *s, size_t len);
+	void *ctx;
 };
 
 #define EACH_BYTE(c) (0x0101010101010101ull * (c))
 
-struct frame_texts *frame_texts_new(void)
+struct frame_texts *frame_texts_new(uint32_t (*make)(void *ctx, const char *s, size_t len), void *ctx)
 {
 	struct frame_texts *t = xcalloc(1, sizeof(*t));
 
+	t->make = make;
+	t->ctx = ctx;
 	t->bits = 10;
 	t->slots = xcalloc((size_t)1 << t->bits, sizeof(*t->slots));
 	t->texts = intern_new();
@@ -47,7 +51,7 @@ void frame_texts_free(struct frame_texts *t)
 }
 
 /* A bit of a factor reaches all above it in the product, and the shift brings these down again. */
-static uint64_t mix(uint64_t hash, uint64_t word)
+static inline uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9fb21c651e98df25ull;
 	return hash ^ hash >> 32;
@@ -62,7 +66,7 @@ static size_t home(const struct frame_texts *t, uint64_t hash)
  * Length of the text at the beginning of @s, and its hash: of words of eight bytes, the last of which has less and is filled
  * up with zeros. No text has a NUL byte.
  */
-static size_t hash_text(const char *s, size_t len, uint64_t *hash)
+static inline size_t hash_text(const char *s, size_t len, uint64_t *hash)
 {
 	uint64_t h = 0, word = 0, differs, found;
 	size_t at;
@@ -103,24 +107,74 @@ static void grow(struct frame_texts *t)
 	t->slots = slots;
 }
 
-uint32_t *frame_texts_find(struct frame_texts *t, const char *s, size_t len, size_t *n)
+/* Texts are a few words long: calling memcmp(3) would take as long as it does. */
+static bool equal(const char *a, const char *b, size_t n)
 {
-	size_t mask = ((size_t)1 << t->bits) - 1, at;
-	struct slot *slot;
-	uint64_t hash;
-
-	*n = hash_text(s, len, &hash);
-	for (at = home(t, hash); t->slots[at].s; at = (at + 1) & mask) {
-		slot = &t->slots[at];
-		if (slot->hash == hash && slot->len == *n && !memcmp(slot->s, s, *n))
-			return &slot->value;
+	if (n < 8) {
+		for (size_t i = 0; i < n; i++)
+			if (a[i] != b[i])
+				return false;
+		return true;
 	}
+	for (size_t at = 0; at + 8 < n; at += 8)
+		if (memcmp(a + at, b + at, 8))
+			return false;
+	return !memcmp(a + n - 8, b + n - 8, 8);
+}
+
+/* The free slot at @at gets the text. Apart, so that what is done for each frame keeps its registers. */
+static __attribute__((noinline)) uint32_t
+add_text(struct frame_texts *t, size_t at, uint64_t hash, const char *s, size_t len)
+{
+	size_t mask = ((size_t)1 << t->bits) - 1;
+	uint32_t value = t->make(t->ctx, s, len);
+
 	if (2 * (t->n + 1) > mask) {
 		grow(t);
-		return frame_texts_find(t, s, len, n);
+		mask = ((size_t)1 << t->bits) - 1;
+		for (at = home(t, hash); t->slots[at].s; at = (at + 1) & mask)
+			;
 	}
 	t->n++;
-	slot = &t->slots[at];
-	*slot = (struct slot){ .hash = hash, .s = intern_str(t->texts, intern_addn(t->texts, s, *n)), .len = *n };
-	return &slot->value;
+	t->slots[at] = (struct slot){
+		.hash = hash, .s = intern_str(t->texts, intern_addn(t->texts, s, len)), .len = len, .value = value,
+	};
+	return value;
+}
+
+static inline uint32_t value_of(struct frame_texts *t, uint64_t hash, const char *s, size_t len)
+{
+	size_t mask = ((size_t)1 << t->bits) - 1, at;
+
+	for (at = home(t, hash); t->slots[at].s; at = (at + 1) & mask) {
+		const struct slot *slot = &t->slots[at];
+
+		if (slot->hash == hash && slot->len == len && equal(slot->s, s, len))
+			return slot->value;
+	}
+	return add_text(t, at, hash, s, len);
+}
+
+bool frame_texts_split(struct frame_texts *t, const char *s, size_t len, size_t pos, struct frame_list *to)
+{
+	bool whole = true;
+	size_t n;
+
+	for (; pos <= len; pos += n + 1) {
+		uint64_t hash;
+
+		n = hash_text(s + pos, len - pos, &hash);
+		if (!n) {
+			whole = false;
+			continue;
+		}
+		if (to->n == to->cap) {
+			to->cap = to->cap ? to->cap * 2 : 64;
+			to->ends = xrealloc(to->ends, to->cap * sizeof(*to->ends));
+			to->ids = xrealloc(to->ids, to->cap * sizeof(*to->ids));
+		}
+		to->ends[to->n] = (uint32_t)(pos + n);
+		to->ids[to->n++] = value_of(t, hash, s + pos, n);
+	}
+	return whole;
 }

@@ -2,19 +2,27 @@
 #ifndef NSPROF_FRAME_TEXTS_H
 #define NSPROF_FRAME_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct frame_texts;
 
-struct frame_texts *frame_texts_new(void);
+/* Frames of one stack, in its order. */
+struct frame_list {
+	uint32_t *ends;		/* owned; where in the line, which is shorter than 4 GiB */
+	uint32_t *ids;		/* owned */
+	size_t n, cap;
+};
+
+/* @make: the id of a text that is new. */
+struct frame_texts *frame_texts_new(uint32_t (*make)(void *ctx, const char *s, size_t len), void *ctx);
 void frame_texts_free(struct frame_texts *t);	/* accepts NULL */
 
 /*
- * What the caller keeps for the text at the beginning of @s, which goes to a ';' or to the end of @len bytes and has no NUL;
- * 0 when it is new. *@n is its length, which may be 0. Valid until the next call. Ends the program beyond
- * 2^32-2 different texts.
+ * Puts the frames that begin at @pos in the @len bytes of a line behind those in @to. They go to a ';' or to the end and have no
+ * NUL; empty ones are left out. False: there were some. Ends the program beyond 2^32-2 different texts.
  */
-uint32_t *frame_texts_find(struct frame_texts *t, const char *s, size_t len, size_t *n);
+bool frame_texts_split(struct frame_texts *t, const char *s, size_t len, size_t pos, struct frame_list *to);
 
 #endif
