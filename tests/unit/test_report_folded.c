@@ -1,7 +1,8 @@
 /*
- * Folded text into a profile, in whatever order its lines are: against a list of all paths in it. And its
- * picture, with and without nodes for what is too narrow to be seen.
+ * Folded text into a profile, in whatever order its lines are: against a list of all paths in it, and against the same lines in another
+ * order. And its picture, with and without nodes for what is too narrow to be seen.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #include "random.h"
 #include "strbuf.h"
 #include "svg.h"
+#include "xalloc.h"
 
 enum { LINES = 60, PATHS = LINES * 8 };
 
@@ -181,6 +183,109 @@ static void each_path_is_one_node(void **state)
 	}
 }
 
+enum { MANY = 10000, LONG = 100000 };
+
+/* The profile of @lines as text. Owned. */
+static char *many_lines(char *const *lines)
+{
+	struct profile *p = profile_new(), *sorted;
+	struct strbuf text = STRBUF_INIT;
+	struct folded_stats st;
+	char *out = NULL;
+	size_t len;
+	FILE *in, *to = open_memstream(&out, &len);
+
+	for (int i = 0; i < MANY; i++)
+		strbuf_addf(&text, "%s\n", lines[i]);
+	in = fmemopen(text.s, text.len, "r");
+	assert_non_null(in);
+	assert_non_null(to);
+	assert_int_equal(folded_read(in, "text", p, &st), 0);
+	assert_int_equal(st.lines + st.bad, MANY);
+	fclose(in);
+	strbuf_fini(&text);
+	profile_finish(p);
+	sorted = profile_sorted(p);
+	assert_int_equal(profile_write(to, sorted), 0);
+	fclose(to);
+	profile_free(sorted);
+	profile_free(p);
+	return out;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void shuffle(uint64_t *rnd, char **lines)
+{
+	for (uint32_t i = MANY - 1; i; i--) {
+		uint32_t k = below(rnd, i + 1);
+		char *line = lines[i];
+
+		lines[i] = lines[k];
+		lines[k] = line;
+	}
+}
+
+/* A stack of LONG frames, with others that share its beginning. */
+static char *long_line(uint32_t same)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (uint32_t i = 0; i < LONG; i++)
+		strbuf_adds(&text, i < same ? "l;" : "m;");
+	strbuf_adds(&text, "end 5");
+	return text.s;
+}
+
+/*
+ * More stacks than are looked up at a time, some of them longer than that: sorted they are appended, in no order looked for by a
+ * second thread, or, with one CPU, by none.
+ */
+static void the_order_of_many_does_not_count(void **state)
+{
+	static char *lines[MANY];
+	cpu_set_t all, one;
+	uint64_t rnd = 3;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	for (int round = 0; round < 6; round++) {
+		char *sorted, *other;
+
+		for (uint32_t i = 0; i < MANY; i++) {
+			char text[160];
+
+			if (i % 50 == 49) {
+				lines[i] = xstrdup(i % 100 == 99 ? lines[below(&rnd, i)] : "not a stack");
+				continue;
+			}
+			if (i % 2500 == 0) {
+				lines[i] = long_line(below(&rnd, LONG));
+				continue;
+			}
+			random_stack(&rnd, round % 2, true, text);
+			lines[i] = xasprintf("f%u;%s;%s %llu", below(&rnd, 500), text, text, (unsigned long long)
+					     (round == 3 && i < 3 ? UINT64_MAX : 1 + random_next(&rnd) % 1000));
+		}
+		qsort(lines, MANY, sizeof(*lines), by_line);
+		sorted = many_lines(lines);
+		shuffle(&rnd, lines);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), round % 3 == 2 ? &one : &all), 0);
+		other = many_lines(lines);
+		assert_string_equal(sorted, other);
+		free(sorted);
+		free(other);
+		for (uint32_t i = 0; i < MANY; i++)
+			free(lines[i]);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 /* The picture of @p, of a tree with all nodes or of one with those it asks for. Owned. *@nodes: how many these are. */
 static char *picture(const struct profile *p, bool all, uint32_t *nodes)
 {
@@ -231,7 +336,8 @@ static void what_is_too_narrow_is_not_missed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_path_is_one_node), cmocka_unit_test(what_is_too_narrow_is_not_missed),
+		cmocka_unit_test(each_path_is_one_node), cmocka_unit_test(the_order_of_many_does_not_count),
+		cmocka_unit_test(what_is_too_narrow_is_not_missed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
