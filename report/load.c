@@ -37,9 +37,12 @@ static void handle_interrupt(void (*handler)(int), int flags)
 		sigaction(SIGINT, &sa, NULL);
 }
 
-/* Text has no NUL bytes; what has some near its beginning and is no recording is not read to its end. */
+#define HEAD 4096	/* bytes that tell what an input is */
+
+/* Text has no NUL bytes; what has some in its head and is no recording is not read to its end. */
 static bool foreign(const char *buf, size_t n)
 {
+	n = MIN(n, (size_t)HEAD);
 	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && !rec_reader_knows(buf, n) && memchr(buf, 0, n);
 }
 
@@ -270,7 +273,7 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 
 static int load_fd(const struct load_opts *o, int fd, struct profile **out, struct load_info *info)
 {
-	char head[4096] = "";
+	char head[HEAD] = "";
 	struct stat sb;
 	ssize_t got;
 	bool told = !fstat(fd, &sb);
