@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Folded text of a million different stacks, sorted as tools write it, to a picture, and two of them to a diff: wall time and largest memory. The
-# real flamegraph.pl beside it where it is installed. Stacks that share their callers as those of programs do, and stacks
-# that have nothing in common (tests/tools/many_folded.awk): there are as many boxes as frames then.
+# Folded text of a million different stacks, sorted as tools write it and shuffled, to a picture, and two of them to a diff: wall time and
+# largest memory. The real flamegraph.pl beside it where it is installed. Stacks that share their callers as those of programs
+# do, and stacks that have nothing in common (tests/tools/many_folded.awk): there are as many boxes as frames then.
 
 # timed COMMAND...: wall time and largest memory of it, as the present TOOL's.
 timed() {
@@ -17,28 +17,41 @@ print("%.3f %.0f" % (time.monotonic() - t, m) if rc in (0, 2) else "- -")' "$WOR
 	put bytes "$(stat -c %s "$WORK/shown")"
 }
 
+# shuffle FILE SEED: its lines in an order that is the same in every run.
+shuffle() {
+	shuf --random-source=<(python3 -c 'import random, sys
+sys.stdout.buffer.write(random.Random(int(sys.argv[1])).randbytes(16 << 20))' "$2") "$1" >"$1.shuffled" && mv "$1.shuffled" "$1"
+}
+
 table_pictures() {
-	local shape side seed=0
+	local shape side order seed=0
 	for shape in tree any; do
 		for side in a b; do
 			awk -v stacks="$MILLION" -v shape=$shape -v seed=$((++seed)) -f "$TOP/tests/tools/many_folded.awk" |
 				LC_ALL=C sort >"$WORK/$side.folded" || return 1
 		done
-		ROW=$shape
-		for ((RUN = 1; RUN <= RUNS; RUN++)); do
-			TOOL=svg timed "$NSPROF" report -q --format svg "$WORK/a.folded"
-			TOOL=diff timed "$NSPROF" diff "$WORK/a.folded" "$WORK/b.folded"
-			! command -v flamegraph.pl >/dev/null || TOOL=flamegraph.pl timed flamegraph.pl "$WORK/a.folded"
+		for order in sorted shuffled; do
+			if [ $order = shuffled ]; then
+				shuffle "$WORK/a.folded" $((seed - 1)) && shuffle "$WORK/b.folded" $seed || return 1
+			fi
+			ROW="$shape, $order"
+			for ((RUN = 1; RUN <= RUNS; RUN++)); do
+				TOOL=svg timed "$NSPROF" report -q --format svg "$WORK/a.folded"
+				TOOL=diff timed "$NSPROF" diff "$WORK/a.folded" "$WORK/b.folded"
+				! command -v flamegraph.pl >/dev/null || TOOL=flamegraph.pl timed flamegraph.pl "$WORK/a.folded"
+			done
 		done
 	done
 	rm -f "$WORK"/[ab].folded "$WORK/shown"
 	echo "### Pictures of a million stacks"
 	echo
-	echo "Wall time in seconds and largest memory in MiB, from sorted folded text; asked are 1.5 s and 1,024 MiB for the picture, 3 s for a diff of two."
+	echo "Wall time in seconds and largest memory in MiB, from folded text with its lines sorted, as stackcollapse programs write them, and shuffled; asked are" \
+		"1.5 s and 1,024 MiB for the picture, 3 s for a diff of two."
 	echo
 	md_head stacks "report --format svg" MiB "diff of two" MiB flamegraph.pl MiB
-	for ROW in tree any; do
-		md "$ROW" "$(verdict "$(med $ROW svg seconds)" 1.5)" "$(verdict "$(med $ROW svg mib)" 1024)" \
-			"$(verdict "$(med $ROW diff seconds)" 3)" "$(med $ROW diff mib)" "$(med $ROW flamegraph.pl seconds)" "$(med $ROW flamegraph.pl mib)"
+	for ROW in "tree, sorted" "tree, shuffled" "any, sorted" "any, shuffled"; do
+		md "$ROW" "$(verdict "$(med "$ROW" svg seconds)" 1.5)" "$(verdict "$(med "$ROW" svg mib)" 1024)" \
+			"$(verdict "$(med "$ROW" diff seconds)" 3)" "$(med "$ROW" diff mib)" "$(med "$ROW" flamegraph.pl seconds)" \
+			"$(med "$ROW" flamegraph.pl mib)"
 	done
 }

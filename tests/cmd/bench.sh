@@ -62,8 +62,8 @@ for how in all all-reuse; do
 done
 above "diff: pairs were compared" diff nsprof critical 0 3
 for what in svg diff; do
-	above "pictures: $what shows something" pictures $what bytes 100 2
-	above "pictures: $what takes time" pictures $what seconds 0 2
+	above "pictures: $what shows something" pictures $what bytes 100 4
+	above "pictures: $what takes time" pictures $what seconds 0 4
 done
 is "all tables are printed" "$(grep -c '^### ' "$T/out")" 13
 # A row whose cells are not as many as its head's would be no table.
