@@ -415,7 +415,7 @@ int main(int argc, char **argv)
 		{ "per", 0, "WHAT", "compare shares of the total (default) or amounts a second", OPT_CALL, &c.diff.per, set_per },
 		{ "weight", 0, "W", "samples or period (default where it is known)", OPT_CALL, &c, set_weight },
 		{ "filter", 0, "KEY=VALUE", "only these samples, as nsprof report has it", OPT_CALL, &c, add_filter },
-		{ "no-inline", 0, NULL, "what was inlined counts for the function it is in", OPT_FLAG, &c.diff.no_inline, NULL },
+		{ "no-inline", 0, NULL, "what was inlined counts for the function it is in", OPT_FLAG, &c.load.no_inline, NULL },
 		{ "normalize", 0, NULL, "names without what a rebuild changes (default; --no-normalize)", OPT_FLAG, &c.normalize, NULL },
 		{ "aa", 0, NULL, "both sides are the same: exit status 1 when a change is found", OPT_FLAG, &c.aa, NULL },
 		{ "alpha", 0, "RATE", "false alarms of a whole comparison (default 0.05)", OPT_CALL, &c.diff.alpha, set_alpha },
@@ -460,7 +460,6 @@ int main(int argc, char **argv)
 	}
 	log_set_verbosity(c.load.quiet ? -1 : c.verbose);
 	c.diff.keep_names = !c.normalize;
-	c.load.no_inline = c.diff.no_inline;
 	noperands = (size_t)(argc - first);
 	/* Where opt_parse() met the "--", it stands before the operands. */
 	if (first > 1 && !strcmp(argv[first - 1], "--"))

@@ -194,7 +194,7 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 	XGROW(d->row, d->nrows, cap);
 	d->row[d->nrows++] = (struct diff_row){ 0 };
 	for (size_t i = 0; i < n; i++) {
-		amounts_init(&a[i], in[i].profile, frame_rows(d, in[i].profile, &cap, &by_name), opts->no_inline);
+		amounts_init(&a[i], in[i].profile, frame_rows(d, in[i].profile, &cap, &by_name));
 		d->inputs[in[i].side]++;
 	}
 	u64map_fini(&by_name);

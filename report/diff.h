@@ -33,7 +33,6 @@ struct diff_opts {
 	enum diff_per per;
 	bool period;		/* weights are periods, else samples */
 	bool keep_names;	/* as they are, not normalize_name() */
-	bool no_inline;		/* what was inlined counts for its caller */
 	double alpha, run_noise;
 	uint64_t seed;
 };

@@ -7,14 +7,13 @@
 #include "util.h"
 #include "xalloc.h"
 
-void amounts_init(struct amounts *a, const struct profile *p, uint32_t *frame_row, bool no_inline)
+void amounts_init(struct amounts *a, const struct profile *p, uint32_t *frame_row)
 {
 	uint32_t nblocks = p->block_ns ? MAX(p->nblocks, 1) : 1;
 
 	memset(a, 0, sizeof(*a));
 	a->profile = p;
 	a->frame_row = frame_row;
-	a->no_inline = no_inline;
 	a->group = (nblocks + AMOUNTS_BLOCKS_MAX - 1) / AMOUNTS_BLOCKS_MAX;
 }
 
@@ -44,9 +43,9 @@ size_t amounts_stack(struct amounts *a, uint32_t node)
 		a->serial = 1;
 	}
 	for (; node; node = p->nodes[node].parent) {
-		uint32_t f = p->nodes[node].frame, row = a->frame_row[f];
+		uint32_t row = a->frame_row[p->nodes[node].frame];
 
-		if (!row || a->seen[row] == a->serial || (a->no_inline && p->frames[f].kind == PROFILE_INLINED))
+		if (!row || a->seen[row] == a->serial)
 			continue;
 		a->seen[row] = a->serial;
 		if (!n)

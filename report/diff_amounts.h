@@ -16,7 +16,6 @@ enum {
 struct amounts {
 	const struct profile *profile;	/* borrowed */
 	uint32_t *frame_row;	/* owned; [frame] -> row, 0: no function */
-	bool no_inline;
 	uint32_t group;		/* blocks of the profile put together to one of the run */
 	uint32_t *stack;	/* owned; rows of the last amounts_stack(), each once, innermost first */
 	size_t stack_cap;
@@ -27,7 +26,7 @@ struct amounts {
 };
 
 /* Takes @frame_row. */
-void amounts_init(struct amounts *a, const struct profile *p, uint32_t *frame_row, bool no_inline);
+void amounts_init(struct amounts *a, const struct profile *p, uint32_t *frame_row);
 void amounts_fini(struct amounts *a);
 /* How many rows there are, before the first stack. */
 void amounts_rows(struct amounts *a, size_t nrows);

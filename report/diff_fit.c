@@ -31,8 +31,8 @@ static const struct setting {
 	{ "hostname", NULL }, { "ncpus", NULL }, { "stack_bytes", NULL }, { "target", NULL },
 };
 
-static void one_setting(const struct setting *s, const struct diff_input *a, const struct diff_input *b, bool no_inline,
-			struct strbuf *why, size_t *nwhy, struct strbuf *notes)
+static void one_setting(const struct setting *s, const struct diff_input *a, const struct diff_input *b, struct strbuf *why,
+			size_t *nwhy, struct strbuf *notes)
 {
 	const char *va = profile_meta(a->profile, s->key), *vb = profile_meta(b->profile, s->key);
 
@@ -43,7 +43,7 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 	}
 	if (!va || !vb || !strcmp(va, vb))
 		return;
-	if (!s->what || (no_inline && !strcmp(s->key, "inlines"))) {
+	if (!s->what) {
 		strbuf_addf(notes, "%s differs: ", s->key);
 		strbuf_add_clean(notes, va);
 		strbuf_adds(notes, " and ");
@@ -143,7 +143,7 @@ size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *o
 	}
 	for (size_t i = 1; i < n && !nwhy; i++) {
 		for (size_t k = 0; k < sizeof(settings) / sizeof(settings[0]); k++)
-			one_setting(&settings[k], &in[0], &in[i], opts->no_inline, why, &nwhy, notes);
+			one_setting(&settings[k], &in[0], &in[i], why, &nwhy, notes);
 		nwhy += shares_differ("losses differ too much", lost_share(in[0].profile), lost_share(in[i].profile), LOSS_MAX,
 				      &in[0], &in[i], why);
 		nwhy += shares_differ("stacks are cut too differently", meta_share(in[0].profile, "truncated"),

@@ -4,6 +4,7 @@
 
 #include "normalize.h"
 #include "profile.h"
+#include "reshape.h"
 #include "xalloc.h"
 
 /* Sources, files and lines do not tell functions apart: a rebuild moves them. Whether a call was inlined does not, either. */
@@ -15,8 +16,6 @@ uint32_t *diff_side_frames(struct profile *to, const struct profile *p, const st
 		struct profile_frame frame = { .kind = p->frames[f].kind };
 		char *name;
 
-		if (o->no_inline && frame.kind == PROFILE_INLINED)
-			continue;
 		if (frame.kind == PROFILE_INLINED)
 			frame.kind = PROFILE_USER;
 		name = xstrdup(profile_text(p, p->frames[f].name));
@@ -29,37 +28,9 @@ uint32_t *diff_side_frames(struct profile *to, const struct profile *p, const st
 	return ids;
 }
 
-uint32_t *diff_side_nodes(struct profile *to, const struct profile *p, const uint32_t *frames)
-{
-	uint32_t *ids = xcalloc(p->nnodes + 1, sizeof(*ids));
-
-	for (uint32_t i = 1; i < p->nnodes; i++) {
-		uint32_t parent = ids[p->nodes[i].parent], f = frames[p->nodes[i].frame];
-
-		ids[i] = f ? profile_child(to, parent, f) : parent;
-	}
-	return ids;
-}
-
-static uint32_t *map_threads(struct profile *to, const struct profile *p)
-{
-	uint32_t *ids = xcalloc(p->nthreads + 1, sizeof(*ids));
-
-	for (uint32_t i = 1; i < p->nthreads; i++) {
-		struct profile_thread t = p->threads[i];
-
-		t.container = profile_string(to, profile_text(p, t.container));
-		t.cgroup = profile_string(to, profile_text(p, t.cgroup));
-		t.comm = profile_string(to, profile_text(p, t.comm));
-		t.process = profile_string(to, profile_text(p, t.process));
-		ids[i] = profile_thread(to, &t);
-	}
-	return ids;
-}
-
 static void add_input(struct profile *to, const struct profile *p, const struct diff_opts *o)
 {
-	uint32_t *frames = diff_side_frames(to, p, o), *nodes = diff_side_nodes(to, p, frames), *threads = map_threads(to, p);
+	uint32_t *frames = diff_side_frames(to, p, o), *nodes = reshape_nodes(to, p, frames), *threads = reshape_threads(to, p);
 
 	for (size_t i = 0; i < p->ncounts; i++) {
 		struct profile_count c = p->counts[i];

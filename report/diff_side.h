@@ -9,9 +9,7 @@
  * inputs have the same width of blocks.
  */
 struct profile *diff_side(const struct diff_input *in, size_t n, unsigned int side, const struct diff_opts *opts);
-/* @p's frames in @to, ids by those of @p; 0: left out. Owned by the caller. */
+/* @p's frames in @to, ids by those of @p. Owned by the caller. */
 uint32_t *diff_side_frames(struct profile *to, const struct profile *p, const struct diff_opts *opts);
-/* @p's nodes in @to, in the same way: nodes of frames left out are their parents. */
-uint32_t *diff_side_nodes(struct profile *to, const struct profile *p, const uint32_t *frames);
 
 #endif

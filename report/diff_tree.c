@@ -7,6 +7,7 @@
 
 #include "diff_side.h"
 #include "profile.h"
+#include "reshape.h"
 #include "strbuf.h"
 #include "xalloc.h"
 
@@ -20,7 +21,7 @@ struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const str
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *frames = diff_side_frames(t->profile, in[i].profile, &d->opts);
 
-		nodes[i] = diff_side_nodes(t->profile, in[i].profile, frames);
+		nodes[i] = reshape_nodes(t->profile, in[i].profile, frames);
 		free(frames);
 	}
 	t->self = xcalloc(t->profile->nnodes, sizeof(*t->self));

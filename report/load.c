@@ -14,6 +14,7 @@
 #include "log.h"
 #include "rec_reader.h"
 #include "recording.h"
+#include "reshape.h"
 #include "select.h"
 #include "sibling.h"
 #include "tempfile.h"
@@ -226,11 +227,9 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 		return "--max-stack";
 	if (o->raw_names)
 		return "--no-demangle";
-	if (o->merge_threads)
-		return "--merge-threads";
 	if (profile)	/* which may have been written with --srcline */
 		return NULL;
-	return o->nfilters ? "--filter" : o->srcline ? "--sort srcline" : NULL;
+	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
 }
 
 static int select_all(const struct load_opts *o, struct profile *p)
@@ -266,6 +265,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
 	if (!err && profile)
 		err = select_all(o, *out);
+	if (!err && (o->no_inline || o->merge_threads))
+		*out = reshape(*out, o->no_inline, o->merge_threads);
 	info->damaged = !err && (*out)->cut;
 	fclose(in);
 	return err;

@@ -17,8 +17,7 @@ struct load_opts {
 	const char *dsos, *symbols;	/* select_places(); NULL: any */
 	uint64_t max_stack;	/* symbolize --max-stack; 0: as it is */
 	bool raw_names;		/* symbolize --no-demangle */
-	bool merge_threads;	/* symbolize --merge-threads */
-	bool no_inline;
+	bool merge_threads, no_inline;	/* symbolize --merge-threads, --no-inline; reshape() */
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
 	bool quiet;

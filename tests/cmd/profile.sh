@@ -67,6 +67,9 @@ check_rc "which does not show but by the checksum" 1 "$NSPROF" report altered
 like "and that is said" "$(cat "$T/check.err")" "warning: 'altered' is damaged or was edited: its checksum is not what its last line says"
 check_rc "with no checksum there is nothing to say" 0 "$NSPROF" report <(sed $'/^E/s/\t[^\t]*$//' altered)
 check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
+# What it was saved with can still be left out.
+table() { "$NSPROF" report -q --limit 0 --percent-limit 0 --csv --sort comm,tid,pid,dso,symbol "$@"; }
+is "report --no-inline of a saved profile" "$(table --no-inline p)" "$(table plain)"
 "$NSPROF" symbolize -q rec >text
 check_rc "not of folded text" 1 "$NSPROF" report -q --filter comm=spin text
 

@@ -244,5 +244,9 @@ folded --merge-threads --by thread --filter "pid=$PY" >one
 is "--merge-threads --by thread: threads that merge are one" "$(cut -d';' -f1 one | grep -Ev '^(python3|bash)' | sort -u | paste -sd' ')" "pool-N-thread-N-$PY/N worker-N-$PY/N"
 like "--merge-threads --by thread: others are not" "$(frames 1 one)" "python3-$PY/$PY python3-$PY/[0-9]+"
 "$NSPROF" report -q --merge-threads --sort symbol >table
+"$NSPROF" symbolize -q --format profile -o saved
+threads() { "$NSPROF" report -q --csv --sort comm,tid,pid,symbol --limit 0 --percent-limit 0 --merge-threads "$@"; }
+is "report --merge-threads of a saved profile" "$(threads saved)" "$(threads)"
+check_rc "report --merge-threads of folded text" 1 "$NSPROF" report --merge-threads all
 is "report --merge-threads: the same functions" "$(grep -v '^#' table)" "$("$NSPROF" report -q --sort symbol | grep -v '^#')"
 done_testing
