@@ -256,16 +256,20 @@ size_t batches_choose(const struct diff_run *runs, size_t nruns, size_t ncolumns
 }
 
 /*
- * What batches that still follow each other make of a variance: (1 + r) / (1 - r), as if each depended on the one before it only.
- * r is what is typical of the side (@left), or the column's own where that is more by more than chance; and half its standard error more,
- * since an r that is too small makes an alarm, and one that is too large does not.
+ * What batches that still follow each other make of the variance of their mean, as a factor, as if each depended on the one before it only.
+ * r is what is typical of the side (@left) or the column's own, whichever is more, since one function may remember longer than the others;
+ * and half its standard error more, since an r that is too small makes an alarm, and one that is too large does not. What follows each
+ * other stays close to its own mean, too, so that its variance looks smaller than it is: that is made up for.
  */
 double batches_persistence(const struct diff_run *batched, size_t nruns, unsigned int side, size_t ncolumns, size_t c, double left)
 {
-	double n, own = neighbours(batched, nruns, side, ncolumns, c, &n), r = MAX(left, 0);
+	double n, own = neighbours(batched, nruns, side, ncolumns, c, &n), r, mean;
 
-	if (n >= 2 * BATCHES_MIN && (own - r) * sqrt(n) > 1.645)
-		r = own;
-	r = MIN(n > 0 ? r + 0.5 / sqrt(n) : r, 0.9);
-	return (1 + r) / (1 - r);
+	if (!(n >= BATCHES_MIN))
+		return 1;
+	r = MAX(left, n >= 2 * BATCHES_MIN ? own : 0);
+	r = MIN(MAX(r, 0) + 0.5 / sqrt(n), 0.9);
+	/* The variance of the mean of n such, beside that of one. */
+	mean = ((1 + r) / (1 - r) - 2 * r * (1 - pow(r, n)) / (n * (1 - r) * (1 - r))) / n;
+	return (n - 1) * mean / (1 - mean);
 }

@@ -165,7 +165,8 @@ void stat_by_runs(const struct diff_run *runs, const struct diff_run *batched, s
 	fit_prior(ratio, n, df, &typical, &st->prior_df);
 	for (size_t c = 0; c < n; c++) {
 		struct diff_column *col = &st->column[c];
-		double f = (st->prior_df * typical + df * ratio[c]) / (st->prior_df + df);
+		/* One that jumps from run to run is not like the others: never less than what it shows itself. */
+		double f = MAX((st->prior_df * typical + df * ratio[c]) / (st->prior_df + df), ratio[c]);
 
 		for (unsigned int i = 0; i < DIFF_SIDES; i++) {
 			double seen = within[DIFF_SIDES * c + i];

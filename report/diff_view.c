@@ -12,6 +12,12 @@
 #include "util.h"
 #include "xalloc.h"
 
+/*
+ * Correlation of neighbouring pieces, which could not be made longer, that is said. Of 150 pairs of made-up recordings of ten to sixty
+ * blocks that do not remember none has so much; of those that remember for half of their length or a sixth, nine of ten.
+ */
+#define SLOW 0.45
+
 static double change_of(const struct diff *d, const struct diff_row *r, unsigned int value)
 {
 	return diff_rate(d, r, DIFF_AFTER, value) - diff_rate(d, r, DIFF_BEFORE, value);
@@ -257,9 +263,8 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 			    st->units[1], (double)st->batch * (double)v->d->block_ns / 1e9);
 		strbuf_addf(out, "%sone recording a side does not show how runs differ: %.2g %% of each function's cost is assumed for it\n",
 			    before, 100 * st->run_noise);
-		/* And by more than chance makes of so few. */
-		if (slow > 0.3 && slow > 2.5 / sqrt((double)MIN(st->units[0], st->units[1])))
-			strbuf_addf(out, "%sthe program changes more slowly than the recordings are long: longer ones would tell more\n",
+		if (slow > SLOW)
+			strbuf_addf(out, "%sthe program changes slowly for so short recordings: what is found may be chance, longer ones would tell\n",
 				    before);
 		break;
 	case DIFF_BY_RUNS:
