@@ -81,10 +81,10 @@ static struct excess excess_of(const struct diff_gate *g, const struct diff *d, 
 	return e;
 }
 
-/* As many times the samples would tell the change from the limit. */
+/* As many times the samples would tell the change from the limit 8 times of 10, if it is as it looks. */
 static double more_samples(const struct excess *e, double critical)
 {
-	double target = MAX(fabs(e->value), NEAR * e->scale) / critical, room = target * target - e->unseen;
+	double target = MAX(fabs(e->value), NEAR * e->scale) / (critical + DIFF_POWER_80), room = target * target - e->unseen;
 
 	return room > 0 ? MAX((e->var - e->unseen) / room, 1) : INFINITY;
 }
@@ -120,7 +120,7 @@ static void judge_row(struct judge *j, size_t row, const struct diff_column *c)
 	g->verdict = v;
 	g->row = row;
 	g->change = e.change;
-	g->more = v == GATE_UNCLEAR ? more_samples(&e, fail) : 0;
+	g->more = v == GATE_UNCLEAR ? more_samples(&e, e.value < 0 ? pass : fail) : 0;
 }
 
 int diff_gate_judge(struct diff_gate *g, const struct diff *d, double min)

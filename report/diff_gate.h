@@ -22,7 +22,7 @@ struct diff_gate {
 	size_t too_few;		/* without */
 	size_t row;		/* of diff.row, that decided */
 	double change;		/* of it: relative or points, as the limit */
-	double more;		/* GATE_UNCLEAR: times as many samples (recordings) as there are would tell; INFINITY: never so */
+	double more;		/* GATE_UNCLEAR: times as many samples (recordings) as there are would tell 8 times of 10, if the change is as it looks; INFINITY: never so */
 };
 
 /* 0, or -EINVAL after a message. Own with diff_gate_fini(). */

@@ -11,7 +11,6 @@
 #include "xalloc.h"
 
 enum { PERMUTATIONS = 999 };
-#define POWER_80 0.8416		/* normal quantile of 0.8 */
 
 /* ---- one column ---- */
 
@@ -266,7 +265,7 @@ void diff_stat_fini(struct diff_stat *st)
 
 double diff_stat_detectable(const struct diff_stat *st, const struct diff_column *c)
 {
-	return (st->critical + POWER_80) * c->se;
+	return (st->critical + DIFF_POWER_80) * c->se;
 }
 
 double diff_stat_noise(const struct diff_stat *st)

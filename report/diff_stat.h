@@ -29,6 +29,8 @@ enum diff_method {
 	DIFF_BY_COUNT,		/* no times: as if samples were independent, which they are not; normal, Holm */
 };
 
+#define DIFF_POWER_80 0.8416	/* normal quantile of 0.8: so many standard errors beyond what is significant, and it is found 8 times of 10 */
+
 struct diff_column {
 	double rate[DIFF_SIDES];
 	double var[DIFF_SIDES];	/* of the rate, all that is known of put together */

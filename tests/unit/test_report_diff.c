@@ -14,6 +14,7 @@
 #include "diff_fit.h"
 #include "diff_gate.h"
 #include "diff_tree.h"
+#include "dist.h"
 #include "intern.h"
 #include "log.h"
 #include "profile.h"
@@ -231,6 +232,33 @@ static void gates(void **unused)
 	profile_free(c);
 }
 
+/* What is asked for lets an excess as it looks be found 8 times of 10: so many standard errors, which go with the root of the samples. */
+static void so_many_would_tell(void **unused)
+{
+	struct profile *a, *b;
+	struct diff *d;
+
+	(void)unused;
+	state = 12;
+	a = made_up(0.3, 100, 1, 60);
+	b = made_up(0.33, 100, 1, 60);
+	d = compare(a, b, &shares);
+	for (int limit = 5; limit <= 15; limit += 10) {
+		const struct diff_column *c = diff_column(d, row(d, "name"), DIFF_TOTAL);
+		double factor = 1 + limit / 100.0, excess = c->rate[DIFF_AFTER] - factor * c->rate[DIFF_BEFORE];
+		double se = sqrt(c->var[DIFF_AFTER] + factor * factor * c->var[DIFF_BEFORE]), beyond;
+		char text[32];
+
+		snprintf(text, sizeof(text), "func:^name$>%d%%", limit);
+		beyond = fabs(excess) / (se / sqrt(judged(text, d, 0).more)) - dist_t_limit(0.1, c->df);
+		assert_true((excess > 0) == (limit == 5));
+		assert_true(fabs(dist_normal(beyond) - 0.8) < 1e-3);
+	}
+	diff_free(d);
+	profile_free(a);
+	profile_free(b);
+}
+
 /* How many reasons forbid to compare @a with @b. */
 static size_t reasons(struct profile *a, struct profile *b, const struct diff_opts *o, char **text)
 {
@@ -392,6 +420,7 @@ int main(void)
 		cmocka_unit_test(rows_by_hand),
 		cmocka_unit_test(rates_do_not_matter),
 		cmocka_unit_test(gates),
+		cmocka_unit_test(so_many_would_tell),
 		cmocka_unit_test(what_fits),
 		cmocka_unit_test(both_in_one_tree),
 		cmocka_unit_test(workers_that_keep_their_work),
