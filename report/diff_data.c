@@ -46,10 +46,12 @@ static void json_value(const struct diff *d, const struct diff_row *r, unsigned 
 		json_number(j, "se", c->se);
 		json_number(j, "low", c->change - half);
 		json_number(j, "high", c->change + half);
-		json_number(j, "p_alone", c->p);
-		json_number(j, "p", c->p_all);
+		if (d->stat.method != DIFF_BY_COUNT) {
+			json_number(j, "p_alone", c->p);
+			json_number(j, "p", c->p_all);
+			json_number(j, "detectable", diff_stat_detectable(&d->stat, c));
+		}
 		json_bool(j, "significant", diff_significant(d, r, value));
-		json_number(j, "detectable", diff_stat_detectable(&d->stat, c));
 	}
 	json_end_object(j);
 }
@@ -179,8 +181,10 @@ void diff_write_csv(const struct diff_view *v, FILE *to)
 			if (c) {
 				double half = dist_t_limit(0.05, c->df) * c->se;
 
-				fprintf(to, ",%.8g,%.8g,%.4g,%d", c->change - half, c->change + half, c->p_all,
-					diff_significant(d, r, value));
+				fprintf(to, ",%.8g,%.8g,", c->change - half, c->change + half);
+				if (d->stat.method != DIFF_BY_COUNT)
+					fprintf(to, "%.4g", c->p_all);
+				fprintf(to, ",%d", diff_significant(d, r, value));
 			} else {
 				fputs(",,,,0", to);
 			}

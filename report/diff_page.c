@@ -1,5 +1,6 @@
 #include "diff_page.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "diff_side.h"
@@ -28,7 +29,7 @@ static struct html_change *changes_of(const struct diff *d, size_t *n)
 			/* Amounts for each second or unit as shares of what there is after. */
 			.low = (c->change - half) / all,
 			.high = (c->change + half) / all,
-			.p = c->p_all,
+			.p = d->stat.method == DIFF_BY_COUNT ? NAN : c->p_all,
 			.significant = diff_significant(d, &d->row[i], DIFF_SELF),
 		};
 	}

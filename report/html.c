@@ -1,5 +1,6 @@
 #include "html.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +125,12 @@ static void put_changes(FILE *to, const struct html_tree *t, const struct html_o
 		if (!which)
 			continue;
 		c = &o->changes[*which - 1];
-		fprintf(to, "%s[%u,%.6g,%.6g,%.6g,%s]", sep, i - 1, c->low, c->high, c->p,
-			c->significant ? "true" : "false");
+		fprintf(to, "%s[%u,%.6g,%.6g,", sep, i - 1, c->low, c->high);
+		if (isnan(c->p))
+			fputs("null", to);
+		else
+			fprintf(to, "%.6g", c->p);
+		fputs(c->significant ? ",true]" : ",false]", to);
 		sep = ",\n";
 	}
 	fputs("],\n", to);

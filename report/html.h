@@ -13,7 +13,7 @@ struct profile;
 struct html_change {
 	const char *function;	/* name as in the profiles' frames */
 	double low, high;	/* interval of the change of its self share, in shares of 1 */
-	double p;
+	double p;		/* NAN: nothing tells it from chance, and the interval is no answer */
 	bool significant;
 };
 

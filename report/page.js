@@ -45,6 +45,8 @@
 	}
 
 	function changeText(c) {
+		if (c && c.p === null)
+			return 'no verdict, nothing tells change from chance';
 		return c ? (c.significant ? 'significant' : 'not significant') + ', p ' + c.p.toPrecision(2) + ', self ' +
 			(100 * c.low).toFixed(2) + ' to ' + (100 * c.high).toFixed(2) + ' points' : '';
 	}
@@ -255,7 +257,7 @@
 				cell(row, (d < 0 ? '' : '+') + d.toFixed(2));
 				cell(row, p('total', 0));
 				cell(row, p('total', 1));
-				cell(row, f.change ? f.change.p.toPrecision(2) + (f.change.significant ? ' *' : '') : '');
+				cell(row, f.change && f.change.p !== null ? f.change.p.toPrecision(2) + (f.change.significant ? ' *' : '') : '');
 				cell(row, !f.total[1] ? 'vanished' : !f.total[0] ? 'new' : '');
 			} else {
 				cell(row, p('self', 0));

@@ -134,6 +134,14 @@ assert name['self']['significant'] and name['self']['low'] > 0 and name['self'][
 assert abs(name['self']['relative'] - name['self']['change'] / name['self']['before']) < 1e-9
 assert j['statistics']['significant'] == 2 and j['statistics']['by'] == 'blocks of time'
 PY
+	diff -q --format json a.folded b.folded >d.json
+	diff -q --format csv a.folded b.folded >d.csv
+	check "without times there is no p in them" python3 - <<'PY'
+import csv, json
+for f in json.load(open('d.json'))['functions']:
+    assert f['self'].keys().isdisjoint({'p', 'p_alone', 'detectable'}) and not f['self'].get('significant'), f
+assert [(r['self_p'], r['self_significant']) for r in csv.DictReader(open('d.csv'))] == [('', '0')] * 5
+PY
 	check "svg" diff -q --format svg -o d.svg a b
 	check "svg: a frame has both shares, red is more" python3 - <<'PY'
 import re, xml.dom.minidom as m

@@ -68,6 +68,18 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		"ok "*) pass "${line#ok }" ;;
 		esac
 	done <did
+	printf 'app;main;f 100\napp;main;g 300\n' >before
+	printf 'app;main;f 300\napp;main;h 300\n' >after
+	"$NSPROF" diff -q --format html -o diff.html before after
+	timeout 100 node "$TOOLS/page.js" diff.html "$TOOLS/diff_page.js" >did 2>err
+	is "the script of a comparison ended" "$(cat err)" ""
+	is "and checked all" "$(wc -l <did)" 8
+	while read -r line; do
+		case $line in
+		"ok "*) pass "${line#ok }" ;;
+		*) fail "${line#not ok }" ;;
+		esac
+	done <did
 	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
 	awk -f "$TOOLS/big_folded.awk" >big.folded
 	page big.folded -o big.html
