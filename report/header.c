@@ -73,22 +73,32 @@ static void add_filters(const struct profile *p, const char *before, const char 
 	strbuf_fini(&list);
 }
 
+/* Who was recorded, how and where. */
+static void add_command(const struct profile *p, struct strbuf *out)
+{
+	if (!profile_meta(p, "command"))
+		return;
+	strbuf_adds(out, "# ");
+	add_meta(p, "hostname", "on ", ": ", out);
+	add_meta(p, "command", "", "\n", out);
+}
+
 /* What a reader of the table has to know first; perf's report has the like on top. */
 void header_text(const struct header *h, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;
 	const struct profile *p = h->profile;
 	struct ev_ledger l;
-	const char *v;
 
-	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '%s'\n", total(h),
-		    h->period ? "units of period" : "samples", stacks(h->profile), h->path);
-	if ((v = profile_meta(p, "event"))) {
-		strbuf_addf(&sb, "# event %s", v);
-		if ((v = profile_meta(p, "frequency")))
-			strbuf_addf(&sb, ", %s Hz", v);
-		if ((v = profile_meta(p, "target")))
-			strbuf_addf(&sb, ", %s", v);
+	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '", total(h),
+		    h->period ? "units of period" : "samples", stacks(h->profile));
+	strbuf_add_clean(&sb, h->path);
+	strbuf_adds(&sb, "'\n");
+	add_command(p, &sb);
+	if (profile_meta(p, "event")) {
+		add_meta(p, "event", "# event ", "", &sb);
+		add_meta(p, "frequency", ", ", " Hz", &sb);
+		add_meta(p, "target", ", ", "", &sb);
 		if (ledger_of(p, &l)) {
 			size_t at = sb.len;
 
@@ -97,6 +107,8 @@ void header_text(const struct header *h, FILE *to)
 			if (sb.len == at + 2)
 				strbuf_adds(&sb, "0 lost");
 			strbuf_addf(&sb, ", %" PRIu64 " with a full stack copy", l.copy_full);
+			/* Not known of a part of the samples. */
+			add_meta(p, "truncated", ", ", " truncated", &sb);
 		}
 		add_meta(p, "note", "; ", "", &sb);
 		strbuf_adds(&sb, "\n");

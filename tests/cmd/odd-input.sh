@@ -82,6 +82,19 @@ says "a million functions in one stack, and a picture of them" 0 "" --format svg
 printf '%s\n' $'nsprof-profile\t1' $'F\tmain\t/a\tu\t0\t\t' $'N\t0\t1' $'C\t0\t1\t0\t5\t0' $'E\t4' >p
 says "a profile" 0 "" p
 like "is shown" "$(cat out)" '^ +100\.00% +100\.00% +5 .*\[\.\] main$'
+{
+	head -n 1 p
+	printf 'M\t%s\t%s\n' event $'cpu\033[31m' frequency 99 target command hostname $'h\033[2J' command $'nsprof-record -- x\033c' kept 5 lost 2 \
+		full_copies 1 truncated 3 throttled 'container web: throttled in 7 of 9 periods' filter comm=x
+	sed -n '2,4p' p
+	printf 'E\t15\n'
+} >head
+is "who, what, losses, cut stacks, throttling, and nothing that steers a terminal" "$("$NSPROF" report head | grep '^# .*[a-z]' | head -n 5)" \
+	"# 5 samples in 1 different stacks, from 'head'
+# on h?[2J: nsprof-record -- x?c
+# event cpu?[31m, 99 Hz, command; 2 lost, 1 with a full stack copy, 3 truncated
+# container web: throttled in 7 of 9 periods
+# only comm=x"
 head -n 4 p >cut
 says "a cut one" 1 "'cut' is cut after 4 lines: what precedes is used" cut
 like "is shown as far as it goes" "$(cat out)" '\[\.\] main$'
