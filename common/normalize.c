@@ -96,6 +96,14 @@ static size_t rust_hash_len(const char *s)
 	return !strncmp(s, "::h", 3) && hex_digits(s + 3) == 16 && ends_name(s[19]) ? 19 : 0;
 }
 
+/* The same of a mangled name, "_ZN4core3fmt5write17h0123456789abcdefE": 17 is its length. */
+static size_t mangled_hash_len(const char *kept, const char *s)
+{
+	/* The E that ends it is a digit, too. */
+	return !strncmp(kept, "_ZN", 3) && !strncmp(s, "17h", 3) && hex_digits(s + 3) == 17 && s[19] == 'E' &&
+	       (ends_name(s[20]) || s[20] == '.') ? 19 : 0;
+}
+
 /* "[0123456789abcdef]" of a crate, which has up to 16 digits and something before it */
 static size_t crate_hash_len(const char *s)
 {
@@ -138,15 +146,25 @@ static size_t counter_len(const char *before, size_t len, const char *s)
 	return 0;
 }
 
-/* "[libx.so+0x1234]": from the '+' to before the ']' */
+/* "[libx.so+0x1234]": from the '+' to before the ']'; "write+0x12" and "read+0x12_[k]": to where the name ends */
 static size_t offset_len(char first, const char *s)
 {
 	size_t n = 3;
 
-	if (first != '[' || strncmp(s, "+0x", 3))
+	if (strncmp(s, "+0x", 3))
 		return 0;
 	n += hex_digits(s + n);
-	return n > 3 && s[n] == ']' && !s[n + 1] ? n : 0;
+	if (n > 3 && first == '[')
+		return s[n] == ']' && !s[n + 1] ? n : 0;
+	return n > 3 && (!s[n] || (s[n] == '_' && s[n + 1] == '[')) ? n : 0;
+}
+
+/* "0x7f0012345678" instead of a name: what is behind "0x" */
+static size_t address_len(const char *kept, size_t len, const char *s)
+{
+	size_t n = len == 2 && !memcmp(kept, "0x", 2) ? hex_digits(s) : 0;
+
+	return n && (!s[n] || (s[n] == '_' && s[n + 1] == '[')) ? n : 0;
 }
 
 /* How much goes at @s. @kept: what was kept of what stands before it, @len bytes, not empty. */
@@ -167,7 +185,12 @@ static size_t junk_len(const char *kept, size_t len, const char *s)
 	case '[':
 		n = crate_hash_len(s);
 		break;
+	case '1':
+		n = mangled_hash_len(kept, s);
+		break;
 	}
+	if (!n)
+		n = address_len(kept, len, s);
 	return n ? n : counter_len(kept + len, len, s);
 }
 

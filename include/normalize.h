@@ -12,10 +12,11 @@
  *
  *   what compilers append to clones and parts: .cold .part.N .constprop.N .isra.N .lto_priv.N
  *   .localalias .llvm.N (GCC, LLVM), as a suffix or as " [clone .cold]" (libiberty)
- *   ::h and 16 hexadecimal digits at the end (legacy Rust), "[0123456789abcdef]" behind a crate's
- *   name (Rust v0)
+ *   ::h and 16 hexadecimal digits at the end (legacy Rust; 17h and these in a mangled name),
+ *   "[0123456789abcdef]" behind a crate's name (Rust v0)
  *   the number of a lambda: "{lambda(int)#2}", "'lambda0'", "$_3"
- *   the offset in a frame without a name: "[libx.so+0x1234]"
+ *   the offset in a frame without a name: "[libx.so+0x1234]"; at a name's end: "write+0x12"
+ *   an address instead of a name, but for its "0x"
  *   the address in the name of a hidden class: "Foo$$Lambda/0x00007f12a0c43" (Java), "$Lambda$14"
  *
  * Two functions may get one name by it. That is the purpose.

@@ -55,6 +55,10 @@ static void test_hashes(void **state)
 	check("core::fmt::write::h66be450f6544cf1c", "core::fmt::write");
 	check("<alloc[aeb1ad5a6b2ccbd2]::vec::Vec<u8>>::push", "<alloc::vec::Vec<u8>>::push");
 	check("std[f1e2d3c4b5a69788]::rt::lang_start::{closure#0}", "std::rt::lang_start::{closure}");
+	check("_ZN4core3fmt5write17h66be450f6544cf1cE", "_ZN4core3fmt5writeE");
+	check("_ZN4core3fmt5write17h66be450f6544cf1cE.llvm.77_[i]", "_ZN4core3fmt5writeE_[i]");
+	check("_ZN4core17h66be450f6544cf1cEv", "_ZN4core17h66be450f6544cf1cEv");
+	check("x17h66be450f6544cf1cE", "x17h66be450f6544cf1cE");
 	check("a::h123", "a::h123");
 	check("a::hash_one", "a::hash_one");
 	check("x[12]", "x[12]");
@@ -84,13 +88,20 @@ static void test_offsets(void **state)
 	check("[vdso+0x6]", "[vdso]");
 	check("[libx.so+0x12zz]", "[libx.so+0x12zz]");
 	check("a+0x12]", "a+0x12]");
+	check("write+0x12", "write");
+	check("vfs_read+0xab_[k]", "vfs_read_[k]");
+	check("a+0x12z", "a+0x12z");
+	check("operator+", "operator+");
+	check("0x7f0012345678", "0x");
+	check("0xffffffff81000000_[k]", "0x_[k]");
+	check("0xtable", "0xtable");
 }
 
 /* Any bytes: never longer, and never empty when it was not. */
 static void test_any_bytes(void **state)
 {
 	static const char *const parts[] = { ".cold", ".part.", "0", "::h", "0123456789abcdef", "[", "]", "#",
-					     "{", "}", " [clone ", "$_", "$Lambda", "/0x", ".0x", "'lambda", "'", "a" };
+					     "{", "}", " [clone ", "$_", "$Lambda", "/0x", ".0x", "'lambda", "'", "a", "0x", "+0x", "_ZN", "17h", "E" };
 	uint64_t seed = 11;
 
 	(void)state;
