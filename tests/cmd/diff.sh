@@ -212,6 +212,19 @@ done
 if [ -c /dev/full ]; then
 	check_rc "a full disk" 3 sh -c "'$NSPROF' diff a b >/dev/full"
 fi
+# Nobody takes it, in each form; more than a pipe holds.
+awk 'BEGIN { for (i = 0; i < 3000; i++) printf "a;f%d;some_function_with_a_name;g%d 20\n", i, i }' >many
+for f in text md json csv folded svg html; do
+	is "$f: closed early" "$(diff -q -n 0 --percent-limit 0 --format $f many many 2>err | head -c 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat err)")" "141 "
+	check_rc "$f: closed" 3 sh -c "'$NSPROF' diff -q --format $f a.folded b.folded >&-"
+	like "$f: says so" "$(cat check.err)" "cannot write 'standard output': Bad file descriptor"
+done
+printf 'a;b 1\nno\n7\nx 1e5\nfourth\na;c 1\n' >malformed
+diff malformed malformed >out 2>err
+like "malformed lines are counted, three are shown" "$(cat err)" "warning: 'malformed': 4 lines are not folded stacks, the first: 'no', '7', 'x 1e5', \.\.\.$"
+awk 'BEGIN { for (i = 1; i < 1000000; i++) printf "f;"; print "f 9" }' >deep
+check "a million frames" diff deep deep
+like "are one function" "$(cat check.out)" '^  +100\.00 .* f$'
 printf 'a;b\001c 5000\na;d\377e 4000\n' >bytes
 check "bytes of all kinds" diff bytes bytes
 unlike "do not reach the terminal" "$(cat check.out)" "$(printf '\001')"
