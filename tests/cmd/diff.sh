@@ -44,6 +44,10 @@ check "a change: status 0 without a condition" diff a b
 like "is found, with names as of one build" "$(cat check.out)" '^\* +[0-9.]+ +[0-9.]+ +\+[0-9.]+ .* 0\.0[0-9]+   name$'
 like "and what it says at the end" "$(tail -n 1 check.out)" "^2 of 3 functions changed significantly, most 'name' \(self [0-9.]+% -> [0-9.]+%\)"
 unlike "no color in a file" "$(cat check.out)" "$(printf '\033')"
+if command -v script >/dev/null; then
+	like "colors on a terminal" "$(unset NO_COLOR; TERM=xterm script -qec "'$NSPROF' diff a b" /dev/null | tr -d '\r')" \
+		"^$(printf '\033')\\[31m\\* .* name$(printf '\033')"
+fi
 check_rc "--aa: a change is an alarm" 1 diff --aa a b
 is "the same twice" "$(diff a b)" "$(diff a b)"
 is "'a -- b' is 'a b'" "$(diff a -- b)" "$(diff a b)"

@@ -122,7 +122,7 @@ check_rc "standard output closed" 1 sh -c '"$0" report good >&-' "$NSPROF"
 like "is said" "$(cat "$T/check.err")" "cannot write 'standard output': Bad file descriptor"
 check_rc "and full" 1 sh -c '"$0" report good >/dev/full' "$NSPROF"
 like "is said as well" "$(cat "$T/check.err")" "cannot write 'standard output': No space left on device"
-for args in '' --csv --json -g '--format svg'; do
+for args in '' --csv --json -g '--format svg' '--format html'; do
 	# shellcheck disable=SC2086
 	is "closed early $args" "$("$NSPROF" report --limit 0 --percent-limit 0 $args many 2>err | head -c 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat err)")" "141 "
 done
