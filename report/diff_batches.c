@@ -77,13 +77,18 @@ double sums_count_var(const struct sums *s, size_t c, bool share, double pooled)
 	return share ? var * MAX(1 - k / (s->samples + 2), 1 / (s->samples + 2)) : var;
 }
 
+double sums_effective(const struct sums *s)
+{
+	return s->dd > 0 ? MAX(s->d * s->d / s->dd, 1.5) : MAX(s->units, 1.5);
+}
+
 double sums_unit_var(const struct sums *s, size_t c, bool share, double pooled)
 {
 	double p = sums_rate(s, c), floor = sums_count_var(s, c, share, pooled), v;
 
 	if (s->units < 2 || !(s->d > 0))
 		return floor;
-	v = (s->xx[c] - 2 * p * s->xd[c] + p * p * s->dd) * s->units / (s->units - 1) / (s->d * s->d);
+	v = (s->xx[c] - 2 * p * s->xd[c] + p * p * s->dd) / (1 - 1 / sums_effective(s)) / (s->d * s->d);
 	return MAX(v, floor);
 }
 

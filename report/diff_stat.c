@@ -154,13 +154,13 @@ static void by_time(const struct diff_run *batched, size_t nruns, const double l
 			double v = sums_unit_var(&s[i], c, o->share, pooled) * batches_persistence(batched, nruns, i, n, c, left[i]), unseen;
 
 			if (o->thread_var[i])
-				v = side_var(v, s[i].units - 1, o->thread_var[i][c], o->thread_df[i]);
+				v = side_var(v, sums_effective(&s[i]) - 1, o->thread_var[i][c], o->thread_df[i]);
 			col->rate[i] = sums_rate(&s[i], c);
 			unseen = column_unseen(col->rate[i], o);
 			col->var[i] = v + unseen;
 			col->unseen += unseen;
 		}
-		col->df = welch_df(col->var[0], s[0].units - 1, col->var[1], s[1].units - 1);
+		col->df = welch_df(col->var[0], sums_effective(&s[0]) - 1, col->var[1], sums_effective(&s[1]) - 1);
 		column_finish(col);
 		t = col->se > 0 ? fabs(col->change / col->se) : 0;
 		smaller = BISECT(PERMUTATIONS, i, largest[i] < t);

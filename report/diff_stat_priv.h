@@ -25,6 +25,8 @@ double sums_pooled_rate(const struct sums *a, const struct sums *b, size_t c);
  * at least with those that the rate @pooled makes: what has few by chance would seem to vary little, too.
  */
 double sums_count_var(const struct sums *s, size_t c, bool share, double pooled);
+/* As many units of equal size tell as much: fewer, where some have most of it all. At least 1.5. */
+double sums_effective(const struct sums *s);
 /* Of the rate, by how the units differ (a ratio's variance, linearized). Never less than by counts. */
 double sums_unit_var(const struct sums *s, size_t c, bool share, double pooled);
 
