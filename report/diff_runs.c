@@ -139,6 +139,26 @@ static void fit_prior(const double *ratio, size_t n, double df, double *typical,
 	*prior_df = MIN(*prior_df, PRIOR_DF_MAX);
 }
 
+/* Degrees of freedom: recordings of each side but one, as many of equal size as tell as much. */
+static double runs_df(const struct diff_run *runs, size_t nruns)
+{
+	struct sums side[DIFF_SIDES] = { 0 };
+	double df = 0;
+
+	for (size_t i = 0; i < nruns; i++) {
+		double d = 0;
+
+		for (size_t b = 0; b < runs[i].nblocks; b++)
+			d += runs[i].divisor[b];
+		side[runs[i].side].units++;
+		side[runs[i].side].d += d;
+		side[runs[i].side].dd += d * d;
+	}
+	for (unsigned int i = 0; i < DIFF_SIDES; i++)
+		df += side[i].units > 1 ? sums_effective(&side[i]) - 1 : 0;
+	return df;
+}
+
 void stat_by_runs(const struct diff_run *runs, const struct diff_run *batched, size_t nruns, const double left[DIFF_SIDES],
 		    const struct diff_stat_opts *o, struct diff_stat *st)
 {
@@ -149,7 +169,7 @@ void stat_by_runs(const struct diff_run *runs, const struct diff_run *batched, s
 
 	for (size_t i = 0; i < nruns; i++)
 		count[runs[i].side]++;
-	df = (double)(nruns - DIFF_SIDES);
+	df = runs_df(runs, nruns);
 	within_runs(batched, nruns, left, o, st, within);
 	between_runs(runs, nruns, st, df, count, between);
 	for (size_t c = 0; c < n; c++)

@@ -353,6 +353,47 @@ static void own_memory(void **unused)
 	assert_true(pairs > 2 && pairs < 3);
 }
 
+/* Two blocks, or recordings, that have nearly all of it tell as much as two. */
+static void few_have_most(void **unused)
+{
+	const struct diff_stat_opts o = { .share = true, .alpha = 0.05, .seed = 1 };
+	struct world w = plain;
+	struct diff_run runs[8];
+	struct diff_stat st;
+	double df[2];
+
+	(void)unused;
+	state = 12;
+	w.blocks = 20;
+	for (unsigned int most = 0; most < 2; most++) {
+		for (unsigned int s = 0; s < 2; s++) {
+			make_run(&runs[s], &w, s);
+			for (size_t k = 0; k < w.blocks * (FUNCTIONS + 3); k++) {
+				size_t block = k < 3 * w.blocks ? k % w.blocks : (k - 3 * w.blocks) / FUNCTIONS;
+
+				runs[s].divisor[k] *= most && block % 10 == 0 ? 1000 : 1;
+			}
+		}
+		diff_stat_compute(runs, 2, FUNCTIONS, &o, &st);
+		df[most] = st.column[0].df;
+		diff_stat_fini(&st);
+		free(runs[0].divisor);
+		free(runs[1].divisor);
+	}
+	assert_true(df[0] > 15 && df[1] < 3);
+	/* Of four recordings a side one is a hundred times as long. There were six degrees of freedom if they were alike. */
+	for (unsigned int k = 0; k < 8; k++) {
+		w.blocks = k % 4 ? 4 : 400;
+		make_run(&runs[k], &w, k / 4);
+	}
+	diff_stat_compute(runs, 8, FUNCTIONS, &o, &st);
+	assert_int_equal(st.method, DIFF_BY_RUNS);
+	assert_true(st.column[0].df - st.prior_df < 1.5);
+	diff_stat_fini(&st);
+	for (unsigned int k = 0; k < 8; k++)
+		free(runs[k].divisor);
+}
+
 static void own_jumps(void **unused)
 {
 	const struct diff_stat_opts o = { .share = true, .alpha = 0.05, .seed = 1 };
@@ -400,6 +441,7 @@ int main(void)
 		cmocka_unit_test(finds_what_changed),
 		cmocka_unit_test(threads_widen),
 		cmocka_unit_test(own_memory),
+		cmocka_unit_test(few_have_most),
 		cmocka_unit_test(own_jumps),
 	};
 
