@@ -1,19 +1,17 @@
 #include "rec_queue.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codec.h"
 #include "crc32c.h"
 #include "event.h"
 #include "slice_codec.h"
 #include "util.h"
+#include "write_all.h"
 #include "xalloc.h"
 
 #define EXTRA_BYTES (16u << 20)		/* payload of jobs outside of the pool, at a time */
@@ -67,29 +65,6 @@ struct rec_queue {
 	size_t tmp_cap;
 	struct rec_job jobs[REC_QUEUE_JOBS];
 };
-
-static int write_all(int fd, const void *data, size_t len)
-{
-	const char *p = data;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EAGAIN) { /* someone else's O_NONBLOCK on our stdout */
-			struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-
-			poll(&pfd, 1, -1);
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 static void put(struct rec_out *o, const void *data, size_t len)
 {

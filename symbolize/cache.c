@@ -19,6 +19,7 @@
 #include "hash.h"
 #include "log.h"
 #include "util.h"
+#include "write_all.h"
 #include "xalloc.h"
 
 #define LIMIT_DEFAULT	(256ull << 20)	/* all files together, bytes */
@@ -247,22 +248,6 @@ static void trim(const struct cache *c)
 	free(v);
 }
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = write(fd, (const char *)data + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 void cache_write(const struct cache *c, const struct cache_key *key, const char *kind,
 		 uint32_t version, const void *data, size_t size)
 {
@@ -280,7 +265,7 @@ void cache_write(const struct cache *c, const struct cache_key *key, const char 
 	fd = openat(c->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	ok = write_all(fd, &h, sizeof(h)) && write_all(fd, data, size);
+	ok = !write_all(fd, &h, sizeof(h)) && !write_all(fd, data, size);
 	ok = !close(fd) && ok;
 	if (!ok || renameat(c->dir, temp, c->dir, name)) {
 		unlinkat(c->dir, temp, 0);
