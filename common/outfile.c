@@ -14,10 +14,13 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "write_behind.h"
 #include "xalloc.h"
 
 struct outfile {
 	FILE *f;
+	FILE *text;	/* before it, or NULL; borrowed from behind */
+	struct write_behind *behind;	/* owned, or NULL */
 	char *name;	/* as the user gave it, for messages */
 	char *path;	/* where the file goes, symbolic links resolved; NULL when written in place */
 	char *tmp;	/* being written; NULL when written in place */
@@ -120,14 +123,30 @@ FILE *outfile_stream(struct outfile *o)
 	return o->f;
 }
 
+FILE *outfile_text(struct outfile *o)
+{
+	int fd = fileno(o->f);
+	struct stat st;
+
+	/* What goes to a terminal is read as it comes. */
+	if (!o->text && !isatty(fd) && !fstat(fd, &st)) {
+		fflush(o->f);
+		/* Of the devices hardly one copies what it gets, which is what takes time. */
+		o->behind = write_behind_new(fd, !S_ISCHR(st.st_mode), &o->text);
+	}
+	return o->text ? o->text : o->f;
+}
+
 /* stdout stays open: stdio flushes it again at exit, and others may still print. */
 static int finish_stream(struct outfile *o)
 {
 	/* The errno of an earlier failure is gone, but the flush below normally meets it again. */
-	int err = ferror(o->f) ? -EIO : 0;
+	int err = ferror(o->f) ? -EIO : 0, behind = o->behind ? write_behind_end(o->behind) : 0;
 
 	if (fflush(o->f))
 		err = -errno;
+	if (behind)
+		err = behind;
 	if (o->f != stdout && fclose(o->f) && !err)
 		err = -errno;
 	return err;
@@ -150,6 +169,8 @@ int outfile_close(struct outfile *o)
 
 void outfile_abort(struct outfile *o)
 {
+	if (o->behind)
+		write_behind_end(o->behind);
 	if (o->f != stdout)
 		fclose(o->f);
 	if (o->tmp)

@@ -11,6 +11,11 @@
 struct outfile;
 struct outfile *outfile_open(const char *path);
 FILE *outfile_stream(struct outfile *o);	/* borrowed */
+/*
+ * Another stream to the same place, for much text (write_behind.h): it has no descriptor, and nothing may be written to
+ * the other one from here on. What was is before it. Borrowed.
+ */
+FILE *outfile_text(struct outfile *o);
 /* Flush, check, rename. 0, or negative errno after a message naming the file. Frees @o. */
 int outfile_close(struct outfile *o);
 /* Give up: the temporary file is removed. Frees @o. */

@@ -297,7 +297,7 @@ static int write_out(const struct diff_cmd *c, struct diff_view *v)
 
 	if (!out)
 		return -EIO;
-	to = outfile_stream(out);
+	to = outfile_text(out);
 	v->color = !c->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	switch (c->format) {
 	case FORMAT_TEXT:

@@ -395,11 +395,11 @@ static int write_profile(const struct config *cfg, const struct collect *col, co
 	int err = 0;
 
 	if (cfg->kind == FORMAT_PPROF)
-		err = to_pprof(outfile_stream(out), p, mods);
+		err = to_pprof(outfile_text(out), p, mods);
 	else if (cfg->kind == FORMAT_SPEEDSCOPE)
-		to_speedscope(outfile_stream(out), p);
+		to_speedscope(outfile_text(out), p);
 	else
-		profile_write(outfile_stream(out), p);
+		profile_write(outfile_text(out), p);
 	profile_free(p);
 	if (!err)
 		return outfile_close(out);
@@ -422,19 +422,19 @@ static int write_stacks(const struct config *cfg, const struct collect *col, con
 			.header_only = cfg->header_only, .reltime = cfg->reltime, .deltatime = cfg->deltatime,
 		};
 
-		to_script(&in, outfile_stream(out));
+		to_script(&in, outfile_text(out));
 		return outfile_close(out);
 	}
 	if (cfg->kind == FORMAT_FIREFOX) {
 		const struct to_firefox in = { .col = col, .nm = nm, .reader = r };
 
-		to_firefox(&in, outfile_stream(out));
+		to_firefox(&in, outfile_text(out));
 		return outfile_close(out);
 	}
 	if (cfg->kind != FORMAT_FOLDED)
 		return write_profile(cfg, col, nm, r, mods, out);
 	if (out) {
-		fold_write(outfile_stream(out), &col->tree, nm, cfg->fold);
+		fold_write(outfile_text(out), &col->tree, nm, cfg->fold);
 		return outfile_close(out);
 	}
 	err = split_write(cfg->output, &col->tree, nm, cfg->fold, &files);

@@ -14,9 +14,6 @@
 /* Text that the lines to come share is kept up to this length; what goes on behind it is put together anew. */
 #define PREFIX_MAX (1u << 20)
 
-/* Lines are gathered to this much before they are written: by the kernel in one piece, not by stdio in pages. */
-#define WRITE_BYTES (256u << 10)
-
 /*
  * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
  * own. No name holds ';', so that all that goes on below a child stays together in the sorted output.
@@ -28,7 +25,6 @@ struct item {
 
 struct fold {
 	FILE *to;
-	struct strbuf out;	/* for it */
 	const struct naming *nm;
 	const struct stacktree *names;
 	enum fold_weight weight;
@@ -206,18 +202,9 @@ static void way_down(struct way *w, const struct fold *f, uint32_t node)
 	w->levels[w->n++] = l;
 }
 
-static void write_out(struct fold *f)
-{
-	if (f->out.len)
-		fwrite(f->out.s, 1, f->out.len, f->to);
-	strbuf_reset(&f->out);
-}
-
 static void add_text(struct fold *f, const char *text, size_t len)
 {
-	if (f->out.len && f->out.len + len > WRITE_BYTES)
-		write_out(f);
-	strbuf_add(&f->out, text, len);
+	fwrite_unlocked(text, 1, len, f->to);
 }
 
 /* @n as a line ends with it. */
@@ -236,11 +223,11 @@ static void add_count(struct strbuf *sb, uint64_t n)
 /* The line that ends at the last level. Leaves behind the text of that in w->prefix what way_down() cuts off. */
 static void add_line(struct fold *f, struct way *w)
 {
-	size_t i = w->n;
+	size_t i = w->n, text;
 
 	while (w->levels[i - 1].text == SIZE_MAX)
 		i--;
-	w->prefix.len = w->levels[i - 1].text;
+	text = w->prefix.len = w->levels[i - 1].text;
 	if (i == w->n)
 		add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
 	add_text(f, w->prefix.s, w->prefix.len);
@@ -253,7 +240,8 @@ static void add_line(struct fold *f, struct way *w)
 			add_text(f, ";", 1);
 		add_text(f, intern_str(f->nm->names, id), intern_len(f->nm->names, id));
 	}
-	add_count(&f->out, count_of(f, w->levels[w->n - 1].node));
+	add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
+	add_text(f, w->prefix.s + text, w->prefix.len - text);
 }
 
 /* What there is below @root, which itself is not in the lines. */
@@ -277,7 +265,6 @@ static void write_lines(struct fold *f, uint32_t root)
 			w.n--;
 		}
 	}
-	write_out(f);
 	strbuf_fini(&w.prefix);
 	free(w.levels);
 }
@@ -285,7 +272,7 @@ static void write_lines(struct fold *f, uint32_t root)
 static void fold_init(struct fold *f, struct stacktree *names, const struct stacktree *tree,
 		      const struct naming *nm, enum fold_weight weight)
 {
-	*f = (struct fold){ .out = STRBUF_INIT, .nm = nm, .names = names, .weight = weight };
+	*f = (struct fold){ .nm = nm, .names = names, .weight = weight };
 	merge_by_name(names, tree, nm);
 	sort_items(f);
 }
@@ -294,7 +281,6 @@ static void fold_fini(struct fold *f, struct stacktree *names)
 {
 	free(f->items);
 	free(f->start);
-	strbuf_fini(&f->out);
 	stacktree_fini(names);
 }
 

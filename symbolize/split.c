@@ -118,7 +118,7 @@ static FILE *next_file(void *ctx, const char *first)
 	s->files += s->out != NULL;
 	free(path);
 	strbuf_fini(&name);
-	return s->out ? outfile_stream(s->out) : NULL;
+	return s->out ? outfile_text(s->out) : NULL;
 }
 
 int split_write(const char *dir, const struct stacktree *tree, const struct naming *nm,

@@ -1,0 +1,53 @@
+#!/bin/bash
+# Output of tens of MiB, which a thread writes where there are two CPUs: the same bytes with one, to files, pipes and devices, and
+# nothing lost in silence.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+DEEP=$BUILD/tests/targets/deep
+[ -x "$DEEP" ] || skip_all "test programs are not built: make test-targets"
+cd "$T" || exit 1
+# Some 500 frames of 20 characters and more in each stack, for a second of CPU time: then a signal ends it.
+# shellcheck disable=SC2016
+(ulimit -c 0; "$NSPROF" record -q -o data -e cpu-clock:u -F 4999 --call-graph dwarf,65528 -- sh -c 'ulimit -S -t 1; exec "$0" 1000 1000' "$DEEP") 2>err
+[ -s data ] || skip_all "cannot record here: $(cat err)"
+folded() { "$NSPROF" symbolize -q --no-cache "$@" data; }
+cpu=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+taskset -c "$cpu" "$NSPROF" symbolize -q --no-cache -o one data || skip_all "no stacks are to be had here"
+size=$(stat -c %s one)
+[ "$size" -ge $((21 << 20)) ] || skip_all "$size bytes of output are too few for a thread: few samples were to be had"
+[ "$(nproc)" -ge 2 ] || skip "by a thread" "there is one CPU"
+folded -o two
+is "status" $? 0
+check "a file has the same bytes" cmp one two
+folded >two
+check "standard output has" cmp one two
+echo before >two
+folded >>two
+check "and what was in the file" cmp <(echo before; cat one) two
+check "a pipe has" cmp one <(folded)
+is "closed early" "$(folded 2>err | head -c 18000000 | cmp -n 18000000 one - && echo "${PIPESTATUS[0]} $(cat err)")" "141 "
+# A shell that ignores a signal makes its children ignore it.
+(trap '' PIPE; folded 2>err; echo $? >status) | head -c 18000000 >/dev/null
+is "where that is no signal: status" "$(cat status)" 1
+is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard output': Broken pipe"
+folded >/dev/full 2>err
+is "a full device: status" $? 1
+is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard output': No space left on device"
+mkdir small
+echo old >small/x
+if (($(id -u) == 0)) && mount -t tmpfs -o size=20m tmpfs small 2>/dev/null; then
+	# shellcheck disable=SC2016
+	later 'umount "$T/small"'
+	echo old >small/x
+	folded -o small/x 2>err
+	is "a full disk: status" $? 1
+	is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'small/x': No space left on device"
+	is "what was there stays" "$(ls small) $(cat small/x)" "x old"
+else
+	skip "a full disk" "no tmpfs can be mounted"
+fi
+(trap '' XFSZ; ulimit -f 20000; folded -o small/x 2>err; echo $? >status)
+is "beyond a limit: status" "$(cat status)" 1
+like "and one line" "$(cat err)" "^nsprof symbolize: error: cannot write 'small/x': [A-Z][^:]*\$"
+is "and what was there stays" "$(ls small) $(cat small/x)" "x old"
+done_testing
