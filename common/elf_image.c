@@ -37,15 +37,21 @@ struct elf_image {
 	struct packed *packed;	/* owned */
 	size_t npacked, cap;
 	bool sound;		/* nothing of it is left to unpack, but .debug_info */
-	bool threaded;
-	pthread_t tid;
 	atomic_bool stop;
-	pthread_mutex_t lock;	/* for @built */
-	pthread_cond_t change;
+	/* With the lock of the queue. */
+	struct elf_image *next;	/* in it */
+	bool queued;
+	bool busy;		/* a thread fills or unpacks it */
 	bool built;		/* what stands before @sound is filled, or cannot be */
 };
 
-static atomic_uint threads;	/* that unpack ahead */
+/* Images to be unpacked ahead, and the threads that do so: these end when there are no more. */
+static struct {
+	pthread_mutex_t lock;	/* for what follows */
+	pthread_cond_t change;	/* of an image */
+	struct elf_image *first;
+	unsigned int threads;
+} ahead = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0 };
 
 static bool has_compressed(struct elf_file *ef)
 {
@@ -183,8 +189,6 @@ static struct elf_image *image_new(struct elf_file *ef)
 	if (!elf_file_is64(ef) || ef->shnum >= SHN_LORESERVE || !has_compressed(ef))
 		return NULL;
 	img = xcalloc(1, sizeof(*img));
-	pthread_mutex_init(&img->lock, NULL);
-	pthread_cond_init(&img->change, NULL);
 	img->from = elf_file_open_again(ef);
 	/* The file may be another one by now. */
 	if (img->from && img->from->shnum != ef->shnum) {
@@ -195,61 +199,116 @@ static struct elf_image *image_new(struct elf_file *ef)
 	return img;
 }
 
-static void *run_ahead(void *arg)
+/* With the lock of the queue held, as for what follows. */
+static void enqueue(struct elf_image *img)
 {
-	struct elf_image *img = arg;
+	struct elf_image **at = &ahead.first;
 
+	while (*at)
+		at = &(*at)->next;
+	*at = img;
+	img->queued = true;
+}
+
+static void dequeue(struct elf_image *img)
+{
+	struct elf_image **at = &ahead.first;
+
+	while (*at != img)
+		at = &(*at)->next;
+	*at = img->next;
+	img->next = NULL;
+	img->queued = false;
+}
+
+/* Lets go of the lock meanwhile. */
+static void build_unlocked(struct elf_image *img)
+{
+	pthread_mutex_unlock(&ahead.lock);
 	build(img);
-	pthread_mutex_lock(&img->lock);
+	pthread_mutex_lock(&ahead.lock);
 	img->built = true;
-	pthread_cond_broadcast(&img->change);
-	pthread_mutex_unlock(&img->lock);
+	pthread_cond_broadcast(&ahead.change);
+}
+
+static void unpack_all(struct elf_image *img)
+{
 	/* It takes longest. Who wants the handle earlier unpacks the others meanwhile. */
 	for (int info = 1; info >= 0; info--)
 		for (size_t i = 0; i < img->npacked; i++)
 			while (img->packed[i].is_info == info && !atomic_load(&img->stop) &&
 			       unpack_some(img->packed[i].u))
 				;
-	atomic_fetch_sub(&threads, 1);
+}
+
+static void *run_ahead(void *arg)
+{
+	struct elf_image *img;
+
+	(void)arg;
+	pthread_mutex_lock(&ahead.lock);
+	while ((img = ahead.first)) {
+		dequeue(img);
+		img->busy = true;
+		build_unlocked(img);
+		pthread_mutex_unlock(&ahead.lock);
+		unpack_all(img);
+		pthread_mutex_lock(&ahead.lock);
+		img->busy = false;
+		pthread_cond_broadcast(&ahead.change);
+	}
+	ahead.threads--;
+	pthread_mutex_unlock(&ahead.lock);
 	return NULL;
 }
 
 void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most)
 {
 	struct elf_image *img;
+	pthread_t tid;
 
-	if (ef->image || ef->lent[0] || atomic_load(&threads) >= at_most)
+	if (ef->image || ef->lent[0])
 		return;
 	img = ef->image = image_new(ef);
 	if (!img || img->built)
 		return;
-	atomic_fetch_add(&threads, 1);
-	img->threaded = !pthread_create(&img->tid, NULL, run_ahead, img);
-	if (!img->threaded)
-		atomic_fetch_sub(&threads, 1);
+	pthread_mutex_lock(&ahead.lock);
+	enqueue(img);
+	if (ahead.threads < at_most && !pthread_create(&tid, NULL, run_ahead, NULL)) {
+		pthread_detach(tid);
+		ahead.threads++;
+	}
+	pthread_mutex_unlock(&ahead.lock);
 }
 
+/* What no thread has begun is not waited for. */
 static void wait_built(struct elf_image *img)
 {
-	pthread_mutex_lock(&img->lock);
-	if (!img->threaded && !img->built) {
-		build(img);
-		img->built = true;
+	pthread_mutex_lock(&ahead.lock);
+	if (img->queued)
+		dequeue(img);
+	if (!img->built && !img->busy) {
+		img->busy = true;
+		build_unlocked(img);
+		img->busy = false;
 	}
 	while (!img->built)
-		pthread_cond_wait(&img->change, &img->lock);
-	pthread_mutex_unlock(&img->lock);
+		pthread_cond_wait(&ahead.change, &ahead.lock);
+	pthread_mutex_unlock(&ahead.lock);
 }
 
 bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
 {
 	struct elf_image *img;
 
-	if (!ef->image)
-		ef->image = image_new(ef);
 	img = ef->image;
-	if (!img)
-		return false;
+	if (!img) {
+		img = image_new(ef);
+		/* Not stored: other threads look there, which have handles of their own of what is not compressed. */
+		if (!img)
+			return false;
+		ef->image = img;
+	}
 	wait_built(img);
 	if (!img->p)
 		return false;
@@ -285,16 +344,18 @@ void elf_image_free(struct elf_file *ef)
 	if (!img)
 		return;
 	atomic_store(&img->stop, true);
-	if (img->threaded)
-		pthread_join(img->tid, NULL);
+	pthread_mutex_lock(&ahead.lock);
+	if (img->queued)
+		dequeue(img);
+	while (img->busy)
+		pthread_cond_wait(&ahead.change, &ahead.lock);
+	pthread_mutex_unlock(&ahead.lock);
 	for (size_t i = 0; i < img->npacked; i++)
 		unpack_free(img->packed[i].u);
 	free(img->packed);
 	if (img->p)
 		munmap(img->p, img->size);
 	elf_file_close(img->from);
-	pthread_mutex_destroy(&img->lock);
-	pthread_cond_destroy(&img->change);
 	free(img);
 	ef->image = NULL;
 }

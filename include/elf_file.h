@@ -45,9 +45,9 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
  */
 void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end);
 /*
- * Begins to unpack what handles will read, in a thread of its own, which reads @ef's file through a
- * handle of its own. To be called before the first elf_file_handle(); does nothing where none is compressed,
- * nor while there are @at_most such threads.
+ * Unpacks what handles will read in a thread, which reads @ef's file through a handle of its own. To be called before the
+ * first elf_file_handle(); does nothing where none is compressed. Where @at_most such threads are at work, one of them
+ * does so when it is done with what it was given before; who wants it earlier does not wait for that.
  */
 void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most);
 

@@ -22,6 +22,7 @@
 #include "random.h"
 #include "strbuf.h"
 #include "toolrun.h"
+#include "util.h"
 
 static struct elf_file *open_elf(const char *name)
 {
@@ -573,7 +574,7 @@ static void test_info_by_pieces(void **state)
 		   "done >>x.c && gcc -O1 -g -gz=none -o prog x.c -w"))
 		skip();
 	for (size_t run = 0; run < 4; run++) {
-		struct elf_file *plain = open_elf("prog"), *packed;
+		struct elf_file *plain = open_elf("prog"), *packed, *many[8];
 		size_t n, last = 0;
 		const uint8_t *want;
 		Elf_Data *have;
@@ -599,6 +600,20 @@ static void test_info_by_pieces(void **state)
 			packed = open_elf("packed");
 			elf_file_unpack_ahead(packed, 1);
 			elf_file_close(packed);
+			/* More than there are threads: asked for before and after their turn, or not at all. */
+			for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+				many[i] = open_elf("packed");
+				elf_file_unpack_ahead(many[i], 1);
+			}
+			for (size_t i = ARRAY_SIZE(many); i-- > 0;) {
+				have = i % 3 ? section_of(elf_file_handle(many[i]), ".debug_info") : NULL;
+				if (have) {
+					elf_file_need_info(many[i], 0, UINT64_MAX);
+					assert_memory_equal(have->d_buf, want, n);
+				}
+				assert_true(have || i % 3 == 0);
+				elf_file_close(many[i]);
+			}
 		}
 		elf_file_close(plain);
 	}
