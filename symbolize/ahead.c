@@ -9,6 +9,7 @@
 
 #include "cpus.h"
 #include "elf_file.h"
+#include "hash.h"
 #include "location.h"
 #include "module.h"
 #include "names.h"
@@ -25,6 +26,7 @@ struct ask {
 	struct module *mod;
 	struct svma at;
 	uint32_t loc;		/* index of the location */
+	uint32_t group;		/* binaries as they came */
 };
 
 /* A row of addresses of one binary, for one thread. */
@@ -36,7 +38,7 @@ struct job {
 struct ahead {
 	const struct ahead_opts *opts;
 	unsigned int threads;
-	struct ask *asks;	/* by binary, then by address */
+	struct ask *asks;	/* by binary; where addresses are looked up, then by these */
 	size_t nasks;
 	uint8_t *done;		/* by location */
 	atomic_size_t ndone;
@@ -48,13 +50,43 @@ struct ahead {
 	unsigned int alive;
 };
 
-static int by_place(const void *pa, const void *pb)
+static int by_address(const void *pa, const void *pb)
 {
 	const struct ask *a = pa, *b = pb;
 
-	if (a->mod->id != b->mod->id)
-		return a->mod->id < b->mod->id ? -1 : 1;
 	return a->at.v < b->at.v ? -1 : a->at.v > b->at.v;
+}
+
+/* The addresses of each binary side by side, as they came. */
+static void group_asks(struct ahead *ah)
+{
+	struct u64map groups = U64MAP_INIT;
+	struct ask *asks = xcalloc(ah->nasks, sizeof(*asks));
+	size_t *at = NULL, n = 0, cap = 0;
+
+	for (size_t i = 0; i < ah->nasks; i++) {
+		bool is_new;
+		uint64_t *group = u64map_put(&groups, (uintptr_t)ah->asks[i].mod, &is_new);
+
+		if (is_new) {
+			*group = n;
+			XGROW(at, n, cap);
+			at[n++] = 0;
+		}
+		ah->asks[i].group = (uint32_t)*group;
+		at[*group]++;
+	}
+	/* Of each group, from its size to its place. */
+	for (size_t g = 0, sum = 0; g < n; g++) {
+		sum += at[g];
+		at[g] = sum - at[g];
+	}
+	for (size_t i = 0; i < ah->nasks; i++)
+		asks[at[ah->asks[i].group]++] = ah->asks[i];
+	free(ah->asks);
+	ah->asks = asks;
+	free(at);
+	u64map_fini(&groups);
 }
 
 static void collect_asks(struct ahead *ah, const struct locations *ls)
@@ -76,7 +108,7 @@ static void collect_asks(struct ahead *ah, const struct locations *ls)
 		ah->asks[ah->nasks++] = ask;
 	}
 	if (ah->nasks)
-		qsort(ah->asks, ah->nasks, sizeof(*ah->asks), by_place);
+		group_asks(ah);
 }
 
 static void add_job(struct ahead *ah, size_t first, size_t end, bool opens)
@@ -138,6 +170,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 	symtab_lookup(ah->asks[job->first].mod, ah->asks[job->first].at, &sym);
 	if (!ah->opts->inlines && !ah->opts->lines)
 		return;
+	qsort(ah->asks + job->first, job->end - job->first, sizeof(*ah->asks), by_address);
 	/* Of lines nothing is kept. */
 	if (!ah->opts->lines)
 		drop_known(ah, job);

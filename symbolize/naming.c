@@ -154,10 +154,13 @@ static void add_module_placeholder(struct pass *p, const struct module *m, const
 				   uint64_t at)
 {
 	strbuf_reset(&p->text);
-	if (m->vdso)
+	if (m->vdso) {
 		strbuf_adds(&p->text, "[vdso");
-	else
-		strbuf_addf(&p->text, "[%s%s", what, module_name(m));
+	} else {
+		strbuf_addc(&p->text, '[');
+		strbuf_adds(&p->text, what);
+		strbuf_adds(&p->text, module_name(m));
+	}
 	if (p->nm->opts.offsets)
 		strbuf_addf(&p->text, "+0x%" PRIx64, at);
 	strbuf_addc(&p->text, ']');
