@@ -33,6 +33,8 @@ struct elf_image {
 	struct elf_file *from;	/* owned; a second handle, whose bytes are unpacked */
 	uint8_t *p;		/* owned mapping; NULL: there is none */
 	size_t size;		/* bytes */
+	size_t mapped;		/* behind the image are the compressed sections, as far as they were read */
+	size_t tail;		/* where the next one goes */
 	uint64_t shoff;		/* of the section headers in it */
 	struct packed *packed;	/* owned */
 	size_t npacked, cap;
@@ -80,9 +82,15 @@ static bool read_chdr(const struct elf_file *from, const GElf_Shdr *sh, Elf64_Ch
 	return true;
 }
 
-/* Bytes of @scn in the image, and its header there; 0: it has none there. */
+/* No line table is read by libdw, but it looks whether offsets lie in one. */
+static bool stays_empty(const char *name)
+{
+	return !strcmp(name, ".debug_line");
+}
+
+/* Bytes of @scn in the image, and its header there; 0: it has none there. @packed grows by what its contents are made of. */
 static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh,
-			     Elf64_Shdr *out)
+			     Elf64_Shdr *out, uint64_t *packed)
 {
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
 	Elf64_Chdr ch;
@@ -98,7 +106,35 @@ static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shd
 		out->sh_type = SHT_NOBITS;
 		return 0;
 	}
+	if (sh->sh_flags & SHF_COMPRESSED && !stays_empty(name))
+		*packed += sh->sh_size;
 	return out->sh_size;
+}
+
+/*
+ * The bytes of the compressed section @sh; NULL: they are not there. Not from libelf: its memory takes longer to be had than
+ * to be filled, and the image's can be huge pages.
+ */
+static const uint8_t *read_packed(struct elf_image *img, const GElf_Shdr *sh)
+{
+	const struct elf_file *from = img->from;
+	uint8_t *to = img->p + img->tail;
+	size_t have = 0;
+
+	if (from->mem)
+		return sh->sh_offset <= from->memsize && sh->sh_size <= from->memsize - sh->sh_offset ?
+			(const uint8_t *)from->mem + sh->sh_offset : NULL;
+	if (sh->sh_size > img->mapped - img->tail)
+		return NULL;
+	while (have < sh->sh_size) {
+		ssize_t n = pread(from->fd, to + have, sh->sh_size - have, (off_t)(sh->sh_offset + have));
+
+		if (n <= 0)
+			return NULL;
+		have += (size_t)n;
+	}
+	img->tail += have;
+	return to;
 }
 
 /* The section's place is @sh in the image: fill it, or note what will. False: it has no contents. */
@@ -107,25 +143,29 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 	struct elf_file *from = img->from;
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
 	struct packed pk = { elf_ndxscn(scn), sh->sh_size, !strcmp(name, ".debug_info"), NULL };
+	const uint8_t *in;
 	Elf_Data *raw;
 	GElf_Shdr have;
 	Elf64_Chdr ch;
 
-	/* No line table is read by libdw, but it looks whether offsets lie in one. */
-	if (!strcmp(name, ".debug_line"))
+	if (stays_empty(name))
 		return true;
-	raw = gelf_getshdr(scn, &have) && have.sh_size <= ELF_PIECE_MAX ? elf_rawdata(scn, NULL) : NULL;
-	if (!raw || !raw->d_buf)
+	if (!gelf_getshdr(scn, &have) || have.sh_size > ELF_PIECE_MAX)
 		return false;
 	if (!(have.sh_flags & SHF_COMPRESSED)) {
-		memcpy(img->p + sh->sh_offset, raw->d_buf, MIN(raw->d_size, sh->sh_size));
-		return true;
+		raw = elf_rawdata(scn, NULL);
+		if (raw && raw->d_buf)
+			memcpy(img->p + sh->sh_offset, raw->d_buf, MIN(raw->d_size, sh->sh_size));
+		return raw && raw->d_buf;
 	}
-	if (!read_chdr(from, &have, &ch) || raw->d_size < sizeof(ch) ||
-	    (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD))
+	in = have.sh_size >= sizeof(ch) ? read_packed(img, &have) : NULL;
+	if (!in)
 		return false;
-	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, (const uint8_t *)raw->d_buf + sizeof(ch),
-			  raw->d_size - sizeof(ch), img->p + sh->sh_offset, pk.size);
+	memcpy(&ch, in, sizeof(ch));
+	if (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD)
+		return false;
+	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, in + sizeof(ch), have.sh_size - sizeof(ch), img->p + sh->sh_offset,
+			  pk.size);
 	if (!pk.u)
 		return false;
 	XGROW(img->packed, img->npacked, img->cap);
@@ -138,34 +178,36 @@ static void build(struct elf_image *img)
 {
 	struct elf_file *from = img->from;
 	Elf64_Shdr *shdrs = xcalloc(from->shnum, sizeof(*shdrs));
-	uint64_t size = sizeof(Elf64_Ehdr);
+	uint64_t size = sizeof(Elf64_Ehdr), packed = 0;
 	Elf64_Ehdr eh = from->ehdr;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	void *p;
 
-	while ((scn = elf_nextscn(from->elf, scn)) && size <= IMAGE_MAX) {
+	while ((scn = elf_nextscn(from->elf, scn)) && size + packed <= IMAGE_MAX) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
 		uint64_t len;
 
 		if (!gelf_getshdr(scn, &sh))
 			goto out;
-		len = image_header(from, scn, &sh, out);
+		len = image_header(from, scn, &sh, out, &packed);
 		size = align_up(size, ALIGN);
 		out->sh_offset = size;
 		size += len;
 	}
 	img->shoff = align_up(size, ALIGN);
 	img->size = img->shoff + from->shnum * sizeof(*shdrs);
-	if (size > IMAGE_MAX)
+	if (size + packed > IMAGE_MAX)
 		goto out;
-	p = mmap(NULL, img->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	img->tail = img->size;
+	img->mapped = img->size + (from->mem ? 0 : packed);
+	p = mmap(NULL, img->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		 -1, 0);
 	if (p == MAP_FAILED)
 		goto out;
 	img->p = p;
-	if (img->size > 4 * HUGE_PAGE)
-		madvise(p, img->size, MADV_HUGEPAGE);	/* only a matter of speed */
+	if (img->mapped > 4 * HUGE_PAGE)
+		madvise(p, img->mapped, MADV_HUGEPAGE);	/* only a matter of speed */
 	while ((scn = elf_nextscn(from->elf, scn))) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
 
@@ -354,7 +396,7 @@ void elf_image_free(struct elf_file *ef)
 		unpack_free(img->packed[i].u);
 	free(img->packed);
 	if (img->p)
-		munmap(img->p, img->size);
+		munmap(img->p, img->mapped);
 	elf_file_close(img->from);
 	free(img);
 	ef->image = NULL;
