@@ -88,15 +88,22 @@ static void script_text(FILE *to, const char *text, enum text_kind kind)
 	/* inferno takes the first word of digits for the pid. */
 	if (kind == TEXT_COMM && text[strspn(text, "0123456789/")] == '\0')
 		putc('_', to);
-	for (; *text; text++) {
-		const char c = *text;
+	for (;;) {
+		size_t plain = strcspn(text, " ()-");
+		char c;
 
+		/* Not by the byte: with more than one thread each would take the stream's lock. */
+		fwrite_unlocked(text, 1, plain, to);
+		text += plain;
+		c = *text++;
+		if (!c)
+			break;
 		if ((kind != TEXT_SYM && c == ' ') || (kind == TEXT_DSO && (c == '(' || c == ')')))
-			putc('_', to);
-		else if (kind == TEXT_SYM && c == '-' && text[1] == '>')
-			fputs("- ", to);
+			putc_unlocked('_', to);
+		else if (kind == TEXT_SYM && c == '-' && *text == '>')
+			fputs_unlocked("- ", to);
 		else
-			putc(c, to);
+			putc_unlocked(c, to);
 	}
 }
 
