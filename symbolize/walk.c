@@ -130,6 +130,18 @@ static bool just_begun(struct walker *w, const struct walk_at *at, uint64_t sp, 
 }
 
 /*
+ * The same where nothing could be copied: neither who made the thread nor itself has touched the page its stack begins in.
+ * Its parent would have read its own return address there.
+ */
+static bool just_begun_untouched(const struct walk_at *at, uint64_t sp)
+{
+	struct made_rows *made = module_made(at->mod);
+
+	return sp == at->in->regs[UREG_SP] && at->fault == sp && at->in->stack->lo == at->in->stack->hi &&
+	       (!made || made_rows_after_syscall(made, at->svma));
+}
+
+/*
  * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
  * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
  * never called. Not part of the loop: most programs never come here.
@@ -146,6 +158,8 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 	if (!*rs)
 		*rs = rules_new(after_call ? RULES_MADE_RETURN : RULES_MADE);
 	res = rules_step(*rs, at, regs);
+	if (res == STEP_FAULT && !after_call && just_begun_untouched(at, old.v[CFI_REG_SP]))
+		return STEP_OUTERMOST;
 	if (res == STEP_UNKNOWN_REG ||
 	    (res == STEP_CALLER && !at->signal && !wm->go &&
 	     !walk_is_return(w, at->in, regs->v[CFI_REG_RA]))) {
@@ -342,7 +356,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
 			out->end = walk_fault_end(in, at.fault, frame_sp(&at, old_sp));
-			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp))
+			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp) ||
+			    (out->n == 1 && just_begun_untouched(&at, old_sp)))
 				out->end = UNWIND_COMPLETE;
 			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
 				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;
