@@ -393,6 +393,8 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 		return false;
 	if (before && made_row(mr, pcs[i], true, row) == 0)
 		return can_say(row);
+	/* What was taken for a return address may be the byte before another one. */
+	before = before && made_rows_return(mr, pcs[i] + 1);
 	return (after || !before) && made_row(mr, pcs[i], false, row) == 0 && can_say(row);
 }
 
