@@ -120,9 +120,10 @@ void sink_filter_again(struct sink *s);
 void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx);
 
 /*
- * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came
- * from, @ring is the one where it lies at the tail (borrowed), NULL if elsewhere. A record whose inner lengths do not fit is dropped and counted. Errors of the writer stay
- * in s->err. The sink may go on reading @h until sink_pending() is 0.
+ * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came from,
+ * @ring is the one where it lies at the tail (borrowed), NULL if elsewhere. A record whose inner lengths do not fit is
+ * dropped and counted. Errors of the writer stay in s->err. The sink may go on reading @h until sink_pending() is 0,
+ * and what @ring keeps until sink_finish().
  */
 void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, const struct ring *ring,
 		 bool sideband);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,11 +68,9 @@ static size_t take(int fd)
 
 static int empty_file(void)
 {
-	char path[] = "/tmp/nsprof-behind.XXXXXX";
-	int fd = mkstemp(path);
+	int fd = memfd_create("behind", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
-	unlink(path);
 	return fd;
 }
 
