@@ -38,7 +38,7 @@ static inline uint32_t keep_word(const struct coderanges_ask *ask, uint64_t sp, 
 				 struct stack_words *words, uint32_t from, uint32_t kept)
 {
 	const uint64_t v = words->val[from];
-	const uint8_t stack = v - sp <= size, code = coderanges_has(ask, v) & !stack;
+	const uint8_t stack = (v - sp <= size) & !(v % 8), code = coderanges_has(ask, v) & !stack;
 
 	words->idx[kept] = words->idx[from];
 	words->val[kept] = v;
@@ -131,8 +131,10 @@ static uint32_t keep_avx2(const struct coderanges_ask *ask, uint64_t sp, uint64_
 							 _mm256_xor_si256(_mm256_xor_si256(e, key), page));
 		const __m256i known = _mm256_andnot_si256(_mm256_cmpeq_epi64(page, v),
 							  _mm256_cmpeq_epi64(diff, _mm256_setzero_si256()));
+		const __m256i aligned = _mm256_cmpeq_epi64(_mm256_slli_epi64(v, 61), _mm256_setzero_si256());
 		const __m256i outside = _mm256_cmpgt_epi64(_mm256_sub_epi64(v, lo), limit);
-		uint32_t stack = ~sign_bits(outside) & 15, code = sign_bits(_mm256_slli_epi64(e, 63)) & ~stack, cls;
+		uint32_t stack = sign_bits(_mm256_andnot_si256(outside, aligned));
+		uint32_t code = sign_bits(_mm256_slli_epi64(e, 63)) & ~stack, cls;
 		uint64_t idx;
 
 		if (sign_bits(known) != 15) {

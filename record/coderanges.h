@@ -70,8 +70,8 @@ static inline bool coderanges_has(const struct coderanges_ask *ask, uint64_t v)
 }
 
 /*
- * Keep of the first @n words of @words (their @idx and @val) those that are code or lie in
- * [@sp, @sp + @size] but zeros, and set their class; their number.
+ * Keep of the first @n words of @words (their @idx and @val) those that are code, or lie in
+ * [@sp, @sp + @size] and are a multiple of 8, but zeros, and set their class; their number.
  */
 typedef uint32_t (*coderanges_keep_fn)(const struct coderanges_ask *ask, uint64_t sp, uint64_t size,
 				       struct stack_words *words, uint32_t n);

@@ -177,6 +177,8 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
 {
 	size_t i;
 
+	if (v % 8)
+		return false;
 	for (i = 0; i < ms->nstacks; i++) {
 		if (v >= ms->stacks[i].start && v <= ms->stacks[i].end)
 			return true;
@@ -188,12 +190,14 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
  * Class of the word @v, or 0: matters to no unwinder. The end of a stack range belongs to it: the
  * CFA of the outermost frame may point right behind the copy. What points further up is for no unwinder, but
  * a copy that begins higher keeps it: it is the same word in both, or it would seem to have changed.
+ * Stack pointers are multiples of 8, and so is whatever a frame is found by: other addresses point into
+ * a buffer, or are what a byte has been written over.
  */
 static uint8_t classify(const struct classifier *c, uint64_t v)
 {
 	if (!v)
 		return 0;
-	if (v - c->sp <= c->size)
+	if (v - c->sp <= c->size && !(v % 8))
 		return WORD_STACK;
 	if (coderanges_has(&c->code, v))
 		return WORD_CODE;
@@ -220,7 +224,7 @@ static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 
 		if (!v)
 			continue;
-		if (c->ms)
+		if (c->ms && !cls)
 			cls = classify(c, v);
 		out->idx[n] = (uint16_t)i;
 		out->cls[n] = cls ? cls : WORD_RAW;

@@ -31,13 +31,13 @@ static uint8_t oracle(const struct maskset *ms, uint64_t sp, size_t size, uint64
 {
 	size_t i;
 
-	if (v >= sp && (v <= sp + size || v <= ms->top))
+	if (v % 8 == 0 && v >= sp && (v <= sp + size || v <= ms->top))
 		return WORD_STACK;
 	for (i = 0; i < ms->nexec; i++) {
 		if (v >= ms->exec[i].start && v <= ms->exec[i].end)
 			return WORD_CODE;
 	}
-	for (i = 0; i < ms->nstacks; i++) {
+	for (i = 0; i < ms->nstacks && v % 8 == 0; i++) {
 		if (v >= ms->stacks[i].start && v <= ms->stacks[i].end)
 			return WORD_STACK;
 	}
@@ -52,13 +52,14 @@ static void fill(const struct maskset *ms, uint64_t *words, size_t n)
 
 	for (i = 0; i < n; i++) {
 		const struct range *r = ms->nexec ? &ms->exec[rnd() % ms->nexec] : NULL;
+		const uint64_t cut = rnd() % 4 ? ~7ull : ~0ull;	/* most stack addresses are multiples of 8 */
 
 		switch (rnd() % 9) {
 		case 0:
 			words[i] = rnd() % 4096;
 			break;
 		case 1:
-			words[i] = SP + rnd() % (MAX(n * 8, ms->top > SP ? ms->top - SP : 0) + 64) - 32;
+			words[i] = (SP + rnd() % (MAX(n * 8, ms->top > SP ? ms->top - SP : 0) + 64) - 32) & cut;
 			break;
 		case 2:
 			words[i] = r ? r->start + rnd() % (r->end - r->start) : 7;
@@ -70,7 +71,7 @@ static void fill(const struct maskset *ms, uint64_t *words, size_t n)
 			words[i] = rnd();
 			break;
 		case 5:
-			words[i] = ms->nstacks ? ms->stacks[0].start + rnd() % 0x3000 - 8 : 9;
+			words[i] = ms->nstacks ? (ms->stacks[0].start + rnd() % 0x3000 - 8) & cut : 9;
 			break;
 		case 6:
 			words[i] = UINT64_MAX - rnd() % 2;
