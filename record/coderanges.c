@@ -71,17 +71,21 @@ static inline uint32_t sign_bits(__m256i v)
 	return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(v));
 }
 
-/* Of four words from @from on those with a class in @cls, a byte each; behind @kept that are kept. */
-static inline uint32_t keep_classed(struct stack_words *words, uint32_t from, uint32_t cls, uint32_t kept)
-{
-	for (uint32_t k = 0; k < 4; k++, cls >>= 8) {
-		words->idx[kept] = words->idx[from + k];
-		words->val[kept] = words->val[from + k];
-		words->cls[kept] = (uint8_t)cls;
-		kept += (uint8_t)cls != 0;
-	}
-	return kept;
-}
+/*
+ * How the words of a set of four, a bit each, are brought together: numbers of their halves, and of the bytes of four idx
+ * with four classes behind them. What is behind the last one does not matter.
+ */
+#define REST(set) ((set) & ((set) - 1))
+#define FIRST(set) ((set) & 1 ? 0 : (set) & 2 ? 1 : (set) & 4 ? 2 : 3)
+#define NTH(X, set) X(FIRST(set)), X(FIRST(REST(set))), X(FIRST(REST(REST(set)))), X(FIRST(REST(REST(REST(set)))))
+#define HALVES(w) 2 * (w), 2 * (w) + 1
+#define CLASS(w) 8 + (w)
+#define BYTES(set) { NTH(HALVES, set), NTH(CLASS, set) }
+#define WORDS(set) { NTH(HALVES, set) }
+#define SETS(X) { X(0), X(1), X(2), X(3), X(4), X(5), X(6), X(7), X(8), X(9), X(10), X(11), X(12), X(13), X(14), X(15) }
+static const int32_t words_of[16][8] __attribute__((aligned(32))) = SETS(WORDS);
+static const uint8_t bytes_of[16][16] __attribute__((aligned(16))) = SETS(BYTES);
+static const uint8_t size_of[16] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
 
 /* Writes down what the page of @v is, if it is the same everywhere. */
 static inline void learn_page(const struct coderanges_ask *ask, uint64_t v)
@@ -134,23 +138,24 @@ static uint32_t keep_avx2(const struct coderanges_ask *ask, uint64_t sp, uint64_
 		const __m256i aligned = _mm256_cmpeq_epi64(_mm256_slli_epi64(v, 61), _mm256_setzero_si256());
 		const __m256i outside = _mm256_cmpgt_epi64(_mm256_sub_epi64(v, lo), limit);
 		uint32_t stack = sign_bits(_mm256_andnot_si256(outside, aligned));
-		uint32_t code = sign_bits(_mm256_slli_epi64(e, 63)) & ~stack, cls;
-		uint64_t idx;
+		uint32_t code = sign_bits(_mm256_slli_epi64(e, 63)) & ~stack, set, cls;
+		__m128i small;
 
 		if (sign_bits(known) != 15) {
 			kept = keep_learning(ask, sp, size, words, i, kept);
 			continue;
 		}
 		cls = to_bytes[stack] * WORD_STACK | to_bytes[code] * WORD_CODE;
-		if ((stack | code) != 15) {
-			kept = keep_classed(words, i, cls, kept);
-			continue;
-		}
-		memcpy(&idx, &words->idx[i], sizeof(idx));
-		memcpy(&words->idx[kept], &idx, sizeof(idx));
+		set = stack | code;
+		/* Whichever they are: which has no pattern, and a branch that goes wrong costs more. */
+		small = _mm_insert_epi32(_mm_loadl_epi64((const void *)&words->idx[i]), (int)cls, 2);
+		small = _mm_shuffle_epi8(small, _mm_load_si128((const void *)bytes_of[set]));
+		cls = (uint32_t)_mm_extract_epi32(small, 2);
+		_mm_storel_epi64((void *)&words->idx[kept], small);
 		memcpy(&words->cls[kept], &cls, sizeof(cls));
-		_mm256_storeu_si256((void *)&words->val[kept], v);
-		kept += 4;
+		_mm256_storeu_si256((void *)&words->val[kept],
+				    _mm256_permutevar8x32_epi32(v, _mm256_load_si256((const void *)words_of[set])));
+		kept += size_of[set];
 	}
 	for (; i < n; i++)
 		kept = keep_word(ask, sp, size, words, i, kept);
