@@ -147,7 +147,7 @@ if [ -x "$TARGETS/gospin" ]; then
 		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.func1;$chain " "$T/$p.folded"
 		check "$p: and main's" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
 		# The collector works on the threads' own stacks.
-		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 0.5
+		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 1
 		check "$p: roots are Go's" awk -v p="$p" '{ split($0, f, ";"); if (f[2] !~ /^(runtime\.(goexit|systemstack|mcall|mstart|morestack|rt0_go|sigtramp|clone|nanotime1|sigreturn|gogo|futex)|_start|_dl_|\[|entry_|asm_|ret_from)/) { print "# " $0; bad += $NF } all += $NF }
 			END { exit !(200 * bad <= all) }' "$T/$p-gc.folded"
 		# So is the vdso called. The goroutine's stack lies close above: it is another one nevertheless.
