@@ -48,6 +48,11 @@ struct module {
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
 	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */
 	struct made_rows *made;		/* of @elf; NULL until asked */
+	struct {			/* start-up code, walk_map.c */
+		uint64_t svma;		/* 0: none whose stack ends there */
+		uint32_t len;		/* bytes, at most WALK_ENTRY_LEN */
+		bool known;
+	} entry;
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct symtab_begun *begun;	/* what it will be made of; NULL: nothing was begun */
 	struct background *background;	/* borrowed; NULL: nothing is done ahead */

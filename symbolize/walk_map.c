@@ -51,6 +51,20 @@ static uint32_t entry_length(struct cfi *cfi, uint64_t entry)
 	return (uint32_t)MIN(len, WALK_ENTRY_LEN);
 }
 
+/*
+ * Once for each module: where processes take turns, their mappings are described anew with nearly every sample. Go's own
+ * start-up code jumps on, and has a root that the table knows.
+ */
+static void find_entry(struct module *mod, const struct elf_file *ef, bool go)
+{
+	mod->entry.known = true;
+	mod->entry.svma = elf_file_entry(ef);
+	if (mod->entry.svma && go && made_rows_first(module_made(mod), mod->entry.svma, false))
+		mod->entry.svma = 0;
+	if (mod->entry.svma)
+		mod->entry.len = entry_length(module_cfi(mod), mod->entry.svma);
+}
+
 static void describe(struct walk_map *wm, const struct mapping *m)
 {
 	struct elf_file *ef;
@@ -62,14 +76,12 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
 	if (!ef || !mapping_bias(m, ef, &wm->bias))
 		return;
-	wm->entry = elf_file_entry(ef) ? elf_file_entry(ef) + wm->bias : 0;
 	wm->rows = true;
 	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
-	/* Go's own start-up code jumps on, and has a root that the table knows. */
-	if (wm->go && made_rows_first(module_made(m->mod), wm->entry - wm->bias, false))
-		wm->entry = 0;
-	if (wm->entry)
-		wm->entry_len = entry_length(module_cfi(m->mod), wm->entry - wm->bias);
+	if (!m->mod->entry.known)
+		find_entry(m->mod, ef, wm->go);
+	wm->entry = m->mod->entry.svma ? m->mod->entry.svma + wm->bias : 0;
+	wm->entry_len = m->mod->entry.len;
 	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
 	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
 	wm->key_off = rule_key(m->mod, 0) - wm->bias;
