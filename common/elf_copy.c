@@ -2,9 +2,9 @@
  * The bytes of an ELF file that libdw needs, in memory of our own. libelf would read each debug
  * section into fresh pages of 4 KiB, the ones nobody asks for included (location lists alone are a
  * seventh of a C++ program's debug info), which for large files takes longer than all that is done
- * with them. Here they lie in one private mapping at their offsets in the file, in huge pages, and
- * several handles can share it. It is a copy, not a mapping of the file: a container may rewrite or
- * cut its file at any time.
+ * with them. Here they lie in one private mapping at their offsets in the file, and several handles
+ * can share it; entries and strings come as they are asked for (elf_later.c). It is a copy, not a
+ * mapping of the file: a container may rewrite or cut its file at any time.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -98,7 +98,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
 		if (name && is_kept_empty(name, &sh))
 			continue;
-		if (name && !strcmp(name, ".debug_info") && elf_later_is(ef, &sh))
+		if (name && elf_later_is(ef, name, &sh))
 			continue;
 		keep = (name && elf_debug_wanted(name)) || elf_ndxscn(scn) == ef->shstrndx;
 		if (fill && !keep)
@@ -132,7 +132,8 @@ bool elf_copy_load(struct elf_file *ef)
 	want = each_section(ef, false);
 	if (want > IMAGE_MAX)
 		return false;
-	p = mmap(NULL, ef->copy_size, PROT_READ | PROT_WRITE,
+	/* A byte more than the file: what its last section lacks a NUL for ends there. */
+	p = mmap(NULL, ef->copy_size + 1, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
@@ -143,11 +144,12 @@ bool elf_copy_load(struct elf_file *ef)
 	elf_copy_read(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
 	elf_copy_read(ef, ef->ehdr.e_shoff, ef->shnum * shdr);
 	each_section(ef, true);
+	elf_later_begin(ef);
 	return true;
 }
 
 void elf_copy_free(struct elf_file *ef)
 {
 	if (ef->copy)
-		munmap(ef->copy, ef->copy_size);
+		munmap(ef->copy, ef->copy_size + 1);
 }

@@ -97,8 +97,10 @@ void elf_copy_free(struct elf_file *ef);
 /* Bytes [@off, @off + @len) of the file to their place in the copy; what the file does not have stays 0. */
 void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len);
 
-/* Is .debug_info, which @sh says where, one to be read by elf_later_need()? Else it is to be read at once. */
-bool elf_later_is(struct elf_file *ef, const GElf_Shdr *sh);
+/* Is section @name, which @sh says where, read by elf_later_need() or elf_file_text()? Else it is to be read at once. */
+bool elf_later_is(struct elf_file *ef, const char *name, const GElf_Shdr *sh);
+/* With the copy and all that is read at once in it: what has to be there before libdw looks at it. */
+void elf_later_begin(struct elf_file *ef);
 /* As elf_file_need_info(). */
 void elf_later_need(struct elf_file *ef, uint64_t start, uint64_t end);
 void elf_later_free(struct elf_file *ef);

@@ -45,6 +45,11 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i);
  */
 void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end);
 /*
+ * The string @s (NULL is passed on), which libdw has found in a handle of @ef, with its bytes there: they, too, are read as
+ * they are asked for, and are zeros before. Of another file's it does nothing. By any thread.
+ */
+const char *elf_file_text(struct elf_file *ef, const char *s);
+/*
  * Unpacks what handles will read in a thread, which reads @ef's file through a handle of its own. To be called before the
  * first elf_file_handle(); does nothing where none is compressed. Where @at_most such threads are at work, one of them
  * does so when it is done with what it was given before; who wants it earlier does not wait for that.

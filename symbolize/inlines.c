@@ -41,6 +41,8 @@
 #define CACHE_MIN	(1u << 20)
 /* Bytes; DWARF 5, 7.5.1: no header of a unit is longer. */
 #define UNIT_HEADER_MAX	40
+/* Bytes that are read for a unit's first entry: mostly less than a page's. */
+#define TOP_BYTES	1024
 #define CACHE_KIND	"inl"
 #define CACHE_VERSION	1
 #define CACHE_ENTRIES_MAX (2u << 20)
@@ -157,7 +159,7 @@ static bool open_index(struct inline_index *ix)
 	if (ix->alt) {
 		elf_file_need_info(ix->m->alt, 0, UINT64_MAX);
 		dwarf_setalt(ix->src.dw, ix->alt);
-		ix->src.have_alt = true;
+		ix->src.alt = ix->m->alt;
 	}
 	return true;
 }
@@ -299,6 +301,32 @@ static uint32_t cu_index(struct inline_index *ix, Dwarf_Off die)
 }
 
 /*
+ * The first entry of a unit, its attributes that is. Where they end is known from them alone: where that is within what
+ * is there, they are.
+ */
+static void need_top(struct inline_index *ix, Dwarf_Die *die, uint64_t end)
+{
+	uint64_t at = dwarf_dieoffset(die);
+	Dwarf_Die child;
+
+	for (uint64_t len = TOP_BYTES; at + len < end; len *= 4) {
+		elf_file_need_info(ix->from, at, at + len);
+		if (!dwarf_child(die, &child) && dwarf_dieoffset(&child) <= at + len)
+			return;
+	}
+	elf_file_need_info(ix->from, at, end);
+}
+
+/* The offset behind the unit whose first entry is @die; 0: it is none. */
+static uint64_t unit_end(struct inline_index *ix, Dwarf_Die *die)
+{
+	Dwarf_Off start = dwarf_dieoffset(die) - dwarf_cuoffset(die), next;
+	size_t header;
+
+	return dwarf_next_unit(ix->src.dw, start, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) ? 0 : next;
+}
+
+/*
  * .debug_aranges is optional for each unit (clang leaves it out), so what it lacks is looked for
  * here.
  */
@@ -309,12 +337,15 @@ static void map_units(struct inline_index *ix)
 	Dwarf_Die die;
 
 	ix->mapped = true;
-	elf_file_need_info(ix->from, 0, UINT64_MAX);
+	/* Their headers. */
+	elf_file_need_info(ix->from, UINT64_MAX, UINT64_MAX);
 	/* No subdie is asked for: libdw would open the .dwo file whose path the unit states. */
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
+		if (type == DW_UT_compile || type == DW_UT_skeleton) {
+			need_top(ix, &die, unit_end(ix, &die));
 			inline_die_ranges(&ix->src, &die, &ix->cu_ranges,
 					  cu_index(ix, dwarf_dieoffset(&die)));
+		}
 	ranges_flatten(&ix->cu_ranges);
 }
 
@@ -380,6 +411,15 @@ static Dwarf_Off named_unit(struct inline_index *ix, uint64_t svma)
 	return r->id + header;
 }
 
+/* All of a unit of which there may be the first entry only. */
+static void need_unit(struct inline_index *ix, const struct inline_cu *cu)
+{
+	Dwarf_Die die;
+
+	if (!cu->listed && dwarf_offdie(ix->src.dw, cu->die, &die))
+		elf_file_need_info(ix->from, cu->die, unit_end(ix, &die));
+}
+
 /* A unit that holds @svma and a function in it that does; or the unit alone, as of assembly. */
 static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
@@ -405,6 +445,7 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 	r = ranges_find(&ix->cu_ranges, svma);
 	if (r) {
 		pl->cu = &ix->cus[r->id];
+		need_unit(ix, pl->cu);
 		pl->fn = func_in(ix, pl->cu, svma);
 	}
 }
@@ -516,7 +557,7 @@ bool inlines_source(struct module *m, struct svma addr, struct strbuf *path, uin
 	return linetable_path(lt, file,
 			      dwarf_offdie(ix->src.dw, pl.cu->die, &die) &&
 					      dwarf_attr(&die, DW_AT_comp_dir, &attr) ?
-				      dwarf_formstring(&attr) : NULL, path);
+				      inline_text(&ix->src, &attr) : NULL, path);
 }
 
 /* ---- for the next run ---- */

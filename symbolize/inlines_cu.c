@@ -394,13 +394,24 @@ static bool is_alt_form(Dwarf_Attribute *attr)
 	}
 }
 
+const char *inline_text(struct inline_source *src, Dwarf_Attribute *attr)
+{
+	const char *s = dwarf_formstring(attr);
+
+	if (src->file)
+		elf_file_text(src->file, s);
+	if (src->alt)
+		elf_file_text(src->alt, s);
+	return s;
+}
+
 static const char *string_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at)
 {
 	Dwarf_Attribute attr;
 
-	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->have_alt))
+	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->alt))
 		return NULL;
-	return dwarf_formstring(&attr);
+	return inline_text(src, &attr);
 }
 
 /* Does @attr lead to an entry of its own unit? */
@@ -422,7 +433,7 @@ static bool ref_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at,
 {
 	Dwarf_Attribute attr;
 
-	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->have_alt))
+	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->alt))
 		return false;
 	/* Only the unit that was asked for is known to be there. */
 	if (src->file && !is_local_ref(&attr))

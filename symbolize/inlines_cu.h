@@ -44,7 +44,7 @@ struct inline_cu {
 struct inline_source {
 	Dwarf *dw;
 	const struct elf_file *code; /* the binary itself if there is one: says what is code */
-	bool have_alt; /* the dwz file is there: references into it can be followed */
+	struct elf_file *alt; /* the dwz file that @dw knows, NULL: references into it cannot be followed; borrowed */
 	size_t ranges_left; /* how many more ranges are read before giving up */
 	struct elf_file *file; /* that @dw is of */
 	bool have_lines; /* @lines was filled */
@@ -76,6 +76,8 @@ const struct linetable *inline_cu_lines(struct inline_source *src, struct inline
 void inline_node_call(struct inline_source *src, const struct inline_node *node, uint64_t *file,
 		      uint32_t *line);
 
+/* The string @attr leads to, of a source's own or of its dwz file; NULL: none. Borrowed from the debug info. */
+const char *inline_text(struct inline_source *src, Dwarf_Attribute *attr);
 /* Linkage name, else plain name, of @node; NULL when it has none. Borrowed from the debug info. */
 const char *inline_node_name(struct inline_source *src, struct inline_node *node);
 

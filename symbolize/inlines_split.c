@@ -44,11 +44,11 @@ static bool number(Dwarf_Die *die, unsigned int at, uint64_t *out)
 	return true;
 }
 
-static const char *text(Dwarf_Die *die, unsigned int at)
+static const char *text(struct inline_source *main, Dwarf_Die *die, unsigned int at)
 {
 	Dwarf_Attribute attr;
 
-	return dwarf_attr(die, at, &attr) ? dwarf_formstring(&attr) : NULL;
+	return dwarf_attr(die, at, &attr) ? inline_text(main, &attr) : NULL;
 }
 
 /* A section of the program from @off on. */
@@ -132,9 +132,10 @@ static void set_parts(struct inline_split *sp, const struct dwo_unit *unit)
 	sp->unit.part[DWO_ADDR] = addr;
 }
 
-static bool find_parts(struct inline_split *sp, struct module *m, Dwarf_Die *skel, uint64_t id)
+static bool find_parts(struct inline_split *sp, struct module *m, struct inline_source *main, Dwarf_Die *skel,
+		       uint64_t id)
 {
-	const char *name = text(skel, DW_AT_dwo_name), *dir = text(skel, DW_AT_comp_dir);
+	const char *name = text(main, skel, DW_AT_dwo_name), *dir = text(main, skel, DW_AT_comp_dir);
 	struct dwo_unit unit;
 	struct elf_file *dwp = debugsource_dwp(m);
 	int fd, err;
@@ -145,7 +146,7 @@ static bool find_parts(struct inline_split *sp, struct module *m, Dwarf_Die *ske
 			return true;
 	}
 	if (!name)
-		name = text(skel, DW_AT_GNU_dwo_name);
+		name = text(main, skel, DW_AT_GNU_dwo_name);
 	for (unsigned int i = 0; name && (fd = debugsource_dwo(m, dir, name, i)) != -ERANGE; i++) {
 		if (fd < 0)
 			continue;
@@ -183,7 +184,7 @@ struct inline_split *inline_split_open(struct module *m, struct inline_source *m
 	/* Units of one module may be met by several threads; they share its package and its sections. */
 	pthread_mutex_lock(&opening);
 	read_skeleton(sp, main, skeleton);
-	found = find_parts(sp, m, skeleton, id);
+	found = find_parts(sp, m, main, skeleton, id);
 	pthread_mutex_unlock(&opening);
 	if (found)
 		return sp;

@@ -501,6 +501,17 @@ static Elf_Data *section_of(Elf *elf, const char *want)
 	return NULL;
 }
 
+/* Asks for each string of the section @str of a handle. */
+static void all_texts(struct elf_file *ef, const Elf_Data *str)
+{
+	for (size_t at = 0; str && at < str->d_size;) {
+		const char *s = (const char *)str->d_buf + at;
+
+		assert_ptr_equal(elf_file_text(ef, s), s);
+		at += strlen(s) + 1;
+	}
+}
+
 /* The handles' debug sections are the file's, compressed or not; location lists are left out. */
 static void test_handles(void **state)
 {
@@ -531,6 +542,7 @@ static void test_handles(void **state)
 
 			assert_non_null(ours);
 			elf_file_need_info(ef, 0, UINT64_MAX);
+			all_texts(ef, section_of(ours, ".debug_str"));
 			/* Of a compressed file they have the sections unpacked. */
 			for (size_t i = 0; f == 1 && i < 5; i++) {
 				Elf_Data *b = section_of(ours, same[i]);
@@ -673,6 +685,136 @@ static void test_info_by_units(void **state)
 	}
 }
 
+/* Where section @name is in the file that @ef reads; its number. */
+static size_t place_of(struct elf_file *ef, const char *name, GElf_Shdr *sh)
+{
+	Elf *elf = elf_file_handle(ef);
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+
+	assert_int_equal(elf_getshdrstrndx(elf, &shstrndx), 0);
+	while ((scn = elf_nextscn(elf, scn))) {
+		assert_non_null(gelf_getshdr(scn, sh));
+		if (!strcmp(elf_strptr(elf, shstrndx, sh->sh_name), name))
+			return elf_ndxscn(scn);
+	}
+	fail();
+	return 0;
+}
+
+static bool build_strings(void)
+{
+	return build("for i in $(seq 3000); do echo \"struct a_structure_of_number_$i { int a$i; } v$i;\"; done >>x.c && "
+		     "gcc -O1 -g -gz=none -o strings x.c -w");
+}
+
+/* Of a plain .debug_str there is its end, and the strings that were asked for. */
+static void test_strings_by_pieces(void **state)
+{
+	static const uint8_t none[4096];
+	const char *mid = "a_structure_of_number_1500";
+	struct elf_file *plain, *ef;
+	const uint8_t *want, *have;
+	size_t size, at;
+
+	(void)state;
+	if (!build_strings())
+		skip();
+	plain = open_elf("strings");
+	ef = open_elf("strings");
+	assert_int_equal(elf_file_section(plain, ".debug_str", &want, &size, NULL), 0);
+	assert_true(size > 50000);
+	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
+	assert_memory_equal(have, none, sizeof(none));
+	assert_memory_equal(have + size - 16, want + size - 16, 16);
+	assert_null(elf_file_text(ef, NULL));
+	assert_string_equal(elf_file_text(ef, mid), mid);
+	at = (size_t)((const uint8_t *)memmem(want, size, mid, strlen(mid)) - want);
+	assert_string_equal(elf_file_text(ef, (const char *)have + at), mid);
+	assert_memory_not_equal(have, want, size);
+	/* Strings that go on in the next piece among them. */
+	all_texts(ef, section_of(elf_file_handle(ef), ".debug_str"));
+	assert_memory_equal(have, want, size);
+	elf_file_close(ef);
+	elf_file_close(plain);
+}
+
+/* What was read stays when the file changes, what comes after it is other strings or none, and each of them ends. */
+static void test_strings_changed(void **state)
+{
+	(void)state;
+	if (!build_strings())
+		skip();
+	for (int cut = 0; cut < 2; cut++) {
+		struct elf_file *ef;
+		const char *have;
+		char first[256];
+		GElf_Shdr sh;
+		char *junk;
+		int fd;
+
+		assert_int_equal(tool_run("cp strings changed"), 0);
+		ef = open_elf("changed");
+		place_of(ef, ".debug_str", &sh);
+		have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
+		snprintf(first, sizeof(first), "%s", elf_file_text(ef, have));
+		assert_true(first[0] && strlen(first) < 255);
+		fd = open(tool_path("changed"), O_RDWR | O_CLOEXEC);
+		junk = malloc(sh.sh_size);
+		memset(junk, 'x', sh.sh_size);
+		assert_int_equal(cut ? ftruncate(fd, 4096) : (int)pwrite(fd, junk, sh.sh_size, (off_t)sh.sh_offset),
+				 cut ? 0 : sh.sh_size);
+		assert_string_equal(elf_file_text(ef, have), first);
+		for (size_t at = 0; at < sh.sh_size; at += 1000)
+			assert_true(strlen(elf_file_text(ef, have + at)) < sh.sh_size - at);
+		assert_int_equal(have[sh.sh_size / 2], cut ? 0 : 'x');
+		close(fd);
+		free(junk);
+		elf_file_close(ef);
+	}
+}
+
+/* A section that lacks a NUL at its end, or whose bytes are another one's as well. */
+static void test_strings_odd(void **state)
+{
+	struct elf_file *ef;
+	GElf_Shdr sh, info;
+	struct strbuf sb = STRBUF_INIT;
+	const char *have;
+	size_t index;
+	Elf64_Ehdr eh;
+
+	(void)state;
+	if (!build_strings())
+		skip();
+	ef = open_elf("strings");
+	place_of(ef, ".debug_str", &sh);
+	index = place_of(ef, ".debug_info", &info);
+	elf_file_close(ef);
+	tool_read("strings", &sb);
+
+	/* libdw has to find the last NUL at once, and what begins behind it has to end. */
+	memset(sb.s + sh.sh_offset + sh.sh_size - 10000, 'x', 10000);
+	sb.s[sh.sh_offset + sh.sh_size - 10001] = '\0';
+	tool_write_bytes("odd", sb.s, sb.len);
+	ef = open_elf("odd");
+	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
+	assert_memory_equal(have + sh.sh_size - 10001, sb.s + sh.sh_offset + sh.sh_size - 10001, 10001);
+	assert_int_equal(have[0], 0);
+	assert_true(strlen(elf_file_text(ef, have + sh.sh_size - 5000)) >= 5000);
+	elf_file_close(ef);
+
+	memcpy(&eh, sb.s, sizeof(eh));
+	info.sh_offset = sh.sh_offset + 100;
+	memcpy(sb.s + eh.e_shoff + index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), &info.sh_offset, 8);
+	tool_write_bytes("odd", sb.s, sb.len);
+	ef = open_elf("odd");
+	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
+	assert_memory_equal(have, sb.s + sh.sh_offset, sh.sh_size);
+	elf_file_close(ef);
+	strbuf_fini(&sb);
+}
+
 static void test_refused(void **state)
 {
 	int fd, err = 0;
@@ -704,6 +846,9 @@ int main(void)
 		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_info_by_pieces),
 		cmocka_unit_test(test_info_by_units),
+		cmocka_unit_test(test_strings_by_pieces),
+		cmocka_unit_test(test_strings_changed),
+		cmocka_unit_test(test_strings_odd),
 		cmocka_unit_test(test_refused),
 	};
 

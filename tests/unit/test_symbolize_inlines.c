@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <gelf.h>
 
 #include "names.h"
 #include "random.h"
@@ -174,6 +175,7 @@ static struct verdict compare(struct module *m, const char *file, unsigned int s
 static void close_module(struct module *m)
 {
 	inlines_free(m->inlines);
+	cfi_free(m->cfi);
 	elf_file_close(m->elf);
 	elf_file_close(m->debug);
 	elf_file_close(m->dwp);
@@ -479,6 +481,80 @@ static void test_dwz_missing(void **state)
 	close_module(&m);
 }
 
+/* Units without .debug_aranges; before its addresses the first entry of each has a text of the length given. */
+static const char tops_s[] =
+	".macro unit k len\n"
+	".text\n"
+	".globl f\\k\n.type f\\k, @function\n"
+	"f\\k: .fill 8, 1, 0x90\n ret\n"
+	".size f\\k, .-f\\k\n"
+	".section .debug_str\n"
+	"name\\k: .asciz \"inlined_\\k\"\n.fill 9000, 1, 'n'\n .byte 0\n"
+	".section .debug_info\n"
+	"unit\\k: .long end\\k - . - 4\n .short 5\n .byte 1, 8\n .long 0\n"
+	".uleb128 1\n .fill \\len, 1, 'p'\n .byte 0\n .quad f\\k, 9\n"
+	".fill 20000, 1, 5\n"
+	".uleb128 2\n .asciz \"f\\k\"\n .quad f\\k, 9\n"
+	".uleb128 3\n .long in\\k - unit\\k\n .quad f\\k + 2, 4\n .byte 0\n"
+	"in\\k: .uleb128 4\n .long name\\k\n"
+	".byte 0\n"
+	"end\\k:\n"
+	".endm\n"
+	".text\n.globl _start\n_start: .fill 16, 1, 0x90\n"
+	"unit 0 10\n unit 1 1000\n unit 2 1020\n unit 3 5000\n unit 4 70000\n"
+	".section .debug_abbrev\n"
+	".byte 1, 0x11, 1, 0x25, 8, 0x11, 1, 0x12, 7, 0, 0\n"	/* compile_unit: producer, low_pc, high_pc */
+	".byte 2, 0x2e, 1, 3, 8, 0x11, 1, 0x12, 7, 0, 0\n"	/* subprogram: name, low_pc, high_pc */
+	".byte 3, 0x1d, 0, 0x31, 0x13, 0x11, 1, 0x12, 7, 0, 0\n"	/* inlined_subroutine: origin, low_pc, high_pc */
+	".byte 4, 0x2e, 0, 3, 0x0e, 0, 0\n"	/* subprogram: name */
+	".byte 5, 0x24, 0, 0, 0, 0\n";	/* base_type */
+
+/* What no table leads to is found by the first entries of the units; of those with other addresses nothing else is read. */
+static void test_tops(void **state)
+{
+	struct module m = { .dso.path = "tops" };
+	const char *names[CHAIN_MAX];
+	uint64_t start = 0;
+	const uint8_t *want;
+	struct symbol sym;
+	size_t size;
+	Elf *elf;
+
+	(void)state;
+	tool_write("tops.s", tops_s);
+	if (!tool_have("gcc") || tool_run("gcc -nostdlib -static -no-pie -Wl,--build-id=none -o tops tops.s"))
+		skip();
+	m.elf = tool_open_elf("tops");
+	assert_int_equal(elf_file_section(m.elf, ".text", &want, &size, &start), 0);
+	assert_int_equal(inlines_lookup(&m, (struct svma){ start + 3 }, names, CHAIN_MAX), 0);
+	for (uint64_t k = 0; k < 5; k++) {
+		struct svma at = { start + 16 + 9 * (4 - k) + 3 };
+		char name[32];
+
+		assert_int_equal(inlines_lookup(&m, at, names, CHAIN_MAX), 1);
+		snprintf(name, sizeof(name), "inlined_%u", (unsigned int)(4 - k));
+		assert_string_equal(names[0], name);
+		assert_int_equal(inlines_lookup(&m, (struct svma){ at.v + 4 }, names, CHAIN_MAX), 0);
+		if (k == 0) {
+			/* The entries before the last unit's. */
+			Elf_Data *have = NULL;
+			Elf_Scn *scn = NULL;
+
+			elf = elf_file_handle(m.elf);
+			assert_int_equal(elf_file_section(m.elf, ".debug_info", &want, &size, NULL), 0);
+			while ((scn = elf_nextscn(elf, scn)) && (!have || have->d_size != size))
+				have = elf_rawdata(scn, NULL);
+			assert_non_null(have);
+			assert_int_equal(want[10000], 5);
+			assert_int_equal(((const uint8_t *)have->d_buf)[10000], 0);
+			assert_int_equal(((const uint8_t *)have->d_buf)[size - 100], 5);
+		}
+	}
+	assert_int_equal(symtab_lookup(&m, (struct svma){ start + 16 }, &sym), 0);
+	symtab_free(m.symtab);
+	close_module(&m);
+}
+
 static void test_max(void **state)
 {
 	struct module m = { .dso.path = "inl" };
@@ -506,54 +582,62 @@ static void test_max(void **state)
 	close_module(&m);
 }
 
-/* Damaged debug info gives fewer frames, or wrong ones, but no crash and no endless walk. */
-static void test_damaged(void **state)
+static struct elf_file *open_damaged(const uint8_t *bad, size_t size, bool as_file)
 {
-	uint64_t seed = 99;
-	char path[128];
-	uint8_t *good;
-	size_t size;
-	FILE *f;
+	int err;
 
-	(void)state;
-	if (!tool_have("g++"))
-		skip();
-	tool_write("nest.c", nest_c);
-	assert_int_equal(tool_run("gcc -O2 -g -w -o nest nest.c 2>/dev/null"), 0);
-	snprintf(path, sizeof(path), "%s/nest", tool_dir);
-	f = fopen(path, "re");
-	assert_non_null(f);
-	good = malloc(1 << 20);
-	size = fread(good, 1, 1 << 20, f);
-	fclose(f);
-	for (int round = 0; round < 300; round++) {
-		uint8_t *bad = malloc(size);
+	if (!as_file)
+		return elf_file_open_mem(bad, size, &err);
+	tool_write_bytes("damaged", (const char *)bad, size);
+	return tool_open_elf("damaged");
+}
+
+/* From byte @from on, which is behind the code. Read from a file, it is read in pieces. */
+static void check_damaged(const char *file, size_t from, int rounds, bool as_file)
+{
+	struct strbuf good = STRBUF_INIT;
+	uint64_t seed = 99;
+
+	tool_read(file, &good);
+	for (int round = 0; round < rounds; round++) {
+		uint8_t *bad = malloc(good.len);
 		struct module m = { .dso.path = "damaged" };
 		const char *names[CHAIN_MAX];
 		struct symbol sym;
-		int err;
 
-		memcpy(bad, good, size);
-		/* The first pages are code; what names it comes behind. */
+		memcpy(bad, good.s, good.len);
 		for (int i = 0; i < 30; i++)
-			bad[0x3000 + random_next(&seed) % (size - 0x3000)] =
-				(uint8_t)random_next(&seed);
-		m.elf = elf_file_open_mem(bad, size, &err);
+			bad[from + random_next(&seed) % (good.len - from)] = (uint8_t)random_next(&seed);
+		m.elf = open_damaged(bad, good.len, as_file);
 		if (m.elf) {
 			for (uint64_t a = 0x1000; a < 0x1400; a += 3) {
 				struct svma s = { a };
 
 				for (size_t n = inlines_lookup(&m, s, names, CHAIN_MAX); n; n--)
-					assert_true(strlen(names[n - 1]) < size);
+					assert_true(strlen(names[n - 1]) < good.len);
 				if (!symtab_lookup(&m, s, &sym))
-					assert_true(strlen(sym.name) < size);
+					assert_true(strlen(sym.name) < good.len);
 			}
 			symtab_free(m.symtab);
 		}
 		close_module(&m);
 		free(bad);
 	}
-	free(good);
+	strbuf_fini(&good);
+}
+
+/* Damaged debug info gives fewer frames, or wrong ones, but no crash and no endless walk. */
+static void test_damaged(void **state)
+{
+	(void)state;
+	if (!tool_have("g++"))
+		skip();
+	tool_write("nest.c", nest_c);
+	assert_int_equal(tool_run("gcc -O2 -g -w -o nest nest.c 2>/dev/null"), 0);
+	check_damaged("nest", 0x3000, 300, false);
+	compile(&g5);
+	assert_int_equal(tool_run("g++ -o inl g5.o"), 0);
+	check_damaged("inl", 0x8000, 40, true);
 }
 
 int main(void)
@@ -567,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_split_wrong),
 		cmocka_unit_test(test_split_damaged),
 		cmocka_unit_test(test_dwz_missing),
+		cmocka_unit_test(test_tops),
 		cmocka_unit_test(test_max),
 		cmocka_unit_test(test_damaged),
 	};
