@@ -42,13 +42,12 @@ int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struc
 {
 	const uint64_t base = change->base, end = change->end, *val = change->val;
 	uint64_t lo = base, no = UINT64_MAX;	/* all below @lo is done; number of @page */
-	const uint16_t *idx = change->idx;
-	const uint32_t n = change->n;
+	const uint16_t *idx = change->idx, *const last = idx + change->n;
 	struct shadow_page *page = NULL;
 
-	for (uint32_t k = 0; k < n;) {
-		uint64_t addr = base + 8 * (uint64_t)idx[k], group = align_down(addr, 512), hi;
-		uint64_t first = group / 8 - base / 8, at, bits = 0, stale, *w, *nonzero;
+	while (idx < last) {
+		uint64_t addr = base + 8 * (uint64_t)*idx, group = align_down(addr, 512), hi;
+		uint64_t first = group / 8 - base / 8, at = *idx - first, bits = 0, stale, *w, *nonzero;
 
 		if (addr >> SHADOW_PAGE_SHIFT != no) {
 			no = addr >> SHADOW_PAGE_SHIFT;
@@ -63,10 +62,10 @@ int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struc
 		hi = MIN(group + 512, end);
 		w = &page->w[group / 8 % SHADOW_PAGE_WORDS];
 		nonzero = &page->nonzero[group / 512 % SHADOW_GROUPS];
-		for (; k < n && (at = idx[k] - first) < 64; k++) {
-			w[at] = val[k];
+		do {
+			w[at] = *val++;
 			bits |= 1ull << at;
-		}
+		} while (++idx < last && (at = *idx - first) < 64);
 		stale = ~0ull >> (64 - (hi - lo) / 8) << lo / 8 % 64 & *nonzero & ~bits;
 		*nonzero = (*nonzero ^ stale) | bits;
 		for (; stale; stale &= stale - 1)
