@@ -1,17 +1,27 @@
 /*
  * Bytes of code by address, read in pieces, so that a look at a function does not bring all of a
- * large binary into memory.
+ * large binary into memory. Not through libelf, which looks for each piece among all it has read.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "elf_file.h"
 #include "elf_file_priv.h"
 #include "util.h"
 #include "xalloc.h"
 
-#define PIECE (64u << 10)
+/*
+ * A page: who looks at code looks at a few functions all over the file, and memory that is touched for the
+ * first time costs more than the call that reads into it.
+ */
+#define PIECE 4096u
 #define OVERLAP 16	/* an instruction at the end of a piece is whole */
-#define PIECES_MAX 1024	/* of one file */
+#define PIECES_MAX 16384	/* of one file */
+
+struct elf_piece {
+	size_t size;
+	uint8_t bytes[];
+};
 
 /* The executable PT_LOAD that holds @svma, or NULL. */
 static const struct elf_load *code_load(const struct elf_file *ef, uint64_t svma)
@@ -25,32 +35,67 @@ static const struct elf_load *code_load(const struct elf_file *ef, uint64_t svma
 	return NULL;
 }
 
+/* @len bytes of the file at @off, or as many as there are; NULL: none. */
+static struct elf_piece *read_piece(const struct elf_file *ef, uint64_t off, size_t len)
+{
+	struct elf_piece *p = xmalloc(sizeof(*p) + len);
+	ssize_t got = 1;
+
+	p->size = 0;
+	while (p->size < len && got > 0) {
+		got = pread(ef->fd, p->bytes + p->size, len - p->size, (off_t)(off + p->size));
+		p->size += got > 0 ? (size_t)got : 0;
+	}
+	if (p->size)
+		return p;
+	free(p);
+	return NULL;
+}
+
+static size_t code_in_memory(const struct elf_file *ef, const struct elf_load *l, uint64_t svma, const uint8_t **data)
+{
+	const uint64_t off = l->offset + (svma - l->vaddr);
+
+	if (off >= ef->memsize)
+		return 0;
+	*data = (const uint8_t *)ef->mem + off;
+	return MIN(ef->memsize - off, l->filesz - (svma - l->vaddr));
+}
+
 size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data)
 {
 	const struct elf_load *l;
 	uint64_t start, *slot;
-	Elf_Data *d;
 	bool is_new;
 
 	/* Mostly it is the piece of the last time. */
-	if (ef->piece && svma - ef->piece_start < PIECE &&
-	    svma - ef->piece_start < ef->piece->d_size)
+	if (ef->piece && svma - ef->piece_start < PIECE && svma - ef->piece_start < ef->piece->size)
 		goto found;
 	l = code_load(ef, svma);
 	if (!l)
 		return 0;
+	if (ef->mem)
+		return code_in_memory(ef, l, svma, data);
 	start = l->vaddr + align_down(svma - l->vaddr, PIECE);
 	slot = u64map_put(&ef->pieces, start, &is_new);
-	if (is_new && ef->pieces.n <= PIECES_MAX) {
-		d = elf_image(ef, start, PIECE + OVERLAP, ELF_T_BYTE);
-		*slot = d && d->d_buf ? (uintptr_t)d : 0;
-	}
-	d = (Elf_Data *)(uintptr_t)*slot;
-	if (!d || svma - start >= d->d_size)
+	if (is_new && ef->pieces.n <= PIECES_MAX)
+		*slot = (uintptr_t)read_piece(ef, l->offset + (start - l->vaddr),
+					      MIN(PIECE + OVERLAP, l->filesz - (start - l->vaddr)));
+	if (!*slot || svma - start >= ((struct elf_piece *)(uintptr_t)*slot)->size)
 		return 0;
-	ef->piece = d;
+	ef->piece = (struct elf_piece *)(uintptr_t)*slot;
 	ef->piece_start = start;
 found:
-	*data = (const uint8_t *)ef->piece->d_buf + (svma - ef->piece_start);
-	return ef->piece->d_size - (svma - ef->piece_start);
+	*data = ef->piece->bytes + (svma - ef->piece_start);
+	return ef->piece->size - (svma - ef->piece_start);
+}
+
+void elf_code_free(struct elf_file *ef)
+{
+	uint64_t start, piece;
+	size_t it = 0;
+
+	while (u64map_next(&ef->pieces, &it, &start, &piece))
+		free((struct elf_piece *)(uintptr_t)piece);
+	u64map_fini(&ef->pieces);
 }

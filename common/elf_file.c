@@ -163,6 +163,7 @@ void elf_file_close(struct elf_file *ef)
 	if (!ef)
 		return;
 	elf_plt_free(ef);
+	elf_code_free(ef);
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)
 		if (ef->lent[i])
 			elf_end(ef->lent[i]);
@@ -174,7 +175,6 @@ void elf_file_close(struct elf_file *ef)
 	elf_plain_free(ef);
 	if (ef->fd >= 0)
 		close(ef->fd);
-	u64map_fini(&ef->pieces);
 	free(ef->go);
 	free(ef->loads);
 	free(ef->code);

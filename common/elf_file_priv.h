@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "elf_file.h"
 #include "hash.h"
@@ -43,8 +44,8 @@ struct elf_file {
 	bool plt_done;
 	struct gopclntab *go;	/* owned; NULL when there is none; see elf_go.c */
 	bool go_tried;
-	struct u64map pieces;	/* svma to Elf_Data * of code, borrowed; see elf_code.c */
-	Elf_Data *piece;	/* the last one, from @piece_start on; NULL before */
+	struct u64map pieces;	/* svma to struct elf_piece * of code, owned; see elf_code.c */
+	struct elf_piece *piece;	/* the last one, from @piece_start on; NULL before */
 	uint64_t piece_start;
 };
 
@@ -61,7 +62,19 @@ struct elf_symtab {
 	const char *names;
 	size_t names_size;	/* bytes up to and with the last NUL: all below is terminated */
 	bool short_names;	/* none is as long as ELF_NAME_MAX */
+	bool is64;		/* entries are as GElf_Sym */
 };
+
+/* Entry @i. False: there is none. */
+static inline bool elf_symtab_get(const struct elf_symtab *tab, size_t i, GElf_Sym *sym)
+{
+	if (!tab->is64)
+		return i <= INT32_MAX && gelf_getsym(tab->syms, (int)i, sym);
+	if (i >= tab->n)
+		return false;
+	memcpy(sym, (const char *)tab->syms->d_buf + i * sizeof(*sym), sizeof(*sym));
+	return true;
+}
 
 /* More of one file than this is never brought into memory in one piece. */
 #define ELF_PIECE_MAX (512ull << 20)
@@ -123,6 +136,9 @@ void elf_image_free(struct elf_file *ef);
 
 /* The functions of .gopclntab, as elf_file_symbols() gives symbols. */
 int elf_go_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx);
+
+/* What elf_file_code() has read. */
+void elf_code_free(struct elf_file *ef);
 
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);

@@ -830,6 +830,54 @@ static void test_refused(void **state)
 	assert_int_equal(err, -ENOEXEC);
 }
 
+#define INSN_MAX 15	/* bytes of the longest instruction */
+
+/* What @ef gives as code everywhere in @l, with either end, is what the file has there. */
+static void compare_code(struct elf_file *ef, const struct elf_load *l, const uint8_t *file)
+{
+	const uint8_t *code;
+
+	for (uint64_t at = 0; at < l->filesz; at += at % 4096 < 20 || at % 4096 > 4076 ? 1 : 97) {
+		const size_t n = elf_file_code(ef, l->vaddr + at, &code);
+
+		assert_true(n >= MIN(l->filesz - at, (uint64_t)INSN_MAX) && n <= l->filesz - at);
+		assert_memory_equal(code, file + l->offset + at, n);
+	}
+	assert_int_equal(elf_file_code(ef, l->vaddr + l->filesz, &code), 0);
+	assert_int_equal(elf_file_code(ef, l->vaddr - 1, &code), 0);
+}
+
+static void test_code(void **state)
+{
+	static uint8_t file[8 << 20];
+	const struct elf_load *loads;
+	struct elf_file *ef, *mem;
+	size_t size, n, code = 0;
+	int err;
+	FILE *f;
+
+	(void)state;
+	if (!build("gcc -static -O2 -o static x.c -lm"))
+		skip();
+	f = fopen(tool_path("static"), "r");
+	size = fread(file, 1, sizeof(file), f);
+	fclose(f);
+	assert_true(size > 65536 && size < sizeof(file));
+	ef = open_elf("static");
+	mem = elf_file_open_mem(file, size, &err);
+	n = elf_file_loads(ef, &loads);
+	for (size_t i = 0; i < n; i++) {
+		if (!(loads[i].flags & PF_X))
+			continue;
+		compare_code(ef, &loads[i], file);
+		compare_code(mem, &loads[i], file);
+		code += loads[i].filesz;
+	}
+	assert_true(code > 65536);
+	elf_file_close(ef);
+	elf_file_close(mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -839,6 +887,7 @@ int main(void)
 		cmocka_unit_test(test_plt_static),
 		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_compressed_damaged),
 		cmocka_unit_test(test_sectionless),
