@@ -66,7 +66,8 @@ static bool proves(int fd, struct wanted *w)
 		w->why = "debug file is not ELF";
 		return false;
 	}
-	if (!elf_file_has_symtab(ef) && !elf_file_has_section(ef, ".debug_info"))
+	/* In this order: a look at the symbols reads them all. */
+	if (!elf_file_has_section(ef, ".debug_info") && !elf_file_has_symtab(ef))
 		w->why = "debug file has neither symbols nor debug info";
 	else if (w->id_len)
 		ok = elf_file_build_id(ef, id) == w->id_len && memcmp(id, w->id, w->id_len) == 0;
