@@ -9,6 +9,7 @@
 #include "cfi_priv.h"
 #include "code_rows.h"
 #include "gopclntab.h"
+#include "sort_u64.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -42,7 +43,7 @@ static int name_cmp(const void *a, const void *b)
 static bool is_noreturn_name(const char *name)
 {
 	char plain[40];
-	size_t len = strcspn(name, "@");
+	size_t len = (size_t)(strchrnul(name, '@') - name);
 
 	if (len >= sizeof(plain))
 		return false;
@@ -61,13 +62,15 @@ static void add_addr(struct addrs *as, uint64_t svma)
 static int add_symbol(void *ctx, const struct elf_sym *sym)
 {
 	struct made_rows *mr = ctx;
+	const char *dot;
 
 	/* Labels of assembly are somewhere within. */
 	if (sym->type == STT_NOTYPE)
 		return 0;
 	add_addr(&mr->starts, sym->svma);
 	/* gcc: "name.cold", the unlikely part of "name"; clang: "name.__part.1". */
-	if (strstr(sym->name, ".cold") || strstr(sym->name, ".__part."))
+	dot = strchr(sym->name, '.');
+	if (dot && (strstr(dot, ".cold") || strstr(dot, ".__part.")))
 		add_addr(&mr->cold, sym->svma);
 	if (is_noreturn_name(sym->name))
 		add_addr(&mr->noreturn, sym->svma);
@@ -90,8 +93,7 @@ static void read_symbols(struct made_rows *mr)
 	mr->symbols_read = true;
 	elf_file_symbols(mr->ef, add_symbol, mr);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i]->n)
-			qsort(all[i]->v, all[i]->n, sizeof(*all[i]->v), u64_cmp);
+		sort_u64(all[i]->v, all[i]->n);
 }
 
 static bool addrs_have(const struct addrs *as, uint64_t svma)

@@ -3,15 +3,9 @@
 
 #include <stdlib.h>
 
+#include "sort_u64.h"
 #include "util.h"
 #include "xalloc.h"
-
-static int u64_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
 
 void pcset_init(struct pcset *ps, const uint64_t *addrs, size_t n)
 {
@@ -20,8 +14,7 @@ void pcset_init(struct pcset *ps, const uint64_t *addrs, size_t n)
 	ps->v = xcalloc(n ? n : 1, sizeof(*ps->v));
 	for (size_t i = 0; i < n; i++)
 		ps->v[i] = addrs[i];
-	if (n)
-		qsort(ps->v, n, sizeof(*ps->v), u64_cmp);
+	sort_u64(ps->v, n);
 	for (size_t i = 0; i < n; i++) {
 		if (!uniq || ps->v[uniq - 1] != ps->v[i])
 			ps->v[uniq++] = ps->v[i];

@@ -17,14 +17,8 @@
 #include "log.h"
 #include "nsopen.h"
 #include "proc.h"
+#include "sort_u64.h"
 #include "xalloc.h"
-
-static int u64_cmp(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* The members of @set in order, owned by the caller. */
 static uint64_t *sorted(const struct u64map *set)
@@ -34,7 +28,7 @@ static uint64_t *sorted(const struct u64map *set)
 
 	while (u64map_next(set, &it, &key, &val))
 		out[n++] = key;
-	qsort(out, n, sizeof(*out), u64_cmp);
+	sort_u64(out, n);
 	return out;
 }
 

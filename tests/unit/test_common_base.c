@@ -18,6 +18,7 @@
 #include "intern.h"
 #include "log.h"
 #include "random.h"
+#include "sort_u64.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -573,6 +574,47 @@ static void out_of_memory_ends_the_program(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
+/* ---- sort_u64 ---- */
+
+static int u64_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Against qsort(3): numbers that differ in few bytes, in all, in none; already in order, and from the other end. */
+static void sort_of_any_numbers(void **state)
+{
+	static const uint64_t masks[] = {
+		0, 0xff, 0xff00, 0xffff, 0xffffff, 0xff000000ff00, 0xff00000000000000, UINT64_MAX,
+	};
+	static const size_t sizes[] = { 0, 1, 2, 31, 32, 33, 34, 255, 1000, 70000 };
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) * ARRAY_SIZE(masks); i++) {
+		const size_t n = sizes[i / ARRAY_SIZE(masks)];
+		uint64_t *a = xmalloc(n * sizeof(*a)), *b;
+
+		for (size_t k = 0; k < n; k++)
+			a[k] = 0x5500aa00 | (random_next(&seed) & masks[i % ARRAY_SIZE(masks)]);
+		b = xmemdup(a, n * sizeof(*a));
+		qsort(b, n, sizeof(*b), u64_cmp);
+		for (int again = 0; again < 2; again++) {
+			sort_u64(a, n);
+			assert_memory_equal(a, b, n * sizeof(*a));
+		}
+		for (size_t k = 0; k < n; k++)
+			a[k] = b[n - 1 - k];
+		sort_u64(a, n);
+		assert_memory_equal(a, b, n * sizeof(*a));
+		free(a);
+		free(b);
+	}
+	sort_u64(NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +632,7 @@ int main(void)
 		cmocka_unit_test(map_against_an_array),
 		cmocka_unit_test(intern_is_dense_and_stable),
 		cmocka_unit_test(intern_takes_any_bytes),
+		cmocka_unit_test(sort_of_any_numbers),
 		cmocka_unit_test(xalloc_never_null),
 		cmocka_unit_test(log_levels),
 		cmocka_unit_test(log_disarms_and_cuts),
