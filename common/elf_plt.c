@@ -38,8 +38,8 @@ static const char *reloc_name(const struct elf_symtab *dynsym, uint64_t index)
 	const char *name;
 	GElf_Sym s;
 
-	if (!dynsym->syms || !index || index >= dynsym->n || index > INT32_MAX ||
-	    !gelf_getsym(dynsym->syms, (int)index, &s))
+	if (!dynsym->syms || !index || index >= dynsym->n ||
+	    !elf_symtab_get(dynsym, index, &s))
 		return NULL;
 	name = elf_symtab_name(dynsym, s.st_name);
 	return name[0] ? name : NULL;
@@ -95,12 +95,12 @@ static int resolver_cmp(const void *a, const void *b)
 
 static void name_resolvers_from(const struct elf_symtab *tab, struct slot **by, size_t n)
 {
-	for (size_t i = 1; i < tab->n && i <= INT32_MAX; i++) {
+	for (size_t i = 1; i < tab->n; i++) {
 		const char *name;
 		GElf_Sym s;
 		size_t k;
 
-		if (!gelf_getsym(tab->syms, (int)i, &s))
+		if (!elf_symtab_get(tab, i, &s))
 			return;
 		if (s.st_shndx == SHN_UNDEF || (GELF_ST_TYPE(s.st_info) != STT_GNU_IFUNC &&
 						GELF_ST_TYPE(s.st_info) != STT_FUNC))
@@ -191,6 +191,17 @@ static size_t entry_size(const uint8_t *data, size_t size)
 	return 16;
 }
 
+/* "NAME@plt", owned by the caller. */
+static char *at_plt(const char *name)
+{
+	const size_t len = strlen(name);
+	char *s = xmalloc(len + sizeof("@plt"));
+
+	memcpy(s, name, len);
+	memcpy(s + len, "@plt", sizeof("@plt"));
+	return s;
+}
+
 static void name_entries(struct elf_file *ef, const char *section, const struct slots *slots,
 			 size_t *cap)
 {
@@ -219,7 +230,7 @@ static void name_entries(struct elf_file *ef, const char *section, const struct 
 			continue;
 		XGROW(ef->plt, ef->nplt, *cap);
 		ef->plt[ef->nplt++] = (struct elf_sym){
-			.svma = svma + i, .size = entsize, .name = xasprintf("%s@plt", name),
+			.svma = svma + i, .size = entsize, .name = at_plt(name),
 			.type = STT_FUNC, .bind = STB_LOCAL,
 		};
 	}

@@ -161,6 +161,7 @@ static bool dynsym_from_segments(struct elf_file *ef, struct elf_symtab *tab)
 			     elf_image(ef, t.strtab, t.strsz, ELF_T_BYTE)))
 		return false;
 	tab->n = MIN(n, tab->syms->d_size / entsize);
+	tab->is64 = elf_file_is64(ef);
 	return true;
 }
 
@@ -180,6 +181,7 @@ bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *
 		if (!elf_symtab_init(tab, elf_scn_data(scn), elf_scn_data(str)))
 			return false;
 		tab->n = tab->syms->d_size / gelf_fsize(ef->elf, ELF_T_SYM, 1, EV_CURRENT);
+		tab->is64 = elf_file_is64(ef) && tab->syms->d_type == ELF_T_SYM;
 		return true;
 	}
 	return false;
@@ -218,14 +220,14 @@ static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dy
 					  (SHF_EXECINSTR | SHF_ALLOC);
 		}
 	}
-	for (size_t i = 1; i < tab->n && i <= INT32_MAX && !ret; i++) {
+	for (size_t i = 1; i < tab->n && !ret; i++) {
 		struct elf_sym sym;
 		const char *name;
 		bool is_code;
 		GElf_Sym s;
 		uint8_t type;
 
-		if (!gelf_getsym(tab->syms, (int)i, &s))
+		if (!elf_symtab_get(tab, i, &s))
 			break;
 		type = GELF_ST_TYPE(s.st_info);
 		if (s.st_shndx == SHN_UNDEF || s.st_shndx == SHN_COMMON ||
