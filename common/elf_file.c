@@ -162,6 +162,7 @@ void elf_file_close(struct elf_file *ef)
 {
 	if (!ef)
 		return;
+	elf_syms_free(ef);
 	elf_plt_free(ef);
 	elf_code_free(ef);
 	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)

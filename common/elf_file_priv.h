@@ -42,6 +42,7 @@ struct elf_file {
 	struct elf_sym *plt;	/* owned, the names too; see elf_plt.c */
 	size_t nplt;
 	bool plt_done;
+	struct elf_syms *syms;	/* owned; see elf_file_remember_symbols(); NULL: not wanted, or too many */
 	struct gopclntab *go;	/* owned; NULL when there is none; see elf_go.c */
 	bool go_tried;
 	struct u64map pieces;	/* svma to struct elf_piece * of code, owned; see elf_code.c */
@@ -136,6 +137,8 @@ void elf_image_free(struct elf_file *ef);
 
 /* The functions of .gopclntab, as elf_file_symbols() gives symbols. */
 int elf_go_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx);
+
+void elf_syms_free(struct elf_file *ef);
 
 /* What elf_file_code() has read. */
 void elf_code_free(struct elf_file *ef);

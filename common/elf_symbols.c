@@ -257,8 +257,7 @@ static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dy
 	return ret;
 }
 
-int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
-		     void *ctx)
+static int walk_all(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx)
 {
 	struct elf_symtab tab;
 	int ret = 0;
@@ -278,5 +277,57 @@ int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_
 	}
 	for (size_t i = 0; i < ef->nplt && !ret; i++)
 		ret = fn(ctx, &ef->plt[i]);
+	return ret;
+}
+
+/* ---- several times ---- */
+
+#define REMEMBERED_MAX (1u << 20)	/* symbols, of 40 bytes */
+
+struct elf_syms {
+	struct elf_sym *v;
+	size_t n, cap;
+	bool all;
+};
+
+static int remember(void *ctx, const struct elf_sym *sym)
+{
+	struct elf_syms *syms = ctx;
+
+	if (syms->n == REMEMBERED_MAX)
+		return 1;
+	XGROW(syms->v, syms->n, syms->cap);
+	syms->v[syms->n++] = *sym;
+	return 0;
+}
+
+void elf_file_remember_symbols(struct elf_file *ef)
+{
+	if (!ef->syms)
+		ef->syms = xcalloc(1, sizeof(*ef->syms));
+}
+
+void elf_syms_free(struct elf_file *ef)
+{
+	if (ef->syms)
+		free(ef->syms->v);
+	free(ef->syms);
+	ef->syms = NULL;
+}
+
+int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
+		     void *ctx)
+{
+	int ret = 0;
+
+	if (ef->syms && !ef->syms->all) {
+		ef->syms->all = !walk_all(ef, remember, ef->syms);
+		if (!ef->syms->all)
+			elf_syms_free(ef);
+	}
+	if (!ef->syms)
+		return walk_all(ef, fn, ctx);
+	for (size_t i = 0; i < ef->syms->n && !ret; i++)
+		ret = fn(ctx, &ef->syms->v[i]);
 	return ret;
 }

@@ -201,6 +201,10 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	struct cfi_sections first = { .is64 = true };
 	struct cfi *cfi, *extra = NULL;
 
+	/* For rows made from code, and twice for the slice. */
+	elf_file_remember_symbols(ef);
+	if (debug)
+		elf_file_remember_symbols(debug);
 	slice.type = elf_file_type(ef);
 	slice.machine = elf_file_machine(ef);
 	slice.entry = elf_file_entry(ef);

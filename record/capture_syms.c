@@ -1,5 +1,5 @@
 /*
- * Two passes over the symbol tables and no copy of them: the first finds the nearest symbol start
+ * Two passes over the symbols: the first finds the nearest symbol start
  * on either side of each wanted address, the second keeps
  * - every symbol at the nearest start below an address, whether it reaches it or not: whoever
  *    searches for the nearest symbol then meets the same one as in the whole table;
@@ -31,17 +31,19 @@ static bool is_noise(const struct elf_sym *s)
 static int measure(void *ctx, const struct elf_sym *s)
 {
 	struct capture_syms *cs = ctx;
-	size_t i;
+	const size_t i = pcset_from(cs->pcs, s->svma);
+	const bool below = i < cs->pcs->n && (s->svma > cs->pred[i] || s->svma + s->size > cs->cover[i]);
+	const bool above = i > 0 && s->svma < cs->succ[i - 1];
 
-	if (is_noise(s))
+	/* Names are all over the memory: looked at last. */
+	if ((!below && !above) || is_noise(s))
 		return 0;
-	i = pcset_from(cs->pcs, s->svma);
-	if (i < cs->pcs->n) {
+	if (below) {
 		cs->pred[i] = MAX(cs->pred[i], s->svma);
 		cs->cover[i] = MAX(cs->cover[i], s->svma + s->size);
 	}
-	if (i > 0)
-		cs->succ[i - 1] = MIN(cs->succ[i - 1], s->svma);
+	if (above)
+		cs->succ[i - 1] = s->svma;
 	return 0;
 }
 
@@ -62,10 +64,8 @@ static int keep(void *ctx, const struct elf_sym *s)
 	struct capture_syms *cs = ctx;
 	size_t i, len;
 
-	if (is_noise(s))
-		return 0;
 	i = pcset_from(cs->pcs, s->svma);
-	if (i == cs->pcs->n || (cs->pred[i] != s->svma && s->svma + s->size <= cs->pcs->v[i]))
+	if (i == cs->pcs->n || (cs->pred[i] != s->svma && s->svma + s->size <= cs->pcs->v[i]) || is_noise(s))
 		return 0;
 	len = strlen(s->name) + 1;
 	if (cs->n == SYMS_MAX || cs->name_bytes + len > NAME_BYTES_MAX)
