@@ -101,9 +101,8 @@ static void apply(struct state *st, const struct x86_insn *in)
 	const struct val unknown = { .kind = VAL_UNKNOWN };
 	struct val src = st->r[in->src];
 
-	for (int i = 0; i < NREG; i++)
-		if (in->clobbers >> i & 1)
-			st->r[i] = unknown;
+	for (unsigned int left = in->clobbers; left; left &= left - 1)
+		st->r[__builtin_ctz(left)] = unknown;
 	switch ((enum x86_effect)in->effect) {
 	case X86_NOTHING: break;
 	case X86_PUSH: push(st, src); break;

@@ -26,7 +26,7 @@ struct made_rows {
 	bool symbols_read;
 };
 
-/* Functions of the C and C++ libraries that do not return, by their documentation. */
+/* Functions of the C and C++ libraries that do not return, by their documentation. Sorted. */
 static const char *const noreturn_names[] = {
 	"_Exit", "_Unwind_Resume", "_ZSt9terminatev", "__assert_fail", "__chk_fail",
 	"__cxa_bad_cast", "__cxa_rethrow", "__cxa_throw", "__cxa_throw_bad_array_new_length",
@@ -34,23 +34,21 @@ static const char *const noreturn_names[] = {
 	"longjmp", "pthread_exit", "quick_exit", "siglongjmp", "thrd_exit",
 };
 
-static int name_cmp(const void *a, const void *b)
-{
-	return strcmp(a, *(const char *const *)b);
-}
-
 /* "abort", "abort@plt", "abort@@GLIBC_2.2.5" */
 static bool is_noreturn_name(const char *name)
 {
-	char plain[40];
-	size_t len = (size_t)(strchrnul(name, '@') - name);
+	size_t lo = 0, hi = ARRAY_SIZE(noreturn_names), k;
 
-	if (len >= sizeof(plain))
-		return false;
-	memcpy(plain, name, len);
-	plain[len] = 0;
-	return bsearch(plain, noreturn_names, ARRAY_SIZE(noreturn_names), sizeof(noreturn_names[0]),
-		       name_cmp) != NULL;
+	/* Those that begin as @name does, up to k: mostly none after three characters. */
+	for (k = 0; name[k] && name[k] != '@'; k++) {
+		while (lo < hi && noreturn_names[lo][k] < name[k])
+			lo++;
+		while (lo < hi && noreturn_names[hi - 1][k] > name[k])
+			hi--;
+		if (lo == hi)
+			return false;
+	}
+	return !noreturn_names[lo][k];
 }
 
 static void add_addr(struct addrs *as, uint64_t svma)

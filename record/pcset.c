@@ -29,7 +29,12 @@ void pcset_fini(struct pcset *ps)
 	ps->n = 0;
 }
 
+/* Asked for each symbol of a binary, in no order: branches would be guessed wrong every other time. */
 size_t pcset_from(const struct pcset *ps, uint64_t addr)
 {
-	return BISECT(ps->n, i, ps->v[i] < addr);
+	const uint64_t *at = ps->v;
+
+	for (size_t n = ps->n; n; n -= n - n / 2)
+		at += at[n / 2] < addr ? n - n / 2 : 0;
+	return (size_t)(at - ps->v);
 }
