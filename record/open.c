@@ -78,6 +78,19 @@ bool events_roomy(const struct events *ev)
 	return events_ring_ms(ev) >= RING_MS;
 }
 
+bool events_paced(const struct events *ev)
+{
+	return events_roomy(ev) && evsel_is_clock(&ev->sel) && (ev->target->kind != TARGET_CGROUPS || ev->by_cgroup_id);
+}
+
+/* How much is written between two wake-ups; there is no way to want none. */
+static uint64_t data_watermark(const struct events *ev)
+{
+	if (events_paced(ev))
+		return ev->data_bytes;
+	return ev->data_bytes / (events_roomy(ev) ? 2 : 4);
+}
+
 static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 {
 	const struct record_opts *o = ev->opts;
@@ -103,7 +116,7 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 		attr->sample_regs_user = UREG_MASK;
 		attr->sample_stack_user = o->dump_size;
 	}
-	attr->wakeup_watermark = (uint32_t)(ev->data_bytes / (events_roomy(ev) ? 2 : 4));
+	attr->wakeup_watermark = (uint32_t)data_watermark(ev);
 }
 
 static void attr_side(struct perf_event_attr *attr, const struct events *ev)

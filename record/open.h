@@ -81,6 +81,11 @@ uint64_t events_ring_ms(const struct events *ev);
 
 /* They hold several times what comes between two ticks of the loop, by their plan. */
 bool events_roomy(const struct events *ev);
+/*
+ * Do they fill a roomy ring no faster than that, whatever runs? A clock's samples cannot, with one event at a time on
+ * a CPU: nobody need be woken by what is written.
+ */
+bool events_paced(const struct events *ev);
 
 /*
  * Open the events of the @c-th CPU of target->cpus anew (below nall), into its rings, after it was offline; @enable: switch

@@ -26,6 +26,20 @@ else
 fi
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$S" --kernel 0.5
 unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
+# Ticks of 50 ms, the end, and no more: a clock cannot fill a quarter second's ring between two of them.
+"$S" 3 >spun &
+P=$!
+rm -f a.data
+"$NSPROF" record -e cpu-clock -F 999 -o a.data -p $P --duration 1.5 2>err
+if [ "$("$NSPROF" info --json a.data | jq -r .settings.ring_ms)" -ge 250 ]; then
+	like "woken by ticks" "$(cat err)" 'woken [0-9]+ times, [0-9.]+ s'
+	read -r woken secs < <(sed -nE 's/.*woken ([0-9]+) times, ([0-9.]+) s.*/\1 \2/p' err)
+	check "and by nothing else ($woken in $secs s)" awk "BEGIN {exit !($woken <= $secs * 20 + 4)}"
+else
+	skip "woken by ticks" "the rings hold less than a quarter second"
+fi
+kill $P
+wait $P 2>waited
 "$NSPROF" record -q -e task-clock -F 499 -o a.data -- "$S" 0.5
 is "-e task-clock is what info says" "$("$NSPROF" info --json a.data | jq -r .event)" task-clock
 like "and samples the program" "$(folded)" 'app_leaf'
