@@ -23,7 +23,8 @@ struct model {
 
 #define EVEN (PROB_ONE / 16)
 #define USE 258		/* its 127-fold is the most of a lane but one, and the upper byte counts */
-#define GROUP 128u			/* models in a page of memory */
+#define PAGE 4096u
+#define GROUP (PAGE / sizeof(struct model))	/* models in a page of memory */
 
 struct range {
 	uint16_t start, freq;
@@ -52,12 +53,12 @@ struct nibble_dec {
 
 /*
  * A bank and the memory it lies in, all zeros: fetching models is what most of the time goes into, so none
- * lies in two lines of the CPU's caches, as with malloc() every other one does.
+ * lies in two lines of the CPU's caches, as with malloc() every other one does. Nor a group in two pages.
  */
 static struct model *bank_new(void **mem)
 {
-	*mem = xcalloc(NIBBLE_CONTEXTS + 1, sizeof(struct model));
-	return (struct model *)align_up((uintptr_t)*mem, sizeof(struct model));
+	*mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + PAGE);
+	return (struct model *)align_up((uintptr_t)*mem, PAGE);
 }
 
 /* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
@@ -291,9 +292,12 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 	if (!n)
 		return;
 	if (e->cap < n) {
-		e->cap = n;
-		e->range = xrealloc(e->range, n * sizeof(*e->range));
-		e->code = xrealloc(e->code, (n + 2) * sizeof(*e->code));
+		/* Nothing in them is kept, and of what is too much no page is touched. */
+		free(e->range);
+		free(e->code);
+		e->cap = n + n / 2;
+		e->range = xmalloc(e->cap * sizeof(*e->range));
+		e->code = xmalloc((e->cap + 2) * sizeof(*e->code));
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct bounds b;
@@ -307,7 +311,11 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 			continue;
 		}
 		m = &e->bank[v >> 4];
-		e->touched[(v >> 4) / GROUP] = 1;
+		/* A page that is read first and written then is faulted in twice. */
+		if (!e->touched[(v >> 4) / GROUP]) {
+			e->touched[(v >> 4) / GROUP] = 1;
+			memset(m, 0, sizeof(*m));
+		}
 		l = model_load(m);
 		lanes_bounds(&l, &b);
 		e->range[i] = (struct range){ b.cum[v & 15], (uint16_t)(b.cum[(v & 15) + 1] - b.cum[v & 15]) };
