@@ -301,6 +301,19 @@ static int remember(void *ctx, const struct elf_sym *sym)
 	return 0;
 }
 
+/* Room for all that the tables may have: what is not used of it is not touched, and nothing moves. */
+static void make_room(struct elf_file *ef, struct elf_syms *syms)
+{
+	static const unsigned int types[] = { SHT_SYMTAB, SHT_DYNSYM };
+	struct elf_symtab tab;
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (elf_symtab_find(ef, types[i], &tab))
+			syms->cap += tab.n;
+	syms->cap = MIN(syms->cap + 1, (size_t)REMEMBERED_MAX);
+	syms->v = xmalloc(syms->cap * sizeof(*syms->v));
+}
+
 void elf_file_remember_symbols(struct elf_file *ef)
 {
 	if (!ef->syms)
@@ -321,6 +334,7 @@ int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_
 	int ret = 0;
 
 	if (ef->syms && !ef->syms->all) {
+		make_room(ef, ef->syms);
 		ef->syms->all = !walk_all(ef, remember, ef->syms);
 		if (!ef->syms->all)
 			elf_syms_free(ef);
