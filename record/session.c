@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,9 @@
 #define SETTLE_SLICE_NS 5000000ull
 /* A ring of so many samples says by how much we are behind. */
 #define RING_TELLING 16
+/* Memory that malloc(3) keeps: pieces of at most, and altogether. */
+#define KEPT_PIECE (512 << 10)
+#define KEPT_FREED (4 << 20)
 
 struct session {
 	const struct record_opts *o;
@@ -423,6 +427,18 @@ static void session_fini(struct session *s)
 	free(s->pids);
 }
 
+/*
+ * Captures take some hundred KiB for each binary and give them back. What goes back to the kernel each time
+ * comes from it each time, page by page.
+ */
+static void keep_freed(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, KEPT_PIECE);
+	mallopt(M_TRIM_THRESHOLD, KEPT_FREED);
+#endif
+}
+
 int session_run(const struct record_opts *o, int *signo)
 {
 	struct session s = { .o = o, .child = CHILD_INIT, .control = CONTROL_INIT, .out.fd = -1, .target.fs.fd = -1 };
@@ -430,6 +446,7 @@ int session_run(const struct record_opts *o, int *signo)
 
 	*signo = 0;
 	s.begun = loop_now();
+	keep_freed();
 	block_signals(&s);
 	err = check(&s);
 	if (err == -EINVAL)
