@@ -131,6 +131,34 @@ static void test_symtab(void **state)
 	elf_file_close(ef);
 }
 
+static int stop_at_fifth(void *ctx, const struct elf_sym *s)
+{
+	(void)s;
+	return ++*(int *)ctx == 5 ? 7 : 0;
+}
+
+/* What is remembered is what the tables have, in their order, whenever it is asked for. */
+static void test_symbols_again(void **state)
+{
+	struct elf_file *ef;
+	int n;
+
+	(void)state;
+	if (!build("gcc -O2 -g -o prog x.c -lm"))
+		skip();
+	ef = open_elf("prog");
+	print_syms(ef, "plain", true, true, true);
+	elf_file_remember_symbols(ef);
+	for (int i = 0; i < 2; i++) {
+		n = 0;
+		assert_int_equal(elf_file_symbols(ef, stop_at_fifth, &n), 7);
+		assert_int_equal(n, 5);
+		print_syms(ef, "again", true, true, true);
+		assert_int_equal(tool_run("grep -q ' main$' plain && grep -q '@plt$' plain && cmp plain again"), 0);
+	}
+	elf_file_close(ef);
+}
+
 static void test_dynsym(void **state)
 {
 	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";
@@ -882,6 +910,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symtab),
+		cmocka_unit_test(test_symbols_again),
 		cmocka_unit_test(test_dynsym),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_plt_static),

@@ -2,7 +2,10 @@
 #include "capture_job.h"
 #include "caplist.h"
 #include "elf_file.h"
+#include "pcset.h"
 #include "proctab_fixture.h"
+#include "random.h"
+#include "util.h"
 
 /* Three functions of this program, and that there is a symbol for each. */
 __attribute__((noinline, noclone, used)) static void slice_one(void) { __asm__ volatile(""); }
@@ -167,12 +170,38 @@ static void test_shrinks(void **state)
 	assert_int_equal(all.bytes, 0);
 }
 
+/* Where an address belongs in sets of all sizes, members twice, and their neighbours: against a look at each. */
+static void sets_are_searched(void **state)
+{
+	uint64_t addrs[70], seed = 1;
+	struct pcset ps;
+
+	(void)state;
+	for (size_t n = 0; n < ARRAY_SIZE(addrs); n++) {
+		for (size_t i = 0; i < n; i++)
+			addrs[i] = i % 8 == 7 ? addrs[i - 1] : 1 + random_next(&seed) % 200;
+		pcset_init(&ps, addrs, n);
+		for (uint64_t at = 0; at < 203; at++) {
+			size_t want = 0;
+
+			while (want < ps.n && ps.v[want] < at)
+				want++;
+			assert_int_equal(pcset_from(&ps, at), want);
+		}
+		assert_int_equal(pcset_from(&ps, UINT64_MAX), ps.n);
+		for (size_t i = 1; i < ps.n; i++)
+			assert_true(ps.v[i - 1] < ps.v[i]);
+		pcset_fini(&ps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_kept),
 		T(test_not_kept),
 		cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(sets_are_searched),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
