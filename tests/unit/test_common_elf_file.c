@@ -32,21 +32,6 @@ static struct elf_file *open_elf(const char *name)
 	return ef;
 }
 
-static const char c_source[] =
-	"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n"
-	"static int cmp(const void *a, const void *b) { return *(int *)a - *(int *)b; }\n"
-	"__attribute__((weak)) int weakling(int n) { return n; }\n"
-	"int main(int c, char **v) { int n = c * 40 + 3; int a[n]; for (int i = 0; i < n; i++) a[i] = rand();\n"
-	"void *(*volatile f)(size_t) = malloc; free(f(10)); \n"
-	"qsort(a, n, sizeof(*a), cmp); if (c > 1) { char b[c * 10]; snprintf(b, sizeof b, \"%s\", v[1]); puts(b); }\n"
-	"return weakling(printf(\"%d %f\\n\", a[0], (double)a[1]) + (int)strlen(v[0])); }\n";
-
-static bool build(const char *command)
-{
-	tool_write("x.c", c_source);
-	return tool_run("%s", command) == 0;
-}
-
 /* ---- lines "ADDRESS name", sorted by sort(1), as the common form ---- */
 
 struct print_ctx {
@@ -110,7 +95,7 @@ static void test_symtab(void **state)
 	struct elf_file *ef;
 
 	(void)state;
-	if (!build("gcc -O2 -g -o prog x.c -lm && gcc -static -O2 -o static x.c"))
+	if (!tool_build("gcc -O2 -g -o prog x.c -lm && gcc -static -O2 -o static x.c"))
 		skip();
 	ef = open_elf("prog");
 	assert_true(elf_file_has_symtab(ef));
@@ -144,7 +129,7 @@ static void test_symbols_again(void **state)
 	int n;
 
 	(void)state;
-	if (!build("gcc -O2 -g -o prog x.c -lm"))
+	if (!tool_build("gcc -O2 -g -o prog x.c -lm"))
 		skip();
 	ef = open_elf("prog");
 	print_syms(ef, "plain", true, true, true);
@@ -196,7 +181,7 @@ static void test_plt(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
-		if (!build(builds[i])) {
+		if (!tool_build(builds[i])) {
 			print_message("# cannot run: %s\n", builds[i]);
 			continue;
 		}
@@ -230,7 +215,7 @@ static void test_plt_static(void **state)
 	struct elf_file *ef;
 
 	(void)state;
-	if (!build("gcc -static -O2 -o prog x.c"))
+	if (!tool_build("gcc -static -O2 -o prog x.c"))
 		skip();
 	ef = open_elf("prog");
 	print_syms(ef, "ours", false, false, true);
@@ -263,7 +248,7 @@ static void test_build_id(void **state)
 	size_t len;
 
 	(void)state;
-	if (!build("gcc -O2 -o prog x.c && readelf -n prog | awk '/Build ID/{printf \"%s\", $3}' >id"))
+	if (!tool_build("gcc -O2 -o prog x.c && readelf -n prog | awk '/Build ID/{printf \"%s\", $3}' >id"))
 		skip();
 	tool_read("id", &want);
 	ef = open_elf("prog");
@@ -280,7 +265,7 @@ static void test_build_id(void **state)
 	assert_int_equal(elf_file_build_id(ef, id), 20);
 	elf_file_close(ef);
 
-	assert_true(build("gcc -O2 -Wl,--build-id=none -o prog x.c"));
+	assert_true(tool_build("gcc -O2 -Wl,--build-id=none -o prog x.c"));
 	ef = open_elf("prog");
 	assert_int_equal(elf_file_build_id(ef, id), 0);
 	elf_file_close(ef);
@@ -296,7 +281,7 @@ static void test_segments(void **state)
 	size_t n, x = 0;
 
 	(void)state;
-	if (!build("gcc -O2 -no-pie -o prog x.c"))
+	if (!tool_build("gcc -O2 -no-pie -o prog x.c"))
 		skip();
 	ef = open_elf("prog");
 	assert_int_equal(elf_file_type(ef), ET_EXEC);
@@ -340,7 +325,7 @@ static void test_compressed(void **state)
 
 	(void)state;
 	/* Enough of it that every linker finds compressing worth it. */
-	if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; done "
+	if (!tool_build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; done "
 			 ">>x.c && gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -c -o x.o x.c && "
 			 "gcc -o prog x.o && objcopy --compress-debug-sections=zlib prog zlib && "
 			 "objcopy --compress-debug-sections=zlib-gnu prog zgnu"))
@@ -388,7 +373,7 @@ static void test_compressed_damaged(void **state)
 	uint64_t seed = 5;
 
 	(void)state;
-	if (!build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; "
+	if (!tool_build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; "
 		   "done >>x.c && gcc -O1 -g -o prog x.c -w"))
 		skip();
 	for (size_t k = 0; k < 2; k++) {
@@ -490,9 +475,9 @@ static void test_sectionless(void **state)
 	if (access(libc, R_OK))
 		skip();
 	check_sectionless(libc, 2000);
-	if (build("gcc -O2 -shared -fPIC -Wl,--hash-style=sysv -o sysv.so x.c"))
+	if (tool_build("gcc -O2 -shared -fPIC -Wl,--hash-style=sysv -o sysv.so x.c"))
 		check_sectionless("sysv.so", 2);
-	if (build("gcc -O2 -shared -fPIC -Wl,--hash-style=gnu -o gnu.so x.c"))
+	if (tool_build("gcc -O2 -shared -fPIC -Wl,--hash-style=gnu -o gnu.so x.c"))
 		check_sectionless("gnu.so", 2);
 }
 
@@ -504,343 +489,13 @@ static void test_truncated_while_open(void **state)
 	size_t size;
 
 	(void)state;
-	if (!build("gcc -O2 -g -o prog x.c"))
+	if (!tool_build("gcc -O2 -g -o prog x.c"))
 		skip();
 	ef = open_elf("prog");
 	assert_int_equal(truncate(tool_path("prog"), 100), 0);
 	assert_int_not_equal(elf_file_section(ef, ".text", &data, &size, NULL), 0);
 	print_syms(ef, "ours", true, true, true);
 	elf_file_close(ef);
-}
-
-static Elf_Data *section_of(Elf *elf, const char *want)
-{
-	Elf_Scn *scn = NULL;
-	size_t shstrndx;
-
-	assert_int_equal(elf_getshdrstrndx(elf, &shstrndx), 0);
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr sh;
-
-		assert_non_null(gelf_getshdr(scn, &sh));
-		if (sh.sh_type != SHT_NOBITS && !strcmp(elf_strptr(elf, shstrndx, sh.sh_name), want))
-			return elf_rawdata(scn, NULL);
-	}
-	return NULL;
-}
-
-/* Asks for each string of the section @str of a handle. */
-static void all_texts(struct elf_file *ef, const Elf_Data *str)
-{
-	for (size_t at = 0; str && at < str->d_size;) {
-		const char *s = (const char *)str->d_buf + at;
-
-		assert_ptr_equal(elf_file_text(ef, s), s);
-		at += strlen(s) + 1;
-	}
-}
-
-/* The handles' debug sections are the file's, compressed or not; location lists are left out. */
-static void test_handles(void **state)
-{
-	static const char *const same[] = {
-		".debug_info", ".debug_abbrev", ".debug_str", ".debug_aranges", ".eh_frame",
-	};
-	static const char *const commands[] = {
-		"gcc -O2 -g -gz=none -o handled x.c", "gcc -O2 -g -gz=zlib -o handled x.c",
-		"gcc -O2 -g -m32 -c -o handled x.c",
-	};
-
-	(void)state;
-	for (size_t f = 0; f < 3; f++) {
-		struct elf_file *ef;
-		Elf *ref;
-		int fd;
-
-		if (!build(commands[f])) {
-			assert_int_not_equal(f, 0);	/* no 32-bit headers, no zlib */
-			continue;
-		}
-		ef = open_elf("handled");
-		fd = open(tool_path("handled"), O_RDONLY | O_CLOEXEC);
-		ref = elf_begin(fd, ELF_C_READ, NULL);
-		assert_non_null(ref);
-		for (unsigned int h = 0; h < 2; h++) {
-			Elf *ours = elf_file_handle_of(ef, h);
-
-			assert_non_null(ours);
-			elf_file_need_info(ef, 0, UINT64_MAX);
-			all_texts(ef, section_of(ours, ".debug_str"));
-			/* Of a compressed file they have the sections unpacked. */
-			for (size_t i = 0; f == 1 && i < 5; i++) {
-				Elf_Data *b = section_of(ours, same[i]);
-				const uint8_t *data;
-				size_t size;
-
-				if (elf_file_section(ef, same[i], &data, &size, NULL) || !b)
-					continue;
-				assert_int_equal(size, b->d_size);
-				assert_memory_equal(data, b->d_buf, size);
-			}
-			if (f == 1)
-				continue;
-			assert_null(section_of(ours, ".debug_loclists"));
-			for (size_t i = 0; i < 5; i++) {
-				Elf_Data *a = section_of(ref, same[i]), *b = section_of(ours, same[i]);
-
-				if (!a)
-					continue;
-				assert_non_null(b);
-				assert_int_equal(a->d_size, b->d_size);
-				assert_memory_equal(a->d_buf, b->d_buf, a->d_size);
-			}
-		}
-		assert_ptr_equal(elf_file_handle(ef), elf_file_handle_of(ef, 0));
-		assert_null(elf_file_handle_of(ef, ELF_HANDLES_MAX));
-		elf_end(ref);
-		close(fd);
-		elf_file_close(ef);
-	}
-}
-
-/* Of a compressed .debug_info there is what was asked for, and more at most; with and without a thread ahead. */
-static void test_info_by_pieces(void **state)
-{
-	static const char *const kinds[] = { "zlib", "zstd" };
-
-	(void)state;
-	/* Types: a compiler is done with them in no time. */
-	if (!build("for i in $(seq 5000); do echo \"struct s$i { int a$i, b[$i]; char *c; struct s$i *d; } v$i;\"; "
-		   "done >>x.c && gcc -O1 -g -gz=none -o prog x.c -w"))
-		skip();
-	for (size_t run = 0; run < 4; run++) {
-		struct elf_file *plain = open_elf("prog"), *packed, *many[8];
-		size_t n, last = 0;
-		const uint8_t *want;
-		Elf_Data *have;
-
-		assert_int_equal(elf_file_section(plain, ".debug_info", &want, &n, NULL), 0);
-		assert_true(n > 300000);
-		if (!tool_run("objcopy --compress-debug-sections=%s prog packed 2>/dev/null", kinds[run % 2])) {
-			packed = open_elf("packed");
-			if (run / 2)
-				elf_file_unpack_ahead(packed, 1);
-			have = section_of(elf_file_handle(packed), ".debug_info");
-			assert_non_null(have);
-			assert_int_equal(have->d_size, n);
-			for (size_t end = 1; end < n; end = end * 3 + 1000) {
-				elf_file_need_info(packed, 0, end);
-				assert_memory_equal((uint8_t *)have->d_buf + last, want + last, end - last);
-				last = end;
-			}
-			elf_file_need_info(packed, 0, UINT64_MAX);
-			assert_memory_equal(have->d_buf, want, n);
-			elf_file_close(packed);
-			/* Closed with all or some of it still to do. */
-			packed = open_elf("packed");
-			elf_file_unpack_ahead(packed, 1);
-			elf_file_close(packed);
-			/* More than there are threads: asked for before and after their turn, or not at all. */
-			for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
-				many[i] = open_elf("packed");
-				elf_file_unpack_ahead(many[i], 1);
-			}
-			for (size_t i = ARRAY_SIZE(many); i-- > 0;) {
-				have = i % 3 ? section_of(elf_file_handle(many[i]), ".debug_info") : NULL;
-				if (have) {
-					elf_file_need_info(many[i], 0, UINT64_MAX);
-					assert_memory_equal(have->d_buf, want, n);
-				}
-				assert_true(have || i % 3 == 0);
-				elf_file_close(many[i]);
-			}
-		}
-		elf_file_close(plain);
-	}
-}
-
-/* The units of the section @info: where the @i-th begins, and behind the last one where it ends. */
-static size_t unit_starts(const uint8_t *info, size_t size, size_t *starts, size_t max)
-{
-	size_t n = 0, at = 0;
-	uint32_t len;
-
-	for (; at < size && n + 1 < max; n++) {
-		starts[n] = at;
-		memcpy(&len, info + at, 4);
-		at += 4 + len;
-	}
-	assert_int_equal(at, size);
-	starts[n] = at;
-	return n;
-}
-
-/* Of a plain .debug_info there are the units that were asked for and all headers before them; of older DWARF, all. */
-static void test_info_by_units(void **state)
-{
-	(void)state;
-	for (int version = 4; version <= 5; version++) {
-		size_t size, n, starts[16];
-		struct elf_file *plain, *ef;
-		const uint8_t *want, *have;
-		uint64_t svma;
-
-		if (!build("for f in a b c; do for i in $(seq 1500); do "
-			   "echo \"struct s$i { int a$i, b[$i]; char *c; struct s$i *d; } v_$f$i;\"; done >$f.c; done") ||
-		    tool_run("gcc -gdwarf-%d -gz=none -o units x.c a.c b.c c.c -w", version))
-			skip();
-		plain = open_elf("units");
-		ef = open_elf("units");
-		assert_int_equal(elf_file_section(plain, ".debug_info", &want, &size, NULL), 0);
-		n = unit_starts(want, size, starts, 16);
-		assert_true(n >= 4);
-		have = section_of(elf_file_handle(ef), ".debug_info")->d_buf;
-		elf_file_need_info(ef, starts[2], starts[3]);
-		assert_memory_equal(have + starts[2], want + starts[2], starts[3] - starts[2]);
-		for (size_t i = 0; i < 3; i++)
-			assert_memory_equal(have + starts[i], want + starts[i], 40);
-		assert_int_equal(!memcmp(have, want, size), version < 5);
-		elf_file_need_info(ef, starts[1], starts[2]);
-		assert_memory_equal(have + starts[1], want + starts[1], starts[3] - starts[1]);
-		elf_file_need_info(ef, 0, UINT64_MAX);
-		assert_memory_equal(have, want, size);
-		assert_int_equal(elf_file_section(ef, ".plt", &want, &size, &svma), 0);
-		assert_true(elf_file_in_plt(ef, svma) && elf_file_in_plt(ef, svma + size - 1));
-		assert_int_equal(elf_file_section(ef, ".text", &want, &size, &svma), 0);
-		assert_false(elf_file_in_plt(ef, svma) || elf_file_in_plt(ef, svma + size));
-		elf_file_close(ef);
-		elf_file_close(plain);
-	}
-}
-
-/* Where section @name is in the file that @ef reads; its number. */
-static size_t place_of(struct elf_file *ef, const char *name, GElf_Shdr *sh)
-{
-	Elf *elf = elf_file_handle(ef);
-	Elf_Scn *scn = NULL;
-	size_t shstrndx;
-
-	assert_int_equal(elf_getshdrstrndx(elf, &shstrndx), 0);
-	while ((scn = elf_nextscn(elf, scn))) {
-		assert_non_null(gelf_getshdr(scn, sh));
-		if (!strcmp(elf_strptr(elf, shstrndx, sh->sh_name), name))
-			return elf_ndxscn(scn);
-	}
-	fail();
-	return 0;
-}
-
-static bool build_strings(void)
-{
-	return build("for i in $(seq 3000); do echo \"struct a_structure_of_number_$i { int a$i; } v$i;\"; done >>x.c && "
-		     "gcc -O1 -g -gz=none -o strings x.c -w");
-}
-
-/* Of a plain .debug_str there is its end, and the strings that were asked for. */
-static void test_strings_by_pieces(void **state)
-{
-	static const uint8_t none[4096];
-	const char *mid = "a_structure_of_number_1500";
-	struct elf_file *plain, *ef;
-	const uint8_t *want, *have;
-	size_t size, at;
-
-	(void)state;
-	if (!build_strings())
-		skip();
-	plain = open_elf("strings");
-	ef = open_elf("strings");
-	assert_int_equal(elf_file_section(plain, ".debug_str", &want, &size, NULL), 0);
-	assert_true(size > 50000);
-	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
-	assert_memory_equal(have, none, sizeof(none));
-	assert_memory_equal(have + size - 16, want + size - 16, 16);
-	assert_null(elf_file_text(ef, NULL));
-	assert_string_equal(elf_file_text(ef, mid), mid);
-	at = (size_t)((const uint8_t *)memmem(want, size, mid, strlen(mid)) - want);
-	assert_string_equal(elf_file_text(ef, (const char *)have + at), mid);
-	assert_memory_not_equal(have, want, size);
-	/* Strings that go on in the next piece among them. */
-	all_texts(ef, section_of(elf_file_handle(ef), ".debug_str"));
-	assert_memory_equal(have, want, size);
-	elf_file_close(ef);
-	elf_file_close(plain);
-}
-
-/* What was read stays when the file changes, what comes after it is other strings or none, and each of them ends. */
-static void test_strings_changed(void **state)
-{
-	(void)state;
-	if (!build_strings())
-		skip();
-	for (int cut = 0; cut < 2; cut++) {
-		struct elf_file *ef;
-		const char *have;
-		char first[256];
-		GElf_Shdr sh;
-		char *junk;
-		int fd;
-
-		assert_int_equal(tool_run("cp strings changed"), 0);
-		ef = open_elf("changed");
-		place_of(ef, ".debug_str", &sh);
-		have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
-		snprintf(first, sizeof(first), "%s", elf_file_text(ef, have));
-		assert_true(first[0] && strlen(first) < 255);
-		fd = open(tool_path("changed"), O_RDWR | O_CLOEXEC);
-		junk = malloc(sh.sh_size);
-		memset(junk, 'x', sh.sh_size);
-		assert_int_equal(cut ? ftruncate(fd, 4096) : (int)pwrite(fd, junk, sh.sh_size, (off_t)sh.sh_offset),
-				 cut ? 0 : sh.sh_size);
-		assert_string_equal(elf_file_text(ef, have), first);
-		for (size_t at = 0; at < sh.sh_size; at += 1000)
-			assert_true(strlen(elf_file_text(ef, have + at)) < sh.sh_size - at);
-		assert_int_equal(have[sh.sh_size / 2], cut ? 0 : 'x');
-		close(fd);
-		free(junk);
-		elf_file_close(ef);
-	}
-}
-
-/* A section that lacks a NUL at its end, or whose bytes are another one's as well. */
-static void test_strings_odd(void **state)
-{
-	struct elf_file *ef;
-	GElf_Shdr sh, info;
-	struct strbuf sb = STRBUF_INIT;
-	const char *have;
-	size_t index;
-	Elf64_Ehdr eh;
-
-	(void)state;
-	if (!build_strings())
-		skip();
-	ef = open_elf("strings");
-	place_of(ef, ".debug_str", &sh);
-	index = place_of(ef, ".debug_info", &info);
-	elf_file_close(ef);
-	tool_read("strings", &sb);
-
-	/* libdw has to find the last NUL at once, and what begins behind it has to end. */
-	memset(sb.s + sh.sh_offset + sh.sh_size - 10000, 'x', 10000);
-	sb.s[sh.sh_offset + sh.sh_size - 10001] = '\0';
-	tool_write_bytes("odd", sb.s, sb.len);
-	ef = open_elf("odd");
-	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
-	assert_memory_equal(have + sh.sh_size - 10001, sb.s + sh.sh_offset + sh.sh_size - 10001, 10001);
-	assert_int_equal(have[0], 0);
-	assert_true(strlen(elf_file_text(ef, have + sh.sh_size - 5000)) >= 5000);
-	elf_file_close(ef);
-
-	memcpy(&eh, sb.s, sizeof(eh));
-	info.sh_offset = sh.sh_offset + 100;
-	memcpy(sb.s + eh.e_shoff + index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), &info.sh_offset, 8);
-	tool_write_bytes("odd", sb.s, sb.len);
-	ef = open_elf("odd");
-	have = section_of(elf_file_handle(ef), ".debug_str")->d_buf;
-	assert_memory_equal(have, sb.s + sh.sh_offset, sh.sh_size);
-	elf_file_close(ef);
-	strbuf_fini(&sb);
 }
 
 static void test_refused(void **state)
@@ -885,7 +540,7 @@ static void test_code(void **state)
 	FILE *f;
 
 	(void)state;
-	if (!build("gcc -static -O2 -o static x.c -lm"))
+	if (!tool_build("gcc -static -O2 -o static x.c -lm"))
 		skip();
 	f = fopen(tool_path("static"), "r");
 	size = fread(file, 1, sizeof(file), f);
@@ -921,12 +576,6 @@ int main(void)
 		cmocka_unit_test(test_compressed_damaged),
 		cmocka_unit_test(test_sectionless),
 		cmocka_unit_test(test_truncated_while_open),
-		cmocka_unit_test(test_handles),
-		cmocka_unit_test(test_info_by_pieces),
-		cmocka_unit_test(test_info_by_units),
-		cmocka_unit_test(test_strings_by_pieces),
-		cmocka_unit_test(test_strings_changed),
-		cmocka_unit_test(test_strings_odd),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -108,6 +108,22 @@ static inline void tool_write(const char *name, const char *text)
 	tool_write_bytes(name, text, strlen(text));
 }
 
+/* Builds a C program, x.c, that calls functions of the C library in several ways, by @command. */
+static inline bool tool_build(const char *command)
+{
+	static const char source[] =
+		"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n"
+		"static int cmp(const void *a, const void *b) { return *(int *)a - *(int *)b; }\n"
+		"__attribute__((weak)) int weakling(int n) { return n; }\n"
+		"int main(int c, char **v) { int n = c * 40 + 3; int a[n]; for (int i = 0; i < n; i++) a[i] = rand();\n"
+		"void *(*volatile f)(size_t) = malloc; free(f(10)); \n"
+		"qsort(a, n, sizeof(*a), cmp); if (c > 1) { char b[c * 10]; snprintf(b, sizeof b, \"%s\", v[1]); puts(b); }\n"
+		"return weakling(printf(\"%d %f\\n\", a[0], (double)a[1]) + (int)strlen(v[0])); }\n";
+
+	tool_write("x.c", source);
+	return tool_run("%s", command) == 0;
+}
+
 /* All of it into @out, which is reset. */
 static inline void tool_read(const char *name, struct strbuf *out)
 {
