@@ -63,6 +63,15 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 }
 
 /*
+ * Whether @regs are as a step by frame pointer leaves them: then %rbp was a frame pointer a frame ago, and
+ * its 0 is the end of a chain and not a number. A register file led here by rows knows others, too.
+ */
+static bool came_by_fp(const struct uregs *regs)
+{
+	return regs->known == (1u << CFI_REG_BP | 1u << CFI_REG_SP | 1u << CFI_REG_RA) && !regs->in_mem;
+}
+
+/*
  * The first of the words at *@a, *@a + @step and so on below @end that is a return address into a mapping, which it
  * returns: *@a is where it lies, *@ra the word. NULL: there is none, or the copy ends before.
  */
@@ -433,7 +442,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	const struct frame *f = &out->frames[out->n - 1];
 	struct module *mod = wm->mod;
 	bool have_bytes = wm->rows;
-	uint64_t fault, ra;
+	uint64_t fault = 0, ra;
 	enum fp_end fp;
 
 	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
@@ -446,7 +455,8 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		return STEP_CALLER;
 	if (w->step && !mod && jit_scan(w, in, regs))
 		return STEP_CALLER;
-	if (!w->step && fp == FP_NULL)
+	/* Jitted code that makes its stack itself, as Erlang's: no start-up code is below it. */
+	if (fp == FP_NULL && (!w->step || (!mod && came_by_fp(regs))))
 		out->end = UNWIND_COMPLETE;
 	else if (fp == FP_ABOVE && walk_fault_end(in, fault, UINT64_MAX) != UNWIND_BAD_READ)
 		out->end = walk_fault_end(in, w->fault = fault, UINT64_MAX);

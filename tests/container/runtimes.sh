@@ -152,6 +152,28 @@ else
 	skip "java" "java and javac are not installed"
 fi
 
+# ---- erlang
+cat >"$T/app/work.erl" <<'ERL'
+-module(work).
+-export([main/0]).
+e_leaf(0, S) -> S;
+e_leaf(N, S) -> e_leaf(N - 1, (S * 31 + N) rem 1000003).
+e_middle(N) -> e_leaf(N, 0) + 1.
+e_outer(N) -> e_middle(N) + e_middle(N) + 1.
+e_loop(T) -> case element(1, statistics(runtime)) < 1500 of true -> e_loop(T + e_outer(20000)); false -> T end.
+main() -> io:format("~p~n", [e_loop(0)]), halt().
+ERL
+if command -v erl >/dev/null && command -v erlc >/dev/null && erlc -o "$T/app" "$T/app/work.erl" 2>"$T/erlc.err" &&
+	can erl +JPperf true -noshell -eval 'halt().'; then
+	# An Erlang process has a stack of its own, made by jitted code; nothing native is below it. Where a loop begins anew its
+	# frame is taken down and built again: frame pointers skip the caller then.
+	boxed erlang erl +JPperf true -noshell -pa /mnt -s work main
+	check "erlang: from the process's root on" whole erlang "work:e_leaf/2[^; ]*" \
+		"erts_beamasm:normal_exit[^;]*;init:do_boot/3;init:start_em/1;work:main/0;work:e_loop/1;work:e_outer/1(;work:e_middle/1)?;work:e_leaf/2[^; ]*"
+else
+	skip "erlang" "an Erlang with a JIT that writes perf maps (+JPperf) is not installed"
+fi
+
 # ---- python
 python_checks() { # NAME
 	local f="py::" r=":/mnt/app.py" c="[^;]*"

@@ -450,6 +450,33 @@ static void test_jit_unknown_register(void **state)
 	munmap(code, 4096);
 }
 
+/* Jitted frames linked by %rbp up to one whose link is 0 (psABI 1.0, 3.4.1): the end of a chain, where there was one. */
+static void test_jit_chain_end(void **state)
+{
+	uint8_t *code = jit_new();
+	struct stack st;
+
+	(void)state;
+	memcpy(&jit, &code, sizeof(code));
+	rbp_junk(jit, outer);
+	memset(cap_words, 0, cap_nwords * sizeof(*cap_words));
+	cap_regs[UREG_IP] = (uintptr_t)code + 9;
+	cap_regs[UREG_BP] = cap_regs[UREG_SP] + 16;
+	cap_words[2] = cap_regs[UREG_SP] + 40;
+	cap_words[3] = (uintptr_t)code + 12;
+	cap_words[6] = (uintptr_t)code + 15;
+	unwind_all(&st, UNWIND_COMPLETE);
+	assert_int_equal(st.res.n, 3);
+	assert_true(st.frames[1].addr.v == (uintptr_t)code + 12);
+	assert_true(st.frames[2].addr.v == (uintptr_t)code + 15);
+
+	/* Of the innermost frame nothing says that its %rbp is one. */
+	cap_regs[UREG_BP] = 0;
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
+	assert_int_equal(st.res.n, 1);
+	munmap(code, 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_jit_unknown_register),
+		cmocka_unit_test(test_jit_chain_end),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
