@@ -285,7 +285,8 @@ static void clear_row(struct cfi_row *row, uint64_t svma)
 
 /*
  * A return to @from, where no call ends: somebody put that address there, for code that is to run when
- * the first function of a context returns. The kernel for a handler; makecontext(), for what ends in exit().
+ * the first function of a context returns. The kernel for a handler; makecontext(), for what ends in exit(). Like
+ * a handler's, it was never called: a slice has no code to tell that by, so the row says it.
  */
 static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
 {
@@ -301,6 +302,7 @@ static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
 	}
 	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
 	row->regs[CFI_REG_RA].how = CFI_UNDEF;
+	row->signal_frame = true;
 	return 0;
 }
 

@@ -271,6 +271,7 @@ bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma)
 /* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */
 enum {
 	OP_UNDEFINED = 0x07,
+	OP_SAME_VALUE = 0x08,
 	OP_DEF_CFA = 0x0c,
 	OP_DEF_CFA_EXPR = 0x0f,
 	OP_EXPR = 0x10,
@@ -333,6 +334,9 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		if (r->how == CFI_UNDEF) {
 			strbuf_addc(&body, OP_UNDEFINED);
 			strbuf_add_varint(&body, reg);
+		} else if (r->how == CFI_SAME) {
+			strbuf_addc(&body, OP_SAME_VALUE);
+			strbuf_add_varint(&body, reg);
 		} else if (r->how == CFI_EXPR) {
 			strbuf_addc(&body, OP_EXPR);
 			strbuf_add_varint(&body, reg);
@@ -377,6 +381,17 @@ static bool can_say(const struct cfi_row *row)
 	return true;
 }
 
+/*
+ * A call ends behind @svma, but how its frame is built cannot be read. That nothing is known of the return address has the same
+ * meaning to who unwinds as having no row, and tells it from a mere pointer.
+ */
+static void only_return(struct cfi_row *row, uint64_t svma)
+{
+	*row = (struct cfi_row){ .start = svma, .end = svma + 1, .ra_reg = CFI_REG_RA, .cfa_how = CFI_REGISTER };
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
+	row->regs[CFI_REG_RA].how = CFI_SAME;
+}
+
 /* The row of pcs[i], which is an address from a stack or the byte before one. */
 static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n, size_t i,
 		   struct cfi_row *row)
@@ -393,8 +408,14 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 		return false;
 	if (before && made_row(mr, pcs[i], true, row) == 0)
 		return can_say(row);
-	/* What was taken for a return address may be the byte before another one. */
-	before = before && made_rows_return(mr, pcs[i] + 1);
+	if (before && made_rows_return(mr, pcs[i] + 1)) {
+		only_return(row, pcs[i]);
+		return true;
+	}
+	/*
+	 * What comes as the byte before an address, and as nothing else, is looked up for a frame that was called there. The
+	 * row of an instruction, or of the padding before a function, would make a return address of any pointer.
+	 */
 	return (after || !before) && made_row(mr, pcs[i], false, row) == 0 && can_say(row);
 }
 

@@ -128,12 +128,33 @@ static bool from_auxv(const struct walk_map *wm, uint64_t addr)
 	return addr == wm->entry;
 }
 
+/*
+ * The same of runtime address @addr in a slice, which has no code to look at: the recorder wrote no row for the byte before
+ * a pointer to code that nothing returns to, unless the binary states one, and says so in those of roots that somebody
+ * planted. Of the start-up code it keeps nothing but what the binary states.
+ */
+static bool slice_return(const struct walk_map *wm, uint64_t addr)
+{
+	struct cfi *cfi = module_cfi(wm->mod);
+	uint64_t svma = addr - 1 - wm->bias;
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	if (addr != wm->entry && walk_at_entry(wm, addr - 1))
+		return true;
+	if (cfi_find(cfi, svma, &fde) || cfi_row(cfi, &fde, svma, &row))
+		return false;
+	return !row.signal_frame || row.regs[row.ra_reg].how != CFI_UNDEF;
+}
+
 bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
 {
 	const struct walk_map *wm = addr ? walk_map(w, in->as, addr - 1, NULL) : NULL;
 	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
 
-	return wm && (made ? made_rows_return(made, addr - wm->bias) : !from_auxv(wm, addr));
+	if (!wm || made)
+		return wm && made_rows_return(made, addr - wm->bias);
+	return !from_auxv(wm, addr) && (!wm->rows || slice_return(wm, addr));
 }
 
 /*

@@ -25,6 +25,7 @@
 #include "elf_file.h"
 #include "hidden_code.h"
 #include "nsopen.h"
+#include "pointer_code.h"
 #include "strbuf.h"
 #include "random.h"
 #include "toolrun.h"
@@ -460,6 +461,67 @@ static void test_hidden(void **state)
 	close(fd);
 }
 
+/* Whether the slice for the word @name on a stack has a row for where a frame that waits there is looked up: *@row. */
+static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *row)
+{
+	uint64_t svma = pointer_at(ef, name), offs[] = { load_off(ef, svma - 1), load_off(ef, svma) };
+	struct strbuf out = STRBUF_INIT;
+	struct elf_file *sliced;
+	struct answers slice;
+	struct cfi_fde fde;
+	int fd = tool_open("pointers"), err;
+	bool found;
+
+	assert_int_equal(capture_elf(fd, -1, NULL, offs, 2, &out, NULL), 0);
+	sliced = elf_file_open_mem(out.s, out.len, &err);
+	assert_non_null(sliced);
+	answers_init(&slice, sliced, NULL);
+	/* The program may have been interrupted at the address itself. */
+	if (strcmp(name, "lost") && strcmp(name, "finish") && strcmp(name, "in_endless"))
+		assert_int_equal(cfi_find(slice.cfi, svma, &fde), 0);
+	found = cfi_find(slice.cfi, svma - 1, &fde) == 0;
+	if (found) {
+		assert_int_equal(cfi_row(slice.cfi, &fde, svma - 1, row), 0);
+		/* They may point into the slice. */
+		row->cfa.expr = NULL;
+		for (int i = 0; i < CFI_NREGS; i++)
+			row->regs[i].expr = NULL;
+	}
+	answers_fini(&slice);
+	elf_file_close(sliced);
+	strbuf_fini(&out);
+	close(fd);
+	return found;
+}
+
+/* The byte before a pointer gets no row that would make a return address of it. */
+static void test_pointers(void **state)
+{
+	struct elf_file *ef = pointer_build();
+	struct cfi_row row;
+
+	(void)state;
+	if (!ef)
+		skip();
+	assert_false(row_before(ef, "stated", &row));
+	assert_false(row_before(ef, "bare", &row));
+	assert_false(row_before(ef, "lost", &row));
+	/* A call ends there: stated, and read off the code. */
+	assert_true(row_before(ef, "in_taker", &row));
+	assert_int_equal(row.cfa.off, 32);
+	assert_true(row_before(ef, "in_bare", &row));
+	assert_int_equal(row.cfa.off, 16);
+	assert_false(row.signal_frame);
+	/* One ends there, and that is all that can be told. */
+	assert_true(row_before(ef, "in_endless", &row));
+	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_SAME);
+	/* Who puts this on a stack means to end there. */
+	assert_true(row_before(ef, "finish", &row));
+	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_UNDEF);
+	assert_true(row.signal_frame);
+	elf_file_close(ef);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_pointers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -2,9 +2,14 @@
  * How stacks end: cut copies, missing rows and binaries, depth, chains of frame pointers, and
  * stacks that make no sense at all.
  */
+#include <elf.h>
 #include <stdint.h>
 #include <time.h>
 
+#include "cfi.h"
+#include "elf_write.h"
+#include "made_rows.h"
+#include "pointer_code.h"
 #include "random.h"
 #include "unwind_capture.h"
 
@@ -163,6 +168,163 @@ static void test_without_rows(void **state)
 	addrspace_free(as);
 	cfi_free(bare.cfi);
 	made_rows_free(bare.made);
+}
+
+/* The slice that a recorder makes of @ef for @words on a stack, as a module. */
+static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size_t n, struct strbuf *out)
+{
+	struct cfi_sections secs, first = { .is64 = true };
+	struct strbuf rows = STRBUF_INIT, eh_frame = STRBUF_INIT;
+	struct made_rows *made = made_rows_new(ef);
+	struct elf_slice slice = { .type = elf_file_type(ef), .machine = elf_file_machine(ef) };
+	struct cfi *cfi, *extra = NULL;
+	/* Unwinders keep what they know by number. */
+	static uint32_t id = 2000;
+	uint64_t pcs[64];
+	size_t npcs = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!words[i])
+			continue;
+		pcs[npcs++] = words[i] - 1;
+		pcs[npcs++] = words[i];
+	}
+	/* Sorted, as they are for a recorder; none are next to each other. */
+	for (size_t i = 1; i < npcs; i++)
+		for (size_t k = i; k && pcs[k - 1] > pcs[k]; k--) {
+			uint64_t v = pcs[k];
+
+			pcs[k] = pcs[k - 1];
+			pcs[k - 1] = v;
+		}
+	elf_file_cfi_sections(ef, &secs);
+	cfi = cfi_new(&secs);
+	if (made_rows_emit(made, cfi, pcs, npcs, &rows)) {
+		first.eh_frame.data = (const uint8_t *)rows.s;
+		first.eh_frame.size = rows.len;
+		extra = cfi_new(&first);
+	}
+	slice.entry = elf_file_entry(ef);
+	slice.nloads = elf_file_loads(ef, &slice.loads);
+	cfi_emit_rows(cfi, extra, pcs, npcs, slice.entry, &eh_frame);
+	slice.eh_frame = eh_frame.s;
+	slice.eh_frame_size = eh_frame.len;
+	elf_write(&slice, out);
+	cfi_free(cfi);
+	cfi_free(extra);
+	made_rows_free(made);
+	strbuf_fini(&rows);
+	strbuf_fini(&eh_frame);
+	return module_of_rows(id++, "/slice", out->s, out->len);
+}
+
+/* Unwinds @words with the program of pointer_code.h and with its slice: the same frames, n of them, and complete. */
+static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *words, size_t nwords, uint32_t n,
+			  struct stack *st)
+{
+	struct module whole = { .id = 997, .source = MODULE_PROCESS, .dso = { .path = "/whole" }, .elf = ef };
+	struct addrspace *own = self.as;
+	uint64_t base = 0x10000, regs[UREG_MAX] = { [UREG_IP] = ip, [UREG_SP] = base }, seen[32];
+	struct strbuf out = STRBUF_INIT;
+	struct mapping m = { .path = "/whole", .mod = &whole };
+	const struct elf_load *loads;
+	size_t nloads = elf_file_loads(ef, &loads);
+	struct stack other;
+	struct module *sliced;
+
+	memcpy(seen, words, nwords * sizeof(*words));
+	seen[nwords] = ip;
+	sliced = slice_for(ef, seen, nwords + 1, &out);
+	assert_non_null(sliced);
+	for (size_t i = 0; i < nloads; i++)
+		if (loads[i].flags & PF_X) {
+			m.start = loads[i].vaddr & ~0xfffull;
+			m.pgoff = loads[i].offset & ~0xfffull;
+			m.end = align_up(loads[i].vaddr + loads[i].filesz, 0x1000);
+		}
+	target_set_stack(&self, base, words, nwords);
+	/* Not libdw, which reads the file itself. */
+	for (size_t u = 0; u < 2; u++) {
+		m.mod = &whole;
+		self.as = addrspace_new();
+		addrspace_add(self.as, &m);
+		run(u, st, regs, false, FRAMES_MAX);
+		if (st->res.end != UNWIND_COMPLETE || st->res.n != n)
+			print_stack("whole", st);
+		assert_string_equal(unwind_end_text(st->res.end), unwind_end_text(UNWIND_COMPLETE));
+		assert_int_equal(st->res.n, n);
+		addrspace_free(self.as);
+		m.mod = sliced;
+		self.as = addrspace_new();
+		addrspace_add(self.as, &m);
+		run(u, &other, regs, false, FRAMES_MAX);
+		if (!same_frames(st, &other)) {
+			print_stack("whole", st);
+			print_stack("slice", &other);
+			fail();
+		}
+		addrspace_free(self.as);
+	}
+	self.as = own;
+	cfi_free(whole.cfi);
+	made_rows_free(whole.made);
+	module_drop(sliced);
+	strbuf_fini(&out);
+}
+
+/*
+ * Where the caller has to be searched for, a pointer to code is no return address, with the code at hand or without: neither
+ * one that is found first, nor where one that is found first leads to.
+ */
+static void test_pointer_for_caller(void **state)
+{
+	struct elf_file *ef = pointer_build();
+	uint64_t words[24] = { 0 }, lost, in_taker, in_start;
+	struct stack st;
+
+	(void)state;
+	if (!ef)
+		skip();
+	lost = pointer_at(ef, "lost");
+	in_taker = pointer_at(ef, "in_taker");
+	in_start = pointer_at(ef, "in_start");
+	/* The frame of taker(), whose caller is _start. */
+	words[12] = in_taker;
+	words[16] = in_start;
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	/* Below it other()'s is left over, and what was its return address is a pointer now. */
+	words[3] = pointer_at(ef, "in_other");
+	words[7] = pointer_at(ef, "stated");
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	assert_true(st.frames[1].addr.v == in_taker && st.frames[2].addr.v == in_start);
+	words[7] = pointer_at(ef, "bare");
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	words[7] = pointer_at(ef, "lost");
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	words[7] = pointer_at(ef, "finish");
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	/* But what a call ends at is one, though nobody knows how that frame is built. */
+	words[7] = pointer_at(ef, "in_endless");
+	memset(words + 8, 0, 8 * sizeof(*words));
+	pointer_stack(ef, lost, words, 24, 4, &st);
+	assert_true(st.frames[2].addr.v == words[7] && st.frames[3].addr.v == in_start);
+	words[12] = in_taker;
+	/* A root that may have been planted, or not. */
+	words[3] = pointer_at(ef, "finish");
+	pointer_stack(ef, lost, words, 24, 3, &st);
+	assert_true(st.frames[1].addr.v == in_taker && st.frames[1].kind == FRAME_RETURN);
+
+	/* It was, when rows lead there: never called. */
+	memset(words, 0, sizeof(words));
+	words[3] = pointer_at(ef, "finish");
+	pointer_stack(ef, in_taker, words, 24, 2, &st);
+	assert_true(st.frames[1].addr.v == words[3] && st.frames[1].kind == FRAME_IP);
+	/* And where the return is read off the code. */
+	words[3] = 0;
+	words[1] = in_taker;
+	words[5] = in_start;
+	pointer_stack(ef, pointer_at(ef, "in_bare"), words, 24, 3, &st);
+	elf_file_close(ef);
 }
 
 /*
@@ -376,16 +538,26 @@ static void test_speed(void **state)
 	assert_int_equal(st.res.end, UNWIND_COMPLETE);
 }
 
+static int setup_all(void **state)
+{
+	return setup(state) || tool_setup(state);
+}
+
+static int teardown_all(void **state)
+{
+	return teardown(state) || tool_teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_copy),    cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_missing),	      cmocka_unit_test(test_without_rows),
-		cmocka_unit_test(test_beside_segment),
+		cmocka_unit_test(test_pointer_for_caller), cmocka_unit_test(test_beside_segment),
 		cmocka_unit_test(test_names),	      cmocka_unit_test(test_fp),
 		cmocka_unit_test(test_random_stacks), cmocka_unit_test(test_speed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup_all, teardown_all);
 }

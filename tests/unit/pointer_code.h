@@ -1,0 +1,94 @@
+/*
+ * A program for tests of what is a return address and what only a pointer to code: functions with and without call frame
+ * information, padding of instructions between them, and one that does not return.
+ */
+#ifndef NSPROF_TEST_POINTER_CODE_H
+#define NSPROF_TEST_POINTER_CODE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "elf_file.h"
+#include "toolrun.h"
+
+static const char pointer_s[] =
+	".macro caller name\n"
+	"	.p2align 4, 0x90\n"
+	"\\name:	.cfi_startproc\n"
+	"	sub $24, %rsp\n"
+	"	.cfi_adjust_cfa_offset 24\n"
+	"	call lost\n"
+	"in_\\name: add $24, %rsp\n"
+	"	.cfi_adjust_cfa_offset -24\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".endm\n"
+	"	.text\n"
+	"	.globl _start\n"
+	"_start:	.cfi_startproc\n"
+	"	.cfi_undefined rip\n"
+	"	call taker\n"
+	"in_start: hlt\n"
+	"	.cfi_endproc\n"
+	/* Of start-up code and what is close behind nothing is made. */
+	"	.skip 64, 0x90\n"
+	"	caller taker\n"
+	"	caller other\n"
+	/* Nobody can tell where its ways lead. */
+	"	.p2align 4, 0x90\n"
+	"lost:	jmp *%rax\n"
+	"	.p2align 4, 0x90\n"
+	"stated: .cfi_startproc\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.p2align 4, 0x90\n"
+	"bare:	sub $8, %rsp\n"
+	"	call stated\n"
+	"in_bare: add $8, %rsp\n"
+	"	ret\n"
+	"	.p2align 4, 0x90\n"
+	"endless: call finish\n"
+	"in_endless: .p2align 4, 0x90\n"
+	"finish: mov $60, %eax\n"
+	"	syscall\n"
+	"	.section .note.GNU-stack,\"\",@progbits\n";
+
+/* Builds it; NULL where the tools are missing. Own with elf_file_close(). */
+static inline struct elf_file *pointer_build(void)
+{
+	if (!tool_have("gcc"))
+		return NULL;
+	tool_write("pointers.s", pointer_s);
+	assert_int_equal(tool_run("gcc -nostdlib -static -o pointers pointers.s"), 0);
+	return tool_open_elf("pointers");
+}
+
+struct pointer_wanted {
+	const char *name;
+	uint64_t svma;
+};
+
+static inline int pointer_symbol(void *ctx, const struct elf_sym *sym)
+{
+	struct pointer_wanted *w = ctx;
+
+	if (strcmp(sym->name, w->name) == 0)
+		w->svma = sym->svma;
+	return 0;
+}
+
+/* svma of a label */
+static inline uint64_t pointer_at(struct elf_file *ef, const char *name)
+{
+	struct pointer_wanted w = { name, 0 };
+
+	elf_file_symbols(ef, pointer_symbol, &w);
+	assert_true(w.svma);
+	return w.svma;
+}
+
+#endif
