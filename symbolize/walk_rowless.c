@@ -22,6 +22,23 @@
 /* How far up to look for a second copy of a word below the stack pointer: libcrypto's largest frames. */
 #define RED_SCAN_BYTES 4096
 
+/*
+ * Whether @wm is the mapping that the stack lies in, executable for the trampolines that gcc makes for nested functions.
+ * These jump: nothing returns to them, and pointers into the stack are in every frame.
+ */
+static bool is_stack(const struct walk_map *wm, const struct unwind_input *in)
+{
+	return !wm->mod && in->stack->lo - wm->start < wm->end - wm->start;
+}
+
+/* The mapping that a frame was called from if @ra is its return address; NULL: it is none. */
+static const struct walk_map *called_from(struct walker *w, const struct unwind_input *in, uint64_t ra)
+{
+	const struct walk_map *wm = ra ? walk_map(w, in->as, ra - 1, NULL) : NULL;
+
+	return wm && !is_stack(wm, in) ? wm : NULL;
+}
+
 enum fp_end {
 	FP_CALLER,
 	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the ABI's end of chain */
@@ -52,7 +69,7 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 	}
 	if (ra == 0 && next == 0)
 		return FP_NULL;
-	if (ra == 0 || !walk_map(w, in->as, ra - 1, NULL))
+	if (!called_from(w, in, ra))
 		return FP_IMPLAUSIBLE;
 	regs->known = 0;
 	regs->in_mem = 0;
@@ -83,7 +100,7 @@ static const struct walk_map *next_code(struct walker *w, const struct unwind_in
 
 		if (stack_view_read(in->stack, *a, ra))
 			return NULL;
-		wm = *ra ? walk_map(w, in->as, *ra - 1, NULL) : NULL;
+		wm = called_from(w, in, *ra);
 		if (wm)
 			return wm;
 	}
@@ -149,7 +166,7 @@ static bool slice_return(const struct walk_map *wm, uint64_t addr)
 
 bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
 {
-	const struct walk_map *wm = addr ? walk_map(w, in->as, addr - 1, NULL) : NULL;
+	const struct walk_map *wm = called_from(w, in, addr);
 	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
 
 	if (!wm || made)

@@ -124,6 +124,16 @@ for p in spin-musl spin-musl-static; do
 	fi
 done
 
+# Trampolines on the stack, which is executable for them: what points into it is no return address.
+for p in nested nested-musl; do
+	if [ -x "$TARGETS/$p" ]; then
+		case_of $p "$("$TARGETS/$p" --chain)" 99.5 "$TARGETS/$p" 0.5
+		check "$p: nothing had to be searched for" awk '/;nested_burn / && /;\[scanned\];/ { print "# " $0; bad = 1 } END { exit bad }' "$T/$p.folded"
+	else
+		skip $p "musl-gcc is not installed"
+	fi
+done
+
 # C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
 if [ -x "$TARGETS/throws" ]; then
 	# 0.3 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function

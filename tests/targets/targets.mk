@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births $(T)/nested \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
@@ -24,7 +24,7 @@ TARGETS += $(STEPS)
 COMPILED := $(foreach c,gcc $(if $(call have,clang),clang),$(foreach o,O0 O1 O2 O3 lto,$(T)/compiled/$(c)-$(o) $(T)/compiled/$(c)-$(o)-fp))
 TARGETS += $(COMPILED)
 ifneq ($(call have,musl-gcc),)
-TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl
+TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl $(T)/nested-musl
 endif
 # Large debug info, for several tests and a quick bench.
 MANY := $(addprefix $(B)/tests/bench/,many-2-1 many-4-1 many-8-1)
@@ -141,6 +141,11 @@ $(T)/births: tests/targets/births.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/births-musl: tests/targets/births.c $(T)/.dir
 	$(call tcc,musl-gcc,)
+# Nested functions are gcc's own, and their trampolines are on the stack: said, or the linker warns.
+$(T)/nested: tests/targets/nested.c $(T)/.dir
+	$(call tcc,$(TCC),-std=gnu11 -z execstack)
+$(T)/nested-musl: tests/targets/nested.c $(T)/.dir
+	$(call tcc,musl-gcc,-std=gnu11 -z execstack)
 $(T)/dive: tests/targets/dive.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/odd: tests/targets/odd.c $(T)/.dir

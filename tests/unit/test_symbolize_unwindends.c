@@ -119,7 +119,7 @@ static void test_without_rows(void **state)
 	const struct mapping *own = addrspace_find(whole, here);
 	const struct cfi_sections none = { .is64 = true };
 	struct module bare = { .id = 999, .source = MODULE_PROCESS, .dso = { .path = "/bare" } };
-	struct mapping m = *own;
+	struct mapping m = *own, stack = { .start = 0x10000, .end = 0x11000, .path = "[stack]" };
 	uint64_t base = 0x10000, words[64] = { 0 }, regs[UREG_MAX] = { [UREG_SP] = base };
 	uint64_t bias, start;
 	const uint8_t *data;
@@ -147,6 +147,15 @@ static void test_without_rows(void **state)
 		assert_int_equal(st.res.end, UNWIND_COMPLETE);
 		assert_int_equal(st.res.n, 2);
 		assert_true(st.frames[1].addr.v == words[9] && st.frames[1].kind == FRAME_RETURN);
+		/* Nor is it one if the stack may be executed. */
+		self.as = addrspace_clone(as);
+		addrspace_add(self.as, &stack);
+		run(u, &st, regs, false, FRAMES_MAX);
+		assert_int_equal(st.res.end, UNWIND_COMPLETE);
+		assert_int_equal(st.res.n, 2);
+		assert_false(st.frames[1].scanned);
+		addrspace_free(self.as);
+		self.as = as;
 		/* Other code below it: a caller that would be left out. */
 		words[5] = here.v + 3;
 		target_set_stack(&self, base, words, ARRAY_SIZE(words));
