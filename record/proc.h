@@ -36,6 +36,7 @@ struct proc {
 	bool inherited;			/* forked, no exec since */
 	bool read_late;			/* ran before we looked: neither fork nor exec was seen */
 	bool jit_captured;		/* for good: it has ended */
+	bool own;			/* proctab_own_child(), or descends from it */
 	bool aside;			/* no side-band is promised: known as another one's rival only */
 	bool dead;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
@@ -71,6 +72,7 @@ struct proctab {
 	bool detached;		/* proctab_detach() */
 	bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time);	/* proctab_look_ahead(); NULL = cannot be told */
 	void *exec_ctx;
+	struct rootpin *own;	/* our root, for what our child runs; NULL = there is none, or it is not to be had */
 	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
 	bool host_maps;		/* proctab_host_maps(), and what it was told */
 	uint64_t host_begun;

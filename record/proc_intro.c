@@ -21,6 +21,12 @@
 /* Forks without an exec or a sample, one from the other: of a shell's subshells. */
 #define ANCESTORS_MAX 8
 
+/* The mount namespace of @p when neither side-band nor /proc tells: 0, unless it is our child's. */
+static uint64_t own_mnt_ns(const struct proc *p)
+{
+	return p->own && p->pt->own ? p->pt->own->mnt_ns : 0;
+}
+
 static struct map_user map_user(const struct proc *p)
 {
 	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns };
@@ -37,6 +43,8 @@ static struct map_user map_user(const struct proc *p)
 	}
 	if (!u.mnt_ns)
 		u.mnt_ns = facts_mnt_ns(p->pid);
+	if (!u.mnt_ns)
+		u.mnt_ns = own_mnt_ns(p);
 	return u;
 }
 
@@ -420,6 +428,8 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 		ev.pid_ns = ev.pid_ns ? ev.pid_ns : f->pid_ns;
 		ev.user_ns = ev.user_ns ? ev.user_ns : f->user_ns;
 	}
+	if (!f && !ev.mnt_ns)
+		ev.mnt_ns = own_mnt_ns(p);
 	/* Where /proc had none to tell, or was not asked in time. */
 	if (!ev.exe[0])
 		ev.exe = intern_str(p->pt->paths, p->exe);

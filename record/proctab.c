@@ -2,9 +2,12 @@
 #include "proctab.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "nsopen.h"
 #include "proc.h"
@@ -35,6 +38,18 @@ struct proctab *proctab_new(struct rec_writer *w)
 void proctab_nested(struct proctab *pt)
 {
 	pt->nested = true;
+}
+
+void proctab_own_child(struct proctab *pt, uint32_t pid)
+{
+	int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	proctab_know(pt, pid)->own = true;
+	if (!stat("/proc/self/ns/mnt", &st))
+		pt->own = rootpin_hold(&pt->pins, fd, st.st_ino);
+	else if (fd >= 0)
+		close(fd);
 }
 
 void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time), void *ctx)
@@ -144,6 +159,7 @@ void proctab_free(struct proctab *pt)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
 	rivals_fini(pt);
+	rootpin_put(&pt->pins, pt->own);
 	rootpin_put(&pt->pins, pt->host);
 	threads_fini(&pt->threads);
 	dsotab_fini(&pt->dsos);
@@ -306,10 +322,11 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		proctab_know(pt, ev->pid)->fork_time = ev->time;
 		return;
 	}
+	parent = find_proc(pt, ev->ppid);
 	p = add_proc(pt, ev->pid);
 	p->ppid = ev->ppid;
+	p->own = parent && parent->own;
 	p->fork_time = ev->time;
-	parent = find_proc(pt, ev->ppid);
 	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
 	p->inherited = true;
 	if (!parent) {

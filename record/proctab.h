@@ -113,6 +113,11 @@ void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel);
  * theirs. @begun: when the recording was begun, ns as in its events, and @wall_ns, the same as wall clock, or up to @late_ns later.
  */
 void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns);
+/*
+ * Process @pid, which waits for its exec, is a child of ours. It runs where we do, and so does what it forks, as long as nothing
+ * else is told of them: they may have ended before anyone could look.
+ */
+void proctab_own_child(struct proctab *pt, uint32_t pid);
 /* We are in a pid namespace below the first one: pid 0 is all that runs outside of it, and idle CPUs. */
 void proctab_nested(struct proctab *pt);
 /*

@@ -284,6 +284,8 @@ static int open_writer(struct session *s)
 	s->pt = proctab_new(s->w);
 	if (!pidns_is_first())
 		proctab_nested(s->pt);
+	if (s->child.pid)
+		proctab_own_child(s->pt, (uint32_t)s->child.pid);
 	if (spool_switches(s->o))
 		proctab_keep_slices(s->pt);
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,

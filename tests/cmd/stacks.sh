@@ -28,6 +28,13 @@ holds() {
 	END { printf "# %d of %d hold %s\n", hit, total, want; exit !(total > 0 && 100 * hit >= min * total) }' "$1"
 }
 
+# NAME's stacks without the program and musl's library; names of C come from .symtab in both cases, or from nowhere.
+without_files() {
+	unshare -m sh -c "mount -t tmpfs none '$TARGETS' && { [ ! -d /usr/lib/x86_64-linux-musl ] ||
+		mount -t tmpfs none /usr/lib/x86_64-linux-musl; } && exec '$NSPROF' symbolize -q --no-inline '$T/$1'" \
+		>"$T/$1.gone" 2>"$T/$1.err"
+}
+
 # case_of NAME CHAIN MIN_WHOLE COMMAND...: record, and hold the result against what was declared.
 case_of() {
 	local name=$1 chain=$2 min=$3 u
@@ -43,10 +50,7 @@ case_of() {
 		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/$name" >"$T/$name.$u"
 		check "$name: $u gives the same" diff "$T/$name.folded" "$T/$name.$u"
 	done
-	# Without the program and musl's library; names of C come from .symtab in both cases, or from nowhere.
-	if unshare -m sh -c "mount -t tmpfs none '$TARGETS' && { [ ! -d /usr/lib/x86_64-linux-musl ] ||
-			mount -t tmpfs none /usr/lib/x86_64-linux-musl; } && exec '$NSPROF' symbolize -q --no-inline '$T/$name'" \
-			>"$T/$name.gone" 2>"$T/$name.err"; then
+	if without_files "$name"; then
 		check "$name: the recording's own rows give the same" diff "$T/$name.folded" "$T/$name.gone"
 	else
 		skip "$name: the recording's own rows" "cannot make a mount namespace"
@@ -122,6 +126,35 @@ for p in spin-musl spin-musl-static; do
 	else
 		skip $p "musl-gcc is not installed"
 	fi
+done
+
+# Over before the recorder looked at them for the first time, 20 ms of CPU time: its own command, and what that forks. It knows
+# where they ran, so that their binaries are captured, with a build-id or without.
+for p in spin spin-musl spin-musl-static; do
+	if [ ! -x "$TARGETS/$p" ]; then
+		skip "$p, short" "musl-gcc is not installed"
+		continue
+	fi
+	chain=$("$TARGETS/$p" --chain)
+	for how in own forked; do
+		name=$p-$how
+		if [ $how = own ]; then
+			set -- "$TARGETS/$p" --cpu 0.02
+		else
+			set -- sh -c '"$0" --cpu 0.02; "$0" --cpu 0.02' "$TARGETS/$p"
+		fi
+		if ! "$NSPROF" record -q -F 1999 -o "$T/$name" -- "$@" >/dev/null 2>"$T/$name.err"; then
+			fail "$name, short: records" "$(cat "$T/$name.err")"
+			continue
+		fi
+		"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.folded"
+		check "$name, short: every function of its chain" holds "$T/$name.folded" "$chain" 100
+		if without_files "$name"; then
+			check "$name, short: and from the recording alone" holds "$T/$name.gone" "$chain" 100
+		else
+			skip "$name, short: from the recording alone" "cannot make a mount namespace"
+		fi
+	done
 done
 
 # Trampolines on the stack, which is executable for them: what points into it is no return address.

@@ -44,6 +44,71 @@ static void test_capture_elf(void **state)
 	assert_int_equal(got.nexit, 1);
 }
 
+/* The side-band of a program @path that @pid, which nobody can look at, begins. */
+static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
+{
+	struct kmmap m = kmmap(pid, 0x400000, 0x10000, path);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	m.ino = st.st_ino + ino_off;
+	m.dev_major = major(st.st_dev);
+	m.dev_minor = minor(st.st_dev);
+	exec_comm(pid, "gone");
+	proctab_mmap(pt, &m);
+	proc_saw_code(pt, proctab_sampled(pt, pid, pid, now()), 0x402000);
+}
+
+/*
+ * A command that is over before anyone looked at it ran where the recorder does, and what it forked, too: their binaries are captured.
+ * Not another file than was mapped, nor one of a process that went into another mount namespace, nor anyone else's.
+ */
+static void test_own_child_gone(void **state)
+{
+	char dir[] = "/tmp/own-XXXXXX", copies[5][64], cmd[400];
+	const uint32_t pid = GONE;
+	uint32_t i, have[5] = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	/* Without a build-id, which would make them one. */
+	for (i = 0; i < 5; i++) {
+		snprintf(copies[i], sizeof(copies[i]), "%s/%u", dir, i);
+		snprintf(cmd, sizeof(cmd), "objcopy --remove-section=.note.gnu.build-id /bin/true '%s'", copies[i]);
+		assert_int_equal(system(cmd), 0);
+	}
+	proctab_own_child(pt, pid);
+	gone_exec(pid, copies[0], 0);
+	fork_of(pid + 1, pid);
+	gone_exec(pid + 1, copies[1], 0);
+	fork_of(pid + 2, pid);
+	gone_exec(pid + 2, copies[2], 1);
+	fork_of(pid + 3, pid);
+	proctab_namespaces(pt, pid + 3, 111, 0, 0);
+	gone_exec(pid + 3, copies[3], 0);
+	gone_exec(pid + 4, copies[4], 0);
+	assert_int_equal(proctab_capture(pt), 0);
+	read_back();
+	assert_int_equal(stat("/proc/self/ns/mnt", &st), 0);
+	assert_int_equal(got.nproc, 5);
+	assert_int_equal(got.proc[0].mnt_ns, st.st_ino);
+	assert_int_equal(got.proc[1].mnt_ns, st.st_ino);
+	assert_int_equal(got.proc[3].mnt_ns, 111);
+	assert_int_equal(got.proc[4].mnt_ns, 0);
+	for (i = 0; i < got.ncap; i++)
+		for (uint32_t k = 0; k < 5; k++)
+			have[k] += !strcmp(got.dso[got.cap[i].id - 1].path, copies[k]);
+	assert_int_equal(have[0], 1);
+	assert_int_equal(have[1], 1);
+	assert_int_equal(have[2], 0);
+	assert_int_equal(have[3], 0);
+	assert_int_equal(have[4], 0);
+	for (i = 0; i < 5; i++)
+		unlink(copies[i]);
+	rmdir(dir);
+}
+
 struct jit_shared {
 	uint64_t code;
 	uint32_t inner;		/* the JIT's own pid as it sees it */
@@ -416,6 +481,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_capture_elf),
+		T(test_own_child_gone),
 		T(test_jit_in_namespaces),
 		T(test_jit_map_written_late),
 		T(test_jit_of_parent),
