@@ -37,18 +37,23 @@ void ran_begin(struct ran *r, const struct target *t, const struct cgroup_cpu *c
 
 		c->name = xstrdup(t->cgroups[i].name);
 		cgroup_cpu_find(cpu, t->cgroups[i].path, 0, &c->at);
-		c->begun = read_used(r, c, &c->before_us);
+		/*
+		 * The root's is made of what each CPU was at when its ticks came, and of stolen time (root_cgroup_cputime() in
+		 * kernel/cgroup/rstat.c): what runs between two ticks is not in it.
+		 */
+		c->begun = !cgroup_is_root(&t->cgroups[i]) && read_used(r, c, &c->before_us);
 	}
 }
 
-void ran_end(struct ran *r, const struct target *t)
+void ran_end(struct ran *r, const struct target *t, uint64_t took)
 {
 	r->more = t->ncgroups != r->n;
 	for (size_t i = 0; i < r->n; i++) {
 		struct ran_cgroup *c = &r->cg[i];
 		uint64_t us;
 
-		c->known = c->begun && read_used(r, c, &us) && us >= c->before_us;
+		c->known = c->begun && read_used(r, c, &us) && us >= c->before_us &&
+			   (us > c->before_us || took >= RAN_LEAST);
 		if (c->known)
 			c->used_us = us - c->before_us;
 	}

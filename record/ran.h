@@ -19,11 +19,17 @@
  */
 #define RAN_MAX 64
 
+/*
+ * ns. The kernel adds what a process uses when it leaves its CPU, and at each tick (update_curr() in kernel/sched/fair.c), which is every
+ * 10 ms at the latest: within less than two of them a cgroup may run and its CPU time stand still.
+ */
+#define RAN_LEAST 20000000ull
+
 struct ran_cgroup {
 	char *name;			/* as typed; owned */
 	struct cgroup_cpu_at at;
 	uint64_t before_us, used_us;
-	bool begun, known;		/* before, and used as well, could be read */
+	bool begun, known;		/* before, and used as well, could be read and means something */
 };
 
 struct ran {
@@ -33,9 +39,9 @@ struct ran {
 	bool more;			/* others have been chosen since */
 };
 
-/* When sampling begins, ends. Own with ran_fini(). */
+/* When sampling begins, ends. Own with ran_fini(). @took: ns between the two. */
 void ran_begin(struct ran *r, const struct target *t, const struct cgroup_cpu *cpu);
-void ran_end(struct ran *r, const struct target *t);
+void ran_end(struct ran *r, const struct target *t, uint64_t took);
 void ran_fini(struct ran *r);
 
 /* What the samples say of the chosen cgroups. */

@@ -388,7 +388,7 @@ static int record(struct session *s, int *signo)
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
-	ran_end(&s->ran, &s->target);
+	ran_end(&s->ran, &s->target, l->enabled_at ? loop_now() - l->enabled_at : 0);
 	err = finish(s, l);
 	if (err || end == LOOP_BROKEN || end == LOOP_WRITE_ERROR)
 		return 1;

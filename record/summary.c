@@ -92,7 +92,7 @@ static void advise(const struct ev_ledger *l, const struct record_opts *o, const
 	uint64_t in_file = l->kept + l->cut;
 
 	if (!balance_taken(l) && !s->knows_empty)
-		pr_warn("no samples: nothing ran in the target while it was recorded");
+		pr_warn("no samples: nothing ran in the target while it was recorded, or too little");
 	advise_losses(l, s);
 	if (s->clock && s->covers && l->have_count)
 		advise_coverage(l, s);

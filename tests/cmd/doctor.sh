@@ -41,7 +41,8 @@ agrees() {
 		if [ -n "$want" ]; then
 			like "${at:-}${names[i]} starts, and so it says" "$out" "^(works|in part) +${names[i]}( |$)"
 		else
-			like "${at:-}${names[i]} does not start, and so it says" "$out" "^no +${names[i]} "
+			like "${at:-}${names[i]} does not start, and so it says" "$out" "^no +${names[i]} " ||
+				tap_note "the recorders said: $(<record.err)"
 		fi
 		i=$((i + 1))
 	done

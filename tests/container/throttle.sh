@@ -138,6 +138,15 @@ check "nothing ran in one of two: a warning" "$NSPROF" record -o "$T/half" -F 19
 like "which names it" "$(<"$T/check.err")" "warning: nothing ran in '$CTR_CGROOT/idle' while"
 unlike "only it" "$(<"$T/check.err")" "/busy'"
 unlike "samples and CPU time agree" "$(<"$T/check.err")" "stand for"
+# A few ms of it may be between two ticks. And the root's CPU time is told by ticks alone: something is always there.
+for name in "$CTR_CGROOT/busy" /; do
+	bad=
+	for i in {1..20}; do
+		"$NSPROF" record -q -o "$T/short" -F 99 -G "$name" -- true 2>"$T/short.err" && ! grep "nothing ran in '" "$T/short.err" ||
+			bad+="$i: $(<"$T/short.err")"$'\n'
+	done
+	is "20 times for a moment: '$name' is not called empty" "$bad" ""
+done
 for i in {1..70}; do
 	mkdir "$CTR_V2/$CTR_CGROOT/many$i"
 	later "rmdir '$CTR_V2/$CTR_CGROOT/many$i'"
