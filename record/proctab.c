@@ -275,6 +275,7 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 		set_comm(p->comm, ev->comm);
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	set_comm(t->comm, ev->comm);
+	t->comm_time = ev->time;
 	if (introduced) {
 		t->introduced = ev->exec ? 0 : pt->segment;
 		rec_writer_comm(pt->w, ev);
@@ -283,12 +284,13 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 
 static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 {
-	const struct thread *by = threads_find(&pt->threads, ev->ptid);
+	const struct thread *by = threads_find(&pt->threads, ev->ptid), *has = threads_find(&pt->threads, ev->tid);
 	struct proc *p = find_proc(pt, ev->pid);
 	char comm[COMM_LEN] = "";
 	struct thread *t;
 
-	if (!p)
+	/* The same: it was named before it was heard of, or belongs to a program that was. */
+	if (!p || p->exec_time > ev->time || (has && has->pid == ev->pid && has->comm_time > ev->time))
 		return;
 	/* A new thread has the comm of the one that made it. */
 	if (by && by->pid == ev->pid)
@@ -312,6 +314,15 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		return;
 	}
 	p = find_proc(pt, ev->pid);
+	/*
+	 * Its exec was heard of before: records of other CPUs come late when theirs stood still, since a virtual machine had none for it, or
+	 * behind an interrupt.
+	 */
+	if (p && p->exec_time > ev->time) {
+		p->fork_time = ev->time;
+		p->ppid = p->ppid ? p->ppid : ev->ppid;
+		return;
+	}
 	if (p) {	/* an older process with that pid */
 		capture_jit(p);
 		free_proc(p);
@@ -329,7 +340,8 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->fork_time = ev->time;
 	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
 	p->inherited = true;
-	if (!parent) {
+	/* That one may be another program since. */
+	if (!parent || parent->exec_time > ev->time) {
 		proctab_know(pt, ev->ppid);
 		return;
 	}

@@ -19,6 +19,7 @@
 struct thread {
 	uint32_t tid, pid;
 	char comm[COMM_LEN];	/* "" = not known yet */
+	uint64_t comm_time;	/* ns, of the record it is from; 0 = it is from none */
 	uint32_t introduced;	/* segment its comm was written in last; 0 = not yet */
 	uint32_t turn;		/* samples while some are dropped */
 	uint8_t nstacks;
