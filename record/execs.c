@@ -22,6 +22,8 @@ static void look(struct execs *x)
 		while (x->rings[i]->sideband && ring_ahead(x->rings[i], &g)) {
 			if (g.type == PERF_RECORD_COMM && g.misc & PERF_RECORD_MISC_COMM_EXEC)
 				*u64map_put(&x->last, (uint32_t)g.first, NULL) = g.time;
+			if (g.type == PERF_RECORD_LOST)
+				x->lost = MAX(x->lost, g.time);
 		}
 	}
 }
@@ -41,4 +43,10 @@ bool execs_since(struct execs *x, uint32_t pid, uint64_t time)
 	}
 	last = u64map_get(&x->last, pid);
 	return last && *last > time;
+}
+
+bool execs_lost_since(struct execs *x, uint64_t time)
+{
+	look(x);
+	return x->lost > time;
 }

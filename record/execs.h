@@ -17,6 +17,7 @@ struct execs {
 	size_t n;
 	struct u64map last;	/* pid -> ns, of the latest exec seen */
 	size_t limit;		/* entries from which on those handed on are let go */
+	uint64_t lost;		/* ns, of the latest word that records were lost; 0 = none */
 };
 
 /* Own with execs_fini(). */
@@ -28,5 +29,7 @@ void execs_fini(struct execs *x);
  * asked after something was read from /proc, "no" holds for what was read. Records that were lost are not known.
  */
 bool execs_since(struct execs *x, uint32_t pid, uint64_t time);
+/* Is there word after @time that records were lost, before it perhaps? Looks as execs_since() does. */
+bool execs_lost_since(struct execs *x, uint64_t time);
 
 #endif

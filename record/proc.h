@@ -43,6 +43,8 @@ struct proc {
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
+	uint64_t lost_seen;		/* proctab.lost when it was last known what image it runs */
+	uint64_t lost_time;		/* ns, when that was last asked for because of a loss; 0 = never */
 	uint64_t dead_time;		/* ns */
 	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
@@ -71,6 +73,7 @@ struct proctab {
 	bool nested;		/* proctab_nested() */
 	bool detached;		/* proctab_detach() */
 	bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time);	/* proctab_look_ahead(); NULL = cannot be told */
+	bool (*lost_since)(void *ctx, uint64_t time);	/* the same */
 	void *exec_ctx;
 	struct rootpin *own;	/* our root, for what our child runs; NULL = there is none, or it is not to be had */
 	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
@@ -123,6 +126,11 @@ struct proc *proctab_know(struct proctab *pt, uint32_t pid);
  * asks, 0 = now. 0, or negative errno; -ESRCH: gone, or the pid is another process's by now.
  */
 int proc_acquire(struct proc *p, uint64_t time);
+/*
+ * Records were lost since @p->lost_seen: does @p, at @time of a sample of it, run a program of whose exec there is no record? Then true, and
+ * its comm. What cannot be told yet is asked again later.
+ */
+bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);
 /* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
 bool proc_refresh_maps(struct proc *p, uint64_t time);
 /* Add what @p, whose facts are known, maps now, @time of a sample or 0. False when it is gone or cannot be read. */

@@ -270,7 +270,8 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f
 	p->facts = f;
 	if (!p->comm[0])
 		memcpy(p->comm, comm, sizeof(comm));
-	f->exec_time = p->exec_time;
+	/* One that was made up says only when it was seen. */
+	f->exec_time = p->read_late ? 0 : p->exec_time;
 	if (!p->kthread)
 		perfmap_pin(p);
 	return 0;
@@ -328,15 +329,55 @@ int proc_acquire(struct proc *p, uint64_t time)
 	return ret;
 }
 
-static const struct map_entry *find_kind(const struct proc *p, enum mapping_kind kind)
+static const struct map_entry *find_kind(const struct mapset *ms, enum mapping_kind kind)
 {
 	uint32_t i;
 
-	for (i = 0; i < p->maps->n; i++) {
-		if (p->maps->maps[i].kind == kind)
-			return &p->maps->maps[i];
+	for (i = 0; i < ms->n; i++) {
+		if (ms->maps[i].kind == kind)
+			return &ms->maps[i];
 	}
 	return NULL;
+}
+
+/* Does live @p run another image than the one that side-band told of? The vdso's place is drawn at each exec. */
+static bool other_image(struct proc *p, int procfd)
+{
+	const struct map_entry *was = find_kind(p->maps, MAPPING_VDSO), *is;
+	struct reading r = { .p = p };
+	bool other;
+
+	if (is_forked(p))
+		return !facts_forked(procfd) && facts_alive(procfd);
+	if (!was)
+		return false;
+	r.maps = mapset_new();
+	other = !read_lines(procfd, &r) && (is = find_kind(r.maps, MAPPING_VDSO)) && is->start != was->start;
+	mapset_put(r.maps);
+	return other;
+}
+
+bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
+{
+	const struct proctab *pt = p->pt;
+	bool other, same_process;
+	int procfd;
+
+	if (p->kthread || p->dead || !pt->lost_since || (p->lost_time && time - p->lost_time < REFRESH_NS))
+		return false;
+	p->lost_time = time;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return false;
+	same_process = !p->facts || facts_started_at(procfd, p->facts->start_ticks);
+	other = other_image(p, procfd);
+	facts_comm(procfd, comm);
+	close(procfd);
+	/* It may have begun after the sample: then its record is still to come, or was lost only then. */
+	if (!same_process || pt->lost_since(pt->exec_ctx, time) || pt->exec_since(pt->exec_ctx, p->pid, time))
+		return false;
+	p->lost_seen = pt->lost;
+	return other;
 }
 
 /*
@@ -345,13 +386,13 @@ static const struct map_entry *find_kind(const struct proc *p, enum mapping_kind
  */
 static bool same_image(const struct proc *p, const struct proc *parent)
 {
-	const struct map_entry *a = find_kind(p, MAPPING_VDSO);
-	const struct map_entry *b = find_kind(parent, MAPPING_VDSO);
+	const struct map_entry *a = find_kind(p->maps, MAPPING_VDSO);
+	const struct map_entry *b = find_kind(parent->maps, MAPPING_VDSO);
 
 	if (!a || !b || a->start != b->start || !p->facts || !parent->facts)
 		return false;
-	a = find_kind(p, MAPPING_FILE);
-	b = find_kind(parent, MAPPING_FILE);
+	a = find_kind(p->maps, MAPPING_FILE);
+	b = find_kind(parent->maps, MAPPING_FILE);
 	return a && b && a->start == b->start && a->path == b->path &&
 	       !strcmp(p->facts->exe, parent->facts->exe);
 }
@@ -454,7 +495,7 @@ void proc_introduce(struct proc *p, uint64_t time)
 	else if (p->pid != UINT32_MAX)
 		proc_acquire(p, time);
 	/* Of a process that ran before only if its JIT code's names may be its parent's to tell. */
-	if (p->read_late && p->facts && p->facts->map.fd < 0 && find_kind(p, MAPPING_JIT)) {
+	if (p->read_late && p->facts && p->facts->map.fd < 0 && find_kind(p->maps, MAPPING_JIT)) {
 		proctab_know(pt, p->ppid);
 		find_ancestor(p, time, ANCESTORS_MAX);
 	} else if (p->inherited) {

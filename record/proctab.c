@@ -52,9 +52,11 @@ void proctab_own_child(struct proctab *pt, uint32_t pid)
 		close(fd);
 }
 
-void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time), void *ctx)
+void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time),
+			bool (*lost_since)(void *ctx, uint64_t time), void *ctx)
 {
 	pt->exec_since = exec_since;
+	pt->lost_since = lost_since;
 	pt->exec_ctx = ctx;
 }
 
@@ -91,6 +93,7 @@ static struct proc *add_proc(struct proctab *pt, uint32_t pid)
 	p->pid = pid;
 	p->maps = mapset_new();
 	p->known = pt->detached;
+	p->lost_seen = pt->lost;
 	if (!pid)
 		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
 	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
@@ -256,6 +259,7 @@ static void begin_image(struct proc *p)
 	p->exe_wait = p->pt->lost + 1;
 	p->serial = 0;
 	p->refresh_time = 0;
+	p->lost_seen = p->pt->lost;
 	threads_drop(&p->pt->threads, p->pid);
 }
 
@@ -360,6 +364,24 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		rec_writer_fork(pt->w, ev);
 }
 
+/*
+ * Records were lost since @p was heard of: was one of them that of an exec? Then what is known of @p is another program's, and stays
+ * so for as long as it runs. What it runs is read; when it began is not known.
+ */
+static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
+{
+	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = p->pid, .exec = true };
+	char comm[COMM_LEN];
+
+	if (!proc_lost_exec(p, time, comm))
+		return;
+	ev.comm = comm;
+	proctab_comm(pt, &ev);
+	p->known = false;
+	p->read_late = true;
+	p->exe_wait = 0;
+}
+
 /* Let go of processes that ended long enough before @time. */
 static void bury_dead(struct proctab *pt, uint64_t time)
 {
@@ -414,6 +436,8 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 
 	revive(p);
 	p->last_time = time;
+	if (p->lost_seen != pt->lost)
+		make_up_exec(pt, p, time);
 	if (!proc_written(p))
 		proc_introduce(p, time);
 	else if (p->jit.n && p->facts && p->facts->map.fd < 0)

@@ -121,10 +121,11 @@ void proctab_own_child(struct proctab *pt, uint32_t pid);
 /* We are in a pid namespace below the first one: pid 0 is all that runs outside of it, and idle CPUs. */
 void proctab_nested(struct proctab *pt);
 /*
- * Whether process @pid began a program after @time, ns, by all that is known now, which may be more than the table has been told.
- * Without it that is asked of forked processes only. @ctx is borrowed.
+ * Whether process @pid began a program after @time, ns, by all that is known now, which may be more than the table has been told, and
+ * whether anything was lost after it. Without it that is asked of forked processes only, and no exec that was lost is found. @ctx is borrowed.
  */
-void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time), void *ctx);
+void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time),
+			bool (*lost_since)(void *ctx, uint64_t time), void *ctx);
 /* There will be more than one file: keep slices of binaries for the next. */
 void proctab_keep_slices(struct proctab *pt);
 

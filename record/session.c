@@ -251,6 +251,11 @@ static bool exec_since(void *ctx, uint32_t pid, uint64_t time)
 	return execs_since(ctx, pid, time);
 }
 
+static bool lost_since(void *ctx, uint64_t time)
+{
+	return execs_lost_since(ctx, time);
+}
+
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
@@ -303,7 +308,7 @@ static int open_writer(struct session *s)
 	spool_init(&s->spool, loop_now());
 	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
 	execs_init(&s->execs, s->drain.rings, s->drain.n);
-	proctab_look_ahead(s->pt, exec_since, &s->execs);
+	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
 	return 0;
 }
 

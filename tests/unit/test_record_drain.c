@@ -599,6 +599,7 @@ static void put_comm(struct rig *r, int ring, uint32_t pid, uint64_t time, bool 
 static void execs_ahead(void **state)
 {
 	struct rig *r = rig_new(CALLGRAPH_NONE);
+	const uint64_t lost[2] = { 1, 7 };
 	struct execs x;
 
 	(void)state;
@@ -614,6 +615,10 @@ static void execs_ahead(void **state)
 	assert_int_equal(drain_round(&r->drain, DRAIN_ALL, r->sink), 3);
 	put_comm(r, 2, PID, 200, true);
 	assert_true(execs_since(&x, PID, 150));
+	assert_false(execs_lost_since(&x, 0));
+	put_side(r, 2, PERF_RECORD_LOST, 300, lost, 2);
+	assert_true(execs_lost_since(&x, 299));
+	assert_false(execs_lost_since(&x, 300));
 	/* Twice around the ring, and more than are remembered. */
 	for (uint32_t i = 0; i < 10000; i++) {
 		put_comm(r, 2, PID + i, 1000 + i, true);

@@ -448,7 +448,7 @@ static void test_read_after_exec(void **state)
 
 	(void)state;
 	begin_sleep(&c);
-	proctab_look_ahead(pt, sleeps_since, &exec);
+	proctab_look_ahead(pt, sleeps_since, NULL, &exec);
 	p = proctab_sampled(pt, pid, pid, t + 1);
 	assert_null(proc_maskset(p, pid, ip, 0x7ff000000000, 64));
 	assert_int_equal(p->maps->n, 0);
