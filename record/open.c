@@ -102,10 +102,12 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 	attr->exclude_hv = ev->sel.exclude_kernel;
 	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
 	attr->freq = !o->period;
-	if (o->period)
+	if (o->period) {
 		attr->sample_period = o->period;
-	else
+	} else {
 		attr->sample_freq = ev->freq;
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	}
 	if (ev->feats & FEAT_SAMPLE_CGROUP)
 		attr->sample_type |= PERF_SAMPLE_CGROUP;
 	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel ||

@@ -8,10 +8,14 @@
 
 #include <linux/perf_event.h>
 
-/* Fields of every event. CALLCHAIN comes empty where no call graph is wanted. */
+/*
+ * Fields of every event. CALLCHAIN comes empty where no call graph is wanted. PERIOD is asked for with a frequency
+ * only: of a software event with a fixed period the kernel takes it as the wish for a sample of each single event
+ * (perf_swevent_event() in kernel/events/core.c).
+ */
 #define LAYOUT_SAMPLE_TYPE                                                                         \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |            \
-	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
 
 /* Byte offset of the time in a sample: header, identifier, ip, pid and tid stand before it. */
 #define LAYOUT_SAMPLE_TIME 32

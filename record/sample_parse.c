@@ -86,7 +86,7 @@ void sample_chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
 	raw->in.nchain = 2;
 }
 
-int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgroup,
+int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_stack, bool has_cgroup,
 		 struct raw_sample *raw)
 {
 	const uint8_t *base = (const uint8_t *)h;
@@ -101,7 +101,7 @@ int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgr
 	in->tid = (uint32_t)(v >> 32);
 	in->time = get_u64(&b);
 	in->cpu = (uint32_t)get_u64(&b);
-	in->period = get_u64(&b);
+	in->period = period ? period : get_u64(&b);
 	n = get_u64(&b);
 	in->chain = (const void *)get_bytes(&b, MIN(n, LAYOUT_RECORD_MAX) * 8);
 	in->nchain = in->chain ? (uint32_t)n : 0;

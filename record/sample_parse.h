@@ -16,10 +16,12 @@ struct raw_sample {
 };
 
 /*
- * @has_stack, @has_cgroup: whether the event was opened with user registers and stack, and with
- * cgroup ids. Pointers in @raw lead into @h. -EINVAL when inner lengths do not fit.
+ * @period: that of the event, if it is fixed; 0: each sample has its own. @has_stack, @has_cgroup: whether the event was
+ * opened with user registers and stack, and with cgroup ids. Pointers in @raw lead into @h. -EINVAL when inner lengths do
+ * not fit.
  */
-int sample_parse(const struct perf_event_header *h, bool has_stack, bool has_cgroup, struct raw_sample *raw);
+int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_stack, bool has_cgroup,
+		 struct raw_sample *raw);
 
 /*
  * No call graph, or nothing left of it: the address @ip that was hit is a chain of one, in @raw itself. @misc: of the record's header,

@@ -42,6 +42,11 @@ for check in checks:
 	if what == 'faults':		# of the target, as it counted them: to the sample
 		assert l['exact'] and taken == l['count'] == int(value), (taken, l['count'], value)
 		assert all(c['count'] == c['samples'] + c['lost'] for c in cpus), cpus
+	elif what == 'every':		# one sample every so many events, on each CPU less than one is left over
+		faults, n = (int(v) for v in value.split('/'))
+		assert l['count'] == faults and l['lost_kernel'] == 0, (l, faults)
+		assert all(c['samples'] == c['count'] // n and c['periods'] == c['samples'] * n for c in cpus), cpus
+		assert taken * n > faults - len(cpus) * n, (taken, faults, n)
 	elif what == 'lost':		# at least so many
 		assert l['lost_kernel'] >= int(value), l
 	elif what == 'period':		# a clock with this period, on CPUs
@@ -147,6 +152,16 @@ faults none.data no 300 0 -e page-faults --call-graph none
 is "the target made the faults it was told to" "$counted" 600
 balances "page faults, nothing lost" none.data faults="$counted"
 like "and the closing line says so" "$(cat none.data.err)" "\(600 samples, [0-9]+ bytes each; none lost\)"
+# The target is one thread, but each CPU has an event and so a count of its own.
+faults every.data no 1500 0 -e page-faults -c 100
+balances "one sample every 100 page faults" every.data every="$counted/100"
+"$NSPROF" symbolize --weight period every.data >every.folded 2>err
+check "its weight is what the samples stand for" python3 -c '
+import json
+l = json.load(open("every.data.json"))["ledger"]
+weight = sum(int(line.rsplit(" ", 1)[1]) for line in open("every.folded"))
+print("# weight %d, periods %d of %d" % (weight, l["periods"], l["count"]))
+exit(weight != l["periods"] or weight % 100)'
 faults once.data once 1000 0 -e page-faults -m 128K
 is "2000 faults" "$counted" 2000
 balances "page faults, tiny rings, the recorder stopped for half" once.data faults=2000 lost=900

@@ -407,17 +407,21 @@ static void test_our_layout(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 1000; i++) {
 		bool stack = any(2), cgroup = any(2);
-		uint64_t type = LAYOUT_SAMPLE_TYPE | (stack ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0) |
+		const uint64_t fixed = any(2) ? 1 + any(100000) : 0;
+		uint64_t type = LAYOUT_SAMPLE_TYPE | (fixed ? 0 : PERF_SAMPLE_PERIOD) |
+			(stack ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0) |
 			(cgroup ? PERF_SAMPLE_CGROUP : 0);
 
 		make_up(&s, type, UREG_MASK);
 		o->n = 0;
 		put_sample(o, &s);
-		assert_int_equal(sample_parse((void *)o->b, stack, cgroup, &raw), 0);
+		assert_int_equal(sample_parse((void *)o->b, fixed, stack, cgroup, &raw), 0);
 		check(&s, &raw);
+		if (fixed)
+			assert_int_equal(raw.in.period, fixed);
 		o->n -= 8 * (1 + any(o->n / 8 - 1));
 		end(o, 0);
-		assert_int_equal(sample_parse((void *)o->b, stack, cgroup, &raw), -EINVAL);
+		assert_int_equal(sample_parse((void *)o->b, fixed, stack, cgroup, &raw), -EINVAL);
 	}
 	free(o);
 }
