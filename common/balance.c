@@ -12,13 +12,22 @@ uint64_t balance_missing(const struct ev_ledger *l)
 	return l->cut + l->dropped + l->lost_kernel;
 }
 
+static uint64_t seen(const struct ev_ledger *l)
+{
+	return balance_taken(l) - l->lost_kernel;
+}
+
+bool balance_has_coverage(const struct ev_ledger *l)
+{
+	return l->count && (seen(l) || !l->lost_kernel);
+}
+
 double balance_coverage(const struct ev_ledger *l)
 {
-	uint64_t seen = balance_taken(l) - l->lost_kernel;
-	double mean = seen ? (double)l->periods / (double)seen : 0;
+	double mean = seen(l) ? (double)l->periods / (double)seen(l) : 0;
 	double known = (double)l->periods + mean * (double)l->lost_kernel;
 
-	return l->count ? 100 * known / (double)l->count : 100;
+	return l->count ? 100 * known / (double)l->count : 0;
 }
 
 static void add_cause(struct strbuf *sb, size_t start, uint64_t n, const char *what)

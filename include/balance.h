@@ -10,10 +10,14 @@ uint64_t balance_taken(const struct ev_ledger *l);
 /* Of these, the ones that are not whole in the file though they should be: cut, lost and dropped. */
 uint64_t balance_missing(const struct ev_ledger *l);
 /*
+ * Is anything known of that share: was something counted, and are not all samples lost, so that nobody knows what they
+ * stood for?
+ */
+bool balance_has_coverage(const struct ev_ledger *l);
+/*
  * How much of the kernel's count lies in periods that ended with a sample, in percent; lost samples are
- * taken for average ones. What is missing is in no sample: see DESIGN.md, section 6. 100 when
- * nothing was counted. It says nothing of a clock limited to user space or to the kernel, which counts
- * all time.
+ * taken for average ones. What is missing is in no sample: see DESIGN.md, section 6. For balance_has_coverage()
+ * only. It says nothing of a clock limited to user space or to the kernel, which counts all time.
  */
 double balance_coverage(const struct ev_ledger *l);
 /*

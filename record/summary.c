@@ -45,7 +45,8 @@ static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struc
 			    l->count);
 	else if (l->exact && taken != l->kept)
 		strbuf_addf(sb, "; %" PRIu64 " in all, as the kernel counted", taken);
-	else if (!l->exact && s->covers && (taken != l->kept || covered < COVERAGE_PERCENT))
+	else if (!l->exact && s->covers && taken && balance_has_coverage(l) &&
+		 (taken != l->kept || covered < COVERAGE_PERCENT))
 		strbuf_addf(sb, "; all together %.1f %% of the %s that the kernel counted", covered,
 			    s->clock ? "CPU time" : "events");
 }
@@ -76,7 +77,7 @@ static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 	uint64_t seen = balance_taken(l) - l->lost_kernel;
 	double none = 100 - balance_coverage(l);
 
-	if (none <= 100 - COVERAGE_PERCENT)
+	if (!balance_has_coverage(l) || none <= 100 - COVERAGE_PERCENT)
 		return;
 	if (seen && l->periods / seen < PERIOD_SHORT)
 		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer does not keep up "

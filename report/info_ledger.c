@@ -177,15 +177,22 @@ static double since_start(const struct info_ledger *il, uint64_t time)
 	return time > il->start ? (double)(time - il->start) / 1e9 : 0;
 }
 
-/* Of one CPU, as balance_coverage(). */
-static double cpu_coverage(const struct ev_counts *c)
+/* That of all, if it is known. */
+static bool has_coverage(const struct info_ledger *il)
+{
+	return il->covers && il->l.have_count && balance_has_coverage(&il->l);
+}
+
+/* That of one CPU. */
+static void json_cpu_coverage(const struct info_ledger *il, const struct ev_counts *c, struct json *j)
 {
 	struct ev_ledger l = {
 		.kept = c->samples, .lost_kernel = c->lost, .periods = c->periods,
 		.count = c->count,
 	};
 
-	return balance_coverage(&l);
+	if (il->covers && il->l.have_count && balance_has_coverage(&l))
+		json_double(j, "coverage", balance_coverage(&l));
 }
 
 /* ---- text ---- */
@@ -221,7 +228,7 @@ static void text_count(const struct info_ledger *il, FILE *to)
 	else
 		fprintf(to, "; the kernel counted %" PRIu64 " events", l->count);
 	if (l->have_count && !l->exact) {
-		if (il->covers)
+		if (has_coverage(il))
 			fprintf(to, ", %.1f %% of them in these samples' periods",
 				balance_coverage(l));
 		fputs("\n", to);
@@ -331,7 +338,7 @@ static void json_ledger(const struct info_ledger *il, struct json *j)
 	json_bool(j, "exact", l->exact);
 	json_u64(j, "count", l->count);
 	json_u64(j, "periods", l->periods);
-	if (l->have_count && il->covers)
+	if (has_coverage(il))
 		json_double(j, "coverage", balance_coverage(l));
 	json_u64(j, "pool_waits", l->pool_waits);
 	json_u64(j, "pool_peak", l->pool_peak);
@@ -357,8 +364,7 @@ static void json_counts(const struct info_ledger *il, struct json *j)
 		json_u64(j, "lost", c->lost);
 		json_u64(j, "enabled_ns", c->enabled);
 		json_u64(j, "running_ns", c->running);
-		if (il->covers)
-			json_double(j, "coverage", cpu_coverage(c));
+		json_cpu_coverage(il, c, j);
 		json_end_object(j);
 	}
 	json_end_array(j);

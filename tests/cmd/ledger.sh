@@ -52,7 +52,7 @@ for check in checks:
 	elif what == 'period':		# a clock with this period, on CPUs
 		for c in cpus:
 			print('# %s CPU %d: (%d + %d lost) x %s ns of %d: %.2f %%' % (name, c['cpu'], c['samples'], c['lost'],
-			      value, c['count'], c['coverage']))
+			      value, c['count'], c.get('coverage', 0)))
 			# Not more than was counted, but for two clocks compared: the timer's and the count's.
 			assert (c['samples'] + c['lost']) * int(value) <= c['count'] * 1.001 + int(value), c
 			assert c['periods'] == c['samples'] * int(value), c
