@@ -92,6 +92,12 @@ bool evsel_is_clock(const struct evsel *ev)
 						  ev->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool evsel_counts_work(const struct evsel *ev)
+{
+	return evsel_is_clock(ev) || (ev->type == PERF_TYPE_HARDWARE && (ev->config == PERF_COUNT_HW_CPU_CYCLES ||
+									 ev->config == PERF_COUNT_HW_INSTRUCTIONS));
+}
+
 bool evsel_counts_each(const struct evsel *ev)
 {
 	return ev->type == PERF_TYPE_SOFTWARE && !evsel_is_clock(ev);

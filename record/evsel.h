@@ -28,6 +28,8 @@ bool evsel_fall_back(struct evsel *ev, int err);
 
 /* The period of the event counts nanoseconds. */
 bool evsel_is_clock(const struct evsel *ev);
+/* It counts whenever something runs, in nanoseconds or in what the CPU does. */
+bool evsel_counts_work(const struct evsel *ev);
 /* A counter of the kernel's that overflows at each single event, so that nothing is estimated. */
 bool evsel_counts_each(const struct evsel *ev);
 bool evsel_is_hardware(const struct evsel *ev);

@@ -84,13 +84,18 @@ bool ran_knows(const struct ran *r)
 	return r->n && !r->more && count_known(r) == r->n;
 }
 
-static uint64_t used_us(const struct ran *r)
+uint64_t ran_used_us(const struct ran *r)
 {
 	uint64_t us = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		us += r->cg[i].used_us;
 	return us;
+}
+
+bool ran_idle(const struct ran *r, const struct ran_samples *s)
+{
+	return ran_knows(r) && !ran_used_us(r) && !s->samples;
 }
 
 /* Their names, or the first few, and how many they are. */
@@ -124,22 +129,18 @@ bool ran_covered(uint64_t used_us, const struct ran_samples *s)
 int ran_tell(const struct ran *r, const struct ran_samples *s)
 {
 	struct strbuf names = STRBUF_INIT;
-	bool all = ran_knows(r);
 	size_t idle = list_idle(r, &names);
 	int err = 0;
 
-	if (all && idle == r->n && !s->samples) {
+	if (ran_idle(r, s)) {
 		pr_err("nothing ran in %s while it was recorded: there is nothing to see", names.s);
 		err = -ENODATA;
-	} else if (idle) {
+	} else if (idle && s->samples) {
 		pr_warn("nothing ran in %s while it was recorded", names.s);
 	}
-	if (all && idle < r->n && !s->samples)
-		pr_warn("no samples, though %.3f ms of CPU time were used: use a higher -F, or record for longer",
-			(double)used_us(r) / 1e3);
-	else if (all && s->all && s->samples && !ran_covered(used_us(r), s))
+	if (ran_knows(r) && s->all && s->samples && !ran_covered(ran_used_us(r), s))
 		pr_warn("the samples stand for %.3f s of CPU time, but by cpu.stat %.3f s were used: shares are of what "
-			"was sampled", (double)s->period_ns / 1e9, (double)used_us(r) / 1e6);
+			"was sampled", (double)s->period_ns / 1e9, (double)ran_used_us(r) / 1e6);
 	strbuf_fini(&names);
 	return err;
 }

@@ -53,8 +53,8 @@ struct ran_samples {
 };
 
 /*
- * After ran_end(), says what does not fit together: cgroups in which nothing ran, CPU time without samples. 0;
- * -ENODATA after an error message: nothing ran in any of them.
+ * After ran_end(), says what does not fit together: cgroups in which nothing ran, more or less CPU time than in the
+ * samples. 0; -ENODATA after an error message: nothing ran in any of them.
  */
 int ran_tell(const struct ran *r, const struct ran_samples *s);
 /*
@@ -62,8 +62,11 @@ int ran_tell(const struct ran *r, const struct ran_samples *s);
  * recording explain? Pure.
  */
 bool ran_covered(uint64_t used_us, const struct ran_samples *s);
-/* If there are no samples, ran_tell() says why. */
+/* Could the CPU time of all chosen cgroups be read? What they used together, us. */
 bool ran_knows(const struct ran *r);
+uint64_t ran_used_us(const struct ran *r);
+/* Nothing ran in any of them, which ran_tell() says, and no other need. */
+bool ran_idle(const struct ran *r, const struct ran_samples *s);
 /*
  * Where ran_tell() does not know all, of more than RAN_MAX cgroups or when others were chosen meanwhile: which have no sample, and whether
  * @s, of which there are some, are less than was used for certain. @stopped: ns, when sampling ended.

@@ -320,19 +320,34 @@ static void sampling_began(void *ctx)
 		ran_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
 }
 
-/* Is there what ran in the chosen cgroups? 0, or negative errno after a message when nothing did. */
-static int tell_ran(const struct session *s, uint64_t stopped)
+/* What there is of the chosen cgroups. */
+static struct ran_samples chosen_samples(const struct session *s)
 {
 	const struct ev_ledger *l = &s->ledger.l;
-	const struct ran_samples rs = {
+
+	return (struct ran_samples){
 		.samples = s->sink->chosen, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
 		.all = evsel_is_clock(&s->ev.sel) && !*evsel_modifier(&s->ev.sel) && !s->o->cpus &&
 		       !l->lost_kernel && !l->throttled && !l->cpus_away,
 	};
+}
+
+/* Is there what ran in them? 0, or negative errno after a message when nothing did. */
+static int tell_ran(const struct session *s, uint64_t stopped)
+{
+	const struct ran_samples rs = chosen_samples(s);
 
 	if (s->facts && s->sink->chosen)
 		ran_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
 	return ran_tell(&s->ran, &rs);
+}
+
+/* Of the event, as opened; ns for clocks. 0: it changes. */
+static uint64_t period_of(const struct session *s)
+{
+	if (s->o->period)
+		return s->o->period;
+	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
 }
 
 /* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
@@ -346,11 +361,17 @@ static int finish(struct session *s, const struct loop *l)
 		.ncpus = s->target.ncpus,
 		.ring_bytes = s->ev.data_bytes,
 		.clock = evsel_is_clock(&s->ev.sel),
+		.work = evsel_counts_work(&s->ev.sel),
 		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
 		.picked = s->ev.by_cgroup_id,
 		.tasks = target_is_tasks(&s->target),
-		.knows_empty = ran_knows(&s->ran),
+		.event = s->ev.sel.name,
+		.modifier = evsel_modifier(&s->ev.sel),
+		.period = period_of(s),
+		.used_known = ran_knows(&s->ran),
+		.used_us = ran_used_us(&s->ran),
 	};
+	struct ran_samples rs;
 	int err;
 
 	if (!s->sink->err)
@@ -361,6 +382,8 @@ static int finish(struct session *s, const struct loop *l)
 	sum.failed = err < 0;
 	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
 	s->ledger.l = s->spool.total.l;
+	rs = chosen_samples(s);
+	sum.idle = ran_idle(&s->ran, &rs);
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
 	return err < 0 ? err : tell_ran(s, stopped);

@@ -88,14 +88,62 @@ static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 			"by CPU", none);
 }
 
+/* @ns of CPU time were used, and there is no sample of it. */
+static void tell_unseen(uint64_t ns, const struct record_opts *o, const struct summary *s)
+{
+	const double ms = (double)ns / 1e6;
+
+	if (!ns)
+		pr_warn("no samples: nothing ran in the target while it was recorded");
+	else if (*s->modifier && ns >= 2 * s->period)
+		pr_warn("no samples, though %.3f ms of CPU time were used: none of it was met in %s", ms,
+			*s->modifier == 'k' ? "the kernel" : "user space");
+	else if (s->tasks && ns >= 2 * s->period)
+		pr_warn("no samples, though %.3f ms of CPU time were used: a thread is sampled when it has run for a period, "
+			"and all ended before: use a %s, or -a or -G, which count by CPU", ms,
+			o->period ? "smaller -c" : "higher -F");
+	else
+		pr_warn("no samples, though %.3f ms of CPU time were used: use a %s, or record for longer", ms,
+			o->period ? "smaller -c" : "higher -F");
+}
+
+/* There is no sample in the file, and none was lost on the way there: the one line that says why. */
+static void tell_none(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
+{
+	const char *colon = *s->modifier ? ":" : "";
+
+	if (s->idle)
+		return;
+	if (!s->elapsed_ns)
+		pr_warn("no samples: sampling was off until the end, as -D or --control wanted it");
+	else if (s->clock && s->used_known)
+		tell_unseen(s->used_us * 1000, o, s);
+	else if (l->own)
+		pr_warn("no samples of the target: all %llu were of %s", ull(l->own),
+			s->picked ? "other cgroups" : "the recorder itself");
+	else if (!l->have_count || s->picked)
+		pr_warn("no samples: nothing ran in the target while it was recorded, or too little for one");
+	else if (s->clock)
+		tell_unseen(l->count, o, s);
+	else if (!l->count && s->work)
+		tell_unseen(0, o, s);
+	else if (!l->count)
+		pr_warn("no samples: the kernel counted no '%s%s%s' in the target while it was recorded", s->event, colon,
+			s->modifier);
+	else
+		pr_warn("no samples, though the kernel counted %llu '%s%s%s': use a %s, or record for longer", ull(l->count),
+			s->event, colon, s->modifier, o->period ? "smaller -c" : "higher -F");
+}
+
 static void advise(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
 {
 	uint64_t in_file = l->kept + l->cut;
+	const bool lost = l->lost_kernel + l->dropped;
 
-	if (!balance_taken(l) && !s->knows_empty)
-		pr_warn("no samples: nothing ran in the target while it was recorded, or too little");
 	advise_losses(l, s);
-	if (s->clock && s->covers && l->have_count)
+	if (!in_file && !lost)
+		tell_none(l, o, s);
+	else if (s->clock && s->covers && l->have_count)
 		advise_coverage(l, s);
 	if (l->copy_full * 100 > in_file * COPY_FULL_PERCENT && o->dump_size < DUMP_SIZE_MAX)
 		pr_warn("%llu of %llu stack copies are as large as was asked for (%u bytes), so "

@@ -17,10 +17,16 @@ struct summary {
 	uint64_t ncpus;
 	uint64_t ring_bytes;	/* data ring of one CPU */
 	bool clock;		/* the event counts ns of CPU time */
+	bool work;		/* it counts whatever runs */
 	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
 	bool picked;		/* all was sampled, and what is in other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
-	bool knows_empty;	/* if there are no samples, ran_tell() says why */
+	bool idle;		/* nothing ran in any of the chosen cgroups, which ran_tell() says */
+	const char *event;	/* "cpu-clock", and of it "", "u" or "k" */
+	const char *modifier;
+	uint64_t period;	/* of the event, or 1/frequency in ns for clocks; 0 = changes */
+	bool used_known;	/* CPU time of the chosen cgroups by cpu.stat, us */
+	uint64_t used_us;
 	bool failed;		/* writing failed: said already, so only what was kept is told */
 };
 

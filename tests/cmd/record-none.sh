@@ -25,6 +25,18 @@ none() {
 	fi
 }
 
+sleep 1000 &
+asleep=$!
+later "kill $asleep"
+wait_for "grep -q '^Name:.sleep' /proc/$asleep/status && grep -q '^State:.S' /proc/$asleep/status" 10
+none "a process that sleeps" 0 "no samples: nothing ran in the target" -e cpu-clock:u -p $asleep --duration 0.2
+none "flight recorder" 0 "no samples: nothing ran in the target" -e cpu-clock:u -p $asleep --overwrite --duration 0.2
+# On x86 the processor sees to these.
+none "an event that never comes" 0 "the kernel counted no 'alignment-faults:u'" -e alignment-faults:u -- true
+none "fewer events than a period" 0 "though the kernel counted [0-9]+ 'page-faults:u': use a smaller -c" -e page-faults:u -c 1000000 -- true
+none "less time than a period" 0 "though [0-9.]+ ms of CPU time were used: use a higher -F" -e cpu-clock:u -F 1 -- true
+none "less time than a period of -c" 0 "though [0-9.]+ ms of CPU time were used: use a smaller -c" -e cpu-clock:u -c 1000000000 -- true
+none "sampling was never switched on" 0 "sampling was off until the end" -e cpu-clock:u -D 1000000 -- true
 none "all were lost" 0 "([0-9]+) of \1 samples were lost because the rings were full" -e page-faults:u -c 2 -m 4K -- true
 unlike "nothing is said of what they stood for" "$(<err)" "all together"
 "$NSPROF" info none.data >info
@@ -37,4 +49,22 @@ assert d["ledger"]["lost_kernel"] > 0 and d["ledger"]["count"] > 0, d
 assert "coverage" not in d["ledger"], d
 assert d["counts_by_cpu"] and not any("coverage" in c for c in d["counts_by_cpu"]), d' "$NSPROF"
 
+V2=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
+CG=nsprof-none-$$
+if [ "$(id -u)" != 0 ] || [ -z "$V2" ] || ! mkdir "$V2/$CG.idle" "$V2/$CG.little" 2>/dev/null; then
+	skip "cgroups" "cannot make a cgroup"
+else
+	later "rmdir $V2/$CG.idle $V2/$CG.little"
+	none "an empty cgroup" 1 "error: nothing ran in '$CG.idle' while" -G "$CG.idle" --duration 0.1
+	none "an empty cgroup, by another event" 1 "error: nothing ran in '$CG.idle' while" -e page-faults -G "$CG.idle" --duration 0.1
+	none "an empty cgroup, and sampling was off" 0 "sampling was off until the end" -D 1000000 -G "$CG.idle" -- true
+	# Far from the second that a period has, however long the recording takes.
+	bash -c 'echo $$ >"$1/cgroup.procs"; until [ -e enough ]; do sleep 0.05; done' - "$V2/$CG.little" &
+	little=(-G "$CG.idle,$CG.little" --duration 1)
+	none "one is empty, in the other too little ran" 0 "though [0-9.]+ ms of CPU time were used: use a higher -F" \
+		-e cpu-clock -F 1 "${little[@]}"
+	none "nothing that is counted happened there" 0 "the kernel counted no 'alignment-faults'" -e alignment-faults "${little[@]}"
+	: >enough
+	wait $!
+fi
 done_testing
