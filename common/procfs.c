@@ -166,6 +166,17 @@ int procfs_stat_start(const char *text, uint64_t *ticks, uint32_t *ppid)
 	return 0;
 }
 
+bool procfs_stat_running(const char *text)
+{
+	const char *p = strrchr(text, ')');
+	uint64_t threads;
+
+	/* num_threads: when the first thread ends before others it is a zombie as long as they live. */
+	if (!p || p[1] != ' ' || !p[2] || !stat_field(text, 20, &threads))
+		return false;
+	return (p[2] != 'Z' && p[2] != 'X' && p[2] != 'x') || threads > 1;
+}
+
 bool procfs_stat_kthread(const char *text)
 {
 	uint64_t flags;

@@ -26,6 +26,11 @@ int procfs_maps(char *text, int (*fn)(void *ctx, const struct proc_map *m), void
 
 /* Field 22 of /proc/PID/stat, clock ticks since boot. The comm may hold blanks and ')'. 0 or -EINVAL. */
 int procfs_stat_start(const char *text, uint64_t *ticks, uint32_t *ppid);
+/*
+ * Of /proc/PID/stat: does the process run, or some thread of it? One that has ended and is still to be waited for (a
+ * zombie) does not. False when it cannot be told.
+ */
+bool procfs_stat_running(const char *text);
 /* PF_KTHREAD in field 9 of /proc/PID/stat. False when malformed. */
 bool procfs_stat_kthread(const char *text);
 /* Of /proc/PID/stat: was the process forked, and has it begun no program by exec(3) since? False when it cannot be told. */

@@ -196,7 +196,7 @@ static bool path_of_process(const struct runtime_entry *e, char path[PATH_MAX])
 		return false;
 	text = facts_text(procfd, "cgroup");
 	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
-	     (!e->start_ticks || facts_started_at(procfd, e->start_ticks));
+	     (e->start_ticks ? facts_started_at(procfd, e->start_ticks) : facts_running(procfd));
 	free(text);
 	close(procfd);
 	return ok;

@@ -61,6 +61,7 @@ static bool read_stat(struct facts *f, int procfd)
 	char *text = facts_text(procfd, "stat");
 	bool ok = text && !procfs_stat_start(text, &f->start_ticks, &f->ppid);
 
+	f->running = ok && procfs_stat_running(text);
 	f->kthread = ok && procfs_stat_kthread(text);
 	f->forked = ok && procfs_stat_forked(text);
 	free(text);
@@ -71,7 +72,14 @@ bool facts_started_at(int procfd, uint64_t ticks)
 {
 	struct facts f = { 0 };
 
-	return read_stat(&f, procfd) && f.start_ticks == ticks;
+	return read_stat(&f, procfd) && f.running && f.start_ticks == ticks;
+}
+
+bool facts_running(int procfd)
+{
+	struct facts f = { 0 };
+
+	return read_stat(&f, procfd) && f.running;
 }
 
 bool facts_forked(int procfd)
@@ -81,7 +89,7 @@ bool facts_forked(int procfd)
 	return read_stat(&f, procfd) && f.forked;
 }
 
-bool facts_alive(int procfd)
+bool facts_there(int procfd)
 {
 	return !faccessat(procfd, "stat", F_OK, 0);
 }

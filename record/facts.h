@@ -24,6 +24,7 @@ struct facts {
 	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = not allowed to look */
 	uint32_t fsuid;
 	bool have_fsuid;
+	bool running;			/* when its stat was read */
 	bool kthread;
 	bool forked;			/* no exec since its fork */
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
@@ -48,9 +49,11 @@ void facts_put(struct pins *ps, struct facts *f);		/* accepts NULL */
 
 /* Text of file @name ("stat") of the process behind @procfd, 64 KiB at most, owned; NULL when it is gone. */
 char *facts_text(int procfd, const char *name);
-/* Is the process behind @procfd still there, if only as a zombie? */
-bool facts_alive(int procfd);
-/* Did the process behind @procfd, which is alive, start at @ticks? */
+/* Is the process behind @procfd still there, if only as a zombie, that /proc tells the number of and no more? */
+bool facts_there(int procfd);
+/* Does it run? procfs_stat_running(). */
+bool facts_running(int procfd);
+/* Does the process behind @procfd run, and did it start at @ticks? */
 bool facts_started_at(int procfd, uint64_t ticks);
 /* Has the process behind @procfd begun no program since it was forked? False when it is gone. */
 bool facts_forked(int procfd);

@@ -32,6 +32,16 @@ char *neighbours_file(uint32_t pid, const char *name, size_t max)
 	return text;
 }
 
+/* Is it a process of somebody's that runs? */
+static bool is_program(uint32_t pid)
+{
+	char *text = neighbours_file(pid, "stat", STAT_MAX);
+	bool yes = text && procfs_stat_running(text) && !procfs_stat_kthread(text);
+
+	free(text);
+	return yes;
+}
+
 bool neighbours_is_kthread(uint32_t pid)
 {
 	char *text = neighbours_file(pid, "stat", STAT_MAX);
@@ -121,7 +131,7 @@ void neighbours_look(struct neighbours *n)
 	while (dir && (de = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(de->d_name, NULL, 10);
 
-		if (!pid || pid == own || neighbours_is_kthread(pid))
+		if (!pid || pid == own || !is_program(pid))
 			continue;
 		procfd = nsopen_process(pid);
 		if (procfd < 0)

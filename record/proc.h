@@ -49,8 +49,8 @@ struct proc {
 	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
 	/*
-	 * Read when it ran another program already, while side-band is still before that exec: who it is, but not what
-	 * it runs, nor where. There are no facts then. NULL = not so.
+	 * Read when it ran another program already, while side-band is still before that exec, or when it had ended: who it
+	 * is, but not what it runs, nor where. There are no facts then. NULL = not so.
 	 */
 	struct facts *late;
 	struct facts *anc;		/* of the process it was forked from; NULL = none known */

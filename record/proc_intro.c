@@ -248,8 +248,8 @@ static void add_vsyscall(struct proc *p)
 /* ---- facts ---- */
 
 /*
- * Facts of what @p runs, unless it has begun another program by now: what is true of it nevertheless, then.
- * Takes @f. 0, or -ESRCH.
+ * Facts of what @p runs, unless it has begun another program by now, or has ended and is a zombie, which has neither
+ * root nor namespaces: what is true of it nevertheless, then. Takes @f. 0, or -ESRCH.
  */
 static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f)
 {
@@ -258,13 +258,14 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f
 
 	if (!p->comm[0])
 		facts_comm(procfd, comm);
-	if (moved_on(p, procfd, time) && facts_alive(procfd)) {
-		p->late = f;
+	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
+	if (!facts_there(procfd)) {
+		facts_put(&pt->pins, f);
 		return -ESRCH;
 	}
-	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
-	if (!facts_alive(procfd)) {
-		facts_put(&pt->pins, f);
+	/* Read last, so that with a root all was read. A process that runs may hide its own from us. */
+	if (moved_on(p, procfd, time) || (!*f->root && !facts_running(procfd))) {
+		p->late = f;
 		return -ESRCH;
 	}
 	p->facts = f;
@@ -348,7 +349,7 @@ static bool other_image(struct proc *p, int procfd)
 	bool other;
 
 	if (is_forked(p))
-		return !facts_forked(procfd) && facts_alive(procfd);
+		return !facts_forked(procfd) && facts_there(procfd);
 	if (!was)
 		return false;
 	r.maps = mapset_new();

@@ -138,6 +138,17 @@ static void test_stat(void **state)
 	assert_false(procfs_stat_forked(text));
 	assert_true(procfs_stat_forked(kworker));
 
+	/* Ended and not waited for; the same with another thread that goes on; and what runs, sleeps or is stopped. */
+	assert_false(procfs_stat_running("7 (R (x) S) Z 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0"));
+	assert_false(procfs_stat_running("7 (x) X 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 0 0 9 0 0"));
+	assert_true(procfs_stat_running("7 (x) Z 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 2 0 9 0 0"));
+	assert_true(procfs_stat_running("7 (Z) T 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0"));
+	assert_true(procfs_stat_running(text));
+	assert_true(procfs_stat_running(kworker));
+	assert_false(procfs_stat_running(""));
+	assert_false(procfs_stat_running("1 (x)"));
+	assert_false(procfs_stat_running("1 (x) S 1"));
+
 	assert_true(procfs_stat_start("", &ticks, &ppid) < 0);
 	assert_true(procfs_stat_start("1 (x) S 1 2 3", &ticks, &ppid) < 0);
 	assert_true(procfs_stat_start("1 (x S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",

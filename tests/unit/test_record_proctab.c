@@ -378,6 +378,44 @@ static void test_sampled_before_exec(void **state)
 	assert_int_equal(got.proc[0].nspid[0], c.pid);
 }
 
+static void ends_at_once(int ready, int go, void *arg)
+{
+	(void)go;
+	(void)arg;
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* Read when it had ended, and nobody had waited for it: who it is it tells itself, where it ran only its parent does. */
+static void test_zombie(void **state)
+{
+	struct child c = start(ends_at_once, NULL);
+	struct stat st;
+	siginfo_t si;
+	int procfd;
+
+	(void)state;
+	assert_int_equal(waitid(P_PID, (id_t)c.pid, &si, WEXITED | WNOWAIT), 0);
+	procfd = nsopen_process((uint32_t)c.pid);
+	assert_true(facts_there(procfd));
+	assert_false(facts_running(procfd));
+	close(procfd);
+	assert_int_equal(stat("/proc/self/ns/mnt", &st), 0);
+	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), now()), 0);
+	fork_at((uint32_t)c.pid, (uint32_t)getpid(), now());
+	proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 1);
+	assert_int_equal(got.proc[0].pid, c.pid);
+	assert_int_equal(got.proc[0].mnt_ns, st.st_ino);
+	assert_true(got.proc[0].start_ticks > 0);
+	assert_int_equal(got.proc[0].nspid[got.proc[0].nspid_n - 1], c.pid);
+	assert_non_null(strstr(got.exe[0], "test_record_proctab"));
+	assert_true(has_mapping(0, "/test_record_proctab"));
+}
+
 /* As above, with the parent known: what the child maps itself meanwhile is its own, what it maps after the exec is not. */
 static void test_known_before_exec(void **state)
 {
@@ -766,6 +804,7 @@ int main(void)
 		T(test_fork_and_exec),
 		T(test_sampled_before_exec),
 		T(test_known_before_exec),
+		T(test_zombie),
 		T(test_sampled_without_exec),
 		T(test_read_after_exec),
 		T(test_parent_moved_on),
