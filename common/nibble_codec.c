@@ -30,35 +30,62 @@ struct range {
 	uint16_t start, freq;
 };
 
-struct nibble_enc {
-	struct model *bank;		/* of NIBBLE_CONTEXTS, in @mem */
+/* Models, all zeros at first. */
+struct bank {
+	struct model *models;		/* NIBBLE_CONTEXTS, in @mem */
 	void *mem;			/* owned */
-	struct range *range;		/* owned; of each symbol of the block */
-	size_t cap;
-	uint16_t *code;			/* owned */
 	uint8_t touched[NIBBLE_CONTEXTS / GROUP];	/* since the bank was reset */
 };
 
+struct nibble_enc {
+	struct bank bank;
+	struct range *range;		/* owned; of each symbol of the block */
+	size_t cap;
+	uint16_t *code;			/* owned */
+};
+
 struct nibble_dec {
-	struct model *bank;		/* of NIBBLE_CONTEXTS, in @mem */
-	void *mem;			/* owned */
+	struct bank bank;
 	const uint8_t *at, *end;
 	uint64_t left, plain;		/* symbols, coded and not: one of them is 0 */
 	uint32_t state;
-	bool bad, used;
+	bool bad;
 	bool half;			/* the low half of *at was taken */
 };
 
 /* ---- models ---- */
 
 /*
- * A bank and the memory it lies in, all zeros: fetching models is what most of the time goes into, so none
- * lies in two lines of the CPU's caches, as with malloc() every other one does. Nor a group in two pages.
+ * Fetching models is what most of the time goes into, so none lies in two lines of the CPU's caches, as with
+ * malloc() every other one does. Nor a group in two pages.
  */
-static struct model *bank_new(void **mem)
+static void bank_init(struct bank *b)
 {
-	*mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + PAGE);
-	return (struct model *)align_up((uintptr_t)*mem, PAGE);
+	b->mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + PAGE);
+	b->models = (struct model *)align_up((uintptr_t)b->mem, PAGE);
+}
+
+/* What no symbol came to is zeros still: a small block has few of the pages. */
+static void bank_reset(struct bank *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(b->touched); i++) {
+		if (!b->touched[i])
+			continue;
+		b->touched[i] = 0;
+		memset(&b->models[i * GROUP], 0, GROUP * sizeof(*b->models));
+	}
+}
+
+/* The model of @ctx, to be written to. A page that is read first and written then is faulted in twice. */
+static inline struct model *bank_model(struct bank *b, uint32_t ctx)
+{
+	struct model *m = &b->models[ctx];
+
+	if (__builtin_expect(!b->touched[ctx / GROUP], 0)) {
+		b->touched[ctx / GROUP] = 1;
+		memset(m, 0, sizeof(*m));
+	}
+	return m;
 }
 
 /* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
@@ -262,7 +289,7 @@ struct nibble_enc *nibble_enc_new(void)
 {
 	struct nibble_enc *e = xcalloc(1, sizeof(*e));
 
-	e->bank = bank_new(&e->mem);
+	bank_init(&e->bank);
 	return e;
 }
 
@@ -270,7 +297,7 @@ void nibble_enc_free(struct nibble_enc *e)
 {
 	if (!e)
 		return;
-	free(e->mem);
+	free(e->bank.mem);
 	free(e->range);
 	free(e->code);
 	free(e);
@@ -278,10 +305,7 @@ void nibble_enc_free(struct nibble_enc *e)
 
 void nibble_enc_reset(struct nibble_enc *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(e->touched); i++)
-		if (e->touched[i])
-			memset(&e->bank[i * GROUP], 0, GROUP * sizeof(*e->bank));
-	memset(e->touched, 0, sizeof(e->touched));
+	bank_reset(&e->bank);
 }
 
 void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct strbuf *out)
@@ -310,12 +334,7 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 			e->range[i] = (struct range){ (uint16_t)(EVEN * (v & 15)), EVEN };
 			continue;
 		}
-		m = &e->bank[v >> 4];
-		/* A page that is read first and written then is faulted in twice. */
-		if (!e->touched[(v >> 4) / GROUP]) {
-			e->touched[(v >> 4) / GROUP] = 1;
-			memset(m, 0, sizeof(*m));
-		}
+		m = bank_model(&e->bank, v >> 4);
 		l = model_load(m);
 		lanes_bounds(&l, &b);
 		e->range[i] = (struct range){ b.cum[v & 15], (uint16_t)(b.cum[(v & 15) + 1] - b.cum[v & 15]) };
@@ -355,29 +374,21 @@ struct nibble_dec *nibble_dec_new(void)
 {
 	struct nibble_dec *d = xcalloc(1, sizeof(*d));
 
-	d->bank = bank_new(&d->mem);
+	bank_init(&d->bank);
 	return d;
-}
-
-void nibble_dec_touch(struct nibble_dec *d)
-{
-	if (!d->used)
-		xtouch(d->bank, NIBBLE_CONTEXTS * sizeof(*d->bank));
 }
 
 void nibble_dec_free(struct nibble_dec *d)
 {
 	if (!d)
 		return;
-	free(d->mem);
+	free(d->bank.mem);
 	free(d);
 }
 
 void nibble_dec_reset(struct nibble_dec *d)
 {
-	if (d->used)
-		memset(d->bank, 0, NIBBLE_CONTEXTS * sizeof(*d->bank));
-	d->used = false;
+	bank_reset(&d->bank);
 }
 
 static uint32_t next_bits(struct nibble_dec *d)
@@ -403,7 +414,6 @@ void nibble_dec_begin(struct nibble_dec *d, const void *code, size_t len, uint64
 	d->state = STATE_MIN;
 	d->half = false;
 	if (n && !plain) {
-		d->used = true;
 		d->state = next_bits(d) << 16;
 		d->state |= next_bits(d);
 	}
@@ -443,7 +453,7 @@ static uint32_t get_plain(struct nibble_dec *d)
  */
 static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 {
-	struct model *m = &d->bank[ctx];
+	struct model *m = bank_model(&d->bank, ctx);
 	uint32_t at = *state & (PROB_ONE - 1), next, start;
 	struct lanes l = model_load(m), cum;
 	struct bounds b;

@@ -68,8 +68,6 @@ struct nibble_dec;
 struct nibble_dec *nibble_dec_new(void);
 void nibble_dec_free(struct nibble_dec *d);	/* accepts NULL */
 void nibble_dec_reset(struct nibble_dec *d);
-/* There are many symbols to come: xtouch() for the models, unless some have come since the reset. */
-void nibble_dec_touch(struct nibble_dec *d);
 /*
  * @n symbols in @len bytes at @code, which stay valid until the last of them was taken; @plain: from
  * nibble_plain(). Damage gives wrong symbols, and more than @n are zeros; see nibble_dec_ok().

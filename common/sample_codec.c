@@ -290,7 +290,6 @@ void sample_dec_touch(struct sample_dec *d)
 
 	if (st->used)
 		return;
-	nibble_dec_touch(d->in);
 	xtouch(&st->regs, sizeof(st->regs));
 	xtouch(st->words.last, sizeof(st->words.last));
 	xtouch(st->words.other, sizeof(st->words.other));

@@ -18,7 +18,6 @@
  * could keep its reader busy for hours.
  */
 #define GROWTH_MAX 256u
-#define TOUCH_SYMBOLS 1024u	/* with so many most pages of models are needed */
 #define KEEP (1u << 20)		/* bytes; larger buffers are not kept from file to file */
 
 struct slice_enc {
@@ -333,8 +332,6 @@ int slice_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t siz
 		text = d->text;
 	}
 	nibble_dec_reset(d->nibbles);
-	if (symbols >= TOUCH_SYMBOLS)
-		nibble_dec_touch(d->nibbles);
 	nibble_dec_begin(d->nibbles, code, code_len, symbols, false);
 	return read_slice(d->nibbles, text, text_len, size, out) ? 0 : -EBADMSG;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -204,13 +205,85 @@ static void test_damage(void **state)
 	nibble_dec_free(d);
 }
 
+/* Symbols under contexts of every page, in such an order that each reset leaves others out. */
+static void put_everywhere(struct strbuf *syms, uint32_t step)
+{
+	for (int round = 0; round < 8; round++)
+		for (uint32_t ctx = step - 1; ctx < NIBBLE_CONTEXTS; ctx += step)
+			nibble_put(syms, ctx, ctx / step & 15);
+}
+
+/* A reset forgets all that was learnt, of each page, however often: the code is as from the first time. */
+static void test_forget(void **state)
+{
+	static const uint32_t steps[] = { 50, 3000, 50, 128, 127, 50 };
+	struct nibble_enc *e = nibble_enc_new();
+	struct nibble_dec *d = nibble_dec_new();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT, fresh = STRBUF_INIT;
+		struct nibble_enc *other = nibble_enc_new();
+
+		put_everywhere(&syms, steps[i]);
+		nibble_enc_reset(e);
+		nibble_enc_pack(e, &syms, &code);
+		nibble_enc_pack(other, &syms, &fresh);
+		assert_int_equal(code.len, fresh.len);
+		assert_memory_equal(code.s, fresh.s, code.len);
+		nibble_dec_reset(d);
+		nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
+		for (int round = 0; round < 8; round++)
+			for (uint32_t ctx = steps[i] - 1; ctx < NIBBLE_CONTEXTS; ctx += steps[i])
+				assert_int_equal(nibble_get(d, ctx), ctx / steps[i] & 15);
+		assert_true(nibble_dec_done(d));
+		nibble_enc_free(other);
+		strbuf_fini(&syms);
+		strbuf_fini(&code);
+		strbuf_fini(&fresh);
+	}
+	nibble_enc_free(e);
+	nibble_dec_free(d);
+}
+
+/* Few symbols cost few pages of models, also when others came before: a capture of a small file is no more than that. */
+static void test_few(void **state)
+{
+	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
+	struct nibble_enc *e = nibble_enc_new();
+	struct nibble_dec *d = nibble_dec_new();
+	struct rusage before, after;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		nibble_put(&syms, CTX, 7);
+	nibble_enc_pack(e, &syms, &code);
+	getrusage(RUSAGE_THREAD, &before);
+	for (int round = 0; round < 3; round++) {
+		nibble_dec_reset(d);
+		nibble_dec_begin(d, code.s, code.len, 100, false);
+		for (uint32_t i = 0; i < 100; i++)
+			assert_int_equal(nibble_get(d, CTX), 7);
+		assert_true(nibble_dec_done(d));
+	}
+	getrusage(RUSAGE_THREAD, &after);
+	/* Of the 256 there are. */
+	assert_true(after.ru_minflt - before.ru_minflt < 64);
+	nibble_enc_free(e);
+	nibble_dec_free(d);
+	strbuf_fini(&syms);
+	strbuf_fini(&code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_few),	/* the first: later ones use again what is freed, with all its pages */
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_forget),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
