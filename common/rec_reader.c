@@ -26,6 +26,7 @@
 #include "xalloc.h"
 
 #define MAX_INFO 4096u		/* settings; a recorder writes about twenty */
+#define TOUCH_SYMBOLS 16384u	/* in a block; with so many most pages of what samples are decoded with are needed */
 
 struct setting {
 	char *key, *val;
@@ -366,6 +367,8 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 		p->samples_ok = false;
 		return -EBADMSG;
 	}
+	if (p->wanted && p->parts.symbols >= TOUCH_SYMBOLS)
+		sample_dec_touch(p->r->samples);
 	if (p->wanted)
 		sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols, p->parts.plain);
 	if (p->ahead && sound)

@@ -142,7 +142,6 @@ struct sample_ahead *sample_ahead_new(struct sample_dec *d)
 	struct sample_ahead *sa = xcalloc(1, sizeof(*sa));
 
 	sa->dec = d;
-	sample_dec_touch(d);
 	shadow_pool_init(&sa->pool, REC_SHADOW_PAGES_MAX);
 	pthread_mutex_init(&sa->lock, NULL);
 	pthread_cond_init(&sa->change, NULL);

@@ -38,7 +38,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
-/* There are many samples to come: xtouch() for the models. */
+/* There are many symbols to come: xtouch() for the models, unless some have come since the key. */
 void sample_dec_touch(struct sample_dec *d);
 void sample_dec_key(struct sample_dec *d);
 /*
