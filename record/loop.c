@@ -34,10 +34,6 @@ enum tag {
 	TAG_CONTROL = 1 << 7,
 };
 
-struct waiter {
-	int epoll, signal, tick, deadline, toggle;
-};
-
 uint64_t loop_now(void)
 {
 	struct timespec ts;
@@ -58,20 +54,23 @@ static int watch(int epoll, int fd, uint32_t how, uint32_t tag)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-static void waiter_close(struct waiter *w)
+void loop_close(struct loop *l)
 {
-	int fds[] = { w->epoll, w->signal, w->tick, w->deadline, w->toggle };
+	int fds[] = { l->fds.epoll, l->fds.signal, l->fds.tick, l->fds.deadline, l->fds.toggle };
 
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fds) && l->open; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	l->open = false;
 }
 
-static int waiter_open(struct waiter *w, const struct loop *l)
+int loop_open(struct loop *l)
 {
 	struct itimerspec tick = { to_timespec(TICK_NS), to_timespec(TICK_NS) };
+	struct loop_fds *w = &l->fds;
 	int err = 0;
 
+	l->open = true;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	w->signal = signalfd(-1, l->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	w->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -87,7 +86,6 @@ static int waiter_open(struct waiter *w, const struct loop *l)
 	if (l->control->fd >= 0 && watch(w->epoll, l->control->fd, EPOLLIN, TAG_CONTROL)) {
 		err = -errno;
 		pr_err("--control: cannot wait for commands: %s; it takes a pipe, a FIFO or a terminal", strerror(-err));
-		waiter_close(w);
 		return err;
 	}
 	/* Edges, because an event whose thread has ended says POLLHUP for ever. */
@@ -103,12 +101,11 @@ fail:
 	err = -errno;
 	pr_err("cannot wait for the rings: %s%s", strerror(-err),
 	       err == -EMFILE ? "; raise the limit, for instance: ulimit -n 1024" : "");
-	waiter_close(w);
 	return err;
 }
 
 /* What woke us within @ms (-1: whenever that is), as a set of enum tag; empty when nothing did. */
-static uint32_t wait_tags(const struct waiter *w, int ms)
+static uint32_t wait_tags(const struct loop_fds *w, int ms)
 {
 	struct epoll_event e[32];
 	uint32_t tags = 0;
@@ -161,7 +158,7 @@ static bool take_signals(struct loop *l, int fd)
 	return false;
 }
 
-static void enable(struct loop *l, const struct waiter *w)
+static void enable(struct loop *l, const struct loop_fds *w)
 {
 	if (l->on)
 		return;
@@ -187,7 +184,7 @@ static void disable(struct loop *l)
 }
 
 /* The next one is so far in the future, or due. */
-static void arm_toggle(const struct loop *l, const struct waiter *w)
+static void arm_toggle(const struct loop *l, const struct loop_fds *w)
 {
 	uint64_t at, now = loop_now();
 
@@ -197,7 +194,7 @@ static void arm_toggle(const struct loop *l, const struct waiter *w)
 	arm(w->toggle, at > now ? at - now : 1);
 }
 
-static void take_toggle(struct loop *l, const struct waiter *w)
+static void take_toggle(struct loop *l, const struct loop_fds *w)
 {
 	clear(w->toggle);
 	if (l->next_toggle++ % 2)
@@ -208,7 +205,7 @@ static void take_toggle(struct loop *l, const struct waiter *w)
 }
 
 /* True when one of them ends the recording. */
-static bool take_control(struct loop *l, const struct waiter *w)
+static bool take_control(struct loop *l, const struct loop_fds *w)
 {
 	enum control_cmd cmd;
 
@@ -232,7 +229,7 @@ static bool take_control(struct loop *l, const struct waiter *w)
 	return false;
 }
 
-static void start(struct loop *l, const struct waiter *w)
+static void start(struct loop *l, const struct loop_fds *w)
 {
 	const struct timespec now = { 0, 0 };
 	sigset_t usr2;
@@ -273,7 +270,7 @@ static void ripen(uint32_t tags, uint64_t last)
 }
 
 /* As spool_step(). Its thread, once there is one, wakes the loop. */
-static int step_spool(struct loop *l, const struct waiter *w, uint64_t now)
+static int step_spool(struct loop *l, const struct loop_fds *w, uint64_t now)
 {
 	int had = spool_fd(l->spool), err = spool_step(l->spool, now), fd = spool_fd(l->spool);
 
@@ -285,26 +282,24 @@ static int step_spool(struct loop *l, const struct waiter *w, uint64_t now)
 
 enum loop_end loop_run(struct loop *l)
 {
-	enum loop_end end = LOOP_BROKEN;
+	const struct loop_fds *w = &l->fds;
+	enum loop_end end;
 	struct watch away;
-	struct waiter w;
 	bool settling = l->settle;
 	/* What a roomy ring has left over is taken at the next tick, long before it is full. */
 	const uint32_t ripening = events_roomy(l->ev) ? TAG_SIDE : TAG_SIDE | TAG_DATA;
 	unsigned int ticks = 0;
 	uint64_t last = 0;
 
-	if (waiter_open(&w, l))
-		return LOOP_BROKEN;
 	watch_init(&away, l->ev, l->sink);
-	start(l, &w);
+	start(l, w);
 	for (;;) {
 		uint32_t tags;
 		int err;
 
 		if (settling)
 			settling = l->settle(l->settle_ctx);
-		tags = wait_tags(&w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
+		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		if (tags & ripening)
 			ripen(tags, last);
 		last = loop_now();
@@ -320,11 +315,11 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_WRITE_ERROR;
 			break;
 		}
-		if (tags & TAG_SIGNAL && take_signals(l, w.signal)) {
+		if (tags & TAG_SIGNAL && take_signals(l, w->signal)) {
 			end = LOOP_SIGNAL;
 			break;
 		}
-		err = step_spool(l, &w, last);
+		err = step_spool(l, w, last);
 		if (err) {
 			end = err < 0 ? LOOP_WRITE_ERROR : LOOP_FULL;
 			break;
@@ -333,13 +328,13 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_CHILD;
 			break;
 		}
-		if (tags & TAG_CONTROL && take_control(l, &w)) {
+		if (tags & TAG_CONTROL && take_control(l, w)) {
 			end = LOOP_STOPPED;
 			break;
 		}
 		watch_made(&away, l->on, l->enabled_at ? last - l->enabled_at : 0);
 		if (tags & TAG_TICK) {
-			clear(w.tick);
+			clear(w->tick);
 			if (++ticks % WATCH_TICKS == 0) {
 				watch_check(&away, l->on,
 					    l->enabled_at ? last - l->enabled_at : 0);
@@ -356,9 +351,8 @@ enum loop_end loop_run(struct loop *l)
 			break;
 		}
 		if (tags & TAG_TOGGLE)
-			take_toggle(l, &w);
+			take_toggle(l, w);
 	}
 	watch_fini(&away);
-	waiter_close(&w);
 	return end;
 }

@@ -20,7 +20,11 @@ enum loop_end {
 	LOOP_FULL,		/* --max-size is reached */
 	LOOP_STOPPED,		/* by --control */
 	LOOP_WRITE_ERROR,	/* see sink.err; if that is 0, said already */
-	LOOP_BROKEN,		/* no descriptors to wait with; said already */
+};
+
+/* What it waits with. */
+struct loop_fds {
+	int epoll, signal, tick, deadline, toggle;
 };
 
 struct loop {
@@ -46,12 +50,21 @@ struct loop {
 	uint64_t started;		/* ns, as enabled_at */
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */
+	struct loop_fds fds;
+	bool open;			/* the fds are */
 };
 
 /* ns of CLOCK_MONOTONIC, the clock of all records. */
 uint64_t loop_now(void);
 
-/* Switches the events on and off as asked for, unless the workload's exec does. */
+/*
+ * What can fail, so that it does before anything begins: of @l, ev, drain, signals and control must be set by then. 0, or
+ * negative errno after a message. Own with loop_close() in any case.
+ */
+int loop_open(struct loop *l);
+void loop_close(struct loop *l);
+
+/* After loop_open(). Switches the events on and off as asked for, unless the workload's exec does. */
 enum loop_end loop_run(struct loop *l);
 
 #endif

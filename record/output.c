@@ -79,7 +79,13 @@ int output_open(struct output *out)
 		out->old = old;
 	}
 	out->fd = open(out->name, flags, 0600);
-	return out->fd < 0 ? complain(out->name, -errno) : 0;
+	if (out->fd < 0) {
+		int err = complain(out->name, -errno);
+
+		output_undo(out);
+		return err;
+	}
+	return 0;
 }
 
 static void forget_old(struct output *out)
@@ -97,7 +103,7 @@ void output_undo(struct output *out)
 	/* Standard output is not ours to remove, whatever it is. */
 	if (file && out->fd != STDOUT_FILENO && !out->old)
 		unlink(out->name);
-	if (file && out->old && rename(out->old, out->path))
+	if (out->old && (file || out->fd < 0) && rename(out->old, out->path))
 		pr_warn("cannot rename '%s' back to '%s': %s", out->old, out->path, strerror(errno));
 	output_close(out);
 }

@@ -123,7 +123,31 @@ static int check(struct session *s)
 	return err;
 }
 
-/* Events, rings, the command: after it the recording can start. */
+/*
+ * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command was
+ * forked before. 0, or negative errno after a message: what was asked for is not to be had.
+ */
+static int take_priority(const struct session *s)
+{
+	const struct sched_param fifo = { (int)s->o->realtime };
+
+	if (s->o->realtime && sched_setscheduler(0, SCHED_FIFO, &fifo)) {
+		int err = -errno;
+
+		pr_err("-r %d: cannot have this realtime priority: %s; it takes CAP_SYS_NICE or 'ulimit -r'",
+		       fifo.sched_priority, strerror(-err));
+		return err;
+	}
+	/* Without the right it stays as it is. */
+	if (!s->o->realtime)
+		setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	return 0;
+}
+
+static bool settle(void *ctx);
+static void sampling_began(void *ctx);
+
+/* Events, rings, what waits for them, and last the command, which nothing but the output can call back any more. */
 static int prepare(struct session *s)
 {
 	const struct record_opts *o = s->o;
@@ -140,6 +164,28 @@ static int prepare(struct session *s)
 	/* From here on a vanished reader is an error of write(2), told with its cause. */
 	signal(SIGPIPE, SIG_IGN);
 	err = events_open(&s->ev, o, &s->target, &s->sel, workload);
+	if (err)
+		return err;
+	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
+	s->loop = (struct loop){
+		.ev = &s->ev,
+		.drain = &s->drain,
+		.spool = &s->spool,
+		.child = &s->child,
+		.signals = &s->signals,
+		.control = &s->control,
+		.start_off = o->start_off,
+		.toggles_ms = o->toggles_ms,
+		.ntoggles = o->ntoggles,
+		.duration_ns = o->duration_ns,
+		.least_ring = RING_TELLING * s->ev.record_bytes,
+		.settle = settle,
+		.enabled = sampling_began,
+		.settle_ctx = s,
+	};
+	err = loop_open(&s->loop);
+	if (!err)
+		err = take_priority(s);
 	if (!err && o->command)
 		err = child_start(&s->child, o->command[0]);
 	return err;
@@ -225,27 +271,6 @@ static bool settle(void *ctx)
 	return s->next_pid < s->npids;
 }
 
-/*
- * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command is
- * started by now. 0, or negative errno after a message: what was asked for is not to be had.
- */
-static int take_priority(const struct session *s)
-{
-	const struct sched_param fifo = { (int)s->o->realtime };
-
-	if (s->o->realtime && sched_setscheduler(0, SCHED_FIFO, &fifo)) {
-		int err = -errno;
-
-		pr_err("-r %d: cannot have this realtime priority: %s; it takes CAP_SYS_NICE or 'ulimit -r'",
-		       fifo.sched_priority, strerror(-err));
-		return err;
-	}
-	/* Without the right it stays as it is. */
-	if (!s->o->realtime)
-		setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
-	return 0;
-}
-
 static bool exec_since(void *ctx, uint32_t pid, uint64_t time)
 {
 	return execs_since(ctx, pid, time);
@@ -259,10 +284,8 @@ static bool lost_since(void *ctx, uint64_t time)
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
-	int err = take_priority(s);
+	int err;
 
-	if (err)
-		return err;
 	if (s->o->overwrite) {
 		s->w = rec_writer_new_memory(&err);
 	} else {
@@ -306,7 +329,7 @@ static int open_writer(struct session *s)
 		.ledger = &s->ledger,
 	};
 	spool_init(&s->spool, loop_now());
-	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
+	s->loop.sink = s->sink;
 	execs_init(&s->execs, s->drain.rings, s->drain.n);
 	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
 	return 0;
@@ -392,33 +415,15 @@ static int finish(struct session *s, const struct loop *l)
 static int record(struct session *s, int *signo)
 {
 	struct loop *l = &s->loop;
-	enum loop_end end;
+	enum loop_end end = loop_run(l);
 	int err;
 
-	*l = (struct loop){
-		.ev = &s->ev,
-		.drain = &s->drain,
-		.sink = s->sink,
-		.spool = &s->spool,
-		.child = &s->child,
-		.signals = &s->signals,
-		.control = &s->control,
-		.start_off = s->o->start_off,
-		.toggles_ms = s->o->toggles_ms,
-		.ntoggles = s->o->ntoggles,
-		.duration_ns = s->o->duration_ns,
-		.least_ring = RING_TELLING * s->ev.record_bytes,
-		.settle = settle,
-		.enabled = sampling_began,
-		.settle_ctx = s,
-	};
-	end = loop_run(l);
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
 	ran_end(&s->ran, &s->target, l->enabled_at ? loop_now() - l->enabled_at : 0);
 	err = finish(s, l);
-	if (err || end == LOOP_BROKEN || end == LOOP_WRITE_ERROR)
+	if (err || end == LOOP_WRITE_ERROR)
 		return 1;
 	if (end == LOOP_SIGNAL)
 		*signo = l->signo;
@@ -450,6 +455,7 @@ static void session_fini(struct session *s)
 	ran_fini(&s->ran);
 	cgroup_facts_free(s->facts);
 	rec_writer_free(s->w);
+	loop_close(&s->loop);
 	events_close(&s->ev);
 	target_fini(&s->target);
 	output_fini(&s->out);

@@ -107,11 +107,9 @@ record() {	# FILE OPTION...
 	"$NSPROF" record -o "$file" "$@" 2>"$file.err" 9>&- &
 	recorder=$!
 }
-recording() {	# it is about to enable the events: it has opened the last descriptor before that
-	wait_for "readlink /proc/$recorder/fd/* 2>/dev/null | grep -q signalfd" 10
-}
-waiting() {	# it has enabled them: it waits for its rings (epoll_wait and its kin)
-	wait_for "grep -Eq '^(232|281|441) ' /proc/$recorder/syscall 2>/dev/null" 10
+# It has enabled the events: it waits for its rings (epoll_wait and its kin), or for what woke it to ripen (clock_nanosleep).
+recording() {
+	wait_for "grep -Eq '^(230|232|281|441) ' /proc/$recorder/syscall 2>/dev/null" 10
 }
 
 # ---- page faults: exact, against the target's own count
@@ -128,7 +126,7 @@ faults() {
 	wait_for 'grep -q ready said' 10
 	pid=$(sed -n 's/^ready //p' said)
 	record "$file" -c 1 -p "$pid" "$@"
-	waiting
+	recording
 	[ "$stop" = no ] || kill -STOP "$recorder"
 	echo >&9
 	wait_for 'grep -q round said' 10

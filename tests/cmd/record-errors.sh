@@ -88,6 +88,9 @@ else
 		-- /etc/passwd
 	refuses "timer that is not there" 1 "cannot run '/no/such/cmd': No such file" "${out[@]}" -p $$ \
 		-- /no/such/cmd
+	refuses "commands out of a file" 1 "control: cannot wait for commands: Operation not permitted; it takes a pipe" "${out[@]}" \
+		--control fd:7 -- touch "$T/started" 7</etc/passwd
+	check "and the command was not started" [ ! -e "$T/started" ]
 	# Virtual machines without counters only.
 	if ! "$NSPROF" record -q -o "$T/probe" -e instructions:u -- true 2>/dev/null; then
 		refuses "event the machine does not have" 1 "event 'instructions(:u)?' is not supported here: .*use -e cpu-clock" \
@@ -138,6 +141,9 @@ else
 	refuses "a process of another user" 1 "thread $$: Permission denied: it belongs to user 0" "${out[@]}" -p $$
 	refuses "the kernel without the right" 1 "Permission denied: kernel.perf_event_paranoid" "${out[@]}" \
 		-e cpu-clock:k -- true
+	refuses "a priority that is not to be had" 1 "r 5: cannot have this realtime priority: Operation not permitted" \
+		"${out[@]}" -q -r 5 -- touch "$T/started"
+	check "and the command was not started, too" [ ! -e "$T/started" ]
 	refuses "folder that may not be written" 1 "cannot write '/proc/sys/x'" -o /proc/sys/x -- true
 	"${as[@]}" "$NSPROF" record -o "$T/user.data" -- true 2>"$T/err"
 	is "own command without the right: status" $? 0

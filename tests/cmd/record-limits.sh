@@ -73,14 +73,19 @@ fi
 
 # ---- next to no descriptors: it records or says what is too few, down to what a shell itself needs
 unclear=
+begun=
 failures=0
 for n in $(seq 6 24); do
-	(ulimit -n "$n" && exec "$NSPROF" record -q -o few.data -- true) 2>err && continue
+	rm -f started
+	echo precious >few.data
+	(ulimit -n "$n" && exec "$NSPROF" record -q -o few.data -- touch started) 2>err && continue
 	failures=$((failures + 1))
 	grep -q 'Too many open files' err || unclear+=" $n: $(cat err)"
+	[ ! -e started ] && [ "$(tr -d '\0' <few.data)" = precious ] || begun+=" $n: $(cat err)"
 done
 check "$failures limits are too low" [ $failures -gt 0 ]
 is "and each is said" "$unclear" ""
+is "before anything is begun or overwritten" "$begun" ""
 
 # ---- disks that are full or read-only
 mkdir disk
