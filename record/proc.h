@@ -95,6 +95,8 @@ struct proctab {
 	uint32_t next_dso;
 	struct maskset ms;	/* what proc_maskset() returned last */
 	struct range other_stacks[THREAD_STACKS];
+	uint64_t barred;		/* proctab_barred(), and the first one's */
+	char barred_comm[COMM_LEN];
 	/* What could not be done, told by proctab_capture(). */
 	uint64_t seen_refused;		/* addresses beyond the cap */
 	uint64_t maps_refused;		/* mappings beyond the cap */

@@ -406,6 +406,8 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 		rec_writer_exit(pt->w, ev);
 	if (ev->tid != ev->pid || p->dead)
 		return;
+	if (p->exe_wait == pt->lost + 1 && !pt->barred++)
+		memcpy(pt->barred_comm, p->comm, sizeof(p->comm));
 	p->dead = true;
 	p->dead_time = ev->time;
 	p->dead_next = &pt->dead;
@@ -415,6 +417,12 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	pt->ndead++;
 	/* Now, while the files it wrote last are still there. */
 	capture_jit(p);
+}
+
+uint64_t proctab_barred(const struct proctab *pt, const char **comm)
+{
+	*comm = pt->barred_comm;
+	return pt->barred;
 }
 
 void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint64_t pid_ns,

@@ -64,6 +64,13 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
  */
 struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time);
 
+/*
+ * How many programs went out of sight with their exec, and the comm of the first of them, borrowed. The kernel takes the events
+ * of a task away when it begins a program with other rights than its own (begin_new_exec() in fs/exec.c): after the exec comes
+ * an exit, before anything is mapped. Certain where no side-band is lost.
+ */
+uint64_t proctab_barred(const struct proctab *pt, const char **comm);
+
 /* The cgroup in which @pid was seen, below perf_event's hierarchy; "" when it was not looked at. Borrowed. */
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid);
 

@@ -405,6 +405,8 @@ static int finish(struct session *s, const struct loop *l)
 	sum.failed = err < 0;
 	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
 	s->ledger.l = s->spool.total.l;
+	if (sum.tasks && !s->ledger.l.lost_sideband)
+		sum.barred = proctab_barred(s->pt, &sum.barred_comm);
 	rs = chosen_samples(s);
 	sum.idle = ran_idle(&s->ran, &rs);
 	if (!err || !s->o->overwrite)

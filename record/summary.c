@@ -112,7 +112,7 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 {
 	const char *colon = *s->modifier ? ":" : "";
 
-	if (s->idle)
+	if (s->idle || s->barred)
 		return;
 	if (!s->elapsed_ns)
 		pr_warn("no samples: sampling was off until the end, as -D or --control wanted it");
@@ -135,12 +135,26 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 			s->event, colon, s->modifier, o->period ? "smaller -c" : "higher -F");
 }
 
+/* Of what ran in them nothing else is known. */
+static void tell_barred(const struct summary *s)
+{
+	char others[48] = "";
+
+	if (s->barred > 1)
+		snprintf(others, sizeof(others), " and %llu more program%s", ull(s->barred - 1), plural(s->barred - 1));
+	pr_warn("'%s'%s ran with other rights than what started %s (set-user-ID, capabilities, or a file that may not be read): "
+		"the kernel lets nobody sample that by process; use -a or -G, as root", s->barred_comm, others,
+		s->barred > 1 ? "them" : "it");
+}
+
 static void advise(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
 {
 	uint64_t in_file = l->kept + l->cut;
 	const bool lost = l->lost_kernel + l->dropped;
 
 	advise_losses(l, s);
+	if (s->barred)
+		tell_barred(s);
 	if (!in_file && !lost)
 		tell_none(l, o, s);
 	else if (s->clock && s->covers && l->have_count)

@@ -21,6 +21,8 @@ struct summary {
 	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
 	bool picked;		/* all was sampled, and what is in other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
+	uint64_t barred;	/* programs that the kernel let nobody sample, and the first one's name */
+	const char *barred_comm;
 	bool idle;		/* nothing ran in any of the chosen cgroups, which ran_tell() says */
 	const char *event;	/* "cpu-clock", and of it "", "u" or "k" */
 	const char *modifier;

@@ -15,7 +15,7 @@ none() {
 	shift 3
 	"$NSPROF" record -o none.data "$@" </dev/null >out 2>err
 	rc=$?
-	why=$(grep -E 'no samples|nothing ran|in no sample|were lost|could not keep up' err)
+	why=$(grep -E 'no samples|nothing ran|in no sample|were lost|could not keep up|other rights' err)
 	if [ $rc != "$want" ] || ! grep -q '(0 samples, ' err; then
 		fail "$name" "status $rc, not $want, or there are samples: $(cat err)"
 	elif [ "$(wc -l <<<"$why")" != 1 ] || ! grep -Eq -e "$regex" <<<"$why"; then
@@ -49,6 +49,20 @@ assert d["ledger"]["lost_kernel"] > 0 and d["ledger"]["count"] > 0, d
 assert "coverage" not in d["ledger"], d
 assert d["counts_by_cpu"] and not any("coverage" in c for c in d["counts_by_cpu"]), d' "$NSPROF"
 
+# Set-user-ID to nobody: even root's events are taken away with the exec. id tells whether that works in this folder.
+if [ "$(id -u)" = 0 ] && cp "$(command -v id)" whoami && cp "$BUILD/tests/targets/spin" suid && chown 65534 whoami suid &&
+		chmod 4755 whoami suid && [ "$(./whoami -u)" = 65534 ] && [ "$(cat /proc/sys/fs/suid_dumpable)" != 1 ]; then
+	none "a program with other rights" 0 "'suid' ran with other rights than what started it \(set-user-ID" \
+		-e cpu-clock:u -- ./suid 0.1
+	"$NSPROF" record -o a.data -e page-faults -c 1 -- sh -c './suid 0.01; ./suid 0.01; :' 2>err
+	like "two, below a shell that is sampled" "$(<err)" "'suid' and 1 more program ran with other rights than what started them"
+	check "which it is" grep -Eq "\([1-9][0-9]* samples" err
+else
+	skip "a program with other rights" "it takes root and a folder where set-user-ID counts"
+fi
+"$NSPROF" record -o a.data -e page-faults -c 1 -- sh -c 'true; (exit 3); cat /dev/null; sh -c "kill -9 \$\$"; :' 2>err
+unlike "programs with the same rights, and one that is killed" "$(<err)" "other rights"
+
 V2=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 CG=nsprof-none-$$
 if [ "$(id -u)" != 0 ] || [ -z "$V2" ] || ! mkdir "$V2/$CG.idle" "$V2/$CG.little" 2>/dev/null; then
@@ -66,5 +80,11 @@ else
 	none "nothing that is counted happened there" 0 "the kernel counted no 'alignment-faults'" -e alignment-faults "${little[@]}"
 	: >enough
 	wait $!
+	if [ -u suid ]; then
+		"$NSPROF" record -o a.data -e cpu-clock -F 499 -G "$CG.little" -- \
+			sh -c "echo \$\$ >'$V2/$CG.little/cgroup.procs'; exec ./suid 1" 2>err
+		unlike "by cgroup nothing is to be said of other rights" "$(<err)" "other rights"
+		like "since the program is there" "$("$NSPROF" symbolize -q --no-inline a.data)" "^suid;.*app_leaf"
+	fi
 fi
 done_testing

@@ -416,6 +416,29 @@ static void test_zombie(void **state)
 	assert_true(has_mapping(0, "/test_record_proctab"));
 }
 
+/* An exec that nothing was mapped after: the kernel took the events away. Unless the mapping's record was lost. */
+static void test_barred(void **state)
+{
+	const char *comm;
+
+	(void)state;
+	exec_comm(GONE, "plain");
+	proctab_mmap(pt, &(struct kmmap){ .time = 1, .pid = GONE, .tid = GONE, .start = 0x400000, .len = 0x1000,
+					  .prot = PROT_READ | PROT_EXEC, .flags = MAP_PRIVATE, .path = "/bin/x" });
+	exit_of(GONE, GONE, 2);
+	exec_comm(GONE + 1, "unheard");
+	proctab_lost(pt);
+	exit_of(GONE + 1, GONE + 1, 2);
+	exit_of(GONE + 2, GONE + 2, 2);
+	assert_int_equal(proctab_barred(pt, &comm), 0);
+	exec_comm(GONE + 3, "sudo");
+	exit_of(GONE + 3, GONE + 3, 3);
+	exec_comm(GONE + 4, "su");
+	exit_of(GONE + 4, GONE + 4, 3);
+	assert_int_equal(proctab_barred(pt, &comm), 2);
+	assert_string_equal(comm, "sudo");
+}
+
 /* As above, with the parent known: what the child maps itself meanwhile is its own, what it maps after the exec is not. */
 static void test_known_before_exec(void **state)
 {
@@ -805,6 +828,7 @@ int main(void)
 		T(test_sampled_before_exec),
 		T(test_known_before_exec),
 		T(test_zombie),
+		T(test_barred),
 		T(test_sampled_without_exec),
 		T(test_read_after_exec),
 		T(test_parent_moved_on),
