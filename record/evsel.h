@@ -26,6 +26,9 @@ int evsel_parse(struct evsel *ev, const char *text);
  */
 bool evsel_fall_back(struct evsel *ev, int err);
 
+/* ns: perf_swevent_hrtimer() and perf_swevent_start_hrtimer() take max_t(u64, 10000, sample_period). */
+#define CLOCK_PERIOD_MIN 10000u
+
 /* The period of the event counts nanoseconds. */
 bool evsel_is_clock(const struct evsel *ev);
 /* It counts whenever something runs, in nanoseconds or in what the CPU does. */

@@ -61,8 +61,8 @@ void info_write(struct rec_writer *w, const struct record_opts *o, const struct 
 	rec_writer_info(w, "cmdline", o->cmdline);
 	rec_writer_info(w, "event", ev->sel.name);
 	rec_writer_info(w, "event_modifier", evsel_modifier(&ev->sel));
-	if (o->period)
-		number(w, "period", o->period);
+	if (ev->period)
+		number(w, "period", ev->period);
 	else
 		number(w, "frequency", ev->freq);
 	rec_writer_info(w, "call_graph", callgraph_names[o->callgraph]);

@@ -9,9 +9,6 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* perf_swevent_hrtimer() and perf_swevent_start_hrtimer(): max_t(u64, 10000, sample_period). */
-#define CLOCK_PERIOD_MIN 10000u
-
 /*
  * A throttled event stands still until the next tick of its CPU (perf_adjust_freq_unthr_events()).
  * That of a thread which leaves the CPU meanwhile is heard of again only when the thread comes back
@@ -187,7 +184,7 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
 	lg->l.have_count = count_since(lg, ev, k);
 	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
-		      ev->opts->period == 1;
+		      ev->period == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
 	/* Where nothing is sampled there is nothing to tell but losses. */
 	for (uint32_t i = 0; i < t->nall; i++)

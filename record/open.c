@@ -365,12 +365,19 @@ static void close_all(struct events *ev)
 	close_fds(ev->sides, &ev->nsides);
 }
 
+static uint64_t real_period(const struct events *ev)
+{
+	const uint64_t asked = ev->opts->period;
+
+	return asked && evsel_is_clock(&ev->sel) ? MAX(asked, CLOCK_PERIOD_MIN) : asked;
+}
+
 static uint64_t sample_rate(const struct events *ev)
 {
-	if (!ev->opts->period)
+	if (!ev->period)
 		return ev->freq;
 	if (evsel_is_clock(&ev->sel))
-		return MAX(1000000000ull / ev->opts->period, 1);
+		return MAX(1000000000ull / ev->period, 1);
 	return RATE_UNKNOWN;
 }
 
@@ -444,6 +451,9 @@ void events_tell(const struct events *ev)
 	if (ev->wanted != ev->sel.name)
 		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
 			ev->sel.name);
+	if (ev->period != ev->opts->period)
+		pr_warn("a clock of the kernel's has no period below %u ns: recording one sample every %u ns, not %llu",
+			CLOCK_PERIOD_MIN, CLOCK_PERIOD_MIN, (unsigned long long)ev->opts->period);
 	if (ev->narrowed)
 		pr_info("recording user space only: kernel.perf_event_paranoid is %d and "
 			"CAP_PERFMON is missing", perm_paranoid());
@@ -479,6 +489,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->feats = FEATS_SAMPLE;
 	ev->feats |= FEATS_SIDE;
 	ev->freq = events_clamp_freq(o);
+	ev->period = real_period(ev);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->nall, sizeof(*ev->side));
 	ev->closed = xcalloc(t->nall, sizeof(*ev->closed));
@@ -490,6 +501,8 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 		err = open_all(ev);
 		if (err)
 			return err;
+		/* It may have become a clock. */
+		ev->period = real_period(ev);
 		err = map_rings(ev->samples, ev->nsamples, ev->data, ev->data_bytes, false);
 		if (!err)
 			err = map_rings(ev->sides, ev->nsides, ev->side, ev->side_bytes, true);

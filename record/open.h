@@ -53,6 +53,7 @@ struct events {
 	bool on_exec;			/* the kernel enables them when the workload execs */
 	uint32_t feats;			/* FEAT_* the kernel has */
 	uint64_t freq;			/* after clamping */
+	uint64_t period;		/* what a fixed one really is; 0 = by frequency */
 	struct event_fd *samples;	/* owned */
 	size_t nsamples, cap_samples;
 	struct events_count *closed;	/* owned, target->nall; by CPU of the target: what closed events had counted */

@@ -322,6 +322,7 @@ static int open_writer(struct session *s)
 		s->facts = cgroup_facts_new(&s->target, s->target.containers,
 					    s->o->runtime_roots, s->w);
 	s->sink->facts = s->facts;
+	s->sink->period = s->ev.period;
 	if (s->ev.by_cgroup_id)
 		sink_filter(s->sink, &s->target);
 	s->spool = (struct spool){
@@ -368,8 +369,8 @@ static int tell_ran(const struct session *s, uint64_t stopped)
 /* Of the event, as opened; ns for clocks. 0: it changes. */
 static uint64_t period_of(const struct session *s)
 {
-	if (s->o->period)
-		return s->o->period;
+	if (s->ev.period)
+		return s->ev.period;
 	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
 }
 

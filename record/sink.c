@@ -448,7 +448,7 @@ static void take_sample(struct sink *s, const struct perf_event_header *h, const
 	struct raw_sample *raw = sink_slot(s);
 
 	s->slot[s->n].ring = ring;
-	if (sample_parse(h, s->opts->period, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, raw))
+	if (sample_parse(h, s->period, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, raw))
 		ledger_sample(s->ledger, LEDGER_DROPPED, &raw->in);
 	else
 		sink_take(s);

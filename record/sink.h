@@ -56,6 +56,7 @@ struct sink {
 	struct proctab *pt;
 	struct rec_writer *w;
 	struct ledger *ledger;
+	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
