@@ -108,6 +108,13 @@ void output_undo(struct output *out)
 	output_close(out);
 }
 
+bool output_stays(const struct output *out)
+{
+	struct stat st;
+
+	return strcmp(out->name, "-") != 0 && (out->fd < 0 || fstat(out->fd, &st) || S_ISREG(st.st_mode));
+}
+
 const char *output_shown(const struct output *out)
 {
 	return strcmp(out->name, "-") ? out->name : "standard output";

@@ -43,6 +43,8 @@ int output_open(struct output *out);
  * Not for errors later on, when there is something to read.
  */
 void output_undo(struct output *out);
+/* Can it be read again what is written: no pipe, no device, and not standard output? */
+bool output_stays(const struct output *out);
 /* The name for messages: "standard output" for "-". */
 const char *output_shown(const struct output *out);
 

@@ -381,6 +381,7 @@ static int finish(struct session *s, const struct loop *l)
 	uint64_t stopped = loop_now();
 	struct summary sum = {
 		.piped = !strcmp(s->out.name, "-"),
+		.stays = output_stays(&s->out),
 		.elapsed_ns = l->enabled_at ? stopped - l->enabled_at : 0,
 		.ncpus = s->target.ncpus,
 		.ring_bytes = s->ev.data_bytes,

@@ -191,7 +191,7 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 	char lead[48] = "";
 
 	if (s->failed) {
-		if (!s->piped)
+		if (s->stays)
 			pr_info("what was written until then, %.3f MB, is in '%s' and can be read",
 				mb, to);
 		return;

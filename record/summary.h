@@ -11,7 +11,8 @@
 struct summary {
 	const char *file;	/* "nsprof.data", "standard output" */
 	uint64_t files;		/* written in the run; more than 1: @file is the last */
-	bool piped;		/* nothing stays that could be read again */
+	bool piped;		/* to standard output, which has no name */
+	bool stays;		/* what was written can be read again */
 	uint64_t bytes;		/* written */
 	uint64_t elapsed_ns;	/* events enabled */
 	uint64_t ncpus;

@@ -87,6 +87,15 @@ check "$failures limits are too low" [ $failures -gt 0 ]
 is "and each is said" "$unclear" ""
 is "before anything is begun or overwritten" "$begun" ""
 
+# ---- a FIFO whose reader goes away: nothing is left of it
+mkfifo fifo
+head -c 1 fifo >first &
+"$NSPROF" record -e cpu-clock -F 999 -o fifo -- "$S" 30 2>err
+is "a FIFO whose reader goes away: status" $? 1
+said "a FIFO whose reader goes away: said" "^nsprof record: error: cannot write 'fifo': Broken pipe; its reader has ended$"
+one_line "a FIFO whose reader goes away"
+wait %+
+
 # ---- disks that are full or read-only
 mkdir disk
 if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
