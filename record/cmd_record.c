@@ -18,6 +18,7 @@
 #include "xalloc.h"
 
 #define RING_BYTES_MAX (1ull << 30)
+#define DECIMAL "0123456789."
 #define DURATION_MAX 1e9	/* seconds */
 #define DELAY_MAX 1000000000ull	/* ms */
 #define SWITCH_MIN 0.1		/* seconds: two ticks of the drain loop */
@@ -220,7 +221,7 @@ static int parse_time(const char *text, uint64_t *ns)
 
 	v = strtod(text, &end);
 	unit = *end && !end[1] ? strchr(units, *end) : NULL;
-	if (text[0] < '0' || text[0] > '9' || !unit)
+	if (text[0] < '0' || text[0] > '9' || !unit || text + strspn(text, DECIMAL) != end)
 		return -EINVAL;
 	v *= secs[unit - units];
 	if (!(v >= SWITCH_MIN) || v > DURATION_MAX)
@@ -285,7 +286,8 @@ static int opt_duration(void *dst, const char *arg)
 	char *end;
 	double secs = strtod(arg, &end);
 
-	if (end == arg || *end || !(secs > 0) || secs > DURATION_MAX) {
+	/* strtod(3) takes blanks and other notations, too. */
+	if (end == arg || arg[strspn(arg, DECIMAL "eE+-")] || *end || !(secs > 0) || secs > DURATION_MAX) {
 		pr_err("'%s' is no duration; --duration takes seconds, for instance 10 or 0.5",
 		       arg);
 		return -EINVAL;

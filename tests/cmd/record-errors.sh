@@ -64,6 +64,9 @@ refuses "dump larger than the kernel takes" 129 "'65536' must be a number from 8
 refuses "stacks that are none" 129 "unknown kind of stacks 'x'; allowed are masked and full" --stacks x
 refuses "ring that is none" 129 "'5X' is no ring size" -m 5X
 refuses "duration that is none" 129 "'-1' is no duration" --duration -1
+refuses "duration in other digits" 129 "'0x1' is no duration" --duration 0x1
+refuses "duration behind a blank" 129 "' 1' is no duration" --duration ' 1'
+refuses "time of a file in other digits" 129 "'0x10s' does not say when to switch" --switch-output=0x10s
 lines=1
 
 if mount=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/ ||
