@@ -397,7 +397,7 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 		   struct cfi_row *row)
 {
 	bool before = i + 1 < n && pcs[i + 1] == pcs[i] + 1;
-	bool after = i && pcs[i - 1] == pcs[i] - 1;
+	bool after = i && pcs[i - 1] == pcs[i] - 1, ends;
 	struct cfi_fde fde;
 
 	/* Nothing called the start-up code, and whether an address is in it is told by its distance. */
@@ -406,9 +406,13 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
 	    cfi_find(cfi, pcs[i], &fde) == 0)
 		return false;
+	ends = before && made_rows_return(mr, pcs[i] + 1);
+	/* Two instructions of code that does not return, seen one after the other: the second was not planted. */
+	if (before && after && !ends && !made_rows_first(mr, pcs[i], true) && made_row(mr, pcs[i], false, row) == 0)
+		return can_say(row);
 	if (before && made_row(mr, pcs[i], true, row) == 0)
 		return can_say(row);
-	if (before && made_rows_return(mr, pcs[i] + 1)) {
+	if (ends) {
 		only_return(row, pcs[i]);
 		return true;
 	}

@@ -55,6 +55,14 @@ static const char pointer_s[] =
 	"in_endless: .p2align 4, 0x90\n"
 	"finish: mov $60, %eax\n"
 	"	syscall\n"
+	"	.p2align 4, 0x90\n"
+	"	.type exits, @function\n"
+	"exits:	push %rbx\n"
+	"	nop\n"
+	"in_exits: nop\n"
+	"	mov $60, %eax\n"
+	"	syscall\n"
+	"	.size exits, . - exits\n"
 	"	.section .note.GNU-stack,\"\",@progbits\n";
 
 /* Builds it; NULL where the tools are missing. Own with elf_file_close(). */

@@ -464,7 +464,9 @@ static void test_hidden(void **state)
 /* Whether the slice for the word @name on a stack has a row for where a frame that waits there is looked up: *@row. */
 static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *row)
 {
-	uint64_t svma = pointer_at(ef, name), offs[] = { load_off(ef, svma - 1), load_off(ef, svma) };
+	uint64_t svma = pointer_at(ef, name), offs[] = { load_off(ef, svma - 2), load_off(ef, svma - 1), load_off(ef, svma) };
+	/* Seen one after the other. */
+	size_t skip = strcmp(name, "in_exits") != 0;
 	struct strbuf out = STRBUF_INIT;
 	struct elf_file *sliced;
 	struct answers slice;
@@ -472,7 +474,7 @@ static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *ro
 	int fd = tool_open("pointers"), err;
 	bool found;
 
-	assert_int_equal(capture_elf(fd, -1, NULL, offs, 2, &out, NULL), 0);
+	assert_int_equal(capture_elf(fd, -1, NULL, offs + skip, 3 - skip, &out, NULL), 0);
 	sliced = elf_file_open_mem(out.s, out.len, &err);
 	assert_non_null(sliced);
 	answers_init(&slice, sliced, NULL);
@@ -515,6 +517,10 @@ static void test_pointers(void **state)
 	/* One ends there, and that is all that can be told. */
 	assert_true(row_before(ef, "in_endless", &row));
 	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_SAME);
+	/* Of two instructions on end, the first is no byte before a root. */
+	assert_true(row_before(ef, "in_exits", &row));
+	assert_int_equal(row.cfa.off, 16);
+	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_OFFSET);
 	/* Who puts this on a stack means to end there. */
 	assert_true(row_before(ef, "finish", &row));
 	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_UNDEF);
