@@ -196,15 +196,13 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
 {
 	for (int i = 0; i < 2 && wm->rows; i++) {
-		struct walk_at at = {
-			.in = in, .mod = wm->mod, .bias = wm->bias,
-			.svma = regs.v[CFI_REG_RA] - 1 - wm->bias,
-		};
+		struct walk_at at = { .in = in, .svma = regs.v[CFI_REG_RA] - 1 - wm->bias };
 		enum step_end res;
 
 		if (walk_at_entry(wm, regs.v[CFI_REG_RA] - 1))
 			return true;
-		res = w->step(w->priv, &at, &regs);
+		/* Stated or made: a slice does not tell which. */
+		res = walk_step_by_rows(w, wm, &at, true, &regs);
 		if (res == STEP_OUTERMOST)
 			return true;
 		if (res != STEP_CALLER || at.signal)

@@ -227,6 +227,9 @@ static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size
 	return module_of_rows(id++, "/slice", out->s, out->len);
 }
 
+/* Code of no binary. */
+#define JIT_START 0x20000
+
 /* Unwinds @words with the program of pointer_code.h and with its slice: the same frames, n of them, and complete. */
 static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *words, size_t nwords, uint32_t n,
 			  struct stack *st)
@@ -236,6 +239,7 @@ static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *word
 	uint64_t base = 0x10000, regs[UREG_MAX] = { [UREG_IP] = ip, [UREG_SP] = base }, seen[32];
 	struct strbuf out = STRBUF_INIT;
 	struct mapping m = { .path = "/whole", .mod = &whole };
+	const struct mapping jit = { .start = JIT_START, .end = JIT_START + 0x1000, .path = "//anon" };
 	const struct elf_load *loads;
 	size_t nloads = elf_file_loads(ef, &loads);
 	struct stack other;
@@ -256,6 +260,7 @@ static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *word
 	for (size_t u = 0; u < 2; u++) {
 		m.mod = &whole;
 		self.as = addrspace_new();
+		addrspace_add(self.as, &jit);
 		addrspace_add(self.as, &m);
 		run(u, st, regs, false, FRAMES_MAX);
 		if (st->res.end != UNWIND_COMPLETE || st->res.n != n)
@@ -265,6 +270,7 @@ static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *word
 		addrspace_free(self.as);
 		m.mod = sliced;
 		self.as = addrspace_new();
+		addrspace_add(self.as, &jit);
 		addrspace_add(self.as, &m);
 		run(u, &other, regs, false, FRAMES_MAX);
 		if (!same_frames(st, &other)) {
@@ -333,6 +339,13 @@ static void test_pointer_for_caller(void **state)
 	words[1] = in_taker;
 	words[5] = in_start;
 	pointer_stack(ef, pointer_at(ef, "in_bare"), words, 24, 3, &st);
+	/* Out of a trampoline, or what else has neither rows nor a frame pointer, too. */
+	memset(words, 0, sizeof(words));
+	words[1] = pointer_at(ef, "in_bare");
+	words[3] = in_taker;
+	words[7] = in_start;
+	pointer_stack(ef, JIT_START + 16, words, 24, 4, &st);
+	assert_true(st.frames[1].addr.v == words[1]);
 	elf_file_close(ef);
 }
 
