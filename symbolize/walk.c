@@ -200,16 +200,25 @@ static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t
  * @sp, if the rows here go by the stack pointer, which says where this frame ends; else UINT64_MAX: a frame pointer to above
  * the copy is masked, and one that is there may be no frame pointer at all.
  */
-static uint64_t frame_sp(const struct walk_at *at, uint64_t sp)
+static uint64_t frame_sp(struct walker *w, const struct walk_at *at, bool after_call, uint64_t sp)
 {
+	struct rules *made = after_call ? w->made_return : w->made;
+	const struct general_rule *g;
 	struct cfi_fde fde;
 	struct cfi_row row;
+	rule_t rule;
 
-	if (!at->mod || cfi_find(module_cfi(at->mod), at->svma, &fde) ||
-	    cfi_row(module_cfi(at->mod), &fde, at->svma, &row) ||
-	    row.cfa_how != CFI_REGISTER || row.cfa.reg != CFI_REG_SP)
+	if (!at->mod)
 		return UINT64_MAX;
-	return sp;
+	if (!cfi_find(module_cfi(at->mod), at->svma, &fde))
+		return !cfi_row(module_cfi(at->mod), &fde, at->svma, &row) && row.cfa_how == CFI_REGISTER &&
+		       row.cfa.reg == CFI_REG_SP ? sp : UINT64_MAX;
+	/* Made, and so compiled: a slice would have it as a row. */
+	rule = made ? rules_find(made, at->mod, at->svma) : RULE_NO_ROWS;
+	g = rule_kind(rule) == RULE_GENERAL ? rules_general(made, rule) : NULL;
+	if (g)
+		return g->cfa_how == CFI_REGISTER && g->cfa.reg == CFI_REG_SP ? sp : UINT64_MAX;
+	return rule_is_common_sp(rule) ? sp : UINT64_MAX;
 }
 
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
@@ -355,7 +364,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			}
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
-			out->end = walk_fault_end(in, at.fault, frame_sp(&at, old_sp));
+			out->end = walk_fault_end(in, at.fault, frame_sp(w, &at, f->kind == FRAME_RETURN, old_sp));
 			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp) ||
 			    (out->n == 1 && just_begun_untouched(&at, old_sp)))
 				out->end = UNWIND_COMPLETE;
