@@ -23,7 +23,11 @@ struct made_rows {
 		uint64_t *v;	/* owned, sorted svma values */
 		size_t n, cap;
 	} starts, cold, noreturn;	/* of all; of parts that are jumped to; that do not return */
-	bool symbols_read;
+	struct section {
+		uint64_t svma;
+		size_t size;	/* bytes; 0: there is no such section */
+	} plts[4];
+	bool symbols_read, plts_read;
 };
 
 /* Functions of the C and C++ libraries that do not return, by their documentation. Sorted. */
@@ -261,6 +265,24 @@ bool made_rows_return(struct made_rows *mr, uint64_t svma)
 	return code_is_return(mr->code, svma);
 }
 
+bool made_rows_in_plt(struct made_rows *mr, uint64_t svma)
+{
+	static const char *const names[ARRAY_SIZE(mr->plts)] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct section *s = &mr->plts[i];
+		const uint8_t *data;
+
+		if (!mr->plts_read && elf_file_section(mr->ef, names[i], &data, &s->size, &s->svma))
+			s->size = 0;
+	}
+	mr->plts_read = true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (svma - mr->plts[i].svma < mr->plts[i].size)
+			return true;
+	return false;
+}
+
 bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma)
 {
 	return code_after_syscall(mr->code, svma);
@@ -381,6 +403,14 @@ static bool can_say(const struct cfi_row *row)
 	return true;
 }
 
+/* Nothing was pushed but the return address. */
+static void plt_row(struct cfi_row *row, uint64_t svma)
+{
+	*row = (struct cfi_row){ .start = svma, .end = svma + 1, .ra_reg = CFI_REG_RA, .cfa_how = CFI_REGISTER };
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = 8 };
+	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
+}
+
 /*
  * A call ends behind @svma, but how its frame is built cannot be read. That nothing is known of the return address has the same
  * meaning to who unwinds as having no row, and tells it from a mere pointer.
@@ -406,6 +436,10 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
 	    cfi_find(cfi, pcs[i], &fde) == 0)
 		return false;
+	if (made_rows_in_plt(mr, pcs[i])) {
+		plt_row(row, pcs[i]);
+		return after || !before;
+	}
 	ends = before && made_rows_return(mr, pcs[i] + 1);
 	/* Two instructions of code that does not return, seen one after the other: the second was not planted. */
 	if (before && after && !ends && !made_rows_first(mr, pcs[i], true) && made_row(mr, pcs[i], false, row) == 0)

@@ -41,6 +41,11 @@ enum made_call {
 };
 enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma);
 
+/*
+ * Whether @svma is in an entry of a PLT. These jump on before they touch the stack, but not all linkers give them rows: lld gives
+ * none, GNU ld none for the indirect functions of a static binary.
+ */
+bool made_rows_in_plt(struct made_rows *mr, uint64_t svma);
 /* Whether a frame can return to @svma: code_is_return(). */
 bool made_rows_return(struct made_rows *mr, uint64_t svma);
 /* code_after_syscall(). */

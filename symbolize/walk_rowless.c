@@ -241,26 +241,12 @@ static bool jit_scan(struct walker *w, const struct unwind_input *in, struct ure
 	return false;
 }
 
-/*
- * Entries of a PLT jump on before they touch the stack, but not all linkers give them rows: lld
- * gives none, GNU ld none for the indirect functions of a static binary. True when @addr is in such
- * a section.
- */
+/* Whether @addr, in @wm, is in an entry of a PLT. */
 static bool in_plt(const struct walk_map *wm, uint64_t addr)
 {
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
-	struct elf_file *ef = wm->rows ? wm->mod->elf : NULL;
+	struct made_rows *made = wm->rows ? module_made(wm->mod) : NULL;
 
-	for (size_t i = 0; ef && i < ARRAY_SIZE(names); i++) {
-		const uint8_t *data;
-		uint64_t start;
-		size_t size;
-
-		if (elf_file_section(ef, names[i], &data, &size, &start) == 0 &&
-		    addr - wm->bias - start < size)
-			return true;
-	}
-	return false;
+	return made && made_rows_in_plt(made, addr - wm->bias);
 }
 
 /* The step out of a PLT entry without rows. */

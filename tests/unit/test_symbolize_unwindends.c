@@ -348,6 +348,12 @@ static void test_pointer_for_caller(void **state)
 	words[1] = in_taker;
 	words[5] = in_start;
 	pointer_stack(ef, pointer_at(ef, "in_bare"), words, 24, 3, &st);
+	/* Of an entry of a PLT: the first word, though nobody knows how that frame is built. */
+	memset(words, 0, sizeof(words));
+	words[0] = pointer_at(ef, "in_endless");
+	words[1] = in_start;
+	pointer_stack(ef, pointer_at(ef, "entry"), words, 24, 3, &st);
+	assert_true(st.frames[1].addr.v == words[0]);
 	/* Out of a trampoline, or what else has neither rows nor a frame pointer, too. */
 	memset(words, 0, sizeof(words));
 	words[1] = pointer_at(ef, "in_bare");
