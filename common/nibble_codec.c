@@ -1,6 +1,6 @@
 #include "nibble_codec.h"
 
-#include <emmintrin.h>
+#include <immintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
  */
 struct model {
 	int16_t off[16];
-} __attribute__((aligned(16)));
+} __attribute__((aligned(32)));
 
 #define EVEN (PROB_ONE / 16)
 #define USE 258		/* its 127-fold is the most of a lane but one, and the upper byte counts */
@@ -30,9 +30,14 @@ struct range {
 	uint16_t start, freq;
 };
 
+/* Where the ranges of a model begin, and the last one ends. */
+struct bounds {
+	uint16_t cum[24];
+} __attribute__((aligned(16)));
+
 /* Models, all zeros at first. */
 struct bank {
-	struct model *models;		/* NIBBLE_CONTEXTS, in @mem */
+	struct model *models;		/* NIBBLE_CONTEXTS and room for struct bounds, in @mem */
 	void *mem;			/* owned */
 	uint8_t touched[NIBBLE_CONTEXTS / GROUP];	/* since the bank was reset */
 };
@@ -50,10 +55,17 @@ struct nibble_dec {
 	uint64_t left, plain;		/* symbols, coded and not: one of them is 0 */
 	uint32_t state;
 	bool bad;
+	bool wide;			/* the CPU has what take_wide() needs */
 	bool half;			/* the low half of *at was taken */
 };
 
 /* ---- models ---- */
+
+/* Aligned as models are; for take_wide(), where a stack would have to be aligned first. */
+static inline struct bounds *bank_bounds(struct bank *b)
+{
+	return (struct bounds *)&b->models[NIBBLE_CONTEXTS];
+}
 
 /*
  * Fetching models is what most of the time goes into, so none lies in two lines of the CPU's caches, as with
@@ -61,8 +73,9 @@ struct nibble_dec {
  */
 static void bank_init(struct bank *b)
 {
-	b->mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + PAGE);
+	b->mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + sizeof(struct bounds) + PAGE);
 	b->models = (struct model *)align_up((uintptr_t)b->mem, PAGE);
+	bank_bounds(b)->cum[16] = (uint16_t)PROB_ONE;
 }
 
 /* What no symbol came to is zeros still: a small block has few of the pages. */
@@ -92,14 +105,14 @@ static inline struct model *bank_model(struct bank *b, uint32_t ctx)
 #define L(k, s) (int16_t)((int)((k) > (s) ? PROB_ONE - 16 + (k) : (k)) - (int)EVEN * (k))
 #define ROW(s) { L(0, s), L(1, s), L(2, s), L(3, s), L(4, s), L(5, s), L(6, s), L(7, s), \
 		 L(8, s), L(9, s), L(10, s), L(11, s), L(12, s), L(13, s), L(14, s), L(15, s) }
-static const int16_t goal[16][16] __attribute__((aligned(16))) = {
+static const int16_t goal[16][16] __attribute__((aligned(32))) = {
 	ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7),
 	ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15),
 };
 #undef ROW
 #undef L
 
-static const int16_t even[16] __attribute__((aligned(16))) = {
+static const int16_t even[16] __attribute__((aligned(32))) = {
 #define E(k) (int16_t)(EVEN * (k))
 	E(0), E(1), E(2), E(3), E(4), E(5), E(6), E(7),
 	E(8), E(9), E(10), E(11), E(12), E(13), E(14), E(15),
@@ -113,11 +126,6 @@ static const uint8_t rate[128] = {
 	6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7,
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 };
-
-/* Where the ranges of a model begin, and the last one ends. */
-struct bounds {
-	uint16_t cum[24];
-} __attribute__((aligned(16)));
 
 /* A model at work. */
 struct lanes {
@@ -375,7 +383,16 @@ struct nibble_dec *nibble_dec_new(void)
 	struct nibble_dec *d = xcalloc(1, sizeof(*d));
 
 	bank_init(&d->bank);
+	d->wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 	return d;
+}
+
+bool nibble_dec_narrow(struct nibble_dec *d)
+{
+	bool was_wide = d->wide;
+
+	d->wide = false;
+	return was_wide;
 }
 
 void nibble_dec_free(struct nibble_dec *d)
@@ -468,6 +485,40 @@ static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 	return next - 1;
 }
 
+/* For functions that use what not every CPU has. */
+#define WIDE __attribute__((target("avx2,bmi,bmi2")))
+
+/*
+ * The same with a model in one register, in five sixths of the instructions. A lane is two bits of a mask, so that
+ * what is counted there is twice the number of a symbol.
+ */
+WIDE
+static inline uint32_t take_wide(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
+{
+	const __m256i rest = _mm256_setr_epi16(0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+	const __m256i use = _mm256_setr_epi16(USE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	struct model *m = bank_model(&d->bank, ctx);
+	uint32_t at = *state & (PROB_ONE - 1), twice;
+	__m256i raw = _mm256_load_si256((const __m256i *)m->off), off = _mm256_and_si256(raw, rest);
+	__m256i cum = _mm256_add_epi16(off, _mm256_load_si256((const __m256i *)even)), to;
+	char *bounds = (char *)bank_bounds(&d->bank);
+	uint16_t start, end;
+
+	_mm256_store_si256((__m256i *)bounds, cum);
+	/* Of no boundary above, 32: the end of the last range. */
+	twice = _tzcnt_u32((uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi16(cum, _mm256_set1_epi16((int16_t)at))));
+	memcpy(&end, bounds + twice, sizeof(end));
+	memcpy(&start, bounds + twice - 2, sizeof(start));
+	*state = (uint32_t)(end - start) * (*state >> PROB_BITS) + at - start;
+	/* As model_learn(). */
+	to = _mm256_load_si256((const __m256i *)((const char *)goal + (size_t)(twice - 2) * (sizeof(goal[0]) / 2)));
+	to = _mm256_sra_epi16(_mm256_sub_epi16(to, off), _mm_cvtsi32_si128(rate[(uint16_t)m->off[0] >> 8]));
+	_mm256_store_si256((__m256i *)m->off, _mm256_adds_epi16(_mm256_adds_epi16(raw, use), to));
+	if (*state < STATE_MIN)
+		*state = *state << 16 | next_bits(d);
+	return twice / 2 - 1;
+}
+
 /* The next one that has no model. */
 static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 {
@@ -479,16 +530,31 @@ static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 	return at / EVEN;
 }
 
-uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
+/* take() or take_wide(); what has it as an argument is put together for each. */
+typedef uint32_t (*take_fn)(struct nibble_dec *d, uint32_t *state, uint32_t ctx);
+
+__attribute__((always_inline))
+static inline uint32_t get(struct nibble_dec *d, uint32_t ctx, take_fn take_sym)
 {
 	uint32_t state = d->state, sym;
 
 	if (!d->left)
 		return get_plain(d);
 	d->left--;
-	sym = ctx == NIBBLE_FLAT ? take_flat(d, &state) : take(d, &state, ctx);
+	sym = ctx == NIBBLE_FLAT ? take_flat(d, &state) : take_sym(d, &state, ctx);
 	d->state = state;
 	return sym;
+}
+
+WIDE
+static uint32_t get_wide(struct nibble_dec *d, uint32_t ctx)
+{
+	return get(d, ctx, take_wide);
+}
+
+uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
+{
+	return d->wide ? get_wide(d, ctx) : get(d, ctx, take);
 }
 
 /* Are there @n further symbols, coded? */
@@ -514,24 +580,36 @@ static uint64_t get_num_slowly(struct nibble_dec *d, uint32_t ctx)
 	return v;
 }
 
-uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
+__attribute__((always_inline))
+static inline uint64_t get_num(struct nibble_dec *d, uint32_t ctx, take_fn take_sym)
 {
 	uint32_t state = d->state, len, n;
 	uint64_t v = 0;
 
 	if (!has_coded(d, NUM_SYMBOLS))
 		return get_num_slowly(d, ctx);
-	len = take(d, &state, ctx);
+	len = take_sym(d, &state, ctx);
 	n = len == 15 ? 16 : len;
 	if (n)
-		v = take(d, &state, num_ctx(ctx, len, 0, 0));
+		v = take_sym(d, &state, num_ctx(ctx, len, 0, 0));
 	if (n > 1)
-		v = v << 4 | take(d, &state, num_ctx(ctx, len, 1, (uint32_t)v));
+		v = v << 4 | take_sym(d, &state, num_ctx(ctx, len, 1, (uint32_t)v));
 	for (uint32_t i = 2; i < n; i++)
 		v = v << 4 | take_flat(d, &state);
 	d->state = state;
 	d->left -= n + 1;
 	return v;
+}
+
+WIDE
+static uint64_t get_num_wide(struct nibble_dec *d, uint32_t ctx)
+{
+	return get_num(d, ctx, take_wide);
+}
+
+uint64_t nibble_get_num(struct nibble_dec *d, uint32_t ctx)
+{
+	return d->wide ? get_num_wide(d, ctx) : get_num(d, ctx, take);
 }
 
 int64_t nibble_get_snum(struct nibble_dec *d, uint32_t ctx)
@@ -548,7 +626,8 @@ uint64_t nibble_get_small(struct nibble_dec *d, uint32_t ctx)
 	return v < 15 ? v : 15 + nibble_get_num(d, ctx + 1);
 }
 
-uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
+__attribute__((always_inline))
+static inline uint32_t get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n, take_fn take_sym)
 {
 	uint32_t digits = id_digits(n), id = 0, state = d->state;
 
@@ -558,8 +637,19 @@ uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
 		return id;
 	}
 	for (uint32_t i = ID_DIGITS - digits; i < ID_DIGITS; i++)
-		id = id << 4 | take(d, &state, ctx + id_ctx(i, id));
+		id = id << 4 | take_sym(d, &state, ctx + id_ctx(i, id));
 	d->state = state;
 	d->left -= digits;
 	return id;
+}
+
+WIDE
+static uint32_t get_id_wide(struct nibble_dec *d, uint32_t ctx, uint32_t n)
+{
+	return get_id(d, ctx, n, take_wide);
+}
+
+uint32_t nibble_get_id(struct nibble_dec *d, uint32_t ctx, uint32_t n)
+{
+	return d->wide ? get_id_wide(d, ctx, n) : get_id(d, ctx, n, take);
 }

@@ -68,6 +68,8 @@ struct nibble_dec;
 struct nibble_dec *nibble_dec_new(void);
 void nibble_dec_free(struct nibble_dec *d);	/* accepts NULL */
 void nibble_dec_reset(struct nibble_dec *d);
+/* From now on as on a CPU without AVX2, with the same symbols. False: it was so already. */
+bool nibble_dec_narrow(struct nibble_dec *d);
 /*
  * @n symbols in @len bytes at @code, which stay valid until the last of them was taken; @plain: from
  * nibble_plain(). Damage gives wrong symbols, and more than @n are zeros; see nibble_dec_ok().

@@ -25,6 +25,18 @@ static uint64_t rnd(void)
 	return random_next(&rnd_state);
 }
 
+/* Every test is run twice: with what the CPU has, and as on one that has only what all have. */
+static bool wide = true, narrow;
+
+static struct nibble_dec *dec_new(void **state)
+{
+	struct nibble_dec *d = nibble_dec_new();
+
+	if (*state == &narrow)
+		nibble_dec_narrow(d);
+	return d;
+}
+
 /* Symbol @i of a sequence whose contexts are uniform, skewed, constant and changing. */
 static uint32_t sym_of(uint32_t i, uint32_t *ctx)
 {
@@ -44,13 +56,12 @@ static uint32_t sym_of(uint32_t i, uint32_t *ctx)
 static void test_symbols(void **state)
 {
 	struct nibble_enc *e = nibble_enc_new();
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
 	uint64_t seed = rnd_state, again = seed, next;
 	uint32_t ctx;
 	bool plain;
 
-	(void)state;
 	/* Blocks of many sizes; what was learnt goes on, until a reset makes both sides forget it. */
 	for (uint32_t n = 0; n < 40000; n = n * 3 + 1) {
 		strbuf_reset(&syms);
@@ -97,10 +108,10 @@ static void test_symbols(void **state)
 	strbuf_fini(&code);
 }
 
-static void check_numbers(bool plain)
+static void check_numbers(void **state, bool plain)
 {
 	struct nibble_enc *e = nibble_enc_new();
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
 	static const uint32_t counts[] = { 1, 2, 16, 17, 256, 257, 4096, 4097, 0xffff, 0x10000, 0x10001, 1u << 20 };
 
@@ -138,20 +149,18 @@ static void check_numbers(bool plain)
 
 static void test_numbers(void **state)
 {
-	(void)state;
-	check_numbers(false);
-	check_numbers(true);
+	check_numbers(state, false);
+	check_numbers(state, true);
 }
 
 /* What can be any of 16 takes half a byte from the first one on, and what is small one symbol. */
 static void test_flat(void **state)
 {
 	struct nibble_enc *e = nibble_enc_new();
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
 	uint64_t v, again = rnd_state;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		nibble_put(&syms, NIBBLE_FLAT, (uint32_t)rnd() & 15);
 		nibble_put_num(&syms, CTX_TIME, rnd() | 1ull << 63);
@@ -181,11 +190,10 @@ static void test_flat(void **state)
 /* Any bytes are symbols below 16, and an end is noticed wherever it comes. */
 static void test_damage(void **state)
 {
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 	uint8_t junk[256];
 	uint32_t n, short_ones = 0;
 
-	(void)state;
 	for (int round = 0; round < 2000; round++) {
 		size_t len = rnd() % sizeof(junk);
 		uint8_t *copy = malloc(len + 1);	/* so that a sanitizer sees any step beyond */
@@ -218,9 +226,8 @@ static void test_forget(void **state)
 {
 	static const uint32_t steps[] = { 50, 3000, 50, 128, 127, 50 };
 	struct nibble_enc *e = nibble_enc_new();
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT, fresh = STRBUF_INIT;
 		struct nibble_enc *other = nibble_enc_new();
@@ -251,10 +258,9 @@ static void test_few(void **state)
 {
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
 	struct nibble_enc *e = nibble_enc_new();
-	struct nibble_dec *d = nibble_dec_new();
+	struct nibble_dec *d = dec_new(state);
 	struct rusage before, after;
 
-	(void)state;
 	for (uint32_t i = 0; i < 100; i++)
 		nibble_put(&syms, CTX, 7);
 	nibble_enc_pack(e, &syms, &code);
@@ -275,15 +281,57 @@ static void test_few(void **state)
 	strbuf_fini(&code);
 }
 
+/* Both ways learn the same, from whatever comes and however often: a recording is read alike everywhere. */
+static void test_alike(void **state)
+{
+	struct nibble_dec *a = nibble_dec_new(), *b = nibble_dec_new();
+	static uint8_t junk[1 << 16];
+	bool both = nibble_dec_narrow(b);
+
+	(void)state;
+	for (int round = 0; both && round < 24; round++) {
+		/* Some of few contexts, so that models are used more often than they count. */
+		const uint32_t contexts = round % 3 ? 1u << round / 3 * 2 : NIBBLE_CONTEXTS;
+
+		for (size_t i = 0; i < sizeof(junk); i++)
+			junk[i] = (uint8_t)(round % 4 == 3 ? rnd() % 3 ? 0xff : 0 : rnd());
+		nibble_dec_begin(a, junk, sizeof(junk), 1u << 20, false);
+		nibble_dec_begin(b, junk, sizeof(junk), 1u << 20, false);
+		while (nibble_dec_ok(a)) {
+			uint32_t ctx = (uint32_t)rnd() % contexts, how = (uint32_t)rnd() % 8;
+
+			if (how == 0 && ctx + NIBBLE_NUM <= NIBBLE_CONTEXTS)
+				assert_true(nibble_get_num(a, ctx) == nibble_get_num(b, ctx));
+			else if (how == 1 && ctx + NIBBLE_ID <= NIBBLE_CONTEXTS)
+				assert_int_equal(nibble_get_id(a, ctx, 1u << 20), nibble_get_id(b, ctx, 1u << 20));
+			else
+				assert_int_equal(nibble_get(a, ctx), nibble_get(b, ctx));
+		}
+		assert_false(nibble_dec_ok(b));
+	}
+	nibble_dec_free(a);
+	nibble_dec_free(b);
+	if (!both)
+		skip();
+}
+
+#define AS_NARROW(test) { #test "_narrow", test, NULL, NULL, &narrow }
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_few),	/* the first: later ones use again what is freed, with all its pages */
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_flat),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_forget),
+		cmocka_unit_test_prestate(test_few, &wide),	/* the first: later ones use again what is freed, with all its pages */
+		cmocka_unit_test_prestate(test_symbols, &wide),
+		cmocka_unit_test_prestate(test_numbers, &wide),
+		cmocka_unit_test_prestate(test_flat, &wide),
+		cmocka_unit_test_prestate(test_damage, &wide),
+		cmocka_unit_test_prestate(test_forget, &wide),
+		AS_NARROW(test_symbols),
+		AS_NARROW(test_numbers),
+		AS_NARROW(test_flat),
+		AS_NARROW(test_damage),
+		AS_NARROW(test_forget),
+		cmocka_unit_test(test_alike),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
