@@ -38,16 +38,24 @@ enum word_literal { LIT_CODE, LIT_NEW, LIT_REL, LIT_SEEN, LIT_RAW };
 
 /* ---- what both do to the shadow ---- */
 
+#define B(n) 1ull << (n), 1ull << ((n) + 1), 1ull << ((n) + 2), 1ull << ((n) + 3)
+/* Read, as a shift by a number that is not known is three operations. */
+static const uint64_t bit_of[64] = {
+	B(0), B(4), B(8), B(12), B(16), B(20), B(24), B(28), B(32), B(36), B(40), B(44), B(48), B(52), B(56), B(60),
+};
+#undef B
+
 int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struct word_change *change)
 {
-	const uint64_t base = change->base, end = change->end, *val = change->val;
+	const uint64_t base = change->base, end = change->end, *const val = change->val + change->n;
 	uint64_t lo = base, no = UINT64_MAX;	/* all below @lo is done; number of @page */
-	const uint16_t *idx = change->idx, *const last = idx + change->n;
+	const uint16_t *const idx = change->idx + change->n;
 	struct shadow_page *page = NULL;
 
-	while (idx < last) {
-		uint64_t addr = base + 8 * (uint64_t)*idx, group = align_down(addr, 512), hi;
-		uint64_t first = group / 8 - base / 8, at = *idx - first, bits = 0, stale, *w, *nonzero;
+	/* From behind the last one: one number to count, and no end to compare it with. */
+	for (int64_t i = -(int64_t)change->n; i;) {
+		uint64_t addr = base + 8 * (uint64_t)idx[i], group = align_down(addr, 512), hi;
+		uint64_t first = group / 8 - base / 8, at = idx[i] - first, bits = 0, stale, *w, *nonzero;
 
 		if (addr >> SHADOW_PAGE_SHIFT != no) {
 			no = addr >> SHADOW_PAGE_SHIFT;
@@ -63,9 +71,9 @@ int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struc
 		w = &page->w[group / 8 % SHADOW_PAGE_WORDS];
 		nonzero = &page->nonzero[group / 512 % SHADOW_GROUPS];
 		do {
-			w[at] = *val++;
-			bits |= 1ull << at;
-		} while (++idx < last && (at = *idx - first) < 64);
+			w[at] = val[i];
+			bits |= bit_of[at];
+		} while (++i && (at = idx[i] - first) < 64);
 		stale = ~0ull >> (64 - (hi - lo) / 8) << lo / 8 % 64 & *nonzero & ~bits;
 		*nonzero = (*nonzero ^ stale) | bits;
 		for (; stale; stale &= stale - 1)
