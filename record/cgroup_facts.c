@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hash.h"
@@ -28,6 +29,11 @@
 #define ASK_TRIES 10
 #define ASK_PAUSE_NS 5000000ull
 #define ASK_SHARE 20
+/*
+ * And beyond that part so much CPU time for each of these cgroups when something is executed in it: that is the moment, and where asking
+ * takes long, for many states or on a busy machine, its turn comes too late for one that lives shortly. The runtime itself executes two or three times.
+ */
+#define ASK_CREDIT_NS 200000000ull
 
 /* One that samples came from in this segment, or in the one before. */
 struct unit {
@@ -41,6 +47,7 @@ struct unit {
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
 	bool begun;			/* made within the recording, and nobody knows (yet) whose it is */
+	uint64_t credit;		/* ns of CPU time that asking for it may take out of turn */
 };
 
 struct cgroup_facts {
@@ -275,6 +282,7 @@ static void ask_later(struct cgroup_facts *cf, const char *path)
 	struct unit *u = find(cf, path, strlen(path));
 
 	u->begun = true;
+	u->credit = ASK_CREDIT_NS;
 	cf->tries = ASK_TRIES;
 	cf->ask_pause = ASK_PAUSE_NS;
 	cf->ask_next = loop_now() + ASK_PAUSE_NS;
@@ -416,10 +424,48 @@ static void ask_again(struct cgroup_facts *cf)
 	cf->ask_pause *= 2;
 }
 
-void cgroup_facts_exec(struct cgroup_facts *cf)
+/* The cgroup that @pid is in, if nobody knows whose it is and that may be asked out of turn. NULL: not so. */
+static struct unit *with_credit(const struct cgroup_facts *cf, uint32_t pid)
 {
-	if (cf->tries && loop_now() >= cf->asked_until)
+	char path[PATH_MAX];
+	struct unit *u;
+	bool any = false;
+
+	for (size_t i = 0; i < cf->n && !any; i++)
+		any = cf->unit[i]->begun && cf->unit[i]->credit && cf->unit[i]->segment == cf->segment;
+	if (!any)
+		return NULL;
+	path_of(pid, path, sizeof(path));
+	u = find(cf, path, strlen(path));
+	return u && u->begun && u->credit && u->segment == cf->segment ? u : NULL;
+}
+
+/* ns of CPU time that this thread has used. */
+static uint64_t cpu_used(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
+{
+	uint64_t before;
+	struct unit *u;
+
+	if (!cf->tries)
+		return;
+	if (loop_now() >= cf->asked_until) {
 		ask(cf, false);
+		return;
+	}
+	u = with_credit(cf, pid);
+	if (!u)
+		return;
+	before = cpu_used();
+	ask(cf, false);
+	u->credit -= MIN(u->credit, cpu_used() - before);
 }
 
 void cgroup_facts_round(struct cgroup_facts *cf)

@@ -45,8 +45,8 @@ struct facts_used {
 struct facts_used cgroup_facts_used(const struct cgroup_facts *cf);
 /* Cgroup @id was made: what it used is of this segment. */
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id);
-/* A process executes another program: it may be the first one of a container that began a moment ago. */
-void cgroup_facts_exec(struct cgroup_facts *cf);
+/* Process @pid executes another program: it may be the first one of a container that began a moment ago. */
+void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid);
 /* A process in cgroup @path ended. It may have been the last one: have a look soon. */
 void cgroup_facts_exit(struct cgroup_facts *cf, const char *path);
 

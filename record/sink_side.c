@@ -19,7 +19,7 @@ void sink_comm(struct sink *s, const struct ev_comm *ev)
 	if (ev->exec)
 		seen_forget(s->seen, ev->pid);
 	if (ev->exec && s->facts)
-		cgroup_facts_exec(s->facts);
+		cgroup_facts_exec(s->facts, ev->pid);
 	proctab_comm(s->pt, ev);
 }
 

@@ -1,4 +1,4 @@
-/* What chosen cgroups used, by the looks at those that had samples: a hierarchy of plain files. */
+/* What chosen cgroups used, by the looks at those that had samples, and whose one that began is: a hierarchy of plain files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "cgroup_facts.h"
+#include "nsopen.h"
 #include "ran.h"
+#include "rec_reader.h"
 #include "rec_writer.h"
 
 static char dir[] = "/tmp/nsprof-facts-XXXXXX";
@@ -105,11 +107,107 @@ static void test_at_least(void **state)
 	assert_int_equal(ran_at_least(&used, 0, 4), 0);
 }
 
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Container @id of runc's below "states": that of process @pid in "/anything". */
+static void write_state(const char *top, const char *id, int pid)
+{
+	char path[256], text[256];
+
+	snprintf(path, sizeof(path), "%s/states/%s", top, id);
+	assert_int_equal(mkdir(path, 0755), 0);
+	strcat(path, "/state.json");
+	snprintf(text, sizeof(text), "{\"id\":\"%s\",\"init_process_pid\":%d,\"cgroup_paths\":{\"\":\"/anything\"}}", id, pid);
+	write_text(path, text);
+}
+
+static int note_name(void *ctx, const struct ev_container *ev)
+{
+	snprintf(ctx, 32, "%s", ev->name);
+	return 0;
+}
+
+/*
+ * Who asks takes 20 times as long until the next time. The container's program is executed, and its state there, when it was asked for
+ * the runtime a moment ago, among a thousand others, and it may be over before its turn comes.
+ */
+static void test_exec_out_of_turn(void **state)
+{
+	static const struct event_ops ops = { .container = note_name };
+	struct target t = { .fs = { .v2 = true } };
+	char top[] = "/tmp/nsprof-facts-XXXXXX", path[256], roots[64], proc[64], name[32] = "";
+	struct cgroup_facts *cf;
+	struct rec_reader *r;
+	struct rec_writer *w;
+	int fd, err;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	for (const char *const *d = (const char *const[]){ "states", "proc", "proc/1", "proc/77", "fs", "fs/anything", NULL }; *d; d++) {
+		snprintf(path, sizeof(path), "%s/%s", top, *d);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	assert_int_equal(stat(path, &st), 0);
+	snprintf(path, sizeof(path), "%s/proc/1/root", top);
+	assert_int_equal(symlink("/", path), 0);
+	snprintf(path, sizeof(path), "%s/proc/77/cgroup", top);
+	write_text(path, "0::/anything\n");
+	snprintf(path, sizeof(path), "%s/proc/77/stat", top);
+	write_text(path, "77 (web) S 1 77 77 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0");
+	for (int i = 0; i < 1000; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "dead-%d", i);
+		write_state(top, id, 4194304);
+	}
+	snprintf(proc, sizeof(proc), "%s/proc", top);
+	nsopen_set_proc(proc);
+	snprintf(t.fs.mount, sizeof(t.fs.mount), "%s/fs", top);
+	t.fs.fd = open(t.fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(roots, sizeof(roots), "%s/states", top);
+	snprintf(path, sizeof(path), "%s/rec", top);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+
+	cf = cgroup_facts_new(&t, NULL, roots, w);
+	cgroup_facts_born(cf, st.st_ino);
+	cgroup_facts_met(cf, st.st_ino, "/anything", 77);
+	cgroup_facts_exec(cf, 77);
+	write_state(top, "web", 77);
+	/* Somebody else's, elsewhere. */
+	cgroup_facts_exec(cf, 78);
+	cgroup_facts_exec(cf, 77);
+	cgroup_facts_free(cf);
+	assert_int_equal(rec_writer_finish(w), 0);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, name), 0);
+	rec_reader_close(r);
+	assert_string_equal(name, "web");
+
+	rec_writer_free(w);
+	close(fd);
+	close(t.fs.fd);
+	nsopen_set_proc("/proc");
+	snprintf(path, sizeof(path), "rm -r %s", top);
+	assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_at_least),
+		cmocka_unit_test(test_exec_out_of_turn),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
