@@ -108,6 +108,18 @@ void output_undo(struct output *out)
 	output_close(out);
 }
 
+void output_look(const struct output *out, const char *name)
+{
+	struct stat ours, there;
+
+	if (out->fd < 0 || out->fd == STDOUT_FILENO || fstat(out->fd, &ours) || !S_ISREG(ours.st_mode))
+		return;
+	if (!stat(name, &there) && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+		return;
+	pr_warn("'%s' was %s while it was written%s", name, ours.st_nlink ? "moved" : "removed",
+		ours.st_nlink ? "" : ": nothing is left of it");
+}
+
 bool output_stays(const struct output *out)
 {
 	struct stat st;

@@ -43,6 +43,8 @@ int output_open(struct output *out);
  * Not for errors later on, when there is something to read.
  */
 void output_undo(struct output *out);
+/* Say so if the open file is not @name any more: somebody moved or removed it. */
+void output_look(const struct output *out, const char *name);
 /* Can it be read again what is written: no pipe, no device, and not standard output? */
 bool output_stays(const struct output *out);
 /* The name for messages: "standard output" for "-". */

@@ -205,8 +205,10 @@ static int turn(struct spool *sp, uint64_t now)
 	sink_end(sp->sink, false);
 	list = proctab_cut(sp->pt);
 	name = output_stamp(sp->out);
-	if (!name)
+	if (!name) {
+		sp->stuck = output_shown(sp->out);
 		return stay(sp, list, -EIO);
+	}
 	output_prune(sp->out, sp->o->switch_max_files);
 	sp->stuck = name;
 	err = output_open(sp->out);
@@ -407,6 +409,7 @@ static int finish_present(struct spool *sp, uint64_t now, int err)
 		err = ledger_part_write(&part, sp->w, NULL, rec_writer_start(sp->w));
 	e = rec_writer_finish(sp->w);
 	err = err < 0 ? err : e;
+	output_look(sp->out, name);
 	e = output_close(sp->out);
 	err = err < 0 ? err : e;
 	sp->last = NULL;

@@ -346,6 +346,24 @@ else
 	skip "a full disk" "no tmpfs can be mounted"
 fi
 
+# ---- files that somebody moves or removes while they are written
+mkdir was
+"$NSPROF" record -e cpu-clock -F 499 --switch-output=0.3s -o was/x -- "$S/spin" 60 >out 2>err &
+recorder=$!
+wait_for '[ -n "$(cd was && files x)" ]' 20
+mv was is
+wait $recorder
+is "folder moved: status" $? 1
+is "folder moved: said once" "$(grep -c "error: cannot rename 'was/x' to 'was/x" err) $(grep -c error: err)" "1 1"
+like "folder moved: so is the file" "$(cat err)" "^nsprof record: warning: 'was/x' was moved while it was written$"
+bad=
+for f in is/x*; do
+	fold "$f" >folded || bad+="$f: $(cat sym.err)"
+done
+is "folder moved: all files are whole" "$bad" ""
+"$NSPROF" record -e cpu-clock -o removed -- sh -c 'until [ -s removed ]; do sleep 0.01; done; rm removed' >out 2>err
+like "file removed: said" "$(cat err)" "^nsprof record: warning: 'removed' was removed while it was written: nothing is left of it$"
+
 # ---- what cannot be
 refused() { # WHAT STATUS REGEX ARGUMENT...
 	local what=$1 status=$2 re=$3
