@@ -57,7 +57,7 @@ case_of() {
 	fi
 }
 
-for mode in signal coroutine vfork asm search framed redzone; do
+for mode in signal coroutine planted vfork asm search framed redzone; do
 	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
 done
 # With frame pointers around assembly that has none, %rbp is the caller's.

@@ -5,6 +5,7 @@
  *	signal		a handler on the stack of what it interrupts
  *	altstack	a handler on a stack of its own
  *	coroutine	makecontext() and swapcontext()
+ *	planted		a stack made by hand, with the address of what ends it where its first function returns to
  *	vfork		the child, on its parent's stack
  *	asm		assembly without a word about its frame: a leaf, one that saves registers
  *	search		assembly whose way back is a computed jump: nobody can read where that leads
@@ -117,6 +118,39 @@ NOINLINE void odd_switch(void)
 	makecontext(&there, odd_coroutine, 0);
 	while (now() < until)
 		swapcontext(&back, &there);
+}
+
+NOINLINE void odd_planted(void)
+{
+	do {
+		sink += odd_burn(sink);
+		KEEP();
+	} while (now() < until);
+}
+
+/* Runs @fn on the stack that ends at @top, a multiple of 16; it returns to odd_finish, which nothing calls. */
+void odd_begin(void *top, void (*fn)(void));
+__asm__(".text\n"
+	".p2align 4\n"
+	".type odd_finish, @function\n"
+	"odd_finish:\n"
+	"	xor	%edi, %edi\n"
+	"	mov	$60, %eax\n" /* exit(2) */
+	"	syscall\n"
+	".size odd_finish, . - odd_finish\n"
+	".type odd_begin, @function\n"
+	"odd_begin:\n"
+	"	mov	%rdi, %rsp\n"
+	"	lea	odd_finish(%rip), %rax\n"
+	"	push	%rax\n"
+	"	jmp	*%rsi\n"
+	".size odd_begin, . - odd_begin\n");
+
+NOINLINE void odd_plant(void)
+{
+	static char mem[65536] __attribute__((aligned(16)));
+
+	odd_begin(mem + sizeof(mem), odd_planted);
 }
 
 NOINLINE void odd_vfork(void)
@@ -285,6 +319,7 @@ int main(int argc, char **argv)
 		{ "signal", "odd_handler;odd_burn" },
 		{ "altstack", "odd_handler;odd_burn" },
 		{ "coroutine", "odd_coroutine;odd_burn" },
+		{ "planted", "odd_finish;odd_planted;odd_burn" },
 		{ "vfork", "main;odd_vfork;odd_burn" },
 		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
 		{ "search", "main;odd_search;[scanned];odd_asm_search" },
@@ -305,6 +340,8 @@ int main(int argc, char **argv)
 		with_handler(SA_ONSTACK);
 	else if (!strcmp(mode, "coroutine"))
 		odd_switch();
+	else if (!strcmp(mode, "planted"))
+		odd_plant();
 	else if (!strcmp(mode, "vfork"))
 		odd_vfork();
 	else if (!strcmp(mode, "asm"))
