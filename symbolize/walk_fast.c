@@ -6,6 +6,9 @@
  */
 #include "walk_fast.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "reuse.h"
 #include "rules.h"
 #include "util.h"
@@ -150,6 +153,17 @@ static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t s
 	return bp_get(bp, end, sp, page, &val) && val == m->bp;
 }
 
+/* A frame at return address @ra, all but that in one store: what is whole is put together elsewhere first. */
+static inline void set_return(struct frame *f, uint64_t ra)
+{
+	static const uint32_t what = FRAME_RETURN;	/* the lowest byte is the kind */
+
+	static_assert(sizeof(*f) - offsetof(struct frame, kind) >= sizeof(what) &&
+		      offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "nothing else lies there");
+	f->addr.v = ra;
+	memcpy((char *)f + offsetof(struct frame, kind), &what, sizeof(what));
+}
+
 const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in,
 				 struct unwind_result *out, const struct walk_map *wm,
 				 struct uregs *regs, uint32_t *taken)
@@ -165,9 +179,9 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		.in_mem = regs->in_mem >> CFI_REG_BP & 1, .from = step,
 	};
 	uint64_t sp = regs->v[CFI_REG_SP];
-	/* Behind the address to look up, as return addresses are, and what goes with it. */
-	uint64_t behind = frame_lookup_addr(f).v + 1, start = wm->start + 1, len = wm->end - wm->start;
-	uint64_t key_off = wm->key_off - 1;
+	/* For addresses behind the one to look up, as return addresses are. */
+	uint64_t start = wm->start + 1, len = wm->end - wm->start, key_off = wm->key_off - 1;
+	uint64_t key = frame_lookup_addr(f).v + wm->key_off;
 	const struct rule_slot *l1;
 	uint32_t first = out->n - 1;
 
@@ -176,13 +190,13 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	l1 = w->rules->l1;
 	/* Nobody steps out of start-up code, so that no rule is at hand there. */
 	while (f < last) {
-		uint64_t key = behind + key_off, cfa = sp, caller, bp_val;
 		const struct rule_slot *slot = &l1[rule_slot_of(key)];
+		uint64_t cfa = sp, caller, bp_val;
 		rule_t rule = slot->rule;
 
 		if (slot->key != key)
 			break;
-		if (!rule_is_common_sp(rule)) {
+		if (__builtin_expect(!rule_is_common_sp(rule), 0)) {
 			if (rule_kind(rule) != RULE_COMMON || !bp_get(&bp, step, sp, &page, &bp_val))
 				break;
 			step->bp = cfa = bp_val;
@@ -190,7 +204,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		cfa += rule_cfa_off(rule);
 		if (cfa <= sp || !page_read(&page, cfa - 8, &caller))
 			break;
-		if (caller - start >= len) {
+		if (__builtin_expect(caller - start >= len, 0)) {
 			const struct walk_map *next = recent_map(w, caller - 1);
 
 			if (!next || !next->fast)
@@ -200,17 +214,14 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 			len = wm->end - wm->start;
 			key_off = wm->key_off - 1;
 		}
-		behind = caller;
+		key = caller + key_off;
 		step->sp = sp;
 		step->rule = rule;
 		step++;
 		sp = cfa;
-		/* Member by member: what is whole is put together elsewhere first. */
 		f++;
-		f->addr.v = caller;
-		f->kind = FRAME_RETURN;
-		f->kernel = f->joined = f->scanned = false;
-		if (sp >= same_from && is_same(w->reuse, &page, caller, sp, &bp, step)) {
+		set_return(f, caller);
+		if (__builtin_expect(sp >= same_from, 0) && is_same(w->reuse, &page, caller, sp, &bp, step)) {
 			out->n = (uint32_t)(f - out->frames) + 1;
 			if (reuse_take(w->reuse, in, out)) {
 				*step = (struct walk_step){ .sp = sp };
@@ -222,7 +233,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	}
 	out->n = (uint32_t)(f - out->frames) + 1;
 	/* Of start-up code nothing is asked. */
-	if (!walk_at_entry(wm, behind - 1))
+	if (!walk_at_entry(wm, frame_lookup_addr(f).v))
 		find_saved(w->steps, first, out->n - 1, sp, regs);
 	bp_follow(&bp, step, sp);
 	regs->v[CFI_REG_SP] = sp;
