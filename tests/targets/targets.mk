@@ -36,7 +36,7 @@ TARGETS += $(T)/spin-clang
 endif
 
 .PHONY: test-targets
-test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/code $(B)/tests/tools/lookupbench \
+test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/code $(B)/tests/tools/lookupbench \
 	$(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
@@ -44,7 +44,7 @@ $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Irecord -o $@ $^ $(LDFLAGS) $(LIBS_record)
 
-$(B)/tests/tools/recode $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
+$(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(LIBS_common)

@@ -1,10 +1,10 @@
 /*
- * recode IN OUT [TIMES]: decode every event and sample of a recording and encode them again; samples TIMES
- * times, as if the recorded time had come again, side-band once. Says how many there
- * were and a digest of all that they carry, on one line, and then the bytes a sample of the STREAM blocks
- * and of the file written. Also an oracle for what a sample says did not change: every word from
- * changed_end on is compared with the thread's sample before, and from known_end on with the last that was
- * seen at its address. The digest and the oracle are of the first time.
+ * recode IN OUT [TIMES [plain|blocks]]: decode every event and sample of a recording and encode them again;
+ * samples TIMES times, as if the recorded time had come again, side-band once; without compression, or each
+ * time in a block of its own. Says how many there were and a digest of all that they carry, on one line, and
+ * then the bytes a sample of the STREAM blocks and of the file written. Also an oracle for what a sample says
+ * did not change: every word from changed_end on is compared with the thread's sample before, and from
+ * known_end on with the last that was seen at its address. The digest and the oracle are of the first time.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -38,6 +38,7 @@ struct recode {
 	struct u64map threads;	/* pid << 32 | tid -> struct last * */
 	struct stack_words words;
 	uint64_t digest, events, samples;
+	bool blocks;		/* each time in one of its own */
 	uint64_t first, last;	/* ns, of the samples */
 	uint64_t shift;		/* ns, added to times */
 	uint64_t now[STACK_WORDS_MAX];
@@ -300,6 +301,13 @@ static uint64_t stream_bytes(int fd)
 	return sum;
 }
 
+/* As when half a second has gone by since its first sample. */
+static void end_block(struct rec_writer *w)
+{
+	rec_writer_tick(w, 1);
+	rec_writer_tick(w, 1000000000);
+}
+
 static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 {
 	static const struct event_ops samples = { .sample = on_sample };
@@ -319,6 +327,8 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 			rec_writer_info(rc->w, key, val);
 	err = rec_reader_events(r, &ops, rc);
 	while (!err && --times) {
+		if (rc->blocks)
+			end_block(writer(rc));
 		rc->shift += rc->last - rc->first + 1000000;
 		err = rec_reader_events(r, &samples, rc);
 	}
@@ -338,14 +348,17 @@ int main(int argc, char **argv)
 	struct recode *rc = xcalloc(1, sizeof(*rc));
 	struct rec_reader *r;
 	unsigned long times = 1;
+	const char *how = "";
 	uint64_t key, ptr;
 	int fd, err;
 
 	log_init("recode");
-	if (argc == 4)
+	if (argc > 3)
 		times = strtoul(argv[3], NULL, 10);
-	if (argc < 3 || argc > 4 || !times) {
-		fprintf(stderr, "usage: recode IN OUT [TIMES]\n");
+	if (argc > 4)
+		how = argv[4];
+	if (argc < 3 || argc > 5 || !times || (argc == 5 && strcmp(how, "plain") && strcmp(how, "blocks"))) {
+		fprintf(stderr, "usage: recode IN OUT [TIMES [plain|blocks]]\n");
 		return 2;
 	}
 	r = rec_reader_open(argv[1]);
@@ -357,6 +370,9 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
+	if (!strcmp(how, "plain"))
+		rec_writer_effort(rc->w, PRESSURE_STORED);
+	rc->blocks = !strcmp(how, "blocks");
 	err = recode(rc, r, times);
 	if (!err) {
 		double n = rc->samples ? (double)rc->samples : 1;
