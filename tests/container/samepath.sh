@@ -43,8 +43,8 @@ both() { # FOLDED: split by container label, then only its own names
 	local f=$1
 	grep "^[^;]*$CTR_CGROOT/a;" "$f" >"$f.a"
 	grep "^[^;]*$CTR_CGROOT/b;" "$f" >"$f.b"
-	# Containers of tests beside this one are neither.
-	grep -v "^[^;]*nsprof-test-" "$f" >"$f.h"
+	# Containers of tests beside this one are neither, nor are their programs on the host.
+	grep -v "^[^;]*nsprof-test-" "$f" | grep "^[^;]*;app;" >"$f.h"
 	only "$f.a" aaa && only "$f.b" bbb
 }
 
