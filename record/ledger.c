@@ -31,6 +31,7 @@ void ledger_fini(struct ledger *lg)
 {
 	tally_fini(&lg->tally);
 	u64map_fini(&lg->standing);
+	u64map_fini(&lg->standing_cpu);
 	free(lg->counted);
 }
 
@@ -84,25 +85,47 @@ void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n
 	lg->side_told += n;
 }
 
+static void stood(struct ledger *lg, uint32_t cpu, uint64_t since, uint64_t until)
+{
+	uint64_t ns = until > since ? MIN(until - since, lg->standing_max) : 0;
+
+	tally_at(&lg->tally, cpu, until)->throttled_ns += ns;
+	lg->l.throttled_ns += ns;
+}
+
 void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on)
 {
-	uint64_t *since, ns;
+	uint64_t *since;
 
 	if (on) {
 		tally_at(&lg->tally, cpu, time)->throttled++;
 		lg->l.throttled++;
-		if (lg->standing.n >= STANDING_MAX)
+		if (lg->standing.n >= STANDING_MAX) {
 			u64map_clear(&lg->standing);
+			u64map_clear(&lg->standing_cpu);
+		}
 		*u64map_put(&lg->standing, id, NULL) = time;
+		*u64map_put(&lg->standing_cpu, id, NULL) = cpu;
 		return;
 	}
 	since = u64map_get(&lg->standing, id);
 	if (!since)		/* the record of its beginning was lost */
 		return;
-	ns = time > *since ? MIN(time - *since, lg->standing_max) : 0;
-	tally_at(&lg->tally, cpu, time)->throttled_ns += ns;
-	lg->l.throttled_ns += ns;
+	stood(lg, cpu, *since, time);
 	u64map_del(&lg->standing, id);
+	u64map_del(&lg->standing_cpu, id);
+}
+
+/* Events that were throttled when they were stopped: no record tells of their end. */
+static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
+{
+	uint64_t id, since;
+	size_t it = 0;
+
+	while (u64map_next(&lg->standing, &it, &id, &since))
+		stood(lg, (uint32_t)*u64map_get(&lg->standing_cpu, id), since, stopped);
+	u64map_clear(&lg->standing);
+	u64map_clear(&lg->standing_cpu);
 }
 
 /*
@@ -210,6 +233,8 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 {
 	struct tally *t = &lg->tally;
 
+	if (last)
+		stood_to_the_end(lg, stopped);
 	settle(lg, ev, stopped, elapsed_ns);
 	*part = (struct ledger_part){ .l = lg->l, .start = t->start };
 	/* Some of what the kernel has counted is still in the rings, or was then. */

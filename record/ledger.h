@@ -28,6 +28,7 @@ struct ledger {
 	struct ev_ledger l;	/* kept, cut, dropped, own at any time, the rest when it is settled */
 	struct tally tally;
 	struct u64map standing;	/* id of a throttled event -> since when, ns of CLOCK_MONOTONIC */
+	struct u64map standing_cpu;	/* the same ids -> CPU */
 	uint64_t period_min;	/* what a shorter period really is; see ledger_begin() */
 	uint64_t standing_max;	/* ns that an event can stand still at most, as far as known */
 	uint64_t lost_told;	/* samples by PERF_RECORD_LOST in the data rings */
@@ -77,8 +78,8 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id
  * What was counted since the last cut up to @stopped (ns) into *@part, and begin anew. What only the
  * kernel's own counts know is taken from there; losses after which no record could be written any more
  * are dated to @stopped. @elapsed_ns: how long events were enabled since the last cut. @last: all
- * events are stopped and all rings are empty; else what is still in the rings counts for what
- * follows.
+ * events are stopped and all rings are empty, and what was throttled stood still up to @stopped; else
+ * what is still in the rings counts for what follows.
  */
 void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
 		bool last, struct ledger_part *part);

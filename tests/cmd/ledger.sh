@@ -188,7 +188,7 @@ wait_for 'grep -q ready said' 10
 pipeline=$!
 wait_for '[ -s press.pid ]' 10
 recorder=$(cat press.pid)
-waiting
+recording
 for ((i = 0; i < 50; i++)); do
 	echo >&9
 done
@@ -279,12 +279,16 @@ balances "a storm while the recorder stands: mappings are lost, and counted apar
 like "and it says what that means" "$(cat side.data.err)" "records about mappings and processes were lost \(they are no samples\)"
 
 # ---- throttling: more interrupts in a tick than the limit allows. 20 kHz is above what others here ask for.
+# A CPU that is idle takes no samples, and so has nothing to throttle: both are kept busy.
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 old=$(cat $limit)
 if echo 20000 2>/dev/null >$limit && [ "$(cat $limit)" = 20000 ]; then
 	later "echo $old >$limit"
+	"$SPIN" --threads "$(nproc)" 20 &
+	spin=$!
 	"$NSPROF" record -o thr.data -a -e cpu-clock -c 20000 --call-graph none --duration 0.3 2>thr.err
 	echo "$old" >$limit
+	kill $spin
 	if grep -q throttled thr.err; then
 		balances "throttled: the count stands still meanwhile" thr.data throttled
 		like "the closing line tells" "$(cat thr.err)" 'about [0-9]+ not taken when throttled'

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "ledger.h"
+#include "open.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
+#include "target.h"
 #include "util.h"
 
 #define S 1000000000ull
@@ -182,6 +184,34 @@ static void test_throttle(void **state)
 	}
 }
 
+/* What is throttled when the events are stopped stood still up to then, but not up to where files are cut. */
+static void test_throttled_at_the_end(void **state)
+{
+	struct target none = { 0 };
+	struct events ev = { .target = &none };
+	struct ledger_part part;
+	struct rig r;
+
+	(void)state;
+	for (int tasks = 0; tasks < 2; tasks++) {
+		rig_open(&r, true, tasks);
+		put(&r, LEDGER_KEPT, 1, r.start + S, 1000000);
+		ledger_throttle(&r.lg, 1, r.start + S, 0, true);
+		ledger_cut(&r.lg, &ev, r.start + 2 * S, 2 * S, false, &part);
+		assert_int_equal(part.l.throttled, 1);
+		assert_int_equal(part.l.throttled_ns, 0);
+		ledger_part_fini(&part);
+		put(&r, LEDGER_KEPT, 1, r.start + 3 * S, 1000000);
+		ledger_cut(&r.lg, &ev, r.start + 3 * S, S, true, &part);
+		assert_int_equal(part.l.throttled_ns, tasks ? 10000000 : 2 * S);
+		assert_int_equal(part.nrows, 1);
+		assert_int_equal(part.rows[0].cpu, 1);
+		assert_int_equal(part.rows[0].throttled_ns, part.l.throttled_ns);
+		ledger_part_fini(&part);
+		rig_close(&r);
+	}
+}
+
 /* A clock's timer never fires more often than every 10 us, whatever period its samples carry. */
 static void test_short_period(void **state)
 {
@@ -201,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_throttled_at_the_end),
 		cmocka_unit_test(test_short_period),
 	};
 
