@@ -9,12 +9,17 @@ need_root
 TARGETS=$BUILD/tests/targets
 
 # whole FILE [MIN]: the share of samples with a complete user stack, in --stats' text; of those that have one, and whose
-# stack is the copied one: Go's signal handlers (preemption) always interrupt another.
+# stack is the copied one: Go's signal handlers (preemption) always interrupt another. A stack pointer that has just come
+# to a page which is not there yet leaves nothing to copy, as in the first millisecond of a program: on a loaded machine
+# that is not long before its end.
 whole() {
 	awk -v min="${2:-99.5}" '/^samples:/ { all = $2 + 0 } /%  complete$/ { ok = $1 } /%  no user stack$/ { none += $1 }
-		/%  interrupted code is on another stack/ { none += $1 }
+		/%  interrupted code is on another stack/ { none += $1 } /%  stack gone \(an exec\) or not in memory$/ { gone = $1 }
 		/^ *[0-9]+ +[0-9.]+ %  / { print "# " $0 }
-		END { printf "# %d of %d whole\n", ok, all - none; exit !(all > none && 100 * ok >= min * (all - none)) }' "$1"
+		END {
+			printf "# %d of %d whole, %d without a copy\n", ok, all - none - gone, gone
+			exit !(ok >= 10 && gone <= 3 + all / 100 && 100 * ok >= min * (all - none - gone))
+		}' "$1"
 }
 
 # Samples of FILE whose stack holds the frames of CHAIN in a row, in per cent of all with its last frame.
@@ -87,7 +92,8 @@ check "compiled: stacks are whole" whole "$T/compiled.stats"
 for p in "${compiled[@]}"; do
 	n=${p##*/}
 	grep "^$n;" "$T/compiled.folded" >"$T/compiled.one"
-	check "$n: stacks are whole" awk '/;\[(broken|truncated)_stack\]/ { bad += $NF; print "# " $0 } { all += $NF } END { exit !(all >= 10 && 200 * bad <= all) }' "$T/compiled.one"
+	"$NSPROF" symbolize -q --no-inline --stats -c "$n" "$T/compiled" >/dev/null 2>"$T/compiled.one.stats"
+	check "$n: stacks are whole" whole "$T/compiled.one.stats"
 	check "$n: every function of its chain" holds "$T/compiled.one" "$("$p" --chain)" 99.5
 done
 for u in libunwind libdw; do
