@@ -25,6 +25,9 @@
 #define LAYOUT_ID_TIME 24	/* bytes from the end of the record to its time */
 #define LAYOUT_ID_CPU 16	/* and to its CPU */
 
+/* Byte offset of the name in a PERF_RECORD_KSYMBOL: header, address, length, type and flags stand before it. */
+#define LAYOUT_KSYMBOL_NAME 24
+
 /* header.size is 16 bits wide. */
 #define LAYOUT_RECORD_MAX 65536
 

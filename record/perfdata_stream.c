@@ -19,6 +19,9 @@
 
 #define CHUNK (1u << 20)
 #define HEADER 8u
+/* Bytes behind the header: to the name in KSYMBOL, and the whole body of BPF_EVENT. */
+#define KSYMBOL_NAME 16u
+#define BPF_EVENT_BODY 16u
 /* Bytes of one file, before the others are looked at again. */
 #define TURN (64u << 10)
 /* Of one compressed record: perf writes at most what a ring holds. Through a pipe all of it has to be in memory. */
@@ -202,6 +205,25 @@ static struct perfdata_attr *sample_attr(struct perfdata *pd, const struct perfd
 	return pd->attrs;
 }
 
+/*
+ * Where the body of a record ends at the latest, its id fields of @ids bytes behind it. Of kernel symbols and BPF programs the kernel
+ * tells each of several listeners a size with the id fields of all before it as well (perf_event_ksymbol_output()
+ * and perf_event_bpf_output() in kernel/events/core.c): what lies behind those that were written means nothing.
+ */
+static size_t body_end(const struct perfdata_record *r, size_t ids)
+{
+	const size_t end = r->len - ids;
+
+	if (r->type == PERF_RECORD_BPF_EVENT)
+		return MIN(end, BPF_EVENT_BODY);
+	if (r->type != PERF_RECORD_KSYMBOL)
+		return end;
+	for (size_t at = KSYMBOL_NAME; at + 8 < end; at += 8)
+		if (memchr(r->body + at, '\0', 8))
+			return at + 8;
+	return end;
+}
+
 /* What sample_id_all appends: {pid, tid} {time} {id} {stream id} {cpu, 0} {identifier}, as far as asked for. */
 static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 {
@@ -224,7 +246,7 @@ static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 		all += a->sample_type & order[i] ? 8 : 0;
 	if (all > r->len)
 		return;
-	r->len -= all;
+	r->len = body_end(r, all);
 	at = r->len;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (!(a->sample_type & order[i]))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "perf_layout.h"
+#include "util.h"
 
 #define LINE 64u
 /* Lines that a sample begins with: times, registers, the callchain, the top of the stack. */
@@ -57,6 +58,24 @@ static const void *at(const struct ring *r, uint64_t pos)
 	return r->data + (pos & (r->size - 1));
 }
 
+/*
+ * How long the record at @pos really is. Where several events hear of a kernel symbol, each of them is told a size
+ * with the id fields of all before it as well (perf_event_ksymbol_output() in kernel/events/core.c adds to one header
+ * and never takes back; 6.18 has it): what is written is shorter, and ends with whatever lay there before. The
+ * name ends with the first of its words that has a 0.
+ */
+static uint16_t written(const struct ring *r, uint64_t pos)
+{
+	const struct perf_event_header *h = at(r, pos);
+
+	if (h->type != PERF_RECORD_KSYMBOL)
+		return h->size;
+	for (uint16_t off = LAYOUT_KSYMBOL_NAME; off + 8 + LAYOUT_ID_SIZE < h->size; off += 8)
+		if (memchr(at(r, pos + off), '\0', 8))
+			return off + 8 + LAYOUT_ID_SIZE;
+	return h->size;
+}
+
 bool ring_time(struct ring *r, uint64_t *time)
 {
 	const struct perf_event_header *h;
@@ -65,16 +84,13 @@ bool ring_time(struct ring *r, uint64_t *time)
 	if (left < sizeof(*h))
 		return false;
 	h = at(r, r->tail);
-	if (h->type == PERF_RECORD_SAMPLE)
-		off = LAYOUT_SAMPLE_TIME;
-	else
-		off = h->size >= LAYOUT_ID_TIME ? h->size - LAYOUT_ID_TIME : 0;
 	/* Not what the kernel writes: without sizes there is no way to the next record. */
 	if (h->size < sizeof(*h) + LAYOUT_ID_SIZE || h->size > left || h->size % 8) {
 		r->broken++;
 		r->tail = r->head;
 		return false;
 	}
+	off = h->type == PERF_RECORD_SAMPLE ? LAYOUT_SAMPLE_TIME : written(r, r->tail) - LAYOUT_ID_TIME;
 	memcpy(time, at(r, r->tail + off), sizeof(*time));
 	return true;
 }
@@ -82,13 +98,17 @@ bool ring_time(struct ring *r, uint64_t *time)
 const struct perf_event_header *ring_record(const struct ring *r, void *bounce)
 {
 	const struct perf_event_header *h = at(r, r->tail);
-	size_t pos = (size_t)(r->tail & (r->size - 1)), first = r->size - pos, len = h->size;
+	size_t pos = (size_t)(r->tail & (r->size - 1)), first = r->size - pos;
+	const uint16_t len = written(r, r->tail);
+	struct perf_event_header *copy = bounce;
 
-	if (len <= first)
+	if (len <= first && len == h->size)
 		return h;
+	first = MIN(first, len);
 	memcpy(bounce, r->data + pos, first);
 	memcpy((uint8_t *)bounce + first, r->data, len - first);
-	return bounce;
+	copy->size = len;
+	return copy;
 }
 
 void ring_prefetch(const struct ring *r)
@@ -142,7 +162,7 @@ bool ring_ahead(struct ring *r, struct ring_glimpse *g)
 	g->type = h->type;
 	g->misc = h->misc;
 	memcpy(&g->first, at(r, r->shown + sizeof(*h)), sizeof(g->first));
-	memcpy(&g->time, at(r, r->shown + h->size - LAYOUT_ID_TIME), sizeof(g->time));
+	memcpy(&g->time, at(r, r->shown + written(r, r->shown) - LAYOUT_ID_TIME), sizeof(g->time));
 	r->shown += h->size;
 	return true;
 }

@@ -41,7 +41,8 @@ void ring_refresh(struct ring *r);
 bool ring_time(struct ring *r, uint64_t *time);
 
 /*
- * The next record, whole and contiguous; @bounce (LAYOUT_RECORD_MAX bytes) is used if it wraps.
+ * The next record, whole and contiguous; @bounce (LAYOUT_RECORD_MAX bytes) is used if it wraps, or if
+ * the kernel gave it a size it has not.
  * Only after ring_time() said true. Valid until ring_next().
  */
 const struct perf_event_header *ring_record(const struct ring *r, void *bounce);

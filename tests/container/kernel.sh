@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 need_cmd setpriv
+need_cmd jq
 "$NSPROF" record -q -F 999 -o "$T/probe" -- "$TARGETS/spin" --kernel 0.1 2>"$T/err" || skip_all "cannot record here: $(cat "$T/err")"
 
 # Without CAP_SYSLOG the kernel shows addresses only to kptr_restrict=0 with perf_event_paranoid of at most 1.
@@ -46,6 +47,23 @@ if nobpf true 2>"$T/err" && grep -q 'asked for by a BPF program' "$T/asked.err";
 		check "$how: there are several functions" test "$(cut -d' ' -f2 "$T/$how.named" | sort -u | wc -l)" -ge 4
 		is "$how: each is what lies there" "$(misnamed <"$T/$how.named")" ""
 		unlike "$how: no frame is without a name" "$("$NSPROF" symbolize -q --annotate --proc "$T/none" --no-inline "$T/$how")" '\[kernel\]'
+	done
+	# The kernel tells of a BPF program to all that listen, and all but the first a size that its record has not.
+	for who in one two three; do
+		"$NSPROF" record -q -a -F 99 -o "$T/$who" &
+	done
+	for who in one two three; do
+		wait_for "[ -s '$T/$who' ]" 20
+	done
+	"$NSPROF" record -q -F 999 -o "$T/between" -- "$TARGETS/spin" --kernel --cpu 0.1
+	"$TARGETS/spin-b" --cpu 0.5
+	kill -INT $(jobs -p)
+	wait
+	for who in one two three; do
+		"$NSPROF" symbolize -q --no-inline "$T/$who" >"$T/$who.folded"
+		check "recorder $who hears what is executed behind that" has_chain <(grep '^spin-b;' "$T/$who.folded") \
+			"$("$TARGETS/spin-b" --chain)" 90
+		check "recorder $who: in its place" jq -e '.ledger.lost_sideband + .ledger.unordered == 0' <("$NSPROF" info --json "$T/$who")
 	done
 else
 	skip "names with and without BPF" "no BPF program may be loaded here: $(grep -h 'BPF' "$T/asked.err" "$T/err")"

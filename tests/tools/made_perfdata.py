@@ -95,8 +95,9 @@ RECORDS = [
 	record(3, pack('II', PID, PID) + text('made') + sid(12), 1 << 13),
 	mapping(13),
 	sample(20, 100), sample(30, 100),
-	record(17, pack('QIHH', BPF, 0x100, 1, 0) + text('bpf_prog_0123_made') + sid(35)),
-	record(18, pack('HHI8s', 1, 0, 5, b'01234567') + sid(35)),		# BPF_EVENT
+	# As told to somebody after others: behind the record lie the id fields that it has no more of, of whatever was there.
+	record(17, pack('QIHH', BPF, 0x100, 1, 0) + text('bpf_prog_0123_made') + sid(35) + sid(2 ** 62)),
+	record(18, pack('HHI8s', 1, 0, 5, b'01234567') + sid(35) + 2 * sid(2 ** 62)),	# BPF_EVENT
 	record(68, b''),					# FINISHED_ROUND
 	record(5, pack('QQQ', 36, ID, ID) + sid(36)), record(6, pack('QQQ', 37, ID, ID) + sid(37)),
 	record(14, sid(38)), record(15, pack('II', PID, PID) + sid(39)),	# SWITCH, SWITCH_CPU_WIDE

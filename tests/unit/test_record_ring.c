@@ -145,6 +145,55 @@ static void wraps(void **state)
 	}
 }
 
+/*
+ * A kernel symbol as the third listener is told of it: the size has the id fields of those before it, too, which
+ * nobody writes. At every place the record can have before the end of the ring, names of all lengths.
+ */
+static void told_to_others_before(void **state)
+{
+	static const char name[] = "bpf_prog_0123456789abcdef_sixteen_and_more";
+	uint8_t bounce[LAYOUT_RECORD_MAX];
+	struct ring_glimpse g;
+	uint64_t t;
+
+	(void)state;
+	for (size_t len = 1; len <= sizeof(name); len++) {
+		const uint16_t size = (uint16_t)(24 + (len + 7) / 8 * 8 + 32);
+
+		for (uint64_t before_end = 8; before_end <= 208; before_end += 8) {
+			struct fake *f = fake_new(SIZE - before_end);
+			struct perf_event_header told = { .type = PERF_RECORD_KSYMBOL, .size = size + 72 };
+			const struct perf_event_header *h;
+			uint8_t rec[SIZE];
+
+			memset(rec, 0x77, sizeof(rec));
+			memset(rec + 24, 0, size - 24u - 32u);
+			memcpy(rec + 24, name, len - 1);
+			memcpy(rec, &told, sizeof(told));
+			t = 4242;
+			memcpy(rec + size - 24, &t, 8);
+			put(f, rec, size);
+			memset(rec, before_end & 8 ? 0 : 0xff, 72);
+			put(f, rec, 72);
+			put_record(f, PERF_RECORD_COMM, 64, 4243, 0);
+			publish(f);
+			assert_true(ring_ahead(&f->ring, &g));
+			assert_int_equal(g.time, 4242);
+			ring_refresh(&f->ring);
+			assert_true(ring_time(&f->ring, &t));
+			assert_int_equal(t, 4242);
+			h = ring_record(&f->ring, bounce);
+			assert_int_equal(h->size, size);
+			assert_int_equal(strlen((const char *)h + 24), len - 1);
+			assert_memory_equal((const char *)h + 24, name, len - 1);
+			ring_next(&f->ring);
+			assert_true(ring_time(&f->ring, &t));
+			assert_int_equal(t, 4243);
+			free(f);
+		}
+	}
+}
+
 static void full_ring(void **state)
 {
 	struct fake *f = fake_new(SIZE / 2);
@@ -198,6 +247,7 @@ int main(void)
 		cmocka_unit_test(in_place),
 		cmocka_unit_test(time_of_sideband),
 		cmocka_unit_test(wraps),
+		cmocka_unit_test(told_to_others_before),
 		cmocka_unit_test(full_ring),
 		cmocka_unit_test(nonsense),
 	};
