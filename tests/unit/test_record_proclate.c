@@ -1,0 +1,308 @@
+/*
+ * The process table where a process is looked at late: /proc shows the program after the one that was sampled, none any more, or
+ * one that may not be read. What was before its exec is known from the process it was forked from.
+ */
+#include "nsopen.h"
+#include "proctab_fixture.h"
+
+/* A child that stays what we are until told to become sleep(1); the test goes on when that has happened. */
+static void becomes_sleep(int ready, int go, void *arg)
+{
+	(void)arg;
+	wait_here(ready, go);
+	execl("/bin/sleep", "sleep", "60", NULL);
+}
+
+static void wait_for_exe(pid_t pid, const char *end)
+{
+	char path[64], exe[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	while (strlen(exe) < strlen(end) || strcmp(exe + strlen(exe) - strlen(end), end)) {
+		memset(exe, 0, sizeof(exe));
+		assert_true(readlink(path, exe, sizeof(exe) - 1) > 0);
+		usleep(1000);
+	}
+}
+
+static void begin_sleep(struct child *c)
+{
+	close(c->go);
+	c->go = -1;
+	wait_for_exe(c->pid, "/sleep");
+	/* The file is in place before the flag that tells of it. */
+	while (1) {
+		int procfd = nsopen_process((uint32_t)c->pid);
+		bool forked = facts_forked(procfd);
+
+		close(procfd);
+		if (!forked)
+			return;
+		usleep(1000);
+	}
+}
+
+static void fork_at(uint32_t pid, uint32_t ppid, uint64_t time)
+{
+	proctab_fork(pt, &(struct ev_task){ .time = time, .pid = pid, .tid = pid, .ppid = ppid, .ptid = ppid });
+}
+
+/* The mappings written for the @i-th ev_proc: is one of that file among them? */
+static bool has_mapping(uint32_t i, const char *end)
+{
+	for (uint32_t k = 0; k < got.nmmap; k++) {
+		size_t len = strlen(got.mmap[k].path);
+
+		if (got.mmap[k].nproc == i + 1 && len >= strlen(end) &&
+		    !strcmp(got.mmap[k].path + len - strlen(end), end))
+			return true;
+	}
+	return false;
+}
+
+/* Sampled as a child of ours, looked at when it is sleep(1): what it ran is what we run, until side-band comes to the exec. */
+static void test_sampled_before_exec(void **state)
+{
+	uint64_t ip = (uintptr_t)test_sampled_before_exec;
+	struct child c = start(becomes_sleep, NULL);
+	char us[256] = "", comm[32] = "";
+	const uint64_t t = now();
+	struct proc *p;
+	FILE *f;
+
+	(void)state;
+	begin_sleep(&c);
+	assert_true(readlink("/proc/self/exe", us, sizeof(us) - 1) > 0);
+	f = fopen("/proc/self/comm", "r");
+	assert_non_null(f);
+	assert_non_null(fgets(comm, sizeof(comm), f));
+	fclose(f);
+	comm[strcspn(comm, "\n")] = '\0';
+
+	fork_at((uint32_t)c.pid, (uint32_t)getpid(), t);
+	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 1);
+	assert_non_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
+	/* Nor are its present mappings added when code is met where there is none. */
+	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
+	proctab_comm(pt, &(struct ev_comm){ .time = t + 2, .pid = (uint32_t)c.pid, .tid = (uint32_t)c.pid,
+					    .exec = true, .comm = "sleep" });
+	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 3);
+	/* Its records were lost, let us say. */
+	assert_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
+	stop(&c);
+	read_back();
+
+	assert_int_equal(got.nproc, 2);
+	assert_true(got.proc[0].inherited);
+	assert_true(got.proc[0].maps_known);
+	assert_string_equal(got.exe[0], us);
+	assert_string_equal(got.comm[0], comm);
+	assert_false(has_mapping(0, "/sleep"));
+	assert_true(has_mapping(0, strrchr(us, '/')));
+	assert_true(has_mapping(1, "/sleep"));
+	assert_false(has_mapping(1, strrchr(us, '/')));
+	assert_string_equal(got.comm[1], "sleep");
+	/* Who it is stays. */
+	assert_true(got.proc[0].start_ticks > 0);
+	assert_int_equal(got.proc[0].start_ticks, got.proc[1].start_ticks);
+	assert_int_equal(got.proc[0].nspid[0], c.pid);
+}
+
+static void ends_at_once(int ready, int go, void *arg)
+{
+	(void)go;
+	(void)arg;
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* Read when it had ended, and nobody had waited for it: who it is it tells itself, where it ran only its parent does. */
+static void test_zombie(void **state)
+{
+	struct child c = start(ends_at_once, NULL);
+	struct stat st;
+	siginfo_t si;
+	int procfd;
+
+	(void)state;
+	assert_int_equal(waitid(P_PID, (id_t)c.pid, &si, WEXITED | WNOWAIT), 0);
+	procfd = nsopen_process((uint32_t)c.pid);
+	assert_true(facts_there(procfd));
+	assert_false(facts_running(procfd));
+	close(procfd);
+	assert_int_equal(stat("/proc/self/ns/mnt", &st), 0);
+	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), now()), 0);
+	fork_at((uint32_t)c.pid, (uint32_t)getpid(), now());
+	proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 1);
+	assert_int_equal(got.proc[0].pid, c.pid);
+	assert_int_equal(got.proc[0].mnt_ns, st.st_ino);
+	assert_true(got.proc[0].start_ticks > 0);
+	assert_int_equal(got.proc[0].nspid[got.proc[0].nspid_n - 1], c.pid);
+	assert_non_null(strstr(got.exe[0], "test_record_proclate"));
+	assert_true(has_mapping(0, "/test_record_proclate"));
+}
+
+/* An exec that nothing was mapped after: the kernel took the events away. Unless the mapping's record was lost. */
+static void test_barred(void **state)
+{
+	const char *comm;
+
+	(void)state;
+	exec_comm(GONE, "plain");
+	proctab_mmap(pt, &(struct kmmap){ .time = 1, .pid = GONE, .tid = GONE, .start = 0x400000, .len = 0x1000,
+					  .prot = PROT_READ | PROT_EXEC, .flags = MAP_PRIVATE, .path = "/bin/x" });
+	exit_of(GONE, GONE, 2);
+	exec_comm(GONE + 1, "unheard");
+	proctab_lost(pt);
+	exit_of(GONE + 1, GONE + 1, 2);
+	exit_of(GONE + 2, GONE + 2, 2);
+	assert_int_equal(proctab_barred(pt, &comm), 0);
+	exec_comm(GONE + 3, "sudo");
+	exit_of(GONE + 3, GONE + 3, 3);
+	exec_comm(GONE + 4, "su");
+	exit_of(GONE + 4, GONE + 4, 3);
+	assert_int_equal(proctab_barred(pt, &comm), 2);
+	assert_string_equal(comm, "sudo");
+}
+
+/* As above, with the parent known: what the child maps itself meanwhile is its own, what it maps after the exec is not. */
+static void test_known_before_exec(void **state)
+{
+	struct child c = start(becomes_sleep, NULL);
+	const uint64_t t = now();
+	uint32_t n;
+	struct proc *p;
+
+	(void)state;
+	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), t), 0);
+	begin_sleep(&c);
+	fork_at((uint32_t)c.pid, (uint32_t)getpid(), t);
+	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 1);
+	n = p->maps->n;
+	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
+	assert_int_equal(p->maps->n, n);
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 1);
+	assert_non_null(strstr(got.exe[0], "test_record_proclate"));
+	assert_false(has_mapping(0, "/sleep"));
+}
+
+/* One that stays as forked is read itself, as is the child of a child, one of a dead one from who is left. */
+static void test_sampled_without_exec(void **state)
+{
+	uint64_t ip = (uintptr_t)test_sampled_without_exec, t = now();
+	struct child c = start(plain_child, NULL), x = start(becomes_sleep, NULL);
+	struct proc *p;
+
+	(void)state;
+	fork_at((uint32_t)c.pid, (uint32_t)getpid(), t);
+	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+	assert_non_null(p->facts);
+	assert_int_equal(p->facts->pid, c.pid);
+	assert_non_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
+	stop(&c);
+
+	begin_sleep(&x);
+	/* Us, then x, then a child of x that is gone: neither has had a sample. */
+	fork_at((uint32_t)x.pid, (uint32_t)getpid(), t);
+	fork_at(GONE, (uint32_t)x.pid, t + 1);
+	p = proctab_sampled(pt, GONE, GONE, t + 2);
+	assert_non_null(proc_maskset(p, GONE, ip, 0x7ff000000000, 64));
+	stop(&x);
+	read_back();
+	assert_string_equal(got.comm[0], "plain one");
+	assert_non_null(strstr(got.exe[1], "test_record_proclate"));
+	assert_false(has_mapping(1, "/sleep"));
+}
+
+static bool sleeps_since(void *ctx, uint32_t pid, uint64_t time)
+{
+	const struct ev_comm *exec = ctx;
+
+	return pid == exec->pid && exec->time > time;
+}
+
+/* One that ran before we looked, and begins another program after its first sample, before it is read. */
+static void test_read_after_exec(void **state)
+{
+	uint64_t ip = (uintptr_t)test_read_after_exec;
+	struct child c = start(becomes_sleep, NULL);
+	const uint64_t t = now();
+	const uint32_t pid = (uint32_t)c.pid;
+	struct ev_comm exec = { .time = t + 2, .pid = pid, .tid = pid, .exec = true, .comm = "sleep" };
+	struct proc *p;
+
+	(void)state;
+	begin_sleep(&c);
+	proctab_look_ahead(pt, sleeps_since, NULL, &exec);
+	p = proctab_sampled(pt, pid, pid, t + 1);
+	assert_null(proc_maskset(p, pid, ip, 0x7ff000000000, 64));
+	assert_int_equal(p->maps->n, 0);
+	proctab_comm(pt, &exec);
+	p = proctab_sampled(pt, pid, pid, t + 3);
+	assert_non_null(p->facts);
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 2);
+	assert_false(got.proc[0].maps_known);
+	assert_false(has_mapping(0, "/sleep"));
+	assert_string_equal(got.exe[0], "");
+	assert_int_equal(got.proc[0].nspid[0], pid);
+	assert_non_null(strstr(got.exe[1], "/sleep"));
+}
+
+/* What the parent runs since an exec of its own tells nothing about children from before. */
+static void test_parent_moved_on(void **state)
+{
+	struct child c = start(becomes_sleep, NULL);
+	uint32_t pid = (uint32_t)c.pid;
+	uint64_t t;
+	struct proc *p;
+
+	(void)state;
+	begin_sleep(&c);
+	t = now();
+	fork_at(GONE, pid, t);
+	proctab_comm(pt, &(struct ev_comm){ .time = t + 1, .pid = pid, .tid = pid, .exec = true, .comm = "sleep" });
+	proctab_mmap(pt, &(struct kmmap){ .time = t + 2, .pid = pid, .tid = pid, .start = 0x400000, .len = 0x1000,
+					  .prot = PROT_READ | PROT_EXEC, .path = "/usr/bin/sleep" });
+	p = proctab_sampled(pt, GONE, GONE, t + 3);
+	assert_null(proc_maskset(p, GONE, 0x400010, 0x7ff000000000, 64));
+	/* A child from after it has them. */
+	fork_at(GONE + 1, pid, t + 4);
+	p = proctab_sampled(pt, GONE + 1, GONE + 1, t + 5);
+	assert_non_null(proc_maskset(p, GONE + 1, 0x400010, 0x7ff000000000, 64));
+	/* One that has its number after it has ended is another process. */
+	fork_at(GONE + 2, GONE + 3, t + 6);
+	fork_at(GONE + 3, pid, t + 7);
+	p = proctab_sampled(pt, GONE + 2, GONE + 2, t + 8);
+	assert_null(proc_maskset(p, GONE + 2, 0x400010, 0x7ff000000000, 64));
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 3);
+	assert_false(got.proc[0].maps_known);
+	assert_string_equal(got.exe[0], "");
+	assert_true(got.proc[1].maps_known);
+	assert_false(got.proc[2].maps_known);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_sampled_before_exec),
+		T(test_known_before_exec),
+		T(test_zombie),
+		T(test_barred),
+		T(test_sampled_without_exec),
+		T(test_read_after_exec),
+		T(test_parent_moved_on),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
