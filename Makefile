@@ -43,11 +43,11 @@ MAN1 := $(wildcard contrib/man/*.1)
 MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
-LIBS_record := -lelf -lzstd -lz -ldeflate -ljansson -lpthread -lm
-LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -ldeflate -lpthread -ldl
+LIBS_record := -lelf -lzstd -lz -lisal -ljansson -lpthread -lm
+LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lisal -lpthread -ldl
 LIBS_annotate := $(LIBS_symbolize) -lcapstone -lm
-LIBS_report := -lelf -lzstd -lz -ldeflate -lpthread -lm
-LIBS_common := -lelf -lzstd -lz -ldeflate -lpthread
+LIBS_report := -lelf -lzstd -lz -lisal -lpthread -lm
+LIBS_common := -lelf -lzstd -lz -lisal -lpthread
 
 PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-export nsprof-annotate nsprof-report nsprof-diff nsprof-info nsprof-doctor
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))

@@ -1,4 +1,4 @@
-/* zlib streams (RFC 1950, 1951) and its checksum (codec_zlib.h). */
+/* gzip and its checksum (codec_zlib.h). */
 #include "codec_zlib.h"
 
 #include <errno.h>
@@ -8,53 +8,9 @@
 #include "util.h"
 #include "xalloc.h"
 
-struct zlib_dec {
-	z_stream z;
-};
-
 uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len)
 {
 	return (uint32_t)crc32_z(sum, data, len);
-}
-
-bool zlib_is_stream(const uint8_t *in, size_t size)
-{
-	return size > ZLIB_HEADER && (in[0] & 0x0f) == 8 && !(in[1] & 0x20) &&
-	       (in[0] << 8 | in[1]) % 31 == 0;
-}
-
-struct zlib_dec *zlib_dec_new(const uint8_t *in, size_t size)
-{
-	struct zlib_dec *d;
-
-	if (size > UINT32_MAX || !zlib_is_stream(in, size))
-		return NULL;
-	d = xcalloc(1, sizeof(*d));
-	d->z.next_in = (Bytef *)(uintptr_t)(in + ZLIB_HEADER);	/* which zlib does not write to */
-	d->z.avail_in = (uInt)(size - ZLIB_HEADER);
-	if (inflateInit2(&d->z, -MAX_WBITS) != Z_OK) {
-		free(d);
-		return NULL;
-	}
-	return d;
-}
-
-size_t zlib_dec_next(struct zlib_dec *d, uint8_t *out, size_t room)
-{
-	int ret;
-
-	d->z.next_out = out;
-	d->z.avail_out = (uInt)room;
-	ret = inflate(&d->z, Z_NO_FLUSH);
-	return ret == Z_OK || ret == Z_STREAM_END ? room - d->z.avail_out : 0;
-}
-
-void zlib_dec_free(struct zlib_dec *d)
-{
-	if (!d)
-		return;
-	inflateEnd(&d->z);
-	free(d);
 }
 
 /* 15 bits of window, and 16: with gzip's header, which says no time, so that the same input gives the same bytes. */

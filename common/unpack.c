@@ -1,6 +1,6 @@
 /*
- * Compressed sections (unpack.h). libdeflate and zstd are fast enough to unpack all at once what is not too large; zlib gives
- * bytes in order and as many at a time as are wanted, and those before damage.
+ * Compressed sections (unpack.h). Of a zlib stream we get bytes in order, as many at a time as are wanted, and those before
+ * damage; zstd is fast enough to unpack all at once.
  */
 #include "unpack.h"
 
@@ -8,18 +8,14 @@
 #include <stdlib.h>
 
 #include "codec.h"
-#include "codec_deflate.h"
-#include "codec_zlib.h"
+#include "codec_inflate.h"
 #include "util.h"
 #include "xalloc.h"
 
 #define PIECE (128u << 10)	/* bytes unpacked at a time: half a millisecond */
-/* Bytes; of what is larger less than half is wanted as a rule, and libdeflate takes half of zlib's time. */
-#define WHOLE_MAX (32u << 20)
 
 struct unpack {
-	struct zlib_dec *zlib;	/* owned; NULL: zstd */
-	bool whole;		/* try libdeflate before zlib */
+	struct inflate_dec *zlib;	/* owned; NULL: zstd */
 	const uint8_t *in;	/* borrowed */
 	size_t in_size;
 	uint8_t *out;		/* borrowed */
@@ -33,14 +29,13 @@ struct unpack {
 
 struct unpack *unpack_new(bool zstd, const uint8_t *in, size_t in_size, uint8_t *out, size_t size)
 {
-	struct zlib_dec *zlib = zstd ? NULL : zlib_dec_new(in, in_size);
+	struct inflate_dec *zlib = zstd ? NULL : inflate_dec_new(in, in_size);
 	struct unpack *u;
 
 	if (!zstd && !zlib)
 		return NULL;
 	u = xcalloc(1, sizeof(*u));
 	*u = (struct unpack){ .zlib = zlib, .in = in, .in_size = in_size, .out = out, .size = size };
-	u->whole = zlib && size <= WHOLE_MAX;
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->change, NULL);
 	return u;
@@ -52,13 +47,8 @@ static size_t next_piece(struct unpack *u, size_t have)
 	struct codec_dec *dec;
 	int ret;
 
-	if (u->whole) {
-		u->whole = false;
-		if (!deflate_unpack(u->out, u->size, u->in, u->in_size))
-			return u->size;
-	}
 	if (u->zlib)
-		return zlib_dec_next(u->zlib, u->out + have, MIN(u->size - have, PIECE));
+		return inflate_dec_next(u->zlib, u->out + have, MIN(u->size - have, PIECE));
 	dec = codec_dec_new();
 	ret = codec_decompress(dec, u->out, u->size, u->in, u->in_size);
 	codec_dec_free(dec);
@@ -114,7 +104,7 @@ void unpack_free(struct unpack *u)
 {
 	if (!u)
 		return;
-	zlib_dec_free(u->zlib);
+	inflate_dec_free(u->zlib);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->change);
 	free(u);
