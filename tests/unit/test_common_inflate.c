@@ -197,5 +197,6 @@ int main(void)
 		cmocka_unit_test(test_no_stream),
 	};
 
-	return cmocka_run_group_tests_name("inflate", tests, NULL, NULL);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
