@@ -77,9 +77,10 @@ mkfifo go
 bash -c '"$0" 20 & echo $! >early; read -r _ <go; "$0" 20 & echo $! >later; wait' "$S" &
 pid=$!
 wait_for '[ -s early ]' 5
+rm -f a.data
 "$NSPROF" record -q -e cpu-clock -F 499 -p "$pid" --duration 2 -o a.data &
 recorder=$!
-wait_for 'readlink /proc/$recorder/fd/* 2>/dev/null | grep -q perf_event' 5
+wait_for '[ -s a.data ]' 5
 echo >go
 wait $recorder
 f=$(folded --by process)
