@@ -193,6 +193,14 @@ static struct file_key hint_key(const struct map_user *u, const struct map_entry
 	};
 }
 
+/* The inode as the kernel names it in whichever mount namespace, under whichever name. */
+static struct file_key inode_key(const struct map_entry *e)
+{
+	return (struct file_key){
+		.dev = makedev(e->dev_major, e->dev_minor), .ino = e->ino, .gen = e->ino_gen, .mtime_ns = -2,
+	};
+}
+
 static struct file_key stat_key(const struct map_user *u, const struct map_entry *e,
 				const struct stat *st)
 {
@@ -446,10 +454,16 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 	e->dso = dt->vdso;
 }
 
+/* Is what is held for @d the inode of @e? While it is held, its number is given to no other. */
+static bool holds_inode(const struct dso *d, const struct map_entry *e, struct stat *st)
+{
+	return d->pin.fd >= 0 && !fstat(d->pin.fd, st) && st->st_ino == e->ino &&
+	       st->st_dev == makedev(e->dev_major, e->dev_minor);
+}
+
 /*
- * Whether @e maps the very file held for @d, unchanged: while it is held, its inode number is given to no
- * other. Spares opening it for each of thousands of mappings. False where the device numbers of maps
- * and stat(2) differ.
+ * Whether @e maps the very file held for @d, unchanged. Spares opening it for each of thousands of mappings. False
+ * where the device numbers of maps and stat(2) differ.
  */
 static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_user *u,
 		    const struct map_entry *e)
@@ -458,22 +472,34 @@ static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_use
 	struct file_key key;
 	struct stat st;
 
-	if (d->pin.fd < 0 || fstat(d->pin.fd, &st) || st.st_ino != e->ino ||
-	    st.st_dev != makedev(e->dev_major, e->dev_minor))
+	if (!holds_inode(d, e, &st))
 		return false;
 	key = stat_key(u, e, &st);
 	a = find_alias(dt, &key);
 	return a && dt->dsos[a->dso] == d;
 }
 
-/* The kernel gave no build-id: the file says who it is. */
+/*
+ * What is behind @e, whose process and root are gone: of the same inode another one's mapping was told, in another
+ * container of the same image, say.
+ */
+static struct dso *held_elsewhere(struct dsotab *dt, const struct map_entry *e)
+{
+	const struct file_key key = inode_key(e);
+	const struct file_alias *a = e->ino ? find_alias(dt, &key) : NULL;
+	struct stat st;
+
+	return a && holds_inode(dt->dsos[a->dso], e, &st) ? dt->dsos[a->dso] : NULL;
+}
+
+/* The kernel gives no build-id: the file says who it is. */
 static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct map_entry *e)
 {
 	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
 	const struct file_key hint = hint_key(u, e);
 	struct file_alias *a = find_alias(dt, &hint);
 	uint8_t id[BUILD_ID_MAX];
-	struct file_key key;
+	struct file_key key, inode;
 	struct dso *d = NULL;
 	struct stat st;
 	size_t len;
@@ -492,7 +518,9 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	}
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */
-		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : add_dso(dt, u, e, NULL, 0);
+		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
+		if (!e->dso && !memfd)
+			e->dso = add_dso(dt, u, e, NULL, 0);
 		if (e->dso && !a)
 			set_alias(dt, &hint, e->dso);
 		return;
@@ -522,6 +550,8 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	set_alias(dt, &hint, d);
 	e->dso = d;
 	if (elf) {
+		inode = inode_key(e);
+		set_alias(dt, &inode, d);
 		hold_file(dt, d, u, e, fd, &st);
 		return;
 	}

@@ -35,7 +35,7 @@
 #define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
 
 #define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
-#define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_BUILD_ID | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
+#define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
 
 static const struct {
 	uint32_t feat;
@@ -44,7 +44,6 @@ static const struct {
 	{ FEAT_FORMAT_LOST, "its own count of lost samples" },
 	{ FEAT_SAMPLE_CGROUP, "cgroup ids in samples" },
 	{ FEAT_EXCLUDE_GUEST, "leaving out guests" },
-	{ FEAT_BUILD_ID, "build-ids in mappings" },
 	{ FEAT_CGROUP, "cgroup names" },
 	{ FEAT_KSYMBOL, "names of BPF programs" },
 	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
@@ -135,7 +134,10 @@ static void attr_side(struct perf_event_attr *attr, const struct events *ev)
 	attr->comm = 1;
 	attr->comm_exec = 1;
 	attr->task = 1;
-	attr->build_id = !!(ev->feats & FEAT_BUILD_ID);
+	/*
+	 * Not attr.build_id: where one listener asks for it the kernel tells all others that they have it as well (6.18,
+	 * perf_event_mmap_output() leaves the bit set in the header), and perf beside us would die of it. The file says.
+	 */
 	attr->cgroup = !!(ev->feats & FEAT_CGROUP);
 	attr->ksymbol = !!(ev->feats & FEAT_KSYMBOL);
 	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);

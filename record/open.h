@@ -20,10 +20,9 @@ enum {
 	FEAT_FORMAT_LOST = 1 << 0,	/* read(2) tells lost samples: 6.0 */
 	FEAT_SAMPLE_CGROUP = 1 << 1,	/* PERF_SAMPLE_CGROUP: 5.7, CONFIG_CGROUP_PERF */
 	FEAT_EXCLUDE_GUEST = 1 << 2,
-	FEAT_BUILD_ID = 1 << 3,		/* build-ids in MMAP2 records: 5.12 */
-	FEAT_CGROUP = 1 << 4,		/* PERF_RECORD_CGROUP: 5.7 */
-	FEAT_KSYMBOL = 1 << 5,		/* PERF_RECORD_KSYMBOL: 5.1 */
-	FEAT_NAMESPACES = 1 << 6,	/* PERF_RECORD_NAMESPACES: 4.12, for the privileged */
+	FEAT_CGROUP = 1 << 3,		/* PERF_RECORD_CGROUP: 5.7 */
+	FEAT_KSYMBOL = 1 << 4,		/* PERF_RECORD_KSYMBOL: 5.1 */
+	FEAT_NAMESPACES = 1 << 5,	/* PERF_RECORD_NAMESPACES: 4.12, for the privileged */
 };
 
 struct event_fd {

@@ -51,8 +51,8 @@ struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr)
 }
 
 /*
- * A mapping is told by side-band with a build-id and without device and inode, and by /proc the
- * other way round: what one of them does not say cannot differ.
+ * perf may have told a mapping with a build-id and without device and inode, /proc says it the other way
+ * round: what one of them does not say cannot differ.
  */
 static bool same_mapping(const struct map_entry *a, const struct map_entry *b)
 {

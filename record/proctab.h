@@ -24,13 +24,13 @@ struct caplist;
 struct capture_job;
 struct mapset;
 
-/* A decoded PERF_RECORD_MMAP2 (or a line of /proc/PID/maps). */
+/* A decoded PERF_RECORD_MMAP2, ours or of a perf.data (or a line of /proc/PID/maps). */
 struct kmmap {
 	uint64_t time;
 	uint32_t pid, tid;
 	uint64_t start, len, pgoff;
 	uint32_t prot, flags;
-	bool has_build_id;		/* PERF_RECORD_MISC_MMAP_BUILD_ID: no dev/ino then */
+	bool has_build_id;		/* in a perf.data only; no dev/ino then */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint32_t dev_major, dev_minor;

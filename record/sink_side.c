@@ -40,8 +40,7 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 	proctab_exit(s->pt, ev);
 }
 
-static void side_mmap(struct sink *s, const struct perf_event_header *h, struct cursor *c,
-		      uint64_t time)
+static void side_mmap(struct sink *s, struct cursor *c, uint64_t time)
 {
 	struct kmmap m = { .time = time };
 
@@ -50,22 +49,11 @@ static void side_mmap(struct sink *s, const struct perf_event_header *h, struct 
 	m.start = cursor_u64(c);
 	m.len = cursor_u64(c);
 	m.pgoff = cursor_u64(c);
-	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		const void *id;
-
-		m.build_id_len = cursor_u8(c);
-		cursor_skip(c, 3);
-		id = cursor_bytes(c, BUILD_ID_MAX);
-		if (!id || m.build_id_len > BUILD_ID_MAX)
-			return;
-		memcpy(m.build_id, id, BUILD_ID_MAX);
-		m.has_build_id = true;
-	} else {
-		m.dev_major = cursor_u32(c);
-		m.dev_minor = cursor_u32(c);
-		m.ino = cursor_u64(c);
-		m.ino_gen = cursor_u64(c);
-	}
+	/* Whatever the header says of a build-id, which we do not ask for: that is another listener's. */
+	m.dev_major = cursor_u32(c);
+	m.dev_minor = cursor_u32(c);
+	m.ino = cursor_u64(c);
+	m.ino_gen = cursor_u64(c);
 	m.prot = cursor_u32(c);
 	m.flags = cursor_u32(c);
 	m.path = cursor_cstr(c);
@@ -209,7 +197,7 @@ void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_
 		return;
 	switch (h->type) {
 	case PERF_RECORD_MMAP2:
-		side_mmap(s, h, &c, time);
+		side_mmap(s, &c, time);
 		break;
 	case PERF_RECORD_COMM:
 		side_comm(s, h, &c, time);

@@ -1,8 +1,7 @@
 #!/bin/bash
 # timeout: 400
 # beside unit tests
-# The bench itself, with one short run of each: every table comes out, and every tool has really recorded. Not beside other recorders: what the kernel
-# says of build-ids then makes perf die of its own recordings (DESIGN.md section 10).
+# The bench itself, with one short run of each: every table comes out, and every tool has really recorded.
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd perf jq python3 g++

@@ -1,8 +1,7 @@
 #!/bin/bash
-# beside unit tests
+# beside others
 # perf.data, as perf itself, other machines, other versions and accidents write it: imported, and read by our programs as it
-# is. The stacks are those of perf script, frame for frame. Not beside other recorders: where one of them asks for build-ids the
-# kernel says of perf's mappings, too, that they have some (PERF_RECORD_MISC_MMAP_BUILD_ID stays set), and perf dies of that.
+# is. The stacks are those of perf script, frame for frame.
 . "$(dirname "$0")/../lib.sh"
 need_root
 command -v perf >/dev/null || skip_all "perf is not installed"

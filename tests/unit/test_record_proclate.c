@@ -291,6 +291,75 @@ static void test_parent_moved_on(void **state)
 	assert_false(got.proc[2].maps_known);
 }
 
+/* Our own program as the kernel tells of it: where its code is mapped from, to @m. */
+static void map_ourselves(struct kmmap *m, char *path, size_t room)
+{
+	char line[4096];
+	FILE *f = fopen("/proc/self/maps", "r");
+	ssize_t n = readlink("/proc/self/exe", path, room - 1);
+	unsigned long long start, end, pgoff, ino;
+	unsigned int major, minor;
+	char prot[5];
+
+	assert_non_null(f);
+	assert_true(n > 0);
+	path[n] = '\0';
+	m->len = 0;
+	while (!m->len && fgets(line, sizeof(line), f)) {
+		assert_int_equal(sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &start, &end, prot, &pgoff, &major, &minor, &ino), 7);
+		if (prot[2] != 'x' || !strstr(line, path))
+			continue;
+		*m = kmmap((uint32_t)getpid(), start, end - start, path);
+		m->pgoff = pgoff;
+		m->dev_major = major;
+		m->dev_minor = minor;
+		m->ino = ino;
+	}
+	fclose(f);
+	assert_true(m->len);
+}
+
+/* The dso of the mapping written of @pid; 0: none. */
+static const struct got_dso *dso_of(uint32_t pid)
+{
+	for (uint32_t i = 0; i < got.nmmap; i++)
+		if (got.mmap[i].ev.pid == pid)
+			return &got.dso[got.mmap[i].ev.dso - 1];
+	fail();
+	return NULL;
+}
+
+/* A container that was gone before anybody looked: its file is one that another process was seen to run, or nobody knows it. */
+static void test_same_inode_elsewhere(void **state)
+{
+	char path[4096];
+	struct kmmap ours, theirs;
+
+	(void)state;
+	map_ourselves(&ours, path, sizeof(path));
+	proctab_sampled(pt, ours.pid, ours.pid, now());
+	proctab_mmap(pt, &ours);
+	for (uint32_t i = 0; i < 3; i++) {
+		theirs = ours;
+		theirs.pid = theirs.tid = GONE + i;
+		theirs.path = "/app/program";
+		theirs.ino += i == 1;		/* another file */
+		theirs.dev_minor += i == 2;	/* on another file system */
+		exec_comm(GONE + i, "program");
+		proctab_namespaces(pt, GONE + i, 1001, 0, 0);
+		proctab_mmap(pt, &theirs);
+		proctab_sampled(pt, GONE + i, GONE + i, now());
+	}
+	read_back();
+	assert_true(dso_of(ours.pid)->ev.build_id_len || dso_of(ours.pid)->ev.size);
+	assert_ptr_equal(dso_of(GONE), dso_of(ours.pid));
+	for (uint32_t i = 1; i < 3; i++) {
+		assert_ptr_not_equal(dso_of(GONE + i), dso_of(ours.pid));
+		assert_int_equal(dso_of(GONE + i)->ev.build_id_len, 0);
+		assert_string_equal(dso_of(GONE + i)->path, "/app/program");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +370,7 @@ int main(void)
 		T(test_sampled_without_exec),
 		T(test_read_after_exec),
 		T(test_parent_moved_on),
+		T(test_same_inode_elsewhere),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

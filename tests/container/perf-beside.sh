@@ -1,0 +1,73 @@
+#!/bin/bash
+# perf and nsprof on one host at the same time, each begun before the other: what one of them asks the kernel for must not change
+# what the other is told. (Until 6.18 at least, build-ids that one listener asks for are claimed of the others' mappings as well.)
+# beside unit tests
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_root
+need_cmd perf
+need_cmd jq
+perf_rec() { perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 "$@" 2>>"$T/perf.err"; }
+perf_begin() { # FILE OPTION...
+	perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 -o "$@" -- sleep 60 2>>"$T/perf.err" &
+	wait_for "[ -s '$1' ]" 20
+}
+nsprof_begin() {
+	"$NSPROF" record -q -a -F 499 -o "$1" &
+	wait_for "[ -s '$1' ]" 20
+}
+perf_rec -o "$T/probe" -- true >/dev/null || skip_all "perf cannot record here: $(cat "$T/perf.err")"
+"$NSPROF" record -q -a -F 99 -o "$T/probe" -- true 2>"$T/err" || skip_all "cannot record here: $(cat "$T/err")"
+P=$TARGETS/spin-b
+inode=$(stat -c %i "$P")
+chain=$("$P" --chain)
+
+# mapped FILE: as perf script tells it, the inode that the program was mapped from.
+mapped() {
+	perf --buildid-dir "$T/cache" script -i "$1" --show-mmap-events 2>"$T/script.err" |
+		sed -nE "s#.*PERF_RECORD_MMAP2 .* [0-9a-f]+:[0-9a-f]+ ([0-9]+) [0-9]+\]: r-xp $P\$#\1#p" | sort -u
+}
+
+# perf_is_right WHEN FILE
+perf_is_right() {
+	is "$1: the mapping is what perf asked for" "$(mapped "$2")" "$inode"
+	check "$1: perf has its names" grep -q "^ .*bbb_leaf" <(perf --buildid-dir "$T/cache" report -i "$2" --stdio -g none --sort sym 2>>"$T/perf.err")
+}
+
+# nsprof_is_right WHEN FILE
+nsprof_is_right() {
+	"$NSPROF" symbolize -q --no-inline "$2" >"$T/folded"
+	check "$1: nsprof has whole stacks" has_chain <(grep '^spin-b;' "$T/folded") "$chain" 90
+}
+
+"$P" 60 >/dev/null &
+spin=$!
+
+# nsprof begins behind one that asks for build-ids: what is claimed of its mappings then is not true.
+perf_begin "$T/ids.perf" --buildid-mmap -a
+ids=$!
+nsprof_begin "$T/ours"
+ours=$!
+perf_rec -o "$T/command.perf" -- "$P" --cpu 1 >/dev/null
+kill -INT $ours $ids
+wait $ours $ids
+nsprof_is_right "beside perf that asks for build-ids" "$T/ours"
+check "beside perf that asks for build-ids: nothing is lost" jq -e '.ledger.lost_sideband + .ledger.unordered == 0' <("$NSPROF" info --json "$T/ours")
+
+# perf begins before nsprof and behind it.
+rm -f "$T/ours" "$T/command.perf"
+perf_begin "$T/all.perf" -a
+all=$!
+nsprof_begin "$T/ours"
+ours=$!
+perf_rec -o "$T/command.perf" -- "$P" --cpu 1 >/dev/null
+is "perf of a command beside nsprof: its status" $? 0
+perf_is_right "perf of a command beside nsprof" "$T/command.perf"
+kill -INT $ours $all
+wait $ours
+nsprof_is_right "beside perf" "$T/ours"
+wait $all
+perf_is_right "perf -a that was there before nsprof" "$T/all.perf"
+kill $spin
+wait $spin 2>/dev/null
+done_testing
