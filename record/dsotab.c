@@ -295,17 +295,21 @@ static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const st
 
 /* ---- getting at the file ---- */
 
+/* Of an inode's number; above it an overlay says of which of its file systems it is (xino: fs/overlayfs/inode.c, ovl_map_dev_ino()). */
+#define INO_MASK ((1ull << 56) - 1)
+
 /*
  * Is @st the inode the kernel told? Where a file system keeps several devices behind one (overlay
- * with layers on different file systems, btrfs), /proc/PID/maps and stat(2) name different ones,
- * all of them anonymous.
+ * with layers on different file systems, btrfs), the kernel and stat(2) name different ones, the latter an
+ * anonymous one.
  */
 static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 {
 	if (!e->ino)
 		return true;
-	return st->st_ino == e->ino &&
-	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || !major(st->st_dev));
+	if (major(st->st_dev))
+		return st->st_ino == e->ino && st->st_dev == makedev(e->dev_major, e->dev_minor);
+	return st->st_ino == e->ino || (st->st_ino & INO_MASK) == e->ino;
 }
 
 /* Nobody maps it any more, who would vouch for it. */

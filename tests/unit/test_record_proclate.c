@@ -2,6 +2,9 @@
  * The process table where a process is looked at late: /proc shows the program after the one that was sampled, none any more, or
  * one that may not be read. What was before its exec is known from the process it was forked from.
  */
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "nsopen.h"
 #include "proctab_fixture.h"
 
@@ -291,32 +294,29 @@ static void test_parent_moved_on(void **state)
 	assert_false(got.proc[2].maps_known);
 }
 
-/* Our own program as the kernel tells of it: where its code is mapped from, to @m. */
-static void map_ourselves(struct kmmap *m, char *path, size_t room)
+/* What the kernel tells of the code that @pid has mapped from @path, to @m. */
+static void told_of(struct kmmap *m, uint32_t pid, const char *path)
 {
-	char line[4096];
-	FILE *f = fopen("/proc/self/maps", "r");
-	ssize_t n = readlink("/proc/self/exe", path, room - 1);
 	unsigned long long start, end, pgoff, ino;
 	unsigned int major, minor;
-	char prot[5];
+	char line[4096], prot[5];
+	FILE *f;
 
+	snprintf(line, sizeof(line), "/proc/%u/maps", pid);
+	f = fopen(line, "r");
 	assert_non_null(f);
-	assert_true(n > 0);
-	path[n] = '\0';
 	m->len = 0;
 	while (!m->len && fgets(line, sizeof(line), f)) {
 		assert_int_equal(sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &start, &end, prot, &pgoff, &major, &minor, &ino), 7);
 		if (prot[2] != 'x' || !strstr(line, path))
 			continue;
-		*m = kmmap((uint32_t)getpid(), start, end - start, path);
+		*m = kmmap(pid, start, end - start, path);
 		m->pgoff = pgoff;
 		m->dev_major = major;
 		m->dev_minor = minor;
 		m->ino = ino;
 	}
 	fclose(f);
-	assert_true(m->len);
 }
 
 /* The dso of the mapping written of @pid; 0: none. */
@@ -332,11 +332,13 @@ static const struct got_dso *dso_of(uint32_t pid)
 /* A container that was gone before anybody looked: its file is one that another process was seen to run, or nobody knows it. */
 static void test_same_inode_elsewhere(void **state)
 {
-	char path[4096];
+	char path[4096] = "";
 	struct kmmap ours, theirs;
 
 	(void)state;
-	map_ourselves(&ours, path, sizeof(path));
+	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	told_of(&ours, (uint32_t)getpid(), path);
+	assert_true(ours.len);
 	proctab_sampled(pt, ours.pid, ours.pid, now());
 	proctab_mmap(pt, &ours);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -360,6 +362,84 @@ static void test_same_inode_elsewhere(void **state)
 	}
 }
 
+/* Folders below @base: low on disk, t in memory, m is both, whose inode numbers say from which. */
+static bool mount_both(const char *base)
+{
+	char at[4][256], options[1024];
+
+	for (uint32_t i = 0; i < 4; i++)
+		snprintf(at[i], sizeof(at[i]), "%s/%s", base, (const char *const[]){ "t", "m", "t/up", "t/work" }[i]);
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(at[0], 0700) ||
+	    mkdir(at[1], 0700) || mount("none", at[0], "tmpfs", 0, NULL) || mkdir(at[2], 0700) || mkdir(at[3], 0700))
+		return false;
+	snprintf(options, sizeof(options), "lowerdir=%s/low,upperdir=%s,workdir=%s,xino=on", base, at[2], at[3]);
+	return !mount("overlay", at[1], "overlay", 0, options);
+}
+
+/* A child that has mapped m/program below the folder @arg; without the right to, nothing. */
+static void map_of_both(int ready, int go, void *arg)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/m/program", (const char *)arg);
+	if (mount_both(arg))
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(path, O_RDONLY | O_CLOEXEC), 0);
+	wait_here(ready, go);
+}
+
+static void remove_below(const char *base)
+{
+	static const char *const names[] = { "low/program", "low", "t", "m", "" };
+	char path[256];
+
+	for (uint32_t i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", base, names[i]);
+		remove(path);
+	}
+}
+
+/*
+ * An overlay of two file systems: stat(2) tells an anonymous device, and in the uppermost bits of the inode which of them it is of
+ * (xino); older kernels tell of a mapping the device and inode there.
+ */
+static void test_inode_of_a_layer(void **state)
+{
+	char base[] = "/var/tmp/nsprof-test.XXXXXX", path[256], exe[4096] = "";
+	struct kmmap m;
+	struct child c;
+
+	(void)state;
+	assert_non_null(mkdtemp(base));
+	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
+	snprintf(path, sizeof(path), "%s/low", base);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "cp '%s' %s/low/program", exe, base);
+	assert_int_equal(system(path), 0);
+	c = start(map_of_both, base);
+	snprintf(path, sizeof(path), "%s/m/program", base);
+	told_of(&m, (uint32_t)c.pid, path);
+	if (!m.len || m.ino < 1ull << 56) {
+		stop(&c);
+		remove_below(base);
+		print_message("# no overlay with such inode numbers can be mounted here\n");
+		skip();
+	}
+	m.dev_major = 254;
+	m.dev_minor = 0;
+	m.ino &= (1ull << 56) - 1;
+	proctab_sampled(pt, m.pid, m.pid, now());
+	proctab_mmap(pt, &m);
+	m.start += m.len;
+	m.ino ^= 1;
+	proctab_mmap(pt, &m);
+	stop(&c);
+	remove_below(base);
+	read_back();
+	for (uint32_t i = 0; i < got.nmmap; i++)
+		if (got.mmap[i].ev.start == m.start - m.len || got.mmap[i].ev.start == m.start)
+			assert_int_equal(got.dso[got.mmap[i].ev.dso - 1].ev.build_id_len != 0, got.mmap[i].ev.start < m.start);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +451,7 @@ int main(void)
 		T(test_read_after_exec),
 		T(test_parent_moved_on),
 		T(test_same_inode_elsewhere),
+		T(test_inode_of_a_layer),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
