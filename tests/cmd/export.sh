@@ -142,6 +142,12 @@ rec -F 499 -o "$T/k.data" -- "$TARGETS/spin" --cpu --kernel 0.2
 "$NSPROF" export --perf-data -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
 if command -v perf >/dev/null; then
 	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
+	# Of several names at one address (__x86_indirect_thunk_rax, __pi___x86_indirect_thunk_rax) the kernel tells us one, and perf takes
+	# another one from /proc/kallsyms: to either the first of them.
+	alike_kernel() {
+		awk 'NR == FNR { if ($1 != at) { at = $1; first = $3 } if ($3 in to && to[$3] != first) two[$3]; to[$3] = first; next }
+			{ print $1 in to && !($1 in two) ? to[$1] : $1 }' <(sort -s -k1,1 /proc/kallsyms) "$1" | sort
+	}
 	kernel "$T/cache" "$T/k.perf" >"$T/here"
 	is "the kernel of this boot: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "the kernel of this boot: perf names it" grep -q '^do_syscall_64$' "$T/here"
@@ -149,7 +155,7 @@ if command -v perf >/dev/null; then
 	check "a kernel that is not known: not taken for the running one" test "$(grep -vcF '[unknown]' "$T/out")" = 0
 	kernel "$T/ksyms" "$T/k2.perf" >"$T/out"
 	is "a kernel that is not known, --buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
-	check "a kernel that is not known, --buildid-dir: the same names" cmp "$T/here" "$T/out"
+	check "a kernel that is not known, --buildid-dir: the same names" diff <(alike_kernel "$T/here") <(alike_kernel "$T/out")
 fi
 "$NSPROF" export --perf-data --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
 is "a folder with something in it: status" $? 1
