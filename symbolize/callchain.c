@@ -120,6 +120,12 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		struct unwind_result res = { .frames = cc->frames + n };
 
 		cc->ops->unwind(cc->priv, &in, &res);
+		/*
+		 * SYSCALL leaves the address behind it in rcx (SDM 2B), and there the kernel returns, if at all: of __restore_rt() and
+		 * of what ends with exit_group(2) it is no part any more. In user mode rcx may still be the same.
+		 */
+		if (n && res.n && s->regs[UREG_CX] == s->regs[UREG_IP])
+			res.frames->kind = FRAME_RETURN;
 		out->n = n + res.n;
 		out->end = res.end;
 		out->at = res.at;
