@@ -184,6 +184,11 @@ static void set_alias(struct dsotab *dt, const struct file_key *k, const struct 
 	*slot = ++dt->naliases;
 }
 
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 /* What the kernel says about the file of a mapping: not unique over time, so only a hint. */
 static struct file_key hint_key(const struct map_user *u, const struct map_entry *e)
 {
@@ -207,7 +212,7 @@ static struct file_key stat_key(const struct map_user *u, const struct map_entry
 	return (struct file_key){
 		.mnt_ns = u->mnt_ns, .dev = st->st_dev, .ino = st->st_ino, .gen = e->ino_gen,
 		.size = (uint64_t)st->st_size, .path = e->path,
-		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+		.mtime_ns = mtime_ns(st),
 	};
 }
 
@@ -315,10 +320,8 @@ static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 /* Nobody maps it any more, who would vouch for it. */
 static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const struct stat *st)
 {
-	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-
 	/* Anonymous devices as in is_mapped_inode(). */
-	return e->ino && st->st_ino == e->ino && mtime <= dt->until_ns &&
+	return e->ino && st->st_ino == e->ino && mtime_ns(st) <= dt->until_ns &&
 	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
 }
 
@@ -390,7 +393,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 {
 	if (!d->ev.id && !d->ev.size) {
 		d->ev.size = (uint64_t)st->st_size;
-		d->ev.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+		d->ev.mtime_ns = mtime_ns(st);
 	}
 	if (d->pin.fd >= 0) {
 		close(fd);
@@ -483,6 +486,15 @@ static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_use
 	return a && dt->dsos[a->dso] == d;
 }
 
+/* Is what was held for @d another program by now, written into the same inode? */
+static bool is_rewritten(const struct dso *d)
+{
+	struct stat st;
+
+	return d->pin.fd >= 0 && d->ev.size && !fstat(d->pin.fd, &st) &&
+	       (d->ev.size != (uint64_t)st.st_size || d->ev.mtime_ns != mtime_ns(&st));
+}
+
 /*
  * What is behind @e, whose process and root are gone: of the same inode another one's mapping was told, in another
  * container of the same image, say.
@@ -523,9 +535,11 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
+		if (e->dso && is_rewritten(e->dso))
+			e->dso = NULL;
 		if (!e->dso && !memfd)
 			e->dso = add_dso(dt, u, e, NULL, 0);
-		if (e->dso && !a)
+		if (e->dso)
 			set_alias(dt, &hint, e->dso);
 		return;
 	}

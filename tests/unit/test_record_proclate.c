@@ -319,11 +319,11 @@ static void told_of(struct kmmap *m, uint32_t pid, const char *path)
 	fclose(f);
 }
 
-/* The dso of the mapping written of @pid; 0: none. */
-static const struct got_dso *dso_of(uint32_t pid)
+/* What is mapped as @m says, by @pid. */
+static const struct got_dso *dso_of(uint32_t pid, const struct kmmap *m)
 {
 	for (uint32_t i = 0; i < got.nmmap; i++)
-		if (got.mmap[i].ev.pid == pid)
+		if (got.mmap[i].ev.pid == pid && got.mmap[i].ev.start == m->start)
 			return &got.dso[got.mmap[i].ev.dso - 1];
 	fail();
 	return NULL;
@@ -353,13 +353,49 @@ static void test_same_inode_elsewhere(void **state)
 		proctab_sampled(pt, GONE + i, GONE + i, now());
 	}
 	read_back();
-	assert_true(dso_of(ours.pid)->ev.build_id_len || dso_of(ours.pid)->ev.size);
-	assert_ptr_equal(dso_of(GONE), dso_of(ours.pid));
+	assert_true(dso_of(ours.pid, &ours)->ev.build_id_len || dso_of(ours.pid, &ours)->ev.size);
+	assert_ptr_equal(dso_of(GONE, &ours), dso_of(ours.pid, &ours));
 	for (uint32_t i = 1; i < 3; i++) {
-		assert_ptr_not_equal(dso_of(GONE + i), dso_of(ours.pid));
-		assert_int_equal(dso_of(GONE + i)->ev.build_id_len, 0);
-		assert_string_equal(dso_of(GONE + i)->path, "/app/program");
+		assert_ptr_not_equal(dso_of(GONE + i, &ours), dso_of(ours.pid, &ours));
+		assert_int_equal(dso_of(GONE + i, &ours)->ev.build_id_len, 0);
+		assert_string_equal(dso_of(GONE + i, &ours)->path, "/app/program");
 	}
+}
+
+/* A file of its own inode, written anew between two containers: what the first one ran is not what the second one did. */
+static void test_rewritten(void **state)
+{
+	char copy[] = "/var/tmp/nsprof-test.XXXXXX", command[64];
+	int fd = mkstemp(copy);
+	struct kmmap m;
+	void *code;
+
+	(void)state;
+	assert_true(fd >= 0);
+	/* Not our own program, which is mapped from another inode as well. */
+	snprintf(command, sizeof(command), "cat /bin/sleep >%s", copy);
+	assert_int_equal(system(command), 0);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(code != MAP_FAILED);
+	told_of(&m, (uint32_t)getpid(), copy);
+	assert_true(m.len);
+	proctab_sampled(pt, m.pid, m.pid, now());
+	proctab_mmap(pt, &m);
+	for (uint32_t i = 0; i < 2; i++) {
+		m.pid = m.tid = GONE + i;
+		exec_comm(m.pid, "program");
+		proctab_namespaces(pt, m.pid, 1001 + i, 0, 0);
+		proctab_mmap(pt, &m);
+		proctab_sampled(pt, m.pid, m.pid, now());
+		assert_int_equal(pwrite(fd, "another", 7, lseek(fd, 0, SEEK_END)), 7);
+	}
+	munmap(code, 4096);
+	close(fd);
+	unlink(copy);
+	read_back();
+	assert_ptr_equal(dso_of(GONE, &m), dso_of((uint32_t)getpid(), &m));
+	assert_ptr_not_equal(dso_of(GONE + 1, &m), dso_of((uint32_t)getpid(), &m));
+	assert_int_equal(dso_of(GONE + 1, &m)->ev.build_id_len, 0);
 }
 
 /* Folders below @base: low on disk, t in memory, m is both, whose inode numbers say from which. */
@@ -451,6 +487,7 @@ int main(void)
 		T(test_read_after_exec),
 		T(test_parent_moved_on),
 		T(test_same_inode_elsewhere),
+		T(test_rewritten),
 		T(test_inode_of_a_layer),
 	};
 
