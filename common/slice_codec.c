@@ -175,8 +175,8 @@ static bool note_slice(struct slice_enc *e, struct elf_slice *s)
 	return slice_ok(&c);
 }
 
-/* The slice of @size bytes that @dec and @text give, to @out. */
-static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, size_t size,
+/* The slice of @size bytes that @dec and @text give, to @out; @names: without the rows, which are behind all else. */
+static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, size_t size, bool names,
 		       struct strbuf *out)
 {
 	struct slice_coder c = { .dec = dec, .max = size };
@@ -198,17 +198,17 @@ static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, siz
 	s.syms = syms = xcalloc(s.nsyms + 1, sizeof(*syms));
 	code_head(&c, &s, loads);
 	code_symbols(&c, syms, s.nsyms);
-	if (has_cfi && slice_ok(&c)) {
+	if (has_cfi && !names && slice_ok(&c)) {
 		slice_cfi(&c, &s, &eh_frame);
 		s.eh_frame = eh_frame.s;
 		s.eh_frame_size = eh_frame.len;
 	}
-	ok = slice_ok(&c) && !cursor_left(&c.from) && nibble_dec_done(dec);
+	ok = slice_ok(&c) && ((names && has_cfi) || (!cursor_left(&c.from) && nibble_dec_done(dec)));
 	if (ok)
 		elf_write(&s, out);
 	free_slice(&s);
 	strbuf_fini(&eh_frame);
-	return ok && out->len - from == size;
+	return ok && (names ? out->len - from <= size : out->len - from == size);
 }
 
 /*
@@ -221,7 +221,7 @@ static bool try_slice(struct slice_enc *e, const void *elf, size_t size)
 	nibble_plain(&e->symbols, &e->code);
 	nibble_dec_begin(e->dec, e->code.s, e->code.len, e->symbols.len / 4, true);
 	strbuf_reset(&e->trial);
-	return read_slice(e->dec, e->text.s ? e->text.s : "", e->text.len, size, &e->trial) &&
+	return read_slice(e->dec, e->text.s ? e->text.s : "", e->text.len, size, false, &e->trial) &&
 	       !memcmp(e->trial.s, elf, size);
 }
 
@@ -307,8 +307,7 @@ void slice_dec_free(struct slice_dec *d)
 	free(d);
 }
 
-int slice_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size,
-		 struct strbuf *out)
+static int unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, bool names, struct strbuf *out)
 {
 	uint64_t symbols, code_len, text_len;
 	const void *code, *text;
@@ -333,5 +332,15 @@ int slice_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t siz
 	}
 	nibble_dec_reset(d->nibbles);
 	nibble_dec_begin(d->nibbles, code, code_len, symbols, false);
-	return read_slice(d->nibbles, text, text_len, size, out) ? 0 : -EBADMSG;
+	return read_slice(d->nibbles, text, text_len, size, names, out) ? 0 : -EBADMSG;
+}
+
+int slice_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out)
+{
+	return unpack(d, data, len, size, false, out);
+}
+
+int slice_unpack_names(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out)
+{
+	return unpack(d, data, len, size, true, out);
 }

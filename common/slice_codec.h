@@ -33,5 +33,10 @@ bool slice_pack(struct slice_enc *e, struct codec_enc *codec, const void *elf, s
  */
 int slice_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size,
 		 struct strbuf *out);
+/*
+ * The same file without its call frame information, which most of the time would go into. Of damage behind the
+ * symbols nothing is seen.
+ */
+int slice_unpack_names(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
 
 #endif

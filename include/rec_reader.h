@@ -75,6 +75,8 @@ void slice_dec_free(struct slice_dec *d);	/* accepts NULL */
  * appended means nothing.
  */
 int capture_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
+/* The same of an ELF file without its call frame information, in a fraction of the time: at most @size bytes. */
+int capture_unpack_names(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
 
 /* The ledger, or false when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);

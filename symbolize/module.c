@@ -430,14 +430,18 @@ static bool try_own_vdso(struct module *m)
 	return m->elf != NULL;
 }
 
-struct elf_file *module_captured(struct module *m)
+/* One that says it is another binary's comes from a damaged recording. */
+static bool is_others_slice(const struct module *m, const struct elf_file *slice)
 {
 	uint8_t id[BUILD_ID_MAX];
 
+	return m->dso.build_id_len && elf_file_build_id(slice, id) && !build_id_equal(m, slice);
+}
+
+struct elf_file *module_captured(struct module *m)
+{
 	take_slices(m);
-	/* A slice that says it is another binary's comes from a damaged recording. */
-	if (m->captured && m->dso.build_id_len && elf_file_build_id(m->captured, id) &&
-	    !build_id_equal(m, m->captured)) {
+	if (m->captured && is_others_slice(m, m->captured)) {
 		elf_file_close(m->captured);
 		m->captured = NULL;
 		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
@@ -445,6 +449,26 @@ struct elf_file *module_captured(struct module *m)
 	if (!m->captured && !m->why_not[MODULE_CAPTURED])
 		m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
 	return m->captured;
+}
+
+struct elf_file *module_slice_names(const struct module *m, struct slice *slice)
+{
+	struct elf_file *ef = NULL;
+
+	if (!slice)
+		ef = m->captured ? elf_file_open_again(m->captured) : NULL;
+	for (; slice && !ef; slice = slices_before(slice)) {
+		size_t size;
+		const void *data = slices_names(slice, &size);
+		int err;
+
+		ef = data ? elf_file_open_mem(data, size, &err) : NULL;
+	}
+	if (ef && is_others_slice(m, ef)) {
+		elf_file_close(ef);
+		ef = NULL;
+	}
+	return ef;
 }
 
 static void set_source(struct module *m, enum module_source source)
@@ -471,14 +495,14 @@ void module_load(struct module *m)
 
 	if (m->source != MODULE_UNTRIED)
 		return;
-	/* A slice may take a while to unpack, and is not wanted yet where the binary is found. */
-	if (!m->slice || m->vdso)
+	/* A slice may take a while to unpack, and is not wanted where the binary is found. */
+	if (!m->slice)
 		module_captured(m);
 	if (m->vdso) {
 		if (try_own_vdso(m))
 			set_source(m, MODULE_HOST);
 		else
-			set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
+			set_source(m, module_captured(m) ? MODULE_CAPTURED : MODULE_NONE);
 		return;
 	}
 	rootfd = other_root ? open(other_root, O_PATH | O_DIRECTORY | O_CLOEXEC) : nsopen_host_root();
@@ -497,6 +521,8 @@ void module_load(struct module *m)
 	/* Else there may be more to come: module_retry(). */
 	if (!m->elf)
 		return;
+	if (m->slice)
+		slices_leave(m->slice);
 	if (m->background)
 		symtab_begin(m, m->background);
 	if (m->inlined)

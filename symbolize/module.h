@@ -115,6 +115,11 @@ void module_retry(struct module *m);
 int module_open_root(const struct module *m);
 /* The recording's slice, NULL when there is none. Waits until it is unpacked. Only after that @m->captured is set. */
 struct elf_file *module_captured(struct module *m);
+/*
+ * The same as a handle of its own, owned, which may lack the rows: for symbols, which are soon unpacked. @slice is
+ * @m->slice as it was at some time. By any thread, where another one may call module_captured().
+ */
+struct elf_file *module_slice_names(const struct module *m, struct slice *slice);
 /* Never NULL; empty when there is no CFI. */
 struct cfi *module_cfi(struct module *m);
 /* NULL when there is no whole file to make rows from. */

@@ -1,6 +1,6 @@
 /*
- * A queue of slices and a thread that unpacks them (slices.h). Where the binary itself is found a slice is
- * not asked for before the names are, after all samples.
+ * A queue of slices and a thread that unpacks them (slices.h). Where the binary itself is found, no more than the
+ * names of a slice are asked for. Where one is gone, so may others be: from then on the thread works.
  */
 #include "slices.h"
 
@@ -18,10 +18,12 @@ struct slice {
 	struct slice *next;	/* in the queue */
 	struct slice *before;
 	enum state state;
-	void *packed;		/* owned; NULL once it is unpacked */
+	bool left;		/* by the thread */
+	void *packed;		/* owned */
 	size_t packed_size;
 	uint64_t size;
 	struct strbuf data;	/* empty when it was damaged */
+	struct strbuf names;	/* the same, without call frame information */
 };
 
 struct slices {
@@ -45,28 +47,33 @@ struct slices *slices_new(bool ahead)
 	return s;
 }
 
+typedef int (*unpack_fn)(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
+
 /* With the lock held, which is let go meanwhile. */
-static void unpack(struct slice *sl)
+static void unpack(struct slice *sl, unpack_fn fn, struct strbuf *out)
 {
 	struct slices *s = sl->of;
 	struct slice_dec *dec = s->dec;
 
-	sl->state = SLICE_BUSY;
 	s->dec = NULL;
 	pthread_mutex_unlock(&s->lock);
 	if (!dec)
 		dec = slice_dec_new();
-	if (capture_unpack(dec, sl->packed, sl->packed_size, sl->size, &sl->data))
-		strbuf_reset(&sl->data);
-	free(sl->packed);
-	sl->packed = NULL;
+	if (fn(dec, sl->packed, sl->packed_size, sl->size, out))
+		strbuf_reset(out);
 	pthread_mutex_lock(&s->lock);
 	if (s->dec)
 		slice_dec_free(dec);
 	else
 		s->dec = dec;
+}
+
+static void unpack_whole(struct slice *sl)
+{
+	sl->state = SLICE_BUSY;
+	unpack(sl, capture_unpack, &sl->data);
 	sl->state = SLICE_DONE;
-	pthread_cond_broadcast(&s->change);
+	pthread_cond_broadcast(&sl->of->change);
 }
 
 static void *run_ahead(void *arg)
@@ -81,8 +88,8 @@ static void *run_ahead(void *arg)
 			pthread_cond_wait(&s->change, &s->lock);
 			continue;
 		}
-		if (sl->state == SLICE_PACKED)
-			unpack(sl);
+		if (sl->state == SLICE_PACKED && !sl->left)
+			unpack_whole(sl);
 		s->at = sl->next;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -100,8 +107,6 @@ struct slice *slices_add(struct slices *s, const struct capture *cap, struct sli
 	s->last = &sl->next;
 	if (!s->at)
 		s->at = sl;
-	if (s->ahead && !s->started)
-		s->started = !pthread_create(&s->tid, NULL, run_ahead, s);
 	pthread_cond_broadcast(&s->change);
 	pthread_mutex_unlock(&s->lock);
 	return sl;
@@ -112,13 +117,41 @@ const void *slices_wait(struct slice *sl, size_t *size)
 	struct slices *s = sl->of;
 
 	pthread_mutex_lock(&s->lock);
+	if (s->ahead && !s->started && (s->first != sl || sl->next))
+		s->started = !pthread_create(&s->tid, NULL, run_ahead, s);
 	if (sl->state == SLICE_PACKED)
-		unpack(sl);
+		unpack_whole(sl);
 	while (sl->state != SLICE_DONE)
 		pthread_cond_wait(&s->change, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	*size = sl->data.len;
 	return sl->data.len ? sl->data.s : NULL;
+}
+
+const void *slices_names(struct slice *sl, size_t *size)
+{
+	struct slices *s = sl->of;
+	const struct strbuf *data;
+
+	pthread_mutex_lock(&s->lock);
+	while (sl->state == SLICE_BUSY)
+		pthread_cond_wait(&s->change, &s->lock);
+	data = sl->state == SLICE_DONE ? &sl->data : &sl->names;
+	if (data == &sl->names && !data->len)
+		unpack(sl, capture_unpack_names, &sl->names);
+	pthread_mutex_unlock(&s->lock);
+	*size = data->len;
+	return data->len ? data->s : NULL;
+}
+
+void slices_leave(struct slice *sl)
+{
+	struct slices *s = sl->of;
+
+	pthread_mutex_lock(&s->lock);
+	for (; sl; sl = sl->before)
+		sl->left = true;
+	pthread_mutex_unlock(&s->lock);
 }
 
 struct slice *slices_before(const struct slice *sl)
@@ -141,6 +174,7 @@ void slices_free(struct slices *s)
 
 		s->first = sl->next;
 		strbuf_fini(&sl->data);
+		strbuf_fini(&sl->names);
 		free(sl->packed);
 		free(sl);
 	}

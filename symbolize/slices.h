@@ -10,7 +10,9 @@
 struct slices;
 struct slice;
 
-/* @ahead: by a thread, in the order they are added; else each when it is asked for. */
+/*
+ * @ahead: once the first was waited for, by a thread, in the order they are added; else each when it is asked for.
+ */
 struct slices *slices_new(bool ahead);
 void slices_free(struct slices *s);	/* accepts NULL */
 /* @cap, packed, is copied. @before is the binary's slice so far, or NULL. Borrowed for the life of @s. */
@@ -20,6 +22,13 @@ struct slice *slices_add(struct slices *s, const struct capture *cap, struct sli
  * unpacked. By any thread.
  */
 const void *slices_wait(struct slice *sl, size_t *size);
+/*
+ * The same of a file that may lack its call frame information: of a slice that nobody has waited for, only the rest
+ * is unpacked, which is soon done. By one thread at a time.
+ */
+const void *slices_names(struct slice *sl, size_t *size);
+/* Of all slices of @sl's binary, whole ones are not wanted, as far as is known: unless it is waited for. */
+void slices_leave(struct slice *sl);
 struct slice *slices_before(const struct slice *sl);
 
 #endif

@@ -49,7 +49,9 @@ struct symtab {
 	void *mini_mem;
 	/* Where symtab_begin() made it: */
 	struct elf_file *elf, *debug;	/* owned; handles of its own on the module's files, NULL when none */
-	const char *path;	/* for messages; borrowed */
+	const struct module *of;	/* borrowed; what does not change of it */
+	struct slice *packed;	/* its slice at that time */
+	struct elf_file *slice;	/* owned; the symbols of that, NULL when none */
 };
 
 struct symtab_begun {
@@ -237,22 +239,6 @@ static void sort_syms(struct sym *syms, size_t n)
 	free(sorted);
 }
 
-/* The first @n are sorted, those behind them are put among them. */
-static void merge_behind(struct symtab *st, size_t n)
-{
-	struct sym *all, *a = st->syms, *a_end = a + n, *b = a_end, *b_end = a + st->n;
-
-	if (n == st->n)
-		return;
-	sort_syms(b, st->n - n);
-	all = xmalloc(st->n * sizeof(*all));
-	for (size_t i = 0; i < st->n; i++)
-		all[i] = b == b_end || (a < a_end && by_start(a, b) <= 0) ? *a++ : *b++;
-	free(st->syms);
-	st->syms = all;
-	st->cap = st->n;
-}
-
 /* Where the code ends that holds @svma: no symbol without a size reaches further. */
 static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 {
@@ -300,12 +286,12 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 	ranges_flatten(&st->ranges);
 }
 
-/* What the files say, sorted. @debug may be NULL. @slice: there is no file, but this, which has .gnu_debugdata at most. */
+/* What the files say; each but one may be NULL. A @slice alone may have .gnu_debugdata. */
 static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file *debug, struct elf_file *slice,
 		       const char *path)
 {
 	/* A slice carries the whole section, when that is the only source of its names. */
-	struct elf_file *mini_of = elf ? elf : slice;
+	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
 	int err;
 
 	if (elf)
@@ -320,14 +306,18 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 	}
 	if (debug)
 		collect(st, debug, NAME_DEBUGFILE, 1);
+	if (slice)
+		collect(st, slice, NAME_CAPTURED, 5);
 	sort_syms(st->syms, st->n);
+	assign_ranges(st, files, ARRAY_SIZE(files));
 }
 
 static void read_own(void *arg)
 {
 	struct symtab *st = arg;
 
-	read_files(st, st->elf, st->debug, NULL, st->path);
+	st->slice = module_slice_names(st->of, st->packed);
+	read_files(st, st->elf, st->debug, st->slice, st->of->dso.path);
 }
 
 static uint64_t table_bytes(struct elf_file *ef)
@@ -342,7 +332,8 @@ void symtab_begin(struct module *m, struct background *bg)
 	if (m->symtab || m->begun || !m->elf || table_bytes(m->elf) + table_bytes(m->debug) < AHEAD_MIN)
 		return;
 	st = xcalloc(1, sizeof(*st));
-	st->path = m->dso.path;
+	st->of = m;
+	st->packed = m->slice;
 	st->elf = elf_file_open_again(m->elf);
 	st->debug = m->debug ? elf_file_open_again(m->debug) : NULL;
 	if (!st->elf || (m->debug && !st->debug)) {
@@ -365,24 +356,19 @@ void symtab_begun_drop(struct symtab_begun *begun)
 
 static struct symtab *symtab_new(struct module *m)
 {
-	struct elf_file *files[] = { m->elf, m->debug, module_captured(m) };
 	struct symtab *st;
-	size_t n;
 
 	if (m->begun) {
 		background_finish(m->begun->job);
 		st = m->begun->st;
 		free(m->begun);
 		m->begun = NULL;
-	} else {
-		st = xcalloc(1, sizeof(*st));
-		read_files(st, m->elf, m->debug, m->captured, m->dso.path);
+		return st;
 	}
-	n = st->n;
-	if (m->captured)
-		collect(st, m->captured, NAME_CAPTURED, 5);
-	merge_behind(st, n);
-	assign_ranges(st, files, ARRAY_SIZE(files));
+	st = xcalloc(1, sizeof(*st));
+	if (!m->captured)
+		st->slice = module_slice_names(m, m->slice);
+	read_files(st, m->elf, m->debug, m->captured ? m->captured : st->slice, m->dso.path);
 	return st;
 }
 
@@ -428,6 +414,7 @@ void symtab_free(struct symtab *st)
 	free(st->mini_mem);
 	elf_file_close(st->elf);
 	elf_file_close(st->debug);
+	elf_file_close(st->slice);
 	if (st->unversioned)
 		intern_free(st->unversioned);
 	ranges_fini(&st->ranges);

@@ -22,6 +22,7 @@
 #include "rec_writer.h"
 #include "recording.h"
 #include "slice_codec.h"
+#include "slice_priv.h"
 #include "strbuf.h"
 #include "toolrun.h"
 #include "util.h"
@@ -123,6 +124,25 @@ static void make_slice(struct fixture *f, size_t step, bool rows, struct strbuf 
 	free(syms);
 }
 
+/* Asked for its names, the @len bytes at @packed are @elf as it is written without call frame information. */
+static void names_alone(struct fixture *f, const struct strbuf *elf, const char *packed, size_t len)
+{
+	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;
+	struct elf_slice s;
+
+	assert_true(slice_parse(elf->s, elf->len, &s));
+	s.eh_frame = NULL;
+	s.eh_frame_size = 0;
+	elf_write(&s, &want);
+	assert_int_equal(slice_unpack_names(f->dec, packed, len, elf->len, &got), 0);
+	assert_int_equal(got.len, want.len);
+	assert_memory_equal(got.s, want.s, want.len);
+	free((void *)s.loads);
+	free((void *)s.syms);
+	strbuf_fini(&want);
+	strbuf_fini(&got);
+}
+
 /* Packs @elf; if it can be, then to what gives it again. Bytes, or 0. */
 static size_t there_and_back(struct fixture *f, const struct strbuf *elf)
 {
@@ -138,6 +158,7 @@ static size_t there_and_back(struct fixture *f, const struct strbuf *elf)
 				 0);
 		assert_int_equal(back.len, elf->len);
 		assert_memory_equal(back.s, elf->s, elf->len);
+		names_alone(f, elf, packed.s + 6, packed.len - 6);
 	}
 	n = packed.len - 6;
 	strbuf_fini(&packed);
@@ -249,6 +270,9 @@ static void test_damage(void **state)
 		strbuf_reset(&back);
 		if (!slice_unpack(f->dec, copy, len, size, &back))
 			assert_int_equal(back.len, size);
+		strbuf_reset(&back);
+		if (!slice_unpack_names(f->dec, copy, len, size, &back))
+			assert_true(back.len <= size);
 		free(copy);
 	}
 	/* It is as well as before. */
