@@ -16,7 +16,7 @@
 #include "util.h"
 #include "xalloc.h"
 
-#define BATCHES 4u
+#define BATCHES 16u
 /* A batch is full with either. */
 #define BATCH_SAMPLES 64u
 #define BATCH_BYTES (128u << 10)
