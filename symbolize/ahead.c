@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cpus.h"
@@ -19,6 +20,7 @@
 
 #define THREADS_MAX	ELF_HANDLES_MAX
 #define PART_MIN	16	/* addresses that are worth a thread of their own */
+#define NAMES_MIN	128	/* and names */
 #define INLINES_MAX	128	/* as naming asks for */
 #define TICK_NS		100000000
 
@@ -29,10 +31,23 @@ struct ask {
 	uint32_t group;		/* binaries as they came */
 };
 
-/* A row of addresses of one binary, for one thread. */
+enum job_kind {
+	JOB_OPEN,		/* the first of its binary: reads symbols and splits the rest */
+	JOB_LOOK_UP,
+	JOB_DEMANGLE,
+};
+
+/* A row of addresses of one binary, or of its names, for one thread. */
 struct job {
-	size_t first, end;	/* in asks */
-	bool opens;		/* the first of its binary: reads symbols and splits the rest */
+	enum job_kind kind;
+	size_t first, end;	/* in asks, or in @names */
+	struct ahead_name *names;	/* borrowed from a list */
+};
+
+/* The names of one binary's symbols, each once. */
+struct list {
+	struct ahead_name *names;	/* owned; stays where it is */
+	size_t n;
 };
 
 struct ahead {
@@ -40,12 +55,15 @@ struct ahead {
 	unsigned int threads;
 	struct ask *asks;	/* by binary; where addresses are looked up, then by these */
 	size_t nasks;
+	struct ahead_symbol *syms;	/* by location */
 	uint8_t *done;		/* by location */
 	atomic_size_t ndone;
 	pthread_mutex_t lock;	/* for what follows */
 	pthread_cond_t change;
 	struct job *jobs;	/* a stack */
 	size_t njobs, jobs_cap;
+	struct list *lists;
+	size_t nlists, lists_cap;
 	unsigned int busy;	/* threads with a job at hand, which may add others */
 	unsigned int alive;
 };
@@ -111,10 +129,10 @@ static void collect_asks(struct ahead *ah, const struct locations *ls)
 		group_asks(ah);
 }
 
-static void add_job(struct ahead *ah, size_t first, size_t end, bool opens)
+static void add_job(struct ahead *ah, struct job job)
 {
 	XGROW(ah->jobs, ah->njobs, ah->jobs_cap);
-	ah->jobs[ah->njobs++] = (struct job){ first, end, opens };
+	ah->jobs[ah->njobs++] = job;
 }
 
 static int by_size(const void *pa, const void *pb)
@@ -133,7 +151,7 @@ static void first_jobs(struct ahead *ah)
 	for (size_t i = 1; i <= ah->nasks; i++) {
 		if (i < ah->nasks && ah->asks[i].mod == ah->asks[first].mod)
 			continue;
-		add_job(ah, first, i, true);
+		add_job(ah, (struct job){ JOB_OPEN, first, i, NULL });
 		first = i;
 	}
 	if (ah->njobs > 1)
@@ -160,14 +178,55 @@ static void drop_known(struct ahead *ah, struct job *job)
 	job->end = n;
 }
 
-/* The symbols of a binary; the addresses behind the first part of it become jobs of their own. */
+static void demangle_names(struct ahead_name *names, size_t first, size_t end)
+{
+	for (size_t i = first; i < end && !stop_requested(); i++)
+		names[i].plain = demangle(names[i].raw);
+}
+
+/* The symbols of a binary's addresses. Their names, each once, are shared out among all threads. */
+static void find_symbols(struct ahead *ah, const struct job *job)
+{
+	struct list list = { NULL, 0 };
+	struct u64map seen = U64MAP_INIT;
+	size_t cap = 0, part;
+
+	for (size_t i = job->first; i < job->end; i++) {
+		const struct ask *ask = &ah->asks[i];
+		struct ahead_symbol *s = &ah->syms[ask->loc];
+		bool is_new;
+
+		s->asked = true;
+		s->found = !symtab_lookup(ask->mod, ask->at, &s->sym);
+		if (!s->found || !ah->opts->demangle)
+			continue;
+		u64map_put(&seen, (uintptr_t)s->sym.name, &is_new);
+		if (!is_new)
+			continue;
+		XGROW(list.names, list.n, cap);
+		list.names[list.n++] = (struct ahead_name){ s->sym.name, NULL };
+	}
+	u64map_fini(&seen);
+	if (!list.n)
+		return;
+	part = MAX(list.n / ah->threads + 1, NAMES_MIN);
+	pthread_mutex_lock(&ah->lock);
+	XGROW(ah->lists, ah->nlists, ah->lists_cap);
+	ah->lists[ah->nlists++] = list;
+	for (size_t first = part; first < list.n; first += part)
+		add_job(ah, (struct job){ JOB_DEMANGLE, first, MIN(first + part, list.n), list.names });
+	pthread_cond_broadcast(&ah->change);
+	pthread_mutex_unlock(&ah->lock);
+	demangle_names(list.names, 0, MIN(part, list.n));
+}
+
+/* Debug info of a binary; the addresses behind the first part of it become jobs of their own. */
 static void open_binary(struct ahead *ah, struct job *job)
 {
 	struct svma starts[THREADS_MAX];
-	struct symbol sym;
 	size_t n, want, parts;
 
-	symtab_lookup(ah->asks[job->first].mod, ah->asks[job->first].at, &sym);
+	find_symbols(ah, job);
 	if (!ah->opts->inlines && !ah->opts->lines)
 		return;
 	qsort(ah->asks + job->first, job->end - job->first, sizeof(*ah->asks), by_address);
@@ -188,7 +247,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 		while (first > job->first && ah->asks[first - 1].at.v >= starts[i].v)
 			first--;
 		pthread_mutex_lock(&ah->lock);
-		add_job(ah, first, job->end, false);
+		add_job(ah, (struct job){ JOB_LOOK_UP, first, job->end, NULL });
 		job->end = first;
 		pthread_cond_broadcast(&ah->change);
 		pthread_mutex_unlock(&ah->lock);
@@ -200,7 +259,11 @@ static void do_job(struct ahead *ah, struct job job)
 	struct source_line lines[INLINES_MAX + 1];
 	const char *names[INLINES_MAX];
 
-	if (job.opens)
+	if (job.kind == JOB_DEMANGLE) {
+		demangle_names(job.names, job.first, job.end);
+		return;
+	}
+	if (job.kind == JOB_OPEN)
 		open_binary(ah, &job);
 	for (size_t i = job.first; i < job.end && !stop_requested(); i++) {
 		const struct ask *ask = &ah->asks[i];
@@ -297,24 +360,51 @@ static void run(struct ahead *ah)
 	pthread_cond_destroy(&ah->change);
 }
 
-uint8_t *ahead_lookup(const struct locations *ls, const struct ahead_opts *opts)
+/* All lists in one. */
+static void give_names(const struct ahead *ah, struct ahead_found *found)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ah->nlists; i++)
+		n += ah->lists[i].n;
+	found->names = xcalloc(n ? n : 1, sizeof(*found->names));
+	for (size_t i = 0; i < ah->nlists; i++) {
+		memcpy(&found->names[found->nnames], ah->lists[i].names, ah->lists[i].n * sizeof(*found->names));
+		found->nnames += ah->lists[i].n;
+		free(ah->lists[i].names);
+	}
+}
+
+void ahead_lookup(const struct locations *ls, const struct ahead_opts *opts, struct ahead_found *found)
 {
 	struct ahead ah = { .opts = opts };
-	uint8_t *done = NULL;
 
+	*found = (struct ahead_found){ .syms = xcalloc(ls->n ? ls->n : 1, sizeof(*found->syms)) };
 	collect_asks(&ah, ls);
 	if (ah.nasks) {
 		ah.threads = opts->threads ? opts->threads : cpus_usable();
 		ah.threads = MIN(ah.threads, (unsigned int)THREADS_MAX);
 		ah.done = xcalloc(ls->n, 1);
+		ah.syms = found->syms;
 		first_jobs(&ah);
 		run(&ah);
 	}
+	give_names(&ah, found);
 	if (ah.ndone < ah.nasks)
-		done = ah.done;
+		found->done = ah.done;
 	else
 		free(ah.done);
+	free(ah.lists);
 	free(ah.jobs);
 	free(ah.asks);
-	return done;
+}
+
+void ahead_found_fini(struct ahead_found *found)
+{
+	for (size_t i = 0; i < found->nnames; i++)
+		free(found->names[i].plain);
+	free(found->names);
+	free(found->syms);
+	free(found->done);
+	*found = (struct ahead_found){ 0 };
 }

@@ -30,6 +30,13 @@ struct pass {
 	struct perfsource *perf;
 	struct intern *raw;	/* names as the sources have them */
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
+	struct ahead_found found;
+	struct u64map plain;	/* address of a raw name -> index in @found.names */
+	struct {		/* the last "[module]", of which there may be thousands in a row */
+		const struct module *mod;
+		uint32_t id;
+		bool joined;
+	} last;
 	struct strbuf text, clean;
 	bool joined; /* the location at hand: struct location */
 	bool kernel_tried;
@@ -94,6 +101,16 @@ static char *frame_text(const struct naming *nm, const char *raw, enum suffix su
 	return suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER ? demangle_java(raw) : demangle(raw);
 }
 
+/* What frame_text() would give, if it was made ahead; else NULL. Borrowed. */
+static const char *made_text(const struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	const uint64_t *i = u64map_get(&p->plain, (uintptr_t)raw);
+
+	if (!i || placeholder || suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER)
+		return NULL;
+	return p->found.names[*i].plain;
+}
+
 /* Name id of @raw. */
 static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
@@ -103,11 +120,14 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 	uint64_t *slot = u64map_put(&p->done, key, &is_new);
 
 	if (is_new) {
-		char *plain = frame_text(nm, raw, suffix, placeholder);
+		const char *made = nm->opts.normalize ? NULL : made_text(p, raw, suffix, placeholder);
+		char *plain = made ? NULL : frame_text(nm, raw, suffix, placeholder);
 
 		if (nm->opts.normalize)
 			normalize_name(plain);
-		clean_frame(&p->clean, plain, strlen(plain));
+		if (!made)
+			made = plain;
+		clean_frame(&p->clean, made, strlen(made));
 		annotate(p, suffix);
 		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
 		free(plain);
@@ -153,6 +173,12 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 static void add_module_placeholder(struct pass *p, const struct module *m, const char *what,
 				   uint64_t at)
 {
+	bool plain = !*what && !p->nm->opts.offsets;
+
+	if (plain && p->last.mod == m && p->last.joined == p->joined) {
+		add_id(p, p->last.id, SUFFIX_NONE, 0);
+		return;
+	}
 	strbuf_reset(&p->text);
 	if (m->vdso) {
 		strbuf_adds(&p->text, "[vdso");
@@ -165,11 +191,16 @@ static void add_module_placeholder(struct pass *p, const struct module *m, const
 		strbuf_addf(&p->text, "+0x%" PRIx64, at);
 	strbuf_addc(&p->text, ']');
 	add_frame(p, p->text.s, SUFFIX_NONE, true);
+	if (!plain)
+		return;
+	p->last.mod = m;
+	p->last.id = p->nm->ids[p->nm->nids - 1];
+	p->last.joined = p->joined;
 }
 
-static enum name_source name_file(struct pass *p, const struct location *loc)
+static enum name_source name_file(struct pass *p, const struct location *loc, const struct ahead_symbol *ahead)
 {
-	struct source_line at_line[INLINES_MAX + 1] = { 0 };
+	struct source_line at_line[INLINES_MAX + 1];
 	const char *inl[INLINES_MAX];
 	struct module *m = loc->mod;
 	const struct elf_file *ef;
@@ -184,16 +215,19 @@ static enum name_source name_file(struct pass *p, const struct location *loc)
 		return NAME_NONE;
 	}
 	n = p->nm->opts.inlines ? inlines_lookup(m, at, inl, INLINES_MAX) : 0;
+	memset(at_line, 0, (n + 1) * sizeof(*at_line));
 	/* As many as there are frames: without inlined ones the function's own line is left. */
 	if (p->nm->opts.srcline)
 		inlines_lines(m, at, at_line, n + 1);
 	for (i = 0; i < n; i++)
 		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
-	if (symtab_lookup(m, at, &sym)) {
+	if (ahead->asked ? !ahead->found : symtab_lookup(m, at, &sym)) {
 		add_module_placeholder(p, m, "", at.v);
 		return NAME_NONE;
 	}
+	if (ahead->asked)
+		sym = ahead->sym;
 	add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
 	return sym.source;
 }
@@ -340,10 +374,10 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		 const struct locations *ls, const struct intern *texts)
 {
 	const struct ahead_opts aopts = {
-		.inlines = opts->inlines, .lines = opts->srcline, .progress = opts->progress,
+		.inlines = opts->inlines, .lines = opts->srcline, .demangle = opts->demangle && !opts->normalize,
+		.progress = opts->progress,
 	};
 	struct pass p = { .nm = nm, .raw = intern_new() };
-	uint8_t *known;	/* NULL: all are */
 	size_t i;
 
 	memset(nm, 0, sizeof(*nm));
@@ -353,7 +387,9 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 	nm->nlocs = ls->n;
 	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
 	p.perf = perfsource_new(rp);
-	known = ahead_lookup(ls, &aopts);
+	ahead_lookup(ls, &aopts, &p.found);
+	for (i = 0; i < p.found.nnames; i++)
+		*u64map_put(&p.plain, (uintptr_t)p.found.names[i].raw, NULL) = i;
 	for (i = 0; i < ls->n; i++) {
 		const struct location *loc = &ls->locs[i];
 		struct named *nd = &nm->named[i];
@@ -366,8 +402,8 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			nd->n = 1;
 			continue;	/* not code: counted nowhere */
 		case LOC_FILE:
-			if (!known || known[i]) {
-				nd->source = name_file(&p, loc);
+			if (!p.found.done || p.found.done[i]) {
+				nd->source = name_file(&p, loc, &p.found.syms[i]);
 			} else {
 				add_module_placeholder(&p, loc->mod, "", loc->off);
 				nm->skipped++;
@@ -391,7 +427,8 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 		nd->n = (uint32_t)nm->nids - nd->first;
 		nm->by_source[nd->source]++;
 	}
-	free(known);
+	ahead_found_fini(&p.found);
+	u64map_fini(&p.plain);
 	perfsource_free(p.perf);
 	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);

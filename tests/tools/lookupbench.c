@@ -111,6 +111,7 @@ static void print(struct tool *t, struct svma at)
 int main(int argc, char **argv)
 {
 	struct tool t = { .opts = { .inlines = true } };
+	struct ahead_found found;
 	int i = 1;
 
 	log_init("lookupbench");
@@ -133,10 +134,11 @@ int main(int argc, char **argv)
 	if (open_binary(&t, argv[i]))
 		return 1;
 	read_addresses(&t);
-	free(ahead_lookup(&t.locs, &t.opts));
+	ahead_lookup(&t.locs, &t.opts, &found);
 	for (size_t k = 0; k < t.n; k++)
 		print(&t, t.at[k]);
 	inlines_keep(t.m);
+	ahead_found_fini(&found);
 	locations_fini(&t.locs);
 	free(t.at);
 	modules_free(t.mods);
