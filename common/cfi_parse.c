@@ -289,6 +289,12 @@ int cfi_fde_at(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_entry
 	struct cfi_cie *cie;
 	int err;
 
+	if (cfi->has_last && cfi->last.fde.off == off && cfi->last.fde.debug_frame == debug_frame) {
+		*e = cfi->last;
+		return 0;
+	}
+	/* Another one's CIE may take the place of its own. */
+	cfi->has_last = false;
 	err = cfi_record_at(cfi, debug_frame, off, &rec);
 	if (err)
 		return err;
@@ -317,6 +323,8 @@ int cfi_fde_at(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_entry
 	e->cie = cie;
 	e->prog.svma = svma + rec.c.pos;
 	cursor_init(&e->prog.c, rec.c.base + rec.c.pos, cursor_left(&rec.c));
+	cfi->last = *e;
+	cfi->has_last = true;
 	return 0;
 }
 

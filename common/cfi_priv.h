@@ -100,16 +100,6 @@ struct cfi_index {
 	bool built;
 };
 
-struct cfi {
-	struct cfi_sections secs;
-	const uint8_t *table;	/* .eh_frame_hdr's: int32 pairs from its start; NULL = unusable */
-	size_t ntable;		/* pairs */
-	bool empty;
-	struct cfi_index eh, df;	/* scanned; eh only where the table cannot serve */
-	struct cfi_index all;		/* both, for cfi_nth() */
-	struct cfi_cie cies[CFI_CIE_CACHE];	/* by offset */
-};
-
 /* One length-prefixed record of a section. */
 struct cfi_record {
 	uint64_t next;		/* byte offset behind it */
@@ -124,6 +114,18 @@ struct cfi_entry {
 	struct cfi_fde fde;
 	struct cfi_cie *cie;
 	struct cfi_program prog;
+};
+
+struct cfi {
+	struct cfi_sections secs;
+	const uint8_t *table;	/* .eh_frame_hdr's: int32 pairs from its start; NULL = unusable */
+	size_t ntable;		/* pairs */
+	bool empty;
+	struct cfi_index eh, df;	/* scanned; eh only where the table cannot serve */
+	struct cfi_index all;		/* both, for cfi_nth() */
+	struct cfi_cie cies[CFI_CIE_CACHE];	/* by offset */
+	struct cfi_entry last;	/* what cfi_fde_at() gave: who finds an FDE mostly asks for its row next */
+	bool has_last;
 };
 
 /* The record at byte offset @off. 0, -ENOENT at the end of the section, -EINVAL. */

@@ -11,70 +11,12 @@ void cursor_init(struct cursor *c, const void *data, size_t size)
 	c->bad = false;
 }
 
-bool cursor_ok(const struct cursor *c)
-{
-	return !c->bad;
-}
-
-/* 0 once the cursor is bad, so that "while (cursor_left())" ends. */
-size_t cursor_left(const struct cursor *c)
-{
-	return c->bad ? 0 : c->size - c->pos;
-}
-
-/* Compares with what is left, never with a sum: @len may be near SIZE_MAX. */
-const void *cursor_bytes(struct cursor *c, size_t len)
-{
-	const uint8_t *p;
-
-	/* Without data there is no place to point at, not even for no bytes. */
-	if (!c->base || len > cursor_left(c))
-		c->bad = true;
-	if (c->bad)
-		return NULL;
-	p = c->base + c->pos;
-	c->pos += len;
-	return p;
-}
-
 void cursor_skip(struct cursor *c, size_t len)
 {
 	if (len > cursor_left(c))
 		c->bad = true;
 	else
 		c->pos += len;
-}
-
-static uint64_t read_le(struct cursor *c, unsigned int bytes)
-{
-	const uint8_t *p = cursor_bytes(c, bytes);
-	uint64_t v = 0;
-
-	if (!p)
-		return 0;
-	while (bytes--)
-		v = v << 8 | p[bytes];
-	return v;
-}
-
-uint8_t cursor_u8(struct cursor *c)
-{
-	return (uint8_t)read_le(c, 1);
-}
-
-uint16_t cursor_u16(struct cursor *c)
-{
-	return (uint16_t)read_le(c, 2);
-}
-
-uint32_t cursor_u32(struct cursor *c)
-{
-	return (uint32_t)read_le(c, 4);
-}
-
-uint64_t cursor_u64(struct cursor *c)
-{
-	return read_le(c, 8);
 }
 
 /*

@@ -5,9 +5,11 @@
 #ifndef NSPROF_CURSOR_H
 #define NSPROF_CURSOR_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cursor {
 	const uint8_t *base;	/* borrowed */
@@ -17,16 +19,76 @@ struct cursor {
 };
 
 void cursor_init(struct cursor *c, const void *data, size_t size);
-bool cursor_ok(const struct cursor *c);
-size_t cursor_left(const struct cursor *c);
-uint8_t cursor_u8(struct cursor *c);
-uint16_t cursor_u16(struct cursor *c);	/* little endian, as all below */
-uint32_t cursor_u32(struct cursor *c);
-uint64_t cursor_u64(struct cursor *c);
+
+static inline bool cursor_ok(const struct cursor *c)
+{
+	return !c->bad;
+}
+
+/* 0 once the cursor is bad, so that "while (cursor_left())" ends. */
+static inline size_t cursor_left(const struct cursor *c)
+{
+	return c->bad ? 0 : c->size - c->pos;
+}
+
+/*
+ * @len bytes in place, or NULL. Borrowed from the underlying data. Compares with what is left, never with a
+ * sum: @len may be near SIZE_MAX.
+ */
+static inline const void *cursor_bytes(struct cursor *c, size_t len)
+{
+	const uint8_t *p;
+
+	/* Without data there is no place to point at, not even for no bytes. */
+	if (!c->base || len > cursor_left(c))
+		c->bad = true;
+	if (c->bad)
+		return NULL;
+	p = c->base + c->pos;
+	c->pos += len;
+	return p;
+}
+
+/* Little endian, as all below. */
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	const uint8_t *p = cursor_bytes(c, 1);
+
+	return p ? *p : 0;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	const void *p = cursor_bytes(c, sizeof(uint16_t));
+	uint16_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le16toh(v);
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	const void *p = cursor_bytes(c, sizeof(uint32_t));
+	uint32_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	const void *p = cursor_bytes(c, sizeof(uint64_t));
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
 uint64_t cursor_varint(struct cursor *c);	/* LEB128; more than 10 bytes is bad */
 int64_t cursor_svarint(struct cursor *c);
-/* @len bytes in place, or NULL. Borrowed from the underlying data. */
-const void *cursor_bytes(struct cursor *c, size_t len);
 /* A NUL-terminated string in place, or NULL; the terminator is consumed. */
 const char *cursor_cstr(struct cursor *c);
 void cursor_skip(struct cursor *c, size_t len);

@@ -6,6 +6,12 @@
 #include "util.h"
 #include "xalloc.h"
 
+void ranges_reserve(struct ranges *r, size_t n)
+{
+	r->cap = n;
+	r->v = xmalloc(n * sizeof(*r->v));
+}
+
 void ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t id)
 {
 	if (start >= end)
@@ -98,6 +104,7 @@ void ranges_flatten(struct ranges *r)
 	struct open_set open = { NULL, NULL, 0, 0 };
 	uint64_t pos = 0;
 
+	ranges_reserve(&out, r->n);
 	/* Symbols and units mostly come in their order, and apart from each other. */
 	if (!is_sorted(r))
 		qsort(r->v, r->n, sizeof(*r->v), by_start);

@@ -23,6 +23,8 @@ struct ranges {
 
 #define RANGES_INIT { NULL, 0, 0 }
 
+/* Before the first is added: room for @n. */
+void ranges_reserve(struct ranges *r, size_t n);
 /* Empty ranges (start >= end) are left out. */
 void ranges_add(struct ranges *r, uint64_t start, uint64_t end, uint32_t id);
 

@@ -25,6 +25,9 @@
  */
 #define SYMS_MAX	(16u << 20)
 
+/* Symbols that there is room for from the start. */
+#define RESERVE_MAX	(1u << 20)
+
 /* Fewer symbols are compared faster than counted. */
 #define SORT_MIN	256
 
@@ -183,14 +186,15 @@ static int by_start(const void *pa, const void *pb)
  * qsort() by by_start(), with a tenth of its comparisons: digit by digit of the address, from the lowest, and
  * what has one address by its names after.
  */
-static void sort_syms(struct sym *syms, size_t n)
+static void sort_syms(struct symtab *st)
 {
 	enum { BITS = 11, DIGITS = 1 << BITS };
 	struct key {
 		uint64_t start;
 		uint32_t i;
-	} *keys, *to, *swap;
-	struct sym *sorted;
+	} *both, *keys, *to, *swap;
+	struct sym *syms = st->syms, *sorted;
+	const size_t n = st->n;
 	uint64_t varies = 0;
 
 	if (n <= SORT_MIN) {
@@ -198,10 +202,9 @@ static void sort_syms(struct sym *syms, size_t n)
 			qsort(syms, n, sizeof(*syms), by_start);
 		return;
 	}
-	keys = xmalloc(n * sizeof(*keys));
-	to = xmalloc(n * sizeof(*to));
+	keys = both = xmalloc(2 * n * sizeof(*both));
+	to = both + n;
 	sorted = xmalloc(n * sizeof(*sorted));
-
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = (struct key){ syms[i].start, (uint32_t)i };
 		varies |= keys[i].start ^ keys[0].start;
@@ -233,10 +236,10 @@ static void sort_syms(struct sym *syms, size_t n)
 		if (next - i > 1)
 			qsort(sorted + i, next - i, sizeof(*sorted), by_start);
 	}
-	memcpy(syms, sorted, n * sizeof(*syms));
-	free(keys);
-	free(to);
-	free(sorted);
+	free(both);
+	free(syms);
+	st->syms = sorted;
+	st->cap = n;
 }
 
 /* Where the code ends that holds @svma: no symbol without a size reaches further. */
@@ -262,6 +265,7 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 {
 	uint64_t covered = 0;	/* sized symbols met so far reach to here */
 
+	ranges_reserve(&st->ranges, st->n);
 	for (size_t i = 0, next; i < st->n; i = next) {
 		uint64_t start = st->syms[i].start, end = start;
 		bool unsized = false;
@@ -286,6 +290,18 @@ static void assign_ranges(struct symtab *st, struct elf_file *const *files, size
 	ranges_flatten(&st->ranges);
 }
 
+static uint64_t table_bytes(struct elf_file *ef)
+{
+	return ef ? elf_file_section_size(ef, ".symtab") + elf_file_section_size(ef, ".dynsym") : 0;
+}
+
+/* Room that is not used is not touched either, but what a file claims need not be true. */
+static void reserve(struct symtab *st, uint64_t bytes)
+{
+	st->cap = (size_t)MIN(bytes / sizeof(Elf64_Sym), RESERVE_MAX) + 1;
+	st->syms = xmalloc(st->cap * sizeof(*st->syms));
+}
+
 /* What the files say; each but one may be NULL. A @slice alone may have .gnu_debugdata. */
 static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file *debug, struct elf_file *slice,
 		       const char *path)
@@ -294,6 +310,7 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
 	int err;
 
+	reserve(st, table_bytes(elf) + table_bytes(debug) + table_bytes(slice));
 	if (elf)
 		collect(st, elf, NAME_SYMTAB, 0);
 	if (mini_of) {
@@ -308,7 +325,7 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 		collect(st, debug, NAME_DEBUGFILE, 1);
 	if (slice)
 		collect(st, slice, NAME_CAPTURED, 5);
-	sort_syms(st->syms, st->n);
+	sort_syms(st);
 	assign_ranges(st, files, ARRAY_SIZE(files));
 }
 
@@ -318,11 +335,6 @@ static void read_own(void *arg)
 
 	st->slice = module_slice_names(st->of, st->packed);
 	read_files(st, st->elf, st->debug, st->slice, st->of->dso.path);
-}
-
-static uint64_t table_bytes(struct elf_file *ef)
-{
-	return ef ? elf_file_section_size(ef, ".symtab") + elf_file_section_size(ef, ".dynsym") : 0;
 }
 
 void symtab_begin(struct module *m, struct background *bg)
