@@ -32,6 +32,7 @@ struct pass {
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
 	struct ahead_found found;
 	struct u64map plain;	/* address of a raw name -> index in @found.names */
+	struct u64map symbols;	/* address of a symbol's name << 1 | joined -> name id */
 	struct {		/* the last "[module]", of which there may be thousands in a row */
 		const struct module *mod;
 		uint32_t id;
@@ -135,6 +136,17 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 	return (uint32_t)*slot;
 }
 
+/* frame_id() of a symbol, by where its name lies: thousands of addresses are in hundreds of functions. */
+static uint32_t symbol_id(struct pass *p, const char *raw)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&p->symbols, (uint64_t)(uintptr_t)raw << 1 | p->joined, &is_new);
+
+	if (is_new)
+		*slot = frame_id(p, raw, SUFFIX_NONE, false);
+	return (uint32_t)*slot;
+}
+
 /* One more frame for the location at hand. */
 static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
@@ -228,7 +240,10 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 	}
 	if (ahead->asked)
 		sym = ahead->sym;
-	add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
+	if (at_line[n].file && at_line[n].line)
+		add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
+	else
+		add_id(p, symbol_id(p, sym.name), SUFFIX_NONE, 0);
 	return sym.source;
 }
 
@@ -429,6 +444,7 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 	}
 	ahead_found_fini(&p.found);
 	u64map_fini(&p.plain);
+	u64map_fini(&p.symbols);
 	perfsource_free(p.perf);
 	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);
