@@ -42,8 +42,8 @@ struct module {
 	struct elf_file *dwp;		/* package of split debug info; NULL when none */
 	bool dwp_tried, have_root;
 	int rootfd;			/* with have_root: O_PATH, where @elf was found; owned */
-	struct elf_file *captured;	/* the recording's slice, NULL when none; names what @elf has no name
-					 * for; with @elf there, by module_captured() alone */
+	struct elf_file *captured;	/* the recording's slice, NULL when none; with @elf there, by module_captured()
+					 * alone, and what @elf has no name for is named by module_slice_names() */
 	struct slice *slice;		/* what it will be made of; NULL: nothing more */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
 	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */

@@ -34,7 +34,7 @@ struct symbol {
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out);
 void symtab_free(struct symtab *st);
 /*
- * Has @bg read what the module's own files say, through handles of its own, before anybody asks; where that is little,
+ * Has @bg make the table, through handles of its own, before anybody asks; where the module's own files say little,
  * nothing is begun. For a module whose files were found, which they stay. The table is the same.
  */
 void symtab_begin(struct module *m, struct background *bg);

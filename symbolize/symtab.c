@@ -50,11 +50,11 @@ struct symtab {
 	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
+	struct elf_file *slice;	/* owned; symbols of the module's slice, NULL when they are not apart or there are none */
 	/* Where symtab_begin() made it: */
 	struct elf_file *elf, *debug;	/* owned; handles of its own on the module's files, NULL when none */
 	const struct module *of;	/* borrowed; what does not change of it */
-	struct slice *packed;	/* its slice at that time */
-	struct elf_file *slice;	/* owned; the symbols of that, NULL when none */
+	struct slice *packed;	/* borrowed; its slice at that time */
 };
 
 struct symtab_begun {

@@ -23,7 +23,7 @@
 #define STEP 61		/* bytes from one address to the next */
 
 struct fixture {
-	struct modules *mods;
+	struct modules *mods;	/* this program and the C++ library */
 	struct locations locs;
 };
 
@@ -84,6 +84,8 @@ static int setup(void **state)
 	add_places(f, open_module(f->mods, 1, "/proc/self/exe"));
 	if (cxx)
 		add_places(f, open_module(f->mods, 2, cxx));
+	else
+		printf("# no libstdc++ here: no mangled names\n");
 	*state = f;
 	return 0;
 }
