@@ -281,7 +281,7 @@ struct stream_pass {
 	const struct event_ops *ops;
 	void *ctx;
 	struct stream_parts parts;
-	struct sample_ahead *ahead;	/* NULL: samples are decoded when they are due */
+	struct sample_ahead *ahead;	/* of this block; NULL: samples are decoded when they are due */
 	bool samples_ok;	/* nothing was missing since the KEY block */
 	uint32_t part;		/* those that have begun */
 	bool wanted;		/* the one at hand is */
@@ -357,10 +357,13 @@ static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, 
 	if (h->flags & REC_F_KEY && p->wanted) {
 		p->samples_ok = true;
 		sample_dec_key(p->r->samples);
-		if (p->ahead)
-			sample_ahead_key(p->ahead);
+		if (p->r->ahead)
+			sample_ahead_key(p->r->ahead);
 	}
 	sound = p->samples_ok;
+	if (sound && p->ops->block)
+		p->ops->block(p->ctx);
+	p->ahead = p->r->ahead;
 	p->time = 0;
 	p->delivered = 0;
 	if (stream_unpack(p->r->stream, payload, h->stored_len, h->raw_len, &p->parts)) {
@@ -403,7 +406,7 @@ static void note_bad(struct rec_damage *d, uint64_t off)
 
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx)
 {
-	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx, .ahead = ops->wants ? NULL : r->ahead };
+	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx };
 	const struct rec_file *f = &r->file;
 	uint64_t samples;
 

@@ -137,19 +137,50 @@ static void *run(void *arg)
 
 /* ---- who takes them ---- */
 
+static struct shadow_thread *shadow_of(struct sample_ahead *sa, uint32_t idx)
+{
+	while (sa->nthr <= idx) {
+		XGROW(sa->thr, sa->nthr, sa->cap);
+		memset(&sa->thr[sa->nthr++], 0, sizeof(*sa->thr));
+	}
+	return &sa->thr[idx];
+}
+
+void sample_ahead_key(struct sample_ahead *sa)
+{
+	for (uint32_t i = 0; i < sa->nthr; i++)
+		shadow_clear(&sa->pool, &sa->thr[i]);
+	sa->nthr = 0;
+}
+
+/* Its thread is not there any more. */
+static void release(struct sample_ahead *sa)
+{
+	sample_ahead_key(sa);
+	shadow_pool_fini(&sa->pool);
+	free(sa->thr);
+	for (uint32_t i = 0; i < BATCHES; i++)
+		strbuf_fini(&sa->batch[i].data);
+	pthread_mutex_destroy(&sa->lock);
+	pthread_cond_destroy(&sa->change);
+	free(sa);
+}
+
 struct sample_ahead *sample_ahead_new(struct sample_dec *d)
 {
 	struct sample_ahead *sa = xcalloc(1, sizeof(*sa));
+	const struct shadow_thread *known;
 
 	sa->dec = d;
 	shadow_pool_init(&sa->pool, REC_SHADOW_PAGES_MAX);
+	/* The decoder found room for it. */
+	while ((known = sample_dec_shadow(d, sa->nthr)))
+		shadow_copy(&sa->pool, shadow_of(sa, sa->nthr), known);
 	pthread_mutex_init(&sa->lock, NULL);
 	pthread_cond_init(&sa->change, NULL);
 	if (!pthread_create(&sa->tid, NULL, run, sa))
 		return sa;
-	pthread_mutex_destroy(&sa->lock);
-	pthread_cond_destroy(&sa->change);
-	free(sa);
+	release(sa);
 	return NULL;
 }
 
@@ -161,21 +192,7 @@ void sample_ahead_free(struct sample_ahead *sa)
 	sa->stop = true;
 	unlock_and_wake(sa, sa->thread_waits);
 	pthread_join(sa->tid, NULL);
-	sample_ahead_key(sa);
-	shadow_pool_fini(&sa->pool);
-	free(sa->thr);
-	for (uint32_t i = 0; i < BATCHES; i++)
-		strbuf_fini(&sa->batch[i].data);
-	pthread_mutex_destroy(&sa->lock);
-	pthread_cond_destroy(&sa->change);
-	free(sa);
-}
-
-void sample_ahead_key(struct sample_ahead *sa)
-{
-	for (uint32_t i = 0; i < sa->nthr; i++)
-		shadow_clear(&sa->pool, &sa->thr[i]);
-	sa->nthr = 0;
+	release(sa);
 }
 
 void sample_ahead_begin(struct sample_ahead *sa, uint64_t n)
@@ -214,15 +231,6 @@ static struct batch *next_batch(struct sample_ahead *sa)
 	sa->at = 0;
 	sa->pos = 0;
 	return b;
-}
-
-static struct shadow_thread *shadow_of(struct sample_ahead *sa, uint32_t idx)
-{
-	while (sa->nthr <= idx) {
-		XGROW(sa->thr, sa->nthr, sa->cap);
-		memset(&sa->thr[sa->nthr++], 0, sizeof(*sa->thr));
-	}
-	return &sa->thr[idx];
 }
 
 /* The sample at @at, as pack() wrote it. Where the next one begins. */

@@ -13,7 +13,10 @@
 
 struct sample_ahead;
 
-/* @d is borrowed. NULL: no thread is to be had. */
+/*
+ * @d is borrowed, and may have given samples already: what comes is what is behind them. NULL: no thread is to
+ * be had.
+ */
 struct sample_ahead *sample_ahead_new(struct sample_dec *d);
 void sample_ahead_free(struct sample_ahead *sa);	/* accepts NULL */
 /* With sample_dec_key(). */

@@ -474,6 +474,11 @@ const struct sample_change *sample_dec_change(struct sample_dec *d)
 	return &d->change;
 }
 
+const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread)
+{
+	return thread < d->st.nthr ? &d->st.thr[thread]->shadow : NULL;
+}
+
 bool sample_dec_done(const struct sample_dec *d)
 {
 	return nibble_dec_done(d->in);

@@ -56,6 +56,8 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev);
  * then the words of one change. Borrowed until the next call.
  */
 const struct sample_change *sample_dec_change(struct sample_dec *d);
+/* What is known of the stacks of the thread with this index; NULL: there is none. Borrowed until the next call. */
+const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread);
 /* Whether the samples taken are all there were in the code. */
 bool sample_dec_done(const struct sample_dec *d);
 

@@ -100,6 +100,19 @@ void shadow_clear(struct shadow_pool *pool, struct shadow_thread *st)
 	memset(st, 0, sizeof(*st));
 }
 
+void shadow_copy(struct shadow_pool *pool, struct shadow_thread *to, const struct shadow_thread *from)
+{
+	for (size_t i = 0; i < from->cap; i++) {
+		const struct shadow_page *known = from->slot[i].page;
+		struct shadow_page *p = known ? shadow_page_make(pool, to, from->slot[i].no) : NULL;
+
+		if (!p)
+			continue;
+		memcpy(p->nonzero, known->nonzero, sizeof(p->nonzero));
+		memcpy(p->w, known->w, sizeof(p->w));
+	}
+}
+
 void shadow_zero(struct shadow_thread *st, uint64_t lo, uint64_t hi)
 {
 	while (lo < hi) {

@@ -53,6 +53,9 @@ struct shadow_page *shadow_page_make(struct shadow_pool *pool, struct shadow_thr
 /* Forget all words; keeps nothing allocated. */
 void shadow_clear(struct shadow_pool *pool, struct shadow_thread *st);
 
+/* @to, which knows nothing yet, comes to know what @from does, as far as the pool has room. */
+void shadow_copy(struct shadow_pool *pool, struct shadow_thread *to, const struct shadow_thread *from);
+
 /* Words at the 8-aligned runtime addresses [@lo, @hi) become 0. */
 void shadow_zero(struct shadow_thread *st, uint64_t lo, uint64_t hi);
 

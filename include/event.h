@@ -261,6 +261,8 @@ struct event_ops {
 	 */
 	bool (*wants)(void *ctx, uint32_t part);
 	void (*skipped)(void *ctx, uint64_t samples);
+	/* Before each block of samples that are wanted: rec_reader_work_ahead() may begin here. */
+	void (*block)(void *ctx);
 };
 
 /* Rows captured at record time. */

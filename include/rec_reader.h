@@ -45,8 +45,9 @@ bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **k
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx);
 
 /*
- * From now on passes over the events decode samples by a thread of their own, up to a few hundred ahead of the
- * callback, unless parts are chosen (event_ops.wants) or no thread is to be had. What is called with what, and what is returned, stays the same.
+ * From the next block on passes over the events decode samples by a thread of their own, up to a thousand ahead of the
+ * callback, unless no thread is to be had. What is called with what, and what is returned, stays the same. Between two
+ * passes, or from event_ops.block.
  */
 void rec_reader_work_ahead(struct rec_reader *r);
 

@@ -468,6 +468,13 @@ static bool on_part(void *ctx, uint32_t part)
 	return rp->share->wants(rp->fn_ctx, part);
 }
 
+static void on_block(void *ctx)
+{
+	struct replay *rp = ctx;
+
+	rp->share->block(rp->fn_ctx);
+}
+
 static void on_skipped(void *ctx, uint64_t samples)
 {
 	struct replay *rp = ctx;
@@ -536,6 +543,7 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
 	if (share) {
 		ops.wants = on_part;
 		ops.skipped = on_skipped;
+		ops.block = share->block ? on_block : NULL;
 	}
 	rp->share = share;
 	return rec_reader_events(r, &ops, rp);

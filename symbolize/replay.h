@@ -79,6 +79,8 @@ struct replay_share {
 	 * that came of it is good for anything.
 	 */
 	bool unsure;
+	/* As in struct event_ops; may be NULL. */
+	void (*block)(void *ctx);
 };
 
 /* @mods is borrowed, and filled. */

@@ -31,6 +31,8 @@ struct share {
 	struct modules *mods;	/* owned */
 	struct rec_reader *r;	/* owned */
 	atomic_bool *taken;	/* borrowed; by part */
+	atomic_int *idle;	/* borrowed; CPUs that none of all threads has use for */
+	bool helped;
 	pthread_t tid;
 	int err;
 };
@@ -53,6 +55,21 @@ static bool take_part(void *ctx, uint32_t part)
 	return !s->col.stopped && !s->which.unsure && !atomic_exchange(&s->taken[part], true);
 }
 
+/* A part can't be split, but a thread that nobody needs can decode its samples from here on. */
+static void take_help(void *ctx)
+{
+	struct share *s = ctx;
+
+	if (s->helped || atomic_load_explicit(s->idle, memory_order_relaxed) <= 0)
+		return;
+	if (atomic_fetch_sub(s->idle, 1) > 0) {
+		s->helped = true;
+		rec_reader_work_ahead(s->r);
+	} else {
+		atomic_fetch_add(s->idle, 1);
+	}
+}
+
 static bool take_none(void *ctx, uint32_t part)
 {
 	(void)ctx;
@@ -72,12 +89,13 @@ static void *share_run(void *arg)
 	struct share *s = arg;
 
 	s->err = collect_run(&s->col, s->r);
+	atomic_fetch_add(s->idle, s->helped ? 2 : 1);
 	return NULL;
 }
 
 /* False when no more files can be opened. */
 static bool share_init(struct share *s, const struct collect *c, const struct rec_reader *r,
-		       atomic_bool *taken, atomic_uint_fast64_t *samples)
+		       atomic_bool *taken, atomic_int *idle, atomic_uint_fast64_t *samples)
 {
 	s->r = rec_reader_again(r);
 	if (!s->r)
@@ -85,9 +103,11 @@ static bool share_init(struct share *s, const struct collect *c, const struct re
 	s->mods = modules_new();
 	collect_init(&s->col, replay_new(s->mods), &c->opts);
 	s->which.wants = take_part;
+	s->which.block = take_help;
 	s->col.share = &s->which;
 	s->col.all_samples = samples;
 	s->taken = taken;
+	s->idle = idle;
 	return true;
 }
 
@@ -149,21 +169,23 @@ int shares_run(struct collect *c, struct rec_reader *r, struct modules *mods, un
 	atomic_uint_fast64_t samples = 0;
 	struct share *shares;
 	atomic_bool *taken;
-	unsigned int n = 0, up;
+	unsigned int n = 0, up, cpus = cpus_usable();
+	atomic_int idle;
 	int err = -EAGAIN;
 
 	threads = MIN(threads ? threads : threads_for(c, parts, held), THREADS_MAX);
 	if (threads < 2) {
-		if (held >= AHEAD_MIN && cpus_usable() > 1)
+		if (held >= AHEAD_MIN && cpus > 1)
 			rec_reader_work_ahead(r);
 		return collect_run(c, r);
 	}
 	shares = xcalloc(threads, sizeof(*shares));
 	taken = xcalloc(parts, sizeof(*taken));
-	while (n < threads && share_init(&shares[n], c, r, taken, &samples))
+	while (n < threads && share_init(&shares[n], c, r, taken, &idle, &samples))
 		n++;
 	for (unsigned int i = 1; i < n; i++)
 		shares[i].col.opts.progress = false;
+	atomic_init(&idle, (int)cpus - (int)n);
 	up = n > 1 ? run_all(shares, n) : 0;
 	if (up > 1)
 		err = put_together(c, r, mods, shares, up);

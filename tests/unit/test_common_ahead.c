@@ -113,6 +113,31 @@ static void read_both(struct sample_dec *d, struct sample_dec *d2, struct sample
 	}
 }
 
+/* The first blocks are read without it. */
+static void test_begun_late(void **state)
+{
+	static const size_t pages[] = { 16384, WORD_CODEC_PAGES + 3 };
+
+	(void)state;
+	for (unsigned int i = 0; i < 2 * (BLOCKS - 1); i++) {
+		struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+		struct sample_ahead *sa = NULL;
+		struct world w;
+
+		world_init(&w, 50 + i, pages[i % 2]);
+		for (unsigned int b = 0; b < BLOCKS; b++) {
+			if (b == 1 + i / 2)
+				assert_non_null(sa = sample_ahead_new(d2));
+			same(take(d2, sa, &w, b, SAMPLES), take(d, NULL, &w, b, SAMPLES));
+		}
+		read_both(d, d2, sa, &w);
+		world_fini(&w);
+		sample_ahead_free(sa);
+		sample_dec_free(d);
+		sample_dec_free(d2);
+	}
+}
+
 /* With room for all stacks, and with so little that threads are forgotten all the time. */
 static void test_same_samples(void **state)
 {
@@ -192,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_samples),
+		cmocka_unit_test(test_begun_late),
 		cmocka_unit_test(test_left_off),
 		cmocka_unit_test(test_damage),
 	};
