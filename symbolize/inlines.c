@@ -270,6 +270,7 @@ static void index_free(struct inline_index *ix)
 	u64map_fini(&ix->cu_by_die);
 	u64map_fini(&ix->missed);
 	inline_cache_free(ix->kept);
+	inline_dies_free(ix->src.dies);
 	dwarf_end(ix->src.dw);
 	dwarf_end(ix->alt);
 	free(ix);

@@ -1,7 +1,7 @@
 /*
  * Functions of a compilation unit and what is inlined into them (DWARF 5, 3.3.1 and 3.3.8). Trees
- * are walked once and with a stack of our own. The walks go strictly forward in the file:
- * DW_AT_sibling of a hostile file could otherwise make few entries a tree of very many.
+ * are walked once, by our own reader or, where that does not know the unit, by libdw. The walks go strictly forward in
+ * the file: DW_AT_sibling of a hostile file could otherwise make few entries a tree of very many.
  */
 #include "inlines_cu.h"
 
@@ -19,22 +19,106 @@
 /* abstract_origin and specification followed for a name; two or three in practice. */
 #define HOPS_MAX	16
 
+/* ---- the file ---- */
+
+/* A section as libdw reads it; NULL: it is not there, or nowhere in one piece. */
+static Elf_Scn *section(Dwarf *dw, const char *name, GElf_Shdr *sh)
+{
+	Elf *elf = dwarf_getelf(dw);
+	Elf_Scn *scn = NULL;
+	size_t shstrndx;
+
+	if (elf_getshdrstrndx(elf, &shstrndx))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *at = gelf_getshdr(scn, sh) ? elf_strptr(elf, shstrndx, sh->sh_name) : NULL;
+
+		if (at && !strcmp(at, name) && sh->sh_type != SHT_NOBITS)
+			return scn;
+	}
+	return NULL;
+}
+
+/* The entries of @die's unit; NULL: libdw has to read them. */
+static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
+{
+	uint64_t off = dwarf_dieoffset(die);
+	Elf_Data *data = NULL;
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+
+	/* Packages have their abbreviations in pieces. */
+	if (src->split)
+		return NULL;
+	if (!src->dies) {
+		src->dies = inline_dies_new();
+		scn = section(src->dw, ".debug_info", &sh);
+		src->secs.info_size = scn && !(sh.sh_flags & SHF_COMPRESSED) ? sh.sh_size : 0;
+		scn = section(src->dw, ".debug_abbrev", &sh);
+		if (scn && !(sh.sh_flags & SHF_COMPRESSED))
+			data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf) {
+			src->secs.abbrev = data->d_buf;
+			src->secs.abbrev_size = data->d_size;
+		}
+	}
+	src->secs.info = (const uint8_t *)die->addr - off;
+	return inline_dies_unit(src->dies, &src->secs, off - dwarf_cuoffset(die)) ? NULL : src->dies;
+}
+
 /* ---- a forward walk ---- */
 
 struct walk {
-	Dwarf_Die die[DEPTH_MAX];	/* the path to the entry that is looked at */
-	uint32_t node[DEPTH_MAX];	/* inline node around die[i]; inline_func_walk() only */
+	struct inline_die at;			/* the entry that is looked at */
+	uint32_t node[DEPTH_MAX];	/* inline node around it, by depth; inline_func_walk() only */
 	size_t depth;			/* 0: done */
-	Dwarf_Off last;			/* offset of the latest entry */
+	const struct inline_dies *dies;	/* NULL: libdw reads, and the path to the entry is: */
+	Dwarf_Die path[DEPTH_MAX];
 };
 
-static void walk_start(struct walk *w, Dwarf_Die *top)
+/* The entry is what is at @off, or behind the ends of lists there. */
+static void walk_to(struct walk *w, uint64_t off)
 {
-	w->depth = 0;
-	w->last = dwarf_dieoffset(top);
+	while (w->depth) {
+		if (!off || !inline_dies_read(w->dies, off, &w->at)) {
+			w->depth = 0;
+		} else if (!w->at.tag) {
+			off = w->at.behind;
+			w->depth--;
+		} else {
+			return;
+		}
+	}
+}
+
+/* The entry is the last of the path. */
+static void walk_look(struct walk *w)
+{
+	Dwarf_Die *die;
+	uint64_t off;
+
+	if (!w->depth)
+		return;
+	die = &w->path[w->depth - 1];
+	off = dwarf_dieoffset(die);
+	if (off <= w->at.off)
+		w->depth = 0;
+	w->at = (struct inline_die){ .off = off, .tag = (uint32_t)dwarf_tag(die), .has_code = true };
+}
+
+/* To the first child of @top. */
+static void walk_start(struct walk *w, struct inline_source *src, Dwarf_Die *top)
+{
+	w->dies = unit_dies(src, top);
+	w->at = (struct inline_die){ .off = dwarf_dieoffset(top) };
 	w->node[0] = INLINE_OUTERMOST;
-	if (dwarf_child(top, &w->die[0]) == 0)
-		w->depth = 1;
+	if (w->dies) {
+		w->depth = inline_dies_read(w->dies, w->at.off, &w->at) && w->at.children;
+		walk_to(w, w->at.behind);
+	} else {
+		w->depth = dwarf_child(top, &w->path[0]) == 0;
+		walk_look(w);
+	}
 }
 
 /*
@@ -45,36 +129,38 @@ static void walk_next(struct walk *w, bool into, uint32_t node)
 {
 	Dwarf_Die next;
 
-	if (into && w->depth < DEPTH_MAX && dwarf_child(&w->die[w->depth - 1], &next) == 0) {
+	into = into && w->depth < DEPTH_MAX;
+	if (w->dies) {
+		into = into && w->at.children;
+		if (into)
+			w->node[w->depth++] = node;
+		walk_to(w, into ? w->at.behind : inline_dies_behind(w->dies, &w->at));
+		return;
+	}
+	if (into && dwarf_child(&w->path[w->depth - 1], &next) == 0) {
 		w->node[w->depth] = node;
-		w->die[w->depth++] = next;
+		w->path[w->depth++] = next;
 	} else {
-		while (w->depth && dwarf_siblingof(&w->die[w->depth - 1], &next) != 0)
+		while (w->depth && dwarf_siblingof(&w->path[w->depth - 1], &next) != 0)
 			w->depth--;
 		if (w->depth)
-			w->die[w->depth - 1] = next;
+			w->path[w->depth - 1] = next;
 	}
-}
-
-/* The entry the walk is at, or NULL at its end. */
-static Dwarf_Die *walk_at(struct walk *w)
-{
-	Dwarf_Die *die;
-	Dwarf_Off off;
-
-	if (!w->depth)
-		return NULL;
-	die = &w->die[w->depth - 1];
-	off = dwarf_dieoffset(die);
-	if (off <= w->last) {
-		w->depth = 0;
-		return NULL;
-	}
-	w->last = off;
-	return die;
+	walk_look(w);
 }
 
 /* ---- functions ---- */
+
+/*
+ * The debug info of functions that the linker left out points to 0, 1 or the top of
+ * the address space, and would cover what really is there.
+ */
+static void add_range(struct inline_source *src, uint64_t start, uint64_t end, struct ranges *out, uint32_t id)
+{
+	src->ranges_left--;
+	if (start > 1 && end > start && elf_file_code_end(src->code, start))
+		ranges_add(out, start, end, id);
+}
 
 size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct ranges *out, uint32_t id)
 {
@@ -84,29 +170,35 @@ size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct range
 
 	if (src->split && inline_split_ranges(src->split, die, out, id))
 		return out->n - before;
-	while (src->ranges_left && (off = dwarf_ranges(die, off, &base, &start, &end)) > 0) {
-		src->ranges_left--;
-		/*
-		 * The debug info of functions that the linker left out points to 0, 1 or the top of
-		 * the address space, and would cover what really is there.
-		 */
-		if (start > 1 && end > start && elf_file_code_end(src->code, start))
-			ranges_add(out, start, end, id);
-	}
+	while (src->ranges_left && (off = dwarf_ranges(die, off, &base, &start, &end)) > 0)
+		add_range(src, start, end, out, id);
 	return out->n - before;
 }
 
-static void add_func(struct inline_source *src, struct inline_cu *cu, Dwarf_Die *die)
+/* The same of the entry that @w is at. */
+static size_t walk_ranges(const struct walk *w, struct inline_source *src, struct ranges *out, uint32_t id)
 {
-	if (!inline_die_ranges(src, die, &cu->ranges, (uint32_t)cu->nfuncs))
-		return;
-	XGROW(cu->funcs, cu->nfuncs, cu->cap);
-	cu->funcs[cu->nfuncs] =
-		(struct inline_func){ .die = dwarf_dieoffset(die), .ranges = RANGES_INIT };
-	cu->nfuncs++;
+	size_t before = out->n;
+	Dwarf_Die die;
+
+	if (!w->at.has_code)
+		return 0;
+	if (w->at.high <= w->at.low)
+		return dwarf_offdie(src->dw, w->at.off, &die) ? inline_die_ranges(src, &die, out, id) : 0;
+	if (src->ranges_left)
+		add_range(src, w->at.low, w->at.high, out, id);
+	return out->n - before;
 }
 
-static bool can_hold_functions(int tag, bool deep)
+static void add_func(const struct walk *w, struct inline_source *src, struct inline_cu *cu)
+{
+	if (!walk_ranges(w, src, &cu->ranges, (uint32_t)cu->nfuncs))
+		return;
+	XGROW(cu->funcs, cu->nfuncs, cu->cap);
+	cu->funcs[cu->nfuncs++] = (struct inline_func){ .die = w->at.off, .ranges = RANGES_INIT };
+}
+
+static bool can_hold_functions(uint32_t tag, bool deep)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -146,20 +238,16 @@ static void drop_funcs(struct inline_cu *cu)
 void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep)
 {
 	struct walk *w = xmalloc(sizeof(*w));
-	Dwarf_Die top, *die;
+	Dwarf_Die top;
 
 	drop_funcs(cu);
 	cu->listed = true;
 	cu->listed_deep = deep;
 	if (dwarf_offdie(src->dw, src->split ? inline_split_top(src->split) : cu->die, &top)) {
-		walk_start(w, &top);
-		while ((die = walk_at(w))) {
-			int tag = dwarf_tag(die);
-
-			if (tag == DW_TAG_subprogram)
-				add_func(src, cu, die);
-			walk_next(w, can_hold_functions(tag, deep), INLINE_OUTERMOST);
-		}
+		for (walk_start(w, src, &top); w->depth;
+		     walk_next(w, can_hold_functions(w->at.tag, deep), INLINE_OUTERMOST))
+			if (w->at.tag == DW_TAG_subprogram)
+				add_func(w, src, cu);
 	}
 	free(w);
 	ranges_flatten(&cu->ranges);
@@ -178,28 +266,6 @@ static void section_into(struct elf_file *ef, const char *name, struct linetable
 {
 	if (elf_file_section(ef, name, &out->data, &out->size, NULL))
 		*out = (struct linetable_bytes){ NULL, 0 };
-}
-
-/* Bytes of .debug_info as libdw reads it. */
-static uint64_t info_size(Dwarf *dw)
-{
-	Elf *elf = dwarf_getelf(dw);
-	Elf_Scn *scn = NULL;
-	size_t shstrndx;
-	GElf_Shdr sh;
-
-	if (elf_getshdrstrndx(elf, &shstrndx))
-		return 0;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name;
-
-		if (!gelf_getshdr(scn, &sh))
-			continue;
-		name = elf_strptr(elf, shstrndx, sh.sh_name);
-		if (name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			return sh.sh_size;
-	}
-	return 0;
 }
 
 void inline_source_lines(struct inline_source *src)
@@ -249,12 +315,13 @@ static uint64_t line_offset(struct inline_source *src, Dwarf_Die *die)
 const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu)
 {
 	Dwarf_Die die;
+	GElf_Shdr sh;
 
 	if (cu->lines)
 		return cu->lines;
 	inline_source_lines(src);
-	if (!src->info_size)
-		src->info_size = info_size(src->dw);
+	if (!src->info_size && section(src->dw, ".debug_info", &sh))
+		src->info_size = sh.sh_size;
 	/* An offset in no section gives an empty table. */
 	cu->lines = linetable_new(&src->lines,
 				  dwarf_offdie(src->dw, cu->die, &die) ?
@@ -305,18 +372,18 @@ static void intersect(const struct ranges *a, const struct ranges *b, struct ran
 }
 
 /*
- * Node for @die below node @parent. An inlined function holds where what it is inlined into holds,
+ * Node for the entry that @w is at below node @parent. An inlined function holds where what it is inlined into holds,
  * so that what is innermost at an address is what is deepest in the tree; a child that states more
  * is cut. INLINE_OUTERMOST when nothing is left. @own: ranges by node, for later children.
  */
-static uint32_t add_node(struct inline_source *src, struct inline_func *fn, Dwarf_Die *die,
+static uint32_t add_node(const struct walk *w, struct inline_source *src, struct inline_func *fn,
 			 uint32_t parent, const struct ranges *whole, struct ranges **own,
 			 size_t *own_cap)
 {
 	struct ranges stated = RANGES_INIT, held = RANGES_INIT;
 	uint32_t id = (uint32_t)fn->nnodes;
 
-	inline_die_ranges(src, die, &stated, 0);
+	walk_ranges(w, src, &stated, 0);
 	ranges_flatten(&stated);
 	intersect(&stated, parent == INLINE_OUTERMOST ? whole : &(*own)[parent], &held, id);
 	ranges_fini(&stated);
@@ -326,7 +393,7 @@ static uint32_t add_node(struct inline_source *src, struct inline_func *fn, Dwar
 		ranges_add(&fn->ranges, held.v[i].start, held.v[i].end, id);
 	XGROW(fn->nodes, fn->nnodes, fn->cap);
 	fn->nodes[fn->nnodes] =
-		(struct inline_node){ .die = dwarf_dieoffset(die), .parent = parent };
+		(struct inline_node){ .die = w->at.off, .parent = parent };
 	XGROW(*own, fn->nnodes, *own_cap);
 	(*own)[fn->nnodes++] = held;
 	return id;
@@ -337,25 +404,22 @@ void inline_func_walk(struct inline_source *src, struct inline_func *fn)
 	struct ranges whole = RANGES_INIT, *own = NULL;
 	struct walk *w = xmalloc(sizeof(*w));
 	size_t own_cap = 0;
-	Dwarf_Die top, *die;
+	Dwarf_Die top;
 
 	fn->walked = true;
 	if (dwarf_offdie(src->dw, fn->die, &top)) {
 		inline_die_ranges(src, &top, &whole, 0);
 		ranges_flatten(&whole);
-		walk_start(w, &top);
-		while ((die = walk_at(w))) {
+		walk_start(w, src, &top);
+		while (w->depth) {
 			uint32_t node = w->node[w->depth - 1];
 			bool into = false;
 
-			switch (dwarf_tag(die)) {
-			case DW_TAG_inlined_subroutine: {
-				uint32_t id = add_node(src, fn, die, node, &whole, &own, &own_cap);
-
-				into = id != INLINE_OUTERMOST;
-				node = id;
+			switch (w->at.tag) {
+			case DW_TAG_inlined_subroutine:
+				node = add_node(w, src, fn, node, &whole, &own, &own_cap);
+				into = node != INLINE_OUTERMOST;
 				break;
-			}
 			case DW_TAG_lexical_block:
 			case DW_TAG_try_block:
 			case DW_TAG_catch_block:

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "elf_file.h"
+#include "inlines_dies.h"
 #include "linetable.h"
 #include "ranges.h"
 
@@ -50,6 +51,8 @@ struct inline_source {
 	bool have_lines; /* @lines was filled */
 	struct linetable_sections lines;
 	uint64_t info_size; /* bytes of .debug_info; 0: not looked at yet */
+	struct inline_dies *dies; /* owned; NULL until needed */
+	struct inline_dies_sections secs; /* for it */
 	struct inline_split *split; /* this is the source of one split unit; NULL: it is not */
 	size_t rows_left; /* how many more rows of line tables are read */
 };

@@ -90,6 +90,16 @@ static void emit(struct ranges *out, uint64_t start, uint64_t end, uint32_t id)
 		ranges_add(out, start, end, id);
 }
 
+/* Sorted, apart, and none that could be one with the one before. */
+static bool is_flat(const struct ranges *r)
+{
+	for (size_t i = 1; i < r->n; i++)
+		if (r->v[i - 1].end > r->v[i].start ||
+		    (r->v[i - 1].end == r->v[i].start && r->v[i - 1].id == r->v[i].id))
+			return false;
+	return true;
+}
+
 static bool is_sorted(const struct ranges *r)
 {
 	for (size_t i = 1; i < r->n; i++)
@@ -104,6 +114,8 @@ void ranges_flatten(struct ranges *r)
 	struct open_set open = { NULL, NULL, 0, 0 };
 	uint64_t pos = 0;
 
+	if (is_flat(r))
+		return;
 	ranges_reserve(&out, r->n);
 	/* Symbols and units mostly come in their order, and apart from each other. */
 	if (!is_sorted(r))
