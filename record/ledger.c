@@ -64,8 +64,18 @@ void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample
 	lg->l.periods += period;
 }
 
+/* How many of @n losses that a record tells of are in no ledger yet: @ahead of them are in the one before. */
+static uint64_t untold(uint64_t *ahead, uint64_t n)
+{
+	uint64_t known = MIN(*ahead, n);
+
+	*ahead -= known;
+	return n - known;
+}
+
 void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
+	n = untold(&tally_cpu(&lg->tally, cpu)->lost_ahead, n);
 	tally_at(&lg->tally, cpu, time)->lost += n;
 	tally_cpu(&lg->tally, cpu)->sum.lost += n;
 	lg->lost_told += n;
@@ -80,6 +90,7 @@ void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 
 void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
+	n = untold(&tally_cpu(&lg->tally, cpu)->side_ahead, n);
 	tally_at(&lg->tally, cpu, time)->side_lost += n;
 	tally_cpu(&lg->tally, cpu)->side_told += n;
 	lg->side_told += n;
@@ -150,7 +161,8 @@ static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
  * The kernel counts a record it has no room for at the event that wanted to write it (or at the one
  * it was inherited from), and at the ring: __perf_output_begin() in kernel/events/ring_buffer.c. The
  * ring's count goes out as PERF_RECORD_LOST before the next record that fits; what is lost after the
- * last one is known from the event alone.
+ * last one is known from the event alone. So is, when a file or a segment ends, what no record has told of so far: the
+ * next one will, in a ledger that must not count it again.
  */
 static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
 		       uint64_t stopped)
@@ -166,6 +178,8 @@ static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_coun
 		tally_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
 	if (side > c->side_told)
 		tally_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
+	c->lost_ahead += lost - c->sum.lost;
+	c->side_ahead += side - c->side_told;
 	c->sum.lost = lost + c->lost_pmu;
 	c->sum.events = k->events;
 	c->sum.count = k->count;

@@ -113,7 +113,9 @@ struct ev_tally *tally_take(struct tally *t, size_t *n)
 		struct tally_cpu *c = &t->cpu[i];
 
 		end_row(t, c);
-		*c = (struct tally_cpu){ .sum.cpu = c->sum.cpu };
+		*c = (struct tally_cpu){
+			.sum.cpu = c->sum.cpu, .lost_ahead = c->lost_ahead, .side_ahead = c->side_ahead,
+		};
 	}
 	if (t->nrow)
 		qsort(t->row, t->nrow, sizeof(*t->row), compare_rows);

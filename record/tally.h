@@ -20,6 +20,7 @@ struct tally_cpu {
 	struct ev_counts sum;	/* since tally_take(); lost: by PERF_RECORD_LOST until settled */
 	uint64_t lost_pmu;	/* samples, by PERF_RECORD_LOST_SAMPLES */
 	uint64_t side_told;	/* side-band records, by PERF_RECORD_LOST */
+	uint64_t lost_ahead, side_ahead;	/* settled before any PERF_RECORD_LOST told of them; outlive tally_take() */
 };
 
 struct tally {

@@ -212,6 +212,47 @@ static void test_throttled_at_the_end(void **state)
 	}
 }
 
+/*
+ * A loss that the event knows of when a file ends is told of by a record in the next one: it counts once, also where that
+ * record tells of later losses, too, and where it comes two files later.
+ */
+static void test_lost_across_files(void **state)
+{
+	static const struct { uint64_t kernel, told, want; } files[] = {
+		{ 100, 0, 100 }, { 150, 150, 50 }, { 150, 0, 0 }, { 170, 0, 20 }, { 190, 0, 20 }, { 190, 40, 0 }, { 200, 10, 10 },
+	};
+	uint32_t cpu = 1;
+	struct events_count closed = { 0 };
+	struct target t = { .cpus = &cpu, .ncpus = 1, .nall = 1 };
+	struct events ev = { .target = &t, .closed = &closed, .feats = FEAT_FORMAT_LOST };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, true, false);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct ledger_part part;
+		uint64_t lost = 0, side = 0;
+
+		closed.lost = files[i].kernel;
+		closed.side_lost = 2 * files[i].kernel;
+		if (files[i].told) {
+			ledger_lost(&r.lg, 1, r.start + i * S, files[i].told);
+			ledger_lost_side(&r.lg, 1, r.start + i * S, 2 * files[i].told);
+		}
+		ledger_cut(&r.lg, &ev, r.start + i * S, S, i + 1 == ARRAY_SIZE(files), &part);
+		assert_int_equal(part.l.lost_kernel, files[i].want);
+		assert_int_equal(part.l.lost_sideband, 2 * files[i].want);
+		for (size_t k = 0; k < part.nrows; k++) {
+			lost += part.rows[k].lost;
+			side += part.rows[k].side_lost;
+		}
+		assert_int_equal(lost, files[i].want);
+		assert_int_equal(side, 2 * files[i].want);
+		ledger_part_fini(&part);
+	}
+	rig_close(&r);
+}
+
 /* A clock's timer never fires more often than every 10 us, whatever period its samples carry. */
 static void test_short_period(void **state)
 {
@@ -232,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_throttled_at_the_end),
+		cmocka_unit_test(test_lost_across_files),
 		cmocka_unit_test(test_short_period),
 	};
 
