@@ -345,7 +345,8 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (!x->pf)
 		return 0;
 	n = st.n;
-	if (st.joined && callchain_join_holds(&x->joins, 1, st.border))
+	/* A damaged recording may have the ledger of another one, which knows of no stack that is deeper than its copy. */
+	if (st.joined && x->joins && callchain_join_holds(&x->joins, 1, st.border))
 		n += st.joined;
 	if (n > PERF_FILE_FRAMES) {
 		n = PERF_FILE_FRAMES;

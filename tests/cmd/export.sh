@@ -179,6 +179,15 @@ check "cut: what is there is written" PD check "$T/cut.perf"
 is "cut, --strict: status" $? 1
 check "cut, --strict: no file" test ! -e "$T/strict.perf"
 is "cut, --strict: and no symbols" "$(ls -A "$T/strict.syms")" ""
+if [ -s "$T/deep.data" ]; then
+	# Without its own end the ledger is that of the recording behind it, in which no stack is deeper than its copy.
+	{ head -c -40 "$T/deep.data" && cat "$T/a.data"; } >"$T/mixed.data"
+	"$NSPROF" export --perf-data -o "$T/mixed.perf" "$T/mixed.data" 2>"$T/err"
+	is "two recordings, the first one cut: status" $? 1
+	check "two recordings, the first one cut: what is there is written" PD check "$T/mixed.perf"
+else
+	skip "two recordings, the first one cut" "no C++ compiler"
+fi
 "$NSPROF" export --perf-data -o - "$T/a.data" 2>"$T/err" | cat >"$T/out"
 check "a pipe is refused" grep -q "cannot be written to '-', which is no file: say -o FILE" "$T/err"
 check "nothing is written to it" test ! -s "$T/out"
