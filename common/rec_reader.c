@@ -414,7 +414,7 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 		rec_reader_parts(r, &samples);
 	r->damage = (struct rec_damage){
 		.cut = !f->complete || r->source_cut, .cut_at = f->complete ? 0 : f->cut_at,
-		.bad_blocks = f->bad, .first_bad = f->first_bad,
+		.bad_blocks = f->bad, .first_bad = f->first_bad, .behind = f->behind,
 	};
 	for (size_t i = 0; i < f->nblk && !p.ret; i++) {
 		const struct rec_block *b = &f->blk[i];
@@ -686,6 +686,9 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 	else if (!r->file.complete)
 		pr_warn("%s is cut after %.3f MB: the recorder did not end properly or the file was not copied whole; everything before is shown",
 			r->name, (double)d->cut_at / 1e6);
+	if (d->behind)
+		pr_warn("%s goes on for %llu bytes behind its end, which are not read: of recordings put one behind the other only the first is",
+			r->name, (unsigned long long)d->behind);
 }
 
 uint64_t rec_reader_size(const struct rec_reader *r)

@@ -42,6 +42,7 @@ void rec_file_copy(struct rec_file *f, const struct rec_file *from, int fd)
 	f->cut_at = from->cut_at;
 	f->bad = from->bad;
 	f->first_bad = from->first_bad;
+	f->behind = from->behind;
 }
 
 int rec_pread(int fd, void *buf, size_t len, uint64_t off)
@@ -183,6 +184,15 @@ out:
 	return err;
 }
 
+/* The END block at @off, whose header is @h, is the last of this recording. */
+static void found_end(struct rec_file *f, uint64_t off, const struct rec_block_header *h)
+{
+	const uint64_t end = off + sizeof(*h) + h->stored_len + sizeof(struct rec_trailer);
+
+	f->complete = true;
+	f->behind = f->size > end ? f->size - end : 0;
+}
+
 /* From header to header; checksums are left to whoever reads the block. */
 static int walk(struct rec_file *f, uint64_t off)
 {
@@ -194,7 +204,7 @@ static int walk(struct rec_file *f, uint64_t off)
 		int err = read_header(f, off, &h);
 
 		if (!err && h.type == REC_END && !rec_block_load(f, off, &h, &payload)) {
-			f->complete = true;
+			found_end(f, off, &h);
 			return 0;
 		}
 		if (!err) {
@@ -253,7 +263,7 @@ static bool use_index(struct rec_file *f, uint64_t start)
 		add_block(f, e.off, &b);
 		start = e.off + sizeof(b);
 	}
-	f->complete = true;
+	found_end(f, t.end_off, &h);
 	return true;
 }
 

@@ -31,6 +31,7 @@ struct rec_file {
 	struct codec_dec *codec;	/* owned */
 	void *buf, *raw;	/* owned; payload of the block read last, and decompressed */
 	size_t buf_cap, raw_cap;
+	uint64_t behind;	/* complete: bytes behind the end, as of another recording appended to this one */
 	uint64_t budget;	/* bytes that may still be checked in the search for blocks */
 };
 

@@ -20,6 +20,7 @@ struct rec_damage {
 	uint64_t cut_at;		/* file offset in bytes of the first byte that belongs to no whole block */
 	uint64_t bad_blocks;		/* whole blocks whose checksum or content is wrong: skipped */
 	uint64_t first_bad;		/* file offset of the first of them */
+	uint64_t behind;		/* bytes behind the END block, which nobody reads: another recording, perhaps */
 	uint64_t lost_samples;		/* samples in skipped blocks and in those that depend on them */
 };
 

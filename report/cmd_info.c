@@ -52,7 +52,7 @@ static bool whole(const struct info *in)
 {
 	const struct rec_damage *d = rec_reader_damage(in->r);
 
-	return !d->cut && !d->bad_blocks;
+	return !d->cut && !d->bad_blocks && !d->behind;
 }
 
 /* ---- text ---- */
@@ -262,6 +262,7 @@ static void json_damage(const struct info *in, struct json *j)
 	if (d->bad_blocks)
 		json_u64(j, "first_bad", d->first_bad);
 	json_u64(j, "lost_samples", d->lost_samples);
+	json_u64(j, "behind", d->behind);
 	json_end_object(j);
 }
 

@@ -402,7 +402,7 @@ static bool is_whole(struct rec_reader *r)
 {
 	const struct rec_damage *d = rec_reader_damage(r);
 
-	if (!d->cut && !d->bad_blocks)
+	if (!d->cut && !d->bad_blocks && !d->behind)
 		return true;
 	rec_reader_warn_damage(r);
 	return false;

@@ -111,7 +111,7 @@ static struct outfile *open_output(const char *path)
 static int finish(const struct config *cfg, const struct to_perf_data *td, struct rec_reader *r, struct outfile *out, int err)
 {
 	const struct rec_damage *d = rec_reader_damage(r);
-	const bool damaged = d->cut || d->bad_blocks;
+	const bool damaged = d->cut || d->bad_blocks || d->behind;
 
 	rec_reader_warn_damage(r);
 	if (err >= 0 && td->write_err) {

@@ -519,7 +519,7 @@ static int write_file(struct export *x)
 	}
 	perf_file_free(x->pf);
 	d = rec_reader_damage(x->in->reader);
-	if (err >= 0 && !x->in->write_err && x->in->buildid_dir && !(x->in->strict && (d->cut || d->bad_blocks))) {
+	if (err >= 0 && !x->in->write_err && x->in->buildid_dir && !(x->in->strict && (d->cut || d->bad_blocks || d->behind))) {
 		int e = buildid_dir_write(x->in->buildid_dir, x->in->reader, x->pass.mods, x->kernel_id, x->kernel_id_len);
 
 		err = e ? e : err;

@@ -75,6 +75,23 @@ printf '\125' | dd of=bad.data bs=1 seek=$((size / 3)) conv=notrunc status=none
 is "a damaged block: status" $? 1
 like "a damaged block: the warning" "$(cat bad.err)" "^nsprof info: warning: 'bad.data' is damaged in 1 place"
 
+# ---- more behind its end: another one, of the same size as well, where the index of the second fits the first; rubbish
+"$NSPROF" record -q -o b.data -- true
+for second in a.data b.data text; do
+	echo rubbish >text
+	cat a.data $second >two.data
+	"$NSPROF" info two.data >two.txt 2>two.err
+	is "$second behind it: status" $? 1
+	is "$second behind it: said" "$(cat two.err)" \
+		"nsprof info: warning: 'two.data' goes on for $(stat -c %s $second) bytes behind its end, which are not read: of recordings put one behind the other only the first is"
+	like "$second behind it: the first is shown" "$(cat two.txt)" "^samples +$samples, "
+done
+"$NSPROF" symbolize -q a.data >a.folded
+cat a.data b.data | "$NSPROF" symbolize - >two.folded 2>two.err
+is "from a pipe: status" "${PIPESTATUS[1]}" 1
+check "from a pipe: the first" cmp a.folded two.folded
+like "from a pipe: said" "$(cat two.err)" 'standard input goes on for [0-9]+ bytes behind its end'
+
 # ---- not a recording: one line, status 1, nothing on stdout
 refuses() {
 	"$NSPROF" info "$2" >ref.out 2>ref.err
