@@ -87,7 +87,36 @@ bad:
 	return -EINVAL;
 }
 
-/* /sys/devices/system/cpu/online: "0-3,5". A kernel without it has one CPU. */
+/* Of /proc/stat, which has a line for each CPU that is online: "0,1,5". "" where that is not to be had either. */
+static void cpus_of_stat(char *text, size_t size)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	char line[256];
+	unsigned int cpu;
+	size_t len = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char one[16];
+		size_t n;
+
+		/* The first line is of all of them, and has blanks there, which sscanf(3) does not mind. */
+		if (strncmp(line, "cpu", 3) || line[3] < '0' || line[3] > '9' || sscanf(line + 3, "%u", &cpu) != 1)
+			continue;
+		n = (size_t)snprintf(one, sizeof(one), "%s%u", len ? "," : "", cpu);
+		if (n >= size - len)
+			break;
+		memcpy(text + len, one, n);
+		len += n;
+	}
+	text[len] = '\0';
+	if (f)
+		fclose(f);
+}
+
+/*
+ * /sys/devices/system/cpu/online: "0-3,5". Where it is out of sight (a chroot, a mount over /sys), as /proc/stat has it. A kernel
+ * without both has one CPU.
+ */
 static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
 {
 	int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
@@ -97,6 +126,8 @@ static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
 		close(fd);
 	text[len > 0 ? len : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
+	if (!*text)
+		cpus_of_stat(text, size);
 	if (!list_parse(text, true, CPU_MAX, cpus, n))
 		return;
 	*cpus = xcalloc(1, sizeof(**cpus));
@@ -113,7 +144,7 @@ static void add_others(struct target *t, const uint32_t *online, size_t n)
 
 static int resolve_cpus(struct target *t, const char *list)
 {
-	char text[4096];
+	char text[16384];
 	uint32_t *online;
 	size_t n;
 

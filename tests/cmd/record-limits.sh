@@ -96,6 +96,20 @@ said "a FIFO whose reader goes away: said" "^nsprof record: error: cannot write 
 one_line "a FIFO whose reader goes away"
 wait %+
 
+# ---- /sys out of sight, as in a chroot: the CPUs are those of /proc/stat
+if unshare -m mount -t tmpfs none /sys 2>/dev/null && command -v taskset >/dev/null; then
+	last=$(awk '/^cpu[0-9]/ { n = $1 } END { print substr(n, 4) }' /proc/stat)
+	rm -f a.data
+	unshare -m sh -c "mount -t tmpfs none /sys && exec \"\$@\"" - taskset -c "$last" "$NSPROF" record -e cpu-clock -F 499 -o a.data -- "$S" 0.3 2>err
+	is "no /sys: status" $? 0
+	check "no /sys: samples of CPU $last" test "$(samples)" -gt 0
+	unshare -m sh -c "mount -t tmpfs none /sys && exec \"\$@\"" - "$NSPROF" record -e cpu-clock -C 4095 -o a.data -- true 2>err
+	is "no /sys, a CPU that is not there: status" $? 1
+	said "no /sys, a CPU that is not there: said" "CPU 4095 is not online: No such device; online are 0(,[0-9]+)*$"
+else
+	skip "no /sys" "nothing can be mounted"
+fi
+
 # ---- disks that are full or read-only
 mkdir disk
 if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
