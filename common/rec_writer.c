@@ -159,14 +159,14 @@ static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
 	return open_out_at(fd, start_ns, clock_ns(CLOCK_REALTIME) - age, err);
 }
 
-/* Takes @out, which may be NULL. */
-static struct rec_writer *new_writer(struct rec_out *out, uint64_t start_ns, int *err)
+/* Takes both. @out: NULL when it failed, or was not tried because there is no @queue. */
+static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *out, uint64_t start_ns)
 {
-	struct rec_queue *queue = out ? rec_queue_new(err) : NULL;
 	struct rec_writer *w;
 
-	if (!queue) {
-		rec_out_free(out);
+	if (!out) {
+		if (queue)
+			rec_queue_free(queue);
 		return NULL;
 	}
 	w = xcalloc(1, sizeof(*w));
@@ -177,21 +177,27 @@ static struct rec_writer *new_writer(struct rec_out *out, uint64_t start_ns, int
 	return w;
 }
 
+/* The queue first: when it has no thread, nothing must be in the file yet. */
 struct rec_writer *rec_writer_new(int fd, int *err)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(open_out(fd, now, err), now, err);
+	return new_writer(queue, queue ? open_out(fd, now, err) : NULL, now);
 }
 
 struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
 {
-	return new_writer(open_out_at(fd, start_ns, wall_ns, err), start_ns, err);
+	struct rec_queue *queue = rec_queue_new(err);
+
+	return new_writer(queue, queue ? open_out_at(fd, start_ns, wall_ns, err) : NULL, start_ns);
 }
 
 struct rec_writer *rec_writer_new_memory(int *err)
 {
-	return new_writer(rec_out_new_memory(), clock_ns(CLOCK_MONOTONIC), err);
+	struct rec_queue *queue = rec_queue_new(err);
+
+	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_ns(CLOCK_MONOTONIC));
 }
 
 void rec_writer_info(struct rec_writer *w, const char *key, const char *value)

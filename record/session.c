@@ -295,8 +295,11 @@ static int open_writer(struct session *s)
 		s->w = rec_writer_new(s->out.fd, &err);
 	}
 	if (!s->w) {
-		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&s->out),
-		       strerror(-err));
+		if (err == -EAGAIN)
+			pr_err("cannot start the thread that writes: %s; raise the limits of processes (ulimit -u) or memory (ulimit -v)",
+			       strerror(-err));
+		else
+			pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&s->out), strerror(-err));
 		output_undo(&s->out);
 		return err;
 	}

@@ -111,6 +111,9 @@ if "$REFUSE" perf_event_open 1 true 2>"$T/err"; then
 	refuses "seccomp says EPERM, -a" 1 "Operation not permitted: .*seccomp" "${out[@]}" -a
 	as=("$REFUSE" perf_event_open 38)
 	refuses "seccomp says ENOSYS" 1 "Function not implemented: .*seccomp" "${out[@]}" -p $$
+	as=("$REFUSE" clone3 11)
+	refuses "no thread to be had" 1 "cannot start the thread that writes: Resource temporarily unavailable; raise the limits" \
+		"${out[@]}" -q -e cpu-clock -- true
 	# What the kernel says of a cgroup that is being removed; the root is one that is always there to be found.
 	as=("$REFUSE" perf_event_open 2)
 	if [ -n "$mount" ]; then

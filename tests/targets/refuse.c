@@ -14,6 +14,7 @@ static const struct {
 	unsigned int nr;
 } calls[] = {
 	{ "perf_event_open", SYS_perf_event_open },
+	{ "clone3", SYS_clone3 },	/* with EAGAIN: no threads, but processes */
 	{ "acct", SYS_acct },	/* one that nobody uses */
 };
 
@@ -38,6 +39,6 @@ int main(int argc, char **argv)
 		perror(argv[3]);
 		return 98;
 	}
-	fprintf(stderr, "usage: refuse perf_event_open|acct ERRNO COMMAND...\n");
+	fprintf(stderr, "usage: refuse perf_event_open|clone3|acct ERRNO COMMAND...\n");
 	return 97;
 }
