@@ -53,6 +53,37 @@ int output_check(struct output *out, const char *path)
 	return err ? complain(out->name, err) : 0;
 }
 
+/* Between two looks for a reader. */
+#define MEET_NS 50000000
+
+int output_meet(struct output *out, const sigset_t *signals, int *signo)
+{
+	const struct timespec pause = { 0, MEET_NS };
+	struct stat st;
+	bool told = false;
+
+	if (!strcmp(out->name, "-") || stat(out->name, &st) || !S_ISFIFO(st.st_mode))
+		return 0;
+	/* open(2) would wait as well, but the signals that are to end it are blocked. */
+	while ((out->fd = open(out->name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
+		int sig;
+
+		if (!told)
+			pr_info("waiting for somebody to read from '%s'", out->name);
+		told = true;
+		sig = sigtimedwait(signals, NULL, &pause);
+		if (sig > 0 && sig != SIGCHLD && sig != SIGUSR2) {
+			*signo = sig;
+			return -EINTR;
+		}
+	}
+	if (out->fd < 0)
+		return complain(out->name, -errno);
+	fcntl(out->fd, F_SETFL, O_WRONLY);
+	out->met = true;
+	return 0;
+}
+
 int output_open(struct output *out)
 {
 	struct stat st;
@@ -62,6 +93,8 @@ int output_open(struct output *out)
 		out->fd = STDOUT_FILENO;
 		return 0;
 	}
+	if (out->met)
+		return 0;
 	if (!stat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
 		/* A link goes on leading to the newest recording, and the old one lies beside it. */
 		char *real = realpath(out->name, NULL);

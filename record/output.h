@@ -6,6 +6,7 @@
 #ifndef NSPROF_OUTPUT_H
 #define NSPROF_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@
 struct output {
 	const char *name;	/* "-" = standard output; borrowed */
 	int fd;			/* owned unless it is standard output; -1 = not open */
+	bool met;		/* output_meet() has opened it */
 	/* Files of this run that may have to be removed, and the latest; oldest first; owned. */
 	char **made;
 	size_t nmade, made_cap;
@@ -33,6 +35,11 @@ int output_check(struct output *out, const char *path);
  */
 int output_check_many(const struct output *out, const char *option);
 
+/*
+ * A FIFO is opened before anything begins: that waits until somebody reads from it. Nothing to do for others. @signals are blocked;
+ * 0, or negative errno after a message, or -EINTR with *@signo, the one of them that ended the wait.
+ */
+int output_meet(struct output *out, const sigset_t *signals, int *signo);
 /*
  * Now: an existing, non-empty regular file becomes FILE.old; mode 0600. 0 or negative errno after a
  * message.

@@ -499,6 +499,8 @@ int session_run(const struct record_opts *o, int *signo)
 		err = 1;
 	}
 	if (!err)
+		err = output_meet(&s.out, &s.signals, signo);
+	if (!err)
 		err = prepare(&s);
 	if (!err)
 		err = open_writer(&s);

@@ -96,6 +96,26 @@ said "a FIFO whose reader goes away: said" "^nsprof record: error: cannot write 
 one_line "a FIFO whose reader goes away"
 wait %+
 
+# ---- and one that nobody reads from: nothing is begun, and signals end the wait
+rm -f started
+for signal in INT TERM; do
+	"$NSPROF" record -e cpu-clock -o fifo -- touch started 2>err &
+	recorder=$!
+	check "a FIFO without a reader: said" wait_for 'grep -q waiting err' 20
+	kill -$signal $recorder
+	wait $recorder
+	is "a FIFO without a reader: status after SIG$signal" $? $((128 + $(kill -l $signal)))
+	is "a FIFO without a reader: all that is said" "$(cat err)" "nsprof record: waiting for somebody to read from 'fifo'"
+	check "a FIFO without a reader: the command was not started" [ ! -e started ]
+done
+"$NSPROF" record -e cpu-clock -F 999 -o fifo -- "$S" 0.3 2>err &
+recorder=$!
+wait_for 'grep -q waiting err' 20
+cat fifo >late.data
+wait $recorder
+is "a FIFO whose reader is late: status" $? 0
+check "a FIFO whose reader is late: samples" test "$(samples late.data)" -gt 0
+
 # ---- /sys out of sight, as in a chroot: the CPUs are those of /proc/stat
 if unshare -m mount -t tmpfs none /sys 2>/dev/null && command -v taskset >/dev/null; then
 	last=$(awk '/^cpu[0-9]/ { n = $1 } END { print substr(n, 4) }' /proc/stat)
