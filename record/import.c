@@ -214,7 +214,9 @@ static void trust_host_maps(struct import *im)
 	if (!im->host.same_host)
 		return;
 	if (!pd->have_clock && import_host_same_kernel(&im->host, pd)) {
-		wall = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW) + (int64_t)im->first;
+		wall = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
+		if (__builtin_add_overflow(wall, (int64_t)im->first, &wall))
+			return;		/* no time of this machine: damaged */
 		late = CLOCK_SAME_BOOT_NS;
 	} else if (!pd->have_clock) {
 		if (!pd->map)

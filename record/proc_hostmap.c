@@ -20,9 +20,14 @@
 /* Of files mapped at the very addresses: the program may lie at a fixed one, its libraries never do. */
 #define ALIKE_MIN 2
 
+/* Times of a damaged file may be any: those beyond all clocks are the end of them. */
 static int64_t wall(const struct proctab *pt, uint64_t time)
 {
-	return pt->host_begun_wall + (int64_t)(time - pt->host_begun);
+	int64_t since = (int64_t)(time - pt->host_begun), ns;
+
+	if (__builtin_add_overflow(pt->host_begun_wall, since, &ns))
+		return since < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
 }
 
 struct likeness {
@@ -86,7 +91,7 @@ static const char *refuse(const struct proc *p, const struct stat *st)
 		return "the process ended after the recording";
 	if (!begun && mtime < wall(pt, pt->host_begun))
 		return "it is older than the recording";
-	if (mtime > wall(pt, over) + LATER_NS)
+	if (mtime - LATER_NS > wall(pt, over))
 		return "it is younger than the process";
 	return NULL;
 }
