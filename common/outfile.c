@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "util.h"
 #include "write_behind.h"
 #include "xalloc.h"
 
@@ -26,13 +27,29 @@ struct outfile {
 	char *tmp;	/* being written; NULL when written in place */
 };
 
-/*
- * Devices and pipes cannot be replaced. Nor should "/dev/stdout" or "/proc/self/fd/3": whoever opened
- * that file goes on writing to it.
- */
+int outfile_descriptor(const char *path)
+{
+	static const char *const std[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(std); i++)
+		if (!strcmp(path, std[i]))
+			return (int)i;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		size_t len = strlen(folders[i]), digits;
+
+		if (strncmp(path, folders[i], len))
+			continue;
+		digits = strspn(path + len, "0123456789");
+		return digits && digits < 8 && !path[len + digits] ? atoi(path + len) : -1;
+	}
+	return -1;
+}
+
+/* Devices and pipes cannot be replaced, and nothing in /proc. A file in /dev/shm is one like others. */
 static bool write_in_place(const char *path, const struct stat *st)
 {
-	return !S_ISREG(st->st_mode) || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+	return !S_ISREG(st->st_mode) || !strncmp(path, "/proc/", 6);
 }
 
 /* A new file beside @path. The pid keeps processes apart, the number leftovers of killed ones. */
@@ -58,8 +75,13 @@ static int open_target(struct outfile *o)
 {
 	struct stat st;
 	char *real;
-	int fd;
+	int fd = outfile_descriptor(o->name);
 
+	/* Whoever opened it goes on writing there: behind what we write, as behind what was written before. */
+	if (fd >= 0) {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return fd < 0 ? -errno : fd;
+	}
 	if (stat(o->name, &st) < 0) {
 		/* An empty name would get a file beside it, but never one of its own. */
 		if (errno != ENOENT || !*o->name)

@@ -18,6 +18,8 @@ FILE *outfile_stream(struct outfile *o);	/* borrowed */
 FILE *outfile_text(struct outfile *o);
 /* Flush, check, rename. 0, or negative errno after a message naming the file. Frees @o. */
 int outfile_close(struct outfile *o);
+/* The number of the open descriptor that @path is another name of, as /dev/stdout and /dev/fd/3 are; -1: of none. */
+int outfile_descriptor(const char *path);
 /* Give up: the temporary file is removed. Frees @o. */
 void outfile_abort(struct outfile *o);
 

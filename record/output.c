@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "outfile.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -37,6 +38,8 @@ int output_check(struct output *out, const char *path)
 		       "use -o FILE");
 		return -EINVAL;
 	}
+	if (outfile_descriptor(out->name) >= 0)
+		return fcntl(outfile_descriptor(out->name), F_GETFD) < 0 ? complain(out->name, -errno) : 0;
 	if (!stat(out->name, &st)) {
 		if (S_ISDIR(st.st_mode))
 			return complain(out->name, -EISDIR);
@@ -62,7 +65,7 @@ int output_meet(struct output *out, const sigset_t *signals, int *signo)
 	struct stat st;
 	bool told = false;
 
-	if (!strcmp(out->name, "-") || stat(out->name, &st) || !S_ISFIFO(st.st_mode))
+	if (!strcmp(out->name, "-") || outfile_descriptor(out->name) >= 0 || stat(out->name, &st) || !S_ISFIFO(st.st_mode))
 		return 0;
 	/* open(2) would wait as well, but the signals that are to end it are blocked. */
 	while ((out->fd = open(out->name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
@@ -95,6 +98,11 @@ int output_open(struct output *out)
 	}
 	if (out->met)
 		return 0;
+	/* Opened by somebody else, who may have written there before: neither renamed nor emptied. */
+	if (outfile_descriptor(out->name) >= 0) {
+		out->fd = fcntl(outfile_descriptor(out->name), F_DUPFD_CLOEXEC, 0);
+		return out->fd < 0 ? complain(out->name, -errno) : 0;
+	}
 	if (!stat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
 		/* A link goes on leading to the newest recording, and the old one lies beside it. */
 		char *real = realpath(out->name, NULL);
@@ -134,7 +142,7 @@ void output_undo(struct output *out)
 	bool file = out->fd >= 0 && !fstat(out->fd, &st) && S_ISREG(st.st_mode) && !st.st_size;
 
 	/* Standard output is not ours to remove, whatever it is. */
-	if (file && out->fd != STDOUT_FILENO && !out->old)
+	if (file && out->fd != STDOUT_FILENO && outfile_descriptor(out->name) < 0 && !out->old)
 		unlink(out->name);
 	if (out->old && (file || out->fd < 0) && rename(out->old, out->path))
 		pr_warn("cannot rename '%s' back to '%s': %s", out->old, out->path, strerror(errno));
@@ -185,7 +193,7 @@ int output_check_many(const struct output *out, const char *option)
 	if (!strcmp(out->name, "-"))
 		pr_err("%s writes more than one file, standard output is only one: use -o FILE",
 		       option);
-	else if (!stat(out->name, &st) && !S_ISREG(st.st_mode))
+	else if (outfile_descriptor(out->name) >= 0 || (!stat(out->name, &st) && !S_ISREG(st.st_mode)))
 		pr_err("%s writes more than one file, '%s' is not even one: use -o FILE", option,
 		       out->name);
 	else

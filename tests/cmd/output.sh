@@ -33,6 +33,33 @@ is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard 
 folded >/dev/full 2>err
 is "a full device: status" $? 1
 is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard output': No space left on device"
+
+# Names of what is open already: behind what was written, which stays, and what comes after stays as well.
+{ echo before; "$NSPROF" symbolize -q --no-cache -o /dev/stdout data; echo after; } >two
+check "/dev/stdout" cmp <(echo before; cat one; echo after) two
+echo before >two
+"$NSPROF" symbolize -q --no-cache -o /dev/fd/5 data 5>>two
+check "/dev/fd/5, appended to" cmp <(echo before; cat one) two
+for name in /dev/stdout /proc/self/fd/1; do
+	echo before >two
+	"$NSPROF" record -q -e cpu-clock:u -o $name -- true >>two
+	is "record, $name: what was there stays" "$(head -n 1 two) $(ls two*)" "before two"
+	tail -c +8 two >three
+	check "record, $name: and the recording is behind it" "$NSPROF" info three
+	"$NSPROF" record -q --switch-output -o $name -- true >>two 2>err
+	is "record, $name is no place for many files" "$? $(cut -d: -f3 err)" "129  --switch-output writes more than one file, '$name' is not even one"
+done
+# A file in /dev is one like others, though most of what is there is none.
+if [ -d /dev/shm ] && shm=$(mktemp -d /dev/shm/nsprof-test.XXXXXX); then
+	later 'rm -rf "$shm"'
+	cat one one >"$shm/x"
+	folded -o "$shm/x"
+	check "a longer file in /dev/shm is replaced" cmp one "$shm/x"
+	is "and nothing is left beside it" "$(ls "$shm")" x
+else
+	skip "a longer file in /dev/shm is replaced" "there is no /dev/shm"
+fi
+
 mkdir small
 echo old >small/x
 if (($(id -u) == 0)) && mount -t tmpfs -o size=20m tmpfs small 2>/dev/null; then
