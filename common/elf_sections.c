@@ -19,10 +19,9 @@ static bool is_zdebug_of(const char *have, const char *name)
 	       strcmp(have + 2, name + 1) == 0;
 }
 
-static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *sh, bool *zdebug)
+/* The next one behind @scn; NULL: the first. */
+static Elf_Scn *next_section(struct elf_file *ef, Elf_Scn *scn, const char *name, GElf_Shdr *sh, bool *zdebug)
 {
-	Elf_Scn *scn = NULL;
-
 	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn))) {
 		const char *have;
 
@@ -36,6 +35,11 @@ static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *s
 			return scn;
 	}
 	return NULL;
+}
+
+static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *sh, bool *zdebug)
+{
+	return next_section(ef, NULL, name, sh, zdebug);
 }
 
 static int decompress_gnu(Elf_Scn *scn)
@@ -55,25 +59,17 @@ static int decompress_gnu(Elf_Scn *scn)
 	return elf_compress_gnu(scn, 0, 0) == 1 ? 0 : -EINVAL;
 }
 
-int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
-		     uint64_t *svma)
+static int contents(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool zdebug, const uint8_t **data,
+		    size_t *size)
 {
 	Elf_Data *raw;
-	GElf_Shdr sh;
-	Elf_Scn *scn;
-	bool zdebug;
 	int err = 0;
 
-	scn = find_section(ef, name, &sh, &zdebug);
-	if (!scn)
-		return -ENOENT;
-	if (svma)
-		*svma = sh.sh_addr;
-	if (sh.sh_flags & SHF_COMPRESSED)
+	if (sh->sh_flags & SHF_COMPRESSED)
 		return elf_plain_section(ef, scn, data, size);
 	if (zdebug)
 		err = decompress_gnu(scn);
-	else if (sh.sh_size > ELF_PIECE_MAX)
+	else if (sh->sh_size > ELF_PIECE_MAX)
 		err = -EINVAL;
 	if (err)
 		return err;
@@ -83,6 +79,39 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 	*data = raw->d_buf;
 	*size = raw->d_size;
 	return 0;
+}
+
+int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
+		     uint64_t *svma)
+{
+	GElf_Shdr sh;
+	bool zdebug;
+	Elf_Scn *scn = find_section(ef, name, &sh, &zdebug);
+
+	if (!scn)
+		return -ENOENT;
+	if (svma)
+		*svma = sh.sh_addr;
+	return contents(ef, scn, &sh, zdebug, data, size);
+}
+
+int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(const uint8_t *data, size_t size),
+			  const uint8_t **data, size_t *size)
+{
+	uint64_t unpacked = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	bool zdebug;
+
+	/* Of many that are packed well, all would be kept. */
+	while (unpacked <= ELF_PIECE_MAX && (scn = next_section(ef, scn, name, &sh, &zdebug))) {
+		if (contents(ef, scn, &sh, zdebug, data, size))
+			continue;
+		if (fits(*data, *size))
+			return 0;
+		unpacked += *size;
+	}
+	return -ENOENT;
 }
 
 bool elf_file_has_section(struct elf_file *ef, const char *name)

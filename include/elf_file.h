@@ -107,6 +107,9 @@ size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20]);
  */
 int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
 		     uint64_t *svma);
+/* The same, of several sections of that name the first one whose bytes @fits says yes to. */
+int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(const uint8_t *data, size_t size),
+			  const uint8_t **data, size_t *size);
 
 /* A section of that name (or its .zdebug_ form) with bytes in the file. Reads no contents. */
 /* Bytes it takes in the file, 0 when there is none. */

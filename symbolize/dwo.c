@@ -18,17 +18,56 @@ static const struct {
 	[DWO_ADDR] = { NULL, ".debug_addr" },
 };
 
-bool dwo_from_file(struct elf_file *dwo, struct dwo_unit *out)
+/* DWARF 5, 7.5.1 */
+#define UT_SPLIT_TYPE 6
+
+/*
+ * Is there a unit with code in it? With -fdebug-types-section gcc puts each type into a section of its own (a group's,
+ * for the linker to keep one of), and all have the name of the unit's, before which they are.
+ */
+static bool has_code_unit(const uint8_t *data, size_t size)
+{
+	struct cursor c;
+
+	cursor_init(&c, data, size);
+	while (cursor_left(&c)) {
+		uint64_t len = cursor_u32(&c);
+		struct cursor unit;
+		bool type;
+
+		if (len == UINT32_MAX)
+			len = cursor_u64(&c);
+		if (!cursor_ok(&c) || len > cursor_left(&c))
+			return false;
+		cursor_init(&unit, data + c.pos, len);
+		type = cursor_u16(&unit) >= 5 && cursor_u8(&unit) == UT_SPLIT_TYPE;
+		if (cursor_ok(&unit) && !type)
+			return true;
+		cursor_skip(&c, len);
+	}
+	return false;
+}
+
+static void read_parts(struct elf_file *ef, struct dwo_unit *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < DWO_PARTS; i++) {
 		struct dwo_bytes *b = &out->part[i];
 
 		if (sections[i].dwo &&
-		    elf_file_section(dwo, sections[i].dwo, &b->data, &b->size, NULL))
+		    elf_file_section(ef, sections[i].dwo, &b->data, &b->size, NULL))
 			*b = (struct dwo_bytes){ NULL, 0 };
 	}
-	return out->part[DWO_INFO].data != NULL;
+}
+
+bool dwo_from_file(struct elf_file *dwo, struct dwo_unit *out)
+{
+	struct dwo_bytes *info = &out->part[DWO_INFO];
+
+	read_parts(dwo, out);
+	if (elf_file_section_that(dwo, sections[DWO_INFO].dwo, has_code_unit, &info->data, &info->size))
+		*info = (struct dwo_bytes){ NULL, 0 };
+	return info->data != NULL;
 }
 
 /* ---- packages: DWARF 5, 7.3.5.3; version 2 is GNU's ---- */
@@ -115,8 +154,8 @@ bool dwo_from_package(struct elf_file *dwp, uint64_t id, struct dwo_unit *out)
 	size_t size;
 	int64_t row;
 
-	if (!dwo_from_file(dwp, &whole) ||
-	    elf_file_section(dwp, ".debug_cu_index", &data, &size, NULL))
+	read_parts(dwp, &whole);
+	if (!whole.part[DWO_INFO].data || elf_file_section(dwp, ".debug_cu_index", &data, &size, NULL))
 		return false;
 	cursor_init(&c, data, size);
 	if (!read_index(&c, &ix))

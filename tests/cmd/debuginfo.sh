@@ -128,6 +128,20 @@ else
 	skip "split DWARF" "g++ -gsplit-dwarf does not work here"
 fi
 
+# gcc gives each type of DWARF 5 a section of its own, before the unit's and of the same name.
+if build -gdwarf-5 -gsplit-dwarf -fdebug-types-section && ls ./*.dwo >/dev/null 2>&1; then
+	like "split, types apart: .dwo files" "$(cat right)" \
+		'round_of_work\(unsigned int\) \(work.cc:[0-9]+\);.*mix \(work.cc:[0-9]+\)_\[i\] [0-9]+$'
+	mkdir -p dir
+	for f in ./*.dwo; do
+		objcopy --compress-debug-sections=zlib "$f" "dir/$f"
+		rm "$f"
+	done
+	same "split, types apart: compressed" --debug-dir dir
+else
+	skip "split DWARF, types apart" "g++ -gdwarf-5 -gsplit-dwarf -fdebug-types-section does not work here"
+fi
+
 # dwz -m: what two files have in common in a third.
 if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 	objcopy --only-keep-debug whole a.debug && cp a.debug b.debug
