@@ -198,19 +198,36 @@ size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20])
 	return altlink(ef, &path, out);
 }
 
-int debugfile_find_alt(int rootfd, const char *dir, struct elf_file *ef)
+/*
+ * What a link says behind the folder of debug files. Debian has folders of architectures in .dwz, so that the file's name
+ * is not enough. NULL: it says something else, or leads out of there again.
+ */
+static const char *below_dwz(const char *path)
+{
+	const char *dwz = strstr(path, "/.dwz/");
+
+	return dwz && !strstr(dwz, "/../") ? dwz : NULL;
+}
+
+int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef)
 {
 	struct wanted w = { .dir = dir ? dir : DEBUG_DIR };
 	struct strbuf buf = STRBUF_INIT;
-	const char *path, *slash;
+	const char *path, *slash, *below;
 	int fd;
 
 	w.id_len = altlink(ef, &path, w.id);
 	if (!w.id_len)
 		return -ENOENT;
 	fd = try_build_id(rootfd, &w, &buf);
-	/* Where distributions put them; links are relative to places only the packager knows. */
+	/* Where distributions put them; links of debug files are relative to places only the packager knows. */
+	below = below_dwz(path);
 	slash = strrchr(path, '/');
+	if (fd < 0 && below) {
+		strbuf_reset(&buf);
+		strbuf_addf(&buf, "%s%s", w.dir, below);
+		fd = try_path(rootfd, buf.s, &w);
+	}
 	if (fd < 0) {
 		strbuf_reset(&buf);
 		strbuf_addf(&buf, "%s/.dwz/%s", w.dir, slash ? slash + 1 : path);
@@ -218,6 +235,12 @@ int debugfile_find_alt(int rootfd, const char *dir, struct elf_file *ef)
 	}
 	if (fd < 0 && path[0] == '/')
 		fd = try_path(rootfd, path, &w);
+	/* ... and those of binaries that were not stripped, to their folder. */
+	if (fd < 0 && path[0] != '/' && binary && binary[0] == '/') {
+		strbuf_reset(&buf);
+		strbuf_addf(&buf, "%.*s%s", (int)(strrchr(binary, '/') - binary) + 1, binary, path);
+		fd = try_path(rootfd, buf.s, &w);
+	}
 	strbuf_fini(&buf);
 	return fd;
 }

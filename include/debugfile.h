@@ -31,10 +31,11 @@ int debugfile_find_in(int rootfd, const char *dir, const char *path, struct elf_
 /*
  * The file into which dwz(1) has moved what several debug files have in common, as .gnu_debugaltlink
  * of @ef names it. The build-id in the link is the proof. Candidates below @rootfd, with @dir as
- * above (NULL: /usr/lib/debug): the path the link states, if absolute; .build-id/ab/cdef.debug and
- * .dwz/NAME in @dir. Returns an owned fd, or -ENOENT.
+ * above (NULL: /usr/lib/debug): in @dir .build-id/ab/cdef.debug, what the link states from .dwz/ on and
+ * .dwz/NAME; the path the link states, if absolute, else from the folder of @binary on, which is the path of @ef
+ * below the root, NULL when it is a debug file. Returns an owned fd, or -ENOENT.
  */
-int debugfile_find_alt(int rootfd, const char *dir, struct elf_file *ef);
+int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef);
 /* Build-id in the link of @ef, length in bytes; 0 when there is no sound link. */
 size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20]);
 

@@ -108,7 +108,7 @@ static void look_in(struct module *m, int rootfd, const char *dir)
 	ef = wants_alt(m);
 	if (!ef)
 		return;
-	fd = debugfile_find_alt(rootfd, dir, ef);
+	fd = debugfile_find_alt(rootfd, dir, ef == m->elf ? m->dso.path : NULL, ef);
 	if (fd >= 0) {
 		m->alt = elf_file_open_fd(fd, &err);
 		close(fd);

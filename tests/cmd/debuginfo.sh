@@ -155,6 +155,17 @@ if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 		rm -r dir/.dwz
 		mkdir -p "dir/.build-id/${altid:0:2}" && cp common.debug "dir/.build-id/${altid:0:2}/${altid:2}.debug"
 		same "dwz: by build-id" --debug-dir dir
+		# Debian's .dwz has a folder for each architecture, and packages unpacked elsewhere have it, too.
+		rm -r dir common.debug
+		objcopy --only-keep-debug whole a.debug && cp a.debug b.debug
+		dwz -m common.debug -M /usr/lib/debug/.dwz/some-arch/common.debug a.debug b.debug
+		put_by_id dir a.debug
+		mkdir -p dir/.dwz/some-arch && cp common.debug dir/.dwz/some-arch/
+		same "dwz: in a folder of .dwz" --debug-dir dir
+		rm -rf dir common.debug
+		cp whole "$W" && cp whole other && dwz -m common.debug "$W" other
+		"$NSPROF" record -q -e cpu-clock:u -F 499 -o nsprof.data -- "$W"
+		like "dwz: beside the binary that says so" "$(seen)" 'Bag::best\(\) const \(work.cc:[0-9]+\)_\[i\]'
 	else
 		skip "dwz" "$(head -1 err)"
 	fi
