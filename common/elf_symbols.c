@@ -196,10 +196,20 @@ bool elf_file_has_symtab(struct elf_file *ef)
 
 /* ---- the walk ---- */
 
-/* "$x", "$d.12": marks of the ARM and RISC-V ABIs between code and data, not names. */
-static bool is_mapping_symbol(const char *name)
+/*
+ * "$x", "$d.12": marks of the ARM and RISC-V ABIs between code and data, not names. Other machines have functions
+ * that are called so.
+ */
+static bool is_mapping_symbol(const struct elf_file *ef, const char *name)
 {
-	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+	switch (ef->ehdr.e_machine) {
+	case EM_ARM:
+	case EM_AARCH64:
+	case EM_RISCV:
+		return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+	default:
+		return false;
+	}
 }
 
 static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dynsym,
@@ -241,7 +251,7 @@ static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dy
 		if (!is_code)
 			continue;
 		name = elf_symtab_name(tab, s.st_name);
-		if (!name[0] || is_mapping_symbol(name))
+		if (!name[0] || is_mapping_symbol(ef, name))
 			continue;
 		sym = (struct elf_sym){
 			.svma = s.st_value,

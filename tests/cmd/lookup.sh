@@ -65,4 +65,17 @@ if command -v addr2line >/dev/null; then
 else
 	skip "addr2line finds the same inlined functions" "no addr2line"
 fi
+# On ARM "$x" marks where code begins; on x86-64 it is a name like others.
+cat >dollar.c <<'END'
+int x(int) __asm__("$x"), d(int) __asm__("$d.foo");
+int x(int n) { return n * 3; }
+int d(int n) { return n * 5; }
+int main(void) { return 0; }
+END
+if [ "$(uname -m)" = x86_64 ] && gcc -O2 -o dollar dollar.c 2>err; then
+	nm dollar | awk '$3 ~ /^\$/ { print $1 }' >addresses
+	is "functions that are called as ARM's marks" "$("$LOOKUP" dollar <addresses | grep . | sort)" "$(printf '%s\n' '$d.foo' '$x')"
+else
+	skip "functions that are called as ARM's marks" "needs gcc for x86-64"
+fi
 done_testing
