@@ -76,8 +76,8 @@ same "a relative path through a symbolic link" --debug-dir "$(ln -s "$T/dir" lin
 mkdir -p .debug && cp .debug-aside .debug/work.debug
 same "the folder .debug beside the binary"
 rm -r .debug
-# Another program's debug file under the right name.
-echo 'int main() { return 1; }' | g++ -O2 -g -x c++ -o other -
+# Another build's debug file under the right name: all would be as it should but for the build-id.
+g++ -O2 -g -w -Wl,--build-id=0x$(printf '5a%.0s' {1..20}) -o other src/work.cc
 objcopy --only-keep-debug other dir/work.debug
 differ "a debug file with another build-id is refused" --debug-dir dir
 check_rc "--debug-dir that is not there" 129 "$NSPROF" symbolize --debug-dir "$T/nowhere" nsprof.data
