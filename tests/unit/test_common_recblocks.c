@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -92,6 +93,55 @@ static void test_size(void **state)
 	assert_true(stream_blocks(fd) >= 2);
 	gen_fini(&g);
 	close(fd);
+}
+
+/* ---- back-pressure ---- */
+
+static int on_dso(void *ctx, const struct ev_dso *ev)
+{
+	(void)ev;
+	++*(uint64_t *)ctx;
+	return 0;
+}
+
+/* Bytes of a recording of binaries that came and went at @level. */
+static uint64_t bytes_at(enum pressure_level level)
+{
+	static const struct event_ops ops = { .dso = on_dso };
+	char path[32], dso[64];
+	int fd = gen_memfd(path), err;
+	struct rec_writer *w = rec_writer_new(fd, &err);
+	struct ev_dso ev = { .path = dso };
+	uint64_t rnd = 9, seen = 0, bytes;
+	struct rec_reader *r;
+
+	assert_non_null(w);
+	rec_writer_effort(w, level);
+	for (ev.id = 1; ev.id <= 3000; ev.id++) {
+		snprintf(dso, sizeof(dso), "/usr/lib/lib%u/so%u.so", (unsigned int)(random_next(&rnd) >> 60), ev.id % 777);
+		assert_int_equal(rec_writer_dso(w, &ev), 0);
+	}
+	assert_int_equal(rec_writer_finish(w), 0);
+	bytes = rec_writer_bytes(w);
+	rec_writer_free(w);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, &seen), 0);
+	assert_int_equal(seen, 3000);
+	rec_reader_close(r);
+	close(fd);
+	return bytes;
+}
+
+/* First it is packed faster, then not at all. */
+static void test_effort(void **state)
+{
+	uint64_t best = bytes_at(PRESSURE_NONE), fast = bytes_at(PRESSURE_FAST), stored = bytes_at(PRESSURE_STORED);
+
+	(void)state;
+	assert_true(best < fast);
+	assert_true(2 * fast < stored);
+	assert_int_equal(bytes_at(PRESSURE_DROP), stored);
 }
 
 /* ---- kernel chains ---- */
@@ -189,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_effort),
 		cmocka_unit_test(test_kernel_chains),
 	};
 
