@@ -27,7 +27,7 @@ fi
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$S" --kernel 0.5
 unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
 # Ticks of 50 ms, the end, and no more: a clock cannot fill a quarter second's ring between two of them.
-"$S" 3 >spun &
+"$S" 9 >spun &
 P=$!
 rm -f a.data
 "$NSPROF" record -e cpu-clock -F 999 -o a.data -p $P --duration 1.5 2>err
@@ -38,6 +38,11 @@ if [ "$("$NSPROF" info --json a.data | jq -r .settings.ring_ms)" -ge 250 ]; then
 else
 	skip "woken by ticks" "the rings hold less than a quarter second"
 fi
+# A ring of less is looked at whenever a quarter of it is written, here each four samples.
+rm -f a.data
+"$NSPROF" record -v -e cpu-clock -F 999 --call-graph dwarf,8192 -m 128K -o a.data -p $P --duration 1 2>err
+read -r woken secs < <(sed -nE 's/.*woken ([0-9]+) times, ([0-9.]+) s.*/\1 \2/p' err)
+check "small rings: woken by what is written, too ($woken in ${secs-0} s)" awk "BEGIN {exit !(${woken:-0} > ${secs:-0} * 80)}"
 kill $P
 wait $P 2>waited
 "$NSPROF" record -q -e task-clock -F 499 -o a.data -- "$S" 0.5
