@@ -30,6 +30,7 @@ struct facts {
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
 	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
+	uint64_t over_time;		/* of the exec that has ended this program; 0 = none was seen */
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, when it was last looked for */
 	bool map_held;			/* it was looked for among the files that the process has open */
@@ -39,7 +40,7 @@ struct facts {
 };
 
 /*
- * Read the facts of process @pid as it is now; not rootpin, exec_time, map, jitdump and up.
+ * Read the facts of process @pid as it is now; not rootpin, exec_time, over_time, map, jitdump and up.
  * @procfd: of nsopen_process(), borrowed. NULL when it is gone; what it had not told by then is
  * empty. Owned, one reference.
  */

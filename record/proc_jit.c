@@ -37,6 +37,9 @@ const char *perfmap_refuse(const struct facts *f, const struct stat *st)
 	/* Clocks of file systems tick 100 times a second, or once. */
 	if (f->exec_time && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->exec_time))
 		return "it is older than the program that runs now";
+	/* Most clocks of file systems are late, and none is early: what is younger is the next program's. */
+	if (f->over_time && mtime > facts_wall(f->over_time))
+		return "it was written to when another program ran";
 	return NULL;
 }
 
@@ -151,6 +154,21 @@ void perfmap_pin_late(struct proc *p)
 		close(procfd);
 }
 
+/* The file held for @f, if it is still its own: the next program of the process may have written to it. */
+static int pinned_map(const struct facts *f, const char **why)
+{
+	int fd = dup_fd(f->map.fd);
+	struct stat st;
+
+	if (fd < 0 || !f->over_time)
+		return fd;
+	if (fstat(fd, &st)) {
+		close(fd);
+		return -1;
+	}
+	return accept_map(f, fd, &st, why);
+}
+
 void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
 		     uint64_t *addrs, size_t n, struct capture_job *job)
 {
@@ -175,7 +193,7 @@ void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial,
 			   "same file, and have code at these addresses, too", comm);
 	}
 	while (len--) {
-		job->map[job->nmaps].pinned = dup_fd(chain[len]->map.fd);
+		job->map[job->nmaps].pinned = pinned_map(chain[len], &job->why);
 		job->map[job->nmaps++].named = open_map(chain[len], &job->why);
 	}
 }

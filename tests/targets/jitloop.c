@@ -10,7 +10,8 @@
  * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
  * time, and removes it in the end; apart has the code at another address than all others, and adds to a map
  * that is there; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may;
- * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address. COMM names the thread.
+ * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address; remap does as exec, but
+ * as "map" with the name "renamed". COMM names the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
 		in_children(secs);
 	else if (!strcmp(mode, "threads"))
 		in_threads(secs);
-	else if (!strcmp(mode, "late") || !strcmp(mode, "exec"))
+	else if (!strcmp(mode, "late") || !strcmp(mode, "exec") || !strcmp(mode, "remap"))
 		run_jit(secs / 2);
 	else
 		run_jit(secs);
@@ -169,6 +170,11 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "exec")) {
 		snprintf(half, sizeof(half), "%f", secs / 2);
 		execl("/proc/self/exe", "jitloop", half, argv[2], "nomap", "after", NULL);
+		return 2;
+	}
+	if (!strcmp(mode, "remap")) {
+		snprintf(half, sizeof(half), "%f", secs / 2);
+		execl("/proc/self/exe", "jitloop", half, "renamed", "map", "after", NULL);
 		return 2;
 	}
 	return 0;
