@@ -123,6 +123,63 @@ static void test_renamed(void **state)
 	cache_close(c);
 }
 
+/* Reads the entry of make_key(1), flips a bit of each byte in turn, then cuts it: none of that is taken. */
+static void test_damaged(void **state)
+{
+	struct cache *c = cache_open(0);
+	struct cache_key key = make_key(1);
+	char cmd[256], path[256], file[4096];
+	size_t size, got;
+	FILE *f;
+
+	(void)state;
+	cache_write(c, &key, "t", 1, "hello, world", 12);
+	snprintf(path, sizeof(path), "%s/entry", dir);
+	snprintf(cmd, sizeof(cmd), "cd '%s' && ln 01*.t entry", dir);
+	assert_int_equal(system(cmd), 0);
+	f = fopen(path, "r+");
+	assert_non_null(f);
+	setbuf(f, NULL);
+	size = fread(file, 1, sizeof(file), f);
+	assert_in_range(size, 12, sizeof(file) - 1);
+	for (size_t i = 0; i < size; i++) {
+		/* Nobody looks at what fills the header up. */
+		bool pad = i >= 12 && i < 16;
+
+		file[i] ^= 1;
+		assert_int_equal(pwrite(fileno(f), file, size, 0), size);
+		assert_int_equal(holds(c, &key, "hello, world", 12), pad);
+		file[i] ^= 1;
+	}
+	assert_int_equal(pwrite(fileno(f), file, size, 0), size);
+	assert_true(holds(c, &key, "hello, world", 12));
+	for (size_t cut = 0; cut < size; cut++) {
+		assert_int_equal(ftruncate(fileno(f), 0), 0);
+		assert_int_equal(pwrite(fileno(f), file, cut, 0), cut);
+		assert_null(cache_read(c, &key, "t", 1, &got));
+	}
+	fclose(f);
+	cache_close(c);
+}
+
+/* Who has opened an entry reads that one to its end, whoever writes another one. */
+static void test_replaced(void **state)
+{
+	struct cache *c = cache_open(0);
+	struct cache_key key = make_key(1);
+	char cmd[256];
+
+	(void)state;
+	cache_write(c, &key, "t", 1, "of the first", 12);
+	snprintf(cmd, sizeof(cmd), "cd '%s' && ln 01*.t entry && cp entry before", dir);
+	assert_int_equal(system(cmd), 0);
+	cache_write(c, &key, "t", 1, "of the second", 13);
+	assert_true(holds(c, &key, "of the second", 13));
+	snprintf(cmd, sizeof(cmd), "cd '%s' && cmp -s entry before", dir);
+	assert_int_equal(system(cmd), 0);
+	cache_close(c);
+}
+
 static uint64_t used_bytes(void)
 {
 	DIR *d = opendir(dir);
@@ -287,6 +344,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_renamed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_place, setup, teardown),
 		cmocka_unit_test(test_inlines),
