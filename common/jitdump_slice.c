@@ -30,6 +30,7 @@ struct func {
 struct slicer {
 	int fd;
 	uint64_t size;		/* bytes of the file that count */
+	int64_t shift;		/* ns to take from its times */
 	const uint64_t *addrs;
 	size_t naddrs;
 	uint8_t *win;		/* owned; WINDOW bytes of room */
@@ -140,6 +141,7 @@ static int read_records(struct slicer *s, uint64_t pos)
 		if (!p)
 			return err;
 		memcpy(&pre, p, sizeof(pre));
+		pre.time -= (uint64_t)s->shift;
 		/* The last record may still be being written. */
 		if (pre.total_size < sizeof(pre) || pre.total_size > s->size - pos)
 			return 0;
@@ -332,9 +334,9 @@ static void put_wanted(struct slicer *s, const struct jitdump_header *h, struct 
 		put_func(s, &s->funcs[i], out);
 }
 
-int jitdump_slice(int fd, const uint64_t *addrs, size_t n, struct strbuf *out)
+int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct strbuf *out)
 {
-	struct slicer s = { .fd = fd, .addrs = addrs, .naddrs = n };
+	struct slicer s = { .fd = fd, .addrs = addrs, .naddrs = n, .shift = shift };
 	struct jitdump_header h;
 	struct stat st;
 	int err;

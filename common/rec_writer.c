@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "event_codec.h"
 #include "ledger_codec.h"
 #include "rec_queue.h"
@@ -133,11 +134,11 @@ static int stream_done(struct rec_writer *w)
 
 /* ---- interface ---- */
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t wall_ns_now(void)
 {
 	struct timespec ts;
 
-	clock_gettime(id, &ts);
+	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
@@ -154,9 +155,9 @@ static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, 
 /* The header of a file that begins at @start_ns of CLOCK_MONOTONIC. */
 static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
 {
-	uint64_t age = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	uint64_t age = clock_mono_ns() - start_ns;
 
-	return open_out_at(fd, start_ns, clock_ns(CLOCK_REALTIME) - age, err);
+	return open_out_at(fd, start_ns, wall_ns_now() - age, err);
 }
 
 /* Takes both. @out: NULL when it failed, or was not tried because there is no @queue. */
@@ -180,7 +181,7 @@ static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *ou
 /* The queue first: when it has no thread, nothing must be in the file yet. */
 struct rec_writer *rec_writer_new(int fd, int *err)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	struct rec_queue *queue = rec_queue_new(err);
 
 	return new_writer(queue, queue ? open_out(fd, now, err) : NULL, now);
@@ -197,7 +198,7 @@ struct rec_writer *rec_writer_new_memory(int *err)
 {
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_ns(CLOCK_MONOTONIC));
+	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_mono_ns());
 }
 
 void rec_writer_info(struct rec_writer *w, const char *key, const char *value)
@@ -450,7 +451,7 @@ void rec_writer_free(struct rec_writer *w)
 
 struct rec_out *rec_writer_turn(struct rec_writer *w, int fd, int *err)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	struct rec_out *old = w->out, *out = open_out(fd, now, err);
 
 	if (!out)

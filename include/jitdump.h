@@ -96,11 +96,12 @@ static_assert(sizeof(struct jitdump_entry) == 16, "on-disk size");
  * What @addrs (sorted runtime addresses, @n of them; NULL: any) may ask jitdump @fd about, appended
  * to @out as a small jitdump: the newest function first, code that was moved as code loaded there
  * at the time of the move, call frame information, the lines of @addrs, no code. The first 1 GiB and 1 Mi
- * functions are looked at, and of those wanted the newest 32 MiB come out. 0 (nothing may have been
+ * functions are looked at, and of those wanted the newest 32 MiB come out. @shift: ns that the clock of who wrote it is ahead of that
+ * of samples (clock_mono_shift()), which its times come out without. 0 (nothing may have been
  * added), -ENOEXEC (not a jitdump), -ENOTSUP (another version or byte order), or the errno of
  * reading; what was found before it is in @out then.
  */
-int jitdump_slice(int fd, const uint64_t *addrs, size_t n, struct strbuf *out);
+int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct strbuf *out);
 
 /* An entry of a DEBUG_INFO record, taken apart. */
 struct jitdump_line {

@@ -97,7 +97,7 @@ void capture_job_run(struct capture_job *job)
 		job->err = run_maps(job);
 		break;
 	case CAPTURE_JITDUMP:
-		job->err = jitdump_slice(job->fd, job->addrs, job->n, &job->rows);
+		job->err = jitdump_slice(job->fd, job->addrs, job->n, job->shift, &job->rows);
 		job->why = job->err ? jitdump_why(job->err) : NULL;
 		break;
 	case CAPTURE_CODE:	/* comes with its binary's rows */

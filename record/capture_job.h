@@ -27,6 +27,7 @@ struct capture_job {
 	size_t n;
 	/* CAPTURE_ELF: one of both. CAPTURE_JITDUMP: fd. */
 	int fd, rootfd;			/* owned; -1 = none */
+	int64_t shift;			/* CAPTURE_JITDUMP: of jitdump_slice() */
 	char *path;			/* owned; where the binary lies below the root; NULL = unknown */
 	struct slice *keep;		/* where to keep the rows, touched by finishing only; NULL = nowhere */
 	bool served;			/* rows are there already */

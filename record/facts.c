@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "facts.h"
 #include "nsopen.h"
 #include "procfs.h"
@@ -234,14 +235,14 @@ bool facts_started_after(uint64_t ticks, uint64_t time)
 	 * back by its length, so that reuse may go unnoticed then, but a living process is never
 	 * refused.
 	 */
-	int64_t asleep = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t asleep = clock_ns(CLOCK_BOOTTIME) - (int64_t)clock_mono_ns();
 
 	return time && ticks_to_boot(ticks) - asleep > (int64_t)time;
 }
 
 int64_t facts_wall(uint64_t time)
 {
-	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - (int64_t)time);
+	return clock_ns(CLOCK_REALTIME) - ((int64_t)clock_mono_ns() - (int64_t)time);
 }
 
 int64_t facts_start_wall(uint64_t ticks)

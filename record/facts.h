@@ -36,6 +36,7 @@ struct facts {
 	bool map_held;			/* it was looked for among the files that the process has open */
 	uint32_t rivals;		/* processes met that have a map of the same name in the same folder */
 	struct pin jitdump;		/* the same */
+	int64_t jit_shift;		/* clock_mono_shift() of who writes the jitdump */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };
 

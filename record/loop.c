@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "util.h"
 #include "watch.h"
@@ -36,10 +37,7 @@ enum tag {
 
 uint64_t loop_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	return clock_mono_ns();
 }
 
 static struct timespec to_timespec(uint64_t ns)
@@ -259,13 +257,14 @@ static void start(struct loop *l, const struct loop_fds *w)
  */
 static void ripen(uint32_t tags, uint64_t last)
 {
-	uint64_t until = loop_now() + DRAIN_GUARD_NS + DRAIN_GUARD_NS / 4;
-	struct timespec ts;
+	const uint64_t now = loop_now();
+	uint64_t until = now + DRAIN_GUARD_NS + DRAIN_GUARD_NS / 4;
+	struct timespec left;
 
 	if (!(tags & TAG_DATA))
 		until = MAX(until, last + SIDE_PAUSE_NS);
-	ts = to_timespec(until);
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+	left = to_timespec(until - now);
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
 		;
 }
 

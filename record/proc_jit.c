@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture_job.h"
+#include "clock.h"
 #include "jitdump.h"
 #include "log.h"
 #include "nsopen.h"
@@ -206,33 +207,45 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 {
 	struct proctab *pt = p->pt;
 	struct stat st;
-	int fd;
+	int fd, procfd;
 
 	if (!p->facts || p->facts->jitdump.fd >= 0 || !e->ino ||
 	    !jitdump_marks(intern_str(pt->paths, e->path)))
 		return;
 	fd = dsotab_open(&pt->dsos, u, e, &st);
-	if (fd >= 0)
-		pins_hold(&pt->pins, &p->facts->jitdump, fd);
-	else
+	if (fd < 0) {
 		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
 			   strerror(-fd));
+		return;
+	}
+	pins_hold(&pt->pins, &p->facts->jitdump, fd);
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return;
+	p->facts->jit_shift = clock_mono_shift(procfd);
+	close(procfd);
+}
+
+/* Whose jitdump tells of @f. What was compiled before a fork is told of in the file of the process that forked. */
+static const struct facts *jitdump_of(const struct facts *f)
+{
+	while (f && f->jitdump.fd < 0)
+		f = f->up;
+	return f;
 }
 
 int jitdump_fd(const struct facts *f)
 {
-	/* What was compiled before a fork is told of in the file of the process that forked. */
-	for (; f; f = f->up) {
-		if (f->jitdump.fd >= 0)
-			return f->jitdump.fd;
-	}
-	return -1;
+	f = jitdump_of(f);
+	return f ? f->jitdump.fd : -1;
 }
 
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job)
 {
 	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);
-	job->fd = dup_fd(jitdump_fd(f));
+	f = jitdump_of(f);
+	job->fd = f ? dup_fd(f->jitdump.fd) : -1;
+	job->shift = f ? f->jit_shift : 0;
 	job->err = job->fd < 0 ? -ENOENT : 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hash.h"
 #include "jitcode.h"
 #include "jitdump.h"
@@ -70,14 +71,20 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 {
 	struct strbuf slice = STRBUF_INIT;
 	struct jitcode *jc = NULL;
-	int fd, err;
+	int64_t shift = 0;
+	int fd, procfd, err;
 
 	if (!start_ticks || live_check(pid, start_ticks))
 		return NULL;
+	procfd = nsopen_process(pid);
+	if (procfd >= 0) {
+		shift = clock_mono_shift(procfd);
+		close(procfd);
+	}
 	fd = nsopen_mapping(pid, start, end, NULL);
 	if (fd < 0)
 		return NULL;
-	err = jitdump_slice(fd, NULL, 0, &slice);
+	err = jitdump_slice(fd, NULL, 0, shift, &slice);
 	close(fd);
 	if (err)
 		pr_verbose("jitdump of process %u cannot be read: %s", pid, jitdump_why(err));

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "live.h"
 #include "log.h"
 #include "nsopen.h"
@@ -92,13 +93,12 @@ static int64_t wall_start(uint64_t start_ticks)
  */
 static bool older_than(const struct stat *st, uint64_t time)
 {
-	struct timespec mono, real;
+	struct timespec real;
 	int64_t ago;
 
-	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
 	ago = (real.tv_sec - st->st_mtim.tv_sec) * NS_PER_S + real.tv_nsec - st->st_mtim.tv_nsec;
-	return ago - NS_PER_S / 50 > mono.tv_sec * NS_PER_S + mono.tv_nsec - (int64_t)time;
+	return ago - NS_PER_S / 50 > (int64_t)(clock_mono_ns() - time);
 }
 
 /*

@@ -110,7 +110,7 @@ static int slice(const struct strbuf *d, const uint64_t *addrs, size_t n, struct
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, d->s, d->len), d->len);
-	ret = jitdump_slice(fd, addrs, n, out);
+	ret = jitdump_slice(fd, addrs, n, 0, out);
 	close(fd);
 	return ret;
 }
@@ -336,7 +336,7 @@ static void test_refused(void **state)
 		assert_int_equal(out.len != 0, cases[i].want == 0);
 	}
 	assert_int_equal(pipe(pipefd), 0);
-	assert_int_equal(jitdump_slice(pipefd[0], NULL, 0, &out), -ENOEXEC);
+	assert_int_equal(jitdump_slice(pipefd[0], NULL, 0, 0, &out), -ENOEXEC);
 	close(pipefd[0]);
 	close(pipefd[1]);
 	strbuf_fini(&d);
