@@ -245,6 +245,26 @@ static bool is_prologue(struct code_rows *cr, uint64_t svma)
 	       (in.effect == X86_ADD && in.dst == RSP && in.src == RSP && in.disp < 0);
 }
 
+/*
+ * What gcc -O0 puts behind the last call of a function that returns nothing: a nop of a byte, perhaps a register that was
+ * saved in the frame, and the frame is taken down. No function begins like that.
+ */
+static bool is_unoptimized_end(const uint8_t *data, size_t n, uint64_t svma)
+{
+	struct x86_insn in;
+
+	if (!n || data[0] != 0x90)
+		return false;
+	for (uint64_t at = 1; at < n && x86_decode(data + at, n - at, svma + at, &in); at += in.len) {
+		if (in.effect == X86_LEAVE || (in.effect == X86_POP && !(CALLER_SAVED >> in.dst & 1)) ||
+		    (in.effect == X86_ADD && in.dst == RSP && (in.src == RBP || (in.src == RSP && in.disp > 0))))
+			return true;
+		if (in.effect != X86_LOAD || in.src != RBP || in.flow != X86_NEXT)
+			return false;
+	}
+	return false;
+}
+
 enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, uint64_t next,
 			     int depth)
 {
@@ -260,6 +280,8 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	 * pushed: then this way is lost, nothing else.
 	 */
 	n = cr->src.read(cr->src.ctx, next, &data);
+	if (!is_start(cr, next) && is_unoptimized_end(data, n, next))
+		return END_RETURNS;
 	if (is_start(cr, next) || code_is_endbr(data, n) || code_is_nop(data, n) || is_prologue(cr, next))
 		return END_UNKNOWN;
 	return END_RETURNS;

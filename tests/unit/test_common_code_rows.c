@@ -304,9 +304,56 @@ static void test_noise(void **state)
 	print_message("# %u rows\n", rows);
 }
 
+static uint64_t no_start(void *ctx, uint64_t svma, bool *entry)
+{
+	(void)ctx;
+	(void)svma;
+	*entry = false;
+	return 0;
+}
+
+/* What gcc -O0 makes of a function's end is not padding, and padding before another function is not the end. */
+static void test_unoptimized_end(void **state)
+{
+	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+	static const struct {
+		const char *text;
+		uint8_t len, code[16];
+		bool row;
+	} cases[] = {
+		{ "nop; leave; ret", 3, { 0x90, 0xc9, 0xc3 }, true },
+		{ "nop; pop %rbp; ret", 3, { 0x90, 0x5d, 0xc3 }, true },
+		{ "nop; mov -8(%rbp),%rbx; leave; ret", 7, { 0x90, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0xc3 }, true },
+		{ "nop; mov -8(%rbp),%r10; leave; lea -8(%r10),%rsp; ret", 11,
+		  { 0x90, 0x4c, 0x8b, 0x55, 0xf8, 0xc9, 0x49, 0x8d, 0x62, 0xf8, 0xc3 }, true },
+		{ "nop; add $8,%rsp; ret", 6, { 0x90, 0x48, 0x83, 0xc4, 0x08, 0xc3 }, true },
+		{ "nop; push %rbp; pop %rbp; ret", 4, { 0x90, 0x55, 0x5d, 0xc3 }, false },
+		{ "nop; sub $8,%rsp; add $8,%rsp; ret", 10, { 0x90, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3 }, false },
+		{ "nop; ret", 2, { 0x90, 0xc3 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct code_rows *cr = code_rows_new(&src);
+		struct cfi_row row;
+		bool have;
+
+		memset(noise, 0xf4, sizeof(noise));
+		/* Through a register, so that nothing is known of what is called. */
+		memcpy(noise, "\xff\xd0", 2);
+		memcpy(noise + 2, cases[i].code, cases[i].len);
+		have = code_row(cr, 0x1001, true, &row) == 0;
+		if (have != cases[i].row)
+			print_message("# call *%%rax; %s: %s row\n", cases[i].text, have ? "a" : "no");
+		assert_int_equal(have, cases[i].row);
+		code_rows_free(cr);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unoptimized_end),
 		cmocka_unit_test(test_with_starts),
 		cmocka_unit_test(test_without_starts),
 		cmocka_unit_test(test_noise),
