@@ -486,8 +486,7 @@ static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_use
 	return a && dt->dsos[a->dso] == d;
 }
 
-/* Is what was held for @d another program by now, written into the same inode? */
-static bool is_rewritten(const struct dso *d)
+bool dsotab_rewritten(const struct dso *d)
 {
 	struct stat st;
 
@@ -535,7 +534,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (fd < 0) {
 		/* Gone: what was there last time, else nothing but the kernel's word for it. */
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
-		if (e->dso && is_rewritten(e->dso))
+		if (e->dso && dsotab_rewritten(e->dso))
 			e->dso = NULL;
 		if (!e->dso && !memfd)
 			e->dso = add_dso(dt, u, e, NULL, 0);

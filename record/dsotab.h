@@ -94,6 +94,8 @@ enum mapping_kind mapping_kind(const char *path);
  */
 void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,
 		    const uint8_t *build_id, size_t len);
+/* Is what is held for @d another program by now, written into the same inode? */
+bool dsotab_rewritten(const struct dso *d);
 /* Was a file with this name and inode seen in that mount namespace? Then resolving can wait. */
 bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
 /*

@@ -81,10 +81,14 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 {
 	struct proctab *pt = p->pt;
 	struct map_user u = map_user(p);
-	struct map_entry *in;
+	struct map_entry *in = mapset_find(p->maps, e->start);
 	int ret;
 
-	if (len)
+	/*
+	 * A library that is loaded again comes to lie where it was, and the kernel does not tell that it was gone. If its file was
+	 * written anew meanwhile, everything about the mapping is as before but what is in it.
+	 */
+	if (len || (in && in->dso && dsotab_rewritten(in->dso)))
 		dsotab_resolve(&pt->dsos, &u, e, build_id, len);
 	ret = mapset_add(&p->maps, e);
 	if (ret == -ENOSPC) {

@@ -434,6 +434,48 @@ static void remove_below(const char *base)
 	}
 }
 
+/* A library that a process loads again, written anew into its own inode meanwhile, at the same addresses. */
+static void test_loaded_again(void **state)
+{
+	char copy[] = "/var/tmp/nsprof-test.XXXXXX", command[64];
+	const struct got_dso *first = NULL, *last = NULL;
+	int fd = mkstemp(copy);
+	struct kmmap m;
+	void *code;
+
+	(void)state;
+	assert_true(fd >= 0);
+	snprintf(command, sizeof(command), "cat /bin/sleep >%s", copy);
+	assert_int_equal(system(command), 0);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(code != MAP_FAILED);
+	told_of(&m, (uint32_t)getpid(), copy);
+	assert_true(m.len);
+	proctab_sampled(pt, m.pid, m.pid, now());
+	proctab_mmap(pt, &m);
+	/* Told of twice is loaded once. */
+	proctab_mmap(pt, &m);
+	snprintf(command, sizeof(command), "cat /bin/cat >%s", copy);
+	assert_int_equal(system(command), 0);
+	proctab_mmap(pt, &m);
+	proctab_mmap(pt, &m);
+	munmap(code, 4096);
+	close(fd);
+	unlink(copy);
+	read_back();
+	for (uint32_t i = 0; i < got.nmmap; i++) {
+		if (got.mmap[i].ev.pid != m.pid || got.mmap[i].ev.start != m.start)
+			continue;
+		assert_null(last);
+		last = first ? &got.dso[got.mmap[i].ev.dso - 1] : NULL;
+		first = first ? first : &got.dso[got.mmap[i].ev.dso - 1];
+	}
+	assert_non_null(last);
+	assert_ptr_not_equal(first, last);
+	assert_int_not_equal(last->ev.build_id_len, 0);
+	assert_memory_not_equal(first->ev.build_id, last->ev.build_id, last->ev.build_id_len);
+}
+
 /*
  * An overlay of two file systems: stat(2) tells an anonymous device, and in the uppermost bits of the inode which of them it is of
  * (xino); older kernels tell of a mapping the device and inode there.
@@ -488,6 +530,7 @@ int main(void)
 		T(test_parent_moved_on),
 		T(test_same_inode_elsewhere),
 		T(test_rewritten),
+		T(test_loaded_again),
 		T(test_inode_of_a_layer),
 	};
 
