@@ -216,6 +216,7 @@ static int run_initial(struct cfi *cfi, struct cfi_cie *cie)
 	memset(&cie->init, 0, sizeof(cie->init));
 	cie->init.ra_reg = cie->ra_reg;
 	cie->init.signal_frame = cie->signal_frame;
+	cie->init.made = cie->code_align == CFI_MADE_ALIGN;
 	m.cfi = cfi;
 	m.cie = cie;
 	m.row = &cie->init;

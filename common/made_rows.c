@@ -310,18 +310,17 @@ static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
 	strbuf_add(out, body->s, body->len);
 }
 
-/* Offset of the CIE. Like gcc's: CFA = rsp + 8, and the return address there. */
-static size_t add_cie(struct strbuf *out, bool signal)
+/* Offset of the CIE of @row. Like gcc's: CFA = rsp + 8, and the return address there. */
+static size_t add_cie(struct strbuf *out, const struct cfi_row *row)
 {
-	static const uint8_t plain[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
-	static const uint8_t sig[] = { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
+	static const uint8_t rest[] = { 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
 	struct strbuf body = STRBUF_INIT;
 	size_t at = out->len;
 
-	if (signal)
-		strbuf_add(&body, sig, sizeof(sig));
-	else
-		strbuf_add(&body, plain, sizeof(plain));
+	strbuf_addc(&body, 1);
+	strbuf_add(&body, row->signal_frame ? "zRS" : "zR", row->signal_frame ? 4 : 3);
+	strbuf_addc(&body, row->made ? CFI_MADE_ALIGN : 1);
+	strbuf_add(&body, rest, sizeof(rest));
 	add_record(out, 0, &body);
 	strbuf_fini(&body);
 	return at;
@@ -383,7 +382,7 @@ static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
 
 static bool same_row(const struct cfi_row *a, const struct cfi_row *b)
 {
-	if (a->signal_frame != b->signal_frame || a->cfa_how != b->cfa_how ||
+	if (a->signal_frame != b->signal_frame || a->made != b->made || a->cfa_how != b->cfa_how ||
 	    !same_rule(&a->cfa, &b->cfa))
 		return false;
 	for (int i = 0; i < CFI_NREGS; i++)
@@ -457,10 +456,16 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 	return (after || !before) && made_row(mr, pcs[i], false, row) == 0 && can_say(row);
 }
 
+/* Go's table, and what is known of every PLT, are as good as what a binary states. */
+static bool is_doubtful(struct made_rows *mr, uint64_t svma)
+{
+	return !made_rows_first(mr, svma, false) && !made_rows_first(mr, svma, true) && !made_rows_in_plt(mr, svma);
+}
+
 size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n,
 		      struct strbuf *out)
 {
-	size_t cie[2] = { SIZE_MAX, SIZE_MAX }, done = 0;
+	size_t cie[4] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX }, done = 0;
 	struct cfi_row run = { 0 }, row;
 	uint64_t holds = 0;	/* how far run's row holds, whether there are pcs or not */
 	bool have = false;
@@ -468,16 +473,18 @@ size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs
 	for (size_t i = 0; i <= n; i++) {
 		bool ok = i < n && row_of(mr, cfi, pcs, n, i, &row);
 
+		if (ok)
+			row.made = is_doubtful(mr, pcs[i]);
 		if (ok && have && (pcs[i] == run.end || pcs[i] < holds) && same_row(&run, &row)) {
 			run.end = pcs[i] + 1;
 			holds = MAX(holds, row.end);
 			continue;
 		}
 		if (have) {
-			size_t *c = &cie[run.signal_frame];
+			size_t *c = &cie[2 * run.made + run.signal_frame];
 
 			if (*c == SIZE_MAX)
-				*c = add_cie(out, run.signal_frame);
+				*c = add_cie(out, &run);
 			add_fde(out, *c, &run);
 			done++;
 		}

@@ -71,6 +71,12 @@ struct cfi_rule {
 	const uint8_t *expr;	/* borrowed from the section */
 };
 
+/*
+ * The code alignment factor of a CIE whose rows were made. In a slice they lie beside those that the binary states, and are
+ * to be trusted less. Each is a row of its own, so that nothing is multiplied by it.
+ */
+#define CFI_MADE_ALIGN 127
+
 struct cfi_row {
 	uint64_t start, end;	/* the row holds for svma in [start, end) */
 	uint8_t cfa_how;	/* CFI_REGISTER: reg + off; CFI_VAL_EXPR: expression */
@@ -78,6 +84,7 @@ struct cfi_row {
 	struct cfi_rule regs[CFI_NREGS];
 	uint8_t ra_reg;		/* return address column, normally 16 */
 	bool signal_frame;	/* augmentation 'S': the caller's address is an instruction, not a return */
+	bool made;		/* read off the code and not stated by the binary (made_rows.h) */
 };
 
 /* The row in force at @svma, which must lie in @fde. 0, -EINVAL for a damaged or unsupported program. */

@@ -167,17 +167,18 @@ static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
 
 static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, struct cfi_row *row)
 {
-	struct made_rows *made;
+	struct made_rows *made = rs->from == RULES_CFI ? NULL : module_made(mod);
 	struct cfi_fde fde;
 	struct cfi *cfi;
+	int err;
 
-	if (rs->from == RULES_CFI) {
+	/* A slice has rows of both kinds. */
+	if (!made) {
 		cfi = module_cfi(mod);
-		return cfi_find(cfi, svma, &fde) ? -ENOENT : cfi_row(cfi, &fde, svma, row);
+		err = cfi_find(cfi, svma, &fde) ? -ENOENT : cfi_row(cfi, &fde, svma, row);
+		return err || row->made == (rs->from != RULES_CFI) ? err : -ENOENT;
 	}
-	made = module_made(mod);
-	if (!made || (!made_rows_first(made, svma, rs->from == RULES_MADE_RETURN) &&
-		      cfi_find(module_cfi(mod), svma, &fde) == 0))
+	if (!made_rows_first(made, svma, rs->from == RULES_MADE_RETURN) && cfi_find(module_cfi(mod), svma, &fde) == 0)
 		return -ENOENT;
 	return made_row(made, svma, rs->from == RULES_MADE_RETURN, row);
 }

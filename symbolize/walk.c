@@ -115,17 +115,26 @@ bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_
 }
 
 /*
+ * Whether the program has just made a system call, or been made by one. A slice has no code to look at; the instruction
+ * leaves the address behind it in rcx, and a thread begins with what its parent had there.
+ */
+static bool after_syscall(const struct walk_at *at)
+{
+	struct made_rows *made = module_made(at->mod);
+
+	return made ? made_rows_after_syscall(made, at->svma) : at->in->regs[UREG_CX] == at->in->regs[UREG_IP];
+}
+
+/*
  * A thread that has just begun stands behind the system call that made it, with the stack it was given: in that
  * function its parent has a return address at the stack pointer, and it has none, there or above. The kernel is
- * where such samples are taken, so there are some wherever threads are short-lived. A slice has no code to look at.
+ * where such samples are taken, so there are some wherever threads are short-lived.
  */
 static bool just_begun(struct walker *w, const struct walk_at *at, uint64_t sp, const struct uregs *caller)
 {
 	const struct unwind_input *in = at->in;
-	struct made_rows *made = module_made(at->mod);
 
-	return sp == in->regs[UREG_SP] && caller->v[CFI_REG_SP] == sp + 8 &&
-	       (!made || made_rows_after_syscall(made, at->svma)) &&
+	return sp == in->regs[UREG_SP] && caller->v[CFI_REG_SP] == sp + 8 && after_syscall(at) &&
 	       !walk_map(w, in->as, caller->v[CFI_REG_RA] - 1, NULL) && walk_is_base(w, in, sp);
 }
 
@@ -135,10 +144,8 @@ static bool just_begun(struct walker *w, const struct walk_at *at, uint64_t sp, 
  */
 static bool just_begun_untouched(const struct walk_at *at, uint64_t sp)
 {
-	struct made_rows *made = module_made(at->mod);
-
 	return sp == at->in->regs[UREG_SP] && at->fault == sp && at->in->stack->lo == at->in->stack->hi &&
-	       (!made || made_rows_after_syscall(made, at->svma));
+	       after_syscall(at);
 }
 
 /*
@@ -193,7 +200,7 @@ static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t
 	} else if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row)) {
 		return false;
 	}
-	return row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
+	return !row.made && row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
 }
 
 /*
@@ -221,6 +228,16 @@ static uint64_t frame_sp(struct walker *w, const struct walk_at *at, bool after_
 	return rule_is_common_sp(rule) ? sp : UINT64_MAX;
 }
 
+/* Whether the row is one of a slice that was made. */
+static bool is_made(const struct walk_at *at)
+{
+	struct cfi *cfi = module_cfi(at->mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	return !module_made(at->mod) && !cfi_find(cfi, at->svma, &fde) && !cfi_row(cfi, &fde, at->svma, &row) && row.made;
+}
+
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
 				bool after_call, struct uregs *regs)
 {
@@ -237,7 +254,8 @@ enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, str
 		own = *wm;
 		res = made_step(w, &own, at, after_call, regs);
 	}
-	if (res == STEP_NO_ROWS)
+	/* Our own rules know it, the libraries cannot. */
+	if (res == STEP_NO_ROWS && (w->rules || !is_made(at)))
 		res = w->step(w->priv, at, regs);
 	if (res == STEP_NO_ROWS && !go) {
 		own = *wm;

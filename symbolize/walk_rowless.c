@@ -201,7 +201,6 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 
 		if (walk_at_entry(wm, regs.v[CFI_REG_RA] - 1))
 			return true;
-		/* Stated or made: a slice does not tell which. */
 		res = walk_step_by_rows(w, wm, &at, true, &regs);
 		if (res == STEP_OUTERMOST)
 			return true;

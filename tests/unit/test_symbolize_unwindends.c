@@ -366,6 +366,28 @@ static void test_pointer_for_caller(void **state)
 	elf_file_close(ef);
 }
 
+/* Where a row that was read off the code leads to no return address, it is none: with the code at hand, or from a slice. */
+static void test_made_row_leads_nowhere(void **state)
+{
+	struct elf_file *ef = pointer_build();
+	uint64_t words[24] = { 0 }, frame = 0x11000 - sizeof(words) + 4 * sizeof(*words);
+	struct stack st;
+
+	(void)state;
+	if (!ef)
+		skip();
+	/* No base of a stack: nothing is known of it. */
+	pointer_end(ef, pointer_at(ef, "in_foreign"), words, 24, 1, UNWIND_NO_ROWS, &st);
+	/* The frame pointer says where it is. */
+	words[0] = frame;
+	words[1] = pointer_at(ef, "in_drops");
+	words[5] = pointer_at(ef, "in_taker");
+	words[9] = pointer_at(ef, "in_start");
+	pointer_stack(ef, pointer_at(ef, "in_saver"), words, 24, 4, &st);
+	assert_true(st.frames[2].addr.v == words[5]);
+	elf_file_close(ef);
+}
+
 /*
  * The last page of a mapping holds bytes behind the segment. An address there, as garbage may give
  * one, has no place in the binary, and must not decide what the rest of the mapping is.
@@ -593,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_small_copy),    cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_missing),	      cmocka_unit_test(test_without_rows),
 		cmocka_unit_test(test_pointer_for_caller), cmocka_unit_test(test_beside_segment),
+		cmocka_unit_test(test_made_row_leads_nowhere),
 		cmocka_unit_test(test_names),	      cmocka_unit_test(test_fp),
 		cmocka_unit_test(test_random_stacks), cmocka_unit_test(test_speed),
 	};
