@@ -38,17 +38,19 @@ static const uint8_t *get_bytes(struct body *b, uint64_t len)
 	return p;
 }
 
-static void get_regs(struct body *b, struct sample_in *in)
+/* True for those of 32-bit code. */
+static bool get_regs(struct body *b, struct sample_in *in)
 {
 	uint64_t abi = get_u64(b);
 
 	memset(in->regs, 0, sizeof(in->regs));
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
-		return;
+		return false;
 	for (uint64_t mask = UREG_MASK; mask; mask &= mask - 1)
 		in->regs[__builtin_ctzll(mask)] = get_u64(b);
 	/* 32-bit code cannot be unwound by our rules: its words are 4 bytes wide. */
 	in->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
+	return !in->has_regs;
 }
 
 static void get_stack(struct body *b, struct raw_sample *raw)
@@ -86,6 +88,20 @@ void sample_chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
 	raw->in.nchain = 2;
 }
 
+/* Where 32-bit code is called the kernel, which is all that tells of it, goes behind the kernel's part of the chain. */
+static void add_user_ip(struct raw_sample *raw)
+{
+	struct sample_in *in = &raw->in;
+
+	if (in->nchain > RAW_CHAIN_MAX - 2)
+		return;
+	if (in->chain != raw->chain)
+		memcpy(raw->chain, in->chain, in->nchain * sizeof(*in->chain));
+	raw->chain[in->nchain++] = (uint64_t)PERF_CONTEXT_USER;
+	raw->chain[in->nchain++] = in->regs[UREG_IP];
+	in->chain = raw->chain;
+}
+
 int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_stack, bool has_cgroup,
 		 struct raw_sample *raw)
 {
@@ -93,6 +109,7 @@ int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_st
 	struct body b = { base + sizeof(*h), base + h->size, false };
 	struct sample_in *in = &raw->in;
 	uint64_t ip, v, n;
+	bool narrow = false;
 
 	get_u64(&b);		/* identifier: all events are alike */
 	ip = get_u64(&b);
@@ -109,7 +126,7 @@ int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_st
 	raw->stack = NULL;
 	raw->asked = raw->size = 0;
 	if (has_stack) {
-		get_regs(&b, in);
+		narrow = get_regs(&b, in);
 		get_stack(&b, raw);
 	}
 	in->cgroup = has_cgroup ? get_u64(&b) : 0;
@@ -117,5 +134,7 @@ int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_st
 		return -EINVAL;
 	if (!in->nchain)
 		sample_chain_of_ip(raw, h->misc, ip);
+	if (narrow && (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
+		add_user_ip(raw);
 	return 0;
 }

@@ -18,6 +18,7 @@ struct callchain {
 	void *priv;
 	struct frame *frames;	/* owned; room for max */
 	uint32_t max;
+	bool copies;
 };
 
 struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack)
@@ -38,6 +39,11 @@ void callchain_free(struct callchain *cc)
 	cc->ops->destroy(cc->priv);
 	free(cc->frames);
 	free(cc);
+}
+
+void callchain_copies(struct callchain *cc, bool copies)
+{
+	cc->copies = copies;
 }
 
 static enum part part_of_marker(uint64_t marker)
@@ -142,6 +148,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 	 */
 	if (out->n >= cc->max)
 		out->end = UNWIND_DEPTH;
+	else if (user && cc->copies)
+		out->end = UNWIND_NARROW;
 	else
 		out->end = user ? UNWIND_COMPLETE : UNWIND_NO_USER;
 }

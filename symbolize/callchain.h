@@ -25,6 +25,8 @@ struct stack {
 /* @max_stack: frames kept of a stack, from the leaf; 1 to CALLCHAIN_MAX. */
 struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack);
 void callchain_free(struct callchain *cc);
+/* Whether the samples to come were taken with registers and stack copies, which only 32-bit code is without. */
+void callchain_copies(struct callchain *cc, bool copies);
 /* @as: NULL when the user part of @s is nothing to go by; then it is left out. */
 void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
 		     struct stack *out);

@@ -496,8 +496,10 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 
 int collect_run(struct collect *c, struct rec_reader *r)
 {
+	const char *how = rec_reader_info(r, "call_graph");
 	int err;
 
+	callchain_copies(c->cc, how && !strcmp(how, "dwarf"));
 	progress_begin(&c->progress, c->opts.progress);
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);

@@ -54,8 +54,8 @@ static const struct {
 	},
 	[UNWIND_NO_MAPPING] = { "address outside all known mappings", NULL },
 	[UNWIND_BAD_READ] = {
-		"unwind rows led outside the stack",
-		"compare with --unwind libunwind and --unwind libdw, and report a difference",
+		"unwind rows led out of the stack copy, to another stack or over pages that were not in memory",
+		"if the program keeps frame pointers, record with --call-graph fp",
 	},
 	[UNWIND_RED_ZONE] = { "unwind rows need a word below the stack pointer, which the kernel does not copy", NULL },
 	[UNWIND_OTHER_STACK] = {
@@ -68,6 +68,10 @@ static const struct {
 	},
 	[UNWIND_DEPTH] = { "more frames than asked for", "raise --max-stack" },
 	[UNWIND_NO_COPY] = { "stack gone (an exec) or not in memory", NULL },
+	[UNWIND_NARROW] = {
+		"32-bit code, whose stacks are not unwound from copies",
+		"if the program keeps frame pointers, record with --call-graph fp",
+	},
 	[UNWIND_NO_USER] = { "no user stack", NULL },
 };
 

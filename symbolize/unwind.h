@@ -31,6 +31,7 @@ enum unwind_end {
 	UNWIND_NO_ADVANCE,	/* CFA did not move towards the root: stopped instead of looping */
 	UNWIND_DEPTH,		/* cap on frames */
 	UNWIND_NO_COPY,		/* the kernel could copy nothing at the stack pointer */
+	UNWIND_NARROW,		/* 32-bit code, of which only the address is taken with stack copies */
 	UNWIND_NO_USER,		/* kernel thread, or no user registers */
 	UNWIND_END_MAX,
 };

@@ -218,4 +218,40 @@ if [ -x "$TARGETS/gospin" ]; then
 else
 	skip go "go is not installed"
 fi
+
+# 32-bit: what is not taken is said, in user mode and in system calls.
+cat >"$T/narrow.c" <<'END'
+#define NI __attribute__((noinline, noclone))
+static volatile unsigned int sink;
+static int call(int nr)
+{
+	int ret;
+
+	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(nr), "b"(0) : "memory");
+	return ret;
+}
+NI unsigned int leaf(unsigned int n)
+{
+	for (int i = 0; i < 20000; i++)
+		n = n * 1664525u + 1013904223u + sink;
+	for (int i = 0; i < 200; i++)
+		sink += (unsigned int)call(20);
+	return n;
+}
+NI void outer(void) { for (int i = 0; i < 400; i++) sink += leaf(sink); }
+void _start(void) { outer(); call(1); }
+END
+if gcc -m32 -O1 -fno-omit-frame-pointer -nostdlib -static -no-pie -fno-pic -o "$T/narrow" "$T/narrow.c" 2>"$T/narrow.err" &&
+	"$T/narrow"; then
+	"$NSPROF" record -q -F 1999 -o "$T/narrow.data" -- "$T/narrow"
+	"$NSPROF" symbolize -q --stats "$T/narrow.data" >"$T/narrow.folded" 2>"$T/narrow.stats"
+	check "32-bit: no stack is called whole" awk '/%  complete$/ { bad += $1 } /32-bit code/ { said += $1 } END { exit !(said > 100 && bad < said / 50) }' "$T/narrow.stats"
+	like "32-bit: the remedy" "$(cat "$T/narrow.stats")" 'record with --call-graph fp'
+	like "32-bit: the innermost frame" "$(cat "$T/narrow.folded")" '^narrow;\[broken_stack\];leaf [0-9]+$'
+	like "32-bit: in a system call too" "$(cat "$T/narrow.folded")" '^narrow;\[broken_stack\];leaf;[a-z]'
+	"$NSPROF" record -q -F 1999 --call-graph fp -o "$T/narrow.data" -- "$T/narrow"
+	like "32-bit: by frame pointers" "$("$NSPROF" symbolize -q "$T/narrow.data")" '^narrow;(\[no mapping\];)?(_start;)?outer;leaf [0-9]+$'
+else
+	skip "32-bit programs" "no 32-bit code can be made or run here: $(head -1 "$T/narrow.err")"
+fi
 done_testing
