@@ -65,29 +65,34 @@ same() {
 	return 1
 }
 
+# there WHAT PROGRAM: else it is said that it is not
+there() {
+	command -v "$2" >/dev/null || { skip "$1" "${2##*/} is not here"; return 1; }
+}
+
 corpus spin "$TARGETS/spin" --cpu 0.6
 corpus threads "$TARGETS/spin" --cpu --threads 4 0.6
 corpus kernel "$TARGETS/spin" --cpu --kernel 0.6
 corpus static "$TARGETS/spin-static" --cpu 0.6
 corpus staticpie "$TARGETS/spin-staticpie" --cpu 0.6
-[ ! -x "$TARGETS/spin-musl" ] || corpus musl "$TARGETS/spin-musl" --cpu 0.6
-[ ! -x "$TARGETS/spin-musl" ] || corpus muslstatic "$TARGETS/spin-musl-static" --cpu --threads 2 0.6
+! there musl "$TARGETS/spin-musl" || corpus musl "$TARGETS/spin-musl" --cpu 0.6
+! there muslstatic "$TARGETS/spin-musl" || corpus muslstatic "$TARGETS/spin-musl-static" --cpu --threads 2 0.6
 for mode in signal coroutine asm search; do
 	corpus "odd-$mode" "$TARGETS/odd" $mode 0.5
 done
-[ ! -x "$TARGETS/gospin" ] || corpus go "$TARGETS/gospin" --gc 1
-[ ! -x "$TARGETS/gospin" ] || corpus go-stripped "$TARGETS/gospin-stripped" 1
-[ ! -x "$TARGETS/rsspin" ] || corpus rust "$TARGETS/rsspin" 1
-[ ! -x "$TARGETS/throws" ] || corpus throws "$TARGETS/throws" 1
-[ ! -x "$TARGETS/spin-clang" ] || corpus clang "$TARGETS/spin-clang" --cpu 0.6
+! there go "$TARGETS/gospin" || corpus go "$TARGETS/gospin" --gc 1
+! there go-stripped "$TARGETS/gospin" || corpus go-stripped "$TARGETS/gospin-stripped" 1
+! there rust "$TARGETS/rsspin" || corpus rust "$TARGETS/rsspin" 1
+! there throws "$TARGETS/throws" || corpus throws "$TARGETS/throws" 1
+! there clang "$TARGETS/spin-clang" || corpus clang "$TARGETS/spin-clang" --cpu 0.6
 LD_LIBRARY_PATH=$TARGETS corpus uselib "$TARGETS/uselib" 0.6
-[ ! -x "$TARGETS/deep" ] || corpus cxx "$TARGETS/deep" 1.5 60
+! there cxx "$TARGETS/deep" || corpus cxx "$TARGETS/deep" 1.5 60
 corpus gxx g++ -O2 -c -o "$T/shop.o" "$(dirname "$0")/../targets/shop.cc"
-! command -v python3 >/dev/null || corpus python python3 -c '
+! there python python3 || corpus python python3 -c '
 import re, json
 def work(n):
     return sum(len(re.findall("[a-z]+", json.dumps({"k%d" % i: "value x y" for i in range(20)}))) for _ in range(n))
 for _ in range(250): work(60)'
 corpus shell bash -c 'for i in $(seq 60); do /bin/true; ls / >/dev/null; done'
-! command -v perl >/dev/null || corpus perl perl -e 'my %h; for my $i (1..2000000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
+! there perl perl || corpus perl perl -e 'my %h; for my $i (1..2000000) { $h{$i % 1000} .= substr("abc$i", 1, 2); } print scalar keys %h'
 done_testing
