@@ -329,6 +329,7 @@ static void put_wanted(struct slicer *s, const struct jitdump_header *h, struct 
 		return;
 	qsort(s->funcs, n, sizeof(*s->funcs), newest_first);
 	head.total_size = sizeof(head);
+	head.time -= (uint64_t)s->shift;
 	strbuf_add(out, &head, sizeof(head));
 	for (size_t i = 0; i < n && out->len < OUT_MAX; i++)
 		put_func(s, &s->funcs[i], out);
@@ -356,6 +357,41 @@ int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct
 	free(s.funcs);
 	free(s.win);
 	return err;
+}
+
+/* Records of slice @from up to @until. */
+static void join_records(struct strbuf *out, const struct strbuf *from, uint64_t until)
+{
+	struct jitdump_prefix pre;
+
+	for (size_t at = sizeof(struct jitdump_header); at < from->len && out->len < OUT_MAX; at += pre.total_size) {
+		memcpy(&pre, from->s + at, sizeof(pre));
+		if (pre.time <= until)
+			strbuf_add(out, from->s + at, pre.total_size);
+	}
+}
+
+void jitdump_join(struct strbuf *out, const struct strbuf *other)
+{
+	struct strbuf both = STRBUF_INIT;
+	struct jitdump_header a, b;
+	bool later;
+
+	if (!other->len)
+		return;
+	if (!out->len) {
+		strbuf_add(out, other->s, other->len);
+		return;
+	}
+	memcpy(&a, out->s, sizeof(a));
+	memcpy(&b, other->s, sizeof(b));
+	if (a.flags != b.flags)
+		return;
+	later = a.time < b.time;
+	strbuf_add(&both, later ? other->s : out->s, later ? other->len : out->len);
+	join_records(&both, later ? out : other, a.pid == b.pid ? UINT64_MAX : MAX(a.time, b.time));
+	strbuf_fini(out);
+	*out = both;
 }
 
 const char *jitdump_why(int err)

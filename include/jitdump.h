@@ -103,6 +103,13 @@ static_assert(sizeof(struct jitdump_entry) == 16, "on-disk size");
  */
 int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct strbuf *out);
 
+/*
+ * Let @out tell also what @other does: both are what jitdump_slice() gave for one process, of dumps of its own or of one it
+ * was forked from. The later of two with different numbers is the process's own, and what the other process compiled
+ * since that was begun is not in its memory: it is left out. Dumps in different clocks do not go together: @out stays.
+ */
+void jitdump_join(struct strbuf *out, const struct strbuf *other);
+
 /* An entry of a DEBUG_INFO record, taken apart. */
 struct jitdump_line {
 	uint64_t off;		/* bytes from the start of the function */

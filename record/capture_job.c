@@ -57,6 +57,23 @@ static int run_maps(struct capture_job *job)
 	return ret ? ret : -ENOENT;
 }
 
+static int run_dumps(struct capture_job *job)
+{
+	int ret = -ENOENT;
+
+	for (size_t i = job->ndumps; i--;) {
+		struct strbuf rows = STRBUF_INIT;
+		int got = jitdump_slice(job->dump[i].fd, job->addrs, job->n, job->dump[i].shift, &rows);
+
+		if (!got || ret)
+			ret = got;
+		jitdump_join(&rows, &job->rows);
+		strbuf_fini(&job->rows);
+		job->rows = rows;
+	}
+	return ret;
+}
+
 static int run_elf(struct capture_job *job)
 {
 	struct strbuf *spans = job->keep ? &job->spans : NULL;
@@ -97,7 +114,7 @@ void capture_job_run(struct capture_job *job)
 		job->err = run_maps(job);
 		break;
 	case CAPTURE_JITDUMP:
-		job->err = jitdump_slice(job->fd, job->addrs, job->n, job->shift, &job->rows);
+		job->err = run_dumps(job);
 		job->why = job->err ? jitdump_why(job->err) : NULL;
 		break;
 	case CAPTURE_CODE:	/* comes with its binary's rows */
@@ -118,6 +135,8 @@ void capture_job_fini(struct capture_job *job)
 {
 	close_fd(job->fd);
 	close_fd(job->rootfd);
+	for (size_t i = 0; i < job->ndumps; i++)
+		close_fd(job->dump[i].fd);
 	for (size_t i = 0; i < job->nmaps; i++) {
 		close_fd(job->map[i].pinned);
 		close_fd(job->map[i].named);

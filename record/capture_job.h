@@ -17,7 +17,8 @@
 
 struct slice;
 
-#define CAPTURE_FORKS_MAX 8	/* a process and the ancestors whose perf maps are asked */
+#define CAPTURE_FORKS_MAX 8	/* a process and the ancestors whose perf maps and jitdumps are asked */
+#define CAPTURE_DUMPS_MAX 8	/* jitdumps of all of them */
 
 struct capture_job {
 	enum capture_kind kind;
@@ -25,9 +26,14 @@ struct capture_job {
 	char *name;			/* owned; for messages: a path, a comm */
 	uint64_t *addrs;		/* owned, sorted; file offsets (ELF) or runtime addresses */
 	size_t n;
-	/* CAPTURE_ELF: one of both. CAPTURE_JITDUMP: fd. */
+	/* CAPTURE_ELF: one of both. */
 	int fd, rootfd;			/* owned; -1 = none */
-	int64_t shift;			/* CAPTURE_JITDUMP: of jitdump_slice() */
+	/* CAPTURE_JITDUMP: the process's own first, of these the latest. */
+	struct {
+		int fd;			/* owned */
+		int64_t shift;		/* of jitdump_slice() */
+	} dump[CAPTURE_DUMPS_MAX];
+	size_t ndumps;
 	char *path;			/* owned; where the binary lies below the root; NULL = unknown */
 	struct slice *keep;		/* where to keep the rows, touched by finishing only; NULL = nowhere */
 	bool served;			/* rows are there already */

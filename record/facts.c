@@ -170,7 +170,8 @@ struct facts *facts_read(int procfd, uint32_t pid)
 	f->refs = 1;
 	f->pid = pid;
 	pin_init(&f->map, PIN_MAP, f);
-	pin_init(&f->jitdump, PIN_MAP, f);
+	for (size_t i = 0; i < JITDUMPS_MAX; i++)
+		pin_init(&f->jitdump[i], PIN_MAP, f);
 	if (!read_stat(f, procfd)) {
 		facts_put(NULL, f);
 		return NULL;
@@ -201,8 +202,10 @@ void facts_put(struct pins *ps, struct facts *f)
 
 		if (f->map.fd >= 0)
 			pins_drop(ps, &f->map);
-		if (f->jitdump.fd >= 0)
-			pins_drop(ps, &f->jitdump);
+		for (size_t i = 0; i < JITDUMPS_MAX; i++) {
+			if (f->jitdump[i].fd >= 0)
+				pins_drop(ps, &f->jitdump[i]);
+		}
 		rootpin_put(ps, f->rootpin);
 		free(f->exe);
 		free(f->root);

@@ -8,6 +8,7 @@
 #include "event.h"
 #include "pins.h"
 
+#define JITDUMPS_MAX 4	/* of one process */
 #define COMM_LEN 16	/* TASK_COMM_LEN, the NUL included */
 
 /*
@@ -35,7 +36,11 @@ struct facts {
 	uint64_t map_time;		/* ns of sample time, when it was last looked for */
 	bool map_held;			/* it was looked for among the files that the process has open */
 	uint32_t rivals;		/* processes met that have a map of the same name in the same folder */
-	struct pin jitdump;		/* the same */
+	/*
+	 * Those it has mapped, in the order in which they were met: a forked process's first one may be that of who forked, and a
+	 * program can have two compilers. Not all need be held.
+	 */
+	struct pin jitdump[JITDUMPS_MAX];
 	int64_t jit_shift;		/* clock_mono_shift() of who writes the jitdump */
 	struct facts *up;		/* of the process it was forked from; NULL = none known */
 };

@@ -166,8 +166,8 @@ void perfmap_pin(struct proc *p);
 void perfmap_pin_late(struct proc *p);
 /* Pin the jitdump of @p if @e is the mapping that tells where it is. */
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e);
-/* The fd of the jitdump that tells of code of a process with facts @f; -1 when there is none. */
-int jitdump_fd(const struct facts *f);
+/* Is there a jitdump that tells of code of a process with facts @f? */
+bool jitdump_there(const struct facts *f);
 /*
  * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
  * be NULL.

@@ -260,7 +260,7 @@ void capture_jit(struct proc *p)
 
 	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->nkept))
 		return;
-	if (jitdump_fd(p->facts ? p->facts : p->anc) >= 0)
+	if (jitdump_there(p->facts ? p->facts : p->anc))
 		got = capture_jit_kind(p, CAPTURE_JITDUMP);
 	if (capture_jit_kind(p, CAPTURE_PERF_MAP))
 		got = true;
@@ -398,7 +398,7 @@ static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 		capture_jit(p);
 	if (p->serial && p->jit.n) {
 		list_jit(p, CAPTURE_PERF_MAP, cl);
-		if (jitdump_fd(p->facts ? p->facts : p->anc) >= 0)
+		if (jitdump_there(p->facts ? p->facts : p->anc))
 			list_jit(p, CAPTURE_JITDUMP, cl);
 	}
 	pt->nseen -= p->jit.n;

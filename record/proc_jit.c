@@ -199,6 +199,13 @@ void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial,
 	}
 }
 
+static bool same_file(int fd, const struct stat *st)
+{
+	struct stat held;
+
+	return fd >= 0 && !fstat(fd, &held) && held.st_dev == st->st_dev && held.st_ino == st->st_ino;
+}
+
 /*
  * A jitdump is found by the page of it that the JIT maps, which also proves whose it is: its name
  * has a pid of an unknown namespace, and it may lie anywhere.
@@ -206,11 +213,11 @@ void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial,
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e)
 {
 	struct proctab *pt = p->pt;
+	struct pin *room = NULL;
 	struct stat st;
 	int fd, procfd;
 
-	if (!p->facts || p->facts->jitdump.fd >= 0 || !e->ino ||
-	    !jitdump_marks(intern_str(pt->paths, e->path)))
+	if (!p->facts || !e->ino || !jitdump_marks(intern_str(pt->paths, e->path)))
 		return;
 	fd = dsotab_open(&pt->dsos, u, e, &st);
 	if (fd < 0) {
@@ -218,7 +225,22 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 			   strerror(-fd));
 		return;
 	}
-	pins_hold(&pt->pins, &p->facts->jitdump, fd);
+	for (size_t i = JITDUMPS_MAX; i--;) {
+		struct pin *pin = &p->facts->jitdump[i];
+
+		if (same_file(pin->fd, &st)) {
+			close(fd);
+			return;
+		}
+		if (pin->fd < 0)
+			room = pin;
+	}
+	if (!room) {
+		pr_verbose("jitdump of process %" PRIu32 " is not used: it has %d others", p->pid, JITDUMPS_MAX);
+		close(fd);
+		return;
+	}
+	pins_hold(&pt->pins, room, fd);
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return;
@@ -226,26 +248,49 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	close(procfd);
 }
 
-/* Whose jitdump tells of @f. What was compiled before a fork is told of in the file of the process that forked. */
-static const struct facts *jitdump_of(const struct facts *f)
+static bool has_dump(const struct facts *f)
 {
-	while (f && f->jitdump.fd < 0)
+	for (size_t i = 0; i < JITDUMPS_MAX; i++) {
+		if (f->jitdump[i].fd >= 0)
+			return true;
+	}
+	return false;
+}
+
+bool jitdump_there(const struct facts *f)
+{
+	while (f && !has_dump(f))
 		f = f->up;
 	return f;
 }
 
-int jitdump_fd(const struct facts *f)
+static void add_dump(struct capture_job *job, const struct facts *f, const struct pin *pin)
 {
-	f = jitdump_of(f);
-	return f ? f->jitdump.fd : -1;
+	struct stat st;
+	int fd;
+
+	if (pin->fd < 0 || job->ndumps == CAPTURE_DUMPS_MAX || fstat(pin->fd, &st))
+		return;
+	/* What was mapped when the process was forked is its own, too. */
+	for (size_t i = 0; i < job->ndumps; i++) {
+		if (same_file(job->dump[i].fd, &st))
+			return;
+	}
+	fd = dup_fd(pin->fd);
+	if (fd < 0)
+		return;
+	job->dump[job->ndumps].fd = fd;
+	job->dump[job->ndumps++].shift = f->jit_shift;
 }
 
+/* What was compiled before a fork is told of in the file of the process that forked, also if the new one has its own. */
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job)
 {
 	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);
-	f = jitdump_of(f);
-	job->fd = f ? dup_fd(f->jitdump.fd) : -1;
-	job->shift = f ? f->jit_shift : 0;
-	job->err = job->fd < 0 ? -ENOENT : 0;
+	for (size_t level = 0; f && level < CAPTURE_FORKS_MAX; f = f->up, level++) {
+		for (size_t i = JITDUMPS_MAX; i--;)
+			add_dump(job, f, &f->jitdump[i]);
+	}
+	job->err = job->ndumps ? 0 : -ENOENT;
 }

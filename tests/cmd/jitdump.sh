@@ -17,7 +17,7 @@ stacks() {
 	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p; /;main;/!s/^[^;]*;\(.*;$2\)[; ].*/\1/p" "$1" | sort -u
 }
 
-for mode in rows fork bare nested reuse move; do
+for mode in rows fork child two bare nested reuse move; do
 	"$NSPROF" record -q -k mono -e cpu-clock -F 999 -o $mode.data -- "$JIT" $mode 0.6 "$T"
 	is "$mode: the program ran" $? 0
 	"$NSPROF" symbolize -q $mode.data >$mode.folded
@@ -26,9 +26,13 @@ for mode in rows fork bare nested reuse move; do
 		check "$mode: $u agrees" cmp $mode.$u $mode.folded
 	done
 done
-is "the dumps are gone" "$(ls jit-*.dump 2>/dev/null)" ''
+is "the dumps are gone" "$(ls jit-*.dump two/jit-*.dump 2>/dev/null)" ''
 is "rows: a register that is no frame pointer" "$(stacks rows.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
 is "fork: code compiled before it" "$(stacks fork.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
+for mode in child two; do
+	is "$mode: code of the dump before" "$(stacks $mode.folded leaf_one)" "main;run_second;run;outer_fn;native_mid;inner_fn;leaf_one"
+	is "$mode: code of the second dump" "$(stacks $mode.folded leaf_two)" "main;run_second;run;own_fn;leaf_two"
+done
 is "bare: neither rows nor frame pointer" "$(stacks bare.folded leaf_one)" "main;run;outer_fn;native_mid;inner_fn;leaf_one"
 is "nested: what cannot be told is not guessed" "$(stacks nested.folded leaf_one)" "[broken_stack];inner_fn;leaf_one"
 is "reuse: the first function at the address" "$(stacks reuse.folded leaf_one)" "main;run;f;leaf_one"

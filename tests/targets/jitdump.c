@@ -11,6 +11,9 @@
  *		something else, with call frame information; the calls are in line 42 of outer.jit and 7 of inner.jit
  *	bare	the same; 8 bytes, %rbp is left alone, no call frame information
  *	fork	as rows, run by two children that never map the dump themselves
+ *	child	main;run_second;run and on as rows, by a child that then begins a dump of its own, DIR/jit-CHILD.dump, and runs
+ *		main;run_second;run;own_fn;leaf_two; meanwhile its parent puts other code where outer_fn was
+ *	two	as child, by one process with a second dump DIR/two/jit-PID.dump
  *	nested	main;run;outer_fn;inner_fn;leaf_one; as bare, but jitted code calls jitted code
  *	reuse	half of the time main;run;f;leaf_one, then other code at the same address, with another
  *		frame: main;run;g2;leaf_two
@@ -23,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -264,6 +268,19 @@ NATIVE run_nested(double secs)
 		fn(NULL, leaf_one, inner);
 }
 
+/* What was told of in the dump before, then what another one tells of, and the former again. */
+NATIVE run_second(const char *dir, uint8_t *at, double secs)
+{
+	jit_fn own;
+
+	run(outer, native_mid, secs / 3);
+	begin_dump(dir);
+	own = load_rows(at, 256, "own_fn");
+	run(own, leaf_two, secs / 3);
+	run(outer, native_mid, secs / 3);
+	__asm__ volatile("" ::: "memory");
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -293,6 +310,33 @@ int main(int argc, char **argv)
 			run(outer, native_mid, secs);
 		while (wait(NULL) > 0)
 			;
+	} else if (!strcmp(mode, "child") || !strcmp(mode, "two")) {
+		const char *dir = argc > 3 ? argv[3] : ".";
+		char other[4096 + 32];
+
+		outer = load_rows(mem + 64, 512, "outer_fn");
+		inner = load_rows(mem + 4096, 128, "inner_fn");
+		snprintf(other, sizeof(other), "%s/two", dir);
+		if (mode[0] == 't') {
+			mkdir(other, 0777);
+			run_second(other, mem + 8192, secs);
+			snprintf(other, sizeof(other), "%s/two/jit-%d.dump", dir, (int)getpid());
+		} else {
+			pid_t child = fork();
+
+			if (!child) {
+				run_second(dir, mem + 8192, secs);
+				_exit(0);
+			}
+			snprintf(other, sizeof(other), "%s/jit-%d.dump", dir, (int)child);
+			while (access(other, F_OK))
+				usleep(1000);
+			usleep(20000);
+			load_bare(mem + 64, "of_the_parent");
+			while (wait(NULL) > 0)
+				;
+		}
+		unlink(other);
 	} else if (!strcmp(mode, "bare")) {
 		outer = load_bare(mem + 64, "outer_fn");
 		inner = load_bare(mem + 4096, "inner_fn");

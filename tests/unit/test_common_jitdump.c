@@ -14,6 +14,7 @@
 
 #include "jitdump.h"
 #include "strbuf.h"
+#include "util.h"
 
 static void header(struct strbuf *d)
 {
@@ -278,6 +279,50 @@ static void test_lines(void **state)
 	strbuf_fini(&d);
 }
 
+/* What one dump of a process says beside another one, in whichever order they are met. */
+static void test_join(void **state)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t begun, flags;
+		const char *want;
+	} cases[] = {
+		{ 7, 15, 0, "30 2000+10 young\n20 1000+10 after\n10 1000+10 before\n" },
+		{ 8, 15, 0, "30 2000+10 young\n10 1000+10 before\n" },
+		{ 8, 20, 0, "30 2000+10 young\n20 1000+10 after\n10 1000+10 before\n" },
+		{ 7, 15, JITDUMP_ARCH_TIME, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		struct jitdump_header h = { JITDUMP_MAGIC, 1, 40, 62, 0, cases[i / 2].pid, cases[i / 2].begun, cases[i / 2].flags };
+		struct strbuf d = STRBUF_INIT, old = STRBUF_INIT, young = STRBUF_INIT, none = STRBUF_INIT, text = STRBUF_INIT;
+		struct strbuf *to = i % 2 ? &old : &young;
+		const char *want = cases[i / 2].want;
+
+		header(&d);
+		load(&d, 10, 0x1000, 0x10, 0, "before", 0);
+		load(&d, 20, 0x1000, 0x10, 1, "after", 0);
+		assert_int_equal(slice(&d, NULL, 0, &old), 0);
+		strbuf_reset(&d);
+		strbuf_add(&d, &h, sizeof(h));
+		load(&d, 30, 0x2000, 0x10, 0, "young", 0);
+		assert_int_equal(slice(&d, NULL, 0, &young), 0);
+		if (!want)
+			want = i % 2 ? "20 1000+10 after\n10 1000+10 before\n" : "30 2000+10 young\n";
+		jitdump_join(to, i % 2 ? &young : &old);
+		jitdump_join(to, &none);
+		jitdump_join(&none, to);
+		describe(&none, &text);
+		assert_string_equal(text.s, want);
+		strbuf_fini(&d);
+		strbuf_fini(&old);
+		strbuf_fini(&young);
+		strbuf_fini(&none);
+		strbuf_fini(&text);
+	}
+}
+
 /* The producer is in the middle of a record: each length of the file gives what was whole by then. */
 static void test_growing(void **state)
 {
@@ -433,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_join),
 		cmocka_unit_test(test_growing),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hostile),

@@ -45,7 +45,8 @@ static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 	f->start_ticks = ticks_of(began);
 	f->rootpin = rootpin_hold(&pt->pins, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), 1);
 	pin_init(&f->map, PIN_MAP, f);
-	pin_init(&f->jitdump, PIN_MAP, f);
+	for (size_t i = 0; i < JITDUMPS_MAX; i++)
+		pin_init(&f->jitdump[i], PIN_MAP, f);
 	pins_hold(&pt->pins, &f->map, open("/dev/null", O_RDONLY | O_CLOEXEC));
 	assert_true(f->rootpin && f->rootpin->tmp.fd >= 0);
 	p->facts = f;
