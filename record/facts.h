@@ -30,8 +30,8 @@ struct facts {
 	bool forked;			/* no exec since its fork */
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL when not to be had */
-	uint64_t exec_time;		/* ns of CLOCK_MONOTONIC; 0 = no exec was seen */
-	uint64_t over_time;		/* of the exec that has ended this program; 0 = none was seen */
+	uint64_t begun;			/* ns of CLOCK_MONOTONIC, of its exec or fork; 0 = neither was seen */
+	uint64_t over_time;		/* of the exec or exit that has ended this program; 0 = none was seen */
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, when it was last looked for */
 	bool map_held;			/* it was looked for among the files that the process has open */
@@ -46,7 +46,7 @@ struct facts {
 };
 
 /*
- * Read the facts of process @pid as it is now; not rootpin, exec_time, over_time, map, jitdump and up.
+ * Read the facts of process @pid as it is now; not rootpin, begun, over_time, map, jitdump and up.
  * @procfd: of nsopen_process(), borrowed. NULL when it is gone; what it had not told by then is
  * empty. Owned, one reference.
  */

@@ -13,6 +13,7 @@
 #include "nsopen.h"
 #include "proc.h"
 #include "procfs.h"
+#include "util.h"
 
 /* 65,536 lines with paths of 1 KiB: beyond that it is not a process we can follow. */
 #define MAPS_TEXT_MAX (64u << 20)
@@ -276,7 +277,7 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f
 	if (!p->comm[0])
 		memcpy(p->comm, comm, sizeof(comm));
 	/* One that was made up says only when it was seen. */
-	f->exec_time = p->read_late ? 0 : p->exec_time;
+	f->begun = p->read_late ? 0 : MAX(p->exec_time, p->fork_time);
 	if (!p->kthread)
 		perfmap_pin(p);
 	return 0;

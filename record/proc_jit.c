@@ -36,11 +36,11 @@ const char *perfmap_refuse(const struct facts *f, const struct stat *st)
 	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
 		return "it is older than the process";
 	/* Clocks of file systems tick 100 times a second, or once. */
-	if (f->exec_time && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->exec_time))
+	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->begun))
 		return "it is older than the program that runs now";
 	/* Most clocks of file systems are late, and none is early: what is younger is the next program's. */
 	if (f->over_time && mtime > facts_wall(f->over_time))
-		return "it was written to when another program ran";
+		return "it was written to when its process had ended, or ran another program";
 	return NULL;
 }
 

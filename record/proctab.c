@@ -396,6 +396,23 @@ static void bury_dead(struct proctab *pt, uint64_t time)
 	}
 }
 
+/* Are there threads of @p besides the first one, or processes that ask its perf map for what was compiled before their fork? */
+static bool lives_on(const struct proc *p)
+{
+	int procfd, other;
+
+	if (p->facts->refs > 1)
+		return true;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return false;
+	other = nsopen_other_thread(procfd);
+	close(procfd);
+	if (other >= 0)
+		close(other);
+	return other >= 0;
+}
+
 void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 {
 	struct proc *p = find_proc(pt, ev->pid);
@@ -417,6 +434,9 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	p->dead_prev->dead_next = p;
 	pt->dead.dead_prev = p;
 	pt->ndead++;
+	/* The next one to have its number in its namespace writes to a perf map of the same name. */
+	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
+		p->facts->over_time = ev->time;
 	/* Now, while the files it wrote last are still there. */
 	capture_jit(p);
 }

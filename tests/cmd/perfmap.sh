@@ -51,6 +51,18 @@ else
 	skip "a /tmp mounted late" "cannot make namespaces here"
 fi
 
+# Processes of one number in their namespaces that come one after the other, as when a container starts again at once.
+if unshare -m -p --fork true 2>/dev/null; then
+	"$NSPROF" record -q -e cpu-clock -F 999 -o lives.data -- unshare -m --propagation private sh -c \
+		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && exec /mnt/jitloop 1.2 jitted lives' "$BUILD/tests/targets" >/dev/null
+	is "three lives: the program ran" $? 0
+	"$NSPROF" symbolize -q --annotate lives.data >lives.folded
+	like "three lives: none has the name of another's code" "$(jitted lives.folded)" \
+		'^after (\[jit\]|renamed)_\[j\] before (\[jit\]|jitted)_\[j\] last \[jit\]_\[j\] $'
+else
+	skip "three lives" "cannot make namespaces here"
+fi
+
 # Execs as above while the process lives, from recordings without rows, since the recorder was killed.
 size() { stat -c %s live.data 2>/dev/null || echo 0; }
 # killed MODE: records the program and kills the recorder when the second one has run for a while. live.folded is its stacks.

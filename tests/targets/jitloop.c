@@ -11,15 +11,18 @@
  * time, and removes it in the end; apart has the code at another address than all others, and adds to a map
  * that is there; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may;
  * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address; remap does as exec, but
- * as "map" with the name "renamed". COMM names the thread.
+ * as "map" with the name "renamed"; lives has three processes run it one after the other, each number 1 of a pid namespace,
+ * "before" with a map, "after" 20 ms later with one that says "renamed", and "last" without. COMM names the thread.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,6 +114,27 @@ static void in_children(double secs)
 		;
 }
 
+static void in_lives(double secs, const char *name)
+{
+	static const char *const comms[] = { "before", "after", "last" };
+
+	for (int i = 0; i < 3; i++) {
+		long child = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, 0ul);
+
+		if (child < 0)
+			exit(3);
+		if (!child) {
+			prctl(PR_SET_NAME, comms[i]);
+			if (i < 2)
+				write_map("w", i ? "renamed" : name);
+			run_jit(secs / 3);
+			_exit(0);
+		}
+		wait(NULL);
+		usleep(20000);
+	}
+}
+
 static void in_threads(double secs)
 {
 	double end = now(CLOCK_MONOTONIC) + secs;
@@ -146,7 +170,7 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	if (!strcmp(mode, "held"))
 		held = write_map_in(getenv("TMPDIR"), "w", argv[2]);
-	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end"))
+	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end") && strcmp(mode, "lives"))
 		write_map(strcmp(mode, "apart") ? "w" : "a", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;
@@ -154,6 +178,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(mode, "fork"))
 		in_children(secs);
+	else if (!strcmp(mode, "lives"))
+		in_lives(secs, argv[2]);
 	else if (!strcmp(mode, "threads"))
 		in_threads(secs);
 	else if (!strcmp(mode, "late") || !strcmp(mode, "exec") || !strcmp(mode, "remap"))

@@ -102,7 +102,7 @@ static void test_forked(void **state)
 	assert_true(has_sleep(p));
 	assert_string_equal(p->comm, "sleep");
 	/* No JIT compiler's map is too old for it. */
-	assert_int_equal(p->facts->exec_time, 0);
+	assert_int_equal(p->facts->begun, 0);
 	stop(&c);
 	read_back();
 	assert_int_equal(got.nproc, 2);
