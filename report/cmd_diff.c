@@ -377,6 +377,8 @@ out:
 
 static int check_options(struct diff_cmd *c)
 {
+	if (load_check_filters(&c->load))
+		return -EINVAL;
 	if (c->scale && c->diff.per != DIFF_PER_TOTAL) {
 		pr_err("--scale and --per exclude each other");
 		return -EINVAL;

@@ -498,7 +498,7 @@ static int check_format(struct report_opts *o)
 
 static int check_opts(struct report_opts *o)
 {
-	if (check_format(o))
+	if (check_format(o) || load_check_filters(&o->load))
 		return -EINVAL;
 	if (o->width < 300 || o->width > 20000) {
 		pr_err("--width %" PRIu64 " is out of range: 300 to 20000", o->width);

@@ -232,13 +232,30 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
 }
 
-static int select_all(const struct load_opts *o, struct profile *p)
+/* @f is to be freed in any case. */
+static int add_filters(const struct load_opts *o, struct filter *f)
 {
-	struct filter f = { 0 };
 	int err = 0;
 
 	for (size_t i = 0; i < o->nfilters && !err; i++)
-		err = filter_add(&f, o->filters[i]);
+		err = filter_add(f, o->filters[i]);
+	return err;
+}
+
+int load_check_filters(const struct load_opts *o)
+{
+	struct filter f = { 0 };
+	int err = add_filters(o, &f);
+
+	filter_fini(&f);
+	return err;
+}
+
+static int select_all(const struct load_opts *o, struct profile *p)
+{
+	struct filter f = { 0 };
+	int err = add_filters(o, &f);
+
 	if (!err && o->nfilters)
 		err = select_counts(p, &f, o->path);
 	filter_fini(&f);

@@ -37,5 +37,7 @@ struct load_info {
  * comes in, for the recorder still writes, nor while nsprof-symbolize runs, which then shows what it has. The second does.
  */
 int load(const struct load_opts *opts, struct profile **out, struct load_info *info);
+/* Are the filters such that load() can go by them? 0, or -EINVAL after a message. */
+int load_check_filters(const struct load_opts *opts);
 
 #endif

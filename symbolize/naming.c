@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "intern.h"
 #include "live.h"
+#include "log.h"
 #include "normalize.h"
 #include "nsopen.h"
 #include "perfsource.h"
@@ -317,8 +318,12 @@ static const struct kallsyms *kernel_names(struct pass *p)
 	if (p->kernel_tried)
 		return p->kernel;
 	p->kernel_tried = true;
-	if (p->nm->opts.kallsyms)
+	if (p->nm->opts.kallsyms) {
 		p->kernel = p->own_kernel = read_kallsyms(p->nm->opts.kallsyms);
+		if (!p->kernel)
+			pr_warn("'%s' has no kernel symbols: names are the recording's or this kernel's; give a copy of /proc/kallsyms",
+				p->nm->opts.kallsyms);
+	}
 	if (!p->kernel)
 		p->kernel = replay_kallsyms(p->nm->rp);
 	if (!p->kernel && live_same_boot())

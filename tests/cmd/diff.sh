@@ -104,6 +104,7 @@ if [ -x "$shift_program" ] && "$NSPROF" record -q -F 499 -o r1.data -- "$shift_p
 	check "two recordings" diff --percent-limit 0 -n 0 r1.data r2.data
 	like "their functions" "$(cat check.out)" ' serve$'
 	like "their settings" "$(cat check.out)" '^# after:  r2\.data, [0-9]+ samples, [a-z-]+, 999 Hz, [0-9.]+ s$'
+	check_rc "a filter of an unknown key: usage" 129 diff --filter foo=1 r1.data r2.data
 	check_rc "a filter that fits nothing" 3 diff --filter comm=nobody r1.data r2.data
 	check_rc "a recording and folded text: no periods there" 3 diff --weight period r1.data a.folded
 	check_rc "a recording and folded text" 2 diff --fail-on 'func:serve>1%' r1.data a.folded

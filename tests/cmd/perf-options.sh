@@ -374,6 +374,7 @@ unlike "perf script -F +srcline: the binary is gone" "$(perf script -q -F +srcli
 like "perf script --symfs: its lines are found" "$(perf script -q -F +srcline --symfs root -i gone.data)" '^  spin.c:[0-9]'
 awk '$2 ~ /[tT]/ { $3 = "own_" $3 } { print $1, $2, $3 }' /proc/kallsyms >own.kallsyms
 like "perf script --kallsyms: its names" "$(perf script -q --kallsyms own.kallsyms -i gone.data)" ' own_do_syscall_64 \(\[kernel'
+like "symbolize --kallsyms: a file without any is said" "$("$NSPROF" symbolize --kallsyms /dev/null gone.data 2>&1 >/dev/null)" "'/dev/null' has no kernel symbols"
 perf script >out.perf
 python3 "$TOP/tests/tools/readers.py" out.perf >readers
 read -r _ read _ <readers

@@ -80,6 +80,7 @@ bad "a device without an end" "'/dev/zero' is neither" /dev/zero
 bad "a pipe without an end" "'-' is neither" - < <(exec cat /dev/zero)
 printf 'PERFILE2........................................................................................' >perf.data
 bad "damage behind perf's magic" "'perf.data' is damaged: its header has no events" perf.data
+check_rc "a filter of an unknown key: usage" 129 "$NSPROF" report --filter foo=1 a.folded
 check_rc "unknown format: usage" 129 "$NSPROF" report --format pdf a.folded
 check_rc "a full disk is noticed" 1 "$NSPROF" report -o /dev/full a.folded
 printf 'a;b 1\nbad line\nanother\nthird bad\nfourth\n' >some
