@@ -362,25 +362,35 @@ static void test_same_inode_elsewhere(void **state)
 	}
 }
 
-/* A file of its own inode, written anew between two containers: what the first one ran is not what the second one did. */
-static void test_rewritten(void **state)
+/* What we have mapped of @copy, which mkstemp(3) has just made: a program, told of with us as its user. */
+static void *map_program(const char *copy, int fd, struct kmmap *m)
 {
-	char copy[] = "/var/tmp/nsprof-test.XXXXXX", command[64];
-	int fd = mkstemp(copy);
-	struct kmmap m;
+	char command[64];
 	void *code;
 
-	(void)state;
 	assert_true(fd >= 0);
 	/* Not our own program, which is mapped from another inode as well. */
 	snprintf(command, sizeof(command), "cat /bin/sleep >%s", copy);
 	assert_int_equal(system(command), 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	assert_true(code != MAP_FAILED);
-	told_of(&m, (uint32_t)getpid(), copy);
-	assert_true(m.len);
-	proctab_sampled(pt, m.pid, m.pid, now());
-	proctab_mmap(pt, &m);
+	told_of(m, (uint32_t)getpid(), copy);
+	assert_true(m->len);
+	proctab_sampled(pt, m->pid, m->pid, now());
+	proctab_mmap(pt, m);
+	return code;
+}
+
+/* A file of its own inode, written anew between two containers: what the first one ran is not what the second one did. */
+static void test_rewritten(void **state)
+{
+	char copy[] = "/var/tmp/nsprof-test.XXXXXX";
+	int fd = mkstemp(copy);
+	struct kmmap m;
+	void *code;
+
+	(void)state;
+	code = map_program(copy, fd, &m);
 	for (uint32_t i = 0; i < 2; i++) {
 		m.pid = m.tid = GONE + i;
 		exec_comm(m.pid, "program");
@@ -444,15 +454,7 @@ static void test_loaded_again(void **state)
 	void *code;
 
 	(void)state;
-	assert_true(fd >= 0);
-	snprintf(command, sizeof(command), "cat /bin/sleep >%s", copy);
-	assert_int_equal(system(command), 0);
-	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	assert_true(code != MAP_FAILED);
-	told_of(&m, (uint32_t)getpid(), copy);
-	assert_true(m.len);
-	proctab_sampled(pt, m.pid, m.pid, now());
-	proctab_mmap(pt, &m);
+	code = map_program(copy, fd, &m);
 	/* Told of twice is loaded once. */
 	proctab_mmap(pt, &m);
 	snprintf(command, sizeof(command), "cat /bin/cat >%s", copy);
