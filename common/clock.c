@@ -10,8 +10,8 @@
 #include "util.h"
 
 #define NS_PER_SEC 1000000000ll
-/* No offset is larger than the kernel's own limit (KTIME_SEC_MAX / 2). */
-#define SECS_MAX (1ll << 32)
+/* The kernel's own limit for an offset: KTIME_SEC_MAX / 2, include/linux/ktime.h. */
+#define SECS_MAX (INT64_MAX / NS_PER_SEC / 2)
 
 int64_t clock_mono_shift(int procfd)
 {
