@@ -3,6 +3,7 @@
  * allowed, else by path below the process's root, and then has to prove that it is the mapped one:
  * by the build-id the kernel told, else by its inode.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,7 +127,11 @@ void dsotab_fini(struct dsotab *dt)
 
 /* ---- the two indexes ---- */
 
-static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len)
+/*
+ * Two files can have one build-id: patchelf and the like move the code of a linked program and leave the
+ * note. @loads: of the file (file_loads()); 0, here or in the table: unknown, and agrees with all.
+ */
+static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len, uint64_t loads)
 {
 	const uint64_t *slot = u64map_get(&dt->by_build_id, hash_bytes(id, len));
 	uint32_t i;
@@ -134,7 +139,8 @@ static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, siz
 	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->dsos[i - 1]->next) {
 		struct dso *d = dt->dsos[i - 1];
 
-		if (d->ev.build_id_len == len && !memcmp(d->ev.build_id, id, len))
+		if (d->ev.build_id_len == len && !memcmp(d->ev.build_id, id, len) &&
+		    (!loads || !d->loads || loads == d->loads))
 			return d;
 	}
 	return NULL;
@@ -374,15 +380,32 @@ static bool has_elf_magic(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX])
+/* Which file offset is which svma: a hash over the executable segments, never 0. */
+static uint64_t file_loads(const struct elf_file *ef)
+{
+	const struct elf_load *l;
+	uint64_t h = 1;
+
+	for (size_t n = elf_file_loads(ef, &l); n; n--, l++) {
+		if (l->flags & PF_X)
+			h = hash_combine(hash_combine(h, l->offset), l->vaddr);
+	}
+	return h ? h : 1;
+}
+
+/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file. */
+static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
 {
 	struct elf_file *ef;
 	size_t len = 0;
 	int err;
 
+	*loads = 0;
 	ef = elf_file_open_fd(fd, &err);
-	if (ef)
+	if (ef) {
 		len = elf_file_build_id(ef, id);
+		*loads = file_loads(ef);
+	}
 	elf_file_close(ef);
 	return len;
 }
@@ -410,6 +433,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 {
 	struct dso *d = e->dso;
 	uint8_t id[BUILD_ID_MAX];
+	uint64_t loads = 0;
 	struct stat st;
 	size_t len;
 	int fd;
@@ -426,13 +450,14 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	/* The mapping may have given way to another since the kernel told of it. */
-	len = has_elf_magic(fd) ? read_build_id(fd, id) : 0;
-	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) ||
+	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
+	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
 	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
 		close(fd);
 		d->pin_tries++;
 		return;
 	}
+	d->loads = loads;
 	hold_file(dt, d, u, e, fd, &st);
 }
 
@@ -516,6 +541,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	uint8_t id[BUILD_ID_MAX];
 	struct file_key key, inode;
 	struct dso *d = NULL;
+	uint64_t loads = 0;
 	struct stat st;
 	size_t len;
 	bool elf;
@@ -552,9 +578,9 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (a) {
 		d = dt->dsos[a->dso];
 	} else {
-		len = elf ? read_build_id(fd, id) : 0;
+		len = elf ? read_build_id(fd, id, &loads) : 0;
 		if (len)
-			d = find_build_id(dt, id, len);
+			d = find_build_id(dt, id, len, loads);
 		if (!d)
 			d = add_dso(dt, u, e, id, len);
 		if (!d) {
@@ -562,6 +588,8 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 			return;
 		}
 		d->not_elf = !elf;
+		if (loads)
+			d->loads = loads;
 		set_alias(dt, &key, d);
 	}
 	set_alias(dt, &hint, d);
@@ -598,7 +626,7 @@ void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entr
 	if (!len) {
 		resolve_by_file(dt, u, e);
 	} else {
-		e->dso = find_build_id(dt, build_id, len);
+		e->dso = find_build_id(dt, build_id, len, 0);
 		if (!e->dso)
 			e->dso = add_dso(dt, u, e, build_id, len);
 		dsotab_pin(dt, u, e);

@@ -20,6 +20,7 @@
 struct dso {
 	struct ev_dso ev;	/* id is 0 until it is in a recording; path: the interner's */
 	uint32_t segment;	/* in which it was written last; 0 = not yet */
+	uint64_t loads;		/* hash of where its executable segments lie in the file and as svma; 0 = unknown */
 	bool vdso;
 	bool not_elf;		/* the file was opened and is something else */
 	uint8_t pin_tries;	/* failed attempts to get at the file */

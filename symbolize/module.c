@@ -34,11 +34,13 @@
 
 /* Larger than any binary met so far; a sparse file of terabytes is somebody's joke. */
 #define BINARY_MAX (16ull << 30)
+#define MAP_PAGE 4096u
 
 struct module_user {
 	uint32_t pid;
 	uint64_t start_ticks;
 	uint64_t start, end;	/* runtime addresses of the mapping */
+	uint64_t pgoff;		/* its file offset */
 	bool tried;
 };
 
@@ -183,7 +185,7 @@ int modules_add(struct modules *ms, const struct ev_dso *dso)
 }
 
 void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
-		      uint64_t end)
+		      uint64_t end, uint64_t pgoff)
 {
 	struct module_user *u;
 	uint32_t i;
@@ -196,7 +198,7 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 		m->users = xcalloc(USERS_MAX, sizeof(*m->users));
 	u = &m->users[m->nusers++ % USERS_MAX];
 	*u = (struct module_user){
-		.pid = pid, .start_ticks = start_ticks, .start = start, .end = end
+		.pid = pid, .start_ticks = start_ticks, .start = start, .end = end, .pgoff = pgoff,
 	};
 }
 
@@ -316,8 +318,53 @@ static bool identity_equal(const struct ev_dso *dso, const struct stat *st, bool
 	return dso->size == (uint64_t)st->st_size && dso->mtime_ns == mtime;
 }
 
+/* Does an executable segment of @ef begin in the page at file offset @pgoff, as the kernel maps it? */
+static bool begins_code(const struct elf_file *ef, uint64_t pgoff)
+{
+	const struct elf_load *l;
+
+	for (size_t n = elf_file_loads(ef, &l); n; n--, l++) {
+		if ((l->flags & PF_X) && align_down(l->offset, MAP_PAGE) == pgoff)
+			return true;
+	}
+	return false;
+}
+
+/* Have all executable segments of @slice the place in @ef that they had in the file it is cut from? */
+static bool same_code(const struct elf_file *slice, const struct elf_file *ef)
+{
+	const struct elf_load *a, *b;
+	size_t i;
+
+	for (size_t n = elf_file_loads(slice, &a); n; n--, a++) {
+		if (!(a->flags & PF_X))
+			continue;
+		for (i = elf_file_loads(ef, &b); i; i--, b++) {
+			if ((b->flags & PF_X) && b->offset == a->offset && b->vaddr == a->vaddr)
+				break;
+		}
+		if (!i)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * patchelf(1) and its like move what a program is linked of and leave the build-id: such a file proves
+ * nothing by it. What was mapped begins where a segment does, but for mappings that were cut; then the slice knows
+ * the segments.
+ */
+static bool layout_equal(struct module *m, const struct elf_file *ef)
+{
+	uint32_t i, n = MIN(m->nusers, USERS_MAX);
+
+	for (i = 0; i < n && begins_code(ef, m->users[i].pgoff); i++)
+		;
+	return i == n || !module_captured(m) || same_code(m->captured, ef);
+}
+
 /* Takes @fd. The parsed file if it is proven to be @m's binary, else NULL with *@why. */
-static struct elf_file *open_proven(const struct module *m, int fd, const struct stat *st,
+static struct elf_file *open_proven(struct module *m, int fd, const struct stat *st,
 				    bool by_mapping, const char **why)
 {
 	struct elf_file *ef = NULL;
@@ -331,12 +378,14 @@ static struct elf_file *open_proven(const struct module *m, int fd, const struct
 			*why = "file is not a readable ELF file";
 	}
 	close(fd);
-	if (ef && m->dso.build_id_len && !build_id_equal(m, ef)) {
+	if (ef && m->dso.build_id_len && !build_id_equal(m, ef))
 		*why = "file has another build-id";
-		elf_file_close(ef);
-		ef = NULL;
-	}
-	return ef;
+	else if (ef && m->dso.build_id_len && !layout_equal(m, ef))
+		*why = "file has the same build-id, but its code in another place";
+	else
+		return ef;
+	elf_file_close(ef);
+	return NULL;
 }
 
 /* ---- sources ---- */

@@ -86,9 +86,9 @@ void modules_use_root(const char *dir);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);
-/* A process was seen to map @m at @start..@end: a way to its bytes while it lives. */
+/* A process was seen to map @m from file offset @pgoff on at @start..@end: a way to its bytes while it lives. */
 void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
-		      uint64_t end);
+		      uint64_t end, uint64_t pgoff);
 /* A slice of what @dso_id names, copied. */
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
 /* The same, of a packed one. */

@@ -262,7 +262,7 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 		/* No file, so the offset says nothing: some kernels put the address there. */
 		if (m.mod->vdso)
 			m.pgoff = 0;
-		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end);
+		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end, m.pgoff);
 	}
 	addrspace_add(img->as, &m);
 	if (!img->as->jit && jitdump_marks(m.path))

@@ -100,4 +100,24 @@ for order in ab ba; do
 		check "$order $m: dead as alive" cmp <(cat "$T/$order.$m.folded."[ab]) <(cat "$T/$order.$m.dead."[ab])
 	done
 done
+
+# ---- one build-id, but the code lies elsewhere in the file, as after patchelf(1): two binaries
+ctr_rootfs "$T/ra-id" "$TARGETS/spin-id-a:$APP"
+ctr_rootfs "$T/rb-id" "$TARGETS/spin-id-b:$APP"
+ctr_start a "$T/ra-id" "$APP" 60 && CGA=$CTR_CG
+ctr_start b "$T/rb-id" "$APP" 60 && CGB=$CTR_CG
+ctr_record "$T/id" -a -G "$CGA,$CGB" -F 499 --duration 1
+by_container() {
+	"$NSPROF" symbolize -q --no-inline --by container "$T/id" >"$T/id.$1"
+	check "one build-id, $1: each container its own names" both "$T/id.$1"
+}
+by_container alive
+ctr_stop a
+ctr_stop b
+by_container dead
+# The host's file at that path is one of the two.
+for p in a b; do
+	cp "$TARGETS/spin-id-$p" "$APP"
+	by_container "dead, $p's on the host"
+done
 done_testing

@@ -128,7 +128,7 @@ static struct module *load(struct modules *ms, const struct ev_dso *d, uint32_t 
 	m = modules_get(ms, d->id);
 	assert_non_null(m);
 	if (pid)
-		modules_add_user(m, pid, start_ticks, start, end);
+		modules_add_user(m, pid, start_ticks, start, end, 0);
 	module_load(m);
 	return m;
 }
@@ -319,7 +319,7 @@ static void test_retry_with_later_process(void **state)
 	assert_int_equal(m->source, MODULE_NONE);
 	module_retry(m);
 	assert_int_equal(m->source, MODULE_NONE);
-	modules_add_user(m, (uint32_t)getpid(), own_start, 0x1000, 0x2000);
+	modules_add_user(m, (uint32_t)getpid(), own_start, 0x1000, 0x2000, 0);
 	module_retry(m);
 	assert_int_equal(m->source, MODULE_PROCESS);
 	assert_non_null(m->elf);
