@@ -134,8 +134,8 @@ void debugsource_look(struct module *m, int rootfd)
 	keep_root(m, rootfd);
 }
 
-/* What a server sends is proven like any other file. */
-static struct elf_file *fetch(const uint8_t *id, size_t len)
+/* What a server sends is proven like any other file; @m is who wants it. */
+static struct elf_file *fetch(const struct module *m, const uint8_t *id, size_t len)
 {
 	struct elf_file *ef = NULL;
 	uint8_t have[20];
@@ -148,6 +148,8 @@ static struct elf_file *fetch(const uint8_t *id, size_t len)
 	close(fd);
 	if (ef && elf_file_build_id(ef, have) == len && !memcmp(have, id, len))
 		return ef;
+	pr_warn("'%s': the debug file that debuginfod has for it is %s and not used", m->dso.path,
+		ef ? "another build's" : "not a readable ELF file");
 	elf_file_close(ef);
 	return NULL;
 }
@@ -160,7 +162,7 @@ static void look_online(struct module *m)
 
 	if (!has_info(m->elf) && wants_debug(m)) {
 		len = elf_file_build_id(binary_of(m), id);
-		ef = len ? fetch(id, len) : NULL;
+		ef = len ? fetch(m, id, len) : NULL;
 		if (ef) {
 			elf_file_close(m->debug);
 			m->debug = ef;
@@ -170,7 +172,7 @@ static void look_online(struct module *m)
 	ef = wants_alt(m);
 	len = ef ? debugfile_alt_id(ef, id) : 0;
 	if (len)
-		m->alt = fetch(id, len);
+		m->alt = fetch(m, id, len);
 }
 
 void debugsource_look_further(struct module *m, int rootfd)

@@ -212,6 +212,11 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 	otherid=$(readelf -n other | sed -n 's/.*Build ID: //p')
 	mkdir -p "cache/$id" && cp dir/other.debug "cache/$id/debuginfo"
 	differ "another file's debug info is refused ($otherid)" --debuginfod="$url"
+	"$NSPROF" symbolize --debuginfod="$url" -o /dev/null nsprof.data 2>err
+	like "and that is said" "$(cat err)" "'$W': the debug file that debuginfod has for it is another build's and not used"
+	echo noise >"cache/$id/debuginfo"
+	"$NSPROF" symbolize --debuginfod="$url" -o /dev/null nsprof.data 2>err
+	like "as of noise" "$(cat err)" "'$W': the debug file that debuginfod has for it is not a readable ELF file and not used"
 	# What it has not is asked for once, and again when the miss is ten minutes old.
 	g++ -O2 -DMISSED -g -w -o miss src/work.cc && strip miss &&
 		missid=$(readelf -n miss | sed -n 's/.*Build ID: //p') &&
