@@ -165,6 +165,19 @@ static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
 	return RULE_GENERAL | (uint64_t)rs->ngeneral++ << 32;
 }
 
+/*
+ * Does the binary state rows for @svma? Of one that has none at all the slice is looked at, for those of a debug file that is
+ * gone; there the made ones lie, too.
+ */
+static bool is_stated(struct module *mod, uint64_t svma)
+{
+	struct cfi *cfi = module_cfi(mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	return !cfi_find(cfi, svma, &fde) && (!mod->cfi_cut || cfi_row(cfi, &fde, svma, &row) || !row.made);
+}
+
 static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, struct cfi_row *row)
 {
 	struct made_rows *made = rs->from == RULES_CFI ? NULL : module_made(mod);
@@ -178,7 +191,7 @@ static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, s
 		err = cfi_find(cfi, svma, &fde) ? -ENOENT : cfi_row(cfi, &fde, svma, row);
 		return err || row->made == (rs->from != RULES_CFI) ? err : -ENOENT;
 	}
-	if (!made_rows_first(made, svma, rs->from == RULES_MADE_RETURN) && cfi_find(module_cfi(mod), svma, &fde) == 0)
+	if (!made_rows_first(made, svma, rs->from == RULES_MADE_RETURN) && is_stated(mod, svma))
 		return -ENOENT;
 	return made_row(made, svma, rs->from == RULES_MADE_RETURN, row);
 }

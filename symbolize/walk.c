@@ -235,7 +235,7 @@ static bool is_made(const struct walk_at *at)
 	struct cfi_fde fde;
 	struct cfi_row row;
 
-	return !module_made(at->mod) && !cfi_find(cfi, at->svma, &fde) && !cfi_row(cfi, &fde, at->svma, &row) && row.made;
+	return at->mod->cfi_cut && !cfi_find(cfi, at->svma, &fde) && !cfi_row(cfi, &fde, at->svma, &row) && row.made;
 }
 
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,

@@ -231,6 +231,39 @@ for p in spin:_dl_start spin-musl:; do
 	like "$n: from the loader's entry" "$(cat "$T/load.folded")" "^$n;$entry;${below:-\\[?[^;]*libc}[^ ]* "
 done
 
+# Nothing in it states a row, as in what Free Pascal makes: the recording has rows that were made, and they are not the binary's.
+cat >"$T/bare.c" <<'END'
+#define NI __attribute__((noinline, noclone))
+static volatile unsigned int sink;
+NI unsigned int leaf(unsigned int n)
+{
+	for (int i = 0; i < 20000; i++)
+		n = n * 1664525u + 1013904223u + sink;
+	return n;
+}
+NI void inner(unsigned int k) { sink += leaf(k); sink++; }
+NI void middle(unsigned int k) { for (unsigned int i = 0; i < 100; i++) inner(k + i); sink++; }
+NI void outer(void) { for (unsigned int i = 0; i < 300; i++) middle(i); }
+__asm__(".section .text.entry, \"ax\"\n.globl _start\n_start: xor %ebp,%ebp\nand $-16,%rsp\ncall outer\nmov $60,%eax\nxor %edi,%edi\n"
+	"syscall\nud2\n.skip 128\n.text\n");
+END
+if gcc -O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fcf-protection=none -nostdlib -static -no-pie -fno-pic \
+	-Wl,--build-id=none -o "$T/bare" "$T/bare.c" 2>"$T/bare.err"; then
+	mkdir "$T/gone"
+	"$NSPROF" record -q -F 1999 -o "$T/bare.data" -- "$T/bare"
+	for u in cached libunwind libdw; do
+		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/bare.data" >"$T/bare.$u"
+		check "no rows at all, $u: every function of its chain" holds "$T/bare.$u" '_start;outer;middle;inner;leaf' 99.5
+		check "no rows at all, $u: whole, nothing searched for" awk '/_stack\]|\[scanned\]/ { print "# " $0; n += $NF } { all += $NF }
+			END { exit !(all > 100 && 200 * n <= all) }' "$T/bare.$u"
+	done
+	mv "$T/bare" "$T/gone/other"
+	printf x >>"$T/gone/other"
+	check "no rows at all: the recording's own give the same" diff "$T/bare.cached" <("$NSPROF" symbolize -q --no-inline "$T/bare.data")
+else
+	skip "no rows at all" "gcc cannot link that: $(head -1 "$T/bare.err")"
+fi
+
 # 32-bit: what is not taken is said, in user mode and in system calls.
 cat >"$T/narrow.c" <<'END'
 #define NI __attribute__((noinline, noclone))
