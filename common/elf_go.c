@@ -39,12 +39,31 @@ static uint64_t text_start(struct elf_file *ef, uint64_t table)
 	return elf_file_section(ef, ".text", &data, &size, &svma) ? 0 : svma;
 }
 
+/*
+ * The table of a section of its own, or of ".data.rel.ro", where linkers put it together with other data: in plugins, C libraries
+ * made of Go, and position-independent programs with cgo. Only Go's linker writes .go.buildinfo, so no other file is searched.
+ */
+static bool table_in(struct elf_file *ef, const char *name, bool whole, struct gopclntab *gt, uint64_t *svma)
+{
+	const uint8_t *data;
+	size_t size;
+
+	if ((!whole && !elf_file_has_section(ef, ".go.buildinfo")) || elf_file_section(ef, name, &data, &size, svma))
+		return false;
+	/* What the file says is asked first; the address is looked for when it does not. */
+	for (size_t at = 0; whole ? !at : size - at > 8; at += 8) {
+		if ((whole || gopclntab_begins(data + at)) && !gopclntab_init(gt, data + at, size - at, 0)) {
+			*svma += at;
+			return true;
+		}
+	}
+	return false;
+}
+
 const struct gopclntab *elf_file_gopclntab(struct elf_file *ef)
 {
-	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-	const uint8_t *data;
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro" };
 	uint64_t svma;
-	size_t size;
 
 	if (ef->go_tried)
 		return ef->go;
@@ -52,10 +71,7 @@ const struct gopclntab *elf_file_gopclntab(struct elf_file *ef)
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !ef->go; i++) {
 		struct gopclntab gt;
 
-		if (elf_file_section(ef, names[i], &data, &size, &svma))
-			continue;
-		/* What the file says is asked first; the address is looked for when it does not. */
-		if (gopclntab_init(&gt, data, size, 0))
+		if (!table_in(ef, names[i], i + 1 < ARRAY_SIZE(names), &gt, &svma))
 			continue;
 		if (!gt.text)
 			gt.text = text_start(ef, svma);

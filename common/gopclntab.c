@@ -42,6 +42,14 @@ static uint64_t get64(const struct gopclntab *gt, uint64_t off)
 	return get32(gt, off) | (uint64_t)get32(gt, off + 4) << 32;
 }
 
+bool gopclntab_begins(const void *data)
+{
+	static const uint8_t rest[] = { 0xff, 0xff, 0xff, 0, 0, 1, 8 };
+	const uint8_t *p = data;
+
+	return (p[0] == (GO_118 & 0xff) || p[0] == (GO_120 & 0xff)) && !memcmp(p + 1, rest, sizeof(rest));
+}
+
 int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t text)
 {
 	uint32_t magic;

@@ -34,6 +34,8 @@ struct go_func {
  * anything but a table of these versions and 64-bit addresses.
  */
 int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t text);
+/* Might a table begin with these 8 bytes? For who has to search. */
+bool gopclntab_begins(const void *data);
 /* The function that holds @svma, or number @i in the order of addresses. 0, -ENOENT. */
 int gopclntab_find(const struct gopclntab *gt, uint64_t svma, struct go_func *fn);
 int gopclntab_nth(const struct gopclntab *gt, size_t i, struct go_func *fn);

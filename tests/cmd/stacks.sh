@@ -209,7 +209,7 @@ if [ -x "$TARGETS/gospin" ]; then
 		case_of $p-clock "time.now;__vdso_clock_gettime" 99.5 "$TARGETS/$p" --clock 0.5
 	done
 	like "gospin-stripped: named by .gopclntab" "$(cat "$T/gospin-stripped.stats")" '[1-9][0-9]*  Go.s .gopclntab'
-	for p in cgospin cgospin-stripped; do
+	for p in cgospin cgospin-stripped cgospin-pie; do
 		case_of $p "c_outer;c_leaf" 99.5 "$TARGETS/$p"
 		check "$p: from where Go calls C" grep -Eq "^[^;]*;runtime.asmcgocall(.abi0)?;(_cgo_[^;]*;)?c_outer;c_leaf " "$T/$p.folded"
 		case_of $p-back "main.goLeaf" 99.5 "$TARGETS/$p" back

@@ -196,7 +196,8 @@ $(MANY) &: tests/tools/manyunits
 
 # Go of 1.18 or later, as it is built and stripped; with C in it.
 ifneq ($(call have,go),)
-GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped
+GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped \
+	$(T)/cgospin-pie
 test-targets: $(GO_TARGETS)
 define go
 $(call say,TARGET,$@)
@@ -212,6 +213,9 @@ $(T)/cgospin: tests/targets/cgospin.go $(T)/.dir
 	$(call go,)
 $(T)/cgospin-stripped: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-ldflags='-s -w')
+# The C compiler links it, and puts Go's table together with other data.
+$(T)/cgospin-pie: tests/targets/cgospin.go $(T)/.dir
+	$(call go,-buildmode=pie)
 endif
 
 ifneq ($(call have,rustc),)

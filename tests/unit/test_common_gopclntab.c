@@ -126,20 +126,26 @@ static void test_frames(void **state)
 	elf_file_close(ef);
 }
 
-/* Stripped and at another address: the same functions, where the linker put them. */
-static void test_pie(void **state)
+/* At another address, linked by Go and by the C compiler: the same functions, where the linker put them. */
+static void test_pie_of(const char *name)
 {
-	struct elf_file *ef = open_target("gospin-pie");
+	struct elf_file *ef = open_target(name);
 	const struct gopclntab *gt = elf_file_gopclntab(ef);
 	uint32_t good = 0;
 	struct go_func fn;
 
-	(void)state;
 	assert_non_null(gt);
 	for (size_t i = 0; i < gt->nfunc; i++)
 		good += gopclntab_nth(gt, i, &fn) == 0 && elf_file_code_end(ef, fn.start) >= fn.end;
 	assert_true(good > 1000 && good == gt->nfunc);
 	elf_file_close(ef);
+}
+
+static void test_pie(void **state)
+{
+	(void)state;
+	test_pie_of("gospin-pie");
+	test_pie_of("cgospin-pie");
 }
 
 /* Whatever is in the file: an answer, and nothing read outside (for a sanitizer to see). */
