@@ -72,6 +72,19 @@ struct inline_index {
 
 /* ---- the file ---- */
 
+/* Bytes that the section of the older form of compression says it has, unpacked: "ZLIB", then the size. */
+static uint64_t zdebug_size(Elf_Scn *scn)
+{
+	const Elf_Data *raw = elf_rawdata(scn, NULL);
+	uint64_t size = 0;
+
+	if (!raw || !raw->d_buf || raw->d_size < 12 || memcmp(raw->d_buf, "ZLIB", 4))
+		return 0;
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
+	return size;
+}
+
 /*
  * Would reading the debug info take memory beyond all measure? Sizes are as the headers state them.
  */
@@ -97,6 +110,12 @@ static bool too_large(Elf *elf)
 			if (ch.ch_size > DEBUG_INFO_MAX)
 				return true;
 			inflated += ch.ch_size;
+		} else if (!strncmp(name, ".zdebug_", 8)) {
+			uint64_t size = zdebug_size(scn);
+
+			if (size > DEBUG_INFO_MAX)
+				return true;
+			inflated += size;
 		} else if (!strcmp(name, ".debug_info") && sh.sh_size > DEBUG_INFO_MAX) {
 			return true;
 		}
@@ -126,9 +145,9 @@ static void read_aranges(struct inline_index *ix, Elf *elf)
 
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
-		if (!strcmp(name, ".debug_info"))
+		if (inline_section_is(name, ".debug_info"))
 			info_size = sh.sh_size;
-		else if (!strcmp(name, ".debug_aranges"))
+		else if (inline_section_is(name, ".debug_aranges"))
 			data = elf_rawdata(scn, NULL);
 	}
 	if (data && data->d_buf)

@@ -21,7 +21,10 @@
 
 /* ---- the file ---- */
 
-/* A section as libdw reads it; NULL: it is not there, or nowhere in one piece. */
+/*
+ * A section as libdw reads it; NULL: it is not there, or nowhere in one piece. One of the older form of compression, ".zdebug_info",
+ * libdw has unpacked by then, name and all but that.
+ */
 static Elf_Scn *section(Dwarf *dw, const char *name, GElf_Shdr *sh)
 {
 	Elf *elf = dwarf_getelf(dw);
@@ -33,7 +36,7 @@ static Elf_Scn *section(Dwarf *dw, const char *name, GElf_Shdr *sh)
 	while ((scn = elf_nextscn(elf, scn))) {
 		const char *at = gelf_getshdr(scn, sh) ? elf_strptr(elf, shstrndx, sh->sh_name) : NULL;
 
-		if (at && !strcmp(at, name) && sh->sh_type != SHT_NOBITS)
+		if (at && inline_section_is(at, name) && sh->sh_type != SHT_NOBITS)
 			return scn;
 	}
 	return NULL;

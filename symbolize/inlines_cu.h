@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "elf_file.h"
 #include "inlines_dies.h"
@@ -21,6 +22,12 @@ struct inline_node {
 };
 
 #define INLINE_OUTERMOST UINT32_MAX
+
+/* Is a section called @have the one called ".debug_...", compressed or not? */
+static inline bool inline_section_is(const char *have, const char *name)
+{
+	return !strcmp(have, name) || (have[0] == '.' && have[1] == 'z' && !strcmp(have + 2, name + 1));
+}
 
 struct inline_func {
 	Dwarf_Off die;

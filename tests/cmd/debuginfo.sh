@@ -101,6 +101,7 @@ fi
 for z in zlib zlib-gnu zstd; do
 	if build -gz=$z; then
 		same "compressed debug info: $z"
+		like "compressed debug info: $z: lines" "$(cat right)" 'work.cc:[0-9]+\)_\[i\]'
 	elif build && objcopy --compress-debug-sections=$z whole packed 2>err; then
 		cp packed "$W"
 		same "compressed debug info by objcopy: $z"

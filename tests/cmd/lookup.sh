@@ -32,6 +32,12 @@ done
 is "lines, compressed debug info, 5 threads" "$("$LOOKUP" --threads 5 --lines packed <addresses | cksum)" "$(cksum <lines)"
 is "lines without inlined functions, 5 threads" "$("$LOOKUP" --threads 5 --lines --no-inline many <addresses | cksum)" \
 	"$("$LOOKUP" --threads 1 --lines --no-inline many <addresses | cksum)"
+# The older form of compression, and a size in it that nobody has memory for.
+objcopy --compress-debug-sections=zlib-gnu many older
+is "lines, zlib-gnu, 5 threads" "$("$LOOKUP" --threads 5 --lines older <addresses | cksum)" "$(cksum <lines)"
+printf 'ZLIB\0\0\0\0\300\0\0\0' >huge
+objcopy -R .debug_str --add-section .zdebug_str=huge many refused
+like "zlib-gnu: 3 GiB are refused" "$("$BUILD/tests/tools/lookup" refused <addresses 2>&1 >/dev/null)" 'more than 2 GiB of debug info'
 # Without .debug_aranges, as clang writes it.
 objcopy -R .debug_aranges many bare
 is "without .debug_aranges, 5 threads" "$("$LOOKUP" --threads 5 bare <addresses | cksum)" "$(cksum <one)"
