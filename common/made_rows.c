@@ -13,9 +13,6 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* The longest start-up code without rows: _start and _start_c of musl. */
-#define ENTRY_LEN 64
-
 struct made_rows {
 	struct elf_file *ef;
 	struct code_rows *code;
@@ -27,6 +24,7 @@ struct made_rows {
 		uint64_t svma;
 		size_t size;	/* bytes; 0: there is no such section */
 	} plts[4];
+	uint64_t entry_end;	/* svma where the start-up code ends; 0: not looked at yet */
 	bool symbols_read, plts_read;
 };
 
@@ -246,6 +244,20 @@ uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, u
 	return end;
 }
 
+uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi)
+{
+	uint64_t entry = elf_file_entry(mr->ef);
+	struct cfi_fde fde;
+
+	if (mr->entry_end)
+		return mr->entry_end;
+	if (cfi && cfi_find(cfi, entry, &fde) == 0)
+		mr->entry_end = MIN(MAX(fde.end, entry + MADE_ENTRY_GAP), entry + MADE_ENTRY_MAX);
+	else
+		mr->entry_end = made_rows_reach(mr, cfi, entry, entry + MADE_ENTRY_MAX);
+	return mr->entry_end;
+}
+
 enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma)
 {
 	uint64_t target;
@@ -430,7 +442,7 @@ static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, s
 	struct cfi_fde fde;
 
 	/* Nothing called the start-up code, and whether an address is in it is told by its distance. */
-	if (pcs[i] - elf_file_entry(mr->ef) < ENTRY_LEN)
+	if (pcs[i] >= elf_file_entry(mr->ef) && pcs[i] < made_rows_entry_end(mr, cfi))
 		return false;
 	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
 	    cfi_find(cfi, pcs[i], &fde) == 0)

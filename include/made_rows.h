@@ -39,6 +39,15 @@ enum made_call {
 	MADE_CALL_THIS,
 	MADE_CALL_OTHER,
 };
+/*
+ * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, up to 60 in ld.so, whose entry
+ * runs into _dl_start_user, 73 in Free Pascal's. Where rows cover the entry, code without rows counts up to the smaller one.
+ */
+#define MADE_ENTRY_MAX 96
+#define MADE_ENTRY_GAP 64
+/* Where the code at the file's entry ends, an svma: by rows, else by where its ways lead, which may be on into what it calls. */
+uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi);
+
 enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma);
 
 /*

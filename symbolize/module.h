@@ -50,7 +50,7 @@ struct module {
 	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct {			/* start-up code, walk_map.c */
 		uint64_t svma;		/* 0: none whose stack ends there */
-		uint32_t len;		/* bytes, at most WALK_ENTRY_LEN */
+		uint32_t len;		/* bytes, at most MADE_ENTRY_MAX */
 		bool known;
 	} entry;
 	struct symtab *symtab;		/* symtab.c; NULL until asked */

@@ -76,7 +76,7 @@ struct walk_map {
 	bool rows; /* @mod has its bytes, and bias and entry are set */
 	uint64_t bias; /* runtime address = svma + bias */
 	uint64_t entry; /* runtime address of the binary's entry point; 0 when unknown */
-	uint32_t entry_len; /* bytes of start-up code there, at most WALK_ENTRY_LEN; 0 when unknown */
+	uint32_t entry_len; /* bytes of start-up code there, at most MADE_ENTRY_MAX; 0 when unknown */
 	bool fast; /* rule_key() of an address in it is exact, and the address plus @key_off */
 	uint64_t key_off;
 	bool go; /* @mod has a Go function table: made rows come first (made_rows.h) */
@@ -88,12 +88,6 @@ struct walk_step {
 	uint64_t bp; /* with a rule that is based on %rbp: its value; else nothing */
 	uint64_t rule; /* RULE_COMMON (rules.h); 0: in another way, or not at all */
 };
-
-/*
- * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, and up
- * to 60 in ld.so, whose entry runs into _dl_start_user.
- */
-#define WALK_ENTRY_LEN 64
 
 #define WALK_RECENT 8 /* a stack seldom runs through more mappings at a time */
 

@@ -33,13 +33,20 @@ static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uin
 	return best > 0;
 }
 
-/* Bytes of start-up code at @entry, an svma. Where there are rows they tell where the next function begins. */
-static uint32_t entry_length(struct cfi *cfi, uint64_t entry)
+/*
+ * Bytes of start-up code at @entry, an svma. Where there are rows they tell where the next function begins, and else the code:
+ * a slice has none, but where its first made rows lie.
+ */
+static uint32_t entry_length(struct module *mod, uint64_t entry)
 {
-	uint64_t len = 0;
+	struct made_rows *made = module_made(mod);
+	struct cfi *cfi = module_cfi(mod);
+	uint64_t len = 0, most = MADE_ENTRY_MAX;
 	struct cfi_fde fde;
 
-	while (len < WALK_ENTRY_LEN) {
+	if (made)
+		most = made_rows_entry_end(made, mod->cfi_cut ? NULL : cfi) - entry;
+	while (len < most) {
 		if (cfi_find(cfi, entry + len, &fde)) {
 			len++;
 			continue;
@@ -47,8 +54,9 @@ static uint32_t entry_length(struct cfi *cfi, uint64_t entry)
 		if (fde.start > entry)
 			break;
 		len = fde.end - entry;
+		most = MADE_ENTRY_GAP;
 	}
-	return (uint32_t)MIN(len, WALK_ENTRY_LEN);
+	return (uint32_t)MIN(len, MADE_ENTRY_MAX);
 }
 
 /*
@@ -62,7 +70,7 @@ static void find_entry(struct module *mod, const struct elf_file *ef, bool go)
 	if (mod->entry.svma && go && made_rows_first(module_made(mod), mod->entry.svma, false))
 		mod->entry.svma = 0;
 	if (mod->entry.svma)
-		mod->entry.len = entry_length(module_cfi(mod), mod->entry.svma);
+		mod->entry.len = entry_length(mod, mod->entry.svma);
 }
 
 static void describe(struct walk_map *wm, const struct mapping *m)
