@@ -10,25 +10,66 @@
 #include "util.h"
 #include "walk_priv.h"
 
+#define PAGE_BYTES 4096
+
+/* Runtime address minus svma if @m is of @l. */
+static uint64_t load_bias(const struct mapping *m, const struct elf_load *l)
+{
+	return m->start - m->pgoff + l->offset - l->vaddr;
+}
+
+/* How many mappings of @m's file in @as are where it would have put them with @bias. */
+static uint32_t agreeing(const struct addrspace *as, const struct mapping *m, const struct elf_load *loads, size_t n,
+			 uint64_t bias)
+{
+	uint32_t agree = 0;
+
+	for (uint32_t k = 0; k < as->n; k++) {
+		const struct mapping *o = &as->maps[k];
+		bool fits = false;
+
+		for (size_t i = 0; i < n && o->mod == m->mod && !fits; i++) {
+			uint64_t start = align_down(loads[i].vaddr, PAGE_BYTES) + bias;
+
+			fits = (loads[i].flags & PF_X) && load_bias(o, &loads[i]) == bias && o->start >= start &&
+			       o->end - start <= align_up(loads[i].vaddr + loads[i].memsz, PAGE_BYTES) + bias - start;
+		}
+		agree += fits;
+	}
+	return agree;
+}
+
 /*
  * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
  * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
- * the last one translates through another segment or through none.
+ * the last one translates through another segment or through none. Where several executable segments have a part
+ * of it, other mappings of the file tell, and then which has most.
  */
-static bool mapping_bias(const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
+static bool mapping_bias(const struct addrspace *as, const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
 {
 	uint64_t from = m->pgoff, to = m->pgoff + (m->end - m->start), best = 0;
+	uint32_t best_agree = 0;
 	const struct elf_load *loads;
 	size_t n = elf_file_loads(ef, &loads);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct elf_load *l = &loads[i];
-		uint64_t lo = MAX(from, l->offset), hi = MIN(to, l->offset + l->filesz);
+		uint64_t lo = MAX(from, l->offset), hi = MIN(to, l->offset + l->filesz), own;
+		uint32_t agree;
 
-		if (!(l->flags & PF_X) || lo >= hi || hi - lo <= best)
+		if (!(l->flags & PF_X) || lo >= hi)
 			continue;
-		best = hi - lo;
-		*bias = m->start - m->pgoff + l->offset - l->vaddr;
+		own = load_bias(m, l);
+		if (best && own != *bias) {
+			if (!best_agree)
+				best_agree = agreeing(as, m, loads, n, *bias);
+			agree = agreeing(as, m, loads, n, own);
+			if (agree < best_agree || (agree == best_agree && hi - lo <= best))
+				continue;
+			best_agree = agree;
+		}
+		best = MAX(best, hi - lo);
+		*bias = own;
 	}
 	return best > 0;
 }
@@ -73,7 +114,7 @@ static void find_entry(struct module *mod, const struct elf_file *ef, bool go)
 		mod->entry.len = entry_length(mod, mod->entry.svma);
 }
 
-static void describe(struct walk_map *wm, const struct mapping *m)
+static void describe(struct walk_map *wm, const struct addrspace *as, const struct mapping *m)
 {
 	struct elf_file *ef;
 
@@ -82,7 +123,7 @@ static void describe(struct walk_map *wm, const struct mapping *m)
 		return;
 	module_load(m->mod);
 	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
-	if (!ef || !mapping_bias(m, ef, &wm->bias))
+	if (!ef || !mapping_bias(as, m, ef, &wm->bias))
 		return;
 	wm->rows = true;
 	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
@@ -128,7 +169,7 @@ const struct walk_map *walk_map_slow(struct walker *w, const struct addrspace *a
 	m = addrspace_find(as, a);
 	if (!m)
 		return NULL;
-	describe(&fresh, m);
+	describe(&fresh, as, m);
 	if (!fresh.rows && as->jit)
 		return jit_map(w, as, addr);
 	wm = &w->recent[w->next];

@@ -277,6 +277,31 @@ for nops in 50 0; do
 	check "no rows at all, $nops: the recording's own give the same" diff "$T/bare.cached" <("$NSPROF" symbolize -q --no-inline "$T/bare.data")
 done
 
+# Two segments of code with less than a page each, one behind the other in the file: a mapping of either has the other's bytes, too.
+cat >"$T/apart.c" <<'END'
+#define NI(name) __attribute__((noinline, noclone, section(name)))
+static volatile unsigned int sink;
+NI(".far_a") unsigned int far_leaf(unsigned int n)
+{
+	for (int i = 0; i < 20000; i++)
+		n = n * 1664525u + 1013904223u + sink;
+	return n;
+}
+NI(".far_b") unsigned int far_caller(unsigned int n) { return far_leaf(n) + 1; }
+int main(void) { for (unsigned int i = 0; i < 30000; i++) sink += far_caller(i); return 0; }
+END
+for how in -no-pie -pie; do
+	if ! gcc -O1 $how -Wl,--section-start=.far_a=0x10000000 -Wl,--section-start=.far_b=0x20000100 -o "$T/apart" "$T/apart.c" 2>"$T/apart.err"; then
+		skip "segments that share a page $how" "gcc cannot link that: $(head -1 "$T/apart.err")"
+		continue
+	fi
+	"$NSPROF" record -q -F 1999 -o "$T/apart.data" -- "$T/apart"
+	for u in cached libunwind libdw; do
+		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/apart.data" >"$T/apart.$u"
+		check "segments that share a page $how: $u" holds "$T/apart.$u" 'main;far_caller;far_leaf' 99.5
+	done
+done
+
 # 32-bit: what is not taken is said, in user mode and in system calls.
 cat >"$T/narrow.c" <<'END'
 #define NI __attribute__((noinline, noclone))
