@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "nsopen.h"
 #include "util.h"
 #include "xalloc.h"
@@ -30,6 +31,20 @@ static const char *proc_dir = "/proc";
 void nsopen_set_proc(const char *dir)
 {
 	proc_dir = dir;
+}
+
+int nsopen_use_proc(const char *dir)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	/* It may be an empty one: then no process is alive. */
+	if (fd < 0) {
+		pr_err("--proc '%s': %s", dir, strerror(errno));
+		return -EINVAL;
+	}
+	close(fd);
+	nsopen_set_proc(dir);
+	return 0;
 }
 
 const char *nsopen_proc(void)

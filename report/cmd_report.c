@@ -9,12 +9,14 @@
 
 #include "calltree.h"
 #include "chains.h"
+#include "filter.h"
 #include "grid.h"
 #include "header.h"
 #include "html.h"
 #include "leading.h"
 #include "load.h"
 #include "log.h"
+#include "maxstack.h"
 #include "opt.h"
 #include "outfile.h"
 #include "pager.h"
@@ -91,35 +93,62 @@ static int add_filter(void *dst, const char *arg)
 	return 0;
 }
 
-/* A list of perf's is passed to nsprof-symbolize, which knows it. */
-static void pass(struct report_opts *o, const char *option, const char *arg)
+/*
+ * A list of perf's is passed to nsprof-symbolize, which knows whose samples there are. What makes no sense is our command line's
+ * fault, whatever the input is.
+ */
+static int pass(struct report_opts *o, enum filter_key key, const char *option, const char *arg)
 {
+	struct filter f = { 0 };
+	int err = key == FILTER_TIME ? filter_add_span(&f, arg) : filter_add_list(&f, key, option, arg);
+
+	filter_fini(&f);
+	if (err)
+		return err;
 	XGROW(o->load.passed, o->load.npassed, o->passed_cap);
 	o->load.passed[o->load.npassed++] = xasprintf("%s=%s", option, arg);
+	return 0;
 }
 
 static int pass_comms(void *dst, const char *arg)
 {
-	pass(dst, "--comms", arg);
-	return 0;
+	return pass(dst, FILTER_COMM, "--comms", arg);
 }
 
 static int pass_pid(void *dst, const char *arg)
 {
-	pass(dst, "--pid", arg);
-	return 0;
+	return pass(dst, FILTER_PID, "--pid", arg);
 }
 
 static int pass_tid(void *dst, const char *arg)
 {
-	pass(dst, "--tid", arg);
-	return 0;
+	return pass(dst, FILTER_TID, "--tid", arg);
 }
 
 static int pass_time(void *dst, const char *arg)
 {
-	pass(dst, "--time", arg);
+	return pass(dst, FILTER_TIME, "--time", arg);
+}
+
+/* "" would be in none of them, or have no name. */
+static int set_places(const char **dst, const char *option, const char *arg)
+{
+	if (!arg[strspn(arg, ",")]) {
+		pr_err("%s takes names, with commas between, not '%s'", option, arg);
+		return -EINVAL;
+	}
+	*dst = arg;
 	return 0;
+}
+
+static int set_dsos(void *dst, const char *arg)
+{
+	return set_places(dst, "--dsos", arg);
+}
+
+static int set_symbols(void *dst, const char *arg)
+{
+	return set_places(dst, "--symbols", arg);
 }
 
 static int set_separator(void *dst, const char *arg)
@@ -558,10 +587,12 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, o, pass_tid },
 		{ "time", 0, "FROM,TO", "only samples of this time, in seconds as nsprof script shows them, or a part: 10%/2, 0%-20%", OPT_CALL, o,
 		  pass_time },
-		{ "dsos", 'd', "FILE,...", "only samples in code of these: paths as mapped or their last parts, or globs", OPT_STR,
-		  &o->load.dsos, NULL },
-		{ "symbols", 'S', "NAME,...", "only samples in these functions themselves (names or globs)", OPT_STR, &o->load.symbols, NULL },
-		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf", OPT_U64, &o->load.max_stack, NULL },
+		{ "dsos", 'd', "FILE,...", "only samples in code of these: paths as mapped or their last parts, or globs", OPT_CALL,
+		  &o->load.dsos, set_dsos },
+		{ "symbols", 'S', "NAME,...", "only samples in these functions themselves (names or globs)", OPT_CALL,
+		  &o->load.symbols, set_symbols },
+		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (at most 65536)", OPT_CALL, &o->load.max_stack,
+		  maxstack_parse },
 		{ "demangle", 0, NULL, "names as in the source (default; --no-demangle: raw)", OPT_FLAG, &o->demangle, NULL },
 		{ "stdio-color", 0, "WHEN", NULL, OPT_CALL, NULL, set_stdio_color },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,

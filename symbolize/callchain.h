@@ -9,8 +9,6 @@
 
 #include "unwind.h"
 
-#define CALLCHAIN_MAX 65536u	/* largest --max-stack */
-
 struct callchain;
 
 struct stack {
@@ -22,7 +20,7 @@ struct stack {
 	uint64_t border;
 };
 
-/* @max_stack: frames kept of a stack, from the leaf; 1 to CALLCHAIN_MAX. */
+/* @max_stack: frames kept of a stack, from the leaf; 1 to MAXSTACK_LIMIT. */
 struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack);
 void callchain_free(struct callchain *cc);
 /* Whether the samples to come were taken with registers and stack copies, which only 32-bit code is without. */

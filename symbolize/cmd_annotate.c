@@ -41,7 +41,7 @@
 #define SHOWN_NAMES 10	/* functions named where none could be shown */
 
 struct config {
-	const char *input, *output, *proc, *servers, *style, *symbol;
+	const char *input, *output, *servers, *style, *symbol;
 	double percent_limit;
 	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
 	int verbose;
@@ -98,6 +98,12 @@ static int check_config(struct config *cfg)
 	return 0;
 }
 
+static int use_proc(void *dst, const char *arg)
+{
+	(void)dst;
+	return nsopen_use_proc(arg);
+}
+
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -123,7 +129,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "cache", 0, NULL,
 		  "keep what large debug info says for the next time (default; --no-cache: neither read nor write)", OPT_FLAG,
 		  &cfg->cache, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_STR, &cfg->proc, NULL },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, use_proc },
 		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
@@ -511,8 +517,6 @@ int main(int argc, char **argv)
 	if (cfg.build_info)
 		return print_build_info();
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
-	if (cfg.proc)
-		nsopen_set_proc(cfg.proc);
 	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
 		return EXIT_FAILURE;
 	err = annotate(&cfg);

@@ -13,6 +13,7 @@
 #include "callchain.h"
 #include "live.h"
 #include "log.h"
+#include "maxstack.h"
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
@@ -22,15 +23,20 @@
 #include "util.h"
 
 #define DEFAULT_OUTPUT "perf.data"
-#define DEFAULT_MAX_STACK 1024
 
 struct config {
-	const char *input, *output, *buildid_dir, *unwind, *proc;
+	const char *input, *output, *buildid_dir, *unwind;
 	uint64_t max_stack;
 	bool perf_data, strict, quiet, build_info;
 	int verbose;
 	const struct unwinder_ops *unwinder;
 };
+
+static int use_proc(void *dst, const char *arg)
+{
+	(void)dst;
+	return nsopen_use_proc(arg);
+}
 
 static int parse(int argc, char **argv, struct config *cfg)
 {
@@ -42,10 +48,10 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "buildid-dir", 0, "DIR",
 		  "besides, the symbols that the recording captured, for 'perf --buildid-dir DIR report'; DIR is new or empty",
 		  OPT_STR, &cfg->buildid_dir, NULL },
-		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
-		  &cfg->max_stack, NULL },
+		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL,
+		  &cfg->max_stack, maxstack_parse },
 		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_STR, &cfg->proc, NULL },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, use_proc },
 		{ "strict", 0, NULL, "write nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
@@ -82,10 +88,6 @@ static int parse(int argc, char **argv, struct config *cfg)
 	cfg->unwinder = unwinder_find(cfg->unwind);
 	if (!cfg->unwinder) {
 		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
-		return -EINVAL;
-	}
-	if (!cfg->max_stack || cfg->max_stack > CALLCHAIN_MAX) {
-		pr_err("--max-stack takes 1 to %u frames", CALLCHAIN_MAX);
 		return -EINVAL;
 	}
 	return 0;
@@ -168,7 +170,7 @@ static int export(const struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.input = NULL, .output = DEFAULT_OUTPUT, .unwind = "cached", .max_stack = DEFAULT_MAX_STACK,
+		.input = NULL, .output = DEFAULT_OUTPUT, .unwind = "cached", .max_stack = MAXSTACK_DEFAULT,
 	};
 	int err;
 
@@ -183,8 +185,6 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
-	if (cfg.proc)
-		nsopen_set_proc(cfg.proc);
 	if (!cfg.input)
 		cfg.input = rec_reader_default();
 	return export(&cfg) ? EXIT_FAILURE : EXIT_SUCCESS;

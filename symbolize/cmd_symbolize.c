@@ -17,6 +17,7 @@
 #include "fold.h"
 #include "live.h"
 #include "log.h"
+#include "maxstack.h"
 #include "module.h"
 #include "names.h"
 #include "naming.h"
@@ -38,14 +39,12 @@
 #include "to_speedscope.h"
 #include "util.h"
 
-#define DEFAULT_MAX_STACK 1024
-
 enum format { FORMAT_FOLDED, FORMAT_PROFILE, FORMAT_SCRIPT, FORMAT_PPROF, FORMAT_SPEEDSCOPE, FORMAT_FIREFOX, FORMATS };
 
 static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope", "firefox" };
 
 struct config {
-	const char *input, *output, *proc;
+	const char *input, *output;
 	const char *format, *by, *split_by, *weight, *unwind, *servers;
 	uint64_t max_stack;
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
@@ -142,10 +141,6 @@ static int check_config(struct config *cfg)
 		return -EINVAL;
 	}
 	modules_use_root(cfg->symfs);
-	if (!cfg->max_stack || cfg->max_stack > CALLCHAIN_MAX) {
-		pr_err("--max-stack takes 1 to %u frames", CALLCHAIN_MAX);
-		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -153,6 +148,12 @@ static int add_debug_dir(void *dst, const char *arg)
 {
 	(void)dst;
 	return debugsource_add_dir(arg) ? -EINVAL : 0;
+}
+
+static int use_proc(void *dst, const char *arg)
+{
+	(void)dst;
+	return nsopen_use_proc(arg);
 }
 
 static int use_debuginfod(void *dst, const char *arg)
@@ -265,15 +266,15 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "keep what large debug info says for the next time (default; --no-cache: neither "
 		  "read nor write)", OPT_FLAG, &cfg->cache, NULL },
 		{ "max-stack", 0, "N",
-		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_U64,
-		  &cfg->max_stack, NULL },
+		  "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL,
+		  &cfg->max_stack, maxstack_parse },
 		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR,
 		  &cfg->unwind, NULL },
 		{ "stats", 0, NULL,
 		  "tell on standard error how stacks ended and what had no name, and why", OPT_FLAG,
 		  &cfg->stats, NULL },
 		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)",
-		  OPT_STR, &cfg->proc, NULL },
+		  OPT_CALL, NULL, use_proc },
 		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG,
 		  &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
@@ -611,7 +612,7 @@ int main(int argc, char **argv)
 	struct config cfg = {
 		.format = "folded",
 		.unwind = "cached",
-		.max_stack = DEFAULT_MAX_STACK,
+		.max_stack = MAXSTACK_DEFAULT,
 		.inlines = true,
 		.demangle = true,
 		.cache = true,
@@ -627,8 +628,6 @@ int main(int argc, char **argv)
 	if (cfg.build_info)
 		return print_build_info();
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
-	if (cfg.proc)
-		nsopen_set_proc(cfg.proc);
 	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
 		return EXIT_FAILURE;
 	err = symbolize(&cfg);

@@ -45,6 +45,7 @@ int script_parse_fields(const char *text, uint32_t *fields)
 {
 	static const char *const names[] = { "comm", "pid", "tid", "cpu", "time", "period", "event", "ip", "sym", "symoff",
 					     "dso", "srcline", "cgroup" };
+	const char *list = text;
 	uint32_t all;
 
 	text = without_type(text);
@@ -67,6 +68,11 @@ int script_parse_fields(const char *text, uint32_t *fields)
 		}
 		all = sign == '-' ? all & ~(1u << i) : all | 1u << i;
 		text += len + (text[len] == ',');
+	}
+	/* 0 means the default, which nobody asked for here. */
+	if (!all) {
+		pr_err("-F '%s' leaves no field to be shown", list);
+		return -EINVAL;
 	}
 	*fields = all;
 	return 0;

@@ -81,6 +81,15 @@ bad "a pipe without an end" "'-' is neither" - < <(exec cat /dev/zero)
 printf 'PERFILE2........................................................................................' >perf.data
 bad "damage behind perf's magic" "'perf.data' is damaged: its header has no events" perf.data
 check_rc "a filter of an unknown key: usage" 129 "$NSPROF" report --filter foo=1 a.folded
+# Before the input is looked at, whether or not it has times and numbers.
+for args in "--time x" "--time 5,3" "--time 101%" "--pid 1,x" "--tid 1,," "-c a,,b" "--max-stack 0" "--max-stack 65537" \
+	"--max-stack 2x" "-d ," "-S ,"; do
+	for input in a.folded nosuch; do
+		# shellcheck disable=SC2086
+		check_rc "$args: usage" 129 "$NSPROF" report $args $input
+		like "$args: says what" "$(cat check.err)" "^nsprof report: error: --(time|pid|tid|comms|max-stack|dsos|symbols) takes .* not '[^']*'"
+	done
+done
 check_rc "unknown format: usage" 129 "$NSPROF" report --format pdf a.folded
 check_rc "a full disk is noticed" 1 "$NSPROF" report -o /dev/full a.folded
 printf 'a;b 1\nbad line\nanother\nthird bad\nfourth\n' >some

@@ -91,6 +91,8 @@ is "filters" "$("$NSPROF" script -q --filter comm=x "$T/data" | grep -a '^[^[:bl
 "$NSPROF" script -F nonsense "$T/data" >"$T/out" 2>"$T/err"
 is "an unknown field: status" $? 129
 check "is named" grep -q "'nonsense' is not one of comm, pid" "$T/err"
+check_rc "no field at all" 129 "$NSPROF" script -F "" "$T/data"
+check_rc "each field left out" 129 "$NSPROF" script -F -comm,-pid,-tid,-cpu,-time,-period,-event,-ip,-sym,-dso "$T/data"
 "$NSPROF" symbolize --ns "$T/data" >"$T/out" 2>"$T/err"
 is "--ns without a script: status" $? 129
 check "a full disk is told of" test "$("$NSPROF" script -q "$T/data" 2>&1 >/dev/full | grep -c 'No space left')" = 1

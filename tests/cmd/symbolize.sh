@@ -48,6 +48,17 @@ check "--stats tells how stacks ended: all whole but for threads being born" awk
 for u in libunwind libdw; do
 	is "--unwind $u agrees" "$("$NSPROF" symbolize --unwind $u)" "$(cat plain)"
 done
+for n in 0 65537 99999999999999999999 -1 x; do
+	check_rc "--max-stack $n" 129 "$NSPROF" symbolize --max-stack $n nsprof.data
+	check_rc "--max-stack $n" 129 "$NSPROF" export --perf-data --max-stack $n nsprof.data
+done
+for c in symbolize script annotate "export --perf-data"; do
+	for dir in "$T/nowhere" /bin/sh ""; do
+		# shellcheck disable=SC2086
+		check_rc "$c --proc '$dir'" 129 "$NSPROF" $c --proc "$dir" -i nsprof.data
+		like "$c --proc '$dir': says what" "$(cat check.err)" "error: --proc '$dir': (No such file or|Not a) directory"
+	done
+done
 check_rc "--unwind of something else" 129 "$NSPROF" symbolize --unwind guess
 like "--unwind fp stops where there are none" "$("$NSPROF" symbolize -q --unwind fp)" 'app_leaf'
 
