@@ -174,13 +174,16 @@ static void put_chains(void *ctx, size_t row, FILE *to)
 	fputc('\n', to);
 }
 
-void chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, bool color, FILE *to)
+uint64_t chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, char separator, bool color,
+		     FILE *to)
 {
 	struct chains cs = { .o = co, .period = o->period && p->period };
 	/* What threads have is theirs, whoever it is called by. */
 	bool both = o->children && !sortkeys_have(&o->sort, SORT_SYMBOL) && !sortkeys_have(&o->sort, SORT_DSO) &&
 		    !sortkeys_have(&o->sort, SORT_SRCLINE);
 	struct groups gs = { 0 };
+	size_t shown = 0;
+	uint64_t hidden;
 	struct grid g;
 
 	cs.whole = cs.period ? p->period : p->samples;
@@ -194,12 +197,12 @@ void chains_text(const struct profile *p, const struct table_opts *o, const stru
 	if (co->samples)
 		grid_column(&g, "Samples", "samples", GRID_COUNT);
 	sortkeys_columns(&o->sort, &g);
-	for (size_t i = 0; i < cs.nrows; i++) {
-		const struct row *r = &cs.rows[i];
+	for (; shown < cs.nrows; shown++) {
+		const struct row *r = &cs.rows[shown];
 		struct grid_cell *cells;
 
 		/* The rest has less still. */
-		if ((o->limit && i >= o->limit) || 100.0 * (double)r->weight < o->percent_limit * (double)cs.whole)
+		if ((o->limit && shown >= o->limit) || 100.0 * (double)r->weight < o->percent_limit * (double)cs.whole)
 			break;
 		cells = grid_row(&g);
 		if (both)
@@ -209,11 +212,16 @@ void chains_text(const struct profile *p, const struct table_opts *o, const stru
 			(cells++)->n = r->samples;
 		sortkeys_cells(&o->sort, &gs, p, cs.list[r->first].thread, cs.list[r->first].frame, cells);
 	}
-	grid_text(&g, color, to);
+	if (separator)
+		grid_separated(&g, separator, to);
+	else
+		grid_text(&g, color, to);
+	hidden = cs.nrows - shown;
 	grid_fini(&g);
 	groups_fini(&gs);
 	for (size_t i = 0; i < cs.n; i++)
 		free(cs.list[i].text);
 	free(cs.list);
 	free(cs.rows);
+	return hidden;
 }

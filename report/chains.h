@@ -3,6 +3,7 @@
 #define NSPROF_CHAINS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "profile.h"
@@ -23,8 +24,10 @@ struct chains_opts {
 
 /*
  * A row for each combination of keys in which samples end, the most first, and behind each "VALUE FRAME;FRAME..." for its
- * stacks. Names are as they are, but for what could steer a terminal.
+ * stacks. Names are as they are, but for what could steer a terminal. @separator: between columns; 0: they are
+ * aligned. How many rows its limits leave out.
  */
-void chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, bool color, FILE *to);
+uint64_t chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, char separator, bool color,
+		     FILE *to);
 
 #endif

@@ -310,6 +310,14 @@ static void write_svg(const struct report_in *in, FILE *to)
 	calltree_free(t);
 }
 
+static void put_grid(const struct report_in *in, const struct grid *g, FILE *to)
+{
+	if (in->opts->separator)
+		grid_separated(g, in->opts->separator, to);
+	else
+		grid_text(g, in->color, to);
+}
+
 /* @g as the format has it; @name: its key in JSON. */
 static void write_grid(const struct report_in *in, const struct grid *g, const char *name, FILE *to)
 {
@@ -326,28 +334,33 @@ static void write_grid(const struct report_in *in, const struct grid *g, const c
 		json_free(j);
 	} else {
 		header_text(&in->header, to);
-		if (in->opts->separator)
-			grid_separated(g, in->opts->separator, to);
-		else
-			grid_text(g, in->color, to);
+		put_grid(in, g, to);
 	}
+}
+
+static void tell_hidden(uint64_t rows, FILE *to)
+{
+	if (rows)
+		fprintf(to, "# and %" PRIu64 " more: --limit 0 --percent-limit 0 shows all\n", rows);
 }
 
 static void write_chains(const struct report_in *in, FILE *to)
 {
 	header_text(&in->header, to);
-	chains_text(in->profile, &in->opts->table, &in->opts->chains, in->color, to);
+	tell_hidden(chains_text(in->profile, &in->opts->table, &in->opts->chains, in->opts->separator, in->color, to), to);
 }
 
 /* perf's form, of the records that a profile has: samples. */
 static void write_stats(const struct report_in *in, FILE *to)
 {
 	const struct profile *p = in->profile;
-	const char *event = profile_meta(p, "event"), *lost = profile_meta(p, "lost");
+	const char *event = profile_meta(p, "event"), *modifier = profile_meta(p, "event_modifier");
+	const char *lost = profile_meta(p, "lost");
 
 	fprintf(to, "\nAggregated stats:\n%16s events: %10" PRIu64 "\n%16s events: %10s\n", "SAMPLE", p->samples, "LOST",
 		lost ? lost : "0");
-	fprintf(to, "%s stats:\n%16s events: %10" PRIu64 "\n", event ? event : "all", "SAMPLE", p->samples);
+	fprintf(to, "%s%s%s stats:\n%16s events: %10" PRIu64 "\n", event ? event : "all", modifier ? ":" : "", modifier ? modifier : "",
+		"SAMPLE", p->samples);
 }
 
 static void write_flat(const struct report_in *in, FILE *to)
@@ -357,8 +370,8 @@ static void write_flat(const struct report_in *in, FILE *to)
 	uint64_t hidden = table_flat(in->profile, &in->opts->table, &gs, &g);
 
 	write_grid(in, &g, "rows", to);
-	if (hidden && in->opts->kind == FORMAT_TEXT)
-		fprintf(to, "# and %" PRIu64 " more: --limit 0 --percent-limit 0 shows all\n", hidden);
+	if (in->opts->kind == FORMAT_TEXT)
+		tell_hidden(hidden, to);
 	grid_fini(&g);
 	groups_fini(&gs);
 }
@@ -414,11 +427,10 @@ static void focus_text(const struct report_in *in, const struct table_focus *f, 
 	fprintf(to, ": in %.2f%% of all stacks, itself %.2f%%; shares are of its %" PRIu64 " %s\n#\n# callers:\n",
 		100 * (double)f->total / all, 100 * (double)f->self / all, f->total,
 		in->opts->period ? "units of period" : "samples");
-	grid_text(&f->callers, in->color, to);
+	put_grid(in, &f->callers, to);
 	fputs("\n# callees:\n", to);
-	grid_text(&f->callees, in->color, to);
-	if (f->hidden)
-		fprintf(to, "# and %" PRIu64 " more: --limit 0 --percent-limit 0 shows all\n", f->hidden);
+	put_grid(in, &f->callees, to);
+	tell_hidden(f->hidden, to);
 	strbuf_fini(&name);
 }
 
@@ -512,6 +524,10 @@ static int check_format(struct report_opts *o)
 		pr_err("%s is for text", o->folded ? "-g folded" : o->stats ? "--stats" : o->header_only ? "--header-only" : "-t");
 		return -EINVAL;
 	}
+	if (o->tree && o->separator) {
+		pr_err("-t is for tables; --csv has the columns of the call tree");
+		return -EINVAL;
+	}
 	if (o->tree && o->chains.callee) {
 		pr_err("-g callee: the tree begins with the callers; -g folded,callee has stacks from the leaf on, and --focus NAME "
 		       "who calls one function");
@@ -542,10 +558,11 @@ static int check_opts(struct report_opts *o)
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
 	o->table.period = o->period;
 	o->load.raw_names = !o->demangle;
+	/* Folded stacks are read by programs, which take them for all there is. */
 	if (o->table.limit == LIMIT_UNSET)
-		o->table.limit = o->tree ? 0 : 50;
+		o->table.limit = o->tree || o->folded ? 0 : 50;
 	if (o->table.percent_limit < 0)
-		o->table.percent_limit = o->tree ? 0.5 : 0.1;
+		o->table.percent_limit = o->tree ? 0.5 : o->folded ? 0 : 0.1;
 	return 0;
 }
 
@@ -575,9 +592,9 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		  set_separator },
 		{ "stats", 0, NULL, "how many samples there are", OPT_FLAG, &o->stats, NULL },
 		{ "header-only", 0, NULL, "only what stands above the table", OPT_FLAG, &o->header_only, NULL },
-		{ "limit", 0, "N", "at most N rows, 0 for all (default 50; of the call tree all)", OPT_U64, &o->table.limit, NULL },
+		{ "limit", 0, "N", "at most N rows, 0 for all (default 50; of the call tree and -g folded all)", OPT_U64, &o->table.limit, NULL },
 		{ "percent-limit", 0, "P", "leave out what has less than P per cent of the samples (default 0.1; of the call "
-		  "tree 0.5)", OPT_CALL, &o->table.percent_limit, set_percent },
+		  "tree 0.5, of -g folded 0)", OPT_CALL, &o->table.percent_limit, set_percent },
 		{ "by", 0, "LIST", "frames in front of the stacks of call tree and flame graph: container, process, thread, comm, none, or several "
 		  "with commas (default comm)", OPT_STR, &o->by, NULL },
 		{ "filter", 0, "KEY=VALUE", "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or "

@@ -237,6 +237,11 @@ static void add_side(const struct diff_view *v, unsigned int side, const char *b
 			strbuf_adds(out, ", ");
 			strbuf_add_clean(out, value);
 		}
+		value = profile_meta(p, "event_modifier");
+		if (value) {
+			strbuf_adds(out, ":");
+			strbuf_add_clean(out, value);
+		}
 		value = profile_meta(p, "frequency");
 		if (value) {
 			strbuf_adds(out, ", ");

@@ -97,6 +97,7 @@ void header_text(const struct header *h, FILE *to)
 	add_command(p, &sb);
 	if (profile_meta(p, "event")) {
 		add_meta(p, "event", "# event ", "", &sb);
+		add_meta(p, "event_modifier", ":", "", &sb);
 		add_meta(p, "frequency", ", ", " Hz", &sb);
 		add_meta(p, "target", ", ", "", &sb);
 		if (ledger_of(p, &l)) {

@@ -301,16 +301,18 @@ static void join_twins(struct annotate *an, const size_t *which, const struct co
 /* False after a message: nobody can disassemble it. */
 static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
 {
-	const char *event = rec_reader_info(s->r, "event");
+	const char *event = rec_reader_info(s->r, "event"), *mod = rec_reader_info(s->r, "event_modifier");
+	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
 	struct listing listing;
 	struct annotate_shown shown = {
-		.func = f, .listing = &listing, .code = code, .event = event ? event : "cpu-clock", .samples = s->col.samples,
+		.func = f, .listing = &listing, .code = code, .event = name, .samples = s->col.samples,
 		.source = s->source, .demangle = s->cfg->demangle, .color = color,
 	};
 
 	if (listing_init(&listing, f, code, s->cfg->source, s->cfg->intel)) {
 		pr_err("'%s' in '%s': code of this machine cannot be disassembled (x86-64 and aarch64 can)", f->name,
 		       f->mod->dso.path);
+		free(name);
 		return false;
 	}
 	if (j)
@@ -318,6 +320,7 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 	else
 		annotate_text(&shown, to);
 	listing_fini(&listing);
+	free(name);
 	return true;
 }
 

@@ -84,8 +84,11 @@ void stats_hint(const struct stats_input *in)
 	gap = most_nameless(&gaps);
 	share = gap ? percent(gap->samples, in->col->samples) : 0;
 	if (share > UNNAMED_HINT) {
-		strbuf_addf(&sb, "%.1f %% of samples have frames without a name in '%s': ", share,
-			    gap->where);
+		strbuf_addf(&sb, "%.1f %% of samples have frames without a name", share);
+		/* "-" is no file, not even standard input. */
+		if (strcmp(gap->where, "-"))
+			strbuf_addf(&sb, " in '%s'", gap->where);
+		strbuf_adds(&sb, ": ");
 		hint_gap(&sb, gap);
 	}
 	if (rec_reader_ledger(in->reader, &led) && (balance_missing(&led) || led.throttled)) {

@@ -259,8 +259,9 @@ static void print_header(const struct printer *p)
 
 void to_script(const struct to_script *in, FILE *to)
 {
-	const char *event = rec_reader_info(in->reader, "event");
-	struct printer p = { .in = in, .to = to, .event = event ? event : "cpu-clock" };
+	const char *event = rec_reader_info(in->reader, "event"), *mod = rec_reader_info(in->reader, "event_modifier");
+	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
+	struct printer p = { .in = in, .to = to, .event = name };
 	const struct collect_each *each = in->col->each;
 	const size_t n = in->header_only ? 0 : in->col->neach;
 	uint32_t *nodes = collect_each_nodes(in->col);
@@ -273,4 +274,5 @@ void to_script(const struct to_script *in, FILE *to)
 		print_sample(&p, &each[i], nodes[i]);
 	}
 	free(nodes);
+	free(name);
 }

@@ -82,7 +82,7 @@ is "--filter" "$(jq '.samples' some.json)" "$("$NSPROF" symbolize -q --filter co
 
 # ---- the text ----
 "$NSPROF" annotate -q -i all.data hot >text
-like "head" "$(cat text)" "^ Percent  Samples \| hot: $(jq '.functions[] | select(.symbol == "hot") | .samples' all.json) samples of cpu-clock, "
+like "head" "$(cat text)" "^ Percent  Samples \| hot: $(jq '.functions[] | select(.symbol == "hot") | .samples' all.json) samples of cpu-clock:u, "
 like "binary and build-id" "$(cat text)" "\| $T/work, build-id [0-9a-f]{40}$"
 like "source text" "$(cat text)" "\| work.c:$(grep -n DIVIDE src/work.c | cut -d: -f1) +x = x / 3 \+ sink;"
 like "a jump names its target" "$(cat text)" ': (L[0-9]+)? +j[a-z]+ +0x[0-9a-f]+  <L[0-9]+ (up|down)>$'

@@ -79,6 +79,13 @@ awk -f "$TOP/tests/bench/fold-perf.awk" "$T/script" | grep '^it_is' | sort >"$T/
 "$NSPROF" symbolize -q "$T/data" | grep '^it is' | sed 's/^it is (new)/it_is_(new)/' | sort >"$T/from-folded"
 check "the stacks of symbolize" cmp "$T/from-script" "$T/from-folded"
 
+# ---- of the event a part only: each text that names it says so ----
+"$NSPROF" record -q -e cpu-clock:u -F 499 --call-graph fp -o "$T/user" -- "$BUILD/tests/targets/spin" 0.3
+is "-F event: with its modifier, as perf has it" "$("$NSPROF" script -q -F event "$T/user" | grep -o '^cpu-clock.*' | sort -u)" "cpu-clock:u: "
+like "report's head" "$("$NSPROF" report -q --header-only "$T/user")" '^# event cpu-clock:u, 499 Hz, command; '
+like "report --stats" "$("$NSPROF" report -q --stats "$T/user")" '^cpu-clock:u stats:$'
+like "diff's head" "$("$NSPROF" diff -q "$T/user" "$T/user")" '^# after: .* samples, cpu-clock:u, 499 Hz, '
+
 # ---- fields ----
 is "-F sym: nothing but symbols" "$("$NSPROF" script -q -F sym "$T/data" | grep -c '(')" \
 	"$("$NSPROF" script -q -F sym "$T/data" | grep -c '[^ ].*(')"

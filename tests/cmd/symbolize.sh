@@ -155,4 +155,23 @@ like "damaged: says where" "$(cat damaged.err)" "'damaged' is damaged in 1 place
 check "damaged: the samples are shown" [ -s damaged.folded ]
 "$NSPROF" report damaged >/dev/null 2>damaged.err
 like "report names the file, too" "$(cat damaged.err)" "'damaged' is damaged in 1 place"
+
+# Frame pointers that lead to nowhere: what has no name is in no file.
+if command -v gcc >/dev/null; then
+	cat >odd.c <<'EOF'
+int main(void)
+{
+	static long frame[2] = { 0, 0x1234567 };
+
+	for (long i = 0; i < 200; i++)
+		asm volatile("push %%rbp; mov %0, %%rbp; mov $1000000, %%ecx; 1: dec %%ecx; jnz 1b; pop %%rbp" :: "r"(frame) : "ecx", "memory");
+	return 0;
+}
+EOF
+	gcc -O1 -mno-red-zone -o odd odd.c && "$NSPROF" record -q -e cpu-clock:u -F 999 --call-graph fp -o odd.data -- ./odd
+	is "no mapping: no file is named" "$("$NSPROF" symbolize odd.data 2>&1 >/dev/null | sed 's/^[^%]*%/N %/')" \
+		"N % of samples have frames without a name: address outside all known mappings; --stats tells more"
+else
+	skip "no mapping: no file is named" "no C compiler"
+fi
 done_testing

@@ -148,6 +148,21 @@ like "and says how many there are more" "$("$NSPROF" report --limit 3 --percent-
 
 # The tree as text: what is called alone stands below its caller, branches go to the right, small ones are one remark.
 printf 'a;b;b;b;c 60\na;b;b;b;d 30\na;b;b;b;e 6\na;b;b;b;e;f_[k] 1\na;x 3\n' >t.folded
+# A row of less than the table's least share, and more rows than a table has.
+{ echo 'big;f 99999'; for ((i = 0; i < 60; i++)); do echo "t$i;g$i 1"; done; } >many.folded
+is "-g folded: each sample is in a stack" "$("$NSPROF" report -g folded,0,count -s symbol many.folded | awk '/^[0-9]/ { n += $1 } END { print n }')" 100059
+is "-g folded: limits are told of" "$("$NSPROF" report -g folded,0,count -s symbol --limit 3 many.folded | tail -n 1)" \
+	"# and 58 more: --limit 0 --percent-limit 0 shows all"
+is "-t: columns of -g folded" "$("$NSPROF" report -t / -n -g folded,0,count -s symbol --limit 1 many.folded | grep -A 2 Overhead)" \
+	"# Overhead/Samples/Symbol
+99.94%/99999/[.] f
+99999 big;f"
+is "-t: columns of --focus" "$("$NSPROF" report -t / --focus f many.folded | grep -A 1 Share)" "# Share/Samples/Symbol
+100.00%/99999/[.] big
+--
+# Share/Samples/Symbol
+100.00%/99999/[.] (ends here)"
+check_rc "-t: a tree has no columns but its own" 129 "$NSPROF" report -t / -g many.folded
 is "branches, and recursion in one line" "$("$NSPROF" report --tree --percent-limit 4 t.folded | grep -v '^#')" '  100.00%    0.00%  a  (and 1 with 3.00%)
    97.00%    0.00%  b (x3)
    60.00%   60.00%  +- c
