@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "xalloc.h"
 
 static void close_fd(int *fd)
 {
@@ -36,6 +39,31 @@ static void __attribute__((noreturn)) run(int go, int err, char **argv, const si
 	if (write(err, &e, sizeof(e)) != sizeof(e))
 		_exit(126);
 	_exit(127);
+}
+
+int child_find(const char *name)
+{
+	const char *dirs = strchr(name, '/') ? "" : getenv("PATH");
+	struct stat st;
+	int err = ENOENT;
+
+	/* What execvp(3) takes without a PATH. */
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin";; dir++) {
+		size_t len = strcspn(dir, ":");
+		char *path = xasprintf("%.*s%s%s", (int)len, dir, len ? "/" : "", name);
+		bool found = !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode);
+
+		if (!found && !access(path, F_OK))
+			err = EACCES;
+		free(path);
+		if (found)
+			return 0;
+		dir += len;
+		if (!*dir)
+			break;
+	}
+	pr_err("cannot run '%s': %s", name, strerror(err));
+	return -err;
 }
 
 int child_prepare(struct child *c, char **argv, const sigset_t *mask, bool stdout_taken)

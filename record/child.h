@@ -19,6 +19,8 @@ struct child {
 
 #define CHILD_INIT { 0, -1, -1, false, 0 }
 
+/* Is there a program of that @name, as execvp(3) looks for one? 0, or negative errno after a message. Nothing is run. */
+int child_find(const char *name);
 /*
  * Fork and wait before exec. @mask: signal mask to run the command with. @stdout_taken: its stdout
  * becomes stderr, because ours is the recording. 0, or negative errno after a message.

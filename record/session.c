@@ -495,7 +495,7 @@ int session_run(const struct record_opts *o, int *signo)
 	if (err == -EINVAL)
 		rc = EXIT_USAGE;
 	if (!err && o->dry_run) {
-		rc = 0;
+		rc = o->command && child_find(o->command[0]) ? 1 : 0;
 		err = 1;
 	}
 	if (!err)

@@ -9,6 +9,8 @@ if command -v man >/dev/null; then
 		MANWIDTH=100 man --warnings -l "$page" >"$T/text" 2>"$T/err"
 		is "$(basename "$page") formats" "$(cat "$T/err")" ""
 		check "$(basename "$page") is not empty" grep -q NAME "$T/text"
+		# A request that is not at the beginning of its line is text.
+		unlike "$(basename "$page"): no markup is shown" "$(cat "$T/text")" '(^| )\.(PP|TP|IP|BR?|IR?|RB|SH|SS|nf|fi)( |$)'
 	done
 else
 	skip "pages format" "needs the command man"

@@ -53,6 +53,9 @@ refuses "cgroup with pid" 129 "-G cannot be combined with -p: the kernel" "${out
 refuses "frequency and count" 129 "-F and -c exclude each other" "${out[@]}" -F 99 -c 1000 -- true
 refuses "no such folder" 1 "cannot write '/no/such/dir/x': No such file" -o /no/such/dir/x -- true
 refuses "output is a folder" 1 "cannot write '$T': Is a directory" -o "$T" -- true
+refuses "--dry-run: no such command" 1 "cannot run 'no-such-command': No such file" "${out[@]}" --dry-run -- no-such-command
+refuses "--dry-run: a command that is none" 1 "cannot run '/etc/passwd': Permission denied" "${out[@]}" --dry-run -- /etc/passwd
+refuses "--dry-run: a folder" 1 "cannot run '/etc': Permission denied" "${out[@]}" --dry-run -- /etc
 refuses "unknown option" 129 "unknown option '--bogus'" --bogus
 
 lines=2	# the second one points to --help
