@@ -338,6 +338,19 @@ static void take_namespaces(struct import *im, struct perfdata_cursor *c)
 		proctab_namespaces(im->pt, pid, ino[MNT_NS_INDEX], ino[PID_NS_INDEX], ino[USER_NS_INDEX]);
 }
 
+/*
+ * perf 6.1 and later write at the end what each event has lost in all, as the kernel counts it (PERF_FORMAT_LOST). Of that
+ * the rings have told before, but for the very last. Such a record has no time; the kernel's own, of samples that a PMU could not
+ * deliver, has one.
+ */
+static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
+{
+	if (!r->time && chosen(im)->read_format & PERF_FORMAT_LOST)
+		ledger_lost_all(&im->ledger, n);
+	else
+		ledger_lost_pmu(&im->ledger, r->cpu, r->time, n);
+}
+
 static void take_ksymbol(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
 {
 	struct ev_ksymbol ev = { .time = r->time };
@@ -405,7 +418,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 		proctab_lost(im->pt);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
-		ledger_lost_pmu(&im->ledger, r->cpu, r->time, perfdata_u64(&c));
+		take_lost_samples(im, r, perfdata_u64(&c));
 		break;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
@@ -501,7 +514,7 @@ static int finish(struct import *im)
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
 	if (!err)
-		err = ledger_finish_told(&im->ledger, im->w);
+		err = ledger_finish_told(&im->ledger, im->w, im->last);
 	e = rec_writer_finish(im->w);
 	err = err ? err : e;
 	e = output_close(&im->out);
