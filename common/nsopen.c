@@ -33,10 +33,11 @@ void nsopen_set_proc(const char *dir)
 	proc_dir = dir;
 }
 
-int nsopen_use_proc(const char *dir)
+int nsopen_use_proc(void *unused, const char *dir)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
+	(void)unused;
 	/* It may be an empty one: then no process is alive. */
 	if (fd < 0) {
 		pr_err("--proc '%s': %s", dir, strerror(errno));

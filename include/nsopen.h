@@ -13,8 +13,8 @@
 
 /* Where /proc of the recorded host is seen ("--proc DIR"). Default "/proc". Borrowed. */
 void nsopen_set_proc(const char *dir);
-/* The same, of an option that has to name a folder. 0, or -EINVAL after a message. */
-int nsopen_use_proc(const char *dir);
+/* The same as the call of an option (opt.h; @unused), which has to name a folder. 0, or -EINVAL after a message. */
+int nsopen_use_proc(void *unused, const char *dir);
 const char *nsopen_proc(void);
 
 /*

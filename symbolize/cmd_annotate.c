@@ -98,12 +98,6 @@ static int check_config(struct config *cfg)
 	return 0;
 }
 
-static int use_proc(void *dst, const char *arg)
-{
-	(void)dst;
-	return nsopen_use_proc(arg);
-}
-
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -129,7 +123,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "cache", 0, NULL,
 		  "keep what large debug info says for the next time (default; --no-cache: neither read nor write)", OPT_FLAG,
 		  &cfg->cache, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, use_proc },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, nsopen_use_proc },
 		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },

@@ -32,12 +32,6 @@ struct config {
 	const struct unwinder_ops *unwinder;
 };
 
-static int use_proc(void *dst, const char *arg)
-{
-	(void)dst;
-	return nsopen_use_proc(arg);
-}
-
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
@@ -51,7 +45,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL,
 		  &cfg->max_stack, maxstack_parse },
 		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, use_proc },
+		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, nsopen_use_proc },
 		{ "strict", 0, NULL, "write nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },

@@ -150,12 +150,6 @@ static int add_debug_dir(void *dst, const char *arg)
 	return debugsource_add_dir(arg) ? -EINVAL : 0;
 }
 
-static int use_proc(void *dst, const char *arg)
-{
-	(void)dst;
-	return nsopen_use_proc(arg);
-}
-
 static int use_debuginfod(void *dst, const char *arg)
 {
 	struct config *cfg = dst;
@@ -274,7 +268,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		  "tell on standard error how stacks ended and what had no name, and why", OPT_FLAG,
 		  &cfg->stats, NULL },
 		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)",
-		  OPT_CALL, NULL, use_proc },
+		  OPT_CALL, NULL, nsopen_use_proc },
 		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG,
 		  &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
