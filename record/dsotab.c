@@ -87,9 +87,13 @@ static void read_own_vdso(struct dsotab *dt)
 
 void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
 {
+	struct stat st;
+
 	memset(dt, 0, sizeof(*dt));
 	dt->paths = paths;
 	dt->pins = pins;
+	if (!stat("/proc/self/ns/mnt", &st))
+		dt->own_mnt_ns = st.st_ino;
 	read_own_vdso(dt);
 }
 
@@ -331,16 +335,32 @@ static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const 
 	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
 }
 
-static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u)
+/*
+ * @r was found by the number of its mount namespace, which may be that of a container which has ended: the next one that is made
+ * gets it. So the inode @st, found there, is the one the kernel told only if it is on the same file system. Both are held by
+ * @r, and as long as they are their numbers are given to no other. An overlay's own is that of its folders; of its files stat(2) may tell
+ * another one (is_mapped_inode()).
+ */
+static bool is_on_root(const struct dsotab *dt, const struct map_entry *e, const struct stat *st, const struct rootpin *r)
+{
+	const dev_t dev = makedev(e->dev_major, e->dev_minor);
+
+	return !e->ino || e->dev_major || st->st_dev == dev || r->dev == dev || (r->mnt_ns && r->mnt_ns == dt->own_mnt_ns);
+}
+
+/* *@by_number: is_on_root() has to be asked. */
+static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u, bool *by_number)
 {
 	struct rootpin *r;
 
+	*by_number = false;
 	/* One that had to go for others is opened again: without rights to map_files it is the only way. */
 	if (u->root && u->root->root.fd >= 0) {
 		pins_touch(dt->pins, &u->root->root);
 		return rootpin_get(u->root);
 	}
 	r = u->pid ? rootpin_hold(dt->pins, nsopen_root(u->pid), u->mnt_ns) : NULL;
+	*by_number = !r;
 	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
 }
 
@@ -349,6 +369,7 @@ int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_en
 {
 	const char *path = intern_str(dt->paths, e->path);
 	struct rootpin *r;
+	bool by_number;
 	int fd = -ESRCH;
 
 	if (u->pid)
@@ -361,10 +382,10 @@ int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_en
 	}
 	if (e->deleted || is_memfd(path))
 		return fd;
-	r = user_root(dt, u);
+	r = user_root(dt, u, &by_number);
 	if (r && r->root.fd >= 0) {
 		fd = nsopen_file(r->root.fd, path, 0, st);
-		if (fd >= 0 && !is_mapped_inode(e, st)) {
+		if (fd >= 0 && (!is_mapped_inode(e, st) || (by_number && !is_on_root(dt, e, st, r)))) {
 			close(fd);
 			fd = -ESTALE;
 		}
@@ -414,6 +435,8 @@ static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
 static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u,
 		      const struct map_entry *e, int fd, const struct stat *st)
 {
+	bool by_number;
+
 	if (!d->ev.id && !d->ev.size) {
 		d->ev.size = (uint64_t)st->st_size;
 		d->ev.mtime_ns = mtime_ns(st);
@@ -425,7 +448,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	pins_hold(dt->pins, &d->pin, fd);
 	/* The root and the path are those of one and the same process. */
 	rootpin_put(dt->pins, d->root);
-	d->root = user_root(dt, u);
+	d->root = user_root(dt, u, &by_number);
 	d->path = intern_str(dt->paths, e->path);
 }
 

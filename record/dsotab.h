@@ -65,6 +65,7 @@ struct dsotab {
 	uint64_t refused;		/* binaries beyond the cap */
 	bool detached;			/* dsotab_detach() */
 	int64_t until_ns;
+	uint64_t own_mnt_ns;		/* our own mount namespace, which lives as long as we do; 0 = unknown */
 };
 
 void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins);
