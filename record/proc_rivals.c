@@ -68,6 +68,23 @@ static bool ended_before(const struct proc *q, const struct facts *f)
 
 /* ---- who is there ---- */
 
+/* The folder that /tmp is below @root: with a link in its place what that leads to there, as the files below it are found. */
+static bool look_tmp(int root, struct stat *st)
+{
+	int tmp;
+	bool ok;
+
+	if (fstatat(root, "tmp", st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	if (!S_ISLNK(st->st_mode))
+		return true;
+	tmp = nsopen_dir(root, "/tmp");
+	ok = tmp >= 0 && !fstat(tmp, st);
+	if (tmp >= 0)
+		close(tmp);
+	return ok;
+}
+
 static bool look_at(struct rival *r, uint32_t pid, int procfd)
 {
 	int root = nsopen_process_root(procfd);
@@ -75,7 +92,7 @@ static bool look_at(struct rival *r, uint32_t pid, int procfd)
 	uint32_t nspid[8];
 	size_t n = status ? procfs_status_nstgid(status, nspid, 8) : 0;
 	struct stat st;
-	bool ok = root >= 0 && n && !fstatat(root, "tmp", &st, AT_SYMLINK_NOFOLLOW) &&
+	bool ok = root >= 0 && n && look_tmp(root, &st) &&
 		  readlinkat(procfd, "ns/pid", link, sizeof(link) - 1) > 0;
 
 	if (root >= 0)

@@ -9,7 +9,12 @@
 . "$(dirname "$0")/lib.sh"
 ctr_need
 ctr_rootfs "$T/root" "$TARGETS/jitloop"
-mkdir -m 1777 "$T/shared" "$T/both"
+mkdir -m 1777 "$T/shared" "$T/both" "$T/linked"
+# Another root, in which /tmp is a link to a volume.
+cp -r "$T/root" "$T/link"
+rmdir "$T/link/tmp"
+mkdir "$T/link/volume"
+ln -s volume "$T/link/tmp"
 SECS=5
 
 # Each is known by the name of its thread, and its code by in_NAME. Those that are to be [jit] have no map of their own.
@@ -26,6 +31,9 @@ CTR_TMP=$T/shared ctr_start second "$T/root" /app/jitloop 120 in_second map seco
 CTR_TMP=$T/both ctr_start here "$T/root" /app/jitloop 120 in_here map here || fail "here starts"
 wait_for '[ -s "$T/both/perf-1.map" ]' 10
 CTR_TMP=$T/both ctr_start there "$T/root" /app/jitloop 120 in_there apart there || fail "there starts"
+# As first and second, by way of a link.
+CTR_TMP=$T/linked ctr_start third "$T/link" /app/jitloop 120 in_third map third || fail "third starts"
+CTR_TMP=$T/linked ctr_start fourth "$T/link" /app/jitloop 120 in_fourth map fourth || fail "fourth starts"
 
 cg=$CTR_CGROOT/bare
 mkdir "$CTR_V2/$cg"
@@ -54,8 +62,8 @@ if unshare -U -r true 2>/dev/null; then
 	bare unshare -U -r -m -p -f --kill-child chroot "$T/deep" /bin/busybox unshare -p -f \
 		/bin/busybox unshare -p -f /app/jitloop 120 in_deep map deep
 fi
-ALL='^(tmpfs|stale|uid|otheruid|first|second|here|there|chroot|pidns|deep)$'
-procs=$((10 + ${#deep} / 4))
+ALL='^(tmpfs|stale|uid|otheruid|first|second|here|there|third|fourth|chroot|pidns|deep)$'
+procs=$((12 + ${#deep} / 4))
 check "all are at work" wait_for '[ "$(ctr_pids "$CTR_CGROOT" "$ALL" | tr , "\n" | wc -l)" = $procs ]' 60
 
 perf_record "$T/p" -p "$(ctr_pids "$CTR_CGROOT" "$ALL")" -F 499 --call-graph dwarf -- sleep $SECS
@@ -65,7 +73,7 @@ perf_wait "$T/p"
 [ -z "$PERF" ] || cp "$T/p.perf" "$T/p.alive"
 # Of each two with one /tmp one alone is recorded: its neighbour is found nevertheless, first among those there are, then by what it
 # has mapped.
-for pair in 'first|here' 'second|there'; do
+for pair in 'first|here|third' 'second|there|fourth'; do
 	ctr_record "$T/alone.data" -p "$(ctr_pids "$CTR_CGROOT" "^($pair)\$")" -F 499 --duration 2
 	"$NSPROF" symbolize -q --no-inline "$T/alone.data" >>"$T/alone"
 	rm "$T/alone.data"
@@ -74,10 +82,10 @@ for job in "${bare[@]}"; do
 	kill -KILL -- "$job"
 done
 while read -r p; do kill -KILL "$p"; done <"$CTR_V2/$cg/cgroup.procs"
-for c in tmpfs stale uid otheruid first second here there; do
+for c in tmpfs stale uid otheruid first second here there third fourth; do
 	ctr_stop $c
 done
-rm -rf "$T/root" "$T/chroot" "$T/deep" "$T/shared" "$T/both" "/tmp/perf-$pid.map"
+rm -rf "$T/root" "$T/chroot" "$T/deep" "$T/link" "$T/shared" "$T/both" "$T/linked" "/tmp/perf-$pid.map"
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/gone"
 perf_fold "$T/p"
 
@@ -102,16 +110,16 @@ for c in tmpfs uid chroot pidns $deep here there; do
 	map_case $c in_$c
 	perf_not "$c: in_$c" of_perf $c in_$c
 done
-for c in stale otheruid first second; do
+for c in stale otheruid first second third fourth; do
 	map_case $c '[jit]'
 done
 perf_not "stale" not_others stale of_an_earlier_process
 perf_not "otheruid" not_others otheruid not_mine
 perf_not "first" not_others first in_second
 unlike "no name of an earlier process, of another user or of a neighbour" "$(cat "$T/alive" "$T/gone")" \
-	'^stale;.*of_an|^otheruid;.*not_mine|^first;.*in_second|^second;.*in_first'
+	'^stale;.*of_an|^otheruid;.*not_mine|^first;.*in_second|^second;.*in_first|^third;.*in_fourth|^fourth;.*in_third'
 
-for c in first second; do
+for c in first second third fourth; do
 	check "$c, recorded alone: no name of its neighbour" of_comm "$T/alone" $c '[jit]'
 done
 for c in here there; do
