@@ -17,6 +17,7 @@
 
 #include "log.h"
 #include "nsopen.h"
+#include "procfs.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -25,6 +26,9 @@
 
 /* Descriptors that are looked at, a microsecond each. Runtimes open their files early. */
 #define HELD_MAX 256
+
+/* 65,536 mappings with paths of 1 KiB. */
+#define MAPS_TEXT_MAX (64u << 20)
 
 static const char *proc_dir = "/proc";
 
@@ -244,6 +248,38 @@ int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st)
 	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, start, end);
 	fd = open_proc(pid, name, O_PATH);
 	return fd < 0 ? fd : reopen_regular(fd, 0, st);
+}
+
+struct wanted {
+	uint64_t addr, start, end;
+};
+
+static int find_mapping(void *ctx, const struct proc_map *m)
+{
+	struct wanted *w = ctx;
+
+	if (w->addr < m->start || w->addr >= m->end)
+		return 0;
+	w->start = m->start;
+	w->end = m->ino ? m->end : 0;
+	return 1;
+}
+
+int nsopen_mapping_at(uint32_t pid, uint64_t addr, struct stat *st)
+{
+	struct wanted w = { .addr = addr };
+	int fd = nsopen_procfile(pid, "maps"), err = -ENOENT;
+	char *text;
+
+	if (fd < 0)
+		return fd;
+	text = nsopen_slurp(fd, MAPS_TEXT_MAX, NULL, &err);
+	close(fd);
+	if (!text)
+		return err;
+	procfs_maps(text, find_mapping, &w);
+	free(text);
+	return w.end ? nsopen_mapping(pid, w.start, w.end, st) : -ENOENT;
 }
 
 int nsopen_procfile(uint32_t pid, const char *name)

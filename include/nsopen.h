@@ -48,6 +48,11 @@ int nsopen_held(int procfd, const char *base, struct stat *st);
 /* The file behind a live mapping, through /proc/PID/map_files/START-END: works for deleted and replaced
  * files. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st);
+/*
+ * The same of whatever mapping has @addr in it by now. Where a program has its code in its first segment, the kernel tells it as long as all
+ * segments together, before the others take their parts of it; and parts with other rights become mappings of their own. -ENOENT: no file.
+ */
+int nsopen_mapping_at(uint32_t pid, uint64_t addr, struct stat *st);
 /* O_RDONLY fd of /proc/PID/NAME, NAME fixed by the caller ("maps", "stat", "cgroup"). */
 int nsopen_procfile(uint32_t pid, const char *name);
 /* Whole file of at most @max bytes, NUL-terminated, owned by the caller; NULL with *@err negative. */

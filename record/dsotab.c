@@ -364,33 +364,41 @@ static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u, bo
 	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
 }
 
-int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
-		struct stat *st)
+static int check_inode(const struct map_entry *e, int fd, const struct stat *st)
 {
-	const char *path = intern_str(dt->paths, e->path);
-	struct rootpin *r;
+	if (fd < 0 || is_mapped_inode(e, st))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_below_root(struct dsotab *dt, const struct map_user *u, const struct map_entry *e, struct stat *st)
+{
 	bool by_number;
+	struct rootpin *r = user_root(dt, u, &by_number);
 	int fd = -ESRCH;
 
-	if (u->pid)
-		fd = nsopen_mapping(u->pid, e->start, e->end, st);
-	if (fd >= 0) {
-		if (is_mapped_inode(e, st))
-			return fd;
+	if (r && r->root.fd >= 0)
+		fd = check_inode(e, nsopen_file(r->root.fd, intern_str(dt->paths, e->path), 0, st), st);
+	if (fd >= 0 && by_number && !is_on_root(dt, e, st, r)) {
 		close(fd);
 		fd = -ESTALE;
 	}
-	if (e->deleted || is_memfd(path))
-		return fd;
-	r = user_root(dt, u, &by_number);
-	if (r && r->root.fd >= 0) {
-		fd = nsopen_file(r->root.fd, path, 0, st);
-		if (fd >= 0 && (!is_mapped_inode(e, st) || (by_number && !is_on_root(dt, e, st, r)))) {
-			close(fd);
-			fd = -ESTALE;
-		}
-	}
 	rootpin_put(dt->pins, r);
+	return fd;
+}
+
+int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		struct stat *st)
+{
+	int exact = u->pid ? check_inode(e, nsopen_mapping(u->pid, e->start, e->end, st), st) : -ESRCH;
+	int fd = exact;
+
+	if (fd < 0 && !e->deleted && !is_memfd(intern_str(dt->paths, e->path)))
+		fd = open_below_root(dt, u, e, st);
+	/* Dearer than a path, and not wanted where nobody has removed it. */
+	if (fd < 0 && exact == -ENOENT)
+		fd = check_inode(e, nsopen_mapping_at(u->pid, e->start, st), st);
 	return fd;
 }
 

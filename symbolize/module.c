@@ -414,6 +414,10 @@ static bool try_user(struct module *m, struct module_user *u)
 	} else if (!m->elf && !*why) {
 		*why = "no right to look into the process: run as root";
 	}
+	/* Recorded as the kernel told it: longer than it is. */
+	fd = m->elf ? -ENOENT : nsopen_mapping_at(u->pid, u->start, &st);
+	if (fd >= 0)
+		m->elf = open_proven(m, fd, &st, true, why);
 	if (m->elf)
 		debugsource_look(m, rootfd);
 	if (rootfd >= 0)

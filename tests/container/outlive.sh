@@ -52,7 +52,7 @@ perf_not "gone early, with one" named "$T/p.perf" app "$(chain spin)"
 rm -rf /app
 
 # ---- binaries that are nowhere any more while they run
-ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-a" "$TARGETS/spin-b" "$TARGETS/spin-host" "$TARGETS/memfd" "$TARGETS/jitloop"
+ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-a" "$TARGETS/spin-b" "$TARGETS/spin-host" "$TARGETS/memfd" "$TARGETS/jitloop" "$TARGETS/spin-one"
 ctr_start files "$T/root" sh -c 'runs() { until grep -qsx "$1" /proc/$!/comm; do :; done; }
 	cp /app/spin /tmp/s; /tmp/s 60 & runs s; cp /app/spin-a /tmp/r; /tmp/r 60 & runs r; rm /tmp/s
 	cp /app/spin-b /tmp/n; mv /tmp/n /tmp/r; /app/memfd /app/spin-host memory spin 60 & : >/tmp/ready
@@ -75,6 +75,17 @@ done
 perf_not "deleted" named "$T/p.perf" app "$(chain spin)"
 perf_not "replaced" named "$T/p.perf" aaa "$(chain spin-a)"
 perf_not "in a memfd" named "$T/p.perf" host "$(chain spin-host)"
+
+# ---- in a memfd, begun while it is recorded: the kernel tells its first mapping as long as the whole program
+ctr_rootfs "$T/root" "$TARGETS/spin-one" "$TARGETS/memfd"
+ctr_record_while "$T/one" 'ctr_start one "$T/root" /app/memfd /app/spin-one memory spin 60; ctr_computes' -F 999 -G "$CTR_CGROOT"
+fold "$T/one" >"$T/f.alive"
+ctr_stop one
+rm -rf "$T/root"
+fold "$T/one" >"$T/f.gone"
+for state in alive gone; do
+	check "in a memfd, code in the first segment, $state" named "$T/f.$state" one "$(chain spin-one)"
+done
 
 # ---- no build-id: its debug info beside it, and its inlined functions
 cat >"$T/inl.c" <<'C'

@@ -271,7 +271,12 @@ static void test_mapping(void **state)
 	assert_int_equal(st.st_ino, want.st_ino);
 	assert_int_equal(nsopen_mapping((uint32_t)getpid(), (uintptr_t)p, (uintptr_t)p + 8192, &st),
 			 -ENOENT);
+	fd = nsopen_mapping_at((uint32_t)getpid(), (uintptr_t)p + 4095, &st);
+	assert_reads(fd, "MAPPED");
+	assert_int_equal(st.st_ino, want.st_ino);
 	munmap(p, 4096);
+	assert_int_equal(nsopen_mapping_at((uint32_t)getpid(), (uintptr_t)p, &st), -ENOENT);
+	assert_int_equal(nsopen_mapping_at((uint32_t)getpid(), (uintptr_t)&fd, &st), -ENOENT);
 }
 
 /* A file of ours that is open, by its name alone. */
