@@ -9,6 +9,7 @@
 
 #include "hex.h"
 #include "procfs.h"
+#include "util.h"
 
 #define DELETED " (deleted)"
 
@@ -229,10 +230,14 @@ static bool next_number(const char **p, uint32_t *out)
 size_t procfs_status_nstgid(const char *text, uint32_t *out, size_t max)
 {
 	const char *p = status_value(text, "NStgid");
+	uint32_t number;
 	size_t n = 0;
 
-	while (p && n < max && next_number(&p, &out[n]))
-		n++;
+	/* The kernel allows 32 levels. The innermost number is the one that counts, and always the last. */
+	while (p && next_number(&p, &number)) {
+		out[MIN(n, max - 1)] = number;
+		n += n < max;
+	}
 	return n;
 }
 

@@ -36,7 +36,8 @@ bool procfs_stat_kthread(const char *text);
 /* Of /proc/PID/stat: was the process forked, and has it begun no program by exec(3) since? False when it cannot be told. */
 bool procfs_stat_forked(const char *text);
 
-/* "NStgid:\t20908\t2\t1" of /proc/PID/status: numbers outermost first; how many, 0 when absent. */
+/* "NStgid:\t20908\t2\t1" of /proc/PID/status: numbers outermost first; how many, 0 when absent. Of more than
+ * @max those between the outer ones and the last are left out. */
 size_t procfs_status_nstgid(const char *text, uint32_t *out, size_t max);
 /* "Tgid:\t123"; 0 when absent. */
 uint32_t procfs_status_tgid(const char *text);

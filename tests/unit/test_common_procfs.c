@@ -172,6 +172,8 @@ static void test_status(void **state)
 	assert_int_equal(pids[1], 2);
 	assert_int_equal(pids[2], 1);
 	assert_int_equal(procfs_status_nstgid(text, pids, 2), 2);
+	assert_int_equal(pids[0], 20908);
+	assert_int_equal(pids[1], 1);
 	assert_int_equal(procfs_status_tgid(text), 20908);
 	assert_true(procfs_status_fsuid(text, &uid));
 	assert_int_equal(uid, 1003);
