@@ -6,12 +6,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dsotab.h"
@@ -335,20 +337,43 @@ static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const 
 	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
 }
 
-/*
- * @r was found by the number of its mount namespace, which may be that of a container which has ended: the next one that is made
- * gets it. So the inode @st, found there, is the one the kernel told only if it is on the same file system. Both are held by
- * @r, and as long as they are their numbers are given to no other. An overlay's own is that of its folders; of its files stat(2) may tell
- * another one (is_mapped_inode()).
- */
-static bool is_on_root(const struct dsotab *dt, const struct map_entry *e, const struct stat *st, const struct rootpin *r)
+/* What holds @path below @rootfd has this device; 0: not to be had. */
+static dev_t folder_dev(int rootfd, const char *path)
 {
-	const dev_t dev = makedev(e->dev_major, e->dev_minor);
+	const char *slash = strrchr(path, '/');
+	char *folder = slash && slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
+	int fd = nsopen_dir(rootfd, folder);
+	struct stat st;
+	dev_t dev = fd >= 0 && !fstat(fd, &st) ? st.st_dev : 0;
 
-	return !e->ino || e->dev_major || st->st_dev == dev || r->dev == dev || (r->mnt_ns && r->mnt_ns == dt->own_mnt_ns);
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return dev;
 }
 
-/* *@by_number: is_on_root() has to be asked. */
+/*
+ * @fd, @st: what lies at the path of @e below root @r by now, with the right inode number. Is it on the file system that was mapped? In
+ * memory numbers begin anew with each mount, and there may be another one by now: mounted there since, or, where @r was found by the number of its mount
+ * namespace only, that of the container before, whose number is given again. Equal devices prove it, since @fd is held. An overlay's own device, the mapping's,
+ * is that of its folders (before Linux 6.8 it is the layer's); btrfs shows none of it.
+ */
+static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, int fd, const struct stat *st,
+			    const struct rootpin *r, bool by_number)
+{
+	const dev_t dev = makedev(e->dev_major, e->dev_minor);
+	struct statfs fs;
+
+	if (!e->ino || st->st_dev == dev)
+		return true;
+	if (fstatfs(fd, &fs))
+		return false;
+	if ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC)
+		return e->dev_major || folder_dev(r->root.fd, intern_str(dt->paths, e->path)) == dev;
+	return (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC && (!by_number || r->mnt_ns == dt->own_mnt_ns);
+}
+
+/* *@by_number: it is the root of some process that was seen in a mount namespace of that number. */
 static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u, bool *by_number)
 {
 	struct rootpin *r;
@@ -380,7 +405,7 @@ static int open_below_root(struct dsotab *dt, const struct map_user *u, const st
 
 	if (r && r->root.fd >= 0)
 		fd = check_inode(e, nsopen_file(r->root.fd, intern_str(dt->paths, e->path), 0, st), st);
-	if (fd >= 0 && by_number && !is_on_root(dt, e, st, r)) {
+	if (fd >= 0 && !is_on_mapped_fs(dt, e, fd, st, r, by_number)) {
 		close(fd);
 		fd = -ESTALE;
 	}

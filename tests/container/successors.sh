@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 ctr_need
 for p in a b; do
-	ctr_rootfs "$T/$p" "$TARGETS/spin-$p:/app/run"
+	ctr_rootfs "$T/$p" "$TARGETS/spin-static-$p:/app/run"
 done
 ln -s run "$T/a/app/aaa"
 ln -s run "$T/b/app/bbb"
@@ -29,7 +29,7 @@ one() {
 		else
 			cp -a "$4/." "$2"
 		fi
-		for i in 1 2 3 4 5 6; do LD_LIBRARY_PATH=/app chroot "$2" /app/$5 --cpu 0.002; done' \
+		for i in 1 2 3 4 5 6; do chroot "$2" /app/$5 0.003; done' \
 		sh "$T/root" "$to" "$lower" "$T/$2" "$2$2$2"
 }
 lives() {

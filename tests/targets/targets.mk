@@ -7,7 +7,7 @@ TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
-	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/spin-one $(T)/spin-id-a $(T)/spin-id-b $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
+	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/spin-one $(T)/spin-static-a $(T)/spin-static-b $(T)/spin-id-a $(T)/spin-id-b $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
 	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births $(T)/nested \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
@@ -79,6 +79,11 @@ $(T)/spin-host: $(SPIN)
 	$(call tcc,$(TCC),-DP=host -Os)
 $(T)/spin-nobid: $(SPIN)
 	$(call tcc,$(TCC),-DP=nobid -Wl$(comma)--build-id=none)
+# Nothing to be loaded, and so over soonest.
+$(T)/spin-static-a: $(SPIN)
+	$(call tcc,$(TCC),-DP=aaa -static -Wl$(comma)--build-id=none)
+$(T)/spin-static-b: $(SPIN)
+	$(call tcc,$(TCC),-DP=bbb -static -Wl$(comma)--build-id=none)
 # Its code in the first segment, as linkers did it for long, and where they are told to.
 $(T)/spin-one: $(SPIN)
 	$(call tcc,$(TCC),-DP=one -Wl$(comma)-z$(comma)noseparate-code)
