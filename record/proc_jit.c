@@ -135,6 +135,22 @@ void perfmap_pin(struct proc *p)
 	pin_map(p, -1);
 }
 
+/* A process may have another root by now without an exec: by chroot(2), pivot_root(2) or setns(2). That is where it writes to. */
+static void look_root(struct pins *ps, struct facts *f, int procfd)
+{
+	const uint64_t mnt_ns = facts_mnt_ns(f->pid);
+	struct rootpin *r = rootpin_hold(ps, nsopen_process_root(procfd), mnt_ns ? mnt_ns : f->mnt_ns);
+
+	if (r && r != f->rootpin) {
+		rootpin_put(ps, f->rootpin);
+		f->rootpin = r;
+		f->mnt_ns = r->mnt_ns;
+	} else {
+		rootpin_put(ps, r);
+	}
+	rootpin_look(ps, f->rootpin, procfd);
+}
+
 void perfmap_pin_late(struct proc *p)
 {
 	struct facts *f = p->facts;
@@ -144,7 +160,7 @@ void perfmap_pin_late(struct proc *p)
 		return;
 	procfd = nsopen_process(p->pid);
 	if (procfd >= 0 && facts_started_at(procfd, f->start_ticks)) {
-		rootpin_look(&p->pt->pins, f->rootpin, procfd);
+		look_root(&p->pt->pins, f, procfd);
 		/* Once: who writes elsewhere begins before there is code to run. */
 		pin_map(p, f->map_held ? -1 : procfd);
 		f->map_held = true;

@@ -30,6 +30,15 @@ is "a map that came late and went in the end" "$(jitted late.folded)" "before ji
 check "a map in another folder: there is one" test -s elsewhere/perf-*.map
 is "a map in another folder" "$(jitted held.folded)" "before jitted_[j] "
 is "the map of the program before an exec" "$(jitted exec.folded)" "after [jit]_[j] before jitted_[j] "
+if [ "$(id -u)" = 0 ]; then
+	mkdir -p newroot/tmp
+	TMPDIR=$T/newroot "$NSPROF" record -q -e cpu-clock -F 999 -o rooted.data -- "$JIT" 1 jitted rooted before
+	is "a map below another root: the program ran" $? 0
+	"$NSPROF" symbolize -q --annotate rooted.data >rooted.folded
+	is "a map below another root, entered since" "$(jitted rooted.folded)" "before jitted_[j] "
+else
+	skip "a map below another root" "needs root for chroot(2)"
+fi
 # The second program writes its map within a millisecond: before 6.13 (multigrain times) a file may look older than that.
 renamed='^after renamed_\[j\] before (\[jit\]|jitted)_\[j\] $'
 fine=$(uname -r | awk -F '[.-]' '{ print ($1 * 1000 + $2 >= 6013) }')

@@ -9,7 +9,8 @@
  * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
  * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
  * time, and removes it in the end; apart has the code at another address than all others, and adds to a map
- * that is there; held writes it below $TMPDIR and keeps it open; end writes it in the end, as a Java machine may;
+ * that is there; rooted makes $TMPDIR its root after half of the time, and writes it then; held writes it below $TMPDIR
+ * and keeps it open; end writes it in the end, as a Java machine may;
  * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address; remap does as exec, but
  * as "map" with the name "renamed"; lives has three processes run it one after the other, each number 1 of a pid namespace,
  * "before" with a map, "after" 20 ms later with one that says "renamed", and "last" without. COMM names the thread.
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	if (!strcmp(mode, "held"))
 		held = write_map_in(getenv("TMPDIR"), "w", argv[2]);
-	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "end") && strcmp(mode, "lives"))
+	else if (strcmp(mode, "nomap") && strcmp(mode, "late") && strcmp(mode, "rooted") && strcmp(mode, "end") && strcmp(mode, "lives"))
 		write_map(strcmp(mode, "apart") ? "w" : "a", argv[2]);
 	if (!strcmp(mode, "chown") && chown(path, 12345, 12345))
 		return 2;
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 		in_lives(secs, argv[2]);
 	else if (!strcmp(mode, "threads"))
 		in_threads(secs);
-	else if (!strcmp(mode, "late") || !strcmp(mode, "exec") || !strcmp(mode, "remap"))
+	else if (!strcmp(mode, "late") || !strcmp(mode, "rooted") || !strcmp(mode, "exec") || !strcmp(mode, "remap"))
 		run_jit(secs / 2);
 	else
 		run_jit(secs);
@@ -190,6 +191,12 @@ int main(int argc, char **argv)
 		write_map("w", argv[2]);
 		run_jit(secs / 2);
 		unlink(path);
+	}
+	if (!strcmp(mode, "rooted")) {
+		if (chroot(getenv("TMPDIR")) || chdir("/"))
+			return 2;
+		write_map("w", argv[2]);
+		run_jit(secs / 2);
 	}
 	if (!strcmp(mode, "end"))
 		write_map("w", argv[2]);
