@@ -447,18 +447,20 @@ static uint64_t file_loads(const struct elf_file *ef)
 	return h ? h : 1;
 }
 
-/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file. */
-static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
+/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file; *@symbols: it is not stripped. */
+static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads, bool *symbols)
 {
 	struct elf_file *ef;
 	size_t len = 0;
 	int err;
 
 	*loads = 0;
+	*symbols = false;
 	ef = elf_file_open_fd(fd, &err);
 	if (ef) {
 		len = elf_file_build_id(ef, id);
 		*loads = file_loads(ef);
+		*symbols = elf_file_has_symtab(ef);
 	}
 	elf_file_close(ef);
 	return len;
@@ -479,6 +481,8 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 		return;
 	}
 	pins_hold(dt->pins, &d->pin, fd);
+	d->held_size = (uint64_t)st->st_size;
+	d->held_mtime_ns = mtime_ns(st);
 	/* The root and the path are those of one and the same process. */
 	rootpin_put(dt->pins, d->root);
 	d->root = user_root(dt, u, &by_number);
@@ -490,6 +494,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 	struct dso *d = e->dso;
 	uint8_t id[BUILD_ID_MAX];
 	uint64_t loads = 0;
+	bool symbols = false;
 	struct stat st;
 	size_t len;
 	int fd;
@@ -506,7 +511,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	/* The mapping may have given way to another since the kernel told of it. */
-	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
+	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads, &symbols) : 0;
 	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
 	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
 		close(fd);
@@ -514,6 +519,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	d->loads = loads;
+	d->symbols = symbols;
 	hold_file(dt, d, u, e, fd, &st);
 }
 
@@ -571,8 +577,8 @@ bool dsotab_rewritten(const struct dso *d)
 {
 	struct stat st;
 
-	return d->pin.fd >= 0 && d->ev.size && !fstat(d->pin.fd, &st) &&
-	       (d->ev.size != (uint64_t)st.st_size || d->ev.mtime_ns != mtime_ns(&st));
+	return d->pin.fd >= 0 && !fstat(d->pin.fd, &st) &&
+	       (d->held_size != (uint64_t)st.st_size || d->held_mtime_ns != mtime_ns(&st));
 }
 
 /*
@@ -597,10 +603,10 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	uint8_t id[BUILD_ID_MAX];
 	struct file_key key, inode;
 	struct dso *d = NULL;
+	bool elf, symbols = false;
 	uint64_t loads = 0;
 	struct stat st;
 	size_t len;
-	bool elf;
 	int fd;
 
 	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
@@ -634,7 +640,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (a) {
 		d = dt->dsos[a->dso];
 	} else {
-		len = elf ? read_build_id(fd, id, &loads) : 0;
+		len = elf ? read_build_id(fd, id, &loads, &symbols) : 0;
 		if (len)
 			d = find_build_id(dt, id, len, loads);
 		if (!d)
@@ -646,6 +652,13 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		d->not_elf = !elf;
 		if (loads)
 			d->loads = loads;
+		/* What was held is a stripped copy of it, which has no names to be captured. */
+		if (symbols && !d->symbols) {
+			pins_drop(dt->pins, &d->pin);
+			slice_drop(&dt->slices, &d->slice);
+			d->captured = 0;
+			d->symbols = true;
+		}
 		set_alias(dt, &key, d);
 	}
 	set_alias(dt, &hint, d);

@@ -120,4 +120,21 @@ for p in a b; do
 	cp "$TARGETS/spin-id-$p" "$APP"
 	by_container "dead, $p's on the host"
 done
+
+# ---- one build-id, stripped in the one that is met first: its copy has the names
+cp "$TARGETS/spin-a" "$T/bare"
+strip "$T/bare"
+ctr_rootfs "$T/ra-bare" "$T/bare:$APP"
+ctr_rootfs "$T/rb-bare" "$TARGETS/spin-a:$APP"
+rm "$APP"
+named_in() {
+	"$NSPROF" symbolize -q --no-inline --by container "$T/bare.data" | grep "^[^;]*$CTR_CGROOT/b;" >"$T/bare.b"
+	has_chain "$T/bare.b" "$("$TARGETS/spin-a" --chain)" 90
+}
+ctr_start a "$T/ra-bare" "$APP" 60
+ctr_record_while "$T/bare.data" 'ctr_computes; ctr_start b "$T/rb-bare" "$APP" 60; ctr_computes "$CTR_CG" 300' -G "$CTR_CGROOT" -F 499
+check "stripped in one of two, alive: names in the other" named_in
+ctr_stop a
+ctr_stop b
+check "stripped in one of two, dead: names in the other" named_in
 done_testing
