@@ -135,7 +135,7 @@ void dsotab_fini(struct dsotab *dt)
 
 /*
  * Two files can have one build-id: patchelf and the like move the code of a linked program and leave the
- * note. @loads: of the file (file_loads()); 0, here or in the table: unknown, and agrees with all.
+ * note; and of a stripped copy there are no names to be captured. @loads: of the file (file_loads()); 0, here or in the table: unknown, and agrees with all.
  */
 static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len, uint64_t loads)
 {
@@ -434,11 +434,11 @@ static bool has_elf_magic(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-/* Which file offset is which svma: a hash over the executable segments, never 0. */
-static uint64_t file_loads(const struct elf_file *ef)
+/* Which file offset is which svma, and whether there are symbols: a hash over the executable segments, never 0. */
+static uint64_t file_loads(struct elf_file *ef)
 {
 	const struct elf_load *l;
-	uint64_t h = 1;
+	uint64_t h = elf_file_has_symtab(ef) ? 2 : 1;
 
 	for (size_t n = elf_file_loads(ef, &l); n; n--, l++) {
 		if (l->flags & PF_X)
@@ -447,20 +447,18 @@ static uint64_t file_loads(const struct elf_file *ef)
 	return h ? h : 1;
 }
 
-/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file; *@symbols: it is not stripped. */
-static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads, bool *symbols)
+/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file. */
+static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
 {
 	struct elf_file *ef;
 	size_t len = 0;
 	int err;
 
 	*loads = 0;
-	*symbols = false;
 	ef = elf_file_open_fd(fd, &err);
 	if (ef) {
 		len = elf_file_build_id(ef, id);
 		*loads = file_loads(ef);
-		*symbols = elf_file_has_symtab(ef);
 	}
 	elf_file_close(ef);
 	return len;
@@ -494,7 +492,6 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 	struct dso *d = e->dso;
 	uint8_t id[BUILD_ID_MAX];
 	uint64_t loads = 0;
-	bool symbols = false;
 	struct stat st;
 	size_t len;
 	int fd;
@@ -511,7 +508,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	/* The mapping may have given way to another since the kernel told of it. */
-	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads, &symbols) : 0;
+	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
 	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
 	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
 		close(fd);
@@ -519,7 +516,6 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	d->loads = loads;
-	d->symbols = symbols;
 	hold_file(dt, d, u, e, fd, &st);
 }
 
@@ -603,10 +599,10 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	uint8_t id[BUILD_ID_MAX];
 	struct file_key key, inode;
 	struct dso *d = NULL;
-	bool elf, symbols = false;
 	uint64_t loads = 0;
 	struct stat st;
 	size_t len;
+	bool elf;
 	int fd;
 
 	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
@@ -640,7 +636,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (a) {
 		d = dt->dsos[a->dso];
 	} else {
-		len = elf ? read_build_id(fd, id, &loads, &symbols) : 0;
+		len = elf ? read_build_id(fd, id, &loads) : 0;
 		if (len)
 			d = find_build_id(dt, id, len, loads);
 		if (!d)
@@ -652,13 +648,6 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		d->not_elf = !elf;
 		if (loads)
 			d->loads = loads;
-		/* What was held is a stripped copy of it, which has no names to be captured. */
-		if (symbols && !d->symbols) {
-			pins_drop(dt->pins, &d->pin);
-			slice_drop(&dt->slices, &d->slice);
-			d->captured = 0;
-			d->symbols = true;
-		}
 		set_alias(dt, &key, d);
 	}
 	set_alias(dt, &hint, d);

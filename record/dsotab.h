@@ -20,12 +20,12 @@
 struct dso {
 	struct ev_dso ev;	/* id is 0 until it is in a recording; path: the interner's */
 	uint32_t segment;	/* in which it was written last; 0 = not yet */
-	uint64_t loads;		/* hash of where its executable segments lie in the file and as svma; 0 = unknown */
+	uint64_t loads;		/* hash of where its executable segments lie in the file and as svma, and of whether it is
+				 * stripped; 0 = unknown */
 	bool vdso;
-	bool symbols;		/* the file that is, or was last, held has a symbol table */
 	bool not_elf;		/* the file was opened and is something else */
 	uint8_t pin_tries;	/* failed attempts to get at the file */
-	struct pin pin;		/* the file; of several with one build-id one that is not stripped */
+	struct pin pin;		/* the file */
 	uint64_t held_size;	/* of the file, when it was pinned: ev has those of the first one */
 	int64_t held_mtime_ns;
 	struct rootpin *root;	/* below which its debug file may lie; NULL = unknown */
