@@ -39,6 +39,7 @@ struct rec_writer {
 	uint64_t start;			/* ns of CLOCK_MONOTONIC, as in the header of the present file */
 	uint32_t since_key; /* STREAM blocks begun since the last KEY block, it included */
 	uint64_t raw_since_key;		/* bytes */
+	bool patient;			/* see rec_writer_patient() */
 	bool finished;
 };
 
@@ -120,7 +121,7 @@ static struct rec_job *stream_job(struct rec_writer *w, bool event)
  */
 static bool may_flush(struct rec_writer *w, size_t raw)
 {
-	return rec_queue_free_jobs(w->queue) || raw >= BLOCK_BYTES_MAX;
+	return w->patient || rec_queue_free_jobs(w->queue) || raw >= BLOCK_BYTES_MAX;
 }
 
 static int stream_done(struct rec_writer *w)
@@ -302,6 +303,11 @@ int rec_writer_tick(struct rec_writer *w, uint64_t now_ns)
 unsigned int rec_writer_fill(const struct rec_writer *w)
 {
 	return 100 * (REC_QUEUE_JOBS - rec_queue_free_jobs(w->queue)) / REC_QUEUE_JOBS;
+}
+
+void rec_writer_patient(struct rec_writer *w)
+{
+	w->patient = true;
 }
 
 void rec_writer_pool(const struct rec_writer *w, uint64_t *waits, uint64_t *peak)

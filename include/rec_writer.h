@@ -51,6 +51,9 @@ struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns
 /* The same into memory, for rec_writer_dump(). */
 struct rec_writer *rec_writer_new_memory(int *err);
 
+/* From now on a sample waits for the disk and is never refused: of a source that can stand still. */
+void rec_writer_patient(struct rec_writer *w);
+
 /*
  * Settings and host, in the INFO block of each file: written by the next call that is not
  * rec_writer_info().
@@ -72,7 +75,10 @@ int rec_writer_ksymbol(struct rec_writer *w, const struct ev_ksymbol *ev);
 int rec_writer_pressure(struct rec_writer *w, const struct ev_pressure *ev);
 int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev);
 int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
-/* Besides, -EAGAIN (not sticky) when the disk is so far behind that the sample has to be dropped. */
+/*
+ * Besides, -EAGAIN (not sticky) when the disk is so far behind that the sample has to be dropped, unless the writer is
+ * a patient one.
+ */
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s);
 
 /* How much of the pool of blocks is in use, percent. */

@@ -245,6 +245,7 @@ static int begin(struct import *im, uint64_t first)
 		output_undo(&im->out);
 		return err;
 	}
+	rec_writer_patient(im->w);
 	a = chosen(im);
 	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
 	im->ro.callgraph = a->sample_type & PERF_SAMPLE_STACK_USER ? CALLGRAPH_DWARF :

@@ -224,6 +224,7 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
+	rec_writer_patient(rm.w);
 	rm.words = xmalloc(sizeof(*rm.words));
 	rm.mask = mask_ctx_new(false);
 	threads_init(&rm.threads);

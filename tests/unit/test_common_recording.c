@@ -1,5 +1,6 @@
 /* The recording format: the samples that go in come out, whatever the threads do. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,6 +18,7 @@
 #include "crc32c.h"
 #include "event.h"
 #include "nibble_codec.h"
+#include "random.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recgen.h"
@@ -149,6 +152,7 @@ static void write_samples(int fd, uint64_t seed, unsigned int nthr, uint32_t max
 
 	w = rec_writer_new(fd, &err);
 	assert_non_null(w);
+	rec_writer_patient(w);
 	gen_init(g, seed, nthr, max_words);
 	for (unsigned int i = 0; i < n; i++) {
 		gen_next(g);
@@ -450,6 +454,66 @@ static void test_pipes(void **state)
 	rec_reader_close(r);
 }
 
+/* Empties the pipe @arg, late. */
+static void *read_late(void *arg)
+{
+	static char buf[1 << 16];
+	const int fd = *(const int *)arg;
+	ssize_t n;
+
+	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0);
+	return (void *)n;
+}
+
+/* 16 MiB that do not compress; the first answer that is not 0. */
+static int write_noise(struct rec_writer *w)
+{
+	uint64_t chain[1000] = { (uint64_t)-512 }, x = 1;
+	struct sample_in s = { .chain = chain, .nchain = 1000 };
+	int err = 0;
+
+	for (unsigned int i = 0; i < 2048 && !err; i++) {
+		for (unsigned int k = 1; k < 1000; k++)
+			chain[k] = random_next(&x);
+		s.time += 1000;
+		err = rec_writer_sample(w, &s);
+	}
+	return err;
+}
+
+/* More than the pool has room for, and nobody reads yet: a sample is refused, unless the source can wait. */
+static void test_patient(void **state)
+{
+	struct rec_writer *w;
+	pthread_t reader;
+	void *ret;
+
+	(void)state;
+	for (int patient = 0; patient < 2; patient++) {
+		int fd[2], err;
+
+		assert_int_equal(pipe(fd), 0);
+		w = rec_writer_new(fd[1], &err);
+		assert_non_null(w);
+		if (patient)
+			rec_writer_patient(w);
+		else
+			assert_int_equal(write_noise(w), -EAGAIN);
+		assert_int_equal(pthread_create(&reader, NULL, read_late, &fd[0]), 0);
+		if (patient)
+			assert_int_equal(write_noise(w), 0);
+		assert_int_equal(rec_writer_finish(w), 0);
+		rec_writer_free(w);
+		close(fd[1]);
+		assert_int_equal(pthread_join(reader, &ret), 0);
+		assert_null(ret);
+		close(fd[0]);
+	}
+}
+
 static void test_write_errors(void **state)
 {
 	struct rlimit old, low = { 4096, RLIM_INFINITY };
@@ -511,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_eviction),
 		cmocka_unit_test(test_callback_stops),
 		cmocka_unit_test(test_pipes),
+		cmocka_unit_test(test_patient),
 		cmocka_unit_test(test_write_errors),
 	};
 
