@@ -40,6 +40,12 @@ static bool is_memfd(const char *path)
 	return starts_with(path, "/memfd:");
 }
 
+/* "/SYSV" and the key in hexadecimal (ipc/shm.c, newseg()). */
+static bool is_sysv(const char *path)
+{
+	return starts_with(path, "/SYSV") && strspn(path + 5, "0123456789abcdef") == 8 && !path[13];
+}
+
 enum mapping_kind mapping_kind(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
@@ -53,8 +59,8 @@ enum mapping_kind mapping_kind(const char *path)
 	 * "[anon:v8]", "[heap]", "[stack]", "//anon", "anon_inode:[...]", System V and hugetlb
 	 * memory.
 	 */
-	if (path[0] != '/' || starts_with(path, "//") || starts_with(path, "/SYSV") ||
-	    starts_with(path, "/anon_hugepage") || !strcmp(path, "/dev/zero"))
+	if (path[0] != '/' || starts_with(path, "//") || is_sysv(path) || !strcmp(path, "/anon_hugepage") ||
+	    !strcmp(path, "/dev/zero"))
 		return MAPPING_JIT;
 	return MAPPING_FILE;
 }

@@ -57,17 +57,17 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 
 	if (l->lost_kernel)
 		pr_warn("%llu of %llu samples were lost because the rings were full: use -m larger "
-			"than %lluK, a lower -F, or a smaller --call-graph dwarf,SIZE",
+			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
 			ull(l->lost_kernel), ull(all), ull(s->ring_bytes / 1024));
 	if (l->cut + l->dropped)
 		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
-			"dropped %llu: use a lower -F or a smaller --call-graph dwarf,SIZE, or write "
+			"dropped %llu: use a lower -F (larger -c) or a smaller --call-graph dwarf,SIZE, or write "
 			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
 	if (l->lost_sideband)
 		pr_warn("%llu records about mappings and processes were lost (they are no samples): "
 			"some names may be missing", ull(l->lost_sideband));
 	if (l->throttled)
-		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F",
+		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F (larger -c)",
 			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
 }
 

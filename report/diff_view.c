@@ -185,6 +185,21 @@ static bool detectable(const struct diff *d, double *low, double *high)
 	return n > 0;
 }
 
+/* Changes of @low to @high of the functions that cost most could be told from chance. A share cannot change by more than 100 points. */
+static void add_detectable(const struct diff_view *v, double low, double high, struct strbuf *out)
+{
+	const double most = v->d->opts.per == DIFF_PER_TOTAL ? 100 : INFINITY;
+
+	if (low > most) {
+		strbuf_adds(out, "; the recordings are too short for any change to be seen");
+		return;
+	}
+	strbuf_addf(out, "; of the ten largest, changes %s %.*g", high > most ? "from" : "of", low < 100 ? 2 : 6, low);
+	if (high <= most)
+		strbuf_addf(out, " to %.*g", high < 100 ? 2 : 6, high);
+	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some none" : "");
+}
+
 void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 {
 	const struct diff *d = v->d;
@@ -215,8 +230,7 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 			    v->unit);
 	}
 	if (d->stat.method != DIFF_BY_COUNT && detectable(d, &low, &high))
-		strbuf_addf(out, "; of the ten largest, changes of %.2g to %.2g%s would have been seen", low * v->factor,
-			    high * v->factor, points(v));
+		add_detectable(v, low * v->factor, high * v->factor, out);
 }
 
 static void add_side(const struct diff_view *v, unsigned int side, const char *before, struct strbuf *out)

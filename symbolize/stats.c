@@ -94,7 +94,7 @@ void stats_hint(const struct stats_input *in)
 	if (rec_reader_ledger(in->reader, &led) && (balance_missing(&led) || led.throttled)) {
 		strbuf_addf(&sb, "of %" PRIu64 " samples ", balance_taken(&led));
 		balance_text(&led, &sb);
-		strbuf_adds(&sb, " (record with larger -m or lower -F); ");
+		strbuf_adds(&sb, " (record with larger -m, or lower -F or larger -c); ");
 	}
 	if (sb.len)
 		pr_warn("%s--stats tells more", sb.s);

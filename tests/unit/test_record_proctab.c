@@ -360,6 +360,16 @@ static void test_same_path_two_containers(void **state)
 	assert_string_equal(got.dso[6].path, "/old.so");
 }
 
+static void test_kinds(void **state)
+{
+	(void)state;
+	assert_int_equal(mapping_kind("/SYSV0000a5ff"), MAPPING_JIT);
+	assert_int_equal(mapping_kind("/SYSVapp"), MAPPING_FILE);
+	assert_int_equal(mapping_kind("/SYSV00000000/app"), MAPPING_FILE);
+	assert_int_equal(mapping_kind("/anon_hugepage"), MAPPING_JIT);
+	assert_int_equal(mapping_kind("/anon_hugepages/app"), MAPPING_FILE);
+}
+
 static void test_no_file_behind(void **state)
 {
 	static const char *const paths[] = { "//anon", "[anon:v8]", "/memfd:doublemapper (deleted)",
@@ -540,6 +550,7 @@ int main(void)
 		T(test_fork_and_exec),
 		T(test_unknown_then_refreshed),
 		T(test_same_path_two_containers),
+		T(test_kinds),
 		T(test_no_file_behind),
 		T(test_threads),
 		T(test_stack_top),
