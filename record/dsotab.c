@@ -141,7 +141,8 @@ void dsotab_fini(struct dsotab *dt)
 
 /*
  * Two files can have one build-id: patchelf and the like move the code of a linked program and leave the
- * note; and of a stripped copy there are no names to be captured. @loads: of the file (file_loads()); 0, here or in the table: unknown, and agrees with all.
+ * note; and of a stripped copy there are no names to be captured. @loads: of the file (file_loads()); 0, here or in
+ * the table: unknown, and agrees with all.
  */
 static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len, uint64_t loads)
 {
