@@ -126,7 +126,8 @@ static void describe(struct walk_map *wm, const struct addrspace *as, const stru
 	if (!ef || !mapping_bias(as, m, ef, &wm->bias))
 		return;
 	wm->rows = true;
-	wm->go = m->mod->elf && elf_file_gopclntab(m->mod->elf);
+	/* Of another machine than code is read of the table has names only. */
+	wm->go = module_made(m->mod) && elf_file_gopclntab(m->mod->elf);
 	if (!m->mod->entry.known)
 		find_entry(m->mod, ef, wm->go);
 	wm->entry = m->mod->entry.svma ? m->mod->entry.svma + wm->bias : 0;

@@ -215,6 +215,14 @@ if [ -x "$TARGETS/gospin" ]; then
 		case_of $p-back "main.goLeaf" 99.5 "$TARGETS/$p" back
 		check "$p: C calls Go, on top of its goroutine" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;(main.main.func[^;]*;)*main._Cfunc_c_back(.abi0)?;runtime.cgocall;runtime.systemstack_switch(.abi0)?;runtime.cgocallback(.abi0)?;.*goBack;main.goLeaf " "$T/$p-back.folded"
 	done
+	# Bytes that say they are another machine's: a table of Go's and no code that can be read.
+	cp "$TARGETS/cgospin-pie" "$T/gomachine"
+	"$NSPROF" record -q -F 999 -o "$T/gomachine.data" -- "$T/gomachine" >/dev/null
+	printf '\267' | dd of="$T/gomachine" bs=1 seek=18 conv=notrunc status=none
+	for u in cached libunwind libdw; do
+		check "Go's table in a file of another machine: $u" sh -c \
+			"'$NSPROF' symbolize -q --unwind $u '$T/gomachine.data' >'$T/gomachine.$u' && test -s '$T/gomachine.$u'"
+	done
 else
 	skip go "go is not installed"
 fi
