@@ -12,19 +12,26 @@
 
 #define PAGE_BYTES 4096
 
+/* Files have one executable segment, seldom more than a few, and they are mapped beside each other. */
+#define ASKED_LOADS 32
+#define ASKED_NEAR 16	/* mappings on each side */
+
 /* Runtime address minus svma if @m is of @l. */
 static uint64_t load_bias(const struct mapping *m, const struct elf_load *l)
 {
 	return m->start - m->pgoff + l->offset - l->vaddr;
 }
 
-/* How many mappings of @m's file in @as are where it would have put them with @bias. */
+/*
+ * How many mappings of @m's file about @m in @as are where it would have put them with @bias. Both files and mappings are as a
+ * container likes them: 4096 segments in 65,530 mappings of one page are not all compared with each other.
+ */
 static uint32_t agreeing(const struct addrspace *as, const struct mapping *m, const struct elf_load *loads, size_t n,
 			 uint64_t bias)
 {
-	uint32_t agree = 0;
+	uint32_t at = (uint32_t)(m - as->maps), agree = 0;
 
-	for (uint32_t k = 0; k < as->n; k++) {
+	for (uint32_t k = at - MIN(at, ASKED_NEAR); k < as->n && k <= at + ASKED_NEAR; k++) {
 		const struct mapping *o = &as->maps[k];
 		bool fits = false;
 
@@ -60,13 +67,15 @@ static bool mapping_bias(const struct addrspace *as, const struct mapping *m, co
 		if (!(l->flags & PF_X) || lo >= hi)
 			continue;
 		own = load_bias(m, l);
-		if (best && own != *bias) {
+		if (best && own != *bias && n <= ASKED_LOADS) {
 			if (!best_agree)
 				best_agree = agreeing(as, m, loads, n, *bias);
 			agree = agreeing(as, m, loads, n, own);
 			if (agree < best_agree || (agree == best_agree && hi - lo <= best))
 				continue;
 			best_agree = agree;
+		} else if (hi - lo <= best) {
+			continue;
 		}
 		best = MAX(best, hi - lo);
 		*bias = own;

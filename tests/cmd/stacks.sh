@@ -310,6 +310,47 @@ for how in -no-pie -pie; do
 	done
 done
 
+# A file made to keep whoever reads it busy: 4000 segments of one page, and that mapped 200 times.
+cat >"$T/many.c" <<'END'
+#define _GNU_SOURCE
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define SEGMENTS 4000
+#define MAPS 200
+int main(int argc, char **argv)
+{
+	static const unsigned char code[] = { 0xff, 0xcf, 0x75, 0xfc, 0xc3 };	/* 1: dec %edi; jnz 1b; ret */
+	Elf64_Ehdr eh = { .e_ident = "\177ELF\2\1\1", .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
+		.e_phoff = sizeof(eh), .e_ehsize = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = SEGMENTS };
+	static Elf64_Phdr ph[SEGMENTS];
+	static void (*f[MAPS])(int);
+	const long at = 1 << 20;
+	int fd = open(argv[argc - 1], O_RDWR | O_CREAT | O_TRUNC, 0755);
+
+	for (int i = 0; i < SEGMENTS; i++)
+		ph[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = at, .p_vaddr = at + 65536l * i,
+			.p_filesz = 4096, .p_memsz = 4096, .p_align = 4096 };
+	if (fd < 0 || ftruncate(fd, at + 4096) || pwrite(fd, &eh, sizeof(eh), 0) < 0 ||
+	    pwrite(fd, ph, sizeof(ph), sizeof(eh)) < 0 || pwrite(fd, code, sizeof(code), at) < 0)
+		return 1;
+	for (int i = 0; i < MAPS; i++) {
+		f[i] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, at);
+		mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	for (int i = 0; i < 400; i++)
+		f[(i * 31) % MAPS](3000000);
+	return 0;
+}
+END
+if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$T/many" "$T/many.c"; then
+	"$NSPROF" record -q -F 999 -o "$T/many.data" -- "$T/many" "$T/many.so"
+	check "4000 segments in one page, mapped 200 times: read in a moment" sh -c \
+		"timeout 20 '$NSPROF' symbolize -q '$T/many.data' >'$T/many.folded'"
+	check "4000 segments in one page: every sample" holds "$T/many.folded" 'main;[many.so]' 99
+fi
+
 # 32-bit: what is not taken is said, in user mode and in system calls.
 cat >"$T/narrow.c" <<'END'
 #define NI __attribute__((noinline, noclone))
