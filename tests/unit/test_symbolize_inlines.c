@@ -176,6 +176,7 @@ static void close_module(struct module *m)
 {
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
+	made_rows_free(m->made);
 	elf_file_close(m->elf);
 	elf_file_close(m->debug);
 	elf_file_close(m->dwp);

@@ -111,6 +111,8 @@ static uint64_t address_of(const char *file, const char *symbol)
 static void close_module(struct module *m)
 {
 	symtab_free(m->symtab);
+	cfi_free(m->cfi);
+	made_rows_free(m->made);
 	elf_file_close(m->elf);
 	elf_file_close(m->debug);
 	elf_file_close(m->captured);
