@@ -117,10 +117,31 @@ void diff_view_fini(struct diff_view *v)
 
 /* ---- sentences ---- */
 
-static void add_name(struct strbuf *out, const struct diff *d, const struct diff_row *r)
+/* As code of Markdown, in which nothing but a backtick has a meaning; a name may hold anything. */
+static void add_code(struct strbuf *out, const char *text)
 {
+	size_t at;
+
+	strbuf_adds(out, "`` ");
+	at = out->len;
+	strbuf_add_clean(out, text);
+	for (; at < out->len; at++)
+		if (out->s[at] == '`')
+			out->s[at] = '\'';
+	strbuf_adds(out, " ``");
+}
+
+/* Markdown would take "<init>" for a tag, which is not shown, and what stands between two asterisks for emphasis. */
+static void add_name(struct strbuf *out, const struct diff_view *v, const struct diff_row *r)
+{
+	const char *name = r->name ? intern_str(v->d->names, r->name) : "all";
+
+	if (v->markdown) {
+		add_code(out, name);
+		return;
+	}
 	strbuf_adds(out, "'");
-	strbuf_add_clean(out, r->name ? intern_str(d->names, r->name) : "all");
+	strbuf_add_clean(out, name);
 	strbuf_adds(out, "'");
 }
 
@@ -224,7 +245,7 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 		unsigned int value = diff_significant(d, r, DIFF_SELF) ? DIFF_SELF : DIFF_TOTAL;
 
 		strbuf_adds(out, ", most ");
-		add_name(out, d, r);
+		add_name(out, v, r);
 		strbuf_addf(out, " (%s %.2f%s -> %.2f%s)", value == DIFF_SELF ? "self" : "total",
 			    diff_rate(d, r, DIFF_BEFORE, value) * v->factor, v->unit, diff_rate(d, r, DIFF_AFTER, value) * v->factor,
 			    v->unit);
@@ -323,13 +344,17 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 {
 	const struct diff *d = v->d;
 
-	strbuf_addf(out, "%s: %s", g->text, g->verdict == GATE_PASS ? "passed" : g->verdict == GATE_FAIL ? "regression" : "inconclusive");
+	if (v->markdown)
+		add_code(out, g->text);
+	else
+		strbuf_adds(out, g->text);
+	strbuf_addf(out, ": %s", g->verdict == GATE_PASS ? "passed" : g->verdict == GATE_FAIL ? "regression" : "inconclusive");
 	if (!g->matched) {
 		strbuf_addf(out, ", fewer than %d samples of all that match", DIFF_SAMPLES_MIN);
 		return;
 	}
 	strbuf_adds(out, ", ");
-	add_name(out, d, &d->row[g->row]);
+	add_name(out, v, &d->row[g->row]);
 	if (isinf(g->change))
 		strbuf_adds(out, " is new");
 	else
@@ -431,19 +456,17 @@ void diff_write_text(const struct diff_view *v, FILE *to)
 
 /* ---- Markdown ---- */
 
-/* As code; a name may hold anything. */
+/* In a cell of a table, which a bar would end even in code. */
 static void md_name(const char *name, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	strbuf_add_clean(&sb, name);
-	fputs("`` ", to);
-	for (const char *s = sb.s ? sb.s : ""; *s; s++) {
+	add_code(&sb, name);
+	for (const char *s = sb.s; *s; s++) {
 		if (*s == '|')
 			putc('\\', to);
-		putc(*s == '`' ? '\'' : *s, to);
+		putc(*s, to);
 	}
-	fputs(" ``", to);
 	strbuf_fini(&sb);
 }
 
@@ -461,12 +484,15 @@ static void md_value(const struct diff_view *v, const struct diff_row *r, unsign
 	fprintf(to, "%s%s%s |", *rel ? " (" : "", rel, *rel ? ")" : "");
 }
 
-void diff_write_md(const struct diff_view *v, FILE *to)
+void diff_write_md(const struct diff_view *view, FILE *to)
 {
+	struct diff_view copy = *view;
+	const struct diff_view *v = &copy;
 	const struct diff *d = v->d;
 	struct strbuf text = STRBUF_INIT;
 	size_t n = v->limit ? MIN(v->nrows, v->limit) : v->nrows;
 
+	copy.markdown = true;
 	fputs("### Profile: ", to);
 	diff_view_summary(v, &text);
 	fprintf(to, "%s\n\n", text.s);

@@ -21,6 +21,7 @@ struct diff_view {
 	const char *notes;	/* lines; may be NULL */
 	bool aa;		/* both sides are the same thing */
 	bool color;
+	bool markdown;		/* names and conditions are code */
 	uint64_t limit;		/* rows of text and Markdown; 0: all */
 	double percent_limit;	/* what is below on both sides is left out unless it changed */
 	/* Filled by diff_view_init(). */

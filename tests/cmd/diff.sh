@@ -188,6 +188,16 @@ diff --format md a b >d.md
 like "Markdown: the sentence" "$(head -n 1 d.md)" '^### Profile: 2 of 3 functions changed significantly'
 check "Markdown: every row has all its cells" awk -F '|' '/^\|/ { if (!n) n = NF; if (NF != n) bad = 1; rows++ } END { exit bad || rows != 5 }' d.md
 
+for i in 1 2 3; do
+	printf 'main;HashMap.<init> %d\nmain;w(char*, char*) 900\n' $((100 + i)) >md-a$i
+	printf 'main;HashMap.<init> %d\nmain;w(char*, char*) 900\n' $((400 + i)) >md-b$i
+done
+diff -q --format md --fail-on 'func:H.*M.*>5%' md-a1 md-a2 md-a3 -- md-b1 md-b2 md-b3 >d.md
+like "Markdown: a name in the sentence is no tag" "$(head -n 1 d.md)" 'most `` HashMap\.<init> `` \(self'
+like "Markdown: nor in a condition's, which itself emphasizes nothing" "$(sed -n 3p d.md)" \
+	'^- \*\*`` func:H\.\*M\.\*>5% ``: regression, `` HashMap\.<init> `` \+'
+like "as text they stand in quotes" "$(diff -q md-a1 md-a2 md-a3 -- md-b1 md-b2 md-b3 | tail -n 1)" "most 'HashMap\.<init>' \(self"
+
 # What cannot be compared.
 profile cycles 0.3 5 100 event cycles
 profile fp 0.3 5 100 event cpu-clock call_graph fp
