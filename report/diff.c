@@ -26,6 +26,14 @@ static uint32_t shown_name(struct intern *names, const char *s, bool keep)
 	return id;
 }
 
+static bool tells_kernel(const struct profile *p)
+{
+	for (uint32_t f = 1; f < p->nframes; f++)
+		if (p->frames[f].kind == PROFILE_KERNEL)
+			return true;
+	return false;
+}
+
 /* The rows of a profile's frames: [frame] -> row, 0 for what is no function. Rows are made as names come. */
 static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap, struct u64map *by_name)
 {
@@ -33,17 +41,18 @@ static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap
 
 	for (uint32_t f = 1; f < p->nframes; f++) {
 		const struct profile_frame *fr = &p->frames[f];
+		uint32_t name;
 		uint64_t *row;
 		bool is_new;
 
 		if (fr->kind == PROFILE_LEADING)
 			continue;
-		row = u64map_put(by_name, shown_name(d->names, intern_str(p->strings, fr->name), d->opts.keep_names), &is_new);
+		name = shown_name(d->names, intern_str(p->strings, fr->name), d->opts.keep_names);
+		row = u64map_put(by_name, (uint64_t)name << 1 | (d->kernel_apart && fr->kind == PROFILE_KERNEL), &is_new);
 		if (is_new) {
 			*row = d->nrows;
 			XGROW(d->row, d->nrows, *cap);
-			d->row[d->nrows] = (struct diff_row){ .kind = fr->kind };
-			d->row[d->nrows++].name = shown_name(d->names, intern_str(p->strings, fr->name), d->opts.keep_names);
+			d->row[d->nrows++] = (struct diff_row){ .name = name, .kind = fr->kind };
 		}
 		rows[f] = (uint32_t)*row;
 	}
@@ -193,6 +202,9 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 	d->names = intern_new();
 	XGROW(d->row, d->nrows, cap);
 	d->row[d->nrows++] = (struct diff_row){ 0 };
+	d->kernel_apart = true;
+	for (size_t i = 0; i < n; i++)
+		d->kernel_apart = d->kernel_apart && tells_kernel(in[i].profile);
 	for (size_t i = 0; i < n; i++) {
 		amounts_init(&a[i], in[i].profile, frame_rows(d, in[i].profile, &cap, &by_name));
 		d->inputs[in[i].side]++;

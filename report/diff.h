@@ -54,6 +54,11 @@ struct diff {
 	size_t nrows;
 	struct diff_stat stat;	/* owned */
 	struct diff_opts opts;
+	/*
+	 * Functions of the kernel are others than user code's of the same name: every input tells them apart. Folded text may not, and
+	 * is compared by name alone.
+	 */
+	bool kernel_apart;
 	double samples[DIFF_SIDES], weight[DIFF_SIDES], divisor[DIFF_SIDES];
 	uint64_t block_ns;	/* of the first input whose times are known, as the statistics uses it; 0: none is */
 	size_t inputs[DIFF_SIDES];

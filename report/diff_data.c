@@ -17,6 +17,10 @@ static const char *const method_names[] = {
 static const char *const per_names[] = {
 	[DIFF_PER_TOTAL] = "total", [DIFF_PER_SECOND] = "second", [DIFF_PER_UNIT] = "unit",
 };
+static const char *const kind_names[PROFILE_KINDS] = {
+	[PROFILE_USER] = "user", [PROFILE_KERNEL] = "kernel", [PROFILE_JIT] = "jit", [PROFILE_INLINED] = "inlined",
+	[PROFILE_LEADING] = "leading",
+};
 static const char *const verdict_names[] = { [GATE_PASS] = "pass", [GATE_FAIL] = "regression", [GATE_UNCLEAR] = "inconclusive" };
 
 /* JSON knows no infinity: then there is no such member. */
@@ -138,6 +142,7 @@ void diff_write_json(const struct diff_view *v, FILE *to)
 
 		json_begin_object(j, NULL);
 		json_str(j, "name", intern_str(d->names, r->name));
+		json_str(j, "kind", kind_names[r->kind]);
 		for (unsigned int value = 0; value < DIFF_VALUES; value++)
 			json_value(d, r, value, j);
 		json_end_object(j);
@@ -168,7 +173,7 @@ void diff_write_csv(const struct diff_view *v, FILE *to)
 	for (unsigned int value = 0; value < DIFF_VALUES; value++)
 		fprintf(to, ",%s_before,%s_after,%s_change,%s_low,%s_high,%s_p,%s_significant", value_names[value], value_names[value],
 			value_names[value], value_names[value], value_names[value], value_names[value], value_names[value]);
-	putc('\n', to);
+	fputs(",kind\n", to);
 	for (size_t i = 0; i < v->nrows; i++) {
 		const struct diff_row *r = &d->row[v->order[i]];
 
@@ -189,6 +194,6 @@ void diff_write_csv(const struct diff_view *v, FILE *to)
 				fputs(",,,,0", to);
 			}
 		}
-		putc('\n', to);
+		fprintf(to, ",%s\n", kind_names[r->kind]);
 	}
 }

@@ -26,6 +26,7 @@ static struct html_change *changes_of(const struct diff *d, size_t *n)
 		half = dist_t_limit(0.05, c->df) * c->se;
 		changes[(*n)++] = (struct html_change){
 			.function = intern_str(d->names, d->row[i].name),
+			.kernel = d->kernel_apart && d->row[i].kind == PROFILE_KERNEL,
 			/* Amounts for each second or unit as shares of what there is after. */
 			.low = (c->change - half) / all,
 			.high = (c->change + half) / all,
@@ -44,6 +45,7 @@ void diff_write_html(const struct diff_input *in, size_t n, const struct diff *d
 
 	changes = changes_of(d, &o.nchanges);
 	o.changes = changes;
+	o.kernel_apart = d->kernel_apart;
 	o.scale_a = d->divisor[DIFF_BEFORE] > 0 ? d->divisor[DIFF_AFTER] / d->divisor[DIFF_BEFORE] : 1;
 	o.scale_b = 1;
 	html_write(before, after, &o, to);

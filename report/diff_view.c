@@ -56,7 +56,8 @@ static int by_change(const void *a, const void *b, void *ctx)
 	}
 	if (cx != cy)
 		return cx < cy ? 1 : -1;
-	return strcmp(intern_str(d->names, x->name), intern_str(d->names, y->name));
+	return x->name == y->name ? (x->kind > y->kind) - (x->kind < y->kind) :
+	       strcmp(intern_str(d->names, x->name), intern_str(d->names, y->name));
 }
 
 /* Amounts that are time (ns of a clock) are shown as time. */
@@ -511,7 +512,7 @@ void diff_write_md(const struct diff_view *view, FILE *to)
 
 		fputs(row_significant(d, r) ? "| * | " : "| | ", to);
 		md_name(intern_str(d->names, r->name), to);
-		fputs(" |", to);
+		fputs(r->kind == PROFILE_KERNEL ? " [k] |" : " |", to);
 		md_value(v, r, DIFF_SELF, to);
 		md_value(v, r, DIFF_TOTAL, to);
 		if (d->stat.method != DIFF_BY_COUNT && (diff_column(d, r, DIFF_SELF) || diff_column(d, r, DIFF_TOTAL)))

@@ -115,11 +115,12 @@ static void put_changes(FILE *to, const struct html_tree *t, const struct html_o
 	const char *sep = "";
 
 	for (size_t i = 0; i < o->nchanges; i++)
-		*u64map_put(&at, intern_add(names, o->changes[i].function), NULL) = i + 1;
+		*u64map_put(&at, (uint64_t)intern_add(names, o->changes[i].function) << 1 | o->changes[i].kernel, NULL) = i + 1;
 	fputs("\"changes\":[", to);
 	for (uint32_t i = 1; o->nchanges && i < t->nframes; i++) {
-		const char *name = profile_text(t->all, t->all->frames[t->frames[i]].name);
-		uint64_t *which = u64map_get(&at, intern_add(names, name));
+		const struct profile_frame *f = &t->all->frames[t->frames[i]];
+		uint64_t name = intern_add(names, profile_text(t->all, f->name));
+		uint64_t *which = u64map_get(&at, name << 1 | (o->kernel_apart && f->kind == PROFILE_KERNEL));
 		const struct html_change *c;
 
 		if (!which)

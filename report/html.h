@@ -15,6 +15,7 @@ struct html_change {
 	double low, high;	/* interval of the change of its self share, in shares of 1 */
 	double p;		/* NAN: nothing tells it from chance, and the interval is no answer */
 	bool significant;
+	bool kernel;		/* the kernel's function of that name, with html_opts.kernel_apart */
 };
 
 struct html_opts {
@@ -25,6 +26,7 @@ struct html_opts {
 	/* With two profiles only: */
 	const struct html_change *changes;
 	size_t nchanges;
+	bool kernel_apart;	/* else changes are of all functions of a name */
 	double scale_a, scale_b;	/* counts are multiplied with these to be comparable; 0 is 1 */
 };
 

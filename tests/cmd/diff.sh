@@ -198,6 +198,20 @@ like "Markdown: nor in a condition's, which itself emphasizes nothing" "$(sed -n
 	'^- \*\*`` func:H\.\*M\.\*>5% ``: regression, `` HashMap\.<init> `` \+'
 like "as text they stand in quotes" "$(diff -q md-a1 md-a2 md-a3 -- md-b1 md-b2 md-b3 | tail -n 1)" "most 'HashMap\.<init>' \(self"
 
+# The kernel has a memcpy of its own: they do not make up for each other.
+printf 'main;f;memcpy 1000\nmain;f;memcpy_[k] 5000\nmain;w 9000\n' >same-a
+printf 'main;f;memcpy 5000\nmain;f;memcpy_[k] 1000\nmain;w 9000\n' >same-b
+is "a function of the kernel is another one than user code's of its name" \
+	"$(diff -q --format csv same-a same-b | sed -n 's/^"memcpy",\([^,]*,[^,]*\),.*,/\1 /p' | sort)" \
+	"$(printf '%s\n' '0.066666667,0.33333333 user' '0.33333333,0.066666667 kernel')"
+is "in json" "$(diff -q --format json same-a same-b | grep -oE '"name":"memcpy","kind":"(user|kernel)"' | sort)" \
+	"$(printf '"name":"memcpy","kind":"%s"\n' kernel user)"
+is "in Markdown" "$(diff -q --format md same-a same-b | grep -oE '`` memcpy ``( \[k\])? \|' | sort | tr -d '\n')" '`` memcpy `` [k] |`` memcpy `` |'
+is "on the page" "$(diff -q --format html same-a same-b | sed -n '/^"changes"/,/\],$/p' | grep -cE '0\.2[0-9]*,0\.2|-0\.2[0-9]*,-0\.2')" 2
+sed 's/_\[k\]//' same-b >same-c
+is "text that does not tell them apart is compared by name" \
+	"$(diff -q --format csv same-a same-c | sed -n 's/^"memcpy",\([^,]*,[^,]*\),.*/\1/p')" 0.4,0.4
+
 # What cannot be compared.
 profile cycles 0.3 5 100 event cycles
 profile fp 0.3 5 100 event cpu-clock call_graph fp

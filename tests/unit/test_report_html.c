@@ -146,7 +146,7 @@ static char *page_of(const struct profile *a, const struct profile *b, const str
 /* Both sides are there with their scales, and what is said of functions with the frames of these names. */
 static void test_two_sides(void **state)
 {
-	const struct html_change changes[] = { { "b", -0.5, 0.25, 0.125, true }, { "nowhere", 0, 0, 1, false } };
+	const struct html_change changes[] = { { "b", -0.5, 0.25, 0.125, true, false }, { "nowhere", 0, 0, 1, false, false } };
 	const struct html_opts o = { .title = "t", .changes = changes, .nchanges = 2, .scale_b = 0.5 };
 	struct profile *p[2];
 	char *text;
