@@ -114,12 +114,14 @@ static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct focus *f = ctx;
 	const struct row *a = pa, *b = pb;
+	int c;
 
 	if (a->count != b->count)
 		return a->count < b->count ? 1 : -1;
 	if (a->group == f->gs->nframes || b->group == f->gs->nframes)
 		return a->group == f->gs->nframes ? 1 : -1;
-	return strcmp(group_name(f->p, f->gs, a->group), group_name(f->p, f->gs, b->group));
+	c = strcmp(group_name(f->p, f->gs, a->group), group_name(f->p, f->gs, b->group));
+	return c ? c : a->group < b->group ? -1 : 1;
 }
 
 /* @none: what stands there for no function. */

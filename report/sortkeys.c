@@ -160,6 +160,9 @@ void groups_init(struct groups *gs, const struct sortkeys *s, const struct profi
 
 			if (part)
 				add_part(&text, part);
+			/* The kernel's is another function than one of its name elsewhere, and the row says whose it is. */
+			if (s->keys[k] == SORT_SYMBOL && p->frames[i].kind == PROFILE_KERNEL)
+				add_part(&text, "k");
 		}
 		g = gs->frames[i] = group_id(ids, &text);
 		if (g == gs->nframes)

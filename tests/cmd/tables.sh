@@ -45,8 +45,17 @@ def generate(path):
     return samples
 
 
+def name_of(f):
+    # The kernel's functions are others than those of their names elsewhere.
+    return f[0] + (' [k]' if f[2] == 'k' else '')
+
+
+def shown(row, key='symbol'):
+    return row[key] + (' [k]' if key == 'symbol' and row['kind'] == 'kernel' else '')
+
+
 def key_of(keys, t, f):
-    value = {'symbol': f[0], 'dso': f[1], 'srcline': f[3], 'container': t[0], 'cgroup': t[1], 'comm': t[2],
+    value = {'symbol': name_of(f), 'dso': f[1], 'srcline': f[3], 'container': t[0], 'cgroup': t[1], 'comm': t[2],
              'pid': '%d:%s' % (t[4], t[3]), 'tid': '%d:%s' % (t[5], t[2])}
     return tuple(value[k] for k in keys)
 
@@ -67,25 +76,25 @@ def flat(path, samples, sort, weight):
     whole = sum(n for _, _, n, *_ in samples) * (1000 if weight == 'period' else 1)
     want = {k: (round(100 * total[k] / whole, 6), round(100 * self.get(k, 0) / whole, 6), self.get(k, 0)) for k in total}
     rows = json.loads(run('--json', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))['rows']
-    got = {tuple(r[k] for k in keys): (round(r['children'], 6), round(r['self'], 6), r[weight]) for r in rows}
+    got = {tuple(shown(r, k) for k in keys): (round(r['children'], 6), round(r['self'], 6), r[weight]) for r in rows}
     assert len(rows) == len(got) and got == want, (sort, got, want)
     order = [(-r['children'], -r['self']) for r in rows]
     assert order == sorted(order), sort
     # Only what is their own, by that.
     rows = json.loads(run('--json', '--no-children', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))['rows']
-    assert {tuple(r[k] for k in keys): r[weight] for r in rows} == self
+    assert {tuple(shown(r, k) for k in keys): r[weight] for r in rows} == self
     assert [r[weight] for r in rows] == sorted(self.values(), reverse=True)
     # CSV says the same, in the same order; names with commas and quotes survive.
     rows = list(csv.DictReader(io.StringIO(run('--csv', '--sort', sort, '--weight', weight, '--limit', '0', '--percent-limit', '0', path))))
-    assert {tuple(r[k] for k in keys): (float(r['children']), float(r['self']), int(r[weight])) for r in rows} == \
+    assert {tuple(shown(r, k) for k in keys): (float(r['children']), float(r['self']), int(r[weight])) for r in rows} == \
         {k: (round(a, 2), round(b, 2), c) for k, (a, b, c) in want.items()}, sort
 
 
 def focus(path, samples, pattern):
     callers, callees, total, self = {}, {}, 0, 0
     for _, stack, n, *_ in samples:
-        names = [f[0] for f in stack]
-        hit = [i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, pattern)]
+        names = [name_of(f) for f in stack]
+        hit = [i for i, f in enumerate(stack) if fnmatch.fnmatchcase(f[0], pattern)]
         if not hit:
             continue
         total += n
@@ -98,7 +107,7 @@ def focus(path, samples, pattern):
     out = json.loads(run('--json', '--focus', pattern, '--limit', '0', '--percent-limit', '0', path))
     assert (out['focus_total'], out['focus_self']) == (total, self), (pattern, out['focus_total'], total)
     for side, want in ('callers', callers), ('callees', callees):
-        got = {r['symbol']: r['samples'] for r in out[side]}
+        got = {shown(r): r['samples'] for r in out[side]}
         assert got == want, (pattern, side, got, want)
         assert all(abs(r['share'] - 100 * r['samples'] / total) < 1e-6 for r in out[side])
 
@@ -144,7 +153,7 @@ is "the default is perf's" "$("$NSPROF" report --csv p)" "$("$NSPROF" report --c
 like "perf's head" "$("$NSPROF" report p)" '^# Children +Self +Samples +Command +Shared Object +Symbol$'
 like "and without children" "$("$NSPROF" report --no-children -s dso p)" '^# Overhead +Samples +Shared Object$'
 is "at most so many rows" "$("$NSPROF" report --limit 3 p | grep -vc '^#')" 3
-like "and says how many there are more" "$("$NSPROF" report --limit 3 --percent-limit 0 -s symbol p)" '^# and 6 more: --limit 0 --percent-limit 0 shows all$'
+like "and says how many there are more" "$("$NSPROF" report --limit 3 --percent-limit 0 -s symbol p)" '^# and 7 more: --limit 0 --percent-limit 0 shows all$'
 
 # The tree as text: what is called alone stands below its caller, branches go to the right, small ones are one remark.
 printf 'a;b;b;b;c 60\na;b;b;b;d 30\na;b;b;b;e 6\na;b;b;b;e;f_[k] 1\na;x 3\n' >t.folded
