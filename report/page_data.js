@@ -5,7 +5,7 @@
 'use strict';
 
 const KIND = ['user', 'kernel', 'JIT', 'inlined', 'leading'];
-const LEADING = 4;
+const KERNEL = 1, INLINED = 3, LEADING = 4;
 
 // Columns are LEB128 numbers in base64. Beyond 2^53 they are as near as a double is.
 function column(text) {
@@ -226,31 +226,39 @@ function covered(t, hits, total) {
 	return sum;
 }
 
-// Functions by what is their own: name, kind, and self and total of each side. A recursive function counts once in a stack.
+// Functions, of the kernel and of the rest each by name, with self and total of each side. A recursive function counts once in a stack; a
+// thread of its name in front of it is none of its calls.
 function functions(view, weights) {
-	const t = view.tree, on = new Map(), out = new Map(), path = [];
+	const t = view.tree, frames = view.frames, ids = new Map(), of = new Int32Array(frames.n), out = [], path = [];
+	for (let f = 0; f < frames.n; f++) {
+		const key = ([LEADING, KERNEL].includes(frames.kind[f]) ? frames.kind[f] : 0) + frames.name[f];
+		if (!ids.has(key))
+			ids.set(key, ids.size);
+		of[f] = ids.get(key);
+	}
+	const on = new Int32Array(ids.size), at = new Array(ids.size);
 	for (let i = 1; i < t.n; i++) {
-		const f = t.frame[i];
-		while (path.length && t.depth[path[path.length - 1]] >= t.depth[i]) {
-			const key = view.frames.name[t.frame[path.pop()]];
-			on.set(key, on.get(key) - 1);
-		}
-		const name = view.frames.name[f], times = on.get(name) || 0;
+		const f = t.frame[i], id = of[f];
+		while (path.length && t.depth[path[path.length - 1]] >= t.depth[i])
+			on[of[t.frame[path.pop()]]]--;
+		const outermost = !on[id]++;
 		path.push(i);
-		on.set(name, times + 1);
-		if (view.frames.kind[f] === LEADING)
+		if (frames.kind[f] === LEADING)
 			continue;
-		let fn = out.get(name);
+		let fn = at[id];
 		if (!fn) {
-			fn = { name: name, kind: view.frames.kind[f], change: view.frames.change[f],
+			fn = at[id] = { name: frames.name[f], kind: frames.kind[f], change: frames.change[f],
 				self: weights.map(function () { return 0; }), total: weights.map(function () { return 0; }) };
-			out.set(name, fn);
+			out.push(fn);
 		}
+		// What was called, too, and not only inlined, is as report's table has it.
+		if (fn.kind === INLINED)
+			fn.kind = frames.kind[f];
 		weights.forEach(function (w, k) {
 			fn.self[k] += w.self[i];
-			if (!times)
+			if (outermost)
 				fn.total[k] += w.total[i];
 		});
 	}
-	return Array.from(out.values());
+	return out;
 }

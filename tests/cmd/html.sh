@@ -81,6 +81,17 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		esac
 	done <did
 	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
+	# A thread called spin that is in spin() all the time, and a copy of the kernel's of the same name as another one.
+	printf '%s\n' $'nsprof-profile\t1' $'T\tweb\t/web\tspin\tspin\t7\t7\t7\t0' $'F\tspin\t/spin\tu\t0\t\t' $'F\tcopy\t/spin\tu\t0\t\t' \
+		$'F\tcopy\t[kernel.kallsyms]\tk\t0\t\t' $'N\t0\t1' $'N\t1\t2' $'N\t2\t3' $'C\t1\t1\t0\t50\t0' $'C\t1\t2\t0\t20\t0' \
+		$'C\t1\t3\t0\t30\t0' $'E\t11' >names.profile
+	for by in comm none; do
+		page --by $by names.profile -o names.html
+		is "its functions as the table of report has them, --by $by" "$(timeout 100 node "$TOOLS/page.js" names.html "$TOOLS/names_page.js")" \
+			"$(printf '%s\n' 'copy 0 20 50' 'copy 1 30 30' 'spin 0 50 100')"
+	done
+	is "which are" "$("$NSPROF" report -q --csv -s symbol names.profile | sort)" \
+		"$(printf '%s\n' 100.00,50.00,50,spin,user 30.00,30.00,30,copy,kernel 50.00,20.00,20,copy,user children,self,samples,symbol,kind)"
 	awk -f "$TOOLS/big_folded.awk" >big.folded
 	page big.folded -o big.html
 	check "100,000 stacks: open within 2 s, and move smoothly" timeout 100 node "$TOOLS/page.js" big.html "$TOOLS/big_page.js"
