@@ -15,7 +15,7 @@
 		const rect = g.querySelector('rect');
 		const id = Number(g.getAttribute('data-i')), count = Number(g.getAttribute('data-n'));
 		return {
-			g: g, rect: rect, text: g.querySelector('text'),
+			g: g, id: id, rect: rect, text: g.querySelector('text'),
 			name: id ? nsprofNames[id] : 'all', kind: kinds[g.getAttribute('data-k')] || '',
 			begin: Number(g.getAttribute('data-b')), count: count,
 			y: Number(rect.getAttribute('y')),
@@ -82,7 +82,8 @@
 		}
 		// In document order a parent comes before its children, and what it covers is counted once.
 		for (const f of frames) {
-			const is = Boolean(re && re.test(f.name));
+			// The root is no function: its "all" is no match.
+			const is = Boolean(re && f.id && re.test(f.name));
 			f.g.classList.toggle('hit', is);
 			if (is && f.begin >= covered) {
 				hit += f.count;
