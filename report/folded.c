@@ -57,9 +57,9 @@ static uint32_t make_frame(void *ctx, const char *s, size_t len)
 
 /*
  * Split "frames COUNT" (flamegraph.pl's pattern): length of the frames, or 0 when the line is not of that
- * shape.
+ * shape. What is behind a decimal point is left out; *@fraction: and was something.
  */
-static size_t split_count(const char *line, size_t len, uint64_t *count)
+static size_t split_count(const char *line, size_t len, uint64_t *count, bool *fraction)
 {
 	size_t at = len;
 	uint64_t v = 0;
@@ -76,6 +76,7 @@ static size_t split_count(const char *line, size_t len, uint64_t *count)
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
 			v = UINT64_MAX;
 	}
+	*fraction = *s == '.' && strspn(s + 1, "0") != strspn(s + 1, "0123456789");
 	if (*s == '.')
 		s += 1 + strspn(s + 1, "0123456789");
 	if (*s)
@@ -215,6 +216,7 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, p), .sorted = p->nnodes == 1 };
 	struct strbuf bad = STRBUF_INIT;
 	struct lines lines;
+	uint64_t fractions = 0, lost = 0;
 	size_t len;
 	char *line;
 
@@ -222,6 +224,7 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 	lines_init(&lines, in);
 	while (lines_next(&lines, &line, &len)) {
 		uint64_t samples = 0;
+		bool fraction = false;
 		size_t end;
 
 		if (!line) {
@@ -233,12 +236,14 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 		if (!len || line[0] == '#')
 			continue;
 		/* A NUL byte would end names early: such a line is no folded text. */
-		end = memchr(line, 0, len) ? 0 : split_count(line, len, &samples);
+		end = memchr(line, 0, len) ? 0 : split_count(line, len, &samples, &fraction);
 		if (!end) {
 			note_bad(&bad, st, line, len);
 			continue;
 		}
 		st->lines++;
+		fractions += fraction;
+		lost += fraction && !samples;
 		if (!samples)
 			continue;
 		r.sorted = r.sorted && add_sorted(&r, line, end, samples);
@@ -251,6 +256,9 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 		pr_err("cannot read '%s': %s", name, strerror(-lines.err));
 	else if (st->bad && st->lines)
 		tell_bad(name, st, &bad);
+	if (!lines.err && fractions)
+		pr_warn("'%s': %" PRIu64 " %s no whole number, what is behind the point is left out%s: scale them up first",
+			name, fractions, fractions == 1 ? "count is" : "counts are", lost ? ", and with it whole stacks" : "");
 	strbuf_fini(&bad);
 	free(r.text);
 	free(r.last.ends);

@@ -15,7 +15,7 @@ struct folded_stats {
 };
 
 /*
- * Read @in to its end. A count is the last blank-separated word, decimal, a fraction is cut; 0 counts
+ * Read @in to its end. A count is the last blank-separated word, decimal, a fraction is cut, which is said; 0 counts
  * nothing, what does not fit 64 bits is the largest number that does. "# ..." lines and empty lines are skipped.
  * Annotations _[k] _[j] _[i] at the end of a frame become its kind, _[joined] its mark. What is counted is not known:
  * it stands in samples, and there are no periods. Bad lines are told of when there

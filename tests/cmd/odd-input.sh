@@ -28,6 +28,13 @@ like "is no sample" "$(cat out)" '^# 0 samples in 0 different stacks'
 printf 'a;b 1\nno\n\033[31mred\nx 1e5\n7\na;c 1\n' >bad
 says "malformed lines: counted, three shown, harmless to a terminal" 0 "'bad': 4 lines are not folded stacks, the first: 'no', '\?\[31mred', 'x 1e5', \.\.\.$" bad
 is "the others count" "$(grep -c '^ *50.00%' out)" 2
+printf 'a;b 1.5\na;c 0.75\na;d 2.00\n' >float
+says "counts that are no whole numbers" 0 \
+	"'float': 2 counts are no whole number, what is behind the point is left out, and with it whole stacks: scale them up first$" float
+is "are as much as is in front of the point" "$("$NSPROF" report -q --csv --no-children float | sort -r)" \
+	"$(printf '%s\n' self,samples,symbol,kind 66.67,2,d,user 33.33,1,b,user)"
+printf 'a;b 3.\na;c 4.0\n' >whole
+says "and that are, with a point" 0 "" whole
 printf 'a;b 1\nno\n' >one
 says "one malformed line" 0 "'one': 1 line is not a folded stack: 'no'$" one
 printf 'a;b 1\na;b\0c 1\n' >nul
