@@ -17,6 +17,12 @@ bool pager_color(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
 }
 
+/* There may be none: then nobody has to be told. */
+#define DEFAULT_PAGER "command -v less >/dev/null || exit 127; exec less"
+
+/* A pager that cannot be run has read nothing yet. The shell in front outlives a Ctrl-C, which is the pager's. */
+#define RUN "trap : INT; sh -c \"$0\"; case $? in 126 | 127) exec cat ;; esac"
+
 static const char *command(void)
 {
 	const char *cmd = getenv("NSPROF_PAGER");
@@ -24,7 +30,7 @@ static const char *command(void)
 	if (!cmd)
 		cmd = getenv("PAGER");
 	if (!cmd)
-		cmd = "less";
+		cmd = DEFAULT_PAGER;
 	return *cmd && strcmp(cmd, "cat") ? cmd : NULL;
 }
 
@@ -41,7 +47,7 @@ pid_t pager_start(void)
 		dup2(p[0], STDIN_FILENO);
 		/* As git: a short text stays on the screen, colors pass, long lines are cut. */
 		setenv("LESS", "FRSX", 0);
-		execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
+		execl("/bin/sh", "sh", "-c", RUN, cmd, (char *)NULL);
 		_exit(127);
 	}
 	if (pid > 0)
