@@ -18,6 +18,9 @@ struct svma {
 	uint64_t v;
 };
 
+/* Bytes; mappings begin and end at multiples of it, at runtime and in their file. x86-64's smallest. */
+#define MAP_PAGE 4096u
+
 /* Byte offset in a file. */
 struct file_off {
 	uint64_t v;

@@ -34,7 +34,6 @@
 
 /* Larger than any binary met so far; a sparse file of terabytes is somebody's joke. */
 #define BINARY_MAX (16ull << 30)
-#define MAP_PAGE 4096u
 
 struct module_user {
 	uint32_t pid;

@@ -22,7 +22,6 @@
  * stacks are 8 MiB by default, and few programs ask for more than this.
  */
 #define STACK_REACH (256ull << 20)
-#define PAGE_BYTES 4096
 
 /*
  * Code that finds its own frame by a register that functions keep has smaller ones: ld.so's, with room for all vector
@@ -91,7 +90,7 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uin
 	if (in->copy_full)
 		return UNWIND_COPY_END;
 	/* No stack ends within a frame. */
-	if (sp < sv->hi && sv->hi % PAGE_BYTES == 0)
+	if (sp < sv->hi && sv->hi % MAP_PAGE == 0)
 		return UNWIND_HOLE;
 	return stack_view_hole(sv, addr) ? UNWIND_HOLE : UNWIND_STACK_END;
 }

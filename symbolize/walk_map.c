@@ -10,8 +10,6 @@
 #include "util.h"
 #include "walk_priv.h"
 
-#define PAGE_BYTES 4096
-
 /* Files have one executable segment, seldom more than a few, and they are mapped beside each other. */
 #define ASKED_LOADS 32
 #define ASKED_NEAR 16	/* mappings on each side */
@@ -36,10 +34,10 @@ static uint32_t agreeing(const struct addrspace *as, const struct mapping *m, co
 		bool fits = false;
 
 		for (size_t i = 0; i < n && o->mod == m->mod && !fits; i++) {
-			uint64_t start = align_down(loads[i].vaddr, PAGE_BYTES) + bias;
+			uint64_t start = align_down(loads[i].vaddr, MAP_PAGE) + bias;
 
 			fits = (loads[i].flags & PF_X) && load_bias(o, &loads[i]) == bias && o->start >= start &&
-			       o->end - start <= align_up(loads[i].vaddr + loads[i].memsz, PAGE_BYTES) + bias - start;
+			       o->end - start <= align_up(loads[i].vaddr + loads[i].memsz, MAP_PAGE) + bias - start;
 		}
 		agree += fits;
 	}
