@@ -247,6 +247,7 @@ uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, u
 uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi)
 {
 	uint64_t entry = elf_file_entry(mr->ef);
+	const uint8_t *data;
 	struct cfi_fde fde;
 
 	if (mr->entry_end)
@@ -255,6 +256,9 @@ uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi)
 		mr->entry_end = MIN(MAX(fde.end, entry + MADE_ENTRY_GAP), entry + MADE_ENTRY_MAX);
 	else
 		mr->entry_end = made_rows_reach(mr, cfi, entry, entry + MADE_ENTRY_MAX);
+	/* In exit(2) the pc is behind the system call already, where a hlt may stand guard. */
+	if (mr->entry_end < entry + MADE_ENTRY_MAX && elf_file_code(mr->ef, mr->entry_end, &data) && data[0] == 0xf4)
+		mr->entry_end++;
 	return mr->entry_end;
 }
 
