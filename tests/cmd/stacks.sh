@@ -285,6 +285,18 @@ for nops in 50 0; do
 	check "no rows at all, $nops: the recording's own give the same" diff "$T/bare.cached" <("$NSPROF" symbolize -q --no-inline "$T/bare.data")
 done
 
+# In exit(2) the pc lies behind the system call: on the hlt that stands guard.
+printf 'void outer(void) { for (volatile int i = 0; i < 1000; i++); }\n' >"$T/short.c"
+if gcc -O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fcf-protection=none -nostdlib -static -no-pie -fno-pic \
+	-Wl,--build-id=none -o "$T/short" "$T/entry.S" "$T/short.c" 2>"$T/short.err"; then
+	"$NSPROF" record -q -F 4999 -o "$T/short.data" -- sh -c 'i=0; while [ $i -lt 800 ]; do "$0"; i=$((i + 1)); done' "$T/short"
+	"$NSPROF" symbolize -q --no-inline "$T/short.data" | grep '^short;.*;do_exit' >"$T/short.exit"
+	check "start-up code in exit(2): there are samples" test -s "$T/short.exit"
+	unlike "start-up code in exit(2): whole" "$(cat "$T/short.exit")" '_stack\]'
+else
+	skip "start-up code in exit(2)" "gcc cannot link that: $(head -1 "$T/short.err")"
+fi
+
 # Two segments of code with less than a page each, one behind the other in the file: a mapping of either has the other's bytes, too.
 cat >"$T/apart.c" <<'END'
 #define NI(name) __attribute__((noinline, noclone, section(name)))
