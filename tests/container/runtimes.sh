@@ -1,6 +1,6 @@
 #!/bin/bash
 # timeout: 600
-# Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, python. Each
+# Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, erlang, php, python. Each
 # runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
 # is symbolized. (perf 6.1 looks for maps when it reports: of these there is none left. maps.sh shows it.) The programs declare their chains: "whole" wants them from the thread's root on, in order. They
 # run for 1.5 s of CPU time, however long that takes.
@@ -179,6 +179,37 @@ if command -v erl >/dev/null && command -v erlc >/dev/null && erlc -o "$T/app" "
 		"erts_beamasm:normal_exit[^;]*;init:do_boot/3;init:start_em/1;work:main/0;work:e_loop/1;work:e_outer/1(;work:e_middle/1)?;work:e_leaf/2[^; ]*"
 else
 	skip "erlang" "an Erlang with a JIT that writes perf maps (+JPperf) is not installed"
+fi
+
+# ---- php
+cat >"$T/app/app.php" <<'PHP'
+<?php
+function p_leaf($n) { $s = 0; for ($i = 0; $i < $n; $i++) $s = ($s * 31 + $i) % 1000003; return $s; }
+function p_key($a, $b) { return p_leaf(10) ? $a <=> $b : 0; }
+function p_sort() { $a = range(1, 200); usort($a, 'p_key'); return count($a); }
+function p_native() { return strlen(gzcompress(str_repeat("abcdefgh", 5000))); }
+function p_outer($n) { return p_leaf($n) + p_sort() + p_native(); }
+for ($t = $u = 0; $u < 1.5; ) {
+	for ($k = 0; $k < 10; $k++) $t += p_outer(20000);
+	$r = getrusage();
+	$u = $r['ru_utime.tv_sec'] + $r['ru_utime.tv_usec'] / 1e6;
+}
+PHP
+php_jit=(-d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M)
+if command -v php >/dev/null && can php "${php_jit[@]}" -d opcache.jit=function \
+	-r 'exit(!function_exists("gzcompress") || empty(opcache_get_status()["jit"]["on"]));'; then
+	# Jitted code runs in the frame of the interpreter's loop: it has the place of execute_ex() in a stack.
+	for dump in map:0x10 dump:0x20; do
+		name=php-${dump%:*}
+		boxed "$name" php "${php_jit[@]}" -d opcache.jit=function -d "opcache.jit_debug=${dump#*:}" /mnt/app.php
+		check "$name: PHP from the root on" whole "$name" 'JIT\$p_leaf' \
+			'_start;.*main;.*;zend_execute;(JIT\$p_sort;.*;zend_call_function;)?JIT\$p_leaf'
+		check "$name: native code that PHP called" whole "$name" "deflate(@plt)?" \
+			'_start;.*main;.*;zend_execute;JIT\$p_(outer|native);.*;deflate(@plt)?'
+		check "$name: PHP called by native code" grep -q 'JIT\$p_sort;.*;zend_call_function;JIT\$p_leaf' "$T/$name.folded"
+	done
+else
+	skip "php" "no php with opcache's JIT is installed"
 fi
 
 # ---- python

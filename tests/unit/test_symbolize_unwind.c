@@ -477,6 +477,32 @@ static void test_jit_chain_end(void **state)
 	munmap(code, 4096);
 }
 
+/* Return addresses into rbp_junk() from word @i on, as if it called itself: two that lead on, and one that leads to 0. */
+static void junk_chain(size_t i)
+{
+	for (size_t n = 0; n < 3; n++)
+		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
+}
+
+/* Jitted code that runs in the frame of an interpreter's loop (PHP). */
+static void test_jit_frames(void **state)
+{
+	uint8_t *code = jit_new();
+	struct stack st;
+
+	(void)state;
+	memcpy(&jit, &code, sizeof(code));
+	rbp_junk(jit, outer);
+	assert_true(cap_nwords > 48);
+	cap_regs[UREG_IP] = (uintptr_t)code + 9;
+	cap_regs[UREG_BP] = 1;
+	memset(cap_words, 0, 48 * sizeof(*cap_words));
+	junk_chain(ra_slot(9));
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	assert_int_equal(st.res.n, 4);
+	munmap(code, 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_jit_unknown_register),
 		cmocka_unit_test(test_jit_chain_end),
+		cmocka_unit_test(test_jit_frames),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
