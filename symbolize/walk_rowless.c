@@ -217,10 +217,26 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 	return true;
 }
 
+/* Whether @to, a frame in @wm whose return address lies at @a, leads on; @to has the %rbp with which it does. */
+static bool jit_caller(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t a,
+		       struct uregs *to)
+{
+	const struct walk_map own = *wm;
+	uint64_t bp;
+
+	if (rows_lead_on(w, in, &own, *to))
+		return true;
+	if (stack_view_read(in->stack, a - 8, &bp) || bp <= a || bp >= in->stack->hi)
+		return false;
+	uregs_set(to, CFI_REG_BP, bp);
+	return rows_lead_on(w, in, &own, *to);
+}
+
 /*
  * The step out of jitted code that keeps no frame pointer and was told of without rows, as Python's
  * trampolines. Return addresses lie 8 below a multiple of 16 (psABI 1.0, 3.2.2), the lowest of them
  * is the frame's, and it is believed when it leads into a binary whose rows go on from there.
+ * Code that puts data into %rbp saves it first of all, right below: LLVM's, called by binaries with frame pointers.
  * Another jitted function's cannot be told from one left behind by an earlier call.
  */
 static bool jit_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs)
@@ -235,7 +251,7 @@ static bool jit_scan(struct walker *w, const struct unwind_input *in, struct ure
 			return false;
 		uregs_set(&to, CFI_REG_SP, a + 8);
 		uregs_set(&to, CFI_REG_RA, v);
-		if (rows_lead_on(w, in, wm, to)) {
+		if (jit_caller(w, in, wm, a, &to)) {
 			*regs = to;
 			return true;
 		}

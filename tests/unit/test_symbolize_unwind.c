@@ -484,10 +484,29 @@ static void junk_chain(size_t i)
 		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
 }
 
-/* Jitted code that runs in the frame of an interpreter's loop (PHP). */
+/* A function that finds its frame by %rbp. It is not run. */
+extern const char by_rbp[], by_rbp_ret[];
+__asm__(".text\n"
+	"by_rbp:\n"
+	"	.cfi_startproc\n"
+	"	push	%rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbp, 0\n"
+	"	mov	%rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	call	rbx_based\n"
+	"by_rbp_ret:\n"
+	"	leave\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size by_rbp, . - by_rbp\n");
+
+/* Jitted code that runs in the frame of an interpreter's loop (PHP), and such that saved a %rbp its caller goes by (LLVM). */
 static void test_jit_frames(void **state)
 {
 	uint8_t *code = jit_new();
+	size_t at = ra_slot(1);
 	struct stack st;
 
 	(void)state;
@@ -500,6 +519,18 @@ static void test_jit_frames(void **state)
 	junk_chain(ra_slot(9));
 	unwind_all(&st, UNWIND_NO_MAPPING);
 	assert_int_equal(st.res.n, 4);
+
+	memset(cap_words, 0, 48 * sizeof(*cap_words));
+	cap_words[at] = (uintptr_t)by_rbp_ret;
+	cap_words[at - 1] = cap_regs[UREG_SP] + 8 * (at + 5);
+	junk_chain(at + 6);
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	assert_int_equal(st.res.n, 5);
+	assert_true(st.frames[1].addr.v == (uintptr_t)by_rbp_ret);
+	/* Nothing lies there. */
+	memset(cap_words + at + 5, 0, 40 * sizeof(*cap_words));
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
+	assert_int_equal(st.res.n, 1);
 	munmap(code, 4096);
 }
 
