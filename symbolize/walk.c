@@ -301,7 +301,7 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
 }
 
-static void leaf_regs(const struct unwind_input *in, struct uregs *regs)
+void walk_leaf_regs(const struct unwind_input *in, struct uregs *regs)
 {
 	*regs = (struct uregs){ .known = (1u << CFI_NREGS) - 1 };
 	for (int i = 0; i < CFI_NREGS; i++)
@@ -328,7 +328,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 	out->end = UNWIND_NO_USER;
 	if (!ip && !in->regs[UREG_SP])
 		return false;
-	leaf_regs(in, &regs);
+	walk_leaf_regs(in, &regs);
 	if (w->generation != in->as->generation) {
 		w->generation = in->as->generation;
 		w->nrecent = 0;
@@ -373,7 +373,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			if (res != STEP_CALLER)
 				return false;
 		} else if (res == STEP_FAULT && out->n == 1 && old_sp - 1 - at.fault < WALK_RED_ZONE) {
-			leaf_regs(in, &regs);
+			walk_leaf_regs(in, &regs);
 			scanned = walk_red_zone(w, &at, old_sp, &regs);
 			if (!scanned) {
 				out->end = UNWIND_RED_ZONE;
@@ -394,6 +394,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			return true;
 		} else if (!at.signal && walk_resumed(w, &at, &regs)) {
 			scanned = true;
+		} else if (out->n == 1 && !at.signal && !walk_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL)) {
+			walk_unstated_call(w, &at, old_sp, &regs);
 		}
 
 		/* The kernel built it: its code begins at the very address, which was never called. */

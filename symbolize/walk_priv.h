@@ -37,6 +37,8 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uin
 /* One more frame; false when there are as many as asked for. */
 bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
 	       enum frame_kind kind);
+/* What the sample's registers were, all of them known. */
+void walk_leaf_regs(const struct unwind_input *in, struct uregs *regs);
 /* One step by what is stated for the binary of @wm, else made. @after_call: the frame is a return address. */
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
 				bool after_call, struct uregs *regs);
@@ -66,6 +68,14 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
  * leads on. @regs: the leaf's, then the caller's.
  */
 bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, struct uregs *regs);
+
+/*
+ * Assembly with rows for one block of code, as LuaJIT's interpreter, may call a place of its own in it, where the rows
+ * are then a word off: they led to @regs, which return to no mapping. True when the word at the leaf's stack pointer
+ * @sp is a return address into @leaf's binary, from where the rows find a caller with the same offset: @regs are then
+ * those behind that call.
+ */
+bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t sp, struct uregs *regs);
 
 /*
  * The unwinder of exceptions goes to a handler with __builtin_eh_return(), whose functions are known by their rows: no

@@ -448,6 +448,33 @@ bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, stru
 	return false;
 }
 
+/* ---- calls that rows do not tell of ---- */
+
+bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t sp, struct uregs *regs)
+{
+	const struct unwind_input *in = leaf->in;
+	uint64_t claimed = regs->v[CFI_REG_SP], ra;
+	struct walk_at at = { .in = in };
+	const struct walk_map *wm;
+	struct uregs to, next;
+
+	if (sp % 8 || sp != in->regs[UREG_SP] || stack_view_read(in->stack, sp, &ra) || !walk_is_return(w, in, ra))
+		return false;
+	wm = walk_map(w, in->as, ra - 1, NULL);
+	if (!wm->rows || wm->mod != leaf->mod)
+		return false;
+	walk_leaf_regs(in, &to);
+	uregs_set(&to, CFI_REG_SP, sp + 8);
+	uregs_set(&to, CFI_REG_RA, ra);
+	next = to;
+	at.svma = ra - 1 - wm->bias;
+	if (walk_step_by_rows(w, wm, &at, true, &next) != STEP_CALLER || at.signal ||
+	    next.v[CFI_REG_SP] != claimed + 8 || !walk_is_return(w, in, next.v[CFI_REG_RA]))
+		return false;
+	*regs = to;
+	return true;
+}
+
 /* ---- exceptions ---- */
 
 bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs)

@@ -484,8 +484,11 @@ static void junk_chain(size_t i)
 		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
 }
 
-/* A function that finds its frame by %rbp. It is not run. */
-extern const char by_rbp[], by_rbp_ret[];
+/*
+ * A function that finds its frame by %rbp, and one that calls a place of its own, where its rows are a word off. Neither
+ * is run.
+ */
+extern const char by_rbp[], by_rbp_ret[], own_call[], own_call_ret[], own_call_in[];
 __asm__(".text\n"
 	"by_rbp:\n"
 	"	.cfi_startproc\n"
@@ -500,7 +503,19 @@ __asm__(".text\n"
 	"	.cfi_def_cfa %rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size by_rbp, . - by_rbp\n");
+	".size by_rbp, . - by_rbp\n"
+	"own_call:\n"
+	"	.cfi_startproc\n"
+	"	sub	$24, %rsp\n"
+	"	.cfi_adjust_cfa_offset 24\n"
+	"	call	own_call_in\n"
+	"own_call_ret:\n"
+	"	jmp	own_call_ret\n"
+	"own_call_in:\n"
+	"	nop\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size own_call, . - own_call\n");
 
 /* Jitted code that runs in the frame of an interpreter's loop (PHP), and such that saved a %rbp its caller goes by (LLVM). */
 static void test_jit_frames(void **state)
@@ -534,6 +549,39 @@ static void test_jit_frames(void **state)
 	munmap(code, 4096);
 }
 
+/* LuaJIT's interpreter: the rows of a block of assembly do not tell of its calls to places of its own. */
+static void test_unstated_call(void **state)
+{
+	uint8_t *code = jit_new();
+	struct stack st;
+
+	(void)state;
+	memcpy(&jit, &code, sizeof(code));
+	rbp_junk(jit, outer);
+	munmap(code, 4096);
+	assert_true(cap_nwords > 24);
+	memset(cap_words, 0, 24 * sizeof(*cap_words));
+	cap_regs[UREG_IP] = (uintptr_t)own_call_in;
+	cap_words[0] = (uintptr_t)own_call_ret;
+	cap_words[3] = 1;
+	junk_chain(4);
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	assert_int_equal(st.res.n, 5);
+	assert_true(st.frames[1].addr.v == (uintptr_t)own_call_ret);
+	assert_true(st.frames[2].addr.v == (uintptr_t)rbp_junk + 11);
+
+	/* From another function's return address the frame would be another one. */
+	cap_words[0] = (uintptr_t)rbp_junk + 11;
+	cap_words[2] = (uintptr_t)rbp_junk + 11;
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	assert_int_equal(st.res.n, 1);
+	/* What the rows lead to counts if it is code, whatever lies at the stack pointer. */
+	cap_words[0] = (uintptr_t)own_call_ret;
+	cap_words[3] = (uintptr_t)rbp_junk + 11;
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	assert_true(st.frames[1].addr.v == (uintptr_t)rbp_junk + 11);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_jit_unknown_register),
 		cmocka_unit_test(test_jit_chain_end),
 		cmocka_unit_test(test_jit_frames),
+		cmocka_unit_test(test_unstated_call),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
