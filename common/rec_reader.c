@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cursor.h"
-#include "event_codec.h"
 #include "ledger_codec.h"
 #include "log.h"
 #include "rec_input.h"
@@ -21,12 +20,12 @@
 #include "sample_codec.h"
 #include "slice_codec.h"
 #include "stream_codec.h"
+#include "stream_pass.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 
 #define MAX_INFO 4096u		/* settings; a recorder writes about twenty */
-#define TOUCH_SYMBOLS 16384u	/* in a block; with so many most pages of what samples are decoded with are needed */
 
 struct setting {
 	char *key, *val;
@@ -41,11 +40,7 @@ struct rec_reader {
 	struct setting *info;
 	size_t ninfo, info_cap;
 	struct rec_damage damage;
-	struct stream_dec *stream;
-	struct sample_dec *samples;
-	struct sample_ahead *ahead;	/* owned; NULL: not wanted */
-	uint32_t *parts;		/* owned; index of the first block of each; NULL: not looked for */
-	uint32_t nparts;
+	struct stream_source src;	/* owned, but for the file */
 };
 
 /* ---- opening ---- */
@@ -129,6 +124,13 @@ static int read_error(const struct rec_reader *r, int err)
 	return -EIO;
 }
 
+static void source_init(struct rec_reader *r)
+{
+	r->src.file = &r->file;
+	r->src.stream = stream_dec_new();
+	r->src.samples = sample_dec_new();
+}
+
 struct rec_reader *rec_reader_open(const char *path)
 {
 	struct rec_reader *r = xcalloc(1, sizeof(*r));
@@ -148,8 +150,7 @@ struct rec_reader *rec_reader_open(const char *path)
 	snprintf(text, sizeof(text), "%" PRIu64, fh.start_wall_ns);
 	add_setting(r, "start_wall_ns", text);
 	rec_file_init(&r->file, r->fd, size);
-	r->stream = stream_dec_new();
-	r->samples = sample_dec_new();
+	source_init(r);
 	err = rec_scan(&r->file, fh.header_size);
 	for (size_t i = 0; !err && i < r->file.nblk; i++) {
 		if (r->file.blk[i].type != REC_INFO)
@@ -181,10 +182,10 @@ void rec_reader_close(struct rec_reader *r)
 	}
 	free(r->info);
 	rec_file_fini(&r->file);
-	free(r->parts);
-	stream_dec_free(r->stream);
-	sample_ahead_free(r->ahead);
-	sample_dec_free(r->samples);
+	free(r->src.parts);
+	stream_dec_free(r->src.stream);
+	sample_ahead_free(r->src.ahead);
+	sample_dec_free(r->src.samples);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->name);
@@ -231,20 +232,20 @@ uint32_t rec_reader_parts(struct rec_reader *r, uint64_t *samples)
 	*samples = 0;
 	for (size_t i = 0; i < f->nblk; i++)
 		*samples += f->blk[i].samples;
-	if (r->parts)
-		return r->nparts;
-	XGROW(r->parts, r->nparts, cap);
-	r->parts[r->nparts++] = 0;
+	if (r->src.parts)
+		return r->src.nparts;
+	XGROW(r->src.parts, r->src.nparts, cap);
+	r->src.parts[r->src.nparts++] = 0;
 	for (size_t i = 0, first = 0; i < f->nblk; i++) {
 		if (!begins_part(r, &f->blk[i]))
 			continue;
 		/* The first one's is the beginning of the file. */
 		if (!first++)
 			continue;
-		XGROW(r->parts, r->nparts, cap);
-		r->parts[r->nparts++] = (uint32_t)i;
+		XGROW(r->src.parts, r->src.nparts, cap);
+		r->src.parts[r->src.nparts++] = (uint32_t)i;
 	}
-	return r->nparts;
+	return r->src.nparts;
 }
 
 struct rec_reader *rec_reader_again(const struct rec_reader *from)
@@ -259,11 +260,10 @@ struct rec_reader *rec_reader_again(const struct rec_reader *from)
 	r->name = xstrdup(from->name);
 	r->start = from->start;
 	rec_file_copy(&r->file, &from->file, r->fd);
-	if (from->parts)
-		r->parts = xmemdup(from->parts, from->nparts * sizeof(*r->parts));
-	r->nparts = from->nparts;
-	r->stream = stream_dec_new();
-	r->samples = sample_dec_new();
+	if (from->src.parts)
+		r->src.parts = xmemdup(from->src.parts, from->src.nparts * sizeof(*r->src.parts));
+	r->src.nparts = from->src.nparts;
+	source_init(r);
 	return r;
 }
 
@@ -271,144 +271,15 @@ struct rec_reader *rec_reader_again(const struct rec_reader *from)
 
 void rec_reader_work_ahead(struct rec_reader *r)
 {
-	if (!r->ahead)
-		r->ahead = sample_ahead_new(r->samples);
-}
-
-/* One pass over one STREAM block. */
-struct stream_pass {
-	struct rec_reader *r;
-	const struct event_ops *ops;
-	void *ctx;
-	struct stream_parts parts;
-	struct sample_ahead *ahead;	/* of this block; NULL: samples are decoded when they are due */
-	bool samples_ok;	/* nothing was missing since the KEY block */
-	uint32_t part;		/* those that have begun */
-	bool wanted;		/* the one at hand is */
-	uint64_t delivered;	/* samples */
-	uint64_t time;		/* of the side-band coding */
-	int ret;		/* what a callback returned */
-};
-
-/*
- * A run of samples, as far as they make sense. Damage clears samples_ok; events go on without them.
- */
-static void pass_samples(struct stream_pass *p, uint64_t run)
-{
-	struct ev_sample ev;
-
-	if (!p->wanted && run && p->ops->skipped)
-		p->ops->skipped(p->ctx, run);
-	while (run-- && p->samples_ok && !p->ret) {
-		if (p->ahead ? sample_ahead_next(p->ahead, &ev) : sample_dec_next(p->r->samples, &ev)) {
-			p->samples_ok = false;
-			return;
-		}
-		p->delivered++;
-		if (p->ops->sample)
-			p->ret = p->ops->sample(p->ctx, &ev);
-	}
-}
-
-static int pass_events(struct stream_pass *p, uint64_t run)
-{
-	while (run-- && !p->ret)
-		if (event_dec_next(&p->parts.events, &p->time, p->ops, p->ctx, &p->ret))
-			return -EBADMSG;
-	return 0;
-}
-
-/* Samples of a block by its ORDER, which may be wrong. */
-static uint64_t samples_in(struct cursor order)
-{
-	uint64_t n = 0;
-
-	while (cursor_left(&order)) {
-		if (__builtin_add_overflow(n, cursor_varint(&order), &n))
-			return UINT64_MAX;
-		if (cursor_left(&order))
-			cursor_varint(&order);
-	}
-	return n;
-}
-
-/* -EBADMSG when the events make no sense. */
-static int pass_order(struct stream_pass *p)
-{
-	struct cursor *order = &p->parts.order;
-
-	while (cursor_left(order) && !p->ret) {
-		pass_samples(p, cursor_varint(order));
-		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
-		    !cursor_ok(order)) {
-			p->samples_ok = false;
-			return -EBADMSG;
-		}
-	}
-	return 0;
-}
-
-/* -EBADMSG when the block's content is damaged. */
-static int pass_stream(struct stream_pass *p, const struct rec_block_header *h, const void *payload)
-{
-	bool sound;
-	int err;
-
-	if (h->flags & REC_F_KEY && p->wanted) {
-		p->samples_ok = true;
-		sample_dec_key(p->r->samples);
-		if (p->r->ahead)
-			sample_ahead_key(p->r->ahead);
-	}
-	sound = p->samples_ok;
-	if (sound && p->ops->block)
-		p->ops->block(p->ctx);
-	p->ahead = p->r->ahead;
-	p->time = 0;
-	p->delivered = 0;
-	if (stream_unpack(p->r->stream, payload, h->stored_len, h->raw_len, &p->parts)) {
-		p->samples_ok = false;
-		return -EBADMSG;
-	}
-	if (p->wanted && p->parts.symbols >= TOUCH_SYMBOLS)
-		sample_dec_touch(p->r->samples);
-	if (p->wanted)
-		sample_dec_block(p->r->samples, &p->parts.code, p->parts.symbols, p->parts.plain);
-	if (p->ahead && sound)
-		sample_ahead_begin(p->ahead, samples_in(p->parts.order));
-	err = pass_order(p);
-	if (p->ahead && sound)
-		sample_ahead_end(p->ahead);
-	if (err)
-		return err;
-	if (sound && !p->ret &&
-	    (p->delivered != h->samples || !sample_dec_done(p->r->samples)))
-		p->samples_ok = false;
-	return sound && !p->samples_ok ? -EBADMSG : 0;
-}
-
-/* Before block number @i: does another part begin, and is it wanted? */
-static void pass_part(struct stream_pass *p, size_t i)
-{
-	if (!p->ops->wants) {
-		p->wanted = true;
-	} else if (p->part < p->r->nparts && i == p->r->parts[p->part]) {
-		p->samples_ok = false;
-		p->wanted = p->ops->wants(p->ctx, p->part++);
-	}
-}
-
-static void note_bad(struct rec_damage *d, uint64_t off)
-{
-	if (!d->bad_blocks++ || off < d->first_bad)
-		d->first_bad = off;
+	if (!r->src.ahead)
+		r->src.ahead = sample_ahead_new(r->src.samples);
 }
 
 int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *ctx)
 {
-	struct stream_pass p = { .r = r, .ops = ops, .ctx = ctx };
 	const struct rec_file *f = &r->file;
 	uint64_t samples;
+	int ret, err;
 
 	if (ops->wants)
 		rec_reader_parts(r, &samples);
@@ -416,33 +287,8 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 		.cut = !f->complete || r->source_cut, .cut_at = f->complete ? 0 : f->cut_at,
 		.bad_blocks = f->bad, .first_bad = f->first_bad, .behind = f->behind,
 	};
-	for (size_t i = 0; i < f->nblk && !p.ret; i++) {
-		const struct rec_block *b = &f->blk[i];
-		struct rec_block_header h;
-		const void *payload;
-		int err;
-
-		/* A number left out: a block is missing that later samples may depend on. */
-		if (b->seq != (i ? f->blk[i - 1].seq + 1 : 0))
-			p.samples_ok = false;
-		pass_part(&p, i);
-		p.delivered = 0;
-		err = rec_block_load(&r->file, b->off, &h, &payload);
-		if (err && err != -EBADMSG)
-			return read_error(r, err);
-		if (!err && h.type == REC_STREAM)
-			err = pass_stream(&p, &h, payload);
-		else if (err && b->type == REC_STREAM)
-			p.samples_ok = false;
-		/* What is damaged in other parts is counted by whom they are read. */
-		if (!p.wanted)
-			continue;
-		if (err)
-			note_bad(&r->damage, b->off);
-		if (b->type == REC_STREAM && !p.ret && b->samples > p.delivered)
-			r->damage.lost_samples += b->samples - p.delivered;
-	}
-	return p.ret;
+	err = stream_pass(&r->src, ops, ctx, &r->damage, &ret);
+	return err ? read_error(r, err) : ret;
 }
 
 void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *others, size_t n)

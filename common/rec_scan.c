@@ -27,8 +27,8 @@ void rec_file_fini(struct rec_file *f)
 {
 	codec_dec_free(f->codec);
 	free(f->blk);
-	free(f->buf);
-	free(f->raw);
+	rec_buf_fini(&f->buf);
+	rec_buf_fini(&f->raw);
 }
 
 void rec_file_copy(struct rec_file *f, const struct rec_file *from, int fd)
@@ -82,16 +82,22 @@ static int read_header(const struct rec_file *f, uint64_t off, struct rec_block_
 	return 0;
 }
 
-static void reserve(void **buf, size_t *cap, size_t len)
+static void reserve(struct rec_buf *buf, size_t len)
 {
-	if (*cap > len)
+	if (buf->cap > len)
 		return;
-	*cap = len + 4096;	/* never NULL, not even for an empty payload */
-	*buf = xrealloc(*buf, *cap);
+	buf->cap = len + 4096;	/* never NULL, not even for an empty payload */
+	buf->data = xrealloc(buf->data, buf->cap);
 }
 
-int rec_block_load(struct rec_file *f, uint64_t off, struct rec_block_header *h,
-		   const void **payload)
+void rec_buf_fini(struct rec_buf *buf)
+{
+	free(buf->data);
+	*buf = (struct rec_buf){ 0 };
+}
+
+int rec_block_load_to(struct rec_file *f, uint64_t off, struct rec_buf *buf, struct rec_block_header *h,
+		      const void **payload)
 {
 	struct rec_block_header zeroed;
 	uint32_t crc;
@@ -99,15 +105,21 @@ int rec_block_load(struct rec_file *f, uint64_t off, struct rec_block_header *h,
 
 	if (err)
 		return err;
-	reserve(&f->buf, &f->buf_cap, h->stored_len);
-	err = rec_pread(f->fd, f->buf, h->stored_len, off + sizeof(*h));
+	reserve(buf, h->stored_len);
+	err = rec_pread(f->fd, buf->data, h->stored_len, off + sizeof(*h));
 	if (err)
 		return err;
 	zeroed = *h;
 	zeroed.crc = 0;
-	crc = crc32c(crc32c(0, &zeroed, sizeof(zeroed)), f->buf, h->stored_len);
-	*payload = f->buf;
+	crc = crc32c(crc32c(0, &zeroed, sizeof(zeroed)), buf->data, h->stored_len);
+	*payload = buf->data;
 	return crc == h->crc ? 0 : -EBADMSG;
+}
+
+int rec_block_load(struct rec_file *f, uint64_t off, struct rec_block_header *h,
+		   const void **payload)
+{
+	return rec_block_load_to(f, off, &f->buf, h, payload);
 }
 
 int rec_block_load_raw(struct rec_file *f, uint64_t off, struct rec_block_header *h,
@@ -119,10 +131,10 @@ int rec_block_load_raw(struct rec_file *f, uint64_t off, struct rec_block_header
 		return err;
 	if (!(h->flags & REC_F_ZSTD))
 		return h->raw_len == h->stored_len ? 0 : -EBADMSG;
-	reserve(&f->raw, &f->raw_cap, h->raw_len);
-	if (codec_decompress(f->codec, f->raw, h->raw_len, f->buf, h->stored_len))
+	reserve(&f->raw, h->raw_len);
+	if (codec_decompress(f->codec, f->raw.data, h->raw_len, f->buf.data, h->stored_len))
 		return -EBADMSG;
-	*raw = f->raw;
+	*raw = f->raw.data;
 	return 0;
 }
 

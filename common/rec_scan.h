@@ -19,6 +19,12 @@ struct rec_block {
 	uint16_t type, flags;
 };
 
+/* Where a block is read to. Zeroed: none yet. */
+struct rec_buf {
+	void *data;		/* owned */
+	size_t cap;
+};
+
 struct rec_file {
 	int fd;			/* borrowed; can be read at any offset */
 	uint64_t size;		/* bytes */
@@ -29,8 +35,7 @@ struct rec_file {
 	uint64_t bad;		/* stretches that are no block, though blocks follow */
 	uint64_t first_bad;	/* file offset of the first of them */
 	struct codec_dec *codec;	/* owned */
-	void *buf, *raw;	/* owned; payload of the block read last, and decompressed */
-	size_t buf_cap, raw_cap;
+	struct rec_buf buf, raw;	/* payload of the block read last, and decompressed */
 	uint64_t behind;	/* complete: bytes behind the end, as of another recording appended to this one */
 	uint64_t budget;	/* bytes that may still be checked in the search for blocks */
 };
@@ -49,7 +54,11 @@ int rec_scan(struct rec_file *f, uint64_t start);
  */
 int rec_block_load(struct rec_file *f, uint64_t off, struct rec_block_header *h,
 		   const void **payload);
-/* The same for any type but STREAM, decompressed: h->raw_len bytes. */
+/* The same to @buf, borrowed from there. */
+int rec_block_load_to(struct rec_file *f, uint64_t off, struct rec_buf *buf, struct rec_block_header *h,
+		      const void **payload);
+void rec_buf_fini(struct rec_buf *buf);
+/* As rec_block_load() for any type but STREAM, decompressed: h->raw_len bytes. */
 int rec_block_load_raw(struct rec_file *f, uint64_t off, struct rec_block_header *h,
 		       const void **raw);
 

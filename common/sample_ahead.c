@@ -29,29 +29,38 @@ struct packed {
 	bool has_stack;
 };
 
+/* Samples of one block. */
 struct batch {
 	struct strbuf data;
 	uint32_t n;
 	int err;		/* of the sample behind them */
+	bool last;		/* of its block */
+	bool done;		/* and that is all there was in the code */
 };
 
 struct sample_ahead {
-	struct sample_dec *dec;		/* borrowed; the thread's while @left */
+	struct sample_dec *dec;		/* borrowed; the thread's while there are blocks to decode */
 	pthread_t tid;
 	/* The side of who takes them. */
 	struct shadow_pool pool;
 	struct shadow_thread *thr;	/* owned; by index */
 	uint32_t nthr;
 	size_t cap;
-	struct batch *now;		/* at hand; NULL: none yet */
+	struct batch *now;		/* at hand; NULL: none of the first block yet */
 	uint32_t at;			/* samples of it that were taken, and their bytes */
 	size_t pos;
+	uint64_t took;			/* samples of the first block */
 	/* A batch is its reader's if there are any taken < made, else the thread's. */
 	struct batch batch[BATCHES];
 	pthread_mutex_t lock;		/* for what follows */
 	pthread_cond_t change;
+	struct sample_block block[SAMPLE_AHEAD_BLOCKS];	/* by their numbers */
+	uint64_t added, begun, ended;	/* blocks */
 	uint64_t made, taken;		/* batches */
-	uint64_t left;			/* samples the thread has to decode; 0: it rests */
+	bool open;			/* the block begun last is not all decoded, */
+	bool fresh;			/* or nothing of it, */
+	uint64_t left;			/* but for so many samples */
+	bool busy;			/* the thread decodes */
 	bool reader_waits, thread_waits;
 	bool cancel, stop;
 };
@@ -95,6 +104,18 @@ static uint64_t fill(struct sample_ahead *sa, struct batch *b, uint64_t n)
 	return n;
 }
 
+/* The next batch of @block: all of it, if that is @fresh, else of the @left samples. How many are left then. */
+static uint64_t decode(struct sample_ahead *sa, struct batch *b, const struct sample_block *block, bool fresh,
+		       uint64_t left)
+{
+	if (fresh)
+		sample_dec_block(sa->dec, block);
+	left = fill(sa, b, left);
+	b->last = !left;
+	b->done = !left && !b->err && sample_dec_done(sa->dec);
+	return left;
+}
+
 /* With the lock held, as all that waits. */
 static void thread_wait(struct sample_ahead *sa)
 {
@@ -111,23 +132,38 @@ static void unlock_and_wake(struct sample_ahead *sa, bool waits)
 		pthread_cond_signal(&sa->change);
 }
 
+/* Is there a block, or more of one? */
+static bool has_work(struct sample_ahead *sa)
+{
+	if (!sa->open && sa->begun < sa->added) {
+		sa->left = sa->block[sa->begun++ % SAMPLE_AHEAD_BLOCKS].n;
+		sa->open = sa->fresh = true;
+	}
+	return sa->open;
+}
+
 static void *run(void *arg)
 {
 	struct sample_ahead *sa = arg;
 
 	pthread_mutex_lock(&sa->lock);
 	while (!sa->stop) {
-		uint64_t left = sa->left;
+		const struct sample_block *block;
+		uint64_t left;
 
-		if (!left || sa->made - sa->taken == BATCHES) {
+		if (sa->cancel || sa->made - sa->taken == BATCHES || !has_work(sa)) {
 			thread_wait(sa);
 			continue;
 		}
+		block = &sa->block[(sa->begun - 1) % SAMPLE_AHEAD_BLOCKS];
+		sa->busy = true;
 		pthread_mutex_unlock(&sa->lock);
-		left = fill(sa, &sa->batch[sa->made % BATCHES], left);
+		left = decode(sa, &sa->batch[sa->made % BATCHES], block, sa->fresh, sa->left);
 		pthread_mutex_lock(&sa->lock);
+		sa->busy = sa->fresh = false;
+		sa->left = left;
+		sa->open = left;
 		sa->made++;
-		sa->left = sa->cancel ? 0 : left;
 		unlock_and_wake(sa, sa->reader_waits);
 		pthread_mutex_lock(&sa->lock);
 	}
@@ -195,13 +231,10 @@ void sample_ahead_free(struct sample_ahead *sa)
 	release(sa);
 }
 
-void sample_ahead_begin(struct sample_ahead *sa, uint64_t n)
+void sample_ahead_add(struct sample_ahead *sa, const struct sample_block *block)
 {
 	pthread_mutex_lock(&sa->lock);
-	sa->now = NULL;
-	sa->cancel = false;
-	sa->made = sa->taken = 0;
-	sa->left = n;
+	sa->block[sa->added++ % SAMPLE_AHEAD_BLOCKS] = *block;
 	unlock_and_wake(sa, sa->thread_waits);
 }
 
@@ -212,25 +245,21 @@ static void reader_wait(struct sample_ahead *sa)
 	sa->reader_waits = false;
 }
 
-/* The one at hand was gone through. NULL: there are no more. */
-static struct batch *next_batch(struct sample_ahead *sa)
+/* What is at hand was gone through, or is nothing yet: the next batch of the first block. */
+static void next_batch(struct sample_ahead *sa)
 {
-	struct batch *b = NULL;
-
 	pthread_mutex_lock(&sa->lock);
 	if (sa->now)
 		sa->taken++;
-	if (sa->thread_waits)
+	/* Not where it waits for a block. */
+	if (sa->thread_waits && sa->open)
 		pthread_cond_signal(&sa->change);
-	while (sa->taken == sa->made && sa->left)
+	while (sa->taken == sa->made)
 		reader_wait(sa);
-	if (sa->taken < sa->made)
-		b = &sa->batch[sa->taken % BATCHES];
+	sa->now = &sa->batch[sa->taken % BATCHES];
 	pthread_mutex_unlock(&sa->lock);
-	sa->now = b;
 	sa->at = 0;
 	sa->pos = 0;
-	return b;
 }
 
 /* The sample at @at, as pack() wrote it. Where the next one begins. */
@@ -262,25 +291,46 @@ int sample_ahead_next(struct sample_ahead *sa, struct ev_sample *ev)
 	const char *end;
 
 	while (!sa->now || sa->at == sa->now->n) {
-		if (sa->now && sa->now->err)
-			return sa->now->err;
-		if (!next_batch(sa))
-			return -EINVAL;
+		if (sa->now && sa->now->last)
+			return sa->now->err ? sa->now->err : -EINVAL;
+		next_batch(sa);
 	}
 	end = unpack(sa, sa->now->data.s + sa->pos, ev);
 	sa->pos = align_up((size_t)(end - sa->now->data.s), 8);
 	sa->at++;
+	sa->took++;
 	return 0;
 }
 
-void sample_ahead_end(struct sample_ahead *sa)
+void sample_ahead_cancel(struct sample_ahead *sa)
 {
 	pthread_mutex_lock(&sa->lock);
 	sa->cancel = true;
-	/* It waits for room. */
-	if (sa->made - sa->taken == BATCHES)
-		sa->left = 0;
-	while (sa->left)
+	while (sa->busy)
 		reader_wait(sa);
+	sa->cancel = sa->open = false;
+	sa->added = sa->begun = sa->ended = sa->made = sa->taken = 0;
 	pthread_mutex_unlock(&sa->lock);
+	sa->now = NULL;
+	sa->took = 0;
+}
+
+bool sample_ahead_end(struct sample_ahead *sa)
+{
+	bool done = sa->took == sa->block[sa->ended % SAMPLE_AHEAD_BLOCKS].n;
+
+	/* It has none. */
+	if (done && !sa->now)
+		next_batch(sa);
+	if (!done || !sa->now->done) {
+		sample_ahead_cancel(sa);
+		return false;
+	}
+	pthread_mutex_lock(&sa->lock);
+	sa->taken++;
+	sa->ended++;
+	unlock_and_wake(sa, sa->thread_waits);
+	sa->now = NULL;
+	sa->took = 0;
+	return true;
 }

@@ -6,10 +6,13 @@
 #ifndef NSPROF_SAMPLE_AHEAD_H
 #define NSPROF_SAMPLE_AHEAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event.h"
 #include "sample_codec.h"
+
+#define SAMPLE_AHEAD_BLOCKS 2u
 
 struct sample_ahead;
 
@@ -22,13 +25,18 @@ void sample_ahead_free(struct sample_ahead *sa);	/* accepts NULL */
 /* With sample_dec_key(). */
 void sample_ahead_key(struct sample_ahead *sa);
 /*
- * Up to @n samples are going to be taken of the code that sample_dec_block() was told of. The decoder is the
- * thread's until sample_ahead_end().
+ * The samples of @block come next, behind those of the blocks added before. Its code stays where it is until
+ * sample_ahead_end() of this block, as of up to SAMPLE_AHEAD_BLOCKS at once. The decoder is the thread's until the last one's.
  */
-void sample_ahead_begin(struct sample_ahead *sa, uint64_t n);
-/* As sample_dec_next(), at most @n times. *@ev borrows from @sa. */
+void sample_ahead_add(struct sample_ahead *sa, const struct sample_block *block);
+/* As sample_dec_next(), of the first block that is left, at most as many as there are. *@ev borrows from @sa. */
 int sample_ahead_next(struct sample_ahead *sa, struct ev_sample *ev);
-/* What was not taken is lost: as the decoder may be beyond it, only sample_dec_key() makes it useful again. */
-void sample_ahead_end(struct sample_ahead *sa);
+/*
+ * Is done with the first block: true when all its samples were taken, and are all there is in the code. Else all blocks are
+ * dropped, and as the decoder may be anywhere, only sample_dec_key() makes it useful again.
+ */
+bool sample_ahead_end(struct sample_ahead *sa);
+/* Drops all blocks, as above. The decoder is the caller's. */
+void sample_ahead_cancel(struct sample_ahead *sa);
 
 #endif

@@ -15,6 +15,9 @@
 #include "word_codec.h"
 #include "xalloc.h"
 
+/* In a block; with so many most pages of what samples are decoded with are needed. */
+#define TOUCH_SYMBOLS 16384u
+
 /* Under CTX_THREAD, whose sample it is. */
 enum thread_op { THREAD_LAST, THREAD_GUESS, THREAD_NEW, THREAD_ID };
 
@@ -279,12 +282,8 @@ void sample_dec_key(struct sample_dec *d)
 	nibble_dec_reset(d->in);
 }
 
-void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t symbols, bool plain)
-{
-	nibble_dec_begin(d->in, code->base, code->size, symbols, plain);
-}
-
-void sample_dec_touch(struct sample_dec *d)
+/* Before many symbols, of the first block since the key. */
+static void touch_models(struct sample_dec *d)
 {
 	struct sample_state *st = &d->st;
 
@@ -293,6 +292,13 @@ void sample_dec_touch(struct sample_dec *d)
 	xtouch(&st->regs, sizeof(st->regs));
 	xtouch(st->words.last, sizeof(st->words.last));
 	xtouch(st->words.other, sizeof(st->words.other));
+}
+
+void sample_dec_block(struct sample_dec *d, const struct sample_block *b)
+{
+	if (b->symbols >= TOUCH_SYMBOLS)
+		touch_models(d);
+	nibble_dec_begin(d->in, b->code.base, b->code.size, b->symbols, b->plain);
 }
 
 static int dec_cpu(struct sample_dec *d, uint32_t *cpu)

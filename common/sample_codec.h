@@ -23,6 +23,14 @@ struct sample_change {
 	struct word_change words;
 };
 
+/* The samples of a block. */
+struct sample_block {
+	struct cursor code;
+	uint64_t symbols;	/* in it */
+	bool plain;		/* as nibble_dec_begin() has it */
+	uint64_t n;		/* samples there should be */
+};
+
 struct sample_enc;
 struct sample_dec;
 
@@ -38,14 +46,9 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
-/* There are many symbols to come: xtouch() for the models, unless some have come since the key. */
-void sample_dec_touch(struct sample_dec *d);
 void sample_dec_key(struct sample_dec *d);
-/*
- * The next samples are in @code: so many symbols, @plain or not as nibble_dec_begin() has it. Its
- * bytes stay where they are until these samples were taken.
- */
-void sample_dec_block(struct sample_dec *d, const struct cursor *code, uint64_t symbols, bool plain);
+/* The next samples are those of @b, whose code stays where it is until they were taken. */
+void sample_dec_block(struct sample_dec *d, const struct sample_block *b);
 /*
  * Take the next sample. *@ev borrows from @d until the next call. 0, or -EINVAL when the code is
  * damaged: then @d is useless until sample_dec_key().

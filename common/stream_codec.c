@@ -27,8 +27,6 @@ struct stream_enc {
 
 struct stream_dec {
 	struct codec_dec *codec;
-	uint8_t *raw;			/* owned */
-	size_t cap;
 };
 
 /* ---- packing ---- */
@@ -113,7 +111,6 @@ void stream_dec_free(struct stream_dec *d)
 	if (!d)
 		return;
 	codec_dec_free(d->codec);
-	free(d->raw);
 	free(d);
 }
 
@@ -140,13 +137,13 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	if ((raw_len - plain) % REC_SYMBOL || parts->symbols != (raw_len - plain) / REC_SYMBOL)
 		return -EINVAL;
 	if (method & REC_STREAM_ZSTD) {
-		if (d->cap < plain) {
-			d->cap = plain;
-			d->raw = xrealloc(d->raw, d->cap);
+		if (parts->cap < plain) {
+			parts->cap = plain;
+			parts->raw = xrealloc(parts->raw, parts->cap);
 		}
-		if (codec_decompress(d->codec, d->raw, plain, src, stored))
+		if (codec_decompress(d->codec, parts->raw, plain, src, stored))
 			return -EINVAL;
-		src = d->raw;
+		src = parts->raw;
 	} else if (stored != plain) {
 		return -EINVAL;
 	}
@@ -156,4 +153,11 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	len = cursor_left(&c);
 	cursor_init(&parts->code, cursor_bytes(&c, len), len);
 	return 0;
+}
+
+void stream_parts_fini(struct stream_parts *parts)
+{
+	free(parts->raw);
+	parts->raw = NULL;
+	parts->cap = 0;
 }

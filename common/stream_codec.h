@@ -31,20 +31,24 @@ void stream_enc_free(struct stream_enc *e);	/* accepts NULL */
 void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
 		 struct strbuf *out);
 
-/* A payload's parts, borrowed from it or from the decoder until its next call. */
+/* A payload's parts, borrowed from it or from @raw. */
 struct stream_parts {
 	struct cursor order, events;
 	struct cursor code;		/* of the samples, still packed */
 	uint64_t symbols;		/* in code */
 	bool plain;			/* see nibble_plain() */
+	uint8_t *raw;			/* owned; what was unpacked */
+	size_t cap;
 };
 
 struct stream_dec *stream_dec_new(void);
 void stream_dec_free(struct stream_dec *d);	/* accepts NULL */
 /*
- * @payload: @len bytes; @raw_len: as in the block header, at most REC_BLOCK_MAX. 0 or -EINVAL.
+ * @payload: @len bytes; @raw_len: as in the block header, at most REC_BLOCK_MAX. *@parts: zeroed, or of a call before.
+ * 0 or -EINVAL.
  */
 int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t raw_len,
 		  struct stream_parts *parts);
+void stream_parts_fini(struct stream_parts *parts);
 
 #endif

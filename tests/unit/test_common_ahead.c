@@ -64,23 +64,38 @@ struct taken {
 	bool done;
 };
 
-/* Up to @want samples of block @b. @sa: NULL for without. */
-static struct taken take(struct sample_dec *d, struct sample_ahead *sa, const struct world *w, unsigned int b,
-			 uint32_t want)
+static struct sample_block block_of(const struct world *w, unsigned int b)
 {
+	struct sample_block block = { .symbols = w->symbols[b], .n = SAMPLES };
+
+	cursor_init(&block.code, w->code[b].s, w->code[b].len);
+	return block;
+}
+
+/*
+ * Up to @want samples of block @b. @sa: NULL for without. The block behind it is being decoded meanwhile if there is one
+ * below @end, as this one is if it is not the first below @end.
+ */
+static struct taken take_of(struct sample_dec *d, struct sample_ahead *sa, const struct world *w, unsigned int b,
+			    uint32_t want, unsigned int end)
+{
+	struct sample_block block = block_of(w, b);
 	struct taken t = { 0 };
 	struct ev_sample ev;
-	struct cursor c;
 
-	cursor_init(&c, w->code[b].s, w->code[b].len);
 	if (!b) {
 		sample_dec_key(d);
 		if (sa)
 			sample_ahead_key(sa);
 	}
-	sample_dec_block(d, &c, w->symbols[b], false);
-	if (sa)
-		sample_ahead_begin(sa, SAMPLES);
+	if (!sa)
+		sample_dec_block(d, &block);
+	else if (!b || b >= end)
+		sample_ahead_add(sa, &block);
+	if (sa && b + 1 < end) {
+		block = block_of(w, b + 1);
+		sample_ahead_add(sa, &block);
+	}
 	while (t.n < want) {
 		t.err = sa ? sample_ahead_next(sa, &ev) : sample_dec_next(d, &ev);
 		if (t.err)
@@ -88,10 +103,14 @@ static struct taken take(struct sample_dec *d, struct sample_ahead *sa, const st
 		t.n++;
 		t.digest = gen_digest(t.digest, &ev);
 	}
-	if (sa)
-		sample_ahead_end(sa);
-	t.done = !t.err && want == SAMPLES && sample_dec_done(d);
+	t.done = sa ? sample_ahead_end(sa) : !t.err && want == SAMPLES && sample_dec_done(d);
 	return t;
+}
+
+static struct taken take(struct sample_dec *d, struct sample_ahead *sa, const struct world *w, unsigned int b,
+			 uint32_t want)
+{
+	return take_of(d, sa, w, b, want, 0);
 }
 
 static void same(struct taken a, struct taken b)
@@ -111,6 +130,74 @@ static void read_both(struct sample_dec *d, struct sample_dec *d2, struct sample
 		assert_true(t.done);
 		same(take(d2, sa, w, b, SAMPLES), t);
 	}
+}
+
+/* All blocks, each before it is due. */
+static void test_next_block(void **state)
+{
+	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+	struct sample_ahead *sa = sample_ahead_new(d2);
+	struct world w;
+
+	(void)state;
+	assert_non_null(sa);
+	world_init(&w, 60, 16384);
+	for (int round = 0; round < 3; round++)
+		for (unsigned int b = 0; b < BLOCKS; b++)
+			same(take_of(d2, sa, &w, b, SAMPLES, BLOCKS), take(d, NULL, &w, b, SAMPLES));
+	/* Left off while the next one is under way, which is dropped with it. */
+	for (uint32_t at = 0; at < SAMPLES; at += SAMPLES / 9) {
+		same(take_of(d2, sa, &w, 0, at, BLOCKS), take(d, NULL, &w, 0, at));
+		same(take(d2, sa, &w, 0, SAMPLES), take(d, NULL, &w, 0, SAMPLES));
+	}
+	/* As without a callback that wants more. */
+	take_of(d2, sa, &w, 0, 5, BLOCKS);
+	sample_ahead_cancel(sa);
+	read_both(d, d2, sa, &w);
+	world_fini(&w);
+	sample_ahead_free(sa);
+	sample_dec_free(d);
+	sample_dec_free(d2);
+}
+
+/* Blocks of events alone have no samples; those that say so wrongly are not done, nor those that have more than are said. */
+static void test_counts(void **state)
+{
+	struct sample_dec *d = sample_dec_new();
+	struct sample_ahead *sa = sample_ahead_new(d);
+	struct sample_block none = { .n = 0 }, block;
+	struct ev_sample ev;
+	struct world w;
+
+	(void)state;
+	assert_non_null(sa);
+	world_init(&w, 70, 16384);
+	sample_dec_key(d);
+	sample_ahead_add(sa, &none);
+	sample_ahead_add(sa, &none);
+	assert_true(sample_ahead_end(sa));
+	assert_true(sample_ahead_end(sa));
+	for (uint64_t n = SAMPLES - 1; n <= SAMPLES + 1; n++) {
+		block = block_of(&w, 0);
+		block.n = n;
+		sample_dec_key(d);
+		sample_ahead_key(sa);
+		sample_ahead_add(sa, &none);
+		sample_ahead_add(sa, &block);
+		assert_true(sample_ahead_end(sa));
+		for (uint64_t i = 0; i < MIN(n, SAMPLES); i++)
+			assert_int_equal(sample_ahead_next(sa, &ev), 0);
+		assert_int_not_equal(sample_ahead_next(sa, &ev), 0);
+		assert_true(sample_ahead_end(sa) == (n == SAMPLES));
+	}
+	block.n = 0;
+	sample_dec_key(d);
+	sample_ahead_key(sa);
+	sample_ahead_add(sa, &block);
+	assert_false(sample_ahead_end(sa));
+	world_fini(&w);
+	sample_ahead_free(sa);
+	sample_dec_free(d);
 }
 
 /* The first blocks are read without it. */
@@ -201,7 +288,9 @@ static void test_damage(void **state)
 
 		w.code[0].s[at] = (char)random_next(&rnd);
 		t = take(d, NULL, &w, 0, SAMPLES);
-		same(take(d2, sa, &w, 0, SAMPLES), t);
+		same(take_of(d2, sa, &w, 0, SAMPLES, BLOCKS), t);
+		/* Of one that is sound the next is under way. */
+		sample_ahead_cancel(sa);
 		failed += t.err != 0;
 		w.code[0].s[at] = old;
 	}
@@ -217,6 +306,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_samples),
+		cmocka_unit_test(test_next_block),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_begun_late),
 		cmocka_unit_test(test_left_off),
 		cmocka_unit_test(test_damage),

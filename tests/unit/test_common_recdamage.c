@@ -425,8 +425,8 @@ static void test_hostile_samples(void **state)
 	for (int round = 0; round < 2000; round++) {
 		struct strbuf *code = &forms[round % 2];
 		struct { size_t at; char old; } undo[4];
+		struct sample_block block = { .symbols = syms.len / REC_SYMBOL, .plain = round % 2 };
 		struct ev_sample ev;
-		struct cursor c;
 		uint64_t val;
 		int err = 0;
 
@@ -435,9 +435,9 @@ static void test_hostile_samples(void **state)
 			undo[i].old = code->s[undo[i].at];
 			code->s[undo[i].at] = (char)gen_rnd(g);
 		}
-		cursor_init(&c, code->s, code->len);
+		cursor_init(&block.code, code->s, code->len);
 		sample_dec_key(d);
-		sample_dec_block(d, &c, syms.len / REC_SYMBOL, round % 2);
+		sample_dec_block(d, &block);
 		/* Wrong symbols may well be more samples than there were, but not without end. */
 		while (!err) {
 			err = sample_dec_next(d, &ev);

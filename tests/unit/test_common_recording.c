@@ -241,14 +241,14 @@ static struct strbuf code;		/* what the decoder reads from */
 /* Give @syms to @d as a block of their own. */
 static void unpacked(struct sample_dec *d, const struct strbuf *syms)
 {
+	struct sample_block block = { .symbols = syms->len / REC_SYMBOL };
 	struct nibble_enc *n = nibble_enc_new();
-	struct cursor c;
 
 	strbuf_reset(&code);
 	nibble_enc_pack(n, syms, &code);
 	nibble_enc_free(n);
-	cursor_init(&c, code.s, code.len);
-	sample_dec_block(d, &c, syms->len / REC_SYMBOL, false);
+	cursor_init(&block.code, code.s, code.len);
+	sample_dec_block(d, &block);
 }
 
 static void free_code(void)
