@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "elf_file_priv.h"
+#include "pages.h"
 #include "util.h"
 
 /* More is left to libelf, which reads piece by piece. */
@@ -54,6 +55,8 @@ static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
 
 void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len)
 {
+	if (off < ef->copy_size)
+		pages_populate(ef->copy + off, MIN(len, ef->copy_size - off));
 	while (len && off < ef->copy_size) {
 		ssize_t n = pread(ef->fd, ef->copy + off, MIN(len, ef->copy_size - off), (off_t)off);
 

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "opt.h"
 #include "outfile.h"
+#include "pages.h"
 #include "perf_opts.h"
 #include "profile.h"
 #include "strbuf.h"
@@ -447,6 +448,7 @@ int main(int argc, char **argv)
 	size_t noperands, after = 0, split = SIZE_MAX;
 	int first, err, status = EXIT_USAGE;
 
+	pages_huge_heap();
 	log_init("nsprof diff");
 	for (int i = 1; i < argc && !after; i++)
 		if (!strcmp(argv[i], "--"))

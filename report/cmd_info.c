@@ -12,6 +12,7 @@
 #include "log.h"
 #include "opt.h"
 #include "outfile.h"
+#include "pages.h"
 #include "rec_reader.h"
 #include "recording.h"
 #include "strbuf.h"
@@ -405,6 +406,7 @@ int main(int argc, char **argv)
 		.nopts = ARRAY_SIZE(opts),
 	};
 
+	pages_huge_heap();
 	log_init("nsprof info");
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)

@@ -20,6 +20,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "pager.h"
+#include "pages.h"
 #include "perf_opts.h"
 #include "profile.h"
 #include "rec_reader.h"
@@ -683,6 +684,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
+	pages_huge_heap();
 	log_init("nsprof report");
 	err = parse(argc, argv, &o);
 	if (err)

@@ -29,6 +29,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "pager.h"
+#include "pages.h"
 #include "rec_reader.h"
 #include "replay.h"
 #include "shares.h"
@@ -505,6 +506,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
+	pages_huge_heap();
 	log_init("nsprof annotate");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)

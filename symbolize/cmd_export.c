@@ -17,6 +17,7 @@
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
+#include "pages.h"
 #include "rec_reader.h"
 #include "stop.h"
 #include "to_perf_data.h"
@@ -168,6 +169,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
+	pages_huge_heap();
 	log_init("nsprof export");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)

@@ -24,6 +24,7 @@
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
+#include "pages.h"
 #include "perf_opts.h"
 #include "profile.h"
 #include "rec_reader.h"
@@ -613,6 +614,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
+	pages_huge_heap();
 	log_init("nsprof symbolize");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "module.h"
 #include "names.h"
+#include "pages.h"
 #include "xalloc.h"
 
 #define INLINES_MAX 128
@@ -114,6 +115,7 @@ int main(int argc, char **argv)
 	struct ahead_found found;
 	int i = 1;
 
+	pages_huge_heap();
 	log_init("lookupbench");
 	for (; i + 1 < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))

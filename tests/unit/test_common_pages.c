@@ -1,0 +1,207 @@
+/* Page faults: the heap of huge pages, and pages that come at once. Each test in a program of its own, whose heap nobody has used. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cpus.h"
+#include "pages.h"
+#include "util.h"
+
+#define MIB ((size_t)1 << 20)
+#define HUGE_PAGE (2 * MIB)
+#define SMALL 4096u
+
+/* What a test tells by its exit status, besides 1. */
+enum { PASSED = 0, NOT_HERE = 255 };
+#define want(cond) do { if (!(cond)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); return 1; } } while (0)
+
+static long faults(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	return ru.ru_minflt;
+}
+
+/* Writes to each page of [@p, @p + @len); how many faults that took. */
+static long touch(volatile char *p, size_t len)
+{
+	long before = faults();
+
+	for (size_t at = 0; at < len; at += SMALL)
+		p[at] = 1;
+	return faults() - before;
+}
+
+/* Eight MiB that begin at a huge page, of a mapping. */
+static char *mapped(void)
+{
+	char *p = mmap(NULL, 10 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : (char *)align_up((uintptr_t)p, HUGE_PAGE);
+}
+
+/* Does the kernel give huge pages when it is asked for them just now? It may have none left in one piece. */
+static bool gives_huge_pages(void)
+{
+	char *p = mapped();
+
+	return p && !madvise(p, 8 * MIB, MADV_HUGEPAGE) && touch(p, 8 * MIB) <= 4;
+}
+
+static void *malloc_of(void *size)
+{
+	return malloc((size_t)size);
+}
+
+/* What the C library gives has few faults, to another thread as well; what the heap has no room for is not of it. */
+static int heap(void)
+{
+	char *first, *large, *of_thread;
+	pthread_t tid;
+	size_t huge;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return NOT_HERE;	/* malloc() is the sanitizer's */
+#endif
+	if (!gives_huge_pages())
+		return NOT_HERE;
+	huge = pages_huge_heap();
+	want(huge && huge % HUGE_PAGE == 0);
+	first = malloc(3 * MIB);
+	want(first && (uintptr_t)first < (uintptr_t)sbrk(0));
+	want(touch(first, 3 * MIB) <= 3);
+	large = malloc(80 * MIB);
+	want(large && (large < first || large > (char *)sbrk(0)));
+	want(!pthread_create(&tid, NULL, malloc_of, (void *)(3 * MIB)));
+	want(!pthread_join(tid, (void **)&of_thread) && of_thread);
+	if (cpus_usable() <= PAGES_ONE_HEAP)
+		want(of_thread > first && of_thread < (char *)sbrk(0));
+	/* What was freed comes again with its pages. */
+	free(first);
+	first = malloc(3 * MIB);
+	want(touch(first, 3 * MIB) == 0);
+	return PASSED;
+}
+
+/* More than the heap of huge pages has: all of it is memory that can be used. */
+static int much(void)
+{
+	enum { PIECES = 40 };
+	char *piece[PIECES];
+
+	pages_huge_heap();
+	for (int i = 0; i < PIECES; i++) {
+		piece[i] = malloc(3 * MIB);
+		want(piece[i]);
+		memset(piece[i], i, 3 * MIB);
+	}
+	for (int i = 0; i < PIECES; i++)
+		for (size_t at = 0; at < 3 * MIB; at += 509)
+			want(piece[i][at] == i);
+	return PASSED;
+}
+
+/* Where the heap may not grow by so much there is memory all the same, as long as there is any. */
+static int small_limit(void)
+{
+	struct rlimit lim = { 16 * MIB, 16 * MIB };
+	char *p;
+
+	want(!setrlimit(RLIMIT_DATA, &lim));
+	pages_huge_heap();
+	p = malloc(MIB);
+	want(p);
+	memset(p, 1, MIB);
+	return PASSED;
+}
+
+/* All pages of a range, at its ends too, and no other. */
+static int populate(void)
+{
+	char *p = mapped();
+
+	want(p && !madvise(p, 8 * MIB, MADV_NOHUGEPAGE));
+	if (madvise(p + 7 * MIB, SMALL, 23 /* MADV_POPULATE_WRITE */))
+		return NOT_HERE;
+	pages_populate(p + 5 * SMALL + 100, 20 * SMALL);
+	want(touch(p + 5 * SMALL, 21 * SMALL) == 0);
+	want(touch(p, 5 * SMALL) == 5);
+	want(touch(p + 26 * SMALL, 3 * SMALL) == 3);
+	/* What cannot have pages is no error, nor is nothing. */
+	pages_populate(p, 0);
+	pages_populate(NULL, 8 * SMALL);
+	return PASSED;
+}
+
+enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, NR_TESTS };
+static int (*const tests_by_number[NR_TESTS])(void) = { heap, much, small_limit, populate };
+
+static void run(int number)
+{
+	char arg[2] = { (char)('0' + number), '\0' };
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		execl("/proc/self/exe", "test_common_pages", arg, NULL);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NOT_HERE)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), PASSED);
+}
+
+static void test_heap(void **state)
+{
+	(void)state;
+	run(HEAP);
+}
+
+static void test_much(void **state)
+{
+	(void)state;
+	run(MUCH);
+}
+
+static void test_small_limit(void **state)
+{
+	(void)state;
+	run(SMALL_LIMIT);
+}
+
+static void test_populate(void **state)
+{
+	(void)state;
+	run(POPULATE);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heap),
+		cmocka_unit_test(test_much),
+		cmocka_unit_test(test_small_limit),
+		cmocka_unit_test(test_populate),
+	};
+	unsigned int number = argc > 1 ? (unsigned int)argv[1][0] - '0' : NR_TESTS;
+
+	if (number < NR_TESTS)
+		return tests_by_number[number]();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
