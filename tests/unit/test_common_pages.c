@@ -203,5 +203,6 @@ int main(int argc, char **argv)
 
 	if (number < NR_TESTS)
 		return tests_by_number[number]();
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
