@@ -182,7 +182,9 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 /*
  * A row that finds the caller by a register that functions keep is one of code that changes stacks: Go calls
  * the vdso like this. When that register does not lead into the copy, nothing of the caller's stack is there.
- * Stacks of goroutines lie near each other: what is too far from the frame at @sp to be of it is another one's.
+ * Stacks of goroutines lie near each other: what is too far from the frame at @sp to be of it is another one's. Where
+ * nothing was copied, or the copy may end below the caller's frame, a masked register tells nothing: %rbx, that
+ * _dl_runtime_resolve() keeps its frame by, is then 0 in any case.
  */
 static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t sp)
 {
@@ -191,7 +193,7 @@ static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t
 	struct cfi_fde fde;
 	struct cfi_row row;
 
-	if (at->fault - sp < KEPT_FRAME_MAX)
+	if (at->fault - sp < KEPT_FRAME_MAX || at->in->stack->lo == at->in->stack->hi)
 		return false;
 	if (made && made_rows_first(made, at->svma, after_call)) {
 		if (made_row(made, at->svma, after_call, &row))
@@ -199,7 +201,8 @@ static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t
 	} else if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row)) {
 		return false;
 	}
-	return !row.made && row.cfa_how == CFI_REGISTER && (row.cfa.reg == 3 || row.cfa.reg >= 12);
+	return !row.made && row.cfa_how == CFI_REGISTER &&
+		(row.cfa.reg >= 12 || (row.cfa.reg == 3 && !led_above(at->in, at->fault)));
 }
 
 /*

@@ -182,6 +182,34 @@ static void test_rbx_base(void **state)
 	expect_root(&st);
 }
 
+/* In rbx_based() itself, of whose frame nothing was copied, or too little: the caller is as little known where %rbx is masked. */
+static void test_rbx_base_not_copied(void **state)
+{
+	static const uint64_t words[2];
+	uint64_t rbx, sp;
+	struct stack st;
+
+	(void)state;
+	rbx_based((uint64_t (*)(uint64_t))(void *)take_regs, (uint64_t)(uintptr_t)cap_regs);
+	rbx = cap_regs[UREG_BX];
+	sp = cap_regs[UREG_SP];
+	assert_true(rbx >= sp + 256);
+	target_update_maps(&self);
+	for (size_t u = 0; u < ARRAY_SIZE(cfi_unwinders); u++) {
+		for (int masked = 0; masked <= 1; masked++) {
+			cap_regs[UREG_BX] = masked ? 0 : rbx;
+			target_set_stack(&self, sp, words, 0);
+			run(u, &st, cap_regs, false, FRAMES_MAX);
+			assert_int_equal(st.res.end, UNWIND_BAD_READ);
+			assert_int_equal(st.res.n, 1);
+			target_set_stack(&self, sp, words, ARRAY_SIZE(words));
+			run(u, &st, cap_regs, true, FRAMES_MAX);
+			assert_int_equal(st.res.end, UNWIND_COPY_END);
+			assert_int_equal(st.res.n, 1);
+		}
+	}
+}
+
 /* ---- through libraries, signals and threads ---- */
 
 LINK(compare);
@@ -589,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_realigned),
 		cmocka_unit_test(test_rbx_base),
+		cmocka_unit_test(test_rbx_base_not_copied),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_signal_altstack),
