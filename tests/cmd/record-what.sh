@@ -52,14 +52,14 @@ like "and samples the program" "$(folded)" 'app_leaf'
 # -c counts nanoseconds of cpu-clock: 0.5 s of CPU at one sample in 2 ms.
 "$NSPROF" record -q -e cpu-clock -c 2000000 -o a.data -- "$S" 0.5
 n=$(samples)
-ns=$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%d", p }')
+ns=$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%.0f", p }')
 check "-c N: there are samples" test "$n" -gt 0
 is "-c N: each sample stands for N ns" "$ns" $((n * 2000000))
 # Its timer does not go below 10 us: that is what a sample stands for then.
 "$NSPROF" record -e cpu-clock -c 1 --call-graph none -o a.data -- "$S" 0.1 2>err
 like "-c below what a clock can do: said" "$(cat err)" "no period below 10000 ns: recording one sample every 10000 ns, not 1$"
 is "-c below what a clock can do: written down" "$("$NSPROF" info --json a.data | jq .period)" 10000
-is "-c below what a clock can do: weighed" "$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%d", p }')" \
+is "-c below what a clock can do: weighed" "$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%.0f", p }')" \
 	$(($(samples) * 10000))
 max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 "$NSPROF" record -q -e cpu-clock -F max --call-graph none -o a.data -- "$S" 0.1
