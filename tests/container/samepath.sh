@@ -128,7 +128,7 @@ ctr_rootfs "$T/ra-bare" "$T/bare:$APP"
 ctr_rootfs "$T/rb-bare" "$TARGETS/spin-a:$APP"
 rm "$APP"
 named_in() {
-	"$NSPROF" symbolize -q --no-inline --by container "$T/bare.data" | grep "^[^;]*$CTR_CGROOT/b;" >"$T/bare.b"
+	"$NSPROF" symbolize -q --no-inline --by container "$T/bare.data" | grep "^[^;]*$CTR_CGROOT/b;app;" >"$T/bare.b"
 	has_chain "$T/bare.b" "$("$TARGETS/spin-a" --chain)" 90
 }
 ctr_start a "$T/ra-bare" "$APP" 60
