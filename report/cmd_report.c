@@ -319,17 +319,26 @@ static void put_grid(const struct report_in *in, const struct grid *g, FILE *to)
 		grid_text(g, in->color, to);
 }
 
-/* @g as the format has it; @name: its key in JSON. */
-static void write_grid(const struct report_in *in, const struct grid *g, const char *name, FILE *to)
+/* CSV has no place for it. */
+static void warn_hidden(uint64_t rows)
+{
+	if (rows)
+		pr_warn("%" PRIu64 " more rows are left out: --limit 0 --percent-limit 0 gives all", rows);
+}
+
+/* @g as the format has it, but for @hidden rows; @name: its key in JSON. */
+static void write_grid(const struct report_in *in, const struct grid *g, const char *name, uint64_t hidden, FILE *to)
 {
 	struct json *j;
 
 	if (in->opts->kind == FORMAT_CSV) {
 		grid_csv(g, to);
+		warn_hidden(hidden);
 	} else if (in->opts->kind == FORMAT_JSON) {
 		j = json_new(to);
 		json_begin_object(j, NULL);
 		header_json(&in->header, j);
+		json_u64(j, "hidden", hidden);
 		grid_json(g, j, name);
 		json_end_object(j);
 		json_free(j);
@@ -370,7 +379,7 @@ static void write_flat(const struct report_in *in, FILE *to)
 	struct grid g;
 	uint64_t hidden = table_flat(in->profile, &in->opts->table, &gs, &g);
 
-	write_grid(in, &g, "rows", to);
+	write_grid(in, &g, "rows", hidden, to);
 	if (in->opts->kind == FORMAT_TEXT)
 		tell_hidden(hidden, to);
 	grid_fini(&g);
@@ -387,7 +396,8 @@ static void write_tree(const struct report_in *in, FILE *to)
 		return;
 	}
 	table_tree(in->tree, &in->opts->table, &g);
-	write_grid(in, &g, "tree", to);
+	/* All but the root. */
+	write_grid(in, &g, "tree", in->tree->n - 1 - g.nrows, to);
 	grid_fini(&g);
 }
 
@@ -400,6 +410,7 @@ static void focus_json(const struct report_in *in, const struct table_focus *f, 
 	json_str(j, "focus", in->opts->focus);
 	json_u64(j, "focus_total", f->total);
 	json_u64(j, "focus_self", f->self);
+	json_u64(j, "hidden", f->hidden);
 	grid_json(&f->callers, j, "callers");
 	grid_json(&f->callees, j, "callees");
 	json_end_object(j);
@@ -413,6 +424,7 @@ static void focus_csv(const struct table_focus *f, FILE *to)
 	fputs("side,share,count,symbol,kind\n", to);
 	for (size_t k = 0; k < ARRAY_SIZE(both); k++)
 		grid_csv_rows(both[k], k ? "callee" : "caller", to);
+	warn_hidden(f->hidden);
 }
 
 static void focus_text(const struct report_in *in, const struct table_focus *f, FILE *to)

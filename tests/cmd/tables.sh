@@ -123,12 +123,14 @@ def tree(path, samples):
     whole = sum(n for _, _, n, *_ in samples)
     for limit in 0, 2.5:
         got, way = {}, []
-        for r in json.loads(run('--json', '-g', '--percent-limit', str(limit), path))['tree']:
+        out = json.loads(run('--json', '-g', '--percent-limit', str(limit), path))
+        for r in out['tree']:
             way = way[:r['depth'] - 1] + [(r['symbol'], r['kind'])]
             assert len(way) == r['depth']
             got[tuple(way)] = (round(r['children'], 6), r['samples'])
         want = {k: (round(100 * n / whole, 6), self.get(k, 0)) for k, n in total.items() if 100 * n >= limit * whole}
         assert got == want, limit
+        assert out['hidden'] == len(total) - len(want), limit
 
 
 samples = generate('p')
@@ -148,6 +150,20 @@ done
 check "by period" python3 oracle.py comm,symbol period
 check "--focus: callers and callees" python3 oracle.py focus
 check "the call tree" python3 oracle.py tree
+# rows KEY OPTION...: those shown and those left out, of JSON.
+rows() {
+	local key=$1
+	shift
+	"$NSPROF" report --json "$@" p 2>&1 | jq -r "\"\($key) \(.hidden)\""
+}
+all=$(rows '.rows | length' --limit 0 --percent-limit 0)
+is "JSON: none is left out without limits" "${all#* }" 0
+is "JSON: what a limit left out" "$(rows '.rows | length' --limit 3 --percent-limit 0)" "3 $((${all% *} - 3))"
+around=$("$NSPROF" report --json --focus f3 --limit 0 --percent-limit 0 p | jq '(.callers | length) + (.callees | length)')
+is "JSON: what a limit left out around a function" "$(rows '(.callers + .callees | length)' --focus f3 --limit 1)" "2 $((around - 2))"
+is "CSV: it is said" "$("$NSPROF" report --csv --limit 3 --percent-limit 0 p 2>&1 >/dev/null)" \
+	"nsprof report: warning: $((${all% *} - 3)) more rows are left out: --limit 0 --percent-limit 0 gives all"
+is "CSV: nothing is said where all are there" "$("$NSPROF" report --csv --limit 0 --percent-limit 0 p 2>&1 >/dev/null)" ""
 is "sym is perf's word for symbol" "$("$NSPROF" report --csv -s sym p)" "$("$NSPROF" report --csv --sort symbol p)"
 is "the default is perf's" "$("$NSPROF" report --csv p)" "$("$NSPROF" report --csv --sort comm,dso,symbol p)"
 like "perf's head" "$("$NSPROF" report p)" '^# Children +Self +Samples +Command +Shared Object +Symbol$'
