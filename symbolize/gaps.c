@@ -84,10 +84,22 @@ static const char *mapping_remedy(const struct stats_input *in)
 	return unwind_end_remedy(UNWIND_NO_MAPPING);
 }
 
+/* What Haskell calls lies on a stack in the heap, by %rbp; no option puts it where it is copied. The linker leaves GHC's note. */
+static bool is_ghc(const struct module *m)
+{
+	return m && m->elf && elf_file_has_section(m->elf, ".debug-ghc-link-info");
+}
+
 static const char *end_remedy(const struct stats_input *in, enum unwind_end end,
 			      const struct module *m)
 {
 	switch (end) {
+	case UNWIND_NO_ROWS:
+	case UNWIND_HOLE:
+	case UNWIND_BAD_READ:
+		if (is_ghc(m))
+			return "Haskell's stack cannot be copied: build with ghc -prof and run with +RTS -p, which tells callers";
+		return unwind_end_remedy(end);
 	case UNWIND_COPY_END:
 		return copy_remedy(in);
 	case UNWIND_NO_MODULE:

@@ -225,6 +225,33 @@ kill_recorder TERM
 check "SIGTERM: the recording has what it needs of it" most gone ';main;far_first;far_call;.*;far_leaf;' '^;gone;'
 is "and there is no such row" "$(row gone names '.*/gone')" ""
 
+# ---- Haskell ----
+cat >Nested.hs <<'END_HS'
+module Main where
+{-# NOINLINE inner #-}
+inner :: Integer -> Integer
+inner n = if n < 2 then n else inner (n - 1) + inner (n - 2)
+{-# NOINLINE outer #-}
+outer :: Integer -> Integer
+outer n = sum [inner (20 + i `mod` 3) | i <- [1 .. n]]
+main :: IO ()
+main = print (outer 60)
+END_HS
+if command -v ghc >/dev/null && ghc -O1 Nested.hs -o nested >out 2>err; then
+	take nested -- ./nested
+	callers_add_up nested
+	like "ghc: remedy" "$(remedy nested callers '.*/nested' | sort -u)" '^Haskell.*: build with ghc -prof and run with \+RTS -p'
+	if ghc -O1 -prof -fprof-auto -o nested-prof -outputdir prof Nested.hs >out 2>err; then
+		./nested-prof +RTS -p >out 2>&1
+		# An indented tree: inner below outer.
+		like "ghc -prof, +RTS -p: tells callers" "$(awk '$1 == "outer" || $1 == "inner" { print $1 }' nested-prof.prof | tail -n 2 | tr '\n' ' ')" '^outer inner $'
+	else
+		skip "ghc -prof" "needs ghc-prof: $(head -n 1 err)"
+	fi
+else
+	skip "ghc" "needs ghc"
+fi
+
 # ---- JIT ----
 cat >fib.js <<'END_JS'
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
