@@ -246,6 +246,9 @@ static int pass_block(struct pass *p, size_t i, struct rec_damage *damage)
 	if (follows_gap(p->src->file, i))
 		p->samples_ok = false;
 	pass_part(p, i);
+	/* Those of @i may be under way nevertheless: what was wrong came behind the samples before. */
+	if (!p->samples_ok)
+		drop_ahead(p);
 	p->delivered = 0;
 	st = stage(p, i);
 	err = st->err;

@@ -631,6 +631,60 @@ static void test_resume_at_key(void **state)
 	}
 }
 
+/*
+ * Damage that shows only when all samples of block @victim were taken, and the next ones may be decoded already: it
+ * says that it has one more. Those up to the next KEY block are not to be had.
+ */
+static void resume_counted(unsigned int victim)
+{
+	struct image im = make(1600, 8, 6);
+	struct block *blk = calloc(1024, sizeof(*blk));
+	size_t nblk = blocks_of(&im, blk, 1024);
+	struct got *g = calloc(1, sizeof(*g));
+	unsigned int key = (victim / 64 + 1) * 64, stream = 0;
+	struct rec_reader *r;
+	char path[32];
+	int fd;
+
+	for (size_t i = 0; i < nblk; i++) {
+		if (blk[i].h.type == REC_STREAM && stream++ == victim) {
+			im.b[blk[i].off + offsetof(struct rec_block_header, samples)]++;
+			fix_crc(&im, &blk[i]);
+		}
+	}
+	fd = file_of(&im, im.len, path);
+	g->gen = calloc(1, sizeof(*g->gen));
+	gen_init(g->gen, 6, 4, 300);
+	r = read_all(path, g);
+	assert_non_null(r);
+	for (unsigned int i = 0; i < 1600; i++) {
+		assert_int_equal(g->sample[i], i / 8 <= victim || i / 8 >= key);
+		assert_int_equal(g->comm[i], 1);
+	}
+	assert_false(g->wrong);
+	assert_int_equal(rec_reader_damage(r)->bad_blocks, 1);
+	assert_int_equal(rec_reader_damage(r)->lost_samples, 8 * (key - victim - 1));
+	for (unsigned int alone = 0; alone < 3; alone++)
+		same_ahead(path, r, g, alone);
+	rec_reader_close(r);
+	close(fd);
+	gen_fini(g->gen);
+	free(g->gen);
+	free(g);
+	free(blk);
+	free(im.b);
+}
+
+static void test_resume_behind_samples(void **state)
+{
+	(void)state;
+	resume_counted(0);
+	resume_counted(61);
+	resume_counted(62);
+	resume_counted(63);
+	resume_counted(130);
+}
+
 /* A type that only a later version knows is stepped over. */
 static void test_unknown_block(void **state)
 {
@@ -739,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_samples),
 		cmocka_unit_test(test_hostile_events),
 		cmocka_unit_test(test_resume_at_key),
+		cmocka_unit_test(test_resume_behind_samples),
 		cmocka_unit_test(test_unknown_block),
 		cmocka_unit_test(test_foreign_files),
 	};
