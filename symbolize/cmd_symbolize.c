@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache.h"
@@ -113,6 +114,20 @@ static int check_format(struct config *cfg)
 	return 0;
 }
 
+/* -1 with errno: nothing can be found below @path. */
+static int check_folder(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -1;
+	if (!S_ISDIR(st.st_mode)) {
+		errno = ENOTDIR;
+		return -1;
+	}
+	return access(path, X_OK);
+}
+
 static int check_config(struct config *cfg)
 {
 	if (check_format(cfg))
@@ -133,7 +148,7 @@ static int check_config(struct config *cfg)
 		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
 		return -EINVAL;
 	}
-	if (cfg->symfs && access(cfg->symfs, X_OK)) {
+	if (cfg->symfs && check_folder(cfg->symfs)) {
 		pr_err("--symfs '%s': %s", cfg->symfs, strerror(errno));
 		return -EINVAL;
 	}

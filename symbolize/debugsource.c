@@ -26,14 +26,21 @@ static size_t ndirs;
 
 int debugsource_add_dir(const char *dir)
 {
+	int fd;
+
 	if (ndirs == DIRS_MAX) {
 		pr_err("--debug-dir is taken up to %d times", DIRS_MAX);
 		return -E2BIG;
 	}
-	dirs[ndirs] = realpath(dir, NULL);
+	/* A file would be as good as no folder at all. */
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		dirs[ndirs] = realpath(dir, NULL);
+	}
 	if (!dirs[ndirs]) {
 		pr_err("--debug-dir '%s': %s", dir, strerror(errno));
-		return -errno;
+		return -EINVAL;
 	}
 	ndirs++;
 	return 0;

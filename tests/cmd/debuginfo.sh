@@ -81,6 +81,8 @@ g++ -O2 -g -w -Wl,--build-id=0x$(printf '5a%.0s' {1..20}) -o other src/work.cc
 objcopy --only-keep-debug other dir/work.debug
 differ "a debug file with another build-id is refused" --debug-dir dir
 check_rc "--debug-dir that is not there" 129 "$NSPROF" symbolize --debug-dir "$T/nowhere" nsprof.data
+check_rc "--debug-dir that is a file" 129 "$NSPROF" symbolize --debug-dir dir/work.debug nsprof.data
+check_rc "--symfs that is a file" 129 "$NSPROF" symbolize --symfs "$T/whole" nsprof.data
 
 # Without a build-id the CRC in the link is the proof.
 if build -Wl,--build-id=none; then
