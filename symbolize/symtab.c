@@ -77,17 +77,24 @@ static bool is_noise(const char *name)
 	return !name[0] || !strncmp(name, ".L", 2) || !strncmp(name, ".annobin_", 9);
 }
 
+/* Is @at, from its '@' on, what a version is written as: "@@GLIBC_2.14", "@VERS-1.0+b"? */
+static bool is_version(const char *at)
+{
+	at += strspn(at, "@");
+	return *at && !strpbrk(at, " \t\"'`\\:;,()[]{}<>@");
+}
+
 /*
  * The static linker writes versioned definitions as "memcpy@@GLIBC_2.14" into .symtab; .dynsym
  * keeps the version elsewhere. Without the cut one function would have two names, by where it was
  * found. Keeps "name@plt". Names with '?' are another compiler's mangling, in which '@' is no
- * version.
+ * version, and Go's of generic functions may have a struct's tags in them, `json:"@id"`.
  */
 static const char *unversioned(struct symtab *st, const char *name)
 {
 	const char *at = strchr(name, '@');
 
-	if (!at || at == name || name[0] == '?' || !strcmp(at, "@plt"))
+	if (!at || at == name || name[0] == '?' || !strcmp(at, "@plt") || !is_version(at))
 		return name;
 	if (!st->unversioned)
 		st->unversioned = intern_new();

@@ -177,6 +177,37 @@ static void test_layout(void **state)
 	close_module(&m);
 }
 
+/* As Go names what it makes of a generic function: a struct's tags are in it, and no version. */
+static void test_at_sign(void **state)
+{
+	static const char source[] =
+		"	.text\n"
+		"	.globl at\n"
+		"at:	.fill 16, 1, 0x90\n"
+		"	.type \"main.F[struct { X int \\\"json:\\\\\\\"@id\\\\\\\"\\\" }]\", @function\n"
+		"\"main.F[struct { X int \\\"json:\\\\\\\"@id\\\\\\\"\\\" }]\":\n"
+		"	.fill 16, 1, 0x90\n"
+		"	.globl impl\n"
+		"	.symver impl, entry@@V_1.0, remove\n"
+		"impl:	.fill 16, 1, 0x90\n";
+	struct module m = { .dso.path = "at" };
+	uint64_t at;
+
+	(void)state;
+	if (!tool_have("gcc nm"))
+		skip();
+	tool_write("at.s", source);
+	tool_write("at.map", "V_1.0 { global: at; entry; };\n");
+	assert_int_equal(tool_run("gcc -nostdlib -shared -Wl,--version-script=at.map -o at at.s"), 0);
+	m.elf = tool_open_elf("at");
+	assert_non_null(m.elf);
+	at = address_of("at", "at");
+	expect(&m, at, "at");
+	expect(&m, at + 16, "main.F[struct { X int \"json:\\\"@id\\\"\" }]");
+	expect(&m, at + 32, "entry");
+	close_module(&m);
+}
+
 /* A visible function's name is given to all of its code, and to nothing of what is hidden behind it. */
 static void test_hidden(void **state)
 {
@@ -556,6 +587,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_at_sign),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_program),
