@@ -329,6 +329,16 @@ static bool left_signal_frame(struct libunwind *lu, unw_cursor_t *cursor, uint64
 	return lu->probed == pc;
 }
 
+/* The same where it led to 0, which libunwind takes for the end and has no rows looked up for. */
+static bool at_signal_frame(const struct walk_at *at)
+{
+	struct cfi *cfi = module_cfi(at->mod);
+	struct cfi_fde fde;
+	struct cfi_row row;
+
+	return !cfi_find(cfi, at->svma, &fde) && !cfi_row(cfi, &fde, at->svma, &row) && row.signal_frame;
+}
+
 /*
  * The caller's register @reg by where the row says that it is, for two things that unw_get_reg()
  * does not give: it takes the CFA for the stack pointer even when there is a rule for it (longjmp,
@@ -406,8 +416,7 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 		uregs_set(&to, CFI_REG_SP, sp);
 	if (!(to.known >> CFI_REG_RA & 1) || !(to.known >> CFI_REG_SP & 1))
 		return STEP_UNKNOWN_REG;
-	if (to.v[CFI_REG_RA])
-		at->signal = left_signal_frame(lu, &cursor, to.v[CFI_REG_RA]);
+	at->signal = to.v[CFI_REG_RA] ? left_signal_frame(lu, &cursor, to.v[CFI_REG_RA]) : at_signal_frame(at);
 	*regs = to;
 	return STEP_CALLER;
 }

@@ -405,9 +405,10 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		if (at.signal)
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
+		/* A signal interrupts no base: the program called 0, or in a masked stack some data. */
 		if (ip == 0) {
-			out->end = walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
-									UNWIND_NO_MAPPING;
+			out->end = !at.signal && walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
+											   UNWIND_NO_MAPPING;
 			return false;
 		}
 		if (!advances(in->stack, f, &at, old_sp, &regs)) {

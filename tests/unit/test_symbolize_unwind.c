@@ -327,6 +327,62 @@ static void test_signal_altstack(void **state)
 	munmap(ss.ss_sp, size);
 }
 
+LINK(past_call);
+
+/* As if the function at 0 had returned. */
+FN(past_call) static void past_call(int sig, siginfo_t *info, void *ctx)
+{
+	greg_t *regs = ((ucontext_t *)ctx)->uc_mcontext.gregs;
+
+	(void)info;
+	leaf(sig, 5);
+	regs[REG_RIP] = *(greg_t *)regs[REG_RSP];
+	regs[REG_RSP] += 8;
+}
+
+/* A program that called 0: who did is not known, and a return address of 0 is no base there. */
+static void call_null(int flags)
+{
+	struct sigaction sa = { .sa_sigaction = past_call, .sa_flags = SA_SIGINFO | flags }, old;
+	void (*volatile fn)(void) = NULL;
+
+	sigaction(SIGSEGV, &sa, &old);
+	fn();
+	sigaction(SIGSEGV, &old, NULL);
+}
+
+static void test_signal_null(void **state)
+{
+	size_t size = 1 << 16;
+	struct stack st;
+	stack_t ss = { .ss_size = size }, old;
+	uint32_t n;
+
+	(void)state;
+#if defined(__SANITIZE_THREAD__)
+	print_message("the sanitizer has frames of its own below a handler\n");
+	skip();
+#endif
+	call_null(0);
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	n = CHAIN(&st, &link_leaf, &link_past_call, &in_library);
+	assert_int_equal(n, st.res.n);
+	assert_int_equal(st.frames[2].kind, FRAME_IP);
+
+	ss.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(ss.ss_sp != MAP_FAILED);
+	assert_int_equal(sigaltstack(&ss, &old), 0);
+	call_null(SA_ONSTACK);
+	sigaltstack(&old, NULL);
+	/* Nothing above it looks like a caller. */
+	cap_end = MIN(cap_end, (uintptr_t)ss.ss_sp + size);
+	cap_nwords = (cap_end - cap_regs[UREG_SP]) / 8;
+	unwind_all(&st, UNWIND_NO_MAPPING);
+	n = CHAIN(&st, &link_leaf, &link_past_call, &in_library);
+	assert_int_equal(n, st.res.n);
+	munmap(ss.ss_sp, size);
+}
+
 LINK(thread_fn);
 
 FN(thread_fn) static void *thread_fn(void *arg)
@@ -621,6 +677,7 @@ int main(void)
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_signal_altstack),
+		cmocka_unit_test(test_signal_null),
 		cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_jit_unknown_register),
