@@ -194,12 +194,16 @@ bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
 	return true;
 }
 
-/* Do rows lead from @regs, a frame in @wm, to another one, and from there on? */
+/*
+ * Do rows lead from @regs, a frame in @wm, to another one, and from there on? What earlier calls left behind in a large
+ * frame may lead on for some frames, too, until it comes to words that were written since: so as far as rows go.
+ */
 static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
 {
-	for (int i = 0; i < 2 && wm->rows; i++) {
+	for (uint32_t i = 0; i < in->max_frames && wm->rows; i++) {
 		struct walk_at at = { .in = in, .svma = regs.v[CFI_REG_RA] - 1 - wm->bias };
+		uint64_t sp = regs.v[CFI_REG_SP];
 		enum step_end res;
 
 		if (walk_at_entry(wm, regs.v[CFI_REG_RA] - 1))
@@ -207,12 +211,15 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 		res = walk_step_by_rows(w, wm, &at, true, &regs);
 		if (res == STEP_OUTERMOST)
 			return true;
+		/* Behind two steps others than by rows may lead on, or the copy end. */
 		if (res != STEP_CALLER || at.signal)
+			return i >= 2;
+		if (regs.v[CFI_REG_SP] <= sp)
 			return false;
 		/* 0 would be a root, and is what a masked stack has for any data. */
 		wm = regs.v[CFI_REG_RA] ? walk_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL) : NULL;
 		if (!wm)
-			return false;
+			return i >= 2 && walk_is_base(w, in, regs.v[CFI_REG_SP]);
 	}
 	return true;
 }

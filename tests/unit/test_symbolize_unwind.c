@@ -486,6 +486,26 @@ static size_t ra_slot(size_t i)
 	return ((8 - cap_regs[UREG_SP]) & 15) / 8 + 2 * i;
 }
 
+/* Return addresses into rbp_junk() from word @i on, as if it called itself: two that lead on, and one that leads to 0. */
+static void junk_chain(size_t i)
+{
+	for (size_t n = 0; n < 3; n++)
+		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
+}
+
+/* The same up to where it was called indeed, so that the stack is whole. How many there are. */
+static uint32_t junk_chain_home(size_t i)
+{
+	size_t home = i;
+
+	while (home < cap_nwords && cap_words[home] != (uintptr_t)rbp_junk + 11)
+		home += 2;
+	assert_true(home > i + 6 && home < cap_nwords);
+	for (size_t n = i; n < home; n += 2)
+		cap_words[n] = (uintptr_t)rbp_junk + 11;
+	return (uint32_t)(home - i) / 2 + 1;
+}
+
 /* After a step by frame pointer the caller's %rbx is not known: no guess may come out of it. */
 static void test_jit_unknown_register(void **state)
 {
@@ -519,13 +539,17 @@ static void test_jit_unknown_register(void **state)
 	cap_words[ra_slot(1) + 1] = (uintptr_t)test_jit_unknown_register + 40;
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
-	/* One that leads on, to one that does: the caller. */
-	cap_words[ra_slot(0)] = (uintptr_t)rbp_junk + 11;
-	cap_words[ra_slot(0) + 2] = (uintptr_t)rbp_junk + 11;
-	cap_words[ra_slot(0) + 4] = (uintptr_t)rbp_junk + 11;
-	/* The last one leads to 0, with callers above it: not a stack's base. */
-	unwind_all(&st, UNWIND_NO_MAPPING);
-	assert_int_equal(st.res.n, 4);
+	/* One that leads on, to others that do, the last of them to 0 with callers above it: left behind by earlier calls. */
+	junk_chain(ra_slot(0));
+	unwind_all(&st, UNWIND_NO_JIT_ROWS);
+	assert_int_equal(st.res.n, 1);
+	/* As far as there are any: the caller. */
+	memset(cap_words, 0, 24 * sizeof(*cap_words));
+	n = junk_chain_home(ra_slot(0));
+	unwind_all(&st, UNWIND_COMPLETE);
+	for (uint32_t i = 1; i <= n; i++)
+		assert_true(st.frames[i].addr.v == (uintptr_t)rbp_junk + 11);
+	expect_root(&st);
 	/* Below it one of JIT code: nothing tells whether that is the caller. */
 	cap_words[ra_slot(0)] = (uintptr_t)code + 9;
 	cap_words[ra_slot(1)] = (uintptr_t)rbp_junk + 11;
@@ -559,13 +583,6 @@ static void test_jit_chain_end(void **state)
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
 	munmap(code, 4096);
-}
-
-/* Return addresses into rbp_junk() from word @i on, as if it called itself: two that lead on, and one that leads to 0. */
-static void junk_chain(size_t i)
-{
-	for (size_t n = 0; n < 3; n++)
-		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
 }
 
 /*
@@ -607,6 +624,7 @@ static void test_jit_frames(void **state)
 	uint8_t *code = jit_new();
 	size_t at = ra_slot(1);
 	struct stack st;
+	uint32_t n;
 
 	(void)state;
 	memcpy(&jit, &code, sizeof(code));
@@ -615,17 +633,19 @@ static void test_jit_frames(void **state)
 	cap_regs[UREG_IP] = (uintptr_t)code + 9;
 	cap_regs[UREG_BP] = 1;
 	memset(cap_words, 0, 48 * sizeof(*cap_words));
-	junk_chain(ra_slot(9));
-	unwind_all(&st, UNWIND_NO_MAPPING);
-	assert_int_equal(st.res.n, 4);
+	n = junk_chain_home(ra_slot(9));
+	unwind_all(&st, UNWIND_COMPLETE);
+	assert_true(st.frames[n].addr.v == (uintptr_t)rbp_junk + 11);
+	expect_root(&st);
 
 	memset(cap_words, 0, 48 * sizeof(*cap_words));
 	cap_words[at] = (uintptr_t)by_rbp_ret;
 	cap_words[at - 1] = cap_regs[UREG_SP] + 8 * (at + 5);
-	junk_chain(at + 6);
-	unwind_all(&st, UNWIND_NO_MAPPING);
-	assert_int_equal(st.res.n, 5);
+	n = junk_chain_home(at + 6);
+	unwind_all(&st, UNWIND_COMPLETE);
 	assert_true(st.frames[1].addr.v == (uintptr_t)by_rbp_ret);
+	assert_true(st.frames[n + 1].addr.v == (uintptr_t)rbp_junk + 11);
+	expect_root(&st);
 	/* Nothing lies there. */
 	memset(cap_words + at + 5, 0, 40 * sizeof(*cap_words));
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
