@@ -34,12 +34,15 @@ void pages_populate(void *at, size_t len)
 #include <unistd.h>
 
 #include "cpus.h"
+#include "memlimit.h"
 
 #define HUGE_PAGE (2ul << 20)
 #define HEAP (64ul << 20)
 /* When that is full it grows by this at the least; and such a piece is a mapping of its own, which grows without being copied. */
 #define LATER (1ul << 20)
 #define PIECE (4 << 20)
+/* A huge page is all there if any of it is: twice the memory at the worst. Below such a limit that may be what is missing. */
+#define LIMIT (512ull << 20)
 #define SETTINGS "/sys/kernel/mm/transparent_hugepage/"
 
 /* Does the setting @path have @word in it? */
@@ -83,7 +86,7 @@ size_t pages_huge_heap(void)
 	void *volatile piece;	/* else the compiler leaves both calls out */
 	uintptr_t at, end;
 
-	if (!kernel_has_them())
+	if (!kernel_has_them() || memlimit_bytes() < LIMIT)
 		return 0;
 	/*
 	 * The heaps of further threads grow by a page at a time, with a system call for each. But what many threads at one

@@ -9,9 +9,10 @@
 
 /*
  * Before the first thread, in a program that soon fills some MiB and ends: what malloc() gives comes from a heap whose first
- * 64 MiB the kernel may give in huge pages, some ten faults where there were thousands. What is not touched costs
- * nothing. On up to PAGES_ONE_HEAP CPUs it is the heap of all threads. Does nothing where the kernel gives no transparent
- * huge pages of 2 MiB, or the C library is not glibc. Returns the bytes that may be huge pages.
+ * 64 MiB the kernel may give in huge pages, some ten faults where there were thousands. Of a huge page
+ * all is there if any of it is: that may be twice the memory. On up to PAGES_ONE_HEAP CPUs it is the heap of all threads. Does
+ * nothing where memory is limited to less than 512 MiB, the kernel gives no transparent huge pages of 2 MiB, or the C library is
+ * not glibc. Returns the bytes that may be huge pages.
  */
 size_t pages_huge_heap(void);
 

@@ -1,4 +1,5 @@
 /* Page faults: the heap of huge pages, and pages that come at once. Each test in a program of its own, whose heap nobody has used. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,12 +11,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "cpus.h"
+#include "memlimit.h"
 #include "pages.h"
 #include "util.h"
 
@@ -96,6 +99,73 @@ static int heap(void)
 	return PASSED;
 }
 
+static char cgroup[2048];	/* that a test made */
+
+/* @val into the file @path. */
+static bool put(const char *path, uint64_t val)
+{
+	FILE *f = fopen(path, "we");
+	bool done = f && fprintf(f, "%" PRIu64 "\n", val) > 0;
+
+	return f && !fclose(f) && done;
+}
+
+/* Into a cgroup of @bytes, below the one that this process is in. False: it cannot be had here. */
+static bool limited_to(uint64_t bytes)
+{
+	static const struct {
+		const char *line, *mount, *file;
+	} versions[] = {
+		{ ":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
+		{ "0::", "/sys/fs/cgroup", "memory.max" },
+	};
+	char path[2048], file[4096], line[2048], *at;
+	bool done = false;
+	FILE *f;
+
+	for (size_t v = 0; v < ARRAY_SIZE(versions) && !done; v++) {
+		f = fopen("/proc/self/cgroup", "re");
+		while (f && fgets(line, sizeof(line), f)) {
+			at = strstr(line, versions[v].line);
+			if (!at)
+				continue;
+			at += strlen(versions[v].line);
+			at[strcspn(at, "\n")] = '\0';
+			snprintf(path, sizeof(path), "%s%.900s/nsprof-pages-%d", versions[v].mount, at, (int)getpid());
+			if (mkdir(path, 0755))
+				continue;
+			snprintf(file, sizeof(file), "%s/%s", path, versions[v].file);
+			done = put(file, bytes);
+			snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+			done = done && put(file, (uint64_t)getpid());
+			if (done)
+				break;
+			rmdir(path);
+		}
+		if (f)
+			fclose(f);
+	}
+	if (done)
+		snprintf(cgroup, sizeof(cgroup), "%s", path);
+	return done;
+}
+
+/* Where memory is scarce: as without huge pages. The parent removes the cgroup. */
+static int scarce(void)
+{
+	uint64_t before = memlimit_bytes();
+	size_t huge;
+
+	if (!limited_to(128 * MIB))
+		return NOT_HERE;
+	printf("%s\n", cgroup);
+	fflush(stdout);
+	want(memlimit_bytes() == MIN(before, 128 * MIB));
+	huge = pages_huge_heap();
+	want(!huge);
+	return PASSED;
+}
+
 /* More than the heap of huge pages has: all of it is memory that can be used. */
 static int much(void)
 {
@@ -146,21 +216,36 @@ static int populate(void)
 	return PASSED;
 }
 
-enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, NR_TESTS };
-static int (*const tests_by_number[NR_TESTS])(void) = { heap, much, small_limit, populate };
+enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, SCARCE, NR_TESTS };
+static int (*const tests_by_number[NR_TESTS])(void) = { heap, much, small_limit, populate, scarce };
 
 static void run(int number)
 {
-	char arg[2] = { (char)('0' + number), '\0' };
-	pid_t pid = fork();
-	int status;
+	char arg[2] = { (char)('0' + number), '\0' }, said[2048] = "";
+	int status, out[2];
+	FILE *f;
+	pid_t pid;
 
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
 	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		close(out[0]);
+		close(out[1]);
 		execl("/proc/self/exe", "test_common_pages", arg, NULL);
 		_exit(1);
 	}
 	assert_true(pid > 0);
+	close(out[1]);
+	f = fdopen(out[0], "r");
+	assert_non_null(f);
+	/* The cgroup that it made. */
+	if (fgets(said, sizeof(said), f))
+		said[strcspn(said, "\n")] = '\0';
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	fclose(f);
+	if (said[0])
+		assert_int_equal(rmdir(said), 0);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == NOT_HERE)
 		skip();
@@ -191,6 +276,12 @@ static void test_populate(void **state)
 	run(POPULATE);
 }
 
+static void test_scarce(void **state)
+{
+	(void)state;
+	run(SCARCE);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +289,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_much),
 		cmocka_unit_test(test_small_limit),
 		cmocka_unit_test(test_populate),
+		cmocka_unit_test(test_scarce),
 	};
 	unsigned int number = argc > 1 ? (unsigned int)argv[1][0] - '0' : NR_TESTS;
 
