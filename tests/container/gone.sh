@@ -50,7 +50,8 @@ ctr_start short "$T/root-short" sh -c 'until [ -e /tmp/go ]; do sleep 0.05; done
 ctr_record_while "$T/short" ': >"/proc/$CTR_PID/root/tmp/go"; wait_for "[ -e \"${CTR_DIR[short]}/upper/tmp/over\" ]" 30; ctr_stop short' \
 	-a -G "$CTR_CG" -F 999
 rm -rf "$T/root-short"
-"$NSPROF" symbolize -q "$T/short" | grep '^spin-a;' >"$T/short.folded"
+# But for its exec and the dynamic linker: a tenth of 0.2 s on a slow host.
+"$NSPROF" symbolize -q "$T/short" | grep '^spin-a;' | grep -vE ';(__x64_sys_execve|_dl_start);' >"$T/short.folded"
 check "0.2 s: sampled" sh -c "awk '{ n += \$NF } END { exit n < 5 }' '$T/short.folded'"
 check "0.2 s: the chain" has_chain "$T/short.folded" "$("$TARGETS/spin-a" --chain)" 90
 done_testing
