@@ -1,4 +1,5 @@
 #!/bin/bash
+# timeout: 400
 # nsprof export: a recording as perf.data. Each byte is checked by a reader of the tests' own; perf's script, report and diff read it
 # without a word of warning, and show the stacks that we show; our own import makes the same of it.
 # beside others

@@ -1,4 +1,5 @@
 #!/bin/bash
+# timeout: 400
 # nsprof.data(5) is enough to read recordings: a reader that was written from the page alone, and shares no code with nsprof,
 # finds in them what nsprof's own reader finds: each sample with all registers and words, each event and capture. Of those that
 # are cut or damaged, too.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# timeout: 400
 # beside others
 # perf.data, as perf itself, other machines, other versions and accidents write it: imported, and read by our programs as it
 # is. The stacks are those of perf script, frame for frame.

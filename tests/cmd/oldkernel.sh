@@ -44,9 +44,10 @@ like "without all of it: with names" "$("$NSPROF" symbolize -q --no-inline a.dat
 
 # ---- no count of lost samples (5.15 to 5.19): what the records tell is in the ledger, and that there may be more is said
 rm -f a.data
-LD_PRELOAD=$OLD OLDKERNEL=5.15 "$NSPROF" record -e cpu-clock:u -F 4999 -m 2 --call-graph none -o a.data -- "$S" 3 2>err &
+LD_PRELOAD=$OLD OLDKERNEL=5.15 "$NSPROF" record -e cpu-clock:u -F 4999 -m 2 --call-graph none -o a.data -- sh -c ': >started; exec "$0" 3' "$S" 2>err &
 recorder=$!
-wait_for '[ -s a.data ]' 20
+# The file is there before the program is: stopped by then, the recorder would not start it.
+wait_for '[ -e started ]' 20
 kill -STOP $recorder
 sleep 1
 kill -CONT $recorder
