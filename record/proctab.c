@@ -197,8 +197,8 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 	if (p->exe_wait == pt->lost + 1 && strncmp(m->path, "//", 2) != 0)
 		p->exe = intern_add(pt->paths, m->path);
 	p->exe_wait = 0;
-	/* Sampled in the exec itself. */
-	if (p->exe && !p->facts && proc_written(p))
+	/* Sampled in the exec itself; and /proc, if it was asked before the end, had no program to tell any more, or hides it. */
+	if (p->exe && !(p->facts && p->facts->exe[0]) && proc_written(p))
 		proc_write_again(p, m->time);
 }
 

@@ -149,6 +149,39 @@ static void test_zombie(void **state)
 	assert_true(has_mapping(0, "/test_record_proclate"));
 }
 
+/*
+ * One whose program /proc does not tell, as of one that is ending: sampled in its exec, before it mapped anything, it has the one that
+ * it mapped then.
+ */
+static void test_hidden_in_exec(void **state)
+{
+	struct child c = start(becomes_sleep, NULL);
+	uint32_t pid = (uint32_t)c.pid;
+	struct kmmap m = with_id(kmmap(pid, 0x400000, 0x2000, "/app/x"), 7);
+	char path[64], exe[8];
+
+	(void)state;
+	if (geteuid())
+		skip();
+	begin_sleep(&c);
+	assert_int_equal(seteuid(65534), 0);
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	assert_int_equal(readlink(path, exe, sizeof(exe)), -1);
+	exec_comm(pid, "x");
+	proctab_sampled(pt, pid, pid, now());
+	proctab_mmap(pt, &m);
+	proctab_sampled(pt, pid, pid, now());
+	assert_int_equal(seteuid(0), 0);
+	stop(&c);
+	read_back();
+	assert_int_equal(got.nproc, 2);
+	assert_string_equal(got.exe[0], "");
+	assert_string_equal(got.exe[1], "/app/x");
+	assert_int_equal(got.proc[1].serial, got.proc[0].serial);
+	/* What it had mapped it still has. */
+	assert_false(got.proc[1].maps_known);
+}
+
 /* An exec that nothing was mapped after: the kernel took the events away. Unless the mapping's record was lost. */
 static void test_barred(void **state)
 {
@@ -526,6 +559,7 @@ int main(void)
 		T(test_sampled_before_exec),
 		T(test_known_before_exec),
 		T(test_zombie),
+		T(test_hidden_in_exec),
 		T(test_barred),
 		T(test_sampled_without_exec),
 		T(test_read_after_exec),
