@@ -145,9 +145,10 @@ if command -v perf >/dev/null; then
 	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
 	# Of several names at one address (__x86_indirect_thunk_rax, __pi___x86_indirect_thunk_rax) the kernel tells us one, and perf takes
 	# another one from /proc/kallsyms: to either the first of them.
+	# sort(1) takes the size that stat(2) tells for what is to come, and for 0 bytes makes a file of every other line: hence cat.
 	alike_kernel() {
 		awk 'NR == FNR { if ($1 != at) { at = $1; first = $3 } if ($3 in to && to[$3] != first) two[$3]; to[$3] = first; next }
-			{ print $1 in to && !($1 in two) ? to[$1] : $1 }' <(sort -s -k1,1 /proc/kallsyms) "$1" | sort
+			{ print $1 in to && !($1 in two) ? to[$1] : $1 }' <(sort -s -k1,1 <(cat /proc/kallsyms)) "$1" | sort
 	}
 	kernel "$T/cache" "$T/k.perf" >"$T/here"
 	is "the kernel of this boot: perf has nothing to say" "$(cat "$T/perf.err")" ""
