@@ -180,7 +180,8 @@ is "max files: nobody else's" "$(cat k.1999010100000000)" mine
 for f in $(files k); do
 	fold "$f" >folded || break
 done
-is "max files: they are whole" "$(cat sym.err)" ""
+# A guest's vDSO may read the clock in a function that its symbol table does not tell of: one of a few samples stands there.
+is "max files: they are whole" "$(grep -v "without a name in '\[vdso\]'" sym.err)" ""
 rm -f k.2*
 
 # ---- an older recording, a link
