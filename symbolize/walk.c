@@ -405,8 +405,11 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		if (at.signal)
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
-		/* A signal interrupts no base: the program called 0, or in a masked stack some data. */
-		if (ip == 0) {
+		/*
+		 * At a base, as which a program's first instructions have argc; in a masked stack any data is 0. A signal interrupts
+		 * no base: the program called that.
+		 */
+		if (ip < NEAR_NULL) {
 			out->end = !at.signal && walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
 											   UNWIND_NO_MAPPING;
 			return false;

@@ -164,18 +164,6 @@ static void follow(struct trace *tr, const struct user_regs_struct *was, bool st
 
 /* ---- one sample ---- */
 
-static void sample_regs(const struct user_regs_struct *r, uint64_t *regs)
-{
-	memset(regs, 0, UREG_MAX * sizeof(*regs));
-	regs[UREG_AX] = r->rax, regs[UREG_BX] = r->rbx, regs[UREG_CX] = r->rcx, regs[UREG_DX] = r->rdx;
-	regs[UREG_SI] = r->rsi, regs[UREG_DI] = r->rdi, regs[UREG_BP] = r->rbp, regs[UREG_SP] = r->rsp;
-	regs[UREG_IP] = r->rip;
-	regs[UREG_R8] = r->r8, regs[UREG_R9] = r->r9, regs[UREG_R10] = r->r10,
-	regs[UREG_R11] = r->r11;
-	regs[UREG_R12] = r->r12, regs[UREG_R13] = r->r13, regs[UREG_R14] = r->r14,
-	regs[UREG_R15] = r->r15;
-}
-
 static void copy_stack(struct trace *tr)
 {
 	static uint64_t words[COPY_BYTES / 8];
@@ -258,7 +246,7 @@ static void check_step(struct trace *tr, struct tally *tally)
 	struct stack truth, st[ARRAY_SIZE(unwinders)];
 	bool equal = true;
 
-	sample_regs(&tr->now, regs);
+	target_regs(&tr->now, regs);
 	copy_stack(tr);
 	for (size_t u = 0; u < ARRAY_SIZE(unwinders); u++) {
 		st[u].res.frames = st[u].frames;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 #include "../../common/shadow.h"
@@ -166,6 +167,19 @@ static inline void target_fini(struct target *t)
 	free(t->maps_seen);
 	free(t->vdso);
 	close(t->mem);
+}
+
+/* As a sample has them; @regs has UREG_MAX. */
+static inline void target_regs(const struct user_regs_struct *r, uint64_t *regs)
+{
+	memset(regs, 0, UREG_MAX * sizeof(*regs));
+	regs[UREG_AX] = r->rax, regs[UREG_BX] = r->rbx, regs[UREG_CX] = r->rcx, regs[UREG_DX] = r->rdx;
+	regs[UREG_SI] = r->rsi, regs[UREG_DI] = r->rdi, regs[UREG_BP] = r->rbp, regs[UREG_SP] = r->rsp;
+	regs[UREG_IP] = r->rip;
+	regs[UREG_R8] = r->r8, regs[UREG_R9] = r->r9, regs[UREG_R10] = r->r10,
+	regs[UREG_R11] = r->r11;
+	regs[UREG_R12] = r->r12, regs[UREG_R13] = r->r13, regs[UREG_R14] = r->r14,
+	regs[UREG_R15] = r->r15;
 }
 
 /* Make words[0..n) at runtime address @base the stack copy. */
