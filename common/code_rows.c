@@ -351,3 +351,13 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 	row->regs[CFI_REG_RA].how = CFI_UNDEF;
 	return 0;
 }
+
+int code_row_from(struct code_rows *cr, uint64_t start, uint64_t svma, bool after_call, struct cfi_row *row)
+{
+	struct x86_insn call = { .len = 0 };
+
+	clear_row(row, svma);
+	if (after_call && !call_before(cr, svma + 1, &call))
+		return -ENOENT;
+	return arrival_row(cr, start, svma + after_call - call.len, row);
+}

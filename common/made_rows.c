@@ -6,27 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi_priv.h"
-#include "code_rows.h"
 #include "gopclntab.h"
+#include "made_rows_priv.h"
 #include "sort_u64.h"
 #include "util.h"
-#include "xalloc.h"
 
-struct made_rows {
-	struct elf_file *ef;
-	struct code_rows *code;
-	struct addrs {
-		uint64_t *v;	/* owned, sorted svma values */
-		size_t n, cap;
-	} starts, cold, noreturn;	/* of all; of parts that are jumped to; that do not return */
-	struct section {
-		uint64_t svma;
-		size_t size;	/* bytes; 0: there is no such section */
-	} plts[4];
-	uint64_t entry_end;	/* svma where the start-up code ends; 0: not looked at yet */
-	bool symbols_read, plts_read;
-};
+/* Rows of functions that only a call tells of, as they are kept, 440 bytes each; then all are forgotten. */
+#define CALLED_ROWS_MAX 16384
 
 /* Functions of the C and C++ libraries that do not return, by their documentation. Sorted. */
 static const char *const noreturn_names[] = {
@@ -53,12 +39,6 @@ static bool is_noreturn_name(const char *name)
 	return !noreturn_names[lo][k];
 }
 
-static void add_addr(struct addrs *as, uint64_t svma)
-{
-	XGROW(as->v, as->n, as->cap);
-	as->v[as->n++] = svma;
-}
-
 static int add_symbol(void *ctx, const struct elf_sym *sym)
 {
 	struct made_rows *mr = ctx;
@@ -67,13 +47,13 @@ static int add_symbol(void *ctx, const struct elf_sym *sym)
 	/* Labels of assembly are somewhere within. */
 	if (sym->type == STT_NOTYPE)
 		return 0;
-	add_addr(&mr->starts, sym->svma);
+	addrs_add(&mr->starts, sym->svma);
 	/* gcc: "name.cold", the unlikely part of "name"; clang: "name.__part.1". */
 	dot = strchr(sym->name, '.');
 	if (dot && (strstr(dot, ".cold") || strstr(dot, ".__part.")))
-		add_addr(&mr->cold, sym->svma);
+		addrs_add(&mr->cold, sym->svma);
 	if (is_noreturn_name(sym->name))
-		add_addr(&mr->noreturn, sym->svma);
+		addrs_add(&mr->noreturn, sym->svma);
 	return 0;
 }
 
@@ -104,20 +84,12 @@ static bool addrs_have(const struct addrs *as, uint64_t svma)
 static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
 {
 	struct made_rows *mr = ctx;
-	size_t lo = 0, hi;
+	size_t n;
 
 	read_symbols(mr);
-	hi = mr->starts.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (mr->starts.v[mid] <= svma)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*entry = lo && !addrs_have(&mr->cold, mr->starts.v[lo - 1]);
-	return lo ? mr->starts.v[lo - 1] : 0;
+	n = addrs_up_to(&mr->starts, svma);
+	*entry = n && !addrs_have(&mr->cold, mr->starts.v[n - 1]);
+	return n ? mr->starts.v[n - 1] : 0;
 }
 
 static bool noreturn(void *ctx, uint64_t svma)
@@ -155,6 +127,8 @@ void made_rows_free(struct made_rows *mr)
 	free(mr->starts.v);
 	free(mr->cold.v);
 	free(mr->noreturn.v);
+	free(mr->called_rows);
+	u64map_fini(&mr->called);
 	free(mr);
 }
 
@@ -276,6 +250,32 @@ enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma
 		MADE_CALL_THIS : MADE_CALL_OTHER;
 }
 
+int made_row_called(struct made_rows *mr, uint64_t ret, uint64_t svma, bool after_call, struct cfi_row *row)
+{
+	struct called_row *found;
+	uint64_t target, *slot;
+	bool is_new;
+
+	if (!code_call_target(mr->code, ret, &target) || !target || svma < target || svma - target >= CALLED_MAX)
+		return -ENOENT;
+	/* Thousands of instructions are looked at: not for each sample. */
+	if (mr->ncalled == CALLED_ROWS_MAX) {
+		u64map_clear(&mr->called);
+		mr->ncalled = 0;
+	}
+	slot = u64map_put(&mr->called, hash_u64(target) ^ (svma << 1 | after_call), &is_new);
+	found = is_new ? NULL : &mr->called_rows[*slot];
+	if (!found || found->target != target || found->row.start != svma || found->after_call != after_call) {
+		XGROW(mr->called_rows, mr->ncalled, mr->called_cap);
+		*slot = mr->ncalled;
+		found = &mr->called_rows[mr->ncalled++];
+		*found = (struct called_row){ .target = target, .after_call = after_call };
+		found->none = code_row_from(mr->code, target, svma, after_call, &found->row) != 0;
+	}
+	*row = found->row;
+	return found->none ? -ENOENT : 0;
+}
+
 bool made_rows_return(struct made_rows *mr, uint64_t svma)
 {
 	return code_is_return(mr->code, svma);
@@ -302,216 +302,4 @@ bool made_rows_in_plt(struct made_rows *mr, uint64_t svma)
 bool made_rows_after_syscall(struct made_rows *mr, uint64_t svma)
 {
 	return code_after_syscall(mr->code, svma);
-}
-
-/* ---- as call frame information ---- */
-
-/* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */
-enum {
-	OP_UNDEFINED = 0x07,
-	OP_SAME_VALUE = 0x08,
-	OP_DEF_CFA = 0x0c,
-	OP_DEF_CFA_EXPR = 0x0f,
-	OP_EXPR = 0x10,
-	OP_OFFSET_SF = 0x11,
-	OP_DEF_CFA_SF = 0x12,
-};
-
-static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
-{
-	while ((body->len + 8) % 8)
-		strbuf_addc(body, 0);
-	strbuf_add_u32(out, (uint32_t)body->len + 4);
-	strbuf_add_u32(out, id);
-	strbuf_add(out, body->s, body->len);
-}
-
-/* Offset of the CIE of @row. Like gcc's: CFA = rsp + 8, and the return address there. */
-static size_t add_cie(struct strbuf *out, const struct cfi_row *row)
-{
-	static const uint8_t rest[] = { 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
-	struct strbuf body = STRBUF_INIT;
-	size_t at = out->len;
-
-	strbuf_addc(&body, 1);
-	strbuf_add(&body, row->signal_frame ? "zRS" : "zR", row->signal_frame ? 4 : 3);
-	strbuf_addc(&body, row->made ? CFI_MADE_ALIGN : 1);
-	strbuf_add(&body, rest, sizeof(rest));
-	add_record(out, 0, &body);
-	strbuf_fini(&body);
-	return at;
-}
-
-static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
-{
-	struct strbuf body = STRBUF_INIT;
-
-	strbuf_add_u64(&body, row->start);
-	strbuf_add_u64(&body, row->end - row->start);
-	strbuf_addc(&body, 0);
-	if (row->cfa_how == CFI_VAL_EXPR) {
-		strbuf_addc(&body, OP_DEF_CFA_EXPR);
-		strbuf_add_varint(&body, row->cfa.expr_len);
-		strbuf_add(&body, row->cfa.expr, row->cfa.expr_len);
-	} else if (row->cfa.reg != CFI_REG_SP || row->cfa.off != 8) {
-		/* Offsets are in units of -8. */
-		if (row->cfa.off >= 0) {
-			strbuf_addc(&body, OP_DEF_CFA);
-			strbuf_add_varint(&body, row->cfa.reg);
-			strbuf_add_varint(&body, (uint64_t)row->cfa.off);
-		} else {
-			strbuf_addc(&body, OP_DEF_CFA_SF);
-			strbuf_add_varint(&body, row->cfa.reg);
-			cfi_add_sleb(&body, row->cfa.off / -8);
-		}
-	}
-	for (uint8_t reg = 0; reg < CFI_NREGS; reg++) {
-		const struct cfi_rule *r = &row->regs[reg];
-
-		if (r->how == CFI_UNDEF) {
-			strbuf_addc(&body, OP_UNDEFINED);
-			strbuf_add_varint(&body, reg);
-		} else if (r->how == CFI_SAME) {
-			strbuf_addc(&body, OP_SAME_VALUE);
-			strbuf_add_varint(&body, reg);
-		} else if (r->how == CFI_EXPR) {
-			strbuf_addc(&body, OP_EXPR);
-			strbuf_add_varint(&body, reg);
-			strbuf_add_varint(&body, r->expr_len);
-			strbuf_add(&body, r->expr, r->expr_len);
-		} else if (r->how == CFI_OFFSET && (reg != CFI_REG_RA || r->off != -8)) {
-			strbuf_addc(&body, OP_OFFSET_SF);
-			strbuf_add_varint(&body, reg);
-			cfi_add_sleb(&body, r->off / -8);
-		}
-	}
-	add_record(out, (uint32_t)(out->len + 4 - cie), &body);
-	strbuf_fini(&body);
-}
-
-static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off &&
-	       a->expr_len == b->expr_len &&
-	       (!a->expr_len || !memcmp(a->expr, b->expr, a->expr_len));
-}
-
-static bool same_row(const struct cfi_row *a, const struct cfi_row *b)
-{
-	if (a->signal_frame != b->signal_frame || a->made != b->made || a->cfa_how != b->cfa_how ||
-	    !same_rule(&a->cfa, &b->cfa))
-		return false;
-	for (int i = 0; i < CFI_NREGS; i++)
-		if (!same_rule(&a->regs[i], &b->regs[i]))
-			return false;
-	return true;
-}
-
-/* Rows that a factor of -8 can say. */
-static bool can_say(const struct cfi_row *row)
-{
-	if (row->cfa.off % 8)
-		return false;
-	for (int i = 0; i < CFI_NREGS; i++)
-		if (row->regs[i].how == CFI_OFFSET && row->regs[i].off % 8)
-			return false;
-	return true;
-}
-
-/* Nothing was pushed but the return address. */
-static void plt_row(struct cfi_row *row, uint64_t svma)
-{
-	*row = (struct cfi_row){ .start = svma, .end = svma + 1, .ra_reg = CFI_REG_RA, .cfa_how = CFI_REGISTER };
-	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = 8 };
-	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
-}
-
-/*
- * A call ends behind @svma, but how its frame is built cannot be read. That nothing is known of the return address has the same
- * meaning to who unwinds as having no row, and tells it from a mere pointer.
- */
-static void only_return(struct cfi_row *row, uint64_t svma)
-{
-	*row = (struct cfi_row){ .start = svma, .end = svma + 1, .ra_reg = CFI_REG_RA, .cfa_how = CFI_REGISTER };
-	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };
-	row->regs[CFI_REG_RA].how = CFI_SAME;
-}
-
-/* The row of pcs[i], which is an address from a stack or the byte before one. */
-static bool row_of(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n, size_t i,
-		   struct cfi_row *row)
-{
-	bool before = i + 1 < n && pcs[i + 1] == pcs[i] + 1;
-	bool after = i && pcs[i - 1] == pcs[i] - 1, ends;
-	struct cfi_fde fde;
-
-	/* Nothing called the start-up code, and whether an address is in it is told by its distance. */
-	if (pcs[i] >= elf_file_entry(mr->ef) && pcs[i] < made_rows_entry_end(mr, cfi))
-		return false;
-	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
-	    cfi_find(cfi, pcs[i], &fde) == 0)
-		return false;
-	if (made_rows_in_plt(mr, pcs[i])) {
-		plt_row(row, pcs[i]);
-		return after || !before;
-	}
-	ends = before && made_rows_return(mr, pcs[i] + 1);
-	/* Two instructions of code that does not return, seen one after the other: the second was not planted. */
-	if (before && after && !ends && !made_rows_first(mr, pcs[i], true) && made_row(mr, pcs[i], false, row) == 0)
-		return can_say(row);
-	if (before && made_row(mr, pcs[i], true, row) == 0)
-		return can_say(row);
-	if (ends) {
-		only_return(row, pcs[i]);
-		return true;
-	}
-	/*
-	 * What comes as the byte before an address, and as nothing else, is looked up for a frame that was called there. The
-	 * row of an instruction, or of the padding before a function, would make a return address of any pointer.
-	 */
-	return (after || !before) && made_row(mr, pcs[i], false, row) == 0 && can_say(row);
-}
-
-/* Go's table, and what is known of every PLT, are as good as what a binary states. */
-static bool is_doubtful(struct made_rows *mr, uint64_t svma)
-{
-	return !made_rows_first(mr, svma, false) && !made_rows_first(mr, svma, true) && !made_rows_in_plt(mr, svma);
-}
-
-size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs, size_t n,
-		      struct strbuf *out)
-{
-	size_t cie[4] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX }, done = 0;
-	struct cfi_row run = { 0 }, row;
-	uint64_t holds = 0;	/* how far run's row holds, whether there are pcs or not */
-	bool have = false;
-
-	for (size_t i = 0; i <= n; i++) {
-		bool ok = i < n && row_of(mr, cfi, pcs, n, i, &row);
-
-		if (ok)
-			row.made = is_doubtful(mr, pcs[i]);
-		if (ok && have && (pcs[i] == run.end || pcs[i] < holds) && same_row(&run, &row)) {
-			run.end = pcs[i] + 1;
-			holds = MAX(holds, row.end);
-			continue;
-		}
-		if (have) {
-			size_t *c = &cie[2 * run.made + run.signal_frame];
-
-			if (*c == SIZE_MAX)
-				*c = add_cie(out, &run);
-			add_fde(out, *c, &run);
-			done++;
-		}
-		have = ok;
-		if (!ok)
-			continue;
-		run = row;
-		run.end = run.start + 1;
-		holds = row.end;
-	}
-	if (done)
-		strbuf_add_u32(out, 0);
-	return done;
 }

@@ -45,6 +45,12 @@ void code_rows_free(struct code_rows *cr);
 int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row);
 
 /*
+ * The same by the ways from @start, an svma before it: where no function is known to begin, but something calls it. 0, or -ENOENT: they
+ * do not lead there, or do not say where the frame is.
+ */
+int code_row_from(struct code_rows *cr, uint64_t start, uint64_t svma, bool after_call, struct cfi_row *row);
+
+/*
  * How far the function goes that begins at @svma: up to the first byte that no way from there comes to, padding
  * aside, at most to @limit. Calls that do not return, or may not, end a way, and so does what cannot be decoded: what is in
  * it is the function's, but not all of it need be.

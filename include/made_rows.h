@@ -40,6 +40,12 @@ enum made_call {
 	MADE_CALL_OTHER,
 };
 /*
+ * The row for @svma, or with @after_call for the return to @svma + 1, of a function whose beginning only the call tells that ends
+ * at svma @ret. It holds for that function: whether it was called from there the stack has to tell. Functions of up to 64 KiB. 0, -ENOENT.
+ */
+int made_row_called(struct made_rows *mr, uint64_t ret, uint64_t svma, bool after_call, struct cfi_row *row);
+
+/*
  * Start-up code is assembly of a few instructions: 34 bytes in glibc's _start, 22 in musl's, up to 60 in ld.so, whose entry
  * runs into _dl_start_user, 73 in Free Pascal's. Where rows cover the entry, code without rows counts up to the smaller one.
  */

@@ -331,6 +331,49 @@ static bool scan_step(struct walker *w, const struct unwind_input *in, struct ur
 	return false;
 }
 
+/* The caller's registers, as far as the row has them in the frame below @cfa. */
+static void restore_saved(const struct cfi_row *row, uint64_t cfa, struct uregs *regs)
+{
+	for (unsigned int r = 0; r < CFI_REG_RA; r++) {
+		if (r == CFI_REG_SP || row->regs[r].how != CFI_OFFSET)
+			continue;
+		regs->v[r] = cfa + (uint64_t)row->regs[r].off;
+		regs->known |= 1u << r;
+		regs->in_mem |= 1u << r;
+	}
+	uregs_set(regs, CFI_REG_SP, cfa);
+}
+
+/*
+ * A return address behind a direct call of what the code shows to be this function (@addr is in it, in @wm): the ways from where it
+ * is called lead here, and have the frame end at that very word.
+ */
+static bool called_step(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t addr, bool after_call,
+			struct uregs *regs)
+{
+	struct made_rows *made = module_made(wm->mod);
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8), base;
+	const struct walk_map at = *wm;
+	struct cfi_row row;
+
+	for (uint64_t a = start; made && a - start < SCAN_BYTES; a += 8) {
+		const struct walk_map *from;
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		from = v ? walk_map(w, in->as, v - 1, NULL) : NULL;
+		if (!from || from->mod != at.mod || !from->rows ||
+		    made_row_called(made, v - from->bias, addr - at.bias, after_call, &row) ||
+		    !uregs_get(regs, row.cfa.reg, in->stack, &base) || base + (uint64_t)row.cfa.off != a + 8)
+			continue;
+		restore_saved(&row, a + 8, regs);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
 /* Does the call before @ra, an address of the process, call the function in @wm that @addr is in? */
 static enum made_call calls(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t ra,
 			    uint64_t addr)
@@ -406,19 +449,6 @@ static int red_mem(void *ctx, uint64_t addr, uint64_t *val)
 	return 0;
 }
 
-/* The caller's registers, as far as the row has them in the frame below @cfa. */
-static void red_restore(const struct cfi_row *row, uint64_t cfa, struct uregs *regs)
-{
-	for (unsigned int r = 0; r < CFI_REG_RA; r++) {
-		if (r == CFI_REG_SP || row->regs[r].how != CFI_OFFSET)
-			continue;
-		regs->v[r] = cfa + (uint64_t)row->regs[r].off;
-		regs->known |= 1u << r;
-		regs->in_mem |= 1u << r;
-	}
-	uregs_set(regs, CFI_REG_SP, cfa);
-}
-
 bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, struct uregs *regs)
 {
 	const struct unwind_input *in = at->in;
@@ -445,7 +475,7 @@ bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, stru
 		    stack_view_read(in->stack, cfa + (uint64_t)row.regs[CFI_REG_RA].off, &ra) ||
 		    !walk_is_return(w, in, ra))
 			continue;
-		red_restore(&row, cfa, &to);
+		restore_saved(&row, cfa, &to);
 		if (!leads_on(w, in, &to, ra, cfa))
 			continue;
 		*regs = to;
@@ -515,14 +545,16 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 {
 	const struct frame *f = &out->frames[out->n - 1];
 	struct module *mod = wm->mod;
+	const struct walk_map at = *wm;
 	bool have_bytes = wm->rows;
-	uint64_t fault = 0, ra;
+	uint64_t addr = frame_lookup_addr(f).v, fault = 0, ra;
 	enum fp_end fp;
 
 	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
 		return STEP_CALLER;
 	if (w->step && have_bytes && res == STEP_NO_ROWS &&
-	    (*scanned = caller_below_bp(w, in, wm, frame_lookup_addr(f).v, regs)))
+	    (called_step(w, in, &at, addr, f->kind == FRAME_RETURN, regs) ||
+	     (*scanned = caller_below_bp(w, in, &at, addr, regs))))
 		return STEP_CALLER;
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)

@@ -9,6 +9,8 @@
  *	vfork		the child, on its parent's stack
  *	asm		assembly without a word about its frame: a leaf, one that saves registers
  *	search		assembly whose way back is a computed jump: nobody can read where that leads
+ *	guess		the same, of which nothing says where it is called, either
+ *	table		the same as search in a larger frame, with what looks like a caller's in it
  *	framed		such assembly with a frame pointer of its own, and a return address among its variables
  *	redzone		assembly whose rows go by a word below the stack pointer, as libcrypto's do
  *	hole		a frame of twelve pages of which only the ends were touched
@@ -172,10 +174,11 @@ NOINLINE void odd_vfork(void)
 unsigned long odd_asm_leaf(unsigned long n);
 unsigned long odd_asm_calls(unsigned long n);
 unsigned long odd_asm_search(unsigned long n);
+unsigned long odd_asm_table(unsigned long n);
 unsigned long odd_asm_framed(unsigned long n);
 unsigned long odd_asm_red(unsigned long n);
 __asm__(".text\n"
-	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search, odd_asm_framed, odd_asm_red\n"
+	".globl odd_asm_leaf, odd_asm_calls, odd_asm_search, odd_asm_table, odd_asm_framed, odd_asm_red\n"
 	".type odd_asm_leaf, @function\n"
 	"odd_asm_leaf:\n"
 	"	mov $300000, %ecx\n"
@@ -192,6 +195,7 @@ __asm__(".text\n"
 	"	sub $40, %rsp\n"
 	"	mov $3, %ebp\n"
 	"2:	call odd_asm_leaf\n"
+	"odd_asm_return:\n"
 	"	mov %rax, %rdi\n"
 	"	dec %ebp\n"
 	"	jnz 2b\n"
@@ -216,6 +220,26 @@ __asm__(".text\n"
 	"	add $24, %rsp\n"
 	"	pop %r12\n"
 	"	pop %rbx\n"
+	"	ret\n"
+	/* A return into odd_asm_calls(), whose frame would end where this one does. The caller's %rbp is not kept in place. */
+	"odd_asm_table:\n"
+	"	push %rbp\n"
+	"	push %rbx\n"
+	"	sub $56, %rsp\n"
+	"	lea odd_asm_return(%rip), %rdx\n"
+	"	mov %rdx, 8(%rsp)\n"
+	"	mov $1, %ebp\n"
+	"	mov $300000, %ecx\n"
+	"8:	imul %rdi, %rdi\n"
+	"	dec %ecx\n"
+	"	jnz 8b\n"
+	"	lea 9f(%rip), %rdx\n"
+	"	jmp *%rdx\n"
+	"	.skip 16, 0xcc\n"
+	"9:	mov %rdi, %rax\n"
+	"	add $56, %rsp\n"
+	"	pop %rbx\n"
+	"	pop %rbp\n"
 	"	ret\n"
 	"odd_asm_framed:\n"
 	"	push %rbp\n"
@@ -282,6 +306,28 @@ NOINLINE void odd_search(void)
 	} while (now() < until);
 }
 
+static unsigned long (*volatile unknown)(unsigned long n) = odd_asm_search;
+
+NOINLINE void odd_guess(void)
+{
+	do {
+		sink += unknown(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
+/* Its frame is found by %rbp, since its size is not known. */
+NOINLINE void odd_table(void)
+{
+	volatile char *pad = __builtin_alloca(16 + (sink & 16));
+
+	do {
+		pad[0] = 1;
+		sink += odd_asm_table(sink | 1);
+		KEEP();
+	} while (now() < until);
+}
+
 NOINLINE void odd_framed(void)
 {
 	do {
@@ -322,7 +368,9 @@ int main(int argc, char **argv)
 		{ "planted", "odd_finish;odd_planted;odd_burn" },
 		{ "vfork", "main;odd_vfork;odd_burn" },
 		{ "asm", "main;odd_asm;odd_asm_calls;odd_asm_leaf" },
-		{ "search", "main;odd_search;[scanned];odd_asm_search" },
+		{ "search", "main;odd_search;odd_asm_search" },
+		{ "guess", "main;odd_guess;[scanned];odd_asm_search" },
+		{ "table", "main;odd_table;odd_asm_table" },
 		{ "framed", "main;odd_framed;odd_asm_framed" },
 		{ "redzone", "main;odd_red;[scanned];odd_asm_red" },
 		{ "hole", "odd_hole;odd_burn" },
@@ -348,6 +396,10 @@ int main(int argc, char **argv)
 		odd_asm();
 	else if (!strcmp(mode, "search"))
 		odd_search();
+	else if (!strcmp(mode, "guess"))
+		odd_guess();
+	else if (!strcmp(mode, "table"))
+		odd_table();
 	else if (!strcmp(mode, "framed"))
 		odd_framed();
 	else if (!strcmp(mode, "redzone"))
