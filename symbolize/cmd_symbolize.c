@@ -495,6 +495,9 @@ static int show(const struct config *cfg, struct pass *p, struct rec_reader *r, 
 		if (cfg->kind != FORMAT_PROFILE)
 			stats_throttled(p->rp);
 	}
+	if (!err && opts.srcline && !nm.nlines && !nm.skipped && nm.nlocs)
+		pr_warn("no address has a source line: none of the binaries has debug info here; install it, or give --debug-dir or "
+			"--debuginfod");
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
 		err = -EINTR;

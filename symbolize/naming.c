@@ -165,6 +165,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 		add_frame(p, raw, suffix, false);
 		return;
 	}
+	nm->nlines++;
 	strbuf_reset(&p->text);
 	if (nm->opts.detail) {
 		strbuf_addf(&p->text, "%s:%" PRIu32, at->file, at->line);

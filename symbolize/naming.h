@@ -56,6 +56,7 @@ struct naming {
 	size_t frames_cap;
 	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
+	uint64_t nlines;		/* frames that have a line, of unique locations; counted with opts.srcline */
 	size_t skipped;			/* locations not looked up: asked to stop (stop.h) */
 	bool kernel_hidden;		/* kernel frames, and no kernel names to be had */
 	const char *kernel_why, *kernel_remedy;	/* then why, and what to do; static */

@@ -84,6 +84,23 @@ check_rc "--debug-dir that is not there" 129 "$NSPROF" symbolize --debug-dir "$T
 check_rc "--debug-dir that is a file" 129 "$NSPROF" symbolize --debug-dir dir/work.debug nsprof.data
 check_rc "--symfs that is a file" 129 "$NSPROF" symbolize --symfs "$T/whole" nsprof.data
 
+# Lines were asked for, and there are none: no library brings its own.
+if g++ -O2 -g -w -static -o lone src/work.cc 2>err; then
+	"$NSPROF" record -q -e cpu-clock:u -F 499 -o lone.data -- ./lone
+	"$NSPROF" symbolize --srcline lone.data >out 2>err
+	like "static: lines" "$(cat out)" 'main \(work.cc:[0-9]+\)'
+	unlike "static: no word about it" "$(cat err)" 'source line'
+	strip lone
+	"$NSPROF" symbolize --srcline lone.data >out 2>err
+	like "no line at all: told" "$(cat err)" '^nsprof symbolize: warning: no address has a source line: .*--debug-dir'
+	"$NSPROF" symbolize --srcline --debug-dir none lone.data >out 2>err
+	like "no line at all: told of another folder, too" "$(cat err)" 'no address has a source line'
+	"$NSPROF" symbolize lone.data >out 2>err
+	unlike "no line asked for: no word about it" "$(cat err)" 'source line'
+else
+	skip "no line at all" "no static C++ library"
+fi
+
 # Without a build-id the CRC in the link is the proof.
 if build -Wl,--build-id=none; then
 	objcopy --only-keep-debug whole work.debug
