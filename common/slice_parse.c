@@ -116,7 +116,7 @@ static bool parse_symbols(const struct image *im, const Elf64_Shdr *tab, const E
 
 static bool parse_section(const struct image *im, const Elf64_Shdr *sh, struct elf_slice *s)
 {
-	const void *data = im->at + sh->sh_offset;
+	const void *data;
 	Elf64_Shdr str;
 
 	if (sh->sh_type == SHT_SYMTAB)
@@ -126,6 +126,7 @@ static bool parse_section(const struct image *im, const Elf64_Shdr *sh, struct e
 		return parse_note(im, sh, s);
 	if (sh->sh_type != SHT_PROGBITS)
 		return true;
+	data = im->at + sh->sh_offset;
 	if (is_named(im, sh, ".eh_frame")) {
 		s->eh_frame = data;
 		s->eh_frame_size = sh->sh_size;
