@@ -1,5 +1,4 @@
 /* Made rows as call frame information (made_rows.h). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -155,14 +155,17 @@ static void test_zombie(void **state)
  */
 static void test_hidden_in_exec(void **state)
 {
-	struct child c = start(becomes_sleep, NULL);
-	uint32_t pid = (uint32_t)c.pid;
-	struct kmmap m = with_id(kmmap(pid, 0x400000, 0x2000, "/app/x"), 7);
 	char path[64], exe[8];
+	struct kmmap m;
+	struct child c;
+	uint32_t pid;
 
 	(void)state;
 	if (geteuid())
 		skip();
+	c = start(becomes_sleep, NULL);
+	pid = (uint32_t)c.pid;
+	m = with_id(kmmap(pid, 0x400000, 0x2000, "/app/x"), 7);
 	begin_sleep(&c);
 	assert_int_equal(seteuid(65534), 0);
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
