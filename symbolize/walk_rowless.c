@@ -548,6 +548,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	const struct walk_map at = *wm;
 	bool have_bytes = wm->rows;
 	uint64_t addr = frame_lookup_addr(f).v, fault = 0, ra;
+	enum unwind_end above = UNWIND_BAD_READ;
 	enum fp_end fp;
 
 	if (w->step && f->kind == FRAME_IP && in_plt(wm, f->addr.v) && plt_step(in, regs))
@@ -561,17 +562,22 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		return STEP_CALLER;
 	if (w->step && !mod && jit_scan(w, in, regs))
 		return STEP_CALLER;
+	if (fp == FP_ABOVE)
+		above = walk_fault_end(in, w->fault = fault, UINT64_MAX);
 	/* Jitted code that makes its stack itself, as Erlang's: no start-up code is below it. */
 	if (fp == FP_NULL && (!w->step || (!mod && came_by_fp(regs))))
 		out->end = UNWIND_COMPLETE;
-	else if (fp == FP_ABOVE && walk_fault_end(in, fault, UINT64_MAX) != UNWIND_BAD_READ)
-		out->end = walk_fault_end(in, w->fault = fault, UINT64_MAX);
+	/* Where the copy goes to the end of the stack it was no frame pointer, if anything else leads on. */
+	else if (above != UNWIND_BAD_READ && (above != UNWIND_STACK_END || res == STEP_UNKNOWN_REG || !w->step))
+		out->end = above;
 	else if (res == STEP_UNKNOWN_REG || !w->step)
 		out->end = UNWIND_BAD_READ;
 	else if (base_scan(w, in, regs->v[CFI_REG_SP], &ra))
 		out->end = walk_push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
 	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
 		return STEP_CALLER;
+	else if (above != UNWIND_BAD_READ)
+		out->end = above;
 	else if (mod && !have_bytes && !mod->elf && !mod->captured)
 		out->end = UNWIND_NO_MODULE;
 	else

@@ -231,15 +231,16 @@ static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size
 #define JIT_START 0x200000
 
 /*
- * Unwinds @words, up to the end of a page, with the program of pointer_code.h and with its slice: the same @n frames,
- * and the same @end.
+ * Unwinds @words, up to the end of a page, with the program of pointer_code.h and with its slice, @bp in %rbp: the same @n
+ * frames, and the same @end.
  */
-static void pointer_end(struct elf_file *ef, uint64_t ip, const uint64_t *words, size_t nwords, uint32_t n,
-			enum unwind_end end, struct stack *st)
+static void pointer_bp(struct elf_file *ef, uint64_t ip, uint64_t bp, const uint64_t *words, size_t nwords, uint32_t n,
+		       enum unwind_end end, struct stack *st)
 {
 	struct module whole = { .id = 997, .source = MODULE_PROCESS, .dso = { .path = "/whole" }, .elf = ef };
 	struct addrspace *own = self.as;
-	uint64_t base = 0x11000 - 8 * nwords, regs[UREG_MAX] = { [UREG_IP] = ip, [UREG_SP] = base }, seen[32];
+	uint64_t base = 0x11000 - 8 * nwords, seen[32];
+	uint64_t regs[UREG_MAX] = { [UREG_IP] = ip, [UREG_SP] = base, [UREG_BP] = bp };
 	struct strbuf out = STRBUF_INIT;
 	struct mapping m = { .path = "/whole", .mod = &whole };
 	const struct mapping jit = { .start = JIT_START, .end = JIT_START + 0x1000, .path = "//anon" };
@@ -290,6 +291,12 @@ static void pointer_end(struct elf_file *ef, uint64_t ip, const uint64_t *words,
 	strbuf_fini(&out);
 }
 
+static void pointer_end(struct elf_file *ef, uint64_t ip, const uint64_t *words, size_t nwords, uint32_t n,
+			enum unwind_end end, struct stack *st)
+{
+	pointer_bp(ef, ip, 0, words, nwords, n, end, st);
+}
+
 static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *words, size_t nwords, uint32_t n,
 			  struct stack *st)
 {
@@ -316,6 +323,9 @@ static void test_pointer_for_caller(void **state)
 	words[12] = in_taker;
 	words[16] = in_start;
 	pointer_stack(ef, lost, words, 24, 3, &st);
+	/* Whatever %rbp holds that is no frame of this stack: one to where it has ended, too, as to the program's arguments. */
+	pointer_bp(ef, lost, 0x11a68, words, 24, 3, UNWIND_COMPLETE, &st);
+	assert_true(st.frames[1].addr.v == in_taker && st.frames[2].addr.v == in_start);
 	/* Below it other()'s is left over, and what was its return address is a pointer now. */
 	words[3] = pointer_at(ef, "in_other");
 	words[7] = pointer_at(ef, "stated");
