@@ -82,6 +82,7 @@ expect "files are added up" 1 "3 passed, 1 failed, 0 skipped" good bad
 like "a failing file is shown" "$(<"$T/out")" '\| # because of reasons'
 like "and its stderr" "$(<"$T/out")" '! on stderr'
 like "and named at the end" "$(<"$T/out")" '^failed: .*/bad\.sh'
+is "with what was wrong, once more" "$(sed -n '/^failed: .*bad/,$p' "$T/out" | grep -c 'not ok 2 - b\|because of reasons')" 2
 unlike "a passing file's output is not shown" "$(<"$T/out")" '\| ok 2 - b'
 expect "skips are counted" 0 "1 passed, 0 failed, 2 skipped" skips
 like "a skip's reason is shown" "$(<"$T/out")" 'skipped: b: needs a moon'
