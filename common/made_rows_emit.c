@@ -191,6 +191,22 @@ static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, st
 	return have;
 }
 
+/*
+ * Rows read off the code go on behind a call that never returns, which nothing in a slice finds out: where the ways from what was
+ * called give another frame, it is theirs.
+ */
+static bool best_row(struct emission *e, uint64_t svma, bool after_call, struct cfi_row *row)
+{
+	bool made = made_row(e->mr, svma, after_call, row) == 0;
+	struct cfi_row called = { 0 };
+
+	if ((made && made_rows_first(e->mr, svma, after_call)) || !row_of_called(e, svma, after_call, &called))
+		return made;
+	if (!made || row->cfa_how != called.cfa_how || !same_rule(&row->cfa, &called.cfa))
+		*row = called;
+	return true;
+}
+
 /* The row of pcs[i], which is an address from a stack or the byte before one. */
 static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 {
@@ -214,9 +230,7 @@ static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 	/* Two instructions of code that does not return, seen one after the other: the second was not planted. */
 	if (before && after && !ends && !made_rows_first(mr, pcs[i], true) && made_row(mr, pcs[i], false, row) == 0)
 		return can_say(row);
-	if (before && made_row(mr, pcs[i], true, row) == 0)
-		return can_say(row);
-	if (ends && row_of_called(e, pcs[i], true, row))
+	if (ends ? best_row(e, pcs[i], true, row) : before && made_row(mr, pcs[i], true, row) == 0)
 		return can_say(row);
 	if (ends) {
 		only_return(row, pcs[i]);
@@ -226,8 +240,7 @@ static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 	 * What comes as the byte before an address, and as nothing else, is looked up for a frame that was called there. The
 	 * row of an instruction, or of the padding before a function, would make a return address of any pointer.
 	 */
-	return (after || !before) &&
-	       (made_row(mr, pcs[i], false, row) == 0 || row_of_called(e, pcs[i], false, row)) && can_say(row);
+	return (after || !before) && best_row(e, pcs[i], false, row) && can_say(row);
 }
 
 /* Go's table, and what is known of every PLT, are as good as what a binary states. */

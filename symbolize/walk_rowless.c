@@ -285,52 +285,6 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 	return true;
 }
 
-/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
-static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
-		     uint64_t ra, uint64_t sp)
-{
-	const struct walk_map *wm = walk_map(w, in->as, ra - 1, NULL);
-	struct walk_at at = { .in = in };
-	struct uregs next = *regs;
-	enum step_end res;
-
-	if (!wm || !wm->rows)
-		return false;
-	if (ra != wm->entry && walk_at_entry(wm, ra - 1))
-		return true;
-	at.svma = ra - 1 - wm->bias;
-	uregs_set(&next, CFI_REG_SP, sp);
-	uregs_set(&next, CFI_REG_RA, ra);
-	res = walk_step_by_rows(w, wm, &at, true, &next);
-	if (res == STEP_OUTERMOST)
-		return true;
-	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
-	       walk_is_return(w, in, next.v[CFI_REG_RA]);
-}
-
-/*
- * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
- * of the function there leads on from that place. Registers are taken to be as they were; the one that the
- * next step needs is tried so.
- */
-static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
-{
-	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
-
-	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
-		uint64_t v;
-
-		if (stack_view_read(in->stack, a, &v))
-			return false;
-		if (!v || !walk_is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
-			continue;
-		uregs_set(regs, CFI_REG_SP, a + 8);
-		uregs_set(regs, CFI_REG_RA, v);
-		return true;
-	}
-	return false;
-}
-
 /* The caller's registers, as far as the row has them in the frame below @cfa. */
 static void restore_saved(const struct cfi_row *row, uint64_t cfa, struct uregs *regs)
 {
@@ -368,6 +322,56 @@ static bool called_step(struct walker *w, const struct unwind_input *in, const s
 		    !uregs_get(regs, row.cfa.reg, in->stack, &base) || base + (uint64_t)row.cfa.off != a + 8)
 			continue;
 		restore_saved(&row, a + 8, regs);
+		uregs_set(regs, CFI_REG_RA, v);
+		return true;
+	}
+	return false;
+}
+
+/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
+static bool leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs,
+		     uint64_t ra, uint64_t sp)
+{
+	const struct walk_map *wm = walk_map(w, in->as, ra - 1, NULL);
+	struct walk_at at = { .in = in };
+	struct uregs next = *regs;
+	struct walk_map own;
+	enum step_end res;
+
+	if (!wm || !wm->rows)
+		return false;
+	if (ra != wm->entry && walk_at_entry(wm, ra - 1))
+		return true;
+	own = *wm;
+	at.svma = ra - 1 - wm->bias;
+	uregs_set(&next, CFI_REG_SP, sp);
+	uregs_set(&next, CFI_REG_RA, ra);
+	res = walk_step_by_rows(w, &own, &at, true, &next);
+	if (res == STEP_NO_ROWS)
+		return called_step(w, in, &own, ra - 1, true, &next);
+	if (res == STEP_OUTERMOST)
+		return true;
+	return res == STEP_CALLER && !at.signal && next.v[CFI_REG_SP] > sp &&
+	       walk_is_return(w, in, next.v[CFI_REG_RA]);
+}
+
+/*
+ * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
+ * of the function there leads on from that place. Registers are taken to be as they were; the one that the
+ * next step needs is tried so.
+ */
+static bool scan_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t start = align_up(regs->v[CFI_REG_SP], 8);
+
+	for (uint64_t a = start; a - start < SCAN_BYTES; a += 8) {
+		uint64_t v;
+
+		if (stack_view_read(in->stack, a, &v))
+			return false;
+		if (!v || !walk_is_return(w, in, v) || !leads_on(w, in, regs, v, a + 8))
+			continue;
+		uregs_set(regs, CFI_REG_SP, a + 8);
 		uregs_set(regs, CFI_REG_RA, v);
 		return true;
 	}
@@ -539,6 +543,14 @@ bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs
 	return false;
 }
 
+/* Nothing leads on from code in @wm: why. */
+static enum unwind_end rowless_end(const struct walk_map *wm)
+{
+	if (!wm->mod)
+		return UNWIND_NO_JIT_ROWS;
+	return !wm->rows && !wm->mod->elf && !wm->mod->captured ? UNWIND_NO_MODULE : UNWIND_NO_ROWS;
+}
+
 enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
 			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
 			   bool *scanned)
@@ -576,11 +588,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		out->end = walk_push(in, out, ra, FRAME_RETURN) ? UNWIND_COMPLETE : UNWIND_DEPTH;
 	else if (have_bytes && (*scanned = scan_step(w, in, regs)))
 		return STEP_CALLER;
-	else if (above != UNWIND_BAD_READ)
-		out->end = above;
-	else if (mod && !have_bytes && !mod->elf && !mod->captured)
-		out->end = UNWIND_NO_MODULE;
 	else
-		out->end = mod ? UNWIND_NO_ROWS : UNWIND_NO_JIT_ROWS;
+		out->end = above != UNWIND_BAD_READ ? above : rowless_end(&at);
 	return STEP_OUTERMOST;
 }
