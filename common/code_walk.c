@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "code_table.h"
 #include "util.h"
 #include "x86_insn.h"
 #include "xalloc.h"
@@ -36,6 +37,7 @@ void code_rows_free(struct code_rows *cr)
 	if (!cr)
 		return;
 	u64map_fini(&cr->endings);
+	code_tables_free(cr);
 	for (size_t i = 0; i < cr->nexprs; i++)
 		strbuf_fini(&cr->exprs[i]);
 	free(cr->exprs);
@@ -287,10 +289,28 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	return END_RETURNS;
 }
 
+/* The way forks to svma @to. */
+static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, struct path *paths, uint32_t *npaths, int depth,
+		    struct found *f)
+{
+	uint64_t *seen = u64map_put(&cr->seen[depth], to, NULL);
+
+	*seen |= SEEN_BRANCH;
+	if (*seen & SEEN_INSN && to != f->target)
+		return;
+	if (*npaths == PATHS_MAX) {
+		f->open = true;
+		return;
+	}
+	paths[*npaths] = *p;
+	paths[(*npaths)++].svma = to;
+}
+
 /* The way of @svma until it ends, forks or meets one that was followed; false when it ended. */
 static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uint32_t *npaths,
 		   uint32_t *budget, int depth, struct found *f)
 {
+	const struct code_table *t;
 	struct x86_insn in;
 	const uint8_t *data;
 	enum ending end;
@@ -320,13 +340,7 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	switch ((enum x86_flow)in.flow) {
 	case X86_NEXT: break;
 	case X86_BRANCH:
-		*u64map_put(&cr->seen[depth], in.target, NULL) |= SEEN_BRANCH;
-		if (*npaths == PATHS_MAX) {
-			f->open = true;
-			break;
-		}
-		paths[*npaths] = *p;
-		paths[(*npaths)++].svma = in.target;
+		fork_to(cr, p, in.target, paths, npaths, depth, f);
 		break;
 	case X86_JUMP: next = in.target; break;
 	case X86_CALL:
@@ -344,7 +358,12 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 		if (!f->target)
 			note_return(f, &p->st);
 		return false;
-	case X86_JUMP_FAR: f->open = true; return false;
+	case X86_JUMP_FAR:
+		t = code_table(cr, p->svma);
+		f->open |= !t->whole;
+		for (size_t i = 0; i < t->n; i++)
+			fork_to(cr, p, t->targets[i], paths, npaths, depth, f);
+		return false;
 	case X86_STOP: return false;
 	case X86_SYSCALL:
 		/* The instruction before has set the number; the call itself spoils rax. */

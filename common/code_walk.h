@@ -80,6 +80,9 @@ struct code_rows {
 	size_t nexprs, cap_exprs;
 	struct u64map seen[DEPTH_MAX + 1]; /* of the exploration at that depth: svma to SEEN_* */
 	struct path *paths[DEPTH_MAX + 1]; /* owned; NULL until used */
+	struct code_table *tables; /* owned (code_table.h) */
+	size_t ntables, cap_tables;
+	struct u64map tables_by_jump; /* svma of a jump to its number there */
 };
 
 enum {

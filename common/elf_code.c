@@ -3,6 +3,7 @@
  * large binary into memory. Not through libelf, which looks for each piece among all it has read.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "elf_file.h"
@@ -23,29 +24,37 @@ struct elf_piece {
 	uint8_t bytes[];
 };
 
-/* The executable PT_LOAD that holds @svma, or NULL. */
-static const struct elf_load *code_load(const struct elf_file *ef, uint64_t svma)
+/* The PT_LOAD with all of @flags that holds @svma, or NULL. */
+static const struct elf_load *load_at(const struct elf_file *ef, uint64_t svma, uint32_t flags)
 {
 	for (size_t i = 0; i < ef->nloads; i++) {
 		const struct elf_load *l = &ef->loads[i];
 
-		if ((l->flags & PF_X) && svma >= l->vaddr && svma - l->vaddr < l->filesz)
+		if ((l->flags & flags) == flags && svma >= l->vaddr && svma - l->vaddr < l->filesz)
 			return l;
 	}
 	return NULL;
 }
 
-/* @len bytes of the file at @off, or as many as there are; NULL: none. */
+/* @len bytes of the file at @off into @buf, or as many as there are. */
+static size_t read_bytes(const struct elf_file *ef, uint64_t off, uint8_t *buf, size_t len)
+{
+	size_t have = 0;
+	ssize_t got = 1;
+
+	while (have < len && got > 0) {
+		got = pread(ef->fd, buf + have, len - have, (off_t)(off + have));
+		have += got > 0 ? (size_t)got : 0;
+	}
+	return have;
+}
+
+/* The same as a piece; NULL: there are none. */
 static struct elf_piece *read_piece(const struct elf_file *ef, uint64_t off, size_t len)
 {
 	struct elf_piece *p = xmalloc(sizeof(*p) + len);
-	ssize_t got = 1;
 
-	p->size = 0;
-	while (p->size < len && got > 0) {
-		got = pread(ef->fd, p->bytes + p->size, len - p->size, (off_t)(off + p->size));
-		p->size += got > 0 ? (size_t)got : 0;
-	}
+	p->size = read_bytes(ef, off, p->bytes, len);
 	if (p->size)
 		return p;
 	free(p);
@@ -71,7 +80,7 @@ size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data)
 	/* Mostly it is the piece of the last time. */
 	if (ef->piece && svma - ef->piece_start < PIECE && svma - ef->piece_start < ef->piece->size)
 		goto found;
-	l = code_load(ef, svma);
+	l = load_at(ef, svma, PF_X);
 	if (!l)
 		return 0;
 	if (ef->mem)
@@ -88,6 +97,24 @@ size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data)
 found:
 	*data = ef->piece->bytes + (svma - ef->piece_start);
 	return ef->piece->size - (svma - ef->piece_start);
+}
+
+size_t elf_file_bytes(const struct elf_file *ef, uint64_t svma, void *buf, size_t size)
+{
+	const struct elf_load *l = load_at(ef, svma, 0);
+	uint64_t off;
+
+	if (!l)
+		return 0;
+	off = l->offset + (svma - l->vaddr);
+	size = MIN(size, l->filesz - (svma - l->vaddr));
+	if (!ef->mem)
+		return read_bytes(ef, off, buf, size);
+	if (off >= ef->memsize)
+		return 0;
+	size = MIN(size, ef->memsize - off);
+	memcpy(buf, (const uint8_t *)ef->mem + off, size);
+	return size;
 }
 
 void elf_code_free(struct elf_file *ef)

@@ -107,11 +107,18 @@ static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
 	return elf_file_code(mr->ef, svma, data);
 }
 
+static size_t read_data(void *ctx, uint64_t svma, void *buf, size_t size)
+{
+	struct made_rows *mr = ctx;
+
+	return elf_file_bytes(mr->ef, svma, buf, size);
+}
+
 struct made_rows *made_rows_new(struct elf_file *ef)
 {
 	struct made_rows *mr = xcalloc(1, sizeof(*mr));
 	const struct code_source src = {
-		.ctx = mr, .read = read_code, .start_of = start_of, .noreturn = noreturn,
+		.ctx = mr, .read = read_code, .start_of = start_of, .noreturn = noreturn, .data = read_data,
 	};
 
 	mr->ef = ef;

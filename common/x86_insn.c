@@ -81,6 +81,7 @@ struct decoder {
 	bool byte; /* operands of 8 bits */
 	/* ModRM */
 	uint8_t mod, reg, rm; /* with the bits of REX */
+	uint8_t base, index, scale; /* as in struct x86_operands */
 	bool plain; /* a memory operand of a base register and @disp only */
 	int64_t disp;
 	int64_t imm;
@@ -105,6 +106,9 @@ static void modrm(struct decoder *d)
 	d->mod = m >> 6;
 	d->reg = (m >> 3 & 7) | (d->rex & 4) << 1;
 	d->rm = rm | (d->rex & 1) << 3;
+	d->base = d->rm;
+	d->index = X86_NO_REG;
+	d->scale = 1;
 	if (d->mod == 3)
 		return;
 	bytes = d->mod == 1 ? 1 : d->mod == 2 ? 4 : 0;
@@ -112,15 +116,20 @@ static void modrm(struct decoder *d)
 	if (rm == 4) {
 		sib = cursor_u8(&d->c);
 		base = sib & 7;
-		d->rm = base | (d->rex & 1) << 3;
-		if ((sib >> 3 & 7) != 4 || (d->rex & 2))
+		d->rm = d->base = base | (d->rex & 1) << 3;
+		if ((sib >> 3 & 7) != 4 || (d->rex & 2)) {
 			d->plain = false;
+			d->index = (sib >> 3 & 7) | (d->rex & 2) << 2;
+			d->scale = 1 << (sib >> 6);
+		}
 		if (base == 5 && d->mod == 0) {
 			d->plain = false;
+			d->base = X86_NO_REG;
 			bytes = 4;
 		}
 	} else if (rm == 5 && d->mod == 0) { /* relative to the pc */
 		d->plain = false;
+		d->base = X86_RIP;
 		bytes = 4;
 	}
 	d->disp = sized(d, bytes);
@@ -410,9 +419,26 @@ static bool vector(struct decoder *d, uint8_t lead)
 	return true;
 }
 
+static void tell(const struct decoder *d, uint16_t op, struct x86_operands *ops)
+{
+	bool narrow = !d->rex && (d->byte || op == 0x0fb6 || op == 0x0fbe);
+
+	*ops = (struct x86_operands){ .op = op, .wide = d->rex & 8, .in_reg = d->mod == 3, .base = d->base, .index = d->index,
+				      .scale = d->scale, .disp = d->disp, .imm = d->imm };
+	ops->reg = d->byte && narrow && d->reg >= 4 ? d->reg - 4 : d->reg;
+	ops->rm = narrow && d->rm >= 4 ? d->rm - 4 : d->rm;
+}
+
 bool x86_decode(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out)
 {
+	return x86_decode_operands(data, size, svma, out, NULL);
+}
+
+bool x86_decode_operands(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out,
+			 struct x86_operands *ops)
+{
 	struct decoder d = { .in = out };
+	uint16_t which;
 	uint8_t op;
 	bool ok;
 
@@ -436,16 +462,21 @@ bool x86_decode(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn
 		d.rex = op;
 		op = cursor_u8(&d.c);
 	}
-	if (op == 0x0f)
-		ok = two(&d, cursor_u8(&d.c), svma);
-	else if (op == 0xc4 || op == 0xc5 || op == 0x62)
+	which = op;
+	if (op == 0x0f) {
+		op = cursor_u8(&d.c);
+		which = op == 0x38 || op == 0x3a ? 0 : 0x0f00 | op;
+		ok = two(&d, op, svma);
+	} else if (op == 0xc4 || op == 0xc5 || op == 0x62) {
+		which = 0;
 		ok = vector(&d, op);
-	else if ((op & 0xf0) == 0x40)
-		ok = false;
-	else
-		ok = one(&d, op, svma);
+	} else {
+		ok = (op & 0xf0) != 0x40 && one(&d, op, svma);
+	}
 	if (!ok || !cursor_ok(&d.c))
 		return false;
 	out->len = (uint8_t)d.c.pos;
+	if (ops)
+		tell(&d, d.segment || d.addrsize ? 0 : which, ops);
 	return true;
 }

@@ -32,6 +32,8 @@ struct code_source {
 	uint64_t (*start_of)(void *ctx, uint64_t svma, bool *entry);
 	/* Whether the function at @svma, here or through a PLT, is known by its name not to return. */
 	bool (*noreturn)(void *ctx, uint64_t svma);
+	/* Up to @size bytes of what lies at @svma into @buf; how many. NULL: jump tables are not followed. */
+	size_t (*data)(void *ctx, uint64_t svma, void *buf, size_t size);
 };
 
 struct code_rows *code_rows_new(const struct code_source *src);

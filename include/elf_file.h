@@ -128,6 +128,9 @@ void elf_file_cfi_sections(struct elf_file *ef, struct cfi_sections *out);
  */
 size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data);
 
+/* Up to @size bytes from @svma on as the file has them in a segment, code or data, into @buf; how many. Relocations are not applied. */
+size_t elf_file_bytes(const struct elf_file *ef, uint64_t svma, void *buf, size_t size);
+
 /* Go's function table, borrowed for the life of @ef. NULL when there is none. */
 const struct gopclntab *elf_file_gopclntab(struct elf_file *ef);
 

@@ -51,7 +51,26 @@ struct x86_insn {
 	uint64_t target;	/* svma */
 };
 
+/* Numbers of registers that are none. */
+#define X86_NO_REG 16
+#define X86_RIP 17
+
+/* What an instruction that does not work with vectors works with. */
+struct x86_operands {
+	uint16_t op;		/* its opcode: one byte, or 0x0f00 and the second; 0: it is another one */
+	bool wide;		/* operands of 64 bits */
+	bool in_reg;		/* ModRM.rm is register @rm; else memory at @base + @index * @scale + @disp */
+	uint8_t reg, rm;	/* as encoded, of ah to bh the whole one; @reg may be a part of the opcode */
+	uint8_t base, index;	/* as encoded, or X86_NO_REG; @base also X86_RIP: the end of the instruction */
+	uint8_t scale;		/* 1, 2, 4, 8 */
+	int64_t disp, imm;
+};
+
 /* The instruction at @svma, whose bytes are data[0..size). False when it is none that is known. */
 bool x86_decode(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out);
+
+/* The same, and what it works with. */
+bool x86_decode_operands(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out,
+			 struct x86_operands *ops);
 
 #endif

@@ -121,6 +121,13 @@ static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
 	return elf_file_code(lib->ef, svma, data);
 }
 
+static size_t read_data(void *ctx, uint64_t svma, void *buf, size_t size)
+{
+	struct lib *lib = ctx;
+
+	return elf_file_bytes(lib->ef, svma, buf, size);
+}
+
 static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
 {
 	struct lib *lib = ctx;
@@ -191,6 +198,7 @@ static bool sweep(const char *path, unsigned int every, bool starts, struct tall
 	struct lib lib = { .ef = tool_open_elf(path), .starts = starts };
 	const struct code_source src = {
 		.ctx = &lib, .read = read_code, .start_of = start_of, .noreturn = noreturn,
+		.data = read_data,
 	};
 	struct cfi_sections secs;
 	struct code_rows *cr;
