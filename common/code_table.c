@@ -15,9 +15,14 @@
 
 /* What a register holds on the way to the jump. */
 struct hold {
-	enum { HOLD_NOTHING, HOLD_TABLE, HOLD_OFFSET, HOLD_TARGET } kind;
-	uint64_t table;	/* svma: it is there; an entry of 4 bytes of it; the same plus the table, or an entry of 8 */
-	uint32_t most;	/* entries, 0: unknown. Of a register of another kind: it is less */
+	enum {
+		HOLD_NOTHING,	/* but perhaps the index */
+		HOLD_TABLE,	/* the table's address */
+		HOLD_OFFSET,	/* an entry of it, of 4 bytes */
+		HOLD_TARGET,	/* where an entry leads */
+	} kind;
+	uint64_t table;	/* svma */
+	uint32_t most;	/* entries of the table; of the index: it is less. 0: unknown */
 	uint8_t size;	/* bytes of an entry */
 };
 
