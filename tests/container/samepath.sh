@@ -9,7 +9,8 @@
 ctr_need
 HOSTDIR=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-samepath.XXXXXX")
 later 'rm -rf "$HOSTDIR"'
-APP=$HOSTDIR/app
+# Tests beside this one run programs of the same functions on the host: theirs have other names.
+APP=$HOSTDIR/samepath
 cp "$TARGETS/spin-host" "$APP"
 
 # Two programs at least have their own names.
@@ -44,7 +45,7 @@ both() { # FOLDED: split by container label, then only its own names
 	grep "^[^;]*$CTR_CGROOT/a;" "$f" >"$f.a"
 	grep "^[^;]*$CTR_CGROOT/b;" "$f" >"$f.b"
 	# Containers of tests beside this one are neither, nor are their programs on the host.
-	grep -v "^[^;]*nsprof-test-" "$f" | grep "^[^;]*;app;" >"$f.h"
+	grep -v "^[^;]*nsprof-test-" "$f" | grep "^[^;]*;samepath;" >"$f.h"
 	only "$f.a" aaa && only "$f.b" bbb
 }
 
@@ -76,8 +77,8 @@ for order in ab ba; do
 	# perf's own file, in which one build-id stands for the path: none of the two gets the other's names.
 	if [ -n "$PERF" ]; then
 		"$NSPROF" symbolize -q --no-inline --by process "$T/perf.data" >"$T/$order.import"
-		grep "^app-$PIDA;" "$T/$order.import" >"$T/$order.import.a"
-		grep "^app-$PIDB;" "$T/$order.import" >"$T/$order.import.b"
+		grep "^samepath-$PIDA;" "$T/$order.import" >"$T/$order.import.a"
+		grep "^samepath-$PIDB;" "$T/$order.import" >"$T/$order.import.b"
 		check "$order perf.data: samples of both" test -s "$T/$order.import.a" -a -s "$T/$order.import.b"
 		check "$order perf.data: no foreign names" foreign "$T/$order.import.a" "$T/$order.import.b"
 	fi
@@ -128,7 +129,7 @@ ctr_rootfs "$T/ra-bare" "$T/bare:$APP"
 ctr_rootfs "$T/rb-bare" "$TARGETS/spin-a:$APP"
 rm "$APP"
 named_in() {
-	"$NSPROF" symbolize -q --no-inline --by container "$T/bare.data" | grep "^[^;]*$CTR_CGROOT/b;app;" >"$T/bare.b"
+	"$NSPROF" symbolize -q --no-inline --by container "$T/bare.data" | grep "^[^;]*$CTR_CGROOT/b;samepath;" >"$T/bare.b"
 	has_chain "$T/bare.b" "$("$TARGETS/spin-a" --chain)" 90
 }
 ctr_start a "$T/ra-bare" "$APP" 60
