@@ -13,6 +13,9 @@
 /* Bytes before the jump in which the index is checked and the entry is read. */
 #define REACH 96
 
+/* Tables and targets that are kept of one binary, 8 and more bytes each; then all are forgotten. */
+#define KEPT_MAX (1 << 18)
+
 /* What a register holds on the way to the jump. */
 struct hold {
 	enum {
@@ -143,8 +146,10 @@ static void show_branch(struct shown *sh, const uint8_t *data)
 static bool writes(const struct x86_insn *in, uint8_t reg)
 {
 	bool sets = in->effect == X86_POP || (in->effect >= X86_MOVE && in->effect != X86_STORE && in->effect != X86_LEAVE);
+	bool stack = (in->effect >= X86_PUSH && in->effect <= X86_POP_VALUE) || in->effect == X86_LEAVE;
 
-	return reg < NREG && ((in->clobbers >> reg & 1) || (sets && in->dst == reg));
+	return reg < NREG && ((in->clobbers >> reg & 1) || (sets && in->dst == reg) || (stack && reg == RSP) ||
+			      (in->effect == X86_LEAVE && reg == RBP));
 }
 
 /* What compilers put between a comparison and its branch: mov, lea, push, pop, nop, set, and moves of vectors. */
@@ -286,12 +291,22 @@ static void find_table(struct code_rows *cr, struct code_table *t)
 		read_entries(cr, t, &by);
 }
 
+static void forget(struct code_rows *cr)
+{
+	for (size_t i = 0; i < cr->ntables; i++)
+		free(cr->tables[i].targets);
+	cr->ntables = cr->tables_kept = 0;
+	u64map_clear(&cr->tables_by_jump);
+}
+
 const struct code_table *code_table(struct code_rows *cr, uint64_t jump)
 {
 	struct code_table *t;
 	uint64_t *slot;
 	bool is_new;
 
+	if (cr->tables_kept > KEPT_MAX)
+		forget(cr);
 	slot = u64map_put(&cr->tables_by_jump, jump, &is_new);
 	if (!is_new)
 		return &cr->tables[*slot];
@@ -301,13 +316,13 @@ const struct code_table *code_table(struct code_rows *cr, uint64_t jump)
 	*t = (struct code_table){ .jump = jump };
 	if (cr->src.data)
 		find_table(cr, t);
+	cr->tables_kept += 1 + t->n;
 	return t;
 }
 
 void code_tables_free(struct code_rows *cr)
 {
-	for (size_t i = 0; i < cr->ntables; i++)
-		free(cr->tables[i].targets);
+	forget(cr);
 	free(cr->tables);
 	u64map_fini(&cr->tables_by_jump);
 }

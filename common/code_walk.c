@@ -361,8 +361,10 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	case X86_JUMP_FAR:
 		t = code_table(cr, p->svma);
 		f->open |= !t->whole;
-		for (size_t i = 0; i < t->n; i++)
+		/* A hostile file's may have a thousand each: what cannot be followed is not noted, either. */
+		for (size_t i = 0; i < t->n && *npaths < PATHS_MAX; i++)
 			fork_to(cr, p, t->targets[i], paths, npaths, depth, f);
+		f->open |= *npaths == PATHS_MAX;
 		return false;
 	case X86_STOP: return false;
 	case X86_SYSCALL:

@@ -82,6 +82,7 @@ struct code_rows {
 	struct path *paths[DEPTH_MAX + 1]; /* owned; NULL until used */
 	struct code_table *tables; /* owned (code_table.h) */
 	size_t ntables, cap_tables;
+	size_t tables_kept; /* they and their targets */
 	struct u64map tables_by_jump; /* svma of a jump to its number there */
 };
 

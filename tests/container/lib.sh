@@ -201,15 +201,13 @@ rooted() {
 
 # ---- cgroups that are removed and made anew
 
-# run_in CGROUP COMMAND...: in that cgroup, which is there; the file used.PROGRAM says how much CPU time the cgroup had from it, us, at least.
+# run_in CGROUP COMMAND...: in that cgroup, which is there; the file used.PROGRAM says how much CPU time the cgroup had from it, us.
 cg_used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$1/cpu.stat"; }
-# What the hypervisor has taken of all CPUs, us (proc(5)): clocks go on meanwhile, and there are no samples.
-stolen() { awk '$1 == "cpu" { print 10000 * $9 }' /proc/stat; }
 run_in() {
-	local before taken
-	before=$(cg_used "$1") taken=$(stolen)
+	local before
+	before=$(cg_used "$1")
 	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$CTR_V2/$1" "${@:2}"
-	echo $(($(cg_used "$1") - before - ($(stolen) - taken))) >"used.${2##*/}"
+	echo $(($(cg_used "$1") - before)) >"used.${2##*/}"
 }
 # live CGROUP COMMAND...: a life in a cgroup made for it, and its end.
 live() {

@@ -26,7 +26,6 @@ absences() { "$NSPROF" info --json a.data | jq -r '[.absences[] | .what + " " + 
 # ---- by hand: gone for a while, and anew at once
 cg=$CTR_CGROOT/again
 mkdir "$CTR_V2/$cg"
-taken=$(stolen)
 record_start -a -G "$cg"
 perf_record "$T/p" -a -G "$cg" -F 499 --call-graph dwarf -- sleep 3.5
 run_in "$cg" "$TARGETS/spin-a" --cpu 1
@@ -37,7 +36,6 @@ live "$cg" "$TARGETS/spin" --cpu 1
 wait_for '[ "$(grep -c "was removed" err)" = 3 ]' 10
 perf_wait "$T/p"
 record_end
-taken=$(($(stolen) - taken))
 folded >f
 check "the first life" life f spin-a "$CHAIN_A"
 check "the second life" life f spin-b "$CHAIN_B"
@@ -50,9 +48,9 @@ is "they are one container" "$("$NSPROF" info --json a.data | jq -r '[.container
 is "and each is a process of its own" "$("$NSPROF" info --json a.data | jq -r '[.processes[] | select(.comm | startswith("spin")) | .comm] | sort | join(" ")')" "spin spin-a spin-b"
 # The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for the period that was not over
 # when an event was stopped, one for each life and CPU. That is much of little time: on a busy machine the lives have a tenth of it.
-# Where the hypervisor lets all stand still clocks go on, and samples do not: a life counted twice is a third more.
-check "the kernel's count has all lives" jq -e --argjson events $((3 * $(nproc))) --argjson stolen "$taken" '.ledger
-	| .count > 0.97 * .periods and .count < 1.2 * .periods + $events * 1e9 / 499 + 1e3 * $stolen' <("$NSPROF" info --json a.data)
+# Where the hypervisor lets all stand still clocks go on, and samples do not (0.18 of 3.3 s, seen once in ten runs): a life counted twice is a third more.
+check "the kernel's count has all lives" jq -e --argjson events $((3 * $(nproc))) '.ledger
+	| .count > 0.97 * .periods and .count < 1.2 * .periods + $events * 1e9 / 499' <("$NSPROF" info --json a.data)
 perf_not "the second life" life "$T/p.perf" spin-b "$CHAIN_B"
 
 # ---- the folder above it goes as well, as a pod's does

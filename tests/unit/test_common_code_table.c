@@ -178,6 +178,9 @@ __asm__(".section .rodata\n"
 	"	cmp $2, %edi\n	ja t_a\n	imul $3, %edi, %edi\n	lea t_offsets(%rip), %rdx\n"
 	"	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_times: jmp *%rax\n"
+	"	cmpl $2, 8(%rsp)\n	push %rbx\n	ja t_a\n	mov 8(%rsp), %edi\n	lea t_offsets(%rip), %rdx\n"
+	"	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
+	"t_pushed: jmp *%rax\n"
 	/* no table: the offset is not the table's own, the register is changed, an address that was loaded or computed */
 	"	lea t_offsets(%rip), %rdx\n	lea t_a(%rip), %rcx\n	movslq (%rdx,%rdi,4), %rax\n	add %rcx, %rax\n"
 	"t_foreign: jmp *%rax\n"
@@ -191,7 +194,7 @@ __asm__(".section .rodata\n"
 	"t_over:\n");
 
 extern const uint8_t t_code[], t_over[], t_a[], t_b[], t_c[], t_plain[], t_below[], t_shifted[], t_memory[], t_copied[], t_indexed[],
-	t_loaded[], t_other[], t_flags[], t_equal[], t_times[], t_foreign[], t_changed[], t_pointer[], t_address[];
+	t_loaded[], t_other[], t_flags[], t_equal[], t_times[], t_pushed[], t_foreign[], t_changed[], t_pointer[], t_address[];
 
 static size_t read_self(void *ctx, uint64_t svma, const uint8_t **data)
 {
@@ -220,7 +223,7 @@ static void test_shapes(void **state)
 		{ "memory", t_memory, 2, true }, { "copied", t_copied, 2, true }, { "indexed", t_indexed, 2, true },
 		{ "loaded", t_loaded, 2, true },
 		{ "other", t_other, 1, false }, { "flags", t_flags, 1, false }, { "equal", t_equal, 1, false },
-		{ "times", t_times, 1, false },
+		{ "times", t_times, 1, false }, { "pushed", t_pushed, 1, false },
 		{ "foreign", t_foreign, 0, false }, { "changed", t_changed, 0, false }, { "pointer", t_pointer, 0, false },
 		{ "address", t_address, 0, false },
 	};
@@ -242,10 +245,29 @@ static void test_shapes(void **state)
 	code_rows_free(cr);
 }
 
+/* What was found is not kept for ever. */
+static void test_forgets(void **state)
+{
+	const struct code_source src = { .read = read_self, .start_of = no_start, .noreturn = returns, .data = data_self };
+	struct code_rows *cr = code_rows_new(&src);
+	size_t most = 0;
+
+	(void)state;
+	for (uint64_t jump = 1; jump < 600000; jump++) {
+		assert_int_equal(code_table(cr, jump)->n, 0);
+		most = MAX(most, cr->ntables);
+		if (jump % 1000 == 0)
+			assert_int_equal(code_table(cr, (uintptr_t)t_plain)->n, 2);
+	}
+	assert_true(most < 300000);
+	code_rows_free(cr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_programs),
 	};
 
