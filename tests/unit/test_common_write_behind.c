@@ -1,6 +1,10 @@
 /* Much output, with and without a thread: every byte, in order, and the errors of a write on either side. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,6 +234,83 @@ static void readers_may_leave(void **state)
 	}
 }
 
+/* An empty file that is gone when it is closed, on ext4, or -1. */
+static int ext4_file(int flags)
+{
+	const char *dir = getenv("TMPDIR");
+	struct statfs fs;
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/behind.XXXXXX", dir ? dir : "/tmp");
+	fd = mkostemp(path, flags);
+	assert_true(fd >= 0);
+	unlink(path);
+	if (!fstatfs(fd, &fs) && fs.f_type == EXT4_SUPER_MAGIC)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Has @fd a whole page in [@start, @end) whose block is still to be found? */
+static bool blocks_are_missing(int fd, uint64_t start, uint64_t end)
+{
+	uint64_t first = align_up(start, 4096);
+
+	struct {
+		struct fiemap map;
+		struct fiemap_extent room[256];
+	} m = { .map = { .fm_start = first, .fm_length = align_down(end, 4096) - first, .fm_extent_count = ARRAY_SIZE(m.room) } };
+
+	assert_int_equal(ioctl(fd, FS_IOC_FIEMAP, &m), 0);
+	assert_true(m.map.fm_mapped_extents > 0 && m.map.fm_mapped_extents < ARRAY_SIZE(m.room));
+	for (uint32_t i = 0; i < m.map.fm_mapped_extents; i++)
+		if (m.map.fm_extents[i].fe_flags & FIEMAP_EXTENT_DELALLOC)
+			return true;
+	return false;
+}
+
+/*
+ * Behind the text of others, on ext4. Of pieces that are written whole the blocks are found first; none is found for
+ * what is not written.
+ */
+static void behind_others(int flags, size_t before, size_t size)
+{
+	int fd = ext4_file(flags);
+	struct write_behind *wb;
+	struct stat st;
+	FILE *f;
+
+	if (fd < 0) {
+		print_message("no ext4 in TMPDIR\n");
+		skip();
+	}
+	assert_true(write(fd, text, before) == (ssize_t)before);
+	wb = write_behind_new(fd, true, &f);
+	put(f, before, before + size, 1000);
+	assert_int_equal(write_behind_end(wb), 0);
+	if (!flags && size >= 1 << 20)
+		assert_false(blocks_are_missing(fd, before, before + align_down(size, 1 << 20)));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true((size_t)st.st_size == before + size);
+	/* 64 KiB: what the file system itself needs for it. */
+	assert_true((size_t)st.st_blocks * 512 <= before + size + 4096 + (64u << 10));
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_true(take(fd) == before + size);
+	close(fd);
+}
+
+static void blocks_come_first(void **state)
+{
+	(void)state;
+	for (int flags = 0; flags <= O_APPEND; flags += O_APPEND) {
+		behind_others(flags, 0, MUCH + 1);
+		behind_others(flags, 12345, MUCH);
+		behind_others(flags, 4096, 1 << 20);
+		behind_others(flags, 1, 1000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +319,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_noticed),
 		cmocka_unit_test(and_not_forgotten),
 		cmocka_unit_test(readers_may_leave),
+		cmocka_unit_test(blocks_come_first),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
