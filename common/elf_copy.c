@@ -142,7 +142,7 @@ bool elf_copy_load(struct elf_file *ef)
 		return false;
 	ef->copy = p;
 	/* Only a matter of speed: a few sections here and there would else have 2 MiB cleared for each. */
-	madvise(p, ef->copy_size, want > 4 * HUGE_PAGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	madvise(p, ef->copy_size, want > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	elf_copy_read(ef, 0, ef->ehdr.e_ehsize);
 	elf_copy_read(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);
 	elf_copy_read(ef, ef->ehdr.e_shoff, ef->shnum * shdr);

@@ -12,6 +12,7 @@
 
 #include "elf_file.h"
 #include "elf_file_priv.h"
+#include "pages.h"
 #include "unpack.h"
 #include "util.h"
 #include "xalloc.h"
@@ -126,6 +127,7 @@ static const uint8_t *read_packed(struct elf_image *img, const GElf_Shdr *sh)
 			(const uint8_t *)from->mem + sh->sh_offset : NULL;
 	if (sh->sh_size > img->mapped - img->tail)
 		return NULL;
+	pages_populate(to, sh->sh_size);
 	while (have < sh->sh_size) {
 		ssize_t n = pread(from->fd, to + have, sh->sh_size - have, (off_t)(sh->sh_offset + have));
 
@@ -206,8 +208,8 @@ static void build(struct elf_image *img)
 	if (p == MAP_FAILED)
 		goto out;
 	img->p = p;
-	if (img->mapped > 4 * HUGE_PAGE)
-		madvise(p, img->mapped, MADV_HUGEPAGE);	/* only a matter of speed */
+	/* Only a matter of speed. */
+	madvise(p, img->mapped, img->mapped > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	while ((scn = elf_nextscn(from->elf, scn))) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
 

@@ -25,6 +25,7 @@ struct model {
 #define USE 258		/* its 127-fold is the most of a lane but one, and the upper byte counts */
 #define PAGE 4096u
 #define GROUP (PAGE / sizeof(struct model))	/* models in a page of memory */
+#define BANK_BYTES (NIBBLE_CONTEXTS * sizeof(struct model) + sizeof(struct bounds))
 
 struct range {
 	uint16_t start, freq;
@@ -37,8 +38,7 @@ struct bounds {
 
 /* Models, all zeros at first. */
 struct bank {
-	struct model *models;		/* NIBBLE_CONTEXTS and room for struct bounds, in @mem */
-	void *mem;			/* owned */
+	struct model *models;		/* owned; NIBBLE_CONTEXTS and room for struct bounds: BANK_BYTES */
 	uint8_t touched[NIBBLE_CONTEXTS / GROUP];	/* since the bank was reset */
 };
 
@@ -73,8 +73,7 @@ static inline struct bounds *bank_bounds(struct bank *b)
  */
 static void bank_init(struct bank *b)
 {
-	b->mem = xcalloc(1, NIBBLE_CONTEXTS * sizeof(struct model) + sizeof(struct bounds) + PAGE);
-	b->models = (struct model *)align_up((uintptr_t)b->mem, PAGE);
+	b->models = xpages(BANK_BYTES);
 	bank_bounds(b)->cum[16] = (uint16_t)PROB_ONE;
 }
 
@@ -305,7 +304,7 @@ void nibble_enc_free(struct nibble_enc *e)
 {
 	if (!e)
 		return;
-	free(e->bank.mem);
+	xpages_free(e->bank.models, BANK_BYTES);
 	free(e->range);
 	free(e->code);
 	free(e);
@@ -399,7 +398,7 @@ void nibble_dec_free(struct nibble_dec *d)
 {
 	if (!d)
 		return;
-	free(d->bank.mem);
+	xpages_free(d->bank.models, BANK_BYTES);
 	free(d);
 }
 

@@ -4,14 +4,17 @@
  */
 #include "pages.h"
 
-#include <stdint.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "clock.h"
 #include "util.h"
 
 #define PAGE 4096u
 #define FEW (4 * PAGE)		/* below that a call takes longer than the faults */
+#define BATCH 8u		/* pages */
+#define BATCHES 4u
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -25,11 +28,45 @@ void pages_populate(void *at, size_t len)
 		madvise((void *)start, align_up((uintptr_t)at + len, PAGE) - start, MADV_POPULATE_WRITE);
 }
 
+/* The fastest batch: the others may have waited for a CPU. */
+uint64_t pages_fault_ns(void)
+{
+	volatile char *p = mmap(NULL, BATCHES * BATCH * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at = p;
+	uint64_t best = UINT64_MAX;
+
+	if (p == MAP_FAILED)
+		return 0;
+	madvise((void *)(uintptr_t)p, BATCHES * BATCH * PAGE, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < BATCHES; i++) {
+		uint64_t begin = clock_mono_ns();
+
+		for (unsigned int k = 0; k < BATCH; k++, at += PAGE)
+			*at = 1;
+		best = MIN(best, (clock_mono_ns() - begin) / BATCH);
+	}
+	munmap((void *)(uintptr_t)p, BATCHES * BATCH * PAGE);
+	return best;
+}
+
+static bool slow;
+
+static void find_out(void)
+{
+	slow = pages_fault_ns() >= PAGES_SLOW_NS;
+}
+
+bool pages_are_slow(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_out);
+	return slow;
+}
+
 #ifdef __GLIBC__
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,13 +118,29 @@ static void align_break(void)
 	sbrk((intptr_t)(align_up(break_at() + PAGE, HUGE_PAGE) - PAGE - break_at()));
 }
 
-size_t pages_huge_heap(void)
+/* Returns the bytes that may be huge pages. */
+static size_t grow_at_once(void)
 {
 	void *volatile piece;	/* else the compiler leaves both calls out */
 	uintptr_t at, end;
 
-	if (!kernel_has_them() || memlimit_bytes() < LIMIT)
+	/* What is used of a huge page before the heap has all of it comes in small ones. */
+	mallopt(M_TOP_PAD, HEAP);
+	align_break();
+	at = align_up(break_at(), HUGE_PAGE);
+	piece = malloc(mallinfo2().keepcost + 1);	/* more than there is */
+	free(piece);
+	end = align_down(break_at(), HUGE_PAGE);
+	if (at >= end || madvise((void *)at, end - at, MADV_HUGEPAGE))
 		return 0;
+	return end - at;
+}
+
+size_t pages_heap(bool huge)
+{
+	size_t len;
+
+	huge = huge && kernel_has_them() && memlimit_bytes() >= LIMIT;
 	/*
 	 * The heaps of further threads grow by a page at a time, with a system call for each. But what many threads at one
 	 * heap's lock do to each other was not measured.
@@ -96,23 +149,16 @@ size_t pages_huge_heap(void)
 		mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, PIECE);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP);
-	/* Grown at once: what is used of a huge page before the heap has all of it comes in small ones. */
-	mallopt(M_TOP_PAD, HEAP);
-	align_break();
-	at = align_up(break_at(), HUGE_PAGE);
-	piece = malloc(mallinfo2().keepcost + 1);	/* more than there is */
-	free(piece);
+	len = huge ? grow_at_once() : 0;
 	mallopt(M_TOP_PAD, LATER);
-	end = align_down(break_at(), HUGE_PAGE);
-	if (at >= end || madvise((void *)at, end - at, MADV_HUGEPAGE))
-		return 0;
-	return end - at;
+	return len;
 }
 
 #else
 
-size_t pages_huge_heap(void)
+size_t pages_heap(bool huge)
 {
+	(void)huge;
 	return 0;
 }
 

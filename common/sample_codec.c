@@ -6,6 +6,7 @@
 
 #include "code_dict.h"
 #include "nibble_codec.h"
+#include "pages.h"
 #include "recording.h"
 #include "reg_codec.h"
 #include "sample_ctx.h"
@@ -255,7 +256,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 
 struct sample_dec *sample_dec_new(void)
 {
-	struct sample_dec *d = xcalloc(1, sizeof(*d));
+	struct sample_dec *d = xpages(sizeof(*d));
 
 	shadow_pool_init(&d->st.pool, REC_SHADOW_PAGES_MAX);
 	d->in = nibble_dec_new();
@@ -271,7 +272,7 @@ void sample_dec_free(struct sample_dec *d)
 	chain_dec_fini(&d->chain);
 	nibble_dec_free(d->in);
 	free(d->gone);
-	free(d);
+	xpages_free(d, sizeof(*d));
 }
 
 void sample_dec_key(struct sample_dec *d)
@@ -282,16 +283,19 @@ void sample_dec_key(struct sample_dec *d)
 	nibble_dec_reset(d->in);
 }
 
-/* Before many symbols, of the first block since the key. */
+/*
+ * Before many symbols, of the first block since the key. A table that is looked up before it is written else has two faults
+ * a page (xtouch() says why).
+ */
 static void touch_models(struct sample_dec *d)
 {
 	struct sample_state *st = &d->st;
 
 	if (st->used)
 		return;
-	xtouch(&st->regs, sizeof(st->regs));
-	xtouch(st->words.last, sizeof(st->words.last));
-	xtouch(st->words.other, sizeof(st->words.other));
+	pages_populate(&st->regs, sizeof(st->regs));
+	pages_populate(st->words.last, sizeof(st->words.last));
+	pages_populate(st->words.other, sizeof(st->words.other));
 }
 
 void sample_dec_block(struct sample_dec *d, const struct sample_block *b)

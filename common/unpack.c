@@ -9,6 +9,7 @@
 
 #include "codec.h"
 #include "codec_inflate.h"
+#include "pages.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -47,8 +48,12 @@ static size_t next_piece(struct unpack *u, size_t have)
 	struct codec_dec *dec;
 	int ret;
 
-	if (u->zlib)
-		return inflate_dec_next(u->zlib, u->out + have, MIN(u->size - have, PIECE));
+	if (u->zlib) {
+		size_t room = MIN(u->size - have, PIECE);
+
+		pages_populate(u->out + have, room);
+		return inflate_dec_next(u->zlib, u->out + have, room);
+	}
 	dec = codec_dec_new();
 	ret = codec_decompress(dec, u->out, u->size, u->in, u->in_size);
 	codec_dec_free(dec);

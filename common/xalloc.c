@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "log.h"
 
@@ -41,6 +42,21 @@ void *xcalloc(size_t nmemb, size_t size)
 	if (!p)
 		out_of_memory(total);
 	return p;
+}
+
+void *xpages(size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		out_of_memory(size);
+	return at;
+}
+
+void xpages_free(void *at, size_t size)
+{
+	if (at)
+		munmap(at, size);
 }
 
 void *xtouch(void *zeros, size_t size)

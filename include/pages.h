@@ -1,20 +1,35 @@
 /*
- * How memory comes by its pages. Each that is written for the first time is a fault, in which the kernel clears it; in a virtual
- * machine the fault alone takes several times as long.
+ * How memory comes by its pages. Each that is written for the first time is a fault, in which the kernel clears it; in some virtual
+ * machines the fault alone takes ten times as long. There huge pages are faster. Elsewhere small ones are: what is freed by a
+ * program is given to the next one as it is, while a host takes huge pages back that lie free, and clears them again, bit by bit.
  */
 #ifndef NSPROF_PAGES_H
 #define NSPROF_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds that the first write to a page of 4 KiB takes here and now, of some dozen: the fault, and clearing the page. */
+uint64_t pages_fault_ns(void);
+
+/* From so many on a huge page, which is cleared as a whole, is there sooner than those of its small pages that are written. */
+#define PAGES_SLOW_NS 5000u
 
 /*
- * Before the first thread, in a program that soon fills some MiB and ends: what malloc() gives comes from a heap whose first
- * 64 MiB the kernel may give in huge pages, some ten faults where there were thousands. Of a huge page
- * all is there if any of it is: that may be twice the memory. On up to PAGES_ONE_HEAP CPUs it is the heap of all threads. Does
- * nothing where memory is limited to less than 512 MiB, the kernel gives no transparent huge pages of 2 MiB, or the C library is
- * not glibc. Returns the bytes that may be huge pages.
+ * Are small pages so slow here that memory is better had in huge ones? Measured at the first call, which takes a tenth of a
+ * millisecond; to be called by any thread.
  */
-size_t pages_huge_heap(void);
+bool pages_are_slow(void);
+
+/*
+ * Before the first thread, in a program that soon fills some MiB and ends: what malloc() gives comes from one heap, on up to
+ * PAGES_ONE_HEAP CPUs for all threads. @huge: the kernel may give the first 64 MiB of it in huge pages, some ten faults where there
+ * were thousands; of a huge page all is there if any of it is: that may be twice the memory. Not so where memory is limited to
+ * less than 512 MiB, or the kernel gives no transparent huge pages of 2 MiB. Does nothing where the C library is not glibc.
+ * Returns the bytes that may be huge pages.
+ */
+size_t pages_heap(bool huge);
 
 #define PAGES_ONE_HEAP 8u
 

@@ -10,6 +10,12 @@
 void *xmalloc(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *xcalloc(size_t nmemb, size_t size) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));
 /*
+ * @size bytes, more than 0, all zeros, at the begin of a page and outside of the heap: of a large table of which a short run
+ * fills little only the pages are there that are touched. xpages_free() takes the same @size, and accepts NULL.
+ */
+void *xpages(size_t size) __attribute__((malloc, alloc_size(1), returns_nonnull));
+void xpages_free(void *at, size_t size);
+/*
  * For a table that is looked up before it is written, and soon is written all over: has pages of its own for @zeros, @size
  * bytes that are 0. Else the first look at each would map the kernel's page of zeros, and the first write another one
  * instead: two faults, and at the second one each CPU that runs a thread of the process is interrupted, to forget the first.

@@ -448,7 +448,7 @@ int main(int argc, char **argv)
 	size_t noperands, after = 0, split = SIZE_MAX;
 	int first, err, status = EXIT_USAGE;
 
-	pages_huge_heap();
+	pages_heap(pages_are_slow());
 	log_init("nsprof diff");
 	for (int i = 1; i < argc && !after; i++)
 		if (!strcmp(argv[i], "--"))

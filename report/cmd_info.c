@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 		.nopts = ARRAY_SIZE(opts),
 	};
 
-	pages_huge_heap();
+	pages_heap(pages_are_slow());
 	log_init("nsprof info");
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)

@@ -696,7 +696,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
-	pages_huge_heap();
+	pages_heap(pages_are_slow());
 	log_init("nsprof report");
 	err = parse(argc, argv, &o);
 	if (err)

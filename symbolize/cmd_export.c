@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	};
 	int err;
 
-	pages_huge_heap();
+	pages_heap(pages_are_slow());
 	log_init("nsprof export");
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "made_rows.h"
+#include "pages.h"
 #include "util.h"
 #include "xalloc.h"
 
 #define TOUCH_AFTER 32u	/* rules */
-#define PAGE 4096u
+#define RULES_L1_BYTES (sizeof(struct rule_slot) << RULES_L1_BITS)
 
 /* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
 static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
@@ -20,7 +21,7 @@ struct rules *rules_new(enum rules_from from)
 	struct rules *rs = xcalloc(1, sizeof(*rs));
 
 	rs->from = from;
-	rs->l1 = xcalloc(1u << RULES_L1_BITS, sizeof(*rs->l1));
+	rs->l1 = xpages(RULES_L1_BYTES);
 	return rs;
 }
 
@@ -33,7 +34,7 @@ void rules_free(struct rules *rs)
 	free(rs->general);
 	u64map_fini(&rs->all);
 	u64map_fini(&rs->by_content);
-	free(rs->l1);
+	xpages_free(rs->l1, RULES_L1_BYTES);
 	free(rs);
 }
 
@@ -215,16 +216,6 @@ static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 	return compile_general(rs, &row);
 }
 
-/*
- * There will be rules in all pages of the first level: they are written now, of each a slot that is forgotten by it. Why,
- * xtouch() says; but few rules would not need them.
- */
-static void touch_l1(struct rules *rs)
-{
-	for (size_t i = 0; i < 1u << RULES_L1_BITS; i += PAGE / sizeof(*rs->l1))
-		rs->l1[i].key = 0;
-}
-
 rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 {
 	uint64_t key = rule_key(mod, svma);
@@ -237,8 +228,9 @@ rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 	known = u64map_put(&rs->all, key, &is_new);
 	if (is_new) {
 		*known = compile(rs, mod, svma);
+		/* There will be rules in all pages of the first level. Why they come now, xtouch() says; few would not need them. */
 		if (rs->all.n == TOUCH_AFTER)
-			touch_l1(rs);
+			pages_populate(rs->l1, RULES_L1_BYTES);
 	}
 	slot->key = key;
 	slot->rule = *known;

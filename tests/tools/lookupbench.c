@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	struct ahead_found found;
 	int i = 1;
 
-	pages_huge_heap();
+	pages_heap(pages_are_slow());
 	log_init("lookupbench");
 	for (; i + 1 < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))

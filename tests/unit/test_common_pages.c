@@ -1,4 +1,4 @@
-/* Page faults: the heap of huge pages, and pages that come at once. Each test in a program of its own, whose heap nobody has used. */
+/* Page faults: what they take, heaps of huge pages and of small ones, tables of which little is used, and pages that come at once. Each test in a program of its own, whose heap nobody has used. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,6 +22,7 @@
 #include "memlimit.h"
 #include "pages.h"
 #include "util.h"
+#include "xalloc.h"
 
 #define MIB ((size_t)1 << 20)
 #define HUGE_PAGE (2 * MIB)
@@ -85,7 +87,7 @@ static int heap(void)
 
 	if (!gives_huge_pages())
 		return NOT_HERE;
-	huge = pages_huge_heap();
+	huge = pages_heap(true);
 	want(huge && huge % HUGE_PAGE == 0);
 	first = malloc(3 * MIB);
 	want(first && (uintptr_t)first < (uintptr_t)sbrk(0));
@@ -165,18 +167,61 @@ static int scarce(void)
 	printf("%s\n", cgroup);
 	fflush(stdout);
 	want(memlimit_bytes() == MIN(before, 128 * MIB));
-	huge = pages_huge_heap();
+	huge = pages_heap(true);
 	want(!huge);
 	return PASSED;
 }
 
+/* One heap for all threads with small pages, too, which come as they are written and stay. */
+static int small_pages(void)
+{
+	char *first, *of_thread;
+	pthread_t tid;
+
+	want(pages_heap(false) == 0);
+	first = malloc(3 * MIB);
+	want(first && first < (char *)sbrk(0));
+	want(!pthread_create(&tid, NULL, malloc_of, (void *)(3 * MIB)));
+	want(!pthread_join(tid, (void **)&of_thread) && of_thread);
+	if (cpus_usable() <= PAGES_ONE_HEAP)
+		want(of_thread > first && of_thread < (char *)sbrk(0));
+	touch(first, 3 * MIB);
+	free(first);
+	first = malloc(3 * MIB);
+	want(touch(first, 3 * MIB) == 0);
+	return PASSED;
+}
+
+/* Of a table as large as two huge pages only what is touched is there, in whichever heap the program has. */
+static int table(void)
+{
+	unsigned char there[4 * MIB / SMALL];
+	size_t n = 0;
+	char *p;
+
+	pages_heap(true);
+	p = xpages(4 * MIB);
+	want((uintptr_t)p % SMALL == 0);
+	want(madvise(p, 4 * MIB, MADV_NOHUGEPAGE) == 0);	/* the kernel's setting may be "always" */
+	want(p[0] == 0 && p[4 * MIB - 1] == 0);
+	p[5 * SMALL] = 1;
+	p[900 * SMALL] = 1;
+	want(mincore(p, 4 * MIB, there) == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(there); i++)
+		n += there[i] & 1;
+	want(n == 4 && there[0] & 1 && there[5] & 1 && there[900] & 1 && there[1023] & 1);
+	xpages_free(p, 4 * MIB);
+	xpages_free(NULL, SMALL);
+	return PASSED;
+}
+
 /* More than the heap of huge pages has: all of it is memory that can be used. */
-static int much(void)
+static int much_of(bool huge)
 {
 	enum { PIECES = 40 };
 	char *piece[PIECES];
 
-	pages_huge_heap();
+	pages_heap(huge);
 	for (int i = 0; i < PIECES; i++) {
 		piece[i] = malloc(3 * MIB);
 		want(piece[i]);
@@ -188,6 +233,16 @@ static int much(void)
 	return PASSED;
 }
 
+static int much(void)
+{
+	return much_of(true);
+}
+
+static int much_small(void)
+{
+	return much_of(false);
+}
+
 /* Where the heap may not grow by so much there is memory all the same, as long as there is any. */
 static int small_limit(void)
 {
@@ -195,7 +250,7 @@ static int small_limit(void)
 	char *p;
 
 	want(!setrlimit(RLIMIT_DATA, &lim));
-	pages_huge_heap();
+	pages_heap(true);
 	p = malloc(MIB);
 	want(p);
 	memset(p, 1, MIB);
@@ -220,8 +275,32 @@ static int populate(void)
 	return PASSED;
 }
 
-enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, SCARCE, NR_TESTS };
-static int (*const tests_by_number[NR_TESTS])(void) = { heap, much, small_limit, populate, scarce };
+/* What a fault takes, against our own look at it: a mapping of as many pages, written to in a row. */
+static int fault_time(void)
+{
+	uint64_t ns = UINT64_MAX, told = UINT64_MAX;
+	struct timespec begin, end;
+
+	for (int i = 0; i < 50; i++) {
+		char *p = mmap(NULL, 32 * SMALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		want(p != MAP_FAILED);
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		touch(p, 32 * SMALL);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		munmap(p, 32 * SMALL);
+		ns = MIN(ns, (uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec) / 32);
+		told = MIN(told, pages_fault_ns());
+	}
+	fprintf(stderr, "# a fault: %" PRIu64 " ns, told %" PRIu64 "\n", ns, told);
+	want(told > ns / 4 && told < 4 * ns);
+	return PASSED;
+}
+
+enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, SCARCE, SMALL_PAGES, TABLE, MUCH_SMALL, FAULT_TIME, NR_TESTS };
+static int (*const tests_by_number[NR_TESTS])(void) = {
+	heap, much, small_limit, populate, scarce, small_pages, table, much_small, fault_time,
+};
 
 static void run(int number)
 {
@@ -230,7 +309,7 @@ static void run(int number)
 	FILE *f;
 	pid_t pid;
 
-	if (SANITIZED && number != SCARCE)
+	if (SANITIZED && number != SCARCE && number != TABLE)
 		skip();
 	assert_int_equal(pipe(out), 0);
 	pid = fork();
@@ -288,6 +367,30 @@ static void test_scarce(void **state)
 	run(SCARCE);
 }
 
+static void test_small_pages(void **state)
+{
+	(void)state;
+	run(SMALL_PAGES);
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	run(TABLE);
+}
+
+static void test_much_small(void **state)
+{
+	(void)state;
+	run(MUCH_SMALL);
+}
+
+static void test_fault_time(void **state)
+{
+	(void)state;
+	run(FAULT_TIME);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +399,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_small_limit),
 		cmocka_unit_test(test_populate),
 		cmocka_unit_test(test_scarce),
+		cmocka_unit_test(test_small_pages),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_much_small),
+		cmocka_unit_test(test_fault_time),
 	};
 	unsigned int number = argc > 1 ? (unsigned int)argv[1][0] - '0' : NR_TESTS;
 
