@@ -28,7 +28,9 @@ SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-f
 # What decodes and unwinds is small functions in many files: the programs whose time that is are compiled once more, as a whole, when
 # they are linked, which saves a twentieth of it. The objects have code of their own besides, for all other programs and the tests.
 # LTO= leaves it away.
-LTO ?= $(if $(SAN),,$(if $(findstring Free Software Foundation,$(shell $(CC) --version)),-flto=auto))
+ifeq ($(origin LTO),undefined)
+LTO := $(if $(SAN),,$(if $(findstring Free Software Foundation,$(shell $(CC) --version)),-flto=auto))
+endif
 LINK_LTO = $(if $(LTO),-fno-lto)
 # A sanitized build keeps to itself, so that it never mixes with the plain one.
 comma := ,
