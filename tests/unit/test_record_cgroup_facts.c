@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cgroup_facts.h"
+#include "clock.h"
 #include "nsopen.h"
 #include "ran.h"
 #include "rec_reader.h"
@@ -45,8 +46,9 @@ static void test_used(void **state)
 	char file[64], cmd[64];
 	struct cgroup_facts *cf;
 	struct rec_writer *w;
-	uint64_t a, b, c, in_a;
+	uint64_t a, b, c, in_a, begun;
 	int fd, err;
+	bool late;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -77,7 +79,12 @@ static void test_used(void **state)
 	make("c", 45);
 	make("quiet", 1000000);
 	make("other", 1000000);
+	begun = clock_mono_ns();
 	cgroup_facts_cut(cf, false);
+	/* It takes 5 ms at most for looking, and says what it knew of the others. Then there is nothing to be compared here. */
+	late = clock_mono_ns() - begun >= 5000000;
+	if (late)
+		goto out;
 	assert_int_equal(cgroup_facts_used(cf).us, 300 + 45);
 	/* The next segment: b has no sample, and a has more. */
 	make("a", 1500);
@@ -87,12 +94,17 @@ static void test_used(void **state)
 	cgroup_facts_cut(cf, true);
 	assert_int_equal(cgroup_facts_used(cf).us, 501 + 45);
 	assert_true(cgroup_facts_used(cf).until);
+out:
 	cgroup_facts_free(cf);
 	rec_writer_free(w);
 	close(fd);
 	close(t.fs.fd);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0);
+	if (late) {
+		print_message("the CPU was taken for 5 ms\n");
+		skip();
+	}
 }
 
 /* What is read when sampling has ended may be of after it, on all CPUs. */
