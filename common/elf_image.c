@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf_file.h"
@@ -120,12 +121,15 @@ static const uint8_t *read_packed(struct elf_image *img, const GElf_Shdr *sh)
 {
 	const struct elf_file *from = img->from;
 	uint8_t *to = img->p + img->tail;
+	struct stat st;
 	size_t have = 0;
 
 	if (from->mem)
 		return sh->sh_offset <= from->memsize && sh->sh_size <= from->memsize - sh->sh_offset ?
 			(const uint8_t *)from->mem + sh->sh_offset : NULL;
-	if (sh->sh_size > img->mapped - img->tail)
+	/* The header may say any size: no memory is had for what the file has not. */
+	if (sh->sh_size > img->mapped - img->tail || fstat(from->fd, &st) || sh->sh_offset > (uint64_t)st.st_size ||
+	    sh->sh_size > (uint64_t)st.st_size - sh->sh_offset)
 		return NULL;
 	pages_populate(to, sh->sh_size);
 	while (have < sh->sh_size) {

@@ -59,6 +59,7 @@ static char *piece(struct write_behind *wb, unsigned int n)
  * Has the file system find the blocks of a whole piece before it is written. Of pages without blocks ext4 takes note one by
  * one, which is a third of the time of the write (ext4_da_get_block_prep(), fs/ext4/inode.c). It is not done elsewhere, where it
  * was not measured and may cost: a call to a server, or text that is not compressed. What the file may not have, the write says.
+ * Of who is killed before the write, or whose write fails, a piece at most stays claimed behind the end of the file.
  */
 static void claim(struct write_behind *wb, size_t len)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nanoseconds that the first write to a page of 4 KiB takes here and now, of some dozen: the fault, and clearing the page. */
+/* Nanoseconds that the first write to a page of 4 KiB takes here and now, of some dozen: the fault, and clearing the page. 0: no memory. */
 uint64_t pages_fault_ns(void);
 
 /* From so many on a huge page, which is cleared as a whole, is there sooner than those of its small pages that are written. */

@@ -140,7 +140,7 @@ static int put_together(struct collect *c, struct rec_reader *r, struct modules 
 			struct share *shares, unsigned int n)
 {
 	struct replay_share none = { .wants = take_none };
-	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };
+	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };	/* there is one: the compiler cannot know */
 	struct collect *cols[THREADS_MAX];
 	bool stopped = false;
 	int err;

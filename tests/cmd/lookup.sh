@@ -38,6 +38,22 @@ is "lines, zlib-gnu, 5 threads" "$("$LOOKUP" --threads 5 --lines older <addresse
 printf 'ZLIB\0\0\0\0\300\0\0\0' >huge
 objcopy -R .debug_str --add-section .zdebug_str=huge many refused
 like "zlib-gnu: 3 GiB are refused" "$("$BUILD/tests/tools/lookup" refused <addresses 2>&1 >/dev/null)" 'more than 2 GiB of debug info'
+# Compressed sections as large as the header says, and nobody has memory for what the file has not.
+python3 - packed claims <<'END'
+import struct, sys
+raw = bytearray(open(sys.argv[1], 'rb').read())
+shoff, = struct.unpack_from('<Q', raw, 40)
+for i in range(*struct.unpack_from('<H', raw, 60)):
+    flags, = struct.unpack_from('<Q', raw, shoff + 64 * i + 8)
+    if flags & 0x800:  # SHF_COMPRESSED
+        struct.pack_into('<Q', raw, shoff + 64 * i + 32, 150 << 20)
+open(sys.argv[2], 'wb').write(raw)
+END
+most=$(python3 -c '
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "claims"], stdin=open("addresses"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)' "$LOOKUP")
+check "compressed sections of 150 MiB that are not there: $most MiB of memory, below 100" [ "$most" -gt 0 -a "$most" -lt 100 ]
 # Without .debug_aranges, as clang writes it.
 objcopy -R .debug_aranges many bare
 is "without .debug_aranges, 5 threads" "$("$LOOKUP" --threads 5 bare <addresses | cksum)" "$(cksum <one)"

@@ -56,6 +56,7 @@ read -r blocks at < <(python3 -B "$TOP/tests/tools/read_recording.py" --blocks "
 check "seconds: more blocks than the first" test "$blocks" -gt 1
 printf 'XXXX' | dd of="$T/some" bs=1 seek="$at" conv=notrunc 2>/dev/null
 same "seconds, damaged" "$T/some" --stats --no-inline
+like "seconds: damaged where it was meant to be" "$(<"$T/all.err")" "damaged in 1 place, .*: [1-9][0-9]* samples could not be read"
 long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
 long "JIT code" 300000 "$TARGETS/jitdump" rows 100000 "$T"
 like "JIT code: its lines" "$(<"$T/all")" ';outer_fn \(outer.jit:42\)_\[j\];native_mid .*;inner_fn \(inner.jit:7\)_\[j\];leaf_one '

@@ -1,4 +1,7 @@
-/* Page faults: what they take, heaps of huge pages and of small ones, tables of which little is used, and pages that come at once. Each test in a program of its own, whose heap nobody has used. */
+/*
+ * Page faults: what they take, heaps of huge pages and of small ones, tables of which little is used, and pages that come at
+ * once. Each test in a program of its own, whose heap nobody has used.
+ */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -297,19 +300,31 @@ static int fault_time(void)
 	return PASSED;
 }
 
-enum { HEAP, MUCH, SMALL_LIMIT, POPULATE, SCARCE, SMALL_PAGES, TABLE, MUCH_SMALL, FAULT_TIME, NR_TESTS };
-static int (*const tests_by_number[NR_TESTS])(void) = {
-	heap, much, small_limit, populate, scarce, small_pages, table, much_small, fault_time,
+static const struct {
+	const char *name;
+	int (*run)(void);
+	bool sanitized;		/* it can be run with the sanitizer's malloc() */
+} programs[] = {
+	{ "heap", heap, false },
+	{ "much", much, false },
+	{ "small limit", small_limit, false },
+	{ "populate", populate, false },
+	{ "scarce", scarce, true },
+	{ "small pages", small_pages, false },
+	{ "table", table, true },
+	{ "much of small pages", much_small, false },
+	{ "time of a fault", fault_time, false },
 };
 
-static void run(int number)
+static void run(void **state)
 {
+	size_t number = (size_t)*state;
 	char arg[2] = { (char)('0' + number), '\0' }, said[2048] = "";
 	int status, out[2];
 	FILE *f;
 	pid_t pid;
 
-	if (SANITIZED && number != SCARCE && number != TABLE)
+	if (SANITIZED && !programs[number].sanitized)
 		skip();
 	assert_int_equal(pipe(out), 0);
 	pid = fork();
@@ -337,77 +352,14 @@ static void run(int number)
 	assert_int_equal(WEXITSTATUS(status), PASSED);
 }
 
-static void test_heap(void **state)
-{
-	(void)state;
-	run(HEAP);
-}
-
-static void test_much(void **state)
-{
-	(void)state;
-	run(MUCH);
-}
-
-static void test_small_limit(void **state)
-{
-	(void)state;
-	run(SMALL_LIMIT);
-}
-
-static void test_populate(void **state)
-{
-	(void)state;
-	run(POPULATE);
-}
-
-static void test_scarce(void **state)
-{
-	(void)state;
-	run(SCARCE);
-}
-
-static void test_small_pages(void **state)
-{
-	(void)state;
-	run(SMALL_PAGES);
-}
-
-static void test_table(void **state)
-{
-	(void)state;
-	run(TABLE);
-}
-
-static void test_much_small(void **state)
-{
-	(void)state;
-	run(MUCH_SMALL);
-}
-
-static void test_fault_time(void **state)
-{
-	(void)state;
-	run(FAULT_TIME);
-}
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap),
-		cmocka_unit_test(test_much),
-		cmocka_unit_test(test_small_limit),
-		cmocka_unit_test(test_populate),
-		cmocka_unit_test(test_scarce),
-		cmocka_unit_test(test_small_pages),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_much_small),
-		cmocka_unit_test(test_fault_time),
-	};
-	unsigned int number = argc > 1 ? (unsigned int)argv[1][0] - '0' : NR_TESTS;
+	struct CMUnitTest tests[ARRAY_SIZE(programs)];
 
-	if (number < NR_TESTS)
-		return tests_by_number[number]();
+	if (argc > 1 && (size_t)(argv[1][0] - '0') < ARRAY_SIZE(programs))
+		return programs[argv[1][0] - '0'].run();
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		tests[i] = (struct CMUnitTest){ .name = programs[i].name, .test_func = run, .initial_state = (void *)i };
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

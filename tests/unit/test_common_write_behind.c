@@ -107,7 +107,7 @@ static void every_byte_arrives(void **state)
 	/* None, less than a piece, exactly some of them. */
 	to_file(0, 1, true);
 	to_file(1, 1, true);
-	to_file(256 << 10, 4096, true);
+	to_file(1 << 20, 4096, true);
 	to_file(16 << 20, 4096, true);
 }
 
