@@ -11,7 +11,7 @@
 
 struct inflate_dec {
 	struct inflate_state state;
-	bool ended;
+	bool ended, hungry;
 };
 
 /* RFC 1950, 2.2: deflate, no dictionary, and the header's own check. */
@@ -30,7 +30,7 @@ struct inflate_dec *inflate_dec_new(const uint8_t *in, size_t size)
 	isal_inflate_init(&d->state);
 	d->state.next_in = (uint8_t *)(uintptr_t)(in + ZLIB_HEADER);	/* which ISA-L does not write to */
 	d->state.avail_in = (uint32_t)(size - ZLIB_HEADER);
-	d->ended = false;
+	d->ended = d->hungry = false;
 	return d;
 }
 
@@ -39,15 +39,29 @@ size_t inflate_dec_next(struct inflate_dec *d, uint8_t *out, size_t room)
 	struct inflate_state *s = &d->state;
 	size_t n;
 
-	if (d->ended)
+	if (d->ended || d->hungry)
 		return 0;
 	s->next_out = out;
 	s->avail_out = (uint32_t)room;
-	/* All of the input is there: what stops before @room is full has come to the end, or cannot go on. */
 	d->ended = isal_inflate(s) != ISAL_DECOMP_OK;
 	n = room - s->avail_out;
-	d->ended |= n < room;
+	if (n == room)
+		return n;
+	d->hungry = !d->ended && !s->avail_in && s->block_state != ISAL_BLOCK_FINISH;
+	d->ended = !d->hungry;
 	return n;
+}
+
+bool inflate_dec_hungry(const struct inflate_dec *d)
+{
+	return d->hungry;
+}
+
+void inflate_dec_feed(struct inflate_dec *d, const uint8_t *in, size_t size)
+{
+	d->state.next_in = (uint8_t *)(uintptr_t)in;
+	d->state.avail_in = (uint32_t)size;
+	d->hungry = false;
 }
 
 void inflate_dec_free(struct inflate_dec *d)

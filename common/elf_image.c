@@ -35,8 +35,6 @@ struct elf_image {
 	struct elf_file *from;	/* owned; a second handle, whose bytes are unpacked */
 	uint8_t *p;		/* owned mapping; NULL: there is none */
 	size_t size;		/* bytes */
-	size_t mapped;		/* behind the image are the compressed sections, as far as they were read */
-	size_t tail;		/* where the next one goes */
 	uint64_t shoff;		/* of the section headers in it */
 	struct packed *packed;	/* owned */
 	size_t npacked, cap;
@@ -69,18 +67,26 @@ static bool has_compressed(struct elf_file *ef)
 }
 
 /*
- * What begins the compressed section @sh: not from libelf, which reads all of the section for it, and of those that nobody
- * wants, too. False: it is not there.
+ * What begins the compressed section @sh, and where its stream is. Not from libelf, which would read all of the section. False: it is
+ * not there. The header may say any size: no memory is had for what the file has not.
  */
-static bool read_chdr(const struct elf_file *from, const GElf_Shdr *sh, Elf64_Chdr *ch)
+static bool find_stream(const struct elf_file *from, const GElf_Shdr *sh, Elf64_Chdr *ch, struct unpack_from *stream)
 {
-	if (sh->sh_size < sizeof(*ch) || sh->sh_size > ELF_PIECE_MAX)
+	uint64_t have = from->memsize;
+	struct stat st;
+
+	if (!from->mem) {
+		if (fstat(from->fd, &st))
+			return false;
+		have = (uint64_t)st.st_size;
+	}
+	if (sh->sh_size < sizeof(*ch) || sh->sh_size > ELF_PIECE_MAX || sh->sh_offset > have || sh->sh_size > have - sh->sh_offset)
 		return false;
+	*stream = (struct unpack_from){ NULL, from->fd, sh->sh_offset + sizeof(*ch), sh->sh_size - sizeof(*ch) };
 	if (!from->mem)
 		return pread(from->fd, ch, sizeof(*ch), (off_t)sh->sh_offset) == sizeof(*ch);
-	if (sh->sh_offset > from->memsize || sh->sh_size > from->memsize - sh->sh_offset)
-		return false;
 	memcpy(ch, (const uint8_t *)from->mem + sh->sh_offset, sizeof(*ch));
+	stream->mem = (const uint8_t *)from->mem + stream->off;
 	return true;
 }
 
@@ -90,17 +96,17 @@ static bool stays_empty(const char *name)
 	return !strcmp(name, ".debug_line");
 }
 
-/* Bytes of @scn in the image, and its header there; 0: it has none there. @packed grows by what its contents are made of. */
-static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh,
-			     Elf64_Shdr *out, uint64_t *packed)
+/* Bytes of @scn in the image, and its header there; 0: it has none there. */
+static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh, Elf64_Shdr *out)
 {
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
+	struct unpack_from stream;
 	Elf64_Chdr ch;
 
 	*out = *sh;
 	if (sh->sh_flags & SHF_COMPRESSED) {
 		/* One that cannot be read must not hide the others. */
-		out->sh_size = read_chdr(from, sh, &ch) ? ch.ch_size : 0;
+		out->sh_size = find_stream(from, sh, &ch, &stream) ? ch.ch_size : 0;
 		out->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	}
 	if (sh->sh_type == SHT_NOBITS || !name || !out->sh_size || out->sh_size > ELF_PIECE_MAX ||
@@ -108,39 +114,7 @@ static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shd
 		out->sh_type = SHT_NOBITS;
 		return 0;
 	}
-	if (sh->sh_flags & SHF_COMPRESSED && !stays_empty(name))
-		*packed += sh->sh_size;
 	return out->sh_size;
-}
-
-/*
- * The bytes of the compressed section @sh; NULL: they are not there. Not from libelf: its memory takes longer to be had than
- * to be filled, and the image's can be huge pages.
- */
-static const uint8_t *read_packed(struct elf_image *img, const GElf_Shdr *sh)
-{
-	const struct elf_file *from = img->from;
-	uint8_t *to = img->p + img->tail;
-	struct stat st;
-	size_t have = 0;
-
-	if (from->mem)
-		return sh->sh_offset <= from->memsize && sh->sh_size <= from->memsize - sh->sh_offset ?
-			(const uint8_t *)from->mem + sh->sh_offset : NULL;
-	/* The header may say any size: no memory is had for what the file has not. */
-	if (sh->sh_size > img->mapped - img->tail || fstat(from->fd, &st) || sh->sh_offset > (uint64_t)st.st_size ||
-	    sh->sh_size > (uint64_t)st.st_size - sh->sh_offset)
-		return NULL;
-	pages_populate(to, sh->sh_size);
-	while (have < sh->sh_size) {
-		ssize_t n = pread(from->fd, to + have, sh->sh_size - have, (off_t)(sh->sh_offset + have));
-
-		if (n <= 0)
-			return NULL;
-		have += (size_t)n;
-	}
-	img->tail += have;
-	return to;
 }
 
 /* The section's place is @sh in the image: fill it, or note what will. False: it has no contents. */
@@ -149,7 +123,7 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 	struct elf_file *from = img->from;
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
 	struct packed pk = { elf_ndxscn(scn), sh->sh_size, !strcmp(name, ".debug_info"), NULL };
-	const uint8_t *in;
+	struct unpack_from stream;
 	Elf_Data *raw;
 	GElf_Shdr have;
 	Elf64_Chdr ch;
@@ -164,16 +138,9 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 			memcpy(img->p + sh->sh_offset, raw->d_buf, MIN(raw->d_size, sh->sh_size));
 		return raw && raw->d_buf;
 	}
-	in = have.sh_size >= sizeof(ch) ? read_packed(img, &have) : NULL;
-	if (!in)
+	if (!find_stream(from, &have, &ch, &stream) || (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD))
 		return false;
-	memcpy(&ch, in, sizeof(ch));
-	if (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD)
-		return false;
-	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, in + sizeof(ch), have.sh_size - sizeof(ch), img->p + sh->sh_offset,
-			  pk.size);
-	if (!pk.u)
-		return false;
+	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, &stream, img->p + sh->sh_offset, pk.size);
 	XGROW(img->packed, img->npacked, img->cap);
 	img->packed[img->npacked++] = pk;
 	return true;
@@ -184,36 +151,33 @@ static void build(struct elf_image *img)
 {
 	struct elf_file *from = img->from;
 	Elf64_Shdr *shdrs = xcalloc(from->shnum, sizeof(*shdrs));
-	uint64_t size = sizeof(Elf64_Ehdr), packed = 0;
+	uint64_t size = sizeof(Elf64_Ehdr);
 	Elf64_Ehdr eh = from->ehdr;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	void *p;
 
-	while ((scn = elf_nextscn(from->elf, scn)) && size + packed <= IMAGE_MAX) {
+	while ((scn = elf_nextscn(from->elf, scn)) && size <= IMAGE_MAX) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
 		uint64_t len;
 
 		if (!gelf_getshdr(scn, &sh))
 			goto out;
-		len = image_header(from, scn, &sh, out, &packed);
+		len = image_header(from, scn, &sh, out);
 		size = align_up(size, ALIGN);
 		out->sh_offset = size;
 		size += len;
 	}
 	img->shoff = align_up(size, ALIGN);
 	img->size = img->shoff + from->shnum * sizeof(*shdrs);
-	if (size + packed > IMAGE_MAX)
+	if (size > IMAGE_MAX)
 		goto out;
-	img->tail = img->size;
-	img->mapped = img->size + (from->mem ? 0 : packed);
-	p = mmap(NULL, img->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0);
+	p = mmap(NULL, img->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		goto out;
 	img->p = p;
 	/* Only a matter of speed. */
-	madvise(p, img->mapped, img->mapped > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	madvise(p, img->size, img->size > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	while ((scn = elf_nextscn(from->elf, scn))) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
 
@@ -365,7 +329,8 @@ bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
 		const struct packed *pk = &img->packed[i];
 		uint32_t nobits = SHT_NOBITS;
 
-		if (!pk->is_info && !unpack_upto(pk->u, pk->size))
+		/* What has no bytes is no stream. */
+		if (!unpack_upto(pk->u, pk->is_info ? 1 : pk->size))
 			memcpy(img->p + img->shoff + pk->index * sizeof(Elf64_Shdr) +
 			       offsetof(Elf64_Shdr, sh_type), &nobits, sizeof(nobits));
 	}
@@ -402,7 +367,7 @@ void elf_image_free(struct elf_file *ef)
 		unpack_free(img->packed[i].u);
 	free(img->packed);
 	if (img->p)
-		munmap(img->p, img->mapped);
+		munmap(img->p, img->size);
 	elf_file_close(img->from);
 	free(img);
 	ef->image = NULL;

@@ -1,11 +1,12 @@
 /*
  * Compressed sections (unpack.h). Of a zlib stream we get bytes in order, as many at a time as are wanted, and those before
- * damage; zstd is fast enough to unpack all at once.
+ * damage; zstd is fast enough to unpack all at once. The file is read, not mapped: whose it is may cut it meanwhile.
  */
 #include "unpack.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "codec.h"
 #include "codec_inflate.h"
@@ -14,11 +15,14 @@
 #include "xalloc.h"
 
 #define PIECE (128u << 10)	/* bytes unpacked at a time: half a millisecond */
+#define INPUT (64u << 10)	/* bytes of zlib's read at a time: they stay in the CPU's cache */
 
 struct unpack {
-	struct inflate_dec *zlib;	/* owned; NULL: zstd */
-	const uint8_t *in;	/* borrowed */
-	size_t in_size;
+	bool zstd;
+	struct unpack_from from;
+	struct inflate_dec *zlib;	/* owned; NULL: not begun */
+	uint8_t *input;		/* owned; INPUT bytes of the file */
+	size_t read;		/* bytes of @from that were given to @zlib */
 	uint8_t *out;		/* borrowed */
 	size_t size;
 	pthread_mutex_t lock;	/* for what follows */
@@ -28,36 +32,92 @@ struct unpack {
 	bool busy;		/* somebody is at the stream */
 };
 
-struct unpack *unpack_new(bool zstd, const uint8_t *in, size_t in_size, uint8_t *out, size_t size)
+struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *out, size_t size)
 {
-	struct inflate_dec *zlib = zstd ? NULL : inflate_dec_new(in, in_size);
-	struct unpack *u;
+	struct unpack *u = xcalloc(1, sizeof(*u));
 
-	if (!zstd && !zlib)
-		return NULL;
-	u = xcalloc(1, sizeof(*u));
-	*u = (struct unpack){ .zlib = zlib, .in = in, .in_size = in_size, .out = out, .size = size };
+	*u = (struct unpack){ .zstd = zstd, .from = *from, .out = out, .size = size };
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->change, NULL);
 	return u;
 }
 
+/* @len bytes of @from at @at, which end in it, to @to. False: the file does not have them. */
+static bool read_from(const struct unpack_from *from, size_t at, uint8_t *to, size_t len)
+{
+	while (len) {
+		ssize_t n = pread(from->fd, to, len, (off_t)(from->off + at));
+
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+		to += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* What zlib has next; *@len 0: nothing. */
+static const uint8_t *next_input(struct unpack *u, size_t *len)
+{
+	size_t at = u->read;
+
+	*len = MIN(u->from.size - at, INPUT);
+	u->read += *len;
+	if (u->from.mem)
+		return u->from.mem + at;
+	if (!u->input)
+		u->input = xmalloc(INPUT);
+	if (!read_from(&u->from, at, u->input, *len))
+		*len = 0;
+	return u->input;
+}
+
+/* Up to @room bytes to @out; how many. */
+static size_t next_of_zlib(struct unpack *u, uint8_t *out, size_t room)
+{
+	const uint8_t *in;
+	size_t n = 0, len;
+
+	if (!u->zlib) {
+		in = next_input(u, &len);
+		u->zlib = inflate_dec_new(in, len);
+	}
+	while (u->zlib) {
+		n += inflate_dec_next(u->zlib, out + n, room - n);
+		if (n == room || !inflate_dec_hungry(u->zlib))
+			break;
+		in = next_input(u, &len);
+		if (!len)
+			break;
+		inflate_dec_feed(u->zlib, in, len);
+	}
+	return n;
+}
+
+/* All of a zstd stream to @u->out; how many bytes: all or none. */
+static size_t all_of_zstd(struct unpack *u)
+{
+	uint8_t *copy = u->from.mem ? NULL : xmalloc(u->from.size ? u->from.size : 1);
+	const uint8_t *in = copy ? copy : u->from.mem;
+	struct codec_dec *dec = codec_dec_new();
+	bool ok = !copy || read_from(&u->from, 0, copy, u->from.size);
+
+	ok = ok && !codec_decompress(dec, u->out, u->size, in, u->from.size);
+	codec_dec_free(dec);
+	free(copy);
+	return ok ? u->size : 0;
+}
+
 /* One piece behind the first @have bytes: how many bytes; 0: there are no more. */
 static size_t next_piece(struct unpack *u, size_t have)
 {
-	struct codec_dec *dec;
-	int ret;
+	size_t room = MIN(u->size - have, PIECE);
 
-	if (u->zlib) {
-		size_t room = MIN(u->size - have, PIECE);
-
-		pages_populate(u->out + have, room);
-		return inflate_dec_next(u->zlib, u->out + have, room);
-	}
-	dec = codec_dec_new();
-	ret = codec_decompress(dec, u->out, u->size, u->in, u->in_size);
-	codec_dec_free(dec);
-	return ret ? 0 : u->size;
+	if (u->zstd)
+		return all_of_zstd(u);
+	pages_populate(u->out + have, room);
+	return next_of_zlib(u, u->out + have, room);
 }
 
 /* With the lock held, which is let go meanwhile, and nobody else busy. */
@@ -110,6 +170,7 @@ void unpack_free(struct unpack *u)
 	if (!u)
 		return;
 	inflate_dec_free(u->zlib);
+	free(u->input);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->change);
 	free(u);

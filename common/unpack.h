@@ -8,11 +8,19 @@
 
 struct unpack;
 
+/* Where a stream is, as it stands behind the section's header. */
+struct unpack_from {
+	const uint8_t *mem;	/* NULL: in the file @fd */
+	int fd;
+	uint64_t off;		/* bytes, in the file */
+	size_t size;		/* bytes */
+};
+
 /*
- * The stream @in as it stands behind the section's header, @zstd or else zlib, into @out, which has room
- * for @size bytes. Both are borrowed until unpack_free(). NULL: it is no such stream.
+ * The stream @from, @zstd or else zlib, into @out, which has room for @size bytes. Memory, file and @out are borrowed until
+ * unpack_free(). What is no such stream has no bytes.
  */
-struct unpack *unpack_new(bool zstd, const uint8_t *in, size_t in_size, uint8_t *out, size_t size);
+struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *out, size_t size);
 /*
  * Have the first @end bytes in @out, by any thread; what is behind them may be there as well. False when
  * the stream is damaged or ends before them.
