@@ -3,6 +3,7 @@
  * would unpack all there is, location lists and line tables included, before the first question. Here
  * is only what libdw reads for us, and of .debug_info as much as somebody wants to see.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct packed {
 	size_t index;		/* of the section */
 	size_t size;		/* bytes, unpacked */
 	bool is_info;		/* .debug_info */
+	bool is_aranges;	/* .debug_aranges */
 	struct unpack *u;	/* owned */
 };
 
@@ -38,22 +40,29 @@ struct elf_image {
 	uint64_t shoff;		/* of the section headers in it */
 	struct packed *packed;	/* owned */
 	size_t npacked, cap;
+	const uint8_t *aranges;	/* .debug_aranges, packed or not; NULL: there is none */
+	size_t aranges_size;	/* bytes, unpacked */
 	bool sound;		/* nothing of it is left to unpack, but .debug_info */
 	atomic_bool stop;
+	elf_aranges_fn on_aranges;
+	void *ctx;		/* for it */
+	bool told;		/* it was called; of the thread that is busy */
 	/* With the lock of the queue. */
 	struct elf_image *next;	/* in it */
+	uint64_t wanted;	/* bytes of .debug_info that somebody expects to need */
+	bool ahead;		/* it is one of those that threads look after */
 	bool queued;
 	bool busy;		/* a thread fills or unpacks it */
 	bool built;		/* what stands before @sound is filled, or cannot be */
 };
 
-/* Images to be unpacked ahead, and the threads that do so: these end when there are no more. */
+/* Images with something to be unpacked ahead, and the threads that do so: these end when the last image is freed. */
 static struct {
 	pthread_mutex_t lock;	/* for what follows */
-	pthread_cond_t change;	/* of an image */
+	pthread_cond_t change;	/* of an image, or of the queue */
 	struct elf_image *first;
-	unsigned int threads;
-} ahead = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0 };
+	unsigned int threads, images;
+} ahead = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0 };
 
 static bool has_compressed(struct elf_file *ef)
 {
@@ -122,7 +131,7 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 {
 	struct elf_file *from = img->from;
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
-	struct packed pk = { elf_ndxscn(scn), sh->sh_size, !strcmp(name, ".debug_info"), NULL };
+	struct packed pk = { .index = elf_ndxscn(scn), .size = sh->sh_size };
 	struct unpack_from stream;
 	Elf_Data *raw;
 	GElf_Shdr have;
@@ -132,6 +141,11 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 		return true;
 	if (!gelf_getshdr(scn, &have) || have.sh_size > ELF_PIECE_MAX)
 		return false;
+	if (!img->aranges && !strcmp(name, ".debug_aranges")) {
+		pk.is_aranges = true;
+		img->aranges = img->p + sh->sh_offset;
+		img->aranges_size = sh->sh_size;
+	}
 	if (!(have.sh_flags & SHF_COMPRESSED)) {
 		raw = elf_rawdata(scn, NULL);
 		if (raw && raw->d_buf)
@@ -140,6 +154,7 @@ static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr 
 	}
 	if (!find_stream(from, &have, &ch, &stream) || (ch.ch_type != ELF_CH_ZLIB && ch.ch_type != ELF_CH_ZSTD))
 		return false;
+	pk.is_info = !strcmp(name, ".debug_info");
 	pk.u = unpack_new(ch.ch_type == ELF_CH_ZSTD, &stream, img->p + sh->sh_offset, pk.size);
 	XGROW(img->packed, img->npacked, img->cap);
 	img->packed[img->npacked++] = pk;
@@ -220,6 +235,7 @@ static void enqueue(struct elf_image *img)
 		at = &(*at)->next;
 	*at = img;
 	img->queued = true;
+	pthread_cond_broadcast(&ahead.change);
 }
 
 static void dequeue(struct elf_image *img)
@@ -243,14 +259,50 @@ static void build_unlocked(struct elf_image *img)
 	pthread_cond_broadcast(&ahead.change);
 }
 
-static void unpack_all(struct elf_image *img)
+/* Of .debug_aranges what could be unpacked, or nothing. */
+static void tell_aranges(struct elf_image *img)
 {
-	/* It takes longest. Who wants the handle earlier unpacks the others meanwhile. */
-	for (int info = 1; info >= 0; info--)
-		for (size_t i = 0; i < img->npacked; i++)
-			while (img->packed[i].is_info == info && !atomic_load(&img->stop) &&
-			       unpack_some(img->packed[i].u))
-				;
+	size_t size = img->aranges_size;
+
+	img->told = true;
+	for (size_t i = 0; i < img->npacked; i++)
+		if (img->packed[i].is_aranges)
+			size = unpack_have(img->packed[i].u);
+	img->on_aranges(img->ctx, img->aranges, size);
+}
+
+/*
+ * A little of what is left, of .debug_info up to @wanted. False: nothing is. First which unit is where, by which others find out how
+ * far that is; then .debug_info, which takes longest: who wants the handle earlier unpacks the others meanwhile.
+ */
+static bool unpack_next(struct elf_image *img, uint64_t wanted)
+{
+	for (size_t i = 0; i < img->npacked; i++)
+		if (img->packed[i].is_aranges && unpack_some(img->packed[i].u))
+			return true;
+	if (!img->told)
+		tell_aranges(img);
+	for (size_t i = 0; i < img->npacked; i++)
+		if (img->packed[i].is_info && unpack_have(img->packed[i].u) < wanted && unpack_some(img->packed[i].u))
+			return true;
+	for (size_t i = 0; i < img->npacked; i++)
+		if (!img->packed[i].is_info && unpack_some(img->packed[i].u))
+			return true;
+	return false;
+}
+
+/* Until there is no more to do, as far as is known. */
+static void unpack_unlocked(struct elf_image *img)
+{
+	uint64_t wanted;
+	bool more;
+
+	do {
+		wanted = img->wanted;
+		pthread_mutex_unlock(&ahead.lock);
+		more = unpack_next(img, wanted);
+		pthread_mutex_lock(&ahead.lock);
+	} while (!atomic_load(&img->stop) && (more || wanted != img->wanted));
 }
 
 static void *run_ahead(void *arg)
@@ -259,13 +311,17 @@ static void *run_ahead(void *arg)
 
 	(void)arg;
 	pthread_mutex_lock(&ahead.lock);
-	while ((img = ahead.first)) {
+	while (ahead.images) {
+		img = ahead.first;
+		if (!img) {
+			pthread_cond_wait(&ahead.change, &ahead.lock);
+			continue;
+		}
 		dequeue(img);
 		img->busy = true;
-		build_unlocked(img);
-		pthread_mutex_unlock(&ahead.lock);
-		unpack_all(img);
-		pthread_mutex_lock(&ahead.lock);
+		if (!img->built)
+			build_unlocked(img);
+		unpack_unlocked(img);
 		img->busy = false;
 		pthread_cond_broadcast(&ahead.change);
 	}
@@ -274,7 +330,7 @@ static void *run_ahead(void *arg)
 	return NULL;
 }
 
-void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most)
+void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most, elf_aranges_fn on_aranges, void *ctx)
 {
 	struct elf_image *img;
 	pthread_t tid;
@@ -284,7 +340,11 @@ void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most)
 	img = ef->image = image_new(ef);
 	if (!img || img->built)
 		return;
+	img->on_aranges = on_aranges;
+	img->ctx = ctx;
 	pthread_mutex_lock(&ahead.lock);
+	img->ahead = true;
+	ahead.images++;
 	enqueue(img);
 	if (ahead.threads < at_most && !pthread_create(&tid, NULL, run_ahead, NULL)) {
 		pthread_detach(tid);
@@ -293,16 +353,33 @@ void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most)
 	pthread_mutex_unlock(&ahead.lock);
 }
 
-/* What no thread has begun is not waited for. */
+void elf_file_expect_info(struct elf_file *ef, uint64_t end)
+{
+	struct elf_image *img = ef->image;
+
+	if (!img || !img->ahead)
+		return;
+	pthread_mutex_lock(&ahead.lock);
+	if (end > img->wanted) {
+		img->wanted = end;
+		if (!img->busy && !img->queued)
+			enqueue(img);
+	}
+	pthread_mutex_unlock(&ahead.lock);
+}
+
+/* What no thread has begun is not waited for; the rest stays the thread's. */
 static void wait_built(struct elf_image *img)
 {
 	pthread_mutex_lock(&ahead.lock);
-	if (img->queued)
-		dequeue(img);
 	if (!img->built && !img->busy) {
+		if (img->queued)
+			dequeue(img);
 		img->busy = true;
 		build_unlocked(img);
 		img->busy = false;
+		if (img->ahead)
+			enqueue(img);
 	}
 	while (!img->built)
 		pthread_cond_wait(&ahead.change, &ahead.lock);
@@ -350,7 +427,7 @@ void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end)
 			unpack_upto(img->packed[i].u, MIN(end, img->packed[i].size));
 }
 
-void elf_image_free(struct elf_file *ef)
+void elf_file_unpack_stop(struct elf_file *ef)
 {
 	struct elf_image *img = ef->image;
 
@@ -362,7 +439,19 @@ void elf_image_free(struct elf_file *ef)
 		dequeue(img);
 	while (img->busy)
 		pthread_cond_wait(&ahead.change, &ahead.lock);
+	ahead.images -= img->ahead;
+	img->ahead = false;
+	pthread_cond_broadcast(&ahead.change);
 	pthread_mutex_unlock(&ahead.lock);
+}
+
+void elf_image_free(struct elf_file *ef)
+{
+	struct elf_image *img = ef->image;
+
+	if (!img)
+		return;
+	elf_file_unpack_stop(ef);
 	for (size_t i = 0; i < img->npacked; i++)
 		unpack_free(img->packed[i].u);
 	free(img->packed);

@@ -165,6 +165,16 @@ bool unpack_some(struct unpack *u)
 	return more;
 }
 
+size_t unpack_have(struct unpack *u)
+{
+	size_t have;
+
+	pthread_mutex_lock(&u->lock);
+	have = u->have;
+	pthread_mutex_unlock(&u->lock);
+	return have;
+}
+
 void unpack_free(struct unpack *u)
 {
 	if (!u)

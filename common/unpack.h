@@ -28,6 +28,8 @@ struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *ou
 bool unpack_upto(struct unpack *u, size_t end);
 /* A little more than there is. False when there is no more. */
 bool unpack_some(struct unpack *u);
+/* Bytes that are there by now. */
+size_t unpack_have(struct unpack *u);
 void unpack_free(struct unpack *u);	/* accepts NULL */
 
 #endif

@@ -50,11 +50,17 @@ void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end);
  */
 const char *elf_file_text(struct elf_file *ef, const char *s);
 /*
- * Unpacks what handles will read in a thread, which reads @ef's file through a handle of its own. To be called before the
- * first elf_file_handle(); does nothing where none is compressed. Where @at_most such threads are at work, one of them
- * does so when it is done with what it was given before; who wants it earlier does not wait for that.
+ * Unpacks what handles will read in a thread, which reads @ef's file through a handle of its own; of .debug_info as much as
+ * elf_file_expect_info() says. To be called before the first elf_file_handle(); does nothing where none is compressed. Where
+ * @at_most such threads are at work, one of them does so when it is done with what it was given before; who wants it earlier
+ * does not wait for that. @on_aranges is called by the thread, once at most.
  */
-void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most);
+typedef void (*elf_aranges_fn)(void *ctx, const uint8_t *data, size_t size);	/* .debug_aranges, or as much as is sound */
+void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most, elf_aranges_fn on_aranges, void *ctx);
+/* Somebody is likely to need the first @end bytes of .debug_info. Nothing where it is not unpacked ahead. Does not wait. */
+void elf_file_expect_info(struct elf_file *ef, uint64_t end);
+/* No more is unpacked ahead, nor anything called. */
+void elf_file_unpack_stop(struct elf_file *ef);
 
 /*
  * What tells a file's present bytes from all others on this machine: they can only change together with
@@ -111,8 +117,7 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(const uint8_t *data, size_t size),
 			  const uint8_t **data, size_t *size);
 
-/* A section of that name (or its .zdebug_ form) with bytes in the file. Reads no contents. */
-/* Bytes it takes in the file, 0 when there is none. */
+/* A section of that name (or its .zdebug_ form): the bytes it takes in the file, 0 when there is none. Reads no contents. */
 uint64_t elf_file_section_size(struct elf_file *ef, const char *name);
 bool elf_file_has_section(struct elf_file *ef, const char *name);
 

@@ -192,6 +192,17 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	strbuf_fini(&text);
 }
 
+/* locations_id(), and what is new will be looked up. */
+static uint32_t note_location(struct locations *ls, const struct location *loc)
+{
+	size_t had = ls->n;
+	uint32_t id = locations_id(ls, loc);
+
+	if (ls->n > had && loc->kind == LOC_FILE)
+		inlines_expected(loc->mod, loc->off);
+	return id;
+}
+
 static uint32_t user_location(struct collect *c, struct image *img, struct avma addr, uint32_t part,
 			      bool joined)
 {
@@ -218,7 +229,7 @@ static uint32_t user_location(struct collect *c, struct image *img, struct avma 
 	}
 	if (loc.kind == LOC_ANON || loc.kind == LOC_NOELF)
 		jit_location(c, img->as, &loc);
-	return locations_id(&c->locs, &loc);
+	return note_location(&c->locs, &loc);
 }
 
 static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
@@ -554,7 +565,7 @@ static uint32_t same_location(struct collect *to, const struct collect *from, ui
 	}
 	if (loc.path)
 		loc.path = intern_str(to->texts, intern_add(to->texts, loc.path));
-	id = locations_id(&to->locs, &loc);
+	id = note_location(&to->locs, &loc);
 	there = &to->locs.locs[id];
 	if (loc.part < there->part)
 		*there = loc;

@@ -19,6 +19,7 @@
 #include "hash.h"
 #include "inline_cache.h"
 #include "inlines_cu.h"
+#include "inlines_expect.h"
 #include "inlines_split.h"
 #include "log.h"
 #include "ranges.h"
@@ -55,6 +56,8 @@ struct inline_index {
 	/* Of the first part only: */
 	struct inline_cache *kept;	/* from the cache; NULL: nothing */
 	struct cache_key key;
+	struct inlines_expect *expect;	/* owned; NULL: nothing is unpacked ahead */
+	/* Of each: */
 	unsigned int part;		/* number of the handle it reads through */
 	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
 	uint64_t next_start;		/* svma from which on @next is asked */
@@ -237,8 +240,17 @@ void inlines_ahead(struct module *m)
 	if (!m->inlines)
 		m->inlines = inlines_new(m);
 	/* What is kept is likely to hold all that will be asked. */
-	if (m->inlines->from && !m->inlines->kept && cpus > 1)
-		elf_file_unpack_ahead(m->inlines->from, cpus - 1);
+	if (m->inlines->from && !m->inlines->kept && !m->inlines->expect && cpus > 1)
+		m->inlines->expect = inlines_expect_new(m->inlines->from, cpus - 1);
+}
+
+void inlines_expected(struct module *m, uint64_t off)
+{
+	const struct inline_index *ix = m->inlines;
+	uint64_t svma;
+
+	if (ix && ix->expect && elf_file_off_to_svma(ix->src.code, off, &svma))
+		inlines_expect_at(ix->expect, ix->src.code, svma);
 }
 
 /* The part for @svma, ready to be asked; NULL when there is no debug info. */
@@ -288,6 +300,7 @@ static void index_free(struct inline_index *ix)
 	ranges_fini(&ix->cu_ranges);
 	u64map_fini(&ix->cu_by_die);
 	u64map_fini(&ix->missed);
+	inlines_expect_free(ix->expect);
 	inline_cache_free(ix->kept);
 	inline_dies_free(ix->src.dies);
 	dwarf_end(ix->src.dw);

@@ -73,6 +73,8 @@ bool inlines_source(struct module *m, struct svma addr, struct strbuf *path, uin
  * that takes long and there is a CPU to spare.
  */
 void inlines_ahead(struct module *m);
+/* Inlined functions will be looked up at @off, an offset in the module's file. By the thread that called inlines_ahead(). */
+void inlines_expected(struct module *m, uint64_t off);
 /*
  * Before the first lookup: share the module out among threads, part i for the addresses from starts[i]
  * up to starts[i + 1], ascending; starts[0] counts as 0. Each part may then be asked by one thread at

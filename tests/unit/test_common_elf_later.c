@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,12 @@ static void test_handles(void **state)
 	}
 }
 
+static void expect_all(void *ctx, const uint8_t *data, size_t size)
+{
+	assert_true(data && size);
+	elf_file_expect_info(ctx, UINT64_MAX);
+}
+
 /* Of a compressed .debug_info there is what was asked for, and more at most; with and without a thread ahead. */
 static void test_info_by_pieces(void **state)
 {
@@ -140,7 +147,7 @@ static void test_info_by_pieces(void **state)
 		if (!tool_run("objcopy --compress-debug-sections=%s prog packed 2>/dev/null", kinds[run % 2])) {
 			packed = open_elf("packed");
 			if (run / 2)
-				elf_file_unpack_ahead(packed, 1);
+				elf_file_unpack_ahead(packed, 1, expect_all, packed);
 			have = section_of(elf_file_handle(packed), ".debug_info");
 			assert_non_null(have);
 			assert_int_equal(have->d_size, n);
@@ -154,12 +161,12 @@ static void test_info_by_pieces(void **state)
 			elf_file_close(packed);
 			/* Closed with all or some of it still to do. */
 			packed = open_elf("packed");
-			elf_file_unpack_ahead(packed, 1);
+			elf_file_unpack_ahead(packed, 1, expect_all, packed);
 			elf_file_close(packed);
 			/* More than there are threads: asked for before and after their turn, or not at all. */
 			for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
 				many[i] = open_elf("packed");
-				elf_file_unpack_ahead(many[i], 1);
+				elf_file_unpack_ahead(many[i], 1, expect_all, many[i]);
 			}
 			for (size_t i = ARRAY_SIZE(many); i-- > 0;) {
 				have = i % 3 ? section_of(elf_file_handle(many[i]), ".debug_info") : NULL;
@@ -173,6 +180,71 @@ static void test_info_by_pieces(void **state)
 		}
 		elf_file_close(plain);
 	}
+}
+
+/* What a test waits for a thread with. */
+struct heard {
+	struct elf_file *ef;
+	uint8_t *data;
+	size_t size;
+	uint64_t end;		/* what it expects, bytes of .debug_info */
+	sem_t is;
+};
+
+static void hear(void *ctx, const uint8_t *data, size_t size)
+{
+	struct heard *h = ctx;
+
+	h->data = malloc(size);
+	memcpy(h->data, data, size);
+	h->size = size;
+	elf_file_expect_info(h->ef, h->end);
+	sem_post(&h->is);
+}
+
+/* The thread ahead shows .debug_aranges, and goes as far as it is expected to, a little beyond at most. */
+static void test_info_expected(void **state)
+{
+	struct elf_file *plain, *packed;
+	const uint8_t *want, *ranges;
+	size_t n, nranges, more;
+	struct heard h = { 0 };
+	Elf_Data *have;
+
+	(void)state;
+	if (!tool_build("for i in $(seq 20000); do echo \"struct s$i { int a$i, b[$i]; char *c; struct s$i *d; } v$i;\"; "
+		   "done >>x.c && gcc -O1 -g -gz=none -o prog x.c -w && objcopy --compress-debug-sections=zlib prog packed"))
+		skip();
+	plain = open_elf("prog");
+	assert_int_equal(elf_file_section(plain, ".debug_info", &want, &n, NULL), 0);
+	assert_int_equal(elf_file_section(plain, ".debug_aranges", &ranges, &nranges, NULL), 0);
+	assert_true(n > 1000000);
+	h.ef = packed = open_elf("packed");
+	h.end = n / 4;
+	assert_int_equal(sem_init(&h.is, 0, 0), 0);
+	elf_file_unpack_ahead(packed, 1, hear, &h);
+	assert_int_equal(sem_wait(&h.is), 0);
+	assert_int_equal(h.size, nranges);
+	assert_memory_equal(h.data, ranges, nranges);
+	have = section_of(elf_file_handle(packed), ".debug_info");
+	assert_non_null(have);
+	/* What the thread writes is not to be compared before it has stopped. */
+	while (!want[h.end - 1])
+		h.end--;
+	for (int i = 0; i < 10000 && ((volatile uint8_t *)have->d_buf)[h.end - 1] != want[h.end - 1]; i++)
+		usleep(1000);
+	elf_file_unpack_stop(packed);
+	assert_memory_equal(have->d_buf, want, h.end);
+	more = h.end + (256 << 10);
+	for (size_t i = more; i < n; i++)
+		assert_int_equal(((uint8_t *)have->d_buf)[i], 0);
+	/* What nobody expected comes when it is needed. */
+	elf_file_need_info(packed, n - 1, n);
+	assert_memory_equal(have->d_buf, want, n);
+	sem_destroy(&h.is);
+	free(h.data);
+	elf_file_close(packed);
+	elf_file_close(plain);
 }
 
 /* The units of the section @info: where the @i-th begins, and behind the last one where it ends. */
@@ -364,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_info_by_pieces),
+		cmocka_unit_test(test_info_expected),
 		cmocka_unit_test(test_info_by_units),
 		cmocka_unit_test(test_strings_by_pieces),
 		cmocka_unit_test(test_strings_changed),
