@@ -65,7 +65,10 @@ struct ahead {
 	struct list *lists;
 	size_t nlists, lists_cap;
 	unsigned int busy;	/* threads with a job at hand, which may add others */
-	unsigned int alive;
+	/* Of the thread that began it: */
+	struct timespec tick;	/* when to look next; CLOCK_MONOTONIC */
+	unsigned int ticks;
+	bool shown;		/* progress, on the terminal */
 };
 
 static int by_address(const void *pa, const void *pb)
@@ -254,7 +257,36 @@ static void open_binary(struct ahead *ah, struct job *job)
 	}
 }
 
-static void do_job(struct ahead *ah, struct job job)
+/* The next one is a tick from now. */
+static void wind_up(struct ahead *ah)
+{
+	clock_gettime(CLOCK_MONOTONIC, &ah->tick);
+	ah->tick.tv_nsec += TICK_NS;
+	if (ah->tick.tv_nsec >= 1000000000) {
+		ah->tick.tv_nsec -= 1000000000;
+		ah->tick.tv_sec++;
+	}
+}
+
+static void on_tick(struct ahead *ah)
+{
+	wind_up(ah);
+	if (++ah->ticks < 10 || !ah->opts->progress)
+		return;
+	ah->shown = true;
+	fprintf(stderr, "\rnames of %zu of %zu addresses ", atomic_load(&ah->ndone), ah->nasks);
+}
+
+static bool tick_is_due(const struct ahead *ah)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec != ah->tick.tv_sec ? now.tv_sec > ah->tick.tv_sec : now.tv_nsec >= ah->tick.tv_nsec;
+}
+
+/* @first: by the thread that began it. */
+static void do_job(struct ahead *ah, struct job job, bool first)
 {
 	struct source_line lines[INLINES_MAX + 1];
 	const char *names[INLINES_MAX];
@@ -273,63 +305,55 @@ static void do_job(struct ahead *ah, struct job job)
 		if (ah->opts->lines)
 			inlines_lines(ask->mod, ask->at, lines, ah->opts->inlines ? INLINES_MAX + 1 : 1);
 		note_done(ah, ask);
+		if (first && tick_is_due(ah))
+			on_tick(ah);
 	}
 }
 
-static void *worker(void *arg)
+/* Until something changes. With @ah->lock held. */
+static void wait_change(struct ahead *ah, bool first)
 {
-	struct ahead *ah = arg;
+	if (!first) {
+		pthread_cond_wait(&ah->change, &ah->lock);
+	} else if (pthread_cond_timedwait(&ah->change, &ah->lock, &ah->tick)) {
+		on_tick(ah);
+		/* A thread that waits for another one's jobs does not see the signal itself. */
+		pthread_cond_broadcast(&ah->change);
+	}
+}
 
+/* Until all jobs are done. */
+static void work(struct ahead *ah, bool first)
+{
 	pthread_mutex_lock(&ah->lock);
 	for (;;) {
 		struct job job;
 
 		while (!ah->njobs && ah->busy && !stop_requested())
-			pthread_cond_wait(&ah->change, &ah->lock);
+			wait_change(ah, first);
 		if (!ah->njobs || stop_requested())
 			break;
 		job = ah->jobs[--ah->njobs];
 		ah->busy++;
 		pthread_mutex_unlock(&ah->lock);
-		do_job(ah, job);
+		do_job(ah, job, first);
 		pthread_mutex_lock(&ah->lock);
 		ah->busy--;
 		pthread_cond_broadcast(&ah->change);
 	}
-	ah->alive--;
-	pthread_cond_broadcast(&ah->change);
 	pthread_mutex_unlock(&ah->lock);
+}
+
+static void *worker(void *ah)
+{
+	work(ah, false);
 	return NULL;
 }
 
-/* Waits for the threads. @ah->lock is held. */
-static void watch(struct ahead *ah)
-{
-	bool shown = false;
-	struct timespec t;
-	unsigned int ticks = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	while (ah->alive) {
-		t.tv_nsec += TICK_NS;
-		if (t.tv_nsec >= 1000000000) {
-			t.tv_nsec -= 1000000000;
-			t.tv_sec++;
-		}
-		while (ah->alive && !pthread_cond_timedwait(&ah->change, &ah->lock, &t))
-			;
-		/* A thread that waits for another one's jobs does not see the signal itself. */
-		pthread_cond_broadcast(&ah->change);
-		if (++ticks < 10 || !ah->opts->progress || !ah->alive)
-			continue;
-		shown = true;
-		fprintf(stderr, "\rnames of %zu of %zu addresses ", atomic_load(&ah->ndone),
-			ah->nasks);
-	}
-	if (shown)
-		fprintf(stderr, "\r%*s\r", 50, "");
-}
-
+/*
+ * The thread that is here works as well: if it only waited for others, the kernel, which still sees it at work when they begin, would
+ * mostly put two of them on one CPU and leave another one idle for milliseconds.
+ */
 static void run(struct ahead *ah)
 {
 	pthread_t tid[THREADS_MAX];
@@ -341,21 +365,14 @@ static void run(struct ahead *ah)
 	pthread_cond_init(&ah->change, &attr);
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&ah->lock, NULL);
-	pthread_mutex_lock(&ah->lock);
-	while (n < ah->threads && !pthread_create(&tid[n], NULL, worker, ah))
+	wind_up(ah);
+	while (n + 1 < ah->threads && !pthread_create(&tid[n], NULL, worker, ah))
 		n++;
-	ah->alive = n;
-	if (n) {
-		watch(ah);
-	} else {	/* no thread to be had */
-		ah->alive = 1;
-		pthread_mutex_unlock(&ah->lock);
-		worker(ah);
-		pthread_mutex_lock(&ah->lock);
-	}
-	pthread_mutex_unlock(&ah->lock);
+	work(ah, true);
 	while (n)
 		pthread_join(tid[--n], NULL);
+	if (ah->shown)
+		fprintf(stderr, "\r%*s\r", 50, "");
 	pthread_mutex_destroy(&ah->lock);
 	pthread_cond_destroy(&ah->change);
 }
