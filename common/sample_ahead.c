@@ -20,6 +20,8 @@
 /* A batch is full with either. */
 #define BATCH_SAMPLES 64u
 #define BATCH_BYTES (128u << 10)
+/* Who waits for batches is woken for so many. */
+#define WAKE_BATCHES 4u
 
 /* A sample in a batch. Behind it lie its words, its chain, who is gone, and where the words are. */
 struct packed {
@@ -164,7 +166,7 @@ static void *run(void *arg)
 		sa->left = left;
 		sa->open = left;
 		sa->made++;
-		unlock_and_wake(sa, sa->reader_waits);
+		unlock_and_wake(sa, sa->reader_waits && (sa->cancel || !left || sa->made - sa->taken >= WAKE_BATCHES));
 		pthread_mutex_lock(&sa->lock);
 	}
 	pthread_mutex_unlock(&sa->lock);
