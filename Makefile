@@ -188,7 +188,8 @@ check-runtimes: deps	## containers of docker, podman, containerd, lxc and system
 	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
 
 .PHONY: check-names
-check-names: deps	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min)
+check-names: deps	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)
+	$(Q)contrib/install-deps names
 	+$(build_targets)
 	$(Q)ORACLE_N=10000 tests/run --build $(B) tests/cmd/names.sh
 

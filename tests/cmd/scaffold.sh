@@ -65,6 +65,7 @@ missing=$(PATH=$T/bin CC=nothing "$deps" build --print)
 like "deps: what is missing is named" "$missing" '^libelf-dev$'
 like "deps: and commands" "$missing" '^gcc$'
 like "deps: so are runtimes" "$(PATH=$T/bin CC=nothing "$deps" runtimes --print)" '^podman$'
+like "deps: so is debug info to compare names with" "$(PATH=$T/bin CC=nothing "$deps" names --print)" '^python3-dbg$'
 unlike "deps: which checking does without" "$(PATH=$T/bin CC=nothing "$deps" check --print)" '^podman$'
 is "deps: nothing else is printed" "$(grep -Evc '^[a-z0-9+-]+$' <<<"$missing")" 0
 check_rc "deps: without apt-get and with things missing it fails" 1 env PATH="$T/bin" CC=nothing "$deps" build
