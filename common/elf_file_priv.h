@@ -102,6 +102,12 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off);
  */
 bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *tab);
 
+/*
+ * How many of the relocations with addends at @svma, the first ones, are relative by DT_RELACOUNT (glibc's elf/elf.h): they tell no
+ * symbol. Not more than a hint, that there may not be as many.
+ */
+uint64_t elf_relative_relocs(struct elf_file *ef, uint64_t svma);
+
 /* Is the section @name one that libdw reads for us? */
 bool elf_debug_wanted(const char *name);
 

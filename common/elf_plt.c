@@ -45,10 +45,24 @@ static const char *reloc_name(const struct elf_symtab *dynsym, uint64_t index)
 	return name[0] ? name : NULL;
 }
 
-static void read_relocs(Elf_Scn *scn, const struct elf_symtab *dynsym, bool is_plt,
-			struct slots *out)
+/* The relocations of section @scn, but for those at its beginning that say nothing: of libpython 3.11 22,671 of 35,969. */
+static Elf_Data *relocs_of(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *d = elf_scn_data(scn);
+	uint64_t skip = elf_relative_relocs(ef, sh->sh_addr);
+	size_t size = gelf_fsize(ef->elf, ELF_T_RELA, 1, EV_CURRENT);
+	Elf_Data *d = NULL;
+
+	if (skip && size && skip <= sh->sh_size / size) {
+		skip *= size;
+		if (skip == sh->sh_size)
+			return NULL;
+		d = elf_image(ef, sh->sh_addr + skip, sh->sh_size - skip, ELF_T_RELA);
+	}
+	return d ? d : elf_scn_data(scn);
+}
+
+static void read_relocs(Elf_Data *d, const struct elf_symtab *dynsym, bool is_plt, struct slots *out)
+{
 	GElf_Rela r;
 
 	for (int i = 0; d && gelf_getrela(d, i, &r); i++) {
@@ -254,7 +268,7 @@ void elf_plt_build(struct elf_file *ef)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !(sh.sh_flags & SHF_ALLOC))
 			continue;
 		name = elf_strptr(ef->elf, ef->shstrndx, sh.sh_name);
-		read_relocs(scn, &dynsym, name && strcmp(name, ".rela.plt") == 0, &slots);
+		read_relocs(relocs_of(ef, scn, &sh), &dynsym, name && strcmp(name, ".rela.plt") == 0, &slots);
 	}
 	if (slots.n) {
 		name_resolvers(ef, &slots);

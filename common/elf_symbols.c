@@ -54,6 +54,7 @@ const char *elf_symtab_name(const struct elf_symtab *tab, size_t off)
 
 struct dyn_tables {
 	uint64_t symtab, strtab, strsz, hash, gnu_hash;	/* svma, strsz bytes; 0 = absent */
+	uint64_t rela, relacount;
 };
 
 static void read_dynamic(struct elf_file *ef, struct dyn_tables *t)
@@ -93,8 +94,22 @@ static void read_dynamic(struct elf_file *ef, struct dyn_tables *t)
 		case DT_GNU_HASH:
 			t->gnu_hash = dyn.d_un.d_ptr;
 			break;
+		case DT_RELA:
+			t->rela = dyn.d_un.d_ptr;
+			break;
+		case DT_RELACOUNT:
+			t->relacount = dyn.d_un.d_val;
+			break;
 		}
 	}
+}
+
+uint64_t elf_relative_relocs(struct elf_file *ef, uint64_t svma)
+{
+	struct dyn_tables t;
+
+	read_dynamic(ef, &t);
+	return t.rela == svma ? t.relacount : 0;
 }
 
 /* Word @i of a table of 32-bit words; false behind its end. */

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "minidebug.h"
 #include "ranges.h"
+#include "sort_u64.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -189,64 +190,59 @@ static int by_start(const void *pa, const void *pb)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
+/* @syms[i] becomes what @from[i] & @mask is the index of, each once; @from is used up. In place: memory takes longer to be had. */
+static void arrange(struct sym *syms, uint64_t *from, size_t n, uint64_t mask)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sym first = syms[i];
+		size_t at = i, next;
+
+		/* Round the cycle that it is in. */
+		while ((next = (size_t)(from[at] & mask)) != i) {
+			syms[at] = syms[next];
+			from[at] = at;
+			at = next;
+		}
+		syms[at] = first;
+		from[at] = at;
+	}
+}
+
 /*
- * qsort() by by_start(), with a tenth of its comparisons: digit by digit of the address, from the lowest, and
- * what has one address by its names after.
+ * qsort() by by_start(), with a tenth of its comparisons: by address, and what has one address by its names
+ * after.
  */
 static void sort_syms(struct symtab *st)
 {
-	enum { BITS = 11, DIGITS = 1 << BITS };
-	struct key {
-		uint64_t start;
-		uint32_t i;
-	} *both, *keys, *to, *swap;
-	struct sym *syms = st->syms, *sorted;
+	struct sym *syms = st->syms;
 	const size_t n = st->n;
-	uint64_t varies = 0;
+	uint64_t low = UINT64_MAX, high = 0, *keys;
+	unsigned int bits = 0;
 
-	if (n <= SORT_MIN) {
+	for (size_t i = 0; i < n; i++) {
+		low = MIN(low, syms[i].start);
+		high = MAX(high, syms[i].start);
+	}
+	while (n >> bits)
+		bits++;
+	/* Address and index have room in one number, but for what no program is like. */
+	if (n <= SORT_MIN || (high - low) >> (64 - bits)) {
 		if (n > 1)
 			qsort(syms, n, sizeof(*syms), by_start);
 		return;
 	}
-	keys = both = xmalloc(2 * n * sizeof(*both));
-	to = both + n;
-	sorted = xmalloc(n * sizeof(*sorted));
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = (struct key){ syms[i].start, (uint32_t)i };
-		varies |= keys[i].start ^ keys[0].start;
-	}
-	for (unsigned int shift = 0; shift < 64; shift += BITS) {
-		uint32_t at[DIGITS] = { 0 }, sum = 0;
-
-		if (!(varies >> shift & (DIGITS - 1)))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			at[keys[i].start >> shift & (DIGITS - 1)]++;
-		for (size_t d = 0; d < DIGITS; d++) {
-			uint32_t here = at[d];
-
-			at[d] = sum;
-			sum += here;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[at[keys[i].start >> shift & (DIGITS - 1)]++] = keys[i];
-		swap = keys;
-		keys = to;
-		to = swap;
-	}
+	keys = xmalloc(n * sizeof(*keys));
 	for (size_t i = 0; i < n; i++)
-		sorted[i] = syms[keys[i].i];
+		keys[i] = (syms[i].start - low) << bits | i;
+	sort_u64(keys, n);
+	arrange(syms, keys, n, ((uint64_t)1 << bits) - 1);
+	free(keys);
 	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && sorted[next].start == sorted[i].start; next++)
+		for (next = i + 1; next < n && syms[next].start == syms[i].start; next++)
 			;
 		if (next - i > 1)
-			qsort(sorted + i, next - i, sizeof(*sorted), by_start);
+			qsort(syms + i, next - i, sizeof(*syms), by_start);
 	}
-	free(both);
-	free(syms);
-	st->syms = sorted;
-	st->cap = n;
 }
 
 /* Where the code ends that holds @svma: no symbol without a size reaches further. */
