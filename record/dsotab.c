@@ -100,6 +100,8 @@ void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
 	memset(dt, 0, sizeof(*dt));
 	dt->paths = paths;
 	dt->pins = pins;
+	if (!stat("/", &st))
+		dt->own_dev = st.st_dev;
 	if (!stat("/proc/self/ns/mnt", &st))
 		dt->own_mnt_ns = st.st_ino;
 	read_own_vdso(dt);
@@ -488,6 +490,9 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	pins_hold(dt->pins, &d->pin, fd);
 	d->held_size = (uint64_t)st->st_size;
 	d->held_mtime_ns = mtime_ns(st);
+	d->apart = dt->own_mnt_ns && u->mnt_ns == dt->own_mnt_ns && st->st_dev != dt->own_dev && !is_memfd(d->ev.path);
+	d->idle = 0;
+	dt->napart += d->apart;
 	/* The root and the path are those of one and the same process. */
 	rootpin_put(dt->pins, d->root);
 	d->root = user_root(dt, u, &by_number);

@@ -24,6 +24,8 @@ struct dso {
 				 * stripped; 0 = unknown */
 	bool vdso;
 	bool not_elf;		/* the file was opened and is something else */
+	bool apart;		/* the file lies in our mount namespace, and not on the file system of "/" */
+	uint8_t idle;		/* looks at all processes, the latest, in which none mapped it */
 	uint8_t pin_tries;	/* failed attempts to get at the file */
 	struct pin pin;		/* the file */
 	uint64_t held_size;	/* of the file, when it was pinned: ev has those of the first one */
@@ -69,6 +71,8 @@ struct dsotab {
 	bool detached;			/* dsotab_detach() */
 	int64_t until_ns;
 	uint64_t own_mnt_ns;		/* our own mount namespace, which lives as long as we do; 0 = unknown */
+	dev_t own_dev;			/* of "/" there */
+	size_t napart;			/* times that a file apart was held */
 };
 
 void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins);

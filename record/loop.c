@@ -339,6 +339,7 @@ enum loop_end loop_run(struct loop *l)
 					    l->enabled_at ? last - l->enabled_at : 0);
 				if (l->sink->facts)
 					cgroup_facts_watch(l->sink->facts);
+				proctab_let_go(l->sink->pt, last);
 			}
 			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {
 				end = LOOP_GONE;

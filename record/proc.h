@@ -38,14 +38,15 @@ struct proc {
 	bool jit_captured;		/* for good: it has ended */
 	bool own;			/* proctab_own_child(), or descends from it */
 	bool aside;			/* no side-band is promised: known as another one's rival only */
-	bool dead;			/* its leader's EXIT came */
+	bool dead;			/* its leader's EXIT came, and no thread is known to live on */
+	bool headless;			/* its leader's EXIT came */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
 	uint64_t lost_seen;		/* proctab.lost when it was last known what image it runs */
 	uint64_t lost_time;		/* ns, when that was last asked for because of a loss; 0 = never */
-	uint64_t dead_time;		/* ns */
+	uint64_t dead_time;		/* ns, of the latest EXIT, or of the latest sample after it */
 	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
 	struct facts *facts;		/* NULL = not read, or gone before they could be */
 	/*
@@ -57,6 +58,8 @@ struct proc {
 	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
 	struct proc *dead_prev, *dead_next;
 };
+
+struct letgo;
 
 struct proctab {
 	struct rec_writer *w;	/* borrowed */
@@ -88,6 +91,7 @@ struct proctab {
 	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
+	struct letgo *letgo;	/* of proc_letgo.c; NULL = it had nothing to do yet */
 	bool evicting;		/* in capture_before_evict(): nothing may be pinned, no process get known */
 	struct rivals *rivals;	/* who is there, as proc_rivals.c saw it last; NULL = not looked yet */
 	uint64_t lost;		/* times that side-band records were lost */
@@ -120,6 +124,8 @@ static inline const struct facts *proc_who(const struct proc *p)
 
 /* The process with that pid, in the table from now on. */
 struct proc *proctab_know(struct proctab *pt, uint32_t pid);
+/* Let go of processes that ended long enough before @time, ns. */
+void proc_bury_dead(struct proctab *pt, uint64_t time);
 
 /* ---- proc_intro.c ---- */
 
@@ -151,6 +157,12 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 		  uint64_t time);
 /* Write the thread's comm when that has not been done. */
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
+
+/* ---- proc_letgo.c ---- */
+
+/* Waits for the capture that it has under way. */
+void letgo_settle(struct proctab *pt);
+void letgo_free(struct proctab *pt);
 
 /* ---- proc_forget.c ---- */
 
@@ -203,6 +215,8 @@ void rivals_fini(struct proctab *pt);
 /* ---- proc_capture.c ---- */
 
 void capture_jit(struct proc *p);
+/* Make ready what captures the rows of @d seen so far; the caller notes them as captured. False: there are none that have not been. */
+bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *job);
 /* pins.on_evict: ctx is the struct proctab. */
 void capture_before_evict(void *ctx, struct pin *pin);
 

@@ -310,23 +310,31 @@ static uint64_t early_share(const struct proctab *pt, uint64_t samples)
 	return code_budget_take(&b, samples);
 }
 
-static void capture_dso(struct proctab *pt, struct dso *d)
+bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *job)
 {
-	struct capture_job job;
 	struct leafs leafs;
 	uint64_t *addrs;
 	size_t n;
 
 	if (d->not_elf || !d->ev.id || (d->captured == d->seen.n && !pt->nkept))
-		return;
+		return false;
 	addrs = all_addresses(pt, &d->seen, CAPTURE_ELF, d->ev.id, &n);
 	if (!n) {
 		free(addrs);
-		return;
+		return false;
 	}
 	leafs = all_leafs(pt, d);
-	prepare_dso(pt, d, addrs, n, &leafs, &job);
-	job.code_max = early_share(pt, leafs.samples);
+	prepare_dso(pt, d, addrs, n, &leafs, job);
+	job->code_max = early_share(pt, leafs.samples);
+	return true;
+}
+
+static void capture_dso(struct proctab *pt, struct dso *d)
+{
+	struct capture_job job;
+
+	if (!capture_prepare_dso(pt, d, &job))
+		return;
 	if (!job.err)
 		d->captured = d->seen.n;
 	capture_now(pt, NULL, &job);
@@ -349,6 +357,7 @@ void capture_before_evict(void *ctx, struct pin *pin)
 	uint64_t pid, val;
 	size_t it = 0;
 
+	letgo_settle(pt);
 	pt->evicting = true;
 	capture_closing(pt, pin);
 	if (pin->kind == PIN_ELF)
@@ -431,6 +440,7 @@ struct caplist *proctab_cut(struct proctab *pt)
 	uint64_t pid, val;
 	size_t it = 0;
 
+	letgo_settle(pt);
 	while (u64map_next(&pt->procs, &it, &pid, &val)) {
 		struct proc *p = (struct proc *)(uintptr_t)val;
 

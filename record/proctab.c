@@ -121,6 +121,21 @@ static void revive(struct proc *p)
 	p->pt->ndead--;
 }
 
+/* Its samples are over, or were @time ago. */
+static void die(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+
+	revive(p);
+	p->dead = true;
+	p->dead_time = time;
+	p->dead_next = &pt->dead;
+	p->dead_prev = pt->dead.dead_prev;
+	p->dead_prev->dead_next = p;
+	pt->dead.dead_prev = p;
+	pt->ndead++;
+}
+
 static void free_proc(struct proc *p)
 {
 	struct proctab *pt = p->pt;
@@ -161,6 +176,7 @@ void proctab_free(struct proctab *pt)
 	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
+	letgo_free(pt);
 	rivals_fini(pt);
 	rootpin_put(&pt->pins, pt->own);
 	rootpin_put(&pt->pins, pt->host);
@@ -254,7 +270,7 @@ static void begin_image(struct proc *p)
 	mapset_put(p->maps);
 	p->maps = mapset_new();
 	p->known = true;
-	p->kthread = p->inherited = p->read_late = false;
+	p->kthread = p->inherited = p->read_late = p->headless = false;
 	p->exe = 0;
 	p->exe_wait = p->pt->lost + 1;
 	p->serial = 0;
@@ -384,8 +400,7 @@ static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
 	p->exe_wait = 0;
 }
 
-/* Let go of processes that ended long enough before @time. */
-static void bury_dead(struct proctab *pt, uint64_t time)
+void proc_bury_dead(struct proctab *pt, uint64_t time)
 {
 	struct proc *p;
 
@@ -417,23 +432,19 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 {
 	struct proc *p = find_proc(pt, ev->pid);
 
-	bury_dead(pt, ev->time);
+	proc_bury_dead(pt, ev->time);
 	threads_drop(&pt->threads, ev->tid);
 	if (!p)
 		return;
 	if (proc_written(p))
 		rec_writer_exit(pt->w, ev);
-	if (ev->tid != ev->pid || p->dead)
+	if ((ev->tid != ev->pid && !p->headless) || p->dead)
 		return;
-	if (p->exe_wait == pt->lost + 1 && !pt->barred++)
+	if (!p->headless && p->exe_wait == pt->lost + 1 && !pt->barred++)
 		memcpy(pt->barred_comm, p->comm, sizeof(p->comm));
-	p->dead = true;
-	p->dead_time = ev->time;
-	p->dead_next = &pt->dead;
-	p->dead_prev = pt->dead.dead_prev;
-	p->dead_prev->dead_next = p;
-	pt->dead.dead_prev = p;
-	pt->ndead++;
+	p->headless = true;
+	/* With others of its threads alive, until one of them is sampled. */
+	die(p, ev->time);
 	/* The next one to have its number in its namespace writes to a perf map of the same name. */
 	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
 		p->facts->over_time = ev->time;
@@ -459,12 +470,37 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
 
 /* ---- samples ---- */
 
+/* Does it run by now, or a thread of it? */
+static bool runs(const struct proc *p)
+{
+	int procfd = nsopen_process(p->pid);
+	bool yes = procfd >= 0 && facts_running(procfd);
+
+	if (procfd >= 0)
+		close(procfd);
+	return yes;
+}
+
+/*
+ * A sample of a process that has ended. Its threads may live on without the first one, or its number is another one's, of whose
+ * fork we were not told. But a thread is sampled after its EXIT, too, which is written before do_exit() is at its end
+ * (perf_event_exit_task() in kernel/events/core.c): a process that came to life by that would never end.
+ */
+static void sampled_dead(struct proc *p, uint32_t tid, uint64_t time)
+{
+	if (p->pt->detached ? tid != p->pid : runs(p))
+		revive(p);
+	else
+		die(p, MAX(time, p->dead_time));
+}
+
 struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	struct proc *p = proctab_know(pt, pid);
 	struct thread *t;
 
-	revive(p);
+	if (p->dead)
+		sampled_dead(p, tid, time);
 	p->last_time = time;
 	if (p->lost_seen != pt->lost)
 		make_up_exec(pt, p, time);

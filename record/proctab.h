@@ -133,6 +133,11 @@ void proctab_nested(struct proctab *pt);
  */
 void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time),
 			bool (*lost_since)(void *ctx, uint64_t time), void *ctx);
+/*
+ * Close files on file systems of their own that no process maps any more, once their rows are captured: they could not be unmounted.
+ * To be called every 200 ms, at @time, ns as in samples; does not wait.
+ */
+void proctab_let_go(struct proctab *pt, uint64_t time);
 /* There will be more than one file: keep slices of binaries for the next. */
 void proctab_keep_slices(struct proctab *pt);
 

@@ -187,7 +187,7 @@ if [ -x "$TARGETS/throws" ]; then
 	# 0.1 to 0.6 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function where its own
 	# caller's were saved, and the handler's address over its own (__builtin_eh_return): no row says so (walk_resumed()). They are told
 	# apart by where they stand; of all others 99.5 % are whole.
-	case_of throws "$("$TARGETS/throws" --chain)" "" "$TARGETS/throws" 0.5
+	case_of throws "$("$TARGETS/throws" --chain)" "" "$TARGETS/throws" 1.5
 	check "throws: stacks are whole" awk '{ n += $NF }
 		/^throws;\[[a-z_]+_stack\];/ { if (/;_Unwind_RaiseException(;\[libgcc_s[^;]*\]|;uw_install_context[^;]*)?( [0-9]+$|;(asm|entry)_)/) leaving += $NF; else bad += $NF }
 		END { printf "# %d of %d not whole, %d more where a throw ends\n", bad, n, leaving; exit !(n > 200 && bad <= 0.005 * (n - leaving) && leaving <= 0.015 * n) }' "$T/throws.folded"

@@ -537,12 +537,53 @@ static void test_bounded(void **state)
 	assert_int_equal(got.nproc, 1);
 }
 
+static bool is_known(uint32_t pid)
+{
+	return u64map_get(&pt->procs, pid);
+}
+
+/*
+ * A process is sampled on its way out of the kernel, after its EXIT, and ends nevertheless; so does one whose first thread ended
+ * before others did. What is there by now is another one with that number, or threads of it.
+ */
+static void test_sampled_after_exit(void **state)
+{
+	const uint32_t self = (uint32_t)getpid();
+	const struct ev_task birth = { .time = 10, .pid = GONE + 1, .tid = GONE + 2, .ppid = GONE + 1, .ptid = GONE + 1 };
+	uint64_t late = 7000000000ull;
+
+	(void)state;
+	fork_of(GONE, 1);
+	exec_comm(GONE, "x");
+	proctab_sampled(pt, GONE, GONE, 10);
+	exit_of(GONE, GONE, 20);
+	assert_true(proctab_sampled(pt, GONE, GONE, 30)->dead);
+	fork_of(GONE + 1, 1);
+	exec_comm(GONE + 1, "y");
+	proctab_fork(pt, &birth);
+	exit_of(GONE + 1, GONE + 1, 20);
+	exit_of(GONE + 1, GONE + 2, 40);
+	proctab_sampled(pt, GONE + 1, GONE + 2, 50);
+	proctab_sampled(pt, self, self, 10);
+	exit_of(self, self, 20);
+	assert_false(proctab_sampled(pt, self, self, 30)->dead);
+	assert_int_equal(pt->ndead, 2);
+	/* For as long after the last sample as after an end. */
+	exit_of(GONE + 3, GONE + 3, 5000000025ull);
+	assert_true(is_known(GONE) && is_known(GONE + 1));
+	exit_of(GONE + 3, GONE + 3, late);
+	assert_false(is_known(GONE) || is_known(GONE + 1));
+	assert_true(is_known(self));
+	assert_int_equal(pt->ndead, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_live_process),
 		T(test_read_gone),
 		T(test_idle_and_exiting),
+		T(test_sampled_after_exit),
 		T(test_outside),
 		T(test_kernel_thread),
 		T(test_exec_seen_then_gone),

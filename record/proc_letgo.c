@@ -1,0 +1,155 @@
+/*
+ * Held files that nobody maps any more. A file that is open keeps its file system mounted: whoever ran a program from a disk could not
+ * unmount that before the recording ends. So the rows of such a binary are captured, and it is closed, a second after its last
+ * process.
+ *
+ * Only where it can be opened again should it come back: what lies in our own mount namespace and is mounted there, beside "/". A
+ * container's mounts are its own and end with it, and then a file that is not held is gone.
+ */
+#include <stdlib.h>
+
+#include "capture_thread.h"
+#include "log.h"
+#include "proc.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* Calls of proctab_let_go(), which come every 200 ms. */
+#define IDLE_LOOKS 5
+
+struct letgo {
+	struct capture_thread *thread;
+	struct capture_job job;
+	struct dso *dso;	/* whose rows it captures, beside the drain; NULL = it does nothing */
+	size_t seen;		/* seen.n of it then */
+};
+
+static bool is_candidate(const struct dso *d)
+{
+	return d->apart && d->pin.fd >= 0;
+}
+
+/* How many looks ago each of them was mapped. False: there are none. */
+static bool look(struct proctab *pt)
+{
+	uint64_t pid, val;
+	size_t it = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < pt->dsos.n; i++) {
+		struct dso *d = pt->dsos.dsos[i];
+
+		if (!is_candidate(d))
+			continue;
+		any = true;
+		d->idle = (uint8_t)MIN(d->idle + 1, IDLE_LOOKS);
+	}
+	while (any && u64map_next(&pt->procs, &it, &pid, &val)) {
+		const struct proc *p = (const struct proc *)(uintptr_t)val;
+
+		for (uint32_t i = 0; !p->dead && i < p->maps->n; i++)
+			if (p->maps->maps[i].dso)
+				p->maps->maps[i].dso->idle = 0;
+	}
+	return any;
+}
+
+static void close_file(struct proctab *pt, struct dso *d)
+{
+	pr_verbose("'%s' is let go: no process maps it any more", d->ev.path);
+	pins_drop(&pt->pins, &d->pin);
+	rootpin_put(&pt->pins, d->root);
+	d->root = NULL;
+	d->path = NULL;
+}
+
+/* What is under way has ended: write it. */
+static void end_capture(struct proctab *pt)
+{
+	struct letgo *lg = pt->letgo;
+
+	if (!lg->job.err)
+		lg->dso->captured = lg->seen;
+	/* An error of the file stays with it. */
+	capture_finish(pt, NULL, &lg->job);
+	lg->dso = NULL;
+}
+
+static bool have_thread(struct proctab *pt)
+{
+	int err;
+
+	if (!pt->letgo)
+		pt->letgo = xcalloc(1, sizeof(*pt->letgo));
+	if (!pt->letgo->thread)
+		pt->letgo->thread = capture_thread_new(&err);
+	return pt->letgo->thread;
+}
+
+/* The rows of @d to the thread. False: there is nothing to capture. */
+static bool begin_capture(struct proctab *pt, struct dso *d)
+{
+	struct letgo *lg = pt->letgo;
+
+	if (!capture_prepare_dso(pt, d, &lg->job))
+		return false;
+	lg->dso = d;
+	lg->seen = d->seen.n;
+	capture_thread_give(lg->thread, &lg->job);
+	return true;
+}
+
+/* False: it is still under way. */
+static bool step_capture(struct proctab *pt)
+{
+	struct letgo *lg = pt->letgo;
+	struct dso *d = lg ? lg->dso : NULL;
+
+	if (!d)
+		return true;
+	if (!capture_thread_ended(lg->thread, false))
+		return false;
+	end_capture(pt);
+	/* Rows that could not be had will not be there later either. */
+	if (is_candidate(d) && d->idle == IDLE_LOOKS && d->seen.n == lg->seen)
+		close_file(pt, d);
+	return true;
+}
+
+void proctab_let_go(struct proctab *pt, uint64_t time)
+{
+	/* Who ended may hold a root directory there. */
+	proc_bury_dead(pt, time);
+	/* What is closing wants files as well. */
+	if (!pt->dsos.napart || pt->closing || !look(pt) || !step_capture(pt))
+		return;
+	for (size_t i = 0; i < pt->dsos.n; i++) {
+		struct dso *d = pt->dsos.dsos[i];
+
+		if (!is_candidate(d) || d->idle < IDLE_LOOKS)
+			continue;
+		if (!have_thread(pt) || begin_capture(pt, d))
+			return;
+		close_file(pt, d);
+	}
+}
+
+void letgo_settle(struct proctab *pt)
+{
+	struct letgo *lg = pt->letgo;
+
+	if (lg && lg->dso && capture_thread_ended(lg->thread, true))
+		end_capture(pt);
+}
+
+void letgo_free(struct proctab *pt)
+{
+	struct letgo *lg = pt->letgo;
+
+	if (!lg)
+		return;
+	if (lg->dso && capture_thread_ended(lg->thread, true))
+		capture_job_fini(&lg->job);
+	capture_thread_free(lg->thread);
+	free(lg);
+}
