@@ -100,8 +100,10 @@ void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
 	memset(dt, 0, sizeof(*dt));
 	dt->paths = paths;
 	dt->pins = pins;
-	if (!stat("/", &st))
+	if (!stat("/", &st)) {
 		dt->own_dev = st.st_dev;
+		dt->own_ino = st.st_ino;
+	}
 	if (!stat("/proc/self/ns/mnt", &st))
 		dt->own_mnt_ns = st.st_ino;
 	read_own_vdso(dt);

@@ -71,7 +71,8 @@ struct dsotab {
 	bool detached;			/* dsotab_detach() */
 	int64_t until_ns;
 	uint64_t own_mnt_ns;		/* our own mount namespace, which lives as long as we do; 0 = unknown */
-	dev_t own_dev;			/* of "/" there */
+	dev_t own_dev;			/* of "/" there, */
+	ino_t own_ino;			/* and its inode */
 	size_t napart;			/* times that a file apart was held */
 };
 

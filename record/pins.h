@@ -59,6 +59,7 @@ struct rootpin {
 	struct pin tmp;		/* its /tmp: may be a mount that goes away before the root does */
 	dev_t tmp_dev;		/* of that directory, as dev and ino */
 	ino_t tmp_ino;
+	bool lived_in;		/* some process that runs had it, when that was last looked at */
 	struct rootpin *next;
 };
 

@@ -29,12 +29,26 @@ static bool is_candidate(const struct dso *d)
 	return d->apart && d->pin.fd >= 0;
 }
 
+/*
+ * Below another root than ours, as in a chroot, a program that is over within milliseconds may not be found again: where its root was
+ * nobody can tell any more. While others run there it may come, and is served by what is held.
+ */
+static bool is_lived_in(const struct dsotab *dt, const struct dso *d)
+{
+	const struct rootpin *r = d->root;
+
+	return r && r->lived_in && (r->dev != dt->own_dev || r->ino != dt->own_ino);
+}
+
 /* How many looks ago each of them was mapped. False: there are none. */
 static bool look(struct proctab *pt)
 {
 	uint64_t pid, val;
 	size_t it = 0;
 	bool any = false;
+
+	for (struct rootpin *r = pt->pins.roots; r; r = r->next)
+		r->lived_in = false;
 
 	for (size_t i = 0; i < pt->dsos.n; i++) {
 		struct dso *d = pt->dsos.dsos[i];
@@ -47,10 +61,17 @@ static bool look(struct proctab *pt)
 	while (any && u64map_next(&pt->procs, &it, &pid, &val)) {
 		const struct proc *p = (const struct proc *)(uintptr_t)val;
 
-		for (uint32_t i = 0; !p->dead && i < p->maps->n; i++)
+		if (p->dead)
+			continue;
+		if (p->facts && p->facts->rootpin)
+			p->facts->rootpin->lived_in = true;
+		for (uint32_t i = 0; i < p->maps->n; i++)
 			if (p->maps->maps[i].dso)
 				p->maps->maps[i].dso->idle = 0;
 	}
+	for (size_t i = 0; any && i < pt->dsos.n; i++)
+		if (is_lived_in(&pt->dsos, pt->dsos.dsos[i]))
+			pt->dsos.dsos[i]->idle = 0;
 	return any;
 }
 
