@@ -129,5 +129,6 @@ int main(void)
 		cmocka_unit_test(test_up_to_the_unit),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
 }
