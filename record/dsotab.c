@@ -514,6 +514,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	if (d->pin.fd >= 0) {
 		pins_touch(dt->pins, &d->pin);
+		d->idle = 0;
 		return;
 	}
 	fd = dsotab_open(dt, u, e, &st);
@@ -622,6 +623,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
 		e->dso = dt->dsos[a->dso];
 		pins_touch(dt->pins, &e->dso->pin);
+		e->dso->idle = 0;
 		return;
 	}
 	fd = dsotab_open(dt, u, e, &st);

@@ -26,6 +26,7 @@ struct dso {
 	bool not_elf;		/* the file was opened and is something else */
 	bool apart;		/* the file lies in our mount namespace, and not on the file system of "/" */
 	uint8_t idle;		/* looks at all processes, the latest, in which none mapped it */
+	uint8_t early;		/* captures to let go of it */
 	uint8_t pin_tries;	/* failed attempts to get at the file */
 	struct pin pin;		/* the file */
 	uint64_t held_size;	/* of the file, when it was pinned: ev has those of the first one */

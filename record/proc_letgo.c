@@ -1,6 +1,6 @@
 /*
  * Held files that nobody maps any more. A file that is open keeps its file system mounted: whoever ran a program from a disk could not
- * unmount that before the recording ends. So the rows of such a binary are captured, and it is closed, a second after its last
+ * unmount that before the recording ends. So the rows of such a binary are captured, and it is closed, some seconds after its last
  * process.
  *
  * Only where it can be opened again should it come back: what lies in our own mount namespace and is mounted there, beside "/". A
@@ -14,19 +14,31 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* Calls of proctab_let_go(), which come every 200 ms. */
-#define IDLE_LOOKS 5
+/* Calls of proctab_let_go(), which come every 200 ms, to a look at all processes: on a host of thousands that takes milliseconds. */
+#define LOOK_CALLS 5
+/*
+ * Looks in which nobody had it, until a binary is let go; twice as many after each capture that this has taken, as what comes back again and
+ * again would fill the recording with its rows.
+ */
+#define IDLE_LOOKS 2
+#define IDLE_DOUBLED 5
 
 struct letgo {
 	struct capture_thread *thread;
 	struct capture_job job;
 	struct dso *dso;	/* whose rows it captures, beside the drain; NULL = it does nothing */
 	size_t seen;		/* seen.n of it then */
+	unsigned int calls;
 };
 
 static bool is_candidate(const struct dso *d)
 {
 	return d->apart && d->pin.fd >= 0;
+}
+
+static bool is_idle(const struct dso *d)
+{
+	return d->idle >= IDLE_LOOKS << MIN(d->early, IDLE_DOUBLED);
 }
 
 /*
@@ -40,8 +52,8 @@ static bool is_lived_in(const struct dsotab *dt, const struct dso *d)
 	return r && r->lived_in && (r->dev != dt->own_dev || r->ino != dt->own_ino);
 }
 
-/* How many looks ago each of them was mapped. False: there are none. */
-static bool look(struct proctab *pt)
+/* How many looks ago each of them was mapped. */
+static void look(struct proctab *pt)
 {
 	uint64_t pid, val;
 	size_t it = 0;
@@ -56,7 +68,7 @@ static bool look(struct proctab *pt)
 		if (!is_candidate(d))
 			continue;
 		any = true;
-		d->idle = (uint8_t)MIN(d->idle + 1, IDLE_LOOKS);
+		d->idle = (uint8_t)MIN(d->idle + 1, UINT8_MAX);
 	}
 	while (any && u64map_next(&pt->procs, &it, &pid, &val)) {
 		const struct proc *p = (const struct proc *)(uintptr_t)val;
@@ -72,7 +84,6 @@ static bool look(struct proctab *pt)
 	for (size_t i = 0; any && i < pt->dsos.n; i++)
 		if (is_lived_in(&pt->dsos, pt->dsos.dsos[i]))
 			pt->dsos.dsos[i]->idle = 0;
-	return any;
 }
 
 static void close_file(struct proctab *pt, struct dso *d)
@@ -96,15 +107,13 @@ static void end_capture(struct proctab *pt)
 	lg->dso = NULL;
 }
 
-static bool have_thread(struct proctab *pt)
+static bool have_thread(struct letgo *lg)
 {
 	int err;
 
-	if (!pt->letgo)
-		pt->letgo = xcalloc(1, sizeof(*pt->letgo));
-	if (!pt->letgo->thread)
-		pt->letgo->thread = capture_thread_new(&err);
-	return pt->letgo->thread;
+	if (!lg->thread)
+		lg->thread = capture_thread_new(&err);
+	return lg->thread;
 }
 
 /* The rows of @d to the thread. False: there is nothing to capture. */
@@ -116,40 +125,50 @@ static bool begin_capture(struct proctab *pt, struct dso *d)
 		return false;
 	lg->dso = d;
 	lg->seen = d->seen.n;
+	d->early = (uint8_t)MIN(d->early + 1, UINT8_MAX);
 	capture_thread_give(lg->thread, &lg->job);
 	return true;
 }
 
-/* False: it is still under way. */
-static bool step_capture(struct proctab *pt)
+/* What is under way has ended, and its binary was not used meanwhile. */
+static void after_capture(struct proctab *pt)
 {
 	struct letgo *lg = pt->letgo;
-	struct dso *d = lg ? lg->dso : NULL;
+	struct dso *d = lg->dso;
 
-	if (!d)
-		return true;
-	if (!capture_thread_ended(lg->thread, false))
-		return false;
 	end_capture(pt);
 	/* Rows that could not be had will not be there later either. */
-	if (is_candidate(d) && d->idle == IDLE_LOOKS && d->seen.n == lg->seen)
+	if (is_candidate(d) && d->idle && d->seen.n == lg->seen)
 		close_file(pt, d);
-	return true;
 }
 
 void proctab_let_go(struct proctab *pt, uint64_t time)
 {
+	struct letgo *lg;
+
 	/* Who ended may hold a root directory there. */
 	proc_bury_dead(pt, time);
 	/* What is closing wants files as well. */
-	if (!pt->dsos.napart || pt->closing || !look(pt) || !step_capture(pt))
+	if (!pt->dsos.napart || pt->closing)
 		return;
+	if (!pt->letgo)
+		pt->letgo = xcalloc(1, sizeof(*pt->letgo));
+	lg = pt->letgo;
+	if (++lg->calls % LOOK_CALLS == 0)
+		look(pt);
+	else if (!lg->dso)
+		return;
+	if (lg->dso) {
+		if (!capture_thread_ended(lg->thread, false))
+			return;
+		after_capture(pt);
+	}
 	for (size_t i = 0; i < pt->dsos.n; i++) {
 		struct dso *d = pt->dsos.dsos[i];
 
-		if (!is_candidate(d) || d->idle < IDLE_LOOKS)
+		if (!is_candidate(d) || !is_idle(d))
 			continue;
-		if (!have_thread(pt) || begin_capture(pt, d))
+		if (!have_thread(lg) || begin_capture(pt, d))
 			return;
 		close_file(pt, d);
 	}
