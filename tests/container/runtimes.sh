@@ -71,7 +71,8 @@ boxed() {
 		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' "$T/app" "$@" >"$T/$name.out" 2>&1 ||
 		fail "$name: the program ran" "$(cat "$T/$name.out")"
 	"$NSPROF" symbolize -q --no-inline --stats "$T/$name" >"$T/$name.folded" 2>"$T/$name.stats"
-	sed -n "s/^ .* \([0-9.]* %\)  complete/# $name: \1 of all stacks are complete/p" "$T/$name.stats"
+	# How many are complete, and why the others are not.
+	awk -v name="$name" 'NR > 1 && /^[^ ]/ { exit } NR > 1 { sub(/^ */, ""); print "# " name ": " $0 }' "$T/$name.stats"
 }
 
 # whole NAME FUNCTION CHAIN: at least 50 samples are in FUNCTION, and 99.5 % of them in CHAIN (both are
