@@ -49,13 +49,14 @@ void elf_file_need_info(struct elf_file *ef, uint64_t start, uint64_t end);
  * they are asked for, and are zeros before. Of another file's it does nothing. By any thread.
  */
 const char *elf_file_text(struct elf_file *ef, const char *s);
+/* .debug_aranges, or as much as is sound; NULL and 0: there is none. Borrowed until elf_file_unpack_stop(). */
+typedef void (*elf_aranges_fn)(void *ctx, const uint8_t *data, size_t size);
 /*
  * Unpacks what handles will read in a thread, which reads @ef's file through a handle of its own; of .debug_info as much as
  * elf_file_expect_info() says. To be called before the first elf_file_handle(); does nothing where none is compressed. Where
  * @at_most such threads are at work, one of them does so when it is done with what it was given before; who wants it earlier
  * does not wait for that. @on_aranges is called by the thread, once at most.
  */
-typedef void (*elf_aranges_fn)(void *ctx, const uint8_t *data, size_t size);	/* .debug_aranges, or as much as is sound */
 void elf_file_unpack_ahead(struct elf_file *ef, unsigned int at_most, elf_aranges_fn on_aranges, void *ctx);
 /* Somebody is likely to need the first @end bytes of .debug_info. Nothing where it is not unpacked ahead. Does not wait. */
 void elf_file_expect_info(struct elf_file *ef, uint64_t end);

@@ -7,6 +7,7 @@
  * container's mounts are its own and end with it, and then a file that is not held is gone.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture_thread.h"
 #include "log.h"
@@ -61,7 +62,6 @@ static void look(struct proctab *pt)
 
 	for (struct rootpin *r = pt->pins.roots; r; r = r->next)
 		r->lived_in = false;
-
 	for (size_t i = 0; i < pt->dsos.n; i++) {
 		struct dso *d = pt->dsos.dsos[i];
 
@@ -111,8 +111,11 @@ static bool have_thread(struct letgo *lg)
 {
 	int err;
 
+	if (lg->thread)
+		return true;
+	lg->thread = capture_thread_new(&err);
 	if (!lg->thread)
-		lg->thread = capture_thread_new(&err);
+		pr_verbose("no thread for captures, so no file is let go: %s", strerror(-err));
 	return lg->thread;
 }
 

@@ -48,13 +48,13 @@ long "C++, deep stacks" 160000 "$TARGETS/deep" 100000 60
 is "a pipe" "$("$NSPROF" symbolize -q - <"$T/long" | cksum)" "$("$NSPROF" symbolize -q "$T/long" | cksum)"
 # Cut, and damaged where the second stretch begins: what is left is the same.
 head -c $(($(stat -c %s "$T/long") * 3 / 4)) "$T/long" >"$T/cut"
-printf 'XXXX' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc 2>/dev/null
+printf 'ruin' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc status=none
 same "cut and damaged" "$T/cut" --stats
 # In the last block of samples: the first one is the one that all others hang on, and where it ends in the file is not the same each time.
 read -r blocks at < <(python3 -B "$TOP/tests/tools/read_recording.py" --blocks "$T/some" | sed 's/[a-z]*=//g' |
 	awk '$3 == 2 { n++; at = $2 + int($5 / 2) } END { print n + 0, at }')
 check "seconds: more blocks than the first" test "$blocks" -gt 1
-printf 'XXXX' | dd of="$T/some" bs=1 seek="$at" conv=notrunc 2>/dev/null
+printf 'ruin' | dd of="$T/some" bs=1 seek="$at" conv=notrunc status=none
 same "seconds, damaged" "$T/some" --stats --no-inline
 like "seconds: damaged where it was meant to be" "$(<"$T/all.err")" "damaged in 1 place, .*: [1-9][0-9]* samples could not be read"
 long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'

@@ -10,7 +10,7 @@ if ! "$NSPROF" record -q -o probe -- true 2>err; then
 fi
 rm -f probe
 S=$BUILD/tests/targets
-mkdir mnt layers
+mkdir mnt
 mount -t tmpfs none mnt 2>err || skip_all "cannot mount: $(cat err)"
 later "umount -l '$T/mnt'"
 
@@ -35,7 +35,7 @@ begin() {
 	"$NSPROF" record -v -a -F 9999 "$@" -o rec 2>record.err &
 	recorder=$!
 	for ((i = 0; i < 100; i++)); do
-		[ -s rec ] && break
+		grep -q 'sampling began' record.err && return
 		sleep 0.05
 	done
 }
