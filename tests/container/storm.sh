@@ -105,6 +105,10 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
 		sh -c "echo \$\$ >'$mount/$cg/c$i/cgroup.procs'; exec '$TARGETS/spin' 60" &
 		pids+=($!)
 	done
+	# Not before its exec: what the shell does in the cgroup would be another process's.
+	for i in "${pids[@]}"; do
+		wait_for "[ \"\$(cat /proc/$i/comm)\" = spin ]" 20
+	done
 	# One more that must not be in the recording.
 	"$TARGETS/spin-a" 60 &
 	pids+=($!)
