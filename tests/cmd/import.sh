@@ -185,8 +185,8 @@ check "missing" grep -q "cannot open '$T/missing': No such file.*perf record" "$
 # ---- what was lost ----
 # Rings of one page: perf's records tell of losses as they come, and since 6.1 of the whole of them at the end.
 perf record -q -B -N -m 1 -e cpu-clock -F 20000 --call-graph dwarf,32768 -a -o "$T/lost.data" -- "$TARGETS/spin" 0.5 >"$T/perf.log" 2>&1
-lost=$(perf report -D -i "$T/lost.data" 2>/dev/null | awk '/PERF_RECORD_LOST_SAMPLES/ { sub(/.*samples :/, ""); all += $1; next }
-	/PERF_RECORD_LOST/ { sub(/.*lost:/, ""); told += $1 } END { print (all > told ? all : told) + 0 }')
+read -r told all <<<"$(PD losses "$T/lost.data")"
+lost=$((all > told ? all : told))
 check "perf lost samples" test "$lost" -gt 0
 is "each lost sample counts once" "$("$NSPROF" info --json "$T/lost.data" | jq .lost)" "$lost"
 is "in the tally, too" "$("$NSPROF" info --json "$T/lost.data" | jq '(.tally.columns | index("lost")) as $i | [.tally.rows[][$i]] | add')" "$lost"

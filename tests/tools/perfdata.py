@@ -8,6 +8,7 @@
 	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
 	perfdata.py order IN OUT	records of a round in the reverse order
 	perfdata.py lost N IN OUT	with a record, at the end, that N were lost
+	perfdata.py losses IN		no other file: prints what was lost, by the records that tell of it as it happens and by those at the end
 	perfdata.py mutate SEED IN OUT	bytes changed at random
 	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
 	perfdata.py check IN		no other file: is each byte where the format has it? prints samples, periods, and how many
@@ -243,6 +244,17 @@ def lost(n, src, dst):
 	f.write(dst)
 
 
+def losses(src):
+	told = total = 0
+	for r in File(src).records():
+		kind, = struct.unpack_from('<I', r)
+		if kind == LOST:
+			told += struct.unpack_from('<Q', r, 16)[0]
+		elif kind == LOST_SAMPLES:
+			total += struct.unpack_from('<Q', r, 8)[0]
+	print(told, total)
+
+
 def mutate(seed, src, dst):
 	rng = random.Random(seed)
 	raw = bytearray(open(src, 'rb').read())
@@ -473,8 +485,8 @@ def main(argv):
 		resize(int(args[0]), int(args[1]), args[2], args[3])
 	elif what in ('attr', 'lost', 'mutate'):
 		globals()[what](int(args[0]), args[1], args[2])
-	elif what == 'check':
-		check(args[0])
+	elif what in ('check', 'losses'):
+		globals()[what](args[0])
 	else:
 		globals()[what](args[0], args[1])
 
