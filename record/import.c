@@ -16,6 +16,7 @@
 
 #include "balance.h"
 #include "import_host.h"
+#include "import_losses.h"
 #include "ledger.h"
 #include "log.h"
 #include "output.h"
@@ -36,9 +37,6 @@
 #define CLOCK_SAME_BOOT_NS INT64_C(2000000000)
 #define CLOCK_OF_FILE_NS INT64_C(60000000000)
 
-/* perf's own event for side-band: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY. */
-#define IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
-
 struct import {
 	const struct import_opts *o;
 	char *name;			/* of the input, quoted; owned */
@@ -52,6 +50,7 @@ struct import {
 	struct proctab *pt;
 	struct sink *sink;
 	struct ledger ledger;
+	struct import_losses losses;
 	uint64_t first, last;		/* times, ns; 0 = none was told */
 	int64_t until_ns;		/* wall clock at its end */
 	uint64_t unknown_event;		/* samples of events that are not told of */
@@ -110,7 +109,7 @@ static int choose_event(struct import *im)
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		struct perfdata_attr *a = &pd->attrs[i];
 
-		if (im->o->event ? !has_name(a, im->o->event) : IS_DUMMY(a))
+		if (im->o->event ? !has_name(a, im->o->event) : PERFDATA_IS_DUMMY(a))
 			continue;
 		if (!im->event || (!im->o->event && !chosen(im)->samples && a->samples))
 			im->event = i + 1;
@@ -340,15 +339,16 @@ static void take_namespaces(struct import *im, struct perfdata_cursor *c)
 }
 
 /*
- * perf 6.1 and later write at the end what each event has lost in all, as the kernel counts it (PERF_FORMAT_LOST). Of that
- * the rings have told before, but for the very last. Such a record has no time; the kernel's own, of samples that a PMU could not
- * deliver, has one.
+ * Without a time: written by perf at the end, what an event has lost in all (import_losses.h). With one it is the kernel's own, of samples
+ * that a PMU could not deliver.
  */
 static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
 {
-	if (!r->time && chosen(im)->read_format & PERF_FORMAT_LOST)
-		ledger_lost_all(&im->ledger, n);
-	else
+	struct perfdata_attr *a = r->attr ? r->attr : chosen(im);
+
+	if (!r->time && a->read_format & PERF_FORMAT_LOST)
+		a->lost += n;
+	else if (a == chosen(im))
 		ledger_lost_pmu(&im->ledger, r->cpu, r->time, n);
 }
 
@@ -415,7 +415,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 		break;
 	case PERF_RECORD_LOST:
 		perfdata_u64(&c);
-		ledger_lost(&im->ledger, r->cpu, r->time, perfdata_u64(&c));
+		import_losses_told(&im->losses, r->cpu, r->time, rec_writer_start(im->w), perfdata_u64(&c));
 		proctab_lost(im->pt);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
@@ -514,8 +514,9 @@ static int finish(struct import *im)
 	/* By now all is known that tells whose kernel it was. */
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
+	import_losses_settle(&im->losses, im->pd, chosen(im), &im->ledger, rec_writer_start(im->w), im->last);
 	if (!err)
-		err = ledger_finish_told(&im->ledger, im->w, im->last);
+		err = ledger_finish_told(&im->ledger, im->w);
 	e = rec_writer_finish(im->w);
 	err = err ? err : e;
 	e = output_close(&im->out);
@@ -576,6 +577,7 @@ int import_run(const struct import_opts *o)
 	ledger_fini(&im.ledger);
 	rec_writer_free(im.w);
 	import_host_fini(&im.host);
+	import_losses_fini(&im.losses);
 	perfdata_free(im.pd);
 	output_fini(&im.out);
 	free(im.room);

@@ -88,11 +88,6 @@ void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 	lg->lost_pmu += n;
 }
 
-void ledger_lost_all(struct ledger *lg, uint64_t n)
-{
-	lg->lost_all += n;
-}
-
 void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
 	n = untold(&tally_cpu(&lg->tally, cpu)->side_ahead, n);
@@ -270,14 +265,10 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
 }
 
-int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped)
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w)
 {
-	int err;
+	int err = tally_flush(&lg->tally);
 
-	/* No record could be written any more that tells of them; the CPU is not known. */
-	if (lg->lost_all > lg->lost_told)
-		ledger_lost(lg, 0, stopped, lg->lost_all - lg->lost_told);
-	err = tally_flush(&lg->tally);
 	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
 	lg->l.lost_sideband = lg->side_told;
 	return err ? err : rec_writer_ledger(w, &lg->l);

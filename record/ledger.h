@@ -32,7 +32,6 @@ struct ledger {
 	uint64_t period_min;	/* what a shorter period really is; see ledger_begin() */
 	uint64_t standing_max;	/* ns that an event can stand still at most, as far as known */
 	uint64_t lost_told;	/* samples by PERF_RECORD_LOST in the data rings */
-	uint64_t lost_all;	/* samples that the kernel counted as lost, told or not; 0: it has not said */
 	uint64_t lost_pmu;	/* samples by PERF_RECORD_LOST_SAMPLES: never reached a ring */
 	uint64_t side_told;	/* records by PERF_RECORD_LOST in the side-band rings */
 	uint64_t woken;		/* times the drain loop ran; in the whole run */
@@ -71,8 +70,6 @@ void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample
 void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
 void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
 void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
-/* Of what others recorded: @n is what an event has lost, with what ledger_lost() was told. */
-void ledger_lost_all(struct ledger *lg, uint64_t n);
 
 /* The event with stream id @id stands still from @time on (@on), or goes on. */
 void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on);
@@ -86,11 +83,8 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id
  */
 void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
 		bool last, struct ledger_part *part);
-/*
- * Of what others recorded: what was lost is what records tell, at @stopped (ns) what they do not date. The rest of the tally, and the
- * ledger, to the writer. 0 or negative errno.
- */
-int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped);
+/* Of what others recorded: what was lost is what was told. The rest of the tally, and the ledger, to the writer. 0 or negative errno. */
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w);
 /* What follows begins at @start (ns). */
 void ledger_restart(struct ledger *lg, uint64_t start);
 

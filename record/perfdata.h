@@ -7,6 +7,7 @@
 #ifndef NSPROF_PERFDATA_H
 #define NSPROF_PERFDATA_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +52,11 @@ struct perfdata_attr {
 	uint32_t stack_user;	/* bytes asked for */
 	char *name;		/* owned; "" = not told */
 	uint64_t samples;	/* met so far */
+	uint64_t lost;		/* records that the kernel had no room for, by its count at the end; told so far */
 };
+
+/* perf's own event for side-band. */
+#define PERFDATA_IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
 
 #define PERFDATA_FREQ (1ull << 10)
 #define PERFDATA_SAMPLE_ID_ALL (1ull << 18)
@@ -135,7 +140,7 @@ struct perfdata_record {
 	uint16_t misc;
 	uint32_t cpu;			/* 0 when not told */
 	uint64_t time;			/* as in the file, ns; 0 when not told */
-	struct perfdata_attr *attr;	/* the event of a sample; NULL = unknown */
+	struct perfdata_attr *attr;	/* the event; NULL = unknown, or not told */
 	const uint8_t *body;		/* behind the header, the sample_id left out */
 	size_t len;			/* bytes of it */
 	struct perfdata_spot spot;

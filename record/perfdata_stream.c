@@ -255,6 +255,8 @@ static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 			r->time = rec_u64(pd, r->body + at);
 		if (order[i] == PERF_SAMPLE_CPU)
 			r->cpu = rec_u32(pd, r->body + at);
+		if (order[i] & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER))
+			r->attr = perfdata_find(pd, rec_u64(pd, r->body + at));
 		at += 8;
 	}
 }

@@ -185,11 +185,22 @@ check "missing" grep -q "cannot open '$T/missing': No such file.*perf record" "$
 # ---- what was lost ----
 # Rings of one page: perf's records tell of losses as they come, and since 6.1 of the whole of them at the end.
 perf record -q -B -N -m 1 -e cpu-clock -F 20000 --call-graph dwarf,32768 -a -o "$T/lost.data" -- "$TARGETS/spin" 0.5 >"$T/perf.log" 2>&1
-read -r told all <<<"$(PD losses "$T/lost.data")"
-lost=$((all > told ? all : told))
-check "perf lost samples" test "$lost" -gt 0
-is "each lost sample counts once" "$("$NSPROF" info --json "$T/lost.data" | jq .lost)" "$lost"
-is "in the tally, too" "$("$NSPROF" info --json "$T/lost.data" | jq '(.tally.columns | index("lost")) as $i | [.tally.rows[][$i]] | add')" "$lost"
+# [samples, records about mappings and processes] of the ledger, and of the tally
+losses() { "$NSPROF" info --json "$@" 2>/dev/null | jq -c '[.lost, .ledger.lost_sideband, (.tally as $t | ("lost", "side_lost") as $c |
+	($t.columns | index($c)) as $i | [$t.rows[][$i]] | add)]'; }
+read -r told samples side <<<"$(PD losses "$T/lost.data")"
+rest=$((told > samples + side ? told - samples - side : 0))
+check "perf lost samples" test "$samples" -gt 0
+is "each lost sample counts once, in the ledger and in the tally" "$(losses "$T/lost.data")" "[$samples,$((side + rest)),$samples,$((side + rest))]"
+"$NSPROF" info --json "$T/lost.data" 2>/dev/null >"$T/info"
+is "as the kernel counted them" "$(jq .ledger.have_format_lost "$T/info")" true
+# Two events in one ring: one of them runs where the program does, and each has its own losses.
+perf record -q -B -N -m 8 -e cpu-clock,task-clock -F 10000 --call-graph dwarf,16384 -o "$T/two.data" -- "$TARGETS/spin" 0.5 >"$T/perf.log" 2>&1
+read -r told first second side <<<"$(PD losses "$T/two.data")"
+check "perf lost samples of both" test "$first" -gt 0 -a "$second" -gt 0
+is "what the first event lost" "$(losses "$T/two.data" | jq -c '[.[0], .[2]]')" "[$first,$first]"
+"$NSPROF" import -q -e task-clock -o "$T/two.ns" "$T/two.data" 2>/dev/null
+is "what the second event lost" "$(losses "$T/two.ns" | jq -c '[.[0], .[2]]')" "[$second,$second]"
 
 # ---- proof ----
 cp "$TARGETS/spin-nobid" "$T/app"

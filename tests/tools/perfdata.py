@@ -8,7 +8,7 @@
 	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
 	perfdata.py order IN OUT	records of a round in the reverse order
 	perfdata.py lost N IN OUT	with a record, at the end, that N were lost
-	perfdata.py losses IN		no other file: prints what was lost, by the records that tell of it as it happens and by those at the end
+	perfdata.py losses IN		no other file: prints what the rings' records say was lost, and what the kernel counted for each event
 	perfdata.py mutate SEED IN OUT	bytes changed at random
 	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
 	perfdata.py check IN		no other file: is each byte where the format has it? prints samples, periods, and how many
@@ -245,14 +245,20 @@ def lost(n, src, dst):
 
 
 def losses(src):
-	told = total = 0
-	for r in File(src).records():
-		kind, = struct.unpack_from('<I', r)
-		if kind == LOST:
+	f = File(src)
+	kind = f.type_of(f.attrs[0][0])
+	# Behind its id.
+	behind = 0 if kind & IDENTIFIER else 8 * sum(bool(kind & b) for b in (STREAM_ID, CPU))
+	told, counted = 0, [0] * len(f.attrs)
+	for r in f.records():
+		what, = struct.unpack_from('<I', r)
+		if what == LOST:
 			told += struct.unpack_from('<Q', r, 16)[0]
-		elif kind == LOST_SAMPLES:
-			total += struct.unpack_from('<Q', r, 8)[0]
-	print(told, total)
+		elif what == LOST_SAMPLES:
+			n, = struct.unpack_from('<Q', r, 8)
+			of, = struct.unpack_from('<Q', r, len(r) - behind - 8)
+			counted[next((i for i, a in enumerate(f.attrs) if of in a[1]), 0)] += n
+	print(told, *counted)
 
 
 def mutate(seed, src, dst):

@@ -132,27 +132,6 @@ static void test_seconds(void **state)
 }
 
 /* 95 seconds on three CPUs: the first minute is in the file without an end, and memory is given back. */
-/* Of what others recorded: a count of all losses has those in it that were told before, but not what never reached a ring. */
-static void test_told(void **state)
-{
-	static struct sums s;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, false, false);
-	ledger_lost(&r.lg, 2, r.start + S, 100);
-	ledger_lost_pmu(&r.lg, 2, r.start + S, 11);
-	ledger_lost_all(&r.lg, 60);
-	ledger_lost_all(&r.lg, 45);
-	assert_int_equal(ledger_finish_told(&r.lg, r.w, r.start + 3 * S), 0);
-	assert_int_equal(rec_writer_finish(r.w), 0);
-	assert_int_equal(r.lg.l.lost_kernel, 116);
-	read_rows(&r, &s);
-	assert_int_equal(s.at[1][2].lost, 111);
-	assert_int_equal(s.at[3][0].lost, 5);
-	rig_close(&r);
-}
-
 static void test_long(void **state)
 {
 	static struct sums s;
@@ -291,7 +270,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_throttled_at_the_end),
