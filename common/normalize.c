@@ -30,6 +30,12 @@ static size_t hex_digits(const char *s)
 	return n;
 }
 
+/* A name ends at @s: with the text, before a symbol's version, a blank, or an annotation, "read_[k]". */
+static bool ends_name(const char *s)
+{
+	return !s[0] || s[0] == '@' || s[0] == ' ' || (s[0] == '_' && s[1] == '[');
+}
+
 /*
  * Length of one compiler's suffix at @s, which begins with its '.': 0 when it is none. GCC writes
  * ".constprop.0" and ".cold", LLVM ".llvm.1234567890" and ".cold.1".
@@ -53,8 +59,8 @@ static size_t suffix_len(const char *s)
 			n += 1 + digits(s + n + 1);
 		if (known[i].number && n == word)
 			continue;
-		/* ".coldfish" is somebody's own. */
-		if (!s[n] || s[n] == '.' || s[n] == '@' || s[n] == ']' || s[n] == '_' || s[n] == ' ')
+		/* ".coldfish" and ".cold_start" are somebody's own. */
+		if (ends_name(s + n) || s[n] == '.' || s[n] == ']')
 			return n;
 	}
 	return 0;
@@ -85,15 +91,10 @@ static size_t clones_len(const char *s)
 	return n;
 }
 
-static bool ends_name(char c)
-{
-	return !c || c == '@' || c == '_' || c == ' ';
-}
-
 /* "::h0123456789abcdef" where a name ends */
 static size_t rust_hash_len(const char *s)
 {
-	return !strncmp(s, "::h", 3) && hex_digits(s + 3) == 16 && ends_name(s[19]) ? 19 : 0;
+	return !strncmp(s, "::h", 3) && hex_digits(s + 3) == 16 && ends_name(s + 19) ? 19 : 0;
 }
 
 /* The same of a mangled name, "_ZN4core3fmt5write17h0123456789abcdefE": 17 is its length. */
@@ -101,7 +102,7 @@ static size_t mangled_hash_len(const char *kept, const char *s)
 {
 	/* The E that ends it is a digit, too. */
 	return !strncmp(kept, "_ZN", 3) && !strncmp(s, "17h", 3) && hex_digits(s + 3) == 17 && s[19] == 'E' &&
-	       (ends_name(s[20]) || s[20] == '.') ? 19 : 0;
+	       (ends_name(s + 20) || s[20] == '.') ? 19 : 0;
 }
 
 /* "[0123456789abcdef]" of a crate, which has up to 16 digits and something before it */
@@ -156,7 +157,7 @@ static size_t offset_len(char first, const char *s)
 	n += hex_digits(s + n);
 	if (n > 3 && first == '[')
 		return s[n] == ']' && !s[n + 1] ? n : 0;
-	return n > 3 && (!s[n] || (s[n] == '_' && s[n + 1] == '[')) ? n : 0;
+	return n > 3 && ends_name(s + n) ? n : 0;
 }
 
 /* "0x7f0012345678" instead of a name: what is behind "0x" */
@@ -164,7 +165,7 @@ static size_t address_len(const char *kept, size_t len, const char *s)
 {
 	size_t n = len == 2 && !memcmp(kept, "0x", 2) ? hex_digits(s) : 0;
 
-	return n && (!s[n] || (s[n] == '_' && s[n + 1] == '[')) ? n : 0;
+	return n && ends_name(s + n) ? n : 0;
 }
 
 /* How much goes at @s. @kept: what was kept of what stands before it, @len bytes, not empty. */

@@ -37,6 +37,7 @@ static void test_suffixes(void **state)
 	check("memcpy.localalias", "memcpy");
 	check("write.part.0@plt", "write@plt");
 	check("parse.isra.0_[i]", "parse_[i]");
+	check("parse.cold_[k]", "parse_[k]");
 	check("parse.cold (input.c:12)", "parse (input.c:12)");
 	check("void f<int>(int) [clone .cold]", "void f<int>(int)");
 	check("f(int) [clone .constprop.0] [clone .part.3]", "f(int)");
@@ -44,6 +45,10 @@ static void test_suffixes(void **state)
 	check("main.part", "main.part");
 	check("main.main.func1.2", "main.main.func1.2");
 	check("Shop.coldfish", "Shop.coldfish");
+	check("main.cold_start", "main.cold_start");
+	check("py::Cache.cold_get:/app/c.py", "py::Cache.cold_get:/app/c.py");
+	check("f.part.0_x", "f.part.0_x");
+	check("core::write::h66be450f6544cf1c_x", "core::write::h66be450f6544cf1c_x");
 	check("f(int) [clone of mine]", "f(int) [clone of mine]");
 	check(".cold", ".cold");
 	check("", "");
