@@ -1,6 +1,7 @@
 /* Conditions on the counts of a profile, and on where its samples were (select.h). */
 #include "select.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -51,6 +52,13 @@ static void tell_profile(struct profile *p, const struct filter *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		tell_condition(p, filter_key_name(f->conds[i].key), f->conds[i].text);
+	if (f->has[FILTER_TIME]) {
+		struct strbuf sb = STRBUF_INIT;
+
+		filter_times(f, &sb);
+		profile_set_meta(p, "times", sb.s);
+		strbuf_fini(&sb);
+	}
 	forget_verdicts(p);
 }
 
@@ -128,12 +136,34 @@ struct names {
 	size_t n, cap;
 };
 
+/*
+ * What at @s looks like brackets and commas and is the name of a C++ operator, or the arrow of Rust's "fn(i32) -> i32": so many bytes. @at_word:
+ * no letter stands before it. Templates of operators have a blank behind the operator ("operator<< <int>").
+ */
+static size_t operator_len(const char *s, bool at_word)
+{
+	static const char word[] = "operator";
+	const size_t n = sizeof(word) - 1;
+
+	if (!strncmp(s, "->", 2))
+		return 2;
+	if (!at_word || strncmp(s, word, n))
+		return 0;
+	return s[n] == ',' && s[n + 1] == '(' ? n + 1 : n + strspn(s + n, "<>=-!");
+}
+
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
 static void names_split(struct names *names, const char *list)
 {
 	const char *from = list;
 	int depth = 0;	/* of brackets: "std::map<int, long>" */
 
 	for (const char *s = list;; s++) {
+		s += operator_len(s, s == list || !in_word(s[-1]));
 		if (*s && strchr("<([{", *s))
 			depth++;
 		else if (*s && strchr(">)]}", *s))

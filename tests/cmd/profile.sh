@@ -90,6 +90,12 @@ is "report --dsos: by the path" "$(events --dsos "$TARGETS/spin" plain)" "$n"
 is "report -d and -S: both" "$(events -d spin -S app_leaf rec)" "$(in_function '^app_leaf$')"
 printf 'a;f<x, y> 3\na;g 4\nf<x, y>;g 5\n' >commas
 is "report -S: a comma in brackets is of the name" "$(events -S 'f<x, y>,h' commas)" 3
+printf '%s\n' 'm;operator>>(In&, int) 10' 'm;P::operator->(int, int) 5' 'm;operator<<(Out&, int) 20' 'm;operator<< <char>(Out&, int) 2' \
+	'm;operator,(A, B) 4' 'm;run(fn(i32, i32) -> i32) 7' 'm;work 30' 'm;my_operator<x, y> 8' >operators
+for one in "operator>>(In&, int):10" "P::operator->(int, int):5" "operator<<(Out&, int),work:50" "operator>>(In&, int),work:40" "operator<< <char>(Out&, int),work:32" \
+	"operator,(A, B),work:34" "run(fn(i32, i32) -> i32),work:37" "my_operator<x, y>,work:38" "work,operator>>(In&, int),P::operator->(int, int):45"; do
+	is "report -S ${one%:*}" "$(events -S "${one%:*}" operators)" "${one##*:}"
+done
 check_rc "report -S: nothing is there" 1 "$NSPROF" report -q -S nothing rec
 like "which is said" "$(cat "$T/check.err")" "error: no sample of 'rec' is in nothing; --sort dso,symbol"
 check_rc "report -d: folded text has no files" 1 "$NSPROF" report -q -d spin text
