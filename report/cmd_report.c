@@ -47,7 +47,7 @@ struct report_opts {
 	struct chains_opts chains;
 	char separator;			/* -t; 0 = aligned columns */
 	bool stats, header_only, demangle;
-	size_t filters_cap, passed_cap;
+	size_t filters_cap, lists_cap;
 	uint64_t width;
 	bool build_info;
 	int verbose;
@@ -106,8 +106,8 @@ static int pass(struct report_opts *o, enum filter_key key, const char *option, 
 	filter_fini(&f);
 	if (err)
 		return err;
-	XGROW(o->load.passed, o->load.npassed, o->passed_cap);
-	o->load.passed[o->load.npassed++] = xasprintf("%s=%s", option, arg);
+	XGROW(o->load.lists, o->load.nlists, o->lists_cap);
+	o->load.lists[o->load.nlists++] = (struct load_list){ key, option, arg };
 	return 0;
 }
 
@@ -708,6 +708,7 @@ int main(int argc, char **argv)
 	log_set_verbosity(o.load.quiet ? -1 : o.verbose);
 	err = report(&o);
 	free(o.load.filters);
+	free(o.load.lists);
 	free(o.sort);
 	return err;
 }

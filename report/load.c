@@ -114,7 +114,7 @@ static int open_input(const char *path)
 /* @input: the recording, "-" is standard input. */
 static void exec_symbolize(const struct load_opts *o, const char *input)
 {
-	const char **argv = xcalloc(20 + 2 * o->nfilters + o->npassed, sizeof(*argv));
+	const char **argv = xcalloc(20 + 2 * (o->nfilters + o->nlists), sizeof(*argv));
 	size_t i = 1;
 
 	argv[i++] = "--format";
@@ -131,8 +131,8 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 		argv[i++] = "--filter";
 		argv[i++] = o->filters[k];
 	}
-	for (size_t k = 0; k < o->npassed; k++)
-		argv[i++] = o->passed[k];
+	for (size_t k = 0; k < o->nlists; k++)
+		argv[i++] = xasprintf("%s=%s", o->lists[k].option, o->lists[k].list);
 	if (o->max_stack)
 		argv[i++] = xasprintf("--max-stack=%llu", (unsigned long long)o->max_stack);
 	if (o->raw_names)
@@ -221,8 +221,9 @@ static int load_folded(const struct load_opts *o, FILE *in, struct profile **out
 /* What was asked for and cannot be done to text, of a @profile or folded stacks; NULL: nothing. */
 static const char *recordings_only(const struct load_opts *o, bool profile)
 {
-	if (o->npassed)
-		return o->passed[0];
+	for (size_t k = 0; k < o->nlists; k++)
+		if (!profile || o->lists[k].key == FILTER_TIME)
+			return o->lists[k].option;
 	if (o->max_stack)
 		return "--max-stack";
 	if (o->raw_names)
@@ -239,6 +240,9 @@ static int add_filters(const struct load_opts *o, struct filter *f)
 
 	for (size_t i = 0; i < o->nfilters && !err; i++)
 		err = filter_add(f, o->filters[i]);
+	for (size_t i = 0; i < o->nlists && !err; i++)
+		if (o->lists[i].key != FILTER_TIME)
+			err = filter_add_list(f, o->lists[i].key, o->lists[i].option, o->lists[i].list);
 	return err;
 }
 
@@ -256,7 +260,7 @@ static int select_all(const struct load_opts *o, struct profile *p)
 	struct filter f = { 0 };
 	int err = add_filters(o, &f);
 
-	if (!err && o->nfilters)
+	if (!err && f.n)
 		err = select_counts(p, &f, o->path);
 	filter_fini(&f);
 	return err;
@@ -269,8 +273,9 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	int err;
 
 	if (recordings_only(o, profile)) {
-		pr_err("%s is for recordings, and '%s' is %s", recordings_only(o, profile), o->path,
-		       profile ? "a saved profile: give it to nsprof symbolize" : "folded text");
+		pr_err("%s is for recordings%s, and '%s' is %s", recordings_only(o, profile),
+		       !profile && o->nlists && o->lists[0].key != FILTER_TIME ? " and saved profiles" : "", o->path,
+		       profile ? "a saved profile: use it with the nsprof symbolize that writes it" : "folded text");
 		close(fd);
 		return -EINVAL;
 	}

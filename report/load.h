@@ -6,14 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "filter.h"
 #include "profile.h"
+
+/* perf's list of whose samples are looked at, or of times. */
+struct load_list {
+	enum filter_key key;
+	const char *option, *list;	/* borrowed */
+};
 
 struct load_opts {
 	const char *path;	/* "-" is stdin */
 	const char **filters;	/* symbolize --filter, each; borrowed. Of saved profiles, too */
 	size_t nfilters;
-	const char **passed;	/* other options of symbolize that choose samples, each as one word; borrowed */
-	size_t npassed;
+	struct load_list *lists;	/* symbolize --comms, --pid, --tid, --time, each; borrowed. But for --time of saved profiles, too */
+	size_t nlists;
 	const char *dsos, *symbols;	/* select_places(); NULL: any */
 	uint64_t max_stack;	/* symbolize --max-stack; 0: as it is */
 	bool raw_names;		/* symbolize --no-demangle */
