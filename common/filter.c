@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -27,6 +29,18 @@ static const char *const key_names[FILTER_KEYS] = {
 const char *filter_key_name(enum filter_key key)
 {
 	return key_names[key];
+}
+
+void filter_times(const struct filter *f, struct strbuf *out)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->conds[i].key != FILTER_TIME)
+			continue;
+		strbuf_addf(out, "%s%" PRIu64 "-%" PRIu64, comma, f->conds[i].from, f->conds[i].to);
+		comma = ",";
+	}
 }
 
 /* ---- from text ---- */

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strbuf;
+
 /* In the order in which they are looked at. */
 enum filter_key {
 	FILTER_CONTAINER,	/* as it is shown, a glob */
@@ -57,6 +59,8 @@ void filter_place(struct filter *f, uint64_t first, uint64_t last);
 void filter_begin(struct filter *f, uint64_t start);
 void filter_fini(struct filter *f);
 
+/* Its times, "FROM-TO,FROM-TO" in ns since the recording was begun; nothing where it has none. After filter_begin(). */
+void filter_times(const struct filter *f, struct strbuf *out);
 /* "comm" ... */
 const char *filter_key_name(enum filter_key key);
 /*

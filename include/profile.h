@@ -104,6 +104,7 @@ struct profile {
  *	truncated	samples whose stack ends in the copy's end
  *	incomplete	samples without a root, truncated ones included
  *	inlines		0 or 1				filter		"comm=nginx", once for each condition
+ *	times		"FROM-TO,..." ns after begin_wall_ns: no other samples are in; several: those in all of them
  *	throttled	once for each container held back: "container NAME: throttled in ..."
  *	note		once for each line that a reader should see above the result (absences)
  */

@@ -13,6 +13,7 @@
 #include "diff_page.h"
 #include "diff_tree.h"
 #include "diff_view.h"
+#include "folded_comms.h"
 #include "load.h"
 #include "log.h"
 #include "opt.h"
@@ -234,18 +235,24 @@ static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t spl
 
 static int load_inputs(struct diff_cmd *c)
 {
-	for (size_t i = 0; i < c->nin; i++) {
+	bool *folded = xcalloc(c->nin, sizeof(*folded));
+	int err = 0;
+
+	for (size_t i = 0; i < c->nin && !err; i++) {
 		struct load_info info;
-		int err;
 
 		c->load.path = c->in[i].path;
 		err = load(&c->load, &c->profiles[i], &info);
-		if (err)
-			return err;
 		c->damaged = c->damaged || info.damaged || info.interrupted;
+		folded[i] = info.folded;
+	}
+	for (size_t i = 0; i < c->nin && !err; i++) {
+		if (folded[i])
+			c->profiles[i] = folded_comms(c->profiles[i], c->profiles, c->nin);
 		c->in[i].profile = c->profiles[i];
 	}
-	return 0;
+	free(folded);
+	return err;
 }
 
 /* Periods say more than samples where they are known: they differ with the frequency, and with the load where events are counted. */

@@ -206,7 +206,7 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 	for (size_t i = 0; i < n; i++)
 		d->kernel_apart = d->kernel_apart && tells_kernel(in[i].profile);
 	for (size_t i = 0; i < n; i++) {
-		amounts_init(&a[i], in[i].profile, frame_rows(d, in[i].profile, &cap, &by_name));
+		amounts_init(&a[i], in[i].profile, opts->per, frame_rows(d, in[i].profile, &cap, &by_name));
 		d->inputs[in[i].side]++;
 	}
 	u64map_fini(&by_name);
@@ -223,8 +223,8 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 		amounts_run(&a[i], &in[i], d, ncolumns, &runs[i]);
 		for (size_t b = 0; b < runs[i].nblocks; b++)
 			d->divisor[in[i].side] += runs[i].divisor[b];
-		if (!d->block_ns && runs[i].nblocks > 1)
-			d->block_ns = a[i].group * in[i].profile->block_ns;
+		if (!d->block_ns[in[i].side] && runs[i].nblocks > 1)
+			d->block_ns[in[i].side] = a[i].group * in[i].profile->block_ns;
 	}
 	for (unsigned int s = 0; s < DIFF_SIDES; s++) {
 		thread_var[s] = xcalloc(ncolumns + 1, sizeof(double));
@@ -262,6 +262,11 @@ const struct diff_column *diff_column(const struct diff *d, const struct diff_ro
 double diff_rate(const struct diff *d, const struct diff_row *r, unsigned int side, unsigned int value)
 {
 	return d->divisor[side] > 0 ? r->weight[side][value] / d->divisor[side] : 0;
+}
+
+double diff_unit_seconds(const struct diff *d, unsigned int side)
+{
+	return d->stat.method == DIFF_BY_TIME ? (double)d->stat.batch * (double)d->block_ns[side] / 1e9 : 0;
 }
 
 bool diff_significant(const struct diff *d, const struct diff_row *r, unsigned int value)

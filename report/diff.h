@@ -60,7 +60,7 @@ struct diff {
 	 */
 	bool kernel_apart;
 	double samples[DIFF_SIDES], weight[DIFF_SIDES], divisor[DIFF_SIDES];
-	uint64_t block_ns;	/* of the first input whose times are known, as the statistics uses it; 0: none is */
+	uint64_t block_ns[DIFF_SIDES];	/* of a side's first input whose times are known, as the statistics uses it; 0: none is */
 	size_t inputs[DIFF_SIDES];
 	size_t tested;		/* functions with a column */
 };
@@ -76,6 +76,8 @@ void diff_free(struct diff *d);
 const struct diff_column *diff_column(const struct diff *d, const struct diff_row *r, unsigned int value);
 /* The rate of @value on @side: a share, or an amount for each second or unit. */
 double diff_rate(const struct diff *d, const struct diff_row *r, unsigned int side, unsigned int value);
+/* Seconds to a piece of @side that chance deals out; 0 where pieces are not of time. */
+double diff_unit_seconds(const struct diff *d, unsigned int side);
 bool diff_significant(const struct diff *d, const struct diff_row *r, unsigned int value);
 
 #endif

@@ -3,18 +3,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff_times.h"
 #include "profile.h"
 #include "util.h"
 #include "xalloc.h"
 
-void amounts_init(struct amounts *a, const struct profile *p, uint32_t *frame_row)
+/* Blocks that @p's time has. Amounts are for all of it, and what is last in it may be of nobody whose samples are in. */
+static uint32_t blocks_of(const struct profile *p, enum diff_per per)
 {
-	uint32_t nblocks = p->block_ns ? MAX(p->nblocks, 1) : 1;
+	uint32_t n = MAX(p->nblocks, 1);
+	struct spans times;
 
+	if (!p->block_ns)
+		return 1;
+	if (per == DIFF_PER_TOTAL)
+		return n;
+	times = times_of(p);
+	if (times.n) {
+		uint64_t end = times.v[times.n - 1].to / p->block_ns + !!(times.v[times.n - 1].to % p->block_ns);
+
+		n = MAX(n, (uint32_t)MIN(end, PROFILE_BLOCKS_MAX));
+	}
+	free(times.v);
+	return n;
+}
+
+void amounts_init(struct amounts *a, const struct profile *p, enum diff_per per, uint32_t *frame_row)
+{
 	memset(a, 0, sizeof(*a));
 	a->profile = p;
 	a->frame_row = frame_row;
-	a->group = (nblocks + AMOUNTS_BLOCKS_MAX - 1) / AMOUNTS_BLOCKS_MAX;
+	a->nblocks = blocks_of(p, per);
+	a->group = (a->nblocks + AMOUNTS_BLOCKS_MAX - 1) / AMOUNTS_BLOCKS_MAX;
 }
 
 void amounts_fini(struct amounts *a)
@@ -73,39 +93,67 @@ void amounts_add(const struct amounts *a, const struct diff *d, size_t nstack, d
 		columns[d->row[0].column[DIFF_TOTAL]] += weight;
 }
 
-/* Seconds that the recording lasted: by its own account, or by its blocks. */
-static double duration(const struct profile *p)
+static double number(const struct profile *p, const char *key)
 {
-	const char *v = profile_meta(p, "duration_ns");
-	double ns = v ? strtod(v, NULL) : 0;
+	const char *v = profile_meta(p, key);
 
-	return (ns > 0 ? ns : (double)p->nblocks * (double)p->block_ns) / 1e9;
+	return v ? strtod(v, NULL) : 0;
 }
 
-/* How much of a recording's time each block of @run has: all of it in one when times are not known. */
+double amounts_missing(const struct profile *p)
+{
+	double missing = number(p, "lost") + number(p, "dropped") + number(p, "throttled_samples");
+	double all = number(p, "kept") + number(p, "cut") + missing;
+
+	return missing > 0 && missing < all ? missing / all : 0;
+}
+
+/*
+ * How much of a recording's time each block of @run has: all of it in one when times are not known. Samples that are missing count as time that
+ * was not recorded: what is there then stands for them, too.
+ */
 static void set_divisor(const struct amounts *a, const struct diff_input *in, enum diff_per per, struct diff_run *run)
 {
-	double all = duration(a->profile), block = (double)a->group * (double)a->profile->block_ns / 1e9, unit;
+	const uint64_t block = a->group * a->profile->block_ns;
+	struct spans times = times_of(a->profile);
+	double there = 1 - amounts_missing(a->profile), sum = 0;
 
-	/* The end of the recording is within its last block, or a little behind it; never before. */
 	for (size_t b = 0; b < run->nblocks; b++) {
+		bool last = b + 1 == run->nblocks;
+		double unit = times_within(&times, b * block, last ? UINT64_MAX : (b + 1) * block);
+
 		if (per == DIFF_PER_TOTAL) {
 			run->divisor[b] = run->weight[b];
 			continue;
 		}
-		unit = b + 1 < run->nblocks || !(block > 0) ? block : MIN(MAX(all - (double)b * block, block / 1000), block);
+		/* The end of the recording is within its last block, or a little behind it; never before. */
 		if (run->nblocks == 1)
-			unit = all > 0 ? all : 1;
-		run->divisor[b] = unit;
+			unit = unit > 0 ? unit : 1;
+		else if (run->weight[b] > 0)
+			unit = MAX(unit, (double)block / 1e12);
+		run->divisor[b] = unit * there;
+		sum += run->divisor[b];
 	}
-	if (per == DIFF_PER_UNIT) {
-		double sum = 0;
+	free(times.v);
+	for (size_t b = 0; b < run->nblocks && per == DIFF_PER_UNIT; b++)
+		run->divisor[b] *= in->scale * there / sum;
+}
 
-		for (size_t b = 0; b < run->nblocks; b++)
-			sum += run->divisor[b];
-		for (size_t b = 0; b < run->nblocks; b++)
-			run->divisor[b] *= in->scale / sum;
+/* Times of which the profile is not are no time in which nothing was done. */
+static void drop_blocks(struct diff_run *run, size_t ncolumns)
+{
+	size_t n = 0;
+
+	for (size_t b = 0; b < run->nblocks; b++) {
+		if (!(run->divisor[b] > 0))
+			continue;
+		run->divisor[n] = run->divisor[b];
+		run->weight[n] = run->weight[b];
+		run->samples[n] = run->samples[b];
+		memmove(run->x + n * ncolumns, run->x + b * ncolumns, ncolumns * sizeof(*run->x));
+		n++;
 	}
+	run->nblocks = n;
 }
 
 /* What rows have on @side is what one input's only block has. */
@@ -140,8 +188,7 @@ static void count_blocks(struct amounts *a, const struct diff *d, size_t ncolumn
 
 void amounts_run(struct amounts *a, const struct diff_input *in, const struct diff *d, size_t ncolumns, struct diff_run *run)
 {
-	const struct profile *p = a->profile;
-	size_t n = p->block_ns ? (MAX(p->nblocks, 1) + a->group - 1) / a->group : 1;
+	size_t n = (a->nblocks + a->group - 1) / a->group;
 
 	run->side = in->side;
 	run->nblocks = n;
@@ -154,4 +201,6 @@ void amounts_run(struct amounts *a, const struct diff_input *in, const struct di
 	else
 		count_blocks(a, d, ncolumns, run);
 	set_divisor(a, in, d->opts.per, run);
+	if (d->opts.per != DIFF_PER_TOTAL)
+		drop_blocks(run, ncolumns);
 }

@@ -106,6 +106,7 @@ static void json_gates(const struct diff_view *v, struct json *j)
 void diff_write_json(const struct diff_view *v, FILE *to)
 {
 	const struct diff *d = v->d;
+	const bool by_time = d->stat.method == DIFF_BY_TIME;
 	struct json *j = json_new(to);
 	struct strbuf summary = STRBUF_INIT;
 
@@ -121,7 +122,8 @@ void diff_write_json(const struct diff_view *v, FILE *to)
 	json_str(j, "by", method_names[d->stat.method]);
 	json_u64(j, "units_before", d->stat.units[DIFF_BEFORE]);
 	json_u64(j, "units_after", d->stat.units[DIFF_AFTER]);
-	json_number(j, "unit_seconds", d->stat.method == DIFF_BY_TIME ? (double)d->stat.batch * (double)d->block_ns / 1e9 : INFINITY);
+	json_number(j, "unit_seconds_before", by_time ? diff_unit_seconds(d, DIFF_BEFORE) : INFINITY);
+	json_number(j, "unit_seconds_after", by_time ? diff_unit_seconds(d, DIFF_AFTER) : INFINITY);
 	json_number(j, "correlation_before", d->stat.correlation[DIFF_BEFORE]);
 	json_number(j, "correlation_after", d->stat.correlation[DIFF_AFTER]);
 	json_number(j, "run_noise", d->stat.run_noise);

@@ -4,13 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff_amounts.h"
 #include "intern.h"
 #include "profile.h"
 #include "strbuf.h"
+#include "xalloc.h"
 
 /* Shares of samples, in points, by which sides may differ: beyond, what is missing may be what changed. */
 #define LOSS_MAX 5.0
 #define TRUNCATED_MAX 10.0
+/* Per cent of samples: less is not said. */
+#define LOSS_TOLD 0.1
 
 static double number(const struct profile *p, const char *key)
 {
@@ -31,6 +35,28 @@ static const struct setting {
 	{ "hostname", NULL }, { "ncpus", NULL }, { "stack_bytes", NULL }, { "target", NULL },
 };
 
+/* Of an event's modifier what says which part is sampled: "p" says how precisely addresses are taken, and is perf's default. */
+static char *parts_of(const char *modifier)
+{
+	char *parts = xstrdup(modifier), *to = parts;
+
+	for (const char *s = modifier; *s; s++)
+		if (*s != 'p')
+			*to++ = *s;
+	*to = '\0';
+	return parts;
+}
+
+static bool same_parts(const char *a, const char *b)
+{
+	char *pa = parts_of(a), *pb = parts_of(b);
+	bool same = !strcmp(pa, pb);
+
+	free(pa);
+	free(pb);
+	return same;
+}
+
 static void one_setting(const struct setting *s, const struct diff_input *a, const struct diff_input *b, struct strbuf *why,
 			size_t *nwhy, struct strbuf *notes)
 {
@@ -40,6 +66,8 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 	if (!strcmp(s->key, "event_modifier") && profile_meta(a->profile, "event") && profile_meta(b->profile, "event")) {
 		va = va ? va : "";
 		vb = vb ? vb : "";
+		if (same_parts(va, vb))
+			return;
 	}
 	if (!va || !vb || !strcmp(va, vb))
 		return;
@@ -66,7 +94,7 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 /* Per cent of samples; NAN when not known. */
 static double lost_share(const struct profile *p)
 {
-	double lost = number(p, "lost") + number(p, "dropped"), all = number(p, "kept") + lost;
+	double lost = number(p, "lost") + number(p, "dropped"), all = number(p, "kept") + number(p, "cut") + lost;
 
 	return all > 0 ? 100 * lost / all : NAN;
 }
@@ -92,9 +120,10 @@ static size_t shares_differ(const char *what, double a, double b, double max, co
 }
 
 /* What the profile itself says should be read first. */
-static void own_notes(const struct diff_input *in, struct strbuf *notes)
+static void own_notes(const struct diff_input *in, const struct diff_opts *opts, struct strbuf *notes)
 {
 	const struct profile *p = in->profile;
+	const double lost = 100 * amounts_missing(p);
 
 	for (uint32_t i = 0; i < p->nmeta; i++) {
 		const char *key = intern_str(p->strings, p->meta[i].key);
@@ -105,6 +134,11 @@ static void own_notes(const struct diff_input *in, struct strbuf *notes)
 		strbuf_adds(notes, !strcmp(key, "filter") ? ": only " : ": ");
 		strbuf_add_clean(notes, intern_str(p->strings, p->meta[i].value));
 		strbuf_addc(notes, '\n');
+	}
+	if (lost >= LOSS_TOLD) {
+		strbuf_add_clean(notes, in->path);
+		strbuf_addf(notes, ": %.2g %% of its samples were lost or not taken%s\n", lost,
+			    opts->per == DIFF_PER_TOTAL ? "" : "; amounts are as if they had been like the others");
 	}
 	if (p->cut) {
 		strbuf_add_clean(notes, in->path);
@@ -139,7 +173,7 @@ size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *o
 
 	for (size_t i = 0; i < n; i++) {
 		nwhy += alone(&in[i], opts, why);
-		own_notes(&in[i], notes);
+		own_notes(&in[i], opts, notes);
 	}
 	for (size_t i = 1; i < n && !nwhy; i++) {
 		for (size_t k = 0; k < sizeof(settings) / sizeof(settings[0]); k++)

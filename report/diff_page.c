@@ -48,6 +48,7 @@ void diff_write_html(const struct diff_input *in, size_t n, const struct diff *d
 	o.kernel_apart = d->kernel_apart;
 	o.scale_a = d->divisor[DIFF_BEFORE] > 0 ? d->divisor[DIFF_AFTER] / d->divisor[DIFF_BEFORE] : 1;
 	o.scale_b = 1;
+	o.amounts = d->opts.per != DIFF_PER_TOTAL;
 	html_write(before, after, &o, to);
 	free(changes);
 	profile_free(before);

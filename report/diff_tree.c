@@ -18,6 +18,7 @@ struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const str
 	double scale = d->divisor[DIFF_BEFORE] > 0 ? d->divisor[DIFF_AFTER] / d->divisor[DIFF_BEFORE] : 1;
 
 	t->profile = profile_new();
+	t->kernel_apart = d->kernel_apart;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *frames = diff_side_frames(t->profile, in[i].profile, &d->opts);
 
@@ -69,8 +70,11 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-/* What would end a frame or a line gives way, and so does a number at the end, which would be taken for a count. */
-static void add_frame(struct strbuf *sb, const char *name)
+/*
+ * What would end a frame or a line gives way, and so does a number at the end, which would be taken for a count. Functions of the kernel have
+ * the mark of flamegraph.pl's stackcollapse tools (@kernel).
+ */
+static void add_frame(struct strbuf *sb, const char *name, bool kernel)
 {
 	size_t begin = sb->len, end;
 
@@ -81,11 +85,15 @@ static void add_frame(struct strbuf *sb, const char *name)
 		end--;
 	if (end < sb->len && end > begin && sb->s[end - 1] == ' ')
 		sb->s[end - 1] = '_';
+	if (kernel)
+		strbuf_adds(sb, "_[k]");
 }
 
-static char *stack_text(const struct profile *p, uint32_t node, uint32_t **path, size_t *cap)
+static char *stack_text(const struct diff_tree *t, uint32_t node, uint32_t **path, size_t *cap)
 {
+	const struct profile *p = t->profile;
 	struct strbuf sb = STRBUF_INIT;
+	const struct profile_frame *f;
 	size_t n = 0;
 
 	for (; node; node = p->nodes[node].parent) {
@@ -95,7 +103,8 @@ static char *stack_text(const struct profile *p, uint32_t node, uint32_t **path,
 	while (n-- > 0) {
 		if (sb.len)
 			strbuf_addc(&sb, ';');
-		add_frame(&sb, profile_text(p, p->frames[p->nodes[(*path)[n]].frame].name));
+		f = &p->frames[p->nodes[(*path)[n]].frame];
+		add_frame(&sb, profile_text(p, f->name), t->kernel_apart && f->kind == PROFILE_KERNEL);
 	}
 	if (!sb.len)
 		strbuf_adds(&sb, "[no stack]");
@@ -114,7 +123,7 @@ void diff_write_folded(const struct diff_tree *t, FILE *to)
 		if (!before && !after)
 			continue;
 		XGROW(lines, n, cap);
-		lines[n++] = (struct line){ stack_text(t->profile, i, &path, &path_cap), { before, after } };
+		lines[n++] = (struct line){ stack_text(t, i, &path, &path_cap), { before, after } };
 	}
 	if (n)
 		qsort(lines, n, sizeof(*lines), by_text);

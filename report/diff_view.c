@@ -222,6 +222,14 @@ static void add_detectable(const struct diff_view *v, double low, double high, s
 	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some none" : "");
 }
 
+static bool all_timed(const struct diff_view *v)
+{
+	for (size_t i = 0; i < v->nin; i++)
+		if (!v->in[i].profile->block_ns)
+			return false;
+	return true;
+}
+
 void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 {
 	const struct diff *d = v->d;
@@ -234,9 +242,8 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 		strbuf_adds(out, "; ");
 	}
 	if (d->stat.method == DIFF_BY_COUNT)
-		strbuf_adds(out, v->in[0].profile->block_ns ? "inconclusive: the recordings are too short to see what varies"
-							    : "inconclusive: without times, or several files a side, nothing "
-							      "tells change from chance");
+		strbuf_adds(out, all_timed(v) ? "inconclusive: the recordings are too short to see what varies"
+					      : "inconclusive: without times, or several files a side, nothing tells change from chance");
 	else if (!v->nsignificant)
 		strbuf_addf(out, "no significant change in %zu functions", d->tested);
 	else
@@ -300,8 +307,11 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 
 	switch (st->method) {
 	case DIFF_BY_TIME:
-		strbuf_addf(out, "%sp is for all together: %zu and %zu pieces of %.2g s, dealt out at random\n", before, st->units[0],
-			    st->units[1], (double)st->batch * (double)v->d->block_ns / 1e9);
+		strbuf_addf(out, "%sp is for all together: %zu and %zu pieces of %.2g s", before, st->units[0], st->units[1],
+			    diff_unit_seconds(v->d, DIFF_BEFORE));
+		if (v->d->block_ns[DIFF_BEFORE] != v->d->block_ns[DIFF_AFTER])
+			strbuf_addf(out, " and %.2g s", diff_unit_seconds(v->d, DIFF_AFTER));
+		strbuf_adds(out, ", dealt out at random\n");
 		strbuf_addf(out, "%sone recording a side does not show how runs differ: %.2g %% of each function's cost is assumed for it\n",
 			    before, 100 * st->run_noise);
 		if (slow > SLOW)

@@ -251,6 +251,7 @@ void html_write(const struct profile *a, const struct profile *b, const struct h
 	put_member(to, "title", o->title);
 	put_member(to, "unit", o->period ? "period" : "samples");
 	put_member(to, "note", o->note ? o->note : "");
+	fprintf(to, "\"amounts\":%s,\n", o->amounts ? "true" : "false");
 	put_lead(to, o->lead);
 	put_frames(to, t);
 	put_nodes(to, t);

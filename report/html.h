@@ -27,6 +27,7 @@ struct html_opts {
 	const struct html_change *changes;
 	size_t nchanges;
 	bool kernel_apart;	/* else changes are of all functions of a name */
+	bool amounts;		/* compared are amounts, and 100 % is what there is after; else shares of each side */
 	double scale_a, scale_b;	/* counts are multiplied with these to be comparable; 0 is 1 */
 };
 

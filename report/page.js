@@ -39,8 +39,15 @@
 
 	function scaled(k, n) { return n * data.sides[k].scale; }
 
+	// What is 100 % of side k's counts: all of the side's, or as much as there is after where amounts are compared.
+	function whole(k) {
+		if (!data.meta.amounts)
+			return weights[k].total[0];
+		return (scaled(1, weights[1].total[0]) || scaled(0, weights[0].total[0])) / data.sides[k].scale;
+	}
+
 	function points(i) {
-		const all = weights.map(function (w) { return w.total[0]; });
+		const all = weights.map(function (w, k) { return whole(k); });
 		return 100 * ((all[1] ? weights[1].total[i] / all[1] : 0) - (all[0] ? weights[0].total[i] / all[0] : 0));
 	}
 
@@ -55,7 +62,7 @@
 	function describe(i) {
 		const t = view.tree, f = t.frame[i], lines = [i ? view.frames.name[f] : 'all'];
 		data.sides.forEach(function (s, k) {
-			const w = weights[k], all = w.total[0];
+			const w = weights[k], all = whole(k);
 			lines.push((diff ? s.label + ': ' : '') + amount(k, w.total[i]) + ' (' + percent(w.total[i], all) + '), self ' +
 				number(w.self[i]) + ' (' + percent(w.self[i], all) + ')');
 		});
@@ -232,7 +239,7 @@
 	}
 
 	function table() {
-		const all = weights.map(function (w) { return w.total[0] || 1; });
+		const all = weights.map(function (w, k) { return whole(k) || 1; });
 		const share = function (f, what, k) { return f[what][k] / all[k]; };
 		const most = diff ? function (f) { return Math.abs(share(f, 'self', 1) - share(f, 'self', 0)); } :
 			function (f) { return f.self[0]; };

@@ -8,7 +8,7 @@
 
 struct calltree;
 
-/* A node in a comparison: shares of each side's total. */
+/* A node in a comparison: shares of each side's total, or of one for both. */
 struct svg_change {
 	double before, after;
 	bool sure;		/* more than chance: else it is grey */

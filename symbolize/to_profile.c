@@ -236,6 +236,11 @@ static void add_filters(struct profile *p, const struct filter *f)
 		strbuf_addf(&sb, "%s=%s", filter_key_name(f->conds[i].key), f->conds[i].text);
 		meta(p, "filter", sb.s);
 	}
+	if (f && f->has[FILTER_TIME]) {
+		strbuf_reset(&sb);
+		filter_times(f, &sb);
+		meta(p, "times", sb.s);
+	}
 	strbuf_fini(&sb);
 }
 

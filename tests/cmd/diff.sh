@@ -262,4 +262,88 @@ like "are one function" "$(cat check.out)" '^  +100\.00 .* f$'
 printf 'a;b\001c 5000\na;d\377e 4000\n' >bytes
 check "bytes of all kinds" diff bytes bytes
 unlike "do not reach the terminal" "$(cat check.out)" "$(printf '\001')"
+
+# steps FILE SECONDS SHARE [KEY VALUE]...: after 3 s in which nothing runs, each 0.1 s has 100 samples of 1 ms, of which 'work' has SHARE, give or take 3.
+steps() {
+	local file=$1 seconds=$2 share=$3
+	shift 3
+	awk -v seconds="$seconds" -v share="$share" -v meta="$*" 'BEGIN {
+		OFS = "\t"
+		n = 9; print "nsprof-profile", 1
+		k = split("event cpu-clock " meta, m, " ")
+		for (i = 1; i < k; i += 2) { n++; print "M", m[i], m[i + 1] }
+		printf "M\tduration_ns\t%d000000000\n", seconds
+		print "B", 100000000, 10 * seconds
+		print "F", "main", "", "u", 0, "", ""; print "F", "work", "", "u", 0, "", ""; print "F", "rest", "", "u", 0, "", ""
+		print "N", 0, 1; print "N", 1, 2; print "N", 1, 3
+		for (b = 30; b < 10 * seconds; b++) {
+			x = 100 * share + b % 4 - 1; y = 100 * (1 - share) + b % 3 - 1
+			n += 2; print "C", 0, 2, b, x, x * 1000000; print "C", 0, 3, b, y, y * 1000000
+		}
+		print "E", n
+	}' >"$file"
+}
+# What "all" is before and after.
+all() { diff "$@" 2>/dev/null | sed -n 's/^all: \([0-9.]*\)[^ ]* -> \([0-9.]*\).*/\1 \2/p'; }
+steps t10 10 0.6
+steps t60 60 0.6
+near() { check "$1" awk -v got="$2" -v want="$3" 'BEGIN { split(got, g, " "); split(want, w, " ");
+	exit !(g[1] > w[1] * 0.99 && g[1] < w[1] * 1.01 && g[2] > w[2] * 0.99 && g[2] < w[2] * 1.01) }'; }
+near "what was not sampled yet counts" "$(all --per second t10 t60)" "70 95"
+near "what a filter leaves out is no time" "$(all --per second --filter time=3- t10 t60)" "100 100"
+near "a piece of it" "$(all --per second --filter time=2-4 t10 t60)" "50 50"
+near "pieces that overlap" "$(all --per second --filter time=3-5 --filter time=4-6 t10 t60)" "100 100"
+check_rc "one that is 60 s long is no regression" 0 diff --per second --filter time=3- --fail-on 'total>10%' t10 t60
+check "pieces are as long as each side's are" awk '/ pieces of / { a = $7 * $12; b = $9 * $15; ok = a >= 10 && a < 10 + $12 && b >= 60 && b < 60 + $15 } END { exit !ok }' \
+	<(diff --per second t10 t60)
+steps rare 60 0.6
+awk -F'\t' -v OFS='\t' '$1 == "C" && $4 >= 100 { next } $1 == "E" { $2 = n } { n++; print }' rare >early
+near "after the last sample there is time, too" "$(all --per second t60 early)" "95 11.667"
+
+# Losses: amounts are as if nothing had been lost, and it is said.
+steps whole 10 0.6 kept 7000 lost 0
+steps lossy 10 0.6 kept 6650 lost 350
+awk -F'\t' -v OFS='\t' '$1 == "C" { $5 *= 0.95; $6 *= 0.95; $5 = int($5 + 0.5) } { print }' lossy >lossy95
+near "amounts: losses" "$(all --per second whole lossy95)" "70 70"
+like "are told of" "$(diff --per second whole lossy95)" '^# lossy95: 5 % of its samples were lost or not taken; amounts are as if'
+like "of shares, too" "$(diff whole lossy95)" '^# lossy95: 5 % of its samples were lost or not taken$'
+
+# Functions of one name, the kernel's and another one, in each form.
+printf 'm;read 300\nm;read_[k] 100\nm;x 600\n' >k1
+printf 'm;read 100\nm;read_[k] 300\nm;x 600\n' >k2
+is "folded: the kernel's function is another one" "$(diff --format folded k1 k2 2>/dev/null)" 'm;read 300 100
+m;read_[k] 100 300
+m;x 600 600'
+printf 'm;read 400\nm;x 600\n' >k3
+is "but not where one side does not tell" "$(diff --format folded k1 k3 2>/dev/null)" 'm;read 400 400
+m;x 600 600'
+
+# Beside what knows threads, the thread's name that folded text begins with is no function.
+awk -F'\t' -v OFS='\t' '$1 == "B" { print; print "T", "", "", "app", "app", 7, 7, 7, 0; next } $1 == "C" { $2 = 1 } $1 == "E" { $2++ } { print }' t10 >threads
+is "names of threads" "$(diff -q --format csv --percent-limit 0 threads threads | cut -d, -f1 | sort -u | grep -c app)" 0
+n() { awk -F'\t' -v node="$1" '$1 == "C" && $3 == node { n += $5 } END { print n }' threads; }
+printf 'app;main;work %d\napp;main;rest %d\n' "$(n 2)" "$(n 3)" >threads.folded
+is "folded text of the same: no thread's name, no change" "$(diff -q --format folded threads threads.folded 2>/dev/null)" "main;rest $(n 3) $(n 3)
+main;work $(n 2) $(n 2)"
+printf 'app;main;work 5\nmain;app 7\n' >twice.folded
+like "a function of that name stays" "$(diff threads twice.folded 2>/dev/null)" ' app$'
+
+# Amounts in pictures: what doubled is red, what stayed is grey.
+steps one 10 0.5
+awk -F'\t' -v OFS='\t' '$1 == "C" && $3 == 2 { $5 *= 2; $6 *= 2 } { print }' one >two
+diff -q --per second --filter time=3- --format svg -o amounts.svg one two
+color() { sed -n "s/^<g class.*data-c=\"\([^\"]*\)\".*fill=\"\([^\"]*\)\".*<text[^>]*>$1<.*/\1 \2/p" amounts.svg; }
+like "svg: what doubled" "$(color work)" '^33\.[0-9]+ 66\.[0-9]+ #ff[0-9a-f]{4}$'
+like "svg: what stayed" "$(color rest)" '^33\.[0-9]+ 33\.[0-9]+ #dcdcdc$'
+like "svg: all" "$(color all)" '^66\.[0-9]+ 100 #ff[0-9a-f]{4}$'
+printf 'm;x 625\nm;gone1 300\n' >g1
+printf 'm;x 741\nm;new1 330\n' >g2
+is "svg: without a verdict all is grey" "$(diff -q --format svg g1 g2 2>/dev/null | grep -o 'fill="#[0-9a-f]*"/>' | sort -u | grep -v 'f8f8f8\|eee')" 'fill="#dcdcdc"/>'
+
+# "ppp" is how precise addresses are, no part of the event.
+steps precise 10 0.6 event_modifier ppp
+steps plain 10 0.6
+steps user 10 0.6 event_modifier u
+check_rc "a precise event" 0 diff plain precise
+check_rc "another part of the event" 3 diff user precise
 done_testing
