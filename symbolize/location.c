@@ -28,7 +28,12 @@ static uint64_t location_hash(const struct location *loc)
 
 static bool location_equal(const struct location *a, const struct location *b)
 {
-	return a->addr == b->addr && a->owner == b->owner && a->kind == b->kind && a->joined == b->joined;
+	if (a->addr != b->addr || a->owner != b->owner || a->kind != b->kind || a->joined != b->joined)
+		return false;
+	/* What lay there before or after may have been something else. */
+	if (a->kind == LOC_NOELF)
+		return a->mod == b->mod && a->off == b->off;
+	return a->kind != LOC_ANON || !strcmp(a->path, b->path);
 }
 
 static void locations_grow(struct locations *ls)

@@ -29,10 +29,10 @@ struct location {
 	bool joined;		/* frame.joined: named like others, but marked */
 	uint32_t owner;
 	uint64_t addr;
-	uint32_t part;		/* of the recording in which it was met first */
-	/* Not part of the identity, follows from it: */
+	uint32_t part;		/* of the recording in which it was met first; not of the identity */
+	/* Of the identity where the owner is an image, in which one thing can lie where another one lay: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
-	uint64_t off;		/* LOC_NOELF: byte offset in the file */
+	uint64_t off;		/* LOC_FILE, LOC_NOELF: byte offset in the file */
 	const char *path;	/* LOC_ANON: the mapping's path, borrowed from the replay */
 };
 
@@ -46,7 +46,7 @@ struct locations {
 
 void locations_init(struct locations *ls);
 void locations_fini(struct locations *ls);
-/* Id of the location equal to @loc in kind, joined, owner and addr; added when new. */
+/* Id of the location equal to @loc, added when new. */
 uint32_t locations_id(struct locations *ls, const struct location *loc);
 /*
  * For LOC_ANON: "//anon" and "[anon:...]" are JIT code as a rule; "[heap]", "[stack]" and the like say

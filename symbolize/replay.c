@@ -34,7 +34,7 @@ struct replay {
 	size_t nimages;
 	size_t images_cap;
 	struct u64map by_pid;	/* pid -> index of its current image */
-	struct u64map thread_comm; /* tid -> interned id, for threads with a name of their own */
+	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with a name of their own; ended ones, too */
 	struct u64map cgroups;	/* cgroup id -> index of its group */
 	struct group *groups;	/* owned */
 	size_t ngroups, groups_cap;
@@ -271,6 +271,11 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 	return 0;
 }
 
+static void name_thread(struct replay *rp, uint32_t pid, uint32_t tid, const char *comm)
+{
+	*u64map_put(&rp->thread_comm, tid, NULL) = (uint64_t)pid << 32 | intern_add(rp->strs, comm);
+}
+
 /*
  * An exec ends the image: what was mapped is gone, and so are the other threads' names. The
  * recorder may have written the facts of the new image just before, at the same time; then this
@@ -298,7 +303,7 @@ static int on_comm(void *ctx, const struct ev_comm *ev)
 		img->comm = comm;
 		u64map_del(&rp->thread_comm, ev->tid);
 	} else {
-		*u64map_put(&rp->thread_comm, ev->tid, NULL) = intern_add(rp->strs, comm);
+		name_thread(rp, ev->pid, ev->tid, comm);
 	}
 	return 0;
 }
@@ -307,7 +312,7 @@ static const char *thread_comm(const struct replay *rp, const struct image *img,
 {
 	uint64_t *slot = u64map_get(&rp->thread_comm, tid);
 
-	return slot ? intern_str(rp->strs, (uint32_t)*slot) : img->comm;
+	return slot && *slot >> 32 == img->pid ? intern_str(rp->strs, (uint32_t)*slot) : img->comm;
 }
 
 static int on_task_fork(void *ctx, const struct ev_task *ev)
@@ -318,7 +323,7 @@ static int on_task_fork(void *ctx, const struct ev_task *ev)
 
 	if (ev->pid == ev->ppid) {	/* a thread */
 		if (comm != parent->comm)
-			*u64map_put(&rp->thread_comm, ev->tid, NULL) = intern_add(rp->strs, comm);
+			name_thread(rp, ev->pid, ev->tid, comm);
 		else
 			u64map_del(&rp->thread_comm, ev->tid);
 		return 0;
@@ -336,9 +341,8 @@ static int on_task_exit(void *ctx, const struct ev_task *ev)
 	struct replay *rp = ctx;
 	struct image *img = replay_current(rp, ev->pid);
 
-	if (ev->tid != ev->pid)
-		u64map_del(&rp->thread_comm, ev->tid);
-	else if (img)
+	/* A thread is sampled after its exit was told, while it gives back its memory. */
+	if (ev->tid == ev->pid && img)
 		end_image(rp, img);
 	return 0;
 }

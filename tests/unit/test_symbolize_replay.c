@@ -397,6 +397,12 @@ static void test_thread_names(void **state)
 	exited(&r, 100, 101);
 	forked(&r, 200, 101, 100, 100);		/* the number again, in another process */
 	sample(&r, 200, 101, 0x1000);		/* [6] */
+	exited(&r, 100, 102);
+	sample(&r, 100, 102, 0x1000);		/* [7] it gives back its memory */
+	exited(&r, 100, 100);
+	sample(&r, 100, 102, 0x1000);		/* [8] the last one */
+	proc(&r, 3, 300, 1, 9000, "other", true, false);
+	sample(&r, 300, 102, 0x1000);		/* [9] the number again, of a thread whose birth nobody has told */
 	play(&p, &r);
 	assert_string_equal(p.seen.s[0].comm, "main");
 	assert_string_equal(p.seen.s[1].comm, "worker");
@@ -405,6 +411,9 @@ static void test_thread_names(void **state)
 	assert_string_equal(p.seen.s[4].comm, "renamed");
 	assert_string_equal(p.seen.s[5].comm, "worker");
 	assert_string_equal(p.seen.s[6].comm, "renamed");
+	assert_string_equal(p.seen.s[7].comm, "worker");
+	assert_string_equal(p.seen.s[8].comm, "worker");
+	assert_string_equal(p.seen.s[9].comm, "other");
 	assert_int_equal(p.seen.s[0].image, p.seen.s[5].image);
 	played_fini(&p);
 }

@@ -118,7 +118,7 @@ static void test_locations(void **state)
 	loc.owner = 2;
 	assert_int_not_equal(locations_id(&ls, &loc), first);
 	loc.owner = 1;
-	loc.off = 5;	/* not part of the identity */
+	loc.part = 5;	/* not part of the identity */
 	assert_int_equal(locations_id(&ls, &loc), first);
 	assert_int_equal(ls.n, 3);
 	/* Through several times of growing, ids stay. */
@@ -135,6 +135,35 @@ static void test_locations(void **state)
 	locations_fini(&ls);
 }
 
+/* At one address of an image, one after the other: each is itself. */
+static void test_locations_in_turn(void **state)
+{
+	struct module *mods[] = { (struct module *)&(char){ 0 }, (struct module *)&(char){ 1 } };
+	struct location file = { .kind = LOC_NOELF, .owner = 7, .addr = 0x1000, .mod = mods[0], .off = 0x10 };
+	struct location anon = { .kind = LOC_ANON, .owner = 7, .addr = 0x1000, .path = "[heap]" };
+	char same[] = "[heap]";
+	struct locations ls;
+	uint32_t first;
+
+	(void)state;
+	locations_init(&ls);
+	first = locations_id(&ls, &file);
+	file.mod = mods[1];
+	assert_int_not_equal(locations_id(&ls, &file), first);
+	file.off = 0x20;
+	assert_int_equal(locations_id(&ls, &file), 2);
+	file.mod = mods[0];
+	file.off = 0x10;
+	assert_int_equal(locations_id(&ls, &file), first);
+	first = locations_id(&ls, &anon);
+	anon.path = "//anon";
+	assert_int_not_equal(locations_id(&ls, &anon), first);
+	anon.path = same;
+	assert_int_equal(locations_id(&ls, &anon), first);
+	assert_int_equal(ls.n, 5);
+	locations_fini(&ls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_many_stacks),
 		cmocka_unit_test(test_any_number_of_children),
 		cmocka_unit_test(test_locations),
+		cmocka_unit_test(test_locations_in_turn),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
