@@ -392,3 +392,11 @@ int opt_parse(const struct opt_spec *spec, int argc, char **argv, int *first)
 	free(operands);
 	return err;
 }
+
+void opt_join(char **all, char separator, const char *arg)
+{
+	char *joined = *all ? xasprintf("%s%c%s", *all, separator, arg) : xstrdup(arg);
+
+	free(*all);
+	*all = joined;
+}

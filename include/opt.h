@@ -51,6 +51,8 @@ enum { OPT_HELP = 1 };
  */
 int opt_parse(const struct opt_spec *spec, int argc, char **argv, int *first);
 void opt_help(const struct opt_spec *spec, FILE *to);
+/* For an option that may be given again: @arg, behind @separator, is put at the end of *@all (owned; NULL is none yet). */
+void opt_join(char **all, char separator, const char *arg);
 
 /* perf's exit status for a command line that cannot be understood. */
 #define EXIT_USAGE 129

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "signals.h"
 #include "xalloc.h"
 
 static void close_fd(int *fd)
@@ -34,6 +35,7 @@ static void __attribute__((noreturn)) run(int go, int err, char **argv, const si
 		_exit(0);
 	if (stdout_taken)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
+	signals_restore();
 	execvp(argv[0], argv);
 	e = errno;
 	if (write(err, &e, sizeof(e)) != sizeof(e))
@@ -124,8 +126,19 @@ int child_start(struct child *c, const char *name)
 
 bool child_check(struct child *c)
 {
-	if (c->pid && !c->ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+	/* In a container whose first process we are, the command's orphans are our children, too: nobody else buries them. */
+	const bool first = getpid() == 1;
+	pid_t pid;
+	int status;
+
+	if (!c->pid)
+		return false;
+	while ((pid = waitpid(first ? -1 : c->pid, &status, WNOHANG)) > 0) {
+		if (pid != c->pid)
+			continue;
+		c->status = status;
 		c->ended = true;
+	}
 	return c->ended;
 }
 

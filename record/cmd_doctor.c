@@ -9,6 +9,7 @@
 #include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
+#include "signals.h"
 #include "util.h"
 
 static const char *const verdicts[] = {
@@ -138,6 +139,7 @@ int main(int argc, char **argv)
 	int err, first, status;
 
 	log_init("nsprof doctor");
+	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)
 		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include "import.h"
 #include "log.h"
 #include "opt.h"
+#include "signals.h"
 #include "util.h"
 
 static int set_stacks(void *dst, const char *arg)
@@ -52,6 +53,7 @@ int main(int argc, char **argv)
 	};
 
 	log_init("nsprof import");
+	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)
 		return err == OPT_HELP ? 0 : EXIT_USAGE;

@@ -13,6 +13,7 @@
 #include "opt.h"
 #include "outfile.h"
 #include "ps.h"
+#include "signals.h"
 #include "strbuf.h"
 #include "util.h"
 
@@ -21,7 +22,7 @@
 struct options {
 	double interval;	/* seconds */
 	bool watch, json, build_info;
-	const char *roots;
+	char *roots;		/* owned; all --runtime-root, joined by ':' */
 };
 
 /* ---- text ---- */
@@ -263,6 +264,12 @@ static int opt_interval(void *dst, const char *arg)
 	return -EINVAL;
 }
 
+static int opt_roots(void *dst, const char *arg)
+{
+	opt_join(dst, ':', arg);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .interval = 1 };
@@ -272,7 +279,7 @@ int main(int argc, char **argv)
 		{ "watch", 'w', NULL, "again and again, until Ctrl-C", OPT_FLAG, &o.watch, NULL },
 		{ "json", 'j', NULL, "JSON, with everything that is known", OPT_FLAG, &o.json, NULL },
 		{ "runtime-root", 0, "DIR[:DIR...]",
-		  "look for the state of containers here, too, as nsprof record does", OPT_STR, &o.roots, NULL },
+		  "look for the state of containers here, too, as nsprof record does", OPT_CALL, &o.roots, opt_roots },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, NULL },
 	};
 	const struct opt_spec spec = {
@@ -284,19 +291,22 @@ int main(int argc, char **argv)
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
-	int first, err;
+	int first, err, rc;
 
 	log_init("nsprof ps");
+	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);
-	if (err)
-		return err == OPT_HELP ? 0 : EXIT_USAGE;
-	if (o.build_info) {
+	if (err) {
+		rc = err == OPT_HELP ? 0 : EXIT_USAGE;
+	} else if (o.build_info) {
 		puts("ps: jansson");
-		return 0;
-	}
-	if (first < argc) {
+		rc = 0;
+	} else if (first < argc) {
 		pr_err("'%s' is one word too many; see --help", argv[first]);
-		return EXIT_USAGE;
+		rc = EXIT_USAGE;
+	} else {
+		rc = run(&o);
 	}
-	return run(&o);
+	free(o.roots);
+	return rc;
 }

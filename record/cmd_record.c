@@ -13,6 +13,7 @@
 #include "perf_opts.h"
 #include "record_opts.h"
 #include "session.h"
+#include "signals.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -141,24 +142,15 @@ static int opt_event(void *dst, const char *arg)
 	return 0;
 }
 
-/* May be given again: all names count. */
-static void join_list(char **all, char separator, const char *arg)
-{
-	char *joined = *all ? xasprintf("%s%c%s", *all, separator, arg) : xstrdup(arg);
-
-	free(*all);
-	*all = joined;
-}
-
 static int opt_list(void *dst, const char *arg)
 {
-	join_list(dst, ',', arg);
+	opt_join(dst, ',', arg);
 	return 0;
 }
 
 static int opt_roots(void *dst, const char *arg)
 {
-	join_list(dst, ':', arg);
+	opt_join(dst, ':', arg);
 	return 0;
 }
 
@@ -563,6 +555,7 @@ int main(int argc, char **argv)
 	int first, err, rc, signo;
 
 	log_init("nsprof record");
+	signals_init();
 	c.o.cmdline = join(argc, argv);
 	err = parse(&c, argc, argv, &first);
 	if (err == OPT_HELP || c.build_info) {
@@ -584,8 +577,11 @@ int main(int argc, char **argv)
 	if (first < argc)
 		c.o.command = argv + first;
 	rc = session_run(&c.o, &signo);
-	if (signo)
+	if (signo) {
 		end_by_signal(signo);
+		/* The first process of a pid namespace cannot be ended so: it says it as a shell would. */
+		rc = 128 + signo;
+	}
 out:
 	free(c.o.cgroups);
 	free(c.o.containers);

@@ -21,6 +21,7 @@
 #include "pages.h"
 #include "perf_opts.h"
 #include "profile.h"
+#include "signals.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -457,6 +458,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof diff");
+	signals_init();
 	for (int i = 1; i < argc && !after; i++)
 		if (!strcmp(argv[i], "--"))
 			after = (size_t)(argc - i);

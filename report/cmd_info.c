@@ -15,6 +15,7 @@
 #include "pages.h"
 #include "rec_reader.h"
 #include "recording.h"
+#include "signals.h"
 #include "strbuf.h"
 #include "util.h"
 
@@ -408,6 +409,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof info");
+	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)
 		return err == OPT_HELP ? 0 : EXIT_USAGE;

@@ -24,6 +24,7 @@
 #include "perf_opts.h"
 #include "profile.h"
 #include "rec_reader.h"
+#include "signals.h"
 #include "strbuf.h"
 #include "sortkeys.h"
 #include "svg.h"
@@ -698,6 +699,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof report");
+	signals_init();
 	err = parse(argc, argv, &o);
 	if (err)
 		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;

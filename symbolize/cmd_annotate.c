@@ -33,6 +33,7 @@
 #include "rec_reader.h"
 #include "replay.h"
 #include "shares.h"
+#include "signals.h"
 #include "sourcetext.h"
 #include "stop.h"
 #include "util.h"
@@ -508,6 +509,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof annotate");
+	signals_init();
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)
 		return EXIT_SUCCESS;

@@ -19,6 +19,7 @@
 #include "outfile.h"
 #include "pages.h"
 #include "rec_reader.h"
+#include "signals.h"
 #include "stop.h"
 #include "to_perf_data.h"
 #include "util.h"
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof export");
+	signals_init();
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)
 		return EXIT_SUCCESS;

@@ -31,6 +31,7 @@
 #include "rec_reader.h"
 #include "replay.h"
 #include "shares.h"
+#include "signals.h"
 #include "split.h"
 #include "stats.h"
 #include "stop.h"
@@ -634,6 +635,7 @@ int main(int argc, char **argv)
 
 	pages_heap(pages_are_slow());
 	log_init("nsprof symbolize");
+	signals_init();
 	err = parse(argc, argv, &cfg);
 	if (err == OPT_HELP)
 		return EXIT_SUCCESS;
