@@ -119,6 +119,28 @@ void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
 		read_own_vdso(dt);
 }
 
+/* Of our own image: its length, 0 where there is none. */
+static size_t vdso_build_id(const struct dsotab *dt, uint8_t id[BUILD_ID_MAX])
+{
+	int err;
+	struct elf_file *ef = dt->vdso_image ? elf_file_open_mem(dt->vdso_image, dt->vdso_size, &err) : NULL;
+	size_t len = ef ? elf_file_build_id(ef, id) : 0;
+
+	elf_file_close(ef);
+	return len;
+}
+
+void dsotab_recorded_vdso(struct dsotab *dt, const uint8_t *id, size_t len)
+{
+	uint8_t own[BUILD_ID_MAX];
+
+	if (dt->vdso_image)
+		return;
+	read_own_vdso(dt);
+	if (vdso_build_id(dt, own) != len || memcmp(own, id, len) != 0)
+		dt->vdso_image = NULL;
+}
+
 static void free_dso(struct dsotab *dt, struct dso *d)
 {
 	pins_drop(dt->pins, &d->pin);
@@ -538,9 +560,7 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 {
 	static const struct map_user nobody;
 	uint8_t id[BUILD_ID_MAX];
-	struct elf_file *ef;
-	size_t len = 0;
-	int err;
+	size_t len;
 
 	/* A 32-bit process has another image, of which we have no copy. */
 	if (e->start < 1ull << 32) {
@@ -548,10 +568,7 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 		return;
 	}
 	if (!dt->vdso) {
-		ef = dt->vdso_image ? elf_file_open_mem(dt->vdso_image, dt->vdso_size, &err) : NULL;
-		if (ef)
-			len = elf_file_build_id(ef, id);
-		elf_file_close(ef);
+		len = vdso_build_id(dt, id);
 		dt->vdso = add_dso(dt, &nobody, e, id, len);
 		if (dt->vdso)
 			dt->vdso->vdso = true;

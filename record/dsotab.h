@@ -84,6 +84,8 @@ void dsotab_fini(struct dsotab *dt);
  * must not have been written to after @until_ns. @own_vdso: ours is the recorded one.
  */
 void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso);
+/* As proctab_recorded_vdso(). */
+void dsotab_recorded_vdso(struct dsotab *dt, const uint8_t *id, size_t len);
 
 /* Where a mapping was seen. */
 struct map_user {

@@ -63,13 +63,6 @@ static struct perfdata_attr *chosen(const struct import *im)
 	return &im->pd->attrs[im->event - 1];
 }
 
-static bool has_name(const struct perfdata_attr *a, const char *name)
-{
-	const size_t len = strlen(name);
-
-	return !strncmp(a->name, name, len) && (!a->name[len] || a->name[len] == ':');
-}
-
 static const char *event_name(const struct perfdata_attr *a)
 {
 	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults", "context-switches",
@@ -84,6 +77,22 @@ static const char *event_name(const struct perfdata_attr *a)
 	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hardware))
 		return hardware[a->config];
 	return "event";
+}
+
+/* Where an event's modifier begins, at its ':'; NULL: it has none. A tracepoint has a ':' in its name. */
+static const char *modifier_at(const struct perfdata_attr *a)
+{
+	const char *colon = strchr(event_name(a), ':');
+
+	return colon && a->type == PERF_TYPE_TRACEPOINT ? strchr(colon + 1, ':') : colon;
+}
+
+/* @name is the event's, with the modifier or without. */
+static bool has_name(const struct perfdata_attr *a, const char *name)
+{
+	const char *own = event_name(a), *colon = modifier_at(a);
+
+	return !strcmp(own, name) || (colon && strlen(name) == (size_t)(colon - own) && !strncmp(own, name, strlen(name)));
 }
 
 /* ---- what is to be known beforehand ---- */
@@ -154,7 +163,7 @@ static void write_info(struct import *im)
 	const struct perfdata *pd = im->pd;
 	const struct perfdata_attr *a = chosen(im);
 	struct rec_writer *w = im->w;
-	const char *name = event_name(a), *colon = strchr(name, ':');
+	const char *name = event_name(a), *colon = modifier_at(a);
 	char *bare = xstrndup(name, colon ? (size_t)(colon - name) : strlen(name));
 
 	text(w, "version", NSPROF_VERSION);
@@ -191,9 +200,13 @@ static uint64_t start_wall(const struct import *im)
 /* Once more at the end: of a pipe, what tells whose kernel it was may have come since. */
 static void detach(struct import *im)
 {
+	const struct perfdata_build_id *vdso = import_host_vdso(&im->host, im->pd);
+
 	import_host_name(&im->host, im->pd);
 	proctab_detach(im->pt, im->host.same_host ? im->until_ns : INT64_MIN,
 		       import_host_same_kernel(&im->host, im->pd));
+	if (vdso)
+		proctab_recorded_vdso(im->pt, vdso->id, vdso->len);
 }
 
 static int64_t clock_ns(clockid_t id)
@@ -225,6 +238,11 @@ static void trust_host_maps(struct import *im)
 	proctab_host_maps(im->pt, im->first, wall, late);
 }
 
+static bool is_clock(const struct perfdata_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static int begin(struct import *im, uint64_t first)
 {
 	const struct perfdata_attr *a;
@@ -251,7 +269,8 @@ static int begin(struct import *im, uint64_t first)
 			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
 	im->ro.dump_size = im->ro.callgraph == CALLGRAPH_DWARF ? a->stack_user : 0;
 	write_info(im);
-	ledger_begin(&im->ledger, im->w, false, false);
+	/* Of tasks perf does not ask for the CPU (evsel__config() in tools/perf/util/evsel.c). */
+	ledger_begin(&im->ledger, im->w, is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
 	im->pt = proctab_new(im->w);
 	detach(im);
 	trust_host_maps(im);
@@ -267,12 +286,13 @@ static void take_sample(struct import *im, const struct perfdata_record *r)
 
 	if (!r->attr)
 		im->unknown_event++;
-	if (im->pd->piped && r->attr)
+	/* Of a file they are known by now. */
+	if (!im->pd->map && r->attr)
 		r->attr->samples++;
 	if (r->attr != chosen(im))
 		return;
 	if (perfdata_sample(im->pd, r, raw, im->room)) {
-		im->pd->bad++;
+		perfdata_bad(im->pd, r);
 		return;
 	}
 	sink_take(im->sink);
@@ -286,7 +306,7 @@ static void take_mmap(struct import *im, const struct perfdata_record *r)
 	if ((r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return;
 	if (import_mmap(im->pd, r, &m)) {
-		im->pd->bad++;
+		perfdata_bad(im->pd, r);
 		return;
 	}
 	if (!m.has_build_id)
@@ -426,7 +446,8 @@ static int take(void *ctx, const struct perfdata_record *r)
 		perfdata_u64(&c);
 		perfdata_u64(&c);
 		id = perfdata_u64(&c);
-		ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
+		if (perfdata_find(im->pd, id) == chosen(im))
+			ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
 		break;
 	default:
 		break;
@@ -454,6 +475,9 @@ static void tell_damage(const struct import *im)
 	const struct perfdata *pd = im->pd;
 	struct strbuf sb = STRBUF_INIT;
 
+	if (pd->lacking)
+		pr_warn("%u file%s of %s %s missing: what was recorded into %s is not in the recording", pd->lacking, pd->lacking == 1 ? "" : "s",
+			im->name, pd->lacking == 1 ? "is" : "are", pd->lacking == 1 ? "it" : "them");
 	if (pd->bad) {
 		spot_text(&pd->first_bad, &sb);
 		pr_warn("%" PRIu64 " damaged record%s left out, the first %s", pd->bad, pd->bad == 1 ? " is" : "s are", sb.s);
@@ -486,9 +510,11 @@ static void tell(const struct import *im)
 		const struct perfdata_attr *a = &pd->attrs[i];
 
 		if (a != chosen(im) && a->samples)
-			pr_warn("%" PRIu64 " samples of '%s' are left out, a recording has one event: choose it with --event",
+			pr_warn("%" PRIu64 " samples of '%s' are left out, a recording has one event: choose it with nsprof import --event",
 				a->samples, event_name(a));
 	}
+	if (pd->nattrs > 1 && chosen(im)->sample_type & PERF_SAMPLE_READ && chosen(im)->read_format & PERF_FORMAT_GROUP)
+		pr_warn("'%s' was sampled for its group (:S): what the other events counted is left out", event_name(chosen(im)));
 	if (im->unknown_event)
 		pr_warn("%" PRIu64 " samples are of events that the file does not describe: they are left out",
 			im->unknown_event);
@@ -508,7 +534,7 @@ static int finish(struct import *im)
 	}
 	sink_flush(im->sink);
 	sink_end(im->sink, true);
-	if (im->pd->cut || im->pd->bad)
+	if (im->pd->cut || im->pd->bad || im->pd->lacking)
 		rec_writer_info(im->w, "imported_cut", "1");
 	im->ledger.l.unordered += im->pd->late;
 	/* By now all is known that tells whose kernel it was. */
@@ -516,7 +542,7 @@ static int finish(struct import *im)
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
 	import_losses_settle(&im->losses, im->pd, chosen(im), &im->ledger, rec_writer_start(im->w), im->last);
 	if (!err)
-		err = ledger_finish_told(&im->ledger, im->w);
+		err = ledger_finish_told(&im->ledger, im->w, im->last);
 	e = rec_writer_finish(im->w);
 	err = err ? err : e;
 	e = output_close(&im->out);
@@ -550,7 +576,7 @@ static int run(struct import *im, int fd)
 	if (err)
 		return err;
 	err = finish(im);
-	return err ? err : im->pd->cut || im->pd->bad;
+	return err ? err : im->pd->cut || im->pd->bad || im->pd->lacking;
 }
 
 int import_run(const struct import_opts *o)

@@ -209,6 +209,16 @@ bool import_host_same_kernel(const struct import_host *h, const struct perfdata 
 	return h->same_host && (!pd->osrelease || (!uname(&un) && !strcmp(un.release, pd->osrelease))) && same_place(h);
 }
 
+const struct perfdata_build_id *import_host_vdso(struct import_host *h, const struct perfdata *pd)
+{
+	const uint64_t *slot;
+
+	if (!h->named)
+		index_ids(h, pd);
+	slot = u64map_get(&h->ids, hash_path("[vdso]"));
+	return slot && *slot && pd->build_ids[*slot - 1].len ? &pd->build_ids[*slot - 1] : NULL;
+}
+
 void import_host_fini(struct import_host *h)
 {
 	u64map_fini(&h->files);

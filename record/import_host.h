@@ -36,6 +36,8 @@ void import_host_name(struct import_host *h, const struct perfdata *pd);
 void import_host_identify(struct import_host *h, const struct perfdata *pd, struct kmmap *m);
 /* Does this kernel run since then? By its release and by where it lies, which is drawn at each boot. */
 bool import_host_same_kernel(const struct import_host *h, const struct perfdata *pd);
+/* The build-id that perf has for "[vdso]"; NULL: none. Of user space alone it is all that tells which kernel it was. */
+const struct perfdata_build_id *import_host_vdso(struct import_host *h, const struct perfdata *pd);
 void import_host_fini(struct import_host *h);
 
 #endif

@@ -265,10 +265,16 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
 }
 
-int ledger_finish_told(struct ledger *lg, struct rec_writer *w)
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped)
 {
-	int err = tally_flush(&lg->tally);
+	uint64_t ncpus = 0;
+	int err;
 
+	stood_to_the_end(lg, stopped);
+	err = tally_flush(&lg->tally);
+	for (size_t i = 0; i < lg->tally.ncpu; i++)
+		ncpus += lg->tally.cpu[i].sum.samples > 0;
+	lg->l.throttled_samples = estimate_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);
 	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
 	lg->l.lost_sideband = lg->side_told;
 	return err ? err : rec_writer_ledger(w, &lg->l);

@@ -83,8 +83,11 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id
  */
 void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
 		bool last, struct ledger_part *part);
-/* Of what others recorded: what was lost is what was told. The rest of the tally, and the ledger, to the writer. 0 or negative errno. */
-int ledger_finish_told(struct ledger *lg, struct rec_writer *w);
+/*
+ * Of what others recorded up to @stopped (ns): what was lost is what was told, what was not taken is estimated. The rest of the tally, and the ledger,
+ * to the writer. 0 or negative errno.
+ */
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped);
 /* What follows begins at @start (ns). */
 void ledger_restart(struct ledger *lg, uint64_t start);
 

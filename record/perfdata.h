@@ -97,6 +97,7 @@ struct perfdata {
 	uint64_t data, data_end;	/* file offsets of the records */
 	struct perfdata_part *parts;	/* owned; of a directory: its other files */
 	size_t nparts;
+	unsigned int lacking;	/* files that should lie before the last one of these, and do not: their samples are not there */
 	uint64_t bytes;		/* of all files; 0: a pipe */
 	int64_t written_ns;	/* wall clock, when the file was changed last; 0: a pipe */
 	bool told;		/* of a pipe that was saved: attrs and features are known by an earlier pass */

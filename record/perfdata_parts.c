@@ -36,6 +36,7 @@ static int map_part(int fd, struct perfdata_part *part)
 
 int perfdata_open_parts(struct perfdata *pd, int dirfd)
 {
+	unsigned int missing = 0;
 	size_t cap = 0;
 
 	for (unsigned int i = 0; i < PARTS_MAX; i++) {
@@ -45,8 +46,15 @@ int perfdata_open_parts(struct perfdata *pd, int dirfd)
 
 		snprintf(name, sizeof(name), "data.%u", i);
 		fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0 && errno == ENOENT) {
+			missing++;
+			continue;
+		}
 		if (fd < 0)
-			return errno == ENOENT ? 0 : -errno;
+			return -errno;
+		/* One that is there behind ones that are not. */
+		pd->lacking += missing;
+		missing = 0;
 		err = map_part(fd, &part);
 		close(fd);
 		if (err == -ENODATA)

@@ -70,6 +70,11 @@ void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
 		u64map_clear(&pt->kernel);
 }
 
+void proctab_recorded_vdso(struct proctab *pt, const uint8_t *id, size_t len)
+{
+	dsotab_recorded_vdso(&pt->dsos, id, len);
+}
+
 void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns)
 {
 	pt->host_maps = true;

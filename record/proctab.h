@@ -115,6 +115,8 @@ struct caplist *proctab_cut(struct proctab *pt);
  * this host are those recorded; may be said again, later.
  */
 void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel);
+/* After it: the recorded vdso has the build-id @id of @len bytes, so that ours is the recorded one if it has that, too. */
+void proctab_recorded_vdso(struct proctab *pt, const uint8_t *id, size_t len);
 /*
  * Detached, and the recorded host is this one: perf maps that lie here may be taken for processes of it, as far as they prove to be
  * theirs. @begun: when the recording was begun, ns as in its events, and @wall_ns, the same as wall clock, or up to @late_ns later.
