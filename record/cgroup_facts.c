@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "log.h"
 #include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
@@ -191,7 +192,7 @@ static void describe(struct ev_container *ev, const char *own, const struct cont
 	ev->cgroup = xstrdup(own);
 	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
 	ev->id = xstrdup(ctr ? ctr->id : "");
-	ev->name = xstrdup(ctr ? ctr->name : "");
+	ev->name = xstrdup(!ctr ? "" : ctr->together[0] ? ctr->together : ctr->name);
 	ev->image = xstrdup(ctr ? ctr->image : "");
 	ev->pod = xstrdup(ctr ? ctr->pod : "");
 	ev->pod_ns = xstrdup(ctr ? ctr->pod_ns : "");
@@ -222,6 +223,9 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	struct unit *u = xcalloc(1, sizeof(*u));
 
 	describe(&u->ev, own, ctr);
+	if (ctr && ctr->together[0])
+		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names",
+			ctr->together, own);
 	u->ev.node = node;
 	u->chosen = sel && !strcmp(sel->path, own);
 	XGROW(cf->unit, cf->n, cf->cap);

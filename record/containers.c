@@ -18,6 +18,7 @@
 #include "nsopen.h"
 #include "procfs.h"
 #include "runtimes.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -63,7 +64,7 @@ static uint64_t hash_str(const char *s, size_t len)
 static void container_fini(struct container *c)
 {
 	char *const strings[] = { c->runtime, c->id, c->name, c->image, c->pod, c->pod_ns,
-				  c->pod_uid, c->cgroup };
+				  c->pod_uid, c->cgroup, c->together };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(strings[i]);
@@ -89,7 +90,7 @@ static struct container *by_id(struct containers *cs, const char *runtime, const
 	*c = (struct container){
 		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
 		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
-		.cgroup = xstrdup(""),
+		.cgroup = xstrdup(""), .together = xstrdup(""),
 	};
 	return c;
 }
@@ -367,10 +368,12 @@ static void finish_new(struct containers *cs)
 		finish(&cs->all[i]);
 }
 
-static int by_cgroup(const void *a, const void *b)
+static int by_cgroup(const void *pa, const void *pb)
 {
-	return cgroup_path_cmp(((const struct container *)a)->cgroup,
-			       ((const struct container *)b)->cgroup);
+	const struct container *a = pa, *b = pb;
+	int cmp = cgroup_path_cmp(a->cgroup, b->cgroup);
+
+	return cmp ? cmp : strcmp(a->name, b->name);
 }
 
 static void forget(struct containers *cs)
@@ -398,6 +401,33 @@ static void index_again(struct containers *cs)
 	}
 }
 
+/*
+ * Those that share a cgroup, as runc lets them: what runs in it cannot be said to be one's. Sorted by cgroup. One that two runtimes know under
+ * different ids has one first process.
+ */
+static void name_together(struct containers *cs)
+{
+	for (size_t i = 0, k; i < cs->n; i = k) {
+		struct strbuf sb = STRBUF_INIT;
+		size_t several = 0;
+
+		for (k = i; k < cs->n && !strcmp(cs->all[k].cgroup, cs->all[i].cgroup); k++) {
+			bool again = !cs->all[k].pid;
+
+			for (size_t j = i; j < k; j++)
+				again |= cs->all[j].pid == cs->all[k].pid;
+			if (again)
+				continue;
+			strbuf_addf(&sb, "%s%s", several++ ? "+" : "", cs->all[k].name);
+		}
+		for (size_t j = i; j < k && several > 1; j++) {
+			free(cs->all[j].together);
+			cs->all[j].together = xstrdup(sb.s);
+		}
+		strbuf_fini(&sb);
+	}
+}
+
 void containers_refresh(struct containers *cs)
 {
 	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
@@ -418,6 +448,7 @@ void containers_refresh(struct containers *cs)
 		finish(&cs->all[i]);
 	if (cs->n)
 		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
+	name_together(cs);
 	index_again(cs);
 }
 

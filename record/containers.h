@@ -21,6 +21,7 @@ struct container {
 	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
 	uint32_t pid;		/* its first process; 0 = unknown or not running */
 	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running */
+	char *together;		/* "a+b", all whose own cgroup that is, since a runtime put them there; "" = it alone */
 };
 
 struct containers;

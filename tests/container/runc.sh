@@ -85,4 +85,23 @@ done
 unlike "helpers: the label is no function" "$(cat "$T/table")" 'runtime_helper'
 "$NSPROF" report -q --by container,none --limit 0 --percent-limit 0 "$T/start" >"$T/table"
 unlike "helpers: nor without the comm" "$(cat "$T/table")" 'runtime_helper'
+# Two in one cgroup, as runc lets them: samples are of either, and say so.
+for i in a b; do
+	mkdir -p "$T/same-$i"
+	ctr_rootfs "$T/same-$i/rootfs" "$TARGETS/spin-$i:/app/prog"
+	(cd "$T/same-$i" && runc spec && jq --arg cg "/$CTR_CGROOT/same" 'del(.process.rlimits) | .process.terminal = false
+		| .process.args = ["/app/prog", "60"] | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
+	runc --root "$STATE" run -d --bundle "$T/same-$i" "$NAME-same-$i" </dev/null >"$T/log" 2>&1 || break
+	later "runc --root '$STATE' delete -f '$NAME-same-$i'; rmdir /sys/fs/cgroup/*/$CTR_CGROOT/same /sys/fs/cgroup/*/$CTR_CGROOT"
+done
+if [ "$(runc --root "$STATE" list -q | grep -c same-)" = 2 ]; then
+	check "two in one cgroup" "$NSPROF" record -F 499 --runtime-root "$STATE" --container "$NAME-same-b" -o "$T/same" --duration 0.6
+	like "it is said" "$(cat "$T/check.err")" "the containers $NAME-same-a\+$NAME-same-b share the cgroup '/$CTR_CGROOT/same'"
+	"$NSPROF" symbolize -q --by container -o "$T/same.folded" "$T/same"
+	is "samples have both names" "$(cut -d';' -f1 "$T/same.folded" | sort -u)" "$NAME-same-a+$NAME-same-b"
+	check "of either program" grep -q 'aaa_leaf ' "$T/same.folded"
+	check "and of the other" grep -q 'bbb_leaf ' "$T/same.folded"
+else
+	skip "two in one cgroup" "this runc does not do that: $(tail -n 1 "$T/log")"
+fi
 done_testing
