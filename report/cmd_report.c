@@ -701,14 +701,14 @@ int main(int argc, char **argv)
 	log_init("nsprof report");
 	signals_init();
 	err = parse(argc, argv, &o);
-	if (err)
-		return err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;
-	if (o.build_info) {
+	if (err) {
+		err = err == OPT_HELP ? EXIT_SUCCESS : EXIT_USAGE;
+	} else if (o.build_info) {
 		puts("report: text csv json html svg");
-		return EXIT_SUCCESS;
+	} else {
+		log_set_verbosity(o.load.quiet ? -1 : o.verbose);
+		err = report(&o);
 	}
-	log_set_verbosity(o.load.quiet ? -1 : o.verbose);
-	err = report(&o);
 	free(o.load.filters);
 	free(o.load.lists);
 	free(o.sort);
