@@ -9,6 +9,7 @@
 	perfdata.py order IN OUT	records of a round in the reverse order
 	perfdata.py lost N IN OUT	with a record, at the end, that N were lost
 	perfdata.py losses IN		no other file: prints what the rings' records say was lost, and what the kernel counted for each event
+	perfdata.py throttles IN	no other file: of each event a line, how often it was throttled, how often it was let go, and ns between
 	perfdata.py mutate SEED IN OUT	bytes changed at random
 	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
 	perfdata.py check IN		no other file: is each byte where the format has it? prints samples, periods, and how many
@@ -261,6 +262,29 @@ def losses(src):
 	print(told, *counted)
 
 
+def throttles(src):
+	f = File(src)
+	kind = f.type_of(f.attrs[0][0])
+	# As of all records the time is that of the id fields; the one in the body was read a little before.
+	behind = 8 * sum(bool(kind & b) for b in (ID, STREAM_ID, CPU, IDENTIFIER))
+	since, seen = {}, [[0, 0, 0] for _ in f.attrs]
+	for r in f.records():
+		what, = struct.unpack_from('<I', r)
+		if what not in (THROTTLE, UNTHROTTLE):
+			continue
+		ident, = struct.unpack_from('<Q', r, 16)
+		time, = struct.unpack_from('<Q', r, len(r) - behind - 8)
+		event = seen[next(i for i, a in enumerate(f.attrs) if ident in a[1])]
+		if what == THROTTLE:
+			event[0] += 1
+			since[ident] = time
+		elif ident in since:
+			event[1] += 1
+			event[2] += time - since.pop(ident)
+	for event in seen:
+		print(*event)
+
+
 def mutate(seed, src, dst):
 	rng = random.Random(seed)
 	raw = bytearray(open(src, 'rb').read())
@@ -491,7 +515,7 @@ def main(argv):
 		resize(int(args[0]), int(args[1]), args[2], args[3])
 	elif what in ('attr', 'lost', 'mutate'):
 		globals()[what](int(args[0]), args[1], args[2])
-	elif what in ('check', 'losses'):
+	elif what in ('check', 'losses', 'throttles'):
 		globals()[what](args[0])
 	else:
 		globals()[what](args[0], args[1])
