@@ -2,7 +2,7 @@
 """Compares two texts of perf script, perf's and ours, sample by sample: same_stacks.py PERF OURS
 
 By their place in the page, since a function may have several names, and perf counts addresses of programs at fixed places from another
-start. What the kernel walked are return addresses; ours are of the calls, a byte before. An address 0 is none. Prints how many samples are equal, of how many perf has a part of the frames, in their order ([unknown] frames at its end are where it lost its way), how many are not
+start. What the kernel walked are return addresses; ours are of the calls, a byte before. An address 0 is none. Prints how many samples are equal, of how many perf has a part of the frames, in their order (where it lost its way there are [unknown] frames at its end, or one that is not so), how many are not
 alike, and how many only perf has; of those not alike the first three.
 """
 import re
@@ -39,6 +39,14 @@ def is_part(few, many):
 	return all(any(same(ip, m) for m in rest) for ip in few)
 
 
+def went_astray(theirs, mine):
+	"""perf's last frame is none of ours, and there it ends, while ours go on to where the program begins. Seen in libc's _nl_find_domain(): perf
+	took the address behind the caller's last call of strlen(), left on the stack, for the one behind its call of this function."""
+	few = len(theirs) - 1
+	return (0 < few < len(mine) - 1 and mine[-1][1] in ('_start', '__libc_start_main', 'clone3', '__clone3') and
+		all(same(t[0], m[0]) for t, m in zip(theirs[:few], mine)))
+
+
 perf, ours = read(sys.argv[1]), read(sys.argv[2])
 equal = part = other = 0
 for key, mine in ours.items():
@@ -49,7 +57,7 @@ for key, mine in ours.items():
 	a, b = [ip for ip, _ in mine], [ip for ip, _ in theirs or []]
 	if theirs is not None and len(a) == len(b) and all(map(same, b, a)):
 		equal += 1
-	elif theirs is not None and len(b) < len(a) and is_part(b, a):
+	elif theirs is not None and len(b) < len(a) and (is_part(b, a) or went_astray(theirs, mine)):
 		part += 1
 	else:
 		other += 1
