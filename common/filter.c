@@ -31,14 +31,22 @@ const char *filter_key_name(enum filter_key key)
 	return key_names[key];
 }
 
-void filter_times(const struct filter *f, struct strbuf *out)
+/* @ns, or the next whole @step above it; what would be beyond all times is UINT64_MAX. */
+static uint64_t round_up(uint64_t ns, uint64_t step)
+{
+	uint64_t behind = ns % step;
+
+	return behind && __builtin_add_overflow(ns, step - behind, &ns) ? UINT64_MAX : ns;
+}
+
+void filter_times(const struct filter *f, uint64_t step, struct strbuf *out)
 {
 	const char *comma = "";
 
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->conds[i].key != FILTER_TIME)
 			continue;
-		strbuf_addf(out, "%s%" PRIu64 "-%" PRIu64, comma, f->conds[i].from, f->conds[i].to);
+		strbuf_addf(out, "%s%" PRIu64 "-%" PRIu64, comma, round_up(f->conds[i].from, step), round_up(f->conds[i].to, step));
 		comma = ",";
 	}
 }

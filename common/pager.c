@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "signals.h"
+
 bool pager_color(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -47,6 +49,7 @@ pid_t pager_start(void)
 		dup2(p[0], STDIN_FILENO);
 		/* As git: a short text stays on the screen, colors pass, long lines are cut. */
 		setenv("LESS", "FRSX", 0);
+		signals_restore();
 		execl("/bin/sh", "sh", "-c", RUN, cmd, (char *)NULL);
 		_exit(127);
 	}

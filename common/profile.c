@@ -70,6 +70,13 @@ const char *profile_meta(const struct profile *p, const char *key)
 	return NULL;
 }
 
+double profile_number(const struct profile *p, const char *key)
+{
+	const char *v = profile_meta(p, key);
+
+	return v ? strtod(v, NULL) : 0;
+}
+
 void profile_set_meta(struct profile *p, const char *key, const char *value)
 {
 	struct profile_meta m = { profile_string(p, key), profile_string(p, value) };

@@ -59,8 +59,11 @@ void filter_place(struct filter *f, uint64_t first, uint64_t last);
 void filter_begin(struct filter *f, uint64_t start);
 void filter_fini(struct filter *f);
 
-/* Its times, "FROM-TO,FROM-TO" in ns since the recording was begun; nothing where it has none. After filter_begin(). */
-void filter_times(const struct filter *f, struct strbuf *out);
+/*
+ * Its times, "FROM-TO,FROM-TO" in ns since the recording was begun, up to the next whole @step ns; nothing where it has none. After
+ * filter_begin().
+ */
+void filter_times(const struct filter *f, uint64_t step, struct strbuf *out);
 /* "comm" ... */
 const char *filter_key_name(enum filter_key key);
 /*

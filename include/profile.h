@@ -109,6 +109,8 @@ struct profile {
  *	note		once for each line that a reader should see above the result (absences)
  */
 const char *profile_meta(const struct profile *p, const char *key);
+/* Its value as a number, 0 where there is none. */
+double profile_number(const struct profile *p, const char *key);
 
 /* An empty profile: node 0, no counts. */
 struct profile *profile_new(void);

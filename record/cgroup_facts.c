@@ -224,7 +224,8 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 
 	describe(&u->ev, own, ctr);
 	if (ctr && ctr->together[0])
-		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names",
+		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
+			"a cgroup of its own for each tells them apart",
 			ctr->together, own);
 	u->ev.node = node;
 	u->chosen = sel && !strcmp(sel->path, own);

@@ -126,12 +126,12 @@ int child_start(struct child *c, const char *name)
 
 bool child_check(struct child *c)
 {
-	/* In a container whose first process we are, the command's orphans are our children, too: nobody else buries them. */
+	/* In a container whose first process we are, all orphans are our children, too: nobody else buries them. */
 	const bool first = getpid() == 1;
 	pid_t pid;
 	int status;
 
-	if (!c->pid)
+	if (!c->pid && !first)
 		return false;
 	while ((pid = waitpid(first ? -1 : c->pid, &status, WNOHANG)) > 0) {
 		if (pid != c->pid)

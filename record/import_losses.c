@@ -14,12 +14,19 @@ struct shares {
 	bool counted;			/* as the kernel counted them */
 };
 
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
 void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, uint64_t start, uint64_t n)
 {
 	uint64_t second = time > start ? (time - start) / NS_PER_SEC : 0;
 
 	if (cpu >= 1u << CPU_BITS)
 		cpu = 0;
+	/* No more in all than fits: what is left of it says how much that is. */
+	n = MIN(n, UINT64_MAX - il->sum);
 	*u64map_put(&il->told, second << CPU_BITS | cpu, NULL) += n;
 	il->sum += n;
 }
@@ -33,11 +40,11 @@ static struct shares find_shares(const struct import_losses *il, const struct pe
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		const struct perfdata_attr *a = &pd->attrs[i];
 
-		sh.all += a->lost;
+		sh.all = sum_of(sh.all, a->lost);
 		if (a == chosen) {
-			sh.samples += a->lost;
+			sh.samples = sum_of(sh.samples, a->lost);
 		} else if (PERFDATA_IS_DUMMY(a)) {
-			sh.side += a->lost;
+			sh.side = sum_of(sh.side, a->lost);
 			dummy = true;
 		}
 	}

@@ -93,44 +93,33 @@ void amounts_add(const struct amounts *a, const struct diff *d, size_t nstack, d
 		columns[d->row[0].column[DIFF_TOTAL]] += weight;
 }
 
-static double number(const struct profile *p, const char *key)
-{
-	const char *v = profile_meta(p, key);
-
-	return v ? strtod(v, NULL) : 0;
-}
-
 double amounts_missing(const struct profile *p)
 {
-	double missing = number(p, "lost") + number(p, "dropped") + number(p, "throttled_samples");
-	double all = number(p, "kept") + number(p, "cut") + missing;
+	double missing = profile_number(p, "lost") + profile_number(p, "dropped") + profile_number(p, "throttled_samples");
+	double all = profile_number(p, "kept") + profile_number(p, "cut") + missing;
 
 	return missing > 0 && missing < all ? missing / all : 0;
 }
 
 /*
- * How much of a recording's time each block of @run has: all of it in one when times are not known. Samples that are missing count as time that
+ * For each second or unit: how much of a recording's time each block of @run has, all of it in one when times are not known. Samples that are missing count as time that
  * was not recorded: what is there then stands for them, too.
  */
 static void set_divisor(const struct amounts *a, const struct diff_input *in, enum diff_per per, struct diff_run *run)
 {
 	const uint64_t block = a->group * a->profile->block_ns;
 	struct spans times = times_of(a->profile);
-	double there = 1 - amounts_missing(a->profile), sum = 0;
+	double there = 1 - amounts_missing(a->profile), least = (double)MAX(block, 1) / 1e12, sum = 0;
 
 	for (size_t b = 0; b < run->nblocks; b++) {
 		bool last = b + 1 == run->nblocks;
 		double unit = times_within(&times, b * block, last ? UINT64_MAX : (b + 1) * block);
 
-		if (per == DIFF_PER_TOTAL) {
-			run->divisor[b] = run->weight[b];
-			continue;
-		}
 		/* The end of the recording is within its last block, or a little behind it; never before. */
 		if (run->nblocks == 1)
 			unit = unit > 0 ? unit : 1;
 		else if (run->weight[b] > 0)
-			unit = MAX(unit, (double)block / 1e12);
+			unit = MAX(unit, least);
 		run->divisor[b] = unit * there;
 		sum += run->divisor[b];
 	}
@@ -200,7 +189,10 @@ void amounts_run(struct amounts *a, const struct diff_input *in, const struct di
 		take_rows(d, in->side, run);
 	else
 		count_blocks(a, d, ncolumns, run);
-	set_divisor(a, in, d->opts.per, run);
-	if (d->opts.per != DIFF_PER_TOTAL)
+	if (d->opts.per == DIFF_PER_TOTAL) {
+		memcpy(run->divisor, run->weight, n * sizeof(*run->divisor));
+	} else {
+		set_divisor(a, in, d->opts.per, run);
 		drop_blocks(run, ncolumns);
+	}
 }

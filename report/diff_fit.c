@@ -16,13 +16,6 @@
 /* Per cent of samples: less is not said. */
 #define LOSS_TOLD 0.1
 
-static double number(const struct profile *p, const char *key)
-{
-	const char *v = profile_meta(p, key);
-
-	return v ? strtod(v, NULL) : 0;
-}
-
 /* Settings that mean the same samples were taken of other things, or other stacks of the same. */
 static const struct setting {
 	const char *key, *what;
@@ -94,7 +87,7 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 /* Per cent of samples; NAN when not known. */
 static double lost_share(const struct profile *p)
 {
-	double lost = number(p, "lost") + number(p, "dropped"), all = number(p, "kept") + number(p, "cut") + lost;
+	double lost = profile_number(p, "lost") + profile_number(p, "dropped"), all = profile_number(p, "kept") + profile_number(p, "cut") + lost;
 
 	return all > 0 ? 100 * lost / all : NAN;
 }
@@ -103,7 +96,7 @@ static double meta_share(const struct profile *p, const char *key)
 {
 	double all = (double)p->samples;
 
-	return all > 0 && profile_meta(p, key) ? 100 * number(p, key) / all : NAN;
+	return all > 0 && profile_meta(p, key) ? 100 * profile_number(p, key) / all : NAN;
 }
 
 static size_t shares_differ(const char *what, double a, double b, double max, const struct diff_input *ia, const struct diff_input *ib,

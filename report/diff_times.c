@@ -67,9 +67,8 @@ static struct spans common_to(const struct spans *a, const struct spans *b)
 
 struct spans times_of(const struct profile *p)
 {
-	const char *v = profile_meta(p, "duration_ns");
 	/* Whoever writes profiles with awk writes 6e+09. */
-	double ns = v ? strtod(v, NULL) : 0;
+	double ns = profile_number(p, "duration_ns");
 	uint64_t all = ns >= 1 && ns < 0x1p63 ? (uint64_t)ns : 0;
 	struct spans s = { 0 };
 

@@ -29,8 +29,6 @@ struct profile *folded_comms(struct profile *p, struct profile *const *others, s
 	struct intern *names = intern_new();
 	struct u64map comms = comms_of(names, others, n);
 	bool *is_comm = xcalloc(p->nframes, sizeof(*is_comm)), any = false;
-	uint32_t *frames, *nodes;
-	struct profile *to;
 
 	for (uint32_t f = 1; f < p->nframes; f++)
 		is_comm[f] = p->frames[f].kind == PROFILE_USER && u64map_get(&comms, intern_add(names, profile_text(p, p->frames[f].name)));
@@ -40,31 +38,8 @@ struct profile *folded_comms(struct profile *p, struct profile *const *others, s
 		is_comm[p->nodes[i].frame] &= !p->nodes[i].parent;
 	for (uint32_t f = 1; f < p->nframes && !any; f++)
 		any = is_comm[f];
-	if (!any) {
-		free(is_comm);
-		return p;
-	}
-	to = profile_new();
-	frames = xcalloc(p->nframes, sizeof(*frames));
-	for (uint32_t f = 1; f < p->nframes; f++) {
-		struct profile_frame fr = p->frames[f];
-
-		fr.name = profile_string(to, profile_text(p, fr.name));
-		frames[f] = is_comm[f] ? 0 : profile_frame(to, &fr);
-	}
-	nodes = reshape_nodes(to, p, frames);
-	for (size_t i = 0; i < p->ncounts; i++) {
-		struct profile_count c = p->counts[i];
-
-		c.node = nodes[c.node];
-		profile_count(to, &c);
-	}
-	for (uint32_t i = 0; i < p->nmeta; i++)
-		profile_set_meta(to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
-	profile_finish(to);
+	if (any)
+		p = reshape_without(p, is_comm);
 	free(is_comm);
-	free(frames);
-	free(nodes);
-	profile_free(p);
-	return to;
+	return p;
 }

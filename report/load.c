@@ -274,7 +274,7 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 
 	if (recordings_only(o, profile)) {
 		pr_err("%s is for recordings%s, and '%s' is %s", recordings_only(o, profile),
-		       !profile && o->nlists && o->lists[0].key != FILTER_TIME ? " and saved profiles" : "", o->path,
+		       !profile && !recordings_only(o, true) ? " and saved profiles" : "", o->path,
 		       profile ? "a saved profile: use it with the nsprof symbolize that writes it" : "folded text");
 		close(fd);
 		return -EINVAL;

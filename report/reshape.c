@@ -14,14 +14,14 @@ static uint32_t copy_text(struct profile *to, const struct profile *p, uint32_t 
 	return profile_string(to, profile_text(p, id));
 }
 
-static uint32_t *copy_frames(struct profile *to, const struct profile *p, bool no_inline)
+static uint32_t *copy_frames(struct profile *to, const struct profile *p, const bool *left_out)
 {
 	uint32_t *ids = xcalloc(p->nframes + 1, sizeof(*ids));
 
 	for (uint32_t i = 1; i < p->nframes; i++) {
 		struct profile_frame f = p->frames[i];
 
-		if (no_inline && f.kind == PROFILE_INLINED)
+		if (left_out[i])
 			continue;
 		f.name = copy_text(to, p, f.name);
 		f.dso = copy_text(to, p, f.dso);
@@ -135,22 +135,13 @@ static void merge_names(struct profile *p)
 
 /* ---- all of it ---- */
 
-struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads)
+struct profile *reshape_without(struct profile *p, const bool *left_out)
 {
 	struct profile *to = profile_new(), *sorted;
-	uint32_t *frames, *nodes, *threads;
+	uint32_t *frames = copy_frames(to, p, left_out), *nodes = reshape_nodes(to, p, frames), *threads = reshape_threads(to, p);
 
-	if (merge_threads)
-		merge_names(p);
 	for (uint32_t i = 0; i < p->nmeta; i++)
 		profile_set_meta(to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
-	if (no_inline && profile_meta(to, "inlines")) {
-		profile_unset_meta(to, "inlines");
-		profile_set_meta(to, "inlines", "0");
-	}
-	frames = copy_frames(to, p, no_inline);
-	nodes = reshape_nodes(to, p, frames);
-	threads = reshape_threads(to, p);
 	for (size_t i = 0; i < p->ncounts; i++) {
 		struct profile_count c = p->counts[i];
 
@@ -170,4 +161,21 @@ struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads)
 	sorted = profile_sorted(to);
 	profile_free(to);
 	return sorted;
+}
+
+struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads)
+{
+	bool *left_out = xcalloc(p->nframes, sizeof(*left_out));
+
+	if (merge_threads)
+		merge_names(p);
+	if (no_inline && profile_meta(p, "inlines")) {
+		profile_unset_meta(p, "inlines");
+		profile_set_meta(p, "inlines", "0");
+	}
+	for (uint32_t i = 1; i < p->nframes; i++)
+		left_out[i] = no_inline && p->frames[i].kind == PROFILE_INLINED;
+	p = reshape_without(p, left_out);
+	free(left_out);
+	return p;
 }

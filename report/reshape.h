@@ -13,6 +13,8 @@
  * that of a file in which the process has functions.
  */
 struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads);
+/* @p, finished, as a new profile without the frames for which @left_out, by frame, is true; @p is freed. */
+struct profile *reshape_without(struct profile *p, const bool *left_out);
 
 /* @p's nodes in @to by those of @p, with frames by @frames, 0: left out, and their parents instead. Owned by the caller. */
 uint32_t *reshape_nodes(struct profile *to, const struct profile *p, const uint32_t *frames);

@@ -55,7 +55,8 @@ static void tell_profile(struct profile *p, const struct filter *f)
 	if (f->has[FILTER_TIME]) {
 		struct strbuf sb = STRBUF_INIT;
 
-		filter_times(f, &sb);
+		/* A block is in whose begin is. */
+		filter_times(f, p->block_ns, &sb);
 		profile_set_meta(p, "times", sb.s);
 		strbuf_fini(&sb);
 	}

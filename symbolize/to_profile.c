@@ -238,7 +238,7 @@ static void add_filters(struct profile *p, const struct filter *f)
 	}
 	if (f && f->has[FILTER_TIME]) {
 		strbuf_reset(&sb);
-		filter_times(f, &sb);
+		filter_times(f, 1, &sb);
 		meta(p, "times", sb.s);
 	}
 	strbuf_fini(&sb);

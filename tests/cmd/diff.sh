@@ -300,6 +300,13 @@ steps rare 60 0.6
 awk -F'\t' -v OFS='\t' '$1 == "C" && $4 >= 100 { next } $1 == "E" { $2 = n } { n++; print }' rare >early
 near "after the last sample there is time, too" "$(all --per second t60 early)" "95 11.667"
 
+# A saved profile goes by blocks, which are in with their begin: none is idle because half of it is left out.
+near "half a block" "$(all --per second --filter time=3.05-3.45 t10 t60)" "100 100"
+is "json: seconds of a piece, each side's" "$(diff --per second --format json t10 t60 2>/dev/null | jq -c '.statistics | [.unit_seconds_after / .unit_seconds_before, .units_before * .unit_seconds_before >= 10]')" '[2,true]'
+sed 's/^B\t.*/B\t18446744073709\t1000000/' t60 >wide
+check_rc "blocks of five hours, a million" 0 diff --per second --force t10 wide
+check_rc "and by units" 0 diff --scale before=1,after=1 --force t10 wide
+
 # Losses: amounts are as if nothing had been lost, and it is said.
 steps whole 10 0.6 kept 7000 lost 0
 steps lossy 10 0.6 kept 6650 lost 350

@@ -80,6 +80,25 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		*) fail "${line#not ok }" ;;
 		esac
 	done <did
+	amounts() { # FILE WORK
+		awk -v work="$2" 'BEGIN { OFS = "\t"; print "nsprof-profile", 1; print "M", "event", "cpu-clock"; print "M", "duration_ns", 3000000000
+			print "B", 100000000, 30; print "F", "main", "", "u", 0, "", ""; print "F", "work", "", "u", 0, "", ""; print "F", "rest", "", "u", 0, "", ""
+			print "N", 0, 1; print "N", 1, 2; print "N", 1, 3
+			for (b = 0; b < 30; b++) { print "C", 0, 2, b, work, work * 1000000; print "C", 0, 3, b, 50, 50000000 }
+			print "E", 70 }' >"$1"
+	}
+	amounts before 50
+	amounts after 100
+	"$NSPROF" diff -q --per second --format html -o amounts.html before after
+	timeout 100 node "$TOOLS/page.js" amounts.html "$TOOLS/amounts_page.js" >did 2>err
+	is "the script of amounts ended" "$(cat err)" ""
+	is "and checked them" "$(wc -l <did)" 4
+	while read -r line; do
+		case $line in
+		"ok "*) pass "${line#ok }" ;;
+		*) fail "${line#not ok }" ;;
+		esac
+	done <did
 	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
 	# A thread called spin that is in spin() all the time, and a copy of the kernel's of the same name as another one.
 	printf '%s\n' $'nsprof-profile\t1' $'T\tweb\t/web\tspin\tspin\t7\t7\t7\t0' $'F\tspin\t/spin\tu\t0\t\t' $'F\tcopy\t/spin\tu\t0\t\t' \

@@ -113,7 +113,7 @@ says "a filter that nothing meets" 1 "no sample of 'p' meets all of --filter" --
 printf 'a;b 1\n' >f
 says "names of threads are not for folded text" 1 "--comms is for recordings and saved profiles, and 'f' is folded text" -c a f
 says "times of a clock are for recordings" 1 "--time is for recordings, and 'p' is a saved profile" --time 1,2 p
-says "filters are not for folded text" 1 "--filter is for recordings, and 'f' is folded text" --filter comm=a f
+says "filters are not for folded text" 1 "--filter is for recordings and saved profiles, and 'f' is folded text" --filter comm=a f
 
 # What comes through a pipe waits in a file without a name, where the user says.
 mkdir elsewhere

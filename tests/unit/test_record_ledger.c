@@ -131,6 +131,28 @@ static void test_seconds(void **state)
 	rig_close(&r);
 }
 
+/* Of what others recorded: a clock of 10 us that stood still for 30 ms, and once more up to the end, 20 ms later; beside it samples that never came. */
+static void test_told(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, true, false);
+	for (uint64_t t = 0; t < S / 10; t += S / 1000)
+		put(&r, LEDGER_KEPT, 1, r.start + t, 10000);
+	ledger_throttle(&r.lg, 1, r.start + S / 10, 7, true);
+	ledger_throttle(&r.lg, 1, r.start + S / 10 + 3 * (S / 100), 7, false);
+	ledger_throttle(&r.lg, 1, r.start + S / 5, 7, true);
+	ledger_lost_pmu(&r.lg, 1, r.start + S / 5, 11);
+	assert_int_equal(ledger_finish_told(&r.lg, r.w, r.start + S / 5 + 2 * (S / 100)), 0);
+	assert_int_equal(rec_writer_finish(r.w), 0);
+	assert_int_equal(r.lg.l.throttled, 2);
+	assert_int_equal(r.lg.l.throttled_ns, 5 * (S / 100));
+	assert_int_equal(r.lg.l.throttled_samples, 5000);
+	assert_int_equal(r.lg.l.lost_kernel, 11);
+	rig_close(&r);
+}
+
 /* 95 seconds on three CPUs: the first minute is in the file without an end, and memory is given back. */
 static void test_long(void **state)
 {
@@ -270,6 +292,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_throttled_at_the_end),
