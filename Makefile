@@ -235,7 +235,7 @@ lint-tidy:
 
 .PHONY: lint-shell
 lint-shell:
-	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/check-* tests/run tests/lib.sh .ci/run
+	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/debian-root contrib/check-* tests/run tests/lib.sh .ci/run
 
 .PHONY: check-layers
 check-layers:	## the include arrows of DESIGN.md hold
