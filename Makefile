@@ -187,6 +187,11 @@ check-runtimes: deps	## containers of docker, podman, containerd, lxc and system
 	+$(build_targets)
 	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
 
+.PHONY: check-today
+check-today: deps	## programs of today's compilers and runtimes, in containers of Debian sid, which it downloads (3 GB; root)
+	+$(Q)$(MAKE) --no-print-directory $(jobs) all
+	$(Q)BUILD=$(abspath $(B)) tests/today/run $(TODAY)
+
 .PHONY: check-names
 check-names: deps	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)
 	$(Q)contrib/install-deps names
