@@ -38,7 +38,7 @@ B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
 srcs = $(wildcard $(1)/*.c)
 objs = $(patsubst %.c,$(B)/%.o,$(1))
-mains := common/nsprof.c record/cmd_record.c record/cmd_ps.c record/cmd_import.c record/cmd_doctor.c symbolize/cmd_symbolize.c symbolize/cmd_export.c symbolize/cmd_annotate.c report/cmd_report.c report/cmd_info.c report/cmd_diff.c
+mains := common/nsprof.c record/cmd_record.c record/cmd_ps.c record/cmd_import.c record/cmd_doctor.c symbolize/cmd_symbolize.c symbolize/cmd_script.c symbolize/cmd_export.c symbolize/cmd_annotate.c report/cmd_report.c report/cmd_info.c report/cmd_diff.c
 
 COMMON_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,common)))
 RECORD_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,record)))
@@ -56,7 +56,7 @@ LIBS_annotate := $(LIBS_symbolize) -lcapstone -lm
 LIBS_report := -lelf -lzstd -lz -lisal -lpthread -lm
 LIBS_common := -lelf -lzstd -lz -lisal -lpthread
 
-PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-export nsprof-annotate nsprof-report nsprof-diff nsprof-info nsprof-doctor
+PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-script nsprof-export nsprof-annotate nsprof-report nsprof-diff nsprof-info nsprof-doctor
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
 
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
@@ -103,7 +103,7 @@ $(B)/librecord.a: $(RECORD_OBJS)
 $(B)/libsymbolize.a: $(SYMBOLIZE_OBJS)
 $(B)/libreport.a: $(REPORT_OBJS)
 
-LTO_PROGRAMS := symbolize export
+LTO_PROGRAMS := symbolize script export
 $(COMMON_OBJS) $(SYMBOLIZE_OBJS) $(LTO_PROGRAMS:%=$(B)/symbolize/cmd_%.o): OBJ_LTO = $(if $(LTO),$(LTO) -ffat-lto-objects)
 $(LTO_PROGRAMS:%=$(B)/bin/nsprof-%): LINK_LTO = $(LTO)
 link = $(call say,LD,$@)
@@ -128,6 +128,10 @@ $(B)/bin/nsprof-import: $(B)/record/cmd_import.o $(B)/librecord.a $(B)/libcommon
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_record)
 $(B)/bin/nsprof-symbolize: $(B)/symbolize/cmd_symbolize.o $(B)/libsymbolize.a $(B)/libcommon.a
+	$(link)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
+$(B)/bin/nsprof-script: $(B)/symbolize/cmd_script.o $(B)/libsymbolize.a $(B)/libcommon.a
 	$(link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)

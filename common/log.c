@@ -42,6 +42,17 @@ void log_init(const char *prog)
 	fill_standard_fds();
 }
 
+void log_init_for(const char *argv0, const char *prog)
+{
+	/* No file of ours has a blank in its name, so nothing but sibling_exec_as() calls a program so. */
+	log_init(argv0 && !strncmp(argv0, "nsprof ", strlen("nsprof ")) ? argv0 : prog);
+}
+
+const char *log_name(void)
+{
+	return log_prog;
+}
+
 void log_set_verbosity(int verbosity)
 {
 	atomic_store(&log_level, verbosity);

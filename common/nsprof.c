@@ -12,26 +12,25 @@
 #include "opt.h"
 #include "outfile.h"
 #include "sibling.h"
+#include "suggest.h"
 #include "util.h"
-#include "xalloc.h"
 
 static const struct command {
 	const char *name;
 	const char *program;
 	const char *help;
-	const char *option;	/* put in front of those given; NULL = none */
 } commands[] = {
-	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine", NULL },
-	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names", NULL },
-	{ "script", "nsprof-symbolize", "show each sample as perf script does", "--format=script" },
-	{ "report", "nsprof-report", "show profiles: table, tree, flame graph", NULL },
-	{ "annotate", "nsprof-annotate", "show where in the code of a function its samples are", NULL },
-	{ "diff", "nsprof-diff", "say what changed between two profiles, and how sure that is", NULL },
-	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling", NULL },
-	{ "import", "nsprof-import", "turn a perf.data into a recording", NULL },
-	{ "export", "nsprof-export", "turn a recording into a perf.data", NULL },
-	{ "info", "nsprof-info", "say what a recording holds and whether it is whole", NULL },
-	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing", NULL },
+	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine" },
+	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
+	{ "script", "nsprof-script", "show each sample as perf script does" },
+	{ "report", "nsprof-report", "show profiles: table, tree, flame graph" },
+	{ "annotate", "nsprof-annotate", "show where in the code of a function its samples are" },
+	{ "diff", "nsprof-diff", "say what changed between two profiles, and how sure that is" },
+	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling" },
+	{ "import", "nsprof-import", "turn a perf.data into a recording" },
+	{ "export", "nsprof-export", "turn a recording into a perf.data" },
+	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
+	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
 };
 
 /* What perf users try, and what there is instead. */
@@ -87,8 +86,6 @@ static void version_text(FILE *to)
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		char *words;
 
-		if (commands[i].option)
-			continue;
 		words = features(commands[i].program, buf, sizeof(buf));
 		fprintf(to, "  %-16s", commands[i].program);
 		word = words ? strtok_r(words, " \n", &save) : NULL;
@@ -110,8 +107,6 @@ static void version_json(FILE *to)
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		char *words;
 
-		if (commands[i].option)
-			continue;
 		words = features(commands[i].program, buf, sizeof(buf));
 		json_begin_object(j, NULL);
 		json_str(j, "name", commands[i].program);
@@ -152,9 +147,24 @@ static int version(int argc, char **argv)
 	return outfile_close(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* perf's words and status. */
+static int unknown(const char *name)
+{
+	char meant[160];
+	struct suggest s;
+
+	suggest_init(&s, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		suggest_offer(&s, commands[i].name);
+	suggest_offer(&s, "version");
+	suggest_offer(&s, "help");
+	fprintf(stderr, "nsprof: '%s' is not a command.%s See 'nsprof help'.\n", name,
+		suggest_text(&s, "", meant, sizeof(meant)));
+	return EXIT_FAILURE;
+}
+
 static int run(const char *name, int argc, char **argv)
 {
-	char **given = argv;
 	size_t i;
 	int err;
 
@@ -169,16 +179,9 @@ static int run(const char *name, int argc, char **argv)
 			pr_err("'%s' is perf's and not here: %s", name, perf_commands[i].instead);
 			return EXIT_FAILURE;
 		}
-		/* perf's words and status. */
-		fprintf(stderr, "nsprof: '%s' is not a command. See 'nsprof help'.\n", name);
-		return EXIT_FAILURE;
+		return unknown(name);
 	}
-	if (commands[i].option) {
-		given = xcalloc((size_t)argc + 2, sizeof(*given));
-		memcpy(given + 2, argv + 1, (size_t)argc * sizeof(*given));
-		given[1] = xstrdup(commands[i].option);
-	}
-	err = sibling_exec(commands[i].program, given);
+	err = sibling_exec(commands[i].program, argv);
 	pr_err("cannot run '%s': %s%s", commands[i].program, strerror(-err),
 	       err == -ENOENT ? "; it must lie beside 'nsprof' or in PATH" : "");
 	return EXIT_FAILURE;

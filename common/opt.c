@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "suggest.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -258,6 +259,36 @@ static void offer_all(const struct opt *opts, size_t n, const char *given, size_
 	}
 }
 
+/* Only options that --help shows: nobody is sent to one that is rejected. */
+static void offer_names(const struct opt_spec *spec, struct suggest *s, bool flags_only)
+{
+	for (size_t i = 0; i < spec->nopts; i++) {
+		const struct opt *o = &spec->opts[i];
+
+		if (o->name && !is_hidden(o) && (!flags_only || o->kind == OPT_FLAG))
+			suggest_offer(s, o->name);
+	}
+}
+
+static int unknown_long(const struct opt_spec *spec, const char *given, size_t len)
+{
+	const char *lead = "--";
+	char meant[160];
+	struct suggest s;
+
+	suggest_init(&s, given, len);
+	offer_names(spec, &s, false);
+	suggest_offer(&s, "help");
+	if (!s.n && len > 3 && !strncmp(given, "no-", 3)) {
+		lead = "--no-";
+		suggest_init(&s, given + 3, len - 3);
+		offer_names(spec, &s, true);
+	}
+	pr_err("unknown option '--%.*s'.%s See '%.*s --help'.", (int)len, given,
+	       suggest_text(&s, lead, meant, sizeof(meant)), command_len(spec), spec->usage);
+	return -EINVAL;
+}
+
 static int find_long(const struct opt_spec *spec, const char *given, size_t len, struct match *best)
 {
 	struct match other = { 0 }, perf = { 0 }, m;
@@ -279,7 +310,7 @@ static int find_long(const struct opt_spec *spec, const char *given, size_t len,
 		}
 	}
 	if (!count)
-		return usage_err(spec, "unknown option '--%.*s'", (int)len, given);
+		return unknown_long(spec, given, len);
 	if (count > 1) {
 		match_name(a, sizeof(a), best);
 		match_name(b, sizeof(b), &other);

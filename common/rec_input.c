@@ -101,7 +101,7 @@ static int import(int in, int out, const char *shown)
 		dup2(in, STDIN_FILENO);
 		dup2(out, STDOUT_FILENO);
 		pr_err("cannot run 'nsprof-import': %s; it belongs beside the other programs",
-		       strerror(-sibling_exec("nsprof-import", argv)));
+		       strerror(-sibling_exec_as_us("nsprof-import", argv)));
 		_exit(127);
 	}
 	for (size_t i = 1; argv[i]; i++)

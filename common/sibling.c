@@ -9,15 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "xalloc.h"
 
-int sibling_exec(const char *name, char **argv)
+static int become(const char *name, char **argv)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash, *path;
 
-	argv[0] = xstrdup(name);
 	self[n > 0 ? n : 0] = '\0';
 	slash = strrchr(self, '/');
 	if (slash) {
@@ -30,6 +30,18 @@ int sibling_exec(const char *name, char **argv)
 	}
 	execvp(name, argv);
 	return -errno;
+}
+
+int sibling_exec(const char *name, char **argv)
+{
+	argv[0] = xstrdup(name);
+	return become(name, argv);
+}
+
+int sibling_exec_as_us(const char *name, char **argv)
+{
+	argv[0] = xstrdup(log_name());
+	return become(name, argv);
 }
 
 static size_t read_some(int fd, char *buf, size_t size)

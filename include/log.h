@@ -13,6 +13,13 @@
  * life of the process, e.g. "nsprof record".
  */
 void log_init(const char *prog);
+/*
+ * The same for a program that others of ours run: started by sibling_exec_as(), it speaks as the one that the user
+ * called. @argv0 is borrowed as well.
+ */
+void log_init_for(const char *argv0, const char *prog);
+/* The name that messages carry. */
+const char *log_name(void);
 
 /* -1: errors only (-q), 0: default, 1 and up: verbose (-v, -vv). */
 void log_set_verbosity(int verbosity);

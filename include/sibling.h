@@ -11,6 +11,8 @@
  * message.
  */
 int sibling_exec(const char *name, char **argv);
+/* As sibling_exec(), for a program that does a part of our work: its messages carry our name (log_init_for()). */
+int sibling_exec_as_us(const char *name, char **argv);
 
 /*
  * Run "@name @arg" and keep the first @size - 1 bytes it prints, NUL-terminated, in @buf. False when it

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		.nopts = ARRAY_SIZE(opts),
 	};
 
-	log_init("nsprof import");
+	log_init_for(argv[0], "nsprof import");
 	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)

@@ -143,7 +143,7 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 	argv[i++] = input;
 	argv[i] = NULL;
 	pr_err("cannot run 'nsprof-symbolize': %s; it belongs beside nsprof-report",
-	       strerror(-sibling_exec("nsprof-symbolize", (char **)argv)));
+	       strerror(-sibling_exec_as_us("nsprof-symbolize", (char **)argv)));
 	_exit(127);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The front command: finds its programs, and says so when it cannot.
 # beside others
-PROGRAMS=(record symbolize annotate report diff ps import export info doctor)
+PROGRAMS=(record symbolize script annotate report diff ps import export info doctor)
 . "$(dirname "$0")/../lib.sh"
 
 check "help" "$NSPROF" help
@@ -13,6 +13,19 @@ is "and not on stdout" "$(<"$T/check.out")" ""
 check_rc "unknown command" 1 "$NSPROF" foo
 is "in perf's words" "$(<"$T/check.err")" "nsprof: 'foo' is not a command. See 'nsprof help'."
 check_rc "help on an unknown command" 1 "$NSPROF" help foo
+# meant TYPED MEANT: a mistyped command or option gets a suggestion.
+meant() {
+	# shellcheck disable=SC2086
+	"$NSPROF" $1 >"$T/meant.out" 2>&1
+	like "nsprof $1: meant is $2" "$(<"$T/meant.out")" "Did you mean '$2'\\? See 'nsprof"
+}
+meant rec record
+meant reprot report
+meant doctro doctor
+meant "record --contaner web true" --container
+meant "symbolize --filtre x" --filter
+meant "report --no-chidlren" --no-children
+unlike "an option far from all gets none" "$("$NSPROF" report --zzzzzz 2>&1)" 'mean'
 
 # Each program answers to the common options, under the name people type.
 for c in "${PROGRAMS[@]}"; do

@@ -27,7 +27,7 @@ tags() {
 	awk '/^\.TP/ { getline; sub(/^\.(B|BR|BI|I|IR|RB) /, ""); gsub(/\\-/, "-"); gsub(/"/, ""); print }' "$1"
 }
 
-for c in record symbolize annotate report diff ps import export info doctor; do
+for c in record symbolize script annotate report diff ps import export info doctor; do
 	shown=$("$NSPROF" $c --help | sed -n '/^options:/,/^$/p' | grep -E '^  ( {4}|-)' | sed -E 's/^ +//; s/  .*//' | options)
 	check "$c: --help shows options" [ -n "$shown" ]
 	is "$c: the page has the options of --help" "$(tags "$pages/nsprof-$c.1" | grep -e '^ *-' | options)" "$shown"

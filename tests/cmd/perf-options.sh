@@ -231,7 +231,7 @@ if command -v perf >/dev/null; then
 			n=$((n + 1))
 			case $c in
 			record) dry "$o" ;;
-			script) "$BUILD/bin/nsprof-symbolize" --format=script "$o" empty >out 2>err </dev/null ;;
+			script) "$BUILD/bin/nsprof-script" "$o" empty >out 2>err </dev/null ;;
 			*) "$BUILD/bin/nsprof-$c" "$o" empty >out 2>err </dev/null ;;
 			esac
 			read -r message <err

@@ -102,5 +102,23 @@ check_rc "no field at all" 129 "$NSPROF" script -F "" "$T/data"
 check_rc "each field left out" 129 "$NSPROF" script -F -comm,-pid,-tid,-cpu,-time,-period,-event,-ip,-sym,-dso "$T/data"
 "$NSPROF" symbolize --ns "$T/data" >"$T/out" 2>"$T/err"
 is "--ns without a script: status" $? 129
+like "and who has it" "$(cat "$T/err")" '^nsprof symbolize: error: --ns .*nsprof script'
+like "help is script's own" "$("$NSPROF" script --help)" '^usage: nsprof script '
+like "and so is its name in messages" "$("$NSPROF" script "$T/nothing" 2>&1)" "^nsprof script: error: cannot open '.*/nothing'"
+
+# ---- what another program does for one carries the name of the one that was called ----
+head -c 3000 "$T/data" >"$T/cut"
+for c in report info "symbolize" "script" "diff $T/data"; do
+	# shellcheck disable=SC2086
+	"$NSPROF" $c "$T/cut" >"$T/out" 2>"$T/err"
+	unlike "$c: no other program speaks" "$(grep -v "^nsprof ${c%% *}: " "$T/err")" '^nsprof'
+	check "$c says that the recording is cut" grep -q "^nsprof ${c%% *}: " "$T/err"
+done
+printf 'PERFILE2%s' "$(head -c 200 /dev/zero | tr '\\0' x)" >"$T/bad.perf"
+for c in report info symbolize script; do
+	"$NSPROF" $c "$T/bad.perf" >"$T/out" 2>"$T/err"
+	unlike "$c of a bad perf.data: no other program speaks" "$(grep -v "^nsprof $c: " "$T/err")" '^nsprof'
+	check "$c says what is wrong with it" grep -q "^nsprof $c: error: " "$T/err"
+done
 check "a full disk is told of" test "$("$NSPROF" script -q "$T/data" 2>&1 >/dev/full | grep -c 'No space left')" = 1
 done_testing

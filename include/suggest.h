@@ -1,0 +1,26 @@
+/* What somebody may have meant by a word that is none of those known: "Did you mean 'report'?" */
+#ifndef NSPROF_SUGGEST_H
+#define NSPROF_SUGGEST_H
+
+#include <stddef.h>
+
+#define SUGGEST_MAX 3	/* words that are equally near; more are no help */
+
+struct suggest {
+	const char *given;	/* borrowed, @len bytes */
+	size_t len;
+	const char *best[SUGGEST_MAX];	/* borrowed, in the order of the offers */
+	size_t n;	/* how many are equally near; may exceed SUGGEST_MAX */
+	unsigned int distance;	/* of each of them */
+};
+
+void suggest_init(struct suggest *s, const char *given, size_t len);
+/* @name (borrowed as long as @s is used) is a word that would have been right. Offering a word twice has no effect. */
+void suggest_offer(struct suggest *s, const char *name);
+/*
+ * " Did you mean 'report'?", with @lead ("--") before each word, or "" when no word is near enough. In @buf, which
+ * is returned.
+ */
+const char *suggest_text(const struct suggest *s, const char *lead, char *buf, size_t size);
+
+#endif
