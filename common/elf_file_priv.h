@@ -45,6 +45,7 @@ struct elf_file {
 	struct elf_syms *syms;	/* owned; see elf_file_remember_symbols(); NULL: not wanted, or too many */
 	struct gopclntab *go;	/* owned; NULL when there is none; see elf_go.c */
 	bool go_tried;
+	bool go_no_text;	/* there is a table, and no telling what its distances count from */
 	struct u64map pieces;	/* svma to struct elf_piece * of code, owned; see elf_code.c */
 	struct elf_piece *piece;	/* the last one, from @piece_start on; NULL before */
 	uint64_t piece_start;

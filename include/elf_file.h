@@ -137,8 +137,10 @@ size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data);
 /* Up to @size bytes from @svma on as the file has them in a segment, code or data, into @buf; how many. Relocations are not applied. */
 size_t elf_file_bytes(const struct elf_file *ef, uint64_t svma, void *buf, size_t size);
 
-/* Go's function table, borrowed for the life of @ef. NULL when there is none. */
+/* Go's function table, borrowed for the life of @ef. NULL when there is none, or where its functions lie cannot be told. */
 const struct gopclntab *elf_file_gopclntab(struct elf_file *ef);
+/* Is there a function table of Go's that cannot be used, since nothing says what address its functions are counted from? */
+bool elf_file_go_lost(struct elf_file *ef);
 
 struct elf_sym {
 	uint64_t svma;

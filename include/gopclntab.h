@@ -13,7 +13,7 @@
 struct gopclntab {
 	const uint8_t *data;	/* borrowed */
 	size_t size;		/* bytes */
-	uint64_t text;		/* svma of the first function */
+	uint64_t text;		/* svma that the distances of functions count from */
 	uint32_t nfunc;
 	uint32_t names, pctab, funcs;	/* byte offsets in @data */
 	uint8_t quantum;	/* bytes by which addresses advance */
@@ -30,7 +30,7 @@ struct go_func {
 };
 
 /*
- * @text: svma of the first function, for a table that leaves it to a relocation. 0, -EINVAL for
+ * @text: svma that functions are counted from, for a table that does not say so itself. 0, -EINVAL for
  * anything but a table of these versions and 64-bit addresses.
  */
 int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t text);

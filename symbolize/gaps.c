@@ -111,6 +111,15 @@ static const char *end_remedy(const struct stats_input *in, enum unwind_end end,
 	}
 }
 
+/* A Go program of whose table nothing can be used, for lack of the address that it counts from. */
+static bool is_go_lost(const struct module *m)
+{
+	return m && m->elf && elf_file_go_lost(m->elf);
+}
+
+#define GO_LOST "nothing tells where the code begins that Go's function table is about"
+#define GO_LOST_REMEDY "keep the section .go.module, or the symbol runtime.text"
+
 /* How a runtime is told to name its code; the runtimes are those that tests start. */
 static const char *jit_remedy(const char *exe)
 {
@@ -139,6 +148,10 @@ static void add_end(struct finder *f, enum unwind_end end, const struct module *
 	gap = add(f->g, false, m, clean_copy(end_where(end, m)));
 	gap->reason = unwind_end_text(end);
 	gap->remedy = end_remedy(f->in, end, m);
+	if (is_go_lost(m) && (end == UNWIND_NO_ROWS || end == UNWIND_BAD_READ)) {
+		gap->reason = GO_LOST;
+		gap->remedy = GO_LOST_REMEDY;
+	}
 	gap->samples = samples;
 }
 
@@ -198,6 +211,9 @@ static void describe_module(struct finder *f, struct gap *gap, const struct modu
 	if (m->source == MODULE_NONE) {
 		gap->reason = m->why ? m->why : "binary not available";
 		gap->remedy = binary_remedy(f->in, m);
+	} else if (is_go_lost(m)) {
+		gap->reason = GO_LOST;
+		gap->remedy = GO_LOST_REMEDY;
 	} else if ((m->elf && elf_file_has_symtab(m->elf)) || m->debug || m->vdso) {
 		gap->reason = "no symbol at these addresses";
 	} else {

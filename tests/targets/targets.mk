@@ -205,7 +205,7 @@ $(MANY) &: tests/tools/manyunits
 # Go of 1.18 or later, as it is built and stripped; with C in it.
 ifneq ($(call have,go),)
 GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped \
-	$(T)/cgospin-pie
+	$(T)/cgospin-pie $(T)/cgospin-external $(T)/cgospin-external-stripped
 test-targets: $(GO_TARGETS)
 define go
 $(call say,TARGET,$@)
@@ -221,6 +221,11 @@ $(T)/cgospin: tests/targets/cgospin.go $(T)/.dir
 	$(call go,)
 $(T)/cgospin-stripped: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-ldflags='-s -w')
+# The C compiler links it, and puts the C runtime's code before Go's.
+$(T)/cgospin-external: tests/targets/cgospin.go $(T)/.dir
+	$(call go,-ldflags='-linkmode=external')
+$(T)/cgospin-external-stripped: tests/targets/cgospin.go $(T)/.dir
+	$(call go,-ldflags='-linkmode=external -s -w')
 # The C compiler links it, and puts Go's table together with other data.
 $(T)/cgospin-pie: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-buildmode=pie)

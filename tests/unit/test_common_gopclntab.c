@@ -2,6 +2,7 @@
  * .gopclntab of programs that Go built: against the symbols and the call frame information that its linker
  * wrote for debuggers, and with damage.
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -148,6 +149,146 @@ static void test_pie(void **state)
 	test_pie_of("cgospin-pie");
 }
 
+/* ---- tables of Go 1.26 and later ---- */
+
+#define TEXT_FIELD 24
+
+static uint8_t *read_target(const char *name, size_t *size)
+{
+	const char *build = getenv("BUILD");
+	uint8_t *data;
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/targets/%s", build ? build : "build", name);
+	f = fopen(path, "re");
+	if (!f) {
+		print_message("# %s is not built: no go\n", path);
+		skip();
+	}
+	fseek(f, 0, SEEK_END);
+	*size = (size_t)ftell(f);
+	rewind(f);
+	data = xmalloc(*size);
+	assert_int_equal(fread(data, 1, *size, f), *size);
+	fclose(f);
+	return data;
+}
+
+/* Where @gt lies, svma. */
+static uint64_t table_svma(struct elf_file *ef, const struct gopclntab *gt)
+{
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro" };
+	const uint8_t *data;
+	uint64_t svma;
+	size_t size;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (elf_file_section(ef, names[i], &data, &size, &svma) == 0 && gt->data >= data && gt->data < data + size)
+			return svma + (uint64_t)(gt->data - data);
+	fail();
+	return 0;
+}
+
+static uint64_t offset_of(struct elf_file *ef, uint64_t svma)
+{
+	const struct elf_load *l;
+
+	for (size_t n = elf_file_loads(ef, &l); n; n--, l++)
+		if (svma - l->vaddr < l->filesz)
+			return l->offset + (svma - l->vaddr);
+	fail();
+	return 0;
+}
+
+/* Puts @v in the place of each word @was of the file, and of each relocation's addend, all of them aligned. */
+static unsigned int replace_words(uint8_t *file, size_t size, uint64_t was, uint64_t v)
+{
+	unsigned int n = 0;
+	uint64_t w;
+
+	for (size_t at = 0; at + 8 <= size; at += 8) {
+		memcpy(&w, file + at, 8);
+		if (w != was)
+			continue;
+		memcpy(file + at, &v, 8);
+		n++;
+	}
+	return n;
+}
+
+/* What external linking does since Go 1.26: the header has no address, and no relocation that would put one there. */
+static void forget_text(uint8_t *file, struct elf_file *ef, uint64_t table)
+{
+	uint64_t zero = 0, rela_svma;
+	const uint8_t *rela;
+	size_t size;
+
+	memcpy(file + offset_of(ef, table) + TEXT_FIELD, &zero, 8);
+	if (elf_file_section(ef, ".rela.dyn", &rela, &size, &rela_svma))
+		return;
+	for (size_t i = 0; i + sizeof(Elf64_Rela) <= size; i += sizeof(Elf64_Rela)) {
+		Elf64_Rela r;
+
+		memcpy(&r, rela + i, sizeof(r));
+		if (r.r_offset == table + TEXT_FIELD)
+			memcpy(file + offset_of(ef, rela_svma + i) + offsetof(Elf64_Rela, r_info), &zero, 8);
+	}
+}
+
+/* What is left to tell where the code begins. */
+enum left { MODULEDATA, SYMBOL, NOTHING };
+
+static void test_no_text_of(const char *name, enum left left)
+{
+	struct elf_file *ef = open_target(name), *late;
+	const struct gopclntab *gt = elf_file_gopclntab(ef), *same;
+	uint8_t *file;
+	uint64_t table, text_svma;
+	const uint8_t *text;
+	size_t size, text_size;
+	int err;
+
+	assert_non_null(gt);
+	table = table_svma(ef, gt);
+	file = read_target(name, &size);
+	forget_text(file, ef, table);
+	if (left != MODULEDATA)
+		assert_true(replace_words(file, size, table, 0) > 0);
+	late = elf_file_open_mem(file, size, &err);
+	assert_non_null(late);
+	same = elf_file_gopclntab(late);
+	assert_int_equal(elf_file_go_lost(late), left == NOTHING);
+	assert_false(elf_file_go_lost(ef));
+	if (left == NOTHING) {
+		assert_null(same);
+	} else {
+		assert_non_null(same);
+		assert_int_equal(same->text, gt->text);
+	}
+	/* The one thing that it is not: or this would show nothing. */
+	assert_int_equal(elf_file_section(ef, ".text", &text, &text_size, &text_svma), 0);
+	print_message("# %s: code from %#" PRIx64 ", .text from %#" PRIx64 "\n", name, gt->text, text_svma);
+	if (!strncmp(name, "cgospin", 7))
+		assert_int_not_equal(gt->text, text_svma);
+	elf_file_close(late);
+	elf_file_close(ef);
+	free(file);
+}
+
+static void test_no_text(void **state)
+{
+	(void)state;
+	test_no_text_of("gospin", MODULEDATA);
+	test_no_text_of("gospin-pie", MODULEDATA);
+	test_no_text_of("cgospin-external", MODULEDATA);
+	test_no_text_of("cgospin-external-stripped", MODULEDATA);
+	test_no_text_of("cgospin-pie", MODULEDATA);
+	test_no_text_of("cgospin-external", SYMBOL);
+	test_no_text_of("cgospin-pie", SYMBOL);
+	test_no_text_of("cgospin-external-stripped", NOTHING);
+}
+
 /* Whatever is in the file: an answer, and nothing read outside (for a sanitizer to see). */
 static void test_damaged(void **state)
 {
@@ -194,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_pie),
+		cmocka_unit_test(test_no_text),
 		cmocka_unit_test(test_damaged),
 	};
 
