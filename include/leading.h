@@ -26,12 +26,10 @@ enum lead_by {
 	LEAD_KINDS,
 };
 
-#define LEAD_MAX (LEAD_KINDS + 1u)	/* frames, at most */
-
 struct lead {
 	enum lead_by by[LEAD_KINDS];	/* root first */
 	uint32_t n;
-	bool merge_threads;	/* threadname.h; of such a thread the number is "N", too */
+	bool merge_threads;	/* threadname.h; of such a thread the number is "N", too; not of a process */
 };
 
 /*
@@ -42,8 +40,8 @@ int lead_parse(const char *text, struct lead *out);
 /* A single one: 0 or -EINVAL. */
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
 /*
- * Appends the frame of a thread, LEAD_COMM, _PROCESS or _THREAD: @comm is "" or NULL when it has no name; @merged: it is one of several
- * of which @tid does not tell.
+ * Appends the frame of a thread, LEAD_COMM, _PROCESS or _THREAD: @comm is the name of the thread, with LEAD_PROCESS of the process, "" or
+ * NULL when it has none; @merged: it is one of several of which @tid does not tell.
  */
 void lead_thread_text(enum lead_by by, const char *comm, uint32_t pid, uint32_t tid, bool merged, struct strbuf *out);
 

@@ -50,7 +50,7 @@ struct profile_thread {
 	uint32_t container;	/* name as lead_container() shows it; a path, "host" or "[no cgroup]" outside of one */
 	uint32_t cgroup;	/* path, or 0 */
 	uint32_t comm;		/* "worker-N" of several with --merge-threads; 0: it has none */
-	uint32_t process;	/* comm of the process's main thread */
+	uint32_t process;	/* the name its main thread has last: one from exec to exec; 0: it has none */
 	int32_t pid;		/* -1: folded text */
 	int32_t tid;		/* PROFILE_TID_MERGED: several with --merge-threads; -1: folded text */
 	int32_t nspid;		/* pid in its innermost namespace; -1 not known */

@@ -538,7 +538,7 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 	/* The comm of the first thread is the process's. */
 	if (t->tid == p->pid)
 		return;
-	if (!t->comm[0] && !p->pt->detached && !facts_thread_comm(p->pid, t->tid, t->comm))
+	if (!t->comm[0] && (p->pt->detached || !facts_thread_comm(p->pid, t->tid, t->comm)))
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 	if (t->comm[0])
 		rec_writer_comm(p->pt->w, &ev);

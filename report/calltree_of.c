@@ -48,6 +48,8 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread)
 		return calltree_child(b->t, node, b->thread_groups[thread], HUE_LEADING);
 	/* Of thread 0 nothing is known. */
 	for (uint32_t i = 0; thread && i < lead->n; i++) {
+		const bool process = lead->by[i] == LEAD_PROCESS && th->process;
+
 		if (lead->by[i] == LEAD_CONTAINER) {
 			node = add_lead(b->t, node, profile_text(b->p, th->container));
 			if (th->helper)
@@ -55,7 +57,7 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread)
 			continue;
 		}
 		strbuf_reset(&text);
-		lead_thread_text(lead->by[i], profile_text(b->p, th->comm), (uint32_t)th->pid, (uint32_t)th->tid,
+		lead_thread_text(lead->by[i], profile_text(b->p, process ? th->process : th->comm), (uint32_t)th->pid, (uint32_t)th->tid,
 				 th->tid == PROFILE_TID_MERGED, &text);
 		node = add_lead(b->t, node, text.s);
 	}

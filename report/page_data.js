@@ -94,7 +94,7 @@ function decode(d) {
 
 // ---- whose a sample is ----
 
-// As --by calls them, but a process by its own name whatever its threads are called.
+// As --by calls them.
 const LEVELS = {
 	numbers: true,	// of processes and threads; two recordings have not the same
 	container: function (t) { return (t.container || '[not known]') + (t.helper ? ' [runtime_helper]' : ''); },

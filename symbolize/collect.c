@@ -27,7 +27,7 @@ struct lead_node {
 	uint32_t noted;			/* leftout_flags */
 	uint32_t node;			/* of its leading frames; not when it is left out */
 	/* For spread.h: */
-	const char *process;		/* comm of the image, interned; NULL: @thread is not known */
+	const char *process;		/* comm of the image by now, interned; NULL: @thread is not known */
 	uint32_t thread;
 };
 
@@ -111,8 +111,7 @@ void collect_fini(struct collect *c)
 	locations_fini(&c->locs);
 	stacktree_fini(&c->tree);
 	spread_fini(&c->spread);
-	for (i = 0; i < LEAD_MAX; i++)
-		strbuf_fini(&c->lead[i]);
+	strbuf_fini(&c->lead);
 	u64map_fini(&c->threads);
 	u64map_fini(&c->ended_in);
 	free(c->leads);
@@ -131,19 +130,29 @@ bool collect_incomplete(enum unwind_end end)
 	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
 }
 
+static uint32_t lead_location(struct collect *c, enum lead_by by, const struct replay_sample *s)
+{
+	const struct location process = { .kind = LOC_PROCESS, .owner = s->img->index };
+
+	if (by == LEAD_PROCESS)
+		return locations_id(&c->locs, &process);
+	lead_frame(&c->opts.lead, by, s, &c->lead);
+	return text_location(c, c->lead.s);
+}
+
 /* The node of a sample's leading frames. */
 static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
 {
+	const struct lead *lead = &c->opts.lead;
 	uint32_t node = STACKTREE_ROOT;
-	size_t n;
 
-	if (c->opts.split != LEAD_NONE) {
-		lead_frame(&c->opts.lead, c->opts.split, s, &c->lead[0]);
-		node = stacktree_child(&c->tree, node, text_location(c, c->lead[0].s));
+	if (c->opts.split != LEAD_NONE)
+		node = stacktree_child(&c->tree, node, lead_location(c, c->opts.split, s));
+	for (uint32_t i = 0; i < lead->n; i++) {
+		node = stacktree_child(&c->tree, node, lead_location(c, lead->by[i], s));
+		if (lead->by[i] == LEAD_CONTAINER && lead_is_helper(s))
+			node = stacktree_child(&c->tree, node, text_location(c, LEADING_RUNTIME_HELPER));
 	}
-	n = lead_frames(&c->opts.lead, s, c->lead);
-	for (size_t i = 0; i < n; i++)
-		node = stacktree_child(&c->tree, node, text_location(c, c->lead[i].s));
 	return node;
 }
 
@@ -505,6 +514,15 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	return 0;
 }
 
+void collect_settle(struct collect *to)
+{
+	for (size_t i = 0; i < to->spread.nthreads; i++) {
+		struct profile_thread *t = &to->spread.threads[i];
+
+		t->process = lead_process_text(replay_image(to->rp, t->process), to->texts);
+	}
+}
+
 int collect_run(struct collect *c, struct rec_reader *r)
 {
 	const char *how = rec_reader_info(r, "call_graph");
@@ -514,8 +532,10 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	progress_begin(&c->progress, c->opts.progress);
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);
-	if (!c->share)
+	if (!c->share) {
 		settle_pending(c, &c, 1);
+		collect_settle(c);
+	}
 	progress_end(&c->progress);
 	return err;
 }

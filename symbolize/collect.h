@@ -49,7 +49,7 @@ struct collect {
 	struct locations locs;
 	struct stacktree tree;	/* of location ids */
 	struct intern *texts;	/* LOC_TEXT: owner is an id in here; clean already */
-	struct strbuf lead[LEAD_MAX];	/* for making frames in */
+	struct strbuf lead;	/* for making frames in */
 	uint32_t truncated, broken, empty; /* LOC_TEXT locations for stacks that are not whole */
 	uint32_t scan; /* the same, for where a caller was searched for */
 	struct u64map threads;	/* tid -> index of its leading node */
@@ -57,7 +57,7 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct pendings pending;
-	struct spread spread;	/* empty without opts.block_ns; texts are of @texts, and clean */
+	struct spread spread;	/* empty without opts.block_ns and opts.each; texts are of @texts, and clean */
 	uint64_t last_time;	/* with opts.block_ns: ns since the start, of the last sample, those left out too */
 	struct collect_each *each;	/* owned */
 	size_t neach, each_cap;
@@ -81,16 +81,17 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 void collect_fini(struct collect *c);
 /*
  * 0, COLLECT_STOPPED when asked to stop (stop.h), or -EIO after a message. What was collected
- * stands either way.
+ * stands either way. With c->share, collect_add() and collect_settle() have to follow.
  */
 enum { COLLECT_STOPPED = 1 };
 int collect_run(struct collect *c, struct rec_reader *r);
 /*
  * Of one that collects a share of the samples (c->share), from the shares of all: adds what it has to @to,
- * whose replay has seen all events, and whose modules are @mods.
+ * whose replay has seen all events, and whose modules are @mods. Behind the last one: collect_settle().
  */
 void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
 		 struct modules *mods);
+void collect_settle(struct collect *to);
 /* With opts.each: the leaf in the tree of each sample's stack. Owned by the caller. */
 uint32_t *collect_each_nodes(const struct collect *c);
 /* Is a stack that ends like this shown with a frame that says so? */

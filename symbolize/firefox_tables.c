@@ -157,7 +157,7 @@ static int64_t symbol_of(struct tabling *t, const struct symbol *sym, int64_t li
 static void set_category(struct firefox_frame *f, const struct location *loc, uint8_t kind)
 {
 	f->subcategory = kind == PROFILE_INLINED ? SUBCATEGORY_INLINED : SUBCATEGORY_OTHER;
-	if (loc->kind == LOC_TEXT)
+	if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS)
 		f->category = CATEGORY_OTHER;
 	else if (kind == PROFILE_KERNEL)
 		f->category = CATEGORY_KERNEL;

@@ -299,7 +299,7 @@ static void find_nameless(struct finder *f)
 			const struct location *loc = &c->locs.locs[id];
 			uint64_t key, *last;
 
-			if (loc->kind == LOC_TEXT || f->in->nm->named[id].source != NAME_NONE)
+			if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS || f->in->nm->named[id].source != NAME_NONE)
 				continue;
 			key = owner_key(loc);
 			last = u64map_put(&f->last, key, NULL);

@@ -77,28 +77,23 @@ void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sa
 	strbuf_fini(&comm);
 }
 
+void lead_process(const struct image *img, struct strbuf *out)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	lead_thread_text(LEAD_PROCESS, img->comm, img->pid, 0, false, &text);
+	clean_frame(out, text.s, text.len);
+	strbuf_fini(&text);
+}
+
 /* Known containers only: elsewhere a runtime's processes are nobody's helpers. */
-static bool is_helper(const struct replay_sample *s)
+bool lead_is_helper(const struct replay_sample *s)
 {
 	struct strbuf name = STRBUF_INIT;
 	bool inside = lead_container(s->cgroup, &name);
 
 	strbuf_fini(&name);
 	return (inside || s->container[0]) && runtime_is_helper(s->img);
-}
-
-size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < lead->n; i++) {
-		lead_frame(lead, lead->by[i], s, &out[n++]);
-		if (lead->by[i] == LEAD_CONTAINER && is_helper(s)) {
-			strbuf_reset(&out[n]);
-			strbuf_adds(&out[n++], LEADING_RUNTIME_HELPER);
-		}
-	}
-	return n;
 }
 
 static uint32_t clean_id(struct intern *texts, const char *s)
@@ -126,10 +121,15 @@ void lead_thread(const struct lead *lead, const struct replay_sample *s, struct 
 	merged = shown_comm(lead, s, &text);
 	out->comm = clean_id(texts, text.s);
 	out->cgroup = clean_id(texts, s->cgroup);
-	out->process = clean_id(texts, img->comm);
+	out->process = img->index;
 	out->pid = (int32_t)s->ev->pid;
 	out->tid = merged ? PROFILE_TID_MERGED : (int32_t)s->ev->tid;
 	out->nspid = img->nspid_n ? (int32_t)img->nspid[img->nspid_n - 1] : -1;
-	out->helper = is_helper(s);
+	out->helper = lead_is_helper(s);
 	strbuf_fini(&text);
+}
+
+uint32_t lead_process_text(const struct image *img, struct intern *texts)
+{
+	return clean_id(texts, img->comm);
 }

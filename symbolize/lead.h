@@ -11,13 +11,23 @@
 #include "replay.h"
 #include "strbuf.h"
 
-/* The frames of a sample, root first and clean (clean.h), into @out[0..LEAD_MAX). How many. */
-size_t lead_frames(const struct lead *lead, const struct replay_sample *s, struct strbuf *out);
-/* Whose a sample is, as a profile has it; strings are ids in @texts, and clean. */
+/* The frame of one kind, neither LEAD_NONE nor LEAD_PROCESS; clean (clean.h). */
+void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
+/*
+ * The frame LEAD_PROCESS of @img; clean. A process keeps one name from one exec to the next: the one its main thread has last.
+ * So ask when the replay is over.
+ */
+void lead_process(const struct image *img, struct strbuf *out);
+/* Is it a container runtime's process in a container? */
+bool lead_is_helper(const struct replay_sample *s);
+/*
+ * Whose a sample is, as a profile has it; strings are ids in @texts, and clean. But @out->process is the index of the
+ * image until lead_process_text() can tell its name.
+ */
 void lead_thread(const struct lead *lead, const struct replay_sample *s, struct intern *texts,
 		 struct profile_thread *out);
-/* The frame of one kind, not LEAD_NONE; clean. */
-void lead_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
+/* What to put there: an id in @texts. When the replay is over. */
+uint32_t lead_process_text(const struct image *img, struct intern *texts);
 /*
  * Short name of the container a cgroup path belongs to: the first 12 digits of the innermost
  * 64-digit hexadecimal id in it (docker, podman, containerd, CRI-O; with or without "docker-" and

@@ -20,6 +20,7 @@ enum location_kind {
 	LOC_JIT,	/* code told of in a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
 	LOC_NOMAP,	/* in no known mapping; owner = image index, addr = runtime address */
 	LOC_KERNEL,	/* addr = kernel address */
+	LOC_PROCESS,	/* the name of a process, which is known at the end only; owner = image index */
 	LOC_KSYM,	/* owner = index of the ksymbol that covers it, addr = kernel address */
 };
 

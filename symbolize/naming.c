@@ -11,6 +11,7 @@
 #include "clean.h"
 #include "hash.h"
 #include "intern.h"
+#include "lead.h"
 #include "live.h"
 #include "log.h"
 #include "normalize.h"
@@ -385,6 +386,7 @@ static const char *dso_of(struct pass *p, const struct location *loc)
 		strbuf_addf(&p->text, "[%s]", module);
 		return p->text.s;
 	case LOC_TEXT:
+	case LOC_PROCESS:
 	case LOC_NOMAP:
 		break;
 	}
@@ -422,6 +424,11 @@ void naming_init(struct naming *nm, const struct naming_opts *opts, const struct
 			add_id(&p, intern_add(nm->names, intern_str(texts, loc->owner)), SUFFIX_NONE, 0);
 			nd->n = 1;
 			continue;	/* not code: counted nowhere */
+		case LOC_PROCESS:
+			lead_process(replay_image(rp, loc->owner), &p.clean);
+			add_id(&p, intern_addn(nm->names, p.clean.s, p.clean.len), SUFFIX_NONE, 0);
+			nd->n = 1;
+			continue;
 		case LOC_FILE:
 			if (!p.found.done || p.found.done[i]) {
 				nd->source = name_file(&p, loc, &p.found.syms[i]);

@@ -159,6 +159,7 @@ static int put_together(struct collect *c, struct rec_reader *r, struct modules 
 	rec_reader_join_damage(r, readers, n);
 	for (unsigned int i = 0; i < n; i++)
 		collect_add(c, cols[i], cols, n, mods);
+	collect_settle(c);
 	return stopped ? COLLECT_STOPPED : 0;
 }
 

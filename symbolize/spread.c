@@ -104,7 +104,6 @@ void spread_add(struct spread *s, const struct spread *from, const uint32_t *nod
 		t.container = same_text(s, from, t.container);
 		t.cgroup = same_text(s, from, t.cgroup);
 		t.comm = same_text(s, from, t.comm);
-		t.process = same_text(s, from, t.process);
 		threads[i] = spread_thread(s, &t);
 	}
 	for (size_t i = 0; i < from->ncounts; i++) {

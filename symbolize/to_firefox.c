@@ -22,9 +22,9 @@
 #define GECKO_VERSION 24	/* of the browser's own format: there is none of that in it, but the field has to be */
 #define NS_PER_MS 1e6
 
-/* A thread of the profile: one of spread.threads, or several that differ by their cgroup only. */
+/* A thread of the profile: one of spread.threads, or several that differ by their cgroup, or by a name that the thread had before. */
 struct ff_thread {
-	const struct profile_thread *t;
+	const struct profile_thread *t;	/* of its last sample */
 	uint32_t pid_turn, tid_turn;	/* how many others had its pid, its tid, before */
 };
 
@@ -98,7 +98,7 @@ static uint32_t *make_threads(struct document *d)
 		strbuf_addf(&key, "%" PRId32 " %" PRIu32 " %" PRIu32, t->pid, t->process, t->container);
 		ft.pid_turn = turn_of(&pids, t->pid, &key, &process);
 		strbuf_reset(&key);
-		strbuf_addf(&key, "%" PRIu32 " %" PRId32 " %" PRIu32, process, t->tid, t->comm);
+		strbuf_addf(&key, "%" PRIu32 " %" PRId32 " %" PRIu32, process, t->tid, t->tid == PROFILE_TID_MERGED ? t->comm : 0);
 		ft.tid_turn = turn_of(&tids, t->tid, &key, &id);
 		of[i] = id - 1;
 		if (of[i] < d->nthreads)
@@ -289,6 +289,7 @@ static void put_threads(const struct document *d)
 	const struct profile_thread nobody = { 0 };
 	const size_t n = d->in->col->neach;
 	struct rows rows = { 0 };
+	struct ff_thread ft;
 
 	json_begin_array(d->j, "threads");
 	/* The profiler refuses a profile without a thread. */
@@ -298,7 +299,9 @@ static void put_threads(const struct document *d)
 		while (i < n && d->samples[i].thread == d->samples[from].thread)
 			i++;
 		make_rows(d, from, i, &rows);
-		put_thread(d, &d->threads[d->samples[from].thread], &rows);
+		ft = d->threads[d->samples[from].thread];
+		ft.t = &d->in->col->spread.threads[d->in->col->each[d->samples[i - 1].i].thread];
+		put_thread(d, &ft, &rows);
 	}
 	json_end_array(d->j);
 	free(rows.v);

@@ -182,6 +182,7 @@ static void put_sample(struct pprof *w, const struct profile_count *c)
 	if (c->thread) {
 		label(w, "pid", NULL, t->pid);
 		label(w, "tid", NULL, t->tid);
+		label(w, "process", intern_str(p->strings, t->process), 0);
 		label(w, "comm", intern_str(p->strings, t->comm), 0);
 		label(w, "container", intern_str(p->strings, t->container), 0);
 		label(w, "cgroup", intern_str(p->strings, t->cgroup), 0);

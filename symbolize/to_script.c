@@ -127,7 +127,7 @@ static uint64_t frame_address(const struct location *loc, struct svma *at)
 {
 	const struct elf_file *ef;
 
-	if (loc->kind == LOC_TEXT)
+	if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS)
 		return 0;
 	if (loc->kind != LOC_FILE)
 		return loc->addr;

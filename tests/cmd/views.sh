@@ -239,7 +239,7 @@ like "--merge-threads: one name" "$(frames 1 one)" 'pool-N-thread-N.*worker-N'
 like "--merge-threads: a program's own name stays" "$(frames 1 one)" 'python3'
 is "--merge-threads: the stacks of all" "$(sed 's/^[^;]*;//' one >x; merge x)" "$(folded --by none)"
 is "--merge-threads: all samples" "$(sum one)" "$n"
-PY=$(sed -n 's/^[^;]*;worker-1-\([0-9]*\);.*/\1/p' all | head -n 1)
+PY=$(sed -n 's/^[^;]*;[^;]*;worker-1-\([0-9]*\)\/.*/\1/p' all | head -n 1)
 folded --merge-threads --by thread --filter "pid=$PY" >one
 is "--merge-threads --by thread: threads that merge are one" "$(cut -d';' -f1 one | grep -Ev '^(python3|bash)' | sort -u | paste -sd' ')" "pool-N-thread-N-$PY/N worker-N-$PY/N"
 like "--merge-threads --by thread: others are not" "$(frames 1 one)" "python3-$PY/$PY python3-$PY/[0-9]+"

@@ -8,7 +8,7 @@ have = $(shell command -v $(1) 2>/dev/null)
 
 TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
 	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/spin-one $(T)/spin-static-a $(T)/spin-static-b $(T)/spin-id-a $(T)/spin-id-b $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births $(T)/nested \
+	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births $(T)/renames $(T)/nested \
 	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
@@ -150,6 +150,8 @@ $(T)/oldkernel.so $(T)/attrs.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
 $(T)/refuse: tests/targets/refuse.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/renames: tests/targets/renames.c $(T)/.dir
+	$(call tcc,$(TCC),)
 $(T)/births: tests/targets/births.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/births-musl: tests/targets/births.c $(T)/.dir

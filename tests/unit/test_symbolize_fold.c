@@ -365,22 +365,24 @@ static void test_container_labels(void **state)
 static void check_lead(const char *by, bool merge, const char *comm, const char *want)
 {
 	struct addrspace none = { .n = 0 };
-	struct image img = { .as = &none, .comm = comm, .exe = "/usr/bin/python3.11", .cgroup = "/" };
+	struct image img = { .as = &none, .pid = 11, .comm = comm, .exe = "/usr/bin/python3.11", .cgroup = "/" };
 	const struct ev_sample ev = { .pid = 11, .tid = 12 };
 	const struct replay_sample s = { .ev = &ev, .img = &img, .comm = comm, .cgroup = "/docker/" ID,
 					  .container = "" };
-	struct strbuf sb[LEAD_MAX] = { STRBUF_INIT }, all = STRBUF_INIT;
+	struct strbuf sb = STRBUF_INIT, all = STRBUF_INIT;
 	struct lead lead = { .merge_threads = merge };
-	size_t n;
 
 	assert_int_equal(lead_parse(by, &lead), 0);
-	n = lead_frames(&lead, &s, sb);
 	strbuf_adds(&all, "");
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(&all, "%s%s", i ? ";" : "", sb[i].s);
+	for (uint32_t i = 0; i < lead.n; i++) {
+		if (lead.by[i] == LEAD_PROCESS)
+			lead_process(&img, &sb);
+		else
+			lead_frame(&lead, lead.by[i], &s, &sb);
+		strbuf_addf(&all, "%s%s", i ? ";" : "", sb.s);
+	}
 	assert_string_equal(all.s, want);
-	for (size_t i = 0; i < LEAD_MAX; i++)
-		strbuf_fini(&sb[i]);
+	strbuf_fini(&sb);
 	strbuf_fini(&all);
 }
 
@@ -404,7 +406,8 @@ static void test_merged_threads(void **state)
 {
 	(void)state;
 	check_lead("comm", true, "worker-12", "worker-N");
-	check_lead("process", true, "worker-12", "worker-N-11");
+	/* A process is not one of several. */
+	check_lead("process", true, "worker-12", "worker-12-11");
 	/* Else they would be told apart by that number. */
 	check_lead("thread", true, "worker-12", "worker-N-11/N");
 	check_lead("thread", true, "worker", "worker-11/12");
