@@ -37,17 +37,49 @@ static bool ends_name(const char *s)
 }
 
 /*
- * Length of one compiler's suffix at @s, which begins with its '.': 0 when it is none. GCC writes
- * ".constprop.0" and ".cold", LLVM ".llvm.1234567890" and ".cold.1".
+ * Is @kept, of @len bytes, a name that a compiler of C and its relatives may have given a suffix without a number? Go's
+ * methods and functions of V8 are "main.(*Cache).warm" and "JS:*Cache.warm /app.js:1:2": there it is the function itself.
+ * Behind a dot such compilers have an underscore ("main._omp_fn.0"), a digit, or what makes a function of its own.
  */
-static size_t suffix_len(const char *s)
+static bool takes_bare_suffix(const char *kept, size_t len)
+{
+	static const char *const own[] = { "actor", "destroy", "resume", "cleanup", "resolver", "default", "arch_" };
+	const char *end = kept + len;
+
+	for (const char *c = kept; c < end; c++) {
+		if (*c == '(' || *c == '/')
+			return false;
+		/* "JS:*f", and not "a::b" */
+		if (*c == ':' && c[1] != ':' && (c == kept || c[-1] != ':'))
+			return false;
+	}
+	for (const char *dot = kept; (dot = memchr(dot, '.', (size_t)(end - dot))); ) {
+		bool known = false;
+
+		dot++;
+		for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+			known |= !strncmp(dot, own[i], strlen(own[i]));
+		if (isalpha((unsigned char)*dot) && !known)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Length of one suffix at @s that a compiler or post-link optimizer wrote, which begins with its '.': 0 when it is none. GCC writes
+ * ".constprop.0" and ".cold", LLVM ".llvm.1234567890", ".cold.1" and, with basic block sections, ".__part.3", BOLT ".warm".
+ * @bare: one without a number may stand here.
+ */
+static size_t suffix_len(const char *s, bool bare)
 {
 	static const struct {
 		const char *word;
 		bool number;	/* always with one; without, it is a name like others */
 	} known[] = {
-		{ ".constprop", true }, { ".isra", true }, { ".part", true }, { ".lto_priv", true },
-		{ ".llvm", true }, { ".cold", false }, { ".localalias", false },
+		{ ".constprop", true }, { ".isra", true }, { ".part", true }, { ".lto_priv", true }, { ".locality_clone", true },
+		{ ".llvm", true }, { ".__part", true }, { ".__uniq", true }, { ".memprof", true }, { ".specialized", true },
+		{ ".org", true }, { ".cold", false }, { ".warm", false }, { ".eh", false }, { ".localalias", false },
+		{ ".argprom", false }, { ".argelim", false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
@@ -57,7 +89,7 @@ static size_t suffix_len(const char *s)
 			continue;
 		while (s[n] == '.' && digits(s + n + 1))
 			n += 1 + digits(s + n + 1);
-		if (known[i].number && n == word)
+		if (n == word && (known[i].number || !bare))
 			continue;
 		/* ".coldfish" and ".cold_start" are somebody's own. */
 		if (ends_name(s + n) || s[n] == '.' || s[n] == ']')
@@ -67,11 +99,11 @@ static size_t suffix_len(const char *s)
 }
 
 /* Of a row of suffixes at @s: how long it is in all. */
-static size_t suffixes_len(const char *s)
+static size_t suffixes_len(const char *s, bool bare)
 {
 	size_t n = 0, one;
 
-	while ((one = suffix_len(s + n)))
+	while ((one = suffix_len(s + n, bare)))
 		n += one;
 	return n;
 }
@@ -82,7 +114,7 @@ static size_t clones_len(const char *s)
 	size_t n = 0;
 
 	while (!strncmp(s + n, " [clone .", 9)) {
-		size_t inner = suffixes_len(s + n + 8);
+		size_t inner = suffixes_len(s + n + 8, true);
 
 		if (!inner || s[n + 8 + inner] != ']')
 			break;
@@ -175,7 +207,7 @@ static size_t junk_len(const char *kept, size_t len, const char *s)
 
 	switch (s[0]) {
 	case '.':
-		n = suffixes_len(s);
+		n = suffixes_len(s, takes_bare_suffix(kept, len));
 		break;
 	case ' ':
 		return clones_len(s);
