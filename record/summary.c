@@ -7,8 +7,6 @@
 #include "log.h"
 #include "strbuf.h"
 
-/* From how many full stack copies on (percent of the samples) a larger copy is worth asking for. */
-#define COPY_FULL_PERCENT 5
 /* Below this percentage of the CPU time, what samples say of it is skewed. */
 #define COVERAGE_PERCENT 90
 /* ns: a shorter period is hard to keep up with for a timer whose interrupt copies a stack. */
@@ -159,14 +157,6 @@ static void advise(const struct ev_ledger *l, const struct record_opts *o, const
 		tell_none(l, o, s);
 	else if (s->clock && s->covers && l->have_count)
 		advise_coverage(l, s);
-	if (l->copy_full * 100 > in_file * COPY_FULL_PERCENT && o->dump_size < DUMP_SIZE_MAX)
-		pr_warn("%llu of %llu stack copies are as large as was asked for (%u bytes), so "
-			"their roots may be missing: use --call-graph dwarf,%d",
-			ull(l->copy_full), ull(in_file), o->dump_size, DUMP_SIZE_MAX);
-	else if (l->copy_full * 100 > in_file * COPY_FULL_PERCENT)
-		pr_warn("%llu of %llu stacks are larger than the kernel copies (%u bytes), so "
-			"their roots may be missing",
-			ull(l->copy_full), ull(in_file), o->dump_size);
 }
 
 void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)

@@ -107,7 +107,7 @@ static void text_counts(const struct info *in, FILE *to)
 	fprintf(to, "%-14s %" PRIu64 ", %.1f bytes of the file each; %" PRIu64 " lost\n", "samples",
 		st->samples, bytes_per_sample(in), in->lost);
 	fprintf(to,
-		"%-14s %" PRIu64 " may have more stack than was copied, %" PRIu64
+		"%-14s %" PRIu64 " with a full stack copy (more stack or other memory follows), %" PRIu64
 		" are cut, %" PRIu64 " kept all their words\n",
 		"", st->truncated, st->cut, st->unmasked);
 	fprintf(to, "%-14s %zu processes, %" PRIu64 " threads, %zu cgroups\n", "sampled",

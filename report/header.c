@@ -56,7 +56,7 @@ static bool ledger_of(const struct profile *p, struct ev_ledger *l)
 {
 	*l = (struct ev_ledger){
 		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
-		.dropped = meta_u64(p, "dropped"), .copy_full = meta_u64(p, "full_copies"),
+		.dropped = meta_u64(p, "dropped"),
 		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
 	};
 	return profile_meta(p, "kept");
@@ -107,7 +107,6 @@ void header_text(const struct header *h, FILE *to)
 			balance_text(&l, &sb);
 			if (sb.len == at + 2)
 				strbuf_adds(&sb, "0 lost");
-			strbuf_addf(&sb, ", %" PRIu64 " with a full stack copy", l.copy_full);
 			/* Not known of a part of the samples. */
 			add_meta(p, "truncated", ", ", " truncated", &sb);
 		}

@@ -99,7 +99,7 @@ like "is shown" "$(cat out)" '^ +100\.00% +100\.00% +5 .*\[\.\] main$'
 is "who, what, losses, cut stacks, throttling, and nothing that steers a terminal" "$("$NSPROF" report head | grep '^# .*[a-z]' | head -n 5)" \
 	"# 5 samples in 1 different stacks, from 'head'
 # on h?[2J: nsprof-record -- x?c
-# event cpu?[31m, 99 Hz, command; 2 lost, 1 with a full stack copy, 3 truncated
+# event cpu?[31m, 99 Hz, command; 2 lost, 3 truncated
 # container web: throttled in 7 of 9 periods
 # only comm=x"
 head -n 4 p >cut
