@@ -1,5 +1,5 @@
 #!/bin/bash
-# The checks of the source tree find what they are for, and install-deps does nothing when nothing is missing.
+# The checks of the source tree find what they are for.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 
@@ -53,43 +53,6 @@ check "size: 801 lines pass" "$tree/contrib/check-size"
 like "size: with a warning" "$(<"$T/check.err")" 'record/long.c: 801 lines'
 seq 1501 >"$tree/record/long.c"
 check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
-
-# install-deps, with a PATH that has next to nothing, so that all packages are missing.
-deps=$TOP/contrib/install-deps
-mkdir "$T/bin"
-for c in bash id grep ldd sed; do
-	ln -s "$(command -v $c)" "$T/bin/$c"
-done
-# Commands in sbin are found in spite of PATH, headers through the compiler: none of these is.
-missing=$(PATH=$T/bin CC=nothing "$deps" build --print)
-like "deps: what is missing is named" "$missing" '^libelf-dev$'
-like "deps: and commands" "$missing" '^gcc$'
-like "deps: so are runtimes" "$(PATH=$T/bin CC=nothing "$deps" runtimes --print)" '^podman$'
-like "deps: so is debug info to compare names with" "$(PATH=$T/bin CC=nothing "$deps" names --print)" '^python3-dbg$'
-unlike "deps: which checking does without" "$(PATH=$T/bin CC=nothing "$deps" check --print)" '^podman$'
-is "deps: nothing else is printed" "$(grep -Evc '^[a-z0-9+-]+$' <<<"$missing")" 0
-check_rc "deps: without apt-get and with things missing it fails" 1 env PATH="$T/bin" CC=nothing "$deps" build
-like "deps: and names the packages" "$(<"$T/check.err")" 'libelf-dev'
-check "deps: NODEPS=1 goes on" env PATH="$T/bin" CC=nothing NODEPS=1 "$deps" check
-if [ "$(id -u)" = 0 ]; then
-	# An apt-get that only writes down what it is asked for.
-	printf '#!/bin/bash\necho "$@" >>"%s/apt"\n' "$T" >"$T/bin/apt-get"
-	chmod +x "$T/bin/apt-get"
-	check_rc "deps: fails when installing did not help" 1 env PATH="$T/bin" CC=nothing "$deps" build
-	is "deps: it updates first" "$(head -n 1 "$T/apt")" "-q update"
-	like "deps: installs what is missing and nothing more" "$(tail -n 1 "$T/apt")" \
-		'^-q install -y --no-install-recommends gcc make .*libcmocka-dev$'
-else
-	skip "deps: installs" "needs root"
-fi
-if [ -z "$("$deps" build --print)" ]; then
-	check "deps: nothing to do" "$deps" build
-	is "deps: without a word" "$(cat "$T/check.out" "$T/check.err")" ""
-else
-	skip "deps: nothing to do" "build packages are missing here"
-fi
-check_rc "deps: usage" 2 "$deps" nonsense
-check "deps: --help" "$deps" --help
 
 # Every target that help names exists.
 targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')

@@ -23,15 +23,53 @@ ctr_need() {
 	[ "$(id -u)" = 0 ] || { skip_all "needs root to make namespaces and mounts"; }
 	[ -n "$CTR_V2" ] || { skip_all "no cgroup2 mount"; }
 	command -v busybox >/dev/null || { skip_all "busybox is not installed"; }
-	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
 	CTR_CGROOT=nsprof-test-$$
 	mkdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || { skip_all "cannot make a cgroup in $CTR_V2"; }
-	local why
-	if ! why=$(unshare -m -p -u -i -n --fork true 2>&1); then
-		rmdir "$CTR_V2/$CTR_CGROOT"
-		skip_all "cannot make namespaces here: $why"
-	fi
 	later ctr_cleanup
+	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
+	local why
+	why=$(unshare -m -p -u -i -n --fork true 2>&1) || { ctr_cannot "make namespaces here: $why"; }
+	ctr_place
+}
+
+# ctr_cannot WHAT: skip the whole file, with nothing left behind.
+ctr_cannot() {
+	ctr_cleanup
+	skip_all "cannot $1"
+}
+
+# ctr_place: make $CTR_BASE a place for the upper layer of an overlay. A folder on an overlay is none, as in a container of
+# docker's, nor is one on NFS: it becomes a tmpfs then. An overlay on a second one cannot be the lower layer of a third one
+# either: root folders are copied to the tmpfs then.
+ctr_place() {
+	local lower why
+	CTR_COPY=
+	lower=$(mktemp -d "$CTR_BASE.XXXXXX")
+	if ! why=$(ctr_overlay_try "$lower"); then
+		mount -t tmpfs -o mode=700 nsprof-test "$CTR_BASE" ||
+			{ rmdir "$lower"; ctr_cannot "mount a tmpfs on $CTR_BASE, and an overlay there: $why"; }
+		ctr_overlay_try "$lower" >/dev/null || CTR_COPY=1
+	fi
+	rmdir "$lower"
+	if [ -n "$CTR_COPY" ]; then
+		mkdir "$CTR_BASE/lower"
+		why=$(ctr_overlay_try "$CTR_BASE/lower") || { ctr_cannot "mount an overlay: $why"; }
+		rmdir "$CTR_BASE/lower"
+	fi
+}
+
+# ctr_overlay LOWER DIR: mount an overlay of LOWER on DIR/merged, with its upper layer in DIR.
+ctr_overlay() {
+	mkdir -p "$2"/{upper,work,merged} &&
+		mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/merged"
+}
+
+# ctr_overlay_try LOWER: does that work in $CTR_BASE?
+ctr_overlay_try() {
+	local rc=0
+	unshare -m --propagation private bash -c "$(declare -f ctr_overlay); ctr_overlay \"\$@\" 2>&1" bash "$1" "$CTR_BASE/try" || rc=$?
+	rm -rf "$CTR_BASE/try"
+	return $rc
 }
 
 # A file for the container: "SRC" keeps its base name in /app, "SRC:DST" goes to DST. Shared objects a
@@ -72,15 +110,20 @@ ctr_start() {
 	shift 2
 	d=$CTR_BASE/$name
 	cg=$CTR_V2/$CTR_CGROOT/$name
-	mkdir -p "$d"/{upper,work,merged} "$cg"
+	mkdir -p "$d" "$cg"
+	if [ -n "$CTR_COPY" ]; then
+		cp -a "$rootfs" "$d/lower"
+		rootfs=$d/lower
+	fi
 	cat >"$d/init" <<-INIT
 		set -e
-		mount -t overlay overlay -o lowerdir=$rootfs,upperdir=$d/upper,workdir=$d/work $d/merged
-		mount -t proc proc $d/merged/proc
-		mount --bind /dev $d/merged/dev
-		[ -z "${CTR_TMPFS:-}" ] || mount -t tmpfs tmpfs $d/merged/tmp
-		[ -z "${CTR_TMP:-}" ] || mount --bind ${CTR_TMP:-} $d/merged/tmp
-		cd $d/merged
+		$(declare -f ctr_overlay)
+		ctr_overlay "$rootfs" "$d"
+		cd "$d/merged"
+		mount -t proc proc proc
+		mount --bind /dev dev
+		[ -z "${CTR_TMPFS:-}" ] || mount -t tmpfs tmpfs tmp
+		[ -z "${CTR_TMP:-}" ] || mount --bind "${CTR_TMP:-}" tmp
 		mkdir -p .old
 		pivot_root . .old
 		exec /bin/busybox sh -c '/bin/busybox umount -l /.old && export LD_LIBRARY_PATH=/app PATH=/bin:/app HOME=/ && cd / && : >/.ready && exec "\$@"' sh "\$@"
@@ -147,7 +190,10 @@ ctr_cleanup() {
 	for name in "${!CTR_UNSHARE[@]}"; do
 		ctr_stop "$name"
 	done
-	[ -z "$CTR_BASE" ] || rm -rf "$CTR_BASE"
+	if [ -n "$CTR_BASE" ]; then
+		! mountpoint -q "$CTR_BASE" || umount -l "$CTR_BASE"
+		rm -rf "$CTR_BASE"
+	fi
 	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
 }
 

@@ -1,43 +1,54 @@
-# The programs that tests and benches profile. Variants whose compiler is missing are not built; the
-# test that wants one says so.
+# The programs that tests and benches profile. One whose compiler is missing is not built: the file "lacking" names it with what
+# it needs, and the tests that want it are skipped with that reason (need_target in tests/lib.sh).
 T := $(B)/tests/targets
 
 TCC := gcc
 TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
+# rustc may be rustup's, with no compiler behind it.
+runs = $(shell $(1) --version >/dev/null 2>&1 && echo 1)
+# Some distributions have the C library for static linking in a package of its own, "cc -static" fails without it.
+static := $(filter /%,$(shell $(TCC) -print-file-name=libc.a 2>/dev/null))
+# $(call with,TOOL,TARGETS): the targets if the tool is there, else none of them, and that is written down.
+with = $(if $(if $(filter static,$(1)),$(static),$(call $(if $(filter rustc,$(1)),runs,have),$(1))),$(2),$(call without,$(1),$(2)))
+without = $(eval LACKING += $(addsuffix :$(1),$(notdir $(2))))
+LACKING :=
 
-TARGETS := $(T)/spin $(T)/spin-nopie $(T)/spin-static $(T)/spin-staticpie $(T)/spin-a $(T)/spin-b $(T)/spin-host \
-	$(T)/spin-mini $(T)/spin-split $(T)/spin-split.debug $(T)/spin-nobid $(T)/spin-nobid2 $(T)/spin-one $(T)/spin-static-a $(T)/spin-static-b $(T)/spin-id-a $(T)/spin-id-b $(T)/uselib $(T)/libspin.so $(T)/oldkernel.so $(T)/attrs.so $(T)/refuse \
-	$(T)/jitloop $(T)/jitdump $(T)/memfd $(T)/faults $(T)/odd $(T)/odd-fp $(T)/dive $(T)/births $(T)/renames $(T)/nested \
-	$(T)/units $(T)/crowd $(T)/storm $(T)/brief $(T)/brief-bare $(T)/steady $(T)/shift
+# What reads a recording or a capture without being profiled itself.
+TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwindbench lookup demangle)
+
+TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
+	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
+	births renames nested units crowd storm brief brief-bare steady shift))
+TARGETS += $(call with,static,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
+TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
-STEPS := $(T)/steps-gcc-O0 $(T)/steps-gcc-O1 $(T)/steps-gcc-O2 $(T)/steps-gcc-O3 $(T)/steps-gcc-fp $(T)/steps-gcc-lto \
-	$(T)/steps-gcc-static $(T)/steps-gcc-staticpie $(T)/steps-gcc-bare
-ifneq ($(call have,musl-gcc),)
-STEPS += $(T)/steps-musl-O2 $(T)/steps-musl-static
-endif
-ifneq ($(call have,clang),)
-STEPS += $(T)/steps-clang-O0 $(T)/steps-clang-O1 $(T)/steps-clang-O2 $(T)/steps-clang-O3 $(T)/steps-clang-fp $(T)/steps-clang-lto
-endif
-TARGETS += $(STEPS)
+STEPS := $(call with,$(TCC),$(addprefix $(T)/steps-gcc-,O0 O1 O2 O3 fp lto bare))
+STEPS += $(call with,static,$(addprefix $(T)/steps-gcc-,static staticpie))
+STEPS += $(call with,musl-gcc,$(T)/steps-musl-O2 $(T)/steps-musl-static)
+STEPS += $(call with,clang,$(addprefix $(T)/steps-clang-,O0 O1 O2 O3 fp lto))
 # compiled/COMPILER-OPTIONS[-fp]: short names, which are those of processes.
-COMPILED := $(foreach c,gcc $(if $(call have,clang),clang),$(foreach o,O0 O1 O2 O3 lto,$(T)/compiled/$(c)-$(o) $(T)/compiled/$(c)-$(o)-fp))
-TARGETS += $(COMPILED)
-ifneq ($(call have,musl-gcc),)
-TARGETS += $(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl $(T)/nested-musl
-endif
+COMPILED := $(foreach c,gcc clang,$(call with,$(c),$(foreach o,O0 O1 O2 O3 lto,$(T)/compiled/$(c)-$(o) $(T)/compiled/$(c)-$(o)-fp)))
+TARGETS += $(STEPS) $(COMPILED)
+TARGETS += $(call with,musl-gcc,$(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl $(T)/nested-musl)
+TARGETS += $(call with,clang,$(T)/spin-clang)
 # Large debug info, for several tests and a quick bench.
 MANY := $(addprefix $(B)/tests/bench/,many-2-1 many-4-1 many-8-1)
-ifneq ($(call have,g++),)
-TARGETS += $(T)/deep $(T)/shop $(T)/throws $(MANY)
-endif
-ifneq ($(call have,clang),)
-TARGETS += $(T)/spin-clang
-endif
+TARGETS += $(call with,g++,$(T)/deep $(T)/shop $(T)/throws $(MANY))
+# Go of 1.18 or later, as it is built and stripped; with C in it.
+TARGETS += $(call with,go,$(addprefix $(T)/,gospin gospin-stripped gospin-pie cgospin cgospin-stripped cgospin-pie cgospin-external \
+	cgospin-external-stripped))
+TARGETS += $(call with,rustc,$(T)/rsspin)
+# What a JDK has beside its compiler.
+JDK := $(patsubst %/bin/javac,%,$(realpath $(call have,javac)))
+TARGETS += $(if $(wildcard $(JDK)/include/jvmti.h),$(T)/javadump.so)
 
-.PHONY: test-targets
-test-targets: $(TARGETS) $(B)/tests/tools/remask $(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/code $(B)/tests/tools/lookupbench \
-	$(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle
+.PHONY: test-targets demo-targets
+test-targets: $(TARGETS) $(TOOLS)
+	@mkdir -p $(T) && printf '%s\n' $(LACKING) >$(T)/lacking
+
+# The one program of the demo.
+demo-targets: $(filter $(T)/shop,$(TARGETS))
 
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
@@ -204,11 +215,6 @@ $(MANY) &: tests/tools/manyunits
 	@mkdir -p $(@D)
 	$(Q)CXX=g++ $< $(@D)/many-8-1 8 1 $(@D)/many-4-1 4 $(@D)/many-2-1 2
 
-# Go of 1.18 or later, as it is built and stripped; with C in it.
-ifneq ($(call have,go),)
-GO_TARGETS := $(T)/gospin $(T)/gospin-stripped $(T)/gospin-pie $(T)/cgospin $(T)/cgospin-stripped \
-	$(T)/cgospin-pie $(T)/cgospin-external $(T)/cgospin-external-stripped
-test-targets: $(GO_TARGETS)
 define go
 $(call say,TARGET,$@)
 $(Q)GOFLAGS= GO111MODULE=off GOCACHE=$(abspath $(T))/gocache GOPATH=$(abspath $(T))/gopath CGO_ENABLED=1 go build $(1) -o $@ $<
@@ -231,19 +237,10 @@ $(T)/cgospin-external-stripped: tests/targets/cgospin.go $(T)/.dir
 # The C compiler links it, and puts Go's table together with other data.
 $(T)/cgospin-pie: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-buildmode=pie)
-endif
 
-ifneq ($(call have,rustc),)
-test-targets: $(T)/rsspin
 $(T)/rsspin: tests/targets/rsspin.rs $(T)/.dir
 	$(call say,TARGET,$@)
 	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
-endif
 
-# What a JDK has beside its compiler.
-JDK := $(patsubst %/bin/javac,%,$(realpath $(call have,javac)))
-ifneq ($(wildcard $(JDK)/include/jvmti.h),)
-test-targets: $(T)/javadump.so
 $(T)/javadump.so: tests/targets/javadump.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared -I$(JDK)/include -I$(JDK)/include/linux)
-endif
