@@ -70,6 +70,13 @@ const char *profile_meta(const struct profile *p, const char *key)
 	return NULL;
 }
 
+bool profile_by_period(const struct profile *p)
+{
+	const char *weight = profile_meta(p, "weight");
+
+	return weight && !strcmp(weight, "period");
+}
+
 double profile_number(const struct profile *p, const char *key)
 {
 	const char *v = profile_meta(p, key);

@@ -95,6 +95,7 @@ struct profile {
  *
  *	input		name of the recording		event, event_modifier	cpu-clock, u
  *	frequency	Hz asked for, or		fixed_period	-c
+ *	weight		period: it varies from sample to sample; samples: it is fixed
  *	call_graph	dwarf, fp, none			stacks		masked, full
  *	stack_bytes	of a copy, at most		ncpus		of the host
  *	hostname, target, command	as in the recording's settings
@@ -109,8 +110,16 @@ struct profile {
  *	note		once for each line that a reader should see above the result (absences)
  */
 const char *profile_meta(const struct profile *p, const char *key);
+/* Is it shown by period unless asked otherwise? Its samples stand for different numbers of events. */
+bool profile_by_period(const struct profile *p);
 /* Its value as a number, 0 where there is none. */
 double profile_number(const struct profile *p, const char *key);
+
+/* Samples, or with @period the sum of their periods. */
+static inline uint64_t profile_weight(const struct profile_count *c, bool period)
+{
+	return period ? c->period : c->samples;
+}
 
 /* An empty profile: node 0, no counts. */
 struct profile *profile_new(void);

@@ -156,11 +156,6 @@ static bool are_distinct(const struct builder *b)
 	return is_new;
 }
 
-static uint64_t amount(const struct profile_count *c, bool period)
-{
-	return period ? c->period : c->samples;
-}
-
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
@@ -184,7 +179,7 @@ static uint64_t *node_totals(const struct profile *p, bool period)
 	uint64_t *total = xcalloc(p->nnodes, sizeof(*total));
 
 	for (size_t i = 0; i < p->ncounts; i++)
-		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], amount(&p->counts[i], period));
+		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], profile_weight(&p->counts[i], period));
 	for (uint32_t i = p->nnodes; i-- > 1;) {
 		prefetch_parent(p, total, i - AHEAD);
 		total[p->nodes[i].parent] = add_saturated(total[p->nodes[i].parent], total[i]);
@@ -219,7 +214,7 @@ static void count_wide(struct builder *b, bool period, double least)
 	}
 	for (size_t i = 0; i < p->ncounts; i++)
 		if ((double)total[p->counts[i].node] >= least)
-			calltree_count(b->t, nodes[p->counts[i].node], amount(&p->counts[i], period));
+			calltree_count(b->t, nodes[p->counts[i].node], profile_weight(&p->counts[i], period));
 	free(total);
 	free(nodes);
 }
@@ -247,7 +242,7 @@ static void count_all(struct builder *b, bool period, double least)
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
 
-			calltree_count(b->t, tree_node(b, c->node), amount(c, period));
+			calltree_count(b->t, tree_node(b, c->node), profile_weight(c, period));
 		}
 	}
 	free(parts);

@@ -126,6 +126,23 @@ static void text_counts(const struct info *in, FILE *to)
 			"", st->code.missed_functions, 100 * (double)st->code.missed / (double)st->code.samples);
 }
 
+/* Where samples stand for different numbers of events, a column of these comes first. */
+static bool by_period(const struct info *in)
+{
+	return in->st.period_min != in->st.period_max;
+}
+
+static void text_weight(const struct info *in, uint64_t periods, FILE *to)
+{
+	if (by_period(in))
+		fprintf(to, "%16" PRIu64 " ", periods);
+}
+
+static const char *weight_head(const struct info *in)
+{
+	return by_period(in) ? "          events " : "";
+}
+
 static void text_more(FILE *to, size_t n)
 {
 	if (n > SHOWN)
@@ -166,10 +183,11 @@ static void text_containers(const struct info *in, FILE *to)
 {
 	const struct info_stats *st = &in->st;
 
-	fprintf(to, "\n%12s %10s  cgroup\n", "samples", "processes");
+	fprintf(to, "\n%s%12s %10s  cgroup\n", weight_head(in), "samples", "processes");
 	for (size_t i = 0; i < st->ncontainers && i < SHOWN; i++) {
 		const struct info_container *c = &st->container[i];
 
+		text_weight(in, c->periods, to);
 		fprintf(to, "%12" PRIu64 " %10" PRIu64 "  ", c->samples, c->processes);
 		put_clean(to, c->cgroup ? intern_str(st->strings, c->cgroup) : "(unknown)");
 		putc('\n', to);
@@ -183,12 +201,13 @@ static void text_processes(const struct info *in, FILE *to)
 {
 	const struct info_stats *st = &in->st;
 
-	fprintf(to, "\n%12s %8s %8s  %-16s %s\n", "samples", "pid", "inside", "comm",
+	fprintf(to, "\n%s%12s %8s %8s  %-16s %s\n", weight_head(in), "samples", "pid", "inside", "comm",
 		"exe, cgroup");
 	for (size_t i = 0; i < st->nprocesses && i < SHOWN; i++) {
 		const struct info_process *p = &st->process[i];
 		const char *comm = p->comm ? intern_str(st->strings, p->comm) : "?";
 
+		text_weight(in, p->periods, to);
 		fprintf(to, "%12" PRIu64 " %8u ", p->samples, p->pid);
 		if (p->nspid)
 			fprintf(to, "%8u  ", p->nspid);
@@ -301,6 +320,7 @@ static void json_rows(const struct info *in, struct json *j)
 		json_begin_object(j, NULL);
 		json_str(j, "cgroup", intern_str(st->strings, st->container[i].cgroup));
 		json_u64(j, "samples", st->container[i].samples);
+		json_u64(j, "periods", st->container[i].periods);
 		json_u64(j, "processes", st->container[i].processes);
 		if (st->container[i].ctr)
 			json_container(st->container[i].ctr, j);
@@ -318,6 +338,7 @@ static void json_rows(const struct info *in, struct json *j)
 		json_str(j, "exe", intern_str(st->strings, p->exe));
 		json_str(j, "cgroup", intern_str(st->strings, p->cgroup));
 		json_u64(j, "samples", p->samples);
+		json_u64(j, "periods", p->periods);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -336,6 +357,7 @@ static void print_json(const struct info *in, FILE *to)
 	json_u64(j, "period", setting_u64(in, "period"));
 	json_u64(j, "dump_size", setting_u64(in, "dump_size"));
 	json_u64(j, "samples", in->st.samples);
+	json_u64(j, "periods", in->st.periods);
 	json_u64(j, "lost", in->lost);
 	json_u64(j, "truncated", in->st.truncated);
 	json_u64(j, "cut", in->st.cut);

@@ -34,6 +34,8 @@
 
 #define LIMIT_UNSET UINT64_MAX
 
+enum report_weight { WEIGHT_BEST, WEIGHT_SAMPLES, WEIGHT_PERIOD };
+
 enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_SVG };
 
 struct report_opts {
@@ -43,7 +45,9 @@ struct report_opts {
 	struct lead lead;	/* --by */
 	struct table_opts table;
 	enum report_format kind;
-	bool csv, json, tree, period;
+	bool csv, json, tree;
+	enum report_weight weight;	/* as asked for */
+	bool period;			/* what it comes to */
 	bool folded;			/* -g folded */
 	struct chains_opts chains;
 	char separator;			/* -t; 0 = aligned columns */
@@ -82,7 +86,7 @@ static int set_weight(void *dst, const char *arg)
 		pr_err("unknown weight '%s': --weight takes samples or period", arg);
 		return -EINVAL;
 	}
-	*(bool *)dst = !strcmp(arg, "period");
+	*(enum report_weight *)dst = strcmp(arg, "period") ? WEIGHT_SAMPLES : WEIGHT_PERIOD;
 	return 0;
 }
 
@@ -300,7 +304,7 @@ static void write_svg(const struct report_in *in, FILE *to)
 	const struct report_opts *o = in->opts;
 	struct strbuf sub = STRBUF_INIT;
 	struct svg_opts svg = {
-		.title = o->title ? o->title : "Flame graph", .unit = o->period ? "period" : "samples",
+		.title = o->title ? o->title : "Flame graph", .unit = header_unit(&in->header),
 		.width = (unsigned int)o->width, .min_width = 0.1,
 	};
 	struct calltree *t = calltree_of(in->profile, &o->lead, o->period, svg_least(&svg));
@@ -440,7 +444,7 @@ static void focus_text(const struct report_in *in, const struct table_focus *f, 
 		fprintf(to, " (%" PRIu32 " functions)", f->functions);
 	fprintf(to, ": in %.2f%% of all stacks, itself %.2f%%; shares are of its %" PRIu64 " %s\n#\n# callers:\n",
 		100 * (double)f->total / all, 100 * (double)f->self / all, f->total,
-		in->opts->period ? "units of period" : "samples");
+		header_unit(&in->header));
 	put_grid(in, &f->callers, to);
 	fputs("\n# callees:\n", to);
 	put_grid(in, &f->callees, to);
@@ -570,7 +574,6 @@ static int check_opts(struct report_opts *o)
 	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
 		return -EINVAL;
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
-	o->table.period = o->period;
 	o->load.raw_names = !o->demangle;
 	/* Folded stacks are read by programs, which take them for all there is. */
 	if (o->table.limit == LIMIT_UNSET)
@@ -628,7 +631,7 @@ static int parse(int argc, char **argv, struct report_opts *o)
 		{ "stdio-color", 0, "WHEN", NULL, OPT_CALL, NULL, set_stdio_color },
 		{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG,
 		  &o->load.merge_threads, NULL },
-		{ "weight", 0, "W", "count samples (default) or period", OPT_CALL, &o->period, set_weight },
+		{ "weight", 0, "W", "count samples or period (default: period if it varies, else samples)", OPT_CALL, &o->weight, set_weight },
 		{ "no-inline", 0, NULL, "leave inlined functions out", OPT_FLAG, &o->load.no_inline, NULL },
 		{ "title", 0, "TEXT", "title of the flame graph", OPT_STR, &o->title, NULL },
 		{ "width", 0, "PIXELS", "width of the flame graph, 300 to 20000 (default 1200)", OPT_U64, &o->width, NULL },
@@ -679,6 +682,8 @@ static int report(struct report_opts *o)
 		return EXIT_FAILURE;
 	if (!o->sort)
 		sortkeys_parse(info.folded ? "symbol" : "comm,dso,symbol", &o->table.sort);
+	o->period = o->weight == WEIGHT_PERIOD || (o->weight == WEIGHT_BEST && profile_by_period(profile));
+	o->table.period = o->period;
 	in.profile = profile;
 	in.header = (struct header){
 		.profile = profile, .path = o->load.path, .period = o->period, .interrupted = info.interrupted,

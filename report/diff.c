@@ -65,7 +65,7 @@ static void count_rows(struct diff *d, struct amounts *a, unsigned int side)
 
 	for (size_t i = 0; i < p->ncounts; i++) {
 		const struct profile_count *c = &p->counts[i];
-		double w = (double)(d->opts.period ? c->period : c->samples), n = (double)c->samples;
+		double w = (double)profile_weight(c, d->opts.period), n = (double)c->samples;
 		size_t nrows = amounts_stack(a, c->node);
 
 		for (size_t k = 0; k < nrows; k++) {

@@ -167,7 +167,7 @@ static void count_blocks(struct amounts *a, const struct diff *d, size_t ncolumn
 	for (size_t i = 0; i < p->ncounts; i++) {
 		const struct profile_count *c = &p->counts[i];
 		size_t b = p->block_ns ? MIN(c->block / a->group, run->nblocks - 1) : 0;
-		double w = (double)(d->opts.period ? c->period : c->samples);
+		double w = (double)profile_weight(c, d->opts.period);
 
 		run->weight[b] += w;
 		run->samples[b] += (double)c->samples;

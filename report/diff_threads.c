@@ -77,7 +77,7 @@ static void kind_add(struct kind *k, struct amounts *a, const struct diff *d, co
 	for (; n--; m++) {
 		for (size_t i = m->begin; i < m->end; i++) {
 			const struct profile_count *c = &a->profile->counts[i];
-			double w = (double)(d->opts.period ? c->period : c->samples);
+			double w = (double)profile_weight(c, d->opts.period);
 
 			own += w;
 			amounts_add(a, d, amounts_stack(a, c->node), w, k->own);

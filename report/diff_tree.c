@@ -32,7 +32,7 @@ struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const str
 
 		for (size_t k = 0; k < p->ncounts; k++) {
 			const struct profile_count *c = &p->counts[k];
-			double w = (double)(d->opts.period ? c->period : c->samples);
+			double w = (double)profile_weight(c, d->opts.period);
 
 			t->self[nodes[i][c->node]][in[i].side] += in[i].side == DIFF_BEFORE ? w * scale : w;
 		}

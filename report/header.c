@@ -18,6 +18,23 @@ static uint64_t total(const struct header *h)
 	return h->period && h->profile->period ? h->profile->period : h->profile->samples;
 }
 
+const char *header_unit(const struct header *h)
+{
+	const char *event = profile_meta(h->profile, "event");
+
+	if (!h->period || !h->profile->period)
+		return "samples";
+	return event && strstr(event, "clock") ? "ns" : "events";
+}
+
+/* "12 samples"; where that is not what is counted, "12 samples, 3456 events". */
+static void add_total(const struct header *h, struct strbuf *out)
+{
+	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, h->profile->samples == 1 ? "" : "s");
+	if (h->period && h->profile->period)
+		strbuf_addf(out, ", %" PRIu64 " %s,", total(h), header_unit(h));
+}
+
 /* How many different ones there are, whoever had them. */
 static uint64_t stacks(const struct profile *p)
 {
@@ -90,8 +107,9 @@ void header_text(const struct header *h, FILE *to)
 	const struct profile *p = h->profile;
 	struct ev_ledger l;
 
-	strbuf_addf(&sb, "# %" PRIu64 " %s in %" PRIu64 " different stacks, from '", total(h),
-		    h->period ? "units of period" : "samples", stacks(h->profile));
+	strbuf_adds(&sb, "# ");
+	add_total(h, &sb);
+	strbuf_addf(&sb, " in %" PRIu64 " different stacks, from '", stacks(h->profile));
 	strbuf_add_clean(&sb, h->path);
 	strbuf_adds(&sb, "'\n");
 	add_command(p, &sb);
@@ -129,8 +147,8 @@ void header_subtitle(const struct header *h, struct strbuf *sub)
 	struct strbuf sb = STRBUF_INIT;
 	struct ev_ledger l;
 
-	strbuf_addf(sub, "%" PRIu64 " %s in %" PRIu64 " stacks", total(h),
-		    h->period ? "period" : "samples", stacks(h->profile));
+	add_total(h, sub);
+	strbuf_addf(sub, " in %" PRIu64 " stacks", stacks(h->profile));
 	if (h->interrupted)
 		strbuf_adds(sub, "; " INTERRUPTED);
 	add_filters(p, "; only ", "", sub);

@@ -17,6 +17,8 @@ struct header {
 	bool interrupted;
 };
 
+/* What is counted: "samples", "events", or "ns" of CPU time for clocks. */
+const char *header_unit(const struct header *h);
 /* Lines that begin with '#'. */
 void header_text(const struct header *h, FILE *to);
 /* One line for a picture, which is passed on without the recording. Appended. */

@@ -206,7 +206,7 @@ static void put_side(FILE *to, const struct profile *p, const uint32_t *place, c
 		strbuf_add_varint(&sb, c->thread - thread);
 		strbuf_add_varint(&sb, c->thread != thread ? c->block : c->block - block);
 		strbuf_add_svarint(&sb, (int64_t)c->node - node);
-		strbuf_add_varint(&sb, o->period ? c->period : c->samples);
+		strbuf_add_varint(&sb, profile_weight(c, o->period));
 		thread = c->thread;
 		block = c->block;
 		node = c->node;

@@ -129,13 +129,14 @@ static uint64_t container_of(struct collect *c, uint32_t path)
 	return at;
 }
 
-static void count_container(struct collect *c, uint32_t cgroup, uint64_t process)
+static void count_container(struct collect *c, uint32_t cgroup, uint64_t process, uint64_t period)
 {
 	struct info_stats *st = c->st;
 	uint64_t idx = container_of(c, cgroup);
 	bool is_new;
 
 	st->container[idx].samples++;
+	st->container[idx].periods += period;
 	u64map_put(&c->members, idx << 32 | process, &is_new);
 	st->container[idx].processes += is_new;
 }
@@ -161,6 +162,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	struct collect *c = ctx;
 	struct info_stats *st = c->st;
 	uint64_t *idx = u64map_get(&c->now, ev->pid);
+	/* As in folded text. */
+	const uint64_t period = MAX(ev->period, 1ull);
 	uint64_t image;
 	bool is_new;
 
@@ -170,14 +173,18 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	}
 	image = *idx;
 	st->process[image].samples++;
+	st->process[image].periods += period;
 	/* Gone before the recorder could ask /proc: the kernel said it with the sample. */
 	if (!st->process[image].cgroup)
 		st->process[image].cgroup = cgroup_of(c, ev, &st->process[image]);
 	u64map_put(&c->threads, image << 32 | ev->tid, &is_new);
 	st->threads += is_new;
-	count_container(c, cgroup_of(c, ev, &st->process[image]), image);
+	count_container(c, cgroup_of(c, ev, &st->process[image]), image, period);
 	st->first = st->samples ? MIN(st->first, ev->time) : ev->time;
 	st->last = MAX(st->last, ev->time);
+	st->period_min = st->samples ? MIN(st->period_min, period) : period;
+	st->period_max = MAX(st->period_max, period);
+	st->periods += period;
 	st->samples++;
 	st->truncated += ev->copy_full;
 	st->cut += ev->cut;
@@ -254,7 +261,7 @@ static int on_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-static int more_samples(uint64_t a, uint64_t b)
+static int larger(uint64_t a, uint64_t b)
 {
 	return a > b ? -1 : a < b;
 }
@@ -262,7 +269,7 @@ static int more_samples(uint64_t a, uint64_t b)
 static int by_process(const void *a, const void *b)
 {
 	const struct info_process *x = a, *y = b;
-	int d = more_samples(x->samples, y->samples);
+	int d = larger(x->periods, y->periods);
 
 	if (!d)
 		d = x->pid < y->pid ? -1 : x->pid > y->pid;
@@ -272,7 +279,7 @@ static int by_process(const void *a, const void *b)
 static int by_container(const void *a, const void *b)
 {
 	const struct info_container *x = a, *y = b;
-	int d = more_samples(x->samples, y->samples);
+	int d = larger(x->periods, y->periods);
 
 	return d ? d : x->cgroup < y->cgroup ? -1 : x->cgroup > y->cgroup;
 }

@@ -15,6 +15,7 @@ struct info_container {
 	uint32_t cgroup;	/* path, of a container its own, in info_stats.strings; 0 = not known */
 	const struct ctr *ctr;	/* what is known of it, in info_stats.ctrs; NULL = nothing */
 	uint64_t samples;
+	uint64_t periods;	/* sum of theirs; ns for clocks, else events */
 	uint64_t processes;	/* that were sampled in it */
 };
 
@@ -24,6 +25,7 @@ struct info_process {
 	uint32_t nspid;		/* innermost; 0 = unknown */
 	uint32_t comm, exe, cgroup;	/* in info_stats.strings; 0 = unknown */
 	uint64_t samples;
+	uint64_t periods;	/* sum of theirs; ns for clocks, else events */
 	uint64_t again;		/* ns, when its facts were repeated last; 0 = never */
 };
 
@@ -31,13 +33,15 @@ enum { INFO_CAPTURE_KINDS = 6 }; /* by enum capture_kind; 0 = kinds this version
 
 struct info_stats {
 	struct intern *strings;			/* owned */
-	struct info_container *container;	/* owned; most samples first */
+	struct info_container *container;	/* owned; largest sum of periods first */
 	size_t ncontainers, container_cap;
 	size_t nsampled;		/* of them: have samples of their own */
 	struct ctr_table *ctrs;		/* owned */
-	struct info_process *process; /* owned; most samples first, none without samples */
+	struct info_process *process; /* owned; largest sum of periods first, none without samples */
 	size_t nprocesses, process_cap;
 	uint64_t samples, threads, binaries, mappings;
+	uint64_t periods;		/* sum of the samples' */
+	uint64_t period_min, period_max;
 	uint64_t truncated;		/* samples whose stack copy is as large as was asked for */
 	uint64_t cut;			/* samples whose stack copy the recorder cut */
 	uint64_t unmasked;		/* samples that kept every word of the stack */

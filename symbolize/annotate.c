@@ -34,8 +34,8 @@ static int hottest_first(const void *pa, const void *pb)
 	const struct annotate_func *a = pa, *b = pb;
 	int d;
 
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
 	d = strcmp(a->name, b->name);
 	if (!d)
 		d = strcmp(a->mod->dso.path, b->mod->dso.path);
@@ -73,17 +73,26 @@ static void add_place(struct annotate *a, struct u64map *index, size_t id)
 	}
 	f = &a->funcs[*slot];
 	f->samples += a->leaf[id];
+	f->weight += a->leaf_weight[id];
 	*u64map_put(&f->at, at.v, NULL) += a->leaf[id];
+	*u64map_put(&f->weight_at, at.v, NULL) += a->leaf_weight[id];
 }
 
 void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm)
 {
 	struct u64map index = U64MAP_INIT;
 
-	*a = (struct annotate){ .col = col, .nm = nm };
+	*a = (struct annotate){ .col = col, .nm = nm, .period = collect_periods_vary(col) };
 	a->leaf = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf));
-	for (size_t i = 1; i < col->tree.n; i++)
-		a->leaf[col->tree.nodes[i].loc] += col->tree.nodes[i].samples;
+	a->leaf_weight = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf_weight));
+	for (size_t i = 1; i < col->tree.n; i++) {
+		const struct stacknode *nd = &col->tree.nodes[i];
+		const uint64_t weight = a->period ? nd->period : nd->samples;
+
+		a->leaf[nd->loc] += nd->samples;
+		a->leaf_weight[nd->loc] += weight;
+		a->weight += weight;
+	}
 	for (size_t id = 0; id < nm->nlocs; id++)
 		if (a->leaf[id])
 			add_place(a, &index, id);
@@ -92,12 +101,19 @@ void annotate_init(struct annotate *a, const struct collect *col, const struct n
 		qsort(a->funcs, a->n, sizeof(*a->funcs), hottest_first);
 }
 
+static void func_fini(struct annotate_func *f)
+{
+	u64map_fini(&f->at);
+	u64map_fini(&f->weight_at);
+}
+
 void annotate_fini(struct annotate *a)
 {
 	for (size_t i = 0; i < a->n; i++)
-		u64map_fini(&a->funcs[i].at);
+		func_fini(&a->funcs[i]);
 	free(a->funcs);
 	free(a->leaf);
+	free(a->leaf_weight);
 }
 
 /* ---- by name ---- */
@@ -237,15 +253,22 @@ enum annotate_else annotate_else(const struct annotate *a, const char *symbol, u
 	return what;
 }
 
-void annotate_join(struct annotate_func *to, struct annotate_func *from)
+static void move_counts(struct u64map *to, struct u64map *from)
 {
-	uint64_t at, samples;
+	uint64_t at, n;
 	size_t it = 0;
 
-	while (u64map_next(&from->at, &it, &at, &samples))
-		*u64map_put(&to->at, at, NULL) += samples;
+	while (u64map_next(from, &it, &at, &n))
+		*u64map_put(to, at, NULL) += n;
+	u64map_clear(from);
+}
+
+void annotate_join(struct annotate_func *to, struct annotate_func *from)
+{
+	move_counts(&to->at, &from->at);
+	move_counts(&to->weight_at, &from->weight_at);
 	to->samples += from->samples;
+	to->weight += from->weight;
 	to->twins += 1 + from->twins;
-	from->samples = 0;
-	u64map_clear(&from->at);
+	from->samples = from->weight = 0;
 }

@@ -22,14 +22,19 @@ struct annotate_func {
 	const char *linkage;	/* as the symbol table has it; borrowed */
 	uint64_t start, end;	/* svma */
 	uint64_t samples;
+	uint64_t weight;	/* what shares are of: as samples, or with annotate.period the sum of their periods */
 	struct u64map at;	/* svma -> samples */
+	struct u64map weight_at;	/* the same of the weight */
 	uint32_t twins;		/* other binaries whose samples are in here, too: annotate_join() */
 };
 
 struct annotate {
 	const struct collect *col;	/* borrowed */
 	const struct naming *nm;	/* borrowed */
+	bool period;			/* the period varies from sample to sample, so that shares go by it */
 	uint64_t *leaf;			/* owned; by location id: samples taken there */
+	uint64_t *leaf_weight;		/* owned; the same of the weight */
+	uint64_t weight;		/* of all samples */
 	struct annotate_func *funcs;	/* owned; hottest first */
 	size_t n, cap;
 };

@@ -80,13 +80,13 @@ static void operands(const struct annotate_shown *s, const struct listing_insn *
 	strbuf_fini(&name);
 }
 
-static void print_counts(const struct annotate_shown *s, uint64_t samples, FILE *to)
+static void print_counts(const struct annotate_shown *s, const struct listing_insn *li, FILE *to)
 {
-	double share = percent(samples, s->func->samples);
+	double share = percent(li->weight, s->func->weight);
 	const char *on = !s->color ? "" : share >= MUCH ? RED : share >= SOME ? GREEN : "";
 
-	if (samples)
-		fprintf(to, "%s%8.2f %8" PRIu64 "%s |", on, share, samples, *on ? PLAIN : "");
+	if (li->samples)
+		fprintf(to, "%s%8.2f %8" PRIu64 "%s |", on, share, li->samples, *on ? PLAIN : "");
 	else
 		fprintf(to, "%17s |", "");
 }
@@ -124,8 +124,8 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	const struct annotate_func *f = s->func;
 	struct strbuf sb = STRBUF_INIT;
 
-	fprintf(to, " Percent  Samples | %s: %" PRIu64 " samples of %s, %.2f%% of all %" PRIu64 "\n", f->name, f->samples,
-		s->event, percent(f->samples, s->samples), s->samples);
+	fprintf(to, " Percent  Samples | %s: %" PRIu64 " samples of %s, %.2f%% of all %" PRIu64 "%s\n", f->name, f->samples,
+		s->event, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
 	strbuf_add_clean(&sb, f->mod->dso.path);
 	fprintf(to, "%17s | %s", "", sb.s);
 	if (f->twins)
@@ -167,7 +167,7 @@ void annotate_text(const struct annotate_shown *s, FILE *to)
 			file = li->file;
 			line = li->line;
 		}
-		print_counts(s, li->samples, to);
+		print_counts(s, li, to);
 		if (li->missing) {
 			fprintf(to, " %8" PRIx64 ":       (%" PRIu32 " bytes of code that are not in the recording)\n", li->addr,
 				li->size);
@@ -193,6 +193,8 @@ static void insn_json(const struct annotate_shown *s, const struct listing_insn 
 	json_u64(j, "address", li->addr);
 	json_u64(j, "size", li->size);
 	json_u64(j, "samples", li->samples);
+	if (s->period)
+		json_u64(j, "period", li->weight);
 	if (li->missing) {
 		json_bool(j, "missing", true);
 	} else {
@@ -237,6 +239,8 @@ void annotate_json(const struct annotate_shown *s, struct json *j)
 	json_u64(j, "start", f->start);
 	json_u64(j, "end", f->end);
 	json_u64(j, "samples", f->samples);
+	if (s->period)
+		json_u64(j, "period", f->weight);
 	json_u64(j, "samples_inside", l->inside);
 	json_u64(j, "samples_beyond", l->beyond);
 	json_begin_array(j, "instructions");

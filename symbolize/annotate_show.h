@@ -17,7 +17,8 @@ struct annotate_shown {
 	const struct listing *listing;
 	const struct code *code;
 	const char *event;	/* "cpu-clock" */
-	uint64_t samples;	/* of all functions and of none */
+	uint64_t weight;	/* of all functions and of none */
+	bool period;		/* weights are events, not samples: annotate.period */
 	struct sourcetext *source;	/* borrowed; of annotate_text() */
 	bool demangle, color;	/* of annotate_text() */
 };

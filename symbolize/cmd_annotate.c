@@ -234,8 +234,8 @@ static size_t choose(const struct session *s, size_t **which)
 
 	if (!s->cfg->symbol) {
 		*which = xcalloc(an->n + 1, sizeof(**which));
-		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].samples >=
-						  s->cfg->percent_limit * (double)s->col.samples)) {
+		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].weight >=
+						  s->cfg->percent_limit * (double)an->weight)) {
 			(*which)[n] = n;
 			n++;
 		}
@@ -301,7 +301,7 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
 	struct listing listing;
 	struct annotate_shown shown = {
-		.func = f, .listing = &listing, .code = code, .event = name, .samples = s->col.samples,
+		.func = f, .listing = &listing, .code = code, .event = name, .weight = s->an.weight, .period = s->an.period,
 		.source = s->source, .demangle = s->cfg->demangle, .color = color,
 	};
 
@@ -332,6 +332,8 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 		json_begin_object(j, NULL);
 		json_str(j, "event", event ? event : "cpu-clock");
 		json_u64(j, "samples", s->col.samples);
+		if (s->an.period)
+			json_u64(j, "period", s->an.weight);
 		json_begin_array(j, "functions");
 	}
 	for (size_t i = 0; i < n; i++) {

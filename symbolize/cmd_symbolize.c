@@ -43,8 +43,7 @@ static int check_split(const struct words *w, struct symbolize_opts *o)
 /* A profile has whose samples they are and both weights anyway: what would choose among them chooses nothing. */
 static int check_format(const struct words *w, struct symbolize_opts *o)
 {
-	const char *given = w->by ? "--by" : w->split_by ? "--split-by" : w->weight ? "--weight" :
-			    o->annotate ? "--annotate" : NULL;
+	const char *given = w->by ? "--by" : w->split_by ? "--split-by" : o->annotate ? "--annotate" : NULL;
 
 	for (o->kind = 0; o->kind < FORMATS && strcmp(w->format, formats[o->kind]); o->kind++)
 		;
@@ -54,6 +53,10 @@ static int check_format(const struct words *w, struct symbolize_opts *o)
 	}
 	if (given && o->kind != FORMAT_FOLDED) {
 		pr_err("%s is for folded text: a %s has all of it", given, w->format);
+		return -EINVAL;
+	}
+	if (w->weight && o->kind != FORMAT_FOLDED && o->kind != FORMAT_SPEEDSCOPE && o->kind != FORMAT_FIREFOX) {
+		pr_err("--weight is for --format folded, speedscope and firefox: a %s has both samples and periods", w->format);
 		return -EINVAL;
 	}
 	return 0;
@@ -101,7 +104,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 		  "one file for each container, process, thread or comm, in the folder of -o", OPT_STR,
 		  &w.split_by, NULL },
 		SYMBOLIZE_FILTER_OPTS(o),
-		{ "weight", 0, "WHAT", "count samples or period (default samples)", OPT_STR, &w.weight, NULL },
+		{ "weight", 0, "WHAT", "count samples or period (default: period if it varies, else samples)", OPT_STR, &w.weight, NULL },
 		{ "annotate", 0, NULL, "append _[k] to kernel, _[j] to JIT, _[i] to inlined, _[joined] to joined frames",
 		  OPT_FLAG, &o->annotate, NULL },
 		SYMBOLIZE_NAME_OPTS(o),

@@ -488,6 +488,17 @@ static void keep(struct collect *c, const struct replay_sample *s, struct lead_n
 		note(c, ln, s->ev->tid, LEFTOUT_DEEP);
 }
 
+static void note_periods(struct collect *c, uint64_t min, uint64_t max)
+{
+	c->period_min = c->period_min ? MIN(c->period_min, min) : min;
+	c->period_max = MAX(c->period_max, max);
+}
+
+bool collect_periods_vary(const struct collect *c)
+{
+	return c->period_min != c->period_max;
+}
+
 static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct collect *c = ctx;
@@ -510,6 +521,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (c->opts.block_ns)
 		c->last_time = MAX(c->last_time, since_start(c, s));
 	c->seen++;
+	note_periods(c, MAX(s->ev->period, 1ull), MAX(s->ev->period, 1ull));
 	show_progress(c);
 	return 0;
 }
@@ -624,6 +636,8 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 	to->last_time = MAX(to->last_time, from->last_time);
 	to->samples += from->samples;
 	to->seen += from->seen;
+	if (from->seen)
+		note_periods(to, from->period_min, from->period_max);
 	leftout_add(&to->leftout, &from->leftout);
 	for (int e = 0; e < UNWIND_END_MAX; e++)
 		to->verdicts[e] += from->verdicts[e];

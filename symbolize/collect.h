@@ -72,6 +72,7 @@ struct collect {
 	/* counts */
 	uint64_t samples;	/* in the tree */
 	uint64_t seen;		/* those left out, too */
+	uint64_t period_min, period_max;	/* of all seen */
 	struct leftout leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
 	struct u64map ended_in;	/* module id << 8 | enum unwind_end -> samples */
@@ -92,6 +93,11 @@ int collect_run(struct collect *c, struct rec_reader *r);
 void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
 		 struct modules *mods);
 void collect_settle(struct collect *to);
+/*
+ * Do the periods of the samples differ, those left out included? Then each sample stands for as many events as its period
+ * says, and counts of samples are skewed: the kernel starts an event with a frequency at period 1.
+ */
+bool collect_periods_vary(const struct collect *c);
 /* With opts.each: the leaf in the tree of each sample's stack. Owned by the caller. */
 uint32_t *collect_each_nodes(const struct collect *c);
 /* Is a stack that ends like this shown with a frame that says so? */

@@ -12,7 +12,11 @@
 #include "naming.h"
 #include "stacktree.h"
 
-enum fold_weight { FOLD_SAMPLES, FOLD_PERIOD };
+enum fold_weight {
+	FOLD_BEST,	/* not said: samples, unless their periods vary */
+	FOLD_SAMPLES,
+	FOLD_PERIOD,
+};
 
 /* "samples" or "period": 0 or -EINVAL. */
 int fold_parse_weight(const char *text, enum fold_weight *out);

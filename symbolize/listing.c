@@ -93,6 +93,13 @@ static size_t find(const struct listing *l, uint64_t addr)
 	return i < l->n && addr >= l->insns[i].addr ? i : l->n;
 }
 
+static uint64_t weight_at(const struct annotate_func *f, uint64_t addr)
+{
+	const uint64_t *weight = u64map_get(&f->weight_at, addr);
+
+	return weight ? *weight : 0;
+}
+
 static void count_samples(struct listing *l, const struct annotate_func *f)
 {
 	uint64_t addr, samples;
@@ -105,6 +112,7 @@ static void count_samples(struct listing *l, const struct annotate_func *f)
 			l->beyond += samples;
 		} else if (l->insns[i].addr == addr || l->insns[i].missing) {
 			l->insns[i].samples += samples;
+			l->insns[i].weight += weight_at(f, addr);
 		} else {
 			if (!l->inside || addr < l->inside_at)
 				l->inside_at = addr;

@@ -17,6 +17,7 @@ struct intern;
 struct listing_insn {
 	uint64_t addr, target;	/* svma; @target with @has_target */
 	uint64_t samples;	/* at this very address; of missing code at all of it */
+	uint64_t weight;	/* of these */
 	uint32_t size;		/* bytes */
 	uint32_t name, operands;	/* offsets in listing.texts */
 	uint32_t to;		/* index of the instruction a jump leads to, within the function; LISTING_NONE: none */

@@ -97,9 +97,22 @@ static void tell_leftout(const struct collect *c)
 	strbuf_fini(&sb);
 }
 
+/* Are stacks counted by period? One line says so where nobody asked for it. */
+static bool by_period(const struct symbolize_opts *o, const struct collect *col, const struct rec_reader *r)
+{
+	const char *event = rec_reader_info(r, "event");
+
+	if (o->fold != FOLD_BEST || !collect_periods_vary(col))
+		return o->fold == FOLD_PERIOD;
+	if (o->kind == FORMAT_FOLDED || o->kind == FORMAT_SPEEDSCOPE || o->kind == FORMAT_FIREFOX)
+		pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
+			event ? event : "of the recording");
+	return true;
+}
+
 /* What is made of a profile; an error of writing stays with the stream. */
 static int write_profile(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
-			 struct rec_reader *r, const struct modules *mods, struct outfile *out)
+			 struct rec_reader *r, const struct modules *mods, bool period, struct outfile *out)
 {
 	const struct to_profile in = { o->input, col, nm, r };
 	struct profile *p = to_profile(&in);
@@ -108,7 +121,7 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 	if (o->kind == FORMAT_PPROF)
 		err = to_pprof(outfile_text(out), p, mods);
 	else if (o->kind == FORMAT_SPEEDSCOPE)
-		to_speedscope(outfile_text(out), p);
+		to_speedscope(outfile_text(out), p, period);
 	else
 		profile_write(outfile_text(out), p);
 	profile_free(p);
@@ -123,6 +136,8 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 static int write_stacks(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
 			struct rec_reader *r, const struct modules *mods, struct outfile *out)
 {
+	const bool period = by_period(o, col, r);
+	const enum fold_weight weight = period ? FOLD_PERIOD : FOLD_SAMPLES;
 	size_t files;
 	int err;
 
@@ -137,18 +152,18 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 		return outfile_close(out);
 	}
 	if (o->kind == FORMAT_FIREFOX) {
-		const struct to_firefox in = { .col = col, .nm = nm, .reader = r };
+		const struct to_firefox in = { .col = col, .nm = nm, .reader = r, .period = period };
 
 		to_firefox(&in, outfile_text(out));
 		return outfile_close(out);
 	}
 	if (o->kind != FORMAT_FOLDED)
-		return write_profile(o, col, nm, r, mods, out);
+		return write_profile(o, col, nm, r, mods, period, out);
 	if (out) {
-		fold_write(outfile_text(out), &col->tree, nm, o->fold);
+		fold_write(outfile_text(out), &col->tree, nm, weight);
 		return outfile_close(out);
 	}
-	err = split_write(o->output, &col->tree, nm, o->fold, &files);
+	err = split_write(o->output, &col->tree, nm, weight, &files);
 	if (err)
 		pr_err("folder '%s' is not complete: %zu files were begun", o->output, files);
 	else

@@ -149,7 +149,7 @@ static void make_samples(struct document *d)
 struct row {
 	uint64_t time;		/* ns since the start */
 	uint32_t stack;		/* FIREFOX_NO_STACK: none */
-	uint32_t weight;	/* samples */
+	uint64_t weight;	/* samples, or events */
 	uint64_t cpu;		/* ns */
 };
 
@@ -175,7 +175,7 @@ static void make_rows(const struct document *d, size_t from, size_t to, struct r
 		const struct ff_sample *s = &d->samples[i];
 		const uint64_t period = d->in->col->each[s->i].period;
 		const uint64_t before = i > from ? d->in->col->each[s[-1].i].period : 0, gone = i > from ? s->time - s[-1].time : 0;
-		const struct row row = { s->time, d->stacks[s->i], 1, period };
+		const struct row row = { s->time, d->stacks[s->i], d->in->period ? MAX(period, 1ull) : 1, period };
 
 		if (d->clock && gone > before && gone - before > period) {
 			struct row gap = { s[-1].time + before, FIREFOX_NO_STACK, 0, 0 };

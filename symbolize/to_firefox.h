@@ -2,6 +2,7 @@
 #ifndef NSPROF_TO_FIREFOX_H
 #define NSPROF_TO_FIREFOX_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct collect;
@@ -12,6 +13,7 @@ struct to_firefox {
 	const struct collect *col;	/* with opts.each */
 	const struct naming *nm;	/* with opts.detail */
 	struct rec_reader *reader;
+	bool period;			/* weights are periods, not samples */
 };
 
 /* Write errors stay in @to's error flag. */

@@ -16,7 +16,8 @@
 
 /* Field numbers of profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING,
-       PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT };
+       PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD, PROFILE_COMMENT,
+       PROFILE_DEFAULT_TYPE };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
@@ -233,7 +234,10 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 	put_u64(&w->out, PROFILE_TIME, meta_number(w->p, "begin_wall_ns"));
 	put_u64(&w->out, PROFILE_DURATION, meta_number(w->p, "duration_ns"));
 	value_type(w, PROFILE_PERIOD_TYPE, type, unit);
-	put_u64(&w->out, PROFILE_PERIOD, fixed ? fixed : hz ? 1000000000 / hz : 0);
+	/* Of an event that is no clock a frequency says nothing about its period, which varies. */
+	put_u64(&w->out, PROFILE_PERIOD, fixed ? fixed : hz && !strcmp(unit, "nanoseconds") ? 1000000000 / hz : 0);
+	if (profile_by_period(w->p))
+		put_u64(&w->out, PROFILE_DEFAULT_TYPE, str(w, type));
 	for (size_t i = 0; i < ARRAY_SIZE(comments); i++) {
 		const char *v = profile_meta(w->p, comments[i]);
 

@@ -183,6 +183,7 @@ static void add_settings(struct profile *p, const struct to_profile *in)
 	meta(p, "input", in->input);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		meta(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
+	meta(p, "weight", collect_periods_vary(in->col) ? "period" : "samples");
 	meta_u64(p, "duration_ns", in->col->last_time);
 }
 

@@ -46,14 +46,14 @@ static void put_stack(struct json *j, const struct profile *p, uint32_t node, ui
 }
 
 /* Counts [@from, @to) are those of one thread. */
-static void put_thread(struct json *j, const struct profile *p, size_t from, size_t to, uint32_t *stack)
+static void put_thread(struct json *j, const struct profile *p, bool period, size_t from, size_t to, uint32_t *stack)
 {
 	const struct profile_thread *t = &p->threads[p->counts[from].thread];
 	struct strbuf name = STRBUF_INIT;
 	uint64_t sum = 0;
 
 	for (size_t i = from; i < to; i++)
-		sum += p->counts[i].samples;
+		sum += profile_weight(&p->counts[i], period);
 	strbuf_addf(&name, "%s %" PRId32 "/%" PRId32, profile_text(p, t->comm), t->pid, t->tid);
 	if (t->container)
 		strbuf_addf(&name, " (%s)", profile_text(p, t->container));
@@ -69,13 +69,13 @@ static void put_thread(struct json *j, const struct profile *p, size_t from, siz
 	json_end_array(j);
 	json_begin_array(j, "weights");
 	for (size_t i = from; i < to; i++)
-		json_u64(j, NULL, p->counts[i].samples);
+		json_u64(j, NULL, profile_weight(&p->counts[i], period));
 	json_end_array(j);
 	json_end_object(j);
 	strbuf_fini(&name);
 }
 
-void to_speedscope(FILE *to, const struct profile *p)
+void to_speedscope(FILE *to, const struct profile *p, bool period)
 {
 	uint32_t *stack = xcalloc(p->nnodes + 1, sizeof(*stack));
 	const char *input = profile_meta(p, "input");
@@ -91,7 +91,7 @@ void to_speedscope(FILE *to, const struct profile *p)
 	for (size_t from = 0, i = 1; from < p->ncounts; from = i++) {
 		while (i < p->ncounts && p->counts[i].thread == p->counts[from].thread)
 			i++;
-		put_thread(j, p, from, i, stack);
+		put_thread(j, p, period, from, i, stack);
 	}
 	json_end_array(j);
 	json_end_object(j);

@@ -19,7 +19,7 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwin
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
-	births renames nested units crowd storm brief brief-bare steady shift))
+	births renames nested units crowd storm brief brief-bare steady shift uneven))
 TARGETS += $(call with,static,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
@@ -200,6 +200,8 @@ $(T)/brief-bare: tests/targets/brief.c $(T)/.dir
 $(T)/shift: tests/targets/shift.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE) -lm
 # Tail calls and clones would leave less of a stack than it is for.
+$(T)/uneven: tests/targets/uneven.c $(T)/.dir
+	$(call tcc,$(TCC),)
 $(T)/steady: tests/targets/steady.c $(T)/.dir
 	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-ipa-cp -fno-inline)
 $(T)/deep: tests/targets/deep.cc $(T)/.dir
