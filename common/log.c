@@ -99,6 +99,7 @@ static void write_all(const char *s, size_t len)
 	}
 }
 
+/* @severity NULL: neither that nor the program's name. */
 static void __attribute__((format(printf, 2, 0)))
 emit(const char *severity, const char *fmt, va_list ap)
 {
@@ -107,7 +108,7 @@ emit(const char *severity, const char *fmt, va_list ap)
 	size_t len, room;
 	int n;
 
-	n = log_to ? 0 : snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity);
+	n = log_to ? 0 : severity ? snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity) : snprintf(buf, sizeof(buf), "  ");
 	len = n < 0 ? 0 : (size_t)n;
 	if (len > sizeof(buf) / 2)
 		len = sizeof(buf) / 2;
@@ -135,6 +136,15 @@ void pr_err(const char *fmt, ...)
 
 	va_start(ap, fmt);
 	emit("error: ", fmt, ap);
+	va_end(ap);
+}
+
+void pr_detail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	emit(NULL, fmt, ap);
 	va_end(ap);
 }
 

@@ -46,6 +46,34 @@ int outfile_descriptor(const char *path)
 	return -1;
 }
 
+static bool is_terminal(const char *path)
+{
+	struct stat st;
+	bool is;
+	int fd;
+
+	if (!path || !strcmp(path, "-"))
+		return isatty(STDOUT_FILENO);
+	fd = outfile_descriptor(path);
+	if (fd >= 0)
+		return isatty(fd);
+	if (stat(path, &st) || !S_ISCHR(st.st_mode))
+		return false;
+	fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	is = fd >= 0 && isatty(fd);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+bool outfile_check_terminal(const char *path, const char *option, const char *what)
+{
+	if (!is_terminal(path))
+		return true;
+	pr_err("%s writes %s, which a terminal cannot show: write it to a file with -o FILE, or pipe it to a program", option, what);
+	return false;
+}
+
 /* Devices and pipes cannot be replaced, and nothing in /proc. A file in /dev/shm is one like others. */
 static bool write_in_place(const char *path, const struct stat *st)
 {

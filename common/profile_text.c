@@ -382,7 +382,7 @@ int profile_read(FILE *in, const char *name, struct profile **out)
 	else if (r.lines.err)
 		pr_warn("cannot read '%s' to its end: %s", name, strerror(-r.lines.err));
 	else if (!r.ended)
-		pr_warn("'%s' is cut after %" PRIu64 " lines: what precedes is used", name, r.lines.n - !good);
+		pr_warn("'%s' is cut after line %" PRIu64 ": what precedes is used", name, r.lines.n - !good);
 	else if (r.altered)
 		pr_warn("'%s' is damaged or was edited: its checksum is not what its last line says; names or counts may be wrong", name);
 	r.p->cut = !good || !r.ended || r.altered;

@@ -51,6 +51,26 @@ bool rec_reader_knows_dir(int dirfd)
 	return known;
 }
 
+bool rec_reader_knows_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[REC_MAGIC_LEN > 16 ? REC_MAGIC_LEN : 16];
+	bool known = false;
+	struct stat st;
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		known = rec_reader_knows_dir(fd);
+	} else if (S_ISREG(st.st_mode)) {
+		got = pread(fd, head, sizeof(head), 0);
+		known = got > 0 && rec_reader_knows(head, (size_t)got);
+	}
+	close(fd);
+	return known;
+}
+
 /*
  * @from to its end. What does not begin as a recording is not read to its end, which /dev/zero has none of.
  */

@@ -38,6 +38,8 @@ void pr_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void pr_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "nsprof record: ..." Printed unless -q. */
 void pr_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Another line of the message just printed, indented, without the program's name: one of several candidates. Always printed. */
+void pr_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Only with -v. */
 void pr_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -2,6 +2,7 @@
 #ifndef NSPROF_OUTFILE_H
 #define NSPROF_OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -10,6 +11,11 @@
  */
 struct outfile;
 struct outfile *outfile_open(const char *path);
+/*
+ * Is @path a terminal? Then false after a message: @what ("an SVG file"), made by @option, is nothing that a terminal can
+ * show. To be asked before outfile_open().
+ */
+bool outfile_check_terminal(const char *path, const char *option, const char *what);
 FILE *outfile_stream(struct outfile *o);	/* borrowed */
 /*
  * Another stream to the same place, for much text (write_behind.h): it has no descriptor, and nothing may be written to

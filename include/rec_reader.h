@@ -35,6 +35,8 @@ const char *rec_reader_default(void);
 bool rec_reader_knows(const void *head, size_t n);
 /* Does @dirfd look like a perf.data directory, of "perf record --threads"? */
 bool rec_reader_knows_dir(int dirfd);
+/* Is there a file or directory @path that one of these two knows? */
+bool rec_reader_knows_path(const char *path);
 void rec_reader_close(struct rec_reader *r);
 
 /* Setting @key ("event", "frequency", "hostname" ...), or NULL. Borrowed. */

@@ -40,4 +40,16 @@ static inline uint64_t align_down(uint64_t v, uint64_t align)
 	return v & ~(align - 1);
 }
 
+/* "sample%s": what a count of @n makes of a noun that takes an s. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What a count of @n makes of any other word: plural_of(n, "binary", "binaries"), plural_of(n, "is", "are"). */
+static inline const char *plural_of(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
 #endif

@@ -93,7 +93,8 @@ static void check_processes(struct doctor *d)
 		strbuf_addf(&c->text, "'%s' shows no other process", nsopen_proc());
 		return;
 	}
-	if (n->err) {
+	/* Single ones may be protected from everybody. */
+	if (n->err && neighbours_hidden(n)) {
 		what = xasprintf("%s/%u/%s", nsopen_proc(), n->err_pid, n->err_file);
 		failed(c, "open", what, n->err);
 		free(what);
@@ -102,10 +103,7 @@ static void check_processes(struct doctor *d)
 	strbuf_addf(&c->text,
 		    "%u of %u others can be read, %u of them in other mount namespaces",
 		    n->readable, n->seen, n->elsewhere);
-	/* Single ones may be protected from everybody. */
-	if (n->err && !neighbours_hidden(n))
-		c->verdict = VERDICT_OK;
-	else if (n->err)
+	if (n->err && neighbours_hidden(n))
 		strbuf_adds(&c->remedy, "for the names of the others run as root (sudo); in a "
 					"container add CAP_SYS_PTRACE (docker run "
 					"--cap-add SYS_PTRACE)");

@@ -6,6 +6,7 @@
 #include "balance.h"
 #include "log.h"
 #include "strbuf.h"
+#include "util.h"
 
 /* Below this percentage of the CPU time, what samples say of it is skewed. */
 #define COVERAGE_PERCENT 90
@@ -15,11 +16,6 @@
 static unsigned long long ull(uint64_t v)
 {
 	return v;
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
 }
 
 /* What is not whole in the file, and whether that is all the kernel took. */

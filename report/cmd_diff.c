@@ -234,6 +234,16 @@ static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t spl
 	return 0;
 }
 
+/* A file that is missing, or none of ours, is told of before another one is worked on. */
+static int check_inputs(const struct diff_cmd *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->nin && !err; i++)
+		err = load_check_input(c->in[i].path);
+	return err;
+}
+
 static int load_inputs(struct diff_cmd *c)
 {
 	bool *folded = xcalloc(c->nin, sizeof(*folded));
@@ -297,15 +307,13 @@ static void say_result(const struct diff_view *v)
 	strbuf_fini(&line);
 }
 
-static int write_out(const struct diff_cmd *c, struct diff_view *v)
+/* Consumes @out. */
+static int write_out(const struct diff_cmd *c, struct diff_view *v, struct outfile *out)
 {
-	struct outfile *out = outfile_open(c->output);
 	struct strbuf line = STRBUF_INIT;
 	struct diff_tree *t = NULL;
 	FILE *to;
 
-	if (!out)
-		return -EIO;
 	to = outfile_text(out);
 	v->color = !c->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	switch (c->format) {
@@ -344,7 +352,8 @@ static int write_out(const struct diff_cmd *c, struct diff_view *v)
 	return outfile_close(out);
 }
 
-static int compare(struct diff_cmd *c)
+/* Consumes @out. */
+static int compare(struct diff_cmd *c, struct outfile *out)
 {
 	struct strbuf why = STRBUF_INIT, notes = STRBUF_INIT;
 	struct diff_view v = { .aa = c->aa, .limit = c->limit, .percent_limit = c->percent_limit };
@@ -373,12 +382,15 @@ static int compare(struct diff_cmd *c)
 		if (diff_gate_judge(&c->gates[i], v.d, c->percent_limit / 100))
 			goto out_view;
 	diff_view_init(&v);
-	if (!write_out(c, &v))
+	if (!write_out(c, &v, out))
 		status = c->damaged ? EXIT_ERROR : exit_status(c, &v);
+	out = NULL;
 out_view:
 	diff_view_fini(&v);
 	diff_free((struct diff *)v.d);
 out:
+	if (out)
+		outfile_abort(out);
 	strbuf_fini(&why);
 	strbuf_fini(&notes);
 	return status;
@@ -387,6 +399,9 @@ out:
 static int check_options(struct diff_cmd *c)
 {
 	if (load_check_filters(&c->load))
+		return -EINVAL;
+	if ((c->format == FORMAT_SVG && !outfile_check_terminal(c->output, "--format svg", "a picture")) ||
+	    (c->format == FORMAT_HTML && !outfile_check_terminal(c->output, "--format html", "a page for a browser")))
 		return -EINVAL;
 	if (c->scale && c->diff.per != DIFF_PER_TOTAL) {
 		pr_err("--scale and --per exclude each other");
@@ -415,6 +430,22 @@ static void fini(struct diff_cmd *c)
 	free(c->load.filters);
 }
 
+static int run(struct diff_cmd *c)
+{
+	struct outfile *out;
+
+	if (check_inputs(c))
+		return EXIT_ERROR;
+	/* Before the work, so that a path that cannot be written is known at once. */
+	out = outfile_open(c->output);
+	if (!out)
+		return EXIT_ERROR;
+	if (!load_inputs(c))
+		return compare(c, out);
+	outfile_abort(out);
+	return EXIT_ERROR;
+}
+
 int main(int argc, char **argv)
 {
 	struct diff_cmd c = { .normalize = true, .limit = 40, .percent_limit = 0.1, .diff = { .alpha = 0.05, .run_noise = 0.01, .seed = 1 } };
@@ -430,8 +461,8 @@ int main(int argc, char **argv)
 		{ "normalize", 0, NULL, "names without what a rebuild changes (default; --no-normalize)", OPT_FLAG, &c.normalize, NULL },
 		{ "aa", 0, NULL, "both sides are the same: exit status 1 when a change is found", OPT_FLAG, &c.aa, NULL },
 		{ "alpha", 0, "RATE", "false alarms of a whole comparison (default 0.05)", OPT_CALL, &c.diff.alpha, set_alpha },
-		{ "run-noise", 0, "P", "per cent by which a function's cost differs from run to run, assumed\n"
-		  "                      when there is one recording a side (default 1)", OPT_CALL, &c.diff.run_noise, set_run_noise },
+		{ "run-noise", 0, "P", "per cent by which a function's cost differs from run to run, assumed "
+		  "when there is one recording per side (default 1)", OPT_CALL, &c.diff.run_noise, set_run_noise },
 		{ "force", 'f', NULL, "compare what should not be compared", OPT_FLAG, &c.force, NULL },
 		{ "limit", 'n', "N", "at most N functions, 0 for all (default 40)", OPT_U64, &c.limit, NULL },
 		{ "percent-limit", 0, "P", "leave out unchanged functions below P per cent (default 0.1)", OPT_CALL, &c.percent_limit,
@@ -443,8 +474,8 @@ int main(int argc, char **argv)
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof diff [options] [BEFORE AFTER | BEFORE... -- AFTER...]",
-		.summary = "Says which functions changed between two sides of one or more recordings, saved profiles or\n"
-			   "folded stacks each, by how much, and whether that is more than chance. Without any: of nsprof.data.old\n"
+		.summary = "Says which functions changed between two sides of one or more recordings, saved profiles or "
+			   "folded stacks each, by how much, and whether that is more than chance. Without any: of nsprof.data.old "
 			   "and nsprof.data, the last two recordings.",
 		.epilog = "Exit status: 0 done, no condition of --fail-on holds; 1 one holds, or --aa found a change;\n"
 			  "2 inconclusive; 3 failed, or the two cannot be compared; 129 usage.",
@@ -478,7 +509,7 @@ int main(int argc, char **argv)
 	if (first > 1 && !strcmp(argv[first - 1], "--"))
 		split = noperands - (after - 1);
 	if (!name_inputs(&c, argv + first, noperands, split) && !check_options(&c))
-		status = load_inputs(&c) ? EXIT_ERROR : compare(&c);
+		status = run(&c);
 	fini(&c);
 	return status;
 }

@@ -28,9 +28,12 @@ struct info {
 	uint64_t lost;		/* samples: by the kernel, by the recorder, in damaged blocks */
 };
 
-static const char *const capture_names[INFO_CAPTURE_KINDS] = {
-	"other", "sliced ELF files", "perf maps", "kernel symbols", "jitdumps",
-	"binaries' code",
+static const struct {
+	const char *one, *many;
+} capture_names[INFO_CAPTURE_KINDS] = {
+	{ "other", "others" }, { "sliced ELF file", "sliced ELF files" }, { "perf map", "perf maps" },
+	{ "table of kernel symbols", "tables of kernel symbols" }, { "jitdump", "jitdumps" },
+	{ "binary's code", "binaries' code" },
 };
 
 static uint64_t setting_u64(const struct info *in, const char *key)
@@ -108,22 +111,23 @@ static void text_counts(const struct info *in, FILE *to)
 		st->samples, bytes_per_sample(in), in->lost);
 	fprintf(to,
 		"%-14s %" PRIu64 " with a full stack copy (more stack or other memory follows), %" PRIu64
-		" are cut, %" PRIu64 " kept all their words\n",
+		" cut, %" PRIu64 " with all words kept\n",
 		"", st->truncated, st->cut, st->unmasked);
-	fprintf(to, "%-14s %zu processes, %" PRIu64 " threads, %zu cgroups\n", "sampled",
-		st->nprocesses, st->threads, st->nsampled);
-	fprintf(to, "%-14s %" PRIu64 " binaries, %" PRIu64 " mappings\n", "known", st->binaries,
-		st->mappings);
+	fprintf(to, "%-14s %zu process%s, %" PRIu64 " thread%s, %zu cgroup%s\n", "sampled",
+		st->nprocesses, plural_of(st->nprocesses, "", "es"), st->threads, plural(st->threads), st->nsampled, plural(st->nsampled));
+	fprintf(to, "%-14s %" PRIu64 " %s, %" PRIu64 " mapping%s\n", "known", st->binaries,
+		plural_of(st->binaries, "binary", "binaries"), st->mappings, plural(st->mappings));
 	for (size_t i = 0; i < INFO_CAPTURE_KINDS; i++) {
 		if (!st->captures[i])
 			continue;
-		fprintf(to, "%-14s %" PRIu64 " %s, %" PRIu64 " bytes\n", name, st->captures[i],
-			capture_names[i], st->capture_bytes[i]);
+		fprintf(to, "%-14s %" PRIu64 " %s, %" PRIu64 " byte%s\n", name, st->captures[i],
+			plural_of(st->captures[i], capture_names[i].one, capture_names[i].many), st->capture_bytes[i],
+			plural(st->capture_bytes[i]));
 		name = "";
 	}
 	if (st->code.missed)
-		fprintf(to, "%-14s code of %" PRIu64 " functions is not or not all captured: %.1f %% of samples in user code\n",
-			"", st->code.missed_functions, 100 * (double)st->code.missed / (double)st->code.samples);
+		fprintf(to, "%-14s code of %" PRIu64 " function%s is not or not all captured: %.1f %% of samples in user code\n",
+			"", st->code.missed_functions, plural(st->code.missed_functions), 100 * (double)st->code.missed / (double)st->code.samples);
 }
 
 /* Where samples stand for different numbers of events, a column of these comes first. */

@@ -462,23 +462,18 @@ static void write_focus(const struct report_in *in, const struct table_focus *f,
 		focus_text(in, f, to);
 }
 
-/* @in without what is made of the profile. 0 or negative errno after a message. */
-static int report_write(struct report_in *in)
+/* @in without what is made of the profile; consumes @out. 0 or negative errno after a message. */
+static int report_write(struct report_in *in, struct outfile *out)
 {
 	const struct report_opts *o = in->opts;
 	struct table_focus focus;
-	struct outfile *out;
 	bool paged = o->kind == FORMAT_TEXT && (!o->output || !strcmp(o->output, "-"));
 	pid_t pager;
 	int err = 0;
 
-	if (o->focus && table_focus(in->profile, &o->table, o->focus, &focus))
+	if (o->focus && table_focus(in->profile, &o->table, o->focus, &focus)) {
+		outfile_abort(out);
 		return -ENOENT;
-	out = outfile_open(o->output);
-	if (!out) {
-		if (o->focus)
-			table_focus_fini(&focus);
-		return -EIO;
 	}
 	/* Other tables have groups of their own. */
 	in->tree = o->tree ? calltree_of(in->profile, &o->lead, o->period, 0) : NULL;
@@ -529,6 +524,9 @@ static int check_format(struct report_opts *o)
 		return -EINVAL;
 	}
 	o->kind = (enum report_format)k;
+	if ((o->kind == FORMAT_HTML && !outfile_check_terminal(o->output, "--format html", "a page for a browser")) ||
+	    (o->kind == FORMAT_SVG && !outfile_check_terminal(o->output, "--format svg", "a picture")))
+		return -EINVAL;
 	if (o->kind >= FORMAT_HTML && (o->tree || o->focus)) {
 		pr_err("%s is for tables, and --format %s is a picture of all", o->tree ? "--call-graph" : "--focus",
 		       o->format);
@@ -675,11 +673,21 @@ static int report(struct report_opts *o)
 {
 	struct report_in in = { .opts = o };
 	struct profile *profile;
+	struct outfile *out;
 	struct load_info info;
-	int err = load(&o->load, &profile, &info);
+	int err = load_check_input(o->load.path);
 
 	if (err)
 		return EXIT_FAILURE;
+	/* Before the work, so that a path that cannot be written is known at once. */
+	out = outfile_open(o->output);
+	if (!out)
+		return EXIT_FAILURE;
+	err = load(&o->load, &profile, &info);
+	if (err) {
+		outfile_abort(out);
+		return EXIT_FAILURE;
+	}
 	if (!o->sort)
 		sortkeys_parse(info.folded ? "symbol" : "comm,dso,symbol", &o->table.sort);
 	o->period = o->weight == WEIGHT_PERIOD || (o->weight == WEIGHT_BEST && profile_by_period(profile));
@@ -688,7 +696,7 @@ static int report(struct report_opts *o)
 	in.header = (struct header){
 		.profile = profile, .path = o->load.path, .period = o->period, .interrupted = info.interrupted,
 	};
-	err = report_write(&in);
+	err = report_write(&in, out);
 	profile_free(profile);
 	return err || info.damaged || info.interrupted ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* What all forms of a comparison say: which rows, in which order and unit, and the sentences about them. */
 #include "diff_view.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,9 +246,9 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 		strbuf_adds(out, all_timed(v) ? "inconclusive: the recordings are too short to see what varies"
 					      : "inconclusive: without times, or several files a side, nothing tells change from chance");
 	else if (!v->nsignificant)
-		strbuf_addf(out, "no significant change in %zu functions", d->tested);
+		strbuf_addf(out, "no significant change in %zu function%s", d->tested, plural(d->tested));
 	else
-		strbuf_addf(out, "%zu of %zu functions changed significantly", v->nsignificant, d->tested);
+		strbuf_addf(out, "%zu of %zu function%s changed significantly", v->nsignificant, d->tested, plural(d->tested));
 	if (v->nsignificant) {
 		const struct diff_row *r = &d->row[v->order[0]];
 		unsigned int value = diff_significant(d, r, DIFF_SELF) ? DIFF_SELF : DIFF_TOTAL;
@@ -274,7 +275,7 @@ static void add_side(const struct diff_view *v, unsigned int side, const char *b
 			continue;
 		strbuf_addf(out, "%s%s ", before, side == DIFF_BEFORE ? "before:" : "after: ");
 		strbuf_add_clean(out, v->in[i].path);
-		strbuf_addf(out, ", %llu samples", (unsigned long long)p->samples);
+		strbuf_addf(out, ", %" PRIu64 " sample%s", p->samples, plural(p->samples));
 		value = profile_meta(p, "event");
 		if (value) {
 			strbuf_adds(out, ", ");
@@ -534,7 +535,7 @@ void diff_write_md(const struct diff_view *view, FILE *to)
 	strbuf_reset(&text);
 	diff_view_method(v, "- ", &text);
 	if (n < v->nrows)
-		strbuf_addf(&text, "- and %zu more functions\n", v->nrows - n);
+		strbuf_addf(&text, "- and %zu more function%s\n", v->nrows - n, plural(v->nrows - n));
 	fprintf(to, "%s\n</details>\n", text.s);
 	strbuf_fini(&text);
 }

@@ -30,7 +30,7 @@ const char *header_unit(const struct header *h)
 /* "12 samples"; where that is not what is counted, "12 samples, 3456 events". */
 static void add_total(const struct header *h, struct strbuf *out)
 {
-	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, h->profile->samples == 1 ? "" : "s");
+	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
 	if (h->period && h->profile->period)
 		strbuf_addf(out, ", %" PRIu64 " %s,", total(h), header_unit(h));
 }
@@ -109,7 +109,7 @@ void header_text(const struct header *h, FILE *to)
 
 	strbuf_adds(&sb, "# ");
 	add_total(h, &sb);
-	strbuf_addf(&sb, " in %" PRIu64 " different stacks, from '", stacks(h->profile));
+	strbuf_addf(&sb, " in %" PRIu64 " different stack%s, from '", stacks(h->profile), plural(stacks(h->profile)));
 	strbuf_add_clean(&sb, h->path);
 	strbuf_adds(&sb, "'\n");
 	add_command(p, &sb);
@@ -148,7 +148,7 @@ void header_subtitle(const struct header *h, struct strbuf *sub)
 	struct ev_ledger l;
 
 	add_total(h, sub);
-	strbuf_addf(sub, " in %" PRIu64 " stacks", stacks(h->profile));
+	strbuf_addf(sub, " in %" PRIu64 " stack%s", stacks(h->profile), plural(stacks(h->profile)));
 	if (h->interrupted)
 		strbuf_adds(sub, "; " INTERRUPTED);
 	add_filters(p, "; only ", "", sub);

@@ -226,7 +226,7 @@ static void text_count(const struct info_ledger *il, FILE *to)
 	else if (il->clock)
 		fprintf(to, "; the kernel counted %.3f s of CPU time", (double)l->count / 1e9);
 	else
-		fprintf(to, "; the kernel counted %" PRIu64 " events", l->count);
+		fprintf(to, "; the kernel counted %" PRIu64 " event%s", l->count, plural(l->count));
 	if (l->have_count && !l->exact) {
 		if (has_coverage(il))
 			fprintf(to, ", %.1f %% of them in these samples' periods",
@@ -256,7 +256,7 @@ static void text_trouble(const struct info_ledger *il, FILE *to)
 			" %9" PRIu64, t->second, t->cpu, t->kept, t->cut, t->lost, t->dropped,
 			t->throttled);
 		if (t->side_lost)
-			fprintf(to, "  %" PRIu64 " records about mappings lost", t->side_lost);
+			fprintf(to, "  %" PRIu64 " record%s about mappings lost", t->side_lost, plural(t->side_lost));
 		putc('\n', to);
 	}
 	text_more(n, to);

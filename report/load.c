@@ -81,27 +81,67 @@ static int spool(int from, const char *path)
 	return err ? err : -EIO;
 }
 
+static int cannot_open(const char *path, int err)
+{
+	pr_err("cannot open '%s': %s%s", path, strerror(err), err == ENOENT ? "; 'nsprof record' writes one" : "");
+	return -err;
+}
+
+/* Is the file @fd, called @path, none of ours, by its kind, size and first bytes? 0, or negative errno after a message. */
+static int check_file(int fd, const char *path, const struct stat *st)
+{
+	char head[HEAD];
+	ssize_t got;
+
+	if (S_ISDIR(st->st_mode) && !rec_reader_knows_dir(fd)) {
+		pr_err("'%s' is a directory; name a recording or folded text", path);
+		return -EISDIR;
+	}
+	if (S_ISREG(st->st_mode) && !st->st_size) {
+		pr_err("'%s' is empty; expected a recording, a profile or folded text", path);
+		return -ENODATA;
+	}
+	got = S_ISREG(st->st_mode) ? pread(fd, head, sizeof(head), 0) : 0;
+	if (got > 0 && foreign(head, (size_t)got)) {
+		pr_err("'%s' is neither a recording nor a profile nor folded text", path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int load_check_input(const char *path)
+{
+	struct stat st;
+	int fd, err;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	if (stat(path, &st))
+		return cannot_open(path, errno);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return cannot_open(path, errno);
+	err = check_file(fd, path, &st);
+	close(fd);
+	return err;
+}
+
 static int open_input(const char *path)
 {
 	struct stat st;
-	int fd, copy;
+	int fd, copy, err;
 
 	if (!strcmp(path, "-"))
 		return spool(STDIN_FILENO, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		int err = errno;
-
-		pr_err("cannot open '%s': %s%s", path, strerror(err),
-		       err == ENOENT ? "; 'nsprof record' writes one" : "");
-		if (fd >= 0)
-			close(fd);
-		return -err;
-	}
-	if (S_ISDIR(st.st_mode) && !rec_reader_knows_dir(fd)) {
-		pr_err("'%s' is a directory; name a recording or folded text", path);
+	if (fd < 0)
+		return cannot_open(path, errno);
+	err = fstat(fd, &st) ? cannot_open(path, errno) : check_file(fd, path, &st);
+	if (err) {
 		close(fd);
-		return -EISDIR;
+		return err;
 	}
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return fd;
@@ -300,19 +340,20 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 	struct stat sb;
 	ssize_t got;
 	bool told = !fstat(fd, &sb);
-	int err = -EINVAL;
+	int err;
 
-	if (told && S_ISREG(sb.st_mode) && !sb.st_size) {
-		pr_err("'%s' is empty; expected a recording, a profile or folded text", o->path);
-		close(fd);
-		return -ENODATA;
+	/* Of a pipe it is known only now. */
+	if (told) {
+		err = check_file(fd, o->path, &sb);
+		if (err) {
+			close(fd);
+			return err;
+		}
 	}
 	got = pread(fd, head, sizeof(head), 0);
 	if ((told && S_ISDIR(sb.st_mode)) || (got > 0 && rec_reader_knows(head, (size_t)got))) {
 		info->recording = true;
 		err = load_recording(o, fd, out, info);
-	} else if (got > 0 && foreign(head, (size_t)got)) {
-		pr_err("'%s' is neither a recording nor a profile nor folded text", o->path);
 	} else {
 		return load_text(o, fd, !memcmp(head, PROFILE_MAGIC, PROFILE_MAGIC_LEN), out, info);
 	}

@@ -44,6 +44,11 @@ struct load_info {
  * comes in, for the recorder still writes, nor while nsprof-symbolize runs, which then shows what it has. The second does.
  */
 int load(const struct load_opts *opts, struct profile **out, struct load_info *info);
+/*
+ * Can @path ("-" is stdin) be read, and does it look like an input? 0, or negative errno after load()'s message. A pipe is
+ * not opened.
+ */
+int load_check_input(const char *path);
 /* Are the filters such that load() can go by them? 0, or -EINVAL after a message. */
 int load_check_filters(const struct load_opts *opts);
 

@@ -15,6 +15,7 @@
 #include "names.h"
 #include "sourcetext.h"
 #include "strbuf.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* perf's colors, and from how many percent on. */
@@ -124,8 +125,8 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	const struct annotate_func *f = s->func;
 	struct strbuf sb = STRBUF_INIT;
 
-	fprintf(to, " Percent  Samples | %s: %" PRIu64 " samples of %s, %.2f%% of all %" PRIu64 "%s\n", f->name, f->samples,
-		s->event, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
+	fprintf(to, " Percent  Samples | %s: %" PRIu64 " sample%s of %s, %.2f%% of all %" PRIu64 "%s\n", f->name, f->samples,
+		plural(f->samples), s->event, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
 	strbuf_add_clean(&sb, f->mod->dso.path);
 	fprintf(to, "%17s | %s", "", sb.s);
 	if (f->twins)
@@ -134,7 +135,7 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	if (sb.len)
 		fprintf(to, ", build-id %s", sb.s);
 	fprintf(to, "%s\n", s->code->captured ? ", code from the recording" : "");
-	fputs("-------------------+------------------------------------------------------------\n", to);
+	fputs("------------------+-------------------------------------------------------------\n", to);
 	strbuf_fini(&sb);
 }
 
@@ -144,11 +145,11 @@ static void print_rest(const struct annotate_shown *s, FILE *to)
 	const struct listing *l = s->listing;
 
 	if (l->inside)
-		fprintf(to, "%17s | %" PRIu64 " samples lie within instructions, the first at %" PRIx64 "\n", "", l->inside,
-			l->inside_at);
+		fprintf(to, "%17s | %" PRIu64 " sample%s within instructions, the first at %" PRIx64 "\n", "", l->inside,
+			plural(l->inside), l->inside_at);
 	if (l->beyond)
-		fprintf(to, "%17s | %" PRIu64 " samples lie behind the first %u MiB of code, which are all that is shown\n", "",
-			l->beyond, CODE_MAX >> 20);
+		fprintf(to, "%17s | %" PRIu64 " sample%s behind the first %u MiB of code, which are all that is shown\n", "",
+			l->beyond, plural(l->beyond), CODE_MAX >> 20);
 }
 
 void annotate_text(const struct annotate_shown *s, FILE *to)
@@ -169,8 +170,8 @@ void annotate_text(const struct annotate_shown *s, FILE *to)
 		}
 		print_counts(s, li, to);
 		if (li->missing) {
-			fprintf(to, " %8" PRIx64 ":       (%" PRIu32 " bytes of code that are not in the recording)\n", li->addr,
-				li->size);
+			fprintf(to, " %8" PRIx64 ":       (%" PRIu32 " byte%s of code not in the recording)\n", li->addr,
+				li->size, plural(li->size));
 			continue;
 		}
 		snprintf(label, sizeof(label), li->label ? "L%" PRIu32 : "", li->label);

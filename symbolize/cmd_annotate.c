@@ -133,11 +133,11 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
 	};
 	const struct opt_spec spec = {
-		.usage = "nsprof annotate [options] [SYMBOL]",
+		.usage = "nsprof annotate [options] [FILE] [SYMBOL]",
 		.summary =
 			"Shows the instructions of a function with the samples taken at each, source lines between them "
 			"where there is debug info, and where jumps lead. SYMBOL is a name as nsprof report shows it, without its "
-			"parameters, or a part of it that only one has. Without SYMBOL: the hottest functions.",
+			"parameters, or a part of it that only one has. Without SYMBOL: the hottest functions. FILE is a recording, as with -i.",
 		.epilog =
 			"Examples:\n"
 			"  nsprof annotate\n"
@@ -156,12 +156,17 @@ static int parse(int argc, char **argv, struct config *cfg)
 	err = opt_parse(&spec, argc, argv, &first);
 	if (err)
 		return err;
-	if (argc - first > 1) {
-		pr_err("one function at a time: '%s' is too many; see --help", argv[first + 1]);
-		return -EINVAL;
+	for (int i = first; i < argc; i++) {
+		/* No function is called like a recording that is there. */
+		if (!cfg->input && rec_reader_knows_path(argv[i])) {
+			cfg->input = argv[i];
+		} else if (!cfg->symbol) {
+			cfg->symbol = argv[i];
+		} else {
+			pr_err("one function at a time: '%s' is too many; see --help", argv[i]);
+			return -EINVAL;
+		}
 	}
-	if (argc > first)
-		cfg->symbol = argv[first];
 	if (!cfg->input)
 		cfg->input = rec_reader_default();
 	return check_config(cfg);
@@ -186,10 +191,10 @@ static void tell_hottest(const struct annotate *an, const size_t *which, size_t 
 	for (size_t i = 0; i < n && i < SHOWN_NAMES; i++) {
 		const struct annotate_func *f = &an->funcs[which ? which[i] : i];
 
-		pr_err("  %8" PRIu64 " samples  %s  (%s)", f->samples, f->name, module_name(f->mod));
+		pr_detail("%8" PRIu64 " sample%s  %s  (%s)", f->samples, plural_of(f->samples, " ", "s"), f->name, module_name(f->mod));
 	}
 	if (n > SHOWN_NAMES)
-		pr_err("  and %zu more", n - SHOWN_NAMES);
+		pr_detail("and %zu more", n - SHOWN_NAMES);
 }
 
 /* Why no function called SYMBOL can be shown. */
@@ -201,20 +206,20 @@ static void tell_missing(const struct session *s)
 
 	switch (annotate_else(&s->an, symbol, &samples)) {
 	case ANNOTATE_KERNEL:
-		pr_err("'%s' is the kernel's (%" PRIu64 " samples): its code is not in recordings, and only user code can be shown",
-		       symbol, samples);
+		pr_err("'%s' is the kernel's (%" PRIu64 " sample%s): its code is not in recordings, and only user code can be shown",
+		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_JIT:
-		pr_err("'%s' is JIT code (%" PRIu64 " samples): it was in memory only, and recordings have its names, not its code",
-		       symbol, samples);
+		pr_err("'%s' is JIT code (%" PRIu64 " sample%s): it was in memory only, and recordings have its names, not its code",
+		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_INLINED:
 		annotate_inlined(&s->an, symbol, &into);
 		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate these", symbol, into.s);
 		break;
 	case ANNOTATE_UNNAMED:
-		pr_err("'%s' is no function, but code without a name (%" PRIu64 " samples): 'nsprof symbolize --stats' says why",
-		       symbol, samples);
+		pr_err("'%s' is no function, but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
+		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_NOTHING:
 		pr_err("no sample was taken in a function '%s' itself%s", symbol, s->an.n ? "; most were in:" : "");
@@ -255,7 +260,7 @@ static size_t choose(const struct session *s, size_t **which)
 	}
 	inlined = annotate_inlined(an, s->cfg->symbol, &into);
 	if (inlined)
-		pr_info("%" PRIu64 " samples more are in '%s' where it is inlined: %s", inlined, s->cfg->symbol, into.s);
+		pr_info("%" PRIu64 " more sample%s in '%s' where it is inlined: %s", inlined, plural(inlined), s->cfg->symbol, into.s);
 	strbuf_fini(&into);
 	return n;
 }
@@ -268,9 +273,9 @@ static void tell_no_code(const struct annotate_func *f)
 	const struct module *m = f->mod;
 	const char *why = m->why_not[MODULE_PROCESS] ? m->why_not[MODULE_PROCESS] : m->why;
 
-	pr_err("'%s' in '%s' (%" PRIu64 " samples): the binary is not here (%s), and the recording has no code of it; "
+	pr_err("'%s' in '%s' (%" PRIu64 " sample%s): the binary is not here (%s), and the recording has no code of it; "
 	       "annotate while the process runs, or put the very binary at that path on this host", f->name, m->dso.path,
-	       f->samples, why ? why : "no file");
+	       f->samples, plural(f->samples), why ? why : "no file");
 }
 
 static bool same_code(const struct annotate_func *a, const struct code *ca, const struct annotate_func *b, const struct code *cb)

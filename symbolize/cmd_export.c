@@ -29,7 +29,7 @@
 struct config {
 	const char *input, *output, *buildid_dir, *unwind;
 	uint64_t max_stack;
-	bool perf_data, strict, quiet, build_info;
+	bool strict, quiet, build_info;
 	int verbose;
 	const struct unwinder_ops *unwinder;
 };
@@ -37,8 +37,8 @@ struct config {
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
-		{ "perf-data", 0, NULL, "write perf.data, for perf report, script and diff, hotspot and others", OPT_FLAG,
-		  &cfg->perf_data, NULL },
+		/* The only form so far, and therefore the default. */
+		{ "perf-data", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
 		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input, NULL },
 		{ "output", 'o', "FILE", "the file to write (default " DEFAULT_OUTPUT ")", OPT_STR, &cfg->output, NULL },
 		{ "buildid-dir", 0, "DIR",
@@ -55,12 +55,12 @@ static int parse(int argc, char **argv, struct config *cfg)
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof export [options] [FILE]",
-		.summary = "Writes a recording as perf.data: each sample with its whole stack, as addresses, and the mappings and "
-			   "build-ids to name them by. The reader finds the names.",
+		.summary = "Writes a recording as perf.data, for perf report, script and diff, hotspot and others: each sample with its "
+			   "whole stack, as addresses, and the mappings and build-ids to name them by. The reader finds the names.",
 		.epilog = "Examples:\n"
-			  "  nsprof export --perf-data && perf report\n"
-			  "  nsprof export --perf-data -o before.perf before.data\n"
-			  "  nsprof export --perf-data --buildid-dir syms && perf --buildid-dir syms report\n"
+			  "  nsprof export && perf report\n"
+			  "  nsprof export -o before.perf before.data\n"
+			  "  nsprof export --buildid-dir syms && perf --buildid-dir syms report\n"
 			  "\n"
 			  "Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
 			  "(what can be read of it is written); 129 the command line is wrong.\n",
@@ -77,10 +77,6 @@ static int parse(int argc, char **argv, struct config *cfg)
 	}
 	if (argc > first)
 		cfg->input = argv[first];
-	if (!cfg->perf_data) {
-		pr_err("say what to write: --perf-data");
-		return -EINVAL;
-	}
 	cfg->unwinder = unwinder_find(cfg->unwind);
 	if (!cfg->unwinder) {
 		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
@@ -129,9 +125,10 @@ static int finish(const struct config *cfg, const struct to_perf_data *td, struc
 		pr_warn("interrupted: this is what was read so far");
 	if (outfile_close(out))
 		return -EIO;
-	pr_info("wrote %" PRIu64 " sample%s to '%s'", td->samples, td->samples == 1 ? "" : "s", cfg->output);
+	pr_info("wrote %" PRIu64 " sample%s to '%s'", td->samples, plural(td->samples), cfg->output);
 	if (td->cut)
-		pr_warn("%" PRIu64 " stacks are deeper than a record of perf.data can hold: their outermost frames are left out", td->cut);
+		pr_warn("%" PRIu64 " stack%s deeper than a record of perf.data can hold: outermost frames are left out", td->cut,
+			plural(td->cut));
 	return err || damaged;
 }
 

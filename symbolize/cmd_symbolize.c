@@ -11,6 +11,7 @@
 #include "maxstack.h"
 #include "nsopen.h"
 #include "opt.h"
+#include "outfile.h"
 #include "pages.h"
 #include "perf_opts.h"
 #include "signals.h"
@@ -62,6 +63,19 @@ static int check_format(const struct words *w, struct symbolize_opts *o)
 	return 0;
 }
 
+/* What nobody reads as text. */
+static bool check_terminal(const struct symbolize_opts *o)
+{
+	static const char *const what[FORMATS] = {
+		[FORMAT_PPROF] = "compressed data", [FORMAT_SPEEDSCOPE] = "JSON for speedscope",
+		[FORMAT_FIREFOX] = "JSON for the Firefox Profiler",
+	};
+	char option[32];
+
+	snprintf(option, sizeof(option), "--format %s", formats[o->kind]);
+	return !what[o->kind] || outfile_check_terminal(o->output, option, what[o->kind]);
+}
+
 static int check(const struct words *w, struct symbolize_opts *o)
 {
 	const char *by = w->by;
@@ -74,7 +88,7 @@ static int check(const struct words *w, struct symbolize_opts *o)
 		pr_err("--by '%s' is not a list of comm, process, thread, container, none, each at most once", by);
 		return -EINVAL;
 	}
-	if (check_split(w, o))
+	if (check_split(w, o) || !check_terminal(o))
 		return -EINVAL;
 	if (w->weight && fold_parse_weight(w->weight, &o->fold)) {
 		pr_err("--weight '%s' is not one of samples, period", w->weight);

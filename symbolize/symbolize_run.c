@@ -69,8 +69,8 @@ static int run(struct pass *p, const struct collect_opts *opts, struct rec_reade
 	pass_init(p, opts);
 	err = shares_run(&p->col, r, p->mods, opts->each);
 	if (!err && opts->filter && leftout_matters(&p->col.leftout, &tids)) {
-		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu threads",
-			   tids.n);
+		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu thread%s",
+			   tids.n, plural(tids.n));
 		again.walked = &tids;
 		pass_fini(p);
 		pass_init(p, &again);
@@ -92,8 +92,8 @@ static void tell_leftout(const struct collect *c)
 		strbuf_addf(&sb, "%s%" PRIu64 " by %s", sep, lo->by_key[k], filter_key_name((enum filter_key)k));
 		sep = ", ";
 	}
-	pr_info("--filter keeps %" PRIu64 " of %" PRIu64 " samples and leaves out %" PRIu64 "%s", c->samples,
-		c->seen, leftout_samples(lo), sb.s ? sb.s : "");
+	pr_info("--filter keeps %" PRIu64 " of %" PRIu64 " sample%s and leaves out %" PRIu64 "%s", c->samples,
+		c->seen, plural(c->seen), leftout_samples(lo), sb.s ? sb.s : "");
 	strbuf_fini(&sb);
 }
 
@@ -165,10 +165,10 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 	}
 	err = split_write(o->output, &col->tree, nm, weight, &files);
 	if (err)
-		pr_err("folder '%s' is not complete: %zu files were begun", o->output, files);
+		pr_err("folder '%s' is not complete: %zu file%s begun", o->output, files, plural(files));
 	else
-		pr_info("'%s' has %" PRIu64 " samples in %zu files, by %s", o->output, col->samples, files,
-			o->split_by);
+		pr_info("'%s' has %" PRIu64 " sample%s in %zu file%s, by %s", o->output, col->samples, plural(col->samples), files,
+			plural(files), o->split_by);
 	return err;
 }
 

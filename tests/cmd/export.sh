@@ -21,7 +21,7 @@ quiet() {
 
 # exported NAME DATA PERF: written, and each byte of it is where it belongs.
 exported() {
-	"$NSPROF" export --perf-data -o "$3" "$2" >"$T/out" 2>"$T/err"
+	"$NSPROF" export -o "$3" "$2" >"$T/out" 2>"$T/err"
 	is "$1: status" "$? $(cat "$T/out")" "0 "
 	check "$1: it tells how many samples" grep -q "wrote [0-9]* samples to '$3'" "$T/err"
 	PD check "$3" >"$T/counts" 2>"$T/err"
@@ -50,7 +50,7 @@ check "C: samples" test "$n" -ge 30
 "$NSPROF" symbolize -q -o "$T/a.folded" "$T/a.data"
 "$NSPROF" symbolize -q -o "$T/a2.folded" "$T/a.perf"
 check "C: our own import makes the same of it" cmp "$T/a.folded" "$T/a2.folded"
-"$NSPROF" export --perf-data -q -o "$T/strict.perf" "$T/missing" 2>"$T/err"
+"$NSPROF" export -q -o "$T/strict.perf" "$T/missing" 2>"$T/err"
 is "no recording: status" $? 1
 check "no file is left of that" test ! -e "$T/strict.perf"
 
@@ -104,7 +104,7 @@ fi
 
 # ---- another event ----
 "$NSPROF" record -q -e page-faults:u -c 1 -o "$T/f.data" -- ls / >/dev/null
-"$NSPROF" export --perf-data -q -o "$T/f.perf" "$T/f.data"
+"$NSPROF" export -q -o "$T/f.perf" "$T/f.data"
 if command -v perf >/dev/null; then
 	check "an event by its name, type and period" grep -q '^page-faults:u: type: 1, size: 112, config: 0x2, { sample_period, sample_freq }: 1,.*exclude_kernel: 1' \
 		<(PERF evlist -v -i "$T/f.perf")
@@ -124,7 +124,7 @@ fi
 
 # ---- names of what is gone ----
 rm "$T/app"
-"$NSPROF" export --perf-data -q --buildid-dir "$T/syms" -o "$T/two.perf" "$T/two.data" 2>"$T/err"
+"$NSPROF" export -q --buildid-dir "$T/syms" -o "$T/two.perf" "$T/two.data" 2>"$T/err"
 is "--buildid-dir: status" "$? $(cat "$T/err")" "0 "
 if command -v perf >/dev/null; then
 	perf --buildid-dir "$T/syms" report --stdio --no-children -g none -s dso,sym -t '|' -i "$T/two.perf" >"$T/out" 2>"$T/perf.err"
@@ -138,9 +138,9 @@ if command -v perf >/dev/null; then
 fi
 # An imported recording does not tell in which boot it was made: its kernel is unknown.
 rec -F 499 -o "$T/k.data" -- "$TARGETS/spin" --cpu --kernel 0.2
-"$NSPROF" export --perf-data -q -o "$T/k.perf" "$T/k.data"
+"$NSPROF" export -q -o "$T/k.perf" "$T/k.data"
 "$NSPROF" import -q -o "$T/k2.data" "$T/k.perf"
-"$NSPROF" export --perf-data -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
+"$NSPROF" export -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
 if command -v perf >/dev/null; then
 	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
 	# Of several names at one address (__x86_indirect_thunk_rax, __pi___x86_indirect_thunk_rax) the kernel tells us one, and perf takes
@@ -159,7 +159,7 @@ if command -v perf >/dev/null; then
 	is "a kernel that is not known, --buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "a kernel that is not known, --buildid-dir: the same names" diff <(alike_kernel "$T/here") <(alike_kernel "$T/out")
 fi
-"$NSPROF" export --perf-data --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
+"$NSPROF" export --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
 is "a folder with something in it: status" $? 1
 check "and the message" grep -q "'$T/syms' is not an empty folder" "$T/err"
 check "and no file" test ! -e "$T/x.perf"
@@ -167,42 +167,42 @@ check "and no file" test ! -e "$T/x.perf"
 # ---- what was lost ----
 PD lost 1234 "$T/a.perf" "$T/lost.perf"
 "$NSPROF" import -q -o "$T/lost.data" "$T/lost.perf"
-"$NSPROF" export --perf-data -q -o "$T/lost2.perf" "$T/lost.data"
+"$NSPROF" export -q -o "$T/lost2.perf" "$T/lost.data"
 PD check "$T/lost2.perf" >"$T/out"
 check "what was lost is told of" grep -q ' lost 1234$' "$T/out"
 
 # ---- files that are not whole, and what goes wrong ----
 head -c $(($(stat -c %s "$T/b.data") * 2 / 3)) "$T/b.data" >"$T/cut.data"
-"$NSPROF" export --perf-data -o "$T/cut.perf" "$T/cut.data" 2>"$T/err"
+"$NSPROF" export -o "$T/cut.perf" "$T/cut.data" 2>"$T/err"
 is "cut: status" $? 1
 check "cut: told" grep -q 'cut' "$T/err"
 check "cut: what is there is written" PD check "$T/cut.perf"
-"$NSPROF" export --perf-data --strict --buildid-dir "$T/strict.syms" -o "$T/strict.perf" "$T/cut.data" 2>"$T/err"
+"$NSPROF" export --strict --buildid-dir "$T/strict.syms" -o "$T/strict.perf" "$T/cut.data" 2>"$T/err"
 is "cut, --strict: status" $? 1
 check "cut, --strict: no file" test ! -e "$T/strict.perf"
 is "cut, --strict: and no symbols" "$(ls -A "$T/strict.syms")" ""
 if [ -s "$T/deep.data" ]; then
 	# Without its own end the ledger is that of the recording behind it, in which no stack is deeper than its copy.
 	{ head -c -40 "$T/deep.data" && cat "$T/a.data"; } >"$T/mixed.data"
-	"$NSPROF" export --perf-data -o "$T/mixed.perf" "$T/mixed.data" 2>"$T/err"
+	"$NSPROF" export -o "$T/mixed.perf" "$T/mixed.data" 2>"$T/err"
 	is "two recordings, the first one cut: status" $? 1
 	check "two recordings, the first one cut: what is there is written" PD check "$T/mixed.perf"
 else
 	skip "two recordings, the first one cut" "no C++ compiler"
 fi
-"$NSPROF" export --perf-data -o - "$T/a.data" 2>"$T/err" | cat >"$T/out"
+"$NSPROF" export -q -o "$T/x.perf" "$T/a.data"
+"$NSPROF" export -o - "$T/a.data" 2>"$T/err" | cat >"$T/out"
 check "a pipe is refused" grep -q "cannot be written to '-', which is no file: say -o FILE" "$T/err"
 check "nothing is written to it" test ! -s "$T/out"
-"$NSPROF" export -o "$T/x.perf" "$T/a.data" 2>"$T/err"
-is "nothing said: status" $? 129
-check "and the way" grep -q 'say what to write: --perf-data' "$T/err"
-"$NSPROF" export --perf-data -i "$T/a.data" "$T/a.data" 2>"$T/err"
+"$NSPROF" export --perf-data -q -o "$T/said.perf" "$T/a.data"
+check "--perf-data is the default" cmp "$T/said.perf" "$T/x.perf"
+"$NSPROF" export -i "$T/a.data" "$T/a.data" 2>"$T/err"
 is "two recordings: status" $? 129
 mkdir "$T/small" && mount -t tmpfs -o size=64k tmpfs "$T/small" 2>/dev/null && later 'umount "$T/small"'
 if mountpoint -q "$T/small"; then
 	head -c 60000 /dev/zero >"$T/small/fill"
 	echo old >"$T/small/x.perf"
-	"$NSPROF" export --perf-data -o "$T/small/x.perf" "$T/a.data" 2>"$T/err"
+	"$NSPROF" export -o "$T/small/x.perf" "$T/a.data" 2>"$T/err"
 	is "a full disk: status" $? 1
 	check "a full disk: told" grep -q "cannot write '$T/small/x.perf': No space left" "$T/err"
 	is "a full disk: what was there stays" "$(ls "$T/small") $(cat "$T/small/x.perf")" "fill

@@ -33,6 +33,10 @@ for c in "${PROGRAMS[@]}"; do
 	like "usage of $c" "$(<"$T/check.out")" "^usage: nsprof $c"
 	is "$c --help is the same" "$("$NSPROF" $c --help)" "$(<"$T/check.out")"
 	is "help of $c fits 100 columns" "$(awk 'length > 100' "$T/check.out")" ""
+	# Behind an option's own line come its text at column 30 and nothing else.
+	is "help of $c: texts of options begin in one column" \
+		"$(sed -n '/^options:/,/^$/p' "$T/check.out" | grep -E '^ ' | grep -vE '^ {2,6}-|^ {30}[^ ]')" ""
+	is "help of $c: its first paragraph wraps late" "$(sed '/^options:/,$d' "$T/check.out" | awk '!NF { p++ } p == 1 && NF && prev != "" && length(prev) + 1 + length($1) <= 90 { print prev } p == 1 { prev = $0 }')" ""
 	check_rc "$c refuses an unknown option" 129 "$NSPROF" $c --no-such-option
 	like "names it and the way to --help" "$(<"$T/check.err")" "no-such-option.*nsprof $c --help"
 	like "$c --build-info" "$("$NSPROF" $c --build-info)" "^$c: [a-z]"
