@@ -204,8 +204,9 @@ static void write_block(struct rec_queue *q, const struct rec_job *job)
 static void write_end(struct rec_queue *q, struct rec_job *job)
 {
 	struct rec_out *o = job->out;
-	struct rec_trailer t = { .end_off = atomic_load(&o->bytes), .magic = REC_TRAILER_MAGIC };
+	struct rec_trailer t = { .end_off = atomic_load(&o->bytes) };
 
+	memcpy(t.magic, REC_TRAILER_MAGIC, sizeof(t.magic));
 	/* An index that does not fit is left out; the reader walks the blocks then. */
 	if (o->nindex * sizeof(*o->index) <= REC_BLOCK_MAX)
 		strbuf_add(&job->payload, o->index, o->nindex * sizeof(*o->index));

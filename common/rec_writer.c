@@ -146,10 +146,11 @@ static uint64_t wall_ns_now(void)
 static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
 {
 	struct rec_file_header h = {
-		.magic = REC_MAGIC, .version = REC_VERSION, .header_size = sizeof(h),
-		.arch = REC_ARCH_X86_64, .start_wall_ns = wall_ns, .start_mono_ns = start_ns,
+		.version = REC_VERSION, .header_size = sizeof(h), .arch = REC_ARCH_X86_64,
+		.start_wall_ns = wall_ns, .start_mono_ns = start_ns,
 	};
 
+	memcpy(h.magic, REC_MAGIC, sizeof(h.magic));
 	return rec_out_new(fd, &h, err);
 }
 

@@ -174,7 +174,9 @@ void annotate_text(const struct annotate_shown *s, FILE *to)
 				li->size, plural(li->size));
 			continue;
 		}
-		snprintf(label, sizeof(label), li->label ? "L%" PRIu32 : "", li->label);
+		label[0] = 0;
+		if (li->label)
+			snprintf(label, sizeof(label), "L%" PRIu32, li->label);
 		operands(s, li, &sb);
 		fprintf(to, " %8" PRIx64 ": %-5s %-7s%s%s\n", li->addr, label, listing_text(l, li->name), sb.len ? " " : "",
 			sb.len ? sb.s : "");

@@ -604,7 +604,7 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 	for (size_t i = 0; i < cu->ranges.n; i++) {
 		uint64_t at = cu->ranges.v[i].start, end = cu->ranges.v[i].end;
 		const struct inline_func *fn;
-		struct place pl = { NULL };
+		struct place pl = { .cu = NULL };
 
 		if (cu->ranges.v[i].id != id)
 			continue;

@@ -236,7 +236,7 @@ static inline struct child start(void (*fn)(int ready, int go, void *arg), void 
 	return c;
 }
 
-static inline void stop(struct child *c)
+static inline void stop_child(struct child *c)
 {
 	close(c->go);
 	kill(c->pid, SIGKILL);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "in_range.h"
 #include "jitdump.h"
 #include "strbuf.h"
 #include "util.h"
@@ -450,7 +451,7 @@ static void test_caps(void **state)
 	for (uint64_t i = 0; i < 20000; i++)
 		load(&d, i, 0x1000, 0x1000, i, name, 0);
 	assert_int_equal(slice(&d, NULL, 0, &out), 0);
-	assert_in_range(out.len, 31u << 20, 33u << 20);
+	assert_within(out.len, 31u << 20, 33u << 20);
 	memcpy(&l, out.s + sizeof(struct jitdump_header) + sizeof(struct jitdump_prefix), sizeof(l));
 	assert_int_equal(l.index, 19999);
 	strbuf_fini(&d);

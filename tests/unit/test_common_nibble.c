@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "in_range.h"
 #include "nibble_codec.h"
 #include "random.h"
 #include "sample_ctx.h"
@@ -99,7 +100,7 @@ static void test_symbols(void **state)
 	 * Of four symbols the first has 4 bits, the second an entropy of 0.98, the others hardly any:
 	 * 0.62 bytes each time, and something for learning.
 	 */
-	assert_in_range(code.len, 29524 / 4 * 60 / 100, 29524 / 4 * 72 / 100);
+	assert_within(code.len, 29524 / 4 * 60 / 100, 29524 / 4 * 72 / 100);
 	nibble_get(d, CTX);
 	assert_false(nibble_dec_ok(d));
 	nibble_enc_free(e);
@@ -167,7 +168,7 @@ static void test_flat(void **state)
 	}
 	nibble_enc_pack(e, &syms, &code);
 	/* Of 18 symbols of a number and the flat one, 15 are flat, and the length is always the same. */
-	assert_in_range(code.len, 1000 * 16 / 2, 1000 * 17 / 2 + 100);
+	assert_within(code.len, 1000 * 16 / 2, 1000 * 17 / 2 + 100);
 	nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
 	rnd_state = again;
 	for (uint32_t i = 0; i < 1000; i++) {

@@ -17,6 +17,7 @@
 
 #include "crc32c.h"
 #include "event.h"
+#include "in_range.h"
 #include "nibble_codec.h"
 #include "random.h"
 #include "rec_reader.h"
@@ -177,7 +178,7 @@ static void read_samples(struct rec_reader *r, uint64_t seed, unsigned int nthr,
 	assert_int_equal(rec_reader_damage(r)->lost_samples, 0);
 	assert_false(rec_reader_damage(r)->cut);
 	/* Both kinds came by. */
-	assert_in_range(c->cut, 1, c->samples - 1);
+	assert_within(c->cut, 1, c->samples - 1);
 	if (exact)
 		assert_int_equal(c->loose, 0);
 	check_fini(c);

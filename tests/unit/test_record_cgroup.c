@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "in_range.h"
 #include "log.h"
 
 static void expect(const char *mountinfo, const char *mount, bool v2)
@@ -150,7 +151,7 @@ static void on_group(void *ctx, uint64_t id, const char *path)
 {
 	struct found *f = ctx;
 
-	assert_in_range(f->n, 0, 7);
+	assert_within(f->n, 0, 7);
 	f->ids[f->n] = id;
 	snprintf(f->paths[f->n++], 64, "%s", path);
 }
@@ -159,7 +160,7 @@ static void on_proc(void *ctx, uint32_t pid)
 {
 	struct found *f = ctx;
 
-	assert_in_range(f->npids, 0, 7);
+	assert_within(f->npids, 0, 7);
 	f->pids[f->npids++] = pid;
 }
 

@@ -16,6 +16,7 @@
 
 #include "drain.h"
 #include "execs.h"
+#include "in_range.h"
 #include "log.h"
 #include "perf_layout.h"
 #include "rec_reader.h"
@@ -160,7 +161,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	struct result *res = ctx;
 	struct seen_sample *s = &res->s[res->n++];
 
-	assert_in_range(res->n, 1, MAX_SEEN);
+	assert_within(res->n, 1, MAX_SEEN);
 	s->time = ev->time;
 	s->pid = ev->pid;
 	s->tid = ev->tid;
@@ -576,7 +577,7 @@ static void nothing_allocated(void **state)
 			usleep(100);
 	}
 	print_message("# %lu allocations for 30000 samples\n", allocations - before);
-	assert_in_range(allocations - before, 0, 30);
+	assert_within(allocations - before, 0, 30);
 	rig_free(r);
 }
 #endif
@@ -629,7 +630,7 @@ static void execs_ahead(void **state)
 		assert_false(execs_since(&x, PID + i, 1000 + i));
 		drain_round(&r->drain, DRAIN_ALL, r->sink);
 	}
-	assert_in_range(x.last.n, 1, 5000);
+	assert_within(x.last.n, 1, 5000);
 	/* Not what the kernel writes: the rest is not looked at, and said when it is read. */
 	put_comm(r, 3, PID, 20000, true);
 	r->side[1].data[(r->head[3] - 56 + 6) % SIZE] = 4;

@@ -49,7 +49,7 @@ static void test_first_thread_ended(void **state)
 	(void)state;
 	assert_int_equal(proctab_read(pt, pid, now()), 0);
 	assert_non_null(proctab_sampled(pt, pid, pid + 1, now()));
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 1);
 	assert_int_equal(got.proc[0].pid, pid);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "import_losses.h"
+#include "in_range.h"
 #include "util.h"
 
 #define S 1000000000ull
@@ -131,8 +132,8 @@ static void test_events(void **state)
 	expect(&r, 100, 200);
 	for (uint64_t second = 0; second < 3; second++) {
 		for (uint32_t cpu = 0; cpu < 3; cpu++) {
-			assert_in_range(at(&r, second, cpu).lost, 9, 11);
-			assert_in_range(at(&r, second, cpu).side_lost, 19, 21);
+			assert_within(at(&r, second, cpu).lost, 9, 11);
+			assert_within(at(&r, second, cpu).side_lost, 19, 21);
 		}
 	}
 	assert_int_equal(at(&r, 9, 0).lost, 1);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "in_range.h"
 #include "ledger.h"
 #include "open.h"
 #include "rec_reader.h"
@@ -174,7 +175,7 @@ static void test_long(void **state)
 		assert_int_equal(s.at[sec][1].own, 10);
 		assert_int_equal(s.at[sec][2].kept, 10);
 	}
-	assert_in_range(s.all.kept, 1200, 1900);
+	assert_within(s.all.kept, 1200, 1900);
 	rig_close(&r);
 }
 

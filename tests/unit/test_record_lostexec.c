@@ -103,7 +103,7 @@ static void test_forked(void **state)
 	assert_string_equal(p->comm, "sleep");
 	/* No JIT compiler's map is too old for it. */
 	assert_int_equal(p->facts->begun, 0);
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 2);
 	assert_true(got.proc[0].inherited);
@@ -134,7 +134,7 @@ static void test_known(void **state)
 	}
 	if (!random) {
 		print_message("# all vdsos are at one address here\n");
-		stop(&c);
+		stop_child(&c);
 		skip();
 	}
 	look_ahead();
@@ -151,7 +151,7 @@ static void test_known(void **state)
 	assert_true(has_sleep(p));
 	assert_string_equal(p->comm, "sleep");
 	assert_null(proc_maskset(p, pid, IP, 0x7ff000000000, 64));
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 2);
 	assert_int_equal(got.ntcomm, 1);

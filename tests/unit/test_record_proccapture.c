@@ -24,7 +24,7 @@ static void test_capture_elf(void **state)
 			proc_saw_code(pt, p, p->maps->maps[i].start + 0x600);
 	}
 	/* Gone, and with it its /proc: what is pinned is enough. */
-	stop(&c);
+	stop_child(&c);
 	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now());
 	assert_int_equal(proctab_capture(pt), 0);
 	read_back();
@@ -191,7 +191,7 @@ static void test_jit_in_namespaces(void **state)
 
 	(void)state;
 	if (sh->failed) {
-		stop(&c);
+		stop_child(&c);
 		print_message("# cannot make namespaces\n");
 		skip();
 	}
@@ -203,7 +203,7 @@ static void test_jit_in_namespaces(void **state)
 	assert_non_null(proc_maskset(p, sh->outer, sh->code + 8, 0x7ff000000000, 64));
 	proc_saw_code(pt, p, sh->code + 8);
 	/* The container goes, and its tmpfs with it: the side-band tells afterwards. */
-	stop(&c);
+	stop_child(&c);
 	exit_of(sh->outer, sh->outer, now());
 	assert_int_equal(proctab_capture(pt), 0);
 	read_back();
@@ -241,7 +241,7 @@ static void test_jit_map_written_late(void **state)
 
 	(void)state;
 	if (sh->failed) {
-		stop(&c);
+		stop_child(&c);
 		print_message("# cannot make namespaces\n");
 		skip();
 	}
@@ -251,7 +251,7 @@ static void test_jit_map_written_late(void **state)
 	assert_int_equal(write(c.go, "x", 1), 1);
 	while (!*(volatile uint32_t *)&sh->inner)
 		usleep(1000);
-	stop(&c);
+	stop_child(&c);
 	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now());
 	/* Once: at the exit. */
 	assert_int_equal(proctab_capture(pt), 0);
@@ -295,7 +295,7 @@ static void test_jit_of_parent(void **state)
 	p = proctab_sampled(pt, sh->outer, sh->outer, now());
 	proc_saw_code(pt, p, sh->code + 8);
 	assert_int_equal(proctab_capture(pt), 0);
-	stop(&c);
+	stop_child(&c);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", c.pid);
 	unlink(path);
 	read_back();
@@ -334,7 +334,7 @@ static void refuse(uint32_t how)
 	c = start(old_map_child, sh);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", c.pid);
 	if (sh->failed) {
-		stop(&c);
+		stop_child(&c);
 		unlink(path);
 		print_message("# cannot change the owner of a file\n");
 		skip();
@@ -343,7 +343,7 @@ static void refuse(uint32_t how)
 	assert_int_equal(p->facts->map.fd, -1);
 	proc_saw_code(pt, p, sh->code + 8);
 	assert_int_equal(proctab_capture(pt), 0);
-	stop(&c);
+	stop_child(&c);
 	unlink(path);
 	read_back();
 	assert_int_equal(got.ncap, 0);
@@ -381,7 +381,7 @@ static void test_map_taken_over(void **state)
 	fprintf(f, "%llx 100 not_ours\n", (unsigned long long)sh->code);
 	fclose(f);
 	assert_int_equal(proctab_capture(pt), 0);
-	stop(&c);
+	stop_child(&c);
 	unlink(path);
 	read_back();
 	check_jit_capture(got.proc[0].serial);

@@ -2,6 +2,7 @@
  * The process table where a process is looked at late: /proc shows the program after the one that was sampled, none any more, or
  * one that may not be read. What was before its exec is known from the process it was forked from.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -92,7 +93,7 @@ static void test_sampled_before_exec(void **state)
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 3);
 	/* Its records were lost, let us say. */
 	assert_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
-	stop(&c);
+	stop_child(&c);
 	read_back();
 
 	assert_int_equal(got.nproc, 2);
@@ -138,7 +139,7 @@ static void test_zombie(void **state)
 	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), now()), 0);
 	fork_at((uint32_t)c.pid, (uint32_t)getpid(), now());
 	proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 1);
 	assert_int_equal(got.proc[0].pid, c.pid);
@@ -175,7 +176,7 @@ static void test_hidden_in_exec(void **state)
 	proctab_mmap(pt, &m);
 	proctab_sampled(pt, pid, pid, now());
 	assert_int_equal(seteuid(0), 0);
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 2);
 	assert_string_equal(got.exe[0], "");
@@ -224,7 +225,7 @@ static void test_known_before_exec(void **state)
 	n = p->maps->n;
 	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
 	assert_int_equal(p->maps->n, n);
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 1);
 	assert_non_null(strstr(got.exe[0], "test_record_proclate"));
@@ -244,7 +245,7 @@ static void test_sampled_without_exec(void **state)
 	assert_non_null(p->facts);
 	assert_int_equal(p->facts->pid, c.pid);
 	assert_non_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
-	stop(&c);
+	stop_child(&c);
 
 	begin_sleep(&x);
 	/* Us, then x, then a child of x that is gone: neither has had a sample. */
@@ -252,7 +253,7 @@ static void test_sampled_without_exec(void **state)
 	fork_at(GONE, (uint32_t)x.pid, t + 1);
 	p = proctab_sampled(pt, GONE, GONE, t + 2);
 	assert_non_null(proc_maskset(p, GONE, ip, 0x7ff000000000, 64));
-	stop(&x);
+	stop_child(&x);
 	read_back();
 	assert_string_equal(got.comm[0], "plain one");
 	assert_non_null(strstr(got.exe[1], "test_record_proclate"));
@@ -285,7 +286,7 @@ static void test_read_after_exec(void **state)
 	proctab_comm(pt, &exec);
 	p = proctab_sampled(pt, pid, pid, t + 3);
 	assert_non_null(p->facts);
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 2);
 	assert_false(got.proc[0].maps_known);
@@ -321,7 +322,7 @@ static void test_parent_moved_on(void **state)
 	fork_at(GONE + 3, pid, t + 7);
 	p = proctab_sampled(pt, GONE + 2, GONE + 2, t + 8);
 	assert_null(proc_maskset(p, GONE + 2, 0x400010, 0x7ff000000000, 64));
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_int_equal(got.nproc, 3);
 	assert_false(got.proc[0].maps_known);
@@ -535,7 +536,7 @@ static void test_inode_of_a_layer(void **state)
 	snprintf(path, sizeof(path), "%s/m/program", base);
 	told_of(&m, (uint32_t)c.pid, path);
 	if (!m.len || m.ino < 1ull << 56) {
-		stop(&c);
+		stop_child(&c);
 		remove_below(base);
 		print_message("# no overlay with such inode numbers can be mounted here\n");
 		skip();
@@ -548,7 +549,7 @@ static void test_inode_of_a_layer(void **state)
 	m.start += m.len;
 	m.ino ^= 1;
 	proctab_mmap(pt, &m);
-	stop(&c);
+	stop_child(&c);
 	remove_below(base);
 	read_back();
 	for (uint32_t i = 0; i < got.nmmap; i++)

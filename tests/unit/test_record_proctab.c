@@ -86,7 +86,7 @@ static void test_live_process(void **state)
 			snprintf(want + b * 2, 3, "%02x", got.dso[i].ev.build_id[b]);
 		assert_string_equal(hex, want);
 	}
-	stop(&c);
+	stop_child(&c);
 }
 
 static void test_read_gone(void **state)
@@ -134,7 +134,7 @@ static void test_outside(void **state)
 	assert_string_equal(got.comm[1], "plain one");
 	assert_true(got.proc[1].maps_known);
 	assert_true(got.nmmap >= 4);
-	stop(&c);
+	stop_child(&c);
 }
 
 static void test_kernel_thread(void **state)
@@ -302,7 +302,7 @@ static void test_unknown_then_refreshed(void **state)
 	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
 	assert_int_equal(p->refresh_time, t + 100000000);
 	assert_int_equal(p->maps->n, before);
-	stop(&c);
+	stop_child(&c);
 	read_back();
 	assert_false(got.proc[0].maps_known);
 	assert_string_equal(got.comm[1], "lossy");

@@ -2,6 +2,7 @@
 #include "capture_job.h"
 #include "caplist.h"
 #include "elf_file.h"
+#include "in_range.h"
 #include "pcset.h"
 #include "proctab_fixture.h"
 #include "random.h"
@@ -113,7 +114,7 @@ static void test_kept(void **state)
 	see(one, 1);
 	assert_int_equal(capture(&rows, &served), -ENOENT);
 	assert_int_equal(pt->dsos.slices.bytes, 0);
-	stop(&c);
+	stop_child(&c);
 	strbuf_fini(&first);
 	strbuf_fini(&rows);
 }
@@ -137,7 +138,7 @@ static void test_not_kept(void **state)
 			assert_int_equal(pt->dsos.slices.bytes, 0);
 		}
 	}
-	stop(&c);
+	stop_child(&c);
 	strbuf_fini(&rows);
 }
 
@@ -158,13 +159,13 @@ static void test_shrinks(void **state)
 		assert_false(slice_serve(&s, &addrs, &job.n, &job.rows));
 		job.addrs = addrs;
 		made = job.n;
-		assert_in_range(made, 100, 264);
+		assert_within(made, 100, 264);
 		/* Those that are wanted are always there. */
 		for (size_t i = 0; i < 100; i++)
 			assert_int_equal(addrs[made - 100 + i], round * 1000 + i);
 		strbuf_adds(&job.rows, "rows");
 		slice_keep(&all, &s, &job);
-		assert_in_range(all.bytes, made * 8 + 4, made * 8 + 1024);
+		assert_within(all.bytes, made * 8 + 4, made * 8 + 1024);
 	}
 	slice_drop(&all, &s);
 	assert_int_equal(all.bytes, 0);

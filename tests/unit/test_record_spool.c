@@ -273,7 +273,7 @@ static void test_files(void **state)
 	sample(r, self, (uintptr_t)test_files + 4);
 	sample(r, (uint32_t)a.pid, 0);
 	sample(r, self, (uintptr_t)test_lists + 4);
-	stop(&a);
+	stop_child(&a);
 	exit_of((uint32_t)a.pid, (uint32_t)a.pid, r->now);
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	assert_null(r->sp.closing.out);
@@ -316,7 +316,7 @@ static void test_files(void **state)
 	assert_int_equal(got.proc[0].serial, serial);
 	assert_int_equal(self_id(), id);
 	assert_true(has_rows(id));
-	stop(&b);
+	stop_child(&b);
 	rig_fini(r);
 	for (size_t i = 0; i < n; i++)
 		free(name[i]);
@@ -446,7 +446,7 @@ static void test_flight(void **state)
 		free(name[i]);
 	}
 	read_file(r->file, in_dump + 5);
-	stop(&a);
+	stop_child(&a);
 	rig_fini(r);
 	assert_int_equal(rmdir(r->dir), 0);
 	free(r);

@@ -15,6 +15,7 @@
 
 #include "calltree.h"
 #include "folded.h"
+#include "in_range.h"
 #include "leading.h"
 #include "profile.h"
 #include "random.h"
@@ -330,7 +331,7 @@ static void what_is_too_narrow_is_not_missed(void **state)
 		free(part);
 		profile_free(p);
 	}
-	assert_in_range(fewer, 50, 80);
+	assert_within(fewer, 50, 80);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cache.h"
+#include "in_range.h"
 #include "inline_cache.h"
 
 static char tmpdir[32], dir[64];
@@ -141,7 +142,7 @@ static void test_damaged(void **state)
 	assert_non_null(f);
 	setbuf(f, NULL);
 	size = fread(file, 1, sizeof(file), f);
-	assert_in_range(size, 12, sizeof(file) - 1);
+	assert_within(size, 12, sizeof(file) - 1);
 	for (size_t i = 0; i < size; i++) {
 		/* Nobody looks at what fills the header up. */
 		bool pad = i >= 12 && i < 16;
