@@ -329,28 +329,48 @@ static bool left_signal_frame(struct libunwind *lu, unw_cursor_t *cursor, uint64
 	return lu->probed == pc;
 }
 
-/* The same where it led to 0, which libunwind takes for the end and has no rows looked up for. */
-static bool at_signal_frame(const struct walk_at *at)
+/* The row that the step from @at uses; one without rules if there is none. */
+static void row_at(const struct walk_at *at, struct cfi_row *row)
 {
 	struct cfi *cfi = module_cfi(at->mod);
 	struct cfi_fde fde;
-	struct cfi_row row;
 
-	return !cfi_find(cfi, at->svma, &fde) && !cfi_row(cfi, &fde, at->svma, &row) && row.signal_frame;
+	if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, row))
+		memset(row, 0, sizeof(*row));
 }
 
 /*
- * The caller's register @reg by where the row says that it is, for two things that unw_get_reg()
- * does not give: it takes the CFA for the stack pointer even when there is a rule for it (longjmp,
- * setcontext), and has no pc once it has decided that a frame is the last one.
+ * unw_get_save_loc() calls three things a location in memory: where a register is saved, the value of
+ * one that was computed, and, in libunwind 1.7 and later, the CFA as the default for the stack
+ * pointer. Which of them it is, the rule tells.
  */
-static bool by_location(struct libunwind *lu, unw_cursor_t *cursor, int reg, uint64_t *val)
+static bool in_memory(const struct cfi_rule *rule)
+{
+	return rule->how == CFI_OFFSET || rule->how == CFI_EXPR;
+}
+
+static bool is_computed(const struct cfi_rule *rule)
+{
+	return rule->how == CFI_VAL_OFFSET || rule->how == CFI_VAL_EXPR;
+}
+
+/*
+ * The caller's register @reg by where its @rule says that it is, for two things that unw_get_reg()
+ * does not give: up to libunwind 1.6 it takes the CFA for the stack pointer even when there is a rule
+ * for it (longjmp, setcontext), and it has no pc once libunwind has decided that a frame is the last one.
+ */
+static bool by_location(struct libunwind *lu, unw_cursor_t *cursor, int reg, const struct cfi_rule *rule,
+			uint64_t *val)
 {
 	const struct stack_view *sv = lu->at->in->stack;
 	unw_save_loc_t loc;
 
-	if (unw_get_save_loc(cursor, reg, &loc))
+	if (rule->how == CFI_UNSPEC || rule->how == CFI_SAME || unw_get_save_loc(cursor, reg, &loc))
 		return false;
+	if (loc.type == UNW_SLT_MEMORY && is_computed(rule)) {
+		*val = loc.u.addr;
+		return true;
+	}
 	if (loc.type == UNW_SLT_MEMORY)
 		return stack_view_read(sv, loc.u.addr, val) == 0;
 	return loc.type == UNW_SLT_REG && loc.u.regnum != reg && loc.u.regnum >= 0 &&
@@ -358,11 +378,11 @@ static bool by_location(struct libunwind *lu, unw_cursor_t *cursor, int reg, uin
 }
 
 static bool kept_in_register(const struct libunwind *lu, unw_cursor_t *cursor, int reg,
-			     uint64_t cfa)
+			     const struct cfi_rule *rule, uint64_t cfa)
 {
 	unw_save_loc_t loc;
 
-	return unw_get_save_loc(cursor, reg, &loc) == 0 && loc.type == UNW_SLT_MEMORY &&
+	return in_memory(rule) && unw_get_save_loc(cursor, reg, &loc) == 0 && loc.type == UNW_SLT_MEMORY &&
 	       save_is_stale(lu->regs->v[CFI_REG_SP], cfa, loc.u.addr);
 }
 
@@ -370,6 +390,7 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 {
 	struct uregs to = { .known = 0 };
 	struct libunwind *lu = priv;
+	struct cfi_row row;
 	unw_cursor_t cursor;
 	unw_word_t val, cfa;
 	uint64_t ra, sp;
@@ -387,8 +408,9 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 	ret = unw_step(&cursor);
 	if (lu->not_found)
 		return STEP_NO_ROWS;
+	row_at(at, &row);
 	/* It ends at a frame whose caller's %rbp cannot be had too, which the ABI does not say. */
-	if (ret == 0 && !by_location(lu, &cursor, UNW_X86_64_RIP, &ra))
+	if (ret == 0 && !by_location(lu, &cursor, UNW_X86_64_RIP, &row.regs[CFI_REG_RA], &ra))
 		return STEP_OUTERMOST;
 	if (ret < 0 && lu->unknown_reg)
 		return STEP_UNKNOWN_REG;
@@ -401,9 +423,9 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 
 	if (unw_get_reg(&cursor, UNW_X86_64_CFA, &cfa))
 		return STEP_NO_ROWS;
-	own_sp = by_location(lu, &cursor, UNW_X86_64_RSP, &sp);
+	own_sp = by_location(lu, &cursor, UNW_X86_64_RSP, &row.regs[CFI_REG_SP], &sp);
 	for (int reg = 0; reg < CFI_NREGS; reg++) {
-		if (reg < CFI_REG_RA && !own_sp && kept_in_register(lu, &cursor, reg, cfa)) {
+		if (reg < CFI_REG_RA && !own_sp && kept_in_register(lu, &cursor, reg, &row.regs[reg], cfa)) {
 			if (uregs_get(regs, reg, at->in->stack, &val))
 				uregs_set(&to, reg, val);
 		} else if (unw_get_reg(&cursor, reg, &val) == 0) {
@@ -416,7 +438,7 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 		uregs_set(&to, CFI_REG_SP, sp);
 	if (!(to.known >> CFI_REG_RA & 1) || !(to.known >> CFI_REG_SP & 1))
 		return STEP_UNKNOWN_REG;
-	at->signal = to.v[CFI_REG_RA] ? left_signal_frame(lu, &cursor, to.v[CFI_REG_RA]) : at_signal_frame(at);
+	at->signal = to.v[CFI_REG_RA] ? left_signal_frame(lu, &cursor, to.v[CFI_REG_RA]) : row.signal_frame;
 	*regs = to;
 	return STEP_CALLER;
 }

@@ -210,6 +210,73 @@ static void test_rbx_base_not_copied(void **state)
 	}
 }
 
+/*
+ * Functions that state where their caller's stack pointer is, instead of leaving it to be the CFA: one computes it (DW_OP_breg3
+ * 16 in a DW_CFA_val_expression), one saves it.
+ */
+uint64_t sp_computed(uint64_t (*fn)(uint64_t), uint64_t arg);
+uint64_t sp_saved(uint64_t (*fn)(uint64_t), uint64_t arg);
+LINK(sp_computed);
+LINK(sp_saved);
+__asm__(".pushsection fn_sp_computed, \"ax\", @progbits\n"
+	".globl sp_computed\n"
+	".type sp_computed, @function\n"
+	"sp_computed:\n"
+	"	.cfi_startproc\n"
+	"	push	%rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	mov	%rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	.cfi_escape 0x16, 7, 2, 0x73, 16\n"
+	"	sub	$256, %rsp\n"
+	"	mov	%rdi, %rax\n"
+	"	mov	%rsi, %rdi\n"
+	"	call	*%rax\n"
+	"	mov	%rbx, %rsp\n"
+	"	pop	%rbx\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	.cfi_restore %rbx\n"
+	"	.cfi_restore %rsp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size sp_computed, . - sp_computed\n"
+	".popsection\n"
+	".pushsection fn_sp_saved, \"ax\", @progbits\n"
+	".globl sp_saved\n"
+	".type sp_saved, @function\n"
+	"sp_saved:\n"
+	"	.cfi_startproc\n"
+	"	lea	8(%rsp), %rax\n"
+	"	push	%rax\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rsp, 0\n"
+	"	mov	%rdi, %rax\n"
+	"	mov	%rsi, %rdi\n"
+	"	call	*%rax\n"
+	"	pop	%rdx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rsp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size sp_saved, . - sp_saved\n"
+	".popsection\n");
+
+static void test_stated_sp(void **state)
+{
+	struct stack st;
+
+	(void)state;
+	sp_computed(outer, 5);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_middle, &link_outer, &link_sp_computed);
+	expect_root(&st);
+	sp_saved(outer, 5);
+	unwind_all(&st, UNWIND_COMPLETE);
+	CHAIN(&st, &link_leaf, &link_middle, &link_outer, &link_sp_saved);
+	expect_root(&st);
+}
+
 /* ---- through libraries, signals and threads ---- */
 
 LINK(compare);
@@ -694,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_realigned),
 		cmocka_unit_test(test_rbx_base),
 		cmocka_unit_test(test_rbx_base_not_copied),
+		cmocka_unit_test(test_stated_sp),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_signal_altstack),
