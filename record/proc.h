@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "intern.h"
 #include "pins.h"
+#include "procfs.h"
 #include "procmaps.h"
 #include "proctab.h"
 #include "threads.h"
@@ -40,6 +41,7 @@ struct proc {
 	bool aside;			/* no side-band is promised: known as another one's rival only */
 	bool dead;			/* its leader's EXIT came, and no thread is known to live on */
 	bool headless;			/* its leader's EXIT came */
+	uint8_t moved_looks;		/* of proc_look_moved(), at the present image */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
@@ -157,6 +159,39 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 		  uint64_t time);
 /* Write the thread's comm when that has not been done. */
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
+
+/*
+ * What @p maps now, @time of a sample or 0 (one reference in *@maps). 0, or negative errno: -ESRCH when it is gone, or runs another
+ * program by now than where side-band has come to.
+ */
+int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps);
+
+/* ---- proc_moved.c ---- */
+
+/* Mappings of files that lie next to memory that code runs from. */
+struct file_lines {
+	struct map_entry *v;	/* owned, sorted by start */
+	size_t n, cap;
+	struct proc_map last;	/* the latest one of a file; its path is the text's */
+	uint64_t near_end;	/* where it ends, or such memory close behind it; 0: there was none */
+	uint64_t memory_end;	/* where memory ends that was met behind it; 0: none was */
+};
+
+/* A line of /proc/PID/maps of @p, whose text has to stay until all are seen. */
+void file_lines_see(struct file_lines *fl, struct proc *p, const struct proc_map *m);
+void file_lines_fini(struct file_lines *fl);
+/* Turn what in *@maps is memory with a copy of a file's code into mappings of that file. @procfd: of @p, whose user @u is. */
+void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl);
+
+enum moved {
+	MOVED_NOT,	/* @e is what it says */
+	MOVED_WHOLE,	/* it is what was mapped there before */
+	MOVED_PARTS,	/* the parts of *@now marked so are a file's: add @e, then these by proc_add_moved() */
+};
+/* Is @e, which @p has mapped now, a copy of code of a file that lay there before? */
+enum moved proc_look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now);
+/* Takes the reference to @now. */
+void proc_add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time);
 
 /* ---- proc_letgo.c ---- */
 

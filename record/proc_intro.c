@@ -77,8 +77,7 @@ static void write_map(struct proc *p, const struct map_entry *e, uint64_t time)
 	rec_writer_mmap(p->pt->w, &ev);
 }
 
-void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
-		  uint64_t time)
+static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len, uint64_t time)
 {
 	struct proctab *pt = p->pt;
 	struct map_user u = map_user(p);
@@ -111,9 +110,28 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 		write_map(p, in, time);
 }
 
+void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
+		  uint64_t time)
+{
+	struct mapset *now;
+
+	switch (proc_look_moved(p, e, time, &now)) {
+	case MOVED_WHOLE:
+		return;
+	case MOVED_NOT:
+		add_map(p, e, build_id, len, time);
+		return;
+	case MOVED_PARTS:
+		add_map(p, e, build_id, len, time);
+		proc_add_moved(p, e, now, time);
+		return;
+	}
+}
+
 struct reading {
 	struct proc *p;
 	struct mapset *maps;
+	struct file_lines files;
 	uint32_t lines;
 };
 
@@ -128,6 +146,7 @@ static int read_line(void *ctx, const struct proc_map *m)
 	};
 
 	r->lines++;
+	file_lines_see(&r->files, r->p, m);
 	if (!(m->prot & PROT_EXEC))
 		return 0;
 	/* As the kernel names it in MMAP2 records. */
@@ -140,6 +159,7 @@ static int read_line(void *ctx, const struct proc_map *m)
 static int read_lines(int procfd, struct reading *r)
 {
 	int fd = nsopen_process_file(procfd, "maps"), ret = 0;
+	struct map_user u = map_user(r->p);
 	char *text;
 
 	if (fd < 0)
@@ -150,6 +170,9 @@ static int read_lines(int procfd, struct reading *r)
 		return ret;
 	ret = procfs_maps(text, read_line, r);
 	free(text);
+	if (ret >= 0 && r->files.n)
+		proc_find_moved(r->p, &u, procfd, &r->maps, &r->files);
+	file_lines_fini(&r->files);
 	if (ret < 0)
 		return ret;
 	return r->lines ? 0 : -ESRCH;
@@ -206,17 +229,23 @@ static int read_maps(struct proc *p, int procfd, uint64_t time, struct mapset **
 	return ret;
 }
 
-bool proc_add_present(struct proc *p, uint64_t time)
+int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps)
 {
-	int procfd = nsopen_process(p->pid);
-	struct mapset *now;
-	bool ok;
+	int procfd = nsopen_process(p->pid), ret = -ESRCH;
 
 	if (procfd < 0)
-		return false;
-	ok = facts_started_at(procfd, p->facts->start_ticks) && !read_maps(p, procfd, time, &now);
+		return procfd;
+	if (!p->facts || facts_started_at(procfd, p->facts->start_ticks))
+		ret = read_maps(p, procfd, time, maps);
 	close(procfd);
-	if (!ok)
+	return ret;
+}
+
+bool proc_add_present(struct proc *p, uint64_t time)
+{
+	struct mapset *now;
+
+	if (proc_read_maps(p, time, &now))
 		return false;
 	p->known = true;
 	for (uint32_t i = 0; i < now->n; i++)

@@ -31,6 +31,8 @@ struct map_entry {
 	uint8_t kind;			/* enum mapping_kind */
 	bool deleted;
 	bool resolved;			/* dso was asked for */
+	bool moved;			/* memory with a copy of the file's code: proc_moved.c */
+	bool over_file;			/* memory where a file was mapped before */
 	struct dso *dso;		/* borrowed from the dso table; NULL = none */
 };
 

@@ -278,6 +278,7 @@ static void begin_image(struct proc *p)
 	p->kthread = p->inherited = p->read_late = p->headless = false;
 	p->exe = 0;
 	p->exe_wait = p->pt->lost + 1;
+	p->moved_looks = 0;
 	p->serial = 0;
 	p->refresh_time = 0;
 	p->lost_seen = p->pt->lost;

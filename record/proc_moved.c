@@ -1,0 +1,277 @@
+/*
+ * Code that a program has copied into other memory at its own place, for the sake of huge pages: node --use-largepages, BOLT's
+ * -hugify, iodlr, HHVM. It is the file's code as before, but the kernel tells of anonymous memory. What lies where the executable
+ * segment of the file mapped around it belongs is that file's, if it has the same bytes.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "addr.h"
+#include "elf_file.h"
+#include "log.h"
+#include "nsopen.h"
+#include "proc.h"
+#include "procfs.h"
+#include "util.h"
+#include "xalloc.h"
+
+/* Where nobody can be asked, what is aligned like this is taken for a copy. */
+#define HUGE_PAGE (2u << 20)
+
+/* Segments of a file lie so close to each other that code among them is worth a look at the file. */
+#define NEAR (2 * HUGE_PAGE)
+
+/* Places that are compared, and bytes of each. */
+#define PLACES 32u
+#define PLACE_BYTES 64u
+
+/* Looks at /proc for one image. A JIT in the place of a library that was closed would ask for one with each function. */
+#define LOOKS_MAX 16
+
+/* ---- what is mapped around it ---- */
+
+static bool is_memfd(const char *path)
+{
+	return !strncmp(path, "/memfd:", 7);
+}
+
+static bool is_memory(const struct proc *p, const struct map_entry *e)
+{
+	return e->kind == MAPPING_JIT || is_memfd(intern_str(p->pt->paths, e->path));
+}
+
+static void add_line(struct file_lines *fl, struct proc *p, const struct proc_map *m)
+{
+	struct map_entry e = {
+		.start = m->start, .end = m->end, .pgoff = m->pgoff, .prot = m->prot, .dev_major = m->dev_major,
+		.dev_minor = m->dev_minor, .ino = m->ino, .deleted = m->deleted, .kind = MAPPING_FILE,
+	};
+
+	if (fl->n && fl->v[fl->n - 1].start == m->start)
+		return;
+	e.path = intern_add(p->pt->paths, m->path);
+	XGROW(fl->v, fl->n, fl->cap);
+	fl->v[fl->n++] = e;
+}
+
+void file_lines_see(struct file_lines *fl, struct proc *p, const struct proc_map *m)
+{
+	if (m->path[0] == '/' && m->ino && mapping_kind(m->path) == MAPPING_FILE && !is_memfd(m->path)) {
+		if (fl->memory_end && m->start - fl->memory_end < NEAR)
+			add_line(fl, p, m);
+		fl->memory_end = 0;
+		fl->last = *m;
+		fl->near_end = m->end;
+	} else if ((m->prot & PROT_EXEC) && (mapping_kind(m->path) == MAPPING_JIT || is_memfd(m->path))) {
+		if (fl->near_end && m->start - fl->near_end < NEAR) {
+			add_line(fl, p, &fl->last);
+			fl->near_end = m->end;
+		}
+		fl->memory_end = m->end;
+	}
+}
+
+void file_lines_fini(struct file_lines *fl)
+{
+	free(fl->v);
+	memset(fl, 0, sizeof(*fl));
+}
+
+/* ---- proof ---- */
+
+enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
+
+/* Do @e in the process whose memory is @mem, and the file @fd, have the same bytes? A few may differ: breakpoints. */
+static enum proof compare(int mem, int fd, const struct map_entry *e)
+{
+	uint8_t has[PLACE_BYTES], should[PLACE_BYTES];
+	static const uint8_t zeros[PLACE_BYTES];
+	unsigned int same = 0, other = 0;
+
+	for (uint64_t i = 0; i < PLACES; i++) {
+		uint64_t off = align_down((e->end - e->start) / PLACES * i, PLACE_BYTES);
+
+		if (pread(mem, has, sizeof(has), (off_t)(e->start + off)) != sizeof(has))
+			continue;
+		if (pread(fd, should, sizeof(should), (off_t)(e->pgoff + off)) != sizeof(should) ||
+		    !memcmp(should, zeros, sizeof(zeros)))
+			continue;
+		same += !memcmp(has, should, sizeof(has));
+		other += !!memcmp(has, should, sizeof(has));
+	}
+	if (!same && !other)
+		return PROOF_NONE;
+	return same && other * 8 <= same ? PROOF_SAME : PROOF_OTHER;
+}
+
+/* A file that a process maps, and the process's memory. */
+struct original {
+	struct map_entry line;	/* the mapping of it, resolved */
+	struct elf_file *ef;	/* NULL: it cannot be had */
+	int fd, mem;		/* of the file, owned; of the memory, borrowed. -1: not to be had */
+};
+
+/* The part of @e that is code of @o's file: what would lie there. False: none is. */
+static bool part_of(const struct original *o, const struct map_entry *e, struct map_entry *part)
+{
+	const struct map_entry *line = &o->line;
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(o->ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct elf_load *l = &loads[i];
+		/* Runtime address minus svma, if @line is of this segment. */
+		uint64_t bias = line->start - line->pgoff + l->offset - l->vaddr;
+
+		if (line->pgoff < align_down(l->offset, MAP_PAGE) || line->pgoff >= l->offset + l->filesz)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct elf_load *x = &loads[k];
+			uint64_t start = align_down(x->vaddr, MAP_PAGE) + bias, end = align_up(x->vaddr + x->filesz, MAP_PAGE) + bias;
+
+			if (!(x->flags & PF_X) || MAX(start, e->start) >= MIN(end, e->end))
+				continue;
+			*part = *line;
+			part->start = MAX(start, e->start);
+			part->end = MIN(end, e->end);
+			part->pgoff = align_down(x->offset, MAP_PAGE) + (part->start - start);
+			part->prot = e->prot;
+			part->flags = e->flags;
+			part->moved = true;
+			/* Two segments may share a page of the file: only one of them puts it here. */
+			if (compare(o->mem, o->fd, part) != PROOF_OTHER)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void close_original(struct original *o)
+{
+	elf_file_close(o->ef);
+	if (o->fd >= 0)
+		close(o->fd);
+	*o = (struct original){ .fd = -1, .mem = -1 };
+}
+
+static void open_original(struct original *o, struct proc *p, const struct map_user *u, int mem, const struct map_entry *line)
+{
+	struct stat st;
+	int err;
+
+	close_original(o);
+	o->line = *line;
+	o->mem = mem;
+	o->fd = dsotab_open(&p->pt->dsos, u, line, &st);
+	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
+	/* Held by a mapping that is there: the code's own is not, and the file may have been removed. */
+	if (o->ef)
+		dsotab_resolve(&p->pt->dsos, u, &o->line, NULL, 0);
+}
+
+/* ---- in a process that lives ---- */
+
+void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl)
+{
+	/* Of the lines below and above. */
+	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
+	int mem = -1;
+
+	for (uint32_t i = 0; fl->n && i < (*maps)->n; i++) {
+		const struct map_entry e = (*maps)->maps[i];
+		size_t above = BISECT(fl->n, k, fl->v[k].start < e.end);
+		struct map_entry part;
+
+		if (!is_memory(p, &e))
+			continue;
+		for (size_t k = above - MIN(above, (size_t)1); k < fl->n && k <= above; k++) {
+			struct original *by = &o[k % 2];
+			const struct map_entry *line = &fl->v[k];
+
+			/* A file's first page is never behind its code: memory before a library is a JIT's. */
+			if (line->start >= e.end && !line->pgoff)
+				continue;
+			mem = mem < 0 ? nsopen_process_file(procfd, "mem") : mem;
+			if (by->line.start != line->start)
+				open_original(by, p, u, mem, line);
+			if (!by->ef || !part_of(by, &e, &part))
+				continue;
+			pr_verbose("process %" PRIu32 ": %#" PRIx64 "-%#" PRIx64 " is a copy of code of '%s'", p->pid, part.start,
+				   part.end, intern_str(p->pt->paths, part.path));
+			mapset_add(maps, &part);
+			break;
+		}
+	}
+	close_original(&o[0]);
+	close_original(&o[1]);
+	if (mem >= 0)
+		close(mem);
+}
+
+/* ---- by what side-band tells ---- */
+
+/* The first mapping in @ms that has a part of [@start, @end), from index *@i on; NULL: there is none. */
+static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
+{
+	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
+		if (ms->maps[*i].end > start)
+			return &ms->maps[(*i)++];
+	return NULL;
+}
+
+/*
+ * Nobody can be asked. The whole of a segment, or huge pages of it, is a copy, and so is whatever lies in the program itself, which is never
+ * unmapped; anything else may be a JIT's code where a library was.
+ */
+static bool looks_moved(const struct proc *p, const struct map_entry *e)
+{
+	const struct map_entry *old = mapset_find(p->maps, e->start);
+
+	if (!old || old->kind != MAPPING_FILE || is_memory(p, old) || old->end < e->end)
+		return false;
+	return (old->start == e->start && old->end == e->end) || !((e->start | e->end) % HUGE_PAGE) ||
+	       (p->exe && old->path == p->exe);
+}
+
+enum moved proc_look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
+{
+	const struct map_entry *old;
+	uint32_t i = 0;
+	int err;
+
+	*now = NULL;
+	if (e->moved || !is_memory(p, e))
+		return MOVED_NOT;
+	while ((old = next_in(p->maps, e->start, e->end, &i)))
+		e->over_file |= old->over_file || (old->kind == MAPPING_FILE && !is_memory(p, old));
+	if (!e->over_file || p->moved_looks >= LOOKS_MAX)
+		return MOVED_NOT;
+	p->moved_looks++;
+	err = p->pt->detached ? -ESRCH : proc_read_maps(p, time, now);
+	if (err)
+		return looks_moved(p, e) ? MOVED_WHOLE : MOVED_NOT;
+	return MOVED_PARTS;
+}
+
+void proc_add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time)
+{
+	const struct map_entry *in;
+	uint32_t i = 0;
+
+	while ((in = next_in(now, e->start, e->end, &i))) {
+		struct map_entry part = *in;
+
+		if (!in->moved)
+			continue;
+		part.start = MAX(in->start, e->start);
+		part.end = MIN(in->end, e->end);
+		part.pgoff += part.start - in->start;
+		proc_add_map(p, &part, NULL, 0, time);
+	}
+	mapset_put(now);
+}

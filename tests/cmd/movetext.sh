@@ -1,0 +1,71 @@
+#!/bin/bash
+# A program's code, copied to other memory at its own place as for huge pages, is still that program's: from the start and on attach,
+# while it runs and when it is gone, with its file removed, and in perf.data. What is put where a library was is not the library's.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+
+M=$BUILD/tests/targets/movetext
+CHAIN='main;move_outer;move_middle;move_leaf'
+
+# whole FILE: nearly all samples have the chain, from the root on.
+whole() {
+	"$NSPROF" symbolize -q --no-inline "$1" >"$1.folded" || return 1
+	awk -v chain="^movetext[^;]*;.*$CHAIN[; ]" '{ all += $NF } $0 ~ chain && !/broken|truncated|\[jit\]/ { hit += $NF } !/move_leaf/ { print "# " $0 }
+		END { printf "# %d of %d\n", hit, all; exit !(all >= 20 && hit >= 0.98 * all) }' "$1.folded"
+}
+
+cp "$M" "$T/movetext"
+for how in whole inner remap shared memfd named; do
+	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/$how" -- "$T/movetext" $how 0.3 >/dev/null 2>"$T/err" ||
+		fail "$how: it is recorded" "$(cat "$T/err")"
+	check "$how: from the start" whole "$T/$how"
+
+	mkfifo "$T/ready.$how"
+	"$T/movetext" $how 60 >"$T/ready.$how" & pid=$!
+	read -r _ <"$T/ready.$how"
+	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/$how.on" -p $pid --duration 0.5 2>"$T/err" || fail "$how: attach" "$(cat "$T/err")"
+	check "$how: on attach" whole "$T/$how.on"
+	kill $pid
+	wait $pid 2>/dev/null
+done
+
+# ---- removed, and attached to
+if [ "$(id -u)" = 0 ]; then
+	cp "$M" "$T/gone"
+	mkfifo "$T/ready"
+	"$T/gone" whole 60 >"$T/ready" & pid=$!
+	read -r _ <"$T/ready"
+	rm "$T/gone"
+	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/removed" -p $pid --duration 0.5
+	kill $pid
+	wait $pid 2>/dev/null
+	"$NSPROF" symbolize -q --no-inline "$T/removed" | sed 's/^gone;/movetext;/' >"$T/removed.folded"
+	like "the file was removed before" "$(sort -t' ' -k2 -rn "$T/removed.folded" | head -n 1)" "$CHAIN "
+else
+	skip "the file was removed before" "needs root, to reach it"
+fi
+
+# ---- with the file gone, the same stacks
+for f in whole inner.on memfd; do
+	"$NSPROF" symbolize -q --no-inline "$T/$f" | sort >"$T/live"
+	mv "$T/movetext" "$T/away"
+	"$NSPROF" symbolize -q --no-inline "$T/$f" | sort >"$T/late"
+	mv "$T/away" "$T/movetext"
+	check "$f: the same stacks with the file gone" cmp "$T/live" "$T/late"
+done
+
+# ---- perf.data
+if perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o "$T/perf.data" -- "$T/movetext" inner 0.3 >/dev/null 2>&1; then
+	check "a perf.data from the start" whole "$T/perf.data"
+	perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o "$T/perf.data" -- "$T/movetext" whole 0.3 >/dev/null 2>&1
+	check "a perf.data of all of the code" whole "$T/perf.data"
+else
+	skip "a perf.data" "perf cannot record here"
+fi
+
+# ---- other code in the place of a library
+"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/jit" -- "$M" jit "$BUILD/tests/targets/libspin.so" 0.3 >/dev/null
+"$NSPROF" symbolize -q "$T/jit" >"$T/jit.folded"
+unlike "code where a library was has no name of the library" "$(cat "$T/jit.folded")" 'lib_'
+like "it has none at all" "$(cat "$T/jit.folded")" ';jit;\[jit\] '
+done_testing
