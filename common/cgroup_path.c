@@ -38,11 +38,17 @@ static bool ends(const struct part *p, const char *suffix)
 	return p->len > len && !memcmp(p->s + p->len - len, suffix, len);
 }
 
+static bool is(const struct part *p, const char *name)
+{
+	return p->len == strlen(name) && !memcmp(p->s, name, p->len);
+}
+
 /* What stands before the id, in the order in which they are tried. */
 static const struct {
 	const char *prefix, *runtime;
 } prefixes[] = {
 	{ "docker-", "docker" },
+	{ "libpod-payload-", "podman" },
 	{ "libpod-", "podman" },
 	{ "cri-containerd-", "containerd" },
 	{ "nerdctl-", "containerd" },
@@ -59,7 +65,7 @@ static bool by_id(const struct part *p, const struct part *before, struct cgroup
 
 	if (ends(&q, ".scope"))
 		q.len -= strlen(".scope");
-	out->runtime = before->len == 6 && !memcmp(before->s, "docker", 6) ? "docker" : "";
+	out->runtime = is(before, "docker") ? "docker" : "";
 	if (colon) {
 		if (memmem(q.s, q.len, ":cri-containerd:", 16))
 			out->runtime = "containerd";
@@ -110,8 +116,7 @@ static bool by_name(const struct part *p, const struct part *before, struct cgro
 		return true;
 	}
 	/* lxc before 4.0. */
-	if ((before->len == 3 && !memcmp(before->s, "lxc", 3)) ||
-	    (before->len == 11 && !memcmp(before->s, "lxc.payload", 11))) {
+	if (is(before, "lxc") || is(before, "lxc.payload")) {
 		out->runtime = "lxc";
 		out->id = p->s;
 		out->id_len = p->len;
@@ -119,6 +124,12 @@ static bool by_name(const struct part *p, const struct part *before, struct cgro
 		return true;
 	}
 	return false;
+}
+
+/* "kubepods", "kubepods-burstable.slice"; "kubelet-kubepods.slice" with --cgroup-root, as in kind. */
+static bool is_kube(const struct part *p)
+{
+	return is(p, "kubepods") || starts(p, "kubepods") || memmem(p->s, p->len, "-kubepods", 9);
 }
 
 /* "pod<uid>", "kubepods-burstable-pod<uid with _>.slice". */
@@ -132,7 +143,7 @@ static bool pod_of(const struct part *p, char uid[POD_UID_LEN + 1])
 		q.len -= strlen(".slice");
 	if (starts(&q, "pod"))
 		at = q.s;
-	else if (starts(&q, "kubepods-"))
+	else if (is_kube(&q))
 		at = memmem(q.s, q.len, "-pod", 4);
 	if (!at)
 		return false;
@@ -148,6 +159,76 @@ static bool pod_of(const struct part *p, char uid[POD_UID_LEN + 1])
 	return true;
 }
 
+/* The innermost run of ID_LEN digits in @p, NULL when there is none. */
+static const char *find_id(const struct part *p)
+{
+	const char *id = NULL;
+
+	for (size_t i = 0, run; i < p->len; i += run ? run : 1) {
+		for (run = 0; i + run < p->len && is_hex(p->s + i + run, 1); run++)
+			;
+		if (run == ID_LEN)
+			id = p->s + i;
+	}
+	return id;
+}
+
+/*
+ * What only serves a container, whatever id is in its name: conmon, lxc's monitor, and units of systemd other than scopes
+ * and slices (podman's health checks, mounts, what "podman generate systemd" wrote).
+ */
+static bool is_helper(const struct part *p)
+{
+	static const char *const prefixed[] = { "libpod-conmon-", "crio-conmon-", "lxc.monitor." };
+	static const char *const units[] = { ".service", ".timer", ".mount", ".automount", ".socket", ".swap", ".path", ".target" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixed); i++)
+		if (starts(p, prefixed[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (ends(p, units[i]) && find_id(p))
+			return true;
+	return false;
+}
+
+/* No container, though @p below @before looks like one. */
+static bool is_other(const struct part *p, const struct part *before)
+{
+	/* With systemd's driver containers are scopes. CRI-O makes this one for a pod without a process of its own, for cAdvisor. */
+	if (ends(before, ".slice") && starts(p, "crio-") && !ends(p, ".scope"))
+		return true;
+	/* A pod of podman's; its containers are called libpod-ID. */
+	if (is(before, "libpod_parent") && p->len == ID_LEN && is_hex(p->s, p->len))
+		return true;
+	return is_helper(p);
+}
+
+/* Takes the first name of *@path. */
+static struct part next_part(const char **path)
+{
+	struct part p;
+
+	*path += strspn(*path, "/");
+	p = (struct part){ *path, strcspn(*path, "/") };
+	*path += p.len;
+	return p;
+}
+
+const char *cgroup_path_id(const char *path)
+{
+	struct part p, before = { "", 0 };
+	const char *id = NULL;
+
+	for (; *path; before = p) {
+		const char *here;
+
+		p = next_part(&path);
+		here = is_other(&p, &before) || ends(&p, ".slice") ? NULL : find_id(&p);
+		id = here ? here : id;
+	}
+	return id;
+}
+
 bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 {
 	struct part before = { "", 0 };
@@ -159,15 +240,17 @@ bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 		struct part p;
 		struct cgroup_path in = { .runtime = "" };
 
-		s += strspn(s, "/");
-		p = (struct part){ s, strcspn(s, "/") };
-		s += p.len;
-		kube |= starts(&p, "kubepods") || (p.len == 8 && !memcmp(p.s, "kubepods", 8));
+		p = next_part(&s);
+		kube |= is_kube(&p);
 		if (kube && pod_of(&p, in.pod_uid)) {
 			memcpy(out->pod_uid, in.pod_uid, sizeof(out->pod_uid));
 			out->pod_len = (size_t)(s - path);
 		}
-		/* Right below a pod there are containers only, whatever they are called. */
+		if (is_other(&p, &before)) {
+			before = p;
+			continue;
+		}
+		/* Right below a pod there are containers besides these, whatever they are called. */
 		if (!by_id(&p, &before, &in) && !by_name(&p, &before, &in) && out->pod_len &&
 		    out->pod_len == (size_t)(before.s + before.len - path)) {
 			in.id = p.s;
@@ -187,15 +270,6 @@ bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 	return found;
 }
 
-bool cgroup_path_is_helper(const char *path)
-{
-	static const char *const helpers[] = { "/libpod-conmon-", "/crio-conmon-", "/lxc.monitor." };
-
-	for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
-		if (strstr(path, helpers[i]))
-			return true;
-	return false;
-}
 
 void cgroup_path_unescape(const char *in, size_t len, char *out, size_t size)
 {

@@ -18,14 +18,19 @@ struct cgroup_path {
 };
 
 /*
- * The innermost container that @path (below its hierarchy) lies in. False when it shows none. Shapes: docker,
- * podman and CRI-O by their sources' cgroup managers (cgroupfs and systemd), the kubelet's cm/cgroup_manager_linux.go,
- * lxc.cgroup.pattern of lxc.container.conf(5), machine scopes of systemd-machined(8).
+ * The innermost container that @path (below its hierarchy) lies in. False when it shows none. None is what only serves one,
+ * though it has its id (conmon, lxc's monitor, podman's health checks and other units of systemd that are neither scopes nor
+ * slices), nor that of a pod, nor the one without a process that CRI-O keeps for a pod. Shapes: docker, podman and CRI-O by
+ * their sources' cgroup managers (cgroupfs and systemd), podman's --cgroups=split, the kubelet's
+ * cm/cgroup_manager_linux.go, lxc.cgroup.pattern of lxc.container.conf(5), machine scopes of systemd-machined(8).
  */
 bool cgroup_path_parse(const char *path, struct cgroup_path *out);
 
-/* The process in @path only serves a container: conmon, lxc's monitor. Not in the container's own cgroup. */
-bool cgroup_path_is_helper(const char *path);
+/*
+ * Where the innermost id of a container begins in @path: 64 hexadecimal digits, whatever is around them, but not in the name
+ * of what cgroup_path_parse() takes for none. NULL when there is none.
+ */
+const char *cgroup_path_id(const char *path);
 
 /* Undoes systemd's escapes ("\x2d"), systemd.unit(5). @out has @size bytes; cut when too long. */
 void cgroup_path_unescape(const char *in, size_t len, char *out, size_t size);

@@ -159,7 +159,6 @@ static void json_row(struct json *j, const struct ps *ps, const struct ps_row *r
 	json_str(j, "pod", c->pod);
 	json_str(j, "pod_namespace", c->pod_ns);
 	json_str(j, "pod_uid", c->pod_uid);
-	json_bool(j, "sandbox", c->sandbox);
 	json_u64(j, "pid", r->pid);
 	json_u64(j, "nspid", r->nspid);
 	json_str(j, "cgroup", c->cgroup);

@@ -428,22 +428,44 @@ static void name_together(struct containers *cs)
 	}
 }
 
+static uint64_t hash_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return hash_str(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* Drops what is not running, and pods of podman in a cgroup of their own: containers to their path, but no runtime knows them. */
+static size_t keep_running(struct containers *cs)
+{
+	struct u64map pods = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cs->n; i++)
+		if (!strcmp(cs->all[i].runtime, "podman"))
+			u64map_put(&pods, hash_parent(cs->all[i].cgroup), NULL);
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct container *c = &cs->all[i];
+		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, hash_str(c->cgroup, strlen(c->cgroup)));
+
+		if (c->cgroup[0] && !pod)
+			cs->all[kept++] = cs->all[i];
+		else
+			container_fini(&cs->all[i]);
+	}
+	u64map_fini(&pods);
+	return kept;
+}
+
 void containers_refresh(struct containers *cs)
 {
 	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
-	size_t kept = 0;
 
 	forget(cs);
 	cgroup_walk(&top, note_group, NULL, cs);
 	free(top.path);
 	scan_states(cs, NULL, false);
-	for (size_t i = 0; i < cs->n; i++) {
-		if (cs->all[i].cgroup[0])
-			cs->all[kept++] = cs->all[i];
-		else
-			container_fini(&cs->all[i]);
-	}
-	cs->n = cs->sorted = kept;
+	cs->n = cs->sorted = keep_running(cs);
 	for (size_t i = 0; i < cs->n; i++)
 		finish(&cs->all[i]);
 	if (cs->n)

@@ -185,15 +185,20 @@ static void read_row(struct ps *ps, struct ps_row *r)
 void ps_begin(struct ps *ps)
 {
 	const struct container *all;
+	size_t n;
 
 	free_rows(ps->rows, ps->n);
 	containers_refresh(ps->cs);
-	all = containers_all(ps->cs, &ps->n);
-	ps->rows = xcalloc(ps->n + 1, sizeof(*ps->rows));
+	all = containers_all(ps->cs, &n);
+	ps->rows = xcalloc(n + 1, sizeof(*ps->rows));
+	ps->n = 0;
 	ps->begun = now_ns();
-	for (size_t i = 0; i < ps->n; i++) {
-		ps->rows[i].c = &all[i];
-		read_row(ps, &ps->rows[i]);
+	for (size_t i = 0; i < n; i++) {
+		/* It serves the containers of its pod. */
+		if (all[i].sandbox)
+			continue;
+		ps->rows[ps->n].c = &all[i];
+		read_row(ps, &ps->rows[ps->n++]);
 	}
 }
 

@@ -135,17 +135,28 @@ static void storage_config(struct scan *sc, const char *path, const char *id)
 		e.id = id;
 		e.pid = read_pid(sc, path, id, "userdata/pidfile");
 		e.cgroup = state_str(root, "linux", "cgroupsPath");
-		e.runtime = state_at(notes, "io.kubernetes.cri-o.ContainerType") ? "cri-o" :
-			!strcmp(state_str(notes, "io.container.manager"), "libpod") ? "podman" : "";
+		/* podman has CRI-O's annotation as well, "sandbox" of some that are none. */
+		e.runtime = !strcmp(state_str(notes, "io.container.manager"), "libpod") ? "podman" :
+			state_at(notes, "io.kubernetes.cri-o.ContainerType") ? "cri-o" : "";
 		e.pod = state_str(notes, "io.kubernetes.pod.name");
 		e.pod_ns = state_str(notes, "io.kubernetes.pod.namespace");
 		e.pod_uid = state_str(notes, "io.kubernetes.pod.uid");
 		e.name = state_str(notes, "io.kubernetes.container.name");
 		e.image = state_str(notes, "io.kubernetes.cri-o.ImageName");
-		e.sandbox = !strcmp(state_str(notes, "io.kubernetes.cri-o.ContainerType"), "sandbox");
+		e.sandbox = strcmp(e.runtime, "podman") &&
+			    !strcmp(state_str(notes, "io.kubernetes.cri-o.ContainerType"), "sandbox");
 		sc->fn(sc->ctx, &e);
 	}
 	state_close(root);
+}
+
+/* A pod's of podman (libpod/runtime_pod_infra_linux.go): its image is built on the spot since 4.0, before it was Kubernetes'. */
+static bool is_infra(const char *name, const char *image)
+{
+	size_t len = strlen(name), tail = strlen("-infra");
+
+	return !strncmp(image, "localhost/podman-pause:", 23) ||
+	       (len > tail && !strcmp(name + len - tail, "-infra") && strstr(image, "/pause:"));
 }
 
 /* containers.json: an array of containers, each with a JSON text of whoever made it as metadata. */
@@ -165,6 +176,7 @@ static void storage_list(struct scan *sc, const char *driver)
 		e.id = state_str(c, "id");
 		e.name = state_text(state_elem(state_at(c, "names"), 0));
 		e.image = state_str(meta, "image-name");
+		e.sandbox = is_infra(e.name, e.image);
 		/* CRI-O's own names are longer than what people say, and its annotations have that. */
 		e.runtime = state_at(meta, "pod-id") ? "cri-o" : "podman";
 		if (e.id[0] && (!sc->only || !strcmp(e.id, sc->only)) && strcmp(e.runtime, "cri-o"))

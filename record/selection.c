@@ -73,7 +73,7 @@ static void list_some(const struct choice *ch, struct strbuf *sb,
 
 	all = containers_all(ch->cs, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (is && !is(&all[i], arg))
+		if (is ? !is(&all[i], arg) : all[i].sandbox)
 			continue;
 		if (hits++ < LISTED)
 			describe(sb, &all[i]);
@@ -124,7 +124,7 @@ static bool has_id(const struct container *c, const char *arg)
 
 static bool has_id_prefix(const struct container *c, const char *arg)
 {
-	return !strncmp(c->id, arg, strlen(arg));
+	return !c->sandbox && !strncmp(c->id, arg, strlen(arg));
 }
 
 static int choose_container(struct choice *ch, const char *arg)

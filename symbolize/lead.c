@@ -3,27 +3,19 @@
 
 #include <string.h>
 
+#include "cgroup_path.h"
 #include "clean.h"
 #include "intern.h"
 #include "runtime.h"
 #include "threadname.h"
 
-#define CONTAINER_ID_LEN 64	/* hexadecimal digits of a sha256 */
 #define CONTAINER_ID_SHOWN 12	/* as docker ps shows it */
 
 bool lead_container(const char *cgroup, struct strbuf *out)
 {
-	static const char hex[] = "0123456789abcdef";
-	const char *p = cgroup, *id = NULL;
+	const char *id = cgroup_path_id(cgroup);
 
 	strbuf_reset(out);
-	while (*p) {
-		size_t run = strspn(p, hex);
-
-		if (run == CONTAINER_ID_LEN)
-			id = p;
-		p += run ? run : 1;
-	}
 	if (id)
 		strbuf_add(out, id, CONTAINER_ID_SHOWN);
 	else if (!cgroup[0])

@@ -29,9 +29,7 @@ void lead_thread(const struct lead *lead, const struct replay_sample *s, struct 
 /* What to put there: an id in @texts. When the replay is over. */
 uint32_t lead_process_text(const struct image *img, struct intern *texts);
 /*
- * Short name of the container a cgroup path belongs to: the first 12 digits of the innermost
- * 64-digit hexadecimal id in it (docker, podman, containerd, CRI-O; with or without "docker-" and
- * ".scope"). True then; else "host" for the root cgroup, or the path itself.
+ * Short name of the container a cgroup path belongs to: the first 12 digits of cgroup_path_id(). True then; else "host" for the root cgroup, or the path itself.
  */
 bool lead_container(const char *cgroup, struct strbuf *out);
 /* The container of a sample as people call it, by the recording; where that does not tell, as above. */

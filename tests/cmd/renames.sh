@@ -27,7 +27,7 @@ zygote-child-$CHILD $child"
 	is "$what: --by process" "$(sums "$T/f" | grep -E -- "-($PARENT|$CHILD) ")" "$want"
 	rm -rf "$T/split"
 	"$NSPROF" symbolize -q --no-inline --split-by process -o "$T/split" "$data"
-	is "$what: --split-by process" "$(cd "$T/split" && ls | grep -E -- "-($PARENT|$CHILD)\.folded" | paste -sd ' ')" \
+	is "$what: --split-by process" "$(find "$T/split" -name '*.folded' -printf '%f\n' | sort | grep -E -- "-($PARENT|$CHILD)\.folded" | paste -sd ' ')" \
 		"main-after-$PARENT.folded zygote-child-$CHILD.folded"
 	is "$what: and every sample is there" "$(awk '{ n += $NF } END { print n }' "$T/split/main-after-$PARENT.folded")" "$parent"
 

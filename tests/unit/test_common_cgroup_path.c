@@ -16,6 +16,8 @@
 #define POD "7e1b3c5d-0001-4222-8333-abcdefabcdef"
 #define POD_ "7e1b3c5d_0001_4222_8333_abcdefabcdef"
 
+#define KUBE_SLICE "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_ ".slice"
+
 struct want {
 	const char *path, *runtime, *id, *own, *uid, *pod;
 	bool named;
@@ -52,6 +54,41 @@ static const struct want containers[] = {
 	/* a node of kind: a container in a container; the inner one counts */
 	{ "/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/cri-containerd-" ID ".scope", "containerd", ID,
 	  "/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/cri-containerd-" ID ".scope", "", "", false },
+	/* CRI-O: cgroupfs in a pod and without one, crun's own cgroup below, systemd without a pod */
+	{ "/kubepods/burstable/pod" POD "/crio-" ID, "cri-o", ID, "/kubepods/burstable/pod" POD "/crio-" ID, POD,
+	  "/kubepods/burstable/pod" POD, false },
+	{ "/crio/crio-" ID, "cri-o", ID, "/crio/crio-" ID, "", "", false },
+	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_ ".slice/crio-" ID ".scope/container", "cri-o", ID,
+	  "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_ ".slice/crio-" ID ".scope", POD,
+	  "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_ ".slice", false },
+	{ "/system.slice/crio-" ID ".scope", "cri-o", ID, "/system.slice/crio-" ID ".scope", "", "", false },
+	/* kind: the kubelet with --cgroup-root, systemd and cgroupfs */
+	{ "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod" POD_
+	  ".slice/cri-containerd-" ID ".scope", "containerd", ID,
+	  "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod" POD_
+	  ".slice/cri-containerd-" ID ".scope", POD,
+	  "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod" POD_ ".slice",
+	  false },
+	{ "/kubelet/kubepods/burstable/pod" POD "/" ID, "", ID, "/kubelet/kubepods/burstable/pod" POD "/" ID, POD,
+	  "/kubelet/kubepods/burstable/pod" POD, false },
+	/* docker below another parent, with systemd's driver and in ECS; a quadlet of podman; a pod of it with cgroupfs; nerdctl */
+	{ "/web.slice/docker-" ID ".scope", "docker", ID, "/web.slice/docker-" ID ".scope", "", "", false },
+	{ "/ecs/0123456789abcdef0123456789abcdef/" ID, "", ID, "/ecs/0123456789abcdef0123456789abcdef/" ID, "", "", false },
+	{ "/system.slice/web.service/libpod-payload-" ID, "podman", ID, "/system.slice/web.service/libpod-payload-" ID, "", "",
+	  false },
+	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/web.service/libpod-payload-" ID "/init.scope", "podman", ID,
+	  "/user.slice/user-1000.slice/user@1000.service/app.slice/web.service/libpod-payload-" ID, "", "", false },
+	{ "/system.slice/container-" ID ".service/libpod-payload-" ID, "podman", ID,
+	  "/system.slice/container-" ID ".service/libpod-payload-" ID, "", "", false },
+	{ "/libpod_parent/" ID2 "/libpod-" ID, "podman", ID, "/libpod_parent/" ID2 "/libpod-" ID, "", "", false },
+	{ "/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_" ID2 ".slice/libpod-" ID ".scope/container",
+	  "podman", ID,
+	  "/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_" ID2 ".slice/libpod-" ID ".scope", "", "",
+	  false },
+	{ "/system.slice/nerdctl-" ID ".scope", "containerd", ID, "/system.slice/nerdctl-" ID ".scope", "", "", false },
+	/* what serves a container within a container is that one's work */
+	{ "/docker/" ID2 "/machine.slice/libpod-conmon-" ID ".scope", "docker", ID2, "/docker/" ID2, "", "", false },
+	{ "/lxc.payload.node/system.slice/crio-conmon-" ID ".scope", "lxc", "node", "/lxc.payload.node", "", "", true },
 	/* lxc 4 and later, before, nspawn's three */
 	{ "/lxc.payload.web1", "lxc", "web1", "/lxc.payload.web1", "", "", true },
 	{ "/lxc/web1/init", "lxc", "web1", "/lxc/web1", "", "", true },
@@ -68,6 +105,24 @@ static const char *const others[] = {
 	"/machine.slice/machine-qemu\\x2d1\\x2dvm.scope", "/kubepods.slice", "/kubepods/burstable/pod" POD,
 	"/system.slice/docker-" "0123.scope", "/x/" ID "0", "/lxc", "/lxc.monitor.web1",
 	"/machine.slice/libpod-conmon-" ID ".scope/",
+	/* CRI-O: conmon in the pod's cgroup and in another, with both drivers; the cgroup of a pod without a pause process */
+	KUBE_SLICE "/crio-conmon-" ID ".scope", "/kubepods/besteffort/pod" POD "/crio-conmon-" ID, "/crio/crio-conmon-" ID,
+	"/system.slice/crio-conmon-" ID ".scope", KUBE_SLICE "/crio-" ID, KUBE_SLICE,
+	/* podman: conmon with both drivers, of a pod, without root; pods; a quadlet's other half; the process that keeps a user namespace */
+	"/libpod_parent/conmon", "/libpod_parent/" ID, "/libpod_parent/" ID "/conmon",
+	"/machine.slice/machine-libpod_pod_" ID ".slice", "/machine.slice/machine-libpod_pod_" ID ".slice/libpod-conmon-" ID2 ".scope",
+	"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-conmon-" ID ".scope",
+	"/system.slice/web.service/runtime", "/user.slice/user-1000.slice/user@1000.service/user.slice/podman-pause-27a61b05.scope",
+	/* its health checks, before 4.0 and after; what "podman generate systemd" wrote */
+	"/system.slice/" ID ".service", "/system.slice/" ID ".timer", "/system.slice/" ID "-1a2b3c4d5e6f7081.service",
+	"/user.slice/user-1000.slice/user@1000.service/app.slice/" ID "-1a2b3c4d5e6f7081.service",
+	"/system.slice/container-" ID ".service", "/system.slice/pod-" ID ".service",
+	/* docker: mounts, an image being built, the daemons */
+	"/system.slice/var-lib-docker-overlay2-" ID "-merged.mount", "/system.slice/run-docker-containerd-" ID ".mount",
+	"/docker/buildkit/x2zq0a7m3l1r9v5c8b4n6k2j1", "/docker/buildkit", "/system.slice/containerd.service",
+	"/system.slice/kubelet.service", "/podruntime.slice/crio.service",
+	/* lxc: monitors of 4.0 and before, and where it moves itself to take cgroups down; virtual machines */
+	"/lxc.monitor/101", "/lxc.pivot", "/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/emulator",
 };
 
 static void test_containers(void **state)
@@ -88,7 +143,9 @@ static void test_containers(void **state)
 		assert_int_equal(p.pod_len, strlen(w->pod));
 		assert_memory_equal(w->path, w->pod, p.pod_len);
 		assert_int_equal(p.named, w->named);
-		assert_false(cgroup_path_is_helper(w->path));
+		/* The id alone, where it is one. */
+		if (strlen(w->id) == 64)
+			assert_ptr_equal(cgroup_path_id(w->path), p.id);
 	}
 }
 
@@ -100,18 +157,22 @@ static void test_others(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (cgroup_path_parse(others[i], &p))
 			fail_msg("a container in %s", others[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (cgroup_path_id(others[i]))
+			fail_msg("an id in %s", others[i]);
 	/* A pod's own cgroup is known as such, though no container is in its path. */
 	assert_false(cgroup_path_parse("/kubepods/burstable/pod" POD, &p));
 	assert_string_equal(p.pod_uid, POD);
 }
 
-static void test_helpers(void **state)
+static void test_ids(void **state)
 {
+	static const char path[] = "/a/" ID2 "/x-" ID ".scope/y";
+
 	(void)state;
-	assert_true(cgroup_path_is_helper("/machine.slice/libpod-conmon-" ID ".scope"));
-	assert_true(cgroup_path_is_helper("/system.slice/crio-conmon-" ID ".scope"));
-	assert_true(cgroup_path_is_helper("/lxc.monitor.web1"));
-	assert_false(cgroup_path_is_helper("/docker/" ID));
+	assert_ptr_equal(cgroup_path_id(path), strstr(path, ID));
+	assert_null(cgroup_path_id("/a/" ID "0/x"));
+	assert_null(cgroup_path_id(""));
 }
 
 static void test_unescape(void **state)
@@ -134,7 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_helpers),
+		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_unescape),
 	};
 

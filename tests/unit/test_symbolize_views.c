@@ -338,6 +338,7 @@ static void test_helpers(void **state)
 	check_helper(true, "/usr/bin/crun", "crun", 1, 500);
 	check_helper(true, "/", "crun", 2, 1);
 	check_helper(true, "/usr/bin/conmon", "conmon", 1, 500);
+	check_helper(true, "/usr/bin/systemd-nspawn", "systemd-nspawn", 1, 500);
 	check_helper(true, "/pause", "pause", 2, 1);
 	check_helper(true, "/sbin/docker-init", "docker-init", 2, 1);
 	/* A name alone makes nobody a helper. */

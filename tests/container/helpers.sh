@@ -1,0 +1,104 @@
+#!/bin/bash
+# beside others
+# What serves containers is none: conmon, health checks, pause, lxc's monitor and other units whose cgroups have a container's id in their
+# names. The cgroups and processes are real, laid out as the runtimes do with both drivers; only the state files are written here.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+PIDS=()
+over() {
+	kill "${PIDS[@]}"
+	wait "${PIDS[@]}"
+	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
+} 2>/dev/null
+later over
+
+id() { printf '%s%064d' "$1" 0 | cut -c -64; }
+A=$(id a1) B=$(id b2) C=$(id c3) D=$(id d4) P=$(id e5)
+U=7e1b3c5d-0001-4222-8333-abcdefabcdef
+POD_SYSTEMD=kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${U//-/_}.slice
+POD_CGROUPFS=kubepods/burstable/pod$U
+USERS=user.slice/user-1000.slice/user@1000.service
+CONTAINERS="
+$POD_SYSTEMD/crio-$A.scope
+$POD_CGROUPFS/crio-$B
+machine.slice/libpod-$C.scope
+system.slice/web.service/libpod-payload-$D
+libpod_parent/$P/libpod-$(id f6)
+$USERS/user.slice/libpod-$(id f7).scope
+docker/$(id 18)
+system.slice/docker-$(id 19).scope
+lxc.payload.web
+machine.slice/machine-db.scope"
+OTHERS="
+$POD_SYSTEMD/crio-conmon-$A.scope
+$POD_SYSTEMD/crio-$P
+$POD_CGROUPFS/crio-conmon-$B
+$POD_SYSTEMD/cri-containerd-$(id 2a).scope
+system.slice/crio-conmon-$C.scope
+machine.slice/libpod-conmon-$C.scope
+machine.slice/machine-libpod_pod_$P.slice/libpod-conmon-$C.scope
+machine.slice/machine-libpod_pod_$P.slice/libpod-$(id 2b).scope
+libpod_parent/conmon
+libpod_parent/$P/conmon
+parent/$(id 2c)/conmon
+$USERS/user.slice/libpod-conmon-$(id f7).scope
+system.slice/web.service/runtime
+system.slice/$C-1a2b3c4d5e6f7081.service
+system.slice/$C.service
+system.slice/var-lib-docker-overlay2-$(id 19)-merged.mount
+docker/buildkit/x2zq0a7m3l1r9v5c8b4n6k2j1
+lxc.monitor.web
+machine.slice/machine-qemu\\x2d1\\x2dvm.scope"
+CONTAINERS+="
+parent/$(id 2c)/libpod-$(id 2d)"
+for cg in $CONTAINERS $OTHERS; do mkdir -p "$CTR_V2/$CTR_CGROOT/$cg"; done
+mkdir "$CTR_V2/$CTR_CGROOT/machine.slice/machine-db.scope"/{payload,supervisor} "$CTR_V2/$CTR_CGROOT/machine.slice/libpod-$C.scope/container"
+
+# pause in a pod of Kubernetes, and what podman keeps for one.
+S=$T/state
+mkdir -p "$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(id 2a)" "$S/storage/overlay-containers"
+echo '{ "annotations": { "io.kubernetes.cri.container-type": "sandbox", "io.kubernetes.cri.sandbox-name": "front" } }' \
+	>"$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(id 2a)/config.json"
+# podman's annotations call a container a sandbox that is none.
+mkdir -p "$S/storage/overlay-containers/$C/userdata"
+echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.ContainerType": "sandbox" } }' \
+	>"$S/storage/overlay-containers/$C/userdata/config.json"
+jq -n --arg c "$C" --arg infra "$(id 2b)" '[{ id: $c, names: ["shop"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" },
+	{ id: $infra, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"localhost/podman-pause:4.3.1-0\"}" }]' \
+	>"$S/storage/overlay-containers/containers.json"
+ROOTS=(--runtime-root "$S/containerd:$S/storage")
+
+"$NSPROF" ps --json --interval 0.01 "${ROOTS[@]}" >"$T/ps"
+is "containers, and nothing else" "$(jq -r --arg top "/$CTR_CGROOT/" '.containers[].cgroup | select(startswith($top))[($top | length):]' "$T/ps" | sort)" \
+	"$(sed '/^$/d' <<<"$CONTAINERS" | sort)"
+is "podman's annotation makes no sandbox" "$(jq -r --arg id "$C" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman shop"
+is "the name of what was meant" "$("$NSPROF" record --container shop "${ROOTS[@]}" --duration 0.1 -o "$T/data" 2>&1 >"$T/log" | grep -c "no container for")" 0
+check_rc "pause cannot be meant" 1 "$NSPROF" record --container 2a "${ROOTS[@]}" --duration 0.1 -o "$T/none"
+like "pause cannot be meant: nor is it offered" "$(grep -c 'no container for --container 2a' "$T/check.err") $(cat "$T/check.err")" '^1 '
+unlike "pause is not offered" "$(cat "$T/check.err")" 'front/pause'
+
+# Samples: by the path of a cgroup, where the recording knows of no container.
+busy() { # CGROUP COMM
+	mkdir -p "$T/bin"
+	cp "$TARGETS/spin" "$T/bin/$2"
+	bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" 600' - "$CTR_V2/$CTR_CGROOT/$1" "$T/bin/$2" >/dev/null 2>&1 &
+	PIDS+=("$!")
+	wait_for "grep -qx '$2' /proc/$!/comm" 5
+}
+busy "$POD_SYSTEMD/crio-$A.scope" work-a
+busy "$POD_SYSTEMD/crio-conmon-$A.scope" conmon-a
+busy "machine.slice/machine-libpod_pod_$P.slice/libpod-conmon-$C.scope" conmon-c
+busy "system.slice/$C-1a2b3c4d5e6f7081.service" health
+busy "system.slice/web.service/libpod-payload-$D" work-d
+busy "libpod_parent/$P/conmon" conmon-p
+"$NSPROF" record -q -F 1999 -G "$CTR_CGROOT" --duration 1 -o "$T/data" 2>"$T/err"
+"$NSPROF" symbolize -q --no-inline --by container,comm "$T/data" | cut -d';' -f1,2 | sort -u >"$T/who"
+is "samples of work" "$(grep ';work' "$T/who")" "a10000000000;work-a
+d40000000000;work-d"
+is "samples of what serves it are in no container" "$(grep -Ev ';work' "$T/who" | sed "s,^/$CTR_CGROOT/,,")" "$POD_SYSTEMD/crio-conmon-$A.scope;conmon-a
+libpod_parent/$P/conmon;conmon-p
+machine.slice/machine-libpod_pod_$P.slice/libpod-conmon-$C.scope;conmon-c
+system.slice/$C-1a2b3c4d5e6f7081.service;health"
+done_testing
