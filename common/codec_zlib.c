@@ -44,3 +44,18 @@ int zlib_gzip(FILE *to, const void *data, size_t len)
 	free(out);
 	return 0;
 }
+
+size_t zlib_gunzip_head(const void *data, size_t len, void *out, size_t room)
+{
+	z_stream z = { 0 };
+
+	if (inflateInit2(&z, WINDOW) != Z_OK)
+		return 0;
+	z.next_in = (unsigned char *)(uintptr_t)data;
+	z.avail_in = (unsigned int)MIN(len, (size_t)1 << 30);
+	z.next_out = out;
+	z.avail_out = (unsigned int)MIN(room, (size_t)1 << 30);
+	inflate(&z, Z_SYNC_FLUSH);
+	inflateEnd(&z);
+	return (size_t)(z.next_out - (unsigned char *)out);
+}

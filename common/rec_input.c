@@ -109,13 +109,18 @@ static int spool(int from, const char *shown)
 }
 
 /* Run nsprof-import from @in to @out, both at their beginning. It says itself what it cannot do. */
-static int import(int in, int out, const char *shown)
+static int import(int in, int out, const char *shown, const char *event)
 {
 	char *argv[] = { NULL, xstrdup("--name"), xstrdup(shown), xstrdup("-i"), xstrdup("-"), xstrdup("-o"), xstrdup("-"),
-			 log_verbosity() < 0 ? xstrdup("-q") : NULL, NULL };
+			 NULL, NULL, NULL };
+	size_t n = ARRAY_SIZE(argv) - 3;
 	int status = 0;
 	pid_t pid;
 
+	if (event)
+		argv[n++] = xasprintf("--event=%s", event);
+	if (log_verbosity() < 0)
+		argv[n++] = xstrdup("-q");
 	pid = fork();
 	if (pid == 0) {
 		dup2(in, STDIN_FILENO);
@@ -136,13 +141,13 @@ static int import(int in, int out, const char *shown)
 }
 
 /* Takes @in. A recording made of it, or negative errno after a message. */
-static int imported(int in, const char *shown)
+static int imported(int in, const char *shown, const char *event)
 {
 	int out = tempfile_open(), err = out < 0 ? out : 0;
 	struct stat st;
 
 	if (!err)
-		err = lseek(in, 0, SEEK_SET) < 0 ? -errno : import(in, out, shown);
+		err = lseek(in, 0, SEEK_SET) < 0 ? -errno : import(in, out, shown, event);
 	close(in);
 	/* Nothing: it has said why. */
 	if (!err && (fstat(out, &st) || !st.st_size))
@@ -154,7 +159,7 @@ static int imported(int in, const char *shown)
 	return err;
 }
 
-int rec_input_open(const char *path, const char *shown, uint64_t *size)
+int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size)
 {
 	const bool is_stdin = !strcmp(path, "-");
 	uint8_t magic[8];
@@ -181,8 +186,10 @@ int rec_input_open(const char *path, const char *shown, uint64_t *size)
 			return file;
 		fd = file;
 	}
-	if (S_ISDIR(st.st_mode) || (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic))))
-		fd = imported(fd, shown);
+	if (S_ISDIR(st.st_mode) || (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && is_perf(magic, sizeof(magic)))) {
+		fd = imported(fd, shown, *event);
+		*event = NULL;
+	}
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st)) {

@@ -6,8 +6,9 @@
 
 /*
  * A descriptor that can be read at any offset, owned by the caller, and the *@size in bytes. @path "-" is standard input;
- * @shown names it in messages. Negative errno after a message.
+ * @shown names it in messages. Of perf.data the samples of *@event are read; NULL: the first that has some. *@event becomes NULL where
+ * that is done. Negative errno after a message.
  */
-int rec_input_open(const char *path, const char *shown, uint64_t *size);
+int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size);
 
 #endif

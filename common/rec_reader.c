@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cursor.h"
+#include "filekind.h"
 #include "ledger_codec.h"
 #include "log.h"
 #include "rec_input.h"
@@ -45,6 +46,18 @@ struct rec_reader {
 
 /* ---- opening ---- */
 
+static void foreign(const struct rec_reader *r, uint64_t size)
+{
+	uint8_t head[FILEKIND_HEAD];
+	const size_t n = MIN(size, sizeof(head));
+	const char *kind = rec_pread(r->fd, head, n, 0) ? NULL : filekind_text(head, n);
+
+	if (kind)
+		pr_err("%s is not an nsprof recording; it is %s", r->name, kind);
+	else
+		pr_err("%s is not an nsprof recording (bad magic)", r->name);
+}
+
 static int check_header(const struct rec_reader *r, uint64_t size, struct rec_file_header *h)
 {
 	size_t n = MIN(size, sizeof(*h));
@@ -61,7 +74,7 @@ static int check_header(const struct rec_reader *r, uint64_t size, struct rec_fi
 		return err;
 	}
 	if (memcmp(h->magic, REC_MAGIC, MIN(n, REC_MAGIC_LEN))) {
-		pr_err("%s is not an nsprof recording (bad magic)", r->name);
+		foreign(r, size);
 		return -EINVAL;
 	}
 	if (n < sizeof(*h)) {
@@ -131,7 +144,23 @@ static void source_init(struct rec_reader *r)
 	r->src.samples = sample_dec_new();
 }
 
+/* The event by its name, with the modifier or without. */
+static bool has_event(const struct rec_reader *r, const char *event)
+{
+	const char *own = rec_reader_info(r, "event"), *modifier = rec_reader_info(r, "event_modifier");
+	const size_t len = own ? strlen(own) : 0;
+
+	if (!own || strncmp(event, own, len) != 0)
+		return false;
+	return !event[len] || (event[len] == ':' && modifier && !strcmp(event + len + 1, modifier));
+}
+
 struct rec_reader *rec_reader_open(const char *path)
+{
+	return rec_reader_open_event(path, NULL);
+}
+
+struct rec_reader *rec_reader_open_event(const char *path, const char *event)
 {
 	struct rec_reader *r = xcalloc(1, sizeof(*r));
 	struct rec_block_header h;
@@ -142,7 +171,7 @@ struct rec_reader *rec_reader_open(const char *path)
 	int err;
 
 	r->name = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
-	r->fd = rec_input_open(path, r->name, &size);
+	r->fd = rec_input_open(path, r->name, &event, &size);
 	if (r->fd < 0 || check_header(r, size, &fh))
 		goto fail;
 	r->start = fh.start_mono_ns;
@@ -163,6 +192,10 @@ struct rec_reader *rec_reader_open(const char *path)
 	}
 	if (err) {
 		read_error(r, err);
+		goto fail;
+	}
+	if (event && !has_event(r, event)) {
+		pr_err("%s has no event '%s'; it has '%s'", r->name, event, find_setting(r, "event") ? rec_reader_info(r, "event") : "");
 		goto fail;
 	}
 	r->source_cut = find_setting(r, "imported_cut");

@@ -102,6 +102,12 @@ struct ev_ksymbol {	/* BPF programs and trampolines that come and go */
 	const char *name;
 };
 
+/*
+ * Behind the last address of a chain: the kernel was to walk the user's part later (PERF_CONTEXT_USER_DEFERRED, Linux 6.19), and what it
+ * wrote of it then is not there.
+ */
+#define CHAIN_DEFERRED ((uint64_t)-640)
+
 struct ev_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;

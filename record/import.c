@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "balance.h"
+#include "import_event.h"
 #include "import_host.h"
 #include "import_losses.h"
 #include "ledger.h"
@@ -42,7 +43,9 @@ struct import {
 	char *name;			/* of the input, quoted; owned */
 	struct perfdata *pd;
 	struct import_host host;
-	size_t event;			/* whose samples are taken: index in pd->attrs + 1; 0 = not chosen yet */
+	struct import_event event;	/* whose samples are taken */
+	uint64_t *chain;		/* owned: a stack put together from a sample and its deferred part */
+	uint64_t undeferred;		/* samples whose deferred part is not in the file */
 	struct output out;
 	struct record_opts ro;		/* what perf was asked for, in our words */
 	struct cgroup_fs fs;
@@ -57,42 +60,9 @@ struct import {
 	uint64_t *room;			/* owned, for perfdata_sample() */
 };
 
-/* Of a pipe there may be more to come, and all of them move then. */
-static struct perfdata_attr *chosen(const struct import *im)
+static struct perfdata_attr *first_event(const struct import *im)
 {
-	return &im->pd->attrs[im->event - 1];
-}
-
-static const char *event_name(const struct perfdata_attr *a)
-{
-	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults", "context-switches",
-						"cpu-migrations", "minor-faults", "major-faults" };
-	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
-						"branches", "branch-misses", "bus-cycles" };
-
-	if (a->name[0])
-		return a->name;
-	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(software))
-		return software[a->config];
-	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_SIZE(hardware))
-		return hardware[a->config];
-	return "event";
-}
-
-/* Where an event's modifier begins, at its ':'; NULL: it has none. A tracepoint has a ':' in its name. */
-static const char *modifier_at(const struct perfdata_attr *a)
-{
-	const char *colon = strchr(event_name(a), ':');
-
-	return colon && a->type == PERF_TYPE_TRACEPOINT ? strchr(colon + 1, ':') : colon;
-}
-
-/* @name is the event's, with the modifier or without. */
-static bool has_name(const struct perfdata_attr *a, const char *name)
-{
-	const char *own = event_name(a), *colon = modifier_at(a);
-
-	return !strcmp(own, name) || (colon && strlen(name) == (size_t)(colon - own) && !strncmp(own, name, strlen(name)));
+	return import_event_first(&im->event, im->pd);
 }
 
 /* ---- what is to be known beforehand ---- */
@@ -113,23 +83,7 @@ static int look(void *ctx, const struct perfdata_record *r)
 
 static int choose_event(struct import *im)
 {
-	struct perfdata *pd = im->pd;
-
-	for (size_t i = 0; i < pd->nattrs; i++) {
-		struct perfdata_attr *a = &pd->attrs[i];
-
-		if (im->o->event ? !has_name(a, im->o->event) : PERFDATA_IS_DUMMY(a))
-			continue;
-		if (!im->event || (!im->o->event && !chosen(im)->samples && a->samples))
-			im->event = i + 1;
-	}
-	if (im->event)
-		return 0;
-	if (im->o->event)
-		pr_err("%s has no event '%s'; 'perf evlist' lists them", im->name, im->o->event);
-	else
-		pr_err("%s has no events", im->name);
-	return -ENOENT;
+	return import_event_choose(&im->event, im->pd, im->o->event, im->name);
 }
 
 static int check_arch(const struct import *im)
@@ -161,16 +115,14 @@ static void text(struct rec_writer *w, const char *key, const char *value)
 static void write_info(struct import *im)
 {
 	const struct perfdata *pd = im->pd;
-	const struct perfdata_attr *a = chosen(im);
+	const struct perfdata_attr *a = first_event(im);
 	struct rec_writer *w = im->w;
-	const char *name = event_name(a), *colon = modifier_at(a);
-	char *bare = xstrndup(name, colon ? (size_t)(colon - name) : strlen(name));
 
 	text(w, "version", NSPROF_VERSION);
 	text(w, "imported", pd->version ? pd->version : "perf");
 	text(w, "cmdline", pd->cmdline ? pd->cmdline : "");
-	text(w, "event", bare);
-	text(w, "event_modifier", colon ? colon + 1 : "");
+	text(w, "event", im->event.name);
+	text(w, "event_modifier", im->event.modifier);
 	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
 	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
 	number(w, "dump_size", im->ro.dump_size);
@@ -184,7 +136,6 @@ static void write_info(struct import *im)
 	if (pd->memory_kb)
 		number(w, "memory_kb", pd->memory_kb);
 	text(w, "clock", "perf");
-	free(bare);
 }
 
 /* Wall clock of the first event. */
@@ -246,7 +197,7 @@ static bool is_clock(const struct perfdata_attr *a)
 static int begin(struct import *im, uint64_t first)
 {
 	const struct perfdata_attr *a;
-	int err = im->event ? 0 : choose_event(im);
+	int err = im->event.first ? 0 : choose_event(im);
 
 	if (!err)
 		err = check_arch(im);
@@ -263,7 +214,7 @@ static int begin(struct import *im, uint64_t first)
 		return err;
 	}
 	rec_writer_patient(im->w);
-	a = chosen(im);
+	a = first_event(im);
 	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
 	im->ro.callgraph = a->sample_type & PERF_SAMPLE_STACK_USER ? CALLGRAPH_DWARF :
 			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
@@ -280,21 +231,58 @@ static int begin(struct import *im, uint64_t first)
 
 /* ---- records ---- */
 
+/*
+ * The user's part of a stack that the kernel walked later takes the place of marker and cookie. If it is not there, the marker stays, behind
+ * the address that was hit if that is the user's.
+ */
+static void join_deferred(struct import *im, const struct perfdata_record *r, struct raw_sample *raw)
+{
+	struct sample_in *in = &raw->in;
+	const uint64_t *user, ip = raw->ip;
+	uint64_t cookie;
+	uint32_t n;
+	size_t nuser;
+
+	if (!perfdata_cookie(im->pd, r, &cookie))
+		return;
+	n = in->nchain - 2;
+	user = perfdata_deferred_find(im->pd, cookie, &nuser);
+	im->undeferred += !user;
+	im->chain = xrealloc(im->chain, (n + 3 + (user ? nuser : 0)) * sizeof(*im->chain));
+	memcpy(im->chain, in->chain, n * sizeof(*im->chain));
+	if (user ? !nuser || user[0] < (uint64_t)PERF_CONTEXT_MAX : !n)
+		im->chain[n++] = (uint64_t)PERF_CONTEXT_USER;
+	if (user) {
+		memcpy(im->chain + n, user, nuser * sizeof(*user));
+		n += (uint32_t)nuser;
+	} else {
+		if (n == 1)
+			im->chain[n++] = ip;
+		im->chain[n++] = CHAIN_DEFERRED;
+	}
+	in->chain = im->chain;
+	in->nchain = n;
+}
+
 static void take_sample(struct import *im, const struct perfdata_record *r)
 {
 	struct raw_sample *raw = sink_slot(im->sink);
+	const bool counts = r->attr && import_event_counts(r);
 
 	if (!r->attr)
 		im->unknown_event++;
 	/* Of a file they are known by now. */
 	if (!im->pd->map && r->attr)
 		r->attr->samples++;
-	if (r->attr != chosen(im))
+	if (!r->attr || (!r->attr->taken && !counts))
 		return;
 	if (perfdata_sample(im->pd, r, raw, im->room)) {
 		perfdata_bad(im->pd, r);
 		return;
 	}
+	if (counts && !import_event_period(&im->event, im->pd, r, raw->in.tid, &raw->in.period))
+		return;
+	join_deferred(im, r, raw);
 	sink_take(im->sink);
 }
 
@@ -364,11 +352,11 @@ static void take_namespaces(struct import *im, struct perfdata_cursor *c)
  */
 static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
 {
-	struct perfdata_attr *a = r->attr ? r->attr : chosen(im);
+	struct perfdata_attr *a = r->attr ? r->attr : first_event(im);
 
 	if (!r->time && a->read_format & PERF_FORMAT_LOST)
 		a->lost += n;
-	else if (a == chosen(im))
+	else if (a->taken)
 		ledger_lost_pmu(&im->ledger, r->cpu, r->time, n);
 }
 
@@ -398,6 +386,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 {
 	struct import *im = ctx;
 	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
+	const struct perfdata_attr *a;
 	uint64_t id;
 
 	if (im->pd->piped)
@@ -446,7 +435,8 @@ static int take(void *ctx, const struct perfdata_record *r)
 		perfdata_u64(&c);
 		perfdata_u64(&c);
 		id = perfdata_u64(&c);
-		if (perfdata_find(im->pd, id) == chosen(im))
+		a = perfdata_find(im->pd, id);
+		if (a && a->taken)
 			ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
 		break;
 	default:
@@ -492,6 +482,23 @@ static void tell_damage(const struct import *im)
 	strbuf_fini(&sb);
 }
 
+static void tell_left_out(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct perfdata_attr *first = first_event(im);
+
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		const struct perfdata_attr *a = &pd->attrs[i];
+
+		if (!a->taken && a->samples && !(first->sample_type & a->sample_type & PERF_SAMPLE_READ))
+			pr_warn("%" PRIu64 " samples of '%s' are left out, as a recording has one event: --event '%s' reads these instead",
+				a->samples, import_event_name(a), import_event_name(a));
+	}
+	if (pd->nattrs > 1 && first->sample_type & PERF_SAMPLE_READ && first->read_format & PERF_FORMAT_GROUP)
+		pr_warn("events were sampled as a group (:S): what others than '%s' counted is left out; --event NAME shows it",
+			im->event.name);
+}
+
 static void tell(const struct import *im)
 {
 	const struct perfdata *pd = im->pd;
@@ -504,21 +511,19 @@ static void tell(const struct import *im)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)
 		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
-			n == 1 ? "" : "s", event_name(chosen(im)), sb.len ? "; " : "", sb.len ? sb.s : "");
+			n == 1 ? "" : "s", im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
 	strbuf_fini(&sb);
-	for (size_t i = 0; i < pd->nattrs; i++) {
-		const struct perfdata_attr *a = &pd->attrs[i];
-
-		if (a != chosen(im) && a->samples)
-			pr_warn("%" PRIu64 " samples of '%s' are left out, a recording has one event: choose it with nsprof import --event",
-				a->samples, event_name(a));
-	}
-	if (pd->nattrs > 1 && chosen(im)->sample_type & PERF_SAMPLE_READ && chosen(im)->read_format & PERF_FORMAT_GROUP)
-		pr_warn("'%s' was sampled for its group (:S): what the other events counted is left out", event_name(chosen(im)));
+	tell_left_out(im);
 	if (im->unknown_event)
 		pr_warn("%" PRIu64 " samples are of events that the file does not describe: they are left out",
 			im->unknown_event);
 	tell_damage(im);
+	if (pd->text)
+		pr_warn("%" PRIu64 " bytes of text among the records of %s are left out: a command printed into perf's pipe; send its output elsewhere, "
+			"as in: perf record -o - -- sh -c 'COMMAND >&2'", pd->text, im->name);
+	if (im->undeferred)
+		pr_warn("%" PRIu64 " samples have no user stack: perf deferred it, and the record that should follow is not in %s", im->undeferred,
+			im->name);
 	if (!im->host.same_host && pd->hostname)
 		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
 }
@@ -540,7 +545,7 @@ static int finish(struct import *im)
 	/* By now all is known that tells whose kernel it was. */
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
-	import_losses_settle(&im->losses, im->pd, chosen(im), &im->ledger, rec_writer_start(im->w), im->last);
+	import_losses_settle(&im->losses, im->pd, &im->ledger, rec_writer_start(im->w), im->last);
 	if (!err)
 		err = ledger_finish_told(&im->ledger, im->w, im->last);
 	e = rec_writer_finish(im->w);
@@ -604,6 +609,8 @@ int import_run(const struct import_opts *o)
 	rec_writer_free(im.w);
 	import_host_fini(&im.host);
 	import_losses_fini(&im.losses);
+	import_event_fini(&im.event);
+	free(im.chain);
 	perfdata_free(im.pd);
 	output_fini(&im.out);
 	free(im.room);

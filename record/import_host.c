@@ -31,6 +31,13 @@ static bool asked_build_ids(const struct perfdata *pd)
 	return false;
 }
 
+/* The protection that the record's header tells: whether somebody who asks for code only gets it. */
+static void asked_for(const struct perfdata_record *r, struct kmmap *m)
+{
+	m->prot = r->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
+	m->flags = MAP_PRIVATE;
+}
+
 int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, struct kmmap *m)
 {
 	struct perfdata_cursor cursor = { .p = r->body, .end = r->body + r->len, .swap = pd->swap }, *c = &cursor;
@@ -43,8 +50,7 @@ int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, stru
 	m->len = perfdata_u64(c);
 	m->pgoff = perfdata_u64(c);
 	if (r->type == PERF_RECORD_MMAP) {
-		m->prot = r->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
-		m->flags = MAP_PRIVATE;
+		asked_for(r, m);
 	} else if (r->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && asked_build_ids(pd)) {
 		id = perfdata_bytes(c, 4 + BUILD_ID_MAX);
 		if (!id || id[0] > BUILD_ID_MAX)
@@ -61,6 +67,9 @@ int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, stru
 	if (r->type == PERF_RECORD_MMAP2) {
 		m->prot = perfdata_u32(c);
 		m->flags = perfdata_u32(c);
+		/* Before Linux 4.6 both are 0 where no file is mapped (perf_event_mmap_event() in kernel/events/core.c). */
+		if (!m->prot && !m->flags)
+			asked_for(r, m);
 	}
 	m->path = perfdata_cstr(c);
 	return c->bad ? -EINVAL : 0;

@@ -31,18 +31,19 @@ void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, u
 	il->sum += n;
 }
 
-static struct shares find_shares(const struct import_losses *il, const struct perfdata *pd, const struct perfdata_attr *chosen)
+static struct shares find_shares(const struct import_losses *il, const struct perfdata *pd)
 {
 	struct shares sh = { 0 };
-	bool dummy = false;
+	bool dummy = false, counted = false;
 	uint64_t more;
 
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		const struct perfdata_attr *a = &pd->attrs[i];
 
 		sh.all = sum_of(sh.all, a->lost);
-		if (a == chosen) {
+		if (a->taken) {
 			sh.samples = sum_of(sh.samples, a->lost);
+			counted |= a->read_format & PERF_FORMAT_LOST;
 		} else if (PERFDATA_IS_DUMMY(a)) {
 			sh.side = sum_of(sh.side, a->lost);
 			dummy = true;
@@ -51,7 +52,7 @@ static struct shares find_shares(const struct import_losses *il, const struct pe
 	/* The event for side-band goes on when its losses are read; the others are stopped by then. */
 	more = il->sum > sh.all ? il->sum - sh.all : 0;
 	/* Nothing is written of events that have lost nothing. */
-	sh.counted = chosen->read_format & PERF_FORMAT_LOST && !pd->cut && (sh.all || !more);
+	sh.counted = counted && !pd->cut && (sh.all || !more);
 	if (dummy && sh.all)
 		sh.side += more;
 	else
@@ -66,10 +67,10 @@ static uint64_t part(uint64_t share, uint64_t done, uint64_t sum)
 	return sum ? (uint64_t)((unsigned __int128)share * done / sum) : 0;
 }
 
-void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, const struct perfdata_attr *chosen,
-			  struct ledger *lg, uint64_t start, uint64_t stopped)
+void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
+			  uint64_t start, uint64_t stopped)
 {
-	const struct shares sh = find_shares(il, pd, chosen);
+	const struct shares sh = find_shares(il, pd);
 	uint64_t *keys = xcalloc(il->told.n + 1, sizeof(*keys)), val, done = 0, samples = 0, side = 0;
 	size_t n = 0, it = 0;
 

@@ -22,13 +22,13 @@ struct import_losses {
 /* A ring of @cpu had no room for @n records, as it says at @time; @start is the recording's, both ns. */
 void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, uint64_t start, uint64_t n);
 /*
- * At the end: to the ledger what @chosen has lost, and what perf's event for side-band has. The rings' records are spread in
+ * At the end: to the ledger what the events that are taken (perfdata_attr.taken) have lost, and what perf's event for side-band has. The rings' records are spread in
  * proportion, what they did not tell of is of @stopped (ns), and what other events have lost is in no ledger of this recording. Where no event's
- * losses are known (perf before 6.1, a file without an end), all are taken for samples of @chosen, as are its records of
+ * losses are known (perf before 6.1, a file without an end), all are taken for samples of these, as are its records of
  * mappings where there is no event for side-band.
  */
-void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, const struct perfdata_attr *chosen,
-			  struct ledger *lg, uint64_t start, uint64_t stopped);
+void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
+			  uint64_t start, uint64_t stopped);
 void import_losses_fini(struct import_losses *il);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filekind.h"
 #include "log.h"
 #include "strbuf.h"
 #include "util.h"
@@ -24,6 +25,7 @@
 #define IDS_MAX (1u << 20)	/* of all events */
 #define BUILD_IDS_MAX (1u << 20)
 #define STRINGS_MAX 65536u
+#define PMUS_MAX 64u
 
 enum feature {
 	FEATURE_BUILD_ID = 2,
@@ -36,6 +38,7 @@ enum feature {
 	FEATURE_CMDLINE = 11,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_CLOCK_DATA = 29,
+	FEATURE_HYBRID_TOPOLOGY = 30,
 };
 
 /* ---- bytes ---- */
@@ -273,6 +276,22 @@ static void read_cmdline(struct perfdata *pd, struct perfdata_cursor *c)
 	strbuf_fini(&sb);
 }
 
+/* {name, list of CPUs} of each kind of CPU (write_hybrid_topology() in tools/perf/util/header.c). */
+static void read_core_pmus(struct perfdata *pd, struct perfdata_cursor *c)
+{
+	uint32_t n = perfdata_u32(c);
+
+	for (uint32_t i = 0; i < n && pd->ncore_pmus < PMUS_MAX; i++) {
+		char *name = counted_string(c);
+
+		free(counted_string(c));
+		if (!name)
+			break;
+		pd->core_pmus = xrealloc(pd->core_pmus, (pd->ncore_pmus + 1) * sizeof(*pd->core_pmus));
+		pd->core_pmus[pd->ncore_pmus++] = name;
+	}
+}
+
 static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_cursor *c)
 {
 	switch (feature) {
@@ -309,6 +328,9 @@ static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_
 		pd->clock_wall_ns = perfdata_u64(c);
 		pd->clock_ns = perfdata_u64(c);
 		pd->have_clock = !c->bad;
+		break;
+	case FEATURE_HYBRID_TOPOLOGY:
+		read_core_pmus(pd, c);
 		break;
 	default:
 		break;
@@ -395,6 +417,7 @@ char *perfdata_type_text(uint32_t type)
 	static const char *const names[] = {
 		"MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "SAMPLE", "MMAP2", "AUX",
 		"ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL", "BPF_EVENT", "CGROUP",
+		"TEXT_POKE", "AUX_OUTPUT_HW_ID", "CALLCHAIN_DEFERRED",
 	};
 
 	const char *name = type - 1 < ARRAY_SIZE(names) ? names[type - 1] : "record";
@@ -546,6 +569,21 @@ static int open_fd(struct perfdata *pd)
 	return err ? err : read_header(pd, head);
 }
 
+/* What comes through a pipe has been read as far as it takes to see that it is something else. */
+static void tell_foreign(const struct perfdata *pd, const char *name)
+{
+	uint8_t head[FILEKIND_HEAD];
+	const ssize_t n = pread(pd->fd, head, sizeof(head), 0);
+	const char *kind = n > 0 ? filekind_text(head, (size_t)n) : NULL;
+
+	if (!n)
+		pr_err("%s is empty: perf record was killed before it wrote anything", name);
+	else if (kind)
+		pr_err("%s is not perf.data; it is %s", name, kind);
+	else
+		pr_err("%s is not perf.data: it does not begin with PERFILE2", name);
+}
+
 struct perfdata *perfdata_open(int fd, const char *name)
 {
 	struct perfdata *pd = xcalloc(1, sizeof(*pd));
@@ -557,7 +595,7 @@ struct perfdata *perfdata_open(int fd, const char *name)
 	if (!err)
 		return pd;
 	if (err == -ENOEXEC)
-		pr_err("%s is not perf.data: it does not begin with PERFILE2", name);
+		tell_foreign(pd, name);
 	else if (err == -ESPIPE)
 		pr_err("%s is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
 		       "writes", name);
@@ -579,8 +617,12 @@ void perfdata_free(struct perfdata *pd)
 		free(pd->attrs[i].name);
 	for (size_t i = 0; i < pd->nbuild_ids; i++)
 		free(pd->build_ids[i].path);
+	for (size_t i = 0; i < pd->ncore_pmus; i++)
+		free(pd->core_pmus[i]);
 	free(pd->attrs);
+	free(pd->core_pmus);
 	free(pd->build_ids);
+	perfdata_deferred_free(pd->deferred);
 	u64map_fini(&pd->ids);
 	free(pd->hostname);
 	free(pd->osrelease);

@@ -53,14 +53,22 @@ struct perfdata_attr {
 	char *name;		/* owned; "" = not told */
 	uint64_t samples;	/* met so far */
 	uint64_t lost;		/* records that the kernel had no room for, by its count at the end; told so far */
+	bool taken;		/* whoever reads takes its samples */
 };
 
 /* perf's own event for side-band. */
 #define PERFDATA_IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
 
+/* Bits of perf_event_attr. */
+#define PERFDATA_INHERIT (1ull << 1)
+#define PERFDATA_EXCLUDES (7ull << 4)	/* exclude_user, exclude_kernel, exclude_hv */
 #define PERFDATA_FREQ (1ull << 10)
 #define PERFDATA_SAMPLE_ID_ALL (1ull << 18)
 #define PERFDATA_BUILD_IDS (1ull << 34)
+#define PERFDATA_DEFER_CALLCHAIN (1ull << 38)
+
+/* What headers before Linux 6.19 lack: enum perf_event_type in include/uapi/linux/perf_event.h. */
+#define PERFDATA_CALLCHAIN_DEFERRED 22
 
 struct perfdata_build_id {	/* of a path, which may be more than one file */
 	char *path;		/* owned */
@@ -75,6 +83,8 @@ struct perfdata_spot {
 	uint16_t size;		/* bytes, as its header says */
 	uint64_t at;		/* offset in the file or pipe; PERFDATA_NOWHERE: of compressed ones, of those that had to wait in memory, of parts */
 };
+
+struct perfdata_deferred;
 
 #define PERFDATA_NOWHERE UINT64_MAX
 
@@ -104,6 +114,9 @@ struct perfdata {
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
 	struct u64map ids;	/* of events, one for each CPU or thread -> index in @attrs */
+	char **core_pmus;	/* owned, with their names: the PMUs of a hybrid machine's kinds of CPUs; none: not told */
+	size_t ncore_pmus;
+	struct perfdata_deferred *deferred;	/* owned; NULL: no record of one was met */
 	struct perfdata_build_id *build_ids;	/* owned */
 	size_t nbuild_ids, build_ids_cap;
 	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = not told */
@@ -116,6 +129,7 @@ struct perfdata {
 	uint64_t late;		/* records delivered behind younger ones */
 	uint64_t bad;		/* records whose inner lengths do not fit: left out */
 	struct perfdata_spot first_bad;
+	uint64_t text;		/* bytes of text among or behind the records of a pipe: what a program has printed into it */
 };
 
 /*
@@ -166,5 +180,26 @@ struct raw_sample;
  */
 #define PERFDATA_ROOM (128u << 10)
 int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, struct raw_sample *raw, uint64_t *room);
+
+/* What PERF_SAMPLE_READ says: an event's counter when the sample was taken. */
+struct perfdata_read {
+	uint64_t value, id;
+};
+#define PERFDATA_READS 64u	/* events of a group that are looked at */
+/*
+ * The counters in a sample, of its event or of its whole group, into @out (room for PERFDATA_READS). How many; 0: it has none, they
+ * have no ids, or its lengths do not fit.
+ */
+size_t perfdata_reads(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_read *out);
+
+/* Does the chain of @r, a sample, end with PERF_CONTEXT_USER_DEFERRED and a *@cookie? */
+bool perfdata_cookie(const struct perfdata *pd, const struct perfdata_record *r, uint64_t *cookie);
+/* For perfdata_stream.c: remembers a PERF_RECORD_CALLCHAIN_DEFERRED, the user's part of chains of samples before it. */
+void perfdata_deferred_note(struct perfdata *pd, const struct perfdata_record *r);
+/* Is @r a sample whose record of that kind has not been met yet? */
+bool perfdata_deferred_waits(const struct perfdata *pd, const struct perfdata_record *r);
+/* The user's part of a stack by its cookie, leaf first; *@n entries. NULL: not met. Borrowed until the next note. */
+const uint64_t *perfdata_deferred_find(const struct perfdata *pd, uint64_t cookie, size_t *n);
+void perfdata_deferred_free(struct perfdata_deferred *d);	/* accepts NULL */
 
 #endif

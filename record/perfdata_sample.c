@@ -120,17 +120,68 @@ static uint64_t take_cgroup(struct perfdata_cursor *c, const struct perfdata_att
 	return perfdata_u64(c);
 }
 
+/* Behind the fields of one word each, which are all that stand before the counters. */
+static struct perfdata_cursor at_counters(const struct perfdata *pd, const struct perfdata_record *r)
+{
+	static const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				       PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+				       PERF_SAMPLE_PERIOD;
+	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = pd->swap };
+
+	perfdata_bytes(&c, 8ull * (unsigned int)__builtin_popcountll(r->attr->sample_type & before));
+	return c;
+}
+
+size_t perfdata_reads(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_read *out)
+{
+	const uint64_t format = r->attr->read_format;
+	const uint64_t times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	struct perfdata_cursor c = at_counters(pd, r);
+	uint64_t n = 1;
+
+	if (!(r->attr->sample_type & PERF_SAMPLE_READ) || !(format & PERF_FORMAT_ID))
+		return 0;
+	if (format & PERF_FORMAT_GROUP) {
+		n = perfdata_u64(&c);
+		perfdata_bytes(&c, 8 * times);
+	}
+	n = MIN(n, (uint64_t)PERFDATA_READS);
+	for (uint64_t i = 0; i < n; i++) {
+		out[i].value = perfdata_u64(&c);
+		/* Of a single event its times stand between. */
+		perfdata_bytes(&c, format & PERF_FORMAT_GROUP ? 0 : 8 * times);
+		out[i].id = perfdata_u64(&c);
+		perfdata_bytes(&c, format & PERF_FORMAT_LOST ? 8 : 0);
+	}
+	return c.bad ? 0 : n;
+}
+
+bool perfdata_cookie(const struct perfdata *pd, const struct perfdata_record *r, uint64_t *cookie)
+{
+	struct perfdata_cursor c = at_counters(pd, r);
+	uint64_t n;
+
+	if (!(r->attr->sample_type & PERF_SAMPLE_CALLCHAIN))
+		return false;
+	if (r->attr->sample_type & PERF_SAMPLE_READ)
+		skip_read(&c, r->attr->read_format);
+	n = perfdata_u64(&c);
+	if (n < 2 || n > UINT16_MAX || !perfdata_bytes(&c, 8 * (n - 2)) || perfdata_u64(&c) != CHAIN_DEFERRED)
+		return false;
+	*cookie = perfdata_u64(&c);
+	return !c.bad;
+}
+
 int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, struct raw_sample *raw, uint64_t *room)
 {
 	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = pd->swap };
 	const struct perfdata_attr *a = r->attr;
 	const uint64_t type = a->sample_type;
 	struct sample_in *in = &raw->in;
-	uint64_t ip;
 
 	memset(raw, 0, sizeof(*raw));
 	perfdata_bytes(&c, type & PERF_SAMPLE_IDENTIFIER ? 8 : 0);
-	ip = type & PERF_SAMPLE_IP ? perfdata_u64(&c) : 0;
+	raw->ip = type & PERF_SAMPLE_IP ? perfdata_u64(&c) : 0;
 	if (type & PERF_SAMPLE_TID) {
 		in->pid = perfdata_u32(&c);
 		in->tid = perfdata_u32(&c);
@@ -156,6 +207,6 @@ int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, 
 	if (c.bad)
 		return -EINVAL;
 	if (!in->nchain)
-		sample_chain_of_ip(raw, r->misc, ip);
+		sample_chain_of_ip(raw, r->misc, raw->ip);
 	return 0;
 }

@@ -24,6 +24,8 @@
 #define BPF_EVENT_BODY 16u
 /* Bytes of one file, before the others are looked at again. */
 #define TURN (64u << 10)
+/* Samples that are read from a pipe wait for the rest of their stacks as long as what waits has no more than this part of pd->hold. */
+#define DEFERRED_WAIT 16
 /* Of one compressed record: perf writes at most what a ring holds. Through a pipe all of it has to be in memory. */
 #define COMPRESSED_MAX (64u << 20)
 
@@ -39,6 +41,7 @@ struct feed {
 	size_t begin, end;	/* of it: what is not delivered yet */
 	uint64_t skip;		/* bytes to come that belong to no record */
 	uint64_t at;		/* of the pipe: offset of @begin */
+	bool in_text;		/* what is before @begin is text, not a record */
 };
 
 struct queued {
@@ -148,6 +151,32 @@ static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t l
 	}
 	*bad = size < HEADER;
 	return *bad ? 0 : size;
+}
+
+/* Of ASCII or UTF-8. */
+static bool is_text(uint8_t c)
+{
+	return (c >= ' ' && c != 127 && c < 0xf5) || (c >= '\a' && c <= '\r') || c == 27;
+}
+
+/*
+ * A command that perf runs may print into the pipe that perf writes its records to. Bytes at @p, where a record should begin, that are
+ * text: they end where the zeroes of a record's type are. 0: there is a record, or something else. @all: no more bytes are to come.
+ */
+static size_t text_size(const struct perfdata *pd, const uint8_t *p, size_t left, bool all)
+{
+	const uint8_t *zero = memchr(p, '\0', left);
+	size_t n = zero ? (size_t)(zero - p) : left;
+
+	/* All types there are and will be for long have one byte, which is the first one or the last. */
+	if (left < 4 ? !all : rec_u32(pd, p) < 256)
+		return 0;
+	if (n && (zero ? !pd->swap : !all))
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (!is_text(p[i]))
+			return 0;
+	return n;
 }
 
 /* Reading ends with the record at @p, of which @left bytes are there: it cannot be one, or is not whole. */
@@ -314,6 +343,10 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 		const uint64_t time = s->queue[i].time;
 		struct perfdata_record r = parse(s->pd, s->queue[i].rec);
 
+		/* Of a file all of them were met by an earlier pass. */
+		if (!s->pd->map && limit != UINT64_MAX && perfdata_deferred_waits(s->pd, &r) &&
+		    !holds_more(s, s->n - i, s->pd->hold / DEFERRED_WAIT))
+			break;
 		/* What perf makes up has no time. */
 		s->pd->late += time && time < s->delivered;
 		s->delivered = MAX(s->delivered, time);
@@ -329,6 +362,8 @@ static int take_record(struct stream *s, struct source *src, const uint8_t *rec,
 {
 	struct perfdata_record r = parse(s->pd, rec);
 
+	if (r.type == PERFDATA_CALLCHAIN_DEFERRED && !s->pd->told)
+		perfdata_deferred_note(s->pd, &r);
 	if (!s->ordered)
 		return s->fn(s->ctx, &r);
 	XGROW(s->queue, s->n, s->cap);
@@ -374,12 +409,21 @@ static int take(struct stream *s, struct source *src, const uint8_t *rec, uint64
 	}
 }
 
+static void skip_text(struct perfdata *pd, struct feed *f, size_t n)
+{
+	f->begin += n;
+	f->at += n;
+	f->in_text = true;
+	pd->text += n;
+}
+
 /* All whole records of @f. -EBADMSG: what comes next is none. */
 static int feed_records(struct stream *s, struct source *src, struct feed *f, bool inner)
 {
 	for (;;) {
 		const uint8_t *rec = f->cur ? f->cur->data + f->begin : NULL;
 		uint64_t left = f->end - f->begin, size;
+		size_t text;
 		bool bad;
 		int err;
 
@@ -393,6 +437,11 @@ static int feed_records(struct stream *s, struct source *src, struct feed *f, bo
 				return 0;
 			continue;
 		}
+		text = left && !inner ? text_size(s->pd, rec, left, false) : 0;
+		if (text) {
+			skip_text(s->pd, f, text);
+			continue;
+		}
 		size = left ? rec_size(s->pd, rec, left, &bad) : 0;
 		if (!left || (!size && !bad) || (size && size > left))
 			return 0;
@@ -402,6 +451,7 @@ static int feed_records(struct stream *s, struct source *src, struct feed *f, bo
 		}
 		f->begin += size;
 		f->at += size;
+		f->in_text = false;
 		f->skip = inner ? 0 : rec_trailer(s->pd, rec, size);
 		err = take(s, src, rec, size, f->cur, inner);
 		if (err)
@@ -445,6 +495,14 @@ static int read_mapped(struct stream *s, struct source *src)
 	uint64_t size, more;
 	bool bad;
 
+	if (s->pd->piped) {
+		const size_t text = left > 1 ? text_size(s->pd, rec, left, true) : 0;
+
+		src->at += text;
+		s->pd->text += s->pd->told ? 0 : text;
+		if (text)
+			return 0;
+	}
 	size = rec_size(s->pd, rec, left, &bad);
 	/* Of a directory's parts nobody is told the offset: the name that is shown is the directory's. */
 	if (bad || !size || size > left)
@@ -516,6 +574,9 @@ static int run_pipe(struct stream *s)
 		if (err)
 			return err;
 	}
+	/* A single byte may be the first one of a record's type. */
+	if (!src->in.skip && src->in.end > src->in.begin + !src->in.in_text)
+		skip_text(s->pd, &src->in, text_size(s->pd, src->in.cur->data + src->in.begin, src->in.end - src->in.begin, true));
 	if (src->in.end > src->in.begin)
 		note_end(s->pd, src->in.cur->data + src->in.begin, src->in.end - src->in.begin, src->in.at);
 	s->pd->cut |= src->in.end > src->in.begin || src->in.skip;

@@ -14,6 +14,7 @@
 struct raw_sample {
 	struct sample_in in;	/* all but stack, unmasked and copy_full; registers are unmasked yet */
 	const uint8_t *stack;	/* in the record; NULL when there is none */
+	uint64_t ip;		/* which was hit; of perf.data only */
 	uint64_t asked, size;	/* bytes: room in the record, really copied */
 	uint64_t chain[RAW_CHAIN_MAX];	/* made up where the kernel gave none, or none of 32-bit code */
 };

@@ -17,6 +17,7 @@
 #include "load.h"
 #include "log.h"
 #include "opt.h"
+#include "rec_reader.h"
 #include "outfile.h"
 #include "pages.h"
 #include "perf_opts.h"
@@ -453,6 +454,7 @@ int main(int argc, char **argv)
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &c.output, NULL },
 		{ "format", 0, "FORMAT", "text (default), md, json, csv, folded (for flamegraph.pl), svg, html", OPT_CALL, &c.format, set_format },
 		{ "fail-on", 0, "COND", "exit status 1 when total>2%, func:REGEX>5% or self:REGEX>5% holds", OPT_CALL, &c, add_gate },
+		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &c.load.event, NULL },
 		{ "scale", 0, "COUNTS", "before=N,after=N: compare the cost of a unit of work (request)", OPT_STR, &c.scale, NULL },
 		{ "per", 0, "WHAT", "compare shares of the total (default) or amounts a second", OPT_CALL, &c.diff.per, set_per },
 		{ "weight", 0, "W", "samples or period (default where it is known)", OPT_CALL, &c, set_weight },

@@ -382,13 +382,13 @@ static void print_json(const struct info *in, FILE *to)
 
 /* ---- command ---- */
 
-static int run(const char *path, bool json)
+static int run(const char *path, const char *event, bool json)
 {
 	struct info in = { .path = path };
 	struct outfile *out;
 	int err;
 
-	in.r = rec_reader_open(path);
+	in.r = rec_reader_open_event(path, event);
 	if (!in.r)
 		return 1;
 	err = info_stats_collect(in.r, &in.st);
@@ -411,11 +411,12 @@ static int run(const char *path, bool json)
 int main(int argc, char **argv)
 {
 	bool json = false, build_info = false, quiet = false;
-	const char *input = NULL;
+	const char *input = NULL, *event = NULL;
 	int verbose = 0, first, err;
 	const struct opt opts[] = {
 		{ "input", 'i', "FILE", "recording; '-' is standard input (default: that if it is a pipe, else nsprof.data)",
 		  OPT_STR, &input, NULL },
+		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &event, NULL },
 		{ "json", 'j', NULL, "one JSON object", OPT_FLAG, &json, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &verbose, NULL },
@@ -448,5 +449,5 @@ int main(int argc, char **argv)
 		pr_err("one recording at a time: '%s' is one too many; see --help", argv[argc - 1]);
 		return EXIT_USAGE;
 	}
-	return run(input ? input : argc > first ? argv[first] : rec_reader_default(), json);
+	return run(input ? input : argc > first ? argv[first] : rec_reader_default(), event, json);
 }

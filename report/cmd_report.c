@@ -586,6 +586,7 @@ static int parse(int argc, char **argv, struct report_opts *o)
 	const struct opt opts[] = {
 		{ "input", 'i', "FILE", "recording, saved profile or folded text; '-' is standard input (default: that if it is a pipe, else nsprof.data)",
 		  OPT_STR, &o->input, NULL },
+		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &o->load.event, NULL },
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &o->output, NULL },
 		{ "format", 0, "FORMAT", "text (the default), csv, json, html (flame graph as a page) or svg (as a picture)", OPT_STR, &o->format, NULL },
 		{ "csv", 0, NULL, "the table as CSV", OPT_FLAG, &o->csv, NULL },

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "filekind.h"
 #include "folded.h"
 #include "log.h"
 #include "rec_reader.h"
@@ -38,7 +39,7 @@ static void handle_interrupt(void (*handler)(int), int flags)
 		sigaction(SIGINT, &sa, NULL);
 }
 
-#define HEAD 4096	/* bytes that tell what an input is */
+#define HEAD FILEKIND_HEAD	/* bytes that tell what an input is */
 
 /* Text has no NUL bytes; what has some in its head and is no recording is not read to its end. */
 static bool foreign(const char *buf, size_t n)
@@ -87,6 +88,17 @@ static int cannot_open(const char *path, int err)
 	return -err;
 }
 
+/* What begins with these @n bytes is nothing that can be reported. */
+static void tell_foreign(const char *path, const char *head, size_t n)
+{
+	const char *kind = filekind_text(head, n);
+
+	if (kind)
+		pr_err("'%s' cannot be reported; it is %s", path, kind);
+	else
+		pr_err("'%s' is neither a recording nor a profile nor folded text", path);
+}
+
 /* Is the file @fd, called @path, none of ours, by its kind, size and first bytes? 0, or negative errno after a message. */
 static int check_file(int fd, const char *path, const struct stat *st)
 {
@@ -103,7 +115,7 @@ static int check_file(int fd, const char *path, const struct stat *st)
 	}
 	got = S_ISREG(st->st_mode) ? pread(fd, head, sizeof(head), 0) : 0;
 	if (got > 0 && foreign(head, (size_t)got)) {
-		pr_err("'%s' is neither a recording nor a profile nor folded text", path);
+		tell_foreign(path, head, (size_t)got);
 		return -EINVAL;
 	}
 	return 0;
@@ -167,6 +179,8 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 		argv[i++] = "--srcline";
 	if (o->quiet)
 		argv[i++] = "-q";
+	if (o->event)
+		argv[i++] = xasprintf("--event=%s", o->event);
 	for (size_t k = 0; k < o->nfilters; k++) {
 		argv[i++] = "--filter";
 		argv[i++] = o->filters[k];
@@ -243,6 +257,8 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 /* A profile whose counts are those of folded text. */
 static int load_folded(const struct load_opts *o, FILE *in, struct profile **out, struct load_info *info)
 {
+	char head[HEAD];
+	const ssize_t got = pread(fileno(in), head, sizeof(head), 0);
 	struct folded_stats st;
 	int err;
 
@@ -251,7 +267,7 @@ static int load_folded(const struct load_opts *o, FILE *in, struct profile **out
 	err = folded_read(in, o->path, *out, &st);
 	profile_finish(*out);
 	if (!err && !st.lines) {
-		pr_err("'%s' is neither a recording nor a profile nor folded text", o->path);
+		tell_foreign(o->path, head, got > 0 ? (size_t)got : 0);
 		err = -EINVAL;
 	}
 	info->bad_lines = st.bad;
@@ -264,6 +280,8 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 	for (size_t k = 0; k < o->nlists; k++)
 		if (!profile || o->lists[k].key == FILTER_TIME)
 			return o->lists[k].option;
+	if (o->event)
+		return "--event";
 	if (o->max_stack)
 		return "--max-stack";
 	if (o->raw_names)

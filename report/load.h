@@ -27,6 +27,7 @@ struct load_opts {
 	bool merge_threads, no_inline;	/* symbolize --merge-threads, --no-inline; reshape() */
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
+	const char *event;	/* symbolize --event; NULL: the first that has samples */
 	bool quiet;
 };
 

@@ -148,6 +148,8 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 	 */
 	if (out->n >= cc->max)
 		out->end = UNWIND_DEPTH;
+	else if (s->nchain && s->chain[s->nchain - 1] == CHAIN_DEFERRED)
+		out->end = UNWIND_DEFERRED;
 	else if (user && cc->copies)
 		out->end = UNWIND_NARROW;
 	else

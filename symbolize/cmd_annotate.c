@@ -43,7 +43,7 @@
 #define SHOWN_NAMES 10	/* functions named where none could be shown */
 
 struct config {
-	const char *input, *output, *servers, *style, *symbol;
+	const char *input, *output, *event, *servers, *style, *symbol;
 	double percent_limit;
 	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
 	int verbose;
@@ -106,6 +106,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input,
 		  NULL },
 		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &cfg->output, NULL },
+		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &cfg->event, NULL },
 		{ "json", 0, NULL, "write JSON", OPT_FLAG, &cfg->json, NULL },
 		{ "filter", 0, "KEY=VALUE",
 		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO (seconds)",
@@ -468,7 +469,7 @@ static int annotate(struct config *cfg)
 	s.cfg = cfg;
 	/* Ctrl-C while a recording comes in through a pipe is for who records. */
 	stop_init(false);
-	s.r = rec_reader_open(cfg->input);
+	s.r = rec_reader_open_event(cfg->input, cfg->event);
 	if (!s.r)
 		return EXIT_FAILURE;
 	stop_init(true);

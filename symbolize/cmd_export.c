@@ -27,7 +27,7 @@
 #define DEFAULT_OUTPUT "perf.data"
 
 struct config {
-	const char *input, *output, *buildid_dir, *unwind;
+	const char *input, *output, *event, *buildid_dir, *unwind;
 	uint64_t max_stack;
 	bool strict, quiet, build_info;
 	int verbose;
@@ -44,6 +44,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "buildid-dir", 0, "DIR",
 		  "besides, the symbols that the recording captured, for 'perf --buildid-dir DIR report'; DIR is new or empty",
 		  OPT_STR, &cfg->buildid_dir, NULL },
+		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &cfg->event, NULL },
 		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL,
 		  &cfg->max_stack, maxstack_parse },
 		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
@@ -144,7 +145,7 @@ static int export(const struct config *cfg)
 
 	/* As nsprof-symbolize: while the recording comes in, Ctrl-C is meant for the recorder. */
 	stop_init(false);
-	td.reader = rec_reader_open(cfg->input);
+	td.reader = rec_reader_open_event(cfg->input, cfg->event);
 	if (!td.reader)
 		return -EIO;
 	stop_init(true);

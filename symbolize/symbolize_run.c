@@ -291,7 +291,7 @@ static int symbolize(struct symbolize_opts *o)
 	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
 	 */
 	stop_init(false);
-	r = rec_reader_open(o->input);
+	r = rec_reader_open_event(o->input, o->event);
 	if (!r)
 		return EXIT_FAILURE;
 	stop_init(true);

@@ -9,6 +9,7 @@
 #include "fold.h"
 #include "leading.h"
 #include "opt.h"
+#include "rec_reader.h"
 #include "unwind.h"
 
 enum symbolize_format {
@@ -18,6 +19,7 @@ enum symbolize_format {
 /* Texts are borrowed from the command line. */
 struct symbolize_opts {
 	const char *input;	/* the recording; "-" is standard input */
+	const char *event;	/* of perf.data; NULL: the first that has samples */
 	const char *output;	/* NULL or "-" is standard output; a folder with @split */
 	enum symbolize_format kind;
 	struct lead lead;
@@ -46,7 +48,8 @@ struct symbolize_opts {
 #define SYMBOLIZE_INPUT_OPTS(o)                                                                    \
 	{ "input", 'i', "FILE",                                                                    \
 	  "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, \
-	  &(o)->input, NULL }
+	  &(o)->input, NULL },                                                                     \
+	{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &(o)->event, NULL }
 #define SYMBOLIZE_FILTER_OPTS(o)                                                                   \
 	{ "filter", 0, "KEY=VALUE",                                                                \
 	  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO " \

@@ -72,6 +72,10 @@ static const struct {
 		"32-bit code, whose stacks are not unwound from copies",
 		"if the program keeps frame pointers, record with --call-graph fp",
 	},
+	[UNWIND_DEFERRED] = {
+		"user stack deferred by perf, and its record is missing",
+		"record with a larger -m, or with --call-graph fp alone",
+	},
 	[UNWIND_NO_USER] = { "no user stack", NULL },
 };
 

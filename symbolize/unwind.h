@@ -32,6 +32,7 @@ enum unwind_end {
 	UNWIND_DEPTH,		/* cap on frames */
 	UNWIND_NO_COPY,		/* the kernel could copy nothing at the stack pointer */
 	UNWIND_NARROW,		/* 32-bit code, of which only the address is taken with stack copies */
+	UNWIND_DEFERRED,	/* the kernel was to walk it later, and that is not in the recording */
 	UNWIND_NO_USER,		/* kernel thread, or no user registers */
 	UNWIND_END_MAX,
 };

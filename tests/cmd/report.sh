@@ -77,7 +77,7 @@ bad "a directory" "is a directory" .
 bad "no nsprof.data" "cannot open 'nsprof.data'"
 bad "noise" "'noise' is neither a recording nor a profile nor folded text" noise
 bad "text that is not folded" "'/etc/passwd' is neither" /etc/passwd
-bad "a program" "'/bin/sh' is neither" /bin/sh
+bad "a program" "'/bin/sh' cannot be reported; it is a program" /bin/sh
 bad "a device without an end" "'/dev/zero' is neither" /dev/zero
 bad "a pipe without an end" "'-' is neither" - < <(exec cat /dev/zero)
 printf 'PERFILE2........................................................................................' >perf.data

@@ -6,65 +6,25 @@
 
 Three samples in cgroup /made/one and two in /made/two, of thread "made": main, app_outer, app_leaf of PROGRAM (tests/targets/spin.c), and above
 them a BPF program of the kernel's that is there from the third sample on. 7 samples are lost. Records that nobody asked for lie between.
-
-Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
 """
-import re
-import struct
-import subprocess
 import sys
 
-IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IDENTIFIER, CGROUP = 1, 2, 4, 32, 128, 256, 1 << 16, 1 << 21
+from perfdata_writer import CALLCHAIN, CGROUP, CPU, IDENTIFIER, IP, PERIOD, TID, TIME, Program, Writer, text
+
 KIND = IP | TID | TIME | CALLCHAIN | CPU | PERIOD | IDENTIFIER | CGROUP
 ORDER, FORM, ATTR, MMAP, PROGRAM, OUT = sys.argv[1:3] + [int(n) for n in sys.argv[3:5]] + sys.argv[5:7]
 ID, PID, BASE, BPF = 77, 4711, 0x555500000000, 0xffffffffc0100000
-
-
-def pack(fmt, *values):
-	return struct.pack(ORDER + fmt, *values)
-
-
-def text(s, room=8):
-	raw = s.encode() + b'\0'
-	return raw + bytes(-len(raw) % room)
-
-
-def counted(s):
-	raw = text(s, 64)
-	return pack('I', len(raw)) + raw
-
-
-def record(kind, body, misc=0):
-	return pack('IHH', kind, misc, 8 + len(body)) + body
+writer = Writer(ORDER)
+pack, record, program = writer.pack, writer.record, Program(PROGRAM)
+build_id = program.build_id
 
 
 def sid(time):
 	return pack('IIQIIQ', PID, PID, time, 1, 0, ID)
 
 
-def tool(*command):
-	return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def flags(*bits):
-	"""Bit fields are filled from the other end of each byte on the other kind of machine."""
-	raw = sum(1 << b for b in bits).to_bytes(8, 'little')
-	return raw if ORDER == '<' else bytes(int('{:08b}'.format(x)[::-1], 2) for x in raw)
-
-
-def attribute():
-	head = pack('IIQQQQ', 1, ATTR, 0, 1000000, KIND, 0)
-	return (head + flags(8, 9, 13, 18, 23, 24, 28, 29, 30, 32, *([34] if MMAP == 3 else [])) + bytes(512))[:ATTR]
-
-
-symbols = {name: int(at, 16) for at, name in re.findall(r'^(\w+) [tT] (\w+)$', tool('nm', PROGRAM), re.M)}
-segment = re.search(r'LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ R E', tool('readelf', '-lW', PROGRAM))
-offset, vaddr, size = (int(n, 16) for n in segment.groups())
-build_id = bytes.fromhex(re.search(r'Build ID: (\w+)', tool('readelf', '-n', PROGRAM)).group(1))
-
-
 def mapping(time):
-	where = pack('IIQQQ', PID, PID, BASE, size + 4096, offset)
+	where = pack('IIQQQ', PID, PID, BASE, program.size + 4096, program.offset)
 	name = text(PROGRAM)
 	if MMAP == 1:
 		return record(1, where + name + sid(time), 2)
@@ -74,13 +34,8 @@ def mapping(time):
 
 
 def sample(time, cgroup):
-	ips = [2 ** 64 - 128, BPF + 0x10, 2 ** 64 - 512] + [BASE + symbols[f] + 4 - vaddr for f in ('app_leaf', 'app_outer', 'main')]
+	ips = [2 ** 64 - 128, BPF + 0x10, 2 ** 64 - 512] + [BASE + program.symbols[f] + 4 - program.vaddr for f in ('app_leaf', 'app_outer', 'main')]
 	return record(9, pack('QQIIQIIQQ%dQQ' % len(ips), ID, ips[1], PID, PID, time, 1, 0, 1000000, len(ips), *ips, cgroup), 1)
-
-
-def build_id_entry(kind):
-	name = text(PROGRAM, 64)
-	return pack('IHHi', kind, 2 | 1 << 15, 36 + len(name), -1) + build_id.ljust(20, b'\0') + pack('BBH', len(build_id), 0, 0) + name
 
 
 NAMESPACES = pack('IIQ', PID, PID, 7) + b''.join(pack('QQ', 4, 4026532000 + i) for i in range(7))
@@ -111,26 +66,9 @@ RECORDS = [
 	record(84, bytes(8)), record(4095, bytes(16)),		# BPF_METADATA, and what nobody knows yet
 	record(4, pack('IIIIQ', PID, 1, PID, 1, 70) + sid(70)),
 ]
-FEATURES = [
-	(3, counted('elsewhere')), (5, counted('4.19.1')), (6, counted('x86_64')),
-	(12, pack('II', 1, ATTR) + attribute() + pack('I', 1) + counted('cycles:ppp') + pack('Q', ID)),
-]
-
-data = b''.join(RECORDS)
-magic = b'PERFILE2' if ORDER == '<' else b'2ELIFREP'
-if FORM == 'pipe':
-	head = magic + pack('Q', 16) + record(64, attribute() + pack('Q', ID))
-	head += b''.join(record(80, pack('Q', n) + body) for n, body in FEATURES) + build_id_entry(67)
-	out = head + data
-else:
-	features = [(2, build_id_entry(0))] + FEATURES
-	ids = 104
-	attrs = ids + 8
-	start = attrs + ATTR + 16
-	table, at = b'', start + len(data) + 16 * len(features)
-	for _, body in features:
-		table += pack('QQ', at, len(body))
-		at += len(body)
-	out = magic + pack('8Q4Q', 104, ATTR + 16, attrs, ATTR + 16, start, len(data), 0, 0, sum(1 << n for n, _ in features), 0, 0, 0)
-	out += pack('Q', ID) + attribute() + pack('QQ', ids, 8) + data + table + b''.join(body for _, body in features)
-open(OUT, 'wb').write(out)
+ATTRIBUTE = writer.attribute(ATTR, 1, 0, 1000000, KIND, 0, 8, 9, 13, 18, 23, 24, 28, 29, 30, 32, *([34] if MMAP == 3 else []))
+EVENTS = [(ATTRIBUTE, (ID,), 'cycles:ppp')]
+FEATURES = [(3, writer.counted('elsewhere')), (5, writer.counted('4.19.1')), (6, writer.counted('x86_64')), (12, writer.event_desc(EVENTS))]
+if FORM == 'file':
+	FEATURES.insert(0, (2, program.build_id_entry(writer, 0)))
+writer.write(OUT, FORM, EVENTS, FEATURES, b''.join(RECORDS), program.build_id_entry(writer, 67))

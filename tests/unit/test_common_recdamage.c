@@ -366,7 +366,7 @@ static void test_foreign_files(void **state)
 		{ "", 0, "is empty" },
 		{ "#!/bin/sh\n", 10, "is not an nsprof recording (bad magic)" },
 		{ "x", 1, "is not an nsprof recording (bad magic)" },
-		{ "\x7f" "ELF", 4, "is not an nsprof recording (bad magic)" },
+		{ "\x7f" "ELF", 4, "is not an nsprof recording; it is a program or library, not a profile" },
 		{ "NSPROF\n\n 0123456789", 19, "is not an nsprof recording (bad magic)" },
 		{ "NSPR", 4, "is cut inside its header" },
 		{ "NSPROF\r\n\1\0\0\0", 12, "is cut inside its header" },

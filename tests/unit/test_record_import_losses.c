@@ -34,6 +34,7 @@ static void rig_open(struct rig *r, size_t nattrs, const uint64_t lost[EVENTS])
 		r->attrs[i].config = i == SIDE ? PERF_COUNT_SW_DUMMY : i;
 		r->attrs[i].read_format = PERF_FORMAT_LOST;
 		r->attrs[i].lost = lost[i];
+		r->attrs[i].taken = i == CHOSEN;
 	}
 	r->pd.attrs = r->attrs;
 	r->pd.nattrs = nattrs;
@@ -42,7 +43,7 @@ static void rig_open(struct rig *r, size_t nattrs, const uint64_t lost[EVENTS])
 
 static void settle(struct rig *r)
 {
-	import_losses_settle(&r->il, &r->pd, &r->attrs[CHOSEN], &r->lg, START, START + 9 * S);
+	import_losses_settle(&r->il, &r->pd, &r->lg, START, START + 9 * S);
 	r->rows = tally_take(&r->lg.tally, &r->n);
 }
 
