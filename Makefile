@@ -200,7 +200,7 @@ check-runtimes: deps-runtimes	## containers of docker, podman, containerd, lxc a
 .PHONY: check-today
 check-today: deps	## programs of today's compilers and runtimes, in containers of Debian sid, which it downloads (3 GB; root)
 	+$(Q)$(MAKE) --no-print-directory $(jobs) all
-	$(Q)BUILD=$(abspath $(B)) tests/today/run $(TODAY)
+	$(Q)BUILD="$(abspath $(B))" tests/today/run $(TODAY)
 
 .PHONY: check-names
 check-names: deps-check deps-names	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)
@@ -214,12 +214,12 @@ check-unit: deps-unit $$(unit_bins)	## only the unit tests
 .PHONY: bench
 bench: deps-check	## compare with perf on the same workloads (root, an hour on an idle machine)
 	+$(build_targets)
-	$(Q)BUILD=$(abspath $(B)) tests/bench/run $(BENCH)
+	$(Q)BUILD="$(abspath $(B))" tests/bench/run $(BENCH)
 
 .PHONY: demo
 demo: deps-demo	## profile a container from the host, for real, in a minute (root)
 	+$(build_demo)
-	$(Q)BUILD=$(abspath $(B)) contrib/demo
+	$(Q)BUILD="$(abspath $(B))" contrib/demo
 
 # ---- what a reviewer would say ----
 C_FILES = $(foreach d,common record symbolize report,$(wildcard $(d)/*.c))

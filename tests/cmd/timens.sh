@@ -17,7 +17,14 @@ stacks() { # FOLDED LEAF
 	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p" "$1" | sort -u
 }
 
-for by in -1000 5000; do
+# No clock may be before 0: on a machine that booted a moment ago not by much.
+past=-1000
+until unshare -T --monotonic $past --boottime $past true 2>err; do
+	past=$((past / 2))
+	((past < -1)) || { skip "clocks that are behind" "this machine booted a moment ago: $(cat err)"; past=; break; }
+done
+
+for by in $past 5000; do
 	unshare -T --monotonic $by --boottime $by "$JIT" move 1.5 "$T" &
 	pid=$!
 	wait_for "[ -e jit-$pid.dump ]" 10

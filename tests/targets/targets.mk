@@ -221,7 +221,7 @@ $(MANY) &: tests/tools/manyunits
 
 define go
 $(call say,TARGET,$@)
-$(Q)GOFLAGS= GO111MODULE=off GOCACHE=$(abspath $(T))/gocache GOPATH=$(abspath $(T))/gopath CGO_ENABLED=1 go build $(1) -o $@ $<
+$(Q)GOFLAGS= GO111MODULE=off GOCACHE="$(abspath $(T))/gocache" GOPATH="$(abspath $(T))/gopath" CGO_ENABLED=1 go build $(1) -o $@ $<
 endef
 $(T)/gospin: tests/targets/gospin.go $(T)/.dir
 	$(call go,)
