@@ -63,7 +63,7 @@ struct recent_frame {
 struct seen {
 	uint32_t node;
 	enum unwind_end end;
-	uint32_t at;		/* id of the module it ended in; 0: none */
+	uint32_t at;		/* id of the module it ended in, or as in collect.ended_in; 0: none */
 	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
 	uint64_t border;	/* struct stack */
 	uint32_t slot;		/* spread.h; 0: not counted there */
@@ -364,6 +364,8 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 	if (!st.n)
 		node = stacktree_child(&c->tree, node, c->empty);
 	seen = (struct seen){ .node = node, .end = st.end, .at = st.at ? st.at->id : 0 };
+	if (!seen.at && st.end == UNWIND_NO_JIT_ROWS)
+		seen.at = COLLECT_AT_IMAGE | s->img->index;
 	if (st.joined) {
 		seen.joined = stack_node(c, s, &st, st.n + st.joined, lead);
 		seen.border = st.border;

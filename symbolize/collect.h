@@ -75,8 +75,11 @@ struct collect {
 	uint64_t period_min, period_max;	/* of all seen */
 	struct leftout leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
-	struct u64map ended_in;	/* module id << 8 | enum unwind_end -> samples */
+	/* module id << 8 | enum unwind_end -> samples; of UNWIND_NO_JIT_ROWS, COLLECT_AT_IMAGE | image index instead of the id */
+	struct u64map ended_in;
 };
+
+#define COLLECT_AT_IMAGE 0x80000000u
 
 void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts);
 void collect_fini(struct collect *c);

@@ -7,6 +7,7 @@
 #include "clean.h"
 #include "elf_file.h"
 #include "hash.h"
+#include "jitruntime.h"
 #include "rec_reader.h"
 #include "strbuf.h"
 #include "util.h"
@@ -55,13 +56,26 @@ static bool recording_cut(const struct stats_input *in)
 	return rec_reader_damage(in->reader)->cut;
 }
 
+/* Memory that has a file for its name: shared by mmap(2), memfd_create(2), shmget(2), or of huge pages. */
+static bool is_memory(const struct module *m)
+{
+	static const char *const names[] = { "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(m->dso.path, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* For a binary whose bytes are nowhere. */
 static const char *binary_remedy(const struct stats_input *in, const struct module *m)
 {
 	if (recording_cut(in))
 		return "end the recorder with Ctrl-C or SIGTERM: it writes what it needs of binaries last";
+	if (m->not_elf || is_memory(m))
+		return NULL;
 	if (!m->dso.build_id_len)
-		return "link it with --build-id, or symbolize while it runs, as root";
+		return "if it is a program or a library, link it with --build-id; or symbolize while it runs, as root";
 	return "have the file with this build-id at its path here, or symbolize while it runs, as root";
 }
 
@@ -120,16 +134,6 @@ static bool is_go_lost(const struct module *m)
 #define GO_LOST "nothing tells where the code begins that Go's function table is about"
 #define GO_LOST_REMEDY "keep the section .go.module, or the symbol runtime.text"
 
-/* How a runtime is told to name its code; the runtimes are those that tests start. */
-static const char *jit_remedy(const char *exe)
-{
-	if (!strcmp(exe, "node") || !strcmp(exe, "nodejs"))
-		return "run node with --perf-basic-prof";
-	if (!strcmp(exe, "java"))
-		return "run java with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit";
-	return "have it write /tmp/perf-PID.map or a jitdump: nsprof-symbolize(1), JIT CODE";
-}
-
 /* ---- stacks ---- */
 
 static const char *end_where(enum unwind_end end, const struct module *m)
@@ -155,6 +159,30 @@ static void add_end(struct finder *f, enum unwind_end end, const struct module *
 	gap->samples = samples;
 }
 
+/* "[jit] of java", owned. */
+static char *jit_where(const struct image *img)
+{
+	const char *exe = base_name(img->exe);
+	struct strbuf sb = STRBUF_INIT;
+	char *where;
+
+	strbuf_addf(&sb, "[jit] of %s", exe[0] ? exe : img->comm);
+	where = clean_copy(sb.s);
+	strbuf_fini(&sb);
+	return where;
+}
+
+/* Stacks that end in JIT code of image @index. */
+static void add_jit_end(struct finder *f, uint32_t index, uint64_t samples)
+{
+	const struct image *img = replay_image(f->in->nm->rp, index);
+	struct gap *gap = add(f->g, false, NULL, jit_where(img));
+
+	gap->reason = unwind_end_text(UNWIND_NO_JIT_ROWS);
+	gap->remedy = jit_runtime_unwinding(jit_runtime_of(img), u64map_get(&f->mapped, index));
+	gap->samples = samples;
+}
+
 static void find_ends(struct finder *f)
 {
 	const struct collect *c = f->in->col;
@@ -164,8 +192,15 @@ static void find_ends(struct finder *f)
 	memcpy(rest, c->verdicts, sizeof(rest));
 	while (u64map_next(&c->ended_in, &it, &key, &val)) {
 		enum unwind_end end = (enum unwind_end)(key & 0xff);
-		const struct module *m = modules_get(f->in->mods, (uint32_t)(key >> 8));
+		const uint32_t at = (uint32_t)(key >> 8);
+		const struct module *m;
 
+		if (end == UNWIND_NO_JIT_ROWS && at & COLLECT_AT_IMAGE) {
+			add_jit_end(f, at & ~COLLECT_AT_IMAGE, val);
+			rest[end] -= val;
+			continue;
+		}
+		m = modules_get(f->in->mods, at);
 		if (!m)
 			continue;
 		add_end(f, end, m, val);
@@ -187,8 +222,8 @@ static uint64_t owner_key(const struct location *loc)
 	switch ((enum location_kind)loc->kind) {
 	case LOC_FILE:
 	case LOC_NOELF:
-		kind = OWNER_MODULE;
-		id = loc->mod->id;
+		kind = loc->kind == LOC_NOELF && is_memory(loc->mod) ? OWNER_JIT : OWNER_MODULE;
+		id = kind == OWNER_JIT ? loc->owner : loc->mod->id;
 		break;
 	case LOC_ANON:
 		kind = location_may_be_jit(loc) ? OWNER_JIT : OWNER_ODD;
@@ -204,11 +239,17 @@ static uint64_t owner_key(const struct location *loc)
 	return (uint64_t)kind << 32 | id;
 }
 
-static void describe_module(struct finder *f, struct gap *gap, const struct module *m)
+/* @image: who maps it; a runtime may keep its own code in a file of its own form. */
+static void describe_module(struct finder *f, struct gap *gap, const struct module *m, uint32_t image)
 {
 	gap->mod = m;
 	gap->where = clean_copy(m->dso.path);
-	if (m->source == MODULE_NONE) {
+	if (m->source == MODULE_NONE && m->not_elf) {
+		unsigned int runtimes = jit_runtime_of(replay_image(f->in->nm->rp, image)) & ~(unsigned int)JIT_DUMP;
+
+		gap->reason = "not an ELF file";
+		gap->remedy = runtimes ? jit_runtime_naming(runtimes) : NULL;
+	} else if (m->source == MODULE_NONE) {
 		gap->reason = m->why ? m->why : "binary not available";
 		gap->remedy = binary_remedy(f->in, m);
 	} else if (is_go_lost(m)) {
@@ -225,17 +266,20 @@ static void describe_module(struct finder *f, struct gap *gap, const struct modu
 static void describe_jit(struct finder *f, struct gap *gap, uint32_t image)
 {
 	const struct image *img = replay_image(f->in->nm->rp, image);
-	const char *exe = base_name(img->exe);
-	struct strbuf sb = STRBUF_INIT;
+	const unsigned int runtimes = jit_runtime_of(img);
 
-	strbuf_addf(&sb, "[jit] of %s", exe[0] ? exe : img->comm);
-	gap->where = clean_copy(sb.s);
-	strbuf_fini(&sb);
-	if (u64map_get(&f->mapped, image)) {
+	gap->where = jit_where(img);
+	if (runtimes & JIT_DUMP && !img->exited) {
+		/* Producers write through a buffer (python -X perf_jit: 4 KiB), which reaches the file when it is full. */
+		gap->reason = "not in its jitdump, whose end may still be in the program's buffer";
+		gap->remedy = "record for longer, or until the program ends: it writes the rest then";
+	} else if (runtimes & JIT_DUMP) {
+		gap->reason = "not in its jitdump";
+	} else if (u64map_get(&f->mapped, image)) {
 		gap->reason = "not in its perf map or jitdump";
 	} else {
 		gap->reason = "no perf map or jitdump of it";
-		gap->remedy = jit_remedy(exe);
+		gap->remedy = jit_runtime_naming(runtimes);
 	}
 }
 
@@ -252,7 +296,7 @@ static struct gap *gap_of(struct finder *f, const struct location *loc, uint64_t
 	gap = add(f->g, true, NULL, NULL);
 	switch ((enum owner_kind)(key >> 32)) {
 	case OWNER_MODULE:
-		describe_module(f, gap, loc->mod);
+		describe_module(f, gap, loc->mod, loc->kind == LOC_NOELF ? loc->owner : 0);
 		break;
 	case OWNER_JIT:
 		describe_jit(f, gap, loc->owner);
@@ -320,6 +364,9 @@ static int by_samples(const void *pa, const void *pb)
 		return a->samples > b->samples ? -1 : 1;
 	if (a->name != b->name)
 		return a->name ? 1 : -1;
+	/* What the runtime is to be told comes before what is stripped. */
+	if (!a->mod != !b->mod)
+		return a->mod ? 1 : -1;
 	d = strcmp(a->where, b->where);
 	return d ? d : strcmp(a->reason, b->reason);
 }
@@ -329,11 +376,10 @@ void gaps_find(struct gaps *g, const struct stats_input *in)
 	struct finder f = { .in = in, .g = g };
 
 	memset(g, 0, sizeof(*g));
+	find_mapped(&f);
 	find_ends(&f);
-	if (!in->nm->skipped) {
-		find_mapped(&f);
+	if (!in->nm->skipped)
 		find_nameless(&f);
-	}
 	if (g->n)
 		qsort(g->list, g->n, sizeof(*g->list), by_samples);
 	u64map_fini(&f.nameless);

@@ -367,14 +367,16 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 				    bool by_mapping, const char **why)
 {
 	struct elf_file *ef = NULL;
+	char magic[SELFMAG] = "";
 	int err;
 
 	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {
 		*why = "file has another inode, size or time, and no build-id was recorded";
 	} else {
 		ef = elf_file_open_fd(fd, &err);
+		m->not_elf |= !ef && !m->dso.build_id_len && pread(fd, magic, sizeof(magic), 0) >= 0 && memcmp(magic, ELFMAG, SELFMAG);
 		if (!ef)
-			*why = "file is not a readable ELF file";
+			*why = m->not_elf ? "file is not an ELF file" : "file is not a readable ELF file";
 	}
 	close(fd);
 	if (ef && m->dso.build_id_len && !build_id_equal(m, ef))

@@ -60,6 +60,7 @@ struct module {
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */
 	bool vdso;
+	bool not_elf;			/* a file that proved to be the mapped one is not an ELF file */
 	/* bookkeeping for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
 	uint32_t nusers;

@@ -8,6 +8,7 @@
 #include "ctr_table.h"
 #include "intern.h"
 #include "jitdump.h"
+#include "jitruntime.h"
 #include "jitsource.h"
 #include "log.h"
 #include "rec_reader.h"
@@ -265,6 +266,7 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end, m.pgoff);
 	}
 	addrspace_add(img->as, &m);
+	img->runtimes |= jit_runtime_proof(m.path);
 	if (!img->as->jit && jitdump_marks(m.path))
 		addrspace_set_jit(img->as, jitsource_live(rp->jit, img->pid, img->start_ticks,
 							  m.start, m.end));

@@ -36,6 +36,7 @@ struct image {
 	const char *cgroup;	/* "" when unknown */
 	struct image *parent; /* the image it was forked from, NULL when unknown or after an exec */
 	struct addrspace *as;	/* empty once the process is long gone */
+	unsigned int runtimes;	/* enum jit_runtime bits of the files it mapped */
 	bool exited;
 	bool superseded;	/* another image has the pid now, by exec or as another process */
 	bool used;		/* a sample was seen since the image began */

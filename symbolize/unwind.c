@@ -46,7 +46,7 @@ static const struct {
 	},
 	[UNWIND_NO_JIT_ROWS] = {
 		"jitted code without frame pointer or unwind rows",
-		"run java with -XX:+PreserveFramePointer, erl with +JPperf true, or have the JIT put rows into its jitdump",
+		NULL, /* jit_runtime_unwinding() */
 	},
 	[UNWIND_NO_MODULE] = {
 		"binary not available",

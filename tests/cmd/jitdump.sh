@@ -44,7 +44,7 @@ like "rows: the lines of the calls" "$(<lines.folded)" ';run \(jitdump.c:[0-9]+\
 unlike "rows: and no others" "$(<lines.folded)" '(outer|inner)_fn( \((outer.jit:(1|99)|inner.jit:(1|99))\))?;'
 unlike "rows: only when asked for" "$(<rows.folded)" 'jit:'
 like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats.folded)" \
-	'callers .*jitted code without frame pointer or unwind rows .*PreserveFramePointer'
+	'callers .*jitted code without frame pointer or unwind rows .*if it can, have it keep frame pointers'
 like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' [2-9] +jitdump'
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps|jitdumps +1|jitdumps: 1'
 

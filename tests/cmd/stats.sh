@@ -305,10 +305,10 @@ fi
 if command -v java >/dev/null && command -v javac >/dev/null && javac Fib.java 2>err; then
 	take java -- java Fib
 	callers_add_up java
-	mapfile -t options < <({ with java names '\[jit\] of java'; with java callers '\[jit\]'; } | tr -d ' ')
+	mapfile -t options < <({ with java names '\[jit\] of java'; with java callers '\[jit\] of java'; } | tr -d ' ')
 	take java -- java "${options[@]}" Fib
 	check "java: '${options[*]}' helps" most java ';JavaMain;.*;[^;]*Fib[.]fib[^;]*;' ';(\[jit\]|[^;]*Fib[.]fib[^;]*);'
-	is "java: no row for callers any more" "$(row java callers '\[jit\]')" ""
+	is "java: no row for callers any more" "$(row java callers '\[jit\] of java')" ""
 	check "java: names for all but a few" test "$(holding java ';\[jit\];')" -lt 20
 else
 	skip "java" "needs java and javac"

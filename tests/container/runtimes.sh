@@ -142,7 +142,7 @@ if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app
 		java_checks java-fp
 		boxed java-nofp "${java[@]}" "${at_exit[@]}" -XX:-PreserveFramePointer Work
 		like "java-nofp: says what is missing" "$(cat "$T/java-nofp.stats")" \
-			'callers +\[jit\] +jitted code without frame pointer or unwind rows +run java with -XX:\+PreserveFramePointer'
+			'callers +\[jit\] of java +jitted code without frame pointer or unwind rows +run java with -XX:\+PreserveFramePointer'
 		check "java-nofp: still the names of leaves" grep -q ';[^;]*Work.jLeaf' "$T/java-nofp.folded"
 	else
 		skip "java: map at exit" "this java has no DumpPerfMapAtExit"

@@ -14,6 +14,7 @@
  *	child	main;run_second;run and on as rows, by a child that then begins a dump of its own, DIR/jit-CHILD.dump, and runs
  *		main;run_second;run;own_fn;leaf_two; meanwhile its parent puts other code where outer_fn was
  *	two	as child, by one process with a second dump DIR/two/jit-PID.dump
+ *	late	as bare; what it tells of its code stays in a buffer until the end, as Python's does
  *	nested	main;run;outer_fn;inner_fn;leaf_one; as bare, but jitted code calls jitted code
  *	reuse	half of the time main;run;f;leaf_one, then other code at the same address, with another
  *		frame: main;run;g2;leaf_two
@@ -35,6 +36,7 @@ typedef void (*native_fn)(void);
 typedef void (*jit_fn)(native_fn next);
 
 static FILE *dump;
+static bool buffered;
 static uint64_t next_index;
 static jit_fn outer, inner;
 
@@ -83,6 +85,12 @@ static void begin_dump(const char *dir)
 	mark = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0);
 	if (mark == MAP_FAILED)
 		exit(2);
+}
+
+static void flush_dump(void)
+{
+	if (!buffered)
+		fflush(dump);
 }
 
 static void put_prefix(uint32_t id, size_t body)
@@ -170,7 +178,7 @@ static void put_load(const void *code, size_t size, const char *name)
 	put64(next_index++);
 	put(name, strlen(name) + 1);
 	put(code, size);
-	fflush(dump);
+	flush_dump();
 }
 
 static void put_move(const void *from, const void *to, size_t size, uint64_t index)
@@ -183,7 +191,7 @@ static void put_move(const void *from, const void *to, size_t size, uint64_t ind
 	put64((uintptr_t)to);
 	put64(size);
 	put64(index);
-	fflush(dump);
+	flush_dump();
 }
 
 /* push %rbp; sub $frame,%rsp; mov $0x1234567,%ebp; call *%rdi; add $frame,%rsp; pop %rbp; ret */
@@ -337,7 +345,8 @@ int main(int argc, char **argv)
 				;
 		}
 		unlink(other);
-	} else if (!strcmp(mode, "bare")) {
+	} else if (!strcmp(mode, "bare") || !strcmp(mode, "late")) {
+		buffered = mode[0] == 'l';
 		outer = load_bare(mem + 64, "outer_fn");
 		inner = load_bare(mem + 4096, "inner_fn");
 		run(outer, native_mid, secs);
@@ -359,6 +368,7 @@ int main(int argc, char **argv)
 	} else {
 		return 2;
 	}
+	fflush(dump);
 	unlink(path);
 	return 0;
 }

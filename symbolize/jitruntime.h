@@ -1,0 +1,37 @@
+/*
+ * Which runtime makes the code of a process, proven by the files it maps, and how that runtime is told to name its code and to
+ * leave its callers visible. The text is for people: nsprof-symbolize(1), JIT CODE.
+ */
+#ifndef NSPROF_JITRUNTIME_H
+#define NSPROF_JITRUNTIME_H
+
+#include <stdbool.h>
+
+struct image;
+
+/* Bits; where a process has several, the first one is the likeliest to have made code. */
+enum jit_runtime {
+	JIT_QEMU = 1 << 0,	/* before others: what it runs maps its own runtime */
+	JIT_JVM = 1 << 1,
+	JIT_DOTNET = 1 << 2,
+	JIT_ERLANG = 1 << 3,
+	JIT_NODE = 1 << 4,
+	JIT_POSTGRES = 1 << 5,
+	JIT_PHP = 1 << 6,
+	JIT_LUAJIT = 1 << 7,
+	JIT_SBCL = 1 << 8,
+	JIT_RUBY = 1 << 9,
+	JIT_DUMP = 1 << 10,	/* no runtime: it has a jitdump */
+};
+
+/* enum jit_runtime bits that the mapping of @path proves; 0: none. */
+unsigned int jit_runtime_proof(const char *path);
+/* Those of @img, and of what it was forked from. */
+unsigned int jit_runtime_of(const struct image *img);
+
+/* How it is told to name its code; NULL: it cannot. Static. */
+const char *jit_runtime_naming(unsigned int runtimes);
+/* How it is told to keep what a stack is unwound by, when it is not. @named: it names its code. NULL: it cannot. Static. */
+const char *jit_runtime_unwinding(unsigned int runtimes, bool named);
+
+#endif
