@@ -161,6 +161,25 @@ need_cmd() {
 	done
 }
 
+# why_not PROGRAM: why a program of tests/targets is not there.
+why_not() {
+	local tool
+	tool=$(sed -n "s/^$1://p" "$BUILD/tests/targets/lacking" 2>/dev/null)
+	[ -z "$tool" ] || { echo "$1 is not built: $tool is not installed"; return; }
+	echo "$1 is not built: run make test-targets"
+}
+
+# need_target PROGRAM...: each must be built.
+need_target() {
+	local p
+	for p in "$@"; do
+		[ -e "$BUILD/tests/targets/$p" ] || skip_all "$(why_not "$p")"
+	done
+}
+
+# have_perf: is there a perf that runs? Ubuntu's command is a script, and fails without the package of the running kernel.
+have_perf() { perf --version >/dev/null 2>&1; }
+
 # can_sample_kernel: false where perf_event_paranoid or missing rights keep samples out of the kernel.
 can_sample_kernel() {
 	"$NSPROF" record -q -e cpu-clock:k -o "$T/can_sample_kernel" -- true 2>/dev/null

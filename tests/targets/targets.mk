@@ -7,10 +7,10 @@ TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
 # rustc may be rustup's, with no compiler behind it.
 runs = $(shell $(1) --version >/dev/null 2>&1 && echo 1)
-# Some distributions have the C library for static linking in a package of its own, "cc -static" fails without it.
+# Some distributions have the C library for static linking in a package of its own; "cc -static" fails without it.
 static := $(filter /%,$(shell $(TCC) -print-file-name=libc.a 2>/dev/null))
 # $(call with,TOOL,TARGETS): the targets if the tool is there, else none of them, and that is written down.
-with = $(if $(if $(filter static,$(1)),$(static),$(call $(if $(filter rustc,$(1)),runs,have),$(1))),$(2),$(call without,$(1),$(2)))
+with = $(if $(if $(filter libc.a,$(1)),$(static),$(call $(if $(filter rustc,$(1)),runs,have),$(1))),$(2),$(call without,$(1),$(2)))
 without = $(eval LACKING += $(addsuffix :$(1),$(notdir $(2))))
 LACKING :=
 
@@ -20,11 +20,11 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwin
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
 	births renames nested units crowd storm brief brief-bare steady shift uneven movetext))
-TARGETS += $(call with,static,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
+TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
 STEPS := $(call with,$(TCC),$(addprefix $(T)/steps-gcc-,O0 O1 O2 O3 fp lto bare))
-STEPS += $(call with,static,$(addprefix $(T)/steps-gcc-,static staticpie))
+STEPS += $(call with,libc.a,$(addprefix $(T)/steps-gcc-,static staticpie))
 STEPS += $(call with,musl-gcc,$(T)/steps-musl-O2 $(T)/steps-musl-static)
 STEPS += $(call with,clang,$(addprefix $(T)/steps-clang-,O0 O1 O2 O3 fp lto))
 # compiled/COMPILER-OPTIONS[-fp]: short names, which are those of processes.

@@ -1,0 +1,65 @@
+#!/bin/bash
+# Where / is an overlay, as in a docker container, the demo and containers of the tests work: an overlay cannot be the upper layer
+# of another one, and an overlay on an overlay not even the lower layer of a third.
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+ctr_need
+[ -x "$TARGETS/shop" ] || skip_all "$(why_not shop)"
+
+# inside DEPTH SCRIPT ARGS...: bash runs SCRIPT in a root that is DEPTH overlays upon each other, in its own mount namespace.
+inside() {
+	rm -rf "$CTR_BASE/in"
+	mkdir "$CTR_BASE/in"
+	# shellcheck disable=SC2016
+	unshare -m --propagation private bash -c "$(declare -f ctr_overlay)"'
+		set -e
+		base=$1 depth=$2 top=$3 build=$4 root=/
+		shift 4
+		for ((i = 0; i < depth; i++)); do
+			mkdir "$base/$i"
+			# Upper layers are beside each other, not in the overlay before.
+			ctr_overlay "$root" "$base/$i"
+			root=$base/$i/merged
+		done
+		for dir in /proc /sys /dev "$top" "$build"; do
+			mkdir -p "$root$dir"
+			mount --rbind "$dir" "$root$dir"
+		done
+		mkdir -p "$root/tmp"
+		export TMPDIR=/tmp TOP=$top BUILD=$build NSPROF=$build/bin/nsprof
+		exec chroot "$root" bash -c "$@"' bash "$CTR_BASE/in" "$1" "$TOP" "$(realpath "$BUILD")" "${@:2}" </dev/null
+}
+
+# What is true there, so that this tests what it says: no overlay's upper layer can be in /tmp.
+# shellcheck disable=SC2016
+upper='unshare -m bash -c '\''mkdir /tmp/l /tmp/u /tmp/w /tmp/m && mount -t overlay o -o lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w /tmp/m'\'
+is "/ is an overlay there" "$(inside 1 'stat -f -c %T /tmp')" overlayfs
+check_rc "an upper layer cannot be on it" 32 inside 1 "$upper"
+
+check "the demo" inside 1 'cd /tmp && "$TOP/contrib/demo" && grep -q "^server;.*Shop::" demo.folded && [ -s demo.html ] && [ -s demo.svg ]'
+like "the demo: names of the program that was gone" "$(<"$T/check.out")" 'Shop::'
+
+# A container started with the tests' library, its own /app/spin and a second life of the same name.
+# shellcheck disable=SC2016
+ctr='
+. "$TOP/tests/lib.sh"
+. "$TOP/tests/container/lib.sh"
+ctr_need
+ctr_rootfs "$T/root" "$TARGETS/spin"
+for life in first second; do
+	ctr_start web "$T/root" /app/spin 30 || exit
+	ctr_computes
+	ctr_record "$T/data" -e cpu-clock -F 499 -G "$CTR_CG" --duration 0.5
+	ctr_stop web
+	"$NSPROF" symbolize -q "$T/data" >"$T/folded"
+	check "$life life: whole chain" has_chain "$T/folded" "$("$TARGETS/spin" --chain)"
+done
+base=$CTR_BASE
+done_testing'
+for depth in 1 2; do
+	check "a container, depth $depth" inside $depth "$ctr"
+	is "a container, depth $depth: both lives" "$(grep -c '^ok .*whole chain$' "$T/check.out")" 2
+done
+is "no mount is left" "$(grep -c "$CTR_BASE/in" /proc/self/mountinfo)" 0
+done_testing
