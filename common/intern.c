@@ -106,18 +106,34 @@ static void rehash(struct intern *in)
 	}
 }
 
-uint32_t intern_addn(struct intern *in, const char *s, size_t len)
+/* The slot that has these bytes, or the free one that would. */
+static size_t slot_of(const struct intern *in, const char *s, size_t len, uint64_t hash)
 {
-	uint64_t hash = hash_bytes(s, len);
-	size_t mask = in->nslots - 1;
-	size_t i;
+	size_t mask = in->nslots - 1, i;
 
 	for (i = hash & mask; in->slots[i]; i = (i + 1) & mask) {
 		const struct entry *e = &in->entries[in->slots[i] - 1];
 
 		if (e->hash == hash && e->len == len && !memcmp(e->s, s, len))
-			return in->slots[i] - 1;
+			break;
 	}
+	return i;
+}
+
+uint32_t intern_find(const struct intern *in, const char *s)
+{
+	size_t len = strlen(s), i = slot_of(in, s, len, hash_bytes(s, len));
+
+	return in->slots[i] ? in->slots[i] - 1 : UINT32_MAX;
+}
+
+uint32_t intern_addn(struct intern *in, const char *s, size_t len)
+{
+	uint64_t hash = hash_bytes(s, len);
+	size_t i = slot_of(in, s, len, hash);
+
+	if (in->slots[i])
+		return in->slots[i] - 1;
 	if (in->n >= UINT32_MAX - 1) {
 		pr_err("more than %u different strings", UINT32_MAX - 1);
 		exit(EXIT_FAILURE);

@@ -10,6 +10,8 @@ struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
 uint32_t intern_add(struct intern *in, const char *s);
+/* The id of @s, or UINT32_MAX when it was never added. */
+uint32_t intern_find(const struct intern *in, const char *s);
 uint32_t intern_addn(struct intern *in, const char *s, size_t len);
 /* Borrowed until intern_free(). @id must come from this table. */
 const char *intern_str(const struct intern *in, uint32_t id);

@@ -35,7 +35,7 @@ static bool tells_kernel(const struct profile *p)
 }
 
 /* The rows of a profile's frames: [frame] -> row, 0 for what is no function. Rows are made as names come. */
-static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap, struct u64map *by_name)
+static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap)
 {
 	uint32_t *rows = xcalloc(p->nframes + 1, sizeof(*rows));
 
@@ -48,7 +48,7 @@ static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap
 		if (fr->kind == PROFILE_LEADING)
 			continue;
 		name = shown_name(d->names, intern_str(p->strings, fr->name), d->opts.keep_names);
-		row = u64map_put(by_name, (uint64_t)name << 1 | (d->kernel_apart && fr->kind == PROFILE_KERNEL), &is_new);
+		row = u64map_put(&d->by_name, (uint64_t)name << 1 | (d->kernel_apart && fr->kind == PROFILE_KERNEL), &is_new);
 		if (is_new) {
 			*row = d->nrows;
 			XGROW(d->row, d->nrows, *cap);
@@ -194,7 +194,6 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 	struct diff_run *runs = xcalloc(n, sizeof(*runs));
 	struct diff_stat_opts so = { .share = opts->per == DIFF_PER_TOTAL, .alpha = opts->alpha, .run_noise = opts->run_noise,
 				     .seed = opts->seed };
-	struct u64map by_name = U64MAP_INIT;
 	double *thread_var[DIFF_SIDES];
 	size_t cap = 0, ncolumns;
 
@@ -206,10 +205,9 @@ struct diff *diff_new(const struct diff_input *in, size_t n, const struct diff_o
 	for (size_t i = 0; i < n; i++)
 		d->kernel_apart = d->kernel_apart && tells_kernel(in[i].profile);
 	for (size_t i = 0; i < n; i++) {
-		amounts_init(&a[i], in[i].profile, opts->per, frame_rows(d, in[i].profile, &cap, &by_name));
+		amounts_init(&a[i], in[i].profile, opts->per, frame_rows(d, in[i].profile, &cap));
 		d->inputs[in[i].side]++;
 	}
-	u64map_fini(&by_name);
 	for (size_t i = 0; i < n; i++) {
 		amounts_rows(&a[i], d->nrows);
 		count_rows(d, &a[i], in[i].side);
@@ -250,6 +248,7 @@ void diff_free(struct diff *d)
 		return;
 	intern_free(d->names);
 	free(d->row);
+	u64map_fini(&d->by_name);
 	diff_stat_fini(&d->stat);
 	free(d);
 }
@@ -274,4 +273,15 @@ bool diff_significant(const struct diff *d, const struct diff_row *r, unsigned i
 	const struct diff_column *c = diff_column(d, r, value);
 
 	return c && c->p_all <= d->opts.alpha && d->stat.method != DIFF_BY_COUNT;
+}
+
+bool diff_frame_significant(const struct diff *d, const char *name, bool kernel, bool leaf)
+{
+	uint32_t id = intern_find(d->names, name);
+	const uint64_t *row;
+
+	if (!*name)
+		return diff_significant(d, &d->row[0], DIFF_TOTAL);
+	row = id == UINT32_MAX ? NULL : u64map_get(&d->by_name, (uint64_t)id << 1 | (d->kernel_apart && kernel));
+	return row && diff_significant(d, &d->row[*row], leaf ? DIFF_SELF : DIFF_TOTAL);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "diff_stat.h"
+#include "hash.h"
 
 struct intern;
 struct profile;
@@ -52,6 +53,7 @@ struct diff {
 	struct intern *names;	/* owned */
 	struct diff_row *row;	/* owned; [0]: all of it, which has no name and only a total */
 	size_t nrows;
+	struct u64map by_name;	/* owned; name << 1 | kernel_apart's kernel -> row */
 	struct diff_stat stat;	/* owned */
 	struct diff_opts opts;
 	/*
@@ -79,5 +81,10 @@ double diff_rate(const struct diff *d, const struct diff_row *r, unsigned int si
 /* Seconds to a piece of @side that chance deals out; 0 where pieces are not of time. */
 double diff_unit_seconds(const struct diff *d, unsigned int side);
 bool diff_significant(const struct diff *d, const struct diff_row *r, unsigned int value);
+/*
+ * Is the frame of a picture more than chance? A leaf goes by its function's self, any other one by its total: that is what
+ * its width shows. @name as it is compared, "" for the root. False of what was not tested.
+ */
+bool diff_frame_significant(const struct diff *d, const char *name, bool kernel, bool leaf);
 
 #endif

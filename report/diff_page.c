@@ -10,29 +10,41 @@
 #include "profile.h"
 #include "xalloc.h"
 
-/* What was found of each function that has enough samples. Names are @d's. */
+static struct html_verdict verdict_of(const struct diff *d, const struct diff_row *r, unsigned int value, double all)
+{
+	const struct diff_column *c = diff_column(d, r, value);
+	double half;
+
+	if (!c)
+		return (struct html_verdict){ .tested = false };
+	half = dist_t_limit(0.05, c->df) * c->se;
+	return (struct html_verdict){
+		.tested = true,
+		/* Amounts for each second or unit as shares of what there is after. */
+		.low = (c->change - half) / all,
+		.high = (c->change + half) / all,
+		.p = d->stat.method == DIFF_BY_COUNT ? NAN : c->p_all,
+		.significant = diff_significant(d, r, value),
+	};
+}
+
+/* What was found of each function that has enough samples, and of all together. Names are @d's. */
 static struct html_change *changes_of(const struct diff *d, size_t *n)
 {
 	struct html_change *changes = xcalloc(d->nrows, sizeof(*changes));
 	double all = d->divisor[DIFF_AFTER] > 0 && d->weight[DIFF_AFTER] > 0 ? d->weight[DIFF_AFTER] / d->divisor[DIFF_AFTER] : 1;
 
 	*n = 0;
-	for (size_t i = 1; i < d->nrows; i++) {
-		const struct diff_column *c = diff_column(d, &d->row[i], DIFF_SELF);
-		double half;
-
-		if (!c)
-			continue;
-		half = dist_t_limit(0.05, c->df) * c->se;
-		changes[(*n)++] = (struct html_change){
-			.function = intern_str(d->names, d->row[i].name),
-			.kernel = d->kernel_apart && d->row[i].kind == PROFILE_KERNEL,
-			/* Amounts for each second or unit as shares of what there is after. */
-			.low = (c->change - half) / all,
-			.high = (c->change + half) / all,
-			.p = d->stat.method == DIFF_BY_COUNT ? NAN : c->p_all,
-			.significant = diff_significant(d, &d->row[i], DIFF_SELF),
+	for (size_t i = 0; i < d->nrows; i++) {
+		struct html_change c = {
+			.function = i ? intern_str(d->names, d->row[i].name) : "",
+			.kernel = i && d->kernel_apart && d->row[i].kind == PROFILE_KERNEL,
+			.self = verdict_of(d, &d->row[i], DIFF_SELF, all),
+			.total = verdict_of(d, &d->row[i], DIFF_TOTAL, all),
 		};
+
+		if (c.self.tested || c.total.tested)
+			changes[(*n)++] = c;
 	}
 	return changes;
 }

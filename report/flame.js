@@ -23,11 +23,19 @@
 		};
 	});
 
+	// Nanoseconds are read as CPU time.
+	function amount(n) {
+		if (unit !== 'ns')
+			return n.toLocaleString('en') + ' ' + (n === 1 ? unit.replace(/s$/, '') : unit);
+		const [v, name] = n < 1e6 ? [n / 1e3, '\u00b5s'] : n < 1e9 ? [n / 1e6, 'ms'] : [n / 1e9, 's'];
+		return v.toPrecision(v >= 1000 ? 4 : 3) + ' ' + name + ' of CPU';
+	}
+
 	function describe(f) {
 		if (f.sides)
 			return f.name + f.kind + ' (' + f.sides[0].toFixed(2) + '% -> ' + f.sides[1].toFixed(2) + '%, ' +
 				(f.sides[1] < f.sides[0] ? '' : '+') + (f.sides[1] - f.sides[0]).toFixed(2) + ' points)';
-		return f.name + f.kind + ' (' + f.count.toLocaleString('en') + ' ' + unit + ', ' +
+		return f.name + f.kind + ' (' + amount(f.count) + ', ' +
 			(100 * f.count / all).toFixed(2) + '%)';
 	}
 

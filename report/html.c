@@ -1,5 +1,6 @@
 #include "html.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -108,31 +109,49 @@ static void put_nodes(FILE *to, const struct html_tree *t)
 	strbuf_fini(&sb);
 }
 
+static void put_verdict(FILE *to, const struct html_verdict *v)
+{
+	if (!v->tested) {
+		fputs(",null", to);
+		return;
+	}
+	fprintf(to, ",[%.6g,%.6g,", v->low, v->high);
+	if (isnan(v->p))
+		fputs("null", to);
+	else
+		fprintf(to, "%.6g", v->p);
+	fputs(v->significant ? ",true]" : ",false]", to);
+}
+
+/* -1 is the root, which is no frame. */
+static void put_change(FILE *to, int64_t frame, const struct html_change *c, const char **sep)
+{
+	fprintf(to, "%s[%" PRId64, *sep, frame);
+	put_verdict(to, &c->self);
+	put_verdict(to, &c->total);
+	fputs("]", to);
+	*sep = ",\n";
+}
+
 static void put_changes(FILE *to, const struct html_tree *t, const struct html_opts *o)
 {
 	struct intern *names = intern_new();
 	struct u64map at = U64MAP_INIT;
 	const char *sep = "";
 
-	for (size_t i = 0; i < o->nchanges; i++)
-		*u64map_put(&at, (uint64_t)intern_add(names, o->changes[i].function) << 1 | o->changes[i].kernel, NULL) = i + 1;
 	fputs("\"changes\":[", to);
+	for (size_t i = 0; i < o->nchanges; i++) {
+		if (!*o->changes[i].function)
+			put_change(to, -1, &o->changes[i], &sep);
+		*u64map_put(&at, (uint64_t)intern_add(names, o->changes[i].function) << 1 | o->changes[i].kernel, NULL) = i + 1;
+	}
 	for (uint32_t i = 1; o->nchanges && i < t->nframes; i++) {
 		const struct profile_frame *f = &t->all->frames[t->frames[i]];
 		uint64_t name = intern_add(names, profile_text(t->all, f->name));
 		uint64_t *which = u64map_get(&at, name << 1 | (o->kernel_apart && f->kind == PROFILE_KERNEL));
-		const struct html_change *c;
 
-		if (!which)
-			continue;
-		c = &o->changes[*which - 1];
-		fprintf(to, "%s[%u,%.6g,%.6g,", sep, i - 1, c->low, c->high);
-		if (isnan(c->p))
-			fputs("null", to);
-		else
-			fprintf(to, "%.6g", c->p);
-		fputs(c->significant ? ",true]" : ",false]", to);
-		sep = ",\n";
+		if (which && name)
+			put_change(to, (int64_t)i - 1, &o->changes[*which - 1], &sep);
 	}
 	fputs("],\n", to);
 	u64map_fini(&at);

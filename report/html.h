@@ -9,12 +9,18 @@
 struct lead;
 struct profile;
 
-/* What a comparison found of a function, for the colors and the table. */
-struct html_change {
-	const char *function;	/* name as in the profiles' frames */
-	double low, high;	/* interval of the change of its self share, in shares of 1 */
+/* What a comparison found of one value of a function. */
+struct html_verdict {
+	bool tested;		/* else the rest says nothing: there are too few samples */
+	double low, high;	/* interval of the change of its share, in shares of 1 */
 	double p;		/* NAN: nothing tells it from chance, and the interval is no answer */
 	bool significant;
+};
+
+/* What a comparison found of a function, for the colors and the table. */
+struct html_change {
+	const char *function;	/* name as in the profiles' frames; "" is all of it, which has only a total */
+	struct html_verdict self, total;
 	bool kernel;		/* the kernel's function of that name, with html_opts.kernel_apart */
 };
 

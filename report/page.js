@@ -28,11 +28,17 @@
 	const number = function (n) { return Math.round(n).toLocaleString('en'); };
 	const percent = function (n, all) { return (all ? 100 * n / all : 0).toFixed(2) + '%'; };
 
+	// Nanoseconds of CPU time.
+	function cpu(ns) {
+		const [n, name] = ns < 1e6 ? [ns / 1e3, '\u00b5s'] : ns < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];
+		return n.toPrecision(n >= 1000 ? 4 : 3) + ' ' + name + ' of CPU';
+	}
+
 	// A count with its unit, and CPU time where the event is a clock.
 	function amount(k, n) {
 		const s = data.meta.sides[k];
 		if (unit === 'period')
-			return clock ? (n / 1e9).toFixed(3) + ' s of CPU' : number(n) + ' of period';
+			return clock ? cpu(n) : number(n) + ' ' + (fact(k, 'event') || 'events');
 		const seconds = clock && s.samples ? n * s.period / s.samples / 1e9 : 0;
 		return number(n) + (n === 1 ? ' sample' : ' samples') + (seconds ? ', ' + seconds.toFixed(seconds < 10 ? 2 : 1) + ' s of CPU' : '');
 	}
@@ -51,11 +57,19 @@
 		return 100 * ((all[1] ? weights[1].total[i] / all[1] : 0) - (all[0] ? weights[0].total[i] / all[0] : 0));
 	}
 
-	function changeText(c) {
-		if (c && c.p === null)
-			return 'no verdict, nothing tells change from chance';
-		return c ? (c.significant ? 'significant' : 'not significant') + ', p ' + c.p.toPrecision(2) + ', self ' +
-			(100 * c.low).toFixed(2) + ' to ' + (100 * c.high).toFixed(2) + ' points' : '';
+	// What is known of a node's change, as its width shows it: of a leaf its function's self, of others their total.
+	function verdict(i) {
+		const t = view.tree, c = i ? view.frames.change[t.frame[i]] : view.frames.changeOfAll;
+		return c ? (i && t.end[i] === i + 1 ? c.self : c.total) : null;
+	}
+
+	function changeText(what, c) {
+		if (!c)
+			return what + ': not tested, too few samples';
+		if (c.p === null)
+			return what + ': no verdict, nothing tells change from chance';
+		return what + ': ' + (c.significant ? 'significant' : 'no more than chance') + ', p ' + c.p.toPrecision(2) + ', ' +
+			(100 * c.low).toFixed(2) + ' to ' + (100 * c.high).toFixed(2) + ' points';
 	}
 
 	// What is said of a node, a line each; the first is its name.
@@ -64,14 +78,17 @@
 		data.sides.forEach(function (s, k) {
 			const w = weights[k], all = whole(k);
 			lines.push((diff ? s.label + ': ' : '') + amount(k, w.total[i]) + ' (' + percent(w.total[i], all) + '), self ' +
-				number(w.self[i]) + ' (' + percent(w.self[i], all) + ')');
+				amount(k, w.self[i]) + ' (' + percent(w.self[i], all) + ')');
 		});
 		if (diff && i) {
 			const d = points(i), a = weights[0].total[i], b = weights[1].total[i];
 			lines.push((a && !b ? 'vanished, ' : b && !a ? 'new, ' : '') + (d < 0 ? '' : '+') + d.toFixed(2) + ' points');
 		}
-		if (diff && i && view.frames.change[f])
-			lines.push('as a function: ' + changeText(view.frames.change[f]));
+		const found = i ? view.frames.change[f] : null;
+		if (diff && found) {
+			lines.push(changeText('as a function, total', found.total));
+			lines.push(changeText('self', found.self));
+		}
 		if (i) {
 			const kind = KIND[view.frames.kind[f]], more = [kind === 'leading' ? '' : kind, view.frames.dso[f], view.frames.srcline[f]];
 			if (view.frames.source[f])
@@ -147,8 +164,8 @@
 	}
 
 	function color(i) {
-		const c = view.frames.change[view.tree.frame[i]];
-		return changeColor(scaled(0, weights[0].total[i]), scaled(1, weights[1].total[i]), c ? c.significant : undefined);
+		const c = verdict(i);
+		return changeColor(scaled(0, weights[0].total[i]), scaled(1, weights[1].total[i]), Boolean(c && c.significant));
 	}
 
 	// Counts, widths and words anew; the tree stays.
@@ -238,6 +255,13 @@
 		return td;
 	}
 
+	// The smaller p of self and total, as nsprof diff's table has it.
+	function pText(change) {
+		const known = change ? [change.self, change.total].filter(function (c) { return c && c.p !== null; }) : [];
+		const best = known.sort(function (a, b) { return a.p - b.p; })[0];
+		return best ? best.p.toPrecision(2) + (known.some(function (c) { return c.significant; }) ? ' *' : '') : '';
+	}
+
 	function table() {
 		const all = weights.map(function (w, k) { return whole(k) || 1; });
 		const share = function (f, what, k) { return f[what][k] / all[k]; };
@@ -248,7 +272,7 @@
 		});
 		const head = by('functions').querySelector('thead'), body = by('functions').querySelector('tbody');
 		const tr = document.createElement('tr');
-		(diff ? ['self before', 'after', 'change', 'total before', 'after', 'p', ''] : ['self', 'total', unit, '']).forEach(function (h) {
+		(diff ? ['self before', 'after', 'change', 'total before', 'after', 'p', ''] : ['self', 'total', unit === 'period' ? (clock ? 'self, CPU' : 'self, ' + (fact(0, 'event') || 'events')) : 'samples', '']).forEach(function (h) {
 			cell(tr, h, 'th').scope = 'col';
 		});
 		const last = cell(tr, 'function', 'th');
@@ -264,12 +288,12 @@
 				cell(row, (d < 0 ? '' : '+') + d.toFixed(2));
 				cell(row, p('total', 0));
 				cell(row, p('total', 1));
-				cell(row, f.change && f.change.p !== null ? f.change.p.toPrecision(2) + (f.change.significant ? ' *' : '') : '');
+				cell(row, pText(f.change));
 				cell(row, !f.total[1] ? 'vanished' : !f.total[0] ? 'new' : '');
 			} else {
 				cell(row, p('self', 0));
 				cell(row, p('total', 0));
-				cell(row, number(f.self[0]));
+				cell(row, unit === 'period' && clock ? cpu(f.self[0]).replace(' of CPU', '') : number(f.self[0]));
 				cell(row, f.kind ? KIND[f.kind] : '');
 			}
 			const td = cell(row, ''), b = document.createElement('button');
@@ -494,12 +518,18 @@
 		});
 		by('facts').hidden = !dl.children.length;
 		by('widths-label').hidden = !diff;
-		const legend = diff ? [['more', changeColor(0, 1)], ['less', changeColor(1, 0)], ['the same', changeColor(0, 0)]] :
+		const legend = diff ? [['more', changeColor(0, 1, true)], ['less', changeColor(1, 0, true)],
+			['pale: no more than chance, or too few samples to tell', changeColor(0, 1, false), changeColor(1, 0, false)],
+			['the same', changeColor(0, 0)]] :
 			KIND.slice(0, 4).map(function (k, i) { return [k, kindColor('', i)]; });
-		for (const [text, rgb] of legend) {
-			const span = document.createElement('span'), i = document.createElement('i');
-			i.style.background = rgb;
-			span.append(i, text);
+		for (const [text, ...colors] of legend) {
+			const span = document.createElement('span');
+			for (const rgb of colors) {
+				const i = document.createElement('i');
+				i.style.background = rgb;
+				span.append(i);
+			}
+			span.append(text);
 			by('legend').append(span);
 		}
 	}

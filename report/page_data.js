@@ -40,8 +40,14 @@ function decodeFrames(d) {
 		f.source[i] = strings[c.next()];
 		f.kind[i] = c.next();
 	}
-	for (const [frame, low, high, p, significant] of d.changes)
-		f.change[frame] = { low: low, high: high, p: p, significant: significant };
+	const verdict = function (v) { return v ? { low: v[0], high: v[1], p: v[2], significant: v[3] } : null; };
+	for (const [frame, self, total] of d.changes) {
+		const change = { self: verdict(self), total: verdict(total) };
+		if (frame < 0)
+			f.changeOfAll = change;
+		else
+			f.change[frame] = change;
+	}
 	return f;
 }
 

@@ -24,11 +24,13 @@ function kindColor(name, kind) {
 	}
 }
 
-// Of a diff: red grew, blue shrank; what is not significant stays pale.
+// Of a diff: red grew, blue shrank; what is no more than chance, or was not tested, stays pale.
 function changeColor(before, after, significant) {
 	const r = (after - before) / (Math.max(before, after) || 1);
-	const s = Math.round(Math.min(1, Math.abs(r)) * (significant === false ? 40 : 125));
-	if (!s)
+	const part = Math.min(1, Math.abs(r));
+	// The palest verdict is deeper than the largest change without one.
+	const s = Math.round(significant ? 50 + 75 * part : 25 * part);
+	if (!s || part < 1e-6)
 		return 'rgb(225,225,225)';
 	return r > 0 ? 'rgb(245,' + (225 - s) + ',' + (225 - s) + ')' : 'rgb(' + (225 - s) + ',' + (230 - s * 0.6) + ',245)';
 }

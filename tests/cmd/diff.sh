@@ -207,7 +207,7 @@ is "a function of the kernel is another one than user code's of its name" \
 is "in json" "$(diff -q --format json same-a same-b | grep -oE '"name":"memcpy","kind":"(user|kernel)"' | sort)" \
 	"$(printf '"name":"memcpy","kind":"%s"\n' kernel user)"
 is "in Markdown" "$(diff -q --format md same-a same-b | grep -oE '`` memcpy ``( \[k\])? \|' | sort | tr -d '\n')" '`` memcpy `` [k] |`` memcpy `` |'
-is "on the page" "$(diff -q --format html same-a same-b | sed -n '/^"changes"/,/\],$/p' | grep -cE '0\.2[0-9]*,0\.2|-0\.2[0-9]*,-0\.2')" 2
+is "on the page" "$(diff -q --format html same-a same-b | sed -n '/^"changes"/,/\]\]\],$/p' | grep -coE '\[(0\.2[0-9]*,0\.2|-0\.2[0-9]*,-0\.2)[0-9]*')" 2
 sed 's/_\[k\]//' same-b >same-c
 is "text that does not tell them apart is compared by name" \
 	"$(diff -q --format csv same-a same-c | sed -n 's/^"memcpy",\([^,]*,[^,]*\),.*/\1/p')" 0.4,0.4

@@ -99,6 +99,49 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		*) fail "${line#not ok }" ;;
 		esac
 	done <did
+	# verdicts FILE SEED OUTER HOT WORDS...: samples of outer itself, which calls inner, and of hot, which parent calls, in each of 60
+	# pieces of 100, by chance; the rest is other's, so that inner and outer together are the same on both sides.
+	verdicts() {
+		awk -v seed="$2" -v outer="$3" -v hot="$4" 'BEGIN {
+			OFS = "\t"; n = 2; print "nsprof-profile", 1
+			print "M", "event", "cpu-clock"; n++; print "M", "duration_ns", 6000000000; n++; print "B", 100000000, 60; n++
+			split("main parent hot outer inner other", name, " ")
+			for (i = 1; i <= 6; i++) { print "F", name[i], "", "u", 0, "", ""; n++ }
+			print "N", 0, 1; print "N", 1, 2; print "N", 2, 3; print "N", 1, 4; print "N", 4, 5; print "N", 1, 6; n += 6
+			for (b = 0; b < 60; b++) {
+				split("", c)
+				for (i = 0; i < 100; i++) {
+					seed = (seed * 16807) % 2147483647
+					x = 100 * seed / 2147483647
+					c[x < 10 ? 2 : x < 10 + hot ? 3 : x < 10 + hot + outer ? 4 : x < 50 + hot ? 5 : 6]++
+				}
+				for (i = 2; i <= 6; i++) if (c[i]) { print "C", 0, i, b, c[i], c[i] * 1000000; n++ }
+			}
+			print "E", n - 1 }' >"$1"
+	}
+	verdicts before 11 10 20
+	verdicts after 424242 20 10
+	"$NSPROF" diff -q --format json before after >found.json
+	"$NSPROF" diff -q --format html -o verdicts.html before after
+	"$NSPROF" diff -q --format svg -o verdicts.svg before after
+	# What a frame shows is its total: a leaf's is its function's self.
+	want=$(jq -r '.functions[] | "\(.name) \(if (.name | IN("hot", "inner", "other")) then .self.significant else .total.significant end)"' \
+		found.json | sort)
+	is "of an inner function the self changed and the total did not, and of another one only the total did" \
+		"$(jq -c '[.functions[] | select(.name == "outer" or .name == "parent") | [.name, .self.significant, .total.significant]] | sort' found.json)" \
+		'[["outer",true,false],["parent",false,true]]'
+	is "the svg's colors are these verdicts" "$(sed -n 's/^<g class.*fill="\(#[0-9a-f]*\)".*<text[^>]*>\([a-z]*\)<.*/\2 \1/p' verdicts.svg |
+		sed 's/#dcdcdc/false/; s/#.*/true/' | grep -v '^all ' | sort)" "$want"
+	timeout 100 node "$TOOLS/page.js" verdicts.html "$TOOLS/verdicts_page.js" >did 2>err
+	is "the script of verdicts ended" "$(cat err)" ""
+	is "the page's colors are the same verdicts" "$(grep -Ev '^(not )?ok ' did | sort)" "$want"
+	is "and it checked its words" "$(grep -cE '^(not )?ok ' did)" 4
+	while read -r line; do
+		case $line in
+		"ok "*) pass "${line#ok }" ;;
+		"not ok "*) fail "${line#not ok }" ;;
+		esac
+	done <did
 	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
 	# A thread called spin that is in spin() all the time, and a copy of the kernel's of the same name as another one.
 	printf '%s\n' $'nsprof-profile\t1' $'T\tweb\t/web\tspin\tspin\t7\t7\t7\t0' $'F\tspin\t/spin\tu\t0\t\t' $'F\tcopy\t/spin\tu\t0\t\t' \

@@ -1,4 +1,5 @@
 /* report/: the tree of a page, of one profile and of two, against the profiles' own stacks. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "profile.h"
 #include "random.h"
 #include "strbuf.h"
+#include "util.h"
 
 static uint32_t below(uint64_t *rnd, uint32_t n)
 {
@@ -146,8 +148,12 @@ static char *page_of(const struct profile *a, const struct profile *b, const str
 /* Both sides are there with their scales, and what is said of functions with the frames of these names. */
 static void test_two_sides(void **state)
 {
-	const struct html_change changes[] = { { "b", -0.5, 0.25, 0.125, true, false }, { "nowhere", 0, 0, 1, false, false } };
-	const struct html_opts o = { .title = "t", .changes = changes, .nchanges = 2, .scale_b = 0.5 };
+	const struct html_change changes[] = {
+		{ .function = "", .total = { true, -1, 1, NAN, false } },
+		{ .function = "b", .self = { true, -0.5, 0.25, 0.125, true } },
+		{ .function = "nowhere", .total = { true, 0, 0, 1, false } },
+	};
+	const struct html_opts o = { .title = "t", .changes = changes, .nchanges = ARRAY_SIZE(changes), .scale_b = 0.5 };
 	struct profile *p[2];
 	char *text;
 
@@ -170,7 +176,7 @@ static void test_two_sides(void **state)
 	assert_non_null(strstr(text, "[\"note\",\"first\"]"));
 	assert_non_null(strstr(text, "[\"note\",\"second\"]"));
 	/* Frames are in the order of names: a, b, c. */
-	assert_non_null(strstr(text, "\"changes\":[[1,-0.5,0.25,0.125,true]],"));
+	assert_non_null(strstr(text, "\"changes\":[[-1,null,[-1,1,null,false]],\n[1,[-0.5,0.25,0.125,true],null]],"));
 	free(text);
 	text = page_of(p[0], NULL, &o);
 	assert_null(strstr(text, "\"label\":\"after\""));
