@@ -8,15 +8,16 @@
 
 /*
  * --debuginfod[=URLS]: ask these servers (blanks between), or those of $DEBUGINFOD_URLS. The library
- * is loaded now. 0, or negative errno after a message.
+ * is loaded now, into a child process: call it before there are threads. 0, or negative errno after a message.
  */
 int debuginfod_turn_on(const char *urls);
 bool debuginfod_is_on(void);
 
 /*
  * Owned O_RDONLY fd of the debug file for build-id @id, from the library's cache or a server;
- * -ENOENT when they have none. A server that gives no byte for some seconds is told once and nobody
- * is asked again: -ETIMEDOUT. That a server does not have a file is remembered by the library in its
+ * -ENOENT when they have none. When a server sends no byte for 5 s, or less than 100 KiB in
+ * $DEBUGINFOD_TIMEOUT seconds (10 by default), one warning says so and no server is asked again: -ETIMEDOUT. SIGINT and
+ * SIGTERM (stop.h) end the wait: -EINTR. That a server does not have a file is remembered by the library in its
  * cache (10 minutes by default).
  */
 int debuginfod_fetch(const uint8_t *id, size_t len);

@@ -2,6 +2,7 @@
 # Where debug info comes from. One recording of a program with its debug info in itself says what is right; then
 # the program is stripped and its debug info lies elsewhere, in every form there is: the result has to be the same.
 # beside others
+# timeout: 240
 . "$(dirname "$0")/../lib.sh"
 need_cmd g++ objcopy strip readelf
 cd "$T" || exit 1
@@ -257,7 +258,7 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 else
 	fail "debuginfod" "the server did not come up: $(tail -3 debuginfod.log)"
 fi
-# Servers that take the question and never answer, or answer a byte at a time.
+# Servers that accept and never answer, that send headers and nothing else, or a byte at a time.
 if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.0.0.1:9 -o /dev/null nsprof.data 2>/dev/null; then
 	cat >slow.py <<-'END'
 		import socket, sys, threading, time
@@ -267,6 +268,8 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 		    c.recv(4096)
 		    try:
 		        c.sendall(b'HTTP/1.0 200 OK\r\nContent-Length: 50000000\r\n\r\n')
+		        if sys.argv[1] == 'headers':
+		            time.sleep(600)
 		        while True:
 		            c.sendall(b'x')
 		            time.sleep(0.3)
@@ -278,17 +281,37 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 		    print('asked', flush=True)
 		    threading.Thread(target=answer, args=(c,), daemon=True).start()
 	END
-	# Five seconds of silence, ten of less than 100 KB: without the give-up it would be 90 for each build-id.
-	for how in silent slow; do
+	# Five seconds of silence, ten of less than 100 KB: without the give-up it would be minutes for each build-id.
+	for how in silent headers slow; do
 		python3 slow.py $how >$how &
 		wait_for "[ -s $how ]" 10
 		rm -rf cache
+		mkdir cache
+		url=http://127.0.0.1:$(head -1 $how)
 		began=${EPOCHREALTIME/./}
-		check "a $how server" "$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 $how)" -o out nsprof.data
+		check "a $how server" env DEBUGINFOD_CACHE_PATH="$T/cache" "$NSPROF" symbolize --debuginfod="$url" -o out nsprof.data
 		took=$(((${EPOCHREALTIME/./} - began) / 1000))
-		like "$how: it is given up" "$(cat "$T/check.err")" "it is not asked again"
+		like "$how: it is given up" "$(cat "$T/check.err")" "debuginfod '$url': (no answer|too slow): it is not asked again"
 		check "$how: in $took ms" test $took -lt 25000
 		is "$how: after one question" "$(grep -c asked $how)" 1
+	done
+	for how in silent headers slow; do
+		for sig in TERM INT; do
+			rm -rf cache
+			had=$(grep -c asked $how)
+			# The shell has its background jobs ignore SIGINT, and what is ignored from the start stays so.
+			DEBUGINFOD_CACHE_PATH=$T/cache env --default-signal=INT \
+				"$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 $how)" -o out nsprof.data 2>err &
+			pid=$!
+			wait_for "[ \$(grep -c asked $how) -gt $had ]" 20
+			helper=$(pgrep -P $pid)
+			began=${EPOCHREALTIME/./}
+			kill -$sig $pid
+			wait $pid
+			took=$(((${EPOCHREALTIME/./} - began) / 1000))
+			check "SIG$sig while a $how server is asked: it ends in $took ms" test $took -lt 2500
+			check "and nothing of it goes on" eval '[ -n "$helper" ] && ! kill -0 $helper'
+		done
 	done
 fi
 done_testing
