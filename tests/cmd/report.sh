@@ -55,6 +55,14 @@ if command -v chromium >/dev/null; then
 	like "in Chromium, search counts what it found" "$(cat run.dom)" 'matched: 60\.00%'
 	like "and not the root" "$(cat run.dom)" '<text id="title"[^>]*>matched: 0\.00%<'
 	like "and describes a kernel frame" "$(cat run.dom)" 'vfs_read \[kernel\] \(20 samples, 20\.00%\)'
+	# Amounts of CPU time have its unit, not a number of nanoseconds.
+	printf '%s\n' $'nsprof-profile\t1' $'M\tevent\tcpu-clock' $'F\tmain\t\tu\t0\t\t' $'F\twork\t\tu\t0\t\t' $'N\t0\t1' $'N\t1\t2' \
+		$'C\t0\t1\t0\t500\t500000000' $'C\t0\t2\t0\t1500\t1500000000' $'E\t8' >cpu.profile
+	"$NSPROF" report -q --format svg --by none --weight period cpu.profile |
+		sed 's#</svg>#<script>document.getElementById("info").textContent = nsprofFlame.describe().join("; ");</script></svg>#' >cpu.svg
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync --user-data-dir="$T/chrome" --dump-dom "file://$T/cpu.svg" >cpu.dom 2>/dev/null
+	like "and amounts of CPU time have a unit" "$(cat cpu.dom)" 'main \(2\.00 s of CPU, 100\.00%\); work \(1\.50 s of CPU, 75\.00%\)'
 	like "and zoom widens the frame" "$(tr '\n' ' ' <run.dom | sed 's/<g class/\n<g class/g' | grep '>work<')" 'width="1180"'
 else
 	skip "search and zoom in a browser" "chromium is not installed"
