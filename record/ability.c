@@ -34,6 +34,8 @@ static void judge(const struct neighbours *n, size_t i, struct ability *a)
 	if (i == ABILITY_OTHER ? !n->choice_readable : i < ABILITY_OTHER && neighbours_hidden(n))
 		lacks(a, "processes that cannot be read have no names",
 		      "run as root, in a container with CAP_SYS_PTRACE");
+	if (i == ABILITY_CGROUP && t->reach != CGROUP_REACH_ALL)
+		lacks(a, t->reach == CGROUP_REACH_ROOT ? "no cgroup but '/'" : "perhaps no cgroup but '/'", "see cgroups");
 	if (t->narrowed)
 		lacks(a, "user space only",
 		      "run as root (sudo), or: sysctl kernel.perf_event_paranoid=1");

@@ -334,10 +334,9 @@ int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs)
 	return 0;
 }
 
-/* kernfs gives out ids from 1 on, the first one to the root (kernfs_create_root()). */
 bool cgroup_is_root(const struct cgroup *cg)
 {
-	return cg->id == 1;
+	return cg->id == CGROUP_ROOT_ID;
 }
 
 bool cgroup_within(const char *path, const char *ancestor)

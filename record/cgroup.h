@@ -52,6 +52,8 @@ bool cgroup_removed(const struct cgroup *cg);
  */
 int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs);
 
+/* kernfs gives out ids from 1 on, the first one to the root (kernfs_create_root()). */
+#define CGROUP_ROOT_ID 1u
 /* It is the root of the whole hierarchy, not only of what can be seen of it. */
 bool cgroup_is_root(const struct cgroup *cg);
 

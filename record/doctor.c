@@ -12,6 +12,7 @@
 
 #include "capture.h"
 #include "cgroup.h"
+#include "cgroup_perf.h"
 #include "nsopen.h"
 #include "perm.h"
 #include "pidns.h"
@@ -129,29 +130,33 @@ static void check_rights(struct doctor *d)
 		strbuf_adds(&c->remedy, "run in the host's user namespace (docker run --userns "
 					"host), or as root on the host");
 	} else {
-		strbuf_adds(&c->remedy, "run as root (sudo); in a container: docker run --cap-add "
-					"PERFMON --cap-add SYS_PTRACE");
+		strbuf_addf(&c->remedy, "run as root (sudo); in a container: docker run --cap-add "
+					"%s --cap-add SYS_PTRACE", perm_needs_admin() ? "SYS_ADMIN" : "PERFMON");
 	}
 }
 
 static void check_paranoid(struct doctor *d)
 {
 	struct check *c = add(d, "paranoid", VERDICT_OK);
-	const long none = -1000, v = perm_sysctl("perf_event_paranoid", none);
+	const long v = perm_sysctl("perf_event_paranoid", PERM_SYSCTL_UNKNOWN);
 
-	if (v == none) {
+	if (v == PERM_SYSCTL_UNKNOWN) {
 		c->verdict = VERDICT_UNKNOWN;
 		strbuf_adds(&c->text, "kernel.perf_event_paranoid cannot be read");
 		return;
 	}
 	strbuf_addf(&c->text, "kernel.perf_event_paranoid is %ld", v);
-	if (perm_capable()) {
-		strbuf_adds(&c->text, ", which CAP_PERFMON lifts");
+	if (perm_needs_admin()) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, ", which only CAP_SYS_ADMIN lifts on this kernel: nothing may be recorded");
+		strbuf_addf(&c->remedy, PERM_ADMIN_REMEDY "%d", perm_capable() ? 2 : -1);
+	} else if (perm_capable()) {
+		strbuf_addf(&c->text, ", which %s lifts",
+			    perm_caps() & PERM_CAP_SYS_ADMIN ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
 	} else if (v >= 0) {
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_addf(&c->text, ": %s",
-			    v > 2    ? "nothing may be recorded"
-			    : v == 2 ? "only one's own processes, and only in user space"
+			    v >= 2   ? "only one's own processes, and only in user space"
 			    : v == 1 ? "only one's own processes"
 				     : "CPUs and one's own processes");
 		strbuf_adds(&c->remedy, "run as root (sudo), or: sysctl "
@@ -216,7 +221,6 @@ static void check_pmu(struct doctor *d)
 static void check_kernel_names(struct doctor *d)
 {
 	struct check *c = add(d, "kernel names", VERDICT_OK);
-	const long restricted = perm_sysctl("kptr_restrict", -1);
 	const uint64_t addr = KERNEL_ADDR;
 	struct strbuf out = STRBUF_INIT;
 	char *path = xasprintf("%s/kallsyms", nsopen_proc());
@@ -224,13 +228,9 @@ static void check_kernel_names(struct doctor *d)
 
 	if (err == -EPERM) {
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_addf(&c->text, "'%s' shows no addresses: kernel.kptr_restrict is %ld", path,
-			    restricted);
-		if (restricted > 1)
-			strbuf_adds(&c->remedy, "sysctl kernel.kptr_restrict=1, for root");
-		else
-			strbuf_adds(&c->remedy, "run as root (sudo), in a container with "
-						"CAP_SYSLOG (docker run --cap-add SYSLOG)");
+		strbuf_addf(&c->text, "'%s' shows no addresses: ", path);
+		perm_explain_kallsyms(perm_caps(), perm_sysctl("kptr_restrict", PERM_SYSCTL_UNKNOWN),
+				      perm_sysctl("perf_event_paranoid", PERM_SYSCTL_UNKNOWN), &c->text, &c->remedy);
 	} else if (err) {
 		failed(c, "open", path, err);
 	} else {
@@ -373,6 +373,25 @@ static void check_map_files(struct doctor *d)
 		    d->other);
 }
 
+/* Does perf_event reach what is in the hierarchy? */
+static void check_reach(struct check *c, const struct cgroup_fs *fs)
+{
+	switch (cgroup_perf_reach(fs)) {
+	case CGROUP_REACH_ALL:
+		break;
+	case CGROUP_REACH_ROOT:
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, ": ");
+		cgroup_perf_explain(fs, &c->text, &c->remedy);
+		break;
+	case CGROUP_REACH_UNKNOWN:
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_adds(&c->text, ", without a cgroup in it to try and with no controller enabled");
+		cgroup_perf_remedy(fs, &c->remedy);
+		break;
+	}
+}
+
 static void check_cgroups(struct doctor *d)
 {
 	struct check *c = add(d, "cgroups", VERDICT_OK);
@@ -398,6 +417,8 @@ static void check_cgroups(struct doctor *d)
 	}
 	if (!err)
 		cgroup_fini(&cg);
+	if (c->verdict == VERDICT_OK)
+		check_reach(c, &fs);
 	cgroup_fs_close(&fs);
 }
 

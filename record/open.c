@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup_perf.h"
 #include "event.h"
 #include "log.h"
 #include "perf_layout.h"
@@ -247,8 +248,10 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 		if (fd == -ESRCH && t->kind == TARGET_PIDS)
 			return 0;
 		if (fd < 0) {
-			perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c],
-				     fds_needed(t));
+			if (cg)
+				perm_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(t));
+			else
+				perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(t));
 			return fd;
 		}
 		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
@@ -315,7 +318,7 @@ static int open_all(struct events *ev)
 		err = open_sides(ev, -1);
 		if (!err && t->kind == TARGET_ALL)
 			return open_samples(ev, -1, NULL);
-		if (!err && t->ncgroups > CGROUP_EVENTS_MAX)
+		if (!err && t->ncgroups > CGROUP_EVENTS_MAX && ev->reach == CGROUP_REACH_ALL)
 			err = open_for_many_cgroups(ev);
 		if (err || ev->by_cgroup_id)
 			return err;
@@ -490,6 +493,9 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->on_exec = on_exec;
 	ev->feats = FEATS_SAMPLE;
 	ev->feats |= FEATS_SIDE;
+	/* For cgroup ids in samples; without a hierarchy there are no names. */
+	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
+		ev->reach = cgroup_perf_reach(&t->fs);
 	ev->freq = events_clamp_freq(o);
 	ev->period = real_period(ev);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cgroup_perf.h"
 #include "evsel.h"
 #include "record_opts.h"
 #include "ring.h"
@@ -48,6 +49,7 @@ struct events {
 	int side_err;			/* why there is no side-band: negative errno, else 0 */
 	struct target *target;		/* borrowed; its cgroups may come and go */
 	const struct record_opts *opts;	/* borrowed */
+	enum cgroup_reach reach;	/* of perf_event among the cgroups */
 	bool by_cgroup_id;		/* all is sampled, the target's cgroups are to be picked */
 	bool on_exec;			/* the kernel enables them when the workload execs */
 	uint32_t feats;			/* FEAT_* the kernel has */

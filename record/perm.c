@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup_perf.h"
 #include "log.h"
 #include "nsopen.h"
 #include "strbuf.h"
@@ -98,6 +100,65 @@ int perm_paranoid(void)
 	return (int)perm_sysctl("perf_event_paranoid", 2);
 }
 
+/* perf_event_open(2) for user space of this process: allowed to all in mainline kernels. */
+static int try_own(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	attr.disabled = 1;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+bool perm_admin_only(uint64_t caps, long paranoid, int own)
+{
+	return own == -EACCES && paranoid >= 3 && !(caps & PERM_CAP_SYS_ADMIN);
+}
+
+bool perm_needs_admin(void)
+{
+	return perm_admin_only(perm_caps(), perm_paranoid(), try_own());
+}
+
+#define SYSLOG_REMEDY "run as root (sudo), in a container with CAP_SYSLOG (docker run --cap-add SYSLOG)"
+
+void perm_explain_kallsyms(uint64_t caps, long kptr, long paranoid, struct strbuf *text, struct strbuf *remedy)
+{
+	const bool syslog = caps & PERM_CAP_SYSLOG;
+
+	if (kptr == PERM_SYSCTL_UNKNOWN) {
+		strbuf_adds(text, "kernel.kptr_restrict cannot be read");
+		if (!syslog)
+			strbuf_adds(remedy, SYSLOG_REMEDY);
+	} else if (kptr > 1) {
+		strbuf_addf(text, "kernel.kptr_restrict is %ld, which hides them from root, too", kptr);
+		strbuf_addf(remedy, "sysctl kernel.kptr_restrict=1%s", syslog ? "" : ", and " SYSLOG_REMEDY);
+	} else if (syslog) {
+		strbuf_addf(text, "kernel.kptr_restrict is %ld and CAP_SYSLOG is there, so something else hides them", kptr);
+	} else if (kptr == 1) {
+		strbuf_adds(text, "kernel.kptr_restrict is 1 and CAP_SYSLOG is missing");
+		strbuf_addf(remedy, "%s, or: sysctl kernel.kptr_restrict=0%s", SYSLOG_REMEDY,
+			    paranoid == PERM_SYSCTL_UNKNOWN || paranoid <= 1 ? "" : " kernel.perf_event_paranoid=1");
+	} else if (paranoid > 1) {
+		strbuf_addf(text, "kernel.perf_event_paranoid is %ld and CAP_SYSLOG is missing", paranoid);
+		strbuf_adds(remedy, SYSLOG_REMEDY ", or: sysctl kernel.perf_event_paranoid=1");
+	} else {
+		strbuf_addf(text, "kernel.kptr_restrict is %ld and kernel.perf_event_paranoid is %ld, so something else "
+				  "hides them", kptr, paranoid);
+		strbuf_adds(remedy, SYSLOG_REMEDY);
+	}
+}
+
 static bool owner_of(int pid, uid_t *uid)
 {
 	int fd = nsopen_process((uint32_t)pid);
@@ -123,14 +184,21 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 		       "from the host", what, text);
 		return;
 	}
+	if (!perm_capable() && pid > 0 && t->kind != TARGET_COMMAND && owner_of(pid, &owner) &&
+	    owner != geteuid()) {
+		pr_err("cannot record %s: %s: it belongs to user %u and CAP_PERFMON is missing; "
+		       "run as root (sudo)", what, text, (unsigned int)owner);
+		return;
+	}
+	if (err == -EACCES && perm_needs_admin()) {
+		pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d, which only CAP_SYS_ADMIN lifts on this "
+		       "kernel; " PERM_ADMIN_REMEDY "%d", what, text, perm_paranoid(),
+		       perm_capable() ? 2 : pid > 0 ? 1 : -1);
+		return;
+	}
 	if (perm_capable()) {
 		pr_err("cannot record %s: %s, although CAP_PERFMON is there; a security module (or "
 		       "kernel lockdown) forbids it, see dmesg", what, text);
-		return;
-	}
-	if (pid > 0 && t->kind != TARGET_COMMAND && owner_of(pid, &owner) && owner != geteuid()) {
-		pr_err("cannot record %s: %s: it belongs to user %u and CAP_PERFMON is missing; "
-		       "run as root (sudo)", what, text, (unsigned int)owner);
 		return;
 	}
 	pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d and CAP_PERFMON is missing; "
@@ -170,12 +238,6 @@ void perm_explain(int err, const struct evsel *ev, const struct target *t, int p
 		       "record from the host", what.s, text);
 		break;
 	case ENOENT:
-		/* Also what css_tryget_online_from_dir() in kernel/cgroup/cgroup.c says of one on its way out. */
-		if (t->kind == TARGET_CGROUPS && !evsel_is_hardware(ev)) {
-			pr_err("cannot record %s: %s: one of them was removed a moment ago", what.s, text);
-			break;
-		}
-		/* fall through */
 	case ENXIO:
 	case EOPNOTSUPP:
 		pr_err("event '%s' is not supported here: %s%s; use -e cpu-clock", ev->name, text,
@@ -202,4 +264,22 @@ void perm_explain(int err, const struct evsel *ev, const struct target *t, int p
 		       "more", what.s, text);
 	}
 	strbuf_fini(&what);
+}
+
+void perm_explain_cgroup(int err, const struct evsel *ev, const struct target *t, const struct cgroup *cg, uint32_t cpu,
+			 uint64_t nfds)
+{
+	struct strbuf why = STRBUF_INIT, remedy = STRBUF_INIT;
+
+	/* What css_tryget_online_from_dir() in kernel/cgroup/cgroup.c says of one that is being removed, and where perf_event is not. */
+	if (err == -ENOENT && cgroup_removed(cg)) {
+		pr_err("cannot record cgroup '%s': %s: it was removed a moment ago", cg->name, strerror(ENOENT));
+	} else if (err == -ENOENT && cgroup_perf_lacks(cg)) {
+		cgroup_perf_explain(&t->fs, &why, &remedy);
+		pr_err("cannot record cgroup '%s': perf_event_open: %s: %s; %s", cg->name, strerror(ENOENT), why.s, remedy.s);
+	} else {
+		perm_explain(err, ev, t, -1, cpu, nfds);
+	}
+	strbuf_fini(&why);
+	strbuf_fini(&remedy);
 }

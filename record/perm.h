@@ -11,6 +11,7 @@
 /* In perm_caps(). */
 #define PERM_CAP_SYS_PTRACE (1ull << 19)
 #define PERM_CAP_SYS_ADMIN (1ull << 21)
+#define PERM_CAP_SYSLOG (1ull << 34)
 #define PERM_CAP_PERFMON (1ull << 38)	/* since 5.8 */
 
 /* Capabilities that are effective on the whole machine. */
@@ -38,8 +39,35 @@ int perm_paranoid(void);
 /* Number kernel.@name of sysctl(8); @fallback when there is none. */
 long perm_sysctl(const char *name, long fallback);
 
+/* A sysctl that cannot be read. */
+#define PERM_SYSCTL_UNKNOWN (-1000)
+
+/*
+ * Does kernel.perf_event_paranoid keep out everybody without CAP_SYS_ADMIN, even somebody with CAP_PERFMON who wants user
+ * space of his own process? It does in kernels of Debian (from 3 on, the default) and Ubuntu (from 4 on), whose patch
+ * "perf: Allow further restriction of perf_event_open" no other kernel has; mainline takes 3 and more for 2.
+ * @own: what perf_event_open(2) says to user space of one's own process, 0 or negative errno. Pure.
+ */
+bool perm_admin_only(uint64_t caps, long paranoid, int own);
+/* The same for us, here. */
+bool perm_needs_admin(void);
+/* What helps then, up to a value: 2 with CAP_PERFMON, without it what is asked for needs. */
+#define PERM_ADMIN_REMEDY \
+	"run as root (sudo), in a container with CAP_SYS_ADMIN (docker run --cap-add SYS_ADMIN), or on the host: " \
+	"sysctl kernel.perf_event_paranoid="
+
+/*
+ * Why /proc/kallsyms shows no addresses, and what helps; added to @text and @remedy. @kptr, @paranoid: kernel.kptr_restrict
+ * and kernel.perf_event_paranoid, or PERM_SYSCTL_UNKNOWN. The rules are those of kallsyms_show_value() in
+ * kernel/kallsyms.c (kernel/ksyms_common.c). Pure.
+ */
+void perm_explain_kallsyms(uint64_t caps, long kptr, long paranoid, struct strbuf *text, struct strbuf *remedy);
+
 /* One message for the failed opening of @ev for thread @pid (-1: a CPU or a cgroup). */
 void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
 		  uint64_t nfds);
+/* The same for @cg, one cgroup of @t. */
+void perm_explain_cgroup(int err, const struct evsel *ev, const struct target *t, const struct cgroup *cg, uint32_t cpu,
+			 uint64_t nfds);
 
 #endif

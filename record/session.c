@@ -308,9 +308,6 @@ static int open_writer(struct session *s)
 		pr_warn("this is not the first pid namespace: what runs outside of it is [outside], without names and "
 			"stacks; run in the host's (hostPID: true, docker run --pid host), or on the host");
 	info_write(s->w, s->o, &s->ev);
-	/* For cgroup ids in samples; without a hierarchy there are no names. */
-	if (s->target.fs.fd < 0 && s->ev.feats & FEAT_SAMPLE_CGROUP)
-		cgroup_fs_open(&s->target.fs);
 	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
 	if (!pidns_is_first())
@@ -325,6 +322,7 @@ static int open_writer(struct session *s)
 		s->facts = cgroup_facts_new(&s->target, s->target.containers,
 					    s->o->runtime_roots, s->w);
 	s->sink->facts = s->facts;
+	s->sink->root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
 	if (s->ev.by_cgroup_id)
 		sink_filter(s->sink, &s->target);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf_layout.h"
@@ -161,6 +162,23 @@ static bool cgroup_wanted(struct sink *s, uint64_t id, uint32_t pid)
 			cgroup_facts_met(s->facts, id, cg->path, pid);
 	}
 	return !cg->outside;
+}
+
+/*
+ * The cgroup that process @pid was seen in, for a sample that says the root's only because perf_event does not reach
+ * further. 0: not known yet.
+ */
+static uint64_t cgroup_of(const struct sink *s, uint32_t pid)
+{
+	const char *path = proctab_cgroup(s->pt, pid);
+	struct stat st;
+
+	if (!strcmp(path, "/"))
+		return CGROUP_ROOT_ID;
+	/* Outside of what our cgroup namespace shows. */
+	if (!path[0] || !strncmp(path, "/..", 3))
+		return 0;
+	return fstatat(s->fs->fd, path + 1, &st, 0) ? 0 : st.st_ino;
 }
 
 /* Names of a target's own cgroups stay: when they cannot be looked up any more they decide what is left
@@ -418,6 +436,8 @@ void sink_take(struct sink *s)
 	struct sink_slot *sl = &s->slot[s->n];
 	struct sample_in *in = &sl->raw.in;
 
+	if (s->root_unsure && in->cgroup == CGROUP_ROOT_ID)
+		in->cgroup = cgroup_of(s, in->pid);
 	if ((s->leave_own && in->pid == s->own_pid) || !cgroup_wanted(s, in->cgroup, in->pid)) {
 		/* Where the kernel picks, we were in one of the cgroups ourselves. */
 		if (!s->filter)

@@ -58,6 +58,7 @@ struct sink {
 	struct ledger *ledger;
 	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
+	bool root_unsure;		/* samples may name the root for any cgroup (cgroup_perf.h) */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
 	int err;			/* first write error, negative errno: the end of writing */

@@ -103,6 +103,8 @@ void trial_run(struct trial *t, enum target_kind kind, const char *event, uint32
 		t->ncpus = target.ncpus;
 		if (!t->err)
 			t->err = open_events(t, &o, &target);
+		if (!t->err && kind == TARGET_CGROUPS)
+			t->reach = cgroup_perf_reach(&target.fs);
 		target_fini(&target);
 	}
 	end(t);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cgroup_perf.h"
 #include "strbuf.h"
 #include "target.h"
 
@@ -16,6 +17,7 @@ struct trial {
 	bool narrowed;		/* user space only */
 	int side_err;		/* why mappings are not traced: negative errno, else 0 */
 	int wanted_err;		/* why cpu-clock is taken: negative errno, else 0 */
+	enum cgroup_reach reach;	/* of TARGET_CGROUPS */
 	int map_err;		/* why the rings are smaller than planned: negative errno, else 0 */
 	uint64_t ring_bytes;	/* of one CPU */
 	uint64_t ring_ms;	/* what they hold at the default rate */

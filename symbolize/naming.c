@@ -335,11 +335,11 @@ static const struct kallsyms *kernel_names(struct pass *p)
 		if (live_same_boot()) {
 			p->nm->kernel_why = "the kernel hides its addresses";
 			p->nm->kernel_remedy =
-				"symbolize as root, or set kernel.kptr_restrict to 0";
+				"symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1";
 		} else {
 			p->nm->kernel_why = "the recording holds no kernel symbols";
-			p->nm->kernel_remedy = "record as root, or set kernel.kptr_restrict to 0, "
-					       "and let the recorder end by itself";
+			p->nm->kernel_remedy = "record as root, or set kernel.kptr_restrict to 0 and "
+					       "kernel.perf_event_paranoid to 1, and let the recorder end by itself";
 		}
 	}
 	return p->kernel;

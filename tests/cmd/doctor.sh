@@ -152,16 +152,37 @@ else
 	if [ "$("${as[@]}" awk '$1 !~ /^0+$/ { print 1; exit }' /proc/kallsyms)" = 1 ]; then
 		said ok "kernel names" "'/proc/kallsyms' shows addresses"
 	else
-		said "not ok" "kernel names" "'/proc/kallsyms' shows no addresses: kernel.kptr_restrict is $(cat /proc/sys/kernel/kptr_restrict);"
+		# kallsyms_show_value() in the kernel: with kptr_restrict 0 perf_event_paranoid decides.
+		case $(cat /proc/sys/kernel/kptr_restrict) in
+		0) why="kernel.perf_event_paranoid is $paranoid and CAP_SYSLOG is missing; .*sysctl kernel.perf_event_paranoid=1$" ;;
+		1) why="kernel.kptr_restrict is 1 and CAP_SYSLOG is missing; .*sysctl kernel.kptr_restrict=0" ;;
+		*) why="kernel.kptr_restrict is 2, which hides them from root, too; sysctl kernel.kptr_restrict=1, and run as root" ;;
+		esac
+		said "not ok" "kernel names" "'/proc/kallsyms' shows no addresses: $why"
 	fi
 	if [ "$paranoid" -ge 2 ]; then
-		said "not ok" paranoid "kernel.perf_event_paranoid is $paranoid: .*sysctl kernel.perf_event_paranoid=-1"
+		said "not ok" paranoid "kernel.perf_event_paranoid is $paranoid[:,] .*sysctl kernel.perf_event_paranoid=-1"
 		said "not ok" "kernel events" "perf_event_open: .*Permission denied: .*; run as root"
 		said no -a "perf_event_open: .*Permission denied"
 	fi
 	if [ "$paranoid" = 2 ]; then
 		is "user: one's own, so status 1" "$rc" 1
 		said "in part" "-p PID, one's own" "user space only"
+	fi
+	# CAP_PERFMON lifts paranoid, but from 3 on not in Debian's kernels: whatever it is here, it is said.
+	at="CAP_PERFMON: "
+	as=(setpriv --bounding-set=-all,+perfmon,+sys_ptrace --inh-caps=-all)
+	if "${as[@]}" grep -q 'CapEff:.*4000080000$' /proc/self/status; then
+		agrees
+		said ok rights "user 0 with CAP_PERFMON or CAP_SYS_ADMIN, with CAP_SYS_PTRACE"
+		if grep -q '^works *-a' out; then
+			said ok paranoid "kernel.perf_event_paranoid is $paranoid, which CAP_PERFMON lifts"
+		else
+			said "not ok" paranoid "kernel.perf_event_paranoid is $paranoid, which only CAP_SYS_ADMIN lifts on this kernel: .*SYS_ADMIN.*=2"
+			like "${at}record says so" "$(cat record.err)" "which only CAP_SYS_ADMIN lifts on this kernel; .*SYS_ADMIN.*=2$"
+		fi
+	else
+		skip "CAP_PERFMON" "this setpriv or kernel does not know it"
 	fi
 	# What may be locked: as much as the recorder then says the rings hold.
 	at="user, 64 KiB locked: "

@@ -233,7 +233,7 @@ if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ] && ! head -1 /proc/kallsy
 	chmod 755 "$T" && chmod 644 gone.data
 	env -u XDG_CACHE_HOME setpriv --reuid 65534 --regid 65534 --clear-groups \
 		"$NSPROF" symbolize -q --stats gone.data 2>gone.stats >/dev/null
-	is "kernel names hidden: remedy" "$(remedy gone names '\[kernel\]')" "symbolize as root, or set kernel.kptr_restrict to 0"
+	is "kernel names hidden: remedy" "$(remedy gone names '\[kernel\]')" "symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1"
 	look gone
 	is "kernel names hidden: root sees them" "$(row gone names '\[kernel\]')" ""
 else
