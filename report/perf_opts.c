@@ -11,6 +11,8 @@ static const char no_traces[] = "recordings have no traces of the CPU's own";
 static const char no_records[] = "nsprof info tells what a recording holds";
 static const char no_switch[] = "--filter time=FROM-TO picks a time";
 static const char one_function[] = "--focus NAME shows one function, with its callers and callees";
+static const char no_parallelism[] = "how many threads ran at a time is not recorded; -s tid has a row for each thread, --format html shows them over time";
+static const char no_modes[] = "samples are not told apart by mode; a symbol's mark says what it is";
 static const char by_lines[] = "what a table shows can be chosen by --filter, and lines of it by grep";
 
 const struct opt perf_opts[] = {
@@ -39,13 +41,14 @@ const struct opt perf_opts[] = {
 	MOOT("disassembler-style", 'M', "STYLE"),
 	MOOT("objdump", 0, "FILE"),
 	MOOT("addr2line", 0, "FILE"),
+	MOOT("addr2line-style", 0, "STYLE"),
 	MOOT("prefix", 0, "PREFIX"),
 	MOOT("prefix-strip", 0, "N"),
 	MOOT("samples", 0, "N"),
 
 	REFUSED("tui", 0, NULL, "--format html writes a page to work with"),
 	REFUSED("gtk", 0, NULL, "--format html writes a page to work with"),
-	REFUSED("hierarchy", 0, NULL, "-s KEYS has a row for each combination, -g is the call tree"),
+	REFUSED("hierarchy", 'H', NULL, "-s KEYS has a row for each combination, -g is the call tree"),
 	REFUSED("show-total-period", 0, NULL, "--weight period shows it instead of samples"),
 	REFUSED("vmlinux", 'k', "FILE", "the recording has the kernel's names"),
 	REFUSED("kallsyms", 0, "FILE", "the recording has the kernel's names; nsprof symbolize takes others"),
@@ -56,8 +59,12 @@ const struct opt perf_opts[] = {
 	REFUSED("ignore-callees", 0, "REGEX", one_function),
 	REFUSED("hide-unresolved", 'U', NULL, by_lines),
 	REFUSED("cpu", 'C', "LIST", "record with -C LIST; samples are not told apart by CPU later"),
+	REFUSED("latency", 0, NULL, no_parallelism),
+	REFUSED("parallelism", 0, "LEVELS", no_parallelism),
+	REFUSED("unwind-style", 0, "STYLE", "nsprof symbolize --unwind HOW --format profile makes a file to report"),
 	REFUSED("socket-filter", 0, "N", "samples are not told apart by CPU"),
-	REFUSED("show-cpu-utilization", 0, NULL, "samples are not told apart by mode; a symbol's mark says what it is"),
+	REFUSED("show-cpu-utilization", 0, NULL, no_modes),
+	REFUSED("showcpuutilization", 0, NULL, no_modes),
 	REFUSED("percentage", 0, "OF", "shares are of the samples that the filters keep"),
 	REFUSED("percent-type", 0, "TYPE", "shares are of all samples shown"),
 	REFUSED("time-quantum", 0, "TIME", "--format html has the samples over time"),

@@ -30,6 +30,7 @@
 #include "outfile.h"
 #include "pager.h"
 #include "pages.h"
+#include "perf_opts.h"
 #include "rec_reader.h"
 #include "replay.h"
 #include "shares.h"
@@ -130,7 +131,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
 		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
 		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
-		{ "stdio", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
+		{ "symbol", 's', "SYMBOL", NULL, OPT_STR, &cfg->symbol, NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
 	};
 	const struct opt_spec spec = {
@@ -151,6 +152,8 @@ static int parse(int argc, char **argv, struct config *cfg)
 			"(what can be read of it is shown); 129 the command line is wrong.\n",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.perf = perf_annotate_opts,
+		.nperf = perf_annotate_nopts,
 	};
 	int first, err;
 

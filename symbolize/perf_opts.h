@@ -9,5 +9,8 @@
 /* OPT_IGNORE: moot. OPT_REFUSE: not here, and why. */
 extern const struct opt perf_opts[];
 extern const size_t perf_nopts;
+/* The same of perf annotate and nsprof annotate. */
+extern const struct opt perf_annotate_opts[];
+extern const size_t perf_annotate_nopts;
 
 #endif
