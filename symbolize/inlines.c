@@ -540,6 +540,15 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 	return n;
 }
 
+const char *inlines_function(struct module *m, struct svma addr)
+{
+	struct place pl;
+
+	if (!find_place(m, addr.v, &pl) || !pl.fn)
+		return NULL;
+	return inline_func_name(pl.src, pl.fn);
+}
+
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max)
 {
 	struct source_line at = { NULL, 0 };

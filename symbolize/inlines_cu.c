@@ -531,6 +531,13 @@ static const char *die_name(struct inline_source *src, Dwarf_Die *die)
 	return plain && plain[0] ? plain : NULL;
 }
 
+const char *inline_func_name(struct inline_source *src, const struct inline_func *fn)
+{
+	Dwarf_Die die;
+
+	return dwarf_offdie(src->dw, fn->die, &die) ? die_name(src, &die) : NULL;
+}
+
 const char *inline_node_name(struct inline_source *src, struct inline_node *node)
 {
 	Dwarf_Die die;

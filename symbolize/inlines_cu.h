@@ -91,6 +91,9 @@ const char *inline_text(struct inline_source *src, Dwarf_Attribute *attr);
 /* Linkage name, else plain name, of @node; NULL when it has none. Borrowed from the debug info. */
 const char *inline_node_name(struct inline_source *src, struct inline_node *node);
 
+/* The same of the function itself. */
+const char *inline_func_name(struct inline_source *src, const struct inline_func *fn);
+
 void inline_cu_fini(struct inline_cu *cu);
 
 #endif

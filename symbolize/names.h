@@ -13,7 +13,7 @@
 enum name_source {
 	NAME_NONE,
 	NAME_SYMTAB, NAME_DYNSYM, NAME_DEBUGFILE, NAME_MINIDEBUG, NAME_GOPCLNTAB, NAME_CAPTURED,
-	NAME_PERFMAP, NAME_JITDUMP, NAME_KALLSYMS, NAME_INLINE,
+	NAME_PERFMAP, NAME_JITDUMP, NAME_KALLSYMS, NAME_INLINE, NAME_DWARF,
 	NAME_SOURCE_MAX,
 };
 
@@ -50,6 +50,12 @@ struct strbuf;
  * no debug info. Names are linkage names where the debug info has them, else plain names; borrowed.
  */
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max);
+
+/*
+ * The concrete function at @addr as the debug info calls it, by its linkage name if it has one: for addresses that no symbol
+ * covers (functions of GHC, a debug file without .symtab). NULL: none, or no debug info. Borrowed.
+ */
+const char *inlines_function(struct module *m, struct svma addr);
 
 struct source_line {
 	const char *file;	/* base name; NULL: not known. Borrowed. */

@@ -238,11 +238,16 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
 	if (ahead->asked ? !ahead->found : symtab_lookup(m, at, &sym)) {
-		add_module_placeholder(p, m, "", at.v);
-		return NAME_NONE;
-	}
-	if (ahead->asked)
+		/* Stopped: what would have to be read may take long. */
+		sym.name = p->found.done ? NULL : inlines_function(m, at);
+		sym.source = NAME_DWARF;
+		if (!sym.name) {
+			add_module_placeholder(p, m, "", at.v);
+			return NAME_NONE;
+		}
+	} else if (ahead->asked) {
 		sym = ahead->sym;
+	}
 	if (at_line[n].file && at_line[n].line)
 		add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
 	else

@@ -241,6 +241,7 @@ static void print_names(const struct naming *nm)
 		[NAME_PERFMAP] = "perf map",
 		[NAME_JITDUMP] = "jitdump",
 		[NAME_KALLSYMS] = "kernel symbols",
+		[NAME_DWARF] = "debug info alone",
 		[NAME_INLINE] = "inlined (in addition)",
 	};
 	size_t i;

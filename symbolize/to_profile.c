@@ -67,7 +67,7 @@ static uint32_t source_text(struct builder *b, enum name_source source)
 		[NAME_NONE] = "", [NAME_SYMTAB] = "symtab", [NAME_DYNSYM] = "dynsym", [NAME_DEBUGFILE] = "debugfile",
 		[NAME_MINIDEBUG] = "minidebug", [NAME_GOPCLNTAB] = "gopclntab", [NAME_CAPTURED] = "captured",
 		[NAME_PERFMAP] = "perf-map", [NAME_JITDUMP] = "jitdump", [NAME_KALLSYMS] = "kallsyms",
-		[NAME_INLINE] = "debuginfo",
+		[NAME_INLINE] = "debuginfo", [NAME_DWARF] = "debuginfo",
 	};
 
 	return profile_string(b->p, texts[source]);
