@@ -44,6 +44,7 @@ struct addrspace *addrspace_clone(const struct addrspace *as)
 	copy->jit = as->jit;
 	copy->time = as->time;
 	copy->njit = as->njit;
+	copy->jit_stacks = as->jit_stacks;
 	return copy;
 }
 

@@ -28,6 +28,7 @@ struct addrspace {
 	const struct jitcode *jit;	/* borrowed; NULL: nothing was told of jitted code */
 	uint64_t time;		/* ns, where the replay is: of use with @jit only */
 	size_t njit;		/* how far @jit has come by then */
+	bool jit_stacks;	/* jitted code has stacks of its own, and calls native code on the thread's */
 };
 
 struct addrspace *addrspace_new(void);

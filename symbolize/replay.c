@@ -188,6 +188,14 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 	return 0;
 }
 
+/* Erlang's emulator: a process of Erlang's has its stack beside its heap. */
+static bool has_jit_stacks(const char *exe)
+{
+	const char *slash = strrchr(exe, '/');
+
+	return !strcmp(slash ? slash + 1 : exe, "beam.smp");
+}
+
 static void take_facts(struct replay *rp, struct image *img, const struct ev_proc *ev)
 {
 	const struct jitcode *jit = jitsource_find(rp->jit, ev->serial);
@@ -199,6 +207,7 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 	img->comm = keep(rp, ev->comm);
 	img->exe = keep(rp, ev->exe);
 	img->cgroup = keep(rp, ev->cgroup);
+	img->as->jit_stacks = has_jit_stacks(ev->exe);
 	/* Without one of its own, code compiled before a fork is its parent's. */
 	if (!jit && img->parent)
 		jit = img->parent->as->jit;

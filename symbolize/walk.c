@@ -23,15 +23,6 @@
  */
 #define STACK_REACH (256ull << 20)
 
-/*
- * Code that finds its own frame by a register that functions keep has smaller ones: ld.so's, with room for all vector
- * registers, takes 11 KiB with AMX.
- */
-#define KEPT_FRAME_MAX (16u << 10)
-
-/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
-#define NEAR_NULL 4096
-
 /* DWARF register number to PERF_REG_X86_* (psABI 1.0, figure 3.36). */
 static const uint8_t perf_reg[CFI_NREGS] = {
 	UREG_AX,	 UREG_DX,   UREG_CX,   UREG_BX,   UREG_SI,	 UREG_DI,   UREG_BP,   UREG_SP, UREG_R8,
@@ -93,15 +84,6 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uin
 	if (sp < sv->hi && sv->hi % MAP_PAGE == 0)
 		return UNWIND_HOLE;
 	return stack_view_hole(sv, addr) ? UNWIND_HOLE : UNWIND_STACK_END;
-}
-
-/*
- * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
- * a stack in full would have led to walk_fault_end()'s verdict about a word above.
- */
-static bool led_above(const struct unwind_input *in, uint64_t fault)
-{
-	return (in->copy_full || in->cut) && fault + NEAR_NULL < 2 * NEAR_NULL;
 }
 
 bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
@@ -177,32 +159,6 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 		return STEP_NO_ROWS;
 	}
 	return res;
-}
-
-/*
- * A row that finds the caller by a register that functions keep is one of code that changes stacks: Go calls
- * the vdso like this. When that register does not lead into the copy, nothing of the caller's stack is there.
- * Stacks of goroutines lie near each other: what is too far from the frame at @sp to be of it is another one's. Where
- * nothing was copied, or the copy may end below the caller's frame, a masked register tells nothing: %rbx, that
- * _dl_runtime_resolve() keeps its frame by, is then 0 in any case.
- */
-static bool from_other_stack(const struct walk_at *at, bool after_call, uint64_t sp)
-{
-	struct made_rows *made = module_made(at->mod);
-	struct cfi *cfi = module_cfi(at->mod);
-	struct cfi_fde fde;
-	struct cfi_row row;
-
-	if (at->fault - sp < KEPT_FRAME_MAX || at->in->stack->lo == at->in->stack->hi)
-		return false;
-	if (made && made_rows_first(made, at->svma, after_call)) {
-		if (made_row(made, at->svma, after_call, &row))
-			return false;
-	} else if (cfi_find(cfi, at->svma, &fde) || cfi_row(cfi, &fde, at->svma, &row)) {
-		return false;
-	}
-	return !row.made && row.cfa_how == CFI_REGISTER &&
-		(row.cfa.reg >= 12 || (row.cfa.reg == 3 && !led_above(at->in, at->fault)));
 }
 
 /*
@@ -385,10 +341,10 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		} else if (res == STEP_FAULT) {
 			w->fault = at.fault;
 			out->end = walk_fault_end(in, at.fault, frame_sp(w, &at, f->kind == FRAME_RETURN, old_sp));
-			if (from_other_stack(&at, f->kind == FRAME_RETURN, old_sp) ||
+			if (walk_from_other_stack(&at, f->kind == FRAME_RETURN, old_sp, &regs) ||
 			    (out->n == 1 && just_begun_untouched(&at, old_sp)))
 				out->end = UNWIND_COMPLETE;
-			else if (out->end == UNWIND_BAD_READ && led_above(in, at.fault))
+			else if (out->end == UNWIND_BAD_READ && walk_led_above(in, at.fault))
 				out->end = in->cut ? UNWIND_CUT : UNWIND_COPY_END;
 			return false;
 		} else if (res == STEP_OUTERMOST) {
@@ -409,7 +365,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		 * At a base, as which a program's first instructions have argc; in a masked stack any data is 0. A signal interrupts
 		 * no base: the program called that.
 		 */
-		if (ip < NEAR_NULL) {
+		if (ip < WALK_NEAR_NULL) {
 			out->end = !at.signal && walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
 											   UNWIND_NO_MAPPING;
 			return false;

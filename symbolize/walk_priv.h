@@ -43,6 +43,26 @@ void walk_leaf_regs(const struct unwind_input *in, struct uregs *regs);
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
 				bool after_call, struct uregs *regs);
 
+/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
+#define WALK_NEAR_NULL 4096
+
+/* ---- walk_switch.c ---- */
+
+/*
+ * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
+ * a stack in full would have led to walk_fault_end()'s verdict about a word above.
+ */
+static inline bool walk_led_above(const struct unwind_input *in, uint64_t fault)
+{
+	return (in->copy_full || in->cut) && fault + WALK_NEAR_NULL < 2 * WALK_NEAR_NULL;
+}
+
+/*
+ * Whether the rows that led to at->fault, from a frame with stack pointer @sp and registers @regs, say that the caller's frame is on another
+ * stack: a fiber begins here, or a runtime has changed to the thread's own stack. Of the caller's stack there is nothing, so this is a root.
+ */
+bool walk_from_other_stack(const struct walk_at *at, bool after_call, uint64_t sp, const struct uregs *regs);
+
 /* ---- walk_rowless.c ---- */
 
 /* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */

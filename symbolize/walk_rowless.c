@@ -4,6 +4,7 @@
 
 #include "addrspace.h"
 #include "elf_file.h"
+#include "jitcode.h"
 #include "made_rows.h"
 #include "module.h"
 #include "stackcopy.h"
@@ -551,11 +552,23 @@ static enum unwind_end rowless_end(const struct walk_map *wm)
 	return !wm->rows && !wm->mod->elf && !wm->mod->captured ? UNWIND_NO_MODULE : UNWIND_NO_ROWS;
 }
 
+/*
+ * The outermost frame of a stack that a JIT has made: who made it planted the address of a function there, to return to, and nothing called
+ * that. A jitdump tells whether a function begins there; without one it is taken for granted.
+ */
+static void name_planted_jit(const struct unwind_input *in, struct frame *f)
+{
+	const struct jit_func *func = addrspace_find_jit(in->as, f->addr);
+
+	if (f->kind == FRAME_RETURN && (!func || func->start == f->addr.v))
+		f->kind = FRAME_IP;
+}
+
 enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
 			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
 			   bool *scanned)
 {
-	const struct frame *f = &out->frames[out->n - 1];
+	struct frame *f = &out->frames[out->n - 1];
 	struct module *mod = wm->mod;
 	const struct walk_map at = *wm;
 	bool have_bytes = wm->rows;
@@ -572,12 +585,22 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)
 		return STEP_CALLER;
+	/* What it called runs on the thread's own stack, which begins here: the one it was called on was not copied. */
+	if (w->step && !mod && in->as->jit_stacks && out->n > 1 && !came_by_fp(regs)) {
+		out->end = UNWIND_COMPLETE;
+		return STEP_OUTERMOST;
+	}
+	/* Jitted code that makes its stack itself, as Erlang's: no start-up code is below it. */
+	if (fp == FP_NULL && !mod && came_by_fp(regs)) {
+		name_planted_jit(in, f);
+		out->end = UNWIND_COMPLETE;
+		return STEP_OUTERMOST;
+	}
 	if (w->step && !mod && jit_scan(w, in, regs))
 		return STEP_CALLER;
 	if (fp == FP_ABOVE)
 		above = walk_fault_end(in, w->fault = fault, UINT64_MAX);
-	/* Jitted code that makes its stack itself, as Erlang's: no start-up code is below it. */
-	if (fp == FP_NULL && (!w->step || (!mod && came_by_fp(regs))))
+	if (fp == FP_NULL && !w->step)
 		out->end = UNWIND_COMPLETE;
 	/* Where the copy goes to the end of the stack it was no frame pointer, if anything else leads on. */
 	else if (above != UNWIND_BAD_READ && (above != UNWIND_STACK_END || res == STEP_UNKNOWN_REG || !w->step))
