@@ -308,7 +308,7 @@ static void check_files(struct doctor *d)
 	strbuf_addf(&c->text, "the limit is %llu", (unsigned long long)rl.rlim_max);
 	if (rl.rlim_max != RLIM_INFINITY)
 		strbuf_addf(&c->text, ": -p can take up to %llu threads",
-			    (unsigned long long)(rl.rlim_max - PERM_FILES_SPARE) / each);
+			    (unsigned long long)(rl.rlim_max - PERM_FILES_SPARE) / (each / 2));
 }
 
 /* ---- what names and cgroups come from ---- */

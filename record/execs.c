@@ -4,9 +4,9 @@
 
 #define LIMIT_MIN 4096
 
-void execs_init(struct execs *x, struct ring **rings, size_t n)
+void execs_init(struct execs *x, struct ring **rings, size_t n, bool shared)
 {
-	*x = (struct execs){ .rings = rings, .n = n, .limit = LIMIT_MIN };
+	*x = (struct execs){ .rings = rings, .n = n, .shared = shared, .limit = LIMIT_MIN };
 }
 
 void execs_fini(struct execs *x)
@@ -19,7 +19,7 @@ static void look(struct execs *x)
 	struct ring_glimpse g;
 
 	for (size_t i = 0; i < x->n; i++) {
-		while (x->rings[i]->sideband && ring_ahead(x->rings[i], &g)) {
+		while ((x->shared || x->rings[i]->sideband) && ring_ahead(x->rings[i], &g)) {
 			if (g.type == PERF_RECORD_COMM && g.misc & PERF_RECORD_MISC_COMM_EXEC)
 				*u64map_put(&x->last, (uint32_t)g.first, NULL) = g.time;
 			if (g.type == PERF_RECORD_LOST)

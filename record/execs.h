@@ -13,15 +13,16 @@
 #include "ring.h"
 
 struct execs {
-	struct ring **rings;	/* borrowed; those of side-band among them are looked at */
+	struct ring **rings;	/* borrowed; those that side-band comes in are looked at */
 	size_t n;
+	bool shared;		/* it comes among the samples, in all of them */
 	struct u64map last;	/* pid -> ns, of the latest exec seen */
 	size_t limit;		/* entries from which on those handed on are let go */
 	uint64_t lost;		/* ns, of the latest word that records were lost; 0 = none */
 };
 
 /* Own with execs_fini(). */
-void execs_init(struct execs *x, struct ring **rings, size_t n);
+void execs_init(struct execs *x, struct ring **rings, size_t n, bool shared);
 void execs_fini(struct execs *x);
 
 /*

@@ -23,6 +23,11 @@ static void number(struct rec_writer *w, const char *key, uint64_t v)
 	rec_writer_info(w, key, text);
 }
 
+void info_clamped(struct rec_writer *w, uint64_t hz)
+{
+	number(w, "frequency_lowest", hz);
+}
+
 /* Tells the symbolizer whether /proc and the clocks it sees are those of the recording. */
 static void boot_id(struct rec_writer *w)
 {
@@ -65,6 +70,8 @@ void info_write(struct rec_writer *w, const struct record_opts *o, const struct 
 		number(w, "period", ev->period);
 	else
 		number(w, "frequency", ev->freq);
+	if (ev->lowest)
+		info_clamped(w, ev->lowest);
 	rec_writer_info(w, "call_graph", callgraph_names[o->callgraph]);
 	number(w, "dump_size", o->callgraph == CALLGRAPH_DWARF ? o->dump_size : 0);
 	rec_writer_info(w, "stacks", o->full_stacks ? "full" : "masked");

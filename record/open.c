@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup_perf.h"
 #include "event.h"
+#include "event_attr.h"
 #include "log.h"
 #include "perf_layout.h"
 #include "perm.h"
@@ -22,21 +21,13 @@
 #define SIDE_TASKS (256u << 10)
 #define SIDE_ALL (512u << 10)
 /*
- * A process that lives shortly must be looked at while it does, but a wake-up for each record costs the
- * process 6 us in a virtual machine (an interrupt to its own CPU), and an exec writes eight. So: fewer bytes
- * than an exec writes with its comm and its first two mappings, which wakes us without fail, and what
- * follows is looked for (loop.c).
- */
-#define SIDE_WAKE 256u
-/*
  * Events of cgroups cost their opening and closing, a descriptor and some work at each switch between
  * them, but spare samples of everybody else. From here on that is no bargain any more.
  */
 #define CGROUP_EVENTS_MAX 100u
+#define SEPARATE_MAX 1024ull	/* descriptors; see wants_shared_side() */
 #define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
 
-#define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
-#define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
 
 static const struct {
 	uint32_t feat;
@@ -50,29 +41,6 @@ static const struct {
 	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
 };
 
-static int sys_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags)
-{
-	int fd =
-		(int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-static void attr_common(struct perf_event_attr *attr, const struct events *ev)
-{
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	attr->sample_type = LAYOUT_SAMPLE_TYPE;
-	attr->sample_id_all = 1;
-	attr->use_clockid = 1;
-	attr->clockid = CLOCK_MONOTONIC;
-	attr->watermark = 1;
-	attr->inherit = target_is_tasks(ev->target) && !ev->opts->no_inherit;
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (ev->feats & FEAT_FORMAT_LOST)
-		attr->read_format |= PERF_FORMAT_LOST;
-}
-
 bool events_roomy(const struct events *ev)
 {
 	return events_ring_ms(ev) >= RING_MS;
@@ -83,99 +51,6 @@ bool events_paced(const struct events *ev)
 	return events_roomy(ev) && evsel_is_clock(&ev->sel) && (ev->target->kind != TARGET_CGROUPS || ev->by_cgroup_id);
 }
 
-/* How much is written between two wake-ups; there is no way to want none. */
-static uint64_t data_watermark(const struct events *ev)
-{
-	if (events_paced(ev))
-		return ev->data_bytes;
-	return ev->data_bytes / (events_roomy(ev) ? 2 : 4);
-}
-
-static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
-{
-	const struct record_opts *o = ev->opts;
-
-	attr_common(attr, ev);
-	evsel_attr(&ev->sel, attr);
-	attr->disabled = 1;
-	attr->enable_on_exec = ev->on_exec && !o->start_off;
-	attr->exclude_hv = ev->sel.exclude_kernel;
-	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
-	attr->freq = !o->period;
-	if (o->period) {
-		attr->sample_period = o->period;
-	} else {
-		attr->sample_freq = ev->freq;
-		attr->sample_type |= PERF_SAMPLE_PERIOD;
-	}
-	if (ev->feats & FEAT_SAMPLE_CGROUP)
-		attr->sample_type |= PERF_SAMPLE_CGROUP;
-	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel ||
-					 (o->user_chains && !o->kernel_chains);
-	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
-	if (o->callgraph == CALLGRAPH_DWARF) {
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user = UREG_MASK;
-		attr->sample_stack_user = o->dump_size;
-	}
-	attr->wakeup_watermark = (uint32_t)data_watermark(ev);
-}
-
-static void attr_side(struct perf_event_attr *attr, const struct events *ev)
-{
-	attr_common(attr, ev);
-	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_DUMMY;
-	attr->sample_period = 1;
-	/* It counts nothing; without these bits it would need the right to see the kernel. */
-	attr->exclude_kernel = 1;
-	attr->exclude_hv = 1;
-	attr->mmap = 1;
-	attr->mmap2 = 1;
-	attr->comm = 1;
-	attr->comm_exec = 1;
-	attr->task = 1;
-	/*
-	 * Not attr.build_id: where one listener asks for it the kernel tells all others that they have it as well (6.18,
-	 * perf_event_mmap_output() leaves the bit set in the header), and perf beside us would die of it. The file says.
-	 */
-	attr->cgroup = !!(ev->feats & FEAT_CGROUP);
-	attr->ksymbol = !!(ev->feats & FEAT_KSYMBOL);
-	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);
-	attr->wakeup_watermark = SIDE_WAKE;
-}
-
-typedef void (*attr_fn)(struct perf_event_attr *attr, const struct events *ev);
-
-/* Subset @i of the bits in @set, in counting order: the fewest removals come early. */
-static uint32_t subset(uint32_t set, uint32_t i)
-{
-	uint32_t out = 0;
-
-	for (; set; set &= set - 1, i >>= 1)
-		if (i & 1)
-			out |= set & -set;
-	return out;
-}
-
-/* The kernel refuses what it does not know with EINVAL and does not say what it was. */
-static int open_probing(struct events *ev, attr_fn fn, uint32_t set, int pid, int cpu,
-			unsigned long flags)
-{
-	uint32_t have = ev->feats & set, all = ev->feats;
-	struct perf_event_attr attr;
-	int fd = -EINVAL;
-
-	for (uint32_t i = 0; i < 1u << __builtin_popcount(have) && fd == -EINVAL; i++) {
-		ev->feats = all & ~subset(have, i);
-		fn(&attr, ev);
-		fd = sys_open(&attr, pid, cpu, flags);
-	}
-	if (fd < 0)
-		ev->feats = all;
-	return fd;
-}
-
 /* Open the first sampling event; fallbacks are taken here and hold for all others. */
 static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 {
@@ -183,7 +58,7 @@ static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 	int err = 0, fd;
 
 	for (;;) {
-		fd = open_probing(ev, attr_sample, FEATS_SAMPLE, pid, cpu, flags);
+		fd = event_open_probing(ev, EVENT_SAMPLES, pid, cpu, flags);
 		if (fd >= 0) {
 			ev->narrowed |= tried;
 			return fd;
@@ -215,13 +90,25 @@ static void close_fds(struct event_fd *fds, size_t *n)
 		close(fds[--*n].fd);
 }
 
-static uint64_t fds_needed(const struct target *t)
+static uint64_t fds_needed(const struct events *ev)
 {
-	uint64_t n = target_is_tasks(t)		 ? 2 * t->ntids
-		     : t->kind == TARGET_CGROUPS ? t->ncgroups + 1
-						 : 2;
+	const struct target *t = ev->target;
+	const uint64_t many = target_is_tasks(t) ? t->ntids : 1;
+	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->ncgroups : many;
 
-	return n * t->ncpus + (t->nall - t->ncpus) * (target_is_tasks(t) ? t->ntids : 1);
+	return samples * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
+}
+
+/*
+ * Two events for each thread and CPU, so that no sample can push out a mapping, are twice what perf opens. Where that is more than a
+ * process may have by default, or than we may, there is one that does both. It tells of nothing while it is disabled.
+ */
+static bool wants_shared_side(const struct events *ev)
+{
+	const struct record_opts *o = ev->opts;
+
+	return ev->target->kind == TARGET_PIDS && !o->start_off && !o->control &&
+	       fds_needed(ev) > MIN(SEPARATE_MAX, perm_files_left());
 }
 
 /* Sampling events for cgroup @cg, or if that is NULL for one thread (@pid) or everything (-1). */
@@ -229,7 +116,6 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 {
 	const unsigned long flags = cg ? PERF_FLAG_PID_CGROUP : 0;
 	const struct target *t = ev->target;
-	struct perf_event_attr attr;
 
 	if (cg)
 		pid = cg->fd;
@@ -237,21 +123,19 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 	for (uint32_t c = 0; c < t->ncpus; c++) {
 		int fd;
 
-		if (!ev->nsamples) {
+		if (!ev->nsamples)
 			fd = open_first(ev, pid, (int)t->cpus[c], flags);
-		} else {
-			attr_sample(&attr, ev);
-			fd = sys_open(&attr, pid, (int)t->cpus[c], flags);
-		}
+		else
+			fd = event_open(ev, EVENT_SAMPLES, pid, (int)t->cpus[c], flags);
 		/* A thread may end while its process is being opened; the caller sees if none is
 		 * left. */
 		if (fd == -ESRCH && t->kind == TARGET_PIDS)
 			return 0;
 		if (fd < 0) {
 			if (cg)
-				perm_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(t));
+				perm_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(ev));
 			else
-				perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(t));
+				perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(ev));
 			return fd;
 		}
 		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
@@ -259,34 +143,17 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 	return 0;
 }
 
-static int open_side_one(struct events *ev, int pid, int cpu)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	if (ev->nsides) {
-		attr_side(&attr, ev);
-		return sys_open(&attr, pid, cpu, 0);
-	}
-	fd = open_probing(ev, attr_side, FEATS_SIDE, pid, cpu, 0);
-	if (fd == -EACCES && ev->feats & FEAT_NAMESPACES) {
-		ev->feats &= ~(uint32_t)FEAT_NAMESPACES;
-		fd = open_probing(ev, attr_side, FEATS_SIDE, pid, cpu, 0);
-	}
-	return fd;
-}
-
 static int open_sides(struct events *ev, int pid)
 {
 	const struct target *t = ev->target;
 
 	for (uint32_t c = 0; c < t->nall; c++) {
-		int fd = open_side_one(ev, pid, (int)t->cpus[c]);
+		int fd = (ev->nsides ? event_open : event_open_probing)(ev, EVENT_SIDE, pid, (int)t->cpus[c], 0);
 
 		if (fd == -ESRCH)
 			return 0;
 		if (fd == -EMFILE || fd == -ENFILE) {
-			perm_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(t));
+			perm_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(ev));
 			return fd;
 		}
 		if (fd < 0) {
@@ -328,7 +195,7 @@ static int open_all(struct events *ev)
 	}
 	for (size_t i = 0; i < t->ntids; i++) {
 		/* Side-band first: no sample without a way to hear of new mappings. */
-		if (!ev->side_err)
+		if (!ev->side_err && !ev->shared_side)
 			err = open_sides(ev, (int)t->tids[i]);
 		if (!err)
 			err = open_samples(ev, (int)t->tids[i], NULL);
@@ -465,6 +332,8 @@ void events_tell(const struct events *ev)
 	if (ev->side_err)
 		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
 			"names", strerror(-ev->side_err));
+	if (ev->shared_side)
+		pr_verbose("%zu threads: one event each on each CPU tells of samples and mappings", ev->target->ntids);
 	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on each of %zu CPUs",
 		   (unsigned long long)ev->data_bytes / 1024, (unsigned long long)ms,
 		   (unsigned long long)ev->side_bytes / 1024, ev->target->ncpus);
@@ -491,8 +360,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->target = t;
 	ev->opts = o;
 	ev->on_exec = on_exec;
-	ev->feats = FEATS_SAMPLE;
-	ev->feats |= FEATS_SIDE;
+	ev->feats = FEATS_ALL;
 	/* For cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
@@ -505,6 +373,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
 	perm_raise_nofile();
+	ev->shared_side = wants_shared_side(ev);
 	for (;;) {
 		err = open_all(ev);
 		if (err)
@@ -540,14 +409,12 @@ void events_close(struct events *ev)
 }
 
 /* One more event for a CPU that has a ring already. @cg: NULL = of everything. */
-static int add_one(struct events *ev, attr_fn fn, const struct cgroup *cg, uint32_t c)
+static int add_one(struct events *ev, enum event_kind kind, const struct cgroup *cg, uint32_t c)
 {
-	const struct ring *r = fn == attr_side ? &ev->side[c] : &ev->data[c];
-	struct perf_event_attr attr;
+	const struct ring *r = kind == EVENT_SIDE ? &ev->side[c] : &ev->data[c];
 	int fd, err;
 
-	fn(&attr, ev);
-	fd = sys_open(&attr, cg ? cg->fd : -1, (int)ev->target->cpus[c], cg ? PERF_FLAG_PID_CGROUP : 0);
+	fd = event_open(ev, kind, cg ? cg->fd : -1, (int)ev->target->cpus[c], cg ? PERF_FLAG_PID_CGROUP : 0);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd)) {
@@ -555,7 +422,7 @@ static int add_one(struct events *ev, attr_fn fn, const struct cgroup *cg, uint3
 		close(fd);
 		return err;
 	}
-	if (fn == attr_side)
+	if (kind == EVENT_SIDE)
 		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c, 0);
 	else
 		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
@@ -575,15 +442,16 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 	size_t first = ev->nsamples;
 	int err = 0;
 
+	ev->clamped = 0;
 	if (ev->side[c].page)
-		err = add_one(ev, attr_side, NULL, c);
+		err = add_one(ev, EVENT_SIDE, NULL, c);
 	if (c >= t->ncpus)
 		return err;
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
-		err = add_one(ev, attr_sample, NULL, c);
+		err = add_one(ev, EVENT_SAMPLES, NULL, c);
 	else
 		for (size_t i = 0; i < t->ncgroups && !err; i++) {
-			err = add_one(ev, attr_sample, &t->cgroups[i], c);
+			err = add_one(ev, EVENT_SAMPLES, &t->cgroups[i], c);
 			/* Removed. The others are there. */
 			if (err == -ENOENT)
 				err = 0;
@@ -598,10 +466,11 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 	size_t first = ev->nsamples;
 	int err = 0;
 
+	ev->clamped = 0;
 	if (ev->by_cgroup_id)
 		return 0;
 	for (uint32_t c = 0; c < ev->target->ncpus && !err; c++) {
-		err = add_one(ev, attr_sample, cg, c);
+		err = add_one(ev, EVENT_SAMPLES, cg, c);
 		/* Offline: events_reopen_cpu() has its turn. */
 		if (err == -ENODEV)
 			err = 0;
@@ -711,33 +580,4 @@ bool events_counts(const struct events *ev, struct events_count *cpus)
 		if (read_event(ev, ev->sides[i].fd, &v))
 			cpus[ev->sides[i].cpu].side_lost += v.lost;
 	return all;
-}
-
-int events_check_freq(const struct record_opts *o)
-{
-	long max = perm_sysctl("perf_event_max_sample_rate", 100000);
-
-	if (!o->strict_freq || o->freq_max || o->period || o->freq <= (uint64_t)MAX(max, 1))
-		return 0;
-	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate, %ld, and --strict-freq allows no other",
-	       (unsigned long long)o->freq, max);
-	return -EINVAL;
-}
-
-uint64_t events_clamp_freq(const struct record_opts *o)
-{
-	long max = perm_sysctl("perf_event_max_sample_rate", 100000);
-
-	if (max <= 0)
-		max = 1;
-	if (o->freq_max) {
-		pr_info("the maximum frequency is %ld Hz", max);
-		return (uint64_t)max;
-	}
-	if (!o->period && o->freq > (uint64_t)max) {
-		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %ld Hz",
-			(unsigned long long)o->freq, max);
-		return (uint64_t)max;
-	}
-	return o->freq;
 }

@@ -24,6 +24,7 @@ enum {
 	FEAT_CGROUP = 1 << 3,		/* PERF_RECORD_CGROUP: 5.7 */
 	FEAT_KSYMBOL = 1 << 4,		/* PERF_RECORD_KSYMBOL: 5.1 */
 	FEAT_NAMESPACES = 1 << 5,	/* PERF_RECORD_NAMESPACES: 4.12, for the privileged */
+	FEATS_ALL = (1 << 6) - 1,
 };
 
 struct event_fd {
@@ -54,6 +55,9 @@ struct events {
 	bool on_exec;			/* the kernel enables them when the workload execs */
 	uint32_t feats;			/* FEAT_* the kernel has */
 	uint64_t freq;			/* after clamping */
+	/* Hz, where the kernel's limit fell below freq: of the latest of events_reopen_cpu() and events_add_cgroup(); the least of all; 0: freq */
+	uint64_t clamped, lowest;
+	bool shared_side;		/* sampling events tell of mappings, too, into their rings: threads are too many for two events each */
 	uint64_t period;		/* what a fixed one really is; 0 = by frequency */
 	struct event_fd *samples;	/* owned */
 	size_t nsamples, cap_samples;

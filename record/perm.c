@@ -19,6 +19,7 @@
 
 /* PROC_USER_INIT_INO of include/linux/proc_ns.h: not in uapi, but unchanged since 3.8. */
 #define FIRST_USER_NS 0xEFFFFFFDu
+#define FILES_OWN 64	/* descriptors of a recorder that are neither events nor binaries */
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -93,6 +94,15 @@ void perm_raise_nofile(void)
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
+}
+
+uint64_t perm_files_left(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) || rl.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return rl.rlim_cur > FILES_OWN ? rl.rlim_cur - FILES_OWN : 0;
 }
 
 int perm_paranoid(void)
@@ -206,14 +216,24 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 	       what, text, perm_paranoid(), pid > 0 ? 1 : -1);
 }
 
-static void explain_files(int err, uint64_t nfds)
+static void explain_files(int err, const struct target *t, uint64_t nfds)
 {
 	struct rlimit rl = { 0, 0 };
+	char instead[200] = "";
 
+	/* One for each thread and CPU, where others have one for each CPU. */
+	if (t->kind == TARGET_PIDS)
+		snprintf(instead, sizeof(instead), ", or record more than these %zu threads with fewer events: the cgroup or container "
+			 "that they are in (-G, --container), or everything (-a)", t->ntids);
+	if (err == -ENFILE) {
+		pr_err("cannot open %llu events: %s: the whole system has as many files open as fs.file-max allows; raise that%s",
+		       (unsigned long long)nfds, strerror(-err), instead);
+		return;
+	}
 	getrlimit(RLIMIT_NOFILE, &rl);
-	pr_err("cannot open %llu events: %s: the limit is %llu; raise it with: ulimit -n %llu",
+	pr_err("cannot open %llu events: %s: the limit is %llu; raise it with: ulimit -n %llu%s",
 	       (unsigned long long)nfds, strerror(-err), (unsigned long long)rl.rlim_max,
-	       (unsigned long long)nfds + PERM_FILES_SPARE);
+	       (unsigned long long)nfds + PERM_FILES_SPARE, instead);
 }
 
 void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
@@ -253,7 +273,7 @@ void perm_explain(int err, const struct evsel *ev, const struct target *t, int p
 		break;
 	case EMFILE:
 	case ENFILE:
-		explain_files(err, nfds);
+		explain_files(err, t, nfds);
 		break;
 	case EBADF:
 		pr_err("cannot record %s: %s: that hierarchy has no perf_event controller; the one "

@@ -34,6 +34,8 @@ bool perm_has_filter(void);
  * each. Children have it too, so call it for a target that is the command only after that was forked.
  */
 void perm_raise_nofile(void);
+/* How many events our limit of descriptors leaves room for. */
+uint64_t perm_files_left(void);
 /* kernel.perf_event_paranoid; 2 when it cannot be read. */
 int perm_paranoid(void);
 /* Number kernel.@name of sysctl(8); @fallback when there is none. */

@@ -68,7 +68,7 @@ struct ring_glimpse {
 	uint32_t type;
 	uint16_t misc;
 	uint64_t first;		/* the 8 bytes behind the header; of COMM pid and tid */
-	uint64_t time;		/* ns; of side-band */
+	uint64_t time;		/* ns; of side-band, not of samples */
 };
 
 /*

@@ -324,6 +324,7 @@ static int open_writer(struct session *s)
 	s->sink->facts = s->facts;
 	s->sink->root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
+	s->sink->shared_side = s->ev.shared_side;
 	if (s->ev.by_cgroup_id)
 		sink_filter(s->sink, &s->target);
 	s->spool = (struct spool){
@@ -332,7 +333,7 @@ static int open_writer(struct session *s)
 	};
 	spool_init(&s->spool, loop_now());
 	s->loop.sink = s->sink;
-	execs_init(&s->execs, s->drain.rings, s->drain.n);
+	execs_init(&s->execs, s->drain.rings, s->drain.n, s->ev.shared_side);
 	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
 	return 0;
 }
@@ -394,6 +395,8 @@ static int finish(struct session *s, const struct loop *l)
 		.event = s->ev.sel.name,
 		.modifier = evsel_modifier(&s->ev.sel),
 		.period = period_of(s),
+		.lowest = s->ev.lowest,
+		.freq = s->ev.freq,
 		.used_known = ran_knows(&s->ran),
 		.used_us = ran_used_us(&s->ran),
 	};

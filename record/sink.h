@@ -57,6 +57,7 @@ struct sink {
 	struct rec_writer *w;
 	struct ledger *ledger;
 	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
+	bool shared_side;		/* side-band comes among the samples: what was lost there may be either */
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
 	bool root_unsure;		/* samples may name the root for any cgroup (cgroup_perf.h) */
 	bool leave_own;			/* samples of ourselves are left out */

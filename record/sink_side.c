@@ -153,9 +153,11 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 	n = cursor_u64(c);
 	if (!sideband) {
 		ledger_lost(s->ledger, record_cpu(h), time, n);
-		return;
+		if (!s->shared_side)
+			return;
+	} else {
+		ledger_lost_side(s->ledger, record_cpu(h), time, n);
 	}
-	ledger_lost_side(s->ledger, record_cpu(h), time, n);
 	proctab_lost(s->pt);
 	seen_forget_all(s->seen);
 }

@@ -149,6 +149,9 @@ static void advise(const struct ev_ledger *l, const struct record_opts *o, const
 	advise_losses(l, s);
 	if (s->barred)
 		tell_barred(s);
+	if (s->lowest)
+		pr_warn("kernel.perf_event_max_sample_rate fell below %llu Hz: what came back or was picked up afterwards was sampled at down to "
+			"%llu Hz; outputs weight its samples by their period", ull(s->freq), ull(s->lowest));
 	if (!in_file && !lost)
 		tell_none(l, o, s);
 	else if (s->clock && s->covers && l->have_count)

@@ -28,6 +28,8 @@ struct summary {
 	const char *event;	/* "cpu-clock", and of it "", "u" or "k" */
 	const char *modifier;
 	uint64_t period;	/* of the event, or 1/frequency in ns for clocks; 0 = changes */
+	uint64_t lowest;	/* Hz of what was opened later, where the kernel's limit fell below -F; 0: all had @freq */
+	uint64_t freq;		/* Hz */
 	bool used_known;	/* CPU time of the chosen cgroups by cpu.stat, us */
 	uint64_t used_us;
 	bool failed;		/* writing failed: said already, so only what was kept is told */

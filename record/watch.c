@@ -1,10 +1,12 @@
 #include "watch.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "info.h"
 #include "log.h"
 #include "loop.h"
 #include "proctab.h"
@@ -13,6 +15,7 @@
 
 #define CPU_MAX 65535
 #define CGROUPS_AT_ONCE 64
+#define RATE_TEXT 96
 
 static bool read_online(const struct watch *h, char *text, size_t size)
 {
@@ -100,17 +103,30 @@ static void note_again(struct watch *h)
 			note(h, ABSENCE_CGROUP, 0, t->cgroups[i].path);
 }
 
+/* Behind "sampled again": at which frequency, if the kernel allows less by now. Written down once for each. */
+static const char *at_rate(struct watch *h, char *text, size_t size)
+{
+	*text = '\0';
+	if (h->ev->clamped)
+		snprintf(text, size, " at %llu Hz, which kernel.perf_event_max_sample_rate is now", (unsigned long long)h->ev->clamped);
+	if (h->told_lowest != h->ev->lowest)
+		info_clamped(h->sink->w, h->ev->lowest);
+	h->told_lowest = h->ev->lowest;
+	return text;
+}
+
 static void come_back(struct watch *h, uint32_t c, bool on, double since)
 {
 	uint32_t cpu = h->ev->target->cpus[c];
 	int err = events_reopen_cpu(h->ev, c, on);
+	char rate[RATE_TEXT];
 
 	note(h, err ? ABSENCE_CPU_DEAF : ABSENCE_CPU_BACK, cpu, "");
 	if (err)
 		pr_warn("CPU %u came back after %.1f s, but cannot be sampled again: %s", cpu, since,
 			strerror(-err));
 	else
-		pr_warn("CPU %u came back after %.1f s and is sampled again", cpu, since);
+		pr_warn("CPU %u came back after %.1f s and is sampled again%s", cpu, since, at_rate(h, rate, sizeof(rate)));
 }
 
 /* Nobody asked for samples of this CPU. */
@@ -175,6 +191,7 @@ static void read_process(void *ctx, uint32_t pid)
 static void cgroup_came_back(struct watch *h, const struct cgroup *cg, bool on, double since)
 {
 	int err = events_add_cgroup(h->ev, cg, on);
+	char rate[RATE_TEXT];
 
 	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_BACK, 0, cg->path);
 	if (err) {
@@ -182,7 +199,7 @@ static void cgroup_came_back(struct watch *h, const struct cgroup *cg, bool on, 
 			since, strerror(-err));
 		return;
 	}
-	pr_warn("cgroup '%s' was made anew after %.1f s and is sampled again", cg->name, since);
+	pr_warn("cgroup '%s' was made anew after %.1f s and is sampled again%s", cg->name, since, at_rate(h, rate, sizeof(rate)));
 	cgroup_walk(cg, name_cgroup, read_process, h);
 }
 
@@ -229,6 +246,7 @@ static void cgroup_arrived(void *ctx, const struct cgroup *cg, int err)
 {
 	const struct arrival *a = ctx;
 	struct watch *h = a->h;
+	char rate[RATE_TEXT];
 
 	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_NEW, 0, cg->path);
 	if (err) {
@@ -236,7 +254,8 @@ static void cgroup_arrived(void *ctx, const struct cgroup *cg, int err)
 			a->since, strerror(-err));
 		return;
 	}
-	pr_info("cgroup '%s' (%s) came after %.1f s and is sampled from now on", cg->path, cg->name, a->since);
+	pr_info("cgroup '%s' (%s) came after %.1f s and is sampled from now on%s", cg->path, cg->name, a->since,
+		at_rate(h, rate, sizeof(rate)));
 	sink_filter_again(h->sink);
 	cgroup_walk(cg, name_cgroup, read_process, h);
 }

@@ -28,6 +28,7 @@ struct watch {
 	size_t naway;
 	size_t next;		/* cgroup to look at next */
 	struct pickup pickup;
+	uint64_t told_lowest;	/* Hz: events.lowest, as the recording has it */
 	bool made;		/* one of the target's paths was made anew, see watch_made() */
 };
 

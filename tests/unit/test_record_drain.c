@@ -607,7 +607,7 @@ static void execs_ahead(void **state)
 	struct execs x;
 
 	(void)state;
-	execs_init(&x, r->drain.rings, r->drain.n);
+	execs_init(&x, r->drain.rings, r->drain.n, false);
 	assert_false(execs_since(&x, PID, 0));
 	put_comm(r, 2, PID, 100, true);
 	put_comm(r, 3, PID + 1, 50, true);
