@@ -177,9 +177,10 @@ static void add_jit_end(struct finder *f, uint32_t index, uint64_t samples)
 {
 	const struct image *img = replay_image(f->in->nm->rp, index);
 	struct gap *gap = add(f->g, false, NULL, jit_where(img));
+	const unsigned int runtimes = jit_runtime_of(img);
 
 	gap->reason = unwind_end_text(UNWIND_NO_JIT_ROWS);
-	gap->remedy = jit_runtime_unwinding(jit_runtime_of(img), u64map_get(&f->mapped, index));
+	gap->remedy = jit_runtime_unwinding(runtimes, runtimes & JIT_DUMP || u64map_get(&f->mapped, index));
 	gap->samples = samples;
 }
 

@@ -533,9 +533,18 @@ static const char *die_name(struct inline_source *src, Dwarf_Die *die)
 
 const char *inline_func_name(struct inline_source *src, const struct inline_func *fn)
 {
-	Dwarf_Die die;
+	Dwarf_Die die, unit;
+	const char *name;
 
-	return dwarf_offdie(src->dw, fn->die, &die) ? die_name(src, &die) : NULL;
+	if (!dwarf_offdie(src->dw, fn->die, &die))
+		return NULL;
+	/* GHC's linkage name is a label of one compilation, "r2YJ_info"; the name is the source's. */
+	if (dwarf_diecu(&die, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Haskell) {
+		name = string_attr(src, &die, DW_AT_name);
+		if (name && name[0])
+			return name;
+	}
+	return die_name(src, &die);
 }
 
 const char *inline_node_name(struct inline_source *src, struct inline_node *node)

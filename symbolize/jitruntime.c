@@ -102,9 +102,11 @@ const char *jit_runtime_naming(unsigned int all)
 const char *jit_runtime_unwinding(unsigned int all, bool named)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
-		/* What is asked for is there. */
+		const char *how = runtimes[i].unwinding;
+
+		/* What is asked for may be there. */
 		if (all & runtimes[i].bit)
-			return named && runtimes[i].unwinding == runtimes[i].naming ? NULL : runtimes[i].unwinding;
+			return how && named && !strcmp(how, runtimes[i].naming) ? NULL : how;
 	}
 	return "if it can, have it keep frame pointers, or put call frame information into a jitdump";
 }

@@ -66,6 +66,17 @@ g++ -O2 -g -o ns ns.cc && objcopy --strip-symbol _ZNK4shop4cart3sumEm ns ns2
 "$NSPROF" symbolize -q ns.data >ns.folded
 like "C++" "$(cat ns.folded)" ';main;shop::cart::sum\(unsigned long\) const( |;)'
 
+# GHC's linkage names are labels that change with each compilation: a unit in Haskell has the names of the source.
+g++ -O2 -g -S -dA -o ns.s ns.cc
+sed -i -E '/DW_AT_language/s/0x[0-9a-f]+/0x18/' ns.s
+g++ -o hs ns.s && objcopy --strip-symbol _ZNK4shop4cart3sumEm hs hs2
+if [ "$(objdump --dwarf=info hs2 2>/dev/null | grep -c 'DW_AT_language.*Haskell')" -gt 0 ]; then
+	"$NSPROF" record -q -e cpu-clock -F 499 -o hs.data -- ./hs2
+	like "Haskell" "$("$NSPROF" symbolize -q hs.data)" ';main;sum( |;)'
+else
+	skip "Haskell" "this gcc writes no language that can be replaced"
+fi
+
 # ---- the binary is gone: the recorder carries symbols, and reads no debug info
 mkdir -p dbg/.build-id
 id=$(readelf -n all | sed -n 's/.*Build ID: //p')

@@ -42,26 +42,32 @@ row ocaml "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" ro
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocaml' run='./ocaml 60'
 row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_.*" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocamleff' run='./ocamleff effects 60'
-row ghc "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='.*' min=- why="Haskell's own stack cannot be copied" \
-	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghc Chain.hs' run='./ghc 60'
+row ghc "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='.*' chain_min=0 min=- why="Haskell's own stack cannot be copied" \
+	build='mkdir /tmp/hs; ghc -O1 -outputdir /tmp/hs -o /app/ghc Chain.hs' run='./ghc 60'
+row ghc-g "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='leafWork' min=- \
+	known='only debug info names local functions, and the recorder reads none' \
+	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghcg Chain.hs' run='./ghcg 60'
 
 # ---- interpreters and JITs
+# to_the_end COMMAND: what it writes of its code comes when it ends; the container lives on.
+to_the_end() { echo "bash -c '$1; exec sleep 100'"; }
 PY_BETWEEN='_Py.*|_PyEval.*|py_trampoline.*|py::.*|\[python3.*\]|Py.*'
 PY="py::<module>:/app/chain.py;py::outer:/app/chain.py;py::middle:/app/chain.py;py::leaf:/app/chain.py"
 row python "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain='_start;_PyEval_EvalFrameDefault' between='.*' chain_min=0 build='cp chain.py /app/' run='python3 chain.py 60'
 row python-perf "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' run='python3 -X perf chain.py 60'
-row python-perf_jit "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' run='python3 -X perf_jit chain.py 60'
-JS='JS:.outerWork /app/chain\.js.*;JS:.middleWork /app/chain\.js.*;JS:.leafWork /app/chain\.js.*'
+row python-perf_jit "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' \
+	run="$(to_the_end 'python3 -X perf_jit chain.py 5')" warm=200 duration=8
+JS="JS:[*~^+']*outerWork /app/chain\.js.*;JS:[*~^+']*middleWork /app/chain\.js.*;JS:[*~^+']*leafWork /app/chain\.js.*"
 row node-map "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" warm=2000 build='cp chain.js /app/' \
 	run='node --perf-basic-prof --no-turbo-inlining --no-maglev-inlining chain.js 60'
-row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" warm=2000 build='cp chain.js /app/' \
-	run='node --perf-prof --no-turbo-inlining --no-maglev-inlining chain.js 60'
+row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" chain_min=70 warm=200 duration=10 build='cp chain.js /app/' \
+	run="$(to_the_end 'node --perf-prof --no-turbo-inlining --no-maglev-inlining chain.js 6')"
 JAVA='.*Chain[.:]+outerWork.*;.*Chain[.:]+middleWork.*;.*Chain[.:]+leafWork.*'
 JAVA_RUN='java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Chain::*Work -XX:+PreserveFramePointer -cp . '
 row java-jcmd "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" warm=3000 \
 	build='javac -d /app Chain.java' run="$JAVA_RUN Chain 60" before='nsenter -t $CTR_PID -m -p -r /usr/bin/jcmd 1 Compiler.perfmap'
-row java-atexit "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" warm=3000 \
-	build='javac -d /app Chain.java' run="$JAVA_RUN -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Chain 8" 
+row java-atexit "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" chain_min=50 warm=200 duration=12 \
+	build='javac -d /app Chain.java' run="$(to_the_end "$JAVA_RUN -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Chain 8")"
 PHP_RUN='php8.4 -d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=function'
 row php-map "php8.4-cli php8.4-opcache" version="$(first_number 'php8.4 --version')" root="$C_ROOT" chain='.*leaf_work.*' build='cp chain.php /app/' \
 	run="$PHP_RUN -d opcache.jit_debug=0x10 chain.php 60"
@@ -72,6 +78,6 @@ row ruby-yjit "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" c
 row erlang "erlang-base" version="erl -noshell -eval 'io:format(\"~s~n\", [erlang:system_info(otp_release)]), halt().'" \
 	root="$C_ROOT|.*normal_exit.*" chain='.*chain:outer_work/2.*;.*chain:middle_work/1.*;.*chain:leaf_work/3.*' build='erlc -o /app chain.erl' \
 	run="erl +JPperf true -noshell -pa /app -eval 'chain:main(60),halt().'"
-row postgres "postgresql-18" version="$(first_number '/usr/lib/postgresql/18/bin/postgres --version')" root="$C_ROOT" chain='main;.*exec_simple_query;.*ExecAgg.*' between='.*' chain_min=50 warm=3000 \
+row postgres "postgresql-18" version="$(first_number '/usr/lib/postgresql/18/bin/postgres --version')" root="$C_ROOT" chain='main;PostgresSingleUserMain;PostgresMain;PortalRun;standard_ExecutorRun' between='\[postgres\]' chain_min=80 warm=2000 \
 	build='cp chain.sql /app/; mkdir -p /app/pg; chown postgres /app/pg; su postgres -c "/usr/lib/postgresql/18/bin/initdb -D /app/pg/data"' \
 	run='su postgres -c "/usr/lib/postgresql/18/bin/postgres --single -D /app/pg/data postgres < chain.sql"'
