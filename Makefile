@@ -81,7 +81,7 @@ deps-unit:
 	$(Q)contrib/install-deps unit --dry-run
 
 # What runs something installs what that needs.
-INSTALLED := $(addprefix deps-,demo check lint names runtimes)
+INSTALLED := $(addprefix deps-,demo check lint names today runtimes)
 .PHONY: $(INSTALLED)
 $(INSTALLED): deps-%:
 	$(Q)contrib/install-deps $*
@@ -198,7 +198,7 @@ check-runtimes: deps-runtimes	## containers of docker, podman, containerd, lxc a
 	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
 
 .PHONY: check-today
-check-today: deps	## programs of today's compilers and runtimes, in containers of Debian sid, which it downloads (3 GB; root)
+check-today: deps-today	## programs of today's compilers and runtimes, in containers of Debian sid, which it downloads (3 GB; root)
 	+$(Q)$(MAKE) --no-print-directory $(jobs) all
 	$(Q)BUILD="$(abspath $(B))" tests/today/run $(TODAY)
 

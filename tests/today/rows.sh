@@ -38,9 +38,10 @@ row go-cgo-back "golang-go gcc libc6-dev" version="$(first_number 'go version')"
 	build="$CGO -o /app/cgoback main.go" run='./cgoback x'
 row go-pie-stripped "golang-go gcc libc6-dev" version="$(first_number 'go version')" root='runtime\..*|time\.now' chain='main\.outer;main\.inner;main\.leaf' \
 	build="$GO_ENV; go build -buildmode=pie -ldflags='-s -w -linkmode=external' -o /app/gopie gospin.go" run='./gopie 60'
-row ocaml "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
+FIBER='OCaml runs on a stack of its own, whose end is called broken'
+row ocaml "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" known="$FIBER" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocaml' run='./ocaml 60'
-row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_.*" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
+row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" known="$FIBER" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocamleff' run='./ocamleff effects 60'
 row ghc "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='.*' chain_min=0 min=- why="Haskell's own stack cannot be copied" \
 	build='mkdir /tmp/hs; ghc -O1 -outputdir /tmp/hs -o /app/ghc Chain.hs' run='./ghc 60'
@@ -76,6 +77,7 @@ row php-jitdump "php8.4-cli php8.4-opcache" version="$(first_number 'php8.4 --ve
 row ruby "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" chain='.*' chain_min=0 build='cp chain.rb /app/' run='ruby chain.rb 60'
 row ruby-yjit "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" chain='.*leaf_work.*' chain_min=0 build='cp chain.rb /app/' run='ruby --yjit --yjit-perf --yjit-call-threshold=1 chain.rb 60'
 row erlang "erlang-base" version="erl -noshell -eval 'io:format(\"~s~n\", [erlang:system_info(otp_release)]), halt().'" \
+	known='in the first instructions of a function a frame pointer skips its caller' \
 	root="$C_ROOT|.*normal_exit.*" chain='.*chain:outer_work/2.*;.*chain:middle_work/1.*;.*chain:leaf_work/3.*' build='erlc -o /app chain.erl' \
 	run="erl +JPperf true -noshell -pa /app -eval 'chain:main(60),halt().'"
 row postgres "postgresql-18" version="$(first_number '/usr/lib/postgresql/18/bin/postgres --version')" root="$C_ROOT" chain='main;PostgresSingleUserMain;PostgresMain;PortalRun;standard_ExecutorRun' between='\[postgres\]' chain_min=80 warm=2000 \
