@@ -17,6 +17,7 @@
 TARGETS=$BUILD/tests/targets
 declare -A CTR_UNSHARE CTR_DIR CTR_CGDIR
 CTR_BASE=
+CTR_HANDED=
 CTR_V2=$(awk '$(NF-2) == "cgroup2" || / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 
 ctr_need() {
@@ -30,7 +31,20 @@ ctr_need() {
 	local why
 	why=$(unshare -m -p -u -i -n --fork true 2>&1) || { ctr_cannot "make namespaces here: $why"; }
 	ctr_place
+	# perf_event comes down from the root of cgroup v2 with the first controller that is enabled there (record/cgroup_perf.h).
+	[ -n "$(cat "$CTR_V2/cgroup.subtree_control")" ] || ctr_cpu_root || :
 }
+
+# ctr_cpu: hand the cpu controller of cgroup v2 down to the cgroups of containers; fails where v2 has none.
+ctr_cpu() {
+	ctr_cpu_root && echo +cpu >"$CTR_V2/$CTR_CGROOT/cgroup.subtree_control"
+} 2>/dev/null
+
+# What is enabled in the root for us is disabled again by ctr_cleanup.
+ctr_cpu_root() {
+	! grep -qw cpu "$CTR_V2/cgroup.subtree_control" || return 0
+	echo +cpu >"$CTR_V2/cgroup.subtree_control" && CTR_HANDED=1
+} 2>/dev/null
 
 # ctr_cannot WHAT: skip the whole file, with nothing left behind.
 ctr_cannot() {
@@ -195,6 +209,7 @@ ctr_cleanup() {
 		rm -rf "$CTR_BASE"
 	fi
 	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
+	[ -z "$CTR_HANDED" ] || echo -cpu >"$CTR_V2/cgroup.subtree_control" || :
 }
 
 # ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.

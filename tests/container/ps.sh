@@ -85,7 +85,7 @@ check "nothing that steers a terminal" sh -c "! grep -q '$(printf '\033')' '$T/t
 # Throttling: wherever the cpu controller is. Less than it gets beside whatever else runs.
 limit_here() {
 	local v1=/sys/fs/cgroup/cpu
-	if [ -e "$CTR_V2/$CTR_CG/cpu.max" ]; then
+	if ctr_cpu && [ -e "$CTR_V2/$CTR_CG/cpu.max" ]; then
 		echo "2000 100000" >"$CTR_V2/$CTR_CG/cpu.max"
 	elif mkdir "$v1/nsprof-ps-$$"; then
 		later "rmdir $v1/nsprof-ps-$$"

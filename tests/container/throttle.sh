@@ -14,8 +14,7 @@ if [ -n "$CPU" ]; then
 	later "find '$CPU/$CTR_CGROOT' -depth -type d -exec rmdir {} +"
 else
 	CPU=$CTR_V2
-	echo +cpu >"$CPU/cgroup.subtree_control" && echo +cpu >"$CPU/$CTR_CGROOT/cgroup.subtree_control" ||
-		skip_all "no cpu controller to be had"
+	ctr_cpu || skip_all "no cpu controller to be had"
 fi
 later "find '$CTR_V2/$CTR_CGROOT' -mindepth 1 -depth -type d -exec rmdir {} +"
 

@@ -162,6 +162,6 @@ vm_boot() {
 		-machine pc -accel tcg,thread=single,tb-size=512 -icount shift=2,sleep=off -cpu max,-erms,-fsrm \
 		-smp 2 -m 3072 -nic none -display none -no-reboot \
 		-serial "file:$out.console" -serial "file:$out" -kernel "$k/vmlinuz" -initrd "$k/initrd.img" "${disk[@]}" \
-		-append "console=ttyS0 panic=-1 quiet tsc_early_khz=1000000 mitigations=off nmi_watchdog=0 nowatchdog apparmor=0 nsprof.top=$TOP ${VM_APPEND-}" \
+		-append "console=ttyS0 panic=-1 quiet tsc_early_khz=1000000 mitigations=off nmi_watchdog=0 nowatchdog apparmor=0 nsprof.top=$TOP nsprof.build=$BUILD ${VM_APPEND-}" \
 		</dev/null >"$out.qemu" 2>&1
 }
