@@ -81,7 +81,7 @@ deps-unit:
 	$(Q)contrib/install-deps unit --dry-run
 
 # What runs something installs what that needs.
-INSTALLED := $(addprefix deps-,demo check lint names today runtimes)
+INSTALLED := $(addprefix deps-,demo check lint names today kernels runtimes)
 .PHONY: $(INSTALLED)
 $(INSTALLED): deps-%:
 	$(Q)contrib/install-deps $*
@@ -202,6 +202,11 @@ check-today: deps-today	## programs of today's compilers and runtimes, in contai
 	+$(Q)$(MAKE) --no-print-directory $(jobs) all
 	$(Q)BUILD="$(abspath $(B))" tests/today/run $(TODAY)
 
+.PHONY: check-kernels
+check-kernels: deps-kernels	## Debian's kernels 5.10, 6.1, 6.12 and the newest, in virtual machines; downloads 1 GB (root, an hour)
+	+$(build_tests)
+	$(Q)BUILD="$(abspath $(B))" tests/kernels/run $(KERNELS)
+
 .PHONY: check-names
 check-names: deps-check deps-names	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)
 	+$(build_targets)
@@ -293,7 +298,7 @@ help:	## this list
 	@echo "  O=DIR          where everything is built (now: $(O))"
 	@echo "  PREFIX, DESTDIR where to install (now: $(PREFIX))"
 	@echo "  CC, CFLAGS, LDFLAGS  as usual; WERROR=1 makes warnings errors; V=1 shows commands"
-	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run"
+	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run; KERNELS=... of tests/kernels/run"
 	@echo "  LTO=           compile nothing again when linking: builds in two thirds of the time, decodes a twentieth slower"
 	@echo "  NODEPS=1       go on without missing packages; 'contrib/install-deps check --print' names them"
 

@@ -8,7 +8,8 @@
 #	vm_kernel RELEASE	fetch and unpack it, and make initrd and modules, in $CACHE/linux-RELEASE
 #	vm_root			a Debian 12 root image with what tests need, and the qemu that boots it
 #	vm_tree			an image of this source tree and of what was built in it
-#	vm_boot RELEASE JOB OUT [TIME]	boot, run JOB (a file that bash reads), in OUT what it wrote; what the kernel wrote in OUT.console
+#	vm_boot RELEASE JOB OUT TIME	boot and run JOB (a file NAME.sh in the folder of OUT) for at most TIME s; what it wrote is in OUT then, and
+#				what the kernel wrote in OUT.console
 #
 # CACHE: where all this is kept for the next time; ROOTS: root folders of contrib/debian-root.
 
@@ -149,12 +150,13 @@ vm_tree() {
 
 # With -icount a guest's time is the number of its instructions, 4 ns each: exact, whatever else this machine does.
 vm_boot() {
-	local release=$1 job=$2 out=$3 seconds=${4:-900} k=$CACHE/linux-$1 disk=()
-	local image
-	tar -C "$(dirname "$job")" -cf "$out.job" "$(basename "$job")" || return
+	local release=$1 job=$2 out=$3 seconds=$4 k=$CACHE/linux-$1 disk=() image
+	# In a file, because a kernel's command line cannot have blanks in a path.
+	printf 'TOP=%q\nBUILD=%q\n' "$TOP" "$BUILD" >"$out.env"
+	tar -C "$(dirname "$out")" -cf "$out.job" --transform "s|.*\.env$|env|;s|.*\.sh$|job|" "$(basename "$out.env")" "$(basename "$job")" || return
 	truncate -s %512 "$out.job"
 	for image in "$CACHE/root.img" "$CACHE/tree.img" "$k/modules.img" "$out.job"; do
-		disk+=(-drive "file=$image,if=virtio,format=raw,snapshot=on")
+		disk+=(-drive "file=${image//,/,,},if=virtio,format=raw,snapshot=on")
 	done
 	: >"$out"
 	timeout -k 5 "$seconds" "$QEMU/lib64/ld-linux-x86-64.so.2" --library-path "$QEMU/usr/lib/x86_64-linux-gnu" \
@@ -162,6 +164,6 @@ vm_boot() {
 		-machine pc -accel tcg,thread=single,tb-size=512 -icount shift=2,sleep=off -cpu max,-erms,-fsrm \
 		-smp 2 -m 3072 -nic none -display none -no-reboot \
 		-serial "file:$out.console" -serial "file:$out" -kernel "$k/vmlinuz" -initrd "$k/initrd.img" "${disk[@]}" \
-		-append "console=ttyS0 panic=-1 quiet tsc_early_khz=1000000 mitigations=off nmi_watchdog=0 nowatchdog apparmor=0 nsprof.top=$TOP nsprof.build=$BUILD ${VM_APPEND-}" \
+		-append "console=ttyS0 panic=-1 quiet tsc_early_khz=1000000 mitigations=off nmi_watchdog=0 nowatchdog apparmor=0 ${VM_APPEND-}" \
 		</dev/null >"$out.qemu" 2>&1
 }

@@ -14,6 +14,7 @@ static void test_live_process(void **state)
 {
 	struct child c = start(plain_child, NULL);
 	char line[512], path[64], link[256] = "";
+	bool vsyscall = false;
 	uint32_t nexec = 0, i, found;
 	FILE *f;
 
@@ -51,6 +52,7 @@ static void test_live_process(void **state)
 		if (prot[2] != 'x')
 			continue;
 		nexec++;
+		vsyscall |= !strcmp(name, "[vsyscall]");
 		for (i = found = 0; i < got.nmmap; i++) {
 			if (got.mmap[i].ev.start != start_addr)
 				continue;
@@ -66,6 +68,8 @@ static void test_live_process(void **state)
 		assert_int_equal(found, 1);
 	}
 	fclose(f);
+	/* Kernels with vsyscall=none, as Debian's, show no such page; it is in the recording all the same. */
+	nexec += !vsyscall;
 	assert_int_equal(got.nmmap, nexec);
 	assert_true(nexec >= 4);
 
