@@ -332,3 +332,59 @@ uint64_t procfs_ns_inode(const char *link)
 		return 0;
 	return ino;
 }
+
+/* Undoes "\\040" in @len bytes of @in. False when @out is too small. */
+static bool undo_octal(const char *in, size_t len, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = in[i];
+
+		if (c == '\\' && i + 3 < len && in[i + 1] >= '0' && in[i + 1] <= '3') {
+			c = (char)((in[i + 1] - '0') << 6 | (in[i + 2] - '0') << 3 | (in[i + 3] - '0'));
+			i += 3;
+		}
+		if (n + 1 >= size)
+			return false;
+		out[n++] = c;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount *m), void *ctx)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *sep = strstr(line, " - "), *word = NULL, *head[5] = { NULL }, *tail[3] = { NULL };
+
+		if (!sep)
+			continue;
+		*sep = '\0';
+		for (int i = 0; i < 5; i++)
+			head[i] = strtok_r(i ? NULL : line, " ", &word);
+		for (int i = 0; i < 3; i++)
+			tail[i] = strtok_r(i ? NULL : sep + 3, " ", &word);
+		if (!head[4] || !tail[2])
+			continue;
+		/* In place: it only gets shorter. */
+		undo_octal(head[4], strlen(head[4]), head[4], strlen(head[4]) + 1);
+		fn(ctx, &(struct proc_mount){ .point = head[4], .type = tail[0], .options = tail[2] });
+	}
+}
+
+bool procfs_mount_option(const char *options, const char *key, char *out, size_t size)
+{
+	const size_t len = strlen(key);
+
+	for (const char *s = options; *s; s += *s == ',') {
+		size_t n = strcspn(s, ",");
+
+		if (n > len && !memcmp(s, key, len) && s[len] == '=')
+			return undo_octal(s + len + 1, n - len - 1, out, size);
+		s += n;
+	}
+	return false;
+}

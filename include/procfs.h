@@ -48,6 +48,18 @@ bool procfs_status_fsuid(const char *text, uint32_t *uid);
  * False when there is none. */
 bool procfs_cgroup_path(const char *text, const char *controller, char *out, size_t size);
 
+/* "36 35 98:0 /dir /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue" */
+struct proc_mount {
+	const char *point;	/* "/mnt", escapes undone */
+	const char *type;	/* "ext4" */
+	const char *options;	/* of the file system: "rw,errors=continue", for procfs_mount_option() */
+};
+
+/* Calls @fn for each line of mountinfo @text (proc(5)), which is modified. Malformed lines are skipped. */
+void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount *m), void *ctx);
+/* The value of @key ("upperdir") in @options, escapes undone. False when it is not there, or longer than @size allows. */
+bool procfs_mount_option(const char *options, const char *key, char *out, size_t size);
+
 /* Inode in "mnt:[4026531841]", 0 when it is not of that shape. */
 uint64_t procfs_ns_inode(const char *link);
 

@@ -43,6 +43,7 @@ struct unit {
 	struct cpu_reading r;
 	uint64_t read_at;		/* ns; 0 = never */
 	uint64_t first_us;		/* CPU time at the first look; 0 if it was made within the recording */
+	bool unnamed;			/* a container whose name nobody tells */
 	bool chosen;			/* it is a cgroup of the target, not only in one */
 	uint32_t segment;		/* in which it was written last */
 	bool soon;			/* in cgroup_facts.soon */
@@ -227,6 +228,10 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
 			"a cgroup of its own for each tells them apart",
 			ctr->together, own);
+	/* Of one that has just begun the name may be written down in a moment. */
+	u->unnamed = ctr && ctr->unnamed;
+	if (u->unnamed && !u64map_get(&cf->born, node))
+		containers_warn(cf->cs);
 	u->ev.node = node;
 	u->chosen = sel && !strcmp(sel->path, own);
 	XGROW(cf->unit, cf->n, cf->cap);
@@ -392,6 +397,7 @@ static void known_now(struct cgroup_facts *cf, struct unit *u, const struct cont
 		return;
 	}
 	describe(&u->ev, ctr->cgroup, ctr);
+	u->unnamed = ctr->unnamed;
 	free_strings(&old);
 	look(cf, u, true);
 	put(cf, u, u64map_get(&cf->born, u->ev.node));
@@ -539,6 +545,8 @@ void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 			look_last(cf, u);
 		if (u->read_at)
 			put(cf, u, false);
+		if (last && u->unnamed)
+			containers_warn(cf->cs);
 	}
 	forget(cf);
 	cf->segment++;

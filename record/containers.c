@@ -2,11 +2,10 @@
  * Containers: each has a cgroup, so the hierarchy is walked for those whose path shows an id; what runtimes
  * write down gives the names to the ids, and the containers in cgroups called otherwise.
  */
-#include "containers.h"
+#include "containers_priv.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,40 +20,6 @@
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
-
-#define USERS_MAX 4096
-
-/* Where the runtimes keep their state by default; runtimes_scan() finds out what is there. */
-static const char *const known_roots[] = {
-	"/var/lib/docker", "/var/snap/docker/common/var-lib-docker",
-	"/run/docker/containerd/daemon", "/run/docker/runtime-runc/moby",
-	"/var/lib/containers/storage", "/run/containers/storage",
-	"/run/containerd", "/run/k3s/containerd", "/var/snap/microk8s/common/run/containerd",
-	"/run/containerd/runc/k8s.io", "/run/containerd/runc/default", "/run/containerd/runc/moby",
-	"/run/runc", "/run/crun",
-};
-
-/* The same of a user who runs them without root: below the home and below the runtime directory. */
-static const char *const home_roots[] = {
-	".local/share/docker", ".local/share/containers/storage",
-};
-static const char *const run_roots[] = {
-	"runc", "crun", "containers", "docker", "docker/containerd/daemon", "docker/runtime-runc/moby",
-};
-
-#define ROOT_UID 0
-
-struct containers {
-	const struct cgroup_fs *fs;
-	const char *roots;		/* borrowed; may be NULL */
-	struct container *all;		/* owned; by path between two refreshes, what was met then behind */
-	size_t n, cap, sorted;
-	struct u64map by_id, by_path;	/* hash -> index + 1 */
-	struct u64map by_pid;		/* the same, while all is looked at */
-	struct u64map placed;		/* hash of the id -> index + 1 of one with a cgroup */
-	uint32_t trust;			/* uid whose files are being read */
-	const char *begun;		/* a cgroup that was made since the snapshot; NULL = none in particular */
-};
 
 static uint64_t hash_str(const char *s, size_t len)
 {
@@ -144,7 +109,7 @@ static bool is_kept_unit(const struct containers *cs, const char *path, struct c
 	return true;
 }
 
-static bool parse(const struct containers *cs, const char *path, struct cgroup_path *p)
+bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p)
 {
 	return cgroup_path_parse(path, p) || is_kept_unit(cs, path, p);
 }
@@ -155,6 +120,7 @@ static void note_path(struct containers *cs, const char *path, const struct cgro
 	char name[256];
 
 	set_cgroup(cs, c, path, p->own_len);
+	c->stated |= p->named;
 	learn(&c->runtime, p->runtime);
 	learn(&c->pod_uid, p->pod_uid);
 	if (p->named) {
@@ -168,7 +134,7 @@ static void note_group(void *ctx, uint64_t id, const char *path)
 	struct cgroup_path p;
 
 	(void)id;
-	if (parse(ctx, path, &p) && !path[p.own_len])
+	if (containers_parse(ctx, path, &p) && !path[p.own_len])
 		note_path(ctx, path, &p);
 }
 
@@ -232,7 +198,7 @@ static void find_process(struct containers *cs, struct container *c, const struc
 }
 
 /* In a part of the hierarchy that systemd gave to this user. */
-static bool is_users(const char *cgroup, uint32_t uid)
+bool containers_is_users(const char *cgroup, uint32_t uid)
 {
 	char slice[48];
 
@@ -250,15 +216,17 @@ static struct container *of_entry(struct containers *cs, const struct runtime_en
 	return by_id(cs, e->runtime, e->id, strlen(e->id));
 }
 
-static void note_entry(void *ctx, const struct runtime_entry *e)
+void containers_note(void *ctx, const struct runtime_entry *e)
 {
 	struct containers *cs = ctx;
 	struct container *c = of_entry(cs, e);
 
 	find_process(cs, c, e);
 	/* What a user writes about containers that are not his own is not believed. */
-	if (cs->trust != ROOT_UID && !is_users(c->cgroup, cs->trust))
+	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust))
 		return;
+	c->stated = true;
+	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");
 	/* Who manages it, not who started it on behalf of that. */
 	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
 		free(c->runtime);
@@ -274,7 +242,7 @@ static void note_entry(void *ctx, const struct runtime_entry *e)
 }
 
 /* One of this id runs. It may be made anew elsewhere. */
-static bool is_placed(void *ctx, const char *id)
+bool containers_placed(void *ctx, const char *id)
 {
 	const struct containers *cs = ctx;
 	const uint64_t *slot = u64map_get(&cs->placed, hash_str(id, strlen(id)));
@@ -282,83 +250,12 @@ static bool is_placed(void *ctx, const char *id)
 	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
 }
 
-/* @fresh: only those not known to run, and whose cgroups may be called anything. */
-static void scan_root(struct containers *cs, int dirfd, const char *path, const char *only, bool fresh)
-{
-	int fd = nsopen_dir(dirfd, path);
-
-	if (fd < 0)
-		return;
-	if (fresh)
-		runtimes_scan_new(fd, is_placed, note_entry, cs);
-	else
-		runtimes_scan(fd, only, note_entry, cs);
-	close(fd);
-}
-
-/* Below directory @top of the host. */
-static void scan_below(struct containers *cs, int rootfd, const char *top, const char *const *roots, size_t n,
-		       const char *only)
-{
-	int fd = nsopen_dir(rootfd, top);
-
-	for (size_t i = 0; fd >= 0 && i < n; i++)
-		scan_root(cs, fd, roots[i], only, false);
-	if (fd >= 0)
-		close(fd);
-}
-
-/* The state of users' own runtimes: what is in their hands is believed about their processes only. */
-static void scan_user(struct containers *cs, int rootfd, uint32_t uid, const char *home, const char *only)
-{
-	char run[64];
-
-	cs->trust = uid;
-	scan_below(cs, rootfd, home, home_roots, ARRAY_SIZE(home_roots), only);
-	snprintf(run, sizeof(run), "/run/user/%" PRIu32, uid);
-	scan_below(cs, rootfd, run, run_roots, ARRAY_SIZE(run_roots), only);
-	cs->trust = ROOT_UID;
-}
-
-static void scan_users(struct containers *cs, int rootfd, const char *only)
-{
-	int fd = nsopen_file(rootfd, "/etc/passwd", 0, NULL);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	struct passwd *pw;
-
-	/* Not getpwent(3): that may ask the network, and knows our own root only. */
-	for (int i = 0; f && i < USERS_MAX && (pw = fgetpwent(f)); i++)
-		if (pw->pw_uid != ROOT_UID && pw->pw_dir[0] == '/' && pw->pw_dir[1])
-			scan_user(cs, rootfd, pw->pw_uid, pw->pw_dir, only);
-	if (f)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
-}
-
-/* All of them through the host's root, which may not be ours. @fresh: those of the system alone. */
-static void scan_states(struct containers *cs, const char *only, bool fresh)
-{
-	char *roots = xstrdup(cs->roots ? cs->roots : ""), *save = NULL;
-	int fd = nsopen_host_root();
-
-	for (char *r = strtok_r(roots, ":", &save); r && fd >= 0; r = strtok_r(NULL, ":", &save))
-		scan_root(cs, fd, r, only, fresh);
-	free(roots);
-	if (fd < 0)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(known_roots); i++)
-		scan_root(cs, fd, known_roots[i], only, fresh);
-	if (!fresh)
-		scan_users(cs, fd, only);
-	close(fd);
-}
-
 /* ---- the snapshot ---- */
 
 /* What is left to say about @c when nobody says more. */
 static void finish(struct container *c)
 {
+	c->unnamed |= containers_unnamed(c);
 	learn(&c->name, c->sandbox ? "pause" : c->id);
 }
 
@@ -462,9 +359,11 @@ void containers_refresh(struct containers *cs)
 	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
 
 	forget(cs);
+	cs->further = false;
+	state_dirs_fini(&cs->homes);
 	cgroup_walk(&top, note_group, NULL, cs);
 	free(top.path);
-	scan_states(cs, NULL, false);
+	containers_look(cs, 0, NULL);
 	cs->n = cs->sorted = keep_running(cs);
 	for (size_t i = 0; i < cs->n; i++)
 		finish(&cs->all[i]);
@@ -489,6 +388,8 @@ void containers_free(struct containers *cs)
 	if (!cs)
 		return;
 	forget(cs);
+	state_dirs_fini(&cs->dirs);
+	state_dirs_fini(&cs->homes);
 	free(cs->all);
 	u64map_fini(&cs->by_id);
 	u64map_fini(&cs->by_path);
@@ -525,11 +426,11 @@ const struct container *containers_of(struct containers *cs, const char *path)
 	char *id;
 
 	/* One that came later, as its path shows: its name is asked for alone. */
-	if (!parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
+	if (!containers_parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
 		return c;
 	id = xstrndup(p.id, p.id_len);
 	note_path(cs, path, &p);
-	scan_states(cs, id, false);
+	containers_look(cs, cs->sorted, id);
 	free(id);
 	finish_new(cs);
 	return known_above(cs, path);
@@ -537,7 +438,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 
 void containers_begun(struct containers *cs)
 {
-	scan_states(cs, NULL, true);
+	containers_look_new(cs);
 	finish_new(cs);
 }
 

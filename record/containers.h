@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cgroup.h"
+#include "strbuf.h"
 
 /* Strings are owned and "" when unknown. */
 struct container {
@@ -18,6 +19,9 @@ struct container {
 	char *name;		/* as people call it; in Kubernetes that of the container in its pod */
 	char *image;
 	char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
+	bool stated;		/* a state file tells of it */
+	bool told;		/* one that has the name, if it has one */
+	bool unnamed;		/* it has a name that nobody tells: @name is the id */
 	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
 	uint32_t pid;		/* its first process; 0 = unknown or not running */
 	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running */
@@ -32,6 +36,16 @@ struct containers;
  */
 struct containers *containers_new(const struct cgroup_fs *fs, const char *roots);
 void containers_free(struct containers *cs);
+
+/*
+ * Appends which containers have no name and why: where was looked for it, and how that went. Nothing when all have one.
+ * One that is looked up later counts, too.
+ */
+void containers_why(const struct containers *cs, struct strbuf *sb);
+/* Appends which directories may not be read, whoever's they are; nothing when there is none. */
+void containers_unreadable(const struct containers *cs, struct strbuf *sb);
+/* A warning about containers without a name, with the remedy; once for @cs. */
+void containers_warn(struct containers *cs);
 
 /* Look at everything again. Pointers into the former snapshot are gone. */
 void containers_refresh(struct containers *cs);

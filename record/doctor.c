@@ -440,6 +440,7 @@ void doctor_examine(struct doctor *d)
 	check_files(d);
 	check_map_files(d);
 	check_cgroups(d);
+	doctor_container_names(add(d, "container names", VERDICT_OK));
 }
 
 int doctor_status(const struct doctor *d)

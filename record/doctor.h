@@ -25,7 +25,7 @@ struct check {
 	int err;		/* of it: negative errno */
 };
 
-#define CHECKS_MAX 16
+#define CHECKS_MAX 24
 
 struct doctor {
 	struct check checks[CHECKS_MAX];
@@ -39,6 +39,9 @@ struct doctor {
 /* Own with doctor_fini(). Raises the soft limit of descriptors, as recording does. Writes nothing anywhere. */
 void doctor_examine(struct doctor *d);
 void doctor_fini(struct doctor *d);
+
+/* Is every container that runs known by name, and if not, why (containers_why())? */
+void doctor_container_names(struct check *c);
 
 /* 0: -a and -G work; 1: not both of them, but something; 2: nothing. */
 int doctor_status(const struct doctor *d);

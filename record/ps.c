@@ -60,6 +60,7 @@ int ps_open(struct ps *ps, const char *roots)
 		ps->host_ns[i] = init ? init : ns_of((uint32_t)getpid(), ps_ns_names[i]);
 	}
 	ps->cs = containers_new(&ps->fs, roots);
+	containers_warn(ps->cs);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "runtimes.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,12 +22,20 @@ struct scan {
 	bool (*known)(void *ctx, const char *id);	/* NULL = none is */
 	void (*fn)(void *ctx, const struct runtime_entry *e);
 	void *ctx;
+	int err;	/* of the first that may not be read */
 };
 
 static const struct runtime_entry nothing = {
 	.runtime = "", .id = "", .name = "", .image = "", .pod = "", .pod_ns = "", .pod_uid = "",
 	.cgroup = "",
 };
+
+/* What is not there, or no such thing, is another layout. */
+static void note_error(struct scan *sc, int err)
+{
+	if (err < 0 && err != -ENOENT && err != -ENOTDIR && err != -EINVAL && err != -EBADMSG && !sc->err)
+		sc->err = err;
+}
 
 /* Calls @fn with the name of each entry of directory @path below @dirfd that may be a directory. */
 static void each_dir(struct scan *sc, const char *path,
@@ -37,10 +46,12 @@ static void each_dir(struct scan *sc, const char *path,
 	struct dirent *de;
 	DIR *dir;
 
+	note_error(sc, fd);
 	if (fd < 0)
 		return;
 	/* nsopen_dir() gives O_PATH, which cannot be listed. */
 	dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	note_error(sc, dirfd < 0 ? -errno : 0);
 	close(fd);
 	dir = dirfd < 0 ? NULL : fdopendir(dirfd);
 	if (!dir) {
@@ -64,14 +75,17 @@ static void each_id(struct scan *sc, const char *path,
 		fn(sc, path, sc->only);
 }
 
-static struct state_val *open_state(const struct scan *sc, const char *dir, const char *id,
-				    const char *file)
+static struct state_val *open_state(struct scan *sc, const char *dir, const char *id, const char *file)
 {
+	struct state_val *root;
 	char path[PATH_MAX];
+	int err;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path))
 		return NULL;
-	return state_open(sc->dirfd, path);
+	root = state_open(sc->dirfd, path, &err);
+	note_error(sc, err);
+	return root;
 }
 
 /* A file that holds one number, as "init.pid". 0 when it does not. */
@@ -162,12 +176,9 @@ static bool is_infra(const char *name, const char *image)
 /* containers.json: an array of containers, each with a JSON text of whoever made it as metadata. */
 static void storage_list(struct scan *sc, const char *driver)
 {
-	char path[PATH_MAX];
-	struct state_val *root;
+	struct state_val *root = open_state(sc, ".", driver, "containers.json");
 	const struct state_val *c;
 
-	snprintf(path, sizeof(path), "%s/containers.json", driver);
-	root = state_open(sc->dirfd, path);
 	for (size_t i = 0; (c = state_elem(root, i)); i++) {
 		const char *text = state_str(c, "metadata");
 		struct state_val *meta = state_parse(text, strlen(text));
@@ -276,7 +287,7 @@ static void containerd_namespace(struct scan *sc, const char *path, const char *
 		each_id(sc, sub, containerd_one);
 }
 
-void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
+int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
 		   void *ctx)
 {
 	struct scan sc = { .dirfd = dirfd, .only = only, .fn = fn, .ctx = ctx };
@@ -285,13 +296,15 @@ void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const stru
 	each_dir(&sc, ".", storage_driver);
 	each_dir(&sc, TASKS, containerd_namespace);
 	each_id(&sc, ".", oci_one);
+	return sc.err;
 }
 
-void runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
 		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx)
 {
 	struct scan sc = { .dirfd = dirfd, .known = known, .fn = fn, .ctx = ctx };
 
 	each_dir(&sc, TASKS, containerd_namespace);
 	each_id(&sc, ".", oci_one);
+	return sc.err;
 }

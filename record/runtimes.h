@@ -27,16 +27,16 @@ struct runtime_entry {
  *	io.containerd.runtime.v2.task/NS/ID/config.json	containerd's state directory
  *
  * @only: just the container of this id, NULL = all. One container may come more than once. Nothing that
- * the files say is checked here.
+ * the files say is checked here. 0, or the negative errno of what may not be read (EACCES, EPERM, EIO ...): there may be more.
  */
-void runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
+int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
 		   void *ctx);
 
 /*
  * The same for those that @known, called with an id, does not say yes to, in the layouts whose containers may be in a cgroup
  * that does not show their id: runc's, crun's, containerd's. Files of the others are not opened.
  */
-void runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
 		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx);
 
 #endif

@@ -86,14 +86,16 @@ static void list_some(const struct choice *ch, struct strbuf *sb,
 
 static int none(const struct choice *ch, const char *option, const char *arg)
 {
-	struct strbuf sb = STRBUF_INIT;
+	struct strbuf sb = STRBUF_INIT, why = STRBUF_INIT;
 
 	if (ch->later)
 		return 0;
 	list_some(ch, &sb, NULL, NULL);
+	containers_why(ch->cs, &why);
 	pr_err("no container for %s %s; running: %s (nsprof ps lists them; --runtime-root names state "
-	       "directories in other places)", option, arg, sb.s);
+	       "directories in other places)%s%s", option, arg, sb.s, why.len ? "; " : "", why.len ? why.s : "");
 	strbuf_fini(&sb);
+	strbuf_fini(&why);
 	return -ENOENT;
 }
 

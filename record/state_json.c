@@ -1,6 +1,7 @@
 /* JSON state files by jansson. */
 #include "state_json.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,21 +25,23 @@ struct state_val *state_parse(const char *text, size_t len)
 	return (struct state_val *)json_loadb(text, len, 0, NULL);
 }
 
-struct state_val *state_open(int dirfd, const char *path)
+struct state_val *state_open(int dirfd, const char *path, int *err)
 {
-	int fd = nsopen_file(dirfd, path, STATE_MAX, NULL), err;
+	int fd = nsopen_file(dirfd, path, STATE_MAX, NULL);
 	struct state_val *v;
 	size_t len;
 	char *text;
 
+	*err = fd;
 	if (fd < 0)
 		return NULL;
-	text = nsopen_slurp(fd, STATE_MAX, &len, &err);
+	text = nsopen_slurp(fd, STATE_MAX, &len, err);
 	close(fd);
 	if (!text)
 		return NULL;
 	v = state_parse(text, len);
 	free(text);
+	*err = v ? 0 : -EBADMSG;
 	return v;
 }
 

@@ -9,8 +9,8 @@
 /* Part of a parsed file, valid as long as the file's. */
 struct state_val;
 
-/* Parse regular file @path below @dirfd, 8 MiB at most, symlinks within @dirfd only. NULL when it cannot be. */
-struct state_val *state_open(int dirfd, const char *path);
+/* Parse regular file @path below @dirfd, 8 MiB at most, symlinks within @dirfd only. NULL when it cannot be: *@err is -errno. */
+struct state_val *state_open(int dirfd, const char *path, int *err);
 /* The same of text, which may hold anything. */
 struct state_val *state_parse(const char *text, size_t len);
 void state_close(struct state_val *root);

@@ -1,0 +1,48 @@
+/* What containers.c and containers_states.c share. */
+#ifndef NSPROF_CONTAINERS_PRIV_H
+#define NSPROF_CONTAINERS_PRIV_H
+
+#include "cgroup_path.h"
+#include "containers.h"
+#include "hash.h"
+#include "runtimes.h"
+#include "state_dirs.h"
+
+#define ROOT_UID 0
+
+struct containers {
+	const struct cgroup_fs *fs;
+	const char *roots;		/* borrowed; may be NULL */
+	struct container *all;		/* owned; by path between two refreshes, what was met then behind */
+	size_t n, cap, sorted;
+	struct u64map by_id, by_path;	/* hash -> index + 1 */
+	struct u64map by_pid;		/* the same, while all is looked at */
+	struct u64map placed;		/* hash of the id -> index + 1 of one with a cgroup */
+	uint32_t trust;			/* uid whose files are being read */
+	struct state_dirs dirs;		/* where to look */
+	struct state_dirs homes;	/* those of users that may not be read */
+	bool further;			/* runtimes' processes were looked at */
+	bool warned;
+	const char *begun;		/* a cgroup that was made since the snapshot; NULL = none in particular */
+};
+
+/* cgroup_path_parse(), and nspawn's kept units. */
+bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p);
+/* For runtimes_scan(): takes what an entry says, as far as cs->trust may say it. @ctx: the containers. */
+void containers_note(void *ctx, const struct runtime_entry *e);
+/* For runtimes_scan_new(): one of this id runs. */
+bool containers_placed(void *ctx, const char *id);
+/* In a part of the hierarchy that systemd gave to this user. */
+bool containers_is_users(const char *cgroup, uint32_t uid);
+
+/*
+ * Looks for what runtimes say of containers; @only: of the one of this id, which came after the snapshot. Of those from @from on
+ * that have no name then, in further places.
+ */
+void containers_look(struct containers *cs, size_t from, const char *only);
+/* What runtimes of the system say of those that are not known to run, whatever their cgroups are called. */
+void containers_look_new(struct containers *cs);
+/* docker's, podman's, CRI-O's and a pod's always have a name; others if somebody says so. Before finish(). */
+bool containers_unnamed(const struct container *c);
+
+#endif

@@ -1,0 +1,211 @@
+#!/bin/bash
+# timeout: 120
+# Where runtimes keep their state in other places than usual: told by mounts of the host, a container's own root, command lines of the
+# runtimes' processes, daemon.json and storage.conf. What others than the host's root say is believed about their own containers only. And
+# where no name is to be had, who was looked for, where, and why that failed. No daemon: state files and cgroups as the runtimes make them.
+# beside others
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+need_cmd setpriv
+ctr_need
+USER_ID=4242
+PIDS=()
+# All that runs there: what was started by a shell that is gone, too.
+over() {
+	for _ in 1 2 3 4 5; do
+		mapfile -t PIDS < <(find "$CTR_V2/$CTR_CGROOT" -name cgroup.procs -exec cat {} +)
+		kill -KILL "${PIDS[@]}"
+		wait
+		find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
+		[ -n "$(find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -type d)" ] || break
+		sleep 0.1
+	done
+	umount -R -l "$F"
+} 2>/dev/null
+F=$T/files
+mkdir "$F"
+later over
+chmod 755 "$T"
+# Of its own, since an overlay cannot lie on another one.
+mount -t tmpfs -o mode=755 tmpfs "$F" || skip_all "cannot mount a tmpfs"
+mkdir "$F/bin"
+cp "$BUILD/bin"/nsprof* "$F/bin"
+
+id() { printf '%s%064d' "$1" 0 | cut -c -64; }
+# at CGROUP COMMAND...: run it there.
+at() {
+	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
+	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CTR_V2/$CTR_CGROOT/$1" "${@:2}" </dev/null >"$T/log.${1//\//-}" 2>&1 &
+	PIDS+=("$!")
+} 2>/dev/null
+lives() { at "$1" sleep 600; }
+docker_state() { # DIR ID NAME
+	mkdir -p "$1/containers/$2"
+	jq -n --arg id "$2" --arg name "/$3" '{ ID: $id, Name: $name, Config: { Image: "shop:1" } }' >"$1/containers/$2/config.v2.json"
+}
+podman_state() { # DIR ID NAME
+	mkdir -p "$1/overlay-containers/$2/userdata"
+	jq -n --arg id "$2" --arg name "$3" '[{ id: $id, names: [$name], metadata: "{}" }]' >"$1/overlay-containers/containers.json"
+}
+# It runs, called so and with these arguments.
+process() { # CGROUP NAME ARGS...
+	[ -e "$F/bin/$2" ] || cp "$(command -v bash)" "$F/bin/$2"
+	at "$1" ${AS-} "$F/bin/$2" -c 'sleep 600; :' - "${@:3}"
+}
+named() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .runtime + " " + .name' "${2-$T/ps}"; }
+look() { "$F/bin/nsprof" ps --json --interval 0.01 >"$T/ps" 2>"$T/ps.err"; }
+
+# ---- told by who runs on the host ----
+
+MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7)
+for c in "$MOUNTED" "$ARGS" "$SHIM" "$CONFIG" "$RELATIVE"; do lives "docker/$c"; done
+docker_state "$F/mounted" "$MOUNTED" by-mount
+mkdir -p "$F/mounted/containers/$MOUNTED/mounts/shm"
+mount -t tmpfs tmpfs "$F/mounted/containers/$MOUNTED/mounts/shm"
+docker_state "$F/args" "$ARGS" by-args
+process host dockerd -H fd:// --data-root "$F/args"
+docker_state "$F/config" "$CONFIG" by-config
+echo '{ "data-root": "'"$F/config"'" }' >"$F/daemon.json"
+process host dockerd --config-file="$F/daemon.json"
+docker_state "$F/relative" "$RELATIVE" by-relative
+cd "$F" || exit 1
+process host dockerd -g relative
+cd "$T" || exit 1
+podman_state "$F/storage" "$CONMON" by-conmon
+lives "machine.slice/libpod-$CONMON.scope"
+process host conmon -b "$F/storage/overlay-containers/$CONMON/userdata" -n by-conmon
+mkdir -p "$F/state/io.containerd.runtime.v2.task/ns/$SHIM"
+echo '{ "annotations": { "nerdctl/name": "by-shim" } }' >"$F/state/io.containerd.runtime.v2.task/ns/$SHIM/config.json"
+cp "$(command -v bash)" "$F/bin/containerd-shim-runc-v2"
+cd "$F/state/io.containerd.runtime.v2.task/ns/$SHIM" || exit 1
+at host "$F/bin/containerd-shim-runc-v2" -c 'sleep 600; :'
+cd "$T" || exit 1
+
+# ---- told by a container's own root ----
+
+mkdir -p "$F/root/overlay2/l1"/{diff,work,merged} "$F/lower"
+docker_state "$F/root" "$ROOTED" by-root
+ctr_rootfs "$F/lower" "$TARGETS/spin"
+cat >"$T/init" <<INIT
+set -e
+m=$F/root/overlay2/l1
+mount -t overlay overlay -o lowerdir=$F/lower,upperdir=\$m/diff,workdir=\$m/work \$m/merged
+mount -t proc proc \$m/merged/proc
+cd \$m/merged
+pivot_root . .old
+exec /bin/busybox sh -c '/bin/busybox umount -l /.old; exec /app/spin 600'
+INIT
+at "docker/$ROOTED" unshare -m -p --fork --kill-child --propagation private bash "$T/init"
+# In a user namespace anybody can mount what he likes: not believed.
+FORGED=$(id b1)
+mkdir -p "$F/forged/overlay2/l1"/{diff,work,merged}
+docker_state "$F/forged" "$FORGED" forged
+sed "s,$F/root,$F/forged,;s,/app/spin 600,exec sleep 600," "$T/init" >"$T/init.forged"
+at "docker/$FORGED" unshare -U -r -m -p --fork --kill-child --propagation private bash "$T/init.forged"
+
+# ---- told by others ----
+
+INSIDE=$(id b2) OTHERS=$(id b3) MINE=$(id b4) OPEN=$(id b5) CALLED=$(id b6)
+for c in "$INSIDE" "$OTHERS" "$OPEN" "$CALLED"; do lives "docker/$c"; done
+# A container that runs a dockerd of its own, which may tell of any directory.
+docker_state "$F/inside" "$INSIDE" stolen
+process "docker/$INSIDE" dockerd --data-root "$F/inside"
+# A user's podman, of a container of the user's own, and of docker's.
+USERS=user.slice/user-$USER_ID.slice/user@$USER_ID.service
+lives "$USERS/libpod-$MINE.scope"
+mkdir -p "$F/mine"
+podman_state "$F/mine" "$MINE" mine
+jq --arg id "$OTHERS" '. + [{ id: $id, names: ["stolen"], metadata: "{}" }]' "$F/mine/overlay-containers/containers.json" >"$T/list"
+cp "$T/list" "$F/mine/overlay-containers/containers.json"
+chown -R $USER_ID "$F/mine"
+AS="setpriv --reuid $USER_ID --clear-groups" process host conmon -b "$F/mine/overlay-containers/$MINE/userdata"
+# A directory to which everybody can write.
+docker_state "$F/open" "$OPEN" stolen
+chmod 777 "$F/open"
+process host dockerd --data-root "$F/open"
+# Called so, but another program.
+docker_state "$F/called" "$CALLED" stolen
+printf '#!/bin/bash\nsleep 600\n' >"$F/bin/called"
+chmod 755 "$F/bin/called"
+mkdir "$F/bin/elsewhere"
+ln -s ../called "$F/bin/elsewhere/dockerd"
+at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
+
+check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge 19 ] &&
+	grep -q ' / / .*upperdir=' /proc/\$(tail -n 1 '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
+look
+if grep -q " $F/mounted/containers/" /proc/1/mountinfo; then
+	is "a mount of the host" "$(named "$MOUNTED")" "docker by-mount"
+else
+	skip "a mount of the host" "process 1 is in another mount namespace"
+fi
+is "dockerd --data-root" "$(named "$ARGS")" "docker by-args"
+is "dockerd --config-file" "$(named "$CONFIG")" "docker by-config"
+is "dockerd -g, relative" "$(named "$RELATIVE")" "docker by-relative"
+is "conmon's bundle" "$(named "$CONMON")" "podman by-conmon"
+is "the folder that containerd's shim is in" "$(named "$SHIM")" "docker by-shim"
+is "a container's own root" "$(named "$ROOTED")" "docker by-root"
+is "a root made in a user namespace" "$(named "$FORGED")" "docker $FORGED"
+is "a dockerd in a container" "$(named "$INSIDE")" "docker $INSIDE"
+is "a user's podman, of the user's own" "$(named "$MINE")" "podman mine"
+is "a user's podman, of docker's" "$(named "$OTHERS")" "docker $OTHERS"
+is "what everybody can write" "$(named "$OPEN")" "docker $OPEN"
+is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
+
+# ---- said, once ----
+
+like "ps: who has no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for docker b10000000000, docker b20000000000, docker b30000000000 and 2 more: "
+like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
+like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/args' \\(dockerd\\)"
+is "ps: once" "$(wc -l <"$T/ps.err")" 1
+at "docker/$ARGS" "$TARGETS/spin" 600
+check "record: by a name from elsewhere" "$NSPROF" record --container by-args --duration 0.5 -o "$T/data"
+unlike "record: nothing is said of containers that are not in it" "$(cat "$T/check.err")" "no name for"
+check_rc "record: a name that nobody has" 1 "$NSPROF" record --container nobody --duration 0.1 -o "$T/none"
+like "record: a name that nobody has: where was looked" "$(cat "$T/check.err")" "no container for --container nobody; .*; no name for docker b1.*not believed: '$F/open'"
+at "docker/$OTHERS" "$TARGETS/spin" 600
+"$NSPROF" record -F 999 -G "$CTR_CGROOT/docker" --duration 0.7 -o "$T/data" 2>"$T/err"
+is "record: once" "$(grep -c 'warning: no name for docker ' "$T/err")" 1
+"$NSPROF" doctor >"$T/doctor" 2>&1
+like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for docker .*: not believed: .*"
+
+# ---- without root, and by settings: in a mount namespace with an /etc and a /var/lib of its own ----
+
+SYSTEM=$(id c1) STORAGE=$(id c2) HOMES=$(id c3) BARRED=$(id c4)
+for c in "$SYSTEM" "$BARRED"; do lives "docker/$c"; done
+lives "machine.slice/libpod-$STORAGE.scope"
+lives "$USERS/libpod-$HOMES.scope"
+docker_state "$F/by-json" "$SYSTEM" by-json
+podman_state "$F/by-conf" "$STORAGE" by-conf
+podman_state "$F/by-home" "$HOMES" by-home
+chown -R $USER_ID "$F/by-home"
+cat >"$T/settings" <<SETTINGS
+set -e
+mount -t tmpfs tmpfs "$T/over"
+mkdir "$T/over/upper" "$T/over/work"
+mount -t overlay overlay -o lowerdir=/etc,upperdir="$T/over/upper",workdir="$T/over/work" /etc
+mount -t tmpfs -o mode=755 tmpfs /var/lib
+mkdir -m 711 /var/lib/docker
+mkdir -m 700 /var/lib/docker/containers
+mkdir -p /etc/docker /etc/containers "$T/home/.config/containers"
+echo "somebody:x:$USER_ID:$USER_ID::$T/home:/bin/sh" >>/etc/passwd
+echo '{ "data-root": "$F/by-json" }' >/etc/docker/daemon.json
+printf '[storage]\ndriver = "overlay"\ngraphroot = "%s" # not the usual one\n' "$F/by-conf" >/etc/containers/storage.conf
+printf '[storage]\ngraphroot = "%s"\n' "\\\$HOME/../files/by-home" >"$T/home/.config/containers/storage.conf"
+"$F/bin/nsprof" ps --json --interval 0.01 >"$T/settings.ps" 2>"$T/settings.err"
+setpriv --reuid $USER_ID --clear-groups "$F/bin/nsprof" ps --json --interval 0.01 >"$T/barred.ps" 2>"$T/barred.err"
+setpriv --reuid $USER_ID --clear-groups "$F/bin/nsprof" doctor >"$T/barred.doctor" 2>&1 || true
+SETTINGS
+mkdir "$T/over"
+if unshare -m --propagation private bash "$T/settings" 2>"$T/err"; then
+	is "daemon.json" "$(named "$SYSTEM" "$T/settings.ps")" "docker by-json"
+	is "storage.conf" "$(named "$STORAGE" "$T/settings.ps")" "podman by-conf"
+	is "storage.conf in a home" "$(named "$HOMES" "$T/settings.ps")" "podman by-home"
+	like "without root: which folder, and why" "$(cat "$T/barred.err")" "warning: no name for .*: cannot read '/var/lib/docker'.*: Permission denied \\(names need root\\)"
+	is "without root: once" "$(wc -l <"$T/barred.err")" 1
+	like "without root: doctor" "$(cat "$T/barred.doctor")" "^not ok +container names +no name for .*'/var/lib/docker'.* Permission denied \\(names need root\\).*; run as root"
+else
+	skip "settings" "no mount namespace with an /etc of its own here: $(tail -n 1 "$T/err")"
+fi
+done_testing
