@@ -13,6 +13,8 @@ import re
 import sys
 from collections import Counter
 
+# Where the kernel is entered: a sample without user frames, as during an exec.
+KERNEL = re.compile(r"(entry_SYSCALL|asm_(exc|sysvec|common)|ret_from_fork).*")
 PLACEHOLDER = re.compile(r"\[(?!kernel\])[^\]]*\](_\[.\])?$")
 
 
@@ -30,6 +32,8 @@ def fault(frames, chain, root, between):
     broken = frames[0] in ("[broken_stack]", "[truncated_stack]")
     if broken:
         frames = frames[1:]
+    elif KERNEL.fullmatch(frames[0]):
+        return None, False
     elif not root.fullmatch(frames[0]):
         return f"the root is {frames[0]}", False
     at = [(i, k) for i, f in enumerate(frames) for k, c in enumerate(chain) if c.fullmatch(f)]

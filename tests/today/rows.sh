@@ -62,24 +62,32 @@ JS="JS:[*~^+']*outerWork /app/chain\.js.*;JS:[*~^+']*middleWork /app/chain\.js.*
 row node-map "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" warm=2000 build='cp chain.js /app/' \
 	run='node --perf-basic-prof --no-turbo-inlining --no-maglev-inlining chain.js 60'
 row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" chain_min=70 warm=200 duration=10 build='cp chain.js /app/' \
-	run="$(to_the_end 'node --perf-prof --no-turbo-inlining --no-maglev-inlining chain.js 6')"
+	run="$(to_the_end 'node --perf-prof --interpreted-frames-native-stack --no-turbo-inlining --no-maglev-inlining chain.js 6')"
 JAVA='.*Chain[.:]+outerWork.*;.*Chain[.:]+middleWork.*;.*Chain[.:]+leafWork.*'
 JAVA_RUN='java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Chain::*Work -XX:+PreserveFramePointer -cp . '
 row java-jcmd "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" warm=3000 \
 	build='javac -d /app Chain.java' run="$JAVA_RUN Chain 60" before='nsenter -t $CTR_PID -m -p -r /usr/bin/jcmd 1 Compiler.perfmap'
 row java-atexit "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" chain_min=50 warm=200 duration=12 \
-	build='javac -d /app Chain.java' run="$(to_the_end "$JAVA_RUN -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Chain 8")"
+	build='javac -d /app Chain.java' run="$(to_the_end "$JAVA_RUN -Xcomp -XX:CompileCommand=compileonly,Chain::* -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Chain 8")"
 PHP_RUN='php8.4 -d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=function'
 row php-map "php8.4-cli php8.4-opcache" version="$(first_number 'php8.4 --version')" root="$C_ROOT" chain='.*leaf_work.*' build='cp chain.php /app/' \
 	run="$PHP_RUN -d opcache.jit_debug=0x10 chain.php 60"
 row php-jitdump "php8.4-cli php8.4-opcache" version="$(first_number 'php8.4 --version')" root="$C_ROOT" chain='.*leaf_work.*' build='cp chain.php /app/' \
 	run="$PHP_RUN -d opcache.jit_debug=0x20 chain.php 60"
 row ruby "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" chain='.*' chain_min=0 build='cp chain.rb /app/' run='ruby chain.rb 60'
-row ruby-yjit "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" chain='.*leaf_work.*' chain_min=0 build='cp chain.rb /app/' run='ruby --yjit --yjit-perf --yjit-call-threshold=1 chain.rb 60'
+row ruby-yjit "ruby" version='ruby --yjit -v 2>/dev/null | grep YJIT || { echo "Debian builds its Ruby without YJIT"; exit 1; }' root="$C_ROOT" chain='.*leaf_work.*' \
+	build='cp chain.rb /app/' run='ruby --yjit --yjit-perf --yjit-call-threshold=1 chain.rb 60'
 row erlang "erlang-base" version="erl -noshell -eval 'io:format(\"~s~n\", [erlang:system_info(otp_release)]), halt().'" \
 	known='in the first instructions of a function a frame pointer skips its caller' \
 	root="$C_ROOT|.*normal_exit.*" chain='.*chain:outer_work/2.*;.*chain:middle_work/1.*;.*chain:leaf_work/3.*' build='erlc -o /app chain.erl' \
 	run="erl +JPperf true -noshell -pa /app -eval 'chain:main(60),halt().'"
-row postgres "postgresql-18" version="$(first_number '/usr/lib/postgresql/18/bin/postgres --version')" root="$C_ROOT" chain='main;PostgresSingleUserMain;PostgresMain;PortalRun;standard_ExecutorRun' between='\[postgres\]' chain_min=80 warm=2000 \
-	build='cp chain.sql /app/; mkdir -p /app/pg; chown postgres /app/pg; su postgres -c "/usr/lib/postgresql/18/bin/initdb -D /app/pg/data"' \
-	run='su postgres -c "/usr/lib/postgresql/18/bin/postgres --single -D /app/pg/data postgres < chain.sql"'
+# One backend without a server round it. With the JIT, expressions are LLVM's code.
+PG=/usr/lib/postgresql/18/bin
+PG_BUILD="cp chain.sql /app/; mkdir -p /app/pg; chown postgres /app/pg; [ -d /app/pg/data ] || su postgres -c '$PG/initdb -D /app/pg/data'"
+PG_RUN="$PG/postgres --single -D /app/pg/data -c max_parallel_workers_per_gather=0"
+row postgres "postgresql-18" version="$(first_number "$PG/postgres --version")" root="$C_ROOT" \
+	chain='main;PostgresSingleUserMain;PostgresMain;PortalRun;standard_ExecutorRun' between='\[postgres\]' chain_min=80 warm=1000 \
+	build="$PG_BUILD" run="su postgres -c '$PG_RUN -c jit=off postgres <chain.sql'"
+row postgres-jit "postgresql-18 postgresql-18-jit" version="$(first_number "$PG/postgres --version")" root="$C_ROOT" \
+	chain='main;standard_ExecutorRun;evalexpr_[0-9_]+' between='.*' chain_min=10 warm=1000 build="$PG_BUILD" \
+	run="su postgres -c '$PG_RUN -c jit=on -c jit_above_cost=0 -c jit_profiling_support=on postgres <chain.sql'"
