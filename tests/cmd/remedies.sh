@@ -89,6 +89,4 @@ got=$(stats qemu ./qemu-arm nested 0.3 "$T" | grep callers)
 like "callers: of one that cannot" "$got" '\[jit\] of qemu-arm +jitted code without frame pointer or unwind rows +-$'
 cp "$TARGETS/jitdump" java
 like "callers: java" "$(stats jcallers ./java nested 0.3 "$T")" 'callers .*\[jit\] of java .*run java with -XX:\+PreserveFramePointer$'
-cp "$TARGETS/jitdump" beam.smp
-like "callers: erlang, with what is asked for" "$(stats erlang ./beam.smp nested 0.3 "$T")" 'callers .*\[jit\] of beam.smp +jitted code without frame pointer or unwind rows +-$'
 done_testing

@@ -38,10 +38,10 @@ row go-cgo-back "golang-go gcc libc6-dev" version="$(first_number 'go version')"
 	build="$CGO -o /app/cgoback main.go" run='./cgoback x'
 row go-pie-stripped "golang-go gcc libc6-dev" version="$(first_number 'go version')" root='runtime\..*|time\.now' chain='main\.outer;main\.inner;main\.leaf' \
 	build="$GO_ENV; go build -buildmode=pie -ldflags='-s -w -linkmode=external' -o /app/gopie gospin.go" run='./gopie 60'
-FIBER='OCaml runs on a stack of its own, whose end is called broken'
-row ocaml "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" known="$FIBER" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
+# OCaml runs on a stack of its own, which begins there.
+row ocaml "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocaml' run='./ocaml 60'
-row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" known="$FIBER" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
+row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -version')" root="$C_ROOT|caml_start_program|caml_runstack" chain='camlChain[.$]outer_[0-9]+;camlChain[.$]middle_[0-9]+;camlChain[.$]leaf_[0-9]+' \
 	build='cp chain.ml /tmp; cd /tmp; ocamlopt -I +unix unix.cmxa chain.ml -o /app/ocamleff' run='./ocamleff effects 60'
 row ghc "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='.*' chain_min=0 min=- why="Haskell's own stack cannot be copied" \
 	build='mkdir /tmp/hs; ghc -O1 -outputdir /tmp/hs -o /app/ghc Chain.hs' run='./ghc 60'
@@ -50,24 +50,25 @@ row ghc-g "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' ch
 	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghcg Chain.hs' run='./ghcg 60'
 
 # ---- interpreters and JITs
+END_ROOT="$C_ROOT|\\[(ld-linux[^]]*|sleep)\\]"
 # to_the_end COMMAND: what it writes of its code comes when it ends; the container lives on.
 to_the_end() { echo "bash -c '$1; exec sleep 100'"; }
 PY_BETWEEN='_Py.*|_PyEval.*|py_trampoline.*|py::.*|\[python3.*\]|Py.*'
 PY="py::<module>:/app/chain.py;py::outer:/app/chain.py;py::middle:/app/chain.py;py::leaf:/app/chain.py"
 row python "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain='_start;_PyEval_EvalFrameDefault' between='.*' chain_min=0 build='cp chain.py /app/' run='python3 chain.py 60'
 row python-perf "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' run='python3 -X perf chain.py 60'
-row python-perf_jit "python3" version="$(first_number 'python3 --version')" root="$C_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' \
+row python-perf_jit "python3" version="$(first_number 'python3 --version')" root="$END_ROOT" chain="$PY" between="$PY_BETWEEN" build='cp chain.py /app/' \
 	run="$(to_the_end 'python3 -X perf_jit chain.py 5')" warm=200 duration=8
 JS="JS:[*~^+']*outerWork /app/chain\.js.*;JS:[*~^+']*middleWork /app/chain\.js.*;JS:[*~^+']*leafWork /app/chain\.js.*"
 row node-map "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" warm=2000 build='cp chain.js /app/' \
 	run='node --perf-basic-prof --no-turbo-inlining --no-maglev-inlining chain.js 60'
-row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" chain_min=70 warm=200 duration=10 build='cp chain.js /app/' \
+row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$END_ROOT" chain="$JS" chain_min=70 warm=200 duration=10 build='cp chain.js /app/' \
 	run="$(to_the_end 'node --perf-prof --interpreted-frames-native-stack --no-turbo-inlining --no-maglev-inlining chain.js 6')"
 JAVA='.*Chain[.:]+outerWork.*;.*Chain[.:]+middleWork.*;.*Chain[.:]+leafWork.*'
 JAVA_RUN='java -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Chain::*Work -XX:+PreserveFramePointer -cp . '
 row java-jcmd "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" warm=3000 \
 	build='javac -d /app Chain.java' run="$JAVA_RUN Chain 60" before='nsenter -t $CTR_PID -m -p -r /usr/bin/jcmd 1 Compiler.perfmap'
-row java-atexit "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$C_ROOT" chain="$JAVA" chain_min=50 warm=200 duration=12 \
+row java-atexit "openjdk-25-jdk-headless" version="$(first_number 'java --version')" root="$END_ROOT" chain="$JAVA" chain_min=50 warm=200 duration=12 \
 	build='javac -d /app Chain.java' run="$(to_the_end "$JAVA_RUN -Xcomp -XX:CompileCommand=compileonly,Chain::* -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Chain 8")"
 PHP_RUN='php8.4 -d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M -d opcache.jit=function'
 row php-map "php8.4-cli php8.4-opcache" version="$(first_number 'php8.4 --version')" root="$C_ROOT" chain='.*leaf_work.*' build='cp chain.php /app/' \
