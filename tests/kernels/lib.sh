@@ -60,9 +60,10 @@ vm_index() {
 }
 
 vm_newest() {
+	# "6.1" is not the beginning of 6.12.
 	vm_apt apt-cache show linux-image-cloud-amd64 2>/dev/null | awk -v prefix="$1" '
-		/^Version: / { version = $2 }
-		/^Depends: / && index(version, prefix) == 1 && match($0, /linux-image-[0-9][^ ]*-cloud-amd64/) {
+		/^Version: / { version = $2; fits = prefix == "" || index(version ".", prefix ".") == 1 }
+		/^Depends: / && fits && match($0, /linux-image-[0-9][^ ]*-cloud-amd64/) {
 			print version, substr($0, RSTART + 12, RLENGTH - 12)
 		}' | sort -V | tail -n 1 | cut -d' ' -f2
 }
@@ -114,7 +115,7 @@ vm_kernel() {
 		mkdir -p "$dir"
 		vm_fetch "$release" "$dir" || stop "cannot fetch linux-image-$release; see $dir/log"
 		depmod -b "$dir/files" "$release" || stop "no modules in linux-image-$release"
-		mke2fs -q -t ext4 -d "$dir/files/usr/lib/modules" "$dir/modules.new" 256M || exit
+		mke2fs -q -F -t ext4 -d "$dir/files/usr/lib/modules" "$dir/modules.new" 256M >&2 || exit
 		mv "$dir/modules.new" "$dir/modules.img"
 	fi
 	vm_initrd "$release" "$dir" || stop "cannot make an initrd for Linux $release"
@@ -131,7 +132,7 @@ vm_root() {
 	say "making the root image"
 	rm -f "$CACHE/root.img"
 	mkdir -p "$ROOTS/bookworm$TOP"
-	mke2fs -q -t ext4 -d "$ROOTS/bookworm" "$CACHE/root.img" 4G || exit
+	mke2fs -q -F -t ext4 -d "$ROOTS/bookworm" "$CACHE/root.img" 4G || exit
 	echo "$GUEST_PACKAGES" >"$stamp"
 }
 
@@ -144,7 +145,7 @@ vm_tree() {
 	cp -a "$BUILD/bin" "$dir/${BUILD#"$TOP"/}/"
 	cp -a "$BUILD/tests/targets" "$BUILD/tests/unit" "$dir/${BUILD#"$TOP"/}/tests/"
 	find "$dir" -name '*.d' -delete
-	mke2fs -q -t ext4 -d "$dir" "$CACHE/tree.img" 1G || exit
+	mke2fs -q -F -t ext4 -d "$dir" "$CACHE/tree.img" 1G || exit
 	rm -rf "$dir"
 }
 
