@@ -19,7 +19,7 @@ bundle() {
 	local dir=$T/bundle-$1 name=$1 filter=$2
 	shift 2
 	mkdir -p "$dir"
-	(cd "$dir" && runc spec && jq --arg cg "/$CTR_CGROOT/$name" --arg out "$OUT" --arg root "$T/root" "$@" '
+	(cd "$dir" && runc spec && jq --arg cg "/$CTR_CGROOT/$name" --arg out "$OUT" --arg root "$T/root" --arg perf "$PERFCAP" "$@" '
 		del(.process.rlimits, .linux.seccomp) | .process.terminal = false | .root = { path: $root, readonly: true }
 		| .process.env = ["PATH=/app:/bin"] | .process.cwd = "/out" | .linux.cgroupsPath = $cg
 		| .mounts = [.mounts[] | select(.type != "cgroup")]
@@ -50,7 +50,20 @@ runc --root "$STATE" run -d --bundle "$T/bundle-stranger" "stranger-$$" </dev/nu
 CHAIN=$("$TARGETS/spin-a" --chain)
 
 # ---- a sidecar ----
-bundle sidecar 'ns("pid").path = $pidns | caps(["CAP_PERFMON", "CAP_SYS_PTRACE"])' --arg pidns "/proc/$APP/ns/pid"
+# Debian's kernels do not accept CAP_PERFMON with their own kernel.perf_event_paranoid, 3.
+PERFCAP=CAP_PERFMON
+bundle alone 'caps([$perf, "CAP_SYS_PTRACE"])'
+inside alone nsprof doctor -j
+if [ "$(jq '.checks[] | select(.name == "paranoid") | .verdict == "ok"' "$OUT/said")" != true ]; then
+	like "CAP_PERFMON is not enough here: doctor" "$(verdict paranoid)" "^not ok: .*which only CAP_SYS_ADMIN lifts.*docker run --cap-add SYS_ADMIN.*kernel.perf_event_paranoid=2"
+	is "CAP_PERFMON is not enough here: nothing works" "$(jq .status "$OUT/said")" 2
+	inside alone nsprof record -o alone.data -a -- /bin/busybox true
+	like "CAP_PERFMON is not enough here: record" "$(cat "$OUT/said")" "which only CAP_SYS_ADMIN lifts on this kernel; .*--cap-add SYS_ADMIN"
+	PERFCAP=CAP_SYS_ADMIN
+else
+	check "CAP_PERFMON is enough here" inside alone nsprof record -q -o alone.data -a -- /bin/busybox true
+fi
+bundle sidecar 'ns("pid").path = $pidns | caps([$perf, "CAP_SYS_PTRACE"])' --arg pidns "/proc/$APP/ns/pid"
 inside sidecar nsprof doctor -j
 is "sidecar: a part of the host" "$?" 1
 like "sidecar: rights" "$(verdict rights)" "^ok: "
@@ -99,7 +112,7 @@ if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ]; then
 fi
 
 # ---- seccomp ----
-bundle filtered 'caps(["CAP_PERFMON", "CAP_SYS_PTRACE"]) | .linux.seccomp = { defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64"],
+bundle filtered 'caps([$perf, "CAP_SYS_PTRACE"]) | .linux.seccomp = { defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64"],
 	syscalls: [{ names: ["perf_event_open"], action: "SCMP_ACT_ERRNO", errnoRet: 1 }] }'
 inside filtered nsprof doctor -j
 is "seccomp: nothing" "$?" 2
@@ -108,7 +121,7 @@ like "seccomp: the right is there" "$(verdict rights)" "^ok: "
 
 # ---- a DaemonSet: the host's pid namespace, /proc and cgroups, in a cgroup namespace of its own ----
 bundle daemon '.linux.namespaces |= map(select(.type != "pid" and .type != "cgroup")) + [{ type: "cgroup" }]
-	| caps(["CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_SYSLOG"])
+	| caps([$perf, "CAP_SYS_PTRACE", "CAP_SYSLOG"])
 	| .mounts += [{ destination: "/host/proc", source: "/proc", options: ["rbind", "ro"] },
 		{ destination: "/host/cgroup", source: $cgroups, options: ["rbind", "ro"] }]' --arg cgroups "$CTR_V2"
 inside daemon nsprof doctor -j --proc /host/proc
@@ -133,7 +146,7 @@ check "daemon: -p: the whole chain" has_chain "$T/host.folded" "$CHAIN" 95
 
 # The host's /proc, but not its pid namespace: its numbers would be other processes'.
 # And a part of its cgroups.
-bundle misled 'caps(["CAP_PERFMON", "CAP_SYS_PTRACE"]) | .mounts += [{ destination: "/host/proc", source: "/proc", options: ["rbind", "ro"] },
+bundle misled 'caps([$perf, "CAP_SYS_PTRACE"]) | .mounts += [{ destination: "/host/proc", source: "/proc", options: ["rbind", "ro"] },
 	{ destination: "/host/cgroup", source: $cgroups, options: ["rbind", "ro"] }]' --arg cgroups "$CTR_V2/$CTR_CGROOT"
 inside misled nsprof doctor -j --proc /host/proc
 is "host's /proc, other pid namespace: nothing" "$?" 2
