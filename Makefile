@@ -299,6 +299,7 @@ help:	## this list
 	@echo "  PREFIX, DESTDIR where to install (now: $(PREFIX))"
 	@echo "  CC, CFLAGS, LDFLAGS  as usual; WERROR=1 makes warnings errors; V=1 shows commands"
 	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run; KERNELS=... of tests/kernels/run"
+	@echo "  PERF=FILE PERF2=FILE   perf for tests and bench, and a second one for the bench: contrib/perf-of-root makes them"
 	@echo "  LTO=           compile nothing again when linking: builds in two thirds of the time, decodes a twentieth slower"
 	@echo "  NODEPS=1       go on without missing packages; 'contrib/install-deps check --print' names them"
 

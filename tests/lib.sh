@@ -21,6 +21,13 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
 export XDG_CACHE_HOME=$T/.cache
 tap_n=0
 tap_failed=0
+
+# PERF=FILE: the perf that tests compare with, instead of the one that is installed (contrib/perf-of-root).
+if [ -n "${PERF-}" ]; then
+	tap_perf=$(command -v -- "$PERF") || { echo "PERF='$PERF' is not a program" >&2; exit 2; }
+	mkdir "$T/.perf" && ln -s "$(realpath "$tap_perf")" "$T/.perf/perf" || exit 2
+	PATH=$T/.perf:$PATH
+fi
 tap_cleanups=()
 
 # later COMMAND: run COMMAND at the end, the latest first, also when the script is killed.

@@ -33,7 +33,7 @@ busy_runs() { # LOAD
 		read -r rate dump <<<"$spec"
 		busy_row "$1" "$rate" "$dump"
 		for ((RUN = 1; RUN <= RUNS; RUN++)); do
-			for TOOL in $(rotate $RUN perf perf-z nsprof); do
+			for TOOL in $(rotate $RUN $(each '# #-z') nsprof); do
 				# shellcheck disable=SC2046
 				record "$TOOL" "$WORK/busy.data" "$BUSY_SECONDS" -a -F "$rate" $(dwarf "$dump") || return 1
 				counts "$TOOL" "$WORK/busy.data"
@@ -48,25 +48,28 @@ busy_runs() { # LOAD
 }
 
 busy_print() { # LOAD
-	local spec rate dump raw z n
+	local spec rate dump raw z n p
 	declare -A of_raw=(["999 16384"]=0.5 ["999 65528"]=0.15) of_z=(["4000 65528"]=0.25)
 	echo
-	md_head "$1" expected "kept: perf, -z, nsprof" "nsprof's own" "lost: perf, -z, nsprof" "CPU s: perf, -z, nsprof" "nsprof / perf" \
+	md_head "$1" perf expected "kept: perf, -z, nsprof" "nsprof's own" "lost: perf, -z, nsprof" "CPU s: perf, -z, nsprof" "nsprof / perf" \
 		"nsprof / perf -z" "lost 0 asked"
 	for spec in "${BUSY[@]}"; do
 		read -r rate dump <<<"$spec"
 		busy_row "$1" "$rate" "$dump"
-		raw=$(ratio "$(med "$ROW" nsprof cpu)" "$(med "$ROW" perf cpu)")
-		z=$(ratio "$(med "$ROW" nsprof cpu)" "$(med "$ROW" perf-z cpu)")
 		n=$(med "$ROW" nsprof lost)
-		[ -z "${of_raw[$spec]-}" ] || raw=$(verdict "$raw" "${of_raw[$spec]}")
-		[ -z "${of_z[$spec]-}" ] || z=$(verdict "$z" "${of_z[$spec]}")
-		md "${ROW#"$1, "}" "$(num %d "$(awk -v r="$rate" -v c="$NCPU" -v s="$BUSY_SECONDS" 'BEGIN { print r * c * s }')")" \
-			"$(three samples %d)" "$(num %d "$(med "$ROW" nsprof own)")" "$(three lost %d)" "$(three cpu %.2f)" "$raw" "$z" "$(verdict "$n" 0)"
+		for p in "${PERFS[@]}"; do
+			raw=$(ratio "$(med "$ROW" nsprof cpu)" "$(med "$ROW" $p cpu)")
+			z=$(ratio "$(med "$ROW" nsprof cpu)" "$(med "$ROW" $p-z cpu)")
+			[ -z "${of_raw[$spec]-}" ] || raw=$(verdict "$raw" "${of_raw[$spec]}")
+			[ -z "${of_z[$spec]-}" ] || z=$(verdict "$z" "${of_z[$spec]}")
+			md "${ROW#"$1, "}" "$(perf_label $p)" "$(num %d "$(awk -v r="$rate" -v c="$NCPU" -v s="$BUSY_SECONDS" 'BEGIN { print r * c * s }')")" \
+				"$(three $p samples %d)" "$(num %d "$(med "$ROW" nsprof own)")" "$(three $p lost %d)" "$(three $p cpu %.2f)" "$raw" "$z" \
+				"$(verdict "$n" 0)"
+		done
 	done
 }
 
-# three METRIC FORMAT: the medians of all three tools in the present ROW.
+# three PERF METRIC FORMAT: the medians of that perf, the same with -z, and nsprof in the present ROW.
 three() {
-	echo "$(num "$2" "$(med "$ROW" perf "$1")"), $(num "$2" "$(med "$ROW" perf-z "$1")"), $(num "$2" "$(med "$ROW" nsprof "$1")")"
+	echo "$(num "$3" "$(med "$ROW" "$1" "$2")"), $(num "$3" "$(med "$ROW" "$1-z" "$2")"), $(num "$3" "$(med "$ROW" nsprof "$2")")"
 }

@@ -18,13 +18,13 @@ table_cgroups() {
 	done
 	sleep 0.3
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
-		for what in $(rotate $RUN perf:one perf:all nsprof:one nsprof:all); do
+		for what in $(rotate $RUN $(each '#:one #:all') nsprof:one nsprof:all); do
 			TOOL=${what%:*} ROW=${what#*:}
 			# shellcheck disable=SC2046
 			case $what in
 			*:one) record "$TOOL" "$WORK/cg.data" "$CGROUP_SECONDS" -F 999 $(dwarf 16384) -a -G "$CG" || return 1 ;;
-			perf:all) # The first event is tool_cmd's.
-				record perf "$WORK/cg.data" "$CGROUP_SECONDS" -F 999 $(dwarf 16384) -a -e "${events:11}" -G "${names:1}" ||
+			perf*:all) # The first event is tool_cmd's.
+				record "$TOOL" "$WORK/cg.data" "$CGROUP_SECONDS" -F 999 $(dwarf 16384) -a -e "${events:11}" -G "${names:1}" ||
 					{ put samples 0; continue; } ;;
 			nsprof:all) record nsprof "$WORK/cg.data" "$CGROUP_SECONDS" -F 999 $(dwarf 16384) -a -G "${names:1}" || return 1 ;;
 			esac
@@ -46,11 +46,11 @@ table_cgroups() {
 	echo "Recorder CPU in seconds for $CGROUP_SECONDS s at 999 Hz x 16 KiB, the same load in both rows of a tool; starting and ending included."
 	echo
 	md_head tool "samples: one" "all" "lost: one" "all" "CPU s: one" "all" "all / one"
-	for TOOL in perf nsprof; do
+	for TOOL in "${PERFS[@]}" nsprof; do
 		one=$(med one $TOOL cpu) all=$(med all $TOOL cpu)
 		r=$(ratio "$all" "$one")
-		[ $TOOL = perf ] || r=$(verdict "$r" 1.2)
-		md $TOOL "$(num %d "$(med one $TOOL samples)")" "$(num %d "$(med all $TOOL samples)")" \
+		[ $TOOL != nsprof ] || r=$(verdict "$r" 1.2)
+		md "$(tool_label $TOOL)" "$(num %d "$(med one $TOOL samples)")" "$(num %d "$(med all $TOOL samples)")" \
 			"$(num %d "$(med one $TOOL lost)")" "$(num %d "$(med all $TOOL lost)")" "$(num %.3f "$one")" "$(num %.3f "$all")" "$r"
 	done
 }

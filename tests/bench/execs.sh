@@ -14,7 +14,7 @@ unnamed() {
 			all += n
 			if (/;\[[^;]*\]$/) bad += n
 		} END { print all + 0, bad + 0 }') ;;
-	*) read -r SAMPLED UNNAMED < <(perf_script "$2" -G --no-inline -F comm,ip,sym | awk '
+	*) read -r SAMPLED UNNAMED < <(perf_script "$1" "$2" -G --no-inline -F comm,ip,sym | awk '
 		$1 ~ /^brief(-bare)?$/ && length($2) <= 12 { all++; bad += $3 == "[unknown]" } END { print all + 0, bad + 0 }') ;;
 	esac
 }
@@ -59,7 +59,7 @@ table_execs() {
 	local t n
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
 		for ROW in brief brief-bare; do
-			for TOOL in $(rotate $RUN none perf perf-z nsprof); do
+			for TOOL in $(rotate $RUN none $(each '# #-z') nsprof); do
 				storm "$TOOL" $ROW || return 1
 			done
 		done
@@ -69,14 +69,14 @@ table_execs() {
 	echo
 	echo "999 Hz x 64 KiB, -a, $EXEC_SECONDS s of storm. perf has mappings and samples in one ring: its side-band losses are among the lost."
 	echo
-	md_head program tool "execs a second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "us an exec" "CPU / perf"
+	md_head program tool "execs a second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "us an exec" "CPU / $(perf_label perf)"
 	for ROW in brief brief-bare; do
-		for t in none perf perf-z nsprof; do
+		for t in none $(each '# #-z') nsprof; do
 			n=$(num %.0f "$(med $ROW $t execs_second)")
 			case $ROW:$t in
 			brief-bare:none | brief-bare:nsprof) n=$(reached "$n" 2000) ;;
 			esac
-			md $ROW "$t" "$n" "$(num %d "$(med $ROW $t samples)")" "$(num %d "$(med $ROW $t lost)")" \
+			md $ROW "$(tool_label $t)" "$n" "$(num %d "$(med $ROW $t samples)")" "$(num %d "$(med $ROW $t lost)")" \
 				"$(verdict "$(med $ROW $t lost_sideband)" 0)" "$(num %d "$(med $ROW $t storm_samples)")" \
 				"$(num %.2f%% "$(awk -v a="$(ratio "$(med $ROW $t unnamed)" "$(med $ROW $t storm_samples)")" 'BEGIN { print a == "-" ? a : 100 * a }')")" \
 				"$(num %.3f "$(med $ROW $t cpu)")" "$(num %.0f "$(med $ROW $t cpu_exec)")" \

@@ -1,67 +1,97 @@
 # shellcheck shell=bash
-# From recording to folded text, wall time on an idle machine, without inlined frames: perf script through
-# fold-perf.awk, and nsprof symbolize. With inlined frames: nsprof symbolize, without what an earlier run left in its cache,
-# and in the first run perf script as well, which may take minutes: it is stopped after $FOLD_LIMIT seconds ("cut").
+# From recording to folded text on an idle machine, with and without inlined frames: perf script through a program that folds, and nsprof symbolize,
+# without what an earlier run left in its cache. Two tables of the same runs.
+#
+#	fold	wall time; fold-perf.awk folds what perf says, as fast as can be
+#	foldcpu	user and system time of all processes; stackcollapse-perf.pl folds
+#
+# A perf script that takes longer than 10 s (perf 6.1 with inlined frames) runs in the first run only, and is stopped after $FOLD_LIMIT seconds ("cut").
 
-fold_run() { # of the present ROW and RUN: the last recordings of both
-	local r u s rc
-	TABLE='fold'
-	for TOOL in $(rotate $RUN perf nsprof nsprof-inline) $([ $RUN != 1 ] || echo perf-inline); do
-		# Into a new file: to empty one of 100 MB that was just written, and to write all of that out when it is closed again, takes
-		# the kernel 0.06 s, whoever the text is of.
-		rm -f "$WORK/$TOOL.folded"
-		case $TOOL in
-		perf) { time perf_script "$WORK/perf.data" --no-inline --max-stack 1024 |
-			awk -f "$TOP/tests/bench/fold-perf.awk" >"$WORK/perf.folded"; } 2>"$WORK/time" ;;
-		perf-inline)
-			{
-				time timeout "$FOLD_LIMIT" perf script -i "$WORK/perf.data" --max-stack 1024 2>"$WORK/log" |
-					awk -f "$TOP/tests/bench/fold-perf.awk" >"$WORK/$TOOL.folded"
-				rc=${PIPESTATUS[0]}
-			} 2>"$WORK/time"
-			[ $rc != 124 ] || put cut 1
-			[ $rc -lt 128 ] || put died $rc
-			;;
-		nsprof) { time "$NSPROF" symbolize -q --no-inline "$WORK/nsprof.data" >"$WORK/nsprof.folded"; } 2>"$WORK/time" ;;
-		nsprof-inline) { time "$NSPROF" symbolize -q --no-cache "$WORK/nsprof.data" >"$WORK/$TOOL.folded"; } 2>"$WORK/time" ;;
-		esac
-		read -r r u s <"$WORK/time"
-		put seconds "$r"
-		put cpu "$(awk -v u="$u" -v s="$s" 'BEGIN { print u + s }')"
-		KEPT=$(awk '{ n += $NF } END { print n + 0 }' "$WORK/$TOOL.folded")
-		put samples "$KEPT"
-		[ "$KEPT" -gt 0 ] || grep -q "^fold	$ROW	$TOOL	\(died\|cut\)	$RUN	" "$RESULTS" ||
-			echo "bench: $TOOL folded nothing of $ROW: $(head -n 3 "$WORK/log")" >&2
-	done
-}
+FOLD_SLOW=10
+STACKCOLLAPSE=${STACKCOLLAPSE:-$(command -v stackcollapse-perf.pl)}
 
-# with_inlined ROW: what perf took and nsprof's share of it, two cells. Where perf was stopped, it would have taken longer.
-with_inlined() {
-	local p i r
-	p=$(med "$1" perf-inline seconds) i=$(med "$1" nsprof-inline seconds)
-	r=$(ratio "$i" "$p")
-	if [ "$(med "$1" perf-inline cut)" = - ]; then
-		printf '%s\n%s\n' "$(num %.1f "$p")" "$(verdict "$r" 0.02)"
-	elif awk -v r="$r" 'BEGIN { exit r > 0.02 }'; then
-		printf '> %s\n< %s\n' "$FOLD_LIMIT" "$(verdict "$r" 0.02)"
-	else # more than asked of the time perf had, less than that of what it wanted: not known
-		printf '> %s\n< %s\n' "$FOLD_LIMIT" "$r"
+# fold_text: perf's text from standard input, folded.
+fold_text() {
+	if [ "$TABLE" = foldcpu ] && [ -n "$STACKCOLLAPSE" ]; then
+		"$STACKCOLLAPSE"
+	else
+		awk -f "$TOP/tests/bench/fold-perf.awk"
 	fi
 }
 
+# fold_perf PERF OPTION...: that perf's recording to $WORK/$TOOL.folded.
+fold_perf() {
+	local perf=$1 rc
+	shift
+	{
+		time timeout "$FOLD_LIMIT" "$(perf_of "$perf")" script -i "$WORK/$perf.data" --max-stack 1024 "$@" 2>"$WORK/log" |
+			fold_text >"$WORK/$TOOL.folded" 2>"$WORK/fold.log"
+		rc=${PIPESTATUS[0]}
+	} 2>"$WORK/time"
+	[ $rc != 124 ] || put cut 1
+	[ $rc -lt 128 ] || put died $rc
+}
+
+fold_run() { # of the present ROW and RUN: the last recordings of all
+	local r u s
+	for TABLE in fold foldcpu; do
+		wanted $TABLE || continue
+		for TOOL in $(rotate $RUN $(each '# #-inline') nsprof nsprof-inline); do
+			# perf's text depends on the table; ours does not, but is measured beside it.
+			! [[ $RUN != 1 && $TOOL == perf*-inline ]] ||
+				awk -v s="$(med "$ROW" "$TOOL" seconds)" -v l=$FOLD_SLOW 'BEGIN { exit s > l }' || continue
+			# Into a new file: to empty one of 100 MB that was just written, and to write all of that out when it is closed again, takes
+			# the kernel 0.06 s, whoever the text is of.
+			rm -f "$WORK/$TOOL.folded"
+			case $TOOL in
+			perf*-inline) fold_perf "${TOOL%-inline}" ;;
+			perf*) fold_perf "$TOOL" --no-inline ;;
+			nsprof) { time "$NSPROF" symbolize -q --no-inline "$WORK/nsprof.data" >"$WORK/nsprof.folded"; } 2>"$WORK/time" ;;
+			nsprof-inline) { time "$NSPROF" symbolize -q --no-cache "$WORK/nsprof.data" >"$WORK/$TOOL.folded"; } 2>"$WORK/time" ;;
+			esac
+			read -r r u s < <(tail -n 1 "$WORK/time")
+			put seconds "$r"
+			put cpu "$(awk -v u="$u" -v s="$s" 'BEGIN { print u + s }')"
+			KEPT=$(awk '{ n += $NF } END { print n + 0 }' "$WORK/$TOOL.folded")
+			put samples "$KEPT"
+			[ "$KEPT" -gt 0 ] || grep -q "^$TABLE	$ROW	$TOOL	\(died\|cut\)	$RUN	" "$RESULTS" ||
+				echo "bench: $TOOL folded nothing of $ROW: $(head -n 3 "$WORK/log")" >&2
+		done
+	done
+}
+
+# fold_pair ROW PERF METRIC LIMIT FORMAT: perf's, nsprof's and the ratio, three cells. Where perf was stopped, it would have taken longer.
+fold_pair() {
+	local p n r ours=nsprof
+	[[ $2 != *-inline ]] || ours=nsprof-inline
+	p=$(med "$1" "$2" "$3") n=$(med "$1" $ours "$3")
+	r=$(ratio "$n" "$p")
+	if [ "$(med "$1" "$2" cut)" = - ]; then
+		printf '%s\n%s\n%s\n' "$(num "$5" "$p")" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
+	elif awk -v r="$r" -v l="$4" 'BEGIN { exit r > l }'; then
+		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
+	else # more than asked of the time perf had, less than that of what it wanted: not known
+		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$r"
+	fi
+}
+
+fold_print() { # METRIC LIMIT LIMIT-INLINED
+	local w p plain inlined
+	md_head workload perf "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf" "perf script, inlined" "nsprof symbolize, inlined" \
+		"nsprof / perf"
+	for w in "${WORKLOADS[@]}"; do
+		for p in "${PERFS[@]}"; do
+			mapfile -t plain < <(fold_pair "$w" "$p" "$1" "$2" %.3f)
+			mapfile -t inlined < <(fold_pair "$w" "$p-inline" "$1" "$3" %.3f)
+			md "$w" "$(perf_label "$p")" "$(num %d "$(med "$w" "$p" samples)")" "$(num %d "$(med "$w" nsprof samples)")" "${plain[@]}" "${inlined[@]}"
+		done
+	done
+}
+
 table_fold() {
-	local w p n i inlined
 	echo "### From recording to folded stacks"
 	echo
-	echo "Wall time in seconds, without inlined frames unless it says so, idle machine."
+	echo "Wall time in seconds, without inlined frames and with them, idle machine; perf script | fold-perf.awk."
 	echo
-	md_head workload "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf" "with inlined functions" "/ perf without" \
-		"perf script with inlined" "nsprof / perf, both with"
-	for w in "${WORKLOADS[@]}"; do
-		p=$(med "$w" perf seconds) n=$(med "$w" nsprof seconds) i=$(med "$w" nsprof-inline seconds)
-		mapfile -t inlined < <(with_inlined "$w")
-		md "$w" "$(num %d "$(med "$w" perf samples)")" "$(num %d "$(med "$w" nsprof samples)")" "$(num %.3f "$p")" \
-			"$(num %.3f "$n")" "$(verdict "$(ratio "$n" "$p")" 0.1)" "$(num %.3f "$i")" \
-			"$(verdict "$(ratio "$i" "$p")" 0.15)" "${inlined[@]}"
-	done
+	fold_print seconds 0.1 0.1
 }

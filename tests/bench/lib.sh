@@ -110,13 +110,46 @@ loop_workload() { # the same, in a loop two calls deep
 
 # ---- recorders
 
+# perf_of TOOL: the command of that perf.
+perf_of() {
+	case $1 in
+	perf2*) echo "$PERF2" ;;
+	*) echo "$PERF" ;;
+	esac
+}
+
+# perf_label TOOL: "perf 6.1.187", "perf 7.2.13 -z"
+perf_label() {
+	local version
+	version=$("$(perf_of "$1")" --version)
+	case $1 in
+	*-z) echo "${version/ version/} -z" ;;
+	*) echo "${version/ version/}" ;;
+	esac
+}
+
+tool_label() { # TOOL
+	case $1 in
+	perf*) perf_label "$1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# each TEXT: TEXT, "#" being each perf: "perf perf-z nsprof" for "# #-z", and with a second perf "perf perf-z perf2 perf2-z".
+each() {
+	local p
+	for p in "${PERFS[@]}"; do
+		printf '%s ' "${1//#/$p}"
+	done
+}
+
 # tool_cmd TOOL FILE ARGUMENT...: sets CMD. perf without its build-id work, which nsprof has no counterpart of.
 tool_cmd() {
 	local tool=$1 file=$2
 	shift 2
 	case $tool in
-	perf) CMD=(perf record -q -B -N -o "$file" -e cpu-clock "$@") ;;
-	perf-z) CMD=(perf record -q -B -N -z -o "$file" -e cpu-clock "$@") ;;
+	perf | perf2) CMD=("$(perf_of "$tool")" record -q -B -N -o "$file" -e cpu-clock "$@") ;;
+	perf-z | perf2-z) CMD=("$(perf_of "$tool")" record -q -B -N -z -o "$file" -e cpu-clock "$@") ;;
 	nsprof) CMD=("$NSPROF" record -q -o "$file" -e cpu-clock "$@") ;;
 	esac
 }
@@ -148,7 +181,7 @@ counts() {
 	nsprof) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
 	*) # The second section is that of the event; there LOST_SAMPLES is a sum, not a number of records.
 		{
-			perf report --stats -i "$2" >"$WORK/stats"
+			"$(perf_of "$1")" report --stats -i "$2" >"$WORK/stats"
 			rc=$?
 		} 2>"$WORK/log" # what bash says of how it ended, too
 		[ $rc -eq 0 ] || put died $rc
@@ -158,13 +191,15 @@ counts() {
 	KEPT=${KEPT:-0} LOST=${LOST:-0}
 }
 
-# perf_script FILE ARGUMENT...: its text. perf 6.1 dies of some recordings (when a mapped binary has a build-id of more
+# perf_script TOOL FILE ARGUMENT...: the text of that perf. perf 6.1 dies of some recordings (when a mapped binary has a build-id of more
 # than 20 bytes: "stack smashing detected"), which is no measurement: noted as metric "died".
 perf_script() {
-	local rc
+	local rc perf
+	perf=$(perf_of "$1")
+	shift
 	# In braces: what bash says of how it ended goes there, too.
 	{
-		perf script -i "$@"
+		"$perf" script -i "$@"
 		rc=$?
 	} 2>"$WORK/log"
 	[ $rc -lt 128 ] || put died $rc

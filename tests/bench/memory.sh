@@ -40,10 +40,10 @@ memory_row() { # ROW ARGUMENT...
 	ROW=$1
 	shift
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
-		for TOOL in $(rotate $RUN perf nsprof); do
+		for TOOL in $(rotate $RUN $(each '#') nsprof); do
 			# Both count the time from when sampling is on. The recorder itself, not a subshell, is to be watched.
 			local end=(-- sleep "$MEMORY_SECONDS")
-			[ "$TOOL" = perf ] || end=(--duration "$MEMORY_SECONDS")
+			[ "$TOOL" != nsprof ] || end=(--duration "$MEMORY_SECONDS")
 			# shellcheck disable=SC2046
 			tool_cmd "$TOOL" "$WORK/mem.data" -F 1999 $(dwarf 8192) "$@"
 			"${CMD[@]}" "${end[@]}" >"$WORK/log" 2>&1 &
@@ -54,14 +54,14 @@ memory_row() { # ROW ARGUMENT...
 			put lost "$LOST"
 			put rss_anon_kib "$ANON"
 			put hwm_kib "$HWM"
-			[ "$TOOL" = perf ] || put members "$("$NSPROF" info --json "$WORK/mem.data" | jq ".counts.$MEMBERS")"
+			[ "$TOOL" != nsprof ] || put members "$("$NSPROF" info --json "$WORK/mem.data" | jq ".counts.$MEMBERS")"
 			rm -f "$WORK/mem.data"
 		done
 	done
 }
 
 table_memory() {
-	local threads="$N_THREADS threads" containers="$N_CONTAINERS containers" what
+	local threads="$N_THREADS threads" containers="$N_CONTAINERS containers" what p
 	crowd threads "$N_THREADS" || return 1
 	MEMBERS=threads memory_row "$threads" -a || return 1
 	uncrowd
@@ -75,13 +75,15 @@ table_memory() {
 	echo
 	echo "Largest RssAnon in MiB (VmHWM in brackets), 1,999 Hz x 8 KiB for $MEMORY_SECONDS s; asked are 64 MiB."
 	echo
-	md_head crowd "sampled of it" "samples: perf" nsprof "lost: perf" nsprof perf nsprof "<= 64 MiB"
+	md_head crowd perf "sampled of it" "samples: perf" nsprof "lost: perf" nsprof "MiB: perf" nsprof "<= 64 MiB"
 	for what in "$threads" "$containers"; do
 		ROW=$what
-		md "$what" "$(num %d "$(med "$ROW" nsprof members)")" "$(num %d "$(med "$ROW" perf samples)")" \
-			"$(num %d "$(med "$ROW" nsprof samples)")" "$(num %d "$(med "$ROW" perf lost)")" \
-			"$(num %d "$(med "$ROW" nsprof lost)")" "$(mib perf)" "$(mib nsprof)" \
-			"$(verdict "$(num %.1f "$(ratio "$(med "$ROW" nsprof rss_anon_kib)" 1024)")" 64)"
+		for p in "${PERFS[@]}"; do
+			md "$what" "$(perf_label $p)" "$(num %d "$(med "$ROW" nsprof members)")" "$(num %d "$(med "$ROW" $p samples)")" \
+				"$(num %d "$(med "$ROW" nsprof samples)")" "$(num %d "$(med "$ROW" $p lost)")" \
+				"$(num %d "$(med "$ROW" nsprof lost)")" "$(mib $p)" "$(mib nsprof)" \
+				"$(verdict "$(num %.1f "$(ratio "$(med "$ROW" nsprof rss_anon_kib)" 1024)")" 64)"
+		done
 	done
 }
 

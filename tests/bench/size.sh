@@ -19,24 +19,26 @@ size_one() { # FILE: of the present ROW, TOOL and RUN
 }
 
 table_size() {
-	local w n limit
+	local w n limit p
 	declare -A asked=(["C loop"]=24 [C++]=40 [python3]=48 [g++]=80)
 	echo "### Bytes a sample, whole file"
 	echo
 	echo "999 Hz, one cgroup, $SIZE_SECONDS s; copies of $DUMP_MAX bytes, \"8 KiB\": of 8,192."
 	echo
-	md_head workload samples perf "perf -z" "perf -z, 8 KiB" "**nsprof**" "of it stream" "captures, KB" "perf / nsprof" \
+	md_head workload perf samples "bytes: perf" "perf -z" "perf -z, 8 KiB" "**nsprof**" "of it stream" "captures, KB" "perf / nsprof" \
 		"-z / nsprof" "-z 8 KiB / nsprof" asked
 	for w in "${WORKLOADS[@]}"; do
 		n=$(med "$w" nsprof bytes_sample)
 		limit=${asked[$w]}
-		md "$w" "$(num %d "$(med "$w" nsprof samples)")" "$(num %d "$(med "$w" perf bytes_sample)")" \
-			"$(num %d "$(med "$w" perf-z bytes_sample)")" "$(num %d "$(med "$w" perf-z8 bytes_sample)")" \
-			"$(num %.1f "$n")" "$(num %.1f "$(med "$w" nsprof stream_sample)")" \
-			"$(num %.0f "$(ratio "$(med "$w" nsprof captures)" 1000)")" \
-			"$(num %d "$(ratio "$(med "$w" perf bytes_sample)" "$n")")" \
-			"$(num %.1f "$(ratio "$(med "$w" perf-z bytes_sample)" "$n")")" \
-			"$(num %.1f "$(ratio "$(med "$w" perf-z8 bytes_sample)" "$n")")" \
-			"$(verdict "$(num %.1f "$n")" "$limit")"
+		for p in "${PERFS[@]}"; do
+			md "$w" "$(perf_label $p)" "$(num %d "$(med "$w" nsprof samples)")" "$(num %d "$(med "$w" $p bytes_sample)")" \
+				"$(num %d "$(med "$w" $p-z bytes_sample)")" "$(num %d "$(med "$w" $p-z8 bytes_sample)")" \
+				"$(num %.1f "$n")" "$(num %.1f "$(med "$w" nsprof stream_sample)")" \
+				"$(num %.0f "$(ratio "$(med "$w" nsprof captures)" 1000)")" \
+				"$(num %d "$(ratio "$(med "$w" $p bytes_sample)" "$n")")" \
+				"$(num %.1f "$(ratio "$(med "$w" $p-z bytes_sample)" "$n")")" \
+				"$(num %.1f "$(ratio "$(med "$w" $p-z8 bytes_sample)" "$n")")" \
+				"$(verdict "$(num %.1f "$n")" "$limit")"
+		done
 	done
 }

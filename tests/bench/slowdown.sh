@@ -9,7 +9,7 @@ slowdown_window() {
 }
 
 table_slowdown() {
-	local rates=(99 999) rate base next t n p
+	local rates=(99 999) heads=() rate base next t n p
 	[ -z "$QUICK" ] || rates=(999)
 	workload "$TARGETS/units" "$WORK/units" 100000 "$NCPU"
 	sleep 0.5
@@ -18,7 +18,7 @@ table_slowdown() {
 			ROW="$rate Hz x 64 KiB"
 			: >"$WORK/round"
 			base=$(slowdown_window)
-			for TOOL in $(rotate $RUN perf perf-z nsprof); do
+			for TOOL in $(rotate $RUN $(each '# #-z') nsprof); do
 				# shellcheck disable=SC2046
 				start "$TOOL" "$WORK/slow.data" -a -F "$rate" $(dwarf $DUMP_MAX) || return 1
 				sleep "$SETTLE"
@@ -47,12 +47,15 @@ table_slowdown() {
 	echo "Per cent, by its own work counter, -a, one busy thread a CPU: median of $ROUNDS windows of $WINDOW s, and the"
 	echo "middle half of them. \"None\" is the difference of two windows without a recorder: the noise."
 	echo
-	md_head setting none perf "perf -z" nsprof "not above perf's"
+	for t in $(each '# #-z'); do
+		heads+=("$(perf_label $t)")
+	done
+	md_head setting none "${heads[@]}" nsprof "not above perf's"
 	for rate in "${rates[@]}"; do
 		ROW="$rate Hz x 64 KiB"
-		n=$(med "$ROW" nsprof slowdown) p=$(med "$ROW" perf slowdown)
+		n=$(med "$ROW" nsprof slowdown) p=$(for t in "${PERFS[@]}"; do med "$ROW" $t slowdown; done | LC_ALL=C sort -g | head -n 1)
 		local cells=()
-		for t in none perf perf-z nsprof; do
+		for t in none $(each '# #-z') nsprof; do
 			cells+=("$(num %.2f "$(med "$ROW" $t slowdown)") ($(spread "$ROW" $t slowdown))")
 		done
 		md "$ROW" "${cells[@]}" "$(awk -v n="$n" -v p="$p" 'BEGIN { print n <= p ? "yes" : "**no**" }')"

@@ -17,13 +17,13 @@ first_sample() { # TOOL FILE: ns; nothing when there is none
 	case $1 in
 	nsprof) "$NSPROF" info --json "$2" | jq 'select(.samples > 0) | .first_sample_ns' ;;
 	# "    0   904.412105: " with -F tid,time; ns wants nanoseconds.
-	*) perf_script "$2" -G --ns -F time | tr -d ' :' | LC_ALL=C sort -g |
+	*) perf_script "$1" "$2" -G --ns -F time | tr -d ' :' | LC_ALL=C sort -g |
 		awk 'NR == 1 { split($1, t, "."); printf "%d%s\n", t[1], t[2] }' ;;
 	esac
 }
 
 table_startup() {
-	local i begin first p n
+	local i begin first p n t
 	for ((i = 0; i < N_PROCESSES; i++)); do
 		workload sleep 100000
 	done
@@ -36,7 +36,7 @@ table_startup() {
 				busy=$!
 				target=(-p "$busy")
 			fi
-			for TOOL in $(rotate $RUN perf nsprof); do
+			for TOOL in $(rotate $RUN $(each '#') nsprof); do
 				local more=()
 				[ "$TOOL" = nsprof ] || more=(-k CLOCK_MONOTONIC)
 				rm -f "$WORK/start.data"
@@ -58,11 +58,13 @@ table_startup() {
 	echo
 	echo "Milliseconds from exec to the first sample; asked are 50. All: wall time of a recording of 0.05 s, end included."
 	echo
-	md_head target "perf" nsprof "nsprof <= 50 ms" "all, s: perf" nsprof "nsprof / perf"
+	md_head target perf "ms: perf" nsprof "nsprof <= 50 ms" "all, s: perf" nsprof "nsprof / perf"
 	for ROW in -a "-p, busy"; do
-		p=$(med "$ROW" perf first_ms) n=$(med "$ROW" nsprof first_ms)
-		md "$ROW" "$(num %.1f "$p")" "$(num %.1f "$n")" "$(verdict "$(num %.1f "$n")" 50)" \
-			"$(num %.3f "$(med "$ROW" perf wall)")" "$(num %.3f "$(med "$ROW" nsprof wall)")" \
-			"$(num %.2f "$(ratio "$(med "$ROW" nsprof wall)" "$(med "$ROW" perf wall)")")"
+		for t in "${PERFS[@]}"; do
+			p=$(med "$ROW" $t first_ms) n=$(med "$ROW" nsprof first_ms)
+			md "$ROW" "$(perf_label $t)" "$(num %.1f "$p")" "$(num %.1f "$n")" "$(verdict "$(num %.1f "$n")" 50)" \
+				"$(num %.3f "$(med "$ROW" $t wall)")" "$(num %.3f "$(med "$ROW" nsprof wall)")" \
+				"$(num %.2f "$(ratio "$(med "$ROW" nsprof wall)" "$(med "$ROW" $t wall)")")"
+		done
 	done
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The recordings that the tables size and fold share: four workloads of one or more processes, by cgroup,
-# 999 Hz, the largest stack copies, with perf, perf -z, perf -z with copies of 8 KiB, and nsprof.
+# 999 Hz, the largest stack copies, with each perf, the same with -z, with -z and copies of 8 KiB, and nsprof.
 
 WORKLOADS=("C loop" "C++" python3 g++)
 [ -z "$QUICK" ] || WORKLOADS=("C loop" g++)
@@ -22,14 +22,15 @@ while True: work(60)' ;;
 # One recording of the running workload.
 record_named() { # TOOL FILE
 	local dump=$DUMP_MAX tool=$1
-	[ "$1" != perf-z8 ] || { tool=perf-z dump=8192; }
+	[[ $1 != *-z8 ]] || { tool=${1%8} dump=8192; }
 	# shellcheck disable=SC2046
 	record "$tool" "$2" "$SIZE_SECONDS" -F 999 $(dwarf $dump) -a -G "$CG"
 }
 
 measure_workloads() {
-	local w tools=(perf nsprof)
-	! wanted size || tools=(perf perf-z perf-z8 nsprof)
+	local w tools
+	read -ra tools <<<"$(each '#') nsprof"
+	! wanted size || read -ra tools <<<"$(each '# #-z #-z8') nsprof"
 	for w in "${WORKLOADS[@]}"; do
 		for ((RUN = 1; RUN <= RUNS; RUN++)); do
 			ROW=$w
@@ -41,7 +42,7 @@ measure_workloads() {
 			done
 			# Folding has the machine to itself.
 			stop_workload
-			! wanted fold || fold_run
+			! { wanted fold || wanted foldcpu; } || fold_run
 		done
 	done
 	rm -f "$WORK"/*.data
