@@ -179,13 +179,14 @@ counts() {
 	local rc
 	case $1 in
 	nsprof) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
-	*) # The second section is that of the event; there LOST_SAMPLES is a sum, not a number of records.
+	*) # Behind the first section there is one for each event, where LOST_SAMPLES is a sum, not a number of records. perf 7 has one
+		# for its own event, which takes no samples but has what was lost of mappings.
 		{
 			"$(perf_of "$1")" report --stats -i "$2" >"$WORK/stats"
 			rc=$?
 		} 2>"$WORK/log" # what bash says of how it ended, too
 		[ $rc -eq 0 ] || put died $rc
-		read -r KEPT LOST < <(awk '/stats:$/ { event = $1 != "Aggregated" } event && $1 == "SAMPLE" { n += $3 }
+		read -r KEPT LOST < <(awk '/stats:$/ { event = $1 != "Aggregated" && $1 !~ /^dummy/ } event && $1 == "SAMPLE" { n += $3 }
 			event && $1 == "LOST_SAMPLES" { l += $3 } END { print n + 0, l + 0 }' "$WORK/stats") ;;
 	esac
 	KEPT=${KEPT:-0} LOST=${LOST:-0}
