@@ -57,4 +57,9 @@ check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
 # Every target that help names exists.
 targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 like "make help names check" "$targets" '^check$'
+
+# Before a compiler is installed, make does not complain that there is none.
+for target in help all check; do
+	unlike "make $target without a compiler" "$(make -C "$TOP" CC=no-such-cc NODEPS=1 -n $target 2>&1)" 'not found'
+done
 done_testing
