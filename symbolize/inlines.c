@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <elf.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -540,13 +541,21 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 	return n;
 }
 
-const char *inlines_function(struct module *m, struct svma addr)
+int inlines_symbol(struct module *m, struct svma addr, struct symbol *out)
 {
+	const struct range *r;
 	struct place pl;
 
+	*out = (struct symbol){ .source = NAME_DWARF };
 	if (!find_place(m, addr.v, &pl) || !pl.fn)
-		return NULL;
-	return inline_func_name(pl.src, pl.fn);
+		return -ENOENT;
+	r = ranges_find(&pl.cu->ranges, addr.v);
+	out->name = inline_func_name(pl.src, pl.fn);
+	if (!r || !out->name)
+		return -ENOENT;
+	out->start = r->start;
+	out->end = r->end;
+	return 0;
 }
 
 size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max)

@@ -13,7 +13,7 @@
 enum name_source {
 	NAME_NONE,
 	NAME_SYMTAB, NAME_DYNSYM, NAME_DEBUGFILE, NAME_MINIDEBUG, NAME_GOPCLNTAB, NAME_CAPTURED,
-	NAME_PERFMAP, NAME_JITDUMP, NAME_KALLSYMS, NAME_INLINE, NAME_DWARF,
+	NAME_PERFMAP, NAME_JITDUMP, NAME_KALLSYMS, NAME_INLINE, NAME_DWARF /* the debug info of the function itself */,
 	NAME_SOURCE_MAX,
 };
 
@@ -52,10 +52,10 @@ struct strbuf;
 size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max);
 
 /*
- * The concrete function at @addr as the debug info calls it, by its linkage name if it has one: for addresses that no symbol
- * covers (functions of GHC, a debug file without .symtab). NULL: none, or no debug info. Borrowed.
+ * As symtab_lookup(), of the debug info: the concrete function at @addr, by its linkage name if it has one, and its piece of
+ * code there. For addresses that no symbol covers (functions of GHC, a debug file without .symtab).
  */
-const char *inlines_function(struct module *m, struct svma addr);
+int inlines_symbol(struct module *m, struct svma addr, struct symbol *out);
 
 struct source_line {
 	const char *file;	/* base name; NULL: not known. Borrowed. */

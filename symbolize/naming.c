@@ -239,9 +239,7 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 	p->nm->by_source[NAME_INLINE] += n;
 	if (ahead->asked ? !ahead->found : symtab_lookup(m, at, &sym)) {
 		/* Stopped: what would have to be read may take long. */
-		sym.name = p->found.done ? NULL : inlines_function(m, at);
-		sym.source = NAME_DWARF;
-		if (!sym.name) {
+		if (p->found.done || inlines_symbol(m, at, &sym)) {
 			add_module_placeholder(p, m, "", at.v);
 			return NAME_NONE;
 		}

@@ -33,6 +33,9 @@ like "other functions have their symbol's name" "$(cat part.stats)" '^ +[0-9]+  
 "$NSPROF" symbolize -q --format profile -o none.profile none.data
 like "the source in a saved profile" "$(grep app_leaf none.profile)" 'debuginfo'
 
+like "annotate: such a function has code" "$("$NSPROF" annotate -i part.data app_leaf 2>&1)" '^ Percent  Samples \| app_leaf: [0-9]+ samples'
+like "script: and offsets" "$("$NSPROF" script -F comm,ip,sym,symoff -i part.data 2>&1)" ' app_middle\+0x[0-9a-f]+$'
+
 # A symbol comes first, whatever debug info says.
 objcopy --redefine-sym app_inner=renamed part other
 "$NSPROF" record -q -e cpu-clock -F 499 -o other.data -- ./other --cpu 0.3
