@@ -78,7 +78,7 @@ static size_t suffix_len(const char *s, bool bare)
 	} known[] = {
 		{ ".constprop", true }, { ".isra", true }, { ".part", true }, { ".lto_priv", true }, { ".locality_clone", true },
 		{ ".llvm", true }, { ".__part", true }, { ".__uniq", true }, { ".memprof", true }, { ".specialized", true },
-		{ ".org", true }, { ".cold", false }, { ".warm", false }, { ".eh", false }, { ".localalias", false },
+		{ ".org", true }, { ".cold", false }, { ".warm", false }, { ".hot", false }, { ".eh", false }, { ".localalias", false },
 		{ ".argprom", false }, { ".argelim", false },
 	};
 

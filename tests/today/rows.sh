@@ -24,7 +24,7 @@ row clang-bbsections "clang libc6-dev" version="$(first_number 'clang --version'
 	build='clang -O2 -fbasic-block-sections=all -DP=app -o /app/clangbb spin.c -pthread' run='./clangbb 60'
 row clang++ "clang g++" version="$(first_number 'clang++ --version')" root="$C_ROOT" chain="$CXX" between="$CXX_BETWEEN" \
 	build='clang++ -std=c++20 -O2 -o /app/clang++ chain.cc' run='./clang++ 60'
-GO_ENV='export GO111MODULE=off GOCACHE=/tmp/go GOFLAGS=-p=2'
+GO_ENV='export GO111MODULE=off GOCACHE=/src/.go GOFLAGS=-p=2'
 # The clock is read on the thread's own stack, which begins there.
 row go "golang-go" version="$(first_number 'go version')" root='runtime\..*|time\.now' chain='main\.outer;main\.inner;main\.leaf' \
 	build="$GO_ENV; go build -o /app/gospin gospin.go" run='./gospin 60'

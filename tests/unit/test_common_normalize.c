@@ -45,6 +45,8 @@ static void test_suffixes(void **state)
 	check("f(int) [clone .warm]", "f(int)");
 	check("f(int) [clone .actor] [clone .cold]", "f(int) [clone .actor]");
 	check("parse.eh", "parse");
+	check("parse.hot", "parse");
+	check("parse.hotter", "parse.hotter");
 	check("parse.org.0", "parse");
 	check("init.__uniq.293484023415", "init");
 	check("init.__uniq.293484023415.llvm.77", "init");
