@@ -188,14 +188,6 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 	return 0;
 }
 
-/* Erlang's emulator: a process of Erlang's has its stack beside its heap. */
-static bool has_jit_stacks(const char *exe)
-{
-	const char *slash = strrchr(exe, '/');
-
-	return !strcmp(slash ? slash + 1 : exe, "beam.smp");
-}
-
 static void take_facts(struct replay *rp, struct image *img, const struct ev_proc *ev)
 {
 	const struct jitcode *jit = jitsource_find(rp->jit, ev->serial);
@@ -207,7 +199,6 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 	img->comm = keep(rp, ev->comm);
 	img->exe = keep(rp, ev->exe);
 	img->cgroup = keep(rp, ev->cgroup);
-	img->as->jit_stacks = has_jit_stacks(ev->exe);
 	/* Without one of its own, code compiled before a fork is its parent's. */
 	if (!jit && img->parent)
 		jit = img->parent->as->jit;
@@ -276,6 +267,8 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 	}
 	addrspace_add(img->as, &m);
 	img->runtimes |= jit_runtime_proof(m.path);
+	/* A process of Erlang's has its stack beside its heap. */
+	img->as->jit_stacks |= (img->runtimes & JIT_ERLANG) != 0;
 	if (!img->as->jit && jitdump_marks(m.path))
 		addrspace_set_jit(img->as, jitsource_live(rp->jit, img->pid, img->start_ticks,
 							  m.start, m.end));
