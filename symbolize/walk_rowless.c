@@ -393,7 +393,7 @@ static enum made_call calls(struct walker *w, const struct unwind_input *in, con
  * A function without rows and without a frame of its own leaves %rbp at its caller's frame, and a step by it would pass over
  * the caller. So before it: a return address between, behind a call of this very function (@addr is in it, in @wm), with
  * which what is known of the caller leads on. Where the code does not say what is called it will do if what %rbp leads to
- * cannot be this function's caller, since it calls another one, or if there is no code to look at.
+ * cannot be this function's caller, since it calls another one.
  */
 static bool caller_below_bp(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t addr,
 			    struct uregs *regs)
@@ -402,7 +402,8 @@ static bool caller_below_bp(struct walker *w, const struct unwind_input *in, con
 	const struct walk_map at = *wm;
 	enum made_call by_bp;
 
-	if (!uregs_get(regs, CFI_REG_BP, in->stack, &bp) || bp % 8 || stack_view_read(in->stack, bp + 8, &ra) ||
+	/* Without code any word that an earlier call has left behind would do. What calls tell is in a slice as rows. */
+	if (!module_made(at.mod) || !uregs_get(regs, CFI_REG_BP, in->stack, &bp) || bp % 8 || stack_view_read(in->stack, bp + 8, &ra) ||
 	    !walk_is_return(w, in, ra))
 		return false;
 	by_bp = calls(w, in, &at, ra, addr);
@@ -418,7 +419,7 @@ static bool caller_below_bp(struct walker *w, const struct unwind_input *in, con
 			continue;
 		by = calls(w, in, &at, v, addr);
 		if (by == MADE_CALL_OTHER ||
-		    (by == MADE_CALL_UNKNOWN && by_bp == MADE_CALL_UNKNOWN && module_made(at.mod)) ||
+		    (by == MADE_CALL_UNKNOWN && by_bp == MADE_CALL_UNKNOWN) ||
 		    !leads_on(w, in, regs, v, a + 8))
 			continue;
 		uregs_set(regs, CFI_REG_SP, a + 8);

@@ -19,7 +19,7 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwin
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
-	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers))
+	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
@@ -174,6 +174,8 @@ $(T)/nested-musl: tests/targets/nested.c $(T)/.dir
 	$(call tcc,musl-gcc,-std=gnu11 -z execstack)
 $(T)/fibers: tests/targets/fibers.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/stale: tests/targets/stale.c $(T)/.dir
+	$(call tcc,$(TCC),)
 $(T)/movetext: tests/targets/movetext.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/dive: tests/targets/dive.c $(T)/.dir
