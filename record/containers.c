@@ -365,8 +365,11 @@ void containers_refresh(struct containers *cs)
 	free(top.path);
 	containers_look(cs, 0, NULL);
 	cs->n = cs->sorted = keep_running(cs);
-	for (size_t i = 0; i < cs->n; i++)
+	for (size_t i = 0; i < cs->n; i++) {
 		finish(&cs->all[i]);
+		/* A cgroup that was left behind has no runtime to name it. */
+		cs->all[i].unnamed = cs->all[i].unnamed && containers_populated(cs, &cs->all[i]);
+	}
 	if (cs->n)
 		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
 	name_together(cs);

@@ -153,6 +153,19 @@ static void note_member(void *ctx, uint32_t pid)
 		m->pids[m->n++] = pid;
 }
 
+static void find_members(const struct containers *cs, const struct container *c, struct members *m)
+{
+	struct cgroup cg = { .path = xstrdup(c->cgroup + 1) };
+
+	m->n = 0;
+	cg.fd = openat(cs->fs->fd, cg.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cg.fd >= 0) {
+		cgroup_walk(&cg, NULL, note_member, m);
+		close(cg.fd);
+	}
+	free(cg.path);
+}
+
 struct own_root {
 	struct containers *cs;
 	const char *runtime;
@@ -199,18 +212,20 @@ static void look_at_mounts(struct own_root *o, uint32_t pid)
 static void look_at_root(struct containers *cs, const struct container *c)
 {
 	struct own_root o = { cs, !strcmp(c->runtime, "docker") ? "docker" : !strcmp(c->runtime, "podman") ? "podman" : "" };
-	struct cgroup cg = { .path = xstrdup(c->cgroup + 1) };
-	struct members m = { .n = 0 };
 	const size_t had = cs->dirs.n;
+	struct members m;
 
-	cg.fd = openat(cs->fs->fd, cg.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cg.fd >= 0) {
-		cgroup_walk(&cg, NULL, note_member, &m);
-		close(cg.fd);
-	}
+	find_members(cs, c, &m);
 	for (size_t i = 0; i < m.n && cs->dirs.n == had; i++)
 		look_at_mounts(&o, m.pids[i]);
-	free(cg.path);
+}
+
+bool containers_populated(const struct containers *cs, const struct container *c)
+{
+	struct members m;
+
+	find_members(cs, c, &m);
+	return m.n;
 }
 
 /*

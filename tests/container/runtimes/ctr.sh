@@ -34,7 +34,7 @@ rt_root
 # All flags before the folder. It makes its cgroup of the namespace and the name.
 c run -d --rootfs "$T/root" shop-web "${RT_COMMAND[@]}" >"$T/log" 2>&1 || skip_all "ctr run fails: $(tail -n 1 "$T/log")"
 later 'remove shop-web'
-RT_RUNTIME=containerd RT_NAME=shop-web RT_ID=shop-web RT_ROOTS=(--runtime-root "$D/state")
+RT_RUNTIME=containerd RT_NAME=shop-web RT_ID=shop-web
 first() { c task ls | awk '$1 == "shop-web" { print $2 }'; }
 rt_checks "$CTR_CGROOT/shop-web" "$(first)"
 check "ctr task exec" c task exec -d --exec-id beside shop-web /app/spin-a 30

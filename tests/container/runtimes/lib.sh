@@ -36,6 +36,8 @@ rt_checks() {
 	local cg=$1 pid=$2 f pids jobs=()
 	check "it is in its cgroup, $cg" test -d "$CTR_V2/$cg"
 	check "its process is there" wait_for "grep -qs '^jit\$' /proc/$pid/comm" 20
+	"$NSPROF" ps --json --interval 0.01 "${RT_ROOTS[@]}" >"$T/ps.json" 2>"$T/ps.err"
+	unlike "nsprof ps: it has a name" "$(cat "$T/ps.err")" "no name for.* ${RT_ID:0:12}"
 	is "nsprof ps" "$("$NSPROF" ps --json --interval 0.1 "${RT_ROOTS[@]}" | jq -r --arg cg "/$cg" '.containers[] | select(.cgroup == $cg)
 		| [.runtime, .name, .id, .image, .pid, .processes] | join(" ")')" "$RT_RUNTIME $RT_NAME $RT_ID $RT_IMAGE $pid 3"
 	pids=$(tr '\n' , <"$CTR_V2/$cg/cgroup.procs")

@@ -21,7 +21,6 @@ tar c -C "$T/root" . | pm import -q - nsprof-test >"$T/log" 2>&1 || skip_all "po
 OPTIONS=(--cgroup-parent "/$CTR_CGROOT" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000)
 pm run -d --name web "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
 RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=web RT_IMAGE=localhost/nsprof-test:latest
-RT_ROOTS=(--runtime-root "$D/root:$D/run")
 first() { pm inspect -f '{{.State.Pid}}' web; }
 rt_checks "$CTR_CGROOT/libpod-$RT_ID" "$(first)"
 check "podman exec" pm exec -d web /app/spin-a 30
@@ -31,6 +30,18 @@ rt_lives "$(first)" again
 export -f pm
 export D
 rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
+# A pod: its containers and nothing else, neither conmon nor what keeps the pod's namespaces.
+# A pause program of ours, since podman builds its image from one that may not be installed.
+if pm pod create --name shop --cgroup-parent "/$CTR_CGROOT" --network none --infra-image nsprof-test --infra-command "/app/spin 600" >"$T/log" 2>&1 &&
+	pm run -d --pod shop --name till --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
+	"$NSPROF" ps --json --interval 0.01 >"$T/ps"
+	like "a pod: its container" "$(jq -r '.containers[] | .runtime + " " + .name' "$T/ps" | paste -sd ',')" "podman till"
+	is "a pod: what runs, and no conmon" "$(jq -r --arg cg "/$CTR_CGROOT/" '.containers[] | select(.cgroup | startswith($cg)) | .cgroup' "$T/ps" |
+		grep -Ev '/libpod-[0-9a-f]{64}$')" ""
+	check "a pod is removed" pm pod rm -f -t 0 shop
+else
+	skip "a pod" "podman makes none here: $(tail -n 1 "$T/log")"
+fi
 create() { pm create --name "$1" "${OPTIONS[@]}" nsprof-test /app/spin 60; }
 rt_twins create "pm start"
 check "podman rm -f" pm rm -f web
