@@ -11,14 +11,14 @@
 # $NSPROF is the front command under test, $TOP the source tree, $BUILD the build tree, $T a private folder
 # that goes away at the end, with background jobs of the script.
 
-TOP=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+TOP=${TOP:-$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")}
 BUILD=${BUILD:-$TOP/build}
 NSPROF=${NSPROF:-$BUILD/bin/nsprof}
 export TOP BUILD NSPROF
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
-# What one test leaves in the cache is not another's.
-export XDG_CACHE_HOME=$T/.cache
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+tests_env "$T"
 tap_n=0
 tap_failed=0
 
@@ -165,6 +165,7 @@ need_cmd() {
 	local c
 	for c in "$@"; do
 		command -v "$c" >/dev/null || skip_all "needs the command $c"
+		[ "$c" != perf ] || have_perf || skip_all "needs a perf that runs: $(perf --version 2>&1 | head -n 1)"
 	done
 }
 

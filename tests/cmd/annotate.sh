@@ -151,7 +151,7 @@ if [ -x "$TARGETS/jitloop" ]; then
 fi
 
 # ---- perf.data ----
-if command -v perf >/dev/null && perf record -q -e cpu-clock:u -F 499 -o perf.data -- ./work 0.1 >/dev/null 2>&1; then
+if have_perf && perf record -q -e cpu-clock:u -F 499 -o perf.data -- ./work 0.1 >/dev/null 2>&1; then
 	compare "perf.data" perf.data 1 hot work
 else
 	skip "perf.data" "perf cannot record here"

@@ -54,7 +54,7 @@ check "C: our own import makes the same of it" cmp "$T/a.folded" "$T/a2.folded"
 is "no recording: status" $? 1
 check "no file is left of that" test ! -e "$T/strict.perf"
 
-if command -v perf >/dev/null; then
+if have_perf; then
 	alike "C" "$T/a.data" "$T/a.perf"
 	chain=$("$TARGETS/spin" --chain | tr '\n' ';')
 	is "C: perf's names are the program's own" \
@@ -90,14 +90,14 @@ fi
 rec -F 999 -o "$T/b.data" -- bash -c 'for i in 1 2 3 4 5; do ls /usr >/dev/null; done; (printf quiet >/proc/$BASHPID/comm; exec "$@")' - \
 	"$TARGETS/spin" --threads 3 0.12
 exported "threads" "$T/b.data" "$T/b.perf"
-command -v perf >/dev/null && alike "threads" "$T/b.data" "$T/b.perf"
+have_perf && alike "threads" "$T/b.data" "$T/b.perf"
 check "threads: forks, exits and names" grep -q '3:[0-9]* 4:[0-9]* 7:[0-9]* 9:' "$T/counts"
 
 # ---- deeper than the copies ----
 if [ -x "$TARGETS/deep" ]; then
 	rec -F 499 --call-graph dwarf,4096 -o "$T/deep.data" -- timeout 0.4 "$TARGETS/deep" 100000 60
 	exported "deep" "$T/deep.data" "$T/deep.perf"
-	command -v perf >/dev/null && alike "deep" "$T/deep.data" "$T/deep.perf"
+	have_perf && alike "deep" "$T/deep.data" "$T/deep.perf"
 else
 	skip "deep stacks" "no C++ compiler"
 fi
@@ -105,7 +105,7 @@ fi
 # ---- another event ----
 "$NSPROF" record -q -e page-faults:u -c 1 -o "$T/f.data" -- ls / >/dev/null
 "$NSPROF" export -q -o "$T/f.perf" "$T/f.data"
-if command -v perf >/dev/null; then
+if have_perf; then
 	check "an event by its name, type and period" grep -q '^page-faults:u: type: 1, size: 112, config: 0x2, { sample_period, sample_freq }: 1,.*exclude_kernel: 1' \
 		<(PERF evlist -v -i "$T/f.perf")
 fi
@@ -115,7 +115,7 @@ cp "$TARGETS/spin-a" "$T/app" && cp "$TARGETS/spin-b" "$T/app.new"
 # shellcheck disable=SC2016
 rec -F 499 -o "$T/two.data" -- bash -c '"$1" --cpu 0.15; mv "$1.new" "$1"; "$1" --cpu 0.15' - "$T/app"
 exported "one path" "$T/two.data" "$T/two.perf"
-if command -v perf >/dev/null; then
+if have_perf; then
 	PERF script --no-inline -i "$T/two.perf" >"$T/two.txt" 2>"$T/perf.err"
 	is "one path: the first has nobody's names" "$(awk '/^[^\t ]/ { n++ } /bbb_/ { b[n] } /aaa_/ { a[n] } END { print length(a), length(b) }' \
 		"$T/two.txt")" "0 0"
@@ -126,7 +126,7 @@ fi
 rm "$T/app"
 "$NSPROF" export -q --buildid-dir "$T/syms" -o "$T/two.perf" "$T/two.data" 2>"$T/err"
 is "--buildid-dir: status" "$? $(cat "$T/err")" "0 "
-if command -v perf >/dev/null; then
+if have_perf; then
 	perf --buildid-dir "$T/syms" report --stdio --no-children -g none -s dso,sym -t '|' -i "$T/two.perf" >"$T/out" 2>"$T/perf.err"
 	is "--buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "--buildid-dir: the first one's names" grep -q '|app *|\[\.\] aaa_leaf' "$T/out"
@@ -141,7 +141,7 @@ rec -F 499 -o "$T/k.data" -- "$TARGETS/spin" --cpu --kernel 0.2
 "$NSPROF" export -q -o "$T/k.perf" "$T/k.data"
 "$NSPROF" import -q -o "$T/k2.data" "$T/k.perf"
 "$NSPROF" export -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
-if command -v perf >/dev/null; then
+if have_perf; then
 	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
 	# Of several names at one address (__x86_indirect_thunk_rax, __pi___x86_indirect_thunk_rax) the kernel tells us one, and perf takes
 	# another one from /proc/kallsyms: to either the first of them.

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd python3 jq
-command -v perf >/dev/null || skip_all "perf is not installed"
+have_perf || skip_all "perf is not installed"
 TARGETS=$BUILD/tests/targets
 cd "$T" || exit 1
 perf_rec() { # FILE OPTIONS... -- COMMAND...

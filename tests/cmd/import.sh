@@ -5,7 +5,7 @@
 # is. The stacks are those of perf script, frame for frame.
 . "$(dirname "$0")/../lib.sh"
 need_root
-command -v perf >/dev/null || skip_all "perf is not installed"
+have_perf || skip_all "perf is not installed"
 TARGETS=$BUILD/tests/targets
 PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
 

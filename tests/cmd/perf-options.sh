@@ -223,7 +223,7 @@ options() {
 	perf "$1" -h 2>&1 | sed -nE 's/^ {4}(-[^ ,]), (--[a-z-]+)( <|\[=?)?.*/\1\3 \2\3/p; s/^ {4}(-[^ ,])( <.*)? +[a-z].*/\1\2/p; s/^ {8}(--[a-zA-Z-]+)( <|\[=?)?.*/\1\2/p' |
 		sed -E 's/ <[^-]*/=1 /g; s/\[=?//g' | tr ' ' '\n' | grep -e '^-' | sed -E 's/^(-[^-])=/\1/' | sort -u
 }
-if command -v perf >/dev/null; then
+if have_perf; then
 	: >empty
 	for c in record script report diff; do
 		unknown='' n=0

@@ -64,7 +64,7 @@ is "the exec before is another process" "$("$NSPROF" symbolize -q --no-inline --
 	grep -E -- "-$PARENT\$" | grep -vx "main-after-$PARENT" | grep -vxE "(bash|nsprof|nsprof-record)-$PARENT")" ""
 "$NSPROF" export -q --perf-data -o "$T/exported" "$T/data" 2>"$T/err"
 all_outputs "exported as perf.data" "$T/exported"
-if command -v perf >"$T/log" && perf --version >"$T/log" 2>&1; then
+if have_perf; then
 	perf record -q -e cpu-clock -F 499 -g -o "$T/perf.data" "$RENAMES" 0.4 >"$T/out" 2>"$T/err"
 	read -r CHILD <"$T/out"
 	PARENT=$(perf script -i "$T/perf.data" -F comm,pid 2>"$T/err" | awk '$1 == "main-after" { print $2; exit }')

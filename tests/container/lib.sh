@@ -303,7 +303,7 @@ life() {
 # for each recording, and gone before its report as on another machine. Without build-ids (PERF_OPTS=-B) unless a test wants them:
 # it dies while it looks for them when a process it recorded has ended ("assertion failed at util/build-id.c:1010").
 PERF_OPTS=-B
-if command -v perf >/dev/null && [[ $(perf --version) == "perf version 6.1."* ]]; then
+if [[ $(perf --version 2>/dev/null) == "perf version 6.1."* ]]; then
 	PERF=perf
 else
 	PERF=

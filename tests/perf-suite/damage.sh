@@ -25,7 +25,7 @@ perf_record() { perf --buildid-dir "$T/buildids" record -q -B -N -e cpu-clock -F
 record own.data -F 499 -g -- "$TARGETS/spin" --cpu 0.2
 files=(own.data)
 if ours; then
-	if command -v perf >/dev/null && perf_record perf.data; then
+	if have_perf && perf_record perf.data; then
 		files+=(perf.data)
 	else
 		skip "perf.data" "perf does not record here"

@@ -55,7 +55,7 @@ all() {
 }
 
 suite_need() {
-	ours || command -v perf >/dev/null || skip_all "perf is not installed"
+	ours || have_perf || skip_all "perf is not installed"
 	record probe -- true >probe.err 2>&1 || skip_all "cannot record here: $(tail -n 1 probe.err)"
 	[ -x "$TARGETS/spin" ] || skip_all "the programs are not built (make test-targets)"
 }

@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# tests_env DIR: what a user has set, or did before, does not show in a test. Sourced by tests/lib.sh and tests/run; what programs
+# keep for their user goes below DIR. HOME stays: rustup and npm have their own there. So do PATH and the paths of compilers and
+# the dynamic linker, without which programs may not be found.
+tests_env() {
+	umask 022
+	# Messages of tools are compared with: no translations.
+	export LC_ALL=C.UTF-8
+	unset LANGUAGE TZ
+	# Of shells and make.
+	unset CDPATH BASH_ENV ENV POSIXLY_CORRECT GREP_OPTIONS MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES NODEPS V
+	# Of terminals.
+	unset NO_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES PAGER NSPROF_PAGER LESS MANPAGER MANWIDTH
+	# Of what decides about the output of compilers and interpreters, and what they load.
+	unset GCC_COLORS SOURCE_DATE_EPOCH GOFLAGS RUSTFLAGS NODE_OPTIONS PYTHONSTARTUP PYTHONOPTIMIZE PERL5OPT \
+		JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS LD_PRELOAD LD_BIND_NOW
+	# Debug info comes from where a test says.
+	unset DEBUGINFOD_URLS DEBUGINFOD_TIMEOUT DEBUGINFOD_CACHE_PATH
+	unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
+	export XDG_CACHE_HOME=$1/.cache HOME=${HOME:-$1}
+	# perf's cache of binaries would name what an earlier recording saw.
+	printf '[buildid]\n\tdir = %s/.debug\n' "$1" >"$1/.perfconfig"
+	export PERF_CONFIG=$1/.perfconfig
+}
