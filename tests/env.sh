@@ -17,7 +17,8 @@ tests_env() {
 	# Debug info comes from where a test says.
 	unset DEBUGINFOD_URLS DEBUGINFOD_TIMEOUT DEBUGINFOD_CACHE_PATH
 	unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
-	export XDG_CACHE_HOME=$1/.cache HOME=${HOME:-$1}
+	# Without HOME, ~ is what passwd(5) says.
+	export XDG_CACHE_HOME=$1/.cache HOME=${HOME:-~}
 	# perf's cache of binaries would name what an earlier recording saw.
 	printf '[buildid]\n\tdir = %s/.debug\n' "$1" >"$1/.perfconfig"
 	export PERF_CONFIG=$1/.perfconfig

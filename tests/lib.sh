@@ -188,6 +188,26 @@ need_target() {
 # have_perf: is there a perf that runs? Ubuntu's command is a script, and fails without the package of the running kernel.
 have_perf() { perf --version >/dev/null 2>&1; }
 
+# for_nobody [PROGRAM...]: put the programs under test, and these, into $PUBLIC, a folder that any user can read, and take them from
+# there from now on: nobody but root may be able to read the folder of this tree. "${NOBODY[@]}" COMMAND runs as a user without
+# rights. Fails, with the reason in $no_nobody, where that cannot be.
+NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+for_nobody() {
+	if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+		no_nobody="needs root and setpriv"
+		return 1
+	fi
+	if [ -z "${PUBLIC-}" ]; then
+		PUBLIC=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-public.XXXXXX")
+		later "rm -rf '$PUBLIC'"
+		cp "$BUILD"/bin/nsprof* "$@" "$PUBLIC"
+		chmod -R a+rX "$PUBLIC"
+	fi
+	# shellcheck disable=SC2034 # for the caller
+	no_nobody=$("${NOBODY[@]}" "$PUBLIC/nsprof" help 2>&1 >/dev/null) || return
+	NSPROF=$PUBLIC/nsprof
+}
+
 # can_sample_kernel: false where perf_event_paranoid or missing rights keep samples out of the kernel.
 can_sample_kernel() {
 	"$NSPROF" record -q -e cpu-clock:k -o "$T/can_sample_kernel" -- true 2>/dev/null

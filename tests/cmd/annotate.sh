@@ -64,12 +64,12 @@ compare() {
 }
 
 # ---- several binaries ----
-run="./work 0.3; $TARGETS/spin-static --cpu 0.1; $TARGETS/spin --cpu 0.1"
+run='./work 0.3; "$0/spin-static" --cpu 0.1; "$0/spin" --cpu 0.1'
 want='spin spin-static.* work'
-[ ! -x "$TARGETS/shop" ] || { run+="; $TARGETS/shop 0.4" want="shop $want"; }
+[ ! -x "$TARGETS/shop" ] || { run+='; "$0/shop" 0.4' want="shop $want"; }
 want="libc.* $want"
-[ ! -x "$TARGETS/gospin" ] || { run+="; $TARGETS/gospin 0.4" want="gospin.* $want"; }
-"$NSPROF" record -q -e cpu-clock:u -F 999 -o all.data -- sh -c "$run" >/dev/null 2>err || skip_all "cannot record here: $(cat err)"
+[ ! -x "$TARGETS/gospin" ] || { run+='; "$0/gospin" 0.4' want="gospin.* $want"; }
+"$NSPROF" record -q -e cpu-clock:u -F 999 -o all.data -- sh -c "$run" "$TARGETS" >/dev/null 2>err || skip_all "cannot record here: $(cat err)"
 compare "several binaries" all.data 3 hot "$want"
 mv all.data.json all.json
 is "what it is of" "$(jq -r '.functions[] | select(.symbol == "hot") | .binary, .code' all.json | xargs)" "$T/work binary"

@@ -140,11 +140,11 @@ is "6 descriptors: nothing works" "$rc" 2
 said no -a "perf_event_open: cannot open .* events: Too many open files: the limit is 6; raise it"
 
 # ---- a user without rights ----
-if ! command -v setpriv >/dev/null || ! setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all "$NSPROF" doctor --help >/dev/null 2>&1; then
-	skip "user without rights" "needs setpriv, and programs that another user can run"
+if ! for_nobody; then
+	skip "user without rights" "$no_nobody"
 else
 	at="user: "
-	as=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+	as=("${NOBODY[@]}")
 	agrees
 	said "not ok" rights "user 65534 without CAP_PERFMON or CAP_SYS_ADMIN, without CAP_SYS_PTRACE; run as root"
 	said "not ok" processes "open\(/proc/[0-9]+/maps\): Permission denied: .*CAP_SYS_PTRACE"

@@ -46,7 +46,7 @@ pty() {
 }
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
 	while IFS='|' read -r what command; do
-		pty "$NSPROF $command"
+		pty "'$NSPROF' $command"
 		is "$what on a terminal: status" $? 129
 		like "$what on a terminal: says -o FILE" "$(cat typescript)" "error: $what writes .* a terminal cannot show.*-o FILE"
 		is "$what on a terminal: nothing but that" "$(grep -c . <(grep -av '^Script ' typescript))" 1
@@ -62,11 +62,11 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
 		--format svg|report --format svg -o /dev/stdout a.folded
 		--format svg|report --format svg -o /dev/tty a.folded
 	END
-	pty "$NSPROF report --format svg a.folded -o out.svg"
+	pty "'$NSPROF' report --format svg a.folded -o out.svg"
 	is "with -o it is written" "$? $(grep -c '<svg' out.svg)" "0 1"
-	pty "$NSPROF symbolize --format pprof data | cat >out.pb"
+	pty "'$NSPROF' symbolize --format pprof data | cat >out.pb"
 	check "so it is into a pipe" test -s out.pb
-	pty "NSPROF_PAGER=cat $NSPROF report data"
+	pty "NSPROF_PAGER=cat '$NSPROF' report data"
 	is "text goes to a terminal" "$? $(grep -c app_leaf typescript | sed 's/[1-9].*/some/')" "0 some"
 else
 	skip "terminals" "needs the command script and a pseudo-terminal"

@@ -5,9 +5,9 @@
 . "$(dirname "$0")/../lib.sh"
 need_cmd jq
 S=$BUILD/tests/targets/spin
-OLD=$BUILD/tests/targets/oldkernel.so
+OLD=./oldkernel.so
 cd "$T" || exit 1
-[ -x "$S" ] && [ -e "$OLD" ] || skip_all "test programs are not built: make test-targets"
+[ -x "$S" ] && cp "$BUILD/tests/targets/oldkernel.so" . || skip_all "test programs are not built: make test-targets"
 "$NSPROF" record -v -e cpu-clock:u -o probe -- true 2>have || skip_all "cannot record here: $(cat have)"
 
 # without WORDS ARGUMENT...: record to a.data on a kernel without them; what it says is in err.

@@ -7,7 +7,7 @@ need_cmd python3 jq
 TARGETS=$BUILD/tests/targets
 cd "$T" || exit 1
 
-"$NSPROF" record -q -F 999 -g -o rec -- bash -c "$TARGETS/spin --threads 2 0.3; $TARGETS/spin --kernel 0.3" >/dev/null 2>&1 ||
+"$NSPROF" record -q -F 999 -g -o rec -- bash -c '"$0" --threads 2 0.3; "$0" --kernel 0.3' "$TARGETS/spin" >/dev/null 2>&1 ||
 	skip_all "cannot record here"
 folded() { "$NSPROF" symbolize -q --annotate --by thread "$@" rec; }
 profile() { "$NSPROF" symbolize -q --format profile "$@" rec; }

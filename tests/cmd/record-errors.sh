@@ -132,18 +132,15 @@ else
 fi
 
 # As a user without rights. Only root can become one; the default of the kernel or stricter is needed.
-if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
-	skip "user without rights" "needs root and setpriv"
-elif [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ]; then
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ]; then
 	skip "user without rights" "kernel.perf_event_paranoid is below 2"
-elif ! setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all "$NSPROF" record --help \
-		>/dev/null 2>&1; then
-	skip "user without rights" "the programs cannot be run by another user here"
+elif ! for_nobody; then
+	skip "user without rights" "$no_nobody"
 else
 	chmod 777 "$T"
 	echo precious >"$T/nsprof.data"
 	chmod 666 "$T/nsprof.data"
-	as=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+	as=("${NOBODY[@]}")
 	refuses "everything without the right" 1 \
 		"all CPUs: Permission denied: kernel.perf_event_paranoid is [0-9]+ and CAP_PERFMON is missing; run as root" \
 		"${out[@]}" -a

@@ -36,12 +36,13 @@ rec "rings beyond all reason" 129 -m 64G -- true
 said "rings beyond all reason: said" "'64G' is no ring size; -m takes pages .*at most 1G"
 rec "rings of so many pages" 129 -m 99999999999 -- true
 said "rings of so many pages: said" "'99999999999' is no ring size"
-user=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
-if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null || ! command -v prlimit >/dev/null; then
-	skip "rings of a user" "needs root, setpriv and prlimit"
-elif ! "${user[@]}" "$NSPROF" record --help >/dev/null 2>&1; then
-	skip "rings of a user" "the programs cannot be run by another user here"
+user=("${NOBODY[@]}")
+if ! command -v prlimit >/dev/null; then
+	skip "rings of a user" "needs prlimit"
+elif ! for_nobody "$S"; then
+	skip "rings of a user" "$no_nobody"
 else
+	S=$PUBLIC/${S##*/}
 	mkdir -m 777 user
 	chmod 711 .
 	prlimit --memlock=0 "${user[@]}" "$NSPROF" record -m 64M -o user/a.data -- true 2>err

@@ -50,7 +50,7 @@ like "a program that is executed meanwhile has its names" "$("$NSPROF" symbolize
 unlike "and no stack is broken" "$("$NSPROF" symbolize -q --by process data 2>/dev/null | grep '^spin-b')" 'broken_stack|truncated|no mapping'
 check "nothing is missing" [ "$("$NSPROF" info --json data | python3 -c 'import json, sys; l = json.load(sys.stdin)["ledger"]; print(l["lost_kernel"] + l["lost_sideband"])')" = 0 ]
 
-if command -v perf >/dev/null; then
+if have_perf; then
 	fds perf record -q -e cpu-clock -F 499 -o perf.data -p $pid
 	kill -INT $r
 	wait $r

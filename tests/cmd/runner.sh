@@ -184,4 +184,48 @@ need_cmd bash no-such-command-here
 done_testing
 E
 expect "lib.sh: need_cmd skips the file" 0 "0 passed, 0 failed, 1 skipped" libneed
+
+# A test knows nothing of its user's environment, nor of what an earlier one kept.
+fake env <<E
+. "$TOP/tests/lib.sh"
+is "umask" "\$(umask)" 0022
+is "what is set" "\${CDPATH-}\${DEBUGINFOD_URLS-}\${PAGER-}\${NO_COLOR-}\${COLUMNS-}\${MAKEFLAGS-}\${NODEPS-}\${XDG_CONFIG_HOME-}\$LC_ALL" C.UTF-8
+check "home" test -d "\$HOME"
+is "caches" "\$XDG_CACHE_HOME \$(grep -c "\$T/" "\$PERF_CONFIG")" "\$T/.cache 1"
+done_testing
+E
+(umask 077 && cd "$TOP" && env -u HOME CDPATH=. DEBUGINFOD_URLS=http://127.0.0.1:9 PAGER=false NO_COLOR=1 COLUMNS=9 MAKEFLAGS=-j9 NODEPS=1 \
+	XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/nonexistent LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8 tests/run "$T/f/env.sh" >"$T/out" 2>&1)
+is "the user's environment stays outside" "$(tail -n 1 "$T/out")" "4 passed, 0 failed, 0 skipped"
+
+# Nor where the tree is: in a home that nobody else can enter, with a space in its name.
+mkdir -p "$T/my home/build/bin"
+chmod 700 "$T/my home"
+cp "$BUILD"/bin/nsprof* "$T/my home/build/bin"
+fake nobody <<E
+. "$TOP/tests/lib.sh"
+for_nobody || skip_all "\$no_nobody"
+check "another user" "\${NOBODY[@]}" "\$NSPROF" record --help
+is "without rights" "\$("\${NOBODY[@]}" id -u)" 65534
+done_testing
+E
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	expect "another user can run the programs" 0 "2 passed, 0 failed, 0 skipped" --build "$T/my home/build" nobody
+else
+	skip "another user can run the programs" "needs root and setpriv"
+fi
+
+# A program that was not built has its reason.
+mkdir -p "$T/some/tests/targets"
+: >"$T/some/tests/targets/spin"
+echo gospin:go >"$T/some/tests/targets/lacking"
+fake target <<E
+. "$TOP/tests/lib.sh"
+need_target spin
+pass "spin is there"
+need_target spin gospin
+done_testing
+E
+expect "need_target skips" 0 "1 passed, 0 failed, 1 skipped" --build "$T/some" target
+like "need_target tells why" "$(<"$T/out")" 'gospin is not built: go is not installed'
 done_testing

@@ -229,15 +229,16 @@ kill_recorder() { # SIGNAL
 kill_recorder KILL
 check "recorder killed: nothing is known of the binary" most gone ';\[gone\];' '^;gone;'
 like "recorder killed: remedy" "$(remedy gone names '.*/gone')" 'end the recorder with Ctrl-C or SIGTERM'
-if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ] && ! head -1 /proc/kallsyms | grep -q '^0* ' && can_sample_kernel; then
+if ! for_nobody; then
+	skip "kernel names hidden" "$no_nobody"
+elif ! head -1 /proc/kallsyms | grep -q '^0* ' && can_sample_kernel; then
 	chmod 755 "$T" && chmod 644 gone.data
-	env -u XDG_CACHE_HOME setpriv --reuid 65534 --regid 65534 --clear-groups \
-		"$NSPROF" symbolize -q --stats gone.data 2>gone.stats >/dev/null
+	env -u XDG_CACHE_HOME "${NOBODY[@]}" "$NSPROF" symbolize -q --stats gone.data 2>gone.stats >/dev/null
 	is "kernel names hidden: remedy" "$(remedy gone names '\[kernel\]')" "symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1"
 	look gone
 	is "kernel names hidden: root sees them" "$(row gone names '\[kernel\]')" ""
 else
-	skip "kernel names hidden" "needs root, setpriv, and samples of the kernel"
+	skip "kernel names hidden" "needs samples of the kernel and its names"
 fi
 kill_recorder TERM
 check "SIGTERM: the recording has what it needs of it" most gone ';main;far_first;far_call;.*;far_leaf;' '^;gone;'

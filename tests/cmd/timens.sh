@@ -38,7 +38,7 @@ for by in $past 5000; do
 		bash -c '"$0" 1 jitted & "$0" 1 jitted; wait' "$BUILD/tests/targets/jitloop" 2>err
 	"$NSPROF" info --json own.data >info.json
 	is "a recorder $by s off: nothing lost" "$(jq '.ledger | .lost_kernel + .dropped' info.json)" 0
-	check "a recorder $by s off: samples" jq -e '.samples > 300' info.json
+	check "a recorder $by s off: samples" jq -e '.samples > 20' info.json
 	like "a recorder $by s off: names" "$("$NSPROF" symbolize -q own.data)" ';main;run_jit;jitted'
 	check "a recorder $by s off: all that the kernel counted" jq -e '.ledger.coverage | . > 90 and . < 101' info.json
 done

@@ -42,9 +42,9 @@ for t in all: t.start()
 for t in all: t.join()
 PY
 cat >job.sh <<JOB
-(echo \$BASHPID >$V2/$CG/$A/cgroup.procs && exec $TARGETS/spin --threads 2 0.5) &
-(echo \$BASHPID >$V2/$CG/$A/cgroup.procs && exec $TARGETS/spin-a 0.5) &
-(echo \$BASHPID >$V2/$CG/$B/cgroup.procs && exec $TARGETS/spin-b 0.5) &
+(echo \$BASHPID >"$V2/$CG/$A/cgroup.procs" && exec "$TARGETS/spin" --threads 2 0.5) &
+(echo \$BASHPID >"$V2/$CG/$A/cgroup.procs" && exec "$TARGETS/spin-a" 0.5) &
+(echo \$BASHPID >"$V2/$CG/$B/cgroup.procs" && exec "$TARGETS/spin-b" 0.5) &
 $(python3 -c 'import sys; print(sys.executable)') threads.py &
 wait
 JOB
@@ -158,10 +158,10 @@ check "a filter in the flame graph is text" python3 -c 'import xml.dom.minidom a
 like "and says what it is of" "$(cat x.svg)" 'only comm=\[!&lt;\]\*'
 
 # Stacks deeper than their copies are joined to frames that other samples show: those left out count, too.
-cat >dives.sh <<JOB
-$TARGETS/dive one 0.3 & $TARGETS/dive two 0.3 & $TARGETS/deep 0.6 60 & bash -c ":; exec $TARGETS/dive one 0.3" & wait
+cat >dives.sh <<'JOB'
+"$1/dive" one 0.3 & "$1/dive" two 0.3 & "$1/deep" 0.6 60 & bash -c ':; exec "$0" one 0.3' "$1/dive" & wait
 JOB
-"$NSPROF" record -q -F 1999 --call-graph dwarf,8192 -o dives.data -- bash dives.sh 2>err || fail "dives: recorded" "$(cat err)"
+"$NSPROF" record -q -F 1999 --call-graph dwarf,8192 -o dives.data -- bash dives.sh "$TARGETS" 2>err || fail "dives: recorded" "$(cat err)"
 "$RECODE" dives.data long.data 40 >out 2>err || fail "dives: made long" "$(cat err)"
 for f in dives long; do
 	folded --annotate --by process,thread $f.data >all.$f
