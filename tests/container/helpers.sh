@@ -53,8 +53,22 @@ lxc.monitor.web
 machine.slice/machine-qemu\\x2d1\\x2dvm.scope"
 CONTAINERS+="
 parent/$(id 2c)/libpod-$(id 2d)"
-for cg in $CONTAINERS $OTHERS; do mkdir -p "$CTR_V2/$CTR_CGROOT/$cg"; done
-mkdir "$CTR_V2/$CTR_CGROOT/machine.slice/machine-db.scope"/{payload,supervisor} "$CTR_V2/$CTR_CGROOT/machine.slice/libpod-$C.scope/container"
+lives() {
+	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
+	bash -c 'echo $$ >"$1/cgroup.procs" && exec sleep 600' - "$CTR_V2/$CTR_CGROOT/$1" &
+	PIDS+=("$!")
+	wait_for "grep -qx sleep /proc/$!/comm" 5
+}
+for cg in $OTHERS; do lives "$cg"; done
+for cg in $CONTAINERS; do
+	case $cg in
+	*/machine-db.scope) lives "$cg/payload"; lives "$cg/supervisor" ;;
+	*/libpod-$C.scope) lives "$cg/container" ;;
+	*) lives "$cg" ;;
+	esac
+done
+# Left behind: nothing runs in it, and no runtime knows it.
+mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id 1f)"
 
 # pause in a pod of Kubernetes, and what podman keeps for one.
 S=$T/state

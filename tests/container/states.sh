@@ -133,7 +133,6 @@ mkdir "$F/bin/elsewhere"
 ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
-mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge 19 ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(tail -n 1 '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look

@@ -30,10 +30,10 @@ rt_lives "$(first)" again
 export -f pm
 export D
 rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
-# A pod: its containers and nothing else, neither conmon nor what keeps the pod's namespaces.
-# A pause program of ours, since podman builds its image from one that may not be installed.
-if pm pod create --name shop --cgroup-parent "/$CTR_CGROOT" --network none --infra-image nsprof-test --infra-command "/app/spin 600" >"$T/log" 2>&1 &&
-	pm run -d --pod shop --name till --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
+# A pod: its containers and nothing else, not the pod's own cgroup nor conmon's in it. Without a container of the pod's own, whose default
+# limits cannot be set either.
+if pm pod create --name shop --infra=false --cgroup-parent "/$CTR_CGROOT" >"$T/log" 2>&1 &&
+	pm run -d --pod shop --name till --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
 	"$NSPROF" ps --json --interval 0.01 >"$T/ps"
 	like "a pod: its container" "$(jq -r '.containers[] | .runtime + " " + .name' "$T/ps" | paste -sd ',')" "podman till"
 	is "a pod: what runs, and no conmon" "$(jq -r --arg cg "/$CTR_CGROOT/" '.containers[] | select(.cgroup | startswith($cg)) | .cgroup' "$T/ps" |
