@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "codec.h"
 #include "crc32c.h"
@@ -52,6 +53,7 @@ struct rec_queue {
 	unsigned int nfree;
 	unsigned int least_free;
 	uint64_t waits;
+	uint64_t stall;			/* ns: see rec_queue_stall() */
 	size_t extra;			/* bytes waiting outside of the pool */
 	bool stop;
 	_Atomic int effort;		/* enum stream_effort */
@@ -245,6 +247,26 @@ static void free_job(struct rec_job *job)
 	strbuf_fini(&job->payload);
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ns in which a job did not compute: it waited for the output. */
+static uint64_t timed_job(struct rec_queue *q, struct rec_job *job)
+{
+	const uint64_t wall = clock_ns(CLOCK_MONOTONIC), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t took, ran;
+
+	do_job(q, job);
+	took = clock_ns(CLOCK_MONOTONIC) - wall;
+	ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	return took > ran ? took - ran : 0;
+}
+
 static void *run(void *arg)
 {
 	struct rec_queue *q = arg;
@@ -252,6 +274,7 @@ static void *run(void *arg)
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
 		struct rec_job *job = q->head;
+		uint64_t stall;
 
 		if (!job && q->stop)
 			break;
@@ -261,8 +284,9 @@ static void *run(void *arg)
 		}
 		q->head = job->next;
 		pthread_mutex_unlock(&q->lock);
-		do_job(q, job);
+		stall = timed_job(q, job);
 		pthread_mutex_lock(&q->lock);
+		q->stall = MAX(q->stall, stall);
 		if (job->extra) {
 			q->extra -= job->payload.len;
 			free_job(job);
@@ -329,6 +353,16 @@ void rec_queue_pool(struct rec_queue *q, uint64_t *waits, uint64_t *peak)
 	*waits = q->waits;
 	*peak = REC_QUEUE_JOBS - q->least_free;
 	pthread_mutex_unlock(&q->lock);
+}
+
+uint64_t rec_queue_stall(struct rec_queue *q)
+{
+	uint64_t stall;
+
+	pthread_mutex_lock(&q->lock);
+	stall = q->stall;
+	pthread_mutex_unlock(&q->lock);
+	return stall;
 }
 
 void rec_queue_effort(struct rec_queue *q, enum stream_effort effort)

@@ -50,6 +50,8 @@ struct rec_job *rec_queue_take(struct rec_queue *q, struct rec_out *out, unsigne
 unsigned int rec_queue_free_jobs(struct rec_queue *q);
 /* Times somebody had to wait for a job, and the most of the pool that was ever in use. */
 void rec_queue_pool(struct rec_queue *q, uint64_t *waits, uint64_t *peak);
+/* ns: the longest that the output took to take one block. One that is still on its way is not in it. */
+uint64_t rec_queue_stall(struct rec_queue *q);
 /* How STREAM blocks are packed from now on. */
 void rec_queue_effort(struct rec_queue *q, enum stream_effort effort);
 /* Give a job back to be written after all those before it. */

@@ -316,6 +316,11 @@ void rec_writer_pool(const struct rec_writer *w, uint64_t *waits, uint64_t *peak
 	rec_queue_pool(w->queue, waits, peak);
 }
 
+uint64_t rec_writer_stall(const struct rec_writer *w)
+{
+	return rec_queue_stall(w->queue);
+}
+
 void rec_writer_effort(struct rec_writer *w, enum pressure_level level)
 {
 	rec_queue_effort(w->queue, level == PRESSURE_NONE   ? STREAM_BEST

@@ -85,6 +85,8 @@ int rec_writer_sample(struct rec_writer *w, const struct sample_in *s);
 unsigned int rec_writer_fill(const struct rec_writer *w);
 /* Times the caller had to wait for the pool, and the most blocks of it that were in use. */
 void rec_writer_pool(const struct rec_writer *w, uint64_t *waits, uint64_t *peak);
+/* ns: the longest that the output took to take one block, of those it has taken. */
+uint64_t rec_writer_stall(const struct rec_writer *w);
 /* How much compression may cost from now on. */
 void rec_writer_effort(struct rec_writer *w, enum pressure_level level);
 

@@ -81,6 +81,11 @@ void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 	lg->lost_told += n;
 }
 
+uint64_t ledger_missed(const struct ledger *lg)
+{
+	return lg->lost_told + lg->l.dropped + lg->l.cut;
+}
+
 void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
 	tally_at(&lg->tally, cpu, time)->lost += n;

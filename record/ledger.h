@@ -59,6 +59,8 @@ struct ledger_part {
 void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks);
 void ledger_fini(struct ledger *lg);
 
+/* Samples lost, dropped or cut so far, as far as it is known: what the kernel lost last may be told at the end only. */
+uint64_t ledger_missed(const struct ledger *lg);
 /* Of @in: cpu, time and period. */
 void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in);
 

@@ -78,6 +78,8 @@ int loop_open(struct loop *l)
 		goto fail;
 	err |= timerfd_settime(w->tick, 0, &tick, NULL);
 	err |= watch(w->epoll, w->signal, EPOLLIN, TAG_SIGNAL);
+	if (l->stopper->fd >= 0)
+		err |= watch(w->epoll, l->stopper->fd, EPOLLIN, TAG_SIGNAL);
 	err |= watch(w->epoll, w->tick, EPOLLIN, TAG_TICK);
 	err |= watch(w->epoll, w->deadline, EPOLLIN, TAG_DEADLINE);
 	err |= watch(w->epoll, w->toggle, EPOLLIN, TAG_TOGGLE);
@@ -148,12 +150,15 @@ static bool take_signals(struct loop *l, int fd)
 	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGUSR2)
 			take_usr2(l);
-		if (si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR2)
+		if (si.ssi_signo == SIGCONT)
+			l->still.continued = true;
+		if (si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR2 || si.ssi_signo == SIGCONT)
 			continue;
 		l->signo = (int)si.ssi_signo;
 		return true;
 	}
-	return false;
+	l->signo = l->stopper->fd >= 0 ? stopper_signo(l->stopper) : 0;
+	return l->signo;
 }
 
 static void enable(struct loop *l, const struct loop_fds *w)
@@ -291,20 +296,28 @@ enum loop_end loop_run(struct loop *l)
 	uint64_t last = 0;
 
 	watch_init(&away, l->ev, l->sink);
+	standstill_init(&l->still, events_ring_ms(l->ev));
 	start(l, w);
 	for (;;) {
+		bool ends;
 		uint32_t tags;
 		int err;
 
 		if (settling)
 			settling = l->settle(l->settle_ctx);
+		standstill_wait(&l->still, loop_now());
 		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		if (tags & ripening)
 			ripen(tags, last);
 		last = loop_now();
+		/* What stopped and continued us has interrupted the wait, whatever we waited for. */
+		if (standstill_woke(&l->still, last))
+			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
 		sink_pressure(l->sink, loop_now(), drain_fill(l->drain, l->least_ring));
 		l->sink->ledger->woken++;
+		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
+		standstill_drained(&l->still, last, ledger_missed(l->sink->ledger));
 		if (l->sink->facts)
 			cgroup_facts_round(l->sink->facts);
 		err = rec_writer_tick(l->sink->w, last);
@@ -314,7 +327,7 @@ enum loop_end loop_run(struct loop *l)
 			end = LOOP_WRITE_ERROR;
 			break;
 		}
-		if (tags & TAG_SIGNAL && take_signals(l, w->signal)) {
+		if (ends) {
 			end = LOOP_SIGNAL;
 			break;
 		}

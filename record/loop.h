@@ -11,6 +11,8 @@
 #include "open.h"
 #include "sink.h"
 #include "spool.h"
+#include "standstill.h"
+#include "stopper.h"
 
 enum loop_end {
 	LOOP_SIGNAL,		/* see loop.signo */
@@ -33,7 +35,9 @@ struct loop {
 	struct sink *sink;
 	struct spool *spool;
 	struct child *child;
-	const sigset_t *signals;	/* blocked; any but SIGCHLD and SIGUSR2 ends the loop */
+	const sigset_t *signals;	/* blocked; any but SIGCHLD, SIGCONT and SIGUSR2 ends the loop */
+	struct stopper *stopper;	/* those that it takes end the loop, too */
+	struct standstill still;
 	struct control *control;	/* its fd -1 = none */
 	bool start_off;			/* sampling is not on from the start */
 	const uint64_t *toggles_ms;	/* when it goes on, off, on ... after the start; rising */

@@ -107,7 +107,7 @@ static bool wants_shared_side(const struct events *ev)
 {
 	const struct record_opts *o = ev->opts;
 
-	return ev->target->kind == TARGET_PIDS && !o->start_off && !o->control &&
+	return target_is_tasks(ev->target) && ev->target->kind != TARGET_COMMAND && !o->start_off && !o->control &&
 	       fds_needed(ev) > MIN(SEPARATE_MAX, perm_files_left());
 }
 

@@ -222,7 +222,7 @@ static void explain_files(int err, const struct target *t, uint64_t nfds)
 	char instead[200] = "";
 
 	/* One for each thread and CPU, where others have one for each CPU. */
-	if (t->kind == TARGET_PIDS)
+	if (target_is_tasks(t))
 		snprintf(instead, sizeof(instead), ", or record more than these %zu threads with fewer events: the cgroup or container "
 			 "that they are in (-G, --container), or everything (-a)", t->ntids);
 	if (err == -ENFILE) {

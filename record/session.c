@@ -29,6 +29,7 @@
 #include "ran.h"
 #include "sink.h"
 #include "spool.h"
+#include "stopper.h"
 #include "summary.h"
 #include "target.h"
 #include "util.h"
@@ -63,6 +64,8 @@ struct session {
 	struct drain drain;
 	struct spool spool;
 	sigset_t signals, old_mask;
+	sigset_t loop_signals;		/* of these, what the stopper leaves */
+	struct stopper stopper;
 	uint64_t begun;			/* ns, CLOCK_MONOTONIC */
 	struct loop loop;
 	bool listed;			/* pids are complete */
@@ -77,7 +80,7 @@ struct session {
  */
 static void block_signals(struct session *s)
 {
-	static const int sigs[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD, SIGUSR2 };
+	static const int sigs[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD, SIGUSR2, SIGCONT };
 
 	sigemptyset(&s->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(sigs); i++) {
@@ -161,6 +164,8 @@ static int prepare(struct session *s)
 		if (workload)
 			target_set_child(&s->target, (uint32_t)s->child.pid);
 	}
+	s->stopper.quiet = log_verbosity() < 0;
+	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on a vanished reader is an error of write(2), told with its cause. */
 	signal(SIGPIPE, SIG_IGN);
 	err = events_open(&s->ev, o, &s->target, &s->sel, workload);
@@ -172,7 +177,8 @@ static int prepare(struct session *s)
 		.drain = &s->drain,
 		.spool = &s->spool,
 		.child = &s->child,
-		.signals = &s->signals,
+		.signals = &s->loop_signals,
+		.stopper = &s->stopper,
 		.control = &s->control,
 		.start_off = o->start_off,
 		.toggles_ms = o->toggles_ms,
@@ -376,6 +382,18 @@ static uint64_t period_of(const struct session *s)
 	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
 }
 
+/* How many events may have had a part of a period left: of threads those of the ones that live, which are inherited, too. */
+static uint64_t open_at_end(const struct session *s)
+{
+	const struct sink *k = s->sink;
+	uint64_t threads = s->target.kind == TARGET_COMMAND ? 1 : s->target.ntids;
+
+	if (!target_is_tasks(&s->target))
+		return s->ev.nsamples;
+	threads += k->begun;
+	return (threads > k->ended ? threads - k->ended : 0) * s->target.ncpus;
+}
+
 /* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
  * message. */
 static int finish(struct session *s, const struct loop *l)
@@ -392,6 +410,10 @@ static int finish(struct session *s, const struct loop *l)
 		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
 		.picked = s->ev.by_cgroup_id,
 		.tasks = target_is_tasks(&s->target),
+		.events = open_at_end(s),
+		.ended = s->sink->ended,
+		.still = &l->still,
+		.terminal = isatty(STDERR_FILENO),
 		.event = s->ev.sel.name,
 		.modifier = evsel_modifier(&s->ev.sel),
 		.period = period_of(s),
@@ -407,6 +429,7 @@ static int finish(struct session *s, const struct loop *l)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
 	err = spool_finish(&s->spool, stopped, s->sink->err);
 	sum.file = spool_name(&s->spool);
+	sum.stall_ns = rec_writer_stall(s->w);
 	sum.files = s->spool.files;
 	sum.failed = err < 0;
 	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
@@ -420,12 +443,29 @@ static int finish(struct session *s, const struct loop *l)
 	return err < 0 ? err : tell_ran(s, stopped);
 }
 
+/* Whoever sits at a terminal sees that something goes on, and how to end it. */
+static void tell_begin(const struct session *s)
+{
+	const struct record_opts *o = s->o;
+
+	if (!isatty(STDERR_FILENO) || o->start_off)
+		return;
+	if (o->duration_ns)
+		pr_info("recording for %.1f s; Ctrl-C stops it earlier", (double)o->duration_ns / 1e9);
+	else if (o->command)
+		pr_info("recording until '%s' ends; Ctrl-C stops it earlier", o->command[0]);
+	else
+		pr_info("recording; Ctrl-C stops it");
+}
+
 static int record(struct session *s, int *signo)
 {
 	struct loop *l = &s->loop;
-	enum loop_end end = loop_run(l);
+	enum loop_end end;
 	int err;
 
+	tell_begin(s);
+	end = loop_run(l);
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
@@ -448,6 +488,7 @@ static void session_fini(struct session *s)
 	 * The recording is complete: a second signal may now end the wait for the command. Not one that asked for a file
 	 * too late: who sent it did not want an end, and our status is the command's.
 	 */
+	stopper_fini(&s->stopper);
 	signal(SIGUSR2, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	child_stop(&s->child);
@@ -485,7 +526,7 @@ static void keep_freed(void)
 
 int session_run(const struct record_opts *o, int *signo)
 {
-	struct session s = { .o = o, .child = CHILD_INIT, .control = CONTROL_INIT, .out.fd = -1, .target.fs.fd = -1 };
+	struct session s = { .o = o, .child = CHILD_INIT, .control = CONTROL_INIT, .stopper = STOPPER_INIT, .out.fd = -1, .target.fs.fd = -1 };
 	int err, rc = 1;
 
 	*signo = 0;

@@ -68,6 +68,7 @@ struct sink {
 	void (*on_cgroup)(void *ctx, const char *path);	/* NULL = nobody wants to know */
 	void *on_cgroup_ctx;
 	struct cgroup_facts *facts;	/* NULL = none are taken */
+	uint64_t begun, ended;		/* threads, as side-band tells */
 	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
 	const struct target *filter;	/* samples outside of its cgroups are left out; NULL = none */
 	struct u64map cgroups;		/* id to owned struct sink_cgroup * */

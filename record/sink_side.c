@@ -28,6 +28,7 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 	/* A thread changes no mappings; a process begins or ends with its first one. */
 	if (ev->pid == ev->tid)
 		seen_forget(s->seen, ev->pid);
+	s->begun++;
 	proctab_fork(s->pt, ev);
 }
 
@@ -37,6 +38,7 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 		seen_forget(s->seen, ev->pid);
 	if (s->facts && ev->pid == ev->tid)
 		cgroup_facts_exit(s->facts, proctab_cgroup(s->pt, ev->pid));
+	s->ended++;
 	proctab_exit(s->pt, ev);
 }
 

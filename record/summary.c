@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "balance.h"
 #include "log.h"
+#include "output.h"
 #include "strbuf.h"
 #include "util.h"
 
@@ -12,6 +14,10 @@
 #define COVERAGE_PERCENT 90
 /* ns: a shorter period is hard to keep up with for a timer whose interrupt copies a stack. */
 #define PERIOD_SHORT 250000
+/* Below this percentage of what is missing, what was lost at other times than standstills is not worth advice of its own. */
+#define OTHER_PERCENT 5
+/* ns: a disk that takes a block later has stood still. */
+#define STALL_NS 1000000000u
 
 static unsigned long long ull(uint64_t v)
 {
@@ -45,15 +51,38 @@ static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struc
 			    s->clock ? "CPU time" : "events");
 }
 
+/* Most of what is missing is so because nobody drained, or because the output took nothing: what else is advised would not have helped. */
+static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
+{
+	const uint64_t missing = l->lost_kernel + l->cut + l->dropped;
+	char why[STANDSTILL_TEXT];
+
+	if (s->still->longest && missing && standstill_other(s->still, missing) * 100 < missing * OTHER_PERCENT) {
+		standstill_text(s->still, why);
+		pr_warn("%llu of %llu samples were lost, dropped or cut because the recorder stood still %s", ull(missing),
+			ull(balance_taken(l)), why);
+		return true;
+	}
+	if (s->stall_ns > STALL_NS && l->cut + l->dropped) {
+		pr_warn("of %llu samples %llu were dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
+			ull(balance_taken(l)), ull(l->dropped), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
+			(double)s->stall_ns / 1e9,
+			s->stays ? "its file system did not answer; use -o on another one" : "who reads it did not read");
+		return true;
+	}
+	return false;
+}
+
 static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 {
+	const bool stood = tell_standstill(l, s);
 	uint64_t all = balance_taken(l);
 
-	if (l->lost_kernel)
+	if (l->lost_kernel && !stood)
 		pr_warn("%llu of %llu samples were lost because the rings were full: use -m larger "
 			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
 			ull(l->lost_kernel), ull(all), ull(s->ring_bytes / 1024));
-	if (l->cut + l->dropped)
+	if (l->cut + l->dropped && !stood)
 		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
 			"dropped %llu: use a lower -F (larger -c) or a smaller --call-graph dwarf,SIZE, or write "
 			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
@@ -65,21 +94,27 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
 }
 
-/* CPU time that is in no period with a sample, though nothing was lost: see DESIGN.md, section 6. */
+/*
+ * CPU time that is in no period with a sample, though nothing was lost: see DESIGN.md, section 6. Each event that is stopped has less than a period
+ * left: what that explains needs no other cause. Threads that ended are one if there are enough of them for the rest.
+ */
 static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 {
-	uint64_t seen = balance_taken(l) - l->lost_kernel;
-	double none = 100 - balance_coverage(l);
+	uint64_t seen = balance_taken(l) - l->lost_kernel, period = seen ? l->periods / seen : s->period;
+	double none = 100 - balance_coverage(l), rest;
 
-	if (!balance_has_coverage(l) || none <= 100 - COVERAGE_PERCENT)
+	if (!balance_has_coverage(l) || none <= 100 - COVERAGE_PERCENT || !period)
 		return;
-	if (seen && l->periods / seen < PERIOD_SHORT)
+	rest = (double)l->count * none / 100 / (double)period - (double)s->events;
+	if (rest <= 0)
+		return;
+	if (period < PERIOD_SHORT)
 		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer does not keep up "
 			"with this rate: use a lower -F or a larger -c", none);
-	else if (s->tasks)
-		pr_warn("%.0f %% of the CPU time is in no sample: a thread is sampled when it has run for "
-			"a period, and many ended before: use a higher -F, or -a or -G, which count "
-			"by CPU", none);
+	else if (s->tasks && !l->lost_sideband && (double)s->ended >= rest)
+		pr_warn("%.0f %% of the CPU time is in no sample: a thread is sampled when it has run for a period (%.3f ms), and %llu "
+			"ended, each with less than one left: use a higher -F, or -a or -G, which count by CPU", none,
+			(double)period / 1e6, ull(s->ended));
 }
 
 /* @ns of CPU time were used, and there is no sample of it. */
@@ -93,8 +128,8 @@ static void tell_unseen(uint64_t ns, const struct record_opts *o, const struct s
 		pr_warn("no samples, though %.3f ms of CPU time were used: none of it was met in %s", ms,
 			*s->modifier == 'k' ? "the kernel" : "user space");
 	else if (s->tasks && ns >= 2 * s->period)
-		pr_warn("no samples, though %.3f ms of CPU time were used: a thread is sampled when it has run for a period, "
-			"and all ended before: use a %s, or -a or -G, which count by CPU", ms,
+		pr_warn("no samples, though %.3f ms of CPU time were used: a thread is sampled when it has run for a period (%.3f ms) on a CPU, "
+			"and none has: use a %s, or -a or -G, which count by CPU", ms, (double)s->period / 1e6,
 			o->period ? "smaller -c" : "higher -F");
 	else
 		pr_warn("no samples, though %.3f ms of CPU time were used: use a %s, or record for longer", ms,
@@ -171,6 +206,35 @@ void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
 	strbuf_fini(&causes);
 }
 
+/* As a shell reads it. */
+static void add_quoted(const char *text, struct strbuf *out)
+{
+	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")]) {
+		strbuf_adds(out, text);
+		return;
+	}
+	strbuf_addc(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			strbuf_adds(out, "'\\'");
+		strbuf_addc(out, *text);
+	}
+	strbuf_addc(out, '\'');
+}
+
+/* What to do with the file. */
+static void tell_next(const struct summary *s)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	if (strcmp(s->file, OUTPUT_DEFAULT)) {
+		strbuf_adds(&name, " -i ");
+		add_quoted(s->file, &name);
+	}
+	pr_info("to see where the time went: nsprof report%s", name.s ? name.s : "");
+	strbuf_fini(&name);
+}
+
 void summary_print(const struct ledger *lg, const struct record_opts *o, const struct summary *s)
 {
 	uint64_t in_file = lg->l.kept + lg->l.cut, each = in_file ? s->bytes / in_file : 0;
@@ -185,7 +249,7 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 				mb, to);
 		return;
 	}
-	pr_info("woken %llu time%s, %.1f s, %llu CPU%s", ull(lg->woken), plural(lg->woken),
+	pr_verbose("woken %llu time%s, %.1f s, %llu CPU%s", ull(lg->woken), plural(lg->woken),
 		(double)s->elapsed_ns / 1e9, ull(s->ncpus), plural(s->ncpus));
 	add_causes(&causes, &lg->l, s);
 	if (s->files > 1)
@@ -194,4 +258,6 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);
 	advise(&lg->l, o, s);
+	if (s->terminal && in_file && s->stays)
+		tell_next(s);
 }

@@ -7,6 +7,7 @@
 
 #include "ledger.h"
 #include "record_opts.h"
+#include "standstill.h"
 
 struct summary {
 	const char *file;	/* "nsprof.data", "standard output" */
@@ -22,6 +23,11 @@ struct summary {
 	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
 	bool picked;		/* all was sampled, and what is in other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
+	uint64_t events;	/* that may have a part of a period left when they were stopped: of a thread one for each CPU */
+	uint64_t ended;		/* threads, while they were recorded; of @tasks */
+	const struct standstill *still;
+	uint64_t stall_ns;	/* the longest that the output took to take a block */
+	bool terminal;		/* messages are read there: the next command is named */
 	uint64_t barred;	/* programs that the kernel let nobody sample, and the first one's name */
 	const char *barred_comm;
 	bool idle;		/* nothing ran in any of the chosen cgroups, which ran_tell() says */

@@ -30,7 +30,7 @@ unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
 "$S" 9 >spun &
 P=$!
 rm -f a.data
-"$NSPROF" record -e cpu-clock -F 999 -o a.data -p $P --duration 1.5 2>err
+"$NSPROF" record -v -e cpu-clock -F 999 -o a.data -p $P --duration 1.5 2>err
 if [ "$("$NSPROF" info --json a.data | jq -r .settings.ring_ms)" -ge 250 ]; then
 	like "woken by ticks" "$(cat err)" 'woken [0-9]+ times, [0-9.]+ s'
 	read -r woken secs < <(sed -nE 's/.*woken ([0-9]+) times, ([0-9.]+) s.*/\1 \2/p' err)

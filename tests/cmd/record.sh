@@ -49,9 +49,9 @@ is "command ended by SIGSEGV" $? 139
 
 # ---- closing lines, moot options, quiet
 rm -f used
-"$NSPROF" record -F 999 -o a.data -- ./burn 3 2>err >out
+"$NSPROF" record -v -F 999 -o a.data -- ./burn 3 2>err >out
 is "status 0" $? 0
-like "closing line: woken" "$(cat err)" '^nsprof record: woken [0-9]+ times?, [0-9.]+ s, [0-9]+ CPUs?$'
+like "closing line, with -v: woken" "$(cat err)" '^nsprof record: woken [0-9]+ times?, [0-9.]+ s, [0-9]+ CPUs?$'
 like "closing line: wrote" "$(cat err)" "^nsprof record: wrote [0-9.]+ MB to 'a.data' \([0-9]+ samples, [0-9]+ bytes each; none lost(; all together [0-9.]+ % of the CPU time that the kernel counted)?\)$"
 is "nothing on stdout" "$(cat out)" ""
 check "samples came" [ "$(samples)" -ge "$(half)" ]
