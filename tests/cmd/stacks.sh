@@ -207,7 +207,7 @@ if [ -x "$TARGETS/gospin" ]; then
 	chain=$("$TARGETS/gospin" --chain)
 	for p in gospin gospin-stripped gospin-pie; do
 		case_of $p "main.inner;main.leaf" 99.5 "$TARGETS/$p" 0.5
-		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.func1;$chain " "$T/$p.folded"
+		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.(func|gowrap)1;$chain " "$T/$p.folded"
 		check "$p: and main's" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
 		# The collector works on the threads' own stacks.
 		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 1

@@ -176,6 +176,9 @@ def proven(facts, addr, ours, theirs, symbols):
     """The reason why they differ by debug info, "" when there is none."""
     if not symbols and len(ours) == 1 and ours[0][0] == '??' and not facts.chains[addr]:
         return 'gap'
+    # The same function, and no row of the line table is there (eu-addr2line takes the one of another sequence).
+    if ours == [(theirs[0][0], ('??', 0))] and len(theirs) == 1 and not facts.chains[addr] and not facts.lines[addr]:
+        return 'mistaken'
     if not facts.say(addr, ours, symbols):
         return ''
     return 'units' if facts.say(addr, theirs, symbols) else 'mistaken'

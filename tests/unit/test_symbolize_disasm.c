@@ -38,7 +38,7 @@ static void test_aarch64(void **state)
 		{ 0x17ffffff, "b", DISASM_JUMP, 0x1018 - 4 },	/* imm26 = -1 */
 		{ 0xd63f0000, "blr", DISASM_CALL, 0 },		/* blr x0 */
 		{ 0xd61f0200, "br", DISASM_JUMP, 0 },		/* br x16 */
-		{ 0x00000000, ".byte", DISASM_NEXT, 0 },	/* udf #0: none capstone 4 knows */
+		{ 0x02000000, ".byte", DISASM_NEXT, 0 },	/* unallocated (DDI 0487, C4.1: op0 is 0b0001) */
 		{ 0xd65f03c0, "ret", DISASM_NEXT, 0 },
 	};
 	uint8_t code[4 * ARRAY_SIZE(wants)];
