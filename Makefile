@@ -81,7 +81,7 @@ deps-unit:
 	$(Q)contrib/install-deps unit --dry-run
 
 # What runs something installs what that needs.
-INSTALLED := $(addprefix deps-,demo check lint names today kernels runtimes)
+INSTALLED := $(addprefix deps-,demo check lint names today kernels distros runtimes)
 .PHONY: $(INSTALLED)
 $(INSTALLED): deps-%:
 	$(Q)contrib/install-deps $*
@@ -206,6 +206,10 @@ check-today: deps-today	## programs of today's compilers and runtimes, in contai
 check-kernels: deps-kernels	## Debian's kernels 5.10, 6.1, 6.12 and the newest, in virtual machines; downloads 1 GB (root, an hour)
 	+$(build_tests)
 	$(Q)BUILD="$(abspath $(B))" tests/kernels/run $(KERNELS)
+
+.PHONY: check-distros
+check-distros: deps-distros	## make demo and make check in fresh Debian 13 and sid, which it downloads (12 GB of disk; root)
+	+$(Q)MAKEFLAGS= BUILD="$(abspath $(B))" TESTS="$(TESTS)" tests/distros/run $(DISTROS)
 
 .PHONY: check-names
 check-names: deps-check deps-names	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)

@@ -139,7 +139,7 @@ ctr_start() {
 		[ -z "${CTR_TMPFS:-}" ] || mount -t tmpfs tmpfs tmp
 		[ -z "${CTR_TMP:-}" ] || mount --bind "${CTR_TMP:-}" tmp
 		mkdir -p .old
-		pivot_root . .old
+		./bin/busybox pivot_root . .old
 		exec /bin/busybox sh -c '/bin/busybox umount -l /.old && export LD_LIBRARY_PATH=/app PATH=/bin:/app HOME=/ && cd / && : >/.ready && exec "\$@"' sh "\$@"
 	INIT
 	# shellcheck disable=SC2086
