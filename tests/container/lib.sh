@@ -299,11 +299,12 @@ life() {
 	has_chain "$T/life.main" "$first;$second" 95 && has_chain "$T/life.main" "$3" 85
 }
 
-# What is said of perf in the tests is said of 6.1. Its cache of binaries in ~/.debug would hide what it cannot do: an empty one
+# What is said of perf in the tests is said of 6.1; PERF_CLAIMS=1 PERF=FILE shows what of it holds for another perf. Its cache of binaries in ~/.debug would hide what it cannot do: an empty one
 # for each recording, and gone before its report as on another machine. Without build-ids (PERF_OPTS=-B) unless a test wants them:
 # it dies while it looks for them when a process it recorded has ended ("assertion failed at util/build-id.c:1010").
 PERF_OPTS=-B
-if [[ $(perf --version 2>/dev/null) == "perf version 6.1."* ]]; then
+PERF_VERSION=$(perf --version 2>/dev/null) PERF_VERSION=${PERF_VERSION/ version/}
+if [[ $PERF_VERSION == "perf 6.1."* || ${PERF_CLAIMS:+$PERF_VERSION} == perf* ]]; then
 	PERF=perf
 else
 	PERF=
@@ -342,7 +343,8 @@ perf_wait() {
 # perf_not WHAT COMMAND...: perf 6.1 fails here, that is, COMMAND, which holds for our own, does not hold for what it made
 # of OUT, the last one that was folded. If it has no sample at all, then only because it died.
 perf_not() {
-	local what="perf 6.1 fails: $1" died='assertion failed|smashing|could not read first record'
+	local what="${PERF:+$PERF_VERSION}" died='assertion failed|smashing|could not read first record'
+	what="${what:-perf 6.1} fails: $1"
 	shift
 	if [ -z "$PERF" ]; then
 		skip "$what" "there is no perf 6.1"
