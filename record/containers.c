@@ -332,7 +332,7 @@ static uint64_t hash_parent(const char *path)
 	return hash_str(path, slash ? (size_t)(slash - path) : 0);
 }
 
-/* Drops what does not run, and pods of podman in a cgroup of their own: containers by their path, but no runtime knows them. */
+/* Drops what has no cgroup, and pods of podman in a cgroup of their own: containers by their path, but no runtime knows them. */
 static size_t keep_running(struct containers *cs)
 {
 	struct u64map pods = { 0 };
@@ -345,8 +345,7 @@ static size_t keep_running(struct containers *cs)
 		const struct container *c = &cs->all[i];
 		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, hash_str(c->cgroup, strlen(c->cgroup)));
 
-		/* What a runtime tells of may be about to run; else it is a cgroup that was left behind. */
-		if (c->cgroup[0] && !pod && (c->stated || containers_populated(cs, c)))
+		if (c->cgroup[0] && !pod)
 			cs->all[kept++] = cs->all[i];
 		else
 			container_fini(&cs->all[i]);
@@ -366,8 +365,11 @@ void containers_refresh(struct containers *cs)
 	free(top.path);
 	containers_look(cs, 0, NULL);
 	cs->n = cs->sorted = keep_running(cs);
-	for (size_t i = 0; i < cs->n; i++)
+	for (size_t i = 0; i < cs->n; i++) {
 		finish(&cs->all[i]);
+		/* A cgroup that was left behind has no runtime to name it. */
+		cs->all[i].unnamed = cs->all[i].unnamed && containers_populated(cs, &cs->all[i]);
+	}
 	if (cs->n)
 		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
 	name_together(cs);

@@ -172,7 +172,6 @@ refused "a pod of nobody" 1 "no container for --pod back-9" --pod back-9
 refused "a pod in another namespace" 1 "no container for --pod other/front-0" --pod other/front-0
 busy "$(id 991)" left-a
 busy "$(id 992)" left-b
-mkdir "$CTR_V2/$CTR_CGROOT/$(id 993)"	# left behind: nothing runs in it
 refused "the beginning of two without a name" 1 "--container 99 is not clear: it may be 991000000000, 992000000000;" --container 99
 refused "no name" 129 "--container needs a name; nsprof ps" --container ""
 refused "no pod at all" 129 "is no pod" --pod a/b/c/d

@@ -67,8 +67,6 @@ for cg in $CONTAINERS; do
 	*) lives "$cg" ;;
 	esac
 done
-# Left behind: nothing runs in it, and no runtime knows it.
-mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id 1f)"
 
 # pause in a pod of Kubernetes, and what podman keeps for one.
 S=$T/state

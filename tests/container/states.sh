@@ -133,6 +133,7 @@ mkdir "$F/bin/elsewhere"
 ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
+mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge 19 ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(tail -n 1 '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look
@@ -161,6 +162,7 @@ is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
 # ---- said, once ----
 
 like "ps: who has no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
+unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/ps.err")" "b00000000000"
 like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
 like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/args' \\(dockerd\\)"
 is "ps: once" "$(wc -l <"$T/ps.err")" 1

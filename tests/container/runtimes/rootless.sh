@@ -55,6 +55,15 @@ pm run -d --name mine "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>
 RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=mine RT_IMAGE=localhost/nsprof-test:latest
 first() { pm inspect -f '{{.State.Pid}}' mine 2>"$T/log"; }
 rt_checks "$SLICE/app/libpod-$RT_ID" "$(first)"
+# Its storage elsewhere: nothing in the home tells of it but the command line of its conmon.
+far() {
+	as_user podman --root "$HOME_DIR/far/root" --runroot "$STATE_DIR/far" --tmpdir "$STATE_DIR/far-tmp" --storage-driver vfs --cgroup-manager cgroupfs \
+		--runtime crun --events-backend file "$@"
+}
+later 'far rm -f -t 0 -a'
+tar c -C "$T/root" . | far import -q - nsprof-test >"$T/log" 2>&1
+far run -d --name afar "${OPTIONS[@]}" nsprof-test /app/spin 600 >"$T/id" 2>"$T/log" || fail "podman with its storage elsewhere" "$(cat "$T/log")"
+is "storage elsewhere" "$("$NSPROF" ps --json --interval 0.1 | jq -r --arg id "$(tail -n 1 "$T/id")" '.containers[] | select(.id == $id) | .runtime + " " + .name')" "podman afar"
 check "podman exec" pm exec -d mine /app/spin-a 30
 rt_exec
 again() { pm restart -t 0 mine >"$T/log" 2>&1; PID=$(first); }
