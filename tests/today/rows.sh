@@ -50,7 +50,8 @@ row ghc-g "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' ch
 	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghcg Chain.hs' run='./ghcg 60'
 
 # ---- interpreters and JITs
-END_ROOT="$C_ROOT|\\[(ld-linux[^]]*|sleep)\\]"
+# Recorded from the start: the loader is in it, and the exec, in which the old stack is gone.
+END_ROOT="$C_ROOT|execve|\\[(ld-linux[^]]*|sleep)\\]"
 # to_the_end COMMAND: what it writes of its code comes when it ends; the container lives on.
 to_the_end() { echo "bash -c '$1; exec sleep 100'"; }
 PY_BETWEEN='_Py.*|_PyEval.*|py_trampoline.*|py::.*|\[python3.*\]|Py.*'
