@@ -81,15 +81,19 @@ static bool addrs_have(const struct addrs *as, uint64_t svma)
 	return as->n && bsearch(&svma, as->v, as->n, sizeof(svma), u64_cmp);
 }
 
-static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
+uint64_t made_start_of(struct made_rows *mr, uint64_t svma, bool *entry)
 {
-	struct made_rows *mr = ctx;
 	size_t n;
 
 	read_symbols(mr);
 	n = addrs_up_to(&mr->starts, svma);
 	*entry = n && !addrs_have(&mr->cold, mr->starts.v[n - 1]);
 	return n ? mr->starts.v[n - 1] : 0;
+}
+
+static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
+{
+	return made_start_of(ctx, svma, entry);
 }
 
 static bool noreturn(void *ctx, uint64_t svma)
@@ -281,6 +285,11 @@ int made_row_called(struct made_rows *mr, uint64_t ret, uint64_t svma, bool afte
 	}
 	*row = found->row;
 	return found->none ? -ENOENT : 0;
+}
+
+bool made_rows_called(struct made_rows *mr, uint64_t ret, uint64_t *target)
+{
+	return code_call_target(mr->code, ret, target) && *target;
 }
 
 bool made_rows_return(struct made_rows *mr, uint64_t svma)

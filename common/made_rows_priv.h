@@ -59,4 +59,7 @@ struct made_rows {
 	struct u64map called;	/* hash of what was asked for to its number there */
 };
 
+/* Where the symbol begins that @svma is in or behind, 0: there is none; *@entry: it is no part that is jumped to. */
+uint64_t made_start_of(struct made_rows *mr, uint64_t svma, bool *entry);
+
 #endif

@@ -56,6 +56,18 @@ uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi);
 
 enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma);
 
+/* Does a direct call end at svma @ret? *@target: what it calls, an svma; a call through a table is none. */
+bool made_rows_called(struct made_rows *mr, uint64_t ret, uint64_t *target);
+
+struct call_site {
+	uint64_t ret;		/* svma where the call ends */
+	uint64_t target;	/* svma of what it calls; 0: the code does not say */
+};
+/* The calls of the function that begins at svma @start, up to @max of them, by address. How many. */
+size_t made_rows_sites(struct made_rows *mr, struct cfi *cfi, uint64_t start, struct call_site *sites, size_t max);
+/* Where the function begins that @svma is in, by @cfi (the binary's own) or its symbols, svma; 0: nothing tells. */
+uint64_t made_rows_begin(struct made_rows *mr, struct cfi *cfi, uint64_t svma);
+
 /*
  * Whether @svma is in an entry of a PLT. These jump on before they touch the stack, but not all linkers give them rows: lld gives
  * none, GNU ld none for the indirect functions of a static binary.

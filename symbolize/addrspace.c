@@ -124,6 +124,13 @@ const struct mapping *addrspace_find(const struct addrspace *as, struct avma add
 	return i < as->n && as->maps[i].start <= addr.v ? &as->maps[i] : NULL;
 }
 
+bool addrspace_uretprobe(const struct addrspace *as, struct avma addr)
+{
+	const struct mapping *m = addr.v % MAP_PAGE ? NULL : addrspace_find(as, addr);
+
+	return m && !m->mod && m->start == addr.v && m->path && !strcmp(m->path, "[uprobes]");
+}
+
 void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit)
 {
 	if (as->jit == jit)

@@ -38,6 +38,9 @@ void addrspace_add(struct addrspace *as, const struct mapping *m);
 /* The mapping that holds @addr, or NULL. Borrowed until the next change. */
 const struct mapping *addrspace_find(const struct addrspace *as, struct avma addr);
 
+/* Is @addr where the kernel has functions return that have a return probe: the start of its page [uprobes]? */
+bool addrspace_uretprobe(const struct addrspace *as, struct avma addr);
+
 /* What the process's JIT told of its code; inherited by clones. */
 void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit);
 /* The replay has come to @time: another generation when jitted code has changed. */

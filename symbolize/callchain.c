@@ -142,6 +142,10 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		return;
 	}
 	user = chain_part(cc, s, PART_USER, n) - n;
+	/* Kernels before 6.11 leave the address of their page where a return probe has put the right one by. */
+	for (uint32_t i = n; i < n + user; i++)
+		if (addrspace_uretprobe(as, cc->frames[i].addr))
+			cc->frames[i].kind = FRAME_IP;
 	out->n = n + user;
 	/*
 	 * A chain that the kernel walked does not tell whether it is whole; it is shown as it is.

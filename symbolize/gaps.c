@@ -334,6 +334,12 @@ static void find_mapped(struct finder *f)
 	}
 }
 
+/* The kernel's page for return probes has no symbols, and says what it is. */
+static bool is_named_page(const struct location *loc)
+{
+	return loc->kind == LOC_ANON && loc->path && !strcmp(loc->path, "[uprobes]");
+}
+
 static void find_nameless(struct finder *f)
 {
 	const struct collect *c = f->in->col;
@@ -348,7 +354,8 @@ static void find_nameless(struct finder *f)
 			const struct location *loc = &c->locs.locs[id];
 			uint64_t key, *last;
 
-			if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS || f->in->nm->named[id].source != NAME_NONE)
+			if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS || is_named_page(loc) ||
+			    f->in->nm->named[id].source != NAME_NONE)
 				continue;
 			key = owner_key(loc);
 			last = u64map_put(&f->last, key, NULL);

@@ -62,6 +62,10 @@ static const struct {
 		"interrupted code is on another stack than the handler, which is not copied",
 		"install the handler without SA_ONSTACK to see who was interrupted",
 	},
+	[UNWIND_URETPROBE] = {
+		"a return probe (uretprobe) of another tool has the return address",
+		"if the program keeps frame pointers, record with --call-graph fp; or detach the probe meanwhile",
+	},
 	[UNWIND_NO_ADVANCE] = {
 		"unwind rows did not lead on",
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",

@@ -28,6 +28,7 @@ enum unwind_end {
 	UNWIND_BAD_READ,	/* rows led to an address that is not stack */
 	UNWIND_RED_ZONE,	/* rows need a word below the stack pointer, which no copy holds */
 	UNWIND_OTHER_STACK,	/* a handler has a stack of its own; that of what it interrupted was not copied */
+	UNWIND_URETPROBE,	/* a return probe has the return address, and nothing tells who called */
 	UNWIND_NO_ADVANCE,	/* CFA did not move towards the root: stopped instead of looping */
 	UNWIND_DEPTH,		/* cap on frames */
 	UNWIND_NO_COPY,		/* the kernel could copy nothing at the stack pointer */

@@ -260,6 +260,28 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 	return sp == old_sp && f->kind == FRAME_IP && regs->v[CFI_REG_RA] != f->addr.v;
 }
 
+/*
+ * The step led to the kernel's page for return probes: that is a frame, and behind it is who called the probed function, as far as that
+ * can be told. Where it cannot, a frame pointer leads to the one after. False: @out->end is set.
+ */
+static bool past_uretprobe(struct walker *w, const struct unwind_input *in, struct unwind_result *out, struct uregs *regs, bool *scanned)
+{
+	const struct frame probed = out->frames[out->n - 1];
+
+	out->end = UNWIND_DEPTH;
+	if (!walk_push(in, out, regs->v[CFI_REG_RA], FRAME_IP))
+		return false;
+	w->steps[out->n - 1] = (struct walk_step){ .sp = regs->v[CFI_REG_SP] };
+	switch (w->step ? walk_uretprobe(w, in, out, &probed, regs) : URETPROBE_LOST) {
+	case URETPROBE_CALLER: return true;
+	case URETPROBE_DEPTH: return false;
+	case URETPROBE_LOST: break;
+	}
+	out->end = UNWIND_URETPROBE;
+	*scanned = walk_fp_step(w, in, regs);
+	return *scanned;
+}
+
 void walk_leaf_regs(const struct unwind_input *in, struct uregs *regs)
 {
 	*regs = (struct uregs){ .known = (1u << CFI_NREGS) - 1 };
@@ -361,6 +383,15 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		if (at.signal)
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
+		while (!at.signal && walk_is_uretprobe(in, ip)) {
+			if (!past_uretprobe(w, in, out, &regs, &scanned))
+				return false;
+			f = &out->frames[out->n - 1];
+			old_sp = w->steps[out->n - 1].sp;
+			*stepped = out->n;
+			ip = regs.v[CFI_REG_RA];
+			res = STEP_NO_ROWS;
+		}
 		/*
 		 * At a base, as which a program's first instructions have argc; in a masked stack any data is 0. A signal interrupts
 		 * no base: the program called that.

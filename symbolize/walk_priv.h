@@ -57,13 +57,32 @@ static inline bool walk_led_above(const struct unwind_input *in, uint64_t fault)
 	return (in->copy_full || in->cut) && fault + WALK_NEAR_NULL < 2 * WALK_NEAR_NULL;
 }
 
+/* The row that is stated for @at, or made of Go's table. */
+bool walk_row_at(const struct walk_at *at, bool after_call, struct cfi_row *row);
 /*
  * Whether the rows that led to at->fault, from a frame with stack pointer @sp and registers @regs, say that the caller's frame is on another
  * stack: a fiber begins here, or a runtime has changed to the thread's own stack. Of the caller's stack there is nothing, so this is a root.
  */
 bool walk_from_other_stack(const struct walk_at *at, bool after_call, uint64_t sp, const struct uregs *regs);
 
+/* ---- walk_uretprobe.c ---- */
+
+/* Is @addr, found as a return address, the kernel's page to which a function with a return probe returns? */
+bool walk_is_uretprobe(const struct unwind_input *in, uint64_t addr);
+
+enum uretprobe {
+	URETPROBE_LOST,		/* nothing tells who called it */
+	URETPROBE_CALLER,	/* @regs are as if the return address were there; of which a frame may have been pushed already */
+	URETPROBE_DEPTH,	/* no room for a frame */
+};
+/* @regs: after a step out of @probed that led to such an address. */
+enum uretprobe walk_uretprobe(struct walker *w, const struct unwind_input *in, struct unwind_result *out, const struct frame *probed,
+			      struct uregs *regs);
+
 /* ---- walk_rowless.c ---- */
+
+/* A step by frame pointer, where nothing else is known of the frame. */
+bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs);
 
 /* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
 bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr);

@@ -73,7 +73,7 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 	}
 	if (ra == 0 && next == 0)
 		return FP_NULL;
-	if (!called_from(w, in, ra))
+	if (!called_from(w, in, ra) && !walk_is_uretprobe(in, ra))
 		return FP_IMPLAUSIBLE;
 	regs->known = 0;
 	regs->in_mem = 0;
@@ -81,6 +81,13 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 	uregs_set(regs, CFI_REG_SP, bp + 16);
 	uregs_set(regs, CFI_REG_RA, ra);
 	return FP_CALLER;
+}
+
+bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	uint64_t fault;
+
+	return fp_step(w, in, regs, &fault) == FP_CALLER;
 }
 
 /*

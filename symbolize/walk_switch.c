@@ -13,7 +13,7 @@
  */
 #define NEAR_FRAME (16u << 10)
 
-static bool row_at(const struct walk_at *at, bool after_call, struct cfi_row *row)
+bool walk_row_at(const struct walk_at *at, bool after_call, struct cfi_row *row)
 {
 	struct made_rows *made = module_made(at->mod);
 	struct cfi *cfi = module_cfi(at->mod);
@@ -83,7 +83,7 @@ bool walk_from_other_stack(const struct walk_at *at, bool after_call, uint64_t s
 	struct cfi_row row;
 
 	/* Stacks of goroutines lie near each other: what is too far from the frame to be of it is another one's. */
-	if (at->fault - sp < NEAR_FRAME || at->in->stack->lo == at->in->stack->hi || !row_at(at, after_call, &row) ||
+	if (at->fault - sp < NEAR_FRAME || at->in->stack->lo == at->in->stack->hi || !walk_row_at(at, after_call, &row) ||
 	    row.made)
 		return false;
 	/* What a signal has interrupted is in the kernel's frame itself. */

@@ -19,7 +19,7 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwin
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
-	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale))
+	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
@@ -176,6 +176,10 @@ $(T)/fibers: tests/targets/fibers.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/stale: tests/targets/stale.c $(T)/.dir
 	$(call tcc,$(TCC),)
+$(T)/uretprobe: tests/targets/uretprobe.c $(T)/.dir
+	$(call tcc,$(TCC),)
+$(T)/uretprobe-fp: tests/targets/uretprobe.c $(T)/.dir
+	$(call tcc,$(TCC),-fno-omit-frame-pointer)
 $(T)/movetext: tests/targets/movetext.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/dive: tests/targets/dive.c $(T)/.dir
