@@ -80,6 +80,17 @@ static void put_exec(struct world *w, uint32_t i)
 	assert_int_equal(rec_writer_comm(w->w, &ev), 0);
 }
 
+/* A name that comes late is the process's nevertheless, of all its samples. */
+static void put_rename(struct world *w, uint32_t i)
+{
+	const struct ev_comm ev = {
+		.time = w->time, .pid = pid_of(i), .tid = pid_of(i), .comm = gen_below(&w->g, 2) ? "three" : "four",
+	};
+
+	if (w->alive[i] || w->strangers)
+		assert_int_equal(rec_writer_comm(w->w, &ev), 0);
+}
+
 static void put_task(struct world *w, uint32_t i, bool fork)
 {
 	const struct ev_task ev = {
@@ -139,6 +150,9 @@ static void live(struct world *w)
 	case 5:
 		put_map(w, i);
 		break;
+	case 6:
+		put_rename(w, i);
+		break;
 	default:
 		put_sample(w, i);
 		break;
@@ -187,7 +201,7 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 	static const struct naming_opts nopts = { .annotate = true, .offsets = true };
 	const struct collect_opts copts = {
 		.filter = filter,
-		.lead = { { LEAD_THREAD }, 1, false }, .unwinder = &unwind_cached, .max_stack = 100,
+		.lead = { { LEAD_THREAD, LEAD_PROCESS }, 2, false }, .unwinder = &unwind_cached, .max_stack = 100,
 	};
 	struct rec_reader *r = rec_reader_open(path);
 	struct modules *mods = modules_new();
