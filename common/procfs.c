@@ -370,8 +370,9 @@ void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount 
 		if (!head[4] || !tail[2])
 			continue;
 		/* In place: it only gets shorter. */
-		undo_octal(head[4], strlen(head[4]), head[4], strlen(head[4]) + 1);
-		fn(ctx, &(struct proc_mount){ .point = head[4], .type = tail[0], .options = tail[2] });
+		for (int i = 3; i < 5; i++)
+			undo_octal(head[i], strlen(head[i]), head[i], strlen(head[i]) + 1);
+		fn(ctx, &(struct proc_mount){ .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] });
 	}
 }
 

@@ -50,7 +50,8 @@ bool procfs_cgroup_path(const char *text, const char *controller, char *out, siz
 
 /* "36 35 98:0 /dir /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue" */
 struct proc_mount {
-	const char *point;	/* "/mnt", escapes undone */
+	const char *root;	/* "/dir", of the file system; escapes undone here and in @point */
+	const char *point;	/* "/mnt" */
 	const char *type;	/* "ext4" */
 	const char *options;	/* of the file system: "rw,errors=continue", for procfs_mount_option() */
 };

@@ -16,6 +16,7 @@
 
 #include "log.h"
 #include "nsopen.h"
+#include "procfs.h"
 #include "xalloc.h"
 
 #define MOUNTINFO_MAX (16u << 20)
@@ -29,27 +30,6 @@
 #ifndef FILEID_KERNFS
 #define FILEID_KERNFS 0xfe
 #endif
-
-/* Undo the \040 escapes of mountinfo. False when @out is too small. */
-static bool unescape(const char *in, size_t len, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = in[i];
-
-		if (c == '\\' && i + 3 < len && in[i + 1] >= '0' && in[i + 1] <= '3') {
-			c = (char)((in[i + 1] - '0') << 6 | (in[i + 2] - '0') << 3 |
-				   (in[i + 3] - '0'));
-			i += 3;
-		}
-		if (n + 1 >= size)
-			return false;
-		out[n++] = c;
-	}
-	out[n] = '\0';
-	return true;
-}
 
 /* @word is one of the comma-separated @list. */
 static bool has_word(const char *list, const char *word)
@@ -82,53 +62,46 @@ static int mount_reach(const char *root)
 	return *root ? 0 : up;
 }
 
-/* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
-static void mount_consider(struct cgroup_fs *fs, const char *controller, char *line, int *best,
-			   bool seen[2])
-{
-	char *field[6], *tail[3], *save = NULL, *sep = strstr(line, " - ");
-	int rank, n;
+struct choice {
+	struct cgroup_fs *fs;
+	const char *controller;
+	bool seen[2];		/* v1, v2 */
+	int best;
+};
 
-	if (!sep)
-		return;
-	*sep = '\0';
-	for (n = 0; n < 6; n++) {
-		field[n] = strtok_r(n ? NULL : line, " ", &save);
-		if (!field[n])
-			return;
-	}
-	for (n = 0; n < 3; n++) {
-		tail[n] = strtok_r(n ? NULL : sep + 3, " ", &save);
-		if (!tail[n])
-			return;
-	}
-	seen[0] |= !strcmp(tail[0], "cgroup");
-	seen[1] |= !strcmp(tail[0], "cgroup2");
+/* One line: "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw". */
+static void mount_consider(void *ctx, const struct proc_mount *m)
+{
+	struct choice *c = ctx;
+	size_t len = strlen(m->point);
+	int rank;
+
+	c->seen[0] |= !strcmp(m->type, "cgroup");
+	c->seen[1] |= !strcmp(m->type, "cgroup2");
 	/* A v1 mount of a controller takes it away from v2. */
-	if (!strcmp(tail[0], "cgroup") && has_word(tail[2], controller))
+	if (!strcmp(m->type, "cgroup") && has_word(m->options, c->controller))
 		rank = RANK_V1;
-	else if (!strcmp(tail[0], "cgroup2"))
+	else if (!strcmp(m->type, "cgroup2"))
 		rank = RANK_V2;
 	else
 		return;
-	rank += mount_reach(field[3]);
-	if (rank <= *best || !unescape(field[4], strlen(field[4]), fs->mount, sizeof(fs->mount)))
+	rank += mount_reach(m->root);
+	if (rank <= c->best || len >= sizeof(c->fs->mount))
 		return;
-	*best = rank;
-	fs->v2 = rank < RANK_V1;
+	memcpy(c->fs->mount, m->point, len + 1);
+	c->best = rank;
+	c->fs->v2 = rank < RANK_V1;
 }
 
 int cgroup_fs_parse_for(struct cgroup_fs *fs, const char *controller, const char *mountinfo)
 {
-	char *text = xstrdup(mountinfo), *save = NULL;
-	bool seen[2] = { false, false };	/* v1, v2 */
-	int best = 0;
+	struct choice c = { .fs = fs, .controller = controller };
+	char *text = xstrdup(mountinfo);
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		mount_consider(fs, controller, line, &best, seen);
-	fs->others = seen[0] && seen[1];
+	procfs_mountinfo(text, mount_consider, &c);
+	fs->others = c.seen[0] && c.seen[1];
 	free(text);
-	return best ? 0 : -ENOENT;
+	return c.best ? 0 : -ENOENT;
 }
 
 int cgroup_fs_parse(struct cgroup_fs *fs, const char *mountinfo)
