@@ -114,8 +114,8 @@ vm_kernel() {
 		rm -rf "$dir"
 		mkdir -p "$dir"
 		vm_fetch "$release" "$dir" || stop "cannot fetch linux-image-$release; see $dir/log"
-		depmod -b "$dir/files" "$release" || stop "no modules in linux-image-$release"
-		mke2fs -q -F -t ext4 -d "$dir/files/usr/lib/modules" "$dir/modules.new" 256M >&2 || exit
+		depmod -b "$dir/files" "$release" >>"$dir/log" 2>&1 || stop "no modules in linux-image-$release"
+		mke2fs -q -F -t ext4 -d "$dir/files/usr/lib/modules" "$dir/modules.new" 256M >>"$CACHE/log" 2>&1 || stop "cannot make a disk; see $CACHE/log"
 		mv "$dir/modules.new" "$dir/modules.img"
 	fi
 	vm_initrd "$release" "$dir" || stop "cannot make an initrd for Linux $release"
@@ -132,7 +132,7 @@ vm_root() {
 	say "making the root image"
 	rm -f "$CACHE/root.img"
 	mkdir -p "$ROOTS/bookworm$TOP"
-	mke2fs -q -F -t ext4 -d "$ROOTS/bookworm" "$CACHE/root.img" 4G || exit
+	mke2fs -q -F -t ext4 -d "$ROOTS/bookworm" "$CACHE/root.img" 4G >>"$CACHE/log" 2>&1 || stop "cannot make a disk; see $CACHE/log"
 	echo "$GUEST_PACKAGES" >"$stamp"
 }
 
@@ -145,7 +145,7 @@ vm_tree() {
 	cp -a "$BUILD/bin" "$dir/${BUILD#"$TOP"/}/"
 	cp -a "$BUILD/tests/targets" "$BUILD/tests/unit" "$dir/${BUILD#"$TOP"/}/tests/"
 	find "$dir" -name '*.d' -delete
-	mke2fs -q -F -t ext4 -d "$dir" "$CACHE/tree.img" 1G || exit
+	mke2fs -q -F -t ext4 -d "$dir" "$CACHE/tree.img" 1G >>"$CACHE/log" 2>&1 || stop "cannot make a disk; see $CACHE/log"
 	rm -rf "$dir"
 }
 
