@@ -9,6 +9,8 @@
 #include "nsopen.h"
 
 #define SECOND 1000000000ull
+/* What lies between two things that happened, of which the first was 1.5 s ago: a machine has been up for so long. */
+#define STEP (SECOND / 10)
 #define CODE 0x7f0000001000ull	/* where both have JIT code */
 #define FREE 0x7f0000009000ull	/* where only the later one has */
 
@@ -69,7 +71,7 @@ static struct proc *life_before(uint32_t pid, uint64_t began, uint64_t sampled)
 
 	/* The other processes of this machine are none of ours. */
 	pt->detached = true;
-	p = number_one(pid, 100, began - 5 * SECOND);
+	p = number_one(pid, 100, began - 5 * STEP);
 	p->last_time = sampled;
 	return p;
 }
@@ -86,11 +88,11 @@ static struct proc *life_after(uint64_t began)
 
 static void test_ended_before(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
-	struct proc *before = life_before(GONE, t, t - 2 * SECOND), *after;
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *before = life_before(GONE, t, t - 2 * STEP), *after;
 
 	(void)state;
-	exit_of(GONE, GONE, t - SECOND);
+	exit_of(GONE, GONE, t - STEP);
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 0);
 	assert_int_equal(left(after), 2);
@@ -101,28 +103,28 @@ static void test_ended_before(void **state)
 
 static void test_lived_beside(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
+	const uint64_t t = now() - 10 * STEP;
 	struct proc *after;
 
 	(void)state;
-	life_before(GONE, t, t - SECOND);
+	life_before(GONE, t, t - STEP);
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 1);
 	assert_int_equal(left(after), 1);
 	/* That it ends later on changes nothing. */
-	exit_of(GONE, GONE, t + SECOND);
+	exit_of(GONE, GONE, t + STEP);
 	assert_int_equal(left(after), 1);
 }
 
 /* Threads stay when the first one ends, and what they run is sampled. */
 static void test_threads_outlived_the_end(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
+	const uint64_t t = now() - 10 * STEP;
 	struct proc *after;
 
 	(void)state;
-	life_before(GONE, t, t + SECOND);
-	exit_of(GONE, GONE, t - 2 * SECOND);
+	life_before(GONE, t, t + STEP);
+	exit_of(GONE, GONE, t - 2 * STEP);
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 1);
 	assert_int_equal(left(after), 1);
@@ -131,11 +133,11 @@ static void test_threads_outlived_the_end(void **state)
 /* A sample after the EXIT, and it counts as living: but it is not there. */
 static void test_sampled_after_its_end(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
-	struct proc *before = life_before(GONE, t, t - SECOND), *after;
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *before = life_before(GONE, t, t - STEP), *after;
 
 	(void)state;
-	before->dead_time = t - 2 * SECOND;
+	before->dead_time = t - 2 * STEP;
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 0);
 	assert_int_equal(left(after), 2);
@@ -144,14 +146,14 @@ static void test_sampled_after_its_end(void **state)
 /* The same, of a process that is there, and of a number that is another process's by now. */
 static void test_is_there_still(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
+	const uint64_t t = now() - 10 * STEP;
 	const uint32_t pid = (uint32_t)getpid();
-	struct proc *before = life_before(pid, t, t - SECOND), *after;
+	struct proc *before = life_before(pid, t, t - STEP), *after;
 	int self = nsopen_process(pid);
 	struct facts *mine = facts_read(self, pid);
 
 	(void)state;
-	before->dead_time = t - 2 * SECOND;
+	before->dead_time = t - 2 * STEP;
 	before->facts->start_ticks = mine->start_ticks;
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 1);
@@ -166,15 +168,15 @@ static void test_is_there_still(void **state)
 /* One that was met and is not known any more may have had code anywhere. */
 static void test_rival_is_forgotten(void **state)
 {
-	const uint64_t t = now() - 10 * SECOND;
+	const uint64_t t = now() - 10 * STEP;
 	struct proc *after;
 
 	(void)state;
-	life_before(GONE, t, t - SECOND);
+	life_before(GONE, t, t - STEP);
 	after = life_after(t);
 	assert_int_equal(left(after), 1);
 	/* A process that ended long ago is let go of with the next end. */
-	exit_of(GONE, GONE, t + SECOND);
+	exit_of(GONE, GONE, t + STEP);
 	exit_of(GONE + 2, GONE + 2, t + 3600 * SECOND);
 	assert_int_equal(left(after), 0);
 }
