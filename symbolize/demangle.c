@@ -99,8 +99,26 @@ static size_t legacy_rust_len(const char *name)
 	return 0;
 }
 
-static char *demangle_rust(const char *name)
+/*
+ * libiberty takes no hash with less than five different digits for one, so as not to take C++ for Rust. Hashes are random, and some
+ * have four (Debian 13's Thread::join). With two or less it is no hash.
+ */
+static void plain_hash(char *hash)
 {
+	unsigned int seen = 0;
+
+	for (int i = 0; i < 16; i++)
+		seen |= 1u << (isdigit((unsigned char)hash[i]) ? hash[i] - '0' : hash[i] - 'a' + 10);
+	if (__builtin_popcount(seen) > 2)
+		memcpy(hash, "0123456789abcdef", 16);
+}
+
+static char *demangle_rust(char *name)
+{
+	size_t len = name[1] == 'Z' ? strlen(name) : 0;
+
+	if (len > 17)
+		plain_hash(name + len - 17);
 	return run(rust_demangle_callback, name, OPTIONS);
 }
 

@@ -214,12 +214,14 @@ else
 fi
 
 # ---- python
-python_checks() { # NAME
-	local f="py::" r=":/mnt/app.py" c="[^;]*"
+python_checks() { # NAME PYTHON
+	local f="py::" r=":/mnt/app.py" c="[^;]*" sort="list_sort"
+	# A stripped interpreter has names only for what it exports.
+	{ realpath "$2"; ldd "$2" | awk '/libpython/ { print $3 }'; } | xargs readelf -sW | grep -q ' list_sort' || sort='\[(lib)?python'
 	check "$1: Python from the root on" whole "$1" "${f}py_leaf$r" \
 		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_(middle|key)$r;.*;${f}py_leaf$r"
 	check "$1: Python called by native code" whole "$1" "${f}py_key$r" \
-		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_sorted$r;.*list_sort$c;.*;${f}py_key$r"
+		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_sorted$r;.*$sort$c;.*;${f}py_key$r"
 	check "$1: native code that Python called" whole "$1" "deflate(@plt)?" \
 		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_native$r;.*;deflate(@plt)?"
 }
@@ -247,10 +249,10 @@ for vp in $(pythons); do
 	can "$p" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' || continue
 	found=1
 	boxed "python3.$v-map" "$p" -X perf /mnt/app.py
-	python_checks "python3.$v-map"
+	python_checks "python3.$v-map" "$p"
 	can "$p" -X perf_jit -c 'import sys; sys.exit(sys.version_info < (3, 13))' || continue
 	boxed "python3.$v-dump" "$p" -X perf_jit /mnt/app.py
-	python_checks "python3.$v-dump"
+	python_checks "python3.$v-dump" "$p"
 	like "python3.$v-dump: names from the jitdump" "$(cat "$T/python3.$v-dump.stats")" '[0-9] +jitdump'
 done
 [ -n "$found" ] || skip "python" "no python 3.12 or later that knows -X perf"

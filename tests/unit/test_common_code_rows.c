@@ -45,7 +45,8 @@ struct before {
 
 static void note_insn(struct before *b, const struct x86_insn *in)
 {
-	if (in->effect == X86_PUSH)
+	/* gcc 16 saves with moves, and says so as late as at the next call. */
+	if (in->effect == X86_PUSH || (in->effect == X86_STORE && (in->dst == 4 || in->dst == 5)))
 		b->pushed |= 1u << in->src;
 	if (in->effect == X86_POP || in->effect == X86_LOAD)
 		b->loaded |= 1u << in->dst;

@@ -201,13 +201,20 @@ static uint64_t offset_of(struct elf_file *ef, uint64_t svma)
 	return 0;
 }
 
-/* Puts @v in the place of each word @was of the file, and of each relocation's addend, all of them aligned. */
+/*
+ * Puts @v in the place of each word @was of the file, and of each relocation's addend, all of them aligned. Section headers
+ * stay: one has the table's address, and where that is its offset in the file, too, the section would lie elsewhere.
+ */
 static unsigned int replace_words(uint8_t *file, size_t size, uint64_t was, uint64_t v)
 {
 	unsigned int n = 0;
+	Elf64_Ehdr eh;
 	uint64_t w;
 
+	memcpy(&eh, file, sizeof(eh));
 	for (size_t at = 0; at + 8 <= size; at += 8) {
+		if (at >= eh.e_shoff && at < eh.e_shoff + (uint64_t)eh.e_shnum * eh.e_shentsize)
+			continue;
 		memcpy(&w, file + at, 8);
 		if (w != was)
 			continue;

@@ -67,6 +67,7 @@ static void test_rust(void **state)
 		  "\341\203\232\341\203\230" },
 		/* legacy: C++ mangling and a hash, which is no part of what was written */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
+		{ "_ZN3std6thread6Thread4join17hddd6ee66166e6e1dE", "std::thread::Thread::join" },
 		/* ThinLTO's suffix is dropped by Rust's own demangler (rustc-demangle), others stay. */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234567890", "core::fmt::write" },
 		{ "_RNvCs1234_7mycrate3foo.llvm.1234567890", "mycrate::foo" },
