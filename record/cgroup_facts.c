@@ -332,7 +332,7 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 	if (path[0] != '/' || !path[1])
 		return;
 	if (!cf->cs)
-		cf->cs = cf->own_cs = containers_new(&cf->t->fs, cf->roots);
+		cf->cs = cf->own_cs = containers_new_hurried(&cf->t->fs, cf->roots);
 	met(cf, id, path, pid);
 	cf->spent += loop_now() - begun;
 }

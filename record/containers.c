@@ -359,7 +359,6 @@ void containers_refresh(struct containers *cs)
 	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
 
 	forget(cs);
-	cs->further = false;
 	state_dirs_fini(&cs->homes);
 	cgroup_walk(&top, note_group, NULL, cs);
 	free(top.path);
@@ -376,14 +375,30 @@ void containers_refresh(struct containers *cs)
 	index_again(cs);
 }
 
-struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
+static struct containers *make(const struct cgroup_fs *fs, const char *roots, bool hurried)
 {
 	struct containers *cs = xcalloc(1, sizeof(*cs));
 
 	cs->fs = fs;
 	cs->roots = roots;
+	cs->hurried = hurried;
 	containers_refresh(cs);
 	return cs;
+}
+
+struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
+{
+	return make(fs, roots, false);
+}
+
+struct containers *containers_new_hurried(const struct cgroup_fs *fs, const char *roots)
+{
+	return make(fs, roots, true);
+}
+
+void containers_hurry(struct containers *cs)
+{
+	cs->hurried = true;
 }
 
 void containers_free(struct containers *cs)

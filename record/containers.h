@@ -35,6 +35,9 @@ struct containers;
  * none. Never fails: what cannot be read is not there.
  */
 struct containers *containers_new(const struct cgroup_fs *fs, const char *roots);
+/* The same while rings wait to be drained, from now on (containers_hurry()): further places are looked into for 50 ms at most. */
+struct containers *containers_new_hurried(const struct cgroup_fs *fs, const char *roots);
+void containers_hurry(struct containers *cs);
 void containers_free(struct containers *cs);
 
 /*

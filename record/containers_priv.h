@@ -21,7 +21,8 @@ struct containers {
 	uint32_t trust;			/* uid whose files are being read */
 	struct state_dirs dirs;		/* where to look */
 	struct state_dirs homes;	/* those of users that may not be read */
-	bool further;			/* runtimes' processes were looked at */
+	uint64_t walk_next;		/* ns; runtimes' processes are not looked for before that */
+	bool hurried;
 	bool warned;
 	const char *begun;		/* a cgroup that was made since the snapshot; NULL = none in particular */
 };

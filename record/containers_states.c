@@ -12,6 +12,7 @@
 #include "cgroup_path.h"
 #include "containers_priv.h"
 #include "log.h"
+#include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
 #include "state_hints.h"
@@ -23,6 +24,8 @@
 #define ROOTS_MAX 64	/* containers whose own root is looked at */
 #define MEMBERS_MAX 16	/* processes of one container that are asked for that */
 #define LISTED 3	/* containers in one message */
+#define HURRIED_NS 50000000ull	/* a fifth of what rings hold */
+#define WALK_SHARE 20	/* one part of so many of the time */
 
 /* Where runtimes of a user keep their state, without root: below the home and below the runtime directory. */
 static const char *const home_roots[] = {
@@ -230,20 +233,24 @@ bool containers_populated(const struct containers *cs, const struct container *c
 
 /*
  * Those from @from on that have no name: where else their state may be. First what the runtimes' processes tell, of all containers, then
- * what each container's own root tells. @only as for runtimes_scan(). At most once between two snapshots the former, which looks at each process.
+ * what each container's own root tells. @only as for runtimes_scan(). The former looks at each process, so with a part of the time at most.
  */
 static void look_further(struct containers *cs, int rootfd, size_t from, const char *only)
 {
+	const uint64_t begun = loop_now();
 	size_t n = cs->dirs.n;
+	bool any = false;
 
-	for (size_t i = from; i < cs->n && !cs->further; i++) {
-		if (!containers_unnamed(&cs->all[i]))
-			continue;
-		cs->further = true;
-		state_dirs_add_mounts(&cs->dirs);
-		state_dirs_add_processes(&cs->dirs, rootfd, is_inside, cs);
-		scan_dirs(cs, rootfd, n, only, false);
+	for (size_t i = from; i < cs->n && !any; i++)
+		any = containers_unnamed(&cs->all[i]);
+	if (!any)
+		return;
+	state_dirs_add_mounts(&cs->dirs);
+	if (begun >= cs->walk_next) {
+		state_dirs_add_processes(&cs->dirs, rootfd, cs->hurried ? HURRIED_NS : 0, is_inside, cs);
+		cs->walk_next = loop_now() + WALK_SHARE * (loop_now() - begun);
 	}
+	scan_dirs(cs, rootfd, n, only, false);
 	for (size_t i = from, tries = 0; i < cs->n && tries < ROOTS_MAX; i++) {
 		if (!containers_unnamed(&cs->all[i]) || (only && strcmp(cs->all[i].id, only)))
 			continue;

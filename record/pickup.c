@@ -85,6 +85,7 @@ void pickup_step(struct pickup *p, uint64_t now, bool on,
 	if (!p->tries || now < p->next)
 		return;
 	t = p->ev->target;
+	containers_hurry(t->containers);
 	containers_refresh(t->containers);
 	selection_each(p->ev->opts, &t->fs, t->containers, true, pick, &k);
 	took = loop_now() - now;

@@ -100,7 +100,6 @@ void state_dirs_find(struct state_dirs *sd, int rootfd, const char *roots)
 {
 	char *given = xstrdup(roots ? roots : ""), *save = NULL;
 
-	state_dirs_fini(sd);
 	for (char *r = strtok_r(given, ":", &save); r; r = strtok_r(NULL, ":", &save)) {
 		char *full = r[0] == '/' ? NULL : realpath(r, NULL);
 

@@ -26,7 +26,7 @@ struct state_dirs {
 
 /*
  * Those given (@roots, separated by ':', may be NULL), the usual ones, and those that settings below @rootfd (the host's root) and
- * mounts of the host tell of. Nothing is opened in them. What is in @sd before is forgotten.
+ * mounts of the host tell of. Nothing is opened in them. What is in @sd before stays, in front.
  */
 void state_dirs_find(struct state_dirs *sd, int rootfd, const char *roots);
 void state_dirs_fini(struct state_dirs *sd);
@@ -34,10 +34,11 @@ void state_dirs_fini(struct state_dirs *sd);
 /* Look at the host's mounts again: what is new comes behind. */
 void state_dirs_add_mounts(struct state_dirs *sd);
 /*
- * Add what the command lines of the runtimes' processes on the host tell. Each process is looked at, some 10 us. @inside says of a
- * process's cgroup whether that is a container's: what runs there is not believed.
+ * Add what the command lines of the runtimes' processes on the host tell. Each process is looked at, some 15 us, but none after @most_ns;
+ * 0 = all. @inside says of a process's cgroup whether that is a container's: what runs there is not believed.
  */
-void state_dirs_add_processes(struct state_dirs *sd, int rootfd, bool (*inside)(void *ctx, const char *cgroup), void *ctx);
+void state_dirs_add_processes(struct state_dirs *sd, int rootfd, uint64_t most_ns, bool (*inside)(void *ctx, const char *cgroup),
+			      void *ctx);
 /*
  * Inode of the namespace of kind @kind ("pid", "user") of the process behind @procfd; -1: of the host, which are those of process 1 or, where these
  * may not be read, our own. 0: not known.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "facts.h"
+#include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
 #include "state_dirs.h"
@@ -138,26 +139,36 @@ static void read_args(struct host *h)
 
 static void look_at(struct host *h, uint32_t pid)
 {
-	char comm[COMM_LEN];
+	char comm[COMM_LEN + 1];
+	int fd = nsopen_procfile(pid, "comm");
+	ssize_t n = fd < 0 ? -1 : read(fd, comm, sizeof(comm) - 1);
 
+	if (fd >= 0)
+		close(fd);
+	comm[n > 0 ? n : 0] = '\0';
+	comm[strcspn(comm, "\n")] = '\0';
+	/* Nearly all are others, and there may be thousands. */
+	if (!state_hint_is_runtime(comm))
+		return;
 	h->procfd = nsopen_process(pid);
 	if (h->procfd < 0)
 		return;
-	facts_comm(h->procfd, comm);
 	h->name = comm;
-	if (state_hint_is_runtime(comm) && is_host(h) && runs_what_it_says(h))
+	if (is_host(h) && runs_what_it_says(h))
 		read_args(h);
 	close(h->procfd);
 }
 
-void state_dirs_add_processes(struct state_dirs *sd, int rootfd, bool (*inside)(void *ctx, const char *cgroup), void *ctx)
+void state_dirs_add_processes(struct state_dirs *sd, int rootfd, uint64_t most_ns, bool (*inside)(void *ctx, const char *cgroup),
+			      void *ctx)
 {
+	const uint64_t until = most_ns ? loop_now() + most_ns : UINT64_MAX;
 	struct host h = { .sd = sd, .rootfd = rootfd, .inside = inside, .ctx = ctx };
 	DIR *dir = opendir(nsopen_proc());
 	struct dirent *de;
 
 	h.pid_ns = state_host_ns("pid", -1);
-	while (dir && (de = readdir(dir)))
+	while (dir && (de = readdir(dir)) && loop_now() < until)
 		if (isdigit((unsigned char)de->d_name[0]))
 			look_at(&h, (uint32_t)strtoul(de->d_name, NULL, 10));
 	if (dir)
