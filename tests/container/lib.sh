@@ -110,8 +110,7 @@ ctr_libs() {
 	[ -n "$interp" ] || return 0
 	mkdir -p "$dir$(dirname "$interp")"
 	cp -L "$interp" "$dir$interp"
-	for lib in $(LD_LIBRARY_PATH=$(dirname "$file") "$interp" --list "$file" 2>/dev/null |
-			sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'); do
+	LD_LIBRARY_PATH=$(dirname "$file") "$interp" --list "$file" 2>/dev/null | sed -n 's/.*=> \(\/.*\) (0x.*/\1/p' | while read -r lib; do
 		case $lib in
 		"$(dirname "$file")"/*) mkdir -p "$dir/app"; cp -L "$lib" "$dir/app/" ;;
 		*) mkdir -p "$dir$(dirname "$lib")"; cp -L "$lib" "$dir$lib" ;;

@@ -201,7 +201,7 @@ for f in $(cd "$other" && find lib lib64 usr -name '*.so*' -type f); do
 done
 cp "$T/moved" "$other/rec/moved"
 chmod 711 "$T"
-chmod 644 "$other/rec/moved"
+chmod -R a+rX "$other"
 echo 00000000-1111-2222-3333-444444444444 >"$other/rec/boot_id"
 echo '0 7fffffffffffffff of_the_other_machine' >"$other/tmp/perf-1.map"
 # shellcheck disable=SC2016
