@@ -1,6 +1,7 @@
 #include "stopper.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -64,6 +65,8 @@ static void *run(void *arg)
 	for (;;) {
 		int signo = wait_for(s, first);
 
+		if (atomic_load(&s->over))
+			return NULL;
 		if (signo < 0)
 			continue;
 		if (first && clock_mono_ns() - first > SAME_NS)
@@ -75,7 +78,6 @@ static void *run(void *arg)
 		n = write(s->fd, &one, sizeof(one));
 		(void)n;
 	}
-	return NULL;
 }
 
 void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest)
@@ -89,8 +91,8 @@ void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest)
 	sigemptyset(&s->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (sigismember(signals, ends[i]) == 1)
-			sigaddset(&s->signals, ends[i]);
-	s->up = !pthread_create(&s->thread, NULL, run, s);
+			sigaddset(&s->signals, s->last = ends[i]);
+	s->up = s->last && !pthread_create(&s->thread, NULL, run, s);
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && s->up; i++)
 		sigdelset(rest, ends[i]);
 }
@@ -107,8 +109,10 @@ int stopper_signo(struct stopper *s)
 
 void stopper_fini(struct stopper *s)
 {
+	/* By a signal that it waits for: pthread_cancel(3) would load libgcc_s, which a container's root may lack. */
 	if (s->up) {
-		pthread_cancel(s->thread);
+		atomic_store(&s->over, true);
+		pthread_kill(s->thread, s->last);
 		pthread_join(s->thread, NULL);
 	}
 	if (s->fd >= 0)

@@ -14,6 +14,8 @@ struct stopper {
 	sigset_t signals;	/* that end it */
 	_Atomic int signo;	/* the first that came; 0 = none */
 	int fd;			/* eventfd(2): readable then; -1: no thread, who waits takes @signals himself */
+	int last;		/* one of @signals, 0 = there is none */
+	_Atomic bool over;	/* the thread is to end with the next one */
 	bool up;
 	bool quiet;		/* says nothing while the first one is waited for */
 };
