@@ -218,8 +218,11 @@ if [ -x "$TARGETS/gospin" ]; then
 	done
 	like "gospin-stripped: named by .gopclntab" "$(cat "$T/gospin-stripped.stats")" '[1-9][0-9]*  Go.s .gopclntab'
 	for p in cgospin cgospin-stripped cgospin-pie; do
-		case_of $p "c_outer;c_leaf" 99.5 "$TARGETS/$p"
-		check "$p: from where Go calls C" grep -Eq "^[^;]*;runtime.asmcgocall(.abi0)?;(_cgo_[^;]*;)?c_outer;c_leaf " "$T/$p.folded"
+		# Newer Go exports no functions of C, so that a stripped program has no names for them.
+		chain="c_outer;c_leaf" names="(_cgo_[^;]*;)?c_outer;c_leaf"
+		readelf -sW "$TARGETS/$p" | grep -q ' c_leaf$' || chain="" names="(\[$p\];){1,2}\[$p\]"
+		case_of $p "$chain" 99.5 "$TARGETS/$p"
+		check "$p: from where Go calls C" grep -Eq "^[^;]*;runtime.asmcgocall(.abi0)?;$names " "$T/$p.folded"
 		case_of $p-back "main.goLeaf" 99.5 "$TARGETS/$p" back
 		check "$p: C calls Go, on top of its goroutine" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;(main.main.func[^;]*;)*main._Cfunc_c_back(.abi0)?;runtime.cgocall;runtime.systemstack_switch(.abi0)?;runtime.cgocallback(.abi0)?;.*goBack;main.goLeaf " "$T/$p-back.folded"
 	done
