@@ -7,6 +7,8 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd dockerd docker jq
 ctr_need
+# Names of all runtimes on this host are known here, and another container may be called web.
+WEB=web-$$
 
 D=$T/docker
 mkdir "$D"
@@ -34,19 +36,19 @@ dk info >"$T/log" 2>&1 || skip_all "dockerd does not start here: $(tail -n 1 "$T
 
 rt_root
 tar c -C "$T/root" . | dk import - nsprof-test:1 >"$T/log" 2>&1 || skip_all "docker import fails: $(tail -n 1 "$T/log")"
-RT_ID=$(dk run -d --name web --network none nsprof-test:1 "${RT_COMMAND[@]}" 2>"$T/log") ||
+RT_ID=$(dk run -d --name "$WEB" --network none nsprof-test:1 "${RT_COMMAND[@]}" 2>"$T/log") ||
 	skip_all "docker run fails: $(tail -n 1 "$T/log")"
 # Nobody says where its data root is, which is none of the usual places.
-RT_RUNTIME=docker RT_NAME=web RT_IMAGE=nsprof-test:1
+RT_RUNTIME=docker RT_NAME=$WEB RT_IMAGE=nsprof-test:1
 CG=$CTR_CGROOT/$RT_ID
 [ -d "$CTR_V2/$CG" ] || skip_all "docker makes no cgroup of its own in $CTR_V2"
-first() { dk inspect -f '{{.State.Pid}}' web; }
+first() { dk inspect -f '{{.State.Pid}}' "$WEB"; }
 rt_checks "$CG" "$(first)"
 
-check "docker exec" dk exec -d web /app/spin-a 30
+check "docker exec" dk exec -d "$WEB" /app/spin-a 30
 rt_exec
 # Its id and so the path of its cgroup stay, but the cgroup is another one.
-again() { dk restart -t 0 web >"$T/log"; PID=$(first); }
+again() { dk restart -t 0 "$WEB" >"$T/log"; PID=$(first); }
 rt_lives "$(first)" again
 like "docker restart: told" "$("$NSPROF" info "$T/lives")" "cgroup '/$CG' was made anew and is sampled again"
 
@@ -54,11 +56,11 @@ rt_begins "$DOCKER" -H "unix://$D/docker.sock" run --rm --name late --network no
 create() { dk create --name "$1" --network none nsprof-test:1 /app/spin 60; }
 rt_twins create "dk start"
 
-dk rename web old
-check "docker rename" dk exec -d old /app/spin-a 30
-RT_NAME=old
+dk rename "$WEB" "$WEB-old"
+check "docker rename" dk exec -d "$WEB-old" /app/spin-a 30
+RT_NAME=$WEB-old
 rt_exec
-check "docker rm -f" dk rm -f old
+check "docker rm -f" dk rm -f "$WEB-old"
 dk rmi -f nsprof-test:1 >"$T/log" 2>&1
 rt_gone
 done_testing

@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd podman runc conmon
 ctr_need
+# Names of all runtimes on this host are known here, and another container may be called web.
+WEB=web-$$
 
 D=$T/podman
 mkdir "$D"
@@ -19,13 +21,13 @@ rt_root
 tar c -C "$T/root" . | pm import -q - nsprof-test >"$T/log" 2>&1 || skip_all "podman import fails: $(tail -n 1 "$T/log")"
 # Without CAP_SYS_RESOURCE its default limits cannot be set.
 OPTIONS=(--cgroup-parent "/$CTR_CGROOT" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000)
-pm run -d --name web "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
-RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=web RT_IMAGE=localhost/nsprof-test:latest
-first() { pm inspect -f '{{.State.Pid}}' web; }
+pm run -d --name "$WEB" "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
+RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=$WEB RT_IMAGE=localhost/nsprof-test:latest
+first() { pm inspect -f '{{.State.Pid}}' "$WEB"; }
 rt_checks "$CTR_CGROOT/libpod-$RT_ID" "$(first)"
-check "podman exec" pm exec -d web /app/spin-a 30
+check "podman exec" pm exec -d "$WEB" /app/spin-a 30
 rt_exec
-again() { pm restart -t 0 web >"$T/log"; PID=$(first); }
+again() { pm restart -t 0 "$WEB" >"$T/log"; PID=$(first); }
 rt_lives "$(first)" again
 export -f pm
 export D
@@ -44,6 +46,6 @@ else
 fi
 create() { pm create --name "$1" "${OPTIONS[@]}" nsprof-test /app/spin 60; }
 rt_twins create "pm start"
-check "podman rm -f" pm rm -f web
+check "podman rm -f" pm rm -f "$WEB"
 rt_gone
 done_testing
