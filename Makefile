@@ -203,7 +203,7 @@ check-today: deps-today	## programs of today's compilers and runtimes, in contai
 	$(Q)BUILD="$(abspath $(B))" tests/today/run $(TODAY)
 
 .PHONY: check-kernels
-check-kernels: deps-kernels	## Debian's kernels 5.10, 6.1, 6.12 and the newest, in virtual machines; downloads 1 GB (root, an hour)
+check-kernels: deps-kernels	## Debian's kernels 5.10, 6.1, 6.12 and the newest, in virtual machines; downloads 1 GB (root; takes long)
 	+$(build_tests)
 	$(Q)BUILD="$(abspath $(B))" tests/kernels/run $(KERNELS)
 

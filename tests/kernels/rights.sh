@@ -35,9 +35,10 @@ else
 	echo "# Debian's rule: from 3 on CAP_SYS_ADMIN is needed"
 fi
 
+# CAP_IPC_LOCK, because before 5.16 RLIMIT_MEMLOCK is 64 KiB, with which doctor says that rings are small.
 for p in -1 0 1 2 3 4; do
 	paranoid "$p"
-	for caps in perfmon,sys_ptrace sys_admin,sys_ptrace; do
+	for caps in perfmon,sys_ptrace,ipc_lock sys_admin,sys_ptrace,ipc_lock; do
 		at="paranoid $p, $caps"
 		as "$caps" ../bin/nsprof doctor >doctor
 		as "$caps" ../bin/nsprof record -a -o x.data -- true >said 2>&1
