@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hash.h"
 #include "log.h"
+#include "lookup.h"
 #include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
@@ -48,14 +48,14 @@ struct unit {
 	uint32_t segment;		/* in which it was written last */
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
-	bool begun;			/* made within the recording, and nobody knows (yet) whose it is */
+	bool begun;			/* nobody knows (yet) whose it is: it was made within the recording, or no answer came in time */
+	bool asked;			/* the answer that is waited for is about it, too */
 	uint64_t credit;		/* ns of CPU time that asking for it may take out of turn */
 };
 
 struct cgroup_facts {
 	const struct target *t;
-	struct containers *cs, *own_cs;	/* own_cs: owned */
-	const char *roots;
+	struct lookup *lk;		/* owned */
 	struct rec_writer *w;
 	struct cgroup_cpu cpu;
 	struct unit **unit;		/* owned */
@@ -69,6 +69,8 @@ struct cgroup_facts {
 	uint32_t segment;		/* 1 and up */
 	struct facts_used past;		/* of units that were forgotten */
 	uint64_t spent;			/* ns, since the round began */
+	bool asking, ask_last;		/* an answer is waited for, and it is the last one */
+	bool again;			/* something was executed meanwhile: ask once more */
 	unsigned int tries;		/* left to ask whose the begun ones are */
 	uint64_t ask_next, ask_pause;	/* ns */
 	uint64_t asked_until;		/* ns: not before that, for all that happens */
@@ -80,8 +82,7 @@ struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers 
 	struct cgroup_facts *cf = xcalloc(1, sizeof(*cf));
 
 	cf->t = t;
-	cf->cs = cs;
-	cf->roots = roots;
+	cf->lk = lookup_new(&t->fs, cs, roots);
 	cf->w = w;
 	cf->segment = 1;
 	cgroup_cpu_open(&cf->cpu, &t->fs);
@@ -116,8 +117,13 @@ void cgroup_facts_free(struct cgroup_facts *cf)
 	u64map_fini(&cf->born);
 	u64map_fini(&cf->sampled);
 	cgroup_cpu_close(&cf->cpu);
-	containers_free(cf->own_cs);
+	lookup_free(cf->lk);
 	free(cf);
+}
+
+struct lookup *cgroup_facts_lookup(const struct cgroup_facts *cf)
+{
+	return cf->lk;
 }
 
 const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf)
@@ -218,6 +224,14 @@ static const struct cgroup *chosen(const struct target *t, const char *path)
 	return at && cgroup_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
 }
 
+static void warn_unnamed(const struct cgroup_facts *cf)
+{
+	struct containers *cs = lookup_known(cf->lk);
+
+	if (cs)
+		containers_warn(cs);
+}
+
 static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
 {
 	const struct cgroup *sel = chosen(cf->t, own);
@@ -231,7 +245,7 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	/* Of one that has just begun the name may be written down in a moment. */
 	u->unnamed = ctr && ctr->unnamed;
 	if (u->unnamed && !u64map_get(&cf->born, node))
-		containers_warn(cf->cs);
+		warn_unnamed(cf);
 	u->ev.node = node;
 	u->chosen = sel && !strcmp(sel->path, own);
 	XGROW(cf->unit, cf->n, cf->cap);
@@ -302,7 +316,8 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 {
 	bool born = u64map_get(&cf->born, id);
 	const struct cgroup *sel = chosen(cf->t, path);
-	const struct container *ctr = born ? containers_of_new(cf->cs, path) : containers_of(cf->cs, path);
+	bool answered;
+	const struct container *ctr = lookup_of(cf->lk, path, born, &answered);
 
 	if (sel)
 		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
@@ -314,7 +329,7 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
-	if (born)
+	if (born || !answered)
 		ask_later(cf, path);
 }
 
@@ -331,8 +346,6 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 	/* The root is nobody's container, and has no limit. */
 	if (path[0] != '/' || !path[1])
 		return;
-	if (!cf->cs)
-		cf->cs = cf->own_cs = containers_new_hurried(&cf->t->fs, cf->roots);
 	met(cf, id, path, pid);
 	cf->spent += loop_now() - begun;
 }
@@ -403,31 +416,64 @@ static void known_now(struct cgroup_facts *cf, struct unit *u, const struct cont
 	put(cf, u, u64map_get(&cf->born, u->ev.node));
 }
 
-/* @last: nobody will ask any more. */
-static void ask(struct cgroup_facts *cf, bool last)
+/* The answer is there, for those that it was asked for. */
+static void take_answer(struct cgroup_facts *cf)
 {
-	const uint64_t begun = loop_now();
+	struct containers *cs = lookup_known(cf->lk);
 
-	containers_begun(cf->cs);
+	if (!cs)
+		return;
+	cf->asking = false;
 	for (size_t i = 0; i < cf->n; i++) {
 		struct unit *u = cf->unit[i];
 		const struct container *ctr;
 
-		if (!u->begun || u->segment != cf->segment)
+		if (!u->asked || !u->begun || u->segment != cf->segment)
 			continue;
-		ctr = containers_of(cf->cs, u->ev.cgroup);
-		u->begun = !last;
+		u->asked = false;
+		ctr = containers_of(cs, u->ev.cgroup);
+		u->begun = !cf->ask_last;
 		if (ctr)
 			known_now(cf, u, ctr);
 	}
-	cf->asked_until = begun + ASK_SHARE * (loop_now() - begun);
+	cf->asked_until = loop_now() + (ASK_SHARE - 1) * lookup_took(cf->lk);
+}
+
+/* @last: nobody will ask any more. */
+static void ask(struct cgroup_facts *cf, bool last)
+{
+	const char **paths = xcalloc(cf->n + 1, sizeof(*paths));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		u->asked = u->begun && u->segment == cf->segment;
+		if (u->asked)
+			paths[n++] = u->ev.cgroup;
+	}
+	cf->asking = true;
+	cf->ask_last = last;
+	if (lookup_ask(cf->lk, LOOKUP_BEGUN, paths, n))
+		take_answer(cf);
+	free(paths);
 }
 
 static void ask_again(struct cgroup_facts *cf)
 {
 	const uint64_t now = loop_now();
 
-	if (!cf->tries || now < MAX(cf->ask_next, cf->asked_until))
+	if (cf->asking)
+		take_answer(cf);
+	/* The thread may be at work for others. */
+	if (cf->asking || !cf->tries || !lookup_known(cf->lk))
+		return;
+	if (cf->again) {
+		cf->again = false;
+		ask(cf, false);
+		return;
+	}
+	if (now < MAX(cf->ask_next, cf->asked_until))
 		return;
 	cf->tries--;
 	ask(cf, !cf->tries);
@@ -451,15 +497,6 @@ static struct unit *with_credit(const struct cgroup_facts *cf, uint32_t pid)
 	return u && u->begun && u->credit && u->segment == cf->segment ? u : NULL;
 }
 
-/* ns of CPU time that this thread has used. */
-static uint64_t cpu_used(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 {
 	uint64_t before;
@@ -467,6 +504,11 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 
 	if (!cf->tries)
 		return;
+	/* What is being read now may have been read before the runtime wrote it. */
+	if (cf->asking || !lookup_known(cf->lk)) {
+		cf->again |= with_credit(cf, pid) != NULL;
+		return;
+	}
 	if (loop_now() >= cf->asked_until) {
 		ask(cf, false);
 		return;
@@ -474,9 +516,10 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 	u = with_credit(cf, pid);
 	if (!u)
 		return;
-	before = cpu_used();
+	before = lookup_cpu(cf->lk);
 	ask(cf, false);
-	u->credit -= MIN(u->credit, cpu_used() - before);
+	/* What is not answered yet is paid for by those after it. */
+	u->credit -= MIN(u->credit, cf->asking ? LOOKUP_SLICE_NS : lookup_cpu(cf->lk) - before);
 }
 
 void cgroup_facts_round(struct cgroup_facts *cf)
@@ -485,6 +528,7 @@ void cgroup_facts_round(struct cgroup_facts *cf)
 	size_t kept = 0;
 
 	cf->spent = 0;
+	lookup_round(cf->lk);
 	ask_again(cf);
 	for (size_t i = 0; i < cf->nsoon; i++) {
 		struct unit *u = cf->soon[i];
@@ -546,7 +590,7 @@ void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 		if (u->read_at)
 			put(cf, u, false);
 		if (last && u->unnamed)
-			containers_warn(cf->cs);
+			warn_unnamed(cf);
 	}
 	forget(cf);
 	cf->segment++;

@@ -16,6 +16,7 @@
 #include "target.h"
 
 struct cgroup_facts;
+struct lookup;
 
 /*
  * All borrowed. @t->fs is open. @cs may be NULL: containers are then looked for with the first cgroup that is not
@@ -60,6 +61,8 @@ void cgroup_facts_watch(struct cgroup_facts *cf);
  */
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last);
 
+/* Who looks containers up, those of the target (cgroup_facts_new()) as well. Borrowed. */
+struct lookup *cgroup_facts_lookup(const struct cgroup_facts *cf);
 /* To read the counters of cgroups with, borrowed. */
 const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf);
 

@@ -6,6 +6,9 @@
 #include "util.h"
 #include "xalloc.h"
 
+/* Up to here a ring has time left for other work than draining. */
+#define ROOM_PERCENT 25
+
 void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside)
 {
 	d->rings = xcalloc(ndata + nside, sizeof(struct ring *));
@@ -89,6 +92,18 @@ unsigned int drain_fill(const struct drain *d, uint64_t least)
 		max = MAX(max, (unsigned int)((r->head - r->tail) * 100 / r->size));
 	}
 	return max;
+}
+
+bool drain_has_room(const struct drain *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct ring *r = d->rings[i];
+		const uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_RELAXED);
+
+		if ((head - r->released) * 100 > r->size * ROOM_PERCENT)
+			return false;
+	}
+	return true;
 }
 
 uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)

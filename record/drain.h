@@ -36,6 +36,9 @@ struct drain {
 void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside);
 void drain_fini(struct drain *d);
 
+/* Is none of the rings so full, right now, that it should be drained before anything else? */
+bool drain_has_room(const struct drain *d);
+
 /*
  * Hand every record with time <= @limit (ns of CLOCK_MONOTONIC) to @s. The caller takes @limit from
  * the clock before the call, less DRAIN_GUARD_NS; DRAIN_ALL once all events are stopped. Returns

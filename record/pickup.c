@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lookup.h"
 #include "loop.h"
 #include "selection.h"
 #include "util.h"
@@ -12,10 +13,10 @@
 #define PAUSE_NS 100000000ull	/* doubled each time: the last look is 3 s after the news */
 #define SHARE 20		/* of the time, at most one part goes into looking */
 
-void pickup_init(struct pickup *p, struct events *ev)
+void pickup_init(struct pickup *p, struct events *ev, struct lookup *lk)
 {
 	/* What was made between the first look and the opening of the events has no record. */
-	*p = (struct pickup){ .ev = ev, .asked = selection_grows(ev->opts), .pause = PAUSE_NS };
+	*p = (struct pickup){ .ev = ev, .lk = lk, .asked = lk && selection_grows(ev->opts), .pause = PAUSE_NS };
 	p->tries = p->asked ? 2 : 0;
 }
 
@@ -79,17 +80,24 @@ void pickup_step(struct pickup *p, uint64_t now, bool on,
 		 void (*fn)(void *ctx, const struct cgroup *cg, int err), void *ctx)
 {
 	struct picking k = { p, on, fn, ctx };
+	struct containers *cs;
 	struct target *t;
 	uint64_t took;
 
-	if (!p->tries || now < p->next)
+	if (!p->looking && (!p->tries || now < p->next || !lookup_known(p->lk)))
 		return;
+	if (!p->looking && !lookup_ask(p->lk, LOOKUP_ALL, NULL, 0)) {
+		p->looking = true;
+		return;
+	}
+	cs = lookup_known(p->lk);
+	if (!cs)
+		return;
+	p->looking = false;
 	t = p->ev->target;
-	containers_hurry(t->containers);
-	containers_refresh(t->containers);
-	selection_each(p->ev->opts, &t->fs, t->containers, true, pick, &k);
-	took = loop_now() - now;
-	p->tries--;
+	selection_each(p->ev->opts, &t->fs, cs, true, pick, &k);
+	took = lookup_took(p->lk) + loop_now() - now;
+	p->tries -= p->tries > 0;
 	p->next = now + MAX(p->pause, SHARE * took);
 	p->pause *= 2;
 }

@@ -9,17 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lookup.h"
 #include "open.h"
 
 struct pickup {
 	struct events *ev;		/* borrowed; so are its target and options */
+	struct lookup *lk;		/* borrowed */
+	bool looking;			/* an answer of it is waited for */
 	bool asked;			/* something can match later */
 	unsigned int tries;		/* looks still to come for the last news */
 	uint64_t next;			/* when the next one is due, ns of CLOCK_MONOTONIC */
 	uint64_t pause;			/* to the one after it */
 };
 
-void pickup_init(struct pickup *p, struct events *ev);
+/* @lk: of the target's containers; NULL: nothing is ever picked up. */
+void pickup_init(struct pickup *p, struct events *ev, struct lookup *lk);
 
 /* A cgroup was made somewhere. Cheap; nothing is looked at here. */
 void pickup_news(struct pickup *p);

@@ -18,6 +18,7 @@
 #include "info.h"
 #include "ledger.h"
 #include "log.h"
+#include "lookup.h"
 #include "loop.h"
 #include "nsopen.h"
 #include "open.h"
@@ -287,6 +288,11 @@ static bool lost_since(void *ctx, uint64_t time)
 	return execs_lost_since(ctx, time);
 }
 
+static bool has_room(void *ctx)
+{
+	return drain_has_room(ctx);
+}
+
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
@@ -328,6 +334,8 @@ static int open_writer(struct session *s)
 		s->facts = cgroup_facts_new(&s->target, s->target.containers,
 					    s->o->runtime_roots, s->w);
 	s->sink->facts = s->facts;
+	if (s->facts)
+		lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
 	s->sink->root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
 	s->sink->shared_side = s->ev.shared_side;

@@ -47,7 +47,7 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 	h->sink = sink;
 	h->segment = sink->segment;
 	h->fd = -1;
-	pickup_init(&h->pickup, ev);
+	pickup_init(&h->pickup, ev, sink->facts ? cgroup_facts_lookup(sink->facts) : NULL);
 	if (target_is_tasks(ev->target))
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);

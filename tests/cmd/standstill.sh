@@ -8,7 +8,7 @@ need_cmd python3
 S=$BUILD/tests/targets/spin
 cd "$T" || exit 1
 "$NSPROF" record -q -e cpu-clock:u -o probe -- true 2>err || skip_all "cannot record here: $(cat err)"
-"$S" --threads "$(nproc)" 100 &
+"$S" --threads "$(nproc)" 1000 &
 spin=$!
 
 # advice NAME: none of what helps against slowness.

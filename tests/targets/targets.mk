@@ -18,7 +18,7 @@ LACKING :=
 TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwindbench lookup demangle)
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
-	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so refuse jitloop jitdump odd odd-fp dive \
+	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitdump odd odd-fp dive \
 	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
@@ -158,6 +158,8 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(call say,TARGET,$@)
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/oldkernel.so $(T)/attrs.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
+$(T)/slowopen.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
 $(T)/refuse: tests/targets/refuse.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)

@@ -1,0 +1,195 @@
+/* Looking containers up holds up who asks for a bounded time, however many states there are and however long they take to read. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "lookup.h"
+#include "nsopen.h"
+
+#define DEAD 600
+/* What waits is a condition variable with this time; the rest is until this thread has a CPU again. */
+#define HELD_MAX_NS (LOOKUP_WAIT_NS + 250000000ull)
+
+struct rig {
+	char top[64], roots[96];
+	struct cgroup_fs fs;
+	struct lookup *lk;
+};
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void folder(const struct rig *r, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", r->top, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+/* A state of runc's whose process is no more. */
+static void dead(const struct rig *r, int i)
+{
+	char path[256], text[256];
+
+	snprintf(path, sizeof(path), "states/dead-%d", i);
+	folder(r, path);
+	snprintf(path, sizeof(path), "%s/states/dead-%d/state.json", r->top, i);
+	snprintf(text, sizeof(text), "{\"id\":\"dead-%d\",\"init_process_pid\":4194304,\"init_process_start\":9,"
+		 "\"cgroup_paths\":{\"\":\"/dead/%d\"}}", i, i);
+	write_text(path, text);
+}
+
+static void begin(struct rig *r)
+{
+	static const char *const folders[] = { "states", "proc", "proc/1", "fs", "fs/anything" };
+	char path[256];
+
+	*r = (struct rig){ .top = "/tmp/nsprof-lookup-XXXXXX", .fs = { .v2 = true } };
+	assert_non_null(mkdtemp(r->top));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		folder(r, folders[i]);
+	for (int i = 0; i < DEAD; i++)
+		dead(r, i);
+	snprintf(path, sizeof(path), "%s/proc/1/root", r->top);
+	assert_int_equal(symlink("/", path), 0);
+	snprintf(path, sizeof(path), "%s/proc", r->top);
+	nsopen_set_proc(strdup(path));
+	snprintf(r->fs.mount, sizeof(r->fs.mount), "%s/fs", r->top);
+	r->fs.fd = open(r->fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(r->roots, sizeof(r->roots), "%s/states", r->top);
+	r->lk = lookup_new(&r->fs, NULL, r->roots);
+}
+
+static void end(struct rig *r)
+{
+	char command[128];
+
+	lookup_free(r->lk);
+	close(r->fs.fd);
+	nsopen_set_proc("/proc");
+	snprintf(command, sizeof(command), "rm -r %s", r->top);
+	assert_int_equal(system(command), 0);
+}
+
+static void idle(const struct rig *r)
+{
+	bool answered;
+
+	lookup_of(r->lk, "/anything", false, &answered);
+	while (!lookup_known(r->lk))
+		usleep(1000);
+}
+
+/* Each round, whatever is asked in it, and how often. */
+static void test_held(void **state)
+{
+	static const char *const paths[] = { "/anything" };
+	uint64_t longest = 0, took = 0, begun;
+	struct rig r;
+	bool answered;
+
+	(void)state;
+	begin(&r);
+	begun = clock_mono_ns();
+	lookup_of(r.lk, "/anything", false, &answered);
+	assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
+	idle(&r);
+	for (int i = 0; i < 12; i++) {
+		uint64_t held;
+
+		begun = clock_mono_ns();
+		lookup_round(r.lk);
+		if (lookup_known(r.lk))
+			lookup_ask(r.lk, i % 2 ? LOOKUP_BEGUN : LOOKUP_ALL, paths, 1);
+		for (int k = 0; k < 50; k++)
+			lookup_of(r.lk, "/anything", true, &answered);
+		held = clock_mono_ns() - begun;
+		longest = held > longest ? held : longest;
+		idle(&r);
+		took = lookup_took(r.lk) > took ? lookup_took(r.lk) : took;
+	}
+	idle(&r);
+	print_message("# %d dead states: the longest answer took %llu us, and who asks was held for %llu us at most\n", DEAD,
+		      (unsigned long long)took / 1000, (unsigned long long)longest / 1000);
+	assert_in_range(longest, 0, HELD_MAX_NS);
+	end(&r);
+}
+
+static bool no_room(void *ctx)
+{
+	++*(int *)ctx;
+	return false;
+}
+
+/* Where rings fill, nobody waits at all. */
+static void test_no_room(void **state)
+{
+	uint64_t begun;
+	struct rig r;
+	bool answered;
+	int asked = 0;
+
+	(void)state;
+	begin(&r);
+	lookup_while(r.lk, no_room, &asked);
+	begun = clock_mono_ns();
+	lookup_of(r.lk, "/anything", false, &answered);
+	assert_false(answered);
+	assert_int_equal(asked, 1);
+	assert_in_range(clock_mono_ns() - begun, 0, LOOKUP_WAIT_NS);
+	end(&r);
+}
+
+/* While the thread works, nothing is known and nothing is asked; afterwards there is an answer. */
+static void test_busy(void **state)
+{
+	struct rig r;
+	bool answered;
+	uint64_t begun;
+
+	(void)state;
+	begin(&r);
+	idle(&r);
+	lookup_round(r.lk);
+	for (int i = 0; i < 3; i++) {
+		begun = clock_mono_ns();
+		lookup_of(r.lk, "/anything", true, &answered);
+		assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
+		if (!answered)
+			assert_null(lookup_of(r.lk, "/anything", false, &answered));
+	}
+	idle(&r);
+	lookup_round(r.lk);
+	/* Nothing is known of it, and that is an answer. */
+	assert_null(lookup_of(r.lk, "/anything", false, &answered));
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_no_room),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("record_lookup", tests, NULL, NULL);
+}
