@@ -1,7 +1,6 @@
 /*
  * Loaded into a recorder: each state.json takes 2 ms to open, as on a slow machine. With 600 of them a look at all takes 1.2 s.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <string.h>
