@@ -552,6 +552,35 @@ bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs
 	return false;
 }
 
+/*
+ * The step out of jitted code that was interrupted as it began: %rbp is its caller's still. It has been pushed, and so is right at
+ * the stack pointer, or the jitdump says that nothing was done yet.
+ */
+static bool jit_begun(struct walker *w, const struct unwind_input *in, uint64_t ip, struct uregs *regs)
+{
+	const struct jit_func *func = addrspace_find_jit(in->as, (struct avma){ ip });
+	uint64_t sp = regs->v[CFI_REG_SP], bp, word, ra;
+
+	if (!uregs_get(regs, CFI_REG_BP, in->stack, &bp) || !bp || stack_view_read(in->stack, sp, &word))
+		return false;
+	if (func && func->start == ip) {
+		ra = word;
+		sp += 8;
+	} else if (word == bp && !stack_view_read(in->stack, sp + 8, &ra)) {
+		sp += 16;
+	} else {
+		return false;
+	}
+	if (!called_from(w, in, ra))
+		return false;
+	regs->known = 0;
+	regs->in_mem = 0;
+	uregs_set(regs, CFI_REG_BP, bp);
+	uregs_set(regs, CFI_REG_SP, sp);
+	uregs_set(regs, CFI_REG_RA, ra);
+	return true;
+}
+
 /* Nothing leads on from code in @wm: why. */
 static enum unwind_end rowless_end(const struct walk_map *wm)
 {
@@ -589,6 +618,8 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	if (w->step && have_bytes && res == STEP_NO_ROWS &&
 	    (called_step(w, in, &at, addr, f->kind == FRAME_RETURN, regs) ||
 	     (*scanned = caller_below_bp(w, in, &at, addr, regs))))
+		return STEP_CALLER;
+	if (w->step && !mod && f->kind == FRAME_IP && out->n == 1 && jit_begun(w, in, addr, regs))
 		return STEP_CALLER;
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)

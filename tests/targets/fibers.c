@@ -178,9 +178,11 @@ static void jit(void)
 	jit_end = now() + seconds;
 	memset(mem, 0x90, 4096);
 	planted[-1] = 0xc3;
-	/* push %rbp; mov %rsp, %rbp; mov $1000000, %ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
-	put(&c, "\x55\x48\x89\xe5\xb9", 5);
-	put_word(&c, 3000000, 4);
+	/* push %rbp; mov $1500000, %ecx; 1: dec %ecx; jnz 1b; mov %rsp, %rbp; the same loop; pop %rbp; ret */
+	put(&c, "\x55\xb9", 2);
+	put_word(&c, 1500000, 4);
+	put(&c, "\xff\xc9\x75\xfc\x48\x89\xe5\xb9", 8);
+	put_word(&c, 1500000, 4);
 	put(&c, "\xff\xc9\x75\xfc\x5d\xc3", 6);
 	/* push %rbp; mov %rsp, %rbp; push %r12; mov %rsp, %r12; mov thread_sp, %rsp; call native; mov %r12, %rsp; pop %r12; pop %rbp; ret */
 	c.at = glue;
