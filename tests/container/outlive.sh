@@ -137,10 +137,10 @@ import "time"
 
 // Some of it, so that samples are in it and not at the end of the loop, whatever the CPU's habits.
 func mix(x uint64) uint64 {
-	x = x*6364136223846793005 + 1442695040888963407
-	x = x*6364136223846793005 + 1442695040888963407
-	x = x*6364136223846793005 + 1442695040888963407
-	x = x*6364136223846793005 + 1442695040888963407
+	x ^= x << 13
+	x ^= x >> 7
+	x ^= x << 17
+	x ^= x >> 11
 	return x*6364136223846793005 + 1442695040888963407
 }
 
