@@ -4,6 +4,7 @@
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_root
+need_cmd python3
 TARGETS=$BUILD/tests/targets
 
 "$TARGETS/deep" 100000 20 &

@@ -35,7 +35,7 @@ recorded() {
 
 opts=(--call-graph dwarf,65528)
 recorded "C++, deep stacks" "$TARGETS/deep" 100000 60
-recorded "python3" python3 -c 'while True: sum(len(str(i)) for i in range(1000))'
+! command -v python3 >/dev/null || recorded "python3" python3 -c 'while True: sum(len(str(i)) for i in range(1000))'
 # The limit is of each process.
 recorded "short processes" bash -c 'for i in {1..20}; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
 opts=(--call-graph dwarf,8192 --stacks=full)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Recording for real: exit status, signals, files, targets, losses. What cannot be recorded: record-errors.sh.
 . "$(dirname "$0")/../lib.sh"
+need_cmd jq
 
 cd "$T" || exit 1
 if ! "$NSPROF" record -q -o probe -- true 2>err; then

@@ -247,6 +247,10 @@ for p in spin:_dl_start spin-musl:; do
 	"$NSPROF" record -q -F 4999 -o "$T/load" -- bash -c 'for i in {1..200}; do "$0" 0; done' "$TARGETS/$n" >/dev/null
 	"$NSPROF" symbolize --stats --filter comm=$n "$T/load" >"$T/load.folded" 2>"$T/load.stats"
 	check "$n: stacks of its loading are whole" whole "$T/load.stats" 99 5
+	if [ $n = spin ] && grep -q 'names .*/ld-linux.* stripped of its symbols' "$T/load.stats"; then
+		skip "$n: from the loader's entry" "the loader's names need libc6-dbg"
+		continue
+	fi
 	like "$n: from the loader's entry" "$(cat "$T/load.folded")" "^$n;$entry;${below:-\\[?[^;]*libc}[^ ]* "
 done
 

@@ -2,6 +2,7 @@
 # nsprof symbolize: every option, on a recording of a program whose stacks are known.
 # beside others
 . "$(dirname "$0")/../lib.sh"
+need_cmd jq python3
 S=$BUILD/tests/targets/spin
 cd "$T" || exit 1
 [ -x "$S" ] || skip_all "test programs are not built: make test-targets"
