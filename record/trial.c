@@ -1,9 +1,12 @@
 #include "trial.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "child.h"
 #include "evsel.h"
@@ -36,6 +39,24 @@ static void note_events(struct trial *t, const struct events *ev)
 	t->ring_ms = events_ring_ms(ev);
 }
 
+/* Descriptors that a recorder has open besides its events and what it was started with: its output, what it waits for and with. */
+#define RECORDER_FILES 9
+
+/* May so many more be opened? 0, or -EMFILE after a message. */
+static int files_left(int n)
+{
+	int fds[RECORDER_FILES], have = 0;
+
+	while (have < n && (fds[have] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		have++;
+	for (int i = 0; i < have; i++)
+		close(fds[i]);
+	if (have == n)
+		return 0;
+	pr_err("cannot open the recorder's own files: %s; raise the limit, for instance: ulimit -n 1024", strerror(EMFILE));
+	return -EMFILE;
+}
+
 static int open_events(struct trial *t, const struct record_opts *o, struct target *target)
 {
 	const bool workload = target->kind == TARGET_COMMAND;
@@ -57,6 +78,8 @@ static int open_events(struct trial *t, const struct record_opts *o, struct targ
 	}
 	t->err = events_open(&ev, o, target, &sel, workload);
 	note_events(t, &ev);
+	if (!t->err)
+		t->err = files_left(RECORDER_FILES);
 	events_close(&ev);
 	child_stop(&child);
 	return t->err;

@@ -186,7 +186,7 @@ else
 	fi
 	# What may be locked: as much as the recorder then says the rings hold.
 	at="user, 64 KiB locked: "
-	as=(sh -c 'ulimit -l 64; exec "$@"' sh "${as[@]}")
+	as=(sh -c 'ulimit -l 64; exec "$@"' sh "${NOBODY[@]}")
 	doctor
 	"${as[@]}" "$NSPROF" record -o /dev/null -- true 2>record.err
 	if rings=$(grep -oE "rings hold [0-9]+ ms of samples instead of 250 \([0-9]+ KiB on each" record.err); then

@@ -97,13 +97,13 @@ like "is shown" "$(cat out)" '^ +100\.00% +100\.00% +5 .*\[\.\] main$'
 	printf 'E\t15\n'
 } >head
 is "who, what, losses, cut stacks, throttling, and nothing that steers a terminal" "$("$NSPROF" report head | grep '^# .*[a-z]' | head -n 5)" \
-	"# 5 samples in 1 different stacks, from 'head'
+	"# 5 samples in 1 different stack, from 'head'
 # on h?[2J: nsprof-record -- x?c
 # event cpu?[31m, 99 Hz, command; 2 lost, 3 truncated
 # container web: throttled in 7 of 9 periods
 # only comm=x"
 head -n 4 p >cut
-says "a cut one" 1 "'cut' is cut after 4 lines: what precedes is used" cut
+says "a cut one" 1 "'cut' is cut after line 4: what precedes is used" cut
 like "is shown as far as it goes" "$(cat out)" '\[\.\] main$'
 sed 's/^N.*/N\t7\t1/' p >ids
 says "one with wrong numbers" 1 "'ids' is damaged: line 3 is none of a profile; what precedes it is used" ids

@@ -14,8 +14,12 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "evsel.h"
 #include "in_range.h"
 #include "log.h"
+#include "perm.h"
+#include "strbuf.h"
+#include "target.h"
 
 static void expect(const char *mountinfo, const char *mount, bool v2)
 {
@@ -167,6 +171,9 @@ static void on_proc(void *ctx, uint32_t pid)
 /* On the machine's own hierarchy: nested groups with one process in one of them. */
 static void real(void **state)
 {
+	struct target target = { .kind = TARGET_CGROUPS };
+	struct strbuf said = STRBUF_INIT;
+	struct evsel sel = { .name = "cpu-clock" };
 	char dir[PATH_MAX + 64], sub[PATH_MAX + 96], below[PATH_MAX + 128], file[PATH_MAX + 128];
 	char name[64], path[PATH_MAX];
 	struct found f = { .n = 0 };
@@ -243,6 +250,12 @@ static void real(void **state)
 	assert_false(cgroup_removed(&cg));
 	assert_int_equal(rmdir(below), 0);
 	assert_true(cgroup_removed(&cg));
+	/* What is said when that happens between finding it and opening its events. */
+	log_divert(&said);
+	perm_explain_cgroup(-ENOENT, &sel, &target, &cg, 0, 1);
+	log_divert(NULL);
+	assert_non_null(strstr(said.s, "No such file or directory: it was removed a moment ago"));
+	strbuf_fini(&said);
 	cg.gone = true;
 	assert_int_equal(cgroup_reopen(&cg, &fs), -ENOENT);
 	assert_true(cg.gone && cgroup_removed(&cg) && cg.id == st.st_ino);
