@@ -201,6 +201,11 @@ static int run(const char *name, int argc, char **argv)
 	return EXIT_FAILURE;
 }
 
+static bool asks_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
 int main(int argc, char **argv)
 {
 	char option[] = "--help", *help_argv[] = { argv[0], option, NULL };
@@ -210,9 +215,9 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		return EXIT_FAILURE;
 	}
-	if (strcmp(argv[1], "help") && strcmp(argv[1], "--help") && strcmp(argv[1], "-h"))
+	if (!asks_help(argv[1]))
 		return run(argv[1], argc - 1, argv + 1);
-	if (argc > 2)
+	if (argc > 2 && !asks_help(argv[2]))
 		return run(argv[2], 2, help_argv);
 	print_help(stdout);
 	return EXIT_SUCCESS;

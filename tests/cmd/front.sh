@@ -7,6 +7,8 @@ PROGRAMS=(record symbolize script annotate report diff ps import export info doc
 check "help" "$NSPROF" help
 like "help names the commands" "$(<"$T/check.out")" '^  symbolize +'
 check "--help" "$NSPROF" --help
+check "help of help" "$NSPROF" help --help
+like "is the same" "$(<"$T/check.out")" '^  symbolize +'
 check_rc "no command: help on stderr, status 1" 1 "$NSPROF"
 like "help is on stderr" "$(<"$T/check.err")" '^usage: nsprof'
 is "and not on stdout" "$(<"$T/check.out")" ""
