@@ -165,6 +165,10 @@ static int prepare(struct session *s)
 		if (workload)
 			target_set_child(&s->target, (uint32_t)s->child.pid);
 	}
+	/* Before any thread starts: the stopper, too, has to get its turn where all CPUs are busy. */
+	err = take_priority(s);
+	if (err)
+		return err;
 	s->stopper.quiet = log_verbosity() < 0;
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on a vanished reader is an error of write(2), told with its cause. */
@@ -191,8 +195,6 @@ static int prepare(struct session *s)
 		.settle_ctx = s,
 	};
 	err = loop_open(&s->loop);
-	if (!err)
-		err = take_priority(s);
 	if (!err && o->command)
 		err = child_start(&s->child, o->command[0]);
 	return err;
