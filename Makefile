@@ -217,8 +217,9 @@ check-names: deps-check deps-names	## names and inlined frames at 10,000 address
 	$(Q)ORACLE_N=10000 tests/run --build $(B) tests/cmd/names.sh
 
 .PHONY: check-unit
-check-unit: deps-unit $$(unit_bins)	## only the unit tests
-	$(Q)$(if $(unit_bins),tests/run --build $(B) $(UNIT_BINS),echo "unit tests: skipped: cmocka is not installed")
+check-unit: deps-unit	## only the unit tests
+	+$(if $(unit_bins),$(Q)$(MAKE) --no-print-directory $(jobs) $(unit_bins))
+	$(Q)tests/run --build $(B) -k /tests/unit/
 
 .PHONY: bench
 bench: deps-check	## compare with perf on the same workloads (root, an hour on an idle machine)

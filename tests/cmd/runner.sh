@@ -150,6 +150,22 @@ is "an unknown option is refused" "$?" 2
 "$run" --build "$T/empty" >"$T/out" 2>&1
 is "a build that is not there is refused" "$?: $(<"$T/out")" "2: tests/run: '$T/empty/bin/nsprof' is not built; run make first"
 
+# Unit tests that were not built: in a tree of its own, with a compiler that finds cmocka's header or does not.
+tree=$T/tree
+mkdir -p "$tree"/tests/unit "$tree"/build/{bin,tests/unit}
+cp "$TOP"/tests/{run,env.sh} "$tree/tests"
+cp "$T/v1.2/tests/unit/test_x" "$tree/build/tests/unit/test_here"
+cp "$T/v1.2/tests/unit/test_x" "$tree/build/bin/nsprof"
+touch "$tree"/tests/unit/{test_here.c,test_lacking.c,test_other.c,some_fixture.h}
+run=$tree/tests/run
+CC=false expect "a unit test that was not built is skipped" 0 "1 passed, 0 failed, 2 skipped"
+is "with its name and the reason" "$(grep -A 1 'test_lacking' "$T/out" | tr -s ' ')" \
+	"skip tests/unit/test_lacking.c 0 passed, 0 failed, 1 skipped"$'\n'" skipped: whole file: needs libcmocka-dev"
+CC=true expect "-k picks among them" 0 "0 passed, 0 failed, 1 skipped" -k unit/test_other
+like "where cmocka is there, the reason is another one" "$(<"$T/out")" 'whole file: not built; run make test-programs$'
+CC=false expect "they are not asked for where files are given" 0 "2 passed, 0 failed, 0 skipped" good
+run=$TOP/tests/run
+
 # The helpers of tests/lib.sh.
 fake lib <<E
 . "$TOP/tests/lib.sh"
