@@ -196,6 +196,10 @@ static void look_soon(struct cgroup_facts *cf, struct unit *u)
 /* @ctr: NULL = it is no container. */
 static void describe(struct ev_container *ev, const char *own, const struct container *ctr)
 {
+	if (ctr && ctr->together[0])
+		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
+			"a cgroup of its own for each tells them apart",
+			ctr->together, own);
 	ev->cgroup = xstrdup(own);
 	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
 	ev->id = xstrdup(ctr ? ctr->id : "");
@@ -238,10 +242,6 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	struct unit *u = xcalloc(1, sizeof(*u));
 
 	describe(&u->ev, own, ctr);
-	if (ctr && ctr->together[0])
-		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
-			"a cgroup of its own for each tells them apart",
-			ctr->together, own);
 	/* Of one that has just begun the name may be written down in a moment. */
 	u->unnamed = ctr && ctr->unnamed;
 	if (u->unnamed && !u64map_get(&cf->born, node))
@@ -301,11 +301,18 @@ static void path_of(uint32_t pid, char *path, size_t size)
 	free(text);
 }
 
-static void ask_later(struct cgroup_facts *cf, const char *path)
+static void ask_later(struct cgroup_facts *cf, const char *path, enum lookup_state state)
 {
 	struct unit *u = find(cf, path, strlen(path));
 
 	u->begun = true;
+	/* The answer that comes is for it. Else it is asked as soon as the thread has time, since it may be one that is long known. */
+	u->asked = state == LOOKUP_UNDER_WAY;
+	if (u->asked) {
+		cf->asking = true;
+		cf->ask_last = false;
+	}
+	cf->again |= state == LOOKUP_BUSY;
 	u->credit = ASK_CREDIT_NS;
 	cf->tries = ASK_TRIES;
 	cf->ask_pause = ASK_PAUSE_NS;
@@ -316,8 +323,8 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 {
 	bool born = u64map_get(&cf->born, id);
 	const struct cgroup *sel = chosen(cf->t, path);
-	bool answered;
-	const struct container *ctr = lookup_of(cf->lk, path, born, &answered);
+	enum lookup_state state;
+	const struct container *ctr = lookup_of(cf->lk, path, born, &state);
 
 	if (sel)
 		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
@@ -329,8 +336,9 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
-	if (born || !answered)
-		ask_later(cf, path);
+	/* Made within the recording, or between the snapshot and that. */
+	if (born || state != LOOKUP_ANSWERED || !containers_walked(lookup_known(cf->lk), path))
+		ask_later(cf, path, state);
 }
 
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)

@@ -4,6 +4,7 @@
  */
 #include "containers_priv.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
+
+#define DEAD_MAX 100000	/* state files */
 
 static uint64_t hash_str(const char *s, size_t len)
 {
@@ -131,9 +134,11 @@ static void note_path(struct containers *cs, const char *path, const struct cgro
 
 static void note_group(void *ctx, uint64_t id, const char *path)
 {
+	struct containers *cs = ctx;
 	struct cgroup_path p;
 
 	(void)id;
+	u64map_put(&cs->walked, hash_str(path, strlen(path)), NULL);
 	if (containers_parse(ctx, path, &p) && !path[p.own_len])
 		note_path(ctx, path, &p);
 }
@@ -152,13 +157,25 @@ static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
 	return stated;
 }
 
+/* A process that is gone does not come back, and another one of its number began later. */
+static void note_dead(struct containers *cs, const struct runtime_entry *e)
+{
+	if (!e->file || !e->start_ticks)
+		return;
+	if (cs->dead.n >= DEAD_MAX)
+		u64map_clear(&cs->dead);
+	u64map_put(&cs->dead, e->file, NULL);
+}
+
 /* The cgroup of process @e->pid, into @path. False when it is gone, or another one than @e means. */
-static bool path_of_process(const struct runtime_entry *e, char path[PATH_MAX])
+static bool path_of_process(struct containers *cs, const struct runtime_entry *e, char path[PATH_MAX])
 {
 	int procfd = e->pid ? nsopen_process(e->pid) : -1;
 	char *text;
 	bool ok;
 
+	if (procfd == -ENOENT)
+		note_dead(cs, e);
 	if (procfd < 0)
 		return false;
 	text = facts_text(procfd, "cgroup");
@@ -181,7 +198,7 @@ static void find_process(struct containers *cs, struct container *c, const struc
 	/* Its first process is still to come, or to be written down. */
 	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
 		set_cgroup(cs, c, stated, strlen(stated));
-	if (c->pid || !path_of_process(e, path) || !strcmp(path, "/"))
+	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
 		return;
 	/* Its first process may have moved further down. */
 	if (!c->cgroup[0] && stated && cgroup_within(path, stated))
@@ -241,12 +258,15 @@ void containers_note(void *ctx, const struct runtime_entry *e)
 	c->sandbox |= e->sandbox;
 }
 
-/* One of this id runs. It may be made anew elsewhere. */
-bool containers_placed(void *ctx, const char *id)
+bool containers_settled(void *ctx, const char *id, uint64_t file)
 {
 	const struct containers *cs = ctx;
-	const uint64_t *slot = u64map_get(&cs->placed, hash_str(id, strlen(id)));
+	const uint64_t *slot;
 
+	if (file && u64map_get(&cs->dead, file))
+		return true;
+	slot = u64map_get(&cs->placed, hash_str(id, strlen(id)));
+	/* One that runs may be made anew elsewhere. */
 	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
 }
 
@@ -278,6 +298,7 @@ static void forget(struct containers *cs)
 	for (size_t i = 0; i < cs->n; i++)
 		container_fini(&cs->all[i]);
 	cs->n = cs->sorted = 0;
+	u64map_clear(&cs->walked);
 	u64map_clear(&cs->by_id);
 	u64map_clear(&cs->by_path);
 	u64map_clear(&cs->by_pid);
@@ -386,6 +407,26 @@ static struct containers *make(const struct cgroup_fs *fs, const char *roots, bo
 	return cs;
 }
 
+struct containers *containers_copy(const struct containers *cs)
+{
+	struct containers *copy = xcalloc(1, sizeof(*copy));
+
+	copy->fs = cs->fs;
+	copy->n = copy->cap = copy->sorted = cs->n;
+	copy->all = xcalloc(cs->n + 1, sizeof(*copy->all));
+	for (size_t i = 0; i < cs->n; i++) {
+		struct container *c = &copy->all[i];
+		char **const strings[] = { &c->runtime, &c->id, &c->name, &c->image, &c->pod, &c->pod_ns, &c->pod_uid, &c->cgroup,
+					   &c->together };
+
+		*c = cs->all[i];
+		for (size_t k = 0; k < ARRAY_SIZE(strings); k++)
+			*strings[k] = xstrdup(*strings[k]);
+	}
+	index_again(copy);
+	return copy;
+}
+
 struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
 {
 	return make(fs, roots, false);
@@ -413,6 +454,8 @@ void containers_free(struct containers *cs)
 	u64map_fini(&cs->by_path);
 	u64map_fini(&cs->by_pid);
 	u64map_fini(&cs->placed);
+	u64map_fini(&cs->walked);
+	u64map_fini(&cs->dead);
 	free(cs);
 }
 
@@ -437,6 +480,14 @@ static const struct container *known_above(const struct containers *cs, const ch
 	return NULL;
 }
 
+const struct container *containers_known(const struct containers *cs, const char *path)
+{
+	const struct container *c = known_above(cs, path);
+	struct cgroup_path p;
+
+	return c && containers_parse(cs, path, &p) && strlen(c->cgroup) < p.own_len ? NULL : c;
+}
+
 const struct container *containers_of(struct containers *cs, const char *path)
 {
 	const struct container *c = known_above(cs, path);
@@ -452,6 +503,11 @@ const struct container *containers_of(struct containers *cs, const char *path)
 	free(id);
 	finish_new(cs);
 	return known_above(cs, path);
+}
+
+bool containers_walked(const struct containers *cs, const char *path)
+{
+	return u64map_get(&cs->walked, hash_str(path, strlen(path)));
 }
 
 void containers_begun(struct containers *cs)

@@ -39,6 +39,8 @@ struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
 struct containers *containers_new_hurried(const struct cgroup_fs *fs, const char *roots);
 void containers_hurry(struct containers *cs);
 void containers_free(struct containers *cs);
+/* What @cs knows, for containers_known() alone, which works while @cs is refreshed. Own with containers_free(). */
+struct containers *containers_copy(const struct containers *cs);
 
 /*
  * Appends which containers have no name and why: where was looked for it, and how that went. Nothing when all have one.
@@ -63,6 +65,9 @@ const struct container *containers_all(const struct containers *cs, size_t *n);
  */
 const struct container *containers_of(struct containers *cs, const char *path);
 
+/* The same without looking for anything: NULL also when that would be needed. */
+const struct container *containers_known(const struct containers *cs, const char *path);
+
 /*
  * The same for a cgroup made after the snapshot, whose path need not show an id: the runtimes are asked for containers
  * that are not known yet. A runtime may write them down later than it makes the cgroup: containers_begun() asks once more for all
@@ -70,5 +75,7 @@ const struct container *containers_of(struct containers *cs, const char *path);
  */
 const struct container *containers_of_new(struct containers *cs, const char *path);
 void containers_begun(struct containers *cs);
+/* There was a cgroup at @path when the latest snapshot was taken. */
+bool containers_walked(const struct containers *cs, const char *path);
 
 #endif

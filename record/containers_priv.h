@@ -18,6 +18,8 @@ struct containers {
 	struct u64map by_id, by_path;	/* hash -> index + 1 */
 	struct u64map by_pid;		/* the same, while all is looked at */
 	struct u64map placed;		/* hash of the id -> index + 1 of one with a cgroup */
+	struct u64map walked;		/* set of the hashes of all cgroups' paths, at the latest snapshot */
+	struct u64map dead;		/* set of runtime_entry.file: its process was gone, and the file says when that began */
 	uint32_t trust;			/* uid whose files are being read */
 	struct state_dirs dirs;		/* where to look */
 	struct state_dirs homes;	/* those of users that may not be read */
@@ -31,8 +33,8 @@ struct containers {
 bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p);
 /* For runtimes_scan(): takes what an entry says, as far as cs->trust may say it. @ctx: the containers. */
 void containers_note(void *ctx, const struct runtime_entry *e);
-/* For runtimes_scan_new(): one of this id runs. */
-bool containers_placed(void *ctx, const char *id);
+/* For runtimes_scan_new(): one of this id runs, or the file has not changed since its process was gone. */
+bool containers_settled(void *ctx, const char *id, uint64_t file);
 /* In a part of the hierarchy that systemd gave to this user. */
 bool containers_is_users(const char *cgroup, uint32_t uid);
 

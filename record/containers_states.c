@@ -40,7 +40,7 @@ static const char *const run_roots[] = {
 /* @fresh: only those not known to run, and whose cgroups may be called anything. As runtimes_scan(). */
 static int scan_fd(struct containers *cs, int fd, const char *only, bool fresh)
 {
-	int err = fresh ? runtimes_scan_new(fd, containers_placed, containers_note, cs) : runtimes_scan(fd, only, containers_note, cs);
+	int err = fresh ? runtimes_scan_new(fd, containers_settled, containers_note, cs) : runtimes_scan(fd, only, containers_note, cs);
 
 	close(fd);
 	return err;

@@ -15,6 +15,7 @@ struct lookup {
 	const struct cgroup_fs *fs;
 	const char *roots;
 	struct containers *cs, *own;	/* own: owned */
+	struct containers *before;	/* owned; what was known when all was looked at again, of who asks. NULL: the thread does something else */
 	pthread_t thread;
 	bool up;			/* the thread is; else who asks does the work */
 	pthread_mutex_t lock;		/* guards what follows up to stop */
@@ -52,7 +53,7 @@ static void answer(struct lookup *lk)
 		containers_begun(lk->cs);
 	}
 	for (size_t i = 0; i < lk->npaths; i++) {
-		if (lk->fresh)
+		if (lk->fresh || (lk->what == LOOKUP_PATHS && !containers_walked(lk->cs, lk->paths[i])))
 			containers_of_new(lk->cs, lk->paths[i]);
 		else
 			containers_of(lk->cs, lk->paths[i]);
@@ -131,23 +132,26 @@ void lookup_free(struct lookup *lk)
 	if (lk->up)
 		pthread_join(lk->thread, NULL);
 	containers_free(lk->own);
+	containers_free(lk->before);
 	pthread_cond_destroy(&lk->work);
 	pthread_cond_destroy(&lk->done);
 	pthread_mutex_destroy(&lk->lock);
 	free(lk);
 }
 
-static bool request(struct lookup *lk, enum lookup_what what, const char *const *paths, size_t n, bool fresh)
+static enum lookup_state request(struct lookup *lk, enum lookup_what what, const char *const *paths, size_t n, bool fresh)
 {
-	bool answered;
+	enum lookup_state state;
 
 	pthread_mutex_lock(&lk->lock);
 	if (lk->busy && lk->left)
 		wait_done(lk);
 	if (lk->busy) {
 		pthread_mutex_unlock(&lk->lock);
-		return false;
+		return LOOKUP_BUSY;
 	}
+	containers_free(lk->before);
+	lk->before = what == LOOKUP_ALL && lk->cs && lk->up ? containers_copy(lk->cs) : NULL;
 	lk->what = what;
 	lk->fresh = fresh;
 	lk->paths = xcalloc(n + 1, sizeof(*lk->paths));
@@ -160,9 +164,18 @@ static bool request(struct lookup *lk, enum lookup_what what, const char *const 
 	} else {
 		answer(lk);
 	}
-	answered = !lk->busy;
+	state = lk->busy ? LOOKUP_UNDER_WAY : LOOKUP_ANSWERED;
 	pthread_mutex_unlock(&lk->lock);
-	return answered;
+	return state;
+}
+
+void lookup_first(struct lookup *lk)
+{
+	if (lk->cs)
+		return;
+	lk->left = LOOKUP_FIRST_NS;
+	request(lk, LOOKUP_PATHS, NULL, 0, false);
+	lk->left = LOOKUP_WAIT_NS;
 }
 
 struct containers *lookup_known(struct lookup *lk)
@@ -177,13 +190,17 @@ struct containers *lookup_known(struct lookup *lk)
 
 bool lookup_ask(struct lookup *lk, enum lookup_what what, const char *const *paths, size_t n)
 {
-	return request(lk, what, paths, n, false);
+	return request(lk, what, paths, n, false) == LOOKUP_ANSWERED;
 }
 
-const struct container *lookup_of(struct lookup *lk, const char *path, bool born, bool *answered)
+const struct container *lookup_of(struct lookup *lk, const char *path, bool born, enum lookup_state *state)
 {
-	*answered = request(lk, LOOKUP_PATHS, &path, 1, born);
-	return *answered ? containers_of(lk->cs, path) : NULL;
+	const struct container *c = NULL;
+
+	if (lk->before && !born && !lookup_known(lk))
+		c = containers_known(lk->before, path);
+	*state = c ? LOOKUP_ANSWERED : request(lk, LOOKUP_PATHS, &path, 1, born);
+	return c || *state != LOOKUP_ANSWERED ? c : containers_of(lk->cs, path);
 }
 
 void lookup_while(struct lookup *lk, bool (*may)(void *ctx), void *ctx)

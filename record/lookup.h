@@ -15,6 +15,8 @@ struct lookup;
 
 /* ns: waiting for answers between two calls of lookup_round(), all together. */
 #define LOOKUP_WAIT_NS 50000000ull
+/* ns: for the first look, before anything is recorded. */
+#define LOOKUP_FIRST_NS 1000000000ull
 /* ns: how often is looked whether there is still time (lookup_while()). */
 #define LOOKUP_SLICE_NS 5000000ull
 
@@ -24,6 +26,9 @@ struct lookup;
  */
 struct lookup *lookup_new(const struct cgroup_fs *fs, struct containers *cs, const char *roots);
 void lookup_free(struct lookup *lk);
+
+/* Before anything is recorded: the first look, unless @cs was given; what is not done in LOOKUP_FIRST_NS goes on meanwhile. */
+void lookup_first(struct lookup *lk);
 
 /* What is known, to be used until the next request; NULL while the thread works. */
 struct containers *lookup_known(struct lookup *lk);
@@ -39,11 +44,18 @@ enum lookup_what {
  * thread works; lookup_known() tells when that is over.
  */
 bool lookup_ask(struct lookup *lk, enum lookup_what what, const char *const *paths, size_t n);
+
+enum lookup_state {
+	LOOKUP_ANSWERED,
+	LOOKUP_UNDER_WAY,	/* asked; lookup_known() tells when it is answered */
+	LOOKUP_BUSY,		/* not asked, since the thread works; to be asked again */
+};
+
 /*
- * The container of cgroup @path, one that began within the recording if @born, as containers_of() and containers_of_new(). *@answered: false when
- * there is no answer in time; to be asked again later.
+ * The container of cgroup @path, as containers_of(), and as containers_of_new() one that began within the recording (@born) or after the snapshot. One that is known
+ * already and is older is told at once while all is looked at again (LOOKUP_ALL). Valid until the next request.
  */
-const struct container *lookup_of(struct lookup *lk, const char *path, bool born, bool *answered);
+const struct container *lookup_of(struct lookup *lk, const char *path, bool born, enum lookup_state *state);
 
 /* Wait only as long as @may says so, which is asked every LOOKUP_SLICE_NS. */
 void lookup_while(struct lookup *lk, bool (*may)(void *ctx), void *ctx);

@@ -8,18 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "hash.h"
 #include "nsopen.h"
 #include "state_json.h"
 #include "util.h"
 
 #define ENTRIES_MAX 100000	/* of one directory */
+#define SETTLED_NS 100000000	/* a file changed since then may be changed again within the same tick of its clock */
+#define NS_PER_S 1000000000
 
 struct scan {
 	int dirfd;
 	const char *only;
-	bool (*known)(void *ctx, const char *id);	/* NULL = none is */
+	bool (*known)(void *ctx, const char *id, uint64_t file);	/* NULL = none is */
 	void (*fn)(void *ctx, const struct runtime_entry *e);
 	void *ctx;
 	int err;	/* of the first that may not be read */
@@ -210,13 +215,33 @@ static void storage_driver(struct scan *sc, const char *top, const char *name)
 
 /* ---- the OCI runtimes ---- */
 
+/* What a state file is now, without opening it: another one has another hash. 0: there is none, or it was changed just now. */
+static uint64_t file_now(const struct scan *sc, const char *dir, const char *id, const char *file)
+{
+	char path[PATH_MAX];
+	struct timespec now;
+	struct stat st;
+	uint64_t key;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path) ||
+	    fstatat(sc->dirfd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if ((int64_t)(now.tv_sec - st.st_ctim.tv_sec) * NS_PER_S + now.tv_nsec - st.st_ctim.tv_nsec < SETTLED_NS)
+		return 0;
+	key = hash_combine(hash_combine(st.st_dev, st.st_ino), (uint64_t)st.st_size);
+	key = hash_combine(hash_combine(key, (uint64_t)st.st_ctim.tv_sec), (uint64_t)st.st_ctim.tv_nsec);
+	return key ? key : 1;
+}
+
 /* runc: libcontainer's State; crun: libcrun's status. */
 static void oci_one(struct scan *sc, const char *path, const char *id)
 {
 	struct runtime_entry e = nothing;
 	struct state_val *root;
 
-	if (sc->known && sc->known(sc->ctx, id))
+	e.file = file_now(sc, path, id, "state.json");
+	if (sc->known && sc->known(sc->ctx, id, e.file))
 		return;
 	root = open_state(sc, path, id, "state.json");
 	e.id = id;
@@ -233,6 +258,9 @@ static void oci_one(struct scan *sc, const char *path, const char *id)
 		state_close(root);
 		return;
 	}
+	e.file = file_now(sc, path, id, "status");
+	if (sc->known && sc->known(sc->ctx, id, e.file))
+		return;
 	root = open_state(sc, path, id, "status");
 	if (!root)
 		return;
@@ -255,7 +283,7 @@ static void containerd_one(struct scan *sc, const char *path, const char *id)
 	struct runtime_entry e = nothing;
 	struct state_val *root;
 
-	if (sc->known && sc->known(sc->ctx, id))
+	if (sc->known && sc->known(sc->ctx, id, 0))
 		return;
 	root = open_state(sc, path, id, "config.json");
 	notes = state_at(root, "annotations");
@@ -299,7 +327,7 @@ int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struc
 	return sc.err;
 }
 
-int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id, uint64_t file),
 		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx)
 {
 	struct scan sc = { .dirfd = dirfd, .known = known, .fn = fn, .ctx = ctx };

@@ -15,6 +15,7 @@ struct runtime_entry {
 	uint64_t start_ticks;	/* of that process, field 22 of /proc/PID/stat; 0 = not said */
 	/* "/docker/<id>", "system.slice:docker:<id>" (systemd's driver), or a directory in a cgroup mount. */
 	const char *cgroup;
+	uint64_t file;		/* what the file was when it was read, as runtimes_scan_new() asks for it; 0 = may change unseen */
 };
 
 /*
@@ -33,10 +34,10 @@ int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struc
 		   void *ctx);
 
 /*
- * The same for those that @known, called with an id, does not say yes to, in the layouts whose containers may be in a cgroup
+ * The same for those that @known, called with an id and with what its file is now (a hash; 0 = not said), does not say yes to, in the layouts whose containers may be in a cgroup
  * that does not show their id: runc's, crun's, containerd's. Files of the others are not opened.
  */
-int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id),
+int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id, uint64_t file),
 		       void (*fn)(void *ctx, const struct runtime_entry *e), void *ctx);
 
 #endif

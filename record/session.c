@@ -336,8 +336,10 @@ static int open_writer(struct session *s)
 		s->facts = cgroup_facts_new(&s->target, s->target.containers,
 					    s->o->runtime_roots, s->w);
 	s->sink->facts = s->facts;
-	if (s->facts)
+	if (s->facts) {
+		lookup_first(cgroup_facts_lookup(s->facts));
 		lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
+	}
 	s->sink->root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
 	s->sink->shared_side = s->ev.shared_side;

@@ -29,8 +29,8 @@ libpod_parent/$P/libpod-$(id f6)
 $USERS/user.slice/libpod-$(id f7).scope
 docker/$(id 18)
 system.slice/docker-$(id 19).scope
-lxc.payload.web
-machine.slice/machine-db.scope"
+lxc.payload.helpers-web
+machine.slice/machine-helpers-db.scope"
 OTHERS="
 $POD_SYSTEMD/crio-conmon-$A.scope
 $POD_SYSTEMD/crio-$P
@@ -62,7 +62,7 @@ lives() {
 for cg in $OTHERS; do lives "$cg"; done
 for cg in $CONTAINERS; do
 	case $cg in
-	*/machine-db.scope) lives "$cg/payload"; lives "$cg/supervisor" ;;
+	*/machine-helpers-db.scope) lives "$cg/payload"; lives "$cg/supervisor" ;;
 	*/libpod-$C.scope) lives "$cg/container" ;;
 	*) lives "$cg" ;;
 	esac

@@ -58,7 +58,7 @@ static void dead(const struct rig *r, int i)
 
 static void begin(struct rig *r)
 {
-	static const char *const folders[] = { "states", "proc", "proc/1", "fs", "fs/anything" };
+	static const char *const folders[] = { "states", "proc", "proc/1", "fs", "fs/anything", "fs/lxc.payload.old" };
 	char path[256];
 
 	*r = (struct rig){ .top = "/tmp/nsprof-lookup-XXXXXX", .fs = { .v2 = true } };
@@ -90,9 +90,9 @@ static void end(struct rig *r)
 
 static void idle(const struct rig *r)
 {
-	bool answered;
+	enum lookup_state got;
 
-	lookup_of(r->lk, "/anything", false, &answered);
+	lookup_of(r->lk, "/anything", false, &got);
 	while (!lookup_known(r->lk))
 		usleep(1000);
 }
@@ -103,12 +103,12 @@ static void test_held(void **state)
 	static const char *const paths[] = { "/anything" };
 	uint64_t longest = 0, took = 0, begun;
 	struct rig r;
-	bool answered;
+	enum lookup_state got;
 
 	(void)state;
 	begin(&r);
 	begun = clock_mono_ns();
-	lookup_of(r.lk, "/anything", false, &answered);
+	lookup_of(r.lk, "/anything", false, &got);
 	assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
 	idle(&r);
 	for (int i = 0; i < 12; i++) {
@@ -119,7 +119,7 @@ static void test_held(void **state)
 		if (lookup_known(r.lk))
 			lookup_ask(r.lk, i % 2 ? LOOKUP_BEGUN : LOOKUP_ALL, paths, 1);
 		for (int k = 0; k < 50; k++)
-			lookup_of(r.lk, "/anything", true, &answered);
+			lookup_of(r.lk, "/anything", true, &got);
 		held = clock_mono_ns() - begun;
 		longest = held > longest ? held : longest;
 		idle(&r);
@@ -143,15 +143,15 @@ static void test_no_room(void **state)
 {
 	uint64_t begun;
 	struct rig r;
-	bool answered;
+	enum lookup_state got;
 	int asked = 0;
 
 	(void)state;
 	begin(&r);
 	lookup_while(r.lk, no_room, &asked);
 	begun = clock_mono_ns();
-	lookup_of(r.lk, "/anything", false, &answered);
-	assert_false(answered);
+	lookup_of(r.lk, "/anything", false, &got);
+	assert_int_equal(got, LOOKUP_UNDER_WAY);
 	assert_int_equal(asked, 1);
 	assert_in_range(clock_mono_ns() - begun, 0, LOOKUP_WAIT_NS);
 	end(&r);
@@ -161,7 +161,7 @@ static void test_no_room(void **state)
 static void test_busy(void **state)
 {
 	struct rig r;
-	bool answered;
+	enum lookup_state got;
 	uint64_t begun;
 
 	(void)state;
@@ -170,15 +170,79 @@ static void test_busy(void **state)
 	lookup_round(r.lk);
 	for (int i = 0; i < 3; i++) {
 		begun = clock_mono_ns();
-		lookup_of(r.lk, "/anything", true, &answered);
+		lookup_of(r.lk, "/anything", true, &got);
 		assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
-		if (!answered)
-			assert_null(lookup_of(r.lk, "/anything", false, &answered));
+		if (got != LOOKUP_ANSWERED)
+			assert_null(lookup_of(r.lk, "/anything", false, &got));
 	}
 	idle(&r);
 	lookup_round(r.lk);
 	/* Nothing is known of it, and that is an answer. */
-	assert_null(lookup_of(r.lk, "/anything", false, &answered));
+	assert_null(lookup_of(r.lk, "/anything", false, &got));
+	end(&r);
+}
+
+/* A container that is known has its name while all is looked at again, however long that takes. */
+static void test_known_meanwhile(void **state)
+{
+	const struct container *c;
+	enum lookup_state got;
+	struct rig r;
+	int asked = 0;
+
+	(void)state;
+	begin(&r);
+	lookup_first(r.lk);
+	idle(&r);
+	lookup_while(r.lk, no_room, &asked);
+	assert_false(lookup_ask(r.lk, LOOKUP_ALL, NULL, 0));
+	c = lookup_of(r.lk, "/lxc.payload.old/sub", false, &got);
+	assert_int_equal(got, LOOKUP_ANSWERED);
+	assert_non_null(c);
+	assert_string_equal(c->name, "old");
+	/* Not so one that may be another by now, and one nobody knows. */
+	assert_null(lookup_of(r.lk, "/lxc.payload.old", true, &got));
+	assert_int_equal(got, LOOKUP_BUSY);
+	assert_null(lookup_of(r.lk, "/anything", false, &got));
+	assert_int_equal(got, LOOKUP_BUSY);
+	end(&r);
+}
+
+/* Nobody reads again what tells of a dead process, unless the file is another one by now. */
+static void test_dead_once(void **state)
+{
+	static const char *const paths[] = { "/anything" };
+	const struct container *c;
+	enum lookup_state got;
+	uint64_t all, again;
+	char path[256], text[256];
+	struct rig r;
+	int asked = 0;
+
+	(void)state;
+	begin(&r);
+	usleep(200000);
+	lookup_first(r.lk);
+	idle(&r);
+	lookup_while(r.lk, no_room, &asked);
+	all = lookup_cpu(r.lk);
+	lookup_ask(r.lk, LOOKUP_BEGUN, paths, 1);
+	while (!lookup_known(r.lk))
+		usleep(1000);
+	again = lookup_cpu(r.lk) - all;
+	print_message("# %d dead states: %llu us of CPU time at first, %llu us when asked again\n", DEAD,
+		      (unsigned long long)all / 1000, (unsigned long long)again / 1000);
+	assert_in_range(again, 0, all / 2);
+	/* Its process is still to be written down. */
+	snprintf(path, sizeof(path), "%s/states/dead-7/state.json", r.top);
+	snprintf(text, sizeof(text), "{\"id\":\"dead-7\",\"cgroup_paths\":{\"\":\"/anything\"}}");
+	write_text(path, text);
+	lookup_of(r.lk, "/anything", true, &got);
+	while (!lookup_known(r.lk))
+		usleep(1000);
+	c = containers_of(lookup_known(r.lk), "/anything");
+	assert_non_null(c);
+	assert_string_equal(c->id, "dead-7");
 	end(&r);
 }
 
@@ -188,6 +252,8 @@ int main(void)
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_known_meanwhile),
+		cmocka_unit_test(test_dead_once),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
