@@ -19,7 +19,8 @@ print("%.3f %.0f" % (time.monotonic() - t, m) if rc in (0, 2) else "- -")' "$WOR
 
 # shuffle FILE SEED: its lines in an order that is the same in every run.
 shuffle() {
-	shuf --random-source=<(python3 -c 'import random, sys
+	shuf --random-source=<(python3 -c 'import random, signal, sys
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 sys.stdout.buffer.write(random.Random(int(sys.argv[1])).randbytes(16 << 20))' "$2") "$1" >"$1.shuffled" && mv "$1.shuffled" "$1"
 }
 

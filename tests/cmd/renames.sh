@@ -57,11 +57,18 @@ True $((parent + child))"
 		"$(printf '%s\n' "main-after $PARENT $parent" "zygote-child $CHILD $child" | sort)"
 }
 
-"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/data" -- bash -c 'echo $$; exec "$@"' - "$RENAMES" 0.4 >"$T/out" 2>"$T/err"
-{ read -r PARENT; read -r CHILD; } <"$T/out"
+# From its exec on: what runs before is another process of that number.
+"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/data" -- "$RENAMES" 0.4 >"$T/out" 2>"$T/err"
+read -r CHILD <"$T/out"
+PARENT=$("$NSPROF" script -q --no-inline -F comm,pid "$T/data" | awk '$1 == "main-after" { print $2; exit }')
 all_outputs "a recording" "$T/data"
-is "the exec before is another process" "$("$NSPROF" symbolize -q --no-inline --by process "$T/data" | cut -d';' -f1 | sort -u |
-	grep -E -- "-$PARENT\$" | grep -vx "main-after-$PARENT" | grep -vxE "(bash|nsprof|nsprof-record)-$PARENT")" ""
+# shellcheck disable=SC2016
+"$NSPROF" record -q -e cpu-clock -F 499 -o "$T/exec" -- \
+	bash -c 'echo $$; for ((i = 0; i < 50000; i++)); do :; done; exec "$@"' - "$RENAMES" 0.1 >"$T/out" 2>"$T/err"
+read -r first <"$T/out"
+is "the exec before is another process" "$("$NSPROF" symbolize -q --no-inline --by process "$T/exec" | cut -d';' -f1 |
+	grep -E -- "-$first\$" | sort -u)" "bash-$first
+main-after-$first"
 "$NSPROF" export -q --perf-data -o "$T/exported" "$T/data" 2>"$T/err"
 all_outputs "exported as perf.data" "$T/exported"
 if have_perf; then

@@ -1,5 +1,5 @@
 #!/bin/bash
-# beside others
+# Alone: what it makes is seen by all who look for containers.
 # What serves containers is none: conmon, health checks, pause, lxc's monitor and other units whose cgroups have a container's id in their
 # names. The cgroups and processes are real, laid out as the runtimes do with both drivers; only the state files are written here.
 . "$(dirname "$0")/../lib.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # timeout: 120
+# Alone: what it makes is seen by all who look for containers.
 # Where runtimes keep their state in other places than usual: told by mounts of the host, a container's own root, command lines of the
 # runtimes' processes, daemon.json and storage.conf. What others than the host's root say is believed about their own containers only. And
 # where no name is to be had, who was looked for, where, and why that failed. No daemon: state files and cgroups as the runtimes make them.
-# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq
