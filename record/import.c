@@ -491,8 +491,8 @@ static void tell_left_out(const struct import *im)
 		const struct perfdata_attr *a = &pd->attrs[i];
 
 		if (!a->taken && a->samples && !(first->sample_type & a->sample_type & PERF_SAMPLE_READ))
-			pr_warn("%" PRIu64 " samples of '%s' are left out, as a recording has one event: --event '%s' reads these instead",
-				a->samples, import_event_name(a), import_event_name(a));
+			pr_warn("%" PRIu64 " sample%s of '%s' %s left out, as a recording has one event: --event '%s' reads these instead",
+				a->samples, plural(a->samples), import_event_name(a), plural_of(a->samples, "is", "are"), import_event_name(a));
 	}
 	if (pd->nattrs > 1 && first->sample_type & PERF_SAMPLE_READ && first->read_format & PERF_FORMAT_GROUP)
 		pr_warn("events were sampled as a group (:S): what others than '%s' counted is left out; --event NAME shows it",
@@ -511,19 +511,19 @@ static void tell(const struct import *im)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)
 		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
-			n == 1 ? "" : "s", im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
+			plural(n), im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
 	strbuf_fini(&sb);
 	tell_left_out(im);
 	if (im->unknown_event)
-		pr_warn("%" PRIu64 " samples are of events that the file does not describe: they are left out",
-			im->unknown_event);
+		pr_warn("%" PRIu64 " sample%s left out, of events that the file does not describe",
+			im->unknown_event, plural_of(im->unknown_event, " is", "s are"));
 	tell_damage(im);
 	if (pd->text)
-		pr_warn("%" PRIu64 " bytes of text among the records of %s are left out: a command printed into perf's pipe; send its output elsewhere, "
-			"as in: perf record -o - -- sh -c 'COMMAND >&2'", pd->text, im->name);
+		pr_warn("%" PRIu64 " byte%s of text among the records of %s left out: a command printed into perf's pipe; send its output elsewhere, "
+			"as in: perf record -o - -- sh -c 'COMMAND >&2'", pd->text, plural(pd->text), im->name);
 	if (im->undeferred)
-		pr_warn("%" PRIu64 " samples have no user stack: perf deferred it, and the record that should follow is not in %s", im->undeferred,
-			im->name);
+		pr_warn("%" PRIu64 " sample%s no user stack: perf deferred it, and the record that should follow is not in %s", im->undeferred,
+			plural_of(im->undeferred, " has", "s have"), im->name);
 	if (!im->host.same_host && pd->hostname)
 		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
 }

@@ -37,7 +37,7 @@ stack="made;main;app_outer;app_leaf"
 shown() {
 	is "$1: status" $rc 0
 	is "$1: the samples of both" "$(<got)" "$stack 5"
-	like "$1: others are told of" "$(<err)" "1 samples of '.*instructions/?' are left out, .*--event "
+	like "$1: others are told of" "$(<err)" "1 sample of '.*instructions/?' is left out, .*--event "
 	is "$1: one event" "$("$NSPROF" info --json data.ns | grep -oE '"event(_modifier)?": *"[^"]*"' | sort -u | tr -d ' \n')" "$settings"
 }
 settings='"event":"cycles""event_modifier":"P"' forms hybrid
