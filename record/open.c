@@ -26,6 +26,7 @@
  */
 #define CGROUP_EVENTS_MAX 100u
 #define SEPARATE_MAX 1024ull	/* descriptors; see wants_shared_side() */
+#define OPEN_ROUNDS 20		/* see open_whole() */
 #define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
 
 
@@ -237,6 +238,25 @@ static void close_all(struct events *ev)
 	close_fds(ev->sides, &ev->nsides);
 }
 
+/*
+ * A thread has events if it was listed, or if who started it had one by then. One that starts between the list and its creator's
+ * event has none, and a new list does not tell it from those that do: so open all again, until nothing came while it was done.
+ */
+static int open_whole(struct events *ev)
+{
+	int err = 0;
+
+	for (int round = 0; round < OPEN_ROUNDS; round++) {
+		close_all(ev);
+		ev->shared_side = wants_shared_side(ev);
+		err = open_all(ev);
+		ev->missed = err ? 0 : target_threads_again(ev->target);
+		if (!ev->missed)
+			break;
+	}
+	return err;
+}
+
 static uint64_t real_period(const struct events *ev)
 {
 	const uint64_t asked = ev->opts->period;
@@ -332,6 +352,9 @@ void events_tell(const struct events *ev)
 	if (ev->side_err)
 		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
 			"names", strerror(-ev->side_err));
+	if (ev->missed)
+		pr_warn("%zu thread%s began while the process was attached to: samples of %s and of what %s may be missing",
+			ev->missed, plural(ev->missed), plural_of(ev->missed, "it", "them"), plural_of(ev->missed, "it starts", "they start"));
 	if (ev->shared_side)
 		pr_verbose("%zu threads: one event each on each CPU tells of samples and mappings", ev->target->ntids);
 	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on each of %zu CPUs",
@@ -373,9 +396,8 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
 	perm_raise_nofile();
-	ev->shared_side = wants_shared_side(ev);
 	for (;;) {
-		err = open_all(ev);
+		err = open_whole(ev);
 		if (err)
 			return err;
 		/* It may have become a clock. */

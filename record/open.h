@@ -58,6 +58,7 @@ struct events {
 	/* Hz, where the kernel's limit fell below freq: of the latest of events_reopen_cpu() and events_add_cgroup(); the least of all; 0: freq */
 	uint64_t clamped, lowest;
 	bool shared_side;		/* sampling events tell of mappings, too, into their rings: threads are too many for two events each */
+	size_t missed;			/* threads that began while the last of OPEN_ROUNDS opened: some of them may have no event */
 	uint64_t period;		/* what a fixed one really is; 0 = by frequency */
 	struct event_fd *samples;	/* owned */
 	size_t nsamples, cap_samples;

@@ -16,7 +16,6 @@
 
 #define CPU_MAX 65535
 #define PID_MAX INT32_MAX
-#define LIST_ROUNDS 10
 
 static int cmp_u32(const void *a, const void *b)
 {
@@ -197,35 +196,51 @@ static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
 	return *n > before ? 0 : -ESRCH;
 }
 
-/*
- * Threads start while their process is being listed, so list until two rounds agree. What starts
- * after that comes by inheritance from its creator's event.
- */
-static int list_threads(struct target *t)
+/* The threads of all processes now: owned, sorted, each once. 0, or negative errno without a message and *@gone. */
+static int list_threads(const struct target *t, uint32_t **tids, size_t *n, uint32_t *gone)
 {
-	for (int round = 0; round < LIST_ROUNDS; round++) {
-		uint32_t *tids = NULL;
-		size_t n = 0, cap = 0;
-		bool same;
+	size_t cap = 0;
 
-		for (size_t i = 0; i < t->npids; i++) {
-			int err = add_threads(t->pids[i], &tids, &n, &cap);
+	*tids = NULL;
+	*n = 0;
+	for (size_t i = 0; i < t->npids; i++) {
+		int err = add_threads(t->pids[i], tids, n, &cap);
 
-			if (err) {
-				pr_err("no process %u to record: %s", t->pids[i], strerror(-err));
-				free(tids);
-				return err;
-			}
+		if (err) {
+			*gone = t->pids[i];
+			free(*tids);
+			return err;
 		}
-		n = sort_unique(tids, n);
-		same = n == t->ntids && !memcmp(tids, t->tids, n * sizeof(*tids));
-		free(t->tids);
-		t->tids = tids;
-		t->ntids = n;
-		if (same)
-			break;
 	}
+	*n = sort_unique(*tids, *n);
 	return 0;
+}
+
+static int first_threads(struct target *t)
+{
+	uint32_t gone;
+	int err = list_threads(t, &t->tids, &t->ntids, &gone);
+
+	if (err) {
+		t->tids = NULL;
+		pr_err("no process %u to record: %s", gone, strerror(-err));
+	}
+	return err;
+}
+
+size_t target_threads_again(struct target *t)
+{
+	size_t n, came = 0;
+	uint32_t *tids, gone;
+
+	if (t->kind != TARGET_PIDS || list_threads(t, &tids, &n, &gone))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		came += !bsearch(&tids[i], t->tids, t->ntids, sizeof(*tids), cmp_u32);
+	free(t->tids);
+	t->tids = tids;
+	t->ntids = n;
+	return came;
 }
 
 static int resolve_tasks(struct target *t, const char *list)
@@ -238,7 +253,7 @@ static int resolve_tasks(struct target *t, const char *list)
 		return -EINVAL;
 	}
 	if (pids)
-		return list_threads(t);
+		return first_threads(t);
 	for (size_t i = 0; i < t->npids; i++) {
 		char *path = xasprintf("%s/%u", nsopen_proc(), t->pids[i]);
 		bool gone = access(path, F_OK);

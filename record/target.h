@@ -45,6 +45,12 @@ void target_fini(struct target *t);
 /* The workload's process becomes the one thread of a TARGET_COMMAND. */
 void target_set_child(struct target *t, uint32_t pid);
 
+/*
+ * Of a TARGET_PIDS: list the threads anew. How many there are that were not listed before; 0 when a process is gone, and
+ * for other targets.
+ */
+size_t target_threads_again(struct target *t);
+
 /* Threads, not CPUs or cgroups: they can end, and inherit matters. */
 bool target_is_tasks(const struct target *t);
 

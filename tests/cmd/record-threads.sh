@@ -82,4 +82,55 @@ wait $r
 kill $few
 is "few threads: two events each" "$e" $((2 * $(nproc)))
 exec 7>&-
+
+# A thread that begins while the process is attached to, here while the first events are being opened, has its samples all the same.
+cat >late.py <<'PY'
+import sys, threading, time
+def spin():
+	while True:
+		pass
+if sys.argv[1] == 'once':
+	sys.stdin.readline()
+	threading.Thread(target=spin, daemon=True).start()
+	print('begun', flush=True)
+	sys.stdin.readline()
+else:
+	until = time.monotonic() + 60
+	while time.monotonic() < until:
+		threading.Thread(target=time.sleep, args=(0.005,)).start()
+		time.sleep(0.004)
+PY
+# attach MICROSECONDS: record with every open so late.
+attach() {
+	rm -f trace
+	strace -qq -o trace -e trace=perf_event_open -e inject=perf_event_open:delay_enter="$1" \
+		"$NSPROF-record" -e cpu-clock:u -F 499 -o late -p $pid --duration 0.5 2>err &
+	r=$!
+}
+if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
+	rm -f told
+	python3 late.py once <in >told &
+	pid=$!
+	exec 7>in
+	attach 100000
+	wait_for 'grep -q perf_event_open trace' 20
+	echo now >&7
+	wait_for 'grep -q begun told' 20
+	wait $r
+	exec 7>&-
+	n=$("$NSPROF" info --json late | python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"])')
+	echo "# $n samples"
+	check "a thread that begins while others are attached to is sampled" [ "$n" -gt 100 ]
+	unlike "and nothing is said" "$(cat err)" 'began while'
+
+	python3 late.py always &
+	pid=$!
+	wait_for "grep -q python3 /proc/$pid/comm" 20
+	attach 10000
+	wait $r
+	kill $pid
+	like "where threads never cease to begin, it is said" "$(cat err)" 'warning: [0-9]+ threads? began while the process was attached to: samples of (it|them)'
+else
+	skip "a thread that begins while others are attached to is sampled" "needs strace: $(cat err)"
+fi
 done_testing
