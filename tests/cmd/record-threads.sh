@@ -96,6 +96,7 @@ if sys.argv[1] == 'once':
 	sys.stdin.readline()
 else:
 	until = time.monotonic() + 60
+	print('begun', flush=True)
 	while time.monotonic() < until:
 		threading.Thread(target=time.sleep, args=(0.005,)).start()
 		time.sleep(0.004)
@@ -113,7 +114,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	pid=$!
 	exec 7>in
 	attach 100000
-	wait_for 'grep -q perf_event_open trace' 20
+	wait_for 'grep -qs perf_event_open trace' 20
 	echo now >&7
 	wait_for 'grep -q begun told' 20
 	wait $r
@@ -123,9 +124,10 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	check "a thread that begins while others are attached to is sampled" [ "$n" -gt 100 ]
 	unlike "and nothing is said" "$(cat err)" 'began while'
 
-	python3 late.py always &
+	rm -f told
+	python3 late.py always >told &
 	pid=$!
-	wait_for "grep -q python3 /proc/$pid/comm" 20
+	wait_for 'grep -q begun told' 20
 	attach 10000
 	wait $r
 	kill $pid

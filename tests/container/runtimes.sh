@@ -80,7 +80,17 @@ boxed() {
 whole() {
 	awk -v fn=";($2)[; ]" -v chain="^[^;]*;($3)[; ]" '
 	$0 ~ fn { all += $NF; if ($0 ~ chain) hit += $NF; else if (bad++ < 3) print "# not: " $0 }
-	END { printf "# %d of %d samples\n", hit, all; exit !(all >= 50 && hit >= 0.995 * all) }' "$T/$1.folded"
+	{ n += $NF; l = $0; sub(/ [0-9]+$/, "", l); sub(/.*;/, "", l); leaf[l] += $NF }
+	END {
+		printf "# %d of %d samples\n", hit, all
+		if (all >= 50)
+			exit !(hit >= 0.995 * all)
+		printf "# of %d; most are in:\n", n
+		for (l in leaf)
+			if (leaf[l] > n / 20)
+				print "# " leaf[l], l
+		exit 1
+	}' "$T/$1.folded"
 }
 
 # ---- node
