@@ -570,6 +570,16 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 			r->name, (unsigned long long)d->behind);
 }
 
+bool rec_reader_check_whole(const struct rec_reader *r)
+{
+	const struct rec_damage *d = &r->damage;
+	const bool whole = !d->cut && !d->bad_blocks && !d->behind;
+
+	if (!whole)
+		rec_reader_warn_damage(r);
+	return whole;
+}
+
 uint64_t rec_reader_size(const struct rec_reader *r)
 {
 	return r->file.size;

@@ -104,6 +104,8 @@ uint64_t rec_reader_start(const struct rec_reader *r);
 const struct rec_damage *rec_reader_damage(const struct rec_reader *r);
 /* "recording is cut after 12.3 MB ..." as a warning, or nothing. */
 void rec_reader_warn_damage(const struct rec_reader *r);
+/* Whether all that was written is there and was read; if not, it is said as above. */
+bool rec_reader_check_whole(const struct rec_reader *r);
 uint64_t rec_reader_size(const struct rec_reader *r);	/* bytes in the file */
 
 #endif

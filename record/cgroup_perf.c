@@ -5,30 +5,16 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* An event that counts nothing and wants no right to see the kernel. */
+#include "perm.h"
+
 static int try_event(int cgroup)
 {
-	struct perf_event_attr attr;
-	int cpu = sched_getcpu(), fd;
+	const int cpu = sched_getcpu();
 
-	memset(&attr, 0, sizeof(attr));
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-	attr.disabled = 1;
-	fd = (int)syscall(SYS_perf_event_open, &attr, cgroup, cpu < 0 ? 0 : cpu, -1,
-			  PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	return perm_try_event(cgroup, cpu < 0 ? 0 : cpu, PERF_FLAG_PID_CGROUP);
 }
 
 bool cgroup_perf_lacks(const struct cgroup *cg)

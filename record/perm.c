@@ -110,8 +110,7 @@ int perm_paranoid(void)
 	return (int)perm_sysctl("perf_event_paranoid", 2);
 }
 
-/* perf_event_open(2) for user space of this process: allowed to all in mainline kernels. */
-static int try_own(void)
+int perm_try_event(int pid, int cpu, unsigned long flags)
 {
 	struct perf_event_attr attr;
 	int fd;
@@ -123,7 +122,7 @@ static int try_own(void)
 	attr.exclude_kernel = 1;
 	attr.exclude_hv = 1;
 	attr.disabled = 1;
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -137,7 +136,7 @@ bool perm_admin_only(uint64_t caps, long paranoid, int own)
 
 bool perm_needs_admin(void)
 {
-	return perm_admin_only(perm_caps(), perm_paranoid(), try_own());
+	return perm_admin_only(perm_caps(), perm_paranoid(), perm_try_event(0, -1, 0));
 }
 
 #define SYSLOG_REMEDY "run as root (sudo), in a container with CAP_SYSLOG (docker run --cap-add SYSLOG)"

@@ -45,10 +45,16 @@ long perm_sysctl(const char *name, long fallback);
 #define PERM_SYSCTL_UNKNOWN (-1000)
 
 /*
+ * perf_event_open(2) for an event that counts nothing and does not look at the kernel, the least that anybody may open; arguments as there,
+ * @flags without PERF_FLAG_FD_CLOEXEC. 0, or negative errno. Nothing stays open.
+ */
+int perm_try_event(int pid, int cpu, unsigned long flags);
+
+/*
  * Does kernel.perf_event_paranoid keep out everybody without CAP_SYS_ADMIN, even somebody with CAP_PERFMON who wants user
  * space of his own process? It does in kernels of Debian (from 3 on, the default) and Ubuntu (from 4 on), whose patch
  * "perf: Allow further restriction of perf_event_open" no other kernel has; mainline takes 3 and more for 2.
- * @own: what perf_event_open(2) says to user space of one's own process, 0 or negative errno. Pure.
+ * @own: of perm_try_event(0, -1, 0), which mainline allows to all. Pure.
  */
 bool perm_admin_only(uint64_t caps, long paranoid, int own);
 /* The same for us, here. */

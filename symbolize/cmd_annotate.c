@@ -413,17 +413,6 @@ static int show(struct session *s)
 
 /* ---- reading ---- */
 
-/* Is the recording whole? One warning if not. */
-static bool is_whole(struct rec_reader *r)
-{
-	const struct rec_damage *d = rec_reader_damage(r);
-
-	if (!d->cut && !d->bad_blocks && !d->behind)
-		return true;
-	rec_reader_warn_damage(r);
-	return false;
-}
-
 /*
  * All samples are in s->col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
  * message.
@@ -443,7 +432,7 @@ static int read_samples(struct session *s, struct replay *rp)
 	err = shares_run(&s->col, s->r, s->mods, 0);
 	if (err == COLLECT_STOPPED)
 		pr_warn("interrupted: this is what was read so far");
-	else if (!err && !is_whole(s->r))
+	else if (!err && !rec_reader_check_whole(s->r))
 		err = -EBADMSG;
 	if (err && err != COLLECT_STOPPED && cfg->strict) {
 		pr_err("nothing is shown of it because of --strict");

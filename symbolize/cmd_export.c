@@ -105,10 +105,8 @@ static struct outfile *open_output(const char *path)
 
 static int finish(const struct config *cfg, const struct to_perf_data *td, struct rec_reader *r, struct outfile *out, int err)
 {
-	const struct rec_damage *d = rec_reader_damage(r);
-	const bool damaged = d->cut || d->bad_blocks || d->behind;
+	const bool damaged = !rec_reader_check_whole(r);
 
-	rec_reader_warn_damage(r);
 	if (err >= 0 && td->write_err) {
 		err = td->write_err;
 		pr_err("cannot write '%s': %s", cfg->output, strerror(-err));

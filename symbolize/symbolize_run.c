@@ -221,17 +221,6 @@ static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reade
 	return err;
 }
 
-/* Is the recording whole? One warning if not. */
-static bool is_whole(struct rec_reader *r)
-{
-	const struct rec_damage *d = rec_reader_damage(r);
-
-	if (!d->cut && !d->bad_blocks && !d->behind)
-		return true;
-	rec_reader_warn_damage(r);
-	return false;
-}
-
 struct span {
 	uint64_t first, last;	/* ns as in ev_sample.time */
 };
@@ -314,7 +303,7 @@ static int symbolize(struct symbolize_opts *o)
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
 		status = EXIT_FAILURE;
-	} else if (err || !is_whole(r)) {
+	} else if (err || !rec_reader_check_whole(r)) {
 		status = EXIT_FAILURE;
 	}
 	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && o->strict) {

@@ -18,33 +18,8 @@ wait $a $b 2>/dev/null
 # Both to "comm;frames COUNT": the one by its tables of strings, functions and locations, the other by its frames.
 cat >"$T/fold.py" <<'PY'
 import collections, gzip, json, sys
-
-def varint(b, i):
-	v = s = 0
-	while True:
-		c = b[i]
-		v |= (c & 127) << s
-		i, s = i + 1, s + 7
-		if c < 128:
-			return v, i
-
-def fields(b):
-	i, out = 0, collections.defaultdict(list)
-	while i < len(b):
-		key, i = varint(b, i)
-		assert key & 7 in (0, 2), key
-		v, i = varint(b, i)
-		if key & 7 == 2:
-			v, i = b[i:i + v], i + v
-		out[key >> 3].append(v)
-	return out
-
-def packed(b):
-	i, out = 0, []
-	while i < len(b):
-		v, i = varint(b, i)
-		out.append(v)
-	return out
+sys.path.insert(0, sys.argv[3])
+from protobuf import fields, packed
 
 lines = collections.Counter()
 if sys.argv[1] == 'pprof':
@@ -78,7 +53,7 @@ check "there are samples" test "$(awk '{ n += $NF } END { print n + 0 }' "$T/fol
 for format in pprof speedscope; do
 	"$NSPROF" symbolize -q --format $format -o "$T/$format" "$T/data"
 	is "$format: status" $? 0
-	python3 "$T/fold.py" $format "$T/$format" 2>"$T/err" | LC_ALL=C sort >"$T/$format.folded"
+	python3 "$T/fold.py" $format "$T/$format" "$TOP/tests/tools" 2>"$T/err" | LC_ALL=C sort >"$T/$format.folded"
 	is "$format: well-formed" "$(cat "$T/err")" ""
 	check "$format: the stacks of the folded text" cmp "$T/$format.folded" "$T/folded"
 	"$NSPROF" symbolize -q --format $format -o "$T/again" "$T/data"

@@ -113,31 +113,14 @@ PY
 check "report, profile, speedscope, firefox, annotate, info and diff have perf's sums of periods" python3 sums.py "$NSPROF" "$fp" "$mp"
 
 "$NSPROF" symbolize -q --format pprof -o pprof.gz perf.data
-check "pprof's default is the event" python3 - <<'PY'
-import gzip
-b = gzip.open('pprof.gz').read()
-def varint(i):
-	v = s = 0
-	while True:
-		c = b[i]
-		v, s, i = v | (c & 127) << s, s + 7, i + 1
-		if c < 128:
-			return v, i
-i, text, default, period = 0, [], 0, 0
-while i < len(b):
-	key, i = varint(i)
-	v, i = varint(i)
-	if key & 7 == 2:
-		v, i = b[i:i + v], i + v
-	if key >> 3 == 6:
-		text.append(v)
-	if key >> 3 == 14:
-		default = v
-	if key >> 3 == 12:
-		period = v
-assert text[default] == b'page-faults', text[default]
+check "pprof's default is the event" python3 - "$TOP/tests/tools" <<'PY'
+import gzip, sys
+sys.path.insert(0, sys.argv[1])
+from protobuf import fields
+p = fields(gzip.open('pprof.gz').read())
+assert p[6][p[14][0]] == b'page-faults', p[6][p[14][0]]
 # 1 / 499 Hz is a time, and the event is none.
-assert period == 0, period
+assert not any(p[12]), p[12]
 PY
 
 # Our own recorder, the same event.

@@ -4,26 +4,7 @@ import collections
 import gzip
 import sys
 
-
-def varint(b, i):
-    v = s = 0
-    while True:
-        c = b[i]
-        v |= (c & 127) << s
-        i, s = i + 1, s + 7
-        if c < 128:
-            return v, i
-
-
-def fields(b):
-    i, out = 0, collections.defaultdict(list)
-    while i < len(b):
-        key, i = varint(b, i)
-        v, i = varint(b, i)
-        if key & 7 == 2:
-            v, i = b[i:i + v], i + v
-        out[key >> 3].append(v)
-    return out
+from protobuf import fields, varint
 
 
 def main(path, keys):
