@@ -100,6 +100,33 @@ static int frame_row(struct code_rows *cr, const struct found *f, bool after_cal
 	return 0;
 }
 
+/*
+ * The row before a jump that changes stacks, as in longjmp() and what switches fibers: the caller is where it leads, with the registers
+ * that the context has. The stack pointer has its rule, since they may be saved anywhere.
+ */
+static int jump_row(struct code_rows *cr, const struct found *f, struct cfi_row *row)
+{
+	const struct val *sp = &f->jump.sp, *to = &f->jump.to;
+
+	if (f->jump.n != 1 || (to->kind != VAL_REG && to->kind != VAL_MEM) || to->add || sp->kind != VAL_REG || sp->base != RSP)
+		return -ENOENT;
+	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = sp->off };
+	set_expr(cr, &row->regs[CFI_REG_SP], CFI_VAL_EXPR, sp, false, 0);
+	set_expr(cr, &row->regs[CFI_REG_RA], to->kind == VAL_MEM ? CFI_EXPR : CFI_VAL_EXPR, to, false, 0);
+	for (size_t i = 0; i < NKEPT; i++) {
+		struct cfi_rule *r = &row->regs[code_kept[i].dwarf];
+		const struct val *v = &f->jump.saved[i];
+
+		if (v->kind == VAL_REG && v->base == code_kept[i].reg && !v->off)
+			continue;
+		if (v->kind == VAL_MEM && !v->add)
+			set_expr(cr, r, CFI_EXPR, v, false, 0);
+		else
+			r->how = CFI_UNDEF;
+	}
+	return 0;
+}
+
 /* The call, direct or not, that ends at @svma, as far as bytes can tell. */
 static bool call_before(struct code_rows *cr, uint64_t svma, struct x86_insn *call)
 {
@@ -227,17 +254,26 @@ static void saved_at(const struct state *st, const struct kept_reg *k, struct cf
 		r->how = CFI_UNDEF;
 }
 
+/* Whether @v is of the stack that the function was called on. */
+static bool of_own_stack(const struct val *v)
+{
+	return v->kind == VAL_REG && v->base == RSP;
+}
+
 /*
  * The row at @svma by the ways from @start. What was saved is where it was stored, by the base that the
- * frame is found with: the stack pointer, or %rbp when that stands for it.
+ * frame is found with: the stack pointer, or %rbp when that stands for it. *@switched: all ways have taken the stack pointer from an
+ * argument or from memory, and nothing stands for the old one.
  */
-static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, struct cfi_row *row)
+static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, struct cfi_row *row, bool *switched)
 {
 	struct found f = { .target = svma };
 	const struct val *base;
 
 	code_explore(cr, start, 0, &f);
 	base = &f.at.r[RSP];
+	*switched = f.reached && !of_own_stack(&f.at.r[RBP]) &&
+		    (base->kind == VAL_MEM || (base->kind == VAL_REG && CALLER_SAVED >> base->base & 1));
 	if (f.reached && (base->kind != VAL_REG || base->base != RSP))
 		base = &f.at.r[RBP];
 	if (!f.reached || base->kind != VAL_REG || base->base != RSP)
@@ -309,7 +345,7 @@ static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
 int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row)
 {
 	uint64_t from = svma + after_call, start;
-	bool entry, arrives;
+	bool entry, arrives, switched = false;
 	struct found f = { 0 };
 	struct cfi_row arrival;
 	struct x86_insn call = { .len = 0 };
@@ -337,13 +373,18 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 	/* The frame is the same before the call, whether it returns or not. */
 	if (after_call)
 		from -= call.len;
-	arrives = start && entry && arrival_row(cr, start, from, &arrival) == 0;
+	arrives = start && entry && arrival_row(cr, start, from, &arrival, &switched) == 0;
+	/* As long as the stack is the function's own, it was called by whoever that says, and not by whom it will jump to. */
+	if (arrives && arrival.cfa.reg == CFI_REG_SP && f.have && f.ra.base != RSP && f.ra.base != RBP)
+		f.have = false;
 	if (f.have && !f.conflict && frame_row(cr, &f, after_call, row) == 0)
 		return !arrives || merge(row, &arrival) ? 0 : -ENOENT;
 	if (arrives) {
 		*row = arrival;
 		return 0;
 	}
+	if (switched && !after_call && !f.have)
+		return jump_row(cr, &f, row);
 	/* A thread's or a program's base: what was called returns to nothing but the end. */
 	if (!after_call || f.returns || f.open || f.calls || !f.exits)
 		return -ENOENT;
@@ -355,9 +396,10 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 int code_row_from(struct code_rows *cr, uint64_t start, uint64_t svma, bool after_call, struct cfi_row *row)
 {
 	struct x86_insn call = { .len = 0 };
+	bool switched;
 
 	clear_row(row, svma);
 	if (after_call && !call_before(cr, svma + 1, &call))
 		return -ENOENT;
-	return arrival_row(cr, start, svma + after_call - call.len, row);
+	return arrival_row(cr, start, svma + after_call - call.len, row, &switched);
 }

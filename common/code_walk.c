@@ -98,7 +98,24 @@ static void push(struct state *st, struct val v)
 	store(st, st->r[RSP], v);
 }
 
-static void apply(struct state *st, const struct x86_insn *in)
+/* What the instruction at @svma jumps to or pushes, of a register or of memory. */
+static struct val operand(struct code_rows *cr, const struct state *st, uint64_t svma)
+{
+	struct val v = { .kind = VAL_UNKNOWN };
+	struct x86_operands ops;
+	struct x86_insn in;
+	const uint8_t *data;
+	size_t n = cr->src.read(cr->src.ctx, svma, &data);
+
+	if (!x86_decode_operands(data, n, svma, &in, &ops) || ops.op != 0xff)
+		return v;
+	if (ops.in_reg)
+		return st->r[ops.rm];
+	return ops.base < NREG && ops.index == X86_NO_REG ? load(st, plus(st->r[ops.base], ops.disp)) : v;
+}
+
+/* @operand: what the instruction pushes if that is memory. */
+static void apply(struct state *st, const struct x86_insn *in, struct val operand)
 {
 	const struct val unknown = { .kind = VAL_UNKNOWN };
 	struct val src = st->r[in->src];
@@ -108,7 +125,7 @@ static void apply(struct state *st, const struct x86_insn *in)
 	switch ((enum x86_effect)in->effect) {
 	case X86_NOTHING: break;
 	case X86_PUSH: push(st, src); break;
-	case X86_PUSH_VALUE: push(st, unknown); break;
+	case X86_PUSH_VALUE: push(st, operand); break;
 	case X86_POP:
 		src = load(st, st->r[RSP]);
 		st->r[RSP] = plus(st->r[RSP], 8);
@@ -163,6 +180,17 @@ static struct val restored(const struct state *st, uint8_t reg)
 	return v;
 }
 
+/* The registers at a jump to @to that leaves the stack pointer at @sp. */
+static void note_jump(struct found *f, const struct state *st, struct val to, struct val sp)
+{
+	if (f->jump.n++)
+		return;
+	f->jump.to = to;
+	f->jump.sp = sp;
+	for (size_t i = 0; i < NKEPT; i++)
+		f->jump.saved[i] = restored(st, code_kept[i].reg);
+}
+
 /* The registers at a return: the return address's place, and where the caller's values are. */
 static void note_return(struct found *f, const struct state *st)
 {
@@ -179,6 +207,7 @@ static void note_return(struct found *f, const struct state *st)
 	f->returns = true;
 	if ((ra.kind != VAL_REG && ra.kind != VAL_MEM) || overwritten(st, ra)) {
 		f->conflict = true;
+		note_jump(f, st, load(st, ra), plus(ra, 8));
 		return;
 	}
 	for (size_t i = 0; i < NKEPT; i++) {
@@ -310,6 +339,7 @@ static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, str
 static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uint32_t *npaths,
 		   uint32_t *budget, int depth, struct found *f)
 {
+	struct val value = { .kind = VAL_UNKNOWN };
 	const struct code_table *t;
 	struct x86_insn in;
 	const uint8_t *data;
@@ -336,7 +366,9 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	if (in.flow == X86_SYSCALL && f->target && p->st.r[RAX].kind == VAL_CONST &&
 	    (p->st.r[RAX].off == SYS_clone || p->st.r[RAX].off == SYS_clone3))
 		p->st.r[RSP].kind = VAL_UNKNOWN;
-	apply(&p->st, &in);
+	if (in.effect == X86_PUSH_VALUE || in.flow == X86_JUMP_FAR)
+		value = operand(cr, &p->st, p->svma);
+	apply(&p->st, &in, value);
 	switch ((enum x86_flow)in.flow) {
 	case X86_NEXT: break;
 	case X86_BRANCH:
@@ -361,6 +393,8 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	case X86_JUMP_FAR:
 		t = code_table(cr, p->svma);
 		f->open |= !t->whole;
+		if (!t->n && !f->target)
+			note_jump(f, &p->st, value, p->st.r[RSP]);
 		/* A hostile file's may have a thousand each: what cannot be followed is not noted, either. */
 		for (size_t i = 0; i < t->n && *npaths < PATHS_MAX; i++)
 			fork_to(cr, p, t->targets[i], paths, npaths, depth, f);

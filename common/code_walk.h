@@ -67,6 +67,11 @@ struct found {
 	bool calls; /* some way goes on behind a call */
 	struct val ra; /* address of the return address */
 	struct val saved[NKEPT];
+	/* Jumps to where a register or memory says; of the first: where, and the registers there. */
+	struct {
+		uint32_t n;
+		struct val to, sp, saved[NKEPT];
+	} jump;
 	/* Ways from a function's beginning to @target, which end there. */
 	uint64_t target; /* svma; 0 = ways from an instruction to where they return */
 	bool reached;

@@ -20,6 +20,7 @@ enum {
 	OP_EXPR = 0x10,
 	OP_OFFSET_SF = 0x11,
 	OP_DEF_CFA_SF = 0x12,
+	OP_VAL_EXPR = 0x16,
 };
 
 static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
@@ -79,8 +80,8 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		} else if (r->how == CFI_SAME) {
 			strbuf_addc(&body, OP_SAME_VALUE);
 			strbuf_add_varint(&body, reg);
-		} else if (r->how == CFI_EXPR) {
-			strbuf_addc(&body, OP_EXPR);
+		} else if (r->how == CFI_EXPR || r->how == CFI_VAL_EXPR) {
+			strbuf_addc(&body, r->how == CFI_EXPR ? OP_EXPR : OP_VAL_EXPR);
 			strbuf_add_varint(&body, reg);
 			strbuf_add_varint(&body, r->expr_len);
 			strbuf_add(&body, r->expr, r->expr_len);

@@ -374,10 +374,147 @@ static void test_unoptimized_end(void **state)
 	}
 }
 
+/*
+ * What changes stacks, as musl's longjmp(), libco, boost.context, libucontext and most coroutines in assembly do it. As long as the stack
+ * pointer is the function's own its caller is who called it. From then on it is where the context goes on, as for glibc's longjmp() the
+ * compiler says; never a word that happens to lie on the new stack.
+ */
+__asm__(".pushsection .text\n"
+	".globl switch_longjmp, switch_libco, switch_return, switch_fcontext, switch_ucontext, switch_tail_call, switch_end\n"
+	"switch_longjmp: mov (%rdi),%rbx; mov 8(%rdi),%rbp; mov 48(%rdi),%rsp; jmp *56(%rdi)\n"
+	"switch_libco: mov %rsp,(%rsi); mov (%rdi),%rsp; pop %rax; mov %rbp,8(%rsi); mov 8(%rdi),%rbp; jmp *%rax\n"
+	"switch_return: push %rbp; push %rbx; mov %rsp,(%rdi); mov %rsi,%rsp; pop %rbx; pop %rbp; ret\n"
+	"switch_fcontext: lea -16(%rsp),%rsp; mov %rbp,8(%rsp); mov %rsp,%rax; mov %rdi,%rsp; mov 16(%rsp),%r8; mov 8(%rsp),%rbp;"
+	" lea 24(%rsp),%rsp; jmp *%r8\n"
+	"switch_ucontext: mov 160(%rdi),%rsp; push 168(%rdi); mov 128(%rdi),%rbx; mov 104(%rdi),%rdi; ret\n"
+	"switch_tail_call: push %rbx; mov (%rdi),%rax; pop %rbx; jmp *56(%rax)\n"
+	"switch_end:\n"
+	".popsection");
+
+extern const uint8_t switch_longjmp[], switch_libco[], switch_return[], switch_fcontext[], switch_ucontext[], switch_tail_call[], switch_end[];
+
+/* Addresses are those of this process. */
+static size_t read_switch(void *ctx, uint64_t svma, const uint8_t **data)
+{
+	uint64_t lo = (uintptr_t)switch_longjmp, hi = (uintptr_t)switch_end;
+
+	(void)ctx;
+	if (svma < lo || svma >= hi)
+		return 0;
+	*data = switch_longjmp + (svma - lo);
+	return hi - svma;
+}
+
+static uint64_t switch_start(void *ctx, uint64_t svma, bool *entry)
+{
+	const uint8_t *const starts[] = { switch_longjmp, switch_libco, switch_return, switch_fcontext, switch_ucontext, switch_tail_call };
+	uint64_t start = 0;
+
+	(void)ctx;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if ((uintptr_t)starts[i] <= svma)
+			start = (uintptr_t)starts[i];
+	*entry = start;
+	return start;
+}
+
+/* "[r5+56]": what lies there; "r5+56": the value; "c-8": at that distance from the CFA. */
+static void format_rule(const struct cfi_rule *r, char *buf, size_t size)
+{
+	int64_t off = 0;
+
+	/* DW_OP_breg0 and up, and a number of one or two bytes (DWARF 5, 7.6). */
+	if (r->how == CFI_EXPR || r->how == CFI_VAL_EXPR) {
+		off = r->expr_len > 1 ? r->expr[1] & 0x7f : 0;
+		if (r->expr_len > 2)
+			off |= (int64_t)(r->expr[2] & 0x7f) << 7;
+		if (r->expr_len > 1 && r->expr[r->expr_len - 1] & 0x40)
+			off -= r->expr_len > 2 ? 1 << 14 : 1 << 7;
+	}
+	switch (r->how) {
+	case CFI_OFFSET: snprintf(buf, size, "c%+" PRId64, r->off); break;
+	case CFI_EXPR: snprintf(buf, size, "[r%d%+" PRId64 "]", r->expr[0] - 0x70, off); break;
+	case CFI_VAL_EXPR: snprintf(buf, size, "r%d%+" PRId64, r->expr[0] - 0x70, off); break;
+	case CFI_UNDEF: snprintf(buf, size, "?"); break;
+	default: snprintf(buf, size, "="); break;
+	}
+}
+
+static void format_row(const struct cfi_row *row, char *buf, size_t size)
+{
+	char ra[32], bx[32], bp[32];
+
+	format_rule(&row->regs[CFI_REG_RA], ra, sizeof(ra));
+	format_rule(&row->regs[3], bx, sizeof(bx));
+	format_rule(&row->regs[CFI_REG_BP], bp, sizeof(bp));
+	snprintf(buf, size, "cfa r%u%+" PRId64 ", ra %s, rbx %s, rbp %s", row->cfa.reg, row->cfa.off, ra, bx, bp);
+}
+
+static void test_other_stack(void **state)
+{
+	const struct code_source src = { .read = read_switch, .start_of = switch_start, .noreturn = noreturn };
+	/* Before each instruction; DWARF's numbers: 0 rax, 5 rdi, 7 rsp, 8 r8. */
+	static const struct {
+		const uint8_t *code;
+		const char *rows[10];
+	} cases[] = {
+		{ switch_longjmp,
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx ?, rbp =", "cfa r7+8, ra c-8, rbx ?, rbp ?",
+		    "cfa r7+0, ra [r5+56], rbx =, rbp =" } },
+		{ switch_libco,
+		  /* %rbp is stored where, as far as the code says, the other one may lie. */
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra [r7+0], rbx =, rbp ?",
+		    "cfa r7+0, ra r0+0, rbx =, rbp ?", "cfa r7+0, ra r0+0, rbx =, rbp [r5+8]", "cfa r7+0, ra r0+0, rbx =, rbp =" } },
+		{ switch_return,
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+16, ra c-8, rbx =, rbp c-16", "cfa r7+24, ra c-8, rbx c-24, rbp c-16",
+		    "cfa r7+24, ra c-8, rbx c-24, rbp c-16", "cfa r7+24, ra c-8, rbx c-24, rbp c-16", "cfa r7+16, ra c-8, rbx =, rbp c-16",
+		    "cfa r7+8, ra c-8, rbx =, rbp =" } },
+		{ switch_fcontext,
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+24, ra c-8, rbx =, rbp =", "cfa r7+24, ra c-8, rbx =, rbp c-16",
+		    "cfa r7+24, ra c-8, rbx =, rbp c-16", "cfa r7+24, ra [r7+16], rbx =, rbp [r7+8]", "cfa r7+24, ra r8+0, rbx =, rbp [r7+8]",
+		    "cfa r7+24, ra r8+0, rbx =, rbp =", "cfa r7+0, ra r8+0, rbx =, rbp =" } },
+		{ switch_ucontext,
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+0, ra [r5+168], rbx [r5+128], rbp =",
+		    /* What was pushed is there: as behind any call. */
+		    "cfa r7+8, ra c-8, rbx [r5+128], rbp =", "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx =, rbp =" } },
+		{ switch_tail_call,
+		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+16, ra c-8, rbx c-16, rbp =", "cfa r7+16, ra c-8, rbx c-16, rbp =",
+		    "cfa r7+8, ra c-8, rbx =, rbp =" } },
+	};
+	int wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct code_rows *cr = code_rows_new(&src);
+		uint64_t at = (uintptr_t)cases[i].code;
+
+		for (size_t k = 0; cases[i].rows[k]; k++) {
+			const uint8_t *data = NULL;
+			struct x86_insn in;
+			struct cfi_row row;
+			char text[128] = "no row";
+			size_t n;
+
+			n = read_switch(NULL, at, &data);
+			assert_true(n && x86_decode(data, n, at, &in));
+			if (code_row(cr, at, false, &row) == 0)
+				format_row(&row, text, sizeof(text));
+			if (strcmp(text, cases[i].rows[k])) {
+				print_message("# case %zu, instruction %zu: %s instead of %s\n", i, k, text, cases[i].rows[k]);
+				wrong++;
+			}
+			at += in.len;
+		}
+		code_rows_free(cr);
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unoptimized_end),
+		cmocka_unit_test(test_other_stack),
 		cmocka_unit_test(test_with_starts),
 		cmocka_unit_test(test_without_starts),
 		cmocka_unit_test(test_noise),

@@ -197,9 +197,10 @@ static void true_stack(const struct trace *tr, struct stack *st)
 }
 
 /*
- * The one known difference. Once __longjmp() of glibc has loaded the target's registers, its rows
+ * The one known difference. Once longjmp() has loaded the target's registers, the rows of glibc, and those read off musl's code,
  * describe the target as its caller: the stack as it will be after the jump. So a difference that
- * all unwinders share is held until it is known whether the jump went there.
+ * all unwinders share is held until it is known whether the jump went there. Where to may be in no copy of a stack: then
+ * nothing but the function itself is right, with the reason.
  */
 #define EARLY_MAX 16
 
@@ -210,9 +211,14 @@ struct tally {
 	struct stack early[EARLY_MAX];
 };
 
-/* True when @early without its leaf is @now. */
-static bool came_true(const struct stack *early, const struct stack *now)
+/* True when @early without its leaf is @now, or nothing but a leaf that jumps through memory. */
+static bool came_true(struct trace *tr, const struct stack *early, const struct stack *now)
 {
+	/* jmp *disp(reg): ff /4 with ModRM.mod 0 to 2 (Intel SDM, volume 2). */
+	uint64_t insn = peek(tr, early->frames[0].addr.v);
+
+	if (early->res.n == 1 && early->res.end == UNWIND_BAD_READ && (insn & 0x38ff) == 0x20ff && (insn >> 14 & 3) < 3)
+		return true;
 	if (early->res.n != now->res.n + 1 || early->frames[1].addr.v != now->frames[0].addr.v)
 		return false;
 	for (uint32_t i = 1; i < now->res.n; i++)
@@ -224,7 +230,7 @@ static bool came_true(const struct stack *early, const struct stack *now)
 static void settle_early(struct trace *tr, struct tally *tally, const struct stack *now)
 {
 	for (uint32_t i = 0; i < tally->nearly; i++) {
-		if (came_true(&tally->early[i], now)) {
+		if (came_true(tr, &tally->early[i], now)) {
 			tally->jumps++;
 			continue;
 		}
