@@ -205,7 +205,8 @@ static void jit(void)
 	/* As behind a call. */
 	top -= 8;
 	memcpy(top, &planted, 8);
-	__asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tjmp *%1" :: "r"(top), "r"(outer) : "memory");
+	/* In registers of their own: one that the compiler chooses may be %rbp. */
+	__asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tjmp *%1" :: "a"(top), "d"(outer) : "memory");
 }
 
 int main(int argc, char **argv)
