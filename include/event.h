@@ -278,7 +278,17 @@ enum capture_kind {
 	CAPTURE_KALLSYMS = 3,	/* lines of /proc/kallsyms; id = 0 */
 	CAPTURE_JITDUMP = 4,	/* functions of a jitdump; id = ev_proc.serial; see jitdump.h */
 	CAPTURE_CODE = 5,	/* code of sampled functions; id = ev_dso.id; see code_pack.h */
+	CAPTURE_JIT_RETURNS = 6,	/* u64 each, sorted, of JIT_RETURN(); id = ev_proc.serial */
 };
+
+/*
+ * At runtime address @addr, below 2^57, jitted code has not made its frame yet, or has left it: its return address lies @off bytes
+ * above the stack pointer, a multiple of 8, and %rbp is its caller's.
+ */
+#define JIT_RETURN(addr, off) ((uint64_t)(addr) << 7 | (uint64_t)(off) / 8)
+#define JIT_RETURN_ADDR(v) ((v) >> 7)
+#define JIT_RETURN_OFF(v) (((v) & 127) * 8)
+#define JIT_RETURN_OFF_MAX 1016
 
 struct capture {
 	enum capture_kind kind;

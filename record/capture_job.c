@@ -117,6 +117,9 @@ void capture_job_run(struct capture_job *job)
 		job->err = run_dumps(job);
 		job->why = job->err ? jitdump_why(job->err) : NULL;
 		break;
+	case CAPTURE_JIT_RETURNS:	/* they are the rows */
+		strbuf_add(&job->rows, (const char *)job->addrs, job->n * sizeof(*job->addrs));
+		break;
 	case CAPTURE_CODE:	/* comes with its binary's rows */
 		break;
 	case CAPTURE_KALLSYMS:

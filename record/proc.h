@@ -58,6 +58,7 @@ struct proc {
 	struct facts *late;
 	struct facts *anc;		/* of the process it was forked from; NULL = none known */
 	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
+	struct u64map returns;		/* those of them that samples stood at, to their JIT_RETURN(); 0 = none is known */
 	struct proc *dead_prev, *dead_next;
 };
 
@@ -93,6 +94,7 @@ struct proctab {
 	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
+	struct jitlook *jitlook;	/* NULL = nothing was asked yet */
 	struct letgo *letgo;	/* of proc_letgo.c; NULL = it had nothing to do yet */
 	bool evicting;		/* in capture_before_evict(): nothing may be pinned, no process get known */
 	struct rivals *rivals;	/* who is there, as proc_rivals.c saw it last; NULL = not looked yet */
@@ -225,6 +227,13 @@ void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, u
 		     size_t n, struct capture_job *job);
 /* May a file with attributes @st be the perf map of a process with facts @f? NULL, or why not. */
 const char *perfmap_refuse(const struct facts *f, const struct stat *st);
+
+/* ---- proc_returns.c ---- */
+
+/* Put what was found since into the processes. */
+void returns_take(struct proctab *pt);
+/* What is known of @p: JIT_RETURN(), sorted, owned by the caller; *@n of them. */
+uint64_t *returns_of(const struct proc *p, size_t *n);
 
 /* ---- proc_hostmap.c ---- */
 

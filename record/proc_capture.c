@@ -117,6 +117,9 @@ bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e
 	case CAPTURE_JITDUMP:
 		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
 		break;
+	case CAPTURE_JIT_RETURNS:
+		capture_job_init(job, e->kind, e->id, e->comm, addrs, e->n);
+		break;
 	case CAPTURE_CODE:	/* comes with its binary's rows */
 		return false;
 	case CAPTURE_KALLSYMS:
@@ -151,6 +154,7 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 		[CAPTURE_PERF_MAP] = "the perf map of process",
 		[CAPTURE_KALLSYMS] = "kernel symbols",
 		[CAPTURE_JITDUMP] = "the jitdump of process",
+		[CAPTURE_JIT_RETURNS] = "the memory of process",
 	};
 	const struct capture cap = {
 		.kind = job->kind, .id = job->id, .data = job->rows.s, .size = job->rows.len,
@@ -200,16 +204,12 @@ void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept
 }
 
 /*
- * The members of @set and of what is kept of that thing, in order, owned by the caller. What is
+ * @all, of *@n (taken), and what is kept of that thing, in order, owned by the caller. What is
  * captured now need not be again: rows of the kept are in the segment that is written now, which
  * outlives theirs.
  */
-static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
-			       enum capture_kind kind, uint32_t id, size_t *n)
+static uint64_t *with_kept(struct proctab *pt, uint64_t *all, enum capture_kind kind, uint32_t id, size_t *n)
 {
-	uint64_t *all = sorted(set);
-
-	*n = set->n;
 	for (size_t i = 0; i < pt->nkept; i++) {
 		struct cap_entry *e = caplist_find(pt->kept[i], kind, id);
 		uint64_t *both;
@@ -219,9 +219,16 @@ static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
 		both = caplist_union(all, *n, e->addrs, e->n, n);
 		free(all);
 		all = both;
-		e->done = kind == CAPTURE_PERF_MAP || kind == CAPTURE_JITDUMP;
+		e->done = kind != CAPTURE_ELF;
 	}
 	return all;
+}
+
+static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
+			       enum capture_kind kind, uint32_t id, size_t *n)
+{
+	*n = set->n;
+	return with_kept(pt, sorted(set), kind, id, n);
 }
 
 /* True when there were rows. */
@@ -254,6 +261,24 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 	return got;
 }
 
+static void capture_returns(struct proc *p)
+{
+	struct capture_job job;
+	uint64_t *all;
+	size_t n;
+
+	returns_take(p->pt);
+	all = returns_of(p, &n);
+	all = with_kept(p->pt, all, CAPTURE_JIT_RETURNS, p->serial, &n);
+	if (!n) {
+		free(all);
+		return;
+	}
+	capture_job_init(&job, CAPTURE_JIT_RETURNS, p->serial, p->comm, all, n);
+	capture_job_run(&job);
+	capture_finish(p->pt, NULL, &job);
+}
+
 void capture_jit(struct proc *p)
 {
 	bool got = false;
@@ -264,6 +289,7 @@ void capture_jit(struct proc *p)
 		got = capture_jit_kind(p, CAPTURE_JITDUMP);
 	if (capture_jit_kind(p, CAPTURE_PERF_MAP))
 		got = true;
+	capture_returns(p);
 	p->jit_captured = p->dead && got;
 }
 
@@ -401,6 +427,21 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 	e->done = p->jit_captured || p->pt->detached;
 }
 
+static void list_returns(struct proc *p, struct caplist *cl)
+{
+	size_t n;
+	uint64_t *all = returns_of(p, &n);
+	struct cap_entry *e;
+
+	if (!n) {
+		free(all);
+		return;
+	}
+	e = caplist_add(cl, CAPTURE_JIT_RETURNS, p->serial, all, n);
+	memcpy(e->comm, p->comm, sizeof(e->comm));
+	e->done = p->jit_captured;
+}
+
 static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 {
 	if (pt->detached)
@@ -409,9 +450,11 @@ static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 		list_jit(p, CAPTURE_PERF_MAP, cl);
 		if (jitdump_there(p->facts ? p->facts : p->anc))
 			list_jit(p, CAPTURE_JITDUMP, cl);
+		list_returns(p, cl);
 	}
 	pt->nseen -= p->jit.n;
 	u64map_fini(&p->jit);
+	u64map_fini(&p->returns);
 	p->jit_captured = false;
 }
 
@@ -441,6 +484,7 @@ struct caplist *proctab_cut(struct proctab *pt)
 	size_t it = 0;
 
 	letgo_settle(pt);
+	returns_take(pt);
 	while (u64map_next(&pt->procs, &it, &pid, &val)) {
 		struct proc *p = (struct proc *)(uintptr_t)val;
 

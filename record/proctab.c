@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jitlook.h"
 #include "nsopen.h"
 #include "proc.h"
 #include "util.h"
@@ -153,6 +154,7 @@ static void free_proc(struct proc *p)
 	facts_put(&pt->pins, p->anc);
 	pt->nseen -= p->jit.n;
 	u64map_fini(&p->jit);
+	u64map_fini(&p->returns);
 	free(p);
 }
 
@@ -164,6 +166,7 @@ static void end_image(struct proc *p)
 	capture_jit(p);
 	pt->nseen -= p->jit.n;
 	u64map_clear(&p->jit);
+	u64map_clear(&p->returns);
 	p->jit_captured = false;
 	facts_put(&pt->pins, p->facts);
 	facts_put(&pt->pins, p->late);
@@ -182,6 +185,7 @@ void proctab_free(struct proctab *pt)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
 	letgo_free(pt);
+	jitlook_free(pt->jitlook);
 	rivals_fini(pt);
 	rootpin_put(&pt->pins, pt->own);
 	rootpin_put(&pt->pins, pt->host);

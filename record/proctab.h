@@ -99,6 +99,8 @@ void maskset_release(struct maskset_held *h);
 void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr);
 /* A sample stood at user address @addr, which is among these. */
 void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr);
+/* The same where it may be a JIT's code, whatever the kernel did for it there; proc_saw_code() comes before. */
+void proc_saw_jit_leaf(struct proc *p, uint64_t addr);
 void proctab_saw_kernel(struct proctab *pt, uint64_t addr);
 
 /*

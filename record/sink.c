@@ -281,6 +281,7 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	const uint32_t n = words->nkept - (sl->recent && sl->recent->owner == owner ? sl->job.same : 0);
 
 	saw_user(s, sl->proc, owner, in->regs[UREG_IP]);
+	proc_saw_jit_leaf(sl->proc, in->regs[UREG_IP]);
 	if (!ms)
 		return;
 	for (unsigned int i = 0; i < UREG_MAX; i++)

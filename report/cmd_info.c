@@ -33,7 +33,7 @@ static const struct {
 } capture_names[INFO_CAPTURE_KINDS] = {
 	{ "other", "others" }, { "sliced ELF file", "sliced ELF files" }, { "perf map", "perf maps" },
 	{ "table of kernel symbols", "tables of kernel symbols" }, { "jitdump", "jitdumps" },
-	{ "binary's code", "binaries' code" },
+	{ "binary's code", "binaries' code" }, { "process's jitted code outside of its frame", "processes' jitted code outside of its frame" },
 };
 
 static uint64_t setting_u64(const struct info *in, const char *key)

@@ -29,7 +29,7 @@ struct info_process {
 	uint64_t again;		/* ns, when its facts were repeated last; 0 = never */
 };
 
-enum { INFO_CAPTURE_KINDS = 6 }; /* by enum capture_kind; 0 = kinds this version does not know */
+enum { INFO_CAPTURE_KINDS = 7 }; /* by enum capture_kind; 0 = kinds this version does not know */
 
 struct info_stats {
 	struct intern *strings;			/* owned */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event.h"
 #include "jitcode.h"
 #include "module.h"
 #include "util.h"
@@ -44,6 +45,7 @@ struct addrspace *addrspace_clone(const struct addrspace *as)
 	copy->jit = as->jit;
 	copy->time = as->time;
 	copy->njit = as->njit;
+	copy->returns = as->returns;
 	copy->jit_stacks = as->jit_stacks;
 	return copy;
 }
@@ -155,6 +157,14 @@ void addrspace_advance(struct addrspace *as, uint64_t time)
 const struct jit_func *addrspace_find_jit(const struct addrspace *as, struct avma addr)
 {
 	return as->jit ? jitcode_find(as->jit, addr, as->time) : NULL;
+}
+
+int addrspace_jit_return(const struct addrspace *as, struct avma addr)
+{
+	const struct jit_returns *jr = as->returns;
+	size_t at = jr ? BISECT(jr->n, i, JIT_RETURN_ADDR(jr->v[i]) < addr.v) : 0;
+
+	return jr && at < jr->n && JIT_RETURN_ADDR(jr->v[at]) == addr.v ? (int)JIT_RETURN_OFF(jr->v[at]) : -1;
 }
 
 bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out)

@@ -19,6 +19,12 @@ struct mapping {
 	const char *path;	/* borrowed; outlives the address space (the replay interns it) */
 };
 
+/* Where jitted code was outside of its frame: JIT_RETURN(), sorted, unless the recording is damaged. */
+struct jit_returns {
+	size_t n;
+	uint64_t v[];
+};
+
 struct addrspace {
 	struct mapping *maps;	/* sorted by start, disjoint: newer mappings cut older ones */
 	uint32_t n;
@@ -28,6 +34,7 @@ struct addrspace {
 	const struct jitcode *jit;	/* borrowed; NULL: nothing was told of jitted code */
 	uint64_t time;		/* ns, where the replay is: of use with @jit only */
 	size_t njit;		/* how far @jit has come by then */
+	const struct jit_returns *returns;	/* borrowed; NULL: none is known */
 	bool jit_stacks;	/* jitted code has stacks of its own, and calls native code on the thread's */
 };
 
@@ -47,6 +54,9 @@ void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit);
 void addrspace_advance(struct addrspace *as, uint64_t time);
 /* The jitted function at @addr now, or NULL. Mappings of ELF files come before it. Borrowed. */
 const struct jit_func *addrspace_find_jit(const struct addrspace *as, struct avma addr);
+
+/* Where the return address lies of jitted code at @addr that is outside of its frame: bytes above the stack pointer. -1: nothing says that it is. */
+int addrspace_jit_return(const struct addrspace *as, struct avma addr);
 
 /*
  * Runtime address to the binary's own address, through the file offset and the PT_LOADs. Needs

@@ -1,9 +1,11 @@
-/* Jitdumps of images (jitsource.h). */
+/* What is known of jitted code of images (jitsource.h). */
 #include "jitsource.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "addrspace.h"
 #include "clock.h"
 #include "hash.h"
 #include "jitcode.h"
@@ -22,6 +24,7 @@
 
 struct jitsource {
 	struct u64map by_serial; /* -> struct jitcode *, owned */
+	struct u64map returns;	/* the same, -> struct jit_returns * */
 	struct jitcode **live;	/* owned */
 	size_t nlive, live_cap;
 	uint32_t next_id;
@@ -46,7 +49,10 @@ void jitsource_free(struct jitsource *js)
 		jitcode_free((struct jitcode *)(uintptr_t)val);
 	for (size_t i = 0; i < js->nlive; i++)
 		jitcode_free(js->live[i]);
+	for (it = 0; u64map_next(&js->returns, &it, &serial, &val);)
+		free((struct jit_returns *)(uintptr_t)val);
 	u64map_fini(&js->by_serial);
+	u64map_fini(&js->returns);
 	free(js->live);
 	free(js);
 }
@@ -64,6 +70,25 @@ const struct jitcode *jitsource_find(const struct jitsource *js, uint32_t serial
 	const uint64_t *slot = serial ? u64map_get(&js->by_serial, serial) : NULL;
 
 	return slot ? (const struct jitcode *)(uintptr_t)*slot : NULL;
+}
+
+void jitsource_add_returns(struct jitsource *js, uint32_t serial, const void *data, size_t size)
+{
+	const size_t n = size / sizeof(uint64_t);
+	struct jit_returns *jr = xmalloc(sizeof(*jr) + n * sizeof(*jr->v));
+	uint64_t *slot = u64map_put(&js->returns, serial, NULL);
+
+	free((struct jit_returns *)(uintptr_t)*slot);
+	jr->n = n;
+	memcpy(jr->v, data, n * sizeof(*jr->v));
+	*slot = (uintptr_t)jr;
+}
+
+const struct jit_returns *jitsource_returns(const struct jitsource *js, uint32_t serial)
+{
+	const uint64_t *slot = serial ? u64map_get(&js->returns, serial) : NULL;
+
+	return slot ? (const struct jit_returns *)(uintptr_t)*slot : NULL;
 }
 
 const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_t start_ticks,

@@ -204,6 +204,7 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 		jit = img->parent->as->jit;
 	if (jit)
 		addrspace_set_jit(img->as, jit);
+	img->as->returns = jitsource_returns(rp->jit, ev->serial);
 	/* The end of a thread that had the number before is not told when its process was not. */
 	u64map_del(&rp->thread_comm, ev->pid);
 }
@@ -509,6 +510,9 @@ static int on_capture(void *ctx, const struct capture *cap)
 		break;
 	case CAPTURE_JITDUMP:
 		jitsource_add(rp->jit, cap->id, cap->data, cap->size);
+		break;
+	case CAPTURE_JIT_RETURNS:
+		jitsource_add_returns(rp->jit, cap->id, cap->data, cap->size);
 		break;
 	case CAPTURE_CODE:
 		break;

@@ -553,19 +553,22 @@ bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs
 }
 
 /*
- * The step out of jitted code that was interrupted as it began: %rbp is its caller's still. It has been pushed, and so is right at
- * the stack pointer, or the jitdump says that nothing was done yet.
+ * The step out of jitted code that was interrupted before it made its frame, or behind where it left it: %rbp is its caller's. The recorder has
+ * looked at what the code did next, or the jitdump says that nothing was done yet, or %rbp was just pushed, and so is right at
+ * the stack pointer.
  */
-static bool jit_begun(struct walker *w, const struct unwind_input *in, uint64_t ip, struct uregs *regs)
+static bool jit_frameless(struct walker *w, const struct unwind_input *in, uint64_t ip, struct uregs *regs)
 {
 	const struct jit_func *func = addrspace_find_jit(in->as, (struct avma){ ip });
+	const int off = func && func->start == ip ? 0 : addrspace_jit_return(in->as, (struct avma){ ip });
 	uint64_t sp = regs->v[CFI_REG_SP], bp, word, ra;
 
 	if (!uregs_get(regs, CFI_REG_BP, in->stack, &bp) || !bp || stack_view_read(in->stack, sp, &word))
 		return false;
-	if (func && func->start == ip) {
-		ra = word;
-		sp += 8;
+	if (off >= 0) {
+		sp += (uint64_t)off + 8;
+		if (stack_view_read(in->stack, sp - 8, &ra))
+			return false;
 	} else if (word == bp && !stack_view_read(in->stack, sp + 8, &ra)) {
 		sp += 16;
 	} else {
@@ -619,7 +622,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	    (called_step(w, in, &at, addr, f->kind == FRAME_RETURN, regs) ||
 	     (*scanned = caller_below_bp(w, in, &at, addr, regs))))
 		return STEP_CALLER;
-	if (w->step && !mod && f->kind == FRAME_IP && out->n == 1 && jit_begun(w, in, addr, regs))
+	if (w->step && !mod && f->kind == FRAME_IP && out->n == 1 && jit_frameless(w, in, addr, regs))
 		return STEP_CALLER;
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER)

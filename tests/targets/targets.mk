@@ -18,7 +18,7 @@ LACKING :=
 TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwindbench lookup demangle)
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
-	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitdump odd odd-fp dive \
+	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitedges jitdump odd odd-fp dive \
 	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
@@ -191,6 +191,8 @@ $(T)/odd: tests/targets/odd.c $(T)/.dir
 $(T)/odd-fp: tests/targets/odd.c $(T)/.dir
 	$(call tcc,$(TCC),-fno-optimize-sibling-calls -fno-omit-frame-pointer)
 $(T)/jitloop: tests/targets/jitloop.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/jitedges: tests/targets/jitedges.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
 	$(call tcc,$(TCC),)
