@@ -188,6 +188,14 @@ need_target() {
 # have_perf: is there a perf that runs? Ubuntu's command is a script, and fails without the package of the running kernel.
 have_perf() { perf --version >/dev/null 2>&1; }
 
+# node_no_inlining NODE: its options that keep JavaScript's functions apart. Maglev, on since node 22, inlines by itself.
+node_no_inlining() {
+	local o
+	for o in --no-turbo-inlining --no-maglev-inlining; do
+		"$1" $o -e 0 >/dev/null 2>&1 && echo $o
+	done
+}
+
 # for_nobody [PROGRAM...]: put the programs under test, and these, into $PUBLIC, a folder that any user can read, and take them from
 # there from now on: nobody but root may be able to read the folder of this tree. "${NOBODY[@]}" COMMAND runs as a user without
 # rights. Fails, with the reason in $no_nobody, where that cannot be.

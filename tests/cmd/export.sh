@@ -155,7 +155,19 @@ if have_perf; then
 	is "the kernel of this boot: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "the kernel of this boot: perf names it" grep -q '^do_syscall_64$' "$T/here"
 	kernel "$T/cache" "$T/k2.perf" >"$T/out"
-	check "a kernel that is not known: not taken for the running one" test "$(grep -vcF '[unknown]' "$T/out")" = 0
+	# Another kernel's build-id in perf's own recording: perf 7.2 takes that for the running one, too.
+	perf --buildid-dir "$T/cache" record -q -e cpu-clock -g -o "$T/own.perf" -- "$TARGETS/spin" --cpu --kernel 0.2 >"$T/perf.log" 2>&1
+	python3 - "$T/own.perf" <<'PY'
+import sys
+data, id = open(sys.argv[1], 'rb').read(), open('/sys/kernel/notes', 'rb').read()[16:36]
+open(sys.argv[1], 'wb').write(data.replace(id, bytes(b ^ 0x55 for b in id)))
+PY
+	kernel "$T/cache" "$T/own.perf" >"$T/own"
+	if grep -q '^do_syscall_64$' "$T/own" && grep -q '^do_syscall_64$' "$T/out"; then
+		skip "a kernel that is not known: not taken for the running one" "this perf takes any kernel for it, in its own recordings as well"
+	else
+		check "a kernel that is not known: not taken for the running one" test "$(grep -vcF '[unknown]' "$T/out")" = 0
+	fi
 	kernel "$T/ksyms" "$T/k2.perf" >"$T/out"
 	is "a kernel that is not known, --buildid-dir: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "a kernel that is not known, --buildid-dir: the same names" diff <(alike_kernel "$T/here") <(alike_kernel "$T/out")

@@ -49,7 +49,7 @@ like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stat
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps?($|[^a-z])|jitdumps +1|jitdumps: 1'
 
 # V8: of each function the lines that its source has.
-if command -v node >/dev/null && node --perf-prof --no-turbo-inlining -e 0 2>/dev/null; then
+if command -v node >/dev/null && node --perf-prof -e 0 2>/dev/null; then
 	cat >work.js <<-'EOF'
 	function heavy(n) {
 	  let k = n;
@@ -71,7 +71,8 @@ if command -v node >/dev/null && node --perf-prof --no-turbo-inlining -e 0 2>/de
 	while (process.cpuUsage().user < end)
 	  t += outside(t % 1000);
 	EOF
-	"$NSPROF" record -q -e cpu-clock -F 499 -o node.data -- node --perf-prof --no-turbo-inlining work.js
+	# shellcheck disable=SC2046
+	"$NSPROF" record -q -e cpu-clock -F 499 -o node.data -- node --perf-prof $(node_no_inlining node) work.js
 	"$NSPROF" symbolize -q --srcline --no-inline node.data >node.folded
 	read -r in out none < <(awk '{ n = $NF }
 		match($0, /;JS:[*^~+]heavy [^;]*/) { f = substr($0, RSTART, RLENGTH); sub(/ [0-9]+$/, "", f)

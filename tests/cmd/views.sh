@@ -31,8 +31,8 @@ done
 cat >threads.py <<'PY'
 import threading, time
 def work(name):
-    if name:
-        open('/proc/thread-self/comm', 'w').write(name)
+    # Of its own, Python 3.14 names a thread after its function.
+    open('/proc/thread-self/comm', 'w').write(name or open('/proc/self/comm').read().strip())
     end = time.thread_time() + 0.15
     while time.thread_time() < end:
         pass

@@ -21,6 +21,7 @@ while (Date.now() < end) t += jsOuter(20000);
 console.log(t);
 JS
 NODE=$(readlink -f "$(command -v node)")
+no_inlining=$(node_no_inlining "$NODE" | tr '\n' ' ')
 ctr_rootfs "$T/root" "$NODE:/usr/bin/node" "$T/app.js"
 # Debian's node has parts of itself as files beside it.
 if [ -d /usr/share/nodejs ]; then
@@ -45,10 +46,11 @@ jit_checks() { # WHAT FOLDED
 
 for kind in overlay tmpfs nested; do
 	CTR_OPTS='' CTR_TMPFS=''
-	cmd=(/usr/bin/node --perf-basic-prof --no-turbo-inlining /app/app.js 12)
+	# shellcheck disable=SC2206
+	cmd=(/usr/bin/node --perf-basic-prof $no_inlining /app/app.js 12)
 	case $kind in
 	tmpfs) CTR_TMPFS=1 ;;
-	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof --no-turbo-inlining /app/app.js 12') ;;
+	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof '"$no_inlining"' /app/app.js 12') ;;
 	esac
 	if ! ctr_start "$kind" "$T/root" "${cmd[@]}"; then
 		fail "$kind: container starts"

@@ -65,7 +65,8 @@ boxed() {
 	unlike "$name: no files made of it" "$(<"$T/$name.left")" 'jitted-'
 }
 if command -v node >/dev/null && (cd "$T" && node --perf-prof -e 0) >/dev/null 2>&1; then
-	boxed node node --perf-prof --no-turbo-inlining /mnt/work.js
+	# shellcheck disable=SC2046
+	boxed node node --perf-prof $(node_no_inlining node) /mnt/work.js
 	n=$(count "$T/node.folded" 'JS:[^;]*jsOuter[^;]*;[^;]*JS:[^;]*jsLeaf')
 	check "node: JavaScript's callers and callees, $n samples" test "$n" -ge 50
 else

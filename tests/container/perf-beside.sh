@@ -7,9 +7,10 @@
 need_root
 need_cmd perf
 need_cmd jq
-perf_rec() { perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 "$@" 2>>"$T/perf.err"; }
+# perf 7 asks for build-ids by default; these are to ask for device and inode.
+perf_rec() { perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 --no-buildid-mmap "$@" 2>>"$T/perf.err"; }
 perf_begin() { # FILE OPTION...
-	perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 -o "$@" -- sleep 60 2>>"$T/perf.err" &
+	perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 --no-buildid-mmap -o "$@" -- sleep 60 2>>"$T/perf.err" &
 	wait_for "[ -s '$1' ]" 20
 }
 nsprof_begin() {
@@ -31,7 +32,13 @@ mapped() {
 # perf_is_right WHEN FILE
 perf_is_right() {
 	is "$1: the mapping is what perf asked for" "$(mapped "$2")" "$inode"
-	check "$1: perf has its names" grep -q "^ .*bbb_leaf" <(perf --buildid-dir "$T/cache" report -i "$2" --stdio -g none --sort sym 2>>"$T/perf.err")
+	perf --buildid-dir "$T/cache" report -i "$2" --stdio -g none --sort sym >"$T/names" 2>"$T/names.err"
+	# perf 7.2 gives up at some records of BPF programs, which anybody may load meanwhile.
+	if grep -q "processing failed for event of type: KSYMBOL" "$T/names.err"; then
+		skip "$1: perf has its names" "perf cannot read its own file: $(head -n 1 "$T/names.err")"
+		return
+	fi
+	check "$1: perf has its names" grep -q "^ .*bbb_leaf" "$T/names"
 }
 
 # nsprof_is_right WHEN FILE
