@@ -362,6 +362,10 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 		f.open = true;
 	else
 		code_explore(cr, from, 0, &f);
+	if (f.by_type && (f.conflict || !f.have)) {
+		f = (struct found){ .firsts = true };
+		code_explore(cr, from, 0, &f);
+	}
 	if (f.sigreturn && !f.returns) {
 		signal_row(&f, row);
 		return 0;

@@ -27,6 +27,8 @@ struct hold {
 	uint64_t table;	/* svma */
 	uint32_t most;	/* entries of the table; of the index: it is less. 0: unknown */
 	uint8_t size;	/* bytes of an entry */
+	/* All that limits the index is that it is a byte. An offset that is not the table's leads into any code, an address seldom does. */
+	bool by_type;
 };
 
 /* What a run of instructions up to the jump says. */
@@ -64,6 +66,20 @@ static struct hold less(uint32_t most, int64_t off)
 	return (struct hold){ .most = off >= 0 && off < most ? most - (uint32_t)off : 0 };
 }
 
+/* The same of what @h says; that it is a byte limits nothing that was computed with it. */
+static struct hold below(const struct hold *h, int64_t off)
+{
+	return less(h->by_type ? 0 : h->most, off);
+}
+
+/* A byte, extended with zeros: a number below 256, and below what is known of the register it comes from. */
+static struct hold byte_of(uint32_t most)
+{
+	if (most && most < 256)
+		return less(most, 0);
+	return (struct hold){ .most = 256, .by_type = true };
+}
+
 /* The index as it is moved about, or begins elsewhere than at 0. */
 static struct hold index_result(const struct shown *sh, const struct x86_operands *o, uint8_t *dst)
 {
@@ -71,18 +87,22 @@ static struct hold index_result(const struct shown *sh, const struct x86_operand
 
 	if (load && !o->in_reg && sh->mem.op && sh->mem.base == o->base && sh->mem.index == o->index &&
 	    sh->mem.scale == o->scale && sh->mem.disp == o->disp)
-		return less(sh->mem_most, 0);
+		return o->op == 0x0fb6 ? byte_of(sh->mem_most) : less(sh->mem_most, 0);
+	if (o->op == 0x0fb6)
+		return byte_of(o->in_reg ? below(&sh->r[o->rm], 0).most : 0);
 	if (load && o->in_reg)
-		return less(sh->r[o->rm].most, 0);
+		return sh->r[o->rm].kind == HOLD_NOTHING ? sh->r[o->rm] : less(sh->r[o->rm].most, 0);
 	if (o->op == 0x8d && o->base < NREG && o->index == X86_NO_REG)
-		return less(sh->r[o->base].most, -o->disp);
+		return below(&sh->r[o->base], -o->disp);
 	if (o->op == 0x2d) {
 		*dst = 0;
-		return less(sh->r[0].most, o->imm);
+		return below(&sh->r[0], o->imm);
 	}
 	if (o->in_reg && (o->op == 0x89 || is_group(o, 5) || is_group(o, 0))) {
 		*dst = o->rm;
-		return o->op == 0x89 ? less(sh->r[o->reg].most, 0) : less(sh->r[o->rm].most, is_group(o, 5) ? o->imm : -o->imm);
+		if (o->op == 0x89)
+			return sh->r[o->reg].kind == HOLD_NOTHING ? sh->r[o->reg] : less(sh->r[o->reg].most, 0);
+		return below(&sh->r[o->rm], is_group(o, 5) ? o->imm : -o->imm);
 	}
 	return less(0, 0);
 }
@@ -110,15 +130,15 @@ static struct hold result(const struct shown *sh, const struct x86_insn *in, con
 		b = sh->r[o->reg].kind == HOLD_OFFSET ? sh->r[o->rm] : sh->r[o->reg];
 		if (a.kind != HOLD_OFFSET || b.kind != HOLD_TABLE || a.table != b.table)
 			return less(0, 0);
-		return (struct hold){ HOLD_TARGET, a.table, a.most, 4 };
+		return (struct hold){ HOLD_TARGET, a.table, a.most, 4, false };
 	}
 	if (o->wide && o->op == 0x8d && o->base == X86_RIP)
 		return (struct hold){ .kind = HOLD_TABLE, .table = next + (uint64_t)o->disp };
 	if (o->wide && !o->in_reg && o->index != X86_NO_REG && table_at(sh, o, next, &table)) {
 		if (o->op == 0x63 && o->scale == 4)
-			return (struct hold){ HOLD_OFFSET, table, sh->r[o->index].most, 4 };
+			return (struct hold){ HOLD_OFFSET, table, below(&sh->r[o->index], 0).most, 4, false };
 		if (o->op == 0x8b && o->scale == 8)
-			return (struct hold){ HOLD_TARGET, table, sh->r[o->index].most, 8 };
+			return (struct hold){ HOLD_TARGET, table, sh->r[o->index].most, 8, sh->r[o->index].by_type };
 	}
 	return index_result(sh, o, dst);
 }
@@ -138,9 +158,12 @@ static void show_branch(struct shown *sh, const uint8_t *data)
 		sh->mem_most = (uint32_t)most;
 		return;
 	}
-	for (uint8_t reg = 0; reg < NREG; reg++)
-		if (sh->value[reg] == sh->cmp_value)
-			sh->r[reg].most = (uint32_t)most;
+	for (uint8_t reg = 0; reg < NREG; reg++) {
+		if (sh->value[reg] != sh->cmp_value)
+			continue;
+		sh->r[reg].most = (uint32_t)most;
+		sh->r[reg].by_type = false;
+	}
 }
 
 static bool writes(const struct x86_insn *in, uint8_t reg)
@@ -210,7 +233,7 @@ static bool jumps_by(const struct shown *sh, const struct x86_operands *o, uint6
 		*by = sh->r[o->rm];
 		return by->kind == HOLD_TARGET;
 	}
-	*by = (struct hold){ .kind = HOLD_TARGET, .most = sh->r[o->index].most, .size = 8 };
+	*by = (struct hold){ .kind = HOLD_TARGET, .most = sh->r[o->index].most, .size = 8, .by_type = sh->r[o->index].by_type };
 	return o->scale == 8 && table_at(sh, o, next, &by->table);
 }
 
@@ -253,6 +276,8 @@ static void read_entries(struct code_rows *cr, struct code_table *t, const struc
 			break;
 		t->targets[t->n++] = to;
 	}
+	t->first = t->n ? t->targets[0] : 0;
+	t->by_type = by->by_type;
 	t->whole = by->most && t->n == by->most;
 	free(raw);
 	sort_u64(t->targets, t->n);
@@ -264,7 +289,8 @@ static void read_entries(struct code_rows *cr, struct code_table *t, const struc
 
 /*
  * x86 code cannot be read backwards, but whatever it is read from soon comes to the same instructions: so from all places
- * near the jump, the nearest first. The first that shows a table and how many entries it has is believed, else the first that shows one.
+ * near the jump, the nearest first. The first that shows a table and how many entries it has is believed, else one whose index is a
+ * byte, else the first that shows one.
  */
 static void find_table(struct code_rows *cr, struct code_table *t)
 {
@@ -282,9 +308,9 @@ static void find_table(struct code_rows *cr, struct code_table *t)
 	for (uint64_t back = 0; back <= REACH && back <= t->jump; back++) {
 		if (!run_up(cr, t->jump - back, t->jump, &sh) || !jumps_by(&sh, &jump, t->jump + in.len, &h))
 			continue;
-		if (by.kind == HOLD_NOTHING || h.most)
+		if (by.kind == HOLD_NOTHING || (h.most && (!by.most || !h.by_type)))
 			by = h;
-		if (h.most)
+		if (h.most && !h.by_type)
 			break;
 	}
 	if (by.kind != HOLD_NOTHING)

@@ -18,7 +18,10 @@ struct code_table {
 	uint64_t jump;	/* svma of the jump */
 	uint64_t *targets;	/* owned, svma, in ascending order, each once */
 	size_t n;	/* 0: what is jumped through is no table, or none that can be read */
+	uint64_t first;	/* svma, of the first entry */
 	bool whole;	/* these are all; else a way may lead elsewhere */
+	/* Nothing but its type limits the index: as with an interpreter's opcodes, or the last ones may be another table's. */
+	bool by_type;
 };
 
 /*

@@ -262,6 +262,12 @@ static bool is_start(struct code_rows *cr, uint64_t svma)
 	return cr->src.start_of(cr->src.ctx, svma, &entry) == svma;
 }
 
+/* The same of what something else than the call right before, @call, calls: "call 1f; 1:" goes on there. */
+static bool is_called(struct code_rows *cr, uint64_t svma, const struct x86_insn *call)
+{
+	return cr->src.called && (call->flow != X86_CALL || call->target != svma) && cr->src.called(cr->src.ctx, svma);
+}
+
 static enum ending function_ending(struct code_rows *cr, uint64_t svma, int depth);
 
 static bool is_prologue(struct code_rows *cr, uint64_t svma)
@@ -302,6 +308,8 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	const uint8_t *data;
 	size_t n;
 
+	if (call->flow == X86_CALL && cr->src.twice && cr->src.twice(cr->src.ctx, call->target))
+		return END_RETURNS;
 	if (call->flow == X86_CALL && (cr->src.noreturn(cr->src.ctx, call->target) ||
 				       (depth < DEPTH_MAX &&
 					function_ending(cr, call->target, depth + 1) == END_NEVER)))
@@ -313,7 +321,8 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	n = cr->src.read(cr->src.ctx, next, &data);
 	if (!is_start(cr, next) && is_unoptimized_end(data, n, next))
 		return END_RETURNS;
-	if (is_start(cr, next) || code_is_endbr(data, n) || code_is_nop(data, n) || is_prologue(cr, next))
+	if (is_start(cr, next) || is_called(cr, next, call) || code_is_endbr(data, n) || code_is_nop(data, n) ||
+	    is_prologue(cr, next))
 		return END_UNKNOWN;
 	return END_RETURNS;
 }
@@ -392,7 +401,12 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 		return false;
 	case X86_JUMP_FAR:
 		t = code_table(cr, p->svma);
-		f->open |= !t->whole;
+		f->open |= !t->whole || t->by_type;
+		f->by_type |= t->by_type;
+		if (t->by_type && f->firsts) {
+			fork_to(cr, p, t->first, paths, npaths, depth, f);
+			return false;
+		}
 		if (!t->n && !f->target)
 			note_jump(f, &p->st, value, p->st.r[RSP]);
 		/* A hostile file's may have a thousand each: what cannot be followed is not noted, either. */
@@ -475,19 +489,24 @@ void code_explore(struct code_rows *cr, uint64_t svma, int depth, struct found *
 	}
 }
 
+/*
+ * Less is followed the deeper it is: what was found there says nothing here, or rows would depend on what was asked for before. That a
+ * function never returns is known by all of its ways, however deep.
+ */
 static enum ending function_ending(struct code_rows *cr, uint64_t svma, int depth)
 {
 	struct found f = { .brief = true };
-	uint64_t *known = u64map_get(&cr->endings, svma);
+	uint64_t *known = u64map_put(&cr->endings, svma, NULL);
 	enum ending end;
 
-	if (known)
-		return (enum ending)(*known - 1);
-	/* One that calls itself: as long as nothing is known, it may return. */
-	*u64map_put(&cr->endings, svma, NULL) = END_UNKNOWN + 1;
+	for (int d = depth; d <= DEPTH_MAX; d++) {
+		unsigned int is = *known >> 2 * d & 3;
+
+		if (is && (d == depth || is - 1 == END_NEVER))
+			return (enum ending)(is - 1);
+	}
 	code_explore(cr, svma, depth, &f);
 	end = f.returns ? END_RETURNS : f.open || f.sigreturn ? END_UNKNOWN : END_NEVER;
-	*u64map_put(&cr->endings, svma, NULL) = end + 1;
+	*u64map_put(&cr->endings, svma, NULL) |= (uint64_t)(end + 1) << 2 * depth;
 	return end;
 }
-

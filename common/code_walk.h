@@ -65,6 +65,8 @@ struct found {
 	bool sigreturn; /* some way ends in rt_sigreturn(2), with the stack pointer in @ra */
 	bool exits; /* some way ends in exit(2) */
 	bool calls; /* some way goes on behind a call */
+	bool by_type; /* some way goes through a table of which only the index's type says how large it is */
+	bool firsts; /* of such a table only the first entry is followed: set before */
 	struct val ra; /* address of the return address */
 	struct val saved[NKEPT];
 	/* Jumps to where a register or memory says; of the first: where, and the registers there. */
@@ -80,7 +82,7 @@ struct found {
 
 struct code_rows {
 	struct code_source src;
-	struct u64map endings; /* svma of a function to enum ending + 1 */
+	struct u64map endings; /* svma of a function to enum ending + 1 as found at each depth, 2 bits each */
 	struct strbuf *exprs; /* owned; expressions of rows, which borrow them */
 	size_t nexprs, cap_exprs;
 	struct u64map seen[DEPTH_MAX + 1]; /* of the exploration at that depth: svma to SEEN_* */

@@ -22,21 +22,26 @@ static const char *const noreturn_names[] = {
 	"longjmp", "pthread_exit", "quick_exit", "siglongjmp", "thrd_exit",
 };
 
+/* Those that return twice, as gcc knows them (special_function_p() in calls.cc). Sorted. */
+static const char *const twice_names[] = {
+	"__sigsetjmp", "_setjmp", "getcontext", "savectx", "setjmp", "sigsetjmp", "vfork",
+};
+
 /* "abort", "abort@plt", "abort@@GLIBC_2.2.5" */
-static bool is_noreturn_name(const char *name)
+static bool is_one_of(const char *name, const char *const *names, size_t hi)
 {
-	size_t lo = 0, hi = ARRAY_SIZE(noreturn_names), k;
+	size_t lo = 0, k;
 
 	/* Those that begin as @name does, up to k: mostly none after three characters. */
 	for (k = 0; name[k] && name[k] != '@'; k++) {
-		while (lo < hi && noreturn_names[lo][k] < name[k])
+		while (lo < hi && names[lo][k] < name[k])
 			lo++;
-		while (lo < hi && noreturn_names[hi - 1][k] > name[k])
+		while (lo < hi && names[hi - 1][k] > name[k])
 			hi--;
 		if (lo == hi)
 			return false;
 	}
-	return !noreturn_names[lo][k];
+	return !names[lo][k];
 }
 
 static int add_symbol(void *ctx, const struct elf_sym *sym)
@@ -52,8 +57,10 @@ static int add_symbol(void *ctx, const struct elf_sym *sym)
 	dot = strchr(sym->name, '.');
 	if (dot && (strstr(dot, ".cold") || strstr(dot, ".__part.")))
 		addrs_add(&mr->cold, sym->svma);
-	if (is_noreturn_name(sym->name))
+	if (is_one_of(sym->name, noreturn_names, ARRAY_SIZE(noreturn_names)))
 		addrs_add(&mr->noreturn, sym->svma);
+	if (is_one_of(sym->name, twice_names, ARRAY_SIZE(twice_names)))
+		addrs_add(&mr->twice, sym->svma);
 	return 0;
 }
 
@@ -66,7 +73,7 @@ static int u64_cmp(const void *a, const void *b)
 
 static void read_symbols(struct made_rows *mr)
 {
-	struct addrs *all[] = { &mr->starts, &mr->cold, &mr->noreturn };
+	struct addrs *all[] = { &mr->starts, &mr->cold, &mr->noreturn, &mr->twice };
 
 	if (mr->symbols_read)
 		return;
@@ -104,6 +111,21 @@ static bool noreturn(void *ctx, uint64_t svma)
 	return addrs_have(&mr->noreturn, svma);
 }
 
+static bool twice(void *ctx, uint64_t svma)
+{
+	struct made_rows *mr = ctx;
+
+	read_symbols(mr);
+	return addrs_have(&mr->twice, svma);
+}
+
+static bool called(void *ctx, uint64_t svma)
+{
+	struct made_rows *mr = ctx;
+
+	return mr->called_here && addrs_have(mr->called_here, svma);
+}
+
 static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
 {
 	struct made_rows *mr = ctx;
@@ -122,7 +144,8 @@ struct made_rows *made_rows_new(struct elf_file *ef)
 {
 	struct made_rows *mr = xcalloc(1, sizeof(*mr));
 	const struct code_source src = {
-		.ctx = mr, .read = read_code, .start_of = start_of, .noreturn = noreturn, .data = read_data,
+		.ctx = mr, .read = read_code, .start_of = start_of, .noreturn = noreturn, .twice = twice,
+		.called = called, .data = read_data,
 	};
 
 	mr->ef = ef;
@@ -138,6 +161,7 @@ void made_rows_free(struct made_rows *mr)
 	free(mr->starts.v);
 	free(mr->cold.v);
 	free(mr->noreturn.v);
+	free(mr->twice.v);
 	free(mr->called_rows);
 	u64map_fini(&mr->called);
 	free(mr);

@@ -174,6 +174,7 @@ static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, st
 	unsigned int tried = 0;
 	struct cfi_row other;
 	bool have = false;
+	int err;
 
 	if (!e->called_known)
 		find_called(e);
@@ -182,7 +183,11 @@ static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, st
 			continue;
 		last = e->called.v[i];
 		tried++;
-		if (code_row_from(e->mr->code, last, svma, after_call, &other))
+		/* A way that runs into the next function went over a call that never returns. */
+		e->mr->called_here = &e->called;
+		err = code_row_from(e->mr->code, last, svma, after_call, &other);
+		e->mr->called_here = NULL;
+		if (err)
 			continue;
 		if (have && !same_row(row, &other))
 			return false;

@@ -48,10 +48,12 @@ struct made_rows {
 	struct elf_file *ef;
 	struct code_rows *code;
 	struct addrs starts, cold, noreturn;	/* of all; of parts that are jumped to; that do not return */
+	struct addrs twice;	/* that return twice */
 	struct section {
 		uint64_t svma;
 		size_t size;	/* bytes; 0: there is no such section */
 	} plts[4];
+	const struct addrs *called_here;	/* functions that stacks have shown to be called, sorted; NULL: not looked for */
 	uint64_t entry_end;	/* svma where the start-up code ends; 0: not looked at yet */
 	bool symbols_read, plts_read;
 	struct called_row *called_rows;		/* owned */

@@ -32,6 +32,10 @@ struct code_source {
 	uint64_t (*start_of)(void *ctx, uint64_t svma, bool *entry);
 	/* Whether the function at @svma, here or through a PLT, is known by its name not to return. */
 	bool (*noreturn)(void *ctx, uint64_t svma);
+	/* Whether it is known by its name to return once more, to where an endbr64 stands: setjmp(). NULL: none is. */
+	bool (*twice)(void *ctx, uint64_t svma);
+	/* Whether a function that is called begins at @svma, as stacks have shown. NULL: of none. */
+	bool (*called)(void *ctx, uint64_t svma);
 	/* Up to @size bytes of what lies at @svma into @buf; how many. NULL: jump tables are not followed. */
 	size_t (*data)(void *ctx, uint64_t svma, void *buf, size_t size);
 };

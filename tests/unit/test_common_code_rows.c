@@ -2,6 +2,7 @@
  * Rows read off the code against what the compiler says of the same code: every instruction of libraries
  * that have call frame information, and of all forms of code that gcc made for this test.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -374,6 +375,101 @@ static void test_unoptimized_end(void **state)
 	}
 }
 
+static bool at_1100(void *ctx, uint64_t svma)
+{
+	(void)ctx;
+	return svma == 0x1100;
+}
+
+/* Behind a call of setjmp() an endbr64 stands, and no function begins there. */
+static void test_returns_twice(void **state)
+{
+	struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+	/* call 0x1100; endbr64; add $8,%rsp; ret */
+	static const uint8_t code[] = { 0xe8, 0xfb, 0, 0, 0, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+
+	(void)state;
+	memset(noise, 0xf4, sizeof(noise));
+	memcpy(noise, code, sizeof(code));
+	noise[0x100] = 0xc3;
+	for (int known = 0; known < 2; known++) {
+		struct code_rows *cr = code_rows_new(&src);
+		struct cfi_row row;
+
+		assert_int_equal(code_row(cr, 0x1004, true, &row), known ? 0 : -ENOENT);
+		if (known)
+			assert_int_equal(row.cfa.off, 16);
+		code_rows_free(cr);
+		src.twice = at_1100;
+	}
+}
+
+static void put_call(uint32_t at, uint32_t to)
+{
+	uint32_t rel = to - (at + 5);
+
+	noise[at - 0x1000] = 0xe8;
+	memcpy(noise + (at - 0x1000) + 1, &rel, 4);
+	/* add $8,%rsp; ret */
+	memcpy(noise + (at - 0x1000) + 5, "\x48\x83\xc4\x08\xc3", 5);
+}
+
+/*
+ * Five functions, each of which calls the next one, and the last never returns. That is not found out from the first one, so many calls
+ * away, but from the fourth, whatever was asked for before.
+ */
+static void test_any_order(void **state)
+{
+	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+
+	(void)state;
+	memset(noise, 0xf4, sizeof(noise));
+	for (uint32_t i = 0; i < 4; i++)
+		put_call(0x1100 + 16 * i, 0x1110 + 16 * i);
+	put_call(0x1000, 0x1100);
+	put_call(0x1020, 0x1130);
+	for (int first = 0; first < 2; first++) {
+		struct code_rows *cr = code_rows_new(&src);
+		struct cfi_row row;
+
+		for (int i = 0; i < 2; i++) {
+			bool far = i == first;
+
+			assert_int_equal(code_row(cr, far ? 0x1004 : 0x1024, true, &row), far ? 0 : -ENOENT);
+		}
+		code_rows_free(cr);
+	}
+}
+
+static bool at_1006(void *ctx, uint64_t svma)
+{
+	(void)ctx;
+	return svma == 0x1006;
+}
+
+/* A function that ends in a call which never returns, and the next one right behind: which is known once something calls that. */
+static void test_next_is_called(void **state)
+{
+	struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+	/* push %rbx; call 0x1100; and the next: push %r12; push %rbp; call *%rax */
+	static const uint8_t code[] = { 0x53, 0xe8, 0xfa, 0, 0, 0, 0x41, 0x54, 0x55, 0xff, 0xd0 };
+
+	(void)state;
+	memset(noise, 0xf4, sizeof(noise));
+	memcpy(noise, code, sizeof(code));
+	noise[0x100] = 0xc3;
+	for (int known = 0; known < 2; known++) {
+		struct code_rows *cr = code_rows_new(&src);
+		struct cfi_row row;
+
+		assert_int_equal(code_row_from(cr, 0x1000, 0x100a, true, &row), known ? -ENOENT : 0);
+		assert_int_equal(code_row_from(cr, 0x1006, 0x100a, true, &row), 0);
+		assert_int_equal(row.cfa.off, 24);
+		code_rows_free(cr);
+		src.called = at_1006;
+	}
+}
+
 /*
  * What changes stacks, as musl's longjmp(), libco, boost.context, libucontext and most coroutines in assembly do it. As long as the stack
  * pointer is the function's own its caller is who called it. From then on it is where the context goes on, as for glibc's longjmp() the
@@ -514,6 +610,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unoptimized_end),
+		cmocka_unit_test(test_returns_twice),
+		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_next_is_called),
 		cmocka_unit_test(test_other_stack),
 		cmocka_unit_test(test_with_starts),
 		cmocka_unit_test(test_without_starts),

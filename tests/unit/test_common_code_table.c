@@ -167,6 +167,16 @@ __asm__(".section .rodata\n"
 	"t_indexed: jmp *(%rdx,%rdi,8)\n"
 	"	cmp $2, %edi\n	ja t_a\n	mov %edi, %edi\n	lea t_addresses(%rip), %rdx\n	mov (%rdx,%rdi,8), %rax\n"
 	"t_loaded: jmp *%rax\n"
+	/* an interpreter's opcode: all bytes have an entry, and here no more than lead to code */
+	"	movzbl (%rbx), %eax\n	lea t_addresses(%rip), %rdx\n	mov %eax, %ecx\n"
+	"t_byte: jmp *(%rdx,%rcx,8)\n"
+	"	movzbl (%rbx), %eax\n	mov %eax, %esi\n	lea t_addresses(%rip), %rdx\n	mov (%rdx,%rsi,8), %rdi\n"
+	"t_opcode: jmp *%rdi\n"
+	/* of offsets any number leads to code, and what was computed with a byte is none */
+	"	movzbl (%rbx), %edi\n	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
+	"t_byte_offset: jmp *%rax\n"
+	"	movzbl (%rbx), %edi\n	sub $4, %edi\n	lea t_addresses(%rip), %rdx\n"
+	"t_byte_less: jmp *(%rdx,%rdi,8)\n"
 	/* how many there are is not said: of another register, after the flags have changed, by another condition, or at all */
 	"	cmp $2, %esi\n	ja t_a\n	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_other: jmp *%rax\n"
@@ -194,7 +204,7 @@ __asm__(".section .rodata\n"
 	"t_over:\n");
 
 extern const uint8_t t_code[], t_over[], t_a[], t_b[], t_c[], t_plain[], t_below[], t_shifted[], t_memory[], t_copied[], t_indexed[],
-	t_loaded[], t_other[], t_flags[], t_equal[], t_times[], t_pushed[], t_foreign[], t_changed[], t_pointer[], t_address[];
+	t_loaded[], t_byte[], t_opcode[], t_byte_offset[], t_byte_less[], t_other[], t_flags[], t_equal[], t_times[], t_pushed[], t_foreign[], t_changed[], t_pointer[], t_address[];
 
 static size_t read_self(void *ctx, uint64_t svma, const uint8_t **data)
 {
@@ -222,6 +232,8 @@ static void test_shapes(void **state)
 		{ "plain", t_plain, 2, true }, { "below", t_below, 2, true }, { "shifted", t_shifted, 2, true },
 		{ "memory", t_memory, 2, true }, { "copied", t_copied, 2, true }, { "indexed", t_indexed, 2, true },
 		{ "loaded", t_loaded, 2, true },
+		{ "byte", t_byte, 3, false }, { "opcode", t_opcode, 3, false },
+		{ "byte_offset", t_byte_offset, 1, false }, { "byte_less", t_byte_less, 1, false },
 		{ "other", t_other, 1, false }, { "flags", t_flags, 1, false }, { "equal", t_equal, 1, false },
 		{ "times", t_times, 1, false }, { "pushed", t_pushed, 1, false },
 		{ "foreign", t_foreign, 0, false }, { "changed", t_changed, 0, false }, { "pointer", t_pointer, 0, false },
@@ -241,6 +253,7 @@ static void test_shapes(void **state)
 			assert_true(t->targets[0] == (uintptr_t)t_a);
 		if (t->n > 1)
 			assert_true(t->targets[1] == (uintptr_t)t_b);
+		assert_int_equal(t->by_type, t->n == 3);
 	}
 	code_rows_free(cr);
 }
