@@ -60,10 +60,16 @@ look() { "$F/bin/nsprof" ps --json --interval 0.01 >"$T/ps" 2>"$T/ps.err"; }
 # ---- told by who runs on the host ----
 
 MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7)
-for c in "$MOUNTED" "$ARGS" "$SHIM" "$CONFIG" "$RELATIVE"; do lives "docker/$c"; done
 docker_state "$F/mounted" "$MOUNTED" by-mount
 mkdir -p "$F/mounted/containers/$MOUNTED/mounts/shm"
 mount -t tmpfs tmpfs "$F/mounted/containers/$MOUNTED/mounts/shm"
+# Where process 1 is in another mount namespace it does not know that mount, and nobody has a name for that container.
+RUN=18
+if grep -q " $F/mounted/containers/" /proc/1/mountinfo; then
+	lives "docker/$MOUNTED"
+	RUN=19
+fi
+for c in "$ARGS" "$SHIM" "$CONFIG" "$RELATIVE"; do lives "docker/$c"; done
 docker_state "$F/args" "$ARGS" by-args
 process host dockerd -H fd:// --data-root "$F/args"
 docker_state "$F/config" "$CONFIG" by-config
@@ -134,10 +140,10 @@ ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
-check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge 19 ] &&
+check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(tail -n 1 '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look
-if grep -q " $F/mounted/containers/" /proc/1/mountinfo; then
+if [ $RUN = 19 ]; then
 	is "a mount of the host" "$(named "$MOUNTED")" "docker by-mount"
 else
 	skip "a mount of the host" "process 1 is in another mount namespace"
