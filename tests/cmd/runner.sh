@@ -231,6 +231,28 @@ else
 	skip "another user can run the programs" "needs root and setpriv"
 fi
 
+# Nor whether programs can be run where temporary files are.
+fake runs <<E
+. "$TOP/tests/lib.sh"
+cp /bin/true "\$T/true"
+check "a program of its own" "\$T/true"
+like "in a folder that forbids it" "\$T" '^$T/noexec/'
+done_testing
+E
+mkdir -m 1777 "$T/noexec"
+chmod 711 "$T"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && mount -t tmpfs -o noexec,mode=1777 tmpfs "$T/noexec" 2>"$T/err"; then
+	later "umount -l '$T/noexec'"
+	TMPDIR=$T/noexec expect "a folder in which nothing can be run" 0 "2 passed, 0 failed, 0 skipped" runs
+	check "its mount is as before" sh -c "! (cp /bin/true '$T/noexec' && '$T/noexec/true')"
+	cp "$TOP"/tests/{run,env.sh} "$T/noexec"
+	is "others are told" "$(TMPDIR=$T/noexec setpriv --reuid 65534 --clear-groups bash "$T/noexec/run" 2>&1; echo $?)" \
+		"tests/run: programs cannot be run in '$T/noexec' (mounted noexec?): mount it with exec, or run the tests as root
+2"
+else
+	skip "a folder in which nothing can be run" "only root can mount, and setpriv is needed"
+fi
+
 # A program that was not built has its reason.
 mkdir -p "$T/some/tests/targets"
 : >"$T/some/tests/targets/spin"
