@@ -227,8 +227,26 @@ static bool is_mapping_symbol(const struct elf_file *ef, const char *name)
 	}
 }
 
-static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dynsym,
-		      int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx)
+/* Who looks at symbols. */
+struct visit {
+	bool (*wants)(void *ctx, uint64_t svma, uint64_t size);	/* NULL: all */
+	int (*fn)(void *ctx, const struct elf_sym *sym);
+	void *ctx;
+};
+
+static inline bool is_wanted(const struct visit *v, uint64_t svma, uint64_t size)
+{
+	return !v->wants || v->wants(v->ctx, svma, size);
+}
+
+static int offer(void *visit, const struct elf_sym *sym)
+{
+	const struct visit *v = visit;
+
+	return is_wanted(v, sym->svma, sym->size) ? v->fn(v->ctx, sym) : 0;
+}
+
+static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dynsym, const struct visit *v)
 {
 	uint8_t *code = NULL;	/* for each section: 1 = executable */
 	Elf_Scn *scn = NULL;
@@ -263,26 +281,29 @@ static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dy
 			is_code = code[s.st_shndx];
 		else
 			is_code = elf_file_code_end(ef, s.st_value) != 0;
-		if (!is_code)
+		if (s.st_value + s.st_size < s.st_value)
+			s.st_size = 0;
+		/* Names are all over the memory: looked at last. */
+		if (!is_code || !is_wanted(v, s.st_value, s.st_size))
 			continue;
 		name = elf_symtab_name(tab, s.st_name);
 		if (!name[0] || is_mapping_symbol(ef, name))
 			continue;
 		sym = (struct elf_sym){
 			.svma = s.st_value,
-			.size = s.st_value + s.st_size < s.st_value ? 0 : s.st_size,
+			.size = s.st_size,
 			.name = name,
 			.type = type,
 			.bind = GELF_ST_BIND(s.st_info),
 			.dynsym = dynsym,
 		};
-		ret = fn(ctx, &sym);
+		ret = v->fn(v->ctx, &sym);
 	}
 	free(code);
 	return ret;
 }
 
-static int walk_all(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx)
+static int walk_all(struct elf_file *ef, struct visit *v)
 {
 	struct elf_symtab tab;
 	int ret = 0;
@@ -291,17 +312,17 @@ static int walk_all(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_s
 	if (ef->ehdr.e_type == ET_REL)
 		return 0;
 	if (elf_symtab_find(ef, SHT_SYMTAB, &tab))
-		ret = walk_table(ef, &tab, false, fn, ctx);
+		ret = walk_table(ef, &tab, false, v);
 	else
-		ret = elf_go_symbols(ef, fn, ctx);
+		ret = elf_go_symbols(ef, offer, v);
 	if (!ret && elf_symtab_find(ef, SHT_DYNSYM, &tab))
-		ret = walk_table(ef, &tab, true, fn, ctx);
+		ret = walk_table(ef, &tab, true, v);
 	if (!ret && !ef->plt_done) {
 		ef->plt_done = true;
 		elf_plt_build(ef);
 	}
 	for (size_t i = 0; i < ef->nplt && !ret; i++)
-		ret = fn(ctx, &ef->plt[i]);
+		ret = offer(v, &ef->plt[i]);
 	return ret;
 }
 
@@ -353,20 +374,26 @@ void elf_syms_free(struct elf_file *ef)
 	ef->syms = NULL;
 }
 
-int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
-		     void *ctx)
+int elf_file_symbols_where(struct elf_file *ef, bool (*wants)(void *ctx, uint64_t svma, uint64_t size),
+			   int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx)
 {
+	struct visit v = { wants, fn, ctx }, all = { NULL, remember, ef->syms };
 	int ret = 0;
 
 	if (ef->syms && !ef->syms->all) {
 		make_room(ef, ef->syms);
-		ef->syms->all = !walk_all(ef, remember, ef->syms);
+		ef->syms->all = !walk_all(ef, &all);
 		if (!ef->syms->all)
 			elf_syms_free(ef);
 	}
 	if (!ef->syms)
-		return walk_all(ef, fn, ctx);
+		return walk_all(ef, &v);
 	for (size_t i = 0; i < ef->syms->n && !ret; i++)
-		ret = fn(ctx, &ef->syms->v[i]);
+		ret = offer(&v, &ef->syms->v[i]);
 	return ret;
+}
+
+int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx)
+{
+	return elf_file_symbols_where(ef, NULL, fn, ctx);
 }

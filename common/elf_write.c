@@ -130,10 +130,13 @@ static void add_symtab(struct writer *w)
 	static const Elf64_Sym null;
 	const struct elf_slice *s = w->slice;
 	struct strbuf names = STRBUF_INIT;
-	size_t nlocal = 1;
+	size_t nlocal = 1, len = 1;
 
 	if (!s->nsyms)
 		return;
+	for (size_t i = 0; i < s->nsyms; i++)
+		len += strlen(s->syms[i].name) + 1;
+	strbuf_reserve(&names, len);
 	begin(w, SEC_SYMTAB, SHT_SYMTAB, 8);
 	strbuf_add(w->out, &null, sizeof(null));
 	strbuf_addc(&names, 0);

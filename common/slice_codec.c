@@ -204,6 +204,9 @@ static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, siz
 		s.eh_frame_size = eh_frame.len;
 	}
 	ok = slice_ok(&c) && ((names && has_cfi) || (!cursor_left(&c.from) && nibble_dec_done(dec)));
+	/* More than REC_BLOCK_MAX it is not. */
+	if (ok)
+		strbuf_reserve(out, size);
 	if (ok)
 		elf_write(&s, out);
 	free_slice(&s);

@@ -22,6 +22,11 @@ static void reserve(struct strbuf *sb, size_t extra)
 	sb->cap = cap;
 }
 
+void strbuf_reserve(struct strbuf *sb, size_t extra)
+{
+	reserve(sb, extra);
+}
+
 void strbuf_add(struct strbuf *sb, const void *data, size_t len)
 {
 	reserve(sb, len);

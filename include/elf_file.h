@@ -158,6 +158,9 @@ struct elf_sym {
  */
 int elf_file_symbols(struct elf_file *ef, int (*fn)(void *ctx, const struct elf_sym *sym),
 		     void *ctx);
+/* The same, of those alone that @wants by address and size: names take longer to look at. */
+int elf_file_symbols_where(struct elf_file *ef, bool (*wants)(void *ctx, uint64_t svma, uint64_t size),
+			   int (*fn)(void *ctx, const struct elf_sym *sym), void *ctx);
 /* They will be asked for more than once: keep what the first walk over the tables gives, unless there are too many. */
 void elf_file_remember_symbols(struct elf_file *ef);
 bool elf_file_has_symtab(struct elf_file *ef);

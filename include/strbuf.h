@@ -13,6 +13,8 @@ struct strbuf {
 
 #define STRBUF_INIT { NULL, 0, 0 }
 
+/* Room for @extra bytes more, so that what is added needs no other memory meanwhile. */
+void strbuf_reserve(struct strbuf *sb, size_t extra);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_adds(struct strbuf *sb, const char *s);

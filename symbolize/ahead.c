@@ -21,6 +21,7 @@
 #define THREADS_MAX	ELF_HANDLES_MAX
 #define PART_MIN	16	/* addresses that are worth a thread of their own */
 #define NAMES_MIN	128	/* and names */
+#define SYMBOLS_MIN	16384	/* addresses that are worth it when only their symbols are asked for */
 #define INLINES_MAX	128	/* as naming asks for */
 #define TICK_NS		100000000
 
@@ -192,8 +193,14 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 {
 	struct list list = { NULL, 0 };
 	struct u64map seen = U64MAP_INIT;
+	const size_t n = job->end - job->first;
+	struct svma *at = xmalloc(n * sizeof(*at));
 	size_t cap = 0, part;
 
+	for (size_t i = 0; i < n; i++)
+		at[i] = ah->asks[job->first + i].at;
+	symtab_expect(ah->asks[job->first].mod, at, n);
+	free(at);
 	for (size_t i = job->first; i < job->end; i++) {
 		const struct ask *ask = &ah->asks[i];
 		struct ahead_symbol *s = &ah->syms[ask->loc];
@@ -401,6 +408,8 @@ void ahead_lookup(const struct locations *ls, const struct ahead_opts *opts, str
 	if (ah.nasks) {
 		ah.threads = opts->threads ? opts->threads : cpus_usable();
 		ah.threads = MIN(ah.threads, (unsigned int)THREADS_MAX);
+		if (!opts->threads && !opts->inlines && !opts->lines && ah.nasks < SYMBOLS_MIN)
+			ah.threads = 1;
 		ah.done = xcalloc(ls->n, 1);
 		ah.syms = found->syms;
 		first_jobs(&ah);

@@ -7,9 +7,14 @@
 #include "hash.h"
 #include "xalloc.h"
 
+/* Locations that there is room for from the start: what is not used of it is not touched, and nothing moves. */
+#define RESERVE (1u << 14)
+
 void locations_init(struct locations *ls)
 {
 	memset(ls, 0, sizeof(*ls));
+	ls->cap = RESERVE;
+	ls->locs = xmalloc(ls->cap * sizeof(*ls->locs));
 	ls->nslots = 1024;
 	ls->slots = xcalloc(ls->nslots, sizeof(*ls->slots));
 }

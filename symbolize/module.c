@@ -15,7 +15,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "background.h"
 #include "cpus.h"
 #include "debugsource.h"
 #include "hash.h"
@@ -53,7 +52,6 @@ struct modules {
 	size_t blobs_cap;
 	const struct cache *cache;
 	struct slices *slices;	/* owned; NULL: none is packed */
-	struct background *background;	/* owned; NULL: nothing is done ahead */
 	bool ahead, inlined;
 };
 
@@ -78,14 +76,12 @@ void modules_use_root(const char *dir)
 void modules_work_ahead(struct modules *ms, bool inlined)
 {
 	ms->ahead = true;
-	if (!ms->background && cpus_usable() > 1)
-		ms->background = background_new();
 	ms->inlined = inlined;
 }
 
 static void module_free(struct module *m)
 {
-	symtab_begun_drop(m->begun);
+	symtab_free(m->few);
 	symtab_free(m->symtab);
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
@@ -110,7 +106,6 @@ void modules_free(struct modules *ms)
 		return;
 	for (i = 0; i < ms->n; i++)
 		module_free(ms->mods[i]);
-	background_free(ms->background);
 	slices_free(ms->slices);
 	for (i = 0; i < ms->nblobs; i++)
 		free(ms->blobs[i]);
@@ -132,7 +127,6 @@ static struct module *module_slot(struct modules *ms, uint32_t dso_id)
 		m->id = dso_id;
 		m->cache = ms->cache;
 		m->inlined = ms->inlined;
-		m->background = ms->background;
 		*slot = ms->n;
 		XGROW(ms->mods, ms->n, ms->cap);
 		ms->mods[ms->n++] = m;
@@ -577,8 +571,6 @@ void module_load(struct module *m)
 		return;
 	if (m->slice)
 		slices_leave(m->slice);
-	if (m->background)
-		symtab_begin(m, m->background);
 	if (m->inlined)
 		inlines_ahead(m);
 }

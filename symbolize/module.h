@@ -26,10 +26,8 @@ enum module_source {
 	MODULE_SOURCE_MAX,
 };
 
-struct background;
 struct cache;
 struct slice;
-struct symtab_begun;
 
 struct module {
 	uint32_t id;			/* ev_dso.id */
@@ -54,8 +52,7 @@ struct module {
 		bool known;
 	} entry;
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
-	struct symtab_begun *begun;	/* what it will be made of; NULL: nothing was begun */
-	struct background *background;	/* borrowed; NULL: nothing is done ahead */
+	struct symtab *few;		/* the same, of what symtab_expect() told; NULL: nothing, or not worth it */
 	struct inline_index *inlines;	/* inlines.c; NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "addr.h"
-#include "background.h"
 #include "module.h"
 
 enum name_source {
@@ -19,7 +18,6 @@ enum name_source {
 
 /* ---- symtab.c: one sorted table for each module ---- */
 struct symtab;
-struct symtab_begun;	/* one in the making */
 
 struct symbol {
 	const char *name;	/* raw (mangled), borrowed from the table */
@@ -34,11 +32,10 @@ struct symbol {
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out);
 void symtab_free(struct symtab *st);
 /*
- * Has @bg make the table, through handles of its own, before anybody asks; where the module's own files say little,
- * nothing is begun. For a module whose files were found, which they stay. The table is the same.
+ * @at will be looked up, and mostly nothing else: where that is less work, the table that is asked for them has only
+ * the symbols it takes. The names are the same. Before the first lookup.
  */
-void symtab_begin(struct module *m, struct background *bg);
-void symtab_begun_drop(struct symtab_begun *begun);	/* accepts NULL */
+void symtab_expect(struct module *m, const struct svma *at, size_t n);
 
 /* ---- inlines.c: inlined frames from debug info, one pass over a compilation unit ---- */
 struct inline_index;

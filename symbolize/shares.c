@@ -22,8 +22,8 @@
 #define THREADS_MAX 32u
 /* A thread opens binaries and reads rows anew: that has to pay. About 20 ms of work. */
 #define SAMPLES_MIN 16384u
-/* Fewer samples are decoded in less time than a thread takes to begin. */
-#define AHEAD_MIN 256u
+/* For fewer samples nobody waits long, and what a second thread decodes has to be handed over and done again. */
+#define AHEAD_MIN SAMPLES_MIN
 
 struct share {
 	struct collect col;	/* first: the replay calls with it */

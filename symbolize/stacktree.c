@@ -6,9 +6,14 @@
 
 #include "xalloc.h"
 
+/* Nodes that there is room for from the start, 1 MiB: what is not used of it is not touched, and nothing moves. */
+#define RESERVE (1u << 15)
+
 void stacktree_init(struct stacktree *t)
 {
 	memset(t, 0, sizeof(*t));
+	t->cap = RESERVE;
+	t->nodes = xmalloc(t->cap * sizeof(*t->nodes));
 	XGROW(t->nodes, t->n, t->cap);
 	memset(&t->nodes[t->n++], 0, sizeof(*t->nodes));
 }

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "background.h"
 #include "elf_file.h"
 #include "intern.h"
 #include "log.h"
 #include "minidebug.h"
 #include "ranges.h"
 #include "sort_u64.h"
+#include "symwant.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -32,8 +32,8 @@
 /* Fewer symbols are compared faster than counted. */
 #define SORT_MIN	256
 
-/* Fewer are read faster than the file is opened again. Bytes of .symtab and .dynsym. */
-#define AHEAD_MIN	(48u << 10)
+/* Of fewer symbols there is nothing to be chosen. Bytes of .symtab and .dynsym. */
+#define CHOOSE_MIN	(24u << 10)
 
 struct sym {
 	uint64_t start, end;	/* svma; end == start while it is not known */
@@ -52,15 +52,7 @@ struct symtab {
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
 	struct elf_file *slice;	/* owned; symbols of the module's slice, NULL when they are not apart or there are none */
-	/* Where symtab_begin() made it: */
-	struct elf_file *elf, *debug;	/* owned; handles of its own on the module's files, NULL when none */
-	const struct module *of;	/* borrowed; what does not change of it */
-	struct slice *packed;	/* borrowed; its slice at that time */
-};
-
-struct symtab_begun {
-	struct symtab *st;	/* owned */
-	struct background_job *job;	/* reads it */
+	struct symwant *want;	/* owned; what it can be asked for; NULL: all */
 };
 
 struct collect {
@@ -120,6 +112,26 @@ static bool is_plt(const char *name)
 	return at && !strcmp(at, "@plt");
 }
 
+static bool matters(void *want, uint64_t svma, uint64_t size)
+{
+	return symwant_matters(want, svma, size);
+}
+
+static int measure(void *want, const struct elf_sym *s)
+{
+	if (!is_noise(s->name))
+		symwant_measure(want, s->svma, s->size);
+	return 0;
+}
+
+static bool is_kept(void *ctx, uint64_t svma, uint64_t size)
+{
+	const struct collect *c = ctx;
+
+	(void)size;
+	return symwant_keeps(c->st->want, svma);
+}
+
 static int collect_one(void *ctx, const struct elf_sym *s)
 {
 	struct collect *c = ctx;
@@ -149,11 +161,18 @@ static int collect_one(void *ctx, const struct elf_sym *s)
 	return 0;
 }
 
-static void collect(struct symtab *st, struct elf_file *ef, enum name_source source, uint8_t order)
-{
-	struct collect c = { st, source, order, source != NAME_SYMTAB };
+/* A file with symbols, and what they are called. */
+struct source {
+	struct elf_file *ef;
+	enum name_source source;
+	uint8_t order;
+};
 
-	if (elf_file_symbols(ef, collect_one, &c) == -EFBIG)
+static void collect(struct symtab *st, const struct source *s)
+{
+	struct collect c = { st, s->source, s->order, s->source != NAME_SYMTAB };
+
+	if (elf_file_symbols_where(s->ef, st->want ? is_kept : NULL, collect_one, &c) == -EFBIG)
 		pr_verbose("more than %u symbols: the rest is not used", SYMS_MAX);
 }
 
@@ -311,80 +330,65 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 {
 	/* A slice carries the whole section, when that is the only source of its names. */
 	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
+	struct source sources[4];
+	size_t n = 0;
 	int err;
 
-	reserve(st, table_bytes(elf) + table_bytes(debug) + table_bytes(slice));
 	if (elf)
-		collect(st, elf, NAME_SYMTAB, 0);
+		sources[n++] = (struct source){ elf, NAME_SYMTAB, 0 };
 	if (mini_of) {
 		err = minidebug_open(mini_of, &st->mini, &st->mini_mem);
 		if (!err)
-			collect(st, st->mini, NAME_MINIDEBUG, 2);
+			sources[n++] = (struct source){ st->mini, NAME_MINIDEBUG, 2 };
 		else if (err != -ENOENT)
 			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", path,
 				   err == -EFBIG ? "it is too large" : "it is damaged");
 	}
 	if (debug)
-		collect(st, debug, NAME_DEBUGFILE, 1);
+		sources[n++] = (struct source){ debug, NAME_DEBUGFILE, 1 };
 	if (slice)
-		collect(st, slice, NAME_CAPTURED, 5);
+		sources[n++] = (struct source){ slice, NAME_CAPTURED, 5 };
+	for (size_t i = 0; st->want && i < n; i++)
+		elf_file_symbols_where(sources[i].ef, matters, measure, st->want);
+	if (st->want)
+		symwant_settle(st->want);
+	else
+		reserve(st, table_bytes(elf) + table_bytes(debug) + table_bytes(slice));
+	for (size_t i = 0; i < n; i++)
+		collect(st, &sources[i]);
 	sort_syms(st);
 	assign_ranges(st, files, ARRAY_SIZE(files));
 }
 
-static void read_own(void *arg)
+/* @want is taken over; NULL: all names. */
+static struct symtab *symtab_new(struct module *m, struct symwant *want)
 {
-	struct symtab *st = arg;
+	struct symtab *st = xcalloc(1, sizeof(*st));
 
-	st->slice = module_slice_names(st->of, st->packed);
-	read_files(st, st->elf, st->debug, st->slice, st->of->dso.path);
-}
-
-void symtab_begin(struct module *m, struct background *bg)
-{
-	struct symtab *st;
-
-	if (m->symtab || m->begun || !m->elf || table_bytes(m->elf) + table_bytes(m->debug) < AHEAD_MIN)
-		return;
-	st = xcalloc(1, sizeof(*st));
-	st->of = m;
-	st->packed = m->slice;
-	st->elf = elf_file_open_again(m->elf);
-	st->debug = m->debug ? elf_file_open_again(m->debug) : NULL;
-	if (!st->elf || (m->debug && !st->debug)) {
-		symtab_free(st);
-		return;
-	}
-	m->begun = xcalloc(1, sizeof(*m->begun));
-	m->begun->st = st;
-	m->begun->job = background_add(bg, read_own, st);
-}
-
-void symtab_begun_drop(struct symtab_begun *begun)
-{
-	if (!begun)
-		return;
-	background_drop(begun->job);
-	symtab_free(begun->st);
-	free(begun);
-}
-
-static struct symtab *symtab_new(struct module *m)
-{
-	struct symtab *st;
-
-	if (m->begun) {
-		background_finish(m->begun->job);
-		st = m->begun->st;
-		free(m->begun);
-		m->begun = NULL;
-		return st;
-	}
-	st = xcalloc(1, sizeof(*st));
+	st->want = want;
 	if (!m->captured)
 		st->slice = module_slice_names(m, m->slice);
 	read_files(st, m->elf, m->debug, m->captured ? m->captured : st->slice, m->dso.path);
 	return st;
+}
+
+void symtab_expect(struct module *m, const struct svma *at, size_t n)
+{
+	uint64_t bytes = table_bytes(m->elf) + table_bytes(m->debug);
+
+	if (m->symtab || m->few || !n || !m->elf || bytes < CHOOSE_MIN || n > bytes / sizeof(Elf64_Sym))
+		return;
+	m->few = symtab_new(m, symwant_new(at, n));
+}
+
+/* The table that can be asked for @addr. */
+static struct symtab *table_for(struct module *m, struct svma addr)
+{
+	if (m->few && symwant_has(m->few->want, addr))
+		return m->few;
+	if (!m->symtab)
+		m->symtab = symtab_new(m, NULL);
+	return m->symtab;
 }
 
 /*
@@ -406,15 +410,13 @@ static uint64_t end_of(struct module *m, struct sym *s)
 
 int symtab_lookup(struct module *m, struct svma addr, struct symbol *out)
 {
-	const struct range *r;
+	struct symtab *st = table_for(m, addr);
+	const struct range *r = ranges_find(&st->ranges, addr.v);
 	struct sym *s;
 
-	if (!m->symtab)
-		m->symtab = symtab_new(m);
-	r = ranges_find(&m->symtab->ranges, addr.v);
 	if (!r)
 		return -ENOENT;
-	s = &m->symtab->syms[r->id];
+	s = &st->syms[r->id];
 	if (addr.v >= end_of(m, s))
 		return -ENOENT;
 	*out = (struct symbol){ s->name, s->start, s->end, s->source };
@@ -427,9 +429,8 @@ void symtab_free(struct symtab *st)
 		return;
 	elf_file_close(st->mini);
 	free(st->mini_mem);
-	elf_file_close(st->elf);
-	elf_file_close(st->debug);
 	elf_file_close(st->slice);
+	symwant_free(st->want);
 	if (st->unversioned)
 		intern_free(st->unversioned);
 	ranges_fini(&st->ranges);

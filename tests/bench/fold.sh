@@ -5,6 +5,9 @@
 #	fold	wall time; fold-perf.awk folds what perf says, as fast as can be
 #	foldcpu	user and system time of all processes; stackcollapse-perf.pl folds
 #
+# No two recordings have the same number of samples, so what is compared is time for a sample. Samples are those that the recorder
+# counted: stackcollapse-perf.pl sums up periods where perf script prints them.
+#
 # A perf script that takes longer than 10 s (perf 6.1 with inlined frames) runs in the first run only, and is stopped after $FOLD_LIMIT seconds ("cut").
 
 FOLD_SLOW=10
@@ -33,9 +36,16 @@ fold_perf() {
 }
 
 fold_run() { # of the present ROW and RUN: the last recordings of all
-	local r u s
+	local r u s tables=()
 	for TABLE in fold foldcpu; do
-		wanted $TABLE || continue
+		! wanted $TABLE || tables+=($TABLE)
+	done
+	TABLE=${tables[0]}
+	for TOOL in $(each '#') nsprof; do
+		counts "$TOOL" "$WORK/$TOOL.data"
+		for TABLE in "${tables[@]}"; do put samples "$KEPT"; done
+	done
+	for TABLE in "${tables[@]}"; do
 		for TOOL in $(rotate $RUN $(each '# #-inline') nsprof nsprof-inline); do
 			# perf's text depends on the table; ours does not, but is measured beside it.
 			! [[ $RUN != 1 && $TOOL == perf*-inline ]] ||
@@ -52,20 +62,26 @@ fold_run() { # of the present ROW and RUN: the last recordings of all
 			read -r r u s < <(tail -n 1 "$WORK/time")
 			put seconds "$r"
 			put cpu "$(awk -v u="$u" -v s="$s" 'BEGIN { print u + s }')"
-			KEPT=$(awk '{ n += $NF } END { print n + 0 }' "$WORK/$TOOL.folded")
-			put samples "$KEPT"
+			KEPT=$(awk '$NF > 0 { n++ } END { print n + 0 }' "$WORK/$TOOL.folded")
+			put stacks "$KEPT"
 			[ "$KEPT" -gt 0 ] || grep -q "^$TABLE	$ROW	$TOOL	\(died\|cut\)	$RUN	" "$RESULTS" ||
 				echo "bench: $TOOL folded nothing of $ROW: $(head -n 3 "$WORK/log")" >&2
 		done
 	done
 }
 
-# fold_pair ROW PERF METRIC LIMIT FORMAT: perf's, nsprof's and the ratio, three cells. Where perf was stopped, it would have taken longer.
+# per_sample ROW TOOL SECONDS
+per_sample() {
+	awk -v s="$3" -v n="$(med "$1" "${2%-inline}" samples)" 'BEGIN { if (s == "-" || n + 0 == 0) print "-"; else print s / n }'
+}
+
+# fold_pair ROW PERF METRIC LIMIT FORMAT: perf's, nsprof's and the ratio of the times for a sample, three cells. Where perf was stopped, it would
+# have taken longer.
 fold_pair() {
 	local p n r ours=nsprof
 	[[ $2 != *-inline ]] || ours=nsprof-inline
 	p=$(med "$1" "$2" "$3") n=$(med "$1" $ours "$3")
-	r=$(ratio "$n" "$p")
+	r=$(ratio "$(per_sample "$1" $ours "$n")" "$(per_sample "$1" "$2" "$p")")
 	if [ "$(med "$1" "$2" cut)" = - ]; then
 		printf '%s\n%s\n%s\n' "$(num "$5" "$p")" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
 	elif awk -v r="$r" -v l="$4" 'BEGIN { exit r > l }'; then
@@ -77,8 +93,8 @@ fold_pair() {
 
 fold_print() { # METRIC LIMIT LIMIT-INLINED
 	local w p plain inlined
-	md_head workload perf "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf" "perf script, inlined" "nsprof symbolize, inlined" \
-		"nsprof / perf"
+	md_head workload perf "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf, a sample" "perf script, inlined" \
+		"nsprof symbolize, inlined" "nsprof / perf, a sample"
 	for w in "${WORKLOADS[@]}"; do
 		for p in "${PERFS[@]}"; do
 			mapfile -t plain < <(fold_pair "$w" "$p" "$1" "$2" %.3f)

@@ -34,17 +34,18 @@ for tool in perf perf-z perf-z8 nsprof; do
 	above "size: $tool has bytes" size $tool bytes_sample 0 2
 done
 for tool in perf nsprof; do
-	above "fold: $tool has stacks" fold $tool samples 0 2
+	above "fold: $tool has stacks" fold $tool stacks 0 2
+	above "fold: $tool has samples" fold $tool samples 0 2
 	above "startup: $tool has a first sample after its start" startup $tool first_ms 0 1
 	above "memory: $tool has samples" memory $tool samples 0 2
 	above "memory: $tool takes memory" memory $tool rss_anon_kib 0 2
 	above "cgroups: $tool has samples" cgroups $tool samples 0 2
 	above "cgroups: $tool takes time" cgroups $tool cpu 0 2
 done
-above "fold: nsprof has stacks with inlined functions" fold nsprof-inline samples 0 2
+above "fold: nsprof has stacks with inlined functions" fold nsprof-inline stacks 0 2
 above "fold: perf with inlined functions takes time" fold perf-inline seconds 0 2
 for tool in perf nsprof nsprof-inline; do
-	above "foldcpu: $tool has stacks" foldcpu $tool samples 0 2
+	above "foldcpu: $tool has stacks" foldcpu $tool stacks 0 2
 	above "foldcpu: $tool takes time" foldcpu $tool cpu 0 2
 done
 above "million: there are stacks" million nsprof stacks 0 6
@@ -77,11 +78,17 @@ check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head 
 
 # A second perf beside the first: here the same by another name.
 printf '#!/bin/sh\necho "$1" >>"%s"\n[ "$1" = --version ] && echo perf version 99.9 && exit\nexec "%s" "$@"\n' "$T/log2" "$(command -v "$PERF")" >"$T/perf2"
-chmod +x "$T/perf2"
-PERF2=$T/perf2 "$TOP/tests/bench/run" --quick --only foldcpu,startup --tsv "$T/tsv" >"$T/out" 2>"$T/err"
+# One that sums up periods, as stackcollapse-perf.pl does where perf script prints them.
+printf '#!/bin/sh\nawk "END { print \\"a;b 5494490000\\" }"\n' >"$T/periods"
+chmod +x "$T/perf2" "$T/periods"
+STACKCOLLAPSE=$T/periods PERF2=$T/perf2 "$TOP/tests/bench/run" --quick --only foldcpu,startup --tsv "$T/tsv" >"$T/out" 2>"$T/err"
 is "two perfs: status" $? 0
+is "two perfs: nothing on stderr" "$(cat "$T/err")" ""
 for tool in perf perf2 nsprof; do
-	above "two perfs: $tool has stacks" foldcpu $tool samples 0 2
+	above "two perfs: $tool has stacks" foldcpu $tool stacks 0 2
+	above "two perfs: $tool has samples" foldcpu $tool samples 0 2
+	check "two perfs: what $tool has are samples, not periods" awk -F '\t' -v o=$tool '$1 == "foldcpu" && $3 == o && $4 == "samples" {
+		n++; if ($6 > 100000) bad = 1; print "# " $0 } END { exit !n || bad }' "$T/tsv"
 	above "two perfs: $tool takes time" foldcpu $tool cpu 0 2
 	above "two perfs: $tool has a first sample" startup $tool first_ms 0 1
 done

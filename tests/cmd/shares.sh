@@ -1,5 +1,5 @@
 #!/bin/bash
-# Long recordings are read by as many threads as there are CPUs, and of others a thread decodes samples ahead: with one
+# Long recordings are read by as many threads as there are CPUs, and of shorter ones a thread decodes samples ahead: with one
 # CPU and with all, the same is told. They are made of short ones, said again and again, long ones until the coding starts
 # anew several times.
 # beside others
@@ -36,8 +36,8 @@ long() {
 	"$NSPROF" record -q -F 999 -e cpu-clock --call-graph dwarf,65528 -o "$T/short" -- \
 		bash -c 'timeout 1 "$@"; exit 0' - "$@" >"$T/out" 2>"$T/err" ||
 		{ fail "$name: recorded" "$(cat "$T/err")"; return; }
-	made "$T/some" 3000 && made "$T/long" "$want" || { fail "$name: made long" "$(cat "$T/err")"; return; }
-	same "$name, seconds of it" "$T/some" --stats --no-inline
+	made "$T/some" 20000 && made "$T/long" "$want" || { fail "$name: made long" "$(cat "$T/err")"; return; }
+	same "$name, part of it" "$T/some" --stats --no-inline
 	same "$name" "$T/long" --stats
 	same "$name" "$T/long" -q --no-inline --by thread --weight period
 	same "$name" "$T/long" --format profile --srcline
@@ -53,10 +53,10 @@ same "cut and damaged" "$T/cut" --stats
 # In the last block of samples: the first one is the one that all others hang on, and where it ends in the file is not the same each time.
 read -r blocks at < <(python3 -B "$TOP/tests/tools/read_recording.py" --blocks "$T/some" | sed 's/[a-z]*=//g' |
 	awk '$3 == 2 { n++; at = $2 + int($5 / 2) } END { print n + 0, at }')
-check "seconds: more blocks than the first" test "$blocks" -gt 1
+check "a part: more blocks than the first" test "$blocks" -gt 1
 printf 'ruin' | dd of="$T/some" bs=1 seek="$at" conv=notrunc status=none
-same "seconds, damaged" "$T/some" --stats --no-inline
-like "seconds: damaged where it was meant to be" "$(<"$T/all.err")" "damaged in 1 place, .*: [1-9][0-9]* samples could not be read"
+same "a part, damaged" "$T/some" --stats --no-inline
+like "a part: damaged where it was meant to be" "$(<"$T/all.err")" "damaged in 1 place, .*: [1-9][0-9]* samples could not be read"
 long "short processes" 100000 bash -c 'while :; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
 long "JIT code" 300000 "$TARGETS/jitdump" rows 100000 "$T"
 like "JIT code: its lines" "$(<"$T/all")" ';outer_fn \(outer.jit:42\)_\[j\];native_mid .*;inner_fn \(inner.jit:7\)_\[j\];leaf_one '

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "background.h"
 #include "cfi.h"
 #include "elf_file.h"
 #include "elf_write.h"
@@ -237,7 +236,7 @@ static struct module *open_module(struct modules *mods, const struct packed *p, 
 	return m;
 }
 
-/* What the binary has no name for the recording may have, and its rows stay packed. In the background, and at once. */
+/* What the binary has no name for the recording may have, and its rows stay packed. Of all symbols, and of those that it takes. */
 static void test_names_beside_the_binary(void **state)
 {
 	static const uint8_t id[20] = { 1, 2, 3 }, other[20] = { 4, 5, 6 };
@@ -248,14 +247,13 @@ static void test_names_beside_the_binary(void **state)
 	for (unsigned int how = 0; how < 4; how++) {
 		const bool ours = how & 1;
 		struct modules *mods = modules_new();
-		struct background *bg = background_new();
 		struct module *m = open_module(mods, &p, ours ? id : other, sizeof(id));
 		struct svma malloc_at = { 0 }, far = { FAR + FAR_LEN - 1 };
 		struct symbol sym;
 
 		if (how & 2) {
-			symtab_begin(m, bg);
-			assert_non_null(m->begun);
+			symtab_expect(m, &far, 1);
+			assert_non_null(m->few);
 		}
 		assert_int_equal(symtab_lookup(m, far, &sym), ours ? 0 : -ENOENT);
 		if (ours) {
@@ -269,7 +267,6 @@ static void test_names_beside_the_binary(void **state)
 		/* Who wants the rows after all gets them. */
 		assert_int_equal(module_captured(m) != NULL, ours);
 		modules_free(mods);
-		background_free(bg);
 	}
 	packed_fini(&p);
 }

@@ -14,6 +14,7 @@
 #include "minidebug.h"
 #include "names.h"
 #include "random.h"
+#include "strbuf.h"
 #include "toolrun.h"
 #include "xalloc.h"
 
@@ -111,6 +112,7 @@ static uint64_t address_of(const char *file, const char *symbol)
 static void close_module(struct module *m)
 {
 	symtab_free(m->symtab);
+	symtab_free(m->few);
 	cfi_free(m->cfi);
 	made_rows_free(m->made);
 	elf_file_close(m->elf);
@@ -175,6 +177,89 @@ static void test_layout(void **state)
 	expect(&m, base, "in_other");
 	expect(&m, base + 16, NULL);
 	close_module(&m);
+}
+
+/* ---- a few addresses, expected ---- */
+
+/* Is what @few was told of named as @all has it? */
+static void few_are_as_all(struct module *few, struct module *all, const struct svma *at, size_t n)
+{
+	symtab_expect(few, at, n);
+	assert_non_null(few->few);
+	for (size_t i = 0; i < n; i++) {
+		struct symbol want, got;
+		int err = symtab_lookup(all, at[i], &want);
+
+		assert_int_equal(symtab_lookup(few, at[i], &got), err);
+		if (err)
+			continue;
+		assert_string_equal(got.name, want.name);
+		assert_true(got.start == want.start && got.end == want.end && got.source == want.source);
+	}
+	/* All symbols were not needed. */
+	assert_null(few->symtab);
+}
+
+/* Drops what was made for them. */
+static void forget_few(struct module *m)
+{
+	symtab_free(m->few);
+	m->few = NULL;
+}
+
+/* Behind the layout above: an unsized one right behind a sized one that comes before it in the table, and three in each other. */
+static const char more_layout_s[] =
+	"	fn tight, 16\n"
+	"	.globl behind\n"
+	"	.type behind, @function\n"
+	"behind:	.fill 16, 1, 0x90\n"
+	"	.type outer, @function\n"
+	"	.type middle, @function\n"
+	"outer:	.fill 8, 1, 0x90\n"
+	"middle:	.fill 8, 1, 0x90\n"
+	"	fn innermost, 8\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.size middle, .-middle\n"
+	"	.fill 8, 1, 0x90\n"
+	"	.size outer, .-outer\n";
+
+/* Any subset of the addresses of the layout above, which lies among symbols enough to be chosen from. */
+static void test_few_of_layout(void **state)
+{
+	struct module all = { .dso.path = "chosen" }, few = { .dso.path = "chosen" };
+	struct strbuf text = STRBUF_INIT;
+	uint64_t base, more, seed = 7;
+	struct symbol sym;
+
+	(void)state;
+	if (!tool_have("gcc nm"))
+		skip();
+	strbuf_adds(&text, layout_s);
+	strbuf_adds(&text, more_layout_s);
+	for (int i = 0; i < 1500; i++)
+		strbuf_addf(&text, "	fn further%d, 8\n", i);
+	tool_write("chosen.s", text.s);
+	strbuf_fini(&text);
+	assert_int_equal(tool_run("gcc -nostdlib -static -Wl,-e,base -o chosen chosen.s"), 0);
+	base = address_of("chosen", "base");
+	more = address_of("chosen", "tight");
+	all.elf = tool_open_elf("chosen");
+	few.elf = tool_open_elf("chosen");
+	for (int round = 0; round < 300; round++) {
+		struct svma at[40];
+		size_t n = 1 + random_next(&seed) % (round % 2 ? 40 : 3);
+
+		for (size_t i = 0; i < n; i++)
+			at[i].v = random_next(&seed) % 2 ? base - 8 + random_next(&seed) % 0x118 :
+							  more + random_next(&seed) % 0x50;
+		few_are_as_all(&few, &all, at, n);
+		forget_few(&few);
+	}
+	/* What was not told of has its name all the same. */
+	few_are_as_all(&few, &all, &(struct svma){ base + 0x10 }, 1);
+	assert_string_equal(name_at(&few, base + 0x18, &sym), "base");
+	close_module(&few);
+	close_module(&all);
 }
 
 /* As Go names what it makes of a generic function: a struct's tags are in it, and no version. */
@@ -383,6 +468,29 @@ static void compare(struct module *m, const char *file, const char *which, int c
 	assert_true(named > count / 10);
 }
 
+/* Addresses all over the code of @path, a few and many. */
+static void few_of(const char *path)
+{
+	struct module all = { .dso.path = path }, few = { .dso.path = path };
+	bool exec[128] = { false };
+	uint64_t lo, hi, seed = 11;
+
+	all.elf = tool_open_elf(path);
+	few.elf = tool_open_elf(path);
+	list_sections(path, exec, &lo, &hi);
+	for (size_t n = 1; n <= 1000; n *= 10) {
+		struct svma *at = xcalloc(n, sizeof(*at));
+
+		for (size_t i = 0; i < n; i++)
+			at[i].v = lo + random_next(&seed) % (hi - lo);
+		few_are_as_all(&few, &all, at, n);
+		forget_few(&few);
+		free(at);
+	}
+	close_module(&few);
+	close_module(&all);
+}
+
 static void test_libc(void **state)
 {
 	static const char *const paths[] = { "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6",
@@ -401,6 +509,7 @@ static void test_libc(void **state)
 	}
 	compare(&m, paths[i], elf_file_has_symtab(m.elf) ? "-s" : "--dyn-syms", 10000);
 	close_module(&m);
+	few_of(paths[i]);
 }
 
 /* A program with static functions, cold parts, PLT calls, and what crt1.o brings. */
@@ -587,6 +696,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_few_of_layout),
 		cmocka_unit_test(test_at_sign),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_libc),
