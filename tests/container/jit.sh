@@ -47,18 +47,24 @@ jit_checks() { # WHAT FOLDED
 for kind in overlay tmpfs nested; do
 	CTR_OPTS='' CTR_TMPFS=''
 	# shellcheck disable=SC2206
-	cmd=(/usr/bin/node --perf-basic-prof $no_inlining /app/app.js 12)
+	cmd=(/usr/bin/node --perf-basic-prof $no_inlining /app/app.js 60)
 	case $kind in
 	tmpfs) CTR_TMPFS=1 ;;
-	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof '"$no_inlining"' /app/app.js 12') ;;
+	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof '"$no_inlining"' /app/app.js 60') ;;
 	esac
 	if ! ctr_start "$kind" "$T/root" "${cmd[@]}"; then
 		fail "$kind: container starts"
 		continue
 	fi
-	sleep 2 # node needs that long to compile what is hot; the stacks before are not what is tested
-	pid=$(cat "${CTR_CGDIR[$kind]}/cgroup.procs" | while read -r p; do
-		case $(readlink "/proc/$p/exe") in */node) echo "$p" ;; esac; done | head -n 1)
+	node_pid() {
+		while read -r p; do
+			case $(readlink "/proc/$p/exe") in */node) echo "$p" ;; esac
+		done <"${CTR_CGDIR[$kind]}/cgroup.procs" | head -n 1
+	}
+	wait_for '[ -n "$(node_pid)" ]' 20
+	pid=$(node_pid)
+	# Compiled by then is what is hot; the stacks before are not what is tested.
+	wait_for "[ \$(awk '{ print \$14 + \$15 }' /proc/$pid/stat) -ge 200 ]" 60
 	ctr_record "$T/$kind.G" -a -G "$CTR_CG" -F 499 --duration 1.5
 	ctr_record "$T/$kind.p" -p "$pid" -F 499 --duration 1.5
 	"$NSPROF" symbolize -q "$T/$kind.G" >"$T/$kind.G.alive"
