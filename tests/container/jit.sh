@@ -47,10 +47,10 @@ jit_checks() { # WHAT FOLDED
 for kind in overlay tmpfs nested; do
 	CTR_OPTS='' CTR_TMPFS=''
 	# shellcheck disable=SC2206
-	cmd=(/usr/bin/node --perf-basic-prof $no_inlining /app/app.js 60)
+	cmd=(/usr/bin/node --perf-basic-prof $no_inlining /app/app.js 600)
 	case $kind in
 	tmpfs) CTR_TMPFS=1 ;;
-	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof '"$no_inlining"' /app/app.js 60') ;;
+	nested) cmd=(sh -c 'exec busybox unshare -p -f -m --mount-proc /usr/bin/node --perf-basic-prof '"$no_inlining"' /app/app.js 600') ;;
 	esac
 	if ! ctr_start "$kind" "$T/root" "${cmd[@]}"; then
 		fail "$kind: container starts"
@@ -64,7 +64,7 @@ for kind in overlay tmpfs nested; do
 	wait_for '[ -n "$(node_pid)" ]' 20
 	pid=$(node_pid)
 	# Compiled by then is what is hot; the stacks before are not what is tested.
-	wait_for "[ \$(awk '{ print \$14 + \$15 }' /proc/$pid/stat) -ge 200 ]" 60
+	wait_for "[ \$(awk '{ print \$14 + \$15 }' /proc/$pid/stat) -ge 100 ]" 100
 	ctr_record "$T/$kind.G" -a -G "$CTR_CG" -F 499 --duration 1.5
 	ctr_record "$T/$kind.p" -p "$pid" -F 499 --duration 1.5
 	"$NSPROF" symbolize -q "$T/$kind.G" >"$T/$kind.G.alive"
