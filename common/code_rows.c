@@ -229,6 +229,19 @@ uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit)
 	return end;
 }
 
+bool code_leads_into(struct code_rows *cr, uint64_t start, uint64_t lo, uint64_t hi)
+{
+	struct found f = { 0 };
+	uint64_t svma, seen;
+	size_t it = 0;
+
+	code_explore(cr, start, 0, &f);
+	while (u64map_next(&cr->seen[0], &it, &svma, &seen))
+		if (seen & SEEN_INSN && svma >= lo && svma <= hi)
+			return true;
+	return false;
+}
+
 bool code_is_return(struct code_rows *cr, uint64_t svma)
 {
 	struct x86_insn call;

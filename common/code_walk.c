@@ -173,8 +173,10 @@ static struct val restored(const struct state *st, uint8_t reg)
 	for (unsigned int i = 0; v.kind == VAL_MEM && i < st->nslots; i++) {
 		const struct slot *s = &st->slots[i];
 
-		if (s->at.base != v.base && s->val.kind == VAL_REG && s->val.base == reg &&
-		    !s->val.off)
+		/* Other pointers than to frames lead to no place that the stack pointer says. */
+		if (s->at.base == v.base || (v.base == RSP && s->at.base != RBP))
+			continue;
+		if (s->val.kind == VAL_REG && s->val.base == reg && !s->val.off)
 			v.kind = VAL_UNKNOWN;
 	}
 	return v;
@@ -327,6 +329,23 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	return END_RETURNS;
 }
 
+/* The stack pointer, as far as two ways are compared. */
+static uint64_t sp_key(const struct state *st)
+{
+	const struct val *sp = &st->r[RSP];
+
+	return (uint64_t)(uint32_t)(sp->kind == VAL_REG && sp->base == RSP ? sp->off : 1) << 32;
+}
+
+/*
+ * Whether there is nothing new in following a way over an instruction. One that got there by a call that never returns has lost what that
+ * was given on the stack: if it comes first, the right one must not be left out.
+ */
+static bool is_known(const struct state *st, uint64_t seen, const struct found *f)
+{
+	return seen & SEEN_INSN && (!f->target || seen & SEEN_TWICE || sp_key(st) == (seen & UINT64_C(0xffffffff) << 32));
+}
+
 /* The way forks to svma @to. */
 static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, struct path *paths, uint32_t *npaths, int depth,
 		    struct found *f)
@@ -334,7 +353,7 @@ static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, str
 	uint64_t *seen = u64map_put(&cr->seen[depth], to, NULL);
 
 	*seen |= SEEN_BRANCH;
-	if (*seen & SEEN_INSN && to != f->target)
+	if (is_known(&p->st, *seen, f) && to != f->target)
 		return;
 	if (*npaths == PATHS_MAX) {
 		f->open = true;
@@ -354,6 +373,7 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	const uint8_t *data;
 	enum ending end;
 	uint64_t next, *seen;
+	bool again;
 	size_t n;
 
 	if (f->target && p->svma == f->target) {
@@ -361,15 +381,16 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 		return false;
 	}
 	seen = u64map_put(&cr->seen[depth], p->svma, NULL);
-	if (*seen & SEEN_INSN)
+	if (is_known(&p->st, *seen, f))
 		return false;
-	*seen |= SEEN_INSN;
+	again = *seen & SEEN_INSN;
+	*seen |= again ? SEEN_TWICE : SEEN_INSN | sp_key(&p->st);
 	n = cr->src.read(cr->src.ctx, p->svma, &data);
 	if (!*budget || !n || !x86_decode(data, n, p->svma, &in)) {
 		f->open = true;
 		return false;
 	}
-	--*budget;
+	*budget -= !again;
 	next = p->svma + in.len;
 	/* The child may begin with another stack: nothing from before can be found on it. */
 	if (in.flow == X86_SYSCALL && f->target && p->st.r[RAX].kind == VAL_CONST &&

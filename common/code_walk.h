@@ -96,6 +96,7 @@ struct code_rows {
 enum {
 	SEEN_INSN = 1, /* a way goes over it */
 	SEEN_BRANCH = 2, /* a conditional branch leads to it */
+	SEEN_TWICE = 4, /* a second way goes over it, with another stack pointer; that of the first is in the upper half */
 };
 
 enum ending {

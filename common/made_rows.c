@@ -164,6 +164,7 @@ void made_rows_free(struct made_rows *mr)
 	free(mr->twice.v);
 	free(mr->called_rows);
 	u64map_fini(&mr->called);
+	u64map_fini(&mr->split);
 	free(mr);
 }
 
@@ -271,9 +272,26 @@ uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi)
 	return mr->entry_end;
 }
 
+/*
+ * Whether the function at @target may go on between @start, the known beginning before @svma, and @svma. gcc puts rare code of all functions
+ * together, and nothing tells where that of one begins.
+ */
+static bool is_split(struct made_rows *mr, uint64_t target, uint64_t start, uint64_t svma)
+{
+	bool is_new;
+	uint64_t *slot;
+
+	if (mr->split.n > CALLED_ROWS_MAX)
+		u64map_clear(&mr->split);
+	slot = u64map_put(&mr->split, hash_u64(target) ^ hash_u64(svma + start), &is_new);
+	if (is_new)
+		*slot = code_leads_into(mr->code, target, start, svma);
+	return *slot;
+}
+
 enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma)
 {
-	uint64_t target;
+	uint64_t target, start;
 	bool entry;
 
 	if (!code_call_target(mr->code, ret, &target))
@@ -281,8 +299,10 @@ enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma
 	if (!target)
 		return MADE_CALL_UNKNOWN;
 	/* Labels of assembly are no known beginnings: no other one must lie between. */
-	return target <= svma && start_of(mr, target, &entry) == start_of(mr, svma, &entry) ?
-		MADE_CALL_THIS : MADE_CALL_OTHER;
+	start = start_of(mr, svma, &entry);
+	if (target <= svma && start_of(mr, target, &entry) == start)
+		return MADE_CALL_THIS;
+	return is_split(mr, target, start, svma) ? MADE_CALL_UNKNOWN : MADE_CALL_OTHER;
 }
 
 int made_row_called(struct made_rows *mr, uint64_t ret, uint64_t svma, bool after_call, struct cfi_row *row)

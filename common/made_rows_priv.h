@@ -59,6 +59,7 @@ struct made_rows {
 	struct called_row *called_rows;		/* owned */
 	size_t ncalled, called_cap;
 	struct u64map called;	/* hash of what was asked for to its number there */
+	struct u64map split;	/* hash of two beginnings to 1: ways from one lead behind the other, or 0 */
 };
 
 /* Where the symbol begins that @svma is in or behind, 0: there is none; *@entry: it is no part that is jumped to. */

@@ -70,6 +70,8 @@ uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit);
 bool code_is_return(struct code_rows *cr, uint64_t svma);
 /* Whether a call ends at @svma; *@target: svma of what it calls, 0 where a register or a table entry says what. */
 bool code_call_target(struct code_rows *cr, uint64_t svma, uint64_t *target);
+/* Whether ways from @start lead to an instruction in [lo, hi], svma. */
+bool code_leads_into(struct code_rows *cr, uint64_t start, uint64_t lo, uint64_t hi);
 /* Whether a program that stands at @svma has just made a system call, or been made by one. */
 bool code_after_syscall(struct code_rows *cr, uint64_t svma);
 bool code_is_restorer(struct code_rows *cr, uint64_t svma);

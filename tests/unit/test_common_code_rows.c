@@ -477,6 +477,50 @@ static void test_next_is_called(void **state)
 	}
 }
 
+/* A variable in %rbp that goes to where some pointer says is no second copy of the caller's. */
+static void test_store_elsewhere(void **state)
+{
+	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+	/* mov %rbp,32(%rdi); pop %rbp; ret */
+	static const uint8_t code[] = { 0x48, 0x89, 0x6f, 0x20, 0x5d, 0xc3 };
+	struct code_rows *cr = code_rows_new(&src);
+	struct cfi_row row;
+
+	(void)state;
+	memcpy(noise, code, sizeof(code));
+	assert_int_equal(code_row(cr, 0x1000, false, &row), 0);
+	assert_int_equal(row.cfa.off, 16);
+	assert_int_equal(row.regs[CFI_REG_BP].how, CFI_OFFSET);
+	assert_int_equal(row.regs[CFI_REG_BP].off, -16);
+	code_rows_free(cr);
+}
+
+/*
+ * A way that lost what a call was given on the stack, since that call never returns and nothing says so, is not all that leads on.
+ */
+static void test_lost_arguments(void **state)
+{
+	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
+	/*
+	 * sub $24,%rsp; test %edi,%edi; jne 1f; push %rax; push %rax; call *%rax; 1: mov (%rsp),%rax; call *%rax; ud2; the branch not taken
+	 * comes first in memory, and is followed last.
+	 */
+	static const uint8_t code[] = { 0x48, 0x83, 0xec, 0x18, 0x85, 0xff, 0x75, 0x04, 0x50, 0x50, 0xff, 0xd0,
+					0x48, 0x8b, 0x04, 0x24, 0xff, 0xd0, 0x0f, 0x0b };
+	struct code_rows *cr = code_rows_new(&src);
+	struct cfi_row row;
+
+	(void)state;
+	memset(noise, 0xf4, sizeof(noise));
+	memcpy(noise, code, sizeof(code));
+	/* Behind the call whose ways come together: 32, or 48 where the arguments are still there. Nobody can tell. */
+	assert_int_equal(code_row_from(cr, 0x1000, 0x1011, true, &row), -ENOENT);
+	/* Before it parts, it can. */
+	assert_int_equal(code_row_from(cr, 0x1000, 0x1006, false, &row), 0);
+	assert_int_equal(row.cfa.off, 32);
+	code_rows_free(cr);
+}
+
 /*
  * What changes stacks, as musl's longjmp(), libco, boost.context, libucontext and most coroutines in assembly do it. As long as the stack
  * pointer is the function's own its caller is who called it. From then on it is where the context goes on, as for glibc's longjmp() the
@@ -620,6 +664,8 @@ int main(void)
 		cmocka_unit_test(test_returns_twice),
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_next_is_called),
+		cmocka_unit_test(test_store_elsewhere),
+		cmocka_unit_test(test_lost_arguments),
 		cmocka_unit_test(test_other_stack),
 		cmocka_unit_test(test_with_starts),
 		cmocka_unit_test(test_without_starts),
