@@ -1,9 +1,10 @@
 /*
- * CRC-32C by "slicing by 8": eight tables take eight bytes a step, about 2 GB/s, which is far more
- * than a recorder writes; so there is no need for an instruction only some CPUs have.
+ * CRC-32C by the instruction for it (SSE4.2), eight bytes in three cycles; by "slicing by 8" where the CPU has none: eight tables take eight bytes
+ * a step, in five times as long, and take up 8 KiB of the CPU's own cache.
  */
 #include "crc32c.h"
 
+#include <nmmintrin.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void fill(void)
 			table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 0xff];
 }
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
@@ -43,4 +44,26 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 	while (len--)
 		crc = crc >> 8 ^ table[0][(crc ^ *p++) & 0xff];
 	return ~crc;
+}
+
+__attribute__((target("sse4.2")))
+static uint32_t by_instruction(uint32_t crc, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t c = ~crc;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		uint64_t v;
+
+		memcpy(&v, p, 8);
+		c = _mm_crc32_u64(c, v);
+	}
+	while (len--)
+		c = _mm_crc32_u8((uint32_t)c, *p++);
+	return ~(uint32_t)c;
+}
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t len)
+{
+	return __builtin_cpu_supports("sse4.2") ? by_instruction(crc, data, len) : crc32c_by_table(crc, data, len);
 }

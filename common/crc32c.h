@@ -7,5 +7,7 @@
 
 /* Start with @crc 0; feed the result back in to go on. Cannot fail. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+/* The same on any CPU. */
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len);
 
 #endif
