@@ -52,7 +52,7 @@ check "event without its modifier" grep -q '^event  *cpu-clock$' "$T/info"
 # Sample by sample, by the addresses in user code: perf 6.1 loses the outermost frames of deep stacks now and then, and callers of libc's leaves.
 alike() { # NAME FILE: prints how many are equal, and of how many perf has a part only
 	local all
-	perf script --no-inline --max-stack 1024 -i "$2" >"$T/perf.txt" 2>/dev/null
+	perf script --no-inline --max-stack 1024 -i "$2" >"$T/perf.txt" 2>"$T/err" || echo "# perf script: $?: $(tail -n 3 "$T/err")"
 	"$NSPROF" script -q --no-inline "$2" >"$T/our.txt"
 	read -ra all < <(python3 "$TOP/tests/tools/same_stacks.py" "$T/perf.txt" "$T/our.txt" 2>"$T/err")
 	check "$1: samples" test $((all[0] + all[1])) -ge 30

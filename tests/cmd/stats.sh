@@ -133,15 +133,16 @@ is "--max-stack: remedy" "$option" "--max-stack"
 look far $option 1000
 is "--max-stack: it helps" "$(row far callers -)" ""
 
-# Computed jumps out of a large frame: its code cannot be followed, nor its caller be searched for.
+# Computed jumps out of a large frame, by numbers of two bytes, so that nothing says how large the table is: its code cannot be followed, nor its
+# caller be searched for.
 cat >interp.c <<'END_C'
 #include <string.h>
 #include <time.h>
 static volatile unsigned long sink;
-__attribute__((noinline)) unsigned long interp(const unsigned char *p, unsigned long a)
+__attribute__((noinline)) unsigned long interp(const unsigned short *p, unsigned long a)
 {
 	static const void *const ops[] = { &&add, &&mul, &&push, &&loop, &&end };
-	const unsigned char *start = p;
+	const unsigned short *start = p;
 	volatile unsigned long stack[500];
 	unsigned long i = 0;
 	memset((void *)stack, 1, sizeof(stack));
@@ -155,7 +156,7 @@ end:	return a;
 }
 __attribute__((noinline)) unsigned long caller(unsigned long n)
 {
-	static const unsigned char code[] = { 0, 1, 2, 0, 1, 2, 3, 4 };
+	static const unsigned short code[] = { 0, 1, 2, 0, 1, 2, 3, 4 };
 	return interp(code, n) + 1;
 }
 int main(void)
