@@ -98,7 +98,8 @@ else:
 	until = time.monotonic() + 60
 	print('begun', flush=True)
 	while time.monotonic() < until:
-		threading.Thread(target=time.sleep, args=(0.005,)).start()
+		# Some are always there, however late it gets to start the next one.
+		threading.Thread(target=time.sleep, args=(0.1,)).start()
 		time.sleep(0.004)
 PY
 # attach MICROSECONDS: record with every open so late.
@@ -129,7 +130,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	python3 late.py always >told &
 	pid=$!
 	wait_for 'grep -q begun told' 20
-	attach 10000
+	attach 5000
 	wait $r
 	kill $pid
 	like "where threads never cease to begin, it is said" "$(cat err)" 'warning: [0-9]+ threads? began while the process was attached to: samples of (it|them)'
