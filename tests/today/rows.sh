@@ -62,7 +62,7 @@ row python-perf_jit "python3" version="$(first_number 'python3 --version')" root
 	run="$(to_the_end 'python3 -X perf_jit chain.py 5')" warm=200 duration=8
 JS="JS:[*~^+']*outerWork /app/chain\.js.*;JS:[*~^+']*middleWork /app/chain\.js.*;JS:[*~^+']*leafWork /app/chain\.js.*"
 row node-map "nodejs" version="$(first_number 'node --version')" root="$C_ROOT" chain="$JS" warm=2000 build='cp chain.js /app/' \
-	run='node --perf-basic-prof --no-turbo-inlining --no-maglev-inlining chain.js 60'
+	run='node --perf-basic-prof --interpreted-frames-native-stack --no-turbo-inlining --no-maglev-inlining chain.js 60'
 row node-jitdump "nodejs" version="$(first_number 'node --version')" root="$END_ROOT" chain="$JS" chain_min=70 warm=200 duration=10 build='cp chain.js /app/' \
 	run="$(to_the_end 'node --perf-prof --interpreted-frames-native-stack --no-turbo-inlining --no-maglev-inlining chain.js 6')"
 JAVA='.*Chain[.:]+outerWork.*;.*Chain[.:]+middleWork.*;.*Chain[.:]+leafWork.*'
@@ -80,7 +80,6 @@ row ruby "ruby" version="$(first_number 'ruby --version')" root="$C_ROOT" chain=
 row ruby-yjit "ruby" version='ruby --yjit -v 2>/dev/null | grep YJIT || { echo "Debian builds its Ruby without YJIT"; exit 1; }' root="$C_ROOT" chain='.*leaf_work.*' \
 	build='cp chain.rb /app/' run='ruby --yjit --yjit-perf --yjit-call-threshold=1 chain.rb 60'
 row erlang "erlang-base" version="erl -noshell -eval 'io:format(\"~s~n\", [erlang:system_info(otp_release)]), halt().'" \
-	known='between "pop %rbp" and "ret" a frame pointer skips the caller' \
 	root="$C_ROOT|.*normal_exit.*|.*global::.*" chain='.*chain:outer_work/2.*;.*chain:middle_work/1.*;.*chain:leaf_work/3.*' build='erlc -o /app chain.erl' \
 	run="erl +JPperf true -noshell -pa /app -eval 'chain:main(60),halt().'"
 # One backend without a server round it. With the JIT, expressions are LLVM's code.
