@@ -140,8 +140,9 @@ ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
+# tail(1) of coreutils 9.10 shows nothing of a file of cgroups.
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&
-	grep -q ' / / .*upperdir=' /proc/\$(tail -n 1 '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
+	grep -q ' / / .*upperdir=' /proc/\$(sed -n \\\$p '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look
 if [ $RUN = 19 ]; then
 	is "a mount of the host" "$(named "$MOUNTED")" "docker by-mount"
@@ -154,7 +155,7 @@ is "dockerd -g, relative" "$(named "$RELATIVE")" "docker by-relative"
 is "conmon's bundle" "$(named "$CONMON")" "podman by-conmon"
 is "the folder that containerd's shim is in" "$(named "$SHIM")" "docker by-shim"
 is "a container's own root" "$(named "$ROOTED")" "docker by-root"
-if grep -qs ' / / .*upperdir=' "/proc/$(tail -n 1 "$CTR_V2/$CTR_CGROOT/docker/$FORGED/cgroup.procs")/mountinfo"; then
+if grep -qs ' / / .*upperdir=' "/proc/$(sed -n '$p' "$CTR_V2/$CTR_CGROOT/docker/$FORGED/cgroup.procs")/mountinfo"; then
 	is "a root made in a user namespace" "$(named "$FORGED")" "docker $FORGED"
 else
 	skip "a root made in a user namespace" "no overlay in one here: $(tail -n 1 "$T/log.docker-$FORGED")"
