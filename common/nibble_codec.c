@@ -463,6 +463,22 @@ static uint32_t get_plain(struct nibble_dec *d)
 	return sym;
 }
 
+/* Whether bits are taken is as good as chance, and a CPU that guesses wrong loses more than this takes. */
+static inline void renew(struct nibble_dec *d, uint32_t *state)
+{
+	uint32_t few = *state < STATE_MIN;
+	uint16_t v;
+
+	if (__builtin_expect(d->end - d->at < 2, 0)) {
+		if (few)
+			*state = *state << 16 | next_bits(d);
+		return;
+	}
+	memcpy(&v, d->at, 2);
+	*state = *state << few * 16 | (v & -few);
+	d->at += 2 * few;
+}
+
 /*
  * The next symbol under @ctx, of coded ones that are there. @state is the caller's: what waits for it is all
  * that decoding waits for, and a way through memory makes that longer.
@@ -479,8 +495,7 @@ static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 	start = b.cum[next - 1];
 	*state = (b.cum[next] - start) * (*state >> PROB_BITS) + at - start;
 	model_learn(m, &l, next - 1);
-	if (*state < STATE_MIN)
-		*state = *state << 16 | next_bits(d);
+	renew(d, state);
 	return next - 1;
 }
 
@@ -513,8 +528,7 @@ static inline uint32_t take_wide(struct nibble_dec *d, uint32_t *state, uint32_t
 	to = _mm256_load_si256((const __m256i *)((const char *)goal + (size_t)(twice - 2) * (sizeof(goal[0]) / 2)));
 	to = _mm256_sra_epi16(_mm256_sub_epi16(to, off), _mm_cvtsi32_si128(rate[(uint16_t)m->off[0] >> 8]));
 	_mm256_store_si256((__m256i *)m->off, _mm256_adds_epi16(_mm256_adds_epi16(raw, use), to));
-	if (*state < STATE_MIN)
-		*state = *state << 16 | next_bits(d);
+	renew(d, state);
 	return twice / 2 - 1;
 }
 
@@ -524,8 +538,7 @@ static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 	uint32_t at = *state & (PROB_ONE - 1);
 
 	*state = EVEN * (*state >> PROB_BITS) + at % EVEN;
-	if (*state < STATE_MIN)
-		*state = *state << 16 | next_bits(d);
+	renew(d, state);
 	return at / EVEN;
 }
 
