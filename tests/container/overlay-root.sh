@@ -5,6 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
+# The kernel stacks no more than two.
+[ "$(stat -f -c %T /)" != overlayfs ] || skip_all "/ is an overlay already, as this would make it"
 [ -x "$TARGETS/shop" ] || skip_all "$(why_not shop)"
 
 # inside DEPTH SCRIPT ARGS...: bash runs SCRIPT in a root that is DEPTH overlays upon each other, in its own mount namespace.
