@@ -3,11 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "addr.h"
 #include "event.h"
@@ -145,11 +142,8 @@ static int look(const struct jit_place *place)
 static void *run(void *arg)
 {
 	struct jitlook *jl = arg;
-	const id_t tid = (id_t)syscall(SYS_gettid);
 
-	/* The drain was given precedence over the workload; this is not to have it. */
-	if (getpriority(PRIO_PROCESS, tid) < 0)
-		setpriority(PRIO_PROCESS, tid, 0);
+	/* It keeps the precedence that the drain has: little to do, and code may be another's soon. */
 	pthread_mutex_lock(&jl->lock);
 	while (!jl->stop) {
 		struct jit_place place, *to;
