@@ -31,7 +31,7 @@ done
 cat >threads.py <<'PY'
 import threading, time
 def work(name):
-    # Of its own, Python 3.14 names a thread after its function.
+    # Of its own, Python 3.14 names a thread after its function; samples before this are left out below.
     open('/proc/thread-self/comm', 'w').write(name or open('/proc/self/comm').read().strip())
     end = time.thread_time() + 0.15
     while time.thread_time() < end:
@@ -241,7 +241,7 @@ is "--merge-threads: the stacks of all" "$(sed 's/^[^;]*;//' one >x; merge x)" "
 is "--merge-threads: all samples" "$(sum one)" "$n"
 PY=$(sed -n 's/^[^;]*;[^;]*;worker-1-\([0-9]*\)\/.*/\1/p' all | head -n 1)
 folded --merge-threads --by thread --filter "pid=$PY" >one
-is "--merge-threads --by thread: threads that merge are one" "$(cut -d';' -f1 one | grep -Ev '^(python3|bash)' | sort -u | paste -sd' ')" "pool-N-thread-N-$PY/N worker-N-$PY/N"
+is "--merge-threads --by thread: threads that merge are one" "$(cut -d';' -f1 one | grep -Ev '^(python3|bash|Thread-N )' | sort -u | paste -sd' ')" "pool-N-thread-N-$PY/N worker-N-$PY/N"
 like "--merge-threads --by thread: others are not" "$(frames 1 one)" "python3-$PY/$PY python3-$PY/[0-9]+"
 "$NSPROF" report -q --merge-threads --sort symbol >table
 "$NSPROF" symbolize -q --format profile -o saved
