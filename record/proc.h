@@ -42,6 +42,7 @@ struct proc {
 	bool dead;			/* its leader's EXIT came, and no thread is known to live on */
 	bool headless;			/* its leader's EXIT came */
 	uint8_t moved_looks;		/* of proc_look_moved(), at the present image */
+	uint8_t copy_looks;		/* of proc_find_copy(), the same */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
@@ -94,6 +95,7 @@ struct proctab {
 	struct rec_out *closing_out;
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
+	struct copies *copies;	/* NULL = nothing was asked yet */
 	struct jitlook *jitlook;	/* NULL = nothing was asked yet */
 	struct letgo *letgo;	/* of proc_letgo.c; NULL = it had nothing to do yet */
 	bool evicting;		/* in capture_before_evict(): nothing may be pinned, no process get known */
@@ -194,6 +196,19 @@ enum moved {
 enum moved proc_look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now);
 /* Takes the reference to @now. */
 void proc_add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time);
+
+/* ---- proc_copies.c ---- */
+
+/* Is it worth a look, by what it says? */
+bool proc_may_be_copy(const struct proc *p, const struct map_entry *e);
+/*
+ * Is @e, memory of @p that is no mapping of a file, a copy of code of one of the files in @ms, at another place than that file's? Then it becomes
+ * a mapping of that file, resolved. @procfd: of @p, whose user @u is. The time that this takes is bounded.
+ */
+bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const struct mapset *ms, struct map_entry *e);
+/* The same for all that is in *@maps. */
+void proc_find_copies(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps);
+void copies_free(struct proctab *pt);
 
 /* ---- proc_letgo.c ---- */
 

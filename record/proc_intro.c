@@ -110,6 +110,22 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 		write_map(p, in, time);
 }
 
+/* If side-band told of a copy of a file's code, @e becomes that file's. */
+static void look_copy(struct proc *p, struct map_entry *e)
+{
+	struct map_user u;
+	int procfd;
+
+	if (!proc_may_be_copy(p, e))
+		return;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return;
+	u = map_user(p);
+	proc_find_copy(p, &u, procfd, p->maps, e);
+	close(procfd);
+}
+
 void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
 		  uint64_t time)
 {
@@ -119,6 +135,7 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 	case MOVED_WHOLE:
 		return;
 	case MOVED_NOT:
+		look_copy(p, e);
 		add_map(p, e, build_id, len, time);
 		return;
 	case MOVED_PARTS:
@@ -172,6 +189,8 @@ static int read_lines(int procfd, struct reading *r)
 	free(text);
 	if (ret >= 0 && r->files.n)
 		proc_find_moved(r->p, &u, procfd, &r->maps, &r->files);
+	if (ret >= 0)
+		proc_find_copies(r->p, &u, procfd, &r->maps);
 	file_lines_fini(&r->files);
 	if (ret < 0)
 		return ret;

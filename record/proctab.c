@@ -186,6 +186,7 @@ void proctab_free(struct proctab *pt)
 	u64map_fini(&pt->procs);
 	letgo_free(pt);
 	jitlook_free(pt->jitlook);
+	copies_free(pt);
 	rivals_fini(pt);
 	rootpin_put(&pt->pins, pt->own);
 	rootpin_put(&pt->pins, pt->host);
@@ -282,7 +283,7 @@ static void begin_image(struct proc *p)
 	p->kthread = p->inherited = p->read_late = p->headless = false;
 	p->exe = 0;
 	p->exe_wait = p->pt->lost + 1;
-	p->moved_looks = 0;
+	p->moved_looks = p->copy_looks = 0;
 	p->serial = 0;
 	p->refresh_time = 0;
 	p->lost_seen = p->pt->lost;

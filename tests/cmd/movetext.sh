@@ -1,21 +1,22 @@
 #!/bin/bash
-# A program's code, copied to other memory at its own place as for huge pages, is still that program's: from the start and on attach,
-# while it runs and when it is gone, with its file removed, and in perf.data. What is put where a library was is not the library's.
+# A program's code, copied to other memory at its own place as for huge pages, or to another place as V8 does with its builtins, is still
+# that program's: from the start and on attach, while it runs and when it is gone, with its file removed, and in perf.data. What is put where
+# a library was is not the library's.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 
 M=$BUILD/tests/targets/movetext
-CHAIN='main;move_outer;move_middle;move_leaf'
+CHAIN='main;(move_outer;move_middle;move_leaf|move_away;far_outer;far_leaf)'
 
 # whole FILE: nearly all samples have the chain, from the root on.
 whole() {
 	"$NSPROF" symbolize -q --no-inline "$1" >"$1.folded" || return 1
-	awk -v chain="^movetext[^;]*;.*$CHAIN[; ]" '{ all += $NF } $0 ~ chain && !/broken|truncated|\[jit\]/ { hit += $NF } !/move_leaf/ { print "# " $0 }
+	awk -v chain="^movetext[^;]*;.*$CHAIN[; ]" '{ all += $NF } $0 ~ chain && !/broken|truncated|\[jit\]/ { hit += $NF } !/move_leaf|far_leaf/ { print "# " $0 }
 		END { printf "# %d of %d\n", hit, all; exit !(all >= 20 && hit >= 0.98 * all) }' "$1.folded"
 }
 
 cp "$M" "$T/movetext"
-for how in whole inner remap shared memfd named; do
+for how in whole inner remap shared memfd named away; do
 	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/$how" -- "$T/movetext" $how 0.3 >/dev/null 2>"$T/err" ||
 		fail "$how: it is recorded" "$(cat "$T/err")"
 	check "$how: from the start" whole "$T/$how"
@@ -46,11 +47,11 @@ else
 fi
 
 # ---- with the file gone, the same stacks
-for f in whole inner.on memfd; do
+for f in whole inner.on memfd away away.on; do
 	"$NSPROF" symbolize -q --no-inline "$T/$f" | sort >"$T/live"
-	mv "$T/movetext" "$T/away"
+	mv "$T/movetext" "$T/aside"
 	"$NSPROF" symbolize -q --no-inline "$T/$f" | sort >"$T/late"
-	mv "$T/away" "$T/movetext"
+	mv "$T/aside" "$T/movetext"
 	check "$f: the same stacks with the file gone" cmp "$T/live" "$T/late"
 done
 
@@ -68,4 +69,30 @@ fi
 "$NSPROF" symbolize -q "$T/jit" >"$T/jit.folded"
 unlike "code where a library was has no name of the library" "$(cat "$T/jit.folded")" 'lib_'
 like "it has none at all" "$(cat "$T/jit.folded")" ';jit;\[jit\] '
+
+# ---- node, which copies its builtins where it does not find its file by what /proc/self/maps shows: in an overlay of two file systems
+if [ "$(id -u)" != 0 ] || ! command -v node >/dev/null; then
+	skip "node's builtins" "needs root, and node"
+elif ! unshare -m --propagation private mount -t tmpfs tmpfs "$T" 2>"$T/err"; then
+	skip "node's builtins" "cannot mount here: $(cat "$T/err")"
+else
+	cat >"$T/builtins.js" <<'JS'
+let n = 0;
+function work() { for (let i = 0; i < 2000; i++) n += [3, 1, 2].map((x) => x + i).indexOf(i); return n; }
+const end = process.cpuUsage().user + 7e5;
+while (process.cpuUsage().user < end) work();
+JS
+	# The options keep work() out of the optimizing compilers, which would inline the builtins.
+	cat >"$T/overlay.sh" <<'SH'
+cd "$1" && mkdir -p o && mount -t tmpfs tmpfs o && mkdir o/lower o/upper o/root &&
+	mount -t tmpfs tmpfs o/lower && cp "$2" o/lower/node && cp builtins.js o/lower/ && mkdir o/upper/up o/upper/work &&
+	mount -t overlay overlay -o "lowerdir=o/lower,upperdir=o/upper/up,workdir=o/upper/work" o/root || exit 1
+exec o/root/node --no-opt --perf-basic-prof o/root/builtins.js
+SH
+	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/node" -- unshare -m --propagation private sh "$T/overlay.sh" "$T" "$(readlink -f "$(command -v node)")" \
+		>"$T/out" 2>&1
+	"$NSPROF" symbolize -q --no-inline "$T/node" >"$T/node.folded"
+	check "node: its builtins have their names" awk '/work/ { all += $NF; if (/;Builtins_ArrayMap|;Builtins_ArrayIndexOf/) named += $NF; if (/;\[jit\]/) print "# " $0 }
+		/work.*\[jit\]/ { bad += $NF } END { printf "# %d of %d\n", named, all; exit !(all >= 50 && named >= 0.2 * all && bad <= 0.02 * all) }' "$T/node.folded"
+fi
 done_testing

@@ -3,6 +3,7 @@
  *
  *	movetext HOW SECS	main -> move_outer -> move_middle -> move_leaf
  *	movetext jit LIB SECS	code of its own where LIB was loaded and unloaded
+ *	movetext away SECS	copies a part of it to another place: main -> move_away -> far_outer -> far_leaf
  *
  * HOW is whole: all of its executable segment; inner: all but the first and the last page; remap: all, by mremap(2), of which the kernel
  * tells nobody; shared, memfd, named: all, into memory of that kind; stay: nothing. "ready" on stdout when that is done. SECS of CPU time.
@@ -44,6 +45,37 @@ NOINLINE unsigned long move_middle(unsigned long n)
 	KEEP();
 	return r + 1;
 }
+
+/* Nothing in it depends on where it is. */
+extern char far_start[], far_end[], far_outer[];
+__asm__(".section .text.far,\"ax\",@progbits\n"
+	".balign 4096\n"
+	"far_start:\n"
+	".skip 8192, 0xcc\n"
+	".type far_outer, @function\n"
+	"far_outer:\n"
+	".cfi_startproc\n"
+	"	sub $24, %rsp\n"
+	".cfi_adjust_cfa_offset 24\n"
+	"	call far_leaf\n"
+	"	add $24, %rsp\n"
+	".cfi_adjust_cfa_offset -24\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size far_outer, . - far_outer\n"
+	".type far_leaf, @function\n"
+	"far_leaf:\n"
+	".cfi_startproc\n"
+	"	mov $1000000, %ecx\n"
+	"1:	dec %ecx\n"
+	"	jnz 1b\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size far_leaf, . - far_leaf\n"
+	".skip 131072, 0x90\n"
+	".balign 4096\n"
+	"far_end:\n"
+	".text\n");
 
 static double now(void)
 {
@@ -164,8 +196,29 @@ static void jit(const char *lib, double seconds)
 		run(1000000);
 }
 
+NOINLINE static void move_away(double seconds)
+{
+	const size_t n = (size_t)(far_end - far_start);
+	char *copy = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+	void (*run)(void);
+	double end;
+
+	memcpy(copy, far_start, n);
+	mprotect(copy, n, PROT_READ | PROT_EXEC);
+	at = copy + (far_outer - far_start);
+	memcpy(&run, &at, sizeof(run));
+	puts("ready");
+	fflush(stdout);
+	for (end = now() + seconds; now() < end;)
+		run();
+}
+
 int main(int argc, char **argv)
 {
+	if (!strcmp(argv[1], "away")) {
+		move_away(atof(argv[2]));
+		return 0;
+	}
 	if (argc > 3) {
 		jit(argv[2], atof(argv[3]));
 		return 0;
