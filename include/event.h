@@ -282,8 +282,8 @@ enum capture_kind {
 };
 
 /*
- * At runtime address @addr, below 2^57, jitted code has not made its frame yet, or has left it: its return address lies @off bytes
- * above the stack pointer, a multiple of 8, and %rbp is its caller's.
+ * Jitted code at runtime address @addr, below 2^57, is outside its frame: in its prologue or epilogue. Its return address
+ * lies @off bytes above the stack pointer, a multiple of 8. %rbp still belongs to its caller.
  */
 #define JIT_RETURN(addr, off) ((uint64_t)(addr) << 7 | (uint64_t)(off) / 8)
 #define JIT_RETURN_ADDR(v) ((v) >> 7)

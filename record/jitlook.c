@@ -67,6 +67,7 @@ int jit_return_off(const uint8_t *code, size_t size, uint64_t addr)
 			break;
 		case X86_LOAD:
 		case X86_CONST:
+		case X86_CONST_LOW:
 			if (in.dst == RSP || in.dst == RBP)
 				return -1;
 			break;

@@ -353,7 +353,7 @@ void events_tell(const struct events *ev)
 		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
 			"names", strerror(-ev->side_err));
 	if (ev->missed)
-		pr_warn("%zu thread%s began while the process was attached to: samples of %s and of what %s may be missing",
+		pr_warn("%zu thread%s began while the process was attached to: samples of %s and of what %s may be missing; -G and --container miss none",
 			ev->missed, plural(ev->missed), plural_of(ev->missed, "it", "them"), plural_of(ev->missed, "it starts", "they start"));
 	if (ev->shared_side)
 		pr_verbose("%zu threads: one event each on each CPU tells of samples and mappings", ev->target->ntids);

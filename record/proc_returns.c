@@ -16,6 +16,8 @@ void proc_saw_jit_leaf(struct proc *p, uint64_t addr)
 		return;
 	if (!pt->jitlook)
 		pt->jitlook = jitlook_new();
+	/* Answers that nobody takes would leave no room for others. */
+	returns_take(pt);
 	/* 0: nothing is known of it. */
 	if (jitlook_ask(pt->jitlook, &place))
 		*u64map_put(&p->returns, addr, NULL) = 0;
