@@ -18,6 +18,7 @@
 #include "nsopen.h"
 #include "procfs.h"
 #include "runtimes.h"
+#include "state_hints.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -186,6 +187,15 @@ static bool path_of_process(struct containers *cs, const struct runtime_entry *e
 	return ok;
 }
 
+/* Who manages a container that runs keeps its own state where the bundle is. */
+static void take_bundle(struct containers *cs, const struct runtime_entry *e)
+{
+	char dir[PATH_MAX];
+
+	if (state_hint_bundle(e->bundle, dir, sizeof(dir)))
+		state_dirs_add(&cs->dirs, dir, e->runtime, "", cs->trust);
+}
+
 /*
  * Its first process, and the cgroup of a container whose path shows no id. A pid may be another process's by
  * now: the start time says so, or that it is where the container should be.
@@ -200,6 +210,7 @@ static void find_process(struct containers *cs, struct container *c, const struc
 		set_cgroup(cs, c, stated, strlen(stated));
 	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
 		return;
+	take_bundle(cs, e);
 	/* Its first process may have moved further down. */
 	if (!c->cgroup[0] && stated && cgroup_within(path, stated))
 		found = stated;

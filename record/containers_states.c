@@ -32,7 +32,7 @@ static const char *const home_roots[] = {
 	".local/share/docker", ".local/share/containers/storage",
 };
 static const char *const run_roots[] = {
-	"runc", "crun", "containers", "docker", "docker/containerd/daemon", "docker/runtime-runc/moby",
+	"runc", "crun", "containers", "docker", "docker/containerd/daemon", "docker/runtime-runc/moby", "containerd",
 };
 
 /* ---- directories ---- */
@@ -46,17 +46,18 @@ static int scan_fd(struct containers *cs, int fd, const char *only, bool fresh)
 	return err;
 }
 
-/* Directories of the list, from @from on. */
+/* Directories of the list, from @from on. What is read in one may add others behind. */
 static void scan_dirs(struct containers *cs, int rootfd, size_t from, const char *only, bool fresh)
 {
 	for (size_t i = from; i < cs->dirs.n; i++) {
-		struct state_dir *d = &cs->dirs.v[i];
-		int fd = state_dir_open(d, rootfd, &cs->trust);
+		int fd = state_dir_open(&cs->dirs.v[i], rootfd, &cs->trust), err = fd;
 
-		if (fd >= 0 && fresh && cs->trust != ROOT_UID)
+		if (fd >= 0 && fresh && cs->trust != ROOT_UID) {
 			close(fd);
-		else
-			d->err = fd < 0 ? fd : scan_fd(cs, fd, only, fresh);
+		} else {
+			err = fd < 0 ? fd : scan_fd(cs, fd, only, fresh);
+			cs->dirs.v[i].err = err;
+		}
 		cs->trust = ROOT_UID;
 	}
 }

@@ -197,8 +197,13 @@ const struct container *lookup_of(struct lookup *lk, const char *path, bool born
 {
 	const struct container *c = NULL;
 
-	if (lk->before && !born && !lookup_known(lk))
-		c = containers_known(lk->before, path);
+	/* What is known already takes no time, however full the rings are. */
+	if (!born) {
+		const struct containers *known = lookup_known(lk);
+
+		known = known ? known : lk->before;
+		c = known ? containers_known(known, path) : NULL;
+	}
 	*state = c ? LOOKUP_ANSWERED : request(lk, LOOKUP_PATHS, &path, 1, born);
 	return c || *state != LOOKUP_ANSWERED ? c : containers_of(lk->cs, path);
 }

@@ -53,7 +53,7 @@ enum lookup_state {
 
 /*
  * The container of cgroup @path, as containers_of(), and as containers_of_new() one that began within the recording (@born) or after the snapshot. One that is known
- * already and is older is told at once while all is looked at again (LOOKUP_ALL). Valid until the next request.
+ * already and is older is told at once, also while all is looked at again (LOOKUP_ALL). Valid until the next request.
  */
 const struct container *lookup_of(struct lookup *lk, const char *path, bool born, enum lookup_state *state);
 

@@ -32,7 +32,7 @@ struct scan {
 
 static const struct runtime_entry nothing = {
 	.runtime = "", .id = "", .name = "", .image = "", .pod = "", .pod_ns = "", .pod_uid = "",
-	.cgroup = "",
+	.cgroup = "", .bundle = "",
 };
 
 /* What is not there, or no such thing, is another layout. */
@@ -234,6 +234,19 @@ static uint64_t file_now(const struct scan *sc, const char *dir, const char *id,
 	return key ? key : 1;
 }
 
+/* runc puts it behind the container's annotations, which may be called anything. */
+static const char *runc_bundle(const struct state_val *root)
+{
+	static const char key[] = "bundle=";
+	const struct state_val *labels = state_at(root, "config", "labels"), *label;
+	const char *bundle = "";
+
+	for (size_t i = 0; (label = state_elem(labels, i)); i++)
+		if (!strncmp(state_text(label), key, sizeof(key) - 1))
+			bundle = state_text(label) + sizeof(key) - 1;
+	return bundle;
+}
+
 /* runc: libcontainer's State; crun: libcrun's status. */
 static void oci_one(struct scan *sc, const char *path, const char *id)
 {
@@ -254,6 +267,7 @@ static void oci_one(struct scan *sc, const char *path, const char *id)
 		e.cgroup = state_str(paths, "perf_event");
 		if (!e.cgroup[0])
 			e.cgroup = state_str(paths, "");
+		e.bundle = runc_bundle(root);
 		sc->fn(sc->ctx, &e);
 		state_close(root);
 		return;
@@ -268,6 +282,7 @@ static void oci_one(struct scan *sc, const char *path, const char *id)
 	e.pid = (uint32_t)state_u64(root, "pid");
 	e.start_ticks = state_u64(root, "process-start-time");
 	e.cgroup = state_str(root, "cgroup-path");
+	e.bundle = state_str(root, "bundle");
 	if (e.pid)
 		sc->fn(sc->ctx, &e);
 	state_close(root);
@@ -315,6 +330,14 @@ static void containerd_namespace(struct scan *sc, const char *path, const char *
 		each_id(sc, sub, containerd_one);
 }
 
+static void runc_namespace(struct scan *sc, const char *path, const char *ns)
+{
+	char sub[PATH_MAX];
+
+	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", path, ns) < sizeof(sub))
+		each_id(sc, sub, oci_one);
+}
+
 int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struct runtime_entry *e),
 		   void *ctx)
 {
@@ -323,6 +346,7 @@ int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struc
 	each_id(&sc, "containers", docker_one);
 	each_dir(&sc, ".", storage_driver);
 	each_dir(&sc, TASKS, containerd_namespace);
+	each_dir(&sc, "runc", runc_namespace);
 	each_id(&sc, ".", oci_one);
 	return sc.err;
 }
@@ -333,6 +357,7 @@ int runtimes_scan_new(int dirfd, bool (*known)(void *ctx, const char *id, uint64
 	struct scan sc = { .dirfd = dirfd, .known = known, .fn = fn, .ctx = ctx };
 
 	each_dir(&sc, TASKS, containerd_namespace);
+	each_dir(&sc, "runc", runc_namespace);
 	each_id(&sc, ".", oci_one);
 	return sc.err;
 }

@@ -15,6 +15,7 @@ struct runtime_entry {
 	uint64_t start_ticks;	/* of that process, field 22 of /proc/PID/stat; 0 = not said */
 	/* "/docker/<id>", "system.slice:docker:<id>" (systemd's driver), or a directory in a cgroup mount. */
 	const char *cgroup;
+	const char *bundle;	/* the folder of its OCI configuration, which lies in the state of whoever manages it */
 	uint64_t file;		/* what the file was when it was read, as runtimes_scan_new() asks for it; 0 = may change unseen */
 };
 
@@ -26,6 +27,7 @@ struct runtime_entry {
  *	DRIVER-containers/ID/userdata/config.json	the same and its run root, OCI annotations
  *	ID/state.json, ID/status			runc, crun
  *	io.containerd.runtime.v2.task/NS/ID/config.json	containerd's state directory
+ *	runc/NS/ID/state.json, .../status		the same, where it has runc or crun keep theirs
  *
  * @only: just the container of this id, NULL = all. One container may come more than once. Nothing that
  * the files say is checked here. 0, or the negative errno of what may not be read (EACCES, EPERM, EIO ...): there may be more.

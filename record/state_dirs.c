@@ -29,8 +29,7 @@ static const struct {
 	{ "/var/lib/containers/storage", "podman" }, { "/run/containers/storage", "podman" },
 	{ "/run/containerd", "containerd" }, { "/run/k3s/containerd", "containerd" }, { "/run/k0s/containerd", "containerd" },
 	{ "/var/snap/microk8s/common/run/containerd", "containerd" },
-	{ "/run/containerd/runc/k8s.io", "containerd" }, { "/run/containerd/runc/default", "containerd" },
-	{ "/run/containerd/runc/moby", "docker" }, { "/run/runc", "runc" }, { "/run/crun", "crun" },
+	{ "/run/runc", "runc" }, { "/run/crun", "crun" },
 };
 
 static void add_checked(struct state_dirs *sd, const char *path, const char *from, const char *runtime, uint32_t trust,

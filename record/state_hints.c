@@ -30,13 +30,6 @@ static const char *before_name(const char *path, const char *end)
 	return end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
 }
 
-bool state_hint_bundle(const char *path, char *dir, size_t size)
-{
-	const char *at = strstr(path, TASKS);
-
-	return at && copy(path, (size_t)(at - path), dir, size);
-}
-
 /* "DIR/overlay2/ID/merged" and what else is @last in a layer. */
 static bool layer(const char *path, const char *last, char *dir, size_t size)
 {
@@ -75,12 +68,18 @@ static bool container_dir(const char *path, char *dir, size_t size)
 	return false;
 }
 
+bool state_hint_bundle(const char *path, char *dir, size_t size)
+{
+	const char *at = strstr(path, TASKS);
+
+	return at ? copy(path, (size_t)(at - path), dir, size) : container_dir(path, dir, size);
+}
+
 bool state_hint_mount(const struct proc_mount *m, char *dir, size_t size)
 {
 	if (!strncmp(m->type, "fuse", 4))
 		return false;
-	return state_hint_bundle(m->point, dir, size) || container_dir(m->point, dir, size) ||
-	       layer(m->point, "merged", dir, size);
+	return state_hint_bundle(m->point, dir, size) || layer(m->point, "merged", dir, size);
 }
 
 bool state_hint_overlay(const struct proc_mount *m, char *dir, size_t size)

@@ -17,7 +17,7 @@
 bool state_hint_mount(const struct proc_mount *m, char *dir, size_t size);
 /* The root file system of a container, as its own mountinfo tells it: an overlay of docker's or containers-storage's. */
 bool state_hint_overlay(const struct proc_mount *m, char *dir, size_t size);
-/* The working directory of containerd's shim: a container's bundle. */
+/* A container's bundle, which is the working directory of containerd's shim: in the state of containerd, podman or CRI-O. */
 bool state_hint_bundle(const char *path, char *dir, size_t size);
 
 enum state_hint {

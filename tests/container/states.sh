@@ -55,7 +55,7 @@ process() { # CGROUP NAME ARGS...
 	at "$1" ${AS-} "$F/bin/$2" -c 'sleep 600; :' - "${@:3}"
 }
 named() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .runtime + " " + .name' "${2-$T/ps}"; }
-look() { "$F/bin/nsprof" ps --json --interval 0.01 >"$T/ps" 2>"$T/ps.err"; }
+look() { "$F/bin/nsprof" ps --json --interval 0.01 --runtime-root "$F/given" >"$T/ps" 2>"$T/ps.err"; }
 
 # ---- told by who runs on the host ----
 
@@ -88,6 +88,16 @@ cp "$(command -v bash)" "$F/bin/containerd-shim-runc-v2"
 cd "$F/state/io.containerd.runtime.v2.task/ns/$SHIM" || exit 1
 at host "$F/bin/containerd-shim-runc-v2" -c 'sleep 600; :'
 cd "$T" || exit 1
+
+# containerd in a cgroup whose path shows no id: what runc keeps for it tells where its own state is.
+NAMED=plain-name
+at "ns/$NAMED" sleep 600
+mkdir -p "$F/given/runc/ns/$NAMED" "$F/manager/io.containerd.runtime.v2.task/ns/$NAMED"
+jq -n --argjson pid "${PIDS[-1]}" --argjson start "$(sed 's/.*) //' "/proc/${PIDS[-1]}/stat" | cut -d' ' -f20)" --arg cg "/$CTR_CGROOT/ns/$NAMED" \
+	--arg bundle "$F/manager/io.containerd.runtime.v2.task/ns/$NAMED" '{ init_process_pid: $pid, init_process_start: $start, cgroup_paths: { "": $cg },
+		config: { labels: ["bundle=/forged/io.containerd.runtime.v2.task/ns/x", "bundle=" + $bundle] } }' >"$F/given/runc/ns/$NAMED/state.json"
+echo '{ "annotations": { "nerdctl/name": "by-bundle" } }' >"$F/manager/io.containerd.runtime.v2.task/ns/$NAMED/config.json"
+echo "${PIDS[-1]}" >"$F/manager/io.containerd.runtime.v2.task/ns/$NAMED/init.pid"
 
 # ---- told by a container's own root ----
 
@@ -154,6 +164,7 @@ is "dockerd --config-file" "$(named "$CONFIG")" "docker by-config"
 is "dockerd -g, relative" "$(named "$RELATIVE")" "docker by-relative"
 is "conmon's bundle" "$(named "$CONMON")" "podman by-conmon"
 is "the folder that containerd's shim is in" "$(named "$SHIM")" "docker by-shim"
+is "the bundle that runc tells of" "$(named "$NAMED")" "containerd by-bundle"
 is "a container's own root" "$(named "$ROOTED")" "docker by-root"
 if grep -qs ' / / .*upperdir=' "/proc/$(sed -n '$p' "$CTR_V2/$CTR_CGROOT/docker/$FORGED/cgroup.procs")/mountinfo"; then
 	is "a root made in a user namespace" "$(named "$FORGED")" "docker $FORGED"

@@ -200,6 +200,13 @@ static void test_known_meanwhile(void **state)
 	assert_int_equal(got, LOOKUP_ANSWERED);
 	assert_non_null(c);
 	assert_string_equal(c->name, "old");
+	/* And when the thread is idle and the rings are full. */
+	idle(&r);
+	c = lookup_of(r.lk, "/lxc.payload.old/sub", false, &got);
+	assert_int_equal(got, LOOKUP_ANSWERED);
+	assert_non_null(c);
+	assert_string_equal(c->name, "old");
+	assert_false(lookup_ask(r.lk, LOOKUP_ALL, NULL, 0));
 	/* Not so one that may be another by now, and one nobody knows. */
 	assert_null(lookup_of(r.lk, "/lxc.payload.old", true, &got));
 	assert_int_equal(got, LOOKUP_BUSY);

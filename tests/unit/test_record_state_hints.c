@@ -108,6 +108,8 @@ static void test_command_lines(void **state)
 		assert_true(state_hint_bundle("/run/c/io.containerd.runtime.v2.task/moby/" ID, dir, sizeof(dir)));
 		assert_string_equal(dir, "/run/c");
 		assert_false(state_hint_bundle("/run/c", dir, sizeof(dir)));
+		assert_true(state_hint_bundle("/data/s/overlay-containers/" ID "/userdata", dir, sizeof(dir)));
+		assert_string_equal(dir, "/data/s");
 	}
 }
 
