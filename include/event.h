@@ -183,7 +183,8 @@ struct ev_container {
 	uint64_t node;		/* its id, as in ev_cgroup: another one of the same path has another; 0 = unknown */
 	const char *cgroup;	/* path, "/docker/3f..." */
 	const char *runtime;	/* "docker"; "" = no container, or not known of which runtime */
-	const char *id, *name, *image;		/* as the runtime has them; "" = unknown */
+	/* As the runtime has them; "" = unknown. A name that others have at the same time is followed by ":" and the runtime or the beginning of the id. */
+	const char *id, *name, *image;
 	const char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
 	bool have_usage, have_throttling;	/* what follows could be read; the latter: and is counted */
 	bool gone;		/* it was removed: the counters are those of the last look */

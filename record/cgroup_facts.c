@@ -196,6 +196,8 @@ static void look_soon(struct cgroup_facts *cf, struct unit *u)
 /* @ctr: NULL = it is no container. */
 static void describe(struct ev_container *ev, const char *own, const struct container *ctr)
 {
+	struct strbuf name = STRBUF_INIT;
+
 	if (ctr && ctr->together[0])
 		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
 			"a cgroup of its own for each tells them apart",
@@ -203,7 +205,10 @@ static void describe(struct ev_container *ev, const char *own, const struct cont
 	ev->cgroup = xstrdup(own);
 	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
 	ev->id = xstrdup(ctr ? ctr->id : "");
-	ev->name = xstrdup(!ctr ? "" : ctr->together[0] ? ctr->together : ctr->name);
+	if (ctr && !ctr->together[0])
+		strbuf_addf(&name, "%s%s", ctr->name, ctr->apart);
+	ev->name = xstrdup(!ctr ? "" : ctr->together[0] ? ctr->together : name.s);
+	strbuf_fini(&name);
 	ev->image = xstrdup(ctr ? ctr->image : "");
 	ev->pod = xstrdup(ctr ? ctr->pod : "");
 	ev->pod_ns = xstrdup(ctr ? ctr->pod_ns : "");

@@ -33,7 +33,7 @@ static uint64_t hash_str(const char *s, size_t len)
 static void container_fini(struct container *c)
 {
 	char *const strings[] = { c->runtime, c->id, c->name, c->image, c->pod, c->pod_ns,
-				  c->pod_uid, c->cgroup, c->together };
+				  c->pod_uid, c->cgroup, c->apart, c->together };
 
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		free(strings[i]);
@@ -59,7 +59,7 @@ static struct container *by_id(struct containers *cs, const char *runtime, const
 	*c = (struct container){
 		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
 		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
-		.cgroup = xstrdup(""), .together = xstrdup(""),
+		.cgroup = xstrdup(""), .apart = xstrdup(""), .together = xstrdup(""),
 	};
 	return c;
 }
@@ -211,6 +211,11 @@ static void find_process(struct containers *cs, struct container *c, const struc
 	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
 		return;
 	take_bundle(cs, e);
+	/* It was told to make no cgroup (podman --cgroups=disabled): the process is in that of who started it. */
+	if (!e->cgroup[0] && e->start_ticks) {
+		c->outside = e->pid;
+		return;
+	}
 	/* Its first process may have moved further down. */
 	if (!c->cgroup[0] && stated && cgroup_within(path, stated))
 		found = stated;
@@ -290,10 +295,86 @@ static void finish(struct container *c)
 	learn(&c->name, c->sandbox ? "pause" : c->id);
 }
 
+/* The order of names as recordings have them. */
+static int by_name(const struct container *a, const struct container *b)
+{
+	int cmp = strcmp(a->name, b->name);
+
+	cmp = cmp ? cmp : strcmp(a->pod, b->pod);
+	return cmp ? cmp : strcmp(a->pod_ns, b->pod_ns);
+}
+
+/* @b is called as @a is, and runs. One that two runtimes know has one cgroup. */
+static bool is_namesake(const struct containers *cs, const struct container *a, const struct container *b)
+{
+	return !by_name(a, b) && !b->sandbox && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
+}
+
+static void set_apart(struct container *c, bool by_runtime)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (by_runtime && c->runtime[0])
+		strbuf_addf(&sb, ":%s", c->runtime);
+	else
+		strbuf_addf(&sb, ":%.12s", c->id);
+	free(c->apart);
+	c->apart = xstrdup(sb.s);
+	strbuf_fini(&sb);
+}
+
+/* What was met since the snapshot. Those that were there before keep the names that they have been told by. */
 static void finish_new(struct containers *cs)
 {
-	for (size_t i = cs->sorted; i < cs->n; i++)
-		finish(&cs->all[i]);
+	for (size_t i = cs->sorted; i < cs->n; i++) {
+		struct container *c = &cs->all[i];
+		bool any = false, runtime_too = false;
+
+		finish(c);
+		for (size_t k = 0; k < i && !c->apart[0] && !c->sandbox; k++) {
+			if (!is_namesake(cs, c, &cs->all[k]))
+				continue;
+			any = true;
+			runtime_too |= !strcmp(c->runtime, cs->all[k].runtime);
+		}
+		if (any)
+			set_apart(c, !runtime_too);
+	}
+}
+
+static int by_name_of(const void *pa, const void *pb)
+{
+	struct container *const *a = pa, *const *b = pb;
+
+	return by_name(*a, *b);
+}
+
+/* Those of one name in the snapshot, whichever comes first. */
+static void tell_apart(struct containers *cs)
+{
+	struct container **v = xcalloc(cs->n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < cs->n; i++)
+		v[i] = &cs->all[i];
+	if (cs->n)
+		qsort(v, cs->n, sizeof(*v), by_name_of);
+	for (size_t i = 0, end; i < cs->n; i = end) {
+		for (end = i + 1; end < cs->n && !by_name(v[i], v[end]); end++)
+			;
+		for (size_t a = i; a < end && end - i > 1; a++) {
+			bool any = false, runtime_too = false;
+
+			for (size_t b = i; b < end && !v[a]->sandbox; b++) {
+				if (!is_namesake(cs, v[a], v[b]))
+					continue;
+				any = true;
+				runtime_too |= !strcmp(v[a]->runtime, v[b]->runtime);
+			}
+			if (any)
+				set_apart(v[a], !runtime_too);
+		}
+	}
+	free(v);
 }
 
 static int by_cgroup(const void *pa, const void *pb)
@@ -308,7 +389,9 @@ static void forget(struct containers *cs)
 {
 	for (size_t i = 0; i < cs->n; i++)
 		container_fini(&cs->all[i]);
-	cs->n = cs->sorted = 0;
+	for (size_t i = 0; i < cs->noutside; i++)
+		container_fini(&cs->outside[i]);
+	cs->n = cs->sorted = cs->noutside = 0;
 	u64map_clear(&cs->walked);
 	u64map_clear(&cs->by_id);
 	u64map_clear(&cs->by_path);
@@ -377,10 +460,14 @@ static size_t keep_running(struct containers *cs)
 		const struct container *c = &cs->all[i];
 		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, hash_str(c->cgroup, strlen(c->cgroup)));
 
-		if (c->cgroup[0] && !pod)
+		if (c->cgroup[0] && !pod) {
 			cs->all[kept++] = cs->all[i];
-		else
+		} else if (c->outside && !c->cgroup[0]) {
+			XGROW(cs->outside, cs->noutside, cs->outside_cap);
+			cs->outside[cs->noutside++] = *c;
+		} else {
 			container_fini(&cs->all[i]);
+		}
 	}
 	u64map_fini(&pods);
 	return kept;
@@ -404,6 +491,7 @@ void containers_refresh(struct containers *cs)
 	if (cs->n)
 		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
 	name_together(cs);
+	tell_apart(cs);
 	index_again(cs);
 }
 
@@ -428,7 +516,7 @@ struct containers *containers_copy(const struct containers *cs)
 	for (size_t i = 0; i < cs->n; i++) {
 		struct container *c = &copy->all[i];
 		char **const strings[] = { &c->runtime, &c->id, &c->name, &c->image, &c->pod, &c->pod_ns, &c->pod_uid, &c->cgroup,
-					   &c->together };
+					   &c->apart, &c->together };
 
 		*c = cs->all[i];
 		for (size_t k = 0; k < ARRAY_SIZE(strings); k++)
@@ -461,6 +549,7 @@ void containers_free(struct containers *cs)
 	state_dirs_fini(&cs->dirs);
 	state_dirs_fini(&cs->homes);
 	free(cs->all);
+	free(cs->outside);
 	u64map_fini(&cs->by_id);
 	u64map_fini(&cs->by_path);
 	u64map_fini(&cs->by_pid);
@@ -474,6 +563,12 @@ const struct container *containers_all(const struct containers *cs, size_t *n)
 {
 	*n = cs->sorted;
 	return cs->all;
+}
+
+const struct container *containers_outside(const struct containers *cs, size_t *n)
+{
+	*n = cs->noutside;
+	return cs->outside;
 }
 
 /* The innermost known container at or above @path. */

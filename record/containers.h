@@ -24,7 +24,13 @@ struct container {
 	bool unnamed;		/* it has a name that nobody tells: @name is the id */
 	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
 	uint32_t pid;		/* its first process; 0 = unknown or not running */
-	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running */
+	uint32_t outside;	/* its first process, where the runtime has made no cgroup for it; 0 = it has one, or does not run */
+	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running, or it has none */
+	/*
+	 * Where others of its name and pod run at the same time: ":" and its runtime, or the beginning of its id if the runtime is theirs, too.
+	 * "" = none did when it was met.
+	 */
+	char *apart;
 	char *together;		/* "a+b", all whose own cgroup that is, since a runtime put them there; "" = it alone */
 };
 
@@ -57,6 +63,9 @@ void containers_refresh(struct containers *cs);
 
 /* Those that run, in the order of their cgroups' paths. */
 const struct container *containers_all(const struct containers *cs, size_t *n);
+
+/* Those that run without a cgroup of their own: in the one of who started them, so that nothing tells whose a process there is. */
+const struct container *containers_outside(const struct containers *cs, size_t *n);
 
 /*
  * The container whose own cgroup @path is, or the innermost one that @path lies in; NULL when there is none. Below

@@ -15,6 +15,8 @@ struct containers {
 	const char *roots;		/* borrowed; may be NULL */
 	struct container *all;		/* owned; by path between two refreshes, what was met then behind */
 	size_t n, cap, sorted;
+	struct container *outside;	/* owned: those of the latest snapshot without a cgroup */
+	size_t noutside, outside_cap;
 	struct u64map by_id, by_path;	/* hash -> index + 1 */
 	struct u64map by_pid;		/* the same, while all is looked at */
 	struct u64map placed;		/* hash of the id -> index + 1 of one with a cgroup */

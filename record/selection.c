@@ -119,6 +119,15 @@ static bool has_name(const struct container *c, const char *arg)
 	return !c->sandbox && !strcmp(c->name, arg);
 }
 
+/* As reports call those that share a name: "web:docker", "web:0123456789ab". */
+static bool has_name_apart(const struct container *c, const char *arg)
+{
+	const size_t len = strlen(c->name);
+
+	return !c->sandbox && len && !strncmp(c->name, arg, len) && arg[len] == ':' && arg[len + 1] &&
+	       (!strcmp(arg + len + 1, c->runtime) || !strncmp(arg + len + 1, c->id, strlen(arg + len + 1)));
+}
+
 static bool has_id(const struct container *c, const char *arg)
 {
 	return !strcmp(c->id, arg);
@@ -129,10 +138,26 @@ static bool has_id_prefix(const struct container *c, const char *arg)
 	return !c->sandbox && !strncmp(c->id, arg, strlen(arg));
 }
 
+static int no_container(const struct choice *ch, const char *arg)
+{
+	const struct container *all;
+	size_t n;
+
+	all = containers_outside(ch->cs, &n);
+	for (size_t i = 0; i < n && !ch->later; i++) {
+		if (!has_name(&all[i], arg) && !has_name_apart(&all[i], arg) && !has_id_prefix(&all[i], arg))
+			continue;
+		pr_err("container '%s' runs without a cgroup of its own, as its runtime was told: nothing tells its processes from those of who "
+		       "started it; -p %u records its first process", arg, all[i].outside);
+		return -ENOENT;
+	}
+	return none(ch, "--container", arg);
+}
+
 static int choose_container(struct choice *ch, const char *arg)
 {
 	static bool (*const ways[])(const struct container *c, const char *arg) = {
-		has_name, has_id, has_id_prefix,
+		has_name, has_name_apart, has_id, has_id_prefix,
 	};
 	const struct container *all;
 	size_t n;
@@ -146,7 +171,7 @@ static int choose_container(struct choice *ch, const char *arg)
 				continue;
 			if (hit)
 				return several(ch, "--container", arg, ways[w],
-					       "give more of the id, or --pod POD/CONTAINER");
+					       "give more of the id, NAME:RUNTIME, or --pod POD/CONTAINER");
 			hit = &all[i];
 		}
 		if (hit) {
@@ -154,7 +179,7 @@ static int choose_container(struct choice *ch, const char *arg)
 			return 0;
 		}
 	}
-	return none(ch, "--container", arg);
+	return no_container(ch, arg);
 }
 
 /* ---- pods ---- */

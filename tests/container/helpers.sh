@@ -91,6 +91,20 @@ check_rc "pause cannot be meant" 1 "$NSPROF" record --container 2a "${ROOTS[@]}"
 like "pause cannot be meant: nor is it offered" "$(grep -c 'no container for --container 2a' "$T/check.err") $(cat "$T/check.err")" '^1 '
 unlike "pause is not offered" "$(cat "$T/check.err")" 'front/pause'
 
+# podman --cgroups=disabled: the container is in the cgroup of who started it, which is no container for that.
+SHARED=$(id 2e)
+lives session-1.scope
+mkdir -p "$S/crun/$SHARED"
+jq -n --argjson pid "${PIDS[-1]}" --argjson start "$(sed 's/.*) //' "/proc/${PIDS[-1]}/stat" | cut -d' ' -f20)" \
+	'{ pid: $pid, "process-start-time": $start, "cgroup-path": "", rootfs: "/", bundle: "/b" }' >"$S/crun/$SHARED/status"
+jq --arg id "$SHARED" '. + [{ id: $id, names: ["shared"], metadata: "{}" }]' "$S/storage/overlay-containers/containers.json" >"$T/list"
+cp "$T/list" "$S/storage/overlay-containers/containers.json"
+ROOTS=(--runtime-root "$S/containerd:$S/storage:$S/crun")
+"$NSPROF" ps --json --interval 0.01 "${ROOTS[@]}" >"$T/ps"
+is "a container without a cgroup names none" "$(jq -r --arg cg "/$CTR_CGROOT/session-1.scope" '.containers[] | select(.cgroup == $cg) | .name' "$T/ps")" ""
+check_rc "a container without a cgroup cannot be chosen" 1 "$NSPROF" record --container shared "${ROOTS[@]}" --duration 0.1 -o "$T/none"
+like "a container without a cgroup: why, and what can" "$(cat "$T/check.err")" "container 'shared' runs without a cgroup of its own.* -p ${PIDS[-1]} records its first process"
+
 # Samples: by the path of a cgroup, where the recording knows of no container.
 busy() { # CGROUP COMM
 	mkdir -p "$T/bin"

@@ -1,0 +1,95 @@
+#!/bin/bash
+# Alone: what it makes is seen by all who look for containers.
+# Several containers of one name at a time: of docker and of podman, of two users' podmans. Each is told from the others in all that is
+# recorded, and can be chosen by what it is called there. The cgroups and processes are real; the state files are written here.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+PIDS=()
+over() {
+	kill -KILL "${PIDS[@]}"
+	wait "${PIDS[@]}"
+	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
+} 2>/dev/null
+later over
+
+id() { printf '%s%064d' "$1" 0 | cut -c -64; }
+DOCKER=$(id d1) ONE=$(id e1) TWO=$(id e2) LATER=$(id d2) LEFT=$(id d3) ALONE=$(id e4)
+S=$T/state
+for c in "$DOCKER" "$LATER" "$LEFT"; do
+	mkdir -p "$S/containers/$c"
+	jq -n --arg id "$c" '{ ID: $id, Name: "/twin", Config: { Image: "shop:1" } }' >"$S/containers/$c/config.v2.json"
+done
+mkdir "$S/overlay-containers"
+jq -n --arg one "$ONE" --arg two "$TWO" --arg alone "$ALONE" '[[$one, "twin"], [$two, "twin"], [$alone, "alone"]] |
+	map({ id: .[0], names: [.[1]], metadata: "{}" })' >"$S/overlay-containers/containers.json"
+runs() { # CGROUP PROGRAM ARGS...
+	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
+	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CTR_V2/$CTR_CGROOT/$1" "${@:2}" >/dev/null 2>&1 &
+	PIDS+=("$!")
+	wait_for "ctr_pids '$CTR_CGROOT/$1' '^$(basename "$2")\$' | grep -q ." 20
+}
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+# Until each of the processes PIDS has had 50 ms of CPU time: how long that takes depends on what else runs.
+ran() {
+	local p from
+	for p; do
+		from=$(ticks "$p")
+		wait_for "[ \$(ticks $p) -ge $((from + 5)) ]" 30
+	done
+}
+begin() { # OPTIONS...
+	rm -f "$T/data"
+	"$NSPROF" record -F 999 --runtime-root "$S" -o "$T/data" "$@" 2>"$T/err" &
+	RECORDER=$!
+	wait_for '[ -s "$T/data" ]' 20
+}
+# Not in a shell of its own, which could not wait for the recorder.
+end() { # which containers the samples are of, and what runs in them
+	kill -INT "$RECORDER"
+	wait "$RECORDER"
+	"$NSPROF" symbolize -q --no-inline --by container,comm "$T/data" | cut -d';' -f1,2 | grep ';spin' | sort -u >"$T/got"
+}
+called() { # "PIDS" OPTIONS...
+	begin "${@:2}"
+	ran $1
+	end
+	cat "$T/got"
+}
+runs "docker/$DOCKER" "$TARGETS/spin" 600
+runs "libpod-$ONE" "$TARGETS/spin-a" 600
+runs "libpod-$ALONE" "$TARGETS/spin" 600
+mkdir "$CTR_V2/$CTR_CGROOT/docker/$LEFT"	# left behind, with no process
+is "of two runtimes: by these" "$(called "${PIDS[*]}" -G "$CTR_CGROOT")" "alone;spin
+twin:docker;spin
+twin:podman;spin-a"
+rmdir "$CTR_V2/$CTR_CGROOT/docker/$LEFT"
+runs "libpod-$TWO" "$TARGETS/spin-nobid" 600
+is "of one runtime: by their ids" "$(called "${PIDS[*]}" -G "$CTR_CGROOT")" "alone;spin
+twin:docker;spin
+twin:e10000000000;spin-a
+twin:e20000000000;spin-nobid"
+is "all CPUs: the same" "$(called "${PIDS[*]}" -a | grep ^twin)" "twin:docker;spin
+twin:e10000000000;spin-a
+twin:e20000000000;spin-nobid"
+is "chosen by name and runtime" "$(called "${PIDS[0]}" --container twin:docker)" "twin:docker;spin"
+is "chosen by name and id" "$(called "${PIDS[3]}" --container twin:e2)" "twin:e20000000000;spin-nobid"
+rm -f "$T/none"
+check_rc "not chosen by the name alone" 1 "$NSPROF" record --runtime-root "$S" --container twin --duration 0.1 -o "$T/none"
+like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container twin is not clear: it may be .*twin \(docker d10000000000\).*NAME:RUNTIME"
+check_rc "nor by a runtime that two have" 1 "$NSPROF" record --runtime-root "$S" --container twin:podman --duration 0.1 -o "$T/none"
+
+# One that begins while another of its name is recorded: what was called "twin" once stays so.
+kill -KILL "${PIDS[@]:1}"
+wait "${PIDS[@]:1}" 2>/dev/null
+rmdir "$CTR_V2/$CTR_CGROOT"/libpod-*
+PIDS=("${PIDS[0]}")
+begin -a
+ran "${PIDS[@]}"
+runs "docker/$LATER" "$TARGETS/spin-a" 600
+ran "${PIDS[1]}"
+end
+is "one that begins later" "$(grep ^twin "$T/got")" "twin:d20000000000;spin-a
+twin;spin"
+done_testing
