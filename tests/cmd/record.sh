@@ -205,7 +205,8 @@ for ((i = $(nproc); i--;)); do ./burn 25 & done
 # Under a name of its own: others may be recording on this machine.
 cp "$BUILD/bin/nsprof-record" myself
 ./myself -F 999 -a --duration 1 -o t.data 2>err
-n=$(samples)
+# Its own are among them: on a slow machine it has much of a CPU.
+n=$("$NSPROF" info --json t.data | jq .ledger.taken)
 like "all CPUs busy, 999 Hz, 64 KiB: none lost" "$(cat err)" 'none lost'
 check "all CPUs busy: $n samples in 1 s" [ "$n" -ge $(($(nproc) * 800)) ]
 unlike "the recorder itself is left out" "$(comms t.data)" 'myself'
