@@ -82,17 +82,25 @@ function busy() { for (let i = 0; i < 2000; i++) n += [3, 1, 2].map((x) => x + i
 const end = process.cpuUsage().user + 7e5;
 while (process.cpuUsage().user < end) busy();
 JS
-	# The options keep busy() out of the optimizing compilers, which would inline the builtins.
+	# Debian 13's has them in a library. The options keep busy() out of the optimizing compilers, which would inline the builtins.
+	NODE=$(readlink -f "$(command -v node)")
+	LIBNODE=$(ldd "$NODE" 2>/dev/null | awk '$1 ~ /^libnode/ { print $3 }')
 	cat >"$T/overlay.sh" <<'SH'
-cd "$1" && mkdir -p o && mount -t tmpfs tmpfs o && mkdir o/lower o/upper o/root &&
-	mount -t tmpfs tmpfs o/lower && cp "$2" o/lower/node && cp builtins.js o/lower/ && mkdir o/upper/up o/upper/work &&
+cd "$1" && mkdir -p o && mount -t tmpfs tmpfs o && mkdir o/lower o/upper o/root && mount -t tmpfs tmpfs o/lower &&
+	cp "$2" o/lower/node && { [ -z "$3" ] || cp "$3" o/lower; } && cp builtins.js o/lower/ && mkdir o/upper/up o/upper/work &&
 	mount -t overlay overlay -o "lowerdir=o/lower,upperdir=o/upper/up,workdir=o/upper/work" o/root || exit 1
-exec o/root/node --no-opt --perf-basic-prof o/root/builtins.js
+LD_LIBRARY_PATH=$PWD/o/root exec o/root/node --no-opt --perf-basic-prof o/root/builtins.js
 SH
-	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/node" -- unshare -m --propagation private sh "$T/overlay.sh" "$T" "$(readlink -f "$(command -v node)")" \
-		>"$T/out" 2>&1
+	"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/node" -- unshare -m --propagation private \
+		sh "$T/overlay.sh" "$T" "$NODE" "$LIBNODE" >"$T/out" 2>&1
 	"$NSPROF" symbolize -q --no-inline "$T/node" >"$T/node.folded"
-	check "node: its builtins have their names" awk '/JS:.busy/ { all += $NF; if (/;Builtins_ArrayMap|;Builtins_ArrayIndexOf/) named += $NF; if (/;\[jit\]/) print "# " $0 }
-		/JS:.busy.*\[jit\]/ { bad += $NF } END { printf "# %d of %d\n", named, all; exit !(all >= 50 && named >= 0.2 * all && bad <= 0.02 * all) }' "$T/node.folded"
+	check "node: its builtins are no [jit]" awk '/JS:.busy/ { all += $NF } /JS:.busy.*;\[jit\]/ { bad += $NF; print "# " $0 }
+		END { printf "# %d of %d\n", bad, all; exit !(all >= 50 && bad <= 0.02 * all) }' "$T/node.folded"
+	if readelf -sW "${LIBNODE:-$NODE}" | grep -q Builtins_ArrayMap; then
+		check "node: its builtins have their names" awk '/JS:.busy/ { all += $NF; if (/;Builtins_ArrayMap|;Builtins_ArrayIndexOf/) named += $NF }
+			END { printf "# %d of %d\n", named, all; exit !(named >= 0.2 * all) }' "$T/node.folded"
+	else
+		skip "node: its builtins have their names" "this node has no symbols of them"
+	fi
 fi
 done_testing

@@ -170,9 +170,10 @@ refused "one that has ended" 1 "no container for --container stopped" --containe
 refused "one whose process is another by now" 1 "no container for --container ghost" --container ghost
 refused "a pod of nobody" 1 "no container for --pod back-9" --pod back-9
 refused "a pod in another namespace" 1 "no container for --pod other/front-0" --pod other/front-0
-busy "$(id 991)" left-a
-busy "$(id 992)" left-b
-refused "the beginning of two without a name" 1 "--container 99 is not clear: it may be 991000000000, 992000000000;" --container 99
+busy "$(id 9d3f7c21a)" left-a
+busy "$(id 9d3f7c21b)" left-b
+refused "the beginning of two without a name" 1 \
+	"--container 9d3f7c21 is not clear: it may be 9d3f7c21a000, 9d3f7c21b000;" --container 9d3f7c21
 refused "no name" 129 "--container needs a name; nsprof ps" --container ""
 refused "no pod at all" 129 "is no pod" --pod a/b/c/d
 refused "a pattern without a match" 1 "no cgroup matches -G '$CTR_CGROOT/x\*'" -G "$CTR_CGROOT/x*"

@@ -57,6 +57,12 @@ process() { # CGROUP NAME ARGS...
 named() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .runtime + " " + .name' "${2-$T/ps}"; }
 look() { "$F/bin/nsprof" ps --json --interval 0.01 --runtime-root "$F/given" >"$T/ps" 2>"$T/ps.err"; }
 
+# Messages list three containers without a name, which the machine may have besides.
+ELSE=$("$F/bin/nsprof" ps --interval 0.01 2>&1 >/dev/null | grep -o 'no name for.*')
+alone() { # NAME TEXT EXPRESSION
+	if [ -n "$ELSE" ]; then skip "$1" "other containers without a name are here"; else like "$@"; fi
+}
+
 # ---- told by who runs on the host ----
 
 MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7)
@@ -179,7 +185,7 @@ is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
 
 # ---- said, once ----
 
-like "ps: who has no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
+alone "ps: which have no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
 unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/ps.err")" "b00000000000"
 like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
 like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/args' \\(dockerd\\)"
@@ -188,12 +194,13 @@ at "docker/$ARGS" "$TARGETS/spin" 600
 check "record: by a name from elsewhere" "$NSPROF" record --container by-args --duration 0.5 -o "$T/data"
 unlike "record: nothing is said of containers that are not in it" "$(cat "$T/check.err")" "no name for"
 check_rc "record: a name that nobody has" 1 "$NSPROF" record --container nobody --duration 0.1 -o "$T/none"
-like "record: a name that nobody has: where was looked" "$(cat "$T/check.err")" "no container for --container nobody; .*; no name for docker b.*not believed: '$F/open'"
+alone "record: a name that nobody has: where was looked" "$(cat "$T/check.err")" \
+	"no container for --container nobody; .*; no name for docker b.*not believed: '$F/open'"
 at "docker/$OTHERS" "$TARGETS/spin" 600
 "$NSPROF" record -F 999 -G "$CTR_CGROOT/docker" --duration 0.7 -o "$T/data" 2>"$T/err"
-is "record: once" "$(grep -c 'warning: no name for docker ' "$T/err")" 1
+is "record: once" "$(grep -c 'warning: no name for .*docker ' "$T/err")" 1
 "$NSPROF" doctor >"$T/doctor" 2>&1
-like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for docker .*: not believed: .*"
+like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for .*docker .*: not believed: .*"
 
 # ---- without root, and by settings: in a mount namespace with an /etc and a /var/lib of its own ----
 
