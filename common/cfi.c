@@ -17,6 +17,8 @@
 
 /* ---- the linker's table ---- */
 
+#define PAIRS_PER_BUCKET 4
+
 static int32_t table_word(const struct cfi *cfi, size_t pair, size_t which)
 {
 	int32_t v;
@@ -32,12 +34,30 @@ static uint64_t table_svma(const struct cfi *cfi, size_t pair, size_t which)
 	return cfi->secs.is64 ? v : v & 0xffffffff;
 }
 
+/* By start, so that a look-up has few pairs to choose from: programs have 50,000 of them, and each one looked at is a wait for memory. */
+static void begin_buckets(struct cfi *cfi)
+{
+	uint64_t span = table_svma(cfi, cfi->ntable - 1, 0) - table_svma(cfi, 0, 0);
+
+	while (span >> cfi->shift > MAX(cfi->ntable / PAIRS_PER_BUCKET, (size_t)1))
+		cfi->shift++;
+	cfi->nbuckets = (size_t)(span >> cfi->shift) + 1;
+	cfi->bucket = xmalloc((cfi->nbuckets + 1) * sizeof(*cfi->bucket));
+}
+
+/* Which one @svma is in, which is not below the first pair's start; the last one has all behind it. */
+static size_t bucket_of(const struct cfi *cfi, uint64_t svma)
+{
+	return (size_t)MIN((svma - table_svma(cfi, 0, 0)) >> cfi->shift, cfi->nbuckets - 1);
+}
+
 /* Accepts what linkers write: version 1, udata4 count, table of datarel sdata4. Else no table. */
 static void check_table(struct cfi *cfi)
 {
 	const struct cfi_section *hdr = &cfi->secs.eh_frame_hdr;
 	uint64_t ptr, count, prev = 0;
 	struct cursor c;
+	size_t filled = 0;
 
 	if (!hdr->data || hdr->size < 4 || hdr->data[0] != 1 || hdr->data[2] != DW_EH_PE_udata4 ||
 	    hdr->data[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
@@ -52,6 +72,7 @@ static void check_table(struct cfi *cfi)
 		return;
 	cfi->table = hdr->data + c.pos;
 	cfi->ntable = count;
+	begin_buckets(cfi);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start = table_svma(cfi, i, 0);
 		uint64_t off = table_svma(cfi, i, 1) - cfi->secs.eh_frame.svma;
@@ -61,7 +82,11 @@ static void check_table(struct cfi *cfi)
 			return;
 		}
 		prev = start;
+		while (filled <= bucket_of(cfi, start))
+			cfi->bucket[filled++] = (uint32_t)i;
 	}
+	/* The last pair's is the last bucket. */
+	cfi->bucket[filled] = (uint32_t)count;
 }
 
 /*
@@ -70,11 +95,13 @@ static void check_table(struct cfi *cfi)
  */
 static int find_in_table(struct cfi *cfi, uint64_t svma, struct cfi_fde *fde)
 {
-	size_t above = BISECT(cfi->ntable, i, table_svma(cfi, i, 0) <= svma);
 	struct cfi_entry e;
+	size_t first, above;
 
-	if (!above)
+	if (svma < table_svma(cfi, 0, 0))
 		return -ENOENT;
+	first = cfi->bucket[bucket_of(cfi, svma)];
+	above = first + BISECT(cfi->bucket[bucket_of(cfi, svma) + 1] - first, i, table_svma(cfi, first + i, 0) <= svma);
 	if (cfi_fde_at(cfi, false, table_svma(cfi, above - 1, 1) - cfi->secs.eh_frame.svma, &e) ||
 	    e.fde.start != table_svma(cfi, above - 1, 0))
 		return -EINVAL;
@@ -181,6 +208,7 @@ void cfi_free(struct cfi *cfi)
 	free(cfi->eh.v);
 	free(cfi->df.v);
 	free(cfi->all.v);
+	free(cfi->bucket);
 	free(cfi);
 }
 

@@ -89,6 +89,8 @@ struct cfi_cie {
 	int64_t data_align;
 	struct cfi_program prog;
 	int init_state;		/* 0 = @init not computed yet, 1 = it is, negative = it cannot be */
+	int plain_state;	/* the same of @plain; negative also: that row is not plain */
+	struct cfi_plain plain;
 	struct cfi_row init;	/* the row behind the CIE's instructions */
 };
 
@@ -120,6 +122,9 @@ struct cfi {
 	struct cfi_sections secs;
 	const uint8_t *table;	/* .eh_frame_hdr's: int32 pairs from its start; NULL = unusable */
 	size_t ntable;		/* pairs */
+	uint32_t *bucket;	/* owned; index of the first pair in each 1 << @shift bytes from the first pair's start on, and their number */
+	size_t nbuckets;
+	unsigned int shift;
 	bool empty;
 	struct cfi_index eh, df;	/* scanned; eh only where the table cannot serve */
 	struct cfi_index all;		/* both, for cfi_nth() */
@@ -128,6 +133,8 @@ struct cfi {
 	bool has_last;
 };
 
+/* Makes @cie->init, once. 0 or -EINVAL. */
+int cfi_initial(struct cfi *cfi, struct cfi_cie *cie);
 /* The record at byte offset @off. 0, -ENOENT at the end of the section, -EINVAL. */
 int cfi_record_at(const struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_record *rec);
 /* The FDE at byte offset @off with its CIE. 0, -ENOENT (a CIE or terminator), -EINVAL. */

@@ -208,11 +208,13 @@ static int run(struct machine *m, struct cfi_program p, uint64_t svma)
 	return ret;
 }
 
-static int run_initial(struct cfi *cfi, struct cfi_cie *cie)
+int cfi_initial(struct cfi *cfi, struct cfi_cie *cie)
 {
 	struct machine m;
 	int err;
 
+	if (cie->init_state)
+		return MIN(cie->init_state, 0);
 	memset(&cie->init, 0, sizeof(cie->init));
 	cie->init.ra_reg = cie->ra_reg;
 	cie->init.signal_frame = cie->signal_frame;
@@ -234,10 +236,8 @@ static int begin(struct machine *m, struct cfi *cfi, const struct cfi_fde *fde,
 {
 	if (cfi_fde_at(cfi, fde->debug_frame, fde->off, e))
 		return -EINVAL;
-	if (!e->cie->init_state)
-		run_initial(cfi, e->cie);
-	if (e->cie->init_state < 0)
-		return e->cie->init_state;
+	if (cfi_initial(cfi, e->cie))
+		return -EINVAL;
 	*row = e->cie->init;
 	row->start = fde->start;
 	row->end = fde->end;

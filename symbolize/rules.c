@@ -1,6 +1,7 @@
 /* Compilation of CFI rows to rules, and the cache of them (rules.h). */
 #include "rules.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "pages.h"
 #include "util.h"
 #include "xalloc.h"
+
+static_assert(RULE_SAVED_MAX == CFI_PLAIN_SAVED_MAX, "the fields of struct cfi_plain");
 
 #define TOUCH_AFTER 32u	/* rules */
 #define RULES_L1_BYTES (sizeof(struct rule_slot) << RULES_L1_BITS)
@@ -197,11 +200,38 @@ static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, s
 	return made_row(made, svma, rs->from == RULES_MADE_RETURN, row);
 }
 
+/* compile_common() of a row that is plain. */
+static bool compile_plain(const struct cfi_plain *row, rule_t *out)
+{
+	uint32_t saved = row->saved;
+
+	if (row->off % 8)
+		return false;
+	/* save_is_stale(), as there. */
+	for (uint32_t field = 0; !row->bp && field < RULE_NSAVED; field++)
+		if (8 * (saved >> 5 * field & RULE_SAVED_MAX) > row->off)
+			saved &= ~((uint32_t)RULE_SAVED_MAX << 5 * field);
+	*out = RULE_COMMON | (uint64_t)row->bp << 3 | (uint64_t)saved << RULE_SAVED_SHIFT | (uint64_t)row->off >> 3 << RULE_OFF_SHIFT;
+	return true;
+}
+
+/* What a binary states is mostly had without the whole row. */
+static bool is_plain(struct rules *rs, struct module *mod, uint64_t svma, rule_t *out)
+{
+	struct cfi_plain row;
+	struct cfi_fde fde;
+
+	return rs->from == RULES_CFI && !cfi_find(module_cfi(mod), svma, &fde) &&
+	       cfi_plain_row(module_cfi(mod), &fde, svma, &row) && compile_plain(&row, out);
+}
+
 static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 {
 	struct cfi_row row;
 	rule_t r;
 
+	if (is_plain(rs, mod, svma, &r))
+		return r;
 	if (find_row(rs, mod, svma, &row))
 		return RULE_NO_ROWS;
 	if (row.ra_reg >= CFI_NREGS || keeps_value(&row.regs[row.ra_reg]))

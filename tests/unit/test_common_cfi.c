@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cfi.h"
+#include "cfi_equal.h"
 #include "elf_file.h"
 #include "random.h"
 #include "strbuf.h"
@@ -395,13 +396,19 @@ static void use_all(struct cfi *cfi, const uint64_t *pcs, size_t n)
 {
 	static const struct cfi_expr_env env = { .reg = no_reg, .mem = no_mem };
 	struct strbuf out = STRBUF_INIT;
+	struct cfi_plain plain;
 	struct cfi_row row;
 	struct cfi_fde fde;
 	uint64_t v;
 
 	for (size_t i = 0; i < n; i++) {
-		if (row_at(cfi, pcs[i], &row))
+		bool is_plain = !cfi_find(cfi, pcs[i], &fde) && cfi_plain_row(cfi, &fde, pcs[i], &plain);
+
+		if (row_at(cfi, pcs[i], &row)) {
+			assert_false(is_plain);
 			continue;
+		}
+		assert_true(!is_plain || cfi_is_plain(&row, &plain));
 		for (int r = 0; r < CFI_NREGS; r++) {
 			if (row.regs[r].how == CFI_EXPR || row.regs[r].how == CFI_VAL_EXPR)
 				cfi_expr_eval(row.regs[r].expr, row.regs[r].expr_len, &env, true, 1,

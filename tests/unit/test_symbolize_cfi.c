@@ -233,7 +233,7 @@ static bool default_matches(int reg, const struct simple_rule *oracle)
 /* ---- comparing ---- */
 
 struct tally {
-	size_t fdes, rows, differ, both_fail, hows[CFI_VAL_EXPR + 1], signal;
+	size_t fdes, rows, differ, both_fail, hows[CFI_VAL_EXPR + 1], signal, plain;
 };
 
 static void compare_at(struct cfi *cfi, Dwarf_CFI *oracle, uint64_t pc, const char *what,
@@ -243,6 +243,7 @@ static void compare_at(struct cfi *cfi, Dwarf_CFI *oracle, uint64_t pc, const ch
 	struct cfi_row row;
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start, end;
+	struct cfi_plain plain;
 	bool signal;
 	int ours_err, theirs_err, ra;
 
@@ -280,6 +281,10 @@ static void compare_at(struct cfi *cfi, Dwarf_CFI *oracle, uint64_t pc, const ch
 		t->differ++;
 	}
 	t->signal += signal;
+	if (cfi_plain_row(cfi, &fde, pc, &plain)) {
+		t->plain++;
+		t->differ += !cfi_is_plain(&row, &plain);
+	}
 	for (int reg = -1; reg < CFI_NREGS; reg++) {
 		struct simple_rule a = ours(reg < 0 ? &row.cfa : &row.regs[reg]);
 		struct simple_rule b = reg < 0 ? oracle_cfa(frame) : oracle_reg(frame, reg);
@@ -504,6 +509,8 @@ static void test_libc(void **state)
 	assert_true(t.fdes > 1000);
 	assert_true(t.signal > 0);	/* __restore_rt */
 	assert_true(t.hows[CFI_EXPR] > 0);
+	/* Else nothing is gained. */
+	assert_true(t.plain > t.rows - t.rows / 20);
 }
 
 static void test_distribution(void **state)
