@@ -44,12 +44,13 @@ static const char *program_of(const struct image *img)
 /*
  * In the recorder's pid namespace though in a container's cgroup: sent in from outside, as "runc init" is at
  * first and conmon for good; nspawn's is in the same scope as its container. A runc that runs in a container (docker in docker) has a namespace more, and is work.
+ * Of one that was gone before it was looked at, its namespaces are not known: the first stages of "runc init" live for a millisecond.
  */
 static bool is_outside(const struct image *img, const char *exe)
 {
 	static const char *const names[] = { "runc", "crun", "conmon", "conmonrs", "systemd-nspawn" };
 
-	return img->nspid_n == 1 && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
+	return img->nspid_n <= 1 && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
 }
 
 static bool is_hidden(const char *path)

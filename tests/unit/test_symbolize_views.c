@@ -341,6 +341,10 @@ static void test_helpers(void **state)
 	check_helper(true, "/usr/bin/systemd-nspawn", "systemd-nspawn", 1, 500);
 	check_helper(true, "/pause", "pause", 2, 1);
 	check_helper(true, "/sbin/docker-init", "docker-init", 2, 1);
+	/* Gone before anybody looked. */
+	check_helper(true, "/usr/sbin/runc", "exe", 0, 0);
+	check_helper(true, "/usr/bin/crun", "crun", 0, 0);
+	check_helper(false, "/app/server", "exe", 0, 0);
 	/* A name alone makes nobody a helper. */
 	check_helper(false, "/app/server", "runc:[2:INIT]", 2, 1);
 	check_helper(false, "/app/server", "pause", 2, 1);
