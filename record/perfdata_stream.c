@@ -179,6 +179,15 @@ static size_t text_size(const struct perfdata *pd, const uint8_t *p, size_t left
 	return n;
 }
 
+/*
+ * A single byte that is left may be the first one of a record's type. That of an empty line is more likely to be a line: perf ends a
+ * stream with whole records.
+ */
+static bool ends_line(const uint8_t *p)
+{
+	return *p == '\n';
+}
+
 /* Reading ends with the record at @p, of which @left bytes are there: it cannot be one, or is not whole. */
 static void note_end(struct perfdata *pd, const uint8_t *p, uint64_t left, uint64_t at)
 {
@@ -496,7 +505,7 @@ static int read_mapped(struct stream *s, struct source *src)
 	bool bad;
 
 	if (s->pd->piped) {
-		const size_t text = left > 1 ? text_size(s->pd, rec, left, true) : 0;
+		const size_t text = left > 1 || ends_line(rec) ? text_size(s->pd, rec, left, true) : 0;
 
 		src->at += text;
 		s->pd->text += s->pd->told ? 0 : text;
@@ -574,8 +583,8 @@ static int run_pipe(struct stream *s)
 		if (err)
 			return err;
 	}
-	/* A single byte may be the first one of a record's type. */
-	if (!src->in.skip && src->in.end > src->in.begin + !src->in.in_text)
+	if (!src->in.skip && src->in.end > src->in.begin &&
+	    (src->in.end > src->in.begin + 1 || src->in.in_text || ends_line(src->in.cur->data + src->in.begin)))
 		skip_text(s->pd, &src->in, text_size(s->pd, src->in.cur->data + src->in.begin, src->in.end - src->in.begin, true));
 	if (src->in.end > src->in.begin)
 		note_end(s->pd, src->in.cur->data + src->in.begin, src->in.end - src->in.begin, src->in.at);

@@ -141,6 +141,19 @@ for ((cut = size - 60; cut < size; cut++)); do
 	[ $? = 1 ] || bad+=" $cut"
 done
 is "cut in its last record: status 1" "$bad" ""
+# An empty line is a single byte, as the first one of a record's type may be.
+"$NSPROF" symbolize -q data >want
+for behind in '\n' 'x\n' 'ok'; do
+	# shellcheck disable=SC2059
+	{ cat data; printf "$behind"; } >longer
+	"$NSPROF" symbolize longer >got 2>err
+	is "'$behind' behind the last record: status" $? 0
+	check "'$behind' behind the last record: all samples" cmp got want
+	# shellcheck disable=SC2002
+	cat longer | "$NSPROF" import -o data.ns - 2>err
+	is "'$behind' behind the last record, from a pipe: status" $? 0
+	like "'$behind' behind the last record: one warning" "$(cat err)" '[0-9] bytes? of text among the records'
+done
 
 # ---- other files ----
 made hybrid '<' file "$SPIN" perf.data
