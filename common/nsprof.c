@@ -33,7 +33,7 @@ static const struct command {
 	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
 };
 
-/* What perf users try, and what there is instead. */
+/* What perf users try, commands and options before a command, and what there is instead. */
 static const struct {
 	const char *name, *instead;
 } perf_commands[] = {
@@ -64,6 +64,17 @@ static const struct {
 	{ "timechart", "nsprof report --format html shows threads over time" },
 	{ "top", "nsprof record --duration 5, then nsprof report; nsprof ps --watch shows the busiest containers" },
 	{ "trace", "tracepoints are not recorded" },
+	{ "--buildid-dir", "names are in the recording, and found by build-id: nsprof symbolize --debug-dir" },
+	{ "--debug", "-v behind the command says more" },
+	{ "--debug-file", "messages go to standard error: 2>FILE" },
+	{ "--debugfs-dir", "tracepoints are not recorded" },
+	{ "--exec-path", "its programs lie beside it" },
+	{ "--html-path", "man nsprof-record shows the manual" },
+	{ "--list-cmds", "nsprof help lists the commands" },
+	{ "--list-opts", "nsprof help COMMAND lists the options" },
+	{ "--no-pager", "NSPROF_PAGER=cat nsprof ... shows it without a pager" },
+	{ "--paginate", "on a terminal nsprof report and annotate use a pager" },
+	{ "-p", "on a terminal nsprof report and annotate use a pager" },
 };
 
 static void print_help(FILE *to)
@@ -164,17 +175,26 @@ static int version(int argc, char **argv)
 /* perf's words and status. */
 static int unknown(const char *name)
 {
+	static const char *const others[] = { "version", "help", "--version", "--help" };
 	char meant[160];
 	struct suggest s;
 
 	suggest_init(&s, name, strlen(name));
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		suggest_offer(&s, commands[i].name);
-	suggest_offer(&s, "version");
-	suggest_offer(&s, "help");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		suggest_offer(&s, others[i]);
 	fprintf(stderr, "nsprof: '%s' is not a command.%s See 'nsprof help'.\n", name,
 		suggest_text(&s, "", meant, sizeof(meant)));
 	return EXIT_FAILURE;
+}
+
+/* Is @name a command or option of perf's, @theirs, maybe with an argument: --debug=VALUE? */
+static bool is_theirs(const char *name, const char *theirs)
+{
+	const size_t len = strlen(theirs);
+
+	return !strncmp(name, theirs, len) && (!name[len] || (*theirs == '-' && name[len] == '='));
 }
 
 static int run(const char *name, int argc, char **argv)
@@ -188,7 +208,7 @@ static int run(const char *name, int argc, char **argv)
 		;
 	if (i == ARRAY_SIZE(commands)) {
 		for (i = 0; i < ARRAY_SIZE(perf_commands); i++) {
-			if (strcmp(perf_commands[i].name, name))
+			if (!is_theirs(name, perf_commands[i].name))
 				continue;
 			pr_err("'%s' is perf's and not here: %s", name, perf_commands[i].instead);
 			return EXIT_FAILURE;

@@ -231,13 +231,18 @@ static void offer(struct match *best, struct match *other, const struct match *m
 
 static void match_name(char *buf, size_t size, const struct match *m)
 {
-	snprintf(buf, size, "--%s%s", m->negated ? "no-" : "", m->help ? "help" : m->opt->name);
+	const char *name = m->help ? "help" : m->opt->name;
+
+	if (m->negated && !strncmp(name, "no-", 3))
+		snprintf(buf, size, "--%s", name + 3);
+	else
+		snprintf(buf, size, "--%s%s", m->negated ? "no-" : "", name);
 }
 
 /* perf takes "--no-x" of every option: of one that is moot, or not here, that asks for nothing. */
 static bool negates(const struct opt *o)
 {
-	return o->kind == OPT_FLAG || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
+	return o->kind == OPT_FLAG || o->kind == OPT_COUNT || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
 }
 
 static void offer_all(const struct opt *opts, size_t n, const char *given, size_t len, struct match *best,
@@ -255,6 +260,9 @@ static void offer_all(const struct opt *opts, size_t n, const char *given, size_
 			offer(best, other, &m, count);
 		m = (struct match){ .opt = o, .negated = true };
 		if (negates(o) && len > 3 && begins(given, len, "no-", o->name, &m.exact))
+			offer(best, other, &m, count);
+		/* "--inherit" undoes "--no-inherit"; written in full, as it is another option's beginning at times. */
+		if (negates(o) && !strncmp(o->name, "no-", 3) && begins(given, len, "", o->name + 3, &m.exact) && m.exact)
 			offer(best, other, &m, count);
 	}
 }
@@ -341,6 +349,8 @@ static int parse_long(const struct opt_spec *spec, const char *text, const char 
 	if (m.negated) {
 		if (m.opt->kind == OPT_FLAG)
 			*(bool *)m.opt->dst = false;
+		if (m.opt->kind == OPT_COUNT)
+			*(int *)m.opt->dst = 0;
 		return 0;
 	}
 	if (!arg && arg_required(m.opt)) {

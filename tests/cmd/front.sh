@@ -24,6 +24,8 @@ meant() {
 meant rec record
 meant reprot report
 meant doctro doctor
+meant --hlep --help
+meant --verison --version
 meant "record --contaner web true" --container
 meant "symbolize --filtre x" --filter
 meant "report --no-chidlren" --no-children
