@@ -46,7 +46,7 @@ int outfile_descriptor(const char *path)
 	return -1;
 }
 
-static bool is_terminal(const char *path)
+bool outfile_is_terminal(const char *path)
 {
 	struct stat st;
 	bool is;
@@ -68,7 +68,7 @@ static bool is_terminal(const char *path)
 
 bool outfile_check_terminal(const char *path, const char *option, const char *what)
 {
-	if (!is_terminal(path))
+	if (!outfile_is_terminal(path))
 		return true;
 	pr_err("%s writes %s, which a terminal cannot show: write it to a file with -o FILE, or pipe it to a program", option, what);
 	return false;

@@ -11,6 +11,8 @@
  */
 struct outfile;
 struct outfile *outfile_open(const char *path);
+/* Is @path, "-" or NULL for standard output, a terminal? */
+bool outfile_is_terminal(const char *path);
 /*
  * Is @path a terminal? Then false after a message: @what ("an SVG file"), made by @option, is nothing that a terminal can
  * show. To be asked before outfile_open().

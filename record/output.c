@@ -34,8 +34,11 @@ int output_check(struct output *out, const char *path)
 	if (!strcmp(out->name, "-")) {
 		if (!isatty(STDOUT_FILENO))
 			return 0;
-		pr_err("standard output is a terminal; send the recording to a pipe or a file, or "
-		       "use -o FILE");
+		pr_err("standard output is a terminal, which cannot show a recording: write it to a file with -o FILE, or pipe it to a program");
+		return -EINVAL;
+	}
+	if (outfile_is_terminal(out->name)) {
+		pr_err("'%s' is a terminal, which cannot show a recording: write it to a file with -o FILE, or pipe it to a program", out->name);
 		return -EINVAL;
 	}
 	if (outfile_descriptor(out->name) >= 0)

@@ -460,9 +460,16 @@ static void tell_begin(const struct session *s)
 {
 	const struct record_opts *o = s->o;
 
-	if (!isatty(STDERR_FILENO) || o->start_off)
+	if (!isatty(STDERR_FILENO))
 		return;
-	if (o->duration_ns)
+	if (o->start_off && !o->ntoggles)
+		pr_info("sampling begins when --control says 'enable'; Ctrl-C ends the recording");
+	else if (o->start_off && o->toggles_ms[0])
+		pr_info("sampling begins in %.1f s; Ctrl-C ends the recording", (double)o->toggles_ms[0] / 1e3);
+	else if (o->overwrite)
+		pr_info("keeping the last %.1f s in memory; 'kill -USR2 %d' writes them, Ctrl-C writes them and ends the recording",
+			(double)o->overwrite_ns / 1e9, (int)getpid());
+	else if (o->duration_ns)
 		pr_info("recording for %.1f s; Ctrl-C stops it earlier", (double)o->duration_ns / 1e9);
 	else if (o->command)
 		pr_info("recording until '%s' ends; Ctrl-C stops it earlier", o->command[0]);

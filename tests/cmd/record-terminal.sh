@@ -49,6 +49,13 @@ check "as a shell reads it" sh -c "'$NSPROF' $next >out"
 tty '' "$NSPROF" record -e cpu-clock -F 999 -- "$S" --cpu 0.2
 is "a command: it says whose end it waits for" "$(head -1 tty)" "nsprof record: recording until '$S' ends; Ctrl-C stops it earlier"
 like "with -v it tells how often it was woken" "$(tty '' "$NSPROF" record -v -e cpu-clock -p $spin --duration 0.1; cat tty)" 'woken [0-9]+ times?, '
+tty '' "$NSPROF" record -e cpu-clock -F 999 -p $spin -D 200 --duration 0.3
+like "-D: it says when it begins" "$(head -1 tty)" '^nsprof record: sampling begins in 0\.2 s; Ctrl-C ends the recording$'
+mkfifo ctl
+tty "'enable'" "$NSPROF" record -e cpu-clock -p $spin -D -1 --control fifo:ctl
+like "-D -1: it says what it waits for" "$(head -1 tty)" "^nsprof record: sampling begins when --control says 'enable'; Ctrl-C ends the recording\$"
+tty 'Ctrl-C writes them' "$NSPROF" record -e cpu-clock -p $spin --overwrite=5s -o last
+like "--overwrite: it says how it writes" "$(head -1 tty)" "^nsprof record: keeping the last 5\.0 s in memory; 'kill -USR2 [0-9]+' writes them, Ctrl-C writes them and ends"
 tty '' "$NSPROF" record -q -e cpu-clock -p $spin --duration 0.2
 is "-q: nothing" "$(cat tty)" ""
 tty '' sh -c "'$NSPROF' record -e cpu-clock -p $spin --duration 0.2 -o - >x.data"
