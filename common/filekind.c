@@ -12,6 +12,7 @@
 #include "util.h"
 
 #define DATA_OF "give the recording or perf.data it was made from"
+#define SCRIPT_TEXT "text of perf script: fold it with stackcollapse-perf.pl, or " DATA_OF
 
 struct kind {
 	const char *magic;
@@ -36,6 +37,10 @@ static const struct kind kinds[] = {
 	BEGINS("# callgrind format", "a profile of callgrind: callgrind_annotate shows it"),
 	BEGINS("\x7f" "ELF", "a program or library, not a profile"),
 	BEGINS("%PDF", "a PDF"),
+	BEGINS(" Percent |\tSource code", "text of perf annotate: " DATA_OF),
+	BEGINS(" Percent  Samples | ", "text of nsprof annotate: " DATA_OF),
+	BEGINS("children,self,", "a table of nsprof report: " DATA_OF),
+	BEGINS("function,self_before,", "a table of nsprof diff: give the two recordings it was made from"),
 	BEGINS("\x89PNG", "a picture: " DATA_OF),
 };
 
@@ -78,7 +83,28 @@ static bool has_script_time(const char *s, const char *end)
 	return false;
 }
 
-/* The header of perf script and perf report, or a sample: its line, and then an indented frame or nothing. */
+/* "	            1494 app_leaf (/bin/app)", a frame of perf script: indented, its address in hexadecimal, and a name or nothing. */
+static bool is_script_frame(const char *s, const char *end)
+{
+	const char *p = s, *digits;
+
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	digits = p;
+	while (p < end && isxdigit((unsigned char)*p))
+		p++;
+	return digits > s && p - digits >= 3 && (p == end || *p == ' ' || *p == '\n');
+}
+
+/* "0x108@perf.data [0x50]: event: 69", a record as perf's -D shows it. */
+static bool is_dump(const char *s, const char *end)
+{
+	const char *eol = memchr(s, '\n', (size_t)(end - s));
+
+	return begins(s, end, "0x") && eol && memmem(s, (size_t)(eol - s), "]: event: ", 10);
+}
+
+/* The header of perf script, perf report and nsprof report, or a sample: its line, and then an indented frame or nothing. */
 static const char *perf_text(const char *s, const char *end)
 {
 	const char *eol;
@@ -86,23 +112,31 @@ static const char *perf_text(const char *s, const char *end)
 	if (begins(s, end, "# To display the perf.data header info"))
 		return "text of perf report: " DATA_OF;
 	if (begins(s, end, "# ========"))
-		return "text of perf script: fold it with stackcollapse-perf.pl, or " DATA_OF;
+		return SCRIPT_TEXT;
+	eol = memchr(s, '\n', (size_t)(end - s));
+	if (begins(s, end, "# ") && eol && memmem(s, (size_t)(eol - s), " different stack", 16))
+		return "text of nsprof report: " DATA_OF;
 	for (; s < end && (*s == '#' || *s == '\n'); s = eol + 1) {
 		eol = memchr(s, '\n', (size_t)(end - s));
 		if (!eol)
 			return NULL;
 	}
+	if (is_dump(s, end))
+		return "what perf's -D shows: " DATA_OF;
 	eol = memchr(s, '\n', (size_t)(end - s));
-	if (has_script_time(s, eol ? eol : end))
-		return "text of perf script: fold it with stackcollapse-perf.pl, or " DATA_OF;
+	if (has_script_time(s, eol ? eol : end) || (eol && is_script_frame(eol + 1, end)))
+		return SCRIPT_TEXT;
 	return NULL;
 }
 
 /* "main;parse;read 12" */
 static bool is_folded(const char *s, const char *end)
 {
-	const char *eol = memchr(s, '\n', (size_t)(end - s)), *p = eol;
+	const char *eol = memchr(s, '\n', (size_t)(end - s)), *p;
 
+	if (eol && eol > s && eol[-1] == '\r')
+		eol--;
+	p = eol;
 	while (p && p > s && isdigit((unsigned char)p[-1]))
 		p--;
 	return p && p < eol && p > s && p[-1] == ' ' && memchr(s, ';', (size_t)(p - s));
@@ -119,7 +153,7 @@ static const char *text_text(const char *s, const char *end)
 		return "a web page: " DATA_OF;
 	if (begins(first, end, "<svg") || begins(first, end, "<?xml"))
 		return "a picture (SVG) or other XML: " DATA_OF;
-	if (first < end && *first == '{')
+	if (first < end && (*first == '{' || begins(first, end, "[{")))
 		return "JSON, as speedscope and the Firefox Profiler read it: " DATA_OF;
 	if (memmem(s, (size_t)(end - s), magic, sizeof(magic) - 1))
 		return "perf.data behind text that another program has written to the same pipe: send that elsewhere";
@@ -140,6 +174,8 @@ const char *filekind_text(const void *head, size_t n)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (n >= kinds[i].at + kinds[i].len && !memcmp(b + kinds[i].at, kinds[i].magic, kinds[i].len))
 			return kinds[i].text;
+	if (n >= REC_MAGIC_LEN && !memcmp(b, REC_MAGIC, REC_MAGIC_LEN))
+		return "a recording of nsprof: 'nsprof report' reads it";
 	if (n >= 6 && b[0] == 0x0a && b[1] < 32 && b[2] == 0x08 && b[4] == 0x10)
 		return "a pprof profile: 'go tool pprof' shows it; here, " DATA_OF;
 	return text_text(head, (const char *)head + n);

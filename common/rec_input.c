@@ -53,12 +53,18 @@ bool rec_reader_knows_dir(int dirfd)
 
 bool rec_reader_knows_path(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char head[REC_MAGIC_LEN > 16 ? REC_MAGIC_LEN : 16];
 	bool known = false;
 	struct stat st;
 	ssize_t got;
+	int fd;
 
+	if (stat(path, &st))
+		return false;
+	/* Not to be opened twice: whoever writes to it would find that its reader has gone. */
+	if (S_ISFIFO(st.st_mode))
+		return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
@@ -167,6 +173,9 @@ int rec_input_open(const char *path, const char *shown, const char **event, uint
 	int fd, file;
 
 	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody writes to, given up by Ctrl-C: that needs no words. */
+	if (fd < 0 && errno == EINTR)
+		return -EINTR;
 	if (fd < 0 || fstat(fd, &st)) {
 		pr_err("cannot open %s: %s%s", shown, strerror(errno),
 		       errno == ENOENT ? "; 'nsprof record' writes one" : "");

@@ -39,7 +39,7 @@ const char *rec_reader_default(void);
 bool rec_reader_knows(const void *head, size_t n);
 /* Does @dirfd look like a perf.data directory, of "perf record --threads"? */
 bool rec_reader_knows_dir(int dirfd);
-/* Is there a file or directory @path that one of these two knows? */
+/* Is there a file or directory @path that one of these two knows, or a FIFO? */
 bool rec_reader_knows_path(const char *path);
 void rec_reader_close(struct rec_reader *r);
 

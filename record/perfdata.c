@@ -22,6 +22,7 @@
 #define FEATURES 256u
 /* What one file may tell of: more is not believed. */
 #define ATTRS_MAX 4096u
+#define ENTRY_MAX 4096u	/* bytes of an attr and where its ids are */
 #define IDS_MAX (1u << 20)	/* of all events */
 #define BUILD_IDS_MAX (1u << 20)
 #define STRINGS_MAX 65536u
@@ -467,7 +468,10 @@ static int read_file_header(struct perfdata *pd)
 	perfdata_bytes(&c, 16);	/* event types: unused since 3.11 */
 	for (size_t i = 0; i < FEATURES / 64; i++)
 		bits[i] = perfdata_u64(&c);
-	if (c.bad || pd->data > pd->size)
+	/* With an entry of a possible size the header can be believed. */
+	if (c.bad || (entry <= ENTRY_MAX && attrs_len <= ATTRS_MAX * entry && attrs > pd->size - MIN(attrs_len, pd->size)))
+		return -ENODATA;
+	if (pd->data > pd->size)
 		return -EINVAL;
 	/*
 	 * The bitmap is of longs: in the other byte order it reads as pairs of 32 bits if these had 4 bytes, which HOSTNAME,
@@ -490,14 +494,16 @@ static int read_file_header(struct perfdata *pd)
 	return 0;
 }
 
-/* The magic and the size of the header tell file from pipe, and the byte order. */
-static int read_header(struct perfdata *pd, const uint8_t *head)
+/* The magic and the size of the header, in the first @n bytes of @head, tell file from pipe, and the byte order. */
+static int read_header(struct perfdata *pd, const uint8_t *head, size_t n)
 {
 	struct perfdata_cursor c = { .p = head + 8, .end = head + PIPE_HEADER };
 
-	pd->swap = !memcmp(head, "2ELIFREP", 8);
-	if (!pd->swap && memcmp(head, "PERFILE2", 8) != 0)
+	pd->swap = n >= 8 && !memcmp(head, "2ELIFREP", 8);
+	if (!pd->swap && (n < 8 || memcmp(head, "PERFILE2", 8) != 0))
 		return -ENOEXEC;
+	if (n < PIPE_HEADER)
+		return -ENODATA;
 	c.swap = pd->swap;
 	pd->piped = perfdata_u64(&c) == PIPE_HEADER;
 	if (!pd->piped)
@@ -507,26 +513,62 @@ static int read_header(struct perfdata *pd, const uint8_t *head)
 	return 0;
 }
 
-static int read_head(int fd, uint8_t *head)
+/* Fills @head up to @want bytes, of which *@n are there, or to the end of the pipe. 0 or -errno. */
+static int read_head(int fd, uint8_t *head, size_t *n, size_t want)
 {
-	size_t n = 0;
-
-	while (n < PIPE_HEADER) {
-		ssize_t got = read(fd, head + n, PIPE_HEADER - n);
+	while (*n < want) {
+		ssize_t got = read(fd, head + *n, want - *n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return got ? -errno : -ENOEXEC;
-		n += (size_t)got;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		*n += (size_t)got;
 	}
 	return 0;
 }
 
-static int open_file(struct perfdata *pd, int fd, const struct stat *st)
+/* What begins with these @n bytes is not perf.data. */
+static int tell_foreign(const uint8_t *head, size_t n, const char *name)
 {
-	if (st->st_size < (off_t)PIPE_HEADER)
-		return -ENOEXEC;
+	const char *kind = n ? filekind_text(head, n) : NULL;
+
+	if (!n)
+		pr_err("%s is empty: perf record was killed before it wrote anything", name);
+	else if (kind)
+		pr_err("%s is not perf.data; it is %s", name, kind);
+	else
+		pr_err("%s is not perf.data: it does not begin with PERFILE2", name);
+	return -ENOEXEC;
+}
+
+static int open_pipe(struct perfdata *pd, const char *name)
+{
+	uint8_t head[FILEKIND_HEAD];
+	size_t n = 0;
+	int err = read_head(pd->fd, head, &n, PIPE_HEADER);
+
+	if (!err)
+		err = read_header(pd, head, n);
+	if (err != -ENOEXEC)
+		return err;
+	/* It is read as far as it takes to see what it is. */
+	err = n < PIPE_HEADER ? 0 : read_head(pd->fd, head, &n, sizeof(head));
+	return err ? err : tell_foreign(head, n, name);
+}
+
+static int open_file(struct perfdata *pd, int fd, const struct stat *st, const char *name)
+{
+	uint8_t head[FILEKIND_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	int err;
+
+	if (n < 0)
+		return -errno;
+	if (!n)
+		return tell_foreign(head, 0, name);
 	pd->size = (size_t)st->st_size;
 	pd->bytes = pd->size;
 	pd->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -535,10 +577,11 @@ static int open_file(struct perfdata *pd, int fd, const struct stat *st)
 		pd->map = NULL;
 		return -errno;
 	}
-	return read_header(pd, pd->map);
+	err = read_header(pd, head, (size_t)n);
+	return err == -ENOEXEC ? tell_foreign(head, (size_t)n, name) : err;
 }
 
-static int open_dir(struct perfdata *pd)
+static int open_dir(struct perfdata *pd, const char *name)
 {
 	int fd = openat(pd->fd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 	struct stat st;
@@ -548,40 +591,20 @@ static int open_dir(struct perfdata *pd)
 	if (fstat(fd, &st))
 		err = -errno;
 	else
-		err = S_ISREG(st.st_mode) ? open_file(pd, fd, &st) : -EISDIR;
+		err = S_ISREG(st.st_mode) ? open_file(pd, fd, &st, name) : -EISDIR;
 	close(fd);
 	return err ? err : perfdata_open_parts(pd, pd->fd);
 }
 
-static int open_fd(struct perfdata *pd)
+static int open_fd(struct perfdata *pd, const char *name)
 {
-	uint8_t head[PIPE_HEADER];
 	struct stat st;
-	int err;
 
 	if (fstat(pd->fd, &st))
 		return -errno;
 	if (S_ISREG(st.st_mode))
-		return open_file(pd, pd->fd, &st);
-	if (S_ISDIR(st.st_mode))
-		return open_dir(pd);
-	err = read_head(pd->fd, head);
-	return err ? err : read_header(pd, head);
-}
-
-/* What comes through a pipe has been read as far as it takes to see that it is something else. */
-static void tell_foreign(const struct perfdata *pd, const char *name)
-{
-	uint8_t head[FILEKIND_HEAD];
-	const ssize_t n = pread(pd->fd, head, sizeof(head), 0);
-	const char *kind = n > 0 ? filekind_text(head, (size_t)n) : NULL;
-
-	if (!n)
-		pr_err("%s is empty: perf record was killed before it wrote anything", name);
-	else if (kind)
-		pr_err("%s is not perf.data; it is %s", name, kind);
-	else
-		pr_err("%s is not perf.data: it does not begin with PERFILE2", name);
+		return open_file(pd, pd->fd, &st, name);
+	return S_ISDIR(st.st_mode) ? open_dir(pd, name) : open_pipe(pd, name);
 }
 
 struct perfdata *perfdata_open(int fd, const char *name)
@@ -591,19 +614,19 @@ struct perfdata *perfdata_open(int fd, const char *name)
 
 	pd->fd = fd;
 	pd->hold = PERFDATA_HOLD;
-	err = open_fd(pd);
+	err = open_fd(pd, name);
 	if (!err)
 		return pd;
-	if (err == -ENOEXEC)
-		tell_foreign(pd, name);
-	else if (err == -ESPIPE)
+	if (err == -ESPIPE)
 		pr_err("%s is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
 		       "writes", name);
 	else if (err == -EISDIR)
 		pr_err("%s is a directory, and not one of 'perf record --threads': there is no file 'data' in it", name);
 	else if (err == -EINVAL)
 		pr_err("%s is damaged: its header has no events", name);
-	else
+	else if (err == -ENODATA)
+		pr_err("%s is cut inside its header: there is nothing to read", name);
+	else if (err != -ENOEXEC)	/* that was told of */
 		pr_err("cannot read %s: %s", name, strerror(-err));
 	perfdata_free(pd);
 	return NULL;

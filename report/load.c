@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,15 @@ static bool foreign(const char *buf, size_t n)
 	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && !rec_reader_knows(buf, n) && memchr(buf, 0, n);
 }
 
+/* @path for messages: "'x.data'", or what "-" is. In @buf. */
+static const char *shown(const char *path, char *buf, size_t size)
+{
+	if (!strcmp(path, "-"))
+		return "standard input";
+	snprintf(buf, size, "'%s'", path);
+	return buf;
+}
+
 /*
  * @from, which is no file that can be read twice, into an unlinked one: which of the two inputs it is
  * can be seen only by reading its beginning.
@@ -55,8 +65,8 @@ static bool foreign(const char *buf, size_t n)
 static int spool(int from, const char *path)
 {
 	int fd = tempfile_open(), err = 0;
+	char buf[65536], name[PATH_MAX + 3];
 	bool begun = false;
-	char buf[65536];
 
 	if (fd < 0)
 		return fd;
@@ -67,7 +77,7 @@ static int spool(int from, const char *path)
 			continue;
 		if (n < 0) {
 			err = -errno;
-			pr_err("cannot read '%s': %s", path, strerror(errno));
+			pr_err("cannot read %s: %s", shown(path, name, sizeof(name)), strerror(errno));
 		}
 		if (n <= 0)
 			break;
@@ -82,9 +92,11 @@ static int spool(int from, const char *path)
 	return err ? err : -EIO;
 }
 
+/* Interrupted by Ctrl-C, which needs no words. */
 static int cannot_open(const char *path, int err)
 {
-	pr_err("cannot open '%s': %s%s", path, strerror(err), err == ENOENT ? "; 'nsprof record' writes one" : "");
+	if (err != EINTR)
+		pr_err("cannot open '%s': %s%s", path, strerror(err), err == ENOENT ? "; 'nsprof record' writes one" : "");
 	return -err;
 }
 
@@ -92,17 +104,18 @@ static int cannot_open(const char *path, int err)
 static void tell_foreign(const char *path, const char *head, size_t n)
 {
 	const char *kind = filekind_text(head, n);
+	char buf[PATH_MAX + 3];
 
 	if (kind)
-		pr_err("'%s' cannot be reported; it is %s", path, kind);
+		pr_err("%s cannot be reported; it is %s", shown(path, buf, sizeof(buf)), kind);
 	else
-		pr_err("'%s' is neither a recording nor a profile nor folded text", path);
+		pr_err("%s is neither a recording nor a profile nor folded text", shown(path, buf, sizeof(buf)));
 }
 
 /* Is the file @fd, called @path, none of ours, by its kind, size and first bytes? 0, or negative errno after a message. */
 static int check_file(int fd, const char *path, const struct stat *st)
 {
-	char head[HEAD];
+	char head[HEAD], buf[PATH_MAX + 3];
 	ssize_t got;
 
 	if (S_ISDIR(st->st_mode) && !rec_reader_knows_dir(fd)) {
@@ -110,7 +123,7 @@ static int check_file(int fd, const char *path, const struct stat *st)
 		return -EISDIR;
 	}
 	if (S_ISREG(st->st_mode) && !st->st_size) {
-		pr_err("'%s' is empty; expected a recording, a profile or folded text", path);
+		pr_err("%s is empty; expected a recording, a profile or folded text", shown(path, buf, sizeof(buf)));
 		return -ENODATA;
 	}
 	got = S_ISREG(st->st_mode) ? pread(fd, head, sizeof(head), 0) : 0;
@@ -327,12 +340,13 @@ static int select_all(const struct load_opts *o, struct profile *p)
 /* Text: a profile or folded stacks. Consumes @fd. */
 static int load_text(const struct load_opts *o, int fd, bool profile, struct profile **out, struct load_info *info)
 {
+	char buf[PATH_MAX + 3];
 	FILE *in;
 	int err;
 
 	if (recordings_only(o, profile)) {
-		pr_err("%s is for recordings%s, and '%s' is %s", recordings_only(o, profile),
-		       !profile && !recordings_only(o, true) ? " and saved profiles" : "", o->path,
+		pr_err("%s is for recordings%s, and %s is %s", recordings_only(o, profile),
+		       !profile && !recordings_only(o, true) ? " and saved profiles" : "", shown(o->path, buf, sizeof(buf)),
 		       profile ? "a saved profile: use it with the nsprof symbolize that writes it" : "folded text");
 		close(fd);
 		return -EINVAL;
@@ -389,6 +403,8 @@ int load(const struct load_opts *o, struct profile **out, struct load_info *info
 	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
 	fd = open_input(o->path);
 	handle_interrupt(SIG_DFL, 0);
+	if (fd == -EINTR)
+		raise(SIGINT);
 	if (fd < 0)
 		return fd;
 	err = load_fd(o, fd, out, info);

@@ -171,9 +171,22 @@ static int parse(int argc, char **argv, struct config *cfg)
 			return -EINVAL;
 		}
 	}
-	if (!cfg->input)
-		cfg->input = rec_reader_default();
 	return check_config(cfg);
+}
+
+/* None was named. Where there is no nsprof.data, a word that is no recording's name may have been meant as one. False after a message. */
+static bool find_input(struct config *cfg)
+{
+	cfg->input = rec_reader_default();
+	if (!cfg->symbol || !strcmp(cfg->input, "-") || !access(cfg->input, F_OK))
+		return true;
+	if (access(cfg->symbol, F_OK)) {
+		pr_err("there is no recording '%s', nor '%s'; 'nsprof record' writes one", cfg->symbol, cfg->input);
+		return false;
+	}
+	cfg->input = cfg->symbol;
+	cfg->symbol = NULL;
+	return true;
 }
 
 /* ---- which functions ---- */
@@ -226,7 +239,9 @@ static void tell_missing(const struct session *s)
 		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_NOTHING:
-		pr_err("no sample was taken in a function '%s' itself%s", symbol, s->an.n ? "; most were in:" : "");
+		pr_err("no sample was taken in a function '%s' itself%s%s", symbol,
+		       access(symbol, F_OK) ? "" : " (the file of that name is not a recording)",
+		       s->an.n ? "; most were in:" : "");
 		tell_hottest(&s->an, NULL, s->an.n);
 		break;
 	}
@@ -458,12 +473,16 @@ static int annotate(struct config *cfg)
 	size_t it = 0;
 	int err;
 
+	if (!cfg->input && !find_input(cfg))
+		return EXIT_FAILURE;
 	s.cfg = cfg;
 	/* Ctrl-C while a recording comes in through a pipe is for who records. */
 	stop_init(false);
 	s.r = rec_reader_open_event(cfg->input, cfg->event);
-	if (!s.r)
+	if (!s.r) {
+		stop_end();
 		return EXIT_FAILURE;
+	}
 	stop_init(true);
 	live_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);

@@ -144,8 +144,10 @@ static int export(const struct config *cfg)
 	/* As nsprof-symbolize: while the recording comes in, Ctrl-C is meant for the recorder. */
 	stop_init(false);
 	td.reader = rec_reader_open_event(cfg->input, cfg->event);
-	if (!td.reader)
+	if (!td.reader) {
+		stop_end();
 		return -EIO;
+	}
 	stop_init(true);
 	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {

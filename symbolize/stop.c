@@ -8,8 +8,7 @@ static volatile sig_atomic_t requested;
 
 static void on_signal(int sig)
 {
-	(void)sig;
-	requested = 1;
+	requested = sig;
 }
 
 static void handle(int sig, bool restart)
@@ -35,4 +34,10 @@ void stop_init(bool restart)
 bool stop_requested(void)
 {
 	return requested != 0;
+}
+
+void stop_end(void)
+{
+	if (requested)
+		raise(requested);
 }

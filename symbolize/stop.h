@@ -12,4 +12,7 @@
 void stop_init(bool restart);
 bool stop_requested(void);
 
+/* There is nothing to be shown: if a signal asked to stop, the program ends by it, as if nobody had caught it. */
+void stop_end(void);
+
 #endif

@@ -214,7 +214,7 @@ static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reade
 		pr_warn("no address has a source line: none of the binaries has debug info here; install it, or give --debug-dir or "
 			"--debuginfod");
 	if (!err && nm.skipped) {
-		pr_warn("interrupted: %zu of %zu addresses have no name", nm.skipped, nm.nlocs);
+		pr_warn("interrupted: %zu of %zu addresses %s no name", nm.skipped, nm.nlocs, plural_of(nm.skipped, "has", "have"));
 		err = -EINTR;
 	}
 	naming_fini(&nm);
@@ -281,8 +281,10 @@ static int symbolize(struct symbolize_opts *o)
 	 */
 	stop_init(false);
 	r = rec_reader_open_event(o->input, o->event);
-	if (!r)
+	if (!r) {
+		stop_end();
 		return EXIT_FAILURE;
+	}
 	stop_init(true);
 	/* Before the work, so that a path that cannot be written is known at once. */
 	if (o->split == LEAD_NONE)

@@ -83,7 +83,7 @@ for second in a.data b.data text; do
 	"$NSPROF" info two.data >two.txt 2>two.err
 	is "$second behind it: status" $? 1
 	is "$second behind it: said" "$(cat two.err)" \
-		"nsprof info: warning: 'two.data' goes on for $(stat -c %s $second) bytes behind its end, which are not read: of recordings put one behind the other only the first is"
+		"nsprof info: warning: 'two.data' goes on for $(stat -c %s $second) bytes behind its end, not read: of recordings put one behind the other only the first is"
 	like "$second behind it: the first is shown" "$(cat two.txt)" "^samples +$samples, "
 done
 "$NSPROF" symbolize -q a.data >a.folded
@@ -103,9 +103,9 @@ refuses() {
 : >empty
 refuses "an empty file" empty "'empty' is empty"
 printf 'PERFILE2........' >perf.data
-refuses "damage behind perf's magic" perf.data "'perf.data' is damaged: its header has no events"
+refuses "perf's magic and a few bytes" perf.data "'perf.data' is cut inside its header: there is nothing to read"
 echo hello >text
-refuses "some text" text "'text' is not an nsprof recording \(bad magic\)"
+refuses "some text" text "'text' is not an nsprof recording, nor perf.data"
 head -c 30 a.data >short
 refuses "half a header" short "'short' is cut inside its header"
 refuses "no such file" missing "cannot open 'missing': No such file or directory"

@@ -19,7 +19,7 @@ says() {
 }
 
 printf 'a;b 6\na;c 4\n' >good
-says "nothing at standard input" 1 "'-' is empty" - </dev/null
+says "nothing at standard input" 1 "standard input is empty" - </dev/null
 printf '\n\n# a comment\n' >blank
 says "blank lines and comments alone" 1 "'blank' is neither a recording nor a profile nor folded text" blank
 printf 'a;b 0\n' >zero

@@ -87,8 +87,8 @@ bad "noise" "'noise' is neither a recording nor a profile nor folded text" noise
 bad "text that is not folded" "'/etc/passwd' is neither" /etc/passwd
 bad "a program" "'/bin/sh' cannot be reported; it is a program" /bin/sh
 bad "a device without an end" "'/dev/zero' is neither" /dev/zero
-bad "a pipe without an end" "'-' is neither" - < <(exec cat /dev/zero)
-printf 'PERFILE2........................................................................................' >perf.data
+bad "a pipe without an end" "standard input is neither" - < <(exec cat /dev/zero)
+printf 'PERFILE2%096d' 0 | tr 0 . >perf.data
 bad "damage behind perf's magic" "'perf.data' is damaged: its header has no events" perf.data
 check_rc "a filter of an unknown key: usage" 129 "$NSPROF" report --filter foo=1 a.folded
 # Before the input is looked at, whether or not it has times and numbers.

@@ -364,10 +364,10 @@ static void test_foreign_files(void **state)
 		const char *says;
 	} files[] = {
 		{ "", 0, "is empty" },
-		{ "#!/bin/sh\n", 10, "is not an nsprof recording (bad magic)" },
-		{ "x", 1, "is not an nsprof recording (bad magic)" },
+		{ "#!/bin/sh\n", 10, "is not an nsprof recording, nor perf.data" },
+		{ "x", 1, "is not an nsprof recording, nor perf.data" },
 		{ "\x7f" "ELF", 4, "is not an nsprof recording; it is a program or library, not a profile" },
-		{ "NSPROF\n\n 0123456789", 19, "is not an nsprof recording (bad magic)" },
+		{ "NSPROF\n\n 0123456789", 19, "is not an nsprof recording, nor perf.data" },
 		{ "NSPR", 4, "is cut inside its header" },
 		{ "NSPROF\r\n\1\0\0\0", 12, "is cut inside its header" },
 	};
