@@ -212,8 +212,8 @@ void ctr_throttle_text(const struct ctr *c, struct strbuf *out)
 	double s = (double)c->throttled_us / 1e6;
 
 	if (c->nr_throttled)
-		strbuf_addf(out, "throttled in %" PRIu64 " of %" PRIu64 " periods, %.*f s",
-			    c->nr_throttled, c->nr_periods, s < 1 ? 3 : 1, s);
+		strbuf_addf(out, "throttled in %" PRIu64 " of %" PRIu64 " period%s, %.*f s",
+			    c->nr_throttled, c->nr_periods, plural(c->nr_periods), s < 1 ? 3 : 1, s);
 }
 
 void ctr_throttle_line(const struct ctr *c, struct strbuf *out)

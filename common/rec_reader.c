@@ -55,7 +55,7 @@ static void foreign(const struct rec_reader *r, uint64_t size)
 	if (kind)
 		pr_err("%s is not an nsprof recording; it is %s", r->name, kind);
 	else
-		pr_err("%s is not an nsprof recording (bad magic)", r->name);
+		pr_err("%s is not an nsprof recording, nor perf.data", r->name);
 }
 
 static int check_header(const struct rec_reader *r, uint64_t size, struct rec_file_header *h)
@@ -558,16 +558,16 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 	if (r->source_cut)
 		pr_warn("%s comes from a perf.data that is cut or damaged: what is in it is what could be read", r->name);
 	if (d->bad_blocks)
-		pr_warn("%s is damaged in %llu place%s, first at byte %llu: %llu samples could not be read%s",
-			r->name, (unsigned long long)d->bad_blocks, d->bad_blocks == 1 ? "" : "s",
-			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples,
+		pr_warn("%s is damaged in %llu place%s, first at byte %llu: %llu sample%s could not be read%s",
+			r->name, (unsigned long long)d->bad_blocks, plural(d->bad_blocks),
+			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples, plural(d->lost_samples),
 			d->cut ? ", and it is cut at its end" : "");
 	else if (!r->file.complete)
 		pr_warn("%s is cut after %.3f MB: the recorder did not end properly or the file was not copied whole; everything before is shown",
 			r->name, (double)d->cut_at / 1e6);
 	if (d->behind)
-		pr_warn("%s goes on for %llu bytes behind its end, which are not read: of recordings put one behind the other only the first is",
-			r->name, (unsigned long long)d->behind);
+		pr_warn("%s goes on for %llu byte%s behind its end, not read: of recordings put one behind the other only the first is",
+			r->name, (unsigned long long)d->behind, plural(d->behind));
 }
 
 bool rec_reader_check_whole(const struct rec_reader *r)

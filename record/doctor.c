@@ -102,8 +102,8 @@ static void check_processes(struct doctor *d)
 		strbuf_adds(&c->text, ": ");
 	}
 	strbuf_addf(&c->text,
-		    "%u of %u others can be read, %u of them in other mount namespaces",
-		    n->readable, n->seen, n->elsewhere);
+		    "%u of %u other process%s can be read, %u of them in other mount namespaces",
+		    n->readable, n->seen, plural_of(n->seen, "", "es"), n->elsewhere);
 	if (n->err && neighbours_hidden(n))
 		strbuf_adds(&c->remedy, "for the names of the others run as root (sudo); in a "
 					"container add CAP_SYS_PTRACE (docker run "
@@ -276,9 +276,8 @@ static void check_mlock(struct doctor *d)
 		strbuf_adds(&c->text, "no ring can be mapped");
 	else
 		strbuf_addf(&c->text,
-			    "rings of %" PRIu64 " KiB on each of %zu CPUs hold %" PRIu64
-			    " ms of samples%s",
-			    t->ring_bytes / 1024, t->ncpus, t->ring_ms,
+			    "rings of %" PRIu64 " KiB on %s%zu CPU%s hold %" PRIu64 " ms of samples%s",
+			    t->ring_bytes / 1024, plural_of(t->ncpus, "", "each of "), t->ncpus, plural(t->ncpus), t->ring_ms,
 			    t->ring_ms < RING_MS ? " (250 are wanted)" : "");
 }
 

@@ -456,7 +456,7 @@ static void spot_text(const struct perfdata_spot *spot, struct strbuf *sb)
 		strbuf_adds(sb, "in compressed or piped data, or a file of the directory");
 	else
 		strbuf_addf(sb, "at offset 0x%" PRIx64, spot->at);
-	strbuf_addf(sb, ": %s of %u bytes", type, spot->size);
+	strbuf_addf(sb, ": %s of %u byte%s", type, spot->size, plural(spot->size));
 	free(type);
 }
 

@@ -313,9 +313,9 @@ static bool shrink(struct events *ev)
 
 static void explain_map(const struct events *ev, int err)
 {
-	pr_err("cannot map rings of %llu KiB for %zu CPUs: %s: kernel.perf_event_mlock_kb is %ld; "
+	pr_err("cannot map rings of %llu KiB for %zu CPU%s: %s: kernel.perf_event_mlock_kb is %ld; "
 	       "use a smaller -m, or raise it or 'ulimit -l', or run as root",
-	       (unsigned long long)ev->data_bytes / 1024, ev->target->ncpus, strerror(-err),
+	       (unsigned long long)ev->data_bytes / 1024, ev->target->ncpus, plural(ev->target->ncpus), strerror(-err),
 	       perm_sysctl("perf_event_mlock_kb", 516));
 }
 
@@ -326,9 +326,9 @@ static void tell_ring_time(const struct events *ev, uint64_t ms)
 	const bool locked = ev->data_bytes < plan_ring(ev);
 
 	say = ms < RING_MS_SCARCE ? pr_warn : pr_info;
-	say("rings hold %llu ms of samples instead of %d (%llu KiB on each of %zu CPUs, %s)%s",
+	say("rings hold %llu ms of samples instead of %d (%llu KiB on %s%zu CPU%s, %s)%s",
 	    (unsigned long long)ms, RING_MS, (unsigned long long)ev->data_bytes / 1024,
-	    ev->target->ncpus,
+	    plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus, plural(ev->target->ncpus),
 	    locked ? "kernel.perf_event_mlock_kb and 'ulimit -l' allow no more"
 		   : "the memory for all rings together is bounded",
 	    ms >= RING_MS_SCARCE ? ""
@@ -357,9 +357,10 @@ void events_tell(const struct events *ev)
 			ev->missed, plural(ev->missed), plural_of(ev->missed, "it", "them"), plural_of(ev->missed, "it starts", "they start"));
 	if (ev->shared_side)
 		pr_verbose("%zu threads: one event each on each CPU tells of samples and mappings", ev->target->ntids);
-	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on each of %zu CPUs",
+	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on %s%zu CPU%s",
 		   (unsigned long long)ev->data_bytes / 1024, (unsigned long long)ms,
-		   (unsigned long long)ev->side_bytes / 1024, ev->target->ncpus);
+		   (unsigned long long)ev->side_bytes / 1024, plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus,
+		   plural(ev->target->ncpus));
 	if (ev->data_bytes <= ev->record_bytes)
 		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: they will "
 			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",

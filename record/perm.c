@@ -15,6 +15,7 @@
 #include "log.h"
 #include "nsopen.h"
 #include "strbuf.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* PROC_USER_INIT_INO of include/linux/proc_ns.h: not in uapi, but unchanged since 3.8. */
@@ -221,17 +222,17 @@ static void explain_files(int err, const struct target *t, uint64_t nfds)
 	char instead[200] = "";
 
 	/* One for each thread and CPU, where others have one for each CPU. */
-	if (target_is_tasks(t))
+	if (target_is_tasks(t) && t->ntids > 1)
 		snprintf(instead, sizeof(instead), ", or record more than these %zu threads with fewer events: the cgroup or container "
 			 "that they are in (-G, --container), or everything (-a)", t->ntids);
 	if (err == -ENFILE) {
-		pr_err("cannot open %llu events: %s: the whole system has as many files open as fs.file-max allows; raise that%s",
-		       (unsigned long long)nfds, strerror(-err), instead);
+		pr_err("cannot open %llu event%s: %s: the whole system has as many files open as fs.file-max allows; raise that%s",
+		       (unsigned long long)nfds, plural(nfds), strerror(-err), instead);
 		return;
 	}
 	getrlimit(RLIMIT_NOFILE, &rl);
-	pr_err("cannot open %llu events: %s: the limit is %llu; raise it with: ulimit -n %llu%s",
-	       (unsigned long long)nfds, strerror(-err), (unsigned long long)rl.rlim_max,
+	pr_err("cannot open %llu event%s: %s: the limit is %llu; raise it with: ulimit -n %llu%s",
+	       (unsigned long long)nfds, plural(nfds), strerror(-err), (unsigned long long)rl.rlim_max,
 	       (unsigned long long)nfds + PERM_FILES_SPARE, instead);
 }
 

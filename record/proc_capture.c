@@ -18,6 +18,7 @@
 #include "nsopen.h"
 #include "proc.h"
 #include "sort_u64.h"
+#include "util.h"
 #include "xalloc.h"
 
 /* The members of @set in order, owned by the caller. */
@@ -524,12 +525,10 @@ int proctab_capture(struct proctab *pt)
 
 void proctab_tell(const struct proctab *pt)
 {
-	pr_verbose("%" PRIu64 " captures written, %" PRIu64 " of them kept from an earlier file, %" PRIu64
-		   " not possible, %" PRIu64 " files let go early",
-		   pt->captures, pt->captures_served, pt->captures_failed, pt->pins.evicted);
-	pr_verbose("%" PRIu64 " bytes of code captured", pt->code_bytes);
+	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files let go early: %"
+		   PRIu64, pt->captures, pt->captures_served, pt->captures_failed, pt->pins.evicted);
+	pr_verbose("code captured: %" PRIu64 " byte%s", pt->code_bytes, plural(pt->code_bytes));
 	if (pt->seen_refused || pt->maps_refused || pt->dsos.refused)
-		pr_verbose("beyond the limits: %" PRIu64 " addresses, %" PRIu64
-			   " mappings, %" PRIu64 " binaries",
-			   pt->seen_refused, pt->maps_refused, pt->dsos.refused);
+		pr_verbose("beyond the limits: addresses: %" PRIu64 ", mappings: %" PRIu64 ", binaries: %" PRIu64, pt->seen_refused,
+			   pt->maps_refused, pt->dsos.refused);
 }

@@ -182,6 +182,6 @@ void ran_tell_many(const struct ran *r, const struct target *t, const struct cgr
 	if (n > NAMES_SHOWN)
 		strbuf_addf(&names, " and %zu more", n - NAMES_SHOWN);
 	if (n)
-		pr_warn("no samples of %s of %zu cgroups: nothing ran in them, or too little", names.s, t->ncgroups);
+		pr_warn("no samples of %s of %zu cgroups: nothing ran in %s, or too little", names.s, t->ncgroups, plural_of(n, "it", "them"));
 	strbuf_fini(&names);
 }

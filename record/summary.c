@@ -59,13 +59,13 @@ static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 
 	if (s->still->longest && missing && standstill_other(s->still, missing) * 100 < missing * OTHER_PERCENT) {
 		standstill_text(s->still, why);
-		pr_warn("%llu of %llu samples were lost, dropped or cut because the recorder stood still %s", ull(missing),
-			ull(balance_taken(l)), why);
+		pr_warn("%llu of %llu samples %s lost, dropped or cut because the recorder stood still %s", ull(missing),
+			ull(balance_taken(l)), plural_of(missing, "was", "were"), why);
 		return true;
 	}
 	if (s->stall_ns > STALL_NS && l->cut + l->dropped) {
-		pr_warn("of %llu samples %llu were dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
-			ull(balance_taken(l)), ull(l->dropped), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
+		pr_warn("of %llu samples %llu %s dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
+			ull(balance_taken(l)), ull(l->dropped), plural_of(l->dropped, "was", "were"), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
 			(double)s->stall_ns / 1e9,
 			s->stays ? "its file system did not answer; use -o on another one" : "who reads it did not read");
 		return true;
@@ -79,16 +79,16 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 	uint64_t all = balance_taken(l);
 
 	if (l->lost_kernel && !stood)
-		pr_warn("%llu of %llu samples were lost because the rings were full: use -m larger "
+		pr_warn("%llu of %llu samples %s lost because the rings were full: use -m larger "
 			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
-			ull(l->lost_kernel), ull(all), ull(s->ring_bytes / 1024));
+			ull(l->lost_kernel), ull(all), plural_of(l->lost_kernel, "was", "were"), ull(s->ring_bytes / 1024));
 	if (l->cut + l->dropped && !stood)
 		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
 			"dropped %llu: use a lower -F (larger -c) or a smaller --call-graph dwarf,SIZE, or write "
 			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
 	if (l->lost_sideband)
-		pr_warn("%llu records about mappings and processes were lost (they are no samples): "
-			"some names may be missing", ull(l->lost_sideband));
+		pr_warn("%llu record%s about mappings and processes (no sample%s) %s lost: some names may be missing", ull(l->lost_sideband),
+			plural(l->lost_sideband), plural(l->lost_sideband), plural_of(l->lost_sideband, "was", "were"));
 	if (l->throttled)
 		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F (larger -c)",
 			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
@@ -148,7 +148,7 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 	else if (s->clock && s->used_known)
 		tell_unseen(s->used_us * 1000, o, s);
 	else if (l->own)
-		pr_warn("no samples of the target: all %llu were of %s", ull(l->own),
+		pr_warn("no samples of the target: %s of %s", l->own == 1 ? "the only one was" : "all were",
 			s->picked ? "other cgroups" : "the recorder itself");
 	else if (!l->have_count || s->picked)
 		pr_warn("no samples: nothing ran in the target while it was recorded, or too little for one");

@@ -171,7 +171,7 @@ static int scale_side(struct diff_cmd *c, unsigned int side, const char *s, cons
 	for (size_t i = 0; i < c->nin; i++)
 		inputs += c->in[i].side == side;
 	if (given != 1 && given != inputs) {
-		pr_err("--scale '%s': %zu numbers for %zu files", c->scale, given, inputs);
+		pr_err("--scale '%s': %zu number%s for %zu file%s", c->scale, given, plural(given), inputs, plural(inputs));
 		return -EINVAL;
 	}
 	for (size_t i = 0, k = 0; i < c->nin; i++)

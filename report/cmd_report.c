@@ -328,7 +328,7 @@ static void put_grid(const struct report_in *in, const struct grid *g, FILE *to)
 static void warn_hidden(uint64_t rows)
 {
 	if (rows)
-		pr_warn("%" PRIu64 " more rows are left out: --limit 0 --percent-limit 0 gives all", rows);
+		pr_warn("%" PRIu64 " more %s left out: --limit 0 --percent-limit 0 gives all", rows, plural_of(rows, "row is", "rows are"));
 }
 
 /* @g as the format has it, but for @hidden rows; @name: its key in JSON. */

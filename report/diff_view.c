@@ -188,8 +188,8 @@ static int by_rate(const void *a, const void *b)
 	return rx < ry ? 1 : rx > ry ? -1 : x < y ? -1 : x > y;
 }
 
-/* Of the ten largest functions' self, the least and the most that a change has to be to be found 8 times of 10. */
-static bool detectable(const struct diff *d, double *low, double *high)
+/* Of the ten largest functions' self, the least and the most that a change has to be to be found 8 times of 10. How many have one. */
+static size_t detectable(const struct diff *d, double *low, double *high)
 {
 	const struct diff_column **c = xcalloc(d->nrows, sizeof(*c));
 	size_t n = 0;
@@ -205,21 +205,24 @@ static bool detectable(const struct diff *d, double *low, double *high)
 		*high = MAX(*high, diff_stat_detectable(&d->stat, c[i]));
 	}
 	free(c);
-	return n > 0;
+	return n;
 }
 
-/* Changes of @low to @high of the functions that cost most could be told from chance. A share cannot change by more than 100 points. */
-static void add_detectable(const struct diff_view *v, double low, double high, struct strbuf *out)
+/* Changes of @low to @high of the @n functions that cost most could be told from chance. A share cannot change by more than 100 points. */
+static void add_detectable(const struct diff_view *v, size_t n, double low, double high, struct strbuf *out)
 {
 	const double most = v->d->opts.per == DIFF_PER_TOTAL ? 100 : INFINITY;
+	char least[32], largest[32];
 
 	if (low > most) {
 		strbuf_adds(out, "; the recordings are too short for any change to be seen");
 		return;
 	}
-	strbuf_addf(out, "; of the ten largest, changes %s %.*g", high > most ? "from" : "of", low < 100 ? 2 : 6, low);
-	if (high <= most)
-		strbuf_addf(out, " to %.*g", high < 100 ? 2 : 6, high);
+	snprintf(least, sizeof(least), "%.*g", low < 100 ? 2 : 6, low);
+	snprintf(largest, sizeof(largest), "%.*g", high < 100 ? 2 : 6, high);
+	strbuf_addf(out, "; of the %slargest, changes %s %s", n < 10 ? "" : "ten ", high > most ? "from" : "of", least);
+	if (high <= most && strcmp(least, largest) != 0)
+		strbuf_addf(out, " to %s", largest);
 	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some none" : "");
 }
 
@@ -235,6 +238,7 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 {
 	const struct diff *d = v->d;
 	double low, high;
+	size_t n;
 
 	if (v->aa)
 		strbuf_addf(out, "same against same, changes %.2g times what is expected: ", diff_stat_noise(&d->stat));
@@ -259,8 +263,9 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 			    diff_rate(d, r, DIFF_BEFORE, value) * v->factor, v->unit, diff_rate(d, r, DIFF_AFTER, value) * v->factor,
 			    v->unit);
 	}
-	if (d->stat.method != DIFF_BY_COUNT && detectable(d, &low, &high))
-		add_detectable(v, low * v->factor, high * v->factor, out);
+	n = d->stat.method == DIFF_BY_COUNT ? 0 : detectable(d, &low, &high);
+	if (n)
+		add_detectable(v, n, low * v->factor, high * v->factor, out);
 }
 
 static void add_side(const struct diff_view *v, unsigned int side, const char *before, struct strbuf *out)
@@ -296,7 +301,7 @@ static void add_side(const struct diff_view *v, unsigned int side, const char *b
 		if (value)
 			strbuf_addf(out, ", %.1f s", strtod(value, NULL) / 1e9);
 		if (d->opts.per == DIFF_PER_UNIT)
-			strbuf_addf(out, ", %g units", v->in[i].scale);
+			strbuf_addf(out, ", %g unit%s", v->in[i].scale, v->in[i].scale == 1 ? "" : "s");
 		strbuf_addc(out, '\n');
 	}
 }

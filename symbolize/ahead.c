@@ -281,7 +281,7 @@ static void on_tick(struct ahead *ah)
 	if (++ah->ticks < 10 || !ah->opts->progress)
 		return;
 	ah->shown = true;
-	fprintf(stderr, "\rnames of %zu of %zu addresses ", atomic_load(&ah->ndone), ah->nasks);
+	fprintf(stderr, "\rnames of %zu of %zu address%s ", atomic_load(&ah->ndone), ah->nasks, plural_of(ah->nasks, "", "es"));
 }
 
 static bool tick_is_due(const struct ahead *ah)

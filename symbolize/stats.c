@@ -92,7 +92,7 @@ void stats_hint(const struct stats_input *in)
 		hint_gap(&sb, gap);
 	}
 	if (rec_reader_ledger(in->reader, &led) && (balance_missing(&led) || led.throttled)) {
-		strbuf_addf(&sb, "of %" PRIu64 " samples ", balance_taken(&led));
+		strbuf_addf(&sb, "of %" PRIu64 " sample%s ", balance_taken(&led), plural(balance_taken(&led)));
 		balance_text(&led, &sb);
 		strbuf_adds(&sb, " (record with larger -m, or lower -F or larger -c); ");
 	}
@@ -117,7 +117,7 @@ void stats_throttled(const struct replay *rp)
 			more += sb.len != 0;
 	}
 	if (more)
-		pr_info("and %zu more containers were throttled: see nsprof info", more);
+		pr_info("and %zu more %s throttled: see nsprof info", more, plural_of(more, "container was", "containers were"));
 	strbuf_fini(&sb);
 }
 
@@ -132,7 +132,7 @@ static void print_verdicts(const struct stats_input *in)
 	for (i = 1; i < c->tree.n; i++)
 		stacks += c->tree.nodes[i].samples != 0;
 	fprintf(stderr,
-		"samples: %" PRIu64 ", unwinder %s, %zu unique stacks, %zu unique addresses\n",
+		"samples: %" PRIu64 ", unwinder %s, unique stacks: %zu, unique addresses: %zu\n",
 		c->samples, in->unwinder, stacks, c->locs.n);
 	for (e = 0; e < UNWIND_END_MAX; e++) {
 		if (c->verdicts[e])
@@ -262,13 +262,13 @@ static void print_ledger(struct rec_reader *r)
 		return;
 	}
 	fprintf(stderr,
-		"losses: %" PRIu64 " samples in the kernel, %" PRIu64 " by the recorder, %" PRIu64
-		" side-band records; throttled %" PRIu64 " times\n",
-		led.lost_kernel, led.dropped, led.lost_sideband, led.throttled);
+		"losses: %" PRIu64 " sample%s in the kernel, %" PRIu64 " by the recorder, %" PRIu64
+		" side-band record%s; throttled %" PRIu64 " time%s\n", led.lost_kernel, plural(led.lost_kernel), led.dropped,
+		led.lost_sideband, plural(led.lost_sideband), led.throttled, plural(led.throttled));
 	fprintf(stderr,
-		"taken:  %" PRIu64 " samples: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64
+		"taken:  %" PRIu64 " sample%s: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64
 		" lost, %" PRIu64 " dropped, %" PRIu64 " of the recorder itself\n",
-		balance_taken(&led), led.kept, led.cut, led.lost_kernel, led.dropped, led.own);
+		balance_taken(&led), plural(balance_taken(&led)), led.kept, led.cut, led.lost_kernel, led.dropped, led.own);
 }
 
 void stats_print(const struct stats_input *in)

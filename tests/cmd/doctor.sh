@@ -189,9 +189,9 @@ else
 	as=(sh -c 'ulimit -l 64; exec "$@"' sh "${NOBODY[@]}")
 	doctor
 	"${as[@]}" "$NSPROF" record -o /dev/null -- true 2>record.err
-	if rings=$(grep -oE "rings hold [0-9]+ ms of samples instead of 250 \([0-9]+ KiB on each" record.err); then
+	if rings=$(grep -oE "rings hold [0-9]+ ms of samples instead of 250 \([0-9]+ KiB on" record.err); then
 		read -r _ _ ms _ _ _ _ _ _ kib _ <<<"${rings/(/}"
-		said "not ok" "locked memory" "mmap: Operation not permitted: no more can be locked; rings of $kib KiB on each of $cpus CPUs hold $ms ms of samples \(250 are wanted\); raise kernel.perf_event_mlock_kb"
+		said "not ok" "locked memory" "mmap: Operation not permitted: no more can be locked; rings of $kib KiB on (each of $cpus CPUs|1 CPU) hold $ms ms of samples \(250 are wanted\); raise kernel.perf_event_mlock_kb"
 	else
 		skip "user: locked memory" "64 KiB and kernel.perf_event_mlock_kb are enough: $(cat record.err)"
 	fi

@@ -285,7 +285,7 @@ sleep 0.1
 kill -INT "$recorder"
 wait "$recorder"
 balances "a storm while the recorder stands: mappings are lost, and counted apart" side.data sideband
-like "and it says what that means" "$(cat side.data.err)" "records about mappings and processes were lost \(they are no samples\)"
+like "and it says what that means" "$(cat side.data.err)" "records? about mappings and processes \(no samples?\) w(as|ere) lost: some names may be missing"
 
 # ---- throttling: more interrupts in a tick than the limit allows. 20 kHz is above what others here ask for.
 # A CPU that is idle takes no samples, and so has nothing to throttle: both are kept busy.
