@@ -213,7 +213,10 @@ static void find_process(struct containers *cs, struct container *c, const struc
 	take_bundle(cs, e);
 	/* It was told to make no cgroup (podman --cgroups=disabled): the process is in that of who started it. */
 	if (!e->cgroup[0] && e->start_ticks) {
-		c->outside = e->pid;
+		if (cs->trust == ROOT_UID || containers_is_users(path, cs->trust)) {
+			c->outside = e->pid;
+			c->outside_uid = cs->trust;
+		}
 		return;
 	}
 	/* Its first process may have moved further down. */
@@ -256,7 +259,7 @@ void containers_note(void *ctx, const struct runtime_entry *e)
 
 	find_process(cs, c, e);
 	/* What a user writes about containers that are not his own is not believed. */
-	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust))
+	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust) && !(c->outside && c->outside_uid == cs->trust))
 		return;
 	c->stated = true;
 	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");

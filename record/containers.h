@@ -25,6 +25,7 @@ struct container {
 	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
 	uint32_t pid;		/* its first process; 0 = unknown or not running */
 	uint32_t outside;	/* its first process, where the runtime has made no cgroup for it; 0 = it has one, or does not run */
+	uint32_t outside_uid;	/* who says so */
 	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running, or it has none */
 	/*
 	 * Where others of its name and pod run at the same time: ":" and its runtime, or the beginning of its id if the runtime is theirs, too.
@@ -63,6 +64,9 @@ void containers_refresh(struct containers *cs);
 
 /* Those that run, in the order of their cgroups' paths. */
 const struct container *containers_all(const struct containers *cs, size_t *n);
+
+/* A process is in it. Of those above some may have left their cgroup behind. */
+bool containers_populated(const struct containers *cs, const struct container *c);
 
 /* Those that run without a cgroup of their own: in the one of who started them, so that nothing tells whose a process there is. */
 const struct container *containers_outside(const struct containers *cs, size_t *n);

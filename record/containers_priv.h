@@ -47,8 +47,6 @@ bool containers_is_users(const char *cgroup, uint32_t uid);
 void containers_look(struct containers *cs, size_t from, const char *only);
 /* What runtimes of the system say of those that are not known to run, whatever their cgroups are called. */
 void containers_look_new(struct containers *cs);
-/* A process is in it. */
-bool containers_populated(const struct containers *cs, const struct container *c);
 /* docker's, podman's, CRI-O's and a pod's always have a name; others if somebody says so. Before finish(). */
 bool containers_unnamed(const struct container *c);
 

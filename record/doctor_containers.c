@@ -10,7 +10,8 @@ void doctor_container_names(struct check *c)
 {
 	struct cgroup_fs fs;
 	struct containers *cs;
-	size_t n;
+	const struct container *all;
+	size_t n, live = 0;
 	int err = cgroup_fs_open(&fs);
 
 	if (err) {
@@ -19,16 +20,18 @@ void doctor_container_names(struct check *c)
 		return;
 	}
 	cs = containers_new(&fs, NULL);
-	containers_all(cs, &n);
+	all = containers_all(cs, &n);
+	for (size_t i = 0; i < n; i++)
+		live += containers_populated(cs, &all[i]);
 	containers_why(cs, &c->text);
-	if (!n)
+	if (!live)
 		containers_unreadable(cs, &c->text);
 	if (c->text.len) {
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_adds(&c->remedy, geteuid() ? "run as root (sudo)" :
 					"nsprof record and nsprof ps look into further directories with --runtime-root DIR");
-	} else if (n) {
-		strbuf_addf(&c->text, "%zu container%s, all of whose names are known", n, n > 1 ? "s" : "");
+	} else if (live) {
+		strbuf_addf(&c->text, "%zu container%s, all of whose names are known", live, live > 1 ? "s" : "");
 	} else {
 		strbuf_adds(&c->text, "no container runs");
 	}

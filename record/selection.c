@@ -73,7 +73,7 @@ static void list_some(const struct choice *ch, struct strbuf *sb,
 
 	all = containers_all(ch->cs, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (is ? !is(&all[i], arg) : all[i].sandbox)
+		if (is ? !is(&all[i], arg) : all[i].sandbox || !containers_populated(ch->cs, &all[i]))
 			continue;
 		if (hits++ < LISTED)
 			describe(sb, &all[i]);
@@ -163,14 +163,15 @@ static int choose_container(struct choice *ch, const char *arg)
 	size_t n;
 
 	all = containers_all(ch->cs, &n);
-	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
+	/* Each way first among those that run, then among what has left its cgroup behind. */
+	for (size_t w = 0; w < 2 * ARRAY_SIZE(ways); w++) {
 		const struct container *hit = NULL;
 
 		for (size_t i = 0; i < n; i++) {
-			if (!ways[w](&all[i], arg))
+			if (!ways[w / 2](&all[i], arg) || (w % 2 == 0 && !containers_populated(ch->cs, &all[i])))
 				continue;
 			if (hit)
-				return several(ch, "--container", arg, ways[w],
+				return several(ch, "--container", arg, ways[w / 2],
 					       "give more of the id, NAME:RUNTIME, or --pod POD/CONTAINER");
 			hit = &all[i];
 		}

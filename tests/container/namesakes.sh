@@ -14,15 +14,17 @@ over() {
 } 2>/dev/null
 later over
 
-id() { printf '%s%064d' "$1" 0 | cut -c -64; }
+# Of its own: the same test may run elsewhere on this machine.
+TWIN=twin-$$
+id() { printf '%s%08x%054d' "$1" $$ 0; }
 DOCKER=$(id d1) ONE=$(id e1) TWO=$(id e2) LATER=$(id d2) LEFT=$(id d3) ALONE=$(id e4)
 S=$T/state
 for c in "$DOCKER" "$LATER" "$LEFT"; do
 	mkdir -p "$S/containers/$c"
-	jq -n --arg id "$c" '{ ID: $id, Name: "/twin", Config: { Image: "shop:1" } }' >"$S/containers/$c/config.v2.json"
+	jq -n --arg id "$c" --arg twin "/$TWIN" '{ ID: $id, Name: $twin, Config: { Image: "shop:1" } }' >"$S/containers/$c/config.v2.json"
 done
 mkdir "$S/overlay-containers"
-jq -n --arg one "$ONE" --arg two "$TWO" --arg alone "$ALONE" '[[$one, "twin"], [$two, "twin"], [$alone, "alone"]] |
+jq -n --arg one "$ONE" --arg two "$TWO" --arg alone "$ALONE" --arg twin "$TWIN" '[[$one, $twin], [$two, $twin], [$alone, "alone"]] |
 	map({ id: .[0], names: [.[1]], metadata: "{}" })' >"$S/overlay-containers/containers.json"
 runs() { # CGROUP PROGRAM ARGS...
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
@@ -62,23 +64,24 @@ runs "libpod-$ONE" "$TARGETS/spin-a" 600
 runs "libpod-$ALONE" "$TARGETS/spin" 600
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$LEFT"	# left behind, with no process
 is "of two runtimes: by these" "$(called "${PIDS[*]}" -G "$CTR_CGROOT")" "alone;spin
-twin:docker;spin
-twin:podman;spin-a"
+$TWIN:docker;spin
+$TWIN:podman;spin-a"
+is "what was left behind is not meant by the name" "$(called "${PIDS[0]}" --container $TWIN:docker)" "$TWIN:docker;spin"
 rmdir "$CTR_V2/$CTR_CGROOT/docker/$LEFT"
 runs "libpod-$TWO" "$TARGETS/spin-nobid" 600
 is "of one runtime: by their ids" "$(called "${PIDS[*]}" -G "$CTR_CGROOT")" "alone;spin
-twin:docker;spin
-twin:e10000000000;spin-a
-twin:e20000000000;spin-nobid"
-is "all CPUs: the same" "$(called "${PIDS[*]}" -a | grep ^twin)" "twin:docker;spin
-twin:e10000000000;spin-a
-twin:e20000000000;spin-nobid"
-is "chosen by name and runtime" "$(called "${PIDS[0]}" --container twin:docker)" "twin:docker;spin"
-is "chosen by name and id" "$(called "${PIDS[3]}" --container twin:e2)" "twin:e20000000000;spin-nobid"
+$TWIN:docker;spin
+$TWIN:${ONE:0:12};spin-a
+$TWIN:${TWO:0:12};spin-nobid"
+is "all CPUs: the same" "$(called "${PIDS[*]}" -a | grep "^$TWIN")" "$TWIN:docker;spin
+$TWIN:${ONE:0:12};spin-a
+$TWIN:${TWO:0:12};spin-nobid"
+is "chosen by name and runtime" "$(called "${PIDS[0]}" --container $TWIN:docker)" "$TWIN:docker;spin"
+is "chosen by name and id" "$(called "${PIDS[3]}" --container "$TWIN:${TWO:0:3}")" "$TWIN:${TWO:0:12};spin-nobid"
 rm -f "$T/none"
-check_rc "not chosen by the name alone" 1 "$NSPROF" record --runtime-root "$S" --container twin --duration 0.1 -o "$T/none"
-like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container twin is not clear: it may be .*twin \(docker d10000000000\).*NAME:RUNTIME"
-check_rc "nor by a runtime that two have" 1 "$NSPROF" record --runtime-root "$S" --container twin:podman --duration 0.1 -o "$T/none"
+check_rc "not chosen by the name alone" 1 "$NSPROF" record --runtime-root "$S" --container "$TWIN" --duration 0.1 -o "$T/none"
+like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container $TWIN is not clear: it may be .*$TWIN \(docker ${DOCKER:0:12}\).*NAME:RUNTIME"
+check_rc "nor by a runtime that two have" 1 "$NSPROF" record --runtime-root "$S" --container $TWIN:podman --duration 0.1 -o "$T/none"
 
 # One that begins while another of its name is recorded: what was called "twin" once stays so.
 kill -KILL "${PIDS[@]:1}"
@@ -90,6 +93,6 @@ ran "${PIDS[@]}"
 runs "docker/$LATER" "$TARGETS/spin-a" 600
 ran "${PIDS[1]}"
 end
-is "one that begins later" "$(grep ^twin "$T/got")" "twin:d20000000000;spin-a
-twin;spin"
+is "one that begins later" "$(grep "^$TWIN" "$T/got")" "$TWIN:${LATER:0:12};spin-a
+$TWIN;spin"
 done_testing

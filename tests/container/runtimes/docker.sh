@@ -53,6 +53,19 @@ rt_lives "$(first)" again
 like "docker restart: told" "$("$NSPROF" info "$T/lives")" "cgroup '/$CG' was made anew and is sampled again"
 
 rt_begins "$DOCKER" -H "unix://$D/docker.sock" run --rm --name late --network none nsprof-test:1 /app/rt-late 0.5
+# A health check that fires meanwhile: docker runs it in the container.
+dk run -d --name checked --network none --health-cmd "/app/spin-a --cpu 0.2" --health-interval 1s nsprof-test:1 /app/spin 600 >"$T/log" 2>&1 ||
+	fail "docker with a health check" "$(cat "$T/log")"
+"$NSPROF" record -F 499 -a -o "$T/checked" >"$T/log" 2>&1 &
+RECORDER=$!
+wait_for '[ -s "$T/checked" ]' 20
+wait_for '[ "$(dk inspect -f "{{len .State.Health.Log}}" checked)" -ge 1 ]' 30
+kill -INT "$RECORDER"
+wait "$RECORDER"
+"$NSPROF" symbolize -q --no-inline --by container,comm "$T/checked" | cut -d';' -f1,2 | sort -u >"$T/f"
+is "a health check's program is in its container" "$(grep ';spin-a$' "$T/f")" "checked;spin-a"
+is "the engine is in none" "$(grep -E ';(dockerd|containerd|containerd-shim|docker)$' "$T/f" | grep -v '^host;')" ""
+dk rm -f checked >"$T/log"
 create() { dk create --name "$1" --network none nsprof-test:1 /app/spin 60; }
 rt_twins create "dk start"
 

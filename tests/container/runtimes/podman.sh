@@ -44,6 +44,26 @@ if pm pod create --name shop --infra=false --cgroup-parent "/$CTR_CGROOT" >"$T/l
 else
 	skip "a pod" "podman makes none here: $(tail -n 1 "$T/log")"
 fi
+# A pod with a container of its own, "pause", which nobody asks for.
+printf '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]\n' >"$T/containers.conf"
+if CONTAINERS_CONF=$T/containers.conf pm pod create --name store --network none --cgroup-parent "/$CTR_CGROOT" >"$T/log" 2>&1 &&
+	CONTAINERS_CONF=$T/containers.conf pm run -d --pod store --name desk nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
+	"$NSPROF" ps --json --interval 0.01 >"$T/ps"
+	is "a pod with pause: its container, and nothing else" "$(jq -r --arg cg "/$CTR_CGROOT/" \
+		'.containers[] | select((.cgroup | startswith($cg)) and .processes > 0) | .name' "$T/ps" | sort | paste -sd ' ')" "desk $WEB"
+	check_rc "pause cannot be chosen" 1 "$NSPROF" record --container "$(pm ps -a --filter pod=store --format '{{.Names}}' | grep infra)" --duration 0.1 -o "$T/none"
+	check "a pod with pause is removed" pm pod rm -f -t 0 store
+else
+	skip "a pod with pause" "podman makes none here: $(tail -n 1 "$T/log")"
+fi
+# Who starts it has a cgroup, of which it gets a part; a health check runs in it.
+pm run -d --name checked "${OPTIONS[@]}" --cgroupns host --health-cmd "/app/spin-a --cpu 0.2" nsprof-test /app/spin 600 >"$T/log" 2>&1 ||
+	fail "podman with a health check" "$(cat "$T/log")"
+rt_record "$T/checked" -a -- bash -c 'pm healthcheck run checked'
+"$NSPROF" symbolize -q --no-inline --by container,comm "$T/checked" | cut -d';' -f1,2 | sort -u >"$T/f"
+is "a health check's program is in its container" "$(grep ';spin-a$' "$T/f")" "checked;spin-a"
+is "conmon and podman are in none" "$(grep -E ';(conmon|podman)$' "$T/f" | grep -vE '^(host|/)')" ""
+check "podman rm of what was checked" pm rm -f -t 0 checked
 create() { pm create --name "$1" "${OPTIONS[@]}" nsprof-test /app/spin 60; }
 rt_twins create "pm start"
 check "podman rm -f" pm rm -f "$WEB"

@@ -64,6 +64,14 @@ later 'far rm -f -t 0 -a'
 tar c -C "$T/root" . | far import -q - nsprof-test >"$T/log" 2>&1
 far run -d --name afar "${OPTIONS[@]}" nsprof-test /app/spin 600 >"$T/id" 2>"$T/log" || fail "podman with its storage elsewhere" "$(cat "$T/log")"
 is "storage elsewhere" "$("$NSPROF" ps --json --interval 0.1 | jq -r --arg id "$(tail -n 1 "$T/id")" '.containers[] | select(.id == $id) | .runtime + " " + .name')" "podman afar"
+# In a cgroup that is not its own.
+pm run -d --cgroups=disabled --name nocg --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 nsprof-test /app/spin 600 >"$T/log" 2>&1 ||
+	fail "podman --cgroups=disabled" "$(cat "$T/log")"
+NOCG=$(pm inspect -f '{{.State.Pid}}' nocg 2>"$T/log")
+is "no cgroup of its own: it names none" "$("$NSPROF" ps --json --interval 0.1 | jq -r --arg cg "/$CTR_CGROOT/" '.containers[] | select((.cgroup | startswith($cg)) and .processes > 0) | .name' | sort | paste -sd ' ')" "afar mine"
+check_rc "no cgroup of its own: it cannot be chosen" 1 "$NSPROF" record --container nocg --duration 0.1 -o "$T/none"
+like "no cgroup of its own: what to do" "$(cat "$T/check.err")" "container 'nocg' runs without a cgroup of its own.* -p $NOCG records"
+pm rm -f -t 0 nocg >"$T/log" 2>&1
 check "podman exec" pm exec -d mine /app/spin-a 30
 rt_exec
 again() { pm restart -t 0 mine >"$T/log" 2>&1; PID=$(first); }
@@ -72,6 +80,14 @@ rt_lives "$(first)" again
 export -f pm as_user
 export T USER_ID STATE_DIR HOME_DIR CTR_V2 SLICE
 rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
+
+# Another user may look into neither the home nor the runtime directory.
+mkdir "$T/bin"
+cp "$BUILD/bin"/nsprof* "$T/bin"
+setpriv --reuid $((USER_ID + 1)) --clear-groups "$T/bin/nsprof" ps --interval 0.01 >"$T/ps" 2>"$T/err"
+like "another user: which folders, and why" "$(cat "$T/err")" "no name for .*: cannot read .*'$HOME_DIR', '$STATE_DIR': Permission denied \(names need root\)"
+is "another user: once" "$(wc -l <"$T/err")" 1
+is "the user" "$(as_user "$T/bin/nsprof" ps --json --interval 0.01 2>"$T/err" | jq -r --arg id "$RT_ID" '.containers[] | select(.id == $id) | .name')" mine
 
 # What the user writes about a container that is not his own.
 OTHER=$(printf 'ffff%060d' 1)
