@@ -141,6 +141,23 @@ static void docker_one(struct scan *sc, const char *path, const char *id)
 	state_close(root);
 }
 
+/* With user namespaces it has its data root in one of its own, called "UID.GID" (setupDaemonRoot() in daemon/daemon_unix.go). */
+static bool is_remapped(const char *name)
+{
+	const size_t uid = strspn(name, "0123456789"), gid = name[uid] == '.' ? strspn(name + uid + 1, "0123456789") : 0;
+
+	return uid && gid && !name[uid + 1 + gid];
+}
+
+static void docker_remapped(struct scan *sc, const char *top, const char *name)
+{
+	char sub[PATH_MAX];
+
+	(void)top;
+	if (is_remapped(name) && (size_t)snprintf(sub, sizeof(sub), "%s/containers", name) < sizeof(sub))
+		each_id(sc, sub, docker_one);
+}
+
 /* ---- containers-storage: podman and CRI-O ---- */
 
 /* An OCI configuration by podman or CRI-O (pkg/annotations of cri-o, libpod's container_internal_linux.go). */
@@ -344,6 +361,7 @@ int runtimes_scan(int dirfd, const char *only, void (*fn)(void *ctx, const struc
 	struct scan sc = { .dirfd = dirfd, .only = only, .fn = fn, .ctx = ctx };
 
 	each_id(&sc, "containers", docker_one);
+	each_dir(&sc, ".", docker_remapped);
 	each_dir(&sc, ".", storage_driver);
 	each_dir(&sc, TASKS, containerd_namespace);
 	each_dir(&sc, "runc", runc_namespace);

@@ -23,6 +23,7 @@ struct runtime_entry {
  * Calls @fn for each container that the files below @dirfd tell of, whichever of the known layouts they are in:
  *
  *	containers/ID/config.v2.json			docker's data root
+ *	UID.GID/containers/ID/config.v2.json		the same with --userns-remap
  *	DRIVER-containers/containers.json		containers-storage(5): podman, CRI-O
  *	DRIVER-containers/ID/userdata/config.json	the same and its run root, OCI annotations
  *	ID/state.json, ID/status			runc, crun

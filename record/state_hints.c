@@ -75,11 +75,33 @@ bool state_hint_bundle(const char *path, char *dir, size_t size)
 	return at ? copy(path, (size_t)(at - path), dir, size) : container_dir(path, dir, size);
 }
 
+/* "DIR/rootfs/SNAPSHOTTER/ID" of docker with containerd's image store (daemon/snapshotter/mount.go). */
+static bool snapshot_root(const char *path, char *dir, size_t size)
+{
+	static const char rootfs[] = "/rootfs";
+	const char *id = strrchr(path, '/'), *snapshotter, *top;
+
+	if (!id || !is_id(id + 1))
+		return false;
+	snapshotter = before_name(path, id);
+	top = snapshotter ? before_name(path, snapshotter) : NULL;
+	return top && (size_t)(snapshotter - top) == sizeof(rootfs) - 1 && !memcmp(top, rootfs, sizeof(rootfs) - 1) &&
+	       copy(path, (size_t)(top - path), dir, size);
+}
+
+/* A layer of the same, where docker runs containerd itself. */
+static bool snapshot_layer(const char *path, char *dir, size_t size)
+{
+	const char *at = strstr(path, "/containerd/daemon/io.containerd.snapshotter.v1.");
+
+	return at && copy(path, (size_t)(at - path), dir, size);
+}
+
 bool state_hint_mount(const struct proc_mount *m, char *dir, size_t size)
 {
 	if (!strncmp(m->type, "fuse", 4))
 		return false;
-	return state_hint_bundle(m->point, dir, size) || layer(m->point, "merged", dir, size);
+	return state_hint_bundle(m->point, dir, size) || layer(m->point, "merged", dir, size) || snapshot_root(m->point, dir, size);
 }
 
 bool state_hint_overlay(const struct proc_mount *m, char *dir, size_t size)
@@ -88,7 +110,7 @@ bool state_hint_overlay(const struct proc_mount *m, char *dir, size_t size)
 
 	return !strcmp(m->point, "/") && !strcmp(m->type, "overlay") &&
 	       procfs_mount_option(m->options, "upperdir", upper, sizeof(upper)) && upper[0] == '/' &&
-	       layer(upper, "diff", dir, size);
+	       (layer(upper, "diff", dir, size) || snapshot_layer(upper, dir, size));
 }
 
 /* ---- command lines ---- */

@@ -65,18 +65,19 @@ alone() { # NAME TEXT EXPRESSION
 
 # ---- told by who runs on the host ----
 
-MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7)
+MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7) REMAPPED=$(id a8)
 docker_state "$F/mounted" "$MOUNTED" by-mount
 mkdir -p "$F/mounted/containers/$MOUNTED/mounts/shm"
 mount -t tmpfs tmpfs "$F/mounted/containers/$MOUNTED/mounts/shm"
 # Where process 1 is in another mount namespace it does not know that mount, and nobody has a name for that container.
-RUN=18
+RUN=19
 if grep -q " $F/mounted/containers/" /proc/1/mountinfo; then
 	lives "docker/$MOUNTED"
-	RUN=19
+	RUN=20
 fi
-for c in "$ARGS" "$SHIM" "$CONFIG" "$RELATIVE"; do lives "docker/$c"; done
+for c in "$ARGS" "$SHIM" "$CONFIG" "$RELATIVE" "$REMAPPED"; do lives "docker/$c"; done
 docker_state "$F/args" "$ARGS" by-args
+docker_state "$F/args/165536.165536" "$REMAPPED" by-remapped
 process host dockerd -H fd:// --data-root "$F/args"
 docker_state "$F/config" "$CONFIG" by-config
 echo '{ "data-root": "'"$F/config"'" }' >"$F/daemon.json"
@@ -160,12 +161,13 @@ mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(sed -n \\\$p '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look
-if [ $RUN = 19 ]; then
+if [ $RUN = 20 ]; then
 	is "a mount of the host" "$(named "$MOUNTED")" "docker by-mount"
 else
 	skip "a mount of the host" "process 1 is in another mount namespace"
 fi
 is "dockerd --data-root" "$(named "$ARGS")" "docker by-args"
+is "dockerd --userns-remap" "$(named "$REMAPPED")" "docker by-remapped"
 is "dockerd --config-file" "$(named "$CONFIG")" "docker by-config"
 is "dockerd -g, relative" "$(named "$RELATIVE")" "docker by-relative"
 is "conmon's bundle" "$(named "$CONMON")" "podman by-conmon"
@@ -188,7 +190,7 @@ is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
 alone "ps: which have no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
 unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/ps.err")" "b00000000000"
 like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
-like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/args' \\(dockerd\\)"
+like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/given' \\(--runtime-root\\)"
 is "ps: once" "$(wc -l <"$T/ps.err")" 1
 at "docker/$ARGS" "$TARGETS/spin" 600
 check "record: by a name from elsewhere" "$NSPROF" record --container by-args --duration 0.5 -o "$T/data"

@@ -51,6 +51,13 @@ static void test_mounts(void **state)
 		     "81 29 0:51 / /data/run/overlay-containers/" ID "/userdata/shm rw - tmpfs shm rw\n"
 		     "82 29 0:52 / /run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/rootfs rw - overlay overlay rw\n",
 		     "/data/storage /data/run /run/k3s/containerd ");
+	/* docker with containerd's image store */
+	check_mounts("80 29 0:50 / /data/docker/rootfs/overlayfs/" ID " rw - overlay overlay rw\n"
+		     "81 29 0:51 / /data/rootfs/x/0123 rw - overlay overlay rw\n"
+		     "82 29 0:52 / /rootfs/overlayfs/" ID " rw - overlay overlay rw\n"
+		     "83 29 0:53 / / rw - overlay overlay rw,upperdir=/data/d/containerd/daemon/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs\n"
+		     "84 29 0:54 / / rw - overlay overlay rw,upperdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs\n",
+		     "/data/docker - - own:/data/d - ");
 	/* A user's own file system, and what only looks alike. */
 	check_mounts("80 29 0:50 / /home/u/containers/" ID "/x rw - fuse.sshfs host: rw\n"
 		     "81 29 0:51 / /data/containers/0123/x rw - tmpfs shm rw\n"
