@@ -230,15 +230,22 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 	demangle_names(list.names, 0, MIN(part, list.n));
 }
 
-/* Debug info of a binary; the addresses behind the first part of it become jobs of their own. */
+/*
+ * Symbols, and debug info if there is any. The addresses behind its first part become jobs of their own; @job is left with
+ * those that are still to be looked up.
+ */
 static void open_binary(struct ahead *ah, struct job *job)
 {
 	struct svma starts[THREADS_MAX];
 	size_t n, want, parts;
 
 	find_symbols(ah, job);
-	if (!ah->opts->inlines && !ah->opts->lines)
+	/* Of most binaries that is all. */
+	if ((!ah->opts->inlines && !ah->opts->lines) || inlines_none(ah->asks[job->first].mod)) {
+		for (; job->first < job->end && !stop_requested(); job->first++)
+			note_done(ah, &ah->asks[job->first]);
 		return;
+	}
 	qsort(ah->asks + job->first, job->end - job->first, sizeof(*ah->asks), by_address);
 	/* Of lines nothing is kept. */
 	if (!ah->opts->lines)

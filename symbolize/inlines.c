@@ -266,6 +266,13 @@ static struct inline_index *index_for(struct module *m, uint64_t svma)
 	return open_index(ix) ? ix : NULL;
 }
 
+bool inlines_none(struct module *m)
+{
+	if (!m->inlines)
+		m->inlines = inlines_new(m);
+	return !m->inlines->from;
+}
+
 unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n, bool lines)
 {
 	struct inline_index *ix;

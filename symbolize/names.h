@@ -85,6 +85,8 @@ void inlines_expected(struct module *m, uint64_t off);
  * asked for lines, too.
  */
 unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n, bool lines);
+/* Has the module no debug info, so that none of these has an answer? */
+bool inlines_none(struct module *m);
 /* Can that be told without a look at the debug info, from what an earlier run left in the cache? */
 bool inlines_known(struct module *m, struct svma addr);
 /* Write what was found to the module's cache. After the last lookup. */
