@@ -69,6 +69,28 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 	sb->s[sb->len] = '\0';
 }
 
+void strbuf_add_number(struct strbuf *sb, double v, int digits)
+{
+	char text[64], *e;
+	int decimals;
+
+	snprintf(text, sizeof(text), "%.*e", digits - 1, v);
+	e = strchr(text, 'e');
+	if (!e) {	/* inf or nan */
+		strbuf_adds(sb, text);
+		return;
+	}
+	decimals = digits - 1 - atoi(e + 1);
+	strbuf_addf(sb, "%.*f", decimals > 0 ? decimals : 0, v);
+	while (decimals > 0 && sb->s[sb->len - 1] == '0') {
+		sb->len--;
+		decimals--;
+	}
+	if (decimals == 0 && sb->s[sb->len - 1] == '.')
+		sb->len--;
+	sb->s[sb->len] = '\0';
+}
+
 void strbuf_add_clean(struct strbuf *sb, const char *s)
 {
 	for (; *s; s++) {

@@ -19,6 +19,8 @@ void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addc(struct strbuf *sb, char c);
 void strbuf_adds(struct strbuf *sb, const char *s);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* @v to so many significant @digits, as %g has it, but never with an exponent: "0.05", "1.2", "120". */
+void strbuf_add_number(struct strbuf *sb, double v, int digits);
 /* Text from elsewhere, for a terminal: '?' for what could steer one (C0 and DEL, and C1 as UTF-8). */
 void strbuf_add_clean(struct strbuf *sb, const char *s);
 /* LEB128, at most 10 bytes. */

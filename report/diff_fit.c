@@ -130,7 +130,9 @@ static void own_notes(const struct diff_input *in, const struct diff_opts *opts,
 	}
 	if (lost >= LOSS_TOLD) {
 		strbuf_add_clean(notes, in->path);
-		strbuf_addf(notes, ": %.2g %% of its samples were lost or not taken%s\n", lost,
+		strbuf_adds(notes, ": ");
+		strbuf_add_number(notes, lost, 2);
+		strbuf_addf(notes, " %% of its samples were lost or not taken%s\n",
 			    opts->per == DIFF_PER_TOTAL ? "" : "; amounts are as if they had been like the others");
 	}
 	if (p->cut) {

@@ -173,11 +173,16 @@ static void add_all(const struct diff_view *v, struct strbuf *out)
 	char rel[16];
 
 	relative(d, &d->row[0], DIFF_TOTAL, rel);
-	strbuf_addf(out, "all: %.4g%s -> %.4g%s, %s", v->factor * diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL), v->unit,
-		    v->factor * diff_rate(d, &d->row[0], DIFF_AFTER, DIFF_TOTAL), v->unit, rel);
-	if (c)
-		strbuf_addf(out, " (+- %.2g%s)%s", v->factor * dist_t_limit(0.05, c->df) * c->se, v->unit,
-			    diff_significant(d, &d->row[0], DIFF_TOTAL) ? ", significant" : "");
+	strbuf_adds(out, "all: ");
+	strbuf_add_number(out, v->factor * diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL), 4);
+	strbuf_addf(out, "%s -> ", v->unit);
+	strbuf_add_number(out, v->factor * diff_rate(d, &d->row[0], DIFF_AFTER, DIFF_TOTAL), 4);
+	strbuf_addf(out, "%s, %s", v->unit, rel);
+	if (!c)
+		return;
+	strbuf_adds(out, " (+- ");
+	strbuf_add_number(out, v->factor * dist_t_limit(0.05, c->df) * c->se, 2);
+	strbuf_addf(out, "%s)%s", v->unit, diff_significant(d, &d->row[0], DIFF_TOTAL) ? ", significant" : "");
 }
 
 static int by_rate(const void *a, const void *b)
@@ -212,18 +217,20 @@ static size_t detectable(const struct diff *d, double *low, double *high)
 static void add_detectable(const struct diff_view *v, size_t n, double low, double high, struct strbuf *out)
 {
 	const double most = v->d->opts.per == DIFF_PER_TOTAL ? 100 : INFINITY;
-	char least[32], largest[32];
+	struct strbuf least = STRBUF_INIT, largest = STRBUF_INIT;
 
 	if (low > most) {
 		strbuf_adds(out, "; the recordings are too short for any change to be seen");
 		return;
 	}
-	snprintf(least, sizeof(least), "%.*g", low < 100 ? 2 : 6, low);
-	snprintf(largest, sizeof(largest), "%.*g", high < 100 ? 2 : 6, high);
-	strbuf_addf(out, "; of the %slargest, changes %s %s", n < 10 ? "" : "ten ", high > most ? "from" : "of", least);
-	if (high <= most && strcmp(least, largest) != 0)
-		strbuf_addf(out, " to %s", largest);
+	strbuf_add_number(&least, low, low < 100 ? 2 : 6);
+	strbuf_add_number(&largest, high, high < 100 ? 2 : 6);
+	strbuf_addf(out, "; of the %slargest, changes %s %s", n < 10 ? "" : "ten ", high > most ? "from" : "of", least.s);
+	if (high <= most && strcmp(least.s, largest.s) != 0)
+		strbuf_addf(out, " to %s", largest.s);
 	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some none" : "");
+	strbuf_fini(&least);
+	strbuf_fini(&largest);
 }
 
 static bool all_timed(const struct diff_view *v)
@@ -240,8 +247,11 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 	double low, high;
 	size_t n;
 
-	if (v->aa)
-		strbuf_addf(out, "same against same, changes %.2g times what is expected: ", diff_stat_noise(&d->stat));
+	if (v->aa) {
+		strbuf_adds(out, "same against same, changes ");
+		strbuf_add_number(out, diff_stat_noise(&d->stat), 2);
+		strbuf_adds(out, " times what is expected: ");
+	}
 	if (d->opts.per != DIFF_PER_TOTAL) {
 		add_all(v, out);
 		strbuf_adds(out, "; ");
@@ -313,11 +323,13 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 
 	switch (st->method) {
 	case DIFF_BY_TIME:
-		strbuf_addf(out, "%sp is for all together: %zu and %zu pieces of %.2g s", before, st->units[0], st->units[1],
-			    diff_unit_seconds(v->d, DIFF_BEFORE));
-		if (v->d->block_ns[DIFF_BEFORE] != v->d->block_ns[DIFF_AFTER])
-			strbuf_addf(out, " and %.2g s", diff_unit_seconds(v->d, DIFF_AFTER));
-		strbuf_adds(out, ", dealt out at random\n");
+		strbuf_addf(out, "%sp is for all together: %zu and %zu pieces of ", before, st->units[0], st->units[1]);
+		strbuf_add_number(out, diff_unit_seconds(v->d, DIFF_BEFORE), 2);
+		if (v->d->block_ns[DIFF_BEFORE] != v->d->block_ns[DIFF_AFTER]) {
+			strbuf_adds(out, " s and ");
+			strbuf_add_number(out, diff_unit_seconds(v->d, DIFF_AFTER), 2);
+		}
+		strbuf_adds(out, " s, dealt out at random\n");
 		strbuf_addf(out, "%sone recording a side does not show how runs differ: %.2g %% of each function's cost is assumed for it\n",
 			    before, 100 * st->run_noise);
 		if (slow > SLOW)
@@ -357,6 +369,13 @@ void diff_view_method(const struct diff_view *v, const char *before, struct strb
 	add_statistics(v, before, out);
 }
 
+static void add_more(struct strbuf *out, double times, const char *what)
+{
+	strbuf_adds(out, ": about ");
+	strbuf_add_number(out, ceil(10 * times) / 10, 2);
+	strbuf_addf(out, " times as many %s would tell", what);
+}
+
 void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct strbuf *out)
 {
 	const struct diff *d = v->d;
@@ -381,11 +400,11 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 	if (d->stat.method == DIFF_BY_COUNT)
 		strbuf_adds(out, ": more recordings a side, or ones with times, would tell");
 	else if (d->stat.method == DIFF_BY_RUNS)
-		strbuf_addf(out, ": about %.2g times as many recordings would tell", ceil(10 * g->more) / 10);
+		add_more(out, g->more, "recordings");
 	else if (isinf(g->more))
 		strbuf_adds(out, ": no longer recording would tell, but several a side");
 	else
-		strbuf_addf(out, ": about %.2g times as many samples would tell", ceil(10 * g->more) / 10);
+		add_more(out, g->more, "samples");
 }
 
 /* ---- text ---- */

@@ -71,7 +71,7 @@ check_rc "in points" 1 diff --fail-on 'self:name>2pp' a b
 check_rc "one that cannot hold" 0 diff --fail-on 'func:name>50%' a b
 check_rc "a decrease" 0 diff --fail-on 'func:rest>1%' a b
 check_rc "one in doubt" 2 diff --fail-on 'func:name>3%' a a2
-like "says how many more samples" "$(cat check.out)" '^func:name>3%: inconclusive, .* about [0-9.e+]+ times as many samples would tell$'
+like "says how many more samples" "$(cat check.out)" '^func:name>3%: inconclusive, .* about [0-9.]+ times as many samples would tell$'
 check_rc "one as small as what differs from run to run" 2 diff --fail-on 'func:name>0.5%' a a2
 like "says that none would tell" "$(cat check.out)" '^func:name>0.5%: inconclusive, .*: no longer recording would tell, but several a side$'
 check_rc "the worst of several counts" 1 diff --fail-on 'func:name>1%' --fail-on 'func:name>50%' --fail-on 'func:na>2%' a b

@@ -1,6 +1,7 @@
 /* The small base: strbuf, cursor, hash, intern, log. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,6 +49,24 @@ static void strbuf_grows_and_stays_terminated(void **state)
 	/* Adding nothing makes an empty string of it. */
 	strbuf_add(&sb, NULL, 0);
 	assert_string_equal(sb.s, "");
+	strbuf_fini(&sb);
+}
+
+static void strbuf_numbers_have_no_exponent(void **state)
+{
+	static const struct { double v; int digits; const char *want; } cases[] = {
+		{ 0.05, 2, "0.05" }, { 0.0512, 2, "0.051" }, { 1, 2, "1" }, { 1.25, 2, "1.2" }, { 12.6, 2, "13" }, { 100, 2, "100" },
+		{ 123.4, 2, "123" }, { 99.7, 2, "100" }, { 0, 2, "0" }, { -0.5, 2, "-0.5" }, { 12345.6, 4, "12346" }, { 107.14, 4, "107.1" },
+		{ 1e9, 4, "1000000000" }, { 10.0, 4, "10" }, { INFINITY, 2, "inf" },
+	};
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		strbuf_reset(&sb);
+		strbuf_add_number(&sb, cases[i].v, cases[i].digits);
+		assert_string_equal(sb.s, cases[i].want);
+	}
 	strbuf_fini(&sb);
 }
 
@@ -620,6 +639,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strbuf_grows_and_stays_terminated),
 		cmocka_unit_test(strbuf_addf_of_any_length),
+		cmocka_unit_test(strbuf_numbers_have_no_exponent),
 		cmocka_unit_test(strbuf_numbers_as_bytes),
 		cmocka_unit_test(cursor_reads_in_order),
 		cmocka_unit_test(cursor_error_is_sticky),
