@@ -77,7 +77,8 @@ static void set_cgroup(struct containers *cs, struct container *c, const char *p
 {
 	uint64_t *slot = u64map_put(&cs->by_path, hash_str(path, len), NULL);
 
-	if (c->cgroup[0])
+	/* Of several the one that it is in: others were left behind by an earlier start. */
+	if (c->cgroup[0] && !containers_left(cs, c))
 		return;
 	free(c->cgroup);
 	c->cgroup = xstrndup(path, len);

@@ -67,6 +67,8 @@ const struct container *containers_all(const struct containers *cs, size_t *n);
 
 /* A process is in it. Of those above some may have left their cgroup behind. */
 bool containers_populated(const struct containers *cs, const struct container *c);
+/* No process is in its cgroup, not even one of another pid namespace, and no runtime tells of one; false where the kernel does not say. */
+bool containers_left(const struct containers *cs, const struct container *c);
 
 /* Those that run without a cgroup of their own: in the one of who started them, so that nothing tells whose a process there is. */
 const struct container *containers_outside(const struct containers *cs, size_t *n);

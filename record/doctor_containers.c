@@ -5,6 +5,7 @@
 #include "cgroup.h"
 #include "containers.h"
 #include "doctor.h"
+#include "util.h"
 
 void doctor_container_names(struct check *c)
 {
@@ -31,7 +32,7 @@ void doctor_container_names(struct check *c)
 		strbuf_adds(&c->remedy, geteuid() ? "run as root (sudo)" :
 					"nsprof record and nsprof ps look into further directories with --runtime-root DIR");
 	} else if (live) {
-		strbuf_addf(&c->text, "%zu container%s, all of whose names are known", live, live > 1 ? "s" : "");
+		strbuf_addf(&c->text, "%zu container%s with known name%s", live, plural(live), plural(live));
 	} else {
 		strbuf_adds(&c->text, "no container runs");
 	}

@@ -195,8 +195,8 @@ void ps_begin(struct ps *ps)
 	ps->n = 0;
 	ps->begun = now_ns();
 	for (size_t i = 0; i < n; i++) {
-		/* It serves the containers of its pod. */
-		if (all[i].sandbox)
+		/* What serves the containers of its pod, and what does not run. */
+		if (all[i].sandbox || containers_left(ps->cs, &all[i]))
 			continue;
 		ps->rows[ps->n].c = &all[i];
 		read_row(ps, &ps->rows[ps->n++]);

@@ -34,8 +34,17 @@ mkdir "$F/bin"
 cp "$BUILD/bin"/nsprof* "$F/bin"
 
 id() { printf '%s%064d' "$1" 0 | cut -c -64; }
+# settled: what at() has started is there. One whose overlay is refused in a user namespace ends at once.
+settled() {
+	local cg
+	for cg in "${AT[@]}"; do
+		[ -n "$(cat "$CTR_V2/$CTR_CGROOT/$cg/cgroup.procs")" ] || [ -s "$T/log.${cg//\//-}" ] || return 1
+	done
+}
 # at CGROUP COMMAND...: run it there.
+AT=()
 at() {
+	AT+=("$1")
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
 	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$CTR_V2/$CTR_CGROOT/$1" "${@:2}" </dev/null >"$T/log.${1//\//-}" 2>&1 &
 	PIDS+=("$!")
@@ -157,6 +166,8 @@ ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
+mkdir -p "$CTR_V2/$CTR_CGROOT/a.slice/docker-$ARGS.scope"	# so is this one, and the container has started again elsewhere
+check "each is in its cgroup" wait_for settled 20
 # tail(1) of coreutils 9.10 shows nothing of a file of cgroups.
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(sed -n \\\$p '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
@@ -189,6 +200,9 @@ is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
 
 alone "ps: which have no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
 unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/ps.err")" "b00000000000"
+is "ps: one that is elsewhere by now" "$(jq -r --arg id "$ARGS" '.containers[] | select(.id == $id) | .cgroup' "$T/ps")" "/$CTR_CGROOT/docker/$ARGS"
+unlike "ps: nor does it run" "$(jq -r '.containers[].id' "$T/ps")" "^b00000000000"
+unlike "record: nor does it there" "$("$NSPROF" record --container nosuch -o "$T/data" 2>&1)" "b00000000000"
 like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
 like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/given' \\(--runtime-root\\)"
 is "ps: once" "$(wc -l <"$T/ps.err")" 1
@@ -210,6 +224,7 @@ SYSTEM=$(id c1) STORAGE=$(id c2) HOMES=$(id c3) BARRED=$(id c4)
 for c in "$SYSTEM" "$BARRED"; do lives "docker/$c"; done
 lives "machine.slice/libpod-$STORAGE.scope"
 lives "$USERS/libpod-$HOMES.scope"
+check "those of the settings run" wait_for settled 20
 docker_state "$F/by-json" "$SYSTEM" by-json
 podman_state "$F/by-conf" "$STORAGE" by-conf
 podman_state "$F/by-home" "$HOMES" by-home
