@@ -160,6 +160,19 @@ static void docker_remapped(struct scan *sc, const char *top, const char *name)
 
 /* ---- containers-storage: podman and CRI-O ---- */
 
+/* Others of a pod of podman's tell which container is the pod's own, whatever it is called. */
+static void pods_own(struct scan *sc, const char *id)
+{
+	struct runtime_entry e = nothing;
+
+	if (!*id || (sc->only && strcmp(sc->only, id)))
+		return;
+	e.runtime = "podman";
+	e.id = id;
+	e.sandbox = true;
+	sc->fn(sc->ctx, &e);
+}
+
 /* An OCI configuration by podman or CRI-O (pkg/annotations of cri-o, libpod's container_internal_linux.go). */
 static void storage_config(struct scan *sc, const char *path, const char *id)
 {
@@ -182,23 +195,28 @@ static void storage_config(struct scan *sc, const char *path, const char *id)
 		e.sandbox = strcmp(e.runtime, "podman") &&
 			    !strcmp(state_str(notes, "io.kubernetes.cri-o.ContainerType"), "sandbox");
 		sc->fn(sc->ctx, &e);
+		if (!strcmp(e.runtime, "podman"))
+			pods_own(sc, state_str(notes, "io.kubernetes.cri-o.SandboxID"));
 	}
 	state_close(root);
 }
 
-/* A pod's of podman (libpod/runtime_pod_infra_linux.go): its image is built on the spot since 4.0, before it was Kubernetes'. */
+/*
+ * A pod's of podman (libpod/runtime_pod_infra_linux.go): its image was Kubernetes' before 4.0, then built on the spot, and 5.8 has none. Called
+ * after the pod's id unless --infra-name says otherwise.
+ */
 static bool is_infra(const char *name, const char *image)
 {
-	size_t len = strlen(name), tail = strlen("-infra");
+	size_t len = strlen(name), tail = strlen("-infra"), digits = strspn(name, "0123456789abcdef");
 
-	return !strncmp(image, "localhost/podman-pause:", 23) ||
+	return !strncmp(image, "localhost/podman-pause:", 23) || (!*image && digits == 12 && !strcmp(name + digits, "-infra")) ||
 	       (len > tail && !strcmp(name + len - tail, "-infra") && strstr(image, "/pause:"));
 }
 
 /* containers.json: an array of containers, each with a JSON text of whoever made it as metadata. */
-static void storage_list(struct scan *sc, const char *driver)
+static void storage_list(struct scan *sc, const char *driver, const char *file)
 {
-	struct state_val *root = open_state(sc, ".", driver, "containers.json");
+	struct state_val *root = open_state(sc, ".", driver, file);
 	const struct state_val *c;
 
 	for (size_t i = 0; (c = state_elem(root, i)); i++) {
@@ -226,7 +244,9 @@ static void storage_driver(struct scan *sc, const char *top, const char *name)
 	(void)top;
 	if (len <= tail || strcmp(name + len - tail, "-containers"))
 		return;
-	storage_list(sc, name);
+	storage_list(sc, name, "containers.json");
+	/* What is removed when it ends (--rm), and with transient storage all. */
+	storage_list(sc, name, "volatile-containers.json");
 	each_id(sc, name, storage_config);
 }
 

@@ -25,6 +25,7 @@ struct runtime_entry {
  *	containers/ID/config.v2.json			docker's data root
  *	UID.GID/containers/ID/config.v2.json		the same with --userns-remap
  *	DRIVER-containers/containers.json		containers-storage(5): podman, CRI-O
+ *	DRIVER-containers/volatile-containers.json	the same: podman run --rm
  *	DRIVER-containers/ID/userdata/config.json	the same and its run root, OCI annotations
  *	ID/state.json, ID/status			runc, crun
  *	io.containerd.runtime.v2.task/NS/ID/config.json	containerd's state directory

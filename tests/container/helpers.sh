@@ -40,6 +40,8 @@ system.slice/crio-conmon-$C.scope
 machine.slice/libpod-conmon-$C.scope
 machine.slice/machine-libpod_pod_$P.slice/libpod-conmon-$C.scope
 machine.slice/machine-libpod_pod_$P.slice/libpod-$(id 2b).scope
+libpod_parent/$P/libpod-$(id 2f)
+libpod_parent/$P/libpod-$(id 30)
 libpod_parent/conmon
 libpod_parent/$P/conmon
 parent/$(id 2c)/conmon
@@ -77,8 +79,15 @@ echo '{ "annotations": { "io.kubernetes.cri.container-type": "sandbox", "io.kube
 mkdir -p "$S/storage/overlay-containers/$C/userdata"
 echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.ContainerType": "sandbox" } }' \
 	>"$S/storage/overlay-containers/$C/userdata/config.json"
-jq -n --arg c "$C" --arg infra "$(id 2b)" '[{ id: $c, names: ["shop"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" },
-	{ id: $infra, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"localhost/podman-pause:4.3.1-0\"}" }]' \
+# podman 5.8 has it without an image; called otherwise, another container of the pod tells.
+mkdir "$S/storage/overlay-containers/$(id f6)" "$S/storage/overlay-containers/$(id f6)/userdata"
+echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.SandboxID": "'"$(id 30)"'" } }' >"$S/storage/overlay-containers/$(id f6)/userdata/config.json"
+# podman run --rm.
+jq -n --arg c "$(id f6)" '[{ id: $c, names: ["fleeting"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" }]' \
+	>"$S/storage/overlay-containers/volatile-containers.json"
+jq -n --arg c "$C" --arg infra "$(id 2b)" --arg infra2 "$(id 2f)" --arg infra3 "$(id 30)" '[{ id: $c, names: ["shop"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" },
+	{ id: $infra, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"localhost/podman-pause:4.3.1-0\"}" },
+	{ id: $infra2, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"\"}" }, { id: $infra3, names: ["front"], metadata: "{\"image-name\":\"\"}" }]' \
 	>"$S/storage/overlay-containers/containers.json"
 ROOTS=(--runtime-root "$S/containerd:$S/storage")
 
@@ -86,6 +95,7 @@ ROOTS=(--runtime-root "$S/containerd:$S/storage")
 is "containers, and nothing else" "$(jq -r --arg top "/$CTR_CGROOT/" '.containers[].cgroup | select(startswith($top))[($top | length):]' "$T/ps" | sort)" \
 	"$(sed '/^$/d' <<<"$CONTAINERS" | sort)"
 is "podman's annotation makes no sandbox" "$(jq -r --arg id "$C" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman shop"
+is "podman run --rm has a name" "$(jq -r --arg id "$(id f6)" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman fleeting"
 is "the name of what was meant" "$("$NSPROF" record --container shop "${ROOTS[@]}" --duration 0.1 -o "$T/data" 2>&1 >"$T/log" | grep -c "no container for")" 0
 check_rc "pause cannot be meant" 1 "$NSPROF" record --container 2a "${ROOTS[@]}" --duration 0.1 -o "$T/none"
 like "pause cannot be meant: nor is it offered" "$(grep -c 'no container for --container 2a' "$T/check.err") $(cat "$T/check.err")" '^1 '
