@@ -20,11 +20,65 @@ static const struct {
 	[SORT_DSO] = { "dso", NULL, "Shared Object", GRID_PATH },
 	[SORT_SRCLINE] = { "srcline", NULL, "Source:Line", GRID_TEXT },
 	[SORT_COMM] = { "comm", NULL, "Command", GRID_TEXT },
-	[SORT_PID] = { "pid", NULL, "Pid:Command", GRID_TEXT },
+	[SORT_PID] = { "pid", "tgid", "Pid:Command", GRID_TEXT },
 	[SORT_TID] = { "tid", NULL, "Tid:Command", GRID_TEXT },
 	[SORT_CONTAINER] = { "container", NULL, "Container", GRID_TEXT },
 	[SORT_CGROUP] = { "cgroup", NULL, "Cgroup", GRID_TEXT },
 };
+
+#define NO_BRANCHES "recordings have no branch records"
+#define NO_DATA "addresses of data, and what an access costs, are not recorded"
+#define NO_PARALLEL "how many threads ran at a time is not recorded"
+
+/* perf's other keys, up to perf 7.2, each behind a blank. */
+static const struct {
+	const char *names, *why;
+} refused[] = {
+	{ " parallelism latency latency_children", NO_PARALLEL "; tid has a row for each thread" },
+	{ " cpu socket", "nsprof script -F cpu shows the CPU of each sample" },
+	{ " time", "--format html shows threads over time" },
+	{ " parent", "--focus NAME shows the callers of a function, -g the call tree" },
+	{ " srcfile", "srcline has the file, too" },
+	{ " comm_nodigit", "comm with --merge-threads has one name for threads that differ by numbers" },
+	{ " cgroup_id", "cgroup has the path" },
+	{ " symbol_size dso_size symoff", "nsprof annotate shows where in a function its samples are" },
+	{ " overhead_sys overhead_us overhead_guest_sys overhead_guest_us", "record with -e cycles:u or cycles:k" },
+	{ " dso_from dso_to symbol_from sym_from symbol_to sym_to mispredict abort in_tx cycles srcline_from srcline_to ipc_lbr ipc_null "
+	  "addr_from addr_to callchain_branch_predicted callchain_branch_abort callchain_branch_cycles", NO_BRANCHES },
+	{ " addr weight weight1 weight2 weight3 local_weight ins_lat local_ins_lat retire_lat local_retire_lat p_stage_cyc local_p_stage_cyc op "
+	  "cache mem memory snoop tlb dtlb locked blocked dcacheline symbol_daddr dso_daddr symbol_iaddr phys_daddr data_page_size "
+	  "code_page_size simd type typeoff typecln", NO_DATA },
+	{ " transaction trace", "tracepoints and transactions are not recorded" },
+};
+
+/* Why perf's key @text of @len bytes is not here; NULL: perf has none of that name. */
+static const char *why_refused(const char *text, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		const char *word = refused[i].names;
+
+		while (*word) {
+			size_t n = strcspn(++word, " ");
+
+			if (n == len && !memcmp(word, text, len))
+				return refused[i].why;
+			word += n;
+		}
+	}
+	return NULL;
+}
+
+static int refuse(const char *text, size_t len)
+{
+	const char *why = why_refused(text, len);
+
+	if (why)
+		pr_err("the sort key '%.*s' is perf's and not here: %s", (int)len, text, why);
+	else
+		pr_err("the sort key '%.*s' is not one of symbol, dso, srcline, comm, pid, tid, container, cgroup, each at most once",
+		       (int)len, text);
+	return -EINVAL;
+}
 
 int sortkeys_parse(const char *text, struct sortkeys *out)
 {
@@ -36,11 +90,8 @@ int sortkeys_parse(const char *text, struct sortkeys *out)
 			if ((strlen(known[k].name) == len && !memcmp(known[k].name, text, len)) ||
 			    (known[k].other && strlen(known[k].other) == len && !memcmp(known[k].other, text, len)))
 				break;
-		if (k == SORT_KEYS || sortkeys_have(out, (enum sortkey)k)) {
-			pr_err("--sort '%.*s' is not one of symbol, dso, srcline, comm, pid, tid, container, cgroup, each at most once",
-			       (int)len, text);
-			return -EINVAL;
-		}
+		if (k == SORT_KEYS || sortkeys_have(out, (enum sortkey)k))
+			return refuse(text, len);
 		out->keys[out->n++] = (enum sortkey)k;
 		if (!text[len])
 			return 0;

@@ -30,6 +30,22 @@ static bool empty_field(const char *name, size_t len)
 	return false;
 }
 
+/* What else perf 7.2 can show. */
+static bool theirs(const char *name, size_t len)
+{
+	static const char names[] = " dsoff addr iregs uregs brstack brstacksym brstackinsn brstackinsnlen brstackdisasm brstackoff brcntr data_src "
+		"weight bpf-output insn disasm insnlen phys_addr metric misc srccode ipc tod data_page_size code_page_size ins_lat "
+		"retire_lat machine_pid vcpu ";
+	const char *at = names;
+
+	while ((at = memmem(at, strlen(at), name, len))) {
+		if (at[-1] == ' ' && at[len] == ' ')
+			return true;
+		at += len;
+	}
+	return false;
+}
+
 /* perf's "sw:" in front says of which events: there are no others. */
 static const char *without_type(const char *text)
 {
@@ -60,6 +76,10 @@ int script_parse_fields(const char *text, uint32_t *fields)
 		if (i == ARRAY_SIZE(names) && empty_field(text, len)) {
 			text += len + (text[len] == ',');
 			continue;
+		}
+		if (i == ARRAY_SIZE(names) && theirs(text, len)) {
+			pr_err("-F '%.*s' is perf's and not here: recordings do not have it", (int)len, text);
+			return -EINVAL;
 		}
 		if (i == ARRAY_SIZE(names)) {
 			pr_err("-F '%.*s' is not one of comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline, "

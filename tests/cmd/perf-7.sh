@@ -12,6 +12,17 @@ while read -r c names; do
 	*) arg= ;;
 	esac
 	[[ $c != \#* ]] || continue
+	if [ "$c" = sort ] || [ "$c" = fields ]; then
+		for key in $names; do
+			if [ "$c" = sort ]; then
+				"$NSPROF" report --sort "$key" nosuch >out 2>err
+			else
+				"$NSPROF" script -F "+$key" nosuch >out 2>err
+			fi
+			check "perf 7: $c $key is accepted, or refused with a reason" grep -qE "cannot open 'nosuch'|'$key' is perf's and not here: .{5}" err
+		done
+		continue
+	fi
 	if [ "$c" = perf ]; then
 		"$NSPROF" "$names" --help </dev/null >out 2>err
 		check "perf 7: the command $names is known" test "$(grep -c "'$names' is not a command" err)" = 0
