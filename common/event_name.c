@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "suggest.h"
 #include "util.h"
 
 #define CACHE(name, cache, op, result)                                                             \
@@ -62,4 +63,13 @@ const struct event_name *event_name_find(const char *text, size_t len)
 		if (name_is(names[i].name, text, len) || name_is(names[i].alias, text, len))
 			return &names[i];
 	return NULL;
+}
+
+void event_name_suggest(struct suggest *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		suggest_offer(s, names[i].name);
+		if (names[i].alias)
+			suggest_offer(s, names[i].alias);
+	}
 }

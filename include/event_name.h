@@ -14,4 +14,8 @@ struct event_name {
 /* The event that @text (@len bytes, without modifiers) names; NULL = not one of ours. Static. */
 const struct event_name *event_name_find(const char *text, size_t len);
 
+struct suggest;
+/* Offers all names to @s. */
+void event_name_suggest(struct suggest *s);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "event_name.h"
 #include "log.h"
+#include "suggest.h"
 
 /* Of what perf would take, why it is not here; NULL: it is no event of anybody. */
 static const char *why_unknown(const char *text)
@@ -21,6 +22,23 @@ static const char *why_unknown(const char *text)
 	if (colon && colon > text && colon[1 + strspn(colon + 1, "ukhGHpPSDWI")])
 		return "a tracepoint";
 	return NULL;
+}
+
+static int unknown(const char *text, size_t len)
+{
+	char meant[160];
+	struct suggest s;
+
+	suggest_init(&s, text, len);
+	event_name_suggest(&s);
+	if (*suggest_text(&s, "", meant, sizeof(meant)))
+		pr_err("unknown event '%.*s'.%s", (int)len, text, meant);
+	else
+		pr_err("unknown event '%.*s'; known are cycles, instructions, cpu-clock, "
+		       "task-clock, page-faults, context-switches, cpu-migrations, cache-misses, "
+		       "branches, branch-misses, minor-faults, major-faults, L1-dcache-load-misses and the like",
+		       (int)len, text);
+	return -EINVAL;
 }
 
 int evsel_parse(struct evsel *ev, const char *text)
@@ -40,13 +58,8 @@ int evsel_parse(struct evsel *ev, const char *text)
 		       "counters, page-faults or context-switches", text, why_unknown(text));
 		return -EINVAL;
 	}
-	if (!n) {
-		pr_err("unknown event '%.*s'; known are cycles, instructions, cpu-clock, "
-		       "task-clock, page-faults, context-switches, cpu-migrations, cache-misses, "
-		       "branches, branch-misses, minor-faults, major-faults, L1-dcache-load-misses and the like",
-		       (int)len, text);
-		return -EINVAL;
-	}
+	if (!n)
+		return unknown(text, len);
 	for (const char *p = mod; *p; p++) {
 		switch (*p) {
 		case 'u':

@@ -43,6 +43,8 @@ refuses "empty element in a list" 129 "'1,' is no list" "${out[@]}" -p 1,
 refuses "pid 0" 129 "'0' is no list" "${out[@]}" -p 0
 refuses "pid above all limits" 1 "no process 2147483647 .*No such process" "${out[@]}" -p 2147483647
 refuses "pid that is too long" 129 "is no list" "${out[@]}" -p 99999999999999999999
+refuses "a mistyped event" 129 "unknown event 'cyclse'\. Did you mean 'cycles'\?" "${out[@]}" -e cyclse:u
+refuses "a mistyped event of the cache" 129 "Did you mean 'L1-dcache-load-misses'\?" "${out[@]}" -e L1-dcache-load-mises
 refuses "unknown event" 129 "unknown event 'nosuchevent'; known are .*cpu-clock" "${out[@]}" -e nosuchevent
 refuses "unknown modifier" 129 "unknown modifier 'z' in event 'cycles:z'" "${out[@]}" -e cycles:z
 refuses "two events" 129 "one event at a time" "${out[@]}" -e cycles,instructions
