@@ -284,17 +284,61 @@ static const char *runc_bundle(const struct state_val *root)
 	return bundle;
 }
 
+/*
+ * Most states may be of containers that are long gone, and a state is some 10 KB of JSON. It begins with the process, so whether that
+ * is there needs no parsing.
+ */
+static bool is_gone(const char *text, struct runtime_entry *e)
+{
+	int procfd;
+
+	e->pid = (uint32_t)MIN(state_peek(text, "init_process_pid"), (uint64_t)INT32_MAX);
+	e->start_ticks = state_peek(text, "init_process_start");
+	procfd = e->pid && e->start_ticks ? nsopen_process(e->pid) : 0;
+	if (procfd > 0)
+		close(procfd);
+	return procfd == -ENOENT;
+}
+
+/* As open_state(). Of what is gone @e has all that matters, and there is no state. */
+static struct state_val *open_runc(struct scan *sc, const char *dir, const char *id, struct runtime_entry *e, bool *gone)
+{
+	struct state_val *root = NULL;
+	char path[PATH_MAX], *text;
+	size_t len;
+	int err;
+
+	*gone = false;
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/state.json", dir, id) >= sizeof(path))
+		return NULL;
+	text = state_read(sc->dirfd, path, &len, &err);
+	if (text) {
+		*gone = is_gone(text, e);
+		root = *gone ? NULL : state_parse(text, len);
+		err = root || *gone ? 0 : -EBADMSG;
+	}
+	note_error(sc, err);
+	free(text);
+	return root;
+}
+
 /* runc: libcontainer's State; crun: libcrun's status. */
 static void oci_one(struct scan *sc, const char *path, const char *id)
 {
 	struct runtime_entry e = nothing;
 	struct state_val *root;
+	bool gone;
 
 	e.file = file_now(sc, path, id, "state.json");
 	if (sc->known && sc->known(sc->ctx, id, e.file))
 		return;
-	root = open_state(sc, path, id, "state.json");
 	e.id = id;
+	root = open_runc(sc, path, id, &e, &gone);
+	if (gone) {
+		e.runtime = "runc";
+		sc->fn(sc->ctx, &e);
+		return;
+	}
 	if (root) {
 		const struct state_val *paths = state_at(root, "cgroup_paths");
 

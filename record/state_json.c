@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "nsopen.h"
@@ -25,18 +27,35 @@ struct state_val *state_parse(const char *text, size_t len)
 	return (struct state_val *)json_loadb(text, len, 0, NULL);
 }
 
-struct state_val *state_open(int dirfd, const char *path, int *err)
+char *state_read(int dirfd, const char *path, size_t *len, int *err)
 {
 	int fd = nsopen_file(dirfd, path, STATE_MAX, NULL);
-	struct state_val *v;
-	size_t len;
 	char *text;
 
 	*err = fd;
 	if (fd < 0)
 		return NULL;
-	text = nsopen_slurp(fd, STATE_MAX, &len, err);
+	text = nsopen_slurp(fd, STATE_MAX, len, err);
 	close(fd);
+	return text;
+}
+
+uint64_t state_peek(const char *text, const char *key)
+{
+	char quoted[64];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	at = strstr(text, quoted);
+	return at ? strtoull(at + strlen(quoted), NULL, 10) : 0;
+}
+
+struct state_val *state_open(int dirfd, const char *path, int *err)
+{
+	struct state_val *v;
+	size_t len;
+	char *text = state_read(dirfd, path, &len, err);
+
 	if (!text)
 		return NULL;
 	v = state_parse(text, len);

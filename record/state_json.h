@@ -11,7 +11,11 @@ struct state_val;
 
 /* Parse regular file @path below @dirfd, 8 MiB at most, symlinks within @dirfd only. NULL when it cannot be: *@err is -errno. */
 struct state_val *state_open(int dirfd, const char *path, int *err);
-/* The same of text, which may hold anything. */
+/* The text of that file, to be freed, and behind it a NUL. NULL when it cannot be read: *@err is -errno. */
+char *state_read(int dirfd, const char *path, size_t *len, int *err);
+/* The number behind the first @key of @text, a string, without parsing the rest; 0 when there is none. Of a file that is no JSON it may be any. */
+uint64_t state_peek(const char *text, const char *key);
+/* The same as state_open() of text, which may hold anything. */
 struct state_val *state_parse(const char *text, size_t len);
 void state_close(struct state_val *root);
 
