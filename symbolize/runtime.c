@@ -72,13 +72,22 @@ static bool runs_hidden(const struct image *img, const char *exe)
 	return hidden;
 }
 
+/*
+ * What the kernel calls a program that was executed by its descriptor, as that copy is: by the descriptor's number before Linux 6.14, by
+ * the file's name since; "exe" is the last part of /proc/self/exe.
+ */
+static bool is_by_descriptor(const char *comm)
+{
+	return !strcmp(comm, "exe") || begins(comm, "memfd:") || (*comm && strspn(comm, "0123456789") == strlen(comm));
+}
+
 /* Up to its exec of the container's program. */
 static bool is_before_exec(const struct image *img, const char *exe)
 {
 	static const char *const names[] = { "runc" };
 
 	if (runs_hidden(img, exe))
-		return begins(img->comm, "runc") || begins(img->comm, "crun") || !strcmp(img->comm, "exe");
+		return begins(img->comm, "runc") || begins(img->comm, "crun") || is_by_descriptor(img->comm);
 	return begins(img->comm, "runc:[") && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
 }
 

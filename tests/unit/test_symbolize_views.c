@@ -333,6 +333,10 @@ static void test_helpers(void **state)
 	check_helper(true, "/", "runc:[1:CHILD]", 1, 500);
 	check_helper(true, "/", "runc:[2:INIT]", 2, 1);
 	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "runc:[2:INIT]", 2, 7);
+	/* Executed by descriptor, before and since Linux 6.14. */
+	check_helper(true, "/", "6", 1, 500);
+	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "6", 1, 500);
+	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "memfd:runc_clon", 1, 500);
 	check_helper(true, "/usr/bin/runc (deleted)", "runc:[2:INIT]", 2, 1);
 	/* crun 1.8.1 as recorded. */
 	check_helper(true, "/usr/bin/crun", "crun", 1, 500);
@@ -357,6 +361,8 @@ static void test_helpers(void **state)
 	check_helper(false, "/pause", "pause", 2, 9);
 	check_helper(false, "/usr/sbin/runc-exporter", "runc-exporter", 1, 500);
 	check_helper(false, "/memfd:jit (deleted)", "exe", 2, 1);
+	check_helper(false, "/app/7", "7", 2, 1);
+	check_helper(false, "/memfd:jit (deleted)", "memfd:jit", 2, 1);
 }
 
 /* ---- what is left out ---- */
