@@ -131,7 +131,7 @@ if [ "$(id -u)" = 0 ] && cg=$(findmnt -rnt cgroup2 -o TARGET | head -n 1) && [ -
 	sh -c "echo \$\$ >'$cg/nsl$$/cgroup.procs'; exec '$S/spin' 30" &
 	pid=$!
 	sleep 0.2
-	"$NSPROF" record -F 999 -a -G nsl$$ --switch-output=0.5s --duration 1.7 -o g 2>err
+	"$NSPROF" record -F 999 -a -G nsl$$ --call-graph dwarf,16384 --switch-output=0.5s --duration 1.7 -o g 2>err
 	kill $pid
 	wait $pid 2>/dev/null
 	rmdir "$cg/nsl$$"

@@ -67,11 +67,15 @@ before() {
 	awk -v mark="$mark" '$0 ~ mark { exit } match($0, /"\/proc\/[0-9]+/) && !/"\/proc\/1[\/"]/ {
 		print substr($0, RSTART + 7, RLENGTH - 7) }' "$T/strace" | sort -u | wc -l
 }
-is "no process is read before the host is sampled" "$(before host PERF_EVENT_IOC_ENABLE --duration 0.1 -a)" 0
-is "no process is read before a cgroup is sampled" "$(before cgroup PERF_EVENT_IOC_ENABLE --duration 0.1 -G "$CG")" 0
-check "but its processes are read then" grep -qE 'openat\([0-9]+, "maps"' "$T/strace"
-is "of others none is read before a process is sampled" \
-	"$(before process PERF_EVENT_IOC_ENABLE --duration 0.1 -p "$ONE")" 1
+if [ -n "$("$NSPROF" ps --interval 0.01 2>&1 | sed 1d)" ]; then
+	skip "no process is read before anything is sampled" "containers run here, and other processes may tell their names"
+else
+	is "no process is read before the host is sampled" "$(before host PERF_EVENT_IOC_ENABLE --duration 0.1 -a)" 0
+	is "no process is read before a cgroup is sampled" "$(before cgroup PERF_EVENT_IOC_ENABLE --duration 0.1 -G "$CG")" 0
+	check "but its processes are read then" grep -qE 'openat\([0-9]+, "maps"' "$T/strace"
+	is "of others none is read before a process is sampled" \
+		"$(before process PERF_EVENT_IOC_ENABLE --duration 0.1 -p "$ONE")" 1
+fi
 
 # A file mapped thousands of times, by code that sets up its own views of it: opened once for each would take
 # a second in which no ring is emptied.

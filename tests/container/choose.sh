@@ -12,8 +12,7 @@ POD=7e1b3c5d-0001-4222-8333-abcdefabcdef
 PIDS=()
 
 # id LETTER...: 64 hexadecimal digits that begin with these.
-id() { printf '%s%064d' "$1" 0 | cut -c -64; }
-WEB=$(id aaa1) WEB2=$(id aaa2) POSTGRES=$(id b1) NGINX=$(id c1) PAUSE=$(id c2) SIDE=$(id d1) CRIO=$(id e1)
+WEB=$(ctr_id aaa1) WEB2=$(ctr_id aaa2) POSTGRES=$(ctr_id b1) NGINX=$(ctr_id c1) PAUSE=$(ctr_id c2) SIDE=$(ctr_id d1) CRIO=$(ctr_id e1)
 
 # busy CGROUP COMM: one process there that computes, under its own name. Sets PID.
 busy() {
@@ -87,7 +86,7 @@ crun_state cart "$PID" "$(started "$PID")"
 # The state of one that is gone: its process's number is another one's now.
 busy plain/other other-a
 crun_state ghost "$PID" 1
-docker_state "$(id f1)" stopped 0
+docker_state "$(ctr_id f1)" stopped 0
 ROOTS=(--runtime-root "$STATE/docker:$STATE/storage" --runtime-root "$STATE/containerd" --runtime-root "$STATE/crio"
 	--runtime-root "$STATE/crun")
 
@@ -123,7 +122,7 @@ chosen "a pattern whose matches lie in each other" "cart-a other-a" -G "$CTR_CGR
 
 # A user's own, without root, on a host whose /proc is seen elsewhere (a DaemonSet): the user, the home and /run/user are that host's, not
 # those of the recorder's own root, which has another user there.
-MINE=$(id a41) ALSO=$(id a42)
+MINE=$(ctr_id a41) ALSO=$(ctr_id a42)
 USERS=user.slice/user-4242.slice/user@4242.service
 mkdir -p "$CTR_V2/$CTR_CGROOT/$USERS"/{libpod-$MINE.scope,docker-$ALSO.scope} "$T"/{hostproc,out}
 cat >"$T/host.sh" <<HOST
@@ -170,8 +169,8 @@ refused "one that has ended" 1 "no container for --container stopped" --containe
 refused "one whose process is another by now" 1 "no container for --container ghost" --container ghost
 refused "a pod of nobody" 1 "no container for --pod back-9" --pod back-9
 refused "a pod in another namespace" 1 "no container for --pod other/front-0" --pod other/front-0
-busy "$(id 9d3f7c21a)" left-a
-busy "$(id 9d3f7c21b)" left-b
+busy "$(ctr_id 9d3f7c21a)" left-a
+busy "$(ctr_id 9d3f7c21b)" left-b
 refused "the beginning of two without a name" 1 \
 	"--container 9d3f7c21 is not clear: it may be 9d3f7c21a000, 9d3f7c21b000;" --container 9d3f7c21
 refused "no name" 129 "--container needs a name; nsprof ps" --container ""

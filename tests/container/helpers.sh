@@ -14,8 +14,7 @@ over() {
 } 2>/dev/null
 later over
 
-id() { printf '%s%064d' "$1" 0 | cut -c -64; }
-A=$(id a1) B=$(id b2) C=$(id c3) D=$(id d4) P=$(id e5)
+A=$(ctr_id a1) B=$(ctr_id b2) C=$(ctr_id c3) D=$(ctr_id d4) P=$(ctr_id e5)
 U=7e1b3c5d-0001-4222-8333-abcdefabcdef
 POD_SYSTEMD=kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${U//-/_}.slice
 POD_CGROUPFS=kubepods/burstable/pod$U
@@ -25,36 +24,36 @@ $POD_SYSTEMD/crio-$A.scope
 $POD_CGROUPFS/crio-$B
 machine.slice/libpod-$C.scope
 system.slice/web.service/libpod-payload-$D
-libpod_parent/$P/libpod-$(id f6)
-$USERS/user.slice/libpod-$(id f7).scope
-docker/$(id 18)
-system.slice/docker-$(id 19).scope
+libpod_parent/$P/libpod-$(ctr_id f6)
+$USERS/user.slice/libpod-$(ctr_id f7).scope
+docker/$(ctr_id 18)
+system.slice/docker-$(ctr_id 19).scope
 lxc.payload.helpers-web
 machine.slice/machine-helpers-db.scope"
 OTHERS="
 $POD_SYSTEMD/crio-conmon-$A.scope
 $POD_SYSTEMD/crio-$P
 $POD_CGROUPFS/crio-conmon-$B
-$POD_SYSTEMD/cri-containerd-$(id 2a).scope
+$POD_SYSTEMD/cri-containerd-$(ctr_id 2a).scope
 system.slice/crio-conmon-$C.scope
 machine.slice/libpod-conmon-$C.scope
 machine.slice/machine-libpod_pod_$P.slice/libpod-conmon-$C.scope
-machine.slice/machine-libpod_pod_$P.slice/libpod-$(id 2b).scope
-libpod_parent/$P/libpod-$(id 2f)
-libpod_parent/$P/libpod-$(id 30)
+machine.slice/machine-libpod_pod_$P.slice/libpod-$(ctr_id 2b).scope
+libpod_parent/$P/libpod-$(ctr_id 2f)
+libpod_parent/$P/libpod-$(ctr_id 30)
 libpod_parent/conmon
 libpod_parent/$P/conmon
-parent/$(id 2c)/conmon
-$USERS/user.slice/libpod-conmon-$(id f7).scope
+parent/$(ctr_id 2c)/conmon
+$USERS/user.slice/libpod-conmon-$(ctr_id f7).scope
 system.slice/web.service/runtime
 system.slice/$C-1a2b3c4d5e6f7081.service
 system.slice/$C.service
-system.slice/var-lib-docker-overlay2-$(id 19)-merged.mount
+system.slice/var-lib-docker-overlay2-$(ctr_id 19)-merged.mount
 docker/buildkit/x2zq0a7m3l1r9v5c8b4n6k2j1
 lxc.monitor.web
 machine.slice/machine-qemu\\x2d1\\x2dvm.scope"
 CONTAINERS+="
-parent/$(id 2c)/libpod-$(id 2d)"
+parent/$(ctr_id 2c)/libpod-$(ctr_id 2d)"
 lives() {
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1"
 	bash -c 'echo $$ >"$1/cgroup.procs" && exec sleep 600' - "$CTR_V2/$CTR_CGROOT/$1" &
@@ -72,20 +71,20 @@ done
 
 # pause in a pod of Kubernetes, and what podman keeps for one.
 S=$T/state
-mkdir -p "$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(id 2a)" "$S/storage/overlay-containers"
+mkdir -p "$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(ctr_id 2a)" "$S/storage/overlay-containers"
 echo '{ "annotations": { "io.kubernetes.cri.container-type": "sandbox", "io.kubernetes.cri.sandbox-name": "front" } }' \
-	>"$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(id 2a)/config.json"
+	>"$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(ctr_id 2a)/config.json"
 # podman's annotations call a container a sandbox that is none.
 mkdir -p "$S/storage/overlay-containers/$C/userdata"
 echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.ContainerType": "sandbox" } }' \
 	>"$S/storage/overlay-containers/$C/userdata/config.json"
 # podman 5.8 has it without an image; called otherwise, another container of the pod tells.
-mkdir "$S/storage/overlay-containers/$(id f6)" "$S/storage/overlay-containers/$(id f6)/userdata"
-echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.SandboxID": "'"$(id 30)"'" } }' >"$S/storage/overlay-containers/$(id f6)/userdata/config.json"
+mkdir "$S/storage/overlay-containers/$(ctr_id f6)" "$S/storage/overlay-containers/$(ctr_id f6)/userdata"
+echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.SandboxID": "'"$(ctr_id 30)"'" } }' >"$S/storage/overlay-containers/$(ctr_id f6)/userdata/config.json"
 # podman run --rm.
-jq -n --arg c "$(id f6)" '[{ id: $c, names: ["fleeting"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" }]' \
+jq -n --arg c "$(ctr_id f6)" '[{ id: $c, names: ["fleeting"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" }]' \
 	>"$S/storage/overlay-containers/volatile-containers.json"
-jq -n --arg c "$C" --arg infra "$(id 2b)" --arg infra2 "$(id 2f)" --arg infra3 "$(id 30)" '[{ id: $c, names: ["shop"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" },
+jq -n --arg c "$C" --arg infra "$(ctr_id 2b)" --arg infra2 "$(ctr_id 2f)" --arg infra3 "$(ctr_id 30)" '[{ id: $c, names: ["shop"], metadata: "{\"image-name\":\"docker.io/library/shop:1\"}" },
 	{ id: $infra, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"localhost/podman-pause:4.3.1-0\"}" },
 	{ id: $infra2, names: ["e50000000000-infra"], metadata: "{\"image-name\":\"\"}" }, { id: $infra3, names: ["front"], metadata: "{\"image-name\":\"\"}" }]' \
 	>"$S/storage/overlay-containers/containers.json"
@@ -95,14 +94,14 @@ ROOTS=(--runtime-root "$S/containerd:$S/storage")
 is "containers, and nothing else" "$(jq -r --arg top "/$CTR_CGROOT/" '.containers[].cgroup | select(startswith($top))[($top | length):]' "$T/ps" | sort)" \
 	"$(sed '/^$/d' <<<"$CONTAINERS" | sort)"
 is "podman's annotation makes no sandbox" "$(jq -r --arg id "$C" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman shop"
-is "podman run --rm has a name" "$(jq -r --arg id "$(id f6)" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman fleeting"
+is "podman run --rm has a name" "$(jq -r --arg id "$(ctr_id f6)" '.containers[] | select(.id == $id) | .runtime + " " + .name' "$T/ps")" "podman fleeting"
 is "the name of what was meant" "$("$NSPROF" record --container shop "${ROOTS[@]}" --duration 0.1 -o "$T/data" 2>&1 >"$T/log" | grep -c "no container for")" 0
 check_rc "pause cannot be meant" 1 "$NSPROF" record --container 2a "${ROOTS[@]}" --duration 0.1 -o "$T/none"
 like "pause cannot be meant: nor is it offered" "$(grep -c 'no container for --container 2a' "$T/check.err") $(cat "$T/check.err")" '^1 '
 unlike "pause is not offered" "$(cat "$T/check.err")" 'front/pause'
 
 # podman --cgroups=disabled: the container is in the cgroup of who started it, which is no container for that.
-SHARED=$(id 2e)
+SHARED=$(ctr_id 2e)
 lives session-1.scope
 mkdir -p "$S/crun/$SHARED"
 jq -n --argjson pid "${PIDS[-1]}" --argjson start "$(sed 's/.*) //' "/proc/${PIDS[-1]}/stat" | cut -d' ' -f20)" \

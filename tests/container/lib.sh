@@ -211,6 +211,9 @@ ctr_cleanup() {
 	[ -z "$CTR_HANDED" ] || echo -cpu >"$CTR_V2/cgroup.subtree_control" || :
 }
 
+# ctr_id PREFIX: a container's id, which no other container of this machine has.
+ctr_id() { printf '%s%064d' "$1" 0 | cut -c -48 | tr -d '\n'; printf '%016x' $$; }
+
 # ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.
 ctr_record() {
 	local out=$1

@@ -17,7 +17,7 @@ later over
 # Of its own: the same test may run elsewhere on this machine.
 TWIN=twin-$$
 id() { printf '%s%08x%054d' "$1" $$ 0; }
-DOCKER=$(id d1) ONE=$(id e1) TWO=$(id e2) LATER=$(id d2) LEFT=$(id d3) ALONE=$(id e4)
+DOCKER=$(ctr_id d1) ONE=$(ctr_id e1) TWO=$(ctr_id e2) LATER=$(ctr_id d2) LEFT=$(ctr_id d3) ALONE=$(ctr_id e4)
 S=$T/state
 for c in "$DOCKER" "$LATER" "$LEFT"; do
 	mkdir -p "$S/containers/$c"

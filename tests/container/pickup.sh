@@ -33,7 +33,6 @@ docker_state() { # ID NAME PID
 	jq -n --arg id "$1" --arg name "/$2" --argjson pid "$3" '{ ID: $id, Name: $name, Config: { Image: "shop:1" },
 		State: { Running: ($pid > 0), Pid: $pid } }' >"$STATE/containers/$1/.new" && mv "$STATE/containers/$1/.new" "$STATE/containers/$1/config.v2.json"
 }
-id() { printf '%s%064d' "$1" 0 | cut -c -64; }
 
 # begin OPTIONS...: a recording in the background; over when stop says so.
 begin() {
@@ -57,7 +56,9 @@ sampled() {
 }
 
 # docker rm -f web; docker run --name web: another id.
-A=$(id aaa) B=$(id bbb) C=$(id ccc)
+A=$(ctr_id aaa) B=$(ctr_id bbb) C=$(ctr_id ccc)
+# What another cgroup driver left behind of the same id is not it.
+mkdir -p "$CTR_V2/$CTR_CGROOT/another/docker-$B.scope"
 run "docker/$A" web-a
 docker_state "$A" web "$PID"
 begin --container web

@@ -33,7 +33,6 @@ mount -t tmpfs -o mode=755 tmpfs "$F" || skip_all "cannot mount a tmpfs"
 mkdir "$F/bin"
 cp "$BUILD/bin"/nsprof* "$F/bin"
 
-id() { printf '%s%064d' "$1" 0 | cut -c -64; }
 # settled: what at() has started is there. One whose overlay is refused in a user namespace ends at once.
 settled() {
 	local cg
@@ -67,14 +66,14 @@ named() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .runtime + "
 look() { "$F/bin/nsprof" ps --json --interval 0.01 --runtime-root "$F/given" >"$T/ps" 2>"$T/ps.err"; }
 
 # Messages list three containers without a name, which the machine may have besides.
-ELSE=$("$F/bin/nsprof" ps --interval 0.01 2>&1 >/dev/null | grep -o 'no name for.*')
+BESIDE=$("$F/bin/nsprof" ps --interval 0.01 2>&1 >/dev/null | grep 'no name for')
 alone() { # NAME TEXT EXPRESSION
-	if [ -n "$ELSE" ]; then skip "$1" "other containers without a name are here"; else like "$@"; fi
+	if [ -n "$BESIDE" ]; then skip "$1" "other containers without a name are here"; else like "$@"; fi
 }
 
 # ---- told by who runs on the host ----
 
-MOUNTED=$(id a1) ROOTED=$(id a2) ARGS=$(id a3) CONMON=$(id a4) SHIM=$(id a5) CONFIG=$(id a6) RELATIVE=$(id a7) REMAPPED=$(id a8)
+MOUNTED=$(ctr_id a1) ROOTED=$(ctr_id a2) ARGS=$(ctr_id a3) CONMON=$(ctr_id a4) SHIM=$(ctr_id a5) CONFIG=$(ctr_id a6) RELATIVE=$(ctr_id a7) REMAPPED=$(ctr_id a8)
 docker_state "$F/mounted" "$MOUNTED" by-mount
 mkdir -p "$F/mounted/containers/$MOUNTED/mounts/shm"
 mount -t tmpfs tmpfs "$F/mounted/containers/$MOUNTED/mounts/shm"
@@ -131,7 +130,7 @@ exec /bin/busybox sh -c '/bin/busybox umount -l /.old; exec /bin/busybox sleep 6
 INIT
 at "docker/$ROOTED" unshare -m -p --fork --kill-child --propagation private bash "$T/init"
 # In a user namespace anybody can mount what he likes: not believed.
-FORGED=$(id b1)
+FORGED=$(ctr_id b1)
 mkdir -p "$F/forged/overlay2/l1"/{diff,work,merged}
 docker_state "$F/forged" "$FORGED" forged
 sed "s,$F/root,$F/forged,;s,workdir=,userxattr\\,&,;/-t proc/d" "$T/init" >"$T/init.forged"
@@ -139,7 +138,7 @@ at "docker/$FORGED" unshare -U -r -m -p --fork --kill-child --propagation privat
 
 # ---- told by others ----
 
-INSIDE=$(id b2) OTHERS=$(id b3) MINE=$(id b4) OPEN=$(id b5) CALLED=$(id b6)
+INSIDE=$(ctr_id b2) OTHERS=$(ctr_id b3) MINE=$(ctr_id b4) OPEN=$(ctr_id b5) CALLED=$(ctr_id b6)
 for c in "$INSIDE" "$OTHERS" "$OPEN" "$CALLED"; do lives "docker/$c"; done
 # A container that runs a dockerd of its own, which may tell of any directory.
 docker_state "$F/inside" "$INSIDE" stolen
@@ -165,7 +164,7 @@ mkdir "$F/bin/elsewhere"
 ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
-mkdir "$CTR_V2/$CTR_CGROOT/docker/$(id b0)"	# left behind
+mkdir "$CTR_V2/$CTR_CGROOT/docker/$(ctr_id b0)"	# left behind
 mkdir -p "$CTR_V2/$CTR_CGROOT/a.slice/docker-$ARGS.scope"	# so is this one, and the container has started again elsewhere
 check "each is in its cgroup" wait_for settled 20
 # tail(1) of coreutils 9.10 shows nothing of a file of cgroups.
@@ -220,7 +219,7 @@ like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for .*dock
 
 # ---- without root, and by settings: in a mount namespace with an /etc and a /var/lib of its own ----
 
-SYSTEM=$(id c1) STORAGE=$(id c2) HOMES=$(id c3) BARRED=$(id c4)
+SYSTEM=$(ctr_id c1) STORAGE=$(ctr_id c2) HOMES=$(ctr_id c3) BARRED=$(ctr_id c4)
 for c in "$SYSTEM" "$BARRED"; do lives "docker/$c"; done
 lives "machine.slice/libpod-$STORAGE.scope"
 lives "$USERS/libpod-$HOMES.scope"
