@@ -13,18 +13,43 @@
 
 static_assert(RULE_SAVED_MAX == CFI_PLAIN_SAVED_MAX, "the fields of struct cfi_plain");
 
-#define TOUCH_AFTER 32u	/* rules */
-#define RULES_L1_BYTES (sizeof(struct rule_slot) << RULES_L1_BITS)
+#define L1_MIN 1024u	/* slots: a few pages */
+#define L1_MAX 65536u	/* 1 MiB */
 
 /* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
 static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
+
+static size_t l1_bytes(const struct rules *rs)
+{
+	return (rs->l1_mask + 1) * sizeof(*rs->l1);
+}
+
+static void make_l1(struct rules *rs, uint64_t slots)
+{
+	rs->l1_mask = slots - 1;
+	rs->l1 = xpages(l1_bytes(rs));
+	/* All of its pages will be needed; why they come now, xtouch() says. */
+	pages_populate(rs->l1, l1_bytes(rs));
+}
+
+/* To twice its slots. */
+static void grow_l1(struct rules *rs)
+{
+	const struct rules old = *rs;
+
+	make_l1(rs, 2 * (old.l1_mask + 1));
+	for (uint64_t i = 0; i <= old.l1_mask; i++)
+		if (old.l1[i].key)
+			rs->l1[rule_slot_of(old.l1[i].key, rs->l1_mask)] = old.l1[i];
+	xpages_free(old.l1, l1_bytes(&old));
+}
 
 struct rules *rules_new(enum rules_from from)
 {
 	struct rules *rs = xcalloc(1, sizeof(*rs));
 
 	rs->from = from;
-	rs->l1 = xpages(RULES_L1_BYTES);
+	make_l1(rs, L1_MIN);
 	return rs;
 }
 
@@ -37,7 +62,7 @@ void rules_free(struct rules *rs)
 	free(rs->general);
 	u64map_fini(&rs->all);
 	u64map_fini(&rs->by_content);
-	xpages_free(rs->l1, RULES_L1_BYTES);
+	xpages_free(rs->l1, l1_bytes(rs));
 	free(rs);
 }
 
@@ -249,7 +274,7 @@ static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 {
 	uint64_t key = rule_key(mod, svma);
-	struct rule_slot *slot = &rs->l1[rule_slot_of(key)];
+	struct rule_slot *slot;
 	uint64_t *known;
 	bool is_new;
 
@@ -258,10 +283,10 @@ rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma)
 	known = u64map_put(&rs->all, key, &is_new);
 	if (is_new) {
 		*known = compile(rs, mod, svma);
-		/* There will be rules in all pages of the first level. Why they come now, xtouch() says; few would not need them. */
-		if (rs->all.n == TOUCH_AFTER)
-			pages_populate(rs->l1, RULES_L1_BYTES);
+		if (rs->all.n > rs->l1_mask && rs->l1_mask + 1 < L1_MAX)
+			grow_l1(rs);
 	}
+	slot = &rs->l1[rule_slot_of(key, rs->l1_mask)];
 	slot->key = key;
 	slot->rule = *known;
 	return slot->rule;

@@ -1,8 +1,8 @@
 /*
  * Unwind rules by (binary, address in the binary): compiled from CFI on first use, then a 64-bit
  * word each, shared by all processes that map the binary. The first level is a direct-mapped table
- * of 1 MiB, which stays in the second-level cache of the CPU; behind it is a hash of everything
- * seen.
+ * with as many slots as there are rules: some share one and are looked up again, but each step waits for a slot to come from memory,
+ * and a table that is half empty is in fewer of the CPU's caches. Behind it is a hash of everything seen.
  */
 #ifndef NSPROF_RULES_H
 #define NSPROF_RULES_H
@@ -83,8 +83,6 @@ struct rule_slot {
 	rule_t rule;
 };
 
-#define RULES_L1_BITS 16
-
 /* What rules are compiled from. */
 enum rules_from {
 	RULES_CFI, /* what the binary states */
@@ -94,7 +92,8 @@ enum rules_from {
 
 struct rules {
 	enum rules_from from;
-	struct rule_slot *l1; /* owned, 1 << RULES_L1_BITS slots */
+	struct rule_slot *l1; /* owned; grows with rules_fill() */
+	uint64_t l1_mask; /* its slots less 1, their number being a power of two */
 	struct u64map all; /* rule_key() to rule */
 	struct u64map by_content; /* hash of a general rule to its number */
 	struct general_rule **general; /* owned, as are its entries */
@@ -139,9 +138,9 @@ static inline bool rule_key_fits(const struct module *mod, uint64_t start, uint6
 }
 
 /* Addresses of calls are as good as random in their lowest bits, and a function's have their rules side by side. */
-static inline size_t rule_slot_of(uint64_t key)
+static inline size_t rule_slot_of(uint64_t key, uint64_t l1_mask)
 {
-	return key & ((1u << RULES_L1_BITS) - 1);
+	return key & l1_mask;
 }
 
 /*
@@ -152,7 +151,7 @@ static inline size_t rule_slot_of(uint64_t key)
 static inline rule_t rules_find(struct rules *rs, struct module *mod, uint64_t svma)
 {
 	uint64_t key = rule_key(mod, svma);
-	const struct rule_slot *slot = &rs->l1[rule_slot_of(key)];
+	const struct rule_slot *slot = &rs->l1[rule_slot_of(key, rs->l1_mask)];
 
 	if (slot->key == key && !(svma >> RULE_SVMA_BITS))
 		return slot->rule;

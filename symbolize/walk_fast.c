@@ -183,14 +183,16 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	uint64_t start = wm->start + 1, len = wm->end - wm->start, key_off = wm->key_off - 1;
 	uint64_t key = frame_lookup_addr(f).v + wm->key_off;
 	const struct rule_slot *l1;
+	uint64_t l1_mask;
 	uint32_t first = out->n - 1;
 
 	if (!w->rules || !wm->fast)
 		return wm;
 	l1 = w->rules->l1;
+	l1_mask = w->rules->l1_mask;
 	/* Nobody steps out of start-up code, so that no rule is at hand there. */
 	while (f < last) {
-		const struct rule_slot *slot = &l1[rule_slot_of(key)];
+		const struct rule_slot *slot = &l1[rule_slot_of(key, l1_mask)];
 		uint64_t cfa = sp, caller, bp_val;
 		rule_t rule = slot->rule;
 
