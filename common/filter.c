@@ -236,6 +236,7 @@ static int add_shares(struct filter *f, const char *text)
 	for (const char *p = text;; p++) {
 		struct filter_cond *c = new_cond(f, FILTER_TIME, p, strcspn(p, ","));
 
+		c->span = true;
 		c->share = true;
 		if (!parse_share(&p, &c->from, &c->to) || (*p && *p != ',')) {
 			pr_err("--time takes parts of the time as 10%%, 10%%/2 (the second tenth) or 0%%-20%%, with commas between, not '%s'",
@@ -255,6 +256,7 @@ int filter_add_span(struct filter *f, const char *text)
 	if (strchr(text, '%'))
 		return add_shares(f, text);
 	c = new_cond(f, FILTER_TIME, text, strlen(text));
+	c->span = true;
 	c->absolute = true;
 	c->to = UINT64_MAX;
 	if (*p && (*p == ',' || parse_seconds(&p, &c->from)) && *p == ',' &&

@@ -28,6 +28,7 @@ struct filter_cond {
 	char *text;		/* owned; "ngin*", "4711", "1.5-" */
 	uint64_t from, to;	/* numbers in [from, to); times in ns since the recording was begun */
 	bool absolute;		/* times are as in ev_sample.time, until filter_begin() */
+	bool span;		/* @text is that of filter_add_span() */
 	bool share;		/* from and to are parts of the time of all samples, until filter_place() */
 };
 

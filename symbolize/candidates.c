@@ -176,6 +176,32 @@ static void add_conditions(const struct filter *f, enum filter_key key, struct s
 	}
 }
 
+/* perf's --time, which counts as nsprof script shows times; NULL: there is none. */
+static const char *span(const struct filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->conds[i].span)
+			return f->conds[i].text;
+	return NULL;
+}
+
+/* No sample is in the times that are wanted. */
+static void tell_times(const struct survey *sv)
+{
+	const uint64_t start = span(sv->f) ? sv->f->start : 0;
+	struct strbuf sb = STRBUF_INIT;
+
+	if (span(sv->f))
+		strbuf_addf(&sb, "--time %s", span(sv->f));
+	else
+		strbuf_adds(&sb, "--filter ");
+	if (!span(sv->f))
+		add_conditions(sv->f, FILTER_TIME, &sb);
+	pr_err("no sample meets %s; there are samples from %.3f to %.3f s%s", sb.s, (double)(start + sv->first) / 1e9,
+	       (double)(start + sv->last) / 1e9, start ? "; --filter time=FROM-TO counts from the start" : "");
+	strbuf_fini(&sb);
+}
+
 /* Nothing met the conditions of @key. */
 static void tell_key(const struct survey *sv, enum filter_key key)
 {
@@ -183,13 +209,8 @@ static void tell_key(const struct survey *sv, enum filter_key key)
 
 	strbuf_adds(&sb, "no sample meets --filter ");
 	add_conditions(sv->f, key, &sb);
-	if (key == FILTER_TIME) {
-		strbuf_addf(&sb, "; there are samples from %.3f to %.3f s", (double)sv->first / 1e9,
-			    (double)sv->last / 1e9);
-	} else {
-		strbuf_adds(&sb, "; there are (with so many samples): ");
-		add_values(sv, key, &sb);
-	}
+	strbuf_adds(&sb, "; there are (with so many samples): ");
+	add_values(sv, key, &sb);
 	pr_err("%s", sb.s);
 	strbuf_fini(&sb);
 }
@@ -207,7 +228,10 @@ static void tell(const struct survey *sv)
 	for (int k = 0; k < FILTER_KEYS; k++) {
 		if (!sv->f->has[k] || sv->met[k])
 			continue;
-		tell_key(sv, (enum filter_key)k);
+		if (k == FILTER_TIME)
+			tell_times(sv);
+		else
+			tell_key(sv, (enum filter_key)k);
 		told = true;
 	}
 	if (told)

@@ -112,6 +112,11 @@ only everything . 'comm=*'
 "$NSPROF" symbolize --filter time=1000- 2>err
 like "--filter time: beyond the end" "$(cat err)" "error: no sample meets --filter time=1000-; there are samples from [0-9.]+ to [0-9.]+ s"
 read -r from to < <(sed -E 's/.* from ([0-9.]*) to ([0-9.]*) s.*/\1 \2/' err)
+# perf's --time counts as script shows it.
+first=$("$NSPROF" script -q --ns -F time | awk 'NF { printf "%.3f", $1; exit }')
+"$NSPROF" symbolize --time 0.001,0.002 >out 2>err
+like "--time: in script's seconds" "$(cat err)" \
+	"error: no sample meets --time 0\.001,0\.002; there are samples from ${first/./\\.} to [0-9.]+ s; --filter time=FROM-TO counts from the start"
 # The first ones may be from before the recording was begun, which is when the events were there: they count as of its begin.
 check "--filter time: for no longer than there are samples" awk -v a="$from" -v b="$to" \
 	-v ns="$("$NSPROF" info --json | jq '.last_sample_ns - .first_sample_ns')" 'BEGIN { exit !(b > a && b - a < ns / 1e9 + 0.001) }'
