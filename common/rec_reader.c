@@ -563,8 +563,8 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples, plural(d->lost_samples),
 			d->cut ? ", and it is cut at its end" : "");
 	else if (!r->file.complete)
-		pr_warn("%s is cut after %.3f MB: the recorder did not end properly or the file was not copied whole; everything before is shown",
-			r->name, (double)d->cut_at / 1e6);
+		pr_warn("%s is cut after %.*f %s: the recorder did not end properly or the file was not copied whole; everything before is shown",
+			r->name, d->cut_at < 1000000 ? 1 : 3, (double)d->cut_at / (d->cut_at < 1000000 ? 1e3 : 1e6), d->cut_at < 1000000 ? "kB" : "MB");
 	if (d->behind)
 		pr_warn("%s goes on for %llu byte%s behind its end, not read: of recordings put one behind the other only the first is",
 			r->name, (unsigned long long)d->behind, plural(d->behind));

@@ -118,7 +118,9 @@ static void tell_events(const struct perfdata *pd, const char *name, const char 
 	for (size_t i = 0; i < pd->nattrs; i++)
 		if (!PERFDATA_IS_DUMMY(&pd->attrs[i]) && n++ < LISTED)
 			strbuf_addf(&sb, "%s'%s'", n > 1 ? ", " : "", import_event_name(&pd->attrs[i]));
-	if (!n)
+	if (!n && !pd->nattrs)
+		pr_err("%s ends before its first event: perf record failed or was killed, or the file was not copied whole", shown);
+	else if (!n)
 		pr_err("%s has no events", shown);
 	else
 		pr_err("%s has no event '%s'; it has %s%s", shown, name ? name : "", sb.s, n > LISTED ? " and others" : "");

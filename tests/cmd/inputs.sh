@@ -155,6 +155,11 @@ done <<-END
 	header|is cut inside its header: there is nothing to read
 	header104|is cut inside its header: there is nothing to read
 END
+# What perf writes first of all into a pipe, before it has said which events there are.
+printf 'PERFILE2\20\0\0\0\0\0\0\0' >begun
+like "a pipe that ends at once" "$("$NSPROF" report begun 2>&1)" "error: 'begun' ends before its first event: perf record failed"
+head -c 500 data >half
+like "a recording that is cut early: where" "$("$NSPROF" report half 2>&1)" "'half' is cut after 0\.[0-9] kB"
 cat data | "$NSPROF" import -i - -o out.made >out 2>err
 like "import of a recording says that it is one" "$(cat err)" "standard input is not perf.data; it is a recording of nsprof: 'nsprof report' reads it"
 
