@@ -442,9 +442,10 @@ static void focus_text(const struct report_in *in, const struct table_focus *f, 
 	fprintf(to, "# '%s'", name.s ? name.s : "");
 	if (f->functions > 1)
 		fprintf(to, " (%" PRIu32 " functions)", f->functions);
-	fprintf(to, ": in %.2f%% of all stacks, itself %.2f%%; shares are of its %" PRIu64 " %s\n#\n# callers:\n",
-		100 * (double)f->total / all, 100 * (double)f->self / all, f->total,
-		header_unit(&in->header));
+	strbuf_reset(&name);
+	header_add_amount(&in->header, f->total, &name);
+	fprintf(to, ": in %.2f%% of all stacks, itself %.2f%%; shares are of its %s\n#\n# callers:\n", 100 * (double)f->total / all,
+		100 * (double)f->self / all, name.s);
 	put_grid(in, &f->callers, to);
 	fputs("\n# callees:\n", to);
 	put_grid(in, &f->callees, to);

@@ -27,12 +27,27 @@ const char *header_unit(const struct header *h)
 	return event && strstr(event, "clock") ? "ns" : "events";
 }
 
+void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
+{
+	const char *unit = header_unit(h);
+
+	if (strcmp(unit, "ns") != 0) {
+		strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(unit) - 1, unit, plural(n));
+		return;
+	}
+	strbuf_add_number(out, (double)n / (n < 1000000 ? 1e3 : n < 1000000000 ? 1e6 : 1e9), 4);
+	strbuf_addf(out, " %s of CPU time", n < 1000000 ? "us" : n < 1000000000 ? "ms" : "s");
+}
+
 /* "12 samples"; where that is not what is counted, "12 samples, 3456 events". */
 static void add_total(const struct header *h, struct strbuf *out)
 {
 	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
-	if (h->period && h->profile->period)
-		strbuf_addf(out, ", %" PRIu64 " %s,", total(h), header_unit(h));
+	if (!h->period || !h->profile->period)
+		return;
+	strbuf_adds(out, ", ");
+	header_add_amount(h, total(h), out);
+	strbuf_addc(out, ',');
 }
 
 /* How many different ones there are, whoever had them. */

@@ -19,6 +19,8 @@ struct header {
 
 /* What is counted: "samples", "events", or "ns" of CPU time for clocks. */
 const char *header_unit(const struct header *h);
+/* @n of them, for people: "1 sample", "3771 events", "197.2 ms of CPU time". */
+void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out);
 /* Lines that begin with '#'. */
 void header_text(const struct header *h, FILE *to);
 /* One line for a picture, which is passed on without the recording. Appended. */

@@ -145,5 +145,13 @@ n=$("$NSPROF" info --json clock.data | python3 -c 'import json, sys; print(json.
 is "a clock counts samples" "$("$NSPROF" symbolize clock.data 2>err | awk '{ n += $NF } END { print n }')" "$n"
 unlike "and nothing is said" "$(cat err)" 'varies'
 is "in a report, too" "$("$NSPROF" report --json clock.data | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["unit"], d["total"])')" "samples $n"
+# Periods of a clock are CPU time, and are said as that.
+time=$("$NSPROF" info --json clock.data | python3 -c 'import json, sys; ns = json.load(sys.stdin)["periods"]; print("%.4g %s" % ((ns / 1e6, "ms") if ns < 1e9 else (ns / 1e9, "s")))')
+"$NSPROF" report --weight period --no-children clock.data >table
+like "the head of a table has CPU time" "$(head -1 table)" "^# $n samples, $time of CPU time, in [0-9]+ different"
+"$NSPROF" report --weight period --focus app_leaf clock.data >focus
+like "that of callers, too" "$(cat focus)" "shares are of its [0-9.]+ m?s of CPU time$"
+"$NSPROF" report --weight period --format svg clock.data >picture
+like "and of a picture" "$(cat picture)" ">$n samples, $time of CPU time, in [0-9]+ stack"
 check_rc "a profile has both: --weight is refused" 129 "$NSPROF" symbolize --format profile --weight samples perf.data
 done_testing
