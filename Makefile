@@ -195,7 +195,7 @@ check: deps-check	## all tests: units, commands, containers; root for all of the
 .PHONY: check-runtimes
 check-runtimes: deps-runtimes	## containers of docker, podman, containerd, lxc and systemd-nspawn; installs them (root)
 	+$(build_targets)
-	$(Q)tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
+	$(Q)$(if $(RUNTIMES),tests/container/runtimes/of-root "$(RUNTIMES)") tests/run --build $(B) $(TESTS) $(filter-out %/lib.sh,$(wildcard tests/container/runtimes/*.sh))
 
 .PHONY: check-today
 check-today: deps-today	## programs of today's compilers and runtimes, in containers of Debian sid, which it downloads (3 GB; root)

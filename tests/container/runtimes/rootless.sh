@@ -12,6 +12,7 @@ if [ -z "${ROOTLESS_INSIDE-}" ]; then
 	rm -rf "$T"
 	ROOTLESS_INSIDE=1 exec unshare -m --propagation private bash "$0"
 fi
+[ -z "${RUNTIMES_OF-}" ] || skip_all "its user has only this machine's podman"
 USER_ID=4242
 USER_NAME=nsprof-test
 HOME_DIR=$T/home
