@@ -93,6 +93,8 @@ is "the user" "$(as_user "$T/bin/nsprof" ps --json --interval 0.01 2>"$T/err" | 
 # What the user writes about a container that is not his own.
 OTHER=$(printf 'ffff%060d' 1)
 mkdir -p "$CTR_V2/$CTR_CGROOT/docker/$OTHER"
+(echo $BASHPID >"$CTR_V2/$CTR_CGROOT/docker/$OTHER/cgroup.procs" && exec sleep 600) &
+later "kill $!; wait $!"
 jq --arg id "$OTHER" '. + [.[0] + { id: $id, names: ["stolen"] }]' "$HOME_DIR/.local/share/containers/storage/vfs-containers/containers.json" >"$T/list"
 mkdir -p "$HOME_DIR/.local/share/docker/overlay-containers"
 cp "$T/list" "$HOME_DIR/.local/share/docker/overlay-containers/containers.json"
