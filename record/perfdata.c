@@ -14,6 +14,7 @@
 #include "filekind.h"
 #include "log.h"
 #include "strbuf.h"
+#include "tempfile.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -544,21 +545,6 @@ static int tell_foreign(const uint8_t *head, size_t n, const char *name)
 	return -ENOEXEC;
 }
 
-static int open_pipe(struct perfdata *pd, const char *name)
-{
-	uint8_t head[FILEKIND_HEAD];
-	size_t n = 0;
-	int err = read_head(pd->fd, head, &n, PIPE_HEADER);
-
-	if (!err)
-		err = read_header(pd, head, n);
-	if (err != -ENOEXEC)
-		return err;
-	/* It is read as far as it takes to see what it is. */
-	err = n < PIPE_HEADER ? 0 : read_head(pd->fd, head, &n, sizeof(head));
-	return err ? err : tell_foreign(head, n, name);
-}
-
 static int open_file(struct perfdata *pd, int fd, const struct stat *st, const char *name)
 {
 	uint8_t head[FILEKIND_HEAD];
@@ -579,6 +565,50 @@ static int open_file(struct perfdata *pd, int fd, const struct stat *st, const c
 	}
 	err = read_header(pd, head, (size_t)n);
 	return err == -ENOEXEC ? tell_foreign(head, (size_t)n, name) : err;
+}
+
+/*
+ * A file that comes through a pipe, @head its first @n bytes. What is in it says where it lies, so that it goes to a file without a name
+ * first.
+ */
+static int open_spooled(struct perfdata *pd, const uint8_t *head, size_t n, const char *name)
+{
+	const size_t room = 256 << 10;
+	int fd = tempfile_open(), err = fd < 0 ? -ENOEXEC : 0;
+	uint8_t *buf = xmalloc(room);
+	struct stat st;
+
+	memcpy(buf, head, n);
+	while (!err && n) {
+		err = tempfile_write(fd, buf, n) ? -ENOEXEC : 0;
+		n = 0;
+		err = err ? err : read_head(pd->fd, buf, &n, room);
+	}
+	free(buf);
+	if (!err)
+		err = fstat(fd, &st) ? -errno : open_file(pd, fd, &st, name);
+	/* When it was written is not known. */
+	pd->written_ns = 0;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int open_pipe(struct perfdata *pd, const char *name)
+{
+	uint8_t head[FILEKIND_HEAD];
+	size_t n = 0;
+	int err = read_head(pd->fd, head, &n, PIPE_HEADER);
+
+	if (!err)
+		err = read_header(pd, head, n);
+	if (err == -ESPIPE)
+		return open_spooled(pd, head, n, name);
+	if (err != -ENOEXEC)
+		return err;
+	/* It is read as far as it takes to see what it is. */
+	err = n < PIPE_HEADER ? 0 : read_head(pd->fd, head, &n, sizeof(head));
+	return err ? err : tell_foreign(head, n, name);
 }
 
 static int open_dir(struct perfdata *pd, const char *name)
@@ -617,10 +647,7 @@ struct perfdata *perfdata_open(int fd, const char *name)
 	err = open_fd(pd, name);
 	if (!err)
 		return pd;
-	if (err == -ESPIPE)
-		pr_err("%s is a perf.data file, and comes through a pipe: give the file itself, or what 'perf record -o -' "
-		       "writes", name);
-	else if (err == -EISDIR)
+	if (err == -EISDIR)
 		pr_err("%s is a directory, and not one of 'perf record --threads': there is no file 'data' in it", name);
 	else if (err == -EINVAL)
 		pr_err("%s is damaged: its header has no events", name);

@@ -157,6 +157,14 @@ done
 
 # ---- other files ----
 made hybrid '<' file "$SPIN" perf.data
+# A file says where its parts lie, so that a pipe of it has to be put together first.
+"$NSPROF" import -q -o by-name perf.data && "$NSPROF" symbolize -q by-name >want
+# shellcheck disable=SC2002
+cat perf.data | "$NSPROF" import -q -o by-pipe - 2>err
+is "a file from a pipe: status" "$? $(cat err)" "0 "
+"$NSPROF" symbolize -q by-pipe >got
+check "a file from a pipe: the same stacks" cmp got want
+check "there are some" test -s want
 printf 'made  4711/4711  12.345678:       1000 cycles: \n\t            1234 main+0x4 (/bin/made)\n\n' >script
 printf '# ========\n# captured on    : today\n' >header
 printf '<!DOCTYPE html>\n<html></html>\n' >page.html
