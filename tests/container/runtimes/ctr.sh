@@ -21,6 +21,8 @@ containerd -c "$D/config.toml" >"$T/containerd.log" 2>&1 &
 DAEMON=$!
 rt_cgroups
 later 'rt_unmount "$D"'
+# Where runc keeps the states of a namespace, wherever the daemon's own are.
+later 'rmdir "/run/containerd/runc/$CTR_CGROOT"'
 later 'kill $DAEMON; wait $DAEMON'
 c() { ctr -a "$D/sock" -n "$CTR_CGROOT" "$@"; }
 remove() { # NAME
