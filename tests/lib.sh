@@ -230,3 +230,11 @@ wait_for() {
 		sleep 0.05
 	done
 }
+
+# computes PID MS: wait until that process has had so much more CPU time, however busy the machine is.
+computes() {
+	local from
+	read -r from _ <"/proc/$1/schedstat"
+	wait_for "read -r ns _ </proc/$1/schedstat && ((ns >= $from + $2 * 1000000))" 30
+}
+export -f computes wait_for

@@ -48,12 +48,6 @@ stop() {
 	# bash puts itself into the cgroup, and may be sampled there before it becomes the program.
 	COMMS=$(sed 's/;.*//' "$T/folded" | grep -vx bash | sort -u | tr '\n' ' ')
 }
-# sampled COMM: for so long that it must have been, whatever else runs: 0.3 s of CPU time.
-sampled() {
-	local from now
-	from=$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat")
-	wait_for "now=\$(awk '{ sub(/.*\\) /, \"\"); print \$12 + \$13 }' /proc/$1/stat); [ \$((now - $from)) -ge 30 ]" 30
-}
 
 # docker rm -f web; docker run --name web: another id.
 A=$(ctr_id aaa) B=$(ctr_id bbb) C=$(ctr_id ccc)
@@ -62,7 +56,7 @@ mkdir -p "$CTR_V2/$CTR_CGROOT/another/docker-$B.scope"
 run "docker/$A" web-a
 docker_state "$A" web "$PID"
 begin --container web
-sampled "${RUNS[docker/$A]}"
+computes "${RUNS[docker/$A]}" 300
 rm -r "$STATE/containers/$A"
 remove "docker/$A"
 run "docker/$C" other
@@ -71,7 +65,7 @@ run "docker/$B" web-b
 sleep 0.3	# the state file comes later than the cgroup, as dockerd writes it
 docker_state "$B" web "$PID"
 check "the second is noticed" wait_for "grep -q 'docker/$B.*sampled from now on' '$T/rec.err'" 20
-sampled "${RUNS[docker/$B]}"
+computes "${RUNS[docker/$B]}" 300
 stop
 is "both lives of a name" "$COMMS" "web-a web-b "
 CHAIN=$("$TARGETS/spin" --chain)
@@ -87,11 +81,11 @@ begin -G "$CTR_CGROOT/docker/b*" -G "$CTR_CGROOT/jobs-*/run"
 run jobs-1/run job-a
 run jobs-1/wait job-b
 check "one that matches is noticed" wait_for "grep -q 'jobs-1/run.*sampled from now on' '$T/rec.err'" 20
-sampled "${RUNS[jobs-1/run]}"
+computes "${RUNS[jobs-1/run]}" 300
 # A child of what is sampled is sampled already.
 run jobs-1/run/deeper job-c
-sampled "${RUNS[jobs-1/run/deeper]}"
-sampled "${RUNS[jobs-0/run]}"
+computes "${RUNS[jobs-1/run/deeper]}" 300
+computes "${RUNS[jobs-0/run]}" 300
 stop
 is "by pattern: what matches, and nothing else" "$COMMS" "job-0 job-a job-c web-b "
 is "nothing twice" "$(grep -c 'sampled from now on' "$T/rec.err")" 1
@@ -105,7 +99,7 @@ for ((i = 0; i < 110; i++)); do mkdir -p "$CTR_V2/$CTR_CGROOT/many/m$i"; done
 begin -G "$CTR_CGROOT/many/*"
 run many/late late
 check "one more of many is noticed" wait_for "grep -q 'many/late.*sampled from now on' '$T/rec.err'" 20
-sampled "${RUNS[many/late]}"
+computes "${RUNS[many/late]}" 300
 stop
 is "one more of many" "$COMMS" "late "
 done_testing
