@@ -11,7 +11,15 @@ TARGETS=$BUILD/tests/targets
 a=$!
 "$TARGETS/spin" 1000 &
 b=$!
-"$NSPROF" record -q -e cpu-clock -F 299 -p $a,$b --duration 2 -o "$T/data" 2>"$T/err"
+"$NSPROF" record -q -e cpu-clock -F 299 -p $a,$b -o "$T/data" 2>"$T/err" &
+r=$!
+# Half a second of CPU time each, however busy this machine is.
+ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+wait_for '[ -s "$T/data" ]' 10
+before=("$(ticks $a)" "$(ticks $b)")
+wait_for '(($(ticks $a) >= ${before[0]} + 50 && $(ticks $b) >= ${before[1]} + 50))' 60
+kill -INT $r
+wait $r
 kill $a $b
 wait $a $b 2>/dev/null
 

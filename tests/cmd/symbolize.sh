@@ -127,7 +127,7 @@ bad "a pipe without an end" - "standard input is not an nsprof recording" < <(ex
 mkfifo fifo
 timeout -s INT -k 5 0.5 "$NSPROF" symbolize fifo >/dev/null 2>err
 is "Ctrl-C ends the wait for a writer of a pipe" $? 124
-like "and says so" "$(cat err)" "cannot open 'fifo': Interrupted"
+is "and needs no words" "$(cat err)" ""
 size=$(stat -c %s nsprof.data)
 head -c $((size / 2)) nsprof.data >cut
 "$NSPROF" symbolize cut >cut.folded 2>cut.err
