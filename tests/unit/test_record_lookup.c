@@ -17,14 +17,28 @@
 #include "nsopen.h"
 
 #define DEAD 600
-/* What waits is a condition variable with this time; the rest is until this thread has a CPU again. */
-#define HELD_MAX_NS (LOOKUP_WAIT_NS + 250000000ull)
+/* What waits is a condition variable with this time; the rest is its own work. */
+#define HELD_MAX_NS (LOOKUP_WAIT_NS + 100000000ull)
 
 struct rig {
 	char top[64], roots[96];
 	struct cgroup_fs fs;
 	struct lookup *lk;
 };
+
+/* Time without what this thread waited for a CPU (/proc/thread-self/schedstat: ran, waited). */
+static uint64_t now_ns(void)
+{
+	unsigned long long waited = 0;
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+
+	if (f) {
+		if (fscanf(f, "%*u %llu", &waited) != 1)
+			waited = 0;
+		fclose(f);
+	}
+	return clock_mono_ns() - waited;
+}
 
 static void write_text(const char *path, const char *text)
 {
@@ -107,20 +121,20 @@ static void test_held(void **state)
 
 	(void)state;
 	begin(&r);
-	begun = clock_mono_ns();
+	begun = now_ns();
 	lookup_of(r.lk, "/anything", false, &got);
-	assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
+	assert_in_range(now_ns() - begun, 0, HELD_MAX_NS);
 	idle(&r);
 	for (int i = 0; i < 12; i++) {
 		uint64_t held;
 
-		begun = clock_mono_ns();
+		begun = now_ns();
 		lookup_round(r.lk);
 		if (lookup_known(r.lk))
 			lookup_ask(r.lk, i % 2 ? LOOKUP_BEGUN : LOOKUP_ALL, paths, 1);
 		for (int k = 0; k < 50; k++)
 			lookup_of(r.lk, "/anything", true, &got);
-		held = clock_mono_ns() - begun;
+		held = now_ns() - begun;
 		longest = held > longest ? held : longest;
 		idle(&r);
 		took = lookup_took(r.lk) > took ? lookup_took(r.lk) : took;
@@ -149,11 +163,11 @@ static void test_no_room(void **state)
 	(void)state;
 	begin(&r);
 	lookup_while(r.lk, no_room, &asked);
-	begun = clock_mono_ns();
+	begun = now_ns();
 	lookup_of(r.lk, "/anything", false, &got);
 	assert_int_equal(got, LOOKUP_UNDER_WAY);
 	assert_int_equal(asked, 1);
-	assert_in_range(clock_mono_ns() - begun, 0, LOOKUP_WAIT_NS);
+	assert_in_range(now_ns() - begun, 0, LOOKUP_WAIT_NS);
 	end(&r);
 }
 
@@ -169,9 +183,9 @@ static void test_busy(void **state)
 	idle(&r);
 	lookup_round(r.lk);
 	for (int i = 0; i < 3; i++) {
-		begun = clock_mono_ns();
+		begun = now_ns();
 		lookup_of(r.lk, "/anything", true, &got);
-		assert_in_range(clock_mono_ns() - begun, 0, HELD_MAX_NS);
+		assert_in_range(now_ns() - begun, 0, HELD_MAX_NS);
 		if (got != LOOKUP_ANSWERED)
 			assert_null(lookup_of(r.lk, "/anything", false, &got));
 	}
