@@ -174,6 +174,7 @@ void elf_file_close(struct elf_file *ef)
 	if (ef->elf)
 		elf_end(ef->elf);
 	elf_plain_free(ef);
+	elf_large_free(ef);
 	if (ef->fd >= 0)
 		close(ef->fd);
 	free(ef->go);

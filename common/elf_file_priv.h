@@ -29,6 +29,7 @@ struct elf_file {
 	unsigned char *copy;	/* owned; what they share, see elf_copy.c; NULL: nothing */
 	size_t copy_size;	/* bytes, the file's own size */
 	struct elf_later *later;	/* owned; what @copy still lacks, see elf_later.c; NULL: nothing */
+	struct elf_large *large;	/* owned; sections read on our own, see elf_large.c */
 	struct elf_plain *plain;	/* owned; sections unpacked so far, see elf_plain.c */
 	struct elf_image *image;	/* owned; what @lent read when the file has compressed sections */
 	GElf_Ehdr ehdr;
@@ -153,5 +154,11 @@ void elf_code_free(struct elf_file *ef);
 /* Fill ef->plt. Never fails: what cannot be worked out has no entry. */
 void elf_plt_build(struct elf_file *ef);
 void elf_plt_free(struct elf_file *ef);
+
+/* From so many bytes on a section is a large one: those that are smaller are not worth a call of their own. */
+#define ELF_LARGE (32u << 10)
+/* Contents of section @sh, which is not compressed, of a file with a descriptor: as elf_file_section(). 0 or -EINVAL. */
+int elf_large_section(struct elf_file *ef, const GElf_Shdr *sh, const uint8_t **data, size_t *size);
+void elf_large_free(struct elf_file *ef);
 
 #endif

@@ -73,6 +73,8 @@ static int contents(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool
 		err = -EINVAL;
 	if (err)
 		return err;
+	if (!zdebug && ef->fd >= 0 && sh->sh_size >= ELF_LARGE)
+		return elf_large_section(ef, sh, data, size);
 	raw = elf_rawdata(scn, NULL);
 	if (!raw || (raw->d_size && !raw->d_buf))
 		return -EINVAL;

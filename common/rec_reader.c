@@ -141,7 +141,22 @@ static void source_init(struct rec_reader *r)
 {
 	r->src.file = &r->file;
 	r->src.stream = stream_dec_new();
-	r->src.samples = sample_dec_new();
+}
+
+/* Made when samples are read, and given back behind them: whoever names what was read wants the memory. */
+static void make_decoder(struct rec_reader *r)
+{
+	if (!r->src.samples)
+		r->src.samples = sample_dec_new();
+}
+
+static void free_decoder(struct rec_reader *r)
+{
+	/* A thread may have it. */
+	if (r->src.ahead)
+		return;
+	sample_dec_free(r->src.samples);
+	r->src.samples = NULL;
 }
 
 /* The event by its name, with the modifier or without. */
@@ -304,6 +319,7 @@ struct rec_reader *rec_reader_again(const struct rec_reader *from)
 
 void rec_reader_work_ahead(struct rec_reader *r)
 {
+	make_decoder(r);
 	if (!r->src.ahead)
 		r->src.ahead = sample_ahead_new(r->src.samples);
 }
@@ -320,7 +336,9 @@ int rec_reader_events(struct rec_reader *r, const struct event_ops *ops, void *c
 		.cut = !f->complete || r->source_cut, .cut_at = f->complete ? 0 : f->cut_at,
 		.bad_blocks = f->bad, .first_bad = f->first_bad, .behind = f->behind,
 	};
+	make_decoder(r);
 	err = stream_pass(&r->src, ops, ctx, &r->damage, &ret);
+	free_decoder(r);
 	return err ? read_error(r, err) : ret;
 }
 

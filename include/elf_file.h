@@ -114,7 +114,9 @@ size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20]);
  */
 int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
 		     uint64_t *svma);
-/* The same, of several sections of that name the first one whose bytes @fits says yes to. */
+/* @data of elf_file_section() is not needed any more. Anything else is left as it is, NULL too. */
+void elf_file_give_back(struct elf_file *ef, const uint8_t *data);
+/* elf_file_section(), of several sections of that name the first one whose bytes @fits says yes to. */
 int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(const uint8_t *data, size_t size),
 			  const uint8_t **data, size_t *size);
 

@@ -102,11 +102,22 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->empty = text_location(c, "[no_stack]");
 }
 
+/* What only samples were for: names want the memory. */
+static void free_unwinding(struct collect *c)
+{
+	callchain_free(c->cc);
+	c->cc = NULL;
+	for (size_t i = 0; c->last && i < LAST_PATHS; i++)
+		free(c->last[i].steps);
+	free(c->last);
+	c->last = NULL;
+	free(c->recent);
+	c->recent = NULL;
+}
+
 void collect_fini(struct collect *c)
 {
-	size_t i;
-
-	callchain_free(c->cc);
+	free_unwinding(c);
 	intern_free(c->texts);
 	locations_fini(&c->locs);
 	stacktree_fini(&c->tree);
@@ -118,10 +129,6 @@ void collect_fini(struct collect *c)
 	free(c->each);
 	free(c->doubts);
 	pendings_fini(&c->pending);
-	for (i = 0; i < LAST_PATHS; i++)
-		free(c->last[i].steps);
-	free(c->last);
-	free(c->recent);
 	leftout_fini(&c->leftout);
 }
 
@@ -530,6 +537,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 
 void collect_settle(struct collect *to)
 {
+	free_unwinding(to);
 	for (size_t i = 0; i < to->spread.nthreads; i++) {
 		struct profile_thread *t = &to->spread.threads[i];
 

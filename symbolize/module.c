@@ -620,6 +620,7 @@ struct cfi *module_cfi(struct module *m)
 			elf_file_cfi_sections(m->debug, &other);
 			secs.debug_frame = other.debug_frame;
 		}
+		m->cfi_secs = secs;
 		m->cfi = cfi_new(&secs);
 		if (!cfi_empty(m->cfi) || !module_captured(m))
 			return m->cfi;
@@ -631,6 +632,31 @@ struct cfi *module_cfi(struct module *m)
 	m->cfi_cut = true;
 	m->cfi = cfi_new(&secs);
 	return m->cfi;
+}
+
+/* Whichever file @sec is of. */
+static void give_back(struct module *m, const struct cfi_section *sec)
+{
+	if (m->elf)
+		elf_file_give_back(m->elf, sec->data);
+	if (m->debug)
+		elf_file_give_back(m->debug, sec->data);
+}
+
+void modules_unwound(struct modules *ms)
+{
+	for (size_t i = 0; i < ms->n; i++) {
+		struct module *m = ms->mods[i];
+
+		if (!m->cfi)
+			continue;
+		cfi_free(m->cfi);
+		m->cfi = NULL;
+		m->cfi_cut = false;
+		give_back(m, &m->cfi_secs.eh_frame);
+		give_back(m, &m->cfi_secs.eh_frame_hdr);
+		give_back(m, &m->cfi_secs.debug_frame);
+	}
 }
 
 struct made_rows *module_made(struct module *m)

@@ -44,6 +44,7 @@ struct module {
 					 * alone, and what @elf has no name for is named by module_slice_names() */
 	struct slice *slice;		/* what it will be made of; NULL: nothing more */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
+	struct cfi_sections cfi_secs;	/* what @cfi reads */
 	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */
 	struct made_rows *made;		/* of @elf; NULL until asked */
 	struct {			/* start-up code, walk_map.c */
@@ -120,6 +121,8 @@ struct elf_file *module_captured(struct module *m);
 struct elf_file *module_slice_names(const struct module *m, struct slice *slice);
 /* Never NULL; empty when there is no CFI. */
 struct cfi *module_cfi(struct module *m);
+/* All stacks are unwound: the memory of call frame information is given back. Whoever asks for some has it read again. */
+void modules_unwound(struct modules *ms);
 /* NULL when there is no whole file to make rows from. */
 struct made_rows *module_made(struct module *m);
 /* Display name: base name of the path. */

@@ -77,6 +77,7 @@ static int run(struct pass *p, const struct collect_opts *opts, struct rec_reade
 		err = shares_run(&p->col, r, p->mods, opts->each);
 	}
 	u64map_fini(&tids);
+	modules_unwound(p->mods);
 	return err;
 }
 

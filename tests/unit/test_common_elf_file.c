@@ -498,6 +498,40 @@ static void test_truncated_while_open(void **state)
 	elf_file_close(ef);
 }
 
+/* What was given back is read again, and of a file that was cut meanwhile it is not there. */
+static void test_given_back(void **state)
+{
+	struct strbuf text = STRBUF_INIT;
+	const uint8_t *data, *other;
+	struct elf_file *ef;
+	size_t size, n;
+
+	(void)state;
+	if (!tool_build("gcc -static -O2 -o static x.c -lm && objcopy -O binary --only-section=.text static text.bin"))
+		skip();
+	tool_read("text.bin", &text);
+	assert_true(text.len > 65536);
+	ef = open_elf("static");
+	for (int again = 0; again < 3; again++) {
+		assert_int_equal(elf_file_section(ef, ".text", &data, &size, NULL), 0);
+		assert_int_equal(size, text.len);
+		assert_memory_equal(data, text.s, size);
+		/* Small, and not to be had twice. */
+		assert_int_equal(elf_file_section(ef, ".interp", &other, &n, NULL), -ENOENT);
+		assert_int_equal(elf_file_section(ef, ".note.gnu.build-id", &other, &n, NULL), 0);
+		elf_file_give_back(ef, other);
+		assert_int_equal(other[0], 4);
+		elf_file_give_back(ef, NULL);
+		elf_file_give_back(ef, data + 1);
+		assert_memory_equal(data, text.s, size);
+		elf_file_give_back(ef, data);
+	}
+	assert_int_equal(truncate(tool_path("static"), 8192), 0);
+	assert_int_equal(elf_file_section(ef, ".text", &data, &size, NULL), -EINVAL);
+	elf_file_close(ef);
+	strbuf_fini(&text);
+}
+
 static void test_refused(void **state)
 {
 	int fd, err = 0;
@@ -576,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_compressed_damaged),
 		cmocka_unit_test(test_sectionless),
 		cmocka_unit_test(test_truncated_while_open),
+		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_refused),
 	};
 
