@@ -103,6 +103,7 @@ wait %+
 # ---- and one that nobody reads from: nothing is begun, and signals end the wait
 rm -f started
 for signal in INT TERM; do
+	: >err	# the one before said the same
 	"$NSPROF" record -e cpu-clock -o fifo -- touch started 2>err &
 	recorder=$!
 	check "a FIFO without a reader: said" wait_for 'grep -q waiting err' 20
