@@ -37,7 +37,7 @@ misnamed() {
 		!($3 in is || ($1 == at && $3 in before)) { print $1, $3 }'
 }
 "$NSPROF" record -v -F 999 -o "$T/asked" -- "$TARGETS/spin" --kernel --cpu 1 2>"$T/asked.err"
-if nobpf true 2>"$T/err" && grep -q 'asked for by a BPF program' "$T/asked.err"; then
+if nobpf "$NSPROF" record -q -o /dev/null -- true 2>"$T/err" && grep -q 'asked for by a BPF program' "$T/asked.err"; then
 	nobpf "$NSPROF" record -v -F 999 -o "$T/read" -- "$TARGETS/spin" --kernel --cpu 1 2>"$T/read.err"
 	like "without CAP_BPF the file is read, and -v says so" "$(cat "$T/read.err")" \
 		'kernel symbols are read from /proc/kallsyms.*not permitted'
@@ -66,7 +66,7 @@ if nobpf true 2>"$T/err" && grep -q 'asked for by a BPF program' "$T/asked.err";
 		check "recorder $who: in its place" jq -e '.ledger.lost_sideband + .ledger.unordered == 0' <("$NSPROF" info --json "$T/$who")
 	done
 else
-	skip "names with and without BPF" "no BPF program may be loaded here: $(grep -h 'BPF' "$T/asked.err" "$T/err")"
+	skip "names with and without BPF" "no BPF program may be loaded here: $(grep -h BPF "$T/asked.err" | cat - "$T/err")"
 fi
 
 if [ -z "$hidden" ]; then

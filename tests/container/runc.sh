@@ -48,7 +48,9 @@ NAME=nsprof-late-$$
 ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin-a"
 (cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/anything" 'del(.process.rlimits) | .process.terminal = false
 	| .process.args = ["/app/spin-a", "--cpu", "0.5"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
-ctr_record "$T/late" -a -F 999 --runtime-root "$STATE" -- runc --root "$STATE" run --bundle "$BUNDLE" "$NAME" </dev/null
+# Not before the recorder has looked at what was there, which takes a slow machine a second.
+ctr_record "$T/late" -a -F 999 --runtime-root "$STATE" -- \
+	sh -c 'sleep 1.5; exec "$@"' - runc --root "$STATE" run --bundle "$BUNDLE" "$NAME" </dev/null
 runc --root "$STATE" delete -f "$NAME" 2>/dev/null
 "$NSPROF" symbolize -q --by container,comm "$T/late" >"$T/late.folded"
 is "begun later: its program has the container's name" "$(grep ';aaa_leaf' "$T/late.folded" | grep -e "$CTR_CGROOT" -e "$NAME" |
@@ -95,7 +97,8 @@ for i in a b; do
 	later "runc --root '$STATE' delete -f '$NAME-same-$i'; rmdir /sys/fs/cgroup/*/$CTR_CGROOT/same /sys/fs/cgroup/*/$CTR_CGROOT"
 done
 if [ "$(runc --root "$STATE" list -q | grep -c same-)" = 2 ]; then
-	check "two in one cgroup" "$NSPROF" record -F 499 --runtime-root "$STATE" --container "$NAME-same-b" -o "$T/same" --duration 0.6
+	check "two in one cgroup" "$NSPROF" record -F 499 --runtime-root "$STATE" --container "$NAME-same-b" -o "$T/same" -- \
+		bash -c "computes $(jq .init_process_pid "$STATE/$NAME-same-a/state.json") 200; computes $(jq .init_process_pid "$STATE/$NAME-same-b/state.json") 200"
 	like "it is said" "$(cat "$T/check.err")" "the containers $NAME-same-a\+$NAME-same-b share the cgroup '/$CTR_CGROOT/same'"
 	"$NSPROF" symbolize -q --by container -o "$T/same.folded" "$T/same"
 	is "samples have both names" "$(cut -d';' -f1 "$T/same.folded" | sort -u)" "$NAME-same-a+$NAME-same-b"
