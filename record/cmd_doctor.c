@@ -34,9 +34,10 @@ static const char *const statuses[] = {
 static void line(FILE *to, const char *state, const char *name, const struct strbuf *text,
 		 const struct strbuf *remedy)
 {
-	fprintf(to, "%-12s %-18s", state, name);
 	if (text->len)
-		fprintf(to, " %s", text->s);
+		fprintf(to, "%-12s %-18s %s", state, name, text->s);
+	else
+		fprintf(to, "%-12s %s", state, name);
 	fprintf(to, "%s%s\n", remedy->len ? "; " : "", remedy->len ? remedy->s : "");
 }
 

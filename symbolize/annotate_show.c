@@ -178,7 +178,7 @@ void annotate_text(const struct annotate_shown *s, FILE *to)
 		if (li->label)
 			snprintf(label, sizeof(label), "L%" PRIu32, li->label);
 		operands(s, li, &sb);
-		fprintf(to, " %8" PRIx64 ": %-5s %-7s%s%s\n", li->addr, label, listing_text(l, li->name), sb.len ? " " : "",
+		fprintf(to, " %8" PRIx64 ": %-5s %-*s%s%s\n", li->addr, label, sb.len ? 7 : 0, listing_text(l, li->name), sb.len ? " " : "",
 			sb.len ? sb.s : "");
 	}
 	print_rest(s, to);

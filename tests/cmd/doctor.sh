@@ -54,6 +54,7 @@ agrees() {
 }
 
 check_rc "an operand is refused" 129 "$NSPROF" doctor x
+is "no line ends in blanks" "$("$NSPROF" doctor | grep -c ' $')" 0
 like "and named" "$(<check.err)" "'x' is one argument too many"
 [ ! -c /dev/full ] || check_rc "a full disk is noticed" 1 sh -c "'$NSPROF' doctor >/dev/full"
 

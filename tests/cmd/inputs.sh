@@ -105,6 +105,7 @@ if "$NSPROF" annotate -q -i data app_leaf >by-option 2>err; then
 	"$NSPROF" annotate -i data data >out 2>err
 	like "with -i it is a name" "$(cat err)" "no sample was taken in a function 'data' itself"
 	"$NSPROF" annotate -i data no_such_function >out 2>err
+	is "no line ends in blanks" "$(grep -c ' $' by-option)" 0
 	is "candidates stand below one error" "$(grep -c 'error:' err) $(grep -c '^ .* samples\?  ' err | sed 's/[1-9].*/some/')" "1 some"
 	is "the rule below the head has its cross below the bar" \
 		"$(awk 'NR == 1 { print index($0, "|") } /^-+\+/ { print index($0, "+"); exit }' by-option | uniq | wc -l)" 1
