@@ -49,7 +49,7 @@ agrees() {
 	# "In part" is not enough for a whole host.
 	want=2
 	[ -z "${all-}${cgroup-}${other-}${own-}${command-}" ] || want=1
-	[ "$(grep -Ec "^works +(-a|-G NAME) " out)" != 2 ] || want=0
+	[ "$(grep -Ec "^works +(-a|-G NAME)( |$)" out)" != 2 ] || want=0
 	is "${at:-}exit status" "$rc" $want
 }
 
