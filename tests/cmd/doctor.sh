@@ -17,7 +17,7 @@ doctor() {
 
 # said STATE NAME REGEX: a line of the doctor's.
 said() {
-	like "${at:-}$2: $1" "$out" "^$1 +$2 +$3"
+	like "${at:-}$2: $1" "$out" "^$1 +$2${3:+ +$3}"
 }
 
 # starts ARGUMENT...: nsprof record does so.

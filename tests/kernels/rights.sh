@@ -23,7 +23,7 @@ as() {
 	fi
 }
 paranoid() { echo "$1" >/proc/sys/kernel/perf_event_paranoid; }
-line() { grep -E "^(ok|not ok|cannot tell|works|in part|no) +$1 +" doctor | sed 's/  */ /g'; }
+line() { grep -E "^(ok|not ok|cannot tell|works|in part|no) +$1( |$)" doctor | sed 's/  */ /g'; }
 
 # Does this kernel want CAP_SYS_ADMIN? perf itself, or a try of ours, tells: one's own user space at 3.
 paranoid 3
