@@ -11,6 +11,19 @@ cd "$T" || exit 1
 # Without the file of the recording before: one that fails must not be taken for it.
 rec() { rm -f a.data; "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record $*: $(cat err)"; }
 folded() { "$NSPROF" symbolize -q --no-inline --annotate "$@" a.data; }
+# while_works PID OPTION...: as rec, for as long as PID, on a CPU that may be busy, takes 0.2 s of CPU time.
+while_works() {
+	local worker=$1 from
+	shift
+	rm -f a.data
+	"$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err &
+	own=$!	# the front command becomes the recorder by execve
+	wait_for '[ -s a.data ]' 20
+	from=$(awk '{ print $14 + $15 }' "/proc/$worker/stat")
+	wait_for "((\$(awk '{ print \$14 + \$15 }' /proc/$worker/stat) >= $from + 20))" 60
+	kill -INT $own
+	wait $own
+}
 samples() { "$NSPROF" info --json a.data | jq .samples; }
 
 if can_sample_kernel; then
@@ -100,13 +113,13 @@ if [ "$(id -u)" != 0 ]; then
 	done_testing
 fi
 # The whole machine is looked at, and spin may be another test's or another user's as well: this one by its pid.
-taskset -c 0 "$S" 20 &
+taskset -c 0 "$S" 200 &
 pid=$!
 cpu1=$(($(nproc) > 1 ? 1 : 0))
 if [ $cpu1 = 1 ]; then
-	taskset -c 1 "$S" 20 &
+	taskset -c 1 "$S" 200 &
 	there=$!
-	rec -F 499 -a -C 1 --duration 0.5
+	while_works $there -F 499 -a -C 1
 	# By its pid: others may be at work here, and run a program of this name on CPU 1.
 	unlike "-C 1: nothing of what runs on CPU 0" "$(folded --by process)" "^spin-$pid;"
 	like "-C 1: but what runs there" "$(folded --by process)" "^spin-$there;.*app_leaf"
@@ -115,12 +128,9 @@ if [ $cpu1 = 1 ]; then
 else
 	skip "-C 1" "there is one CPU only"
 fi
-rec -F 499 -C 0 --duration 0.5
+while_works $pid -F 499 -C 0
 like "-C 0: what runs on CPU 0" "$(folded --by process)" "^spin-$pid;.*app_leaf"
-# The front command becomes the recorder by execve: $! is its pid.
-"$NSPROF" record -q -e cpu-clock -o a.data -F 999 -a --duration 0.5 &
-own=$!
-wait $own
+while_works $pid -F 999 -a
 like "-a: everything" "$(folded --by process)" "^spin-$pid;.*app_leaf"
 unlike "but not the recorder itself" "$(folded --by process)" "^nsprof-record-$own;"
 "$NSPROF" record -q --include-self -e cpu-clock -o a.data -F 4999 -a --duration 0.5 &
