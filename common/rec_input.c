@@ -33,6 +33,17 @@ const char *rec_reader_default(void)
 	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "nsprof.data";
 }
 
+const char *rec_reader_open_hint(const char *path, int err)
+{
+	struct stat st;
+
+	if (err == ENOENT)
+		return "; 'nsprof record' writes one";
+	if (err == EACCES && !stat(path, &st) && st.st_uid != geteuid())
+		return "; it belongs to another user: use sudo, or make it yours (sudo chown $USER FILE)";
+	return "";
+}
+
 bool rec_reader_knows(const void *head, size_t n)
 {
 	return (n >= REC_MAGIC_LEN && !memcmp(head, REC_MAGIC, REC_MAGIC_LEN)) || is_perf(head, n);
@@ -177,8 +188,7 @@ int rec_input_open(const char *path, const char *shown, const char **event, uint
 	if (fd < 0 && errno == EINTR)
 		return -EINTR;
 	if (fd < 0 || fstat(fd, &st)) {
-		pr_err("cannot open %s: %s%s", shown, strerror(errno),
-		       errno == ENOENT ? "; 'nsprof record' writes one" : "");
+		pr_err("cannot open %s: %s%s", shown, strerror(errno), rec_reader_open_hint(path, errno));
 		if (fd >= 0)
 			close(fd);
 		return -EIO;

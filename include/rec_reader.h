@@ -35,6 +35,8 @@ struct rec_reader *rec_reader_open_event(const char *path, const char *event);
 #define REC_READER_EVENT_HELP "of a perf.data with several events, read this one (default: the first that has samples)"
 /* What is read where nothing is named, as perf does it: standard input ("-") if that is a pipe, else "nsprof.data". */
 const char *rec_reader_default(void);
+/* What helps where @path cannot be opened, with errno @err, to be put behind the message: "; 'nsprof record' writes one", or "". Static. */
+const char *rec_reader_open_hint(const char *path, int err);
 /* Does a file that begins with these @n bytes look like one: a recording, or a perf.data, which is imported on the way? */
 bool rec_reader_knows(const void *head, size_t n);
 /* Does @dirfd look like a perf.data directory, of "perf record --threads"? */

@@ -23,6 +23,7 @@
 #include "output.h"
 #include "perfdata.h"
 #include "proctab.h"
+#include "rec_reader.h"
 #include "sample_parse.h"
 #include "sink.h"
 #include "sink_side.h"
@@ -593,7 +594,7 @@ int import_run(const struct import_opts *o)
 	if (fd < 0) {
 		err = -errno;
 		pr_err("cannot open '%s': %s%s", o->input, strerror(errno),
-		       errno == ENOENT ? "; 'perf record' writes one" : "");
+		       errno == ENOENT ? "; 'perf record' writes one" : rec_reader_open_hint(o->input, errno));
 		return err;
 	}
 	im.name = o->name ? xstrdup(o->name) : in ? xstrdup("standard input") : xasprintf("'%s'", o->input);

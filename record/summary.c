@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "balance.h"
 #include "log.h"
@@ -231,7 +233,8 @@ static void tell_next(const struct summary *s)
 		strbuf_adds(&name, " -i ");
 		add_quoted(s->file, &name);
 	}
-	pr_info("to see where the time went: nsprof report%s", name.s ? name.s : "");
+	/* A recording of root's is readable by root alone. */
+	pr_info("to see where the time went: %snsprof report%s", !geteuid() && getenv("SUDO_USER") ? "sudo " : "", name.s ? name.s : "");
 	strbuf_fini(&name);
 }
 

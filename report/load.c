@@ -96,7 +96,7 @@ static int spool(int from, const char *path)
 static int cannot_open(const char *path, int err)
 {
 	if (err != EINTR)
-		pr_err("cannot open '%s': %s%s", path, strerror(err), err == ENOENT ? "; 'nsprof record' writes one" : "");
+		pr_err("cannot open '%s': %s%s", path, strerror(err), rec_reader_open_hint(path, err));
 	return -err;
 }
 

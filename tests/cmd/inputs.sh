@@ -172,6 +172,19 @@ for c in symbolize script annotate info export import report "diff a.folded"; do
 	is "$c of a pipe without a writer: Ctrl-C" "$? $(cat err)" "124 "
 done
 
+# ---- a recording of somebody else's ----
+if mine=$NSPROF && for_nobody && mkdir "$PUBLIC/work" && cp data "$PUBLIC/work/nsprof.data" && chmod 600 "$PUBLIC/work/nsprof.data"; then
+	for c in symbolize script annotate info export report "diff nsprof.data"; do
+		# shellcheck disable=SC2086
+		(cd "$PUBLIC/work" && "${NOBODY[@]}" "$NSPROF" $c nsprof.data) >out 2>err
+		like "$c of root's recording, as a user: what helps" "$(cat err)" \
+			"error: cannot open 'nsprof.data': Permission denied; it belongs to another user: use sudo, or make it yours"
+	done
+	NSPROF=$mine
+else
+	skip "a recording of somebody else's" "${no_nobody-}"
+fi
+
 # ---- counts ----
 printf 'main;work 1\n' >one.folded
 like "one sample in one stack" "$("$NSPROF" report --format svg one.folded)" '1 sample in 1 stack[^s]'

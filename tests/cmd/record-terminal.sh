@@ -41,6 +41,8 @@ unlike "nothing of being woken" "$(cat tty)" woken
 tty '' "$NSPROF" record -e cpu-clock -F 999 -p $spin --duration 0.3
 is "for a time: it says how long" "$(head -1 tty)" 'nsprof record: recording for 0.3 s; Ctrl-C stops it earlier'
 is "at the end it names the next command" "$(tail -1 tty)" 'nsprof record: to see where the time went: nsprof report'
+tty '' env SUDO_USER=somebody "$NSPROF" record -e cpu-clock -F 999 -p $spin --duration 0.3
+is "under sudo that needs sudo, too" "$(tail -1 tty)" 'nsprof record: to see where the time went: sudo nsprof report'
 check "which works" sh -c "'$NSPROF' report >out"
 tty '' "$NSPROF" record -e cpu-clock -F 999 -p $spin --duration 0.3 -o "it's mine.data"
 next=$(sed -n 's/.*time went: nsprof //p' tty)
