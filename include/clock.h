@@ -14,5 +14,11 @@ uint64_t clock_mono_ns(void);
  * folder in /proc, borrowed.
  */
 int64_t clock_mono_shift(int procfd);
+/*
+ * Now, in what /proc/PID/stat counts the start of a process from (field 22): CLOCK_BOOTTIME of our namespace, or the kernel's before
+ * Linux 5.11 or thereabouts. And so many ticks of that field.
+ */
+int64_t clock_starts_ns(void);
+int64_t clock_ticks_ns(uint64_t ticks);
 
 #endif

@@ -223,14 +223,6 @@ static int64_t clock_ns(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* ns of CLOCK_BOOTTIME: what /proc/PID/stat counts in (fs/proc/array.c, do_task_stat()). */
-static int64_t ticks_to_boot(uint64_t ticks)
-{
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-
-	return (int64_t)(ticks / hz * 1000000000 + ticks % hz * 1000000000 / hz);
-}
-
 bool facts_started_after(uint64_t ticks, uint64_t time)
 {
 	/*
@@ -238,9 +230,9 @@ bool facts_started_after(uint64_t ticks, uint64_t time)
 	 * back by its length, so that reuse may go unnoticed then, but a living process is never
 	 * refused.
 	 */
-	int64_t asleep = clock_ns(CLOCK_BOOTTIME) - (int64_t)clock_mono_ns();
+	int64_t asleep = clock_starts_ns() - (int64_t)clock_mono_ns();
 
-	return time && ticks_to_boot(ticks) - asleep > (int64_t)time;
+	return time && clock_ticks_ns(ticks) - asleep > (int64_t)time;
 }
 
 int64_t facts_wall(uint64_t time)
@@ -250,5 +242,5 @@ int64_t facts_wall(uint64_t time)
 
 int64_t facts_start_wall(uint64_t ticks)
 {
-	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - ticks_to_boot(ticks));
+	return clock_ns(CLOCK_REALTIME) - (clock_starts_ns() - clock_ticks_ns(ticks));
 }
