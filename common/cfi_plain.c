@@ -67,7 +67,7 @@ static inline bool set_saved(struct cfi_plain *row, unsigned int reg, uint32_t k
 {
 	unsigned int field = reg < CFI_NREGS ? field_of[reg] : 0;
 
-	/* Of a vector register nothing can be asked. */
+	/* Nobody asks for a vector register. */
 	if (!field)
 		return reg >= CFI_NREGS || (reg == CFI_REG_RA && k == 1);
 	row->saved = (row->saved & ~(CFI_PLAIN_SAVED_MAX << 5 * (field - 1))) | k << 5 * (field - 1);

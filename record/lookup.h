@@ -52,8 +52,8 @@ enum lookup_state {
 };
 
 /*
- * The container of cgroup @path, as containers_of(), and as containers_of_new() one that began within the recording (@born) or after the snapshot. One that is known
- * already and is older is told at once, also while all is looked at again (LOOKUP_ALL). Valid until the next request.
+ * The container of cgroup @path: as containers_of(), or as containers_of_new() if it began within the recording (@born) or after the
+ * snapshot. An older one that is known is returned at once, even during LOOKUP_ALL. Valid until the next request.
  */
 const struct container *lookup_of(struct lookup *lk, const char *path, bool born, enum lookup_state *state);
 

@@ -300,7 +300,7 @@ static bool is_gone(const char *text, struct runtime_entry *e)
 	return procfd == -ENOENT;
 }
 
-/* As open_state(). Of what is gone @e has all that matters, and there is no state. */
+/* As open_state(). If the container is gone, @e has all that matters and NULL is returned. */
 static struct state_val *open_runc(struct scan *sc, const char *dir, const char *id, struct runtime_entry *e, bool *gone)
 {
 	struct state_val *root = NULL;

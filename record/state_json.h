@@ -13,7 +13,7 @@ struct state_val;
 struct state_val *state_open(int dirfd, const char *path, int *err);
 /* The text of that file, to be freed, and behind it a NUL. NULL when it cannot be read: *@err is -errno. */
 char *state_read(int dirfd, const char *path, size_t *len, int *err);
-/* The number behind the first @key of @text, a string, without parsing the rest; 0 when there is none. Of a file that is no JSON it may be any. */
+/* The number behind the first @key of @text, a string; the rest is not parsed. 0 when there is none. @text need not be JSON: then the number means nothing. */
 uint64_t state_peek(const char *text, const char *key);
 /* The same as state_open() of text, which may hold anything. */
 struct state_val *state_parse(const char *text, size_t len);

@@ -193,7 +193,10 @@ static int by_rate(const void *a, const void *b)
 	return rx < ry ? 1 : rx > ry ? -1 : x < y ? -1 : x > y;
 }
 
-/* Of the ten largest functions' self, the least and the most that a change has to be to be found 8 times of 10. How many have one. */
+/*
+ * The least and the most that the self value of one of the ten largest functions has to change by for the change to be found 8 times of 10.
+ * Returns how many of the ten have such a value.
+ */
 static size_t detectable(const struct diff *d, double *low, double *high)
 {
 	const struct diff_column **c = xcalloc(d->nrows, sizeof(*c));

@@ -173,10 +173,10 @@ for c in symbolize script annotate info export import report "diff a.folded"; do
 done
 
 # ---- a recording of somebody else's ----
-if mine=$NSPROF && for_nobody && mkdir "$PUBLIC/work" && cp data "$PUBLIC/work/nsprof.data" && chmod 600 "$PUBLIC/work/nsprof.data"; then
+if mine=$NSPROF && for_nobody && mkdir "$PUBLIC/mine" && cp data "$PUBLIC/mine/nsprof.data" && chmod 600 "$PUBLIC/mine/nsprof.data"; then
 	for c in symbolize script annotate info export report "diff nsprof.data"; do
 		# shellcheck disable=SC2086
-		(cd "$PUBLIC/work" && "${NOBODY[@]}" "$NSPROF" $c nsprof.data) >out 2>err
+		(cd "$PUBLIC/mine" && "${NOBODY[@]}" "$NSPROF" $c nsprof.data) >out 2>err
 		like "$c of root's recording, as a user: what helps" "$(cat err)" \
 			"error: cannot open 'nsprof.data': Permission denied; it belongs to another user: use sudo, or make it yours"
 	done

@@ -6,13 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd jq
 ctr_need
-PIDS=()
-over() {
-	kill "${PIDS[@]}"
-	wait "${PIDS[@]}"
-	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
-} 2>/dev/null
-later over
+later ctr_end
 
 A=$(ctr_id a1) B=$(ctr_id b2) C=$(ctr_id c3) D=$(ctr_id d4) P=$(ctr_id e5)
 U=7e1b3c5d-0001-4222-8333-abcdefabcdef

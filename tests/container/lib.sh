@@ -214,6 +214,14 @@ ctr_cleanup() {
 # ctr_id PREFIX: a container's id, which no other container of this machine has.
 ctr_id() { printf '%s%064d' "$1" 0 | cut -c -48 | tr -d '\n'; printf '%016x' $$; }
 
+# ctr_end: for tests that put processes ($PIDS) into cgroups of their own: end them, and remove all cgroups of this file.
+PIDS=()
+ctr_end() {
+	kill -KILL "${PIDS[@]}"
+	wait "${PIDS[@]}"
+	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
+} 2>/dev/null
+
 # ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.
 ctr_record() {
 	local out=$1

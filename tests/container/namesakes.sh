@@ -6,13 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd jq
 ctr_need
-PIDS=()
-over() {
-	kill -KILL "${PIDS[@]}"
-	wait "${PIDS[@]}"
-	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
-} 2>/dev/null
-later over
+later ctr_end
 
 # Of its own: the same test may run elsewhere on this machine.
 TWIN=twin-$$
