@@ -289,3 +289,12 @@ void cgroup_path_unescape(const char *in, size_t len, char *out, size_t size)
 	if (size)
 		out[n] = '\0';
 }
+
+bool cgroup_path_within(const char *path, const char *ancestor)
+{
+	size_t len = strlen(ancestor);
+
+	if (!strcmp(ancestor, "/"))
+		return true;
+	return !strncmp(path, ancestor, len) && (!path[len] || path[len] == '/');
+}

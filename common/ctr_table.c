@@ -95,6 +95,30 @@ static void find_label(struct ctr_table *t, size_t at)
 	strbuf_fini(&sb);
 }
 
+static void describe(struct ctr_table *t, struct ctr *c, const struct ev_container *ev)
+{
+	c->runtime = keep(t, ev->runtime);
+	c->id = keep(t, ev->id);
+	c->name = keep(t, ev->name);
+	c->image = keep(t, ev->image);
+	c->pod = keep(t, ev->pod);
+	c->pod_ns = keep(t, ev->pod_ns);
+	c->pod_uid = keep(t, ev->pod_uid);
+	find_label(t, (size_t)(c - t->row));
+}
+
+/* @c was seen before anybody knew whose it is. Early recordings then tell its counters from its beginning again. */
+static void name_row(struct ctr_table *t, struct ctr *c, const struct ev_container *ev)
+{
+	struct life *l = &t->life[c - t->row];
+
+	if (ev->have_usage && ev->usage_us < l->usage_us) {
+		*l = (struct life){ .node = l->node };
+		c->usage_us = c->nr_periods = c->nr_throttled = c->throttled_us = 0;
+	}
+	describe(t, c, ev);
+}
+
 static struct ctr *add_row(struct ctr_table *t, uint32_t path, const struct ev_container *ev)
 {
 	struct ctr *c;
@@ -103,13 +127,10 @@ static struct ctr *add_row(struct ctr_table *t, uint32_t path, const struct ev_c
 	t->life = xrealloc(t->life, t->cap * sizeof(*t->life));
 	t->life[t->n] = (struct life){ .node = ev->node };
 	c = &t->row[t->n];
-	*c = (struct ctr){
-		.cgroup = intern_str(t->strings, path), .runtime = keep(t, ev->runtime), .id = keep(t, ev->id),
-		.name = keep(t, ev->name), .image = keep(t, ev->image), .pod = keep(t, ev->pod),
-		.pod_ns = keep(t, ev->pod_ns), .pod_uid = keep(t, ev->pod_uid),
-	};
+	*c = (struct ctr){ .cgroup = intern_str(t->strings, path) };
 	*u64map_put(&t->by_path, path, NULL) = t->n;
-	find_label(t, t->n++);
+	t->n++;
+	describe(t, c, ev);
 	return c;
 }
 
@@ -147,7 +168,9 @@ void ctr_table_add(struct ctr_table *t, const struct ev_container *ev)
 	struct ctr *c = slot ? &t->row[*slot] : NULL;
 	struct life *l;
 
-	if (!c || strcmp(c->id, ev->id))
+	if (c && !ctr_is_container(c) && t->life[c - t->row].node == ev->node)
+		name_row(t, c, ev);
+	else if (!c || strcmp(c->id, ev->id))
 		c = add_row(t, path, ev);
 	l = &t->life[c - t->row];
 	if (l->node != ev->node)

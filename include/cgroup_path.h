@@ -32,6 +32,9 @@ bool cgroup_path_parse(const char *path, struct cgroup_path *out);
  */
 const char *cgroup_path_id(const char *path);
 
+/* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
+bool cgroup_path_within(const char *path, const char *ancestor);
+
 /* Undoes systemd's escapes ("\x2d"), systemd.unit(5). @out has @size bytes; cut when too long. */
 void cgroup_path_unescape(const char *in, size_t len, char *out, size_t size);
 

@@ -19,7 +19,7 @@ struct ctr {
 	/*
 	 * What people call it: "shop/web-0/nginx" in Kubernetes, else its name, else the beginning of its id; "" for
 	 * what is no container. Of those of one name that live at the same time under different runtimes, all but
-	 * the first to be seen have ":" and the beginning of the id behind it. Never changes.
+	 * the first to be seen have ":" and the beginning of the id behind it. Once there is one, it never changes.
 	 */
 	const char *label;
 	bool gone;		/* its cgroup was removed and did not come again */

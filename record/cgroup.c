@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "cgroup_path.h"
 #include "log.h"
 #include "nsopen.h"
 #include "procfs.h"
@@ -285,7 +286,7 @@ bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path)
 		else
 			hi = mid;
 	}
-	return lo && cgroup_within(path, list[lo - 1].path);
+	return lo && cgroup_path_within(path, list[lo - 1].path);
 }
 
 bool cgroup_removed(const struct cgroup *cg)
@@ -310,15 +311,6 @@ int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs)
 bool cgroup_is_root(const struct cgroup *cg)
 {
 	return cg->id == CGROUP_ROOT_ID;
-}
-
-bool cgroup_within(const char *path, const char *ancestor)
-{
-	size_t len = strlen(ancestor);
-
-	if (!strcmp(ancestor, "/"))
-		return true;
-	return !strncmp(path, ancestor, len) && (!path[len] || path[len] == '/');
 }
 
 struct walk {

@@ -57,9 +57,6 @@ int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs);
 /* It is the root of the whole hierarchy, not only of what can be seen of it. */
 bool cgroup_is_root(const struct cgroup *cg);
 
-/* @path lies in cgroup @ancestor or is it. Both are paths below the same hierarchy. */
-bool cgroup_within(const char *path, const char *ancestor);
-
 /* Order of paths in which a cgroup stands right before those in it. As strcmp(3). */
 int cgroup_path_cmp(const char *a, const char *b);
 /* @path lies in one of @n disjoint cgroups, which are in that order. */

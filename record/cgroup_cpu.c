@@ -109,7 +109,7 @@ char *cgroup_cpu_path(const char *text, const char *controller, const char *own)
 	size_t len, below;
 
 	if (!procfs_cgroup_path(text, "perf_event", here, sizeof(here)) ||
-	    !procfs_cgroup_path(text, controller, there, sizeof(there)) || !cgroup_within(here, own))
+	    !procfs_cgroup_path(text, controller, there, sizeof(there)) || !cgroup_path_within(here, own))
 		return NULL;
 	len = strlen(there);
 	below = strlen(here) - (strcmp(own, "/") ? strlen(own) : 0);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroup_path.h"
 #include "hash.h"
 #include "log.h"
 #include "lookup.h"
@@ -230,7 +231,7 @@ static const struct cgroup *chosen(const struct target *t, const char *path)
 {
 	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) <= 0);
 
-	return at && cgroup_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
+	return at && cgroup_path_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
 }
 
 static void warn_unnamed(const struct cgroup_facts *cf)
@@ -412,7 +413,7 @@ static void look_again(struct cgroup_facts *cf, struct unit *u)
 	u->late = false;
 }
 
-/* From now on its samples are the container's. Those before are the runtime's own: it writes before it starts the program. */
+/* Whoever reads the recording gives the name to samples before as well (sample_cgroups.h). */
 static void known_now(struct cgroup_facts *cf, struct unit *u, const struct container *ctr)
 {
 	const struct ev_container old = u->ev;
@@ -426,7 +427,7 @@ static void known_now(struct cgroup_facts *cf, struct unit *u, const struct cont
 	u->unnamed = ctr->unnamed;
 	free_strings(&old);
 	look(cf, u, true);
-	put(cf, u, u64map_get(&cf->born, u->ev.node));
+	put(cf, u, false);
 }
 
 /* The answer is there, for those that it was asked for. */

@@ -221,14 +221,14 @@ static void find_process(struct containers *cs, struct container *c, const struc
 		return;
 	}
 	/* Its first process may have moved further down. */
-	if (!c->cgroup[0] && stated && cgroup_within(path, stated))
+	if (!c->cgroup[0] && stated && cgroup_path_within(path, stated))
 		found = stated;
 	else if (!c->cgroup[0] && !stated && e->start_ticks)
 		found = path;
 	/* A user's without a cgroup of its own shares that of the user's session. */
 	if (found && cs->trust == ROOT_UID)
 		set_cgroup(cs, c, found, strlen(found));
-	if (!c->cgroup[0] || !cgroup_within(path, c->cgroup))
+	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup))
 		return;
 	c->pid = e->pid;
 	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_path.h"
 #include "lookup.h"
 #include "loop.h"
 #include "selection.h"
@@ -51,7 +52,7 @@ static bool holds_others(const struct target *t, const char *path)
 {
 	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
 
-	return at < t->ncgroups && cgroup_within(t->cgroups[at].path, path);
+	return at < t->ncgroups && cgroup_path_within(t->cgroups[at].path, path);
 }
 
 static void pick(void *ctx, const char *path, const char *name)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup_path.h"
 #include "log.h"
 #include "nsopen.h"
 #include "perm.h"
@@ -284,7 +285,7 @@ static void drop_nested(struct target *t)
 
 	qsort(t->cgroups, t->ncgroups, sizeof(*t->cgroups), cmp_path);
 	for (size_t i = 0; i < t->ncgroups; i++) {
-		if (!kept || !cgroup_within(t->cgroups[i].path, t->cgroups[kept - 1].path)) {
+		if (!kept || !cgroup_path_within(t->cgroups[i].path, t->cgroups[kept - 1].path)) {
 			t->cgroups[kept++] = t->cgroups[i];
 			continue;
 		}

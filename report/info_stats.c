@@ -112,33 +112,50 @@ static uint64_t container_at(struct collect *c, uint32_t path)
 	return *idx;
 }
 
-/* That of the container it lies in, which is told of before its first sample. */
-static uint64_t container_of(struct collect *c, uint32_t path)
-{
-	const uint64_t *idx = u64map_get(&c->containers, path);
-	const struct ctr *ctr;
-	uint64_t at;
-
-	if (idx)
-		return *idx;
-	ctr = ctr_table_of(c->st->ctrs, intern_str(c->st->strings, path));
-	if (!ctr || !ctr_is_container(ctr))
-		return container_at(c, path);
-	at = container_at(c, intern_add(c->st->strings, ctr->cgroup));
-	*u64map_put(&c->containers, path, NULL) = at;
-	return at;
-}
-
 static void count_container(struct collect *c, uint32_t cgroup, uint64_t process, uint64_t period)
 {
-	struct info_stats *st = c->st;
-	uint64_t idx = container_of(c, cgroup);
+	const uint64_t idx = container_at(c, cgroup);
+
+	c->st->container[idx].samples++;
+	c->st->container[idx].periods += period;
+	u64map_put(&c->members, idx << 32 | process, NULL);
+}
+
+/* The cgroup of the container that @path is or lies in; else @path. */
+static uint32_t whole_path(struct collect *c, uint32_t path)
+{
+	const struct ctr *ctr = ctr_table_of(c->st->ctrs, intern_str(c->st->strings, path));
+
+	return ctr && ctr_is_container(ctr) ? intern_add(c->st->strings, ctr->cgroup) : path;
+}
+
+/* Samples were counted by cgroup. What a container is may have been told behind its first ones, so they are put together at the end. */
+static void join_containers(struct collect *c)
+{
+	struct info_container *own = c->st->container;
+	const size_t n = c->st->ncontainers;
+	uint64_t *to = xcalloc(n + 1, sizeof(*to)), key, val;
+	struct u64map members = U64MAP_INIT;
+	size_t it = 0;
 	bool is_new;
 
-	st->container[idx].samples++;
-	st->container[idx].periods += period;
-	u64map_put(&c->members, idx << 32 | process, &is_new);
-	st->container[idx].processes += is_new;
+	u64map_clear(&c->containers);
+	c->st->container = NULL;
+	c->st->ncontainers = c->st->container_cap = 0;
+	for (size_t i = 0; i < n; i++) {
+		to[i] = container_at(c, whole_path(c, own[i].cgroup));
+		c->st->container[to[i]].samples += own[i].samples;
+		c->st->container[to[i]].periods += own[i].periods;
+	}
+	while (u64map_next(&c->members, &it, &key, &val)) {
+		const uint64_t at = to[key >> 32];
+
+		u64map_put(&members, at << 32 | (uint32_t)key, &is_new);
+		c->st->container[at].processes += is_new;
+	}
+	u64map_fini(&members);
+	free(own);
+	free(to);
 }
 
 /* What is known of each; and of what was held back above those that have the samples. */
@@ -148,6 +165,7 @@ static void describe_containers(struct collect *c)
 	size_t n;
 	const struct ctr *ctr = ctr_table_all(st->ctrs, &n);
 
+	join_containers(c);
 	st->nsampled = st->ncontainers;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t path = intern_add(st->strings, ctr[i].cgroup);

@@ -13,6 +13,7 @@
 #include "module.h"
 #include "rec_reader.h"
 #include "replay.h"
+#include "sample_cgroups.h"
 #include "sample_filter.h"
 #include "strbuf.h"
 #include "util.h"
@@ -249,12 +250,13 @@ static void tell(const struct survey *sv)
 	strbuf_fini(&sb);
 }
 
-void candidates_tell(const struct filter *f, struct rec_reader *r)
+void candidates_tell(const struct filter *f, const struct container_names *names, struct rec_reader *r)
 {
 	struct survey sv = { .f = f, .texts = intern_new() };
 	struct modules *mods = modules_new();
 	struct replay *rp = replay_new(mods);
 
+	sample_cgroups_expect(replay_cgroups(rp), names);
 	/* What cannot be read was said when it was read first. */
 	if (!replay_run(rp, r, on_sample, &sv))
 		tell(&sv);

@@ -30,10 +30,9 @@
 #include "outfile.h"
 #include "pager.h"
 #include "pages.h"
+#include "pass.h"
 #include "perf_opts.h"
 #include "rec_reader.h"
-#include "replay.h"
-#include "shares.h"
 #include "signals.h"
 #include "sourcetext.h"
 #include "stop.h"
@@ -195,8 +194,7 @@ static bool find_input(struct config *cfg)
 struct session {
 	const struct config *cfg;
 	struct rec_reader *r;
-	struct modules *mods;
-	struct collect col;
+	struct pass pass;
 	struct naming nm;
 	struct annotate an;
 	struct codesource *code;
@@ -355,7 +353,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 
 		json_begin_object(j, NULL);
 		json_str(j, "event", event ? event : "cpu-clock");
-		json_u64(j, "samples", s->col.samples);
+		json_u64(j, "samples", s->pass.col.samples);
 		if (s->an.period)
 			json_u64(j, "period", s->an.weight);
 		json_begin_array(j, "functions");
@@ -429,10 +427,10 @@ static int show(struct session *s)
 /* ---- reading ---- */
 
 /*
- * All samples are in s->col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
+ * All samples are in s->pass.col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
  * message.
  */
-static int read_samples(struct session *s, struct replay *rp)
+static int read_samples(struct session *s)
 {
 	const struct config *cfg = s->cfg;
 	const struct collect_opts opts = {
@@ -443,8 +441,7 @@ static int read_samples(struct session *s, struct replay *rp)
 	};
 	int err;
 
-	collect_init(&s->col, rp, &opts);
-	err = shares_run(&s->col, s->r, s->mods, 0);
+	err = pass_run(&s->pass, &opts, s->r);
 	if (err == COLLECT_STOPPED)
 		pr_warn("interrupted: this is what was read so far");
 	else if (!err && !rec_reader_check_whole(s->r))
@@ -453,10 +450,10 @@ static int read_samples(struct session *s, struct replay *rp)
 		pr_err("nothing is shown of it because of --strict");
 		return err;
 	}
-	if (s->col.samples)
+	if (s->pass.col.samples)
 		return err;
 	if (cfg->filter.n)
-		candidates_tell(&cfg->filter, s->r);
+		candidates_tell(&cfg->filter, &s->pass.names, s->r);
 	else
 		pr_err("'%s' has no samples", cfg->input);
 	return -ENODATA;
@@ -468,7 +465,6 @@ static int annotate(struct config *cfg)
 	static struct session s;
 	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
 	struct cache *cache;
-	struct replay *rp;
 	struct module *m;
 	size_t it = 0;
 	int err;
@@ -487,18 +483,15 @@ static int annotate(struct config *cfg)
 	live_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);
 	cache = cfg->cache ? cache_open(0) : NULL;
-	s.mods = modules_new();
-	modules_use_cache(s.mods, cache);
-	modules_work_ahead(s.mods, names.inlines);
-	rp = replay_new(s.mods);
-	err = read_samples(&s, rp);
-	if (s.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
+	s.pass = (struct pass){ .cache = cache, .inlines = names.inlines };
+	err = read_samples(&s);
+	if (s.pass.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
 		int shown;
 
 		stop_init(true);
 		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
-		naming_init(&s.nm, &names, rp, &s.col.locs, s.col.texts);
-		annotate_init(&s.an, &s.col, &s.nm);
+		naming_init(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
+		annotate_init(&s.an, &s.pass.col, &s.nm);
 		s.code = codesource_new(s.r);
 		s.source = cfg->source ? sourcetext_new() : NULL;
 		shown = show(&s);
@@ -508,7 +501,7 @@ static int annotate(struct config *cfg)
 		annotate_fini(&s.an);
 		naming_fini(&s.nm);
 	}
-	while ((m = modules_next(s.mods, &it)))
+	while ((m = modules_next(s.pass.mods, &it)))
 		inlines_keep(m);
 	cache_close(cache);
 	rec_reader_close(s.r);

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "names.h"
 #include "rec_reader.h"
+#include "sample_cgroups.h"
 #include "sample_filter.h"
 #include "stop.h"
 #include "strbuf.h"
@@ -88,6 +89,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	memset(c, 0, sizeof(*c));
 	c->opts = *opts;
 	c->rp = rp;
+	sample_cgroups_expect(replay_cgroups(rp), opts->names);
 	c->cc = callchain_new(opts->unwinder, opts->max_stack);
 	c->texts = intern_new();
 	locations_init(&c->locs);
@@ -554,6 +556,7 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	progress_begin(&c->progress, c->opts.progress);
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);
+	c->late = sample_cgroups_late(replay_cgroups(c->rp));
 	if (!c->share) {
 		settle_pending(c, &c, 1);
 		collect_settle(c);
@@ -646,6 +649,7 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 	to->last_time = MAX(to->last_time, from->last_time);
 	to->samples += from->samples;
 	to->seen += from->seen;
+	to->late |= from->late;
 	if (from->seen)
 		note_periods(to, from->period_min, from->period_max);
 	leftout_add(&to->leftout, &from->leftout);

@@ -19,6 +19,7 @@
 #include "stacktree.h"
 #include "strbuf.h"
 
+struct container_names;
 struct intern;
 struct rec_reader;
 
@@ -26,6 +27,7 @@ struct collect_opts {
 	struct lead lead;
 	enum lead_by split;	/* a frame in front of all others, to tell texts apart by; LEAD_NONE: none */
 	const struct filter *filter;	/* borrowed; NULL: all samples */
+	const struct container_names *names;	/* borrowed; names that the recording tells only behind samples; NULL: none are known */
 	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (leftout.h); NULL: none */
 	const struct unwinder_ops *unwinder;
 	uint64_t start;		/* with @block_ns: when the recording was begun, ns as in ev_sample.time */
@@ -67,6 +69,7 @@ struct collect {
 	size_t ndoubts, doubts_cap;
 	struct replay_share *share;	/* borrowed; of several that collect at once; NULL: alone */
 	atomic_uint_fast64_t *all_samples;	/* with @share: of all together, in steps */
+	bool late;		/* samples were collected without the name of their container, which came behind them */
 	bool stopped;		/* with @share: asked to, it takes no more samples */
 	struct progress progress;
 	/* counts */

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctr_table.h"
 #include "intern.h"
 #include "jitdump.h"
 #include "jitruntime.h"
 #include "jitsource.h"
 #include "log.h"
 #include "rec_reader.h"
+#include "sample_cgroups.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -21,13 +21,6 @@
  */
 #define EXITED_KEPT 256
 
-/* Of a cgroup. */
-struct group {
-	const char *path;	/* interned */
-	const char *container;	/* as in struct replay_sample; NULL = not looked up, */
-	uint32_t asked;		/* or after another number of container events */
-};
-
 struct replay {
 	struct modules *mods;
 	struct intern *strs;
@@ -36,12 +29,7 @@ struct replay {
 	size_t images_cap;
 	struct u64map by_pid;	/* pid -> index of its current image */
 	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with a name of their own; ended ones, too */
-	struct u64map cgroups;	/* cgroup id -> index of its group */
-	struct group *groups;	/* owned */
-	size_t ngroups, groups_cap;
-	struct group last_group;	/* where samples bring no id */
-	struct ctr_table *ctrs;
-	uint32_t nctr_events;
+	struct sample_cgroups *cgroups;
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
 	struct jitsource *jit;
 	struct kallsyms *kallsyms;
@@ -70,7 +58,7 @@ struct replay *replay_new(struct modules *mods)
 	rp->mods = mods;
 	rp->strs = intern_new();
 	rp->jit = jitsource_new();
-	rp->ctrs = ctr_table_new();
+	rp->cgroups = sample_cgroups_new(rp->strs);
 	return rp;
 }
 
@@ -92,9 +80,7 @@ void replay_free(struct replay *rp)
 	jitsource_free(rp->jit);
 	u64map_fini(&rp->by_pid);
 	u64map_fini(&rp->thread_comm);
-	u64map_fini(&rp->cgroups);
-	free(rp->groups);
-	ctr_table_free(rp->ctrs);
+	sample_cgroups_free(rp->cgroups);
 	kallsyms_free(rp->kallsyms);
 	intern_free(rp->strs);
 	free(rp->images);
@@ -356,14 +342,7 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 {
 	struct replay *rp = ctx;
 
-	bool is_new;
-	uint64_t *slot = u64map_put(&rp->cgroups, ev->id, &is_new);
-
-	if (is_new) {
-		XGROW(rp->groups, rp->ngroups, rp->groups_cap);
-		*slot = rp->ngroups++;
-	}
-	rp->groups[*slot] = (struct group){ .path = keep(rp, ev->path) };
+	sample_cgroups_path(rp->cgroups, ev->id, ev->path);
 	return 0;
 }
 
@@ -371,26 +350,8 @@ static int on_container(void *ctx, const struct ev_container *ev)
 {
 	struct replay *rp = ctx;
 
-	ctr_table_add(rp->ctrs, ev);
-	rp->nctr_events++;
+	sample_cgroups_container(rp->cgroups, ev);
 	return 0;
-}
-
-/* The cgroup of a sample: by its id, else the one its process was seen in. */
-static const struct group *group_of(struct replay *rp, const struct ev_sample *ev, const struct image *img)
-{
-	const uint64_t *slot = ev->cgroup ? u64map_get(&rp->cgroups, ev->cgroup) : NULL;
-	struct group *g = slot ? &rp->groups[*slot] : &rp->last_group;
-
-	if (!slot && g->path != img->cgroup)
-		*g = (struct group){ .path = img->cgroup };
-	if (!g->container || g->asked != rp->nctr_events) {
-		const struct ctr *c = ctr_table_of(rp->ctrs, g->path);
-
-		g->container = c ? c->label : "";
-		g->asked = rp->nctr_events;
-	}
-	return g;
 }
 
 /* Position in rp->active of the first symbol that starts above @addr. */
@@ -449,7 +410,6 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	bool known = replay_current(rp, ev->pid);
 	struct image *img = image_of(rp, ev->pid, ev->time);
 	bool starting = in_exec(rp, img, ev);
-	const struct group *group = group_of(rp, ev, img);
 	struct replay_sample s = {
 		.ev = ev,
 		.in_exec = starting,
@@ -457,10 +417,9 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 		.part = rp->part,
 		.img = img,
 		.comm = thread_comm(rp, img, ev->tid),
-		.cgroup = group->path,
-		.container = group->container,
 	};
 
+	s.cgroup = sample_cgroups_of(rp->cgroups, ev->cgroup, img->cgroup, &s.container);
 	/* Others do not know of an image that no event began. */
 	if (rp->share && !known)
 		rp->share->unsure = true;
@@ -598,9 +557,9 @@ const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial)
 	return slot ? (const struct perfmap *)(uintptr_t)*slot : NULL;
 }
 
-const struct ctr_table *replay_containers(const struct replay *rp)
+struct sample_cgroups *replay_cgroups(const struct replay *rp)
 {
-	return rp->ctrs;
+	return rp->cgroups;
 }
 
 const struct kallsyms *replay_kallsyms(const struct replay *rp)

@@ -15,9 +15,9 @@
 #include "module.h"
 #include "names.h"
 
-struct ctr_table;
-struct rec_reader;
 struct intern;
+struct rec_reader;
+struct sample_cgroups;
 
 /*
  * One process image: begins with a process, or with an exec. Lives until replay_free(), because its
@@ -115,8 +115,8 @@ struct image *replay_image(const struct replay *rp, uint32_t index);
 size_t replay_images(const struct replay *rp);
 /* The perf map lines the recording holds for an image, or NULL. Borrowed. */
 const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial);
-/* What the events so far said of containers. Borrowed. */
-const struct ctr_table *replay_containers(const struct replay *rp);
+/* What the events so far said of cgroups and containers; names to expect are set before the replay. Borrowed. */
+struct sample_cgroups *replay_cgroups(const struct replay *rp);
 /* The recording's own kernel symbols, or NULL. Borrowed. */
 const struct kallsyms *replay_kallsyms(const struct replay *rp);
 

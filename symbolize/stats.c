@@ -11,6 +11,7 @@
 #include "gaps.h"
 #include "log.h"
 #include "rec_reader.h"
+#include "sample_cgroups.h"
 #include "strbuf.h"
 #include "util.h"
 
@@ -106,7 +107,7 @@ void stats_throttled(const struct replay *rp)
 {
 	struct strbuf sb = STRBUF_INIT;
 	size_t n, more = 0;
-	const struct ctr *c = ctr_table_all(replay_containers(rp), &n);
+	const struct ctr *c = ctr_table_all(sample_cgroups_containers(replay_cgroups(rp)), &n);
 
 	for (size_t i = 0, shown = 0; i < n; i++) {
 		strbuf_reset(&sb);

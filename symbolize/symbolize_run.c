@@ -18,10 +18,10 @@
 #include "names.h"
 #include "naming.h"
 #include "outfile.h"
+#include "pass.h"
 #include "profile.h"
 #include "rec_reader.h"
 #include "replay.h"
-#include "shares.h"
 #include "split.h"
 #include "stats.h"
 #include "stop.h"
@@ -31,55 +31,6 @@
 #include "to_script.h"
 #include "to_speedscope.h"
 #include "util.h"
-
-/* What a recording is read with. */
-struct pass {
-	const struct symbolize_opts *opts;
-	const struct cache *cache;	/* borrowed; NULL = none */
-	struct modules *mods;
-	struct replay *rp;
-	struct collect col;
-};
-
-static void pass_init(struct pass *p, const struct collect_opts *opts)
-{
-	p->mods = modules_new();
-	modules_use_cache(p->mods, p->cache);
-	modules_work_ahead(p->mods, p->opts->inlines);
-	p->rp = replay_new(p->mods);
-	collect_init(&p->col, p->rp, opts);
-}
-
-static void pass_fini(struct pass *p)
-{
-	collect_fini(&p->col);
-	replay_free(p->rp);
-	modules_free(p->mods);
-}
-
-/*
- * Reads @r into @p. What a filter leaves out is not unwound; where that shows, it is read once more. As collect_run().
- */
-static int run(struct pass *p, const struct collect_opts *opts, struct rec_reader *r)
-{
-	struct collect_opts again = *opts;
-	struct u64map tids = U64MAP_INIT;
-	int err;
-
-	pass_init(p, opts);
-	err = shares_run(&p->col, r, p->mods, opts->each);
-	if (!err && opts->filter && leftout_matters(&p->col.leftout, &tids)) {
-		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu thread%s",
-			   tids.n, plural(tids.n));
-		again.walked = &tids;
-		pass_fini(p);
-		pass_init(p, &again);
-		err = shares_run(&p->col, r, p->mods, opts->each);
-	}
-	u64map_fini(&tids);
-	modules_unwound(p->mods);
-	return err;
-}
 
 static void tell_leftout(const struct collect *c)
 {
@@ -301,8 +252,8 @@ static int symbolize(struct symbolize_opts *o)
 	if (o->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
 	cache = o->cache ? cache_open(0) : NULL;
-	p = (struct pass){ .opts = o, .cache = cache };
-	err = run(&p, &opts, r);
+	p = (struct pass){ .cache = cache, .inlines = o->inlines };
+	err = pass_run(&p, &opts, r);
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
 		status = EXIT_FAILURE;
@@ -313,7 +264,7 @@ static int symbolize(struct symbolize_opts *o)
 		pr_err("nothing is shown of it because of --strict");
 		give_up(out);
 	} else if (!err && opts.filter && !p.col.samples) {
-		candidates_tell(opts.filter, r);
+		candidates_tell(opts.filter, &p.names, r);
 		status = EXIT_FAILURE;
 		give_up(out);
 	} else if (show(o, &p, r, out, status == EXIT_SUCCESS)) {

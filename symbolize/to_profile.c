@@ -12,6 +12,7 @@
 #include "names.h"
 #include "naming.h"
 #include "rec_reader.h"
+#include "sample_cgroups.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
@@ -218,7 +219,7 @@ static void add_throttled(struct profile *p, const struct replay *rp)
 {
 	struct strbuf sb = STRBUF_INIT;
 	size_t n;
-	const struct ctr *c = ctr_table_all(replay_containers(rp), &n);
+	const struct ctr *c = ctr_table_all(sample_cgroups_containers(replay_cgroups(rp)), &n);
 
 	for (size_t i = 0; i < n; i++) {
 		strbuf_reset(&sb);

@@ -57,6 +57,29 @@ is "begun later: its program has the container's name" "$(grep ';aaa_leaf' "$T/l
 	cut -d';' -f1,2 | sort -u)" "$NAME;spin-a"
 like "begun later: and info" "$("$NSPROF" info "$T/late")" "$NAME"
 
+# One whose state comes when it has long begun: the name is for all of its samples, in every output.
+mkdir "$T/hidden"
+cat >"$T/hidden.sh" <<HIDDEN
+sleep 1
+runc --root '$T/hidden' run -d --bundle '$BUNDLE' $NAME-2 </dev/null >/dev/null 2>&1
+sleep 0.3
+cp -r '$T/hidden/$NAME-2' '$STATE/'
+sleep 1
+HIDDEN
+(cd "$BUNDLE" && jq '.process.args = ["/app/spin-a", "--cpu", "1"]' config.json >c && mv c config.json)
+ctr_record "$T/named" -a -F 999 --runtime-root "$STATE" -- bash "$T/hidden.sh"
+runc --root "$T/hidden" delete -f "$NAME-2" 2>/dev/null
+rm -rf "${STATE:?}/$NAME-2"
+ours() { grep ';aaa_leaf' "$1" | grep -e "$CTR_CGROOT" -e "$NAME-2"; }
+"$NSPROF" symbolize -q --by container "$T/named" >"$T/named.folded"
+is "named later: one container" "$(ours "$T/named.folded" | cut -d';' -f1 | sort -u)" "$NAME-2"
+"$NSPROF" symbolize -q --by container --filter "container=$NAME-2" "$T/named" >"$T/named.only"
+is "named later: a filter takes all of it" "$(ours "$T/named.only")" "$(ours "$T/named.folded")"
+cat "$T/named" | "$NSPROF" symbolize -q --by container - >"$T/named.piped"
+is "named later: and through a pipe" "$(ours "$T/named.piped")" "$(ours "$T/named.folded")"
+is "named later: and info has one row" "$("$NSPROF" info --json "$T/named" |
+	jq -c "[.containers[] | select(.cgroup | contains(\"$CTR_CGROOT\")) | .name]")" "[\"$NAME-2\"]"
+
 # runc itself, while it starts a container and enters it, is not what runs there. The cgroup is named as engines name theirs.
 ID=$(printf '%064x' $$)
 BUNDLE=$T/bundle2

@@ -190,12 +190,27 @@ static void test_unescape(void **state)
 	assert_string_equal(out, "012");
 }
 
+static void test_within(void **state)
+{
+	(void)state;
+	assert_true(cgroup_path_within("/a", "/a"));
+	assert_true(cgroup_path_within("/a/b", "/a"));
+	assert_true(cgroup_path_within("/a/b/c", "/a"));
+	assert_true(cgroup_path_within("/a", "/"));
+	assert_true(cgroup_path_within("/", "/"));
+	assert_false(cgroup_path_within("/ab", "/a"));
+	assert_false(cgroup_path_within("/a-b", "/a"));
+	assert_false(cgroup_path_within("/a", "/a/b"));
+	assert_false(cgroup_path_within("/", "/a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_unescape),
 	};
 

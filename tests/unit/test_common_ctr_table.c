@@ -91,6 +91,59 @@ static void test_innermost(void **state)
 	ctr_table_free(t);
 }
 
+/* A cgroup that was seen before its runtime wrote down whose it is. */
+static void test_named_later(void **state)
+{
+	struct ctr_table *t = ctr_table_new();
+	struct ev_container ev;
+	size_t n;
+
+	(void)state;
+	ev = event("/anything", 7, "", "", "");
+	ev.have_usage = true;
+	ctr_table_add(t, &ev);
+	ev.usage_us = 100;
+	ctr_table_add(t, &ev);
+	ev = event("/anything", 7, "runc", "box", "box");
+	ev.have_usage = true;
+	ev.usage_us = 150;
+	ctr_table_add(t, &ev);
+	expect_label(t, "/anything", "box");
+	assert_int_equal(ctr_table_all(t, &n)->usage_us, 150);
+	assert_int_equal(n, 1);
+	/* Another cgroup at the same place, of which nothing is known. */
+	ev = event("/other", 8, "", "", "");
+	ctr_table_add(t, &ev);
+	ev = event("/other", 9, "runc", "new", "new");
+	ctr_table_add(t, &ev);
+	ctr_table_all(t, &n);
+	assert_int_equal(n, 3);
+	ctr_table_free(t);
+}
+
+/* Early versions told the counters from their beginning again, with the name. */
+static void test_named_later_from_zero(void **state)
+{
+	struct ctr_table *t = ctr_table_new();
+	struct ev_container ev;
+	size_t n;
+
+	(void)state;
+	ev = event("/anything", 7, "", "", "");
+	ev.have_usage = true;
+	ctr_table_add(t, &ev);
+	ev.usage_us = 100;
+	ctr_table_add(t, &ev);
+	ev = event("/anything", 7, "runc", "box", "box");
+	ev.have_usage = true;
+	ctr_table_add(t, &ev);
+	ev.usage_us = 160;
+	ctr_table_add(t, &ev);
+	assert_int_equal(ctr_table_all(t, &n)->usage_us, 160);
+	assert_int_equal(n, 1);
+	ctr_table_free(t);
+}
+
 static void test_same_names(void **state)
 {
 	struct ctr_table *t = ctr_table_new();
@@ -228,6 +281,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_innermost),
+		cmocka_unit_test(test_named_later),
+		cmocka_unit_test(test_named_later_from_zero),
 		cmocka_unit_test(test_same_names),
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_path_again),

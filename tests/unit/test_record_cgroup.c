@@ -129,20 +129,6 @@ static void none(void **state)
 	free(line);
 }
 
-static void within(void **state)
-{
-	(void)state;
-	assert_true(cgroup_within("/a", "/a"));
-	assert_true(cgroup_within("/a/b", "/a"));
-	assert_true(cgroup_within("/a/b/c", "/a"));
-	assert_true(cgroup_within("/a", "/"));
-	assert_true(cgroup_within("/", "/"));
-	assert_false(cgroup_within("/ab", "/a"));
-	assert_false(cgroup_within("/a-b", "/a"));
-	assert_false(cgroup_within("/a", "/a/b"));
-	assert_false(cgroup_within("/", "/a"));
-}
-
 struct found {
 	uint64_t ids[8];
 	char paths[8][64];
@@ -319,7 +305,6 @@ int main(void)
 		cmocka_unit_test(best_root),
 		cmocka_unit_test(escapes),
 		cmocka_unit_test(none),
-		cmocka_unit_test(within),
 		cmocka_unit_test(in_list),
 		cmocka_unit_test(real),
 	};

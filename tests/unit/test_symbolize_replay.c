@@ -15,14 +15,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect.h"
 #include "fold.h"
 #include "log.h"
 #include "naming.h"
+#include "pass.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "replay.h"
 #include "unwind.h"
+#include "util.h"
 
 #define PROT_RX (PROT_READ | PROT_EXEC)
 
@@ -469,24 +470,19 @@ static char *folded(struct rec *r, enum lead_by by, bool annotate)
 		.inlines = true, .demangle = true, .annotate = annotate,
 	};
 	struct rec_reader *rd = rec_end(r);
-	struct modules *mods = modules_new();
-	struct replay *rp = replay_new(mods);
-	struct collect col;
+	struct pass pass = { 0 };
 	struct naming nm;
 	char *out = NULL;
 	size_t size;
 	FILE *to;
 
-	collect_init(&col, rp, &copts);
-	assert_int_equal(collect_run(&col, rd), 0);
-	naming_init(&nm, &nopts, rp, &col.locs, col.texts);
+	assert_int_equal(pass_run(&pass, &copts, rd), 0);
+	naming_init(&nm, &nopts, pass.rp, &pass.col.locs, pass.col.texts);
 	to = open_memstream(&out, &size);
-	fold_write(to, &col.tree, &nm, FOLD_SAMPLES);
+	fold_write(to, &pass.col.tree, &nm, FOLD_SAMPLES);
 	fclose(to);
 	naming_fini(&nm);
-	collect_fini(&col);
-	replay_free(rp);
-	modules_free(mods);
+	pass_fini(&pass);
 	rec_reader_close(rd);
 	return out;
 }
@@ -496,6 +492,56 @@ static void perf_map(struct rec *r, uint32_t serial, const char *text)
 	const struct capture cap = { CAPTURE_PERF_MAP, serial, text, strlen(text), 0 };
 
 	assert_int_equal(rec_writer_capture(r->w, &cap), 0);
+}
+
+static void container(struct rec *r, uint64_t node, const char *path, const char *name)
+{
+	const struct ev_container ev = {
+		.time = r->time += 1000, .node = node, .cgroup = path, .runtime = name[0] ? "runc" : "", .id = name,
+		.name = name, .image = "", .pod = "", .pod_ns = "", .pod_uid = "",
+	};
+
+	assert_int_equal(rec_writer_container(r->w, &ev), 0);
+}
+
+static void cgroup(struct rec *r, uint64_t id, const char *path)
+{
+	const struct ev_cgroup ev = { .id = id, .path = path };
+
+	assert_int_equal(rec_writer_cgroup(r->w, &ev), 0);
+}
+
+/*
+ * Names that come behind the first samples: of the very cgroup, and of one that the sample's lies in. But not of a cgroup that was
+ * gone by then, whose path the container's has.
+ */
+static void test_containers_named_later(void **state)
+{
+	static const uint64_t in[] = { 7, 8, 9, 20 };
+	struct rec r;
+	char *out;
+
+	(void)state;
+	rec_begin(&r);
+	proc(&r, 1, 100, 1, 5000, "a", true, false);
+	cgroup(&r, 7, "/box");
+	cgroup(&r, 8, "/pod/inner");
+	cgroup(&r, 9, "/again");
+	cgroup(&r, 20, "/plain");
+	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+		const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x5000 };
+
+		sample_chain(&r, 100, 100, in[i], chain, 2);
+	}
+	container(&r, 7, "/box", "");
+	container(&r, 7, "/box", "box");
+	container(&r, 6, "/pod", "outer");
+	cgroup(&r, 10, "/again");
+	container(&r, 10, "/again", "second");
+	sample_chain(&r, 100, 100, 7, (const uint64_t[]){ (uint64_t)PERF_CONTEXT_USER, 0x5000 }, 2);
+	out = folded(&r, LEAD_CONTAINER, false);
+	assert_string_equal(out, "/again;[no mapping] 1\n/plain;[no mapping] 1\nbox;[no mapping] 2\nouter;[no mapping] 1\n");
+	free(out);
 }
 
 /*
@@ -676,6 +722,7 @@ int main(void)
 		cmocka_unit_test(test_pid_used_again),
 		cmocka_unit_test(test_thread_names),
 		cmocka_unit_test(test_kernel_symbols_come_and_go),
+		cmocka_unit_test(test_containers_named_later),
 		cmocka_unit_test(test_jit_names_by_image),
 		cmocka_unit_test(test_path_proves_nothing),
 		cmocka_unit_test(test_registers_in_exec),
