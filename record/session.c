@@ -408,7 +408,7 @@ static uint64_t open_at_end(const struct session *s)
 
 /* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
  * message. */
-static int finish(struct session *s, const struct loop *l)
+static int finish(struct session *s, struct loop *l)
 {
 	uint64_t stopped = loop_now();
 	struct summary sum = {
@@ -439,6 +439,7 @@ static int finish(struct session *s, const struct loop *l)
 
 	if (!s->sink->err)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
+	standstill_drained(&l->still, stopped, ledger_missed(&s->ledger));
 	err = spool_finish(&s->spool, stopped, s->sink->err);
 	sum.file = spool_name(&s->spool);
 	sum.stall_ns = rec_writer_stall(s->w);

@@ -15,7 +15,7 @@ enum standstill_why {
 
 struct standstill {
 	uint64_t limit;		/* ns: shorter ones are none */
-	uint64_t last;		/* ns, CLOCK_MONOTONIC: of the latest drain; 0 = none yet */
+	uint64_t last;		/* ns, CLOCK_MONOTONIC: of the latest drain, or when sampling began; 0 = not yet */
 	uint64_t waited;	/* ns of all time that the thread waited for a CPU, as of then */
 	uint64_t began_waiting, in_rings;	/* ns: the latest wait for the rings, when and how long */
 	bool continued;		/* SIGCONT has come since the latest drain */
@@ -32,7 +32,7 @@ void standstill_init(struct standstill *st, uint64_t ring_ms);
 /* Around the wait for the rings. True: we stood still since the latest drain, and signals may tell why. */
 void standstill_wait(struct standstill *st, uint64_t now);
 bool standstill_woke(struct standstill *st, uint64_t now);
-/* After each drain, which began at @began. @lost: samples known to be lost, dropped or cut so far, whatever the cause. */
+/* Once when sampling begins, and after each drain, which began at @began. @lost: samples known to be lost, dropped or cut so far, whatever the cause. */
 void standstill_drained(struct standstill *st, uint64_t began, uint64_t lost);
 /* How many of @lost, all there are in the end, belong to no standstill. */
 uint64_t standstill_other(const struct standstill *st, uint64_t lost);
