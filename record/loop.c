@@ -297,8 +297,8 @@ enum loop_end loop_run(struct loop *l)
 
 	watch_init(&away, l->ev, l->sink);
 	standstill_init(&l->still, events_ring_ms(l->ev));
-	start(l, w);
 	standstill_drained(&l->still, loop_now(), ledger_missed(l->sink->ledger));
+	start(l, w);
 	for (;;) {
 		bool ends;
 		uint32_t tags;
