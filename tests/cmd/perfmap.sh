@@ -170,6 +170,7 @@ else
 fi
 # It grows while it is recorded: what was not there at the first samples is known in the end.
 echo "$(plus 4096) 100 other" >$map
+rm -f hand.data
 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 1.5 &
 rec=$!
 wait_for '[ -s hand.data ]' 20

@@ -311,6 +311,7 @@ is "SIGUSR2 for nothing: said once" "$(grep -c 'SIGUSR2 is ignored' err)" 1
 is "SIGUSR2 before the first sample: status" $? 0
 
 # From the first block in the file to the end of the recorder: some come when nobody asks for signals any more.
+rm -f v
 "$NSPROF" record -q -F 999 -o v -- sh -c 'sleep 0.5; exit 7' 2>err &
 rec=$!
 wait_for '[ -s v ]' 10
