@@ -203,6 +203,32 @@ bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
 }
 
 /*
+ * Is @f, in @wm, whose own frame begins at @sp, one of the C library's start-up code? That keeps no frame pointer, and what is in %rbp there may lead
+ * anywhere: glibc 2.43 has argv in it. Rows tell, where people want to do without: at most one function lies between it and the program's entry point.
+ */
+static bool in_start_up(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, const struct frame *f, uint64_t sp)
+{
+	uint64_t addr = frame_lookup_addr(f).v;
+
+	for (int i = 0; i < 2 && wm && wm->rows; i++) {
+		const struct walk_at at = { .in = in, .mod = wm->mod, .bias = wm->bias, .svma = addr - wm->bias };
+		struct cfi_row row;
+		uint64_t ra;
+
+		if (!walk_row_at(&at, true, &row) || row.cfa_how != CFI_REGISTER || row.cfa.reg != CFI_REG_SP)
+			return false;
+		sp += (uint64_t)row.cfa.off;
+		if (stack_view_read(in->stack, sp - 8, &ra) || !ra)
+			return false;
+		addr = ra - 1;
+		wm = walk_map(w, in->as, addr, NULL);
+		if (wm && walk_at_entry(wm, addr))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Do rows lead from @regs, a frame in @wm, to another one, and from there on? What earlier calls left behind in a large
  * frame may lead on for some frames, too, until it comes to words that were written since: so as far as rows go.
  */
@@ -642,7 +668,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		return STEP_CALLER;
 	if (fp == FP_ABOVE)
 		above = walk_fault_end(in, w->fault = fault, UINT64_MAX);
-	if (fp == FP_NULL && !w->step)
+	if (!w->step && (fp == FP_NULL || (f->kind == FRAME_RETURN && in_start_up(w, in, &at, f, regs->v[CFI_REG_SP]))))
 		out->end = UNWIND_COMPLETE;
 	/* Where the copy goes to the end of the stack it was no frame pointer, if anything else leads on. */
 	else if (above != UNWIND_BAD_READ && (above != UNWIND_STACK_END || res == STEP_UNKNOWN_REG || !w->step))

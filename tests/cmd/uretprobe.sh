@@ -58,6 +58,8 @@ probed plain "$C;$U;u_outer;$U;u_probed;$U;u_handler;$U;u_leaf" u_probed u_outer
 P=uretprobe-fp probed plain "$C;u_outer;$U;u_probed;u_handler;u_leaf" u_probed
 # By frame pointers alone the function that called is not known, but who called that.
 P=uretprobe-fp UNWINDERS=fp probed plain '.*;u_loop;\[scanned\];\[uprobes\];u_probed.*;u_leaf' u_probed
+# What start-up code has in the frame pointer's register is no frame: with all of the stack it is there to be misread.
+P=uretprobe-fp UNWINDERS=fp OPTS=--stacks=full probed plain '.*;u_loop;\[scanned\];\[uprobes\];u_probed.*;u_leaf' u_probed
 if perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o "$T/perf.data" -- true >/dev/null 2>&1; then
 	cp "$BUILD/tests/targets/uretprobe" "$T/prog"
 	probes "$T/prog" u_probed
