@@ -83,6 +83,33 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 	return FP_CALLER;
 }
 
+/*
+ * HotSpot's stub that compiled methods call behind their prologue while the garbage collector wants them looked at pushes a cookie before
+ * it saves %rbp (generate_method_entry_barrier() in stubGenerator_x86_64.cpp): -1, and 0 in a masked stack, lies where the return address is looked
+ * for, and the return address above it.
+ */
+static bool barrier_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
+{
+	const struct walk_map *wm;
+	uint64_t bp, next, cookie, ra;
+
+	if (!uregs_get(regs, CFI_REG_BP, in->stack, &bp) || bp < regs->v[CFI_REG_SP] || bp % 8 ||
+	    stack_view_read(in->stack, bp, &next) || stack_view_read(in->stack, bp + 8, &cookie) ||
+	    stack_view_read(in->stack, bp + 16, &ra))
+		return false;
+	if ((cookie && cookie != UINT64_MAX) || next <= bp)
+		return false;
+	wm = called_from(w, in, ra);
+	if (!wm || wm->mod)
+		return false;
+	regs->known = 0;
+	regs->in_mem = 0;
+	uregs_set(regs, CFI_REG_BP, next);
+	uregs_set(regs, CFI_REG_SP, bp + 24);
+	uregs_set(regs, CFI_REG_RA, ra);
+	return true;
+}
+
 bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
 {
 	uint64_t fault;
@@ -651,7 +678,7 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	if (w->step && !mod && f->kind == FRAME_IP && out->n == 1 && jit_frameless(w, in, addr, regs))
 		return STEP_CALLER;
 	fp = fp_step(w, in, regs, &fault);
-	if (fp == FP_CALLER)
+	if (fp == FP_CALLER || (!mod && barrier_step(w, in, regs)))
 		return STEP_CALLER;
 	/* What it called runs on the thread's own stack, which begins here: the one it was called on was not copied. */
 	if (w->step && !mod && in->as->jit_stacks && out->n > 1 && !came_by_fp(regs)) {

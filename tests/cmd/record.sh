@@ -30,7 +30,8 @@ half() {
 
 # comms FILE: the commands in a recording, one line.
 comms() {
-	"$NSPROF" symbolize "$1" 2>sym.err | sed 's/;.*//' | sort -u | tr '\n' ' '
+	"$NSPROF" symbolize "$1" 2>sym.err >sym.out || cat err sym.err >&2
+	sed 's/;.*//' sym.out | sort -u | tr '\n' ' '
 }
 
 # whole FILE: complete, and nothing to warn about but missing names.
