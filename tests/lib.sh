@@ -16,6 +16,8 @@ BUILD=${BUILD:-$TOP/build}
 NSPROF=${NSPROF:-$BUILD/bin/nsprof}
 export TOP BUILD NSPROF
 
+# Neither make nor LD_PRELOAD takes a path with blanks.
+[[ ${TMPDIR-} != *[[:space:]]* ]] || export TMPDIR=/tmp
 T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 tests_env "$T"

@@ -175,4 +175,35 @@ for w in deep:g++ gospin:go rsspin:rustc spin-clang:clang spin-musl:musl-gcc spi
 	like "without ${w#*:}: ${w%:*} is noted" "$out" " ${w//+/\\+}( |\$)"
 done
 unlike "with gcc: spin is not noted" "$out" ' spin:'
+# rustc links with "cc" by itself, which need not be there.
+like "Rust is linked by the compiler of the build" "$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL NODEPS=1 make -n -C "$TOP" O="$T/o" CC="ccache other -m64" \
+	LTO= "$T/o/tests/targets/rsspin" 2>&1)" 'rustc .*-C linker=other '
+
+# The demo, where something is not installed and nothing may be: it names that.
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$T/demo"
+	cd "$T/demo" || exit 2
+	for c in bash cat awk realpath dirname mktemp id rm mkdir rmdir mount umount mountpoint pgrep readelf unshare grep busybox; do
+		ln -s "$(command -v $c)" "$T/demo/$c"
+	done
+	ln -s "$NSPROF" dynamic
+	# demo WITHOUT: what it says without that.
+	demo() {
+		rm "$1"
+		PATH=$T/demo bash "$TOP/contrib/demo" 2>&1
+		ln -s "$(command -v "$1")" "$1"
+	}
+	if [ -n "$("$deps" demo --print)" ]; then
+		skip "the demo says what is missing" "it needs $("$deps" demo --print | paste -sd ' ')"
+	else
+		for c in busybox unshare pgrep readelf; do
+			is "the demo without $c" "$(demo $c)" "demo: $c is not installed; the demo needs that"
+		done
+		ln -sf dynamic busybox
+		is "the demo with another busybox" "$(PATH=$T/demo bash "$TOP/contrib/demo" 2>&1)" \
+			"demo: busybox is not linked statically: busybox-static is not installed; the demo needs that"
+	fi
+else
+	skip "the demo says what is missing" "needs root"
+fi
 done_testing

@@ -253,6 +253,16 @@ else
 	skip "a folder in which nothing can be run" "only root can mount, and setpriv is needed"
 fi
 
+# Nor what the folder of temporary files is called.
+mkdir -p "$T/my tmp"
+fake blanks <<E
+. "$TOP/tests/lib.sh"
+unlike "no blanks" "\$T" ' '
+unlike "nor for what it starts" "\$(bash -c 'mktemp -u -t')" ' '
+done_testing
+E
+TMPDIR="$T/my tmp" expect "a folder with a blank in its name" 0 "2 passed, 0 failed, 0 skipped" blanks
+
 # A program that was not built has its reason.
 mkdir -p "$T/some/tests/targets"
 : >"$T/some/tests/targets/spin"

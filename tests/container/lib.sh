@@ -23,12 +23,16 @@ CTR_V2=$(awk '$(NF-2) == "cgroup2" || / - cgroup2 / { print $5; exit }' /proc/se
 ctr_need() {
 	[ "$(id -u)" = 0 ] || { skip_all "needs root to make namespaces and mounts"; }
 	[ -n "$CTR_V2" ] || { skip_all "no cgroup2 mount"; }
-	command -v busybox >/dev/null || { skip_all "busybox is not installed"; }
+	local c why
+	for c in busybox unshare pgrep readelf; do
+		command -v $c >/dev/null || { skip_all "$c is not installed"; }
+	done
+	# Nothing else is in some root folders.
+	! readelf -lW "$(command -v busybox)" | grep -q INTERP || { skip_all "busybox is not linked statically: busybox-static is not installed"; }
 	CTR_CGROOT=nsprof-test-$$
 	mkdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || { skip_all "cannot make a cgroup in $CTR_V2"; }
 	later ctr_cleanup
 	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
-	local why
 	why=$(unshare -m -p -u -i -n --fork true 2>&1) || { ctr_cannot "make namespaces here: $why"; }
 	ctr_place
 	# perf_event comes down from the root of cgroup v2 with the first controller that is enabled there (record/cgroup_perf.h).
@@ -207,7 +211,7 @@ ctr_cleanup() {
 		! mountpoint -q "$CTR_BASE" || umount -l "$CTR_BASE"
 		rm -rf "$CTR_BASE"
 	fi
-	rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
+	[ -z "${CTR_CGROOT-}" ] || rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
 	[ -z "$CTR_HANDED" ] || echo -cpu >"$CTR_V2/cgroup.subtree_control" || :
 }
 
@@ -313,7 +317,8 @@ life() {
 # for each recording, and gone before its report as on another machine. Without build-ids (PERF_OPTS=-B) unless a test wants them:
 # it dies while it looks for them when a process it recorded has ended ("assertion failed at util/build-id.c:1010").
 PERF_OPTS=-B
-PERF_VERSION=$(perf --version 2>/dev/null) PERF_VERSION=${PERF_VERSION/ version/}
+PERF_VERSION=$(perf --version 2>/dev/null) || :	# the demo ends at what fails
+PERF_VERSION=${PERF_VERSION/ version/}
 if [[ $PERF_VERSION == "perf 6.1."* || ${PERF_CLAIMS:+$PERF_VERSION} == perf* ]]; then
 	PERF=perf
 else

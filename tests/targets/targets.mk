@@ -256,7 +256,7 @@ $(T)/cgospin-pie: tests/targets/cgospin.go $(T)/.dir
 
 $(T)/rsspin: tests/targets/rsspin.rs $(T)/.dir
 	$(call say,TARGET,$@)
-	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
+	$(Q)MAKEFLAGS= rustc --edition 2021 -O -g -C linker=$(lastword $(filter-out -%,$(CC))) -o $@ $<
 
 $(T)/javadump.so: tests/targets/javadump.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared -I$(JDK)/include -I$(JDK)/include/linux)
