@@ -107,6 +107,12 @@ uint64_t clock_mono_ns(void)
 	return (uint64_t)(now_ns(CLOCK_MONOTONIC) - own_shift);
 }
 
+uint64_t clock_raw_ns(void)
+{
+	pthread_once(&once, read_own);
+	return (uint64_t)(now_ns(CLOCK_MONOTONIC_RAW) - own_shift);
+}
+
 int64_t clock_starts_ns(void)
 {
 	pthread_once(&once, read_own);

@@ -9,6 +9,8 @@
 
 /* ns, whatever namespace we are in. */
 uint64_t clock_mono_ns(void);
+/* CLOCK_MONOTONIC_RAW, likewise. */
+uint64_t clock_raw_ns(void);
 /*
  * ns that CLOCK_MONOTONIC of a process is ahead of the kernel's; 0 where its namespace has none or is not to be told. @procfd: its
  * folder in /proc, borrowed.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "balance.h"
+#include "clock.h"
 #include "import_event.h"
 #include "import_host.h"
 #include "import_losses.h"
@@ -178,7 +179,7 @@ static void trust_host_maps(struct import *im)
 	if (!im->host.same_host)
 		return;
 	if (!pd->have_clock && import_host_same_kernel(&im->host, pd)) {
-		wall = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
+		wall = clock_ns(CLOCK_REALTIME) - (int64_t)clock_raw_ns();
 		if (__builtin_add_overflow(wall, (int64_t)im->first, &wall))
 			return;		/* no time of this machine: damaged */
 		late = CLOCK_SAME_BOOT_NS;

@@ -32,6 +32,13 @@ perf_rec map.data -- "$JIT" 0.4 jitted || skip_all "perf record does not work he
 n=$(perf script -F ip,sym -i map.data 2>err | grep -c ' jitted$')
 [ "$n" -gt 0 ] || skip_all "perf script names no JIT code here: $(tail -n 1 err)"
 is "a perf map: as often as perf has it" "$(jitted map.data)" "$n 0"
+# perf's clock, by which the map's age is known, is not that of a time namespace.
+if unshare -T --monotonic 5000 --boottime 5000 true 2>err; then
+	unshare -T --fork --monotonic 5000 --boottime 5000 "$NSPROF" import -q -o far.ns map.data
+	is "from a time namespace" "$(jitted far.ns)" "$n 0"
+else
+	skip "from a time namespace" "no time namespaces: $(<err)"
+fi
 cp map.data copy.data
 is "of a copy, too" "$(jitted copy.data)" "$n 0"
 "$NSPROF" import -q -o map.ns map.data

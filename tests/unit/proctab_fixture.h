@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "proc.h"
 #include "proctab.h"
 #include "rec_reader.h"
@@ -69,12 +70,10 @@ static int rec_fd;
 static struct rec_writer *w;
 static struct proctab *pt;
 
+/* The kernel's, which is that of side-band and samples in a time namespace, too. */
 static inline uint64_t now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return clock_mono_ns();
 }
 
 static inline int setup(void **state)
