@@ -21,6 +21,8 @@ static const struct {
 	enum rest rest;
 	unsigned int bit;
 } files[] = {
+	{ "libj9jit", REST_ANY, JIT_OPENJ9 },
+	{ "libj9vm", REST_ANY, JIT_OPENJ9 },
 	{ "libjvm.so", REST_NONE, JIT_JVM },
 	{ "java", REST_NONE, JIT_JVM },
 	{ "libcoreclr.so", REST_NONE, JIT_DOTNET },
@@ -47,7 +49,8 @@ static const struct {
 	unsigned int bit;
 	const char *naming, *unwinding;
 } runtimes[] = {
-	{ JIT_QEMU, "run qemu with -perfmap", NULL },
+	{ JIT_QEMU, "run qemu with -perfmap (QEMU 8.0 and later)", NULL },
+	{ JIT_OPENJ9, "run java with -XX:+PerfTool", NULL },
 	{ JIT_JVM, "run 'jcmd PID Compiler.perfmap' before the recording ends (JDK 17 and later), or start java with "
 		   "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit", "run java with -XX:+PreserveFramePointer" },
 	{ JIT_DOTNET, "set DOTNET_PerfMapEnabled=1 in its environment", NULL },

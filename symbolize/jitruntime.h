@@ -12,16 +12,17 @@ struct image;
 /* Bits; where a process has several, the first one is the likeliest to have made code. */
 enum jit_runtime {
 	JIT_QEMU = 1 << 0,	/* before others: what it runs maps its own runtime */
-	JIT_JVM = 1 << 1,
-	JIT_DOTNET = 1 << 2,
-	JIT_ERLANG = 1 << 3,
-	JIT_NODE = 1 << 4,
-	JIT_POSTGRES = 1 << 5,
-	JIT_PHP = 1 << 6,
-	JIT_LUAJIT = 1 << 7,
-	JIT_SBCL = 1 << 8,
-	JIT_RUBY = 1 << 9,
-	JIT_DUMP = 1 << 10,	/* no runtime: it has a jitdump */
+	JIT_OPENJ9 = 1 << 1,	/* before JIT_JVM: its libjvm.so has HotSpot's name */
+	JIT_JVM = 1 << 2,
+	JIT_DOTNET = 1 << 3,
+	JIT_ERLANG = 1 << 4,
+	JIT_NODE = 1 << 5,
+	JIT_POSTGRES = 1 << 6,
+	JIT_PHP = 1 << 7,
+	JIT_LUAJIT = 1 << 8,
+	JIT_SBCL = 1 << 9,
+	JIT_RUBY = 1 << 10,
+	JIT_DUMP = 1 << 11,	/* no runtime: it has a jitdump */
 };
 
 /* enum jit_runtime bits that the mapping of @path proves; 0: none. */

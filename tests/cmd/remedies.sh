@@ -25,8 +25,8 @@ while IFS='|' read -r name want; do
 	got=$(stats "$name" "./$name" 0.2 x nomap | named "$name")
 	is "$name" "$got" "no perf map or jitdump of it  $want"
 done <<'END'
-qemu-aarch64|run qemu with -perfmap
-qemu-x86_64-static|run qemu with -perfmap
+qemu-aarch64|run qemu with -perfmap (QEMU 8.0 and later)
+qemu-x86_64-static|run qemu with -perfmap (QEMU 8.0 and later)
 sbcl|-
 luajit-2.1|-
 java|run 'jcmd PID Compiler.perfmap' before the recording ends (JDK 17 and later), or start java with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit
@@ -44,6 +44,10 @@ cp "$TARGETS/libspin.so" libjvm.so
 cp "$TARGETS/jitloop" server
 like "a Java machine in a program of another name" "$(LD_PRELOAD=$T/libjvm.so stats embed ./server 0.2 x nomap)" \
 	"\[jit\] of server  .*jcmd PID Compiler.perfmap"
+cp "$TARGETS/libspin.so" libj9jit29.so
+got=$(LD_PRELOAD="$T/libjvm.so $T/libj9jit29.so" stats openj9 ./java 0.2 x nomap)
+like "OpenJ9, whose libjvm.so and java have HotSpot's names" "$got" "\[jit\] of java  .*run java with -XX:\+PerfTool$"
+unlike "OpenJ9: it has no Compiler.perfmap" "$got" "jcmd"
 like "what was forked from it" "$(LD_PRELOAD=$T/libjvm.so stats embedfork sh -c './server 0.2 x nomap; true')" "jcmd PID Compiler.perfmap"
 
 # ---- code in no form that ELF tools know

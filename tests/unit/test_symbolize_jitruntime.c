@@ -19,6 +19,8 @@ static void test_proof(void **state)
 		{ "/usr/lib/jvm/java-25-openjdk-amd64/lib/server/libjvm.so", JIT_JVM },
 		{ "/usr/lib/jvm/libjvm.so (deleted)", JIT_JVM },
 		{ "/opt/jvm/libjvm.so.old", 0 },
+		{ "/opt/java/openjdk/lib/default/libj9jit29.so", JIT_OPENJ9 },
+		{ "/opt/java/openjdk/lib/default/libj9vm29.so", JIT_OPENJ9 },
 		{ "/usr/bin/node", JIT_NODE },
 		{ "/usr/lib/x86_64-linux-gnu/libnode.so.137", JIT_NODE },
 		{ "/usr/bin/node_exporter", 0 },
@@ -49,6 +51,9 @@ static void test_advice(void **state)
 	(void)state;
 	assert_non_null(strstr(jit_runtime_naming(JIT_JVM), "jcmd PID Compiler.perfmap"));
 	assert_non_null(strstr(jit_runtime_unwinding(JIT_JVM, false), "+PreserveFramePointer"));
+	/* OpenJ9 has another map and no such option, and maps a file of HotSpot's name. */
+	assert_string_equal(jit_runtime_naming(JIT_OPENJ9 | JIT_JVM), "run java with -XX:+PerfTool");
+	assert_null(jit_runtime_unwinding(JIT_OPENJ9 | JIT_JVM, false));
 	/* Frame pointers are another option than the map. */
 	assert_non_null(jit_runtime_unwinding(JIT_JVM, true));
 	/* Erlang's option gives both: where there are names, it is on. */
