@@ -234,9 +234,10 @@ later "rmdir '$cg/$name/inner' '$cg/$name' '$cg/$name-b'"
 later "kill \$(cat '$cg/$name/inner/cgroup.procs' '$cg/$name-b/cgroup.procs'); sleep 0.2"
 cp burn burn-in
 cp burn burn-b
-sh -c "echo \$\$ >'$cg/$name/inner/cgroup.procs'; exec ./burn-in 60" &
-sh -c "echo \$\$ >'$cg/$name-b/cgroup.procs'; exec ./burn-b 60" &
-./burn 60 &
+sh -c "echo \$\$ >'$cg/$name/inner/cgroup.procs'; exec ./burn-in 600" &
+sh -c "echo \$\$ >'$cg/$name-b/cgroup.procs'; exec ./burn-b 600" &
+./burn 600 &
+later "kill $!"
 sleep 0.3
 "$NSPROF" record -F 499 -a -G $name -o t.data --duration 0.5 2>err
 is "a cgroup with what is below it, and nothing else" "$(comms t.data)" "burn-in "
