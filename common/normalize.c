@@ -80,6 +80,7 @@ static size_t suffix_len(const char *s, bool bare)
 		{ ".llvm", true }, { ".__part", true }, { ".__uniq", true }, { ".memprof", true }, { ".specialized", true },
 		{ ".org", true }, { ".cold", false }, { ".warm", false }, { ".hot", false }, { ".eh", false }, { ".localalias", false },
 		{ ".argprom", false }, { ".argelim", false },
+		{ ".retelim", false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
@@ -92,7 +93,7 @@ static size_t suffix_len(const char *s, bool bare)
 		if (n == word && (known[i].number || !bare))
 			continue;
 		/* ".coldfish" and ".cold_start" are somebody's own. */
-		if (ends_name(s + n) || s[n] == '.' || s[n] == ']')
+		if (ends_name(s + n) || s[n] == '.' || s[n] == ']' || s[n] == ')')
 			return n;
 	}
 	return 0;
@@ -108,17 +109,22 @@ static size_t suffixes_len(const char *s, bool bare)
 	return n;
 }
 
-/* " [clone .isra.0] [clone .cold]" */
+/* " [clone .isra.0] [clone .cold]", or " (.isra.0.cold)" as LLVM's demangler writes it */
 static size_t clones_len(const char *s)
 {
+	static const char *const opens[] = { " [clone .", " (." };
 	size_t n = 0;
 
-	while (!strncmp(s + n, " [clone .", 9)) {
-		size_t inner = suffixes_len(s + n + 8, true);
+	for (size_t i = 0; i < ARRAY_SIZE(opens); i++) {
+		const size_t open = strlen(opens[i]) - 1;
 
-		if (!inner || s[n + 8 + inner] != ']')
-			break;
-		n += 8 + inner + 1;
+		while (!strncmp(s + n, opens[i], open + 1)) {
+			size_t inner = suffixes_len(s + n + open, true);
+
+			if (!inner || s[n + open + inner] != (i ? ')' : ']'))
+				break;
+			n += open + inner + 1;
+		}
 	}
 	return n;
 }

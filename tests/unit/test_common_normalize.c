@@ -43,6 +43,11 @@ static void test_suffixes(void **state)
 	check("parse.__part.3.cold", "parse");
 	check("f(int) [clone .__part.2]", "f(int)");
 	check("f(int) [clone .warm]", "f(int)");
+	check("f(int) (.warm)", "f(int)");
+	check("f(int) const (.__part.1.cold)", "f(int) const");
+	check("core::fmt::write (.llvm.8692120917669024057)", "core::fmt::write");
+	check("f(int) (.resume)", "f(int) (.resume)");
+	check("f(int) (.cold", "f(int) (.cold");
 	check("f(int) [clone .actor] [clone .cold]", "f(int) [clone .actor]");
 	check("parse.eh", "parse");
 	check("parse.hot", "parse");
@@ -54,6 +59,7 @@ static void test_suffixes(void **state)
 	check("scan.memprof.2", "scan");
 	check("scan.locality_clone.0", "scan");
 	check("scan.argelim", "scan");
+	check("scan.retelim.argprom", "scan");
 	check("main._omp_fn.0.cold", "main._omp_fn.0");
 	check("write.part.0@plt", "write@plt");
 	check("parse.isra.0_[i]", "parse_[i]");
