@@ -590,10 +590,25 @@ static void forget(struct cgroup_facts *cf)
 	cf->nsoon = cf->next = 0;
 }
 
+/* The name of a container is for all of its samples, however late it comes: so once more for those that have none yet. */
+static void ask_at_last(struct cgroup_facts *cf)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < cf->n && !any; i++)
+		any = cf->unit[i]->begun && cf->unit[i]->segment == cf->segment;
+	if (!any)
+		return;
+	lookup_last(cf->lk);
+	ask(cf, true);
+}
+
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 {
 	const uint64_t until = last ? UINT64_MAX : loop_now() + ROUND_NS;
 
+	if (last)
+		ask_at_last(cf);
 	for (size_t i = 0; i < cf->n; i++) {
 		struct unit *u = cf->unit[i];
 

@@ -224,6 +224,12 @@ uint64_t lookup_cpu(const struct lookup *lk)
 	return lk->cpu;
 }
 
+void lookup_last(struct lookup *lk)
+{
+	lk->may = NULL;
+	lk->left = LOOKUP_FIRST_NS;
+}
+
 void lookup_round(struct lookup *lk)
 {
 	lk->left = LOOKUP_WAIT_NS;

@@ -62,6 +62,8 @@ void lookup_while(struct lookup *lk, bool (*may)(void *ctx), void *ctx);
 /* ns that the latest answered request took, and CPU time of all of them. */
 uint64_t lookup_took(const struct lookup *lk);
 uint64_t lookup_cpu(const struct lookup *lk);
+/* Nothing is recorded any more: the next request may take as long as the first look. */
+void lookup_last(struct lookup *lk);
 /* A drain begins: it may wait again. */
 void lookup_round(struct lookup *lk);
 

@@ -66,7 +66,7 @@ sleep 0.3
 cp -r '$T/hidden/$NAME-2' '$STATE/'
 sleep 1
 HIDDEN
-(cd "$BUNDLE" && jq '.process.args = ["/app/spin-a", "--cpu", "1"]' config.json >c && mv c config.json)
+(cd "$BUNDLE" && jq '.process.args = ["/app/spin-a", "60"]' config.json >c && mv c config.json)
 ctr_record "$T/named" -a -F 999 --runtime-root "$STATE" -- bash "$T/hidden.sh"
 runc --root "$T/hidden" delete -f "$NAME-2" 2>/dev/null
 rm -rf "${STATE:?}/$NAME-2"
@@ -100,6 +100,8 @@ ctr_record "$T/start" -G "$CTR_CGROOT" -F 4999 -- bash "$T/start.sh"
 for how in "" --no-inline; do
 	"$NSPROF" symbolize -q $how --by container,comm "$T/start" >"$T/start.folded"
 	is "helpers: one container" "$(cut -d';' -f1 "$T/start.folded" | sort -u)" "${ID:0:12}"
+	! grep -F '[no cgroup];' "$T/start.folded" ||
+		"$NSPROF" script -q -F time,pid,comm,cpu,cgroup "$T/start" | awk 'NF && !/nsprof-test/' | head -n 20 | cat - <("$NSPROF" info "$T/start") | sed 's/^/# /'
 	like "helpers: runc init is one" "$(cut -d';' -f2,3 "$T/start.folded")" '^\[runtime_helper\];runc:\[2:INIT\]$'
 	is "helpers: all that is runc's, and nothing else" \
 		"$(grep -c ';\(nsexec\|runtime\.[a-z]*\|runc\.[^;]*\)[; ]' <(grep -v '^[^;]*;\[runtime_helper\];' "$T/start.folded"))" 0
