@@ -16,7 +16,7 @@ uint64_t balance_missing(const struct ev_ledger *l);
 bool balance_has_coverage(const struct ev_ledger *l);
 /*
  * How much of the kernel's count lies in periods that ended with a sample, in percent; lost samples are
- * taken for average ones. What is missing is in no sample: see DESIGN.md, section 6. For balance_has_coverage()
+ * taken for average ones. What is missing is in no sample: see contrib/doc/losses.md. For balance_has_coverage()
  * only. It says nothing of a clock limited to user space or to the kernel, which counts all time.
  */
 double balance_coverage(const struct ev_ledger *l);

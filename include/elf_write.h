@@ -1,4 +1,4 @@
-/* Writes the small ELF file of captured rows (DESIGN.md section 4). */
+/* Writes the small ELF file of captured rows (contrib/doc/capture.md). */
 #ifndef NSPROF_ELF_WRITE_H
 #define NSPROF_ELF_WRITE_H
 

@@ -33,7 +33,7 @@ struct profile_frame {
 	uint32_t srcline;	/* "parse.c:120"; 0 when not asked for or not known */
 	uint32_t source;	/* where the name is from: symtab, debuginfo, captured, perf-map, ...; 0 */
 	uint8_t kind;		/* enum profile_kind */
-	bool joined;		/* the frame was not in the copy (DESIGN 7.1) */
+	bool joined;		/* the frame was not in the copy (contrib/doc/joining.md) */
 };
 
 /* Stacks share prefixes, root first. A parent's number is smaller than its children's. */

@@ -1,6 +1,6 @@
 /*
  * Captured rows: exactly the symbols and call frame information that the addresses in a recording
- * can ask for (DESIGN.md section 4). Each function appends to @out and says how it went; none
+ * can ask for (contrib/doc/capture.md). Each function appends to @out and says how it went; none
  * writes files.
  *
  * The addresses are those that will be looked up: since nobody knows yet which of the recorded ones

@@ -1,6 +1,5 @@
 /*
- * The sliced ELF file of a binary: what the addresses of a recording can ask of it (DESIGN.md
- * section 4).
+ * The sliced ELF file of a binary: what the addresses of a recording can ask of it (contrib/doc/capture.md).
  */
 #include <elf.h>
 #include <errno.h>

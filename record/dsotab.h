@@ -1,5 +1,5 @@
 /*
- * Binaries known by identity (DESIGN.md section 5): the build-id; without one mount namespace,
+ * Binaries known by identity (contrib/doc/identity.md): the build-id; without one mount namespace,
  * device, inode, generation, size, mtime and path together. Opens, proves and pins their files.
  */
 #ifndef NSPROF_DSOTAB_H

@@ -1,4 +1,4 @@
-/* Reads the facts of DESIGN.md section 5 from /proc (proc(5)). */
+/* Reads the facts of contrib/doc/identity.md from /proc (proc(5)). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -1,6 +1,5 @@
 /*
- * perf.data into a recording. Whose names are whose is not believed where perf is known to be wrong (DESIGN.md
- * section 10): perf keeps one build-id for a path, and reads it from the host when a container is gone.
+ * perf.data into a recording. Whose names are whose is not believed where perf is known to be wrong (contrib/doc/perf-data.md): perf keeps one build-id for a path, and reads it from the host when a container is gone.
  */
 #include "import.h"
 

@@ -1,5 +1,5 @@
 /*
- * Masking of stack copies and registers (DESIGN.md section 2), in two steps: mask_scan.c drops the
+ * Masking of stack copies and registers (contrib/doc/masking.md), in two steps: mask_scan.c drops the
  * words that lie in none of a few spans of addresses, which are most; coderanges.c looks the rest up.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * Which words of a stack copy can matter to an unwinder: addresses of code, and addresses inside a
- * stack (DESIGN.md section 2).
+ * stack (contrib/doc/masking.md).
  */
 #ifndef NSPROF_MASKSET_H
 #define NSPROF_MASKSET_H

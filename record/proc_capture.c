@@ -1,6 +1,6 @@
 /*
  * The rows for the addresses seen when a segment ends: symbols, CFI and code of binaries, lines
- * of perf maps, kernel symbols (DESIGN.md section 4). A missing capture is no failure of the
+ * of perf maps, kernel symbols (contrib/doc/capture.md). A missing capture is no failure of the
  * recording: it is counted and told with -v.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * Perf maps for an import (DESIGN.md section 10). perf.data tells neither whose user a process was nor who had its number later, and
+ * Perf maps for an import (contrib/doc/perf-data.md). perf.data tells neither whose user a process was nor who had its number later, and
  * everybody may write to /tmp; so a file counts only where time and owner leave nobody else.
  */
 #include <errno.h>

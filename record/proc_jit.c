@@ -1,6 +1,6 @@
 /*
  * Where names of a process's JIT code come from: the perf map it writes to its /tmp and the jitdump
- * it has mapped (DESIGN.md section 4), found while it lives, and made ready to be captured.
+ * it has mapped (contrib/doc/capture.md), found while it lives, and made ready to be captured.
  */
 #include <errno.h>
 #include <fcntl.h>

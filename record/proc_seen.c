@@ -1,5 +1,5 @@
 /*
- * The addresses that a recording can ask about, by what their rows come from (DESIGN.md section 4); proc_capture.c
+ * The addresses that a recording can ask about, by what their rows come from (contrib/doc/capture.md); proc_capture.c
  * gets these.
  */
 #include "hash.h"

@@ -97,7 +97,7 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 }
 
 /*
- * CPU time that is in no period with a sample, though nothing was lost: see DESIGN.md, section 6. Each event that is stopped has less than a period
+ * CPU time that is in no period with a sample, though nothing was lost: see contrib/doc/losses.md. Each event that is stopped has less than a period
  * left: what that explains needs no other cause. Threads that ended are one if there are enough of them for the rest.
  */
 static void advise_coverage(const struct ev_ledger *l, const struct summary *s)

@@ -1,6 +1,6 @@
 /*
  * A comparison of profiles: two sides of one or more each, functions by name, and for each its self and total on either side
- * with what the statistics say of the change. See DESIGN.md, section 11.
+ * with what the statistics say of the change. See contrib/doc/diff.md.
  */
 #ifndef NSPROF_DIFF_H
 #define NSPROF_DIFF_H

@@ -2,7 +2,7 @@
  * The statistics of a comparison: what changed from one side to the other, and how sure that is. It knows numbers only:
  * a recording is a row of blocks of time, and in each block every column (a function's self or total) has an amount.
  * A side's rate of a column is its sum over the sum of a divisor: all samples, seconds, or units of work. The reasons are in
- * DESIGN.md, section 11.
+ * contrib/doc/diff.md.
  */
 #ifndef NSPROF_DIFF_STAT_H
 #define NSPROF_DIFF_STAT_H

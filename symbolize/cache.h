@@ -1,6 +1,6 @@
 /*
  * What was read from large binaries, kept from run to run: $XDG_CACHE_HOME/nsprof, else
- * ~/.cache/nsprof. A file is used only for the very bytes that it was made of (DESIGN.md, 8.1). Any
+ * ~/.cache/nsprof. A file is used only for the very bytes that it was made of (contrib/doc/cache.md). Any
  * number of processes may use one directory at a time. Nothing here fails: what cannot be
  * read or written is as if it had never been there.
  */

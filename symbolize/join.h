@@ -2,7 +2,7 @@
  * Stacks that are deeper than their copy. A walk that ran out of the copy may have come to a frame that the
  * thread's last known stack has, too: if it is still the same call, its callers are the ones known.
  *
- * What proves that: see "Deeper than the copy" in DESIGN.md. The first half is looked at with each stack: the
+ * What proves that: see contrib/doc/joining.md. The first half is looked at with each stack: the
  * frame's address, its place and its caller's place are those known, no word from its return address up to the
  * end of the copy is another, and no stack since has shown otherwise. The second half, that no stack shows any of these
  * frames at its place with another caller, is known at the end.

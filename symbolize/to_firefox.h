@@ -1,4 +1,4 @@
-/* Samples as a processed profile of the Firefox Profiler, version 60 (the source of the form is in firefox_tables.h, why this version in DESIGN 10.1). */
+/* Samples as a processed profile of the Firefox Profiler, version 60 (the source of the form is in firefox_tables.h, why this version in contrib/doc/outputs.md). */
 #ifndef NSPROF_TO_FIREFOX_H
 #define NSPROF_TO_FIREFOX_H
 

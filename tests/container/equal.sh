@@ -16,7 +16,7 @@ differing() {
 }
 
 # Annotated folded text with each stack as its copy has it: frames joined from earlier stacks are taken off again. What
-# may be joined depends on what changed in between, and in a full stack that is any data (DESIGN.md, 7.1).
+# may be joined depends on what changed in between, and in a full stack that is any data (contrib/doc/joining.md).
 as_copied() {
 	awk '{ n = $NF; sub(/ [0-9]+$/, ""); if (gsub(/;[^;]*_\[joined\]/, "")) sub(/;/, ";[truncated_stack];"); all[$0] += n }
 		END { for (s in all) print s, all[s] }' "$1" | LC_ALL=C sort

@@ -1,4 +1,4 @@
-/* Stacks deeper than their copy, made up: what proves the outer frames, and what does not (DESIGN.md, 7.1). */
+/* Stacks deeper than their copy, made up: what proves the outer frames, and what does not (contrib/doc/joining.md). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

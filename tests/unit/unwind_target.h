@@ -205,7 +205,7 @@ static inline void target_set_stack(struct target *t, uint64_t base, const uint6
 	t->view.hi = base + 8 * n;
 }
 
-/* The masking rule of DESIGN.md 2: keep what points into code or into the copy. */
+/* The masking rule of contrib/doc/masking.md: keep what points into code or into the copy. */
 static inline uint64_t target_mask(const struct target *t, uint64_t lo, uint64_t hi, uint64_t v)
 {
 	struct avma a = { v };
