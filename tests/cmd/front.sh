@@ -67,7 +67,7 @@ fi
 # Alone in a folder, and with a program of its own beside it.
 mkdir "$T/bin"
 cp "$NSPROF" "$T/bin/nsprof"
-check_rc "a missing program" 1 env PATH=/nonexistent "$T/bin/nsprof" record
+check_rc "a missing program" 1 env PATH="$T/nonexistent" "$T/bin/nsprof" record
 like "is named" "$(<"$T/check.err")" "cannot run 'nsprof-record': No such file"
 printf '#!/bin/sh\necho "$0 $*"; exit 7\n' >"$T/bin/nsprof-record"
 chmod +x "$T/bin/nsprof-record"

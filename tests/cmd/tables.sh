@@ -212,8 +212,8 @@ unlike "not with NO_COLOR" "$(NO_COLOR=1 NSPROF_PAGER=cat tty "'$NSPROF' report 
 like "a pager" "$(PAGER='sed s/^/paged:/' tty "'$NSPROF' report p")" '^paged:# Children'
 like "ours goes first" "$(PAGER=false NSPROF_PAGER='sed s/^/ours:/' tty "'$NSPROF' report p")" '^ours:# Children'
 is "a pager left early is no error" "$(NSPROF_PAGER='head -n 1 >first' tty "'$NSPROF' report --limit 0 --percent-limit 0 p; echo status \$?")" 'status 0'
-like "one that is not there is told, and the text is shown" "$(PAGER=/nonexistent tty "'$NSPROF' report p")" 'nonexistent: not found'
-like "all of it" "$(PAGER=/nonexistent tty "'$NSPROF' report p")" '# Children'
+like "one that is not there is told, and the text is shown" "$(PAGER=./nonexistent tty "'$NSPROF' report p")" 'nonexistent: not found'
+like "all of it" "$(PAGER=./nonexistent tty "'$NSPROF' report p")" '# Children'
 mkdir few
 ln -s "$(command -v sh)" "$(command -v cat)" few
 is "without less, too, and there is nothing to be told" "$(unset PAGER NSPROF_PAGER; tty "PATH=$T/few '$NSPROF' report p")" \
