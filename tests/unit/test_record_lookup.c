@@ -40,6 +40,14 @@ static uint64_t now_ns(void)
 	return clock_mono_ns() - waited;
 }
 
+/* Waiting for a CPU between the two readings above may count once too often. */
+static uint64_t since(uint64_t begun)
+{
+	const uint64_t now = now_ns();
+
+	return now > begun ? now - begun : 0;
+}
+
 static void write_text(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -123,7 +131,7 @@ static void test_held(void **state)
 	begin(&r);
 	begun = now_ns();
 	lookup_of(r.lk, "/anything", false, &got);
-	assert_in_range(now_ns() - begun, 0, HELD_MAX_NS);
+	assert_in_range(since(begun), 0, HELD_MAX_NS);
 	idle(&r);
 	for (int i = 0; i < 12; i++) {
 		uint64_t held;
@@ -134,7 +142,7 @@ static void test_held(void **state)
 			lookup_ask(r.lk, i % 2 ? LOOKUP_BEGUN : LOOKUP_ALL, paths, 1);
 		for (int k = 0; k < 50; k++)
 			lookup_of(r.lk, "/anything", true, &got);
-		held = now_ns() - begun;
+		held = since(begun);
 		longest = held > longest ? held : longest;
 		idle(&r);
 		took = lookup_took(r.lk) > took ? lookup_took(r.lk) : took;
@@ -167,7 +175,7 @@ static void test_no_room(void **state)
 	lookup_of(r.lk, "/anything", false, &got);
 	assert_int_equal(got, LOOKUP_UNDER_WAY);
 	assert_int_equal(asked, 1);
-	assert_in_range(now_ns() - begun, 0, LOOKUP_WAIT_NS);
+	assert_in_range(since(begun), 0, LOOKUP_WAIT_NS);
 	end(&r);
 }
 
@@ -185,7 +193,7 @@ static void test_busy(void **state)
 	for (int i = 0; i < 3; i++) {
 		begun = now_ns();
 		lookup_of(r.lk, "/anything", true, &got);
-		assert_in_range(now_ns() - begun, 0, HELD_MAX_NS);
+		assert_in_range(since(begun), 0, HELD_MAX_NS);
 		if (got != LOOKUP_ANSWERED)
 			assert_null(lookup_of(r.lk, "/anything", false, &got));
 	}
