@@ -107,7 +107,7 @@ static void describe(struct ctr_table *t, struct ctr *c, const struct ev_contain
 	find_label(t, (size_t)(c - t->row));
 }
 
-/* @c was seen before anybody knew whose it is. Early recordings then tell its counters from its beginning again. */
+/* The recorder knew @c before it knew its container. Version 0.1.0 then writes the counters from zero again. */
 static void name_row(struct ctr_table *t, struct ctr *c, const struct ev_container *ev)
 {
 	struct life *l = &t->life[c - t->row];
@@ -168,10 +168,12 @@ void ctr_table_add(struct ctr_table *t, const struct ev_container *ev)
 	struct ctr *c = slot ? &t->row[*slot] : NULL;
 	struct life *l;
 
-	if (c && !ctr_is_container(c) && t->life[c - t->row].node == ev->node)
-		name_row(t, c, ev);
-	else if (!c || strcmp(c->id, ev->id))
-		c = add_row(t, path, ev);
+	if (!c || strcmp(c->id, ev->id)) {
+		if (c && !ctr_is_container(c) && ev->node && t->life[c - t->row].node == ev->node)
+			name_row(t, c, ev);
+		else
+			c = add_row(t, path, ev);
+	}
 	l = &t->life[c - t->row];
 	if (l->node != ev->node)
 		*l = (struct life){ .node = ev->node };

@@ -50,6 +50,16 @@ enum fp_end {
 	FP_ABOVE, /* the frame lies above the copy, at *@fault */
 };
 
+/* The caller's registers behind a step by frame pointer: all others are unknown. */
+static void only_frame_regs(struct uregs *regs, uint64_t bp, uint64_t sp, uint64_t ra)
+{
+	regs->known = 0;
+	regs->in_mem = 0;
+	uregs_set(regs, CFI_REG_BP, bp);
+	uregs_set(regs, CFI_REG_SP, sp);
+	uregs_set(regs, CFI_REG_RA, ra);
+}
+
 /*
  * One step by frame pointer (psABI 1.0, 3.2.2: saved %rbp at 0(%rbp), return address at 8(%rbp)).
  * As any function may use %rbp for something else, what it leads to has to look like a frame. All
@@ -75,18 +85,14 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 		return FP_NULL;
 	if (!called_from(w, in, ra) && !walk_is_uretprobe(in, ra))
 		return FP_IMPLAUSIBLE;
-	regs->known = 0;
-	regs->in_mem = 0;
-	uregs_set(regs, CFI_REG_BP, next);
-	uregs_set(regs, CFI_REG_SP, bp + 16);
-	uregs_set(regs, CFI_REG_RA, ra);
+	only_frame_regs(regs, next, bp + 16, ra);
 	return FP_CALLER;
 }
 
 /*
- * HotSpot's stub that compiled methods call behind their prologue while the garbage collector wants them looked at pushes a cookie before
- * it saves %rbp (generate_method_entry_barrier() in stubGenerator_x86_64.cpp): -1, and 0 in a masked stack, lies where the return address is looked
- * for, and the return address above it.
+ * HotSpot's stub for method entry barriers (generate_method_entry_barrier() in stubGenerator_x86_64.cpp). A compiled method calls it behind its
+ * prologue when the garbage collector has armed the method. The stub pushes a cookie and then saves %rbp. So the cookie (-1, and 0 in a masked
+ * stack) lies where a return address is expected, and the return address lies one word above.
  */
 static bool barrier_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
 {
@@ -102,11 +108,7 @@ static bool barrier_step(struct walker *w, const struct unwind_input *in, struct
 	wm = called_from(w, in, ra);
 	if (!wm || wm->mod)
 		return false;
-	regs->known = 0;
-	regs->in_mem = 0;
-	uregs_set(regs, CFI_REG_BP, next);
-	uregs_set(regs, CFI_REG_SP, bp + 24);
-	uregs_set(regs, CFI_REG_RA, ra);
+	only_frame_regs(regs, next, bp + 24, ra);
 	return true;
 }
 
@@ -230,8 +232,9 @@ bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
 }
 
 /*
- * Is @f, in @wm, whose own frame begins at @sp, one of the C library's start-up code? That keeps no frame pointer, and what is in %rbp there may lead
- * anywhere: glibc 2.43 has argv in it. Rows tell, where people want to do without: at most one function lies between it and the program's entry point.
+ * Is @f, in @wm, the C library's start-up code? @sp: stack pointer of @f. Start-up code keeps no frame pointer, and %rbp holds other values there: argv
+ * in glibc 2.43. Rows are used here even where the user wants frame pointers only. At most one function lies between @f and the program's entry
+ * point.
  */
 static bool in_start_up(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, const struct frame *f, uint64_t sp)
 {
@@ -629,11 +632,7 @@ static bool jit_frameless(struct walker *w, const struct unwind_input *in, uint6
 	}
 	if (!called_from(w, in, ra))
 		return false;
-	regs->known = 0;
-	regs->in_mem = 0;
-	uregs_set(regs, CFI_REG_BP, bp);
-	uregs_set(regs, CFI_REG_SP, sp);
-	uregs_set(regs, CFI_REG_RA, ra);
+	only_frame_regs(regs, bp, sp, ra);
 	return true;
 }
 

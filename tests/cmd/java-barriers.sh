@@ -1,6 +1,6 @@
 #!/bin/bash
-# Java's compiled methods call a stub when the garbage collector wants them looked at, and that stub has a word between its frame and its return
-# address. Its callers are there all the same.
+# Samples in HotSpot's entry barrier stub have their callers. Compiled methods call this stub when the garbage collector has armed them. It pushes a
+# word before it saves the frame pointer.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_cmd java javac
@@ -35,7 +35,7 @@ java=(java -XX:+UseZGC -Xmx256m -XX:+PreserveFramePointer -XX:MaxInlineSize=0 -X
 "$NSPROF" record -q -e cpu-clock:u -F 2999 -o data -- "${java[@]}" Bar 2>err || fail "it is recorded" "$(cat err)"
 for u in cached libdw; do
 	"$NSPROF" symbolize -q --no-inline --unwind $u data | grep ';BarrierSetNMethod::nmethod_stub_entry_barrier' >folded
-	# Methods that were compiled anew since have no name in the map, which Java writes at its end: but there is one between the two stubs.
+	# Java writes its map when it ends. Methods that it has replaced by then have no name, so only some frame between the two stubs is asked for.
 	check "$u: from the method that called it to JavaMain()" awk '
 		/^java;.*;JavaMain;.*;StubRoutines \([^)]*\);[^;]*(Interpreter|\[jit\]|Bar|System)[^;]*;(.*;)?StubRoutines \([^)]*\);BarrierSetNMethod::/ { ok += $NF }
 		/^java;/ { all += $NF; if (/\[broken_stack\]|\[truncated_stack\]/) bad += $NF }

@@ -100,8 +100,6 @@ ctr_record "$T/start" -G "$CTR_CGROOT" -F 4999 -- bash "$T/start.sh"
 for how in "" --no-inline; do
 	"$NSPROF" symbolize -q $how --by container,comm "$T/start" >"$T/start.folded"
 	is "helpers: one container" "$(cut -d';' -f1 "$T/start.folded" | sort -u)" "${ID:0:12}"
-	! grep -F '[no cgroup];' "$T/start.folded" ||
-		"$NSPROF" script -q -F time,pid,comm,cpu,cgroup "$T/start" | awk 'NF && !/nsprof-test/' | head -n 20 | cat - <("$NSPROF" info "$T/start") | sed 's/^/# /'
 	like "helpers: runc init is one" "$(cut -d';' -f2,3 "$T/start.folded")" '^\[runtime_helper\];runc:\[2:INIT\]$'
 	is "helpers: all that is runc's, and nothing else" \
 		"$(grep -c ';\(nsexec\|runtime\.[a-z]*\|runc\.[^;]*\)[; ]' <(grep -v '^[^;]*;\[runtime_helper\];' "$T/start.folded"))" 0

@@ -91,57 +91,71 @@ static void test_innermost(void **state)
 	ctr_table_free(t);
 }
 
-/* A cgroup that was seen before its runtime wrote down whose it is. */
-static void test_named_later(void **state)
+/* "/anything" with @usage_us, of the container @id; "" = not known. */
+static void add_anything(struct ctr_table *t, uint64_t node, const char *id, uint64_t usage_us)
 {
-	struct ctr_table *t = ctr_table_new();
-	struct ev_container ev;
-	size_t n;
+	struct ev_container ev = event("/anything", node, id[0] ? "runc" : "", id, id);
 
-	(void)state;
-	ev = event("/anything", 7, "", "", "");
 	ev.have_usage = true;
+	ev.usage_us = usage_us;
 	ctr_table_add(t, &ev);
-	ev.usage_us = 100;
-	ctr_table_add(t, &ev);
-	ev = event("/anything", 7, "runc", "box", "box");
-	ev.have_usage = true;
-	ev.usage_us = 150;
-	ctr_table_add(t, &ev);
-	expect_label(t, "/anything", "box");
-	assert_int_equal(ctr_table_all(t, &n)->usage_us, 150);
-	assert_int_equal(n, 1);
-	/* Another cgroup at the same place, of which nothing is known. */
-	ev = event("/other", 8, "", "", "");
-	ctr_table_add(t, &ev);
-	ev = event("/other", 9, "runc", "new", "new");
-	ctr_table_add(t, &ev);
-	ctr_table_all(t, &n);
-	assert_int_equal(n, 3);
-	ctr_table_free(t);
 }
 
-/* Early versions told the counters from their beginning again, with the name. */
-static void test_named_later_from_zero(void **state)
+static void expect_rows(struct ctr_table *t, size_t rows, size_t at, uint64_t usage_us)
 {
-	struct ctr_table *t = ctr_table_new();
-	struct ev_container ev;
 	size_t n;
+	const struct ctr *c = ctr_table_all(t, &n);
 
+	assert_int_equal(n, rows);
+	assert_int_equal(c[at].usage_us, usage_us);
+}
+
+/* A cgroup whose container the recorder learns later. Version 0.1.0 told the counters from zero again, with the name. */
+static void test_named_later(void **state)
+{
 	(void)state;
-	ev = event("/anything", 7, "", "", "");
-	ev.have_usage = true;
-	ctr_table_add(t, &ev);
-	ev.usage_us = 100;
-	ctr_table_add(t, &ev);
-	ev = event("/anything", 7, "runc", "box", "box");
-	ev.have_usage = true;
-	ctr_table_add(t, &ev);
-	ev.usage_us = 160;
-	ctr_table_add(t, &ev);
-	assert_int_equal(ctr_table_all(t, &n)->usage_us, 160);
-	assert_int_equal(n, 1);
-	ctr_table_free(t);
+	for (int from_zero = 0; from_zero < 2; from_zero++) {
+		struct ctr_table *t = ctr_table_new();
+
+		add_anything(t, 7, "", 0);
+		add_anything(t, 7, "", 100);
+		if (from_zero)
+			add_anything(t, 7, "box", 0);
+		add_anything(t, 7, "box", 150);
+		expect_label(t, "/anything", "box");
+		expect_rows(t, 1, 0, 150);
+		ctr_table_free(t);
+	}
+}
+
+/* The container's cgroup is another one at the same path, or may be: its number is not known. */
+static void test_named_another(void **state)
+{
+	(void)state;
+	for (uint64_t node = 0; node < 2; node++) {
+		struct ctr_table *t = ctr_table_new();
+
+		add_anything(t, 2 * node, "", 100);
+		add_anything(t, node, "new", 100);
+		expect_rows(t, 2, 0, 0);
+		ctr_table_free(t);
+	}
+}
+
+/* Lives of a plain cgroup add up, their numbers known or not. */
+static void test_lives(void **state)
+{
+	(void)state;
+	for (uint64_t node = 0; node < 2; node++) {
+		struct ctr_table *t = ctr_table_new();
+
+		add_anything(t, node, "", 0);
+		add_anything(t, node, "", 100);
+		add_anything(t, 2 * node, "", 0);
+		add_anything(t, 2 * node, "", 50);
+		expect_rows(t, 1, 0, 150);
+		ctr_table_free(t);
+	}
 }
 
 static void test_same_names(void **state)
@@ -282,7 +296,8 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_innermost),
 		cmocka_unit_test(test_named_later),
-		cmocka_unit_test(test_named_later_from_zero),
+		cmocka_unit_test(test_named_another),
+		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_same_names),
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_path_again),
