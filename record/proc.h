@@ -44,6 +44,7 @@ struct proc {
 	uint8_t moved_looks;		/* of proc_look_moved(), at the present image */
 	uint8_t copy_looks;		/* of proc_find_copy(), the same */
 	uint64_t last_time;		/* ns, of its latest sample */
+	uint64_t cgroup;		/* proctab_in_cgroup(); 0 = not known */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */

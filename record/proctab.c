@@ -385,6 +385,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->mnt_ns = parent->mnt_ns;
 	p->pid_ns = parent->pid_ns;
 	p->user_ns = parent->user_ns;
+	p->cgroup = parent->cgroup;
 	p->exe = parent->exe;
 	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
@@ -532,6 +533,18 @@ const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 
 	f = f || !p ? f : p->anc;
 	return f ? f->cgroup : "";
+}
+
+void proctab_in_cgroup(struct proc *p, uint64_t id)
+{
+	p->cgroup = id;
+}
+
+uint64_t proctab_cgroup_id(const struct proctab *pt, uint32_t pid)
+{
+	const struct proc *p = find_proc(pt, pid);
+
+	return p ? p->cgroup : 0;
 }
 
 uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid)

@@ -74,6 +74,13 @@ uint64_t proctab_barred(const struct proctab *pt, const char **comm);
 /* The cgroup in which @pid was seen, below perf_event's hierarchy; "" when it was not looked at. Borrowed. */
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid);
 
+/*
+ * The id of the cgroup a sample of that process was in, and of the latest one, or of its parent's at the fork. 0: none is known.
+ * For samples whose own id the kernel loses (contrib/doc/kernel-quirks.md).
+ */
+void proctab_in_cgroup(struct proc *p, uint64_t id);
+uint64_t proctab_cgroup_id(const struct proctab *pt, uint32_t pid);
+
 /* Number of the sample of that thread among those asked about, 0 and up; nothing is introduced. */
 uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid);
 

@@ -439,6 +439,9 @@ void sink_take(struct sink *s)
 
 	if (s->root_unsure && in->cgroup == CGROUP_ROOT_ID)
 		in->cgroup = cgroup_of(s, in->pid);
+	/* No cgroup has that id: the kernel lost it. */
+	if (!in->cgroup)
+		in->cgroup = proctab_cgroup_id(s->pt, in->pid);
 	if ((s->leave_own && in->pid == s->own_pid) || !cgroup_wanted(s, in->cgroup, in->pid)) {
 		/* Where the kernel picks, we were in one of the cgroups ourselves. */
 		if (!s->filter)
@@ -455,6 +458,7 @@ void sink_take(struct sink *s)
 	in->stack = NULL;
 	in->copy_full = in->unmasked = in->cut = false;
 	sl->proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
+	proctab_in_cgroup(sl->proc, in->cgroup);
 	/* Somebody's outside our pid namespace: nobody can say whose stack it is. */
 	if (!in->pid)
 		in->has_regs = false;

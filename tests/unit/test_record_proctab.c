@@ -278,6 +278,24 @@ static void test_fork_and_exec(void **state)
 	assert_true(got.tcomm[0].exec);
 }
 
+/* For samples that do not say it: the latest that did, or the parent's at the fork. */
+static void test_cgroup_id(void **state)
+{
+	(void)state;
+	assert_int_equal(proctab_cgroup_id(pt, GONE), 0);
+	exec_comm(GONE, "x");
+	assert_int_equal(proctab_cgroup_id(pt, GONE), 0);
+	proctab_in_cgroup(proctab_sampled(pt, GONE, GONE, 10), 77);
+	assert_int_equal(proctab_cgroup_id(pt, GONE), 77);
+	fork_of(GONE + 1, GONE);
+	proctab_in_cgroup(proctab_sampled(pt, GONE, GONE, 12), 78);
+	assert_int_equal(proctab_cgroup_id(pt, GONE), 78);
+	assert_int_equal(proctab_cgroup_id(pt, GONE + 1), 77);
+	/* Another process with that pid. */
+	fork_of(GONE, GONE + 2);
+	assert_int_equal(proctab_cgroup_id(pt, GONE), 0);
+}
+
 static void test_unknown_then_refreshed(void **state)
 {
 	struct child c = start(plain_child, NULL);
@@ -593,6 +611,7 @@ int main(void)
 		T(test_exec_seen_then_gone),
 		T(test_exe_by_mapping),
 		T(test_fork_and_exec),
+		T(test_cgroup_id),
 		T(test_unknown_then_refreshed),
 		T(test_same_path_two_containers),
 		T(test_kinds),
