@@ -12,14 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "strbuf.h"
-
 /* Longer than any message we write; a hostile name inside one is cut here. */
 #define MESSAGE_MAX 4096
 
 static const char *log_prog = "nsprof";
 static atomic_int log_level;
-static struct strbuf *log_to;	/* borrowed; NULL = stderr */
+static log_taker log_to;	/* NULL = stderr */
+static void *log_ctx;	/* for it */
 
 /*
  * Started with one of the first three closed, we would get it for the next file opened, and write
@@ -63,9 +62,10 @@ int log_verbosity(void)
 	return atomic_load(&log_level);
 }
 
-void log_divert(struct strbuf *to)
+void log_redirect(log_taker to, void *ctx)
 {
 	log_to = to;
+	log_ctx = ctx;
 }
 
 /*
@@ -124,7 +124,7 @@ emit(const char *severity, const char *fmt, va_list ap)
 	disarm(buf, len);
 	buf[len++] = '\n';
 	if (log_to)
-		strbuf_add(log_to, buf, len);
+		log_to(log_ctx, buf, len);
 	else
 		write_all(buf, len);
 	errno = saved;

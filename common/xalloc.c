@@ -17,6 +17,8 @@
 
 static void __attribute__((noreturn)) out_of_memory(size_t size)
 {
+	/* Who takes messages would want memory for this one, and never get to show it. */
+	log_redirect(NULL, NULL);
 	pr_err("out of memory (%zu bytes wanted)", size);
 	exit(EXIT_FAILURE);
 }

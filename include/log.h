@@ -7,6 +7,7 @@
 #define NSPROF_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * First thing in main(): also sees to it that descriptors 0 to 2 are taken. @prog is borrowed for the
@@ -25,11 +26,12 @@ const char *log_name(void);
 void log_set_verbosity(int verbosity);
 int log_verbosity(void);
 
+/* A message: @len bytes of a line with its newline, without the program's name and severity. Borrowed for the call. */
+typedef void (*log_taker)(void *ctx, const char *line, size_t len);
+/* From now on give messages to @to; NULL: print them again. For programs of one thread. */
+void log_redirect(log_taker to, void *ctx);
 struct strbuf;
-/*
- * From now on add messages to @to, one a line, without the program's name and severity; NULL: print them again. For
- * programs of one thread.
- */
+/* The same, into memory: add messages to @to, one a line; NULL: print them again. In log_divert.c. */
 void log_divert(struct strbuf *to);
 
 /* "nsprof record: error: ..." Always printed. */
