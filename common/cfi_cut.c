@@ -63,12 +63,12 @@ static bool add_factored(struct strbuf *sb, const struct cfi_cie *cie, uint8_t r
 		return false;
 	if (r->how == CFI_VAL_OFFSET) {
 		add_op(sb, DW_CFA_val_offset_sf, reg);
-		cfi_add_sleb(sb, r->off / align);
+		strbuf_add_sleb(sb, r->off / align);
 	} else if (r->off / align >= 0) {
 		add_op(sb, DW_CFA_offset | reg, (uint64_t)(r->off / align));
 	} else {
 		add_op(sb, DW_CFA_offset_extended_sf, reg);
-		cfi_add_sleb(sb, r->off / align);
+		strbuf_add_sleb(sb, r->off / align);
 	}
 	return true;
 }

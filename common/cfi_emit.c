@@ -41,20 +41,6 @@ static void add_address(struct strbuf *sb, const struct cfi *cfi, uint64_t v)
 		strbuf_add_u32(sb, (uint32_t)v);
 }
 
-void cfi_add_sleb(struct strbuf *sb, int64_t v)
-{
-	for (;;) {
-		uint8_t b = v & 0x7f;
-
-		v >>= 7;
-		if ((v == 0 && !(b & 0x40)) || (v == -1 && (b & 0x40))) {
-			strbuf_addc(sb, (char)b);
-			return;
-		}
-		strbuf_addc(sb, (char)(b | 0x80));
-	}
-}
-
 /* False when the program is damaged: cfi_row() could not use it either. */
 static bool add_program(struct emitter *em, const struct cfi_cie *cie, struct cfi_program p)
 {
@@ -113,7 +99,7 @@ static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 	strbuf_addc(&em->tmp, 1);
 	strbuf_add(&em->tmp, cie->signal_frame ? "zRS" : "zR", cie->signal_frame ? 4 : 3);
 	strbuf_add_varint(&em->tmp, cie->code_align);
-	cfi_add_sleb(&em->tmp, cie->data_align);
+	strbuf_add_sleb(&em->tmp, cie->data_align);
 	strbuf_addc(&em->tmp, (char)cie->ra_reg);
 	strbuf_addc(&em->tmp, 1);
 	strbuf_addc(&em->tmp, DW_EH_PE_absptr);

@@ -167,9 +167,6 @@ struct cfi_insn {
 typedef int (*cfi_row_fn)(void *ctx, const struct cfi_row *row);
 int cfi_rows(struct cfi *cfi, const struct cfi_fde *fde, cfi_row_fn fn, void *ctx);
 
-/* @sb += the value as SLEB128. */
-void cfi_add_sleb(struct strbuf *sb, int64_t v);
-
 /*
  * A program with the rows of @fde that @pcs (sorted svma, @n of them) need, and those between them.
  * *@cut: the addresses it holds for, from the first row to the end of the last. False when it cannot

@@ -32,19 +32,6 @@ static const uint8_t dwarf_of[NREG] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12
 /* DWARF 5, 7.7.1 */
 enum { OP_DEREF = 0x06, OP_CONSTS = 0x11, OP_PLUS = 0x22, OP_BREG0 = 0x70 };
 
-static void add_sleb(struct strbuf *sb, int64_t v)
-{
-	uint8_t b;
-
-	do {
-		b = v & 0x7f;
-		v >>= 7;
-		if ((v != 0 || (b & 0x40)) && (v != -1 || !(b & 0x40)))
-			b |= 0x80;
-		strbuf_addc(sb, (char)b);
-	} while (b & 0x80);
-}
-
 /* Rule @r is the address @v's register points to or, with @deref, what is there plus @plus. */
 static void set_expr(struct code_rows *cr, struct cfi_rule *r, enum cfi_how how, const struct val *v,
 		     bool deref, int64_t plus)
@@ -55,11 +42,11 @@ static void set_expr(struct code_rows *cr, struct cfi_rule *r, enum cfi_how how,
 	sb = &cr->exprs[cr->nexprs++];
 	*sb = (struct strbuf)STRBUF_INIT;
 	strbuf_addc(sb, (char)(OP_BREG0 + dwarf_of[v->base]));
-	add_sleb(sb, v->off);
+	strbuf_add_sleb(sb, v->off);
 	if (deref) {
 		strbuf_addc(sb, OP_DEREF);
 		strbuf_addc(sb, OP_CONSTS);
-		add_sleb(sb, v->add + plus);
+		strbuf_add_sleb(sb, v->add + plus);
 		strbuf_addc(sb, OP_PLUS);
 	}
 	*r = (struct cfi_rule){ .how = (uint8_t)how, .expr = (const uint8_t *)sb->s,

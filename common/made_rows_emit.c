@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi_priv.h"
 #include "made_rows_priv.h"
 #include "sort_u64.h"
 #include "strbuf.h"
@@ -68,7 +67,7 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		} else {
 			strbuf_addc(&body, OP_DEF_CFA_SF);
 			strbuf_add_varint(&body, row->cfa.reg);
-			cfi_add_sleb(&body, row->cfa.off / -8);
+			strbuf_add_sleb(&body, row->cfa.off / -8);
 		}
 	}
 	for (uint8_t reg = 0; reg < CFI_NREGS; reg++) {
@@ -88,7 +87,7 @@ static void add_fde(struct strbuf *out, size_t cie, const struct cfi_row *row)
 		} else if (r->how == CFI_OFFSET && (reg != CFI_REG_RA || r->off != -8)) {
 			strbuf_addc(&body, OP_OFFSET_SF);
 			strbuf_add_varint(&body, reg);
-			cfi_add_sleb(&body, r->off / -8);
+			strbuf_add_sleb(&body, r->off / -8);
 		}
 	}
 	add_record(out, (uint32_t)(out->len + 4 - cie), &body);

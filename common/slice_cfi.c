@@ -132,7 +132,7 @@ static void emit_insn(struct strbuf *out, const struct insn *i)
 	if (ops == OPS_UU)
 		strbuf_add_varint(out, i->b);
 	if (ops == OPS_S || ops == OPS_US)
-		cfi_add_sleb(out, i->s);
+		strbuf_add_sleb(out, i->s);
 	if (ops == OPS_EXPR || ops == OPS_U_EXPR) {
 		strbuf_add_varint(out, i->expr_len);
 		if (i->expr)

@@ -124,6 +124,19 @@ void strbuf_add_svarint(struct strbuf *sb, int64_t v)
 	strbuf_add_varint(sb, ((uint64_t)v << 1) ^ sign);
 }
 
+void strbuf_add_sleb(struct strbuf *sb, int64_t v)
+{
+	uint8_t b;
+
+	do {
+		b = v & 0x7f;
+		v >>= 7;
+		if ((v != 0 || (b & 0x40)) && (v != -1 || !(b & 0x40)))
+			b |= 0x80;
+		strbuf_addc(sb, (char)b);
+	} while (b & 0x80);
+}
+
 static void add_le(struct strbuf *sb, uint64_t v, unsigned int bytes)
 {
 	reserve(sb, bytes);

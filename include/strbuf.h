@@ -23,10 +23,12 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(
 void strbuf_add_number(struct strbuf *sb, double v, int digits);
 /* Text from elsewhere, for a terminal: '?' for what could steer one (C0 and DEL, and C1 as UTF-8). */
 void strbuf_add_clean(struct strbuf *sb, const char *s);
-/* LEB128, at most 10 bytes. */
+/* ULEB128 (DWARF 5, 7.6), at most 10 bytes. */
 void strbuf_add_varint(struct strbuf *sb, uint64_t v);
-/* Zigzag, then LEB128. */
+/* Zigzag, then ULEB128. */
 void strbuf_add_svarint(struct strbuf *sb, int64_t v);
+/* SLEB128, as DWARF has it, at most 10 bytes. */
+void strbuf_add_sleb(struct strbuf *sb, int64_t v);
 /* Little endian. */
 void strbuf_add_u16(struct strbuf *sb, uint16_t v);
 void strbuf_add_u32(struct strbuf *sb, uint32_t v);

@@ -251,6 +251,27 @@ static void cursor_varint_limits(void **state)
 	assert_true(cursor_ok(&c));
 }
 
+/* The examples of DWARF 5, 7.6, and the ends of the range. */
+static void sleb_as_dwarf_has_it(void **state)
+{
+	static const struct { int64_t v; const char *bytes; size_t len; } cases[] = {
+		{ 2, "\x02", 1 }, { -2, "\x7e", 1 }, { 127, "\xff\x00", 2 }, { -127, "\x81\x7f", 2 },
+		{ 128, "\x80\x01", 2 }, { -128, "\x80\x7f", 2 }, { 129, "\x81\x01", 2 }, { -129, "\xff\x7e", 2 },
+		{ 0, "\x00", 1 }, { INT64_MAX, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10 },
+		{ INT64_MIN, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 10 },
+	};
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		strbuf_reset(&sb);
+		strbuf_add_sleb(&sb, cases[i].v);
+		assert_int_equal(sb.len, cases[i].len);
+		assert_memory_equal(sb.s, cases[i].bytes, sb.len);
+	}
+	strbuf_fini(&sb);
+}
+
 static void varints_come_back(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -654,6 +675,7 @@ int main(void)
 		cmocka_unit_test(cursor_hostile_lengths),
 		cmocka_unit_test(cursor_string_without_end),
 		cmocka_unit_test(cursor_varint_limits),
+		cmocka_unit_test(sleb_as_dwarf_has_it),
 		cmocka_unit_test(varints_come_back),
 		cmocka_unit_test(hash_bytes_tells_apart),
 		cmocka_unit_test(map_holds_any_key),
