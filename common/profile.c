@@ -6,7 +6,6 @@
 
 #include "hash.h"
 #include "intern.h"
-#include "log.h"
 #include "profile_priv.h"
 #include "util.h"
 #include "xalloc.h"
@@ -166,14 +165,6 @@ id_of(const struct profile *p, struct idset *s, uint32_t n, uint64_t (*hash)(con
 			return s->slots[at];
 	s->slots[at] = n;
 	return n;
-}
-
-void profile_check_room(uint64_t n, const char *what)
-{
-	if (n < UINT32_MAX - 1)
-		return;
-	pr_err("more than %u different %s", UINT32_MAX - 1, what);
-	exit(EXIT_FAILURE);
 }
 
 uint32_t profile_frame(struct profile *p, const struct profile_frame *f)

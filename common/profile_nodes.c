@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "log.h"
 #include "profile.h"
 #include "profile_priv.h"
 #include "util.h"
@@ -12,6 +13,14 @@
  * there still when the last was asked for.
  */
 #define GROUP 64
+
+void profile_check_room(uint64_t n, const char *what)
+{
+	if (n < UINT32_MAX - 1)
+		return;
+	pr_err("more than %u different %s", UINT32_MAX - 1, what);
+	exit(EXIT_FAILURE);
+}
 
 void kids_fini(struct kids *k)
 {

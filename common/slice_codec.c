@@ -37,14 +37,6 @@ struct slice_dec {
 
 /* ---- both directions ---- */
 
-void slice_bytes(struct slice_coder *c, const void **p, size_t len)
-{
-	if (c->dec)
-		*p = cursor_bytes(&c->from, len);
-	else
-		strbuf_add(c->text, *p, len);
-}
-
 /* Bytes with their length. */
 static void code_blob(struct slice_coder *c, const void **p, size_t *len)
 {

@@ -85,7 +85,13 @@ static inline uint32_t slice_class(uint64_t size)
 }
 
 /* @len bytes of text at *@p. Read: borrowed from it, NULL when there are not as many. */
-void slice_bytes(struct slice_coder *c, const void **p, size_t len);
+static inline void slice_bytes(struct slice_coder *c, const void **p, size_t len)
+{
+	if (c->dec)
+		*p = cursor_bytes(&c->from, len);
+	else
+		strbuf_add(c->text, *p, len);
+}
 
 /*
  * The .eh_frame of @s, whose symbols are in the order of addresses. Read: appended to @out, of which
