@@ -6,6 +6,7 @@
 
 #include "cursor.h"
 #include "jitdump.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
 

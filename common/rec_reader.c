@@ -419,16 +419,6 @@ static void gather_block(struct gather *g, const struct rec_block_header *h, con
 	g->seq = h->seq + 1;
 }
 
-int capture_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out)
-{
-	return slice_unpack(d, data, len, size, out) || out->len != size ? -EBADMSG : 0;
-}
-
-int capture_unpack_names(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out)
-{
-	return slice_unpack_names(d, data, len, size, out);
-}
-
 static int each_capture(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap),
 			void *ctx, bool keep_packed)
 {

@@ -12,7 +12,6 @@
 
 #include "cursor.h"
 #include "event.h"
-#include "rec_writer.h"
 #include "strbuf.h"
 #include "word_codec.h"
 

@@ -129,6 +129,28 @@ struct ev_sample {
 	bool cut;		/* the recorder under pressure kept the lowest words only; never copy_full */
 };
 
+/* The same on its way into a recording: one sample as the recorder hands it to rec_writer.h. All borrowed for the call. */
+struct sample_in {
+	uint64_t time;			/* ns */
+	uint32_t pid, tid, cpu;
+	uint64_t period;
+	uint64_t cgroup;
+	const uint64_t *chain;
+	uint32_t nchain;		/* capped to 1,024 by the writer */
+	bool has_regs;
+	uint64_t regs[UREG_MAX];		/* already masked; regs[UREG_SP] kept */
+	const struct stack_words *stack;	/* NULL when none */
+	/*
+	 * What need not be compared: @same words at the end of @stack, at the same addresses, are the words at the end of the stack of
+	 * this thread's sample before that had one, whose @serial was @same_as. 0: not known. Nothing of it is written.
+	 */
+	uint64_t serial, same_as;
+	uint32_t same;
+	bool copy_full;
+	bool unmasked;
+	bool cut;			/* see ev_sample.cut; never with copy_full */
+};
+
 /* What the recorder gives up, one thing after the other, when it cannot keep up. */
 enum pressure_level {
 	PRESSURE_NONE,		/* everything is kept and packed as well as can be */
@@ -296,7 +318,7 @@ struct capture {
 	uint32_t id;
 	const void *data;
 	size_t size;	/* bytes */
-	size_t packed;	/* not 0: @data has this many bytes, for capture_unpack() to make @size of */
+	size_t packed;	/* not 0: @data has this many bytes, for slice_unpack() to make @size of */
 };
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "strbuf.h"
+struct strbuf;
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_MAGIC_SWAPPED 0x4454694au	/* written on a machine of the other byte order */

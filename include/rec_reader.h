@@ -10,10 +10,8 @@
 #include <stdint.h>
 
 #include "event.h"
-#include "strbuf.h"
 
 struct rec_reader;
-struct slice_dec;
 
 struct rec_damage {
 	bool cut;			/* no END block: the recorder was stopped or the file cut */
@@ -75,18 +73,8 @@ void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *othe
 
 /* One pass over the captures only. Borrowed data, valid during the callback. */
 int rec_reader_captures(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
-/* The same, with slices packed as they are in the file. */
+/* The same, with slices packed as they are in the file: slice_codec.h unpacks them. */
 int rec_reader_captures_packed(struct rec_reader *r, int (*fn)(void *ctx, const struct capture *cap), void *ctx);
-/* What packed captures are unpacked with, a MiB, for one thread at a time. */
-struct slice_dec *slice_dec_new(void);
-void slice_dec_free(struct slice_dec *d);	/* accepts NULL */
-/*
- * @data, @len bytes of a packed capture, appended to @out: @size bytes. 0, or -EBADMSG for damage; then what was
- * appended means nothing.
- */
-int capture_unpack(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
-/* The same of an ELF file without its call frame information, in a fraction of the time: at most @size bytes. */
-int capture_unpack_names(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
 
 /* The ledger, or false when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);

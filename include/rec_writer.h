@@ -16,28 +16,6 @@ struct rec_writer;
 /* One file that blocks go to. */
 struct rec_out;
 
-/* One sample as the recorder hands it over. All borrowed for the call. */
-struct sample_in {
-	uint64_t time;			/* ns */
-	uint32_t pid, tid, cpu;
-	uint64_t period;
-	uint64_t cgroup;
-	const uint64_t *chain;
-	uint32_t nchain;		/* capped to 1,024 by the writer */
-	bool has_regs;
-	uint64_t regs[UREG_MAX];		/* already masked; regs[UREG_SP] kept */
-	const struct stack_words *stack;	/* NULL when none */
-	/*
-	 * What need not be compared: @same words at the end of @stack, at the same addresses, are the words at the end of the stack of
-	 * this thread's sample before that had one, whose @serial was @same_as. 0: not known. Nothing of it is written.
-	 */
-	uint64_t serial, same_as;
-	uint32_t same;
-	bool copy_full;
-	bool unmasked;
-	bool cut;			/* see ev_sample.cut; never with copy_full */
-};
-
 /*
  * @fd is borrowed, positioned where the recording begins, and may be a pipe. The header is written at
  * once, so that an unwritable file is known before anything else happens. NULL with *@err = negative

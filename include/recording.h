@@ -47,7 +47,7 @@ enum rec_block_flag {
 	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has its own way instead */
 	REC_F_KEY = 2,		/* STREAM: all state of the sample coding starts anew */
 	REC_F_CONT = 4,		/* CAPTURE: goes on where the block before it ended */
-	REC_F_SLICE = 8,	/* CAPTURE: a sliced ELF file, see common/slice_codec.h */
+	REC_F_SLICE = 8,	/* CAPTURE: a sliced ELF file, see slice_codec.h */
 };
 
 struct rec_block_header {

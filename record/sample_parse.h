@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rec_writer.h"
+#include "event.h"
 
 /* Entries of a chain: 127 frames, which is what kernels take, and markers. */
 #define RAW_CHAIN_MAX 160

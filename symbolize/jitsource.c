@@ -13,6 +13,7 @@
 #include "live.h"
 #include "log.h"
 #include "nsopen.h"
+#include "strbuf.h"
 #include "xalloc.h"
 
 /*

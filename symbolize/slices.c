@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "rec_reader.h"
+#include "slice_codec.h"
 #include "strbuf.h"
 #include "xalloc.h"
 
@@ -71,7 +71,7 @@ static void unpack(struct slice *sl, unpack_fn fn, struct strbuf *out)
 static void unpack_whole(struct slice *sl)
 {
 	sl->state = SLICE_BUSY;
-	unpack(sl, capture_unpack, &sl->data);
+	unpack(sl, slice_unpack, &sl->data);
 	sl->state = SLICE_DONE;
 	pthread_cond_broadcast(&sl->of->change);
 }
@@ -138,7 +138,7 @@ const void *slices_names(struct slice *sl, size_t *size)
 		pthread_cond_wait(&s->change, &s->lock);
 	data = sl->state == SLICE_DONE ? &sl->data : &sl->names;
 	if (data == &sl->names && !data->len)
-		unpack(sl, capture_unpack_names, &sl->names);
+		unpack(sl, slice_unpack_names, &sl->names);
 	pthread_mutex_unlock(&s->lock);
 	*size = data->len;
 	return data->len ? data->s : NULL;

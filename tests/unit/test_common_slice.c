@@ -332,9 +332,9 @@ static int on_packed(void *ctx, const struct capture *cap)
 	assert_int_equal(cap->packed == 0, cap->id == 1);
 	if (cap->packed) {
 		/* Cut it is none. */
-		assert_int_not_equal(capture_unpack(d, cap->data, cap->packed / 2, cap->size, &out), 0);
+		assert_int_not_equal(slice_unpack(d, cap->data, cap->packed / 2, cap->size, &out), 0);
 		strbuf_reset(&out);
-		assert_int_equal(capture_unpack(d, cap->data, cap->packed, cap->size, &out), 0);
+		assert_int_equal(slice_unpack(d, cap->data, cap->packed, cap->size, &out), 0);
 		plain.data = out.s;
 		plain.packed = 0;
 	}

@@ -10,11 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec.h"
-#include "rec_reader.h"
-#include "strbuf.h"
-
+struct codec_enc;
 struct slice_enc;
+struct slice_dec;
+struct strbuf;
 
 struct slice_enc *slice_enc_new(void);
 void slice_enc_free(struct slice_enc *e);	/* accepts NULL */
@@ -26,8 +25,11 @@ void slice_enc_free(struct slice_enc *e);	/* accepts NULL */
 bool slice_pack(struct slice_enc *e, struct codec_enc *codec, const void *elf, size_t size,
 		struct strbuf *out);
 
+/* What slices are unpacked with, a MiB, for one thread at a time. */
+struct slice_dec *slice_dec_new(void);
+void slice_dec_free(struct slice_dec *d);	/* accepts NULL */
 /*
- * @d: rec_reader.h. The file of @size bytes that @len bytes at @data stand for, appended to @out. 0, or -EBADMSG for
+ * The file of @size bytes that @len bytes at @data stand for, appended to @out. 0, or -EBADMSG for
  * damage or more than REC_BLOCK_MAX bytes; then what was appended means nothing. Safe on hostile
  * input, which takes at most about 150 MiB.
  */
