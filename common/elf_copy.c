@@ -53,20 +53,6 @@ static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
 	return !strcmp(name, ".debug_line") && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len)
-{
-	if (off < ef->copy_size)
-		pages_populate(ef->copy + off, MIN(len, ef->copy_size - off));
-	while (len && off < ef->copy_size) {
-		ssize_t n = pread(ef->fd, ef->copy + off, MIN(len, ef->copy_size - off), (off_t)off);
-
-		if (n <= 0)
-			return;
-		off += (uint64_t)n;
-		len -= (uint64_t)n;
-	}
-}
-
 /*
  * The section header says "no bytes here" from now on. Its place in the file is that of the class's
  * own structure (gABI 4.2, chapter 4).

@@ -52,11 +52,34 @@ struct elf_file {
 	uint64_t piece_start;
 };
 
-/* Fill ef->id; leaves it alone when the file cannot be told from others for sure. */
-void elf_identity_take(struct elf_file *ef);
+/*
+ * elf_core.c opens files and reads headers and segments. The other elf_*.c are parts: they call it and each other, but
+ * never elf_file.c, which is above them all. From here to elf_copy_read() it is elf_core.c.
+ */
+
+/* Frees @ef (NULL is accepted), of which no part was made: all others are elf_file_close()'s. */
+void elf_core_close(struct elf_file *ef);
+
+#define ELF_PHDRS_MAX 4096	/* more are no program's */
+
+/* More of one file than this is never brought into memory in one piece. */
+#define ELF_PIECE_MAX (512ull << 20)
+
+/*
+ * Up to @want bytes of the file image at @svma, cut at ELF_PIECE_MAX and at the end of the
+ * PT_LOAD's file bytes; @type as libelf's ELF_T_*. NULL when no segment holds it. Borrowed for the
+ * life of @ef.
+ */
+Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type type);
 
 /* elf_getdata() of @scn, NULL when it is larger than ELF_PIECE_MAX or has no bytes. */
 Elf_Data *elf_scn_data(Elf_Scn *scn);
+
+/* Bytes [@off, @off + @len) of the file to their place in the copy; what the file does not have stays 0. */
+void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len);
+
+/* Fill ef->id; leaves it alone when the file cannot be told from others for sure. */
+void elf_identity_take(struct elf_file *ef);
 
 /* A table of ELF symbols with its names. Borrowed from libelf. */
 struct elf_symtab {
@@ -79,18 +102,8 @@ static inline bool elf_symtab_get(const struct elf_symtab *tab, size_t i, GElf_S
 	return true;
 }
 
-/* More of one file than this is never brought into memory in one piece. */
-#define ELF_PIECE_MAX (512ull << 20)
-
 /* Names longer than this are not names but an attempt to make us work. */
 #define ELF_NAME_MAX 65536
-
-/*
- * Up to @want bytes of the file image at @svma, cut at ELF_PIECE_MAX and at the end of the
- * PT_LOAD's file bytes; @type as libelf's ELF_T_*. NULL when no segment holds it. Borrowed for the
- * life of @ef.
- */
-Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type type);
 
 /*
  * Set up @tab from a symbol table and the string table bytes @str. False when either is unusable.
@@ -116,8 +129,6 @@ bool elf_debug_wanted(const char *name);
 /* Make ef->copy, if that was not done. False: it cannot be, or does not pay. */
 bool elf_copy_load(struct elf_file *ef);
 void elf_copy_free(struct elf_file *ef);
-/* Bytes [@off, @off + @len) of the file to their place in the copy; what the file does not have stays 0. */
-void elf_copy_read(const struct elf_file *ef, uint64_t off, uint64_t len);
 
 /* Is section @name, which @sh says where, read by elf_later_need() or elf_file_text()? Else it is to be read at once. */
 bool elf_later_is(struct elf_file *ef, const char *name, const GElf_Shdr *sh);

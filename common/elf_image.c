@@ -219,7 +219,7 @@ static struct elf_image *image_new(struct elf_file *ef)
 	img->from = elf_file_open_again(ef);
 	/* The file may be another one by now. */
 	if (img->from && img->from->shnum != ef->shnum) {
-		elf_file_close(img->from);
+		elf_core_close(img->from);
 		img->from = NULL;
 	}
 	img->built = !img->from;
@@ -457,7 +457,7 @@ void elf_image_free(struct elf_file *ef)
 	free(img->packed);
 	if (img->p)
 		munmap(img->p, img->size);
-	elf_file_close(img->from);
+	elf_core_close(img->from);
 	free(img);
 	ef->image = NULL;
 }
