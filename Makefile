@@ -265,6 +265,10 @@ lint-shell:
 check-layers:	## the include arrows of DESIGN.md hold
 	$(Q)contrib/check-layers
 
+.PHONY: check-cycles
+check-cycles: $(BINS)	## no files and no folders use each other in a cycle
+	$(Q)contrib/check-cycles $(B)
+
 .PHONY: check-size
 check-size:	## no source file is too long
 	$(Q)contrib/check-size
