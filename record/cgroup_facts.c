@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cgroup_path.h"
+#include "clock.h"
 #include "hash.h"
 #include "log.h"
 #include "lookup.h"
-#include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
 #include "util.h"
@@ -146,7 +146,7 @@ static void look(struct cgroup_facts *cf, struct unit *u, bool limit)
 {
 	const bool first = !u->r.have_usage;
 
-	u->read_at = loop_now();
+	u->read_at = clock_mono_ns();
 	if (!u->ev.gone && cgroup_cpu_read(&cf->cpu, &u->at, limit, &u->r))
 		u->ev.gone = true;
 	if (first && !u64map_get(&cf->born, u->ev.node))
@@ -169,7 +169,7 @@ static void put(struct cgroup_facts *cf, struct unit *u, bool from_zero)
 {
 	struct ev_container ev = u->ev;
 
-	ev.time = u->read_at ? u->read_at : loop_now();
+	ev.time = u->read_at ? u->read_at : clock_mono_ns();
 	ev.have_usage = u->r.have_usage;
 	ev.have_throttling = u->r.have_throttling;
 	ev.quota_us = u->r.quota_us;
@@ -322,7 +322,7 @@ static void ask_later(struct cgroup_facts *cf, const char *path, enum lookup_sta
 	u->credit = ASK_CREDIT_NS;
 	cf->tries = ASK_TRIES;
 	cf->ask_pause = ASK_PAUSE_NS;
-	cf->ask_next = loop_now() + ASK_PAUSE_NS;
+	cf->ask_next = clock_mono_ns() + ASK_PAUSE_NS;
 }
 
 static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
@@ -349,7 +349,7 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
 {
-	const uint64_t begun = loop_now();
+	const uint64_t begun = clock_mono_ns();
 	char buf[PATH_MAX];
 
 	pid = pid == UINT32_MAX ? 0 : pid;
@@ -361,7 +361,7 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 	if (path[0] != '/' || !path[1])
 		return;
 	met(cf, id, path, pid);
-	cf->spent += loop_now() - begun;
+	cf->spent += clock_mono_ns() - begun;
 }
 
 bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path)
@@ -450,7 +450,7 @@ static void take_answer(struct cgroup_facts *cf)
 		if (ctr)
 			known_now(cf, u, ctr);
 	}
-	cf->asked_until = loop_now() + (ASK_SHARE - 1) * lookup_took(cf->lk);
+	cf->asked_until = clock_mono_ns() + (ASK_SHARE - 1) * lookup_took(cf->lk);
 }
 
 /* @last: nobody will ask any more. */
@@ -475,7 +475,7 @@ static void ask(struct cgroup_facts *cf, bool last)
 
 static void ask_again(struct cgroup_facts *cf)
 {
-	const uint64_t now = loop_now();
+	const uint64_t now = clock_mono_ns();
 
 	if (cf->asking)
 		take_answer(cf);
@@ -523,7 +523,7 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 		cf->again |= with_credit(cf, pid) != NULL;
 		return;
 	}
-	if (loop_now() >= cf->asked_until) {
+	if (clock_mono_ns() >= cf->asked_until) {
 		ask(cf, false);
 		return;
 	}
@@ -538,7 +538,7 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 
 void cgroup_facts_round(struct cgroup_facts *cf)
 {
-	const uint64_t begun = loop_now(), until = begun + ROUND_NS;
+	const uint64_t begun = clock_mono_ns(), until = begun + ROUND_NS;
 	size_t kept = 0;
 
 	cf->spent = 0;
@@ -547,7 +547,7 @@ void cgroup_facts_round(struct cgroup_facts *cf)
 	for (size_t i = 0; i < cf->nsoon; i++) {
 		struct unit *u = cf->soon[i];
 
-		if ((u->read_at && begun - u->read_at < EXIT_PAUSE_NS) || loop_now() >= until) {
+		if ((u->read_at && begun - u->read_at < EXIT_PAUSE_NS) || clock_mono_ns() >= until) {
 			cf->soon[kept++] = u;
 			continue;
 		}
@@ -605,7 +605,7 @@ static void ask_at_last(struct cgroup_facts *cf)
 
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 {
-	const uint64_t until = last ? UINT64_MAX : loop_now() + ROUND_NS;
+	const uint64_t until = last ? UINT64_MAX : clock_mono_ns() + ROUND_NS;
 
 	if (last)
 		ask_at_last(cf);
@@ -614,7 +614,7 @@ void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 
 		if (u->segment != cf->segment)
 			continue;
-		if (loop_now() < until)
+		if (clock_mono_ns() < until)
 			look_last(cf, u);
 		if (u->read_at)
 			put(cf, u, false);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cgroup_path.h"
+#include "clock.h"
 #include "containers_priv.h"
 #include "log.h"
-#include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
 #include "state_hints.h"
@@ -258,7 +258,7 @@ bool containers_left(const struct containers *cs, const struct container *c)
  */
 static void look_further(struct containers *cs, int rootfd, size_t from, const char *only)
 {
-	const uint64_t begun = loop_now();
+	const uint64_t begun = clock_mono_ns();
 	size_t n = cs->dirs.n;
 	bool any = false;
 
@@ -269,7 +269,7 @@ static void look_further(struct containers *cs, int rootfd, size_t from, const c
 	state_dirs_add_mounts(&cs->dirs);
 	if (begun >= cs->walk_next) {
 		state_dirs_add_processes(&cs->dirs, rootfd, cs->hurried ? HURRIED_NS : 0, is_inside, cs);
-		cs->walk_next = loop_now() + WALK_SHARE * (loop_now() - begun);
+		cs->walk_next = clock_mono_ns() + WALK_SHARE * (clock_mono_ns() - begun);
 	}
 	scan_dirs(cs, rootfd, n, only, false);
 	for (size_t i = from, tries = 0; i < cs->n && tries < ROOTS_MAX; i++) {

@@ -35,11 +35,6 @@ enum tag {
 	TAG_CONTROL = 1 << 7,
 };
 
-uint64_t loop_now(void)
-{
-	return clock_mono_ns();
-}
-
 static struct timespec to_timespec(uint64_t ns)
 {
 	return (struct timespec){ (time_t)(ns / NS_PER_SEC), (long)(ns % NS_PER_SEC) };
@@ -171,7 +166,7 @@ static void enable(struct loop *l, const struct loop_fds *w)
 		pr_info("events enabled");
 	if (l->enabled_at)
 		return;
-	l->enabled_at = loop_now();
+	l->enabled_at = clock_mono_ns();
 	l->enabled(l->settle_ctx);
 	if (l->duration_ns)
 		arm(w->deadline, l->duration_ns);
@@ -189,7 +184,7 @@ static void disable(struct loop *l)
 /* The next one is so far in the future, or due. */
 static void arm_toggle(const struct loop *l, const struct loop_fds *w)
 {
-	uint64_t at, now = loop_now();
+	uint64_t at, now = clock_mono_ns();
 
 	if (l->next_toggle == l->ntoggles)
 		return;
@@ -241,7 +236,7 @@ static void start(struct loop *l, const struct loop_fds *w)
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
 	sigtimedwait(&usr2, NULL, &now);
-	l->started = loop_now();
+	l->started = clock_mono_ns();
 	if (l->start_off) {
 		pr_info("events disabled");
 		arm_toggle(l, w);
@@ -262,7 +257,7 @@ static void start(struct loop *l, const struct loop_fds *w)
  */
 static void ripen(uint32_t tags, uint64_t last)
 {
-	const uint64_t now = loop_now();
+	const uint64_t now = clock_mono_ns();
 	uint64_t until = now + DRAIN_GUARD_NS + DRAIN_GUARD_NS / 4;
 	struct timespec left;
 
@@ -297,7 +292,7 @@ enum loop_end loop_run(struct loop *l)
 
 	watch_init(&away, l->ev, l->sink);
 	standstill_init(&l->still, events_ring_ms(l->ev));
-	standstill_drained(&l->still, loop_now(), ledger_missed(l->sink->ledger));
+	standstill_drained(&l->still, clock_mono_ns(), ledger_missed(l->sink->ledger));
 	start(l, w);
 	for (;;) {
 		bool ends;
@@ -306,16 +301,16 @@ enum loop_end loop_run(struct loop *l)
 
 		if (settling)
 			settling = l->settle(l->settle_ctx);
-		standstill_wait(&l->still, loop_now());
+		standstill_wait(&l->still, clock_mono_ns());
 		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		if (tags & ripening)
 			ripen(tags, last);
-		last = loop_now();
+		last = clock_mono_ns();
 		/* What stopped and continued us has interrupted the wait, whatever we waited for. */
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
-		sink_pressure(l->sink, loop_now(), drain_fill(l->drain, l->least_ring));
+		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));
 		l->sink->ledger->woken++;
 		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
 		standstill_drained(&l->still, last, ledger_missed(l->sink->ledger));

@@ -58,9 +58,6 @@ struct loop {
 	bool open;			/* the fds are */
 };
 
-/* ns of CLOCK_MONOTONIC, the clock of all records. */
-uint64_t loop_now(void);
-
 /*
  * What can fail, so that it does before anything begins: of @l, ev, drain, signals and control must be set by then. 0, or
  * negative errno after a message. Own with loop_close() in any case.

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cgroup_path.h"
+#include "clock.h"
 #include "lookup.h"
-#include "loop.h"
 #include "selection.h"
 #include "util.h"
 #include "xalloc.h"
@@ -97,7 +97,7 @@ void pickup_step(struct pickup *p, uint64_t now, bool on,
 	p->looking = false;
 	t = p->ev->target;
 	selection_each(p->ev->opts, &t->fs, cs, true, pick, &k);
-	took = lookup_took(p->lk) + loop_now() - now;
+	took = lookup_took(p->lk) + clock_mono_ns() - now;
 	p->tries -= p->tries > 0;
 	p->next = now + MAX(p->pause, SHARE * took);
 	p->pause *= 2;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loop.h"
+#include "clock.h"
 #include "nsopen.h"
 #include "proc.h"
 #include "procfs.h"
@@ -106,7 +106,7 @@ static bool look_at(struct rival *r, uint32_t pid, int procfd)
 
 static void look(struct rivals *rs)
 {
-	const uint64_t begun = loop_now();
+	const uint64_t begun = clock_mono_ns();
 	DIR *dir = opendir(nsopen_proc());
 	struct dirent *de;
 
@@ -123,7 +123,7 @@ static void look(struct rivals *rs)
 	}
 	if (dir)
 		closedir(dir);
-	rs->until = begun + SEEK_SHARE * (loop_now() - begun);
+	rs->until = begun + SEEK_SHARE * (clock_mono_ns() - begun);
 }
 
 /* What it runs and maps, for as long as it lives; that it has the map, if it does, makes it known to all rivals. */
@@ -150,7 +150,7 @@ void rivals_seek(struct proctab *pt, const struct facts *f)
 	/* What it leads to has maps pinned as well, which all met one another. */
 	if (pt->detached || pt->evicting || rs->seeking || !own_number(f) || !f->rootpin || f->rootpin->tmp.fd < 0)
 		return;
-	if (loop_now() >= rs->until)
+	if (clock_mono_ns() >= rs->until)
 		look(rs);
 	rs->seeking = true;
 	for (size_t i = 0; i < rs->n; i++) {

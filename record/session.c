@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "clock.h"
 #include "control.h"
 #include "drain.h"
 #include "execs.h"
@@ -202,7 +203,7 @@ static int prepare(struct session *s)
 
 static void read_process(struct session *s, uint32_t pid)
 {
-	int err = proctab_read(s->pt, pid, loop_now());
+	int err = proctab_read(s->pt, pid, clock_mono_ns());
 
 	if (err && err != -ESRCH)
 		pr_warn("cannot read the mappings of process %u: %s: its stacks are kept whole and "
@@ -270,12 +271,12 @@ static void list_processes(struct session *s)
 static bool settle(void *ctx)
 {
 	struct session *s = ctx;
-	const uint64_t until = loop_now() + SETTLE_SLICE_NS;
+	const uint64_t until = clock_mono_ns() + SETTLE_SLICE_NS;
 
 	if (!s->listed)
 		list_processes(s);
 	s->listed = true;
-	while (s->next_pid < s->npids && loop_now() < until)
+	while (s->next_pid < s->npids && clock_mono_ns() < until)
 		read_process(s, s->pids[s->next_pid++]);
 	return s->next_pid < s->npids;
 }
@@ -349,7 +350,7 @@ static int open_writer(struct session *s)
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
 		.ledger = &s->ledger,
 	};
-	spool_init(&s->spool, loop_now());
+	spool_init(&s->spool, clock_mono_ns());
 	s->loop.sink = s->sink;
 	execs_init(&s->execs, s->drain.rings, s->drain.n, s->ev.shared_side);
 	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
@@ -410,7 +411,7 @@ static uint64_t open_at_end(const struct session *s)
  * message. */
 static int finish(struct session *s, struct loop *l)
 {
-	uint64_t stopped = loop_now();
+	uint64_t stopped = clock_mono_ns();
 	struct summary sum = {
 		.piped = !strcmp(s->out.name, "-"),
 		.stays = output_stays(&s->out),
@@ -489,7 +490,7 @@ static int record(struct session *s, int *signo)
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
-	ran_end(&s->ran, &s->target, l->enabled_at ? loop_now() - l->enabled_at : 0);
+	ran_end(&s->ran, &s->target, l->enabled_at ? clock_mono_ns() - l->enabled_at : 0);
 	err = finish(s, l);
 	if (err || end == LOOP_WRITE_ERROR)
 		return 1;
@@ -550,7 +551,7 @@ int session_run(const struct record_opts *o, int *signo)
 	int err, rc = 1;
 
 	*signo = 0;
-	s.begun = loop_now();
+	s.begun = clock_mono_ns();
 	keep_freed();
 	block_signals(&s);
 	err = check(&s);

@@ -6,8 +6,8 @@
 
 #include "caplist.h"
 #include "capture_thread.h"
+#include "clock.h"
 #include "log.h"
-#include "loop.h"
 #include "output.h"
 #include "proc.h"
 #include "proctab.h"
@@ -65,7 +65,7 @@ static void begin_closing(struct spool *sp, struct rec_out *out, int fd, const c
 
 	sp->closing = (struct closing){
 		.out = out, .fd = fd, .name = name, .list = list, .part = *part,
-		.start = start, .since = loop_now(),
+		.start = start, .since = clock_mono_ns(),
 	};
 	tell_lists(sp);
 	if (!sp->thread)
@@ -104,7 +104,7 @@ static int complete(struct spool *sp)
 	int err = rec_out_close(c->out, &bytes);
 
 	pr_verbose("'%s' was complete %.0f ms after its last sample, rows for %zu files captured",
-		   c->name, (double)(loop_now() - c->since) / 1e6, c->list->n);
+		   c->name, (double)(clock_mono_ns() - c->since) / 1e6, c->list->n);
 	if (err) {
 		complain(c->name, err);
 	} else if (c->last) {
@@ -231,7 +231,7 @@ static int turn(struct spool *sp, uint64_t now)
 	begin_closing(sp, old, fd, name, list, &part, start);
 	sp->closing.bytes = bytes;
 	sp->since = now;
-	pr_verbose("the next file began within %.1f ms", (double)(loop_now() - now) / 1e6);
+	pr_verbose("the next file began within %.1f ms", (double)(clock_mono_ns() - now) / 1e6);
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "facts.h"
-#include "loop.h"
 #include "nsopen.h"
 #include "procfs.h"
 #include "state_dirs.h"
@@ -162,13 +162,13 @@ static void look_at(struct host *h, uint32_t pid)
 void state_dirs_add_processes(struct state_dirs *sd, int rootfd, uint64_t most_ns, bool (*inside)(void *ctx, const char *cgroup),
 			      void *ctx)
 {
-	const uint64_t until = most_ns ? loop_now() + most_ns : UINT64_MAX;
+	const uint64_t until = most_ns ? clock_mono_ns() + most_ns : UINT64_MAX;
 	struct host h = { .sd = sd, .rootfd = rootfd, .inside = inside, .ctx = ctx };
 	DIR *dir = opendir(nsopen_proc());
 	struct dirent *de;
 
 	h.pid_ns = state_host_ns("pid", -1);
-	while (dir && (de = readdir(dir)) && loop_now() < until)
+	while (dir && (de = readdir(dir)) && clock_mono_ns() < until)
 		if (isdigit((unsigned char)de->d_name[0]))
 			look_at(&h, (uint32_t)strtoul(de->d_name, NULL, 10));
 	if (dir)

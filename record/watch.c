@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "info.h"
 #include "log.h"
-#include "loop.h"
 #include "proctab.h"
 #include "util.h"
 #include "xalloc.h"
@@ -75,7 +75,7 @@ static bool has(const uint32_t *sorted, size_t n, uint32_t cpu)
 static void note(const struct watch *h, enum absence_kind kind, uint32_t cpu, const char *cgroup)
 {
 	const struct ev_absence ev = {
-		.time = loop_now(), .kind = kind, .cpu = cpu, .cgroup = cgroup,
+		.time = clock_mono_ns(), .kind = kind, .cpu = cpu, .cgroup = cgroup,
 	};
 
 	rec_writer_absence(h->sink->w, &ev);
@@ -185,7 +185,7 @@ static void read_process(void *ctx, uint32_t pid)
 {
 	const struct watch *h = ctx;
 
-	proctab_read(h->sink->pt, pid, loop_now());
+	proctab_read(h->sink->pt, pid, clock_mono_ns());
 }
 
 static void cgroup_came_back(struct watch *h, const struct cgroup *cg, bool on, double since)
@@ -272,5 +272,5 @@ void watch_made(struct watch *h, bool on, uint64_t since_ns)
 		for (size_t i = 0; i < t->ncgroups; i++)
 			check_cgroup(h, &t->cgroups[i], on, a.since);
 	}
-	pickup_step(&h->pickup, loop_now(), on, cgroup_arrived, &a);
+	pickup_step(&h->pickup, clock_mono_ns(), on, cgroup_arrived, &a);
 }
