@@ -18,6 +18,7 @@
 #include "log.h"
 #include "nsopen.h"
 #include "procfs.h"
+#include "util.h"
 #include "xalloc.h"
 
 #define MOUNTINFO_MAX (16u << 20)
@@ -273,20 +274,17 @@ int cgroup_path_cmp(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
 }
 
-bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path)
+const struct cgroup *cgroup_list_find(const struct cgroup_list *list, const char *path)
 {
-	size_t lo = 0, hi = n;
-
 	/* The last one at or before @path is the only one it can lie in. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	size_t at = BISECT(list->n, i, cgroup_path_cmp(list->v[i].path, path) <= 0);
 
-		if (cgroup_path_cmp(list[mid].path, path) <= 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && cgroup_path_within(path, list[lo - 1].path);
+	return at && cgroup_path_within(path, list->v[at - 1].path) ? &list->v[at - 1] : NULL;
+}
+
+size_t cgroup_list_at(const struct cgroup_list *list, const char *path)
+{
+	return BISECT(list->n, i, cgroup_path_cmp(list->v[i].path, path) < 0);
 }
 
 bool cgroup_removed(const struct cgroup *cg)

@@ -23,6 +23,12 @@ struct cgroup {
 	bool gone;		/* seen removed, and its path has not come back so far */
 };
 
+/* Disjoint ones, in the order of cgroup_path_cmp(). */
+struct cgroup_list {
+	struct cgroup *v;	/* owned */
+	size_t n;
+};
+
 /*
  * Pick the hierarchy from the text of /proc/self/mountinfo (proc(5)); all but fs->fd is set.
  * Of several mounts of it, the one that shows the most of the hierarchy wins. 0 or -ENOENT. Pure.
@@ -59,8 +65,10 @@ bool cgroup_is_root(const struct cgroup *cg);
 
 /* Order of paths in which a cgroup stands right before those in it. As strcmp(3). */
 int cgroup_path_cmp(const char *a, const char *b);
-/* @path lies in one of @n disjoint cgroups, which are in that order. */
-bool cgroup_in_list(const struct cgroup *list, size_t n, const char *path);
+/* The one that @path lies in; NULL when it is in none. Borrowed until the list changes. */
+const struct cgroup *cgroup_list_find(const struct cgroup_list *list, const char *path);
+/* Index of the first one that is at @path or behind it; list->n when none is. */
+size_t cgroup_list_at(const struct cgroup_list *list, const char *path);
 
 /* Calls @fn for each cgroup from @cg down (@path below the hierarchy) and each process in it.
  * Either may be NULL. What vanishes meanwhile is skipped. */

@@ -55,7 +55,8 @@ struct unit {
 };
 
 struct cgroup_facts {
-	const struct target *t;
+	const struct cgroup_fs *fs;
+	const struct cgroup_list *chosen;
 	struct lookup *lk;		/* owned */
 	struct rec_writer *w;
 	struct cgroup_cpu cpu;
@@ -77,16 +78,17 @@ struct cgroup_facts {
 	uint64_t asked_until;		/* ns: not before that, for all that happens */
 };
 
-struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers *cs, const char *roots,
-				      struct rec_writer *w)
+struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct cgroup_list *chosen, struct containers *cs,
+				      const char *roots, struct rec_writer *w)
 {
 	struct cgroup_facts *cf = xcalloc(1, sizeof(*cf));
 
-	cf->t = t;
-	cf->lk = lookup_new(&t->fs, cs, roots);
+	cf->fs = fs;
+	cf->chosen = chosen;
+	cf->lk = lookup_new(fs, cs, roots);
 	cf->w = w;
 	cf->segment = 1;
-	cgroup_cpu_open(&cf->cpu, &t->fs);
+	cgroup_cpu_open(&cf->cpu, fs);
 	return cf;
 }
 
@@ -223,15 +225,7 @@ static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t
 
 	if (id && !strcmp(own, path))
 		return id;
-	return fstatat(cf->t->fs.fd, own + 1, &st, 0) ? 0 : st.st_ino;
-}
-
-/* The chosen cgroup that @path lies in; NULL when there is none. */
-static const struct cgroup *chosen(const struct target *t, const char *path)
-{
-	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) <= 0);
-
-	return at && cgroup_path_within(path, t->cgroups[at - 1].path) ? &t->cgroups[at - 1] : NULL;
+	return fstatat(cf->fs->fd, own + 1, &st, 0) ? 0 : st.st_ino;
 }
 
 static void warn_unnamed(const struct cgroup_facts *cf)
@@ -244,7 +238,7 @@ static void warn_unnamed(const struct cgroup_facts *cf)
 
 static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
 {
-	const struct cgroup *sel = chosen(cf->t, own);
+	const struct cgroup *sel = cgroup_list_find(cf->chosen, own);
 	struct unit *u = xcalloc(1, sizeof(*u));
 
 	describe(&u->ev, own, ctr);
@@ -328,7 +322,7 @@ static void ask_later(struct cgroup_facts *cf, const char *path, enum lookup_sta
 static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
 {
 	bool born = u64map_get(&cf->born, id);
-	const struct cgroup *sel = chosen(cf->t, path);
+	const struct cgroup *sel = cgroup_list_find(cf->chosen, path);
 	enum lookup_state state;
 	const struct container *ctr = lookup_of(cf->lk, path, born, &state);
 

@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cgroup.h"
 #include "cgroup_cpu.h"
 #include "containers.h"
 #include "rec_writer.h"
-#include "target.h"
 
 struct cgroup_facts;
 struct lookup;
 
 /*
- * All borrowed. @t->fs is open. @cs may be NULL: containers are then looked for with the first cgroup that is not
+ * All borrowed. @fs is open. @chosen: the target's cgroups, none unless it is cgroups; more may come. @cs may be NULL: containers are then looked for with the first cgroup that is not
  * the root, in @roots too (containers_new()). Own with cgroup_facts_free(), which accepts NULL.
  */
-struct cgroup_facts *cgroup_facts_new(const struct target *t, struct containers *cs, const char *roots,
-				      struct rec_writer *w);
+struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct cgroup_list *chosen, struct containers *cs,
+				      const char *roots, struct rec_writer *w);
 void cgroup_facts_free(struct cgroup_facts *cf);
 
 /*

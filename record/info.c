@@ -78,9 +78,9 @@ void info_write(struct rec_writer *w, const struct record_opts *o, const struct 
 	target_describe(t, &text);
 	rec_writer_info(w, "target", text.s);
 	strbuf_reset(&text);
-	for (size_t i = 0; i < t->ncgroups; i++)
-		strbuf_addf(&text, "%s%s", i ? "," : "", t->cgroups[i].path);
-	if (t->ncgroups)
+	for (size_t i = 0; i < t->cgroups.n; i++)
+		strbuf_addf(&text, "%s%s", i ? "," : "", t->cgroups.v[i].path);
+	if (t->cgroups.n)
 		rec_writer_info(w, "cgroups", text.s);
 	strbuf_fini(&text);
 	host(w);

@@ -95,7 +95,7 @@ static uint64_t fds_needed(const struct events *ev)
 {
 	const struct target *t = ev->target;
 	const uint64_t many = target_is_tasks(t) ? t->ntids : 1;
-	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->ncgroups : many;
+	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->cgroups.n : many;
 
 	return samples * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
 }
@@ -186,12 +186,12 @@ static int open_all(struct events *ev)
 		err = open_sides(ev, -1);
 		if (!err && t->kind == TARGET_ALL)
 			return open_samples(ev, -1, NULL);
-		if (!err && t->ncgroups > CGROUP_EVENTS_MAX && ev->reach == CGROUP_REACH_ALL)
+		if (!err && t->cgroups.n > CGROUP_EVENTS_MAX && ev->reach == CGROUP_REACH_ALL)
 			err = open_for_many_cgroups(ev);
 		if (err || ev->by_cgroup_id)
 			return err;
-		for (size_t i = 0; i < t->ncgroups && !err; i++)
-			err = open_samples(ev, -1, &t->cgroups[i]);
+		for (size_t i = 0; i < t->cgroups.n && !err; i++)
+			err = open_samples(ev, -1, &t->cgroups.v[i]);
 		return err;
 	}
 	for (size_t i = 0; i < t->ntids; i++) {
@@ -473,8 +473,8 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
 		err = add_one(ev, EVENT_SAMPLES, NULL, c);
 	else
-		for (size_t i = 0; i < t->ncgroups && !err; i++) {
-			err = add_one(ev, EVENT_SAMPLES, &t->cgroups[i], c);
+		for (size_t i = 0; i < t->cgroups.n && !err; i++) {
+			err = add_one(ev, EVENT_SAMPLES, &t->cgroups.v[i], c);
 			/* Removed. The others are there. */
 			if (err == -ENOENT)
 				err = 0;

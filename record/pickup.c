@@ -36,23 +36,22 @@ struct picking {
 	void *ctx;
 };
 
-/* The place in the order of the target's cgroups. */
-static void insert(struct target *t, const struct cgroup *cg)
+static void insert(struct cgroup_list *list, const struct cgroup *cg)
 {
-	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, cg->path) < 0);
+	size_t at = cgroup_list_at(list, cg->path);
 
-	t->cgroups = xrealloc(t->cgroups, (t->ncgroups + 1) * sizeof(*t->cgroups));
-	memmove(&t->cgroups[at + 1], &t->cgroups[at], (t->ncgroups - at) * sizeof(*t->cgroups));
-	t->cgroups[at] = *cg;
-	t->ncgroups++;
+	list->v = xrealloc(list->v, (list->n + 1) * sizeof(*list->v));
+	memmove(&list->v[at + 1], &list->v[at], (list->n - at) * sizeof(*list->v));
+	list->v[at] = *cg;
+	list->n++;
 }
 
 /* Events count what is below a cgroup as well: one around others of the target would count them twice. */
-static bool holds_others(const struct target *t, const char *path)
+static bool holds_others(const struct cgroup_list *list, const char *path)
 {
-	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
+	size_t at = cgroup_list_at(list, path);
 
-	return at < t->ncgroups && cgroup_path_within(t->cgroups[at].path, path);
+	return at < list->n && cgroup_path_within(list->v[at].path, path);
 }
 
 static void pick(void *ctx, const char *path, const char *name)
@@ -63,7 +62,7 @@ static void pick(void *ctx, const char *path, const char *name)
 	struct cgroup cg = { .fd = -1 };
 	int err;
 
-	if (cgroup_in_list(t->cgroups, t->ncgroups, path) || holds_others(t, path))
+	if (cgroup_list_find(&t->cgroups, path) || holds_others(&t->cgroups, path))
 		return;
 	cg.name = xstrdup(name);
 	cg.path = xstrdup(path);
@@ -73,7 +72,7 @@ static void pick(void *ctx, const char *path, const char *name)
 	}
 	err = events_add_cgroup(ev, &cg, k->on);
 	/* Known even so: nobody tries that again and again. */
-	insert(t, &cg);
+	insert(&t->cgroups, &cg);
 	k->fn(k->ctx, &cg, err);
 }
 

@@ -27,27 +27,27 @@ static bool read_used(const struct ran *r, struct ran_cgroup *c, uint64_t *us)
 
 void ran_begin(struct ran *r, const struct target *t, const struct cgroup_cpu *cpu)
 {
-	if (!t->ncgroups || t->ncgroups > RAN_MAX)
+	if (!t->cgroups.n || t->cgroups.n > RAN_MAX)
 		return;
 	r->cpu = cpu;
-	r->n = t->ncgroups;
+	r->n = t->cgroups.n;
 	r->cg = xcalloc(r->n, sizeof(*r->cg));
 	for (size_t i = 0; i < r->n; i++) {
 		struct ran_cgroup *c = &r->cg[i];
 
-		c->name = xstrdup(t->cgroups[i].name);
-		cgroup_cpu_find(cpu, t->cgroups[i].path, 0, &c->at);
+		c->name = xstrdup(t->cgroups.v[i].name);
+		cgroup_cpu_find(cpu, t->cgroups.v[i].path, 0, &c->at);
 		/*
 		 * The root's is made of what each CPU was at when its ticks came, and of stolen time (root_cgroup_cputime() in
 		 * kernel/cgroup/rstat.c): what runs between two ticks is not in it.
 		 */
-		c->begun = !cgroup_is_root(&t->cgroups[i]) && read_used(r, c, &c->before_us);
+		c->begun = !cgroup_is_root(&t->cgroups.v[i]) && read_used(r, c, &c->before_us);
 	}
 }
 
 void ran_end(struct ran *r, const struct target *t, uint64_t took)
 {
-	r->more = t->ncgroups != r->n;
+	r->more = t->cgroups.n != r->n;
 	for (size_t i = 0; i < r->n; i++) {
 		struct ran_cgroup *c = &r->cg[i];
 		uint64_t us;
@@ -169,19 +169,19 @@ void ran_tell_many(const struct ran *r, const struct target *t, const struct cgr
 	struct strbuf names = STRBUF_INIT;
 	size_t n = 0;
 
-	if (t->ncgroups && !ran_knows(r))
+	if (t->cgroups.n && !ran_knows(r))
 		tell_less(cf, s, stopped);
-	if (t->ncgroups <= RAN_MAX)
+	if (t->cgroups.n <= RAN_MAX)
 		return;
-	for (size_t i = 0; i < t->ncgroups; i++) {
-		if (cgroup_facts_had_samples(cf, t->cgroups[i].path))
+	for (size_t i = 0; i < t->cgroups.n; i++) {
+		if (cgroup_facts_had_samples(cf, t->cgroups.v[i].path))
 			continue;
 		if (n++ < NAMES_SHOWN)
-			strbuf_addf(&names, "%s'%s'", n > 1 ? ", " : "", t->cgroups[i].name);
+			strbuf_addf(&names, "%s'%s'", n > 1 ? ", " : "", t->cgroups.v[i].name);
 	}
 	if (n > NAMES_SHOWN)
 		strbuf_addf(&names, " and %zu more", n - NAMES_SHOWN);
 	if (n)
-		pr_warn("no samples of %s of %zu cgroups: nothing ran in %s, or too little", names.s, t->ncgroups, plural_of(n, "it", "them"));
+		pr_warn("no samples of %s of %zu cgroups: nothing ran in %s, or too little", names.s, t->cgroups.n, plural_of(n, "it", "them"));
 	strbuf_fini(&names);
 }

@@ -253,8 +253,8 @@ static void list_processes(struct session *s)
 		info_started(s->w, took);
 		pr_verbose("sampling began %.1f ms after the start", (double)took / 1e6);
 	}
-	for (size_t i = 0; i < t->ncgroups; i++)
-		cgroup_walk(&t->cgroups[i], write_cgroup, note_process, s);
+	for (size_t i = 0; i < t->cgroups.n; i++)
+		cgroup_walk(&t->cgroups.v[i], write_cgroup, note_process, s);
 	for (size_t i = 0; i < t->npids; i++) {
 		uint32_t pid = tgid_of(t->pids[i]);
 
@@ -334,7 +334,7 @@ static int open_writer(struct session *s)
 	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
 			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
 	if (s->target.fs.fd >= 0)
-		s->facts = cgroup_facts_new(&s->target, s->target.containers,
+		s->facts = cgroup_facts_new(&s->target.fs, &s->target.cgroups, s->target.containers,
 					    s->o->runtime_roots, s->w);
 	s->sink->facts = s->facts;
 	if (s->facts) {
@@ -345,7 +345,7 @@ static int open_writer(struct session *s)
 	s->sink->period = s->ev.period;
 	s->sink->shared_side = s->ev.shared_side;
 	if (s->ev.by_cgroup_id)
-		sink_filter(s->sink, &s->target);
+		sink_filter(s->sink, &s->target.cgroups);
 	s->spool = (struct spool){
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
 		.ledger = &s->ledger,

@@ -73,9 +73,9 @@ static void written(struct sink *s, int err)
 		s->err = err;
 }
 
-void sink_filter(struct sink *s, const struct target *t)
+void sink_filter(struct sink *s, const struct cgroup_list *chosen)
 {
-	s->filter = t;
+	s->filter = chosen;
 }
 
 static void cgroup_met(struct sink *s, uint64_t id, struct sink_cgroup *cg)
@@ -89,7 +89,7 @@ static void cgroup_met(struct sink *s, uint64_t id, struct sink_cgroup *cg)
 
 static bool is_outside(const struct sink *s, const char *path)
 {
-	return s->filter && (!path[0] || !cgroup_in_list(s->filter->cgroups, s->filter->ncgroups, path));
+	return s->filter && (!path[0] || !cgroup_list_find(s->filter, path));
 }
 
 void sink_filter_again(struct sink *s)

@@ -23,7 +23,6 @@
 #include "record_opts.h"
 #include "sample_parse.h"
 #include "seen.h"
-#include "target.h"
 
 /* Samples masked together when there are helpers; else each by itself. */
 #define SINK_BATCH 256u
@@ -70,7 +69,7 @@ struct sink {
 	struct cgroup_facts *facts;	/* NULL = none are taken */
 	uint64_t begun, ended;		/* threads, as side-band tells */
 	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
-	const struct target *filter;	/* samples outside of its cgroups are left out; NULL = none */
+	const struct cgroup_list *filter;	/* samples outside of these are left out; NULL = all are wanted */
 	struct u64map cgroups;		/* id to owned struct sink_cgroup * */
 	struct u64map ksyms;		/* address to owned struct sink_ksym *: those in force */
 	uint32_t segment;
@@ -89,8 +88,8 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 		      unsigned int helpers);
 void sink_free(struct sink *s);
 
-/* Leave out what is not in the cgroups of @t (borrowed). */
-void sink_filter(struct sink *s, const struct target *t);
+/* Leave out what is in none of @chosen (borrowed). */
+void sink_filter(struct sink *s, const struct cgroup_list *chosen);
 
 /* The segment ends, @last: with the recording. What is known of its cgroups only now is written. */
 void sink_end(struct sink *s, bool last);

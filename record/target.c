@@ -283,17 +283,17 @@ static void drop_nested(struct target *t)
 {
 	size_t kept = 0;
 
-	qsort(t->cgroups, t->ncgroups, sizeof(*t->cgroups), cmp_path);
-	for (size_t i = 0; i < t->ncgroups; i++) {
-		if (!kept || !cgroup_path_within(t->cgroups[i].path, t->cgroups[kept - 1].path)) {
-			t->cgroups[kept++] = t->cgroups[i];
+	qsort(t->cgroups.v, t->cgroups.n, sizeof(*t->cgroups.v), cmp_path);
+	for (size_t i = 0; i < t->cgroups.n; i++) {
+		if (!kept || !cgroup_path_within(t->cgroups.v[i].path, t->cgroups.v[kept - 1].path)) {
+			t->cgroups.v[kept++] = t->cgroups.v[i];
 			continue;
 		}
-		pr_verbose("cgroup '%s' is part of '%s'", t->cgroups[i].name,
-			   t->cgroups[kept - 1].name);
-		cgroup_fini(&t->cgroups[i]);
+		pr_verbose("cgroup '%s' is part of '%s'", t->cgroups.v[i].name,
+			   t->cgroups.v[kept - 1].name);
+		cgroup_fini(&t->cgroups.v[i]);
 	}
-	t->ncgroups = kept;
+	t->cgroups.n = kept;
 }
 
 struct adding {
@@ -312,8 +312,8 @@ static int add_cgroup(struct adding *a, const char *path, const char *name)
 		return err;
 	free(cg.name);
 	cg.name = xstrdup(name);
-	XGROW(t->cgroups, t->ncgroups, a->cap);
-	t->cgroups[t->ncgroups++] = cg;
+	XGROW(t->cgroups.v, t->cgroups.n, a->cap);
+	t->cgroups.v[t->cgroups.n++] = cg;
 	return 0;
 }
 
@@ -343,7 +343,7 @@ static int resolve_cgroups(struct target *t, const struct record_opts *o)
 		if (!err)
 			err = a.err;
 	}
-	if (!err && !t->ncgroups) {
+	if (!err && !t->cgroups.n) {
 		if (o->containers || o->pods)
 			pr_err("%s needs a name; nsprof ps lists them", o->containers ? "--container" : "--pod");
 		else
@@ -421,8 +421,8 @@ void target_describe(const struct target *t, struct strbuf *out)
 		strbuf_adds(out, "command");
 		break;
 	case TARGET_CGROUPS:
-		for (size_t i = 0; i < t->ncgroups; i++)
-			strbuf_addf(out, "%s%s", i ? "," : "cgroup ", t->cgroups[i].path);
+		for (size_t i = 0; i < t->cgroups.n; i++)
+			strbuf_addf(out, "%s%s", i ? "," : "cgroup ", t->cgroups.v[i].path);
 		break;
 	case TARGET_PIDS:
 	case TARGET_TIDS:
@@ -435,9 +435,9 @@ void target_describe(const struct target *t, struct strbuf *out)
 
 void target_fini(struct target *t)
 {
-	for (size_t i = 0; i < t->ncgroups; i++)
-		cgroup_fini(&t->cgroups[i]);
-	free(t->cgroups);
+	for (size_t i = 0; i < t->cgroups.n; i++)
+		cgroup_fini(&t->cgroups.v[i]);
+	free(t->cgroups.v);
 	free(t->pids);
 	free(t->tids);
 	free(t->cpus);

@@ -29,8 +29,7 @@ struct target {
 	size_t ncpus;		/* to be sampled */
 	size_t nall;		/* others, too: what is mapped and executed there may run on a sampled one later */
 	const char *cpu_list;	/* as given to -C; borrowed, NULL = all */
-	struct cgroup *cgroups;	/* disjoint, in the order of cgroup_path_cmp(); owned */
-	size_t ncgroups;
+	struct cgroup_list cgroups;	/* owned */
 	struct cgroup_fs fs;	/* fs.fd -1 when there is no cgroup file system */
 	struct containers *containers;	/* owned; NULL unless they were chosen by what they are */
 };

@@ -34,9 +34,9 @@ static void on_cgroup(void *ctx, const char *path)
 {
 	struct watch *h = ctx;
 	const struct target *t = h->ev->target;
-	size_t at = BISECT(t->ncgroups, i, cgroup_path_cmp(t->cgroups[i].path, path) < 0);
+	size_t at = cgroup_list_at(&t->cgroups, path);
 
-	h->made |= at < t->ncgroups && !strcmp(t->cgroups[at].path, path);
+	h->made |= at < t->cgroups.n && !strcmp(t->cgroups.v[at].path, path);
 	pickup_news(&h->pickup);
 }
 
@@ -98,9 +98,9 @@ static void note_again(struct watch *h)
 	for (uint32_t c = 0; h->away && c < t->ncpus; c++)
 		if (h->away[c])
 			note_away(h, c);
-	for (size_t i = 0; i < t->ncgroups; i++)
-		if (t->cgroups[i].gone)
-			note(h, ABSENCE_CGROUP, 0, t->cgroups[i].path);
+	for (size_t i = 0; i < t->cgroups.n; i++)
+		if (t->cgroups.v[i].gone)
+			note(h, ABSENCE_CGROUP, 0, t->cgroups.v[i].path);
 }
 
 /* Behind "sampled again": at which frequency, if the kernel allows less by now. Written down once for each. */
@@ -221,9 +221,9 @@ static void check_cgroups(struct watch *h, bool on, double since)
 {
 	const struct target *t = h->ev->target;
 
-	for (size_t i = 0; i < t->ncgroups && i < CGROUPS_AT_ONCE; i++) {
-		h->next %= t->ncgroups;
-		check_cgroup(h, &t->cgroups[h->next++], on, since);
+	for (size_t i = 0; i < t->cgroups.n && i < CGROUPS_AT_ONCE; i++) {
+		h->next %= t->cgroups.n;
+		check_cgroup(h, &t->cgroups.v[h->next++], on, since);
 	}
 }
 
@@ -269,8 +269,8 @@ void watch_made(struct watch *h, bool on, uint64_t since_ns)
 		note_again(h);
 	if (h->made) {
 		h->made = false;
-		for (size_t i = 0; i < t->ncgroups; i++)
-			check_cgroup(h, &t->cgroups[i], on, a.since);
+		for (size_t i = 0; i < t->cgroups.n; i++)
+			check_cgroup(h, &t->cgroups.v[i], on, a.since);
 	}
 	pickup_step(&h->pickup, clock_mono_ns(), on, cgroup_arrived, &a);
 }

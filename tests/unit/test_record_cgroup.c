@@ -280,18 +280,20 @@ static void in_list(void **state)
 		"/", "", "/a-", "/a-bc", "/a.b", "/a.b/cc", "/a.b/d", "/b", "/b/d", "/b/cc", "/c",
 		"/a00", "/\xc3", "/A",
 	};
-	const size_t n = sizeof(list) / sizeof(list[0]);
+	struct cgroup_list all = { list, sizeof(list) / sizeof(list[0]) };
 
 	(void)state;
-	qsort(list, n, sizeof(list[0]), cmp);
+	qsort(list, all.n, sizeof(list[0]), cmp);
 	assert_string_equal(list[0].path, "/a");
 	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
-		assert_true(cgroup_in_list(list, n, in[i]));
+		assert_non_null(cgroup_list_find(&all, in[i]));
 	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
-		assert_false(cgroup_in_list(list, n, out[i]));
+		assert_null(cgroup_list_find(&all, out[i]));
 	list[0].path = (char *)"/";
-	assert_true(cgroup_in_list(list, 1, "/") && cgroup_in_list(list, 1, "/x/y"));
-	assert_false(cgroup_in_list(list, 0, "/"));
+	all.n = 1;
+	assert_true(cgroup_list_find(&all, "/") && cgroup_list_find(&all, "/x/y"));
+	all.n = 0;
+	assert_null(cgroup_list_find(&all, "/"));
 	assert_true(cgroup_path_cmp("/a/x", "/a-b") < 0 && cgroup_path_cmp("/a-b", "/a/x") > 0);
 	assert_true(cgroup_path_cmp("/a", "/a/x") < 0 && !cgroup_path_cmp("/a/x", "/a/x"));
 }

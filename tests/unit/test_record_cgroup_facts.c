@@ -43,7 +43,8 @@ static void test_used(void **state)
 {
 	struct cgroup chosen[] = { { .path = (char *)"/a", .fd = -1 }, { .path = (char *)"/b", .fd = -1 },
 				   { .path = (char *)"/c", .fd = -1 }, { .path = (char *)"/quiet", .fd = -1 } };
-	struct target t = { .cgroups = chosen, .ncgroups = 4, .fs = { .v2 = true } };
+	struct cgroup_list list = { chosen, 4 };
+	struct cgroup_fs fs = { .v2 = true };
 	char file[64], cmd[64];
 	struct cgroup_facts *cf;
 	struct rec_writer *w;
@@ -53,8 +54,8 @@ static void test_used(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	strcpy(t.fs.mount, dir);
-	t.fs.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	strcpy(fs.mount, dir);
+	fs.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(file, sizeof(file), "%s/rec", dir);
 	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	w = rec_writer_new(fd, &err);
@@ -65,7 +66,7 @@ static void test_used(void **state)
 	c = make("c", 40);
 	make("quiet", 9);
 	make("other", 1);
-	cf = cgroup_facts_new(&t, NULL, NULL, w);
+	cf = cgroup_facts_new(&fs, &list, NULL, NULL, w);
 	assert_int_equal(cgroup_facts_used(cf).us, 0);
 	/* From the first look on; of one made within the recording all; what lies in a chosen one is its. */
 	cgroup_facts_met(cf, a, "/a", 0);
@@ -99,7 +100,7 @@ out:
 	cgroup_facts_free(cf);
 	rec_writer_free(w);
 	close(fd);
-	close(t.fs.fd);
+	close(fs.fd);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0);
 	if (late) {
@@ -154,7 +155,8 @@ static int note_name(void *ctx, const struct ev_container *ev)
 static void test_exec_out_of_turn(void **state)
 {
 	static const struct event_ops ops = { .container = note_name };
-	struct target t = { .fs = { .v2 = true } };
+	struct cgroup_list none = { 0 };
+	struct cgroup_fs fs = { .v2 = true };
 	char top[] = "/tmp/nsprof-facts-XXXXXX", path[256], roots[64], proc[64], name[32] = "";
 	struct cgroup_facts *cf;
 	struct rec_reader *r;
@@ -183,15 +185,15 @@ static void test_exec_out_of_turn(void **state)
 	}
 	snprintf(proc, sizeof(proc), "%s/proc", top);
 	nsopen_set_proc(proc);
-	snprintf(t.fs.mount, sizeof(t.fs.mount), "%s/fs", top);
-	t.fs.fd = open(t.fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(fs.mount, sizeof(fs.mount), "%s/fs", top);
+	fs.fd = open(fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(roots, sizeof(roots), "%s/states", top);
 	snprintf(path, sizeof(path), "%s/rec", top);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	w = rec_writer_new(fd, &err);
 	assert_non_null(w);
 
-	cf = cgroup_facts_new(&t, NULL, roots, w);
+	cf = cgroup_facts_new(&fs, &none, NULL, roots, w);
 	cgroup_facts_born(cf, st.st_ino);
 	cgroup_facts_met(cf, st.st_ino, "/anything", 77);
 	cgroup_facts_exec(cf, 77);
@@ -214,7 +216,7 @@ static void test_exec_out_of_turn(void **state)
 
 	rec_writer_free(w);
 	close(fd);
-	close(t.fs.fd);
+	close(fs.fd);
 	nsopen_set_proc("/proc");
 	snprintf(path, sizeof(path), "rm -r %s", top);
 	assert_int_equal(system(path), 0);

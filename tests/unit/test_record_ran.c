@@ -62,7 +62,7 @@ static void set_usage(const char *dir, unsigned int us)
 static int told(uint64_t id, uint64_t took, unsigned int us, bool *knows)
 {
 	struct cgroup cg = { .name = (char *)"a", .path = (char *)"/a", .id = id };
-	const struct target t = { .cgroups = &cg, .ncgroups = 1 };
+	const struct target t = { .cgroups = { &cg, 1 } };
 	const struct ran_samples none = { .ncpus = 2, .all = true };
 	char dir[] = "/tmp/nsprof-ran.XXXXXX", path[128];
 	struct cgroup_fs fs = { .v2 = true };
