@@ -13,6 +13,7 @@
 #include "log.h"
 #include "perf_layout.h"
 #include "perm.h"
+#include "refusal.h"
 #include "ringplan.h"
 #include "util.h"
 #include "xalloc.h"
@@ -134,9 +135,9 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 			return 0;
 		if (fd < 0) {
 			if (cg)
-				perm_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(ev));
+				refusal_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(ev));
 			else
-				perm_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(ev));
+				refusal_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(ev));
 			return fd;
 		}
 		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
@@ -154,7 +155,7 @@ static int open_sides(struct events *ev, int pid)
 		if (fd == -ESRCH)
 			return 0;
 		if (fd == -EMFILE || fd == -ENFILE) {
-			perm_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(ev));
+			refusal_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(ev));
 			return fd;
 		}
 		if (fd < 0) {
@@ -204,7 +205,7 @@ static int open_all(struct events *ev)
 			return err;
 	}
 	if (!ev->nsamples) {
-		perm_explain(-ESRCH, &ev->sel, t, t->npids == 1 ? (int)t->pids[0] : -1, 0, 0);
+		refusal_explain(-ESRCH, &ev->sel, t, t->npids == 1 ? (int)t->pids[0] : -1, 0, 0);
 		return -ESRCH;
 	}
 	return 0;

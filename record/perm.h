@@ -1,12 +1,11 @@
-/* What we may do; and why perf_event_open(2) said no, in one line with a remedy. */
+/* What we may do. */
 #ifndef NSPROF_PERM_H
 #define NSPROF_PERM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "evsel.h"
-#include "target.h"
+#include "strbuf.h"
 
 /* In perm_caps(). */
 #define PERM_CAP_SYS_PTRACE (1ull << 19)
@@ -70,12 +69,5 @@ bool perm_needs_admin(void);
  * kernel/kallsyms.c (kernel/ksyms_common.c). Pure.
  */
 void perm_explain_kallsyms(uint64_t caps, long kptr, long paranoid, struct strbuf *text, struct strbuf *remedy);
-
-/* One message for the failed opening of @ev for thread @pid (-1: a CPU or a cgroup). */
-void perm_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
-		  uint64_t nfds);
-/* The same for @cg, one cgroup of @t. */
-void perm_explain_cgroup(int err, const struct evsel *ev, const struct target *t, const struct cgroup *cg, uint32_t cpu,
-			 uint64_t nfds);
 
 #endif

@@ -17,7 +17,7 @@
 #include "evsel.h"
 #include "in_range.h"
 #include "log.h"
-#include "perm.h"
+#include "refusal.h"
 #include "strbuf.h"
 #include "target.h"
 
@@ -238,7 +238,7 @@ static void real(void **state)
 	assert_true(cgroup_removed(&cg));
 	/* What is said when that happens between finding it and opening its events. */
 	log_divert(&said);
-	perm_explain_cgroup(-ENOENT, &sel, &target, &cg, 0, 1);
+	refusal_explain_cgroup(-ENOENT, &sel, &target, &cg, 0, 1);
 	log_divert(NULL);
 	assert_non_null(strstr(said.s, "No such file or directory: it was removed a moment ago"));
 	strbuf_fini(&said);
