@@ -2,7 +2,7 @@
 #ifndef NSPROF_EVENT_ATTR_H
 #define NSPROF_EVENT_ATTR_H
 
-#include "open.h"
+#include "events.h"
 
 enum event_kind {
 	EVENT_SAMPLES,
@@ -19,5 +19,10 @@ int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsign
  * The same for the first event of its kind: what this kernel lacks (FEAT_*) is found out on the way and taken out of ev->feats.
  */
 int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags);
+
+/* 0, or -EINVAL after a message: --strict-freq, and it would be clamped. */
+int events_check_freq(const struct record_opts *o);
+/* The frequency in force, from kernel.perf_event_max_sample_rate; says so when it clamps. */
+uint64_t events_clamp_freq(const struct record_opts *o);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef NSPROF_INFO_H
 #define NSPROF_INFO_H
 
-#include "open.h"
+#include "events.h"
 #include "rec_writer.h"
 #include "record_opts.h"
 

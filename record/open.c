@@ -28,8 +28,6 @@
 #define CGROUP_EVENTS_MAX 100u
 #define SEPARATE_MAX 1024ull	/* descriptors; see wants_shared_side() */
 #define OPEN_ROUNDS 20		/* see open_whole() */
-#define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
-
 
 static const struct {
 	uint32_t feat;
@@ -42,16 +40,6 @@ static const struct {
 	{ FEAT_KSYMBOL, "names of BPF programs" },
 	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
 };
-
-bool events_roomy(const struct events *ev)
-{
-	return events_ring_ms(ev) >= RING_MS;
-}
-
-bool events_paced(const struct events *ev)
-{
-	return events_roomy(ev) && evsel_is_clock(&ev->sel) && (ev->target->kind != TARGET_CGROUPS || ev->by_cgroup_id);
-}
 
 /* Open the first sampling event; fallbacks are taken here and hold for all others. */
 static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
@@ -265,25 +253,11 @@ static uint64_t real_period(const struct events *ev)
 	return asked && evsel_is_clock(&ev->sel) ? MAX(asked, CLOCK_PERIOD_MIN) : asked;
 }
 
-static uint64_t sample_rate(const struct events *ev)
-{
-	if (!ev->period)
-		return ev->freq;
-	if (evsel_is_clock(&ev->sel))
-		return MAX(1000000000ull / ev->period, 1);
-	return RATE_UNKNOWN;
-}
-
 static uint64_t plan_ring(const struct events *ev)
 {
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-	return ringplan_bytes(sample_rate(ev), ev->record_bytes, ev->target->ncpus, ram);
-}
-
-uint64_t events_ring_ms(const struct events *ev)
-{
-	return ringplan_ms(ev->data_bytes, sample_rate(ev), ev->record_bytes);
+	return ringplan_bytes(events_rate(ev), ev->record_bytes, ev->target->ncpus, ram);
 }
 
 static uint64_t plan_record(const struct record_opts *o)

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "control.h"
 #include "drain.h"
+#include "event_attr.h"
 #include "execs.h"
 #include "info.h"
 #include "ledger.h"
