@@ -45,56 +45,6 @@ enum feature {
 
 /* ---- bytes ---- */
 
-const uint8_t *perfdata_bytes(struct perfdata_cursor *c, uint64_t len)
-{
-	const uint8_t *p = c->p;
-
-	if (c->bad || len > (uint64_t)(c->end - c->p)) {
-		c->bad = true;
-		return NULL;
-	}
-	c->p += len;
-	return p;
-}
-
-uint16_t perfdata_u16(struct perfdata_cursor *c)
-{
-	const uint8_t *p = perfdata_bytes(c, sizeof(uint16_t));
-	uint16_t v = 0;
-
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return c->swap ? __builtin_bswap16(v) : v;
-}
-
-uint32_t perfdata_u32(struct perfdata_cursor *c)
-{
-	const uint8_t *p = perfdata_bytes(c, sizeof(uint32_t));
-	uint32_t v = 0;
-
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return c->swap ? __builtin_bswap32(v) : v;
-}
-
-uint64_t perfdata_u64(struct perfdata_cursor *c)
-{
-	const uint8_t *p = perfdata_bytes(c, sizeof(uint64_t));
-	uint64_t v = 0;
-
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return c->swap ? __builtin_bswap64(v) : v;
-}
-
-const char *perfdata_cstr(struct perfdata_cursor *c)
-{
-	const uint8_t *p = c->p;
-	size_t len = c->bad ? 0 : strnlen((const char *)p, (size_t)(c->end - p));
-
-	return perfdata_bytes(c, len + 1) ? (const char *)p : NULL;
-}
-
 static struct perfdata_cursor range(const struct perfdata *pd, uint64_t off, uint64_t len)
 {
 	struct perfdata_cursor c = { .swap = pd->swap };
@@ -403,30 +353,6 @@ void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_
 	default:
 		break;
 	}
-}
-
-/* ---- damage ---- */
-
-void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r)
-{
-	if (!pd->bad++)
-		pd->first_bad = r->spot;
-}
-
-char *perfdata_type_text(uint32_t type)
-{
-	/* enum perf_event_type, from 1 on. */
-	static const char *const names[] = {
-		"MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "SAMPLE", "MMAP2", "AUX",
-		"ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL", "BPF_EVENT", "CGROUP",
-		"TEXT_POKE", "AUX_OUTPUT_HW_ID", "CALLCHAIN_DEFERRED",
-	};
-
-	const char *name = type - 1 < ARRAY_SIZE(names) ? names[type - 1] : "record";
-
-	if (type == PERFDATA_COMPRESSED || type == PERFDATA_COMPRESSED2)
-		name = type == PERFDATA_COMPRESSED ? "COMPRESSED" : "COMPRESSED2";
-	return xasprintf("%s (%" PRIu32 ")", name, type);
 }
 
 /* ---- the header ---- */

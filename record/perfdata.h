@@ -14,6 +14,7 @@
 
 #include "event.h"
 #include "hash.h"
+#include "perfdata_cursor.h"
 
 /* perf's own record types, behind the kernel's (enum perf_user_event_type). */
 enum {
@@ -27,20 +28,6 @@ enum {
 	PERFDATA_COMPRESSED = 81,
 	PERFDATA_COMPRESSED2 = 83,
 };
-
-/* A cursor over bytes in the file's order. A read past the end sets @bad and gives 0, as cursor.h does. */
-struct perfdata_cursor {
-	const uint8_t *p, *end;
-	bool swap, bad;
-};
-
-uint16_t perfdata_u16(struct perfdata_cursor *c);
-uint32_t perfdata_u32(struct perfdata_cursor *c);
-uint64_t perfdata_u64(struct perfdata_cursor *c);
-/* @len bytes in place, or NULL. */
-const uint8_t *perfdata_bytes(struct perfdata_cursor *c, uint64_t len);
-/* A string in place that ends in a NUL before the cursor's end, or NULL; the rest of its padding is not skipped. */
-const char *perfdata_cstr(struct perfdata_cursor *c);
 
 /* One event that was recorded (struct perf_event_attr). */
 struct perfdata_attr {
