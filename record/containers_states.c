@@ -16,6 +16,7 @@
 #include "nsopen.h"
 #include "procfs.h"
 #include "state_hints.h"
+#include "state_settings.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -95,7 +96,7 @@ static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw
 	scan_below(cs, rootfd, run, run_roots, ARRAY_SIZE(run_roots), only);
 	cs->trust = ROOT_UID;
 	if (!only)
-		state_dirs_add_user(&cs->dirs, rootfd, pw->pw_uid, pw->pw_name, pw->pw_dir);
+		state_settings_user(&cs->dirs, rootfd, &(struct state_user){ pw->pw_uid, pw->pw_name, pw->pw_dir });
 }
 
 static void scan_users(struct containers *cs, int rootfd, const char *only)

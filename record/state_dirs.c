@@ -1,4 +1,4 @@
-/* State directories (state_dirs.h): usual ones, settings, mounts. */
+/* The list of state directories (state_dirs.h), and those that mounts tell of. */
 #include "state_dirs.h"
 
 #include <errno.h>
@@ -11,26 +11,12 @@
 
 #include "nsopen.h"
 #include "state_hints.h"
-#include "state_settings.h"
 #include "util.h"
 #include "xalloc.h"
 
 #define DIRS_MAX 1024
 #define MOUNTINFO_MAX (16u << 20)
 #define ROOT_UID 0
-
-/* Where the runtimes keep their state by default; runtimes_scan() finds out what is there. */
-static const struct {
-	const char *path, *runtime;
-} usual[] = {
-	{ "/var/lib/docker", "docker" }, { "/var/snap/docker/common/var-lib-docker", "docker" },
-	{ "/run/docker/containerd/daemon", "docker" }, { "/run/docker/runtime-runc/moby", "docker" },
-	{ "/run/snap.docker/containerd/daemon", "docker" }, { "/run/snap.docker/runtime-runc/moby", "docker" },
-	{ "/var/lib/containers/storage", "podman" }, { "/run/containers/storage", "podman" },
-	{ "/run/containerd", "containerd" }, { "/run/k3s/containerd", "containerd" }, { "/run/k0s/containerd", "containerd" },
-	{ "/var/snap/microk8s/common/run/containerd", "containerd" },
-	{ "/run/runc", "runc" }, { "/run/crun", "crun" },
-};
 
 static void add_checked(struct state_dirs *sd, const char *path, const char *from, const char *runtime, uint32_t trust,
 			bool checked)
@@ -55,6 +41,11 @@ static void add_checked(struct state_dirs *sd, const char *path, const char *fro
 void state_dirs_add(struct state_dirs *sd, const char *path, const char *from, const char *runtime, uint32_t trust)
 {
 	add_checked(sd, path, from, runtime, trust, true);
+}
+
+void state_dirs_add_usual(struct state_dirs *sd, const char *path, const char *from, const char *runtime)
+{
+	add_checked(sd, path, from, runtime, ROOT_UID, false);
 }
 
 void state_dirs_fini(struct state_dirs *sd)
@@ -91,30 +82,6 @@ void state_dirs_add_mounts(struct state_dirs *sd)
 		return;
 	procfs_mountinfo(text, add_mount, sd);
 	free(text);
-}
-
-/* ---- all of them ---- */
-
-void state_dirs_find(struct state_dirs *sd, int rootfd, const char *roots)
-{
-	char *given = xstrdup(roots ? roots : ""), *save = NULL;
-
-	for (char *r = strtok_r(given, ":", &save); r; r = strtok_r(NULL, ":", &save)) {
-		char *full = r[0] == '/' ? NULL : realpath(r, NULL);
-
-		add_checked(sd, full ? full : r, "--runtime-root", "", ROOT_UID, false);
-		free(full);
-	}
-	free(given);
-	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-		add_checked(sd, usual[i].path, "", usual[i].runtime, ROOT_UID, false);
-	state_settings_system(sd, rootfd);
-	state_dirs_add_mounts(sd);
-}
-
-void state_dirs_add_user(struct state_dirs *sd, int rootfd, uint32_t uid, const char *name, const char *home)
-{
-	state_settings_user(sd, rootfd, &(struct state_user){ uid, name, home });
 }
 
 int state_dir_open(const struct state_dir *d, int rootfd, uint32_t *trust)

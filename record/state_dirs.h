@@ -44,10 +44,10 @@ void state_dirs_add_processes(struct state_dirs *sd, int rootfd, uint64_t most_n
  * may not be read, our own. 0: not known.
  */
 uint64_t state_host_ns(const char *kind, int procfd);
-/* Add what the settings of user @uid (@name, with this @home) tell: of docker and of podman without root. */
-void state_dirs_add_user(struct state_dirs *sd, int rootfd, uint32_t uid, const char *name, const char *home);
 /* Add one. @path is made absolute by nobody: a relative one is left out. At most 1024 are kept. */
 void state_dirs_add(struct state_dirs *sd, const char *path, const char *from, const char *runtime, uint32_t trust);
+/* The same for one that we or who started us chose: root's, whoever its owner is. */
+void state_dirs_add_usual(struct state_dirs *sd, const char *path, const char *from, const char *runtime);
 
 /* From its owner nobody can tell whose word it is. */
 #define STATE_DIR_DISTRUSTED (-EUSERS)

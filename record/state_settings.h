@@ -12,7 +12,7 @@ struct state_user {
 
 /* Of the usual files below the host's root. */
 void state_settings_system(struct state_dirs *sd, int rootfd);
-/* Of those in a user's home, symlinks within that only, and of the system's for users. */
+/* Of those in a user's home, symlinks within that only, and of the system's for users: docker and podman without root. */
 void state_settings_user(struct state_dirs *sd, int rootfd, const struct state_user *u);
 /* Of the file @path below @rootfd, which is STATE_HINT_JSON or _TOML. @from: what told of it, NULL = it is told by its path. */
 void state_settings_file(struct state_dirs *sd, int rootfd, enum state_hint what, const char *path, const char *from, uint32_t trust);
