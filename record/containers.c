@@ -4,31 +4,14 @@
  */
 #include "containers_priv.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cgroup_path.h"
-#include "facts.h"
 #include "hash.h"
-#include "nsopen.h"
-#include "procfs.h"
-#include "runtimes.h"
-#include "state_hints.h"
 #include "strbuf.h"
 #include "util.h"
 #include "xalloc.h"
-
-#define DEAD_MAX 100000	/* state files */
-
-static uint64_t hash_str(const char *s, size_t len)
-{
-	return hash_bytes(s, len);
-}
 
 static void container_fini(struct container *c)
 {
@@ -39,100 +22,7 @@ static void container_fini(struct container *c)
 		free(strings[i]);
 }
 
-/* Ids of lxc's and nspawn's containers are names, which others may have, too. */
-static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len)
-{
-	char *text = xstrndup(id, len);
-	uint64_t key = hash_str(id, len), *slot;
-	struct container *c;
-
-	if (len < 12)
-		key = hash_combine(key, hash_str(runtime, strlen(runtime)));
-	slot = u64map_put(&cs->by_id, key, NULL);
-	if (*slot && !strcmp(cs->all[*slot - 1].id, text)) {
-		free(text);
-		return &cs->all[*slot - 1];
-	}
-	XGROW(cs->all, cs->n, cs->cap);
-	c = &cs->all[cs->n++];
-	*slot = cs->n;
-	*c = (struct container){
-		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
-		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
-		.cgroup = xstrdup(""), .apart = xstrdup(""), .together = xstrdup(""),
-	};
-	return c;
-}
-
-/* The first who says it is right: they are asked in that order. */
-static void learn(char **to, const char *text)
-{
-	if ((*to)[0] || !text[0])
-		return;
-	free(*to);
-	*to = xstrdup(text);
-}
-
-static void set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len)
-{
-	uint64_t *slot = u64map_put(&cs->by_path, hash_str(path, len), NULL);
-
-	/* Of several the one that it is in: others were left behind by an earlier start. */
-	if (c->cgroup[0] && !containers_left(cs, c))
-		return;
-	free(c->cgroup);
-	c->cgroup = xstrndup(path, len);
-	*slot = (uint64_t)(c - cs->all) + 1;
-	*u64map_put(&cs->placed, hash_str(c->id, strlen(c->id)), NULL) = *slot;
-}
-
-/* ---- cgroupfs ---- */
-
-/*
- * nspawn in a unit that is not of its own making (--keep-unit): "web.service/payload" beside "web.service/supervisor", where it is itself
- * (src/nspawn/nspawn-cgroup.c of systemd). The unit's name is all that is there to call it by.
- */
-static bool is_kept_unit(const struct containers *cs, const char *path, struct cgroup_path *p)
-{
-	const char *payload = strstr(path, "/payload"), *name;
-	char other[PATH_MAX];
-	size_t len;
-
-	if (!payload || payload == path || (payload[8] && payload[8] != '/'))
-		return false;
-	len = (size_t)(payload - path);
-	if ((size_t)snprintf(other, sizeof(other), "%.*s/supervisor", (int)len, path + 1) >= sizeof(other) ||
-	    faccessat(cs->fs->fd, other, F_OK, 0))
-		return false;
-	name = memrchr(path, '/', len);
-	*p = (struct cgroup_path){
-		.runtime = "nspawn", .id = name + 1, .id_len = (size_t)(payload - name - 1),
-		.named = true, .own_len = len + 8,
-	};
-	if (p->id_len > 8 && !memcmp(payload - 8, ".service", 8))
-		p->id_len -= 8;
-	return true;
-}
-
-bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p)
-{
-	return cgroup_path_parse(path, p) || is_kept_unit(cs, path, p);
-}
-
-static void note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
-{
-	struct container *c = by_id(cs, p->runtime, p->id, p->id_len);
-	char name[256];
-
-	set_cgroup(cs, c, path, p->own_len);
-	c->stated |= p->named;
-	learn(&c->runtime, p->runtime);
-	learn(&c->pod_uid, p->pod_uid);
-	if (p->named) {
-		cgroup_path_unescape(p->id, p->id_len, name, sizeof(name));
-		learn(&c->name, name);
-	}
-}
+/* ---- the snapshot ---- */
 
 static void note_group(void *ctx, uint64_t id, const char *path)
 {
@@ -140,163 +30,16 @@ static void note_group(void *ctx, uint64_t id, const char *path)
 	struct cgroup_path p;
 
 	(void)id;
-	u64map_put(&cs->walked, hash_str(path, strlen(path)), NULL);
+	u64map_put(&cs->walked, containers_hash(path, strlen(path)), NULL);
 	if (containers_parse(ctx, path, &p) && !path[p.own_len])
-		note_path(ctx, path, &p);
+		containers_note_path(ctx, path, &p);
 }
-
-/* ---- what runtimes say ---- */
-
-/* The cgroup that @stated means, below the hierarchy; NULL when it is none. systemd's driver: "slice:prefix:id". */
-static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
-{
-	size_t len = strlen(fs->mount);
-
-	if (stated[0] != '/' || strchr(stated, ':'))
-		return NULL;
-	if (!strncmp(stated, fs->mount, len) && stated[len] == '/')
-		return stated + len;
-	return stated;
-}
-
-/* A process that is gone does not come back, and another one of its number began later. */
-static void note_dead(struct containers *cs, const struct runtime_entry *e)
-{
-	if (!e->file || !e->start_ticks)
-		return;
-	if (cs->dead.n >= DEAD_MAX)
-		u64map_clear(&cs->dead);
-	u64map_put(&cs->dead, e->file, NULL);
-}
-
-/* The cgroup of process @e->pid, into @path. False when it is gone, or another one than @e means. */
-static bool path_of_process(struct containers *cs, const struct runtime_entry *e, char path[PATH_MAX])
-{
-	int procfd = e->pid ? nsopen_process(e->pid) : -1;
-	char *text;
-	bool ok;
-
-	if (procfd == -ENOENT)
-		note_dead(cs, e);
-	if (procfd < 0)
-		return false;
-	text = facts_text(procfd, "cgroup");
-	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
-	     (e->start_ticks ? facts_started_at(procfd, e->start_ticks) : facts_running(procfd));
-	free(text);
-	close(procfd);
-	return ok;
-}
-
-/* Who manages a container that runs keeps its own state where the bundle is. */
-static void take_bundle(struct containers *cs, const struct runtime_entry *e)
-{
-	char dir[PATH_MAX];
-
-	if (state_hint_bundle(e->bundle, dir, sizeof(dir)))
-		state_dirs_add(&cs->dirs, dir, e->runtime, "", cs->trust);
-}
-
-/*
- * Its first process, and the cgroup of a container whose path shows no id. A pid may be another process's by
- * now: the start time says so, or that it is where the container should be.
- */
-static void find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
-{
-	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
-	char path[PATH_MAX];
-
-	/* Its first process is still to come, or to be written down. */
-	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
-		set_cgroup(cs, c, stated, strlen(stated));
-	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
-		return;
-	take_bundle(cs, e);
-	/* It was told to make no cgroup (podman --cgroups=disabled): the process is in that of who started it. */
-	if (!e->cgroup[0] && e->start_ticks) {
-		if (cs->trust == ROOT_UID || containers_is_users(path, cs->trust)) {
-			c->outside = e->pid;
-			c->outside_uid = cs->trust;
-		}
-		return;
-	}
-	/* Its first process may have moved further down. */
-	if (!c->cgroup[0] && stated && cgroup_path_within(path, stated))
-		found = stated;
-	else if (!c->cgroup[0] && !stated && e->start_ticks)
-		found = path;
-	/* A user's without a cgroup of its own shares that of the user's session. */
-	if (found && cs->trust == ROOT_UID)
-		set_cgroup(cs, c, found, strlen(found));
-	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup))
-		return;
-	c->pid = e->pid;
-	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;
-}
-
-/* In a part of the hierarchy that systemd gave to this user. */
-bool containers_is_users(const char *cgroup, uint32_t uid)
-{
-	char slice[48];
-
-	snprintf(slice, sizeof(slice), "/user-%" PRIu32 ".slice/", uid);
-	return strstr(cgroup, slice) != NULL;
-}
-
-/* containerd's and its runc's id are the same, and may be short. */
-static struct container *of_entry(struct containers *cs, const struct runtime_entry *e)
-{
-	const uint64_t *slot = e->pid ? u64map_get(&cs->by_pid, e->pid) : NULL;
-
-	if (slot && !strcmp(cs->all[*slot - 1].id, e->id))
-		return &cs->all[*slot - 1];
-	return by_id(cs, e->runtime, e->id, strlen(e->id));
-}
-
-void containers_note(void *ctx, const struct runtime_entry *e)
-{
-	struct containers *cs = ctx;
-	struct container *c = of_entry(cs, e);
-
-	find_process(cs, c, e);
-	/* What a user writes about containers that are not his own is not believed. */
-	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust) && !(c->outside && c->outside_uid == cs->trust))
-		return;
-	c->stated = true;
-	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");
-	/* Who manages it, not who started it on behalf of that. */
-	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
-		free(c->runtime);
-		c->runtime = xstrdup(e->runtime);
-	}
-	learn(&c->runtime, e->runtime);
-	learn(&c->name, e->name);
-	learn(&c->image, e->image);
-	learn(&c->pod, e->pod);
-	learn(&c->pod_ns, e->pod_ns);
-	learn(&c->pod_uid, e->pod_uid);
-	c->sandbox |= e->sandbox;
-}
-
-bool containers_settled(void *ctx, const char *id, uint64_t file)
-{
-	const struct containers *cs = ctx;
-	const uint64_t *slot;
-
-	if (file && u64map_get(&cs->dead, file))
-		return true;
-	slot = u64map_get(&cs->placed, hash_str(id, strlen(id)));
-	/* One that runs may be made anew elsewhere. */
-	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
-}
-
-/* ---- the snapshot ---- */
 
 /* What is left to say about @c when nobody says more. */
 static void finish(struct container *c)
 {
 	c->unnamed |= containers_unnamed(c);
-	learn(&c->name, c->sandbox ? "pause" : c->id);
+	container_learn(&c->name, c->sandbox ? "pause" : c->id);
 }
 
 /* The order of names as recordings have them. */
@@ -412,8 +155,8 @@ static void index_again(struct containers *cs)
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct container *c = &cs->all[i];
 
-		*u64map_put(&cs->by_path, hash_str(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
-		*u64map_put(&cs->placed, hash_str(c->id, strlen(c->id)), NULL) = i + 1;
+		*u64map_put(&cs->by_path, containers_hash(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
+		*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = i + 1;
 	}
 }
 
@@ -448,7 +191,7 @@ static uint64_t hash_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return hash_str(path, slash ? (size_t)(slash - path) : 0);
+	return containers_hash(path, slash ? (size_t)(slash - path) : 0);
 }
 
 /* Drops what has no cgroup, and pods of podman in a cgroup of their own: containers by their path, but no runtime knows them. */
@@ -462,7 +205,7 @@ static size_t keep_running(struct containers *cs)
 			u64map_put(&pods, hash_parent(cs->all[i].cgroup), NULL);
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct container *c = &cs->all[i];
-		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, hash_str(c->cgroup, strlen(c->cgroup)));
+		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, containers_hash(c->cgroup, strlen(c->cgroup)));
 
 		if (c->cgroup[0] && !pod) {
 			cs->all[kept++] = cs->all[i];
@@ -579,7 +322,7 @@ const struct container *containers_outside(const struct containers *cs, size_t *
 static const struct container *known_above(const struct containers *cs, const char *path)
 {
 	for (size_t len = strlen(path); len;) {
-		uint64_t *slot = u64map_get(&cs->by_path, hash_str(path, len));
+		uint64_t *slot = u64map_get(&cs->by_path, containers_hash(path, len));
 
 		if (slot && *slot && strlen(cs->all[*slot - 1].cgroup) == len &&
 		    !memcmp(cs->all[*slot - 1].cgroup, path, len))
@@ -608,7 +351,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 	if (!containers_parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
 		return c;
 	id = xstrndup(p.id, p.id_len);
-	note_path(cs, path, &p);
+	containers_note_path(cs, path, &p);
 	containers_look(cs, cs->sorted, id);
 	free(id);
 	finish_new(cs);
@@ -617,7 +360,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 
 bool containers_walked(const struct containers *cs, const char *path)
 {
-	return u64map_get(&cs->walked, hash_str(path, strlen(path)));
+	return u64map_get(&cs->walked, containers_hash(path, strlen(path)));
 }
 
 void containers_begun(struct containers *cs)

@@ -1,4 +1,4 @@
-/* What containers.c and containers_states.c share. */
+/* What containers.c (the snapshot) and containers_states.c (where the state is) share: the table below both, containers_table.c. */
 #ifndef NSPROF_CONTAINERS_PRIV_H
 #define NSPROF_CONTAINERS_PRIV_H
 
@@ -31,6 +31,13 @@ struct containers {
 	const char *begun;		/* a cgroup that was made since the snapshot; NULL = none in particular */
 };
 
+/* ---- containers_table.c ---- */
+
+uint64_t containers_hash(const char *s, size_t len);
+/* Owned string @to becomes @text if it is still "": the first who says it is right. */
+void container_learn(char **to, const char *text);
+/* There is a container's cgroup at @path, as it parses. */
+void containers_note_path(struct containers *cs, const char *path, const struct cgroup_path *p);
 /* cgroup_path_parse(), and nspawn's kept units. */
 bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p);
 /* For runtimes_scan(): takes what an entry says, as far as cs->trust may say it. @ctx: the containers. */
@@ -39,6 +46,8 @@ void containers_note(void *ctx, const struct runtime_entry *e);
 bool containers_settled(void *ctx, const char *id, uint64_t file);
 /* In a part of the hierarchy that systemd gave to this user. */
 bool containers_is_users(const char *cgroup, uint32_t uid);
+
+/* ---- containers_states.c ---- */
 
 /*
  * Looks for what runtimes say of containers; @only: of the one of this id, which came after the snapshot. Of those from @from on

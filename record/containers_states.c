@@ -21,7 +21,6 @@
 #include "xalloc.h"
 
 #define USERS_MAX 4096
-#define EVENTS_MAX 4096
 #define MOUNTINFO_MAX (1u << 20)	/* of a container */
 #define ROOTS_MAX 64	/* containers whose own root is looked at */
 #define MEMBERS_MAX 16	/* processes of one container that are asked for that */
@@ -232,25 +231,6 @@ bool containers_populated(const struct containers *cs, const struct container *c
 
 	find_members(cs, c, &m);
 	return m.n;
-}
-
-bool containers_left(const struct containers *cs, const struct container *c)
-{
-	char path[PATH_MAX], *text;
-	bool empty;
-	int fd, err;
-
-	if (c->pid || !c->cgroup[0] || (size_t)snprintf(path, sizeof(path), "%s/cgroup.events", c->cgroup + 1) >= sizeof(path))
-		return false;
-	/* v2 counts processes of other pid namespaces, too; v1 shows nothing of those in cgroups below. */
-	fd = openat(cs->fs->fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	text = nsopen_slurp(fd, EVENTS_MAX, NULL, &err);
-	close(fd);
-	empty = text && strstr(text, "populated 0");
-	free(text);
-	return empty;
 }
 
 /*
