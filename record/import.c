@@ -380,7 +380,7 @@ static void take_cgroup(struct import *im, struct perfdata_cursor *c)
 	const char *path = perfdata_cstr(c);
 
 	if (!c->bad)
-		sink_cgroup(im->sink, id, path);
+		sink_cgroups_add(&im->sink->cgroups, id, path);
 }
 
 static int take(void *ctx, const struct perfdata_record *r)

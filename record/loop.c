@@ -314,8 +314,8 @@ enum loop_end loop_run(struct loop *l)
 		l->sink->ledger->woken++;
 		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
 		standstill_drained(&l->still, last, ledger_missed(l->sink->ledger));
-		if (l->sink->facts)
-			cgroup_facts_round(l->sink->facts);
+		if (l->sink->cgroups.facts)
+			cgroup_facts_round(l->sink->cgroups.facts);
 		err = rec_writer_tick(l->sink->w, last);
 		if (err < 0 && !l->sink->err)
 			l->sink->err = err;
@@ -346,8 +346,8 @@ enum loop_end loop_run(struct loop *l)
 			if (++ticks % WATCH_TICKS == 0) {
 				watch_check(&away, l->on,
 					    l->enabled_at ? last - l->enabled_at : 0);
-				if (l->sink->facts)
-					cgroup_facts_watch(l->sink->facts);
+				if (l->sink->cgroups.facts)
+					cgroup_facts_watch(l->sink->cgroups.facts);
 				proctab_let_go(l->sink->pt, last);
 			}
 			if (l->ev->target->kind != TARGET_COMMAND && events_all_gone(l->ev)) {

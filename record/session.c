@@ -223,7 +223,7 @@ static void write_cgroup(void *ctx, uint64_t id, const char *path)
 {
 	struct session *s = ctx;
 
-	sink_cgroup(s->sink, id, path);
+	sink_cgroups_add(&s->sink->cgroups, id, path);
 }
 
 /* The process of a thread; 0 when it is gone. */
@@ -337,16 +337,16 @@ static int open_writer(struct session *s)
 	if (s->target.fs.fd >= 0)
 		s->facts = cgroup_facts_new(&s->target.fs, &s->target.cgroups, s->target.containers,
 					    s->o->runtime_roots, s->w);
-	s->sink->facts = s->facts;
+	s->sink->cgroups.facts = s->facts;
 	if (s->facts) {
 		lookup_first(cgroup_facts_lookup(s->facts));
 		lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
 	}
-	s->sink->root_unsure = s->ev.reach != CGROUP_REACH_ALL;
+	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
 	s->sink->shared_side = s->ev.shared_side;
 	if (s->ev.by_cgroup_id)
-		sink_filter(s->sink, &s->target.cgroups);
+		s->sink->cgroups.filter = &s->target.cgroups;
 	s->spool = (struct spool){
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
 		.ledger = &s->ledger,

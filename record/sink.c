@@ -1,10 +1,8 @@
 #include "sink.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf_layout.h"
@@ -14,8 +12,6 @@
 
 /* End of user addresses with four-level paging; stacks end there with five levels as well. */
 #define USER_END 0x7ffffffff000ull
-/* BPF programs loaded while we record and still there; a lost record must not add up. */
-#define KSYMS_MAX 16384
 
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
 		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
@@ -24,9 +20,9 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	struct sink *s = xcalloc(1, sizeof(*s));
 
 	s->opts = o;
-	s->fs = fs;
 	s->pt = pt;
 	s->w = w;
+	sink_cgroups_init(&s->cgroups, fs, pt, w);
 	s->ledger = ledger;
 	s->has_cgroup = has_cgroup;
 	s->leave_own = !o->include_self;
@@ -45,15 +41,10 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 
 void sink_free(struct sink *s)
 {
-	uint64_t key, val;
-	size_t it = 0;
-
 	if (!s)
 		return;
-	while (u64map_next(&s->cgroups, &it, &key, &val))
-		free((void *)(uintptr_t)val);
-	for (it = 0; u64map_next(&s->ksyms, &it, &key, &val);)
-		free((void *)(uintptr_t)val);
+	sink_cgroups_fini(&s->cgroups);
+	sink_ksyms_fini(&s->ksyms);
 	while (s->n)
 		maskset_release(&s->slot[--s->n].held);
 	maskers_free(s->maskers);
@@ -62,186 +53,13 @@ void sink_free(struct sink *s)
 	free(s->slot);
 	free(s->jobs);
 	seen_free(s->seen);
-	u64map_fini(&s->cgroups);
-	u64map_fini(&s->ksyms);
 	free(s);
-}
-
-static void written(struct sink *s, int err)
-{
-	if (err < 0 && !s->err)
-		s->err = err;
-}
-
-void sink_filter(struct sink *s, const struct cgroup_list *chosen)
-{
-	s->filter = chosen;
-}
-
-static void cgroup_met(struct sink *s, uint64_t id, struct sink_cgroup *cg)
-{
-	const struct ev_cgroup ev = { id, cg->path };
-
-	cg->segment = s->segment;
-	if (cg->path[0] && !cg->outside)
-		written(s, rec_writer_cgroup(s->w, &ev));
-}
-
-static bool is_outside(const struct sink *s, const char *path)
-{
-	return s->filter && (!path[0] || !cgroup_list_find(s->filter, path));
-}
-
-void sink_filter_again(struct sink *s)
-{
-	uint64_t id, val;
-	size_t it = 0;
-
-	while (u64map_next(&s->cgroups, &it, &id, &val)) {
-		struct sink_cgroup *cg = (struct sink_cgroup *)(uintptr_t)val;
-
-		if (!cg->outside || is_outside(s, cg->path))
-			continue;
-		cg->outside = false;
-		cgroup_met(s, id, cg);
-	}
-}
-
-/*
- * @path "": it has no name that we could learn. Those of the target were looked up, so what has no
- * name any more is not of it.
- */
-static struct sink_cgroup *add_cgroup(struct sink *s, uint64_t id, const char *path)
-{
-	struct sink_cgroup *cg = xcalloc(1, sizeof(*cg) + strlen(path) + 1);
-
-	memcpy(cg->path, path, strlen(path));
-	cg->outside = is_outside(s, path);
-	*u64map_put(&s->cgroups, id, NULL) = (uintptr_t)cg;
-	cgroup_met(s, id, cg);
-	return cg;
-}
-
-void sink_cgroup(struct sink *s, uint64_t id, const char *path)
-{
-	if (!u64map_get(&s->cgroups, id))
-		add_cgroup(s, id, path);
-}
-
-void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx)
-{
-	s->on_cgroup = fn;
-	s->on_cgroup_ctx = ctx;
-}
-
-/*
- * Is a sample of process @pid in cgroup @id wanted? Names of cgroups that are older than the recording are looked up
- * when a sample needs them.
- */
-static bool cgroup_wanted(struct sink *s, uint64_t id, uint32_t pid)
-{
-	struct sink_cgroup *cg;
-	const uint64_t *slot;
-	char path[PATH_MAX];
-
-	if (!id)
-		return !s->filter;
-	slot = u64map_get(&s->cgroups, id);
-	if (slot) {
-		cg = (struct sink_cgroup *)(uintptr_t)*slot;
-		if (cg->segment != s->segment)
-			cgroup_met(s, id, cg);
-	} else {
-		if (cgroup_path_by_id(s->fs, id, path, sizeof(path)))
-			path[0] = '\0';
-		cg = add_cgroup(s, id, path);
-	}
-	if (cg->sampled != s->segment + 1 && !cg->outside) {
-		cg->sampled = s->segment + 1;
-		if (s->facts)
-			cgroup_facts_met(s->facts, id, cg->path, pid);
-	}
-	return !cg->outside;
-}
-
-/*
- * The cgroup that process @pid was seen in, for a sample that says the root's only because perf_event does not reach
- * further. 0: not known yet.
- */
-static uint64_t cgroup_of(const struct sink *s, uint32_t pid)
-{
-	const char *path = proctab_cgroup(s->pt, pid);
-	struct stat st;
-
-	if (!strcmp(path, "/"))
-		return CGROUP_ROOT_ID;
-	/* Outside of what our cgroup namespace shows. */
-	if (!path[0] || !strncmp(path, "/..", 3))
-		return 0;
-	return fstatat(s->fs->fd, path + 1, &st, 0) ? 0 : st.st_ino;
-}
-
-/* Names of a target's own cgroups stay: when they cannot be looked up any more they decide what is left
- * out. */
-static void forget_cgroups(struct sink *s)
-{
-	struct u64map live = U64MAP_INIT;
-	uint64_t id, val;
-	size_t it = 0;
-
-	while (u64map_next(&s->cgroups, &it, &id, &val)) {
-		struct sink_cgroup *cg = (struct sink_cgroup *)(uintptr_t)val;
-
-		if ((s->filter && !cg->outside) || (cg->segment == s->segment && cg->path[0]))
-			*u64map_put(&live, id, NULL) = val;
-		else
-			free(cg);
-	}
-	u64map_fini(&s->cgroups);
-	s->cgroups = live;
-}
-
-/* ---- kernel symbols that come and go ---- */
-
-void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)
-{
-	uint64_t *slot = u64map_get(&s->ksyms, ev->addr);
-	struct sink_ksym *ks;
-
-	seen_forget(s->seen, SEEN_KERNEL);
-	if (slot) {
-		free((void *)(uintptr_t)*slot);
-		u64map_del(&s->ksyms, ev->addr);
-	}
-	if (!ev->gone && s->ksyms.n < KSYMS_MAX) {
-		ks = xcalloc(1, sizeof(*ks) + strlen(ev->name) + 1);
-		ks->len = ev->len;
-		memcpy(ks->name, ev->name, strlen(ev->name));
-		*u64map_put(&s->ksyms, ev->addr, NULL) = (uintptr_t)ks;
-	}
-	written(s, rec_writer_ksymbol(s->w, ev));
-}
-
-/* Those in force, for whoever reads the new segment only. */
-static void write_ksyms(struct sink *s, uint64_t time)
-{
-	uint64_t addr, val;
-	size_t it = 0;
-
-	while (u64map_next(&s->ksyms, &it, &addr, &val)) {
-		const struct sink_ksym *ks = (const struct sink_ksym *)(uintptr_t)val;
-		const struct ev_ksymbol ev = {
-			.time = time, .addr = addr, .len = ks->len, .name = ks->name,
-		};
-
-		written(s, rec_writer_ksymbol(s->w, &ev));
-	}
 }
 
 void sink_end(struct sink *s, bool last)
 {
-	if (s->facts && !s->err)
-		cgroup_facts_cut(s->facts, last);
+	if (s->cgroups.facts && !s->err)
+		cgroup_facts_cut(s->cgroups.facts, last);
 }
 
 void sink_cut(struct sink *s, uint64_t now_ns)
@@ -251,11 +69,10 @@ void sink_cut(struct sink *s, uint64_t now_ns)
 	};
 
 	seen_forget_all(s->seen);
-	forget_cgroups(s);
-	s->segment++;
-	write_ksyms(s, now_ns);
+	sink_cgroups_cut(&s->cgroups);
+	sink_written(s, sink_ksyms_write(&s->ksyms, s->w, now_ns));
 	if (ev.level != PRESSURE_NONE)
-		written(s, rec_writer_pressure(s->w, &ev));
+		sink_written(s, rec_writer_pressure(s->w, &ev));
 }
 
 static bool is_code(const struct maskset *ms, uint64_t addr)
@@ -407,7 +224,7 @@ void sink_flush(struct sink *s)
 			ledger_sample(s->ledger, LEDGER_DROPPED, &sl->raw.in);
 			continue;
 		}
-		written(s, err);
+		sink_written(s, err);
 		if (!err)
 			count_kept(s, &sl->raw.in);
 	}
@@ -437,14 +254,11 @@ void sink_take(struct sink *s)
 	struct sink_slot *sl = &s->slot[s->n];
 	struct sample_in *in = &sl->raw.in;
 
-	if (s->root_unsure && in->cgroup == CGROUP_ROOT_ID)
-		in->cgroup = cgroup_of(s, in->pid);
-	/* No cgroup has that id: the kernel lost it. */
-	if (!in->cgroup)
-		in->cgroup = proctab_cgroup_id(s->pt, in->pid);
-	if ((s->leave_own && in->pid == s->own_pid) || !cgroup_wanted(s, in->cgroup, in->pid)) {
+	if (!in->cgroup || (s->cgroups.root_unsure && in->cgroup == CGROUP_ROOT_ID))
+		in->cgroup = sink_cgroups_guess(&s->cgroups, in->cgroup, in->pid);
+	if ((s->leave_own && in->pid == s->own_pid) || !sink_cgroups_wanted(&s->cgroups, in->cgroup, in->pid)) {
 		/* Where the kernel picks, we were in one of the cgroups ourselves. */
-		if (!s->filter)
+		if (!s->cgroups.filter)
 			count_chosen(s, in);
 		ledger_sample(s->ledger, LEDGER_OWN, in);
 		return;
@@ -488,7 +302,7 @@ void sink_pressure(struct sink *s, uint64_t now, unsigned int rings)
 		return;
 	ev = (struct ev_pressure){ .time = now, .level = p->level, .cause = p->cause };
 	rec_writer_effort(s->w, p->level);
-	written(s, rec_writer_pressure(s->w, &ev));
+	sink_written(s, rec_writer_pressure(s->w, &ev));
 }
 
 void sink_settle(struct sink *s)

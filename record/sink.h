@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 #include "cgroup.h"
-#include "cgroup_facts.h"
-#include "hash.h"
 #include "ledger.h"
 #include "maskers.h"
 #include "pressure.h"
@@ -23,6 +21,8 @@
 #include "record_opts.h"
 #include "sample_parse.h"
 #include "seen.h"
+#include "sink_cgroups.h"
+#include "sink_ksyms.h"
 
 /* Samples masked together when there are helpers; else each by itself. */
 #define SINK_BATCH 256u
@@ -36,43 +36,23 @@ struct sink_slot {		/* a sample on its way */
 	const struct ring *ring;	/* borrowed; where it lies; NULL: elsewhere */
 };
 
-/* What is known of a cgroup by its id. */
-struct sink_cgroup {
-	bool outside;			/* its samples are not wanted */
-	uint32_t segment;		/* in which it was met last */
-	uint32_t sampled;		/* 1 + the one in which it had its last first sample; 0 = never */
-	char path[];			/* "" = its name cannot be had */
-};
-
-struct sink_ksym {
-	uint32_t len;
-	char name[];
-};
-
 struct sink {
 	const struct record_opts *opts;		/* borrowed, as all pointers here unless noted */
-	const struct cgroup_fs *fs;
 	struct proctab *pt;
 	struct rec_writer *w;
 	struct ledger *ledger;
 	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
 	bool shared_side;		/* side-band comes among the samples: what was lost there may be either */
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
-	bool root_unsure;		/* samples may name the root for any cgroup (cgroup_perf.h) */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
 	int err;			/* first write error, negative errno: the end of writing */
 	struct pressure pressure;
 	struct seen *seen;		/* owned */
-	void (*on_cgroup)(void *ctx, const char *path);	/* NULL = nobody wants to know */
-	void *on_cgroup_ctx;
-	struct cgroup_facts *facts;	/* NULL = none are taken */
+	struct sink_cgroups cgroups;
+	struct sink_ksyms ksyms;
 	uint64_t begun, ended;		/* threads, as side-band tells */
 	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
-	const struct cgroup_list *filter;	/* samples outside of these are left out; NULL = all are wanted */
-	struct u64map cgroups;		/* id to owned struct sink_cgroup * */
-	struct u64map ksyms;		/* address to owned struct sink_ksym *: those in force */
-	uint32_t segment;
 	struct maskers *maskers;	/* owned */
 	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
 	struct stack_words *words;	/* owned; of each of them; NULL with @recents */
@@ -88,23 +68,18 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 		      unsigned int helpers);
 void sink_free(struct sink *s);
 
-/* Leave out what is in none of @chosen (borrowed). */
-void sink_filter(struct sink *s, const struct cgroup_list *chosen);
+/* Of a write: 0, or negative errno. */
+static inline void sink_written(struct sink *s, int err)
+{
+	if (err < 0 && !s->err)
+		s->err = err;
+}
 
 /* The segment ends, @last: with the recording. What is known of its cgroups only now is written. */
 void sink_end(struct sink *s, bool last);
 
-/*
- * A new segment begins: what samples refer to has to be written again. Names of cgroups that had no
- * sample in the segment that ended are forgotten.
- */
+/* A new segment begins: what samples refer to has to be written again. */
 void sink_cut(struct sink *s, uint64_t now_ns);
-
-/* A BPF program or trampoline that came or went. */
-void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
-
-/* A cgroup known beforehand. */
-void sink_cgroup(struct sink *s, uint64_t id, const char *path);
 
 /*
  * A sample from elsewhere than a ring: fill in what this returns, as sample_parse() does, and sink_take() it. Its pointers have
@@ -112,15 +87,6 @@ void sink_cgroup(struct sink *s, uint64_t id, const char *path);
  */
 struct raw_sample *sink_slot(struct sink *s);
 void sink_take(struct sink *s);
-
-/* The target has more cgroups: what was left out by sink_filter() may be wanted from now on. */
-void sink_filter_again(struct sink *s);
-
-/*
- * @fn is called with the path of each cgroup that is made from now on (PERF_RECORD_CGROUP, for which the kernel
- * needs FEAT_CGROUP), in the midst of a drain: it may look, remember, and nothing else.
- */
-void sink_on_cgroup(struct sink *s, void (*fn)(void *ctx, const char *path), void *ctx);
 
 /*
  * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came from,

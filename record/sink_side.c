@@ -18,8 +18,8 @@ void sink_comm(struct sink *s, const struct ev_comm *ev)
 {
 	if (ev->exec)
 		seen_forget(s->seen, ev->pid);
-	if (ev->exec && s->facts)
-		cgroup_facts_exec(s->facts, ev->pid);
+	if (ev->exec && s->cgroups.facts)
+		cgroup_facts_exec(s->cgroups.facts, ev->pid);
 	proctab_comm(s->pt, ev);
 }
 
@@ -36,10 +36,17 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 {
 	if (ev->pid == ev->tid)
 		seen_forget(s->seen, ev->pid);
-	if (s->facts && ev->pid == ev->tid)
-		cgroup_facts_exit(s->facts, proctab_cgroup(s->pt, ev->pid));
+	if (s->cgroups.facts && ev->pid == ev->tid)
+		cgroup_facts_exit(s->cgroups.facts, proctab_cgroup(s->pt, ev->pid));
 	s->ended++;
 	proctab_exit(s->pt, ev);
+}
+
+void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)
+{
+	seen_forget(s->seen, SEEN_KERNEL);
+	sink_ksyms_take(&s->ksyms, ev);
+	sink_written(s, rec_writer_ksymbol(s->w, ev));
 }
 
 static void side_mmap(struct sink *s, struct cursor *c, uint64_t time)
@@ -131,11 +138,7 @@ static void side_cgroup(struct sink *s, struct cursor *c)
 
 	if (!cursor_ok(c))
 		return;
-	sink_cgroup(s, id, path);
-	if (s->on_cgroup)
-		s->on_cgroup(s->on_cgroup_ctx, path);
-	if (s->facts)
-		cgroup_facts_born(s->facts, id);
+	sink_cgroups_made(&s->cgroups, id, path);
 }
 
 static uint32_t record_cpu(const struct perf_event_header *h)

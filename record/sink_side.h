@@ -20,5 +20,7 @@ void sink_mmap(struct sink *s, const struct kmmap *m);
 void sink_comm(struct sink *s, const struct ev_comm *ev);
 void sink_fork(struct sink *s, const struct ev_task *ev);
 void sink_exit(struct sink *s, const struct ev_task *ev);
+/* A BPF program or trampoline that came or went. */
+void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev);
 
 #endif

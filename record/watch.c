@@ -45,19 +45,19 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 	memset(h, 0, sizeof(*h));
 	h->ev = ev;
 	h->sink = sink;
-	h->segment = sink->segment;
+	h->segment = sink->cgroups.segment;
 	h->fd = -1;
-	pickup_init(&h->pickup, ev, sink->facts ? cgroup_facts_lookup(sink->facts) : NULL);
+	pickup_init(&h->pickup, ev, sink->cgroups.facts ? cgroup_facts_lookup(sink->cgroups.facts) : NULL);
 	if (target_is_tasks(ev->target))
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
 	h->away = xcalloc(ev->target->nall, sizeof(*h->away));
-	sink_on_cgroup(sink, on_cgroup, h);
+	sink_cgroups_on_made(&sink->cgroups, on_cgroup, h);
 }
 
 void watch_fini(struct watch *h)
 {
-	sink_on_cgroup(h->sink, NULL, NULL);
+	sink_cgroups_on_made(&h->sink->cgroups, NULL, NULL);
 	if (h->fd >= 0)
 		close(h->fd);
 	free(h->away);
@@ -94,7 +94,7 @@ static void note_again(struct watch *h)
 {
 	const struct target *t = h->ev->target;
 
-	h->segment = h->sink->segment;
+	h->segment = h->sink->cgroups.segment;
 	for (uint32_t c = 0; h->away && c < t->ncpus; c++)
 		if (h->away[c])
 			note_away(h, c);
@@ -177,7 +177,7 @@ static void name_cgroup(void *ctx, uint64_t id, const char *path)
 {
 	const struct watch *h = ctx;
 
-	sink_cgroup(h->sink, id, path);
+	sink_cgroups_add(&h->sink->cgroups, id, path);
 }
 
 /* Side-band tells of those that are born there, but not of one that moved in. */
@@ -256,7 +256,7 @@ static void cgroup_arrived(void *ctx, const struct cgroup *cg, int err)
 	}
 	pr_info("cgroup '%s' (%s) came after %.1f s and is sampled from now on%s", cg->path, cg->name, a->since,
 		at_rate(h, rate, sizeof(rate)));
-	sink_filter_again(h->sink);
+	sink_cgroups_filter_again(&h->sink->cgroups);
 	cgroup_walk(cg, name_cgroup, read_process, h);
 }
 
@@ -265,7 +265,7 @@ void watch_made(struct watch *h, bool on, uint64_t since_ns)
 	const struct target *t = h->ev->target;
 	struct arrival a = { h, (double)since_ns / 1e9 };
 
-	if (h->segment != h->sink->segment)
+	if (h->segment != h->sink->cgroups.segment)
 		note_again(h);
 	if (h->made) {
 		h->made = false;
