@@ -30,7 +30,7 @@ struct proc {
 	 * (load_elf_binary() in fs/binfmt_elf.c). For processes that are gone before /proc tells; 0 = unknown.
 	 */
 	uint32_t exe;			/* id in the interner, " (deleted)" included */
-	uint64_t exe_wait;		/* awaited: 1 + proctab.lost at the exec; 0 = not */
+	uint64_t exe_wait;		/* awaited: 1 + proc_side.lost at the exec; 0 = not */
 	struct mapset *maps;		/* one reference; never NULL */
 	bool known;			/* maps has all executable mappings there are */
 	bool kthread;			/* kernel thread or idle: has none */
@@ -48,7 +48,7 @@ struct proc {
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
 	uint64_t exec_time;		/* ns, of the exec the image began with; 0 = not seen */
 	uint64_t refresh_time;		/* ns, when its maps were last read again */
-	uint64_t lost_seen;		/* proctab.lost when it was last known what image it runs */
+	uint64_t lost_seen;		/* proc_side.lost when it was last known what image it runs */
 	uint64_t lost_time;		/* ns, when that was last asked for because of a loss; 0 = never */
 	uint64_t dead_time;		/* ns, of the latest EXIT, or of the latest sample after it */
 	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
@@ -64,55 +64,73 @@ struct proc {
 	struct proc *dead_prev, *dead_next;
 };
 
-struct letgo;
-
-struct proctab {
-	struct rec_writer *w;	/* borrowed */
-	struct u64map procs;	/* pid to struct proc * */
+/* The files behind mappings: found, proved, held. */
+struct proc_files {
 	struct intern *paths;
 	struct dsotab dsos;
 	struct pins pins;
-	struct threads threads;
-	uint32_t segment;	/* what is written now; 1 and up */
-	/* All sets of addresses are of this segment; proctab_cut() turns them into a list. */
-	struct u64map kernel;	/* set of kernel addresses seen */
-	size_t nseen;		/* addresses in all sets */
-	uint64_t leaf_samples;	/* samples in all maps of leafs */
-	bool nested;		/* proctab_nested() */
-	bool detached;		/* proctab_detach() */
+	struct rootpin *own;	/* our root, for what our child runs; NULL = there is none, or it is not to be had */
+	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
+	struct copies *copies;	/* NULL = nothing was asked yet */
+	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
+	uint32_t next_dso;
+	uint64_t maps_refused;	/* mappings beyond the cap; told by proctab_tell() */
+};
+
+/* What side-band did not tell. */
+struct proc_side {
+	uint64_t lost;		/* times that side-band records were lost */
 	bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time);	/* proctab_look_ahead(); NULL = cannot be told */
 	bool (*lost_since)(void *ctx, uint64_t time);	/* the same */
 	void *exec_ctx;
-	struct rootpin *own;	/* our root, for what our child runs; NULL = there is none, or it is not to be had */
-	struct rootpin *host;	/* detached: this host's root; NULL = not to be had */
+	uint64_t barred;	/* proctab_barred(), and the first one's */
+	char barred_comm[COMM_LEN];
+};
+
+/* Where names of JIT code come from, besides the processes' own files (struct facts). */
+struct proc_jit {
+	struct jitlook *look;	/* NULL = nothing was asked yet */
+	struct rivals *rivals;	/* who is there, as was seen last; NULL = not looked yet */
 	bool host_maps;		/* proctab_host_maps(), and what it was told */
 	uint64_t host_begun;
 	int64_t host_begun_wall, host_late;
-	size_t forget_at;	/* binaries from which on proctab_forget() looks again */
+};
+
+/* What rows are wanted for, and what became of it. */
+struct proc_captures {
+	/* All sets of addresses are of proctab.segment; proctab_cut() turns them into a list. */
+	struct u64map kernel;	/* set of kernel addresses seen */
+	size_t nseen;		/* addresses in all sets */
+	uint64_t leaf_samples;	/* samples in all maps of leafs */
 	/* Of segments before it; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;
 	size_t nkept;
 	struct caplist *closing;	/* on its way to closing_out */
 	struct rec_out *closing_out;
-	struct proc dead;	/* list head, oldest first */
-	size_t ndead;
-	struct copies *copies;	/* NULL = nothing was asked yet */
-	struct jitlook *jitlook;	/* NULL = nothing was asked yet */
 	struct letgo *letgo;	/* of proc_letgo.c; NULL = it had nothing to do yet */
 	bool evicting;		/* in capture_before_evict(): nothing may be pinned, no process get known */
-	struct rivals *rivals;	/* who is there, as proc_rivals.c saw it last; NULL = not looked yet */
-	uint64_t lost;		/* times that side-band records were lost */
+	/* Told by proctab_tell(). */
+	uint64_t seen_refused;	/* addresses beyond the cap */
+	uint64_t written, served, failed;
+	uint64_t code_bytes;	/* of code captured */
+};
+
+struct proctab {
+	struct rec_writer *w;	/* borrowed */
+	struct u64map procs;	/* pid to struct proc * */
+	struct proc dead;	/* list head, oldest first */
+	size_t ndead;
+	struct threads threads;
+	uint32_t segment;	/* what is written now; 1 and up */
 	uint32_t next_serial;
-	uint32_t next_dso;
+	bool nested;		/* proctab_nested() */
+	bool detached;		/* proctab_detach() */
+	struct proc_files files;
+	struct proc_side side;
+	struct proc_jit jit;
+	struct proc_captures cap;
 	struct maskset ms;	/* what proc_maskset() returned last */
 	struct range other_stacks[THREAD_STACKS];
-	uint64_t barred;		/* proctab_barred(), and the first one's */
-	char barred_comm[COMM_LEN];
-	/* What could not be done, told by proctab_capture(). */
-	uint64_t seen_refused;		/* addresses beyond the cap */
-	uint64_t maps_refused;		/* mappings beyond the cap */
-	uint64_t captures, captures_served, captures_failed;
-	uint64_t code_bytes;		/* of code captured */
 };
 
 /* Is @p in the segment that is written now, so that what happens to it has to be written, too? */

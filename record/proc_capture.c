@@ -55,15 +55,15 @@ static int dup_fd(int fd)
 
 void proctab_keep_slices(struct proctab *pt)
 {
-	pt->dsos.slices.max = SLICES_BYTES;
+	pt->files.dsos.slices.max = SLICES_BYTES;
 }
 
 /* Files for the rows of @d. 0 or negative errno. */
 static int reach_dso(const struct proctab *pt, const struct dso *d, struct capture_job *job)
 {
-	if (d->vdso && pt->dsos.vdso_image) {
-		job->image = pt->dsos.vdso_image;
-		job->image_size = pt->dsos.vdso_size;
+	if (d->vdso && pt->files.dsos.vdso_image) {
+		job->image = pt->files.dsos.vdso_image;
+		job->image_size = pt->files.dsos.vdso_size;
 		return 0;
 	}
 	if (d->pin.fd < 0)
@@ -90,7 +90,7 @@ static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs
 	job->served = served;
 	job->rows = rows;
 	job->leafs = *leafs;
-	if (pt->dsos.slices.max && !served)
+	if (pt->files.dsos.slices.max && !served)
 		job->keep = &d->slice;
 	err = served && !leafs->n ? 0 : reach_dso(pt, d, job);
 	job->err = served ? 0 : err;
@@ -144,7 +144,7 @@ static int write_code(struct proctab *pt, struct rec_out *out, const struct capt
 
 	if (!cap.size)
 		return 0;
-	pt->code_bytes += job->code_bytes;
+	pt->cap.code_bytes += job->code_bytes;
 	return write_capture(pt, out, &cap);
 }
 
@@ -166,18 +166,18 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 		code_budget_return(job->budget, job->code_max - job->code_bytes);
 	/* Rows of an earlier capture are still there, if not for the newest addresses. */
 	if (job->err) {
-		pt->captures_failed++;
+		pt->cap.failed++;
 		pr_verbose("no rows captured from %s '%s': %s", from[job->kind], job->name,
 			   job->why ? job->why : strerror(-job->err));
 	} else if (cap.size) {
-		pt->captures++;
-		pt->captures_served += job->served;
+		pt->cap.written++;
+		pt->cap.served += job->served;
 		ret = write_capture(pt, out, &cap);
 		if (ret == -EFBIG) {
-			pt->captures_failed++;
+			pt->cap.failed++;
 			ret = 0;
 		} else if (job->keep) {
-			slice_keep(&pt->dsos.slices, job->keep, job);
+			slice_keep(&pt->files.dsos.slices, job->keep, job);
 		}
 		if (!ret)
 			ret = write_code(pt, out, job);
@@ -198,10 +198,10 @@ static int capture_now(struct proctab *pt, struct rec_out *out, struct capture_j
 void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept,
 		   struct caplist *closing, struct rec_out *out)
 {
-	pt->kept = kept;
-	pt->nkept = nkept;
-	pt->closing = closing;
-	pt->closing_out = out;
+	pt->cap.kept = kept;
+	pt->cap.nkept = nkept;
+	pt->cap.closing = closing;
+	pt->cap.closing_out = out;
 }
 
 /*
@@ -211,8 +211,8 @@ void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept
  */
 static uint64_t *with_kept(struct proctab *pt, uint64_t *all, enum capture_kind kind, uint32_t id, size_t *n)
 {
-	for (size_t i = 0; i < pt->nkept; i++) {
-		struct cap_entry *e = caplist_find(pt->kept[i], kind, id);
+	for (size_t i = 0; i < pt->cap.nkept; i++) {
+		struct cap_entry *e = caplist_find(pt->cap.kept[i], kind, id);
 		uint64_t *both;
 
 		if (!e)
@@ -284,7 +284,7 @@ void capture_jit(struct proc *p)
 {
 	bool got = false;
 
-	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->nkept))
+	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->cap.nkept))
 		return;
 	if (jitdump_there(p->facts ? p->facts : p->anc))
 		got = capture_jit_kind(p, CAPTURE_JITDUMP);
@@ -297,7 +297,7 @@ void capture_jit(struct proc *p)
 /* The list that is being captured wants rows from what is let go. */
 static void capture_closing(struct proctab *pt, const struct pin *pin)
 {
-	struct caplist *cl = pt->closing;
+	struct caplist *cl = pt->cap.closing;
 
 	for (size_t i = 0; cl && i < cl->n; i++) {
 		struct cap_entry *e = &cl->v[i];
@@ -307,7 +307,7 @@ static void capture_closing(struct proctab *pt, const struct pin *pin)
 		while (f && pin->obj != f && pin->obj != f->rootpin)
 			f = f->up;
 		if ((f || (e->dso && pin->obj == e->dso)) && capture_prepare(pt, cl, e, &job))
-			capture_now(pt, pt->closing_out, &job);
+			capture_now(pt, pt->cap.closing_out, &job);
 	}
 }
 
@@ -316,8 +316,8 @@ static struct leafs all_leafs(const struct proctab *pt, const struct dso *d)
 	struct leafs all;
 
 	leafs_init(&all, &d->leafs);
-	for (size_t i = 0; i < pt->nkept; i++) {
-		const struct cap_entry *e = caplist_find(pt->kept[i], CAPTURE_ELF, d->ev.id);
+	for (size_t i = 0; i < pt->cap.nkept; i++) {
+		const struct cap_entry *e = caplist_find(pt->cap.kept[i], CAPTURE_ELF, d->ev.id);
 
 		if (e)
 			leafs_add(&all, &e->leafs);
@@ -328,11 +328,11 @@ static struct leafs all_leafs(const struct proctab *pt, const struct dso *d)
 /* How much room for code a binary with @samples would have if the recording ended now. */
 static uint64_t early_share(const struct proctab *pt, uint64_t samples)
 {
-	uint64_t all = pt->leaf_samples;
+	uint64_t all = pt->cap.leaf_samples;
 	struct code_budget b;
 
-	for (size_t i = 0; i < pt->nkept; i++)
-		all += pt->kept[i]->code.samples;
+	for (size_t i = 0; i < pt->cap.nkept; i++)
+		all += pt->cap.kept[i]->code.samples;
 	code_budget_init(&b, all);
 	return code_budget_take(&b, samples);
 }
@@ -343,7 +343,7 @@ bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *
 	uint64_t *addrs;
 	size_t n;
 
-	if (d->not_elf || !d->ev.id || (d->captured == d->seen.n && !pt->nkept))
+	if (d->not_elf || !d->ev.id || (d->captured == d->seen.n && !pt->cap.nkept))
 		return false;
 	addrs = all_addresses(pt, &d->seen, CAPTURE_ELF, d->ev.id, &n);
 	if (!n) {
@@ -385,7 +385,7 @@ void capture_before_evict(void *ctx, struct pin *pin)
 	size_t it = 0;
 
 	letgo_settle(pt);
-	pt->evicting = true;
+	pt->cap.evicting = true;
 	capture_closing(pt, pin);
 	if (pin->kind == PIN_ELF)
 		capture_dso(pt, pin->obj);
@@ -395,7 +395,7 @@ void capture_before_evict(void *ctx, struct pin *pin)
 		if (p->jit.n && uses_pin(p, pin))
 			capture_jit(p);
 	}
-	pt->evicting = false;
+	pt->cap.evicting = false;
 }
 
 /* Files that could not be had when they were met first (no descriptors left, a race): once more. */
@@ -412,7 +412,7 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 		const struct map_entry *e = &p->maps->maps[i];
 
 		if (e->dso && e->dso->pin.fd < 0 && e->dso->seen.n)
-			dsotab_pin(&pt->dsos, &u, e);
+			dsotab_pin(&pt->files.dsos, &u, e);
 	}
 }
 
@@ -453,7 +453,7 @@ static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 			list_jit(p, CAPTURE_JITDUMP, cl);
 		list_returns(p, cl);
 	}
-	pt->nseen -= p->jit.n;
+	pt->cap.nseen -= p->jit.n;
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);
 	p->jit_captured = false;
@@ -465,14 +465,14 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 
 	/* Not in use any more. */
 	if (!d->seen.n)
-		slice_drop(&pt->dsos.slices, &d->slice);
+		slice_drop(&pt->files.dsos.slices, &d->slice);
 	if (d->seen.n && !d->not_elf && d->ev.id) {
 		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, sorted(&d->seen), d->seen.n);
 		e->dso = d;
 		e->done = d->captured == d->seen.n;
 		leafs_init(&e->leafs, &d->leafs);
 	}
-	pt->nseen -= d->seen.n + d->leafs.n;
+	pt->cap.nseen -= d->seen.n + d->leafs.n;
 	u64map_fini(&d->seen);
 	u64map_fini(&d->leafs);
 	d->captured = 0;
@@ -493,13 +493,13 @@ struct caplist *proctab_cut(struct proctab *pt)
 		if (proc_written(p))
 			pin_missing(pt, p);
 	}
-	for (size_t i = 0; i < pt->dsos.n; i++)
-		cut_dso(pt, pt->dsos.dsos[i], cl);
-	if (pt->kernel.n)
-		caplist_add(cl, CAPTURE_KALLSYMS, 0, sorted(&pt->kernel), pt->kernel.n);
-	pt->nseen -= pt->kernel.n;
-	u64map_fini(&pt->kernel);
-	pt->leaf_samples = 0;
+	for (size_t i = 0; i < pt->files.dsos.n; i++)
+		cut_dso(pt, pt->files.dsos.dsos[i], cl);
+	if (pt->cap.kernel.n)
+		caplist_add(cl, CAPTURE_KALLSYMS, 0, sorted(&pt->cap.kernel), pt->cap.kernel.n);
+	pt->cap.nseen -= pt->cap.kernel.n;
+	u64map_fini(&pt->cap.kernel);
+	pt->cap.leaf_samples = 0;
 	caplist_seal(cl);
 	pt->segment++;
 	proctab_forget(pt, cl);
@@ -518,7 +518,7 @@ int proctab_capture(struct proctab *pt)
 
 		ret = ret ? ret : err;
 	}
-	caplist_free(cl, &pt->pins);
+	caplist_free(cl, &pt->files.pins);
 	proctab_tell(pt);
 	return ret;
 }
@@ -526,9 +526,9 @@ int proctab_capture(struct proctab *pt)
 void proctab_tell(const struct proctab *pt)
 {
 	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files let go early: %"
-		   PRIu64, pt->captures, pt->captures_served, pt->captures_failed, pt->pins.evicted);
-	pr_verbose("code captured: %" PRIu64 " byte%s", pt->code_bytes, plural(pt->code_bytes));
-	if (pt->seen_refused || pt->maps_refused || pt->dsos.refused)
-		pr_verbose("beyond the limits: addresses: %" PRIu64 ", mappings: %" PRIu64 ", binaries: %" PRIu64, pt->seen_refused,
-			   pt->maps_refused, pt->dsos.refused);
+		   PRIu64, pt->cap.written, pt->cap.served, pt->cap.failed, pt->files.pins.evicted);
+	pr_verbose("code captured: %" PRIu64 " byte%s", pt->cap.code_bytes, plural(pt->cap.code_bytes));
+	if (pt->cap.seen_refused || pt->files.maps_refused || pt->files.dsos.refused)
+		pr_verbose("beyond the limits: addresses: %" PRIu64 ", mappings: %" PRIu64 ", binaries: %" PRIu64, pt->cap.seen_refused,
+			   pt->files.maps_refused, pt->files.dsos.refused);
 }

@@ -50,7 +50,7 @@ struct copies {
 
 void copies_free(struct proctab *pt)
 {
-	free(pt->copies);
+	free(pt->files.copies);
 }
 
 static struct answer *answered(struct copies *c, const struct answer *to)
@@ -119,7 +119,7 @@ static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first
 static bool copy_of(struct proc *p, const struct map_user *u, int mem, const struct map_entry *line, const uint8_t *first,
 		    bool may, struct map_entry *e)
 {
-	struct copies *c = p->pt->copies;
+	struct copies *c = p->pt->files.copies;
 	struct answer a = {
 		.dev_major = line->dev_major, .dev_minor = line->dev_minor, .ino = line->ino, .len = e->end - e->start,
 		.pgoff = UINT64_MAX,
@@ -134,7 +134,7 @@ static bool copy_of(struct proc *p, const struct map_user *u, int mem, const str
 	known = answered(c, &a);
 	if (known ? known->pgoff == UINT64_MAX : !may)
 		return false;
-	fd = dsotab_open(&p->pt->dsos, u, line, &st);
+	fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
 	if (fd < 0)
 		return false;
 	part.start = e->start;
@@ -152,13 +152,13 @@ static bool copy_of(struct proc *p, const struct map_user *u, int mem, const str
 		remember(c, &a);
 	}
 	if (found) {
-		dsotab_resolve(&p->pt->dsos, u, &part, NULL, 0);
+		dsotab_resolve(&p->pt->files.dsos, u, &part, NULL, 0);
 		found = part.dso;
 	}
 	close(fd);
 	if (found) {
 		pr_verbose("process %" PRIu32 ": %#" PRIx64 "-%#" PRIx64 " is a copy of code of '%s'", p->pid, part.start, part.end,
-			   intern_str(p->pt->paths, part.path));
+			   intern_str(p->pt->files.paths, part.path));
 		*e = part;
 	}
 	return found;
@@ -213,15 +213,15 @@ bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const 
 	mem = nsopen_process_file(procfd, "mem");
 	if (mem < 0)
 		return false;
-	if (!p->pt->copies)
-		p->pt->copies = xcalloc(1, sizeof(*p->pt->copies));
-	may = begun >= p->pt->copies->idle_until;
+	if (!p->pt->files.copies)
+		p->pt->files.copies = xcalloc(1, sizeof(*p->pt->files.copies));
+	may = begun >= p->pt->files.copies->idle_until;
 	if (pread(mem, first, sizeof(first), (off_t)e->start) == sizeof(first))
 		for (unsigned int i = 0; i < n && !found; i++)
 			found = copy_of(p, u, mem, files[i], first, may, e);
 	close(mem);
 	if (may)
-		p->pt->copies->idle_until = clock_mono_ns() + (clock_mono_ns() - begun) * TIME_SHARE;
+		p->pt->files.copies->idle_until = clock_mono_ns() + (clock_mono_ns() - begun) * TIME_SHARE;
 	return found;
 }
 

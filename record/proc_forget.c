@@ -37,13 +37,13 @@ static void move_mappings(struct proctab *pt, struct u64map *live, struct intern
 		struct mapset *ms = p->maps;
 		bool is_new;
 
-		p->exe = intern_add(paths, intern_str(pt->paths, p->exe));
+		p->exe = intern_add(paths, intern_str(pt->files.paths, p->exe));
 		u64map_put(&done, (uintptr_t)ms, &is_new);
 		for (uint32_t i = 0; is_new && i < ms->n; i++) {
 			struct map_entry *e = &ms->maps[i];
 
 			mark(live, e->dso);
-			e->path = intern_add(paths, intern_str(pt->paths, e->path));
+			e->path = intern_add(paths, intern_str(pt->files.paths, e->path));
 		}
 	}
 	u64map_fini(&done);
@@ -51,23 +51,23 @@ static void move_mappings(struct proctab *pt, struct u64map *live, struct intern
 
 void proctab_forget(struct proctab *pt, const struct caplist *cut)
 {
-	const size_t limit = MAX(pt->forget_at, (size_t)FORGET_MIN);
+	const size_t limit = MAX(pt->files.forget_at, (size_t)FORGET_MIN);
 	struct u64map live = U64MAP_INIT;
 	struct intern *paths;
 
-	if (pt->dsos.n < limit && pt->dsos.naliases < NAMES_EACH * limit &&
-	    intern_count(pt->paths) < NAMES_EACH * limit)
+	if (pt->files.dsos.n < limit && pt->files.dsos.naliases < NAMES_EACH * limit &&
+	    intern_count(pt->files.paths) < NAMES_EACH * limit)
 		return;
 	paths = intern_new();
-	mark(&live, pt->dsos.vdso);
+	mark(&live, pt->files.dsos.vdso);
 	mark_list(&live, cut);
-	mark_list(&live, pt->closing);
-	for (size_t i = 0; i < pt->nkept; i++)
-		mark_list(&live, pt->kept[i]);
+	mark_list(&live, pt->cap.closing);
+	for (size_t i = 0; i < pt->cap.nkept; i++)
+		mark_list(&live, pt->cap.kept[i]);
 	move_mappings(pt, &live, paths);
-	dsotab_forget(&pt->dsos, &live, paths);
-	intern_free(pt->paths);
-	pt->paths = paths;
-	pt->forget_at = MAX(2 * pt->dsos.n, (size_t)intern_count(paths));
+	dsotab_forget(&pt->files.dsos, &live, paths);
+	intern_free(pt->files.paths);
+	pt->files.paths = paths;
+	pt->files.forget_at = MAX(2 * pt->files.dsos.n, (size_t)intern_count(paths));
 	u64map_fini(&live);
 }

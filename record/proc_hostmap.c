@@ -23,9 +23,9 @@
 /* Times of a damaged file may be any: those beyond all clocks are the end of them. */
 static int64_t wall(const struct proctab *pt, uint64_t time)
 {
-	int64_t since = (int64_t)(time - pt->host_begun), ns;
+	int64_t since = (int64_t)(time - pt->jit.host_begun), ns;
 
-	if (__builtin_add_overflow(pt->host_begun_wall, since, &ns))
+	if (__builtin_add_overflow(pt->jit.host_begun_wall, since, &ns))
 		return since < 0 ? INT64_MIN : INT64_MAX;
 	return ns;
 }
@@ -40,7 +40,7 @@ static int compare_line(void *ctx, const struct proc_map *m)
 	struct likeness *l = ctx;
 	const struct map_entry *e = m->path[0] == '/' ? mapset_find(l->p->maps, m->start) : NULL;
 
-	l->n += e && e->start == m->start && e->end == m->end && !strcmp(intern_str(l->p->pt->paths, e->path), m->path);
+	l->n += e && e->start == m->start && e->end == m->end && !strcmp(intern_str(l->p->pt->files.paths, e->path), m->path);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static struct facts *living(const struct proc *p)
 		f = facts_read(procfd, p->pid);
 	/* Of one parent's children each has the same mappings. */
 	if (f && facts_start_wall(f->start_ticks) > wall(p->pt, p->last_time)) {
-		facts_put(&p->pt->pins, f);
+		facts_put(&p->pt->files.pins, f);
 		f = NULL;
 	}
 	close(procfd);
@@ -78,18 +78,18 @@ static const char *refuse(const struct proc *p, const struct stat *st)
 	struct facts *f = over ? NULL : living(p);
 	const char *no;
 
-	if (begun && mtime + pt->host_late < wall(pt, begun))
+	if (begun && mtime + pt->jit.host_late < wall(pt, begun))
 		return "it is older than the program";
 	if (f) {
 		no = perfmap_refuse(f, st);
-		facts_put(&p->pt->pins, f);
+		facts_put(&p->pt->files.pins, f);
 		return no;
 	}
 	if (st->st_uid && st->st_uid != geteuid())
 		return "it belongs to another user, and the process has ended";
 	if (!over)
 		return "the process ended after the recording";
-	if (!begun && mtime < wall(pt, pt->host_begun))
+	if (!begun && mtime < wall(pt, pt->jit.host_begun))
 		return "it is older than the recording";
 	if (mtime - LATER_NS > wall(pt, over))
 		return "it is younger than the process";
@@ -105,10 +105,10 @@ int hostmap_open(const struct proc *p)
 	int fd;
 
 	/* A container's process writes to its own /tmp, under its own number. */
-	if (!pt->host_maps || !pt->host || (p->mnt_ns && p->mnt_ns != facts_mnt_ns((uint32_t)getpid())))
+	if (!pt->jit.host_maps || !pt->files.host || (p->mnt_ns && p->mnt_ns != facts_mnt_ns((uint32_t)getpid())))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", p->pid);
-	fd = nsopen_file(pt->host->root.fd, path, 0, &st);
+	fd = nsopen_file(pt->files.host->root.fd, path, 0, &st);
 	if (fd < 0)
 		return fd;
 	no = refuse(p, &st);

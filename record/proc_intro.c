@@ -25,7 +25,7 @@
 /* The mount namespace of @p when neither side-band nor /proc tells: 0, unless it is our child's. */
 static uint64_t own_mnt_ns(const struct proc *p)
 {
-	return p->own && p->pt->own ? p->pt->own->mnt_ns : 0;
+	return p->own && p->pt->files.own ? p->pt->files.own->mnt_ns : 0;
 }
 
 static struct map_user map_user(const struct proc *p)
@@ -36,7 +36,7 @@ static struct map_user map_user(const struct proc *p)
 	const struct facts *f = p->facts ? p->facts : p->anc;
 
 	if (p->pt->detached)
-		return (struct map_user){ .mnt_ns = p->mnt_ns, .root = p->pt->host };
+		return (struct map_user){ .mnt_ns = p->mnt_ns, .root = p->pt->files.host };
 	if (f && (p->facts || !u.mnt_ns || u.mnt_ns == f->mnt_ns)) {
 		u.root = f->rootpin;
 		if (f->mnt_ns)
@@ -57,7 +57,7 @@ static void write_dso(struct proctab *pt, struct dso *d)
 		return;
 	d->segment = pt->segment;
 	if (!d->ev.id)
-		d->ev.id = ++pt->next_dso;
+		d->ev.id = ++pt->files.next_dso;
 	rec_writer_dso(pt->w, &d->ev);
 }
 
@@ -67,7 +67,7 @@ static void write_map(struct proc *p, const struct map_entry *e, uint64_t time)
 		.time = time, .pid = p->pid, .tid = p->pid,
 		.start = e->start, .len = e->end - e->start, .pgoff = e->pgoff,
 		.prot = e->prot, .flags = e->flags,
-		.path = intern_str(p->pt->paths, e->path),
+		.path = intern_str(p->pt->files.paths, e->path),
 	};
 
 	if (e->dso) {
@@ -89,10 +89,10 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 	 * written anew meanwhile, everything about the mapping is as before but what is in it.
 	 */
 	if (len || (in && in->dso && dsotab_rewritten(in->dso)))
-		dsotab_resolve(&pt->dsos, &u, e, build_id, len);
+		dsotab_resolve(&pt->files.dsos, &u, e, build_id, len);
 	ret = mapset_add(&p->maps, e);
 	if (ret == -ENOSPC) {
-		pt->maps_refused++;
+		pt->files.maps_refused++;
 		p->known = false;
 	}
 	if (ret <= 0)
@@ -102,8 +102,8 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 	 * A process without samples costs no open, unless this is a file never met: a program that
 	 * runs for milliseconds is gone by the time of its first sample.
 	 */
-	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->dsos, &u, in)))
-		dsotab_resolve(&pt->dsos, &u, in, NULL, 0);
+	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->files.dsos, &u, in)))
+		dsotab_resolve(&pt->files.dsos, &u, in, NULL, 0);
 	if (p->serial)
 		jitdump_pin(p, &u, in);
 	if (proc_written(p))
@@ -167,8 +167,8 @@ static int read_line(void *ctx, const struct proc_map *m)
 	if (!(m->prot & PROT_EXEC))
 		return 0;
 	/* As the kernel names it in MMAP2 records. */
-	e.path = intern_add(r->p->pt->paths, m->path[0] ? m->path : "//anon");
-	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->paths, e.path));
+	e.path = intern_add(r->p->pt->files.paths, m->path[0] ? m->path : "//anon");
+	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->files.paths, e.path));
 	return mapset_add(&r->maps, &e) == -ENOSPC ? -ENOSPC : 0;
 }
 
@@ -223,7 +223,7 @@ static bool moved_on(const struct proc *p, int procfd, uint64_t time)
 
 	if (is_forked(p))
 		return !facts_forked(procfd);
-	return time && pt->exec_since && pt->exec_since(pt->exec_ctx, p->pid, time);
+	return time && pt->side.exec_since && pt->side.exec_since(pt->side.exec_ctx, p->pid, time);
 }
 
 /*
@@ -292,7 +292,7 @@ static void add_vsyscall(struct proc *p)
 	struct map_entry e = {
 		.start = 0xffffffffff600000ull, .end = 0xffffffffff601000ull, .prot = PROT_EXEC,
 		.kind = MAPPING_SPECIAL, .resolved = true,
-		.path = intern_add(p->pt->paths, "[vsyscall]"),
+		.path = intern_add(p->pt->files.paths, "[vsyscall]"),
 	};
 
 	mapset_add(&p->maps, &e);
@@ -313,7 +313,7 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f
 		facts_comm(procfd, comm);
 	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
 	if (!facts_there(procfd)) {
-		facts_put(&pt->pins, f);
+		facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
 	/* Read last, so that with a root all was read. A process that runs may hide its own from us. */
@@ -341,7 +341,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 	if (!f)
 		return -ESRCH;
 	if (facts_started_after(f->start_ticks, time)) {
-		facts_put(&pt->pins, f);
+		facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
 	if (!p->ppid)
@@ -354,8 +354,8 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 	if (p->kthread)
 		p->known = true;
 	else
-		f->rootpin = rootpin_hold(&pt->pins, nsopen_process_root(procfd), f->mnt_ns);
-	rootpin_look(&pt->pins, f->rootpin, procfd);
+		f->rootpin = rootpin_hold(&pt->files.pins, nsopen_process_root(procfd), f->mnt_ns);
+	rootpin_look(&pt->files.pins, f->rootpin, procfd);
 	if (!p->known)
 		ret = read_maps(p, procfd, time, &maps);
 	if (!p->known && !ret) {
@@ -417,7 +417,7 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 	bool other, same_process;
 	int procfd;
 
-	if (p->kthread || p->dead || !pt->lost_since || (p->lost_time && time - p->lost_time < REFRESH_NS))
+	if (p->kthread || p->dead || !pt->side.lost_since || (p->lost_time && time - p->lost_time < REFRESH_NS))
 		return false;
 	p->lost_time = time;
 	procfd = nsopen_process(p->pid);
@@ -428,9 +428,9 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 	facts_comm(procfd, comm);
 	close(procfd);
 	/* It may have begun after the sample: then its record is still to come, or was lost only then. */
-	if (!same_process || pt->lost_since(pt->exec_ctx, time) || pt->exec_since(pt->exec_ctx, p->pid, time))
+	if (!same_process || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))
 		return false;
-	p->lost_seen = pt->lost;
+	p->lost_seen = pt->side.lost;
 	return other;
 }
 
@@ -497,9 +497,9 @@ void proc_pin_all(struct proc *p)
 		struct map_entry *e = &p->maps->maps[i];
 
 		if (!e->resolved)
-			dsotab_resolve(&p->pt->dsos, &u, e, NULL, 0);
+			dsotab_resolve(&p->pt->files.dsos, &u, e, NULL, 0);
 		else
-			dsotab_pin(&p->pt->dsos, &u, e);
+			dsotab_pin(&p->pt->files.dsos, &u, e);
 		jitdump_pin(p, &u, e);
 	}
 }
@@ -527,7 +527,7 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 		ev.mnt_ns = own_mnt_ns(p);
 	/* Where /proc had none to tell, or was not asked in time. */
 	if (!ev.exe[0])
-		ev.exe = intern_str(p->pt->paths, p->exe);
+		ev.exe = intern_str(p->pt->files.paths, p->exe);
 	if (who) {
 		ev.cgroup = who->cgroup;
 		ev.pid_ns = who->pid_ns ? who->pid_ns : ev.pid_ns;

@@ -123,7 +123,7 @@ static void pin_map(struct proc *p, int procfd)
 	if (fd < 0 && procfd >= 0)
 		fd = open_held_map(f, procfd, &why);
 	if (fd >= 0) {
-		pins_hold(&p->pt->pins, &f->map, fd);
+		pins_hold(&p->pt->files.pins, &f->map, fd);
 		rivals_met(p->pt, f);
 	} else if (why) {
 		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
@@ -160,7 +160,7 @@ void perfmap_pin_late(struct proc *p)
 		return;
 	procfd = nsopen_process(p->pid);
 	if (procfd >= 0 && facts_started_at(procfd, f->start_ticks)) {
-		look_root(&p->pt->pins, f, procfd);
+		look_root(&p->pt->files.pins, f, procfd);
 		/* Once: who writes elsewhere begins before there is code to run. */
 		pin_map(p, f->map_held ? -1 : procfd);
 		f->map_held = true;
@@ -205,7 +205,7 @@ void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial,
 	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
 	job->shared = shared;
 	if (!n && all) {
-		pt->captures_failed++;
+		pt->cap.failed++;
 		pr_verbose("no rows captured from the perf map of process '%s': processes of other containers write to the "
 			   "same file, and have code at these addresses, too", comm);
 	}
@@ -233,9 +233,9 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	struct stat st;
 	int fd, procfd;
 
-	if (!p->facts || !e->ino || !jitdump_marks(intern_str(pt->paths, e->path)))
+	if (!p->facts || !e->ino || !jitdump_marks(intern_str(pt->files.paths, e->path)))
 		return;
-	fd = dsotab_open(&pt->dsos, u, e, &st);
+	fd = dsotab_open(&pt->files.dsos, u, e, &st);
 	if (fd < 0) {
 		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
 			   strerror(-fd));
@@ -256,7 +256,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 		close(fd);
 		return;
 	}
-	pins_hold(&pt->pins, room, fd);
+	pins_hold(&pt->files.pins, room, fd);
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return;

@@ -60,10 +60,10 @@ static void look(struct proctab *pt)
 	size_t it = 0;
 	bool any = false;
 
-	for (struct rootpin *r = pt->pins.roots; r; r = r->next)
+	for (struct rootpin *r = pt->files.pins.roots; r; r = r->next)
 		r->lived_in = false;
-	for (size_t i = 0; i < pt->dsos.n; i++) {
-		struct dso *d = pt->dsos.dsos[i];
+	for (size_t i = 0; i < pt->files.dsos.n; i++) {
+		struct dso *d = pt->files.dsos.dsos[i];
 
 		if (!is_candidate(d))
 			continue;
@@ -81,16 +81,16 @@ static void look(struct proctab *pt)
 			if (p->maps->maps[i].dso)
 				p->maps->maps[i].dso->idle = 0;
 	}
-	for (size_t i = 0; any && i < pt->dsos.n; i++)
-		if (is_lived_in(&pt->dsos, pt->dsos.dsos[i]))
-			pt->dsos.dsos[i]->idle = 0;
+	for (size_t i = 0; any && i < pt->files.dsos.n; i++)
+		if (is_lived_in(&pt->files.dsos, pt->files.dsos.dsos[i]))
+			pt->files.dsos.dsos[i]->idle = 0;
 }
 
 static void close_file(struct proctab *pt, struct dso *d)
 {
 	pr_verbose("'%s' is let go: no process maps it any more", d->ev.path);
-	pins_drop(&pt->pins, &d->pin);
-	rootpin_put(&pt->pins, d->root);
+	pins_drop(&pt->files.pins, &d->pin);
+	rootpin_put(&pt->files.pins, d->root);
 	d->root = NULL;
 	d->path = NULL;
 }
@@ -98,7 +98,7 @@ static void close_file(struct proctab *pt, struct dso *d)
 /* What is under way has ended: write it. */
 static void end_capture(struct proctab *pt)
 {
-	struct letgo *lg = pt->letgo;
+	struct letgo *lg = pt->cap.letgo;
 
 	if (!lg->job.err)
 		lg->dso->captured = lg->seen;
@@ -122,7 +122,7 @@ static bool have_thread(struct letgo *lg)
 /* The rows of @d to the thread. False: there is nothing to capture. */
 static bool begin_capture(struct proctab *pt, struct dso *d)
 {
-	struct letgo *lg = pt->letgo;
+	struct letgo *lg = pt->cap.letgo;
 
 	if (!capture_prepare_dso(pt, d, &lg->job))
 		return false;
@@ -136,7 +136,7 @@ static bool begin_capture(struct proctab *pt, struct dso *d)
 /* What is under way has ended, and its binary was not used meanwhile. */
 static void after_capture(struct proctab *pt)
 {
-	struct letgo *lg = pt->letgo;
+	struct letgo *lg = pt->cap.letgo;
 	struct dso *d = lg->dso;
 
 	end_capture(pt);
@@ -152,11 +152,11 @@ void proctab_let_go(struct proctab *pt, uint64_t time)
 	/* Who ended may hold a root directory there. */
 	proc_bury_dead(pt, time);
 	/* What is closing wants files as well. */
-	if (!pt->dsos.napart || pt->closing)
+	if (!pt->files.dsos.napart || pt->cap.closing)
 		return;
-	if (!pt->letgo)
-		pt->letgo = xcalloc(1, sizeof(*pt->letgo));
-	lg = pt->letgo;
+	if (!pt->cap.letgo)
+		pt->cap.letgo = xcalloc(1, sizeof(*pt->cap.letgo));
+	lg = pt->cap.letgo;
 	if (++lg->calls % LOOK_CALLS == 0)
 		look(pt);
 	else if (!lg->dso)
@@ -166,8 +166,8 @@ void proctab_let_go(struct proctab *pt, uint64_t time)
 			return;
 		after_capture(pt);
 	}
-	for (size_t i = 0; i < pt->dsos.n; i++) {
-		struct dso *d = pt->dsos.dsos[i];
+	for (size_t i = 0; i < pt->files.dsos.n; i++) {
+		struct dso *d = pt->files.dsos.dsos[i];
 
 		if (!is_candidate(d) || !is_idle(d))
 			continue;
@@ -179,7 +179,7 @@ void proctab_let_go(struct proctab *pt, uint64_t time)
 
 void letgo_settle(struct proctab *pt)
 {
-	struct letgo *lg = pt->letgo;
+	struct letgo *lg = pt->cap.letgo;
 
 	if (lg && lg->dso && capture_thread_ended(lg->thread, true))
 		end_capture(pt);
@@ -187,7 +187,7 @@ void letgo_settle(struct proctab *pt)
 
 void letgo_free(struct proctab *pt)
 {
-	struct letgo *lg = pt->letgo;
+	struct letgo *lg = pt->cap.letgo;
 
 	if (!lg)
 		return;

@@ -42,7 +42,7 @@ static bool is_memfd(const char *path)
 
 static bool is_memory(const struct proc *p, const struct map_entry *e)
 {
-	return e->kind == MAPPING_JIT || is_memfd(intern_str(p->pt->paths, e->path));
+	return e->kind == MAPPING_JIT || is_memfd(intern_str(p->pt->files.paths, e->path));
 }
 
 static void add_line(struct file_lines *fl, struct proc *p, const struct proc_map *m)
@@ -54,7 +54,7 @@ static void add_line(struct file_lines *fl, struct proc *p, const struct proc_ma
 
 	if (fl->n && fl->v[fl->n - 1].start == m->start)
 		return;
-	e.path = intern_add(p->pt->paths, m->path);
+	e.path = intern_add(p->pt->files.paths, m->path);
 	XGROW(fl->v, fl->n, fl->cap);
 	fl->v[fl->n++] = e;
 }
@@ -167,11 +167,11 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 	close_original(o);
 	o->line = *line;
 	o->mem = mem;
-	o->fd = dsotab_open(&p->pt->dsos, u, line, &st);
+	o->fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
 	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
 	/* Held by a mapping that is there: the code's own is not, and the file may have been removed. */
 	if (o->ef)
-		dsotab_resolve(&p->pt->dsos, u, &o->line, NULL, 0);
+		dsotab_resolve(&p->pt->files.dsos, u, &o->line, NULL, 0);
 }
 
 /* ---- in a process that lives ---- */
@@ -202,7 +202,7 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 			if (!by->ef || !part_of(by, &e, &part))
 				continue;
 			pr_verbose("process %" PRIu32 ": %#" PRIx64 "-%#" PRIx64 " is a copy of code of '%s'", p->pid, part.start,
-				   part.end, intern_str(p->pt->paths, part.path));
+				   part.end, intern_str(p->pt->files.paths, part.path));
 			mapset_add(maps, &part);
 			break;
 		}

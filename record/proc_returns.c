@@ -14,12 +14,12 @@ void proc_saw_jit_leaf(struct proc *p, uint64_t addr)
 	/* Of another time or host there is no memory. */
 	if (!p->jit.n || pt->detached || p->dead || !u64map_get(&p->jit, addr) || u64map_get(&p->returns, addr))
 		return;
-	if (!pt->jitlook)
-		pt->jitlook = jitlook_new();
+	if (!pt->jit.look)
+		pt->jit.look = jitlook_new();
 	/* Answers that nobody takes would leave no room for others. */
 	returns_take(pt);
 	/* 0: nothing is known of it. */
-	if (jitlook_ask(pt->jitlook, &place))
+	if (jitlook_ask(pt->jit.look, &place))
 		*u64map_put(&p->returns, addr, NULL) = 0;
 }
 
@@ -29,7 +29,7 @@ void returns_take(struct proctab *pt)
 	size_t n;
 
 	do {
-		n = pt->jitlook ? jitlook_take(pt->jitlook, places, TAKE) : 0;
+		n = pt->jit.look ? jitlook_take(pt->jit.look, places, TAKE) : 0;
 		for (size_t i = 0; i < n; i++) {
 			const uint64_t *slot = u64map_get(&pt->procs, places[i].pid);
 			struct proc *p = slot ? (struct proc *)(uintptr_t)*slot : NULL;

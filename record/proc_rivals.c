@@ -144,11 +144,11 @@ void rivals_seek(struct proctab *pt, const struct facts *f)
 {
 	struct rivals *rs;
 
-	if (!pt->rivals)
-		pt->rivals = xcalloc(1, sizeof(*pt->rivals));
-	rs = pt->rivals;
+	if (!pt->jit.rivals)
+		pt->jit.rivals = xcalloc(1, sizeof(*pt->jit.rivals));
+	rs = pt->jit.rivals;
 	/* What it leads to has maps pinned as well, which all met one another. */
-	if (pt->detached || pt->evicting || rs->seeking || !own_number(f) || !f->rootpin || f->rootpin->tmp.fd < 0)
+	if (pt->detached || pt->cap.evicting || rs->seeking || !own_number(f) || !f->rootpin || f->rootpin->tmp.fd < 0)
 		return;
 	if (clock_mono_ns() >= rs->until)
 		look(rs);
@@ -165,10 +165,10 @@ void rivals_seek(struct proctab *pt, const struct facts *f)
 
 void rivals_fini(struct proctab *pt)
 {
-	if (pt->rivals)
-		free(pt->rivals->v);
-	free(pt->rivals);
-	pt->rivals = NULL;
+	if (pt->jit.rivals)
+		free(pt->jit.rivals->v);
+	free(pt->jit.rivals);
+	pt->jit.rivals = NULL;
 }
 
 /* ---- what they have ---- */
@@ -200,7 +200,7 @@ size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, 
 		if (!is_rival(f, q->facts) || ended_before(q, f))
 			continue;
 		/* What it has mapped meanwhile nobody told. Where that was before, another's code may not be, either. */
-		if (q->aside && !q->dead && (pt->evicting || !proc_add_present(q, 0)))
+		if (q->aside && !q->dead && (pt->cap.evicting || !proc_add_present(q, 0)))
 			continue;
 		met++;
 		for (size_t i = 0; i < n && q->known; i++) {

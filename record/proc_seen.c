@@ -14,21 +14,21 @@ static void add_address(struct proctab *pt, struct u64map *set, uint64_t addr)
 
 	if (u64map_get(set, addr))
 		return;
-	if (pt->nseen >= SEEN_MAX) {
-		pt->seen_refused++;
+	if (pt->cap.nseen >= SEEN_MAX) {
+		pt->cap.seen_refused++;
 		return;
 	}
 	u64map_put(set, addr, &is_new);
-	pt->nseen += is_new;
+	pt->cap.nseen += is_new;
 }
 
 /* Once for each: those refused are among the seen, and counted there. */
 static void add_leaf(struct proctab *pt, struct dso *d, uint64_t off)
 {
-	if (pt->nseen >= SEEN_MAX)
+	if (pt->cap.nseen >= SEEN_MAX)
 		return;
 	*u64map_put(&d->leafs, off, NULL) = 1;
-	pt->nseen++;
+	pt->cap.nseen++;
 }
 
 /* Whose addresses are offsets in it; NULL: code of a JIT, or nobody's. */
@@ -78,7 +78,7 @@ void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr)
 
 	if (!d)
 		return;
-	pt->leaf_samples++;
+	pt->cap.leaf_samples++;
 	n = u64map_get(&d->leafs, offset_at(e, addr));
 	if (n)
 		++*n;
@@ -88,6 +88,6 @@ void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr)
 
 void proctab_saw_kernel(struct proctab *pt, uint64_t addr)
 {
-	add_address(pt, &pt->kernel, addr);
-	add_address(pt, &pt->kernel, addr - 1);
+	add_address(pt, &pt->cap.kernel, addr);
+	add_address(pt, &pt->cap.kernel, addr - 1);
 }

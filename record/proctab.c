@@ -28,9 +28,9 @@ struct proctab *proctab_new(struct rec_writer *w)
 
 	pt->w = w;
 	pt->segment = 1;
-	pt->paths = intern_new();
-	pins_init(&pt->pins, capture_before_evict, pt);
-	dsotab_init(&pt->dsos, pt->paths, &pt->pins);
+	pt->files.paths = intern_new();
+	pins_init(&pt->files.pins, capture_before_evict, pt);
+	dsotab_init(&pt->files.dsos, pt->files.paths, &pt->files.pins);
 	threads_init(&pt->threads);
 	pt->dead.dead_prev = pt->dead.dead_next = &pt->dead;
 	return pt;
@@ -48,7 +48,7 @@ void proctab_own_child(struct proctab *pt, uint32_t pid)
 
 	proctab_know(pt, pid)->own = true;
 	if (!stat("/proc/self/ns/mnt", &st))
-		pt->own = rootpin_hold(&pt->pins, fd, st.st_ino);
+		pt->files.own = rootpin_hold(&pt->files.pins, fd, st.st_ino);
 	else if (fd >= 0)
 		close(fd);
 }
@@ -56,32 +56,32 @@ void proctab_own_child(struct proctab *pt, uint32_t pid)
 void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time),
 			bool (*lost_since)(void *ctx, uint64_t time), void *ctx)
 {
-	pt->exec_since = exec_since;
-	pt->lost_since = lost_since;
-	pt->exec_ctx = ctx;
+	pt->side.exec_since = exec_since;
+	pt->side.lost_since = lost_since;
+	pt->side.exec_ctx = ctx;
 }
 
 void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
 {
 	if (!pt->detached)
-		pt->host = rootpin_hold(&pt->pins, nsopen_host_root(), 0);
+		pt->files.host = rootpin_hold(&pt->files.pins, nsopen_host_root(), 0);
 	pt->detached = true;
-	dsotab_detach(&pt->dsos, until_ns, same_kernel);
+	dsotab_detach(&pt->files.dsos, until_ns, same_kernel);
 	if (!same_kernel)
-		u64map_clear(&pt->kernel);
+		u64map_clear(&pt->cap.kernel);
 }
 
 void proctab_recorded_vdso(struct proctab *pt, const uint8_t *id, size_t len)
 {
-	dsotab_recorded_vdso(&pt->dsos, id, len);
+	dsotab_recorded_vdso(&pt->files.dsos, id, len);
 }
 
 void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns)
 {
-	pt->host_maps = true;
-	pt->host_begun = begun;
-	pt->host_begun_wall = wall_ns;
-	pt->host_late = late_ns;
+	pt->jit.host_maps = true;
+	pt->jit.host_begun = begun;
+	pt->jit.host_begun_wall = wall_ns;
+	pt->jit.host_late = late_ns;
 }
 
 static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
@@ -99,7 +99,7 @@ static struct proc *add_proc(struct proctab *pt, uint32_t pid)
 	p->pid = pid;
 	p->maps = mapset_new();
 	p->known = pt->detached;
-	p->lost_seen = pt->lost;
+	p->lost_seen = pt->side.lost;
 	if (!pid)
 		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
 	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
@@ -149,10 +149,10 @@ static void free_proc(struct proc *p)
 	revive(p);
 	u64map_del(&pt->procs, p->pid);
 	mapset_put(p->maps);
-	facts_put(&pt->pins, p->facts);
-	facts_put(&pt->pins, p->late);
-	facts_put(&pt->pins, p->anc);
-	pt->nseen -= p->jit.n;
+	facts_put(&pt->files.pins, p->facts);
+	facts_put(&pt->files.pins, p->late);
+	facts_put(&pt->files.pins, p->anc);
+	pt->cap.nseen -= p->jit.n;
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);
 	free(p);
@@ -164,13 +164,13 @@ static void end_image(struct proc *p)
 	struct proctab *pt = p->pt;
 
 	capture_jit(p);
-	pt->nseen -= p->jit.n;
+	pt->cap.nseen -= p->jit.n;
 	u64map_clear(&p->jit);
 	u64map_clear(&p->returns);
 	p->jit_captured = false;
-	facts_put(&pt->pins, p->facts);
-	facts_put(&pt->pins, p->late);
-	facts_put(&pt->pins, p->anc);
+	facts_put(&pt->files.pins, p->facts);
+	facts_put(&pt->files.pins, p->late);
+	facts_put(&pt->files.pins, p->anc);
 	p->facts = p->late = p->anc = NULL;
 }
 
@@ -185,16 +185,16 @@ void proctab_free(struct proctab *pt)
 		free_proc((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
 	letgo_free(pt);
-	jitlook_free(pt->jitlook);
+	jitlook_free(pt->jit.look);
 	copies_free(pt);
 	rivals_fini(pt);
-	rootpin_put(&pt->pins, pt->own);
-	rootpin_put(&pt->pins, pt->host);
+	rootpin_put(&pt->files.pins, pt->files.own);
+	rootpin_put(&pt->files.pins, pt->files.host);
 	threads_fini(&pt->threads);
-	dsotab_fini(&pt->dsos);
-	pins_fini(&pt->pins);
-	u64map_fini(&pt->kernel);
-	intern_free(pt->paths);
+	dsotab_fini(&pt->files.dsos);
+	pins_fini(&pt->files.pins);
+	u64map_fini(&pt->cap.kernel);
+	intern_free(pt->files.paths);
 	free(pt);
 }
 
@@ -220,8 +220,8 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 	if (!p->exe_wait || kind != MAPPING_FILE)
 		return;
 	/* Not "//toolong" or "//enomem", which the kernel writes for a path that it could not build. */
-	if (p->exe_wait == pt->lost + 1 && strncmp(m->path, "//", 2) != 0)
-		p->exe = intern_add(pt->paths, m->path);
+	if (p->exe_wait == pt->side.lost + 1 && strncmp(m->path, "//", 2) != 0)
+		p->exe = intern_add(pt->files.paths, m->path);
 	p->exe_wait = 0;
 	/* Sampled in the exec itself; and /proc, if it was asked before the end, had no program to tell any more, or hides it. */
 	if (p->exe && !(p->facts && p->facts->exe[0]) && proc_written(p))
@@ -230,7 +230,7 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 
 void proctab_lost(struct proctab *pt)
 {
-	pt->lost++;
+	pt->side.lost++;
 }
 
 void proctab_mmap(struct proctab *pt, const struct kmmap *m)
@@ -251,8 +251,8 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 		len -= strlen(deleted);
 		e.deleted = true;
 	}
-	e.path = intern_addn(pt->paths, m->path, len);
-	e.kind = (uint8_t)mapping_kind(intern_str(pt->paths, e.path));
+	e.path = intern_addn(pt->files.paths, m->path, len);
+	e.kind = (uint8_t)mapping_kind(intern_str(pt->files.paths, e.path));
 	if (!m->has_build_id) {
 		e.dev_major = m->dev_major;
 		e.dev_minor = m->dev_minor;
@@ -261,7 +261,7 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 	}
 	p = proctab_know(pt, m->pid);
 	proc_add_map(p, &e, m->build_id, m->has_build_id ? m->build_id_len : 0, m->time);
-	learn_exe(p, m, mapping_kind(intern_str(pt->paths, e.path)));
+	learn_exe(p, m, mapping_kind(intern_str(pt->files.paths, e.path)));
 }
 
 static void set_comm(char to[COMM_LEN], const char *comm)
@@ -282,11 +282,11 @@ static void begin_image(struct proc *p)
 	p->known = true;
 	p->kthread = p->inherited = p->read_late = p->headless = false;
 	p->exe = 0;
-	p->exe_wait = p->pt->lost + 1;
+	p->exe_wait = p->pt->side.lost + 1;
 	p->moved_looks = p->copy_looks = 0;
 	p->serial = 0;
 	p->refresh_time = 0;
-	p->lost_seen = p->pt->lost;
+	p->lost_seen = p->pt->side.lost;
 	threads_drop(&p->pt->threads, p->pid);
 }
 
@@ -452,8 +452,8 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 		rec_writer_exit(pt->w, ev);
 	if ((ev->tid != ev->pid && !p->headless) || p->dead)
 		return;
-	if (!p->headless && p->exe_wait == pt->lost + 1 && !pt->barred++)
-		memcpy(pt->barred_comm, p->comm, sizeof(p->comm));
+	if (!p->headless && p->exe_wait == pt->side.lost + 1 && !pt->side.barred++)
+		memcpy(pt->side.barred_comm, p->comm, sizeof(p->comm));
 	p->headless = true;
 	/* With others of its threads alive, until one of them is sampled. */
 	die(p, ev->time);
@@ -466,8 +466,8 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 
 uint64_t proctab_barred(const struct proctab *pt, const char **comm)
 {
-	*comm = pt->barred_comm;
-	return pt->barred;
+	*comm = pt->side.barred_comm;
+	return pt->side.barred;
 }
 
 void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint64_t pid_ns,
@@ -514,7 +514,7 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	if (p->dead)
 		sampled_dead(p, tid, time);
 	p->last_time = time;
-	if (p->lost_seen != pt->lost)
+	if (p->lost_seen != pt->side.lost)
 		make_up_exec(pt, p, time);
 	if (!proc_written(p))
 		proc_introduce(p, time);

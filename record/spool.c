@@ -78,7 +78,7 @@ static void end_closing(struct spool *sp)
 {
 	struct closing *c = &sp->closing;
 
-	caplist_free(c->list, &sp->pt->pins);
+	caplist_free(c->list, &sp->pt->files.pins);
 	ledger_part_fini(&c->part);
 	close(c->fd);
 	*c = (struct closing){ .fd = -1 };
@@ -187,7 +187,7 @@ static int stay(struct spool *sp, struct caplist *list, int err)
 		capture_job_run(&job);
 		capture_finish(sp->pt, NULL, &job);
 	}
-	caplist_free(list, &sp->pt->pins);
+	caplist_free(list, &sp->pt->files.pins);
 	return err;
 }
 
@@ -255,7 +255,7 @@ static bool is_full(const struct spool *sp)
 
 static void drop_oldest(struct spool *sp)
 {
-	caplist_free(sp->lists[0], &sp->pt->pins);
+	caplist_free(sp->lists[0], &sp->pt->files.pins);
 	ledger_part_fini(&sp->kept[0].part);
 	sp->nkept--;
 	memmove(sp->kept, sp->kept + 1, sp->nkept * sizeof(*sp->kept));
@@ -461,7 +461,7 @@ void spool_fini(struct spool *sp)
 		end_closing(sp);
 	}
 	while (sp->nkept) {
-		caplist_free(sp->lists[--sp->nkept], &sp->pt->pins);
+		caplist_free(sp->lists[--sp->nkept], &sp->pt->files.pins);
 		ledger_part_fini(&sp->kept[sp->nkept].part);
 	}
 	ledger_part_fini(&sp->total);

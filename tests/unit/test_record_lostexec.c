@@ -57,7 +57,7 @@ static void begin_sleep(struct child *c)
 static bool has_sleep(const struct proc *p)
 {
 	for (uint32_t i = 0; i < p->maps->n; i++)
-		if (strstr(intern_str(pt->paths, p->maps->maps[i].path), "/sleep"))
+		if (strstr(intern_str(pt->files.paths, p->maps->maps[i].path), "/sleep"))
 			return true;
 	return false;
 }

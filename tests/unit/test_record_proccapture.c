@@ -437,7 +437,7 @@ static void test_eviction(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	pt->pins.budget = 16;
+	pt->files.pins.budget = 16;
 	p = proctab_sampled(pt, (uint32_t)getpid(), (uint32_t)getpid(), now());
 	for (i = 0; i < 40; i++) {
 		struct kmmap m;
@@ -462,12 +462,12 @@ static void test_eviction(void **state)
 		m.dev_major = major(st.st_dev);
 		m.dev_minor = minor(st.st_dev);
 		proctab_mmap(pt, &m);
-		assert_true(pt->pins.n <= 16);
+		assert_true(pt->files.pins.n <= 16);
 		proc_saw_code(pt, p, (uintptr_t)at[i] + 100);
 		unlink(path);
 	}
 	assert_int_equal(proctab_capture(pt), 0);
-	assert_true(pt->pins.evicted >= 24);
+	assert_true(pt->files.pins.evicted >= 24);
 	read_back();
 	for (i = 0; i < got.ncap; i++)
 		captured += got.cap[i].kind == CAPTURE_ELF;

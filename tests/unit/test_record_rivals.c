@@ -45,11 +45,11 @@ static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 	f->nspid_n = 2;
 	f->pid_ns = ns;
 	f->start_ticks = ticks_of(began);
-	f->rootpin = rootpin_hold(&pt->pins, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), 1);
+	f->rootpin = rootpin_hold(&pt->files.pins, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), 1);
 	pin_init(&f->map, PIN_MAP, f);
 	for (size_t i = 0; i < JITDUMPS_MAX; i++)
 		pin_init(&f->jitdump[i], PIN_MAP, f);
-	pins_hold(&pt->pins, &f->map, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	pins_hold(&pt->files.pins, &f->map, open("/dev/null", O_RDONLY | O_CLOEXEC));
 	assert_true(f->rootpin && f->rootpin->tmp.fd >= 0);
 	p->facts = f;
 	has_code(p, CODE);
@@ -161,7 +161,7 @@ static void test_is_there_still(void **state)
 	before->facts->start_ticks--;
 	after->facts->rivals = 0;
 	assert_int_equal(left(after), 2);
-	facts_put(&pt->pins, mine);
+	facts_put(&pt->files.pins, mine);
 	close(self);
 }
 

@@ -36,7 +36,7 @@ static int capture(struct strbuf *rows, bool *served)
 			strbuf_add(rows, job.rows.s, job.rows.len);
 		assert_int_equal(capture_finish(pt, out, &job), 0);
 	}
-	caplist_free(cl, &pt->pins);
+	caplist_free(cl, &pt->files.pins);
 	return err;
 }
 
@@ -75,7 +75,7 @@ static struct dso *self_dso(const struct proc *p)
 static void lose_file(struct dso *d)
 {
 	d->pin_tries = UINT8_MAX;
-	pins_drop(&pt->pins, &d->pin);
+	pins_drop(&pt->files.pins, &d->pin);
 }
 
 static void test_kept(void **state)
@@ -113,7 +113,7 @@ static void test_kept(void **state)
 	capture(&rows, &served);
 	see(one, 1);
 	assert_int_equal(capture(&rows, &served), -ENOENT);
-	assert_int_equal(pt->dsos.slices.bytes, 0);
+	assert_int_equal(pt->files.dsos.slices.bytes, 0);
 	stop_child(&c);
 	strbuf_fini(&first);
 	strbuf_fini(&rows);
@@ -129,13 +129,13 @@ static void test_not_kept(void **state)
 	(void)state;
 	c = start(plain_child, NULL);
 	for (size_t max = 0; max <= 512; max += 512) {
-		pt->dsos.slices.max = max;
+		pt->files.dsos.slices.max = max;
 		for (int i = 0; i < 2; i++) {
 			see(one, 1);
 			assert_int_equal(capture(&rows, &served), 0);
 			assert_true(rows.len > 512);
 			assert_false(served);
-			assert_int_equal(pt->dsos.slices.bytes, 0);
+			assert_int_equal(pt->files.dsos.slices.bytes, 0);
 		}
 	}
 	stop_child(&c);

@@ -91,12 +91,12 @@ static void test_lists(void **state)
 	EXPECT(caplist_find(all, CAPTURE_PERF_MAP, 2), 1, 3);
 	assert_false(caplist_find(all, CAPTURE_PERF_MAP, 2)->done);
 	assert_true(caplist_find(all, CAPTURE_PERF_MAP, 4)->done);
-	caplist_free(all, &pt->pins);
+	caplist_free(all, &pt->files.pins);
 	all = caplist_merge(l, 0);
 	assert_int_equal(all->n, 0);
-	caplist_free(all, &pt->pins);
+	caplist_free(all, &pt->files.pins);
 	for (int i = 0; i < 3; i++)
-		caplist_free(l[i], &pt->pins);
+		caplist_free(l[i], &pt->files.pins);
 }
 
 /* ---- a recorder without a kernel ---- */
@@ -369,7 +369,7 @@ static void test_files_add_up_to_nothing(void **state)
 		assert_int_equal(spool_step(&r->sp, r->now), 0);
 		step_until_closed(r);
 		/* As many are let stand until one more segment is over. */
-		assert_true(pt->dsos.n <= 4096 + 200);
+		assert_true(pt->files.dsos.n <= 4096 + 200);
 		most[i / 65] = MAX(most[i / 65], mallinfo2().uordblks);
 		if (!i)
 			fds = open_fds();
