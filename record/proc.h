@@ -1,4 +1,4 @@
-/* The process table's own state, shared by proctab.c, proc_intro.c and proc_capture.c. */
+/* The process table's own state, shared by proctab.c and the parts below it, which stand here lowest first. */
 #ifndef NSPROF_PROC_H
 #define NSPROF_PROC_H
 
@@ -145,12 +145,18 @@ static inline const struct facts *proc_who(const struct proc *p)
 	return p->facts ? p->facts : p->late;
 }
 
-/* ---- proctab.c ---- */
+/* ---- proc_table.c ---- */
 
-/* The process with that pid, in the table from now on. */
+/* The process with that pid; NULL when it is not known. */
+struct proc *proctab_find(const struct proctab *pt, uint32_t pid);
+/* The same, in the table from now on. */
 struct proc *proctab_know(struct proctab *pt, uint32_t pid);
-/* Let go of processes that ended long enough before @time, ns. */
-void proc_bury_dead(struct proctab *pt, uint64_t time);
+/* A new one, whose pid nobody has in the table. */
+struct proc *proctab_add(struct proctab *pt, uint32_t pid);
+void proc_free(struct proc *p);
+/* Its samples are over, or were @time ago: to be let go of, unless it lives on (proc_revive()). */
+void proc_die(struct proc *p, uint64_t time);
+void proc_revive(struct proc *p);
 
 /* ---- proc_intro.c ---- */
 
@@ -231,6 +237,8 @@ void copies_free(struct proctab *pt);
 
 /* ---- proc_letgo.c ---- */
 
+/* As proctab_let_go(). */
+void letgo_step(struct proctab *pt);
 /* Waits for the capture that it has under way. */
 void letgo_settle(struct proctab *pt);
 void letgo_free(struct proctab *pt);

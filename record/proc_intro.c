@@ -463,8 +463,7 @@ static bool is_origin(const struct proc *parent, const struct proc *p)
  */
 static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 {
-	const uint64_t *slot = u64map_get(&p->pt->procs, p->ppid);
-	struct proc *parent = slot ? (struct proc *)(uintptr_t)*slot : NULL;
+	struct proc *parent = proctab_find(p->pt, p->ppid);
 
 	if (p->anc || !parent || parent == p || !is_origin(parent, p))
 		return;

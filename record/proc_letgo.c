@@ -15,7 +15,7 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* Calls of proctab_let_go(), which come every 200 ms, to a look at all processes: on a host of thousands that takes milliseconds. */
+/* Calls of letgo_step(), which come every 200 ms, to a look at all processes: on a host of thousands that takes milliseconds. */
 #define LOOK_CALLS 5
 /*
  * Looks in which nobody had it, until a binary is let go; twice as many after each capture that this has taken, as what comes back again and
@@ -145,12 +145,10 @@ static void after_capture(struct proctab *pt)
 		close_file(pt, d);
 }
 
-void proctab_let_go(struct proctab *pt, uint64_t time)
+void letgo_step(struct proctab *pt)
 {
 	struct letgo *lg;
 
-	/* Who ended may hold a root directory there. */
-	proc_bury_dead(pt, time);
 	/* What is closing wants files as well. */
 	if (!pt->files.dsos.napart || pt->cap.closing)
 		return;

@@ -31,8 +31,7 @@ void returns_take(struct proctab *pt)
 	do {
 		n = pt->jit.look ? jitlook_take(pt->jit.look, places, TAKE) : 0;
 		for (size_t i = 0; i < n; i++) {
-			const uint64_t *slot = u64map_get(&pt->procs, places[i].pid);
-			struct proc *p = slot ? (struct proc *)(uintptr_t)*slot : NULL;
+			struct proc *p = proctab_find(pt, places[i].pid);
 			uint64_t *known = p && p->serial == places[i].serial ? u64map_get(&p->returns, places[i].addr) : NULL;
 
 			if (known)

@@ -129,7 +129,7 @@ static void look(struct rivals *rs)
 /* What it runs and maps, for as long as it lives; that it has the map, if it does, makes it known to all rivals. */
 static void learn(struct proctab *pt, uint32_t pid)
 {
-	const bool had = u64map_get(&pt->procs, pid);
+	const bool had = proctab_find(pt, pid);
 	struct proc *p = proctab_know(pt, pid);
 
 	if (!had)

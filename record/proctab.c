@@ -84,80 +84,6 @@ void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int6
 	pt->jit.host_late = late_ns;
 }
 
-static struct proc *find_proc(const struct proctab *pt, uint32_t pid)
-{
-	const uint64_t *slot = u64map_get(&pt->procs, pid);
-
-	return slot ? (struct proc *)(uintptr_t)*slot : NULL;
-}
-
-static struct proc *add_proc(struct proctab *pt, uint32_t pid)
-{
-	struct proc *p = xcalloc(1, sizeof(*p));
-
-	p->pt = pt;
-	p->pid = pid;
-	p->maps = mapset_new();
-	p->known = pt->detached;
-	p->lost_seen = pt->side.lost;
-	if (!pid)
-		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
-	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
-	return p;
-}
-
-struct proc *proctab_know(struct proctab *pt, uint32_t pid)
-{
-	struct proc *p = find_proc(pt, pid);
-
-	if (!p) {
-		p = add_proc(pt, pid);
-		p->read_late = true;
-	}
-	return p;
-}
-
-static void revive(struct proc *p)
-{
-	if (!p->dead)
-		return;
-	p->dead = false;
-	p->dead_prev->dead_next = p->dead_next;
-	p->dead_next->dead_prev = p->dead_prev;
-	p->pt->ndead--;
-}
-
-/* Its samples are over, or were @time ago. */
-static void die(struct proc *p, uint64_t time)
-{
-	struct proctab *pt = p->pt;
-
-	revive(p);
-	p->dead = true;
-	p->dead_time = time;
-	p->dead_next = &pt->dead;
-	p->dead_prev = pt->dead.dead_prev;
-	p->dead_prev->dead_next = p;
-	pt->dead.dead_prev = p;
-	pt->ndead++;
-}
-
-static void free_proc(struct proc *p)
-{
-	struct proctab *pt = p->pt;
-
-	revive(p);
-	u64map_del(&pt->procs, p->pid);
-	mapset_put(p->maps);
-	facts_put(&pt->files.pins, p->facts);
-	facts_put(&pt->files.pins, p->late);
-	facts_put(&pt->files.pins, p->anc);
-	pt->cap.nseen -= p->jit.n;
-	u64map_fini(&p->jit);
-	u64map_fini(&p->returns);
-	free(p);
-}
-
 /* The image is over: nobody else will ask for its JIT code's names. */
 static void end_image(struct proc *p)
 {
@@ -182,7 +108,7 @@ void proctab_free(struct proctab *pt)
 	if (!pt)
 		return;
 	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
-		free_proc((struct proc *)(uintptr_t)val);
+		proc_free((struct proc *)(uintptr_t)val);
 	u64map_fini(&pt->procs);
 	letgo_free(pt);
 	jitlook_free(pt->jit.look);
@@ -200,14 +126,14 @@ void proctab_free(struct proctab *pt)
 
 int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
 {
-	bool had = find_proc(pt, pid);
+	bool had = proctab_find(pt, pid);
 	struct proc *p = proctab_know(pt, pid);
 	int ret = proc_acquire(p, time);
 
 	if (!ret)
 		proc_pin_all(p);
 	else if (!had)
-		free_proc(p);
+		proc_free(p);
 	return ret;
 }
 
@@ -275,7 +201,7 @@ static void set_comm(char to[COMM_LEN], const char *comm)
 /* The process starts over as another program: from here on each of its mappings is recorded. */
 static void begin_image(struct proc *p)
 {
-	revive(p);
+	proc_revive(p);
 	end_image(p);
 	mapset_put(p->maps);
 	p->maps = mapset_new();
@@ -318,7 +244,7 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 {
 	const struct thread *by = threads_find(&pt->threads, ev->ptid), *has = threads_find(&pt->threads, ev->tid);
-	struct proc *p = find_proc(pt, ev->pid);
+	struct proc *p = proctab_find(pt, ev->pid);
 	char comm[COMM_LEN] = "";
 	struct thread *t;
 
@@ -346,7 +272,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		fork_thread(pt, ev);
 		return;
 	}
-	p = find_proc(pt, ev->pid);
+	p = proctab_find(pt, ev->pid);
 	/*
 	 * Its exec was heard of before: records of other CPUs come late when theirs stood still, since a virtual machine had none for it, or
 	 * behind an interrupt.
@@ -358,7 +284,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	}
 	if (p) {	/* an older process with that pid */
 		capture_jit(p);
-		free_proc(p);
+		proc_free(p);
 	}
 	threads_drop(&pt->threads, ev->tid);
 	/* Its parent is outside our pid namespace (setns(2)): there is nothing to take from it. */
@@ -366,8 +292,8 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		proctab_know(pt, ev->pid)->fork_time = ev->time;
 		return;
 	}
-	parent = find_proc(pt, ev->ppid);
-	p = add_proc(pt, ev->pid);
+	parent = proctab_find(pt, ev->ppid);
+	p = proctab_add(pt, ev->pid);
 	p->ppid = ev->ppid;
 	p->own = parent && parent->own;
 	p->fork_time = ev->time;
@@ -412,14 +338,15 @@ static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
 	p->exe_wait = 0;
 }
 
-void proc_bury_dead(struct proctab *pt, uint64_t time)
+/* Let go of processes that ended long enough before @time, ns. */
+static void bury_dead(struct proctab *pt, uint64_t time)
 {
 	struct proc *p;
 
 	while ((p = pt->dead.dead_next) != &pt->dead &&
 	       (pt->ndead > DEAD_MAX || p->dead_time + DEAD_NS < time)) {
 		capture_jit(p);
-		free_proc(p);
+		proc_free(p);
 	}
 }
 
@@ -442,9 +369,9 @@ static bool lives_on(const struct proc *p)
 
 void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 {
-	struct proc *p = find_proc(pt, ev->pid);
+	struct proc *p = proctab_find(pt, ev->pid);
 
-	proc_bury_dead(pt, ev->time);
+	bury_dead(pt, ev->time);
 	threads_drop(&pt->threads, ev->tid);
 	if (!p)
 		return;
@@ -456,7 +383,7 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 		memcpy(pt->side.barred_comm, p->comm, sizeof(p->comm));
 	p->headless = true;
 	/* With others of its threads alive, until one of them is sampled. */
-	die(p, ev->time);
+	proc_die(p, ev->time);
 	/* The next one to have its number in its namespace writes to a perf map of the same name. */
 	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
 		p->facts->over_time = ev->time;
@@ -480,6 +407,13 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
 	p->user_ns = user_ns ? user_ns : p->user_ns;
 }
 
+void proctab_let_go(struct proctab *pt, uint64_t time)
+{
+	/* Who ended may hold a root directory there. */
+	bury_dead(pt, time);
+	letgo_step(pt);
+}
+
 /* ---- samples ---- */
 
 /* Does it run by now, or a thread of it? */
@@ -501,9 +435,9 @@ static bool runs(const struct proc *p)
 static void sampled_dead(struct proc *p, uint32_t tid, uint64_t time)
 {
 	if (p->pt->detached ? tid != p->pid : runs(p))
-		revive(p);
+		proc_revive(p);
 	else
-		die(p, MAX(time, p->dead_time));
+		proc_die(p, MAX(time, p->dead_time));
 }
 
 struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time)
@@ -528,7 +462,7 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 {
-	const struct proc *p = find_proc(pt, pid);
+	const struct proc *p = proctab_find(pt, pid);
 	const struct facts *f = p ? proc_who(p) : NULL;
 
 	f = f || !p ? f : p->anc;
@@ -542,7 +476,7 @@ void proctab_in_cgroup(struct proc *p, uint64_t id)
 
 uint64_t proctab_cgroup_id(const struct proctab *pt, uint32_t pid)
 {
-	const struct proc *p = find_proc(pt, pid);
+	const struct proc *p = proctab_find(pt, pid);
 
 	return p ? p->cgroup : 0;
 }
