@@ -158,97 +158,6 @@ void proc_free(struct proc *p);
 void proc_die(struct proc *p, uint64_t time);
 void proc_revive(struct proc *p);
 
-/* ---- proc_intro.c ---- */
-
-/*
- * Read facts and, when unknown, mappings of live @p, and pin its files. @time: of the sample that
- * asks, 0 = now. 0, or negative errno; -ESRCH: gone, or the pid is another process's by now.
- */
-int proc_acquire(struct proc *p, uint64_t time);
-/*
- * Records were lost since @p->lost_seen: does @p, at @time of a sample of it, run a program of whose exec there is no record? Then true, and
- * its comm. What cannot be told yet is asked again later.
- */
-bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);
-/* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
-bool proc_refresh_maps(struct proc *p, uint64_t time);
-/* Add what @p, whose facts are known, maps now, @time of a sample or 0. False when it is gone or cannot be read. */
-bool proc_add_present(struct proc *p, uint64_t time);
-/* Find out what is behind each mapping, and pin the files. */
-void proc_pin_all(struct proc *p);
-/* Write @p to the recording: facts, binaries, mappings. */
-void proc_introduce(struct proc *p, uint64_t time);
-/* Write its facts again: there are more of them. Its mappings stay. */
-void proc_write_again(struct proc *p, uint64_t time);
-/*
- * Put a mapping into the set, and into the recording when the process is there. @build_id may be
- * NULL.
- */
-void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
-		  uint64_t time);
-/* Write the thread's comm when that has not been done. */
-void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
-
-/*
- * What @p maps now, @time of a sample or 0 (one reference in *@maps). 0, or negative errno: -ESRCH when it is gone, or runs another
- * program by now than where side-band has come to.
- */
-int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps);
-
-/* ---- proc_moved.c ---- */
-
-/* Mappings of files that lie next to memory that code runs from. */
-struct file_lines {
-	struct map_entry *v;	/* owned, sorted by start */
-	size_t n, cap;
-	struct proc_map last;	/* the latest one of a file; its path is the text's */
-	uint64_t near_end;	/* where it ends, or such memory close behind it; 0: there was none */
-	uint64_t memory_end;	/* where memory ends that was met behind it; 0: none was */
-};
-
-/* A line of /proc/PID/maps of @p, whose text has to stay until all are seen. */
-void file_lines_see(struct file_lines *fl, struct proc *p, const struct proc_map *m);
-void file_lines_fini(struct file_lines *fl);
-/* Turn what in *@maps is memory with a copy of a file's code into mappings of that file. @procfd: of @p, whose user @u is. */
-void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl);
-
-enum moved {
-	MOVED_NOT,	/* @e is what it says */
-	MOVED_WHOLE,	/* it is what was mapped there before */
-	MOVED_PARTS,	/* the parts of *@now marked so are a file's: add @e, then these by proc_add_moved() */
-};
-/* Is @e, which @p has mapped now, a copy of code of a file that lay there before? */
-enum moved proc_look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now);
-/* Takes the reference to @now. */
-void proc_add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time);
-
-/* ---- proc_copies.c ---- */
-
-/* Is it worth a look, by what it says? */
-bool proc_may_be_copy(const struct proc *p, const struct map_entry *e);
-/*
- * Is @e, memory of @p that is no mapping of a file, a copy of code of one of the files in @ms, at another place than that file's? Then it becomes
- * a mapping of that file, resolved. @procfd: of @p, whose user @u is. The time that this takes is bounded.
- */
-bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const struct mapset *ms, struct map_entry *e);
-/* The same for all that is in *@maps. */
-void proc_find_copies(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps);
-void copies_free(struct proctab *pt);
-
-/* ---- proc_letgo.c ---- */
-
-/* As proctab_let_go(). */
-void letgo_step(struct proctab *pt);
-/* Waits for the capture that it has under way. */
-void letgo_settle(struct proctab *pt);
-void letgo_free(struct proctab *pt);
-
-/* ---- proc_forget.c ---- */
-
-/* Between two segments: let go of binaries and paths that are not needed any more. @cut: the list of
- * the segment that ended. */
-void proctab_forget(struct proctab *pt, const struct caplist *cut);
-
 /* ---- proc_jit.c ---- */
 
 /* Pin the perf map of live @p, whose facts are known, if it is there. */
@@ -269,6 +178,121 @@ void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, u
 		     size_t n, struct capture_job *job);
 /* May a file with attributes @st be the perf map of a process with facts @f? NULL, or why not. */
 const char *perfmap_refuse(const struct facts *f, const struct stat *st);
+
+/* ---- proc_moved.c ---- */
+
+/* Memory that is aligned so is taken for a copy of code where nobody can be asked. */
+#define HUGE_PAGE (2u << 20)
+
+/* Code in @e is in no file: a JIT's, or that of a memfd. */
+bool proc_is_memory(const struct proc *p, const struct map_entry *e);
+
+/* Mappings of files that lie next to memory that code runs from. */
+struct file_lines {
+	struct map_entry *v;	/* owned, sorted by start */
+	size_t n, cap;
+	struct proc_map last;	/* the latest one of a file; its path is the text's */
+	uint64_t near_end;	/* where it ends, or such memory close behind it; 0: there was none */
+	uint64_t memory_end;	/* where memory ends that was met behind it; 0: none was */
+};
+
+/* A line of /proc/PID/maps of @p, whose text has to stay until all are seen. */
+void file_lines_see(struct file_lines *fl, struct proc *p, const struct proc_map *m);
+void file_lines_fini(struct file_lines *fl);
+/* Turn what in *@maps is memory with a copy of a file's code into mappings of that file. @procfd: of @p, whose user @u is. */
+void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl);
+
+/* ---- proc_copies.c ---- */
+
+/* Is it worth a look, by what it says? */
+bool proc_may_be_copy(const struct proc *p, const struct map_entry *e);
+/*
+ * Is @e, memory of @p that is no mapping of a file, a copy of code of one of the files in @ms, at another place than that file's? Then it becomes
+ * a mapping of that file, resolved. @procfd: of @p, whose user @u is. The time that this takes is bounded.
+ */
+bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const struct mapset *ms, struct map_entry *e);
+/* The same for all that is in *@maps. */
+void proc_find_copies(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps);
+void copies_free(struct proctab *pt);
+
+/* ---- proc_read.c ---- */
+
+/* The mount namespace of @p when neither side-band nor /proc tells: 0, unless it is our child's. */
+uint64_t proc_own_mnt_ns(const struct proc *p);
+/* By whom files of @p are opened. */
+struct map_user proc_map_user(const struct proc *p);
+/* Is @p, where side-band has come to, a forked process that has begun no program? */
+bool proc_is_forked(const struct proc *p);
+/*
+ * Does @p, @time of a sample of it (0: now), run another program by now than it did where side-band has come to? Asked after
+ * something was read, "no" holds for what was read.
+ */
+bool proc_moved_on(const struct proc *p, int procfd, uint64_t time);
+/* Add what the process behind @procfd maps, which @p is, to *@maps. 0, -ESRCH when it has no memory (any more), or the errno of the reading. */
+int proc_read_lines(struct proc *p, int procfd, struct mapset **maps);
+/*
+ * The mappings of live @p now, one reference in *@maps, @time of a sample or 0. 0, or negative errno: -ESRCH when it has no memory (any
+ * more), or runs another program by now than it did where side-band has come to.
+ */
+int proc_read_maps_at(struct proc *p, int procfd, uint64_t time, struct mapset **maps);
+/* The same without @procfd; -ESRCH also when it is gone. */
+int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps);
+
+/* ---- proc_maps.c ---- */
+
+/* Into the segment that is written now, if it is not there. */
+void proc_write_dso(struct proctab *pt, struct dso *d);
+void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time);
+/*
+ * Put a mapping into the set, and into the recording when the process is there. @build_id may be
+ * NULL.
+ */
+void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
+		  uint64_t time);
+/* Add what @p, whose facts are known, maps now, @time of a sample or 0. False when it is gone or cannot be read. */
+bool proc_add_present(struct proc *p, uint64_t time);
+/* The vsyscall page belongs to all processes and is in no record. */
+void proc_add_vsyscall(struct proc *p);
+/* Find out what is behind each mapping, and pin the files. */
+void proc_pin_all(struct proc *p);
+
+/* ---- proc_acquire.c ---- */
+
+/*
+ * Read facts and, when unknown, mappings of live @p, and pin its files. @time: of the sample that
+ * asks, 0 = now. 0, or negative errno; -ESRCH: gone, or the pid is another process's by now.
+ */
+int proc_acquire(struct proc *p, uint64_t time);
+/*
+ * Records were lost since @p->lost_seen: does @p, at @time of a sample of it, run a program of whose exec there is no record? Then true, and
+ * its comm. What cannot be told yet is asked again later.
+ */
+bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);
+/* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
+bool proc_refresh_maps(struct proc *p, uint64_t time);
+
+/* ---- proc_intro.c ---- */
+
+/* Write @p to the recording: facts, binaries, mappings. */
+void proc_introduce(struct proc *p, uint64_t time);
+/* Write its facts again: there are more of them. Its mappings stay. */
+void proc_write_again(struct proc *p, uint64_t time);
+/* Write the thread's comm when that has not been done. */
+void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
+
+/* ---- proc_letgo.c ---- */
+
+/* As proctab_let_go(). */
+void letgo_step(struct proctab *pt);
+/* Waits for the capture that it has under way. */
+void letgo_settle(struct proctab *pt);
+void letgo_free(struct proctab *pt);
+
+/* ---- proc_forget.c ---- */
+
+/* Between two segments: let go of binaries and paths that are not needed any more. @cut: the list of
+ * the segment that ended. */
+void proctab_forget(struct proctab *pt, const struct caplist *cut);
 
 /* ---- proc_returns.c ---- */
 

@@ -4,7 +4,6 @@
  * segment of the file mapped around it belongs is that file's, if it has the same bytes.
  */
 #include <elf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,12 @@
 #include "util.h"
 #include "xalloc.h"
 
-/* Where nobody can be asked, what is aligned like this is taken for a copy. */
-#define HUGE_PAGE (2u << 20)
-
 /* Segments of a file lie so close to each other that code among them is worth a look at the file. */
 #define NEAR (2 * HUGE_PAGE)
 
 /* Places that are compared, and bytes of each. */
 #define PLACES 32u
 #define PLACE_BYTES 64u
-
-/* Looks at /proc for one image. A JIT in the place of a library that was closed would ask for one with each function. */
-#define LOOKS_MAX 16
 
 /* ---- what is mapped around it ---- */
 
@@ -40,7 +33,7 @@ static bool is_memfd(const char *path)
 	return !strncmp(path, "/memfd:", 7);
 }
 
-static bool is_memory(const struct proc *p, const struct map_entry *e)
+bool proc_is_memory(const struct proc *p, const struct map_entry *e)
 {
 	return e->kind == MAPPING_JIT || is_memfd(intern_str(p->pt->files.paths, e->path));
 }
@@ -187,7 +180,7 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 		size_t above = BISECT(fl->n, k, fl->v[k].start < e.end);
 		struct map_entry part;
 
-		if (!is_memory(p, &e))
+		if (!proc_is_memory(p, &e))
 			continue;
 		for (size_t k = above - MIN(above, (size_t)1); k < fl->n && k <= above; k++) {
 			struct original *by = &o[k % 2];
@@ -211,67 +204,4 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 	close_original(&o[1]);
 	if (mem >= 0)
 		close(mem);
-}
-
-/* ---- by what side-band tells ---- */
-
-/* The first mapping in @ms that has a part of [@start, @end), from index *@i on; NULL: there is none. */
-static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
-{
-	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
-		if (ms->maps[*i].end > start)
-			return &ms->maps[(*i)++];
-	return NULL;
-}
-
-/*
- * Nobody can be asked. The whole of a segment, or huge pages of it, is a copy, and so is whatever lies in the program itself, which is never
- * unmapped; anything else may be a JIT's code where a library was.
- */
-static bool looks_moved(const struct proc *p, const struct map_entry *e)
-{
-	const struct map_entry *old = mapset_find(p->maps, e->start);
-
-	if (!old || old->kind != MAPPING_FILE || is_memory(p, old) || old->end < e->end)
-		return false;
-	return (old->start == e->start && old->end == e->end) || !((e->start | e->end) % HUGE_PAGE) ||
-	       (p->exe && old->path == p->exe);
-}
-
-enum moved proc_look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
-{
-	const struct map_entry *old;
-	uint32_t i = 0;
-	int err;
-
-	*now = NULL;
-	if (e->moved || !is_memory(p, e))
-		return MOVED_NOT;
-	while ((old = next_in(p->maps, e->start, e->end, &i)))
-		e->over_file |= old->over_file || (old->kind == MAPPING_FILE && !is_memory(p, old));
-	if (!e->over_file || p->moved_looks >= LOOKS_MAX)
-		return MOVED_NOT;
-	p->moved_looks++;
-	err = p->pt->detached ? -ESRCH : proc_read_maps(p, time, now);
-	if (err)
-		return looks_moved(p, e) ? MOVED_WHOLE : MOVED_NOT;
-	return MOVED_PARTS;
-}
-
-void proc_add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time)
-{
-	const struct map_entry *in;
-	uint32_t i = 0;
-
-	while ((in = next_in(now, e->start, e->end, &i))) {
-		struct map_entry part = *in;
-
-		if (!in->moved)
-			continue;
-		part.start = MAX(in->start, e->start);
-		part.end = MIN(in->end, e->end);
-		part.pgoff += part.start - in->start;
-		proc_add_map(p, &part, NULL, 0, time);
-	}
-	mapset_put(now);
 }

@@ -50,6 +50,17 @@ struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr)
 	return i < ms->n && ms->ranges[i].start <= addr ? &ms->maps[i] : NULL;
 }
 
+const struct map_entry *mapset_of_kind(const struct mapset *ms, enum mapping_kind kind)
+{
+	uint32_t i;
+
+	for (i = 0; i < ms->n; i++) {
+		if (ms->maps[i].kind == kind)
+			return &ms->maps[i];
+	}
+	return NULL;
+}
+
 /*
  * perf may have told a mapping with a build-id and without device and inode, /proc says it the other way
  * round: what one of them does not say cannot differ.

@@ -62,5 +62,7 @@ int mapset_add(struct mapset **ms, const struct map_entry *e);
 
 /* The mapping that holds runtime address @addr, or NULL. Borrowed until the next change. */
 struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr);
+/* The first one of that kind, or NULL; as borrowed. */
+const struct map_entry *mapset_of_kind(const struct mapset *ms, enum mapping_kind kind);
 
 #endif
