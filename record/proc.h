@@ -91,6 +91,9 @@ struct proc_side {
 struct proc_jit {
 	struct jitlook *look;	/* NULL = nothing was asked yet */
 	struct rivals *rivals;	/* who is there, as was seen last; NULL = not looked yet */
+	bool seeking;		/* in rivals_seek() */
+	struct facts **met;	/* owned, one reference to each: of rivals_met(), for rivals_seek_met() */
+	size_t nmet, met_cap;
 	bool host_maps;		/* proctab_host_maps(), and what it was told */
 	uint64_t host_begun;
 	int64_t host_begun_wall, host_late;
@@ -158,6 +161,17 @@ void proc_free(struct proc *p);
 void proc_die(struct proc *p, uint64_t time);
 void proc_revive(struct proc *p);
 
+/* ---- proc_rivals.c ---- */
+
+/* The number by which a process with facts @f knows itself; 0 = not known. */
+uint32_t rival_number(const struct facts *f);
+/* Does a process with facts @b, NULL = not known, have the map that one with @a has? */
+bool rival_is(const struct facts *a, const struct facts *b);
+/* Was @q over when the process with facts @f began? */
+bool rival_ended_before(const struct proc *q, const struct facts *f);
+/* @f has a perf map now: see who else has the same, of those in the table; of all there are, when rivals_seek_met() is called. */
+void rivals_met(struct proctab *pt, struct facts *f);
+
 /* ---- proc_jit.c ---- */
 
 /* Pin the perf map of live @p, whose facts are known, if it is there. */
@@ -172,8 +186,8 @@ bool jitdump_there(const struct facts *f);
  * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
  * be NULL.
  */
-void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
-		     uint64_t *addrs, size_t n, struct capture_job *job);
+void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+		     struct capture_job *job);
 void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job);
 /* May a file with attributes @st be the perf map of a process with facts @f? NULL, or why not. */
@@ -271,6 +285,19 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);
 /* Read /proc/PID/maps again, since a record may have been lost. True when something was new. */
 bool proc_refresh_maps(struct proc *p, uint64_t time);
 
+/* ---- proc_seek.c ---- */
+
+/* See who is there by now that may write to the map of @f. */
+void rivals_seek(struct proctab *pt, const struct facts *f);
+/* The same for all that rivals_met() was called for since. After whatever may have pinned a map. */
+void rivals_seek_met(struct proctab *pt);
+/*
+ * Of a file that others write to as well, a line tells of @f's code if nobody else has code there. Leaves these of
+ * @addrs, and returns their number; none if a rival is gone, whose mappings are not known any more.
+ */
+size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n);
+void rivals_fini(struct proctab *pt);
+
 /* ---- proc_intro.c ---- */
 
 /* Write @p to the recording: facts, binaries, mappings. */
@@ -308,19 +335,6 @@ uint64_t *returns_of(const struct proc *p, size_t *n);
  * errno.
  */
 int hostmap_open(const struct proc *p);
-
-/* ---- proc_rivals.c ---- */
-
-/* @f has a perf map now: see who else has the same, of those in the table and of all there are. */
-void rivals_met(struct proctab *pt, struct facts *f);
-/* See who is there by now that may write to the map of @f. */
-void rivals_seek(struct proctab *pt, const struct facts *f);
-/*
- * Of a file that others write to as well, a line tells of @f's code if nobody else has code there. Leaves these of
- * @addrs, and returns their number; none if a rival is gone, whose mappings are not known any more.
- */
-size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n);
-void rivals_fini(struct proctab *pt);
 
 /* ---- proc_capture.c ---- */
 

@@ -96,6 +96,30 @@ static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs
 	job->err = served ? 0 : err;
 }
 
+/* As perfmap_prepare(), for those of @addrs whose lines can be told from others'. */
+static void prepare_map(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+			struct capture_job *job)
+{
+	const struct facts *up = f;
+	const size_t all = n;
+	bool shared = false;
+
+	for (size_t len = 0; up && len < CAPTURE_FORKS_MAX; up = up->up, len++) {
+		if (up->map.fd >= 0)
+			rivals_seek(pt, up);
+		if (up->rivals)
+			n = rivals_leave(pt, up, addrs, n);
+		shared |= up->rivals;
+	}
+	perfmap_prepare(f, serial, comm, addrs, n, job);
+	job->shared = shared;
+	if (!n && all) {
+		pt->cap.failed++;
+		pr_verbose("no rows captured from the perf map of process '%s': processes of other containers write to the "
+			   "same file, and have code at these addresses, too", comm);
+	}
+}
+
 bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e,
 		     struct capture_job *job)
 {
@@ -113,7 +137,7 @@ bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e
 		job->budget = &cl->code;
 		break;
 	case CAPTURE_PERF_MAP:
-		perfmap_prepare(pt, e->facts, e->id, e->comm, addrs, e->n, job);
+		prepare_map(pt, e->facts, e->id, e->comm, addrs, e->n, job);
 		break;
 	case CAPTURE_JITDUMP:
 		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
@@ -250,7 +274,7 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 	if (kind == CAPTURE_JITDUMP)
 		jitdump_prepare(f, p->serial, p->comm, addrs, n, &job);
 	else
-		perfmap_prepare(pt, f, p->serial, p->comm, addrs, n, &job);
+		prepare_map(pt, f, p->serial, p->comm, addrs, n, &job);
 	if (kind == CAPTURE_PERF_MAP && pt->detached) {
 		job.map[0].pinned = -1;
 		job.map[0].named = hostmap_open(p);

@@ -186,29 +186,15 @@ static int pinned_map(const struct facts *f, const char **why)
 	return accept_map(f, fd, &st, why);
 }
 
-void perfmap_prepare(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm,
-		     uint64_t *addrs, size_t n, struct capture_job *job)
+void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+		     struct capture_job *job)
 {
 	const struct facts *chain[CAPTURE_FORKS_MAX];
-	const size_t all = n;
-	bool shared = false;
 	size_t len = 0;
 
-	for (; f && len < CAPTURE_FORKS_MAX; f = f->up) {
-		if (f->map.fd >= 0)
-			rivals_seek(pt, f);
-		if (f->rivals)
-			n = rivals_leave(pt, f, addrs, n);
-		shared |= f->rivals;
+	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
 		chain[len++] = f;
-	}
 	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
-	job->shared = shared;
-	if (!n && all) {
-		pt->cap.failed++;
-		pr_verbose("no rows captured from the perf map of process '%s': processes of other containers write to the "
-			   "same file, and have code at these addresses, too", comm);
-	}
 	while (len--) {
 		job->map[job->nmaps].pinned = pinned_map(chain[len], &job->why);
 		job->map[job->nmaps++].named = open_map(chain[len], &job->why);

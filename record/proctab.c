@@ -130,6 +130,7 @@ int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
 	struct proc *p = proctab_know(pt, pid);
 	int ret = proc_acquire(p, time);
 
+	rivals_seek_met(pt);
 	if (!ret)
 		proc_pin_all(p);
 	else if (!had)
@@ -450,10 +451,13 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	p->last_time = time;
 	if (p->lost_seen != pt->side.lost)
 		make_up_exec(pt, p, time);
-	if (!proc_written(p))
+	if (!proc_written(p)) {
 		proc_introduce(p, time);
-	else if (p->jit.n && p->facts && p->facts->map.fd < 0)
+		rivals_seek_met(pt);
+	} else if (p->jit.n && p->facts && p->facts->map.fd < 0) {
 		perfmap_pin_late(p);
+		rivals_seek_met(pt);
+	}
 	t = threads_touch(&pt->threads, pid, tid);
 	if (t->introduced != pt->segment)
 		proc_introduce_thread(p, t, time);
@@ -499,7 +503,10 @@ const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, ui
 		return NULL;
 	/* Code where we know of none: a record was lost, or the maps could not be read yet. */
 	if (!p->known || !mapset_find(p->maps, ip)) {
-		if (!proc_refresh_maps(p, p->last_time) || !p->known || !mapset_find(p->maps, ip))
+		bool is_new = proc_refresh_maps(p, p->last_time);
+
+		rivals_seek_met(pt);
+		if (!is_new || !p->known || !mapset_find(p->maps, ip))
 			return NULL;
 	}
 	pt->ms.exec = p->maps->ranges;
