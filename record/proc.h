@@ -307,20 +307,6 @@ void proc_write_again(struct proc *p, uint64_t time);
 /* Write the thread's comm when that has not been done. */
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time);
 
-/* ---- proc_letgo.c ---- */
-
-/* As proctab_let_go(). */
-void letgo_step(struct proctab *pt);
-/* Waits for the capture that it has under way. */
-void letgo_settle(struct proctab *pt);
-void letgo_free(struct proctab *pt);
-
-/* ---- proc_forget.c ---- */
-
-/* Between two segments: let go of binaries and paths that are not needed any more. @cut: the list of
- * the segment that ended. */
-void proctab_forget(struct proctab *pt, const struct caplist *cut);
-
 /* ---- proc_returns.c ---- */
 
 /* Put what was found since into the processes. */
@@ -338,9 +324,31 @@ int hostmap_open(const struct proc *p);
 
 /* ---- proc_capture.c ---- */
 
+/* The members of @set in order, owned by the caller. */
+uint64_t *capture_sorted(const struct u64map *set);
+/* Run @job here and now. @out NULL: the present file. 0 or a write error. */
+int capture_now(struct proctab *pt, struct rec_out *out, struct capture_job *job);
+/* The names of the code that JITs have made in @p, which is over, or whose files have to be closed. */
 void capture_jit(struct proc *p);
 /* Make ready what captures the rows of @d seen so far; the caller notes them as captured. False: there are none that have not been. */
 bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *job);
+
+/* ---- proc_letgo.c ---- */
+
+/* As proctab_let_go(). */
+void letgo_step(struct proctab *pt);
+/* Waits for the capture that it has under way. */
+void letgo_settle(struct proctab *pt);
+void letgo_free(struct proctab *pt);
+
+/* ---- proc_forget.c ---- */
+
+/* Between two segments: let go of binaries and paths that are not needed any more. @cut: the list of
+ * the segment that ended. */
+void proctab_forget(struct proctab *pt, const struct caplist *cut);
+
+/* ---- proc_cut.c ---- */
+
 /* pins.on_evict: ctx is the struct proctab. */
 void capture_before_evict(void *ctx, struct pin *pin);
 
