@@ -15,7 +15,6 @@
 #include "log.h"
 #include "proc.h"
 #include "sort_u64.h"
-#include "util.h"
 #include "xalloc.h"
 
 uint64_t *capture_sorted(const struct u64map *set)
