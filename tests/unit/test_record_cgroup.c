@@ -289,6 +289,12 @@ static void in_list(void **state)
 		assert_non_null(cgroup_list_find(&all, in[i]));
 	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
 		assert_null(cgroup_list_find(&all, out[i]));
+	/* Where one is, or would be put in. */
+	for (size_t i = 0; i < all.n; i++)
+		assert_int_equal(cgroup_list_at(&all, list[i].path), i);
+	assert_int_equal(cgroup_list_at(&all, ""), 0);
+	assert_int_equal(cgroup_list_at(&all, "/a/x"), 1);
+	assert_int_equal(cgroup_list_at(&all, "/\xff"), all.n);
 	list[0].path = (char *)"/";
 	all.n = 1;
 	assert_true(cgroup_list_find(&all, "/") && cgroup_list_find(&all, "/x/y"));
