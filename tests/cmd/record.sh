@@ -213,11 +213,15 @@ check "all CPUs busy: $n samples in 1 s" [ "$n" -ge $(($(nproc) * 800)) ]
 unlike "the recorder itself is left out" "$(comms t.data)" 'myself'
 wait
 
-# Idle CPUs have pid 0, which is nobody's own. They are sampled where they are idle, in clock ticks of all CPUs.
-idle() { awk '$1 == "cpu" { print $5 }' /proc/stat; }
-before=$(idle)
-./myself -q --include-self -e cpu-clock -F 999 -a --duration 1 -o t.data
-if [ $(($(idle) - before)) -ge 10 ]; then
+# Idle CPUs have pid 0, which is nobody's own. They are sampled while they are idle: in clock ticks of all CPUs.
+cat >idle <<'E'
+#!/bin/sh
+awk '$1 == "cpu" { print $5 }' /proc/stat
+sleep 1
+awk '$1 == "cpu" { print $5 }' /proc/stat
+E
+{ read -r before; read -r after; } < <(./myself -q --include-self -e cpu-clock -F 999 -a -o t.data -- sh idle)
+if [ $((after - before)) -ge 10 ]; then
 	like "idle CPUs are not the recorder" "$("$NSPROF" symbolize -q --no-inline --by process t.data)" "^swapper-0;"
 else
 	skip "idle CPUs are not the recorder" "no CPU is idle here"
