@@ -73,3 +73,12 @@ void event_name_suggest(struct suggest *s)
 			suggest_offer(s, names[i].alias);
 	}
 }
+
+void event_name_list(FILE *to, char separator)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (i)
+			fputc(separator, to);
+		fputs(names[i].name, to);
+	}
+}

@@ -20,17 +20,25 @@ static const struct command {
 	const char *program;
 	const char *help;
 } commands[] = {
-	{ "record", "nsprof-record", "record samples of processes, containers or the whole machine" },
-	{ "symbolize", "nsprof-symbolize", "turn a recording into stacks with names" },
-	{ "script", "nsprof-script", "show each sample as perf script does" },
-	{ "report", "nsprof-report", "show profiles: table, tree, flame graph" },
-	{ "annotate", "nsprof-annotate", "show where in the code of a function its samples are" },
-	{ "diff", "nsprof-diff", "say what changed between two profiles, and how sure that is" },
-	{ "ps", "nsprof-ps", "list the running containers, their CPU time and throttling" },
+	{ "ps", "nsprof-ps", "list running containers, their CPU time and throttling" },
+	{ "record", "nsprof-record", "sample containers, processes or the whole host" },
+	{ "report", "nsprof-report", "show where the time went: a table, a call tree, a flame graph" },
+	{ "annotate", "nsprof-annotate", "show the samples at each instruction of a function" },
+	{ "diff", "nsprof-diff", "show what changed between two profiles, and how certain that is" },
+	{ "symbolize", "nsprof-symbolize", "turn a recording into folded stacks and other formats" },
+	{ "script", "nsprof-script", "print each sample, as perf script does" },
+	{ "info", "nsprof-info", "show what a recording holds and what it lost" },
 	{ "import", "nsprof-import", "turn a perf.data into a recording" },
 	{ "export", "nsprof-export", "turn a recording into a perf.data" },
-	{ "info", "nsprof-info", "say what a recording holds and whether it is whole" },
-	{ "doctor", "nsprof-doctor", "say what can be recorded from here, and what is missing" },
+	{ "doctor", "nsprof-doctor", "check what can be recorded from here" },
+};
+
+/* Those without a program of their own. */
+static const struct {
+	const char *name, *help;
+} own_commands[] = {
+	{ "version", "print the version and what the programs were built with" },
+	{ "help", "show the commands, or the options of one command" },
 };
 
 /* What perf users try, commands and options before a command, and what there is instead. */
@@ -84,8 +92,17 @@ static void print_help(FILE *to)
 	fputs("usage: nsprof COMMAND [options]\n\n", to);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(to, "  %-12s%s\n", commands[i].name, commands[i].help);
-	fputs("  version     say what this is and what its programs were built with\n"
-	      "  help        'nsprof help COMMAND' shows the options of one command\n", to);
+	for (i = 0; i < ARRAY_SIZE(own_commands); i++)
+		fprintf(to, "  %-12s%s\n", own_commands[i].name, own_commands[i].help);
+}
+
+/* For the scripts that make the manual page and completion, as opt_list(): "command NAME HELP". */
+static void list_commands(FILE *to)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(to, "command\t%s\t%s\n", commands[i].name, commands[i].help);
+	for (size_t i = 0; i < ARRAY_SIZE(own_commands); i++)
+		fprintf(to, "command\t%s\t%s\n", own_commands[i].name, own_commands[i].help);
 }
 
 /*
@@ -152,11 +169,12 @@ static int version(int argc, char **argv)
 {
 	bool as_json = false;
 	const struct opt opts[] = {
-		{ "json", 'j', NULL, "write JSON", OPT_FLAG, &as_json, NULL },
+		OPT_GROUP("Options"),
+		{ "json", 'j', NULL, "write JSON", OPT_FLAG, &as_json, .more = NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof version [-j]",
-		.summary = "Says what this is and what its programs were built with.",
+		.summary = "Print the version and what the programs were built with.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
@@ -234,6 +252,10 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_FAILURE;
+	}
+	if (!strcmp(argv[1], "--list-options")) {
+		list_commands(stdout);
+		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	if (!asks_help(argv[1]))
 		return run(argv[1], argc - 1, argv + 1);

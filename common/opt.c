@@ -16,9 +16,6 @@
 #include "util.h"
 #include "xalloc.h"
 
-#define HELP_COLUMN 30	/* where the texts of --help begin */
-#define HELP_WIDTH 96
-
 /* "nsprof record" of "nsprof record [options]...": what --help has to be put behind. */
 static int command_len(const struct opt_spec *spec)
 {
@@ -33,62 +30,6 @@ static int command_len(const struct opt_spec *spec)
 #define usage_err(spec, fmt, ...)                                                                  \
 	(pr_err(fmt "; see '%.*s --help'", __VA_ARGS__, command_len(spec), (spec)->usage), -EINVAL)
 
-/* ---- help ---- */
-
-/* @text from column @col on, wrapped between words, further lines indented by @indent. */
-static void print_wrapped(FILE *to, const char *text, size_t col, size_t indent)
-{
-	bool first = true;
-
-	while (*text) {
-		size_t len = strcspn(text, " \n");
-
-		if (!first && col + 1 + len > HELP_WIDTH) {
-			fprintf(to, "\n%*s", (int)indent, "");
-			col = indent;
-		} else if (!first) {
-			fputc(' ', to);
-			col++;
-		}
-		fwrite(text, 1, len, to);
-		col += len;
-		first = false;
-		text += len;
-		if (*text == '\n') {
-			fprintf(to, "\n%*s", (int)indent, "");
-			col = indent;
-			first = true;
-		}
-		if (*text)
-			text++;
-	}
-	fputc('\n', to);
-}
-
-/* "    -F, --freq HZ"; an optional argument shows how it is attached: "-z, --compress[=LEVEL]". */
-static void print_option(FILE *to, const struct opt *o)
-{
-	char left[128], shrt[8] = "    ";
-	size_t arg_skip = 0;
-	const char *lead = " ";
-	int n;
-
-	if (o->short_name)
-		snprintf(shrt, sizeof(shrt), "-%c%s", o->short_name, o->name ? ", " : "");
-	if (o->arg && o->arg[0] == '[') {
-		lead = o->name ? "[=" : "[";
-		arg_skip = 1;
-	}
-	n = snprintf(left, sizeof(left), "  %s%s%s%s%s", shrt, o->name ? "--" : "",
-		     o->name ? o->name : "", o->arg ? lead : "", o->arg ? o->arg + arg_skip : "");
-	if (n > HELP_COLUMN - 2) {
-		fprintf(to, "%s\n%*s", left, HELP_COLUMN, "");
-	} else {
-		fprintf(to, "%-*s", HELP_COLUMN, left);
-	}
-	print_wrapped(to, o->help, HELP_COLUMN, HELP_COLUMN);
-}
-
 static const struct opt *find_short(const struct opt_spec *spec, char c)
 {
 	size_t i;
@@ -100,40 +41,6 @@ static const struct opt *find_short(const struct opt_spec *spec, char c)
 		if (spec->perf[i].short_name == c)
 			return &spec->perf[i];
 	return NULL;
-}
-
-static bool is_hidden(const struct opt *o)
-{
-	return !o->help || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
-}
-
-void opt_help(const struct opt_spec *spec, FILE *to)
-{
-	static const struct opt help_both = { .name = "help", .short_name = 'h', .help = "show this text" };
-	static const struct opt help_long = { .name = "help", .help = "show this text" };
-	const char *line = spec->usage;
-	const char *prefix = "usage: ";
-	size_t i;
-
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		fprintf(to, "%s%.*s\n", prefix, (int)len, line);
-		line += len + (line[len] == '\n');
-		prefix = "       ";
-	}
-	if (spec->summary) {
-		fputc('\n', to);
-		print_wrapped(to, spec->summary, 0, 0);
-	}
-	fputs("\noptions:\n", to);
-	for (i = 0; i < spec->nopts; i++)
-		if (!is_hidden(&spec->opts[i]))
-			print_option(to, &spec->opts[i]);
-	print_option(to, find_short(spec, 'h') ? &help_long : &help_both);
-	if (spec->epilog)
-		fprintf(to, "\n%s%s", spec->epilog,
-			*spec->epilog && spec->epilog[strlen(spec->epilog) - 1] == '\n' ? "" : "\n");
 }
 
 /* ---- applying one option ---- */
@@ -162,6 +69,7 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 
 	switch (o->kind) {
 	case OPT_FLAG:
+	case OPT_SWITCH:
 		*(bool *)o->dst = true;
 		return 0;
 	case OPT_COUNT:
@@ -185,6 +93,8 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 	case OPT_REFUSE:
 		pr_err("%s is perf's and not here: %s", shown, o->help);
 		return -EINVAL;
+	case OPT_HEADING:
+		break;
 	}
 	return 0;
 }
@@ -239,10 +149,15 @@ static void match_name(char *buf, size_t size, const struct match *m)
 		snprintf(buf, size, "--%s%s", m->negated ? "no-" : "", name);
 }
 
-/* perf takes "--no-x" of every option: of one that is moot, or not here, that asks for nothing. */
+static bool is_flag(const struct opt *o)
+{
+	return o->kind == OPT_FLAG || o->kind == OPT_SWITCH;
+}
+
+/* perf takes "--no-x" for every option. For one that makes no difference here, or is not here, that asks for nothing. */
 static bool negates(const struct opt *o)
 {
-	return o->kind == OPT_FLAG || o->kind == OPT_COUNT || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
+	return is_flag(o) || o->kind == OPT_COUNT || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
 }
 
 static void offer_all(const struct opt *opts, size_t n, const char *given, size_t len, struct match *best,
@@ -273,7 +188,7 @@ static void offer_names(const struct opt_spec *spec, struct suggest *s, bool fla
 	for (size_t i = 0; i < spec->nopts; i++) {
 		const struct opt *o = &spec->opts[i];
 
-		if (o->name && !is_hidden(o) && (!flags_only || o->kind == OPT_FLAG))
+		if (o->name && !opt_is_hidden(o) && (!flags_only || is_flag(o)))
 			suggest_offer(s, o->name);
 	}
 }
@@ -335,8 +250,13 @@ static int parse_long(const struct opt_spec *spec, const char *text, const char 
 	const char *arg = eq ? eq + 1 : NULL;
 	char shown[80];
 	struct match m;
-	int err = find_long(spec, text, len, &m);
+	int err;
 
+	if (!strcmp(text, "list-options")) {
+		opt_list(spec, stdout);
+		return OPT_HELP;
+	}
+	err = find_long(spec, text, len, &m);
 	if (err)
 		return err;
 	match_name(shown, sizeof(shown), &m);
@@ -347,7 +267,7 @@ static int parse_long(const struct opt_spec *spec, const char *text, const char 
 		return OPT_HELP;
 	}
 	if (m.negated) {
-		if (m.opt->kind == OPT_FLAG)
+		if (is_flag(m.opt))
 			*(bool *)m.opt->dst = false;
 		if (m.opt->kind == OPT_COUNT)
 			*(int *)m.opt->dst = 0;

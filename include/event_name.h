@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct event_name {
 	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: it has none */
@@ -17,5 +18,7 @@ const struct event_name *event_name_find(const char *text, size_t len);
 struct suggest;
 /* Offers all names to @s. */
 void event_name_suggest(struct suggest *s);
+/* Writes all names, without aliases, with @separator between. */
+void event_name_list(FILE *to, char separator);
 
 #endif

@@ -29,8 +29,6 @@ struct rec_damage {
 struct rec_reader *rec_reader_open(const char *path);
 /* The same of one event by its name, which matters to perf.data with several; NULL: the first that has samples. */
 struct rec_reader *rec_reader_open_event(const char *path, const char *event);
-/* What --event is, for help. */
-#define REC_READER_EVENT_HELP "of a perf.data with several events, read this one (default: the first that has samples)"
 /* What is read where nothing is named, as perf does it: standard input ("-") if that is a pipe, else "nsprof.data". */
 const char *rec_reader_default(void);
 /* What helps where @path cannot be opened, with errno @err, to be put behind the message: "; 'nsprof record' writes one", or "". Static. */

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "nsopen.h"
 #include "opt.h"
+#include "opt_common.h"
 #include "outfile.h"
 #include "signals.h"
 #include "util.h"
@@ -112,25 +113,23 @@ static void write_json(FILE *to, const struct doctor *d)
 }
 
 static const char epilog[] =
-	"Exit status:\n"
-	"  0 when everything on the host can be recorded (-a and -G); 1 when something can, as told\n"
-	"  under 'recordings'; 2 when nothing can; 129 for a bad command line.\n";
+	"Exit status: 0 everything on the host can be recorded (-a and -G); 1 only what 'recordings'\n"
+	"lists; 2 nothing can be recorded; 129 wrong command line.\n";
 
 int main(int argc, char **argv)
 {
 	const char *proc = NULL;
 	bool as_json = false, build_info = false;
 	const struct opt opts[] = {
-		{ "json", 'j', NULL, "write JSON", OPT_FLAG, &as_json, NULL },
-		{ "proc", 0, "DIR", "where /proc of the host is seen (default: /proc)", OPT_STR,
-		  &proc, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, NULL },
+		OPT_GROUP("Options"),
+		{ "json", 'j', NULL, "write JSON", OPT_FLAG, &as_json, .more = "See JSON." },
+		OPT_COMMON_PROC(OPT_STR, &proc, NULL),
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
-		.usage = "nsprof doctor [-j] [--proc DIR]",
-		.summary = "Say what can be recorded from here, and what to do about the rest. "
-			   "Everything is tried: events are opened and rings mapped as nsprof "
-			   "record does it. Nothing is written.",
+		.usage = "nsprof doctor [options]",
+		.summary = "Check what can be recorded from here, and say how to fix the rest. nsprof opens events and maps rings as a "
+			   "recording would. It takes no samples and writes no file.",
 		.epilog = epilog,
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
@@ -149,7 +148,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	if (first < argc) {
-		pr_err("'%s' is one argument too many; see 'nsprof doctor --help'", argv[first]);
+		pr_err("unexpected argument '%s'; see 'nsprof doctor --help'", argv[first]);
 		return EXIT_USAGE;
 	}
 	if (proc)

@@ -259,7 +259,7 @@ static int opt_interval(void *dst, const char *arg)
 	*seconds = strtod(arg, &end);
 	if (end != arg && !*end && *seconds >= 0.01 && *seconds <= INTERVAL_MAX)
 		return 0;
-	pr_err("'%s' is no interval; --interval takes seconds, from 0.01 on", arg);
+	pr_err("invalid interval '%s'; --interval takes seconds, at least 0.01", arg);
 	return -EINVAL;
 }
 
@@ -273,20 +273,25 @@ int main(int argc, char **argv)
 {
 	struct options o = { .interval = 1 };
 	const struct opt opts[] = {
-		{ "interval", 'd', "SECS", "measure CPU time and throttling over so long (default: 1)", OPT_CALL,
-		  &o.interval, opt_interval },
-		{ "watch", 'w', NULL, "again and again, until Ctrl-C", OPT_FLAG, &o.watch, NULL },
-		{ "json", 'j', NULL, "JSON, with everything that is known", OPT_FLAG, &o.json, NULL },
+		OPT_GROUP("Options"),
+		{ "interval", 'd', "SECS", "measure over SECS seconds (default: 1)", OPT_CALL,
+		  &o.interval, opt_interval, .more = NULL },
+		{ "watch", 'w', NULL, "measure and print again until Ctrl-C", OPT_FLAG, &o.watch,
+		  .more = NULL },
+		{ "json", 'j', NULL, "write JSON with all fields", OPT_FLAG, &o.json,
+		  .more =
+			"See JSON. With --watch, nsprof writes one object per line and interval." },
 		{ "runtime-root", 0, "DIR[:DIR...]",
-		  "look for the state of containers here, too, as nsprof record does", OPT_CALL, &o.roots, opt_roots },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, NULL },
+		  "also look for container state in these directories", OPT_CALL, &o.roots,
+		  opt_roots, .value = OPT_VALUE_FOLDER, .more = "See nsprof-record(1)." },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof ps [options]",
 		.summary =
-			"Lists the running containers of all runtimes with their CPU time, limits and throttling "
-			"over a second, the busiest first. Each can be recorded: nsprof record --container NAME.",
-		.epilog = "Exit status: 0 done, 1 failed, 129 usage.",
+			"List the running containers of all runtimes, with their CPU time, limits and throttling. The busiest comes "
+			"first. To record one: nsprof record --container NAME.",
+		.epilog = "Exit status: 0 success; 1 failure; 129 wrong command line.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 	};
@@ -301,7 +306,7 @@ int main(int argc, char **argv)
 		puts("ps: jansson");
 		rc = 0;
 	} else if (first < argc) {
-		pr_err("'%s' is one word too many; see --help", argv[first]);
+		pr_err("unexpected argument '%s'; see 'nsprof ps --help'", argv[first]);
 		rc = EXIT_USAGE;
 	} else {
 		rc = run(&o);

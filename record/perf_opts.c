@@ -2,8 +2,8 @@
 
 #include "util.h"
 
-#define MOOT(name, shrt, arg) { name, shrt, arg, NULL, OPT_IGNORE, NULL, NULL }
-#define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, NULL }
+#define MOOT(name, shrt, arg) { name, shrt, arg, NULL, OPT_IGNORE, NULL, .call = NULL }
+#define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, .call = NULL }
 
 static const char no_memory[] = "addresses of data are not recorded, only where the code was";
 static const char no_registers[] = "registers are kept as far as unwinding needs them; --stacks=full keeps all of these";

@@ -10,6 +10,7 @@
 #include "diff.h"
 #include "diff_fit.h"
 #include "diff_gate.h"
+#include "diff_options.h"
 #include "diff_page.h"
 #include "diff_tree.h"
 #include "diff_view.h"
@@ -17,10 +18,8 @@
 #include "load.h"
 #include "log.h"
 #include "opt.h"
-#include "rec_reader.h"
 #include "outfile.h"
 #include "pages.h"
-#include "perf_opts.h"
 #include "profile.h"
 #include "signals.h"
 #include "strbuf.h"
@@ -28,122 +27,6 @@
 #include "xalloc.h"
 
 enum { EXIT_CHANGED = 1, EXIT_UNCLEAR = 2, EXIT_ERROR = 3 };
-
-enum format { FORMAT_TEXT, FORMAT_MD, FORMAT_JSON, FORMAT_CSV, FORMAT_FOLDED, FORMAT_SVG, FORMAT_HTML };
-static const char *const formats[] = {
-	[FORMAT_TEXT] = "text", [FORMAT_MD] = "md", [FORMAT_JSON] = "json", [FORMAT_CSV] = "csv", [FORMAT_FOLDED] = "folded",
-	[FORMAT_SVG] = "svg", [FORMAT_HTML] = "html",
-};
-
-struct diff_cmd {
-	struct diff_opts diff;
-	struct load_opts load;
-	size_t filters_cap;
-	enum format format;
-	const char *output, *scale, *title;
-	enum { WEIGHT_BEST, WEIGHT_SAMPLES, WEIGHT_PERIOD } weight;
-	struct diff_gate *gates;	/* owned */
-	size_t ngates, gates_cap;
-	struct diff_input *in;		/* owned, with the profiles */
-	struct profile **profiles;	/* owned: in[i].profile */
-	size_t nin;
-	uint64_t limit;
-	double percent_limit;
-	bool normalize, aa, force, build_info, damaged;
-	int verbose;
-};
-
-/* ---- options ---- */
-
-static int set_format(void *dst, const char *arg)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (!strcmp(arg, formats[i])) {
-			*(enum format *)dst = (enum format)i;
-			return 0;
-		}
-	pr_err("unknown format '%s': --format takes text, md, json, csv, folded, svg or html", arg);
-	return -EINVAL;
-}
-
-/* A number from 0 to @max, with or without "%". */
-static int set_percent(double *dst, const char *arg, double max, const char *option)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || (*end && strcmp(end, "%")) || !(v >= 0 && v <= max)) {
-		pr_err("'%s' is out of range: %s takes a number from 0 to %g", arg, option, max);
-		return -EINVAL;
-	}
-	*dst = v;
-	return 0;
-}
-
-static int set_percent_limit(void *dst, const char *arg)
-{
-	return set_percent(dst, arg, 100, "--percent-limit");
-}
-
-static int set_run_noise(void *dst, const char *arg)
-{
-	int err = set_percent(dst, arg, 100, "--run-noise");
-
-	*(double *)dst /= 100;
-	return err;
-}
-
-static int set_alpha(void *dst, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !(v >= 0.001 && v <= 0.5)) {
-		pr_err("'%s' is out of range: --alpha takes a rate of false alarms from 0.001 to 0.5", arg);
-		return -EINVAL;
-	}
-	*(double *)dst = v;
-	return 0;
-}
-
-static int set_weight(void *dst, const char *arg)
-{
-	struct diff_cmd *c = dst;
-
-	if (strcmp(arg, "samples") && strcmp(arg, "period")) {
-		pr_err("unknown weight '%s': --weight takes samples or period", arg);
-		return -EINVAL;
-	}
-	c->weight = strcmp(arg, "period") ? WEIGHT_SAMPLES : WEIGHT_PERIOD;
-	return 0;
-}
-
-static int set_per(void *dst, const char *arg)
-{
-	if (strcmp(arg, "total") && strcmp(arg, "second")) {
-		pr_err("unknown '%s': --per takes total or second; --scale is for other units", arg);
-		return -EINVAL;
-	}
-	*(enum diff_per *)dst = strcmp(arg, "second") ? DIFF_PER_TOTAL : DIFF_PER_SECOND;
-	return 0;
-}
-
-static int add_filter(void *dst, const char *arg)
-{
-	struct diff_cmd *c = dst;
-
-	XGROW(c->load.filters, c->load.nfilters, c->filters_cap);
-	c->load.filters[c->load.nfilters++] = arg;
-	return 0;
-}
-
-static int add_gate(void *dst, const char *arg)
-{
-	struct diff_cmd *c = dst;
-
-	XGROW(c->gates, c->ngates, c->gates_cap);
-	return diff_gate_parse(&c->gates[c->ngates++], arg);
-}
 
 static int bad_scale(const struct diff_cmd *c)
 {
@@ -221,7 +104,7 @@ static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t spl
 		n = ARRAY_SIZE(last_two);
 	}
 	if (split == SIZE_MAX ? n < 2 || (n > 2 && !c->aa) : !split || split == n) {
-		pr_err("expected two files, BEFORE AFTER, or several a side, BEFORE... -- AFTER...; see --help");
+		pr_err("expected two files, BEFORE AFTER, or several per side, BEFORE... -- AFTER...; see 'nsprof diff --help'");
 		return -EINVAL;
 	}
 	c->in = xcalloc(n, sizeof(*c->in));
@@ -270,8 +153,8 @@ static int load_inputs(struct diff_cmd *c)
 /* Periods say more than samples where they are known: they differ with the frequency, and with the load where events are counted. */
 static void choose_weight(struct diff_cmd *c)
 {
-	c->diff.period = c->weight != WEIGHT_SAMPLES;
-	for (size_t i = 0; c->weight == WEIGHT_BEST && i < c->nin; i++)
+	c->diff.period = c->weight != DIFF_WEIGHT_SAMPLES;
+	for (size_t i = 0; c->weight == DIFF_WEIGHT_BEST && i < c->nin; i++)
 		c->diff.period = c->diff.period && c->profiles[i]->period;
 }
 
@@ -318,29 +201,29 @@ static int write_out(const struct diff_cmd *c, struct diff_view *v, struct outfi
 	to = outfile_text(out);
 	v->color = !c->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	switch (c->format) {
-	case FORMAT_TEXT:
+	case DIFF_FORMAT_TEXT:
 		diff_write_text(v, to);
 		break;
-	case FORMAT_MD:
+	case DIFF_FORMAT_MD:
 		diff_write_md(v, to);
 		break;
-	case FORMAT_JSON:
+	case DIFF_FORMAT_JSON:
 		diff_write_json(v, to);
 		break;
-	case FORMAT_CSV:
+	case DIFF_FORMAT_CSV:
 		diff_write_csv(v, to);
 		break;
-	case FORMAT_FOLDED:
+	case DIFF_FORMAT_FOLDED:
 		t = diff_tree_new(c->in, c->nin, v->d);
 		diff_write_folded(t, to);
 		break;
-	case FORMAT_SVG:
+	case DIFF_FORMAT_SVG:
 		t = diff_tree_new(c->in, c->nin, v->d);
 		diff_view_summary(v, &line);
 		strbuf_adds(&line, "; red is more, blue less, grey no more than chance");
 		diff_write_svg(t, v->d, c->title, line.s, to);
 		break;
-	case FORMAT_HTML:
+	case DIFF_FORMAT_HTML:
 		strbuf_adds(&line, "Before and after: ");
 		diff_view_summary(v, &line);
 		diff_write_html(c->in, c->nin, v->d, c->title ? c->title : line.s, to);
@@ -348,7 +231,7 @@ static int write_out(const struct diff_cmd *c, struct diff_view *v, struct outfi
 	}
 	diff_tree_free(t);
 	strbuf_fini(&line);
-	if (c->output || (c->format != FORMAT_TEXT && c->format != FORMAT_MD))
+	if (c->output || (c->format != DIFF_FORMAT_TEXT && c->format != DIFF_FORMAT_MD))
 		say_result(v);
 	return outfile_close(out);
 }
@@ -401,8 +284,8 @@ static int check_options(struct diff_cmd *c)
 {
 	if (load_check_filters(&c->load))
 		return -EINVAL;
-	if ((c->format == FORMAT_SVG && !outfile_check_terminal(c->output, "--format svg", "a picture")) ||
-	    (c->format == FORMAT_HTML && !outfile_check_terminal(c->output, "--format html", "a page for a browser")))
+	if ((c->format == DIFF_FORMAT_SVG && !outfile_check_terminal(c->output, "--format svg", "a picture")) ||
+	    (c->format == DIFF_FORMAT_HTML && !outfile_check_terminal(c->output, "--format html", "a page for a browser")))
 		return -EINVAL;
 	if (c->scale && c->diff.per != DIFF_PER_TOTAL) {
 		pr_err("--scale and --per exclude each other");
@@ -450,42 +333,6 @@ static int run(struct diff_cmd *c)
 int main(int argc, char **argv)
 {
 	struct diff_cmd c = { .normalize = true, .limit = 40, .percent_limit = 0.1, .diff = { .alpha = 0.05, .run_noise = 0.01, .seed = 1 } };
-	const struct opt opts[] = {
-		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &c.output, NULL },
-		{ "format", 0, "FORMAT", "text (default), md, json, csv, folded (for flamegraph.pl), svg, html", OPT_CALL, &c.format, set_format },
-		{ "fail-on", 0, "COND", "exit status 1 when total>2%, func:REGEX>5% or self:REGEX>5% holds", OPT_CALL, &c, add_gate },
-		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &c.load.event, NULL },
-		{ "scale", 0, "COUNTS", "before=N,after=N: compare the cost of a unit of work (request)", OPT_STR, &c.scale, NULL },
-		{ "per", 0, "WHAT", "compare shares of the total (default) or amounts a second", OPT_CALL, &c.diff.per, set_per },
-		{ "weight", 0, "W", "samples or period (default where it is known)", OPT_CALL, &c, set_weight },
-		{ "filter", 0, "KEY=VALUE", "only these samples, as nsprof report has it", OPT_CALL, &c, add_filter },
-		{ "no-inline", 0, NULL, "what was inlined counts for the function it is in", OPT_FLAG, &c.load.no_inline, NULL },
-		{ "normalize", 0, NULL, "names without what a rebuild changes (default; --no-normalize)", OPT_FLAG, &c.normalize, NULL },
-		{ "aa", 0, NULL, "both sides are the same: exit status 1 when a change is found", OPT_FLAG, &c.aa, NULL },
-		{ "alpha", 0, "RATE", "false alarms of a whole comparison (default 0.05)", OPT_CALL, &c.diff.alpha, set_alpha },
-		{ "run-noise", 0, "P", "per cent by which a function's cost differs from run to run, assumed "
-		  "when there is one recording per side (default 1)", OPT_CALL, &c.diff.run_noise, set_run_noise },
-		{ "force", 'f', NULL, "compare what should not be compared", OPT_FLAG, &c.force, NULL },
-		{ "limit", 'n', "N", "at most N functions, 0 for all (default 40)", OPT_U64, &c.limit, NULL },
-		{ "percent-limit", 0, "P", "leave out unchanged functions below P per cent (default 0.1)", OPT_CALL, &c.percent_limit,
-		  set_percent_limit },
-		{ "title", 0, "TEXT", "title of the picture or page", OPT_STR, &c.title, NULL },
-		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &c.load.quiet, NULL },
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &c.verbose, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c.build_info, NULL },
-	};
-	const struct opt_spec spec = {
-		.usage = "nsprof diff [options] [BEFORE AFTER | BEFORE... -- AFTER...]",
-		.summary = "Says which functions changed between two sides of one or more recordings, saved profiles or "
-			   "folded stacks each, by how much, and whether that is more than chance. Without any: of nsprof.data.old "
-			   "and nsprof.data, the last two recordings.",
-		.epilog = "Exit status: 0 done, no condition of --fail-on holds; 1 one holds, or --aa found a change;\n"
-			  "2 inconclusive; 3 failed, or the two cannot be compared; 129 usage.",
-		.opts = opts,
-		.nopts = ARRAY_SIZE(opts),
-		.perf = perf_diff_opts,
-		.nperf = perf_diff_nopts,
-	};
 	size_t noperands, after = 0, split = SIZE_MAX;
 	int first, err, status = EXIT_USAGE;
 
@@ -495,7 +342,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc && !after; i++)
 		if (!strcmp(argv[i], "--"))
 			after = (size_t)(argc - i);
-	err = opt_parse(&spec, argc, argv, &first);
+	err = diff_options_parse(&c, argc, argv, &first);
 	if (err) {
 		fini(&c);
 		return err == OPT_HELP ? 0 : EXIT_USAGE;

@@ -11,6 +11,7 @@
 #include "json.h"
 #include "log.h"
 #include "opt.h"
+#include "opt_common.h"
 #include "outfile.h"
 #include "pages.h"
 #include "rec_reader.h"
@@ -414,24 +415,25 @@ int main(int argc, char **argv)
 	const char *input = NULL, *event = NULL;
 	int verbose = 0, first, err;
 	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "recording; '-' is standard input (default: that if it is a pipe, else nsprof.data)",
-		  OPT_STR, &input, NULL },
-		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &event, NULL },
-		{ "json", 'j', NULL, "one JSON object", OPT_FLAG, &json, NULL },
-		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &quiet, NULL },
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &verbose, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, NULL },
+		OPT_GROUP("Input"),
+		OPT_COMMON_INPUT(&input),
+		OPT_COMMON_EVENT(&event),
+		OPT_GROUP("Output"),
+		{ "json", 'j', NULL, "write JSON with all tables in full", OPT_FLAG, &json,
+		  .more = "See JSON." },
+		OPT_COMMON_QUIET(&quiet),
+		OPT_COMMON_VERBOSE(&verbose),
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof info [options] [FILE]",
-		.summary =
-			"Shows what a recording holds: settings, host, counts, what was lost and where, "
-			"containers and processes.",
+		.summary = "Show what a recording holds: settings, host, counts, losses and their causes, containers and processes.",
 		.epilog =
-			"Exit status: 0 done, 1 failed or the recording is cut or damaged (what it has is shown), "
-			"129 usage.",
+			"Exit status: 0 success; 1 failure, or the recording is cut or damaged (what it holds is shown);\n"
+			"129 wrong command line.",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.operands = OPT_VALUE_RECORDING,
 	};
 
 	pages_heap(pages_are_slow());
@@ -446,7 +448,7 @@ int main(int argc, char **argv)
 	}
 	log_set_verbosity(quiet ? -1 : verbose);
 	if (argc - first > 1 || (input && argc > first)) {
-		pr_err("one recording at a time: '%s' is one too many; see --help", argv[argc - 1]);
+		pr_err("unexpected argument '%s': only one recording can be read; see 'nsprof info --help'", argv[argc - 1]);
 		return EXIT_USAGE;
 	}
 	return run(input ? input : argc > first ? argv[first] : rec_reader_default(), event, json);

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "annotate_options.h"
 #include "annotate_show.h"
 #include "cache.h"
 #include "candidates.h"
 #include "codesource.h"
 #include "collect.h"
 #include "debuginfod.h"
-#include "debugsource.h"
 #include "filter.h"
 #include "json.h"
 #include "listing.h"
@@ -25,13 +25,11 @@
 #include "module.h"
 #include "names.h"
 #include "naming.h"
-#include "nsopen.h"
 #include "opt.h"
 #include "outfile.h"
 #include "pager.h"
 #include "pages.h"
 #include "pass.h"
-#include "perf_opts.h"
 #include "rec_reader.h"
 #include "signals.h"
 #include "sourcetext.h"
@@ -42,139 +40,14 @@
 #define HOTTEST_PERCENT 5.0
 #define SHOWN_NAMES 10	/* functions named where none could be shown */
 
-struct config {
-	const char *input, *output, *event, *servers, *style, *symbol;
-	double percent_limit;
-	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
-	int verbose;
-	struct filter filter;
-	bool intel;	/* --disassembler-style */
-};
-
 static int print_build_info(void)
 {
 	puts("annotate: capstone libdw libelf lzma demangle");
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int add_debug_dir(void *dst, const char *arg)
-{
-	(void)dst;
-	return debugsource_add_dir(arg) ? -EINVAL : 0;
-}
-
-static int use_debuginfod(void *dst, const char *arg)
-{
-	struct config *cfg = dst;
-
-	cfg->debuginfod = true;
-	cfg->servers = arg;
-	return 0;
-}
-
-static int add_filter(void *dst, const char *arg)
-{
-	return filter_add(dst, arg);
-}
-
-static int set_percent(void *dst, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !isfinite(v) || v < 0 || v > 100) {
-		pr_err("'%s' is not a share: --percent-limit takes a number from 0 to 100", arg);
-		return -EINVAL;
-	}
-	*(double *)dst = v;
-	return 0;
-}
-
-static int check_config(struct config *cfg)
-{
-	cfg->intel = !strcmp(cfg->style, "intel");
-	if (!cfg->intel && strcmp(cfg->style, "att")) {
-		pr_err("--disassembler-style '%s' is not one of att, intel", cfg->style);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse(int argc, char **argv, struct config *cfg)
-{
-	const struct opt opts[] = {
-		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input,
-		  NULL },
-		{ "output", 'o', "FILE", "write here instead of standard output", OPT_STR, &cfg->output, NULL },
-		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &cfg->event, NULL },
-		{ "json", 0, NULL, "write JSON", OPT_FLAG, &cfg->json, NULL },
-		{ "filter", 0, "KEY=VALUE",
-		  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO (seconds)",
-		  OPT_CALL, &cfg->filter, add_filter },
-		{ "percent-limit", 0, "P",
-		  "without SYMBOL: functions with P per cent of the samples and more (default 5), but the hottest one always",
-		  OPT_CALL, &cfg->percent_limit, set_percent },
-		{ "disassembler-style", 'M', "STYLE", "of x86: att (default) or intel", OPT_STR, &cfg->style, NULL },
-		{ "source", 0, NULL, "source lines between the instructions (default; --no-source: none)", OPT_FLAG, &cfg->source,
-		  NULL },
-		{ "demangle", 0, NULL, "C++, Rust and D names as in the source (default; --no-demangle: raw)", OPT_FLAG,
-		  &cfg->demangle, NULL },
-		{ "debug-dir", 0, "DIR", "look for debug files in DIR as well as in /usr/lib/debug; may be repeated", OPT_CALL,
-		  NULL, add_debug_dir },
-		{ "debuginfod", 0, "[URLS]", "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, cfg,
-		  use_debuginfod },
-		{ "cache", 0, NULL,
-		  "keep what large debug info says for the next time (default; --no-cache: neither read nor write)", OPT_FLAG,
-		  &cfg->cache, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, nsopen_use_proc },
-		{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
-		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
-		{ "symbol", 's', "SYMBOL", NULL, OPT_STR, &cfg->symbol, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
-	};
-	const struct opt_spec spec = {
-		.usage = "nsprof annotate [options] [FILE] [SYMBOL]",
-		.summary =
-			"Shows the instructions of a function with the samples taken at each, source lines between them "
-			"where there is debug info, and where jumps lead. SYMBOL is a name as nsprof report shows it, without its "
-			"parameters, or a part of it that only one has. Without SYMBOL: the hottest functions. FILE is a recording, as with -i.",
-		.epilog =
-			"Examples:\n"
-			"  nsprof annotate\n"
-			"  nsprof annotate -i host.data --filter container=web ngx_http_parse_header_line\n"
-			"  nsprof annotate --json 'ns::Parser::next' | jq .functions[0].instructions\n"
-			"\n"
-			"On a terminal it goes through $NSPROF_PAGER, $PAGER or less, with colors unless $NO_COLOR.\n"
-			"\n"
-			"Exit status: 0 done; 1 failed, nothing of that name, or the recording is cut or damaged\n"
-			"(what can be read of it is shown); 129 the command line is wrong.\n",
-		.opts = opts,
-		.nopts = ARRAY_SIZE(opts),
-		.perf = perf_annotate_opts,
-		.nperf = perf_annotate_nopts,
-	};
-	int first, err;
-
-	err = opt_parse(&spec, argc, argv, &first);
-	if (err)
-		return err;
-	for (int i = first; i < argc; i++) {
-		/* No function is called like a recording that is there. */
-		if (!cfg->input && rec_reader_knows_path(argv[i])) {
-			cfg->input = argv[i];
-		} else if (!cfg->symbol) {
-			cfg->symbol = argv[i];
-		} else {
-			pr_err("one function at a time: '%s' is too many; see --help", argv[i]);
-			return -EINVAL;
-		}
-	}
-	return check_config(cfg);
-}
-
 /* None was named. Where there is no nsprof.data, a word that is no recording's name may have been meant as one. False after a message. */
-static bool find_input(struct config *cfg)
+static bool find_input(struct annotate_opts *cfg)
 {
 	cfg->input = rec_reader_default();
 	if (!cfg->symbol || !strcmp(cfg->input, "-") || !access(cfg->input, F_OK))
@@ -192,7 +65,7 @@ static bool find_input(struct config *cfg)
 
 /* One pass of everything: what was read, named and found. */
 struct session {
-	const struct config *cfg;
+	const struct annotate_opts *cfg;
 	struct rec_reader *r;
 	struct pass pass;
 	struct naming nm;
@@ -378,7 +251,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 /* Output to where it is wanted. 0 or -errno after a message. */
 static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
 {
-	const struct config *cfg = s->cfg;
+	const struct annotate_opts *cfg = s->cfg;
 	bool paged = !cfg->json && (!cfg->output || !strcmp(cfg->output, "-")), color;
 	struct outfile *out = outfile_open(cfg->output);
 	pid_t pager;
@@ -432,7 +305,7 @@ static int show(struct session *s)
  */
 static int read_samples(struct session *s)
 {
-	const struct config *cfg = s->cfg;
+	const struct annotate_opts *cfg = s->cfg;
 	const struct collect_opts opts = {
 		.filter = cfg->filter.n ? &cfg->filter : NULL,
 		.unwinder = &unwind_fp,
@@ -459,7 +332,7 @@ static int read_samples(struct session *s)
 	return -ENODATA;
 }
 
-static int annotate(struct config *cfg)
+static int annotate(struct annotate_opts *cfg)
 {
 	/* As symbolize: what it holds at the end goes with the process. */
 	static struct session s;
@@ -510,7 +383,7 @@ static int annotate(struct config *cfg)
 
 int main(int argc, char **argv)
 {
-	struct config cfg = {
+	struct annotate_opts cfg = {
 		.style = "att",
 		.percent_limit = HOTTEST_PERCENT,
 		.source = true,
@@ -522,7 +395,7 @@ int main(int argc, char **argv)
 	pages_heap(pages_are_slow());
 	log_init("nsprof annotate");
 	signals_init();
-	err = parse(argc, argv, &cfg);
+	err = annotate_options_parse(&cfg, argc, argv);
 	if (err == OPT_HELP)
 		return EXIT_SUCCESS;
 	if (err)

@@ -16,6 +16,7 @@
 #include "maxstack.h"
 #include "nsopen.h"
 #include "opt.h"
+#include "opt_common.h"
 #include "outfile.h"
 #include "pages.h"
 #include "rec_reader.h"
@@ -37,50 +38,67 @@ struct config {
 static int parse(int argc, char **argv, struct config *cfg)
 {
 	const struct opt opts[] = {
-		/* The only form so far, and therefore the default. */
-		{ "perf-data", 0, NULL, NULL, OPT_IGNORE, NULL, NULL },
-		{ "input", 'i', "FILE", "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, &cfg->input, NULL },
-		{ "output", 'o', "FILE", "the file to write (default " DEFAULT_OUTPUT ")", OPT_STR, &cfg->output, NULL },
+		OPT_GROUP("Input"),
+		OPT_COMMON_INPUT(&cfg->input),
+		OPT_COMMON_EVENT(&cfg->event),
+		OPT_GROUP("Output"),
+		{ "output", 'o', "FILE", "write to this file (default: " DEFAULT_OUTPUT ")",
+		  OPT_STR, &cfg->output, .value = OPT_VALUE_FILE,
+		  .more =
+			"An existing file is replaced only when the new one is complete. FILE "
+			"cannot be a pipe: a perf.data begins with its length." },
 		{ "buildid-dir", 0, "DIR",
-		  "besides, the symbols that the recording captured, for 'perf --buildid-dir DIR report'; DIR is new or empty",
-		  OPT_STR, &cfg->buildid_dir, NULL },
-		{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &cfg->event, NULL },
-		{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL,
-		  &cfg->max_stack, maxstack_parse },
-		{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &cfg->unwind, NULL },
-		{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, nsopen_use_proc },
-		{ "strict", 0, NULL, "write nothing of a recording that is cut or damaged", OPT_FLAG, &cfg->strict, NULL },
-		{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &cfg->quiet, NULL },
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &cfg->verbose, NULL },
-		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, NULL },
+		  "also write the captured symbols to this new folder, for perf", OPT_STR,
+		  &cfg->buildid_dir, .value = OPT_VALUE_FOLDER,
+		  .more =
+			"nsprof writes small ELF files with the symbols of the functions in the "
+			"recording, and the kernel's symbols. perf --buildid-dir DIR report "
+			"(script, annotate, diff) reads them, even after the container is gone "
+			"and on another host. Binaries without a build-id are left out, and so "
+			"are those with symbols in .gnu_debugdata only, which perf does not "
+			"read. DIR has to be new or empty: it belongs to this recording, and "
+			"would hide whole files in a cache that perf filled." },
+		OPT_COMMON_STRICT(&cfg->strict, "write nothing of a recording that is cut or damaged"),
+		OPT_GROUP("Stacks"),
+		OPT_COMMON_MAX_STACK(&cfg->max_stack, maxstack_parse, " A record of a perf.data holds 8000. Deeper stacks lose their outermost "
+				     "frames, and nsprof says so."),
+		OPT_COMMON_UNWIND(&cfg->unwind),
+		OPT_COMMON_PROC(OPT_CALL, NULL, nsopen_use_proc),
+		OPT_GROUP("Messages"),
+		OPT_COMMON_QUIET(&cfg->quiet),
+		OPT_COMMON_VERBOSE(&cfg->verbose),
+		/* The only format so far, and therefore the default. */
+		{ "perf-data", 0, NULL, NULL, OPT_IGNORE, NULL, .more = NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &cfg->build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof export [options] [FILE]",
-		.summary = "Writes a recording as perf.data, for perf report, script and diff, hotspot and others: each sample with its "
-			   "whole stack, as addresses, and the mappings and build-ids to name them by. The reader finds the names.",
+		.summary = "Write a recording as a perf.data, for perf report, script and diff, hotspot and others. Each sample has its whole stack, "
+			   "as addresses, with the mappings and build-ids that are needed to name them. The reader looks up the names.",
 		.epilog = "Examples:\n"
 			  "  nsprof export && perf report\n"
 			  "  nsprof export -o before.perf before.data\n"
 			  "  nsprof export --buildid-dir syms && perf --buildid-dir syms report\n"
 			  "\n"
-			  "Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
-			  "(what can be read of it is written); 129 the command line is wrong.\n",
+			  "Exit status: 0 success; 1 failure, interrupted, or the recording is cut or damaged (what can be\n"
+			  "read of it is written); 129 wrong command line.\n",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.operands = OPT_VALUE_RECORDING,
 	};
 	int first, err = opt_parse(&spec, argc, argv, &first);
 
 	if (err || cfg->build_info)
 		return err;
 	if (argc - first > 1 || (argc > first && cfg->input)) {
-		pr_err("one recording at a time: '%s' is too many; see --help", argv[argc - 1]);
+		pr_err("unexpected argument '%s': only one recording can be read; see 'nsprof export --help'", argv[argc - 1]);
 		return -EINVAL;
 	}
 	if (argc > first)
 		cfg->input = argv[first];
 	cfg->unwinder = unwinder_find(cfg->unwind);
 	if (!cfg->unwinder) {
-		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", cfg->unwind);
+		pr_err("unknown unwinder '%s'; --unwind takes cached, libunwind, libdw or fp", cfg->unwind);
 		return -EINVAL;
 	}
 	return 0;
@@ -98,7 +116,7 @@ static struct outfile *open_output(const char *path)
 	fd = fileno(outfile_stream(out));
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !(fcntl(fd, F_GETFL) & O_APPEND) && !lseek(fd, 0, SEEK_CUR))
 		return out;
-	pr_err("perf.data has its length in front and cannot be written to '%s', which is no file: say -o FILE", path);
+	pr_err("cannot write perf.data to '%s': it is not a regular file, and perf.data begins with its length. Use -o FILE.", path);
 	outfile_abort(out);
 	return NULL;
 }

@@ -25,37 +25,62 @@ static int set_fields(void *dst, const char *arg)
 static int parse(int argc, char **argv, struct symbolize_opts *o)
 {
 	const struct opt opts[] = {
+		OPT_GROUP("Input"),
 		SYMBOLIZE_INPUT_OPTS(o),
-		{ "output", 'o', "FILE", "write to FILE instead of standard output", OPT_STR, &o->output, NULL },
-		{ "fields", 'F', "LIST",
-		  "show these: comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,cgroup; a + or - in front of a name changes the default",
-		  OPT_CALL, o, set_fields },
-		{ "header", 0, NULL, "begin with what is known of host and command", OPT_FLAG, &o->header, NULL },
-		{ "header-only", 0, NULL, "show nothing but that", OPT_FLAG, &o->header_only, NULL },
-		{ "show-info", 'I', NULL, NULL, OPT_FLAG, &o->header, NULL },
-		{ "ns", 0, NULL, "show times to the nanosecond", OPT_FLAG, &o->ns, NULL },
-		{ "reltime", 0, NULL, "show times since the first sample", OPT_FLAG, &o->reltime, NULL },
-		{ "deltatime", 0, NULL, "show times since the sample before", OPT_FLAG, &o->deltatime, NULL },
+
+		OPT_GROUP("Output"),
+		{ "fields", 'F', "LIST", "show these fields; +NAME and -NAME change the default",
+		  OPT_CALL, o, set_fields,
+		  .value = ",comm|pid|tid|cpu|time|period|event|ip|sym|symoff|dso|srcline|cgroup",
+		  .more =
+			"LIST holds comm, pid, tid, cpu, time, period, event, ip, sym, symoff, "
+			"dso, srcline and cgroup, separated by commas. The default is all but "
+			"symoff, srcline and cgroup." },
+		OPT_COMMON_OUTPUT(&o->output),
+		{ "header", 0, NULL, "begin with host, kernel and command line", OPT_FLAG,
+		  &o->header, .more = NULL },
+		{ "header-only", 0, NULL, "show only the header", OPT_FLAG, &o->header_only,
+		  .more = NULL },
+		{ "ns", 0, NULL, "show times in nanoseconds instead of microseconds", OPT_FLAG,
+		  &o->ns, .more = NULL },
+		{ "reltime", 0, NULL, "show times since the first sample", OPT_FLAG, &o->reltime,
+		  .more = NULL },
+		{ "deltatime", 0, NULL, "show times since the previous sample", OPT_FLAG,
+		  &o->deltatime, .more = NULL },
+
+		OPT_GROUP("Samples"),
 		SYMBOLIZE_FILTER_OPTS(o),
-		SYMBOLIZE_NAME_OPTS(o),
+
+		OPT_GROUP("Stacks and names"),
 		SYMBOLIZE_STACK_OPTS(o),
+		SYMBOLIZE_NAME_OPTS(o),
+
+		OPT_GROUP("Where names come from"),
+		SYMBOLIZE_SOURCE_OPTS(o),
+
+		OPT_GROUP("Messages"),
 		SYMBOLIZE_REST_OPTS(o),
-		{ "verbose", 'v', NULL, "say more", OPT_COUNT, &o->verbose, NULL },
+		OPT_COMMON_VERBOSE(&o->verbose),
+
+		/* Hidden. */
+		{ "show-info", 'I', NULL, NULL, OPT_FLAG, &o->header, .more = NULL },
+		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o->build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
 		.usage = "nsprof script [options] [FILE]",
-		.summary = "Prints each sample with its stack, in the order of time, as perf script does.",
+		.summary = "Print each sample of a recording with its stack, in the order of time, as perf script does.",
 		.epilog =
 			"Examples:\n"
 			"  nsprof script | stackcollapse-perf.pl | flamegraph.pl > profile.svg\n"
 			"  nsprof script -F comm,tid,time,ip,sym --comms server\n"
 			"\n"
-			"Exit status: 0 done; 1 failed, interrupted, or the recording is cut or damaged\n"
-			"(what can be read of it is shown); 129 the command line is wrong.\n",
+			"Exit status: 0 success; 1 failure, interrupted, or the recording is cut or damaged (what can be\n"
+			"read of it is shown); 129 wrong command line.\n",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
 		.perf = perf_opts,
 		.nperf = perf_nopts,
+		.operands = OPT_VALUE_RECORDING,
 	};
 
 	return symbolize_parse(o, &spec, argc, argv);

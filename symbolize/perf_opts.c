@@ -2,8 +2,8 @@
 
 #include "util.h"
 
-#define MOOT(name, shrt, arg) { name, shrt, arg, NULL, OPT_IGNORE, NULL, NULL }
-#define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, NULL }
+#define MOOT(name, shrt, arg) { name, shrt, arg, NULL, OPT_IGNORE, NULL, .call = NULL }
+#define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, .call = NULL }
 
 static const char no_records[] = "nsprof info tells what a recording holds";
 static const char no_traces[] = "recordings have no traces of the CPU's own";

@@ -71,7 +71,7 @@ int symbolize_parse(struct symbolize_opts *o, const struct opt_spec *spec, int a
 	if (err)
 		return err;
 	if (argc - first > 1 || (argc > first && o->input)) {
-		pr_err("one recording at a time: '%s' is too many; see --help", argv[argc - 1]);
+		pr_err("unexpected argument '%s': only one recording can be read; see --help", argv[argc - 1]);
 		return -EINVAL;
 	}
 	if (argc > first)
@@ -80,15 +80,15 @@ int symbolize_parse(struct symbolize_opts *o, const struct opt_spec *spec, int a
 		o->input = rec_reader_default();
 	o->unwinder = unwinder_find(o->unwind);
 	if (!o->unwinder) {
-		pr_err("--unwind '%s' is not one of cached, libunwind, libdw, fp", o->unwind);
+		pr_err("unknown unwinder '%s'; --unwind takes cached, libunwind, libdw or fp", o->unwind);
 		return -EINVAL;
 	}
 	if (o->symfs && check_folder(o->symfs)) {
-		pr_err("--symfs '%s': %s", o->symfs, strerror(errno));
+		pr_err("cannot read --symfs '%s': %s", o->symfs, strerror(errno));
 		return -EINVAL;
 	}
 	if (o->kallsyms && access(o->kallsyms, R_OK)) {
-		pr_err("--kallsyms '%s': %s", o->kallsyms, strerror(errno));
+		pr_err("cannot read --kallsyms '%s': %s", o->kallsyms, strerror(errno));
 		return -EINVAL;
 	}
 	modules_use_root(o->symfs);

@@ -9,6 +9,7 @@
 #include "fold.h"
 #include "leading.h"
 #include "opt.h"
+#include "opt_common.h"
 #include "rec_reader.h"
 #include "unwind.h"
 
@@ -39,60 +40,60 @@ struct symbolize_opts {
 };
 
 /* What both commands begin with. */
-#define SYMBOLIZE_OPTS_DEFAULT                                                                     \
-	{                                                                                          \
+#define SYMBOLIZE_OPTS_DEFAULT									\
+	{											\
 		.unwind = "cached", .max_stack = MAXSTACK_DEFAULT, .inlines = true, .demangle = true, .cache = true, \
 	}
 
 /* The options that both commands have, for their tables; @o is a struct symbolize_opts *. */
-#define SYMBOLIZE_INPUT_OPTS(o)                                                                    \
-	{ "input", 'i', "FILE",                                                                    \
-	  "the recording, '-' for standard input (default: that if it is a pipe, else nsprof.data)", OPT_STR, \
-	  &(o)->input, NULL },                                                                     \
-	{ "event", 0, "NAME", REC_READER_EVENT_HELP, OPT_STR, &(o)->event, NULL }
-#define SYMBOLIZE_FILTER_OPTS(o)                                                                   \
-	{ "filter", 0, "KEY=VALUE",                                                                \
-	  "only samples with this container, cgroup, comm (globs), pid, nspid, tid, or time=FROM-TO " \
-	  "(seconds); all keys must fit, of one key any", OPT_CALL, &(o)->filter, symbolize_add_filter }, \
-	{ "comms", 'c', "COMM,...", "only samples of these, as --filter comm=", OPT_CALL, &(o)->filter, \
-	  symbolize_add_comms },                                                                   \
-	{ "pid", 0, "PID,...", "the same of these processes", OPT_CALL, &(o)->filter, symbolize_add_pids }, \
-	{ "tid", 0, "TID,...", "the same of these threads", OPT_CALL, &(o)->filter, symbolize_add_tids }, \
-	{ "time", 0, "FROM,TO",                                                                    \
-	  "only samples of this time, in seconds as nsprof script shows them, or a part: 10%/2, 0%-20%", OPT_CALL, \
-	  &(o)->filter, symbolize_add_span },                                                      \
-	{ "merge-threads", 0, NULL, "one name for threads that differ by numbers: worker-N", OPT_FLAG, \
-	  &(o)->lead.merge_threads, NULL }
-#define SYMBOLIZE_NAME_OPTS(o)                                                                     \
-	{ "inline", 0, NULL, "show inlined functions (default; --no-inline: only real ones)", OPT_FLAG, \
-	  &(o)->inlines, NULL },                                                                   \
-	{ "demangle", 0, NULL, "C++, Rust, D and Java names as in the source (default; --no-demangle: raw)", OPT_FLAG, \
-	  &(o)->demangle, NULL },                                                                  \
-	{ "normalize", 0, NULL, "leave out what a rebuild changes: .constprop.0, .llvm.N, hashes, lambda numbers", \
-	  OPT_FLAG, &(o)->normalize, NULL },                                                       \
-	{ "debug-dir", 0, "DIR", "look for debug files in DIR as well as in /usr/lib/debug; may be repeated", OPT_CALL, \
-	  NULL, symbolize_add_debug_dir },                                                         \
-	{ "symfs", 0, "DIR", "look for binaries and debug files below DIR instead of on this host", OPT_STR, \
-	  &(o)->symfs, NULL },                                                                     \
-	{ "kallsyms", 0, "FILE", "take the kernel's names from there, as /proc/kallsyms has them", OPT_STR, \
-	  &(o)->kallsyms, NULL },                                                                  \
-	{ "debuginfod", 0, "[URLS]", "fetch debug info from these servers (default $DEBUGINFOD_URLS)", OPT_CALL, (o), \
-	  symbolize_use_debuginfod },                                                              \
-	{ "cache", 0, NULL,                                                                        \
-	  "keep what large debug info says for the next time (default; --no-cache: neither read nor write)", OPT_FLAG, \
-	  &(o)->cache, NULL }
-#define SYMBOLIZE_STACK_OPTS(o)                                                                    \
-	{ "max-stack", 0, "N", "frames kept of a stack, from the leaf (default 1024, at most 65536)", OPT_CALL, \
-	  &(o)->max_stack, maxstack_parse },                                                       \
-	{ "unwind", 0, "HOW", "cached, libunwind, libdw or fp (default cached)", OPT_STR, &(o)->unwind, NULL }
-#define SYMBOLIZE_REST_OPTS(o)                                                                     \
-	{ "stats", 0, NULL, "tell on standard error how stacks ended and what had no name, and why", OPT_FLAG, \
-	  &(o)->stats, NULL },                                                                     \
-	{ "proc", 0, "DIR", "where /proc of the recorded host is seen (default /proc)", OPT_CALL, NULL, \
-	  nsopen_use_proc },                                                                       \
-	{ "strict", 0, NULL, "show nothing of a recording that is cut or damaged", OPT_FLAG, &(o)->strict, NULL }, \
-	{ "quiet", 'q', NULL, "errors only", OPT_FLAG, &(o)->quiet, NULL },                        \
-	{ "build-info", 0, NULL, NULL, OPT_FLAG, &(o)->build_info, NULL }
+#define SYMBOLIZE_INPUT_OPTS(o) OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event)
+#define SYMBOLIZE_FILTER_OPTS(o)								\
+	OPT_COMMON_FILTER(&(o)->filter, symbolize_add_filter),					\
+	OPT_COMMON_COMMS(&(o)->filter, symbolize_add_comms),					\
+	OPT_COMMON_PID(&(o)->filter, symbolize_add_pids),					\
+	OPT_COMMON_TID(&(o)->filter, symbolize_add_tids),					\
+	OPT_COMMON_TIME(&(o)->filter, symbolize_add_span, " For parts, the recording is read twice.")
+#define SYMBOLIZE_NAME_OPTS(o)									\
+	{ "inline", 0, NULL, OPT_COMMON_NO_INLINE_HELP, OPT_SWITCH, &(o)->inlines, .more = NULL }, \
+	OPT_COMMON_DEMANGLE(&(o)->demangle,							\
+		"C++, Rust and D names as the linker sees them, and Java names as agents that write jitdumps leave them " \
+		"(\"Ljava/lang/String;charAt(I)C\" instead of \"java.lang.String.charAt(int)\"). By default names are as in the source. " \
+		"What a compiler appends for a part of a function stays visible (\"f(int) [clone .cold]\"). Rust's hashes, and ThinLTO's " \
+		".llvm.N after Rust functions, do not."),					\
+	{ "normalize", 0, NULL,									\
+	  "remove what a rebuild changes from names: .constprop.0, hashes, ...", OPT_FLAG,	\
+	  &(o)->normalize,									\
+	  .more =										\
+		"Profiles of two builds then compare. Removed are .cold, .part.N, "		\
+		".constprop.N, .isra.N, .lto_priv.N, .llvm.N, .__uniq.N, .__part.N of basic "	\
+		"block sections, .warm and .cold.N of BOLT, Rust's hashes, numbers of "		\
+		"lambdas, addresses in names of hidden Java classes and in place of names, "	\
+		"and offsets in frames without a name and after names." },			\
+	OPT_COMMON_MERGE_THREADS(&(o)->lead.merge_threads, " With --by thread the thread's number is N, too.")
+#define SYMBOLIZE_SOURCE_OPTS(o)								\
+	OPT_COMMON_DEBUG_DIR(symbolize_add_debug_dir),						\
+	{ "symfs", 0, "DIR", "look for binaries and debug files only below this folder", OPT_STR, \
+	  &(o)->symfs, .value = OPT_VALUE_FOLDER,						\
+	  .more =										\
+		"DIR is a copy of the recorded host's files. They have to prove by build-id "	\
+		"that they are the recorded ones, like others." },				\
+	{ "kallsyms", 0, "FILE", "read the kernel's names from this file, like /proc/kallsyms",	\
+	  OPT_STR, &(o)->kallsyms, .value = OPT_VALUE_FILE,					\
+	  .more = "By default they come from the recording." },					\
+	OPT_COMMON_DEBUGINFOD(o, symbolize_use_debuginfod),					\
+	OPT_COMMON_CACHE(&(o)->cache),								\
+	OPT_COMMON_PROC(OPT_CALL, NULL, nsopen_use_proc)
+#define SYMBOLIZE_STACK_OPTS(o)									\
+	OPT_COMMON_MAX_STACK(&(o)->max_stack, maxstack_parse, ""), OPT_COMMON_UNWIND(&(o)->unwind)
+#define SYMBOLIZE_REST_OPTS(o)									\
+	{ "stats", 0, NULL, "print how stacks ended, and what has no name and why", OPT_FLAG,	\
+	  &(o)->stats,										\
+	  .more =										\
+		"On standard error: how stacks ended; which callers and names are missing, by "	\
+		"binary, with samples, reason and remedy; where names were looked for; names "	\
+		"by source; losses." },								\
+	OPT_COMMON_STRICT(&(o)->strict, "show nothing of a recording that is cut or damaged"),	\
+	OPT_COMMON_QUIET(&(o)->quiet)
 
 /* For OPT_CALL in these. 0, or -EINVAL after a message. */
 int symbolize_add_filter(void *filter, const char *arg);

@@ -55,7 +55,7 @@ agrees() {
 
 check_rc "an operand is refused" 129 "$NSPROF" doctor x
 is "no line ends in blanks" "$("$NSPROF" doctor | grep -c ' $')" 0
-like "and named" "$(<check.err)" "'x' is one argument too many"
+like "and named" "$(<check.err)" "unexpected argument 'x'"
 [ ! -c /dev/full ] || check_rc "a full disk is noticed" 1 sh -c "'$NSPROF' doctor >/dev/full"
 
 need_root

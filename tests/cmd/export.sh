@@ -205,7 +205,7 @@ else
 fi
 "$NSPROF" export -q -o "$T/x.perf" "$T/a.data"
 "$NSPROF" export -o - "$T/a.data" 2>"$T/err" | cat >"$T/out"
-check "a pipe is refused" grep -q "cannot be written to '-', which is no file: say -o FILE" "$T/err"
+check "a pipe is refused" grep -q "cannot write perf.data to '-': it is not a regular file, .* Use -o FILE" "$T/err"
 check "nothing is written to it" test ! -s "$T/out"
 "$NSPROF" export --perf-data -q -o "$T/said.perf" "$T/a.data"
 check "--perf-data is the default" cmp "$T/said.perf" "$T/x.perf"

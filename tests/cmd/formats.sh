@@ -134,5 +134,5 @@ fi
 "$NSPROF" symbolize -q --format pprof "$T/data" >/dev/full 2>"$T/err"
 is "a full disk: status" $? 1
 "$NSPROF" symbolize --format nonsense "$T/data" 2>"$T/err"
-check "an unknown format is named" grep -q "'nonsense' is not one of folded, profile, script, pprof, speedscope, firefox" "$T/err"
+check "an unknown format is named" grep -q "unknown format 'nonsense'; --format takes folded, profile, script, pprof, speedscope or firefox" "$T/err"
 done_testing

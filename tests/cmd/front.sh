@@ -37,10 +37,11 @@ for c in "${PROGRAMS[@]}"; do
 	like "usage of $c" "$(<"$T/check.out")" "^usage: nsprof $c"
 	is "$c --help is the same" "$("$NSPROF" $c --help)" "$(<"$T/check.out")"
 	is "help of $c fits 100 columns" "$(awk 'length > 100' "$T/check.out")" ""
-	# Behind an option's own line come its text at column 30 and nothing else.
-	is "help of $c: texts of options begin in one column" \
-		"$(sed -n '/^options:/,/^$/p' "$T/check.out" | grep -E '^ ' | grep -vE '^ {2,6}-|^ {30}[^ ]')" ""
-	is "help of $c: its first paragraph wraps late" "$(sed '/^options:/,$d' "$T/check.out" | awk '!NF { p++ } p == 1 && NF && prev != "" && length(prev) + 1 + length($1) <= 90 { print prev } p == 1 { prev = $0 }')" ""
+	# Paragraphs of options have a heading, and one line per option with its text in one column.
+	is "help of $c: one line per option, under headings" \
+		"$(awk -v RS= '/\n {2}( {4})?-/' "$T/check.out" | grep -vE '^[A-Z][A-Za-z ]*:$|^ {2}(-.| {4}--).{28}[^ ]')" ""
+	like "help of $c: options have headings" "$(<"$T/check.out")" $'\n[A-Z][A-Za-z ]*:\n  +-'
+	is "help of $c: its first paragraph wraps late" "$(awk '!NF { p++ } p == 1 && NF && prev != "" && length(prev) + 1 + length($1) <= 90 { print prev } p == 1 { prev = $0 }' "$T/check.out")" ""
 	check_rc "$c refuses an unknown option" 129 "$NSPROF" $c --no-such-option
 	like "names it and the way to --help" "$(<"$T/check.err")" "no-such-option.*nsprof $c --help"
 	like "$c --build-info" "$("$NSPROF" $c --build-info)" "^$c: [a-z]"

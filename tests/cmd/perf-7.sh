@@ -40,7 +40,7 @@ while read -r c names; do
 		# Refused with a reason; or accepted: then the file is what is not there, or the argument is not one that makes sense.
 		case $message in
 		*"is perf's and not here: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
-		'' | *"cannot open 'nosuch"* | *"'1'"* | *' goes with --'* | *'is not online'*) pass "perf 7: $c $o is accepted" ;;
+		'' | *"cannot open 'nosuch"* | *"'1'"* | *' needs --'* | *'is not online'*) pass "perf 7: $c $o is accepted" ;;
 		*) fail "perf 7: $c $o is known" "$message" ;;
 		esac
 	done

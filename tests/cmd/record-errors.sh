@@ -62,16 +62,16 @@ refuses "unknown option" 129 "unknown option '--bogus'" --bogus
 
 lines=2	# the second one points to --help
 refuses "two events, each with its -e" 129 "one event at a time: -e cycles and -e cpu-clock" "${out[@]}" -e cycles -ecpu-clock
-refuses "frequency that is none" 129 "'0' is no frequency" -F 0
-refuses "call graph that is none" 129 "unknown call graph 'x'; allowed are dwarf" --call-graph x
-refuses "dump larger than the kernel takes" 129 "'65536' must be a number from 8 to 65528" \
+refuses "frequency that is none" 129 "invalid frequency '0'; -F takes a number" -F 0
+refuses "call graph that is none" 129 "unknown call graph 'x'; --call-graph takes dwarf" --call-graph x
+refuses "dump larger than the kernel takes" 129 "invalid stack copy size '65536'; .*8 to 65528" \
 	--call-graph dwarf,65536
-refuses "stacks that are none" 129 "unknown kind of stacks 'x'; allowed are masked and full" --stacks x
-refuses "ring that is none" 129 "'5X' is no ring size" -m 5X
-refuses "duration that is none" 129 "'-1' is no duration" --duration -1
-refuses "duration in other digits" 129 "'0x1' is no duration" --duration 0x1
-refuses "duration behind a blank" 129 "' 1' is no duration" --duration ' 1'
-refuses "time of a file in other digits" 129 "'0x10s' does not say when to switch" --switch-output=0x10s
+refuses "stacks that are none" 129 "invalid value 'x' for --stacks; it takes masked or full" --stacks x
+refuses "ring that is none" 129 "invalid ring size '5X'" -m 5X
+refuses "duration that is none" 129 "invalid duration '-1'" --duration -1
+refuses "duration in other digits" 129 "invalid duration '0x1'" --duration 0x1
+refuses "duration behind a blank" 129 "invalid duration ' 1'" --duration ' 1'
+refuses "time of a file in other digits" 129 "invalid value '0x10s' for --switch-output" --switch-output=0x10s
 lines=1
 
 if mount=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/ ||

@@ -33,9 +33,9 @@ check "rate above the limit: samples" test "$(samples)" -gt 0
 
 # ---- rings that cannot be had
 rec "rings beyond all reason" 129 -m 64G -- true
-said "rings beyond all reason: said" "'64G' is no ring size; -m takes pages .*at most 1G"
+said "rings beyond all reason: said" "invalid ring size '64G'; -m takes a number of pages .*at most 1G"
 rec "rings of so many pages" 129 -m 99999999999 -- true
-said "rings of so many pages: said" "'99999999999' is no ring size"
+said "rings of so many pages: said" "invalid ring size '99999999999'"
 user=("${NOBODY[@]}")
 if ! command -v prlimit >/dev/null; then
 	skip "rings of a user" "needs prlimit"

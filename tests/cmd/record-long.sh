@@ -376,16 +376,16 @@ refused() { # WHAT STATUS REGEX ARGUMENT...
 	like "$what: said" "$(head -n 1 err)" "$re"
 }
 for v in 0.5 10 0s 0K 10X 1x 5KB -1s inf nan 1e30d; do
-	refused "--switch-output=$v" 129 "'$v' does not say when to switch" --switch-output=$v -o x
+	refused "--switch-output=$v" 129 "invalid value '$v' for --switch-output" --switch-output=$v -o x
 done
 for v in 10 0M 5T lots; do
-	refused "--max-size=$v" 129 "'$v' is no size" --max-size=$v -o x
+	refused "--max-size=$v" 129 "invalid size '$v'" --max-size=$v -o x
 done
-refused "--overwrite=10" 129 "'10' is no time" --overwrite=10 -o x
-refused "--switch-max-files=0" 129 "'0' is no number of files" --switch-output --switch-max-files=0 -o x
-refused "--switch-max-files alone" 129 "goes with --switch-output" --switch-max-files=2 -o x
+refused "--overwrite=10" 129 "invalid time '10'" --overwrite=10 -o x
+refused "--switch-max-files=0" 129 "invalid number of files '0'" --switch-output --switch-max-files=0 -o x
+refused "--switch-max-files alone" 129 "needs --switch-output" --switch-max-files=2 -o x
 refused "--overwrite by size" 129 "SIGUSR2" --overwrite --switch-output=1M -o x
-refused "--overwrite and --max-size" 129 "does not go with it" --overwrite --max-size=1M -o x
+refused "--overwrite and --max-size" 129 "exclude each other" --overwrite --max-size=1M -o x
 refused "many files into one pipe" 129 "standard output is only one" --switch-output -o -
 refused "a flight recorder into a pipe" 129 "standard output is only one" --overwrite -o -
 refused "many files into a device" 129 "'/dev/null' is not even one" --switch-output -o /dev/null

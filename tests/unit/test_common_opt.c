@@ -37,24 +37,24 @@ static int take(void *dst, const char *arg)
 }
 
 static const struct opt table[] = {
-	{ "all-cpus", 'a', NULL, "all CPUs", OPT_FLAG, &v.all, NULL },
-	{ "inherit", 0, NULL, "children too", OPT_FLAG, &v.inherit, NULL },
-	{ NULL, 'g', NULL, "call graphs", OPT_FLAG, &v.graph, NULL },
-	{ "verbose", 'v', NULL, "say more", OPT_COUNT, &v.verbose, NULL },
-	{ "output", 'o', "FILE", "where to", OPT_STR, &v.output, NULL },
-	{ "color", 0, "[WHEN]", "colours", OPT_STR, &v.color, NULL },
-	{ "duration", 0, "SECONDS", "how long", OPT_U64, &v.duration, NULL },
-	{ "freq", 'F', "HZ", "rate", OPT_CALL, &v.freq, take },
-	{ "compression-level", 'z', "[LEVEL]", "compress", OPT_CALL, &v.level, take },
-	{ "build-info", 0, NULL, NULL, OPT_FLAG, &v.graph, NULL },
-	{ "switch-output", 'S', "SIZE", "for perf's sake", OPT_IGNORE, NULL, NULL },
+	{ "all-cpus", 'a', NULL, "all CPUs", OPT_FLAG, &v.all, .call = NULL },
+	{ "inherit", 0, NULL, "children too", OPT_FLAG, &v.inherit, .call = NULL },
+	{ NULL, 'g', NULL, "call graphs", OPT_FLAG, &v.graph, .call = NULL },
+	{ "verbose", 'v', NULL, "say more", OPT_COUNT, &v.verbose, .call = NULL },
+	{ "output", 'o', "FILE", "where to", OPT_STR, &v.output, .call = NULL },
+	{ "color", 0, "[WHEN]", "colours", OPT_STR, &v.color, .call = NULL },
+	{ "duration", 0, "SECONDS", "how long", OPT_U64, &v.duration, .call = NULL },
+	{ "freq", 'F', "HZ", "rate", OPT_CALL, &v.freq, .call = take },
+	{ "compression-level", 'z', "[LEVEL]", "compress", OPT_CALL, &v.level, .call = take },
+	{ "build-info", 0, NULL, NULL, OPT_FLAG, &v.graph, .call = NULL },
+	{ "switch-output", 'S', "SIZE", "for perf's sake", OPT_IGNORE, NULL, .call = NULL },
 };
 
 static const struct opt perf_table[] = {
-	{ "raw-samples", 'R', NULL, NULL, OPT_IGNORE, NULL, NULL },
-	{ "affinity", 0, "MODE", NULL, OPT_IGNORE, NULL, NULL },
-	{ "uid", 'u', "USER", "name the processes", OPT_REFUSE, NULL, NULL },
-	{ "duration-of-what", 0, NULL, "ours has a shorter name", OPT_REFUSE, NULL, NULL },
+	{ "raw-samples", 'R', NULL, NULL, OPT_IGNORE, NULL, .call = NULL },
+	{ "affinity", 0, "MODE", NULL, OPT_IGNORE, NULL, .call = NULL },
+	{ "uid", 'u', "USER", "name the processes", OPT_REFUSE, NULL, .call = NULL },
+	{ "duration-of-what", 0, NULL, "ours has a shorter name", OPT_REFUSE, NULL, .call = NULL },
 };
 
 static struct opt_spec spec = {
@@ -223,8 +223,8 @@ static int parse_with(const struct opt *opts, size_t n, const char *line)
 static void exact_name_beats_prefix(void **state)
 {
 	static bool call, call_graph;
-	const struct opt longer = { "call-graph", 0, NULL, "x", OPT_FLAG, &call_graph, NULL };
-	const struct opt shorter = { "call", 0, NULL, "x", OPT_FLAG, &call, NULL };
+	const struct opt longer = { "call-graph", 0, NULL, "x", OPT_FLAG, &call_graph, .call = NULL };
+	const struct opt shorter = { "call", 0, NULL, "x", OPT_FLAG, &call, .call = NULL };
 	const struct opt orders[2][2] = { { longer, shorter }, { shorter, longer } };
 	int i;
 
@@ -240,7 +240,7 @@ static void exact_name_beats_prefix(void **state)
 static void no_alone_negates_nothing(void **state)
 {
 	static bool flag = true;
-	static const struct opt one[] = { { "flag", 0, NULL, "x", OPT_FLAG, &flag, NULL } };
+	static const struct opt one[] = { { "flag", 0, NULL, "x", OPT_FLAG, &flag, .call = NULL } };
 
 	(void)state;
 	assert_int_equal(parse_with(one, 1, "--no-"), -EINVAL);
@@ -391,17 +391,69 @@ static void help_wraps_between_words(void **state)
 	static const struct opt one[] = {
 		{ "x", 0, NULL,
 		  "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
-		  OPT_FLAG, &flag, NULL },
+		  OPT_FLAG, &flag, .call = NULL },
 	};
 	const char *second;
 
 	(void)state;
 	assert_int_equal(parse_with(one, 1, "--help"), OPT_HELP);
 	assert_non_null(strstr(printed, "      --x"));
-	second = strstr(printed, "\n                              ");
+	second = strstr(printed, "\n                                ");
 	assert_non_null(second);
 	/* The second line goes on with a word of the text, directly below the first. */
-	assert_true(second[31] >= 'a' && second[31] <= 'z');
+	assert_true(second[33] >= 'a' && second[33] <= 'z');
+}
+
+static bool inlines;
+
+static const struct opt grouped[] = {
+	OPT_GROUP("Target"),
+	{ "pid", 'p', "PID,...", "sample these processes", OPT_STR, &v.output,
+	  .value = "," OPT_VALUE_PID, .more = "All threads.\n\n- a: b" },
+	OPT_GROUP("Names"),
+	{ "inline", 0, NULL, "leave out inlined functions", OPT_SWITCH, &inlines, .more = NULL },
+	{ "call-graph", 0, "[HOW]", "take stacks", OPT_STR, &v.level, .value = "dwarf|fp" },
+	{ "hidden", 0, NULL, NULL, OPT_FLAG, &v.all, .more = NULL },
+};
+
+static void help_has_headings(void **state)
+{
+	(void)state;
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--help"), OPT_HELP);
+	assert_non_null(strstr(printed, "\n\nTarget:\n  -p, --pid PID,...             sample these processes\n\n"
+					"Names:\n      --no-inline               leave out inlined functions\n"
+					"      --call-graph[=HOW]        take stacks\n  -h, --help   "));
+	assert_null(strstr(printed, "Options:"));
+	assert_null(strstr(printed, "All threads"));
+}
+
+static void switch_is_on_until_negated(void **state)
+{
+	(void)state;
+	inlines = true;
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--no-inline"), 0);
+	assert_false(inlines);
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--inline"), 0);
+	assert_true(inlines);
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--no-inlnie"), -EINVAL);
+	assert_non_null(strstr(message, "--no-inline"));
+	/* A heading is no option. */
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--Target"), -EINVAL);
+}
+
+static void list_is_the_table(void **state)
+{
+	(void)state;
+	spec.operands = OPT_VALUE_RECORDING;
+	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--list-options"), OPT_HELP);
+	spec.operands = NULL;
+	assert_string_equal(printed, "group\tTarget\n"
+				     "option\t-p\t--pid\tPID,...\t,@pid\tsample these processes\tAll threads.\\n\\n- a: b\n"
+				     "group\tNames\n"
+				     "option\t\t--no-inline\t\t\tleave out inlined functions\t\n"
+				     "option\t\t--call-graph\t[HOW]\tdwarf|fp\ttake stacks\t\n"
+				     "option\t-h\t--help\t\t\tshow this help\t\n"
+				     "operands\t@recording\n");
 }
 
 int main(void)
@@ -421,6 +473,9 @@ int main(void)
 		cmocka_unit_test(errors_name_value_and_help),
 		cmocka_unit_test(help_lists_the_table),
 		cmocka_unit_test(help_wraps_between_words),
+		cmocka_unit_test(help_has_headings),
+		cmocka_unit_test(switch_is_on_until_negated),
+		cmocka_unit_test(list_is_the_table),
 	};
 
 	log_init("nsprof record");

@@ -1,0 +1,26 @@
+/* What the options of nsprof record accept as their values: calls for its table (opt.h). */
+#ifndef NSPROF_RECORD_VALUES_H
+#define NSPROF_RECORD_VALUES_H
+
+/* 0, or -EINVAL after a message. @dst of freq and period is a struct record_cmdline *, of list and roots a char **. */
+int record_take_freq(void *dst, const char *arg);
+int record_take_period(void *dst, const char *arg);
+int record_take_list(void *dst, const char *arg);
+int record_take_roots(void *dst, const char *arg);
+/* @dst is a struct record_opts *. */
+int record_take_callgraph(void *dst, const char *arg);
+int record_take_g(void *dst, const char *arg);
+int record_take_no_callgraph(void *dst, const char *arg);
+int record_take_stacks(void *dst, const char *arg);
+int record_take_event(void *dst, const char *arg);
+int record_take_mmap(void *dst, const char *arg);
+int record_take_switch_output(void *dst, const char *arg);
+int record_take_overwrite(void *dst, const char *arg);
+int record_take_max_size(void *dst, const char *arg);
+int record_take_max_files(void *dst, const char *arg);
+int record_take_duration(void *dst, const char *arg);
+int record_take_clock(void *dst, const char *arg);
+int record_take_delay(void *dst, const char *arg);
+int record_take_realtime(void *dst, const char *arg);
+
+#endif
