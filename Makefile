@@ -46,7 +46,7 @@ SYMBOLIZE_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,symbolize)))
 REPORT_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,report)))
 
 # What comes with the programs.
-MAN1 := $(wildcard contrib/man/*.1)
+MAN1 = $(patsubst contrib/man/%.in,$(B)/man/%,$(wildcard contrib/man/*.1.in))
 MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
@@ -63,7 +63,7 @@ UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRCS))
 
 .PHONY: all
-all: deps $(BINS) links	## build everything (default)
+all: deps $(BINS) $(MAN1) links	## build everything (default)
 
 # ./nsprof at the top is the plain build; a sanitized one or one elsewhere must not take its place.
 .PHONY: links
@@ -159,6 +159,12 @@ $(B)/bin/nsprof-info: $(B)/report/cmd_info.o $(B)/libreport.a $(B)/libcommon.a
 	$(link)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_report)
+
+# ---- manual pages: options are what the programs say of them ----
+$(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(B)/bin/$* --list-options >$@.options && awk -f contrib/man/options.awk $@.options $< >$@ && rm $@.options
 
 # ---- tests ----
 # tests/unit/test_ROOM_WHAT.c is linked with that room's library and common.

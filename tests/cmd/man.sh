@@ -2,10 +2,10 @@
 # Manual pages: they format without a warning, and each names exactly the options that --help shows.
 # beside others
 . "$(dirname "$0")/../lib.sh"
-pages=$TOP/contrib/man
+pages=$BUILD/man
 
 if command -v man >/dev/null; then
-	for page in "$pages"/*.[15]; do
+	for page in "$pages"/*.1 "$TOP"/contrib/man/*.5; do
 		MANWIDTH=100 man --warnings -l "$page" >"$T/text" 2>"$T/err"
 		is "$(basename "$page") formats" "$(cat "$T/err")" ""
 		check "$(basename "$page") is not empty" grep -q NAME "$T/text"
@@ -28,7 +28,7 @@ tags() {
 }
 
 for c in record symbolize script annotate report diff ps import export info doctor; do
-	shown=$("$NSPROF" $c --help | sed -n '/^options:/,/^$/p' | grep -E '^  ( {4}|-)' | sed -E 's/^ +//; s/  .*//' | options)
+	shown=$("$NSPROF" $c --help | grep -E '^ {2}( {4})?-' | sed -E 's/^ +//; s/  .*//' | options)
 	check "$c: --help shows options" [ -n "$shown" ]
 	is "$c: the page has the options of --help" "$(tags "$pages/nsprof-$c.1" | grep -e '^ *-' | options)" "$shown"
 done

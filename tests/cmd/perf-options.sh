@@ -139,7 +139,7 @@ done <<'LIST'
 -p 1 -a|-p overrides -a
 LIST
 
-page=$(<"$TOP/contrib/man/nsprof-record.1")
+page=$(<"$BUILD/man/nsprof-record.1")
 # Refused: status 129, or 1 where the command line is right and what it names is not there; one line that names the option or
 # what it was given, and one more at most, to --help.
 while IFS='|' read -r line says; do
@@ -163,7 +163,7 @@ done <<'LIST'
 --call-graph lbr|--call-graph lbr is perf's and not here: branch records
 --call-graph fp,defer|--call-graph fp,defer is perf's
 --call-graph bogus|unknown call graph 'bogus'
---call-graph dwarf,65536|stack copy size '65536' must be
+--call-graph dwarf,65536|invalid stack copy size '65536'
 -d|-d is perf's and not here: addresses of data
 -W|addresses of data
 --phys-data|addresses of data
@@ -192,14 +192,14 @@ done <<'LIST'
 -e cycles,instructions|one event at a time
 -e cycles -e instructions|one event at a time
 -e nosuchevent|unknown event 'nosuchevent'; known are
--F 0|'0' is no frequency
+-F 0|invalid frequency '0'
 -F 999999999 --strict-freq|999999999 Hz is above
 -F 99 -c 1000|-F and -c exclude each other
--c 0|'0' is no period
+-c 0|invalid period '0'
 -k bogus|unknown clock 'bogus'
--r 100|'100' is no realtime priority
--D 10-20,15-40|'10-20,15-40' is no delay
--D 10-|'10-' is no delay
+-r 100|invalid realtime priority '100'
+-D 10-20,15-40|invalid delay '10-20,15-40'
+-D 10-|invalid delay '10-'
 -D -1|add --control
 --control x|'x' does not say where commands come from
 --control fd:77|descriptor 77
@@ -405,7 +405,7 @@ is "perf script --time: before and behind together are all" \
 is "perf script --time: so are its parts" \
 	"$(($(perf script -q --time 50% -F comm,time | grep -Ec '^(spin|program) ') + $(perf script -q --time 50%-70%,70%-100% -F comm,time | grep -Ec '^(spin|program) ')))" "$n"
 check_rc "perf script --time 10%/11 is refused" 129 "$NSPROF" script --time 10%/11
-for line in "report -g callee|who calls one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|how much they changed"; do
+for line in "report -g callee|shows the callers of one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|how much they changed"; do
 	# shellcheck disable=SC2086
 	check_rc "${line%|*} is refused" 129 "$NSPROF" ${line%|*}
 	like "${line%|*}: says why" "$(cat check.err)" "${line#*|}"
