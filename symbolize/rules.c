@@ -121,7 +121,7 @@ static bool compile_common(const struct cfi_row *row, rule_t *out)
 		if (field < 0 || rule->how != CFI_OFFSET || rule->off % 8 || rule->off > -8 ||
 		    rule->off < -8 * RULE_SAVED_MAX)
 			return false;
-		/* save_is_stale() in walk.h; with %rbp it takes the registers to tell. */
+		/* save_is_stale() in uregs.h; with %rbp it takes the registers to tell. */
 		if (row->cfa.reg == CFI_REG_SP && -rule->off > row->cfa.off)
 			continue;
 		r |= (uint64_t)(-rule->off / 8) << (RULE_SAVED_SHIFT + 5 * field);

@@ -10,7 +10,7 @@
 
 /* ---- the common shape ---- */
 
-/* Slots below @sp are stale (walk.h). */
+/* Slots below @sp are stale (uregs.h). */
 static inline void restore_saved(struct uregs *regs, uint64_t sp, uint64_t cfa, uint32_t saved)
 {
 	uint32_t mask = 0;

@@ -80,7 +80,7 @@ static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t e
 			uint32_t field = (uint32_t)RULE_SAVED_MAX << 5 * f;
 			uint64_t slot = cfa - 8 * (saved >> 5 * f & RULE_SAVED_MAX);
 
-			/* Below the stack pointer: popped again (walk.h). */
+			/* Below the stack pointer: popped again (uregs.h). */
 			if (!(saved & field) || slot < s->sp)
 				continue;
 			todo &= ~field;

@@ -1,6 +1,6 @@
 /*
- * What the files of the walk share: its loop (walk.c), mappings (walk_map.c), and what is done where rows
- * do not lead on (walk_rowless.c). Nothing else includes this file.
+ * What the files of the walk share. Its loop is walk.c; a file here calls those above it only, and
+ * walk_map.c, at the top, none. Nothing else includes this file.
  */
 #ifndef NSPROF_WALK_PRIV_H
 #define NSPROF_WALK_PRIV_H
@@ -27,26 +27,37 @@ static inline bool walk_at_entry(const struct walk_map *wm, uint64_t addr)
 	return addr - wm->entry < wm->entry_len;
 }
 
-/* ---- walk.c ---- */
+/* ---- the frames so far ---- */
+
+/* One more frame; false when there are as many as asked for. */
+static inline bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr, enum frame_kind kind)
+{
+	if (out->n >= in->max_frames)
+		return false;
+	out->frames[out->n++] = (struct frame){ .addr = { addr }, .kind = kind };
+	return true;
+}
+
+/* ---- walk_end.c ---- */
+
+/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
+#define WALK_NEAR_NULL 4096
 
 /*
  * Why runtime address @addr cannot be read: what a stack that needs it ends with. @sp: stack pointer of the frame whose
  * rows say so by it; UINT64_MAX when something else does.
  */
 enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uint64_t sp);
-/* One more frame; false when there are as many as asked for. */
-bool walk_push(const struct unwind_input *in, struct unwind_result *out, uint64_t addr,
-	       enum frame_kind kind);
-/* What the sample's registers were, all of them known. */
-void walk_leaf_regs(const struct unwind_input *in, struct uregs *regs);
-/* One step by what is stated for the binary of @wm, else made. @after_call: the frame is a return address. */
-enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
-				bool after_call, struct uregs *regs);
-
-/* How far from a base of 0 a saved register or return address can be; nothing is mapped there. */
-#define WALK_NEAR_NULL 4096
-
-/* ---- walk_switch.c ---- */
+/*
+ * Whether @sp, from before a signal, lies on another stack than the copied one: below it, or further above
+ * than the copy's own stack can reach.
+ */
+bool walk_on_other_stack(const struct unwind_input *in, uint64_t sp);
+/*
+ * @sp, if the rows here go by the stack pointer, which says where this frame ends; else UINT64_MAX: a frame pointer to above
+ * the copy is masked, and one that is there may be no frame pointer at all.
+ */
+uint64_t walk_frame_sp(const struct walker *w, const struct walk_at *at, bool after_call, uint64_t sp);
 
 /*
  * Of a masked copy, a frame pointer that leads above it is 0, and what rows base on it is a word near 0:
@@ -56,6 +67,41 @@ static inline bool walk_led_above(const struct unwind_input *in, uint64_t fault)
 {
 	return (in->copy_full || in->cut) && fault + WALK_NEAR_NULL < 2 * WALK_NEAR_NULL;
 }
+
+/* ---- walk_return.c ---- */
+
+/* The mapping that a frame was called from if @ra is its return address; NULL: it is none. */
+const struct walk_map *walk_called_from(struct walker *w, const struct unwind_input *in, uint64_t ra);
+/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
+bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr);
+/*
+ * A return address of 0 was found below @sp: is that a stack's base? Stacks that people make themselves have 0 there, but so
+ * has any word that is not an address, in a masked stack. At a base there are no callers further up.
+ */
+bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp);
+
+/* How far up to look for a start-up code's frame past functions without rows. */
+#define WALK_BASE_BYTES 1024
+
+/* ---- walk_step.c ---- */
+
+/* One step by what is stated for the binary of @wm, else made. @after_call: the frame is a return address. */
+enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
+				bool after_call, struct uregs *regs);
+/*
+ * A thread that has just begun stands behind the system call that made it, with the stack it was given: in that
+ * function its parent has a return address at the stack pointer, and it has none, there or above. The kernel is
+ * where such samples are taken, so there are some wherever threads are short-lived. @sp: of the frame that @at was, @caller: the
+ * registers behind it.
+ */
+bool walk_just_begun(struct walker *w, const struct walk_at *at, uint64_t sp, const struct uregs *caller);
+/*
+ * The same where nothing could be copied: neither who made the thread nor itself has touched the page its stack begins in.
+ * Its parent would have read its own return address there.
+ */
+bool walk_just_begun_untouched(const struct walk_at *at, uint64_t sp);
+
+/* ---- walk_switch.c ---- */
 
 /* The row that is stated for @at, or made of Go's table. */
 bool walk_row_at(const struct walk_at *at, bool after_call, struct cfi_row *row);
@@ -83,11 +129,6 @@ enum uretprobe walk_uretprobe(struct walker *w, const struct unwind_input *in, s
 
 /* A step by frame pointer, where nothing else is known of the frame. */
 bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs);
-
-/* Whether a call ends at @addr, as far as anyone can tell: there may be no bytes to look at. */
-bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr);
-/* A return address of 0 was found below @sp: is that a stack's base? */
-bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp);
 
 /*
  * CFI says nothing for the last frame of @out, in @wm (@res): frame pointers, else the thread's base, else

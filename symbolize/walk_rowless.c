@@ -1,9 +1,7 @@
 /* Steps where no rows lead on: frame pointers, start-up code, PLTs, searches (walk_priv.h). */
-#include <elf.h>
 #include <errno.h>
 
 #include "addrspace.h"
-#include "elf_file.h"
 #include "jitcode.h"
 #include "made_rows.h"
 #include "module.h"
@@ -17,31 +15,11 @@
  */
 #define JIT_SCAN_BYTES 256
 
-/* How far up to look for a start-up code's frame past functions without rows. */
-#define BASE_SCAN_BYTES 1024
-
-/* The same for any caller. Assembly seldom takes more than it has registers to save. */
+/* How far up to look for any caller. Assembly seldom takes more than it has registers to save. */
 #define SCAN_BYTES 512
 
 /* How far up to look for a second copy of a word below the stack pointer: libcrypto's largest frames. */
 #define RED_SCAN_BYTES 4096
-
-/*
- * Whether @wm is the mapping that the stack lies in, executable for the trampolines that gcc makes for nested functions.
- * These jump: nothing returns to them, and pointers into the stack are in every frame.
- */
-static bool is_stack(const struct walk_map *wm, const struct unwind_input *in)
-{
-	return !wm->mod && in->stack->lo - wm->start < wm->end - wm->start;
-}
-
-/* The mapping that a frame was called from if @ra is its return address; NULL: it is none. */
-static const struct walk_map *called_from(struct walker *w, const struct unwind_input *in, uint64_t ra)
-{
-	const struct walk_map *wm = ra ? walk_map(w, in->as, ra - 1, NULL) : NULL;
-
-	return wm && !is_stack(wm, in) ? wm : NULL;
-}
 
 enum fp_end {
 	FP_CALLER,
@@ -83,7 +61,7 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 	}
 	if (ra == 0 && next == 0)
 		return FP_NULL;
-	if (!called_from(w, in, ra) && !walk_is_uretprobe(in, ra))
+	if (!walk_called_from(w, in, ra) && !walk_is_uretprobe(in, ra))
 		return FP_IMPLAUSIBLE;
 	only_frame_regs(regs, next, bp + 16, ra);
 	return FP_CALLER;
@@ -105,7 +83,7 @@ static bool barrier_step(struct walker *w, const struct unwind_input *in, struct
 		return false;
 	if ((cookie && cookie != UINT64_MAX) || next <= bp)
 		return false;
-	wm = called_from(w, in, ra);
+	wm = walk_called_from(w, in, ra);
 	if (!wm || wm->mod)
 		return false;
 	only_frame_regs(regs, next, bp + 24, ra);
@@ -140,7 +118,7 @@ static const struct walk_map *next_code(struct walker *w, const struct unwind_in
 
 		if (stack_view_read(in->stack, *a, ra))
 			return NULL;
-		wm = called_from(w, in, *ra);
+		wm = walk_called_from(w, in, *ra);
 		if (wm)
 			return wm;
 	}
@@ -154,7 +132,7 @@ static const struct walk_map *next_code(struct walker *w, const struct unwind_in
  */
 static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra)
 {
-	uint64_t a = align_up(sp, 8), end = a + BASE_SCAN_BYTES, v;
+	uint64_t a = align_up(sp, 8), end = a + WALK_BASE_BYTES, v;
 	const struct walk_map *wm;
 
 	for (; (wm = next_code(w, in, &a, end, 8, &v)); a += 8) {
@@ -167,68 +145,6 @@ static bool base_scan(struct walker *w, const struct unwind_input *in, uint64_t 
 			return false;
 	}
 	return false;
-}
-
-/*
- * The auxiliary vector, above the first frame, has two addresses in the program (AT_ENTRY, AT_PHDR) that nothing returns
- * to: where it begins, and its program headers, which some linkers map with the code.
- */
-static bool from_auxv(const struct walk_map *wm, uint64_t addr)
-{
-	const struct elf_load *loads;
-	uint64_t svma = addr - wm->bias;
-	size_t n = wm->rows && wm->mod->captured ? elf_file_loads(wm->mod->captured, &loads) : 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (svma - loads[i].vaddr < loads[i].filesz)
-			return svma - loads[i].vaddr + loads[i].offset == sizeof(Elf64_Ehdr) || addr == wm->entry;
-	return addr == wm->entry;
-}
-
-/*
- * The same of runtime address @addr in a slice, which has no code to look at: the recorder wrote no row for the byte before
- * a pointer to code that nothing returns to, unless the binary states one, and says so in those of roots that somebody
- * planted. Of the start-up code it keeps nothing but what the binary states.
- */
-static bool slice_return(const struct walk_map *wm, uint64_t addr)
-{
-	struct cfi *cfi = module_cfi(wm->mod);
-	uint64_t svma = addr - 1 - wm->bias;
-	struct cfi_fde fde;
-	struct cfi_row row;
-
-	if (addr != wm->entry && walk_at_entry(wm, addr - 1))
-		return true;
-	if (cfi_find(cfi, svma, &fde) || cfi_row(cfi, &fde, svma, &row))
-		return false;
-	return !row.signal_frame || row.regs[row.ra_reg].how != CFI_UNDEF;
-}
-
-bool walk_is_return(struct walker *w, const struct unwind_input *in, uint64_t addr)
-{
-	const struct walk_map *wm = called_from(w, in, addr);
-	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
-
-	if (!wm || made)
-		return wm && made_rows_return(made, addr - wm->bias);
-	return !from_auxv(wm, addr) && (!wm->rows || slice_return(wm, addr));
-}
-
-/*
- * Stacks that people make themselves have 0 for a return address at their base, but so has any word that is
- * not an address, in a masked stack. At a base there are no callers further up.
- */
-bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp)
-{
-	uint64_t start = align_up(sp, 8), v;
-
-	for (uint64_t a = start; a - start < BASE_SCAN_BYTES; a += 8) {
-		if (stack_view_read(in->stack, a, &v))
-			return true;
-		if (walk_is_return(w, in, v))
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -569,7 +485,7 @@ bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t s
 	wm = walk_map(w, in->as, ra - 1, NULL);
 	if (!wm->rows || wm->mod != leaf->mod)
 		return false;
-	walk_leaf_regs(in, &to);
+	uregs_init(&to, in->regs);
 	uregs_set(&to, CFI_REG_SP, sp + 8);
 	uregs_set(&to, CFI_REG_RA, ra);
 	next = to;
@@ -630,7 +546,7 @@ static bool jit_frameless(struct walker *w, const struct unwind_input *in, uint6
 	} else {
 		return false;
 	}
-	if (!called_from(w, in, ra))
+	if (!walk_called_from(w, in, ra))
 		return false;
 	only_frame_regs(regs, bp, sp, ra);
 	return true;
