@@ -177,7 +177,7 @@ static void add_jit_end(struct finder *f, uint32_t index, uint64_t samples)
 {
 	const struct image *img = replay_image(f->in->nm->rp, index);
 	struct gap *gap = add(f->g, false, NULL, jit_where(img));
-	const unsigned int runtimes = jit_runtime_of(img);
+	const unsigned int runtimes = image_runtimes(img);
 
 	gap->reason = unwind_end_text(UNWIND_NO_JIT_ROWS);
 	gap->remedy = jit_runtime_unwinding(runtimes, runtimes & JIT_DUMP || u64map_get(&f->mapped, index));
@@ -246,7 +246,7 @@ static void describe_module(struct finder *f, struct gap *gap, const struct modu
 	gap->mod = m;
 	gap->where = clean_copy(m->dso.path);
 	if (m->source == MODULE_NONE && m->not_elf) {
-		unsigned int runtimes = jit_runtime_of(replay_image(f->in->nm->rp, image)) & ~(unsigned int)JIT_DUMP;
+		unsigned int runtimes = image_runtimes(replay_image(f->in->nm->rp, image)) & ~(unsigned int)JIT_DUMP;
 
 		gap->reason = "not an ELF file";
 		gap->remedy = runtimes ? jit_runtime_naming(runtimes) : NULL;
@@ -271,7 +271,7 @@ static void describe_module(struct finder *f, struct gap *gap, const struct modu
 static void describe_jit(struct finder *f, struct gap *gap, uint32_t image)
 {
 	const struct image *img = replay_image(f->in->nm->rp, image);
-	const unsigned int runtimes = jit_runtime_of(img);
+	const unsigned int runtimes = image_runtimes(img);
 
 	gap->where = jit_where(img);
 	if (runtimes & JIT_DUMP && !img->exited) {

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "jitdump.h"
-#include "replay.h"
 #include "util.h"
-
-#define FORKS_MAX 64
 
 /* The rest of a file's name behind @name. */
 enum rest {
@@ -83,15 +80,6 @@ unsigned int jit_runtime_proof(const char *path)
 			return files[i].bit;
 	}
 	return 0;
-}
-
-unsigned int jit_runtime_of(const struct image *img)
-{
-	unsigned int all = 0;
-
-	for (int level = 0; img && level < FORKS_MAX; level++, img = img->parent)
-		all |= img->runtimes | jit_runtime_proof(img->exe);
-	return all;
 }
 
 const char *jit_runtime_naming(unsigned int all)

@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-struct image;
-
 /* Bits; where a process has several, the first one is the likeliest to have made code. */
 enum jit_runtime {
 	JIT_QEMU = 1 << 0,	/* before others: what it runs maps its own runtime */
@@ -27,8 +25,6 @@ enum jit_runtime {
 
 /* enum jit_runtime bits that the mapping of @path proves; 0: none. */
 unsigned int jit_runtime_proof(const char *path);
-/* Those of @img, and of what it was forked from. */
-unsigned int jit_runtime_of(const struct image *img);
 
 /* How it is told to name its code; NULL: it cannot. Static. */
 const char *jit_runtime_naming(unsigned int runtimes);

@@ -21,6 +21,9 @@
  */
 #define EXITED_KEPT 256
 
+/* Generations of processes that are looked at for who made their code. */
+#define FORKS_MAX 64
+
 struct replay {
 	struct modules *mods;
 	struct intern *strs;
@@ -543,6 +546,15 @@ const struct ksym *replay_ksym(const struct replay *rp, uint32_t index)
 struct image *replay_image(const struct replay *rp, uint32_t index)
 {
 	return rp->images[index];
+}
+
+unsigned int image_runtimes(const struct image *img)
+{
+	unsigned int all = 0;
+
+	for (int level = 0; img && level < FORKS_MAX; level++, img = img->parent)
+		all |= img->runtimes | jit_runtime_proof(img->exe);
+	return all;
 }
 
 size_t replay_images(const struct replay *rp)

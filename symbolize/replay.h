@@ -111,6 +111,8 @@ struct image *replay_current(const struct replay *rp, uint32_t pid);
 int32_t replay_find_ksym(const struct replay *rp, uint64_t addr);
 const struct ksym *replay_ksym(const struct replay *rp, uint32_t index);
 
+/* enum jit_runtime bits of @img, and of what it was forked from. */
+unsigned int image_runtimes(const struct image *img);
 struct image *replay_image(const struct replay *rp, uint32_t index);
 size_t replay_images(const struct replay *rp);
 /* The perf map lines the recording holds for an image, or NULL. Borrowed. */
