@@ -20,7 +20,7 @@
 enum owner_kind { OWNER_MODULE, OWNER_JIT, OWNER_ODD, OWNER_NOMAP, OWNER_KERNEL };
 
 struct finder {
-	const struct stats_input *in;
+	const struct gaps_input *in;
 	struct gaps *g;
 	struct u64map nameless;	/* owner_key() -> index in g->list */
 	struct u64map mapped;	/* images of which some code had a name from a map or jitdump */
@@ -51,7 +51,7 @@ static const char *base_name(const char *path)
 
 /* ---- what to do ---- */
 
-static bool recording_cut(const struct stats_input *in)
+static bool recording_cut(const struct gaps_input *in)
 {
 	return rec_reader_damage(in->reader)->cut;
 }
@@ -68,7 +68,7 @@ static bool is_memory(const struct module *m)
 }
 
 /* For a binary whose bytes are nowhere. */
-static const char *binary_remedy(const struct stats_input *in, const struct module *m)
+static const char *binary_remedy(const struct gaps_input *in, const struct module *m)
 {
 	if (recording_cut(in))
 		return "end the recorder with Ctrl-C or SIGTERM: it writes what it needs of binaries last";
@@ -79,7 +79,7 @@ static const char *binary_remedy(const struct stats_input *in, const struct modu
 	return "have the file with this build-id at its path here, or symbolize while it runs, as root";
 }
 
-static const char *copy_remedy(const struct stats_input *in)
+static const char *copy_remedy(const struct gaps_input *in)
 {
 	const char *size = rec_reader_info(in->reader, "dump_size");
 
@@ -89,7 +89,7 @@ static const char *copy_remedy(const struct stats_input *in)
 	return unwind_end_remedy(UNWIND_COPY_END);
 }
 
-static const char *mapping_remedy(const struct stats_input *in)
+static const char *mapping_remedy(const struct gaps_input *in)
 {
 	struct ev_ledger led;
 
@@ -104,7 +104,7 @@ static bool is_ghc(const struct module *m)
 	return m && m->elf && elf_file_has_section(m->elf, ".debug-ghc-link-info");
 }
 
-static const char *end_remedy(const struct stats_input *in, enum unwind_end end,
+static const char *end_remedy(const struct gaps_input *in, enum unwind_end end,
 			      const struct module *m)
 {
 	switch (end) {
@@ -383,7 +383,7 @@ static int by_samples(const void *pa, const void *pb)
 	return d ? d : strcmp(a->reason, b->reason);
 }
 
-void gaps_find(struct gaps *g, const struct stats_input *in)
+void gaps_find(struct gaps *g, const struct gaps_input *in)
 {
 	struct finder f = { .in = in, .g = g };
 

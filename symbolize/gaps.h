@@ -9,7 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stats.h"
+#include "collect.h"
+#include "module.h"
+#include "naming.h"
+
+struct rec_reader;
+
+/* What came of a recording. All borrowed. */
+struct gaps_input {
+	const struct collect *col;
+	const struct naming *nm;
+	struct modules *mods;
+	struct rec_reader *reader;
+	const char *unwinder;	/* its name */
+};
 
 struct gap {
 	bool name;		/* frames without a name; else stacks that are not whole */
@@ -26,7 +39,7 @@ struct gaps {
 };
 
 /* Never fails. What naming did not come to (naming.skipped) is in no gap. */
-void gaps_find(struct gaps *g, const struct stats_input *in);
+void gaps_find(struct gaps *g, const struct gaps_input *in);
 void gaps_fini(struct gaps *g);
 
 #endif

@@ -66,7 +66,7 @@ static void hint_gap(struct strbuf *sb, const struct gap *gap)
 	strbuf_adds(sb, "; ");
 }
 
-void stats_hint(const struct stats_input *in)
+void stats_hint(const struct gaps_input *in)
 {
 	struct strbuf sb = STRBUF_INIT;
 	const struct gap *gap;
@@ -124,7 +124,7 @@ void stats_throttled(const struct replay *rp)
 
 /* ---- --stats ---- */
 
-static void print_verdicts(const struct stats_input *in)
+static void print_verdicts(const struct gaps_input *in)
 {
 	const struct collect *c = in->col;
 	size_t i, stacks = 0;
@@ -272,7 +272,7 @@ static void print_ledger(struct rec_reader *r)
 		balance_taken(&led), plural(balance_taken(&led)), led.kept, led.cut, led.lost_kernel, led.dropped, led.own);
 }
 
-void stats_print(const struct stats_input *in)
+void stats_print(const struct gaps_input *in)
 {
 	struct gaps gaps;
 

@@ -4,27 +4,15 @@
 #ifndef NSPROF_STATS_H
 #define NSPROF_STATS_H
 
-#include "collect.h"
-#include "module.h"
-#include "naming.h"
-
-struct rec_reader;
-
-struct stats_input {
-	const struct collect *col;
-	const struct naming *nm;
-	struct modules *mods;
-	struct rec_reader *reader;
-	const char *unwinder;	/* its name */
-};
+#include "gaps.h"
 
 /*
  * Everything: samples by how their stack ends, what is missing (gaps.h), where names were looked for,
  * names by source.
  */
-void stats_print(const struct stats_input *in);
+void stats_print(const struct gaps_input *in);
 /* One line when there is something to say, with what to do about it; else nothing. */
-void stats_hint(const struct stats_input *in);
+void stats_hint(const struct gaps_input *in);
 /* A line for each container that its CPU limit held back: their profiles are read differently. */
 void stats_throttled(const struct replay *rp);
 

@@ -152,7 +152,7 @@ static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reade
 		tell_leftout(&p->col);
 	err = write_stacks(o, &p->col, &nm, r, p->mods, out);
 	if (!err) {
-		struct stats_input in = { &p->col, &nm, p->mods, r, o->unwinder->name };
+		struct gaps_input in = { &p->col, &nm, p->mods, r, o->unwinder->name };
 
 		if (o->stats)
 			stats_print(&in);
