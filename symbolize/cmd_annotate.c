@@ -363,7 +363,7 @@ static int annotate(struct annotate_opts *cfg)
 
 		stop_init(true);
 		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
-		naming_init(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
+		naming_run(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
 		annotate_init(&s.an, &s.pass.col, &s.nm);
 		s.code = codesource_new(s.r);
 		s.source = cfg->source ? sourcetext_new() : NULL;

@@ -396,8 +396,8 @@ static const char *dso_of(struct pass *p, const struct location *loc)
 	return NULL;
 }
 
-void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
-		 const struct locations *ls, const struct intern *texts)
+void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
+		const struct locations *ls, const struct intern *texts)
 {
 	const struct ahead_opts aopts = {
 		.inlines = opts->inlines, .lines = opts->srcline, .demangle = opts->demangle && !opts->normalize,

@@ -63,11 +63,11 @@ struct naming {
 };
 
 /*
- * Names all of @ls or, asked to stop (stop.h), what was looked up by then; the rest are
- * placeholders. @texts: what LOC_TEXT owners point into.
+ * The whole pass, which may take long: fills @nm with the names of all of @ls or, asked to stop (stop.h), of what was looked
+ * up by then; the rest are placeholders. @texts: what LOC_TEXT owners point into.
  */
-void naming_init(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
-		 const struct locations *ls, const struct intern *texts);
+void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
+		const struct locations *ls, const struct intern *texts);
 void naming_fini(struct naming *nm);
 
 #endif

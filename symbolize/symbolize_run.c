@@ -147,7 +147,7 @@ static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reade
 
 	/* A request that ended the pass is done with; the next one is about the names. */
 	stop_init(true);
-	naming_init(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
+	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
 	if (o->filter.n)
 		tell_leftout(&p->col);
 	err = write_stacks(o, &p->col, &nm, r, p->mods, out);

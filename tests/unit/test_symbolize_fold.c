@@ -176,7 +176,7 @@ static char *output(struct fixture *f, const struct naming_opts *opts, enum fold
 	size_t size;
 	FILE *to = open_memstream(&buf, &size);
 
-	naming_init(&nm, opts, f->rp, &f->locs, f->texts);
+	naming_run(&nm, opts, f->rp, &f->locs, f->texts);
 	fold_write(to, &f->tree, &nm, weight);
 	fclose(to);
 	naming_fini(&nm);

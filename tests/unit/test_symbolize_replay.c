@@ -477,7 +477,7 @@ static char *folded(struct rec *r, enum lead_by by, bool annotate)
 	FILE *to;
 
 	assert_int_equal(pass_run(&pass, &copts, rd), 0);
-	naming_init(&nm, &nopts, pass.rp, &pass.col.locs, pass.col.texts);
+	naming_run(&nm, &nopts, pass.rp, &pass.col.locs, pass.col.texts);
 	to = open_memstream(&out, &size);
 	fold_write(to, &pass.col.tree, &nm, FOLD_SAMPLES);
 	fclose(to);

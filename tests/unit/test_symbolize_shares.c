@@ -220,7 +220,7 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 	collect_init(&col, rp, &copts);
 	*parts = rec_reader_parts(r, &samples);
 	assert_int_equal(shares_run(&col, r, mods, threads), 0);
-	naming_init(&nm, &nopts, rp, &col.locs, col.texts);
+	naming_run(&nm, &nopts, rp, &col.locs, col.texts);
 	fold_write(to, &col.tree, &nm, FOLD_PERIOD);
 	d = rec_reader_damage(r);
 	fprintf(to, "%" PRIu64 " samples, %zu addresses; %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
