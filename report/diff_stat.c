@@ -12,7 +12,7 @@
 
 enum { PERMUTATIONS = 999 };
 
-/* ---- one column ---- */
+/* ---- one recording a side: permuted batches ---- */
 
 /* @df: of a variance that is a sum of two (Welch, Satterthwaite). */
 static double welch_df(double va, double dfa, double vb, double dfb)
@@ -20,13 +20,6 @@ static double welch_df(double va, double dfa, double vb, double dfb)
 	double low = va * va / dfa + vb * vb / dfb;
 
 	return low > 0 ? (va + vb) * (va + vb) / low : dfa + dfb;
-}
-
-double column_unseen(double rate, const struct diff_stat_opts *o)
-{
-	double moved = o->run_noise * rate * (o->share ? 1 - MIN(rate, 1) : 1);
-
-	return moved * moved;
 }
 
 /*
@@ -43,17 +36,6 @@ static double side_var(double by_time, double df, double by_thread, double threa
 	t = dist_t_limit(0.05, thread_df) / dist_t_limit(0.05, INFINITY);
 	return by_thread * t * t;
 }
-
-void column_finish(struct diff_column *c)
-{
-	double var = c->var[DIFF_BEFORE] + c->var[DIFF_AFTER];
-
-	c->change = c->rate[DIFF_AFTER] - c->rate[DIFF_BEFORE];
-	c->se = sqrt(MAX(var, 0));
-	c->p = c->se > 0 ? dist_t_tails(c->change / c->se, c->df) : 1;
-}
-
-/* ---- one recording a side: permuted batches ---- */
 
 static size_t below(uint64_t *state, size_t n)
 {
@@ -170,36 +152,7 @@ static void by_time(const struct diff_run *batched, size_t nruns, const double l
 	free(s[1].x);
 }
 
-/* ---- Holm, for the other two ---- */
-
-struct ranked {
-	double p;
-	size_t column;
-};
-
-static int by_p(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	return x->p < y->p ? -1 : x->p > y->p ? 1 : x->column < y->column ? -1 : 1;
-}
-
-void columns_holm(struct diff_stat *st, double df, double alpha)
-{
-	size_t n = st->ncolumns;
-	struct ranked *r = xcalloc(n + 1, sizeof(*r));
-	double most = 0;
-
-	for (size_t c = 0; c < n; c++)
-		r[c] = (struct ranked){ st->column[c].p, c };
-	qsort(r, n, sizeof(*r), by_p);
-	for (size_t i = 0; i < n; i++) {
-		most = MAX(most, MIN(1, r[i].p * (double)(n - i)));
-		st->column[r[i].column].p_all = most;
-	}
-	st->critical = dist_t_limit(alpha / (double)MAX(n, 1), df);
-	free(r);
-}
+/* ---- no times ---- */
 
 static void by_count(const struct diff_run *runs, size_t nruns, const struct diff_stat_opts *o, struct diff_stat *st)
 {
