@@ -9,12 +9,14 @@
 #include <time.h>
 
 #include "cpus.h"
+#include "demangle.h"
 #include "elf_file.h"
 #include "hash.h"
+#include "inlines.h"
 #include "location.h"
 #include "module.h"
-#include "names.h"
 #include "stop.h"
+#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "collect.h"
+#include "inlines.h"
 #include "intern.h"
 #include "location.h"
 #include "module.h"
-#include "names.h"
 #include "naming.h"
 #include "profile.h"
 #include "stacktree.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "xalloc.h"
 
 #define INTO_SHOWN 5

@@ -7,14 +7,16 @@
 
 #include "annotate.h"
 #include "codesource.h"
+#include "demangle.h"
 #include "disasm.h"
+#include "inlines.h"
 #include "intern.h"
 #include "json.h"
 #include "listing.h"
 #include "module.h"
-#include "names.h"
 #include "sourcetext.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 

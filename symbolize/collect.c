@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inlines.h"
 #include "intern.h"
 #include "jitcode.h"
 #include "log.h"
-#include "names.h"
 #include "rec_reader.h"
 #include "sample_cgroups.h"
 #include "sample_filter.h"

@@ -7,11 +7,12 @@
  * stand for 2^n bytes of text, so the output is capped and the demangler left by longjmp() when it
  * reaches the cap.
  */
-#include "names.h"
+#include "demangle.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

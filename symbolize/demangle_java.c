@@ -3,9 +3,10 @@
  * libperf-jvmti.so is one) leave them like that: "Ljava/lang/String;charAt(I)C" is java.lang.String.charAt(int).
  * Grammar: The Java Virtual Machine Specification, 4.2 and 4.3. A name that is not of it to the last byte is none of them.
  */
+#include <stdbool.h>
 #include <string.h>
 
-#include "names.h"
+#include "demangle_java.h"
 #include "strbuf.h"
 #include "xalloc.h"
 

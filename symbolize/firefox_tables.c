@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "collect.h"
+#include "inlines.h"
 #include "intern.h"
 #include "json.h"
 #include "module.h"
-#include "names.h"
 #include "naming.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -4,7 +4,7 @@
  * of a function its tree is read; after that a lookup is three binary searches. Nothing is read for
  * units and functions that no sample is in.
  */
-#include "names.h"
+#include "inlines.h"
 
 #include <dwarf.h>
 #include <elf.h>

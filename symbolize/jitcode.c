@@ -11,8 +11,8 @@
 #include "elf_write.h"
 #include "jitdump.h"
 #include "module.h"
-#include "names.h"
 #include "strbuf.h"
+#include "symbol.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -2,7 +2,7 @@
  * /proc/kallsyms: "ADDRESS TYPE name[\t[module]]" a line (Linux, kernel/kallsyms.c s_show). BPF
  * programs and trampolines are in it under the pseudo module "bpf". There are no sizes.
  */
-#include "names.h"
+#include "kallsyms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static int type_rank(char type)
 	}
 }
 
-/* <0: @a is the better name. As in names.h for symtab.c, with the letters for binding. */
+/* <0: @a is the better name. As in symtab.h, with the letters for binding. */
 static int compare_names(const char *text, const struct ksym *a, const struct ksym *b)
 {
 	const char *an = text + a->name, *bn = text + b->name;

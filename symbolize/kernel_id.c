@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "kallsyms.h"
 #include "live.h"
-#include "names.h"
 #include "util.h"
 
 /* @buf: ELF notes, @len bytes. */

@@ -8,9 +8,9 @@
 #include "annotate.h"
 #include "codesource.h"
 #include "disasm.h"
+#include "inlines.h"
 #include "intern.h"
 #include "module.h"
-#include "names.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -18,10 +18,11 @@
 #include "cpus.h"
 #include "debugsource.h"
 #include "hash.h"
+#include "inlines.h"
 #include "live.h"
-#include "names.h"
 #include "nsopen.h"
 #include "slices.h"
+#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -9,8 +9,12 @@
 
 #include "ahead.h"
 #include "clean.h"
+#include "demangle.h"
+#include "demangle_java.h"
 #include "hash.h"
+#include "inlines.h"
 #include "intern.h"
+#include "kallsyms.h"
 #include "lead.h"
 #include "live.h"
 #include "log.h"
@@ -19,6 +23,7 @@
 #include "perfsource.h"
 #include "profile.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "xalloc.h"
 
 #define INLINES_MAX 128		/* frames inlined at one address */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "location.h"
-#include "names.h"
 #include "replay.h"
+#include "symbol.h"
 
 struct intern;
 

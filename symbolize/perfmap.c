@@ -2,7 +2,7 @@
  * /tmp/perf-PID.map. A JIT only ever appends, and re-uses addresses: what a later line says of an
  * address replaces what an earlier one said.
  */
-#include "names.h"
+#include "perfmap.h"
 
 #include <stdlib.h>
 #include <string.h>

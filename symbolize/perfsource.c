@@ -13,6 +13,7 @@
 #include "live.h"
 #include "log.h"
 #include "nsopen.h"
+#include "perfmap.h"
 #include "xalloc.h"
 
 #define MAP_MAX (256u << 20)	/* bytes of a perf map that are read */

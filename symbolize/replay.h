@@ -13,7 +13,6 @@
 #include "event.h"
 #include "hash.h"
 #include "module.h"
-#include "names.h"
 
 struct intern;
 struct rec_reader;

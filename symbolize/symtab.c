@@ -1,10 +1,10 @@
 /*
  * One table of names for each module, from every symbol table there is for it. All tables are read
- * into one array and the rules of names.h decide at each address: which table a name comes from
+ * into one array and the rules of symtab.h decide at each address: which table a name comes from
  * then makes no difference to the name, so a stripped binary with its debug file, the unstripped
  * one and the slice in a recording read the same.
  */
-#include "names.h"
+#include "symtab.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -176,7 +176,7 @@ static void collect(struct symtab *st, const struct source *s)
 		pr_verbose("more than %u symbols: the rest is not used", SYMS_MAX);
 }
 
-/* <0: @a is the better name for the address both start at. The rules are in names.h. */
+/* <0: @a is the better name for the address both start at. The rules are in symtab.h. */
 static int compare_names(const struct sym *a, const struct sym *b)
 {
 	bool au = a->name[0] == '_', bu = b->name[0] == '_';

@@ -2,7 +2,7 @@
  * Which symbols it takes to name some addresses as the whole table would. A large binary has tens of thousands, and to sort
  * all of them takes longer than to look at each one twice:
  *
- * first all are measured, then symwant_keeps() says which ones names.h can decide by. These are, of each address, all that
+ * first all are measured, then symwant_keeps() says which ones symtab.h can decide by. These are, of each address, all that
  * begin at the nearest place below it where any symbol begins, which may be unsized; all that begin where a sized one does that holds the address;
  * the first ones above it, where an unsized one ends at the latest; and one that reaches over that nearest place, inside of which an
  * unsized one is but a label.

@@ -9,11 +9,11 @@
 #include "collect.h"
 #include "ctr_table.h"
 #include "intern.h"
-#include "names.h"
 #include "naming.h"
 #include "rec_reader.h"
 #include "sample_cgroups.h"
 #include "strbuf.h"
+#include "symbol.h"
 #include "util.h"
 #include "xalloc.h"
 

@@ -8,11 +8,12 @@
 #include <time.h>
 
 #include "collect.h"
+#include "inlines.h"
 #include "intern.h"
 #include "log.h"
-#include "names.h"
 #include "naming.h"
 #include "rec_reader.h"
+#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 

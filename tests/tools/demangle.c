@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "names.h"
+#include "demangle.h"
 
 int main(void)
 {

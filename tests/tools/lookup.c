@@ -14,10 +14,11 @@
 
 #include "debugfile.h"
 #include "elf_file.h"
+#include "inlines.h"
 #include "log.h"
 #include "module.h"
-#include "names.h"
 #include "nsopen.h"
+#include "symtab.h"
 
 #define FRAMES_MAX 128
 

@@ -15,11 +15,12 @@
 #include "ahead.h"
 #include "cache.h"
 #include "elf_file.h"
+#include "inlines.h"
 #include "location.h"
 #include "log.h"
 #include "module.h"
-#include "names.h"
 #include "pages.h"
+#include "symtab.h"
 #include "xalloc.h"
 
 #define INLINES_MAX 128

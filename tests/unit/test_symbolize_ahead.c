@@ -12,12 +12,13 @@
 #include <cmocka.h>
 
 #include "ahead.h"
+#include "demangle.h"
 #include "elf_file.h"
 #include "event.h"
 #include "hash.h"
 #include "location.h"
 #include "module.h"
-#include "names.h"
+#include "symtab.h"
 #include "util.h"
 
 #define STEP 61		/* bytes from one address to the next */

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "names.h"
+#include "demangle.h"
+#include "demangle_java.h"
 #include "util.h"
 
 static void expect(const char *mangled, const char *want)

@@ -10,8 +10,9 @@
 #include <cmocka.h>
 #include <gelf.h>
 
-#include "names.h"
+#include "inlines.h"
 #include "random.h"
+#include "symtab.h"
 #include "toolrun.h"
 #include "util.h"
 

@@ -14,8 +14,8 @@
 #include "jitcode.h"
 #include "jitdump.h"
 #include "module.h"
-#include "names.h"
 #include "strbuf.h"
+#include "symbol.h"
 
 static uint32_t next_id = 1;
 

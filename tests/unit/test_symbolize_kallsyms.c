@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "names.h"
+#include "kallsyms.h"
 
 static struct kallsyms *table(const char *text)
 {

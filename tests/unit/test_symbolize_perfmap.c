@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "names.h"
+#include "perfmap.h"
 
 static struct perfmap *map(const char *text)
 {

@@ -18,12 +18,12 @@
 #include "elf_write.h"
 #include "event.h"
 #include "module.h"
-#include "names.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recgen.h"
 #include "slices.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "toolrun.h"
 #include "util.h"
 

@@ -12,9 +12,9 @@
 
 #include "hidden_code.h"
 #include "minidebug.h"
-#include "names.h"
 #include "random.h"
 #include "strbuf.h"
+#include "symtab.h"
 #include "toolrun.h"
 #include "xalloc.h"
 
@@ -397,7 +397,7 @@ static int listed_rank(const struct listed *s)
 	return (s->func ? 0 : 100) + bind * 10 + (s->size ? 0 : 1);
 }
 
-/* The name names.h asks for among sized symbols that hold @a; NULL when none does. */
+/* The name symtab.h asks for among sized symbols that hold @a; NULL when none does. */
 static const char *oracle(const struct listing *l, uint64_t a)
 {
 	const struct listed *best = NULL;

@@ -1,0 +1,20 @@
+/* perf-PID.map, and the captured lines of one. */
+#ifndef NSPROF_PERFMAP_H
+#define NSPROF_PERFMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "addr.h"
+
+struct perfmap;
+
+/* @text is copied. Last entry wins on overlap; a partial last line and malformed lines are skipped. */
+struct perfmap *perfmap_new(const char *text, size_t len);
+void perfmap_free(struct perfmap *pm);
+/* Runtime address to name; false on a miss. Borrowed. */
+bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **name);
+/* Of a captured one: others write to the file it is from, so that nothing else there is certain. */
+bool perfmap_shared(const struct perfmap *pm);
+
+#endif

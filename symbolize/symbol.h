@@ -1,0 +1,25 @@
+/* What an address is called and who says so, and where in the source it is. */
+#ifndef NSPROF_SYMBOL_H
+#define NSPROF_SYMBOL_H
+
+#include <stdint.h>
+
+enum name_source {
+	NAME_NONE,
+	NAME_SYMTAB, NAME_DYNSYM, NAME_DEBUGFILE, NAME_MINIDEBUG, NAME_GOPCLNTAB, NAME_CAPTURED,
+	NAME_PERFMAP, NAME_JITDUMP, NAME_KALLSYMS, NAME_INLINE, NAME_DWARF /* the debug info of the function itself */,
+	NAME_SOURCE_MAX,
+};
+
+struct symbol {
+	const char *name;	/* raw (mangled), borrowed from the table */
+	uint64_t start, end;	/* the symbol's own svma range; an inner symbol may hold a part of it */
+	enum name_source source;
+};
+
+struct source_line {
+	const char *file;	/* base name; NULL: not known. Borrowed. */
+	uint32_t line;		/* 0: not known, or code that the compiler made up */
+};
+
+#endif
