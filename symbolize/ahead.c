@@ -176,7 +176,7 @@ static void drop_known(struct ahead *ah, struct job *job)
 	size_t n = job->first;
 
 	for (size_t i = job->first; i < job->end; i++) {
-		if (inlines_known(ah->asks[i].mod, ah->asks[i].at))
+		if (inlines_known(module_inlines(ah->asks[i].mod), ah->asks[i].at))
 			note_done(ah, &ah->asks[i]);
 		else
 			ah->asks[n++] = ah->asks[i];
@@ -243,7 +243,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 
 	find_symbols(ah, job);
 	/* Of most binaries that is all. */
-	if ((!ah->opts->inlines && !ah->opts->lines) || inlines_none(ah->asks[job->first].mod)) {
+	if ((!ah->opts->inlines && !ah->opts->lines) || inlines_none(module_inlines(ah->asks[job->first].mod))) {
 		for (; job->first < job->end && !stop_requested(); job->first++)
 			note_done(ah, &ah->asks[job->first]);
 		return;
@@ -258,7 +258,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 		return;
 	for (size_t i = 0; i < want; i++)
 		starts[i] = ah->asks[job->first + n * i / want].at;
-	parts = inlines_split(ah->asks[job->first].mod, starts, (unsigned int)want, ah->opts->lines);
+	parts = inlines_split(module_inlines(ah->asks[job->first].mod), starts, (unsigned int)want, ah->opts->lines);
 	/* As the index finds its parts: by address, however many are the same. */
 	for (size_t i = parts; i-- > 1;) {
 		size_t first = job->first + n * i / want;
@@ -317,9 +317,9 @@ static void do_job(struct ahead *ah, struct job job, bool first)
 		const struct ask *ask = &ah->asks[i];
 
 		if (ah->opts->inlines)
-			inlines_lookup(ask->mod, ask->at, names, INLINES_MAX);
+			inlines_lookup(module_inlines(ask->mod), ask->at, names, INLINES_MAX);
 		if (ah->opts->lines)
-			inlines_lines(ask->mod, ask->at, lines, ah->opts->inlines ? INLINES_MAX + 1 : 1);
+			inlines_lines(module_inlines(ask->mod), ask->at, lines, ah->opts->inlines ? INLINES_MAX + 1 : 1);
 		note_done(ah, ask);
 		if (first && tick_is_due(ah))
 			on_tick(ah);

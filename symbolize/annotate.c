@@ -28,7 +28,7 @@ static bool place_of(const struct location *loc, struct symbol *sym, struct svma
 		return false;
 	ef = loc->mod->elf ? loc->mod->elf : loc->mod->captured;
 	return ef && elf_file_off_to_svma(ef, loc->off, &at->v) &&
-	       (!symtab_lookup(loc->mod, *at, sym) || !inlines_symbol(loc->mod, *at, sym));
+	       (!symtab_lookup(loc->mod, *at, sym) || !inlines_symbol(module_inlines(loc->mod), *at, sym));
 }
 
 static int hottest_first(const void *pa, const void *pb)

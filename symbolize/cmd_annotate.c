@@ -375,7 +375,8 @@ static int annotate(struct annotate_opts *cfg)
 		naming_fini(&s.nm);
 	}
 	while ((m = modules_next(s.pass.mods, &it)))
-		inlines_keep(m);
+		if (m->inlines)
+			inlines_keep(m->inlines);
 	cache_close(cache);
 	rec_reader_close(s.r);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

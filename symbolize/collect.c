@@ -216,8 +216,8 @@ static uint32_t note_location(struct locations *ls, const struct location *loc)
 	size_t had = ls->n;
 	uint32_t id = locations_id(ls, loc);
 
-	if (ls->n > had && loc->kind == LOC_FILE)
-		inlines_expected(loc->mod, loc->off);
+	if (ls->n > had && loc->kind == LOC_FILE && loc->mod->inlines)
+		inlines_expected(loc->mod->inlines, loc->off);
 	return id;
 }
 

@@ -13,8 +13,8 @@
 
 #include "debugfile.h"
 #include "debuginfod.h"
+#include "elf_file.h"
 #include "log.h"
-#include "module.h"
 #include "nsopen.h"
 #include "strbuf.h"
 
@@ -46,9 +46,9 @@ int debugsource_add_dir(const char *dir)
 	return 0;
 }
 
-static struct elf_file *binary_of(const struct module *m)
+static struct elf_file *file_of(const struct debug_binary *of)
 {
-	return m->elf ? m->elf : m->captured;
+	return of->elf ? of->elf : of->captured;
 }
 
 static bool has_info(struct elf_file *ef)
@@ -57,18 +57,15 @@ static bool has_info(struct elf_file *ef)
 }
 
 /* A debug file with symbols alone does until there is one with debug info. */
-static bool wants_debug(const struct module *m)
+static bool wants_debug(const struct debug_files *d, const struct debug_binary *of)
 {
-	if (!m->debug)
+	if (!d->debug)
 		return true;
-	/* Somebody may hold on to its bytes already. */
-	if (m->cfi || m->symtab || m->inlines)
-		return false;
-	return !has_info(m->elf) && !has_info(m->debug);
+	return !of->held && !has_info(of->elf) && !has_info(d->debug);
 }
 
 /* Takes @fd, a debug file that was proven. */
-static void take_debug(struct module *m, int fd)
+static void take_debug(struct debug_files *d, int fd)
 {
 	struct elf_file *ef;
 	int err;
@@ -76,73 +73,73 @@ static void take_debug(struct module *m, int fd)
 	ef = elf_file_open_fd(fd, &err);
 	close(fd);
 	if (!ef) {
-		m->why_not[MODULE_NONE] = "debug file is not a readable ELF file";
+		d->why = "debug file is not a readable ELF file";
 		return;
 	}
-	if (m->debug && !has_info(ef)) {
+	if (d->debug && !has_info(ef)) {
 		elf_file_close(ef);
 		return;
 	}
-	elf_file_close(m->debug);
-	m->debug = ef;
-	m->why_not[MODULE_NONE] = NULL;
+	elf_file_close(d->debug);
+	d->debug = ef;
+	d->why = NULL;
 }
 
 /* The file with debug info, when it wants what dwz(1) has moved out of it. */
-static struct elf_file *wants_alt(const struct module *m)
+static struct elf_file *wants_alt(const struct debug_files *d, const struct debug_binary *of)
 {
-	struct elf_file *ef = has_info(m->elf) ? m->elf : has_info(m->debug) ? m->debug : NULL;
+	struct elf_file *ef = has_info(of->elf) ? of->elf : has_info(d->debug) ? d->debug : NULL;
 
-	return ef && !m->alt && elf_file_has_section(ef, ".gnu_debugaltlink") ? ef : NULL;
+	return ef && !d->alt && elf_file_has_section(ef, ".gnu_debugaltlink") ? ef : NULL;
 }
 
-static void look_in(struct module *m, int rootfd, const char *dir)
+static void look_in(struct debug_files *d, const struct debug_binary *of, int rootfd, const char *dir)
 {
-	struct elf_file *ef = binary_of(m);
+	struct elf_file *ef = file_of(of);
 	const char *why = NULL;
 	int fd, err;
 
-	if (wants_debug(m)) {
+	if (wants_debug(d, of)) {
 		if (dir)
-			fd = debugfile_find_in(rootfd, dir, m->dso.path, ef, &why);
+			fd = debugfile_find_in(rootfd, dir, of->path, ef, &why);
 		else
-			fd = debugfile_find(rootfd, m->dso.path, ef, &why);
+			fd = debugfile_find(rootfd, of->path, ef, &why);
 		if (fd >= 0)
-			take_debug(m, fd);
-		else if (!m->debug && (why || !m->why_not[MODULE_NONE]))
-			m->why_not[MODULE_NONE] = why ? why : "no separate debug file found";
+			take_debug(d, fd);
+		else if (!d->debug && (why || !d->why))
+			d->why = why ? why : "no separate debug file found";
 	}
-	ef = wants_alt(m);
+	ef = wants_alt(d, of);
 	if (!ef)
 		return;
-	fd = debugfile_find_alt(rootfd, dir, ef == m->elf ? m->dso.path : NULL, ef);
+	fd = debugfile_find_alt(rootfd, dir, ef == of->elf ? of->path : NULL, ef);
 	if (fd >= 0) {
-		m->alt = elf_file_open_fd(fd, &err);
+		d->alt = elf_file_open_fd(fd, &err);
 		close(fd);
 	}
 }
 
 /* Split units are opened when they are asked for: then the process may be gone, but not its root. */
-static void keep_root(struct module *m, int rootfd)
+static void keep_root(struct debug_files *d, const struct debug_binary *of, int rootfd)
 {
-	struct elf_file *ef = has_info(m->elf) ? m->elf : m->debug;
+	struct elf_file *ef = has_info(of->elf) ? of->elf : d->debug;
 
-	if (m->have_root || !ef || !elf_file_has_section(ef, ".debug_addr"))
+	if (d->have_root || !ef || !elf_file_has_section(ef, ".debug_addr"))
 		return;
-	m->rootfd = fcntl(rootfd, F_DUPFD_CLOEXEC, 3);
-	m->have_root = m->rootfd >= 0;
+	d->rootfd = fcntl(rootfd, F_DUPFD_CLOEXEC, 3);
+	d->have_root = d->rootfd >= 0;
 }
 
-void debugsource_look(struct module *m, int rootfd)
+void debugsource_look(struct debug_files *d, const struct debug_binary *of, int rootfd)
 {
-	if (rootfd < 0 || !binary_of(m) || m->vdso)
+	if (rootfd < 0 || !file_of(of))
 		return;
-	look_in(m, rootfd, NULL);
-	keep_root(m, rootfd);
+	look_in(d, of, rootfd, NULL);
+	keep_root(d, of, rootfd);
 }
 
-/* What a server sends is proven like any other file; @m is who wants it. */
-static struct elf_file *fetch(const struct module *m, const uint8_t *id, size_t len)
+/* What a server sends is proven like any other file; @path: of the binary that wants it. */
+static struct elf_file *fetch(const char *path, const uint8_t *id, size_t len)
 {
 	struct elf_file *ef = NULL;
 	uint8_t have[20];
@@ -155,41 +152,41 @@ static struct elf_file *fetch(const struct module *m, const uint8_t *id, size_t 
 	close(fd);
 	if (ef && elf_file_build_id(ef, have) == len && !memcmp(have, id, len))
 		return ef;
-	pr_warn("'%s': the debug file that debuginfod has for it is %s and not used", m->dso.path,
+	pr_warn("'%s': the debug file that debuginfod has for it is %s and not used", path,
 		ef ? "another build's" : "not a readable ELF file");
 	elf_file_close(ef);
 	return NULL;
 }
 
-static void look_online(struct module *m)
+static void look_online(struct debug_files *d, const struct debug_binary *of)
 {
 	struct elf_file *ef;
 	uint8_t id[20];
 	size_t len;
 
-	if (!has_info(m->elf) && wants_debug(m)) {
-		len = elf_file_build_id(binary_of(m), id);
-		ef = len ? fetch(m, id, len) : NULL;
+	if (!has_info(of->elf) && wants_debug(d, of)) {
+		len = elf_file_build_id(file_of(of), id);
+		ef = len ? fetch(of->path, id, len) : NULL;
 		if (ef) {
-			elf_file_close(m->debug);
-			m->debug = ef;
-			m->why_not[MODULE_NONE] = NULL;
+			elf_file_close(d->debug);
+			d->debug = ef;
+			d->why = NULL;
 		}
 	}
-	ef = wants_alt(m);
+	ef = wants_alt(d, of);
 	len = ef ? debugfile_alt_id(ef, id) : 0;
 	if (len)
-		m->alt = fetch(m, id, len);
+		d->alt = fetch(of->path, id, len);
 }
 
-void debugsource_look_further(struct module *m, int rootfd)
+void debugsource_look_further(struct debug_files *d, const struct debug_binary *of, int rootfd)
 {
-	if (!binary_of(m) || m->vdso)
+	if (!file_of(of))
 		return;
 	for (size_t i = 0; i < ndirs && rootfd >= 0; i++)
-		look_in(m, rootfd, dirs[i]);
+		look_in(d, of, rootfd, dirs[i]);
 	if (debuginfod_is_on())
-		look_online(m);
+		look_online(d, of);
 }
 
 /* ---- split debug info ---- */
@@ -203,13 +200,13 @@ static const char *base_name(const char *path)
 
 /*
  * Candidate @i of @where (at most 2 paths below a root, the last one by its name alone): below the
- * module's root, below the host's, then in the folders of --debug-dir.
+ * binary's root, below the host's, then in the folders of --debug-dir.
  */
-static int open_candidate(struct module *m, const char *const where[2], const char *name,
+static int open_candidate(const struct debug_files *d, const char *const where[2], const char *name,
 			  unsigned int i)
 {
 	struct strbuf path = STRBUF_INIT;
-	int host = -1, fd = -ENOENT, root = m->have_root ? m->rootfd : -1;
+	int host = -1, fd = -ENOENT, root = d->have_root ? d->rootfd : -1;
 
 	if (i >= 4 + ndirs)
 		return -ERANGE;
@@ -229,7 +226,7 @@ static int open_candidate(struct module *m, const char *const where[2], const ch
 	return fd < 0 ? -ENOENT : fd;
 }
 
-int debugsource_dwo(struct module *m, const char *comp_dir, const char *name, unsigned int i)
+int debugsource_dwo(const struct debug_files *d, const char *path, const char *comp_dir, const char *name, unsigned int i)
 {
 	struct strbuf stated = STRBUF_INIT, beside = STRBUF_INIT;
 	const char *where[2] = { NULL, NULL };
@@ -241,38 +238,47 @@ int debugsource_dwo(struct module *m, const char *comp_dir, const char *name, un
 		strbuf_addf(&stated, "%s/%s", comp_dir, name);
 	if (stated.len)
 		where[0] = stated.s;
-	if (m->dso.path[0] == '/') {
-		strbuf_addf(&beside, "%.*s%s", (int)(base_name(m->dso.path) - m->dso.path),
-			    m->dso.path, base_name(name));
+	if (path[0] == '/') {
+		strbuf_addf(&beside, "%.*s%s", (int)(base_name(path) - path),
+			    path, base_name(name));
 		where[1] = beside.s;
 	}
-	fd = open_candidate(m, where, base_name(name), i);
+	fd = open_candidate(d, where, base_name(name), i);
 	strbuf_fini(&stated);
 	strbuf_fini(&beside);
 	return fd;
 }
 
-struct elf_file *debugsource_dwp(struct module *m)
+struct elf_file *debugsource_dwp(struct debug_files *d, const char *path)
 {
-	struct strbuf path = STRBUF_INIT;
+	struct strbuf package = STRBUF_INIT;
 	const char *where[2] = { NULL, NULL };
 	int fd, err;
 
-	if (m->dwp_tried)
-		return m->dwp;
-	m->dwp_tried = true;
-	strbuf_addf(&path, "%s.dwp", m->dso.path);
-	if (path.s[0] == '/')
-		where[0] = path.s;
-	for (unsigned int i = 0; !m->dwp; i++) {
-		fd = open_candidate(m, where, base_name(path.s), i);
+	if (d->dwp_tried)
+		return d->dwp;
+	d->dwp_tried = true;
+	strbuf_addf(&package, "%s.dwp", path);
+	if (package.s[0] == '/')
+		where[0] = package.s;
+	for (unsigned int i = 0; !d->dwp; i++) {
+		fd = open_candidate(d, where, base_name(package.s), i);
 		if (fd == -ERANGE)
 			break;
 		if (fd < 0)
 			continue;
-		m->dwp = elf_file_open_fd(fd, &err);
+		d->dwp = elf_file_open_fd(fd, &err);
 		close(fd);
 	}
-	strbuf_fini(&path);
-	return m->dwp;
+	strbuf_fini(&package);
+	return d->dwp;
+}
+
+void debugsource_fini(struct debug_files *d)
+{
+	elf_file_close(d->dwp);
+	elf_file_close(d->alt);
+	elf_file_close(d->debug);
+	if (d->have_root)
+		close(d->rootfd);
 }

@@ -125,7 +125,7 @@ static bool address_of(const struct location *loc, uint64_t *address, struct sym
 	if (at.v < base || at.v - base > INT64_MAX)
 		return false;
 	*address = at.v - base;
-	if ((symtab_lookup(loc->mod, at, sym) && inlines_symbol(loc->mod, at, sym)) || sym->start < base || sym->end - sym->start > INT64_MAX)
+	if ((symtab_lookup(loc->mod, at, sym) && inlines_symbol(module_inlines(loc->mod), at, sym)) || sym->start < base || sym->end - sym->start > INT64_MAX)
 		sym->name = NULL;
 	sym->start -= base;
 	sym->end -= base;

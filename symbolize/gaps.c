@@ -256,11 +256,11 @@ static void describe_module(struct finder *f, struct gap *gap, const struct modu
 	} else if (is_go_lost(m)) {
 		gap->reason = GO_LOST;
 		gap->remedy = GO_LOST_REMEDY;
-	} else if (m->source == MODULE_CAPTURED && !m->debug) {
+	} else if (m->source == MODULE_CAPTURED && !m->files.debug) {
 		/* Whether it had other symbols is not known any more; the recorder reads no debug info. */
 		gap->reason = "the recording has no symbol at these addresses";
 		gap->remedy = "give its debug symbols by --debug-dir or --debuginfod";
-	} else if ((m->elf && elf_file_has_symtab(m->elf)) || m->debug || m->vdso) {
+	} else if ((m->elf && elf_file_has_symtab(m->elf)) || m->files.debug || m->vdso) {
 		gap->reason = "no symbol at these addresses";
 	} else {
 		gap->reason = "stripped of its symbols";

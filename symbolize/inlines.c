@@ -16,6 +16,7 @@
 #include "aranges.h"
 #include "cache.h"
 #include "cpus.h"
+#include "debugsource.h"
 #include "elf_file.h"
 #include "hash.h"
 #include "inline_cache.h"
@@ -53,8 +54,9 @@ struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
 	struct elf_file *from;		/* the file that src.dw reads; borrowed */
 	bool opened;			/* src.dw was tried */
-	const char *path;		/* for messages; borrowed */
+	const char *path;		/* of the binary; borrowed */
 	/* Of the first part only: */
+	const struct cache *cache;	/* borrowed; NULL: none */
 	struct inline_cache *kept;	/* from the cache; NULL: nothing */
 	struct cache_key key;
 	struct inlines_expect *expect;	/* owned; NULL: nothing is unpacked ahead */
@@ -63,7 +65,7 @@ struct inline_index {
 	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
 	uint64_t next_start;		/* svma from which on @next is asked */
 	bool is_split;			/* some units are in .dwo files, or were to be */
-	struct module *m;		/* whose this is */
+	struct debug_files *files;	/* borrowed */
 	Dwarf *alt;			/* of the dwz file, NULL when none */
 	struct ranges aranges;		/* svma -> the unit's offset in .debug_info; may lack units */
 	bool mapped;			/* cu_ranges were made */
@@ -176,39 +178,40 @@ static bool open_index(struct inline_index *ix)
 	if (!ix->src.dw)
 		return false;
 	read_aranges(ix, elf);
-	alt = ix->m->alt ? elf_file_handle_of(ix->m->alt, ix->part) : NULL;
+	alt = ix->files->alt ? elf_file_handle_of(ix->files->alt, ix->part) : NULL;
 	if (alt && !too_large(alt))
 		ix->alt = dwarf_begin_elf(alt, DWARF_C_READ, NULL);
 	if (ix->alt) {
-		elf_file_need_info(ix->m->alt, 0, UINT64_MAX);
+		elf_file_need_info(ix->files->alt, 0, UINT64_MAX);
 		dwarf_setalt(ix->src.dw, ix->alt);
-		ix->src.alt = ix->m->alt;
+		ix->src.alt = ix->files->alt;
 	}
 	return true;
 }
 
-static struct inline_index *index_new(struct module *m, struct elf_file *from, unsigned int part)
+static struct inline_index *index_new(struct elf_file *from, const struct elf_file *code, struct debug_files *files,
+				      const char *path, unsigned int part)
 {
 	struct inline_index *ix = xcalloc(1, sizeof(*ix));
 
-	ix->m = m;
+	ix->files = files;
 	ix->from = from;
 	ix->part = part;
-	ix->path = m->dso.path;
+	ix->path = path;
 	ix->src.ranges_left = RANGES_MAX;
 	ix->src.rows_left = ROWS_MAX;
 	ix->src.file = from;
-	ix->src.code = m->elf ? m->elf : m->debug;
+	ix->src.code = code;
 	return ix;
 }
 
 /* What earlier runs found. Reads nothing of the debug info. */
-static void read_kept(struct inline_index *ix, const struct module *m)
+static void read_kept(struct inline_index *ix)
 {
 	size_t size;
 	void *data;
 
-	if (!m->cache || elf_file_section_size(ix->from, ".debug_info") < CACHE_MIN) {
+	if (!ix->cache || elf_file_section_size(ix->from, ".debug_info") < CACHE_MIN) {
 		ix->key.unknown = 1;
 		return;
 	}
@@ -216,71 +219,59 @@ static void read_kept(struct inline_index *ix, const struct module *m)
 	cache_key_add(&ix->key, ix->from);
 	if (ix->src.code != ix->from)
 		cache_key_add(&ix->key, ix->src.code);
-	if (m->alt)
-		cache_key_add(&ix->key, m->alt);
-	data = cache_read(m->cache, &ix->key, CACHE_KIND, CACHE_VERSION, &size);
+	if (ix->files->alt)
+		cache_key_add(&ix->key, ix->files->alt);
+	data = cache_read(ix->cache, &ix->key, CACHE_KIND, CACHE_VERSION, &size);
 	ix->kept = data ? inline_cache_parse(data, size) : NULL;
 	free(data);
 }
 
-static struct inline_index *inlines_new(struct module *m)
+struct inline_index *inlines_new(struct elf_file *elf, struct debug_files *files, const char *path, const struct cache *cache)
 {
-	struct elf_file *from = has_debug_info(m->elf) ? m->elf : m->debug;
+	struct elf_file *from = has_debug_info(elf) ? elf : files->debug;
 	struct inline_index *ix;
 
-	ix = index_new(m, has_debug_info(from) ? from : NULL, 0);
+	ix = index_new(has_debug_info(from) ? from : NULL, elf ? elf : files->debug, files, path, 0);
+	ix->cache = cache;
 	if (ix->from)
-		read_kept(ix, m);
+		read_kept(ix);
 	return ix;
 }
 
-void inlines_ahead(struct module *m)
+void inlines_ahead(struct inline_index *ix)
 {
 	unsigned int cpus = cpus_usable();
 
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
 	/* What is kept is likely to hold all that will be asked. */
-	if (m->inlines->from && !m->inlines->kept && !m->inlines->expect && cpus > 1)
-		m->inlines->expect = inlines_expect_new(m->inlines->from, cpus - 1);
+	if (ix->from && !ix->kept && !ix->expect && cpus > 1)
+		ix->expect = inlines_expect_new(ix->from, cpus - 1);
 }
 
-void inlines_expected(struct module *m, uint64_t off)
+void inlines_expected(const struct inline_index *ix, uint64_t off)
 {
-	const struct inline_index *ix = m->inlines;
 	uint64_t svma;
 
-	if (ix && ix->expect && elf_file_off_to_svma(ix->src.code, off, &svma))
+	if (ix->expect && elf_file_off_to_svma(ix->src.code, off, &svma))
 		inlines_expect_at(ix->expect, ix->src.code, svma);
 }
 
 /* The part for @svma, ready to be asked; NULL when there is no debug info. */
-static struct inline_index *index_for(struct module *m, uint64_t svma)
+static struct inline_index *index_for(struct inline_index *ix, uint64_t svma)
 {
-	struct inline_index *ix;
-
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	for (ix = m->inlines; ix->next && svma >= ix->next_start; ix = ix->next)
-		;
+	while (ix->next && svma >= ix->next_start)
+		ix = ix->next;
 	return open_index(ix) ? ix : NULL;
 }
 
-bool inlines_none(struct module *m)
+bool inlines_none(const struct inline_index *ix)
 {
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	return !m->inlines->from;
+	return !ix->from;
 }
 
-unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned int n, bool lines)
+unsigned int inlines_split(struct inline_index *ix, const struct svma *starts, unsigned int n, bool lines)
 {
-	struct inline_index *ix;
 	unsigned int i;
 
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	ix = m->inlines;
 	if (ix->next || ix->opened || !ix->from ||
 	    elf_file_section_size(ix->from, ".debug_info") < SPLIT_MIN)
 		return 1;
@@ -288,9 +279,9 @@ unsigned int inlines_split(struct module *m, const struct svma *starts, unsigned
 	if (lines)
 		inline_source_lines(&ix->src);
 	for (i = 1; i < n && elf_file_handle_of(ix->from, i); i++) {
-		if (m->alt && !elf_file_handle_of(m->alt, i))
+		if (ix->files->alt && !elf_file_handle_of(ix->files->alt, i))
 			break;
-		ix->next = index_new(m, ix->from, i);
+		ix->next = index_new(ix->from, ix->src.code, ix->files, ix->path, i);
 		ix->next_start = starts[i].v;
 		ix->next->src.have_lines = ix->src.have_lines;
 		ix->next->src.lines = ix->src.lines;
@@ -399,7 +390,7 @@ static void map_units(struct inline_index *ix)
 /* Where the entries of @cu are read. */
 static struct inline_source *source_of(struct inline_index *ix, struct inline_cu *cu)
 {
-	/* What is opened for a unit may be the module's, whose parts several threads are at. */
+	/* What is opened for a unit may be the binary's, whose parts several threads are at. */
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	Dwarf_Die die;
 
@@ -409,7 +400,7 @@ static struct inline_source *source_of(struct inline_index *ix, struct inline_cu
 			ix->is_split |= dwarf_hasattr(&die, DW_AT_dwo_name) ||
 					dwarf_hasattr(&die, DW_AT_GNU_dwo_name);
 			pthread_mutex_lock(&lock);
-			cu->split = inline_split_open(ix->m, &ix->src, &die);
+			cu->split = inline_split_open(ix->files, ix->path, &ix->src, &die);
 			pthread_mutex_unlock(&lock);
 		}
 	}
@@ -498,11 +489,11 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 }
 
 /* The part that was asked; NULL when there is no debug info, and nothing in *@pl. */
-static struct inline_index *find_place(struct module *m, uint64_t svma, struct place *pl)
+static struct inline_index *find_place(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
-	struct inline_index *ix = index_for(m, svma);
 	const struct range *r;
 
+	ix = index_for(ix, svma);
 	*pl = (struct place){ .node = INLINE_OUTERMOST };
 	if (!ix)
 		return NULL;
@@ -518,30 +509,27 @@ static struct inline_index *find_place(struct module *m, uint64_t svma, struct p
 	return ix;
 }
 
-static bool is_kept(struct module *m, uint64_t svma, const char **names, size_t max, size_t *n)
+static bool is_kept(const struct inline_index *ix, uint64_t svma, const char **names, size_t max, size_t *n)
 {
-	if (!m->inlines)
-		m->inlines = inlines_new(m);
-	return m->inlines->kept && inline_cache_find(m->inlines->kept, svma, names, max, n);
+	return ix->kept && inline_cache_find(ix->kept, svma, names, max, n);
 }
 
-bool inlines_known(struct module *m, struct svma addr)
+bool inlines_known(const struct inline_index *ix, struct svma addr)
 {
 	size_t n;
 
-	return is_kept(m, addr.v, NULL, 0, &n);
+	return is_kept(ix, addr.v, NULL, 0, &n);
 }
 
-size_t inlines_lookup(struct module *m, struct svma addr, const char **names, size_t max)
+size_t inlines_lookup(struct inline_index *ix, struct svma addr, const char **names, size_t max)
 {
-	struct inline_index *ix;
 	struct place pl;
 	uint32_t node;
 	size_t n = 0;
 
-	if (is_kept(m, addr.v, names, max, &n))
+	if (is_kept(ix, addr.v, names, max, &n))
 		return n;
-	ix = find_place(m, addr.v, &pl);
+	ix = find_place(ix, addr.v, &pl);
 	if (ix && !pl.fn)
 		u64map_put(&ix->missed, addr.v, NULL);
 	for (node = pl.node; node != INLINE_OUTERMOST && n < max; node = pl.fn->nodes[node].parent) {
@@ -554,13 +542,13 @@ size_t inlines_lookup(struct module *m, struct svma addr, const char **names, si
 	return n;
 }
 
-int inlines_symbol(struct module *m, struct svma addr, struct symbol *out)
+int inlines_symbol(struct inline_index *ix, struct svma addr, struct symbol *out)
 {
 	const struct range *r;
 	struct place pl;
 
 	*out = (struct symbol){ .source = NAME_DWARF };
-	if (!find_place(m, addr.v, &pl) || !pl.fn)
+	if (!find_place(ix, addr.v, &pl) || !pl.fn)
 		return -ENOENT;
 	r = ranges_find(&pl.cu->ranges, addr.v);
 	out->name = inline_func_name(pl.src, pl.fn);
@@ -571,11 +559,10 @@ int inlines_symbol(struct module *m, struct svma addr, struct symbol *out)
 	return 0;
 }
 
-size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out, size_t max)
+size_t inlines_lines(struct inline_index *ix, struct svma addr, struct source_line *out, size_t max)
 {
 	struct source_line at = { NULL, 0 };
 	const struct linetable *lt;
-	struct inline_index *ix;
 	struct place pl;
 	uint64_t file;
 	uint32_t node;
@@ -583,7 +570,7 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 
 	if (!max)
 		return 0;
-	ix = find_place(m, addr.v, &pl);
+	ix = find_place(ix, addr.v, &pl);
 	if (!pl.cu) {
 		out[0] = at;
 		return 1;
@@ -603,16 +590,15 @@ size_t inlines_lines(struct module *m, struct svma addr, struct source_line *out
 	return n;
 }
 
-bool inlines_source(struct module *m, struct svma addr, struct strbuf *path, uint32_t *line)
+bool inlines_source(struct inline_index *ix, struct svma addr, struct strbuf *path, uint32_t *line)
 {
 	const struct linetable *lt;
-	struct inline_index *ix;
 	Dwarf_Attribute attr;
 	struct place pl;
 	Dwarf_Die die;
 	uint64_t file;
 
-	ix = find_place(m, addr.v, &pl);
+	ix = find_place(ix, addr.v, &pl);
 	if (!pl.cu)
 		return false;
 	lt = inline_cu_lines(&ix->src, pl.cu);
@@ -689,14 +675,14 @@ static bool keep_part(struct inline_index *ix, struct inline_cache *ic)
 	return any;
 }
 
-void inlines_keep(struct module *m)
+void inlines_keep(struct inline_index *first)
 {
-	struct inline_index *first = m->inlines, *ix;
+	struct inline_index *ix;
 	bool any = false;
 	size_t size;
 	void *data;
 
-	if (!first || !m->cache || first->key.unknown)
+	if (!first->from || !first->cache || first->key.unknown)
 		return;
 	/* .dwo files are not in the key, and may be missing today and be there another day. */
 	for (ix = first; ix; ix = ix->next)
@@ -709,6 +695,6 @@ void inlines_keep(struct module *m)
 	if (!any)
 		return;
 	data = inline_cache_format(first->kept, &size);
-	cache_write(m->cache, &first->key, CACHE_KIND, CACHE_VERSION, data, size);
+	cache_write(first->cache, &first->key, CACHE_KIND, CACHE_VERSION, data, size);
 	free(data);
 }

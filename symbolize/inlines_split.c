@@ -17,13 +17,12 @@
 #include "dwo.h"
 #include "elf_file.h"
 #include "inlines_cu.h"
-#include "module.h"
 #include "util.h"
 #include "xalloc.h"
 
 struct inline_split {
 	struct inline_source src;
-	struct elf_file *dwo;	/* owned; NULL when from the module's package */
+	struct elf_file *dwo;	/* owned; NULL when from the binary's package */
 	struct elf_file *image;	/* owned; of bytes.s */
 	struct strbuf bytes;
 	struct dwo_unit unit;
@@ -132,12 +131,12 @@ static void set_parts(struct inline_split *sp, const struct dwo_unit *unit)
 	sp->unit.part[DWO_ADDR] = addr;
 }
 
-static bool find_parts(struct inline_split *sp, struct module *m, struct inline_source *main, Dwarf_Die *skel,
-		       uint64_t id)
+static bool find_parts(struct inline_split *sp, struct debug_files *files, const char *path, struct inline_source *main,
+		       Dwarf_Die *skel, uint64_t id)
 {
 	const char *name = text(main, skel, DW_AT_dwo_name), *dir = text(main, skel, DW_AT_comp_dir);
 	struct dwo_unit unit;
-	struct elf_file *dwp = debugsource_dwp(m);
+	struct elf_file *dwp = debugsource_dwp(files, path);
 	int fd, err;
 
 	if (dwp && dwo_from_package(dwp, id, &unit)) {
@@ -147,7 +146,7 @@ static bool find_parts(struct inline_split *sp, struct module *m, struct inline_
 	}
 	if (!name)
 		name = text(main, skel, DW_AT_GNU_dwo_name);
-	for (unsigned int i = 0; name && (fd = debugsource_dwo(m, dir, name, i)) != -ERANGE; i++) {
+	for (unsigned int i = 0; name && (fd = debugsource_dwo(files, path, dir, name, i)) != -ERANGE; i++) {
 		if (fd < 0)
 			continue;
 		sp->dwo = elf_file_open_fd(fd, &err);
@@ -163,7 +162,7 @@ static bool find_parts(struct inline_split *sp, struct module *m, struct inline_
 	return false;
 }
 
-struct inline_split *inline_split_open(struct module *m, struct inline_source *main,
+struct inline_split *inline_split_open(struct debug_files *files, const char *path, struct inline_source *main,
 				       Dwarf_Die *skeleton)
 {
 	static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
@@ -181,10 +180,10 @@ struct inline_split *inline_split_open(struct module *m, struct inline_source *m
 	sp->src.code = main->code;
 	sp->src.ranges_left = main->ranges_left;
 	sp->src.split = sp;
-	/* Units of one module may be met by several threads; they share its package and its sections. */
+	/* Units of one binary may be met by several threads; they share its package and its sections. */
 	pthread_mutex_lock(&opening);
 	read_skeleton(sp, main, skeleton);
-	found = find_parts(sp, m, main, skeleton, id);
+	found = find_parts(sp, files, path, main, skeleton, id);
 	pthread_mutex_unlock(&opening);
 	if (found)
 		return sp;

@@ -11,14 +11,14 @@
 
 struct inline_source;
 struct inline_split;
-struct module;
+struct debug_files;
 
 /*
  * What the unit with entry @skeleton in @main left behind when it was linked. NULL when it is whole,
- * or when no file has the rest of it. The file is opened below @m's root and the host's, and has to
- * have the unit with the same signature.
+ * or when no file has the rest of it. The file is looked for as the binary at @path has it (@files) and
+ * has to have the unit with the same signature.
  */
-struct inline_split *inline_split_open(struct module *m, struct inline_source *main,
+struct inline_split *inline_split_open(struct debug_files *files, const char *path, struct inline_source *main,
 				       Dwarf_Die *skeleton);
 void inline_split_free(struct inline_split *sp);	/* accepts NULL */
 

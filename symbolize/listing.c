@@ -148,7 +148,7 @@ static void find_lines(struct listing *l, struct module *m)
 		struct listing_insn *li = &l->insns[i];
 		uint32_t line;
 
-		if (li->missing || !inlines_source(m, (struct svma){ li->addr }, &path, &line) || !line)
+		if (li->missing || !inlines_source(module_inlines(m), (struct svma){ li->addr }, &path, &line) || !line)
 			continue;
 		li->file = intern_addn(l->files, path.s, path.len);
 		li->line = line;

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "cpus.h"
-#include "debugsource.h"
 #include "hash.h"
 #include "inlines.h"
 #include "live.h"
@@ -86,14 +85,10 @@ static void module_free(struct module *m)
 	symtab_free(m->symtab);
 	inlines_free(m->inlines);
 	cfi_free(m->cfi);
-	elf_file_close(m->dwp);
-	elf_file_close(m->alt);
+	debugsource_fini(&m->files);
 	made_rows_free(m->made);
-	elf_file_close(m->debug);
 	elf_file_close(m->elf);
 	elf_file_close(m->captured);
-	if (m->have_root)
-		close(m->rootfd);
 	free(m->users);
 	free((char *)m->dso.path);
 	free(m);
@@ -386,6 +381,21 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 
 /* ---- sources ---- */
 
+static struct debug_binary debug_binary(const struct module *m)
+{
+	return (struct debug_binary){
+		.path = m->dso.path, .elf = m->elf, .captured = m->captured,
+		.held = m->cfi || m->symtab || m->inlines,
+	};
+}
+
+static void look_for_debug(struct module *m, int rootfd)
+{
+	const struct debug_binary of = debug_binary(m);
+
+	debugsource_look(&m->files, &of, rootfd);
+}
+
 static bool try_user(struct module *m, struct module_user *u)
 {
 	const char **why = &m->why_not[MODULE_PROCESS];
@@ -415,7 +425,7 @@ static bool try_user(struct module *m, struct module_user *u)
 	if (fd >= 0)
 		m->elf = open_proven(m, fd, &st, true, why);
 	if (m->elf)
-		debugsource_look(m, rootfd);
+		look_for_debug(m, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
 	return m->elf != NULL;
@@ -540,6 +550,7 @@ static void set_source(struct module *m, enum module_source source)
 
 void module_load(struct module *m)
 {
+	struct debug_binary of;
 	int rootfd;
 
 	if (m->source != MODULE_UNTRIED)
@@ -563,8 +574,9 @@ void module_load(struct module *m)
 		module_captured(m);
 		set_source(m, m->captured ? MODULE_CAPTURED : MODULE_NONE);
 	}
-	debugsource_look(m, rootfd);
-	debugsource_look_further(m, rootfd);
+	look_for_debug(m, rootfd);
+	of = debug_binary(m);
+	debugsource_look_further(&m->files, &of, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
 	/* Else there may be more to come: module_retry(). */
@@ -573,7 +585,7 @@ void module_load(struct module *m)
 	if (m->slice)
 		slices_leave(m->slice);
 	if (m->inlined)
-		inlines_ahead(m);
+		inlines_ahead(module_inlines(m));
 }
 
 void module_retry(struct module *m)
@@ -590,8 +602,8 @@ int module_open_root(const struct module *m)
 		return nsopen_host_root();
 	if (m->source != MODULE_PROCESS)
 		return -ENOENT;
-	if (m->have_root) {
-		int fd = fcntl(m->rootfd, F_DUPFD_CLOEXEC, 3);
+	if (m->files.have_root) {
+		int fd = fcntl(m->files.rootfd, F_DUPFD_CLOEXEC, 3);
 
 		return fd < 0 ? -errno : fd;
 	}
@@ -617,8 +629,8 @@ struct cfi *module_cfi(struct module *m)
 	memset(&secs, 0, sizeof(secs));
 	if (m->elf) {
 		elf_file_cfi_sections(m->elf, &secs);
-		if (m->debug && !secs.debug_frame.data) {
-			elf_file_cfi_sections(m->debug, &other);
+		if (m->files.debug && !secs.debug_frame.data) {
+			elf_file_cfi_sections(m->files.debug, &other);
 			secs.debug_frame = other.debug_frame;
 		}
 		m->cfi_secs = secs;
@@ -640,8 +652,8 @@ static void give_back(struct module *m, const struct cfi_section *sec)
 {
 	if (m->elf)
 		elf_file_give_back(m->elf, sec->data);
-	if (m->debug)
-		elf_file_give_back(m->debug, sec->data);
+	if (m->files.debug)
+		elf_file_give_back(m->files.debug, sec->data);
 }
 
 void modules_unwound(struct modules *ms)
@@ -658,6 +670,13 @@ void modules_unwound(struct modules *ms)
 		give_back(m, &m->cfi_secs.eh_frame_hdr);
 		give_back(m, &m->cfi_secs.debug_frame);
 	}
+}
+
+struct inline_index *module_inlines(struct module *m)
+{
+	if (!m->inlines)
+		m->inlines = inlines_new(m->elf, &m->files, m->dso.path, m->cache);
+	return m->inlines;
 }
 
 struct made_rows *module_made(struct module *m)

@@ -12,6 +12,7 @@
 
 #include "addr.h"
 #include "cfi.h"
+#include "debugsource.h"
 #include "elf_file.h"
 #include "event.h"
 #include "made_rows.h"
@@ -27,6 +28,7 @@ enum module_source {
 };
 
 struct cache;
+struct inline_index;
 struct slice;
 
 struct module {
@@ -35,11 +37,7 @@ struct module {
 	enum module_source source;
 	const char *why;		/* for MODULE_NONE: "file has another build-id"; static */
 	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
-	struct elf_file *debug;		/* separate debug file, NULL when none */
-	struct elf_file *alt;		/* what dwz(1) moved out of the debug info; NULL when none */
-	struct elf_file *dwp;		/* package of split debug info; NULL when none */
-	bool dwp_tried, have_root;
-	int rootfd;			/* with have_root: O_PATH, where @elf was found; owned */
+	struct debug_files files;	/* with its debug info */
 	struct elf_file *captured;	/* the recording's slice, NULL when none; with @elf there, by module_captured()
 					 * alone, and what @elf has no name for is named by module_slice_names() */
 	struct slice *slice;		/* what it will be made of; NULL: nothing more */
@@ -54,7 +52,7 @@ struct module {
 	} entry;
 	struct symtab *symtab;		/* symtab.c; NULL until asked */
 	struct symtab *few;		/* the same, of what symtab_expect() told; NULL: nothing, or not worth it */
-	struct inline_index *inlines;	/* inlines.c; NULL until asked */
+	struct inline_index *inlines;	/* module_inlines(); NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */
 	bool vdso;
@@ -64,7 +62,7 @@ struct module {
 	uint32_t nusers;
 	/*
 	 * Why each source in turn gave nothing, by enum module_source; static text, NULL when it
-	 * was not needed. [MODULE_NONE] is about the separate debug file. For --stats.
+	 * was not needed. For --stats.
 	 */
 	const char *why_not[MODULE_SOURCE_MAX];
 };
@@ -123,6 +121,8 @@ struct elf_file *module_slice_names(const struct module *m, struct slice *slice)
 struct cfi *module_cfi(struct module *m);
 /* All stacks are unwound: the memory of call frame information is given back. Whoever asks for some has it read again. */
 void modules_unwound(struct modules *ms);
+/* What its debug info says of inlined functions and lines, for inlines.h. Never NULL; made when it is first asked for. */
+struct inline_index *module_inlines(struct module *m);
 /* NULL when there is no whole file to make rows from. */
 struct made_rows *module_made(struct module *m);
 /* Display name: base name of the path. */

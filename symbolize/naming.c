@@ -234,17 +234,17 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 		add_module_placeholder(p, m, "", loc->off);
 		return NAME_NONE;
 	}
-	n = p->nm->opts.inlines ? inlines_lookup(m, at, inl, INLINES_MAX) : 0;
+	n = p->nm->opts.inlines ? inlines_lookup(module_inlines(m), at, inl, INLINES_MAX) : 0;
 	memset(at_line, 0, (n + 1) * sizeof(*at_line));
 	/* As many as there are frames: without inlined ones the function's own line is left. */
 	if (p->nm->opts.srcline)
-		inlines_lines(m, at, at_line, n + 1);
+		inlines_lines(module_inlines(m), at, at_line, n + 1);
 	for (i = 0; i < n; i++)
 		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
 	if (ahead->asked ? !ahead->found : symtab_lookup(m, at, &sym)) {
 		/* Stopped: what would have to be read may take long. */
-		if (p->found.done || inlines_symbol(m, at, &sym)) {
+		if (p->found.done || inlines_symbol(module_inlines(m), at, &sym)) {
 			add_module_placeholder(p, m, "", at.v);
 			return NAME_NONE;
 		}

@@ -209,8 +209,8 @@ static void print_module(const char *where, const struct module *m)
 		if (m->why_not[i] && i != (size_t)m->source)
 			fprintf(stderr, "    %s: %s\n", sources[i], m->why_not[i]);
 	}
-	if (m->why_not[MODULE_NONE])
-		fprintf(stderr, "    %s: %s\n", sources[MODULE_NONE], m->why_not[MODULE_NONE]);
+	if (m->files.why)
+		fprintf(stderr, "    %s: %s\n", sources[MODULE_NONE], m->files.why);
 }
 
 static void print_searches(const struct gaps *g)

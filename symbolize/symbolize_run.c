@@ -272,7 +272,8 @@ static int symbolize(struct symbolize_opts *o)
 	}
 	/* Whoever reads the output has it by now. */
 	while ((m = modules_next(p.mods, &it)))
-		inlines_keep(m);
+		if (m->inlines)
+			inlines_keep(m->inlines);
 	cache_close(cache);
 	rec_reader_close(r);
 	return status;

@@ -368,13 +368,13 @@ static struct symtab *symtab_new(struct module *m, struct symwant *want)
 	st->want = want;
 	if (!m->captured)
 		st->slice = module_slice_names(m, m->slice);
-	read_files(st, m->elf, m->debug, m->captured ? m->captured : st->slice, m->dso.path);
+	read_files(st, m->elf, m->files.debug, m->captured ? m->captured : st->slice, m->dso.path);
 	return st;
 }
 
 void symtab_expect(struct module *m, const struct svma *at, size_t n)
 {
-	uint64_t bytes = table_bytes(m->elf) + table_bytes(m->debug);
+	uint64_t bytes = table_bytes(m->elf) + table_bytes(m->files.debug);
 
 	if (m->symtab || m->few || !n || !m->elf || bytes < CHOOSE_MIN || n > bytes / sizeof(Elf64_Sym))
 		return;

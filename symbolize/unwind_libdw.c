@@ -71,7 +71,7 @@ static struct tables *tables_new(struct module *mod)
 
 	add_eh_frame(t, mod->elf);
 	if (!add_debug_frame(t, mod->elf))
-		add_debug_frame(t, mod->debug);
+		add_debug_frame(t, mod->files.debug);
 	if (!t->n) {
 		add_eh_frame(t, module_captured(mod));
 		add_debug_frame(t, mod->captured);

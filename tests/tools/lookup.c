@@ -35,10 +35,10 @@ static void look_up(struct module *m, struct svma addr, bool inlines, bool lines
 	struct source_line at[FRAMES_MAX + 1] = { 0 };
 	const char *names[FRAMES_MAX];
 	struct symbol sym;
-	size_t n = inlines ? inlines_lookup(m, addr, names, FRAMES_MAX) : 0;
+	size_t n = inlines ? inlines_lookup(module_inlines(m), addr, names, FRAMES_MAX) : 0;
 
 	if (lines)
-		inlines_lines(m, addr, at, n + 1);
+		inlines_lines(module_inlines(m), addr, at, n + 1);
 	for (size_t i = 0; i < n; i++)
 		print_frame(names[i], lines ? &at[i] : NULL);
 	print_frame(symtab_lookup(m, addr, &sym) ? "??" : sym.name, lines ? &at[n] : NULL);
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	}
 	close(fd);
 	m->source = MODULE_HOST;
-	m->debug = open_debug(m);
+	m->files.debug = open_debug(m);
 	while (fgets(line, sizeof(line), stdin))
 		look_up(m, (struct svma){ strtoull(line, NULL, 16) }, inlines, lines);
 	modules_free(mods);

@@ -100,10 +100,10 @@ static void print(struct tool *t, struct svma at)
 	struct source_line lines[INLINES_MAX + 1] = { 0 };
 	const char *names[INLINES_MAX];
 	struct symbol sym;
-	size_t n = t->opts.inlines ? inlines_lookup(t->m, at, names, INLINES_MAX) : 0;
+	size_t n = t->opts.inlines ? inlines_lookup(module_inlines(t->m), at, names, INLINES_MAX) : 0;
 
 	if (t->opts.lines)
-		inlines_lines(t->m, at, lines, n + 1);
+		inlines_lines(module_inlines(t->m), at, lines, n + 1);
 	for (size_t i = 0; i < n; i++)
 		print_frame(t, names[i], &lines[i]);
 	print_frame(t, symtab_lookup(t->m, at, &sym) ? "??" : sym.name, &lines[n]);
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	ahead_lookup(&t.locs, &t.opts, &found);
 	for (size_t k = 0; k < t.n; k++)
 		print(&t, t.at[k]);
-	inlines_keep(t.m);
+	inlines_keep(module_inlines(t.m));
 	ahead_found_fini(&found);
 	locations_fini(&t.locs);
 	free(t.at);

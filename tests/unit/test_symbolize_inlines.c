@@ -149,7 +149,7 @@ static struct verdict compare(struct module *m, const char *file, unsigned int s
 	while (next_chain(f, &line, &cap, &pending, &addr, want)) {
 		const char *got[CHAIN_MAX];
 		struct svma a = { addr };
-		size_t n = inlines_lookup(m, a, got, CHAIN_MAX);
+		size_t n = inlines_lookup(module_inlines(m), a, got, CHAIN_MAX);
 		bool ok = same_chain(got, n, want, llvm);
 
 		v.addresses++;
@@ -179,8 +179,7 @@ static void close_module(struct module *m)
 	cfi_free(m->cfi);
 	made_rows_free(m->made);
 	elf_file_close(m->elf);
-	elf_file_close(m->debug);
-	elf_file_close(m->dwp);
+	debugsource_fini(&m->files);
 }
 
 /* inl.cc takes a compiler seconds: each of these does it once, and with .dwo files once more. */
@@ -293,8 +292,8 @@ static void test_separate_debug_file(void **state)
 			 "strip -o stripped inl"),
 		0);
 	m.elf = tool_open_elf("stripped");
-	m.debug = tool_open_elf("inl.debug");
-	assert_true(m.elf && m.debug);
+	m.files.debug = tool_open_elf("inl.debug");
+	assert_true(m.elf && m.files.debug);
 	v = compare(&m, "inl", 1);
 	close_module(&m);
 	assert_int_equal(v.wrong, 0);
@@ -303,10 +302,10 @@ static void test_separate_debug_file(void **state)
 	/* No debug info, no file: no inlined frames, at any address. */
 	m = (struct module){ .dso.path = "stripped", .elf = tool_open_elf("stripped") };
 	for (uint64_t a = 0x1000; a < 0x2000; a++)
-		assert_int_equal(inlines_lookup(&m, (struct svma){ a }, names, 4), 0);
+		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, names, 4), 0);
 	close_module(&m);
 	m = (struct module){ .dso.path = "nothing" };
-	assert_int_equal(inlines_lookup(&m, (struct svma){ 0x1000 }, names, 4), 0);
+	assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ 0x1000 }, names, 4), 0);
 	close_module(&m);
 }
 
@@ -393,7 +392,7 @@ static void test_split_wrong(void **state)
 		m.elf = tool_open_elf("split");
 		assert_non_null(m.elf);
 		for (uint64_t a = 0x1000; a < 0x4000; a++)
-			assert_int_equal(inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX), 0);
+			assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, names, CHAIN_MAX), 0);
 		close_module(&m);
 		m = (struct module){ .dso.path = "split" };
 		/* To open a pipe without a writer would be to wait for ever. */
@@ -445,7 +444,7 @@ static void test_split_damaged(void **state)
 					(uint8_t)random_next(&seed);
 			assert_true(f && fwrite(bad, 1, size, f) == size && !fclose(f));
 			for (uint64_t a = 0x1000; a < 0x2800; a += 37)
-				for (size_t n = inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX); n; n--)
+				for (size_t n = inlines_lookup(module_inlines(&m), (struct svma){ a }, names, CHAIN_MAX); n; n--)
 					assert_true(strlen(names[n - 1]) < size);
 			close_module(&m);
 		}
@@ -478,7 +477,7 @@ static void test_dwz_missing(void **state)
 	m.elf = tool_open_elf("a");
 	assert_non_null(m.elf);
 	for (uint64_t a = 0x1000; a < 0x4000; a++)
-		inlines_lookup(&m, (struct svma){ a }, names, CHAIN_MAX);
+		inlines_lookup(module_inlines(&m), (struct svma){ a }, names, CHAIN_MAX);
 	assert_non_null(m.inlines);
 	close_module(&m);
 }
@@ -528,15 +527,15 @@ static void test_tops(void **state)
 		skip();
 	m.elf = tool_open_elf("tops");
 	assert_int_equal(elf_file_section(m.elf, ".text", &want, &size, &start), 0);
-	assert_int_equal(inlines_lookup(&m, (struct svma){ start + 3 }, names, CHAIN_MAX), 0);
+	assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ start + 3 }, names, CHAIN_MAX), 0);
 	for (uint64_t k = 0; k < 5; k++) {
 		struct svma at = { start + 16 + 9 * (4 - k) + 3 };
 		char name[32];
 
-		assert_int_equal(inlines_lookup(&m, at, names, CHAIN_MAX), 1);
+		assert_int_equal(inlines_lookup(module_inlines(&m), at, names, CHAIN_MAX), 1);
 		snprintf(name, sizeof(name), "inlined_%u", (unsigned int)(4 - k));
 		assert_string_equal(names[0], name);
-		assert_int_equal(inlines_lookup(&m, (struct svma){ at.v + 4 }, names, CHAIN_MAX), 0);
+		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ at.v + 4 }, names, CHAIN_MAX), 0);
 		if (k == 0) {
 			/* The entries before the last unit's. */
 			Elf_Data *have = NULL;
@@ -570,17 +569,17 @@ static void test_max(void **state)
 	assert_int_equal(tool_run("g++ -o inl g5.o"), 0);
 	m.elf = tool_open_elf("inl");
 	for (uint64_t a = 0x1000; a < 0x4000; a++) {
-		n = inlines_lookup(&m, (struct svma){ a }, all, CHAIN_MAX);
+		n = inlines_lookup(module_inlines(&m), (struct svma){ a }, all, CHAIN_MAX);
 		if (n < 3)
 			continue;
 		deep++;
 		/* The innermost ones are what is kept. */
-		assert_int_equal(inlines_lookup(&m, (struct svma){ a }, some, 2), 2);
+		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, some, 2), 2);
 		assert_ptr_equal(some[0], all[0]);
 		assert_ptr_equal(some[1], all[1]);
 	}
 	assert_true(deep > 0);
-	assert_int_equal(inlines_lookup(&m, (struct svma){ 0x1000 }, all, 0), 0);
+	assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ 0x1000 }, all, 0), 0);
 	close_module(&m);
 }
 
@@ -615,7 +614,7 @@ static void check_damaged(const char *file, size_t from, int rounds, bool as_fil
 			for (uint64_t a = 0x1000; a < 0x1400; a += 3) {
 				struct svma s = { a };
 
-				for (size_t n = inlines_lookup(&m, s, names, CHAIN_MAX); n; n--)
+				for (size_t n = inlines_lookup(module_inlines(&m), s, names, CHAIN_MAX); n; n--)
 					assert_true(strlen(names[n - 1]) < good.len);
 				if (!symtab_lookup(&m, s, &sym))
 					assert_true(strlen(sym.name) < good.len);

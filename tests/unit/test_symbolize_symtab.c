@@ -116,7 +116,7 @@ static void close_module(struct module *m)
 	cfi_free(m->cfi);
 	made_rows_free(m->made);
 	elf_file_close(m->elf);
-	elf_file_close(m->debug);
+	elf_file_close(m->files.debug);
 	elf_file_close(m->captured);
 }
 
@@ -582,8 +582,8 @@ static void test_debug_file(void **state)
 		skip();
 	whole.elf = tool_open_elf("program");
 	split.elf = tool_open_elf("stripped");
-	split.debug = tool_open_elf("program.debug");
-	assert_true(whole.elf && split.elf && split.debug);
+	split.files.debug = tool_open_elf("program.debug");
+	assert_true(whole.elf && split.elf && split.files.debug);
 	list_sections("program", exec, &lo, &hi);
 	assert_true(same_names(&whole, &split, lo, hi) > 100);
 	assert_string_equal(name_at(&split, address_of("program", "leaf"), &sym), "leaf");
