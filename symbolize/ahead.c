@@ -15,8 +15,8 @@
 #include "inlines.h"
 #include "location.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "stop.h"
-#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -201,7 +201,7 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 
 	for (size_t i = 0; i < n; i++)
 		at[i] = ah->asks[job->first + i].at;
-	symtab_expect(ah->asks[job->first].mod, at, n);
+	module_symbols_expect(ah->asks[job->first].mod, at, n);
 	free(at);
 	for (size_t i = job->first; i < job->end; i++) {
 		const struct ask *ask = &ah->asks[i];
@@ -209,7 +209,7 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 		bool is_new;
 
 		s->asked = true;
-		s->found = !symtab_lookup(ask->mod, ask->at, &s->sym);
+		s->found = !module_symbol(ask->mod, ask->at, &s->sym);
 		if (!s->found || !ah->opts->demangle)
 			continue;
 		u64map_put(&seen, (uintptr_t)s->sym.name, &is_new);

@@ -26,7 +26,7 @@ struct ahead_opts {
 struct ahead_symbol {
 	struct symbol sym;
 	bool asked;	/* else nothing was looked up: it is in no file */
-	bool found;	/* @sym is set: symtab_lookup() found one */
+	bool found;	/* @sym is set: module_symbol() found one */
 };
 
 /* A name and what demangle() makes of it. */

@@ -10,11 +10,11 @@
 #include "intern.h"
 #include "location.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "naming.h"
 #include "profile.h"
 #include "stacktree.h"
 #include "strbuf.h"
-#include "symtab.h"
 #include "xalloc.h"
 
 #define INTO_SHOWN 5
@@ -28,7 +28,7 @@ static bool place_of(const struct location *loc, struct symbol *sym, struct svma
 		return false;
 	ef = loc->mod->elf ? loc->mod->elf : loc->mod->captured;
 	return ef && elf_file_off_to_svma(ef, loc->off, &at->v) &&
-	       (!symtab_lookup(loc->mod, *at, sym) || !inlines_symbol(module_inlines(loc->mod), *at, sym));
+	       (!module_symbol(loc->mod, *at, sym) || !inlines_symbol(module_inlines(loc->mod), *at, sym));
 }
 
 static int hottest_first(const void *pa, const void *pb)

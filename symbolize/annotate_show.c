@@ -14,9 +14,9 @@
 #include "json.h"
 #include "listing.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "sourcetext.h"
 #include "strbuf.h"
-#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -51,7 +51,7 @@ static void name_target(const struct annotate_shown *s, uint64_t at, struct strb
 
 	strbuf_reset(out);
 	strbuf_adds(out, "");
-	if (symtab_lookup(s->func->mod, (struct svma){ at }, &sym) && inlines_symbol(module_inlines(s->func->mod), (struct svma){ at }, &sym))
+	if (module_symbol(s->func->mod, (struct svma){ at }, &sym) && inlines_symbol(module_inlines(s->func->mod), (struct svma){ at }, &sym))
 		return;
 	name = s->demangle ? demangle(sym.name) : xstrdup(sym.name);
 	strbuf_add_clean(out, name);

@@ -12,9 +12,9 @@
 #include "intern.h"
 #include "json.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "naming.h"
 #include "strbuf.h"
-#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -125,7 +125,7 @@ static bool address_of(const struct location *loc, uint64_t *address, struct sym
 	if (at.v < base || at.v - base > INT64_MAX)
 		return false;
 	*address = at.v - base;
-	if ((symtab_lookup(loc->mod, at, sym) && inlines_symbol(module_inlines(loc->mod), at, sym)) || sym->start < base || sym->end - sym->start > INT64_MAX)
+	if ((module_symbol(loc->mod, at, sym) && inlines_symbol(module_inlines(loc->mod), at, sym)) || sym->start < base || sym->end - sym->start > INT64_MAX)
 		sym->name = NULL;
 	sym->start -= base;
 	sym->end -= base;

@@ -24,7 +24,7 @@ void inlines_free(struct inline_index *ix);	/* accepts NULL */
 
 /*
  * Names of the functions inlined at @addr, innermost first, into @names (at most @max); the last entry
- * is NOT the concrete function (that name comes from symtab_lookup). How many; 0 when there are none or
+ * is NOT the concrete function (that name comes from the symbols). How many; 0 when there are none or
  * no debug info. Names are linkage names where the debug info has them, else plain names; borrowed.
  */
 size_t inlines_lookup(struct inline_index *ix, struct svma addr, const char **names, size_t max);

@@ -50,8 +50,8 @@ struct module {
 		uint32_t len;		/* bytes, at most MADE_ENTRY_MAX */
 		bool known;
 	} entry;
-	struct symtab *symtab;		/* symtab.c; NULL until asked */
-	struct symtab *few;		/* the same, of what symtab_expect() told; NULL: nothing, or not worth it */
+	struct symtab *symtab;		/* module_symbols.c; NULL until asked */
+	struct symtab *few;		/* the same, of what module_symbols_expect() told; NULL: nothing, or not worth it */
 	struct inline_index *inlines;	/* module_inlines(); NULL until asked */
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */

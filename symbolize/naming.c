@@ -18,12 +18,12 @@
 #include "lead.h"
 #include "live.h"
 #include "log.h"
+#include "module_symbols.h"
 #include "normalize.h"
 #include "nsopen.h"
 #include "perfsource.h"
 #include "profile.h"
 #include "strbuf.h"
-#include "symtab.h"
 #include "xalloc.h"
 
 #define INLINES_MAX 128		/* frames inlined at one address */
@@ -242,7 +242,7 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 	for (i = 0; i < n; i++)
 		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
-	if (ahead->asked ? !ahead->found : symtab_lookup(m, at, &sym)) {
+	if (ahead->asked ? !ahead->found : module_symbol(m, at, &sym)) {
 		/* Stopped: what would have to be read may take long. */
 		if (p->found.done || inlines_symbol(module_inlines(m), at, &sym)) {
 			add_module_placeholder(p, m, "", at.v);

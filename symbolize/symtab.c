@@ -1,5 +1,5 @@
 /*
- * One table of names for each module, from every symbol table there is for it. All tables are read
+ * One table of names for each binary, from every symbol table there is for it. All tables are read
  * into one array and the rules of symtab.h decide at each address: which table a name comes from
  * then makes no difference to the name, so a stripped binary with its debug file, the unstripped
  * one and the slice in a recording read the same.
@@ -51,7 +51,7 @@ struct symtab {
 	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
-	struct elf_file *slice;	/* owned; symbols of the module's slice, NULL when they are not apart or there are none */
+	struct elf_file *names;	/* owned; as struct symtab_files has it */
 	struct symwant *want;	/* owned; what it can be asked for; NULL: all */
 };
 
@@ -280,7 +280,7 @@ static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 /*
  * Sized symbols hold for their range. One without a size takes over that of an alias at its
  * address; else, where no sized symbol holds its start (it is a label in hand-written assembly, not
- * one inside of a function), it reaches to the next symbol at most, which end_of() looks into when it is
+ * one inside of a function), it reaches to the next symbol at most, which symtab_reach_fn looks into when it is
  * asked for. A gap behind a sized symbol stays a gap.
  */
 static void assign_ranges(struct symtab *st, struct elf_file *const *files, size_t nfiles)
@@ -324,10 +324,10 @@ static void reserve(struct symtab *st, uint64_t bytes)
 	st->syms = xmalloc(st->cap * sizeof(*st->syms));
 }
 
-/* What the files say; each but one may be NULL. A @slice alone may have .gnu_debugdata. */
-static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file *debug, struct elf_file *slice,
-		       const char *path)
+/* What the files say. A slice alone may have .gnu_debugdata. */
+static void read_files(struct symtab *st, const struct symtab_files *f)
 {
+	struct elf_file *elf = f->elf, *debug = f->debug, *slice = f->slice ? f->slice : f->names;
 	/* A slice carries the whole section, when that is the only source of its names. */
 	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
 	struct source sources[4];
@@ -341,7 +341,7 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 		if (!err)
 			sources[n++] = (struct source){ st->mini, NAME_MINIDEBUG, 2 };
 		else if (err != -ENOENT)
-			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", path,
+			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", f->path,
 				   err == -EFBIG ? "it is too large" : "it is damaged");
 	}
 	if (debug)
@@ -361,63 +361,51 @@ static void read_files(struct symtab *st, struct elf_file *elf, struct elf_file 
 }
 
 /* @want is taken over; NULL: all names. */
-static struct symtab *symtab_new(struct module *m, struct symwant *want)
+static struct symtab *table_new(const struct symtab_files *f, struct symwant *want)
 {
 	struct symtab *st = xcalloc(1, sizeof(*st));
 
 	st->want = want;
-	if (!m->captured)
-		st->slice = module_slice_names(m, m->slice);
-	read_files(st, m->elf, m->files.debug, m->captured ? m->captured : st->slice, m->dso.path);
+	st->names = f->names;
+	read_files(st, f);
 	return st;
 }
 
-void symtab_expect(struct module *m, const struct svma *at, size_t n)
+struct symtab *symtab_new(const struct symtab_files *f)
 {
-	uint64_t bytes = table_bytes(m->elf) + table_bytes(m->files.debug);
-
-	if (m->symtab || m->few || !n || !m->elf || bytes < CHOOSE_MIN || n > bytes / sizeof(Elf64_Sym))
-		return;
-	m->few = symtab_new(m, symwant_new(at, n));
+	return table_new(f, NULL);
 }
 
-/* The table that can be asked for @addr. */
-static struct symtab *table_for(struct module *m, struct svma addr)
+bool symtab_few_pays(const struct symtab_files *f, size_t n)
 {
-	if (m->few && symwant_has(m->few->want, addr))
-		return m->few;
-	if (!m->symtab)
-		m->symtab = symtab_new(m, NULL);
-	return m->symtab;
+	uint64_t bytes = table_bytes(f->elf) + table_bytes(f->debug);
+
+	return n && f->elf && bytes >= CHOOSE_MIN && n <= bytes / sizeof(Elf64_Sym);
 }
 
-/*
- * made_rows_reach(), where there is the whole file: what comes from the recording has a size. Functions of
- * rows that are cut or made tell nothing.
- */
-static uint64_t end_of(struct module *m, struct sym *s)
+struct symtab *symtab_new_few(const struct symtab_files *f, const struct svma *at, size_t n)
 {
-	struct made_rows *made = s->unsized ? module_made(m) : NULL;
-
-	s->unsized = false;
-	if (made) {
-		struct cfi *cfi = module_cfi(m);
-
-		s->end = made_rows_reach(made, m->cfi_cut ? NULL : cfi, s->start, s->end);
-	}
-	return s->end;
+	return table_new(f, symwant_new(at, n));
 }
 
-int symtab_lookup(struct module *m, struct svma addr, struct symbol *out)
+bool symtab_has(const struct symtab *st, struct svma addr)
 {
-	struct symtab *st = table_for(m, addr);
+	return !st->want || symwant_has(st->want, addr);
+}
+
+int symtab_lookup(struct symtab *st, struct svma addr, symtab_reach_fn reach, void *ctx, struct symbol *out)
+{
 	const struct range *r = ranges_find(&st->ranges, addr.v);
 	struct sym *s;
 
 	if (!r)
 		return -ENOENT;
 	s = &st->syms[r->id];
-	if (addr.v >= end_of(m, s))
+	if (s->unsized) {
+		s->end = reach(ctx, s->start, s->end);
+		s->unsized = false;
+	}
+	if (addr.v >= s->end)
 		return -ENOENT;
 	*out = (struct symbol){ s->name, s->start, s->end, s->source };
 	return 0;
@@ -429,7 +417,7 @@ void symtab_free(struct symtab *st)
 		return;
 	elf_file_close(st->mini);
 	free(st->mini_mem);
-	elf_file_close(st->slice);
+	elf_file_close(st->names);
 	symwant_free(st->want);
 	if (st->unversioned)
 		intern_free(st->unversioned);

@@ -11,9 +11,9 @@
 #include "inlines.h"
 #include "intern.h"
 #include "log.h"
+#include "module_symbols.h"
 #include "naming.h"
 #include "rec_reader.h"
-#include "symtab.h"
 #include "util.h"
 #include "xalloc.h"
 
@@ -193,7 +193,7 @@ static void print_frame(const struct printer *p, const struct location *loc, uin
 		else
 			script_text(p->to, name, TEXT_SYM);
 		if (fields & SCRIPT_SYMOFF && at.v && nf->kind == PROFILE_USER && !unnamed &&
-		    (!symtab_lookup(loc->mod, at, &sym) || !inlines_symbol(module_inlines(loc->mod), at, &sym)))
+		    (!module_symbol(loc->mod, at, &sym) || !inlines_symbol(module_inlines(loc->mod), at, &sym)))
 			fprintf(p->to, "+0x%" PRIx64, at.v - sym.start);
 	}
 	if (fields & SCRIPT_DSO)

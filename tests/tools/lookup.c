@@ -17,8 +17,8 @@
 #include "inlines.h"
 #include "log.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "nsopen.h"
-#include "symtab.h"
 
 #define FRAMES_MAX 128
 
@@ -41,7 +41,7 @@ static void look_up(struct module *m, struct svma addr, bool inlines, bool lines
 		inlines_lines(module_inlines(m), addr, at, n + 1);
 	for (size_t i = 0; i < n; i++)
 		print_frame(names[i], lines ? &at[i] : NULL);
-	print_frame(symtab_lookup(m, addr, &sym) ? "??" : sym.name, lines ? &at[n] : NULL);
+	print_frame(module_symbol(m, addr, &sym) ? "??" : sym.name, lines ? &at[n] : NULL);
 	putchar('\n');
 }
 

@@ -19,8 +19,8 @@
 #include "location.h"
 #include "log.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "pages.h"
-#include "symtab.h"
 #include "xalloc.h"
 
 #define INLINES_MAX 128
@@ -106,7 +106,7 @@ static void print(struct tool *t, struct svma at)
 		inlines_lines(module_inlines(t->m), at, lines, n + 1);
 	for (size_t i = 0; i < n; i++)
 		print_frame(t, names[i], &lines[i]);
-	print_frame(t, symtab_lookup(t->m, at, &sym) ? "??" : sym.name, &lines[n]);
+	print_frame(t, module_symbol(t->m, at, &sym) ? "??" : sym.name, &lines[n]);
 	putchar('\n');
 }
 

@@ -18,7 +18,7 @@
 #include "hash.h"
 #include "location.h"
 #include "module.h"
-#include "symtab.h"
+#include "module_symbols.h"
 #include "util.h"
 
 #define STEP 61		/* bytes from one address to the next */
@@ -123,7 +123,7 @@ static void check_symbols(const struct fixture *f, const struct ahead_found *fou
 		if (!s->asked)
 			continue;
 		assert_true(elf_file_off_to_svma(loc->mod->elf, loc->off, &at.v));
-		assert_int_equal(s->found, !symtab_lookup(loc->mod, at, &sym));
+		assert_int_equal(s->found, !module_symbol(loc->mod, at, &sym));
 		if (!s->found)
 			continue;
 		assert_ptr_equal(s->sym.name, sym.name);

@@ -11,6 +11,7 @@
 #include <gelf.h>
 
 #include "inlines.h"
+#include "module_symbols.h"
 #include "random.h"
 #include "symtab.h"
 #include "toolrun.h"
@@ -551,7 +552,7 @@ static void test_tops(void **state)
 			assert_int_equal(((const uint8_t *)have->d_buf)[size - 100], 5);
 		}
 	}
-	assert_int_equal(symtab_lookup(&m, (struct svma){ start + 16 }, &sym), 0);
+	assert_int_equal(module_symbol(&m, (struct svma){ start + 16 }, &sym), 0);
 	symtab_free(m.symtab);
 	close_module(&m);
 }
@@ -616,7 +617,7 @@ static void check_damaged(const char *file, size_t from, int rounds, bool as_fil
 
 				for (size_t n = inlines_lookup(module_inlines(&m), s, names, CHAIN_MAX); n; n--)
 					assert_true(strlen(names[n - 1]) < good.len);
-				if (!symtab_lookup(&m, s, &sym))
+				if (!module_symbol(&m, s, &sym))
 					assert_true(strlen(sym.name) < good.len);
 			}
 			symtab_free(m.symtab);

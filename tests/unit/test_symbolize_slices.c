@@ -18,12 +18,12 @@
 #include "elf_write.h"
 #include "event.h"
 #include "module.h"
+#include "module_symbols.h"
 #include "rec_reader.h"
 #include "rec_writer.h"
 #include "recgen.h"
 #include "slices.h"
 #include "strbuf.h"
-#include "symtab.h"
 #include "toolrun.h"
 #include "util.h"
 
@@ -252,17 +252,17 @@ static void test_names_beside_the_binary(void **state)
 		struct symbol sym;
 
 		if (how & 2) {
-			symtab_expect(m, &far, 1);
+			module_symbols_expect(m, &far, 1);
 			assert_non_null(m->few);
 		}
-		assert_int_equal(symtab_lookup(m, far, &sym), ours ? 0 : -ENOENT);
+		assert_int_equal(module_symbol(m, far, &sym), ours ? 0 : -ENOENT);
 		if (ours) {
 			assert_string_equal(sym.name, "only_in_the_recording");
 			assert_int_equal(sym.source, NAME_CAPTURED);
 		}
 		assert_null(m->captured);
 		assert_int_equal(elf_file_symbols(m->elf, find_malloc, &malloc_at), 0);
-		assert_int_equal(symtab_lookup(m, malloc_at, &sym), 0);
+		assert_int_equal(module_symbol(m, malloc_at, &sym), 0);
 		assert_string_equal(sym.name, "malloc");
 		/* Who wants the rows after all gets them. */
 		assert_int_equal(module_captured(m) != NULL, ours);

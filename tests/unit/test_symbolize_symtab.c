@@ -12,6 +12,7 @@
 
 #include "hidden_code.h"
 #include "minidebug.h"
+#include "module_symbols.h"
 #include "random.h"
 #include "strbuf.h"
 #include "symtab.h"
@@ -80,7 +81,7 @@ static const char *name_at(struct module *m, uint64_t svma, struct symbol *sym)
 {
 	struct svma a = { svma };
 
-	return symtab_lookup(m, a, sym) ? NULL : sym->name;
+	return module_symbol(m, a, sym) ? NULL : sym->name;
 }
 
 static void expect(struct module *m, uint64_t svma, const char *want)
@@ -184,13 +185,13 @@ static void test_layout(void **state)
 /* Is what @few was told of named as @all has it? */
 static void few_are_as_all(struct module *few, struct module *all, const struct svma *at, size_t n)
 {
-	symtab_expect(few, at, n);
+	module_symbols_expect(few, at, n);
 	assert_non_null(few->few);
 	for (size_t i = 0; i < n; i++) {
 		struct symbol want, got;
-		int err = symtab_lookup(all, at[i], &want);
+		int err = module_symbol(all, at[i], &want);
 
-		assert_int_equal(symtab_lookup(few, at[i], &got), err);
+		assert_int_equal(module_symbol(few, at[i], &got), err);
 		if (err)
 			continue;
 		assert_string_equal(got.name, want.name);
