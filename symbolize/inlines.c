@@ -22,6 +22,7 @@
 #include "inline_cache.h"
 #include "inlines_cu.h"
 #include "inlines_expect.h"
+#include "inlines_source.h"
 #include "inlines_split.h"
 #include "log.h"
 #include "ranges.h"

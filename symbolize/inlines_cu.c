@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cursor.h"
+#include "inlines_source.h"
 #include "inlines_split.h"
 #include "util.h"
 #include "xalloc.h"
@@ -20,27 +21,6 @@
 #define HOPS_MAX	16
 
 /* ---- the file ---- */
-
-/*
- * A section as libdw reads it; NULL: it is not there, or nowhere in one piece. One of the older form of compression, ".zdebug_info",
- * libdw has unpacked by then, name and all but that.
- */
-static Elf_Scn *section(Dwarf *dw, const char *name, GElf_Shdr *sh)
-{
-	Elf *elf = dwarf_getelf(dw);
-	Elf_Scn *scn = NULL;
-	size_t shstrndx;
-
-	if (elf_getshdrstrndx(elf, &shstrndx))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *at = gelf_getshdr(scn, sh) ? elf_strptr(elf, shstrndx, sh->sh_name) : NULL;
-
-		if (at && inline_section_is(at, name) && sh->sh_type != SHT_NOBITS)
-			return scn;
-	}
-	return NULL;
-}
 
 /* The entries of @die's unit; NULL: libdw has to read them. */
 static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
@@ -55,9 +35,9 @@ static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 		return NULL;
 	if (!src->dies) {
 		src->dies = inline_dies_new();
-		scn = section(src->dw, ".debug_info", &sh);
+		scn = inline_section(src->dw, ".debug_info", &sh);
 		src->secs.info_size = scn && !(sh.sh_flags & SHF_COMPRESSED) ? sh.sh_size : 0;
-		scn = section(src->dw, ".debug_abbrev", &sh);
+		scn = inline_section(src->dw, ".debug_abbrev", &sh);
 		if (scn && !(sh.sh_flags & SHF_COMPRESSED))
 			data = elf_rawdata(scn, NULL);
 		if (data && data->d_buf) {
@@ -265,23 +245,6 @@ void inline_cu_fini(struct inline_cu *cu)
 
 /* ---- lines ---- */
 
-static void section_into(struct elf_file *ef, const char *name, struct linetable_bytes *out)
-{
-	if (elf_file_section(ef, name, &out->data, &out->size, NULL))
-		*out = (struct linetable_bytes){ NULL, 0 };
-}
-
-void inline_source_lines(struct inline_source *src)
-{
-	if (src->have_lines)
-		return;
-	src->have_lines = true;
-	section_into(src->file, ".debug_line", &src->lines.line);
-	section_into(src->file, ".debug_line_str", &src->lines.line_str);
-	section_into(src->file, ".debug_str", &src->lines.str);
-	src->lines.code = src->code;
-}
-
 /*
  * DW_AT_stmt_list of @die, its bytes as they are: libdw would refuse it where the handle it reads has
  * no .debug_line. That the attribute lies in the section is not checked before it is read.
@@ -323,7 +286,7 @@ const struct linetable *inline_cu_lines(struct inline_source *src, struct inline
 	if (cu->lines)
 		return cu->lines;
 	inline_source_lines(src);
-	if (!src->info_size && section(src->dw, ".debug_info", &sh))
+	if (!src->info_size && inline_section(src->dw, ".debug_info", &sh))
 		src->info_size = sh.sh_size;
 	/* An offset in no section gives an empty table. */
 	cu->lines = linetable_new(&src->lines,
@@ -459,17 +422,6 @@ static bool is_alt_form(Dwarf_Attribute *attr)
 	default:
 		return false;
 	}
-}
-
-const char *inline_text(struct inline_source *src, Dwarf_Attribute *attr)
-{
-	const char *s = dwarf_formstring(attr);
-
-	if (src->file)
-		elf_file_text(src->file, s);
-	if (src->alt)
-		elf_file_text(src->alt, s);
-	return s;
 }
 
 static const char *string_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at)

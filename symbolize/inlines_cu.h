@@ -6,10 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "elf_file.h"
-#include "inlines_dies.h"
+#include "inlines_source.h"
 #include "linetable.h"
 #include "ranges.h"
 
@@ -22,12 +20,6 @@ struct inline_node {
 };
 
 #define INLINE_OUTERMOST UINT32_MAX
-
-/* Is a section called @have the one called ".debug_...", compressed or not? */
-static inline bool inline_section_is(const char *have, const char *name)
-{
-	return !strcmp(have, name) || (have[0] == '.' && have[1] == 'z' && !strcmp(have + 2, name + 1));
-}
 
 struct inline_func {
 	Dwarf_Off die;
@@ -48,22 +40,6 @@ struct inline_cu {
 	struct inline_split *split;	/* owned; where the entries are, NULL: in the file itself */
 };
 
-/* What reading needs to know of the file as a whole. */
-struct inline_source {
-	Dwarf *dw;
-	const struct elf_file *code; /* the binary itself if there is one: says what is code */
-	struct elf_file *alt; /* the dwz file that @dw knows, NULL: references into it cannot be followed; borrowed */
-	size_t ranges_left; /* how many more ranges are read before giving up */
-	struct elf_file *file; /* that @dw is of */
-	bool have_lines; /* @lines was filled */
-	struct linetable_sections lines;
-	uint64_t info_size; /* bytes of .debug_info; 0: not looked at yet */
-	struct inline_dies *dies; /* owned; NULL until needed */
-	struct inline_dies_sections secs; /* for it */
-	struct inline_split *split; /* this is the source of one split unit; NULL: it is not */
-	size_t rows_left; /* how many more rows of line tables are read */
-};
-
 /* The code ranges of @die, added to @out with @id. How many were added. */
 size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct ranges *out,
 			 uint32_t id);
@@ -77,8 +53,6 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep);
 /* Fill @fn with what is inlined into it. */
 void inline_func_walk(struct inline_source *src, struct inline_func *fn);
 
-/* Reads the sections of @src.lines, unless it has them. */
-void inline_source_lines(struct inline_source *src);
 /* The unit's line table; never NULL. */
 const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu);
 
@@ -86,8 +60,6 @@ const struct linetable *inline_cu_lines(struct inline_source *src, struct inline
 void inline_node_call(struct inline_source *src, const struct inline_node *node, uint64_t *file,
 		      uint32_t *line);
 
-/* The string @attr leads to, of a source's own or of its dwz file; NULL: none. Borrowed from the debug info. */
-const char *inline_text(struct inline_source *src, Dwarf_Attribute *attr);
 /* Linkage name, else plain name, of @node; NULL when it has none. Borrowed from the debug info. */
 const char *inline_node_name(struct inline_source *src, struct inline_node *node);
 

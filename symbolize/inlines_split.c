@@ -16,7 +16,7 @@
 #include "debugsource.h"
 #include "dwo.h"
 #include "elf_file.h"
-#include "inlines_cu.h"
+#include "inlines_source.h"
 #include "util.h"
 #include "xalloc.h"
 
