@@ -15,14 +15,16 @@
 #include "strbuf.h"
 #include "xalloc.h"
 
-/* Files of their own, so that editors and linters know them as what they are. */
+/* Files of their own, so that editors and linters know them as what they are. The scripts share one function: page.js runs last. */
+#define SCRIPT(what) ".incbin \"report/page_" what ".js\"\n"
 __asm__(".section .rodata\n"
 	".global page_head, page_head_end, page_css, page_css_end, page_body, page_body_end, page_js, page_js_end\n"
 	"page_head:\n.incbin \"report/page_head.html\"\npage_head_end:\n"
 	"page_css:\n.incbin \"report/page.css\"\npage_css_end:\n"
 	"page_body:\n.incbin \"report/page_body.html\"\npage_body_end:\n"
-	"page_js:\n.incbin \"report/page_data.js\"\n.incbin \"report/page_draw.js\"\n"
-	".incbin \"report/page_times.js\"\n.incbin \"report/page.js\"\npage_js_end:\n"
+	"page_js:\n" SCRIPT("data") SCRIPT("draw") SCRIPT("times") SCRIPT("state") SCRIPT("words") SCRIPT("tip") SCRIPT("view")
+	SCRIPT("search") SCRIPT("zoom") SCRIPT("table") SCRIPT("pickers") SCRIPT("events") SCRIPT("facts")
+	".incbin \"report/page.js\"\npage_js_end:\n"
 	".previous\n");
 extern const char page_head[], page_head_end[], page_css[], page_css_end[], page_body[], page_body_end[], page_js[],
 	page_js_end[];
@@ -281,8 +283,8 @@ void html_write(const struct profile *a, const struct profile *b, const struct h
 		fputs(",\n", to);
 		put_side(to, b, t->place[1], o, "after", o->scale_b);
 	}
-	fputs("]}\n</script>\n<script>\n", to);
+	fputs("]}\n</script>\n<script>\n(function () {\n", to);
 	put(to, page_js, page_js_end);
-	fputs("</script>\n</body>\n</html>\n", to);
+	fputs("}());\n</script>\n</body>\n</html>\n", to);
 	html_tree_free(t);
 }

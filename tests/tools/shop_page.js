@@ -120,7 +120,7 @@ module.exports = async function (p) {
 	await shot('shop-grouped');
 	await choose('by', '');
 
-	const [same, more, less, weak] = await p.eval('[changeColor(7, 7 + 1e-9, true), changeColor(1, 2, true), changeColor(2, 1, true), changeColor(1, 2, false)].map(' +
+	const [same, more, less, weak] = await p.eval('[nsprofPage.changeColor(7, 7 + 1e-9, true), nsprofPage.changeColor(1, 2, true), nsprofPage.changeColor(2, 1, true), nsprofPage.changeColor(1, 2, false)].map(' +
 		'function (c) { return c.match(/[\\d.]+/g).map(Number); })');
 	ok('in a diff grey is the same, red more, blue less, and pale what is not significant', same[0] === same[2] && more[0] > more[2] + 50 &&
 		less[2] > less[0] + 50 && weak[0] > weak[2] && weak[2] > more[2]);

@@ -1,0 +1,66 @@
+// Choosing samples, groups and widths by the lists above the picture.
+
+function options(id, label, wider) {
+	const sums = new Map(), select = by(id);
+	let all = 0;
+	data.sides.forEach(function (s) {
+		const name = s.threads.map(function (t) {
+			return wider.every(function (l) { return !chosen[l] || LEVELS[l](t) === chosen[l]; }) ? LEVELS[id](t) : null;
+		});
+		for (let i = 0; i < s.n; i++)
+			if (name[s.thread[i]] !== null) {
+				sums.set(name[s.thread[i]], (sums.get(name[s.thread[i]]) || 0) + s.count[i]);
+				all += s.count[i];
+			}
+	});
+	const list = Array.from(sums).sort(function (a, b) { return b[1] - a[1] || (a[0] < b[0] ? -1 : 1); });
+	if (chosen[id] && !sums.has(chosen[id]))
+		chosen[id] = '';
+	const make = function (value, text) {
+		const o = new Option(text, value);
+		o.selected = value === chosen[id];
+		return o;
+	};
+	// A list of tens of thousands is of no use to anyone; what is not in it has the fewest samples.
+	const shown = list.filter(function (e, i) { return i < 500 || e[0] === chosen[id]; });
+	select.replaceChildren(make('', 'all ' + label + ' (' + list.length + ')'));
+	for (const [name, n] of shown)
+		select.append(make(name, name + ': ' + percent(n, all)));
+	if (list.length > shown.length) {
+		const rest = make('\n', (list.length - shown.length) + ' more, with fewer samples');
+		rest.disabled = true;
+		select.append(rest);
+	}
+	select.disabled = list.length < 2;
+}
+
+function pickers() {
+	options('container', 'containers', []);
+	options('process', 'processes', ['container']);
+	options('thread', 'threads', ['container', 'process']);
+}
+
+for (const id of ['container', 'process', 'thread'])
+	by(id).addEventListener('change', function () {
+		chosen[id] = by(id).value;
+		pickers();
+		update(true);
+	});
+
+const GROUPS = [[], ['container'], ['process'], ['thread'], ['comm'], ['container', 'process'], ['container', 'comm'], ['container', 'process', 'thread'],
+	['process', 'thread']];
+if (!GROUPS.some(function (g) { return g.join() === levels.join(); }))
+	GROUPS.push(levels);
+for (const g of GROUPS)
+	by('by').append(new Option(g.join(', ') || 'nothing', g.join(), false, g.join() === levels.join()));
+by('by').addEventListener('change', function () {
+	levels = by('by').value ? by('by').value.split(',') : [];
+	regroup();
+});
+by('by').disabled = !threads;
+
+by('widths').addEventListener('change', function () {
+	widths = Number(by('widths').value);
+	flame.zoom = 0;
+	update(true);
+});
