@@ -125,18 +125,54 @@ enum uretprobe {
 enum uretprobe walk_uretprobe(struct walker *w, const struct unwind_input *in, struct unwind_result *out, const struct frame *probed,
 			      struct uregs *regs);
 
-/* ---- walk_rowless.c ---- */
-
-/* A step by frame pointer, where nothing else is known of the frame. */
-bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs);
+/* ---- walk_search.c ---- */
 
 /*
- * CFI says nothing for the last frame of @out, in @wm (@res): frame pointers, else the thread's base, else
- * the reason. STEP_CALLER, or STEP_OUTERMOST with @out->end set. *@scanned: the caller was searched for.
+ * musl is built without call frame information and frame pointers, so that above main() nothing
+ * leads on to _start. Only start-up code calls from start-up code, so a return address into it is
+ * no accident; with no other code address below it nothing was left out that could be had. True with it in *@ra.
  */
-enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
-			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
-			   bool *scanned);
+bool walk_scan_base(struct walker *w, const struct unwind_input *in, uint64_t sp, uint64_t *ra);
+
+/*
+ * The step out of jitted code that keeps no frame pointer and was told of without rows, as Python's
+ * trampolines. Return addresses lie 8 below a multiple of 16 (psABI 1.0, 3.2.2), the lowest of them
+ * is the frame's, and it is believed when it leads into a binary whose rows go on from there.
+ * Code that puts data into %rbp saves it first of all, right below: LLVM's, called by binaries with frame pointers.
+ * Another jitted function's cannot be told from one left behind by an earlier call.
+ */
+bool walk_scan_jit(struct walker *w, const struct unwind_input *in, struct uregs *regs);
+
+/* The caller's registers, as far as the row has them in the frame below @cfa. */
+void walk_restore_saved(const struct cfi_row *row, uint64_t cfa, struct uregs *regs);
+
+/*
+ * A return address behind a direct call of what the code shows to be this function (@addr is in it, in @wm): the ways from where it
+ * is called lead here, and have the frame end at that very word.
+ */
+bool walk_called_step(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t addr, bool after_call,
+		      struct uregs *regs);
+
+/* Whether a frame that returns to @ra and has its stack from @sp on leads on to a caller or is a root. */
+bool walk_leads_on(struct walker *w, const struct unwind_input *in, const struct uregs *regs, uint64_t ra, uint64_t sp);
+
+/*
+ * Nothing tells where the caller is: the first word up the stack that is a return address, if what is known
+ * of the function there leads on from that place. Registers are taken to be as they were; the one that the
+ * next step needs is tried so.
+ */
+bool walk_scan(struct walker *w, const struct unwind_input *in, struct uregs *regs);
+
+/*
+ * A function without rows and without a frame of its own leaves %rbp at its caller's frame, and a step by it would pass over
+ * the caller. So before it: a return address between, behind a call of this very function (@addr is in it, in @wm), with
+ * which what is known of the caller leads on. Where the code does not say what is called it will do if what %rbp leads to
+ * cannot be this function's caller, since it calls another one.
+ */
+bool walk_caller_below_bp(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t addr,
+			  struct uregs *regs);
+
+/* ---- walk_misled.c ---- */
 
 /* Bytes below the stack pointer that a function may use (psABI 1.0, 3.2.2) and no stack copy holds. */
 #define WALK_RED_ZONE 128
@@ -165,5 +201,18 @@ bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t s
  * @regs are those of the handler's function as of its caller, and have its stack pointer.
  */
 bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs);
+
+/* ---- walk_rowless.c ---- */
+
+/* A step by frame pointer, where nothing else is known of the frame. */
+bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs);
+
+/*
+ * CFI says nothing for the last frame of @out, in @wm (@res): frame pointers, else the thread's base, else
+ * the reason. STEP_CALLER, or STEP_OUTERMOST with @out->end set. *@scanned: the caller was searched for.
+ */
+enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
+			   const struct walk_map *wm, enum step_end res, struct uregs *regs,
+			   bool *scanned);
 
 #endif
