@@ -241,8 +241,9 @@ demo: deps-demo	## profile a container from the host, for real, in a minute (roo
 C_FILES = $(foreach d,common record symbolize report,$(wildcard $(d)/*.c))
 
 .PHONY: lint
-lint: check-layers check-size deps-lint	## warnings as errors, layers, sizes, cppcheck, clang-tidy, shellcheck
+lint: check-layers check-size deps-lint	## warnings as errors, layers, cycles, sizes, cppcheck, clang-tidy, shellcheck
 	$(Q)$(MAKE) --no-print-directory O=$(O)-lint WERROR=1 SAN= LTO= lint-build
+	$(Q)contrib/check-cycles $(O)-lint
 	$(Q)$(MAKE) --no-print-directory lint-cppcheck lint-tidy lint-shell
 
 .PHONY: lint-build
