@@ -237,11 +237,16 @@ demo: deps-demo	## profile a container from the host, for real, in a minute (roo
 	+$(build_demo)
 	$(Q)BUILD="$(abspath $(B))" contrib/demo
 
+.PHONY: picture
+picture: deps-demo	## make the picture in README.md again, from a demo (root, chromium, node)
+	+$(build_demo)
+	$(Q)BUILD="$(abspath $(B))" contrib/picture
+
 # ---- what a reviewer would say ----
 C_FILES = $(foreach d,common record symbolize report,$(wildcard $(d)/*.c))
 
 .PHONY: lint
-lint: check-layers check-size deps-lint	## warnings as errors, layers, cycles, sizes, cppcheck, clang-tidy, shellcheck
+lint: check-layers check-size check-prose deps-lint	## warnings as errors, layers, cycles, sizes, prose, cppcheck, clang-tidy, shellcheck
 	$(Q)$(MAKE) --no-print-directory O=$(O)-lint WERROR=1 SAN= LTO= lint-build
 	$(Q)contrib/check-cycles $(O)-lint
 	$(Q)$(MAKE) --no-print-directory lint-cppcheck lint-tidy lint-shell
@@ -266,7 +271,7 @@ lint-tidy:
 
 .PHONY: lint-shell
 lint-shell:
-	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/debian-root contrib/check-* tests/run tests/lib.sh .ci/run
+	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/debian-root contrib/picture contrib/check-* tests/run tests/lib.sh .ci/run
 
 .PHONY: check-layers
 check-layers:	## the include arrows of DESIGN.md hold
@@ -279,6 +284,10 @@ check-cycles: $(BINS)	## no files and no folders use each other in a cycle
 .PHONY: check-size
 check-size:	## no source file is too long
 	$(Q)contrib/check-size
+
+.PHONY: check-prose
+check-prose:	## pages are plain English, not too long, and their links lead somewhere
+	$(Q)contrib/check-prose
 
 # ---- install, clean, help ----
 bindir = $(DESTDIR)$(PREFIX)/bin

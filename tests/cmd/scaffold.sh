@@ -54,6 +54,43 @@ like "size: with a warning" "$(<"$T/check.err")" 'record/long.c: 801 lines'
 seq 1501 >"$tree/record/long.c"
 check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
 
+# prose WHAT MESSAGE FILE LINES: FILE of these lines is complained about, once, by its name and a line.
+prose() {
+	printf "$4" >"$tree/$3"
+	check_rc "prose: $1" 1 "$tree/contrib/check-prose" "$3"
+	like "prose: $1: named" "$(<"$T/check.err")" "^$3:$2"
+	is "prose: $1: once" "$(wc -l <"$T/check.err")" 1
+}
+wide=$(printf 'word %.0s' {1..20})
+prose "the subject comes first" '3: "Of": ' a.md 'A page.\n\nOf a stack, two words are kept.\n'
+prose "and within a paragraph" '2: "Of": ' a.md 'It is short. A line\nmore. Of two, one is kept.\n'
+prose "over the end of a line" '1: "is said": ' a.md 'That this is\nsaid is wrong.\n'
+prose "in a table" '1: "a side": ' a.md '| three a side | yes |\n'
+prose "not English" '1: "anew": ' a.md 'It is made anew.\n'
+prose "who has it" '1: "whose a": ' a.md 'It knows whose a sample is.\n'
+prose "a wide line" '1: 105 columns' a.md "$wide ends\\n"
+prose "in a manual page" '3: "has not": ' a.1 '.SH NAME\nabc\n.BR "what it has" " not" ,\n'
+prose "a link" " links to 'b.md', which does not exist" a.md 'See [b](b.md) and [a](a.md) and [x](https://example.org/x).\n'
+yes 'A short sentence.' | head -n 600 >"$tree/a.md"
+check_rc "prose: a long page" 1 "$tree/contrib/check-prose" a.md
+like "prose: a long page: named" "$(<"$T/check.err")" '^a.md: 10800 bytes, at most 10,240'
+cat >"$tree/a.md" <<END
+The word \`besides\` is code.
+
+    Of a stack, anew
+
+| $wide | $wide |
+
+\`\`\`
+moot $wide
+\`\`\`
+It has not been read, so nothing is known.
+END
+check "prose: code is left out, and tables may be wide" "$tree/contrib/check-prose" a.md
+printf '.SH NOTES\n.nf\nmoot %s\n.fi\nIt has not been read.\n' "$wide" >"$tree/a.1.in"
+check "prose: examples of manual pages may be" "$tree/contrib/check-prose" a.1.in
+check "prose: the pages of this tree" "$TOP/contrib/check-prose"
+
 # Every target that help names exists.
 targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 like "make help names check" "$targets" '^check$'

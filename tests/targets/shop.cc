@@ -1,5 +1,5 @@
-// What the demo profiles: a small server's kind of work, with names a reader can follow.
-// shop SECONDS
+// What the demo profiles: a small server's kind of work, with names a reader can follow. With "table" it has a quicker checksum.
+// shop SECONDS [table]
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,12 @@
 #include <string>
 #include <vector>
 
+// A function of its own under its own name, not a clone of it.
+#ifdef __clang__
 #define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
 
 struct Item {
 	std::string name;
@@ -19,16 +24,24 @@ struct Item {
 
 class Shop {
 	std::map<std::string, unsigned> stock;
+	std::vector<uint32_t> table;
 	uint64_t sum = 0;
 
-	NOINLINE static uint32_t checksum(const std::string &s)
+	static uint32_t eight_bits(uint32_t c)
+	{
+		for (int k = 0; k < 8; k++)
+			c = c & 1 ? (c >> 1) ^ 0xedb88320u : c >> 1;
+		return c;
+	}
+
+	NOINLINE uint32_t checksum(const std::string &s)
 	{
 		uint32_t c = ~0u;
 
 		for (char ch : s) {
-			c ^= static_cast<unsigned char>(ch);
-			for (int k = 0; k < 8; k++)
-				c = c & 1 ? (c >> 1) ^ 0xedb88320u : c >> 1;
+			uint32_t low = (c ^ static_cast<unsigned char>(ch)) & 0xff;
+
+			c = c >> 8 ^ (table.empty() ? eight_bits(low) : table[low]);
 		}
 		return ~c;
 	}
@@ -72,6 +85,12 @@ class Shop {
 	}
 
 public:
+	void use_table()
+	{
+		for (uint32_t i = 0; i < 256; i++)
+			table.push_back(eight_bits(i));
+	}
+
 	NOINLINE uint64_t serve(double seconds)
 	{
 		auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -86,5 +105,7 @@ int main(int argc, char **argv)
 {
 	Shop shop;
 
+	if (argc > 2 && !strcmp(argv[2], "table"))
+		shop.use_table();
 	return shop.serve(argc > 1 ? atof(argv[1]) : 1) == 42;
 }

@@ -1,0 +1,235 @@
+#!/bin/bash
+# What README.md, the manual pages and tests/README.md show works as shown: each command runs, on a container of this test, and
+# what README.md shows of a command's output has the words and columns that the output has. Numbers may differ.
+#
+#	SESSION=FILE tests/container/examples.sh	runs README's commands as they are, for their whole duration, and writes what they print
+#						to FILE, so that it can be put into README
+# beside others
+# timeout: 300
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/lib.sh"
+need_cmd jq
+ctr_need
+[ -x "$TARGETS/shop" ] || skip_all "$(why_not shop)"
+mkdir "$T/bin" "$T/readme" "$T/pages" "$T/elsewhere"
+
+# The container that the pages call "web", with a program without debug info, as most have.
+WEB=web$$
+[ -z "${SESSION-}" ] || WEB=web
+cp "$TARGETS/shop" "$T/server"
+strip -g "$T/server"
+ctr_rootfs "$T/root" "$T/server:/app/server"
+
+# web_start ARGS...: start it; what made it stays outside, as lxc's monitor does.
+web_start() {
+	ctr_start "lxc.payload.$WEB" "$T/root" /app/server 300 "$@" || return
+	echo "${CTR_UNSHARE[lxc.payload.$WEB]}" >"$CTR_V2/$CTR_CGROOT/cgroup.procs"
+	here["-p 4711"]="-p $CTR_PID"
+	ctr_computes
+}
+
+# sudo and ssh run what they are given, here.
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nexec "$@"\n' >"$T/bin/sudo"
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nshift\nexec "$@"\n' >"$T/bin/ssh"
+chmod +x "$T/bin"/*
+export PATH=$T/bin:$BUILD/bin:$PATH USER GITHUB_STEP_SUMMARY=$T/summary PAGER=cat
+USER=$(id -un)
+
+# What stands for something else in examples, and what it is here. Each has to be in one.
+declare -A here=(
+	["--container web"]="--container $WEB"
+	["container=web"]="container=$WEB"
+	["docker/3f2a..."]="$CTR_CGROOT/lxc.payload.$WEB"
+	["-- make"]="-- sh -c 'i=0; while [ \$i -lt 50000 ]; do i=\$((i + 1)); done'"
+	["'parse_*'"]="'*parse_order*'"
+	["parse_request"]="Shop::checksum"
+	["ns::Parser::next"]="Shop::checksum"
+	["/var/tmp/"]="$T/elsewhere/"
+	["time=20-30"]="time=0-30"
+)
+# Examples that begin like this are not run.
+declare -A cannot=(
+	["docker run "]="needs docker and an image with nsprof in it"
+)
+# Statuses other than 0 that are an answer.
+declare -A answers=(
+	["--fail-on "]="1 2"	# a regression, or too few samples
+	["nsprof doctor"]="1"	# not the whole host can be recorded from here
+)
+used=" "
+web_start || { fail "the container starts"; done_testing; }
+
+# use WORD: it was in an example.
+use() { [[ $used == *" <$1> "* ]] || used+="<$1> "; }
+
+# lacking COMMANDS: what is not installed of the programs that the words behind | and && name.
+lacking() {
+	local word
+	for word in $(sed -z 's/\\\n/ /g' <<<"$1" | sed -E "s/'[^']*'//g; s/ *(\||&&) */\n/g" | awk '{ print $1 == "sudo" ? $2 : $1 }'); do
+		command -v "$word" >/dev/null || { echo "$word"; return; }
+		[ "$word" != perf ] || have_perf || { echo "a perf that runs"; return; }
+	done
+}
+
+# Catches SIGUSR2: it would die of it before.
+catches() {
+	local mask
+	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+	((0x${mask:-0} & 1 << 11))
+}
+
+# adapted TEXT: what stands for something else is replaced, and recordings are short.
+adapted() {
+	local text=$1 word
+	for word in "${!here[@]}"; do
+		text=${text//"$word"/"${here[$word]}"}
+	done
+	text=$(sed 's/ \+# .*//' <<<"$text")
+	[ -n "${SESSION-}" ] || text=$(sed -E "s/--duration [0-9.]+/--duration $SHORT/" <<<"$text")
+	# One that goes on until a signal.
+	if [[ $text == *"nsprof record "* && $text != *--duration* && $text != *" -- "* ]]; then
+		text=$(sed -E "1s/( &)?\$/ --duration $SHORT\\1/" <<<"$text")
+	fi
+	sed -E '1s/ &$/ \&\npid=$!; wait_for "catches $pid" 10/' <<<"$text"
+	[[ $text != *" &"$'\n'* ]] || echo "wait \$pid"
+}
+
+# example WHERE TEXT: run it; its output is in $T/shown then.
+example() {
+	local name="$1: ${2//$'\n'/ }" key rc allowed=" 0 " missing
+	for key in "${!cannot[@]}"; do
+		[[ $2 != "$key"* ]] || { use "$key"; skip "$name" "${cannot[$key]}"; return; }
+	done
+	for key in "${!here[@]}"; do [[ $2 != *"$key"* ]] || use "$key"; done
+	for key in "${!answers[@]}"; do
+		[[ $2 != *"$key"* ]] || { use "$key"; allowed+="${answers[$key]} "; }
+	done
+	missing=$(lacking "$(sed 's/ # .*//' <<<"$2")")
+	[ -z "$missing" ] || { skip "$name" "needs $missing"; return; }
+	adapted "$2" >"$T/example"
+	(
+		set -o pipefail
+		. "$T/example"
+	) >"$T/shown" 2>&1 </dev/null
+	rc=$?
+	if [[ $allowed == *" $rc "* ]]; then
+		pass "$name"
+	else
+		fail "$name" "status $rc of:
+$(<"$T/example")
+$(head -c 4000 "$T/shown")"
+	fi
+}
+
+# shape: lines without what differs from run to run: numbers, ids, widths of columns, the name of the container.
+shape() {
+	sed -E "s/$WEB/web/g; s/\b[0-9a-f]{12}\b/ID/g; s/[-+]?[0-9][0-9,]*(\.[0-9]+)?/N/g; s/[[:space:]]+/ /g; s/^ //; s/ \$//"
+}
+
+# has_lines FILE: are the lines of stdin lines of FILE, too? "..." stands for any lines, and at the end of a line for its rest.
+has_lines() {
+	local line bad=0
+	shape <"$1" >"$T/shape"
+	while read -r line; do
+		[ "$line" != "..." ] || continue
+		awk -v want="$line" 'BEGIN { cut = sub(/[.][.][.]$/, "", want) } (cut ? substr($0, 1, length(want)) : $0) == want { found = 1 }
+			END { exit !found }' "$T/shape" || { echo "# not in the output: $line"; bad=1; }
+	done < <(shape)
+	[ $bad = 0 ] || sed 's/^/# | /' "$1"
+	return $bad
+}
+printf 'CPU%%  NAME\n12.3  %s\nwrote 5 MB\n' "$WEB" >"$T/shown"
+check "a shape: other numbers" has_lines "$T/shown" <<<$'CPU%   NAME\n...\n9.75   web'
+check "a shape: a line that is cut" has_lines "$T/shown" <<<$'CPU%   N...\nwrote...'
+check_rc "a shape: another column" 1 has_lines "$T/shown" <<<$'CPU%   LIMIT  NAME'
+check_rc "a shape: another word" 1 has_lines "$T/shown" <<<$'read 5 MB'
+
+# ---- README.md, from top to bottom: later commands use the files of earlier ones ----
+cd "$T/readme" || exit 2
+mkdir "$T/blocks"
+awk -v dir="$T/blocks" '
+/^    \$ / { file = sprintf("%s/%03d", dir, ++n); sub(/^    \$ /, ""); print >file; more = /\\$/; shown = 1; next }
+more { sub(/^    /, ""); print >file; more = /\\$/; next }
+/^    / && shown { sub(/^    /, ""); print >(file ".shown"); next }
+/^[^ ]/ { shown = 0 }' "$TOP/README.md"
+for block in "$T/blocks"/???; do
+	text=$(<"$block")
+	SHORT=0.5
+	[[ $text != *"container web"* ]] || SHORT=2
+	case $text in
+	*old1.data*)
+		for i in 1 2 3; do cp nsprof.data old$i.data; cp after.data new$i.data; done ;;
+	*" perf.data"*)
+		[ -e perf.data ] || nsprof export -q -o perf.data nsprof.data ;;
+	*-o\ after.data*)
+		# The change that is deployed.
+		ctr_stop "lxc.payload.$WEB"
+		web_start table || fail "the container starts again" ;;
+	esac
+	example README.md "$text"
+	[ -z "${SESSION-}" ] || { echo "\$ $text"; cat "$T/shown"; } >>"$SESSION"
+	[ ! -e "$block.shown" ] || check "README.md: ${text%%$'\n'*}: as shown" has_lines "$T/shown" <"$block.shown"
+done
+is "README.md: commands were found" "$(($(find "$T/blocks" -name '???' | wc -l) >= 20))" 1
+goals=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
+for goal in $(sed -nE 's/^    make( ([a-z-]+))?( .*)?$/\2/p' "$TOP/README.md"); do
+	like "README.md: make $goal is a target" "$goals" "^$goal\$"
+done
+
+# ---- its picture ----
+if command -v chromium >/dev/null && command -v node >/dev/null; then
+	check "contrib/picture makes a picture of a recording" "$TOP/contrib/picture" nsprof.data page.png
+	is "which is a PNG of 960 x 610" "$(od -A n -t x1 -j 1 -N 3 page.png)$(od -A n -t u1 -j 16 -N 8 page.png | tr -s ' ')" " 50 4e 47 0 0 3 192 0 0 2 98"
+	check "of at most 200 KB, as that in README.md" [ "$(($(stat -c %s page.png) < 200000))$(($(stat -c %s "$TOP/contrib/doc/page.png") < 200000))" = 11 ]
+else
+	skip "contrib/picture" "chromium or node is not installed"
+fi
+
+# ---- manual pages ----
+# inputs DIR: the files that they read.
+inputs() {
+	local f
+	mkdir "$1" && cd "$1" || exit 2
+	for f in nsprof.data nsprof.data.old before.data a1.data a2.data a3.data old.data; do cp "$T/readme/nsprof.data" $f; done
+	for f in after.data b1.data b2.data b3.data new.data; do cp "$T/readme/after.data" $f; done
+	cp "$T/readme/host.data" "$T/readme/perf.data" .
+}
+SHORT=0.5
+for page in "$TOP"/contrib/man/*.1.in; do
+	name=$(basename "$page" .in)
+	inputs "$T/pages/$name"
+	n=0
+	text=
+	while IFS= read -r line; do
+		text+=$line
+		# A line that ends so goes on with the next.
+		if [[ $line == *\\ || $line == *" &" ]]; then
+			text+=$'\n'
+			continue
+		fi
+		example "$name" "$text"
+		text=
+		n=$((n + 1))
+	done < <(awk '/^\.SH/ { on = /EXAMPLES/ } /^\.fi/ { on2 = 0 } on && on2 { print } /^\.nf/ { on2 = 1 }' "$page" |
+		sed 's/\\-/-/g; s/\\e/\\/g; s/\\\\/\\/g; s/\\(aq/'"'"'/g; s/\\&//g')
+	check "$name has examples" [ $n -gt 0 ]
+done
+
+# ---- tests/README.md: whole scripts ----
+mkdir -p "$T/tests/cmd" "$T/tests/container"
+ln -s "$TOP/tests/lib.sh" "$TOP/tests/env.sh" "$T/tests"
+ln -s "$TOP/tests/container/lib.sh" "$T/tests/container"
+awk -v dir="$T/tests" '/^```sh/ { getline; if (/^#!/) { file = dir (n++ ? "/container/" : "/cmd/") n ".sh" } }
+	/^```/ { file = "" } file { print >file }' "$TOP/tests/README.md"
+for script in "$T/tests/cmd/1.sh" "$T/tests/container/2.sh"; do
+	check "tests/README.md: ${script#"$T"/tests/}" env TMPDIR="$T" bash "$script"
+	unlike "tests/README.md: ${script#"$T"/tests/}: nothing fails" "$(<"$T/check.out")" '^not ok'
+done
+
+for key in "${!here[@]}" "${!cannot[@]}" "${!answers[@]}"; do
+	check "'$key' is in an example" grep -Fq -e "<$key>" <<<"$used"
+done
+ctr_stop "lxc.payload.$WEB"
+done_testing
