@@ -89,7 +89,6 @@ END
 check "prose: code is left out, and tables may be wide" "$tree/contrib/check-prose" a.md
 printf '.SH NOTES\n.nf\nmoot %s\n.fi\nIt has not been read.\n' "$wide" >"$tree/a.1.in"
 check "prose: examples of manual pages may be" "$tree/contrib/check-prose" a.1.in
-check "prose: the pages of this tree" "$TOP/contrib/check-prose"
 
 # Every target that help names exists.
 targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
