@@ -10,6 +10,7 @@
 #include "diff.h"
 #include "diff_fit.h"
 #include "diff_gate.h"
+#include "diff_inlines.h"
 #include "diff_options.h"
 #include "diff_page.h"
 #include "diff_tree.h"
@@ -141,11 +142,9 @@ static int load_inputs(struct diff_cmd *c)
 		c->damaged = c->damaged || info.damaged || info.interrupted;
 		folded[i] = info.folded;
 	}
-	for (size_t i = 0; i < c->nin && !err; i++) {
+	for (size_t i = 0; i < c->nin && !err; i++)
 		if (folded[i])
 			c->profiles[i] = folded_comms(c->profiles[i], c->profiles, c->nin);
-		c->in[i].profile = c->profiles[i];
-	}
 	free(folded);
 	return err;
 }
@@ -244,6 +243,9 @@ static int compare(struct diff_cmd *c, struct outfile *out)
 	size_t nwhy;
 	int status = EXIT_ERROR;
 
+	diff_inlines(c->profiles, c->nin, &notes);
+	for (size_t i = 0; i < c->nin; i++)
+		c->in[i].profile = c->profiles[i];
 	choose_weight(c);
 	nwhy = diff_fit(c->in, c->nin, &c->diff, &why, &notes);
 	for (char *line = why.s, *end; line && *line; line = end + 1) {

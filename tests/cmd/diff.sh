@@ -353,4 +353,27 @@ steps plain 10 0.6
 steps user 10 0.6 event_modifier u
 check_rc "a precise event" 0 diff plain precise
 check_rc "another part of the event" 3 diff user precise
+
+# One recording, read with the program's debug info and without: what is inlined is not new.
+if [ -x "$BUILD/tests/targets/shop" ] && command -v jq >/dev/null; then
+	inlined=$(printf '^F\t[^\t]*\t[^\t]*/shop\ti\t')
+	cp "$BUILD/tests/targets/shop" shop
+	"$NSPROF" record -q -e cpu-clock -F 999 -o shop.data -- ./shop 0.5
+	"$NSPROF" symbolize -q --format profile shop.data -o with.profile
+	like "it has inlined functions" "$(<with.profile)" "$inlined"
+	rm shop
+	"$NSPROF" symbolize -q --format profile shop.data -o without.profile
+	unlike "without its debug info: none" "$(<without.profile)" "$inlined"
+	changes() { diff -q --format json --percent-limit 0 "$@" | jq '[.functions[] | select(.self.change != 0 or .total.change != 0)] | length'; }
+	for pair in "without with" "with without" "with without -- with with"; do
+		# shellcheck disable=SC2086
+		is "inlined functions known on one side, $pair: no change" "$(changes $(sed -E 's/with(out)?/&.profile/g' <<<"$pair"))" 0
+	done
+	like "and it is said" "$(diff without.profile with.profile)" "^# inlined functions of '$PWD/shop' count for their callers: its debug info was gone for some of the recordings$"
+	# A build without inlining has them as functions.
+	sed 's/\tcaptured\t/\tsymtab\t/' without.profile >built.profile
+	check "where both had debug info they are compared" [ "$(changes built.profile with.profile)" -gt 0 ]
+else
+	skip "inlined functions known on one side" "needs jq, and g++ for its program"
+fi
 done_testing
