@@ -38,7 +38,7 @@ B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
 srcs = $(wildcard $(1)/*.c)
 objs = $(patsubst %.c,$(B)/%.o,$(1))
-mains := common/nsprof.c record/cmd_record.c record/cmd_ps.c record/cmd_import.c record/cmd_doctor.c symbolize/cmd_symbolize.c symbolize/cmd_script.c symbolize/cmd_export.c symbolize/cmd_annotate.c report/cmd_report.c report/cmd_info.c report/cmd_diff.c
+mains := common/cli/nsprof.c record/run/cmd_record.c record/ps/cmd_ps.c record/import/cmd_import.c record/doctor/cmd_doctor.c symbolize/cmd/cmd_symbolize.c symbolize/cmd/cmd_script.c symbolize/cmd/cmd_export.c symbolize/cmd/cmd_annotate.c report/cmd/cmd_report.c report/info/cmd_info.c report/cmd/cmd_diff.c
 
 COMMON_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,common)))
 RECORD_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,record)))
@@ -94,7 +94,7 @@ $(B)/%.o: %.c | deps
 
 # The version is compiled in; scripts and style of the flame graphs are taken in by the assembler.
 $(B)/common/nsprof.o: Makefile
-$(B)/report/svg.o: report/flame.js
+$(B)/report/svg.o: report/pictures/flame.js
 $(B)/report/html.o: $(wildcard report/page*)
 
 $(B)/lib%.a:
@@ -175,7 +175,7 @@ $(B)/tests/unit/test_%: tests/unit/test_%.c $(B)/libcommon.a $$(if $$(filter com
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -MF $@.d -I$(call room,$@) -o $@ $< $(filter-out %/libcommon.a,$(filter %.a,$^)) $(B)/libcommon.a $(LDFLAGS) -lcmocka $(LIBS_$(call room,$@))
 
-$(B)/tests/unit/test_symbolize_disasm $(B)/tests/unit/test_symbolize_listing: LIBS_symbolize := $(LIBS_annotate)
+$(B)/tests/unit/test_disasm $(B)/tests/unit/test_listing: LIBS_symbolize := $(LIBS_annotate)
 
 # The programs that tests profile add themselves to this target, by the compilers found at the time.
 .PHONY: test-targets
@@ -220,7 +220,7 @@ check-distros: deps-distros	## make demo and make check in fresh Debian 13 and s
 .PHONY: check-names
 check-names: deps-check deps-names	## names and inlined frames at 10,000 addresses of each large binary, against addr2line and its likes (2 min; root)
 	+$(build_targets)
-	$(Q)ORACLE_N=10000 tests/run --build $(B) tests/cmd/names.sh
+	$(Q)ORACLE_N=10000 tests/run --build $(B) tests/cmd/symbolize/names.sh
 
 .PHONY: check-unit
 check-unit: deps-unit	## only the unit tests

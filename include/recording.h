@@ -93,7 +93,7 @@ enum rec_ledger_flag {
 	REC_L_EXACT = 4,	/* ev_ledger.exact */
 };
 
-/* TALLY and COUNTS are tables (common/rec_table.c); later versions may append columns. */
+/* TALLY and COUNTS are tables (common/recording/rec_table.c); later versions may append columns. */
 #define REC_TALLY_COLS 10u	/* struct ev_tally, in its order */
 #define REC_COUNTS_COLS 8u	/* struct ev_counts, in its order */
 #define REC_TABLE_ROWS 65536u	/* of one block; a writer's limit */
@@ -116,9 +116,9 @@ static_assert(sizeof(struct rec_trailer) == 16, "on-disk size");
 enum rec_col {
 	/* Never depend on another block. */
 	REC_COL_ORDER,		/* run lengths: samples, events, samples, ... */
-	REC_COL_EVENTS,		/* side-band events, see common/event_codec.c */
+	REC_COL_EVENTS,		/* side-band events, see common/recording/event_codec.c */
 	/* Depends on all STREAM blocks since the last KEY block. */
-	REC_COL_SAMPLES,	/* in memory: the symbols of common/nibble_codec.h */
+	REC_COL_SAMPLES,	/* in memory: the symbols of common/samples/nibble_codec.h */
 	REC_COL_NR,
 };
 

@@ -26,7 +26,7 @@ struct stack_words {
 	uint64_t val[STACK_WORDS_MAX];	/* never 0 */
 };
 
-struct shadow_thread;	/* common/shadow.h: last known words of one thread, by address */
+struct shadow_thread;	/* common/samples/shadow.h: last known words of one thread, by address */
 
 /* One sample's stack as the decoder restored it. Valid until the next event. */
 struct stack_view {

@@ -35,7 +35,7 @@ ctr_need() {
 	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
 	why=$(unshare -m -p -u -i -n --fork true 2>&1) || { ctr_cannot "make namespaces here: $why"; }
 	ctr_place
-	# perf_event comes down from the root of cgroup v2 with the first controller that is enabled there (record/cgroup_perf.h).
+	# perf_event comes down from the root of cgroup v2 with the first controller that is enabled there (record/events/cgroup_perf.h).
 	[ -n "$(cat "$CTR_V2/cgroup.subtree_control")" ] || ctr_cpu_root || :
 }
 

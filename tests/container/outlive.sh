@@ -6,8 +6,8 @@
 #   gone before symbolizing                                 gone.sh, runc.sh, runtimes/*.sh; here: without build-id, before the end
 #   map written at exit, on tmpfs, stale, shared, of another user, chroot, pid and user namespaces   maps.sh, runtimes.sh, jit.sh
 #   same path in two containers and on the host             samepath.sh
-#   replaced, deleted, in a memfd; JIT code in a memfd      here, hostile.sh, tests/cmd/perfmap.sh
-#   no build-id, its debug info, its inlines                here, gone.sh, tests/cmd/stacks.sh (Go)
+#   replaced, deleted, in a memfd; JIT code in a memfd      here, hostile.sh, tests/cmd/symbolize/perfmap.sh
+#   no build-id, its debug info, its inlines                here, gone.sh, tests/cmd/symbolize/stacks.sh (Go)
 #   another machine, unprivileged; the pid is another's     here
 #   500 processes of at most 0.2 s                          here, storm.sh
 #   restarted during the recording                          restart.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Files that are cut or damaged: never a signal, never status 0, and a word about what is missing. What is whole is shown. nsprof
 # does it with its own recordings and with perf's.
-# Not beside other recorders, which perf does not always survive (tests/cmd/import.sh).
+# Not beside other recorders, which perf does not always survive (tests/cmd/import/import.sh).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 
@@ -40,7 +40,7 @@ for f in "${files[@]}"; do
 		refused "$what" report -i short
 		refused "$what" script -i short
 	done
-	# Of a recording so short all samples may be in one block (tests/unit/test_common_recdamage.c has longer ones).
+	# Of a recording so short all samples may be in one block (tests/unit/common/recording/test_recdamage.c has longer ones).
 	[ $f = own.data ] || like "$f, 75 % of it: what is whole is shown" "$("$NSPROF" symbolize short 2>/dev/null)" "app_leaf "
 done
 

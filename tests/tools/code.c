@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "code_pack.h"
-#include "hash.h"
-#include "log.h"
-#include "rec_reader.h"
-#include "xalloc.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "code/code_pack.h"
+#include "recording/rec_reader.h"
 
 static int on_dso(void *ctx, const struct ev_dso *ev)
 {

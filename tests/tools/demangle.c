@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "demangle.h"
+#include "symbols/demangle.h"
 
 int main(void)
 {

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "log.h"
-#include "rec_reader.h"
-#include "util.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "recording/rec_reader.h"
 
 #define U PRIu64
 

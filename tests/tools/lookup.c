@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "debugfile.h"
-#include "elf_file.h"
-#include "inlines.h"
-#include "log.h"
-#include "module.h"
-#include "module_symbols.h"
-#include "nsopen.h"
+#include "base/log.h"
+#include "debuginfo/inlines.h"
+#include "elf/debugfile.h"
+#include "elf/elf_file.h"
+#include "host/nsopen.h"
+#include "modules/module.h"
+#include "modules/module_symbols.h"
 
 #define FRAMES_MAX 128
 

@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ahead.h"
-#include "cache.h"
-#include "elf_file.h"
-#include "inlines.h"
-#include "location.h"
-#include "log.h"
-#include "module.h"
-#include "module_symbols.h"
-#include "pages.h"
-#include "xalloc.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "debuginfo/inlines.h"
+#include "elf/elf_file.h"
+#include "host/pages.h"
+#include "modules/module.h"
+#include "modules/module_symbols.h"
+#include "naming/ahead.h"
+#include "support/cache.h"
+#include "support/location.h"
 
 #define INLINES_MAX 128
 

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hash.h"
-#include "log.h"
-#include "rec_reader.h"
-#include "rec_writer.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
 #include "recording.h"
-#include "util.h"
-#include "xalloc.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
 
 struct page {
 	bool seen[512];

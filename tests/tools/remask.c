@@ -11,14 +11,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hash.h"
-#include "log.h"
-#include "maskset.h"
-#include "rec_reader.h"
-#include "rec_writer.h"
-#include "threads.h"
-#include "util.h"
-#include "xalloc.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "mask/maskset.h"
+#include "procs/threads.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
 
 struct image {
 	struct range *exec;	/* unsorted, may overlap: exec_sorted() makes the mask set */

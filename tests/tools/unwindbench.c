@@ -12,13 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "live.h"
-#include "log.h"
-#include "module.h"
-#include "rec_reader.h"
-#include "replay.h"
-#include "unwind.h"
-#include "xalloc.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "modules/module.h"
+#include "recording/rec_reader.h"
+#include "replay/replay.h"
+#include "support/live.h"
+#include "unwind/unwind.h"
 
 #define FRAMES_MAX 1024
 #define DEEP 30

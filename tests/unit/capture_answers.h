@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cfi.h"
+#include "base/strbuf.h"
+#include "cfi/cfi.h"
 #include "cfi_equal.h"
-#include "elf_file.h"
-#include "strbuf.h"
+#include "elf/elf_file.h"
 #include "random.h"
 #include "toolrun.h"
 
@@ -99,7 +99,7 @@ static inline void compare_rows(struct cfi *a, struct cfi *b, uint64_t pc, uint6
 	struct cfi_row ra, rb;
 	int ea = cfi_find(a, pc, &fa), eb = cfi_find(b, pc, &fb);
 
-	/* What the file says nothing of was read off the code (test_common_code_rows.c). */
+	/* What the file says nothing of was read off the code (test_code_rows.c). */
 	if (ea || (eb && !wanted))
 		return;
 	assert_int_equal(ea, eb);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cfi.h"
+#include "cfi/cfi.h"
 
 static inline bool cfi_rules_equal(const struct cfi_rule *a, const struct cfi_rule *b)
 {

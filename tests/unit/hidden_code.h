@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "elf_file.h"
+#include "elf/elf_file.h"
 #include "toolrun.h"
 
 static const char hidden_s[] =

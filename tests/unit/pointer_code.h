@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "elf_file.h"
+#include "elf/elf_file.h"
 #include "toolrun.h"
 
 static const char pointer_s[] =

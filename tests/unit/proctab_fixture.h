@@ -23,11 +23,11 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "proc.h"
-#include "proctab.h"
-#include "rec_reader.h"
-#include "rec_writer.h"
+#include "host/clock.h"
+#include "procs/proc.h"
+#include "procs/proctab.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
 
 /* No process has these pids: PID_MAX_LIMIT is 4,194,304. */
 #define GONE 5000000u

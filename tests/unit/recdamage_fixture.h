@@ -18,13 +18,13 @@
 
 #include <cmocka.h>
 
-#include "crc32c.h"
+#include "base/util.h"
+#include "bytes/crc32c.h"
 #include "event.h"
-#include "rec_reader.h"
-#include "rec_writer.h"
 #include "recgen.h"
 #include "recording.h"
-#include "util.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
 
 struct image {		/* a recording in memory */
 	uint8_t *b;

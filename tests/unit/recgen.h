@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "event.h"
-#include "hash.h"
 #include "random.h"
-#include "rec_writer.h"
+#include "recording/rec_writer.h"
 #include "stackcopy.h"
 
 #define GEN_STACK_WORDS 3000u

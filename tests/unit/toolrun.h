@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf_file.h"
-#include "strbuf.h"
+#include "base/strbuf.h"
+#include "elf/elf_file.h"
 
 static char tool_dir[64];
 

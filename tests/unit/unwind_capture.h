@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "unwind_stack.h"
 #include "unwind_target.h"
-#include "util.h"
 
 #define COPY_MAX (64 << 10)
 

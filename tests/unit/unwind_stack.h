@@ -13,9 +13,9 @@
 #include <stdbool.h>
 
 #include "addr.h"
-#include "addrspace.h"
-#include "module.h"
-#include "unwind.h"
+#include "modules/addrspace.h"
+#include "modules/module.h"
+#include "unwind/unwind.h"
 
 #define FRAMES_MAX 512
 

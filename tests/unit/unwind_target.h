@@ -14,13 +14,13 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#include "../../common/shadow.h"
-#include "addrspace.h"
-#include "elf_file.h"
+#include "../../common/samples/shadow.h"
+#include "base/xalloc.h"
+#include "elf/elf_file.h"
 #include "event.h"
-#include "module.h"
-#include "unwind.h"
-#include "xalloc.h"
+#include "modules/addrspace.h"
+#include "modules/module.h"
+#include "unwind/unwind.h"
 
 #define TARGET_MODULES 64
 

@@ -1,0 +1,182 @@
+/*
+ * Messages for people. A message is composed first and leaves in one write(2), so that lines of
+ * several threads and programs on one terminal never mix.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than any message we write; a hostile name inside one is cut here. */
+#define MESSAGE_MAX 4096
+
+static const char *log_prog = "nsprof";
+static atomic_int log_level;
+static log_taker log_to;	/* NULL = stderr */
+static void *log_ctx;	/* for it */
+
+/*
+ * Started with one of the first three closed, we would get it for the next file opened, and write
+ * messages or data into that. Only for reading, so that output which nobody takes is an error.
+ */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+void log_init(const char *prog)
+{
+	log_prog = prog;
+	fill_standard_fds();
+}
+
+void log_init_for(const char *argv0, const char *prog)
+{
+	/* No file of ours has a blank in its name, so nothing but sibling_exec_as() calls a program so. */
+	log_init(argv0 && !strncmp(argv0, "nsprof ", strlen("nsprof ")) ? argv0 : prog);
+}
+
+const char *log_name(void)
+{
+	return log_prog;
+}
+
+void log_set_verbosity(int verbosity)
+{
+	atomic_store(&log_level, verbosity);
+}
+
+int log_verbosity(void)
+{
+	return atomic_load(&log_level);
+}
+
+void log_redirect(log_taker to, void *ctx)
+{
+	log_to = to;
+	log_ctx = ctx;
+}
+
+/*
+ * Names of files, threads and containers reach messages as they are; whoever chose them must not get
+ * to move the cursor of the reader's terminal.
+ */
+static void disarm(char *s, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			s[i] = '?';
+	}
+}
+
+static void write_all(const char *s, size_t len)
+{
+	/* A loop only because write(2) may be interrupted or stderr may be a full pipe. */
+	while (len) {
+		ssize_t n = write(STDERR_FILENO, s, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		s += n;
+		len -= (size_t)n;
+	}
+}
+
+/* @severity NULL: neither that nor the program's name. */
+static void __attribute__((format(printf, 2, 0)))
+emit(const char *severity, const char *fmt, va_list ap)
+{
+	char buf[MESSAGE_MAX];
+	int saved = errno;
+	size_t len, room;
+	int n;
+
+	n = log_to ? 0 : severity ? snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity) : snprintf(buf, sizeof(buf), "  ");
+	len = n < 0 ? 0 : (size_t)n;
+	if (len > sizeof(buf) / 2)
+		len = sizeof(buf) / 2;
+	/* One byte is kept back for the newline. */
+	room = sizeof(buf) - 1 - len;
+	n = vsnprintf(buf + len, room, fmt, ap);
+	if (n > 0 && (size_t)n >= room) {
+		len += room - 1;
+		memcpy(buf + len - 3, "...", 3);
+	} else if (n > 0) {
+		len += (size_t)n;
+	}
+	disarm(buf, len);
+	buf[len++] = '\n';
+	if (log_to)
+		log_to(log_ctx, buf, len);
+	else
+		write_all(buf, len);
+	errno = saved;
+}
+
+void pr_err(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	emit("error: ", fmt, ap);
+	va_end(ap);
+}
+
+void pr_detail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	emit(NULL, fmt, ap);
+	va_end(ap);
+}
+
+void pr_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (log_verbosity() < 0)
+		return;
+	va_start(ap, fmt);
+	emit("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void pr_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (log_verbosity() < 0)
+		return;
+	va_start(ap, fmt);
+	emit("", fmt, ap);
+	va_end(ap);
+}
+
+void pr_verbose(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (log_verbosity() < 1)
+		return;
+	va_start(ap, fmt);
+	emit("", fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,13 @@
+/* Messages into memory. Apart from log.c, which has to work when there is no more memory. */
+#include "base/log.h"
+#include "base/strbuf.h"
+
+static void add_line(void *to, const char *line, size_t len)
+{
+	strbuf_add(to, line, len);
+}
+
+void log_divert(struct strbuf *to)
+{
+	log_redirect(to ? add_line : NULL, to);
+}

@@ -1,0 +1,229 @@
+/*
+ * Where results go. A regular file is replaced in one step at the end, so that whoever reads it meanwhile,
+ * and whoever had a good one there before a failure, sees the old one whole.
+ */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "base/write_behind.h"
+#include "base/xalloc.h"
+
+struct outfile {
+	FILE *f;
+	FILE *text;	/* before it, or NULL; borrowed from behind */
+	struct write_behind *behind;	/* owned, or NULL */
+	char *name;	/* as the user gave it, for messages */
+	char *path;	/* where the file goes, symbolic links resolved; NULL when written in place */
+	char *tmp;	/* being written; NULL when written in place */
+};
+
+int outfile_descriptor(const char *path)
+{
+	static const char *const std[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(std); i++)
+		if (!strcmp(path, std[i]))
+			return (int)i;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		size_t len = strlen(folders[i]), digits;
+
+		if (strncmp(path, folders[i], len))
+			continue;
+		digits = strspn(path + len, "0123456789");
+		return digits && digits < 8 && !path[len + digits] ? atoi(path + len) : -1;
+	}
+	return -1;
+}
+
+bool outfile_is_terminal(const char *path)
+{
+	struct stat st;
+	bool is;
+	int fd;
+
+	if (!path || !strcmp(path, "-"))
+		return isatty(STDOUT_FILENO);
+	fd = outfile_descriptor(path);
+	if (fd >= 0)
+		return isatty(fd);
+	if (stat(path, &st) || !S_ISCHR(st.st_mode))
+		return false;
+	fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	is = fd >= 0 && isatty(fd);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+bool outfile_check_terminal(const char *path, const char *option, const char *what)
+{
+	if (!outfile_is_terminal(path))
+		return true;
+	pr_err("%s writes %s, which a terminal cannot show: write it to a file with -o FILE, or pipe it to a program", option, what);
+	return false;
+}
+
+/* Devices and pipes cannot be replaced, and nothing in /proc. A file in /dev/shm is one like others. */
+static bool write_in_place(const char *path, const struct stat *st)
+{
+	return !S_ISREG(st->st_mode) || !strncmp(path, "/proc/", 6);
+}
+
+/* A new file beside @path. The pid keeps processes apart, the number leftovers of killed ones. */
+static int open_beside(const char *path, char **tmp)
+{
+	int n, fd;
+
+	for (n = 0; n < 100; n++) {
+		*tmp = xasprintf("%s.%d-%d.tmp", path, (int)getpid(), n);
+		fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+		free(*tmp);
+		*tmp = NULL;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* An owned fd and o->path, o->tmp as they apply, or a negative errno. */
+static int open_target(struct outfile *o)
+{
+	struct stat st;
+	char *real;
+	int fd = outfile_descriptor(o->name);
+
+	/* Whoever opened it goes on writing there: behind what we write, as behind what was written before. */
+	if (fd >= 0) {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return fd < 0 ? -errno : fd;
+	}
+	if (stat(o->name, &st) < 0) {
+		/* An empty name would get a file beside it, but never one of its own. */
+		if (errno != ENOENT || !*o->name)
+			return -errno;
+		o->path = xstrdup(o->name);
+		return open_beside(o->path, &o->tmp);
+	}
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (write_in_place(o->name, &st)) {
+		fd = open(o->name, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	/* A file that is write-protected is not to be replaced just because its folder allows it. */
+	if (access(o->name, W_OK) < 0)
+		return -errno;
+	real = realpath(o->name, NULL);
+	if (!real)
+		return -errno;
+	o->path = real;
+	fd = open_beside(o->path, &o->tmp);
+	/* Keep the mode of the file that goes; without the right to do so the default serves. */
+	if (fd >= 0 && fchmod(fd, st.st_mode & 0777) < 0)
+		pr_verbose("cannot keep the mode of '%s': %s", o->name, strerror(errno));
+	return fd;
+}
+
+static void release(struct outfile *o)
+{
+	free(o->name);
+	free(o->path);
+	free(o->tmp);
+	free(o);
+}
+
+struct outfile *outfile_open(const char *path)
+{
+	struct outfile *o = xcalloc(1, sizeof(*o));
+	int fd;
+
+	if (!path || !strcmp(path, "-")) {
+		o->f = stdout;
+		o->name = xstrdup("standard output");
+		return o;
+	}
+	o->name = xstrdup(path);
+	fd = open_target(o);
+	if (fd >= 0) {
+		o->f = fdopen(fd, "w");
+		if (o->f)
+			return o;
+		fd = -errno;
+	}
+	pr_err("cannot write '%s': %s", path, strerror(-fd));
+	release(o);
+	return NULL;
+}
+
+FILE *outfile_stream(struct outfile *o)
+{
+	return o->f;
+}
+
+FILE *outfile_text(struct outfile *o)
+{
+	int fd = fileno(o->f);
+	struct stat st;
+
+	/* What goes to a terminal is read as it comes. */
+	if (!o->text && !isatty(fd) && !fstat(fd, &st)) {
+		fflush(o->f);
+		/* Of the devices hardly one copies what it gets, which is what takes time. */
+		o->behind = write_behind_new(fd, !S_ISCHR(st.st_mode), &o->text);
+	}
+	return o->text ? o->text : o->f;
+}
+
+/* stdout stays open: stdio flushes it again at exit, and others may still print. */
+static int finish_stream(struct outfile *o)
+{
+	/* The errno of an earlier failure is gone, but the flush below normally meets it again. */
+	int err = ferror(o->f) ? -EIO : 0, behind = o->behind ? write_behind_end(o->behind) : 0;
+
+	if (fflush(o->f))
+		err = -errno;
+	if (behind)
+		err = behind;
+	if (o->f != stdout && fclose(o->f) && !err)
+		err = -errno;
+	return err;
+}
+
+int outfile_close(struct outfile *o)
+{
+	int err = finish_stream(o);
+
+	if (!err && o->tmp && rename(o->tmp, o->path) < 0)
+		err = -errno;
+	if (err) {
+		if (o->tmp)
+			unlink(o->tmp);
+		pr_err("cannot write '%s': %s", o->name, strerror(-err));
+	}
+	release(o);
+	return err;
+}
+
+void outfile_abort(struct outfile *o)
+{
+	if (o->behind)
+		write_behind_end(o->behind);
+	if (o->f != stdout)
+		fclose(o->f);
+	if (o->tmp)
+		unlink(o->tmp);
+	release(o);
+}

@@ -1,0 +1,22 @@
+#include "base/signals.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+static struct sigaction child_before, size_before;
+static bool known;
+
+void signals_init(void)
+{
+	const struct sigaction dfl = { .sa_handler = SIG_DFL }, ign = { .sa_handler = SIG_IGN };
+
+	known = !sigaction(SIGCHLD, &dfl, &child_before) && !sigaction(SIGXFSZ, &ign, &size_before);
+}
+
+void signals_restore(void)
+{
+	if (!known)
+		return;
+	sigaction(SIGCHLD, &child_before, NULL);
+	sigaction(SIGXFSZ, &size_before, NULL);
+}

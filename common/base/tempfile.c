@@ -1,0 +1,54 @@
+#include "base/tempfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+
+int tempfile_open(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd, err;
+	char *path;
+
+	if (!dir || !*dir)
+		dir = "/tmp";
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		/* Not every file system has O_TMPFILE. */
+		path = xasprintf("%s/nsprof-XXXXXX", dir);
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+		free(path);
+	}
+	if (fd >= 0)
+		return fd;
+	err = errno;
+	pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room", dir, strerror(err));
+	return -err;
+}
+
+int tempfile_write(int fd, const void *buf, size_t n)
+{
+	const char *from = buf;
+
+	while (n) {
+		ssize_t w = write(fd, from, n);
+		const int err = errno;
+
+		if (w < 0 && err == EINTR)
+			continue;
+		if (w < 0) {
+			pr_err("cannot write to a temporary file: %s; set TMPDIR to a place with room", strerror(err));
+			return -err;
+		}
+		from += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * Writing beside formatting (write_behind.h). Half of the time of much output is the kernel's, which copies it: that needs
+ * a CPU, but not the one that makes the text.
+ */
+#include "base/write_behind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cpus.h"
+#include "base/util.h"
+#include "base/write_all.h"
+#include "base/xalloc.h"
+
+/*
+ * Written at once, and at a multiple of this if the file was empty: pages of the file system are not begun twice, which
+ * takes half as long again.
+ */
+#define PIECE (1u << 20)
+#define PIECES 4u
+/* The same while the caller writes: short texts need fewer pages so, and these are still in the CPU's cache when they are copied. */
+#define FIRST (256u << 10)
+
+/* Up to this much the caller writes: what a thread saves of less is not more than it costs to start. */
+#define BESIDE_BYTES (16u << 20)
+
+#define PAGE 4096u
+
+struct write_behind {
+	FILE *stream;		/* owned */
+	int fd;			/* borrowed */
+	bool beside, started;
+	bool claims;		/* see claim() */
+	char *pieces;		/* owned; PIECES of them */
+	char *now;		/* the one that is being filled */
+	size_t len;		/* of it */
+	uint64_t written;	/* bytes, before there is a thread */
+	pthread_t tid;
+	pthread_mutex_t lock;	/* for what follows, once there is a thread */
+	pthread_cond_t change;
+	size_t lens[PIECES];	/* of those that are to be written */
+	unsigned int made, done;	/* they differ by PIECES at most */
+	bool stop, full;	/* full: the caller waits for room */
+	int err;		/* negative errno of the first write that failed */
+};
+
+static char *piece(struct write_behind *wb, unsigned int n)
+{
+	return wb->pieces + (size_t)(n % PIECES) * PIECE;
+}
+
+/*
+ * Has the file system find the blocks of a whole piece before it is written. Of pages without blocks ext4 takes note one by
+ * one, which is a third of the time of the write (ext4_da_get_block_prep(), fs/ext4/inode.c). It is not done elsewhere, where it
+ * was not measured and may cost: a call to a server, or text that is not compressed. What the file may not have, the write says.
+ * Of who is killed before the write, or whose write fails, a piece at most stays claimed behind the end of the file.
+ */
+static void claim(struct write_behind *wb, size_t len)
+{
+	off_t at = wb->claims && len % FIRST == 0 ? lseek(wb->fd, 0, SEEK_CUR) : -1;
+
+	if (at >= 0 && fallocate(wb->fd, FALLOC_FL_KEEP_SIZE, at, (off_t)len))
+		wb->claims = false;
+}
+
+/* At the end of a file that is appended to there is no telling where that will be. */
+static bool may_claim(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct statfs fs;
+
+	return flags >= 0 && !(flags & O_APPEND) && !fstatfs(fd, &fs) && fs.f_type == EXT4_SUPER_MAGIC;
+}
+
+static int write_piece(struct write_behind *wb, const char *text, size_t len)
+{
+	claim(wb, len);
+	return write_all(wb->fd, text, len);
+}
+
+/* The next piece, with the lock held, which is let go meanwhile. */
+static void write_next(struct write_behind *wb)
+{
+	unsigned int n = wb->done;
+	int err = wb->err;
+
+	pthread_mutex_unlock(&wb->lock);
+	if (!err)
+		err = write_piece(wb, piece(wb, n), wb->lens[n % PIECES]);
+	pthread_mutex_lock(&wb->lock);
+	wb->err = err;
+	wb->done++;
+	/* Not for each one: to wake a thread takes a tenth of the time of a write. */
+	if (wb->full && wb->made - wb->done <= PIECES / 2)
+		pthread_cond_signal(&wb->change);
+}
+
+static void *writer(void *arg)
+{
+	struct write_behind *wb = arg;
+
+	pthread_mutex_lock(&wb->lock);
+	for (;;) {
+		if (wb->done != wb->made)
+			write_next(wb);
+		else if (wb->stop)
+			break;
+		else
+			pthread_cond_wait(&wb->change, &wb->lock);
+	}
+	pthread_mutex_unlock(&wb->lock);
+	return NULL;
+}
+
+/* Signals are for the caller's threads, but for those of a write. Without threads it goes on as it did. */
+static void start(struct write_behind *wb)
+{
+	sigset_t all, old;
+
+	wb->beside = false;
+	if (cpus_usable() < 2)
+		return;
+	sigfillset(&all);
+	sigdelset(&all, SIGPIPE);
+	sigdelset(&all, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	wb->started = !pthread_create(&wb->tid, NULL, writer, wb);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static int write_here(struct write_behind *wb)
+{
+	if (!wb->err)
+		wb->err = write_piece(wb, wb->now, wb->len);
+	wb->written += wb->len;
+	if (wb->beside && wb->written >= BESIDE_BYTES)
+		start(wb);
+	return wb->err;
+}
+
+/* There is room for another piece when it returns. */
+static int hand_over(struct write_behind *wb)
+{
+	int err;
+
+	pthread_mutex_lock(&wb->lock);
+	wb->lens[wb->made % PIECES] = wb->len;
+	/* Else the thread is at work, and looks again. */
+	if (wb->made++ == wb->done)
+		pthread_cond_signal(&wb->change);
+	wb->full = wb->made - wb->done == PIECES;
+	while (wb->full && wb->made - wb->done > PIECES / 2)
+		pthread_cond_wait(&wb->change, &wb->lock);
+	wb->full = false;
+	wb->now = piece(wb, wb->made);
+	err = wb->err;
+	pthread_mutex_unlock(&wb->lock);
+	return err;
+}
+
+static int flush(struct write_behind *wb)
+{
+	int err = wb->started ? hand_over(wb) : write_here(wb);
+
+	wb->len = 0;
+	return err;
+}
+
+/* What the stream does with its text: as write(2), but that 0 is an error. */
+static ssize_t add(void *cookie, const char *text, size_t len)
+{
+	struct write_behind *wb = cookie;
+	size_t at = 0;
+
+	while (at < len) {
+		const size_t room = wb->started ? PIECE : FIRST, n = MIN(len - at, room - wb->len);
+		int err = 0;
+
+		memcpy(wb->now + wb->len, text + at, n);
+		wb->len += n;
+		at += n;
+		if (wb->len == room)
+			err = flush(wb);
+		if (err) {
+			errno = -err;
+			return 0;
+		}
+	}
+	return (ssize_t)len;
+}
+
+struct write_behind *write_behind_new(int fd, bool beside, FILE **stream)
+{
+	struct write_behind *wb = xcalloc(1, sizeof(*wb));
+	void *pieces = NULL;
+
+	wb->stream = fopencookie(wb, "w", (cookie_io_functions_t){ .write = add });
+	/* No page of it is there before it is filled. */
+	if (!wb->stream || posix_memalign(&pieces, PAGE, (size_t)PIECES * PIECE)) {
+		if (wb->stream)
+			fclose(wb->stream);
+		free(wb);
+		return NULL;
+	}
+	wb->fd = fd;
+	wb->beside = beside;
+	wb->claims = may_claim(fd);
+	wb->pieces = wb->now = pieces;
+	pthread_mutex_init(&wb->lock, NULL);
+	pthread_cond_init(&wb->change, NULL);
+	*stream = wb->stream;
+	return wb;
+}
+
+int write_behind_end(struct write_behind *wb)
+{
+	int err = fclose(wb->stream) ? -errno : 0;
+
+	if (wb->len)
+		flush(wb);
+	if (wb->started) {
+		pthread_mutex_lock(&wb->lock);
+		wb->stop = true;
+		pthread_cond_signal(&wb->change);
+		pthread_mutex_unlock(&wb->lock);
+		pthread_join(wb->tid, NULL);
+	}
+	/* The stream may have failed before, of which fclose(3) says nothing. */
+	if (wb->err)
+		err = wb->err;
+	pthread_mutex_destroy(&wb->lock);
+	pthread_cond_destroy(&wb->change);
+	free(wb->pieces);
+	free(wb);
+	return err;
+}

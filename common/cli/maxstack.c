@@ -1,0 +1,23 @@
+/* The argument of --max-stack (maxstack.h). */
+#include "cli/maxstack.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+int maxstack_parse(void *dst, const char *arg)
+{
+	char *end;
+	unsigned long long n = strtoull(arg, &end, 10);
+
+	/* What is too large for it is more than the limit, too. */
+	if (!isdigit((unsigned char)*arg) || *end || !n || n > MAXSTACK_LIMIT) {
+		pr_err("--max-stack takes 1 to %u frames, not '%s'", MAXSTACK_LIMIT, arg);
+		return -EINVAL;
+	}
+	*(uint64_t *)dst = n;
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* One ELF file with all its parts: closing it, handles for libdw, build-id. Opening is elf_core.c's. */
+#include "elf/elf_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "elf/elf_file_priv.h"
+
+#define ELF_NOTES_MAX (1u << 20)
+
+void elf_file_close(struct elf_file *ef)
+{
+	if (!ef)
+		return;
+	elf_syms_free(ef);
+	elf_plt_free(ef);
+	elf_code_free(ef);
+	for (size_t i = 0; i < ELF_HANDLES_MAX; i++)
+		if (ef->lent[i])
+			elf_end(ef->lent[i]);
+	elf_copy_free(ef);
+	elf_later_free(ef);
+	elf_image_free(ef);
+	elf_plain_free(ef);
+	elf_large_free(ef);
+	free(ef->go);
+	elf_core_close(ef);
+}
+
+void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
+{
+	uint8_t *image;
+	size_t size;
+
+	/*
+	 * Handles of their own: we decompress sections in ours, after which libdw would take a
+	 * .zdebug_ section for a damaged one. libelf takes char *, but does not write.
+	 */
+	if (i >= ELF_HANDLES_MAX || ef->lent[i])
+		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;
+	if (ef->mem)
+		ef->lent[i] = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
+	else if (elf_image_get(ef, &image, &size))
+		ef->lent[i] = elf_memory((char *)image, size);
+	else if (elf_copy_load(ef) && (i == 0 || !ef->one_handle))
+		ef->lent[i] = elf_memory((char *)ef->copy, ef->copy_size);
+	else if (i == 0)
+		ef->lent[i] = elf_begin(ef->fd, ELF_C_READ, NULL);
+	return ef->lent[i];
+}
+
+void *elf_file_handle(struct elf_file *ef)
+{
+	return elf_file_handle_of(ef, 0);
+}
+
+/* ---- build-id: a note of owner "GNU", type NT_GNU_BUILD_ID ---- */
+
+static size_t build_id_in(Elf_Data *data, uint8_t out[20])
+{
+	size_t off = 0, name, desc;
+	GElf_Nhdr nh;
+
+	if (!data || !data->d_buf)
+		return 0;
+	while ((off = gelf_getnote(data, off, &nh, &name, &desc)) > 0) {
+		size_t len = MIN(nh.n_descsz, 20u);
+
+		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != sizeof("GNU") || !len ||
+		    memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) != 0)
+			continue;
+		memcpy(out, (const char *)data->d_buf + desc, len);
+		return len;
+	}
+	return 0;
+}
+
+size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20])
+{
+	size_t phnum = 0, len;
+	Elf_Scn *scn = NULL;
+	Elf_Data *note;
+	Elf_Type type;
+
+	if (elf_getphdrnum(ef->elf, &phnum))
+		phnum = 0;
+	phnum = MIN(phnum, (size_t)ELF_PHDRS_MAX);
+	for (size_t i = 0; i < phnum; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(ef->elf, (int)i, &ph) || ph.p_type != PT_NOTE || !ph.p_filesz ||
+		    ph.p_filesz > ELF_NOTES_MAX)
+			continue;
+		type = ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
+		note = elf_getdata_rawchunk(ef->elf, (int64_t)ph.p_offset, ph.p_filesz, type);
+		len = build_id_in(note, out);
+		if (len)
+			return len;
+	}
+	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn))) {
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || sh.sh_size > ELF_NOTES_MAX)
+			continue;
+		len = build_id_in(elf_scn_data(scn), out);
+		if (len)
+			return len;
+	}
+	return 0;
+}

@@ -1,0 +1,165 @@
+/*
+ * Pages (pages.h). How malloc(3) grows its heap is glibc's malloc/malloc.c, sysmalloc(); huge pages are
+ * Documentation/admin-guide/mm/transhuge.rst, MADV_POPULATE_WRITE is madvise(2).
+ */
+#include "host/pages.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/util.h"
+#include "host/clock.h"
+
+#define PAGE 4096u
+#define FEW (4 * PAGE)		/* below that a call takes longer than the faults */
+#define BATCH 8u		/* pages */
+#define BATCHES 4u
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+void pages_populate(void *at, size_t len)
+{
+	uintptr_t start = align_down((uintptr_t)at, PAGE);
+
+	if (len >= FEW)
+		madvise((void *)start, align_up((uintptr_t)at + len, PAGE) - start, MADV_POPULATE_WRITE);
+}
+
+/* The fastest batch: the others may have waited for a CPU. */
+uint64_t pages_fault_ns(void)
+{
+	volatile char *p = mmap(NULL, BATCHES * BATCH * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at = p;
+	uint64_t best = UINT64_MAX;
+
+	if (p == MAP_FAILED)
+		return 0;
+	madvise((void *)(uintptr_t)p, BATCHES * BATCH * PAGE, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < BATCHES; i++) {
+		uint64_t begin = clock_mono_ns();
+
+		for (unsigned int k = 0; k < BATCH; k++, at += PAGE)
+			*at = 1;
+		best = MIN(best, (clock_mono_ns() - begin) / BATCH);
+	}
+	munmap((void *)(uintptr_t)p, BATCHES * BATCH * PAGE);
+	return best;
+}
+
+static bool slow;
+
+static void find_out(void)
+{
+	slow = pages_fault_ns() >= PAGES_SLOW_NS;
+}
+
+bool pages_are_slow(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_out);
+	return slow;
+}
+
+#ifdef __GLIBC__
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpus.h"
+#include "host/memlimit.h"
+
+#define HUGE_PAGE (2ul << 20)
+#define HEAP (64ul << 20)
+/* When that is full it grows by this at the least; and such a piece is a mapping of its own, which grows without being copied. */
+#define LATER (1ul << 20)
+#define PIECE (4 << 20)
+/* A huge page is all there if any of it is: twice the memory at the worst. Below such a limit that may be what is missing. */
+#define LIMIT (512ull << 20)
+#define SETTINGS "/sys/kernel/mm/transparent_hugepage/"
+
+/* Does the setting @path have @word in it? */
+static bool setting_has(const char *path, const char *word)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[MAX(n, 0)] = '\0';
+	return strstr(text, word);
+}
+
+static bool kernel_has_them(void)
+{
+	return (setting_has(SETTINGS "enabled", "[madvise]") || setting_has(SETTINGS "enabled", "[always]")) &&
+		setting_has(SETTINGS "hpage_pmd_size", "2097152\n");
+}
+
+/* The program's break, which is where the heap ends. */
+static uintptr_t break_at(void)
+{
+	return (uintptr_t)sbrk(0);
+}
+
+/*
+ * To the last small page before a huge one. What malloc() writes while it makes the heap comes in a small page, and then
+ * so does all of the huge one around it.
+ */
+static void align_break(void)
+{
+	sbrk((intptr_t)(align_up(break_at() + PAGE, HUGE_PAGE) - PAGE - break_at()));
+}
+
+/* Returns the bytes that may be huge pages. */
+static size_t grow_at_once(void)
+{
+	void *volatile piece;	/* else the compiler leaves both calls out */
+	uintptr_t at, end;
+
+	/* What is used of a huge page before the heap has all of it comes in small ones. */
+	mallopt(M_TOP_PAD, HEAP);
+	align_break();
+	at = align_up(break_at(), HUGE_PAGE);
+	piece = malloc(mallinfo2().keepcost + 1);	/* more than there is */
+	free(piece);
+	end = align_down(break_at(), HUGE_PAGE);
+	if (at >= end || madvise((void *)at, end - at, MADV_HUGEPAGE))
+		return 0;
+	return end - at;
+}
+
+size_t pages_heap(bool huge)
+{
+	size_t len;
+
+	huge = huge && kernel_has_them() && memlimit_bytes() >= LIMIT;
+	/*
+	 * The heaps of further threads grow by a page at a time, with a system call for each. But what many threads at one
+	 * heap's lock do to each other was not measured.
+	 */
+	if (cpus_usable() <= PAGES_ONE_HEAP)
+		mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, PIECE);
+	mallopt(M_TRIM_THRESHOLD, 2 * HEAP);
+	len = huge ? grow_at_once() : 0;
+	mallopt(M_TOP_PAD, LATER);
+	return len;
+}
+
+#else
+
+size_t pages_heap(bool huge)
+{
+	(void)huge;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Side-band events to bytes and back. The coding of a block depends on no other block, so that a
+ * damaged block takes only its own definitions with it.
+ */
+#ifndef NSPROF_EVENT_CODEC_H
+#define NSPROF_EVENT_CODEC_H
+
+#include "base/cursor.h"
+#include "base/strbuf.h"
+#include "event.h"
+
+struct event_enc {
+	uint64_t time;		/* ns, of the event before; 0 at the start of a block */
+	struct strbuf body;	/* scratch, owned */
+};
+
+/* Start of a block. */
+void event_enc_begin(struct event_enc *e);
+void event_enc_fini(struct event_enc *e);
+
+/* Append one event to @out. Strings are cut after 4,095 bytes; NULL strings are written as "". */
+void event_enc_dso(struct event_enc *e, struct strbuf *out, const struct ev_dso *ev);
+void event_enc_proc(struct event_enc *e, struct strbuf *out, const struct ev_proc *ev);
+void event_enc_mmap(struct event_enc *e, struct strbuf *out, const struct ev_mmap *ev);
+void event_enc_comm(struct event_enc *e, struct strbuf *out, const struct ev_comm *ev);
+void event_enc_fork(struct event_enc *e, struct strbuf *out, const struct ev_task *ev);
+void event_enc_exit(struct event_enc *e, struct strbuf *out, const struct ev_task *ev);
+void event_enc_cgroup(struct event_enc *e, struct strbuf *out, const struct ev_cgroup *ev);
+void event_enc_ksymbol(struct event_enc *e, struct strbuf *out, const struct ev_ksymbol *ev);
+void event_enc_pressure(struct event_enc *e, struct strbuf *out, const struct ev_pressure *ev);
+void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_absence *ev);
+void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
+
+/*
+ * Decode the next event of @c and hand it to its callback. @time: state, 0 at the start of a block.
+ * 0, or -EINVAL when the bytes are damaged. *@ret: what the callback returned, else 0.
+ */
+int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops, void *ctx,
+		   int *ret);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Payload of a STREAM block: u8 method; varint bytes of ORDER, of EVENTS, and of both as they are
+ * stored; varint number of symbols; ORDER and EVENTS; the symbols up to the end.
+ */
+#include "recording/stream_codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "bytes/codec.h"
+#include "samples/nibble_codec.h"
+
+#define LEVEL_FAST 1
+#define SMALL 48u		/* below, a zstd header costs more than it saves */
+
+struct stream_enc {
+	struct codec_enc *codec;
+	struct nibble_enc *nibbles;
+	int level;			/* of STREAM_BEST */
+	enum stream_effort effort;
+	struct strbuf raw;		/* ORDER and EVENTS */
+	char *tmp;			/* owned; where zstd writes */
+	size_t cap;
+};
+
+struct stream_dec {
+	struct codec_dec *codec;
+};
+
+/* ---- packing ---- */
+
+struct stream_enc *stream_enc_new(int level)
+{
+	struct stream_enc *e = xcalloc(1, sizeof(*e));
+
+	e->codec = codec_enc_new(level);
+	e->nibbles = nibble_enc_new();
+	e->level = level;
+	return e;
+}
+
+void stream_enc_free(struct stream_enc *e)
+{
+	if (!e)
+		return;
+	codec_enc_free(e->codec);
+	nibble_enc_free(e->nibbles);
+	strbuf_fini(&e->raw);
+	free(e->tmp);
+	free(e);
+}
+
+/* ORDER and EVENTS in @e->raw to @e->tmp. Bytes, or 0: they are better left as they are. */
+static size_t pack_raw(struct stream_enc *e)
+{
+	size_t n;
+
+	if (e->effort == STREAM_STORED || e->raw.len < SMALL)
+		return 0;
+	if (e->cap < codec_bound(e->raw.len)) {
+		e->cap = codec_bound(e->raw.len);
+		e->tmp = xrealloc(e->tmp, e->cap);
+	}
+	n = codec_compress(e->codec, e->tmp, e->cap, e->raw.s, e->raw.len);
+	return n < e->raw.len ? n : 0;
+}
+
+void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
+		 struct strbuf *out)
+{
+	const struct strbuf *order = &col[REC_COL_ORDER], *events = &col[REC_COL_EVENTS];
+	const struct strbuf *syms = &col[REC_COL_SAMPLES];
+	bool plain = effort == STREAM_STORED;
+	size_t n;
+
+	if (e->effort != effort)
+		codec_enc_level(e->codec, effort == STREAM_FAST ? LEVEL_FAST : e->level);
+	e->effort = effort;
+	strbuf_reset(&e->raw);
+	strbuf_add(&e->raw, order->s, order->len);
+	strbuf_add(&e->raw, events->s, events->len);
+	n = pack_raw(e);
+	strbuf_addc(out, (char)((n ? REC_STREAM_ZSTD : 0) | (plain ? REC_STREAM_PLAIN : 0)));
+	strbuf_add_varint(out, order->len);
+	strbuf_add_varint(out, events->len);
+	strbuf_add_varint(out, n ? n : e->raw.len);
+	strbuf_add_varint(out, syms->len / REC_SYMBOL);
+	strbuf_add(out, n ? e->tmp : e->raw.s, n ? n : e->raw.len);
+	if (key)
+		nibble_enc_reset(e->nibbles);
+	if (plain)
+		nibble_plain(syms, out);
+	else
+		nibble_enc_pack(e->nibbles, syms, out);
+}
+
+/* ---- unpacking ---- */
+
+struct stream_dec *stream_dec_new(void)
+{
+	struct stream_dec *d = xcalloc(1, sizeof(*d));
+
+	d->codec = codec_dec_new();
+	return d;
+}
+
+void stream_dec_free(struct stream_dec *d)
+{
+	if (!d)
+		return;
+	codec_dec_free(d->codec);
+	free(d);
+}
+
+int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t raw_len,
+		  struct stream_parts *parts)
+{
+	uint64_t order, events, stored;
+	struct cursor c;
+	const void *src;
+	uint8_t method;
+	size_t plain;
+
+	cursor_init(&c, payload, len);
+	method = cursor_u8(&c);
+	order = cursor_varint(&c);
+	events = cursor_varint(&c);
+	stored = cursor_varint(&c);
+	parts->symbols = cursor_varint(&c);
+	src = cursor_bytes(&c, stored);
+	if (!src || method & ~(REC_STREAM_ZSTD | REC_STREAM_PLAIN) || raw_len > REC_BLOCK_MAX ||
+	    order > raw_len || events > raw_len - order)
+		return -EINVAL;
+	plain = order + events;
+	if ((raw_len - plain) % REC_SYMBOL || parts->symbols != (raw_len - plain) / REC_SYMBOL)
+		return -EINVAL;
+	if (method & REC_STREAM_ZSTD) {
+		if (parts->cap < plain) {
+			parts->cap = plain;
+			parts->raw = xrealloc(parts->raw, parts->cap);
+		}
+		if (codec_decompress(d->codec, parts->raw, plain, src, stored))
+			return -EINVAL;
+		src = parts->raw;
+	} else if (stored != plain) {
+		return -EINVAL;
+	}
+	cursor_init(&parts->order, src, order);
+	cursor_init(&parts->events, (const uint8_t *)src + order, events);
+	parts->plain = method & REC_STREAM_PLAIN;
+	len = cursor_left(&c);
+	cursor_init(&parts->code, cursor_bytes(&c, len), len);
+	return 0;
+}
+
+void stream_parts_fini(struct stream_parts *parts)
+{
+	free(parts->raw);
+	parts->raw = NULL;
+	parts->cap = 0;
+}

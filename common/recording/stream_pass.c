@@ -1,0 +1,286 @@
+/* One pass over the events (stream_pass.h). */
+#include "recording/stream_pass.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/util.h"
+#include "recording.h"
+#include "recording/event_codec.h"
+
+/* A block that was loaded. */
+struct staged {
+	bool there;
+	size_t i;		/* its number */
+	int err;		/* of loading it */
+	struct rec_block_header h;
+	struct rec_buf buf;
+	bool unpacked;		/* it is a STREAM block that makes sense, */
+	struct stream_parts parts;	/* and has these */
+	bool ahead;		/* its samples are being decoded */
+};
+
+struct pass {
+	struct stream_source *src;
+	const struct event_ops *ops;
+	void *ctx;
+	struct staged stage[SAMPLE_AHEAD_BLOCKS];	/* by number */
+	struct stream_parts *parts;	/* of the block at hand */
+	bool ahead;		/* whose samples come from src->ahead */
+	bool samples_ok;	/* nothing was missing since the KEY block */
+	uint32_t part;		/* those that have begun */
+	bool wanted;		/* the one at hand is */
+	uint64_t delivered;	/* samples */
+	uint64_t time;		/* of the side-band coding */
+	int ret;		/* what a callback returned */
+};
+
+/* ---- blocks at hand ---- */
+
+/* Block number @i, loaded if it is not yet. */
+static struct staged *stage(struct pass *p, size_t i)
+{
+	struct staged *st = &p->stage[i % ARRAY_SIZE(p->stage)];
+	const void *payload;
+
+	if (st->there && st->i == i)
+		return st;
+	st->there = true;
+	st->i = i;
+	st->ahead = st->unpacked = false;
+	st->err = rec_block_load_to(p->src->file, p->src->file->blk[i].off, &st->buf, &st->h, &payload);
+	if (!st->err && st->h.type == REC_STREAM)
+		st->unpacked = !stream_unpack(p->src->stream, payload, st->h.stored_len, st->h.raw_len, &st->parts);
+	return st;
+}
+
+/* Is a block missing before number @i, that later samples may depend on? */
+static bool follows_gap(const struct rec_file *f, size_t i)
+{
+	return f->blk[i].seq != (i ? f->blk[i - 1].seq + 1 : 0);
+}
+
+/* Samples of a block by its ORDER, which may be wrong. */
+static uint64_t samples_in(struct cursor order)
+{
+	uint64_t n = 0;
+
+	while (cursor_left(&order)) {
+		if (__builtin_add_overflow(n, cursor_varint(&order), &n))
+			return UINT64_MAX;
+		if (cursor_left(&order))
+			cursor_varint(&order);
+	}
+	return n;
+}
+
+static struct sample_block block_of(const struct stream_parts *parts)
+{
+	return (struct sample_block){ parts->code, parts->symbols, parts->plain, samples_in(parts->order) };
+}
+
+static void decode_ahead(struct pass *p, struct staged *st)
+{
+	const struct sample_block b = block_of(&st->parts);
+
+	if (st->ahead)
+		return;
+	sample_ahead_add(p->src->ahead, &b);
+	st->ahead = true;
+}
+
+/* Begin with the samples of number @i, if they go on from those before it. */
+static void look_ahead(struct pass *p, size_t i)
+{
+	const struct rec_file *f = p->src->file;
+	struct staged *st;
+
+	if (i == f->nblk || f->blk[i].type != REC_STREAM || f->blk[i].flags & REC_F_KEY || follows_gap(f, i))
+		return;
+	st = stage(p, i);
+	if (!st->err && st->unpacked && !(st->h.flags & REC_F_KEY))
+		decode_ahead(p, st);
+}
+
+/* What comes behind the samples at hand depends on what is not to be had. */
+static void drop_ahead(struct pass *p)
+{
+	if (p->src->ahead)
+		sample_ahead_cancel(p->src->ahead);
+	for (size_t i = 0; i < ARRAY_SIZE(p->stage); i++)
+		p->stage[i].ahead = false;
+}
+
+/* ---- what is in a block ---- */
+
+/*
+ * A run of samples, as far as they make sense. Damage clears samples_ok; events go on without them.
+ */
+static void pass_samples(struct pass *p, uint64_t run)
+{
+	struct ev_sample ev;
+
+	if (!p->wanted && run && p->ops->skipped)
+		p->ops->skipped(p->ctx, run);
+	while (run-- && p->samples_ok && !p->ret) {
+		if (p->ahead ? sample_ahead_next(p->src->ahead, &ev) : sample_dec_next(p->src->samples, &ev)) {
+			p->samples_ok = false;
+			return;
+		}
+		p->delivered++;
+		if (p->ops->sample)
+			p->ret = p->ops->sample(p->ctx, &ev);
+	}
+}
+
+static int pass_events(struct pass *p, uint64_t run)
+{
+	while (run-- && !p->ret)
+		if (event_dec_next(&p->parts->events, &p->time, p->ops, p->ctx, &p->ret))
+			return -EBADMSG;
+	return 0;
+}
+
+/* -EBADMSG when the events make no sense. */
+static int pass_order(struct pass *p)
+{
+	struct cursor *order = &p->parts->order;
+
+	while (cursor_left(order) && !p->ret) {
+		pass_samples(p, cursor_varint(order));
+		if (pass_events(p, cursor_left(order) ? cursor_varint(order) : 0) ||
+		    !cursor_ok(order)) {
+			p->samples_ok = false;
+			return -EBADMSG;
+		}
+	}
+	return 0;
+}
+
+/* The samples of @st come next, if any are to be had. */
+static void begin_samples(struct pass *p, struct staged *st)
+{
+	const struct sample_block b = block_of(&st->parts);
+
+	p->ahead = p->src->ahead && p->samples_ok;
+	if (p->ahead) {
+		decode_ahead(p, st);
+		look_ahead(p, st->i + 1);
+	} else if (p->samples_ok) {
+		sample_dec_block(p->src->samples, &b);
+	}
+}
+
+/* Whether all were taken that @st has, and there are no others. */
+static bool end_samples(struct pass *p, struct staged *st)
+{
+	bool done = p->ahead ? sample_ahead_end(p->src->ahead) : sample_dec_done(p->src->samples);
+
+	st->ahead = false;
+	if (!done)
+		drop_ahead(p);
+	return done && p->delivered == st->h.samples;
+}
+
+/* -EBADMSG when the block's content is damaged. */
+static int pass_stream(struct pass *p, struct staged *st)
+{
+	bool sound;
+	int err;
+
+	if (st->h.flags & REC_F_KEY && p->wanted) {
+		p->samples_ok = true;
+		sample_dec_key(p->src->samples);
+		if (p->src->ahead)
+			sample_ahead_key(p->src->ahead);
+	}
+	sound = p->samples_ok;
+	if (sound && p->ops->block)
+		p->ops->block(p->ctx);
+	p->time = 0;
+	if (!st->unpacked) {
+		p->samples_ok = false;
+		return -EBADMSG;
+	}
+	p->parts = &st->parts;
+	begin_samples(p, st);
+	err = pass_order(p);
+	if (sound && !end_samples(p, st) && !p->ret)
+		p->samples_ok = false;
+	if (err)
+		return err;
+	return sound && !p->samples_ok ? -EBADMSG : 0;
+}
+
+/* ---- all blocks ---- */
+
+/* Before block number @i: does another part begin, and is it wanted? */
+static void pass_part(struct pass *p, size_t i)
+{
+	const struct stream_source *src = p->src;
+
+	if (!p->ops->wants) {
+		p->wanted = true;
+	} else if (p->part < src->nparts && i == src->parts[p->part]) {
+		p->samples_ok = false;
+		p->wanted = p->ops->wants(p->ctx, p->part++);
+	}
+}
+
+static void note_bad(struct rec_damage *d, uint64_t off)
+{
+	if (!d->bad_blocks++ || off < d->first_bad)
+		d->first_bad = off;
+}
+
+/* Number @i. 0 or negative errno of a read. */
+static int pass_block(struct pass *p, size_t i, struct rec_damage *damage)
+{
+	const struct rec_block *b = &p->src->file->blk[i];
+	struct staged *st;
+	int err;
+
+	if (follows_gap(p->src->file, i))
+		p->samples_ok = false;
+	pass_part(p, i);
+	/* Those of @i may be under way nevertheless: what was wrong came behind the samples before. */
+	if (!p->samples_ok)
+		drop_ahead(p);
+	p->delivered = 0;
+	st = stage(p, i);
+	err = st->err;
+	if (err && err != -EBADMSG)
+		return err;
+	if (!err && st->h.type == REC_STREAM)
+		err = pass_stream(p, st);
+	else if (err && b->type == REC_STREAM)
+		p->samples_ok = false;
+	/* What is damaged in other parts is counted by whom they are read. */
+	if (!p->wanted)
+		return 0;
+	if (err)
+		note_bad(damage, b->off);
+	if (b->type == REC_STREAM && !p->ret && b->samples > p->delivered)
+		damage->lost_samples += b->samples - p->delivered;
+	return 0;
+}
+
+int stream_pass(struct stream_source *src, const struct event_ops *ops, void *ctx, struct rec_damage *damage, int *ret)
+{
+	struct pass p = { .src = src, .ops = ops, .ctx = ctx };
+	int err = 0;
+
+	for (size_t i = 0; i < src->file->nblk && !p.ret && !err; i++)
+		err = pass_block(&p, i, damage);
+	/* It was ended by a callback, or by an error. */
+	drop_ahead(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(p.stage); i++) {
+		rec_buf_fini(&p.stage[i].buf);
+		stream_parts_fini(&p.stage[i].parts);
+	}
+	*ret = p.ret;
+	return err;
+}

@@ -1,0 +1,43 @@
+/*
+ * The registers of a sample, both ways: first ip, then the others but for sp, which the caller
+ * codes, as they stand to the thread's last sample, to what they held at the same ip the last time,
+ * and to the addresses met in the stack copy. nsprof.data(5) describes the coding.
+ */
+#ifndef NSPROF_REG_CODEC_H
+#define NSPROF_REG_CODEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "samples/code_dict.h"
+#include "samples/nibble_codec.h"
+#include "samples/word_codec.h"
+
+#define REG_CODED 15u		/* all of UREG_* but ip and sp */
+#define REG_ROW_BITS 10
+#define REG_RECENT 15u		/* values of registers that are neither code nor stack */
+
+/* What encoder and decoder learn from all registers; zeroed with a KEY block. */
+struct reg_model {
+	struct reg_row {		/* what registers held at an ip the last time */
+		uint64_t ip;		/* 0: nothing yet */
+		uint64_t val[REG_CODED];	/* as kind says */
+		uint8_t kind[REG_CODED];
+	} row[1u << REG_ROW_BITS];
+	uint64_t raw[REG_RECENT];	/* the last one first */
+};
+
+/*
+ * Note the symbols of @regs (UREG_MAX of them) in @out. @last: the thread's last ones, UREG_SP
+ * already as in @regs; becomes @regs. @unmasked: they may hold anything, which must not fill the
+ * dictionary.
+ */
+void regs_encode(struct reg_model *m, const struct word_seen *seen, struct code_enc *dict,
+		 const uint64_t *regs, bool unmasked, uint64_t *last, struct strbuf *out);
+
+/* The inverse: @last becomes the sample's registers. 0, or -EINVAL: symbols that make no sense. */
+int regs_decode(struct reg_model *m, const struct word_seen *seen, struct code_dec *dict,
+		struct nibble_dec *in, uint64_t *last);
+
+#endif

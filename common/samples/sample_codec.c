@@ -1,0 +1,495 @@
+#include "samples/sample_codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "host/pages.h"
+#include "recording.h"
+#include "samples/code_dict.h"
+#include "samples/nibble_codec.h"
+#include "samples/reg_codec.h"
+#include "samples/sample_ctx.h"
+#include "samples/sample_state.h"
+#include "samples/shadow.h"
+#include "samples/word_codec.h"
+
+/* In a block; with so many most pages of what samples are decoded with are needed. */
+#define TOUCH_SYMBOLS 16384u
+
+/* Under CTX_THREAD, whose sample it is. */
+enum thread_op { THREAD_LAST, THREAD_GUESS, THREAD_NEW, THREAD_ID };
+
+struct sample_enc {
+	struct sample_state st;
+	struct u64map index;		/* pid << 32 | tid -> thread index */
+	struct code_enc code;
+	struct chain_enc chain;
+	struct sample_thread lru;	/* list head; lru.next was used last */
+	struct strbuf evicted;		/* symbols that say whom the sample in work pushed out */
+};
+
+struct sample_dec {
+	struct sample_state st;
+	struct code_dec code;
+	struct chain_dec chain;
+	struct nibble_dec *in;		/* owned */
+	struct word_list list;
+	uint64_t ip[REC_CHAIN_LEN];
+	struct sample_change change;
+	uint32_t *gone;			/* owned; change.gone */
+	size_t gone_cap;
+};
+
+/* ---- encoder ---- */
+
+struct sample_enc *sample_enc_new(size_t pages)
+{
+	struct sample_enc *e = xcalloc(1, sizeof(*e));
+
+	shadow_pool_init(&e->st.pool, pages);
+	e->lru.prev = e->lru.next = &e->lru;
+	return e;
+}
+
+void sample_enc_free(struct sample_enc *e)
+{
+	if (!e)
+		return;
+	sample_state_fini(&e->st);
+	u64map_fini(&e->index);
+	code_enc_fini(&e->code);
+	chain_enc_fini(&e->chain);
+	strbuf_fini(&e->evicted);
+	free(e);
+}
+
+void sample_enc_key(struct sample_enc *e)
+{
+	sample_state_key(&e->st);
+	u64map_clear(&e->index);
+	code_enc_reset(&e->code);
+	chain_enc_reset(&e->chain);
+	e->lru.prev = e->lru.next = &e->lru;
+}
+
+bool sample_enc_wants_key(const struct sample_enc *e)
+{
+	/*
+	 * One more block adds less than the other half: a block holds at most 512 KiB of columns,
+	 * and an entry takes a byte, a thread six.
+	 */
+	return e->code.n > REC_CODE_MAX / 2 || e->chain.n > REC_CHAIN_MAX / 2 ||
+	       e->st.nthr > REC_THREAD_MAX / 2;
+}
+
+static void lru_del(struct sample_thread *t)
+{
+	t->prev->next = t->next;
+	t->next->prev = t->prev;
+	t->prev = t->next = NULL;
+}
+
+static void lru_touch(struct sample_enc *e, struct sample_thread *t)
+{
+	if (t->next)
+		lru_del(t);
+	t->next = e->lru.next;
+	t->prev = &e->lru;
+	t->next->prev = t;
+	e->lru.next = t;
+}
+
+/*
+ * Make room for one copy, oldest thread first; @t was touched and goes last. The decoder is told
+ * what was forgotten and so holds the same pages without keeping an order of its own.
+ */
+static bool evict(struct sample_enc *e)
+{
+	strbuf_reset(&e->evicted);
+
+	while (e->st.pool.live + WORD_CODEC_PAGES > e->st.pool.max && e->lru.prev != &e->lru) {
+		struct sample_thread *old = e->lru.prev;
+		uint64_t *idx = u64map_get(&e->index, (uint64_t)old->pid << 32 | old->tid);
+
+		nibble_put_num(&e->evicted, CTX_EVICT, *idx + 1);
+		lru_del(old);
+		sample_state_forget(&e->st, old);
+	}
+	if (!e->evicted.len)
+		return false;
+	nibble_put_num(&e->evicted, CTX_EVICT, 0);
+	return true;
+}
+
+static struct sample_thread *enc_thread(struct sample_enc *e, const struct sample_in *s,
+					struct sample_cpu *cpu, struct strbuf *out)
+{
+	bool is_new;
+	uint64_t *idx = u64map_put(&e->index, (uint64_t)s->pid << 32 | s->tid, &is_new);
+	uint32_t *guess = sample_guess_thread(&e->st, cpu);
+
+	if (is_new) {
+		*idx = e->st.nthr;
+		sample_state_add(&e->st, s->pid, s->tid);
+		nibble_put(out, CTX_THREAD, THREAD_NEW);
+		nibble_put_num(out, CTX_PID, s->pid);
+		nibble_put_snum(out, CTX_TID, (int64_t)s->tid - (int64_t)s->pid);
+	} else if (cpu->thread == *idx + 1) {
+		nibble_put(out, CTX_THREAD, THREAD_LAST);
+	} else if (*guess == *idx + 1) {
+		nibble_put(out, CTX_THREAD, THREAD_GUESS);
+	} else {
+		nibble_put(out, CTX_THREAD, THREAD_ID);
+		nibble_put_num(out, CTX_THREAD_ID, *idx);
+	}
+	sample_note_thread(cpu, guess, (uint32_t)*idx);
+	return e->st.thr[*idx];
+}
+
+static void enc_cpu(struct sample_enc *e, uint32_t cpu, struct strbuf *out)
+{
+	uint32_t *guess = sample_guess_cpu(&e->st);
+
+	nibble_put(out, CTX_CPU_HIT, cpu == *guess);
+	if (cpu != *guess)
+		nibble_put_num(out, CTX_CPU, cpu);
+	sample_note_cpu(&e->st, guess, cpu);
+}
+
+static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struct sample_in *s,
+		      struct strbuf *out)
+{
+	const struct stack_words *sw = s->stack;
+	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full);
+	uint32_t same = s->same_as && s->same_as == t->serial ? MIN(s->same, sw->nkept) : 0;
+
+	nibble_put_snum(out, CTX_SIZE, (int64_t)(sw->nwords - words));
+	words_encode(&e->st.words, &e->st.pool, &t->shadow, &e->code, sw, same, &e->st.seen, out);
+	t->serial = s->serial;
+	if (s->copy_full)
+		e->st.full_words = sw->nwords;
+	t->lo = sw->base;
+	t->hi = sw->base + 8 * (uint64_t)sw->nwords;
+}
+
+/* A copy that is there, does not begin at 0 and does not wrap around the address space. */
+static bool stack_usable(const struct stack_words *sw)
+{
+	return sw && sw->nwords && sw->base && sw->nwords <= STACK_WORDS_MAX &&
+	       sw->base <= UINT64_MAX - 8 * STACK_WORDS_MAX;
+}
+
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out)
+{
+	struct sample_cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
+	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN);
+	uint32_t flags = 0;
+	struct sample_thread *t;
+
+	e->st.used = true;
+	enc_cpu(e, s->cpu, out);
+	t = enc_thread(e, s, cpu, out);
+	e->st.seen.n = 0;
+	if (s->has_regs)
+		flags |= REC_S_REGS;
+	if (s->copy_full)
+		flags |= REC_S_COPY_FULL;
+	if (s->unmasked)
+		flags |= REC_S_UNMASKED;
+	if (s->cut)
+		flags |= REC_S_CUT;
+	if (s->cgroup != t->cgroup)
+		flags |= REC_S_CGROUP;
+	if (s->period != cpu->period)
+		flags |= REC_S_PERIOD;
+	if (stack_usable(s->stack)) {
+		flags |= REC_S_STACK;
+		lru_touch(e, t);
+		if (evict(e))
+			flags |= REC_S_EVICT;
+		if (!t->next)		/* it was evicted itself: its own stacks filled the pool */
+			lru_touch(e, t);
+		if (s->stack->base != align_up((s->has_regs ? s->regs : t->regs)[UREG_SP], 8))
+			flags |= REC_S_BASE;
+	}
+	/*
+	 * Without a kernel part the chain is { PERF_CONTEXT_USER, ip }: one chain for every ip
+	 * then.
+	 */
+	if (s->has_regs && nchain && s->chain[nchain - 1] == s->regs[UREG_IP]) {
+		flags |= REC_S_IP_TAIL;
+		nchain--;
+	}
+	nibble_put(out, CTX_FLAGS_HIT, flags == t->flags);
+	if (flags != t->flags)
+		nibble_put_num(out, CTX_FLAGS, flags);
+	t->flags = flags & REC_S_STABLE;
+	if (flags & REC_S_EVICT)
+		nibble_add(out, &e->evicted);
+	if (flags & REC_S_CGROUP)
+		nibble_put_num(out, CTX_CGROUP, t->cgroup = s->cgroup);
+	if (flags & REC_S_PERIOD)
+		nibble_put_snum(out, CTX_PERIOD, (int64_t)(s->period - cpu->period));
+	cpu->period = s->period;
+	nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - cpu->time - cpu->step));
+	cpu->step = s->time - cpu->time;
+	cpu->time = s->time;
+	if (s->has_regs) {
+		nibble_put_snum(out, CTX_SP, (int64_t)(s->regs[UREG_SP] - t->regs[UREG_SP]));
+		t->regs[UREG_SP] = s->regs[UREG_SP];
+	}
+	if (flags & REC_S_BASE)
+		nibble_put_snum(out, CTX_BASE, (int64_t)(s->stack->base - sample_usual_base(t)));
+	if (flags & REC_S_STACK)
+		enc_stack(e, t, s, out);
+	else
+		t->lo = t->hi = 0;
+	if (s->has_regs)
+		regs_encode(&e->st.regs, &e->st.seen, &e->code, s->regs, s->unmasked, t->regs, out);
+	t->chain = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain);
+}
+
+/* ---- decoder ---- */
+
+struct sample_dec *sample_dec_new(void)
+{
+	struct sample_dec *d = xpages(sizeof(*d));
+
+	shadow_pool_init(&d->st.pool, REC_SHADOW_PAGES_MAX);
+	d->in = nibble_dec_new();
+	return d;
+}
+
+void sample_dec_free(struct sample_dec *d)
+{
+	if (!d)
+		return;
+	sample_state_fini(&d->st);
+	code_dec_fini(&d->code);
+	chain_dec_fini(&d->chain);
+	nibble_dec_free(d->in);
+	free(d->gone);
+	xpages_free(d, sizeof(*d));
+}
+
+void sample_dec_key(struct sample_dec *d)
+{
+	sample_state_key(&d->st);
+	code_dec_reset(&d->code);
+	chain_dec_reset(&d->chain);
+	nibble_dec_reset(d->in);
+}
+
+/*
+ * Before many symbols, of the first block since the key. A table that is looked up before it is written else has two faults
+ * a page (xtouch() says why).
+ */
+static void touch_models(struct sample_dec *d)
+{
+	struct sample_state *st = &d->st;
+
+	if (st->used)
+		return;
+	pages_populate(&st->regs, sizeof(st->regs));
+	pages_populate(st->words.last, sizeof(st->words.last));
+	pages_populate(st->words.other, sizeof(st->words.other));
+}
+
+void sample_dec_block(struct sample_dec *d, const struct sample_block *b)
+{
+	if (b->symbols >= TOUCH_SYMBOLS)
+		touch_models(d);
+	nibble_dec_begin(d->in, b->code.base, b->code.size, b->symbols, b->plain);
+}
+
+static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
+{
+	uint32_t *guess = sample_guess_cpu(&d->st);
+	uint64_t v = *guess;
+
+	if (!nibble_get(d->in, CTX_CPU_HIT))
+		v = nibble_get_num(d->in, CTX_CPU);
+	if (v > UINT32_MAX)
+		return -EINVAL;
+	*cpu = (uint32_t)v;
+	sample_note_cpu(&d->st, guess, *cpu);
+	return 0;
+}
+
+static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu *cpu)
+{
+	uint32_t *guess = sample_guess_thread(&d->st, cpu);
+	uint64_t idx, pid, tid;
+
+	switch (nibble_get(d->in, CTX_THREAD)) {
+	case THREAD_LAST:
+		idx = (uint64_t)cpu->thread - 1;
+		break;
+	case THREAD_GUESS:
+		idx = (uint64_t)*guess - 1;
+		break;
+	case THREAD_NEW:
+		pid = nibble_get_num(d->in, CTX_PID);
+		tid = pid + (uint64_t)nibble_get_snum(d->in, CTX_TID);
+		if (pid > UINT32_MAX || tid > UINT32_MAX || d->st.nthr >= REC_THREAD_MAX)
+			return NULL;
+		idx = d->st.nthr;
+		sample_state_add(&d->st, (uint32_t)pid, (uint32_t)tid);
+		break;
+	default:
+		idx = nibble_get_num(d->in, CTX_THREAD_ID);
+		break;
+	}
+	if (idx >= d->st.nthr)
+		return NULL;
+	sample_note_thread(cpu, guess, (uint32_t)idx);
+	d->change.thread = (uint32_t)idx;
+	return d->st.thr[idx];
+}
+
+static int dec_evict(struct sample_dec *d)
+{
+	uint64_t v;
+
+	while ((v = nibble_get_num(d->in, CTX_EVICT))) {
+		if (v > d->st.nthr)
+			return -EINVAL;
+		/* So there are never more than pages. */
+		if (d->st.thr[v - 1]->shadow.n) {
+			XGROW(d->gone, d->change.ngone, d->gone_cap);
+			d->gone[d->change.ngone++] = (uint32_t)v - 1;
+		}
+		sample_state_forget(&d->st, d->st.thr[v - 1]);
+	}
+	return 0;
+}
+
+static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
+		     struct ev_sample *ev)
+{
+	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full);
+	struct word_change *change = &d->change.words;
+	bool forgotten = !t->shadow.n;
+	uint64_t hi;
+
+	words += (uint64_t)nibble_get_snum(d->in, CTX_SIZE);
+	if (!words || words > STACK_WORDS_MAX || lo % 8 || !lo ||
+	    lo > UINT64_MAX - 8 * STACK_WORDS_MAX)
+		return -EINVAL;
+	if (words_decode(&d->st.words, &d->list, &d->st.pool, &t->shadow, &d->code, lo, (uint32_t)words,
+			 &d->st.seen, d->in, change))
+		return -EINVAL;
+	hi = lo + 8 * words;
+	/*
+	 * Above its old lower end, the words the thread's previous copy had are the shadow's, so
+	 * what did not change here equals them. Below it they are new to this copy whatever the
+	 * shadow knew.
+	 */
+	if (hi > t->hi)
+		ev->changed_end = hi;
+	else if (lo < t->lo)
+		ev->changed_end = MAX(change->top, MIN(t->lo, hi));
+	else
+		ev->changed_end = change->top;
+	ev->known_end = forgotten ? UINT64_MAX : change->top;
+	if (ev->copy_full)
+		d->st.full_words = words;
+	t->lo = ev->stack.lo = lo;
+	t->hi = ev->stack.hi = hi;
+	ev->stack.shadow = &t->shadow;
+	return 0;
+}
+
+/* All but the stack, registers and chain. */
+static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint64_t *flags)
+{
+	struct nibble_dec *in = d->in;
+	struct sample_thread *t;
+	struct sample_cpu *cpu;
+	uint32_t cpu_no;
+
+	if (dec_cpu(d, &cpu_no))
+		return NULL;
+	cpu = &d->st.cpu[cpu_no % REC_CPU_SLOTS];
+	t = dec_thread(d, cpu);
+	if (!t)
+		return NULL;
+	*flags = t->flags;
+	if (!nibble_get(in, CTX_FLAGS_HIT))
+		*flags = nibble_get_num(in, CTX_FLAGS);
+	if (*flags & ~(uint64_t)REC_S_KNOWN)
+		return NULL;
+	t->flags = *flags & REC_S_STABLE;
+	if (*flags & REC_S_EVICT && dec_evict(d))
+		return NULL;
+	if (*flags & REC_S_CGROUP)
+		t->cgroup = nibble_get_num(in, CTX_CGROUP);
+	if (*flags & REC_S_PERIOD)
+		cpu->period += (uint64_t)nibble_get_snum(in, CTX_PERIOD);
+	cpu->step += (uint64_t)nibble_get_snum(in, CTX_TIME);
+	cpu->time += cpu->step;
+	*ev = (struct ev_sample){
+		.time = cpu->time, .pid = t->pid, .tid = t->tid, .cpu = cpu_no,
+		.period = cpu->period, .cgroup = t->cgroup, .chain = d->ip,
+		.has_regs = *flags & REC_S_REGS, .copy_full = *flags & REC_S_COPY_FULL,
+		.unmasked = *flags & REC_S_UNMASKED, .cut = *flags & REC_S_CUT,
+	};
+	return t;
+}
+
+int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
+{
+	struct sample_thread *t;
+	uint64_t flags, lo;
+
+	d->st.used = true;
+	d->st.seen.n = 0;
+	d->change.ngone = 0;
+	d->change.words = (struct word_change){ 0 };
+	t = dec_head(d, ev, &flags);
+	if (!t)
+		return -EINVAL;
+	if (ev->has_regs)
+		t->regs[UREG_SP] += (uint64_t)nibble_get_snum(d->in, CTX_SP);
+	if (flags & REC_S_STACK) {
+		lo = sample_usual_base(t);
+		if (flags & REC_S_BASE)
+			lo += (uint64_t)nibble_get_snum(d->in, CTX_BASE);
+		if (dec_stack(d, t, lo, ev))
+			return -EINVAL;
+	} else {
+		t->lo = t->hi = 0;
+	}
+	if (ev->has_regs) {
+		if (regs_decode(&d->st.regs, &d->st.seen, &d->code, d->in, t->regs))
+			return -EINVAL;
+		memcpy(ev->regs, t->regs, sizeof(t->regs));
+	}
+	if (chain_dec_get(&d->chain, &d->code, d->in, &t->chain, d->ip, &ev->nchain))
+		return -EINVAL;
+	if (flags & REC_S_IP_TAIL) {
+		if (ev->nchain == REC_CHAIN_LEN)
+			return -EINVAL;
+		d->ip[ev->nchain++] = ev->regs[UREG_IP];
+	}
+	return nibble_dec_ok(d->in) ? 0 : -EINVAL;
+}
+
+const struct sample_change *sample_dec_change(struct sample_dec *d)
+{
+	d->change.gone = d->gone;
+	return &d->change;
+}
+
+const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread)
+{
+	return thread < d->st.nthr ? &d->st.thr[thread]->shadow : NULL;
+}
+
+bool sample_dec_done(const struct sample_dec *d)
+{
+	return nibble_dec_done(d->in);
+}

@@ -1,0 +1,66 @@
+/*
+ * Samples to symbols and back. One encoder serves a whole recording: threads, dictionaries and
+ * predictors live on from block to block until a KEY block starts them anew. nsprof.data(5)
+ * describes the coding.
+ */
+#ifndef NSPROF_SAMPLE_CODEC_H
+#define NSPROF_SAMPLE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/strbuf.h"
+#include "event.h"
+#include "samples/word_codec.h"
+
+struct sample_change {
+	const uint32_t *gone;	/* indices of threads, below REC_THREAD_MAX */
+	uint32_t ngone;
+	uint32_t thread;	/* whose sample it is */
+	struct word_change words;
+};
+
+/* The samples of a block. */
+struct sample_block {
+	struct cursor code;
+	uint64_t symbols;	/* in it */
+	bool plain;		/* as nibble_dec_begin() has it */
+	uint64_t n;		/* samples there should be */
+};
+
+struct sample_enc;
+struct sample_dec;
+
+/* @pages: most shadow pages (4 KiB of stack each) held at once, at least WORD_CODEC_PAGES. */
+struct sample_enc *sample_enc_new(size_t pages);
+void sample_enc_free(struct sample_enc *e);	/* accepts NULL */
+/* Before the first sample of a KEY block. */
+void sample_enc_key(struct sample_enc *e);
+/* The dictionaries have grown so far that the next block ought to be a KEY block. */
+bool sample_enc_wants_key(const struct sample_enc *e);
+/* Note the symbols of @s in @out, see nibble_codec.h. */
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out);
+
+struct sample_dec *sample_dec_new(void);
+void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
+void sample_dec_key(struct sample_dec *d);
+/* The next samples are those of @b, whose code stays where it is until they were taken. */
+void sample_dec_block(struct sample_dec *d, const struct sample_block *b);
+/*
+ * Take the next sample. *@ev borrows from @d until the next call. 0, or -EINVAL when the code is
+ * damaged: then @d is useless until sample_dec_key().
+ */
+int sample_dec_next(struct sample_dec *d, struct ev_sample *ev);
+/*
+ * What the sample taken last did to what is known of stacks, for who keeps a copy of that: threads are forgotten,
+ * then the words of one change. Borrowed until the next call.
+ */
+const struct sample_change *sample_dec_change(struct sample_dec *d);
+/* What is known of the stacks of the thread with this index; NULL: there is none. Borrowed until the next call. */
+const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread);
+/* Whether the samples taken are all there were in the code. */
+bool sample_dec_done(const struct sample_dec *d);
+
+#endif

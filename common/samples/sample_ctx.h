@@ -1,0 +1,62 @@
+/*
+ * Contexts of the symbols that samples are coded in, see nibble_codec.h. Their numbers stand nowhere
+ * in a file; which symbols share a context is a matter of the format.
+ */
+#ifndef NSPROF_SAMPLE_CTX_H
+#define NSPROF_SAMPLE_CTX_H
+
+#include <assert.h>
+
+#include "samples/nibble_codec.h"
+
+#define CTX_OP_NR 1024u
+#define CTX_REG_NR (15u * 32)
+#define CTX_REG_OTHER_NR (4u * 32)
+
+enum sample_ctx {
+	CTX_CPU_HIT,
+	CTX_THREAD,
+	CTX_FLAGS_HIT,
+	CTX_CHAIN,
+	CTX_IP_NEW,
+	CTX_CODE_NEW,
+	CTX_SEEN,
+	CTX_REL_BY,
+	CTX_REG_RECENT,
+	CTX_REG_SEEN,
+	CTX_REG = CTX_REG_SEEN + 16,
+	CTX_REG_OTHER = CTX_REG + CTX_REG_NR,
+	CTX_OP = CTX_REG_OTHER + CTX_REG_OTHER_NR,
+	/* Numbers. */
+	CTX_CPU = CTX_OP + CTX_OP_NR,
+	CTX_THREAD_ID = CTX_CPU + NIBBLE_NUM,
+	CTX_PID = CTX_THREAD_ID + NIBBLE_NUM,
+	CTX_TID = CTX_PID + NIBBLE_NUM,
+	CTX_FLAGS = CTX_TID + NIBBLE_NUM,
+	CTX_EVICT = CTX_FLAGS + NIBBLE_NUM,
+	CTX_CGROUP = CTX_EVICT + NIBBLE_NUM,
+	CTX_PERIOD = CTX_CGROUP + NIBBLE_NUM,
+	CTX_TIME = CTX_PERIOD + NIBBLE_NUM,
+	CTX_SP = CTX_TIME + NIBBLE_NUM,
+	CTX_BASE = CTX_SP + NIBBLE_NUM,
+	CTX_SIZE = CTX_BASE + NIBBLE_NUM,
+	CTX_SAME = CTX_SIZE + NIBBLE_NUM,
+	CTX_DIST = CTX_SAME + NIBBLE_NUM,		/* ten of them */
+	CTX_RUN = CTX_DIST + 10 * NIBBLE_SMALL,		/* five of them */
+	CTX_REL = CTX_RUN + 5 * NIBBLE_SMALL,
+	CTX_REL_NEAR = CTX_REL + NIBBLE_NUM,
+	CTX_RAW = CTX_REL_NEAR + NIBBLE_SMALL,
+	CTX_DEF = CTX_RAW + NIBBLE_NUM,
+	CTX_REG_SP = CTX_DEF + NIBBLE_NUM,
+	CTX_REG_RAW = CTX_REG_SP + NIBBLE_NUM,
+	CTX_CHAIN_LEN = CTX_REG_RAW + NIBBLE_NUM,
+	/* Ids. */
+	CTX_WORD_CODE = CTX_CHAIN_LEN + NIBBLE_NUM,
+	CTX_IP = CTX_WORD_CODE + NIBBLE_ID,
+	CTX_CODE = CTX_IP + NIBBLE_ID,
+	CTX_NODE = CTX_CODE + NIBBLE_ID,
+	CTX_NR = CTX_NODE + NIBBLE_ID,
+};
+static_assert(CTX_NR <= NIBBLE_CONTEXTS, "a model for each");
+
+#endif

@@ -1,0 +1,100 @@
+#include "samples/sample_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+void sample_state_key(struct sample_state *st)
+{
+	if (!st->used)
+		return;
+	st->used = false;
+	for (uint32_t i = 0; i < st->nthr; i++)
+		shadow_clear(&st->pool, &st->thr[i]->shadow);
+	st->nthr = 0;
+	st->full_words = 0;
+	memset(st->cpu, 0, sizeof(st->cpu));
+	memset(st->last_cpu, 0, sizeof(st->last_cpu));
+	memset(st->cpu_guess, 0, sizeof(st->cpu_guess));
+	memset(st->thread_guess, 0, sizeof(st->thread_guess));
+	memset(&st->regs, 0, sizeof(st->regs));
+	memset(&st->words, 0, sizeof(st->words));
+}
+
+void sample_state_fini(struct sample_state *st)
+{
+	for (uint32_t i = 0; i < st->nthr; i++)
+		shadow_clear(&st->pool, &st->thr[i]->shadow);
+	shadow_pool_fini(&st->pool);
+	for (uint32_t i = 0; i < st->nalloc; i++)
+		free(st->thr[i]);
+	free(st->thr);
+}
+
+struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, uint32_t tid)
+{
+	struct sample_thread *t;
+
+	if (st->nthr == st->nalloc) {
+		XGROW(st->thr, st->nalloc, st->cap);
+		st->thr[st->nalloc++] = xmalloc(sizeof(*t));
+	}
+	t = st->thr[st->nthr++];
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->tid = tid;
+	return t;
+}
+
+void sample_state_forget(struct sample_state *st, struct sample_thread *t)
+{
+	shadow_clear(&st->pool, &t->shadow);
+	t->serial = 0;
+	t->lo = t->hi = 0;
+}
+
+uint64_t sample_usual_base(const struct sample_thread *t)
+{
+	return align_up(t->regs[UREG_SP], 8);
+}
+
+uint64_t sample_predict_words(const struct sample_state *st, const struct sample_thread *t,
+			      uint64_t lo, bool full)
+{
+	if (full)
+		return st->full_words;
+	return t->hi > lo ? (t->hi - lo) / 8 : 0;
+}
+
+uint32_t *sample_guess_cpu(struct sample_state *st)
+{
+	const uint32_t *c = st->last_cpu;
+	uint64_t h = hash_u64(c[0] + ((uint64_t)c[1] << 20) + ((uint64_t)c[2] << 40));
+
+	return &st->cpu_guess[h % SAMPLE_GUESSES];
+}
+
+void sample_note_cpu(struct sample_state *st, uint32_t *guess, uint32_t cpu)
+{
+	*guess = cpu;
+	st->last_cpu[2] = st->last_cpu[1];
+	st->last_cpu[1] = st->last_cpu[0];
+	st->last_cpu[0] = cpu;
+}
+
+uint32_t *sample_guess_thread(struct sample_state *st, const struct sample_cpu *cpu)
+{
+	uint64_t h = hash_u64((uint64_t)cpu->thread << 32 | cpu->before);
+
+	return &st->thread_guess[h % SAMPLE_GUESSES];
+}
+
+void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx)
+{
+	*guess = idx + 1;
+	cpu->before = cpu->thread;
+	cpu->thread = idx + 1;
+}

@@ -1,0 +1,154 @@
+#include "capture/capture_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "capture/capture.h"
+#include "capture/capture_code.h"
+#include "elf/elf_file.h"
+#include "jit/perfmap_line.h"
+#include "jitdump.h"
+
+void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
+		      const char *name, uint64_t *addrs, size_t n)
+{
+	*job = (struct capture_job){
+		.kind = kind, .id = id, .name = xstrdup(name), .addrs = addrs, .n = n,
+		.fd = -1, .rootfd = -1,
+	};
+}
+
+/* From the pinned file, known to be the process's own, else from the one that has its name. */
+static int run_map(struct capture_job *job, size_t i)
+{
+	const size_t before = job->rows.len;
+	int ret = -ENOENT;
+
+	if (job->map[i].pinned >= 0)
+		ret = capture_perf_map(job->map[i].pinned, job->addrs, job->n, &job->rows);
+	if (job->rows.len > before)
+		return 0;
+	if (job->map[i].named < 0)
+		return ret;
+	return capture_perf_map(job->map[i].named, job->addrs, job->n, &job->rows);
+}
+
+/*
+ * Code compiled before a fork is named in the map of the process that forked. The last entry for an
+ * address wins, so the process's own lines come last.
+ */
+static int run_maps(struct capture_job *job)
+{
+	int ret = -ENOENT;
+
+	if (job->shared)
+		strbuf_add(&job->rows, PERFMAP_SHARED "\n", sizeof(PERFMAP_SHARED));
+	for (size_t i = 0; i < job->nmaps; i++) {
+		int got = run_map(job, i);
+
+		if (!got || ret)
+			ret = got;
+	}
+	if (job->rows.len)
+		return 0;
+	return ret ? ret : -ENOENT;
+}
+
+static int run_dumps(struct capture_job *job)
+{
+	int ret = -ENOENT;
+
+	for (size_t i = job->ndumps; i--;) {
+		struct strbuf rows = STRBUF_INIT;
+		int got = jitdump_slice(job->dump[i].fd, job->addrs, job->n, job->dump[i].shift, &rows);
+
+		if (!got || ret)
+			ret = got;
+		jitdump_join(&rows, &job->rows);
+		strbuf_fini(&job->rows);
+		job->rows = rows;
+	}
+	return ret;
+}
+
+static int run_elf(struct capture_job *job)
+{
+	struct strbuf *spans = job->keep ? &job->spans : NULL;
+
+	if (job->served)
+		return 0;
+	if (job->image)
+		return capture_elf_mem(job->image, job->image_size, job->addrs, job->n, &job->rows, spans);
+	return capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n, &job->rows, spans);
+}
+
+static void run_code(struct capture_job *job)
+{
+	struct elf_file *ef;
+	int err;
+
+	/* Rows may have been kept from a file that is out of reach by now. */
+	if (!job->leafs.n || (!job->image && job->fd < 0))
+		return;
+	ef = job->image ? elf_file_open_mem(job->image, job->image_size, &err) : elf_file_open_fd(job->fd, &err);
+	if (ef)
+		job->code_bytes = capture_code(ef, job->rows.s, job->rows.len, &job->leafs, job->code_max,
+					       &job->code);
+	elf_file_close(ef);
+}
+
+void capture_job_run(struct capture_job *job)
+{
+	if (job->err)
+		return;
+	switch (job->kind) {
+	case CAPTURE_ELF:
+		job->err = run_elf(job);
+		if (!job->err)
+			run_code(job);
+		break;
+	case CAPTURE_PERF_MAP:
+		job->err = run_maps(job);
+		break;
+	case CAPTURE_JITDUMP:
+		job->err = run_dumps(job);
+		job->why = job->err ? jitdump_why(job->err) : NULL;
+		break;
+	case CAPTURE_JIT_RETURNS:	/* they are the rows */
+		strbuf_add(&job->rows, (const char *)job->addrs, job->n * sizeof(*job->addrs));
+		break;
+	case CAPTURE_CODE:	/* comes with its binary's rows */
+		break;
+	case CAPTURE_KALLSYMS:
+		job->err = capture_ksyms(job->addrs, job->n, &job->rows);
+		break;
+	}
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void capture_job_fini(struct capture_job *job)
+{
+	close_fd(job->fd);
+	close_fd(job->rootfd);
+	for (size_t i = 0; i < job->ndumps; i++)
+		close_fd(job->dump[i].fd);
+	for (size_t i = 0; i < job->nmaps; i++) {
+		close_fd(job->map[i].pinned);
+		close_fd(job->map[i].named);
+	}
+	free(job->name);
+	free(job->path);
+	free(job->addrs);
+	leafs_fini(&job->leafs);
+	strbuf_fini(&job->rows);
+	strbuf_fini(&job->spans);
+	strbuf_fini(&job->code);
+}

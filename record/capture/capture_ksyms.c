@@ -1,0 +1,292 @@
+/*
+ * Kernel symbols for the addresses of a recording: asked of the kernel one by one where a BPF program
+ * may be loaded (1 ms and 1.2 us an address), else found in /proc/kallsyms (60 ms: the kernel prints
+ * all of its 120,000 symbols). Either way the rows are lines of /proc/kallsyms.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "capture/capture.h"
+#include "capture/ksym_bpf.h"
+#include "host/nsopen.h"
+
+/*
+ * Beyond that many addresses the file is no dearer: 18,000 in 3,000 functions take 12 ms, 57,000 in
+ * 20,000 functions 70 ms, the file 50 to 75 ms (Linux 6.18; a question is 1.2 us, and each function
+ * brings two, its own name and what is behind it).
+ */
+#define ASK_MAX 40000
+
+/*
+ * Where Linux has code on x86-64, modules, BPF programs and trampolines included: the kernel's text
+ * mapping up to MODULES_END (Documentation/arch/x86/x86_64/mm.rst).
+ */
+#define KERNEL_TEXT_START	0xffffffff80000000
+#define KERNEL_MODULES_END	0xffffffffff000000
+/* Above that the kernel proper has none (KERNEL_IMAGE_SIZE; half of it without KASLR). */
+#define KERNEL_TEXT_END		0xffffffffc0000000
+
+/* Bytes; addresses that close are mostly in one function. 64 to 1024 cost much the same. */
+#define APART 256
+
+struct row {
+	uint64_t start, end;	/* runtime addresses of a symbol; end is where the next one may begin */
+	size_t line, len;	/* place of its line in the text */
+};
+
+struct asking {
+	struct ksym_bpf kb;
+	struct row *rows;
+	size_t n, cap;
+	struct strbuf text;
+	uint64_t *left;		/* asked for, and without a symbol */
+	size_t nleft, left_cap;
+	size_t nasked;
+};
+
+/*
+ * Does /proc/kallsyms show us addresses? Its reader needs CAP_SYSLOG, or what kptr_restrict and
+ * perf_event_paranoid say; a BPF program would not ask. Whoever hides the kernel's layout hides it from
+ * recordings as well. The first few lines tell: only per-CPU symbols are at 0, and just one or two.
+ */
+static bool addresses_shown(void)
+{
+	char *path = xasprintf("%s/kallsyms", nsopen_proc()), buf[1024];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool shown = false, in_addr = true;
+	ssize_t n = -1;
+
+	free(path);
+	if (fd >= 0) {
+		n = read(fd, buf, sizeof(buf));
+		close(fd);
+	}
+	for (ssize_t i = 0; i < n && !shown; i++) {
+		if (buf[i] == '\n')
+			in_addr = true;
+		else if (buf[i] == ' ')
+			in_addr = false;
+		else
+			shown = in_addr && buf[i] != '0';
+	}
+	return shown;
+}
+
+/*
+ * The type letter is not told. Sampled addresses are in code, and so are the symbols behind them or
+ * they mark its end: 't' says all that a reader of these rows wants to know.
+ */
+static void add_row(struct asking *a, uint64_t addr, const struct ksym *sym)
+{
+	const uint64_t start = addr - sym->offset;
+	struct row *r;
+
+	if (a->n && a->rows[a->n - 1].start == start)
+		return;
+	XGROW(a->rows, a->n, a->cap);
+	r = &a->rows[a->n++];
+	r->start = start;
+	r->end = start + sym->size;
+	r->line = a->text.len;
+	strbuf_addf(&a->text, "%016" PRIx64 " t %.*s", start, (int)sym->name_len, sym->name);
+	/* Programs and trampolines of BPF come without the module that the file puts them in. */
+	if (sym->module)
+		strbuf_addf(&a->text, "\t[%.*s]", (int)sym->module_len, sym->module);
+	else if (start >= KERNEL_TEXT_END)
+		strbuf_adds(&a->text, "\t[bpf]");
+	strbuf_addc(&a->text, '\n');
+	r->len = a->text.len - r->line;
+}
+
+static int ask_batch(struct asking *a, const uint64_t *addrs, size_t n)
+{
+	struct ksym syms[KSYM_BPF_BATCH];
+	int err = ksym_bpf_lookup(&a->kb, addrs, n, syms);
+
+	if (err)
+		return err;
+	a->nasked += n;
+	for (size_t i = 0; i < n; i++) {
+		if (syms[i].name_len) {
+			add_row(a, addrs[i], &syms[i]);
+			continue;
+		}
+		XGROW(a->left, a->nleft, a->left_cap);
+		a->left[a->nleft++] = addrs[i];
+	}
+	return 0;
+}
+
+static bool may_be_code(uint64_t addr)
+{
+	return addr >= KERNEL_TEXT_START && addr < KERNEL_MODULES_END;
+}
+
+/*
+ * Ask for those of @addrs (sorted) that are in none of @known rows, but of those less than @apart
+ * bytes behind another one only that one: most functions hold several addresses.
+ */
+static int ask(struct asking *a, const uint64_t *addrs, size_t n, size_t known, uint64_t apart)
+{
+	uint64_t batch[KSYM_BPF_BATCH], last = 0;
+	size_t k = 0, r = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		while (r < known && a->rows[r].end <= addrs[i])
+			r++;
+		if (!may_be_code(addrs[i]) || (r < known && a->rows[r].start <= addrs[i]) ||
+		    (last && addrs[i] - last < apart))
+			continue;
+		last = addrs[i];
+		batch[k++] = addrs[i];
+		if (k < KSYM_BPF_BATCH)
+			continue;
+		err = ask_batch(a, batch, k);
+		if (err)
+			return err;
+		k = 0;
+	}
+	return k ? ask_batch(a, batch, k) : 0;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct row *a = pa, *b = pb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Rows in order, each once. */
+static void sort_rows(struct asking *a)
+{
+	size_t n = 0;
+
+	if (a->n)
+		qsort(a->rows, a->n, sizeof(*a->rows), by_start);
+	for (size_t i = 0; i < a->n; i++) {
+		if (!n || a->rows[i].start != a->rows[n - 1].start)
+			a->rows[n++] = a->rows[i];
+	}
+	a->n = n;
+}
+
+/* Few of the addresses first, then those that turned out to be in other symbols. */
+static int ask_symbols(struct asking *a, const uint64_t *addrs, size_t n)
+{
+	int err = ask(a, addrs, n, 0, APART);
+
+	if (err)
+		return err;
+	sort_rows(a);
+	a->nleft = 0;
+	err = ask(a, addrs, n, a->n, 0);
+	sort_rows(a);
+	return err;
+}
+
+/*
+ * What begins where a symbol ends, unless that has a row. Behind the last symbol of a module or a
+ * BPF program there is nothing, which the file could not tell either.
+ */
+static int ask_ends(struct asking *a)
+{
+	const size_t nleft = a->nleft;
+	uint64_t *ends = xcalloc(a->n + 1, sizeof(*ends));
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (i + 1 == a->n || a->rows[i].end < a->rows[i + 1].start)
+			ends[n++] = a->rows[i].end;
+	}
+	err = ask(a, ends, n, 0, 0);
+	free(ends);
+	sort_rows(a);
+	a->nleft = nleft;
+	return err;
+}
+
+/*
+ * Nobody knows which of the addresses are return addresses, so the byte before each is asked for as
+ * well. Where a module or BPF program begins, or ends with a call, one of both is outside: not lost.
+ */
+static bool beside_symbol(const struct asking *a, uint64_t addr)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->rows[i].start == addr + 1 || a->rows[i].end == addr)
+			return true;
+	}
+	return false;
+}
+
+static void drop_beside(struct asking *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->nleft; i++) {
+		if (!beside_symbol(a, a->left[i]))
+			a->left[n++] = a->left[i];
+	}
+	a->nleft = n;
+}
+
+static int ask_all(struct asking *a, const uint64_t *addrs, size_t n)
+{
+	int err = ksym_bpf_open(&a->kb);
+
+	if (err)
+		return err;
+	err = ask_symbols(a, addrs, n);
+	if (!err) {
+		drop_beside(a);
+		err = ask_ends(a);
+	}
+	ksym_bpf_close(&a->kb);
+	return err;
+}
+
+static void put_rows(const struct asking *a, struct strbuf *out)
+{
+	for (size_t i = 0; i < a->n; i++)
+		strbuf_add(out, a->text.s + a->rows[i].line, a->rows[i].len);
+}
+
+int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out)
+{
+	struct asking a = { .text = STRBUF_INIT };
+	int err;
+
+	if (n > ASK_MAX || !addresses_shown()) {
+		pr_verbose("kernel symbols are read from /proc/kallsyms: %s", n > ASK_MAX ?
+			   "there are many addresses" : "it seems to hide them");
+		return capture_kallsyms(addrs, n, out);
+	}
+	err = ask_all(&a, addrs, n);
+	if (err) {
+		pr_verbose("kernel symbols are read from /proc/kallsyms: BPF programs cannot ask for "
+			   "them: %s", strerror(-err));
+		err = capture_kallsyms(addrs, n, out);
+	} else {
+		pr_verbose("kernel symbols: %zu addresses, %zu asked for by a BPF program, %zu left for "
+			   "/proc/kallsyms", n, a.nasked, a.nleft);
+		put_rows(&a, out);
+		if (a.nleft)
+			err = capture_kallsyms(a.left, a.nleft, out);
+		/* What the program found is good without the file. */
+		if (a.n)
+			err = 0;
+	}
+	free(a.rows);
+	free(a.left);
+	strbuf_fini(&a.text);
+	return err;
+}

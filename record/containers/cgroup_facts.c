@@ -1,0 +1,620 @@
+#include "containers/cgroup_facts.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "containers/lookup.h"
+#include "host/cgroup_path.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+
+#define FILE_MAX_SIZE 65536
+/* Reading that one drain may wait for; the rings hold fifty times as much. */
+#define ROUND_NS 5000000ull
+/* Processes may end all the time: one look in so long is enough for each cgroup. */
+#define EXIT_PAUSE_NS 20000000ull
+#define WATCHED_AT_ONCE 4
+
+/*
+ * A runtime writes down whose a new cgroup is before it executes the container's program: asked at each exec, and at growing
+ * intervals, but with a part of the time at most.
+ */
+#define ASK_TRIES 10
+#define ASK_PAUSE_NS 5000000ull
+#define ASK_SHARE 20
+/*
+ * And beyond that part so much CPU time for each of these cgroups when something is executed in it: that is the moment, and where asking
+ * takes long, for many states or on a busy machine, its turn comes too late for one that lives shortly. The runtime itself executes two or three times.
+ */
+#define ASK_CREDIT_NS 200000000ull
+
+/* One that samples came from in this segment, or in the one before. */
+struct unit {
+	struct ev_container ev;		/* strings owned */
+	struct cgroup_cpu_at at;
+	struct cpu_reading r;
+	uint64_t read_at;		/* ns; 0 = never */
+	uint64_t first_us;		/* CPU time at the first look; 0 if it was made within the recording */
+	bool unnamed;			/* a container whose name nobody tells */
+	bool chosen;			/* it is a cgroup of the target, not only in one */
+	uint32_t segment;		/* in which it was written last */
+	bool soon;			/* in cgroup_facts.soon */
+	bool late;			/* its first counters are still to be written */
+	bool begun;			/* nobody knows (yet) whose it is: it was made within the recording, or no answer came in time */
+	bool asked;			/* the answer that is waited for is about it, too */
+	uint64_t credit;		/* ns of CPU time that asking for it may take out of turn */
+};
+
+struct cgroup_facts {
+	const struct cgroup_fs *fs;
+	const struct cgroup_list *chosen;
+	struct lookup *lk;		/* owned */
+	struct rec_writer *w;
+	struct cgroup_cpu cpu;
+	struct unit **unit;		/* owned */
+	size_t n, cap;
+	struct u64map by_path;		/* hash of the path -> index of the latest there */
+	struct u64map born;		/* set of ids of this segment */
+	struct u64map sampled;		/* set of the hashes of chosen cgroups' paths, of all segments */
+	struct unit **soon;		/* owned; to be read again */
+	size_t nsoon, soon_cap;
+	size_t next;			/* to be watched */
+	uint32_t segment;		/* 1 and up */
+	struct facts_used past;		/* of units that were forgotten */
+	uint64_t spent;			/* ns, since the round began */
+	bool asking, ask_last;		/* an answer is waited for, and it is the last one */
+	bool again;			/* something was executed meanwhile: ask once more */
+	unsigned int tries;		/* left to ask whose the begun ones are */
+	uint64_t ask_next, ask_pause;	/* ns */
+	uint64_t asked_until;		/* ns: not before that, for all that happens */
+};
+
+struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct cgroup_list *chosen, struct containers *cs,
+				      const char *roots, struct rec_writer *w)
+{
+	struct cgroup_facts *cf = xcalloc(1, sizeof(*cf));
+
+	cf->fs = fs;
+	cf->chosen = chosen;
+	cf->lk = lookup_new(fs, cs, roots);
+	cf->w = w;
+	cf->segment = 1;
+	cgroup_cpu_open(&cf->cpu, fs);
+	return cf;
+}
+
+static void free_strings(const struct ev_container *ev)
+{
+	const char *const strings[] = { ev->cgroup, ev->runtime, ev->id, ev->name, ev->image,
+					ev->pod, ev->pod_ns, ev->pod_uid };
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free((char *)strings[i]);
+}
+
+static void unit_free(struct unit *u)
+{
+	free_strings(&u->ev);
+	cgroup_cpu_at_fini(&u->at);
+	free(u);
+}
+
+void cgroup_facts_free(struct cgroup_facts *cf)
+{
+	if (!cf)
+		return;
+	for (size_t i = 0; i < cf->n; i++)
+		unit_free(cf->unit[i]);
+	free(cf->unit);
+	free(cf->soon);
+	u64map_fini(&cf->by_path);
+	u64map_fini(&cf->born);
+	u64map_fini(&cf->sampled);
+	cgroup_cpu_close(&cf->cpu);
+	lookup_free(cf->lk);
+	free(cf);
+}
+
+struct lookup *cgroup_facts_lookup(const struct cgroup_facts *cf)
+{
+	return cf->lk;
+}
+
+const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf)
+{
+	return &cf->cpu;
+}
+
+static struct unit *find(const struct cgroup_facts *cf, const char *path, size_t len)
+{
+	const uint64_t *slot = u64map_get(&cf->by_path, hash_bytes(path, len));
+	struct unit *u = slot ? cf->unit[*slot] : NULL;
+
+	return u && !strncmp(u->ev.cgroup, path, len) && !u->ev.cgroup[len] ? u : NULL;
+}
+
+/* ---- reading and writing ---- */
+
+static void look(struct cgroup_facts *cf, struct unit *u, bool limit)
+{
+	const bool first = !u->r.have_usage;
+
+	u->read_at = clock_mono_ns();
+	if (!u->ev.gone && cgroup_cpu_read(&cf->cpu, &u->at, limit, &u->r))
+		u->ev.gone = true;
+	if (first && !u64map_get(&cf->born, u->ev.node))
+		u->first_us = u->r.usage_us;
+}
+
+/* The limit may be another one by now. Without any there are no periods (kernel/sched/fair.c). */
+static void look_last(struct cgroup_facts *cf, struct unit *u)
+{
+	const uint64_t periods = u->r.nr_periods;
+	const bool limited = u->r.quota_us;
+
+	look(cf, u, limited);
+	if (!limited && u->r.nr_periods != periods)
+		look(cf, u, true);
+}
+
+/* An error of the writer is met again by whatever is written next. */
+static void put(struct cgroup_facts *cf, struct unit *u, bool from_zero)
+{
+	struct ev_container ev = u->ev;
+
+	ev.time = u->read_at ? u->read_at : clock_mono_ns();
+	ev.have_usage = u->r.have_usage;
+	ev.have_throttling = u->r.have_throttling;
+	ev.quota_us = u->r.quota_us;
+	ev.period_us = u->r.period_us;
+	if (!from_zero) {
+		ev.usage_us = u->r.usage_us;
+		ev.nr_periods = u->r.nr_periods;
+		ev.nr_throttled = u->r.nr_throttled;
+		ev.throttled_us = u->r.throttled_us;
+	}
+	rec_writer_container(cf->w, &ev);
+}
+
+static void look_soon(struct cgroup_facts *cf, struct unit *u)
+{
+	if (u->soon || u->ev.gone)
+		return;
+	u->soon = true;
+	XGROW(cf->soon, cf->nsoon, cf->soon_cap);
+	cf->soon[cf->nsoon++] = u;
+}
+
+/* ---- those that samples come from ---- */
+
+/* @ctr: NULL = it is no container. */
+static void describe(struct ev_container *ev, const char *own, const struct container *ctr)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	if (ctr && ctr->together[0])
+		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
+			"a cgroup of its own for each tells them apart",
+			ctr->together, own);
+	ev->cgroup = xstrdup(own);
+	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
+	ev->id = xstrdup(ctr ? ctr->id : "");
+	if (ctr && !ctr->together[0])
+		strbuf_addf(&name, "%s%s", ctr->name, ctr->apart);
+	ev->name = xstrdup(!ctr ? "" : ctr->together[0] ? ctr->together : name.s);
+	strbuf_fini(&name);
+	ev->image = xstrdup(ctr ? ctr->image : "");
+	ev->pod = xstrdup(ctr ? ctr->pod : "");
+	ev->pod_ns = xstrdup(ctr ? ctr->pod_ns : "");
+	ev->pod_uid = xstrdup(ctr ? ctr->pod_uid : "");
+}
+
+/* Of @own; @id is that of @path. */
+static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t id, const char *path)
+{
+	struct stat st;
+
+	if (id && !strcmp(own, path))
+		return id;
+	return fstatat(cf->fs->fd, own + 1, &st, 0) ? 0 : st.st_ino;
+}
+
+static void warn_unnamed(const struct cgroup_facts *cf)
+{
+	struct containers *cs = lookup_known(cf->lk);
+
+	if (cs)
+		containers_warn(cs);
+}
+
+static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
+{
+	const struct cgroup *sel = cgroup_list_find(cf->chosen, own);
+	struct unit *u = xcalloc(1, sizeof(*u));
+
+	describe(&u->ev, own, ctr);
+	/* Of one that has just begun the name may be written down in a moment. */
+	u->unnamed = ctr && ctr->unnamed;
+	if (u->unnamed && !u64map_get(&cf->born, node))
+		warn_unnamed(cf);
+	u->ev.node = node;
+	u->chosen = sel && !strcmp(sel->path, own);
+	XGROW(cf->unit, cf->n, cf->cap);
+	*u64map_put(&cf->by_path, hash_bytes(own, strlen(own)), NULL) = cf->n;
+	cf->unit[cf->n++] = u;
+	return u;
+}
+
+/* @own, never the root, whose id is @node, has its first sample in this segment, by @pid. */
+static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, const struct container *ctr,
+		    uint32_t pid)
+{
+	struct unit *u = find(cf, own, strlen(own));
+	bool born = u64map_get(&cf->born, node);
+
+	if (u && node && u->ev.node != node) {
+		/* Another one has its path. This one's counters stay as they were last. */
+		u->ev.gone = true;
+		if (u->segment == cf->segment)
+			put(cf, u, false);
+		u->segment = 0;
+		u = NULL;
+	}
+	if (u && u->segment == cf->segment)
+		return;
+	if (!u)
+		u = add(cf, own, ctr, node);
+	u->segment = cf->segment;
+	u->ev.gone = !node;
+	cgroup_cpu_find(&cf->cpu, own, pid, &u->at);
+	if (cf->spent < ROUND_NS || born) {
+		look(cf, u, true);
+	} else {
+		u->late = true;
+		look_soon(cf, u);
+	}
+	put(cf, u, born);
+}
+
+/* Where @pid is now; "" when it cannot be told. */
+static void path_of(uint32_t pid, char *path, size_t size)
+{
+	int fd = nsopen_procfile(pid, "cgroup"), err;
+	char *text;
+
+	path[0] = '\0';
+	if (fd < 0)
+		return;
+	text = nsopen_slurp(fd, FILE_MAX_SIZE, NULL, &err);
+	close(fd);
+	if (!text || !procfs_cgroup_path(text, "perf_event", path, size))
+		path[0] = '\0';
+	free(text);
+}
+
+static void ask_later(struct cgroup_facts *cf, const char *path, enum lookup_state state)
+{
+	struct unit *u = find(cf, path, strlen(path));
+
+	u->begun = true;
+	/* The answer that comes is for it. Else it is asked as soon as the thread has time, since it may be one that is long known. */
+	u->asked = state == LOOKUP_UNDER_WAY;
+	if (u->asked) {
+		cf->asking = true;
+		cf->ask_last = false;
+	}
+	cf->again |= state == LOOKUP_BUSY;
+	u->credit = ASK_CREDIT_NS;
+	cf->tries = ASK_TRIES;
+	cf->ask_pause = ASK_PAUSE_NS;
+	cf->ask_next = clock_mono_ns() + ASK_PAUSE_NS;
+}
+
+static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
+{
+	bool born = u64map_get(&cf->born, id);
+	const struct cgroup *sel = cgroup_list_find(cf->chosen, path);
+	enum lookup_state state;
+	const struct container *ctr = lookup_of(cf->lk, path, born, &state);
+
+	if (sel)
+		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
+	if (ctr) {
+		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, id, path), ctr, pid);
+		return;
+	}
+	/* A limit may be set on what was chosen, above what runs. */
+	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
+		met_own(cf, sel->path, sel->id, NULL, pid);
+	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
+	/* Made within the recording, or between the snapshot and that. */
+	if (born || state != LOOKUP_ANSWERED || !containers_walked(lookup_known(cf->lk), path))
+		ask_later(cf, path, state);
+}
+
+void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
+{
+	const uint64_t begun = clock_mono_ns();
+	char buf[PATH_MAX];
+
+	pid = pid == UINT32_MAX ? 0 : pid;
+	if (!path[0] && pid) {
+		path_of(pid, buf, sizeof(buf));
+		path = buf;
+	}
+	/* The root is nobody's container, and has no limit. */
+	if (path[0] != '/' || !path[1])
+		return;
+	met(cf, id, path, pid);
+	cf->spent += clock_mono_ns() - begun;
+}
+
+bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path)
+{
+	return u64map_get(&cf->sampled, hash_bytes(path, strlen(path)));
+}
+
+static void add_used(struct facts_used *used, const struct unit *u)
+{
+	if (!u->chosen || !u->r.have_usage)
+		return;
+	used->us += u->r.usage_us - u->first_us;
+	used->until = MAX(used->until, u->read_at);
+}
+
+struct facts_used cgroup_facts_used(const struct cgroup_facts *cf)
+{
+	struct facts_used used = cf->past;
+
+	for (size_t i = 0; i < cf->n; i++)
+		add_used(&used, cf->unit[i]);
+	return used;
+}
+
+void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id)
+{
+	u64map_put(&cf->born, id, NULL);
+}
+
+void cgroup_facts_exit(struct cgroup_facts *cf, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (const size_t all = len; len; len--) {
+		struct unit *u = len == all || path[len] == '/' ? find(cf, path, len) : NULL;
+
+		if (u && u->segment == cf->segment)
+			look_soon(cf, u);
+	}
+}
+
+/* ---- later ---- */
+
+static void look_again(struct cgroup_facts *cf, struct unit *u)
+{
+	look(cf, u, u->late);
+	if (u->late)
+		put(cf, u, false);
+	u->late = false;
+}
+
+/* Whoever reads the recording gives the name to samples before as well (sample_cgroups.h). */
+static void known_now(struct cgroup_facts *cf, struct unit *u, const struct container *ctr)
+{
+	const struct ev_container old = u->ev;
+
+	u->begun = false;
+	if (strcmp(ctr->cgroup, old.cgroup)) {
+		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, 0, ""), ctr, 0);
+		return;
+	}
+	describe(&u->ev, ctr->cgroup, ctr);
+	u->unnamed = ctr->unnamed;
+	free_strings(&old);
+	look(cf, u, true);
+	put(cf, u, false);
+}
+
+/* The answer is there, for those that it was asked for. */
+static void take_answer(struct cgroup_facts *cf)
+{
+	struct containers *cs = lookup_known(cf->lk);
+
+	if (!cs)
+		return;
+	cf->asking = false;
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+		const struct container *ctr;
+
+		if (!u->asked || !u->begun || u->segment != cf->segment)
+			continue;
+		u->asked = false;
+		ctr = containers_of(cs, u->ev.cgroup);
+		u->begun = !cf->ask_last;
+		if (ctr)
+			known_now(cf, u, ctr);
+	}
+	cf->asked_until = clock_mono_ns() + (ASK_SHARE - 1) * lookup_took(cf->lk);
+}
+
+/* @last: nobody will ask any more. */
+static void ask(struct cgroup_facts *cf, bool last)
+{
+	const char **paths = xcalloc(cf->n + 1, sizeof(*paths));
+	size_t n = 0;
+
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		u->asked = u->begun && u->segment == cf->segment;
+		if (u->asked)
+			paths[n++] = u->ev.cgroup;
+	}
+	cf->asking = true;
+	cf->ask_last = last;
+	if (lookup_ask(cf->lk, LOOKUP_BEGUN, paths, n))
+		take_answer(cf);
+	free(paths);
+}
+
+static void ask_again(struct cgroup_facts *cf)
+{
+	const uint64_t now = clock_mono_ns();
+
+	if (cf->asking)
+		take_answer(cf);
+	/* The thread may be at work for others. */
+	if (cf->asking || !cf->tries || !lookup_known(cf->lk))
+		return;
+	if (cf->again) {
+		cf->again = false;
+		ask(cf, false);
+		return;
+	}
+	if (now < MAX(cf->ask_next, cf->asked_until))
+		return;
+	cf->tries--;
+	ask(cf, !cf->tries);
+	cf->ask_next = now + cf->ask_pause;
+	cf->ask_pause *= 2;
+}
+
+/* The cgroup that @pid is in, if nobody knows whose it is and that may be asked out of turn. NULL: not so. */
+static struct unit *with_credit(const struct cgroup_facts *cf, uint32_t pid)
+{
+	char path[PATH_MAX];
+	struct unit *u;
+	bool any = false;
+
+	for (size_t i = 0; i < cf->n && !any; i++)
+		any = cf->unit[i]->begun && cf->unit[i]->credit && cf->unit[i]->segment == cf->segment;
+	if (!any)
+		return NULL;
+	path_of(pid, path, sizeof(path));
+	u = find(cf, path, strlen(path));
+	return u && u->begun && u->credit && u->segment == cf->segment ? u : NULL;
+}
+
+void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
+{
+	uint64_t before;
+	struct unit *u;
+
+	if (!cf->tries)
+		return;
+	/* What is being read now may have been read before the runtime wrote it. */
+	if (cf->asking || !lookup_known(cf->lk)) {
+		cf->again |= with_credit(cf, pid) != NULL;
+		return;
+	}
+	if (clock_mono_ns() >= cf->asked_until) {
+		ask(cf, false);
+		return;
+	}
+	u = with_credit(cf, pid);
+	if (!u)
+		return;
+	before = lookup_cpu(cf->lk);
+	ask(cf, false);
+	/* What is not answered yet is paid for by those after it. */
+	u->credit -= MIN(u->credit, cf->asking ? LOOKUP_SLICE_NS : lookup_cpu(cf->lk) - before);
+}
+
+void cgroup_facts_round(struct cgroup_facts *cf)
+{
+	const uint64_t begun = clock_mono_ns(), until = begun + ROUND_NS;
+	size_t kept = 0;
+
+	cf->spent = 0;
+	lookup_round(cf->lk);
+	ask_again(cf);
+	for (size_t i = 0; i < cf->nsoon; i++) {
+		struct unit *u = cf->soon[i];
+
+		if ((u->read_at && begun - u->read_at < EXIT_PAUSE_NS) || clock_mono_ns() >= until) {
+			cf->soon[kept++] = u;
+			continue;
+		}
+		u->soon = false;
+		look_again(cf, u);
+	}
+	cf->nsoon = kept;
+}
+
+void cgroup_facts_watch(struct cgroup_facts *cf)
+{
+	for (size_t i = 0; i < cf->n && i < WATCHED_AT_ONCE; i++) {
+		struct unit *u = cf->unit[cf->next++ % cf->n];
+
+		if (u->segment == cf->segment && !u->ev.gone)
+			look_again(cf, u);
+	}
+}
+
+/* What has had no sample in the segment that ends, or is gone, is met anew if it comes again. */
+static void forget(struct cgroup_facts *cf)
+{
+	size_t kept = 0;
+
+	u64map_clear(&cf->by_path);
+	u64map_clear(&cf->born);
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		if (u->segment != cf->segment || u->ev.gone) {
+			add_used(&cf->past, u);
+			unit_free(u);
+			continue;
+		}
+		u->soon = u->late = false;
+		*u64map_put(&cf->by_path, hash_bytes(u->ev.cgroup, strlen(u->ev.cgroup)), NULL) = kept;
+		cf->unit[kept++] = u;
+	}
+	cf->n = kept;
+	cf->nsoon = cf->next = 0;
+}
+
+/* The name of a container is for all of its samples, however late it comes: so once more for those that have none yet. */
+static void ask_at_last(struct cgroup_facts *cf)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < cf->n && !any; i++)
+		any = cf->unit[i]->begun && cf->unit[i]->segment == cf->segment;
+	if (!any)
+		return;
+	lookup_last(cf->lk);
+	ask(cf, true);
+}
+
+void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
+{
+	const uint64_t until = last ? UINT64_MAX : clock_mono_ns() + ROUND_NS;
+
+	if (last)
+		ask_at_last(cf);
+	for (size_t i = 0; i < cf->n; i++) {
+		struct unit *u = cf->unit[i];
+
+		if (u->segment != cf->segment)
+			continue;
+		if (clock_mono_ns() < until)
+			look_last(cf, u);
+		if (u->read_at)
+			put(cf, u, false);
+		if (last && u->unnamed)
+			warn_unnamed(cf);
+	}
+	forget(cf);
+	cf->segment++;
+}

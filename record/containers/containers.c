@@ -1,0 +1,382 @@
+/*
+ * Containers: each has a cgroup, so the hierarchy is walked for those whose path shows an id; what runtimes
+ * write down gives the names to the ids, and the containers in cgroups called otherwise.
+ */
+#include "containers/containers_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "host/cgroup_path.h"
+
+static void container_fini(struct container *c)
+{
+	char *const strings[] = { c->runtime, c->id, c->name, c->image, c->pod, c->pod_ns,
+				  c->pod_uid, c->cgroup, c->apart, c->together };
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free(strings[i]);
+}
+
+/* ---- the snapshot ---- */
+
+static void note_group(void *ctx, uint64_t id, const char *path)
+{
+	struct containers *cs = ctx;
+	struct cgroup_path p;
+
+	(void)id;
+	u64map_put(&cs->walked, containers_hash(path, strlen(path)), NULL);
+	if (containers_parse(ctx, path, &p) && !path[p.own_len])
+		containers_note_path(ctx, path, &p);
+}
+
+/* What is left to say about @c when nobody says more. */
+static void finish(struct container *c)
+{
+	c->unnamed |= containers_unnamed(c);
+	container_learn(&c->name, c->sandbox ? "pause" : c->id);
+}
+
+/* The order of names as recordings have them. */
+static int by_name(const struct container *a, const struct container *b)
+{
+	int cmp = strcmp(a->name, b->name);
+
+	cmp = cmp ? cmp : strcmp(a->pod, b->pod);
+	return cmp ? cmp : strcmp(a->pod_ns, b->pod_ns);
+}
+
+/* @b is called as @a is, and runs. One that two runtimes know has one cgroup. */
+static bool is_namesake(const struct containers *cs, const struct container *a, const struct container *b)
+{
+	return !by_name(a, b) && !b->sandbox && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
+}
+
+static void set_apart(struct container *c, bool by_runtime)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (by_runtime && c->runtime[0])
+		strbuf_addf(&sb, ":%s", c->runtime);
+	else
+		strbuf_addf(&sb, ":%.12s", c->id);
+	free(c->apart);
+	c->apart = xstrdup(sb.s);
+	strbuf_fini(&sb);
+}
+
+/* What was met since the snapshot. Those that were there before keep the names that they have been told by. */
+static void finish_new(struct containers *cs)
+{
+	for (size_t i = cs->sorted; i < cs->n; i++) {
+		struct container *c = &cs->all[i];
+		bool any = false, runtime_too = false;
+
+		finish(c);
+		for (size_t k = 0; k < i && !c->apart[0] && !c->sandbox; k++) {
+			if (!is_namesake(cs, c, &cs->all[k]))
+				continue;
+			any = true;
+			runtime_too |= !strcmp(c->runtime, cs->all[k].runtime);
+		}
+		if (any)
+			set_apart(c, !runtime_too);
+	}
+}
+
+static int by_name_of(const void *pa, const void *pb)
+{
+	struct container *const *a = pa, *const *b = pb;
+
+	return by_name(*a, *b);
+}
+
+/* Those of one name in the snapshot, whichever comes first. */
+static void tell_apart(struct containers *cs)
+{
+	struct container **v = xcalloc(cs->n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < cs->n; i++)
+		v[i] = &cs->all[i];
+	if (cs->n)
+		qsort(v, cs->n, sizeof(*v), by_name_of);
+	for (size_t i = 0, end; i < cs->n; i = end) {
+		for (end = i + 1; end < cs->n && !by_name(v[i], v[end]); end++)
+			;
+		for (size_t a = i; a < end && end - i > 1; a++) {
+			bool any = false, runtime_too = false;
+
+			for (size_t b = i; b < end && !v[a]->sandbox; b++) {
+				if (!is_namesake(cs, v[a], v[b]))
+					continue;
+				any = true;
+				runtime_too |= !strcmp(v[a]->runtime, v[b]->runtime);
+			}
+			if (any)
+				set_apart(v[a], !runtime_too);
+		}
+	}
+	free(v);
+}
+
+static int by_cgroup(const void *pa, const void *pb)
+{
+	const struct container *a = pa, *b = pb;
+	int cmp = cgroup_path_cmp(a->cgroup, b->cgroup);
+
+	return cmp ? cmp : strcmp(a->name, b->name);
+}
+
+static void forget(struct containers *cs)
+{
+	for (size_t i = 0; i < cs->n; i++)
+		container_fini(&cs->all[i]);
+	for (size_t i = 0; i < cs->noutside; i++)
+		container_fini(&cs->outside[i]);
+	cs->n = cs->sorted = cs->noutside = 0;
+	u64map_clear(&cs->walked);
+	u64map_clear(&cs->by_id);
+	u64map_clear(&cs->by_path);
+	u64map_clear(&cs->by_pid);
+	u64map_clear(&cs->placed);
+}
+
+static void index_again(struct containers *cs)
+{
+	u64map_clear(&cs->by_id);
+	u64map_clear(&cs->by_path);
+	u64map_clear(&cs->by_pid);
+	u64map_clear(&cs->placed);
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct container *c = &cs->all[i];
+
+		*u64map_put(&cs->by_path, containers_hash(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
+		*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = i + 1;
+	}
+}
+
+/*
+ * Those that share a cgroup, as runc lets them: what runs in it cannot be said to be one's. Sorted by cgroup. One that two runtimes know under
+ * different ids has one first process.
+ */
+static void name_together(struct containers *cs)
+{
+	for (size_t i = 0, k; i < cs->n; i = k) {
+		struct strbuf sb = STRBUF_INIT;
+		size_t several = 0;
+
+		for (k = i; k < cs->n && !strcmp(cs->all[k].cgroup, cs->all[i].cgroup); k++) {
+			bool again = !cs->all[k].pid;
+
+			for (size_t j = i; j < k; j++)
+				again |= cs->all[j].pid == cs->all[k].pid;
+			if (again)
+				continue;
+			strbuf_addf(&sb, "%s%s", several++ ? "+" : "", cs->all[k].name);
+		}
+		for (size_t j = i; j < k && several > 1; j++) {
+			free(cs->all[j].together);
+			cs->all[j].together = xstrdup(sb.s);
+		}
+		strbuf_fini(&sb);
+	}
+}
+
+static uint64_t hash_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return containers_hash(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* Drops what has no cgroup, and pods of podman in a cgroup of their own: containers by their path, but no runtime knows them. */
+static size_t keep_running(struct containers *cs)
+{
+	struct u64map pods = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cs->n; i++)
+		if (!strcmp(cs->all[i].runtime, "podman"))
+			u64map_put(&pods, hash_parent(cs->all[i].cgroup), NULL);
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct container *c = &cs->all[i];
+		const bool pod = !c->runtime[0] && !c->name[0] && u64map_get(&pods, containers_hash(c->cgroup, strlen(c->cgroup)));
+
+		if (c->cgroup[0] && !pod) {
+			cs->all[kept++] = cs->all[i];
+		} else if (c->outside && !c->cgroup[0]) {
+			XGROW(cs->outside, cs->noutside, cs->outside_cap);
+			cs->outside[cs->noutside++] = *c;
+		} else {
+			container_fini(&cs->all[i]);
+		}
+	}
+	u64map_fini(&pods);
+	return kept;
+}
+
+void containers_refresh(struct containers *cs)
+{
+	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
+
+	forget(cs);
+	state_dirs_fini(&cs->homes);
+	cgroup_walk(&top, note_group, NULL, cs);
+	free(top.path);
+	containers_look(cs, 0, NULL);
+	cs->n = cs->sorted = keep_running(cs);
+	for (size_t i = 0; i < cs->n; i++) {
+		finish(&cs->all[i]);
+		/* A cgroup that was left behind has no runtime to name it. */
+		cs->all[i].unnamed = cs->all[i].unnamed && containers_populated(cs, &cs->all[i]);
+	}
+	if (cs->n)
+		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
+	name_together(cs);
+	tell_apart(cs);
+	index_again(cs);
+}
+
+static struct containers *make(const struct cgroup_fs *fs, const char *roots, bool hurried)
+{
+	struct containers *cs = xcalloc(1, sizeof(*cs));
+
+	cs->fs = fs;
+	cs->roots = roots;
+	cs->hurried = hurried;
+	containers_refresh(cs);
+	return cs;
+}
+
+struct containers *containers_copy(const struct containers *cs)
+{
+	struct containers *copy = xcalloc(1, sizeof(*copy));
+
+	copy->fs = cs->fs;
+	copy->n = copy->cap = copy->sorted = cs->n;
+	copy->all = xcalloc(cs->n + 1, sizeof(*copy->all));
+	for (size_t i = 0; i < cs->n; i++) {
+		struct container *c = &copy->all[i];
+		char **const strings[] = { &c->runtime, &c->id, &c->name, &c->image, &c->pod, &c->pod_ns, &c->pod_uid, &c->cgroup,
+					   &c->apart, &c->together };
+
+		*c = cs->all[i];
+		for (size_t k = 0; k < ARRAY_SIZE(strings); k++)
+			*strings[k] = xstrdup(*strings[k]);
+	}
+	index_again(copy);
+	return copy;
+}
+
+struct containers *containers_new(const struct cgroup_fs *fs, const char *roots)
+{
+	return make(fs, roots, false);
+}
+
+struct containers *containers_new_hurried(const struct cgroup_fs *fs, const char *roots)
+{
+	return make(fs, roots, true);
+}
+
+void containers_hurry(struct containers *cs)
+{
+	cs->hurried = true;
+}
+
+void containers_free(struct containers *cs)
+{
+	if (!cs)
+		return;
+	forget(cs);
+	state_dirs_fini(&cs->dirs);
+	state_dirs_fini(&cs->homes);
+	free(cs->all);
+	free(cs->outside);
+	u64map_fini(&cs->by_id);
+	u64map_fini(&cs->by_path);
+	u64map_fini(&cs->by_pid);
+	u64map_fini(&cs->placed);
+	u64map_fini(&cs->walked);
+	u64map_fini(&cs->dead);
+	free(cs);
+}
+
+const struct container *containers_all(const struct containers *cs, size_t *n)
+{
+	*n = cs->sorted;
+	return cs->all;
+}
+
+const struct container *containers_outside(const struct containers *cs, size_t *n)
+{
+	*n = cs->noutside;
+	return cs->outside;
+}
+
+/* The innermost known container at or above @path. */
+static const struct container *known_above(const struct containers *cs, const char *path)
+{
+	for (size_t len = strlen(path); len;) {
+		uint64_t *slot = u64map_get(&cs->by_path, containers_hash(path, len));
+
+		if (slot && *slot && strlen(cs->all[*slot - 1].cgroup) == len &&
+		    !memcmp(cs->all[*slot - 1].cgroup, path, len))
+			return &cs->all[*slot - 1];
+		while (len && path[--len] != '/')
+			;
+	}
+	return NULL;
+}
+
+const struct container *containers_known(const struct containers *cs, const char *path)
+{
+	const struct container *c = known_above(cs, path);
+	struct cgroup_path p;
+
+	return c && containers_parse(cs, path, &p) && strlen(c->cgroup) < p.own_len ? NULL : c;
+}
+
+const struct container *containers_of(struct containers *cs, const char *path)
+{
+	const struct container *c = known_above(cs, path);
+	struct cgroup_path p;
+	char *id;
+
+	/* One that came later, as its path shows: its name is asked for alone. */
+	if (!containers_parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
+		return c;
+	id = xstrndup(p.id, p.id_len);
+	containers_note_path(cs, path, &p);
+	containers_look(cs, cs->sorted, id);
+	free(id);
+	finish_new(cs);
+	return known_above(cs, path);
+}
+
+bool containers_walked(const struct containers *cs, const char *path)
+{
+	return u64map_get(&cs->walked, containers_hash(path, strlen(path)));
+}
+
+void containers_begun(struct containers *cs)
+{
+	containers_look_new(cs);
+	finish_new(cs);
+}
+
+const struct container *containers_of_new(struct containers *cs, const char *path)
+{
+	const struct container *c = containers_of(cs, path);
+
+	if (c)
+		return c;
+	cs->begun = path;
+	containers_begun(cs);
+	cs->begun = NULL;
+	return known_above(cs, path);
+}

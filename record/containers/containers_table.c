@@ -1,0 +1,286 @@
+/*
+ * The table of containers: what paths of cgroups and entries of runtimes' state say of each, and which cgroup is its own
+ * (containers_priv.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "containers/containers_priv.h"
+#include "containers/state_hints.h"
+#include "host/cgroup_path.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procfs/facts.h"
+
+#define DEAD_MAX 100000	/* state files */
+#define EVENTS_MAX 4096
+
+uint64_t containers_hash(const char *s, size_t len)
+{
+	return hash_bytes(s, len);
+}
+
+bool containers_left(const struct containers *cs, const struct container *c)
+{
+	char path[PATH_MAX], *text;
+	bool empty;
+	int fd, err;
+
+	if (c->pid || !c->cgroup[0] || (size_t)snprintf(path, sizeof(path), "%s/cgroup.events", c->cgroup + 1) >= sizeof(path))
+		return false;
+	/* v2 counts processes of other pid namespaces, too; v1 shows nothing of those in cgroups below. */
+	fd = openat(cs->fs->fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	text = nsopen_slurp(fd, EVENTS_MAX, NULL, &err);
+	close(fd);
+	empty = text && strstr(text, "populated 0");
+	free(text);
+	return empty;
+}
+
+/* Ids of lxc's and nspawn's containers are names, which others may have, too. */
+static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len)
+{
+	char *text = xstrndup(id, len);
+	uint64_t key = containers_hash(id, len), *slot;
+	struct container *c;
+
+	if (len < 12)
+		key = hash_combine(key, containers_hash(runtime, strlen(runtime)));
+	slot = u64map_put(&cs->by_id, key, NULL);
+	if (*slot && !strcmp(cs->all[*slot - 1].id, text)) {
+		free(text);
+		return &cs->all[*slot - 1];
+	}
+	XGROW(cs->all, cs->n, cs->cap);
+	c = &cs->all[cs->n++];
+	*slot = cs->n;
+	*c = (struct container){
+		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
+		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
+		.cgroup = xstrdup(""), .apart = xstrdup(""), .together = xstrdup(""),
+	};
+	return c;
+}
+
+void container_learn(char **to, const char *text)
+{
+	if ((*to)[0] || !text[0])
+		return;
+	free(*to);
+	*to = xstrdup(text);
+}
+
+static void set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len)
+{
+	uint64_t *slot = u64map_put(&cs->by_path, containers_hash(path, len), NULL);
+
+	/* Of several the one that it is in: others were left behind by an earlier start. */
+	if (c->cgroup[0] && !containers_left(cs, c))
+		return;
+	free(c->cgroup);
+	c->cgroup = xstrndup(path, len);
+	*slot = (uint64_t)(c - cs->all) + 1;
+	*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = *slot;
+}
+
+/* ---- cgroupfs ---- */
+
+/*
+ * nspawn in a unit that is not of its own making (--keep-unit): "web.service/payload" beside "web.service/supervisor", where it is itself
+ * (src/nspawn/nspawn-cgroup.c of systemd). The unit's name is all that is there to call it by.
+ */
+static bool is_kept_unit(const struct containers *cs, const char *path, struct cgroup_path *p)
+{
+	const char *payload = strstr(path, "/payload"), *name;
+	char other[PATH_MAX];
+	size_t len;
+
+	if (!payload || payload == path || (payload[8] && payload[8] != '/'))
+		return false;
+	len = (size_t)(payload - path);
+	if ((size_t)snprintf(other, sizeof(other), "%.*s/supervisor", (int)len, path + 1) >= sizeof(other) ||
+	    faccessat(cs->fs->fd, other, F_OK, 0))
+		return false;
+	name = memrchr(path, '/', len);
+	*p = (struct cgroup_path){
+		.runtime = "nspawn", .id = name + 1, .id_len = (size_t)(payload - name - 1),
+		.named = true, .own_len = len + 8,
+	};
+	if (p->id_len > 8 && !memcmp(payload - 8, ".service", 8))
+		p->id_len -= 8;
+	return true;
+}
+
+bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p)
+{
+	return cgroup_path_parse(path, p) || is_kept_unit(cs, path, p);
+}
+
+void containers_note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
+{
+	struct container *c = by_id(cs, p->runtime, p->id, p->id_len);
+	char name[256];
+
+	set_cgroup(cs, c, path, p->own_len);
+	c->stated |= p->named;
+	container_learn(&c->runtime, p->runtime);
+	container_learn(&c->pod_uid, p->pod_uid);
+	if (p->named) {
+		cgroup_path_unescape(p->id, p->id_len, name, sizeof(name));
+		container_learn(&c->name, name);
+	}
+}
+
+/* ---- what runtimes say ---- */
+
+/* The cgroup that @stated means, below the hierarchy; NULL when it is none. systemd's driver: "slice:prefix:id". */
+static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
+{
+	size_t len = strlen(fs->mount);
+
+	if (stated[0] != '/' || strchr(stated, ':'))
+		return NULL;
+	if (!strncmp(stated, fs->mount, len) && stated[len] == '/')
+		return stated + len;
+	return stated;
+}
+
+/* A process that is gone does not come back, and another one of its number began later. */
+static void note_dead(struct containers *cs, const struct runtime_entry *e)
+{
+	if (!e->file || !e->start_ticks)
+		return;
+	if (cs->dead.n >= DEAD_MAX)
+		u64map_clear(&cs->dead);
+	u64map_put(&cs->dead, e->file, NULL);
+}
+
+/* The cgroup of process @e->pid, into @path. False when it is gone, or another one than @e means. */
+static bool path_of_process(struct containers *cs, const struct runtime_entry *e, char path[PATH_MAX])
+{
+	int procfd = e->pid ? nsopen_process(e->pid) : -1;
+	char *text;
+	bool ok;
+
+	if (procfd == -ENOENT)
+		note_dead(cs, e);
+	if (procfd < 0)
+		return false;
+	text = facts_text(procfd, "cgroup");
+	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
+	     (e->start_ticks ? facts_started_at(procfd, e->start_ticks) : facts_running(procfd));
+	free(text);
+	close(procfd);
+	return ok;
+}
+
+/* Who manages a container that runs keeps its own state where the bundle is. */
+static void take_bundle(struct containers *cs, const struct runtime_entry *e)
+{
+	char dir[PATH_MAX];
+
+	if (state_hint_bundle(e->bundle, dir, sizeof(dir)))
+		state_dirs_add(&cs->dirs, dir, e->runtime, "", cs->trust);
+}
+
+/*
+ * Its first process, and the cgroup of a container whose path shows no id. A pid may be another process's by
+ * now: the start time says so, or that it is where the container should be.
+ */
+static void find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
+{
+	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
+	char path[PATH_MAX];
+
+	/* Its first process is still to come, or to be written down. */
+	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
+		set_cgroup(cs, c, stated, strlen(stated));
+	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
+		return;
+	take_bundle(cs, e);
+	/* It was told to make no cgroup (podman --cgroups=disabled): the process is in that of who started it. */
+	if (!e->cgroup[0] && e->start_ticks) {
+		if (cs->trust == ROOT_UID || containers_is_users(path, cs->trust)) {
+			c->outside = e->pid;
+			c->outside_uid = cs->trust;
+		}
+		return;
+	}
+	/* Its first process may have moved further down. */
+	if (!c->cgroup[0] && stated && cgroup_path_within(path, stated))
+		found = stated;
+	else if (!c->cgroup[0] && !stated && e->start_ticks)
+		found = path;
+	/* A user's without a cgroup of its own shares that of the user's session. */
+	if (found && cs->trust == ROOT_UID)
+		set_cgroup(cs, c, found, strlen(found));
+	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup))
+		return;
+	c->pid = e->pid;
+	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;
+}
+
+/* In a part of the hierarchy that systemd gave to this user. */
+bool containers_is_users(const char *cgroup, uint32_t uid)
+{
+	char slice[48];
+
+	snprintf(slice, sizeof(slice), "/user-%" PRIu32 ".slice/", uid);
+	return strstr(cgroup, slice) != NULL;
+}
+
+/* containerd's and its runc's id are the same, and may be short. */
+static struct container *of_entry(struct containers *cs, const struct runtime_entry *e)
+{
+	const uint64_t *slot = e->pid ? u64map_get(&cs->by_pid, e->pid) : NULL;
+
+	if (slot && !strcmp(cs->all[*slot - 1].id, e->id))
+		return &cs->all[*slot - 1];
+	return by_id(cs, e->runtime, e->id, strlen(e->id));
+}
+
+void containers_note(void *ctx, const struct runtime_entry *e)
+{
+	struct containers *cs = ctx;
+	struct container *c = of_entry(cs, e);
+
+	find_process(cs, c, e);
+	/* What a user writes about containers that are not his own is not believed. */
+	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust) && !(c->outside && c->outside_uid == cs->trust))
+		return;
+	c->stated = true;
+	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");
+	/* Who manages it, not who started it on behalf of that. */
+	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
+		free(c->runtime);
+		c->runtime = xstrdup(e->runtime);
+	}
+	container_learn(&c->runtime, e->runtime);
+	container_learn(&c->name, e->name);
+	container_learn(&c->image, e->image);
+	container_learn(&c->pod, e->pod);
+	container_learn(&c->pod_ns, e->pod_ns);
+	container_learn(&c->pod_uid, e->pod_uid);
+	c->sandbox |= e->sandbox;
+}
+
+bool containers_settled(void *ctx, const char *id, uint64_t file)
+{
+	const struct containers *cs = ctx;
+	const uint64_t *slot;
+
+	if (file && u64map_get(&cs->dead, file))
+		return true;
+	slot = u64map_get(&cs->placed, containers_hash(id, strlen(id)));
+	/* One that runs may be made anew elsewhere. */
+	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
+}

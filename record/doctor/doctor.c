@@ -1,0 +1,463 @@
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "capture/capture.h"
+#include "containers/cgroup.h"
+#include "events/cgroup_perf.h"
+#include "events/perm.h"
+#include "events/ringplan.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procfs/pidns.h"
+
+#define MAPS_MAX (64u << 20)
+/* Any address of the kernel's: its symbols are read until one that has an address. */
+#define KERNEL_ADDR 0xffffffff81000000ull
+
+static struct check *add(struct doctor *d, const char *name, enum verdict verdict)
+{
+	struct check *c = &d->checks[d->nchecks++];
+
+	c->name = name;
+	c->verdict = verdict;
+	return c;
+}
+
+/* @call on @what ("" if it has no object) failed with @err. */
+static void failed(struct check *c, const char *call, const char *what, int err)
+{
+	c->verdict = VERDICT_NOT_OK;
+	c->call = call;
+	c->err = err;
+	strbuf_addf(&c->text, *what ? "%s(%s): %s" : "%s%s: %s", call, what, strerror(-err));
+}
+
+static void check_trial(struct check *c, const struct trial *t)
+{
+	c->verdict = VERDICT_NOT_OK;
+	c->call = t->call;
+	c->err = t->err;
+	trial_explain(t, &c->text, &c->remedy);
+}
+
+/* ---- whom we can see ---- */
+
+static void check_pid_namespace(struct doctor *d)
+{
+	struct check *c = add(d, "pid namespace", VERDICT_OK);
+	struct trial t;
+
+	trial_proc(&t);
+	d->numbered = !t.err;
+	if (t.err) {
+		check_trial(c, &t);
+	} else if (!pidns_is_first()) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, "one below the machine's first: only what runs in it has a "
+				      "number in samples");
+		strbuf_adds(&c->remedy, "to record more run in the host's (hostPID: true, docker "
+					"run --pid host), or on the host");
+	} else if (!neighbours_is_kthread(2)) {
+		/* kthreadd has been process 2 since 2.6.24. */
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_addf(&c->text, "the machine's first, but '%s' shows no kernel threads",
+			    nsopen_proc());
+		strbuf_addf(&c->remedy, "is it mounted with hidepid? mount -o remount,hidepid=0 %s",
+			    nsopen_proc());
+	} else {
+		strbuf_adds(&c->text, "the machine's first: every process has a number in samples");
+	}
+	trial_fini(&t);
+}
+
+static void check_processes(struct doctor *d)
+{
+	struct check *c = add(d, "processes", VERDICT_OK);
+	struct neighbours *n = &d->near;
+	char *what;
+
+	neighbours_look(n);
+	d->other = d->numbered ? n->choice : 0;
+	if (!n->seen) {
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_addf(&c->text, "'%s' shows no other process", nsopen_proc());
+		return;
+	}
+	/* Single ones may be protected from everybody. */
+	if (n->err && neighbours_hidden(n)) {
+		what = xasprintf("%s/%u/%s", nsopen_proc(), n->err_pid, n->err_file);
+		failed(c, "open", what, n->err);
+		free(what);
+		strbuf_adds(&c->text, ": ");
+	}
+	strbuf_addf(&c->text,
+		    "%u of %u other process%s can be read, %u of them in other mount namespaces",
+		    n->readable, n->seen, plural_of(n->seen, "", "es"), n->elsewhere);
+	if (n->err && neighbours_hidden(n))
+		strbuf_adds(&c->remedy, "for the names of the others run as root (sudo); in a "
+					"container add CAP_SYS_PTRACE (docker run "
+					"--cap-add SYS_PTRACE)");
+}
+
+/* ---- what we may do ---- */
+
+static void check_rights(struct doctor *d)
+{
+	struct check *c = add(d, "rights", VERDICT_OK);
+	uint64_t caps = perm_caps();
+
+	if (!perm_capable() || !(caps & PERM_CAP_SYS_PTRACE))
+		c->verdict = VERDICT_NOT_OK;
+	strbuf_addf(&c->text, "user %u with%s CAP_PERFMON or CAP_SYS_ADMIN, with%s CAP_SYS_PTRACE",
+		    (unsigned int)geteuid(), perm_capable() ? "" : "out",
+		    caps & PERM_CAP_SYS_PTRACE ? "" : "out");
+	if (c->verdict == VERDICT_OK)
+		return;
+	if (perm_own_user_ns()) {
+		strbuf_adds(&c->text, ": those of a user namespace below the machine's first do "
+				      "not count");
+		strbuf_adds(&c->remedy, "run in the host's user namespace (docker run --userns "
+					"host), or as root on the host");
+	} else {
+		strbuf_addf(&c->remedy, "run as root (sudo); in a container: docker run --cap-add "
+					"%s --cap-add SYS_PTRACE", perm_needs_admin() ? "SYS_ADMIN" : "PERFMON");
+	}
+}
+
+static void check_paranoid(struct doctor *d)
+{
+	struct check *c = add(d, "paranoid", VERDICT_OK);
+	const long v = perm_sysctl("perf_event_paranoid", PERM_SYSCTL_UNKNOWN);
+
+	if (v == PERM_SYSCTL_UNKNOWN) {
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_adds(&c->text, "kernel.perf_event_paranoid cannot be read");
+		return;
+	}
+	strbuf_addf(&c->text, "kernel.perf_event_paranoid is %ld", v);
+	if (perm_needs_admin()) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, ", which only CAP_SYS_ADMIN lifts on this kernel: nothing may be recorded");
+		strbuf_addf(&c->remedy, PERM_ADMIN_REMEDY "%d", perm_capable() ? 2 : -1);
+	} else if (perm_capable()) {
+		strbuf_addf(&c->text, ", which %s lifts",
+			    perm_caps() & PERM_CAP_SYS_ADMIN ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
+	} else if (v >= 0) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_addf(&c->text, ": %s",
+			    v >= 2   ? "only one's own processes, and only in user space"
+			    : v == 1 ? "only one's own processes"
+				     : "CPUs and one's own processes");
+		strbuf_adds(&c->remedy, "run as root (sudo), or: sysctl "
+					"kernel.perf_event_paranoid=-1");
+	}
+}
+
+static void check_seccomp(struct doctor *d)
+{
+	struct check *c = add(d, "seccomp", VERDICT_OK);
+	int err = perm_filtered();
+
+	if (!err) {
+		strbuf_adds(&c->text, perm_has_filter()
+					      ? "a filter is in place and lets perf_event_open through"
+					      : "no filter is in place");
+		return;
+	}
+	failed(c, "perf_event_open", "", err);
+	if (perm_has_filter()) {
+		strbuf_adds(&c->text, ": a seccomp filter says so, not the kernel");
+		strbuf_adds(&c->remedy, "start this container with --security-opt "
+					"seccomp=unconfined or a profile that allows it, or record "
+					"from the host");
+	} else {
+		strbuf_adds(&c->text, ": the kernel, or what takes its place, has no such call");
+		strbuf_adds(&c->remedy, "record from the host; a kernel of one's own wants "
+					"CONFIG_PERF_EVENTS");
+	}
+}
+
+static void check_event(struct doctor *d, const char *name, const char *event)
+{
+	struct check *c = add(d, name, VERDICT_OK);
+	struct trial t;
+
+	trial_run(&t, TARGET_TIDS, event, (uint32_t)getpid());
+	if (t.err)
+		check_trial(c, &t);
+	else
+		strbuf_addf(&c->text, "perf_event_open(%s) and its rings", event);
+	trial_fini(&t);
+}
+
+static void check_pmu(struct doctor *d)
+{
+	struct check *c = add(d, "hardware events", VERDICT_OK);
+	const struct trial *t = &d->abilities[ABILITY_OWN].trial;
+
+	if (t->wanted_err) {
+		failed(c, "perf_event_open", "cycles", t->wanted_err);
+		strbuf_adds(&c->remedy, "cpu-clock is taken instead; a virtual machine has "
+					"hardware counters if its host gives it some");
+	} else if (t->err) {
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_adds(&c->text, "no event can be opened");
+	} else {
+		strbuf_adds(&c->text, "perf_event_open(cycles)");
+	}
+}
+
+static void check_kernel_names(struct doctor *d)
+{
+	struct check *c = add(d, "kernel names", VERDICT_OK);
+	const uint64_t addr = KERNEL_ADDR;
+	struct strbuf out = STRBUF_INIT;
+	char *path = xasprintf("%s/kallsyms", nsopen_proc());
+	int err = capture_kallsyms(&addr, 1, &out);
+
+	if (err == -EPERM) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_addf(&c->text, "'%s' shows no addresses: ", path);
+		perm_explain_kallsyms(perm_caps(), perm_sysctl("kptr_restrict", PERM_SYSCTL_UNKNOWN),
+				      perm_sysctl("perf_event_paranoid", PERM_SYSCTL_UNKNOWN), &c->text, &c->remedy);
+	} else if (err) {
+		failed(c, "open", path, err);
+	} else {
+		strbuf_addf(&c->text, "'%s' shows addresses", path);
+	}
+	free(path);
+	strbuf_fini(&out);
+}
+
+/* ---- what there is room for ---- */
+
+/* The widest recording that could be tried: rings, or why there are none. */
+static const struct trial *widest(const struct doctor *d)
+{
+	for (size_t i = 0; i < ABILITIES; i++)
+		if (!d->abilities[i].trial.err && d->abilities[i].trial.ncpus)
+			return &d->abilities[i].trial;
+	return &d->abilities[ABILITY_OWN].trial;
+}
+
+static void check_mlock(struct doctor *d)
+{
+	struct check *c = add(d, "locked memory", VERDICT_OK);
+	const struct trial *t = widest(d);
+	struct rlimit rl = { 0, 0 };
+
+	if (!t->map_err && t->err) {
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_adds(&c->text, "no event can be opened whose ring could be mapped");
+		return;
+	}
+	if (t->map_err) {
+		getrlimit(RLIMIT_MEMLOCK, &rl);
+		failed(c, "mmap", "", t->map_err);
+		strbuf_adds(&c->text, ": no more can be locked; ");
+		strbuf_addf(&c->remedy,
+			    "raise kernel.perf_event_mlock_kb (%ld) or 'ulimit -l' (%llu KiB), or "
+			    "run as root",
+			    perm_sysctl("perf_event_mlock_kb", 516),
+			    (unsigned long long)rl.rlim_cur / 1024);
+	}
+	if (t->err)
+		strbuf_adds(&c->text, "no ring can be mapped");
+	else
+		strbuf_addf(&c->text,
+			    "rings of %" PRIu64 " KiB on %s%zu CPU%s hold %" PRIu64 " ms of samples%s",
+			    t->ring_bytes / 1024, plural_of(t->ncpus, "", "each of "), t->ncpus, plural(t->ncpus), t->ring_ms,
+			    t->ring_ms < RING_MS ? " (250 are wanted)" : "");
+}
+
+static void check_files(struct doctor *d)
+{
+	struct check *c = add(d, "descriptors", VERDICT_OK);
+	const uint64_t each = 2 * (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L),
+		       want = each + PERM_FILES_SPARE;
+	struct rlimit rl = { 0, 0 };
+	char number[32];
+	int fd;
+
+	perm_raise_nofile();
+	getrlimit(RLIMIT_NOFILE, &rl);
+	fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)want - 1);
+	if (fd < 0) {
+		snprintf(number, sizeof(number), "F_DUPFD, %" PRIu64, want - 1);
+		failed(c, "fcntl", number, -errno);
+		strbuf_addf(&c->text, ": the limit is %llu", (unsigned long long)rl.rlim_max);
+		strbuf_addf(&c->remedy,
+			    "raise it: ulimit -n %" PRIu64 " (docker run --ulimit nofile=...); "
+			    "events and binaries that are held open need one each",
+			    want);
+		return;
+	}
+	close(fd);
+	strbuf_addf(&c->text, "the limit is %llu", (unsigned long long)rl.rlim_max);
+	if (rl.rlim_max != RLIM_INFINITY)
+		strbuf_addf(&c->text, ": -p can take up to %llu threads",
+			    (unsigned long long)(rl.rlim_max - PERM_FILES_SPARE) / (each / 2));
+}
+
+/* ---- what names and cgroups come from ---- */
+
+static int first_file(void *ctx, const struct proc_map *m)
+{
+	struct proc_map *found = ctx;
+
+	if (m->path[0] != '/' || !(m->prot & PROT_EXEC))
+		return 0;
+	*found = *m;
+	return 1;
+}
+
+/* Open a mapping of @pid; false: it has none that could be tried. */
+static bool try_mapping(struct check *c, uint32_t pid)
+{
+	char *text = neighbours_file(pid, "maps", MAPS_MAX), *path;
+	struct proc_map m = { .start = 0 };
+	int fd;
+
+	if (text)
+		procfs_maps(text, first_file, &m);
+	free(text);
+	if (!m.end)
+		return false;
+	fd = nsopen_mapping(pid, m.start, m.end, NULL);
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	/* Another one may have ended meanwhile. */
+	if (fd == -ENOENT && pid != (uint32_t)getpid())
+		return false;
+	path = xasprintf("%s/%u/map_files/%" PRIx64 "-%" PRIx64, nsopen_proc(), pid, m.start,
+			 m.end);
+	failed(c, "open", path, fd);
+	free(path);
+	strbuf_adds(&c->remedy, "without it binaries that are replaced or deleted while they run "
+				"have no names: run as root, in a container with "
+				"CAP_CHECKPOINT_RESTORE (Linux 5.9) or CAP_SYS_ADMIN");
+	return true;
+}
+
+static void check_map_files(struct doctor *d)
+{
+	struct check *c = add(d, "map_files", VERDICT_OK);
+	bool own = d->numbered && try_mapping(c, (uint32_t)getpid()), other;
+
+	if (c->err)
+		return;
+	other = d->other && try_mapping(c, d->other);
+	if (c->err)
+		return;
+	if (!own && !other)
+		c->verdict = VERDICT_UNKNOWN;
+	strbuf_addf(&c->text,
+		    other ? "files behind mappings can be opened, of process %u too"
+		    : own ? "files behind mappings of one's own can be opened, no other process "
+			    "could be tried"
+			  : "no mapping could be tried",
+		    d->other);
+}
+
+/* Does perf_event reach what is in the hierarchy? */
+static void check_reach(struct check *c, const struct cgroup_fs *fs)
+{
+	switch (cgroup_perf_reach(fs)) {
+	case CGROUP_REACH_ALL:
+		break;
+	case CGROUP_REACH_ROOT:
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, ": ");
+		cgroup_perf_explain(fs, &c->text, &c->remedy);
+		break;
+	case CGROUP_REACH_UNKNOWN:
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_adds(&c->text, ", without a cgroup in it to try and with no controller enabled");
+		cgroup_perf_remedy(fs, &c->remedy);
+		break;
+	}
+}
+
+static void check_cgroups(struct doctor *d)
+{
+	struct check *c = add(d, "cgroups", VERDICT_OK);
+	struct cgroup_fs fs;
+	struct cgroup cg;
+	int err = cgroup_fs_open(&fs);
+
+	if (err) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_addf(&c->text, "no cgroup file system is to be seen: %s", strerror(-err));
+		strbuf_adds(&c->remedy, "mount one: mount -t cgroup2 none /sys/fs/cgroup; in a "
+					"container: docker run -v /sys/fs/cgroup:/host/cgroup:ro");
+		return;
+	}
+	strbuf_addf(&c->text, "perf_event is %s at '%s'%s", fs.v2 ? "v2" : "v1", fs.mount,
+		    fs.others ? fs.v2 ? " (hybrid: v1 beside it)" : " (hybrid: v2 beside it)" : "");
+	err = cgroup_find(&cg, &fs, "/");
+	if (!err && !cgroup_is_root(&cg)) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->text, ", of which only a part can be seen");
+		strbuf_adds(&c->remedy, "for -G of others mount the host's: docker run -v "
+					"/sys/fs/cgroup:/host/cgroup:ro");
+	}
+	if (!err)
+		cgroup_fini(&cg);
+	if (c->verdict == VERDICT_OK)
+		check_reach(c, &fs);
+	cgroup_fs_close(&fs);
+}
+
+void doctor_examine(struct doctor *d)
+{
+	memset(d, 0, sizeof(*d));
+	check_pid_namespace(d);
+	check_processes(d);
+	/* The checks below speak of what these had to do without. */
+	abilities_try(d->abilities, &d->near, d->other);
+	check_rights(d);
+	check_paranoid(d);
+	check_seccomp(d);
+	check_event(d, "user events", "cpu-clock:u");
+	check_event(d, "kernel events", "cpu-clock:k");
+	check_pmu(d);
+	check_kernel_names(d);
+	check_mlock(d);
+	check_files(d);
+	check_map_files(d);
+	check_cgroups(d);
+	doctor_container_names(add(d, "container names", VERDICT_OK));
+}
+
+int doctor_status(const struct doctor *d)
+{
+	if (d->abilities[ABILITY_ALL].works == WORKS && d->abilities[ABILITY_CGROUP].works == WORKS)
+		return 0;
+	for (size_t i = 0; i < ABILITIES; i++)
+		if (d->abilities[i].works <= WORKS_IN_PART)
+			return 1;
+	return 2;
+}
+
+void doctor_fini(struct doctor *d)
+{
+	for (size_t i = 0; i < d->nchecks; i++) {
+		strbuf_fini(&d->checks[i].text);
+		strbuf_fini(&d->checks[i].remedy);
+	}
+	for (size_t i = 0; i < ABILITIES; i++)
+		ability_fini(&d->abilities[i]);
+}

@@ -1,0 +1,41 @@
+/* Do the containers that run here have names (doctor.h)? */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "containers/cgroup.h"
+#include "containers/containers.h"
+#include "doctor/doctor.h"
+
+void doctor_container_names(struct check *c)
+{
+	struct cgroup_fs fs;
+	struct containers *cs;
+	const struct container *all;
+	size_t n, live = 0;
+	int err = cgroup_fs_open(&fs);
+
+	if (err) {
+		c->verdict = VERDICT_UNKNOWN;
+		strbuf_addf(&c->text, "no cgroup file system is to be seen: %s", strerror(-err));
+		return;
+	}
+	cs = containers_new(&fs, NULL);
+	all = containers_all(cs, &n);
+	for (size_t i = 0; i < n; i++)
+		live += containers_populated(cs, &all[i]);
+	containers_why(cs, &c->text);
+	if (!live)
+		containers_unreadable(cs, &c->text);
+	if (c->text.len) {
+		c->verdict = VERDICT_NOT_OK;
+		strbuf_adds(&c->remedy, geteuid() ? "run as root (sudo)" :
+					"nsprof record and nsprof ps look into further directories with --runtime-root DIR");
+	} else if (live) {
+		strbuf_addf(&c->text, "%zu container%s with known name%s", live, plural(live), plural(live));
+	} else {
+		strbuf_adds(&c->text, "no container runs");
+	}
+	containers_free(cs);
+	cgroup_fs_close(&fs);
+}

@@ -1,0 +1,216 @@
+#include "events/event_attr.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "event.h"
+#include "events/perf_layout.h"
+#include "events/perm.h"
+
+#define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
+#define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
+/*
+ * A process that lives shortly must be looked at while it does, but a wake-up for each record costs the
+ * process 6 us in a virtual machine (an interrupt to its own CPU), and an exec writes eight. So: fewer bytes
+ * than an exec writes with its comm and its first two mappings, which wakes us without fail, and what
+ * follows is looked for (loop.c).
+ */
+#define SIDE_WAKE 256u
+#define RATE_DEFAULT 100000	/* where the kernel's limit cannot be read: what it begins with */
+
+static int sys_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void attr_common(struct perf_event_attr *attr, const struct events *ev)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->sample_type = LAYOUT_SAMPLE_TYPE;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->watermark = 1;
+	attr->inherit = target_is_tasks(ev->target) && !ev->opts->no_inherit;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (ev->feats & FEAT_FORMAT_LOST)
+		attr->read_format |= PERF_FORMAT_LOST;
+}
+
+/* How much is written between two wake-ups; there is no way to want none. */
+static uint64_t data_watermark(const struct events *ev)
+{
+	if (events_paced(ev))
+		return ev->data_bytes;
+	return ev->data_bytes / (events_roomy(ev) ? 2 : 4);
+}
+
+/* What the event tells of besides its samples. */
+static void attr_tells(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	/*
+	 * Not attr.build_id: where one listener asks for it the kernel tells all others that they have it as well (6.18,
+	 * perf_event_mmap_output() leaves the bit set in the header), and perf beside us would die of it. The file says.
+	 */
+	attr->cgroup = !!(ev->feats & FEAT_CGROUP);
+	attr->ksymbol = !!(ev->feats & FEAT_KSYMBOL);
+	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);
+}
+
+static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
+{
+	const struct record_opts *o = ev->opts;
+
+	attr_common(attr, ev);
+	evsel_attr(&ev->sel, attr);
+	attr->disabled = 1;
+	attr->enable_on_exec = ev->on_exec && !o->start_off;
+	attr->exclude_hv = ev->sel.exclude_kernel;
+	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
+	attr->freq = !o->period;
+	if (o->period) {
+		attr->sample_period = o->period;
+	} else {
+		attr->sample_freq = ev->freq;
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	}
+	if (ev->feats & FEAT_SAMPLE_CGROUP)
+		attr->sample_type |= PERF_SAMPLE_CGROUP;
+	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel ||
+					 (o->user_chains && !o->kernel_chains);
+	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
+	if (o->callgraph == CALLGRAPH_DWARF) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = UREG_MASK;
+		attr->sample_stack_user = o->dump_size;
+	}
+	if (ev->shared_side)
+		attr_tells(attr, ev);
+	attr->wakeup_watermark = (uint32_t)data_watermark(ev);
+}
+
+static void attr_side(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr_common(attr, ev);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->sample_period = 1;
+	/* It counts nothing; without these bits it would need the right to see the kernel. */
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr_tells(attr, ev);
+	attr->wakeup_watermark = SIDE_WAKE;
+}
+
+/* kernel.perf_event_max_sample_rate, Hz. */
+static uint64_t max_rate(void)
+{
+	const long max = perm_sysctl("perf_event_max_sample_rate", RATE_DEFAULT);
+
+	return (uint64_t)MAX(max, 1);
+}
+
+/*
+ * The kernel lowers its limit by itself when interrupts of hardware counters take too long, and refuses what is above it with EINVAL. What
+ * is open already keeps its frequency.
+ */
+int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags)
+{
+	struct perf_event_attr attr;
+	uint64_t max;
+	int fd;
+
+	if (kind == EVENT_SIDE)
+		attr_side(&attr, ev);
+	else
+		attr_sample(&attr, ev);
+	fd = sys_open(&attr, pid, cpu, flags);
+	while (fd == -EINVAL && attr.freq && (max = max_rate()) < attr.sample_freq) {
+		attr.sample_freq = max;
+		fd = sys_open(&attr, pid, cpu, flags);
+		if (fd >= 0) {
+			ev->clamped = max;
+			ev->lowest = ev->lowest ? MIN(ev->lowest, max) : max;
+		}
+	}
+	return fd;
+}
+
+/* Subset @i of the bits in @set, in counting order: the fewest removals come early. */
+static uint32_t subset(uint32_t set, uint32_t i)
+{
+	uint32_t out = 0;
+
+	for (; set; set &= set - 1, i >>= 1)
+		if (i & 1)
+			out |= set & -set;
+	return out;
+}
+
+/* The kernel refuses what it does not know with EINVAL and does not say what it was. */
+static int probe(struct events *ev, enum event_kind kind, uint32_t set, int pid, int cpu, unsigned long flags)
+{
+	const uint32_t have = ev->feats & set, all = ev->feats;
+	int fd = -EINVAL;
+
+	for (uint32_t i = 0; i < 1u << __builtin_popcount(have) && fd == -EINVAL; i++) {
+		ev->feats = all & ~subset(have, i);
+		fd = event_open(ev, kind, pid, cpu, flags);
+	}
+	if (fd < 0)
+		ev->feats = all;
+	return fd;
+}
+
+int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags)
+{
+	const bool tells = kind == EVENT_SIDE || ev->shared_side;
+	const uint32_t set = (kind == EVENT_SAMPLES ? FEATS_SAMPLE : 0) | (tells ? FEATS_SIDE : 0);
+	int fd = probe(ev, kind, set, pid, cpu, flags);
+
+	if (fd == -EACCES && tells && ev->feats & FEAT_NAMESPACES) {
+		ev->feats &= ~(uint32_t)FEAT_NAMESPACES;
+		fd = probe(ev, kind, set, pid, cpu, flags);
+	}
+	return fd;
+}
+
+int events_check_freq(const struct record_opts *o)
+{
+	const uint64_t max = max_rate();
+
+	if (!o->strict_freq || o->freq_max || o->period || o->freq <= max)
+		return 0;
+	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate, %llu, and --strict-freq allows no other",
+	       (unsigned long long)o->freq, (unsigned long long)max);
+	return -EINVAL;
+}
+
+uint64_t events_clamp_freq(const struct record_opts *o)
+{
+	const uint64_t max = max_rate();
+
+	if (o->freq_max) {
+		pr_info("the maximum frequency is %llu Hz", (unsigned long long)max);
+		return max;
+	}
+	if (!o->period && o->freq > max) {
+		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %llu Hz",
+			(unsigned long long)o->freq, (unsigned long long)max);
+		return max;
+	}
+	return o->freq;
+}

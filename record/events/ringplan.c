@@ -1,0 +1,21 @@
+#include "events/ringplan.h"
+
+#include "base/util.h"
+
+uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram)
+{
+	const uint64_t budget = MIN(RING_BUDGET, ram / RING_RAM_SHARE);
+	uint64_t bytes = RING_MIN;
+
+	/* The next power of two is what the kernel takes; it is tried before the time is cut. */
+	while (ringplan_ms(bytes, rate, record) < RING_MS && 2 * bytes * ncpus <= budget)
+		bytes *= 2;
+	return bytes;
+}
+
+uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record)
+{
+	const uint64_t a_second = rate * record;
+
+	return a_second ? bytes * 1000 / a_second : UINT64_MAX;
+}

@@ -1,0 +1,622 @@
+/*
+ * perf.data into a recording. Whose names are whose is not believed where perf is known to be wrong (contrib/doc/perf-data.md): perf keeps one build-id for a path, and reads it from the host when a container is gone.
+ */
+#include "import/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "events/sample_parse.h"
+#include "host/clock.h"
+#include "import/import_event.h"
+#include "import/import_host.h"
+#include "import/import_losses.h"
+#include "import/perfdata.h"
+#include "procs/proctab.h"
+#include "recording/balance.h"
+#include "recording/rec_reader.h"
+#include "run/output.h"
+#include "sink/ledger.h"
+#include "sink/sink.h"
+#include "sink/sink_side.h"
+
+/*
+ * By how much wall clock may be wrong: file systems' times tick 100 times a second; in the same boot perf's own clock,
+ * local_clock(), goes on beside CLOCK_MONOTONIC_RAW and is never set; and else perf may take a while to finish the file.
+ */
+#define CLOCK_TOLD_NS INT64_C(20000000)
+#define CLOCK_SAME_BOOT_NS INT64_C(2000000000)
+#define CLOCK_OF_FILE_NS INT64_C(60000000000)
+
+struct import {
+	const struct import_opts *o;
+	char *name;			/* of the input, quoted; owned */
+	struct perfdata *pd;
+	struct import_host host;
+	struct import_event event;	/* whose samples are taken */
+	uint64_t *chain;		/* owned: a stack put together from a sample and its deferred part */
+	uint64_t undeferred;		/* samples whose deferred part is not in the file */
+	struct output out;
+	struct record_opts ro;		/* what perf was asked for, in our words */
+	struct cgroup_fs fs;
+	struct rec_writer *w;		/* NULL until the first record */
+	struct proctab *pt;
+	struct sink *sink;
+	struct ledger ledger;
+	struct import_losses losses;
+	uint64_t first, last;		/* times, ns; 0 = none was told */
+	int64_t until_ns;		/* wall clock at its end */
+	uint64_t unknown_event;		/* samples of events that are not told of */
+	uint64_t *room;			/* owned, for perfdata_sample() */
+};
+
+static struct perfdata_attr *first_event(const struct import *im)
+{
+	return import_event_first(&im->event, im->pd);
+}
+
+/* ---- what is to be known beforehand ---- */
+
+static int look(void *ctx, const struct perfdata_record *r)
+{
+	struct import *im = ctx;
+
+	if (r->time) {
+		im->first = im->first ? MIN(im->first, r->time) : r->time;
+		im->last = MAX(im->last, r->time);
+	}
+	if (r->type == PERF_RECORD_SAMPLE && r->attr)
+		r->attr->samples++;
+	import_host_look(&im->host, im->pd, r);
+	return 0;
+}
+
+static int choose_event(struct import *im)
+{
+	return import_event_choose(&im->event, im->pd, im->o->event, im->name);
+}
+
+static int check_arch(const struct import *im)
+{
+	const char *arch = im->pd->arch;
+
+	if (!arch || !strcmp(arch, "x86_64"))
+		return 0;
+	pr_err("%s was recorded on %s: only x86_64 can be unwound", im->name, arch);
+	return -ENOTSUP;
+}
+
+/* ---- the recording ---- */
+
+static void number(struct rec_writer *w, const char *key, uint64_t v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	rec_writer_info(w, key, text);
+}
+
+static void text(struct rec_writer *w, const char *key, const char *value)
+{
+	if (value)
+		rec_writer_info(w, key, value);
+}
+
+static void write_info(struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct perfdata_attr *a = first_event(im);
+	struct rec_writer *w = im->w;
+
+	text(w, "version", NSPROF_VERSION);
+	text(w, "imported", pd->version ? pd->version : "perf");
+	text(w, "cmdline", pd->cmdline ? pd->cmdline : "");
+	text(w, "event", im->event.name);
+	text(w, "event_modifier", im->event.modifier);
+	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
+	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
+	number(w, "dump_size", im->ro.dump_size);
+	text(w, "stacks", im->o->full_stacks ? "full" : "masked");
+	text(w, "target", "perf.data");
+	text(w, "hostname", pd->hostname);
+	text(w, "kernel", pd->osrelease);
+	text(w, "arch", "x86_64");
+	if (pd->ncpus)
+		number(w, "ncpus", pd->ncpus);
+	if (pd->memory_kb)
+		number(w, "memory_kb", pd->memory_kb);
+	text(w, "clock", "perf");
+}
+
+/* Wall clock of the first event. */
+static uint64_t start_wall(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+
+	if (pd->have_clock)
+		return pd->clock_wall_ns + im->first - pd->clock_ns;
+	return (uint64_t)im->until_ns - (im->last - im->first);
+}
+
+/* Once more at the end: of a pipe, what tells whose kernel it was may have come since. */
+static void detach(struct import *im)
+{
+	const struct perfdata_build_id *vdso = import_host_vdso(&im->host, im->pd);
+
+	import_host_name(&im->host, im->pd);
+	proctab_detach(im->pt, im->host.same_host ? im->until_ns : INT64_MIN,
+		       import_host_same_kernel(&im->host, im->pd));
+	if (vdso)
+		proctab_recorded_vdso(im->pt, vdso->id, vdso->len);
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Perf maps that lie here, if it is known when the recording was begun. */
+static void trust_host_maps(struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	int64_t wall = (int64_t)start_wall(im), late = CLOCK_TOLD_NS;
+
+	if (!im->host.same_host)
+		return;
+	if (!pd->have_clock && import_host_same_kernel(&im->host, pd)) {
+		wall = clock_ns(CLOCK_REALTIME) - (int64_t)clock_raw_ns();
+		if (__builtin_add_overflow(wall, (int64_t)im->first, &wall))
+			return;		/* no time of this machine: damaged */
+		late = CLOCK_SAME_BOOT_NS;
+	} else if (!pd->have_clock) {
+		if (!pd->map)
+			return;
+		late = CLOCK_OF_FILE_NS;
+	}
+	proctab_host_maps(im->pt, im->first, wall, late);
+}
+
+static bool is_clock(const struct perfdata_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int begin(struct import *im, uint64_t first)
+{
+	const struct perfdata_attr *a;
+	int err = im->event.first ? 0 : choose_event(im);
+
+	if (!err)
+		err = check_arch(im);
+	if (!err)
+		err = output_open(&im->out);
+	if (err)
+		return err;
+	if (!im->first)
+		im->first = im->last = first;
+	im->w = rec_writer_new_at(im->out.fd, im->first, start_wall(im), &err);
+	if (!im->w) {
+		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out), strerror(-err));
+		output_undo(&im->out);
+		return err;
+	}
+	rec_writer_patient(im->w);
+	a = first_event(im);
+	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
+	im->ro.callgraph = a->sample_type & PERF_SAMPLE_STACK_USER ? CALLGRAPH_DWARF :
+			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
+	im->ro.dump_size = im->ro.callgraph == CALLGRAPH_DWARF ? a->stack_user : 0;
+	write_info(im);
+	/* Of tasks perf does not ask for the CPU (evsel__config() in tools/perf/util/evsel.c). */
+	ledger_begin(&im->ledger, im->w, is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
+	im->pt = proctab_new(im->w);
+	detach(im);
+	trust_host_maps(im);
+	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, a->sample_type & PERF_SAMPLE_CGROUP, 0);
+	return 0;
+}
+
+/* ---- records ---- */
+
+/*
+ * The user's part of a stack that the kernel walked later takes the place of marker and cookie. If it is not there, the marker stays, behind
+ * the address that was hit if that is the user's.
+ */
+static void join_deferred(struct import *im, const struct perfdata_record *r, struct raw_sample *raw)
+{
+	struct sample_in *in = &raw->in;
+	const uint64_t *user, ip = raw->ip;
+	uint64_t cookie;
+	uint32_t n;
+	size_t nuser;
+
+	if (!perfdata_cookie(im->pd, r, &cookie))
+		return;
+	n = in->nchain - 2;
+	user = perfdata_deferred_find(im->pd, cookie, &nuser);
+	im->undeferred += !user;
+	im->chain = xrealloc(im->chain, (n + 3 + (user ? nuser : 0)) * sizeof(*im->chain));
+	memcpy(im->chain, in->chain, n * sizeof(*im->chain));
+	if (user ? !nuser || user[0] < (uint64_t)PERF_CONTEXT_MAX : !n)
+		im->chain[n++] = (uint64_t)PERF_CONTEXT_USER;
+	if (user) {
+		memcpy(im->chain + n, user, nuser * sizeof(*user));
+		n += (uint32_t)nuser;
+	} else {
+		if (n == 1)
+			im->chain[n++] = ip;
+		im->chain[n++] = CHAIN_DEFERRED;
+	}
+	in->chain = im->chain;
+	in->nchain = n;
+}
+
+static void take_sample(struct import *im, const struct perfdata_record *r)
+{
+	struct raw_sample *raw = sink_slot(im->sink);
+	const bool counts = r->attr && import_event_counts(r);
+
+	if (!r->attr)
+		im->unknown_event++;
+	/* Of a file they are known by now. */
+	if (!im->pd->map && r->attr)
+		r->attr->samples++;
+	if (!r->attr || (!r->attr->taken && !counts))
+		return;
+	if (perfdata_sample(im->pd, r, raw, im->room)) {
+		perfdata_bad(im->pd, r);
+		return;
+	}
+	if (counts && !import_event_period(&im->event, im->pd, r, raw->in.tid, &raw->in.period))
+		return;
+	join_deferred(im, r, raw);
+	sink_take(im->sink);
+}
+
+/* Data is not asked for: the kernel says what is code (MMAP2), or tells of nothing else (MMAP). */
+static void take_mmap(struct import *im, const struct perfdata_record *r)
+{
+	struct kmmap m;
+
+	if ((r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		return;
+	if (import_mmap(im->pd, r, &m)) {
+		perfdata_bad(im->pd, r);
+		return;
+	}
+	if (!m.has_build_id)
+		import_host_identify(&im->host, im->pd, &m);
+	sink_mmap(im->sink, &m);
+}
+
+static void take_comm(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_comm ev = { .time = r->time, .exec = r->misc & PERF_RECORD_MISC_COMM_EXEC };
+
+	ev.pid = perfdata_u32(c);
+	ev.tid = perfdata_u32(c);
+	ev.comm = perfdata_cstr(c);
+	if (!c->bad)
+		sink_comm(im->sink, &ev);
+}
+
+static void take_task(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_task ev = { .time = r->time };
+
+	ev.pid = perfdata_u32(c);
+	ev.ppid = perfdata_u32(c);
+	ev.tid = perfdata_u32(c);
+	ev.ptid = perfdata_u32(c);
+	if (c->bad)
+		return;
+	/* What perf makes up for those that ran already: a process forked from itself or its parent, before its comm and mappings. */
+	if (r->type == PERF_RECORD_FORK)
+		sink_fork(im->sink, &ev);
+	else
+		sink_exit(im->sink, &ev);
+}
+
+static void take_namespaces(struct import *im, struct perfdata_cursor *c)
+{
+	/* net, uts, ipc, pid, user, mnt, cgroup: NET_NS_INDEX and those after it. */
+	uint64_t ino[NR_NAMESPACES] = { 0 }, n;
+	uint32_t pid = perfdata_u32(c);
+
+	perfdata_u32(c);
+	n = perfdata_u64(c);
+	for (uint64_t i = 0; i < n && i < NR_NAMESPACES && !c->bad; i++) {
+		perfdata_u64(c);	/* device of nsfs: the same for all */
+		ino[i] = perfdata_u64(c);
+	}
+	if (!c->bad)
+		proctab_namespaces(im->pt, pid, ino[MNT_NS_INDEX], ino[PID_NS_INDEX], ino[USER_NS_INDEX]);
+}
+
+/*
+ * Without a time: written by perf at the end, what an event has lost in all (import_losses.h). With one it is the kernel's own, of samples
+ * that a PMU could not deliver.
+ */
+static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
+{
+	struct perfdata_attr *a = r->attr ? r->attr : first_event(im);
+
+	if (!r->time && a->read_format & PERF_FORMAT_LOST)
+		a->lost += n;
+	else if (a->taken)
+		ledger_lost_pmu(&im->ledger, r->cpu, r->time, n);
+}
+
+static void take_ksymbol(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
+{
+	struct ev_ksymbol ev = { .time = r->time };
+
+	ev.addr = perfdata_u64(c);
+	ev.len = perfdata_u32(c);
+	perfdata_u16(c);
+	ev.gone = perfdata_u16(c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	ev.name = perfdata_cstr(c);
+	if (!c->bad)
+		sink_ksymbol(im->sink, &ev);
+}
+
+static void take_cgroup(struct import *im, struct perfdata_cursor *c)
+{
+	uint64_t id = perfdata_u64(c);
+	const char *path = perfdata_cstr(c);
+
+	if (!c->bad)
+		sink_cgroups_add(&im->sink->cgroups, id, path);
+}
+
+static int take(void *ctx, const struct perfdata_record *r)
+{
+	struct import *im = ctx;
+	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
+	const struct perfdata_attr *a;
+	uint64_t id;
+
+	if (im->pd->piped)
+		import_host_look(&im->host, im->pd, r);
+	if (!im->w) {
+		int err = begin(im, r->time);
+
+		if (err)
+			return err;
+	}
+	im->last = MAX(im->last, r->time);
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		take_sample(im, r);
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		take_mmap(im, r);
+		break;
+	case PERF_RECORD_COMM:
+		take_comm(im, r, &c);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		take_task(im, r, &c);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		take_namespaces(im, &c);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		take_ksymbol(im, r, &c);
+		break;
+	case PERF_RECORD_CGROUP:
+		take_cgroup(im, &c);
+		break;
+	case PERF_RECORD_LOST:
+		perfdata_u64(&c);
+		import_losses_told(&im->losses, r->cpu, r->time, rec_writer_start(im->w), perfdata_u64(&c));
+		proctab_lost(im->pt);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost_samples(im, r, perfdata_u64(&c));
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		perfdata_u64(&c);
+		perfdata_u64(&c);
+		id = perfdata_u64(&c);
+		a = perfdata_find(im->pd, id);
+		if (a && a->taken)
+			ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
+		break;
+	default:
+		break;
+	}
+	return im->sink->err;
+}
+
+/* ---- the end ---- */
+
+/* "at offset 0x1f8: MMAP2 (10) of 112 bytes" */
+static void spot_text(const struct perfdata_spot *spot, struct strbuf *sb)
+{
+	char *type = perfdata_type_text(spot->type);
+
+	if (spot->at == PERFDATA_NOWHERE)
+		strbuf_adds(sb, "in compressed or piped data, or a file of the directory");
+	else
+		strbuf_addf(sb, "at offset 0x%" PRIx64, spot->at);
+	strbuf_addf(sb, ": %s of %u byte%s", type, spot->size, plural(spot->size));
+	free(type);
+}
+
+static void tell_damage(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	struct strbuf sb = STRBUF_INIT;
+
+	if (pd->lacking)
+		pr_warn("%u file%s of %s %s missing: what was recorded into %s is not in the recording", pd->lacking, pd->lacking == 1 ? "" : "s",
+			im->name, pd->lacking == 1 ? "is" : "are", pd->lacking == 1 ? "it" : "them");
+	if (pd->bad) {
+		spot_text(&pd->first_bad, &sb);
+		pr_warn("%" PRIu64 " damaged record%s left out, the first %s", pd->bad, pd->bad == 1 ? " is" : "s are", sb.s);
+		strbuf_reset(&sb);
+	}
+	if (pd->cut && pd->end.known) {
+		spot_text(&pd->end, &sb);
+		pr_warn("%s is cut or damaged %s; all whole records before it are in the recording", im->name, sb.s);
+	} else if (pd->cut) {
+		pr_warn("%s is cut or was not finished: all whole records are in the recording", im->name);
+	}
+	strbuf_fini(&sb);
+}
+
+static void tell_left_out(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct perfdata_attr *first = first_event(im);
+
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		const struct perfdata_attr *a = &pd->attrs[i];
+
+		if (!a->taken && a->samples && !(first->sample_type & a->sample_type & PERF_SAMPLE_READ))
+			pr_warn("%" PRIu64 " sample%s of '%s' %s left out, as a recording has one event: --event '%s' reads these instead",
+				a->samples, plural(a->samples), import_event_name(a), plural_of(a->samples, "is", "are"), import_event_name(a));
+	}
+	if (pd->nattrs > 1 && first->sample_type & PERF_SAMPLE_READ && first->read_format & PERF_FORMAT_GROUP)
+		pr_warn("events were sampled as a group (:S): what others than '%s' counted is left out; --event NAME shows it",
+			im->event.name);
+}
+
+static void tell(const struct import *im)
+{
+	const struct perfdata *pd = im->pd;
+	const struct ev_ledger *l = &im->ledger.l;
+	uint64_t n = l->kept + l->cut, bytes = rec_writer_bytes(im->w);
+	struct strbuf sb = STRBUF_INIT;
+
+	balance_text(l, &sb);
+	if (pd->bytes)
+		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
+	if (!im->o->name)
+		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
+			plural(n), im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
+	strbuf_fini(&sb);
+	tell_left_out(im);
+	if (im->unknown_event)
+		pr_warn("%" PRIu64 " sample%s left out, of events that the file does not describe",
+			im->unknown_event, plural_of(im->unknown_event, " is", "s are"));
+	tell_damage(im);
+	if (pd->text)
+		pr_warn("%" PRIu64 " byte%s of text among the records of %s left out: a command printed into perf's pipe; send its output elsewhere, "
+			"as in: perf record -o - -- sh -c 'COMMAND >&2'", pd->text, plural(pd->text), im->name);
+	if (im->undeferred)
+		pr_warn("%" PRIu64 " sample%s no user stack: perf deferred it, and the record that should follow is not in %s", im->undeferred,
+			plural_of(im->undeferred, " has", "s have"), im->name);
+	if (!im->host.same_host && pd->hostname)
+		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
+}
+
+static int finish(struct import *im)
+{
+	int err, e;
+
+	if (!im->w) {
+		err = begin(im, 0);
+		if (err)
+			return err;
+	}
+	sink_flush(im->sink);
+	sink_end(im->sink, true);
+	if (im->pd->cut || im->pd->bad || im->pd->lacking)
+		rec_writer_info(im->w, "imported_cut", "1");
+	im->ledger.l.unordered += im->pd->late;
+	/* By now all is known that tells whose kernel it was. */
+	detach(im);
+	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
+	import_losses_settle(&im->losses, im->pd, &im->ledger, rec_writer_start(im->w), im->last);
+	if (!err)
+		err = ledger_finish_told(&im->ledger, im->w, im->last);
+	e = rec_writer_finish(im->w);
+	err = err ? err : e;
+	e = output_close(&im->out);
+	err = err ? err : e;
+	if (err)
+		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-err));
+	else
+		tell(im);
+	return err;
+}
+
+static int run(struct import *im, int fd)
+{
+	int err;
+
+	im->pd = perfdata_open(fd, im->name);
+	if (!im->pd)
+		return -EINVAL;
+	/* Of a pipe: now. */
+	im->until_ns = im->pd->written_ns ? im->pd->written_ns : clock_ns(CLOCK_REALTIME);
+	if (im->pd->map) {
+		err = perfdata_each(im->pd, false, look, im);
+		if (!err && im->pd->nattrs)
+			err = choose_event(im);
+		if (err)
+			return err;
+	}
+	err = perfdata_each(im->pd, true, take, im);
+	if (im->sink && im->sink->err)
+		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-im->sink->err));
+	if (err)
+		return err;
+	err = finish(im);
+	return err ? err : im->pd->cut || im->pd->bad || im->pd->lacking;
+}
+
+int import_run(const struct import_opts *o)
+{
+	struct import im = { .o = o, .out.fd = -1, .fs.fd = -1 };
+	const bool in = !strcmp(o->input, "-");
+	int fd = in ? STDIN_FILENO : open(o->input, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0) {
+		err = -errno;
+		pr_err("cannot open '%s': %s%s", o->input, strerror(errno),
+		       errno == ENOENT ? "; 'perf record' writes one" : rec_reader_open_hint(o->input, errno));
+		return err;
+	}
+	im.name = o->name ? xstrdup(o->name) : in ? xstrdup("standard input") : xasprintf("'%s'", o->input);
+	err = output_check(&im.out, o->output);
+	if (!err) {
+		im.room = xmalloc(PERFDATA_ROOM);
+		err = run(&im, fd);
+	}
+	sink_free(im.sink);
+	if (im.pt)
+		proctab_free(im.pt);
+	ledger_fini(&im.ledger);
+	rec_writer_free(im.w);
+	import_host_fini(&im.host);
+	import_losses_fini(&im.losses);
+	import_event_fini(&im.event);
+	free(im.chain);
+	perfdata_free(im.pd);
+	output_fini(&im.out);
+	free(im.room);
+	free(im.name);
+	if (!in)
+		close(fd);
+	return err;
+}

@@ -1,0 +1,227 @@
+#include "import/import_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+#define LISTED 12	/* events that a message names */
+
+const char *import_event_name(const struct perfdata_attr *a)
+{
+	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults", "context-switches",
+						"cpu-migrations", "minor-faults", "major-faults" };
+	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
+						"branches", "branch-misses", "bus-cycles" };
+	const uint32_t config = (uint32_t)a->config;	/* above it: of which PMU */
+
+	if (a->name[0])
+		return a->name;
+	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_SIZE(software))
+		return software[a->config];
+	if (a->type == PERF_TYPE_HARDWARE && config < ARRAY_SIZE(hardware))
+		return hardware[config];
+	return "event";
+}
+
+/* ---- names ---- */
+
+/* A name taken apart: "cycles:P", "sched:sched_switch:u", "cpu_core/cycles/P". */
+struct event_text {
+	const char *pmu, *event, *modifier;
+	size_t pmu_len, event_len;	/* pmu_len 0: there is none */
+};
+
+static struct event_text take_apart(const struct perfdata_attr *a)
+{
+	const char *name = import_event_name(a), *slash = strchr(name, '/'), *end = strrchr(name, '/'), *colon;
+
+	if (slash && end > slash)
+		return (struct event_text){ name, slash + 1, end[1] == ':' ? end + 2 : end + 1, (size_t)(slash - name),
+					    (size_t)(end - slash - 1) };
+	/* A tracepoint has a ':' in its name. */
+	colon = strchr(name, ':');
+	if (colon && a->type == PERF_TYPE_TRACEPOINT)
+		colon = strchr(colon + 1, ':');
+	return (struct event_text){ NULL, name, colon ? colon + 1 : "", 0, colon ? (size_t)(colon - name) : strlen(name) };
+}
+
+static bool text_is(const char *text, size_t len, const char *s)
+{
+	return strlen(s) == len && !memcmp(text, s, len);
+}
+
+/* @name is the event's, with the modifier or without. */
+static bool has_name(const struct perfdata_attr *a, const char *name)
+{
+	const struct event_text t = take_apart(a);
+	const char *own = import_event_name(a);
+
+	if (!strcmp(own, name))
+		return true;
+	if (t.pmu_len)
+		return text_is(own, (size_t)(t.event + t.event_len + 1 - own), name);
+	return text_is(t.event, t.event_len, name);
+}
+
+/* @name is that of the event on each kind of CPU. */
+static bool has_bare_name(const struct perfdata_attr *a, const char *name)
+{
+	const struct event_text t = take_apart(a);
+	const size_t len = t.event_len;
+
+	if (strncmp(name, t.event, len) != 0)
+		return false;
+	return !name[len] || (name[len] == ':' && !strcmp(name + len + 1, t.modifier));
+}
+
+/* Of a kind of CPU. Where the file does not list these: as kernels name them (x86, arm, Apple). */
+static bool is_core_pmu(const struct perfdata *pd, const char *pmu, size_t len)
+{
+	static const char *const kinds[] = { "cpu_", "armv", "apple_" };
+
+	for (size_t i = 0; i < pd->ncore_pmus; i++)
+		if (text_is(pmu, len, pd->core_pmus[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && !pd->ncore_pmus; i++)
+		if (len > strlen(kinds[i]) && !memcmp(pmu, kinds[i], strlen(kinds[i])))
+			return true;
+	return false;
+}
+
+/* One event that every kind of CPU counts with a PMU of its own. */
+static bool same_event(const struct perfdata *pd, const struct perfdata_attr *a, const struct perfdata_attr *b)
+{
+	const struct event_text ta = take_apart(a), tb = take_apart(b);
+
+	if (ta.pmu_len && tb.pmu_len)
+		return ta.event_len == tb.event_len && !memcmp(ta.event, tb.event, ta.event_len) && !strcmp(ta.modifier, tb.modifier) &&
+		       is_core_pmu(pd, ta.pmu, ta.pmu_len) && is_core_pmu(pd, tb.pmu, tb.pmu_len);
+	/* Events that the kernel has a number for: the PMU is above it (PERF_PMU_TYPE_SHIFT in perf_event.h). */
+	return (a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE) && a->type == b->type &&
+	       (uint32_t)a->config == (uint32_t)b->config && a->config >> 32 && b->config >> 32 && a->config != b->config &&
+	       !((a->flags ^ b->flags) & PERFDATA_EXCLUDES);
+}
+
+/* ---- choosing ---- */
+
+static void tell_events(const struct perfdata *pd, const char *name, const char *shown)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pd->nattrs; i++)
+		if (!PERFDATA_IS_DUMMY(&pd->attrs[i]) && n++ < LISTED)
+			strbuf_addf(&sb, "%s'%s'", n > 1 ? ", " : "", import_event_name(&pd->attrs[i]));
+	if (!n && !pd->nattrs)
+		pr_err("%s ends before its first event: perf record failed or was killed, or the file was not copied whole", shown);
+	else if (!n)
+		pr_err("%s has no events", shown);
+	else
+		pr_err("%s has no event '%s'; it has %s%s", shown, name ? name : "", sb.s, n > LISTED ? " and others" : "");
+	strbuf_fini(&sb);
+}
+
+/* The first of those that fit which has samples, or else the first: index + 1, or 0. */
+static size_t find(const struct perfdata *pd, const char *name, bool (*fits)(const struct perfdata_attr *a, const char *name))
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		const struct perfdata_attr *a = &pd->attrs[i];
+
+		if (name ? !fits(a, name) : PERFDATA_IS_DUMMY(a))
+			continue;
+		if (!found || (!pd->attrs[found - 1].samples && a->samples))
+			found = i + 1;
+	}
+	return found;
+}
+
+int import_event_choose(struct import_event *ev, struct perfdata *pd, const char *name, const char *shown)
+{
+	bool whole = name, several = false;
+	const struct perfdata_attr *first;
+	struct event_text t;
+
+	ev->first = find(pd, name, has_name);
+	if (!ev->first) {
+		whole = false;
+		ev->first = find(pd, name, has_bare_name);
+	}
+	if (!ev->first) {
+		tell_events(pd, name, shown);
+		return -ENOENT;
+	}
+	first = import_event_first(ev, pd);
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		struct perfdata_attr *a = &pd->attrs[i];
+
+		a->taken = a == first || (same_event(pd, a, first) && (!whole || has_name(a, name)));
+		several |= a->taken && a != first;
+	}
+	t = take_apart(first);
+	if (t.pmu_len && !several)
+		t = (struct event_text){ .event = import_event_name(first), .event_len = strlen(import_event_name(first)), .modifier = "" };
+	ev->name = xstrndup(t.event, t.event_len);
+	ev->modifier = xstrdup(t.modifier);
+	return 0;
+}
+
+struct perfdata_attr *import_event_first(const struct import_event *ev, const struct perfdata *pd)
+{
+	return &pd->attrs[ev->first - 1];
+}
+
+/* ---- counters ---- */
+
+bool import_event_counts(const struct perfdata_record *r)
+{
+	return r->attr->sample_type & PERF_SAMPLE_READ && r->attr->read_format & PERF_FORMAT_ID;
+}
+
+/*
+ * Events that threads inherit count for each thread, and their samples say so (PERF_SAMPLE_READ with attr.inherit, Linux 6.12); others count
+ * for the CPU or thread they were opened for.
+ */
+static uint64_t counter_key(const struct perfdata_attr *a, uint64_t id, uint32_t tid)
+{
+	return a->flags & PERFDATA_INHERIT && a->sample_type & PERF_SAMPLE_TID ? hash_combine(hash_u64(id), tid) : id;
+}
+
+bool import_event_period(struct import_event *ev, const struct perfdata *pd, const struct perfdata_record *r, uint32_t tid,
+			 uint64_t *period)
+{
+	struct perfdata_read reads[PERFDATA_READS];
+	const size_t n = perfdata_reads(pd, r, reads);
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *slot = u64map_get(&pd->ids, reads[i].id);
+		bool is_new = false;
+		uint64_t *before;
+
+		if (!slot || !pd->attrs[*slot].taken)
+			continue;
+		before = u64map_put(&ev->before, counter_key(r->attr, reads[i].id, tid), &is_new);
+		if (!is_new && reads[i].value < *before)
+			continue;	/* damaged, or behind a younger one */
+		*period = reads[i].value - (is_new ? 0 : *before);
+		*before = reads[i].value;
+		found = true;
+	}
+	/* Nothing that would tell: by the period that is in it. */
+	return found ? *period : r->attr->taken;
+}
+
+void import_event_fini(struct import_event *ev)
+{
+	free(ev->name);
+	free(ev->modifier);
+	u64map_fini(&ev->before);
+}

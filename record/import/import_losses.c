@@ -1,0 +1,105 @@
+#include "import/import_losses.h"
+
+#include <stdlib.h>
+
+#include "base/sort_u64.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+#define NS_PER_SEC 1000000000ull
+#define CPU_BITS 16
+
+struct shares {
+	uint64_t samples, side, all;	/* records lost; of other events: the rest */
+	bool counted;			/* as the kernel counted them */
+};
+
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
+void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, uint64_t start, uint64_t n)
+{
+	uint64_t second = time > start ? (time - start) / NS_PER_SEC : 0;
+
+	if (cpu >= 1u << CPU_BITS)
+		cpu = 0;
+	/* No more in all than fits: what is left of it says how much that is. */
+	n = MIN(n, UINT64_MAX - il->sum);
+	*u64map_put(&il->told, second << CPU_BITS | cpu, NULL) += n;
+	il->sum += n;
+}
+
+static struct shares find_shares(const struct import_losses *il, const struct perfdata *pd)
+{
+	struct shares sh = { 0 };
+	bool dummy = false, counted = false;
+	uint64_t more;
+
+	for (size_t i = 0; i < pd->nattrs; i++) {
+		const struct perfdata_attr *a = &pd->attrs[i];
+
+		sh.all = sum_of(sh.all, a->lost);
+		if (a->taken) {
+			sh.samples = sum_of(sh.samples, a->lost);
+			counted |= a->read_format & PERF_FORMAT_LOST;
+		} else if (PERFDATA_IS_DUMMY(a)) {
+			sh.side = sum_of(sh.side, a->lost);
+			dummy = true;
+		}
+	}
+	/* The event for side-band goes on when its losses are read; the others are stopped by then. */
+	more = il->sum > sh.all ? il->sum - sh.all : 0;
+	/* Nothing is written of events that have lost nothing. */
+	sh.counted = counted && !pd->cut && (sh.all || !more);
+	if (dummy && sh.all)
+		sh.side += more;
+	else
+		sh.samples += more;
+	sh.all += more;
+	return sh;
+}
+
+/* The part of @share that goes with the first @done of @sum. */
+static uint64_t part(uint64_t share, uint64_t done, uint64_t sum)
+{
+	return sum ? (uint64_t)((unsigned __int128)share * done / sum) : 0;
+}
+
+void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
+			  uint64_t start, uint64_t stopped)
+{
+	const struct shares sh = find_shares(il, pd);
+	uint64_t *keys = xcalloc(il->told.n + 1, sizeof(*keys)), val, done = 0, samples = 0, side = 0;
+	size_t n = 0, it = 0;
+
+	while (u64map_next(&il->told, &it, &keys[n], &val))
+		n++;
+	sort_u64(keys, n);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t time = start + (keys[i] >> CPU_BITS) * NS_PER_SEC;
+		const uint32_t cpu = keys[i] & ((1u << CPU_BITS) - 1);
+		uint64_t upto;
+
+		done += *u64map_get(&il->told, keys[i]);
+		upto = part(sh.samples, done, sh.all);
+		ledger_lost(lg, cpu, time, upto - samples);
+		samples = upto;
+		upto = part(sh.side, done, sh.all);
+		ledger_lost_side(lg, cpu, time, upto - side);
+		side = upto;
+	}
+	free(keys);
+	lg->l.have_format_lost = sh.counted;
+	/* No record could be written any more that tells of them; the CPU is not known. */
+	if (sh.samples > samples)
+		ledger_lost(lg, 0, stopped, sh.samples - samples);
+	if (sh.side > side)
+		ledger_lost_side(lg, 0, stopped, sh.side - side);
+}
+
+void import_losses_fini(struct import_losses *il)
+{
+	u64map_fini(&il->told);
+}

@@ -1,0 +1,76 @@
+/*
+ * Directories as perf record --threads makes them: "data" is a file of its own, whose header is for all, and each thread of perf's
+ * has written another. Source: tools/perf/util/data.c, perf_data__open_dir().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "import/perfdata.h"
+
+#define PARTS_MAX 4096u
+
+/* -ENODATA: nothing is in it. */
+static int map_part(int fd, struct perfdata_part *part)
+{
+	struct stat st;
+	void *map;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (!st.st_size)
+		return -ENODATA;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*part = (struct perfdata_part){ map, (size_t)st.st_size };
+	return 0;
+}
+
+int perfdata_open_parts(struct perfdata *pd, int dirfd)
+{
+	unsigned int missing = 0;
+	size_t cap = 0;
+
+	for (unsigned int i = 0; i < PARTS_MAX; i++) {
+		struct perfdata_part part;
+		char name[32];
+		int fd, err;
+
+		snprintf(name, sizeof(name), "data.%u", i);
+		fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0 && errno == ENOENT) {
+			missing++;
+			continue;
+		}
+		if (fd < 0)
+			return -errno;
+		/* One that is there behind ones that are not. */
+		pd->lacking += missing;
+		missing = 0;
+		err = map_part(fd, &part);
+		close(fd);
+		if (err == -ENODATA)
+			continue;
+		if (err)
+			return err;
+		XGROW(pd->parts, pd->nparts, cap);
+		pd->parts[pd->nparts++] = part;
+		pd->bytes += part.size;
+	}
+	return 0;
+}
+
+void perfdata_close_parts(struct perfdata *pd)
+{
+	for (size_t i = 0; i < pd->nparts; i++)
+		munmap((void *)(uintptr_t)pd->parts[i].map, pd->parts[i].size);
+	free(pd->parts);
+}

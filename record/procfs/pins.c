@@ -1,0 +1,215 @@
+/* A bounded list of held fds in the order of their last use. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "host/nsopen.h"
+#include "procfs/pins.h"
+
+#define BUDGET_MIN 16
+/* More would not be wrong, but a kernel file object is held for each. */
+#define BUDGET_MAX 8192
+
+/*
+ * What is open already: descriptors are given out from the lowest on. Listing /proc/self/fd would make
+ * the kernel set up an inode for each, thousands where many threads or cgroups are recorded.
+ */
+static size_t count_open(void)
+{
+	int next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	if (next < 0)
+		return 0;
+	close(next);
+	return (size_t)next;
+}
+
+void pins_init(struct pins *ps, void (*on_evict)(void *ctx, struct pin *p), void *ctx)
+{
+	struct rlimit rl;
+	size_t half = 512, used = count_open();
+
+	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur != RLIM_INFINITY)
+		half = (size_t)rl.rlim_cur / 2;
+	*ps = (struct pins){ .on_evict = on_evict, .ctx = ctx };
+	ps->budget = half > used ? half - used : 0;
+	ps->budget = MAX(ps->budget, (size_t)BUDGET_MIN);
+	ps->budget = MIN(ps->budget, (size_t)BUDGET_MAX);
+	ps->lru.prev = ps->lru.next = &ps->lru;
+}
+
+void pin_init(struct pin *p, enum pin_kind kind, void *obj)
+{
+	*p = (struct pin){ .fd = -1, .kind = kind, .obj = obj };
+}
+
+static void unlink_pin(struct pin *p)
+{
+	p->prev->next = p->next;
+	p->next->prev = p->prev;
+	p->prev = p->next = NULL;
+}
+
+static void link_newest(struct pins *ps, struct pin *p)
+{
+	p->next = ps->lru.next;
+	p->prev = &ps->lru;
+	p->next->prev = p;
+	ps->lru.next = p;
+}
+
+void pins_drop(struct pins *ps, struct pin *p)
+{
+	if (p->fd < 0)
+		return;
+	unlink_pin(p);
+	close(p->fd);
+	p->fd = -1;
+	ps->n--;
+}
+
+void pins_hold(struct pins *ps, struct pin *p, int fd)
+{
+	while (ps->n >= ps->budget) {
+		struct pin *oldest = ps->lru.prev;
+
+		ps->on_evict(ps->ctx, oldest);
+		pins_drop(ps, oldest);
+		ps->evicted++;
+	}
+	p->fd = fd;
+	link_newest(ps, p);
+	ps->n++;
+}
+
+void pins_touch(struct pins *ps, struct pin *p)
+{
+	if (p->fd < 0)
+		return;
+	unlink_pin(p);
+	link_newest(ps, p);
+}
+
+void pins_fini(struct pins *ps)
+{
+	while (ps->n)
+		pins_drop(ps, ps->lru.prev);
+}
+
+struct rootpin *rootpin_get(struct rootpin *r)
+{
+	if (r)
+		r->refs++;
+	return r;
+}
+
+void rootpin_put(struct pins *ps, struct rootpin *r)
+{
+	struct rootpin **at;
+
+	if (!r || --r->refs)
+		return;
+	pins_drop(ps, &r->root);
+	pins_drop(ps, &r->tmp);
+	for (at = &ps->roots; *at != r; at = &(*at)->next)
+		;
+	*at = r->next;
+	free(r);
+}
+
+struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns)
+{
+	struct rootpin *r;
+
+	for (r = ps->roots; r; r = r->next) {
+		if (r->mnt_ns == mnt_ns && mnt_ns && r->root.fd >= 0)
+			return rootpin_get(r);
+	}
+	return NULL;
+}
+
+/* As with the root, the numbers say which it is as long as it is held. */
+static void hold_tmp(struct pins *ps, struct rootpin *r, int fd)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st)) {
+		close(fd);
+		return;
+	}
+	r->tmp_dev = st.st_dev;
+	r->tmp_ino = st.st_ino;
+	pins_hold(ps, &r->tmp, fd);
+}
+
+static bool is_tmp(const struct rootpin *r, int fd)
+{
+	struct stat st;
+
+	return r->tmp.fd >= 0 && !fstat(fd, &st) && st.st_dev == r->tmp_dev && st.st_ino == r->tmp_ino;
+}
+
+struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
+{
+	struct rootpin *r;
+	struct stat st;
+	int tmp;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st)) {
+		close(fd);
+		return NULL;
+	}
+	/* Only a held root proves that its device number was not given to another since. */
+	for (r = ps->roots; r; r = r->next) {
+		if (r->root.fd >= 0 && r->mnt_ns == mnt_ns && r->dev == st.st_dev &&
+		    r->ino == st.st_ino) {
+			close(fd);
+			pins_touch(ps, &r->root);
+			pins_touch(ps, &r->tmp);
+			return rootpin_get(r);
+		}
+	}
+	r = xcalloc(1, sizeof(*r));
+	r->refs = 1;
+	r->mnt_ns = mnt_ns;
+	r->dev = st.st_dev;
+	r->ino = st.st_ino;
+	pin_init(&r->root, PIN_ROOT, r);
+	pin_init(&r->tmp, PIN_TMP, r);
+	r->next = ps->roots;
+	ps->roots = r;
+	tmp = nsopen_dir(fd, "/tmp");
+	pins_hold(ps, &r->root, fd);
+	hold_tmp(ps, r, tmp);
+	return r;
+}
+
+bool rootpin_same_tmp(const struct rootpin *a, const struct rootpin *b)
+{
+	return a && b && a->tmp.fd >= 0 && b->tmp.fd >= 0 && a->tmp_dev == b->tmp_dev &&
+	       a->tmp_ino == b->tmp_ino;
+}
+
+void rootpin_look(struct pins *ps, struct rootpin *r, int procfd)
+{
+	char link[64];
+	int tmp = r && r->root.fd >= 0 ? nsopen_dir(r->root.fd, "/tmp") : -1;
+
+	if (tmp < 0)
+		return;
+	if (is_tmp(r, tmp) || readlinkat(procfd, "ns/mnt", link, sizeof(link)) < 0) {
+		close(tmp);
+		return;
+	}
+	pins_drop(ps, &r->tmp);
+	hold_tmp(ps, r, tmp);
+}

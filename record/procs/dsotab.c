@@ -1,0 +1,734 @@
+/*
+ * Binaries by identity. A file is opened through the mapping itself (map_files) where that is
+ * allowed, else by path below the process's root, and then has to prove that it is the mapped one:
+ * by the build-id the kernel told, else by its inode.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "elf/elf_file.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procs/dsotab.h"
+
+/* Distinct binaries in one recording. A container that maps new files without end stops here. */
+#define DSOS_MAX 65536
+#define ALIASES_MAX (4 * DSOS_MAX)
+#define PIN_TRIES_MAX 8
+/* A held memfd is held memory: enough for a program that runs from one, not for a heap. */
+#define MEMFD_MAX (64u << 20)
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool is_memfd(const char *path)
+{
+	return starts_with(path, "/memfd:");
+}
+
+/* "/SYSV" and the key in hexadecimal (ipc/shm.c, newseg()). */
+static bool is_sysv(const char *path)
+{
+	return starts_with(path, "/SYSV") && strspn(path + 5, "0123456789abcdef") == 8 && !path[13];
+}
+
+enum mapping_kind mapping_kind(const char *path)
+{
+	if (!strcmp(path, "[vdso]"))
+		return MAPPING_VDSO;
+	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
+		return MAPPING_SPECIAL;
+	/* Files whose path the kernel could not tell; its inode or build-id is as good. */
+	if (!strcmp(path, "//toolong") || !strcmp(path, "//enomem"))
+		return MAPPING_FILE;
+	/*
+	 * "[anon:v8]", "[heap]", "[stack]", "//anon", "anon_inode:[...]", System V and hugetlb
+	 * memory.
+	 */
+	if (path[0] != '/' || starts_with(path, "//") || is_sysv(path) || !strcmp(path, "/anon_hugepage") ||
+	    !strcmp(path, "/dev/zero"))
+		return MAPPING_JIT;
+	return MAPPING_FILE;
+}
+
+/* ---- our own vdso ---- */
+
+static int find_vdso(void *ctx, const struct proc_map *m)
+{
+	struct dsotab *dt = ctx;
+
+	if (strcmp(m->path, "[vdso]"))
+		return 0;
+	dt->vdso_size = m->end - m->start;
+	return 1;
+}
+
+/* The auxiliary vector has the address only; the size is that of the mapping. */
+static void read_own_vdso(struct dsotab *dt)
+{
+	void *image = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), err;
+	char *text = fd >= 0 ? nsopen_slurp(fd, 16u << 20, NULL, &err) : NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (text && image)
+		procfs_maps(text, find_vdso, dt);
+	if (dt->vdso_size)
+		dt->vdso_image = image;
+	free(text);
+}
+
+void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
+{
+	struct stat st;
+
+	memset(dt, 0, sizeof(*dt));
+	dt->paths = paths;
+	dt->pins = pins;
+	if (!stat("/", &st)) {
+		dt->own_dev = st.st_dev;
+		dt->own_ino = st.st_ino;
+	}
+	if (!stat("/proc/self/ns/mnt", &st))
+		dt->own_mnt_ns = st.st_ino;
+	read_own_vdso(dt);
+}
+
+void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
+{
+	dt->detached = true;
+	dt->until_ns = until_ns;
+	if (!own_vdso)
+		dt->vdso_image = NULL;
+	else if (!dt->vdso_image)
+		read_own_vdso(dt);
+}
+
+/* Of our own image: its length, 0 where there is none. */
+static size_t vdso_build_id(const struct dsotab *dt, uint8_t id[BUILD_ID_MAX])
+{
+	int err;
+	struct elf_file *ef = dt->vdso_image ? elf_file_open_mem(dt->vdso_image, dt->vdso_size, &err) : NULL;
+	size_t len = ef ? elf_file_build_id(ef, id) : 0;
+
+	elf_file_close(ef);
+	return len;
+}
+
+void dsotab_recorded_vdso(struct dsotab *dt, const uint8_t *id, size_t len)
+{
+	uint8_t own[BUILD_ID_MAX];
+
+	if (dt->vdso_image)
+		return;
+	read_own_vdso(dt);
+	if (vdso_build_id(dt, own) != len || memcmp(own, id, len) != 0)
+		dt->vdso_image = NULL;
+}
+
+static void free_dso(struct dsotab *dt, struct dso *d)
+{
+	pins_drop(dt->pins, &d->pin);
+	rootpin_put(dt->pins, d->root);
+	u64map_fini(&d->seen);
+	u64map_fini(&d->leafs);
+	slice_drop(&dt->slices, &d->slice);
+	free(d);
+}
+
+void dsotab_fini(struct dsotab *dt)
+{
+	size_t i;
+
+	for (i = 0; i < dt->n; i++)
+		free_dso(dt, dt->dsos[i]);
+	free(dt->dsos);
+	free(dt->aliases);
+	u64map_fini(&dt->by_build_id);
+	u64map_fini(&dt->by_file);
+}
+
+/* ---- the two indexes ---- */
+
+/*
+ * Two files can have one build-id: patchelf and the like move the code of a linked program and leave the
+ * note; and of a stripped copy there are no names to be captured. @loads: of the file (file_loads()); 0, here or in
+ * the table: unknown, and agrees with all.
+ */
+static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len, uint64_t loads)
+{
+	const uint64_t *slot = u64map_get(&dt->by_build_id, hash_bytes(id, len));
+	uint32_t i;
+
+	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->dsos[i - 1]->next) {
+		struct dso *d = dt->dsos[i - 1];
+
+		if (d->ev.build_id_len == len && !memcmp(d->ev.build_id, id, len) &&
+		    (!loads || !d->loads || loads == d->loads))
+			return d;
+	}
+	return NULL;
+}
+
+static uint64_t key_hash(const struct file_key *k)
+{
+	uint64_t h = hash_combine(hash_u64(k->mnt_ns), k->dev);
+
+	h = hash_combine(hash_combine(h, k->ino), k->gen);
+	h = hash_combine(hash_combine(h, k->size), (uint64_t)k->mtime_ns);
+	return hash_combine(h, k->path);
+}
+
+static bool key_equal(const struct file_key *a, const struct file_key *b)
+{
+	return a->mnt_ns == b->mnt_ns && a->dev == b->dev && a->ino == b->ino && a->gen == b->gen &&
+	       a->size == b->size && a->mtime_ns == b->mtime_ns && a->path == b->path;
+}
+
+static struct file_alias *find_alias(const struct dsotab *dt, const struct file_key *k)
+{
+	const uint64_t *slot = u64map_get(&dt->by_file, key_hash(k));
+	uint32_t i;
+
+	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->aliases[i - 1].next) {
+		if (key_equal(&dt->aliases[i - 1].key, k))
+			return &dt->aliases[i - 1];
+	}
+	return NULL;
+}
+
+static void set_alias(struct dsotab *dt, const struct file_key *k, const struct dso *d)
+{
+	struct file_alias *a = find_alias(dt, k);
+	uint64_t *slot;
+
+	if (a) {
+		a->dso = d->index;
+		return;
+	}
+	if (dt->naliases >= ALIASES_MAX)
+		return;
+	slot = u64map_put(&dt->by_file, key_hash(k), NULL);
+	XGROW(dt->aliases, dt->naliases, dt->alias_cap);
+	dt->aliases[dt->naliases] = (struct file_alias){ *k, d->index, (uint32_t)*slot };
+	*slot = ++dt->naliases;
+}
+
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* What the kernel says about the file of a mapping: not unique over time, so only a hint. */
+static struct file_key hint_key(const struct map_user *u, const struct map_entry *e)
+{
+	return (struct file_key){
+		.mnt_ns = u->mnt_ns, .dev = makedev(e->dev_major, e->dev_minor), .ino = e->ino,
+		.gen = e->ino_gen, .path = e->path, .mtime_ns = -1,
+	};
+}
+
+/* The inode as the kernel names it in whichever mount namespace, under whichever name. */
+static struct file_key inode_key(const struct map_entry *e)
+{
+	return (struct file_key){
+		.dev = makedev(e->dev_major, e->dev_minor), .ino = e->ino, .gen = e->ino_gen, .mtime_ns = -2,
+	};
+}
+
+static struct file_key stat_key(const struct map_user *u, const struct map_entry *e,
+				const struct stat *st)
+{
+	return (struct file_key){
+		.mnt_ns = u->mnt_ns, .dev = st->st_dev, .ino = st->st_ino, .gen = e->ino_gen,
+		.size = (uint64_t)st->st_size, .path = e->path,
+		.mtime_ns = mtime_ns(st),
+	};
+}
+
+/* Into the table, with its build-id. */
+static void enter_dso(struct dsotab *dt, struct dso *d)
+{
+	uint64_t *slot;
+
+	d->index = (uint32_t)dt->n;
+	XGROW(dt->dsos, dt->n, dt->cap);
+	dt->dsos[dt->n++] = d;
+	if (!d->ev.build_id_len)
+		return;
+	slot = u64map_put(&dt->by_build_id, hash_bytes(d->ev.build_id, d->ev.build_id_len), NULL);
+	d->next = (uint32_t)*slot;
+	*slot = dt->n;
+}
+
+static const char *move_path(struct intern *to, const char *path)
+{
+	return intern_str(to, intern_add(to, path));
+}
+
+void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths)
+{
+	struct file_alias *aliases = dt->aliases;
+	struct dso **dsos = dt->dsos;
+	const size_t n = dt->n, naliases = dt->naliases;
+
+	dt->dsos = NULL;
+	dt->aliases = NULL;
+	dt->n = dt->cap = dt->naliases = dt->alias_cap = 0;
+	u64map_fini(&dt->by_build_id);
+	u64map_fini(&dt->by_file);
+	for (size_t i = 0; i < n; i++) {
+		struct dso *d = dsos[i];
+
+		if (!u64map_get(live, (uintptr_t)d)) {
+			free_dso(dt, d);
+			dsos[i] = NULL;
+			continue;
+		}
+		d->ev.path = move_path(paths, d->ev.path);
+		d->path = d->path ? move_path(paths, d->path) : NULL;
+		enter_dso(dt, d);
+	}
+	for (size_t i = 0; i < naliases; i++) {
+		struct file_alias *a = &aliases[i];
+
+		if (!dsos[a->dso])
+			continue;
+		a->key.path = intern_add(paths, intern_str(dt->paths, a->key.path));
+		set_alias(dt, &a->key, dsos[a->dso]);
+	}
+	dt->paths = paths;
+	free(aliases);
+	free(dsos);
+}
+
+static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+			   const uint8_t *build_id, size_t len)
+{
+	struct dso *d;
+
+	if (dt->n >= DSOS_MAX) {
+		dt->refused++;
+		return NULL;
+	}
+	d = xcalloc(1, sizeof(*d));
+	pin_init(&d->pin, PIN_ELF, d);
+	d->ev.mnt_ns = u->mnt_ns;
+	d->ev.path = intern_str(dt->paths, e->path);
+	d->ev.deleted = e->deleted;
+	d->ev.dev_major = e->dev_major;
+	d->ev.dev_minor = e->dev_minor;
+	d->ev.ino = e->ino;
+	d->ev.ino_gen = e->ino_gen;
+	if (len) {
+		memcpy(d->ev.build_id, build_id, len);
+		d->ev.build_id_len = (uint8_t)len;
+	}
+	enter_dso(dt, d);
+	return d;
+}
+
+/* ---- getting at the file ---- */
+
+/* Of an inode's number; above it an overlay says of which of its file systems it is (xino: fs/overlayfs/inode.c, ovl_map_dev_ino()). */
+#define INO_MASK ((1ull << 56) - 1)
+
+/*
+ * Is @st the inode the kernel told? Where a file system keeps several devices behind one (overlay
+ * with layers on different file systems, btrfs), the kernel and stat(2) name different ones, the latter an
+ * anonymous one.
+ */
+static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
+{
+	if (!e->ino)
+		return true;
+	if (major(st->st_dev))
+		return st->st_ino == e->ino && st->st_dev == makedev(e->dev_major, e->dev_minor);
+	return st->st_ino == e->ino || (st->st_ino & INO_MASK) == e->ino;
+}
+
+/* Nobody maps it any more, who would vouch for it. */
+static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const struct stat *st)
+{
+	/* Anonymous devices as in is_mapped_inode(). */
+	return e->ino && st->st_ino == e->ino && mtime_ns(st) <= dt->until_ns &&
+	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
+}
+
+/* What holds @path below @rootfd has this device; 0: not to be had. */
+static dev_t folder_dev(int rootfd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash && slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
+	int fd = nsopen_dir(rootfd, folder);
+	struct stat st;
+	dev_t dev = fd >= 0 && !fstat(fd, &st) ? st.st_dev : 0;
+
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return dev;
+}
+
+/*
+ * @fd, @st: what lies at the path of @e below root @r by now, with the right inode number. Is it on the file system that was mapped? In
+ * memory numbers begin anew with each mount, and there may be another one by now: mounted there since, or, where @r was found by the number of its mount
+ * namespace only, that of the container before, whose number is given again. Equal devices prove it, since @fd is held. An overlay's own device, the mapping's,
+ * is that of its folders (before Linux 6.8 it is the layer's); btrfs shows none of it.
+ */
+static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, int fd, const struct stat *st,
+			    const struct rootpin *r, bool by_number)
+{
+	const dev_t dev = makedev(e->dev_major, e->dev_minor);
+	struct statfs fs;
+
+	if (!e->ino || st->st_dev == dev)
+		return true;
+	if (fstatfs(fd, &fs))
+		return false;
+	if ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC)
+		return e->dev_major || folder_dev(r->root.fd, intern_str(dt->paths, e->path)) == dev;
+	return (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC && (!by_number || r->mnt_ns == dt->own_mnt_ns);
+}
+
+/* *@by_number: it is the root of some process that was seen in a mount namespace of that number. */
+static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u, bool *by_number)
+{
+	struct rootpin *r;
+
+	*by_number = false;
+	/* One that had to go for others is opened again: without rights to map_files it is the only way. */
+	if (u->root && u->root->root.fd >= 0) {
+		pins_touch(dt->pins, &u->root->root);
+		return rootpin_get(u->root);
+	}
+	r = u->pid ? rootpin_hold(dt->pins, nsopen_root(u->pid), u->mnt_ns) : NULL;
+	*by_number = !r;
+	return r ? r : rootpin_find(dt->pins, u->mnt_ns);
+}
+
+static int check_inode(const struct map_entry *e, int fd, const struct stat *st)
+{
+	if (fd < 0 || is_mapped_inode(e, st))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_below_root(struct dsotab *dt, const struct map_user *u, const struct map_entry *e, struct stat *st)
+{
+	bool by_number;
+	struct rootpin *r = user_root(dt, u, &by_number);
+	int fd = -ESRCH;
+
+	if (r && r->root.fd >= 0)
+		fd = check_inode(e, nsopen_file(r->root.fd, intern_str(dt->paths, e->path), 0, st), st);
+	if (fd >= 0 && !is_on_mapped_fs(dt, e, fd, st, r, by_number)) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	rootpin_put(dt->pins, r);
+	return fd;
+}
+
+int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		struct stat *st)
+{
+	int exact = u->pid ? check_inode(e, nsopen_mapping(u->pid, e->start, e->end, st), st) : -ESRCH;
+	int fd = exact;
+
+	if (fd < 0 && !e->deleted && !is_memfd(intern_str(dt->paths, e->path)))
+		fd = open_below_root(dt, u, e, st);
+	/* Dearer than a path, and not wanted where nobody has removed it. */
+	if (fd < 0 && exact == -ENOENT)
+		fd = check_inode(e, nsopen_mapping_at(u->pid, e->start, st), st);
+	return fd;
+}
+
+static bool has_elf_magic(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+}
+
+/* Which file offset is which svma, and whether there are symbols: a hash over the executable segments, never 0. */
+static uint64_t file_loads(struct elf_file *ef)
+{
+	const struct elf_load *l;
+	uint64_t h = elf_file_has_symtab(ef) ? 2 : 1;
+
+	for (size_t n = elf_file_loads(ef, &l); n; n--, l++) {
+		if (l->flags & PF_X)
+			h = hash_combine(hash_combine(h, l->offset), l->vaddr);
+	}
+	return h ? h : 1;
+}
+
+/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file. */
+static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
+{
+	struct elf_file *ef;
+	size_t len = 0;
+	int err;
+
+	*loads = 0;
+	ef = elf_file_open_fd(fd, &err);
+	if (ef) {
+		len = elf_file_build_id(ef, id);
+		*loads = file_loads(ef);
+	}
+	elf_file_close(ef);
+	return len;
+}
+
+/* Keep @fd (consumed), which is mapped at @e, for @d. */
+static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u,
+		      const struct map_entry *e, int fd, const struct stat *st)
+{
+	bool by_number;
+
+	if (!d->ev.id && !d->ev.size) {
+		d->ev.size = (uint64_t)st->st_size;
+		d->ev.mtime_ns = mtime_ns(st);
+	}
+	if (d->pin.fd >= 0) {
+		close(fd);
+		return;
+	}
+	pins_hold(dt->pins, &d->pin, fd);
+	d->held_size = (uint64_t)st->st_size;
+	d->held_mtime_ns = mtime_ns(st);
+	d->apart = dt->own_mnt_ns && u->mnt_ns == dt->own_mnt_ns && st->st_dev != dt->own_dev && !is_memfd(d->ev.path);
+	d->idle = 0;
+	dt->napart += d->apart;
+	/* The root and the path are those of one and the same process. */
+	rootpin_put(dt->pins, d->root);
+	d->root = user_root(dt, u, &by_number);
+	d->path = intern_str(dt->paths, e->path);
+}
+
+void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
+{
+	struct dso *d = e->dso;
+	uint8_t id[BUILD_ID_MAX];
+	uint64_t loads = 0;
+	struct stat st;
+	size_t len;
+	int fd;
+
+	if (!d || d->vdso || d->not_elf || d->pin_tries >= PIN_TRIES_MAX)
+		return;
+	if (d->pin.fd >= 0) {
+		pins_touch(dt->pins, &d->pin);
+		d->idle = 0;
+		return;
+	}
+	fd = dsotab_open(dt, u, e, &st);
+	if (fd < 0) {
+		d->pin_tries++;
+		return;
+	}
+	/* The mapping may have given way to another since the kernel told of it. */
+	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
+	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
+	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
+		close(fd);
+		d->pin_tries++;
+		return;
+	}
+	d->loads = loads;
+	hold_file(dt, d, u, e, fd, &st);
+}
+
+static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
+{
+	static const struct map_user nobody;
+	uint8_t id[BUILD_ID_MAX];
+	size_t len;
+
+	/* A 32-bit process has another image, of which we have no copy. */
+	if (e->start < 1ull << 32) {
+		e->kind = MAPPING_SPECIAL;
+		return;
+	}
+	if (!dt->vdso) {
+		len = vdso_build_id(dt, id);
+		dt->vdso = add_dso(dt, &nobody, e, id, len);
+		if (dt->vdso)
+			dt->vdso->vdso = true;
+	}
+	e->dso = dt->vdso;
+}
+
+/* Is what is held for @d the inode of @e? While it is held, its number is given to no other. */
+static bool holds_inode(const struct dso *d, const struct map_entry *e, struct stat *st)
+{
+	return d->pin.fd >= 0 && !fstat(d->pin.fd, st) && st->st_ino == e->ino &&
+	       st->st_dev == makedev(e->dev_major, e->dev_minor);
+}
+
+/*
+ * Whether @e maps the very file held for @d, unchanged. Spares opening it for each of thousands of mappings. False
+ * where the device numbers of maps and stat(2) differ.
+ */
+static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_user *u,
+		    const struct map_entry *e)
+{
+	const struct file_alias *a;
+	struct file_key key;
+	struct stat st;
+
+	if (!holds_inode(d, e, &st))
+		return false;
+	key = stat_key(u, e, &st);
+	a = find_alias(dt, &key);
+	return a && dt->dsos[a->dso] == d;
+}
+
+bool dsotab_rewritten(const struct dso *d)
+{
+	struct stat st;
+
+	return d->pin.fd >= 0 && !fstat(d->pin.fd, &st) &&
+	       (d->held_size != (uint64_t)st.st_size || d->held_mtime_ns != mtime_ns(&st));
+}
+
+/*
+ * What is behind @e, whose process and root are gone: of the same inode another one's mapping was told, in another
+ * container of the same image, say.
+ */
+static struct dso *held_elsewhere(struct dsotab *dt, const struct map_entry *e)
+{
+	const struct file_key key = inode_key(e);
+	const struct file_alias *a = e->ino ? find_alias(dt, &key) : NULL;
+	struct stat st;
+
+	return a && holds_inode(dt->dsos[a->dso], e, &st) ? dt->dsos[a->dso] : NULL;
+}
+
+/* The kernel gives no build-id: the file says who it is. */
+static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct map_entry *e)
+{
+	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
+	const struct file_key hint = hint_key(u, e);
+	struct file_alias *a = find_alias(dt, &hint);
+	uint8_t id[BUILD_ID_MAX];
+	struct file_key key, inode;
+	struct dso *d = NULL;
+	uint64_t loads = 0;
+	struct stat st;
+	size_t len;
+	bool elf;
+	int fd;
+
+	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
+		e->dso = dt->dsos[a->dso];
+		pins_touch(dt->pins, &e->dso->pin);
+		e->dso->idle = 0;
+		return;
+	}
+	fd = dsotab_open(dt, u, e, &st);
+	if (fd >= 0 && dt->detached && !is_proven(dt, e, &st)) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	if (fd < 0) {
+		/* Gone: what was there last time, else nothing but the kernel's word for it. */
+		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
+		if (e->dso && dsotab_rewritten(e->dso))
+			e->dso = NULL;
+		if (!e->dso && !memfd)
+			e->dso = add_dso(dt, u, e, NULL, 0);
+		if (e->dso)
+			set_alias(dt, &hint, e->dso);
+		return;
+	}
+	elf = has_elf_magic(fd);
+	if (memfd && (!elf || st.st_size > MEMFD_MAX)) {
+		close(fd);
+		return;
+	}
+	key = stat_key(u, e, &st);
+	a = find_alias(dt, &key);
+	if (a) {
+		d = dt->dsos[a->dso];
+	} else {
+		len = elf ? read_build_id(fd, id, &loads) : 0;
+		if (len)
+			d = find_build_id(dt, id, len, loads);
+		if (!d)
+			d = add_dso(dt, u, e, id, len);
+		if (!d) {
+			close(fd);
+			return;
+		}
+		d->not_elf = !elf;
+		if (loads)
+			d->loads = loads;
+		set_alias(dt, &key, d);
+	}
+	set_alias(dt, &hint, d);
+	e->dso = d;
+	if (elf) {
+		inode = inode_key(e);
+		set_alias(dt, &inode, d);
+		hold_file(dt, d, u, e, fd, &st);
+		return;
+	}
+	/* Not held, but its size and time belong to its identity. */
+	d->ev.size = (uint64_t)st.st_size;
+	d->ev.mtime_ns = key.mtime_ns;
+	close(fd);
+}
+
+void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,
+		    const uint8_t *build_id, size_t len)
+{
+	const char *path = intern_str(dt->paths, e->path);
+
+	e->resolved = true;
+	e->dso = NULL;
+	e->kind = (uint8_t)mapping_kind(path);
+	switch (e->kind) {
+	case MAPPING_VDSO:
+		resolve_vdso(dt, e);
+		return;
+	case MAPPING_JIT:
+	case MAPPING_SPECIAL:
+		return;
+	}
+	len = MIN(len, (size_t)BUILD_ID_MAX);
+	if (!len) {
+		resolve_by_file(dt, u, e);
+	} else {
+		e->dso = find_build_id(dt, build_id, len, 0);
+		if (!e->dso)
+			e->dso = add_dso(dt, u, e, build_id, len);
+		dsotab_pin(dt, u, e);
+	}
+	if (!e->dso && is_memfd(path))
+		e->kind = MAPPING_JIT;
+}
+
+bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
+{
+	const struct file_key hint = hint_key(u, e);
+
+	return find_alias(dt, &hint);
+}

@@ -1,0 +1,147 @@
+/* Getting to know a live process: its facts, and what it maps where side-band has not told. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "host/nsopen.h"
+#include "procs/proc.h"
+
+/* Sample time between two readings of one process's maps. */
+#define REFRESH_NS 100000000ull
+
+/*
+ * Facts of what @p runs, unless it has begun another program by now, or has ended and is a zombie, which has neither
+ * root nor namespaces: what is true of it nevertheless, then. Takes @f. 0, or -ESRCH.
+ */
+static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f)
+{
+	struct proctab *pt = p->pt;
+	char comm[COMM_LEN];
+
+	if (!p->comm[0])
+		facts_comm(procfd, comm);
+	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
+	if (!facts_there(procfd)) {
+		facts_put(&pt->files.pins, f);
+		return -ESRCH;
+	}
+	/* Read last, so that with a root all was read. A process that runs may hide its own from us. */
+	if (proc_moved_on(p, procfd, time) || (!*f->root && !facts_running(procfd))) {
+		p->late = f;
+		return -ESRCH;
+	}
+	p->facts = f;
+	if (!p->comm[0])
+		memcpy(p->comm, comm, sizeof(comm));
+	/* One that was made up says only when it was seen. */
+	f->begun = p->read_late ? 0 : MAX(p->exec_time, p->fork_time);
+	if (!p->kthread)
+		perfmap_pin(p);
+	return 0;
+}
+
+static int acquire(struct proc *p, int procfd, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	struct facts *f = facts_read(procfd, p->pid);
+	struct mapset *maps;
+	int ret = 0, err;
+
+	if (!f)
+		return -ESRCH;
+	if (facts_started_after(f->start_ticks, time)) {
+		facts_put(&pt->files.pins, f);
+		return -ESRCH;
+	}
+	if (!p->ppid)
+		p->ppid = f->ppid;
+	if (proc_is_forked(p) && !f->forked) {
+		p->late = f;
+		return -ESRCH;
+	}
+	p->kthread = f->kthread;
+	if (p->kthread)
+		p->known = true;
+	else
+		f->rootpin = rootpin_hold(&pt->files.pins, nsopen_process_root(procfd), f->mnt_ns);
+	rootpin_look(&pt->files.pins, f->rootpin, procfd);
+	if (!p->known)
+		ret = proc_read_maps_at(p, procfd, time, &maps);
+	if (!p->known && !ret) {
+		mapset_put(p->maps);
+		p->maps = maps;
+		p->known = true;
+	}
+	err = keep_facts(p, procfd, time, f);
+	return err ? err : ret;
+}
+
+int proc_acquire(struct proc *p, uint64_t time)
+{
+	int procfd, ret;
+
+	if (p->facts)
+		return 0;
+	if (p->pt->detached || p->late)
+		return -ESRCH;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return procfd == -ENOENT ? -ESRCH : procfd;
+	ret = acquire(p, procfd, time);
+	close(procfd);
+	return ret;
+}
+
+bool proc_refresh_maps(struct proc *p, uint64_t time)
+{
+	uint64_t before = p->maps->gen;
+
+	if (p->kthread || p->dead || p->pt->detached || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
+		return false;
+	p->refresh_time = time ? time : 1;
+	if (!p->facts)
+		return !proc_acquire(p, time) && p->maps->gen != before;
+	proc_add_present(p, time);
+	return p->maps->gen != before;
+}
+
+/* Does live @p run another image than the one that side-band told of? The vdso's place is drawn at each exec. */
+static bool other_image(struct proc *p, int procfd)
+{
+	const struct map_entry *was = mapset_of_kind(p->maps, MAPPING_VDSO), *is;
+	struct mapset *now;
+	bool other;
+
+	if (proc_is_forked(p))
+		return !facts_forked(procfd) && facts_there(procfd);
+	if (!was)
+		return false;
+	now = mapset_new();
+	other = !proc_read_lines(p, procfd, &now) && (is = mapset_of_kind(now, MAPPING_VDSO)) && is->start != was->start;
+	mapset_put(now);
+	return other;
+}
+
+bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
+{
+	const struct proctab *pt = p->pt;
+	bool other, same_process;
+	int procfd;
+
+	if (p->kthread || p->dead || !pt->side.lost_since || (p->lost_time && time - p->lost_time < REFRESH_NS))
+		return false;
+	p->lost_time = time;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return false;
+	same_process = !p->facts || facts_started_at(procfd, p->facts->start_ticks);
+	other = other_image(p, procfd);
+	facts_comm(procfd, comm);
+	close(procfd);
+	/* It may have begun after the sample: then its record is still to come, or was lost only then. */
+	if (!same_process || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))
+		return false;
+	p->lost_seen = pt->side.lost;
+	return other;
+}

@@ -1,0 +1,218 @@
+/*
+ * The end of a segment, and of files that have to be closed before it: whose rows are wanted, and those that must be captured at
+ * once (contrib/doc/capture.md).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "capture/caplist.h"
+#include "capture/capture_job.h"
+#include "procs/proc.h"
+
+/* ---- before the end of a segment ---- */
+
+/* The list that is being captured wants rows from what is let go. */
+static void capture_closing(struct proctab *pt, const struct pin *pin)
+{
+	struct caplist *cl = pt->cap.closing;
+
+	for (size_t i = 0; cl && i < cl->n; i++) {
+		struct cap_entry *e = &cl->v[i];
+		const struct facts *f = e->facts;
+		struct capture_job job;
+
+		while (f && pin->obj != f && pin->obj != f->rootpin)
+			f = f->up;
+		if ((f || (e->dso && pin->obj == e->dso)) && capture_prepare(pt, cl, e, &job))
+			capture_now(pt, pt->cap.closing_out, &job);
+	}
+}
+
+static void capture_dso(struct proctab *pt, struct dso *d)
+{
+	struct capture_job job;
+
+	if (!capture_prepare_dso(pt, d, &job))
+		return;
+	if (!job.err)
+		d->captured = d->seen.n;
+	capture_now(pt, NULL, &job);
+}
+
+static bool uses_pin(const struct proc *p, const struct pin *pin)
+{
+	const struct facts *f;
+
+	for (f = p->facts ? p->facts : p->anc; f; f = f->up) {
+		if (pin->obj == f || pin->obj == f->rootpin)
+			return true;
+	}
+	return false;
+}
+
+void capture_before_evict(void *ctx, struct pin *pin)
+{
+	struct proctab *pt = ctx;
+	uint64_t pid, val;
+	size_t it = 0;
+
+	letgo_settle(pt);
+	pt->cap.evicting = true;
+	capture_closing(pt, pin);
+	if (pin->kind == PIN_ELF)
+		capture_dso(pt, pin->obj);
+	while (pin->kind != PIN_ELF && u64map_next(&pt->procs, &it, &pid, &val)) {
+		struct proc *p = (struct proc *)(uintptr_t)val;
+
+		if (p->jit.n && uses_pin(p, pin))
+			capture_jit(p);
+	}
+	pt->cap.evicting = false;
+}
+
+/* ---- the end of a segment ---- */
+
+void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept,
+		   struct caplist *closing, struct rec_out *out)
+{
+	pt->cap.kept = kept;
+	pt->cap.nkept = nkept;
+	pt->cap.closing = closing;
+	pt->cap.closing_out = out;
+}
+
+/* Files that could not be had when they were met first (no descriptors left, a race): once more. */
+static void pin_missing(struct proctab *pt, struct proc *p)
+{
+	struct map_user u = { .pid = p->dead ? 0 : p->pid, .mnt_ns = p->mnt_ns };
+	uint32_t i;
+
+	if (p->facts) {
+		u.root = p->facts->rootpin;
+		u.mnt_ns = p->facts->mnt_ns ? p->facts->mnt_ns : u.mnt_ns;
+	}
+	for (i = 0; i < p->maps->n; i++) {
+		const struct map_entry *e = &p->maps->maps[i];
+
+		if (e->dso && e->dso->pin.fd < 0 && e->dso->seen.n)
+			dsotab_pin(&pt->files.dsos, &u, e);
+	}
+}
+
+static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
+{
+	struct cap_entry *e = caplist_add(cl, kind, p->serial, capture_sorted(&p->jit), p->jit.n);
+
+	e->facts = facts_get(p->facts ? p->facts : p->anc);
+	memcpy(e->comm, p->comm, sizeof(e->comm));
+	/* It has no facts by which that could be done later. */
+	e->done = p->jit_captured || p->pt->detached;
+}
+
+static void list_returns(struct proc *p, struct caplist *cl)
+{
+	size_t n;
+	uint64_t *all = returns_of(p, &n);
+	struct cap_entry *e;
+
+	if (!n) {
+		free(all);
+		return;
+	}
+	e = caplist_add(cl, CAPTURE_JIT_RETURNS, p->serial, all, n);
+	memcpy(e->comm, p->comm, sizeof(e->comm));
+	e->done = p->jit_captured;
+}
+
+static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
+{
+	if (pt->detached)
+		capture_jit(p);
+	if (p->serial && p->jit.n) {
+		list_jit(p, CAPTURE_PERF_MAP, cl);
+		if (jitdump_there(p->facts ? p->facts : p->anc))
+			list_jit(p, CAPTURE_JITDUMP, cl);
+		list_returns(p, cl);
+	}
+	pt->cap.nseen -= p->jit.n;
+	u64map_fini(&p->jit);
+	u64map_fini(&p->returns);
+	p->jit_captured = false;
+}
+
+static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
+{
+	struct cap_entry *e;
+
+	/* Not in use any more. */
+	if (!d->seen.n)
+		slice_drop(&pt->files.dsos.slices, &d->slice);
+	if (d->seen.n && !d->not_elf && d->ev.id) {
+		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, capture_sorted(&d->seen), d->seen.n);
+		e->dso = d;
+		e->done = d->captured == d->seen.n;
+		leafs_init(&e->leafs, &d->leafs);
+	}
+	pt->cap.nseen -= d->seen.n + d->leafs.n;
+	u64map_fini(&d->seen);
+	u64map_fini(&d->leafs);
+	d->captured = 0;
+}
+
+struct caplist *proctab_cut(struct proctab *pt)
+{
+	struct caplist *cl = caplist_new();
+	uint64_t pid, val;
+	size_t it = 0;
+
+	letgo_settle(pt);
+	returns_take(pt);
+	while (u64map_next(&pt->procs, &it, &pid, &val)) {
+		struct proc *p = (struct proc *)(uintptr_t)val;
+
+		cut_jit(pt, p, cl);
+		if (proc_written(p))
+			pin_missing(pt, p);
+	}
+	for (size_t i = 0; i < pt->files.dsos.n; i++)
+		cut_dso(pt, pt->files.dsos.dsos[i], cl);
+	if (pt->cap.kernel.n)
+		caplist_add(cl, CAPTURE_KALLSYMS, 0, capture_sorted(&pt->cap.kernel), pt->cap.kernel.n);
+	pt->cap.nseen -= pt->cap.kernel.n;
+	u64map_fini(&pt->cap.kernel);
+	pt->cap.leaf_samples = 0;
+	caplist_seal(cl);
+	pt->segment++;
+	proctab_forget(pt, cl);
+	return cl;
+}
+
+int proctab_capture(struct proctab *pt)
+{
+	struct caplist *cl = proctab_cut(pt);
+	struct cap_entry *e;
+	int ret = 0;
+
+	while ((e = caplist_next(cl))) {
+		struct capture_job job;
+		int err = capture_prepare(pt, cl, e, &job) ? capture_now(pt, NULL, &job) : 0;
+
+		ret = ret ? ret : err;
+	}
+	caplist_free(cl, &pt->files.pins);
+	proctab_tell(pt);
+	return ret;
+}
+
+void proctab_tell(const struct proctab *pt)
+{
+	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files let go early: %"
+		   PRIu64, pt->cap.written, pt->cap.served, pt->cap.failed, pt->files.pins.evicted);
+	pr_verbose("code captured: %" PRIu64 " byte%s", pt->cap.code_bytes, plural(pt->cap.code_bytes));
+	if (pt->cap.seen_refused || pt->files.maps_refused || pt->files.dsos.refused)
+		pr_verbose("beyond the limits: addresses: %" PRIu64 ", mappings: %" PRIu64 ", binaries: %" PRIu64, pt->cap.seen_refused,
+			   pt->files.maps_refused, pt->files.dsos.refused);
+}

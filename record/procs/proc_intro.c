@@ -1,0 +1,151 @@
+/*
+ * Writing a process down: what is known of it while it lives, what side-band and its parent tell when it does not.
+ */
+#include <string.h>
+
+#include "procs/proc.h"
+
+/* Forks without an exec or a sample, one from the other: of a shell's subshells. */
+#define ANCESTORS_MAX 8
+
+/* ---- what its parent tells ---- */
+
+/*
+ * Was @p, which ran before we looked, forked from @parent without an exec since? Then both have the
+ * vdso, whose place is drawn at each exec, and the program at the same addresses.
+ */
+static bool same_image(const struct proc *p, const struct proc *parent)
+{
+	const struct map_entry *a = mapset_of_kind(p->maps, MAPPING_VDSO);
+	const struct map_entry *b = mapset_of_kind(parent->maps, MAPPING_VDSO);
+
+	if (!a || !b || a->start != b->start || !p->facts || !parent->facts)
+		return false;
+	a = mapset_of_kind(p->maps, MAPPING_FILE);
+	b = mapset_of_kind(parent->maps, MAPPING_FILE);
+	return a && b && a->start == b->start && a->path == b->path &&
+	       !strcmp(p->facts->exe, parent->facts->exe);
+}
+
+/* Is @parent, in the table under the number of @p's parent, what @p was forked from: that process, and that program? */
+static bool is_origin(const struct proc *parent, const struct proc *p)
+{
+	return !p->fork_time || (parent->fork_time <= p->fork_time && parent->exec_time <= p->fork_time);
+}
+
+/*
+ * The facts of the process @p was forked from, which may never have had a sample itself, and may have been forked just
+ * before, so that its own parent's are asked for: up to @depth times.
+ */
+static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
+{
+	struct proc *parent = proctab_find(p->pt, p->ppid);
+
+	if (p->anc || !parent || parent == p || !is_origin(parent, p))
+		return;
+	if (!parent->facts && !parent->dead)
+		proc_acquire(parent, p->fork_time ? p->fork_time : time);
+	if (!parent->facts && parent->inherited && depth)
+		find_ancestor(parent, time, depth - 1);
+	if (!p->inherited && !same_image(p, parent))
+		return;
+	p->inherited = true;
+	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	if (!p->comm[0])
+		memcpy(p->comm, parent->comm, sizeof(p->comm));
+	if (!p->known && parent->known) {
+		mapset_put(p->maps);
+		p->maps = mapset_get(parent->maps);
+		p->known = true;
+	}
+}
+
+/* ---- into the recording ---- */
+
+static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
+{
+	/* Of a process that is gone its parent's facts say where it ran. */
+	const struct facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
+	struct ev_proc ev = {
+		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
+		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
+		.comm = p->comm, .exe = "", .root = "", .cgroup = "",
+		.maps_known = maps_follow && p->known, .inherited = p->inherited,
+	};
+
+	if (f) {
+		ev.exe = f->exe;
+		ev.root = f->root;
+		ev.cgroup = f->cgroup;
+		ev.mnt_ns = ev.mnt_ns ? ev.mnt_ns : f->mnt_ns;
+		ev.pid_ns = ev.pid_ns ? ev.pid_ns : f->pid_ns;
+		ev.user_ns = ev.user_ns ? ev.user_ns : f->user_ns;
+	}
+	if (!f && !ev.mnt_ns)
+		ev.mnt_ns = proc_own_mnt_ns(p);
+	/* Where /proc had none to tell, or was not asked in time. */
+	if (!ev.exe[0])
+		ev.exe = intern_str(p->pt->files.paths, p->exe);
+	if (who) {
+		ev.cgroup = who->cgroup;
+		ev.pid_ns = who->pid_ns ? who->pid_ns : ev.pid_ns;
+		ev.start_ticks = who->start_ticks;
+		ev.nspid_n = who->nspid_n;
+		memcpy(ev.nspid, who->nspid, sizeof(ev.nspid));
+	}
+	rec_writer_proc(p->pt->w, &ev);
+}
+
+void proc_introduce(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	uint32_t i;
+
+	/* An exiting task has no pid any more: the kernel writes -1 (perf_event_pid()). */
+	if (p->pid == 0)
+		p->known = p->kthread = true;
+	else if (p->pid != UINT32_MAX)
+		proc_acquire(p, time);
+	/* Of a process that ran before only if its JIT code's names may be its parent's to tell. */
+	if (p->read_late && p->facts && p->facts->map.fd < 0 && mapset_of_kind(p->maps, MAPPING_JIT)) {
+		proctab_know(pt, p->ppid);
+		find_ancestor(p, time, ANCESTORS_MAX);
+	} else if (p->inherited) {
+		find_ancestor(p, time, ANCESTORS_MAX);
+	}
+	if (p->facts && !p->facts->up && p->anc)
+		p->facts->up = facts_get(p->anc);
+
+	if (p->known && !p->kthread)
+		proc_add_vsyscall(p);
+	proc_pin_all(p);
+	for (i = 0; i < p->maps->n; i++) {
+		if (p->maps->maps[i].dso)
+			proc_write_dso(pt, p->maps->maps[i].dso);
+	}
+	if (!p->serial)
+		p->serial = ++pt->next_serial;
+	p->segment = pt->segment;
+	write_proc(p, time, true);
+	for (i = 0; i < p->maps->n; i++)
+		proc_write_map(p, &p->maps->maps[i], time);
+}
+
+void proc_write_again(struct proc *p, uint64_t time)
+{
+	write_proc(p, time, false);
+}
+
+void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
+{
+	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = t->tid, .comm = t->comm };
+
+	t->introduced = p->pt->segment;
+	/* The comm of the first thread is the process's. */
+	if (t->tid == p->pid)
+		return;
+	if (!t->comm[0] && (p->pt->detached || !facts_thread_comm(p->pid, t->tid, t->comm)))
+		memcpy(t->comm, p->comm, sizeof(t->comm));
+	if (t->comm[0])
+		rec_writer_comm(p->pt->w, &ev);
+}

@@ -1,0 +1,298 @@
+/*
+ * Where names of a process's JIT code come from: the perf map it writes to its /tmp and the jitdump
+ * it has mapped (contrib/doc/capture.md), found while it lives, and made ready to be captured.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "capture/capture_job.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "jitdump.h"
+#include "procs/proc.h"
+
+/* Sample time between two looks for a perf map that was not there. */
+#define RETRY_NS 100000000ull
+
+static int dup_fd(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* A container can put anything there; and on a shared /tmp the name may be that of another container's process. */
+const char *perfmap_refuse(const struct facts *f, const struct stat *st)
+{
+	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+
+	if (st->st_uid && (!f->have_fsuid || st->st_uid != f->fsuid))
+		return "it belongs to another user";
+	/* One second for the tick of the start time and for file systems with coarse times. */
+	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
+		return "it is older than the process";
+	/* Clocks of file systems tick 100 times a second, or once. */
+	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->begun))
+		return "it is older than the program that runs now";
+	/* Most clocks of file systems are late, and none is early: what is younger is the next program's. */
+	if (f->over_time && mtime > facts_wall(f->over_time))
+		return "it was written to when its process had ended, or ran another program";
+	return NULL;
+}
+
+/* @fd, which is a map's file with attributes @st, or a negative errno. */
+static int accept_map(const struct facts *f, int fd, const struct stat *st, const char **why)
+{
+	const char *no;
+
+	if (fd == -EINVAL)
+		*why = "it is not a regular file";
+	if (fd < 0)
+		return fd;
+	no = perfmap_refuse(f, st);
+	if (!no)
+		return fd;
+	*why = no;
+	close(fd);
+	return -EPERM;
+}
+
+static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
+{
+	struct stat st;
+	int fd = dirfd < 0 ? -ENOENT : nsopen_file(dirfd, path, 0, &st);
+
+	return accept_map(f, fd, &st, why);
+}
+
+/*
+ * The process names the file after the pid it sees itself, so the innermost number comes first;
+ * with a pid namespace of its own but libraries that ask the kernel otherwise, an outer one may be
+ * right.
+ */
+static int open_map(const struct facts *f, const char **why)
+{
+	const struct rootpin *r = f->rootpin;
+	uint32_t i;
+
+	for (i = f->nspid_n; r && i--;) {
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", f->nspid[i]);
+		fd = open_map_at(f, r->root.fd, path, why);
+		/* A container that is gone: its root leads no longer to a /tmp that was a mount. */
+		if (fd < 0)
+			fd = open_map_at(f, r->tmp.fd, path + strlen("/tmp/"), why);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+/*
+ * Some runtimes can be told another folder: node's --perf-basic-prof-path, DOTNET_PerfMapJitDumpPath, and $TMPDIR before
+ * .NET 8. They keep the file open that they write to.
+ */
+static int open_held_map(const struct facts *f, int procfd, const char **why)
+{
+	struct stat st = { 0 };
+	int fd = -ENOENT;
+
+	for (uint32_t i = f->nspid_n; fd == -ENOENT && i--;) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", f->nspid[i]);
+		fd = nsopen_held(procfd, name, &st);
+	}
+	return accept_map(f, fd, &st, why);
+}
+
+/* @procfd: of nsopen_process(), to look among the open files, too; negative: not there. */
+static void pin_map(struct proc *p, int procfd)
+{
+	struct facts *f = p->facts;
+	const char *why = NULL;
+	int fd = open_map(f, &why);
+
+	f->map_time = p->last_time;
+	if (fd < 0 && procfd >= 0)
+		fd = open_held_map(f, procfd, &why);
+	if (fd >= 0) {
+		pins_hold(&p->pt->files.pins, &f->map, fd);
+		rivals_met(p->pt, f);
+	} else if (why) {
+		pr_verbose("perf map of process %" PRIu32 " is not used: %s", f->pid, why);
+	}
+}
+
+void perfmap_pin(struct proc *p)
+{
+	pin_map(p, -1);
+}
+
+/* A process may have another root by now without an exec: by chroot(2), pivot_root(2) or setns(2). That is where it writes to. */
+static void look_root(struct pins *ps, struct facts *f, int procfd)
+{
+	const uint64_t mnt_ns = facts_mnt_ns(f->pid);
+	struct rootpin *r = rootpin_hold(ps, nsopen_process_root(procfd), mnt_ns ? mnt_ns : f->mnt_ns);
+
+	if (r && r != f->rootpin) {
+		rootpin_put(ps, f->rootpin);
+		f->rootpin = r;
+		f->mnt_ns = r->mnt_ns;
+	} else {
+		rootpin_put(ps, r);
+	}
+	rootpin_look(ps, f->rootpin, procfd);
+}
+
+void perfmap_pin_late(struct proc *p)
+{
+	struct facts *f = p->facts;
+	int procfd;
+
+	if (p->dead || p->last_time - f->map_time < RETRY_NS)
+		return;
+	procfd = nsopen_process(p->pid);
+	if (procfd >= 0 && facts_started_at(procfd, f->start_ticks)) {
+		look_root(&p->pt->files.pins, f, procfd);
+		/* Once: who writes elsewhere begins before there is code to run. */
+		pin_map(p, f->map_held ? -1 : procfd);
+		f->map_held = true;
+	} else {
+		perfmap_pin(p);
+	}
+	if (procfd >= 0)
+		close(procfd);
+}
+
+/* The file held for @f, if it is still its own: the next program of the process may have written to it. */
+static int pinned_map(const struct facts *f, const char **why)
+{
+	int fd = dup_fd(f->map.fd);
+	struct stat st;
+
+	if (fd < 0 || !f->over_time)
+		return fd;
+	if (fstat(fd, &st)) {
+		close(fd);
+		return -1;
+	}
+	return accept_map(f, fd, &st, why);
+}
+
+void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+		     struct capture_job *job)
+{
+	const struct facts *chain[CAPTURE_FORKS_MAX];
+	size_t len = 0;
+
+	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
+		chain[len++] = f;
+	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
+	while (len--) {
+		job->map[job->nmaps].pinned = pinned_map(chain[len], &job->why);
+		job->map[job->nmaps++].named = open_map(chain[len], &job->why);
+	}
+}
+
+static bool same_file(int fd, const struct stat *st)
+{
+	struct stat held;
+
+	return fd >= 0 && !fstat(fd, &held) && held.st_dev == st->st_dev && held.st_ino == st->st_ino;
+}
+
+/*
+ * A jitdump is found by the page of it that the JIT maps, which also proves whose it is: its name
+ * has a pid of an unknown namespace, and it may lie anywhere.
+ */
+void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e)
+{
+	struct proctab *pt = p->pt;
+	struct pin *room = NULL;
+	struct stat st;
+	int fd, procfd;
+
+	if (!p->facts || !e->ino || !jitdump_marks(intern_str(pt->files.paths, e->path)))
+		return;
+	fd = dsotab_open(&pt->files.dsos, u, e, &st);
+	if (fd < 0) {
+		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
+			   strerror(-fd));
+		return;
+	}
+	for (size_t i = JITDUMPS_MAX; i--;) {
+		struct pin *pin = &p->facts->jitdump[i];
+
+		if (same_file(pin->fd, &st)) {
+			close(fd);
+			return;
+		}
+		if (pin->fd < 0)
+			room = pin;
+	}
+	if (!room) {
+		pr_verbose("jitdump of process %" PRIu32 " is not used: it has %d others", p->pid, JITDUMPS_MAX);
+		close(fd);
+		return;
+	}
+	pins_hold(&pt->files.pins, room, fd);
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return;
+	p->facts->jit_shift = clock_mono_shift(procfd);
+	close(procfd);
+}
+
+static bool has_dump(const struct facts *f)
+{
+	for (size_t i = 0; i < JITDUMPS_MAX; i++) {
+		if (f->jitdump[i].fd >= 0)
+			return true;
+	}
+	return false;
+}
+
+bool jitdump_there(const struct facts *f)
+{
+	while (f && !has_dump(f))
+		f = f->up;
+	return f;
+}
+
+static void add_dump(struct capture_job *job, const struct facts *f, const struct pin *pin)
+{
+	struct stat st;
+	int fd;
+
+	if (pin->fd < 0 || job->ndumps == CAPTURE_DUMPS_MAX || fstat(pin->fd, &st))
+		return;
+	/* What was mapped when the process was forked is its own, too. */
+	for (size_t i = 0; i < job->ndumps; i++) {
+		if (same_file(job->dump[i].fd, &st))
+			return;
+	}
+	fd = dup_fd(pin->fd);
+	if (fd < 0)
+		return;
+	job->dump[job->ndumps].fd = fd;
+	job->dump[job->ndumps++].shift = f->jit_shift;
+}
+
+/* What was compiled before a fork is told of in the file of the process that forked, also if the new one has its own. */
+void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+		     size_t n, struct capture_job *job)
+{
+	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);
+	for (size_t level = 0; f && level < CAPTURE_FORKS_MAX; f = f->up, level++) {
+		for (size_t i = JITDUMPS_MAX; i--;)
+			add_dump(job, f, &f->jitdump[i]);
+	}
+	job->err = job->ndumps ? 0 : -ENOENT;
+}

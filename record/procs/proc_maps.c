@@ -1,0 +1,221 @@
+/*
+ * Mappings of a process, as side-band and /proc tell them: into its set, and into the recording when it is there.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "host/nsopen.h"
+#include "procs/proc.h"
+
+/* Looks at /proc for one image. A JIT in the place of a library that was closed would ask for one with each function. */
+#define LOOKS_MAX 16
+
+void proc_write_dso(struct proctab *pt, struct dso *d)
+{
+	if (d->segment == pt->segment)
+		return;
+	d->segment = pt->segment;
+	if (!d->ev.id)
+		d->ev.id = ++pt->files.next_dso;
+	rec_writer_dso(pt->w, &d->ev);
+}
+
+void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time)
+{
+	struct ev_mmap ev = {
+		.time = time, .pid = p->pid, .tid = p->pid,
+		.start = e->start, .len = e->end - e->start, .pgoff = e->pgoff,
+		.prot = e->prot, .flags = e->flags,
+		.path = intern_str(p->pt->files.paths, e->path),
+	};
+
+	if (e->dso) {
+		proc_write_dso(p->pt, e->dso);
+		ev.dso = e->dso->ev.id;
+	}
+	rec_writer_mmap(p->pt->w, &ev);
+}
+
+static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+	struct map_user u = proc_map_user(p);
+	struct map_entry *in = mapset_find(p->maps, e->start);
+	int ret;
+
+	/*
+	 * A library that is loaded again comes to lie where it was, and the kernel does not tell that it was gone. If its file was
+	 * written anew meanwhile, everything about the mapping is as before but what is in it.
+	 */
+	if (len || (in && in->dso && dsotab_rewritten(in->dso)))
+		dsotab_resolve(&pt->files.dsos, &u, e, build_id, len);
+	ret = mapset_add(&p->maps, e);
+	if (ret == -ENOSPC) {
+		pt->files.maps_refused++;
+		p->known = false;
+	}
+	if (ret <= 0)
+		return;
+	in = mapset_find(p->maps, e->start);
+	/*
+	 * A process without samples costs no open, unless this is a file never met: a program that
+	 * runs for milliseconds is gone by the time of its first sample.
+	 */
+	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->files.dsos, &u, in)))
+		dsotab_resolve(&pt->files.dsos, &u, in, NULL, 0);
+	if (p->serial)
+		jitdump_pin(p, &u, in);
+	if (proc_written(p))
+		proc_write_map(p, in, time);
+}
+
+/* If side-band told of a copy of a file's code, @e becomes that file's. */
+static void look_copy(struct proc *p, struct map_entry *e)
+{
+	struct map_user u;
+	int procfd;
+
+	if (!proc_may_be_copy(p, e))
+		return;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return;
+	u = proc_map_user(p);
+	proc_find_copy(p, &u, procfd, p->maps, e);
+	close(procfd);
+}
+
+/* ---- code that lies over a file's, by what side-band tells ---- */
+
+enum moved {
+	MOVED_NOT,	/* @e is what it says */
+	MOVED_WHOLE,	/* it is what was mapped there before */
+	MOVED_PARTS,	/* the parts of *@now marked so are a file's: add @e, then these by add_moved() */
+};
+
+/* The first mapping in @ms that has a part of [@start, @end), from index *@i on; NULL: there is none. */
+static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
+{
+	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
+		if (ms->maps[*i].end > start)
+			return &ms->maps[(*i)++];
+	return NULL;
+}
+
+/*
+ * Nobody can be asked. The whole of a segment, or huge pages of it, is a copy, and so is whatever lies in the program itself, which is never
+ * unmapped; anything else may be a JIT's code where a library was.
+ */
+static bool looks_moved(const struct proc *p, const struct map_entry *e)
+{
+	const struct map_entry *old = mapset_find(p->maps, e->start);
+
+	if (!old || old->kind != MAPPING_FILE || proc_is_memory(p, old) || old->end < e->end)
+		return false;
+	return (old->start == e->start && old->end == e->end) || !((e->start | e->end) % HUGE_PAGE) ||
+	       (p->exe && old->path == p->exe);
+}
+
+/* Is @e, which @p has mapped now, a copy of code of a file that lay there before? */
+static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
+{
+	const struct map_entry *old;
+	uint32_t i = 0;
+	int err;
+
+	*now = NULL;
+	if (e->moved || !proc_is_memory(p, e))
+		return MOVED_NOT;
+	while ((old = next_in(p->maps, e->start, e->end, &i)))
+		e->over_file |= old->over_file || (old->kind == MAPPING_FILE && !proc_is_memory(p, old));
+	if (!e->over_file || p->moved_looks >= LOOKS_MAX)
+		return MOVED_NOT;
+	p->moved_looks++;
+	err = p->pt->detached ? -ESRCH : proc_read_maps(p, time, now);
+	if (err)
+		return looks_moved(p, e) ? MOVED_WHOLE : MOVED_NOT;
+	return MOVED_PARTS;
+}
+
+/* Takes the reference to @now. */
+static void add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time)
+{
+	const struct map_entry *in;
+	uint32_t i = 0;
+
+	while ((in = next_in(now, e->start, e->end, &i))) {
+		struct map_entry part = *in;
+
+		if (!in->moved)
+			continue;
+		part.start = MAX(in->start, e->start);
+		part.end = MIN(in->end, e->end);
+		part.pgoff += part.start - in->start;
+		proc_add_map(p, &part, NULL, 0, time);
+	}
+	mapset_put(now);
+}
+
+/* ---- all of them ---- */
+
+void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len,
+		  uint64_t time)
+{
+	struct mapset *now;
+
+	switch (look_moved(p, e, time, &now)) {
+	case MOVED_WHOLE:
+		return;
+	case MOVED_NOT:
+		look_copy(p, e);
+		add_map(p, e, build_id, len, time);
+		return;
+	case MOVED_PARTS:
+		add_map(p, e, build_id, len, time);
+		add_moved(p, e, now, time);
+		return;
+	}
+}
+
+bool proc_add_present(struct proc *p, uint64_t time)
+{
+	struct mapset *now;
+
+	if (proc_read_maps(p, time, &now))
+		return false;
+	p->known = true;
+	for (uint32_t i = 0; i < now->n; i++)
+		proc_add_map(p, &now->maps[i], NULL, 0, time);
+	mapset_put(now);
+	return true;
+}
+
+void proc_add_vsyscall(struct proc *p)
+{
+	struct map_entry e = {
+		.start = 0xffffffffff600000ull, .end = 0xffffffffff601000ull, .prot = PROT_EXEC,
+		.kind = MAPPING_SPECIAL, .resolved = true,
+		.path = intern_add(p->pt->files.paths, "[vsyscall]"),
+	};
+
+	mapset_add(&p->maps, &e);
+}
+
+void proc_pin_all(struct proc *p)
+{
+	struct map_user u = proc_map_user(p);
+	uint32_t i;
+
+	/* In place, though others may share the set: a mapping is the same file for all of them. */
+	for (i = 0; i < p->maps->n; i++) {
+		struct map_entry *e = &p->maps->maps[i];
+
+		if (!e->resolved)
+			dsotab_resolve(&p->pt->files.dsos, &u, e, NULL, 0);
+		else
+			dsotab_pin(&p->pt->files.dsos, &u, e);
+		jitdump_pin(p, &u, e);
+	}
+}

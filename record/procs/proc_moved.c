@@ -1,0 +1,207 @@
+/*
+ * Code that a program has copied into other memory at its own place, for the sake of huge pages: node --use-largepages, BOLT's
+ * -hugify, iodlr, HHVM. It is the file's code as before, but the kernel tells of anonymous memory. What lies where the executable
+ * segment of the file mapped around it belongs is that file's, if it has the same bytes.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "addr.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "elf/elf_file.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procs/proc.h"
+
+/* Segments of a file lie so close to each other that code among them is worth a look at the file. */
+#define NEAR (2 * HUGE_PAGE)
+
+/* Places that are compared, and bytes of each. */
+#define PLACES 32u
+#define PLACE_BYTES 64u
+
+/* ---- what is mapped around it ---- */
+
+static bool is_memfd(const char *path)
+{
+	return !strncmp(path, "/memfd:", 7);
+}
+
+bool proc_is_memory(const struct proc *p, const struct map_entry *e)
+{
+	return e->kind == MAPPING_JIT || is_memfd(intern_str(p->pt->files.paths, e->path));
+}
+
+static void add_line(struct file_lines *fl, struct proc *p, const struct proc_map *m)
+{
+	struct map_entry e = {
+		.start = m->start, .end = m->end, .pgoff = m->pgoff, .prot = m->prot, .dev_major = m->dev_major,
+		.dev_minor = m->dev_minor, .ino = m->ino, .deleted = m->deleted, .kind = MAPPING_FILE,
+	};
+
+	if (fl->n && fl->v[fl->n - 1].start == m->start)
+		return;
+	e.path = intern_add(p->pt->files.paths, m->path);
+	XGROW(fl->v, fl->n, fl->cap);
+	fl->v[fl->n++] = e;
+}
+
+void file_lines_see(struct file_lines *fl, struct proc *p, const struct proc_map *m)
+{
+	if (m->path[0] == '/' && m->ino && mapping_kind(m->path) == MAPPING_FILE && !is_memfd(m->path)) {
+		if (fl->memory_end && m->start - fl->memory_end < NEAR)
+			add_line(fl, p, m);
+		fl->memory_end = 0;
+		fl->last = *m;
+		fl->near_end = m->end;
+	} else if ((m->prot & PROT_EXEC) && (mapping_kind(m->path) == MAPPING_JIT || is_memfd(m->path))) {
+		if (fl->near_end && m->start - fl->near_end < NEAR) {
+			add_line(fl, p, &fl->last);
+			fl->near_end = m->end;
+		}
+		fl->memory_end = m->end;
+	}
+}
+
+void file_lines_fini(struct file_lines *fl)
+{
+	free(fl->v);
+	memset(fl, 0, sizeof(*fl));
+}
+
+/* ---- proof ---- */
+
+enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
+
+/* Do @e in the process whose memory is @mem, and the file @fd, have the same bytes? A few may differ: breakpoints. */
+static enum proof compare(int mem, int fd, const struct map_entry *e)
+{
+	uint8_t has[PLACE_BYTES], should[PLACE_BYTES];
+	static const uint8_t zeros[PLACE_BYTES];
+	unsigned int same = 0, other = 0;
+
+	for (uint64_t i = 0; i < PLACES; i++) {
+		uint64_t off = align_down((e->end - e->start) / PLACES * i, PLACE_BYTES);
+
+		if (pread(mem, has, sizeof(has), (off_t)(e->start + off)) != sizeof(has))
+			continue;
+		if (pread(fd, should, sizeof(should), (off_t)(e->pgoff + off)) != sizeof(should) ||
+		    !memcmp(should, zeros, sizeof(zeros)))
+			continue;
+		same += !memcmp(has, should, sizeof(has));
+		other += !!memcmp(has, should, sizeof(has));
+	}
+	if (!same && !other)
+		return PROOF_NONE;
+	return same && other * 8 <= same ? PROOF_SAME : PROOF_OTHER;
+}
+
+/* A file that a process maps, and the process's memory. */
+struct original {
+	struct map_entry line;	/* the mapping of it, resolved */
+	struct elf_file *ef;	/* NULL: it cannot be had */
+	int fd, mem;		/* of the file, owned; of the memory, borrowed. -1: not to be had */
+};
+
+/* The part of @e that is code of @o's file: what would lie there. False: none is. */
+static bool part_of(const struct original *o, const struct map_entry *e, struct map_entry *part)
+{
+	const struct map_entry *line = &o->line;
+	const struct elf_load *loads;
+	size_t n = elf_file_loads(o->ef, &loads);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct elf_load *l = &loads[i];
+		/* Runtime address minus svma, if @line is of this segment. */
+		uint64_t bias = line->start - line->pgoff + l->offset - l->vaddr;
+
+		if (line->pgoff < align_down(l->offset, MAP_PAGE) || line->pgoff >= l->offset + l->filesz)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct elf_load *x = &loads[k];
+			uint64_t start = align_down(x->vaddr, MAP_PAGE) + bias, end = align_up(x->vaddr + x->filesz, MAP_PAGE) + bias;
+
+			if (!(x->flags & PF_X) || MAX(start, e->start) >= MIN(end, e->end))
+				continue;
+			*part = *line;
+			part->start = MAX(start, e->start);
+			part->end = MIN(end, e->end);
+			part->pgoff = align_down(x->offset, MAP_PAGE) + (part->start - start);
+			part->prot = e->prot;
+			part->flags = e->flags;
+			part->moved = true;
+			/* Two segments may share a page of the file: only one of them puts it here. */
+			if (compare(o->mem, o->fd, part) != PROOF_OTHER)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void close_original(struct original *o)
+{
+	elf_file_close(o->ef);
+	if (o->fd >= 0)
+		close(o->fd);
+	*o = (struct original){ .fd = -1, .mem = -1 };
+}
+
+static void open_original(struct original *o, struct proc *p, const struct map_user *u, int mem, const struct map_entry *line)
+{
+	struct stat st;
+	int err;
+
+	close_original(o);
+	o->line = *line;
+	o->mem = mem;
+	o->fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
+	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
+	/* Held by a mapping that is there: the code's own is not, and the file may have been removed. */
+	if (o->ef)
+		dsotab_resolve(&p->pt->files.dsos, u, &o->line, NULL, 0);
+}
+
+/* ---- in a process that lives ---- */
+
+void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl)
+{
+	/* Of the lines below and above. */
+	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
+	int mem = -1;
+
+	for (uint32_t i = 0; fl->n && i < (*maps)->n; i++) {
+		const struct map_entry e = (*maps)->maps[i];
+		size_t above = BISECT(fl->n, k, fl->v[k].start < e.end);
+		struct map_entry part;
+
+		if (!proc_is_memory(p, &e))
+			continue;
+		for (size_t k = above - MIN(above, (size_t)1); k < fl->n && k <= above; k++) {
+			struct original *by = &o[k % 2];
+			const struct map_entry *line = &fl->v[k];
+
+			/* A file's first page is never behind its code: memory before a library is a JIT's. */
+			if (line->start >= e.end && !line->pgoff)
+				continue;
+			mem = mem < 0 ? nsopen_process_file(procfd, "mem") : mem;
+			if (by->line.start != line->start)
+				open_original(by, p, u, mem, line);
+			if (!by->ef || !part_of(by, &e, &part))
+				continue;
+			pr_verbose("process %" PRIu32 ": %#" PRIx64 "-%#" PRIx64 " is a copy of code of '%s'", p->pid, part.start,
+				   part.end, intern_str(p->pt->files.paths, part.path));
+			mapset_add(maps, &part);
+			break;
+		}
+	}
+	close_original(&o[0]);
+	close_original(&o[1]);
+	if (mem >= 0)
+		close(mem);
+}

@@ -1,0 +1,174 @@
+/* Rivals (proc_rivals.c) among all processes that are there, recorded or not, and which lines of a map can be told apart. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procs/proc.h"
+
+/* Looking at all processes there are, some 10 us each, takes one in so many parts of the time. */
+#define SEEK_SHARE 20
+
+struct rival {
+	uint32_t pid, nspid;
+	uint64_t pid_ns;
+	dev_t tmp_dev;
+	ino_t tmp_ino;
+};
+
+/* Who is there, and what decides whether two of them write to one map. */
+struct rivals {
+	struct rival *v;	/* owned */
+	size_t n, cap;
+	uint64_t until;		/* ns: not looked again before that */
+};
+
+/* ---- who is there ---- */
+
+/* The folder that /tmp is below @root: with a link in its place what that leads to there, as the files below it are found. */
+static bool look_tmp(int root, struct stat *st)
+{
+	int tmp;
+	bool ok;
+
+	if (fstatat(root, "tmp", st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	if (!S_ISLNK(st->st_mode))
+		return true;
+	tmp = nsopen_dir(root, "/tmp");
+	ok = tmp >= 0 && !fstat(tmp, st);
+	if (tmp >= 0)
+		close(tmp);
+	return ok;
+}
+
+static bool look_at(struct rival *r, uint32_t pid, int procfd)
+{
+	int root = nsopen_process_root(procfd);
+	char *status = facts_text(procfd, "status"), link[64] = "";
+	uint32_t nspid[8];
+	size_t n = status ? procfs_status_nstgid(status, nspid, 8) : 0;
+	struct stat st;
+	bool ok = root >= 0 && n && look_tmp(root, &st) &&
+		  readlinkat(procfd, "ns/pid", link, sizeof(link) - 1) > 0;
+
+	if (root >= 0)
+		close(root);
+	free(status);
+	if (ok)
+		*r = (struct rival){ .pid = pid, .nspid = nspid[n - 1], .pid_ns = procfs_ns_inode(link),
+				     .tmp_dev = st.st_dev, .tmp_ino = st.st_ino };
+	return ok;
+}
+
+static void look(struct rivals *rs)
+{
+	const uint64_t begun = clock_mono_ns();
+	DIR *dir = opendir(nsopen_proc());
+	struct dirent *de;
+
+	rs->n = 0;
+	while (dir && (de = readdir(dir))) {
+		const uint32_t pid = (uint32_t)strtoul(de->d_name, NULL, 10);
+		int procfd = pid ? nsopen_process(pid) : -1;
+
+		if (procfd < 0)
+			continue;
+		XGROW(rs->v, rs->n, rs->cap);
+		rs->n += look_at(&rs->v[rs->n], pid, procfd);
+		close(procfd);
+	}
+	if (dir)
+		closedir(dir);
+	rs->until = begun + SEEK_SHARE * (clock_mono_ns() - begun);
+}
+
+/* What it runs and maps, for as long as it lives; that it has the map, if it does, makes it known to all rivals. */
+static void learn(struct proctab *pt, uint32_t pid)
+{
+	const bool had = proctab_find(pt, pid);
+	struct proc *p = proctab_know(pt, pid);
+
+	if (!had)
+		p->aside = true;
+	if (!p->facts)
+		proc_acquire(p, 0);
+	else if (p->facts->map.fd < 0)
+		perfmap_pin(p);
+}
+
+void rivals_seek(struct proctab *pt, const struct facts *f)
+{
+	struct rivals *rs;
+
+	if (!pt->jit.rivals)
+		pt->jit.rivals = xcalloc(1, sizeof(*pt->jit.rivals));
+	rs = pt->jit.rivals;
+	if (pt->detached || pt->cap.evicting || pt->jit.seeking || !rival_number(f) || !f->rootpin || f->rootpin->tmp.fd < 0)
+		return;
+	if (clock_mono_ns() >= rs->until)
+		look(rs);
+	pt->jit.seeking = true;
+	for (size_t i = 0; i < rs->n; i++) {
+		const struct rival *r = &rs->v[i];
+
+		if (r->nspid == rival_number(f) && r->pid != f->pid && r->pid_ns != f->pid_ns &&
+		    r->tmp_dev == f->rootpin->tmp_dev && r->tmp_ino == f->rootpin->tmp_ino)
+			learn(pt, r->pid);
+	}
+	pt->jit.seeking = false;
+}
+
+void rivals_seek_met(struct proctab *pt)
+{
+	for (size_t i = 0; i < pt->jit.nmet; i++) {
+		rivals_seek(pt, pt->jit.met[i]);
+		facts_put(&pt->files.pins, pt->jit.met[i]);
+	}
+	pt->jit.nmet = 0;
+}
+
+void rivals_fini(struct proctab *pt)
+{
+	for (size_t i = 0; i < pt->jit.nmet; i++)
+		facts_put(&pt->files.pins, pt->jit.met[i]);
+	free(pt->jit.met);
+	if (pt->jit.rivals)
+		free(pt->jit.rivals->v);
+	free(pt->jit.rivals);
+	pt->jit.rivals = NULL;
+}
+
+/* ---- what they have ---- */
+
+size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n)
+{
+	uint32_t met = 0;
+	uint64_t pid, val;
+
+	for (size_t it = 0; u64map_next(&pt->procs, &it, &pid, &val);) {
+		struct proc *q = (struct proc *)(uintptr_t)val;
+		size_t kept = 0;
+
+		if (!rival_is(f, q->facts) || rival_ended_before(q, f))
+			continue;
+		/* What it has mapped meanwhile nobody told. Where that was before, another's code may not be, either. */
+		if (q->aside && !q->dead && (pt->cap.evicting || !proc_add_present(q, 0)))
+			continue;
+		met++;
+		for (size_t i = 0; i < n && q->known; i++) {
+			const struct map_entry *e = mapset_find(q->maps, addrs[i]);
+
+			if (!e || e->kind != MAPPING_JIT)
+				addrs[kept++] = addrs[i];
+		}
+		n = kept;
+	}
+	return met < f->rivals ? 0 : n;
+}

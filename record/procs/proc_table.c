@@ -1,0 +1,79 @@
+/* The processes that are known: by pid, and in the order in which they ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "procs/proc.h"
+
+struct proc *proctab_find(const struct proctab *pt, uint32_t pid)
+{
+	const uint64_t *slot = u64map_get(&pt->procs, pid);
+
+	return slot ? (struct proc *)(uintptr_t)*slot : NULL;
+}
+
+struct proc *proctab_add(struct proctab *pt, uint32_t pid)
+{
+	struct proc *p = xcalloc(1, sizeof(*p));
+
+	p->pt = pt;
+	p->pid = pid;
+	p->maps = mapset_new();
+	p->known = pt->detached;
+	p->lost_seen = pt->side.lost;
+	if (!pid)
+		strcpy(p->comm, pt->nested ? "[outside]" : "swapper");
+	*u64map_put(&pt->procs, pid, NULL) = (uintptr_t)p;
+	return p;
+}
+
+struct proc *proctab_know(struct proctab *pt, uint32_t pid)
+{
+	struct proc *p = proctab_find(pt, pid);
+
+	if (!p) {
+		p = proctab_add(pt, pid);
+		p->read_late = true;
+	}
+	return p;
+}
+
+void proc_revive(struct proc *p)
+{
+	if (!p->dead)
+		return;
+	p->dead = false;
+	p->dead_prev->dead_next = p->dead_next;
+	p->dead_next->dead_prev = p->dead_prev;
+	p->pt->ndead--;
+}
+
+void proc_die(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+
+	proc_revive(p);
+	p->dead = true;
+	p->dead_time = time;
+	p->dead_next = &pt->dead;
+	p->dead_prev = pt->dead.dead_prev;
+	p->dead_prev->dead_next = p;
+	pt->dead.dead_prev = p;
+	pt->ndead++;
+}
+
+void proc_free(struct proc *p)
+{
+	struct proctab *pt = p->pt;
+
+	proc_revive(p);
+	u64map_del(&pt->procs, p->pid);
+	mapset_put(p->maps);
+	facts_put(&pt->files.pins, p->facts);
+	facts_put(&pt->files.pins, p->late);
+	facts_put(&pt->files.pins, p->anc);
+	pt->cap.nseen -= p->jit.n;
+	u64map_fini(&p->jit);
+	u64map_fini(&p->returns);
+	free(p);
+}

@@ -1,0 +1,531 @@
+/* The table of processes: side-band in, the process of a sample and what to mask it with out. */
+#include "procs/proctab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "capture/jitlook.h"
+#include "host/nsopen.h"
+#include "procs/proc.h"
+
+/*
+ * A process stays for a while after its leader's exit: samples of its other threads may still come,
+ * and rings are drained one after the other.
+ */
+#define DEAD_NS 5000000000ull
+#define DEAD_MAX 4096
+
+struct proctab *proctab_new(struct rec_writer *w)
+{
+	struct proctab *pt = xcalloc(1, sizeof(*pt));
+
+	pt->w = w;
+	pt->segment = 1;
+	pt->files.paths = intern_new();
+	pins_init(&pt->files.pins, capture_before_evict, pt);
+	dsotab_init(&pt->files.dsos, pt->files.paths, &pt->files.pins);
+	threads_init(&pt->threads);
+	pt->dead.dead_prev = pt->dead.dead_next = &pt->dead;
+	return pt;
+}
+
+void proctab_nested(struct proctab *pt)
+{
+	pt->nested = true;
+}
+
+void proctab_own_child(struct proctab *pt, uint32_t pid)
+{
+	int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	proctab_know(pt, pid)->own = true;
+	if (!stat("/proc/self/ns/mnt", &st))
+		pt->files.own = rootpin_hold(&pt->files.pins, fd, st.st_ino);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32_t pid, uint64_t time),
+			bool (*lost_since)(void *ctx, uint64_t time), void *ctx)
+{
+	pt->side.exec_since = exec_since;
+	pt->side.lost_since = lost_since;
+	pt->side.exec_ctx = ctx;
+}
+
+void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
+{
+	if (!pt->detached)
+		pt->files.host = rootpin_hold(&pt->files.pins, nsopen_host_root(), 0);
+	pt->detached = true;
+	dsotab_detach(&pt->files.dsos, until_ns, same_kernel);
+	if (!same_kernel)
+		u64map_clear(&pt->cap.kernel);
+}
+
+void proctab_recorded_vdso(struct proctab *pt, const uint8_t *id, size_t len)
+{
+	dsotab_recorded_vdso(&pt->files.dsos, id, len);
+}
+
+void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int64_t late_ns)
+{
+	pt->jit.host_maps = true;
+	pt->jit.host_begun = begun;
+	pt->jit.host_begun_wall = wall_ns;
+	pt->jit.host_late = late_ns;
+}
+
+/* The image is over: nobody else will ask for its JIT code's names. */
+static void end_image(struct proc *p)
+{
+	struct proctab *pt = p->pt;
+
+	capture_jit(p);
+	pt->cap.nseen -= p->jit.n;
+	u64map_clear(&p->jit);
+	u64map_clear(&p->returns);
+	p->jit_captured = false;
+	facts_put(&pt->files.pins, p->facts);
+	facts_put(&pt->files.pins, p->late);
+	facts_put(&pt->files.pins, p->anc);
+	p->facts = p->late = p->anc = NULL;
+}
+
+void proctab_free(struct proctab *pt)
+{
+	uint64_t pid, val;
+	size_t it;
+
+	if (!pt)
+		return;
+	for (it = 0; u64map_next(&pt->procs, &it, &pid, &val); it = 0)
+		proc_free((struct proc *)(uintptr_t)val);
+	u64map_fini(&pt->procs);
+	letgo_free(pt);
+	jitlook_free(pt->jit.look);
+	copies_free(pt);
+	rivals_fini(pt);
+	rootpin_put(&pt->files.pins, pt->files.own);
+	rootpin_put(&pt->files.pins, pt->files.host);
+	threads_fini(&pt->threads);
+	dsotab_fini(&pt->files.dsos);
+	pins_fini(&pt->files.pins);
+	u64map_fini(&pt->cap.kernel);
+	intern_free(pt->files.paths);
+	free(pt);
+}
+
+int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
+{
+	bool had = proctab_find(pt, pid);
+	struct proc *p = proctab_know(pt, pid);
+	int ret = proc_acquire(p, time);
+
+	rivals_seek_met(pt);
+	if (!ret)
+		proc_pin_all(p);
+	else if (!had)
+		proc_free(p);
+	return ret;
+}
+
+/* ---- side-band ---- */
+
+static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind kind)
+{
+	struct proctab *pt = p->pt;
+
+	if (!p->exe_wait || kind != MAPPING_FILE)
+		return;
+	/* Not "//toolong" or "//enomem", which the kernel writes for a path that it could not build. */
+	if (p->exe_wait == pt->side.lost + 1 && strncmp(m->path, "//", 2) != 0)
+		p->exe = intern_add(pt->files.paths, m->path);
+	p->exe_wait = 0;
+	/* Sampled in the exec itself; and /proc, if it was asked before the end, had no program to tell any more, or hides it. */
+	if (p->exe && !(p->facts && p->facts->exe[0]) && proc_written(p))
+		proc_write_again(p, m->time);
+}
+
+void proctab_lost(struct proctab *pt)
+{
+	pt->side.lost++;
+}
+
+void proctab_mmap(struct proctab *pt, const struct kmmap *m)
+{
+	static const char deleted[] = " (deleted)";
+	struct map_entry e = {
+		.start = m->start, .end = m->start + m->len, .pgoff = m->pgoff,
+		.prot = m->prot, .flags = m->flags,
+	};
+	size_t len = strlen(m->path);
+	struct proc *p;
+
+	/* Data mappings are not recorded (attr.mmap_data), so they tell nothing reliable. */
+	if (!(m->prot & PROT_EXEC) || !m->len || e.end <= e.start)
+		return;
+	if (m->path[0] == '/' && len > strlen(deleted) &&
+	    !strcmp(m->path + len - strlen(deleted), deleted)) {
+		len -= strlen(deleted);
+		e.deleted = true;
+	}
+	e.path = intern_addn(pt->files.paths, m->path, len);
+	e.kind = (uint8_t)mapping_kind(intern_str(pt->files.paths, e.path));
+	if (!m->has_build_id) {
+		e.dev_major = m->dev_major;
+		e.dev_minor = m->dev_minor;
+		e.ino = m->ino;
+		e.ino_gen = m->ino_gen;
+	}
+	p = proctab_know(pt, m->pid);
+	proc_add_map(p, &e, m->build_id, m->has_build_id ? m->build_id_len : 0, m->time);
+	learn_exe(p, m, mapping_kind(intern_str(pt->files.paths, e.path)));
+}
+
+static void set_comm(char to[COMM_LEN], const char *comm)
+{
+	size_t len = strnlen(comm, COMM_LEN - 1);
+
+	memcpy(to, comm, len);
+	to[len] = '\0';
+}
+
+/* The process starts over as another program: from here on each of its mappings is recorded. */
+static void begin_image(struct proc *p)
+{
+	proc_revive(p);
+	end_image(p);
+	mapset_put(p->maps);
+	p->maps = mapset_new();
+	p->known = true;
+	p->kthread = p->inherited = p->read_late = p->headless = false;
+	p->exe = 0;
+	p->exe_wait = p->pt->side.lost + 1;
+	p->moved_looks = p->copy_looks = 0;
+	p->serial = 0;
+	p->refresh_time = 0;
+	p->lost_seen = p->pt->side.lost;
+	threads_drop(&p->pt->threads, p->pid);
+}
+
+void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
+{
+	struct proc *p = proctab_know(pt, ev->pid);
+	const bool introduced = proc_written(p);
+	struct thread *t;
+
+	if (ev->exec) {
+		p->over_time = ev->time;
+		if (p->facts)
+			p->facts->over_time = ev->time;
+		begin_image(p);
+		p->over_time = 0;
+		p->exec_time = ev->time;
+	}
+	if (ev->tid == ev->pid)
+		set_comm(p->comm, ev->comm);
+	t = threads_touch(&pt->threads, ev->pid, ev->tid);
+	set_comm(t->comm, ev->comm);
+	t->comm_time = ev->time;
+	if (introduced) {
+		t->introduced = ev->exec ? 0 : pt->segment;
+		rec_writer_comm(pt->w, ev);
+	}
+}
+
+static void fork_thread(struct proctab *pt, const struct ev_task *ev)
+{
+	const struct thread *by = threads_find(&pt->threads, ev->ptid), *has = threads_find(&pt->threads, ev->tid);
+	struct proc *p = proctab_find(pt, ev->pid);
+	char comm[COMM_LEN] = "";
+	struct thread *t;
+
+	/* The same: it was named before it was heard of, or belongs to a program that was. */
+	if (!p || p->exec_time > ev->time || (has && has->pid == ev->pid && has->comm_time > ev->time))
+		return;
+	/* A new thread has the comm of the one that made it. */
+	if (by && by->pid == ev->pid)
+		memcpy(comm, by->comm, sizeof(comm));
+	else if (ev->ptid == ev->pid)
+		memcpy(comm, p->comm, sizeof(comm));
+	threads_drop(&pt->threads, ev->tid);
+	t = threads_touch(&pt->threads, ev->pid, ev->tid);
+	memcpy(t->comm, comm, sizeof(comm));
+	if (proc_written(p))
+		rec_writer_fork(pt->w, ev);
+}
+
+void proctab_fork(struct proctab *pt, const struct ev_task *ev)
+{
+	const struct thread *by = threads_find(&pt->threads, ev->ptid);
+	struct proc *parent, *p;
+
+	if (ev->pid == ev->ppid) {
+		fork_thread(pt, ev);
+		return;
+	}
+	p = proctab_find(pt, ev->pid);
+	/*
+	 * Its exec was heard of before: records of other CPUs come late when theirs stood still, since a virtual machine had none for it, or
+	 * behind an interrupt.
+	 */
+	if (p && p->exec_time > ev->time) {
+		p->fork_time = ev->time;
+		p->ppid = p->ppid ? p->ppid : ev->ppid;
+		return;
+	}
+	if (p) {	/* an older process with that pid */
+		capture_jit(p);
+		proc_free(p);
+	}
+	threads_drop(&pt->threads, ev->tid);
+	/* Its parent is outside our pid namespace (setns(2)): there is nothing to take from it. */
+	if (!ev->ppid) {
+		proctab_know(pt, ev->pid)->fork_time = ev->time;
+		return;
+	}
+	parent = proctab_find(pt, ev->ppid);
+	p = proctab_add(pt, ev->pid);
+	p->ppid = ev->ppid;
+	p->own = parent && parent->own;
+	p->fork_time = ev->time;
+	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
+	p->inherited = true;
+	/* That one may be another program since. */
+	if (!parent || parent->exec_time > ev->time) {
+		proctab_know(pt, ev->ppid);
+		return;
+	}
+	mapset_put(p->maps);
+	p->maps = mapset_get(parent->maps);
+	p->known = parent->known;
+	p->kthread = parent->kthread && parent->pid;
+	p->mnt_ns = parent->mnt_ns;
+	p->pid_ns = parent->pid_ns;
+	p->user_ns = parent->user_ns;
+	p->cgroup = parent->cgroup;
+	p->exe = parent->exe;
+	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
+	       sizeof(p->comm));
+	if (proc_written(parent))
+		rec_writer_fork(pt->w, ev);
+}
+
+/*
+ * Records were lost since @p was heard of: was one of them that of an exec? Then what is known of @p is another program's, and stays
+ * so for as long as it runs. What it runs is read; when it began is not known.
+ */
+static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
+{
+	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = p->pid, .exec = true };
+	char comm[COMM_LEN];
+
+	if (!proc_lost_exec(p, time, comm))
+		return;
+	ev.comm = comm;
+	proctab_comm(pt, &ev);
+	p->known = false;
+	p->read_late = true;
+	p->exe_wait = 0;
+}
+
+/* Let go of processes that ended long enough before @time, ns. */
+static void bury_dead(struct proctab *pt, uint64_t time)
+{
+	struct proc *p;
+
+	while ((p = pt->dead.dead_next) != &pt->dead &&
+	       (pt->ndead > DEAD_MAX || p->dead_time + DEAD_NS < time)) {
+		capture_jit(p);
+		proc_free(p);
+	}
+}
+
+/* Are there threads of @p besides the first one, or processes that ask its perf map for what was compiled before their fork? */
+static bool lives_on(const struct proc *p)
+{
+	int procfd, other;
+
+	if (p->facts->refs > 1)
+		return true;
+	procfd = nsopen_process(p->pid);
+	if (procfd < 0)
+		return false;
+	other = nsopen_other_thread(procfd);
+	close(procfd);
+	if (other >= 0)
+		close(other);
+	return other >= 0;
+}
+
+void proctab_exit(struct proctab *pt, const struct ev_task *ev)
+{
+	struct proc *p = proctab_find(pt, ev->pid);
+
+	bury_dead(pt, ev->time);
+	threads_drop(&pt->threads, ev->tid);
+	if (!p)
+		return;
+	if (proc_written(p))
+		rec_writer_exit(pt->w, ev);
+	if ((ev->tid != ev->pid && !p->headless) || p->dead)
+		return;
+	if (!p->headless && p->exe_wait == pt->side.lost + 1 && !pt->side.barred++)
+		memcpy(pt->side.barred_comm, p->comm, sizeof(p->comm));
+	p->headless = true;
+	/* With others of its threads alive, until one of them is sampled. */
+	proc_die(p, ev->time);
+	/* The next one to have its number in its namespace writes to a perf map of the same name. */
+	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
+		p->facts->over_time = ev->time;
+	/* Now, while the files it wrote last are still there. */
+	capture_jit(p);
+}
+
+uint64_t proctab_barred(const struct proctab *pt, const char **comm)
+{
+	*comm = pt->side.barred_comm;
+	return pt->side.barred;
+}
+
+void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint64_t pid_ns,
+			uint64_t user_ns)
+{
+	struct proc *p = proctab_know(pt, pid);
+
+	p->mnt_ns = mnt_ns ? mnt_ns : p->mnt_ns;
+	p->pid_ns = pid_ns ? pid_ns : p->pid_ns;
+	p->user_ns = user_ns ? user_ns : p->user_ns;
+}
+
+void proctab_let_go(struct proctab *pt, uint64_t time)
+{
+	/* Who ended may hold a root directory there. */
+	bury_dead(pt, time);
+	letgo_step(pt);
+}
+
+/* ---- samples ---- */
+
+/* Does it run by now, or a thread of it? */
+static bool runs(const struct proc *p)
+{
+	int procfd = nsopen_process(p->pid);
+	bool yes = procfd >= 0 && facts_running(procfd);
+
+	if (procfd >= 0)
+		close(procfd);
+	return yes;
+}
+
+/*
+ * A sample of a process that has ended. Its threads may live on without the first one, or its number is another one's, of whose
+ * fork we were not told. But a thread is sampled after its EXIT, too, which is written before do_exit() is at its end
+ * (perf_event_exit_task() in kernel/events/core.c): a process that came to life by that would never end.
+ */
+static void sampled_dead(struct proc *p, uint32_t tid, uint64_t time)
+{
+	if (p->pt->detached ? tid != p->pid : runs(p))
+		proc_revive(p);
+	else
+		proc_die(p, MAX(time, p->dead_time));
+}
+
+struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct proc *p = proctab_know(pt, pid);
+	struct thread *t;
+
+	if (p->dead)
+		sampled_dead(p, tid, time);
+	p->last_time = time;
+	if (p->lost_seen != pt->side.lost)
+		make_up_exec(pt, p, time);
+	if (!proc_written(p)) {
+		proc_introduce(p, time);
+		rivals_seek_met(pt);
+	} else if (p->jit.n && p->facts && p->facts->map.fd < 0) {
+		perfmap_pin_late(p);
+		rivals_seek_met(pt);
+	}
+	t = threads_touch(&pt->threads, pid, tid);
+	if (t->introduced != pt->segment)
+		proc_introduce_thread(p, t, time);
+	return p;
+}
+
+const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
+{
+	const struct proc *p = proctab_find(pt, pid);
+	const struct facts *f = p ? proc_who(p) : NULL;
+
+	f = f || !p ? f : p->anc;
+	return f ? f->cgroup : "";
+}
+
+void proctab_in_cgroup(struct proc *p, uint64_t id)
+{
+	p->cgroup = id;
+}
+
+uint64_t proctab_cgroup_id(const struct proctab *pt, uint32_t pid)
+{
+	const struct proc *p = proctab_find(pt, pid);
+
+	return p ? p->cgroup : 0;
+}
+
+uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid)
+{
+	return threads_touch(&pt->threads, pid, tid)->turn++;
+}
+
+const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp,
+				   uint64_t size)
+{
+	struct proctab *pt = p->pt;
+	struct thread *t = threads_touch(&pt->threads, p->pid, tid);
+
+	pt->ms.nstacks = thread_learn_stack(t, sp, size, pt->other_stacks);
+	pt->ms.stacks = pt->other_stacks;
+	pt->ms.top = size ? t->stacks[0].end : 0;
+	if (p->kthread)
+		return NULL;
+	/* Code where we know of none: a record was lost, or the maps could not be read yet. */
+	if (!p->known || !mapset_find(p->maps, ip)) {
+		bool is_new = proc_refresh_maps(p, p->last_time);
+
+		rivals_seek_met(pt);
+		if (!is_new || !p->known || !mapset_find(p->maps, ip))
+			return NULL;
+	}
+	pt->ms.exec = p->maps->ranges;
+	pt->ms.nexec = p->maps->n;
+	pt->ms.version = p->maps->gen;
+	return &pt->ms;
+}
+
+void proc_maskset_hold(const struct proc *p, const struct maskset *ms, struct maskset_held *h)
+{
+	h->ms = *ms;
+	memcpy(h->stacks, ms->stacks, ms->nstacks * sizeof(*h->stacks));
+	h->ms.stacks = h->stacks;
+	h->maps = mapset_get(p->maps);
+}
+
+void maskset_release(struct maskset_held *h)
+{
+	if (h->maps)
+		mapset_put(h->maps);
+	h->maps = NULL;
+}

@@ -1,0 +1,352 @@
+/* Values of nsprof record's options (record_values.h). */
+#include "run/record_values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "cli/opt.h"
+#include "run/record_options.h"
+
+#define RING_BYTES_MAX (1ull << 30)
+#define DECIMAL "0123456789."
+#define DURATION_MAX 1e9	/* seconds */
+#define DELAY_MAX 1000000000ull	/* ms */
+#define SWITCH_MIN 0.1		/* seconds: two ticks of the drain loop */
+#define OVERWRITE_NS 30000000000ull
+
+/* The whole of @text as a number from @min to @max. */
+static int whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || *v < min || *v > max)
+		return -EINVAL;
+	return 0;
+}
+
+int record_take_freq(void *dst, const char *arg)
+{
+	struct record_cmdline *c = dst;
+
+	c->o.freq_given = true;
+	c->o.freq_max = !strcmp(arg, "max");
+	if (c->o.freq_max || !whole_number(arg, 1, UINT32_MAX, &c->o.freq))
+		return 0;
+	pr_err("invalid frequency '%s'; -F takes a number of samples per second, or 'max'", arg);
+	return -EINVAL;
+}
+
+int record_take_period(void *dst, const char *arg)
+{
+	struct record_cmdline *c = dst;
+
+	c->period_given = true;
+	if (!whole_number(arg, 1, INT64_MAX, &c->o.period))
+		return 0;
+	pr_err("invalid period '%s'; -c takes a number of events, at least 1", arg);
+	return -EINVAL;
+}
+
+int record_take_callgraph(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	uint64_t size = DUMP_SIZE_MAX;
+
+	if (!strcmp(arg, "fp")) {
+		o->callgraph = CALLGRAPH_FP;
+		return 0;
+	}
+	if (!strcmp(arg, "none") || !strcmp(arg, "no")) {
+		o->callgraph = CALLGRAPH_NONE;
+		return 0;
+	}
+	if (!strcmp(arg, "lbr") || !strncmp(arg, "fp,", 3)) {
+		pr_err("--call-graph %s is perf's and not here: %s; it takes dwarf[,SIZE], fp or none", arg,
+		       arg[0] == 'l' ? "branch records are not taken" : "the kernel walks frame pointers at once");
+		return -EINVAL;
+	}
+	if (strncmp(arg, "dwarf", 5) || (arg[5] && arg[5] != ',')) {
+		pr_err("unknown call graph '%s'; --call-graph takes dwarf[,SIZE], fp or none", arg);
+		return -EINVAL;
+	}
+	if (arg[5] && whole_number(arg + 6, 1, DUMP_SIZE_MAX, &size)) {
+		pr_err("invalid stack copy size '%s'; --call-graph dwarf,SIZE takes 8 to %d bytes", arg + 6, DUMP_SIZE_MAX);
+		return -EINVAL;
+	}
+	o->callgraph = CALLGRAPH_DWARF;
+	o->dump_size = (uint32_t)align_up(size, 8);
+	return 0;
+}
+
+/* -g alone means call graphs: dwarf, unless --call-graph chooses. */
+int record_take_g(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	(void)arg;
+	if (o->callgraph == CALLGRAPH_NONE)
+		o->callgraph = CALLGRAPH_DWARF;
+	return 0;
+}
+
+int record_take_no_callgraph(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	(void)arg;
+	o->callgraph = CALLGRAPH_NONE;
+	return 0;
+}
+
+int record_take_stacks(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->full_stacks = !strcmp(arg, "full");
+	if (o->full_stacks || !strcmp(arg, "masked"))
+		return 0;
+	pr_err("invalid value '%s' for --stacks; it takes masked or full", arg);
+	return -EINVAL;
+}
+
+/* perf would record all of them. */
+int record_take_event(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (o->event) {
+		pr_err("one event at a time: -e %s and -e %s were given", o->event, arg);
+		return -EINVAL;
+	}
+	o->event = arg;
+	return 0;
+}
+
+int record_take_list(void *dst, const char *arg)
+{
+	opt_join(dst, ',', arg);
+	return 0;
+}
+
+int record_take_roots(void *dst, const char *arg)
+{
+	opt_join(dst, ':', arg);
+	return 0;
+}
+
+/* "64" pages or "1M". What follows a comma sizes AUX areas, which nsprof does not use. */
+int record_take_mmap(void *dst, const char *arg)
+{
+	static const char units[] = "BKMG";
+	struct record_opts *o = dst;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v, want, bytes = page;
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 10);
+	unit = *end && *end != ',' ? strchr(units, *end) : NULL;
+	if (unit)
+		end++;
+	if (arg[0] < '0' || arg[0] > '9' || errno || (*end && *end != ',') || !v ||
+	    v > RING_BYTES_MAX)
+		goto bad;
+	want = unit ? v << (10 * (unit - units)) : v * page;
+	if (want > RING_BYTES_MAX)
+		goto bad;
+	while (bytes < want)
+		bytes *= 2;
+	if (bytes != want)
+		pr_info("rounding the rings up to %llu KiB", (unsigned long long)bytes / 1024);
+	o->ring_bytes = bytes;
+	return 0;
+bad:
+	pr_err("invalid ring size '%s'; -m takes a number of pages (a power of two) or a size like 8M, at most 1G", arg);
+	return -EINVAL;
+}
+
+/* @text as "10M"; as with perf, the unit is required. 0 or -EINVAL. */
+static int parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "BKMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*bytes = strtoull(text, &end, 10);
+	unit = *end && !end[1] ? strchr(units, *end) : NULL;
+	if (text[0] < '0' || text[0] > '9' || errno || !unit || !*bytes || *bytes >> 32)
+		return -EINVAL;
+	*bytes <<= 10 * (unit - units);
+	return 0;
+}
+
+/* @text as "30s", "0.5s", "5m", "2h", "1d". 0 or -EINVAL. */
+static int parse_time(const char *text, uint64_t *ns)
+{
+	static const char units[] = "smhd";
+	static const double secs[] = { 1, 60, 3600, 86400 };
+	const char *unit;
+	char *end;
+	double v;
+
+	v = strtod(text, &end);
+	unit = *end && !end[1] ? strchr(units, *end) : NULL;
+	if (text[0] < '0' || text[0] > '9' || !unit || text + strspn(text, DECIMAL) != end)
+		return -EINVAL;
+	v *= secs[unit - units];
+	if (!(v >= SWITCH_MIN) || v > DURATION_MAX)
+		return -EINVAL;
+	*ns = (uint64_t)(v * 1e9);
+	return 0;
+}
+
+int record_take_switch_output(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->switch_output = true;
+	o->switch_bytes = o->switch_ns = 0;
+	if (!arg || !strcmp(arg, "signal") || !parse_size(arg, &o->switch_bytes))
+		return 0;
+	o->switch_bytes = 0;
+	if (!parse_time(arg, &o->switch_ns))
+		return 0;
+	pr_err("invalid value '%s' for --switch-output; it takes signal, a size (100M; B, K, M, G) or a time of at least 0.1s "
+	       "(30s; s, m, h, d)", arg);
+	return -EINVAL;
+}
+
+int record_take_overwrite(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	o->overwrite = true;
+	o->overwrite_ns = OVERWRITE_NS;
+	if (!arg || !parse_time(arg, &o->overwrite_ns))
+		return 0;
+	pr_err("invalid time '%s'; --overwrite takes how much to keep, e.g. 30s (s, m, h, d)", arg);
+	return -EINVAL;
+}
+
+int record_take_max_size(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!parse_size(arg, &o->max_bytes))
+		return 0;
+	pr_err("invalid size '%s'; --max-size takes a number with a unit, e.g. 100M (B, K, M, G)", arg);
+	return -EINVAL;
+}
+
+int record_take_max_files(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!whole_number(arg, 1, UINT32_MAX, &o->switch_max_files))
+		return 0;
+	pr_err("invalid number of files '%s'; --switch-max-files takes 1 or more", arg);
+	return -EINVAL;
+}
+
+int record_take_duration(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	char *end;
+	double secs = strtod(arg, &end);
+
+	/* strtod(3) takes blanks and other notations, too. */
+	if (end == arg || arg[strspn(arg, DECIMAL "eE+-")] || *end || !(secs > 0) || secs > DURATION_MAX) {
+		pr_err("invalid duration '%s'; --duration takes seconds, e.g. 10 or 0.5", arg);
+		return -EINVAL;
+	}
+	o->duration_ns = MAX((uint64_t)(secs * 1e9), 1);
+	return 0;
+}
+
+int record_take_clock(void *dst, const char *arg)
+{
+	static const char *const mono[] = { "mono", "monotonic", "CLOCK_MONOTONIC", "1" };
+	static const char *const others[] = {
+		"raw", "monotonic_raw", "CLOCK_MONOTONIC_RAW", "real", "realtime", "CLOCK_REALTIME", "boot", "boottime",
+		"CLOCK_BOOTTIME", "tai", "CLOCK_TAI",
+	};
+	bool known = arg[0] >= '0' && arg[0] <= '9' && !arg[strspn(arg, "0123456789")];
+
+	(void)dst;
+	for (size_t i = 0; i < ARRAY_SIZE(mono); i++)
+		if (!strcasecmp(arg, mono[i]))
+			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		known = known || !strcasecmp(arg, others[i]);
+	if (!known) {
+		pr_err("unknown clock '%s'; recordings use CLOCK_MONOTONIC and also store the wall-clock time", arg);
+		return -EINVAL;
+	}
+	pr_info("clock '%s' is not used: recordings use CLOCK_MONOTONIC and also store the wall-clock time", arg);
+	return 0;
+}
+
+/* "10-20,30-40", ms after the start: when sampling is on. Appends to the toggles; 0 or -EINVAL. */
+static int parse_windows(struct record_opts *o, const char *text)
+{
+	uint64_t ms, last = 0;
+	size_t cap = 0;
+	char *end;
+
+	for (const char *p = text;; p = end + 1) {
+		errno = 0;
+		ms = strtoull(p, &end, 10);
+		if (*p < '0' || *p > '9' || errno || ms > DELAY_MAX || (o->ntoggles && ms <= last))
+			return -EINVAL;
+		XGROW(o->toggles_ms, o->ntoggles, cap);
+		o->toggles_ms[o->ntoggles++] = last = ms;
+		/* A window has a begin and an end. */
+		if (!*end && o->ntoggles % 2 == 0)
+			return 0;
+		if (*end != (o->ntoggles % 2 ? '-' : ','))
+			return -EINVAL;
+	}
+}
+
+int record_take_delay(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+	uint64_t ms;
+
+	free(o->toggles_ms);
+	o->toggles_ms = NULL;
+	o->ntoggles = 0;
+	o->start_off = true;
+	if (!strcmp(arg, "-1"))
+		return 0;
+	if (!whole_number(arg, 0, DELAY_MAX, &ms)) {
+		o->start_off = ms;
+		o->toggles_ms = xmemdup(&ms, sizeof(ms));
+		o->ntoggles = !!ms;
+		return 0;
+	}
+	if (!parse_windows(o, arg))
+		return 0;
+	pr_err("invalid delay '%s'; -D takes milliseconds (at most %llu), -1 (wait until --control says enable) or windows like "
+	       "10-20,30-40", arg, DELAY_MAX);
+	return -EINVAL;
+}
+
+int record_take_realtime(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!whole_number(arg, 1, 99, &o->realtime))
+		return 0;
+	pr_err("invalid realtime priority '%s'; -r takes 1 to 99", arg);
+	return -EINVAL;
+}

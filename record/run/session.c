@@ -1,0 +1,575 @@
+#include "run/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "cli/opt.h"
+#include "containers/lookup.h"
+#include "events/event_attr.h"
+#include "events/open.h"
+#include "events/target.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "procfs/pidns.h"
+#include "procs/proctab.h"
+#include "run/child.h"
+#include "run/control.h"
+#include "run/info.h"
+#include "run/loop.h"
+#include "run/output.h"
+#include "run/ran.h"
+#include "run/spool.h"
+#include "run/stopper.h"
+#include "run/summary.h"
+#include "sink/drain.h"
+#include "sink/execs.h"
+#include "sink/ledger.h"
+#include "sink/sink.h"
+
+#define STATUS_MAX 65536
+/* Enough to be scheduled within the time the rings hold on a fully loaded machine. */
+#define DRAIN_NICE (-10)
+/* Reading up to so long goes before the rings are looked at: some twenty processes. */
+#define SETTLE_SLICE_NS 5000000ull
+/* A ring of so many samples says by how much we are behind. */
+#define RING_TELLING 16
+/* Memory that malloc(3) keeps: pieces of at most, and altogether. */
+#define KEPT_PIECE (512 << 10)
+#define KEPT_FREED (4 << 20)
+
+struct session {
+	const struct record_opts *o;
+	struct evsel sel;
+	struct target target;
+	struct output out;
+	struct child child;
+	struct control control;
+	struct events ev;
+	struct rec_writer *w;
+	struct proctab *pt;
+	struct sink *sink;
+	struct cgroup_facts *facts;	/* NULL: there are no cgroups */
+	struct ran ran;
+	struct ledger ledger;
+	struct execs execs;
+	struct drain drain;
+	struct spool spool;
+	sigset_t signals, old_mask;
+	sigset_t loop_signals;		/* of these, what the stopper leaves */
+	struct stopper stopper;
+	uint64_t begun;			/* ns, CLOCK_MONOTONIC */
+	struct loop loop;
+	bool listed;			/* pids are complete */
+	uint32_t *pids;			/* owned; to be read, from next_pid on */
+	size_t npids, cap_pids, next_pid;
+};
+
+/*
+ * Signals come through a descriptor. SIGHUP stays ignored where the caller ignores it (nohup);
+ * SIGINT and SIGQUIT do not: shells ignore them in "record &", and scripts stop it by them
+ * nevertheless.
+ */
+static void block_signals(struct session *s)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD, SIGUSR2, SIGCONT };
+
+	sigemptyset(&s->signals);
+	for (size_t i = 0; i < ARRAY_SIZE(sigs); i++) {
+		struct sigaction sa;
+
+		if (sigs[i] == SIGHUP && !sigaction(SIGHUP, NULL, &sa) && sa.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&s->signals, sigs[i]);
+	}
+	sigprocmask(SIG_BLOCK, &s->signals, &s->old_mask);
+}
+
+/* What can be found out without touching anything. */
+static int check(struct session *s)
+{
+	const struct record_opts *o = s->o;
+	int err = evsel_parse(&s->sel, o->event ? o->event : "cycles");
+
+	if (err)
+		return err;
+	if (o->proc)
+		nsopen_set_proc(o->proc);
+	err = pidns_check_proc();
+	if (err)
+		return err;
+	if (o->all_user) {
+		s->sel.exclude_kernel = true;
+		s->sel.exclude_user = false;
+	}
+	if (o->all_kernel) {
+		s->sel.exclude_user = true;
+		s->sel.exclude_kernel = false;
+	}
+	err = events_check_freq(o);
+	if (!err)
+		err = control_open(&s->control, o->control);
+	if (!err)
+		err = target_resolve(&s->target, o);
+	if (!err)
+		err = output_check(&s->out, o->output);
+	if (!err && spool_switches(o))
+		err = output_check_many(&s->out, o->overwrite ? "--overwrite" : "--switch-output");
+	return err;
+}
+
+/*
+ * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command was
+ * forked before. 0, or negative errno after a message: what was asked for is not to be had.
+ */
+static int take_priority(const struct session *s)
+{
+	const struct sched_param fifo = { (int)s->o->realtime };
+
+	if (s->o->realtime && sched_setscheduler(0, SCHED_FIFO, &fifo)) {
+		int err = -errno;
+
+		pr_err("-r %d: cannot have this realtime priority: %s; it takes CAP_SYS_NICE or 'ulimit -r'",
+		       fifo.sched_priority, strerror(-err));
+		return err;
+	}
+	/* Without the right it stays as it is. */
+	if (!s->o->realtime)
+		setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
+	return 0;
+}
+
+static bool settle(void *ctx);
+static void sampling_began(void *ctx);
+
+/* Events, rings, what waits for them, and last the command, which nothing but the output can call back any more. */
+static int prepare(struct session *s)
+{
+	const struct record_opts *o = s->o;
+	bool workload = s->target.kind == TARGET_COMMAND;
+	int err;
+
+	if (o->command) {
+		err = child_prepare(&s->child, o->command, &s->old_mask, !strcmp(s->out.name, "-"));
+		if (err)
+			return err;
+		if (workload)
+			target_set_child(&s->target, (uint32_t)s->child.pid);
+	}
+	/* Before any thread starts: the stopper, too, has to get its turn where all CPUs are busy. */
+	err = take_priority(s);
+	if (err)
+		return err;
+	s->stopper.quiet = log_verbosity() < 0;
+	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
+	/* From here on a vanished reader is an error of write(2), told with its cause. */
+	signal(SIGPIPE, SIG_IGN);
+	err = events_open(&s->ev, o, &s->target, &s->sel, workload);
+	if (err)
+		return err;
+	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
+	s->loop = (struct loop){
+		.ev = &s->ev,
+		.drain = &s->drain,
+		.spool = &s->spool,
+		.child = &s->child,
+		.signals = &s->loop_signals,
+		.stopper = &s->stopper,
+		.control = &s->control,
+		.start_off = o->start_off,
+		.toggles_ms = o->toggles_ms,
+		.ntoggles = o->ntoggles,
+		.duration_ns = o->duration_ns,
+		.least_ring = RING_TELLING * s->ev.record_bytes,
+		.settle = settle,
+		.enabled = sampling_began,
+		.settle_ctx = s,
+	};
+	err = loop_open(&s->loop);
+	if (!err && o->command)
+		err = child_start(&s->child, o->command[0]);
+	return err;
+}
+
+static void read_process(struct session *s, uint32_t pid)
+{
+	int err = proctab_read(s->pt, pid, clock_mono_ns());
+
+	if (err && err != -ESRCH)
+		pr_warn("cannot read the mappings of process %u: %s: its stacks are kept whole and "
+			"some of its names may be missing", pid, strerror(-err));
+}
+
+static void note_process(void *ctx, uint32_t pid)
+{
+	struct session *s = ctx;
+
+	XGROW(s->pids, s->npids, s->cap_pids);
+	s->pids[s->npids++] = pid;
+}
+
+static void write_cgroup(void *ctx, uint64_t id, const char *path)
+{
+	struct session *s = ctx;
+
+	sink_cgroups_add(&s->sink->cgroups, id, path);
+}
+
+/* The process of a thread; 0 when it is gone. */
+static uint32_t tgid_of(uint32_t tid)
+{
+	int fd = nsopen_procfile(tid, "status"), err;
+	uint32_t tgid = 0;
+	size_t len;
+	char *text;
+
+	if (fd < 0)
+		return 0;
+	text = nsopen_slurp(fd, STATUS_MAX, &len, &err);
+	close(fd);
+	if (text)
+		tgid = procfs_status_tgid(text);
+	free(text);
+	return tgid;
+}
+
+/* Which processes live in the target already; names of its cgroups. */
+static void list_processes(struct session *s)
+{
+	const struct target *t = &s->target;
+	uint64_t took = s->loop.enabled_at - s->begun;
+
+	if (s->loop.enabled_at) {
+		info_started(s->w, took);
+		pr_verbose("sampling began %.1f ms after the start", (double)took / 1e6);
+	}
+	for (size_t i = 0; i < t->cgroups.n; i++)
+		cgroup_walk(&t->cgroups.v[i], write_cgroup, note_process, s);
+	for (size_t i = 0; i < t->npids; i++) {
+		uint32_t pid = tgid_of(t->pids[i]);
+
+		if (pid)
+			note_process(s, pid);
+	}
+}
+
+/*
+ * What lives already has no side-band records: get to know it while it does. Sampling does not wait
+ * for that, nor do the rings: between two slices they are drained. With -a it is too much, there
+ * processes are read when sampled.
+ */
+static bool settle(void *ctx)
+{
+	struct session *s = ctx;
+	const uint64_t until = clock_mono_ns() + SETTLE_SLICE_NS;
+
+	if (!s->listed)
+		list_processes(s);
+	s->listed = true;
+	while (s->next_pid < s->npids && clock_mono_ns() < until)
+		read_process(s, s->pids[s->next_pid++]);
+	return s->next_pid < s->npids;
+}
+
+static bool exec_since(void *ctx, uint32_t pid, uint64_t time)
+{
+	return execs_since(ctx, pid, time);
+}
+
+static bool lost_since(void *ctx, uint64_t time)
+{
+	return execs_lost_since(ctx, time);
+}
+
+static bool has_room(void *ctx)
+{
+	return drain_has_room(ctx);
+}
+
+/* The output file and everything that writes to it. */
+static int open_writer(struct session *s)
+{
+	int err;
+
+	if (s->o->overwrite) {
+		s->w = rec_writer_new_memory(&err);
+	} else {
+		err = output_open(&s->out);
+		if (err)
+			return err;
+		s->w = rec_writer_new(s->out.fd, &err);
+	}
+	if (!s->w) {
+		if (err == -EAGAIN)
+			pr_err("cannot start the thread that writes: %s; raise the limits of processes (ulimit -u) or memory (ulimit -v)",
+			       strerror(-err));
+		else
+			pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&s->out), strerror(-err));
+		output_undo(&s->out);
+		return err;
+	}
+	events_tell(&s->ev);
+	if (!target_is_tasks(&s->target) && !pidns_is_first())
+		pr_warn("this is not the first pid namespace: what runs outside of it is [outside], without names and "
+			"stacks; run in the host's (hostPID: true, docker run --pid host), or on the host");
+	info_write(s->w, s->o, &s->ev);
+	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
+	s->pt = proctab_new(s->w);
+	if (!pidns_is_first())
+		proctab_nested(s->pt);
+	if (s->child.pid)
+		proctab_own_child(s->pt, (uint32_t)s->child.pid);
+	if (spool_switches(s->o))
+		proctab_keep_slices(s->pt);
+	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
+			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
+	if (s->target.fs.fd >= 0)
+		s->facts = cgroup_facts_new(&s->target.fs, &s->target.cgroups, s->target.containers,
+					    s->o->runtime_roots, s->w);
+	s->sink->cgroups.facts = s->facts;
+	if (s->facts) {
+		lookup_first(cgroup_facts_lookup(s->facts));
+		lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
+	}
+	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
+	s->sink->period = s->ev.period;
+	s->sink->shared_side = s->ev.shared_side;
+	if (s->ev.by_cgroup_id)
+		s->sink->cgroups.filter = &s->target.cgroups;
+	s->spool = (struct spool){
+		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
+		.ledger = &s->ledger,
+	};
+	spool_init(&s->spool, clock_mono_ns());
+	s->loop.sink = s->sink;
+	execs_init(&s->execs, s->drain.rings, s->drain.n, s->ev.shared_side);
+	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
+	return 0;
+}
+
+static void sampling_began(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->facts)
+		ran_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
+}
+
+/* What there is of the chosen cgroups. */
+static struct ran_samples chosen_samples(const struct session *s)
+{
+	const struct ev_ledger *l = &s->ledger.l;
+
+	return (struct ran_samples){
+		.samples = s->sink->chosen, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
+		.all = evsel_is_clock(&s->ev.sel) && !*evsel_modifier(&s->ev.sel) && !s->o->cpus &&
+		       !l->lost_kernel && !l->throttled && !l->cpus_away,
+	};
+}
+
+/* Is there what ran in them? 0, or negative errno after a message when nothing did. */
+static int tell_ran(const struct session *s, uint64_t stopped)
+{
+	const struct ran_samples rs = chosen_samples(s);
+
+	if (s->facts && s->sink->chosen)
+		ran_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
+	return ran_tell(&s->ran, &rs);
+}
+
+/* Of the event, as opened; ns for clocks. 0: it changes. */
+static uint64_t period_of(const struct session *s)
+{
+	if (s->ev.period)
+		return s->ev.period;
+	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
+}
+
+/* How many events may have had a part of a period left: of threads those of the ones that live, which are inherited, too. */
+static uint64_t open_at_end(const struct session *s)
+{
+	const struct sink *k = s->sink;
+	uint64_t threads = s->target.kind == TARGET_COMMAND ? 1 : s->target.ntids;
+
+	if (!target_is_tasks(&s->target))
+		return s->ev.nsamples;
+	threads += k->begun;
+	return (threads > k->ended ? threads - k->ended : 0) * s->target.ncpus;
+}
+
+/* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
+ * message. */
+static int finish(struct session *s, struct loop *l)
+{
+	uint64_t stopped = clock_mono_ns();
+	struct summary sum = {
+		.piped = !strcmp(s->out.name, "-"),
+		.stays = output_stays(&s->out),
+		.elapsed_ns = l->enabled_at ? stopped - l->enabled_at : 0,
+		.ncpus = s->target.ncpus,
+		.ring_bytes = s->ev.data_bytes,
+		.clock = evsel_is_clock(&s->ev.sel),
+		.work = evsel_counts_work(&s->ev.sel),
+		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
+		.picked = s->ev.by_cgroup_id,
+		.tasks = target_is_tasks(&s->target),
+		.events = open_at_end(s),
+		.ended = s->sink->ended,
+		.still = &l->still,
+		.terminal = isatty(STDERR_FILENO),
+		.event = s->ev.sel.name,
+		.modifier = evsel_modifier(&s->ev.sel),
+		.period = period_of(s),
+		.lowest = s->ev.lowest,
+		.freq = s->ev.freq,
+		.used_known = ran_knows(&s->ran),
+		.used_us = ran_used_us(&s->ran),
+	};
+	struct ran_samples rs;
+	int err;
+
+	if (!s->sink->err)
+		drain_round(&s->drain, DRAIN_ALL, s->sink);
+	standstill_drained(&l->still, stopped, ledger_missed(&s->ledger));
+	err = spool_finish(&s->spool, stopped, s->sink->err);
+	sum.file = spool_name(&s->spool);
+	sum.stall_ns = rec_writer_stall(s->w);
+	sum.files = s->spool.files;
+	sum.failed = err < 0;
+	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
+	s->ledger.l = s->spool.total.l;
+	if (sum.tasks && !s->ledger.l.lost_sideband)
+		sum.barred = proctab_barred(s->pt, &sum.barred_comm);
+	rs = chosen_samples(s);
+	sum.idle = ran_idle(&s->ran, &rs);
+	if (!err || !s->o->overwrite)
+		summary_print(&s->ledger, s->o, &sum);
+	return err < 0 ? err : tell_ran(s, stopped);
+}
+
+/* Whoever sits at a terminal sees that something goes on, and how to end it. */
+static void tell_begin(const struct session *s)
+{
+	const struct record_opts *o = s->o;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (o->start_off && !o->ntoggles)
+		pr_info("sampling begins when --control says 'enable'; Ctrl-C ends the recording");
+	else if (o->start_off && o->toggles_ms[0])
+		pr_info("sampling begins in %.1f s; Ctrl-C ends the recording", (double)o->toggles_ms[0] / 1e3);
+	else if (o->overwrite)
+		pr_info("keeping the last %.1f s in memory; 'kill -USR2 %d' writes them, Ctrl-C writes them and ends the recording",
+			(double)o->overwrite_ns / 1e9, (int)getpid());
+	else if (o->duration_ns)
+		pr_info("recording for %.1f s; Ctrl-C stops it earlier", (double)o->duration_ns / 1e9);
+	else if (o->command)
+		pr_info("recording until '%s' ends; Ctrl-C stops it earlier", o->command[0]);
+	else
+		pr_info("recording; Ctrl-C stops it");
+}
+
+static int record(struct session *s, int *signo)
+{
+	struct loop *l = &s->loop;
+	enum loop_end end;
+	int err;
+
+	tell_begin(s);
+	end = loop_run(l);
+	if (end == LOOP_FULL)
+		pr_info("--max-size is reached: the recording ends");
+	events_disable(&s->ev);
+	ran_end(&s->ran, &s->target, l->enabled_at ? clock_mono_ns() - l->enabled_at : 0);
+	err = finish(s, l);
+	if (err || end == LOOP_WRITE_ERROR)
+		return 1;
+	if (end == LOOP_SIGNAL)
+		*signo = l->signo;
+	if (end != LOOP_CHILD)
+		return 0;
+	if (WIFSIGNALED(s->child.status))
+		*signo = WTERMSIG(s->child.status);
+	return WIFEXITED(s->child.status) ? WEXITSTATUS(s->child.status) : 0;
+}
+
+static void session_fini(struct session *s)
+{
+	/*
+	 * The recording is complete: a second signal may now end the wait for the command. Not one that asked for a file
+	 * too late: who sent it did not want an end, and our status is the command's.
+	 */
+	stopper_fini(&s->stopper);
+	signal(SIGUSR2, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	child_stop(&s->child);
+	if (s->w)
+		spool_fini(&s->spool);
+	sink_free(s->sink);
+	if (s->pt)
+		proctab_free(s->pt);
+	execs_fini(&s->execs);
+	if (s->drain.rings)
+		drain_fini(&s->drain);
+	ledger_fini(&s->ledger);
+	ran_fini(&s->ran);
+	cgroup_facts_free(s->facts);
+	rec_writer_free(s->w);
+	loop_close(&s->loop);
+	events_close(&s->ev);
+	target_fini(&s->target);
+	output_fini(&s->out);
+	control_close(&s->control);
+	free(s->pids);
+}
+
+/*
+ * Captures take some hundred KiB for each binary and give them back. What goes back to the kernel each time
+ * comes from it each time, page by page.
+ */
+static void keep_freed(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, KEPT_PIECE);
+	mallopt(M_TRIM_THRESHOLD, KEPT_FREED);
+#endif
+}
+
+int session_run(const struct record_opts *o, int *signo)
+{
+	struct session s = { .o = o, .child = CHILD_INIT, .control = CONTROL_INIT, .stopper = STOPPER_INIT, .out.fd = -1, .target.fs.fd = -1 };
+	int err, rc = 1;
+
+	*signo = 0;
+	s.begun = clock_mono_ns();
+	keep_freed();
+	block_signals(&s);
+	err = check(&s);
+	if (err == -EINVAL)
+		rc = EXIT_USAGE;
+	if (!err && o->dry_run) {
+		rc = o->command && child_find(o->command[0]) ? 1 : 0;
+		err = 1;
+	}
+	if (!err)
+		err = output_meet(&s.out, &s.signals, signo);
+	if (!err)
+		err = prepare(&s);
+	if (!err)
+		err = open_writer(&s);
+	if (!err)
+		rc = record(&s, signo);
+	session_fini(&s);
+	return rc;
+}

@@ -1,0 +1,266 @@
+#include "run/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "recording/balance.h"
+#include "run/output.h"
+
+/* Below this percentage of the CPU time, what samples say of it is skewed. */
+#define COVERAGE_PERCENT 90
+/* ns: a shorter period is hard to keep up with for a timer whose interrupt copies a stack. */
+#define PERIOD_SHORT 250000
+/* Below this percentage of what is missing, what was lost at other times than standstills is not worth advice of its own. */
+#define OTHER_PERCENT 5
+/* ns: a disk that takes a block later has stood still. */
+#define STALL_NS 1000000000u
+
+static unsigned long long ull(uint64_t v)
+{
+	return v;
+}
+
+/* What is not whole in the file, and whether that is all the kernel took. */
+static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struct summary *s)
+{
+	uint64_t taken = balance_taken(l);
+	double covered = balance_coverage(l);
+
+	if (!balance_missing(l))
+		strbuf_adds(sb, l->throttled ? "none lost, " : "none lost");
+	balance_text(l, sb);
+	if (l->lost_kernel && !l->have_format_lost)
+		strbuf_adds(sb, ", perhaps more at the end");
+	if (l->own)
+		strbuf_addf(sb, ", %" PRIu64 " of %s left out", l->own,
+			    s->picked ? "other cgroups" : "the recorder itself");
+	if (!l->have_count)
+		return;
+	if (l->exact && l->count != taken)
+		strbuf_addf(sb, "; %" PRIu64 " in all, but the kernel counted %" PRIu64, taken,
+			    l->count);
+	else if (l->exact && taken != l->kept)
+		strbuf_addf(sb, "; %" PRIu64 " in all, as the kernel counted", taken);
+	else if (!l->exact && s->covers && taken && balance_has_coverage(l) &&
+		 (taken != l->kept || covered < COVERAGE_PERCENT))
+		strbuf_addf(sb, "; all together %.1f %% of the %s that the kernel counted", covered,
+			    s->clock ? "CPU time" : "events");
+}
+
+/* Most of what is missing is so because nobody drained, or because the output took nothing: what else is advised would not have helped. */
+static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
+{
+	const uint64_t missing = l->lost_kernel + l->cut + l->dropped;
+	char why[STANDSTILL_TEXT];
+
+	if (s->still->longest && missing && standstill_other(s->still, missing) * 100 < missing * OTHER_PERCENT) {
+		standstill_text(s->still, why);
+		pr_warn("%llu of %llu samples %s lost, dropped or cut because the recorder stood still %s", ull(missing),
+			ull(balance_taken(l)), plural_of(missing, "was", "were"), why);
+		return true;
+	}
+	if (s->stall_ns > STALL_NS && l->cut + l->dropped) {
+		pr_warn("of %llu samples %llu %s dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
+			ull(balance_taken(l)), ull(l->dropped), plural_of(l->dropped, "was", "were"), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
+			(double)s->stall_ns / 1e9,
+			s->stays ? "its file system did not answer; use -o on another one" : "who reads it did not read");
+		return true;
+	}
+	return false;
+}
+
+static void advise_losses(const struct ev_ledger *l, const struct summary *s)
+{
+	const bool stood = tell_standstill(l, s);
+	uint64_t all = balance_taken(l);
+
+	if (l->lost_kernel && !stood)
+		pr_warn("%llu of %llu samples %s lost because the rings were full: use -m larger "
+			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
+			ull(l->lost_kernel), ull(all), plural_of(l->lost_kernel, "was", "were"), ull(s->ring_bytes / 1024));
+	if (l->cut + l->dropped && !stood)
+		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
+			"dropped %llu: use a lower -F (larger -c) or a smaller --call-graph dwarf,SIZE, or write "
+			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
+	if (l->lost_sideband)
+		pr_warn("%llu record%s about mappings and processes (no sample%s) %s lost: some names may be missing", ull(l->lost_sideband),
+			plural(l->lost_sideband), plural(l->lost_sideband), plural_of(l->lost_sideband, "was", "were"));
+	if (l->throttled)
+		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F (larger -c)",
+			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
+}
+
+/*
+ * CPU time that is in no period with a sample, though nothing was lost: see contrib/doc/losses.md. Each event that is stopped has less than a period
+ * left: what that explains needs no other cause. Threads that ended are one if there are enough of them for the rest.
+ */
+static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
+{
+	uint64_t seen = balance_taken(l) - l->lost_kernel, period = seen ? l->periods / seen : s->period;
+	double none = 100 - balance_coverage(l), rest;
+
+	if (!balance_has_coverage(l) || none <= 100 - COVERAGE_PERCENT || !period)
+		return;
+	rest = (double)l->count * none / 100 / (double)period - (double)s->events;
+	if (rest <= 0)
+		return;
+	if (period < PERIOD_SHORT)
+		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer does not keep up "
+			"with this rate: use a lower -F or a larger -c", none);
+	else if (s->tasks && !l->lost_sideband && (double)s->ended >= rest)
+		pr_warn("%.0f %% of the CPU time is in no sample: a thread is sampled when it has run for a period (%.3f ms), and %llu "
+			"ended, each with less than one left: use a higher -F, or -a or -G, which count by CPU", none,
+			(double)period / 1e6, ull(s->ended));
+}
+
+/* @ns of CPU time were used, and there is no sample of it. */
+static void tell_unseen(uint64_t ns, const struct record_opts *o, const struct summary *s)
+{
+	const double ms = (double)ns / 1e6;
+
+	if (!ns)
+		pr_warn("no samples: nothing ran in the target while it was recorded");
+	else if (*s->modifier && ns >= 2 * s->period)
+		pr_warn("no samples, though %.3f ms of CPU time were used: none of it was met in %s", ms,
+			*s->modifier == 'k' ? "the kernel" : "user space");
+	else if (s->tasks && ns >= 2 * s->period)
+		pr_warn("no samples, though %.3f ms of CPU time were used: a thread is sampled when it has run for a period (%.3f ms) on a CPU, "
+			"and none has: use a %s, or -a or -G, which count by CPU", ms, (double)s->period / 1e6,
+			o->period ? "smaller -c" : "higher -F");
+	else
+		pr_warn("no samples, though %.3f ms of CPU time were used: use a %s, or record for longer", ms,
+			o->period ? "smaller -c" : "higher -F");
+}
+
+/* There is no sample in the file, and none was lost on the way there: the one line that says why. */
+static void tell_none(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
+{
+	const char *colon = *s->modifier ? ":" : "";
+
+	if (s->idle || s->barred)
+		return;
+	if (!s->elapsed_ns)
+		pr_warn("no samples: sampling was off until the end, as -D or --control wanted it");
+	else if (s->clock && s->used_known)
+		tell_unseen(s->used_us * 1000, o, s);
+	else if (l->own)
+		pr_warn("no samples of the target: %s of %s", l->own == 1 ? "the only one was" : "all were",
+			s->picked ? "other cgroups" : "the recorder itself");
+	else if (!l->have_count || s->picked)
+		pr_warn("no samples: nothing ran in the target while it was recorded, or too little for one");
+	else if (s->clock)
+		tell_unseen(l->count, o, s);
+	else if (!l->count && s->work)
+		tell_unseen(0, o, s);
+	else if (!l->count)
+		pr_warn("no samples: the kernel counted no '%s%s%s' in the target while it was recorded", s->event, colon,
+			s->modifier);
+	else
+		pr_warn("no samples, though the kernel counted %llu '%s%s%s': use a %s, or record for longer", ull(l->count),
+			s->event, colon, s->modifier, o->period ? "smaller -c" : "higher -F");
+}
+
+/* Of what ran in them nothing else is known. */
+static void tell_barred(const struct summary *s)
+{
+	char others[48] = "";
+
+	if (s->barred > 1)
+		snprintf(others, sizeof(others), " and %llu more program%s", ull(s->barred - 1), plural(s->barred - 1));
+	pr_warn("'%s'%s ran with other rights than what started %s (set-user-ID, capabilities, or a file that may not be read): "
+		"the kernel lets nobody sample that by process; use -a or -G, as root", s->barred_comm, others,
+		s->barred > 1 ? "them" : "it");
+}
+
+static void advise(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
+{
+	uint64_t in_file = l->kept + l->cut;
+	const bool lost = l->lost_kernel + l->dropped;
+
+	advise_losses(l, s);
+	if (s->barred)
+		tell_barred(s);
+	if (s->lowest)
+		pr_warn("kernel.perf_event_max_sample_rate fell below %llu Hz: what came back or was picked up afterwards was sampled at down to "
+			"%llu Hz; outputs weight its samples by their period", ull(s->freq), ull(s->lowest));
+	if (!in_file && !lost)
+		tell_none(l, o, s);
+	else if (s->clock && s->covers && l->have_count)
+		advise_coverage(l, s);
+}
+
+void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
+{
+	uint64_t in_file = l->kept + l->cut, each = in_file ? bytes / in_file : 0;
+	struct strbuf causes = STRBUF_INIT;
+
+	if (!balance_missing(l))
+		strbuf_adds(&causes, l->throttled ? "none lost, " : "none lost");
+	balance_text(l, &causes);
+	pr_info("wrote %.3f MB to '%s' (%llu sample%s, %llu bytes each; %s)", (double)bytes / 1e6,
+		file, ull(in_file), plural(in_file), ull(each), causes.s);
+	strbuf_fini(&causes);
+}
+
+/* As a shell reads it. */
+static void add_quoted(const char *text, struct strbuf *out)
+{
+	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")]) {
+		strbuf_adds(out, text);
+		return;
+	}
+	strbuf_addc(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			strbuf_adds(out, "'\\'");
+		strbuf_addc(out, *text);
+	}
+	strbuf_addc(out, '\'');
+}
+
+/* What to do with the file. */
+static void tell_next(const struct summary *s)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	if (strcmp(s->file, OUTPUT_DEFAULT)) {
+		strbuf_adds(&name, " -i ");
+		add_quoted(s->file, &name);
+	}
+	/* A recording of root's is readable by root alone. */
+	pr_info("to see where the time went: %snsprof report%s", !geteuid() && getenv("SUDO_USER") ? "sudo " : "", name.s ? name.s : "");
+	strbuf_fini(&name);
+}
+
+void summary_print(const struct ledger *lg, const struct record_opts *o, const struct summary *s)
+{
+	uint64_t in_file = lg->l.kept + lg->l.cut, each = in_file ? s->bytes / in_file : 0;
+	const char *to = s->file, *quote = s->piped ? "" : "'";
+	double mb = (double)s->bytes / 1e6;
+	struct strbuf causes = STRBUF_INIT;
+	char lead[48] = "";
+
+	if (s->failed) {
+		if (s->stays)
+			pr_info("what was written until then, %.3f MB, is in '%s' and can be read",
+				mb, to);
+		return;
+	}
+	pr_verbose("woken %llu time%s, %.1f s, %llu CPU%s", ull(lg->woken), plural(lg->woken),
+		(double)s->elapsed_ns / 1e9, ull(s->ncpus), plural(s->ncpus));
+	add_causes(&causes, &lg->l, s);
+	if (s->files > 1)
+		snprintf(lead, sizeof(lead), "%llu files, the last of them ", ull(s->files));
+	pr_info("wrote %.3f MB to %s%s%s%s (%llu sample%s, %llu bytes each; %s)", mb, lead, quote,
+		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
+	strbuf_fini(&causes);
+	advise(&lg->l, o, s);
+	if (s->terminal && in_file && s->stays)
+		tell_next(s);
+}

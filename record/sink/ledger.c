@@ -1,0 +1,396 @@
+#include "sink/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "events/open.h"
+#include "recording.h"
+#include "recording/balance.h"
+
+/*
+ * A throttled event stands still until the next tick of its CPU (perf_adjust_freq_unthr_events()).
+ * That of a thread which leaves the CPU meanwhile is heard of again only when the thread comes back
+ * (event_sched_in()), and what lies between is no throttling: at most a tick counts, at the lowest HZ
+ * there is. On an idle CPU, whose tick is off, an event of the CPU may stand still for longer.
+ */
+#define TICK_MAX_NS 10000000ull
+
+/* Events that ended while throttled stay in the map: so many at most. */
+#define STANDING_MAX 65536
+
+void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks)
+{
+	tally_init(&lg->tally, w);
+	lg->standing_max = tasks ? TICK_MAX_NS : UINT64_MAX;
+	lg->period_min = clock ? CLOCK_PERIOD_MIN : 0;
+}
+
+void ledger_fini(struct ledger *lg)
+{
+	tally_fini(&lg->tally);
+	u64map_fini(&lg->standing);
+	u64map_fini(&lg->standing_cpu);
+	free(lg->counted);
+}
+
+void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in)
+{
+	struct ev_tally *row = tally_at(&lg->tally, in->cpu, in->time);
+	struct ev_counts *sum = &tally_cpu(&lg->tally, in->cpu)->sum;
+	uint64_t period = MAX(in->period, lg->period_min);
+
+	switch (what) {
+	case LEDGER_KEPT:
+		row->kept++;
+		lg->l.kept++;
+		break;
+	case LEDGER_CUT:
+		row->cut++;
+		lg->l.cut++;
+		break;
+	case LEDGER_DROPPED:
+		row->dropped++;
+		lg->l.dropped++;
+		break;
+	case LEDGER_OWN:
+		row->own++;
+		lg->l.own++;
+		break;
+	}
+	sum->samples++;
+	sum->periods += period;
+	lg->l.periods += period;
+}
+
+/* How many of @n losses that a record tells of are in no ledger yet: @ahead of them are in the one before. */
+static uint64_t untold(uint64_t *ahead, uint64_t n)
+{
+	uint64_t known = MIN(*ahead, n);
+
+	*ahead -= known;
+	return n - known;
+}
+
+void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
+{
+	n = untold(&tally_cpu(&lg->tally, cpu)->lost_ahead, n);
+	tally_at(&lg->tally, cpu, time)->lost += n;
+	tally_cpu(&lg->tally, cpu)->sum.lost += n;
+	lg->lost_told += n;
+}
+
+uint64_t ledger_missed(const struct ledger *lg)
+{
+	return lg->lost_told + lg->l.dropped + lg->l.cut;
+}
+
+void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
+{
+	tally_at(&lg->tally, cpu, time)->lost += n;
+	tally_cpu(&lg->tally, cpu)->lost_pmu += n;
+	lg->lost_pmu += n;
+}
+
+void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
+{
+	n = untold(&tally_cpu(&lg->tally, cpu)->side_ahead, n);
+	tally_at(&lg->tally, cpu, time)->side_lost += n;
+	tally_cpu(&lg->tally, cpu)->side_told += n;
+	lg->side_told += n;
+}
+
+static void stood(struct ledger *lg, uint32_t cpu, uint64_t since, uint64_t until)
+{
+	uint64_t ns = until > since ? MIN(until - since, lg->standing_max) : 0;
+
+	tally_at(&lg->tally, cpu, until)->throttled_ns += ns;
+	lg->l.throttled_ns += ns;
+}
+
+void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on)
+{
+	uint64_t *since;
+
+	if (on) {
+		tally_at(&lg->tally, cpu, time)->throttled++;
+		lg->l.throttled++;
+		if (lg->standing.n >= STANDING_MAX) {
+			u64map_clear(&lg->standing);
+			u64map_clear(&lg->standing_cpu);
+		}
+		*u64map_put(&lg->standing, id, NULL) = time;
+		*u64map_put(&lg->standing_cpu, id, NULL) = cpu;
+		return;
+	}
+	since = u64map_get(&lg->standing, id);
+	if (!since)		/* the record of its beginning was lost */
+		return;
+	stood(lg, cpu, *since, time);
+	u64map_del(&lg->standing, id);
+	u64map_del(&lg->standing_cpu, id);
+}
+
+/* Events that were throttled when they were stopped: no record tells of their end. */
+static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
+{
+	uint64_t id, since;
+	size_t it = 0;
+
+	while (u64map_next(&lg->standing, &it, &id, &since))
+		stood(lg, (uint32_t)*u64map_get(&lg->standing_cpu, id), since, stopped);
+	u64map_clear(&lg->standing);
+	u64map_clear(&lg->standing_cpu);
+}
+
+/*
+ * What throttled events would have taken meanwhile. With a clock a period is a time; with others the
+ * rate at which samples were taken while events ran (@ran_ns in all) stands for the rest.
+ */
+static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
+{
+	uint64_t seen = balance_taken(&lg->l) - lg->l.lost_kernel;
+	double ns = (double)lg->l.throttled_ns;
+
+	if (!seen || !lg->l.throttled)
+		return 0;
+	if (lg->period_min)
+		return (uint64_t)(ns * (double)seen / (double)lg->l.periods + 0.5);
+	if (ran_ns <= lg->l.throttled_ns)
+		return 0;
+	return (uint64_t)(ns * (double)balance_taken(&lg->l) / ((double)ran_ns - ns) + 0.5);
+}
+
+/*
+ * The kernel counts a record it has no room for at the event that wanted to write it (or at the one
+ * it was inherited from), and at the ring: __perf_output_begin() in kernel/events/ring_buffer.c. The
+ * ring's count goes out as PERF_RECORD_LOST before the next record that fits; what is lost after the
+ * last one is known from the event alone. So is, when a file or a segment ends, what no record has told of so far: the
+ * next one will, in a ledger that must not count it again.
+ */
+static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
+		       uint64_t stopped)
+{
+	struct tally_cpu *c = tally_cpu(&lg->tally, cpu);
+	uint64_t lost = c->sum.lost, side = c->side_told;
+
+	if (has_lost) {
+		lost = MAX(k->lost, lost);
+		side = MAX(k->side_lost, side);
+	}
+	if (lost > c->sum.lost)
+		tally_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
+	if (side > c->side_told)
+		tally_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
+	c->lost_ahead += lost - c->sum.lost;
+	c->side_ahead += side - c->side_told;
+	c->sum.lost = lost + c->lost_pmu;
+	c->sum.events = k->events;
+	c->sum.count = k->count;
+	c->sum.enabled = k->enabled;
+	c->sum.running = k->running;
+	lg->l.lost_kernel += c->sum.lost;
+	lg->l.lost_sideband += side;
+	lg->l.count += k->count;
+}
+
+/* Fill @k with what the kernel counted since the last cut. False as events_counts(). */
+static bool count_since(struct ledger *lg, const struct events *ev, struct events_count *k)
+{
+	const size_t n = ev->target->nall;
+	struct events_count *now = xcalloc(n + 1, sizeof(*now));
+	bool all = events_counts(ev, now);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct events_count none = { 0 }, *was = lg->counted ? &lg->counted[i] : &none;
+
+		k[i].events = now[i].events;
+		k[i].count = now[i].count - was->count;
+		k[i].enabled = now[i].enabled - was->enabled;
+		k[i].running = now[i].running - was->running;
+		k[i].lost = now[i].lost - was->lost;
+		k[i].side_lost = now[i].side_lost - was->side_lost;
+	}
+	free(lg->counted);
+	lg->counted = now;
+	return all;
+}
+
+static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
+		   uint64_t elapsed_ns)
+{
+	const struct target *t = ev->target;
+	struct events_count *k = xcalloc(t->nall + 1, sizeof(*k));
+
+	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
+	lg->l.have_count = count_since(lg, ev, k);
+	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
+		      ev->period == 1;
+	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
+	/* Where nothing is sampled there is nothing to tell but losses. */
+	for (uint32_t i = 0; i < t->nall; i++)
+		if (i < t->ncpus || k[i].side_lost)
+			settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
+	lg->l.throttled_samples = estimate_throttled(lg, elapsed_ns * t->ncpus);
+	free(k);
+}
+
+/* Pool and pressure add up over the whole run; the most that was in use stays. */
+static void take_run_counts(struct ledger *lg, struct ev_ledger *l)
+{
+	l->pool_waits -= lg->before.pool_waits;
+	for (unsigned int i = 0; i < PRESSURE_LEVELS; i++) {
+		l->pressure_n[i] -= lg->before.pressure_n[i];
+		l->pressure_ns[i] -= lg->before.pressure_ns[i];
+	}
+	lg->before = lg->l;
+}
+
+void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
+		bool last, struct ledger_part *part)
+{
+	struct tally *t = &lg->tally;
+
+	if (last)
+		stood_to_the_end(lg, stopped);
+	settle(lg, ev, stopped, elapsed_ns);
+	*part = (struct ledger_part){ .l = lg->l, .start = t->start };
+	/* Some of what the kernel has counted is still in the rings, or was then. */
+	part->l.exact &= last && !lg->cut;
+	lg->cut = true;
+	take_run_counts(lg, &part->l);
+	part->counts = xcalloc(t->ncpu + 1, sizeof(*part->counts));
+	for (size_t i = 0; i < t->ncpu; i++) {
+		if (t->cpu[i].sum.events)
+			part->counts[part->ncounts++] = t->cpu[i].sum;
+	}
+	part->rows = tally_take(t, &part->nrows);
+	lg->l = (struct ev_ledger){ 0 };
+	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
+}
+
+int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped)
+{
+	uint64_t ncpus = 0;
+	int err;
+
+	stood_to_the_end(lg, stopped);
+	err = tally_flush(&lg->tally);
+	for (size_t i = 0; i < lg->tally.ncpu; i++)
+		ncpus += lg->tally.cpu[i].sum.samples > 0;
+	lg->l.throttled_samples = estimate_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);
+	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
+	lg->l.lost_sideband = lg->side_told;
+	return err ? err : rec_writer_ledger(w, &lg->l);
+}
+
+void ledger_restart(struct ledger *lg, uint64_t start)
+{
+	lg->tally.start = start;
+}
+
+/* ---- parts ---- */
+
+/* Second 0 of @rows moves from @from to @to, ns. */
+static void rebase(struct ev_tally *rows, size_t n, uint64_t from, uint64_t to)
+{
+	const uint64_t second = 1000000000;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = from + rows[i].second * second;
+
+		rows[i].second = at > to ? (at - to) / second : 0;
+	}
+}
+
+static void add_ledger(struct ev_ledger *sum, const struct ev_ledger *l, bool first)
+{
+	sum->kept += l->kept;
+	sum->lost_kernel += l->lost_kernel;
+	sum->lost_sideband += l->lost_sideband;
+	sum->dropped += l->dropped;
+	sum->throttled += l->throttled;
+	sum->unordered += l->unordered;
+	sum->maps_unknown += l->maps_unknown;
+	sum->copy_full += l->copy_full;
+	sum->cut += l->cut;
+	sum->own += l->own;
+	sum->throttled_ns += l->throttled_ns;
+	sum->throttled_samples += l->throttled_samples;
+	sum->count += l->count;
+	sum->periods += l->periods;
+	sum->pool_waits += l->pool_waits;
+	sum->pool_peak = MAX(sum->pool_peak, l->pool_peak);
+	for (unsigned int i = 0; i < PRESSURE_LEVELS; i++) {
+		sum->pressure_n[i] += l->pressure_n[i];
+		sum->pressure_ns[i] += l->pressure_ns[i];
+	}
+	sum->cpus_away = MAX(sum->cpus_away, l->cpus_away);
+	sum->cgroups_gone += l->cgroups_gone;
+	sum->have_format_lost = (first || sum->have_format_lost) && l->have_format_lost;
+	sum->have_count = (first || sum->have_count) && l->have_count;
+	sum->exact = first && l->exact;
+}
+
+static void add_counts(struct ledger_part *sum, const struct ev_counts *c)
+{
+	struct ev_counts *to = sum->counts, *end = to + sum->ncounts;
+
+	while (to < end && to->cpu != c->cpu)
+		to++;
+	if (to == end) {
+		sum->counts = xrealloc(sum->counts, (sum->ncounts + 1) * sizeof(*c));
+		sum->counts[sum->ncounts++] = *c;
+		return;
+	}
+	to->count += c->count;
+	to->samples += c->samples;
+	to->periods += c->periods;
+	to->lost += c->lost;
+	to->enabled += c->enabled;
+	to->running += c->running;
+}
+
+void ledger_part_add(struct ledger_part *sum, const struct ledger_part *part)
+{
+	const bool first = !sum->start;
+
+	if (first)
+		sum->start = part->start;
+	add_ledger(&sum->l, &part->l, first);
+	for (size_t i = 0; i < part->ncounts; i++)
+		add_counts(sum, &part->counts[i]);
+	sum->rows = xrealloc(sum->rows, (sum->nrows + part->nrows + 1) * sizeof(*sum->rows));
+	if (part->nrows)
+		memcpy(sum->rows + sum->nrows, part->rows, part->nrows * sizeof(*part->rows));
+	rebase(sum->rows + sum->nrows, part->nrows, part->start, sum->start);
+	sum->nrows += part->nrows;
+}
+
+int ledger_part_write(const struct ledger_part *part, struct rec_writer *w, struct rec_out *out,
+		      uint64_t start)
+{
+	int err = 0;
+
+	rebase(part->rows, part->nrows, part->start, start);
+	for (size_t i = 0; i < part->nrows && !err; i += REC_TABLE_ROWS) {
+		size_t n = MIN(part->nrows - i, (size_t)REC_TABLE_ROWS);
+
+		err = out ? rec_out_tally(w, out, part->rows + i, n) :
+			    rec_writer_tally(w, part->rows + i, n);
+	}
+	if (!err)
+		err = out ? rec_out_counts(w, out, part->counts, part->ncounts) :
+			    rec_writer_counts(w, part->counts, part->ncounts);
+	if (err)
+		return err;
+	return out ? rec_out_ledger(w, out, &part->l) : rec_writer_ledger(w, &part->l);
+}
+
+void ledger_part_fini(struct ledger_part *part)
+{
+	free(part->counts);
+	free(part->rows);
+	*part = (struct ledger_part){ 0 };
+}

@@ -1,0 +1,116 @@
+/*
+ * Where records from the rings end: side-band goes to the process table, samples are taken apart in
+ * place, masked, and handed to the writer. With many CPUs, runs of samples are masked by several
+ * threads (maskers.h) and written in their order afterwards. No allocation per sample.
+ */
+#ifndef NSPROF_SINK_H
+#define NSPROF_SINK_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "containers/cgroup.h"
+#include "events/record_opts.h"
+#include "events/sample_parse.h"
+#include "mask/maskers.h"
+#include "mask/seen.h"
+#include "procs/proctab.h"
+#include "recording/rec_writer.h"
+#include "sink/ledger.h"
+#include "sink/pressure.h"
+#include "sink/recents.h"
+#include "sink/sink_cgroups.h"
+#include "sink/sink_ksyms.h"
+
+/* Samples masked together when there are helpers; else each by itself. */
+#define SINK_BATCH 256u
+
+struct sink_slot {		/* a sample on its way */
+	struct raw_sample raw;
+	struct proc *proc;
+	struct maskset_held held;
+	struct mask_job job;
+	const struct recent *recent;	/* the thread's sample before, which @job.last is of; NULL: not known */
+	const struct ring *ring;	/* borrowed; where it lies; NULL: elsewhere */
+};
+
+struct sink {
+	const struct record_opts *opts;		/* borrowed, as all pointers here unless noted */
+	struct proctab *pt;
+	struct rec_writer *w;
+	struct ledger *ledger;
+	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
+	bool shared_side;		/* side-band comes among the samples: what was lost there may be either */
+	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
+	bool leave_own;			/* samples of ourselves are left out */
+	uint32_t own_pid;
+	int err;			/* first write error, negative errno: the end of writing */
+	struct pressure pressure;
+	struct seen *seen;		/* owned */
+	struct sink_cgroups cgroups;
+	struct sink_ksyms ksyms;
+	uint64_t begun, ended;		/* threads, as side-band tells */
+	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
+	struct maskers *maskers;	/* owned */
+	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
+	struct stack_words *words;	/* owned; of each of them; NULL with @recents */
+	struct recents *recents;	/* owned; NULL: stacks are masked by several threads, in any order */
+	uint64_t serial;		/* of the sample that was written last */
+	struct mask_job **jobs;		/* owned; room for nslots */
+	size_t n, nslots;
+};
+
+/* @helpers: threads besides the caller that mask. Own with sink_free(). */
+struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
+		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
+		      unsigned int helpers);
+void sink_free(struct sink *s);
+
+/* Of a write: 0, or negative errno. */
+static inline void sink_written(struct sink *s, int err)
+{
+	if (err < 0 && !s->err)
+		s->err = err;
+}
+
+/* The segment ends, @last: with the recording. What is known of its cgroups only now is written. */
+void sink_end(struct sink *s, bool last);
+
+/* A new segment begins: what samples refer to has to be written again. */
+void sink_cut(struct sink *s, uint64_t now_ns);
+
+/*
+ * A sample from elsewhere than a ring: fill in what this returns, as sample_parse() does, and sink_take() it. Its pointers have
+ * to last as long.
+ */
+struct raw_sample *sink_slot(struct sink *s);
+void sink_take(struct sink *s);
+
+/*
+ * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came from,
+ * @ring is the one where it lies at the tail (borrowed), NULL if elsewhere. A record whose inner lengths do not fit is
+ * dropped and counted. Errors of the writer stay in s->err. The sink may go on reading @h until sink_pending() is 0,
+ * and what @ring keeps until sink_finish().
+ */
+void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, const struct ring *ring,
+		 bool sideband);
+/*
+ * After each drain: @now in ns, @rings: percent of the fullest ring in use again. Takes the steps
+ * that are due and writes them down.
+ */
+void sink_pressure(struct sink *s, uint64_t now, unsigned int rings);
+/* At the end: the steps taken and the pool's use, to the ledger. */
+void sink_settle(struct sink *s);
+/* Samples that still lie in their rings. */
+static inline size_t sink_pending(const struct sink *s)
+{
+	return s->n;
+}
+/* Finish them. */
+void sink_flush(struct sink *s);
+/* The same, and all records go back to the kernel then. */
+void sink_finish(struct sink *s);
+
+#endif

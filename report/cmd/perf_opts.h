@@ -1,0 +1,15 @@
+/* Options of perf report and perf diff that nsprof report and nsprof diff know and have no use for. */
+#ifndef NSPROF_REPORT_PERF_OPTS_H
+#define NSPROF_REPORT_PERF_OPTS_H
+
+#include <stddef.h>
+
+#include "cli/opt.h"
+
+/* OPT_IGNORE: moot. OPT_REFUSE: not here, and why. */
+extern const struct opt perf_opts[];
+extern const size_t perf_nopts;
+extern const struct opt perf_diff_opts[];
+extern const size_t perf_diff_nopts;
+
+#endif

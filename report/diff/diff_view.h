@@ -1,0 +1,50 @@
+/* A comparison for people and for programs: text, Markdown, JSON, CSV. */
+#ifndef NSPROF_DIFF_VIEW_H
+#define NSPROF_DIFF_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "diff/diff.h"
+#include "diff/diff_gate.h"
+
+struct strbuf;
+
+struct diff_view {
+	const struct diff *d;
+	const struct diff_input *in;
+	size_t nin;
+	const struct diff_gate *gates;	/* judged */
+	size_t ngates;
+	const char *notes;	/* lines; may be NULL */
+	bool aa;		/* both sides are the same thing */
+	bool color;
+	bool markdown;		/* names and conditions are code */
+	uint64_t limit;		/* rows of text and Markdown; 0: all */
+	double percent_limit;	/* what is below on both sides is left out unless it changed */
+	/* Filled by diff_view_init(). */
+	const char *unit;	/* behind a rate: "%" */
+	double factor;		/* from a rate to the number shown */
+	size_t *order;		/* owned; rows: significant ones first, then by what changed most */
+	size_t nrows;
+	size_t nsignificant;
+};
+
+void diff_view_init(struct diff_view *v);
+void diff_view_fini(struct diff_view *v);
+
+/* The one line that says it all, without a newline. */
+void diff_view_summary(const struct diff_view *v, struct strbuf *out);
+/* What was compared with what, and how: lines, each behind @before. */
+void diff_view_method(const struct diff_view *v, const char *before, struct strbuf *out);
+/* One gate's result, without a newline. */
+void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct strbuf *out);
+
+void diff_write_text(const struct diff_view *v, FILE *to);
+void diff_write_md(const struct diff_view *v, FILE *to);
+void diff_write_json(const struct diff_view *v, FILE *to);
+void diff_write_csv(const struct diff_view *v, FILE *to);
+
+#endif

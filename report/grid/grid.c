@@ -1,0 +1,269 @@
+/* A table on its way out (grid.h). */
+#include "grid/grid.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "profile/profile.h"
+
+#define WIDTH_MAX 60	/* characters; longer texts push what is behind them to the right */
+
+/* As perf: what takes much is red, what is worth a look green. */
+#define MUCH 5.0
+#define SOME 0.5
+#define RED "\033[31m"
+#define GREEN "\033[32m"
+#define PLAIN "\033[m"
+
+static const char kind_marks[PROFILE_KINDS + 1] = ".kji.";
+static const char *const kind_names[PROFILE_KINDS] = { "user", "kernel", "jit", "inlined", "leading" };
+
+void grid_column(struct grid *g, const char *title, const char *key, enum grid_kind kind)
+{
+	g->cols[g->ncols++] = (struct grid_column){ title, key, kind };
+}
+
+struct grid_cell *grid_row(struct grid *g)
+{
+	size_t need = (g->nrows + 1) * g->ncols;
+
+	if (need > g->cap) {
+		g->cap = MAX(need, g->cap * 2);
+		g->cells = xrealloc(g->cells, g->cap * sizeof(*g->cells));
+	}
+	memset(g->cells + g->nrows * g->ncols, 0, g->ncols * sizeof(*g->cells));
+	return g->cells + g->nrows++ * g->ncols;
+}
+
+void grid_fini(struct grid *g)
+{
+	free(g->cells);
+	*g = (struct grid){ 0 };
+}
+
+static double percent(uint64_t n, uint64_t whole)
+{
+	return whole ? 100.0 * (double)n / (double)whole : 0;
+}
+
+void grid_percent(uint64_t n, uint64_t whole, bool color, FILE *to)
+{
+	double share = percent(n, whole);
+	const char *on = share >= MUCH ? RED : share >= SOME ? GREEN : "";
+
+	if (color && *on)
+		fprintf(to, "%s%8.2f%%%s", on, share, PLAIN);
+	else
+		fprintf(to, "%8.2f%%", share);
+}
+
+/* What people see of a cell that is no share. */
+static void cell_text(const struct grid_column *col, const struct grid_cell *c, struct strbuf *out)
+{
+	const char *slash;
+
+	strbuf_reset(out);
+	switch (col->kind) {
+	case GRID_PERCENT:
+		break;
+	case GRID_COUNT:
+		strbuf_addf(out, "%" PRIu64, c->n);
+		break;
+	case GRID_TEXT:
+		strbuf_add_clean(out, c->text);
+		break;
+	case GRID_PATH:
+		slash = strrchr(c->text, '/');
+		strbuf_add_clean(out, slash && slash[1] ? slash + 1 : c->text);
+		break;
+	case GRID_SYMBOL:
+		strbuf_addf(out, "[%c] ", kind_marks[c->n]);
+		strbuf_add_clean(out, c->text);
+		break;
+	}
+}
+
+/* Characters, not bytes: names are in UTF-8. */
+static size_t text_width(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void find_widths(const struct grid *g, size_t *widths)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (size_t k = 0; k < g->ncols; k++) {
+		/* In front of the first title stands the mark of a comment. */
+		widths[k] = MAX(strlen(g->cols[k].title) + (k ? 0 : 2), g->cols[k].kind == GRID_PERCENT ? (size_t)9 : (size_t)0);
+		for (size_t i = 0; i < g->nrows && g->cols[k].kind != GRID_PERCENT; i++) {
+			cell_text(&g->cols[k], &g->cells[i * g->ncols + k], &sb);
+			widths[k] = MAX(widths[k], MIN(sb.s ? text_width(sb.s) : 0, (size_t)WIDTH_MAX));
+		}
+	}
+	strbuf_fini(&sb);
+}
+
+static bool is_right(enum grid_kind kind)
+{
+	return kind == GRID_PERCENT || kind == GRID_COUNT;
+}
+
+/* @text in a column; nothing behind the last one. */
+static void put_text(const struct grid *g, size_t k, const char *text, size_t width, FILE *to)
+{
+	size_t n = text_width(text);
+	int pad = n < width ? (int)(width - n) : 0;
+
+	fprintf(to, "%s%*s%s", k ? "  " : "", is_right(g->cols[k].kind) ? pad : 0, "", text);
+	if (!is_right(g->cols[k].kind) && k + 1 < g->ncols)
+		fprintf(to, "%*s", pad, "");
+}
+
+static void text_head(const struct grid *g, const size_t *widths, FILE *to)
+{
+	for (size_t k = 0; k < g->ncols; k++) {
+		if (!k)
+			fprintf(to, "# %*s", (int)widths[k] - 2, g->cols[k].title);
+		else
+			put_text(g, k, g->cols[k].title, widths[k], to);
+	}
+	fputs("\n", to);
+	for (size_t k = 0; k < g->ncols; k++) {
+		fputs(k ? "  " : "# ", to);
+		for (size_t i = k ? 0 : 2; i < widths[k]; i++)
+			fputc('.', to);
+	}
+	fputs("\n#\n", to);
+}
+
+void grid_text(const struct grid *g, bool color, FILE *to)
+{
+	size_t widths[GRID_COLUMNS_MAX];
+	struct strbuf sb = STRBUF_INIT;
+
+	find_widths(g, widths);
+	text_head(g, widths, to);
+	for (size_t i = 0; i < g->nrows; i++) {
+		for (size_t k = 0; k < g->ncols; k++) {
+			const struct grid_cell *c = &g->cells[i * g->ncols + k];
+
+			if (g->cols[k].kind == GRID_PERCENT) {
+				fprintf(to, "%s%*s", k ? "  " : "", (int)widths[k] - 9, "");
+				grid_percent(c->n, g->whole, color, to);
+				continue;
+			}
+			cell_text(&g->cols[k], c, &sb);
+			put_text(g, k, sb.s ? sb.s : "", widths[k], to);
+		}
+		fputs("\n", to);
+		if (g->after_row)
+			g->after_row(g->after_ctx, i, to);
+	}
+	strbuf_fini(&sb);
+}
+
+void grid_separated(const struct grid *g, char sep, FILE *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (size_t k = 0; k < g->ncols; k++)
+		fprintf(to, "%s%.1s%s", k ? "" : "# ", k ? &sep : "", g->cols[k].title);
+	fputs("\n", to);
+	for (size_t i = 0; i < g->nrows; i++) {
+		for (size_t k = 0; k < g->ncols; k++) {
+			const struct grid_cell *c = &g->cells[i * g->ncols + k];
+
+			cell_text(&g->cols[k], c, &sb);
+			if (g->cols[k].kind == GRID_PERCENT)
+				strbuf_addf(&sb, "%.2f%%", percent(c->n, g->whole));
+			for (char *p = sb.s; p && *p; p++)
+				if (*p == sep)
+					*p = '.';
+			fprintf(to, "%.1s%s", k ? &sep : "", sb.s ? sb.s : "");
+		}
+		fputs("\n", to);
+		if (g->after_row)
+			g->after_row(g->after_ctx, i, to);
+	}
+	strbuf_fini(&sb);
+}
+
+static void csv_text(const char *s, FILE *to)
+{
+	if (!s[strcspn(s, "\",\r\n")]) {
+		fputs(s, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *s; s++) {
+		if (*s == '"')
+			fputc('"', to);
+		fputc(*s, to);
+	}
+	fputc('"', to);
+}
+
+static void csv_row(const struct grid *g, const struct grid_cell *row, FILE *to)
+{
+	for (size_t k = 0; k < g->ncols; k++) {
+		fputs(k ? "," : "", to);
+		if (g->cols[k].kind == GRID_PERCENT)
+			fprintf(to, "%.2f", percent(row[k].n, g->whole));
+		else if (g->cols[k].kind == GRID_COUNT)
+			fprintf(to, "%" PRIu64, row[k].n);
+		else
+			csv_text(row[k].text, to);
+		if (g->cols[k].kind == GRID_SYMBOL)
+			fprintf(to, ",%s", kind_names[row[k].n]);
+	}
+	fputs("\n", to);
+}
+
+void grid_csv_rows(const struct grid *g, const char *first, FILE *to)
+{
+	for (size_t i = 0; i < g->nrows; i++) {
+		csv_text(first, to);
+		fputc(',', to);
+		csv_row(g, g->cells + i * g->ncols, to);
+	}
+}
+
+void grid_csv(const struct grid *g, FILE *to)
+{
+	for (size_t k = 0; k < g->ncols; k++)
+		fprintf(to, "%s%s%s", k ? "," : "", g->cols[k].key, g->cols[k].kind == GRID_SYMBOL ? ",kind" : "");
+	fputs("\n", to);
+	for (size_t i = 0; i < g->nrows; i++)
+		csv_row(g, g->cells + i * g->ncols, to);
+}
+
+void grid_json(const struct grid *g, struct json *j, const char *key)
+{
+	json_begin_array(j, key);
+	for (size_t i = 0; i < g->nrows; i++) {
+		json_begin_object(j, NULL);
+		for (size_t k = 0; k < g->ncols; k++) {
+			const struct grid_cell *c = &g->cells[i * g->ncols + k];
+
+			if (g->cols[k].kind == GRID_PERCENT)
+				json_double(j, g->cols[k].key, percent(c->n, g->whole));
+			else if (g->cols[k].kind == GRID_COUNT)
+				json_u64(j, g->cols[k].key, c->n);
+			else
+				json_str(j, g->cols[k].key, c->text);
+			if (g->cols[k].kind == GRID_SYMBOL)
+				json_str(j, "kind", kind_names[c->n]);
+		}
+		json_end_object(j);
+	}
+	json_end_array(j);
+}

@@ -1,0 +1,269 @@
+#include "input/folded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/lines.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "input/stacks.h"
+#include "views/frame_texts.h"
+
+#define BAD_MAX 60	/* bytes shown of a bad line */
+
+/* The annotation of flamegraph.pl's stackcollapse tools: "name_[k]". Cuts it off *@len. */
+static uint8_t tool_kind(const char *s, size_t *len)
+{
+	size_t n = *len;
+
+	if (n <= 4 || memcmp(s + n - 4, "_[", 2) || s[n - 1] != ']')
+		return PROFILE_USER;
+	switch (s[n - 2]) {
+	case 'k':
+		*len -= 4;
+		return PROFILE_KERNEL;
+	case 'j':
+		*len -= 4;
+		return PROFILE_JIT;
+	case 'i':
+		*len -= 4;
+		return PROFILE_INLINED;
+	default:
+		return PROFILE_USER;
+	}
+}
+
+/* The frame that a name with annotations stands for. */
+static uint32_t make_frame(void *ctx, const char *s, size_t len)
+{
+	struct profile *p = ctx;
+	static const char joined[] = "_[joined]";
+	struct profile_frame f = { .kind = tool_kind(s, &len) };
+	size_t n = sizeof(joined) - 1;
+
+	/* Of our own: a frame that was joined is the same function as one that was not. */
+	if (len > n && memcmp(s + len - n, joined, n) == 0) {
+		len -= n;
+		f.joined = true;
+	}
+	f.name = intern_addn(p->strings, s, len);
+	return profile_frame(p, &f);
+}
+
+/*
+ * Split "frames COUNT" (flamegraph.pl's pattern): length of the frames, or 0 when the line is not of that
+ * shape. What is behind a decimal point is left out; *@fraction: and was something.
+ */
+static size_t split_count(const char *line, size_t len, uint64_t *count, bool *fraction)
+{
+	size_t at = len;
+	uint64_t v = 0;
+	const char *s;
+
+	while (at && line[at - 1] != ' ' && line[at - 1] != '\t')
+		at--;
+	if (at < 2 || at == len)
+		return 0;
+	s = line + at;
+	if (*s < '0' || *s > '9')
+		return 0;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+			v = UINT64_MAX;
+	}
+	*fraction = *s == '.' && strspn(s + 1, "0") != strspn(s + 1, "0123456789");
+	if (*s == '.')
+		s += 1 + strspn(s + 1, "0123456789");
+	if (*s)
+		return 0;
+	*count = v;
+	while (at && (line[at - 1] == ' ' || line[at - 1] == '\t'))
+		at--;
+	return at;
+}
+
+struct reader {
+	struct profile *p;
+	char *text;		/* owned: the line that was read last */
+	size_t len, cap;
+	/*
+	 * Its frames, which the next one mostly begins with: they are taken over instead of looked up. While all is sorted the ids
+	 * are those of nodes, and there may be frames of lines read before that go on within a frame here: of
+	 * "a;b" when "a;b2;c" was read last, since "a;b;c" may come.
+	 */
+	struct frame_list last;
+	struct stacks *stacks;	/* NULL while sorted */
+	struct frame_texts *frames;
+	/*
+	 * So far each text was behind the one before in the order of bytes, and none had an empty frame: equal
+	 * stacks are equal texts, and those with the same beginning stand together. So the frames of a text that
+	 * are not the last one's, nor in its list of nodes, were never there before: their nodes are new.
+	 */
+	bool sorted;
+};
+
+static size_t same_bytes(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + (size_t)(__builtin_ctzll(x ^ y) / 8);
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+static bool frame_ends(const char *s, size_t len, size_t at)
+{
+	return at == len || s[at] == ';';
+}
+
+static void keep_text(struct reader *r, const char *s, size_t len, size_t same)
+{
+	if (r->cap < len + 1) {
+		r->cap = (len + 1) * 2;
+		r->text = xrealloc(r->text, r->cap);
+	}
+	memcpy(r->text + same, s + same, len - same);
+	r->len = len;
+}
+
+/* A stack that is behind the last one in the order of bytes. False, and nothing is counted: it is not, or has an empty frame. */
+static bool add_sorted(struct reader *r, const char *s, size_t len, uint64_t samples)
+{
+	struct frame_list *l = &r->last;
+	size_t same = same_bytes(r->text, s, MIN(r->len, len)), pos = 0, known;
+	uint32_t node = 0, first;
+
+	if (same < r->len && (same == len || (uint8_t)s[same] < (uint8_t)r->text[same]))
+		return false;
+	while (l->n && l->ends[l->n - 1] > same)
+		l->n--;
+	for (size_t n = l->n; n && !pos; n--) {
+		size_t end = l->ends[n - 1];
+
+		if (!frame_ends(s, len, end))
+			continue;
+		pos = end + 1;
+		node = l->ids[n - 1];
+	}
+	known = l->n;
+	if (!frame_texts_split(r->frames, s, len, pos, l))
+		return false;
+	if (l->n > known) {
+		first = profile_chain(r->p, node, l->ids + known, l->n - known);
+		while (known < l->n)
+			l->ids[known++] = first++;
+		node = l->ids[l->n - 1];
+	}
+	keep_text(r, s, len, same);
+	profile_count(r->p, &(struct profile_count){ .node = node, .samples = samples });
+	return true;
+}
+
+/* One that comes in no order. */
+static void add_stack(struct reader *r, const char *s, size_t len, uint64_t samples)
+{
+	struct frame_list *l = &r->last;
+	size_t same = same_bytes(r->text, s, MIN(r->len, len)), known;
+
+	if (!r->stacks) {
+		r->stacks = stacks_new(r->p);
+		l->n = 0;
+	}
+	while (l->n && (l->ends[l->n - 1] > same || !frame_ends(s, len, l->ends[l->n - 1])))
+		l->n--;
+	known = l->n;
+	frame_texts_split(r->frames, s, len, known ? l->ends[known - 1] + 1 : 0, l);
+	keep_text(r, s, len, same);
+	if (l->n)
+		stacks_add(r->stacks, l->ids, l->n, known, samples);
+}
+
+static void note_bad(struct strbuf *bad, struct folded_stats *st, const char *line, size_t len)
+{
+	char text[BAD_MAX + 1];
+
+	if (st->bad++ >= FOLDED_BAD_SHOWN)
+		return;
+	snprintf(text, sizeof(text), "%.*s", (int)MIN(len, (size_t)BAD_MAX), line);
+	strbuf_adds(bad, bad->len ? "', '" : "'");
+	strbuf_add_clean(bad, text);
+}
+
+static void tell_bad(const char *name, const struct folded_stats *st, const struct strbuf *bad)
+{
+	pr_warn("'%s': %" PRIu64 " %s: %s'%s", name, st->bad,
+		st->bad == 1 ? "line is not a folded stack" :
+		st->bad > FOLDED_BAD_SHOWN ? "lines are not folded stacks, the first" : "lines are not folded stacks",
+		bad->s, st->bad > FOLDED_BAD_SHOWN ? ", ..." : "");
+}
+
+int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st)
+{
+	/* What is there already was not read here. */
+	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, p), .sorted = p->nnodes == 1 };
+	struct strbuf bad = STRBUF_INIT;
+	struct lines lines;
+	uint64_t fractions = 0, lost = 0;
+	size_t len;
+	char *line;
+
+	memset(st, 0, sizeof(*st));
+	lines_init(&lines, in);
+	while (lines_next(&lines, &line, &len)) {
+		uint64_t samples = 0;
+		bool fraction = false;
+		size_t end;
+
+		if (!line) {
+			note_bad(&bad, st, "(longer than 256 MiB)", SIZE_MAX);
+			continue;
+		}
+		while (len && line[len - 1] == '\r')
+			line[--len] = '\0';
+		if (!len || line[0] == '#')
+			continue;
+		/* A NUL byte would end names early: such a line is no folded text. */
+		end = memchr(line, 0, len) ? 0 : split_count(line, len, &samples, &fraction);
+		if (!end) {
+			note_bad(&bad, st, line, len);
+			continue;
+		}
+		st->lines++;
+		fractions += fraction;
+		lost += fraction && !samples;
+		if (!samples)
+			continue;
+		r.sorted = r.sorted && add_sorted(&r, line, end, samples);
+		if (!r.sorted)
+			add_stack(&r, line, end, samples);
+	}
+	stacks_finish(r.stacks);
+	/* With no good line it is a foreign file, which the caller says. */
+	if (lines.err)
+		pr_err("cannot read '%s': %s", name, strerror(-lines.err));
+	else if (st->bad && st->lines)
+		tell_bad(name, st, &bad);
+	if (!lines.err && fractions)
+		pr_warn("'%s': %" PRIu64 " %s no whole number, what is behind the point is left out%s: scale them up first",
+			name, fractions, fractions == 1 ? "count is" : "counts are", lost ? ", and with it whole stacks" : "");
+	strbuf_fini(&bad);
+	free(r.text);
+	free(r.last.ends);
+	free(r.last.ids);
+	frame_texts_free(r.frames);
+	lines_fini(&lines);
+	return lines.err;
+}

@@ -1,0 +1,273 @@
+/* A profile as a tree of what is shown (calltree.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "profile/leading.h"
+#include "views/calltree.h"
+
+#define AHEAD 64	/* nodes */
+
+static const uint8_t hues[PROFILE_KINDS] = {
+	[PROFILE_USER] = HUE_USER, [PROFILE_KERNEL] = HUE_KERNEL, [PROFILE_JIT] = HUE_JIT,
+	[PROFILE_INLINED] = HUE_INLINED, [PROFILE_LEADING] = HUE_LEADING,
+};
+
+struct builder {
+	const struct profile *p;
+	struct calltree *t;
+	const struct lead *lead_by;	/* NULL: groups */
+	const uint32_t *thread_groups, *frame_groups;
+	uint32_t *names;	/* without groups: of frames, ids in the tree */
+	bool distinct;		/* no two frames are shown alike: nor are two nodes of a caller */
+	/* Nodes of the tree by those of the profile, below one leading node at a time: */
+	uint32_t *nodes, *below;	/* @nodes[i] holds where @below[i] is @lead + 1 */
+	uint32_t lead;
+	uint32_t *path;
+	size_t path_cap;
+};
+
+static uint32_t add_lead(struct calltree *t, uint32_t node, const char *text)
+{
+	return calltree_child(t, node, intern_add(t->names, text), HUE_LEADING);
+}
+
+/* The node of a thread's leading frames. */
+static uint32_t lead_node(const struct builder *b, uint32_t thread)
+{
+	const struct profile_thread *th = &b->p->threads[thread];
+	const struct lead *lead = b->lead_by;
+	struct strbuf text = STRBUF_INIT;
+	uint32_t node = 0;
+
+	if (!lead)
+		return calltree_child(b->t, node, b->thread_groups[thread], HUE_LEADING);
+	/* Of thread 0 nothing is known. */
+	for (uint32_t i = 0; thread && i < lead->n; i++) {
+		const bool process = lead->by[i] == LEAD_PROCESS && th->process;
+
+		if (lead->by[i] == LEAD_CONTAINER) {
+			node = add_lead(b->t, node, profile_text(b->p, th->container));
+			if (th->helper)
+				node = add_lead(b->t, node, LEADING_RUNTIME_HELPER);
+			continue;
+		}
+		strbuf_reset(&text);
+		lead_thread_text(lead->by[i], profile_text(b->p, process ? th->process : th->comm), (uint32_t)th->pid, (uint32_t)th->tid,
+				 th->tid == PROFILE_TID_MERGED, &text);
+		node = add_lead(b->t, node, text.s);
+	}
+	strbuf_fini(&text);
+	return node;
+}
+
+static uint32_t child_node(const struct builder *b, uint32_t parent, uint32_t frame)
+{
+	uint32_t name = b->lead_by ? b->names[frame] : b->frame_groups[frame];
+	uint8_t hue = b->lead_by ? hues[b->p->frames[frame].kind] : HUE_USER;
+
+	return b->distinct ? calltree_add(b->t, parent, name, hue) : calltree_child(b->t, parent, name, hue);
+}
+
+/* The node of the profile's @node below the present leading frames. */
+static uint32_t tree_node(struct builder *b, uint32_t node)
+{
+	uint32_t at = b->lead;
+	size_t n = 0;
+
+	for (; node; node = b->p->nodes[node].parent) {
+		if (b->below[node] == b->lead + 1) {
+			at = b->nodes[node];
+			break;
+		}
+		XGROW(b->path, n, b->path_cap);
+		b->path[n++] = node;
+	}
+	while (n) {
+		at = child_node(b, at, b->p->nodes[b->path[--n]].frame);
+		b->nodes[b->path[n]] = at;
+		b->below[b->path[n]] = b->lead + 1;
+	}
+	return at;
+}
+
+/* The counts of a thread. */
+struct part {
+	uint32_t lead;
+	size_t first, end;
+};
+
+static int by_lead(const void *pa, const void *pb)
+{
+	const struct part *a = pa, *b = pb;
+
+	return a->lead < b->lead ? -1 : a->lead > b->lead;
+}
+
+/* Those with the same leading frames behind one another. Owned. */
+static struct part *make_parts(const struct builder *b, size_t *n)
+{
+	const struct profile *p = b->p;
+	struct part *parts = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < p->ncounts;) {
+		uint32_t thread = p->counts[i].thread;
+		struct part part = { .lead = lead_node(b, thread), .first = i };
+
+		while (i < p->ncounts && p->counts[i].thread == thread)
+			i++;
+		part.end = i;
+		XGROW(parts, *n, cap);
+		parts[(*n)++] = part;
+	}
+	if (*n)
+		qsort(parts, *n, sizeof(*parts), by_lead);
+	return parts;
+}
+
+static void name_frames(struct builder *b)
+{
+	const struct profile *p = b->p;
+
+	b->names = xcalloc(p->nframes, sizeof(*b->names));
+	for (uint32_t i = 1; i < p->nframes; i++)
+		b->names[i] = intern_addn(b->t->names, profile_text(p, p->frames[i].name),
+					  intern_len(p->strings, p->frames[i].name));
+}
+
+static bool are_distinct(const struct builder *b)
+{
+	struct u64map seen = U64MAP_INIT;
+	bool is_new = true;
+
+	for (uint32_t i = 1; i < b->p->nframes && is_new; i++) {
+		uint32_t name = b->lead_by ? b->names[i] : b->frame_groups[i];
+		uint8_t hue = b->lead_by ? hues[b->p->frames[i].kind] : HUE_USER;
+
+		u64map_put(&seen, (uint64_t)name << 8 | hue, &is_new);
+	}
+	u64map_fini(&seen);
+	return is_new;
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
+/*
+ * What is told of the parent of node @i, which is looked at soon: of a profile in no order the parents lie all over the
+ * memory. There may be no such node. Expanded early: alone, without a result, it would be left out (gcc 12).
+ */
+static inline __attribute__((always_inline)) void
+prefetch_parent(const struct profile *p, const uint64_t *total, uint32_t i)
+{
+	/* Most follow their parent. */
+	if (i < p->nnodes && p->nodes[i].parent + 1 != i)
+		__builtin_prefetch(&total[p->nodes[i].parent]);
+}
+
+/* By node: what ends there and below. Owned. */
+static uint64_t *node_totals(const struct profile *p, bool period)
+{
+	uint64_t *total = xcalloc(p->nnodes, sizeof(*total));
+
+	for (size_t i = 0; i < p->ncounts; i++)
+		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], profile_weight(&p->counts[i], period));
+	for (uint32_t i = p->nnodes; i-- > 1;) {
+		prefetch_parent(p, total, i - AHEAD);
+		total[p->nodes[i].parent] = add_saturated(total[p->nodes[i].parent], total[i]);
+	}
+	return total;
+}
+
+/*
+ * What count_all() does for one leading node and distinct frames, but what is below nodes of less than @least of all is
+ * counted in these. A million stacks that have little in common are millions of nodes, six times as large as
+ * those of a profile, and nobody would see them.
+ */
+static void count_wide(struct builder *b, bool period, double least)
+{
+	const struct profile *p = b->p;
+	uint64_t *total = node_totals(p, period);
+	uint32_t *nodes = xcalloc(p->nnodes, sizeof(*nodes));	/* of wide ones: few of its pages are touched */
+
+	least *= (double)total[0];
+	nodes[0] = b->lead;
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		uint32_t parent = p->nodes[i].parent, node;
+
+		prefetch_parent(p, total, i + AHEAD);
+		if ((double)total[parent] < least || !total[i])
+			continue;
+		node = child_node(b, nodes[parent], p->nodes[i].frame);
+		if ((double)total[i] < least)
+			calltree_count(b->t, node, total[i]);
+		else
+			nodes[i] = node;
+	}
+	for (size_t i = 0; i < p->ncounts; i++)
+		if ((double)total[p->counts[i].node] >= least)
+			calltree_count(b->t, nodes[p->counts[i].node], profile_weight(&p->counts[i], period));
+	free(total);
+	free(nodes);
+}
+
+/* Counts the profile in b->t; @least as calltree_of() has it. */
+static void count_all(struct builder *b, bool period, double least)
+{
+	const struct profile *p = b->p;
+	struct part *parts;
+	size_t n;
+
+	period = period && p->period;
+	b->distinct = are_distinct(b);
+	parts = make_parts(b, &n);
+	if (least > 0 && n == 1 && b->distinct) {
+		b->lead = parts[0].lead;
+		count_wide(b, period, least);
+		free(parts);
+		return;
+	}
+	b->nodes = xcalloc(p->nnodes, sizeof(*b->nodes));
+	b->below = xcalloc(p->nnodes, sizeof(*b->below));
+	for (size_t k = 0; k < n; k++) {
+		b->lead = parts[k].lead;
+		for (size_t i = parts[k].first; i < parts[k].end; i++) {
+			const struct profile_count *c = &p->counts[i];
+
+			calltree_count(b->t, tree_node(b, c->node), profile_weight(c, period));
+		}
+	}
+	free(parts);
+	free(b->nodes);
+	free(b->below);
+	free(b->path);
+}
+
+struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period, double least)
+{
+	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead };
+
+	name_frames(&b);
+	count_all(&b, period, least);
+	free(b.names);
+	calltree_sum(b.t);
+	return b.t;
+}
+
+struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
+				    bool period)
+{
+	struct builder b = { .p = p, .t = calltree_new(), .thread_groups = threads, .frame_groups = frames };
+
+	count_all(&b, period, 0);
+	calltree_sum(b.t);
+	return b.t;
+}

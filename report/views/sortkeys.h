@@ -1,0 +1,42 @@
+/* What a table has a row for each of ("--sort"). */
+#ifndef NSPROF_SORTKEYS_H
+#define NSPROF_SORTKEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "grid/grid.h"
+#include "profile/profile.h"
+
+enum sortkey {
+	SORT_SYMBOL, SORT_DSO, SORT_SRCLINE,			/* of frames */
+	SORT_COMM, SORT_PID, SORT_TID, SORT_CONTAINER, SORT_CGROUP,	/* of threads */
+	SORT_KEYS,
+};
+
+struct sortkeys {
+	enum sortkey keys[SORT_KEYS];	/* in the order of the columns */
+	size_t n;
+};
+
+/* "comm,dso,symbol", in perf's spelling or ours. 0, or -EINVAL after a message. */
+int sortkeys_parse(const char *text, struct sortkeys *out);
+bool sortkeys_have(const struct sortkeys *s, enum sortkey key);
+void sortkeys_columns(const struct sortkeys *s, struct grid *g);
+
+/* Threads and frames that no key tells apart. */
+struct groups {
+	uint32_t *threads, *frames;	/* owned; the group of each, 0 and up */
+	uint32_t *thread_of, *frame_of;	/* owned; one of each group; of a function one that is not inlined, if any */
+	uint32_t nthreads, nframes;	/* groups */
+	struct intern *texts;		/* owned; what sortkeys_cells() gives out */
+};
+
+void groups_init(struct groups *gs, const struct sortkeys *s, const struct profile *p);
+void groups_fini(struct groups *gs);
+/* Fills the cells of the keys for a group of threads and one of frames. */
+void sortkeys_cells(const struct sortkeys *s, struct groups *gs, const struct profile *p, uint32_t thread,
+		    uint32_t frame, struct grid_cell *cells);
+
+#endif

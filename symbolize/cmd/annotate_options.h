@@ -1,0 +1,21 @@
+/* The command line of nsprof annotate. */
+#ifndef NSPROF_ANNOTATE_OPTIONS_H
+#define NSPROF_ANNOTATE_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "profile/filter.h"
+
+struct annotate_opts {
+	const char *input, *output, *event, *servers, *style, *symbol;
+	double percent_limit;
+	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
+	int verbose;
+	struct filter filter;
+	bool intel;	/* --disassembler-style */
+};
+
+/* As opt_parse(); also tells recordings from function names. @o has its defaults. */
+int annotate_options_parse(struct annotate_opts *o, int argc, char **argv);
+
+#endif

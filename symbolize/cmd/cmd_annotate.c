@@ -1,0 +1,412 @@
+/* nsprof-annotate: where in the code of a function its samples are. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "annotate/annotate.h"
+#include "annotate/annotate_show.h"
+#include "annotate/codesource.h"
+#include "annotate/listing.h"
+#include "annotate/sourcetext.h"
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/signals.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "bytes/json.h"
+#include "cli/opt.h"
+#include "cli/pager.h"
+#include "cmd/annotate_options.h"
+#include "cmd/pass.h"
+#include "debuginfo/debuginfod.h"
+#include "debuginfo/inlines.h"
+#include "host/pages.h"
+#include "modules/module.h"
+#include "naming/candidates.h"
+#include "naming/naming.h"
+#include "profile/filter.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+#include "support/cache.h"
+#include "support/live.h"
+#include "support/stop.h"
+
+#define HOTTEST_PERCENT 5.0
+#define SHOWN_NAMES 10	/* functions named where none could be shown */
+
+static int print_build_info(void)
+{
+	puts("annotate: capstone libdw libelf lzma demangle");
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* None was named. Where there is no nsprof.data, a word that is no recording's name may have been meant as one. False after a message. */
+static bool find_input(struct annotate_opts *cfg)
+{
+	cfg->input = rec_reader_default();
+	if (!cfg->symbol || !strcmp(cfg->input, "-") || !access(cfg->input, F_OK))
+		return true;
+	if (access(cfg->symbol, F_OK)) {
+		pr_err("there is no recording '%s', nor '%s'; 'nsprof record' writes one", cfg->symbol, cfg->input);
+		return false;
+	}
+	cfg->input = cfg->symbol;
+	cfg->symbol = NULL;
+	return true;
+}
+
+/* ---- which functions ---- */
+
+/* One pass of everything: what was read, named and found. */
+struct session {
+	const struct annotate_opts *cfg;
+	struct rec_reader *r;
+	struct pass pass;
+	struct naming nm;
+	struct annotate an;
+	struct codesource *code;
+	struct sourcetext *source;
+};
+
+static void tell_hottest(const struct annotate *an, const size_t *which, size_t n)
+{
+	for (size_t i = 0; i < n && i < SHOWN_NAMES; i++) {
+		const struct annotate_func *f = &an->funcs[which ? which[i] : i];
+
+		pr_detail("%8" PRIu64 " sample%s  %s  (%s)", f->samples, plural_of(f->samples, " ", "s"), f->name, module_name(f->mod));
+	}
+	if (n > SHOWN_NAMES)
+		pr_detail("and %zu more", n - SHOWN_NAMES);
+}
+
+/* Why no function called SYMBOL can be shown. */
+static void tell_missing(const struct session *s)
+{
+	const char *symbol = s->cfg->symbol;
+	struct strbuf into = STRBUF_INIT;
+	uint64_t samples;
+
+	switch (annotate_else(&s->an, symbol, &samples)) {
+	case ANNOTATE_KERNEL:
+		pr_err("'%s' is the kernel's (%" PRIu64 " sample%s): its code is not in recordings, and only user code can be shown",
+		       symbol, samples, plural(samples));
+		break;
+	case ANNOTATE_JIT:
+		pr_err("'%s' is JIT code (%" PRIu64 " sample%s): it was in memory only, and recordings have its names, not its code",
+		       symbol, samples, plural(samples));
+		break;
+	case ANNOTATE_INLINED:
+		annotate_inlined(&s->an, symbol, &into);
+		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate these", symbol, into.s);
+		break;
+	case ANNOTATE_UNNAMED:
+		pr_err("'%s' is no function, but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
+		       symbol, samples, plural(samples));
+		break;
+	case ANNOTATE_NOTHING:
+		pr_err("no sample was taken in a function '%s' itself%s%s", symbol,
+		       access(symbol, F_OK) ? "" : " (the file of that name is not a recording)",
+		       s->an.n ? "; most were in:" : "");
+		tell_hottest(&s->an, NULL, s->an.n);
+		break;
+	}
+	strbuf_fini(&into);
+}
+
+/* Indices of the functions to show, hottest first, in *@which (owned by the caller). How many; 0 after a message. */
+static size_t choose(const struct session *s, size_t **which)
+{
+	const struct annotate *an = &s->an;
+	struct strbuf into = STRBUF_INIT;
+	size_t n = 0, names;
+	uint64_t inlined;
+
+	if (!s->cfg->symbol) {
+		*which = xcalloc(an->n + 1, sizeof(**which));
+		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].weight >=
+						  s->cfg->percent_limit * (double)an->weight)) {
+			(*which)[n] = n;
+			n++;
+		}
+		if (!n)
+			pr_err("no sample was taken in a function of a binary: there is no code to show");
+		return n;
+	}
+	n = annotate_find(an, s->cfg->symbol, which, &names);
+	if (names > 1) {
+		pr_err("'%s' can be %zu functions; say which one:", s->cfg->symbol, names);
+		tell_hottest(an, *which, n);
+		return 0;
+	}
+	if (!n) {
+		tell_missing(s);
+		return 0;
+	}
+	inlined = annotate_inlined(an, s->cfg->symbol, &into);
+	if (inlined)
+		pr_info("%" PRIu64 " more sample%s in '%s' where it is inlined: %s", inlined, plural(inlined), s->cfg->symbol, into.s);
+	strbuf_fini(&into);
+	return n;
+}
+
+/* ---- showing them ---- */
+
+/* One line for a function without code. */
+static void tell_no_code(const struct annotate_func *f)
+{
+	const struct module *m = f->mod;
+	const char *why = m->why_not[MODULE_PROCESS] ? m->why_not[MODULE_PROCESS] : m->why;
+
+	pr_err("'%s' in '%s' (%" PRIu64 " sample%s): the binary is not here (%s), and the recording has no code of it; "
+	       "annotate while the process runs, or put the very binary at that path on this host", f->name, m->dso.path,
+	       f->samples, plural(f->samples), why ? why : "no file");
+}
+
+static bool same_code(const struct annotate_func *a, const struct code *ca, const struct annotate_func *b, const struct code *cb)
+{
+	return a->start == b->start && a->end == b->end && !strcmp(a->linkage, b->linkage) && ca->size == cb->size &&
+	       !memcmp(ca->what, cb->what, ca->size) && !memcmp(ca->bytes, cb->bytes, ca->size);
+}
+
+/* Containers of one image have a binary each: what is the same to the byte is shown once. */
+static void join_twins(struct annotate *an, const size_t *which, const struct code *codes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct annotate_func *to = &an->funcs[which[i]];
+
+		for (size_t k = i + 1; k < n && codes[i].size && to->samples; k++) {
+			struct annotate_func *from = &an->funcs[which[k]];
+
+			if (from->samples && codes[k].size && same_code(to, &codes[i], from, &codes[k]))
+				annotate_join(to, from);
+		}
+	}
+}
+
+/* False after a message: nobody can disassemble it. */
+static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
+{
+	const char *event = rec_reader_info(s->r, "event"), *mod = rec_reader_info(s->r, "event_modifier");
+	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
+	struct listing listing;
+	struct annotate_shown shown = {
+		.func = f, .listing = &listing, .code = code, .event = name, .weight = s->an.weight, .period = s->an.period,
+		.source = s->source, .demangle = s->cfg->demangle, .color = color,
+	};
+
+	if (listing_init(&listing, f, code, s->cfg->source, s->cfg->intel)) {
+		pr_err("'%s' in '%s': code of this machine cannot be disassembled (x86-64 and aarch64 can)", f->name,
+		       f->mod->dso.path);
+		free(name);
+		return false;
+	}
+	if (j)
+		annotate_json(&shown, j);
+	else
+		annotate_text(&shown, to);
+	listing_fini(&listing);
+	free(name);
+	return true;
+}
+
+/* How many were shown. */
+static size_t show_all(struct session *s, const size_t *which, const struct code *codes, size_t n, bool color, FILE *to)
+{
+	struct json *j = s->cfg->json ? json_new(to) : NULL;
+	size_t shown = 0;
+
+	if (j) {
+		const char *event = rec_reader_info(s->r, "event");
+
+		json_begin_object(j, NULL);
+		json_str(j, "event", event ? event : "cpu-clock");
+		json_u64(j, "samples", s->pass.col.samples);
+		if (s->an.period)
+			json_u64(j, "period", s->an.weight);
+		json_begin_array(j, "functions");
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct annotate_func *f = &s->an.funcs[which[i]];
+
+		if (!f->samples || !codes[i].size)
+			continue;	/* another one's twin; told of */
+		if (!j && shown)
+			putc('\n', to);
+		shown += show_one(s, f, &codes[i], j, color, to);
+	}
+	if (j) {
+		json_end_array(j);
+		json_end_object(j);
+		json_free(j);
+	}
+	return shown;
+}
+
+/* Output to where it is wanted. 0 or -errno after a message. */
+static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
+{
+	const struct annotate_opts *cfg = s->cfg;
+	bool paged = !cfg->json && (!cfg->output || !strcmp(cfg->output, "-")), color;
+	struct outfile *out = outfile_open(cfg->output);
+	pid_t pager;
+	size_t shown;
+
+	if (!out)
+		return -EIO;
+	color = paged && pager_color();
+	pager = paged ? pager_start() : 0;
+	shown = show_all(s, which, codes, n, color, outfile_stream(out));
+	pager_end(pager);
+	/* What was left of the text when the pager went is not missed. */
+	if (!pager && shown)
+		return outfile_close(out);
+	outfile_abort(out);
+	return shown ? 0 : -ENOTSUP;
+}
+
+/* 0 or -errno after a message. */
+static int show(struct session *s)
+{
+	size_t *which = NULL, n, have = 0;
+	struct code *codes;
+	int err = -ENOENT;
+
+	n = choose(s, &which);
+	codes = xcalloc(n + 1, sizeof(*codes));
+	for (size_t i = 0; i < n; i++) {
+		const struct annotate_func *f = &s->an.funcs[which[i]];
+
+		if (codesource_read(s->code, f->mod, f->start, f->end, &codes[i]))
+			tell_no_code(f);
+		else
+			have++;
+	}
+	join_twins(&s->an, which, codes, n);
+	if (have)
+		err = write_out(s, which, codes, n);
+	for (size_t i = 0; i < n; i++)
+		code_fini(&codes[i]);
+	free(codes);
+	free(which);
+	return err;
+}
+
+/* ---- reading ---- */
+
+/*
+ * All samples are in s->pass.col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
+ * message.
+ */
+static int read_samples(struct session *s)
+{
+	const struct annotate_opts *cfg = s->cfg;
+	const struct collect_opts opts = {
+		.filter = cfg->filter.n ? &cfg->filter : NULL,
+		.unwinder = &unwind_fp,
+		.max_stack = 1,
+		.progress = !cfg->quiet && isatty(STDERR_FILENO),
+	};
+	int err;
+
+	err = pass_run(&s->pass, &opts, s->r);
+	if (err == COLLECT_STOPPED)
+		pr_warn("interrupted: this is what was read so far");
+	else if (!err && !rec_reader_check_whole(s->r))
+		err = -EBADMSG;
+	if (err && err != COLLECT_STOPPED && cfg->strict) {
+		pr_err("nothing is shown of it because of --strict");
+		return err;
+	}
+	if (s->pass.col.samples)
+		return err;
+	if (cfg->filter.n)
+		candidates_tell(&cfg->filter, &s->pass.names, s->r);
+	else
+		pr_err("'%s' has no samples", cfg->input);
+	return -ENODATA;
+}
+
+static int annotate(struct annotate_opts *cfg)
+{
+	/* As symbolize: what it holds at the end goes with the process. */
+	static struct session s;
+	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
+	struct cache *cache;
+	struct module *m;
+	size_t it = 0;
+	int err;
+
+	if (!cfg->input && !find_input(cfg))
+		return EXIT_FAILURE;
+	s.cfg = cfg;
+	/* Ctrl-C while a recording comes in through a pipe is for who records. */
+	stop_init(false);
+	s.r = rec_reader_open_event(cfg->input, cfg->event);
+	if (!s.r) {
+		stop_end();
+		return EXIT_FAILURE;
+	}
+	stop_init(true);
+	live_init(s.r);
+	cfg->filter.start = rec_reader_start(s.r);
+	cache = cfg->cache ? cache_open(0) : NULL;
+	s.pass = (struct pass){ .cache = cache, .inlines = names.inlines };
+	err = read_samples(&s);
+	if (s.pass.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
+		int shown;
+
+		stop_init(true);
+		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
+		naming_run(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
+		annotate_init(&s.an, &s.pass.col, &s.nm);
+		s.code = codesource_new(s.r);
+		s.source = cfg->source ? sourcetext_new() : NULL;
+		shown = show(&s);
+		err = err ? err : shown;
+		sourcetext_free(s.source);
+		codesource_free(s.code);
+		annotate_fini(&s.an);
+		naming_fini(&s.nm);
+	}
+	while ((m = modules_next(s.pass.mods, &it)))
+		if (m->inlines)
+			inlines_keep(m->inlines);
+	cache_close(cache);
+	rec_reader_close(s.r);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct annotate_opts cfg = {
+		.style = "att",
+		.percent_limit = HOTTEST_PERCENT,
+		.source = true,
+		.demangle = true,
+		.cache = true,
+	};
+	int err;
+
+	pages_heap(pages_are_slow());
+	log_init("nsprof annotate");
+	signals_init();
+	err = annotate_options_parse(&cfg, argc, argv);
+	if (err == OPT_HELP)
+		return EXIT_SUCCESS;
+	if (err)
+		return EXIT_USAGE;
+	if (cfg.build_info)
+		return print_build_info();
+	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
+	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
+		return EXIT_FAILURE;
+	err = annotate(&cfg);
+	filter_fini(&cfg.filter);
+	return err;
+}

@@ -1,0 +1,292 @@
+/* From a recording to text: read, unwind, name, write. What nsprof symbolize and nsprof script have in common. */
+#include "cmd/symbolize_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/util.h"
+#include "cmd/pass.h"
+#include "cmd/stats.h"
+#include "debuginfo/debuginfod.h"
+#include "debuginfo/inlines.h"
+#include "modules/module.h"
+#include "naming/candidates.h"
+#include "naming/naming.h"
+#include "output/split.h"
+#include "output/to_firefox.h"
+#include "output/to_pprof.h"
+#include "output/to_profile.h"
+#include "output/to_script.h"
+#include "output/to_speedscope.h"
+#include "profile/profile.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+#include "replay/replay.h"
+#include "support/cache.h"
+#include "support/live.h"
+#include "support/stop.h"
+
+static void tell_leftout(const struct collect *c)
+{
+	const struct leftout *lo = &c->leftout;
+	struct strbuf sb = STRBUF_INIT;
+	const char *sep = ": ";
+
+	for (int k = 0; k < FILTER_KEYS; k++) {
+		if (!lo->by_key[k])
+			continue;
+		strbuf_addf(&sb, "%s%" PRIu64 " by %s", sep, lo->by_key[k], filter_key_name((enum filter_key)k));
+		sep = ", ";
+	}
+	pr_info("--filter keeps %" PRIu64 " of %" PRIu64 " sample%s and leaves out %" PRIu64 "%s", c->samples,
+		c->seen, plural(c->seen), leftout_samples(lo), sb.s ? sb.s : "");
+	strbuf_fini(&sb);
+}
+
+/* Are stacks counted by period? One line says so where nobody asked for it. */
+static bool by_period(const struct symbolize_opts *o, const struct collect *col, const struct rec_reader *r)
+{
+	const char *event = rec_reader_info(r, "event");
+
+	if (o->fold != FOLD_BEST || !collect_periods_vary(col))
+		return o->fold == FOLD_PERIOD;
+	if (o->kind == FORMAT_FOLDED || o->kind == FORMAT_SPEEDSCOPE || o->kind == FORMAT_FIREFOX)
+		pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
+			event ? event : "of the recording");
+	return true;
+}
+
+/* What is made of a profile; an error of writing stays with the stream. */
+static int write_profile(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
+			 struct rec_reader *r, const struct modules *mods, bool period, struct outfile *out)
+{
+	const struct to_profile in = { o->input, col, nm, r };
+	struct profile *p = to_profile(&in);
+	int err = 0;
+
+	if (o->kind == FORMAT_PPROF)
+		err = to_pprof(outfile_text(out), p, mods);
+	else if (o->kind == FORMAT_SPEEDSCOPE)
+		to_speedscope(outfile_text(out), p, period);
+	else
+		profile_write(outfile_text(out), p);
+	profile_free(p);
+	if (!err)
+		return outfile_close(out);
+	pr_err("cannot compress: %s", strerror(-err));
+	outfile_abort(out);
+	return err;
+}
+
+/* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
+static int write_stacks(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
+			struct rec_reader *r, const struct modules *mods, struct outfile *out)
+{
+	const bool period = by_period(o, col, r);
+	const enum fold_weight weight = period ? FOLD_PERIOD : FOLD_SAMPLES;
+	size_t files;
+	int err;
+
+	if (o->kind == FORMAT_SCRIPT) {
+		const struct to_script in = {
+			.input = o->input, .col = col, .nm = nm, .reader = r,
+			.fields = o->fields ? o->fields : SCRIPT_DEFAULT, .header = o->header, .ns = o->ns,
+			.header_only = o->header_only, .reltime = o->reltime, .deltatime = o->deltatime,
+		};
+
+		to_script(&in, outfile_text(out));
+		return outfile_close(out);
+	}
+	if (o->kind == FORMAT_FIREFOX) {
+		const struct to_firefox in = { .col = col, .nm = nm, .reader = r, .period = period };
+
+		to_firefox(&in, outfile_text(out));
+		return outfile_close(out);
+	}
+	if (o->kind != FORMAT_FOLDED)
+		return write_profile(o, col, nm, r, mods, period, out);
+	if (out) {
+		fold_write(outfile_text(out), &col->tree, nm, weight);
+		return outfile_close(out);
+	}
+	err = split_write(o->output, &col->tree, nm, weight, &files);
+	if (err)
+		pr_err("folder '%s' is not complete: %zu file%s begun", o->output, files, plural(files));
+	else
+		pr_info("'%s' has %" PRIu64 " sample%s in %zu file%s, by %s", o->output, col->samples, plural(col->samples), files,
+			plural(files), o->split_by);
+	return err;
+}
+
+/*
+ * Names, writes to @out (consumed; NULL: the folder) and tells. @whole: what has no name is not explained by what
+ * the recording lacks. 0 or negative errno after a message.
+ */
+static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reader *r, struct outfile *out,
+		bool whole)
+{
+	struct naming_opts opts = {
+		.inlines = o->inlines,
+		.annotate = o->annotate,
+		.demangle = o->demangle,
+		.normalize = o->normalize,
+		.srcline = o->srcline || o->fields & SCRIPT_SRCLINE,
+		.detail = o->kind != FORMAT_FOLDED,
+		.kallsyms = o->kallsyms,
+		.progress = !o->quiet && isatty(STDERR_FILENO),
+		.offsets = o->verbose > 0,
+	};
+	struct naming nm;
+	int err;
+
+	/* A request that ended the pass is done with; the next one is about the names. */
+	stop_init(true);
+	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
+	if (o->filter.n)
+		tell_leftout(&p->col);
+	err = write_stacks(o, &p->col, &nm, r, p->mods, out);
+	if (!err) {
+		struct gaps_input in = { &p->col, &nm, p->mods, r, o->unwinder->name };
+
+		if (o->stats)
+			stats_print(&in);
+		else if (whole && !o->quiet)	/* finding it takes as long as writing a small profile */
+			stats_hint(&in);
+		/* A profile says it itself, whoever reads that. */
+		if (o->kind != FORMAT_PROFILE)
+			stats_throttled(p->rp);
+	}
+	if (!err && opts.srcline && !nm.nlines && !nm.skipped && nm.nlocs)
+		pr_warn("no address has a source line: none of the binaries has debug info here; install it, or give --debug-dir or "
+			"--debuginfod");
+	if (!err && nm.skipped) {
+		pr_warn("interrupted: %zu of %zu addresses %s no name", nm.skipped, nm.nlocs, plural_of(nm.skipped, "has", "have"));
+		err = -EINTR;
+	}
+	naming_fini(&nm);
+	return err;
+}
+
+struct span {
+	uint64_t first, last;	/* ns as in ev_sample.time */
+};
+
+static int widen(void *ctx, const struct ev_sample *ev)
+{
+	struct span *sp = ctx;
+
+	sp->first = MIN(sp->first, ev->time);
+	sp->last = MAX(sp->last, ev->time);
+	return stop_requested();
+}
+
+/* What parts of the time @f has need a pass of their own. */
+static void begin_filter(struct filter *f, struct rec_reader *r)
+{
+	static const struct event_ops ops = { .sample = widen };
+	struct span sp = { UINT64_MAX, 0 };
+
+	if (filter_has_shares(f)) {
+		rec_reader_events(r, &ops, &sp);
+		filter_place(f, MIN(sp.first, sp.last), sp.last);
+	}
+	filter_begin(f, rec_reader_start(r));
+}
+
+static void give_up(struct outfile *out)
+{
+	if (out)
+		outfile_abort(out);
+}
+
+static int symbolize(struct symbolize_opts *o)
+{
+	struct collect_opts opts = {
+		.lead = o->lead,
+		.split = o->split,
+		.filter = o->filter.n ? &o->filter : NULL,
+		.unwinder = o->unwinder,
+		.max_stack = (uint32_t)o->max_stack,
+		.progress = !o->quiet && isatty(STDERR_FILENO),
+	};
+	int status = EXIT_SUCCESS, err;
+	struct outfile *out = NULL;
+	/*
+	 * Not freed at the end: the kernel does that at once, we would visit every unit of the debug info again, and wait for
+	 * threads whose work nobody wants. What it holds is memory and descriptors.
+	 */
+	static struct pass p;
+	struct rec_reader *r;
+	struct cache *cache;
+	struct module *m;
+	size_t it = 0;
+
+	/*
+	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
+	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
+	 */
+	stop_init(false);
+	r = rec_reader_open_event(o->input, o->event);
+	if (!r) {
+		stop_end();
+		return EXIT_FAILURE;
+	}
+	stop_init(true);
+	/* Before the work, so that a path that cannot be written is known at once. */
+	if (o->split == LEAD_NONE)
+		out = outfile_open(o->output);
+	if (o->split == LEAD_NONE ? !out : split_prepare(o->output)) {
+		rec_reader_close(r);
+		return EXIT_FAILURE;
+	}
+	live_init(r);
+	opts.start = rec_reader_start(r);
+	begin_filter(&o->filter, r);
+	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
+	if (o->kind != FORMAT_FOLDED && !opts.each)
+		opts.block_ns = to_profile_block(r);
+	cache = o->cache ? cache_open(0) : NULL;
+	p = (struct pass){ .cache = cache, .inlines = o->inlines };
+	err = pass_run(&p, &opts, r);
+	if (err == COLLECT_STOPPED) {
+		pr_warn("interrupted: this is what was read so far");
+		status = EXIT_FAILURE;
+	} else if (err || !rec_reader_check_whole(r)) {
+		status = EXIT_FAILURE;
+	}
+	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && o->strict) {
+		pr_err("nothing is shown of it because of --strict");
+		give_up(out);
+	} else if (!err && opts.filter && !p.col.samples) {
+		candidates_tell(opts.filter, &p.names, r);
+		status = EXIT_FAILURE;
+		give_up(out);
+	} else if (show(o, &p, r, out, status == EXIT_SUCCESS)) {
+		status = EXIT_FAILURE;
+	}
+	/* Whoever reads the output has it by now. */
+	while ((m = modules_next(p.mods, &it)))
+		if (m->inlines)
+			inlines_keep(m->inlines);
+	cache_close(cache);
+	rec_reader_close(r);
+	return status;
+}
+
+int symbolize_run(struct symbolize_opts *o)
+{
+	int status;
+
+	log_set_verbosity(o->quiet ? -1 : o->verbose);
+	if (o->debuginfod && debuginfod_turn_on(o->servers))
+		return EXIT_FAILURE;
+	status = symbolize(o);
+	filter_fini(&o->filter);
+	return status;
+}

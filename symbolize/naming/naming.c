@@ -1,0 +1,484 @@
+/* Locations to frames (naming.h). */
+#include "naming/naming.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/xalloc.h"
+#include "debuginfo/inlines.h"
+#include "host/nsopen.h"
+#include "modules/module_symbols.h"
+#include "naming/ahead.h"
+#include "naming/perfsource.h"
+#include "profile/normalize.h"
+#include "profile/profile.h"
+#include "replay/lead.h"
+#include "support/clean.h"
+#include "support/live.h"
+#include "symbols/demangle.h"
+#include "symbols/demangle_java.h"
+#include "symbols/kallsyms.h"
+
+#define INLINES_MAX 128		/* frames inlined at one address */
+#define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has some 15 MiB */
+
+enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* a line first */, SUFFIX_JIT_LATER };
+
+/* What only the pass itself needs. */
+struct pass {
+	struct naming *nm;
+	struct perfsource *perf;
+	struct intern *raw;	/* names as the sources have them */
+	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
+	struct ahead_found found;
+	struct u64map plain;	/* address of a raw name -> index in @found.names */
+	struct u64map symbols;	/* address of a symbol's name << 1 | joined -> name id */
+	struct {		/* the last "[module]", of which there may be thousands in a row */
+		const struct module *mod;
+		uint32_t id;
+		bool joined;
+	} last;
+	struct strbuf text, clean;
+	bool joined; /* the location at hand: struct location */
+	bool kernel_tried;
+	const struct kallsyms *kernel;	/* NULL when there is none */
+	struct kallsyms *own_kernel;	/* owned */
+};
+
+static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]", "" };
+
+static const uint8_t kinds[] = {
+	[SUFFIX_NONE] = PROFILE_USER, [SUFFIX_KERNEL] = PROFILE_KERNEL, [SUFFIX_JIT] = PROFILE_JIT,
+	[SUFFIX_INLINE] = PROFILE_INLINED,
+};
+
+/* @line: of named_frame. */
+static void add_id(struct pass *p, uint32_t id, enum suffix suffix, uint32_t line)
+{
+	struct naming *nm = p->nm;
+
+	if (nm->opts.detail) {
+		XGROW(nm->frames, nm->nids, nm->frames_cap);
+		nm->frames[nm->nids] = (struct named_frame){ .line = line, .kind = kinds[suffix], .joined = p->joined };
+	}
+	XGROW(nm->ids, nm->nids, nm->ids_cap);
+	nm->ids[nm->nids++] = id;
+}
+
+/* What holds for all frames of a location, from @first on. */
+static void add_origin(struct pass *p, size_t first, const char *dso, enum name_source source)
+{
+	struct naming *nm = p->nm;
+	uint32_t id = 0;
+
+	if (!nm->opts.detail)
+		return;
+	if (dso && *dso) {
+		clean_frame(&p->clean, dso, strlen(dso));
+		id = intern_addn(nm->names, p->clean.s, p->clean.len);
+	}
+	for (size_t i = first; i < nm->nids; i++) {
+		nm->frames[i].dso = id;
+		nm->frames[i].source = (uint8_t)(nm->frames[i].kind == PROFILE_INLINED ? NAME_INLINE : source);
+	}
+}
+
+/* Flame graphs go by the last one. */
+static void annotate(struct pass *p, enum suffix suffix)
+{
+	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix >= SUFFIX_LATER)
+		return;
+	if (p->joined)
+		strbuf_adds(&p->clean, "_[joined]");
+	strbuf_adds(&p->clean, suffixes[suffix]);
+}
+
+/* Owned. Placeholders are not mangled names, though some look like it. */
+static char *frame_text(const struct naming *nm, const char *raw, enum suffix suffix, bool placeholder)
+{
+	if (!nm->opts.demangle || placeholder)
+		return xstrdup(raw);
+	/* JIT compilers write names as they want them seen, but for Java's. */
+	return suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER ? demangle_java(raw) : demangle(raw);
+}
+
+/* What frame_text() would give, if it was made ahead; else NULL. Borrowed. */
+static const char *made_text(const struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	const uint64_t *i = u64map_get(&p->plain, (uintptr_t)raw);
+
+	if (!i || placeholder || suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER)
+		return NULL;
+	return p->found.names[*i].plain;
+}
+
+/* Name id of @raw. */
+static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	struct naming *nm = p->nm;
+	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)p->joined << 5 | (uint64_t)placeholder << 4 | suffix;
+	bool is_new;
+	uint64_t *slot = u64map_put(&p->done, key, &is_new);
+
+	if (is_new) {
+		const char *made = nm->opts.normalize ? NULL : made_text(p, raw, suffix, placeholder);
+		char *plain = made ? NULL : frame_text(nm, raw, suffix, placeholder);
+
+		if (nm->opts.normalize)
+			normalize_name(plain);
+		if (!made)
+			made = plain;
+		clean_frame(&p->clean, made, strlen(made));
+		annotate(p, suffix);
+		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
+		free(plain);
+	}
+	return (uint32_t)*slot;
+}
+
+/* frame_id() of a symbol, by where its name lies: thousands of addresses are in hundreds of functions. */
+static uint32_t symbol_id(struct pass *p, const char *raw)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&p->symbols, (uint64_t)(uintptr_t)raw << 1 | p->joined, &is_new);
+
+	if (is_new)
+		*slot = frame_id(p, raw, SUFFIX_NONE, false);
+	return (uint32_t)*slot;
+}
+
+/* One more frame for the location at hand. */
+static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
+{
+	add_id(p, frame_id(p, raw, suffix, placeholder), suffix, 0);
+}
+
+/* A frame of which it may be known where in the source it stands. */
+static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
+			 const struct source_line *at)
+{
+	struct naming *nm = p->nm;
+	uint32_t line;
+
+	if (!at->file || !at->line) {
+		add_frame(p, raw, suffix, false);
+		return;
+	}
+	nm->nlines++;
+	strbuf_reset(&p->text);
+	if (nm->opts.detail) {
+		strbuf_addf(&p->text, "%s:%" PRIu32, at->file, at->line);
+		clean_frame(&p->clean, p->text.s, p->text.len);
+		line = intern_addn(nm->names, p->clean.s, p->clean.len);
+		add_id(p, frame_id(p, raw, suffix, false), suffix, line);
+		return;
+	}
+	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
+		    intern_str(nm->names, frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false)), at->file,
+		    at->line);
+	clean_frame(&p->clean, p->text.s, p->text.len);
+	annotate(p, suffix);
+	add_id(p, intern_addn(nm->names, p->clean.s, p->clean.len), suffix, 0);
+}
+
+/* ---- user code ---- */
+
+static void add_module_placeholder(struct pass *p, const struct module *m, const char *what,
+				   uint64_t at)
+{
+	bool plain = !*what && !p->nm->opts.offsets;
+
+	if (plain && p->last.mod == m && p->last.joined == p->joined) {
+		add_id(p, p->last.id, SUFFIX_NONE, 0);
+		return;
+	}
+	strbuf_reset(&p->text);
+	if (m->vdso) {
+		strbuf_adds(&p->text, "[vdso");
+	} else {
+		strbuf_addc(&p->text, '[');
+		strbuf_adds(&p->text, what);
+		strbuf_adds(&p->text, module_name(m));
+	}
+	if (p->nm->opts.offsets)
+		strbuf_addf(&p->text, "+0x%" PRIx64, at);
+	strbuf_addc(&p->text, ']');
+	add_frame(p, p->text.s, SUFFIX_NONE, true);
+	if (!plain)
+		return;
+	p->last.mod = m;
+	p->last.id = p->nm->ids[p->nm->nids - 1];
+	p->last.joined = p->joined;
+}
+
+static enum name_source name_file(struct pass *p, const struct location *loc, const struct ahead_symbol *ahead)
+{
+	struct source_line at_line[INLINES_MAX + 1];
+	const char *inl[INLINES_MAX];
+	struct module *m = loc->mod;
+	const struct elf_file *ef;
+	struct symbol sym;
+	struct svma at;
+	size_t i, n;
+
+	module_retry(m);
+	ef = m->elf ? m->elf : m->captured;
+	if (!ef || !elf_file_off_to_svma(ef, loc->off, &at.v)) {
+		add_module_placeholder(p, m, "", loc->off);
+		return NAME_NONE;
+	}
+	n = p->nm->opts.inlines ? inlines_lookup(module_inlines(m), at, inl, INLINES_MAX) : 0;
+	memset(at_line, 0, (n + 1) * sizeof(*at_line));
+	/* As many as there are frames: without inlined ones the function's own line is left. */
+	if (p->nm->opts.srcline)
+		inlines_lines(module_inlines(m), at, at_line, n + 1);
+	for (i = 0; i < n; i++)
+		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
+	p->nm->by_source[NAME_INLINE] += n;
+	if (ahead->asked ? !ahead->found : module_symbol(m, at, &sym)) {
+		/* Stopped: what would have to be read may take long. */
+		if (p->found.done || inlines_symbol(module_inlines(m), at, &sym)) {
+			add_module_placeholder(p, m, "", at.v);
+			return NAME_NONE;
+		}
+	} else if (ahead->asked) {
+		sym = ahead->sym;
+	}
+	if (at_line[n].file && at_line[n].line)
+		add_frame_at(p, sym.name, SUFFIX_NONE, &at_line[n]);
+	else
+		add_id(p, symbol_id(p, sym.name), SUFFIX_NONE, 0);
+	return sym.source;
+}
+
+static const char *anon_placeholder(const struct location *loc)
+{
+	if (loc->kind == LOC_NOMAP)
+		return "[no mapping]";
+	return location_may_be_jit(loc) ? "[jit]" : loc->path;
+}
+
+static enum name_source name_by_perf_map(struct pass *p, const struct location *loc)
+{
+	const struct image *img = replay_image(p->nm->rp, loc->owner);
+	struct avma addr = { loc->addr };
+	const char *name;
+
+	if (perfsource_lookup(p->perf, img, addr, &name)) {
+		add_frame(p, name, SUFFIX_JIT, false);
+		return NAME_PERFMAP;
+	}
+	if (loc->kind == LOC_NOELF)
+		add_module_placeholder(p, loc->mod, loc->mod->dso.deleted ? "deleted:" : "",
+				       loc->off);
+	else
+		add_frame(p, anon_placeholder(loc),
+			  loc->kind == LOC_ANON ? SUFFIX_JIT : SUFFIX_NONE, true);
+	return NAME_NONE;
+}
+
+/* @text: the owner of LOC_JIT. A file's name has neither line feed nor, behind its last colon, anything but the line. */
+static void name_jit(struct pass *p, const char *text)
+{
+	struct source_line at = { NULL, 0 };
+	char *name = xstrdup(text), *file = strrchr(name, '\n'), *line = strrchr(file, ':');
+
+	*file++ = '\0';
+	if (line && p->nm->opts.srcline) {
+		*line++ = '\0';
+		at = (struct source_line){ file, (uint32_t)strtoul(line, NULL, 10) };
+	}
+	add_frame_at(p, name, SUFFIX_JIT, &at);
+	free(name);
+}
+
+/* ---- kernel ---- */
+
+static struct kallsyms *read_kallsyms(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	struct kallsyms *ks;
+	size_t len;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = nsopen_slurp(fd, KALLSYMS_MAX, &len, &err);
+	close(fd);
+	if (!text)
+		return NULL;
+	ks = kallsyms_new(text, len);
+	free(text);
+	return ks;
+}
+
+/*
+ * This kernel's own symbols lie elsewhere after every boot: they are good for this boot's
+ * recordings only.
+ */
+static const struct kallsyms *kernel_names(struct pass *p)
+{
+	if (p->kernel_tried)
+		return p->kernel;
+	p->kernel_tried = true;
+	if (p->nm->opts.kallsyms) {
+		p->kernel = p->own_kernel = read_kallsyms(p->nm->opts.kallsyms);
+		if (!p->kernel)
+			pr_warn("'%s' has no kernel symbols: names are the recording's or this kernel's; give a copy of /proc/kallsyms",
+				p->nm->opts.kallsyms);
+	}
+	if (!p->kernel)
+		p->kernel = replay_kallsyms(p->nm->rp);
+	if (!p->kernel && live_same_boot())
+		p->kernel = p->own_kernel = read_kallsyms("/proc/kallsyms");
+	if (!p->kernel) {
+		p->nm->kernel_hidden = true;
+		if (live_same_boot()) {
+			p->nm->kernel_why = "the kernel hides its addresses";
+			p->nm->kernel_remedy =
+				"symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1";
+		} else {
+			p->nm->kernel_why = "the recording holds no kernel symbols";
+			p->nm->kernel_remedy = "record as root, or set kernel.kptr_restrict to 0 and "
+					       "kernel.perf_event_paranoid to 1, and let the recorder end by itself";
+		}
+	}
+	return p->kernel;
+}
+
+static enum name_source name_kernel(struct pass *p, const struct location *loc)
+{
+	const struct kallsyms *ks;
+	const char *name, *module;
+
+	if (loc->kind == LOC_KSYM) {
+		add_frame(p, replay_ksym(p->nm->rp, loc->owner)->name, SUFFIX_KERNEL, false);
+		return NAME_KALLSYMS;
+	}
+	ks = kernel_names(p);
+	if (ks && kallsyms_lookup(ks, (struct avma){ loc->addr }, &name, &module)) {
+		add_frame(p, name, SUFFIX_KERNEL, false);
+		return NAME_KALLSYMS;
+	}
+	add_frame(p, "[kernel]", SUFFIX_KERNEL, true);
+	p->nm->kernel_id = p->nm->ids[p->nm->nids - 1];
+	return NAME_NONE;
+}
+
+/* The file of a location, as perf calls it; NULL: not known. Valid until the next call. */
+static const char *dso_of(struct pass *p, const struct location *loc)
+{
+	const char *name, *module;
+
+	switch ((enum location_kind)loc->kind) {
+	case LOC_FILE:
+	case LOC_NOELF:
+		return loc->mod->vdso ? "[vdso]" : loc->mod->dso.path;
+	case LOC_JIT:
+		return "[jit]";
+	case LOC_ANON:
+		return location_may_be_jit(loc) ? "[jit]" : loc->path;
+	case LOC_KSYM:
+		return "[bpf]";
+	case LOC_KERNEL:
+		if (!p->kernel || !kallsyms_lookup(p->kernel, (struct avma){ loc->addr }, &name, &module) || !module)
+			return "[kernel.kallsyms]";
+		strbuf_reset(&p->text);
+		strbuf_addf(&p->text, "[%s]", module);
+		return p->text.s;
+	case LOC_TEXT:
+	case LOC_PROCESS:
+	case LOC_NOMAP:
+		break;
+	}
+	return NULL;
+}
+
+void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
+		const struct locations *ls, const struct intern *texts)
+{
+	const struct ahead_opts aopts = {
+		.inlines = opts->inlines, .lines = opts->srcline, .demangle = opts->demangle && !opts->normalize,
+		.progress = opts->progress,
+	};
+	struct pass p = { .nm = nm, .raw = intern_new() };
+	size_t i;
+
+	memset(nm, 0, sizeof(*nm));
+	nm->opts = *opts;
+	nm->rp = rp;
+	nm->names = intern_new();
+	nm->nlocs = ls->n;
+	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
+	p.perf = perfsource_new(rp);
+	ahead_lookup(ls, &aopts, &p.found);
+	for (i = 0; i < p.found.nnames; i++)
+		*u64map_put(&p.plain, (uintptr_t)p.found.names[i].raw, NULL) = i;
+	for (i = 0; i < ls->n; i++) {
+		const struct location *loc = &ls->locs[i];
+		struct named *nd = &nm->named[i];
+
+		nd->first = (uint32_t)nm->nids;
+		p.joined = loc->joined;
+		switch ((enum location_kind)loc->kind) {
+		case LOC_TEXT:
+			add_id(&p, intern_add(nm->names, intern_str(texts, loc->owner)), SUFFIX_NONE, 0);
+			nd->n = 1;
+			continue;	/* not code: counted nowhere */
+		case LOC_PROCESS:
+			lead_process(replay_image(rp, loc->owner), &p.clean);
+			add_id(&p, intern_addn(nm->names, p.clean.s, p.clean.len), SUFFIX_NONE, 0);
+			nd->n = 1;
+			continue;
+		case LOC_FILE:
+			if (!p.found.done || p.found.done[i]) {
+				nd->source = name_file(&p, loc, &p.found.syms[i]);
+			} else {
+				add_module_placeholder(&p, loc->mod, "", loc->off);
+				nm->skipped++;
+			}
+			break;
+		case LOC_NOELF:
+		case LOC_ANON:
+		case LOC_NOMAP:
+			nd->source = name_by_perf_map(&p, loc);
+			break;
+		case LOC_JIT:
+			name_jit(&p, intern_str(texts, loc->owner));
+			nd->source = NAME_JITDUMP;
+			break;
+		case LOC_KERNEL:
+		case LOC_KSYM:
+			nd->source = name_kernel(&p, loc);
+			break;
+		}
+		add_origin(&p, nd->first, dso_of(&p, loc), (enum name_source)nd->source);
+		nd->n = (uint32_t)nm->nids - nd->first;
+		nm->by_source[nd->source]++;
+	}
+	ahead_found_fini(&p.found);
+	u64map_fini(&p.plain);
+	u64map_fini(&p.symbols);
+	perfsource_free(p.perf);
+	kallsyms_free(p.own_kernel);
+	intern_free(p.raw);
+	u64map_fini(&p.done);
+	strbuf_fini(&p.text);
+	strbuf_fini(&p.clean);
+}
+
+void naming_fini(struct naming *nm)
+{
+	intern_free(nm->names);
+	free(nm->named);
+	free(nm->ids);
+	free(nm->frames);
+	memset(nm, 0, sizeof(*nm));
+}

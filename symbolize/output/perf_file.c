@@ -1,0 +1,390 @@
+/* perf.data (perf_file.h). */
+#include "output/perf_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+/* perf's own, beside the kernel's. */
+#define FINISHED_ROUND 68
+#define BUILD_ID_SIZE_KNOWN (1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
+
+/* Bytes of records between two rounds: perf holds what two of them have, to put it in order. */
+#define ROUND_BYTES (1u << 20)
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
+		     PERF_SAMPLE_CALLCHAIN)
+#define EVENT_ID 1	/* our one event's number */
+#define TEXT_ALIGN 64	/* NAME_ALIGN */
+
+struct section {
+	uint64_t off, size;	/* bytes of the file */
+};
+
+struct file_header {
+	char magic[8];
+	uint64_t size, attr_size;
+	struct section attrs, data, event_types;
+	uint64_t features[4];
+};
+static_assert(sizeof(struct file_header) == 104, "on-disk size");
+
+/* Readers refuse a larger one than they know: the least that has a clock. */
+#define ATTR_SIZE PERF_ATTR_SIZE_VER5
+
+struct file_attr {
+	uint8_t attr[ATTR_SIZE];
+	struct section ids;
+};
+static_assert(sizeof(struct file_attr) == 128, "on-disk size");
+
+enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_TOTAL_MEM = 10, FEATURE_EVENT_DESC = 12,
+       FEATURE_SAMPLE_TIME = 21, FEATURE_CLOCK_DATA = 29, FEATURES };
+
+struct perf_file {
+	FILE *to;
+	const struct perf_file_event *ev;	/* borrowed */
+	struct perf_event_attr attr;
+	struct strbuf rec;			/* the record at hand */
+	int err;				/* of the first write that failed: negative errno */
+	uint64_t bytes;				/* written to @to */
+	uint64_t round;				/* @bytes at the last round */
+	uint64_t first, last;			/* times of samples, ns; 0 = none */
+	struct strbuf features[FEATURES];	/* empty: not there */
+};
+
+static void put(struct perf_file *pf, const void *data, size_t len)
+{
+	if (fwrite(data, 1, len, pf->to) != len && !pf->err)
+		pf->err = -errno;
+	pf->bytes += len;
+}
+
+static struct perf_event_attr make_attr(const struct perf_file_event *ev)
+{
+	struct perf_event_attr a = {
+		.type = ev->type, .size = ATTR_SIZE, .config = ev->config, .sample_type = SAMPLE_TYPE,
+		.exclude_user = ev->exclude_user, .exclude_kernel = ev->exclude_kernel,
+		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .ksymbol = 1, .build_id = 1,
+		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = ev->monotonic,
+	};
+
+	a.freq = ev->freq;
+	a.sample_period = ev->period;
+	a.clockid = ev->monotonic ? CLOCK_MONOTONIC : 0;
+	return a;
+}
+
+struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *ev)
+{
+	struct perf_file *pf = xcalloc(1, sizeof(*pf));
+	struct file_header none = { .size = 0 };
+	struct file_attr fa = { .ids = { sizeof(none), sizeof(uint64_t) } };
+	const uint64_t id = EVENT_ID;
+
+	pf->to = to;
+	pf->ev = ev;
+	pf->attr = make_attr(ev);
+	memcpy(fa.attr, &pf->attr, sizeof(fa.attr));
+	put(pf, &none, sizeof(none));
+	put(pf, &id, sizeof(id));
+	put(pf, &fa, sizeof(fa));
+	return pf;
+}
+
+void perf_file_free(struct perf_file *pf)
+{
+	if (!pf)
+		return;
+	strbuf_fini(&pf->rec);
+	for (int f = 0; f < FEATURES; f++)
+		strbuf_fini(&pf->features[f]);
+	free(pf);
+}
+
+/* ---- records ---- */
+
+/* The size is filled in by record_end(). */
+static struct strbuf *record_begin(struct perf_file *pf, uint32_t type, uint16_t misc)
+{
+	strbuf_reset(&pf->rec);
+	strbuf_add_u32(&pf->rec, type);
+	strbuf_add_u16(&pf->rec, misc);
+	strbuf_add_u16(&pf->rec, 0);
+	return &pf->rec;
+}
+
+static void record_write(struct perf_file *pf)
+{
+	const struct perf_event_header round = { FINISHED_ROUND, 0, sizeof(round) };
+	const uint16_t size = (uint16_t)pf->rec.len;
+
+	memcpy(pf->rec.s + offsetof(struct perf_event_header, size), &size, sizeof(size));
+	put(pf, pf->rec.s, pf->rec.len);
+	if (pf->bytes - pf->round < ROUND_BYTES)
+		return;
+	put(pf, &round, sizeof(round));
+	pf->round = pf->bytes;
+}
+
+static void record_end(struct perf_file *pf, const struct perf_file_id *id)
+{
+	struct strbuf *r = &pf->rec;
+
+	strbuf_add_u32(r, id->pid);
+	strbuf_add_u32(r, id->tid);
+	strbuf_add_u64(r, id->time);
+	strbuf_add_u32(r, id->cpu);
+	strbuf_add_u32(r, 0);
+	record_write(pf);
+}
+
+/* With its NUL, up to a multiple of @align bytes. */
+static void add_text(struct strbuf *to, const char *text, size_t align)
+{
+	static const char zeros[TEXT_ALIGN];
+	size_t len = strnlen(text, PERF_FILE_TEXT);
+
+	strbuf_add(to, text, len);
+	strbuf_add(to, zeros, align_up(len + 1, align) - len);
+}
+
+void perf_file_comm(struct perf_file *pf, const struct perf_file_id *id, bool exec, const char *comm)
+{
+	struct strbuf *r = record_begin(pf, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+
+	strbuf_add_u32(r, id->pid);
+	strbuf_add_u32(r, id->tid);
+	add_text(r, comm, 8);
+	record_end(pf, id);
+}
+
+static void task(struct perf_file *pf, uint32_t type, uint16_t misc, const struct perf_file_id *id, uint32_t ppid, uint32_t ptid)
+{
+	struct strbuf *r = record_begin(pf, type, misc);
+
+	strbuf_add_u32(r, id->pid);
+	strbuf_add_u32(r, ppid);
+	strbuf_add_u32(r, id->tid);
+	strbuf_add_u32(r, ptid);
+	strbuf_add_u64(r, id->time);
+	record_end(pf, id);
+}
+
+void perf_file_fork(struct perf_file *pf, const struct perf_file_id *id, uint32_t ppid, uint32_t ptid, bool known)
+{
+	task(pf, PERF_RECORD_FORK, known ? PERF_RECORD_MISC_FORK_EXEC : 0, id, ppid, ptid);
+}
+
+void perf_file_exit(struct perf_file *pf, const struct perf_file_id *id, uint32_t ppid, uint32_t ptid)
+{
+	task(pf, PERF_RECORD_EXIT, 0, id, ppid, ptid);
+}
+
+void perf_file_mmap(struct perf_file *pf, const struct perf_file_id *id, const struct ev_mmap *ev, const struct ev_dso *dso,
+		    const char *name)
+{
+	const bool known = dso && dso->build_id_len;
+	struct strbuf *r = record_begin(pf, PERF_RECORD_MMAP2,
+					PERF_RECORD_MISC_USER | (known ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0));
+
+	strbuf_add_u32(r, ev->pid);
+	strbuf_add_u32(r, ev->tid);
+	strbuf_add_u64(r, ev->start);
+	strbuf_add_u64(r, ev->len);
+	strbuf_add_u64(r, ev->pgoff);
+	if (known) {
+		strbuf_add_u32(r, dso->build_id_len);
+		strbuf_add(r, dso->build_id, sizeof(dso->build_id));
+	} else {
+		strbuf_add_u32(r, dso ? dso->dev_major : 0);
+		strbuf_add_u32(r, dso ? dso->dev_minor : 0);
+		strbuf_add_u64(r, dso ? dso->ino : 0);
+		strbuf_add_u64(r, dso ? dso->ino_gen : 0);
+	}
+	strbuf_add_u32(r, ev->prot);
+	strbuf_add_u32(r, ev->flags);
+	add_text(r, name, 8);
+	record_end(pf, id);
+}
+
+void perf_file_kernel(struct perf_file *pf, uint64_t start, uint64_t len, uint64_t pgoff, const char *name)
+{
+	const struct perf_file_id nobody = { .pid = UINT32_MAX };
+	struct strbuf *r = record_begin(pf, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+
+	strbuf_add_u32(r, nobody.pid);
+	strbuf_add_u32(r, nobody.tid);
+	strbuf_add_u64(r, start);
+	strbuf_add_u64(r, len);
+	strbuf_add_u64(r, pgoff);
+	add_text(r, name, 8);
+	record_end(pf, &nobody);
+}
+
+void perf_file_ksymbol(struct perf_file *pf, const struct perf_file_id *id, const struct ev_ksymbol *ev)
+{
+	struct strbuf *r = record_begin(pf, PERF_RECORD_KSYMBOL, 0);
+
+	strbuf_add_u64(r, ev->addr);
+	strbuf_add_u32(r, ev->len);
+	strbuf_add_u16(r, PERF_RECORD_KSYMBOL_TYPE_BPF);
+	strbuf_add_u16(r, ev->gone ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0);
+	add_text(r, ev->name, 8);
+	record_end(pf, id);
+}
+
+void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_t lost)
+{
+	struct strbuf *r = record_begin(pf, PERF_RECORD_LOST, 0);
+
+	strbuf_add_u64(r, EVENT_ID);
+	strbuf_add_u64(r, lost);
+	record_end(pf, id);
+}
+
+void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint64_t period, const uint64_t *kernel,
+		      size_t nkernel, const uint64_t *user, size_t nuser)
+{
+	struct strbuf *r = record_begin(pf, PERF_RECORD_SAMPLE, nkernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+
+	strbuf_add_u64(r, nkernel ? kernel[0] : nuser ? user[0] : 0);
+	strbuf_add_u32(r, id->pid);
+	strbuf_add_u32(r, id->tid);
+	strbuf_add_u64(r, id->time);
+	strbuf_add_u32(r, id->cpu);
+	strbuf_add_u32(r, 0);
+	strbuf_add_u64(r, period);
+	strbuf_add_u64(r, nkernel + !!nkernel + nuser + !!nuser);
+	if (nkernel)
+		strbuf_add_u64(r, PERF_CONTEXT_KERNEL);
+	strbuf_add(r, kernel, nkernel * sizeof(*kernel));
+	if (nuser)
+		strbuf_add_u64(r, PERF_CONTEXT_USER);
+	strbuf_add(r, user, nuser * sizeof(*user));
+	record_write(pf);
+	if (!pf->first)
+		pf->first = id->time;
+	pf->last = MAX(pf->last, id->time);
+}
+
+/* ---- features ---- */
+
+static void add_counted_text(struct strbuf *to, const char *text)
+{
+	strbuf_add_u32(to, (uint32_t)align_up(strnlen(text, PERF_FILE_TEXT) + 1, TEXT_ALIGN));
+	add_text(to, text, TEXT_ALIGN);
+}
+
+void perf_file_text(struct perf_file *pf, enum perf_file_text what, const char *text)
+{
+	struct strbuf *f = &pf->features[what];
+
+	if (!text)
+		return;
+	/* A list, of one. */
+	if (what == PERF_FILE_CMDLINE)
+		strbuf_add_u32(f, 1);
+	add_counted_text(f, text);
+}
+
+void perf_file_cpus(struct perf_file *pf, uint32_t n)
+{
+	strbuf_add_u32(&pf->features[FEATURE_NRCPUS], n);
+	strbuf_add_u32(&pf->features[FEATURE_NRCPUS], n);
+}
+
+void perf_file_memory(struct perf_file *pf, uint64_t kb)
+{
+	strbuf_add_u64(&pf->features[FEATURE_TOTAL_MEM], kb);
+}
+
+void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, const uint8_t *id, size_t len)
+{
+	struct strbuf *f = &pf->features[FEATURE_BUILD_ID];
+	uint8_t padded[BUILD_ID_MAX + 4] = { 0 };
+	size_t at = f->len;
+	uint16_t size;
+
+	memcpy(padded, id, len);
+	padded[BUILD_ID_MAX] = (uint8_t)len;
+	strbuf_add_u32(f, 0);
+	strbuf_add_u16(f, (uint16_t)((kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) | BUILD_ID_SIZE_KNOWN));
+	strbuf_add_u16(f, 0);
+	strbuf_add_u32(f, UINT32_MAX);		/* of the host, not of a guest */
+	strbuf_add(f, padded, sizeof(padded));
+	add_text(f, name, TEXT_ALIGN);
+	size = (uint16_t)(f->len - at);
+	memcpy(f->s + at + offsetof(struct perf_event_header, size), &size, sizeof(size));
+}
+
+void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns)
+{
+	struct strbuf *f = &pf->features[FEATURE_CLOCK_DATA];
+
+	if (!pf->ev->monotonic)
+		return;
+	strbuf_add_u32(f, 1);					/* version */
+	strbuf_add_u32(f, CLOCK_MONOTONIC);
+	strbuf_add_u64(f, wall_ns);
+	strbuf_add_u64(f, ns);
+}
+
+static void describe_event(struct perf_file *pf)
+{
+	struct strbuf *f = &pf->features[FEATURE_EVENT_DESC];
+
+	strbuf_add_u32(f, 1);
+	strbuf_add_u32(f, ATTR_SIZE);
+	strbuf_add(f, &pf->attr, ATTR_SIZE);
+	strbuf_add_u32(f, 1);
+	add_counted_text(f, pf->ev->name);
+	strbuf_add_u64(f, EVENT_ID);
+}
+
+int perf_file_finish(struct perf_file *pf)
+{
+	const uint64_t attrs = sizeof(struct file_header) + sizeof(uint64_t), data = attrs + sizeof(struct file_attr);
+	struct file_header h = {
+		.magic = { 'P', 'E', 'R', 'F', 'I', 'L', 'E', '2' },
+		.size = sizeof(h), .attr_size = sizeof(struct file_attr),
+		.attrs = { attrs, sizeof(struct file_attr) }, .data = { data, pf->bytes - data },
+	};
+	uint64_t off = pf->bytes;
+
+	describe_event(pf);
+	if (pf->first) {
+		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->first);
+		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->last);
+	}
+	for (int f = 0; f < FEATURES; f++) {
+		if (!pf->features[f].len)
+			continue;
+		h.features[0] |= UINT64_C(1) << f;
+		off += sizeof(struct section);
+	}
+	for (int f = 0; f < FEATURES; f++) {
+		const struct section s = { off, pf->features[f].len };
+
+		if (!s.size)
+			continue;
+		put(pf, &s, sizeof(s));
+		off += s.size;
+	}
+	for (int f = 0; f < FEATURES; f++)
+		if (pf->features[f].len)
+			put(pf, pf->features[f].s, pf->features[f].len);
+	if (!pf->err && fseeko(pf->to, 0, SEEK_SET))
+		pf->err = -errno;
+	put(pf, &h, sizeof(h));
+	if (fflush(pf->to) && !pf->err)
+		pf->err = -errno;
+	return pf->err;
+}

@@ -1,0 +1,418 @@
+/* The document of a processed profile: threads with their samples, and what is known of the recording (to_firefox.h). */
+#include "output/to_firefox.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "bytes/json.h"
+#include "naming/naming.h"
+#include "output/firefox_tables.h"
+#include "recording/balance.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+
+#define PROCESSED_VERSION 60
+#define GECKO_VERSION 24	/* of the browser's own format: there is none of that in it, but the field has to be */
+#define NS_PER_MS 1e6
+
+/* A thread of the profile: one of spread.threads, or several that differ by their cgroup, or by a name that the thread had before. */
+struct ff_thread {
+	const struct profile_thread *t;	/* of its last sample */
+	uint32_t pid_turn, tid_turn;	/* how many others had its pid, its tid, before */
+};
+
+/* A sample, to be sorted. */
+struct ff_sample {
+	uint32_t thread;
+	uint32_t i;		/* in collect.each */
+	uint64_t time;		/* ns since the start of the recording */
+};
+
+struct document {
+	const struct to_firefox *in;
+	struct json *j;
+	struct firefox_tables tables;
+	uint32_t *stacks;		/* owned; of each sample */
+	struct ff_thread *threads;	/* owned */
+	struct ff_sample *samples;	/* owned; by thread and time */
+	size_t nthreads, threads_cap;
+	uint64_t start;
+	bool clock;			/* periods are ns of CPU time */
+};
+
+static const char *info(const struct document *d, const char *key)
+{
+	const char *v = rec_reader_info(d->in->reader, key);
+
+	return v ? v : "";
+}
+
+/* ---- whose samples they are ---- */
+
+/* A number that several things had, one after the other: how many before this one. */
+struct turns {
+	struct intern *seen;	/* owned; texts that tell the things apart */
+	struct u64map by_id;	/* id in @seen -> turn */
+	struct u64map count;	/* number -> of its things */
+};
+
+static uint32_t turn_of(struct turns *t, int32_t number, const struct strbuf *thing, uint32_t *id)
+{
+	bool is_new;
+	uint64_t *slot;
+
+	*id = intern_addn(t->seen, thing->s, thing->len);
+	slot = u64map_put(&t->by_id, *id, &is_new);
+	if (is_new)
+		*slot = (*u64map_put(&t->count, (uint32_t)number, NULL))++;
+	return (uint32_t)*slot;
+}
+
+static void turns_fini(struct turns *t)
+{
+	intern_free(t->seen);
+	u64map_fini(&t->by_id);
+	u64map_fini(&t->count);
+}
+
+/* The profile's thread of each of spread.threads. Owned. */
+static uint32_t *make_threads(struct document *d)
+{
+	struct turns pids = { .seen = intern_new() }, tids = { .seen = intern_new() };
+	const struct spread *s = &d->in->col->spread;
+	uint32_t *of = xcalloc(s->nthreads + 1, sizeof(*of)), process, id;
+	struct strbuf key = STRBUF_INIT;
+
+	for (size_t i = 0; i < s->nthreads; i++) {
+		const struct profile_thread *t = &s->threads[i];
+		struct ff_thread ft = { .t = t };
+
+		strbuf_reset(&key);
+		strbuf_addf(&key, "%" PRId32 " %" PRIu32 " %" PRIu32, t->pid, t->process, t->container);
+		ft.pid_turn = turn_of(&pids, t->pid, &key, &process);
+		strbuf_reset(&key);
+		strbuf_addf(&key, "%" PRIu32 " %" PRId32 " %" PRIu32, process, t->tid, t->tid == PROFILE_TID_MERGED ? t->comm : 0);
+		ft.tid_turn = turn_of(&tids, t->tid, &key, &id);
+		of[i] = id - 1;
+		if (of[i] < d->nthreads)
+			continue;
+		XGROW(d->threads, d->nthreads, d->threads_cap);
+		d->threads[d->nthreads++] = ft;
+	}
+	strbuf_fini(&key);
+	turns_fini(&pids);
+	turns_fini(&tids);
+	return of;
+}
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct ff_sample *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->i < y->i ? -1 : x->i > y->i;
+}
+
+static void make_samples(struct document *d)
+{
+	const struct collect *c = d->in->col;
+	uint32_t *of = make_threads(d);
+
+	d->samples = xcalloc(c->neach + 1, sizeof(*d->samples));
+	for (size_t i = 0; i < c->neach; i++) {
+		const uint64_t time = c->each[i].time;
+
+		d->samples[i] = (struct ff_sample){
+			of[c->each[i].thread], (uint32_t)i, time > d->start ? time - d->start : 0,
+		};
+	}
+	/* The file is in the order of time but for records that came late. */
+	qsort(d->samples, c->neach, sizeof(*d->samples), by_thread_and_time);
+	free(of);
+}
+
+/* ---- samples ---- */
+
+/*
+ * A row of a samples table. The profiler takes a sample's stack to last until the next row, and its CPU time to be spent since the row before.
+ */
+struct row {
+	uint64_t time;		/* ns since the start */
+	uint32_t stack;		/* FIREFOX_NO_STACK: none */
+	uint64_t weight;	/* samples, or events */
+	uint64_t cpu;		/* ns */
+};
+
+struct rows {
+	struct row *v;		/* owned */
+	size_t n, cap;
+};
+
+static void add_row(struct rows *r, const struct row *row)
+{
+	XGROW(r->v, r->n, r->cap);
+	r->v[r->n++] = *row;
+}
+
+/*
+ * Of one thread, samples [@from, @to). With a clock as event, a sample further behind the one before than both their periods stands for CPU time
+ * right before it, and the thread was off the CPU in between: rows without a stack say so, a period after the one and a period before the other.
+ */
+static void make_rows(const struct document *d, size_t from, size_t to, struct rows *rows)
+{
+	rows->n = 0;
+	for (size_t i = from; i < to; i++) {
+		const struct ff_sample *s = &d->samples[i];
+		const uint64_t period = d->in->col->each[s->i].period;
+		const uint64_t before = i > from ? d->in->col->each[s[-1].i].period : 0, gone = i > from ? s->time - s[-1].time : 0;
+		const struct row row = { s->time, d->stacks[s->i], d->in->period ? MAX(period, 1ull) : 1, period };
+
+		if (d->clock && gone > before && gone - before > period) {
+			struct row gap = { s[-1].time + before, FIREFOX_NO_STACK, 0, 0 };
+
+			add_row(rows, &gap);
+			gap.time = s->time - period;
+			add_row(rows, &gap);
+		}
+		add_row(rows, &row);
+	}
+}
+
+static void put_rows(struct json *j, const struct rows *rows, bool clock)
+{
+	json_begin_object(j, "samples");
+	json_begin_array(j, "stack");
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].stack == FIREFOX_NO_STACK)
+			json_null(j, NULL);
+		else
+			json_u64(j, NULL, rows->v[i].stack);
+	}
+	json_end_array(j);
+	json_begin_array(j, "time");
+	for (size_t i = 0; i < rows->n; i++)
+		json_double(j, NULL, (double)rows->v[i].time / NS_PER_MS);
+	json_end_array(j);
+	json_begin_array(j, "weight");
+	for (size_t i = 0; i < rows->n; i++)
+		json_u64(j, NULL, rows->v[i].weight);
+	json_end_array(j);
+	json_str(j, "weightType", "samples");
+	if (clock) {
+		json_begin_array(j, "threadCPUDelta");
+		for (size_t i = 0; i < rows->n; i++)
+			json_u64(j, NULL, rows->v[i].cpu);
+		json_end_array(j);
+	}
+	json_u64(j, "length", rows->n);
+	json_end_object(j);
+}
+
+/* ---- threads ---- */
+
+static void put_number(struct json *j, const char *key, int32_t number, uint32_t turn)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_addf(&sb, "%" PRId32, number);
+	if (turn)
+		strbuf_addf(&sb, ".%" PRIu32, turn);
+	json_str(j, key, sb.s);
+	strbuf_fini(&sb);
+}
+
+static void put_names(struct json *j, const struct document *d, const struct ff_thread *ft)
+{
+	const struct intern *texts = d->in->col->texts;
+	const struct profile_thread *t = ft->t;
+	const char *comm = t->comm ? intern_str(texts, t->comm) : d->nthreads ? "[no_name]" : "[no_samples]";
+	struct strbuf name = STRBUF_INIT;
+
+	strbuf_adds(&name, t->process ? intern_str(texts, t->process) : comm);
+	if (t->container)
+		strbuf_addf(&name, " (%s)", intern_str(texts, t->container));
+	json_str(j, "name", comm);
+	json_str(j, "processName", name.s);
+	json_bool(j, "isMainThread", t->pid == t->tid);
+	put_number(j, "pid", t->pid, ft->pid_turn);
+	if (t->tid == PROFILE_TID_MERGED)
+		json_str(j, "tid", comm);
+	else
+		put_number(j, "tid", t->tid, ft->tid_turn);
+	strbuf_fini(&name);
+}
+
+static void put_no_markers(struct json *j)
+{
+	static const char *const columns[] = { "data", "name", "startTime", "endTime", "phase", "category" };
+
+	json_begin_object(j, "markers");
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		json_begin_array(j, columns[i]);
+		json_end_array(j);
+	}
+	json_u64(j, "length", 0);
+	json_end_object(j);
+}
+
+static void put_thread(const struct document *d, const struct ff_thread *ft, const struct rows *rows)
+{
+	struct json *j = d->j;
+
+	json_begin_object(j, NULL);
+	put_names(j, d, ft);
+	json_str(j, "processType", "default");
+	/* When it began and ended is not known: as long as the recording. */
+	json_u64(j, "processStartupTime", 0);
+	json_null(j, "processShutdownTime");
+	json_u64(j, "registerTime", 0);
+	json_null(j, "unregisterTime");
+	json_begin_array(j, "pausedRanges");
+	json_end_array(j);
+	put_rows(j, rows, d->clock);
+	put_no_markers(j);
+	json_end_object(j);
+}
+
+static void put_threads(const struct document *d)
+{
+	const struct profile_thread nobody = { 0 };
+	const size_t n = d->in->col->neach;
+	struct rows rows = { 0 };
+	struct ff_thread ft;
+
+	json_begin_array(d->j, "threads");
+	/* The profiler refuses a profile without a thread. */
+	if (!n)
+		put_thread(d, &(struct ff_thread){ .t = &nobody }, &rows);
+	for (size_t from = 0, i = 1; from < n; from = i++) {
+		while (i < n && d->samples[i].thread == d->samples[from].thread)
+			i++;
+		make_rows(d, from, i, &rows);
+		ft = d->threads[d->samples[from].thread];
+		ft.t = &d->in->col->spread.threads[d->in->col->each[d->samples[i - 1].i].thread];
+		put_thread(d, &ft, &rows);
+	}
+	json_end_array(d->j);
+	free(rows.v);
+}
+
+/* ---- what is known of the recording ---- */
+
+static void put_entry(struct json *j, const char *label, const char *value)
+{
+	if (!value || !*value)
+		return;
+	json_begin_object(j, NULL);
+	json_str(j, "label", label);
+	json_str(j, "format", "string");
+	json_str(j, "value", value);
+	json_end_object(j);
+}
+
+/* The profiler shows it as it is, behind its own facts. */
+static void put_extra(const struct document *d)
+{
+	static const char *const keys[][2] = {
+		{ "Host", "hostname" }, { "Kernel", "kernel" }, { "Target", "target" }, { "Event", "event" },
+		{ "Recorded with", "cmdline" },
+	};
+	struct strbuf sb = STRBUF_INIT;
+	struct ev_ledger led;
+
+	json_begin_array(d->j, "extra");
+	json_begin_object(d->j, NULL);
+	json_str(d->j, "label", "Recording");
+	json_begin_array(d->j, "entries");
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		put_entry(d->j, keys[i][0], info(d, keys[i][1]));
+	if (rec_reader_ledger(d->in->reader, &led)) {
+		balance_text(&led, &sb);
+		balance_absences(&led, &sb);
+		put_entry(d->j, "Not in it", sb.s);
+	}
+	json_end_array(d->j);
+	json_end_object(d->j);
+	json_end_array(d->j);
+	strbuf_fini(&sb);
+}
+
+/* How far samples of a running thread are apart, ms. */
+static double interval(const struct document *d)
+{
+	const uint64_t hz = strtoull(info(d, "frequency"), NULL, 10), fixed = strtoull(info(d, "period"), NULL, 10);
+
+	if (d->clock && fixed)
+		return (double)fixed / NS_PER_MS;
+	return hz ? 1000.0 / (double)hz : 1.0;
+}
+
+static void put_meta(const struct document *d)
+{
+	struct json *j = d->j;
+	const uint64_t cpus = strtoull(info(d, "ncpus"), NULL, 10);
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < d->in->col->neach; i++)
+		last = MAX(last, d->samples[i].time);
+	json_begin_object(j, "meta");
+	json_u64(j, "version", GECKO_VERSION);
+	json_u64(j, "preprocessedProfileVersion", PROCESSED_VERSION);
+	json_str(j, "product", *info(d, "cmdline") ? info(d, "cmdline") : "nsprof");
+	json_str(j, "importedFrom", "nsprof " NSPROF_VERSION);
+	json_double(j, "interval", interval(d));
+	json_double(j, "startTime", (double)strtoull(info(d, "start_wall_ns"), NULL, 10) / NS_PER_MS);
+	json_u64(j, "profilingStartTime", 0);
+	/* The profiler lets the last sample last as long, and cannot show a recording of no time. */
+	json_double(j, "profilingEndTime", (double)last / NS_PER_MS + interval(d));
+	json_u64(j, "processType", 0);
+	json_u64(j, "stackwalk", 1);
+	if (cpus)
+		json_u64(j, "logicalCPUs", cpus);
+	json_bool(j, "symbolicated", true);
+	json_bool(j, "usesOnlyOneStackType", true);
+	json_bool(j, "sourceCodeIsNotOnSearchfox", true);
+	if (d->clock) {
+		json_begin_object(j, "sampleUnits");
+		json_str(j, "time", "ms");
+		json_str(j, "eventDelay", "ms");
+		json_str(j, "threadCPUDelta", "ns");
+		json_end_object(j);
+	}
+	json_begin_array(j, "markerSchema");
+	json_end_array(j);
+	firefox_put_categories(j);
+	put_extra(d);
+	json_end_object(j);
+}
+
+void to_firefox(const struct to_firefox *in, FILE *to)
+{
+	struct document d = {
+		.in = in, .j = json_new(to), .stacks = collect_each_nodes(in->col), .start = rec_reader_start(in->reader),
+	};
+
+	d.clock = !*info(&d, "event") || strstr(info(&d, "event"), "clock");
+	firefox_tables_init(&d.tables, in->col, in->nm, d.stacks, in->col->neach);
+	make_samples(&d);
+	json_begin_object(d.j, NULL);
+	put_meta(&d);
+	firefox_put_tables(d.j, &d.tables, info(&d, "arch"));
+	put_threads(&d);
+	json_end_object(d.j);
+	json_free(d.j);
+	firefox_tables_fini(&d.tables);
+	free(d.stacks);
+	free(d.threads);
+	free(d.samples);
+}

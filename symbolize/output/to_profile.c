@@ -1,0 +1,274 @@
+/* What was collected and named, as a profile (to_profile.h). */
+#include "output/to_profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "naming/naming.h"
+#include "recording/balance.h"
+#include "recording/ctr_table.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+#include "replay/sample_cgroups.h"
+#include "support/symbol.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define BLOCK_MIN_NS UINT64_C(10000000)
+#define BLOCKS_WANTED 1000u
+
+/* ---- time ---- */
+
+static int on_tally(void *ctx, const struct ev_tally *row)
+{
+	uint64_t *seconds = ctx;
+
+	*seconds = MAX(*seconds, row->second + 1);
+	return 0;
+}
+
+uint64_t to_profile_block(struct rec_reader *r)
+{
+	uint64_t seconds = 0, wanted;
+
+	/* A recording that was cut has rows up to its last minute: then blocks are put together in the end. */
+	rec_reader_tally(r, on_tally, &seconds);
+	wanted = MIN(seconds, UINT64_MAX / 2 / NS_PER_S) * (NS_PER_S / BLOCKS_WANTED);
+	return MAX((wanted + BLOCK_MIN_NS - 1) / BLOCK_MIN_NS, 1ull) * BLOCK_MIN_NS;
+}
+
+/* ---- frames ---- */
+
+struct builder {
+	const struct to_profile *in;
+	struct profile *p;
+	uint32_t *names;	/* naming.names to strings of @p; 0: not yet */
+	uint32_t *texts;	/* the same of collect.texts */
+};
+
+static uint32_t copy_text(struct builder *b, const struct intern *from, uint32_t *map, uint32_t id)
+{
+	if (id && !map[id])
+		map[id] = profile_string(b->p, intern_str(from, id));
+	return map[id];
+}
+
+static uint32_t name_text(struct builder *b, uint32_t id)
+{
+	return copy_text(b, b->in->nm->names, b->names, id);
+}
+
+static uint32_t source_text(struct builder *b, enum name_source source)
+{
+	static const char *const texts[NAME_SOURCE_MAX] = {
+		[NAME_NONE] = "", [NAME_SYMTAB] = "symtab", [NAME_DYNSYM] = "dynsym", [NAME_DEBUGFILE] = "debugfile",
+		[NAME_MINIDEBUG] = "minidebug", [NAME_GOPCLNTAB] = "gopclntab", [NAME_CAPTURED] = "captured",
+		[NAME_PERFMAP] = "perf-map", [NAME_JITDUMP] = "jitdump", [NAME_KALLSYMS] = "kallsyms",
+		[NAME_INLINE] = "debuginfo", [NAME_DWARF] = "debuginfo",
+	};
+
+	return profile_string(b->p, texts[source]);
+}
+
+/* Frames of the profile by index in naming.ids. Owned. */
+static uint32_t *make_frames(struct builder *b)
+{
+	const struct naming *nm = b->in->nm;
+	uint32_t *frames = xcalloc(nm->nids + 1, sizeof(*frames));
+
+	for (size_t i = 0; i < nm->nids; i++) {
+		const struct named_frame *nf = &nm->frames[i];
+		const struct profile_frame f = {
+			.name = name_text(b, nm->ids[i]), .dso = name_text(b, nf->dso),
+			.srcline = name_text(b, nf->line), .source = source_text(b, (enum name_source)nf->source),
+			.kind = nf->kind, .joined = nf->joined,
+		};
+
+		frames[i] = profile_frame(b->p, &f);
+	}
+	return frames;
+}
+
+/* Nodes of the profile by node of the tree of locations. Owned. */
+static uint32_t *make_nodes(struct builder *b, const uint32_t *frames)
+{
+	const struct stacktree *tree = &b->in->col->tree;
+	const struct naming *nm = b->in->nm;
+	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
+
+	for (size_t i = 1; i < tree->n; i++) {
+		const struct named *name = &nm->named[tree->nodes[i].loc];
+		uint32_t node = nodes[tree->nodes[i].parent];
+
+		/* Innermost first there, root first here. */
+		for (uint32_t k = name->n; k-- > 0;) {
+			uint32_t frame = frames[name->first + k];
+			bool nameless = nm->kernel_id && nm->ids[name->first + k] == nm->kernel_id;
+
+			/* A row of "[kernel]" says no more than one. */
+			if (!nameless || b->p->nodes[node].frame != frame)
+				node = profile_child(b->p, node, frame);
+		}
+		nodes[i] = node;
+	}
+	return nodes;
+}
+
+/* ---- counts ---- */
+
+static uint32_t *make_threads(struct builder *b)
+{
+	const struct collect *c = b->in->col;
+	uint32_t *threads = xcalloc(c->spread.nthreads + 1, sizeof(*threads));
+
+	for (size_t i = 0; i < c->spread.nthreads; i++) {
+		struct profile_thread t = c->spread.threads[i];
+
+		t.container = copy_text(b, c->texts, b->texts, t.container);
+		t.cgroup = copy_text(b, c->texts, b->texts, t.cgroup);
+		t.comm = copy_text(b, c->texts, b->texts, t.comm);
+		t.process = copy_text(b, c->texts, b->texts, t.process);
+		threads[i] = profile_thread(b->p, &t);
+	}
+	return threads;
+}
+
+static void add_counts(struct builder *b, const uint32_t *nodes)
+{
+	const struct spread *s = &b->in->col->spread;
+	uint64_t block_ns = b->in->col->opts.block_ns, blocks = b->in->col->last_time / block_ns + 1;
+	uint32_t *threads = make_threads(b), together = (uint32_t)(blocks / (2 * BLOCKS_WANTED)) + 1;
+
+	b->p->block_ns = block_ns * together;
+	for (size_t i = 0; i < s->ncounts; i++) {
+		const struct spread_count *from = &s->counts[i];
+		const struct profile_count c = {
+			.thread = threads[s->slots[from->slot].thread], .block = s->slots[from->slot].block / together,
+			.node = nodes[from->node], .samples = from->samples, .period = from->period,
+		};
+
+		profile_count(b->p, &c);
+	}
+	free(threads);
+}
+
+/* ---- what is said of it ---- */
+
+static void meta(struct profile *p, const char *key, const char *value)
+{
+	if (value && *value)
+		profile_set_meta(p, key, value);
+}
+
+static void meta_u64(struct profile *p, const char *key, uint64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	profile_set_meta(p, key, text);
+}
+
+static void add_settings(struct profile *p, const struct to_profile *in)
+{
+	static const char *const keys[][2] = {
+		{ "event", "event" }, { "event_modifier", "event_modifier" }, { "frequency", "frequency" },
+		{ "fixed_period", "period" }, { "call_graph", "call_graph" }, { "stacks", "stacks" },
+		{ "stack_bytes", "dump_size" }, { "ncpus", "ncpus" }, { "hostname", "hostname" },
+		{ "target", "target" }, { "command", "cmdline" }, { "begin_wall_ns", "start_wall_ns" },
+	};
+
+	meta(p, "input", in->input);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		meta(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
+	meta(p, "weight", collect_periods_vary(in->col) ? "period" : "samples");
+	meta_u64(p, "duration_ns", in->col->last_time);
+}
+
+static void add_losses(struct profile *p, const struct to_profile *in)
+{
+	const struct collect *c = in->col;
+	struct strbuf sb = STRBUF_INIT;
+	uint64_t incomplete = 0;
+	struct ev_ledger led;
+
+	for (int e = 0; e < UNWIND_END_MAX; e++)
+		incomplete += collect_incomplete((enum unwind_end)e) ? c->verdicts[e] : 0;
+	meta_u64(p, "truncated", c->verdicts[UNWIND_COPY_END] + c->verdicts[UNWIND_CUT]);
+	meta_u64(p, "incomplete", incomplete);
+	if (!rec_reader_ledger(in->reader, &led))
+		return;
+	meta_u64(p, "kept", led.kept);
+	meta_u64(p, "lost", led.lost_kernel);
+	meta_u64(p, "cut", led.cut);
+	meta_u64(p, "dropped", led.dropped);
+	meta_u64(p, "full_copies", led.copy_full);
+	meta_u64(p, "throttled_times", led.throttled);
+	meta_u64(p, "throttled_samples", led.throttled_samples);
+	balance_absences(&led, &sb);
+	/* It begins with "; ". */
+	if (sb.len > 2)
+		meta(p, "note", sb.s + 2);
+	strbuf_fini(&sb);
+}
+
+static void add_throttled(struct profile *p, const struct replay *rp)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t n;
+	const struct ctr *c = ctr_table_all(sample_cgroups_containers(replay_cgroups(rp)), &n);
+
+	for (size_t i = 0; i < n; i++) {
+		strbuf_reset(&sb);
+		ctr_throttle_line(&c[i], &sb);
+		meta(p, "throttled", sb.s);
+	}
+	strbuf_fini(&sb);
+}
+
+static void add_filters(struct profile *p, const struct filter *f)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	for (size_t i = 0; f && i < f->n; i++) {
+		strbuf_reset(&sb);
+		strbuf_addf(&sb, "%s=%s", filter_key_name(f->conds[i].key), f->conds[i].text);
+		meta(p, "filter", sb.s);
+	}
+	if (f && f->has[FILTER_TIME]) {
+		strbuf_reset(&sb);
+		filter_times(f, 1, &sb);
+		meta(p, "times", sb.s);
+	}
+	strbuf_fini(&sb);
+}
+
+struct profile *to_profile(const struct to_profile *in)
+{
+	struct builder b = { .in = in, .p = profile_new() };
+	uint32_t *frames, *nodes;
+	struct profile *sorted;
+
+	b.names = xcalloc(intern_count(in->nm->names), sizeof(*b.names));
+	b.texts = xcalloc(intern_count(in->col->texts), sizeof(*b.texts));
+	frames = make_frames(&b);
+	nodes = make_nodes(&b, frames);
+	add_counts(&b, nodes);
+	add_settings(b.p, in);
+	meta_u64(b.p, "inlines", in->nm->opts.inlines);
+	add_losses(b.p, in);
+	add_filters(b.p, in->col->opts.filter);
+	add_throttled(b.p, in->col->rp);
+	profile_finish(b.p);
+	/* Threads of ours each number things as they meet them. */
+	sorted = profile_sorted(b.p);
+	profile_free(b.p);
+	free(frames);
+	free(nodes);
+	free(b.names);
+	free(b.texts);
+	return sorted;
+}

@@ -1,0 +1,300 @@
+/* Samples as perf script prints them (to_script.h); source of the form: perf_sample__fprintf_start() in tools/perf/builtin-script.c. */
+#include "output/to_script.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "debuginfo/inlines.h"
+#include "modules/module_symbols.h"
+#include "naming/naming.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_US UINT64_C(1000)
+
+/* perf's fields of tracepoints, and of instructions looked at one by one: of these samples they are empty there, too. */
+static bool empty_field(const char *name, size_t len)
+{
+	static const char *const names[] = { "trace", "flags", "callindent", "synth" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
+			return true;
+	return false;
+}
+
+/* What else perf 7.2 can show. */
+static bool theirs(const char *name, size_t len)
+{
+	static const char names[] = " dsoff addr iregs uregs brstack brstacksym brstackinsn brstackinsnlen brstackdisasm brstackoff brcntr data_src "
+		"weight bpf-output insn disasm insnlen phys_addr metric misc srccode ipc tod data_page_size code_page_size ins_lat "
+		"retire_lat machine_pid vcpu ";
+	const char *at = names;
+
+	while ((at = memmem(at, strlen(at), name, len))) {
+		if (at[-1] == ' ' && at[len] == ' ')
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* perf's "sw:" in front says of which events: there are no others. */
+static const char *without_type(const char *text)
+{
+	static const char *const types[] = { "hw:", "sw:" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strncmp(text, types[i], strlen(types[i])))
+			return text + strlen(types[i]);
+	return text;
+}
+
+int script_parse_fields(const char *text, uint32_t *fields)
+{
+	static const char *const names[] = { "comm", "pid", "tid", "cpu", "time", "period", "event", "ip", "sym", "symoff",
+					     "dso", "srcline", "cgroup" };
+	const char *list = text;
+	uint32_t all;
+
+	text = without_type(text);
+	all = strchr("+-", text[0]) && text[0] ? *fields : 0;
+	while (*text) {
+		const char sign = *text == '+' || *text == '-' ? *text++ : 0;
+		size_t len = strcspn(text, ","), i;
+
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (strlen(names[i]) == len && !strncmp(names[i], text, len))
+				break;
+		if (i == ARRAY_SIZE(names) && empty_field(text, len)) {
+			text += len + (text[len] == ',');
+			continue;
+		}
+		if (i == ARRAY_SIZE(names) && theirs(text, len)) {
+			pr_err("-F '%.*s' is perf's and not here: recordings do not have it", (int)len, text);
+			return -EINVAL;
+		}
+		if (i == ARRAY_SIZE(names)) {
+			pr_err("-F '%.*s' is not one of comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline, "
+			       "cgroup", (int)len, text);
+			return -EINVAL;
+		}
+		all = sign == '-' ? all & ~(1u << i) : all | 1u << i;
+		text += len + (text[len] == ',');
+	}
+	/* 0 means the default, which nobody asked for here. */
+	if (!all) {
+		pr_err("-F '%s' leaves no field to be shown", list);
+		return -EINVAL;
+	}
+	*fields = all;
+	return 0;
+}
+
+/* ---- text that every reader takes for what it is ---- */
+
+/*
+ * Readers tell fields apart by blanks, by digits behind a comm, by parentheses around a file. So blanks become '_' in @text that
+ * stands for one word, and parentheses, too, in a file's name; in a symbol "->" gets a blank, since
+ * stackcollapse-perf.pl takes it for an inlined call.
+ */
+enum text_kind { TEXT_COMM, TEXT_DSO, TEXT_SYM };
+
+static void script_text(FILE *to, const char *text, enum text_kind kind)
+{
+	if (!*text)
+		putc('?', to);
+	/* inferno takes the first word of digits for the pid. */
+	if (kind == TEXT_COMM && text[strspn(text, "0123456789/")] == '\0')
+		putc('_', to);
+	for (;;) {
+		size_t plain = strcspn(text, " ()-");
+		char c;
+
+		/* Not by the byte: with more than one thread each would take the stream's lock. */
+		fwrite_unlocked(text, 1, plain, to);
+		text += plain;
+		c = *text++;
+		if (!c)
+			break;
+		if ((kind != TEXT_SYM && c == ' ') || (kind == TEXT_DSO && (c == '(' || c == ')')))
+			putc_unlocked('_', to);
+		else if (kind == TEXT_SYM && c == '-' && *text == '>')
+			fputs_unlocked("- ", to);
+		else
+			putc_unlocked(c, to);
+	}
+}
+
+/* ---- frames ---- */
+
+struct printer {
+	const struct to_script *in;
+	FILE *to;
+	const char *event;
+	uint64_t since;		/* ns; what times are counted from */
+};
+
+/* What perf 6.1 prints: of a file's code the address in the file, of other code its own. */
+static uint64_t frame_address(const struct location *loc, struct svma *at)
+{
+	const struct elf_file *ef;
+
+	if (loc->kind == LOC_TEXT || loc->kind == LOC_PROCESS)
+		return 0;
+	if (loc->kind != LOC_FILE)
+		return loc->addr;
+	ef = loc->mod->elf ? loc->mod->elf : loc->mod->captured;
+	return ef && elf_file_off_to_svma(ef, loc->off, &at->v) ? at->v : loc->off;
+}
+
+static void print_dso(const struct printer *p, const struct named_frame *nf, int32_t pid)
+{
+	const char *dso = intern_str(p->in->nm->names, nf->dso);
+
+	fputs(" (", p->to);
+	if (nf->kind == PROFILE_INLINED)
+		fputs("inlined", p->to);
+	else if (nf->kind == PROFILE_JIT && !strcmp(dso, "[jit]"))
+		fprintf(p->to, "/tmp/perf-%" PRId32 ".map", pid);
+	else if (!*dso)
+		fputs("[unknown]", p->to);
+	else
+		script_text(p->to, dso, TEXT_DSO);
+	putc(')', p->to);
+}
+
+static void print_frame(const struct printer *p, const struct location *loc, uint32_t i, bool unnamed, int32_t pid)
+{
+	const struct naming *nm = p->in->nm;
+	const struct named_frame *nf = &nm->frames[i];
+	const uint32_t fields = p->in->fields;
+	const char *line = intern_str(nm->names, nf->line), *name = intern_str(nm->names, nm->ids[i]);
+	struct svma at = { 0 };
+	uint64_t addr = frame_address(loc, &at);
+	struct symbol sym;
+
+	putc('\t', p->to);
+	if (fields & SCRIPT_IP)
+		fprintf(p->to, "%16" PRIx64, addr);
+	if (fields & SCRIPT_SYM) {
+		putc(' ', p->to);
+		/* perf's word for it; readers make the file's name of that. */
+		if (unnamed && *intern_str(nm->names, nf->dso) == '/')
+			fputs("[unknown]", p->to);
+		else
+			script_text(p->to, name, TEXT_SYM);
+		if (fields & SCRIPT_SYMOFF && at.v && nf->kind == PROFILE_USER && !unnamed &&
+		    (!module_symbol(loc->mod, at, &sym) || !inlines_symbol(module_inlines(loc->mod), at, &sym)))
+			fprintf(p->to, "+0x%" PRIx64, at.v - sym.start);
+	}
+	if (fields & SCRIPT_DSO)
+		print_dso(p, nf, pid);
+	putc('\n', p->to);
+	if (fields & SCRIPT_SRCLINE && *line)
+		fprintf(p->to, "  %s\n", line);
+}
+
+/* Leaf first. */
+static void print_stack(const struct printer *p, uint32_t node, int32_t pid)
+{
+	const struct stacktree *tree = &p->in->col->tree;
+	const struct naming *nm = p->in->nm;
+
+	for (; node != STACKTREE_ROOT; node = tree->nodes[node].parent) {
+		const uint32_t id = tree->nodes[node].loc;
+		const struct named *named = &nm->named[id];
+		const struct location *loc = &p->in->col->locs.locs[id];
+
+		for (uint32_t k = 0; k < named->n; k++)
+			print_frame(p, loc, named->first + k, named->source == NAME_NONE && loc->kind != LOC_TEXT, pid);
+	}
+}
+
+/* ---- samples ---- */
+
+static void print_sample(const struct printer *p, const struct collect_each *e, uint32_t node)
+{
+	const struct collect *c = p->in->col;
+	const struct profile_thread *t = &c->spread.threads[e->thread];
+	const uint32_t fields = p->in->fields;
+	const uint64_t time = e->time - MIN(p->since, e->time);
+	FILE *to = p->to;
+
+	if (fields & SCRIPT_COMM) {
+		script_text(to, intern_str(c->texts, t->comm), TEXT_COMM);
+		putc(' ', to);
+	}
+	if (fields & SCRIPT_PID && fields & SCRIPT_TID)
+		fprintf(to, "%7" PRId32 "/%-7" PRId32 " ", t->pid, t->tid);
+	else if (fields & (SCRIPT_PID | SCRIPT_TID))
+		fprintf(to, "%7" PRId32 " ", fields & SCRIPT_TID ? t->tid : t->pid);
+	if (fields & SCRIPT_CPU)
+		fprintf(to, "[%03" PRIu32 "] ", e->cpu);
+	if (fields & SCRIPT_TIME && p->in->ns)
+		fprintf(to, "%5" PRIu64 ".%09" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S);
+	else if (fields & SCRIPT_TIME)
+		fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": ", time / NS_PER_S, time % NS_PER_S / NS_PER_US);
+	if (fields & SCRIPT_PERIOD)
+		fprintf(to, "%10" PRIu64 " ", e->period);
+	if (fields & SCRIPT_EVENT)
+		fprintf(to, "%s: ", p->event);
+	if (fields & SCRIPT_CGROUP) {
+		putc(' ', to);
+		script_text(to, intern_str(c->texts, t->cgroup), TEXT_DSO);
+	}
+	putc('\n', to);
+	if (fields & (SCRIPT_IP | SCRIPT_SYM | SCRIPT_DSO))
+		print_stack(p, node, t->pid);
+	putc('\n', to);
+}
+
+/* perf's block of "# key : value" lines. */
+static void print_header(const struct printer *p)
+{
+	/* What perf calls it, what a recording does, the unit. */
+	static const char *const keys[][3] = {
+		{ "hostname", "hostname" }, { "os release", "kernel" }, { "perf version", "version" }, { "arch", "arch" },
+		{ "nrcpus avail", "ncpus" }, { "total memory", "memory_kb", " kB" }, { "cmdline", "cmdline" },
+	};
+	const char *v = rec_reader_info(p->in->reader, "start_wall_ns");
+	time_t when = v ? (time_t)(strtoull(v, NULL, 10) / NS_PER_S) : 0;
+	char date[64] = "";
+	struct tm tm;
+
+	if (localtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
+	fprintf(p->to, "# ========\n# captured on    : %s\n# header version : 1\n", date);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if ((v = rec_reader_info(p->in->reader, keys[i][1])))
+			fprintf(p->to, "# %s : %s%s\n", keys[i][0], v, keys[i][2] ? keys[i][2] : "");
+	fprintf(p->to, "# event : name = %s\n# ========\n#\n", p->event);
+}
+
+void to_script(const struct to_script *in, FILE *to)
+{
+	const char *event = rec_reader_info(in->reader, "event"), *mod = rec_reader_info(in->reader, "event_modifier");
+	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
+	struct printer p = { .in = in, .to = to, .event = name };
+	const struct collect_each *each = in->col->each;
+	const size_t n = in->header_only ? 0 : in->col->neach;
+	uint32_t *nodes = collect_each_nodes(in->col);
+
+	if (in->header || in->header_only)
+		print_header(&p);
+	for (size_t i = 0; i < n && !ferror(to); i++) {
+		if (in->reltime || in->deltatime)
+			p.since = each[in->deltatime && i ? i - 1 : in->deltatime ? i : 0].time;
+		print_sample(&p, &each[i], nodes[i]);
+	}
+	free(nodes);
+	free(name);
+}

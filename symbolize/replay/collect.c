@@ -1,0 +1,663 @@
+/* Samples into a tree (collect.h). */
+#include "replay/collect.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "debuginfo/inlines.h"
+#include "modules/jitcode.h"
+#include "recording/rec_reader.h"
+#include "replay/sample_cgroups.h"
+#include "replay/sample_filter.h"
+#include "support/stop.h"
+
+/* What is the same for the samples of a thread, as it was at its last one. */
+struct lead_node {
+	uint32_t pid;
+	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
+	const struct image *img;
+	enum filter_key misses;		/* but for the time; FILTER_TIME: nothing */
+	uint32_t noted;			/* leftout_flags */
+	uint32_t node;			/* of its leading frames; not when it is left out */
+	/* For spread.h: */
+	const char *process;		/* comm of the image by now, interned; NULL: @thread is not known */
+	uint32_t thread;
+};
+
+/*
+ * Samples in a row on one CPU are mostly one thread's and share their outer frames. The nodes of
+ * those are taken over instead of looked up.
+ */
+#define LAST_PATHS 64	/* CPUs share them beyond that */
+
+struct last_path {
+	uint32_t base;		/* node below which the stack hangs */
+	uint32_t generation;	/* of the address space: equal ones have equal mappings */
+	struct path_step {
+		uint64_t addr;	/* frame.addr */
+		uint32_t what;	/* frame_what() */
+		uint32_t node;
+	} *steps;		/* owned; user frames, root first */
+	uint32_t n;
+	uint32_t cap;
+};
+
+/* Locations found last, in front of those that images remember: as much as a core's own cache takes. */
+#define RECENT_BITS 12
+#define RECENT_FRAMES (1u << RECENT_BITS)
+
+struct recent_frame {
+	uint64_t key;		/* address as looked up; top bit: joined */
+	uint32_t generation;	/* of the address space; 0: nothing */
+	uint32_t loc;
+};
+
+/* One way to see a sample. */
+struct seen {
+	uint32_t node;
+	enum unwind_end end;
+	uint32_t at;		/* id of the module it ended in, or as in collect.ended_in; 0: none */
+	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
+	uint64_t border;	/* struct stack */
+	uint32_t slot;		/* spread.h; 0: not counted there */
+};
+
+/* A sample of @image, by whether that had begun to run. */
+struct doubt {
+	uint32_t image, part;
+	uint64_t period;
+	struct seen in_exec, entered;
+};
+
+static uint32_t text_location(struct collect *c, const char *text)
+{
+	struct location loc = { .kind = LOC_TEXT, .owner = intern_add(c->texts, text) };
+
+	return locations_id(&c->locs, &loc);
+}
+
+void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts)
+{
+	memset(c, 0, sizeof(*c));
+	c->opts = *opts;
+	c->rp = rp;
+	sample_cgroups_expect(replay_cgroups(rp), opts->names);
+	c->cc = callchain_new(opts->unwinder, opts->max_stack);
+	c->texts = intern_new();
+	locations_init(&c->locs);
+	stacktree_init(&c->tree);
+	spread_init(&c->spread, c->texts);
+	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
+	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
+	/* No blanks: these stand where people grep. */
+	c->truncated = text_location(c, "[truncated_stack]");
+	c->broken = text_location(c, "[broken_stack]");
+	c->scan = text_location(c, "[scanned]");
+	c->empty = text_location(c, "[no_stack]");
+}
+
+/* What only samples were for: names want the memory. */
+static void free_unwinding(struct collect *c)
+{
+	callchain_free(c->cc);
+	c->cc = NULL;
+	for (size_t i = 0; c->last && i < LAST_PATHS; i++)
+		free(c->last[i].steps);
+	free(c->last);
+	c->last = NULL;
+	free(c->recent);
+	c->recent = NULL;
+}
+
+void collect_fini(struct collect *c)
+{
+	free_unwinding(c);
+	intern_free(c->texts);
+	locations_fini(&c->locs);
+	stacktree_fini(&c->tree);
+	spread_fini(&c->spread);
+	strbuf_fini(&c->lead);
+	u64map_fini(&c->threads);
+	u64map_fini(&c->ended_in);
+	free(c->leads);
+	free(c->each);
+	free(c->doubts);
+	pendings_fini(&c->pending);
+	leftout_fini(&c->leftout);
+}
+
+bool collect_incomplete(enum unwind_end end)
+{
+	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
+}
+
+static uint32_t lead_location(struct collect *c, enum lead_by by, const struct replay_sample *s)
+{
+	const struct location process = { .kind = LOC_PROCESS, .owner = s->img->index };
+
+	if (by == LEAD_PROCESS)
+		return locations_id(&c->locs, &process);
+	lead_frame(&c->opts.lead, by, s, &c->lead);
+	return text_location(c, c->lead.s);
+}
+
+/* The node of a sample's leading frames. */
+static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
+{
+	const struct lead *lead = &c->opts.lead;
+	uint32_t node = STACKTREE_ROOT;
+
+	if (c->opts.split != LEAD_NONE)
+		node = stacktree_child(&c->tree, node, lead_location(c, c->opts.split, s));
+	for (uint32_t i = 0; i < lead->n; i++) {
+		node = stacktree_child(&c->tree, node, lead_location(c, lead->by[i], s));
+		if (lead->by[i] == LEAD_CONTAINER && lead_is_helper(s))
+			node = stacktree_child(&c->tree, node, text_location(c, LEADING_RUNTIME_HELPER));
+	}
+	return node;
+}
+
+static struct lead_node *lead_of(struct collect *c, const struct replay_sample *s)
+{
+	bool is_new;
+	uint64_t *slot = u64map_put(&c->threads, s->ev->tid, &is_new);
+	struct lead_node *ln;
+
+	if (is_new) {
+		*slot = c->nleads;
+		XGROW(c->leads, c->nleads, c->leads_cap);
+		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
+	}
+	ln = &c->leads[*slot];
+	if (ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
+	    ln->container == s->container)
+		return ln;
+	*ln = (struct lead_node){
+		.pid = s->ev->pid, .comm = s->comm, .cgroup = s->cgroup,
+		.container = s->container, .exe = s->img->exe, .img = s->img,
+		.misses = c->opts.filter ? filter_misses_thread(c->opts.filter, s) : FILTER_TIME,
+	};
+	if (ln->misses == FILTER_TIME)
+		ln->node = make_lead(c, s);
+	return ln;
+}
+
+/*
+ * Where no ELF file is mapped: the function's name at this time and its line, if it was told of, make
+ * two of an address that was used twice.
+ */
+static void jit_location(struct collect *c, const struct addrspace *as, struct location *loc)
+{
+	const struct jit_func *func = addrspace_find_jit(as, (struct avma){ loc->addr });
+	struct strbuf text = STRBUF_INIT;
+	struct source_line at;
+
+	if (!func)
+		return;
+	loc->kind = LOC_JIT;
+	strbuf_addf(&text, "%s\n", func->name);
+	if (jitcode_line(func, loc->addr, &at))
+		strbuf_addf(&text, "%s:%" PRIu32, at.file, at.line);
+	loc->owner = intern_addn(c->texts, text.s, text.len);
+	strbuf_fini(&text);
+}
+
+/* locations_id(), and what is new will be looked up. */
+static uint32_t note_location(struct locations *ls, const struct location *loc)
+{
+	size_t had = ls->n;
+	uint32_t id = locations_id(ls, loc);
+
+	if (ls->n > had && loc->kind == LOC_FILE && loc->mod->inlines)
+		inlines_expected(loc->mod->inlines, loc->off);
+	return id;
+}
+
+static uint32_t user_location(struct collect *c, struct image *img, struct avma addr, uint32_t part,
+			      bool joined)
+{
+	const struct mapping *m = addrspace_find(img->as, addr);
+	struct location loc = { .owner = img->index, .addr = addr.v, .part = part, .joined = joined };
+
+	if (!m) {
+		loc.kind = LOC_NOMAP;
+	} else if (!m->mod) {
+		loc.kind = LOC_ANON;
+		loc.path = m->path;
+	} else {
+		module_load(m->mod);
+		loc.mod = m->mod;
+		loc.off = addr.v - m->start + m->pgoff;
+		if (m->mod->source == MODULE_NONE) {
+			/* JIT code in a file of its own is named by the process's perf map. */
+			loc.kind = LOC_NOELF;
+		} else {
+			loc.kind = LOC_FILE;
+			loc.owner = m->mod->id;
+			loc.addr = loc.off;
+		}
+	}
+	if (loc.kind == LOC_ANON || loc.kind == LOC_NOELF)
+		jit_location(c, img->as, &loc);
+	return note_location(&c->locs, &loc);
+}
+
+static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
+			       const struct frame *f)
+{
+	struct image *img = s->img;
+	struct avma addr = frame_lookup_addr(f);
+	const uint64_t key = addr.v ^ (uint64_t)f->joined << 63;
+	struct recent_frame *rf;
+	uint64_t *slot;
+	uint32_t id;
+	bool is_new;
+
+	if (f->kernel) {
+		int32_t ks = replay_find_ksym(c->rp, addr.v);
+		struct location loc = {
+			.kind = ks < 0 ? LOC_KERNEL : LOC_KSYM,
+			.owner = ks < 0 ? 0 : (uint32_t)ks,
+			.addr = addr.v,
+		};
+
+		return locations_id(&c->locs, &loc);
+	}
+	rf = &c->recent[(addr.v ^ addr.v >> RECENT_BITS) % RECENT_FRAMES];
+	if (rf->key == key && rf->generation == img->as->generation)
+		return rf->loc;
+	if (img->cache_generation != img->as->generation) {
+		u64map_clear(&img->cache);
+		img->cache_generation = img->as->generation;
+	}
+	slot = u64map_put(&img->cache, key, &is_new);
+	if (is_new) {
+		id = user_location(c, img, addr, s->part, f->joined);
+		*slot = id;
+	}
+	*rf = (struct recent_frame){ key, img->as->generation, (uint32_t)*slot };
+	return (uint32_t)*slot;
+}
+
+static_assert(offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "read as one");
+
+/* All that struct frame says besides the address. */
+static inline uint32_t frame_what(const struct frame *f)
+{
+	uint32_t what;
+
+	memcpy(&what, (const char *)f + offsetof(struct frame, kind), sizeof(what));
+	return what;
+}
+
+/* The node of the innermost @n frames of stack @st below @node. */
+static uint32_t stack_node(struct collect *c, const struct replay_sample *s, const struct stack *st,
+			   uint32_t n, uint32_t node)
+{
+	struct last_path *lp = &c->last[s->ev->cpu % LAST_PATHS];
+	uint32_t i = n, depth = 0;
+	bool keep = true;
+
+	if (lp->base != node || lp->generation != s->img->as->generation)
+		lp->n = 0;
+	lp->base = node;
+	lp->generation = s->img->as->generation;
+	if (lp->cap < n) {
+		lp->cap = n * 2;
+		lp->steps = xrealloc(lp->steps, lp->cap * sizeof(*lp->steps));
+	}
+	while (i && depth < lp->n && st->frames[i - 1].addr.v == lp->steps[depth].addr &&
+	       frame_what(&st->frames[i - 1]) == lp->steps[depth].what) {
+		i--;
+		depth++;
+	}
+	if (depth)
+		node = lp->steps[depth - 1].node;
+	lp->n = depth;
+	/*
+	 * Kernel frames are leaves, and what symbol they lie in can change with time: they are not
+	 * kept.
+	 */
+	for (; i; i--) {
+		const struct frame *f = &st->frames[i - 1];
+
+		node = stacktree_child(&c->tree, node, frame_location(c, s, f));
+		/* Between it and its callee. The next stack may have the same frames without a search. */
+		if (f->scanned) {
+			node = stacktree_child(&c->tree, node, c->scan);
+			keep = false;
+		}
+		keep = keep && !f->joined;
+		if (!f->kernel && keep)
+			lp->steps[lp->n++] = (struct path_step){ f->addr.v, frame_what(f), node };
+	}
+	return node;
+}
+
+static void show_progress(struct collect *c)
+{
+	uint64_t samples = c->seen;
+
+	if (c->seen % PROGRESS_EVERY)
+		return;
+	if (c->all_samples)
+		samples = atomic_fetch_add(c->all_samples, PROGRESS_EVERY) + PROGRESS_EVERY;
+	progress_show(&c->progress, samples);
+}
+
+/* @lead: the node to hang it below. */
+static struct seen see(struct collect *c, const struct replay_sample *s, uint32_t lead, bool in_exec)
+{
+	uint32_t node = lead;
+	struct seen seen;
+	struct stack st;
+
+	callchain_build(c->cc, s->ev, in_exec ? NULL : s->img->as, &st);
+	/* At the root, so that whole stacks and the remains of others do not share a tower. */
+	if (collect_incomplete(st.end)) {
+		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
+			   st.end == UNWIND_HOLE || st.end == UNWIND_DEPTH ||
+			   st.end == UNWIND_OTHER_STACK;
+
+		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
+	}
+	node = stack_node(c, s, &st, st.n, node);
+	if (!st.n)
+		node = stacktree_child(&c->tree, node, c->empty);
+	seen = (struct seen){ .node = node, .end = st.end, .at = st.at ? st.at->id : 0 };
+	if (!seen.at && st.end == UNWIND_NO_JIT_ROWS)
+		seen.at = COLLECT_AT_IMAGE | s->img->index;
+	if (st.joined) {
+		seen.joined = stack_node(c, s, &st, st.n + st.joined, lead);
+		seen.border = st.border;
+	}
+	return seen;
+}
+
+/* Samples whose stack is at @node and ends with @end, in module number @at. */
+static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot,
+		     uint64_t samples, uint64_t period)
+{
+	stacktree_count(&c->tree, node, samples, period);
+	if (slot)
+		spread_count(&c->spread, slot, node, samples, period);
+	c->verdicts[end] += samples;
+	if (collect_incomplete(end) && at)
+		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;
+}
+
+static void count(struct collect *c, const struct seen *seen, uint64_t period)
+{
+	/* Period 0 would make the sample vanish from --weight=period. */
+	period = MAX(period, 1ull);
+	if (seen->joined)
+		pendings_add(&c->pending, &(struct pending){
+			.border = seen->border, .joined = seen->joined, .cut = seen->node,
+			.end = seen->end, .at = seen->at, .slot = seen->slot, .samples = 1, .period = period,
+		});
+	else
+		count_at(c, seen->node, seen->end, seen->at, seen->slot, 1, period);
+}
+
+/* Samples with joined frames, when all have seen theirs. */
+static void settle_pending(struct collect *c, struct collect *const *all, size_t nall)
+{
+	const struct callchain **ccs = xcalloc(nall, sizeof(*ccs));
+
+	for (size_t i = 0; i < nall; i++)
+		ccs[i] = all[i]->cc;
+	for (size_t i = 0; i < c->pending.n; i++) {
+		const struct pending *p = &c->pending.list[i];
+
+		if (callchain_join_holds(ccs, nall, p->border))
+			count_at(c, p->joined, UNWIND_JOINED, 0, p->slot, p->samples, p->period);
+		else
+			count_at(c, p->cut, p->end, p->at, p->slot, p->samples, p->period);
+	}
+	pendings_fini(&c->pending);
+	c->pending = (struct pendings){ 0 };
+	free(ccs);
+}
+
+static void note(struct collect *c, struct lead_node *ln, uint32_t tid, uint32_t flags)
+{
+	if (ln->noted & flags)
+		return;
+	ln->noted |= flags;
+	leftout_note(&c->leftout, ln->pid, tid, flags);
+}
+
+/* Nothing of @s is counted. Later stacks of its thread may go by this one. */
+static void leave_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln,
+		      enum filter_key misses)
+{
+	bool walk = c->opts.walked && u64map_get(c->opts.walked, s->ev->tid);
+	struct stack st;
+
+	c->leftout.by_key[misses]++;
+	note(c, ln, s->ev->tid, LEFTOUT_SKIPPED);
+	callchain_build(c->cc, s->ev, walk && !s->in_exec ? s->img->as : NULL, &st);
+	if (walk && s->maybe_entered)
+		callchain_build(c->cc, s->ev, s->img->as, &st);
+}
+
+static uint64_t since_start(const struct collect *c, const struct replay_sample *s)
+{
+	return s->ev->time > c->opts.start ? s->ev->time - c->opts.start : 0;
+}
+
+/* Whose @s is, and when it was taken. */
+static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
+{
+	uint64_t block = c->opts.each ? c->neach : MIN(since_start(c, s) / c->opts.block_ns, (uint64_t)PROFILE_BLOCKS_MAX - 1);
+
+	if (ln->process != s->img->comm) {
+		struct profile_thread t;
+
+		lead_thread(&c->opts.lead, s, c->texts, &t);
+		ln->thread = spread_thread(&c->spread, &t);
+		ln->process = s->img->comm;
+	}
+	if (c->opts.each) {
+		XGROW(c->each, c->neach, c->each_cap);
+		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread };
+	}
+	return spread_slot(&c->spread, ln->thread, (uint32_t)block);
+}
+
+static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
+{
+	struct seen seen = see(c, s, ln->node, s->in_exec), entered;
+
+	if (c->opts.block_ns || c->opts.each)
+		seen.slot = slot_of(c, s, ln);
+	if (s->maybe_entered) {
+		entered = see(c, s, ln->node, false);
+		entered.slot = seen.slot;
+		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
+		c->doubts[c->ndoubts++] = (struct doubt){
+			.image = s->img->index, .part = s->part, .period = s->ev->period,
+			.in_exec = seen, .entered = entered,
+		};
+	} else {
+		entered = seen;
+		count(c, &seen, s->ev->period);
+	}
+	c->samples++;
+	if (!c->opts.filter)
+		return;
+	note(c, ln, s->ev->tid, LEFTOUT_SEEN);
+	if (entered.end == UNWIND_COPY_END || entered.end == UNWIND_CUT)
+		note(c, ln, s->ev->tid, LEFTOUT_DEEP);
+}
+
+static void note_periods(struct collect *c, uint64_t min, uint64_t max)
+{
+	c->period_min = c->period_min ? MIN(c->period_min, min) : min;
+	c->period_max = MAX(c->period_max, max);
+}
+
+bool collect_periods_vary(const struct collect *c)
+{
+	return c->period_min != c->period_max;
+}
+
+static int on_sample(void *ctx, const struct replay_sample *s)
+{
+	struct collect *c = ctx;
+	enum filter_key misses;
+	struct lead_node *ln;
+
+	if (c->stopped || stop_requested()) {
+		c->stopped = true;
+		/* Shares fit together only if all events are seen. */
+		return c->share ? 0 : COLLECT_STOPPED;
+	}
+	ln = lead_of(c, s);
+	misses = ln->misses;
+	if (misses == FILTER_TIME && (!c->opts.filter || filter_meets(c->opts.filter, FILTER_TIME, s)))
+		misses = FILTER_KEYS;
+	if (misses == FILTER_KEYS)
+		keep(c, s, ln);
+	else
+		leave_out(c, s, ln, misses);
+	if (c->opts.block_ns)
+		c->last_time = MAX(c->last_time, since_start(c, s));
+	c->seen++;
+	note_periods(c, MAX(s->ev->period, 1ull), MAX(s->ev->period, 1ull));
+	show_progress(c);
+	return 0;
+}
+
+void collect_settle(struct collect *to)
+{
+	free_unwinding(to);
+	for (size_t i = 0; i < to->spread.nthreads; i++) {
+		struct profile_thread *t = &to->spread.threads[i];
+
+		t->process = lead_process_text(replay_image(to->rp, t->process), to->texts);
+	}
+}
+
+int collect_run(struct collect *c, struct rec_reader *r)
+{
+	const char *how = rec_reader_info(r, "call_graph");
+	int err;
+
+	callchain_copies(c->cc, how && !strcmp(how, "dwarf"));
+	progress_begin(&c->progress, c->opts.progress);
+	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
+			 replay_run(c->rp, r, on_sample, c);
+	c->late = sample_cgroups_late(replay_cgroups(c->rp));
+	if (!c->share) {
+		settle_pending(c, &c, 1);
+		collect_settle(c);
+	}
+	progress_end(&c->progress);
+	return err;
+}
+
+uint32_t *collect_each_nodes(const struct collect *c)
+{
+	uint32_t *nodes = xcalloc(c->neach + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < c->spread.ncounts; i++) {
+		const struct spread_count *sc = &c->spread.counts[i];
+
+		nodes[c->spread.slots[sc->slot].block] = sc->node;
+	}
+	return nodes;
+}
+
+/* ---- shares ---- */
+
+/* The samples that others had to be asked about. */
+static void settle_doubts(struct collect *c, struct collect *const *all, size_t nall)
+{
+	for (size_t i = 0; i < c->ndoubts; i++) {
+		const struct doubt *d = &c->doubts[i];
+		bool entered = false;
+
+		for (size_t k = 0; k < nall; k++) {
+			const struct image *img = replay_image(all[k]->rp, d->image);
+
+			entered |= img->entered && img->entered_part < d->part;
+		}
+		count(c, entered ? &d->entered : &d->in_exec, d->period);
+	}
+	c->ndoubts = 0;
+}
+
+/* The location of @to that is number @id of @from. */
+static uint32_t same_location(struct collect *to, const struct collect *from, uint32_t id,
+			      struct modules *mods)
+{
+	struct location loc = from->locs.locs[id], *there;
+
+	if (loc.kind == LOC_TEXT || loc.kind == LOC_JIT)
+		loc.owner = intern_add(to->texts, intern_str(from->texts, loc.owner));
+	if (loc.mod) {
+		loc.mod = modules_get(mods, loc.mod->id);
+		module_load(loc.mod);
+	}
+	if (loc.path)
+		loc.path = intern_str(to->texts, intern_add(to->texts, loc.path));
+	id = note_location(&to->locs, &loc);
+	there = &to->locs.locs[id];
+	if (loc.part < there->part)
+		*there = loc;
+	return id;
+}
+
+void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
+		 struct modules *mods)
+{
+	struct stacktree *tree = &from->tree;
+	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* 0: not known; else id + 1 */
+	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
+	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
+	uint64_t key, val;
+	size_t it = 0;
+
+	settle_doubts(from, all, nall);
+	settle_pending(from, all, nall);
+	/* Of two stacks that a sample could have been, one may be nobody's. */
+	for (size_t i = tree->n; i-- > 1;) {
+		wanted[i] |= tree->nodes[i].samples != 0;
+		wanted[tree->nodes[i].parent] |= wanted[i];
+	}
+	for (size_t i = 1; i < tree->n; i++) {
+		const struct stacknode *nd = &tree->nodes[i];
+
+		if (!wanted[i])
+			continue;
+		if (!locs[nd->loc])
+			locs[nd->loc] = same_location(to, from, nd->loc, mods) + 1;
+		nodes[i] = stacktree_child(&to->tree, nodes[nd->parent], locs[nd->loc] - 1);
+		if (nd->samples)
+			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
+	}
+	spread_add(&to->spread, &from->spread, nodes);
+	to->last_time = MAX(to->last_time, from->last_time);
+	to->samples += from->samples;
+	to->seen += from->seen;
+	to->late |= from->late;
+	if (from->seen)
+		note_periods(to, from->period_min, from->period_max);
+	leftout_add(&to->leftout, &from->leftout);
+	for (int e = 0; e < UNWIND_END_MAX; e++)
+		to->verdicts[e] += from->verdicts[e];
+	while (u64map_next(&from->ended_in, &it, &key, &val))
+		*u64map_put(&to->ended_in, key, NULL) += val;
+	free(locs);
+	free(nodes);
+	free(wanted);
+}

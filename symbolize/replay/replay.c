@@ -1,0 +1,582 @@
+/* From events to process images (replay.h). */
+#include "replay/replay.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "jitdump.h"
+#include "modules/jitruntime.h"
+#include "modules/jitsource.h"
+#include "recording/rec_reader.h"
+#include "replay/sample_cgroups.h"
+#include "symbols/kallsyms.h"
+#include "symbols/perfmap.h"
+
+/*
+ * Mappings of processes that ended are kept for this many further exits: the leader of a process
+ * may exit before its other threads, whose last samples then still come.
+ */
+#define EXITED_KEPT 256
+
+/* Generations of processes that are looked at for who made their code. */
+#define FORKS_MAX 64
+
+struct replay {
+	struct modules *mods;
+	struct intern *strs;
+	struct image **images;	/* owned */
+	size_t nimages;
+	size_t images_cap;
+	struct u64map by_pid;	/* pid -> index of its current image */
+	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with a name of their own; ended ones, too */
+	struct sample_cgroups *cgroups;
+	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
+	struct jitsource *jit;
+	struct kallsyms *kallsyms;
+
+	struct ksym *ksyms;	/* all that ever were */
+	size_t nksyms;
+	size_t ksyms_cap;
+	uint32_t *active;	/* those in force, indices in ksyms by address */
+	size_t nactive;
+	size_t active_cap;
+
+	uint32_t exited[EXITED_KEPT];	/* ring of image indices */
+	uint64_t nexited;
+
+	int (*fn)(void *ctx, const struct replay_sample *s);
+	void *fn_ctx;
+	struct replay_share *share;	/* borrowed; NULL: no sample is left out */
+	uint32_t part;		/* of the recording; 0 with all samples */
+	uint64_t skipped;	/* samples left out */
+};
+
+struct replay *replay_new(struct modules *mods)
+{
+	struct replay *rp = xcalloc(1, sizeof(*rp));
+
+	rp->mods = mods;
+	rp->strs = intern_new();
+	rp->jit = jitsource_new();
+	rp->cgroups = sample_cgroups_new(rp->strs);
+	return rp;
+}
+
+void replay_free(struct replay *rp)
+{
+	uint64_t key, val;
+	size_t i, it = 0;
+
+	if (!rp)
+		return;
+	for (i = 0; i < rp->nimages; i++) {
+		addrspace_free(rp->images[i]->as);
+		u64map_fini(&rp->images[i]->cache);
+		free(rp->images[i]);
+	}
+	while (u64map_next(&rp->perfmaps, &it, &key, &val))
+		perfmap_free((struct perfmap *)(uintptr_t)val);
+	u64map_fini(&rp->perfmaps);
+	jitsource_free(rp->jit);
+	u64map_fini(&rp->by_pid);
+	u64map_fini(&rp->thread_comm);
+	sample_cgroups_free(rp->cgroups);
+	kallsyms_free(rp->kallsyms);
+	intern_free(rp->strs);
+	free(rp->images);
+	free(rp->ksyms);
+	free(rp->active);
+	free(rp);
+}
+
+static const char *keep(struct replay *rp, const char *s)
+{
+	return intern_str(rp->strs, intern_add(rp->strs, s ? s : ""));
+}
+
+/* ---- images ---- */
+
+struct image *replay_current(const struct replay *rp, uint32_t pid)
+{
+	uint64_t *slot = u64map_get(&rp->by_pid, pid);
+
+	return slot ? rp->images[*slot] : NULL;
+}
+
+static void drop_mappings(struct image *img)
+{
+	addrspace_free(img->as);
+	img->as = addrspace_new();
+	u64map_fini(&img->cache);
+}
+
+/* The ring of ended processes: the oldest gives up its mappings for the newest. */
+static void end_image(struct replay *rp, struct image *img)
+{
+	uint32_t *slot = &rp->exited[rp->nexited % EXITED_KEPT];
+
+	if (img->exited)
+		return;
+	img->exited = true;
+	if (rp->nexited++ >= EXITED_KEPT)
+		drop_mappings(rp->images[*slot]);
+	*slot = img->index;
+}
+
+/* A new image, current for @pid from now on. Takes @as; NULL: an empty one. */
+static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
+				 struct addrspace *as)
+{
+	struct image *old = replay_current(rp, pid), *img = xcalloc(1, sizeof(*img));
+
+	if (old) {
+		old->superseded = true;
+		end_image(rp, old);
+	}
+	img->index = (uint32_t)rp->nimages;
+	img->pid = pid;
+	img->begun = time;
+	img->skipped = rp->skipped;
+	img->comm = img->exe = img->cgroup = keep(rp, "");
+	img->as = as ? as : addrspace_new();
+	XGROW(rp->images, rp->nimages, rp->images_cap);
+	rp->images[rp->nimages++] = img;
+	*u64map_put(&rp->by_pid, pid, NULL) = img->index;
+	return img;
+}
+
+static struct image *image_of(struct replay *rp, uint32_t pid, uint64_t time)
+{
+	struct image *img = replay_current(rp, pid);
+
+	if (!img) {
+		img = begin_image(rp, pid, time, NULL);
+		if (!pid)
+			img->comm = keep(rp, "swapper");
+	}
+	return img;
+}
+
+/* Were samples left out that may be of @img? */
+static bool may_have_more(const struct replay *rp, const struct image *img)
+{
+	return rp->skipped != img->skipped;
+}
+
+/* ---- events ---- */
+
+static int on_dso(void *ctx, const struct ev_dso *ev)
+{
+	struct replay *rp = ctx;
+
+	if (modules_add(rp->mods, ev))
+		pr_verbose("binary %u is defined badly, or twice as different ones: ignored", ev->id);
+	return 0;
+}
+
+static void take_facts(struct replay *rp, struct image *img, const struct ev_proc *ev)
+{
+	const struct jitcode *jit = jitsource_find(rp->jit, ev->serial);
+
+	img->serial = ev->serial;
+	img->start_ticks = ev->start_ticks;
+	img->nspid_n = MIN(ev->nspid_n, (uint32_t)ARRAY_SIZE(img->nspid));
+	memcpy(img->nspid, ev->nspid, img->nspid_n * sizeof(*img->nspid));
+	img->comm = keep(rp, ev->comm);
+	img->exe = keep(rp, ev->exe);
+	img->cgroup = keep(rp, ev->cgroup);
+	/* Without one of its own, code compiled before a fork is its parent's. */
+	if (!jit && img->parent)
+		jit = img->parent->as->jit;
+	if (jit)
+		addrspace_set_jit(img->as, jit);
+	img->as->returns = jitsource_returns(rp->jit, ev->serial);
+	/* The end of a thread that had the number before is not told when its process was not. */
+	u64map_del(&rp->thread_comm, ev->pid);
+}
+
+/*
+ * The facts of a process may come long after its birth, with its first sample. An image that a fork
+ * began and that has no facts yet is the same image: it keeps the parent's mappings, unless all of
+ * its own follow. Anything else begins anew.
+ */
+static int on_proc(void *ctx, const struct ev_proc *ev)
+{
+	struct replay *rp = ctx;
+	struct image *old = replay_current(rp, ev->pid), *img, *parent = NULL;
+	struct addrspace *as = NULL;
+
+	if (old && ev->serial && old->serial == ev->serial) {
+		/* Said again at the beginning of a segment. */
+		if (ev->maps_known)
+			drop_mappings(old);
+		take_facts(rp, old, ev);
+		return 0;
+	}
+	if (ev->inherited) {
+		if (old && !old->serial && !old->exited) {
+			parent = old->parent;
+			if (!ev->maps_known)
+				as = addrspace_clone(old->as);
+		} else if (ev->ppid != ev->pid) {
+			/* No fork record: the parent may have run another program by now. */
+			parent = replay_current(rp, ev->ppid);
+			if (parent && (!ev->exe[0] || strcmp(parent->exe, ev->exe) != 0))
+				parent = NULL;
+			if (parent && !ev->maps_known)
+				as = addrspace_clone(parent->as);
+		}
+	}
+	img = begin_image(rp, ev->pid, ev->time, as);
+	img->parent = parent;
+	/* The facts of what an exec began come with its first sample. */
+	if (old && !old->serial && !ev->inherited)
+		img->exec_time = old->exec_time;
+	take_facts(rp, img, ev);
+	return 0;
+}
+
+static int on_mmap(void *ctx, const struct ev_mmap *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	struct mapping m = { .start = ev->start, .pgoff = ev->pgoff };
+
+	if (!ev->len || __builtin_add_overflow(ev->start, ev->len, &m.end))
+		return 0;
+	m.mod = ev->dso ? modules_get(rp->mods, ev->dso) : NULL;
+	m.path = keep(rp, ev->path);
+	if (m.mod) {
+		/* No file, so the offset says nothing: some kernels put the address there. */
+		if (m.mod->vdso)
+			m.pgoff = 0;
+		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end, m.pgoff);
+	}
+	addrspace_add(img->as, &m);
+	img->runtimes |= jit_runtime_proof(m.path);
+	/* A process of Erlang's has its stack beside its heap. */
+	img->as->jit_stacks |= (img->runtimes & JIT_ERLANG) != 0;
+	if (!img->as->jit && jitdump_marks(m.path))
+		addrspace_set_jit(img->as, jitsource_live(rp->jit, img->pid, img->start_ticks,
+							  m.start, m.end));
+	return 0;
+}
+
+static void name_thread(struct replay *rp, uint32_t pid, uint32_t tid, const char *comm)
+{
+	*u64map_put(&rp->thread_comm, tid, NULL) = (uint64_t)pid << 32 | intern_add(rp->strs, comm);
+}
+
+/*
+ * An exec ends the image: what was mapped is gone, and so are the other threads' names. The
+ * recorder may have written the facts of the new image just before, at the same time; then this
+ * event only brings the name.
+ */
+static int on_comm(void *ctx, const struct ev_comm *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	const char *comm = keep(rp, ev->comm);
+
+	if (ev->exec && !img->used && !img->parent && ev->time <= img->begun && may_have_more(rp, img))
+		rp->share->unsure = true;
+	if (ev->exec && (img->used || img->parent || ev->time > img->begun)) {
+		struct image *old = img;
+
+		img = begin_image(rp, ev->pid, ev->time, NULL);
+		img->exec_time = ev->time;
+		img->start_ticks = old->start_ticks;
+		img->nspid_n = old->nspid_n;
+		memcpy(img->nspid, old->nspid, sizeof(img->nspid));
+		img->cgroup = old->cgroup;
+	}
+	if (ev->tid == ev->pid) {
+		img->comm = comm;
+		u64map_del(&rp->thread_comm, ev->tid);
+	} else {
+		name_thread(rp, ev->pid, ev->tid, comm);
+	}
+	return 0;
+}
+
+static const char *thread_comm(const struct replay *rp, const struct image *img, uint32_t tid)
+{
+	uint64_t *slot = u64map_get(&rp->thread_comm, tid);
+
+	return slot && *slot >> 32 == img->pid ? intern_str(rp->strs, (uint32_t)*slot) : img->comm;
+}
+
+static int on_task_fork(void *ctx, const struct ev_task *ev)
+{
+	struct replay *rp = ctx;
+	struct image *parent = image_of(rp, ev->ppid, ev->time), *img;
+	const char *comm = thread_comm(rp, parent, ev->ptid);
+
+	if (ev->pid == ev->ppid) {	/* a thread */
+		if (comm != parent->comm)
+			name_thread(rp, ev->pid, ev->tid, comm);
+		else
+			u64map_del(&rp->thread_comm, ev->tid);
+		return 0;
+	}
+	img = begin_image(rp, ev->pid, ev->time, addrspace_clone(parent->as));
+	img->comm = comm;
+	img->cgroup = parent->cgroup;
+	img->parent = parent;
+	u64map_del(&rp->thread_comm, ev->tid);
+	return 0;
+}
+
+static int on_task_exit(void *ctx, const struct ev_task *ev)
+{
+	struct replay *rp = ctx;
+	struct image *img = replay_current(rp, ev->pid);
+
+	/* A thread is sampled after its exit was told, while it gives back its memory. */
+	if (ev->tid == ev->pid && img)
+		end_image(rp, img);
+	return 0;
+}
+
+static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
+{
+	struct replay *rp = ctx;
+
+	sample_cgroups_path(rp->cgroups, ev->id, ev->path);
+	return 0;
+}
+
+static int on_container(void *ctx, const struct ev_container *ev)
+{
+	struct replay *rp = ctx;
+
+	sample_cgroups_container(rp->cgroups, ev);
+	return 0;
+}
+
+/* Position in rp->active of the first symbol that starts above @addr. */
+static size_t active_above(const struct replay *rp, uint64_t addr)
+{
+	return BISECT(rp->nactive, i, rp->ksyms[rp->active[i]].start <= addr);
+}
+
+static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
+{
+	struct replay *rp = ctx;
+	size_t at = active_above(rp, ev->addr);
+	struct ksym *ks;
+
+	/* One at the same address is gone in either case. */
+	if (at && rp->ksyms[rp->active[at - 1]].start == ev->addr) {
+		at--;
+		rp->nactive--;
+		memmove(&rp->active[at], &rp->active[at + 1],
+			(rp->nactive - at) * sizeof(*rp->active));
+	}
+	if (ev->gone || !ev->len)
+		return 0;
+	XGROW(rp->ksyms, rp->nksyms, rp->ksyms_cap);
+	ks = &rp->ksyms[rp->nksyms];
+	ks->start = ev->addr;
+	if (__builtin_add_overflow(ev->addr, ev->len, &ks->end))
+		ks->end = UINT64_MAX;
+	ks->name = keep(rp, ev->name);
+	XGROW(rp->active, rp->nactive, rp->active_cap);
+	memmove(&rp->active[at + 1], &rp->active[at], (rp->nactive - at) * sizeof(*rp->active));
+	rp->active[at] = (uint32_t)rp->nksyms++;
+	rp->nactive++;
+	return 0;
+}
+
+/*
+ * From the moment that the new image has its name until it runs, the kernel is busy mapping it, and
+ * the registers saved at the entry of execve(2) are still the old image's: looked up among the new
+ * mappings their ip is any function. The stack that they speak of is gone: the copy is empty.
+ */
+static bool in_exec(const struct replay *rp, struct image *img, const struct ev_sample *ev)
+{
+	if (!img->entered && !img->parent && ev->has_regs && ev->stack.lo == ev->stack.hi &&
+	    ev->nchain && ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL)
+		return true;
+	if (!img->entered)
+		img->entered_part = rp->part;
+	img->entered = true;
+	return false;
+}
+
+static int on_sample(void *ctx, const struct ev_sample *ev)
+{
+	struct replay *rp = ctx;
+	bool known = replay_current(rp, ev->pid);
+	struct image *img = image_of(rp, ev->pid, ev->time);
+	bool starting = in_exec(rp, img, ev);
+	struct replay_sample s = {
+		.ev = ev,
+		.in_exec = starting,
+		.maybe_entered = starting && may_have_more(rp, img),
+		.part = rp->part,
+		.img = img,
+		.comm = thread_comm(rp, img, ev->tid),
+	};
+
+	s.cgroup = sample_cgroups_of(rp->cgroups, ev->cgroup, img->cgroup, &s.container);
+	/* Others do not know of an image that no event began. */
+	if (rp->share && !known)
+		rp->share->unsure = true;
+	img->used = true;
+	addrspace_advance(img->as, ev->time);
+	return rp->fn(rp->fn_ctx, &s);
+}
+
+static bool on_part(void *ctx, uint32_t part)
+{
+	struct replay *rp = ctx;
+
+	rp->part = part;
+	return rp->share->wants(rp->fn_ctx, part);
+}
+
+static void on_block(void *ctx)
+{
+	struct replay *rp = ctx;
+
+	rp->share->block(rp->fn_ctx);
+}
+
+static void on_skipped(void *ctx, uint64_t samples)
+{
+	struct replay *rp = ctx;
+
+	rp->skipped += samples;
+}
+
+static int on_capture(void *ctx, const struct capture *cap)
+{
+	struct replay *rp = ctx;
+	uint64_t *slot;
+
+	switch (cap->kind) {
+	case CAPTURE_ELF:
+		if (cap->packed)
+			modules_add_slice(rp->mods, cap);
+		else
+			modules_add_capture(rp->mods, cap->id, cap->data, cap->size);
+		break;
+	case CAPTURE_PERF_MAP:
+		slot = u64map_put(&rp->perfmaps, cap->id, NULL);
+		perfmap_free((struct perfmap *)(uintptr_t)*slot);
+		*slot = (uintptr_t)perfmap_new(cap->data, cap->size);
+		break;
+	case CAPTURE_JITDUMP:
+		jitsource_add(rp->jit, cap->id, cap->data, cap->size);
+		break;
+	case CAPTURE_JIT_RETURNS:
+		jitsource_add_returns(rp->jit, cap->id, cap->data, cap->size);
+		break;
+	case CAPTURE_CODE:
+		break;
+	case CAPTURE_KALLSYMS:
+		kallsyms_free(rp->kallsyms);
+		rp->kallsyms = kallsyms_new(cap->data, cap->size);
+		break;
+	}
+	return 0;
+}
+
+int replay_begin(struct replay *rp, struct rec_reader *r,
+		 int (*fn)(void *ctx, const struct replay_sample *s), void *ctx, struct event_ops *ops)
+{
+	*ops = (struct event_ops){
+		.dso = on_dso,
+		.proc = on_proc,
+		.mmap = on_mmap,
+		.comm = on_comm,
+		.fork = on_task_fork,
+		.exit = on_task_exit,
+		.cgroup = on_cgroup,
+		.container = on_container,
+		.ksymbol = on_ksymbol,
+		.sample = on_sample,
+	};
+	rp->fn = fn;
+	rp->fn_ctx = ctx;
+	return rec_reader_captures_packed(r, on_capture, rp);
+}
+
+int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_share *share,
+		     int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+{
+	struct event_ops ops;
+	int err = replay_begin(rp, r, fn, ctx, &ops);
+
+	if (err)
+		return err;
+	if (share) {
+		ops.wants = on_part;
+		ops.skipped = on_skipped;
+		ops.block = share->block ? on_block : NULL;
+	}
+	rp->share = share;
+	return rec_reader_events(r, &ops, rp);
+}
+
+int replay_run(struct replay *rp, struct rec_reader *r,
+	       int (*fn)(void *ctx, const struct replay_sample *s), void *ctx)
+{
+	return replay_run_share(rp, r, NULL, fn, ctx);
+}
+
+int32_t replay_find_ksym(const struct replay *rp, uint64_t addr)
+{
+	size_t at = active_above(rp, addr);
+
+	if (!at || addr >= rp->ksyms[rp->active[at - 1]].end)
+		return -1;
+	return (int32_t)rp->active[at - 1];
+}
+
+const struct ksym *replay_ksym(const struct replay *rp, uint32_t index)
+{
+	return &rp->ksyms[index];
+}
+
+struct image *replay_image(const struct replay *rp, uint32_t index)
+{
+	return rp->images[index];
+}
+
+unsigned int image_runtimes(const struct image *img)
+{
+	unsigned int all = 0;
+
+	for (int level = 0; img && level < FORKS_MAX; level++, img = img->parent)
+		all |= img->runtimes | jit_runtime_proof(img->exe);
+	return all;
+}
+
+size_t replay_images(const struct replay *rp)
+{
+	return rp->nimages;
+}
+
+const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial)
+{
+	uint64_t *slot = serial ? u64map_get(&rp->perfmaps, serial) : NULL;
+
+	return slot ? (const struct perfmap *)(uintptr_t)*slot : NULL;
+}
+
+struct sample_cgroups *replay_cgroups(const struct replay *rp)
+{
+	return rp->cgroups;
+}
+
+const struct kallsyms *replay_kallsyms(const struct replay *rp)
+{
+	return rp->kallsyms;
+}

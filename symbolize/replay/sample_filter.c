@@ -1,0 +1,59 @@
+/* Conditions on samples (sample_filter.h). */
+#include "replay/sample_filter.h"
+
+#include "replay/lead.h"
+
+const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf)
+{
+	switch (key) {
+	case FILTER_CONTAINER:
+		lead_sample_container(s, buf);
+		return buf->s;
+	case FILTER_CGROUP:
+		return s->cgroup;
+	case FILTER_COMM:
+		return s->comm;
+	default:
+		return NULL;
+	}
+}
+
+uint64_t filter_number(const struct filter *f, enum filter_key key, const struct replay_sample *s)
+{
+	switch (key) {
+	case FILTER_PID:
+		return s->ev->pid;
+	case FILTER_NSPID:
+		return s->img->nspid_n ? s->img->nspid[s->img->nspid_n - 1] : 0;
+	case FILTER_TID:
+		return s->ev->tid;
+	case FILTER_TIME:
+		/* What a ring held when the recording was begun is from its very start. */
+		return s->ev->time > f->start ? s->ev->time - f->start : 0;
+	default:
+		return 0;
+	}
+}
+
+bool filter_meets(const struct filter *f, enum filter_key key, const struct replay_sample *s)
+{
+	struct strbuf buf = STRBUF_INIT;
+	const char *text;
+	bool meets;
+
+	if (!f->has[key])
+		return true;
+	text = filter_text(key, s, &buf);
+	meets = filter_accepts(f, key, text, filter_number(f, key, s));
+	strbuf_fini(&buf);
+	return meets;
+}
+
+enum filter_key filter_misses_thread(const struct filter *f, const struct replay_sample *s)
+{
+	int k = 0;
+
+	while (k < FILTER_TIME && filter_meets(f, (enum filter_key)k, s))
+		k++;
+	return (enum filter_key)k;
+}

@@ -1,0 +1,83 @@
+/*
+ * /tmp/perf-PID.map. A JIT only ever appends, and re-uses addresses: what a later line says of an
+ * address replaces what an earlier one said.
+ */
+#include "symbols/perfmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "jit/perfmap_line.h"
+#include "support/ranges.h"
+
+struct perfmap {
+	char *text;		/* owned copy; the newlines of good lines are NULs */
+	struct ranges ranges;	/* avma -> offset of the name in text */
+	bool shared;
+};
+
+/* @line without its newline, which is overwritten if it is where the name ends. */
+static void add_line(struct perfmap *pm, char *line, size_t len)
+{
+	struct perfmap_line l;
+
+	if (!perfmap_line(line, len, &l))
+		return;
+	line[(size_t)(l.name - line) + l.name_len] = '\0';
+	ranges_add(&pm->ranges, l.start, l.end, (uint32_t)(l.name - pm->text));
+}
+
+struct perfmap *perfmap_new(const char *text, size_t len)
+{
+	struct perfmap *pm = xcalloc(1, sizeof(*pm));
+	char *p, *end;
+
+	/* Offsets are 32 bits to keep 250 MB maps small; openers cap the size far below that. */
+	if (len > UINT32_MAX)
+		len = UINT32_MAX;
+	pm->text = xmalloc(len + 1);
+	if (len)
+		memcpy(pm->text, text, len);
+	pm->text[len] = '\0';
+	p = pm->text;
+	end = p + len;
+	pm->shared = len >= sizeof(PERFMAP_SHARED) &&
+		     !memcmp(p, PERFMAP_SHARED "\n", sizeof(PERFMAP_SHARED));
+	while (p < end) {
+		char *nl = memchr(p, '\n', (size_t)(end - p));
+
+		/* The writer was in the middle of this line: its name may be cut. */
+		if (!nl)
+			break;
+		add_line(pm, p, (size_t)(nl - p));
+		p = nl + 1;
+	}
+	/* Ids are offsets, so the later line has the higher one and wins. */
+	ranges_flatten(&pm->ranges);
+	return pm;
+}
+
+bool perfmap_shared(const struct perfmap *pm)
+{
+	return pm->shared;
+}
+
+void perfmap_free(struct perfmap *pm)
+{
+	if (!pm)
+		return;
+	ranges_fini(&pm->ranges);
+	free(pm->text);
+	free(pm);
+}
+
+bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **name)
+{
+	const struct range *r = ranges_find(&pm->ranges, addr.v);
+
+	if (!r)
+		return false;
+	*name = pm->text + r->id;
+	return true;
+}

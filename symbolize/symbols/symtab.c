@@ -1,0 +1,427 @@
+/*
+ * One table of names for each binary, from every symbol table there is for it. All tables are read
+ * into one array and the rules of symtab.h decide at each address: which table a name comes from
+ * then makes no difference to the name, so a stripped binary with its debug file, the unstripped
+ * one and the slice in a recording read the same.
+ */
+#include "symbols/symtab.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/sort_u64.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "elf/elf_file.h"
+#include "support/ranges.h"
+#include "symbols/minidebug.h"
+#include "symbols/symwant.h"
+
+/*
+ * libxul and chromium have 1-2 million; a file that claims more than this is not read to its end.
+ */
+#define SYMS_MAX	(16u << 20)
+
+/* Symbols that there is room for from the start. */
+#define RESERVE_MAX	(1u << 20)
+
+/* Fewer symbols are compared faster than counted. */
+#define SORT_MIN	256
+
+/* Of fewer symbols there is nothing to be chosen. Bytes of .symtab and .dynsym. */
+#define CHOOSE_MIN	(24u << 10)
+
+struct sym {
+	uint64_t start, end;	/* svma; end == start while it is not known */
+	const char *name;
+	uint8_t rank;		/* type, binding, sizedness: lower is better */
+	uint8_t order;		/* of the tables, for one name that is in several */
+	uint8_t source;		/* enum name_source */
+	bool unsized;		/* @end is where it ends at the latest */
+};
+
+struct symtab {
+	struct sym *syms;	/* sorted by start; among equals the best is last */
+	size_t n, cap;
+	struct ranges ranges;	/* svma -> index of syms */
+	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
+	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
+	void *mini_mem;
+	struct elf_file *names;	/* owned; as struct symtab_files has it */
+	struct symwant *want;	/* owned; what it can be asked for; NULL: all */
+};
+
+struct collect {
+	struct symtab *st;
+	enum name_source symtab_source;	/* for what comes from .symtab */
+	uint8_t symtab_order;
+	bool one_source;		/* the tags of .dynsym and PLT do not apply */
+};
+
+/*
+ * Assembler locals that some tools leave in, and annobin's notes on where an object's text begins.
+ */
+static bool is_noise(const char *name)
+{
+	return !name[0] || !strncmp(name, ".L", 2) || !strncmp(name, ".annobin_", 9);
+}
+
+/* Is @at, from its '@' on, what a version is written as: "@@GLIBC_2.14", "@VERS-1.0+b"? */
+static bool is_version(const char *at)
+{
+	at += strspn(at, "@");
+	return *at && !strpbrk(at, " \t\"'`\\:;,()[]{}<>@");
+}
+
+/*
+ * The static linker writes versioned definitions as "memcpy@@GLIBC_2.14" into .symtab; .dynsym
+ * keeps the version elsewhere. Without the cut one function would have two names, by where it was
+ * found. Keeps "name@plt". Names with '?' are another compiler's mangling, in which '@' is no
+ * version, and Go's of generic functions may have a struct's tags in them, `json:"@id"`.
+ */
+static const char *unversioned(struct symtab *st, const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	if (!at || at == name || name[0] == '?' || !strcmp(at, "@plt") || !is_version(at))
+		return name;
+	if (!st->unversioned)
+		st->unversioned = intern_new();
+	return intern_str(st->unversioned, intern_addn(st->unversioned, name, (size_t)(at - name)));
+}
+
+static uint8_t rank(const struct elf_sym *s)
+{
+	uint8_t r = s->type == STT_NOTYPE ? 8 : 0;
+
+	if (s->bind == STB_LOCAL)
+		r += 4;
+	else if (s->bind == STB_WEAK)
+		r += 2;
+	return r + (s->size ? 0 : 1);
+}
+
+static bool is_plt(const char *name)
+{
+	const char *at = strrchr(name, '@');
+
+	return at && !strcmp(at, "@plt");
+}
+
+static bool matters(void *want, uint64_t svma, uint64_t size)
+{
+	return symwant_matters(want, svma, size);
+}
+
+static int measure(void *want, const struct elf_sym *s)
+{
+	if (!is_noise(s->name))
+		symwant_measure(want, s->svma, s->size);
+	return 0;
+}
+
+static bool is_kept(void *ctx, uint64_t svma, uint64_t size)
+{
+	const struct collect *c = ctx;
+
+	(void)size;
+	return symwant_keeps(c->st->want, svma);
+}
+
+static int collect_one(void *ctx, const struct elf_sym *s)
+{
+	struct collect *c = ctx;
+	struct symtab *st = c->st;
+	struct sym *sym;
+
+	if (st->n >= SYMS_MAX)
+		return -EFBIG;
+	if (is_noise(s->name))
+		return 0;
+	XGROW(st->syms, st->n, st->cap);
+	sym = &st->syms[st->n++];
+	*sym = (struct sym){
+		.start = s->svma,
+		.end = s->size > UINT64_MAX - s->svma ? UINT64_MAX : s->svma + s->size,
+		.name = unversioned(st, s->name),
+		.rank = rank(s),
+		.order = c->symtab_order,
+		.source = c->symtab_source,
+	};
+	if (!c->one_source && s->gopclntab)
+		sym->source = NAME_GOPCLNTAB;
+	if (!c->one_source && (s->dynsym || is_plt(s->name))) {
+		sym->source = NAME_DYNSYM;
+		sym->order = is_plt(s->name) ? 4 : 3;
+	}
+	return 0;
+}
+
+/* A file with symbols, and what they are called. */
+struct source {
+	struct elf_file *ef;
+	enum name_source source;
+	uint8_t order;
+};
+
+static void collect(struct symtab *st, const struct source *s)
+{
+	struct collect c = { st, s->source, s->order, s->source != NAME_SYMTAB };
+
+	if (elf_file_symbols_where(s->ef, st->want ? is_kept : NULL, collect_one, &c) == -EFBIG)
+		pr_verbose("more than %u symbols: the rest is not used", SYMS_MAX);
+}
+
+/* <0: @a is the better name for the address both start at. The rules are in symtab.h. */
+static int compare_names(const struct sym *a, const struct sym *b)
+{
+	bool au = a->name[0] == '_', bu = b->name[0] == '_';
+	size_t al, bl;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (au != bu)
+		return au ? 1 : -1;
+	al = strlen(a->name);
+	bl = strlen(b->name);
+	if (al != bl)
+		return al < bl ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* By start, then from the worst to the best: a symbol's index is its priority in struct ranges. */
+static int by_start(const void *pa, const void *pb)
+{
+	const struct sym *a = pa, *b = pb;
+	int d;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	d = compare_names(b, a);
+	if (d)
+		return d;
+	if (a->order != b->order)
+		return a->order > b->order ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* @syms[i] becomes what @from[i] & @mask is the index of, each once; @from is used up. In place: memory takes longer to be had. */
+static void arrange(struct sym *syms, uint64_t *from, size_t n, uint64_t mask)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sym first = syms[i];
+		size_t at = i, next;
+
+		/* Round the cycle that it is in. */
+		while ((next = (size_t)(from[at] & mask)) != i) {
+			syms[at] = syms[next];
+			from[at] = at;
+			at = next;
+		}
+		syms[at] = first;
+		from[at] = at;
+	}
+}
+
+/*
+ * qsort() by by_start(), with a tenth of its comparisons: by address, and what has one address by its names
+ * after.
+ */
+static void sort_syms(struct symtab *st)
+{
+	struct sym *syms = st->syms;
+	const size_t n = st->n;
+	uint64_t low = UINT64_MAX, high = 0, *keys;
+	unsigned int bits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		low = MIN(low, syms[i].start);
+		high = MAX(high, syms[i].start);
+	}
+	while (n >> bits)
+		bits++;
+	/* Address and index have room in one number, but for what no program is like. */
+	if (n <= SORT_MIN || (high - low) >> (64 - bits)) {
+		if (n > 1)
+			qsort(syms, n, sizeof(*syms), by_start);
+		return;
+	}
+	keys = xmalloc(n * sizeof(*keys));
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (syms[i].start - low) << bits | i;
+	sort_u64(keys, n);
+	arrange(syms, keys, n, ((uint64_t)1 << bits) - 1);
+	free(keys);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && syms[next].start == syms[i].start; next++)
+			;
+		if (next - i > 1)
+			qsort(syms + i, next - i, sizeof(*syms), by_start);
+	}
+}
+
+/* Where the code ends that holds @svma: no symbol without a size reaches further. */
+static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = files[i] ? elf_file_code_end(files[i], svma) : 0;
+
+		if (end > svma)
+			return end;
+	}
+	/* In no code that is known of: nothing speaks for more than its own byte. */
+	return svma + 1;
+}
+
+/*
+ * Sized symbols hold for their range. One without a size takes over that of an alias at its
+ * address; else, where no sized symbol holds its start (it is a label in hand-written assembly, not
+ * one inside of a function), it reaches to the next symbol at most, which symtab_reach_fn looks into when it is
+ * asked for. A gap behind a sized symbol stays a gap.
+ */
+static void assign_ranges(struct symtab *st, struct elf_file *const *files, size_t nfiles)
+{
+	uint64_t covered = 0;	/* sized symbols met so far reach to here */
+
+	ranges_reserve(&st->ranges, st->n);
+	for (size_t i = 0, next; i < st->n; i = next) {
+		uint64_t start = st->syms[i].start, end = start;
+		bool unsized = false;
+
+		for (next = i; next < st->n && st->syms[next].start == start; next++)
+			end = MAX(end, st->syms[next].end);
+		if (end == start && covered <= start) {
+			end = code_end(files, nfiles, start);
+			if (next < st->n)
+				end = MIN(end, st->syms[next].start);
+			unsized = true;
+		} else {
+			covered = MAX(covered, end);
+		}
+		for (size_t k = i; k < next; k++) {
+			if (st->syms[k].end == start)
+				st->syms[k].end = end;
+			st->syms[k].unsized = unsized;
+			ranges_add(&st->ranges, start, st->syms[k].end, (uint32_t)k);
+		}
+	}
+	ranges_flatten(&st->ranges);
+}
+
+static uint64_t table_bytes(struct elf_file *ef)
+{
+	return ef ? elf_file_section_size(ef, ".symtab") + elf_file_section_size(ef, ".dynsym") : 0;
+}
+
+/* Room that is not used is not touched either, but what a file claims need not be true. */
+static void reserve(struct symtab *st, uint64_t bytes)
+{
+	st->cap = (size_t)MIN(bytes / sizeof(Elf64_Sym), RESERVE_MAX) + 1;
+	st->syms = xmalloc(st->cap * sizeof(*st->syms));
+}
+
+/* What the files say. A slice alone may have .gnu_debugdata. */
+static void read_files(struct symtab *st, const struct symtab_files *f)
+{
+	struct elf_file *elf = f->elf, *debug = f->debug, *slice = f->slice ? f->slice : f->names;
+	/* A slice carries the whole section, when that is the only source of its names. */
+	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
+	struct source sources[4];
+	size_t n = 0;
+	int err;
+
+	if (elf)
+		sources[n++] = (struct source){ elf, NAME_SYMTAB, 0 };
+	if (mini_of) {
+		err = minidebug_open(mini_of, &st->mini, &st->mini_mem);
+		if (!err)
+			sources[n++] = (struct source){ st->mini, NAME_MINIDEBUG, 2 };
+		else if (err != -ENOENT)
+			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", f->path,
+				   err == -EFBIG ? "it is too large" : "it is damaged");
+	}
+	if (debug)
+		sources[n++] = (struct source){ debug, NAME_DEBUGFILE, 1 };
+	if (slice)
+		sources[n++] = (struct source){ slice, NAME_CAPTURED, 5 };
+	for (size_t i = 0; st->want && i < n; i++)
+		elf_file_symbols_where(sources[i].ef, matters, measure, st->want);
+	if (st->want)
+		symwant_settle(st->want);
+	else
+		reserve(st, table_bytes(elf) + table_bytes(debug) + table_bytes(slice));
+	for (size_t i = 0; i < n; i++)
+		collect(st, &sources[i]);
+	sort_syms(st);
+	assign_ranges(st, files, ARRAY_SIZE(files));
+}
+
+/* @want is taken over; NULL: all names. */
+static struct symtab *table_new(const struct symtab_files *f, struct symwant *want)
+{
+	struct symtab *st = xcalloc(1, sizeof(*st));
+
+	st->want = want;
+	st->names = f->names;
+	read_files(st, f);
+	return st;
+}
+
+struct symtab *symtab_new(const struct symtab_files *f)
+{
+	return table_new(f, NULL);
+}
+
+bool symtab_few_pays(const struct symtab_files *f, size_t n)
+{
+	uint64_t bytes = table_bytes(f->elf) + table_bytes(f->debug);
+
+	return n && f->elf && bytes >= CHOOSE_MIN && n <= bytes / sizeof(Elf64_Sym);
+}
+
+struct symtab *symtab_new_few(const struct symtab_files *f, const struct svma *at, size_t n)
+{
+	return table_new(f, symwant_new(at, n));
+}
+
+bool symtab_has(const struct symtab *st, struct svma addr)
+{
+	return !st->want || symwant_has(st->want, addr);
+}
+
+int symtab_lookup(struct symtab *st, struct svma addr, symtab_reach_fn reach, void *ctx, struct symbol *out)
+{
+	const struct range *r = ranges_find(&st->ranges, addr.v);
+	struct sym *s;
+
+	if (!r)
+		return -ENOENT;
+	s = &st->syms[r->id];
+	if (s->unsized) {
+		s->end = reach(ctx, s->start, s->end);
+		s->unsized = false;
+	}
+	if (addr.v >= s->end)
+		return -ENOENT;
+	*out = (struct symbol){ s->name, s->start, s->end, s->source };
+	return 0;
+}
+
+void symtab_free(struct symtab *st)
+{
+	if (!st)
+		return;
+	elf_file_close(st->mini);
+	free(st->mini_mem);
+	elf_file_close(st->names);
+	symwant_free(st->want);
+	if (st->unversioned)
+		intern_free(st->unversioned);
+	ranges_fini(&st->ranges);
+	free(st->syms);
+	free(st);
+}

@@ -1,0 +1,173 @@
+/* Samples to frames (callchain.h). */
+#include "unwind/callchain.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+
+/*
+ * Values of a chain at or above this are markers, not addresses: include/uapi/linux/perf_event.h.
+ */
+#define CONTEXT_MIN ((uint64_t)PERF_CONTEXT_MAX)
+
+enum part { PART_NONE, PART_KERNEL, PART_USER };
+
+struct callchain {
+	const struct unwinder_ops *ops;
+	void *priv;
+	struct frame *frames;	/* owned; room for max */
+	uint32_t max;
+	bool copies;
+};
+
+struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack)
+{
+	struct callchain *cc = xcalloc(1, sizeof(*cc));
+
+	cc->ops = ops;
+	cc->priv = ops->create();
+	cc->max = max_stack;
+	cc->frames = xcalloc(max_stack, sizeof(*cc->frames));
+	return cc;
+}
+
+void callchain_free(struct callchain *cc)
+{
+	if (!cc)
+		return;
+	cc->ops->destroy(cc->priv);
+	free(cc->frames);
+	free(cc);
+}
+
+void callchain_copies(struct callchain *cc, bool copies)
+{
+	cc->copies = copies;
+}
+
+static enum part part_of_marker(uint64_t marker)
+{
+	switch (marker) {
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+	case (uint64_t)PERF_CONTEXT_HV:
+		return PART_KERNEL;
+	case (uint64_t)PERF_CONTEXT_USER:
+		return PART_USER;
+	default:	/* a guest's addresses mean nothing here */
+		return PART_NONE;
+	}
+}
+
+/*
+ * Appends the addresses of @want. The first one behind a marker is where the part was left (the
+ * interrupted instruction, or for user frames below kernel ones the one behind the system call,
+ * which the kernel takes from the saved registers too); the others are return addresses.
+ */
+static uint32_t chain_part(struct callchain *cc, const struct ev_sample *s, enum part want,
+			   uint32_t n)
+{
+	enum part part = PART_NONE;
+	bool first = true;
+	uint32_t i;
+
+	for (i = 0; i < s->nchain && n < cc->max; i++) {
+		uint64_t v = s->chain[i];
+
+		if (v >= CONTEXT_MIN) {
+			part = part_of_marker(v);
+			first = true;
+			continue;
+		}
+		if (part != want)
+			continue;
+		/* A 0 behind the last frame is how a frame pointer walk ends. */
+		if (v) {
+			cc->frames[n++] = (struct frame){
+				.addr = { v },
+				.kind = first ? FRAME_IP : FRAME_RETURN,
+				.kernel = want == PART_KERNEL,
+			};
+		}
+		first = false;
+	}
+	return n;
+}
+
+void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
+		     struct stack *out)
+{
+	uint32_t n = chain_part(cc, s, PART_KERNEL, 0);
+	uint32_t user;
+
+	out->at = NULL;
+	out->frames = cc->frames;
+	out->joined = 0;
+	if (!as || !s->has_regs || n >= cc->max)
+		cc->ops->forget(cc->priv, s->tid);
+	if (!as) {
+		out->n = n;
+		out->end = UNWIND_NO_USER;
+		return;
+	}
+	if (s->has_regs && n < cc->max) {
+		struct unwind_input in = {
+			.regs = s->regs,
+			.stack = &s->stack,
+			.copy_full = s->copy_full,
+			.cut = s->cut,
+			.as = as,
+			.max_frames = cc->max - n,
+			.tid = s->tid,
+			.pid = s->pid,
+			.changed_end = s->changed_end,
+			.known_end = s->known_end,
+		};
+		struct unwind_result res = { .frames = cc->frames + n };
+
+		cc->ops->unwind(cc->priv, &in, &res);
+		/*
+		 * SYSCALL leaves the address behind it in rcx (SDM 2B), and there the kernel returns, if at all: of __restore_rt() and
+		 * of what ends with exit_group(2) it is no part any more. In user mode rcx may still be the same.
+		 */
+		if (n && res.n && s->regs[UREG_CX] == s->regs[UREG_IP])
+			res.frames->kind = FRAME_RETURN;
+		out->n = n + res.n;
+		out->end = res.end;
+		out->at = res.at;
+		out->joined = res.joined;
+		out->border = res.border;
+		if (s->stack.lo == s->stack.hi && res.end == UNWIND_BAD_READ)
+			out->end = UNWIND_NO_COPY;
+		return;
+	}
+	user = chain_part(cc, s, PART_USER, n) - n;
+	/* Kernels before 6.11 leave the address of their page where a return probe has put the right one by. */
+	for (uint32_t i = n; i < n + user; i++)
+		if (addrspace_uretprobe(as, cc->frames[i].addr))
+			cc->frames[i].kind = FRAME_IP;
+	out->n = n + user;
+	/*
+	 * A chain that the kernel walked does not tell whether it is whole; it is shown as it is.
+	 */
+	if (out->n >= cc->max)
+		out->end = UNWIND_DEPTH;
+	else if (s->nchain && s->chain[s->nchain - 1] == CHAIN_DEFERRED)
+		out->end = UNWIND_DEFERRED;
+	else if (user && cc->copies)
+		out->end = UNWIND_NARROW;
+	else
+		out->end = user ? UNWIND_COMPLETE : UNWIND_NO_USER;
+}
+
+bool callchain_join_holds(const struct callchain *const *ccs, size_t n, uint64_t border)
+{
+	const void **privs = xcalloc(n, sizeof(*privs));
+	bool holds;
+
+	for (size_t i = 0; i < n; i++)
+		privs[i] = ccs[i]->priv;
+	holds = ccs[0]->ops->join_holds(privs, n, border);
+	free(privs);
+	return holds;
+}

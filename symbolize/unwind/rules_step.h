@@ -1,0 +1,11 @@
+/* A step from a frame to its caller by compiled rules: the default unwinder's, and for made rows everyone's. */
+#ifndef NSPROF_RULES_STEP_H
+#define NSPROF_RULES_STEP_H
+
+#include "unwind/rules.h"
+#include "unwind/walk.h"
+
+/* As walk_step_fn. */
+enum step_end rules_step(struct rules *rs, struct walk_at *at, struct uregs *regs);
+
+#endif

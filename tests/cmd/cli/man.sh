@@ -1,0 +1,35 @@
+#!/bin/bash
+# Manual pages: they format without a warning, and each names exactly the options that --help shows.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+pages=$BUILD/man
+
+if command -v man >/dev/null; then
+	for page in "$pages"/*.1 "$TOP"/contrib/man/*.5; do
+		MANWIDTH=100 man --warnings -l "$page" >"$T/text" 2>"$T/err"
+		is "$(basename "$page") formats" "$(cat "$T/err")" ""
+		check "$(basename "$page") is not empty" grep -q NAME "$T/text"
+		# A request that is not at the beginning of its line is text.
+		unlike "$(basename "$page"): no markup is shown" "$(cat "$T/text")" '(^| )\.(PP|TP|IP|BR?|IR?|RB|SH|SS|nf|fi)( |$)'
+	done
+else
+	skip "pages format" "needs the command man"
+fi
+
+# options: those in the lines of stdin that name them, "-q" and "--quiet" one a line. That "--no-x" undoes
+# "--x" is known: which of them is shown does not matter.
+options() {
+	grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sed 's/^--no-/--/' | grep -vx -e --help -e -h | sort -u
+}
+
+# tags PAGE: the lines that .TP puts out to the left, without their markup.
+tags() {
+	awk '/^\.TP/ { getline; sub(/^\.(B|BR|BI|I|IR|RB) /, ""); gsub(/\\-/, "-"); gsub(/"/, ""); print }' "$1"
+}
+
+for c in record symbolize script annotate report diff ps import export info doctor; do
+	shown=$("$NSPROF" $c --help | grep -E '^ {2}( {4})?-' | sed -E 's/^ +//; s/  .*//' | options)
+	check "$c: --help shows options" [ -n "$shown" ]
+	is "$c: the page has the options of --help" "$(tags "$pages/nsprof-$c.1" | grep -e '^ *-' | options)" "$shown"
+done
+done_testing

@@ -1,0 +1,101 @@
+#!/bin/bash
+# The checks of the source tree find what they are for.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+
+tree=$T/tree
+
+# A small tree in which everything is as it should be.
+fresh() {
+	rm -rf "$tree"
+	mkdir -p "$tree"/{contrib,include,common,record,symbolize,report,tests/unit}
+	cp "$TOP"/contrib/check-* "$tree/contrib/"
+	echo '#include "b.h"' >"$tree/include/a.h"
+	echo >"$tree/include/b.h"
+	echo '#include "a.h"' >"$tree/common/x.c"
+	printf '#include "own.h"\n#include "a.h"\n#include <zstd.h>\n' >"$tree/common/z.c"
+	echo >"$tree/common/own.h"
+	echo '#include "a.h"' >"$tree/record/r.c"
+	echo >"$tree/record/rec.h"
+	echo '#include "rec.h"' >"$tree/tests/unit/test_record_r.c"
+}
+
+# caught WHAT FILE LINE: adding LINE to FILE of a fresh tree is complained about by name.
+caught() {
+	fresh
+	echo "$3" >>"$tree/$2"
+	check_rc "layers: $1" 1 "$tree/contrib/check-layers"
+	like "layers: $1: named" "$(<"$T/check.err")" "${4:-$2}"
+}
+
+fresh
+check "layers: a sound tree passes" "$tree/contrib/check-layers"
+caught "sideways" symbolize/s.c '#include "rec.h"'
+caught "back" common/x.c '#include "rec.h"'
+caught "another room's own header" record/r.c '#include "own.h"'
+caught "by a path" record/r.c '#include "../common/own.h"'
+caught "from the contracts" include/a.h '#  include "own.h"'
+caught "from a unit test of another room" tests/unit/test_report_x.c '#include "rec.h"'
+caught "report/ knows no ELF" report/r.c '#include "elf_file.h"'
+caught "a library included twice" record/r.c '#include <zstd.h>' 'zstd is included by 2 modules.*record/r.c'
+caught "a library in a contract" include/b.h '#include <lzma.h>' 'lzma is included by a contract'
+fresh
+echo '#include <gelf.h>' | tee "$tree/common/elf/elf_file_priv.h" >"$tree/common/elf/elf_plt.c"
+echo '#include "elf_file_priv.h"' >"$tree/common/elf_syms.c"
+check "layers: several files of one module" "$tree/contrib/check-layers"
+echo '#include "elf_file_priv.h"' >>"$tree/common/x.c"
+check_rc "layers: a library through a module's own header" 1 "$tree/contrib/check-layers"
+like "layers: is named" "$(<"$T/check.err")" 'common/x.c includes "elf_file_priv.h", which brings in libelf'
+
+fresh
+seq 801 >"$tree/record/long.c"
+check "size: 801 lines pass" "$tree/contrib/check-size"
+like "size: with a warning" "$(<"$T/check.err")" 'record/long.c: 801 lines'
+seq 1501 >"$tree/record/long.c"
+check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
+
+# prose WHAT MESSAGE FILE LINES: FILE of these lines is complained about, once, by its name and a line.
+prose() {
+	printf "$4" >"$tree/$3"
+	check_rc "prose: $1" 1 "$tree/contrib/check-prose" "$3"
+	like "prose: $1: named" "$(<"$T/check.err")" "^$3:$2"
+	is "prose: $1: once" "$(wc -l <"$T/check.err")" 1
+}
+wide=$(printf 'word %.0s' {1..20})
+prose "the subject comes first" '3: "Of": ' a.md 'A page.\n\nOf a stack, two words are kept.\n'
+prose "and within a paragraph" '2: "Of": ' a.md 'It is short. A line\nmore. Of two, one is kept.\n'
+prose "over the end of a line" '1: "is said": ' a.md 'That this is\nsaid is wrong.\n'
+prose "in a table" '1: "a side": ' a.md '| three a side | yes |\n'
+prose "not English" '1: "anew": ' a.md 'It is made anew.\n'
+prose "who has it" '1: "whose a": ' a.md 'It knows whose a sample is.\n'
+prose "a wide line" '1: 105 columns' a.md "$wide ends\\n"
+prose "in a manual page" '3: "has not": ' a.1 '.SH NAME\nabc\n.BR "what it has" " not" ,\n'
+prose "a link" " links to 'b.md', which does not exist" a.md 'See [b](b.md) and [a](a.md) and [x](https://example.org/x).\n'
+yes 'A short sentence.' | head -n 600 >"$tree/a.md"
+check_rc "prose: a long page" 1 "$tree/contrib/check-prose" a.md
+like "prose: a long page: named" "$(<"$T/check.err")" '^a.md: 10800 bytes, at most 10,240'
+cat >"$tree/a.md" <<END
+The word \`besides\` is code.
+
+    Of a stack, anew
+
+| $wide | $wide |
+
+\`\`\`
+moot $wide
+\`\`\`
+It has not been read, so nothing is known.
+END
+check "prose: code is left out, and tables may be wide" "$tree/contrib/check-prose" a.md
+printf '.SH NOTES\n.nf\nmoot %s\n.fi\nIt has not been read.\n' "$wide" >"$tree/a.1.in"
+check "prose: examples of manual pages may be" "$tree/contrib/check-prose" a.1.in
+
+# Every target that help names exists.
+targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
+like "make help names check" "$targets" '^check$'
+
+# Before a compiler is installed, make does not complain that there is none.
+for target in help all check; do
+	unlike "make $target without a compiler" "$(make -C "$TOP" CC=no-such-cc NODEPS=1 -n $target 2>&1)" 'not found'
+done
+done_testing

@@ -1,0 +1,69 @@
+#!/bin/bash
+# nsprof record on kernels that lack something (tests/targets/oldkernel.c refuses it as they do): it goes on without, says so
+# once, and does not claim more than it knows.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_cmd jq
+S=$BUILD/tests/targets/spin
+OLD=./oldkernel.so
+cd "$T" || exit 1
+[ -x "$S" ] && cp "$BUILD/tests/targets/oldkernel.so" . || skip_all "test programs are not built: make test-targets"
+"$NSPROF" record -v -e cpu-clock:u -o probe -- true 2>have || skip_all "cannot record here: $(cat have)"
+
+# without WORDS ARGUMENT...: record to a.data on a kernel without them; what it says is in err.
+without() {
+	local words=$1
+	shift
+	rm -f a.data
+	LD_PRELOAD=$OLD OLDKERNEL=$words "$NSPROF" record -v -e cpu-clock:u -F 499 -o a.data "$@" 2>err </dev/null
+}
+info() { "$NSPROF" info --json a.data | jq -r "$1"; }
+
+while IFS=: read -r word what; do
+	if grep -q "the kernel lacks $what" have; then
+		skip "without $word" "this kernel has none itself"
+		continue
+	fi
+	without "$word" -- "$S" 0.4
+	is "without $what: status" $? 0
+	is "without $what: said once, and of nothing else" "$(diff <(grep -o 'the kernel lacks .*' have) <(grep -o 'the kernel lacks .*' err) | grep '^[<>]')" \
+		"> the kernel lacks $what"
+	check "without $what: samples" test "$(info .samples)" -gt 0
+	like "without $what: with names" "$("$NSPROF" symbolize -q --no-inline a.data)" 'app_outer;app_middle;app_inner;app_leaf'
+done <<'END'
+lost:its own count of lost samples
+sample_cgroup:cgroup ids in samples
+cgroup:cgroup names
+ksymbol:names of BPF programs
+END
+without lost,sample_cgroup,cgroup,ksymbol,namespaces,bpf -- "$S" 0.4
+is "without all of it: status" $? 0
+is "without all of it: each said once" "$(grep -o 'the kernel lacks .*' err | sort | uniq -d)" ''
+check "without all of it: all said" test "$(grep -c 'the kernel lacks' err)" -ge 5
+like "without all of it: with names" "$("$NSPROF" symbolize -q --no-inline a.data)" 'app_outer;app_middle;app_inner;app_leaf'
+
+# ---- no count of lost samples (5.15 to 5.19): what the records tell is in the ledger, and that there may be more is said
+rm -f a.data
+LD_PRELOAD=$OLD OLDKERNEL=5.15 "$NSPROF" record -e cpu-clock:u -F 4999 -m 2 --call-graph none -o a.data -- sh -c ': >started; exec "$0" 3' "$S" 2>err &
+recorder=$!
+# The file is there before the program is: stopped by then, the recorder would not start it.
+wait_for '[ -e started ]' 20
+kill -STOP $recorder
+sleep 1
+kill -CONT $recorder
+wait $recorder
+is "losses without a count: status" $? 0
+is "losses without a count: it has none" "$(info .ledger.have_format_lost)" false
+check "losses without a count: lost, $(info .ledger.lost_kernel)" test "$(info .ledger.lost_kernel)" -gt 0
+is "losses without a count: by second and CPU the same" \
+	"$(info '(.tally.columns | index("lost")) as $c | [.tally.rows[][$c]] | add')" "$(info .ledger.lost_kernel)"
+is "losses without a count: said once that there may be more" "$(grep -Ec 'lost,( [^;]*,)? perhaps more at the end' err)" 1
+like "losses without a count: info says it, too" "$("$NSPROF" info a.data)" 'in all, as far as the kernel reported losses \(it has no count of them\)'
+
+if [ "$(id -u)" = 0 ] && can_sample_kernel; then
+	LD_PRELOAD=$OLD OLDKERNEL=bpf "$NSPROF" record -q -e cpu-clock -F 999 -o a.data -- "$S" --kernel 0.5 2>err
+	like "without BPF programs to ask: kernel names by /proc/kallsyms" "$("$NSPROF" symbolize -q --no-inline --annotate a.data)" ';[a-z_0-9]+_\[k\] '
+else
+	skip "without BPF programs to ask" "needs root and kernel samples"
+fi
+done_testing

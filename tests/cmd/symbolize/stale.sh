@@ -1,0 +1,15 @@
+#!/bin/bash
+# Code without rows has the same callers with the binary gone: a word that an earlier call has left in its frame is none of them.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+
+cp "$BUILD/tests/targets/stale" "$T/stale"
+"$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/data" -- "$T/stale" 0.3
+"$NSPROF" symbolize -q --no-inline "$T/data" >"$T/live"
+like "its caller is found by the frame pointer" "$(sort -t' ' -k2 -rn "$T/live" | head -n 1)" ';main;stale_outer;stale_leaf '
+unlike "not by a word in its frame" "$(cat "$T/live")" 'stale_other'
+rm "$T/stale"
+"$NSPROF" symbolize -q --no-inline "$T/data" >"$T/gone"
+unlike "nor with the binary gone" "$(cat "$T/gone")" 'stale_other'
+check "the same stacks" cmp "$T/live" "$T/gone"
+done_testing

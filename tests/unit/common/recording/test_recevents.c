@@ -1,0 +1,252 @@
+/* Side-band events of a recording: each comes back as it was given, in the order it was given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "event.h"
+#include "recgen.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
+
+/* ---- side-band ---- */
+
+struct log {
+	char text[8192];
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int say(void *ctx, const char *fmt, ...)
+{
+	struct log *l = ctx;
+	va_list ap;
+
+	va_start(ap, fmt);
+	l->len += (size_t)vsnprintf(l->text + l->len, sizeof(l->text) - l->len, fmt, ap);
+	va_end(ap);
+	assert_true(l->len < sizeof(l->text));
+	return 0;
+}
+
+static int say_dso(void *ctx, const struct ev_dso *e)
+{
+	return say(ctx, "dso %u %02x%02x/%u %u:%u %lu %lu %lu %ld %lu %s%s\n", e->id,
+		   e->build_id[0], e->build_id[19], e->build_id_len, e->dev_major, e->dev_minor,
+		   (long)e->ino, (long)e->ino_gen, (long)e->size, (long)e->mtime_ns,
+		   (long)e->mnt_ns, e->path, e->deleted ? " gone" : "");
+}
+
+static int say_proc(void *ctx, const struct ev_proc *e)
+{
+	say(ctx, "proc %lu #%u %u<%u %lu ns", (long)e->time, e->serial, e->pid, e->ppid,
+	    (long)e->start_ticks);
+	for (uint32_t i = 0; i < e->nspid_n; i++)
+		say(ctx, " %u", e->nspid[i]);
+	return say(ctx, " %lu %lu %lu '%s' '%s' '%s' '%s' %d %d\n", (long)e->mnt_ns,
+		   (long)e->pid_ns, (long)e->user_ns, e->comm, e->exe, e->root, e->cgroup,
+		   e->maps_known, e->inherited);
+}
+
+static int say_mmap(void *ctx, const struct ev_mmap *e)
+{
+	return say(ctx, "mmap %lu %u/%u %lx+%lx @%lx %x %x %u %s\n", (long)e->time, e->pid, e->tid,
+		   (long)e->start, (long)e->len, (long)e->pgoff, e->prot, e->flags, e->dso,
+		   e->path);
+}
+
+static int say_comm(void *ctx, const struct ev_comm *e)
+{
+	return say(ctx, "comm %lu %u/%u %s%s\n", (long)e->time, e->pid, e->tid, e->comm,
+		   e->exec ? " exec" : "");
+}
+
+static int say_fork(void *ctx, const struct ev_task *e)
+{
+	return say(ctx, "fork %lu %u/%u < %u/%u\n", (long)e->time, e->pid, e->tid, e->ppid,
+		   e->ptid);
+}
+
+static int say_exit(void *ctx, const struct ev_task *e)
+{
+	return say(ctx, "exit %lu %u/%u < %u/%u\n", (long)e->time, e->pid, e->tid, e->ppid,
+		   e->ptid);
+}
+
+static int say_cgroup(void *ctx, const struct ev_cgroup *e)
+{
+	return say(ctx, "cgroup %lu %s\n", (long)e->id, e->path);
+}
+
+static int say_ksymbol(void *ctx, const struct ev_ksymbol *e)
+{
+	return say(ctx, "ksymbol %lu %lx+%x %s%s\n", (long)e->time, (long)e->addr, e->len, e->name,
+		   e->gone ? " gone" : "");
+}
+
+static int say_pressure(void *ctx, const struct ev_pressure *e)
+{
+	return say(ctx, "pressure %lu %u %u\n", (long)e->time, e->level, e->cause);
+}
+
+static int say_absence(void *ctx, const struct ev_absence *e)
+{
+	return say(ctx, "absence %lu %u %u %s\n", (long)e->time, e->kind, e->cpu, e->cgroup);
+}
+
+static int say_container(void *ctx, const struct ev_container *e)
+{
+	return say(ctx, "container %lu %lu %s %s %s %s %s %s/%s %s %d%d%d %lu/%lu %lu %lu/%lu %lu\n",
+		   (long)e->time, (long)e->node, e->cgroup, e->runtime, e->id, e->name, e->image, e->pod_ns,
+		   e->pod, e->pod_uid, e->have_usage, e->have_throttling, e->gone, (long)e->quota_us,
+		   (long)e->period_us, (long)e->usage_us, (long)e->nr_throttled, (long)e->nr_periods,
+		   (long)e->throttled_us);
+}
+
+static int say_sample(void *ctx, const struct ev_sample *e)
+{
+	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
+}
+
+static const struct event_ops say_all = {
+	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
+	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
+	.absence = say_absence, .container = say_container, .sample = say_sample,
+};
+
+/* Each event is said as it is handed to the writer and again as it comes from the reader. */
+static void test_order_of_events(void **state)
+{
+	static const uint64_t chain[] = { (uint64_t)-128, 0xffffffff81234567ull };
+	struct ev_dso dso = {
+		.id = 1, .build_id = { 0xab, [19] = 0xcd }, .build_id_len = 20, .dev_major = 254,
+		.dev_minor = UINT32_MAX, .ino = UINT64_MAX, .ino_gen = 7, .size = 1ull << 40,
+		.mtime_ns = -5, .mnt_ns = 4026531841, .path = "/usr/lib/x.so", .deleted = true,
+	};
+	struct ev_dso none = { .id = UINT32_MAX, .path = "" };
+	struct ev_proc proc = {
+		.time = 50,
+		.serial = 3,
+		.pid = 20908,
+		.ppid = 1,
+		.start_ticks = 123456789,
+		.nspid = { 20908, 2, 1 },
+		.nspid_n = 3,
+		.mnt_ns = 1,
+		.pid_ns = 2,
+		.user_ns = 3,
+		.comm = "a b\tc",
+		.exe = "/bin/x",
+		.root = "/",
+		.cgroup = "/docker/1",
+		.maps_known = true,
+	};
+	struct ev_proc bare = { .time = UINT64_MAX,
+				.serial = 4,
+				.pid = 1,
+				.inherited = true,
+				.comm = "",
+				.exe = "",
+				.root = "",
+				.cgroup = "" };
+	struct ev_mmap map = {
+		.time = 49, .pid = 20908, .tid = 20909, .start = 0x7f5c8e200000, .len = 0x28000,
+		.pgoff = 0x28000, .prot = 5, .flags = 2, .dso = 1, .path = "/usr/lib/x.so",
+	};
+	struct ev_comm comm = {
+		.time = 60, .pid = 20908, .tid = 20908, .exec = true, .comm = "new"
+	};
+	struct ev_task task = { .time = 61, .pid = 5, .tid = 6, .ppid = 7, .ptid = 8 };
+	struct ev_cgroup cg = { .id = 1ull << 63, .path = "/docker/1" };
+	struct ev_ksymbol ks = { .time = 62,
+				 .addr = 0xffffffffc0000000ull,
+				 .len = 256,
+				 .gone = true,
+				 .name = "bpf_prog_1" };
+	struct ev_pressure press = { .time = 69,
+				     .level = PRESSURE_CUT,
+				     .cause = PRESSURE_RINGS };
+	struct ev_absence cpu = {
+		.time = 68, .kind = ABSENCE_CPU, .cpu = UINT32_MAX, .cgroup = ""
+	};
+	struct ev_absence gone = { .time = 68, .kind = ABSENCE_CGROUP, .cgroup = "/a b" };
+	struct ev_container ctr = {
+		.time = 67, .node = UINT64_MAX, .cgroup = "/kubepods/pod1/f0", .runtime = "containerd", .id = "f0",
+		.name = "web", .image = "nginx:1.27", .pod = "web-0", .pod_ns = "shop", .pod_uid = "1-2",
+		.have_usage = true, .have_throttling = true, .quota_us = 50000, .period_us = 100000,
+		.usage_us = 1ull << 50, .nr_periods = 507, .nr_throttled = 74, .throttled_us = 3800000,
+	};
+	struct ev_container slice = {
+		.time = 66, .cgroup = "/a.slice", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
+		.pod_ns = "", .pod_uid = "", .gone = true,
+	};
+	struct sample_in s = {
+		.time = 70, .pid = 20908, .tid = 20909, .chain = chain, .nchain = 2,
+	};
+	struct ev_sample es = { .time = 70, .pid = 20908, .tid = 20909 };
+	struct log *in = calloc(1, sizeof(*in)), *out = calloc(1, sizeof(*out));
+	struct rec_writer *w;
+	struct rec_reader *r;
+	char path[32];
+	int fd = gen_memfd(path), err;
+
+	(void)state;
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	for (int i = 0; i < 3; i++) {
+#define BOTH(kind, ev) (rec_writer_##kind(w, &(ev)), say_##kind(in, &(ev)))
+#define SAMPLE() (rec_writer_sample(w, &s), say_sample(in, &es))
+		BOTH(dso, dso);
+		SAMPLE();
+		SAMPLE();
+		BOTH(proc, proc);
+		BOTH(mmap, map);
+		SAMPLE();
+		BOTH(comm, comm);
+		BOTH(fork, task);
+		BOTH(exit, task);
+		BOTH(dso, none);
+		BOTH(proc, bare);
+		SAMPLE();
+		BOTH(cgroup, cg);
+		BOTH(ksymbol, ks);
+		BOTH(pressure, press);
+		BOTH(absence, cpu);
+		BOTH(absence, gone);
+		BOTH(container, ctr);
+		BOTH(container, slice);
+		if (i == 1) {	/* over a block's end, too */
+			rec_writer_tick(w, 1);
+			rec_writer_tick(w, 1000000000);
+		}
+#undef BOTH
+#undef SAMPLE
+	}
+	assert_int_equal(rec_writer_finish(w), 0);
+	rec_writer_free(w);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &say_all, out), 0);
+	assert_string_equal(out->text, in->text);
+	assert_int_equal(rec_reader_damage(r)->bad_blocks, 0);
+	rec_reader_close(r);
+	close(fd);
+	free(in);
+	free(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order_of_events),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* Captured lines of perf maps and of /proc/kallsyms. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "capture/capture.h"
+#include "host/nsopen.h"
+#include "random.h"
+#include "toolrun.h"
+
+static int off_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* ---- perf maps ---- */
+
+static void check_map(const char *text, size_t len, const uint64_t *addrs, size_t n,
+		      const char *expected)
+{
+	struct strbuf out = STRBUF_INIT;
+	int fd;
+
+	tool_write_bytes("map", text, len);
+	fd = tool_open("map");
+	assert_int_equal(capture_perf_map(fd, addrs, n, &out), 0);
+	close(fd);
+	assert_string_equal(out.len ? out.s : "", expected);
+	strbuf_fini(&out);
+}
+
+static void test_perf_map(void **state)
+{
+	static const char map[] =
+		"1000 10 first\n"
+		"0x2000 0x20 with prefix and blanks\n"
+		"bad line\n"
+		"3000 zz bad size\n"
+		"1008 10 overlaps the second half\n"
+		"4000 0 stub\n"
+		"4100 10 named\n"
+		"4100 10 \n"
+		"7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
+		"1000 4 again the first four\n"
+		"5000 10 partial last line";
+	static const uint64_t all[] = { 0x1000,		0x1005,	       0x1009, 0x1017,
+					0x1018,		0x2000,	       0x201f, 0x2020,
+					0x3000,		0x4000,	       0x4001, 0x4105, 0x5000, 0x7fff00001000,
+					0x7fff00002f3f, 0x7fff00002f40 };
+	static const uint64_t first4[] = { 0x1003 }, second[] = { 0x1007 }, none[] = { 0x100018 };
+
+	(void)state;
+	check_map(map, strlen(map), all, sizeof(all) / sizeof(*all),
+		  "1000 10 first\n"
+		  "0x2000 0x20 with prefix and blanks\n"
+		  "1008 10 overlaps the second half\n"
+		  "4000 0 stub\n"
+		  "4100 10 named\n"
+		  "7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
+		  "1000 4 again the first four\n");
+	check_map(map, strlen(map), first4, 1, "1000 4 again the first four\n");
+	check_map(map, strlen(map), second, 1, "1000 10 first\n");
+	check_map(map, strlen(map), none, 1, "");
+	check_map(map, strlen(map), NULL, 0, "");
+	check_map("", 0, all, 3, "");
+	check_map("\n\n\n", 3, all, 3, "");
+	check_map("ffffffffffffffff 10 wraps\n", 26, all, 3, "");
+	check_map("11112222333344445 10 too long a number\n", 39, all, 3, "");
+}
+
+/* Against the plain forward reading, over several chunks, with lines that straddle them. */
+static void test_perf_map_large(void **state)
+{
+	enum { LINES = 60000, WANTED = 200 };
+	struct strbuf map = STRBUF_INIT, expected = STRBUF_INIT;
+	uint64_t seed = 99, addrs[WANTED], *start = calloc(LINES, 8), *size = calloc(LINES, 8);
+	size_t *at = calloc(LINES + 1, sizeof(*at));
+	bool *used = calloc(LINES, 1);
+
+	(void)state;
+	for (size_t i = 0; i < LINES; i++) {
+		at[i] = map.len;
+		start[i] = 0x10000 + random_next(&seed) % 0x400000;
+		size[i] = 1 + random_next(&seed) % 0x400;
+		strbuf_addf(&map, "%lx %lx f%zu ", start[i], size[i], i);
+		for (uint64_t k = random_next(&seed) % (i % 5000 ? 60 : 40000); k; k--)
+			strbuf_addc(&map, 'x');
+		strbuf_addc(&map, '\n');
+	}
+	at[LINES] = map.len;
+	for (size_t i = 0; i < WANTED; i++)
+		addrs[i] = 0x10000 + random_next(&seed) % 0x410000;
+	qsort(addrs, WANTED, sizeof(*addrs), off_cmp);
+	for (size_t a = 0; a < WANTED; a++) {
+		size_t last = LINES;
+
+		for (size_t i = 0; i < LINES; i++) {
+			if (addrs[a] - start[i] < size[i])
+				last = i;
+		}
+		if (last < LINES)
+			used[last] = true;
+	}
+	for (size_t i = 0; i < LINES; i++) {
+		if (used[i])
+			strbuf_add(&expected, map.s + at[i], at[i + 1] - at[i]);
+	}
+	print_message("# map of %zu bytes, %zu kept\n", map.len, expected.len);
+	assert_true(expected.len > 1000);
+	check_map(map.s, map.len, addrs, WANTED, expected.s);
+	strbuf_fini(&map);
+	strbuf_fini(&expected);
+	free(start);
+	free(size);
+	free(at);
+	free(used);
+}
+
+/* A line longer than any name, in the middle and at the beginning. */
+static void test_perf_map_long_lines(void **state)
+{
+	static const uint64_t addrs[] = { 0x1000, 0x2000, 0x3000 };
+	struct strbuf map = STRBUF_INIT;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		strbuf_reset(&map);
+		if (round)
+			strbuf_adds(&map, "1000 10 one\n");
+		strbuf_adds(&map, "2000 10 ");
+		for (int i = 0; i < 3000000; i++)
+			strbuf_addc(&map, 'y');
+		strbuf_adds(&map, "\n3000 10 three\n");
+		check_map(map.s, map.len, addrs, 3,
+			  round ? "1000 10 one\n3000 10 three\n" : "3000 10 three\n");
+	}
+	strbuf_fini(&map);
+}
+
+/* ---- kallsyms ---- */
+
+static void check_kallsyms(const char *text, const uint64_t *addrs, size_t n, int err,
+			   const char *expected)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	tool_write("kallsyms", text);
+	nsopen_set_proc(tool_dir);
+	assert_int_equal(capture_kallsyms(addrs, n, &out), err);
+	nsopen_set_proc("/proc");
+	assert_string_equal(out.len ? out.s : "", expected);
+	strbuf_fini(&out);
+}
+
+static void test_kallsyms(void **state)
+{
+	static const char text[] =
+		"0000000000000000 A fixed_percpu_data\n"
+		"ffffffff81000000 T _stext\n"
+		"ffffffff81000000 T _text\n"
+		"ffffffff81000100 t secondary\n"
+		"ffffffff81000200 T next\n"
+		"ffffffff81000200 D data_marker\n"
+		"ffffffff81000300 R rodata\n"
+		"ffffffff81000400 T far\n"
+		"ffffffffc0002000 t mod_b\t[beta]\n"
+		"ffffffffc0001000 t mod_a\t[alpha]\n"
+		"ffffffffc0003000 t bpf_prog_1\t[bpf]\n";
+	static const uint64_t one[] = { 0xffffffff81000110 };
+	static const uint64_t two[] = { 0xffffffff81000000, 0xffffffffc0001500 };
+	static const uint64_t gap[] = { 0xffffffff81000310 };
+	static const uint64_t last[] = { 0xffffffffc0003040 };
+
+	(void)state;
+	check_kallsyms(
+		text, one, 1, 0,
+		"ffffffff81000100 t secondary\nffffffff81000200 T next\nffffffff81000200 D data_marker\n");
+	check_kallsyms(
+		text, two, 2, 0,
+		"ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t secondary\n"
+		"ffffffffc0002000 t mod_b\t[beta]\nffffffffc0001000 t mod_a\t[alpha]\n");
+	/* Behind a data symbol: both it and the code before it, whichever the reader goes by. */
+	check_kallsyms(
+		text, gap, 1, 0,
+		"ffffffff81000200 T next\nffffffff81000300 R rodata\nffffffff81000400 T far\n");
+	check_kallsyms(text, last, 1, 0, "ffffffffc0003000 t bpf_prog_1\t[bpf]\n");
+	check_kallsyms(text, NULL, 0, 0, "");
+	check_kallsyms("0000000000000000 T _text\n0000000000000000 T next\n", one, 1, -EPERM, "");
+}
+
+struct line {
+	uint64_t addr;
+	char type;
+	char name[24];
+};
+
+static bool is_text(char type)
+{
+	return strchr("tTwW", type);
+}
+
+/* The nearest starts at or below @addr and above it, among all (or all code) symbols; 0 and UINT64_MAX: none. */
+static void nearest(const struct line *v, size_t n, uint64_t addr, bool code, uint64_t at[2])
+{
+	at[0] = 0;
+	at[1] = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		if (code && !is_text(v[i].type))
+			continue;
+		if (v[i].addr <= addr && v[i].addr > at[0])
+			at[0] = v[i].addr;
+		if (v[i].addr > addr && v[i].addr < at[1])
+			at[1] = v[i].addr;
+	}
+}
+
+static uint64_t pick(uint64_t below)
+{
+	static uint64_t state = 7;
+
+	return random_next(&state) % below;
+}
+
+/*
+ * Against the definition, on tables like the kernel's: a sorted part with aliases and data, larger
+ * than what is read at once in some rounds, and modules in any order above it.
+ */
+static void test_kallsyms_any(void **state)
+{
+	static const char types[] = "tTtTwWdDrRbA";
+	static struct line v[9000];
+	struct strbuf text = STRBUF_INIT, want = STRBUF_INIT;
+
+	(void)state;
+	for (int round = 0; round < 120; round++) {
+		size_t n = round % 10 ? 1 + pick(60) : 4000 + pick(5000), core = n - pick(n / 3 + 1);
+		size_t naddrs = pick(12);
+		uint64_t addrs[12], all[12][2], code[12][2], at = pick(3) ? 0xffffffff81000000 : 0;
+
+		strbuf_reset(&text);
+		strbuf_reset(&want);
+		for (size_t i = 0; i < n; i++) {
+			if (i < core)
+				at += pick(4) ? pick(64) : 0;
+			v[i].addr = i < core ? at : 0xffffffffc0000000 + pick(4096);
+			v[i].type = types[pick(sizeof(types) - 1)];
+			snprintf(v[i].name, sizeof(v[i].name), "sym_%zu%s", i, i < core ? "" : "\t[mod]");
+			strbuf_addf(&text, "%016lx %c %s\n", (unsigned long)v[i].addr, v[i].type, v[i].name);
+		}
+		for (size_t i = 0; i < naddrs; i++)
+			addrs[i] = pick(8) ? v[pick(n)].addr + pick(80) : pick(2) ? 5 : UINT64_MAX;
+		for (size_t k = 0; k < naddrs; k++) {
+			nearest(v, n, addrs[k], false, all[k]);
+			nearest(v, n, addrs[k], true, code[k]);
+		}
+		for (size_t i = 0; i < n; i++) {
+			bool hit = false;
+
+			for (size_t k = 0; k < naddrs; k++) {
+				hit |= v[i].addr == all[k][0] || v[i].addr == all[k][1];
+				hit |= is_text(v[i].type) &&
+				       (v[i].addr == code[k][0] || v[i].addr == code[k][1]);
+			}
+			if (hit)
+				strbuf_addf(&want, "%016lx %c %s\n", (unsigned long)v[i].addr, v[i].type,
+					    v[i].name);
+		}
+		if (v[n - 1].addr)
+			check_kallsyms(text.s, addrs, naddrs, 0, want.len ? want.s : "");
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&want);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_perf_map),
+		cmocka_unit_test(test_perf_map_large),
+		cmocka_unit_test(test_perf_map_long_lines),
+		cmocka_unit_test(test_kallsyms),
+		cmocka_unit_test(test_kallsyms_any),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
+}

@@ -1,0 +1,235 @@
+/* What chosen cgroups used, by the looks at those that had samples, and whose one that began is: a hierarchy of plain files. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "containers/cgroup_facts.h"
+#include "containers/lookup.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
+#include "run/ran.h"
+
+static char dir[] = "/tmp/nsprof-facts-XXXXXX";
+
+static uint64_t make(const char *name, uint64_t us)
+{
+	char path[128];
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	mkdir(path, 0755);
+	assert_int_equal(stat(path, &st), 0);
+	strcat(path, "/cpu.stat");
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "usage_usec %llu\n", (unsigned long long)us);
+	fclose(f);
+	return st.st_ino;
+}
+
+static void test_used(void **state)
+{
+	struct cgroup chosen[] = { { .path = (char *)"/a", .fd = -1 }, { .path = (char *)"/b", .fd = -1 },
+				   { .path = (char *)"/c", .fd = -1 }, { .path = (char *)"/quiet", .fd = -1 } };
+	struct cgroup_list list = { chosen, 4 };
+	struct cgroup_fs fs = { .v2 = true };
+	char file[64], cmd[64];
+	struct cgroup_facts *cf;
+	struct rec_writer *w;
+	uint64_t a, b, c, in_a, begun;
+	int fd, err;
+	bool late;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	strcpy(fs.mount, dir);
+	fs.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(file, sizeof(file), "%s/rec", dir);
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	a = make("a", 1000);
+	in_a = make("a/in", 700);
+	b = make("b", 5000);
+	c = make("c", 40);
+	make("quiet", 9);
+	make("other", 1);
+	cf = cgroup_facts_new(&fs, &list, NULL, NULL, w);
+	assert_int_equal(cgroup_facts_used(cf).us, 0);
+	/* From the first look on; of one made within the recording all; what lies in a chosen one is its. */
+	cgroup_facts_met(cf, a, "/a", 0);
+	cgroup_facts_met(cf, in_a, "/a/in", 0);
+	cgroup_facts_met(cf, b, "/b", 0);
+	cgroup_facts_born(cf, c);
+	cgroup_facts_met(cf, c, "/c", 0);
+	cgroup_facts_met(cf, 0, "/other", 0);
+	assert_int_equal(cgroup_facts_used(cf).us, 40);
+	make("a", 1300);
+	make("a/in", 900);
+	make("c", 45);
+	make("quiet", 1000000);
+	make("other", 1000000);
+	begun = clock_mono_ns();
+	cgroup_facts_cut(cf, false);
+	/* It takes 5 ms at most for looking, and says what it knew of the others. Then there is nothing to be compared here. */
+	late = clock_mono_ns() - begun >= 5000000;
+	if (late)
+		goto out;
+	assert_int_equal(cgroup_facts_used(cf).us, 300 + 45);
+	/* The next segment: b has no sample, and a has more. */
+	make("a", 1500);
+	make("b", 5100);
+	cgroup_facts_met(cf, a, "/a", 0);
+	make("a", 1501);
+	cgroup_facts_cut(cf, true);
+	assert_int_equal(cgroup_facts_used(cf).us, 501 + 45);
+	assert_true(cgroup_facts_used(cf).until);
+out:
+	cgroup_facts_free(cf);
+	rec_writer_free(w);
+	close(fd);
+	close(fs.fd);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	assert_int_equal(system(cmd), 0);
+	if (late) {
+		print_message("the CPU was taken for 5 ms\n");
+		skip();
+	}
+}
+
+/* What is read when sampling has ended may be of after it, on all CPUs. */
+static void test_at_least(void **state)
+{
+	const struct facts_used used = { .us = 10000, .until = 5000000 };
+
+	(void)state;
+	assert_int_equal(ran_at_least(&used, 5000000, 2), 10000);
+	assert_int_equal(ran_at_least(&used, 6000000, 2), 10000);
+	assert_int_equal(ran_at_least(&used, 4000000, 2), 8000);
+	assert_int_equal(ran_at_least(&used, 0, 4), 0);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Container @id of runc's below "states": that of process @pid in "/anything". */
+static void write_state(const char *top, const char *id, int pid)
+{
+	char path[256], text[256];
+
+	snprintf(path, sizeof(path), "%s/states/%s", top, id);
+	assert_int_equal(mkdir(path, 0755), 0);
+	strcat(path, "/state.json");
+	snprintf(text, sizeof(text), "{\"id\":\"%s\",\"init_process_pid\":%d,\"cgroup_paths\":{\"\":\"/anything\"}}", id, pid);
+	write_text(path, text);
+}
+
+static int note_name(void *ctx, const struct ev_container *ev)
+{
+	snprintf(ctx, 32, "%s", ev->name);
+	return 0;
+}
+
+/*
+ * Who asks takes 20 times as long until the next time. The container's program is executed, and its state there, when it was asked for
+ * the runtime a moment ago, among a thousand others, and it may be over before its turn comes.
+ */
+static void test_exec_out_of_turn(void **state)
+{
+	static const struct event_ops ops = { .container = note_name };
+	struct cgroup_list none = { 0 };
+	struct cgroup_fs fs = { .v2 = true };
+	char top[] = "/tmp/nsprof-facts-XXXXXX", path[256], roots[64], proc[64], name[32] = "";
+	struct cgroup_facts *cf;
+	struct rec_reader *r;
+	struct rec_writer *w;
+	int fd, err;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	for (const char *const *d = (const char *const[]){ "states", "proc", "proc/1", "proc/77", "fs", "fs/anything", NULL }; *d; d++) {
+		snprintf(path, sizeof(path), "%s/%s", top, *d);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	assert_int_equal(stat(path, &st), 0);
+	snprintf(path, sizeof(path), "%s/proc/1/root", top);
+	assert_int_equal(symlink("/", path), 0);
+	snprintf(path, sizeof(path), "%s/proc/77/cgroup", top);
+	write_text(path, "0::/anything\n");
+	snprintf(path, sizeof(path), "%s/proc/77/stat", top);
+	write_text(path, "77 (web) S 1 77 77 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0");
+	for (int i = 0; i < 1000; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "dead-%d", i);
+		write_state(top, id, 4194304);
+	}
+	snprintf(proc, sizeof(proc), "%s/proc", top);
+	nsopen_set_proc(proc);
+	snprintf(fs.mount, sizeof(fs.mount), "%s/fs", top);
+	fs.fd = open(fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(roots, sizeof(roots), "%s/states", top);
+	snprintf(path, sizeof(path), "%s/rec", top);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+
+	cf = cgroup_facts_new(&fs, &none, NULL, roots, w);
+	cgroup_facts_born(cf, st.st_ino);
+	cgroup_facts_met(cf, st.st_ino, "/anything", 77);
+	cgroup_facts_exec(cf, 77);
+	write_state(top, "web", 77);
+	/* Somebody else's, elsewhere. */
+	cgroup_facts_exec(cf, 78);
+	cgroup_facts_exec(cf, 77);
+	/* Each answer is waited for shortly only, and is taken later. */
+	for (int idle = 0; idle < 3; usleep(2000)) {
+		cgroup_facts_round(cf);
+		idle = lookup_known(cgroup_facts_lookup(cf)) ? idle + 1 : 0;
+	}
+	cgroup_facts_free(cf);
+	assert_int_equal(rec_writer_finish(w), 0);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, name), 0);
+	rec_reader_close(r);
+	assert_string_equal(name, "web");
+
+	rec_writer_free(w);
+	close(fd);
+	close(fs.fd);
+	nsopen_set_proc("/proc");
+	snprintf(path, sizeof(path), "rm -r %s", top);
+	assert_int_equal(system(path), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_used),
+		cmocka_unit_test(test_at_least),
+		cmocka_unit_test(test_exec_out_of_turn),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/*
+ * Processes that are the same number in containers of one /tmp, and so have one perf map: whose lines count. What /proc
+ * said of them is made up here; whether one is still there is asked of the kernel, with a number that no process has
+ * and with our own.
+ */
+#include <fcntl.h>
+
+#include "host/nsopen.h"
+#include "proctab_fixture.h"
+
+#define SECOND 1000000000ull
+/* What lies between two things that happened, of which the first was 1.5 s ago: a machine has been up for so long. */
+#define STEP (SECOND / 10)
+#define CODE 0x7f0000001000ull	/* where both have JIT code */
+#define FREE 0x7f0000009000ull	/* where only the later one has */
+
+/* What facts count in, as /proc/PID/stat: since boot, with the time asleep. */
+static uint64_t ticks_of(uint64_t time)
+{
+	struct timespec b;
+
+	clock_gettime(CLOCK_BOOTTIME, &b);
+	time += (uint64_t)b.tv_sec * SECOND + (uint64_t)b.tv_nsec - now();
+	return time / (SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void has_code(struct proc *p, uint64_t addr)
+{
+	const struct map_entry e = { .start = addr, .end = addr + 0x1000, .kind = MAPPING_JIT };
+
+	assert_int_equal(mapset_add(&p->maps, &e), 1);
+	p->known = true;
+}
+
+/* Number 1 of container @ns, which began at @began, with a map in the /tmp of this test. */
+static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
+{
+	struct proc *p = proctab_know(pt, pid);
+	struct facts *f = calloc(1, sizeof(*f));
+
+	f->refs = 1;
+	f->pid = pid;
+	f->nspid[0] = pid;
+	f->nspid[1] = 1;
+	f->nspid_n = 2;
+	f->pid_ns = ns;
+	f->start_ticks = ticks_of(began);
+	f->rootpin = rootpin_hold(&pt->files.pins, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), 1);
+	pin_init(&f->map, PIN_MAP, f);
+	for (size_t i = 0; i < JITDUMPS_MAX; i++)
+		pin_init(&f->jitdump[i], PIN_MAP, f);
+	pins_hold(&pt->files.pins, &f->map, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	assert_true(f->rootpin && f->rootpin->tmp.fd >= 0);
+	p->facts = f;
+	has_code(p, CODE);
+	return p;
+}
+
+/* Of how many of both addresses the lines count that @p has in the map. */
+static size_t left(const struct proc *p)
+{
+	uint64_t addrs[] = { CODE, FREE };
+
+	return rivals_leave(pt, p->facts, addrs, 2);
+}
+
+/* A life before, number @pid, last sampled @sampled, which has code at the same place as one that began @began. */
+static struct proc *life_before(uint32_t pid, uint64_t began, uint64_t sampled)
+{
+	struct proc *p;
+
+	/* The other processes of this machine are none of ours. */
+	pt->detached = true;
+	p = number_one(pid, 100, began - 5 * STEP);
+	p->last_time = sampled;
+	return p;
+}
+
+/* The later one, which finds its map now. */
+static struct proc *life_after(uint64_t began)
+{
+	struct proc *p = number_one(GONE + 1, 200, began);
+
+	has_code(p, FREE);
+	rivals_met(pt, p->facts);
+	return p;
+}
+
+static void test_ended_before(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *before = life_before(GONE, t, t - 2 * STEP), *after;
+
+	(void)state;
+	exit_of(GONE, GONE, t - STEP);
+	after = life_after(t);
+	assert_int_equal(after->facts->rivals, 0);
+	assert_int_equal(left(after), 2);
+	/* But the later one writes over what the earlier one had. */
+	assert_int_equal(before->facts->rivals, 1);
+	assert_int_equal(left(before), 0);
+}
+
+static void test_lived_beside(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *after;
+
+	(void)state;
+	life_before(GONE, t, t - STEP);
+	after = life_after(t);
+	assert_int_equal(after->facts->rivals, 1);
+	assert_int_equal(left(after), 1);
+	/* That it ends later on changes nothing. */
+	exit_of(GONE, GONE, t + STEP);
+	assert_int_equal(left(after), 1);
+}
+
+/* Threads stay when the first one ends, and what they run is sampled. */
+static void test_threads_outlived_the_end(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *after;
+
+	(void)state;
+	life_before(GONE, t, t + STEP);
+	exit_of(GONE, GONE, t - 2 * STEP);
+	after = life_after(t);
+	assert_int_equal(after->facts->rivals, 1);
+	assert_int_equal(left(after), 1);
+}
+
+/* A sample after the EXIT, and it counts as living: but it is not there. */
+static void test_sampled_after_its_end(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *before = life_before(GONE, t, t - STEP), *after;
+
+	(void)state;
+	before->dead_time = t - 2 * STEP;
+	after = life_after(t);
+	assert_int_equal(after->facts->rivals, 0);
+	assert_int_equal(left(after), 2);
+}
+
+/* The same, of a process that is there, and of a number that is another process's by now. */
+static void test_is_there_still(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	const uint32_t pid = (uint32_t)getpid();
+	struct proc *before = life_before(pid, t, t - STEP), *after;
+	int self = nsopen_process(pid);
+	struct facts *mine = facts_read(self, pid);
+
+	(void)state;
+	before->dead_time = t - 2 * STEP;
+	before->facts->start_ticks = mine->start_ticks;
+	after = life_after(t);
+	assert_int_equal(after->facts->rivals, 1);
+	assert_int_equal(left(after), 1);
+	before->facts->start_ticks--;
+	after->facts->rivals = 0;
+	assert_int_equal(left(after), 2);
+	facts_put(&pt->files.pins, mine);
+	close(self);
+}
+
+/* One that was met and is not known any more may have had code anywhere. */
+static void test_rival_is_forgotten(void **state)
+{
+	const uint64_t t = now() - 10 * STEP;
+	struct proc *after;
+
+	(void)state;
+	life_before(GONE, t, t - STEP);
+	after = life_after(t);
+	assert_int_equal(left(after), 1);
+	/* A process that ended long ago is let go of with the next end. */
+	exit_of(GONE, GONE, t + STEP);
+	exit_of(GONE + 2, GONE + 2, t + 3600 * SECOND);
+	assert_int_equal(left(after), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_ended_before),
+		T(test_lived_beside),
+		T(test_threads_outlived_the_end),
+		T(test_sampled_after_its_end),
+		T(test_is_there_still),
+		T(test_rival_is_forgotten),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

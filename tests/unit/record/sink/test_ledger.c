@@ -1,0 +1,306 @@
+/* The ledger while it counts: totals and tally agree, and the tally reaches the file before the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "events/open.h"
+#include "events/target.h"
+#include "in_range.h"
+#include "recording/rec_reader.h"
+#include "recording/rec_writer.h"
+#include "sink/ledger.h"
+
+#define S 1000000000ull
+
+struct rig {
+	struct ledger lg;
+	struct rec_writer *w;
+	uint64_t start;
+	int fd;
+	char path[32];
+};
+
+static void rig_open(struct rig *r, bool clock, bool tasks)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->fd = memfd_create("recording", 0);
+	assert_true(r->fd >= 0);
+	snprintf(r->path, sizeof(r->path), "/proc/self/fd/%d", r->fd);
+	r->w = rec_writer_new(r->fd, &err);
+	assert_non_null(r->w);
+	r->start = rec_writer_start(r->w);
+	ledger_begin(&r->lg, r->w, clock, tasks);
+}
+
+static void rig_close(struct rig *r)
+{
+	ledger_fini(&r->lg);
+	rec_writer_free(r->w);
+	close(r->fd);
+}
+
+static void put(struct rig *r, enum ledger_what what, uint32_t cpu, uint64_t time, uint64_t period)
+{
+	struct sample_in in = { .cpu = cpu, .time = time, .period = period };
+
+	ledger_sample(&r->lg, what, &in);
+}
+
+/* Rows of the file, added up in a table that nobody else has. */
+struct sums {
+	struct ev_tally at[100][3];	/* by second and CPU */
+	struct ev_tally all;
+	unsigned int rows;
+};
+
+static int add_row(void *ctx, const struct ev_tally *row)
+{
+	struct sums *s = ctx;
+	struct ev_tally *to[2] = { &s->all };
+
+	assert_true(row->second < 100);
+	assert_true(row->cpu < 3);
+	to[1] = &s->at[row->second][row->cpu];
+	for (int i = 0; i < 2; i++) {
+		to[i]->kept += row->kept;
+		to[i]->cut += row->cut;
+		to[i]->dropped += row->dropped;
+		to[i]->own += row->own;
+		to[i]->lost += row->lost;
+		to[i]->throttled += row->throttled;
+		to[i]->throttled_ns += row->throttled_ns;
+		to[i]->side_lost += row->side_lost;
+	}
+	s->rows++;
+	return 0;
+}
+
+static void read_rows(struct rig *r, struct sums *s)
+{
+	struct rec_reader *rd = rec_reader_open(r->path);
+
+	memset(s, 0, sizeof(*s));
+	assert_non_null(rd);
+	assert_int_equal(rec_reader_tally(rd, add_row, s), 0);
+	rec_reader_close(rd);
+}
+
+static void test_seconds(void **state)
+{
+	static struct sums s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, false, false);
+	put(&r, LEDGER_KEPT, 0, r.start - 5, 10);	/* before the header was written: second 0 */
+	put(&r, LEDGER_KEPT, 0, r.start + S - 1, 10);
+	put(&r, LEDGER_CUT, 0, r.start + S, 20);
+	put(&r, LEDGER_KEPT, 2, r.start + S, 30);
+	put(&r, LEDGER_DROPPED, 0, r.start + 2 * S, 40);
+	put(&r, LEDGER_OWN, 0, r.start + S + 1, 50);	/* late: a second row for that second */
+	ledger_lost(&r.lg, 2, r.start + 7 * S, 100);
+	ledger_lost_pmu(&r.lg, 2, r.start + 7 * S, 11);
+	ledger_lost_side(&r.lg, 0, r.start + 7 * S, 5);
+	assert_int_equal(tally_flush(&r.lg.tally), 0);
+	assert_int_equal(rec_writer_finish(r.w), 0);
+	read_rows(&r, &s);
+	assert_int_equal(s.at[0][0].kept, 2);
+	assert_int_equal(s.at[1][0].cut, 1);
+	assert_int_equal(s.at[1][0].own, 1);
+	assert_int_equal(s.at[1][2].kept, 1);
+	assert_int_equal(s.at[2][0].dropped, 1);
+	assert_int_equal(s.at[7][2].lost, 111);
+	assert_int_equal(s.at[7][0].side_lost, 5);
+	assert_int_equal(s.rows, 7);		/* none for CPU 1 and for seconds without anything */
+	assert_int_equal(r.lg.l.kept, 3);
+	assert_int_equal(r.lg.l.cut, 1);
+	assert_int_equal(r.lg.l.dropped, 1);
+	assert_int_equal(r.lg.l.own, 1);
+	assert_int_equal(r.lg.l.periods, 160);
+	assert_int_equal(r.lg.lost_told, 100);
+	assert_int_equal(r.lg.lost_pmu, 11);
+	assert_int_equal(r.lg.side_told, 5);
+	rig_close(&r);
+}
+
+/* Of what others recorded: a clock of 10 us that stood still for 30 ms, and once more up to the end, 20 ms later; beside it samples that never came. */
+static void test_told(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, true, false);
+	for (uint64_t t = 0; t < S / 10; t += S / 1000)
+		put(&r, LEDGER_KEPT, 1, r.start + t, 10000);
+	ledger_throttle(&r.lg, 1, r.start + S / 10, 7, true);
+	ledger_throttle(&r.lg, 1, r.start + S / 10 + 3 * (S / 100), 7, false);
+	ledger_throttle(&r.lg, 1, r.start + S / 5, 7, true);
+	ledger_lost_pmu(&r.lg, 1, r.start + S / 5, 11);
+	assert_int_equal(ledger_finish_told(&r.lg, r.w, r.start + S / 5 + 2 * (S / 100)), 0);
+	assert_int_equal(rec_writer_finish(r.w), 0);
+	assert_int_equal(r.lg.l.throttled, 2);
+	assert_int_equal(r.lg.l.throttled_ns, 5 * (S / 100));
+	assert_int_equal(r.lg.l.throttled_samples, 5000);
+	assert_int_equal(r.lg.l.lost_kernel, 11);
+	rig_close(&r);
+}
+
+/* 95 seconds on three CPUs: the first minute is in the file without an end, and memory is given back. */
+static void test_long(void **state)
+{
+	static struct sums s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, false, false);
+	for (uint64_t t = 0; t < 95 * S; t += S / 10)
+		for (uint32_t cpu = 0; cpu < 3; cpu++)
+			put(&r, cpu == 1 ? LEDGER_OWN : LEDGER_KEPT, cpu, r.start + t, 1);
+	assert_true(r.lg.tally.nrow < 3 * 61);
+	/* As after SIGKILL: what was handed to the writer's thread is written, no more. */
+	rec_writer_free(r.w);
+	r.w = NULL;
+	read_rows(&r, &s);
+	for (uint64_t sec = 0; sec < 60; sec++) {
+		assert_int_equal(s.at[sec][0].kept, 10);
+		assert_int_equal(s.at[sec][1].own, 10);
+		assert_int_equal(s.at[sec][2].kept, 10);
+	}
+	assert_within(s.all.kept, 1200, 1900);
+	rig_close(&r);
+}
+
+static void test_throttle(void **state)
+{
+	static struct sums s;
+	struct rig r;
+
+	(void)state;
+	for (int tasks = 0; tasks < 2; tasks++) {
+		rig_open(&r, true, tasks);
+		ledger_throttle(&r.lg, 0, r.start + S, 77, true);
+		ledger_throttle(&r.lg, 1, r.start + S, 78, true);
+		ledger_throttle(&r.lg, 1, r.start + S + 3000000, 78, false);
+		ledger_throttle(&r.lg, 1, r.start + S + 4000000, 78, false);	/* its beginning is lost */
+		ledger_throttle(&r.lg, 0, r.start + 3 * S, 77, false);
+		ledger_throttle(&r.lg, 0, r.start + 4 * S, 77, true);		/* to the end */
+		assert_int_equal(tally_flush(&r.lg.tally), 0);
+		assert_int_equal(rec_writer_finish(r.w), 0);
+		read_rows(&r, &s);
+		assert_int_equal(r.lg.l.throttled, 3);
+		assert_int_equal(s.at[1][0].throttled, 1);
+		assert_int_equal(s.at[1][1].throttled, 1);
+		assert_int_equal(s.at[1][1].throttled_ns, 3000000);
+		/* A thread may have left its CPU for most of that time: one tick at most. */
+		assert_int_equal(s.at[3][0].throttled_ns, tasks ? 10000000 : 2 * S);
+		assert_int_equal(s.all.throttled_ns, r.lg.l.throttled_ns);
+		rig_close(&r);
+	}
+}
+
+/* What is throttled when the events are stopped stood still up to then, but not up to where files are cut. */
+static void test_throttled_at_the_end(void **state)
+{
+	struct target none = { 0 };
+	struct events ev = { .target = &none };
+	struct ledger_part part;
+	struct rig r;
+
+	(void)state;
+	for (int tasks = 0; tasks < 2; tasks++) {
+		rig_open(&r, true, tasks);
+		put(&r, LEDGER_KEPT, 1, r.start + S, 1000000);
+		ledger_throttle(&r.lg, 1, r.start + S, 0, true);
+		ledger_cut(&r.lg, &ev, r.start + 2 * S, 2 * S, false, &part);
+		assert_int_equal(part.l.throttled, 1);
+		assert_int_equal(part.l.throttled_ns, 0);
+		ledger_part_fini(&part);
+		put(&r, LEDGER_KEPT, 1, r.start + 3 * S, 1000000);
+		ledger_cut(&r.lg, &ev, r.start + 3 * S, S, true, &part);
+		assert_int_equal(part.l.throttled_ns, tasks ? 10000000 : 2 * S);
+		assert_int_equal(part.nrows, 1);
+		assert_int_equal(part.rows[0].cpu, 1);
+		assert_int_equal(part.rows[0].throttled_ns, part.l.throttled_ns);
+		ledger_part_fini(&part);
+		rig_close(&r);
+	}
+}
+
+/*
+ * A loss that the event knows of when a file ends is told of by a record in the next one: it counts once, also where that
+ * record tells of later losses, too, and where it comes two files later.
+ */
+static void test_lost_across_files(void **state)
+{
+	static const struct { uint64_t kernel, told, want; } files[] = {
+		{ 100, 0, 100 }, { 150, 150, 50 }, { 150, 0, 0 }, { 170, 0, 20 }, { 190, 0, 20 }, { 190, 40, 0 }, { 200, 10, 10 },
+	};
+	uint32_t cpu = 1;
+	struct events_count closed = { 0 };
+	struct target t = { .cpus = &cpu, .ncpus = 1, .nall = 1 };
+	struct events ev = { .target = &t, .closed = &closed, .feats = FEAT_FORMAT_LOST };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, true, false);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct ledger_part part;
+		uint64_t lost = 0, side = 0;
+
+		closed.lost = files[i].kernel;
+		closed.side_lost = 2 * files[i].kernel;
+		if (files[i].told) {
+			ledger_lost(&r.lg, 1, r.start + i * S, files[i].told);
+			ledger_lost_side(&r.lg, 1, r.start + i * S, 2 * files[i].told);
+		}
+		ledger_cut(&r.lg, &ev, r.start + i * S, S, i + 1 == ARRAY_SIZE(files), &part);
+		assert_int_equal(part.l.lost_kernel, files[i].want);
+		assert_int_equal(part.l.lost_sideband, 2 * files[i].want);
+		for (size_t k = 0; k < part.nrows; k++) {
+			lost += part.rows[k].lost;
+			side += part.rows[k].side_lost;
+		}
+		assert_int_equal(lost, files[i].want);
+		assert_int_equal(side, 2 * files[i].want);
+		ledger_part_fini(&part);
+	}
+	rig_close(&r);
+}
+
+/* A clock's timer never fires more often than every 10 us, whatever period its samples carry. */
+static void test_short_period(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, true, false);
+	put(&r, LEDGER_KEPT, 0, r.start, 1000);
+	put(&r, LEDGER_KEPT, 0, r.start, 12000);
+	assert_int_equal(r.lg.l.periods, 22000);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_throttled_at_the_end),
+		cmocka_unit_test(test_lost_across_files),
+		cmocka_unit_test(test_short_period),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
