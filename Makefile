@@ -23,7 +23,7 @@ WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 
 	-Wpointer-arith -Wwrite-strings -Wundef $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SAN_FLAGS) -D_GNU_SOURCE \
-	-DNSPROF_VERSION='"$(VERSION)"' -Iinclude -MMD -MP
+	-DNSPROF_VERSION='"$(VERSION)"' -MMD -MP
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # What decodes and unwinds is small functions in many files: the programs whose time that is are compiled once more, as a whole, when
 # they are linked, which saves a twentieth of it. The objects have code of their own besides, for all other programs and the tests.
@@ -36,31 +36,32 @@ LINK_LTO = $(if $(LTO),-fno-lto)
 comma := ,
 B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
-srcs = $(wildcard $(1)/*.c)
+# Each ROOM/FOLDER/ holds sources and headers. ROOM/FOLDER/cmd_NAME.c is the main file of the program nsprof-NAME, and
+# cmd_nsprof.c that of nsprof. All other sources of a room are its library.
+ROOMS := common record symbolize report
+mains := $(wildcard $(ROOMS:%=%/*/cmd_*.c))
+sources = $(filter-out $(mains),$(wildcard $(1)/*/*.c))
 objs = $(patsubst %.c,$(B)/%.o,$(1))
-mains := common/cli/nsprof.c record/run/cmd_record.c record/ps/cmd_ps.c record/import/cmd_import.c record/doctor/cmd_doctor.c symbolize/cmd/cmd_symbolize.c symbolize/cmd/cmd_script.c symbolize/cmd/cmd_export.c symbolize/cmd/cmd_annotate.c report/cmd/cmd_report.c report/info/cmd_info.c report/cmd/cmd_diff.c
+room = $(firstword $(subst /, ,$(1)))
+# An include names the folder, "elf/elf_file.h". Folders of one's own room and of common are seen, and include/.
+includes = -Iinclude -Icommon $(if $(filter-out common,$(1)),-I$(1))
 
-COMMON_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,common)))
-RECORD_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,record)))
-SYMBOLIZE_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,symbolize)))
-REPORT_OBJS := $(call objs,$(filter-out $(mains),$(call srcs,report)))
+PROGRAMS := nsprof $(sort $(patsubst cmd_%.c,nsprof-%,$(filter-out cmd_nsprof.c,$(notdir $(mains)))))
+BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
+# A program is linked with its room's library and common's, and with what of these libraries it uses.
+LIBS_common := -lelf -lzstd -lz -lisal -lpthread -lm
+LIBS_record := $(LIBS_common) -ljansson
+LIBS_report := $(LIBS_common)
+LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -llzma -liberty -lcapstone -ldl $(LIBS_common)
+libs = $(if $(filter-out common,$(1)),$(B)/lib$(1).a) $(B)/libcommon.a
 
 # What comes with the programs.
 MAN1 = $(patsubst contrib/man/%.in,$(B)/man/%,$(wildcard contrib/man/*.1.in))
 MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md LICENSE)
 
-LIBS_record := -lelf -lzstd -lz -lisal -ljansson -lpthread -lm
-LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -lelf -llzma -liberty -lzstd -lz -lisal -lpthread -ldl
-LIBS_annotate := $(LIBS_symbolize) -lcapstone -lm
-LIBS_report := -lelf -lzstd -lz -lisal -lpthread -lm
-LIBS_common := -lelf -lzstd -lz -lisal -lpthread
-
-PROGRAMS := nsprof nsprof-record nsprof-ps nsprof-import nsprof-symbolize nsprof-script nsprof-export nsprof-annotate nsprof-report nsprof-diff nsprof-info nsprof-doctor
-BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
-
-UNIT_SRCS := $(wildcard tests/unit/test_*.c)
-UNIT_BINS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRCS))
+UNIT_SRCS := $(wildcard tests/unit/*/*/test_*.c)
+UNIT_BINS := $(patsubst %.c,$(B)/%,$(UNIT_SRCS))
 
 .PHONY: all
 all: deps $(BINS) $(MAN1) links	## build everything (default)
@@ -90,75 +91,30 @@ $(INSTALLED): deps-%:
 $(B)/%.o: %.c | deps
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(OBJ_LTO) -I$(dir $<) -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(OBJ_LTO) $(call includes,$(call room,$<)) -c -o $@ $<
 
 # The version is compiled in; scripts and style of the flame graphs are taken in by the assembler.
-$(B)/common/nsprof.o: Makefile
-$(B)/report/svg.o: report/pictures/flame.js
-$(B)/report/html.o: $(wildcard report/page*)
+$(B)/common/cli/cmd_nsprof.o: Makefile
+$(B)/report/pictures/svg.o: report/pictures/flame.js
+$(B)/report/pictures/html.o: $(wildcard report/pictures/page*)
 
 $(B)/lib%.a:
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/libcommon.a: $(COMMON_OBJS)
-$(B)/librecord.a: $(RECORD_OBJS)
-$(B)/libsymbolize.a: $(SYMBOLIZE_OBJS)
-$(B)/libreport.a: $(REPORT_OBJS)
+$(foreach r,$(ROOMS),$(eval $(B)/lib$(r).a: $(call objs,$(call sources,$(r)))))
 
 LTO_PROGRAMS := symbolize script export
-$(COMMON_OBJS) $(SYMBOLIZE_OBJS) $(LTO_PROGRAMS:%=$(B)/symbolize/cmd_%.o): OBJ_LTO = $(if $(LTO),$(LTO) -ffat-lto-objects)
+$(call objs,$(call sources,common) $(call sources,symbolize) $(LTO_PROGRAMS:%=symbolize/cmd/cmd_%.c)): OBJ_LTO = $(if $(LTO),$(LTO) -ffat-lto-objects)
 $(LTO_PROGRAMS:%=$(B)/bin/nsprof-%): LINK_LTO = $(LTO)
-link = $(call say,LD,$@)
-$(B)/bin/nsprof: $(B)/common/nsprof.o $(B)/libcommon.a
-	$(link)
+
+.SECONDEXPANSION:
+main_of = $(filter %/cmd_$(patsubst nsprof-%,%,$(notdir $(1))).c,$(mains))
+$(BINS): $$(call objs,$$(call main_of,$$@)) $$(call libs,$$(call room,$$(call main_of,$$@)))
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_common)
-$(B)/bin/nsprof-record: $(B)/record/cmd_record.o $(B)/librecord.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_record)
-$(B)/bin/nsprof-doctor: $(B)/record/cmd_doctor.o $(B)/librecord.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_record)
-$(B)/bin/nsprof-ps: $(B)/record/cmd_ps.o $(B)/librecord.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_record)
-$(B)/bin/nsprof-import: $(B)/record/cmd_import.o $(B)/librecord.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_record)
-$(B)/bin/nsprof-symbolize: $(B)/symbolize/cmd_symbolize.o $(B)/libsymbolize.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
-$(B)/bin/nsprof-script: $(B)/symbolize/cmd_script.o $(B)/libsymbolize.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
-$(B)/bin/nsprof-export: $(B)/symbolize/cmd_export.o $(B)/libsymbolize.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
-$(B)/bin/nsprof-annotate: $(B)/symbolize/cmd_annotate.o $(B)/libsymbolize.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_annotate)
-$(B)/bin/nsprof-report: $(B)/report/cmd_report.o $(B)/libreport.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_report)
-$(B)/bin/nsprof-diff: $(B)/report/cmd_diff.o $(B)/libreport.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_report)
-$(B)/bin/nsprof-info: $(B)/report/cmd_info.o $(B)/libreport.a $(B)/libcommon.a
-	$(link)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) $(LIBS_report)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(LIBS_$(call room,$(call main_of,$@)))
 
 # ---- manual pages: options are what the programs say of them ----
 $(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
@@ -167,15 +123,12 @@ $(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
 	$(Q)$(B)/bin/$* --list-options >$@.options && awk -f contrib/man/options.awk $@.options $< >$@ && rm $@.options
 
 # ---- tests ----
-# tests/unit/test_ROOM_WHAT.c is linked with that room's library and common.
-room = $(word 2,$(subst _, ,$(notdir $(1))))
-.SECONDEXPANSION:
-$(B)/tests/unit/test_%: tests/unit/test_%.c $(B)/libcommon.a $$(if $$(filter common,$$(call room,test_$$*)),,$(B)/lib$$(call room,test_$$*).a) | deps-unit
+# tests/unit/ROOM/FOLDER/test_WHAT.c is linked with that room's library and common's.
+unit_room = $(call room,$(patsubst $(B)/tests/unit/%,%,$(1)))
+$(UNIT_BINS): $(B)/%: %.c $$(call libs,$$(call unit_room,$$@)) | deps-unit
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -MF $@.d -I$(call room,$@) -o $@ $< $(filter-out %/libcommon.a,$(filter %.a,$^)) $(B)/libcommon.a $(LDFLAGS) -lcmocka $(LIBS_$(call room,$@))
-
-$(B)/tests/unit/test_disasm $(B)/tests/unit/test_listing: LIBS_symbolize := $(LIBS_annotate)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -MF $@.d $(call includes,$(call unit_room,$@)) -Itests/unit -o $@ $< $(filter %.a,$^) $(LDFLAGS) -lcmocka -Wl,--as-needed $(LIBS_$(call unit_room,$@))
 
 # The programs that tests profile add themselves to this target, by the compilers found at the time.
 .PHONY: test-targets
@@ -243,7 +196,7 @@ picture: deps-demo	## make the picture in README.md again, from a demo (root, ch
 	$(Q)BUILD="$(abspath $(B))" contrib/picture
 
 # ---- what a reviewer would say ----
-C_FILES = $(foreach d,common record symbolize report,$(wildcard $(d)/*.c))
+C_FILES = $(wildcard $(ROOMS:%=%/*/*.c))
 
 .PHONY: lint
 lint: check-layers check-size check-prose deps-lint	## warnings as errors, layers, cycles, sizes, prose, cppcheck, clang-tidy, shellcheck
@@ -259,7 +212,7 @@ lint-cppcheck:
 	$(call say,CPPCHECK,)
 	$(Q)cppcheck -q --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
 		--suppressions-list=contrib/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -DNSPROF_VERSION='""' \
-		-Iinclude $(foreach d,common record symbolize report,-I$(d)) $(C_FILES)
+		-Iinclude $(ROOMS:%=-I%) $(C_FILES)
 
 # Without clang's analyzer: it takes minutes, and of 14 reports looked at one by one 9 were false: it does not
 # know that a cursor that went bad stays so, that XGROW() leaves no NULL, or who unlinks what is freed.
@@ -267,7 +220,7 @@ lint-cppcheck:
 lint-tidy:
 	$(call say,TIDY,)
 	$(Q)printf '%s\n' $(C_FILES) | xargs -P "$$(nproc)" -I{} sh -c 'clang-tidy --quiet --checks=-clang-analyzer-* \
-		--warnings-as-errors=* {} -- $(CSTD) -D_GNU_SOURCE -DNSPROF_VERSION=\"\" -Iinclude -I$$(dirname {}) 2>/dev/null'
+		--warnings-as-errors=* {} -- $(CSTD) -D_GNU_SOURCE -DNSPROF_VERSION=\"\" -Iinclude $(ROOMS:%=-I%) 2>/dev/null'
 
 .PHONY: lint-shell
 lint-shell:

@@ -105,12 +105,12 @@ expect "several plans in one file add up" 0 "3 passed, 0 failed, 0 skipped" grou
 expect "a missing file is a failure" 1 "0 passed, 1 failed, 0 skipped" "$T/f/nothere.sh"
 expect "-k picks files" 0 "2 passed, 0 failed, 0 skipped" -k 'f/go+d' good bad
 expect "no file is a failure" 1 "0 passed, 0 failed, 0 skipped" -k nothing-like-that good
-mkdir -p "$T/v1.2/bin" "$T/v1.2/tests/unit"
-printf '#!/bin/sh\necho "ok 1 - a"; echo "1..1"\n' >"$T/v1.2/tests/unit/test_x"
-chmod +x "$T/v1.2/tests/unit/test_x"
-cp "$T/v1.2/tests/unit/test_x" "$T/v1.2/tests/unit/test_x.d"
-cp "$T/v1.2/tests/unit/test_x" "$T/v1.2/bin/nsprof"
-expect "unit tests are found below a dot, and nothing but them" 0 "1 passed, 0 failed, 0 skipped" --build "$T/v1.2" -k unit/test_x
+mkdir -p "$T/v1.2/bin" "$T/v1.2/tests/unit/common/base"
+printf '#!/bin/sh\necho "ok 1 - a"; echo "1..1"\n' >"$T/v1.2/tests/unit/common/base/test_x"
+chmod +x "$T/v1.2/tests/unit/common/base/test_x"
+cp "$T/v1.2/tests/unit/common/base/test_x" "$T/v1.2/tests/unit/common/base/test_x.d"
+cp "$T/v1.2/tests/unit/common/base/test_x" "$T/v1.2/bin/nsprof"
+expect "unit tests are found below a dot, and nothing but them" 0 "1 passed, 0 failed, 0 skipped" --build "$T/v1.2" -k base/test_x
 expect "-v shows passing output" 0 "2 passed, 0 failed, 0 skipped" -v good
 like "with -v" "$(<"$T/out")" '\| ok 2 - b'
 
@@ -152,16 +152,16 @@ is "a build that is not there is refused" "$?: $(<"$T/out")" "2: tests/run: '$T/
 
 # Unit tests that were not built: in a tree of its own, with a compiler that finds cmocka's header or does not.
 tree=$T/tree
-mkdir -p "$tree"/tests/unit "$tree"/build/{bin,tests/unit}
+mkdir -p "$tree"/tests/unit/common/base "$tree"/build/{bin,tests/unit/common/base}
 cp "$TOP"/tests/{run,env.sh} "$tree/tests"
-cp "$T/v1.2/tests/unit/test_x" "$tree/build/tests/unit/test_here"
-cp "$T/v1.2/tests/unit/test_x" "$tree/build/bin/nsprof"
-touch "$tree"/tests/unit/{test_here.c,test_lacking.c,test_other.c,some_fixture.h}
+cp "$T/v1.2/tests/unit/common/base/test_x" "$tree/build/tests/unit/common/base/test_here"
+cp "$T/v1.2/tests/unit/common/base/test_x" "$tree/build/bin/nsprof"
+touch "$tree"/tests/unit/common/base/{test_here.c,test_lacking.c,test_other.c,some_fixture.h}
 run=$tree/tests/run
 CC=false expect "a unit test that was not built is skipped" 0 "1 passed, 0 failed, 2 skipped"
 is "with its name and the reason" "$(grep -A 1 'test_lacking' "$T/out" | tr -s ' ')" \
-	"skip tests/unit/test_lacking.c 0 passed, 0 failed, 1 skipped"$'\n'" skipped: whole file: needs libcmocka-dev"
-CC=true expect "-k picks among them" 0 "0 passed, 0 failed, 1 skipped" -k unit/test_other
+	"skip tests/unit/common/base/test_lacking.c 0 passed, 0 failed, 1 skipped"$'\n'" skipped: whole file: needs libcmocka-dev"
+CC=true expect "-k picks among them" 0 "0 passed, 0 failed, 1 skipped" -k base/test_other
 like "where cmocka is there, the reason is another one" "$(<"$T/out")" 'whole file: not built; run make test-programs$'
 CC=false expect "they are not asked for where files are given" 0 "2 passed, 0 failed, 0 skipped" good
 run=$TOP/tests/run

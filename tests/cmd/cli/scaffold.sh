@@ -8,19 +8,33 @@ tree=$T/tree
 # A small tree in which everything is as it should be.
 fresh() {
 	rm -rf "$tree"
-	mkdir -p "$tree"/{contrib,include,common,record,symbolize,report,tests/unit}
+	mkdir -p "$tree"/{contrib,include,common/{low,high,pack},record/{a,b},symbolize/s,report/r,tests/unit/record/a}
 	cp "$TOP"/contrib/check-* "$tree/contrib/"
+	cat >"$tree/contrib/layers" <<-'E'
+		# lower layers first
+		common/low:
+		common/high: common/low
+		common/pack:
+		record/a: common/low	# and nothing else
+		record/b: common/low record/a
+		symbolize/s: common/low
+		report/r:
+	E
 	echo '#include "b.h"' >"$tree/include/a.h"
 	echo >"$tree/include/b.h"
-	echo '#include "a.h"' >"$tree/common/x.c"
-	printf '#include "own.h"\n#include "a.h"\n#include <zstd.h>\n' >"$tree/common/z.c"
-	echo >"$tree/common/own.h"
-	echo '#include "a.h"' >"$tree/record/r.c"
-	echo >"$tree/record/rec.h"
-	echo '#include "rec.h"' >"$tree/tests/unit/test_record_r.c"
+	printf '#include "low/x.h"\n#include "a.h"\n' >"$tree/common/low/x.c"
+	echo >"$tree/common/low/x.h"
+	printf '#include "low/x.h"\n' >"$tree/common/high/y.h"
+	printf '#include "pack/own.h"\n#include "a.h"\n#include <zstd.h>\n' >"$tree/common/pack/z.c"
+	echo >"$tree/common/pack/own.h"
+	echo '#include "a.h"' >"$tree/record/a/r.c"
+	echo >"$tree/record/a/rec.h"
+	printf '#include "a/rec.h"\n#include "low/x.h"\n' >"$tree/record/b/b.c"
+	printf '#include "a/rec.h"\n#include "high/y.h"\n#include "fixture.h"\n' >"$tree/tests/unit/record/a/test_r.c"
+	echo >"$tree/tests/unit/fixture.h"
 }
 
-# caught WHAT FILE LINE: adding LINE to FILE of a fresh tree is complained about by name.
+# caught WHAT FILE LINE [REGEX]: adding LINE to FILE of a fresh tree is complained about by name.
 caught() {
 	fresh
 	echo "$3" >>"$tree/$2"
@@ -30,28 +44,39 @@ caught() {
 
 fresh
 check "layers: a sound tree passes" "$tree/contrib/check-layers"
-caught "sideways" symbolize/s.c '#include "rec.h"'
-caught "back" common/x.c '#include "rec.h"'
-caught "another room's own header" record/r.c '#include "own.h"'
-caught "by a path" record/r.c '#include "../common/own.h"'
-caught "from the contracts" include/a.h '#  include "own.h"'
-caught "from a unit test of another room" tests/unit/test_report_x.c '#include "rec.h"'
-caught "report/ knows no ELF" report/r.c '#include "elf_file.h"'
-caught "a library included twice" record/r.c '#include <zstd.h>' 'zstd is included by 2 modules.*record/r.c'
+caught "sideways" symbolize/s/s.c '#include "a/rec.h"'
+caught "back" common/low/x.c '#include "high/y.h"'
+caught "from common into a program" common/low/x.c '#include "a/rec.h"'
+caught "not in the table" record/a/r.c '#include "pack/own.h"'
+caught "by a path" record/a/r.c '#include "../../common/pack/own.h"'
+caught "without the folder" record/a/r.c '#include "rec.h"'
+caught "from the contracts" include/a.h '#  include "low/x.h"'
+fresh
+mkdir -p "$tree/tests/unit/report/r"
+echo '#include "a/rec.h"' >"$tree/tests/unit/report/r/test_x.c"
+check_rc "layers: from a unit test of another program" 1 "$tree/contrib/check-layers"
+like "layers: it is named" "$(<"$T/check.err")" 'tests/unit/report/r/test_x.c'
+caught "a library included twice" record/a/r.c '#include <zstd.h>' 'zstd is included by 2 modules.*record/a/r.c'
 caught "a library in a contract" include/b.h '#include <lzma.h>' 'lzma is included by a contract'
 fresh
-echo '#include <gelf.h>' | tee "$tree/common/elf/elf_file_priv.h" >"$tree/common/elf/elf_plt.c"
-echo '#include "elf_file_priv.h"' >"$tree/common/elf_syms.c"
+mkdir "$tree/common/new" && echo >"$tree/common/new/n.c"
+check_rc "layers: a folder without a line" 1 "$tree/contrib/check-layers"
+like "layers: its file is named" "$(<"$T/check.err")" 'common/new/n.c'
+caught "a circle" contrib/layers 'common/pack: common/late' 'common/pack may include common/late, which is not above it'
+caught "an arrow into another program" contrib/layers 'report/r: record/a' "report/r may include record/a: that is another program's"
+fresh
+echo '#include <gelf.h>' | tee "$tree/common/low/elf_file_priv.h" >"$tree/common/low/elf_plt.c"
+echo '#include "low/elf_file_priv.h"' >"$tree/common/low/elf_syms.c"
 check "layers: several files of one module" "$tree/contrib/check-layers"
-echo '#include "elf_file_priv.h"' >>"$tree/common/x.c"
+echo '#include "low/elf_file_priv.h"' >>"$tree/common/low/x.c"
 check_rc "layers: a library through a module's own header" 1 "$tree/contrib/check-layers"
-like "layers: is named" "$(<"$T/check.err")" 'common/x.c includes "elf_file_priv.h", which brings in libelf'
+like "layers: is named" "$(<"$T/check.err")" 'common/low/x.c includes "low/elf_file_priv.h", which brings in libelf'
 
 fresh
-seq 801 >"$tree/record/long.c"
+seq 801 >"$tree/record/a/long.c"
 check "size: 801 lines pass" "$tree/contrib/check-size"
-like "size: with a warning" "$(<"$T/check.err")" 'record/long.c: 801 lines'
-seq 1501 >"$tree/record/long.c"
+like "size: with a warning" "$(<"$T/check.err")" 'record/a/long.c: 801 lines'
+seq 1501 >"$tree/record/a/long.c"
 check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
 
 # prose WHAT MESSAGE FILE LINES: FILE of these lines is complained about, once, by its name and a line.

@@ -47,7 +47,7 @@ for by in $past 5000; do
 	check "a recorder $by s off: all that the kernel counted ($(jq -c '[.ledger.coverage, .samples]' info.json))" \
 		jq -e '.ledger.coverage | . > 90 and . < 101' info.json
 	# Processes as the recorder reads them: to it, none began after now.
-	[ ! -x "$BUILD/tests/unit/test_proctab" ] ||
-		check "$by s off: the table of processes" unshare -T --fork --monotonic $by --boottime $by "$BUILD/tests/unit/test_proctab"
+	[ ! -x "$BUILD/tests/unit/record/procs/test_proctab" ] ||
+		check "$by s off: the table of processes" unshare -T --fork --monotonic $by --boottime $by "$BUILD/tests/unit/record/procs/test_proctab"
 done
 done_testing
