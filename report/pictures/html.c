@@ -16,7 +16,7 @@
 #include "profile/profile.h"
 
 /* Files of their own, so that editors and linters know them as what they are. The scripts share one function: page.js runs last. */
-#define SCRIPT(what) ".incbin \"report/page_" what ".js\"\n"
+#define SCRIPT(what) ".incbin \"report/pictures/page_" what ".js\"\n"
 __asm__(".section .rodata\n"
 	".global page_head, page_head_end, page_css, page_css_end, page_body, page_body_end, page_js, page_js_end\n"
 	"page_head:\n.incbin \"report/pictures/page_head.html\"\npage_head_end:\n"

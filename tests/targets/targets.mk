@@ -53,17 +53,17 @@ demo-targets: $(filter $(T)/shop,$(TARGETS))
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,record) -o $@ $^ $(LDFLAGS) $(LIBS_record)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,record) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_record)
 
 $(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,common) -o $@ $^ $(LDFLAGS) $(LIBS_common)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,common) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_common)
 
 $(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle: $(B)/tests/tools/%: tests/tools/%.c $(B)/libsymbolize.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,symbolize) -o $@ $^ $(LDFLAGS) $(LIBS_symbolize)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,symbolize) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_symbolize)
 
 $(T)/.dir:
 	@mkdir -p $(T) && touch $@
