@@ -354,7 +354,7 @@ static int read_header(struct reader *r, const char *name)
 	if (r->lines.err)
 		pr_err("cannot read '%s': %s", name, strerror(-r->lines.err));
 	else
-		pr_err("'%s' is no profile of nsprof", name);
+		pr_err("'%s' is not an nsprof profile", name);
 	return r->lines.err ? r->lines.err : -EINVAL;
 }
 

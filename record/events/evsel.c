@@ -54,8 +54,8 @@ int evsel_parse(struct evsel *ev, const char *text)
 	}
 	n = event_name_find(text, len);
 	if (!n && why_unknown(text)) {
-		pr_err("event '%s' is %s, which perf has and nsprof has not; what it samples by is CPU time, "
-		       "counters, page-faults or context-switches", text, why_unknown(text));
+		pr_err("event '%s' is %s: perf can sample by that, nsprof cannot; use CPU time, counters, "
+		       "page-faults or context-switches", text, why_unknown(text));
 		return -EINVAL;
 	}
 	if (!n)

@@ -250,7 +250,7 @@ static int choose_pod(struct choice *ch, const char *arg)
 		part[n++] = p;
 	}
 	if (!n) {
-		pr_err("'%s' is no pod; --pod takes POD, NS/POD or NS/POD/CONTAINER", arg);
+		pr_err("invalid pod '%s'; --pod takes POD, NS/POD or NS/POD/CONTAINER", arg);
 		free(text);
 		return -EINVAL;
 	}
@@ -275,7 +275,7 @@ static int choose_by_pid(struct choice *ch, const char *arg)
 	int fd, err = 0;
 
 	if (arg[0] < '0' || arg[0] > '9' || *end || !pid || pid > INT32_MAX) {
-		pr_err("'%s' is no process id; --cgroup-of takes a number", arg);
+		pr_err("invalid process ID '%s'; --cgroup-of takes a number", arg);
 		return -EINVAL;
 	}
 	fd = nsopen_procfile((uint32_t)pid, "cgroup");

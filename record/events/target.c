@@ -155,7 +155,7 @@ static int resolve_cpus(struct target *t, const char *list)
 		return 0;
 	}
 	if (list_parse(list, true, CPU_MAX, &t->cpus, &t->ncpus)) {
-		pr_err("'%s' is no list of CPUs; write it like 0,2-4", list);
+		pr_err("invalid list of CPUs '%s'; write it like 0,2-4", list);
 		free(online);
 		return -EINVAL;
 	}
@@ -249,8 +249,8 @@ static int resolve_tasks(struct target *t, const char *list)
 	bool pids = t->kind == TARGET_PIDS;
 
 	if (list_parse(list, false, PID_MAX, &t->pids, &t->npids) || t->pids[0] == 0) {
-		pr_err("'%s' is no list of %s; write it like 12,13", list,
-		       pids ? "process ids" : "thread ids");
+		pr_err("invalid list of %s '%s'; write it like 12,13", pids ? "process IDs" : "thread IDs",
+		       list);
 		return -EINVAL;
 	}
 	if (pids)

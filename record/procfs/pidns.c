@@ -52,9 +52,7 @@ int pidns_check_proc(void)
 	int n = levels();
 
 	if (n < 0) {
-		pr_err("'%s' is no /proc that shows this process: %s; mount one: mount -t proc "
-		       "proc "
-		       "%s",
+		pr_err("'%s' is not a /proc that shows this process: %s; mount one: mount -t proc proc %s",
 		       nsopen_proc(), strerror(-n), nsopen_proc());
 		return -ENOENT;
 	}

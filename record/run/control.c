@@ -108,7 +108,7 @@ static enum control_cmd command_of(const char *line)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (strlen(commands[i].name) == len && !memcmp(commands[i].name, line, len))
 			return commands[i].cmd;
-	pr_warn("--control: '%s' is no command; there are enable, disable, stop, snapshot, evlist and ping", line);
+	pr_warn("--control: unknown command '%s'; the commands are enable, disable, stop, snapshot, evlist and ping", line);
 	return CONTROL_NONE;
 }
 

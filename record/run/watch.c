@@ -195,11 +195,11 @@ static void cgroup_came_back(struct watch *h, const struct cgroup *cg, bool on, 
 
 	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_BACK, 0, cg->path);
 	if (err) {
-		pr_warn("cgroup '%s' was made anew, seen after %.1f s, but cannot be sampled: %s", cg->name,
+		pr_warn("cgroup '%s' came back, seen after %.1f s, but cannot be sampled: %s", cg->name,
 			since, strerror(-err));
 		return;
 	}
-	pr_warn("cgroup '%s' was made anew after %.1f s and is sampled again%s", cg->name, since, at_rate(h, rate, sizeof(rate)));
+	pr_warn("cgroup '%s' came back after %.1f s and is sampled again%s", cg->name, since, at_rate(h, rate, sizeof(rate)));
 	cgroup_walk(cg, name_cgroup, read_process, h);
 }
 

@@ -45,7 +45,7 @@ int diff_gate_parse(struct diff_gate *g, const char *text)
 	err = regcomp(&g->regex, regex, REG_EXTENDED | REG_NOSUB);
 	if (err) {
 		regerror(err, &g->regex, error, sizeof(error));
-		pr_err("--fail-on '%s': '%s' is no regular expression: %s", text, regex, error);
+		pr_err("--fail-on '%s': invalid regular expression '%s': %s", text, regex, error);
 		g->of = GATE_ALL;
 	}
 	free(regex);

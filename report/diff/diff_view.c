@@ -261,7 +261,7 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 	}
 	if (d->stat.method == DIFF_BY_COUNT)
 		strbuf_adds(out, all_timed(v) ? "inconclusive: the recordings are too short to see what varies"
-					      : "inconclusive: without times, or several files a side, nothing tells change from chance");
+					      : "inconclusive: without times or several files per version, nothing tells change from chance");
 	else if (!v->nsignificant)
 		strbuf_addf(out, "no significant change in %zu function%s", d->tested, plural(d->tested));
 	else
@@ -326,21 +326,21 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 
 	switch (st->method) {
 	case DIFF_BY_TIME:
-		strbuf_addf(out, "%sp is for all together: %zu and %zu pieces of ", before, st->units[0], st->units[1]);
+		strbuf_addf(out, "%sp: permutation test over %zu and %zu blocks of ", before, st->units[0], st->units[1]);
 		strbuf_add_number(out, diff_unit_seconds(v->d, DIFF_BEFORE), 2);
 		if (v->d->block_ns[DIFF_BEFORE] != v->d->block_ns[DIFF_AFTER]) {
 			strbuf_adds(out, " s and ");
 			strbuf_add_number(out, diff_unit_seconds(v->d, DIFF_AFTER), 2);
 		}
-		strbuf_adds(out, " s, dealt out at random\n");
-		strbuf_addf(out, "%sone recording a side does not show how runs differ: %.2g %% of each function's cost is assumed for it\n",
+		strbuf_adds(out, " s, corrected for the number of functions\n");
+		strbuf_addf(out, "%sone recording per version tells nothing about run-to-run noise; %.2g %% per function is assumed (--run-noise)\n",
 			    before, 100 * st->run_noise);
 		if (slow > SLOW)
-			strbuf_addf(out, "%sthe program changes slowly for so short recordings: what is found may be chance, longer ones would tell\n",
+			strbuf_addf(out, "%sthe program changes slowly, and the recordings are short: findings may be chance; longer recordings would tell\n",
 				    before);
 		break;
 	case DIFF_BY_RUNS:
-		strbuf_addf(out, "%sp is for all together: %zu and %zu recordings; costs differ by %.2g %% from run to run\n", before,
+		strbuf_addf(out, "%sp: moderated t test over %zu and %zu recordings, corrected for the number of functions; costs differ by %.2g %% from run to run\n", before,
 			    st->units[0], st->units[1], 100 * st->run_noise);
 		break;
 	case DIFF_BY_COUNT:
@@ -401,11 +401,11 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 	if (g->verdict != GATE_UNCLEAR)
 		return;
 	if (d->stat.method == DIFF_BY_COUNT)
-		strbuf_adds(out, ": more recordings a side, or ones with times, would tell");
+		strbuf_adds(out, ": more recordings per version, or recordings with times, would tell");
 	else if (d->stat.method == DIFF_BY_RUNS)
 		add_more(out, g->more, "recordings");
 	else if (isinf(g->more))
-		strbuf_adds(out, ": no longer recording would tell, but several a side");
+		strbuf_adds(out, ": no longer recording would tell, but several per version would");
 	else
 		add_more(out, g->more, "samples");
 }

@@ -51,9 +51,9 @@ static const struct {
 	[ABSENCE_CPU_BACK] = { "cpu online", "came back and is sampled again" },
 	[ABSENCE_CPU_DEAF] = { "cpu not sampled", "came back, but could not be sampled again" },
 	[ABSENCE_CGROUP] = { "cgroup removed", "was removed: what ran in it until then is recorded" },
-	[ABSENCE_CGROUP_BACK] = { "cgroup back", "was made anew and is sampled again" },
+	[ABSENCE_CGROUP_BACK] = { "cgroup back", "came back and is sampled again" },
 	[ABSENCE_CGROUP_NEW] = { "cgroup new", "came to match and is sampled from then on" },
-	[ABSENCE_CGROUP_DEAF] = { "cgroup not sampled", "was made anew, but could not be sampled again" },
+	[ABSENCE_CGROUP_DEAF] = { "cgroup not sampled", "came back, but could not be sampled again" },
 };
 
 static uint64_t row_value(const struct ev_ledger *l, const struct row *row)

@@ -106,7 +106,7 @@ static void tell_missing(const struct session *s)
 		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate these", symbol, into.s);
 		break;
 	case ANNOTATE_UNNAMED:
-		pr_err("'%s' is no function, but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
+		pr_err("'%s' is not a function but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
 		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_NOTHING:

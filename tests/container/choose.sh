@@ -174,9 +174,9 @@ busy "$(ctr_id 9d3f7c21b)" left-b
 refused "the beginning of two without a name" 1 \
 	"--container 9d3f7c21 is not clear: it may be 9d3f7c21a000, 9d3f7c21b000;" --container 9d3f7c21
 refused "no name" 129 "--container needs a name; nsprof ps" --container ""
-refused "no pod at all" 129 "is no pod" --pod a/b/c/d
+refused "no pod at all" 129 "invalid pod" --pod a/b/c/d
 refused "a pattern without a match" 1 "no cgroup matches -G '$CTR_CGROOT/x\*'" -G "$CTR_CGROOT/x*"
 refused "no process" 1 "no cgroup of process 2147483647.*No such process" --cgroup-of 2147483647
-refused "no number" 129 "is no process id" --cgroup-of web
+refused "no number" 129 "invalid process ID" --cgroup-of web
 refused "with -p" 129 "cannot be combined with -p" --container web -p 1
 done_testing

@@ -87,7 +87,8 @@ adapted() {
 		text=${text//"$word"/"${here[$word]}"}
 	done
 	text=$(sed 's/ \+# .*//' <<<"$text")
-	[ -n "${SESSION-}" ] || text=$(sed -E "s/--duration [0-9.]+/--duration $SHORT/" <<<"$text")
+	# As many samples as in the longer time.
+	[ -n "${SESSION-}" ] || text=$(sed -E "s/--duration [0-9.]+/--duration $SHORT/; s/-F 499 /-F 1999 /" <<<"$text")
 	# One that goes on until a signal.
 	if [[ $text == *"nsprof record "* && $text != *--duration* && $text != *" -- "* ]]; then
 		text=$(sed -E "1s/( &)?\$/ --duration $SHORT\\1/" <<<"$text")

@@ -18,7 +18,7 @@ folded() { "$NSPROF" symbolize -q --no-inline a.data; }
 brief() {
 	mkdir "$CTR_V2/$1"
 	run_in "$1" /bin/true 1
-	check "a life of a moment is seen" wait_for "[ \"\$(grep -c 'was made anew' err)\" = $2 ]" 10
+	check "a life of a moment is seen" wait_for "[ \"\$(grep -c 'came back' err)\" = $2 ]" 10
 	rmdir "$CTR_V2/$1"
 }
 absences() { "$NSPROF" info --json a.data | jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")'; }
@@ -43,7 +43,7 @@ check "the third, right after it" life f spin "$("$TARGETS/spin" --chain)"
 is "each end and each return is in the recording" "$(absences)" \
 	"cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
 is "in the ledger, too" "$("$NSPROF" info --json a.data | jq .ledger.cgroups_gone)" 3
-like "it is said" "$(cat err)" "^nsprof record: warning: cgroup '$cg' was made anew after [0-9.]+ s and is sampled again$"
+like "it is said" "$(cat err)" "^nsprof record: warning: cgroup '$cg' came back after [0-9.]+ s and is sampled again$"
 is "they are one container" "$("$NSPROF" info --json a.data | jq -r '[.containers[].cgroup] | join(" ")')" "/$cg"
 is "and each is a process of its own" "$("$NSPROF" info --json a.data | jq -r '[.processes[] | select(.comm | startswith("spin")) | .comm] | sort | join(" ")')" "spin spin-a spin-b"
 # The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for the period that was not over
@@ -93,7 +93,7 @@ for i in $(seq 30); do
 	brief "$cg" "$i"
 done
 mkdir "$CTR_V2/$cg"
-check "30 restarts: and the last one" wait_for '[ "$(grep -c "was made anew" err)" = 31 ]' 10
+check "30 restarts: and the last one" wait_for '[ "$(grep -c "came back" err)" = 31 ]' 10
 # Those that own the rings stay.
 is "30 restarts: one event more on each CPU" "$(events)" $((before + $(nproc)))
 run_in "$cg" "$TARGETS/spin-b" --cpu 1

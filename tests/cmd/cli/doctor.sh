@@ -203,10 +203,10 @@ at=
 # ---- /proc and namespaces ----
 doctor --proc "$T/empty"
 is "a folder that is no /proc" "$rc" 2
-said "not ok" "pid namespace" "'$T/empty' is no /proc that shows this process: No such file or directory; mount one"
+said "not ok" "pid namespace" "'$T/empty' is not a /proc that shows this process: No such file or directory; mount one"
 refused=$("$NSPROF" record -o x --proc "$T/empty" -- true 2>&1)
 is "nsprof record refuses it" "$?" 1
-like "with the same words" "$refused" "'$T/empty' is no /proc that shows this process: No such file"
+like "with the same words" "$refused" "'$T/empty' is not a /proc that shows this process: No such file"
 if unshare -m -p --fork --mount-proc true 2>/dev/null; then
 	at="pid namespace: "
 	as=(unshare -m -p --fork --mount-proc)

@@ -204,7 +204,7 @@ done <<'LIST'
 --control x|'x' does not say where commands come from
 --control fd:77|descriptor 77
 --control fifo:/nosuch/fifo|cannot open '/nosuch/fifo'
--p abc|'abc' is no list of process ids
+-p abc|invalid list of process IDs 'abc'
 -p 99999999|no process 99999999
 -t 99999999|no thread 99999999
 -C 9999|CPU 9999 is not online

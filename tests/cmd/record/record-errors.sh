@@ -38,19 +38,19 @@ while [ -e /proc/$free ]; do free=$((free - 1)); done
 refuses "pid that is not there" 1 "no process $free .*No such process" "${out[@]}" -p $free
 refuses "one of several pids is not there" 1 "no process $free " "${out[@]}" -p $$,$free
 refuses "tid that is not there" 1 "no thread $free .*No such process" "${out[@]}" -t $free
-refuses "pid that is no number" 129 "'abc' is no list of process ids" "${out[@]}" -p abc
-refuses "empty element in a list" 129 "'1,' is no list" "${out[@]}" -p 1,
-refuses "pid 0" 129 "'0' is no list" "${out[@]}" -p 0
+refuses "pid that is no number" 129 "invalid list of process IDs 'abc'" "${out[@]}" -p abc
+refuses "empty element in a list" 129 "invalid list of process IDs '1,'" "${out[@]}" -p 1,
+refuses "pid 0" 129 "invalid list of process IDs '0'" "${out[@]}" -p 0
 refuses "pid above all limits" 1 "no process 2147483647 .*No such process" "${out[@]}" -p 2147483647
-refuses "pid that is too long" 129 "is no list" "${out[@]}" -p 99999999999999999999
+refuses "pid that is too long" 129 "invalid list of process IDs" "${out[@]}" -p 99999999999999999999
 refuses "a mistyped event" 129 "unknown event 'cyclse'\. Did you mean 'cycles'\?" "${out[@]}" -e cyclse:u
 refuses "a mistyped event of the cache" 129 "Did you mean 'L1-dcache-load-misses'\?" "${out[@]}" -e L1-dcache-load-mises
 refuses "unknown event" 129 "unknown event 'nosuchevent'; known are .*cpu-clock" "${out[@]}" -e nosuchevent
 refuses "unknown modifier" 129 "unknown modifier 'z' in event 'cycles:z'" "${out[@]}" -e cycles:z
 refuses "two events" 129 "one event at a time" "${out[@]}" -e cycles,instructions
 refuses "CPU that is not there" 1 "CPU 4095 is not online: No such device; online are 0" "${out[@]}" -C 4095
-refuses "CPU list that is none" 129 "'x' is no list of CPUs" "${out[@]}" -C x
-refuses "CPU range upside down" 129 "'1-0' is no list of CPUs" "${out[@]}" -C 1-0
+refuses "CPU list that is none" 129 "invalid list of CPUs 'x'" "${out[@]}" -C x
+refuses "CPU range upside down" 129 "invalid list of CPUs '1-0'" "${out[@]}" -C 1-0
 refuses "cgroup with pid" 129 "-G cannot be combined with -p: the kernel" "${out[@]}" -G x -p $$
 refuses "frequency and count" 129 "-F and -c exclude each other" "${out[@]}" -F 99 -c 1000 -- true
 refuses "no such folder" 1 "cannot write '/no/such/dir/x': No such file" -o /no/such/dir/x -- true

@@ -47,7 +47,7 @@ lower
 rmdir "$CTR_V2/$cg"
 check "the cgroup goes" wait_for 'grep -q "was removed" err' 10
 mkdir "$CTR_V2/$cg"
-check "and comes back" wait_for 'grep -q "was made anew" err' 10
+check "and comes back" wait_for 'grep -q "came back" err' 10
 restore
 run_in "$cg" "$TARGETS/spin-b" --cpu 0.3
 rmdir "$CTR_V2/$cg"

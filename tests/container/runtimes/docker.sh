@@ -50,7 +50,7 @@ rt_exec
 # Its id and so the path of its cgroup stay, but the cgroup is another one.
 again() { dk restart -t 0 "$WEB" >"$T/log"; PID=$(first); }
 rt_lives "$(first)" again
-like "docker restart: told" "$("$NSPROF" info "$T/lives")" "cgroup '/$CG' was made anew and is sampled again"
+like "docker restart: told" "$("$NSPROF" info "$T/lives")" "cgroup '/$CG' came back and is sampled again"
 
 rt_begins "$DOCKER" -H "unix://$D/docker.sock" run --rm --name late --network none nsprof-test:1 /app/rt-late 0.5
 # A health check that fires meanwhile: docker runs it in the container.
