@@ -7,8 +7,8 @@
 
 #include "base/util.h"
 #include "samples/sample_ctx.h"
-#include "samples/word_past.h"
-#include "samples/word_walk.h"
+#include "samples/shadow_walk.h"
+#include "samples/word_history.h"
 
 #define REL_NEAR 32u	/* bytes between addresses that may be of one thing */
 #define FEED 16u	/* unchanged words above the first changed one that make the first contexts */

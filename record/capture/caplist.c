@@ -17,8 +17,8 @@ void caplist_free(struct caplist *cl, struct pins *pins)
 		return;
 	for (size_t i = 0; i < cl->n; i++) {
 		free(cl->v[i].addrs);
-		leafs_fini(&cl->v[i].leafs);
-		facts_put(pins, cl->v[i].facts);
+		leaf_counts_fini(&cl->v[i].leafs);
+		proc_facts_put(pins, cl->v[i].facts);
 	}
 	free(cl->v);
 	free(cl->order);
@@ -113,8 +113,8 @@ static void merge_entry(struct caplist *to, const struct cap_entry *e)
 	}
 	/* The latest facts: a perf map may have been found since the first ones. */
 	if (e->facts && !last->facts)
-		last->facts = facts_get(e->facts);
-	leafs_add(&last->leafs, &e->leafs);
+		last->facts = proc_facts_get(e->facts);
+	leaf_counts_add(&last->leafs, &e->leafs);
 	both = caplist_union(last->addrs, last->n, e->addrs, e->n, &n);
 	free(last->addrs);
 	to->bytes += (n - last->n) * sizeof(*both);

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/leafs.h"
+#include "capture/leaf_counts.h"
 #include "event.h"
-#include "procfs/facts.h"
+#include "procfs/proc_facts.h"
 
 struct dso;
 
@@ -21,8 +21,8 @@ struct cap_entry {
 	uint64_t *addrs;	/* owned, sorted, each once */
 	size_t n;
 	struct dso *dso;	/* CAPTURE_ELF; borrowed: the table keeps all */
-	struct leafs leafs;	/* CAPTURE_ELF; what its code is captured for */
-	struct facts *facts;	/* CAPTURE_PERF_MAP, CAPTURE_JITDUMP: one reference; NULL = none known */
+	struct leaf_counts leafs;	/* CAPTURE_ELF; what its code is captured for */
+	struct proc_facts *facts;	/* CAPTURE_PERF_MAP, CAPTURE_JITDUMP: one reference; NULL = none known */
 	char comm[COMM_LEN];	/* and the process's name, for messages */
 	bool done;		/* the rows are in the recording already */
 };

@@ -122,7 +122,7 @@ static struct func func_at(struct chooser *ch, uint64_t svma)
 	return f;
 }
 
-static void read_leafs(struct chooser *ch, const struct leafs *leafs)
+static void read_leafs(struct chooser *ch, const struct leaf_counts *leafs)
 {
 	ch->leafs = xmalloc((leafs->n + 1) * sizeof(*ch->leafs));
 	for (size_t i = 0; i < leafs->n; i++) {
@@ -134,7 +134,7 @@ static void read_leafs(struct chooser *ch, const struct leafs *leafs)
 		    elf_file_code(ch->ef, to->addr, &code))
 			ch->nleafs++;
 	}
-	leafs_sort(ch->leafs, ch->nleafs);
+	leaf_counts_sort(ch->leafs, ch->nleafs);
 }
 
 static void find_funcs(struct chooser *ch)
@@ -326,7 +326,7 @@ static struct code_counts count(const struct chooser *ch)
 	return counts;
 }
 
-uint64_t capture_code(struct elf_file *ef, const void *rows, size_t size, const struct leafs *leafs,
+uint64_t capture_code(struct elf_file *ef, const void *rows, size_t size, const struct leaf_counts *leafs,
 		      uint64_t max, struct strbuf *out)
 {
 	struct chooser ch = { .ef = ef };

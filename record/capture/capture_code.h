@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "capture/leafs.h"
+#include "capture/leaf_counts.h"
 #include "elf/elf_file.h"
 
 /* Of a larger function than this only parts are captured, whatever room there is. */
@@ -20,7 +20,7 @@
  * that hold them; call frame information tells of others. Functions with most samples come first, at most @max bytes of code
  * in all; one that would take more than half of @max is cut down to parts. Returns bytes of code.
  */
-uint64_t capture_code(struct elf_file *ef, const void *rows, size_t size, const struct leafs *leafs,
+uint64_t capture_code(struct elf_file *ef, const void *rows, size_t size, const struct leaf_counts *leafs,
 		      uint64_t max, struct strbuf *out);
 
 #endif

@@ -147,7 +147,7 @@ void capture_job_fini(struct capture_job *job)
 	free(job->name);
 	free(job->path);
 	free(job->addrs);
-	leafs_fini(&job->leafs);
+	leaf_counts_fini(&job->leafs);
 	strbuf_fini(&job->rows);
 	strbuf_fini(&job->spans);
 	strbuf_fini(&job->code);

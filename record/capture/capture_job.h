@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "capture/leafs.h"
+#include "capture/leaf_counts.h"
 #include "event.h"
 
 struct slice;
@@ -39,7 +39,7 @@ struct capture_job {
 	bool served;			/* rows are there already */
 	const void *image;		/* borrowed for good: our own vdso */
 	size_t image_size;		/* bytes */
-	struct leafs leafs;		/* what its code is wanted for as well; none: it is not */
+	struct leaf_counts leafs;		/* what its code is wanted for as well; none: it is not */
 	uint64_t code_max;		/* bytes of code */
 	struct code_budget *budget;	/* borrowed, touched by finishing only; NULL = none */
 	/* CAPTURE_PERF_MAP: the most distant ancestor first. */

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "containers/lookup.h"
+#include "containers/container_lookup.h"
 #include "host/cgroup_path.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -57,7 +57,7 @@ struct unit {
 struct cgroup_facts {
 	const struct cgroup_fs *fs;
 	const struct cgroup_list *chosen;
-	struct lookup *lk;		/* owned */
+	struct container_lookup *lk;		/* owned */
 	struct rec_writer *w;
 	struct cgroup_cpu cpu;
 	struct unit **unit;		/* owned */
@@ -85,7 +85,7 @@ struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct c
 
 	cf->fs = fs;
 	cf->chosen = chosen;
-	cf->lk = lookup_new(fs, cs, roots);
+	cf->lk = container_lookup_new(fs, cs, roots);
 	cf->w = w;
 	cf->segment = 1;
 	cgroup_cpu_open(&cf->cpu, fs);
@@ -120,11 +120,11 @@ void cgroup_facts_free(struct cgroup_facts *cf)
 	u64map_fini(&cf->born);
 	u64map_fini(&cf->sampled);
 	cgroup_cpu_close(&cf->cpu);
-	lookup_free(cf->lk);
+	container_lookup_free(cf->lk);
 	free(cf);
 }
 
-struct lookup *cgroup_facts_lookup(const struct cgroup_facts *cf)
+struct container_lookup *cgroup_facts_lookup(const struct cgroup_facts *cf)
 {
 	return cf->lk;
 }
@@ -230,7 +230,7 @@ static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t
 
 static void warn_unnamed(const struct cgroup_facts *cf)
 {
-	struct containers *cs = lookup_known(cf->lk);
+	struct containers *cs = container_lookup_known(cf->lk);
 
 	if (cs)
 		containers_warn(cs);
@@ -301,18 +301,18 @@ static void path_of(uint32_t pid, char *path, size_t size)
 	free(text);
 }
 
-static void ask_later(struct cgroup_facts *cf, const char *path, enum lookup_state state)
+static void ask_later(struct cgroup_facts *cf, const char *path, enum container_lookup_state state)
 {
 	struct unit *u = find(cf, path, strlen(path));
 
 	u->begun = true;
 	/* The answer that comes is for it. Else it is asked as soon as the thread has time, since it may be one that is long known. */
-	u->asked = state == LOOKUP_UNDER_WAY;
+	u->asked = state == CONTAINER_LOOKUP_UNDER_WAY;
 	if (u->asked) {
 		cf->asking = true;
 		cf->ask_last = false;
 	}
-	cf->again |= state == LOOKUP_BUSY;
+	cf->again |= state == CONTAINER_LOOKUP_BUSY;
 	u->credit = ASK_CREDIT_NS;
 	cf->tries = ASK_TRIES;
 	cf->ask_pause = ASK_PAUSE_NS;
@@ -323,8 +323,8 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 {
 	bool born = u64map_get(&cf->born, id);
 	const struct cgroup *sel = cgroup_list_find(cf->chosen, path);
-	enum lookup_state state;
-	const struct container *ctr = lookup_of(cf->lk, path, born, &state);
+	enum container_lookup_state state;
+	const struct container *ctr = container_lookup_of(cf->lk, path, born, &state);
 
 	if (sel)
 		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
@@ -337,7 +337,7 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
 	/* Made within the recording, or between the snapshot and that. */
-	if (born || state != LOOKUP_ANSWERED || !containers_walked(lookup_known(cf->lk), path))
+	if (born || state != CONTAINER_LOOKUP_ANSWERED || !containers_walked(container_lookup_known(cf->lk), path))
 		ask_later(cf, path, state);
 }
 
@@ -427,7 +427,7 @@ static void known_now(struct cgroup_facts *cf, struct unit *u, const struct cont
 /* The answer is there, for those that it was asked for. */
 static void take_answer(struct cgroup_facts *cf)
 {
-	struct containers *cs = lookup_known(cf->lk);
+	struct containers *cs = container_lookup_known(cf->lk);
 
 	if (!cs)
 		return;
@@ -444,7 +444,7 @@ static void take_answer(struct cgroup_facts *cf)
 		if (ctr)
 			known_now(cf, u, ctr);
 	}
-	cf->asked_until = clock_mono_ns() + (ASK_SHARE - 1) * lookup_took(cf->lk);
+	cf->asked_until = clock_mono_ns() + (ASK_SHARE - 1) * container_lookup_took(cf->lk);
 }
 
 /* @last: nobody will ask any more. */
@@ -462,7 +462,7 @@ static void ask(struct cgroup_facts *cf, bool last)
 	}
 	cf->asking = true;
 	cf->ask_last = last;
-	if (lookup_ask(cf->lk, LOOKUP_BEGUN, paths, n))
+	if (container_lookup_ask(cf->lk, CONTAINER_LOOKUP_BEGUN, paths, n))
 		take_answer(cf);
 	free(paths);
 }
@@ -474,7 +474,7 @@ static void ask_again(struct cgroup_facts *cf)
 	if (cf->asking)
 		take_answer(cf);
 	/* The thread may be at work for others. */
-	if (cf->asking || !cf->tries || !lookup_known(cf->lk))
+	if (cf->asking || !cf->tries || !container_lookup_known(cf->lk))
 		return;
 	if (cf->again) {
 		cf->again = false;
@@ -513,7 +513,7 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 	if (!cf->tries)
 		return;
 	/* What is being read now may have been read before the runtime wrote it. */
-	if (cf->asking || !lookup_known(cf->lk)) {
+	if (cf->asking || !container_lookup_known(cf->lk)) {
 		cf->again |= with_credit(cf, pid) != NULL;
 		return;
 	}
@@ -524,10 +524,10 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 	u = with_credit(cf, pid);
 	if (!u)
 		return;
-	before = lookup_cpu(cf->lk);
+	before = container_lookup_cpu(cf->lk);
 	ask(cf, false);
 	/* What is not answered yet is paid for by those after it. */
-	u->credit -= MIN(u->credit, cf->asking ? LOOKUP_SLICE_NS : lookup_cpu(cf->lk) - before);
+	u->credit -= MIN(u->credit, cf->asking ? CONTAINER_LOOKUP_SLICE_NS : container_lookup_cpu(cf->lk) - before);
 }
 
 void cgroup_facts_round(struct cgroup_facts *cf)
@@ -536,7 +536,7 @@ void cgroup_facts_round(struct cgroup_facts *cf)
 	size_t kept = 0;
 
 	cf->spent = 0;
-	lookup_round(cf->lk);
+	container_lookup_round(cf->lk);
 	ask_again(cf);
 	for (size_t i = 0; i < cf->nsoon; i++) {
 		struct unit *u = cf->soon[i];
@@ -593,7 +593,7 @@ static void ask_at_last(struct cgroup_facts *cf)
 		any = cf->unit[i]->begun && cf->unit[i]->segment == cf->segment;
 	if (!any)
 		return;
-	lookup_last(cf->lk);
+	container_lookup_last(cf->lk);
 	ask(cf, true);
 }
 

@@ -16,7 +16,7 @@
 #include "recording/rec_writer.h"
 
 struct cgroup_facts;
-struct lookup;
+struct container_lookup;
 
 /*
  * All borrowed. @fs is open. @chosen: the target's cgroups, none unless it is cgroups; more may come. @cs may be NULL: containers are then looked for with the first cgroup that is not
@@ -62,7 +62,7 @@ void cgroup_facts_watch(struct cgroup_facts *cf);
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last);
 
 /* Who looks containers up, those of the target (cgroup_facts_new()) as well. Borrowed. */
-struct lookup *cgroup_facts_lookup(const struct cgroup_facts *cf);
+struct container_lookup *cgroup_facts_lookup(const struct cgroup_facts *cf);
 /* To read the counters of cgroups with, borrowed. */
 const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf);
 

@@ -17,7 +17,7 @@
 #include "host/cgroup_path.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
-#include "procfs/facts.h"
+#include "procfs/proc_facts.h"
 
 #define DEAD_MAX 100000	/* state files */
 #define EVENTS_MAX 4096
@@ -175,9 +175,9 @@ static bool path_of_process(struct containers *cs, const struct runtime_entry *e
 		note_dead(cs, e);
 	if (procfd < 0)
 		return false;
-	text = facts_text(procfd, "cgroup");
+	text = proc_facts_text(procfd, "cgroup");
 	ok = text && procfs_cgroup_path(text, "perf_event", path, PATH_MAX) &&
-	     (e->start_ticks ? facts_started_at(procfd, e->start_ticks) : facts_running(procfd));
+	     (e->start_ticks ? proc_facts_started_at(procfd, e->start_ticks) : proc_facts_running(procfd));
 	free(text);
 	close(procfd);
 	return ok;

@@ -17,7 +17,7 @@
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
-#include "procfs/facts.h"
+#include "procfs/proc_facts.h"
 
 #define ARGS_MAX 512
 
@@ -62,7 +62,7 @@ uint64_t state_host_ns(const char *kind, int procfd)
  */
 static bool is_host(struct host *h)
 {
-	char *status = facts_text(h->procfd, "status"), *text = facts_text(h->procfd, "cgroup"), path[PATH_MAX];
+	char *status = proc_facts_text(h->procfd, "status"), *text = proc_facts_text(h->procfd, "cgroup"), path[PATH_MAX];
 	const char *uids = status ? strstr(status, "\nUid:") : NULL;
 	uint32_t uid[4];
 	bool is;

@@ -50,8 +50,8 @@ static void write_text(FILE *to, const struct doctor *d)
 		line(to, verdicts[c->verdict], c->name, &c->text, &c->remedy);
 	}
 	fputs("\nrecordings:\n", to);
-	for (size_t i = 0; i < ABILITIES; i++) {
-		const struct ability *a = &d->abilities[i];
+	for (size_t i = 0; i < CAN_RECORD_KINDS; i++) {
+		const struct can_record *a = &d->abilities[i];
 
 		line(to, works[a->works], a->name, &a->text, &a->remedy);
 	}
@@ -96,8 +96,8 @@ static void write_json(FILE *to, const struct doctor *d)
 	}
 	json_end_array(j);
 	json_begin_array(j, "recordings");
-	for (size_t i = 0; i < ABILITIES; i++) {
-		const struct ability *a = &d->abilities[i];
+	for (size_t i = 0; i < CAN_RECORD_KINDS; i++) {
+		const struct can_record *a = &d->abilities[i];
 
 		json_begin_object(j, NULL);
 		json_str(j, "name", a->name);

@@ -43,12 +43,12 @@ static void failed(struct check *c, const char *call, const char *what, int err)
 	strbuf_addf(&c->text, *what ? "%s(%s): %s" : "%s%s: %s", call, what, strerror(-err));
 }
 
-static void check_trial(struct check *c, const struct trial *t)
+static void check_trial(struct check *c, const struct trial_open *t)
 {
 	c->verdict = VERDICT_NOT_OK;
 	c->call = t->call;
 	c->err = t->err;
-	trial_explain(t, &c->text, &c->remedy);
+	trial_open_explain(t, &c->text, &c->remedy);
 }
 
 /* ---- whom we can see ---- */
@@ -56,9 +56,9 @@ static void check_trial(struct check *c, const struct trial *t)
 static void check_pid_namespace(struct doctor *d)
 {
 	struct check *c = add(d, "pid namespace", VERDICT_OK);
-	struct trial t;
+	struct trial_open t;
 
-	trial_proc(&t);
+	trial_open_proc(&t);
 	d->numbered = !t.err;
 	if (t.err) {
 		check_trial(c, &t);
@@ -68,7 +68,7 @@ static void check_pid_namespace(struct doctor *d)
 				      "number in samples");
 		strbuf_adds(&c->remedy, "to record more run in the host's (hostPID: true, docker "
 					"run --pid host), or on the host");
-	} else if (!neighbours_is_kthread(2)) {
+	} else if (!visible_procs_is_kthread(2)) {
 		/* kthreadd has been process 2 since 2.6.24. */
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_addf(&c->text, "the machine's first, but '%s' shows no kernel threads",
@@ -78,16 +78,16 @@ static void check_pid_namespace(struct doctor *d)
 	} else {
 		strbuf_adds(&c->text, "the machine's first: every process has a number in samples");
 	}
-	trial_fini(&t);
+	trial_open_fini(&t);
 }
 
 static void check_processes(struct doctor *d)
 {
 	struct check *c = add(d, "processes", VERDICT_OK);
-	struct neighbours *n = &d->near;
+	struct visible_procs *n = &d->near;
 	char *what;
 
-	neighbours_look(n);
+	visible_procs_look(n);
 	d->other = d->numbered ? n->choice : 0;
 	if (!n->seen) {
 		c->verdict = VERDICT_UNKNOWN;
@@ -95,7 +95,7 @@ static void check_processes(struct doctor *d)
 		return;
 	}
 	/* Single ones may be protected from everybody. */
-	if (n->err && neighbours_hidden(n)) {
+	if (n->err && visible_procs_hidden(n)) {
 		what = xasprintf("%s/%u/%s", nsopen_proc(), n->err_pid, n->err_file);
 		failed(c, "open", what, n->err);
 		free(what);
@@ -104,7 +104,7 @@ static void check_processes(struct doctor *d)
 	strbuf_addf(&c->text,
 		    "%u of %u other process%s can be read, %u of them in other mount namespaces",
 		    n->readable, n->seen, plural_of(n->seen, "", "es"), n->elsewhere);
-	if (n->err && neighbours_hidden(n))
+	if (n->err && visible_procs_hidden(n))
 		strbuf_adds(&c->remedy, "for the names of the others run as root (sudo); in a "
 					"container add CAP_SYS_PTRACE (docker run "
 					"--cap-add SYS_PTRACE)");
@@ -191,20 +191,20 @@ static void check_seccomp(struct doctor *d)
 static void check_event(struct doctor *d, const char *name, const char *event)
 {
 	struct check *c = add(d, name, VERDICT_OK);
-	struct trial t;
+	struct trial_open t;
 
-	trial_run(&t, TARGET_TIDS, event, (uint32_t)getpid());
+	trial_open_run(&t, TARGET_TIDS, event, (uint32_t)getpid());
 	if (t.err)
 		check_trial(c, &t);
 	else
 		strbuf_addf(&c->text, "perf_event_open(%s) and its rings", event);
-	trial_fini(&t);
+	trial_open_fini(&t);
 }
 
 static void check_pmu(struct doctor *d)
 {
 	struct check *c = add(d, "hardware events", VERDICT_OK);
-	const struct trial *t = &d->abilities[ABILITY_OWN].trial;
+	const struct trial_open *t = &d->abilities[CAN_RECORD_OWN].trial;
 
 	if (t->wanted_err) {
 		failed(c, "perf_event_open", "cycles", t->wanted_err);
@@ -243,18 +243,18 @@ static void check_kernel_names(struct doctor *d)
 /* ---- what there is room for ---- */
 
 /* The widest recording that could be tried: rings, or why there are none. */
-static const struct trial *widest(const struct doctor *d)
+static const struct trial_open *widest(const struct doctor *d)
 {
-	for (size_t i = 0; i < ABILITIES; i++)
+	for (size_t i = 0; i < CAN_RECORD_KINDS; i++)
 		if (!d->abilities[i].trial.err && d->abilities[i].trial.ncpus)
 			return &d->abilities[i].trial;
-	return &d->abilities[ABILITY_OWN].trial;
+	return &d->abilities[CAN_RECORD_OWN].trial;
 }
 
 static void check_mlock(struct doctor *d)
 {
 	struct check *c = add(d, "locked memory", VERDICT_OK);
-	const struct trial *t = widest(d);
+	const struct trial_open *t = widest(d);
 	struct rlimit rl = { 0, 0 };
 
 	if (!t->map_err && t->err) {
@@ -325,7 +325,7 @@ static int first_file(void *ctx, const struct proc_map *m)
 /* Open a mapping of @pid; false: it has none that could be tried. */
 static bool try_mapping(struct check *c, uint32_t pid)
 {
-	char *text = neighbours_file(pid, "maps", MAPS_MAX), *path;
+	char *text = visible_procs_file(pid, "maps", MAPS_MAX), *path;
 	struct proc_map m = { .start = 0 };
 	int fd;
 
@@ -427,7 +427,7 @@ void doctor_examine(struct doctor *d)
 	check_pid_namespace(d);
 	check_processes(d);
 	/* The checks below speak of what these had to do without. */
-	abilities_try(d->abilities, &d->near, d->other);
+	can_record_try(d->abilities, &d->near, d->other);
 	check_rights(d);
 	check_paranoid(d);
 	check_seccomp(d);
@@ -444,9 +444,9 @@ void doctor_examine(struct doctor *d)
 
 int doctor_status(const struct doctor *d)
 {
-	if (d->abilities[ABILITY_ALL].works == WORKS && d->abilities[ABILITY_CGROUP].works == WORKS)
+	if (d->abilities[CAN_RECORD_ALL].works == WORKS && d->abilities[CAN_RECORD_CGROUP].works == WORKS)
 		return 0;
-	for (size_t i = 0; i < ABILITIES; i++)
+	for (size_t i = 0; i < CAN_RECORD_KINDS; i++)
 		if (d->abilities[i].works <= WORKS_IN_PART)
 			return 1;
 	return 2;
@@ -458,6 +458,6 @@ void doctor_fini(struct doctor *d)
 		strbuf_fini(&d->checks[i].text);
 		strbuf_fini(&d->checks[i].remedy);
 	}
-	for (size_t i = 0; i < ABILITIES; i++)
-		ability_fini(&d->abilities[i]);
+	for (size_t i = 0; i < CAN_RECORD_KINDS; i++)
+		can_record_fini(&d->abilities[i]);
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "doctor/ability.h"
-#include "doctor/neighbours.h"
+#include "doctor/can_record.h"
+#include "doctor/visible_procs.h"
 
 enum verdict {
 	VERDICT_OK,
@@ -30,9 +30,9 @@ struct check {
 struct doctor {
 	struct check checks[CHECKS_MAX];
 	size_t nchecks;
-	struct ability abilities[ABILITIES];
+	struct can_record abilities[CAN_RECORD_KINDS];
 	bool numbered;		/* nsopen_proc() numbers processes as samples do */
-	struct neighbours near;
+	struct visible_procs near;
 	uint32_t other;		/* pid of the one that -p is tried with; 0 = none */
 };
 

@@ -24,7 +24,7 @@
 #include "import/import_losses.h"
 #include "import/perfdata.h"
 #include "procs/proctab.h"
-#include "recording/balance.h"
+#include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
 #include "run/output.h"
 #include "sink/ledger.h"
@@ -507,7 +507,7 @@ static void tell(const struct import *im)
 	uint64_t n = l->kept + l->cut, bytes = rec_writer_bytes(im->w);
 	struct strbuf sb = STRBUF_INIT;
 
-	balance_text(l, &sb);
+	ledger_sums_text(l, &sb);
 	if (pd->bytes)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)

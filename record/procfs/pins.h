@@ -13,7 +13,7 @@
 
 enum pin_kind {
 	PIN_ELF,	/* obj: struct dso */
-	PIN_MAP,	/* a perf map or jitdump; obj: struct facts */
+	PIN_MAP,	/* a perf map or jitdump; obj: struct proc_facts */
 	PIN_ROOT,	/* O_PATH; obj: struct rootpin */
 	PIN_TMP,	/* O_PATH; obj: struct rootpin */
 };

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/intern.h"
-#include "capture/slices.h"
+#include "capture/slice_capture.h"
 #include "event.h"
 #include "procfs/pins.h"
 #include "procfs/procmaps.h"

@@ -10,8 +10,8 @@
 #include "base/intern.h"
 #include "capture/caplist.h"
 #include "host/procfs.h"
-#include "procfs/facts.h"
 #include "procfs/pins.h"
+#include "procfs/proc_facts.h"
 #include "procfs/procmaps.h"
 #include "procs/dsotab.h"
 #include "procs/proctab.h"
@@ -52,13 +52,13 @@ struct proc {
 	uint64_t lost_time;		/* ns, when that was last asked for because of a loss; 0 = never */
 	uint64_t dead_time;		/* ns, of the latest EXIT, or of the latest sample after it */
 	uint64_t over_time;		/* ns, of the exec that ends the image just now; 0 = none does */
-	struct facts *facts;		/* NULL = not read, or gone before they could be */
+	struct proc_facts *facts;		/* NULL = not read, or gone before they could be */
 	/*
 	 * Read when it ran another program already, while side-band is still before that exec, or when it had ended: who it
 	 * is, but not what it runs, nor where. There are no facts then. NULL = not so.
 	 */
-	struct facts *late;
-	struct facts *anc;		/* of the process it was forked from; NULL = none known */
+	struct proc_facts *late;
+	struct proc_facts *anc;		/* of the process it was forked from; NULL = none known */
 	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
 	struct u64map returns;		/* those of them that samples stood at, to their JIT_RETURN(); 0 = none is known */
 	struct proc *dead_prev, *dead_next;
@@ -87,12 +87,12 @@ struct proc_side {
 	char barred_comm[COMM_LEN];
 };
 
-/* Where names of JIT code come from, besides the processes' own files (struct facts). */
+/* Where names of JIT code come from, besides the processes' own files (struct proc_facts). */
 struct proc_jit {
 	struct jitlook *look;	/* NULL = nothing was asked yet */
 	struct rivals *rivals;	/* who is there, as was seen last; NULL = not looked yet */
 	bool seeking;		/* in rivals_seek() */
-	struct facts **met;	/* owned, one reference to each: of rivals_met(), for rivals_seek_met() */
+	struct proc_facts **met;	/* owned, one reference to each: of rivals_met(), for rivals_seek_met() */
 	size_t nmet, met_cap;
 	bool host_maps;		/* proctab_host_maps(), and what it was told */
 	uint64_t host_begun;
@@ -143,7 +143,7 @@ static inline bool proc_written(const struct proc *p)
 }
 
 /* What is known of @p itself whatever program it runs: start time, numbers, cgroup. NULL = nothing. */
-static inline const struct facts *proc_who(const struct proc *p)
+static inline const struct proc_facts *proc_who(const struct proc *p)
 {
 	return p->facts ? p->facts : p->late;
 }
@@ -164,13 +164,13 @@ void proc_revive(struct proc *p);
 /* ---- proc_rivals.c ---- */
 
 /* The number by which a process with facts @f knows itself; 0 = not known. */
-uint32_t rival_number(const struct facts *f);
+uint32_t rival_number(const struct proc_facts *f);
 /* Does a process with facts @b, NULL = not known, have the map that one with @a has? */
-bool rival_is(const struct facts *a, const struct facts *b);
+bool rival_is(const struct proc_facts *a, const struct proc_facts *b);
 /* Was @q over when the process with facts @f began? */
-bool rival_ended_before(const struct proc *q, const struct facts *f);
+bool rival_ended_before(const struct proc *q, const struct proc_facts *f);
 /* @f has a perf map now: see who else has the same, of those in the table; of all there are, when rivals_seek_met() is called. */
-void rivals_met(struct proctab *pt, struct facts *f);
+void rivals_met(struct proctab *pt, struct proc_facts *f);
 
 /* ---- proc_jit.c ---- */
 
@@ -181,17 +181,17 @@ void perfmap_pin_late(struct proc *p);
 /* Pin the jitdump of @p if @e is the mapping that tells where it is. */
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e);
 /* Is there a jitdump that tells of code of a process with facts @f? */
-bool jitdump_there(const struct facts *f);
+bool jitdump_there(const struct proc_facts *f);
 /*
  * Make ready what captures the names of @addrs (taken) for process @serial with facts @f, which may
  * be NULL.
  */
-void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+void perfmap_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
 		     struct capture_job *job);
-void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+void jitdump_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job);
 /* May a file with attributes @st be the perf map of a process with facts @f? NULL, or why not. */
-const char *perfmap_refuse(const struct facts *f, const struct stat *st);
+const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st);
 
 /* ---- proc_moved.c ---- */
 
@@ -288,14 +288,14 @@ bool proc_refresh_maps(struct proc *p, uint64_t time);
 /* ---- proc_seek.c ---- */
 
 /* See who is there by now that may write to the map of @f. */
-void rivals_seek(struct proctab *pt, const struct facts *f);
+void rivals_seek(struct proctab *pt, const struct proc_facts *f);
 /* The same for all that rivals_met() was called for since. After whatever may have pinned a map. */
 void rivals_seek_met(struct proctab *pt);
 /*
  * Of a file that others write to as well, a line tells of @f's code if nobody else has code there. Leaves these of
  * @addrs, and returns their number; none if a rival is gone, whose mappings are not known any more.
  */
-size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n);
+size_t rivals_leave(struct proctab *pt, const struct proc_facts *f, uint64_t *addrs, size_t n);
 void rivals_fini(struct proctab *pt);
 
 /* ---- proc_intro.c ---- */

@@ -14,20 +14,20 @@
  * Facts of what @p runs, unless it has begun another program by now, or has ended and is a zombie, which has neither
  * root nor namespaces: what is true of it nevertheless, then. Takes @f. 0, or -ESRCH.
  */
-static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f)
+static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_facts *f)
 {
 	struct proctab *pt = p->pt;
 	char comm[COMM_LEN];
 
 	if (!p->comm[0])
-		facts_comm(procfd, comm);
+		proc_facts_comm(procfd, comm);
 	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
-	if (!facts_there(procfd)) {
-		facts_put(&pt->files.pins, f);
+	if (!proc_facts_there(procfd)) {
+		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
 	/* Read last, so that with a root all was read. A process that runs may hide its own from us. */
-	if (proc_moved_on(p, procfd, time) || (!*f->root && !facts_running(procfd))) {
+	if (proc_moved_on(p, procfd, time) || (!*f->root && !proc_facts_running(procfd))) {
 		p->late = f;
 		return -ESRCH;
 	}
@@ -44,14 +44,14 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct facts *f
 static int acquire(struct proc *p, int procfd, uint64_t time)
 {
 	struct proctab *pt = p->pt;
-	struct facts *f = facts_read(procfd, p->pid);
+	struct proc_facts *f = proc_facts_read(procfd, p->pid);
 	struct mapset *maps;
 	int ret = 0, err;
 
 	if (!f)
 		return -ESRCH;
-	if (facts_started_after(f->start_ticks, time)) {
-		facts_put(&pt->files.pins, f);
+	if (proc_facts_started_after(f->start_ticks, time)) {
+		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
 	if (!p->ppid)
@@ -114,7 +114,7 @@ static bool other_image(struct proc *p, int procfd)
 	bool other;
 
 	if (proc_is_forked(p))
-		return !facts_forked(procfd) && facts_there(procfd);
+		return !proc_facts_forked(procfd) && proc_facts_there(procfd);
 	if (!was)
 		return false;
 	now = mapset_new();
@@ -135,9 +135,9 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return false;
-	same_process = !p->facts || facts_started_at(procfd, p->facts->start_ticks);
+	same_process = !p->facts || proc_facts_started_at(procfd, p->facts->start_ticks);
 	other = other_image(p, procfd);
-	facts_comm(procfd, comm);
+	proc_facts_comm(procfd, comm);
 	close(procfd);
 	/* It may have begun after the sample: then its record is still to come, or was lost only then. */
 	if (!same_process || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))

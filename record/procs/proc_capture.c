@@ -75,7 +75,7 @@ static int reach_dso(const struct proctab *pt, const struct dso *d, struct captu
 
 /* Takes @addrs and @leafs. */
 static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs, size_t n,
-			const struct leafs *leafs, struct capture_job *job)
+			const struct leaf_counts *leafs, struct capture_job *job)
 {
 	struct strbuf rows = STRBUF_INIT;
 	bool served = slice_serve(&d->slice, &addrs, &n, &rows);
@@ -92,10 +92,10 @@ static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs
 }
 
 /* As perfmap_prepare(), for those of @addrs whose lines can be told from others'. */
-static void prepare_map(struct proctab *pt, const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+static void prepare_map(struct proctab *pt, const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
 			struct capture_job *job)
 {
-	const struct facts *up = f;
+	const struct proc_facts *up = f;
 	const size_t all = n;
 	bool shared = false;
 
@@ -127,7 +127,7 @@ bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e
 	switch (e->kind) {
 	case CAPTURE_ELF:
 		prepare_dso(pt, e->dso, addrs, e->n, &e->leafs, job);
-		e->leafs = (struct leafs){ .v = NULL };
+		e->leafs = (struct leaf_counts){ .v = NULL };
 		job->code_max = code_budget_take(&cl->code, job->leafs.samples);
 		job->budget = &cl->code;
 		break;
@@ -244,7 +244,7 @@ static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
 /* True when there were rows. */
 static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 {
-	const struct facts *f = p->facts ? p->facts : p->anc;
+	const struct proc_facts *f = p->facts ? p->facts : p->anc;
 	struct proctab *pt = p->pt;
 	struct capture_job job;
 	uint64_t *addrs;
@@ -303,16 +303,16 @@ void capture_jit(struct proc *p)
 	p->jit_captured = p->dead && got;
 }
 
-static struct leafs all_leafs(const struct proctab *pt, const struct dso *d)
+static struct leaf_counts all_leafs(const struct proctab *pt, const struct dso *d)
 {
-	struct leafs all;
+	struct leaf_counts all;
 
-	leafs_init(&all, &d->leafs);
+	leaf_counts_init(&all, &d->leafs);
 	for (size_t i = 0; i < pt->cap.nkept; i++) {
 		const struct cap_entry *e = caplist_find(pt->cap.kept[i], CAPTURE_ELF, d->ev.id);
 
 		if (e)
-			leafs_add(&all, &e->leafs);
+			leaf_counts_add(&all, &e->leafs);
 	}
 	return all;
 }
@@ -331,7 +331,7 @@ static uint64_t early_share(const struct proctab *pt, uint64_t samples)
 
 bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *job)
 {
-	struct leafs leafs;
+	struct leaf_counts leafs;
 	uint64_t *addrs;
 	size_t n;
 

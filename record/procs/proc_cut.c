@@ -21,7 +21,7 @@ static void capture_closing(struct proctab *pt, const struct pin *pin)
 
 	for (size_t i = 0; cl && i < cl->n; i++) {
 		struct cap_entry *e = &cl->v[i];
-		const struct facts *f = e->facts;
+		const struct proc_facts *f = e->facts;
 		struct capture_job job;
 
 		while (f && pin->obj != f && pin->obj != f->rootpin)
@@ -44,7 +44,7 @@ static void capture_dso(struct proctab *pt, struct dso *d)
 
 static bool uses_pin(const struct proc *p, const struct pin *pin)
 {
-	const struct facts *f;
+	const struct proc_facts *f;
 
 	for (f = p->facts ? p->facts : p->anc; f; f = f->up) {
 		if (pin->obj == f || pin->obj == f->rootpin)
@@ -106,7 +106,7 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 {
 	struct cap_entry *e = caplist_add(cl, kind, p->serial, capture_sorted(&p->jit), p->jit.n);
 
-	e->facts = facts_get(p->facts ? p->facts : p->anc);
+	e->facts = proc_facts_get(p->facts ? p->facts : p->anc);
 	memcpy(e->comm, p->comm, sizeof(e->comm));
 	/* It has no facts by which that could be done later. */
 	e->done = p->jit_captured || p->pt->detached;
@@ -154,7 +154,7 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, capture_sorted(&d->seen), d->seen.n);
 		e->dso = d;
 		e->done = d->captured == d->seen.n;
-		leafs_init(&e->leafs, &d->leafs);
+		leaf_counts_init(&e->leafs, &d->leafs);
 	}
 	pt->cap.nseen -= d->seen.n + d->leafs.n;
 	u64map_fini(&d->seen);

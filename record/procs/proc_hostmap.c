@@ -45,24 +45,24 @@ static int compare_line(void *ctx, const struct proc_map *m)
 }
 
 /* Facts of the process that has the number now, if it is @p. */
-static struct facts *living(const struct proc *p)
+static struct proc_facts *living(const struct proc *p)
 {
 	struct likeness l = { .p = p };
-	struct facts *f = NULL;
+	struct proc_facts *f = NULL;
 	int procfd = nsopen_process(p->pid);
 	char *text;
 
 	if (procfd < 0)
 		return NULL;
-	text = facts_text(procfd, "maps");
+	text = proc_facts_text(procfd, "maps");
 	if (text)
 		procfs_maps(text, compare_line, &l);
 	free(text);
 	if (l.n >= ALIKE_MIN)
-		f = facts_read(procfd, p->pid);
+		f = proc_facts_read(procfd, p->pid);
 	/* Of one parent's children each has the same mappings. */
-	if (f && facts_start_wall(f->start_ticks) > wall(p->pt, p->last_time)) {
-		facts_put(&p->pt->files.pins, f);
+	if (f && proc_facts_start_wall(f->start_ticks) > wall(p->pt, p->last_time)) {
+		proc_facts_put(&p->pt->files.pins, f);
 		f = NULL;
 	}
 	close(procfd);
@@ -75,14 +75,14 @@ static const char *refuse(const struct proc *p, const struct stat *st)
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	const uint64_t over = p->dead ? p->dead_time : p->over_time, begun = MAX(p->fork_time, p->exec_time);
 	const struct proctab *pt = p->pt;
-	struct facts *f = over ? NULL : living(p);
+	struct proc_facts *f = over ? NULL : living(p);
 	const char *no;
 
 	if (begun && mtime + pt->jit.host_late < wall(pt, begun))
 		return "it is older than the program";
 	if (f) {
 		no = perfmap_refuse(f, st);
-		facts_put(&p->pt->files.pins, f);
+		proc_facts_put(&p->pt->files.pins, f);
 		return no;
 	}
 	if (st->st_uid && st->st_uid != geteuid())
@@ -105,7 +105,7 @@ int hostmap_open(const struct proc *p)
 	int fd;
 
 	/* A container's process writes to its own /tmp, under its own number. */
-	if (!pt->jit.host_maps || !pt->files.host || (p->mnt_ns && p->mnt_ns != facts_mnt_ns((uint32_t)getpid())))
+	if (!pt->jit.host_maps || !pt->files.host || (p->mnt_ns && p->mnt_ns != proc_facts_mnt_ns((uint32_t)getpid())))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", p->pid);
 	fd = nsopen_file(pt->files.host->root.fd, path, 0, &st);

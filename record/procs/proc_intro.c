@@ -50,7 +50,7 @@ static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 	if (!p->inherited && !same_image(p, parent))
 		return;
 	p->inherited = true;
-	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	p->anc = proc_facts_get(parent->facts ? parent->facts : parent->anc);
 	if (!p->comm[0])
 		memcpy(p->comm, parent->comm, sizeof(p->comm));
 	if (!p->known && parent->known) {
@@ -65,7 +65,7 @@ static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 {
 	/* Of a process that is gone its parent's facts say where it ran. */
-	const struct facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
+	const struct proc_facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
 	struct ev_proc ev = {
 		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
 		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
@@ -114,7 +114,7 @@ void proc_introduce(struct proc *p, uint64_t time)
 		find_ancestor(p, time, ANCESTORS_MAX);
 	}
 	if (p->facts && !p->facts->up && p->anc)
-		p->facts->up = facts_get(p->anc);
+		p->facts->up = proc_facts_get(p->anc);
 
 	if (p->known && !p->kthread)
 		proc_add_vsyscall(p);
@@ -144,7 +144,7 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 	/* The comm of the first thread is the process's. */
 	if (t->tid == p->pid)
 		return;
-	if (!t->comm[0] && (p->pt->detached || !facts_thread_comm(p->pid, t->tid, t->comm)))
+	if (!t->comm[0] && (p->pt->detached || !proc_facts_thread_comm(p->pid, t->tid, t->comm)))
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 	if (t->comm[0])
 		rec_writer_comm(p->pt->w, &ev);

@@ -26,26 +26,26 @@ static int dup_fd(int fd)
 }
 
 /* A container can put anything there; and on a shared /tmp the name may be that of another container's process. */
-const char *perfmap_refuse(const struct facts *f, const struct stat *st)
+const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 {
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 
 	if (st->st_uid && (!f->have_fsuid || st->st_uid != f->fsuid))
 		return "it belongs to another user";
 	/* One second for the tick of the start time and for file systems with coarse times. */
-	if (mtime + 1000000000 < facts_start_wall(f->start_ticks))
+	if (mtime + 1000000000 < proc_facts_start_wall(f->start_ticks))
 		return "it is older than the process";
 	/* Clocks of file systems tick 100 times a second, or once. */
-	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < facts_wall(f->begun))
+	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < proc_facts_wall(f->begun))
 		return "it is older than the program that runs now";
 	/* Most clocks of file systems are late, and none is early: what is younger is the next program's. */
-	if (f->over_time && mtime > facts_wall(f->over_time))
+	if (f->over_time && mtime > proc_facts_wall(f->over_time))
 		return "it was written to when its process had ended, or ran another program";
 	return NULL;
 }
 
 /* @fd, which is a map's file with attributes @st, or a negative errno. */
-static int accept_map(const struct facts *f, int fd, const struct stat *st, const char **why)
+static int accept_map(const struct proc_facts *f, int fd, const struct stat *st, const char **why)
 {
 	const char *no;
 
@@ -61,7 +61,7 @@ static int accept_map(const struct facts *f, int fd, const struct stat *st, cons
 	return -EPERM;
 }
 
-static int open_map_at(const struct facts *f, int dirfd, const char *path, const char **why)
+static int open_map_at(const struct proc_facts *f, int dirfd, const char *path, const char **why)
 {
 	struct stat st;
 	int fd = dirfd < 0 ? -ENOENT : nsopen_file(dirfd, path, 0, &st);
@@ -74,7 +74,7 @@ static int open_map_at(const struct facts *f, int dirfd, const char *path, const
  * with a pid namespace of its own but libraries that ask the kernel otherwise, an outer one may be
  * right.
  */
-static int open_map(const struct facts *f, const char **why)
+static int open_map(const struct proc_facts *f, const char **why)
 {
 	const struct rootpin *r = f->rootpin;
 	uint32_t i;
@@ -98,7 +98,7 @@ static int open_map(const struct facts *f, const char **why)
  * Some runtimes can be told another folder: node's --perf-basic-prof-path, DOTNET_PerfMapJitDumpPath, and $TMPDIR before
  * .NET 8. They keep the file open that they write to.
  */
-static int open_held_map(const struct facts *f, int procfd, const char **why)
+static int open_held_map(const struct proc_facts *f, int procfd, const char **why)
 {
 	struct stat st = { 0 };
 	int fd = -ENOENT;
@@ -115,7 +115,7 @@ static int open_held_map(const struct facts *f, int procfd, const char **why)
 /* @procfd: of nsopen_process(), to look among the open files, too; negative: not there. */
 static void pin_map(struct proc *p, int procfd)
 {
-	struct facts *f = p->facts;
+	struct proc_facts *f = p->facts;
 	const char *why = NULL;
 	int fd = open_map(f, &why);
 
@@ -136,9 +136,9 @@ void perfmap_pin(struct proc *p)
 }
 
 /* A process may have another root by now without an exec: by chroot(2), pivot_root(2) or setns(2). That is where it writes to. */
-static void look_root(struct pins *ps, struct facts *f, int procfd)
+static void look_root(struct pins *ps, struct proc_facts *f, int procfd)
 {
-	const uint64_t mnt_ns = facts_mnt_ns(f->pid);
+	const uint64_t mnt_ns = proc_facts_mnt_ns(f->pid);
 	struct rootpin *r = rootpin_hold(ps, nsopen_process_root(procfd), mnt_ns ? mnt_ns : f->mnt_ns);
 
 	if (r && r != f->rootpin) {
@@ -153,13 +153,13 @@ static void look_root(struct pins *ps, struct facts *f, int procfd)
 
 void perfmap_pin_late(struct proc *p)
 {
-	struct facts *f = p->facts;
+	struct proc_facts *f = p->facts;
 	int procfd;
 
 	if (p->dead || p->last_time - f->map_time < RETRY_NS)
 		return;
 	procfd = nsopen_process(p->pid);
-	if (procfd >= 0 && facts_started_at(procfd, f->start_ticks)) {
+	if (procfd >= 0 && proc_facts_started_at(procfd, f->start_ticks)) {
 		look_root(&p->pt->files.pins, f, procfd);
 		/* Once: who writes elsewhere begins before there is code to run. */
 		pin_map(p, f->map_held ? -1 : procfd);
@@ -172,7 +172,7 @@ void perfmap_pin_late(struct proc *p)
 }
 
 /* The file held for @f, if it is still its own: the next program of the process may have written to it. */
-static int pinned_map(const struct facts *f, const char **why)
+static int pinned_map(const struct proc_facts *f, const char **why)
 {
 	int fd = dup_fd(f->map.fd);
 	struct stat st;
@@ -186,10 +186,10 @@ static int pinned_map(const struct facts *f, const char **why)
 	return accept_map(f, fd, &st, why);
 }
 
-void perfmap_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
+void perfmap_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
 		     struct capture_job *job)
 {
-	const struct facts *chain[CAPTURE_FORKS_MAX];
+	const struct proc_facts *chain[CAPTURE_FORKS_MAX];
 	size_t len = 0;
 
 	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
@@ -250,7 +250,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	close(procfd);
 }
 
-static bool has_dump(const struct facts *f)
+static bool has_dump(const struct proc_facts *f)
 {
 	for (size_t i = 0; i < JITDUMPS_MAX; i++) {
 		if (f->jitdump[i].fd >= 0)
@@ -259,14 +259,14 @@ static bool has_dump(const struct facts *f)
 	return false;
 }
 
-bool jitdump_there(const struct facts *f)
+bool jitdump_there(const struct proc_facts *f)
 {
 	while (f && !has_dump(f))
 		f = f->up;
 	return f;
 }
 
-static void add_dump(struct capture_job *job, const struct facts *f, const struct pin *pin)
+static void add_dump(struct capture_job *job, const struct proc_facts *f, const struct pin *pin)
 {
 	struct stat st;
 	int fd;
@@ -286,7 +286,7 @@ static void add_dump(struct capture_job *job, const struct facts *f, const struc
 }
 
 /* What was compiled before a fork is told of in the file of the process that forked, also if the new one has its own. */
-void jitdump_prepare(const struct facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
+void jitdump_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job)
 {
 	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);

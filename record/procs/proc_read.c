@@ -21,7 +21,7 @@ struct map_user proc_map_user(const struct proc *p)
 	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns };
 
 	/* A child that was gone before we looked ran where its parent does, if it did not move. */
-	const struct facts *f = p->facts ? p->facts : p->anc;
+	const struct proc_facts *f = p->facts ? p->facts : p->anc;
 
 	if (p->pt->detached)
 		return (struct map_user){ .mnt_ns = p->mnt_ns, .root = p->pt->files.host };
@@ -31,7 +31,7 @@ struct map_user proc_map_user(const struct proc *p)
 			u.mnt_ns = f->mnt_ns;
 	}
 	if (!u.mnt_ns)
-		u.mnt_ns = facts_mnt_ns(p->pid);
+		u.mnt_ns = proc_facts_mnt_ns(p->pid);
 	if (!u.mnt_ns)
 		u.mnt_ns = proc_own_mnt_ns(p);
 	return u;
@@ -110,7 +110,7 @@ bool proc_moved_on(const struct proc *p, int procfd, uint64_t time)
 	const struct proctab *pt = p->pt;
 
 	if (proc_is_forked(p))
-		return !facts_forked(procfd);
+		return !proc_facts_forked(procfd);
 	return time && pt->side.exec_since && pt->side.exec_since(pt->side.exec_ctx, p->pid, time);
 }
 
@@ -138,7 +138,7 @@ int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps)
 
 	if (procfd < 0)
 		return procfd;
-	if (!p->facts || facts_started_at(procfd, p->facts->start_ticks))
+	if (!p->facts || proc_facts_started_at(procfd, p->facts->start_ticks))
 		ret = proc_read_maps_at(p, procfd, time, maps);
 	close(procfd);
 	return ret;

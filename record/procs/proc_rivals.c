@@ -9,12 +9,12 @@
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
-uint32_t rival_number(const struct facts *f)
+uint32_t rival_number(const struct proc_facts *f)
 {
 	return f->nspid_n ? f->nspid[f->nspid_n - 1] : 0;
 }
 
-bool rival_is(const struct facts *a, const struct facts *b)
+bool rival_is(const struct proc_facts *a, const struct proc_facts *b)
 {
 	return b && b != a && b->map.fd >= 0 && rival_number(a) && rival_number(a) == rival_number(b) &&
 	       a->pid_ns != b->pid_ns && rootpin_same_tmp(a->rootpin, b->rootpin);
@@ -23,7 +23,7 @@ bool rival_is(const struct facts *a, const struct facts *b)
 static bool is_there(const struct proc *q)
 {
 	int procfd = nsopen_process(q->pid);
-	bool there = procfd >= 0 && facts_started_at(procfd, q->facts->start_ticks);
+	bool there = procfd >= 0 && proc_facts_started_at(procfd, q->facts->start_ticks);
 
 	if (procfd >= 0)
 		close(procfd);
@@ -35,13 +35,13 @@ static bool is_there(const struct proc *q)
  * taken for its own: a container that starts again is no rival of its life before. Samples of the way out of the kernel
  * come after EXIT, and so do those of threads that stay when the first one ends.
  */
-bool rival_ended_before(const struct proc *q, const struct facts *f)
+bool rival_ended_before(const struct proc *q, const struct proc_facts *f)
 {
-	return q->dead_time && facts_started_after(f->start_ticks, MAX(q->dead_time, q->last_time)) &&
+	return q->dead_time && proc_facts_started_after(f->start_ticks, MAX(q->dead_time, q->last_time)) &&
 	       (q->dead || !is_there(q));
 }
 
-void rivals_met(struct proctab *pt, struct facts *f)
+void rivals_met(struct proctab *pt, struct proc_facts *f)
 {
 	uint64_t pid, val;
 
@@ -57,5 +57,5 @@ void rivals_met(struct proctab *pt, struct facts *f)
 	if (pt->detached || pt->jit.seeking)
 		return;
 	XGROW(pt->jit.met, pt->jit.nmet, pt->jit.met_cap);
-	pt->jit.met[pt->jit.nmet++] = facts_get(f);
+	pt->jit.met[pt->jit.nmet++] = proc_facts_get(f);
 }

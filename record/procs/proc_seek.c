@@ -51,7 +51,7 @@ static bool look_tmp(int root, struct stat *st)
 static bool look_at(struct rival *r, uint32_t pid, int procfd)
 {
 	int root = nsopen_process_root(procfd);
-	char *status = facts_text(procfd, "status"), link[64] = "";
+	char *status = proc_facts_text(procfd, "status"), link[64] = "";
 	uint32_t nspid[8];
 	size_t n = status ? procfs_status_nstgid(status, nspid, 8) : 0;
 	struct stat st;
@@ -103,7 +103,7 @@ static void learn(struct proctab *pt, uint32_t pid)
 		perfmap_pin(p);
 }
 
-void rivals_seek(struct proctab *pt, const struct facts *f)
+void rivals_seek(struct proctab *pt, const struct proc_facts *f)
 {
 	struct rivals *rs;
 
@@ -129,7 +129,7 @@ void rivals_seek_met(struct proctab *pt)
 {
 	for (size_t i = 0; i < pt->jit.nmet; i++) {
 		rivals_seek(pt, pt->jit.met[i]);
-		facts_put(&pt->files.pins, pt->jit.met[i]);
+		proc_facts_put(&pt->files.pins, pt->jit.met[i]);
 	}
 	pt->jit.nmet = 0;
 }
@@ -137,7 +137,7 @@ void rivals_seek_met(struct proctab *pt)
 void rivals_fini(struct proctab *pt)
 {
 	for (size_t i = 0; i < pt->jit.nmet; i++)
-		facts_put(&pt->files.pins, pt->jit.met[i]);
+		proc_facts_put(&pt->files.pins, pt->jit.met[i]);
 	free(pt->jit.met);
 	if (pt->jit.rivals)
 		free(pt->jit.rivals->v);
@@ -147,7 +147,7 @@ void rivals_fini(struct proctab *pt)
 
 /* ---- what they have ---- */
 
-size_t rivals_leave(struct proctab *pt, const struct facts *f, uint64_t *addrs, size_t n)
+size_t rivals_leave(struct proctab *pt, const struct proc_facts *f, uint64_t *addrs, size_t n)
 {
 	uint32_t met = 0;
 	uint64_t pid, val;

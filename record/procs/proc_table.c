@@ -69,9 +69,9 @@ void proc_free(struct proc *p)
 	proc_revive(p);
 	u64map_del(&pt->procs, p->pid);
 	mapset_put(p->maps);
-	facts_put(&pt->files.pins, p->facts);
-	facts_put(&pt->files.pins, p->late);
-	facts_put(&pt->files.pins, p->anc);
+	proc_facts_put(&pt->files.pins, p->facts);
+	proc_facts_put(&pt->files.pins, p->late);
+	proc_facts_put(&pt->files.pins, p->anc);
 	pt->cap.nseen -= p->jit.n;
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);

@@ -94,9 +94,9 @@ static void end_image(struct proc *p)
 	u64map_clear(&p->jit);
 	u64map_clear(&p->returns);
 	p->jit_captured = false;
-	facts_put(&pt->files.pins, p->facts);
-	facts_put(&pt->files.pins, p->late);
-	facts_put(&pt->files.pins, p->anc);
+	proc_facts_put(&pt->files.pins, p->facts);
+	proc_facts_put(&pt->files.pins, p->late);
+	proc_facts_put(&pt->files.pins, p->anc);
 	p->facts = p->late = p->anc = NULL;
 }
 
@@ -314,7 +314,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->user_ns = parent->user_ns;
 	p->cgroup = parent->cgroup;
 	p->exe = parent->exe;
-	p->anc = facts_get(parent->facts ? parent->facts : parent->anc);
+	p->anc = proc_facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
 	       sizeof(p->comm));
 	if (proc_written(parent))
@@ -421,7 +421,7 @@ void proctab_let_go(struct proctab *pt, uint64_t time)
 static bool runs(const struct proc *p)
 {
 	int procfd = nsopen_process(p->pid);
-	bool yes = procfd >= 0 && facts_running(procfd);
+	bool yes = procfd >= 0 && proc_facts_running(procfd);
 
 	if (procfd >= 0)
 		close(procfd);
@@ -467,7 +467,7 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 {
 	const struct proc *p = proctab_find(pt, pid);
-	const struct facts *f = p ? proc_who(p) : NULL;
+	const struct proc_facts *f = p ? proc_who(p) : NULL;
 
 	f = f || !p ? f : p->anc;
 	return f ? f->cgroup : "";

@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "mask/maskset.h"
-#include "procfs/facts.h"
+#include "procfs/proc_facts.h"
 
 #define THREADS_MAX 16384
 #define THREAD_STACKS 4

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
-#include "run/perf_opts.h"
+#include "run/record_perf_opts.h"
 #include "run/record_values.h"
 
 static const char summary[] =

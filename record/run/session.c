@@ -15,7 +15,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/opt.h"
-#include "containers/lookup.h"
+#include "containers/container_lookup.h"
 #include "events/event_attr.h"
 #include "events/open.h"
 #include "events/target.h"
@@ -24,12 +24,12 @@
 #include "host/procfs.h"
 #include "procfs/pidns.h"
 #include "procs/proctab.h"
+#include "run/cgroup_coverage.h"
 #include "run/child.h"
 #include "run/control.h"
-#include "run/info.h"
 #include "run/loop.h"
 #include "run/output.h"
-#include "run/ran.h"
+#include "run/recording_info.h"
 #include "run/spool.h"
 #include "run/stopper.h"
 #include "run/summary.h"
@@ -61,7 +61,7 @@ struct session {
 	struct proctab *pt;
 	struct sink *sink;
 	struct cgroup_facts *facts;	/* NULL: there are no cgroups */
-	struct ran ran;
+	struct cgroup_coverage ran;
 	struct ledger ledger;
 	struct execs execs;
 	struct drain drain;
@@ -251,7 +251,7 @@ static void list_processes(struct session *s)
 	uint64_t took = s->loop.enabled_at - s->begun;
 
 	if (s->loop.enabled_at) {
-		info_started(s->w, took);
+		recording_info_started(s->w, took);
 		pr_verbose("sampling began %.1f ms after the start", (double)took / 1e6);
 	}
 	for (size_t i = 0; i < t->cgroups.n; i++)
@@ -323,7 +323,7 @@ static int open_writer(struct session *s)
 	if (!target_is_tasks(&s->target) && !pidns_is_first())
 		pr_warn("this is not the first pid namespace: what runs outside of it is [outside], without names and "
 			"stacks; run in the host's (hostPID: true, docker run --pid host), or on the host");
-	info_write(s->w, s->o, &s->ev);
+	recording_info_write(s->w, s->o, &s->ev);
 	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
 	if (!pidns_is_first())
@@ -339,8 +339,8 @@ static int open_writer(struct session *s)
 					    s->o->runtime_roots, s->w);
 	s->sink->cgroups.facts = s->facts;
 	if (s->facts) {
-		lookup_first(cgroup_facts_lookup(s->facts));
-		lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
+		container_lookup_first(cgroup_facts_lookup(s->facts));
+		container_lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
 	}
 	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->period = s->ev.period;
@@ -363,15 +363,15 @@ static void sampling_began(void *ctx)
 	struct session *s = ctx;
 
 	if (s->facts)
-		ran_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
+		cgroup_coverage_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
 }
 
 /* What there is of the chosen cgroups. */
-static struct ran_samples chosen_samples(const struct session *s)
+static struct cgroup_coverage_samples chosen_samples(const struct session *s)
 {
 	const struct ev_ledger *l = &s->ledger.l;
 
-	return (struct ran_samples){
+	return (struct cgroup_coverage_samples){
 		.samples = s->sink->chosen, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
 		.all = evsel_is_clock(&s->ev.sel) && !*evsel_modifier(&s->ev.sel) && !s->o->cpus &&
 		       !l->lost_kernel && !l->throttled && !l->cpus_away,
@@ -381,11 +381,11 @@ static struct ran_samples chosen_samples(const struct session *s)
 /* Is there what ran in them? 0, or negative errno after a message when nothing did. */
 static int tell_ran(const struct session *s, uint64_t stopped)
 {
-	const struct ran_samples rs = chosen_samples(s);
+	const struct cgroup_coverage_samples rs = chosen_samples(s);
 
 	if (s->facts && s->sink->chosen)
-		ran_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
-	return ran_tell(&s->ran, &rs);
+		cgroup_coverage_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
+	return cgroup_coverage_tell(&s->ran, &rs);
 }
 
 /* Of the event, as opened; ns for clocks. 0: it changes. */
@@ -433,10 +433,10 @@ static int finish(struct session *s, struct loop *l)
 		.period = period_of(s),
 		.lowest = s->ev.lowest,
 		.freq = s->ev.freq,
-		.used_known = ran_knows(&s->ran),
-		.used_us = ran_used_us(&s->ran),
+		.used_known = cgroup_coverage_knows(&s->ran),
+		.used_us = cgroup_coverage_used_us(&s->ran),
 	};
-	struct ran_samples rs;
+	struct cgroup_coverage_samples rs;
 	int err;
 
 	if (!s->sink->err)
@@ -452,7 +452,7 @@ static int finish(struct session *s, struct loop *l)
 	if (sum.tasks && !s->ledger.l.lost_sideband)
 		sum.barred = proctab_barred(s->pt, &sum.barred_comm);
 	rs = chosen_samples(s);
-	sum.idle = ran_idle(&s->ran, &rs);
+	sum.idle = cgroup_coverage_idle(&s->ran, &rs);
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
 	return err < 0 ? err : tell_ran(s, stopped);
@@ -491,7 +491,7 @@ static int record(struct session *s, int *signo)
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
-	ran_end(&s->ran, &s->target, l->enabled_at ? clock_mono_ns() - l->enabled_at : 0);
+	cgroup_coverage_end(&s->ran, &s->target, l->enabled_at ? clock_mono_ns() - l->enabled_at : 0);
 	err = finish(s, l);
 	if (err || end == LOOP_WRITE_ERROR)
 		return 1;
@@ -523,7 +523,7 @@ static void session_fini(struct session *s)
 	if (s->drain.rings)
 		drain_fini(&s->drain);
 	ledger_fini(&s->ledger);
-	ran_fini(&s->ran);
+	cgroup_coverage_fini(&s->ran);
 	cgroup_facts_free(s->facts);
 	rec_writer_free(s->w);
 	loop_close(&s->loop);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
-#include "recording/balance.h"
+#include "recording/ledger_sums.h"
 #include "run/output.h"
 
 /* Below this percentage of the CPU time, what samples say of it is skewed. */
@@ -29,12 +29,12 @@ static unsigned long long ull(uint64_t v)
 /* What is not whole in the file, and whether that is all the kernel took. */
 static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struct summary *s)
 {
-	uint64_t taken = balance_taken(l);
-	double covered = balance_coverage(l);
+	uint64_t taken = ledger_sums_taken(l);
+	double covered = ledger_sums_coverage(l);
 
-	if (!balance_missing(l))
+	if (!ledger_sums_missing(l))
 		strbuf_adds(sb, l->throttled ? "none lost, " : "none lost");
-	balance_text(l, sb);
+	ledger_sums_text(l, sb);
 	if (l->lost_kernel && !l->have_format_lost)
 		strbuf_adds(sb, ", perhaps more at the end");
 	if (l->own)
@@ -47,7 +47,7 @@ static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struc
 			    l->count);
 	else if (l->exact && taken != l->kept)
 		strbuf_addf(sb, "; %" PRIu64 " in all, as the kernel counted", taken);
-	else if (!l->exact && s->covers && taken && balance_has_coverage(l) &&
+	else if (!l->exact && s->covers && taken && ledger_sums_has_coverage(l) &&
 		 (taken != l->kept || covered < COVERAGE_PERCENT))
 		strbuf_addf(sb, "; all together %.1f %% of the %s that the kernel counted", covered,
 			    s->clock ? "CPU time" : "events");
@@ -62,12 +62,12 @@ static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 	if (s->still->longest && missing && standstill_other(s->still, missing) * 100 < missing * OTHER_PERCENT) {
 		standstill_text(s->still, why);
 		pr_warn("%llu of %llu samples %s lost, dropped or cut because the recorder stood still %s", ull(missing),
-			ull(balance_taken(l)), plural_of(missing, "was", "were"), why);
+			ull(ledger_sums_taken(l)), plural_of(missing, "was", "were"), why);
 		return true;
 	}
 	if (s->stall_ns > STALL_NS && l->cut + l->dropped) {
 		pr_warn("of %llu samples %llu %s dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
-			ull(balance_taken(l)), ull(l->dropped), plural_of(l->dropped, "was", "were"), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
+			ull(ledger_sums_taken(l)), ull(l->dropped), plural_of(l->dropped, "was", "were"), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
 			(double)s->stall_ns / 1e9,
 			s->stays ? "its file system did not answer; use -o on another one" : "who reads it did not read");
 		return true;
@@ -78,7 +78,7 @@ static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 {
 	const bool stood = tell_standstill(l, s);
-	uint64_t all = balance_taken(l);
+	uint64_t all = ledger_sums_taken(l);
 
 	if (l->lost_kernel && !stood)
 		pr_warn("%llu of %llu samples %s lost because the rings were full: use -m larger "
@@ -102,10 +102,10 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
  */
 static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 {
-	uint64_t seen = balance_taken(l) - l->lost_kernel, period = seen ? l->periods / seen : s->period;
-	double none = 100 - balance_coverage(l), rest;
+	uint64_t seen = ledger_sums_taken(l) - l->lost_kernel, period = seen ? l->periods / seen : s->period;
+	double none = 100 - ledger_sums_coverage(l), rest;
 
-	if (!balance_has_coverage(l) || none <= 100 - COVERAGE_PERCENT || !period)
+	if (!ledger_sums_has_coverage(l) || none <= 100 - COVERAGE_PERCENT || !period)
 		return;
 	rest = (double)l->count * none / 100 / (double)period - (double)s->events;
 	if (rest <= 0)
@@ -200,9 +200,9 @@ void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
 	uint64_t in_file = l->kept + l->cut, each = in_file ? bytes / in_file : 0;
 	struct strbuf causes = STRBUF_INIT;
 
-	if (!balance_missing(l))
+	if (!ledger_sums_missing(l))
 		strbuf_adds(&causes, l->throttled ? "none lost, " : "none lost");
-	balance_text(l, &causes);
+	ledger_sums_text(l, &causes);
 	pr_info("wrote %.3f MB to '%s' (%llu sample%s, %llu bytes each; %s)", (double)bytes / 1e6,
 		file, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);

@@ -20,7 +20,7 @@ struct summary {
 	uint64_t ring_bytes;	/* data ring of one CPU */
 	bool clock;		/* the event counts ns of CPU time */
 	bool work;		/* it counts whatever runs */
-	bool covers;		/* all that the event counts is sampled: see balance_coverage() */
+	bool covers;		/* all that the event counts is sampled: see ledger_sums_coverage() */
 	bool picked;		/* all was sampled, and what is in other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
 	uint64_t events;	/* that may have a part of a period left when they were stopped: of a thread one for each CPU */
@@ -30,7 +30,7 @@ struct summary {
 	bool terminal;		/* messages are read there: the next command is named */
 	uint64_t barred;	/* programs that the kernel let nobody sample, and the first one's name */
 	const char *barred_comm;
-	bool idle;		/* nothing ran in any of the chosen cgroups, which ran_tell() says */
+	bool idle;		/* nothing ran in any of the chosen cgroups, which cgroup_coverage_tell() says */
 	const char *event;	/* "cpu-clock", and of it "", "u" or "k" */
 	const char *modifier;
 	uint64_t period;	/* of the event, or 1/frequency in ns for clocks; 0 = changes */

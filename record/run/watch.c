@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "procs/proctab.h"
-#include "run/info.h"
+#include "run/recording_info.h"
 
 #define CPU_MAX 65535
 #define CGROUPS_AT_ONCE 64
@@ -37,7 +37,7 @@ static void on_cgroup(void *ctx, const char *path)
 	size_t at = cgroup_list_at(&t->cgroups, path);
 
 	h->made |= at < t->cgroups.n && !strcmp(t->cgroups.v[at].path, path);
-	pickup_news(&h->pickup);
+	late_cgroups_news(&h->pickup);
 }
 
 void watch_init(struct watch *h, struct events *ev, struct sink *sink)
@@ -47,7 +47,7 @@ void watch_init(struct watch *h, struct events *ev, struct sink *sink)
 	h->sink = sink;
 	h->segment = sink->cgroups.segment;
 	h->fd = -1;
-	pickup_init(&h->pickup, ev, sink->cgroups.facts ? cgroup_facts_lookup(sink->cgroups.facts) : NULL);
+	late_cgroups_init(&h->pickup, ev, sink->cgroups.facts ? cgroup_facts_lookup(sink->cgroups.facts) : NULL);
 	if (target_is_tasks(ev->target))
 		return;
 	h->fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
@@ -110,7 +110,7 @@ static const char *at_rate(struct watch *h, char *text, size_t size)
 	if (h->ev->clamped)
 		snprintf(text, size, " at %llu Hz, which kernel.perf_event_max_sample_rate is now", (unsigned long long)h->ev->clamped);
 	if (h->told_lowest != h->ev->lowest)
-		info_clamped(h->sink->w, h->ev->lowest);
+		recording_info_clamped(h->sink->w, h->ev->lowest);
 	h->told_lowest = h->ev->lowest;
 	return text;
 }
@@ -272,5 +272,5 @@ void watch_made(struct watch *h, bool on, uint64_t since_ns)
 		for (size_t i = 0; i < t->cgroups.n; i++)
 			check_cgroup(h, &t->cgroups.v[i], on, a.since);
 	}
-	pickup_step(&h->pickup, clock_mono_ns(), on, cgroup_arrived, &a);
+	late_cgroups_step(&h->pickup, clock_mono_ns(), on, cgroup_arrived, &a);
 }

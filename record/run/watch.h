@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "events/open.h"
-#include "run/pickup.h"
+#include "run/late_cgroups.h"
 #include "sink/sink.h"
 
 struct watch {
@@ -27,7 +27,7 @@ struct watch {
 	bool *away;		/* for each CPU of the target: offline since an earlier look; owned */
 	size_t naway;
 	size_t next;		/* cgroup to look at next */
-	struct pickup pickup;
+	struct late_cgroups pickup;
 	uint64_t told_lowest;	/* Hz: events.lowest, as the recording has it */
 	bool made;		/* one of the target's paths was made anew, see watch_made() */
 };

@@ -7,7 +7,7 @@
 #include "base/xalloc.h"
 #include "events/open.h"
 #include "recording.h"
-#include "recording/balance.h"
+#include "recording/ledger_sums.h"
 
 /*
  * A throttled event stands still until the next tick of its CPU (perf_adjust_freq_unthr_events()).
@@ -22,14 +22,14 @@
 
 void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks)
 {
-	tally_init(&lg->tally, w);
+	second_counts_init(&lg->tally, w);
 	lg->standing_max = tasks ? TICK_MAX_NS : UINT64_MAX;
 	lg->period_min = clock ? CLOCK_PERIOD_MIN : 0;
 }
 
 void ledger_fini(struct ledger *lg)
 {
-	tally_fini(&lg->tally);
+	second_counts_fini(&lg->tally);
 	u64map_fini(&lg->standing);
 	u64map_fini(&lg->standing_cpu);
 	free(lg->counted);
@@ -37,8 +37,8 @@ void ledger_fini(struct ledger *lg)
 
 void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in)
 {
-	struct ev_tally *row = tally_at(&lg->tally, in->cpu, in->time);
-	struct ev_counts *sum = &tally_cpu(&lg->tally, in->cpu)->sum;
+	struct ev_tally *row = second_counts_at(&lg->tally, in->cpu, in->time);
+	struct ev_counts *sum = &second_counts_cpu(&lg->tally, in->cpu)->sum;
 	uint64_t period = MAX(in->period, lg->period_min);
 
 	switch (what) {
@@ -75,9 +75,9 @@ static uint64_t untold(uint64_t *ahead, uint64_t n)
 
 void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	n = untold(&tally_cpu(&lg->tally, cpu)->lost_ahead, n);
-	tally_at(&lg->tally, cpu, time)->lost += n;
-	tally_cpu(&lg->tally, cpu)->sum.lost += n;
+	n = untold(&second_counts_cpu(&lg->tally, cpu)->lost_ahead, n);
+	second_counts_at(&lg->tally, cpu, time)->lost += n;
+	second_counts_cpu(&lg->tally, cpu)->sum.lost += n;
 	lg->lost_told += n;
 }
 
@@ -88,16 +88,16 @@ uint64_t ledger_missed(const struct ledger *lg)
 
 void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	tally_at(&lg->tally, cpu, time)->lost += n;
-	tally_cpu(&lg->tally, cpu)->lost_pmu += n;
+	second_counts_at(&lg->tally, cpu, time)->lost += n;
+	second_counts_cpu(&lg->tally, cpu)->lost_pmu += n;
 	lg->lost_pmu += n;
 }
 
 void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
 {
-	n = untold(&tally_cpu(&lg->tally, cpu)->side_ahead, n);
-	tally_at(&lg->tally, cpu, time)->side_lost += n;
-	tally_cpu(&lg->tally, cpu)->side_told += n;
+	n = untold(&second_counts_cpu(&lg->tally, cpu)->side_ahead, n);
+	second_counts_at(&lg->tally, cpu, time)->side_lost += n;
+	second_counts_cpu(&lg->tally, cpu)->side_told += n;
 	lg->side_told += n;
 }
 
@@ -105,7 +105,7 @@ static void stood(struct ledger *lg, uint32_t cpu, uint64_t since, uint64_t unti
 {
 	uint64_t ns = until > since ? MIN(until - since, lg->standing_max) : 0;
 
-	tally_at(&lg->tally, cpu, until)->throttled_ns += ns;
+	second_counts_at(&lg->tally, cpu, until)->throttled_ns += ns;
 	lg->l.throttled_ns += ns;
 }
 
@@ -114,7 +114,7 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id
 	uint64_t *since;
 
 	if (on) {
-		tally_at(&lg->tally, cpu, time)->throttled++;
+		second_counts_at(&lg->tally, cpu, time)->throttled++;
 		lg->l.throttled++;
 		if (lg->standing.n >= STANDING_MAX) {
 			u64map_clear(&lg->standing);
@@ -150,7 +150,7 @@ static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
  */
 static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
 {
-	uint64_t seen = balance_taken(&lg->l) - lg->l.lost_kernel;
+	uint64_t seen = ledger_sums_taken(&lg->l) - lg->l.lost_kernel;
 	double ns = (double)lg->l.throttled_ns;
 
 	if (!seen || !lg->l.throttled)
@@ -159,7 +159,7 @@ static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
 		return (uint64_t)(ns * (double)seen / (double)lg->l.periods + 0.5);
 	if (ran_ns <= lg->l.throttled_ns)
 		return 0;
-	return (uint64_t)(ns * (double)balance_taken(&lg->l) / ((double)ran_ns - ns) + 0.5);
+	return (uint64_t)(ns * (double)ledger_sums_taken(&lg->l) / ((double)ran_ns - ns) + 0.5);
 }
 
 /*
@@ -172,7 +172,7 @@ static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
 static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
 		       uint64_t stopped)
 {
-	struct tally_cpu *c = tally_cpu(&lg->tally, cpu);
+	struct second_counts_cpu *c = second_counts_cpu(&lg->tally, cpu);
 	uint64_t lost = c->sum.lost, side = c->side_told;
 
 	if (has_lost) {
@@ -180,9 +180,9 @@ static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_coun
 		side = MAX(k->side_lost, side);
 	}
 	if (lost > c->sum.lost)
-		tally_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
+		second_counts_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
 	if (side > c->side_told)
-		tally_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
+		second_counts_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
 	c->lost_ahead += lost - c->sum.lost;
 	c->side_ahead += side - c->side_told;
 	c->sum.lost = lost + c->lost_pmu;
@@ -250,7 +250,7 @@ static void take_run_counts(struct ledger *lg, struct ev_ledger *l)
 void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
 		bool last, struct ledger_part *part)
 {
-	struct tally *t = &lg->tally;
+	struct second_counts *t = &lg->tally;
 
 	if (last)
 		stood_to_the_end(lg, stopped);
@@ -265,7 +265,7 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 		if (t->cpu[i].sum.events)
 			part->counts[part->ncounts++] = t->cpu[i].sum;
 	}
-	part->rows = tally_take(t, &part->nrows);
+	part->rows = second_counts_take(t, &part->nrows);
 	lg->l = (struct ev_ledger){ 0 };
 	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
 }
@@ -276,7 +276,7 @@ int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped
 	int err;
 
 	stood_to_the_end(lg, stopped);
-	err = tally_flush(&lg->tally);
+	err = second_counts_flush(&lg->tally);
 	for (size_t i = 0; i < lg->tally.ncpu; i++)
 		ncpus += lg->tally.cpu[i].sum.samples > 0;
 	lg->l.throttled_samples = estimate_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);

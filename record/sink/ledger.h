@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "event.h"
 #include "recording/rec_writer.h"
-#include "sink/tally.h"
+#include "sink/second_counts.h"
 
 struct events;
 struct events_count;
@@ -26,7 +26,7 @@ enum ledger_what {
 
 struct ledger {
 	struct ev_ledger l;	/* kept, cut, dropped, own at any time, the rest when it is settled */
-	struct tally tally;
+	struct second_counts tally;
 	struct u64map standing;	/* id of a throttled event -> since when, ns of CLOCK_MONOTONIC */
 	struct u64map standing_cpu;	/* the same ids -> CPU */
 	uint64_t period_min;	/* what a shorter period really is; see ledger_begin() */

@@ -27,7 +27,7 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->has_cgroup = has_cgroup;
 	s->leave_own = !o->include_self;
 	s->own_pid = (uint32_t)getpid();
-	s->seen = seen_new();
+	s->seen = seen_addrs_new();
 	s->maskers = maskers_new(helpers);
 	s->nslots = helpers ? SINK_BATCH : 1;
 	s->slot = xcalloc(s->nslots, sizeof(*s->slot));
@@ -35,7 +35,7 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	if (helpers)
 		s->words = xmalloc(s->nslots * sizeof(*s->words));
 	else
-		s->recents = recents_new();
+		s->recents = last_copies_new();
 	return s;
 }
 
@@ -48,11 +48,11 @@ void sink_free(struct sink *s)
 	while (s->n)
 		maskset_release(&s->slot[--s->n].held);
 	maskers_free(s->maskers);
-	recents_free(s->recents);
+	last_copies_free(s->recents);
 	free(s->words);
 	free(s->slot);
 	free(s->jobs);
-	seen_free(s->seen);
+	seen_addrs_free(s->seen);
 	free(s);
 }
 
@@ -68,7 +68,7 @@ void sink_cut(struct sink *s, uint64_t now_ns)
 		.time = now_ns, .level = s->pressure.level, .cause = s->pressure.cause,
 	};
 
-	seen_forget_all(s->seen);
+	seen_addrs_forget_all(s->seen);
 	sink_cgroups_cut(&s->cgroups);
 	sink_written(s, sink_ksyms_write(&s->ksyms, s->w, now_ns));
 	if (ev.level != PRESSURE_NONE)
@@ -84,7 +84,7 @@ static bool is_code(const struct maskset *ms, uint64_t addr)
 
 static void saw_user(struct sink *s, struct proc *p, uint32_t owner, uint64_t addr)
 {
-	if (addr && seen_new_addr(s->seen, owner, addr))
+	if (addr && seen_addrs_new_addr(s->seen, owner, addr))
 		proc_saw_code(s->pt, p, addr);
 }
 
@@ -93,7 +93,7 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 {
 	const struct stack_words *words = sl->job.words;
 	const struct sample_in *in = &sl->raw.in;
-	const uint32_t owner = seen_owner(s->seen, in->pid);
+	const uint32_t owner = seen_addrs_owner(s->seen, in->pid);
 	/* What was seen with the sample before needs no look. */
 	const uint32_t n = words->nkept - (sl->recent && sl->recent->owner == owner ? sl->job.same : 0);
 
@@ -104,7 +104,7 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	for (unsigned int i = 0; i < UREG_MAX; i++)
 		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
 			saw_user(s, sl->proc, owner, in->regs[i]);
-	for (uint32_t i = 0; (i = seen_skip(s->seen, owner, words, i, n)) < n; i++) {
+	for (uint32_t i = 0; (i = seen_addrs_skip(s->seen, owner, words, i, n)) < n; i++) {
 		/* With full stacks nothing has been classed yet. */
 		if (words->cls[i] == WORD_CODE || is_code(ms, words->val[i]))
 			saw_user(s, sl->proc, owner, words->val[i]);
@@ -125,10 +125,10 @@ static void note_chain(struct sink *s, const struct sink_slot *sl)
 
 		if (v >= PERF_CONTEXT_MAX) {
 			context = v;
-			owner = seen_owner(s->seen, v == PERF_CONTEXT_KERNEL ? SEEN_KERNEL : in->pid);
+			owner = seen_addrs_owner(s->seen, v == PERF_CONTEXT_KERNEL ? SEEN_ADDRS_KERNEL : in->pid);
 		} else if (context == PERF_CONTEXT_USER) {
 			saw_user(s, sl->proc, owner, v);
-		} else if (context == PERF_CONTEXT_KERNEL && seen_new_addr(s->seen, owner, v)) {
+		} else if (context == PERF_CONTEXT_KERNEL && seen_addrs_new_addr(s->seen, owner, v)) {
 			proctab_saw_kernel(s->pt, v);
 		}
 	}
@@ -161,8 +161,8 @@ static void prepare_user(struct sink *s, struct sink_slot *sl)
 	sl->job.sp = sp;
 	sl->job.copy = raw->stack;
 	sl->job.size = size;
-	sl->job.words = s->recents ? recents_room(s->recents) : &s->words[sl - s->slot];
-	sl->recent = s->recents && sl->job.ms ? recents_find(s->recents, thread_key(in), sl->job.ms) : NULL;
+	sl->job.words = s->recents ? last_copies_room(s->recents) : &s->words[sl - s->slot];
+	sl->recent = s->recents && sl->job.ms ? last_copies_find(s->recents, thread_key(in), sl->job.ms) : NULL;
 	sl->job.last = sl->recent ? &sl->recent->last : NULL;
 }
 
@@ -184,15 +184,15 @@ static void remember_user(struct sink *s, struct sink_slot *sl)
 {
 	const struct sample_in *in = &sl->raw.in;
 	const struct maskset *ms = sl->job.ms;
-	const struct recent now = {
+	const struct last_copy now = {
 		.who = thread_key(in), .ring = sl->ring, .pos = sl->ring ? sl->ring->tail : 0,
 		.version = ms && !ms->nstacks ? ms->version : 0, .top = ms ? ms->top : 0,
-		.serial = in->serial, .owner = seen_owner(s->seen, in->pid),
+		.serial = in->serial, .owner = seen_addrs_owner(s->seen, in->pid),
 		.last = { .copy = sl->job.copy, .sp = sl->job.sp, .size = sl->job.size },
 	};
 
 	if (s->recents)
-		recents_put(s->recents, &now);
+		last_copies_put(s->recents, &now);
 	maskset_release(&sl->held);
 }
 
@@ -235,7 +235,7 @@ void sink_finish(struct sink *s)
 {
 	sink_flush(s);
 	if (s->recents)
-		recents_forget(s->recents);
+		last_copies_forget(s->recents);
 }
 
 static void count_chosen(struct sink *s, const struct sample_in *in)

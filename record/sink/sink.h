@@ -15,12 +15,12 @@
 #include "events/record_opts.h"
 #include "events/sample_parse.h"
 #include "mask/maskers.h"
-#include "mask/seen.h"
+#include "mask/seen_addrs.h"
 #include "procs/proctab.h"
 #include "recording/rec_writer.h"
+#include "sink/last_copies.h"
 #include "sink/ledger.h"
 #include "sink/pressure.h"
-#include "sink/recents.h"
 #include "sink/sink_cgroups.h"
 #include "sink/sink_ksyms.h"
 
@@ -32,7 +32,7 @@ struct sink_slot {		/* a sample on its way */
 	struct proc *proc;
 	struct maskset_held held;
 	struct mask_job job;
-	const struct recent *recent;	/* the thread's sample before, which @job.last is of; NULL: not known */
+	const struct last_copy *recent;	/* the thread's sample before, which @job.last is of; NULL: not known */
 	const struct ring *ring;	/* borrowed; where it lies; NULL: elsewhere */
 };
 
@@ -48,7 +48,7 @@ struct sink {
 	uint32_t own_pid;
 	int err;			/* first write error, negative errno: the end of writing */
 	struct pressure pressure;
-	struct seen *seen;		/* owned */
+	struct seen_addrs *seen;		/* owned */
 	struct sink_cgroups cgroups;
 	struct sink_ksyms ksyms;
 	uint64_t begun, ended;		/* threads, as side-band tells */
@@ -56,7 +56,7 @@ struct sink {
 	struct maskers *maskers;	/* owned */
 	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
 	struct stack_words *words;	/* owned; of each of them; NULL with @recents */
-	struct recents *recents;	/* owned; NULL: stacks are masked by several threads, in any order */
+	struct last_copies *recents;	/* owned; NULL: stacks are masked by several threads, in any order */
 	uint64_t serial;		/* of the sample that was written last */
 	struct mask_job **jobs;		/* owned; room for nslots */
 	size_t n, nslots;

@@ -10,14 +10,14 @@
 
 void sink_mmap(struct sink *s, const struct kmmap *m)
 {
-	seen_forget(s->seen, m->pid);
+	seen_addrs_forget(s->seen, m->pid);
 	proctab_mmap(s->pt, m);
 }
 
 void sink_comm(struct sink *s, const struct ev_comm *ev)
 {
 	if (ev->exec)
-		seen_forget(s->seen, ev->pid);
+		seen_addrs_forget(s->seen, ev->pid);
 	if (ev->exec && s->cgroups.facts)
 		cgroup_facts_exec(s->cgroups.facts, ev->pid);
 	proctab_comm(s->pt, ev);
@@ -27,7 +27,7 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 {
 	/* A thread changes no mappings; a process begins or ends with its first one. */
 	if (ev->pid == ev->tid)
-		seen_forget(s->seen, ev->pid);
+		seen_addrs_forget(s->seen, ev->pid);
 	s->begun++;
 	proctab_fork(s->pt, ev);
 }
@@ -35,7 +35,7 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 void sink_exit(struct sink *s, const struct ev_task *ev)
 {
 	if (ev->pid == ev->tid)
-		seen_forget(s->seen, ev->pid);
+		seen_addrs_forget(s->seen, ev->pid);
 	if (s->cgroups.facts && ev->pid == ev->tid)
 		cgroup_facts_exit(s->cgroups.facts, proctab_cgroup(s->pt, ev->pid));
 	s->ended++;
@@ -44,7 +44,7 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 
 void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)
 {
-	seen_forget(s->seen, SEEN_KERNEL);
+	seen_addrs_forget(s->seen, SEEN_ADDRS_KERNEL);
 	sink_ksyms_take(&s->ksyms, ev);
 	sink_written(s, rec_writer_ksymbol(s->w, ev));
 }
@@ -164,7 +164,7 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 		ledger_lost_side(s->ledger, record_cpu(h), time, n);
 	}
 	proctab_lost(s->pt);
-	seen_forget_all(s->seen);
+	seen_addrs_forget_all(s->seen);
 }
 
 static void side_throttle(struct sink *s, const struct perf_event_header *h, struct cursor *c,

@@ -16,7 +16,7 @@
 #include "cli/opt.h"
 #include "cmd/diff_options.h"
 #include "diff/diff.h"
-#include "diff/diff_fit.h"
+#include "diff/diff_comparable.h"
 #include "diff/diff_gate.h"
 #include "diff/diff_inlines.h"
 #include "diff/diff_page.h"

@@ -16,16 +16,16 @@
 #include "cli/pager.h"
 #include "cmd/report_options.h"
 #include "grid/grid.h"
-#include "grid/header.h"
+#include "grid/report_header.h"
 #include "host/pages.h"
 #include "input/load.h"
 #include "pictures/html.h"
 #include "pictures/svg.h"
 #include "profile/profile.h"
 #include "views/calltree.h"
-#include "views/chains.h"
 #include "views/sortkeys.h"
 #include "views/table.h"
+#include "views/table_chains.h"
 
 /* What there is to show. */
 struct report_in {

@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
-#include "cmd/perf_opts.h"
+#include "cmd/report_perf_opts.h"
 
 static const char *const formats[] = {
 	[DIFF_FORMAT_TEXT] = "text", [DIFF_FORMAT_MD] = "md", [DIFF_FORMAT_JSON] = "json", [DIFF_FORMAT_CSV] = "csv", [DIFF_FORMAT_FOLDED] = "folded",

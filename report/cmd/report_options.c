@@ -14,7 +14,7 @@
 #include "cli/maxstack.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
-#include "cmd/perf_opts.h"
+#include "cmd/report_perf_opts.h"
 #include "profile/filter.h"
 #include "recording/rec_reader.h"
 #include "views/sortkeys.h"

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "input/load.h"
-#include "profile/leading.h"
-#include "views/chains.h"
+#include "profile/lead_frames.h"
 #include "views/table.h"
+#include "views/table_chains.h"
 
 #define REPORT_LIMIT_UNSET UINT64_MAX	/* of table.limit before --limit is parsed */
 

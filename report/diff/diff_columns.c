@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "diff/diff_stat_priv.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 
 double column_unseen(double rate, const struct diff_stat_opts *o)
 {

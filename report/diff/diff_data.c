@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "bytes/json.h"
 #include "diff/diff_view.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 #include "profile/profile.h"
 
 static const char *const value_names[DIFF_VALUES] = { "self", "total" };

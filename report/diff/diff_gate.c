@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 
 /* A limit is told from a change near it by no number of samples; from one off by this part of it, it has to be. */
 #define NEAR 0.25

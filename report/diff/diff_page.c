@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "base/xalloc.h"
 #include "diff/diff_side.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 #include "pictures/html.h"
 #include "profile/profile.h"
 

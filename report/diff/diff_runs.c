@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "diff/diff_stat_priv.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 
 enum { PRIOR_DF_MAX = 1000 };	/* beyond, one variance for all */
 

@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "diff/diff_stat_priv.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 
 enum { PERMUTATIONS = 999 };
 

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 #include "profile/profile.h"
 
 /*

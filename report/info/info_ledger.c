@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "recording/balance.h"
+#include "recording/ledger_sums.h"
 
 #define SHOWN 20	/* rows of a table for people; JSON has all */
 
@@ -180,7 +180,7 @@ static double since_start(const struct info_ledger *il, uint64_t time)
 /* That of all, if it is known. */
 static bool has_coverage(const struct info_ledger *il)
 {
-	return il->covers && il->l.have_count && balance_has_coverage(&il->l);
+	return il->covers && il->l.have_count && ledger_sums_has_coverage(&il->l);
 }
 
 /* That of one CPU. */
@@ -191,8 +191,8 @@ static void json_cpu_coverage(const struct info_ledger *il, const struct ev_coun
 		.count = c->count,
 	};
 
-	if (il->covers && il->l.have_count && balance_has_coverage(&l))
-		json_double(j, "coverage", balance_coverage(&l));
+	if (il->covers && il->l.have_count && ledger_sums_has_coverage(&l))
+		json_double(j, "coverage", ledger_sums_coverage(&l));
 }
 
 /* ---- text ---- */
@@ -213,7 +213,7 @@ static void text_more(size_t n, FILE *to)
 static void text_count(const struct info_ledger *il, FILE *to)
 {
 	const struct ev_ledger *l = &il->l;
-	uint64_t taken = balance_taken(l);
+	uint64_t taken = ledger_sums_taken(l);
 
 	fprintf(to, "%12" PRIu64 "  in all", taken);
 	if (!l->have_format_lost)
@@ -230,7 +230,7 @@ static void text_count(const struct info_ledger *il, FILE *to)
 	if (l->have_count && !l->exact) {
 		if (has_coverage(il))
 			fprintf(to, ", %.1f %% of them in these samples' periods",
-				balance_coverage(l));
+				ledger_sums_coverage(l));
 		fputs("\n", to);
 	}
 }
@@ -330,7 +330,7 @@ static void json_ledger(const struct info_ledger *il, struct json *j)
 
 	json_begin_object(j, "ledger");
 	json_rows(il, taken_rows, j);
-	json_u64(j, "taken", balance_taken(l));
+	json_u64(j, "taken", ledger_sums_taken(l));
 	json_rows(il, other_rows, j);
 	json_u64(j, "throttled_ns", l->throttled_ns);
 	json_bool(j, "have_format_lost", l->have_format_lost);
@@ -339,7 +339,7 @@ static void json_ledger(const struct info_ledger *il, struct json *j)
 	json_u64(j, "count", l->count);
 	json_u64(j, "periods", l->periods);
 	if (has_coverage(il))
-		json_double(j, "coverage", balance_coverage(l));
+		json_double(j, "coverage", ledger_sums_coverage(l));
 	json_u64(j, "pool_waits", l->pool_waits);
 	json_u64(j, "pool_peak", l->pool_peak);
 	json_numbers(j, "pressure_times", l->pressure_n, PRESSURE_LEVELS);

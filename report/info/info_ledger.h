@@ -24,7 +24,7 @@ struct info_ledger {
 	struct u64map cpus;		/* CPU -> its latest kind of absence */
 	uint64_t start;			/* ns of CLOCK_MONOTONIC */
 	bool clock;			/* the event counts ns */
-	bool covers;			/* balance_coverage() means something */
+	bool covers;			/* ledger_sums_coverage() means something */
 };
 
 /* Reads all but the events, which come with the others. 0, or -EIO after a message. */

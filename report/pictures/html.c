@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 #include "grid/markup.h"
 #include "pictures/html_tree.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 #include "profile/profile.h"
 
 /* Files of their own, so that editors and linters know them as what they are. The scripts share one function: page.js runs last. */

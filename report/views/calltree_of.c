@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 #include "views/calltree.h"
 
 #define AHEAD 64	/* nodes */

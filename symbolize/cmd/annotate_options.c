@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
-#include "cmd/perf_opts.h"
+#include "cmd/script_perf_opts.h"
 #include "debuginfo/debugsource.h"
 #include "host/nsopen.h"
 #include "recording/rec_reader.h"

@@ -23,19 +23,19 @@
 #include "cli/opt.h"
 #include "cli/pager.h"
 #include "cmd/annotate_options.h"
-#include "cmd/pass.h"
+#include "cmd/stack_pass.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/inlines.h"
 #include "host/pages.h"
 #include "modules/module.h"
-#include "naming/candidates.h"
+#include "naming/filter_hint.h"
 #include "naming/naming.h"
 #include "profile/filter.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 #include "support/cache.h"
-#include "support/live.h"
-#include "support/stop.h"
+#include "support/interrupt.h"
+#include "support/process_alive.h"
 
 #define HOTTEST_PERCENT 5.0
 #define SHOWN_NAMES 10	/* functions named where none could be shown */
@@ -67,7 +67,7 @@ static bool find_input(struct annotate_opts *cfg)
 struct session {
 	const struct annotate_opts *cfg;
 	struct rec_reader *r;
-	struct pass pass;
+	struct stack_pass pass;
 	struct naming nm;
 	struct annotate an;
 	struct codesource *code;
@@ -314,7 +314,7 @@ static int read_samples(struct session *s)
 	};
 	int err;
 
-	err = pass_run(&s->pass, &opts, s->r);
+	err = stack_pass_run(&s->pass, &opts, s->r);
 	if (err == COLLECT_STOPPED)
 		pr_warn("interrupted: this is what was read so far");
 	else if (!err && !rec_reader_check_whole(s->r))
@@ -326,7 +326,7 @@ static int read_samples(struct session *s)
 	if (s->pass.col.samples)
 		return err;
 	if (cfg->filter.n)
-		candidates_tell(&cfg->filter, &s->pass.names, s->r);
+		filter_hint_tell(&cfg->filter, &s->pass.names, s->r);
 	else
 		pr_err("'%s' has no samples", cfg->input);
 	return -ENODATA;
@@ -346,22 +346,22 @@ static int annotate(struct annotate_opts *cfg)
 		return EXIT_FAILURE;
 	s.cfg = cfg;
 	/* Ctrl-C while a recording comes in through a pipe is for who records. */
-	stop_init(false);
+	interrupt_init(false);
 	s.r = rec_reader_open_event(cfg->input, cfg->event);
 	if (!s.r) {
-		stop_end();
+		interrupt_end();
 		return EXIT_FAILURE;
 	}
-	stop_init(true);
-	live_init(s.r);
+	interrupt_init(true);
+	alive_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);
 	cache = cfg->cache ? cache_open(0) : NULL;
-	s.pass = (struct pass){ .cache = cache, .inlines = names.inlines };
+	s.pass = (struct stack_pass){ .cache = cache, .inlines = names.inlines };
 	err = read_samples(&s);
 	if (s.pass.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
 		int shown;
 
-		stop_init(true);
+		interrupt_init(true);
 		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
 		naming_run(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
 		annotate_init(&s.an, &s.pass.col, &s.nm);

@@ -21,8 +21,8 @@
 #include "output/buildid_dir.h"
 #include "output/to_perf_data.h"
 #include "recording/rec_reader.h"
-#include "support/live.h"
-#include "support/stop.h"
+#include "support/interrupt.h"
+#include "support/process_alive.h"
 #include "unwind/callchain.h"
 
 #define DEFAULT_OUTPUT "perf.data"
@@ -160,19 +160,19 @@ static int export(const struct config *cfg)
 	int err;
 
 	/* As nsprof-symbolize: while the recording comes in, Ctrl-C is meant for the recorder. */
-	stop_init(false);
+	interrupt_init(false);
 	td.reader = rec_reader_open_event(cfg->input, cfg->event);
 	if (!td.reader) {
-		stop_end();
+		interrupt_end();
 		return -EIO;
 	}
-	stop_init(true);
+	interrupt_init(true);
 	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {
 		rec_reader_close(td.reader);
 		return -EINVAL;
 	}
-	live_init(td.reader);
+	alive_init(td.reader);
 	td.to = outfile_stream(out);
 	err = finish(cfg, &td, td.reader, out, to_perf_data(&td));
 	rec_reader_close(td.reader);

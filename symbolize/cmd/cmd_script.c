@@ -7,12 +7,12 @@
 #include "base/util.h"
 #include "cli/maxstack.h"
 #include "cli/opt.h"
-#include "cmd/perf_opts.h"
+#include "cmd/script_perf_opts.h"
 #include "cmd/symbolize_run.h"
 #include "host/nsopen.h"
 #include "host/pages.h"
 #include "output/to_script.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 
 static int set_fields(void *dst, const char *arg)
 {

@@ -11,12 +11,12 @@
 #include "base/util.h"
 #include "cli/maxstack.h"
 #include "cli/opt.h"
-#include "cmd/perf_opts.h"
+#include "cmd/script_perf_opts.h"
 #include "cmd/symbolize_run.h"
 #include "host/nsopen.h"
 #include "host/pages.h"
-#include "output/fold.h"
-#include "profile/leading.h"
+#include "output/to_folded.h"
+#include "profile/lead_frames.h"
 
 static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope", "firefox" };
 

@@ -11,14 +11,14 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/util.h"
-#include "cmd/pass.h"
-#include "cmd/stats.h"
+#include "cmd/stack_pass.h"
+#include "cmd/symbolize_stats.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/inlines.h"
 #include "modules/module.h"
-#include "naming/candidates.h"
+#include "naming/filter_hint.h"
 #include "naming/naming.h"
-#include "output/split.h"
+#include "output/split_by.h"
 #include "output/to_firefox.h"
 #include "output/to_pprof.h"
 #include "output/to_profile.h"
@@ -29,12 +29,12 @@
 #include "replay/collect.h"
 #include "replay/replay.h"
 #include "support/cache.h"
-#include "support/live.h"
-#include "support/stop.h"
+#include "support/interrupt.h"
+#include "support/process_alive.h"
 
 static void tell_leftout(const struct collect *c)
 {
-	const struct leftout *lo = &c->leftout;
+	const struct filtered_out *lo = &c->leftout;
 	struct strbuf sb = STRBUF_INIT;
 	const char *sep = ": ";
 
@@ -45,7 +45,7 @@ static void tell_leftout(const struct collect *c)
 		sep = ", ";
 	}
 	pr_info("--filter keeps %" PRIu64 " of %" PRIu64 " sample%s and leaves out %" PRIu64 "%s", c->samples,
-		c->seen, plural(c->seen), leftout_samples(lo), sb.s ? sb.s : "");
+		c->seen, plural(c->seen), filtered_out_samples(lo), sb.s ? sb.s : "");
 	strbuf_fini(&sb);
 }
 
@@ -128,7 +128,7 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
  * Names, writes to @out (consumed; NULL: the folder) and tells. @whole: what has no name is not explained by what
  * the recording lacks. 0 or negative errno after a message.
  */
-static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reader *r, struct outfile *out,
+static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec_reader *r, struct outfile *out,
 		bool whole)
 {
 	struct naming_opts opts = {
@@ -146,13 +146,13 @@ static int show(const struct symbolize_opts *o, struct pass *p, struct rec_reade
 	int err;
 
 	/* A request that ended the pass is done with; the next one is about the names. */
-	stop_init(true);
+	interrupt_init(true);
 	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
 	if (o->filter.n)
 		tell_leftout(&p->col);
 	err = write_stacks(o, &p->col, &nm, r, p->mods, out);
 	if (!err) {
-		struct gaps_input in = { &p->col, &nm, p->mods, r, o->unwinder->name };
+		struct missing_input in = { &p->col, &nm, p->mods, r, o->unwinder->name };
 
 		if (o->stats)
 			stats_print(&in);
@@ -183,7 +183,7 @@ static int widen(void *ctx, const struct ev_sample *ev)
 
 	sp->first = MIN(sp->first, ev->time);
 	sp->last = MAX(sp->last, ev->time);
-	return stop_requested();
+	return interrupt_requested();
 }
 
 /* What parts of the time @f has need a pass of their own. */
@@ -221,7 +221,7 @@ static int symbolize(struct symbolize_opts *o)
 	 * Not freed at the end: the kernel does that at once, we would visit every unit of the debug info again, and wait for
 	 * threads whose work nobody wants. What it holds is memory and descriptors.
 	 */
-	static struct pass p;
+	static struct stack_pass p;
 	struct rec_reader *r;
 	struct cache *cache;
 	struct module *m;
@@ -231,13 +231,13 @@ static int symbolize(struct symbolize_opts *o)
 	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
 	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
 	 */
-	stop_init(false);
+	interrupt_init(false);
 	r = rec_reader_open_event(o->input, o->event);
 	if (!r) {
-		stop_end();
+		interrupt_end();
 		return EXIT_FAILURE;
 	}
-	stop_init(true);
+	interrupt_init(true);
 	/* Before the work, so that a path that cannot be written is known at once. */
 	if (o->split == LEAD_NONE)
 		out = outfile_open(o->output);
@@ -245,15 +245,15 @@ static int symbolize(struct symbolize_opts *o)
 		rec_reader_close(r);
 		return EXIT_FAILURE;
 	}
-	live_init(r);
+	alive_init(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
 	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
 	if (o->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
 	cache = o->cache ? cache_open(0) : NULL;
-	p = (struct pass){ .cache = cache, .inlines = o->inlines };
-	err = pass_run(&p, &opts, r);
+	p = (struct stack_pass){ .cache = cache, .inlines = o->inlines };
+	err = stack_pass_run(&p, &opts, r);
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
 		status = EXIT_FAILURE;
@@ -264,7 +264,7 @@ static int symbolize(struct symbolize_opts *o)
 		pr_err("nothing is shown of it because of --strict");
 		give_up(out);
 	} else if (!err && opts.filter && !p.col.samples) {
-		candidates_tell(opts.filter, &p.names, r);
+		filter_hint_tell(opts.filter, &p.names, r);
 		status = EXIT_FAILURE;
 		give_up(out);
 	} else if (show(o, &p, r, out, status == EXIT_SUCCESS)) {

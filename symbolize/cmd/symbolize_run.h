@@ -7,9 +7,9 @@
 
 #include "cli/opt.h"
 #include "cli/opt_common.h"
-#include "output/fold.h"
+#include "output/to_folded.h"
 #include "profile/filter.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 #include "recording/rec_reader.h"
 #include "unwind/unwind.h"
 

@@ -26,7 +26,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "support/stop.h"
+#include "support/interrupt.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 /*
@@ -37,7 +37,7 @@
 /* So is one that sends less than these bytes in DEBUGINFOD_TIMEOUT seconds, as debuginfod-find(1) has it. */
 #define SLOW_BYTES	102400
 #define SLOW_S		10
-/* Between two looks at the clock and at stop_requested(), and what the child has to remove its unfinished file. */
+/* Between two looks at the clock and at interrupt_requested(), and what the child has to remove its unfinished file. */
 #define LOOK_MS		200
 /* Between two progress messages. */
 #define PROGRESS_NS	UINT64_C(100000000)
@@ -338,7 +338,7 @@ static int ask(const struct question *q, const char **why)
 		return -EPIPE;
 	for (;;) {
 		err = hear(&a, &fd, LOOK_MS);
-		if (stop_requested()) {
+		if (interrupt_requested()) {
 			if (fd >= 0)
 				close(fd);
 			return -EINTR;
@@ -361,7 +361,7 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 	const char *why = NULL;
 	int fd;
 
-	if (srv.sock < 0 || len > sizeof(q.id) || stop_requested())
+	if (srv.sock < 0 || len > sizeof(q.id) || interrupt_requested())
 		return -ENOENT;
 	memcpy(q.id, id, len);
 	fd = ask(&q, &why);
@@ -372,7 +372,7 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 		return fd;
 	/* No answer now means no answer for the next hundred files, each after as long a wait. */
 	end_child();
-	if (!stop_requested())
+	if (!interrupt_requested())
 		pr_warn("debuginfod '%s': %s: it is not asked again; what needs it has no lines and "
 			"no inlined frames", getenv("DEBUGINFOD_URLS"), why ? why : strerror(-fd));
 	return fd;

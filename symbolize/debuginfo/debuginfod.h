@@ -17,7 +17,7 @@ bool debuginfod_is_on(void);
  * Owned O_RDONLY fd of the debug file for build-id @id, from the library's cache or a server;
  * -ENOENT when they have none. When a server sends no byte for 5 s, or less than 100 KiB in
  * $DEBUGINFOD_TIMEOUT seconds (10 by default), one warning says so and no server is asked again: -ETIMEDOUT. SIGINT and
- * SIGTERM (stop.h) end the wait: -EINTR. That a server does not have a file is remembered by the library in its
+ * SIGTERM (interrupt.h) end the wait: -EINTR. That a server does not have a file is remembered by the library in its
  * cache (10 minutes by default).
  */
 int debuginfod_fetch(const uint8_t *id, size_t len);

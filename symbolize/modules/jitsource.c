@@ -14,7 +14,7 @@
 #include "jitdump.h"
 #include "modules/addrspace.h"
 #include "modules/jitcode.h"
-#include "support/live.h"
+#include "support/process_alive.h"
 
 /*
  * Numbers of modules made of jitted functions: those of binaries are dense from 1 on and never come
@@ -100,7 +100,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	int64_t shift = 0;
 	int fd, procfd, err;
 
-	if (!start_ticks || live_check(pid, start_ticks))
+	if (!start_ticks || alive_check(pid, start_ticks))
 		return NULL;
 	procfd = nsopen_process(pid);
 	if (procfd >= 0) {

@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/util.h"
-#include "support/live.h"
+#include "support/process_alive.h"
 #include "symbols/kallsyms.h"
 
 /* @buf: ELF notes, @len bytes. */
@@ -49,7 +49,7 @@ static size_t running_kernel(uint8_t id[BUILD_ID_MAX])
 
 size_t kernel_id(const struct kallsyms *ks, uint8_t id[BUILD_ID_MAX])
 {
-	const size_t len = live_same_boot() ? running_kernel(id) : 0;
+	const size_t len = alive_same_boot() ? running_kernel(id) : 0;
 	struct kallsym sym;
 	uint64_t h = 0;
 	size_t it = 0;

@@ -21,8 +21,8 @@
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
 #include "host/nsopen.h"
-#include "modules/slices.h"
-#include "support/live.h"
+#include "modules/slice_unpack.h"
+#include "support/process_alive.h"
 #include "symbols/symtab.h"
 
 /*
@@ -399,12 +399,12 @@ static void look_for_debug(struct module *m, int rootfd)
 static bool try_user(struct module *m, struct module_user *u)
 {
 	const char **why = &m->why_not[MODULE_PROCESS];
-	int err = live_check(u->pid, u->start_ticks), rootfd, fd;
+	int err = alive_check(u->pid, u->start_ticks), rootfd, fd;
 	struct stat st;
 
 	/* Without a start time a build-id can still prove the bytes, whoever the process is. */
 	if (err && !(err == -ENODATA && m->dso.build_id_len)) {
-		*why = live_why(err);
+		*why = alive_why(err);
 		return false;
 	}
 	rootfd = nsopen_root(u->pid);
@@ -457,7 +457,7 @@ static bool try_host(struct module *m, int rootfd)
 	struct stat st;
 	int fd;
 
-	if (!m->dso.build_id_len && !live_own_mnt_ns(m->dso.mnt_ns)) {
+	if (!m->dso.build_id_len && !alive_own_mnt_ns(m->dso.mnt_ns)) {
 		*why = "without a build-id a host file proves nothing for another mount namespace";
 		return false;
 	}
@@ -609,7 +609,7 @@ int module_open_root(const struct module *m)
 	}
 	for (uint32_t i = 0; i < MIN(m->nusers, USERS_MAX); i++) {
 		const struct module_user *u = &m->users[i];
-		int fd = live_check(u->pid, u->start_ticks) ? -ESRCH : nsopen_root(u->pid);
+		int fd = alive_check(u->pid, u->start_ticks) ? -ESRCH : nsopen_root(u->pid);
 
 		if (fd >= 0)
 			return fd;

@@ -15,13 +15,13 @@
 #include "debuginfo/inlines.h"
 #include "host/nsopen.h"
 #include "modules/module_symbols.h"
-#include "naming/ahead.h"
-#include "naming/perfsource.h"
+#include "naming/name_prefetch.h"
+#include "naming/perfmap_source.h"
 #include "profile/normalize.h"
 #include "profile/profile.h"
-#include "replay/lead.h"
-#include "support/clean.h"
-#include "support/live.h"
+#include "replay/leading_frames.h"
+#include "support/escape.h"
+#include "support/process_alive.h"
 #include "symbols/demangle.h"
 #include "symbols/demangle_java.h"
 #include "symbols/kallsyms.h"
@@ -34,10 +34,10 @@ enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATE
 /* What only the pass itself needs. */
 struct pass {
 	struct naming *nm;
-	struct perfsource *perf;
+	struct perfmap_source *perf;
 	struct intern *raw;	/* names as the sources have them */
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
-	struct ahead_found found;
+	struct prefetch_found found;
 	struct u64map plain;	/* address of a raw name -> index in @found.names */
 	struct u64map symbols;	/* address of a symbol's name << 1 | joined -> name id */
 	struct {		/* the last "[module]", of which there may be thousands in a row */
@@ -81,7 +81,7 @@ static void add_origin(struct pass *p, size_t first, const char *dso, enum name_
 	if (!nm->opts.detail)
 		return;
 	if (dso && *dso) {
-		clean_frame(&p->clean, dso, strlen(dso));
+		escape_frame(&p->clean, dso, strlen(dso));
 		id = intern_addn(nm->names, p->clean.s, p->clean.len);
 	}
 	for (size_t i = first; i < nm->nids; i++) {
@@ -135,7 +135,7 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 			normalize_name(plain);
 		if (!made)
 			made = plain;
-		clean_frame(&p->clean, made, strlen(made));
+		escape_frame(&p->clean, made, strlen(made));
 		annotate(p, suffix);
 		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
 		free(plain);
@@ -175,7 +175,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	strbuf_reset(&p->text);
 	if (nm->opts.detail) {
 		strbuf_addf(&p->text, "%s:%" PRIu32, at->file, at->line);
-		clean_frame(&p->clean, p->text.s, p->text.len);
+		escape_frame(&p->clean, p->text.s, p->text.len);
 		line = intern_addn(nm->names, p->clean.s, p->clean.len);
 		add_id(p, frame_id(p, raw, suffix, false), suffix, line);
 		return;
@@ -183,7 +183,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
 		    intern_str(nm->names, frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false)), at->file,
 		    at->line);
-	clean_frame(&p->clean, p->text.s, p->text.len);
+	escape_frame(&p->clean, p->text.s, p->text.len);
 	annotate(p, suffix);
 	add_id(p, intern_addn(nm->names, p->clean.s, p->clean.len), suffix, 0);
 }
@@ -218,7 +218,7 @@ static void add_module_placeholder(struct pass *p, const struct module *m, const
 	p->last.joined = p->joined;
 }
 
-static enum name_source name_file(struct pass *p, const struct location *loc, const struct ahead_symbol *ahead)
+static enum name_source name_file(struct pass *p, const struct location *loc, const struct prefetch_symbol *ahead)
 {
 	struct source_line at_line[INLINES_MAX + 1];
 	const char *inl[INLINES_MAX];
@@ -271,7 +271,7 @@ static enum name_source name_by_perf_map(struct pass *p, const struct location *
 	struct avma addr = { loc->addr };
 	const char *name;
 
-	if (perfsource_lookup(p->perf, img, addr, &name)) {
+	if (perfmap_source_lookup(p->perf, img, addr, &name)) {
 		add_frame(p, name, SUFFIX_JIT, false);
 		return NAME_PERFMAP;
 	}
@@ -336,11 +336,11 @@ static const struct kallsyms *kernel_names(struct pass *p)
 	}
 	if (!p->kernel)
 		p->kernel = replay_kallsyms(p->nm->rp);
-	if (!p->kernel && live_same_boot())
+	if (!p->kernel && alive_same_boot())
 		p->kernel = p->own_kernel = read_kallsyms("/proc/kallsyms");
 	if (!p->kernel) {
 		p->nm->kernel_hidden = true;
-		if (live_same_boot()) {
+		if (alive_same_boot()) {
 			p->nm->kernel_why = "the kernel hides its addresses";
 			p->nm->kernel_remedy =
 				"symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1";
@@ -404,7 +404,7 @@ static const char *dso_of(struct pass *p, const struct location *loc)
 void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		const struct locations *ls, const struct intern *texts)
 {
-	const struct ahead_opts aopts = {
+	const struct prefetch_opts aopts = {
 		.inlines = opts->inlines, .lines = opts->srcline, .demangle = opts->demangle && !opts->normalize,
 		.progress = opts->progress,
 	};
@@ -417,8 +417,8 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 	nm->names = intern_new();
 	nm->nlocs = ls->n;
 	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
-	p.perf = perfsource_new(rp);
-	ahead_lookup(ls, &aopts, &p.found);
+	p.perf = perfmap_source_new(rp);
+	prefetch_lookup(ls, &aopts, &p.found);
 	for (i = 0; i < p.found.nnames; i++)
 		*u64map_put(&p.plain, (uintptr_t)p.found.names[i].raw, NULL) = i;
 	for (i = 0; i < ls->n; i++) {
@@ -433,7 +433,7 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 			nd->n = 1;
 			continue;	/* not code: counted nowhere */
 		case LOC_PROCESS:
-			lead_process(replay_image(rp, loc->owner), &p.clean);
+			leading_process(replay_image(rp, loc->owner), &p.clean);
 			add_id(&p, intern_addn(nm->names, p.clean.s, p.clean.len), SUFFIX_NONE, 0);
 			nd->n = 1;
 			continue;
@@ -463,10 +463,10 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 		nd->n = (uint32_t)nm->nids - nd->first;
 		nm->by_source[nd->source]++;
 	}
-	ahead_found_fini(&p.found);
+	prefetch_found_fini(&p.found);
 	u64map_fini(&p.plain);
 	u64map_fini(&p.symbols);
-	perfsource_free(p.perf);
+	perfmap_source_free(p.perf);
 	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);
 	u64map_fini(&p.done);

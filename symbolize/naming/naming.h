@@ -57,13 +57,13 @@ struct naming {
 	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0 when it was not needed */
 	uint64_t nlines;		/* frames that have a line, of unique locations; counted with opts.srcline */
-	size_t skipped;			/* locations not looked up: asked to stop (stop.h) */
+	size_t skipped;			/* locations not looked up: asked to stop (interrupt.h) */
 	bool kernel_hidden;		/* kernel frames, and no kernel names to be had */
 	const char *kernel_why, *kernel_remedy;	/* then why, and what to do; static */
 };
 
 /*
- * The whole pass, which may take long: fills @nm with the names of all of @ls or, asked to stop (stop.h), of what was looked
+ * The whole pass, which may take long: fills @nm with the names of all of @ls or, asked to stop (interrupt.h), of what was looked
  * up by then; the rest are placeholders. @texts: what LOC_TEXT owners point into.
  */
 void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,

@@ -14,7 +14,7 @@
 #include "bytes/json.h"
 #include "naming/naming.h"
 #include "output/firefox_tables.h"
-#include "recording/balance.h"
+#include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 
@@ -86,7 +86,7 @@ static void turns_fini(struct turns *t)
 static uint32_t *make_threads(struct document *d)
 {
 	struct turns pids = { .seen = intern_new() }, tids = { .seen = intern_new() };
-	const struct spread *s = &d->in->col->spread;
+	const struct thread_times *s = &d->in->col->spread;
 	uint32_t *of = xcalloc(s->nthreads + 1, sizeof(*of)), process, id;
 	struct strbuf key = STRBUF_INIT;
 
@@ -337,8 +337,8 @@ static void put_extra(const struct document *d)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		put_entry(d->j, keys[i][0], info(d, keys[i][1]));
 	if (rec_reader_ledger(d->in->reader, &led)) {
-		balance_text(&led, &sb);
-		balance_absences(&led, &sb);
+		ledger_sums_text(&led, &sb);
+		ledger_sums_absences(&led, &sb);
 		put_entry(d->j, "Not in it", sb.s);
 	}
 	json_end_array(d->j);

@@ -21,8 +21,8 @@
 #include "output/perf_file.h"
 #include "recording/rec_reader.h"
 #include "replay/replay.h"
+#include "support/interrupt.h"
 #include "support/progress.h"
-#include "support/stop.h"
 #include "symbols/kallsyms.h"
 #include "unwind/callchain.h"
 
@@ -337,7 +337,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	struct stack st;
 	uint32_t n;
 
-	if (stop_requested())
+	if (interrupt_requested())
 		return TO_PERF_DATA_STOPPED;
 	if (++x->seen % PROGRESS_EVERY == 0)
 		progress_show(&x->progress, x->seen);
@@ -422,7 +422,7 @@ static int find_losses(struct export *x)
 
 /* ---- passes ---- */
 
-static int pass_run(struct export *x)
+static int stack_pass_run(struct export *x)
 {
 	const struct event_ops ops = {
 		.dso = on_dso, .mmap = on_mmap, .proc = on_proc, .comm = on_comm, .fork = on_fork, .exit = on_exit_event,
@@ -441,7 +441,7 @@ static int pass_run(struct export *x)
 	return rec_reader_events(x->in->reader, &ops, x);
 }
 
-static void pass_fini(struct pass *p)
+static void stack_pass_fini(struct pass *p)
 {
 	callchain_free(p->cc);
 	replay_free(p->rp);
@@ -511,7 +511,7 @@ static int write_file(struct export *x)
 
 	set_event(&ev, x->in->reader, name);
 	x->pf = perf_file_new(x->in->to, &ev);
-	err = pass_run(x);
+	err = stack_pass_run(x);
 	if (err >= 0) {
 		tell_losses(x, UINT64_MAX);
 		tell_features(x);
@@ -546,16 +546,16 @@ int to_perf_data(struct to_perf_data *in)
 	err = find_losses(x);
 	x->names = intern_new();
 	if (!err && may_join(in->reader)) {
-		err = pass_run(x);
+		err = stack_pass_run(x);
 		looked = x->pass;
 		x->joins = looked.cc;
 	}
 	if (!err)
 		err = write_file(x);
 	progress_end(&x->progress);
-	pass_fini(&x->pass);
+	stack_pass_fini(&x->pass);
 	if (looked.rp)
-		pass_fini(&looked);
+		stack_pass_fini(&looked);
 	u64map_fini(&x->told);
 	u64map_fini(&x->first);
 	u64map_fini(&x->others);

@@ -14,7 +14,7 @@
 struct rec_reader;
 
 struct to_perf_data {
-	struct rec_reader *reader;	/* live_init() was called with it */
+	struct rec_reader *reader;	/* alive_init() was called with it */
 	FILE *to;			/* a file, at its beginning */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;		/* frames kept of a stack, from the leaf */
@@ -28,7 +28,7 @@ struct to_perf_data {
 };
 
 /*
- * 0, TO_PERF_DATA_STOPPED when asked to stop (stop.h; what was read by then is written), or negative errno after a message. An
+ * 0, TO_PERF_DATA_STOPPED when asked to stop (interrupt.h; what was read by then is written), or negative errno after a message. An
  * error of writing is in @write_err.
  */
 enum { TO_PERF_DATA_STOPPED = 1 };

@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "naming/naming.h"
-#include "recording/balance.h"
 #include "recording/ctr_table.h"
+#include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 #include "replay/sample_cgroups.h"
@@ -139,13 +139,13 @@ static uint32_t *make_threads(struct builder *b)
 
 static void add_counts(struct builder *b, const uint32_t *nodes)
 {
-	const struct spread *s = &b->in->col->spread;
+	const struct thread_times *s = &b->in->col->spread;
 	uint64_t block_ns = b->in->col->opts.block_ns, blocks = b->in->col->last_time / block_ns + 1;
 	uint32_t *threads = make_threads(b), together = (uint32_t)(blocks / (2 * BLOCKS_WANTED)) + 1;
 
 	b->p->block_ns = block_ns * together;
 	for (size_t i = 0; i < s->ncounts; i++) {
-		const struct spread_count *from = &s->counts[i];
+		const struct thread_times_count *from = &s->counts[i];
 		const struct profile_count c = {
 			.thread = threads[s->slots[from->slot].thread], .block = s->slots[from->slot].block / together,
 			.node = nodes[from->node], .samples = from->samples, .period = from->period,
@@ -208,7 +208,7 @@ static void add_losses(struct profile *p, const struct to_profile *in)
 	meta_u64(p, "full_copies", led.copy_full);
 	meta_u64(p, "throttled_times", led.throttled);
 	meta_u64(p, "throttled_samples", led.throttled_samples);
-	balance_absences(&led, &sb);
+	ledger_sums_absences(&led, &sb);
 	/* It begins with "; ". */
 	if (sb.len > 2)
 		meta(p, "note", sb.s + 2);

@@ -17,7 +17,7 @@
 #include "recording/rec_reader.h"
 #include "replay/sample_cgroups.h"
 #include "replay/sample_filter.h"
-#include "support/stop.h"
+#include "support/interrupt.h"
 
 /* What is the same for the samples of a thread, as it was at its last one. */
 struct lead_node {
@@ -27,7 +27,7 @@ struct lead_node {
 	enum filter_key misses;		/* but for the time; FILTER_TIME: nothing */
 	uint32_t noted;			/* leftout_flags */
 	uint32_t node;			/* of its leading frames; not when it is left out */
-	/* For spread.h: */
+	/* For thread_times.h: */
 	const char *process;		/* comm of the image by now, interned; NULL: @thread is not known */
 	uint32_t thread;
 };
@@ -67,7 +67,7 @@ struct seen {
 	uint32_t at;		/* id of the module it ended in, or as in collect.ended_in; 0: none */
 	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
 	uint64_t border;	/* struct stack */
-	uint32_t slot;		/* spread.h; 0: not counted there */
+	uint32_t slot;		/* thread_times.h; 0: not counted there */
 };
 
 /* A sample of @image, by whether that had begun to run. */
@@ -94,7 +94,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->texts = intern_new();
 	locations_init(&c->locs);
 	stacktree_init(&c->tree);
-	spread_init(&c->spread, c->texts);
+	thread_times_init(&c->spread, c->texts);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
 	/* No blanks: these stand where people grep. */
@@ -123,15 +123,15 @@ void collect_fini(struct collect *c)
 	intern_free(c->texts);
 	locations_fini(&c->locs);
 	stacktree_fini(&c->tree);
-	spread_fini(&c->spread);
+	thread_times_fini(&c->spread);
 	strbuf_fini(&c->lead);
 	u64map_fini(&c->threads);
 	u64map_fini(&c->ended_in);
 	free(c->leads);
 	free(c->each);
 	free(c->doubts);
-	pendings_fini(&c->pending);
-	leftout_fini(&c->leftout);
+	pending_joins_fini(&c->pending);
+	filtered_out_fini(&c->leftout);
 }
 
 bool collect_incomplete(enum unwind_end end)
@@ -145,7 +145,7 @@ static uint32_t lead_location(struct collect *c, enum lead_by by, const struct r
 
 	if (by == LEAD_PROCESS)
 		return locations_id(&c->locs, &process);
-	lead_frame(&c->opts.lead, by, s, &c->lead);
+	leading_frame(&c->opts.lead, by, s, &c->lead);
 	return text_location(c, c->lead.s);
 }
 
@@ -159,7 +159,7 @@ static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
 		node = stacktree_child(&c->tree, node, lead_location(c, c->opts.split, s));
 	for (uint32_t i = 0; i < lead->n; i++) {
 		node = stacktree_child(&c->tree, node, lead_location(c, lead->by[i], s));
-		if (lead->by[i] == LEAD_CONTAINER && lead_is_helper(s))
+		if (lead->by[i] == LEAD_CONTAINER && leading_is_helper(s))
 			node = stacktree_child(&c->tree, node, text_location(c, LEADING_RUNTIME_HELPER));
 	}
 	return node;
@@ -388,7 +388,7 @@ static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint
 {
 	stacktree_count(&c->tree, node, samples, period);
 	if (slot)
-		spread_count(&c->spread, slot, node, samples, period);
+		thread_times_count(&c->spread, slot, node, samples, period);
 	c->verdicts[end] += samples;
 	if (collect_incomplete(end) && at)
 		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;
@@ -399,7 +399,7 @@ static void count(struct collect *c, const struct seen *seen, uint64_t period)
 	/* Period 0 would make the sample vanish from --weight=period. */
 	period = MAX(period, 1ull);
 	if (seen->joined)
-		pendings_add(&c->pending, &(struct pending){
+		pending_joins_add(&c->pending, &(struct pending_join){
 			.border = seen->border, .joined = seen->joined, .cut = seen->node,
 			.end = seen->end, .at = seen->at, .slot = seen->slot, .samples = 1, .period = period,
 		});
@@ -415,15 +415,15 @@ static void settle_pending(struct collect *c, struct collect *const *all, size_t
 	for (size_t i = 0; i < nall; i++)
 		ccs[i] = all[i]->cc;
 	for (size_t i = 0; i < c->pending.n; i++) {
-		const struct pending *p = &c->pending.list[i];
+		const struct pending_join *p = &c->pending.list[i];
 
 		if (callchain_join_holds(ccs, nall, p->border))
 			count_at(c, p->joined, UNWIND_JOINED, 0, p->slot, p->samples, p->period);
 		else
 			count_at(c, p->cut, p->end, p->at, p->slot, p->samples, p->period);
 	}
-	pendings_fini(&c->pending);
-	c->pending = (struct pendings){ 0 };
+	pending_joins_fini(&c->pending);
+	c->pending = (struct pending_joins){ 0 };
 	free(ccs);
 }
 
@@ -432,7 +432,7 @@ static void note(struct collect *c, struct lead_node *ln, uint32_t tid, uint32_t
 	if (ln->noted & flags)
 		return;
 	ln->noted |= flags;
-	leftout_note(&c->leftout, ln->pid, tid, flags);
+	filtered_out_note(&c->leftout, ln->pid, tid, flags);
 }
 
 /* Nothing of @s is counted. Later stacks of its thread may go by this one. */
@@ -462,15 +462,15 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 	if (ln->process != s->img->comm) {
 		struct profile_thread t;
 
-		lead_thread(&c->opts.lead, s, c->texts, &t);
-		ln->thread = spread_thread(&c->spread, &t);
+		leading_thread(&c->opts.lead, s, c->texts, &t);
+		ln->thread = thread_times_thread(&c->spread, &t);
 		ln->process = s->img->comm;
 	}
 	if (c->opts.each) {
 		XGROW(c->each, c->neach, c->each_cap);
 		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread };
 	}
-	return spread_slot(&c->spread, ln->thread, (uint32_t)block);
+	return thread_times_slot(&c->spread, ln->thread, (uint32_t)block);
 }
 
 static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
@@ -516,7 +516,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	enum filter_key misses;
 	struct lead_node *ln;
 
-	if (c->stopped || stop_requested()) {
+	if (c->stopped || interrupt_requested()) {
 		c->stopped = true;
 		/* Shares fit together only if all events are seen. */
 		return c->share ? 0 : COLLECT_STOPPED;
@@ -543,7 +543,7 @@ void collect_settle(struct collect *to)
 	for (size_t i = 0; i < to->spread.nthreads; i++) {
 		struct profile_thread *t = &to->spread.threads[i];
 
-		t->process = lead_process_text(replay_image(to->rp, t->process), to->texts);
+		t->process = leading_process_text(replay_image(to->rp, t->process), to->texts);
 	}
 }
 
@@ -570,7 +570,7 @@ uint32_t *collect_each_nodes(const struct collect *c)
 	uint32_t *nodes = xcalloc(c->neach + 1, sizeof(*nodes));
 
 	for (size_t i = 0; i < c->spread.ncounts; i++) {
-		const struct spread_count *sc = &c->spread.counts[i];
+		const struct thread_times_count *sc = &c->spread.counts[i];
 
 		nodes[c->spread.slots[sc->slot].block] = sc->node;
 	}
@@ -645,14 +645,14 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		if (nd->samples)
 			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
 	}
-	spread_add(&to->spread, &from->spread, nodes);
+	thread_times_add(&to->spread, &from->spread, nodes);
 	to->last_time = MAX(to->last_time, from->last_time);
 	to->samples += from->samples;
 	to->seen += from->seen;
 	to->late |= from->late;
 	if (from->seen)
 		note_periods(to, from->period_min, from->period_max);
-	leftout_add(&to->leftout, &from->leftout);
+	filtered_out_add(&to->leftout, &from->leftout);
 	for (int e = 0; e < UNWIND_END_MAX; e++)
 		to->verdicts[e] += from->verdicts[e];
 	while (u64map_next(&from->ended_in, &it, &key, &val))

@@ -9,12 +9,12 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "profile/filter.h"
-#include "replay/lead.h"
-#include "replay/leftout.h"
-#include "replay/pending.h"
+#include "replay/filtered_out.h"
+#include "replay/leading_frames.h"
+#include "replay/pending_joins.h"
 #include "replay/replay.h"
-#include "replay/spread.h"
 #include "replay/stacktree.h"
+#include "replay/thread_times.h"
 #include "support/location.h"
 #include "support/progress.h"
 #include "unwind/callchain.h"
@@ -28,7 +28,7 @@ struct collect_opts {
 	enum lead_by split;	/* a frame in front of all others, to tell texts apart by; LEAD_NONE: none */
 	const struct filter *filter;	/* borrowed; NULL: all samples */
 	const struct container_names *names;	/* borrowed; names that the recording tells only behind samples; NULL: none are known */
-	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (leftout.h); NULL: none */
+	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (filtered_out.h); NULL: none */
 	const struct unwinder_ops *unwinder;
 	uint64_t start;		/* with @block_ns: when the recording was begun, ns as in ev_sample.time */
 	uint64_t block_ns;	/* not 0: also by thread, and by time in blocks so long (collect.spread) */
@@ -58,8 +58,8 @@ struct collect {
 	struct lead_node *leads;
 	size_t nleads;
 	size_t leads_cap;
-	struct pendings pending;
-	struct spread spread;	/* empty without opts.block_ns and opts.each; texts are of @texts, and clean */
+	struct pending_joins pending;
+	struct thread_times spread;	/* empty without opts.block_ns and opts.each; texts are of @texts, and clean */
 	uint64_t last_time;	/* with opts.block_ns: ns since the start, of the last sample, those left out too */
 	struct collect_each *each;	/* owned */
 	size_t neach, each_cap;
@@ -76,7 +76,7 @@ struct collect {
 	uint64_t samples;	/* in the tree */
 	uint64_t seen;		/* those left out, too */
 	uint64_t period_min, period_max;	/* of all seen */
-	struct leftout leftout;
+	struct filtered_out leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
 	/* module id << 8 | enum unwind_end -> samples; of UNWIND_NO_JIT_ROWS, COLLECT_AT_IMAGE | image index instead of the id */
 	struct u64map ended_in;
@@ -87,7 +87,7 @@ struct collect {
 void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts);
 void collect_fini(struct collect *c);
 /*
- * 0, COLLECT_STOPPED when asked to stop (stop.h), or -EIO after a message. What was collected
+ * 0, COLLECT_STOPPED when asked to stop (interrupt.h), or -EIO after a message. What was collected
  * stands either way. With c->share, collect_add() and collect_settle() have to follow.
  */
 enum { COLLECT_STOPPED = 1 };

@@ -1,13 +1,13 @@
 /* Conditions on samples (sample_filter.h). */
 #include "replay/sample_filter.h"
 
-#include "replay/lead.h"
+#include "replay/leading_frames.h"
 
 const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf)
 {
 	switch (key) {
 	case FILTER_CONTAINER:
-		lead_sample_container(s, buf);
+		leading_sample_container(s, buf);
 		return buf->s;
 	case FILTER_CGROUP:
 		return s->cgroup;

@@ -19,7 +19,7 @@
 #include "elf/elf_file.h"
 #include "support/ranges.h"
 #include "symbols/minidebug.h"
-#include "symbols/symwant.h"
+#include "symbols/symbols_wanted.h"
 
 /*
  * libxul and chromium have 1-2 million; a file that claims more than this is not read to its end.
@@ -52,7 +52,7 @@ struct symtab {
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
 	struct elf_file *names;	/* owned; as struct symtab_files has it */
-	struct symwant *want;	/* owned; what it can be asked for; NULL: all */
+	struct symbols_wanted *want;	/* owned; what it can be asked for; NULL: all */
 };
 
 struct collect {
@@ -114,13 +114,13 @@ static bool is_plt(const char *name)
 
 static bool matters(void *want, uint64_t svma, uint64_t size)
 {
-	return symwant_matters(want, svma, size);
+	return symbols_wanted_matters(want, svma, size);
 }
 
 static int measure(void *want, const struct elf_sym *s)
 {
 	if (!is_noise(s->name))
-		symwant_measure(want, s->svma, s->size);
+		symbols_wanted_measure(want, s->svma, s->size);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static bool is_kept(void *ctx, uint64_t svma, uint64_t size)
 	const struct collect *c = ctx;
 
 	(void)size;
-	return symwant_keeps(c->st->want, svma);
+	return symbols_wanted_keeps(c->st->want, svma);
 }
 
 static int collect_one(void *ctx, const struct elf_sym *s)
@@ -351,7 +351,7 @@ static void read_files(struct symtab *st, const struct symtab_files *f)
 	for (size_t i = 0; st->want && i < n; i++)
 		elf_file_symbols_where(sources[i].ef, matters, measure, st->want);
 	if (st->want)
-		symwant_settle(st->want);
+		symbols_wanted_settle(st->want);
 	else
 		reserve(st, table_bytes(elf) + table_bytes(debug) + table_bytes(slice));
 	for (size_t i = 0; i < n; i++)
@@ -361,7 +361,7 @@ static void read_files(struct symtab *st, const struct symtab_files *f)
 }
 
 /* @want is taken over; NULL: all names. */
-static struct symtab *table_new(const struct symtab_files *f, struct symwant *want)
+static struct symtab *table_new(const struct symtab_files *f, struct symbols_wanted *want)
 {
 	struct symtab *st = xcalloc(1, sizeof(*st));
 
@@ -385,12 +385,12 @@ bool symtab_few_pays(const struct symtab_files *f, size_t n)
 
 struct symtab *symtab_new_few(const struct symtab_files *f, const struct svma *at, size_t n)
 {
-	return table_new(f, symwant_new(at, n));
+	return table_new(f, symbols_wanted_new(at, n));
 }
 
 bool symtab_has(const struct symtab *st, struct svma addr)
 {
-	return !st->want || symwant_has(st->want, addr);
+	return !st->want || symbols_wanted_has(st->want, addr);
 }
 
 int symtab_lookup(struct symtab *st, struct svma addr, symtab_reach_fn reach, void *ctx, struct symbol *out)
@@ -418,7 +418,7 @@ void symtab_free(struct symtab *st)
 	elf_file_close(st->mini);
 	free(st->mini_mem);
 	elf_file_close(st->names);
-	symwant_free(st->want);
+	symbols_wanted_free(st->want);
 	if (st->unversioned)
 		intern_free(st->unversioned);
 	ranges_fini(&st->ranges);

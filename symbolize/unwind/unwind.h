@@ -16,7 +16,7 @@
 /* Why a stack ends. Every sample gets one. */
 enum unwind_end {
 	UNWIND_COMPLETE,	/* CFI said: outermost frame, or the return address was 0 at a thread's base */
-	UNWIND_JOINED,		/* never of unwind(): what its @joined frames make of the next two (join.h) */
+	UNWIND_JOINED,		/* never of unwind(): what its @joined frames make of the next two (stack_join.h) */
 	UNWIND_COPY_END,	/* needed a word above the copy, and the copy was as large as asked for */
 	UNWIND_CUT,		/* the same, and the recorder under pressure had cut the copy */
 	UNWIND_STACK_END,	/* needed a word above the copy, though the copy reaches the stack's end */

@@ -6,9 +6,9 @@
 
 #include "base/xalloc.h"
 #include "event.h"
-#include "unwind/join.h"
-#include "unwind/reuse.h"
 #include "unwind/rules.h"
+#include "unwind/stack_join.h"
+#include "unwind/stack_reuse.h"
 #include "unwind/walk_fast.h"
 #include "unwind/walk_priv.h"
 

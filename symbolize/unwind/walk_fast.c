@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "unwind/reuse.h"
 #include "unwind/rules.h"
+#include "unwind/stack_reuse.h"
 #include "unwind/walk_priv.h"
 
 #define PAGE_BYTES (8 * STACK_PAGE_WORDS)

@@ -19,7 +19,7 @@
 #include "host/pages.h"
 #include "modules/module.h"
 #include "modules/module_symbols.h"
-#include "naming/ahead.h"
+#include "naming/name_prefetch.h"
 #include "support/cache.h"
 #include "support/location.h"
 
@@ -31,7 +31,7 @@ struct tool {
 	struct locations locs;
 	struct svma *at;	/* as given, in their order */
 	size_t n, cap;
-	struct ahead_opts opts;
+	struct prefetch_opts opts;
 	struct cache *cache;
 };
 
@@ -113,7 +113,7 @@ static void print(struct tool *t, struct svma at)
 int main(int argc, char **argv)
 {
 	struct tool t = { .opts = { .inlines = true } };
-	struct ahead_found found;
+	struct prefetch_found found;
 	int i = 1;
 
 	pages_heap(pages_are_slow());
@@ -137,11 +137,11 @@ int main(int argc, char **argv)
 	if (open_binary(&t, argv[i]))
 		return 1;
 	read_addresses(&t);
-	ahead_lookup(&t.locs, &t.opts, &found);
+	prefetch_lookup(&t.locs, &t.opts, &found);
 	for (size_t k = 0; k < t.n; k++)
 		print(&t, t.at[k]);
 	inlines_keep(module_inlines(t.m));
-	ahead_found_fini(&found);
+	prefetch_found_fini(&found);
 	locations_fini(&t.locs);
 	free(t.at);
 	modules_free(t.mods);

@@ -17,7 +17,7 @@
 #include "modules/module.h"
 #include "recording/rec_reader.h"
 #include "replay/replay.h"
-#include "support/live.h"
+#include "support/process_alive.h"
 #include "unwind/unwind.h"
 
 #define FRAMES_MAX 1024
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	r = rec_reader_open(argv[1]);
 	if (!r)
 		return 1;
-	live_init(r);
+	alive_init(r);
 	b->repeat = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
 	b->once_reuse = argc > 2 && !strcmp(argv[2], "reuse");
 	b->once = b->once_reuse || (argc > 2 && !strcmp(argv[2], "fresh"));

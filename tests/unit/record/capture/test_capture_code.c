@@ -62,7 +62,7 @@ struct taken {
 static struct taken take(const char *file, const struct leaf *v, size_t n, uint64_t max)
 {
 	struct taken t = { .ef = tool_open_elf(file) };
-	struct leafs leafs = { .v = calloc(n, sizeof(*v)), .n = n };
+	struct leaf_counts leafs = { .v = calloc(n, sizeof(*v)), .n = n };
 	struct strbuf rows = STRBUF_INIT, out = STRBUF_INIT;
 	uint64_t *offs = calloc(n, sizeof(*offs));
 	int fd = tool_open(file);
@@ -79,7 +79,7 @@ static struct taken take(const char *file, const struct leaf *v, size_t n, uint6
 	assert_int_equal(code_pack_counts(t.cp)->samples, leafs.samples);
 	close(fd);
 	free(offs);
-	leafs_fini(&leafs);
+	leaf_counts_fini(&leafs);
 	strbuf_fini(&rows);
 	strbuf_fini(&out);
 	return t;
@@ -250,24 +250,24 @@ static void nothing(void **state)
 static void lists(void **state)
 {
 	struct u64map m = U64MAP_INIT, k = U64MAP_INIT;
-	struct leafs a, b;
+	struct leaf_counts a, b;
 
 	(void)state;
 	*u64map_put(&m, 9, NULL) = 2;
 	*u64map_put(&m, 5, NULL) = 1;
 	*u64map_put(&k, 9, NULL) = 10;
 	*u64map_put(&k, 7, NULL) = 4;
-	leafs_init(&a, &m);
-	leafs_init(&b, &k);
-	leafs_add(&a, &b);
+	leaf_counts_init(&a, &m);
+	leaf_counts_init(&b, &k);
+	leaf_counts_add(&a, &b);
 	assert_int_equal(a.n, 3);
 	assert_int_equal(a.samples, 17);
 	assert_true(a.v[0].addr == 5 && a.v[0].samples == 1);
 	assert_true(a.v[1].addr == 7 && a.v[1].samples == 4);
 	assert_true(a.v[2].addr == 9 && a.v[2].samples == 12);
 	assert_int_equal(b.n, 2);
-	leafs_fini(&a);
-	leafs_fini(&b);
+	leaf_counts_fini(&a);
+	leaf_counts_fini(&b);
 	u64map_fini(&m);
 	u64map_fini(&k);
 }

@@ -13,12 +13,12 @@
 #include <cmocka.h>
 
 #include "containers/cgroup_facts.h"
-#include "containers/lookup.h"
+#include "containers/container_lookup.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
-#include "run/ran.h"
+#include "run/cgroup_coverage.h"
 
 static char dir[] = "/tmp/nsprof-facts-XXXXXX";
 
@@ -115,10 +115,10 @@ static void test_at_least(void **state)
 	const struct facts_used used = { .us = 10000, .until = 5000000 };
 
 	(void)state;
-	assert_int_equal(ran_at_least(&used, 5000000, 2), 10000);
-	assert_int_equal(ran_at_least(&used, 6000000, 2), 10000);
-	assert_int_equal(ran_at_least(&used, 4000000, 2), 8000);
-	assert_int_equal(ran_at_least(&used, 0, 4), 0);
+	assert_int_equal(cgroup_coverage_at_least(&used, 5000000, 2), 10000);
+	assert_int_equal(cgroup_coverage_at_least(&used, 6000000, 2), 10000);
+	assert_int_equal(cgroup_coverage_at_least(&used, 4000000, 2), 8000);
+	assert_int_equal(cgroup_coverage_at_least(&used, 0, 4), 0);
 }
 
 static void write_text(const char *path, const char *text)
@@ -204,7 +204,7 @@ static void test_exec_out_of_turn(void **state)
 	/* Each answer is waited for shortly only, and is taken later. */
 	for (int idle = 0; idle < 3; usleep(2000)) {
 		cgroup_facts_round(cf);
-		idle = lookup_known(cgroup_facts_lookup(cf)) ? idle + 1 : 0;
+		idle = container_lookup_known(cgroup_facts_lookup(cf)) ? idle + 1 : 0;
 	}
 	cgroup_facts_free(cf);
 	assert_int_equal(rec_writer_finish(w), 0);

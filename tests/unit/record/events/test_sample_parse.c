@@ -290,7 +290,7 @@ static void put_head(struct out *o, uint64_t type, uint64_t regs)
 	o->n = HEADER_BYTES + ATTR_BYTES + 16;
 }
 
-struct seen {
+struct seen_addrs {
 	struct perfdata *pd;
 	const struct said *s;
 	unsigned int samples, comms;
@@ -300,7 +300,7 @@ struct seen {
 
 static int take(void *ctx, const struct perfdata_record *r)
 {
-	struct seen *seen = ctx;
+	struct seen_addrs *seen = ctx;
 	const struct said *s = seen->s;
 	struct raw_sample raw;
 
@@ -320,7 +320,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 }
 
 /* Reads the file @o whose data begins after the header. */
-static void read_back(struct out *o, struct seen *seen)
+static void read_back(struct out *o, struct seen_addrs *seen)
 {
 	size_t data = HEADER_BYTES + ATTR_BYTES + 16, n = o->n;
 	int fd = memfd_create("perf.data", 0);
@@ -345,7 +345,7 @@ static const uint64_t fields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SA
 
 static void test_any_fields(void **state)
 {
-	struct seen *seen = calloc(1, sizeof(*seen));
+	struct seen_addrs *seen = calloc(1, sizeof(*seen));
 	struct out *o = calloc(1, sizeof(*o));
 	struct said s;
 
@@ -354,7 +354,7 @@ static void test_any_fields(void **state)
 		uint64_t regs = any(2) ? UREG_MASK : random_next(&seed) & 0xff0fff;
 
 		make_up(&s, i < 32 ? fields : random_next(&seed) & random_next(&seed) & fields, regs);
-		*seen = (struct seen){ .s = &s };
+		*seen = (struct seen_addrs){ .s = &s };
 		o->swap = i % 2;
 		put_head(o, s.type, regs);
 		put_comm(o, &s);
@@ -372,7 +372,7 @@ static void test_any_fields(void **state)
 /* The cgroup is the last one that is read: whatever is missing, it does not fit. */
 static void test_too_short(void **state)
 {
-	struct seen *seen = calloc(1, sizeof(*seen));
+	struct seen_addrs *seen = calloc(1, sizeof(*seen));
 	struct out *o = calloc(1, sizeof(*o));
 	struct said s;
 
@@ -381,7 +381,7 @@ static void test_too_short(void **state)
 		size_t at;
 
 		make_up(&s, (random_next(&seed) & fields) | PERF_SAMPLE_CGROUP, UREG_MASK);
-		*seen = (struct seen){ .s = &s };
+		*seen = (struct seen_addrs){ .s = &s };
 		o->swap = i % 2;
 		put_head(o, s.type, UREG_MASK);
 		at = o->n;

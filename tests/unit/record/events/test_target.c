@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "events/target.h"
-#include "mask/seen.h"
+#include "mask/seen_addrs.h"
 #include "random.h"
 
 static void expect(const char *text, bool ranges, const uint32_t *want, size_t n)
@@ -58,14 +58,14 @@ static void bad_lists(void **state)
 	assert_int_equal(list_parse("1-2", false, 1000, &v, &n), -EINVAL);
 }
 
-static bool saw(struct seen *s, uint32_t pid, uint64_t addr)
+static bool saw(struct seen_addrs *s, uint32_t pid, uint64_t addr)
 {
-	return seen_new_addr(s, seen_owner(s, pid), addr);
+	return seen_addrs_new_addr(s, seen_addrs_owner(s, pid), addr);
 }
 
 static void seen_once(void **state)
 {
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
 	/* Also for the values an empty slot holds. */
@@ -76,64 +76,64 @@ static void seen_once(void **state)
 	assert_true(saw(s, 10, 0x1008));
 	/* The same address elsewhere is another one. */
 	assert_true(saw(s, 11, 0x1000));
-	assert_true(saw(s, SEEN_KERNEL, 0x1000));
-	assert_false(saw(s, SEEN_KERNEL, 0x1000));
-	seen_free(s);
+	assert_true(saw(s, SEEN_ADDRS_KERNEL, 0x1000));
+	assert_false(saw(s, SEEN_ADDRS_KERNEL, 0x1000));
+	seen_addrs_free(s);
 }
 
 static void seen_again(void **state)
 {
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
 	assert_true(saw(s, 10, 0x1000));
 	assert_true(saw(s, 11, 0x1000));
-	seen_forget(s, 10);
+	seen_addrs_forget(s, 10);
 	assert_true(saw(s, 10, 0x1000));
 	assert_false(saw(s, 11, 0x1000));
-	seen_forget_all(s);
+	seen_addrs_forget_all(s);
 	assert_true(saw(s, 10, 0x1000));
 	assert_true(saw(s, 11, 0x1000));
-	seen_free(s);
+	seen_addrs_free(s);
 }
 
 /* More addresses than slots: some are reported twice, none is lost. */
 static void seen_overflow(void **state)
 {
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
-	for (uint64_t i = 0; i < 4 * SEEN_SLOTS; i++)
+	for (uint64_t i = 0; i < 4 * SEEN_ADDRS_SLOTS; i++)
 		assert_true(saw(s, 10, 0x400000 + 16 * i));
-	seen_free(s);
+	seen_addrs_free(s);
 }
 
 /* Addresses that differ above bit 47 only are different ones. */
 static void seen_high(void **state)
 {
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
 	assert_true(saw(s, 10, 0x1000));
 	assert_true(saw(s, 10, 0x1000 + (1ull << 48)));
 	assert_true(saw(s, 10, 0x1000 + (1ull << 55)));
-	assert_true(saw(s, SEEN_KERNEL, 0xffffffff81000000));
-	assert_false(saw(s, SEEN_KERNEL, 0xffffffff81000000));
-	assert_true(saw(s, SEEN_KERNEL, 0x0000ffff81000000));
-	seen_free(s);
+	assert_true(saw(s, SEEN_ADDRS_KERNEL, 0xffffffff81000000));
+	assert_false(saw(s, SEEN_ADDRS_KERNEL, 0xffffffff81000000));
+	assert_true(saw(s, SEEN_ADDRS_KERNEL, 0x0000ffff81000000));
+	seen_addrs_free(s);
 }
 
 /* Far more processes than there are tags, none of which may pass for an earlier one. */
 static void seen_many(void **state)
 {
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
-	for (uint32_t i = 1; i < 5 * SEEN_TAGS; i++) {
+	for (uint32_t i = 1; i < 5 * SEEN_ADDRS_TAGS; i++) {
 		assert_true(saw(s, i, 0x1000));
 		assert_false(saw(s, i, 0x1000));
 	}
-	seen_free(s);
+	seen_addrs_free(s);
 }
 
 /* Of the words of a copy just those that are no stack addresses and new, and high ones, whatever surrounds them. */
@@ -142,12 +142,12 @@ static void seen_words(void **state)
 	static const uint64_t high[] = { 0x0000ffffff600000, 0xffffffffff600000, 1ull << 47 };
 	bool known[3][64] = { 0 };
 	static struct stack_words words;
-	struct seen *s = seen_new();
+	struct seen_addrs *s = seen_addrs_new();
 	uint64_t rnd = 7;
 
 	(void)state;
 	for (uint32_t round = 0; round < 300; round++) {
-		const uint32_t who = round % 3, owner = seen_owner(s, 10 + who);
+		const uint32_t who = round % 3, owner = seen_addrs_owner(s, 10 + who);
 		uint32_t at = 0;
 
 		words.nkept = (uint32_t)random_next(&rnd) % 40;
@@ -163,14 +163,14 @@ static void seen_words(void **state)
 
 			if (words.cls[i] == WORD_STACK || (!is_high && *old))
 				continue;
-			at = seen_skip(s, owner, &words, at, words.nkept);
+			at = seen_addrs_skip(s, owner, &words, at, words.nkept);
 			assert_int_equal(at, i);
-			seen_new_addr(s, owner, words.val[at++]);
+			seen_addrs_new_addr(s, owner, words.val[at++]);
 			*old |= !is_high;
 		}
-		assert_int_equal(seen_skip(s, owner, &words, at, words.nkept), words.nkept);
+		assert_int_equal(seen_addrs_skip(s, owner, &words, at, words.nkept), words.nkept);
 	}
-	seen_free(s);
+	seen_addrs_free(s);
 }
 
 int main(void)

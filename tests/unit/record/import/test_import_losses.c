@@ -44,7 +44,7 @@ static void rig_open(struct rig *r, size_t nattrs, const uint64_t lost[EVENTS])
 static void settle(struct rig *r)
 {
 	import_losses_settle(&r->il, &r->pd, &r->lg, START, START + 9 * S);
-	r->rows = tally_take(&r->lg.tally, &r->n);
+	r->rows = second_counts_take(&r->lg.tally, &r->n);
 }
 
 static struct ev_tally at(const struct rig *r, uint64_t second, uint32_t cpu)

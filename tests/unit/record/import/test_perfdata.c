@@ -72,7 +72,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-struct seen {
+struct seen_addrs {
 	uint64_t n, last, back;	/* records; the newest time; how many were older than one before */
 	size_t most;		/* bytes allocated */
 };
@@ -80,7 +80,7 @@ struct seen {
 static int see(void *ctx, const struct perfdata_record *r)
 {
 	const struct mallinfo2 mi = mallinfo2();
-	struct seen *s = ctx;
+	struct seen_addrs *s = ctx;
 
 	s->n++;
 	s->back += r->time < s->last;
@@ -91,10 +91,10 @@ static int see(void *ctx, const struct perfdata_record *r)
 }
 
 /* *@more: bytes allocated at most, beyond what was there. */
-static struct seen read_all(struct writer *w, size_t hold, uint64_t *late, size_t *more)
+static struct seen_addrs read_all(struct writer *w, size_t hold, uint64_t *late, size_t *more)
 {
 	const struct mallinfo2 mi = mallinfo2();
-	struct seen seen = { 0 };
+	struct seen_addrs seen = { 0 };
 	struct perfdata *pd;
 	pthread_t tid;
 	int fds[2];
@@ -132,7 +132,7 @@ static void no_rounds_keep_their_order_and_memory(void **state)
 	struct writer w = { .n = 4000, .time_of = backwards_by_runs };
 	uint64_t late;
 	size_t more;
-	struct seen s = read_all(&w, HOLD, &late, &more);
+	struct seen_addrs s = read_all(&w, HOLD, &late, &more);
 
 	(void)state;
 	assert_int_equal(s.n, 4000);
@@ -147,7 +147,7 @@ static void too_late_is_counted(void **state)
 	struct writer w = { .n = 4000, .time_of = one_comes_last };
 	uint64_t late;
 	size_t more;
-	struct seen s = read_all(&w, HOLD, &late, &more);
+	struct seen_addrs s = read_all(&w, HOLD, &late, &more);
 
 	(void)state;
 	assert_int_equal(s.n, 4000);
@@ -165,7 +165,7 @@ static void rounds_are_delivered(void **state)
 	struct writer w = { .n = 4000, .round = 100, .time_of = backwards_by_runs };
 	uint64_t late;
 	size_t more;
-	struct seen s = read_all(&w, 0, &late, &more);
+	struct seen_addrs s = read_all(&w, 0, &late, &more);
 
 	(void)state;
 	assert_int_equal(s.n, 4000);
@@ -213,7 +213,7 @@ static void write_part(int dirfd, const char *name, uint64_t first, uint64_t ste
 static void files_of_threads_are_merged(void **state)
 {
 	char dir[] = "/tmp/nsprof-test.XXXXXX";
-	struct seen seen = { 0 };
+	struct seen_addrs seen = { 0 };
 	struct perfdata *pd;
 	int fd;
 

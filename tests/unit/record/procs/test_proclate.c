@@ -37,7 +37,7 @@ static void begin_sleep(struct child *c)
 	/* The file is in place before the flag that tells of it. */
 	while (1) {
 		int procfd = nsopen_process((uint32_t)c->pid);
-		bool forked = facts_forked(procfd);
+		bool forked = proc_facts_forked(procfd);
 
 		close(procfd);
 		if (!forked)
@@ -132,8 +132,8 @@ static void test_zombie(void **state)
 	(void)state;
 	assert_int_equal(waitid(P_PID, (id_t)c.pid, &si, WEXITED | WNOWAIT), 0);
 	procfd = nsopen_process((uint32_t)c.pid);
-	assert_true(facts_there(procfd));
-	assert_false(facts_running(procfd));
+	assert_true(proc_facts_there(procfd));
+	assert_false(proc_facts_running(procfd));
 	close(procfd);
 	assert_int_equal(stat("/proc/self/ns/mnt", &st), 0);
 	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), now()), 0);

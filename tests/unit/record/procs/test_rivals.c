@@ -36,7 +36,7 @@ static void has_code(struct proc *p, uint64_t addr)
 static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 {
 	struct proc *p = proctab_know(pt, pid);
-	struct facts *f = calloc(1, sizeof(*f));
+	struct proc_facts *f = calloc(1, sizeof(*f));
 
 	f->refs = 1;
 	f->pid = pid;
@@ -150,7 +150,7 @@ static void test_is_there_still(void **state)
 	const uint32_t pid = (uint32_t)getpid();
 	struct proc *before = life_before(pid, t, t - STEP), *after;
 	int self = nsopen_process(pid);
-	struct facts *mine = facts_read(self, pid);
+	struct proc_facts *mine = proc_facts_read(self, pid);
 
 	(void)state;
 	before->dead_time = t - 2 * STEP;
@@ -161,7 +161,7 @@ static void test_is_there_still(void **state)
 	before->facts->start_ticks--;
 	after->facts->rivals = 0;
 	assert_int_equal(left(after), 2);
-	facts_put(&pt->files.pins, mine);
+	proc_facts_put(&pt->files.pins, mine);
 	close(self);
 }
 

@@ -41,9 +41,9 @@ static void expect_addrs(const struct cap_entry *e, size_t n, const uint64_t *wa
 #define EXPECT(e, ...)                                                                             \
 	expect_addrs(e, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (const uint64_t[]){ __VA_ARGS__ })
 
-static struct leafs leafs(uint64_t addr, uint64_t samples)
+static struct leaf_counts leafs(uint64_t addr, uint64_t samples)
 {
-	struct leafs l = { .v = calloc(1, sizeof(*l.v)), .n = 1, .samples = samples };
+	struct leaf_counts l = { .v = calloc(1, sizeof(*l.v)), .n = 1, .samples = samples };
 
 	l.v[0] = (struct leaf){ addr, samples };
 	return l;

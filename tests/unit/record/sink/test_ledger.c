@@ -110,7 +110,7 @@ static void test_seconds(void **state)
 	ledger_lost(&r.lg, 2, r.start + 7 * S, 100);
 	ledger_lost_pmu(&r.lg, 2, r.start + 7 * S, 11);
 	ledger_lost_side(&r.lg, 0, r.start + 7 * S, 5);
-	assert_int_equal(tally_flush(&r.lg.tally), 0);
+	assert_int_equal(second_counts_flush(&r.lg.tally), 0);
 	assert_int_equal(rec_writer_finish(r.w), 0);
 	read_rows(&r, &s);
 	assert_int_equal(s.at[0][0].kept, 2);
@@ -193,7 +193,7 @@ static void test_throttle(void **state)
 		ledger_throttle(&r.lg, 1, r.start + S + 4000000, 78, false);	/* its beginning is lost */
 		ledger_throttle(&r.lg, 0, r.start + 3 * S, 77, false);
 		ledger_throttle(&r.lg, 0, r.start + 4 * S, 77, true);		/* to the end */
-		assert_int_equal(tally_flush(&r.lg.tally), 0);
+		assert_int_equal(second_counts_flush(&r.lg.tally), 0);
 		assert_int_equal(rec_writer_finish(r.w), 0);
 		read_rows(&r, &s);
 		assert_int_equal(r.lg.l.throttled, 3);

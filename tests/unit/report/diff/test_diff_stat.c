@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "diff/diff_stat.h"
 #include "diff/diff_stat_priv.h"
-#include "grid/dist.h"
+#include "grid/distributions.h"
 #include "random.h"
 
 enum { FUNCTIONS = 20, BLOCKS = 40 };

@@ -18,7 +18,7 @@
 #include "in_range.h"
 #include "input/folded.h"
 #include "pictures/svg.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 #include "profile/profile.h"
 #include "random.h"
 #include "views/calltree.h"

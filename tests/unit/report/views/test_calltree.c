@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "input/folded.h"
 #include "pictures/svg.h"
-#include "profile/leading.h"
+#include "profile/lead_frames.h"
 #include "profile/profile.h"
 #include "views/calltree.h"
 #include "views/table.h"

@@ -24,7 +24,7 @@
 #include "modules/module.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
-#include "support/live.h"
+#include "support/process_alive.h"
 
 static char exe[PATH_MAX];
 static struct stat exe_st;
@@ -51,7 +51,7 @@ static void pretend_recorded_on(const char *host, const char *boot)
 	r = rec_reader_open(path);
 	unlink(path);
 	assert_non_null(r);
-	live_init(r);
+	alive_init(r);
 	rec_reader_close(r);
 }
 
@@ -229,14 +229,14 @@ static void test_other_host_or_boot(void **state)
 
 	(void)state;
 	pretend_recorded_on("some-other-host", NULL);
-	assert_int_equal(live_check((uint32_t)getpid(), own_start), -EXDEV);
+	assert_int_equal(alive_check((uint32_t)getpid(), own_start), -EXDEV);
 	check_source(&d, (uint32_t)getpid(), own_start, MODULE_NONE);
 	/* A build-id holds on any host. */
 	check_source(&by_id, (uint32_t)getpid(), own_start, MODULE_HOST);
 
 	pretend_recorded_on("localhost", "00000000-0000-0000-0000-000000000000");
-	assert_false(live_same_boot());
-	assert_int_equal(live_check((uint32_t)getpid(), own_start), -EXDEV);
+	assert_false(alive_same_boot());
+	assert_int_equal(alive_check((uint32_t)getpid(), own_start), -EXDEV);
 }
 
 static void *slurp_exe(void)

@@ -17,9 +17,9 @@
 
 #include "base/log.h"
 #include "base/util.h"
-#include "cmd/pass.h"
+#include "cmd/stack_pass.h"
 #include "naming/naming.h"
-#include "output/fold.h"
+#include "output/to_folded.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
 #include "replay/replay.h"
@@ -470,19 +470,19 @@ static char *folded(struct rec *r, enum lead_by by, bool annotate)
 		.inlines = true, .demangle = true, .annotate = annotate,
 	};
 	struct rec_reader *rd = rec_end(r);
-	struct pass pass = { 0 };
+	struct stack_pass pass = { 0 };
 	struct naming nm;
 	char *out = NULL;
 	size_t size;
 	FILE *to;
 
-	assert_int_equal(pass_run(&pass, &copts, rd), 0);
+	assert_int_equal(stack_pass_run(&pass, &copts, rd), 0);
 	naming_run(&nm, &nopts, pass.rp, &pass.col.locs, pass.col.texts);
 	to = open_memstream(&out, &size);
 	fold_write(to, &pass.col.tree, &nm, FOLD_SAMPLES);
 	fclose(to);
 	naming_fini(&nm);
-	pass_fini(&pass);
+	stack_pass_fini(&pass);
 	rec_reader_close(rd);
 	return out;
 }

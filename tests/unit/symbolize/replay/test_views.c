@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/threadname.h"
-#include "naming/candidates.h"
-#include "output/split.h"
-#include "replay/leftout.h"
+#include "naming/filter_hint.h"
+#include "output/split_by.h"
+#include "replay/filtered_out.h"
 #include "replay/replay.h"
-#include "replay/runtime.h"
+#include "replay/runtime_helpers.h"
 #include "replay/sample_filter.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -198,12 +198,12 @@ static void test_several_shares(void **state)
 static void test_distance(void **state)
 {
 	(void)state;
-	assert_int_equal(candidates_distance("web", "webserver"), 0);
-	assert_int_equal(candidates_distance("WEB*", "my-webserver"), 0);
-	assert_int_equal(candidates_distance("ngnix", "nginx"), 2);
-	assert_int_equal(candidates_distance("kitten", "sitting"), 3);
-	assert_int_equal(candidates_distance("abc", ""), 3);
-	assert_int_equal(candidates_distance("", "abc"), 0);
+	assert_int_equal(filter_hint_distance("web", "webserver"), 0);
+	assert_int_equal(filter_hint_distance("WEB*", "my-webserver"), 0);
+	assert_int_equal(filter_hint_distance("ngnix", "nginx"), 2);
+	assert_int_equal(filter_hint_distance("kitten", "sitting"), 3);
+	assert_int_equal(filter_hint_distance("abc", ""), 3);
+	assert_int_equal(filter_hint_distance("", "abc"), 0);
 }
 
 /* ---- names ---- */
@@ -369,29 +369,29 @@ static void test_helpers(void **state)
 
 static void test_leftout(void **state)
 {
-	struct leftout a = { 0 }, b = { 0 };
+	struct filtered_out a = { 0 }, b = { 0 };
 	struct u64map tids = U64MAP_INIT;
 
 	(void)state;
 	/* Skipped beside stacks none of which is deep. */
-	leftout_note(&a, 1, 1, LEFTOUT_SEEN);
-	leftout_note(&a, 1, 2, LEFTOUT_SKIPPED);
-	assert_false(leftout_matters(&a, &tids));
+	filtered_out_note(&a, 1, 1, LEFTOUT_SEEN);
+	filtered_out_note(&a, 1, 2, LEFTOUT_SKIPPED);
+	assert_false(filtered_out_matters(&a, &tids));
 	/* Deep ones, of a process of which all was seen. */
-	leftout_note(&b, 5, 5, LEFTOUT_DEEP);
-	leftout_note(&b, 5, 6, LEFTOUT_SEEN);
-	leftout_add(&a, &b);
-	assert_false(leftout_matters(&a, &tids));
+	filtered_out_note(&b, 5, 5, LEFTOUT_DEEP);
+	filtered_out_note(&b, 5, 6, LEFTOUT_SEEN);
+	filtered_out_add(&a, &b);
+	assert_false(filtered_out_matters(&a, &tids));
 	/* Its number was another process's before. */
-	leftout_note(&a, 9, 6, LEFTOUT_SKIPPED);
+	filtered_out_note(&a, 9, 6, LEFTOUT_SKIPPED);
 	u64map_clear(&tids);
-	assert_true(leftout_matters(&a, &tids));
+	assert_true(filtered_out_matters(&a, &tids));
 	assert_int_equal(tids.n, 2);
 	assert_non_null(u64map_get(&tids, 5));
 	assert_non_null(u64map_get(&tids, 6));
 	u64map_fini(&tids);
-	leftout_fini(&a);
-	leftout_fini(&b);
+	filtered_out_fini(&a);
+	filtered_out_fini(&b);
 }
 
 int main(void)

@@ -1,0 +1,65 @@
+/* Leading frames: which, and how threads are called in them (lead_frames.h). */
+#include "profile/lead_frames.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/util.h"
+
+static const char *const by_names[] = {
+	[LEAD_NONE] = "none",
+	[LEAD_COMM] = "comm",
+	[LEAD_PROCESS] = "process",
+	[LEAD_THREAD] = "thread",
+	[LEAD_CONTAINER] = "container",
+};
+
+int lead_parse_kind(const char *text, size_t len, enum lead_by *out)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(by_names); i++) {
+		if (strlen(by_names[i]) == len && !memcmp(text, by_names[i], len)) {
+			*out = (enum lead_by)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int lead_parse(const char *text, struct lead *out)
+{
+	bool seen[LEAD_KINDS] = { false };
+	bool several = strchr(text, ',');
+
+	out->n = 0;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		enum lead_by by;
+
+		/* A frame that says the same again is a mistake. */
+		if (lead_parse_kind(text, len, &by) || seen[by])
+			return -EINVAL;
+		seen[by] = true;
+		if (by != LEAD_NONE)
+			out->by[out->n++] = by;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	if (!several && seen[LEAD_CONTAINER])
+		out->by[out->n++] = LEAD_COMM;
+	return 0;
+}
+
+void lead_thread_text(enum lead_by by, const char *comm, uint32_t pid, uint32_t tid, bool merged, struct strbuf *out)
+{
+	/* A process without a name still wants a frame that says which it is. */
+	strbuf_adds(out, comm && comm[0] ? comm : "[no_name]");
+	if (by != LEAD_COMM)
+		strbuf_addf(out, "-%u", pid);
+	if (by == LEAD_THREAD && merged)
+		strbuf_adds(out, "/N");
+	else if (by == LEAD_THREAD)
+		strbuf_addf(out, "/%u", tid);
+}

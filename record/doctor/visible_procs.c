@@ -1,0 +1,149 @@
+#include "doctor/visible_procs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "events/perm.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+
+#define STAT_MAX 4096u
+
+struct look {
+	struct visible_procs *n;
+	uint64_t own_mnt;
+	int rank; /* of n->choice */
+};
+
+char *visible_procs_file(uint32_t pid, const char *name, size_t max)
+{
+	int fd = nsopen_procfile(pid, name), err;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = nsopen_slurp(fd, max, NULL, &err);
+	close(fd);
+	return text;
+}
+
+/* Is it a process of somebody's that runs? */
+static bool is_program(uint32_t pid)
+{
+	char *text = visible_procs_file(pid, "stat", STAT_MAX);
+	bool yes = text && procfs_stat_running(text) && !procfs_stat_kthread(text);
+
+	free(text);
+	return yes;
+}
+
+bool visible_procs_is_kthread(uint32_t pid)
+{
+	char *text = visible_procs_file(pid, "stat", STAT_MAX);
+	bool yes = text && procfs_stat_kthread(text);
+
+	free(text);
+	return yes;
+}
+
+static uint64_t mnt_ns(int procfd)
+{
+	char link[64] = "";
+
+	return readlinkat(procfd, "ns/mnt", link, sizeof(link) - 1) > 0 ? procfs_ns_inode(link) : 0;
+}
+
+/* As reading a process does it. 0 or negative errno, and which file. -ESRCH: it has ended, and is perhaps a zombie. */
+static int try_process(int procfd, const char **file)
+{
+	int fd = nsopen_process_file(procfd, *file = "maps");
+	char c;
+
+	if (fd >= 0) {
+		const bool empty = !read(fd, &c, 1);
+
+		close(fd);
+		if (empty)
+			return -ESRCH;
+		fd = nsopen_process_root(procfd);
+		*file = "root";
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static void look_at(struct look *l, uint32_t pid, int procfd)
+{
+	struct visible_procs *n = l->n;
+	const char *file;
+	struct stat st;
+	int err = try_process(procfd, &file), rank;
+
+	if (err == -ENOENT || err == -ESRCH)
+		return;
+	n->seen++;
+	rank = 1 + !err + (!fstat(procfd, &st) && st.st_uid != geteuid() ? 2 : 0);
+	if (rank > l->rank) {
+		n->choice = pid;
+		n->choice_readable = !err;
+		l->rank = rank;
+	}
+	if (!err) {
+		n->readable++;
+		n->elsewhere += mnt_ns(procfd) != l->own_mnt;
+	} else if (!n->err) {
+		n->err = err;
+		n->err_pid = pid;
+		n->err_file = file;
+	}
+}
+
+/* Our number there, which is not always getpid(). 0: we are not to be seen. */
+static uint32_t own_number(void)
+{
+	char *path = xasprintf("%s/self", nsopen_proc()), link[16] = "";
+	ssize_t len = readlink(path, link, sizeof(link) - 1);
+
+	free(path);
+	return len > 0 ? (uint32_t)strtoul(link, NULL, 10) : 0;
+}
+
+void visible_procs_look(struct visible_procs *n)
+{
+	struct look l = { .n = n };
+	const uint32_t own = own_number();
+	DIR *dir = opendir(nsopen_proc());
+	int procfd = nsopen_process(own);
+	struct dirent *de;
+
+	memset(n, 0, sizeof(*n));
+	if (procfd >= 0) {
+		l.own_mnt = mnt_ns(procfd);
+		close(procfd);
+	}
+	while (dir && (de = readdir(dir))) {
+		uint32_t pid = (uint32_t)strtoul(de->d_name, NULL, 10);
+
+		if (!pid || pid == own || !is_program(pid))
+			continue;
+		procfd = nsopen_process(pid);
+		if (procfd < 0)
+			continue;
+		look_at(&l, pid, procfd);
+		close(procfd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+bool visible_procs_hidden(const struct visible_procs *n)
+{
+	return n->readable < n->seen && !(perm_caps() & PERM_CAP_SYS_PTRACE);
+}

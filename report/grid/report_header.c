@@ -1,0 +1,210 @@
+/* What is said of a profile (report_header.h). */
+#include "grid/report_header.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "event.h"
+#include "recording/ledger_sums.h"
+
+#define INTERRUPTED "interrupted: a part of the samples, or of the names"
+
+static uint64_t total(const struct header *h)
+{
+	/* Of folded text it is not known what was counted. */
+	return h->period && h->profile->period ? h->profile->period : h->profile->samples;
+}
+
+const char *header_unit(const struct header *h)
+{
+	const char *event = profile_meta(h->profile, "event");
+
+	if (!h->period || !h->profile->period)
+		return "samples";
+	return event && strstr(event, "clock") ? "ns" : "events";
+}
+
+void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
+{
+	const char *unit = header_unit(h);
+
+	if (strcmp(unit, "ns") != 0) {
+		strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(unit) - 1, unit, plural(n));
+		return;
+	}
+	strbuf_add_number(out, (double)n / (n < 1000000 ? 1e3 : n < 1000000000 ? 1e6 : 1e9), 4);
+	strbuf_addf(out, " %s of CPU time", n < 1000000 ? "us" : n < 1000000000 ? "ms" : "s");
+}
+
+/* "12 samples"; where that is not what is counted, "12 samples, 3456 events". */
+static void add_total(const struct header *h, struct strbuf *out)
+{
+	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
+	if (!h->period || !h->profile->period)
+		return;
+	strbuf_adds(out, ", ");
+	header_add_amount(h, total(h), out);
+	strbuf_addc(out, ',');
+}
+
+/* How many different ones there are, whoever had them. */
+static uint64_t stacks(const struct profile *p)
+{
+	bool *seen = xcalloc(p->nnodes, sizeof(*seen));
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->ncounts; i++) {
+		n += !seen[p->counts[i].node];
+		seen[p->counts[i].node] = true;
+	}
+	free(seen);
+	return n;
+}
+
+static uint64_t meta_u64(const struct profile *p, const char *key)
+{
+	const char *v = profile_meta(p, key);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+/* All values of @key, each as "@before<value>@after". */
+static void add_meta(const struct profile *p, const char *key, const char *before, const char *after,
+		     struct strbuf *out)
+{
+	for (uint32_t i = 0; i < p->nmeta; i++)
+		if (!strcmp(profile_text(p, p->meta[i].key), key)) {
+			strbuf_adds(out, before);
+			strbuf_add_clean(out, profile_text(p, p->meta[i].value));
+			strbuf_adds(out, after);
+		}
+}
+
+/* The ledger, as far as the profile has it. False: it was not known. */
+static bool ledger_of(const struct profile *p, struct ev_ledger *l)
+{
+	*l = (struct ev_ledger){
+		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
+		.dropped = meta_u64(p, "dropped"),
+		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
+	};
+	return profile_meta(p, "kept");
+}
+
+/* The filters as one list. */
+static void add_filters(const struct profile *p, const char *before, const char *after, struct strbuf *out)
+{
+	struct strbuf list = STRBUF_INIT;
+
+	add_meta(p, "filter", ", ", "", &list);
+	if (list.len)
+		strbuf_addf(out, "%s%s%s", before, list.s + strlen(", "), after);
+	strbuf_fini(&list);
+}
+
+/* Who was recorded, how and where. */
+static void add_command(const struct profile *p, struct strbuf *out)
+{
+	if (!profile_meta(p, "command"))
+		return;
+	strbuf_adds(out, "# ");
+	add_meta(p, "hostname", "on ", ": ", out);
+	add_meta(p, "command", "", "\n", out);
+}
+
+/* What a reader of the table has to know first; perf's report has the like on top. */
+void header_text(const struct header *h, FILE *to)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const struct profile *p = h->profile;
+	struct ev_ledger l;
+
+	strbuf_adds(&sb, "# ");
+	add_total(h, &sb);
+	strbuf_addf(&sb, " in %" PRIu64 " different stack%s, from '", stacks(h->profile), plural(stacks(h->profile)));
+	strbuf_add_clean(&sb, h->path);
+	strbuf_adds(&sb, "'\n");
+	add_command(p, &sb);
+	if (profile_meta(p, "event")) {
+		add_meta(p, "event", "# event ", "", &sb);
+		add_meta(p, "event_modifier", ":", "", &sb);
+		add_meta(p, "frequency", ", ", " Hz", &sb);
+		add_meta(p, "target", ", ", "", &sb);
+		if (ledger_of(p, &l)) {
+			size_t at = sb.len;
+
+			strbuf_adds(&sb, "; ");
+			ledger_sums_text(&l, &sb);
+			if (sb.len == at + 2)
+				strbuf_adds(&sb, "0 lost");
+			/* Not known of a part of the samples. */
+			add_meta(p, "truncated", ", ", " truncated", &sb);
+		}
+		add_meta(p, "note", "; ", "", &sb);
+		strbuf_adds(&sb, "\n");
+	}
+	add_meta(p, "throttled", "# ", "\n", &sb);
+	if (h->interrupted)
+		strbuf_adds(&sb, "# " INTERRUPTED "\n");
+	add_filters(p, "# only ", "\n", &sb);
+	strbuf_adds(&sb, "#\n");
+	fwrite(sb.s, 1, sb.len, to);
+	strbuf_fini(&sb);
+}
+
+/* A picture is passed on without the recording: it says itself what it does not show. */
+void header_subtitle(const struct header *h, struct strbuf *sub)
+{
+	const struct profile *p = h->profile;
+	struct strbuf sb = STRBUF_INIT;
+	struct ev_ledger l;
+
+	add_total(h, sub);
+	strbuf_addf(sub, " in %" PRIu64 " stack%s", stacks(h->profile), plural(stacks(h->profile)));
+	if (h->interrupted)
+		strbuf_adds(sub, "; " INTERRUPTED);
+	add_filters(p, "; only ", "", sub);
+	if (ledger_of(p, &l)) {
+		ledger_sums_text(&l, &sb);
+		if (sb.len)
+			strbuf_addf(sub, "; %s", sb.s);
+	}
+	add_meta(p, "note", "; ", "", sub);
+	add_meta(p, "throttled", "; ", "", sub);
+	strbuf_fini(&sb);
+}
+
+void header_json(const struct header *h, struct json *j)
+{
+	static const char *const texts[] = {
+		"event", "event_modifier", "hostname", "target", "command", "call_graph", "stacks",
+	};
+	static const char *const numbers[] = {
+		"frequency", "fixed_period", "stack_bytes", "ncpus", "begin_wall_ns", "duration_ns", "kept", "lost", "cut",
+		"dropped", "throttled_samples", "truncated", "incomplete",
+	};
+	static const char *const lists[] = { "filter", "throttled", "note" };
+	const struct profile *p = h->profile;
+
+	json_str(j, "input", h->path);
+	json_str(j, "unit", h->period ? "period" : "samples");
+	json_u64(j, "total", total(h));
+	json_u64(j, "different_stacks", stacks(h->profile));
+	json_bool(j, "interrupted", h->interrupted);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (profile_meta(p, texts[i]))
+			json_str(j, texts[i], profile_meta(p, texts[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (profile_meta(p, numbers[i]))
+			json_u64(j, numbers[i], meta_u64(p, numbers[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		json_begin_array(j, lists[i]);
+		for (uint32_t k = 0; k < p->nmeta; k++)
+			if (!strcmp(profile_text(p, p->meta[k].key), lists[i]))
+				json_str(j, NULL, profile_text(p, p->meta[k].value));
+		json_end_array(j);
+	}
+}

@@ -1,0 +1,227 @@
+#include "views/table_chains.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+/* A stack of names in a row. */
+struct chain {
+	uint32_t thread, frame;		/* groups */
+	uint32_t node;			/* one of those that look like this */
+	char *text;			/* owned */
+	uint64_t samples, period;
+};
+
+struct row {
+	size_t first, n;		/* in the chains */
+	uint64_t samples, weight;
+};
+
+struct chains {
+	const struct chains_opts *o;
+	struct chain *list;		/* owned; by row and text, then by value in each row */
+	size_t n;
+	struct row *rows;		/* owned; as in the grid */
+	size_t nrows, cap;
+	uint64_t whole;			/* what a share is of: samples, or period */
+	bool period;
+};
+
+static void add_name(struct strbuf *sb, const struct profile *p, uint32_t node)
+{
+	strbuf_adds(sb, sb->len ? ";" : "");
+	strbuf_add_clean(sb, profile_text(p, p->frames[p->nodes[node].frame].name));
+}
+
+static char *stack_text(const struct profile *p, uint32_t node, bool callee, uint32_t *path)
+{
+	struct strbuf sb = STRBUF_INIT;
+	size_t n = 0;
+
+	for (; node; node = p->nodes[node].parent)
+		path[n++] = node;
+	for (size_t i = 0; i < n; i++)
+		add_name(&sb, p, path[callee ? i : n - 1 - i]);
+	return sb.s ? sb.s : xstrdup("[unknown]");
+}
+
+static int by_row(const void *pa, const void *pb)
+{
+	const struct chain *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->frame != b->frame)
+		return a->frame < b->frame ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+static uint64_t weight(const struct chain *c, bool period)
+{
+	return period ? c->period : c->samples;
+}
+
+static int by_value(const void *pa, const void *pb, void *ctx)
+{
+	const struct chain *a = pa, *b = pb;
+	const bool *period = ctx;
+	uint64_t x = weight(a, *period), y = weight(b, *period);
+
+	return x != y ? (x < y ? 1 : -1) : strcmp(a->text, b->text);
+}
+
+static int rows_by_weight(const void *pa, const void *pb)
+{
+	const struct row *a = pa, *b = pb;
+
+	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1) : a->first < b->first ? -1 : a->first > b->first;
+}
+
+static int by_node(const void *pa, const void *pb)
+{
+	const struct chain *a = pa, *b = pb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* In this order, what is equal becomes one. */
+static void merge(struct chains *cs, int (*order)(const void *, const void *))
+{
+	size_t kept = 0;
+
+	qsort(cs->list, cs->n, sizeof(*cs->list), order);
+	for (size_t i = 0; i < cs->n; i++) {
+		struct chain *last = kept ? &cs->list[kept - 1] : NULL;
+
+		if (last && !order(last, &cs->list[i])) {
+			last->samples += cs->list[i].samples;
+			last->period += cs->list[i].period;
+			free(cs->list[i].text);
+			continue;
+		}
+		cs->list[kept++] = cs->list[i];
+	}
+	cs->n = kept;
+}
+
+static void collect(struct chains *cs, const struct profile *p, const struct groups *gs)
+{
+	uint32_t *path = xcalloc((size_t)p->nnodes + 1, sizeof(*path));
+
+	cs->list = xcalloc(p->ncounts + 1, sizeof(*cs->list));
+	for (size_t i = 0; i < p->ncounts; i++) {
+		const struct profile_count *c = &p->counts[i];
+
+		/* Samples without a stack end in no function. */
+		if (!c->node && gs->nframes > 1)
+			continue;
+		cs->list[cs->n++] = (struct chain){
+			.thread = gs->threads[c->thread], .frame = gs->frames[p->nodes[c->node].frame],
+			.node = c->node, .samples = c->samples, .period = c->period,
+		};
+	}
+	/* Times are no difference, nor is what does not show in names. */
+	merge(cs, by_node);
+	for (size_t i = 0; i < cs->n; i++)
+		cs->list[i].text = stack_text(p, cs->list[i].node, cs->o->callee, path);
+	merge(cs, by_row);
+	free(path);
+}
+
+static void make_rows(struct chains *cs)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct chain *c = &cs->list[i];
+		struct row *r;
+
+		if (!i || c->thread != c[-1].thread || c->frame != c[-1].frame) {
+			XGROW(cs->rows, cs->nrows, cs->cap);
+			cs->rows[cs->nrows++] = (struct row){ .first = i };
+		}
+		r = &cs->rows[cs->nrows - 1];
+		r->n++;
+		r->samples += c->samples;
+		r->weight += weight(c, cs->period);
+	}
+	for (size_t i = 0; i < cs->nrows; i++)
+		qsort_r(cs->list + cs->rows[i].first, cs->rows[i].n, sizeof(*cs->list), by_value, &cs->period);
+	if (cs->nrows)
+		qsort(cs->rows, cs->nrows, sizeof(*cs->rows), rows_by_weight);
+}
+
+static void put_chains(void *ctx, size_t row, FILE *to)
+{
+	const struct chains *cs = ctx;
+	const struct row *r = &cs->rows[row];
+
+	for (size_t i = r->first; i < r->first + r->n; i++) {
+		const struct chain *c = &cs->list[i];
+		double share = cs->whole ? 100.0 * (double)weight(c, cs->period) / (double)cs->whole : 0;
+
+		if (share < cs->o->percent_limit)
+			continue;
+		if (cs->o->value == CHAINS_PERCENT)
+			fprintf(to, "%.2f%% %s\n", share, c->text);
+		else
+			fprintf(to, "%" PRIu64 " %s\n", cs->o->value == CHAINS_PERIOD ? c->period : c->samples, c->text);
+	}
+	fputc('\n', to);
+}
+
+uint64_t chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, char separator, bool color,
+		     FILE *to)
+{
+	struct chains cs = { .o = co, .period = o->period && p->period };
+	/* What threads have is theirs, whoever it is called by. */
+	bool both = o->children && !sortkeys_have(&o->sort, SORT_SYMBOL) && !sortkeys_have(&o->sort, SORT_DSO) &&
+		    !sortkeys_have(&o->sort, SORT_SRCLINE);
+	struct groups gs = { 0 };
+	size_t shown = 0;
+	uint64_t hidden;
+	struct grid g;
+
+	cs.whole = cs.period ? p->period : p->samples;
+	groups_init(&gs, &o->sort, p);
+	collect(&cs, p, &gs);
+	make_rows(&cs);
+	g = (struct grid){ .whole = cs.whole, .after_row = put_chains, .after_ctx = &cs };
+	if (both)
+		grid_column(&g, "Children", "children", GRID_PERCENT);
+	grid_column(&g, both ? "Self" : "Overhead", "self", GRID_PERCENT);
+	if (co->samples)
+		grid_column(&g, "Samples", "samples", GRID_COUNT);
+	sortkeys_columns(&o->sort, &g);
+	for (; shown < cs.nrows; shown++) {
+		const struct row *r = &cs.rows[shown];
+		struct grid_cell *cells;
+
+		/* The rest has less still. */
+		if ((o->limit && shown >= o->limit) || 100.0 * (double)r->weight < o->percent_limit * (double)cs.whole)
+			break;
+		cells = grid_row(&g);
+		if (both)
+			(cells++)->n = r->weight;
+		(cells++)->n = r->weight;
+		if (co->samples)
+			(cells++)->n = r->samples;
+		sortkeys_cells(&o->sort, &gs, p, cs.list[r->first].thread, cs.list[r->first].frame, cells);
+	}
+	if (separator)
+		grid_separated(&g, separator, to);
+	else
+		grid_text(&g, color, to);
+	hidden = cs.nrows - shown;
+	grid_fini(&g);
+	groups_fini(&gs);
+	for (size_t i = 0; i < cs.n; i++)
+		free(cs.list[i].text);
+	free(cs.list);
+	free(cs.rows);
+	return hidden;
+}

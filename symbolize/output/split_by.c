@@ -1,0 +1,137 @@
+/* One file each (split_by.h). */
+#include "output/split_by.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+#define STEM_MAX 120	/* bytes; with number and suffix, and what outfile.c appends, below NAME_MAX */
+#define SUFFIX ".folded"
+
+struct split {
+	const char *dir;
+	struct split_names names;
+	struct outfile *out;	/* the file in work */
+	size_t files;
+};
+
+static int make_dir(const char *dir)
+{
+	struct stat st;
+
+	if ((mkdir(dir, 0777) && errno != EEXIST) || stat(dir, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return access(dir, W_OK | X_OK) ? -errno : 0;
+}
+
+int split_prepare(const char *dir)
+{
+	int err = make_dir(dir);
+
+	if (err)
+		pr_err("cannot write to folder '%s': %s", dir, strerror(-err));
+	return err;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._-+@:", c));
+}
+
+void split_names_init(struct split_names *sn)
+{
+	*sn = (struct split_names){ .used = intern_new() };
+}
+
+void split_names_fini(struct split_names *sn)
+{
+	intern_free(sn->used);
+	u64map_fini(&sn->next);
+}
+
+void split_name(struct split_names *sn, const char *label, struct strbuf *out)
+{
+	struct strbuf stem = STRBUF_INIT;
+	size_t skip = 0;
+	uint64_t *n;
+
+	for (const char *p = label; *p; p++)
+		strbuf_addc(&stem, is_plain(*p) ? *p : '_');
+	/* Of a path the end says most. */
+	if (stem.len > STEM_MAX)
+		skip = stem.len - STEM_MAX;
+	while (skip < stem.len && strchr("._-", stem.s[skip]))
+		skip++;
+	if (skip == stem.len)
+		strbuf_addc(&stem, '_');
+	/* No name of a file has a slash. */
+	strbuf_addc(&stem, '/');
+	n = u64map_put(&sn->next, intern_add(sn->used, stem.s + skip), NULL);
+	stem.s[stem.len - 1] = '\0';
+	for (;;) {
+		uint32_t known = intern_count(sn->used);
+
+		strbuf_reset(out);
+		strbuf_adds(out, stem.s + skip);
+		if (++*n > 1)
+			strbuf_addf(out, "-%" PRIu64, *n);
+		strbuf_adds(out, SUFFIX);
+		intern_add(sn->used, out->s);
+		if (intern_count(sn->used) != known)
+			break;
+	}
+	strbuf_fini(&stem);
+}
+
+static int finish_file(struct split *s)
+{
+	int err = s->out ? outfile_close(s->out) : 0;
+
+	s->out = NULL;
+	return err;
+}
+
+static FILE *next_file(void *ctx, const char *first)
+{
+	struct split *s = ctx;
+	struct strbuf name = STRBUF_INIT;
+	char *path;
+
+	if (finish_file(s))
+		return NULL;
+	split_name(&s->names, first, &name);
+	path = xasprintf("%s/%s", s->dir, name.s);
+	s->out = outfile_open(path);
+	s->files += s->out != NULL;
+	free(path);
+	strbuf_fini(&name);
+	return s->out ? outfile_text(s->out) : NULL;
+}
+
+int split_write(const char *dir, const struct stacktree *tree, const struct naming *nm,
+		enum fold_weight weight, size_t *files)
+{
+	struct split s = { .dir = dir };
+	int err;
+
+	split_names_init(&s.names);
+	err = fold_write_split(tree, nm, weight, next_file, &s);
+	if (!err)
+		err = finish_file(&s);
+	split_names_fini(&s.names);
+	*files = s.files;
+	return err;
+}

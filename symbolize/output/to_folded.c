@@ -1,0 +1,318 @@
+/* The folded writer (to_folded.h). */
+#include "output/to_folded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+/* Text that the lines to come share is kept up to this length; what goes on behind it is put together anew. */
+#define PREFIX_MAX (1u << 20)
+
+/*
+ * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
+ * own. No name holds ';', so that all that goes on below a child stays together in the sorted output.
+ */
+struct item {
+	uint32_t node;		/* a child */
+	bool below;		/* the lines through it; else the one that ends there */
+};
+
+struct fold {
+	FILE *to;
+	const struct naming *nm;
+	const struct stacktree *names;
+	enum fold_weight weight;
+	struct item *items;	/* owned; by parent, and sorted for each */
+	size_t *start;		/* owned; of the items of each node, and one more */
+};
+
+int fold_parse_weight(const char *text, enum fold_weight *out)
+{
+	if (strcmp(text, "samples") == 0)
+		*out = FOLD_SAMPLES;
+	else if (strcmp(text, "period") == 0)
+		*out = FOLD_PERIOD;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * The tree again, of names: two addresses in one function become one node, so that equal lines meet
+ * without a look at their text. Names hold no ';', hence equal lines have equal ids.
+ */
+static void merge_by_name(struct stacktree *out, const struct stacktree *tree,
+			  const struct naming *nm)
+{
+	uint32_t *to = xcalloc(tree->n, sizeof(*to));
+	size_t i;
+
+	stacktree_init(out);
+	for (i = 1; i < tree->n; i++) {
+		const struct stacknode *nd = &tree->nodes[i];
+		const struct named *name = &nm->named[nd->loc];
+		uint32_t k, node = to[nd->parent];
+
+		/* Innermost first there, root first here. */
+		for (k = name->n; k-- > 0; ) {
+			uint32_t id = nm->ids[name->first + k];
+
+			/* A row of "[kernel]" says no more than one. */
+			if (id != nm->kernel_id || !id || out->nodes[node].loc != id)
+				node = stacktree_child(out, node, id);
+		}
+		to[i] = node;
+		if (nd->samples)
+			stacktree_count(out, node, nd->samples, nd->period);
+	}
+	free(to);
+}
+
+static uint64_t count_of(const struct fold *f, uint32_t node)
+{
+	const struct stacknode *nd = &f->names->nodes[node];
+
+	return f->weight == FOLD_PERIOD ? nd->period : nd->samples;
+}
+
+/* ---- order ---- */
+
+/* A place in the text of an item: in its name, then in what comes behind. */
+struct place {
+	const char *p, *then;
+};
+
+/* The next byte; 0 at the end. */
+static unsigned char place_next(struct place *pl)
+{
+	if (!*pl->p && pl->then) {
+		pl->p = pl->then;
+		pl->then = NULL;
+	}
+	return *pl->p ? (unsigned char)*pl->p++ : 0;
+}
+
+/* What comes behind the name of @it, in @buf. */
+static const char *behind_name(const struct fold *f, const struct item *it, char *buf, size_t size)
+{
+	if (it->below)
+		return ";";
+	snprintf(buf, size, " %" PRIu64, count_of(f, it->node));
+	return buf;
+}
+
+/* As "LC_ALL=C sort" would have their lines. Items of one parent. */
+static int compare_items(const void *pa, const void *pb, void *ctx)
+{
+	const struct fold *f = ctx;
+	const struct item *a = pa, *b = pb;
+	uint32_t ida = f->names->nodes[a->node].loc, idb = f->names->nodes[b->node].loc;
+	size_t lena = intern_len(f->nm->names, ida), lenb = intern_len(f->nm->names, idb);
+	const char *p = intern_str(f->nm->names, ida), *q = intern_str(f->nm->names, idb);
+	size_t same = MIN(lena, lenb);
+	int order = ida == idb ? 0 : memcmp(p, q, same);
+	struct place pla, plb;
+	char bufa[24], bufb[24];
+
+	if (order)
+		return order;
+	pla = (struct place){ p + same, behind_name(f, a, bufa, sizeof(bufa)) };
+	plb = (struct place){ q + same, behind_name(f, b, bufb, sizeof(bufb)) };
+	for (;;) {
+		unsigned char ca = place_next(&pla), cb = place_next(&plb);
+
+		if (ca != cb)
+			return ca < cb ? -1 : 1;
+		if (!ca)
+			return 0;
+	}
+}
+
+static void sort_items(struct fold *f)
+{
+	const struct stacktree *names = f->names;
+	bool *parent = xcalloc(names->n, sizeof(*parent));
+	size_t *at;
+
+	for (size_t i = 1; i < names->n; i++)
+		parent[names->nodes[i].parent] = true;
+	f->start = xcalloc(names->n + 1, sizeof(*f->start));
+	for (size_t i = 1; i < names->n; i++)
+		f->start[names->nodes[i].parent + 1] += parent[i] + (names->nodes[i].samples != 0);
+	for (size_t i = 1; i <= names->n; i++)
+		f->start[i] += f->start[i - 1];
+	f->items = xcalloc(f->start[names->n] + 1, sizeof(*f->items));
+	at = xmemdup(f->start, names->n * sizeof(*at));
+	for (size_t i = 1; i < names->n; i++) {
+		size_t *to = &at[names->nodes[i].parent];
+
+		if (names->nodes[i].samples)
+			f->items[(*to)++] = (struct item){ (uint32_t)i, false };
+		if (parent[i])
+			f->items[(*to)++] = (struct item){ (uint32_t)i, true };
+	}
+	for (size_t i = 0; i < names->n; i++) {
+		size_t n = f->start[i + 1] - f->start[i];
+
+		if (n > 1)
+			qsort_r(f->items + f->start[i], n, sizeof(*f->items), compare_items, f);
+	}
+	free(at);
+	free(parent);
+}
+
+/* ---- lines ---- */
+
+/* The way from the root to the line in work. */
+struct level {
+	uint32_t node;
+	size_t at, end;		/* items below it to come */
+	size_t text;		/* bytes of the prefix, its name included; SIZE_MAX: they are not in it */
+};
+
+struct way {
+	struct strbuf prefix;
+	struct level *levels;	/* owned; [0] is where it begins */
+	size_t n, cap;
+};
+
+static void way_down(struct way *w, const struct fold *f, uint32_t node)
+{
+	const struct level *up = w->n ? &w->levels[w->n - 1] : NULL;
+	struct level l = { node, f->start[node], f->start[node + 1], 0 };
+	uint32_t id = f->names->nodes[node].loc;
+	size_t len = intern_len(f->nm->names, id);
+
+	if (up && (up->text > PREFIX_MAX || len > PREFIX_MAX)) {
+		l.text = SIZE_MAX;
+	} else if (up) {
+		w->prefix.len = up->text;
+		if (w->n > 1)
+			strbuf_addc(&w->prefix, ';');
+		strbuf_add(&w->prefix, intern_str(f->nm->names, id), len);
+		l.text = w->prefix.len;
+	}
+	XGROW(w->levels, w->n, w->cap);
+	w->levels[w->n++] = l;
+}
+
+static void add_text(struct fold *f, const char *text, size_t len)
+{
+	fwrite_unlocked(text, 1, len, f->to);
+}
+
+/* @n as a line ends with it. */
+static void add_count(struct strbuf *sb, uint64_t n)
+{
+	char text[24], *p = text + sizeof(text);
+
+	*--p = '\n';
+	do {
+		*--p = (char)('0' + n % 10);
+	} while (n /= 10);
+	*--p = ' ';
+	strbuf_add(sb, p, (size_t)(text + sizeof(text) - p));
+}
+
+/* The line that ends at the last level. Leaves behind the text of that in w->prefix what way_down() cuts off. */
+static void add_line(struct fold *f, struct way *w)
+{
+	size_t i = w->n, text;
+
+	while (w->levels[i - 1].text == SIZE_MAX)
+		i--;
+	text = w->prefix.len = w->levels[i - 1].text;
+	if (i == w->n)
+		add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
+	add_text(f, w->prefix.s, w->prefix.len);
+	if (i == w->n)
+		return;
+	for (; i < w->n; i++) {
+		uint32_t id = f->names->nodes[w->levels[i].node].loc;
+
+		if (i > 1)
+			add_text(f, ";", 1);
+		add_text(f, intern_str(f->nm->names, id), intern_len(f->nm->names, id));
+	}
+	add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
+	add_text(f, w->prefix.s + text, w->prefix.len - text);
+}
+
+/* What there is below @root, which itself is not in the lines. */
+static void write_lines(struct fold *f, uint32_t root)
+{
+	struct way w = { .prefix = STRBUF_INIT };
+
+	way_down(&w, f, root);
+	while (w.n) {
+		struct level *l = &w.levels[w.n - 1];
+		struct item it;
+
+		if (l->at == l->end) {
+			w.n--;
+			continue;
+		}
+		it = f->items[l->at++];
+		way_down(&w, f, it.node);
+		if (!it.below) {
+			add_line(f, &w);
+			w.n--;
+		}
+	}
+	strbuf_fini(&w.prefix);
+	free(w.levels);
+}
+
+static void fold_init(struct fold *f, struct stacktree *names, const struct stacktree *tree,
+		      const struct naming *nm, enum fold_weight weight)
+{
+	*f = (struct fold){ .nm = nm, .names = names, .weight = weight };
+	merge_by_name(names, tree, nm);
+	sort_items(f);
+}
+
+static void fold_fini(struct fold *f, struct stacktree *names)
+{
+	free(f->items);
+	free(f->start);
+	stacktree_fini(names);
+}
+
+void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
+		enum fold_weight weight)
+{
+	struct stacktree names;
+	struct fold f;
+
+	fold_init(&f, &names, tree, nm, weight);
+	f.to = to;
+	write_lines(&f, STACKTREE_ROOT);
+	fold_fini(&f, &names);
+}
+
+int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
+		     FILE *(*next)(void *ctx, const char *first), void *ctx)
+{
+	struct stacktree names;
+	struct fold f;
+	int err = 0;
+
+	fold_init(&f, &names, tree, nm, weight);
+	for (size_t i = f.start[STACKTREE_ROOT]; i < f.start[STACKTREE_ROOT + 1] && !err; i++) {
+		uint32_t node = f.items[i].node;
+
+		f.to = next(ctx, intern_str(nm->names, names.nodes[node].loc));
+		if (f.to)
+			write_lines(&f, node);
+		else
+			err = -EIO;
+	}
+	fold_fini(&f, &names);
+	return err;
+}
