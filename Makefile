@@ -227,7 +227,7 @@ lint-shell:
 	$(Q)! command -v shellcheck >/dev/null || shellcheck -S warning -x contrib/install-deps contrib/debian-root contrib/picture contrib/check-* tests/run tests/lib.sh .ci/run
 
 .PHONY: check-layers
-check-layers:	## the include arrows of DESIGN.md hold
+check-layers:	## folders include only what contrib/layers allows
 	$(Q)contrib/check-layers
 
 .PHONY: check-cycles

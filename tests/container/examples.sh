@@ -219,15 +219,22 @@ for page in "$TOP"/contrib/man/*.1.in; do
 done
 
 # ---- tests/README.md: whole scripts ----
-mkdir -p "$T/tests/cmd" "$T/tests/container"
+mkdir -p "$T/tests/cmd/record" "$T/tests/container"
 ln -s "$TOP/tests/lib.sh" "$TOP/tests/env.sh" "$T/tests"
 ln -s "$TOP/tests/container/lib.sh" "$T/tests/container"
-awk -v dir="$T/tests" '/^```sh/ { getline; if (/^#!/) { file = dir (n++ ? "/container/" : "/cmd/") n ".sh" } }
+awk -v dir="$T/tests" '/^```sh/ { getline; if (/^#!/) { file = dir (n++ ? "/container/" : "/cmd/record/") n ".sh" } }
+	/^```c$/ { getline; file = dir "/unit.c" }
 	/^```/ { file = "" } file { print >file }' "$TOP/tests/README.md"
-for script in "$T/tests/cmd/1.sh" "$T/tests/container/2.sh"; do
+for script in "$T/tests/cmd/record/1.sh" "$T/tests/container/2.sh"; do
 	check "tests/README.md: ${script#"$T"/tests/}" env TMPDIR="$T" bash "$script"
 	unlike "tests/README.md: ${script#"$T"/tests/}: nothing fails" "$(<"$T/check.out")" '^not ok'
 done
+
+if "${CC:-gcc}" -E -include cmocka.h -x c /dev/null >/dev/null 2>&1; then
+	check "tests/README.md: the unit test compiles" "${CC:-gcc}" -fsyntax-only -D_GNU_SOURCE -I"$TOP/include" -I"$TOP/record" -I"$TOP/common" "$T/tests/unit.c"
+else
+	skip "tests/README.md: the unit test compiles" "needs a compiler and libcmocka-dev"
+fi
 
 for key in "${!here[@]}" "${!cannot[@]}" "${!answers[@]}"; do
 	check "'$key' is in an example" grep -Fq -e "<$key>" <<<"$used"
