@@ -48,6 +48,7 @@ declare -A here=(
 	["ns::Parser::next"]="Shop::checksum"
 	["/var/tmp/"]="$T/elsewhere/"
 	["time=20-30"]="time=0-30"
+	["-- sleep 10"]="-- sleep 0.5"
 )
 # Examples that begin like this are not run.
 declare -A cannot=(
@@ -73,11 +74,13 @@ lacking() {
 	done
 }
 
-# Catches SIGUSR2: it would die of it before.
+# Takes SIGUSR2, by a handler or blocked for a descriptor: it would die of it before.
 catches() {
 	local mask
-	mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
-	((0x${mask:-0} & 1 << 11))
+	for mask in $(sed -n 's/^Sig\(Cgt\|Blk\):[[:space:]]*/0x/p' "/proc/$1/status"); do
+		((!(mask & 1 << 11))) || return 0
+	done
+	return 1
 }
 
 # adapted TEXT: what stands for something else is replaced, and recordings are short.
