@@ -1,7 +1,7 @@
 /*
- * What a recording says, decoded: one struct for each kind of event and one table of callbacks.
- * The reader delivers events in the order of the file, which is the order of time. All pointers are
- * borrowed and valid during the callback only. Times: ns of CLOCK_MONOTONIC on the recorded host.
+ * The decoded contents of a recording: one struct for each kind of event and one table of
+ * callbacks. The reader delivers events in file order, which is time order. All pointers are
+ * borrowed and valid only during the callback. Times: ns of CLOCK_MONOTONIC on the recorded host.
  */
 #ifndef NSPROF_EVENT_H
 #define NSPROF_EVENT_H
@@ -15,8 +15,8 @@
 #define BUILD_ID_MAX 20
 
 /*
- * Registers, numbered as PERF_REG_X86_* in arch/x86/include/uapi/asm/perf_regs.h, of which the
- * recording keeps 0-8 (ax bx cx dx si di bp sp ip) and 16-23 (r8-r15).
+ * Registers, numbered as PERF_REG_X86_* in arch/x86/include/uapi/asm/perf_regs.h. The recording
+ * keeps 0-8 (ax bx cx dx si di bp sp ip) and 16-23 (r8-r15).
  */
 enum {
 	UREG_AX, UREG_BX, UREG_CX, UREG_DX, UREG_SI, UREG_DI, UREG_BP, UREG_SP, UREG_IP,
@@ -28,41 +28,41 @@ enum {
 #define UREG_MASK 0xff01ffull
 
 /*
- * A binary. Defined before the first mapping that uses it, and perhaps again, then the same. Identity:
- * the build-id; without one (mnt_ns, dev, ino, size, mtime, path) together.
+ * A binary. Defined before the first mapping that uses it; may be repeated with the same contents.
+ * Identity: the build-id; without one, (mnt_ns, dev, ino, size, mtime, path) together.
  */
 struct ev_dso {
-	uint32_t id;			/* 1 and up; a recording need not have all */
+	uint32_t id;			/* 1 and up; may have gaps */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;		/* bytes; 0 = none known */
 	uint32_t dev_major, dev_minor;	/* as in /proc/PID/maps; 0 when unknown */
 	uint64_t ino, ino_gen;
 	uint64_t size;			/* bytes; 0 when the file could not be opened */
 	int64_t mtime_ns;		/* wall clock; 0 when unknown */
-	uint64_t mnt_ns;		/* inode of the mount namespace it was seen in; 0 = unknown */
+	uint64_t mnt_ns;		/* inode of the mount namespace it was seen in; 0 unknown */
 	const char *path;		/* as in /proc/PID/maps, without " (deleted)" */
 	bool deleted;
 };
 
 /*
- * Facts of a process, taken while it lived. A new ev_proc for a pid begins a new image of it, unless
- * it has the serial of the present one: then that one goes on, with these facts, and with the
- * mappings that follow instead of its own if maps_known.
+ * Facts about a process, taken while it lived. A new ev_proc for a pid begins a new process image,
+ * unless its serial is that of the present image. Then the image continues with these facts. If
+ * maps_known, the mappings that follow replace its own.
  */
 struct ev_proc {
 	uint64_t time;
-	uint32_t serial;	/* identity of this process image, 1 and up; not all need be there */
+	uint32_t serial;	/* identity of this process image, 1 and up; may have gaps */
 	uint32_t pid;		/* in the recorder's pid namespace */
 	uint32_t ppid;
-	uint64_t start_ticks;	/* field 22 of /proc/PID/stat, clock ticks since boot; 0 = unknown */
+	uint64_t start_ticks;	/* field 22 of /proc/PID/stat, ticks since boot; 0 = unknown */
 	uint32_t nspid[8];	/* NStgid of /proc/PID/status, outermost first */
 	uint32_t nspid_n;	/* 0 = unknown */
 	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = unknown */
 	const char *comm;	/* "" when unknown */
 	const char *exe;	/* target of /proc/PID/exe, or what the exec mapped first */
 	const char *root;	/* target of /proc/PID/root */
-	const char *cgroup;	/* v2 path "/docker/<id>", or the v1 perf_event path; "" = unknown */
-	bool maps_known;	/* the mappings that follow are all it had */
+	const char *cgroup;	/* v2 path "/docker/<id>", or v1 perf_event path; "" = unknown */
+	bool maps_known;	/* the mappings that follow are complete */
 	bool inherited;		/* forked, no exec yet: the perf map may be the parent's */
 };
 
@@ -94,17 +94,17 @@ struct ev_cgroup {
 	const char *path;
 };
 
-struct ev_ksymbol {	/* BPF programs and trampolines that come and go */
+struct ev_ksymbol {	/* a BPF program or trampoline, loaded or unloaded */
 	uint64_t time;
 	uint64_t addr;
 	uint32_t len;
-	bool gone;
+	bool gone;		/* unloaded */
 	const char *name;
 };
 
 /*
- * Behind the last address of a chain: the kernel was to walk the user's part later (PERF_CONTEXT_USER_DEFERRED, Linux 6.19), and what it
- * wrote of it then is not there.
+ * Follows the last address of a chain. The kernel deferred the user part of the chain
+ * (PERF_CONTEXT_USER_DEFERRED, Linux 6.19), and the recording lacks what it wrote later.
  */
 #define CHAIN_DEFERRED ((uint64_t)-640)
 
@@ -113,23 +113,23 @@ struct ev_sample {
 	uint32_t pid, tid, cpu;
 	uint64_t period;
 	uint64_t cgroup;	/* cgroup id; 0 = not recorded */
-	const uint64_t *chain;	/* as the kernel wrote it, PERF_CONTEXT_* markers included; leaf first */
+	const uint64_t *chain;	/* as the kernel wrote it, PERF_CONTEXT_* included; leaf first */
 	uint32_t nchain;	/* >= 1 marker + 1 address even without call graphs */
-	bool has_regs;		/* user registers follow: the user part is to be unwound */
-	uint64_t regs[UREG_MAX];	/* masked: a register that is neither code nor stack is 0 */
+	bool has_regs;		/* regs are valid: the user part is to be unwound */
+	uint64_t regs[UREG_MAX];	/* masked: 0 where neither code nor stack */
 	struct stack_view stack;	/* lo == hi when there is none */
 	uint64_t changed_end;	/* every word at or above it equals the thread's previous sample */
 	/*
-	 * Every word at or above it equals what the thread's samples last had at that address, however long
-	 * ago. UINT64_MAX: that has been forgotten, or this is the first.
+	 * Every word at or above it equals the last one that the thread's samples had at that
+	 * address, however long ago. UINT64_MAX: no earlier words are known.
 	 */
 	uint64_t known_end;
-	bool copy_full;		/* the copy is as large as was asked for: there may be more stack */
+	bool copy_full;		/* the copy has the size asked for: there may be more stack */
 	bool unmasked;		/* mappings were unknown or --stacks=full: all words are kept */
-	bool cut;		/* the recorder under pressure kept the lowest words only; never copy_full */
+	bool cut;		/* under pressure, only the lowest words kept; never copy_full */
 };
 
-/* The same on its way into a recording: one sample as the recorder hands it to rec_writer.h. All borrowed for the call. */
+/* A sample as the recorder hands it to rec_writer.h. All pointers are borrowed for the call. */
 struct sample_in {
 	uint64_t time;			/* ns */
 	uint32_t pid, tid, cpu;
@@ -141,20 +141,21 @@ struct sample_in {
 	uint64_t regs[UREG_MAX];		/* already masked; regs[UREG_SP] kept */
 	const struct stack_words *stack;	/* NULL when none */
 	/*
-	 * What need not be compared: @same words at the end of @stack, at the same addresses, are the words at the end of the stack of
-	 * this thread's sample before that had one, whose @serial was @same_as. 0: not known. Nothing of it is written.
+	 * A hint that saves comparing; not written to the file. The last @same words of @stack
+	 * equal, at the same addresses, the end of the last stack that a sample of this thread had.
+	 * That sample's @serial was @same_as. 0: not known.
 	 */
 	uint64_t serial, same_as;
 	uint32_t same;
 	bool copy_full;
 	bool unmasked;
-	bool cut;			/* see ev_sample.cut; never with copy_full */
+	bool cut;			/* see ev_sample.cut; excludes copy_full */
 };
 
-/* What the recorder gives up, one thing after the other, when it cannot keep up. */
+/* What the recorder gives up when it cannot keep up, one step after the other. */
 enum pressure_level {
-	PRESSURE_NONE,		/* everything is kept and packed as well as can be */
-	PRESSURE_FAST,		/* compression is faster and worse */
+	PRESSURE_NONE,		/* everything is kept, with the best compression */
+	PRESSURE_FAST,		/* faster, weaker compression */
 	PRESSURE_STORED,	/* no compression */
 	PRESSURE_CUT,		/* stack copies are cut: ev_sample.cut */
 	PRESSURE_DROP,		/* whole samples are dropped, evenly over threads */
@@ -162,7 +163,7 @@ enum pressure_level {
 };
 
 enum pressure_cause {
-	PRESSURE_WRITER = 1,	/* what is packed and written lags behind what is recorded */
+	PRESSURE_WRITER = 1,	/* packing and writing lag behind recording */
 	PRESSURE_RINGS = 2,	/* the kernel's rings fill faster than they are drained */
 };
 
@@ -170,108 +171,112 @@ enum pressure_cause {
 struct ev_pressure {
 	uint64_t time;
 	uint32_t level;		/* enum pressure_level; later versions may know more */
-	uint32_t cause;		/* enum pressure_cause of the change, for a fall too */
+	uint32_t cause;		/* enum pressure_cause of the change, also when the level falls */
 };
 
 enum absence_kind {
 	ABSENCE_CPU = 1,	/* went offline: not sampled while it is away */
 	ABSENCE_CPU_BACK = 2,	/* online and sampled again */
-	ABSENCE_CPU_DEAF = 3,	/* online again, but its events could not be opened anew */
+	ABSENCE_CPU_DEAF = 3,	/* online again, but its events could not be reopened */
 	ABSENCE_CGROUP = 4,	/* removed: what ran in it until then is recorded */
-	ABSENCE_CGROUP_BACK = 5,	/* made anew, another one of the same path, and sampled again */
-	ABSENCE_CGROUP_DEAF = 6,	/* made anew, or come to match, but its events could not be opened */
-	ABSENCE_CGROUP_NEW = 7,	/* came to match what was asked for, and is sampled from now on */
+	ABSENCE_CGROUP_BACK = 5,	/* recreated: a new cgroup of the same path, and sampled */
+	ABSENCE_CGROUP_DEAF = 6,	/* recreated or newly matching, but events did not open */
+	ABSENCE_CGROUP_NEW = 7,	/* newly matches the target and is sampled from now on */
 };
 
 /*
- * A part of the target went away or came back, seen at @time. What a segment begins without is
- * said again at its beginning.
+ * A part of the target went away or came back, seen at @time. Each segment begins by repeating what
+ * is away at that moment.
  */
 struct ev_absence {
 	uint64_t time;
 	uint32_t kind;		/* enum absence_kind; later versions may know more */
-	uint32_t cpu;		/* of a CPU */
-	const char *cgroup;	/* path of a cgroup, else "" */
+	uint32_t cpu;		/* for the CPU kinds */
+	const char *cgroup;	/* path for the cgroup kinds, else "" */
 };
 
 /*
- * A cgroup and what it had of the CPUs, as read at @time: of a container its own, else one that samples came from or
- * that was chosen. Before its first sample in a segment, and once more at the segment's end. Counters run from the
- * cgroup's beginning, so what belongs to the recording is the last one less the first one. Of one that began
- * within the recording the first ones are 0.
+ * A cgroup and its CPU usage, as read at @time. For a container it is the container's own cgroup;
+ * otherwise one that samples came from or that was chosen. Written before its first sample in a
+ * segment and again at the segment's end. Counters run from the cgroup's creation, so the
+ * recording's share is the last value minus the first. The first values are 0 for a cgroup that was
+ * created during the recording.
  */
 struct ev_container {
 	uint64_t time;
-	uint64_t node;		/* its id, as in ev_cgroup: another one of the same path has another; 0 = unknown */
+	uint64_t node;		/* its id, as in ev_cgroup; new when recreated; 0 = unknown */
 	const char *cgroup;	/* path, "/docker/3f..." */
-	const char *runtime;	/* "docker"; "" = no container, or not known of which runtime */
-	/* As the runtime has them; "" = unknown. A name that others have at the same time is followed by ":" and the runtime or the beginning of the id. */
+	const char *runtime;	/* "docker"; "" = no container, or runtime unknown */
+	/*
+	 * As the runtime has them; "" = unknown. If other containers have the name at the same time,
+	 * ":" and the runtime or an id prefix follow it.
+	 */
 	const char *id, *name, *image;
 	const char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
-	bool have_usage, have_throttling;	/* what follows could be read; the latter: and is counted */
+	bool have_usage, have_throttling;	/* fields below are valid; latter: and counted */
 	bool gone;		/* it was removed: the counters are those of the last look */
-	uint64_t quota_us, period_us;	/* it may run so long in each period; quota 0: no limit is known */
+	uint64_t quota_us, period_us;	/* CPU time per period; quota 0: no known limit */
 	uint64_t usage_us;	/* CPU time */
-	uint64_t nr_periods, nr_throttled;	/* with something to run; of these, with the quota used up */
-	uint64_t throttled_us;	/* time it was kept from running, of all CPUs together */
+	uint64_t nr_periods, nr_throttled;	/* periods with work; of these, throttled ones */
+	uint64_t throttled_us;	/* time it was kept from running, sum over CPUs */
 };
 
 /*
- * One CPU in one second of the recording. Counts are of samples unless they say otherwise. Rows of
- * one CPU and second may come more than once and are to be added.
+ * One CPU in one second of the recording. Counts are of samples unless they say otherwise. A CPU
+ * and second may have several rows; add them.
  */
 struct ev_tally {
-	uint64_t second;	/* since rec_reader_start(); what is older counts in second 0 */
+	uint64_t second;	/* since rec_reader_start(); anything older counts in second 0 */
 	uint32_t cpu;
 	uint64_t kept, cut, dropped, own, lost;	/* as in struct ev_ledger; lost is lost_kernel */
 	uint64_t throttled;	/* times the kernel throttled an event */
-	uint64_t throttled_ns;	/* for how long, of all events together, by the second of their end */
+	uint64_t throttled_ns;	/* duration, sum over events; in the second of its end */
 	uint64_t side_lost;	/* records about mappings and processes */
 };
 
-/* What the kernel itself counted on one CPU, against what was accounted for. */
+/* The kernel's own counts on one CPU, to check against what was accounted for. */
 struct ev_counts {
 	uint32_t cpu;
 	uint32_t events;	/* sampling events open on it */
 	uint64_t count;		/* sum of read(2) over them: ns for clocks, else events */
-	uint64_t samples;	/* that reached us: kept + cut + dropped + own */
+	uint64_t samples;	/* received: kept + cut + dropped + own */
 	uint64_t periods;	/* sum of their periods, in the unit of count */
-	uint64_t lost;		/* samples that did not: ev_ledger.lost_kernel */
-	uint64_t enabled, running;	/* ns, sums over the events: on, and really counting */
+	uint64_t lost;		/* samples not received: ev_ledger.lost_kernel */
+	uint64_t enabled, running;	/* ns, sums over the events; running: counting */
 };
 
 /*
- * Counts by cause; see the LEDGER block. Every one in samples unless it says otherwise.
+ * Counts by cause; see the LEDGER block. Unit: samples unless stated otherwise.
  * kept + cut + dropped + own + lost_kernel is what the kernel took.
  */
 struct ev_ledger {
-	uint64_t kept;		/* in the file, whole */
-	uint64_t lost_kernel;	/* ring full: PERF_RECORD_LOST_SAMPLES, or PERF_FORMAT_LOST if there is */
+	uint64_t kept;		/* whole in the file */
+	uint64_t lost_kernel;	/* ring full: by PERF_FORMAT_LOST, else PERF_RECORD_LOST_SAMPLES */
 	uint64_t lost_sideband;	/* records, not samples: side-band ring full */
 	uint64_t dropped;	/* by the recorder itself */
 	uint64_t throttled;	/* times the kernel throttled an event */
-	uint64_t unordered;	/* records that came later than their time allowed */
+	uint64_t unordered;	/* records that arrived too late to be sorted by time */
 	uint64_t maps_unknown;	/* kept, but recorded without the process's mappings */
-	uint64_t copy_full;	/* kept, stack copy as large as was asked for */
+	uint64_t copy_full;	/* kept, with a stack copy of the size asked for */
 	uint64_t cut;		/* in the file, ev_sample.cut */
-	uint64_t own;		/* left out on purpose: the recorder's own, or of other cgroups */
-	uint64_t throttled_ns;	/* time events stood still when throttled, all events together */
-	uint64_t throttled_samples;	/* what they would have taken then, estimated by their period */
+	uint64_t own;		/* left out on purpose: the recorder's own, or from other cgroups */
+	uint64_t throttled_ns;	/* time events were stopped by throttling, sum over events */
+	uint64_t throttled_samples;	/* samples missed in that time, estimated from the period */
 	uint64_t count;		/* sum of the events' own counts: ns for clocks, else events */
 	uint64_t periods;	/* sum of the periods of kept + cut + dropped + own, same unit */
 	uint64_t pool_waits;	/* times the drain waited for the writer's pool */
-	uint64_t pool_peak;	/* most blocks that were waiting to be packed and written */
-	uint64_t pressure_n[PRESSURE_LEVELS];	/* times each level was come to; [0]: back to none */
+	uint64_t pool_peak;	/* most blocks that ever waited to be packed and written */
+	uint64_t pressure_n[PRESSURE_LEVELS];	/* times it was entered; [0]: back to none */
 	uint64_t pressure_ns[PRESSURE_LEVELS];	/* time spent at each */
-	uint64_t cpus_away;	/* most CPUs of the target that were offline at a time */
+	uint64_t cpus_away;	/* most CPUs of the target that were offline at the same time */
 	uint64_t cgroups_gone;	/* cgroups of the target that were removed */
-	bool have_format_lost;	/* lost_kernel comes from PERF_FORMAT_LOST, tail losses included */
-	bool have_count;	/* count could be read from every event */
+	bool have_format_lost;	/* lost_kernel is from PERF_FORMAT_LOST, with losses at the end */
+	bool have_count;	/* every event's count could be read */
 	bool exact;		/* count is of single events, and each of them made a sample */
 };
 
 struct event_ops {
-	/* Any may be NULL. A non-zero return ends the pass and is returned by the reader. */
+		/* Any may be NULL. A non-zero return ends the pass; the reader returns it. */
 	int (*dso)(void *ctx, const struct ev_dso *ev);
 	int (*proc)(void *ctx, const struct ev_proc *ev);
 	int (*mmap)(void *ctx, const struct ev_mmap *ev);
@@ -285,12 +290,13 @@ struct event_ops {
 	int (*container)(void *ctx, const struct ev_container *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
-	 * Asked before each part (rec_reader_parts()), from 0 on: false leaves its samples out, undecoded,
-	 * and skipped() says where they were and how many. NULL: none are left out.
+	 * Called before each part (rec_reader_parts()), from 0 on. If it returns false, the reader
+	 * skips the part's samples without decoding them and calls skipped() in their place with
+	 * their number. NULL: none are skipped.
 	 */
 	bool (*wants)(void *ctx, uint32_t part);
 	void (*skipped)(void *ctx, uint64_t samples);
-	/* Before each block of samples that are wanted: rec_reader_work_ahead() may begin here. */
+	/* Before each block of wanted samples: rec_reader_work_ahead() may be called here. */
 	void (*block)(void *ctx);
 };
 
@@ -305,8 +311,9 @@ enum capture_kind {
 };
 
 /*
- * Jitted code at runtime address @addr, below 2^57, is outside its frame: in its prologue or epilogue. Its return address
- * lies @off bytes above the stack pointer, a multiple of 8. %rbp still belongs to its caller.
+ * The jitted instruction at runtime address @addr (below 2^57) is in a prologue or epilogue,
+ * outside its frame. Its return address lies @off bytes (a multiple of 8) above the stack pointer.
+ * %rbp still belongs to its caller.
  */
 #define JIT_RETURN(addr, off) ((uint64_t)(addr) << 7 | (uint64_t)(off) / 8)
 #define JIT_RETURN_ADDR(v) ((v) >> 7)
@@ -318,7 +325,7 @@ struct capture {
 	uint32_t id;
 	const void *data;
 	size_t size;	/* bytes */
-	size_t packed;	/* not 0: @data has this many bytes, for slice_unpack() to make @size of */
+	size_t packed;	/* not 0: @data has this many bytes; slice_unpack() turns them into @size */
 };
 
 #endif

@@ -15,16 +15,16 @@ struct strbuf;
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_MAGIC_SWAPPED 0x4454694au	/* written on a machine of the other byte order */
 #define JITDUMP_VERSION 1u
-#define JITDUMP_ARCH_TIME 1u	/* flags: times are the CPU's (TSC), not those of CLOCK_MONOTONIC */
+#define JITDUMP_ARCH_TIME 1u	/* flags: times are from the CPU (TSC), not from CLOCK_MONOTONIC */
 
 #define JITDUMP_HEADER_MAX 4096u	/* total_size; 40 today */
-#define JITDUMP_NAME_MAX (64u << 10)	/* bytes; longer is no name */
+#define JITDUMP_NAME_MAX (64u << 10)	/* bytes; longer names are rejected */
 #define JITDUMP_UNWIND_MAX (64u << 10)	/* bytes of call frame information for one function */
-#define JITDUMP_DEBUG_MAX (256u << 10)	/* bytes of a record with the lines of one function */
+#define JITDUMP_DEBUG_MAX (256u << 10)	/* bytes of a line record of one function */
 
 struct jitdump_header {
 	uint32_t magic, version;
-	uint32_t total_size;	/* bytes of the header: where the first record is */
+	uint32_t total_size;	/* bytes of the header: offset of the first record */
 	uint32_t elf_mach;	/* EM_X86_64; some producers leave it 0 */
 	uint32_t pad;
 	uint32_t pid;		/* as the process sees it */
@@ -43,7 +43,7 @@ enum jitdump_id {
 
 struct jitdump_prefix {		/* begins every record */
 	uint32_t id;		/* enum jitdump_id; others are skipped */
-	uint32_t total_size;	/* bytes of the record with this */
+	uint32_t total_size;	/* bytes of the record, including this prefix */
 	uint64_t time;		/* ns, or see JITDUMP_ARCH_TIME */
 };
 static_assert(sizeof(struct jitdump_prefix) == 16, "on-disk size");
@@ -65,19 +65,19 @@ struct jitdump_move {
 static_assert(sizeof(struct jitdump_move) == 48, "on-disk size");
 
 /*
- * Stands before the LOAD it is about. Then @size bytes: .eh_frame as if it lay behind the code at
- * the next multiple of 8, and at its end @hdr_size bytes of .eh_frame_hdr.
+ * Precedes the LOAD it describes. Then @size bytes: .eh_frame, encoded as if it followed the code
+ * at the next multiple of 8, with @hdr_size bytes of .eh_frame_hdr at its end.
  */
 struct jitdump_unwind {
 	uint64_t size;
 	uint64_t hdr_size;
-	uint64_t mapped_size;	/* bytes of it that are in memory, too */
+	uint64_t mapped_size;	/* bytes of it that are also in memory */
 };
 static_assert(sizeof(struct jitdump_unwind) == 24, "on-disk size");
 
 /*
- * Stands before the LOAD it is about. Then @n entries, each followed by the name of the source file
- * with its NUL; "\xff" is that of the entry before. An entry is good up to the next higher address.
+ * Precedes the LOAD it describes. Then @n entries, each followed by the source file's name with its
+ * NUL; "\xff" repeats the previous entry's name. An entry holds up to the next higher address.
  */
 struct jitdump_debug {
 	uint64_t addr;		/* runtime address of the code */
@@ -88,29 +88,32 @@ static_assert(sizeof(struct jitdump_debug) == 16, "on-disk size");
 struct jitdump_entry {
 	uint64_t addr;		/* runtime address */
 	uint32_t line;		/* 0 = none */
-	uint32_t discrim;	/* the column, of some producers */
+	uint32_t discrim;	/* some producers put the column here */
 };
 static_assert(sizeof(struct jitdump_entry) == 16, "on-disk size");
 
 /*
- * What @addrs (sorted runtime addresses, @n of them; NULL: any) may ask jitdump @fd about, appended
- * to @out as a small jitdump: the newest function first, code that was moved as code loaded there
- * at the time of the move, call frame information, the lines of @addrs, no code. The first 1 GiB and 1 Mi
- * functions are looked at, and of those wanted the newest 32 MiB come out. @shift: ns that the clock of who wrote it is ahead of that
- * of samples (clock_mono_shift()), which its times come out without. 0 (nothing may have been
- * added), -ENOEXEC (not a jitdump), -ENOTSUP (another version or byte order), or the errno of
- * reading; what was found before it is in @out then.
+ * Append to @out, as a small jitdump, what lookups of @addrs (@n sorted runtime addresses; NULL:
+ * any) need from jitdump @fd: functions, newest first, their call frame information and the lines
+ * of @addrs, but no code. Moved code appears as code loaded at its new place at the time of the
+ * move. Limits: the first 1 GiB and 1 Mi functions are read, and the newest 32 MiB of the wanted
+ * ones are written. @shift: ns by which the producer's clock is ahead of the samples'
+ * (clock_mono_shift()); it is subtracted from all times. 0 (@out may be unchanged), -ENOEXEC (not a
+ * jitdump), -ENOTSUP (another version or byte order), or the errno of reading; then @out has what
+ * was found before.
  */
 int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct strbuf *out);
 
 /*
- * Let @out tell also what @other does: both are what jitdump_slice() gave for one process, of dumps of its own or of one it
- * was forked from. The later of two with different numbers is the process's own, and what the other process compiled
- * since that was begun is not in its memory: it is left out. Dumps in different clocks do not go together: @out stays.
+ * Merge @other into @out. Both are from jitdump_slice(), for one process: from its own dumps or
+ * from one of a process it was forked from. If their pids differ, the later dump is the process's
+ * own, and records of the other that are newer than its begin are dropped: the other process
+ * compiled that code after the fork. Dumps with different clocks cannot be merged: @out stays as it
+ * is.
  */
 void jitdump_join(struct strbuf *out, const struct strbuf *other);
 
-/* An entry of a DEBUG_INFO record, taken apart. */
+/* A decoded entry of a DEBUG_INFO record. */
 struct jitdump_line {
 	uint64_t off;		/* bytes from the start of the function */
 	uint32_t line, discrim;
@@ -119,10 +122,11 @@ struct jitdump_line {
 };
 
 /*
- * The entries of the record @body, @len bytes behind its prefix, of a function of @size bytes: *@n of
- * them, sorted, of equal ones the last is meant. Own *@out with free(). @name: the function's, by which
- * V8 is known, which states other addresses; it may be changed, and be borrowed (NULL: as
- * jitdump_lines_put() wrote them). 0, or -EINVAL: there are none, or anything about them is wrong.
+ * Decode the entries of record @body (@len bytes after its prefix) of a function of @size bytes:
+ * *@n of them, sorted; of equal ones the last counts. Own *@out with free(). @name: the function's
+ * name, needed to recognize V8, which states other addresses. It may be modified, and entries may
+ * borrow from it. NULL: the record is from jitdump_lines_put(). 0, or -EINVAL: no entries, or
+ * malformed.
  */
 int jitdump_lines_read(const void *body, size_t len, uint64_t size, char *name,
 		       struct jitdump_line **out, size_t *n);
@@ -132,12 +136,12 @@ struct jitdump_line *jitdump_lines_at(struct jitdump_line *v, size_t n, uint64_t
 void jitdump_lines_put(struct strbuf *out, uint64_t time, uint64_t start,
 		       const struct jitdump_line *v, size_t n);
 
-/* A negative value of jitdump_slice() in words. Static, or strerror()'s. */
+/* Error text for a negative return of jitdump_slice(). Static, or from strerror(). */
 const char *jitdump_why(int err);
 
 /*
- * Is a mapping of @path how a JIT tells where its jitdump is? "/tmp/jit-1234.dump": it maps a page
- * of it executable, for nothing else.
+ * Does a mapping of @path ("/tmp/jit-1234.dump") mark a jitdump? A JIT maps one page of its dump
+ * executable for no other purpose.
  */
 bool jitdump_marks(const char *path);
 

@@ -1,6 +1,6 @@
 /*
- * The recording on disk, as nsprof.data(5) describes it: constants and fixed structs, shared by the
- * writer and the reader. All numbers are little endian. A change here is a change of the format.
+ * The recording on disk, as described in nsprof.data(5): constants and fixed structs shared by
+ * writer and reader. All numbers are little endian. A change here changes the format.
  */
 #ifndef NSPROF_RECORDING_H
 #define NSPROF_RECORDING_H
@@ -10,7 +10,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs go out as they lie in memory");
 
-#define REC_MAGIC "NSPROF\r\n"		/* "\r\n" shows a transfer in text mode */
+#define REC_MAGIC "NSPROF\r\n"		/* "\r\n" reveals a transfer in text mode */
 #define REC_MAGIC_LEN 8
 #define REC_TRAILER_MAGIC "NSPROFX\n"
 #define REC_VERSION 2
@@ -19,10 +19,10 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs go out as they
 struct rec_file_header {
 	uint8_t magic[REC_MAGIC_LEN];	/* REC_MAGIC */
 	uint32_t version;		/* REC_VERSION */
-	uint32_t header_size;		/* 64: where the first block begins */
+	uint32_t header_size;		/* 64: offset of the first block */
 	uint32_t arch;			/* REC_ARCH_* of the recorded host */
 	uint32_t flags;			/* 0 */
-	uint64_t start_wall_ns;		/* CLOCK_REALTIME when the recording was begun */
+	uint64_t start_wall_ns;		/* CLOCK_REALTIME when the recording began */
 	uint64_t start_mono_ns;		/* CLOCK_MONOTONIC at the same moment */
 	uint8_t pad[24];		/* 0 */
 };
@@ -44,9 +44,9 @@ enum rec_block_type {
 };
 
 enum rec_block_flag {
-	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has its own way instead */
-	REC_F_KEY = 2,		/* STREAM: all state of the sample coding starts anew */
-	REC_F_CONT = 4,		/* CAPTURE: goes on where the block before it ended */
+	REC_F_ZSTD = 1,		/* payload is one zstd frame; STREAM has its own method instead */
+	REC_F_KEY = 2,		/* STREAM: the state of the sample coding is reset */
+	REC_F_CONT = 4,		/* CAPTURE: continues the previous CAPTURE block */
 	REC_F_SLICE = 8,	/* CAPTURE: a sliced ELF file, see slice_codec.h */
 };
 
@@ -54,8 +54,8 @@ struct rec_block_header {
 	uint32_t magic;		/* REC_BLOCK_MAGIC */
 	uint16_t type;		/* enum rec_block_type; others are skipped */
 	uint16_t flags;		/* enum rec_block_flag */
-	uint32_t stored_len;	/* bytes of payload behind this header */
-	uint32_t raw_len;	/* bytes of it decompressed; STREAM: see REC_SYMBOL */
+	uint32_t stored_len;	/* bytes of payload after this header */
+	uint32_t raw_len;	/* bytes after decompression; STREAM: see REC_SYMBOL */
 	uint32_t seq;		/* 0, 1, 2 ... over all blocks: a gap shows a missing block */
 	uint32_t samples;	/* STREAM: samples in it, else 0 */
 	uint32_t events;	/* STREAM: side-band events in it, else 0 */
@@ -63,10 +63,10 @@ struct rec_block_header {
 };
 static_assert(sizeof(struct rec_block_header) == 32, "on-disk size");
 
-/* Caps a reader applies before it trusts a length, and a writer keeps. */
+/* The reader checks lengths against these caps before it trusts them; the writer keeps them. */
 #define REC_BLOCK_MAX (16u << 20)	/* stored_len and raw_len of any block */
 #define REC_CAPTURE_MAX (256u << 20)	/* one capture, all its blocks together */
-#define REC_CAPTURE_CHUNK (8u << 20)	/* what this writer puts into one CAPTURE block */
+#define REC_CAPTURE_CHUNK (8u << 20)	/* this writer's maximum for one CAPTURE block */
 
 struct rec_capture_header {	/* begins the payload of a CAPTURE block without REC_F_CONT */
 	uint32_t kind;		/* enum capture_kind */
@@ -96,16 +96,16 @@ enum rec_ledger_flag {
 /* TALLY and COUNTS are tables (common/recording/rec_table.c); later versions may append columns. */
 #define REC_TALLY_COLS 10u	/* struct ev_tally, in its order */
 #define REC_COUNTS_COLS 8u	/* struct ev_counts, in its order */
-#define REC_TABLE_ROWS 65536u	/* of one block; a writer's limit */
+#define REC_TABLE_ROWS 65536u	/* per block; the writer's limit */
 
-struct rec_index_entry {	/* payload of END: one for each block before it; or none at all */
+struct rec_index_entry {	/* payload of END: one for each block before it, or none */
 	uint64_t off;		/* file offset of the block header */
 	uint32_t samples;
 	uint16_t type, flags;
 };
 static_assert(sizeof(struct rec_index_entry) == 16, "on-disk size");
 
-struct rec_trailer {		/* the last bytes of a complete file, behind the END block */
+struct rec_trailer {		/* the last bytes of a complete file, after the END block */
 	uint64_t end_off;	/* file offset of the END block */
 	uint8_t magic[8];	/* REC_TRAILER_MAGIC */
 };
@@ -114,7 +114,7 @@ static_assert(sizeof(struct rec_trailer) == 16, "on-disk size");
 /* ---- STREAM blocks ---- */
 
 enum rec_col {
-	/* Never depend on another block. */
+	/* These depend on no other block. */
 	REC_COL_ORDER,		/* run lengths: samples, events, samples, ... */
 	REC_COL_EVENTS,		/* side-band events, see common/recording/event_codec.c */
 	/* Depends on all STREAM blocks since the last KEY block. */
@@ -122,11 +122,11 @@ enum rec_col {
 	REC_COL_NR,
 };
 
-#define REC_SYMBOL 4u		/* what a symbol counts in raw_len, and takes in memory */
+#define REC_SYMBOL 4u		/* bytes per symbol in raw_len and in memory */
 
 enum rec_stream_method {	/* bits */
 	REC_STREAM_ZSTD = 1,	/* ORDER and EVENTS are one zstd frame */
-	REC_STREAM_PLAIN = 2,	/* symbols are not coded, but two in a byte */
+	REC_STREAM_PLAIN = 2,	/* symbols are not coded but stored two to a byte */
 };
 
 enum rec_sample_flag {
@@ -134,19 +134,19 @@ enum rec_sample_flag {
 	REC_S_STACK = 1 << 1,		/* a stack of at least one word */
 	REC_S_COPY_FULL = 1 << 2,
 	REC_S_UNMASKED = 1 << 3,
-	REC_S_IP_TAIL = 1 << 4,		/* the last chain entry is the ip register: left out */
+	REC_S_IP_TAIL = 1 << 4,		/* the last chain entry is the ip register and is omitted */
 	REC_S_PERIOD = 1 << 5,		/* differs from the last one on this CPU */
 	REC_S_CGROUP = 1 << 6,		/* differs from the thread's last one */
-	REC_S_EVICT = 1 << 7,		/* shadows to forget first */
+	REC_S_EVICT = 1 << 7,		/* some shadows are forgotten first */
 	REC_S_BASE = 1 << 8,		/* stack does not begin at sp rounded up to 8 */
 	REC_S_CUT = 1 << 9,		/* ev_sample.cut */
 	REC_S_KNOWN = (1 << 10) - 1,
-	/* Expected again in the thread's next sample. */
+	/* Predicted to be the same in the thread's next sample. */
 	REC_S_STABLE = REC_S_REGS | REC_S_STACK | REC_S_COPY_FULL | REC_S_UNMASKED |
 		       REC_S_IP_TAIL | REC_S_CUT,
 };
 
-/* Sizes of the state of the sample coding. A reader may refuse what goes beyond. */
+/* Limits on the state of the sample coding. A reader may reject what exceeds them. */
 #define REC_CPU_SLOTS 1024u		/* predictors: cpu modulo this */
 #define REC_CODE_MAX (1u << 20)		/* entries of the code dictionary */
 #define REC_CHAIN_MAX (1u << 20)	/* nodes of the chain tree */
