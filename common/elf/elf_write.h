@@ -29,9 +29,9 @@ struct elf_slice {
 };
 
 /*
- * Append a 64-bit little-endian ELF file to @out. The program headers are the original's PT_LOADs,
- * offsets and sizes included, so that file offsets of mappings still translate; the bytes they
- * speak of are not in the file. Cannot fail.
+ * Append a 64-bit little-endian ELF file to @out. Its program headers are the original's PT_LOADs
+ * with their offsets and sizes, so that file offsets of mappings still translate. The bytes they
+ * describe are not in the file. Cannot fail.
  */
 void elf_write(const struct elf_slice *slice, struct strbuf *out);
 
