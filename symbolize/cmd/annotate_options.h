@@ -1,4 +1,4 @@
-/* The command line of nsprof annotate. */
+/* The command line of 'nsprof annotate'. */
 #ifndef NSPROF_ANNOTATE_OPTIONS_H
 #define NSPROF_ANNOTATE_OPTIONS_H
 
@@ -15,7 +15,7 @@ struct annotate_opts {
 	bool intel;	/* --disassembler-style */
 };
 
-/* As opt_parse(); also tells recordings from function names. @o has its defaults. */
+/* Parses like opt_parse(), and tells a recording from a function name. @o has its defaults. */
 int annotate_options_parse(struct annotate_opts *o, int argc, char **argv);
 
 #endif

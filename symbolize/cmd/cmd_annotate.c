@@ -1,4 +1,4 @@
-/* nsprof-annotate: where in the code of a function its samples are. */
+/* nsprof-annotate: where in a function's code its samples are. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +38,7 @@
 #include "support/process_alive.h"
 
 #define HOTTEST_PERCENT 5.0
-#define SHOWN_NAMES 10	/* functions named where none could be shown */
+#define SHOWN_NAMES 10	/* functions listed when none can be shown */
 
 static int print_build_info(void)
 {
@@ -46,14 +46,17 @@ static int print_build_info(void)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* None was named. Where there is no nsprof.data, a word that is no recording's name may have been meant as one. False after a message. */
+/*
+ * No recording was named. If nsprof.data does not exist, SYMBOL may have been meant as a recording.
+ * False after a message.
+ */
 static bool find_input(struct annotate_opts *cfg)
 {
 	cfg->input = rec_reader_default();
 	if (!cfg->symbol || !strcmp(cfg->input, "-") || !access(cfg->input, F_OK))
 		return true;
 	if (access(cfg->symbol, F_OK)) {
-		pr_err("there is no recording '%s', nor '%s'; 'nsprof record' writes one", cfg->symbol, cfg->input);
+		pr_err("no recording found: neither '%s' nor '%s' exists; 'nsprof record' writes one", cfg->symbol, cfg->input);
 		return false;
 	}
 	cfg->input = cfg->symbol;
@@ -63,7 +66,7 @@ static bool find_input(struct annotate_opts *cfg)
 
 /* ---- which functions ---- */
 
-/* One pass of everything: what was read, named and found. */
+/* All that one run reads, names and finds. */
 struct session {
 	const struct annotate_opts *cfg;
 	struct rec_reader *r;
@@ -85,7 +88,7 @@ static void tell_hottest(const struct annotate *an, const size_t *which, size_t 
 		pr_detail("and %zu more", n - SHOWN_NAMES);
 }
 
-/* Why no function called SYMBOL can be shown. */
+/* Says why no function called SYMBOL can be shown. */
 static void tell_missing(const struct session *s)
 {
 	const char *symbol = s->cfg->symbol;
@@ -94,16 +97,16 @@ static void tell_missing(const struct session *s)
 
 	switch (annotate_else(&s->an, symbol, &samples)) {
 	case ANNOTATE_KERNEL:
-		pr_err("'%s' is the kernel's (%" PRIu64 " sample%s): its code is not in recordings, and only user code can be shown",
+		pr_err("cannot show '%s': it is a kernel function (%" PRIu64 " sample%s), and recordings do not contain the kernel's code",
 		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_JIT:
-		pr_err("'%s' is JIT code (%" PRIu64 " sample%s): it was in memory only, and recordings have its names, not its code",
+		pr_err("cannot show '%s': it is JIT code (%" PRIu64 " sample%s), and recordings contain only the names of JIT code",
 		       symbol, samples, plural(samples));
 		break;
 	case ANNOTATE_INLINED:
 		annotate_inlined(&s->an, symbol, &into);
-		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate these", symbol, into.s);
+		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate those", symbol, into.s);
 		break;
 	case ANNOTATE_UNNAMED:
 		pr_err("'%s' is not a function but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
@@ -119,7 +122,10 @@ static void tell_missing(const struct session *s)
 	strbuf_fini(&into);
 }
 
-/* Indices of the functions to show, hottest first, in *@which (owned by the caller). How many; 0 after a message. */
+/*
+ * *@which: indices of the functions to show, hottest first (owned by the caller). Returns their
+ * number; 0 after a message.
+ */
 static size_t choose(const struct session *s, size_t **which)
 {
 	const struct annotate *an = &s->an;
@@ -140,7 +146,7 @@ static size_t choose(const struct session *s, size_t **which)
 	}
 	n = annotate_find(an, s->cfg->symbol, which, &names);
 	if (names > 1) {
-		pr_err("'%s' can be %zu functions; say which one:", s->cfg->symbol, names);
+		pr_err("'%s' matches %zu functions; name one of them:", s->cfg->symbol, names);
 		tell_hottest(an, *which, n);
 		return 0;
 	}
@@ -163,8 +169,8 @@ static void tell_no_code(const struct annotate_func *f)
 	const struct module *m = f->mod;
 	const char *why = m->why_not[MODULE_PROCESS] ? m->why_not[MODULE_PROCESS] : m->why;
 
-	pr_err("'%s' in '%s' (%" PRIu64 " sample%s): the binary is not here (%s), and the recording has no code of it; "
-	       "annotate while the process runs, or put the very binary at that path on this host", f->name, m->dso.path,
+	pr_err("cannot show '%s' in '%s' (%" PRIu64 " sample%s): the binary is not available (%s), and the recording does not contain "
+	       "its code; annotate while the process runs, or put the same binary at that path on this host", f->name, m->dso.path,
 	       f->samples, plural(f->samples), why ? why : "no file");
 }
 
@@ -174,7 +180,10 @@ static bool same_code(const struct annotate_func *a, const struct code *ca, cons
 	       !memcmp(ca->what, cb->what, ca->size) && !memcmp(ca->bytes, cb->bytes, ca->size);
 }
 
-/* Containers of one image have a binary each: what is the same to the byte is shown once. */
+/*
+ * Containers of one image have their own copies of a binary. Functions with identical code are
+ * merged and shown once.
+ */
 static void join_twins(struct annotate *an, const size_t *which, const struct code *codes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -189,7 +198,7 @@ static void join_twins(struct annotate *an, const size_t *which, const struct co
 	}
 }
 
-/* False after a message: nobody can disassemble it. */
+/* False after a message: the code cannot be disassembled. */
 static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
 {
 	const char *event = rec_reader_info(s->r, "event"), *mod = rec_reader_info(s->r, "event_modifier");
@@ -201,7 +210,7 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 	};
 
 	if (listing_init(&listing, f, code, s->cfg->source, s->cfg->intel)) {
-		pr_err("'%s' in '%s': code of this machine cannot be disassembled (x86-64 and aarch64 can)", f->name,
+		pr_err("cannot disassemble '%s' in '%s': only x86-64 and aarch64 code can be disassembled", f->name,
 		       f->mod->dso.path);
 		free(name);
 		return false;
@@ -215,7 +224,7 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 	return true;
 }
 
-/* How many were shown. */
+/* Returns how many were shown. */
 static size_t show_all(struct session *s, const size_t *which, const struct code *codes, size_t n, bool color, FILE *to)
 {
 	struct json *j = s->cfg->json ? json_new(to) : NULL;
@@ -235,7 +244,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 		const struct annotate_func *f = &s->an.funcs[which[i]];
 
 		if (!f->samples || !codes[i].size)
-			continue;	/* another one's twin; told of */
+			continue;	/* merged into its twin, or reported by tell_no_code() */
 		if (!j && shown)
 			putc('\n', to);
 		shown += show_one(s, f, &codes[i], j, color, to);
@@ -248,7 +257,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 	return shown;
 }
 
-/* Output to where it is wanted. 0 or -errno after a message. */
+/* Writes to the file, pager or standard output. 0 or -errno after a message. */
 static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
 {
 	const struct annotate_opts *cfg = s->cfg;
@@ -263,7 +272,7 @@ static int write_out(struct session *s, const size_t *which, const struct code *
 	pager = paged ? pager_start() : 0;
 	shown = show_all(s, which, codes, n, color, outfile_stream(out));
 	pager_end(pager);
-	/* What was left of the text when the pager went is not missed. */
+	/* If the user quit the pager, the rest of the text is not missed. */
 	if (!pager && shown)
 		return outfile_close(out);
 	outfile_abort(out);
@@ -300,8 +309,8 @@ static int show(struct session *s)
 /* ---- reading ---- */
 
 /*
- * All samples are in s->pass.col. Only where each was taken is looked at: that needs no rows, and one frame. 0, or not after a
- * message.
+ * Reads all samples into s->pass.col. Only the innermost frame of each matters, so one frame is
+ * unwound and no rows are needed. 0, or -errno after a message.
  */
 static int read_samples(struct session *s)
 {
@@ -320,7 +329,7 @@ static int read_samples(struct session *s)
 	else if (!err && !rec_reader_check_whole(s->r))
 		err = -EBADMSG;
 	if (err && err != COLLECT_STOPPED && cfg->strict) {
-		pr_err("nothing is shown of it because of --strict");
+		pr_err("nothing is shown because of --strict");
 		return err;
 	}
 	if (s->pass.col.samples)
@@ -334,7 +343,7 @@ static int read_samples(struct session *s)
 
 static int annotate(struct annotate_opts *cfg)
 {
-	/* As symbolize: what it holds at the end goes with the process. */
+	/* As in symbolize(): not freed at the end. */
 	static struct session s;
 	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
 	struct cache *cache;
@@ -345,7 +354,7 @@ static int annotate(struct annotate_opts *cfg)
 	if (!cfg->input && !find_input(cfg))
 		return EXIT_FAILURE;
 	s.cfg = cfg;
-	/* Ctrl-C while a recording comes in through a pipe is for who records. */
+	/* While a recording comes in through a pipe, Ctrl-C is for the recorder. */
 	interrupt_init(false);
 	s.r = rec_reader_open_event(cfg->input, cfg->event);
 	if (!s.r) {

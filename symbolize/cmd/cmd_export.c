@@ -1,4 +1,4 @@
-/* nsprof-export: a recording into what other profilers read. */
+/* nsprof-export: writes a recording in the format of other profilers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -104,7 +104,10 @@ static int parse(int argc, char **argv, struct config *cfg)
 	return 0;
 }
 
-/* The header says how much there is, so it is written last: only a file takes that. NULL after a message. */
+/*
+ * The size in the header is known, and written, only at the end: this takes a regular file. NULL
+ * after a message.
+ */
 static struct outfile *open_output(const char *path)
 {
 	struct outfile *out = outfile_open(path);
@@ -134,7 +137,7 @@ static int finish(const struct config *cfg, const struct to_perf_data *td, struc
 		return err;
 	}
 	if (cfg->strict && damaged) {
-		pr_err("nothing is written of it because of --strict");
+		pr_err("nothing is written because of --strict");
 		outfile_abort(out);
 		return -EBADMSG;
 	}
@@ -159,7 +162,7 @@ static int export(const struct config *cfg)
 	struct outfile *out;
 	int err;
 
-	/* As nsprof-symbolize: while the recording comes in, Ctrl-C is meant for the recorder. */
+	/* As in nsprof-symbolize: while the recording comes in, Ctrl-C is for the recorder. */
 	interrupt_init(false);
 	td.reader = rec_reader_open_event(cfg->input, cfg->event);
 	if (!td.reader) {

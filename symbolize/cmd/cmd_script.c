@@ -1,4 +1,4 @@
-/* nsprof-script: a recording in, the text of perf script out. */
+/* nsprof-script: prints a recording as perf script does. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* nsprof-symbolize: a recording in, folded stacks with names out. */
+/* nsprof-symbolize: turns a recording into folded stacks with names, and into other formats. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 static const char *const formats[FORMATS] = { "folded", "profile", "script", "pprof", "speedscope", "firefox" };
 
-/* What the command line says before it is understood. */
+/* Option values as given, before they are parsed. */
 struct words {
 	const char *format, *by, *split_by, *weight;
 };
@@ -41,7 +41,10 @@ static int check_split(const struct words *w, struct symbolize_opts *o)
 	return 0;
 }
 
-/* A profile always holds threads and both weights: options that choose among these would do nothing. */
+/*
+ * A profile always holds threads and both weights, so options that choose among these would do
+ * nothing.
+ */
 static int check_format(const struct words *w, struct symbolize_opts *o)
 {
 	const char *given = w->by ? "--by" : w->split_by ? "--split-by" : o->annotate ? "--annotate" : NULL;
@@ -53,7 +56,7 @@ static int check_format(const struct words *w, struct symbolize_opts *o)
 		return -EINVAL;
 	}
 	if (given && o->kind != FORMAT_FOLDED) {
-		pr_err("%s works with --format folded only: a %s always holds all of it", given, w->format);
+		pr_err("%s works with --format folded only: a %s always holds everything", given, w->format);
 		return -EINVAL;
 	}
 	if (w->weight && o->kind != FORMAT_FOLDED && o->kind != FORMAT_SPEEDSCOPE && o->kind != FORMAT_FIREFOX) {
@@ -63,7 +66,7 @@ static int check_format(const struct words *w, struct symbolize_opts *o)
 	return 0;
 }
 
-/* What nobody reads as text. */
+/* Formats that are not for reading are not written to a terminal. */
 static bool check_terminal(const struct symbolize_opts *o)
 {
 	static const char *const what[FORMATS] = {

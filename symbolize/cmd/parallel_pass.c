@@ -1,4 +1,4 @@
-/* A recording read by several threads (parallel_pass.h). */
+/* Reads a recording with several threads (parallel_pass.h). */
 #include "cmd/parallel_pass.h"
 
 #include <errno.h>
@@ -20,9 +20,15 @@
 #include "support/interrupt.h"
 
 #define THREADS_MAX 32u
-/* A thread opens binaries and reads rows anew: that has to pay. About 20 ms of work. */
+/*
+ * Each thread opens binaries and reads unwind rows again. This many samples, about 20 ms of work,
+ * pay for that.
+ */
 #define SAMPLES_MIN 16384u
-/* For fewer samples nobody waits long, and what a second thread decodes has to be handed over and done again. */
+/*
+ * Decoding ahead in a second thread has a cost, too. Fewer samples take so little time that it does
+ * not pay.
+ */
 #define AHEAD_MIN SAMPLES_MIN
 
 struct share {
@@ -31,7 +37,7 @@ struct share {
 	struct modules *mods;	/* owned */
 	struct rec_reader *r;	/* owned */
 	atomic_bool *taken;	/* borrowed; by part */
-	atomic_int *idle;	/* borrowed; CPUs that none of all threads has use for */
+	atomic_int *idle;	/* borrowed; CPUs that no thread uses */
 	bool helped;
 	pthread_t tid;
 	int err;
@@ -39,13 +45,13 @@ struct share {
 
 static unsigned int threads_for(const struct collect *c, uint32_t parts, uint64_t samples)
 {
-	/* A server is asked by one thread. */
+	/* Only one thread may query a debuginfod server. */
 	if (!c->opts.unwinder->threads || debuginfod_is_on())
 		return 1;
 	return (unsigned int)MIN(cpus_usable(), MIN(parts, samples / SAMPLES_MIN));
 }
 
-/* The next part is whose who comes to it first. */
+/* Each part goes to the first thread that reaches it. */
 static bool take_part(void *ctx, uint32_t part)
 {
 	struct share *s = ctx;
@@ -55,7 +61,10 @@ static bool take_part(void *ctx, uint32_t part)
 	return !s->col.stopped && !s->which.unsure && !atomic_exchange(&s->taken[part], true);
 }
 
-/* A part can't be split, but a thread that nobody needs can decode its samples from here on. */
+/*
+ * A part cannot be split. If a CPU is idle, a helper thread decodes this share's samples from here
+ * on.
+ */
 static void take_help(void *ctx)
 {
 	struct share *s = ctx;
@@ -93,7 +102,7 @@ static void *share_run(void *arg)
 	return NULL;
 }
 
-/* False when no more files can be opened. */
+/* False if no more files can be opened. */
 static bool share_init(struct share *s, const struct collect *c, const struct rec_reader *r,
 		       atomic_bool *taken, atomic_int *idle, atomic_uint_fast64_t *samples)
 {
@@ -121,7 +130,7 @@ static void share_fini(struct share *s)
 	rec_reader_close(s->r);
 }
 
-/* Starts all but the first, and is the first itself. How many there were. */
+/* Starts all threads but the first, and runs the first share itself. Returns how many ran. */
 static unsigned int run_all(struct share *shares, unsigned int n)
 {
 	unsigned int up = 1;
@@ -135,12 +144,12 @@ static unsigned int run_all(struct share *shares, unsigned int n)
 	return up;
 }
 
-/* What @shares have to @c. As collect_run(); -EAGAIN: it is not good for that. */
+/* Merges @shares into @c. Returns as collect_run(); -EAGAIN: the shares cannot be merged. */
 static int put_together(struct collect *c, struct rec_reader *r, struct modules *mods,
 			struct share *shares, unsigned int n)
 {
 	struct replay_share none = { .wants = take_none };
-	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };	/* there is one: the compiler cannot know */
+	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };	/* n > 0, which the compiler cannot know */
 	struct collect *cols[THREADS_MAX];
 	bool stopped = false;
 	int err;
@@ -152,7 +161,7 @@ static int put_together(struct collect *c, struct rec_reader *r, struct modules 
 		cols[i] = &shares[i].col;
 		stopped |= shares[i].col.stopped;
 	}
-	/* The names want what is known of processes. */
+	/* The pass for names needs the processes, but no samples. */
 	err = replay_run_share(c->rp, r, &none, no_sample, c);
 	if (err)
 		return err;
@@ -196,6 +205,6 @@ int parallel_pass_run(struct collect *c, struct rec_reader *r, struct modules *m
 	free(taken);
 	if (err != -EAGAIN)
 		return err;
-	pr_verbose("what %u threads read does not fit together: read again by one", up);
+	pr_verbose("the parts read by %u threads cannot be merged: reading all again with one thread", up);
 	return collect_run(c, r);
 }

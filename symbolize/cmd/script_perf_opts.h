@@ -1,4 +1,4 @@
-/* Options of perf script that nsprof script knows and has no use for. */
+/* Options of perf script and perf annotate that their nsprof counterparts do not implement. */
 #ifndef NSPROF_SCRIPT_PERF_OPTS_H
 #define NSPROF_SCRIPT_PERF_OPTS_H
 
@@ -6,10 +6,10 @@
 
 #include "cli/opt.h"
 
-/* OPT_IGNORE: moot. OPT_REFUSE: not here, and why. */
+/* OPT_IGNORE: makes no difference here. OPT_REFUSE: not supported; the text says why. */
 extern const struct opt perf_opts[];
 extern const size_t perf_nopts;
-/* The same of perf annotate and nsprof annotate. */
+/* The same for perf annotate. */
 extern const struct opt perf_annotate_opts[];
 extern const size_t perf_annotate_nopts;
 

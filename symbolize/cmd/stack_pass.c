@@ -1,4 +1,4 @@
-/* Reading a recording (stack_pass.h). */
+/* Reads a recording into stacks (stack_pass.h). */
 #include "cmd/stack_pass.h"
 
 #include "base/log.h"
@@ -42,12 +42,12 @@ int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct
 	err = parallel_pass_run(&p->col, r, p->mods, opts->each);
 	if (!err && p->col.late) {
 		sample_cgroups_names(replay_cgroups(p->rp), &p->names);
-		pr_verbose("containers were named behind their first samples: read again with their names");
+		pr_verbose("some containers are named after their first samples: reading again with their names");
 		again.names = &p->names;
 		err = read_again(p, &again, r);
 	}
 	if (!err && opts->filter && filtered_out_matters(&p->col.leftout, &tids)) {
-		pr_verbose("kept stacks are deeper than their copies: read again with all stacks of %zu thread%s",
+		pr_verbose("some kept stacks are deeper than their copies: reading again with all stacks of %zu thread%s",
 			   tids.n, plural(tids.n));
 		again.walked = &tids;
 		err = read_again(p, &again, r);

@@ -1,4 +1,7 @@
-/* A recording read into a tree of stacks, as often as it takes to know whose each sample is and what its stack was. */
+/*
+ * Reads a recording into a tree of stacks. It takes as many passes as are needed to know the
+ * container and the stack of each sample.
+ */
 #ifndef NSPROF_STACK_PASS_H
 #define NSPROF_STACK_PASS_H
 
@@ -12,19 +15,20 @@ struct modules;
 struct rec_reader;
 struct replay;
 
-/* Zeroed, and filled by stack_pass_run(). All but @cache is owned. */
+/* Zeroed, then filled by stack_pass_run(). All members except @cache are owned. */
 struct stack_pass {
 	const struct cache *cache;	/* borrowed; NULL = none */
-	bool inlines;			/* inlined functions will be asked for */
+	bool inlines;			/* inlined functions will be looked up */
 	struct modules *mods;
 	struct replay *rp;
 	struct collect col;
-	struct container_names names;	/* of containers, that came behind samples */
+	struct container_names names;	/* of containers that are named after their first samples */
 };
 
 /*
- * Reads @r. @opts: names and walked are NULL. A recording that names a container behind samples of it is read once more, and so
- * is one with a filter that leaves out stacks which others were kept from (filtered_out.h). Returns as collect_run().
+ * Reads @r. names and walked of @opts are NULL. A recording is read again if it names a container
+ * after samples of that container, or if the filter leaves out stacks that others need to be joined
+ * to (filtered_out.h). Returns as collect_run().
  */
 int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct rec_reader *r);
 void stack_pass_fini(struct stack_pass *p);

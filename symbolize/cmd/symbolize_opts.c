@@ -1,4 +1,4 @@
-/* The options that nsprof symbolize and nsprof script have in common. */
+/* The options that nsprof symbolize and nsprof script share. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ int symbolize_add_span(void *filter, const char *arg)
 	return filter_add_span(filter, arg);
 }
 
-/* -1 with errno: nothing can be found below @path. */
+/* 0, or -1 with errno: @path is not a folder that can be searched. */
 static int check_folder(const char *path)
 {
 	struct stat st;

@@ -1,4 +1,4 @@
-/* From a recording to text: read, unwind, name, write. What nsprof symbolize and nsprof script have in common. */
+/* From a recording to text (symbolize_run.h). */
 #include "cmd/symbolize_run.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void tell_leftout(const struct collect *c)
 	strbuf_fini(&sb);
 }
 
-/* Are stacks counted by period? One line says so where nobody asked for it. */
+/* Are stacks counted by period? If --weight did not ask for that, a message says so. */
 static bool by_period(const struct symbolize_opts *o, const struct collect *col, const struct rec_reader *r)
 {
 	const char *event = rec_reader_info(r, "event");
@@ -62,7 +62,7 @@ static bool by_period(const struct symbolize_opts *o, const struct collect *col,
 	return true;
 }
 
-/* What is made of a profile; an error of writing stays with the stream. */
+/* Formats that are made from a profile. Write errors stay with the stream. */
 static int write_profile(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
 			 struct rec_reader *r, const struct modules *mods, bool period, struct outfile *out)
 {
@@ -79,7 +79,7 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 	profile_free(p);
 	if (!err)
 		return outfile_close(out);
-	pr_err("cannot compress: %s", strerror(-err));
+	pr_err("cannot compress the profile: %s", strerror(-err));
 	outfile_abort(out);
 	return err;
 }
@@ -117,7 +117,7 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 	}
 	err = split_write(o->output, &col->tree, nm, weight, &files);
 	if (err)
-		pr_err("folder '%s' is not complete: %zu file%s begun", o->output, files, plural(files));
+		pr_err("folder '%s' is incomplete: %zu file%s begun", o->output, files, plural(files));
 	else
 		pr_info("'%s' has %" PRIu64 " sample%s in %zu file%s, by %s", o->output, col->samples, plural(col->samples), files,
 			plural(files), o->split_by);
@@ -125,8 +125,9 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 }
 
 /*
- * Names, writes to @out (consumed; NULL: the folder) and tells. @whole: what has no name is not explained by what
- * the recording lacks. 0 or negative errno after a message.
+ * Names the stacks, writes them to @out (consumed; NULL: the folder) and prints messages. @whole:
+ * the recording is complete, so missing names have other reasons. 0 or negative errno after a
+ * message.
  */
 static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec_reader *r, struct outfile *out,
 		bool whole)
@@ -145,7 +146,7 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 	struct naming nm;
 	int err;
 
-	/* A request that ended the pass is done with; the next one is about the names. */
+	/* An interrupt that ended the pass has been handled. The next one stops the naming. */
 	interrupt_init(true);
 	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
 	if (o->filter.n)
@@ -156,14 +157,14 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 
 		if (o->stats)
 			stats_print(&in);
-		else if (whole && !o->quiet)	/* finding it takes as long as writing a small profile */
+		else if (whole && !o->quiet)	/* this takes as long as writing a small profile */
 			stats_hint(&in);
-		/* A profile says it itself, whoever reads that. */
+		/* A profile holds this itself, and its readers print it. */
 		if (o->kind != FORMAT_PROFILE)
 			stats_throttled(p->rp);
 	}
 	if (!err && opts.srcline && !nm.nlines && !nm.skipped && nm.nlocs)
-		pr_warn("no address has a source line: none of the binaries has debug info here; install it, or give --debug-dir or "
+		pr_warn("no address has a source line: no debug info was found; install it on this host, or give --debug-dir or "
 			"--debuginfod");
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses %s no name", nm.skipped, nm.nlocs, plural_of(nm.skipped, "has", "have"));
@@ -186,7 +187,7 @@ static int widen(void *ctx, const struct ev_sample *ev)
 	return interrupt_requested();
 }
 
-/* What parts of the time @f has need a pass of their own. */
+/* If @f has parts of the recorded time, a pass of its own finds the first and last sample. */
 static void begin_filter(struct filter *f, struct rec_reader *r)
 {
 	static const struct event_ops ops = { .sample = widen };
@@ -218,8 +219,9 @@ static int symbolize(struct symbolize_opts *o)
 	int status = EXIT_SUCCESS, err;
 	struct outfile *out = NULL;
 	/*
-	 * Not freed at the end: the kernel does that at once, we would visit every unit of the debug info again, and wait for
-	 * threads whose work nobody wants. What it holds is memory and descriptors.
+	 * Not freed at the end. It is only memory and descriptors, which the kernel frees faster:
+	 * we would visit every unit of the debug info again, and wait for threads that do work
+	 * nobody needs.
 	 */
 	static struct stack_pass p;
 	struct rec_reader *r;
@@ -228,8 +230,8 @@ static int symbolize(struct symbolize_opts *o)
 	size_t it = 0;
 
 	/*
-	 * "record -o - | symbolize" is one job to the terminal: while the recording comes in,
-	 * Ctrl-C is meant for the recorder, and what it still writes has to be read.
+	 * In "record -o - | symbolize", the terminal sends Ctrl-C to both. While the recording
+	 * comes in, it is for the recorder, and what the recorder still writes has to be read.
 	 */
 	interrupt_init(false);
 	r = rec_reader_open_event(o->input, o->event);
@@ -238,7 +240,7 @@ static int symbolize(struct symbolize_opts *o)
 		return EXIT_FAILURE;
 	}
 	interrupt_init(true);
-	/* Before the work, so that a path that cannot be written is known at once. */
+	/* Before the work, so that an output that cannot be written fails at once. */
 	if (o->split == LEAD_NONE)
 		out = outfile_open(o->output);
 	if (o->split == LEAD_NONE ? !out : split_prepare(o->output)) {
@@ -261,7 +263,7 @@ static int symbolize(struct symbolize_opts *o)
 		status = EXIT_FAILURE;
 	}
 	if (status != EXIT_SUCCESS && err != COLLECT_STOPPED && o->strict) {
-		pr_err("nothing is shown of it because of --strict");
+		pr_err("nothing is shown because of --strict");
 		give_up(out);
 	} else if (!err && opts.filter && !p.col.samples) {
 		filter_hint_tell(opts.filter, &p.names, r);
@@ -270,7 +272,7 @@ static int symbolize(struct symbolize_opts *o)
 	} else if (show(o, &p, r, out, status == EXIT_SUCCESS)) {
 		status = EXIT_FAILURE;
 	}
-	/* Whoever reads the output has it by now. */
+	/* The output is complete by now, so writing to the cache delays nobody. */
 	while ((m = modules_next(p.mods, &it)))
 		if (m->inlines)
 			inlines_keep(m->inlines);

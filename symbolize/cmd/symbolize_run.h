@@ -1,4 +1,7 @@
-/* From a recording to text: read, unwind, name, write. What nsprof symbolize and nsprof script have in common. */
+/*
+ * From a recording to text: read, unwind, name, write. Shared by nsprof symbolize and nsprof
+ * script.
+ */
 #ifndef NSPROF_SYMBOLIZE_RUN_H
 #define NSPROF_SYMBOLIZE_RUN_H
 
@@ -20,7 +23,7 @@ enum symbolize_format {
 /* Texts are borrowed from the command line. */
 struct symbolize_opts {
 	const char *input;	/* the recording; "-" is standard input */
-	const char *event;	/* of perf.data; NULL: the first that has samples */
+	const char *event;	/* of a perf.data; NULL: the first event that has samples */
 	const char *output;	/* NULL or "-" is standard output; a folder with @split */
 	enum symbolize_format kind;
 	struct lead lead;
@@ -28,24 +31,24 @@ struct symbolize_opts {
 	enum lead_by split;	/* LEAD_NONE: one output */
 	enum fold_weight fold;
 	struct filter filter;
-	const char *unwind, *servers, *symfs, *kallsyms;	/* as on the command line; NULL where not given */
+	const char *unwind, *servers, *symfs, *kallsyms;	/* as on the command line; NULL: not given */
 	const struct unwinder_ops *unwinder;
 	uint64_t max_stack;	/* frames */
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
 	int verbose;
-	/* of a script */
+	/* for nsprof script */
 	uint32_t fields;	/* enum script_field; 0: the default */
 	bool header, header_only, ns, reltime, deltatime;
 	bool build_info;
 };
 
-/* What both commands begin with. */
+/* Initial values for both commands. */
 #define SYMBOLIZE_OPTS_DEFAULT									\
 	{											\
 		.unwind = "cached", .max_stack = MAXSTACK_DEFAULT, .inlines = true, .demangle = true, .cache = true, \
 	}
 
-/* The options that both commands have, for their tables; @o is a struct symbolize_opts *. */
+/* Option table entries of both commands; @o is a struct symbolize_opts *. */
 #define SYMBOLIZE_INPUT_OPTS(o) OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event)
 #define SYMBOLIZE_FILTER_OPTS(o)								\
 	OPT_COMMON_FILTER(&(o)->filter, symbolize_add_filter),					\
@@ -95,7 +98,7 @@ struct symbolize_opts {
 	OPT_COMMON_STRICT(&(o)->strict, "show nothing of a recording that is cut or damaged"),	\
 	OPT_COMMON_QUIET(&(o)->quiet)
 
-/* For OPT_CALL in these. 0, or -EINVAL after a message. */
+/* Callbacks for OPT_CALL in the tables above. 0, or -EINVAL after a message. */
 int symbolize_add_filter(void *filter, const char *arg);
 int symbolize_add_comms(void *filter, const char *arg);
 int symbolize_add_pids(void *filter, const char *arg);
@@ -105,11 +108,11 @@ int symbolize_add_debug_dir(void *unused, const char *arg);
 int symbolize_use_debuginfod(void *opts, const char *arg);
 
 /*
- * Parses, and checks what all of these options say: 0, OPT_HELP, or -EINVAL after a message. What is left of the
- * command line is the recording.
+ * Parses and checks these options. The remaining argument, if any, is the recording. 0, OPT_HELP,
+ * or -EINVAL after a message.
  */
 int symbolize_parse(struct symbolize_opts *o, const struct opt_spec *spec, int argc, char **argv);
-/* Does it all. An exit status, after messages. */
+/* Runs the whole command. Returns an exit status, after messages. */
 int symbolize_run(struct symbolize_opts *o);
 
 #endif

@@ -15,20 +15,23 @@
 #include "recording/rec_reader.h"
 #include "replay/sample_cgroups.h"
 
-/* Below these shares (in %) there is nothing to say. */
+/* Below these shares (in %) there is no hint. */
 #define INCOMPLETE_HINT 1.0
 #define UNNAMED_HINT 5.0
 
 #define GAPS_SHOWN 30
 #define THROTTLED_SHOWN 5
-#define COLUMN_MAX 80		/* wider texts push what is behind them to the right */
+#define COLUMN_MAX 80		/* wider texts push the next column to the right */
 
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Where most of the stacks end that have the most frequent reason to end early; NULL: all are whole. */
+/*
+ * Where most stacks end that stop early for the most frequent reason; NULL: all are complete.
+ * *@all: incomplete stacks.
+ */
 static const struct missing *main_trouble(const struct collect *c, const struct missing_list *g, uint64_t *all)
 {
 	const char *worst = NULL;
@@ -79,14 +82,14 @@ void stats_hint(const struct missing_input *in)
 	gap = main_trouble(in->col, &gaps, &cut);
 	share = percent(cut, in->col->samples);
 	if (gap && share > INCOMPLETE_HINT) {
-		strbuf_addf(&sb, "%.1f %% of stacks are not whole, mostly: ", share);
+		strbuf_addf(&sb, "%.1f %% of stacks are incomplete, mostly: ", share);
 		hint_gap(&sb, gap);
 	}
 	gap = most_nameless(&gaps);
 	share = gap ? percent(gap->samples, in->col->samples) : 0;
 	if (share > UNNAMED_HINT) {
 		strbuf_addf(&sb, "%.1f %% of samples have frames without a name", share);
-		/* "-" is no file, not even standard input. */
+		/* "-" stands for no file here. Quoted, it would read as standard input. */
 		if (strcmp(gap->where, "-"))
 			strbuf_addf(&sb, " in '%s'", gap->where);
 		strbuf_adds(&sb, ": ");
@@ -143,7 +146,7 @@ static void print_verdicts(const struct missing_input *in)
 	}
 }
 
-/* Columns of characters, not of bytes: paths are in UTF-8. */
+/* Counts characters, not bytes: paths are in UTF-8. */
 static size_t text_width(const char *s)
 {
 	size_t n = 0;

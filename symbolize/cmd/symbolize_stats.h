@@ -1,5 +1,6 @@
 /*
- * What a recording could and could not tell: "--stats", and the one line without it. All to stderr.
+ * What could not be found out from a recording: --stats, and the one-line hint without it. All on
+ * stderr.
  */
 #ifndef NSPROF_SYMBOLIZE_STATS_H
 #define NSPROF_SYMBOLIZE_STATS_H
@@ -7,13 +8,16 @@
 #include "naming/missing.h"
 
 /*
- * Everything: samples by how their stack ends, what is missing (missing.h), where names were looked for,
- * names by source.
+ * Prints samples by how their stack ends, what is missing (missing.h), where names were looked for,
+ * names by source, and losses.
  */
 void stats_print(const struct missing_input *in);
-/* One line when there is something to say, with what to do about it; else nothing. */
+/* Prints one line that says what is missing and what to do about it, if that is worth a hint. */
 void stats_hint(const struct missing_input *in);
-/* A line for each container that its CPU limit held back: their profiles are read differently. */
+/*
+ * Prints a line for each container that its CPU limit throttled: its profile has to be read with
+ * that in mind.
+ */
 void stats_throttled(const struct replay *rp);
 
 #endif

@@ -101,7 +101,7 @@ if "$NSPROF" annotate -q -i data app_leaf >by-option 2>err; then
 	(cd bare && "$NSPROF" annotate a.folded) >out 2>err
 	like "without nsprof.data it is what was meant" "$(cat err)" "error: 'a.folded' is not an nsprof recording; it is folded text"
 	(cd bare && "$NSPROF" annotate nope.data) >out 2>err
-	like "and one that is not there" "$(cat err)" "error: there is no recording 'nope.data', nor 'nsprof.data'"
+	like "and one that is not there" "$(cat err)" "error: no recording found: neither 'nope.data' nor 'nsprof.data' exists"
 	"$NSPROF" annotate -i data data >out 2>err
 	like "with -i it is a name" "$(cat err)" "no sample was taken in a function 'data' itself"
 	"$NSPROF" annotate -i data no_such_function >out 2>err

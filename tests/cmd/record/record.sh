@@ -176,7 +176,7 @@ else
 fi
 "$NSPROF" record -F 999 --call-graph dwarf,64 -o t.data -- ./burn 3 2>err
 unlike "a full copy alone says nothing while recording" "$(cat err)" 'copies'
-like "but where it ends a stack" "$("$NSPROF" symbolize t.data 2>&1 >/dev/null)" 'not whole, mostly: stack copy too small .*dwarf,65528'
+like "but where it ends a stack" "$("$NSPROF" symbolize t.data 2>&1 >/dev/null)" 'incomplete, mostly: stack copy too small .*dwarf,65528'
 "$NSPROF" record -o t.data -p $$ --duration 0.2 2>err
 like "nothing ran: said" "$(cat err)" 'warning: no samples(: nothing ran|, though [0-9.]+ ms)'
 
