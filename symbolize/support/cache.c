@@ -1,7 +1,8 @@
 /*
- * The cache on disk (cache.h). One file for each entry: a header with the whole key and a checksum,
- * then the contents. A file is written under another name and renamed, so that a reader sees all of
- * it or none; of two writers the last one wins. Its time of modification is that of its last use.
+ * The cache on disk (cache.h). Each entry is one file: a header with the whole key and a checksum,
+ * then the contents. A file is written under a temporary name and renamed, so that a reader sees
+ * all of it or nothing. If two writers race, the last one wins. A file's modification time is the
+ * time of its last use.
  */
 #include "support/cache.h"
 
@@ -24,7 +25,7 @@
 
 #define LIMIT_DEFAULT	(256ull << 20)	/* all files together, bytes */
 #define ENTRY_MAX	(64ull << 20)	/* one file */
-#define TEMP_AGE	3600		/* seconds after which a file being written is a leftover */
+#define TEMP_AGE	3600		/* seconds after which a temporary file is a leftover */
 #define TEMP_PREFIX	".tmp-"
 #define MAGIC		"nsprofC"
 
@@ -45,8 +46,9 @@ struct cache {
 /* ---- the directory ---- */
 
 /*
- * Directory @name below @at if it is ours alone, made if need be. Run with another user's HOME, by
- * su or sudo, we neither leave files of ours there nor trust what lies there.
+ * Opens directory @name below @at, and creates it if needed, but only if it belongs to us. Under su
+ * or sudo, HOME may be another user's: then we neither leave files of ours there nor trust what is
+ * there.
  */
 static int own_dir(int at, const char *name, bool follow)
 {
@@ -92,7 +94,7 @@ struct cache *cache_open(uint64_t limit)
 		close(base);
 	}
 	if (dir < 0) {
-		pr_verbose("no cache: its directory cannot be used: %s", strerror(-dir));
+		pr_verbose("no cache: cannot use its directory: %s", strerror(-dir));
 		return NULL;
 	}
 	c = xcalloc(1, sizeof(*c));
@@ -120,7 +122,7 @@ void cache_key_add(struct cache_key *key, const struct elf_file *ef)
 		key->unknown = 1;
 }
 
-/* "BUILDID-HASH.KIND"; the rest of the key tells files with one build-id apart. */
+/* "BUILDID-HASH.KIND". The hash of the whole key tells files with the same build-id apart. */
 static void file_name(const struct cache_key *key, const char *kind, char *out, size_t size)
 {
 	char hex[2 * sizeof(key->build_id) + 1];
@@ -185,7 +187,7 @@ void *cache_read(const struct cache *c, const struct cache_key *key, const char 
 		return NULL;
 	data = read_entry(fd, key, version, size);
 	if (data)
-		futimens(fd, NULL);	/* used now; on a read-only file system it stays older */
+		futimens(fd, NULL);	/* mark as used now; fails on a read-only file system, which does no harm */
 	close(fd);
 	return data;
 }
@@ -207,7 +209,10 @@ static int by_use(const void *pa, const void *pb)
 	return a->used.tv_nsec < b->used.tv_nsec ? -1 : a->used.tv_nsec > b->used.tv_nsec;
 }
 
-/* Least used ones go until all fit; another process may be at it, too. */
+/*
+ * Removes the least recently used files until the rest fits. Other processes may do the same at the
+ * same time.
+ */
 static void trim(const struct cache *c)
 {
 	struct entry *v = NULL;

@@ -1,5 +1,6 @@
 /*
- * Hygiene of frames (escape.h): what flamegraph.pl, inferno, speedscope and Firefox would choke on.
+ * Cleans frame names (escape.h) of everything that flamegraph.pl, inferno, speedscope or Firefox
+ * would choke on.
  */
 #include "support/escape.h"
 
@@ -7,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Length of the UTF-8 character at @s (Unicode 15, table 3-7: no overlong forms, no surrogates,
- * nothing above U+10FFFF), 0 when it is none. *@cp is the code point.
+ * Length of the UTF-8 character at @s, or 0 if it is not valid (Unicode 15, table 3-7: no overlong
+ * forms, no surrogates, nothing above U+10FFFF). *@cp is the code point.
  */
 static size_t utf8_char(const uint8_t *s, size_t left, uint32_t *cp)
 {
@@ -33,7 +34,7 @@ static size_t utf8_char(const uint8_t *s, size_t left, uint32_t *cp)
 	return len;
 }
 
-/* What \s matches in a pattern on decoded text: Unicode property White_Space. */
+/* Does \s match it in a pattern on decoded text? The Unicode property White_Space. */
 static bool is_space(uint32_t cp)
 {
 	return (cp >= 0x09 && cp <= 0x0d) || cp == 0x20 || cp == 0x85 || cp == 0xa0 ||
@@ -46,7 +47,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* " 12", " 1." or " 1.5" at the end: flamegraph.pl, /^(.*)\s+?(\d+(?:\.\d*)?)$/. */
+/*
+ * Replaces the blank before " 12", " 1." or " 1.5" at the end. flamegraph.pl:
+ * /^(.*)\s+?(\d+(?:\.\d*)?)$/.
+ */
 static void guard_count(struct strbuf *sb)
 {
 	size_t i = sb->len;
@@ -64,7 +68,7 @@ static void guard_count(struct strbuf *sb)
 		sb->s[i - 1] = '_';
 }
 
-/* Bytes at @s, of @left, that are kept as they are and stand for themselves. */
+/* The number of bytes at @s, at most @left, that need no escaping. */
 static size_t plain_bytes(const uint8_t *s, size_t left)
 {
 	size_t n = 0;
@@ -84,7 +88,7 @@ void escape_frame(struct strbuf *out, const char *s, size_t len)
 		uint32_t cp = 0;
 		size_t n = plain_bytes(p + pos, len - pos);
 
-		if (n) {	/* nearly all there is */
+		if (n) {	/* by far the most common case */
 			strbuf_add(out, p + pos, n);
 			pos += n;
 			continue;

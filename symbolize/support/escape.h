@@ -1,6 +1,6 @@
 /*
- * Text that is safe as a frame of a folded stack. A frame's text comes from binaries, from perf
- * maps inside containers and from prctl(PR_SET_NAME): anybody's bytes.
+ * Makes text safe as a frame of a folded stack. Frame names come from binaries, from perf maps
+ * inside containers and from prctl(PR_SET_NAME), so they can hold any bytes.
  */
 #ifndef NSPROF_ESCAPE_H
 #define NSPROF_ESCAPE_H
@@ -10,11 +10,12 @@
 #include "base/strbuf.h"
 
 /*
- * Replaces the contents of @out by @len bytes of @s made clean: ';' becomes ':', white space one
- * plain blank each, other control characters '?', bytes that are not UTF-8 U+FFFD each; blanks at
- * both ends go; nothing at all becomes "?"; a '#' in front, which would make a comment of the line,
- * becomes '_'. A blank before a number at the very end becomes '_', or flamegraph.pl would take
- * that number for a count (its line pattern is applied twice). Blanks and parentheses inside stay.
+ * Replaces the contents of @out with a clean copy of the @len bytes at @s. ';' becomes ':', each
+ * white-space character becomes a blank, each other control character '?', and each byte that is
+ * not UTF-8 becomes U+FFFD. Blanks at both ends are removed. An empty result becomes "?". A '#' in
+ * front becomes '_', or the line would be a comment. A blank before a number at the very end
+ * becomes '_', or flamegraph.pl would take that number for a count (it applies its line pattern
+ * twice). Blanks and parentheses inside stay.
  */
 void escape_frame(struct strbuf *out, const char *s, size_t len);
 

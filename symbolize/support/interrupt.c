@@ -15,7 +15,7 @@ static void handle(int sig, bool restart)
 {
 	struct sigaction sa, old;
 
-	/* What is ignored from the start ("cmd &" in a script) stays so. */
+	/* A signal that was ignored from the start ("cmd &" in a script) stays ignored. */
 	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
 		return;
 	memset(&sa, 0, sizeof(sa));

@@ -1,18 +1,21 @@
-/* Ctrl-C ends the pass, not the program: what was read so far is shown. */
+/* Ctrl-C ends the pass, not the program: what was read up to then is shown. */
 #ifndef NSPROF_INTERRUPT_H
 #define NSPROF_INTERRUPT_H
 
 #include <stdbool.h>
 
 /*
- * From now on the first SIGINT or SIGTERM asks to stop; the second one kills as always. May be
- * called again: what was asked before is forgotten. @restart: system calls that wait go on waiting;
- * without it a pipe that nobody opens for writing is given up with EINTR.
+ * After this call, the first SIGINT or SIGTERM requests a stop and the second one kills as usual.
+ * Another call clears an earlier request. @restart: blocking system calls are restarted; otherwise
+ * an open() that waits for the writer of a pipe returns EINTR.
  */
 void interrupt_init(bool restart);
 bool interrupt_requested(void);
 
-/* There is nothing to be shown: if a signal asked to stop, the program ends by it, as if nobody had caught it. */
+/*
+ * Nothing will be shown. If a signal requested a stop, the program dies from that signal, as if it
+ * had no handler.
+ */
 void interrupt_end(void);
 
 #endif

@@ -7,7 +7,9 @@
 #include "base/hash.h"
 #include "base/xalloc.h"
 
-/* Locations that there is room for from the start: what is not used of it is not touched, and nothing moves. */
+/*
+ * Initial capacity, in locations. Unused memory is never touched, and the array rarely has to move.
+ */
 #define RESERVE (1u << 14)
 
 void locations_init(struct locations *ls)
@@ -35,7 +37,7 @@ static bool location_equal(const struct location *a, const struct location *b)
 {
 	if (a->addr != b->addr || a->owner != b->owner || a->kind != b->kind || a->joined != b->joined)
 		return false;
-	/* What lay there before or after may have been something else. */
+	/* The same address may have held something else earlier or later. */
 	if (a->kind == LOC_NOELF)
 		return a->mod == b->mod && a->off == b->off;
 	return a->kind != LOC_ANON || !strcmp(a->path, b->path);

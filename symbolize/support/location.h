@@ -1,7 +1,7 @@
 /*
- * Places a frame can stand at. Each unique one gets a small id during the pass and is named once,
- * after it: by then the perf map of a process and the bytes of a binary are as complete as they
- * get.
+ * The code locations of frames. Each unique location gets a small id during the pass and is named
+ * once, after the pass: only then are perf maps and the bytes of binaries as complete as they will
+ * be.
  */
 #ifndef NSPROF_LOCATION_H
 #define NSPROF_LOCATION_H
@@ -15,23 +15,25 @@ struct module;
 enum location_kind {
 	LOC_TEXT,	/* a fixed frame; owner = string id */
 	LOC_FILE,	/* owner = module id, addr = byte offset in the file */
-	LOC_NOELF,	/* file without usable bytes; owner = image index, addr = runtime address */
+	LOC_NOELF,	/* file without usable bytes; owner = process image index, addr = runtime address */
 	LOC_ANON,	/* memory without a file; owner = image index, addr = runtime address */
-	LOC_JIT,	/* code told of in a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
+	LOC_JIT,	/* code described by a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
 	LOC_NOMAP,	/* in no known mapping; owner = image index, addr = runtime address */
 	LOC_KERNEL,	/* addr = kernel address */
-	LOC_PROCESS,	/* the name of a process, which is known at the end only; owner = image index */
-	LOC_KSYM,	/* owner = index of the ksymbol that covers it, addr = kernel address */
+	LOC_PROCESS,	/* a process's name, which is known only at the end; owner = image index */
+	LOC_KSYM,	/* owner = index of the ksymbol record that covers it, addr = kernel address */
 };
 
-/* Addresses are those to look up: 1 below a return address. */
+/* addr is the address to look up: for a return address, one byte below it. */
 struct location {
 	uint8_t kind;		/* enum location_kind */
-	bool joined;		/* frame.joined: named like others, but marked */
+	bool joined;		/* frame.joined: named as usual, but marked */
 	uint32_t owner;
 	uint64_t addr;
-	uint32_t part;		/* of the recording in which it was met first; not of the identity */
-	/* Of the identity where the owner is an image, in which one thing can lie where another one lay: */
+	uint32_t part;		/* the part of the recording in which it was first seen; not part of the identity */
+	/*
+	 * Part of the identity if the owner is an image, in which mappings may replace each other:
+	 */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_FILE, LOC_NOELF: byte offset in the file */
 	const char *path;	/* LOC_ANON: the mapping's path, borrowed from the replay */
@@ -47,11 +49,11 @@ struct locations {
 
 void locations_init(struct locations *ls);
 void locations_fini(struct locations *ls);
-/* Id of the location equal to @loc, added when new. */
+/* Returns the id of the location equal to @loc, which is added if new. */
 uint32_t locations_id(struct locations *ls, const struct location *loc);
 /*
- * For LOC_ANON: "//anon" and "[anon:...]" are JIT code as a rule; "[heap]", "[stack]" and the like say
- * what they are themselves.
+ * Is it likely JIT code? For LOC_ANON: "//anon" and "[anon:...]" usually are; names like "[heap]"
+ * and "[stack]" speak for themselves.
  */
 bool location_may_be_jit(const struct location *loc);
 

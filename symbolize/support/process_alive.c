@@ -1,4 +1,4 @@
-/* Processes of the recording that can still be asked (process_alive.h). */
+/* Are the processes of the recording still alive? (process_alive.h) */
 #include "support/process_alive.h"
 
 #include <errno.h>
@@ -46,7 +46,9 @@ void alive_init(const struct rec_reader *r)
 		same_host = same_boot;
 		return;
 	}
-	/* Weaker, and enough: a start time and a build-id or inode still have to agree. */
+	/*
+	 * The host name is weaker, but enough: a start time, build-id or inode still has to match.
+	 */
 	here[0] = '\0';
 	same_host = host && gethostname(here, sizeof(here) - 1) == 0 && strcmp(host, here) == 0;
 }
@@ -93,9 +95,9 @@ const char *alive_why(int err)
 	case -EXDEV:
 		return "recorded on another host or before a reboot";
 	case -ESTALE:
-		return "process is gone, its pid is another process's now";
+		return "process is gone, and another process has its pid now";
 	case -ENODATA:
-		return "no start time recorded, so the process cannot be told from another";
+		return "no start time recorded, so another process may have this pid";
 	default:
 		return "process is gone";
 	}
@@ -107,11 +109,13 @@ bool alive_own_mnt_ns(uint64_t mnt_ns)
 	char path[PATH_MAX];
 	struct stat st;
 
-	/* nsopen_host_root(): with a foreign /proc, the host is where its init lives. */
+	/*
+	 * As in nsopen_host_root(): with another host's /proc, the host's namespaces are those of
+	 * its init.
+	 */
 	snprintf(path, sizeof(path), "%s/%s/ns/mnt", proc, strcmp(proc, "/proc") ? "1" : "self");
 	/*
-	 * The first mount namespace of every host has the same number, hence the question for the
-	 * host.
+	 * The first mount namespace has the same number on every host, so the host is checked, too.
 	 */
 	return mnt_ns && same_host && stat(path, &st) == 0 && st.st_ino == mnt_ns;
 }

@@ -1,4 +1,4 @@
-/* Disjoint address ranges made of overlapping ones. */
+/* Makes disjoint address ranges from overlapping ones. */
 #include "support/ranges.h"
 
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * The ranges that are open at the sweep's position, as a binary heap of indexes with the highest id
- * on top. Ranges that ended below the top stay until they get there: removing them early would cost
+ * The ranges that are open at the sweep's position: a binary heap of indexes with the highest id on
+ * top. Ranges that ended below the top stay until they reach it: removing them early would cost
  * more.
  */
 struct open_set {
@@ -80,17 +80,14 @@ static void emit(struct ranges *out, uint64_t start, uint64_t end, uint32_t id)
 {
 	struct range *last = out->n ? &out->v[out->n - 1] : NULL;
 
-	/*
-	 * A range that goes on behind one it outranks, or behind its own repetition, stays one
-	 * range.
-	 */
+	/* A range that continues after one it outranks, or that is repeated, stays one range. */
 	if (last && last->id == id && last->end == start)
 		last->end = end;
 	else
 		ranges_add(out, start, end, id);
 }
 
-/* Sorted, apart, and none that could be one with the one before. */
+/* Sorted, disjoint, and no two neighbours that could be merged. */
 static bool is_flat(const struct ranges *r)
 {
 	for (size_t i = 1; i < r->n; i++)
@@ -117,7 +114,7 @@ void ranges_flatten(struct ranges *r)
 	if (is_flat(r))
 		return;
 	ranges_reserve(&out, r->n);
-	/* Symbols and units mostly come in their order, and apart from each other. */
+	/* Symbols and units mostly come sorted and disjoint. */
 	if (!is_sorted(r))
 		qsort(r->v, r->n, sizeof(*r->v), by_start);
 	open.v = r->v;

@@ -1,4 +1,4 @@
-/* What an address is called and who says so, and where in the source it is. */
+/* The name of an address, where the name comes from, and its line in the source. */
 #ifndef NSPROF_SYMBOL_H
 #define NSPROF_SYMBOL_H
 
@@ -13,13 +13,13 @@ enum name_source {
 
 struct symbol {
 	const char *name;	/* raw (mangled), borrowed from the table */
-	uint64_t start, end;	/* the symbol's own svma range; an inner symbol may hold a part of it */
+	uint64_t start, end;	/* the symbol's own svma range; an inner symbol may cover part of it */
 	enum name_source source;
 };
 
 struct source_line {
-	const char *file;	/* base name; NULL: not known. Borrowed. */
-	uint32_t line;		/* 0: not known, or code that the compiler made up */
+	const char *file;	/* base name; NULL: unknown. Borrowed. */
+	uint32_t line;		/* 0: unknown, or code that the compiler generated */
 };
 
 #endif

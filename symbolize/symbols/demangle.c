@@ -1,11 +1,11 @@
 /*
- * Mangled names to what people wrote: C++ (Itanium C++ ABI, 5.1), Rust v0 (RFC 2603) and legacy, D
- * (the language's ABI page). libiberty does the work; this file decides what is tried and what it
- * may cost.
+ * Turns mangled names into source names: C++ (Itanium C++ ABI, 5.1), Rust v0 (RFC 2603) and legacy,
+ * D (the language's ABI page). libiberty does the work. This file decides what to try and limits
+ * the cost.
  *
- * The names come from binaries inside of containers. Back references let a mangled name of n bytes
- * stand for 2^n bytes of text, so the output is capped and the demangler left by longjmp() when it
- * reaches the cap.
+ * The names come from binaries inside containers. With back references, a mangled name of n bytes
+ * can expand to 2^n bytes. So the output is capped, and a longjmp() leaves the demangler at the
+ * cap.
  */
 #include "symbols/demangle.h"
 
@@ -19,24 +19,25 @@
 #include "base/strbuf.h"
 
 /*
- * Not xalloc.h: libiberty.h declares allocators of the same names (and xmemdup with another type).
- * The linker takes ours, which come first; those used here agree in type and in what they do.
+ * xalloc.h is not included: libiberty.h declares allocators of the same names (and xmemdup with
+ * another type). The linker takes ours, which come first. Those used here have the same types and
+ * behavior.
  */
 
 /* Longer names are returned as they are. */
 #define MANGLED_MAX	(64u << 10)
-/* Text of one name. The longest in clang and libxul are some tens of KiB. */
+/* Longest demangled text. The longest names in clang and libxul are some tens of KiB. */
 #define TEXT_MAX	(256u << 10)
 /*
- * libiberty's own limit on recursion refuses names above 1 KiB outright, which C++ with templates
- * exceeds every day. Below this many bytes the length itself bounds the recursion: to about 2 MiB
- * of stack in the worst case tried (nested pointers, templates, expressions).
+ * libiberty's own recursion limit rejects every name above 1 KiB, and C++ templates often exceed
+ * that. Up to this length, the length itself bounds the recursion: to about 2 MiB of stack in the
+ * worst case tried (nested pointers, templates, expressions).
  */
 #define SHORT_ENOUGH	4096u
 #define LIBIBERTY_MAX	(DEMANGLE_RECURSION_LIMIT / 2)
 /*
- * The D demangler can only return its text whole. Each doubling takes two back references ('Q'), so
- * this many bound it to 2^16 times the name.
+ * The D demangler can only return its text as a whole. Each doubling takes two back references
+ * ('Q'), so this limit bounds the text to 2^16 times the name.
  */
 #define D_BACKREFS_MAX	32u
 
@@ -57,9 +58,9 @@ static void append(const char *s, size_t len, void *opaque)
 }
 
 /*
- * Owned, or NULL when @fn does not take @name. What libiberty has allocated when it is left in the
- * middle (the digits of a Unicode identifier, for Rust) is lost: a few bytes for a name made to do
- * harm.
+ * Owned, or NULL if @fn does not accept @name. A longjmp() out of libiberty leaks what it has
+ * allocated (for Rust, the digits of a Unicode identifier): a few bytes, and only for a malicious
+ * name.
  */
 static char *run(int (*fn)(const char *, int, demangle_callbackref, void *), const char *name,
 		 int options)
@@ -86,8 +87,8 @@ static char *demangle_cxx(const char *name, size_t len)
 }
 
 /*
- * Legacy Rust is C++ mangling with a hash at the end, "17h" and 16 digits. Length of it without what
- * the linker's side has appended, 0 when @name is none.
+ * Legacy Rust is C++ mangling with a hash at the end: "17h" and 16 digits. Returns the length
+ * without suffixes added when linking, 0 if @name is not legacy Rust.
  */
 static size_t legacy_rust_len(const char *name)
 {
@@ -101,8 +102,9 @@ static size_t legacy_rust_len(const char *name)
 }
 
 /*
- * libiberty takes no hash with less than five different digits for one, so as not to take C++ for Rust. Hashes are random, and some
- * have four (Debian 13's Thread::join). With two or less it is no hash.
+ * To tell Rust from C++, libiberty requires at least five different digits in a hash. Hashes are
+ * random, and some have four (Thread::join in Debian 13). Two or fewer are not taken for a hash
+ * here, either.
  */
 static void plain_hash(char *hash)
 {
@@ -124,10 +126,10 @@ static char *demangle_rust(char *name)
 }
 
 /*
- * A parameter that is "return scope" is mangled "NkM" since D 2.096, and libiberty knows "MNk" only.
- * They are of one length, so references to what stands before stay right. Identifiers ("5found") are
- * left alone; behind some letters a number is the length of an array or a value. False when there was
- * no such parameter.
+ * D 2.096 and later mangle a "return scope" parameter as "NkM", but libiberty only knows "MNk".
+ * Both are equally long, so back references stay valid. Identifiers ("5found") are skipped. After
+ * some letters a number is an array length or a value, not the length of an identifier. False if
+ * there is no such parameter.
  */
 static bool d_swap_return_scope(char *name)
 {
@@ -182,9 +184,9 @@ static char *demangle_d(const char *name)
 }
 
 /*
- * What compilers append to clones and parts, in libiberty's words for C++: ".cold" to " [clone .cold]".
- * ".llvm.N" of Rust, which ThinLTO puts behind every local function, is left out as Rust's own demangler
- * does.
+ * Appends the suffixes of clones and parts in libiberty's style for C++: ".cold" becomes " [clone
+ * .cold]". For Rust, ".llvm.N" is dropped, as Rust's own demangler does: ThinLTO appends it to
+ * every local function.
  */
 static char *with_clones(char *text, const char *suffix, bool rust)
 {
@@ -207,7 +209,7 @@ static char *with_clones(char *text, const char *suffix, bool rust)
 	return sb.s;
 }
 
-/* Rust and D, whose demanglers want nothing behind the first @len bytes of @name. */
+/* For Rust and D, whose demanglers reject anything after the first @len bytes of @name. */
 static char *demangle_stem(const char *name, size_t len, bool rust)
 {
 	char *stem = xstrndup(name, len);
@@ -217,7 +219,10 @@ static char *demangle_stem(const char *name, size_t len, bool rust)
 	return text && name[len] ? with_clones(text, name + len, rust) : text;
 }
 
-/* By prefix, so that no plain C name is ever taken for a type or an encoding. NULL: not mangled. */
+/*
+ * Chosen by prefix, so that a plain C name is never taken for a type or an encoding. NULL: not
+ * mangled.
+ */
 static char *demangle_known(const char *name, size_t len)
 {
 	char *text = NULL;
@@ -245,7 +250,7 @@ char *demangle(const char *name)
 
 	if (len > MANGLED_MAX)
 		return xstrdup(name);
-	/* "@plt" is put on by the reader of the ELF file and is in no mangling. */
+	/* The ELF reader appends "@plt"; it is not part of the mangling. */
 	if (len > 4 && !strcmp(name + len - 4, "@plt")) {
 		stem = xstrndup(name, len - 4);
 		text = demangle_known(stem, len - 4);

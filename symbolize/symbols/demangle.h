@@ -1,8 +1,8 @@
-/* Mangled names as the source has them. */
+/* Turns mangled names into source names. */
 #ifndef NSPROF_DEMANGLE_H
 #define NSPROF_DEMANGLE_H
 
-/* Owned copy: demangled (C++, Rust v0 and legacy, D), or the name itself. @raw: no demangling. */
+/* Returns an owned copy: the demangled name (C++, Rust v0 and legacy, D), or @name unchanged. */
 char *demangle(const char *name);
 
 #endif

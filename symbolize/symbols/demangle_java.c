@@ -1,7 +1,8 @@
 /*
- * Names of Java methods as JVMTI tells them, one after the other: class, name and descriptor. Agents that write jitdumps (perf's
- * libperf-jvmti.so is one) leave them like that: "Ljava/lang/String;charAt(I)C" is java.lang.String.charAt(int).
- * Grammar: The Java Virtual Machine Specification, 4.2 and 4.3. A name that is not of it to the last byte is none of them.
+ * Names of Java methods in JVMTI form: class, name and descriptor joined. Agents that write
+ * jitdumps, such as perf's libperf-jvmti.so, leave them like that: "Ljava/lang/String;charAt(I)C"
+ * is java.lang.String.charAt(int). Grammar: The Java Virtual Machine Specification, 4.2 and 4.3. A
+ * name is converted only if all of it matches the grammar.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 
 #define NAME_MAX_BYTES (64u << 10)
 
-/* A class behind its 'L', with dots for slashes. What is behind its ';', or NULL. */
+/*
+ * Appends the class name at @p, which follows an 'L', with dots for slashes. Returns the text after
+ * its ';', or NULL.
+ */
 static const char *put_class(struct strbuf *sb, const char *p)
 {
 	size_t len = strcspn(p, ";[()");
@@ -43,13 +47,13 @@ static const char *put_primitive(struct strbuf *sb, const char *p)
 	return NULL;
 }
 
-/* A field's type. What is behind it, or NULL. */
+/* Appends the type of a field. Returns the text after it, or NULL. */
 static const char *put_type(struct strbuf *sb, const char *p)
 {
 	size_t arrays = strspn(p, "[");
 
 	p += arrays;
-	/* The machine's own limit. */
+	/* The JVM's own limit. */
 	if (arrays > 255)
 		return NULL;
 	p = *p == 'L' ? put_class(sb, p + 1) : put_primitive(sb, p);
@@ -79,7 +83,7 @@ static bool put_method(struct strbuf *sb, const char *p)
 	if (!p)
 		return false;
 	strbuf_addc(sb, ')');
-	/* What it returns is checked and, as for C++, not shown. */
+	/* The return type is checked but not shown, as for C++. */
 	end = p[1] == 'V' ? p + 2 : put_type(&unused, p + 1);
 	strbuf_fini(&unused);
 	return end && !*end;

@@ -1,8 +1,11 @@
-/* What JIT compilers of Java call their code. */
+/* Readable names for the code of Java JIT compilers. */
 #ifndef NSPROF_DEMANGLE_JAVA_H
 #define NSPROF_DEMANGLE_JAVA_H
 
-/* Owned copy of what a JIT compiler's name says: a method as a Java agent writes it, readable; any other one as it is. */
+/*
+ * Returns an owned copy: a Java method written by a JVMTI agent in readable form, any other name
+ * unchanged.
+ */
 char *demangle_java(const char *name);
 
 #endif

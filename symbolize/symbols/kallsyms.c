@@ -1,6 +1,6 @@
 /*
- * /proc/kallsyms: "ADDRESS TYPE name[\t[module]]" a line (Linux, kernel/kallsyms.c s_show). BPF
- * programs and trampolines are in it under the pseudo module "bpf". There are no sizes.
+ * Reads /proc/kallsyms: lines of "ADDRESS TYPE name[\t[module]]" (Linux, kernel/kallsyms.c s_show).
+ * BPF programs and trampolines are listed in the pseudo module "bpf". There are no sizes.
  */
 #include "symbols/kallsyms.h"
 
@@ -12,9 +12,10 @@
 #include "base/xalloc.h"
 
 /*
- * A symbol reaches to the next one, but no further than this: behind the last symbol of a module or
- * of a BPF program comes a hole, and other modules' memory. The largest function of a distribution
- * kernel is well below 100 KiB and the largest BPF program below 1 MiB.
+ * A symbol ends at the next one, but this many bytes after its start at the latest: after the last
+ * symbol of a module or of a BPF program comes a hole, and then the memory of other modules. The
+ * largest function of a distribution kernel is well below 100 KiB, the largest BPF program below 1
+ * MiB.
  */
 #define REACH_MAX	(1u << 20)
 
@@ -26,11 +27,11 @@ struct ksym {
 
 struct kallsyms {
 	char *text;		/* owned copy, cut up into strings */
-	struct ksym *syms;	/* sorted by addr, one for each */
+	struct ksym *syms;	/* sorted by addr, one per address */
 	size_t n, cap;
 };
 
-/* @line ends at @end, where a NUL is. Malformed lines are left out. */
+/* @line ends at @end, which holds a NUL. Malformed lines are skipped. */
 static void add_line(struct kallsyms *ks, char *line, char *end)
 {
 	struct ksym s = { 0, 0, 0, 0 };
@@ -76,7 +77,7 @@ static int type_rank(char type)
 	}
 }
 
-/* <0: @a is the better name. As in symtab.h, with the letters for binding. */
+/* <0: @a is the better name. The rules of symtab.h, with binding taken from the type letter. */
 static int compare_names(const char *text, const struct ksym *a, const struct ksym *b)
 {
 	const char *an = text + a->name, *bn = text + b->name;

@@ -1,7 +1,7 @@
 /*
- * .gnu_debugdata: an ELF file with the symbols that .dynsym lacks, xz-compressed ("MiniDebugInfo"
- * in the GDB manual, "Debugging Information in Separate Files"; written by Fedora and RHEL for all
- * packages).
+ * .gnu_debugdata: an xz-compressed ELF file with the symbols that .dynsym lacks ("MiniDebugInfo" in
+ * the GDB manual, "Debugging Information in Separate Files"). Fedora and RHEL write it for all
+ * packages.
  */
 #include "symbols/minidebug.h"
 
@@ -14,8 +14,8 @@
 #include "elf/elf_file.h"
 
 /*
- * xz expands zeroes by four orders of magnitude, and the bytes come from inside a container. Real
- * ones are below 10 MiB unpacked; xz -9 needs 65 MiB to unpack.
+ * xz can expand zeroes by four orders of magnitude, and the bytes come from inside a container.
+ * Real sections unpack to less than 10 MiB; xz -9 needs 65 MiB to unpack.
  */
 #define OUT_MAX		(256u << 20)
 #define DECODER_MAX	(256u << 20)
@@ -23,7 +23,7 @@
 static int unpack(const uint8_t *data, size_t size, uint8_t **out, size_t *out_size)
 {
 	lzma_stream strm = LZMA_STREAM_INIT;
-	/* Real ratios are 3-5: one step of growth at most. */
+	/* Real ratios are 3 to 5, so the buffer grows once at most. */
 	size_t cap = MIN(MAX(size, 4096u), OUT_MAX / 4) * 4;
 	uint8_t *buf;
 	lzma_ret ret;

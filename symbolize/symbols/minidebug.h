@@ -1,5 +1,5 @@
 /*
- * MiniDebugInfo: a small ELF file with a symbol table, compressed in a section of a stripped
+ * MiniDebugInfo: a small, compressed ELF file with a symbol table in a section of a stripped
  * binary.
  */
 #ifndef NSPROF_MINIDEBUG_H
@@ -10,10 +10,9 @@
 struct elf_file;
 
 /*
- * The ELF file in .gnu_debugdata of @ef. 0 with *@out and the bytes it lies in, *@mem (to be freed
- * after *@out is closed), both owned by the caller. -ENOENT: no such section. -EBADMSG: not xz, or
- * damaged. -EFBIG: more than 256 MiB when unpacked, or more than that needed to unpack it. No
- * message.
+ * Opens the ELF file in .gnu_debugdata of @ef. 0: *@out, and in *@mem the bytes it reads (free them
+ * after closing *@out), both owned by the caller. -ENOENT: no such section. -EBADMSG: not xz, or
+ * damaged. -EFBIG: unpacked size, or memory needed to unpack, above 256 MiB. No message.
  */
 int minidebug_open(struct elf_file *ef, struct elf_file **out, void **mem);
 

@@ -1,6 +1,6 @@
 /*
- * /tmp/perf-PID.map. A JIT only ever appends, and re-uses addresses: what a later line says of an
- * address replaces what an earlier one said.
+ * Reads /tmp/perf-PID.map. A JIT only appends, and it reuses addresses: a later line for an address
+ * replaces an earlier one.
  */
 #include "symbols/perfmap.h"
 
@@ -17,7 +17,7 @@ struct perfmap {
 	bool shared;
 };
 
-/* @line without its newline, which is overwritten if it is where the name ends. */
+/* @line has no newline: the byte there is overwritten if the name ends there. */
 static void add_line(struct perfmap *pm, char *line, size_t len)
 {
 	struct perfmap_line l;
@@ -33,7 +33,9 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 	struct perfmap *pm = xcalloc(1, sizeof(*pm));
 	char *p, *end;
 
-	/* Offsets are 32 bits to keep 250 MB maps small; openers cap the size far below that. */
+	/*
+	 * Offsets have 32 bits, to keep maps of 250 MB small. Callers cap the size far below 4 GiB.
+	 */
 	if (len > UINT32_MAX)
 		len = UINT32_MAX;
 	pm->text = xmalloc(len + 1);
@@ -47,7 +49,7 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 	while (p < end) {
 		char *nl = memchr(p, '\n', (size_t)(end - p));
 
-		/* The writer was in the middle of this line: its name may be cut. */
+		/* The JIT was still writing this line: the name may be incomplete. */
 		if (!nl)
 			break;
 		add_line(pm, p, (size_t)(nl - p));

@@ -9,12 +9,17 @@
 
 struct perfmap;
 
-/* @text is copied. Last entry wins on overlap; a partial last line and malformed lines are skipped. */
+/*
+ * @text is copied. The last entry wins on overlap. A partial last line and malformed lines are
+ * skipped.
+ */
 struct perfmap *perfmap_new(const char *text, size_t len);
 void perfmap_free(struct perfmap *pm);
 /* Runtime address to name; false on a miss. Borrowed. */
 bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **name);
-/* Of a captured one: others write to the file it is from, so that nothing else there is certain. */
+/*
+ * For captured lines: other processes write to the same file, so its other entries prove nothing.
+ */
 bool perfmap_shared(const struct perfmap *pm);
 
 #endif

@@ -1,4 +1,4 @@
-/* Symbols around given addresses (symbols_wanted.h). */
+/* Selects the symbols around given addresses (symbols_wanted.h). */
 #include "symbols/symbols_wanted.h"
 
 #include <stdlib.h>
@@ -9,22 +9,25 @@
 
 #define SIEVE_BITS 15
 
-/* Of symbols that begin above the wanted address before and up to this one; when all are measured, of all up to this one. */
+/*
+ * For a wanted address: the symbols that begin above the previous wanted address, up to this one.
+ * After symbols_wanted_settle(): all symbols up to this one.
+ */
 struct around {
-	uint64_t below;		/* the highest one's start */
-	uint64_t cover, of;	/* how far the one reaches that reaches furthest, and its start */
-	uint64_t above;		/* the lowest start above it, of those up to the next wanted address, then of all; UINT64_MAX: none */
+	uint64_t below;		/* start of the highest symbol */
+	uint64_t cover, of;	/* the highest end of a symbol, and the start of that symbol */
+	uint64_t above;		/* the lowest start above it, up to the next wanted address, then of all; UINT64_MAX: none */
 };
 
 struct symbols_wanted {
-	uint64_t *at;		/* owned; ascending, each once */
+	uint64_t *at;		/* owned; the wanted addresses, ascending, unique */
 	struct around *around;	/* owned; by wanted address */
 	size_t n;
-	uint32_t *first;	/* owned; index of the first address that is not below each 1 << @shift bytes from at[0] on */
+	uint32_t *first;	/* owned; by block of 1 << @shift bytes from at[0] on: index of the first address not below it */
 	unsigned int shift;
-	uint64_t *starts;	/* owned; of sized symbols that hold one, then all that are kept, ascending */
+	uint64_t *starts;	/* owned; starts of sized symbols that hold a wanted address, then of all kept symbols, ascending */
 	size_t nstarts, cap;
-	uint64_t sieve[(1u << SIEVE_BITS) / 64];	/* a bit for the hash of each of those: most symbols are not kept */
+	uint64_t sieve[(1u << SIEVE_BITS) / 64];	/* one bit per hash of a start: rejects most symbols quickly */
 };
 
 static size_t unique(uint64_t *v, size_t n)
@@ -79,7 +82,7 @@ void symbols_wanted_free(struct symbols_wanted *sw)
 	free(sw);
 }
 
-/* Index of the first address that is not below @svma; their number when there is none. */
+/* Index of the first wanted address that is not below @svma; sw->n if there is none. */
 static inline size_t from(const struct symbols_wanted *sw, uint64_t svma)
 {
 	size_t i;
@@ -147,7 +150,7 @@ void symbols_wanted_settle(struct symbols_wanted *sw)
 	}
 	sw->cap = sw->nstarts + 3 * n;
 	sw->starts = xrealloc(sw->starts, sw->cap * sizeof(*sw->starts));
-	/* Neighbours mostly have the same. */
+	/* Neighbours mostly have the same values. */
 	for (size_t i = 0; i < n; i++) {
 		if (!i || ar[i].below != ar[i - 1].below)
 			sw->starts[sw->nstarts++] = ar[i].below;

@@ -1,8 +1,8 @@
 /*
- * One table of names for each binary, from every symbol table there is for it. All tables are read
- * into one array and the rules of symtab.h decide at each address: which table a name comes from
- * then makes no difference to the name, so a stripped binary with its debug file, the unstripped
- * one and the slice in a recording read the same.
+ * One name table per binary, made from all its symbol tables. All are read into one array, and the
+ * rules of symtab.h choose a name for each address. So the name does not depend on where it was
+ * found: a stripped binary with its debug file, the unstripped binary and the slice in a recording
+ * give the same names.
  */
 #include "symbols/symtab.h"
 
@@ -21,38 +21,36 @@
 #include "symbols/minidebug.h"
 #include "symbols/symbols_wanted.h"
 
-/*
- * libxul and chromium have 1-2 million; a file that claims more than this is not read to its end.
- */
+/* libxul and chromium have 1-2 million symbols. Symbols beyond this limit are not read. */
 #define SYMS_MAX	(16u << 20)
 
-/* Symbols that there is room for from the start. */
+/* Upper limit for the initial capacity, in symbols. */
 #define RESERVE_MAX	(1u << 20)
 
-/* Fewer symbols are compared faster than counted. */
+/* Below this number of symbols, comparing is faster than sorting by counting. */
 #define SORT_MIN	256
 
-/* Of fewer symbols there is nothing to be chosen. Bytes of .symtab and .dynsym. */
+/* Below this size of .symtab and .dynsym together, in bytes, selecting symbols does not pay. */
 #define CHOOSE_MIN	(24u << 10)
 
 struct sym {
-	uint64_t start, end;	/* svma; end == start while it is not known */
+	uint64_t start, end;	/* svma; end == start while unknown */
 	const char *name;
 	uint8_t rank;		/* type, binding, sizedness: lower is better */
-	uint8_t order;		/* of the tables, for one name that is in several */
+	uint8_t order;		/* of the table; decides if several tables have the same name */
 	uint8_t source;		/* enum name_source */
-	bool unsized;		/* @end is where it ends at the latest */
+	bool unsized;		/* no size: @end is an upper limit */
 };
 
 struct symtab {
 	struct sym *syms;	/* sorted by start; among equals the best is last */
 	size_t n, cap;
 	struct ranges ranges;	/* svma -> index of syms */
-	struct intern *unversioned;	/* names that had to be cut; NULL until one came */
+	struct intern *unversioned;	/* names without their version; NULL until there is one */
 	struct elf_file *mini;	/* .gnu_debugdata, NULL when none */
 	void *mini_mem;
 	struct elf_file *names;	/* owned; as struct symtab_files has it */
-	struct symbols_wanted *want;	/* owned; what it can be asked for; NULL: all */
+	struct symbols_wanted *want;	/* owned; the addresses that can be looked up; NULL: all */
 };
 
 struct collect {
@@ -63,14 +61,14 @@ struct collect {
 };
 
 /*
- * Assembler locals that some tools leave in, and annobin's notes on where an object's text begins.
+ * Assembler locals that some tools leave in, and annobin's marks for the start of an object's text.
  */
 static bool is_noise(const char *name)
 {
 	return !name[0] || !strncmp(name, ".L", 2) || !strncmp(name, ".annobin_", 9);
 }
 
-/* Is @at, from its '@' on, what a version is written as: "@@GLIBC_2.14", "@VERS-1.0+b"? */
+/* Is @at, from its '@' on, a symbol version such as "@@GLIBC_2.14" or "@VERS-1.0+b"? */
 static bool is_version(const char *at)
 {
 	at += strspn(at, "@");
@@ -78,10 +76,10 @@ static bool is_version(const char *at)
 }
 
 /*
- * The static linker writes versioned definitions as "memcpy@@GLIBC_2.14" into .symtab; .dynsym
- * keeps the version elsewhere. Without the cut one function would have two names, by where it was
- * found. Keeps "name@plt". Names with '?' are another compiler's mangling, in which '@' is no
- * version, and Go's of generic functions may have a struct's tags in them, `json:"@id"`.
+ * Removes a symbol version. The static linker writes versioned definitions as "memcpy@@GLIBC_2.14"
+ * into .symtab, but .dynsym stores the version elsewhere: a function's name would depend on the
+ * table. Keeps "name@plt". Names with '?' in front are another compiler's mangling, in which '@'
+ * does not begin a version. Go's names of generic functions may contain struct tags: `json:"@id"`.
  */
 static const char *unversioned(struct symtab *st, const char *name)
 {
@@ -161,7 +159,7 @@ static int collect_one(void *ctx, const struct elf_sym *s)
 	return 0;
 }
 
-/* A file with symbols, and what they are called. */
+/* A file with symbols, the source to report for them, and its order. */
 struct source {
 	struct elf_file *ef;
 	enum name_source source;
@@ -173,10 +171,10 @@ static void collect(struct symtab *st, const struct source *s)
 	struct collect c = { st, s->source, s->order, s->source != NAME_SYMTAB };
 
 	if (elf_file_symbols_where(s->ef, st->want ? is_kept : NULL, collect_one, &c) == -EFBIG)
-		pr_verbose("more than %u symbols: the rest is not used", SYMS_MAX);
+		pr_verbose("more than %u symbols: the rest is ignored", SYMS_MAX);
 }
 
-/* <0: @a is the better name for the address both start at. The rules are in symtab.h. */
+/* <0: @a is the better name for the start address that both share. The rules are in symtab.h. */
 static int compare_names(const struct sym *a, const struct sym *b)
 {
 	bool au = a->name[0] == '_', bu = b->name[0] == '_';
@@ -193,7 +191,10 @@ static int compare_names(const struct sym *a, const struct sym *b)
 	return strcmp(a->name, b->name);
 }
 
-/* By start, then from the worst to the best: a symbol's index is its priority in struct ranges. */
+/*
+ * By start, then from the worst name to the best: a symbol's index is its priority in struct
+ * ranges.
+ */
 static int by_start(const void *pa, const void *pb)
 {
 	const struct sym *a = pa, *b = pb;
@@ -209,14 +210,17 @@ static int by_start(const void *pa, const void *pb)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* @syms[i] becomes what @from[i] & @mask is the index of, each once; @from is used up. In place: memory takes longer to be had. */
+/*
+ * Permutes @syms in place: @syms[i] becomes the element with index @from[i] & @mask. Each index
+ * occurs once; @from is overwritten. In place, because getting fresh memory takes longer.
+ */
 static void arrange(struct sym *syms, uint64_t *from, size_t n, uint64_t mask)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct sym first = syms[i];
 		size_t at = i, next;
 
-		/* Round the cycle that it is in. */
+		/* Follow the cycle that starts here. */
 		while ((next = (size_t)(from[at] & mask)) != i) {
 			syms[at] = syms[next];
 			from[at] = at;
@@ -228,8 +232,8 @@ static void arrange(struct sym *syms, uint64_t *from, size_t n, uint64_t mask)
 }
 
 /*
- * qsort() by by_start(), with a tenth of its comparisons: by address, and what has one address by its names
- * after.
+ * Like qsort() with by_start(), but with a tenth of its comparisons: sorts by address first, then
+ * the symbols at each address by name.
  */
 static void sort_syms(struct symtab *st)
 {
@@ -244,7 +248,7 @@ static void sort_syms(struct symtab *st)
 	}
 	while (n >> bits)
 		bits++;
-	/* Address and index have room in one number, but for what no program is like. */
+	/* Address and index fit into one number for any real program. */
 	if (n <= SORT_MIN || (high - low) >> (64 - bits)) {
 		if (n > 1)
 			qsort(syms, n, sizeof(*syms), by_start);
@@ -264,7 +268,10 @@ static void sort_syms(struct symtab *st)
 	}
 }
 
-/* Where the code ends that holds @svma: no symbol without a size reaches further. */
+/*
+ * The end of the code section or segment that holds @svma: a symbol without a size reaches no
+ * further.
+ */
 static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -273,15 +280,15 @@ static uint64_t code_end(struct elf_file *const *files, size_t n, uint64_t svma)
 		if (end > svma)
 			return end;
 	}
-	/* In no code that is known of: nothing speaks for more than its own byte. */
+	/* Not in any known code: assume only this byte. */
 	return svma + 1;
 }
 
 /*
- * Sized symbols hold for their range. One without a size takes over that of an alias at its
- * address; else, where no sized symbol holds its start (it is a label in hand-written assembly, not
- * one inside of a function), it reaches to the next symbol at most, which symtab_reach_fn looks into when it is
- * asked for. A gap behind a sized symbol stays a gap.
+ * A sized symbol holds its range. An unsized one takes over the range of an alias at its address.
+ * If there is no alias, and if no sized symbol holds its start (then it is a label in hand-written
+ * assembly, not one inside a function), it reaches to the next symbol at most; symtab_reach_fn
+ * finds the exact end on lookup. A gap after a sized symbol stays a gap.
  */
 static void assign_ranges(struct symtab *st, struct elf_file *const *files, size_t nfiles)
 {
@@ -317,18 +324,18 @@ static uint64_t table_bytes(struct elf_file *ef)
 	return ef ? elf_file_section_size(ef, ".symtab") + elf_file_section_size(ef, ".dynsym") : 0;
 }
 
-/* Room that is not used is not touched either, but what a file claims need not be true. */
+/* Unused memory is never touched, but the size in the file may be wrong, hence the limit. */
 static void reserve(struct symtab *st, uint64_t bytes)
 {
 	st->cap = (size_t)MIN(bytes / sizeof(Elf64_Sym), RESERVE_MAX) + 1;
 	st->syms = xmalloc(st->cap * sizeof(*st->syms));
 }
 
-/* What the files say. A slice alone may have .gnu_debugdata. */
+/* Reads all files. Without the binary, a slice may have .gnu_debugdata. */
 static void read_files(struct symtab *st, const struct symtab_files *f)
 {
 	struct elf_file *elf = f->elf, *debug = f->debug, *slice = f->slice ? f->slice : f->names;
-	/* A slice carries the whole section, when that is the only source of its names. */
+	/* A slice carries the whole section if its names come only from there. */
 	struct elf_file *files[] = { elf, debug, slice }, *mini_of = elf ? elf : slice;
 	struct source sources[4];
 	size_t n = 0;
@@ -341,7 +348,7 @@ static void read_files(struct symtab *st, const struct symtab_files *f)
 		if (!err)
 			sources[n++] = (struct source){ st->mini, NAME_MINIDEBUG, 2 };
 		else if (err != -ENOENT)
-			pr_verbose("'%s': .gnu_debugdata cannot be used: %s", f->path,
+			pr_verbose("cannot use .gnu_debugdata of '%s': %s", f->path,
 				   err == -EFBIG ? "it is too large" : "it is damaged");
 	}
 	if (debug)
@@ -360,7 +367,7 @@ static void read_files(struct symtab *st, const struct symtab_files *f)
 	assign_ranges(st, files, ARRAY_SIZE(files));
 }
 
-/* @want is taken over; NULL: all names. */
+/* @want is taken over; NULL: the table names all addresses. */
 static struct symtab *table_new(const struct symtab_files *f, struct symbols_wanted *want)
 {
 	struct symtab *st = xcalloc(1, sizeof(*st));

@@ -1,4 +1,4 @@
-/* The symbols of a binary: one sorted table, from every file there is for it. */
+/* The symbols of a binary: one sorted table made from all its files. */
 #ifndef NSPROF_SYMTAB_H
 #define NSPROF_SYMTAB_H
 
@@ -12,34 +12,36 @@
 struct elf_file;
 struct symtab;
 
-/* What symbols are read from, each NULL when there is none. Borrowed for the life of the table. */
+/* The files to read symbols from; NULL: not available. Borrowed for the life of the table. */
 struct symtab_files {
 	struct elf_file *elf, *debug, *slice;
-	struct elf_file *names;	/* in place of @slice: taken over, closed with the table */
+	struct elf_file *names;	/* instead of @slice: owned by the table from now on */
 	const char *path;	/* for messages */
 };
 
 /*
- * Reads the files' tables and .gnu_debugdata, in this order of preference for an address: @elf, @debug, .gnu_debugdata, @slice.
- * Among several at one address: FUNC before NOTYPE, global before weak before local, sized before unsized, no leading
- * underscore before one, then the shorter, then the bytewise smaller.
+ * Reads the tables of the files and .gnu_debugdata. Order of preference for an address: @elf,
+ * @debug, .gnu_debugdata, @slice. If several names share an address: FUNC before NOTYPE, global
+ * before weak before local, sized before unsized, no leading underscore before one, then the
+ * shorter name, then the bytewise smaller one.
  */
 struct symtab *symtab_new(const struct symtab_files *files);
 /*
- * The same with only the symbols that it takes to name @at, @n of them, which then have the same names; worth it
- * where symtab_few_pays().
+ * The same with only the symbols that are needed to name the @n addresses @at. Their names are the
+ * same as from the whole table. Use it if symtab_few_pays().
  */
 struct symtab *symtab_new_few(const struct symtab_files *files, const struct svma *at, size_t n);
 bool symtab_few_pays(const struct symtab_files *files, size_t n);
 void symtab_free(struct symtab *st);	/* accepts NULL */
 
-/* Can it be asked for @addr? */
+/* Can @addr be looked up in this table? */
 bool symtab_has(const struct symtab *st, struct svma addr);
 /*
- * Where the symbol without a size that begins at @start ends, which is at @end (svma, as all) at the latest. Asked once for each.
+ * Returns the end of the unsized symbol that begins at @start; it is at most @end. All are svmas.
+ * Called once per symbol.
  */
 typedef uint64_t (*symtab_reach_fn)(void *ctx, uint64_t start, uint64_t end);
-/* 0, or -ENOENT. */
+/* 0, or -ENOENT if no symbol holds @addr. */
 int symtab_lookup(struct symtab *st, struct svma addr, symtab_reach_fn reach, void *ctx, struct symbol *out);
 
 #endif
