@@ -64,7 +64,7 @@ UNIT_SRCS := $(wildcard tests/unit/*/*/test_*.c)
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(UNIT_SRCS))
 
 .PHONY: all
-all: deps $(BINS) $(MAN1) links	## build everything (default)
+all: deps $(BINS) $(MAN1) $(addprefix $(B)/completion/nsprof.,bash zsh fish) links	## build everything (default)
 
 # ./nsprof at the top is the plain build; a sanitized one or one elsewhere must not take its place.
 .PHONY: links
@@ -121,6 +121,16 @@ $(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)$(B)/bin/$* --list-options >$@.options && awk -f contrib/man/options.awk $@.options $< >$@ && rm $@.options
+
+# ---- completion, from the same tables ----
+$(B)/completion/table: $(BINS)
+	@mkdir -p $(@D)
+	$(Q)$(B)/bin/nsprof --list-options >$@
+	$(Q)for c in version $(filter-out nsprof,$(PROGRAMS:nsprof-%=%)); do \
+		printf 'table\t%s\n' $$c && $(B)/bin/nsprof $$c --list-options || exit; done >>$@
+$(B)/completion/nsprof.%: contrib/completion/nsprof.%.in contrib/completion/generate.awk $(B)/completion/table
+	$(call say,COMPLETE,$@)
+	$(Q)awk -v shell=$* -f contrib/completion/generate.awk $(B)/completion/table $< >$@
 
 # ---- tests ----
 # tests/unit/ROOM/FOLDER/test_WHAT.c is linked with that room's library and common's.
@@ -247,19 +257,26 @@ bindir = $(DESTDIR)$(PREFIX)/bin
 man1dir = $(DESTDIR)$(PREFIX)/share/man/man1
 man5dir = $(DESTDIR)$(PREFIX)/share/man/man5
 docdir = $(DESTDIR)$(PREFIX)/share/doc/nsprof
+# Where each shell looks by itself.
+bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshdir = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 .PHONY: install
 install: all	## install below $(DESTDIR)$(PREFIX)
-	install -d $(bindir) $(man1dir) $(man5dir) $(docdir)
+	install -d $(bindir) $(man1dir) $(man5dir) $(docdir) $(bashdir) $(zshdir) $(fishdir)
 	install -m 755 $(BINS) $(bindir)
 	$(if $(MAN1),install -m 644 $(MAN1) $(man1dir))
 	$(if $(MAN5),install -m 644 $(MAN5) $(man5dir))
 	$(if $(DOCS),install -m 644 $(DOCS) $(docdir))
+	install -m 644 $(B)/completion/nsprof.bash $(bashdir)/nsprof
+	install -m 644 $(B)/completion/nsprof.zsh $(zshdir)/_nsprof
+	install -m 644 $(B)/completion/nsprof.fish $(fishdir)/nsprof.fish
 
 .PHONY: uninstall
 uninstall:	## remove what install put there
 	rm -f $(addprefix $(bindir)/,$(PROGRAMS)) $(addprefix $(man1dir)/,$(notdir $(MAN1))) \
-		$(addprefix $(man5dir)/,$(notdir $(MAN5)))
+		$(addprefix $(man5dir)/,$(notdir $(MAN5))) $(bashdir)/nsprof $(zshdir)/_nsprof $(fishdir)/nsprof.fish
 	rm -rf $(docdir)
 
 .PHONY: clean

@@ -16,12 +16,14 @@
 #include "bytes/json.h"
 #include "cli/opt.h"
 #include "containers/ps.h"
+#include "ps/ps_names.h"
 
 #define INTERVAL_MAX 86400.0	/* seconds */
 
 struct options {
 	double interval;	/* seconds */
 	bool watch, json, build_info;
+	const char *list;	/* --list-names, for completion; NULL: not given */
 	char *roots;		/* owned; all --runtime-root, joined by ':' */
 };
 
@@ -284,6 +286,7 @@ int main(int argc, char **argv)
 		{ "runtime-root", 0, "DIR[:DIR...]",
 		  "also look for container state in these directories", OPT_CALL, &o.roots,
 		  opt_roots, .value = OPT_VALUE_FOLDER, .more = "See nsprof-record(1)." },
+		{ "list-names", 0, "KIND", NULL, OPT_STR, &o.list, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
@@ -308,6 +311,8 @@ int main(int argc, char **argv)
 	} else if (first < argc) {
 		pr_err("unexpected argument '%s'; see 'nsprof ps --help'", argv[first]);
 		rc = EXIT_USAGE;
+	} else if (o.list) {
+		rc = ps_names(o.list, o.roots, stdout) || fflush(stdout) ? 1 : 0;
 	} else {
 		rc = run(&o);
 	}

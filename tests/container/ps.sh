@@ -111,6 +111,24 @@ kill -INT "$WATCH"
 wait "$WATCH"
 is "and ends in order" $? 0
 check "each line is whole" jq -e .interval_s "$T/watch"
+# Names for completion, and in the shells: of a program that knows where the state is.
+names() { "$NSPROF" ps --runtime-root "$ROOTS" --list-names="$1"; }
+is "names of containers" "$(names containers | grep -xE 'web|nginx' | paste -sd ' ')" "nginx web"
+is "names of pods, with and without namespace" "$(names pods | grep -xE '(shop/)?front-0' | paste -sd ' ')" "front-0 shop/front-0"
+is "names of cgroups" "$(names cgroups | grep -cxF -e "$CTR_CG" -e "$CTR_CGROOT/$KUBE")" 2
+check_rc "names of something else" 1 "$NSPROF" ps --list-names=images
+mkdir "$T/bin"
+printf '#!/bin/sh\n[ "$1" != ps ] || exec "%s" "$@" --runtime-root "%s"\n' "$NSPROF" "$ROOTS" >"$T/bin/nsprof"
+chmod +x "$T/bin/nsprof"
+for s in bash zsh fish; do
+	if ! command -v $s >/dev/null; then
+		skip "completion in $s" "needs the command $s"
+		continue
+	fi
+	like "$s completes containers and pods" "$(HOME=$T PATH=$T/bin:$PATH $s "$TOP/tests/tools/complete.$s" "$BUILD/completion/nsprof.$s" \
+		'nsprof record --container we' 'nsprof record --pod=other,shop/' "nsprof record -G $CTR_CGROOT/kubep" | paste -sd ' ')" \
+		"^== nsprof record --container we web == [^=]*--pod=other,shop/ (--pod=)?other,shop/front-0 == .* $CTR_CGROOT/kubepods/burstable"
+done
 check_rc "a bad interval" 129 "$NSPROF" ps --interval 0
 check_rc "a word too many" 129 "$NSPROF" ps web
 done_testing
