@@ -9,10 +9,10 @@
 #include "base/xalloc.h"
 
 #define NAMES_SHOWN 5
-/* Samples may stand for so much more or less of the CPU time than was used: per cent. */
+/* The CPU time of the samples may differ from the CPU time used by this much: per cent. */
 #define COVERS_LEAST 90
 #define COVERS_MOST 110
-/* And beyond what chance does to their number: standard deviations. */
+/* Or by as much as chance changes the number of samples: standard deviations. */
 #define CHANCE 4
 
 static bool read_used(const struct cgroup_coverage *r, struct cgroup_coverage_cgroup *c, uint64_t *us)
@@ -38,8 +38,9 @@ void cgroup_coverage_begin(struct cgroup_coverage *r, const struct target *t, co
 		c->name = xstrdup(t->cgroups.v[i].name);
 		cgroup_cpu_find(cpu, t->cgroups.v[i].path, 0, &c->at);
 		/*
-		 * The root's is made of what each CPU was at when its ticks came, and of stolen time (root_cgroup_cputime() in
-		 * kernel/cgroup/rstat.c): what runs between two ticks is not in it.
+		 * The kernel computes the root's CPU time from what each CPU ran at its ticks and
+		 * from stolen time (root_cgroup_cputime() in kernel/cgroup/rstat.c). What runs
+		 * between two ticks is missing.
 		 */
 		c->begun = !cgroup_is_root(&t->cgroups.v[i]) && read_used(r, c, &c->before_us);
 	}
@@ -98,7 +99,9 @@ bool cgroup_coverage_idle(const struct cgroup_coverage *r, const struct cgroup_c
 	return cgroup_coverage_knows(r) && !cgroup_coverage_used_us(r) && !s->samples;
 }
 
-/* Their names, or the first few, and how many they are. */
+/*
+ * Appends their names, or the first few and the number of the others. Returns how many there are.
+ */
 static size_t list_idle(const struct cgroup_coverage *r, struct strbuf *out)
 {
 	size_t n = 0;
@@ -119,7 +122,7 @@ static size_t list_idle(const struct cgroup_coverage *r, struct strbuf *out)
 bool cgroup_coverage_covered(uint64_t used_us, const struct cgroup_coverage_samples *s)
 {
 	double used = (double)used_us * 1e3, seen = (double)s->period_ns;
-	/* In samples. Of what each CPU was at when sampling began and ended, up to one is missing. */
+	/* In samples. Each CPU may miss up to one, for what ran when sampling began and ended. */
 	double off = (seen > used ? seen - used : used - seen) * (double)s->samples / seen - (double)s->ncpus;
 
 	return (seen * 100 >= used * COVERS_LEAST && seen * 100 <= used * COVERS_MOST) || off <= 0 ||
@@ -139,7 +142,7 @@ int cgroup_coverage_tell(const struct cgroup_coverage *r, const struct cgroup_co
 		pr_warn("nothing ran in %s while it was recorded", names.s);
 	}
 	if (cgroup_coverage_knows(r) && s->all && s->samples && !cgroup_coverage_covered(cgroup_coverage_used_us(r), s))
-		pr_warn("the samples stand for %.3f s of CPU time, but by cpu.stat %.3f s were used: shares are of what "
+		pr_warn("the samples stand for %.3f s of CPU time, but cpu.stat shows %.3f s: shares refer to what "
 			"was sampled", (double)s->period_ns / 1e9, (double)cgroup_coverage_used_us(r) / 1e6);
 	strbuf_fini(&names);
 	return err;
@@ -147,7 +150,7 @@ int cgroup_coverage_tell(const struct cgroup_coverage *r, const struct cgroup_co
 
 uint64_t cgroup_coverage_at_least(const struct facts_used *used, uint64_t stopped, uint64_t ncpus)
 {
-	/* The last looks are had when sampling is over, and the cgroups run on. */
+	/* The last readings are taken after sampling, and the cgroups run on until then. */
 	uint64_t after = used->until > stopped ? (used->until - stopped) / 1000 * ncpus : 0;
 
 	return used->us > after ? used->us - after : 0;
@@ -159,7 +162,7 @@ static void tell_less(const struct cgroup_facts *cf, const struct cgroup_coverag
 	const uint64_t us = cgroup_coverage_at_least(&used, stopped, s->ncpus);
 
 	if (s->all && s->period_ns / 1000 < us && !cgroup_coverage_covered(us, s))
-		pr_warn("the samples stand for %.3f s of CPU time, but by cpu.stat at least %.3f s were used: shares are of what "
+		pr_warn("the samples stand for %.3f s of CPU time, but cpu.stat shows at least %.3f s: shares refer to what "
 			"was sampled", (double)s->period_ns / 1e9, (double)us / 1e6);
 }
 

@@ -19,7 +19,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* In the child: wait for the word, then become the command. */
+/* In the child: wait for the go-ahead, then become the command. */
 static void __attribute__((noreturn)) run(int go, int err, char **argv, const sigset_t *mask,
 					  bool stdout_taken)
 {
@@ -49,7 +49,7 @@ int child_find(const char *name)
 	struct stat st;
 	int err = ENOENT;
 
-	/* What execvp(3) takes without a PATH. */
+	/* The path that execvp(3) takes without a PATH. */
 	for (const char *dir = dirs ? dirs : "/bin:/usr/bin";; dir++) {
 		size_t len = strcspn(dir, ":");
 		char *path = xasprintf("%.*s%s%s", (int)len, dir, len ? "/" : "", name);
@@ -111,7 +111,7 @@ int child_start(struct child *c, const char *name)
 	n = write(c->go_fd, "", 1);
 	close_fd(&c->go_fd);
 	if (n != 1) {
-		pr_err("cannot run '%s': it was ended before it began", name);
+		pr_err("cannot run '%s': its process was killed before exec", name);
 		return -ECHILD;
 	}
 	do
@@ -126,7 +126,9 @@ int child_start(struct child *c, const char *name)
 
 bool child_check(struct child *c)
 {
-	/* In a container whose first process we are, all orphans are our children, too: nobody else buries them. */
+	/*
+	 * As the first process of a container we inherit all orphans, and nobody else reaps them.
+	 */
 	const bool first = getpid() == 1;
 	pid_t pid;
 	int status;

@@ -24,7 +24,7 @@ static char *join(int argc, char **argv)
 	return sb.s ? sb.s : xstrdup("");
 }
 
-/* End by @signo, so that our parent sees what perf's would; core files are not ours to write. */
+/* End by @signo, so that our parent sees the same as from perf. Write no core file. */
 static void end_by_signal(int signo)
 {
 	struct rlimit none = { 0, 0 };
@@ -62,9 +62,9 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	log_set_verbosity(c.quiet ? -1 : c.verbose);
-	/* A series of one file. */
+	/* --timestamp-filename: a series of one file. */
 	c.o.switch_output |= c.timestamp_name;
-	/* No copy of the user's stack for what is not to be seen. */
+	/* Samples without user callchains need no stack copy. */
 	if (c.o.kernel_chains && !c.o.user_chains && c.o.callgraph == CALLGRAPH_DWARF)
 		c.o.callgraph = CALLGRAPH_FP;
 	if (first < argc)
@@ -72,7 +72,9 @@ int main(int argc, char **argv)
 	rc = session_run(&c.o, &signo);
 	if (signo) {
 		end_by_signal(signo);
-		/* The first process of a pid namespace cannot be ended so: it says it as a shell would. */
+		/*
+		 * A signal cannot end the first process of a pid namespace: exit as a shell would.
+		 */
 		rc = 128 + signo;
 	}
 out:

@@ -20,11 +20,11 @@ static const struct {
 
 static int bad_spec(const char *spec)
 {
-	pr_err("'%s' does not say where commands come from: --control takes fd:N[,ACK] or fifo:PATH[,ACK]", spec);
+	pr_err("invalid value '%s' for --control; it takes fd:N[,ACK] or fifo:PATH[,ACK]", spec);
 	return -EINVAL;
 }
 
-/* All of @text as the number of an open descriptor. */
+/* Parses all of @text as the number of an open descriptor. */
 static int parse_fd(const char *text, int *fd)
 {
 	char *end;
@@ -42,7 +42,10 @@ static int parse_fd(const char *text, int *fd)
 	return 0;
 }
 
-/* For both directions, so that the other end may be closed and opened again, and opening does not wait for it. */
+/*
+ * For both directions: opening does not wait for the other end, which may close it and open it
+ * again.
+ */
 static int open_fifo(const char *path, int *fd)
 {
 	int err;
@@ -51,7 +54,7 @@ static int open_fifo(const char *path, int *fd)
 	if (*fd >= 0)
 		return 0;
 	err = -errno;
-	pr_err("--control: cannot open '%s': %s%s", path, strerror(-err), err == -ENOENT ? "; mkfifo makes one" : "");
+	pr_err("--control: cannot open '%s': %s%s", path, strerror(-err), err == -ENOENT ? "; create it with mkfifo" : "");
 	return err;
 }
 
@@ -90,7 +93,7 @@ bool control_read(struct control *c)
 {
 	ssize_t n;
 
-	/* A line without an end is none of ours. */
+	/* A line that fills the buffer is no command. */
 	if (c->len == sizeof(c->buf))
 		c->len = 0;
 	n = read(c->fd, c->buf + c->len, sizeof(c->buf) - c->len);
@@ -102,7 +105,7 @@ bool control_read(struct control *c)
 
 static enum control_cmd command_of(const char *line)
 {
-	/* "enable EVENT": there is one. */
+	/* "enable EVENT": there is only one event. */
 	size_t len = strcspn(line, " ");
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -137,7 +140,7 @@ void control_ack(const struct control *c)
 {
 	static const char ack[] = "ack\n";
 
-	/* A reader that has gone, or does not read, is its own loss. */
+	/* If the reader is gone or does not read, the answer is lost. */
 	if (c->ack >= 0 && write(c->ack, ack, sizeof(ack) - 1) < 0)
 		pr_verbose("--control: cannot answer: %s", strerror(errno));
 }

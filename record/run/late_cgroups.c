@@ -11,12 +11,12 @@
 #include "host/clock.h"
 
 #define TRIES 6
-#define PAUSE_NS 100000000ull	/* doubled each time: the last look is 3 s after the news */
-#define SHARE 20		/* of the time, at most one part goes into looking */
+#define PAUSE_NS 100000000ull	/* doubled each time: the last look is 3 s after the report */
+#define SHARE 20		/* looking takes at most one part in SHARE of the time */
 
 void late_cgroups_init(struct late_cgroups *p, struct events *ev, struct container_lookup *lk)
 {
-	/* What was made between the first look and the opening of the events has no record. */
+	/* A cgroup created between the first look and the opening of the events has no record. */
 	*p = (struct late_cgroups){ .ev = ev, .lk = lk, .asked = lk && selection_grows(ev->opts), .pause = PAUSE_NS };
 	p->tries = p->asked ? 2 : 0;
 }
@@ -46,7 +46,9 @@ static void insert(struct cgroup_list *list, const struct cgroup *cg)
 	list->n++;
 }
 
-/* Events count what is below a cgroup as well: one around others of the target would count them twice. */
+/*
+ * Events also count what is below a cgroup: one around others of the target would count them twice.
+ */
 static bool holds_others(const struct cgroup_list *list, const char *path)
 {
 	size_t at = cgroup_list_at(list, path);
@@ -71,7 +73,7 @@ static void pick(void *ctx, const char *path, const char *name)
 		return;
 	}
 	err = events_add_cgroup(ev, &cg, k->on);
-	/* Known even so: nobody tries that again and again. */
+	/* Add it even after an error, so that it is not tried again and again. */
 	insert(&t->cgroups, &cg);
 	k->fn(k->ctx, &cg, err);
 }

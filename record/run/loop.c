@@ -15,11 +15,11 @@
 
 #define NS_PER_SEC 1000000000ull
 #define TICK_NS 50000000ull
-/* CPUs and cgroups are looked at in every so many ticks. */
+/* Ticks between two checks of CPUs and cgroups. */
 #define WATCH_TICKS 4
 /*
- * At most one drain in this time for the sake of side-band: a fork storm writes without a pause. And one
- * after it, as long as side-band comes: the last of it may be too little to wake us.
+ * For side-band alone, drain at most once in this time: a fork storm writes without a pause. While
+ * side-band comes, drain once more after it: the last of it may be too little to wake us.
  */
 #define SIDE_PAUSE_NS 5000000ull
 #define SIDE_PAUSE_MS ((int)(SIDE_PAUSE_NS / 1000000))
@@ -83,7 +83,7 @@ int loop_open(struct loop *l)
 		pr_err("--control: cannot wait for commands: %s; it takes a pipe, a FIFO or a terminal", strerror(-err));
 		return err;
 	}
-	/* Edges, because an event whose thread has ended says POLLHUP for ever. */
+	/* Edge-triggered, because the event of an ended thread reports POLLHUP forever. */
 	for (size_t i = 0; i < l->drain->n; i++) {
 		const struct ring *r = l->drain->rings[i];
 
@@ -99,7 +99,7 @@ fail:
 	return err;
 }
 
-/* What woke us within @ms (-1: whenever that is), as a set of enum tag; empty when nothing did. */
+/* What woke us within @ms (-1: no limit), as a set of enum tag; 0: nothing did. */
 static uint32_t wait_tags(const struct loop_fds *w, int ms)
 {
 	struct epoll_event e[32];
@@ -123,7 +123,7 @@ static void clear(int timer)
 	uint64_t n;
 	ssize_t got;
 
-	/* How often it went off since: all of it at once. */
+	/* One read clears all expirations. */
 	got = read(timer, &n, sizeof(n));
 	(void)got;
 }
@@ -137,7 +137,7 @@ static void take_usr2(struct loop *l)
 	l->usr2_told = true;
 }
 
-/* True when one of them ends the recording. */
+/* True if one of them ends the recording. */
 static bool take_signals(struct loop *l, int fd)
 {
 	struct signalfd_siginfo si;
@@ -181,7 +181,7 @@ static void disable(struct loop *l)
 	pr_info("events disabled");
 }
 
-/* The next one is so far in the future, or due. */
+/* Arms the timer for the next toggle, which may be due already. */
 static void arm_toggle(const struct loop *l, const struct loop_fds *w)
 {
 	uint64_t at, now = clock_mono_ns();
@@ -202,7 +202,7 @@ static void take_toggle(struct loop *l, const struct loop_fds *w)
 	arm_toggle(l, w);
 }
 
-/* True when one of them ends the recording. */
+/* True if one of them ends the recording. */
 static bool take_control(struct loop *l, const struct loop_fds *w)
 {
 	enum control_cmd cmd;
@@ -217,7 +217,7 @@ static bool take_control(struct loop *l, const struct loop_fds *w)
 		else if (cmd == CONTROL_SNAPSHOT && spool_switches(l->spool->o))
 			spool_ask(l->spool);
 		else if (cmd == CONTROL_SNAPSHOT)
-			pr_info("--control: 'snapshot' is for --switch-output and --overwrite");
+			pr_info("--control: 'snapshot' needs --switch-output or --overwrite");
 		else if (cmd == CONTROL_EVLIST)
 			pr_info("event: %s", l->ev->sel.name);
 		control_ack(l->control);
@@ -232,7 +232,7 @@ static void start(struct loop *l, const struct loop_fds *w)
 	const struct timespec now = { 0, 0 };
 	sigset_t usr2;
 
-	/* Before there was anything to divide or to keep it meant nothing. */
+	/* An earlier SIGUSR2 had nothing to switch or to keep. */
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
 	sigtimedwait(&usr2, NULL, &now);
@@ -251,9 +251,9 @@ static void start(struct loop *l, const struct loop_fds *w)
 }
 
 /*
- * A ring wakes us for a record younger than the guard, which therefore cannot be taken yet: let it
- * ripen, or it would stay until the next tick and block a small ring. For side-band alone, wait for
- * others to come, too.
+ * A ring wakes us for a record that is younger than the guard, so it cannot be taken yet. Wait
+ * until it is old enough: otherwise it would stay until the next tick and block a small ring. For
+ * side-band alone, wait for more of it, too.
  */
 static void ripen(uint32_t tags, uint64_t last)
 {
@@ -268,12 +268,12 @@ static void ripen(uint32_t tags, uint64_t last)
 		;
 }
 
-/* As spool_step(). Its thread, once there is one, wakes the loop. */
+/* As spool_step(). Once it has a thread, that thread wakes the loop. */
 static int step_spool(struct loop *l, const struct loop_fds *w, uint64_t now)
 {
 	int had = spool_fd(l->spool), err = spool_step(l->spool, now), fd = spool_fd(l->spool);
 
-	/* If that fails, the tick comes soon enough. */
+	/* If that fails, the next tick is soon enough. */
 	if (had < 0 && fd >= 0)
 		watch(w->epoll, fd, EPOLLIN | EPOLLET, TAG_CAPTURE);
 	return err;
@@ -285,7 +285,7 @@ enum loop_end loop_run(struct loop *l)
 	enum loop_end end;
 	struct watch away;
 	bool settling = l->settle;
-	/* What a roomy ring has left over is taken at the next tick, long before it is full. */
+	/* What we leave in a roomy ring is taken at the next tick, long before the ring is full. */
 	const uint32_t ripening = events_roomy(l->ev) ? TAG_SIDE : TAG_SIDE | TAG_DATA;
 	unsigned int ticks = 0;
 	uint64_t last = 0;
@@ -306,7 +306,10 @@ enum loop_end loop_run(struct loop *l)
 		if (tags & ripening)
 			ripen(tags, last);
 		last = clock_mono_ns();
-		/* What stopped and continued us has interrupted the wait, whatever we waited for. */
+		/*
+		 * The signal that stopped and continued us interrupted the wait, whichever one it
+		 * was.
+		 */
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);

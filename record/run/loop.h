@@ -21,10 +21,10 @@ enum loop_end {
 	LOOP_DURATION,
 	LOOP_FULL,		/* --max-size is reached */
 	LOOP_STOPPED,		/* by --control */
-	LOOP_WRITE_ERROR,	/* see sink.err; if that is 0, said already */
+	LOOP_WRITE_ERROR,	/* see sink.err; if that is 0, it was reported already */
 };
 
-/* What it waits with. */
+/* The descriptors that the loop waits with. */
 struct loop_fds {
 	int epoll, signal, tick, deadline, toggle;
 };
@@ -36,36 +36,41 @@ struct loop {
 	struct spool *spool;
 	struct child *child;
 	const sigset_t *signals;	/* blocked; any but SIGCHLD, SIGCONT and SIGUSR2 ends the loop */
-	struct stopper *stopper;	/* those that it takes end the loop, too */
+	struct stopper *stopper;	/* the signals that it takes end the loop, too */
 	struct standstill still;
-	struct control *control;	/* its fd -1 = none */
-	bool start_off;			/* sampling is not on from the start */
-	const uint64_t *toggles_ms;	/* when it goes on, off, on ... after the start; rising */
+	struct control *control;	/* fd -1: there is none */
+	bool start_off;			/* sampling is off at the start */
+	const uint64_t *toggles_ms;	/* ms after the start: on, off, on ...; rising */
 	size_t ntoggles;
-	uint64_t duration_ns;		/* from when it is on first; 0 = none */
-	uint64_t least_ring;		/* bytes: rings below it do not tell whether we keep up */
-	/* Work that can wait until sampling has begun, a slice for each call; false: that was all. */
+	uint64_t duration_ns;		/* counted from when sampling is first on; 0 = none */
+	uint64_t least_ring;		/* bytes: smaller rings do not show whether we keep up */
+	/*
+	 * Work that can wait until sampling has begun. Each call does a slice; false: nothing is
+	 * left.
+	 */
 	bool (*settle)(void *ctx);
 	void (*enabled)(void *ctx);	/* sampling has just begun; not for a command's exec */
-	void *settle_ctx;		/* of both */
+	void *settle_ctx;		/* for both */
 	bool usr2_told;
-	bool on;			/* sampling is */
+	bool on;			/* sampling is on */
 	size_t next_toggle;
-	uint64_t started;		/* ns, as enabled_at */
+	uint64_t started;		/* ns, same clock as enabled_at */
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */
 	struct loop_fds fds;
-	bool open;			/* the fds are */
+	bool open;			/* the fds are open */
 };
 
 /*
- * What can fail, so that it does before anything begins: of @l, ev, drain, signals and control must be set by then. 0, or
- * negative errno after a message. Own with loop_close() in any case.
+ * Does all that can fail before anything begins. Needs ev, drain, signals, stopper and control of
+ * @l. 0, or negative errno after a message. Call loop_close() in any case.
  */
 int loop_open(struct loop *l);
 void loop_close(struct loop *l);
 
-/* After loop_open(). Switches the events on and off as asked for, unless the workload's exec does. */
+/*
+ * After loop_open(). Switches the events on and off as requested, unless the workload's exec does.
+ */
 enum loop_end loop_run(struct loop *l);
 
 #endif

@@ -46,7 +46,7 @@ int output_check(struct output *out, const char *path)
 	if (!stat(out->name, &st)) {
 		if (S_ISDIR(st.st_mode))
 			return complain(out->name, -EISDIR);
-		/* A device or a pipe is written as it is; a file may have to be renamed. */
+		/* A device or a pipe is written in place; a file may have to be renamed. */
 		if (access(out->name, W_OK))
 			return complain(out->name, -errno);
 		if (!S_ISREG(st.st_mode))
@@ -59,7 +59,7 @@ int output_check(struct output *out, const char *path)
 	return err ? complain(out->name, err) : 0;
 }
 
-/* Between two looks for a reader. */
+/* Pause between two tries to find a reader. */
 #define MEET_NS 50000000
 
 int output_meet(struct output *out, const sigset_t *signals, int *signo)
@@ -70,7 +70,7 @@ int output_meet(struct output *out, const sigset_t *signals, int *signo)
 
 	if (!strcmp(out->name, "-") || outfile_descriptor(out->name) >= 0 || stat(out->name, &st) || !S_ISFIFO(st.st_mode))
 		return 0;
-	/* open(2) would wait as well, but the signals that are to end it are blocked. */
+	/* open(2) would wait as well, but the signals that should end the wait are blocked. */
 	while ((out->fd = open(out->name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
 		int sig;
 
@@ -101,13 +101,16 @@ int output_open(struct output *out)
 	}
 	if (out->met)
 		return 0;
-	/* Opened by somebody else, who may have written there before: neither renamed nor emptied. */
+	/* Somebody else opened it and may have written to it: neither rename nor truncate it. */
 	if (outfile_descriptor(out->name) >= 0) {
 		out->fd = fcntl(outfile_descriptor(out->name), F_DUPFD_CLOEXEC, 0);
 		return out->fd < 0 ? complain(out->name, -errno) : 0;
 	}
 	if (!stat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		/* A link goes on leading to the newest recording, and the old one lies beside it. */
+		/*
+		 * A link keeps leading to the newest recording; the old one is next to the link's
+		 * target.
+		 */
 		char *real = realpath(out->name, NULL);
 		char *old = xasprintf("%s.old", real ? real : out->name);
 		int err = rename(real ? real : out->name, old) ? -errno : 0;
@@ -144,7 +147,7 @@ void output_undo(struct output *out)
 	struct stat st;
 	bool file = out->fd >= 0 && !fstat(out->fd, &st) && S_ISREG(st.st_mode) && !st.st_size;
 
-	/* Standard output is not ours to remove, whatever it is. */
+	/* Standard output is never ours to remove. */
 	if (file && out->fd != STDOUT_FILENO && outfile_descriptor(out->name) < 0 && !out->old)
 		unlink(out->name);
 	if (out->old && (file || out->fd < 0) && rename(out->old, out->path))
@@ -160,8 +163,8 @@ void output_look(const struct output *out, const char *name)
 		return;
 	if (!stat(name, &there) && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
 		return;
-	pr_warn("'%s' was %s while it was written%s", name, ours.st_nlink ? "moved" : "removed",
-		ours.st_nlink ? "" : ": nothing is left of it");
+	pr_warn("'%s' was %s during the recording%s", name, ours.st_nlink ? "moved" : "removed",
+		ours.st_nlink ? "" : ": the recording is lost");
 }
 
 bool output_stays(const struct output *out)
@@ -194,10 +197,10 @@ int output_check_many(const struct output *out, const char *option)
 	struct stat st;
 
 	if (!strcmp(out->name, "-"))
-		pr_err("%s writes more than one file, standard output is only one: use -o FILE",
+		pr_err("%s writes more than one file, but standard output takes only one: use -o FILE",
 		       option);
 	else if (outfile_descriptor(out->name) >= 0 || (!stat(out->name, &st) && !S_ISREG(st.st_mode)))
-		pr_err("%s writes more than one file, '%s' is not even one: use -o FILE", option,
+		pr_err("%s writes more than one file, but '%s' is not a regular file: use -o FILE", option,
 		       out->name);
 	else
 		return 0;
@@ -205,8 +208,7 @@ int output_check_many(const struct output *out, const char *option)
 }
 
 /*
- * perf's form, FILE.2026112122224873: local time to the hundredth of a second. @later: as many
- * hundredths more.
+ * perf's form, FILE.2026112122224873: local time in hundredths of a second. Adds @later hundredths.
  */
 static char *stamped(const char *path, unsigned int later)
 {
@@ -223,10 +225,10 @@ static char *stamped(const char *path, unsigned int later)
 	return xasprintf("%s.%s%02ld", path, text, ts.tv_nsec / 10000000);
 }
 
-/* Two ends in one hundredth of a second, or the clock was set back: no file is overwritten. */
+/* For two ends in the same hundredth of a second, or a clock set back: no file is overwritten. */
 #define STAMP_TRIES 100
 
-/* rename(2) that never replaces; where the file system cannot do that, nearly never. */
+/* rename(2) that never replaces a file. If the file system cannot do that, a race remains. */
 static int rename_new(const char *from, const char *to)
 {
 	struct stat st;
@@ -240,14 +242,17 @@ static int rename_new(const char *from, const char *to)
 	return rename(from, to) ? -errno : 0;
 }
 
-/* Takes @name. */
+/* Takes ownership of @name. */
 static const char *made(struct output *out, char *name)
 {
 	XGROW(out->made, out->nmade, out->made_cap);
 	return out->made[out->nmade++] = name;
 }
 
-/* Where FILE is: behind a link, so that it goes on leading to what is written. Owned. */
+/*
+ * The path of FILE. If FILE is a link: of its target, so that the link leads to what is written.
+ * Owned.
+ */
 static char *behind_link(const struct output *out)
 {
 	struct stat st;
@@ -300,7 +305,7 @@ int output_open_stamped(struct output *out, const char **name)
 
 void output_prune(struct output *out, uint64_t max)
 {
-	/* Without a limit, names that nobody asks for any more must not add up. */
+	/* Without a limit, drop names that nobody needs any more, so that they do not add up. */
 	while (out->nmade > MAX(max, (uint64_t)1)) {
 		if (max && unlink(out->made[0]) && errno != ENOENT)
 			pr_warn("cannot remove '%s': %s", out->made[0], strerror(errno));

@@ -13,7 +13,7 @@ static const char no_aux[] = "traces of the CPU's own (Intel PT and the like) ar
 static const char no_raw[] = "code of the kernel is not copied; its names are in every recording";
 
 const struct opt perf_opts[] = {
-	/* The format does it, always. */
+	/* The format always does it. */
 	MOOT("compression-level", 'z', "[LEVEL]"),
 	MOOT("no-buildid", 'B', NULL),
 	MOOT("no-buildid-cache", 'N', NULL),
@@ -28,11 +28,11 @@ const struct opt perf_opts[] = {
 	MOOT("sample-cpu", 0, NULL),
 	MOOT("sample-identifier", 0, NULL),
 	MOOT("timestamp-boundary", 0, NULL),
-	/* There is one event. */
+	/* There is only one event. */
 	MOOT("group", 0, NULL),
 	MOOT("running-time", 0, NULL),
 	MOOT("raw-samples", 'R', NULL),
-	/* How perf writes its file, and reads /proc. */
+	/* How perf writes its file and reads /proc. */
 	MOOT("aio", 0, "[N]"),
 	MOOT("affinity", 0, "MODE"),
 	MOOT("mmap-flush", 0, "SIZE"),
@@ -43,7 +43,7 @@ const struct opt perf_opts[] = {
 	MOOT("tail-synthesize", 0, NULL),
 	MOOT("num-thread-synthesize", 0, "N"),
 	MOOT("bpf-event", 0, NULL),
-	/* About BPF scripts as events, or what nsprof symbolize is asked. */
+	/* About BPF scripts as events, or options of nsprof symbolize. */
 	MOOT("clang-path", 0, "FILE"),
 	MOOT("clang-opt", 0, "OPTIONS"),
 	MOOT("vmlinux", 0, "FILE"),

@@ -1,4 +1,4 @@
-/* Options of perf record that nsprof record knows and has no use for. */
+/* Options of perf record that nsprof record knows but does not use. */
 #ifndef NSPROF_RECORD_PERF_OPTS_H
 #define NSPROF_RECORD_PERF_OPTS_H
 
@@ -6,7 +6,10 @@
 
 #include "cli/opt.h"
 
-/* OPT_IGNORE: moot, as what they ask for is always done or about files we do not write. OPT_REFUSE: not here, and why. */
+/*
+ * OPT_IGNORE: nsprof always does it, or it is about files that nsprof does not write. OPT_REFUSE:
+ * rejected with the reason.
+ */
 extern const struct opt perf_opts[];
 extern const size_t perf_nopts;
 

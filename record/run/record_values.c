@@ -20,7 +20,7 @@
 #define SWITCH_MIN 0.1		/* seconds: two ticks of the drain loop */
 #define OVERWRITE_NS 30000000000ull
 
-/* The whole of @text as a number from @min to @max. */
+/* Parses all of @text as a number from @min to @max. */
 static int whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
 {
 	char *end;
@@ -70,7 +70,7 @@ int record_take_callgraph(void *dst, const char *arg)
 	}
 	if (!strcmp(arg, "lbr") || !strncmp(arg, "fp,", 3)) {
 		pr_err("--call-graph %s is perf's and not here: %s; it takes dwarf[,SIZE], fp or none", arg,
-		       arg[0] == 'l' ? "branch records are not taken" : "the kernel walks frame pointers at once");
+		       arg[0] == 'l' ? "branch records are not taken" : "frame pointers are always followed when the sample is taken");
 		return -EINVAL;
 	}
 	if (strncmp(arg, "dwarf", 5) || (arg[5] && arg[5] != ',')) {
@@ -86,7 +86,7 @@ int record_take_callgraph(void *dst, const char *arg)
 	return 0;
 }
 
-/* -g alone means call graphs: dwarf, unless --call-graph chooses. */
+/* -g turns call graphs on: dwarf, unless --call-graph chose another kind. */
 int record_take_g(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
@@ -117,13 +117,13 @@ int record_take_stacks(void *dst, const char *arg)
 	return -EINVAL;
 }
 
-/* perf would record all of them. */
+/* perf would record all of them; nsprof records one. */
 int record_take_event(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
 
 	if (o->event) {
-		pr_err("one event at a time: -e %s and -e %s were given", o->event, arg);
+		pr_err("one event at a time: both -e %s and -e %s are given", o->event, arg);
 		return -EINVAL;
 	}
 	o->event = arg;
@@ -142,7 +142,7 @@ int record_take_roots(void *dst, const char *arg)
 	return 0;
 }
 
-/* "64" pages or "1M". What follows a comma sizes AUX areas, which nsprof does not use. */
+/* "64" pages or "1M". A part after a comma sizes AUX areas, which nsprof does not use. */
 int record_take_mmap(void *dst, const char *arg)
 {
 	static const char units[] = "BKMG";
@@ -263,7 +263,7 @@ int record_take_duration(void *dst, const char *arg)
 	char *end;
 	double secs = strtod(arg, &end);
 
-	/* strtod(3) takes blanks and other notations, too. */
+	/* strtod(3) also takes blanks and other notations. */
 	if (end == arg || arg[strspn(arg, DECIMAL "eE+-")] || *end || !(secs > 0) || secs > DURATION_MAX) {
 		pr_err("invalid duration '%s'; --duration takes seconds, e.g. 10 or 0.5", arg);
 		return -EINVAL;
@@ -295,7 +295,10 @@ int record_take_clock(void *dst, const char *arg)
 	return 0;
 }
 
-/* "10-20,30-40", ms after the start: when sampling is on. Appends to the toggles; 0 or -EINVAL. */
+/*
+ * "10-20,30-40", ms after the start: windows in which sampling is on. Appends to the toggles; 0 or
+ * -EINVAL.
+ */
 static int parse_windows(struct record_opts *o, const char *text)
 {
 	uint64_t ms, last = 0;
@@ -309,7 +312,7 @@ static int parse_windows(struct record_opts *o, const char *text)
 			return -EINVAL;
 		XGROW(o->toggles_ms, o->ntoggles, cap);
 		o->toggles_ms[o->ntoggles++] = last = ms;
-		/* A window has a begin and an end. */
+		/* A window has a beginning and an end. */
 		if (!*end && o->ntoggles % 2 == 0)
 			return 0;
 		if (*end != (o->ntoggles % 2 ? '-' : ','))

@@ -1,8 +1,11 @@
-/* What the options of nsprof record accept as their values: calls for its table (opt.h). */
+/* The values of nsprof record's options: functions for its table (opt.h). */
 #ifndef NSPROF_RECORD_VALUES_H
 #define NSPROF_RECORD_VALUES_H
 
-/* 0, or -EINVAL after a message. @dst of freq and period is a struct record_cmdline *, of list and roots a char **. */
+/*
+ * 0, or -EINVAL after a message. For freq and period, @dst is a struct record_cmdline *; for list
+ * and roots, a char **.
+ */
 int record_take_freq(void *dst, const char *arg);
 int record_take_period(void *dst, const char *arg);
 int record_take_list(void *dst, const char *arg);

@@ -28,7 +28,7 @@ void recording_info_clamped(struct rec_writer *w, uint64_t hz)
 	number(w, "frequency_lowest", hz);
 }
 
-/* Tells the symbolizer whether /proc and the clocks it sees are those of the recording. */
+/* Shows the symbolizer whether its /proc and clocks are those of the recording. */
 static void boot_id(struct rec_writer *w)
 {
 	char text[64] = "";

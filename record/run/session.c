@@ -39,13 +39,13 @@
 #include "sink/sink.h"
 
 #define STATUS_MAX 65536
-/* Enough to be scheduled within the time the rings hold on a fully loaded machine. */
+/* Enough to be scheduled before the rings are full, even on a fully loaded machine. */
 #define DRAIN_NICE (-10)
-/* Reading up to so long goes before the rings are looked at: some twenty processes. */
+/* Reading lasts at most this long before the rings are drained: some twenty processes. */
 #define SETTLE_SLICE_NS 5000000ull
-/* A ring of so many samples says by how much we are behind. */
+/* A ring with room for this many samples shows how far we are behind. */
 #define RING_TELLING 16
-/* Memory that malloc(3) keeps: pieces of at most, and altogether. */
+/* Freed memory that malloc(3) keeps: the largest piece, and the total. */
 #define KEPT_PIECE (512 << 10)
 #define KEPT_FREED (4 << 20)
 
@@ -60,26 +60,25 @@ struct session {
 	struct rec_writer *w;
 	struct proctab *pt;
 	struct sink *sink;
-	struct cgroup_facts *facts;	/* NULL: there are no cgroups */
+	struct cgroup_facts *facts;	/* NULL: no cgroups */
 	struct cgroup_coverage ran;
 	struct ledger ledger;
 	struct execs execs;
 	struct drain drain;
 	struct spool spool;
 	sigset_t signals, old_mask;
-	sigset_t loop_signals;		/* of these, what the stopper leaves */
+	sigset_t loop_signals;		/* signals, without those that the stopper takes */
 	struct stopper stopper;
 	uint64_t begun;			/* ns, CLOCK_MONOTONIC */
 	struct loop loop;
-	bool listed;			/* pids are complete */
-	uint32_t *pids;			/* owned; to be read, from next_pid on */
+	bool listed;			/* pids is complete */
+	uint32_t *pids;			/* owned; processes to read, from next_pid on */
 	size_t npids, cap_pids, next_pid;
 };
 
 /*
- * Signals come through a descriptor. SIGHUP stays ignored where the caller ignores it (nohup);
- * SIGINT and SIGQUIT do not: shells ignore them in "record &", and scripts stop it by them
- * nevertheless.
+ * Signals arrive through a descriptor. SIGHUP stays ignored if the caller ignores it (nohup).
+ * SIGINT and SIGQUIT do not: shells ignore them in "record &", yet scripts use them to stop it.
  */
 static void block_signals(struct session *s)
 {
@@ -96,7 +95,7 @@ static void block_signals(struct session *s)
 	sigprocmask(SIG_BLOCK, &s->signals, &s->old_mask);
 }
 
-/* What can be found out without touching anything. */
+/* Checks all that can be checked without touching anything. */
 static int check(struct session *s)
 {
 	const struct record_opts *o = s->o;
@@ -130,8 +129,9 @@ static int check(struct session *s)
 }
 
 /*
- * This thread, and those that it starts: what cannot be packed and written in time is lost as well. The command was
- * forked before. 0, or negative errno after a message: what was asked for is not to be had.
+ * For this thread and those that it starts: what is not packed and written in time is lost as well.
+ * The command was forked before and is not affected. 0, or negative errno after a message if -r is
+ * not allowed.
  */
 static int take_priority(const struct session *s)
 {
@@ -140,11 +140,11 @@ static int take_priority(const struct session *s)
 	if (s->o->realtime && sched_setscheduler(0, SCHED_FIFO, &fifo)) {
 		int err = -errno;
 
-		pr_err("-r %d: cannot have this realtime priority: %s; it takes CAP_SYS_NICE or 'ulimit -r'",
+		pr_err("-r %d: cannot set this realtime priority: %s; it needs CAP_SYS_NICE or 'ulimit -r'",
 		       fifo.sched_priority, strerror(-err));
 		return err;
 	}
-	/* Without the right it stays as it is. */
+	/* Without the right, the priority stays as it is. */
 	if (!s->o->realtime)
 		setpriority(PRIO_PROCESS, 0, DRAIN_NICE);
 	return 0;
@@ -153,7 +153,9 @@ static int take_priority(const struct session *s)
 static bool settle(void *ctx);
 static void sampling_began(void *ctx);
 
-/* Events, rings, what waits for them, and last the command, which nothing but the output can call back any more. */
+/*
+ * Opens events, rings and the loop. Starts the command last: then only the output can still fail.
+ */
 static int prepare(struct session *s)
 {
 	const struct record_opts *o = s->o;
@@ -167,13 +169,13 @@ static int prepare(struct session *s)
 		if (workload)
 			target_set_child(&s->target, (uint32_t)s->child.pid);
 	}
-	/* Before any thread starts: the stopper, too, has to get its turn where all CPUs are busy. */
+	/* Before any thread starts: the stopper, too, needs its turn when all CPUs are busy. */
 	err = take_priority(s);
 	if (err)
 		return err;
 	s->stopper.quiet = log_verbosity() < 0;
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
-	/* From here on a vanished reader is an error of write(2), told with its cause. */
+	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
 	err = events_open(&s->ev, o, &s->target, &s->sel, workload);
 	if (err)
@@ -226,7 +228,7 @@ static void write_cgroup(void *ctx, uint64_t id, const char *path)
 	sink_cgroups_add(&s->sink->cgroups, id, path);
 }
 
-/* The process of a thread; 0 when it is gone. */
+/* The process of a thread; 0 if it is gone. */
 static uint32_t tgid_of(uint32_t tid)
 {
 	int fd = nsopen_procfile(tid, "status"), err;
@@ -244,7 +246,7 @@ static uint32_t tgid_of(uint32_t tid)
 	return tgid;
 }
 
-/* Which processes live in the target already; names of its cgroups. */
+/* Lists the processes that are in the target already, and writes the names of its cgroups. */
 static void list_processes(struct session *s)
 {
 	const struct target *t = &s->target;
@@ -265,9 +267,9 @@ static void list_processes(struct session *s)
 }
 
 /*
- * What lives already has no side-band records: get to know it while it does. Sampling does not wait
- * for that, nor do the rings: between two slices they are drained. With -a it is too much, there
- * processes are read when sampled.
+ * Processes that run already have no side-band records, so read them while they live. Neither
+ * sampling nor the rings wait for that: the rings are drained between two slices. With -a there are
+ * too many; processes are then read when they are sampled.
  */
 static bool settle(void *ctx)
 {
@@ -321,8 +323,8 @@ static int open_writer(struct session *s)
 	}
 	events_tell(&s->ev);
 	if (!target_is_tasks(&s->target) && !pidns_is_first())
-		pr_warn("this is not the first pid namespace: what runs outside of it is [outside], without names and "
-			"stacks; run in the host's (hostPID: true, docker run --pid host), or on the host");
+		pr_warn("this is not the host's pid namespace: processes outside of it are [outside], without names and "
+			"stacks; share the host's (hostPID: true, docker run --pid host), or run on the host");
 	recording_info_write(s->w, s->o, &s->ev);
 	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
 	s->pt = proctab_new(s->w);
@@ -366,7 +368,7 @@ static void sampling_began(void *ctx)
 		cgroup_coverage_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
 }
 
-/* What there is of the chosen cgroups. */
+/* Sums over the samples of the chosen cgroups. */
 static struct cgroup_coverage_samples chosen_samples(const struct session *s)
 {
 	const struct ev_ledger *l = &s->ledger.l;
@@ -378,7 +380,9 @@ static struct cgroup_coverage_samples chosen_samples(const struct session *s)
 	};
 }
 
-/* Is there what ran in them? 0, or negative errno after a message when nothing did. */
+/*
+ * Warns if the samples miss what ran in them. 0, or negative errno after a message if nothing ran.
+ */
 static int tell_ran(const struct session *s, uint64_t stopped)
 {
 	const struct cgroup_coverage_samples rs = chosen_samples(s);
@@ -388,7 +392,7 @@ static int tell_ran(const struct session *s, uint64_t stopped)
 	return cgroup_coverage_tell(&s->ran, &rs);
 }
 
-/* Of the event, as opened; ns for clocks. 0: it changes. */
+/* The event's period as opened; ns for clocks. 0: it changes. */
 static uint64_t period_of(const struct session *s)
 {
 	if (s->ev.period)
@@ -396,7 +400,10 @@ static uint64_t period_of(const struct session *s)
 	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
 }
 
-/* How many events may have had a part of a period left: of threads those of the ones that live, which are inherited, too. */
+/*
+ * How many events may have had part of a period left. With threads: those of all live threads, also
+ * of inherited ones.
+ */
 static uint64_t open_at_end(const struct session *s)
 {
 	const struct sink *k = s->sink;
@@ -408,8 +415,10 @@ static uint64_t open_at_end(const struct session *s)
 	return (threads > k->ended ? threads - k->ended : 0) * s->target.ncpus;
 }
 
-/* After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
- * message. */
+/*
+ * After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
+ * message.
+ */
 static int finish(struct session *s, struct loop *l)
 {
 	uint64_t stopped = clock_mono_ns();
@@ -458,7 +467,7 @@ static int finish(struct session *s, struct loop *l)
 	return err < 0 ? err : tell_ran(s, stopped);
 }
 
-/* Whoever sits at a terminal sees that something goes on, and how to end it. */
+/* On a terminal: says that a recording runs and how to end it. */
 static void tell_begin(const struct session *s)
 {
 	const struct record_opts *o = s->o;
@@ -507,8 +516,8 @@ static int record(struct session *s, int *signo)
 static void session_fini(struct session *s)
 {
 	/*
-	 * The recording is complete: a second signal may now end the wait for the command. Not one that asked for a file
-	 * too late: who sent it did not want an end, and our status is the command's.
+	 * The recording is complete: a second signal may now end the wait for the command. A late
+	 * SIGUSR2 must not: its sender wanted a file, not an end, and our status is the command's.
 	 */
 	stopper_fini(&s->stopper);
 	signal(SIGUSR2, SIG_IGN);
@@ -535,8 +544,8 @@ static void session_fini(struct session *s)
 }
 
 /*
- * Captures take some hundred KiB for each binary and give them back. What goes back to the kernel each time
- * comes from it each time, page by page.
+ * Captures take some hundred KiB per binary and free them again. Memory that goes back to the
+ * kernel each time has to be faulted in again each time, page by page.
  */
 static void keep_freed(void)
 {

@@ -5,8 +5,8 @@
 #include "events/record_opts.h"
 
 /*
- * Returns the exit status. *@signo is the signal to end by instead, as perf does: the one that
- * ended the recording, or the one that ended the workload; 0 = none.
+ * Returns the exit status. *@signo: the signal to end by instead, as perf does. It is the one that
+ * ended the recording or the workload; 0 = none.
  */
 int session_run(const struct record_opts *o, int *signo);
 

@@ -20,7 +20,7 @@ void spool_init(struct spool *sp, uint64_t now_ns)
 {
 	sp->since = now_ns;
 	sp->closing = (struct closing){ .fd = -1 };
-	/* Dumps begin when their first segment did: rows stay with their segments. */
+	/* A dump begins where its first segment begins, so rows stay with their segments. */
 	if (sp->o->overwrite) {
 		sp->ledger->tally.w = NULL;
 		ledger_restart(sp->ledger, now_ns);
@@ -42,7 +42,7 @@ int spool_fd(const struct spool *sp)
 	return sp->thread ? capture_thread_fd(sp->thread) : -1;
 }
 
-/* ---- completing a file that is over ---- */
+/* ---- completing a finished file ---- */
 
 static int complain(const char *name, int err)
 {
@@ -52,7 +52,7 @@ static int complain(const char *name, int err)
 	return err;
 }
 
-/* What the process table has to know of lists it did not make. */
+/* Tells the process table about lists that it did not make. */
 static void tell_lists(struct spool *sp)
 {
 	proctab_lists(sp->pt, sp->lists, sp->nkept, sp->closing.list, sp->closing.out);
@@ -85,7 +85,7 @@ static void end_closing(struct spool *sp)
 	tell_lists(sp);
 }
 
-/* Only the sums matter. A dump of the flight recorder is told of alone: dumps overlap. */
+/* Adds only the sums. A dump of the flight recorder is reported alone, because dumps overlap. */
 static void add_total(struct spool *sp, const struct ledger_part *part, uint64_t bytes)
 {
 	struct ledger_part sums = { .l = part->l, .start = part->start };
@@ -121,7 +121,7 @@ static int complete(struct spool *sp)
 	return err;
 }
 
-/* The next capture to the thread. False when there are no more. */
+/* Gives the next capture to the thread. False when there are no more. */
 static bool next_capture(struct spool *sp)
 {
 	struct closing *c = &sp->closing;
@@ -140,7 +140,10 @@ static bool next_capture(struct spool *sp)
 	return false;
 }
 
-/* As far as it goes without waiting, or with @wait to the end. 0, or negative errno after a message. */
+/*
+ * Continues as far as possible without waiting, or with @wait to the end. 0, or negative errno
+ * after a message.
+ */
 static int step_closing(struct spool *sp, bool wait)
 {
 	struct closing *c = &sp->closing;
@@ -172,9 +175,12 @@ static void cut_ledger(struct spool *sp, uint64_t now, bool last, struct ledger_
 	ledger_cut(sp->ledger, sp->ev, now, now - sp->since, last, part);
 }
 
-/* ---- a row of files ---- */
+/* ---- a series of files ---- */
 
-/* The next file could not be begun: the present one gets what it still wants, and is the last. */
+/*
+ * The next file could not begin: the present one gets the rows that it still needs, and is the
+ * last.
+ */
 static int stay(struct spool *sp, struct caplist *list, int err)
 {
 	struct cap_entry *e;
@@ -201,7 +207,7 @@ static int turn(struct spool *sp, uint64_t now)
 	struct rec_out *old;
 	const char *name;
 
-	/* What is still to be said of the segment goes to its own file. */
+	/* What is left to write about the segment goes to its own file. */
 	sink_end(sp->sink, false);
 	list = proctab_cut(sp->pt);
 	name = output_stamp(sp->out);
@@ -273,7 +279,7 @@ static uint64_t held(const struct spool *sp)
 	return bytes;
 }
 
-/* The segment that is written now is over. */
+/* Finishes the segment that is being written. */
 static void cut(struct spool *sp, uint64_t now)
 {
 	struct segment *s;
@@ -304,7 +310,7 @@ static bool cut_is_due(const struct spool *sp, uint64_t now)
 	       rec_writer_bytes(sp->w) >= sp->since_bytes + SPOOL_BYTES / SPOOL_SEGMENTS;
 }
 
-/* Takes @fd. */
+/* Takes ownership of @fd. */
 static int dump_to(struct spool *sp, int fd, const char *name)
 {
 	struct ledger_part sum = { 0 };
@@ -314,7 +320,7 @@ static int dump_to(struct spool *sp, int fd, const char *name)
 	out = rec_writer_dump(sp->w, fd, sp->kept[0].start, &err);
 	if (!out) {
 		complain(name, err);
-		/* Empty, and perhaps in the place of an older recording. */
+		/* It is empty, and may have replaced an older recording. */
 		if (fd == sp->out->fd) {
 			output_undo(sp->out);
 		} else {
@@ -331,7 +337,7 @@ static int dump_to(struct spool *sp, int fd, const char *name)
 	return 0;
 }
 
-/* A dump that fails does not end the flight recorder: it may be asked again. */
+/* A failed dump does not end the flight recorder: the user may ask again. */
 static int dump(struct spool *sp, uint64_t now)
 {
 	const char *name;
@@ -349,7 +355,7 @@ static int last_dump(struct spool *sp, uint64_t now)
 {
 	int err;
 
-	/* As perf does: with --switch-output all files have a time. */
+	/* As with perf: with --switch-output all files carry a time. */
 	if (sp->o->switch_output) {
 		err = dump(sp, now);
 	} else {
@@ -364,7 +370,7 @@ static int last_dump(struct spool *sp, uint64_t now)
 	return step_closing(sp, true);
 }
 
-/* ---- all of them ---- */
+/* ---- all kinds of output ---- */
 
 int spool_step(struct spool *sp, uint64_t now_ns)
 {
@@ -395,7 +401,7 @@ const char *spool_name(const struct spool *sp)
 	return sp->last ? sp->last : output_shown(sp->out);
 }
 
-/* The file that is written now. */
+/* Completes the file that is being written. */
 static int finish_present(struct spool *sp, uint64_t now, int err)
 {
 	const char *name = sp->stuck ? sp->stuck : output_shown(sp->out);

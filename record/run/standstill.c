@@ -8,12 +8,15 @@
 #include "base/util.h"
 
 #define NS_PER_MS 1000000ull
-/* A drain that is late by less is a machine that is busy, and what helps then is advised as ever. */
+/* A shorter delay is that of a busy machine, where the usual advice helps. */
 #define LIMIT_NS (1000 * NS_PER_MS)
-/* LOST records tell of a loss with the next sample of their ring. */
+/* A LOST record reports its loss with the next sample of the ring. */
 #define SETTLE_NS (1000 * NS_PER_MS)
 
-/* ns that this thread could have run and did not: the second number of schedstat (Documentation/scheduler/sched-stats.rst). */
+/*
+ * ns that this thread could have run but did not: the second number of schedstat
+ * (Documentation/scheduler/sched-stats.rst).
+ */
 static uint64_t waited_for_cpu(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);

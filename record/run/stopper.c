@@ -12,8 +12,8 @@
 #include "host/clock.h"
 
 /*
- * ns. Two that come closer together are one: a terminal sends Ctrl-C to all of its job, and who started us (sudo, a script, make) may
- * pass on the one that it got.
+ * ns. Two signals within this time count as one: a terminal sends Ctrl-C to its whole job, and the
+ * program that started us (sudo, a script, make) may forward the one that it got.
  */
 #define SAME_NS 200000000ull
 #define PATIENCE_S 3
@@ -25,12 +25,12 @@ static void say(const char *text)
 	(void)n;
 }
 
-/* Nothing here may wait for a lock that the thread that hangs may hold. */
+/* Must not wait for a lock, which the hanging thread may hold. */
 static void end_now(int signo)
 {
 	sigset_t one;
 
-	say("nsprof record: ended by the second signal: what was written until then can be read\n");
+	say("nsprof record: ended by the second signal; what was written until then can be read\n");
 	signal(signo, SIG_DFL);
 	sigemptyset(&one);
 	sigaddset(&one, signo);
@@ -38,7 +38,7 @@ static void end_now(int signo)
 	kill(getpid(), signo);
 }
 
-/* As sigwaitinfo(2). When the end takes long, once: what could be done about that. */
+/* As sigwaitinfo(2). If ending takes long, says once what can be done about it. */
 static int wait_for(struct stopper *s, uint64_t first)
 {
 	const struct timespec patience = { PATIENCE_S, 0 };
@@ -109,7 +109,10 @@ int stopper_signo(struct stopper *s)
 
 void stopper_fini(struct stopper *s)
 {
-	/* By a signal that it waits for: pthread_cancel(3) would load libgcc_s, which a container's root may lack. */
+	/*
+	 * End it with a signal that it waits for: pthread_cancel(3) would load libgcc_s, which a
+	 * container's root may lack.
+	 */
 	if (s->up) {
 		atomic_store(&s->over, true);
 		pthread_kill(s->thread, s->last);

@@ -1,6 +1,7 @@
 /*
- * Signals that end a recording. A thread waits for them, since the one that drains may hang in a file system that does not answer: the
- * first one is passed on to the loop, the second ends the program at once.
+ * Signals that end a recording. A thread of its own waits for them, because the draining thread may
+ * hang in a file system that does not answer. The first signal goes on to the loop; the second one
+ * ends the program at once.
  */
 #ifndef NSPROF_STOPPER_H
 #define NSPROF_STOPPER_H
@@ -11,25 +12,25 @@
 
 struct stopper {
 	pthread_t thread;
-	sigset_t signals;	/* that end it */
-	_Atomic int signo;	/* the first that came; 0 = none */
-	int fd;			/* eventfd(2): readable then; -1: no thread, who waits takes @signals himself */
-	int last;		/* one of @signals, 0 = there is none */
-	_Atomic bool over;	/* the thread is to end with the next one */
+	sigset_t signals;	/* the signals that end it */
+	_Atomic int signo;	/* the first one that came; 0 = none */
+	int fd;			/* eventfd(2), readable then; -1: no thread, the caller waits itself */
+	int last;		/* one of @signals; 0 = there is none */
+	_Atomic bool over;	/* the next signal ends the thread */
 	bool up;
-	bool quiet;		/* says nothing while the first one is waited for */
+	bool quiet;		/* no message when ending takes long */
 };
 
 #define STOPPER_INIT { .fd = -1 }
 
 /*
- * Of the blocked @signals, takes those that mean the end, and leaves the others in *@rest. They stay blocked. Without a thread (none can be
- * started) *@rest has them all.
+ * Takes those of the blocked @signals that end a recording, and leaves the others in *@rest. They
+ * stay blocked. If no thread can be started, *@rest has all of them.
  */
 void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest);
 /* The signal that came first, 0 = none yet. Clears @fd. */
 int stopper_signo(struct stopper *s);
-/* Ends the thread. Signals that come afterwards stay pending. */
+/* Ends the thread. Later signals stay pending. */
 void stopper_fini(struct stopper *s);
 
 #endif

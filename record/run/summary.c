@@ -12,13 +12,13 @@
 #include "recording/ledger_sums.h"
 #include "run/output.h"
 
-/* Below this percentage of the CPU time, what samples say of it is skewed. */
+/* Below this percentage of the CPU time, the samples give a skewed picture. */
 #define COVERAGE_PERCENT 90
-/* ns: a shorter period is hard to keep up with for a timer whose interrupt copies a stack. */
+/* ns: with a shorter period, a timer whose interrupt copies a stack hardly keeps up. */
 #define PERIOD_SHORT 250000
-/* Below this percentage of what is missing, what was lost at other times than standstills is not worth advice of its own. */
+/* Losses outside standstills get their own advice from this percentage of all losses on. */
 #define OTHER_PERCENT 5
-/* ns: a disk that takes a block later has stood still. */
+/* ns: a disk that takes longer for a block has stood still. */
 #define STALL_NS 1000000000u
 
 static unsigned long long ull(uint64_t v)
@@ -26,7 +26,7 @@ static unsigned long long ull(uint64_t v)
 	return v;
 }
 
-/* What is not whole in the file, and whether that is all the kernel took. */
+/* Appends what is missing in the file, and whether that is all that the kernel counted. */
 static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struct summary *s)
 {
 	uint64_t taken = ledger_sums_taken(l);
@@ -53,7 +53,10 @@ static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struc
 			    s->clock ? "CPU time" : "events");
 }
 
-/* Most of what is missing is so because nobody drained, or because the output took nothing: what else is advised would not have helped. */
+/*
+ * If most losses happened because nobody drained or because the output took nothing, other advice
+ * would not help.
+ */
 static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 {
 	const uint64_t missing = l->lost_kernel + l->cut + l->dropped;
@@ -66,10 +69,10 @@ static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 		return true;
 	}
 	if (s->stall_ns > STALL_NS && l->cut + l->dropped) {
-		pr_warn("of %llu samples %llu %s dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
+		pr_warn("out of %llu samples, %llu %s dropped and the stacks of %llu cut because %s%s%s took no data for %.1f s: %s",
 			ull(ledger_sums_taken(l)), ull(l->dropped), plural_of(l->dropped, "was", "were"), ull(l->cut), s->piped ? "" : "'", s->file, s->piped ? "" : "'",
 			(double)s->stall_ns / 1e9,
-			s->stays ? "its file system did not answer; use -o on another one" : "who reads it did not read");
+			s->stays ? "its file system did not answer; use -o on another one" : "its reader did not read");
 		return true;
 	}
 	return false;
@@ -85,7 +88,7 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
 			ull(l->lost_kernel), ull(all), plural_of(l->lost_kernel, "was", "were"), ull(s->ring_bytes / 1024));
 	if (l->cut + l->dropped && !stood)
-		pr_warn("the recorder could not keep up: of %llu samples it cut the stacks of %llu and "
+		pr_warn("the recorder could not keep up: out of %llu samples, it cut the stacks of %llu and "
 			"dropped %llu: use a lower -F (larger -c) or a smaller --call-graph dwarf,SIZE, or write "
 			"to a faster disk", ull(all), ull(l->cut), ull(l->dropped));
 	if (l->lost_sideband)
@@ -97,8 +100,9 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 }
 
 /*
- * CPU time that is in no period with a sample, though nothing was lost: see contrib/doc/losses.md. Each event that is stopped has less than a period
- * left: what that explains needs no other cause. Threads that ended are one if there are enough of them for the rest.
+ * CPU time that is in no sampled period although nothing was lost: see contrib/doc/losses.md. Each
+ * stopped event has less than a period left, and what that explains needs no other cause. Threads
+ * that ended explain the rest if there are enough of them.
  */
 static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 {
@@ -111,15 +115,15 @@ static void advise_coverage(const struct ev_ledger *l, const struct summary *s)
 	if (rest <= 0)
 		return;
 	if (period < PERIOD_SHORT)
-		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer does not keep up "
+		pr_warn("%.0f %% of the CPU time is in no sample: the kernel's timer cannot keep up "
 			"with this rate: use a lower -F or a larger -c", none);
 	else if (s->tasks && !l->lost_sideband && (double)s->ended >= rest)
 		pr_warn("%.0f %% of the CPU time is in no sample: a thread is sampled when it has run for a period (%.3f ms), and %llu "
-			"ended, each with less than one left: use a higher -F, or -a or -G, which count by CPU", none,
+			"threads ended, each with less than a period left: use a higher -F, or -a or -G, which count by CPU", none,
 			(double)period / 1e6, ull(s->ended));
 }
 
-/* @ns of CPU time were used, and there is no sample of it. */
+/* @ns of CPU time were used, but there is no sample of it. */
 static void tell_unseen(uint64_t ns, const struct record_opts *o, const struct summary *s)
 {
 	const double ms = (double)ns / 1e6;
@@ -127,18 +131,18 @@ static void tell_unseen(uint64_t ns, const struct record_opts *o, const struct s
 	if (!ns)
 		pr_warn("no samples: nothing ran in the target while it was recorded");
 	else if (*s->modifier && ns >= 2 * s->period)
-		pr_warn("no samples, though %.3f ms of CPU time were used: none of it was met in %s", ms,
+		pr_warn("no samples, though %.3f ms of CPU time were used: no sample fell into %s", ms,
 			*s->modifier == 'k' ? "the kernel" : "user space");
 	else if (s->tasks && ns >= 2 * s->period)
 		pr_warn("no samples, though %.3f ms of CPU time were used: a thread is sampled when it has run for a period (%.3f ms) on a CPU, "
-			"and none has: use a %s, or -a or -G, which count by CPU", ms, (double)s->period / 1e6,
+			"and none did: use a %s, or -a or -G, which count by CPU", ms, (double)s->period / 1e6,
 			o->period ? "smaller -c" : "higher -F");
 	else
 		pr_warn("no samples, though %.3f ms of CPU time were used: use a %s, or record for longer", ms,
 			o->period ? "smaller -c" : "higher -F");
 }
 
-/* There is no sample in the file, and none was lost on the way there: the one line that says why. */
+/* The file has no sample, and none was lost on the way. Prints the one line that says why. */
 static void tell_none(const struct ev_ledger *l, const struct record_opts *o, const struct summary *s)
 {
 	const char *colon = *s->modifier ? ":" : "";
@@ -146,7 +150,7 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 	if (s->idle || s->barred)
 		return;
 	if (!s->elapsed_ns)
-		pr_warn("no samples: sampling was off until the end, as -D or --control wanted it");
+		pr_warn("no samples: -D or --control kept sampling off until the end");
 	else if (s->clock && s->used_known)
 		tell_unseen(s->used_us * 1000, o, s);
 	else if (l->own)
@@ -166,15 +170,15 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 			s->event, colon, s->modifier, o->period ? "smaller -c" : "higher -F");
 }
 
-/* Of what ran in them nothing else is known. */
+/* Nothing else is known about what ran in them. */
 static void tell_barred(const struct summary *s)
 {
 	char others[48] = "";
 
 	if (s->barred > 1)
 		snprintf(others, sizeof(others), " and %llu more program%s", ull(s->barred - 1), plural(s->barred - 1));
-	pr_warn("'%s'%s ran with other rights than what started %s (set-user-ID, capabilities, or a file that may not be read): "
-		"the kernel lets nobody sample that by process; use -a or -G, as root", s->barred_comm, others,
+	pr_warn("'%s'%s ran with other rights than the program that started %s (set-user-ID, capabilities, or an unreadable file): "
+		"the kernel lets nobody sample such a process with -p, -t or a command; use -a or -G, as root", s->barred_comm, others,
 		s->barred > 1 ? "them" : "it");
 }
 
@@ -187,8 +191,9 @@ static void advise(const struct ev_ledger *l, const struct record_opts *o, const
 	if (s->barred)
 		tell_barred(s);
 	if (s->lowest)
-		pr_warn("kernel.perf_event_max_sample_rate fell below %llu Hz: what came back or was picked up afterwards was sampled at down to "
-			"%llu Hz; outputs weight its samples by their period", ull(s->freq), ull(s->lowest));
+		pr_warn("kernel.perf_event_max_sample_rate fell below %llu Hz: CPUs and cgroups that came back or were "
+			"picked up afterwards were sampled at as little as %llu Hz; reports "
+			"weight these samples by their period", ull(s->freq), ull(s->lowest));
 	if (!in_file && !lost)
 		tell_none(l, o, s);
 	else if (s->clock && s->covers && l->have_count)
@@ -208,7 +213,7 @@ void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
 	strbuf_fini(&causes);
 }
 
-/* As a shell reads it. */
+/* Quotes @text for a shell. */
 static void add_quoted(const char *text, struct strbuf *out)
 {
 	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")]) {
@@ -224,7 +229,7 @@ static void add_quoted(const char *text, struct strbuf *out)
 	strbuf_addc(out, '\'');
 }
 
-/* What to do with the file. */
+/* Suggests what to do with the file. */
 static void tell_next(const struct summary *s)
 {
 	struct strbuf name = STRBUF_INIT;
@@ -233,7 +238,7 @@ static void tell_next(const struct summary *s)
 		strbuf_adds(&name, " -i ");
 		add_quoted(s->file, &name);
 	}
-	/* A recording of root's is readable by root alone. */
+	/* Only root can read root's recording. */
 	pr_info("to see where the time went: %snsprof report%s", !geteuid() && getenv("SUDO_USER") ? "sudo " : "", name.s ? name.s : "");
 	strbuf_fini(&name);
 }

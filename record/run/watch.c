@@ -27,8 +27,8 @@ static bool read_online(const struct watch *h, char *text, size_t size)
 }
 
 /*
- * Of side-band: a cgroup was made. If there is one of the target with that path it must be gone, whether that was seen
- * or not. Nothing is opened before the drain is over.
+ * Side-band reports that a cgroup was created. If the target has one with that path, that one must
+ * be gone, whether we saw it or not. Nothing is opened before the drain is over.
  */
 static void on_cgroup(void *ctx, const char *path)
 {
@@ -71,7 +71,7 @@ static bool has(const uint32_t *sorted, size_t n, uint32_t cpu)
 	return false;
 }
 
-/* Into the recording. An error is met again by whatever is written next. */
+/* Writes to the recording. The next write meets the same error. */
 static void note(const struct watch *h, enum absence_kind kind, uint32_t cpu, const char *cgroup)
 {
 	const struct ev_absence ev = {
@@ -89,7 +89,7 @@ static void note_away(const struct watch *h, uint32_t c)
 	l->cpus_away = MAX(l->cpus_away, h->naway);
 }
 
-/* A new segment: whoever reads nothing before it has to know which CPUs and cgroups it begins without. */
+/* In a new segment: a reader that begins there must know which CPUs and cgroups are missing. */
 static void note_again(struct watch *h)
 {
 	const struct target *t = h->ev->target;
@@ -103,12 +103,15 @@ static void note_again(struct watch *h)
 			note(h, ABSENCE_CGROUP, 0, t->cgroups.v[i].path);
 }
 
-/* Behind "sampled again": at which frequency, if the kernel allows less by now. Written down once for each. */
+/*
+ * Text after "sampled again": the frequency, if the kernel now allows less. Records each new lowest
+ * one.
+ */
 static const char *at_rate(struct watch *h, char *text, size_t size)
 {
 	*text = '\0';
 	if (h->ev->clamped)
-		snprintf(text, size, " at %llu Hz, which kernel.perf_event_max_sample_rate is now", (unsigned long long)h->ev->clamped);
+		snprintf(text, size, " at %llu Hz, now the limit in kernel.perf_event_max_sample_rate", (unsigned long long)h->ev->clamped);
 	if (h->told_lowest != h->ev->lowest)
 		recording_info_clamped(h->sink->w, h->ev->lowest);
 	h->told_lowest = h->ev->lowest;
@@ -129,13 +132,13 @@ static void come_back(struct watch *h, uint32_t c, bool on, double since)
 		pr_warn("CPU %u came back after %.1f s and is sampled again%s", cpu, since, at_rate(h, rate, sizeof(rate)));
 }
 
-/* Nobody asked for samples of this CPU. */
+/* Nobody asked for samples of this CPU: only its side-band is opened again. */
 static void listen_again(struct watch *h, uint32_t c)
 {
 	int err = h->away[c] ? 0 : events_reopen_cpu(h->ev, c, false);
 
 	if (err)
-		pr_warn("CPU %u came back, but what is mapped and executed there is not heard of: %s", h->ev->target->cpus[c],
+		pr_warn("CPU %u came back, but its records of mappings and programs cannot be read: %s", h->ev->target->cpus[c],
 			strerror(-err));
 }
 
@@ -180,7 +183,7 @@ static void name_cgroup(void *ctx, uint64_t id, const char *path)
 	sink_cgroups_add(&h->sink->cgroups, id, path);
 }
 
-/* Side-band tells of those that are born there, but not of one that moved in. */
+/* Side-band reports processes that are born there, but not one that moved in. */
 static void read_process(void *ctx, uint32_t pid)
 {
 	const struct watch *h = ctx;
@@ -236,7 +239,7 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns)
 	check_cgroups(h, on, since);
 }
 
-/* What came to match, and where it is said. */
+/* For cgroup_arrived(): where to report it. */
 struct arrival {
 	struct watch *h;
 	double since;
@@ -250,11 +253,11 @@ static void cgroup_arrived(void *ctx, const struct cgroup *cg, int err)
 
 	note(h, err ? ABSENCE_CGROUP_DEAF : ABSENCE_CGROUP_NEW, 0, cg->path);
 	if (err) {
-		pr_warn("cgroup '%s' (%s) came after %.1f s, but cannot be sampled: %s", cg->path, cg->name,
+		pr_warn("cgroup '%s' (%s) appeared after %.1f s, but cannot be sampled: %s", cg->path, cg->name,
 			a->since, strerror(-err));
 		return;
 	}
-	pr_info("cgroup '%s' (%s) came after %.1f s and is sampled from now on%s", cg->path, cg->name, a->since,
+	pr_info("cgroup '%s' (%s) appeared after %.1f s and is sampled from now on%s", cg->path, cg->name, a->since,
 		at_rate(h, rate, sizeof(rate)));
 	sink_cgroups_filter_again(&h->sink->cgroups);
 	cgroup_walk(cg, name_cgroup, read_process, h);

@@ -91,7 +91,7 @@ check "sidecar: -a: a program is started in the other container" runc --root "$S
 runc --root "$STATE" kill "sidecar-$$" INT
 wait $RECORD
 is "sidecar: -a: ended by SIGINT" "$?" 130
-like "sidecar: -a: a warning" "$(cat "$OUT/said")" "warning: this is not the first pid namespace: what runs outside of it is \[outside\]"
+like "sidecar: -a: a warning" "$(cat "$OUT/said")" "warning: this is not the host's pid namespace: processes outside of it are \[outside\]"
 "$NSPROF" symbolize -q --by process "$OUT/all.data" >"$T/all.folded"
 grep "^spin-a" "$T/all.folded" | sed 's/^[^;]*;//; s/^/spin-a;/' >"$T/all.app"
 check "sidecar: -a: the whole chain" has_chain "$T/all.app" "$CHAIN" 95

@@ -201,7 +201,7 @@ done <<'LIST'
 -D 10-20,15-40|invalid delay '10-20,15-40'
 -D 10-|invalid delay '10-'
 -D -1|add --control
---control x|'x' does not say where commands come from
+--control x|invalid value 'x' for --control
 --control fd:77|descriptor 77
 --control fifo:/nosuch/fifo|cannot open '/nosuch/fifo'
 -p abc|invalid list of process IDs 'abc'

@@ -61,7 +61,7 @@ refuses "--dry-run: a folder" 1 "cannot run '/etc': Permission denied" "${out[@]
 refuses "unknown option" 129 "unknown option '--bogus'" --bogus
 
 lines=2	# the second one points to --help
-refuses "two events, each with its -e" 129 "one event at a time: -e cycles and -e cpu-clock" "${out[@]}" -e cycles -ecpu-clock
+refuses "two events, each with its -e" 129 "one event at a time: both -e cycles and -e cpu-clock" "${out[@]}" -e cycles -ecpu-clock
 refuses "frequency that is none" 129 "invalid frequency '0'; -F takes a number" -F 0
 refuses "call graph that is none" 129 "unknown call graph 'x'; --call-graph takes dwarf" --call-graph x
 refuses "dump larger than the kernel takes" 129 "invalid stack copy size '65536'; .*8 to 65528" \
@@ -154,7 +154,7 @@ else
 	refuses "a process of another user" 1 "thread $$: Permission denied: it belongs to user 0" "${out[@]}" -p $$
 	refuses "the kernel without the right" 1 "Permission denied: kernel.perf_event_paranoid" "${out[@]}" \
 		-e cpu-clock:k -- true
-	refuses "a priority that is not to be had" 1 "r 5: cannot have this realtime priority: Operation not permitted" \
+	refuses "a priority that is not to be had" 1 "r 5: cannot set this realtime priority: Operation not permitted" \
 		"${out[@]}" -q -r 5 -- touch "$T/started"
 	check "and the command was not started, too" [ ! -e "$T/started" ]
 	refuses "folder that may not be written" 1 "cannot write '/proc/sys/x'" -o /proc/sys/x -- true

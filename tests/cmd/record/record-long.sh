@@ -358,14 +358,14 @@ mv was is
 wait $recorder
 is "folder moved: status" $? 1
 is "folder moved: said once" "$(grep -c "error: cannot rename 'was/x' to 'was/x" err) $(grep -c error: err)" "1 1"
-like "folder moved: so is the file" "$(cat err)" "^nsprof record: warning: 'was/x' was moved while it was written$"
+like "folder moved: so is the file" "$(cat err)" "^nsprof record: warning: 'was/x' was moved during the recording$"
 bad=
 for f in is/x*; do
 	fold "$f" >folded || bad+="$f: $(cat sym.err)"
 done
 is "folder moved: all files are whole" "$bad" ""
 "$NSPROF" record -e cpu-clock -o removed -- sh -c 'until [ -s removed ]; do sleep 0.01; done; rm removed' >out 2>err
-like "file removed: said" "$(cat err)" "^nsprof record: warning: 'removed' was removed while it was written: nothing is left of it$"
+like "file removed: said" "$(cat err)" "^nsprof record: warning: 'removed' was removed during the recording: the recording is lost$"
 
 # ---- what cannot be
 refused() { # WHAT STATUS REGEX ARGUMENT...
@@ -386,9 +386,9 @@ refused "--switch-max-files=0" 129 "invalid number of files '0'" --switch-output
 refused "--switch-max-files alone" 129 "needs --switch-output" --switch-max-files=2 -o x
 refused "--overwrite by size" 129 "SIGUSR2" --overwrite --switch-output=1M -o x
 refused "--overwrite and --max-size" 129 "exclude each other" --overwrite --max-size=1M -o x
-refused "many files into one pipe" 129 "standard output is only one" --switch-output -o -
-refused "a flight recorder into a pipe" 129 "standard output is only one" --overwrite -o -
-refused "many files into a device" 129 "'/dev/null' is not even one" --switch-output -o /dev/null
+refused "many files into one pipe" 129 "standard output takes only one" --switch-output -o -
+refused "a flight recorder into a pipe" 129 "standard output takes only one" --overwrite -o -
+refused "many files into a device" 129 "'/dev/null' is not a regular file" --switch-output -o /dev/null
 check "nothing was made" test ! -e x
 
 done_testing

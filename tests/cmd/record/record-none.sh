@@ -36,7 +36,7 @@ none "an event that never comes" 0 "the kernel counted no 'alignment-faults:u'" 
 none "fewer events than a period" 0 "though the kernel counted [0-9]+ 'page-faults:u': use a smaller -c" -e page-faults:u -c 1000000 -- true
 none "less time than a period" 0 "though [0-9.]+ ms of CPU time were used: use a higher -F" -e cpu-clock:u -F 1 -- true
 none "less time than a period of -c" 0 "though [0-9.]+ ms of CPU time were used: use a smaller -c" -e cpu-clock:u -c 1000000000 -- true
-none "sampling was never switched on" 0 "sampling was off until the end" -e cpu-clock:u -D 1000000 -- true
+none "sampling was never switched on" 0 "kept sampling off until the end" -e cpu-clock:u -D 1000000 -- true
 none "all were lost" 0 "([0-9]+) of \1 samples (was|were) lost because the rings were full" -e page-faults:u -c 2 -m 4K -- true
 unlike "nothing is said of what they stood for" "$(<err)" "all together"
 "$NSPROF" info none.data >info
@@ -52,10 +52,10 @@ assert d["counts_by_cpu"] and not any("coverage" in c for c in d["counts_by_cpu"
 # Set-user-ID to nobody: even root's events are taken away with the exec. id tells whether that works in this folder.
 if [ "$(id -u)" = 0 ] && cp "$(command -v id)" whoami && cp "$BUILD/tests/targets/spin" suid && chown 65534 whoami suid &&
 		chmod 4755 whoami suid && [ "$(./whoami -u)" = 65534 ] && [ "$(cat /proc/sys/fs/suid_dumpable)" != 1 ]; then
-	none "a program with other rights" 0 "'suid' ran with other rights than what started it \(set-user-ID" \
+	none "a program with other rights" 0 "'suid' ran with other rights than the program that started it \(set-user-ID" \
 		-e cpu-clock:u -- ./suid 0.1
 	"$NSPROF" record -o a.data -e page-faults -c 1 -- sh -c './suid 0.01; ./suid 0.01; :' 2>err
-	like "two, below a shell that is sampled" "$(<err)" "'suid' and 1 more program ran with other rights than what started them"
+	like "two, below a shell that is sampled" "$(<err)" "'suid' and 1 more program ran with other rights than the program that started them"
 	check "which it is" grep -Eq "\([1-9][0-9]* samples" err
 else
 	skip "a program with other rights" "it takes root and a folder where set-user-ID counts"
@@ -71,7 +71,7 @@ else
 	later "rmdir $V2/$CG.idle $V2/$CG.little"
 	none "an empty cgroup" 1 "error: nothing ran in '$CG.idle' while" -G "$CG.idle" --duration 0.1
 	none "an empty cgroup, by another event" 1 "error: nothing ran in '$CG.idle' while" -e page-faults -G "$CG.idle" --duration 0.1
-	none "an empty cgroup, and sampling was off" 0 "sampling was off until the end" -D 1000000 -G "$CG.idle" -- true
+	none "an empty cgroup, and sampling was off" 0 "kept sampling off until the end" -D 1000000 -G "$CG.idle" -- true
 	# Far from the second that a period has, however long the recording takes.
 	bash -c 'echo $$ >"$1/cgroup.procs"; until [ -e enough ]; do sleep 0.05; done' - "$V2/$CG.little" &
 	little=(-G "$CG.idle,$CG.little" --duration 1)

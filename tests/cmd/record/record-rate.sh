@@ -34,8 +34,8 @@ samples_of() {
 	"$NSPROF" script -q -F comm,period a.data 2>/dev/null | awk -v c="$1" '$1 == c { n[$2]++ } END { for (p in n) print p, n[p] }' | sort -n
 }
 said_lower() {
-	like "$1: it says so" "$(cat err)" 'sampled (again|from now on) at 3000 Hz, which kernel.perf_event_max_sample_rate is now$'
-	like "$1: and at the end" "$(cat err)" 'max_sample_rate fell below 5000 Hz: .* at down to 3000 Hz'
+	like "$1: it says so" "$(cat err)" 'sampled (again|from now on) at 3000 Hz, now the limit in kernel.perf_event_max_sample_rate$'
+	like "$1: and at the end" "$(cat err)" 'max_sample_rate fell below 5000 Hz: .* at as little as 3000 Hz'
 	is "$1: the recording has it" "$("$NSPROF" info --json a.data | jq -r '.settings | .frequency + " " + .frequency_lowest')" "5000 3000"
 }
 

@@ -76,5 +76,5 @@ kill $spin
 unlike "a thread that lives, with few samples: nothing is claimed" "$(cat few)" 'in no sample|ended'
 "$NSPROF" record -e cpu-clock -F 49 -o data -- sh -c 'i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i + 1)); done; exec $0 --cpu 0.3' "$S" 2>err
 like "400 processes shorter than a period: they are" "$(cat err)" \
-	'% of the CPU time is in no sample: a thread is sampled when it has run for a period \(20\.[0-9]+ ms\), and 40[0-9] ended, each with less than one left'
+	'% of the CPU time is in no sample: a thread is sampled when it has run for a period \(20\.[0-9]+ ms\), and 40[0-9] threads ended, each with less than a period left'
 done_testing

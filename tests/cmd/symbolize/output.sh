@@ -47,7 +47,7 @@ for name in /dev/stdout /proc/self/fd/1; do
 	tail -c +8 two >three
 	check "record, $name: and the recording is behind it" "$NSPROF" info three
 	"$NSPROF" record -q --switch-output -o $name -- true >>two 2>err
-	is "record, $name is no place for many files" "$? $(cut -d: -f3 err)" "129  --switch-output writes more than one file, '$name' is not even one"
+	is "record, $name is no place for many files" "$? $(cut -d: -f3 err)" "129  --switch-output writes more than one file, but '$name' is not a regular file"
 done
 # A file in /dev is one like others, though most of what is there is none.
 if [ -d /dev/shm ] && shm=$(mktemp -d /dev/shm/nsprof-test.XXXXXX); then
