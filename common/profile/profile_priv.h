@@ -1,4 +1,4 @@
-/* What the files of a profile that is being built share (profile.h). */
+/* What the files that build a profile share (profile.h). */
 #ifndef NSPROF_PROFILE_PRIV_H
 #define NSPROF_PROFILE_PRIV_H
 
@@ -7,22 +7,23 @@
 
 #include "base/hash.h"
 
-/* Ids of things by what they are: open addressing, linear probing, 0 = free. */
+/* Finds ids of things by their contents: open addressing, linear probing, 0 = free. */
 struct idset {
 	uint32_t *slots;	/* owned */
 	size_t nslots;		/* power of two */
 };
 
 /*
- * The children of nodes. The first one that a node gets is said beside the node: most have no other, and what hangs below a
- * new node is found nowhere else, so that a million chains of frames cost no look into a table. The others are in one.
- * Nodes are put in when a child is looked up: who only adds chains needs none of it.
+ * Finds children of nodes. A node's first child is stored by the node's id: most nodes have no
+ * other. New nodes have no children to find, so a million chains cost no table look-up. Further
+ * children are in a table. Nodes are entered when a child is looked up; adding chains alone needs
+ * no entries.
  */
 struct kids {
-	uint32_t *first;	/* owned; by node below @upto; 0: none */
-	size_t cap;		/* of it */
-	uint32_t upto;		/* nodes from here on are not in yet */
-	struct u64map others;	/* by parent << 32 | frame: what another pair has there shows without a look at its node */
+	uint32_t *first;	/* owned; first child by node, for nodes below @upto; 0: none */
+	size_t cap;		/* of first */
+	uint32_t upto;		/* nodes from here on are not entered yet */
+	struct u64map others;	/* by parent << 32 | frame: no look at the node itself is needed */
 };
 
 struct profile_index {
@@ -33,7 +34,7 @@ struct profile_index {
 
 void kids_fini(struct kids *k);
 
-/* Ends the program when there is no number for one more of @what: @n there are. */
+/* Exits with a message when @n, the number of @what so far, leaves no id for one more. */
 void profile_check_room(uint64_t n, const char *what);
 
 #endif
