@@ -1,6 +1,6 @@
 /*
- * Side-band events to bytes and back. The coding of a block depends on no other block, so that a
- * damaged block takes only its own definitions with it.
+ * Encodes and decodes side-band events. The coding of a block depends on no other block, so that a
+ * damaged block loses only its own definitions.
  */
 #ifndef NSPROF_EVENT_CODEC_H
 #define NSPROF_EVENT_CODEC_H
@@ -10,11 +10,11 @@
 #include "event.h"
 
 struct event_enc {
-	uint64_t time;		/* ns, of the event before; 0 at the start of a block */
+	uint64_t time;		/* ns, of the previous event; 0 at the start of a block */
 	struct strbuf body;	/* scratch, owned */
 };
 
-/* Start of a block. */
+/* Call it at the start of each block. */
 void event_enc_begin(struct event_enc *e);
 void event_enc_fini(struct event_enc *e);
 
@@ -32,8 +32,8 @@ void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_
 void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
 
 /*
- * Decode the next event of @c and hand it to its callback. @time: state, 0 at the start of a block.
- * 0, or -EINVAL when the bytes are damaged. *@ret: what the callback returned, else 0.
+ * Decode the next event of @c and pass it to its callback. *@time is state, 0 at the start of a
+ * block. 0, or -EINVAL when the bytes are damaged. *@ret: what the callback returned, else 0.
  */
 int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops, void *ctx,
 		   int *ret);

@@ -1,6 +1,6 @@
 /*
- * The LEDGER, TALLY and COUNTS blocks: structs of event.h to payloads and back. Encoder and decoder
- * of one stand side by side.
+ * The LEDGER, TALLY and COUNTS blocks: converts structs of event.h to payloads and back. Each
+ * encoder stands beside its decoder.
  */
 #ifndef NSPROF_LEDGER_CODEC_H
 #define NSPROF_LEDGER_CODEC_H
@@ -12,7 +12,7 @@
 #include "event.h"
 
 void ledger_enc(struct strbuf *out, const struct ev_ledger *l);
-/* Fields that @raw (@len bytes) is too short for are 0; what it has beyond them is ignored. */
+/* Fields missing in a short @raw (@len bytes) are 0; extra bytes are ignored. */
 void ledger_dec(const void *raw, size_t len, struct ev_ledger *out);
 
 void tally_enc(struct strbuf *out, const struct ev_tally *rows, size_t n);

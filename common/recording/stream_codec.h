@@ -1,6 +1,7 @@
 /*
- * The columns of a STREAM block to its payload and back: ORDER and EVENTS by zstd, each block for
- * itself, and the symbols of the samples by nibble_codec.h, whose models go on from block to block.
+ * Packs the columns of a STREAM block into its payload and back: ORDER and EVENTS by zstd, each
+ * block on its own; the symbols of the samples by nibble_codec.h, whose models continue from block
+ * to block.
  */
 #ifndef NSPROF_STREAM_CODEC_H
 #define NSPROF_STREAM_CODEC_H
@@ -16,36 +17,36 @@
 struct stream_enc;
 struct stream_dec;
 
-/* What may be spent on a block. The reader sees no difference. */
+/* How much effort goes into a block. Readers see no difference. */
 enum stream_effort {
 	STREAM_BEST,		/* the level given to stream_enc_new() */
-	STREAM_FAST,		/* zstd's level 1; that is for side-band, samples cost as much */
-	STREAM_STORED,		/* nothing is compressed */
+	STREAM_FAST,		/* zstd level 1 for side-band events; samples cost the same */
+	STREAM_STORED,		/* no compression */
 };
 
 struct stream_enc *stream_enc_new(int level);
 void stream_enc_free(struct stream_enc *e);	/* accepts NULL */
 /*
- * Payload for @col (REC_COL_NR of them) appended to @out. @key: models start anew with this block.
+ * Append the payload for @col (REC_COL_NR of them) to @out. @key: models are reset with this block.
  */
 void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
 		 struct strbuf *out);
 
-/* A payload's parts, borrowed from it or from @raw. */
+/* The parts of a payload, borrowed from it or from @raw. */
 struct stream_parts {
 	struct cursor order, events;
 	struct cursor code;		/* of the samples, still packed */
 	uint64_t symbols;		/* in code */
 	bool plain;			/* see nibble_plain() */
-	uint8_t *raw;			/* owned; what was unpacked */
+	uint8_t *raw;			/* owned; unpacked bytes */
 	size_t cap;
 };
 
 struct stream_dec *stream_dec_new(void);
 void stream_dec_free(struct stream_dec *d);	/* accepts NULL */
 /*
- * @payload: @len bytes; @raw_len: as in the block header, at most REC_BLOCK_MAX. *@parts: zeroed, or of a call before.
- * 0 or -EINVAL.
+ * @payload: @len bytes; @raw_len: as in the block header, at most REC_BLOCK_MAX. *@parts: zeroed,
+ * or from an earlier call. 0 or -EINVAL.
  */
 int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t raw_len,
 		  struct stream_parts *parts);
