@@ -1,7 +1,7 @@
 /*
- * Two dictionaries of the sample coding, each with the side that builds it and the side that
- * rebuilds it: code addresses to small ids, and call chains to nodes of a tree that is rooted at
- * their outer end. A KEY block empties both.
+ * Two dictionaries of the sample coding, each with its encoder and decoder. One maps code addresses
+ * to small ids. The other maps call chains to nodes of a tree that is rooted at their outer end. A
+ * KEY block empties both.
  */
 #ifndef NSPROF_CODE_DICT_H
 #define NSPROF_CODE_DICT_H
@@ -26,13 +26,13 @@ struct code_dec {
 	uint64_t last;
 };
 
-/* True, and the *@id of runtime address @addr, when it has one. */
+/* True if runtime address @addr has an id, *@id. */
 bool code_enc_find(const struct code_enc *d, uint64_t addr, uint32_t *id);
-/* Give @addr, which has none, the next id. */
+/* Give @addr the next id. It must not have one. */
 void code_enc_add(struct code_enc *d, struct strbuf *out, uint64_t addr);
 /*
- * @addr in full: whether it is new under context @ctx_new, then what says so or its id under
- * @ctx_id. Its id.
+ * Encode @addr completely: under context @ctx_new whether it is new, then its definition, or its id
+ * under @ctx_id. Returns its id.
  */
 uint32_t code_enc_put(struct code_enc *d, struct strbuf *out, uint32_t ctx_new, uint32_t ctx_id,
 		      uint64_t addr);
@@ -47,7 +47,7 @@ int code_dec_get(struct code_dec *d, struct nibble_dec *in, uint32_t ctx_new, ui
 void code_dec_reset(struct code_dec *d);
 void code_dec_fini(struct code_dec *d);
 
-/* Node 0 is the empty chain; a node is its parent (the caller's side) and one more address. */
+/* Node 0 is the empty chain; any other node is its parent (the caller) plus one more address. */
 struct chain_enc {
 	struct u64map nodes;	/* parent << 32 | code id -> node */
 	uint32_t n;
@@ -64,8 +64,8 @@ struct chain_dec {
 };
 
 /*
- * Chain @ip of @len addresses, leaf first, at most REC_CHAIN_LEN; @last: node of the thread's
- * previous chain. Returns this chain's node.
+ * Encode chain @ip of @len addresses, leaf first, at most REC_CHAIN_LEN. @last: node of the
+ * thread's previous chain. Returns this chain's node.
  */
 uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *out,
 		       const uint64_t *ip, uint32_t len, uint32_t last);
@@ -73,8 +73,8 @@ void chain_enc_reset(struct chain_enc *t);
 void chain_enc_fini(struct chain_enc *t);
 
 /*
- * The inverse: fills @ip (room for REC_CHAIN_LEN), *@len and *@node, which holds the thread's
- * previous one before. 0, or -EINVAL when the symbols make no sense.
+ * The inverse: fills @ip (room for REC_CHAIN_LEN), *@len and *@node. On entry *@node is the
+ * thread's previous node. 0, or -EINVAL when the symbols are invalid.
  */
 int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node,
 		  uint64_t *ip, uint32_t *len);

@@ -1,6 +1,6 @@
 /*
- * Samples to symbols and back. One encoder serves a whole recording: threads, dictionaries and
- * predictors live on from block to block until a KEY block starts them anew. nsprof.data(5)
+ * Encodes samples to symbols and back. One encoder serves a whole recording: threads, dictionaries
+ * and predictors live on from block to block until a KEY block resets them. nsprof.data(5)
  * describes the coding.
  */
 #ifndef NSPROF_SAMPLE_CODEC_H
@@ -18,7 +18,7 @@
 struct sample_change {
 	const uint32_t *gone;	/* indices of threads, below REC_THREAD_MAX */
 	uint32_t ngone;
-	uint32_t thread;	/* whose sample it is */
+	uint32_t thread;	/* index of the sample's thread */
 	struct word_change words;
 };
 
@@ -26,19 +26,19 @@ struct sample_change {
 struct sample_block {
 	struct cursor code;
 	uint64_t symbols;	/* in it */
-	bool plain;		/* as nibble_dec_begin() has it */
-	uint64_t n;		/* samples there should be */
+	bool plain;		/* as in nibble_dec_begin() */
+	uint64_t n;		/* expected samples */
 };
 
 struct sample_enc;
 struct sample_dec;
 
-/* @pages: most shadow pages (4 KiB of stack each) held at once, at least WORD_CODEC_PAGES. */
+/* @pages: limit of shadow pages (4 KiB of stack each) held at once, at least WORD_CODEC_PAGES. */
 struct sample_enc *sample_enc_new(size_t pages);
 void sample_enc_free(struct sample_enc *e);	/* accepts NULL */
-/* Before the first sample of a KEY block. */
+/* Call it before the first sample of a KEY block. */
 void sample_enc_key(struct sample_enc *e);
-/* The dictionaries have grown so far that the next block ought to be a KEY block. */
+/* True when the dictionaries are so large that the next block should be a KEY block. */
 bool sample_enc_wants_key(const struct sample_enc *e);
 /* Note the symbols of @s in @out, see nibble_codec.h. */
 void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out);
@@ -46,7 +46,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
 void sample_dec_key(struct sample_dec *d);
-/* The next samples are those of @b, whose code stays where it is until they were taken. */
+/* Start on the samples of @b. Its code must stay in place until they were taken. */
 void sample_dec_block(struct sample_dec *d, const struct sample_block *b);
 /*
  * Take the next sample. *@ev borrows from @d until the next call. 0, or -EINVAL when the code is
@@ -54,13 +54,16 @@ void sample_dec_block(struct sample_dec *d, const struct sample_block *b);
  */
 int sample_dec_next(struct sample_dec *d, struct ev_sample *ev);
 /*
- * What the sample taken last did to what is known of stacks, for who keeps a copy of that: threads are forgotten,
- * then the words of one change. Borrowed until the next call.
+ * What the sample taken last changed in the known stacks, for callers that keep a copy of them:
+ * first threads are forgotten, then words of one thread change. Borrowed until the next call.
  */
 const struct sample_change *sample_dec_change(struct sample_dec *d);
-/* What is known of the stacks of the thread with this index; NULL: there is none. Borrowed until the next call. */
+/*
+ * The known stack words of the thread with this index; NULL: no such thread. Borrowed until the
+ * next call.
+ */
 const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread);
-/* Whether the samples taken are all there were in the code. */
+/* Were all samples in the code taken? */
 bool sample_dec_done(const struct sample_dec *d);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Contexts of the symbols that samples are coded in, see nibble_codec.h. Their numbers stand nowhere
- * in a file; which symbols share a context is a matter of the format.
+ * Contexts of the symbols that samples are coded in, see nibble_codec.h. Their numbers are not part
+ * of the file format. Which symbols share a context is.
  */
 #ifndef NSPROF_SAMPLE_CTX_H
 #define NSPROF_SAMPLE_CTX_H

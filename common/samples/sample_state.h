@@ -1,6 +1,6 @@
 /*
- * What the encoder and the decoder of samples (sample_codec.c) both remember, and what they predict
- * the next sample from. They change it in the same way; a KEY block empties it. Nothing here fails.
+ * What the encoder and the decoder of samples (sample_codec.c) both remember and use to predict the
+ * next sample. Both change it in the same way; a KEY block empties it. Nothing here fails.
  */
 #ifndef NSPROF_SAMPLE_STATE_H
 #define NSPROF_SAMPLE_STATE_H
@@ -17,7 +17,7 @@
 
 #define SAMPLE_GUESSES 1024u
 
-/* What both sides remember of a thread. */
+/* What encoder and decoder remember of a thread. */
 struct sample_thread {
 	uint32_t pid, tid;
 	uint64_t regs[UREG_MAX];		/* of its last sample that had registers */
@@ -26,64 +26,65 @@ struct sample_thread {
 	uint32_t chain;			/* node of its last chain */
 	uint32_t flags;			/* REC_S_STABLE of its last sample */
 	struct shadow_thread shadow;
-	uint64_t serial;		/* encoder: of the sample that its shadow is as the stack of; 0: none */
+	uint64_t serial;		/* encoder: sample whose stack the shadow holds; 0: none */
 	struct sample_thread *prev, *next; /* encoder: LRU list, only while it has shadow pages */
 };
 
-/* What both sides remember of a CPU (modulo REC_CPU_SLOTS) to predict its next sample. */
+/* What encoder and decoder remember of a CPU (modulo REC_CPU_SLOTS) to predict its next sample. */
 struct sample_cpu {
-	uint64_t time, step; /* ns; of the last sample, and its distance to the one before */
+	uint64_t time, step; /* ns; of the last sample, and its distance to the previous one */
 	uint64_t period;
-	uint32_t thread, before;	/* index + 1 of the last two; 0 = none */
+	uint32_t thread, before;	/* the last two threads, index + 1; 0 = none */
 };
 
 /* The state that encoder and decoder change in the same way. */
 struct sample_state {
 	struct sample_thread **thr;	/* owned, by index; reused after a KEY block */
 	uint32_t nthr;
-	uint32_t nalloc;		/* entries of thr[] that point to something */
+	uint32_t nalloc;		/* allocated entries of thr[] */
 	size_t cap;
 	struct sample_cpu cpu[REC_CPU_SLOTS];
 	struct shadow_pool pool;
-	uint64_t full_words;		/* words in the last copy that was full */
-	uint32_t last_cpu[3];		/* of the samples before */
-	uint32_t cpu_guess[SAMPLE_GUESSES];	/* what came after three like these */
-	uint32_t thread_guess[SAMPLE_GUESSES];	/* index + 1, what came after two on a CPU */
+	uint64_t full_words;		/* words in the last full copy */
+	uint32_t last_cpu[3];		/* of the previous samples */
+	uint32_t cpu_guess[SAMPLE_GUESSES];	/* the CPU after three like these */
+	uint32_t thread_guess[SAMPLE_GUESSES];	/* the thread, index + 1, after two on a CPU */
 	struct reg_model regs;
 	struct word_model words;
-	struct word_seen seen;		/* in the stack of the sample in work */
-	bool used;			/* since all of this was zeroed, some MiB */
+	struct word_seen seen;		/* in the stack of the current sample */
+	bool used;			/* since all of this (several MiB) was zeroed */
 };
 
-/* Forget everything, and clear all threads' shadows. What was allocated stays. */
+/* Forget everything and clear all threads' shadows. Keeps allocated memory. */
 void sample_state_key(struct sample_state *st);
 void sample_state_fini(struct sample_state *st);
 
-/* A thread with the next index, st->nthr; owned by @st. */
+/* Add a thread with the next index, st->nthr; owned by @st. */
 struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, uint32_t tid);
-/* The thread's next copy is coded against nothing. */
+/* The thread's next copy is coded without a reference. */
 void sample_state_forget(struct sample_state *st, struct sample_thread *t);
 
 /*
- * Runtime address at which a copy normally begins, from t->regs[UREG_SP]; wraps for a mad stack
- * pointer, on both sides alike.
+ * Runtime address where a copy normally begins, from t->regs[UREG_SP]. It wraps for an absurd stack
+ * pointer, equally in encoder and decoder.
  */
 uint64_t sample_usual_base(const struct sample_thread *t);
 /*
- * Words in a copy from @lo on. One that was cut at the size asked for (@full) is as long as the
- * last such one; any other ends where the stack ends, so where the one before ended.
+ * Predicts the number of words in a copy that begins at @lo. A copy cut at the size asked for
+ * (@full) is as long as the last such copy. Any other copy ends at the end of the stack, so where
+ * the previous one ended.
  */
 uint64_t sample_predict_words(const struct sample_state *st, const struct sample_thread *t,
 			      uint64_t lo, bool full);
 
-/* Where the CPU of the next sample is guessed. */
+/* The slot that guesses the CPU of the next sample. */
 uint32_t *sample_guess_cpu(struct sample_state *st);
-/* It was @cpu; @guess: from sample_guess_cpu(). */
+/* Record that it was @cpu; @guess: from sample_guess_cpu(). */
 void sample_note_cpu(struct sample_state *st, uint32_t *guess, uint32_t cpu);
 
-/* Where the thread of the CPU's next sample is guessed, as index + 1. */
+/* The slot that guesses the thread of the CPU's next sample, as index + 1. */
 uint32_t *sample_guess_thread(struct sample_state *st, const struct sample_cpu *cpu);
-/* It was the one with index @idx; @guess: from sample_guess_thread(). */
+/* Record that it was the one with index @idx; @guess: from sample_guess_thread(). */
 void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx);
 
 #endif

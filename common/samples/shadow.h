@@ -2,9 +2,9 @@
  * The last known stack words of a thread, by runtime address. Encoder and decoder each keep one for
  * every thread and change it in the same way, so that a sample costs only the words that differ.
  *
- * Words lie in pages of 512 with a bitmap of those that are not zero. A page exists from the first
- * non-zero word on it until the thread is cleared, so a coroutine's or a signal handler's stack
- * takes its own pages and leaves the others as they were. Nothing here prints.
+ * Words lie in pages of 512, with a bitmap of the non-zero ones. A page exists from its first
+ * non-zero word until the thread is cleared. So the stack of a coroutine or a signal handler takes
+ * its own pages and leaves the others unchanged. Nothing here prints.
  */
 #ifndef NSPROF_SHADOW_H
 #define NSPROF_SHADOW_H
@@ -22,16 +22,16 @@ struct shadow_page {
 	struct shadow_page *next;		/* in the pool's free list */
 };
 
-/* Where pages come from; counts those in use. */
+/* Allocates pages and counts those in use. */
 struct shadow_pool {
 	struct shadow_page *free;	/* owned */
 	size_t live;			/* pages in use by threads */
-	size_t max;			/* most that may be */
+	size_t max;			/* limit of live */
 };
 
 struct shadow_slot {
 	uint64_t no;			/* page number: runtime address >> 12 */
-	struct shadow_page *page;	/* NULL: slot is free */
+	struct shadow_page *page;	/* NULL: the slot is free */
 };
 
 struct shadow_thread {
@@ -41,22 +41,22 @@ struct shadow_thread {
 };
 
 void shadow_pool_init(struct shadow_pool *pool, size_t max_pages);
-/* All threads have to be cleared before. */
+/* Clear all threads first. */
 void shadow_pool_fini(struct shadow_pool *pool);
 
 /* The page of runtime address @no << 12, or NULL. */
 struct shadow_page *shadow_page_get(const struct shadow_thread *st, uint64_t no);
-/* The same, made when it is not there; NULL when the pool is at its limit. */
+/* The same, but creates a missing page; NULL when the pool is at its limit. */
 struct shadow_page *shadow_page_make(struct shadow_pool *pool, struct shadow_thread *st,
 				     uint64_t no);
 
-/* Forget all words; keeps nothing allocated. */
+/* Forget all words. @st keeps no memory; its pages go back to the pool. */
 void shadow_clear(struct shadow_pool *pool, struct shadow_thread *st);
 
-/* @to, which knows nothing yet, comes to know what @from does, as far as the pool has room. */
+/* Copy all words of @from to the empty @to, as far as the pool has room. */
 void shadow_copy(struct shadow_pool *pool, struct shadow_thread *to, const struct shadow_thread *from);
 
-/* Words at the 8-aligned runtime addresses [@lo, @hi) become 0. */
+/* Set the words at the 8-aligned runtime addresses [@lo, @hi) to 0. */
 void shadow_zero(struct shadow_thread *st, uint64_t lo, uint64_t hi);
 
 /* Word at 8-aligned runtime address @addr; 0 when unknown. */

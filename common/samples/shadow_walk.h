@@ -1,6 +1,6 @@
 /*
- * What a thread's shadow knows of the addresses of a copy, from the top down. For word_codec.c
- * alone.
+ * Walks the words that a thread's shadow has at the addresses of a copy, from the top down. Only
+ * for word_codec.c.
  */
 #ifndef NSPROF_SHADOW_WALK_H
 #define NSPROF_SHADOW_WALK_H
@@ -14,9 +14,9 @@
 struct walk {
 	const struct shadow_thread *st;
 	struct shadow_page *page;
-	uint64_t lo, group;		/* addresses: of the end, of the 64 words in work */
-	uint64_t bits;			/* of them, those to come that are not 0 */
-	struct place at;		/* the first of these */
+	uint64_t lo, group;		/* addresses: the copy's lowest; of the current 64 words */
+	uint64_t bits;			/* which of these are left and not 0 */
+	struct place at;		/* the first of them */
 };
 
 static inline void walk_load(struct walk *w)
@@ -26,7 +26,7 @@ static inline void walk_load(struct walk *w)
 		w->bits &= ~0ull << w->lo / 8 % 64;
 }
 
-/* To the next word that is not 0, in the next group that has one if need be. */
+/* Move to the next non-zero word, in a later group if need be. */
 static inline void walk_settle(struct walk *w)
 {
 	uint64_t top;
@@ -50,7 +50,7 @@ static inline void walk_settle(struct walk *w)
 	w->at.val = w->page->w[w->group / 8 % SHADOW_PAGE_WORDS + top];
 }
 
-/* [@lo, @hi) are 8-aligned addresses, and may be none. */
+/* [@lo, @hi) are 8-aligned addresses; the range may be empty. */
 static inline void walk_begin(struct walk *w, const struct shadow_thread *st, uint64_t lo,
 			      uint64_t hi)
 {
@@ -69,7 +69,7 @@ static inline void walk_next(struct walk *w)
 	walk_settle(w);
 }
 
-/* To the next word below @addr, which is above the copy's end. */
+/* Move to the next word below @addr, which is above the copy's lower end. */
 static inline void walk_below(struct walk *w, uint64_t addr)
 {
 	uint64_t group = align_down(addr - 8, 512);
@@ -86,7 +86,7 @@ static inline void walk_below(struct walk *w, uint64_t addr)
 	walk_settle(w);
 }
 
-/* What comes next below @addr, which is above all that was passed. */
+/* The next word below @addr. The walk must not have passed a word below @addr. */
 static inline struct place walk_next_below(struct walk *w, uint64_t addr)
 {
 	if (addr > w->lo)

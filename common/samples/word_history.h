@@ -1,6 +1,6 @@
 /*
  * What words_encode() and words_decode() share: the way down a copy, the history of all words coded
- * so far, and where in it the words to come may be found. For word_codec.c alone.
+ * so far, and where in it the next words may be found. Only for word_codec.c.
  */
 #ifndef NSPROF_WORD_HISTORY_H
 #define NSPROF_WORD_HISTORY_H
@@ -12,10 +12,10 @@
 #include "base/util.h"
 #include "samples/word_codec.h"
 
-enum word_kind {	/* what a sym of struct word_model is */
+enum word_kind {	/* meaning of a sym of struct word_model */
 	KIND_ABS,	/* the value */
-	KIND_REL,	/* the value less the word's own address */
-	KIND_SEEN,	/* index in struct word_seen */
+	KIND_REL,	/* the value minus the word's own address */
+	KIND_SEEN,	/* rank in struct word_seen */
 };
 
 /* A place below every copy: "no further word". */
@@ -32,8 +32,8 @@ static inline bool place_eq(const struct place *a, const struct place *b)
 
 /* Code words met on the way down. */
 struct codes {
-	uint64_t val[3];		/* the last one first */
-	uint64_t at;			/* where that is */
+	uint64_t val[3];		/* the latest first */
+	uint64_t at;			/* address of the latest */
 };
 
 /* The state of one way down a copy. */
@@ -41,14 +41,14 @@ struct descent {
 	struct word_model *m;
 	struct word_seen *seen;
 	uint64_t lo, span;		/* the copy */
-	uint64_t at;			/* address of the word before, at first the copy's end */
+	uint64_t at;			/* address of the previous word, at first the copy's end */
 	struct codes codes;		/* before it */
-	uint64_t sym[2];		/* words before it, hashed by kind */
-	uint32_t on;			/* where the last run or what a literal replaced goes on; 0: unknown */
-	uint32_t hist;			/* the two symbols before, two bits each */
+	uint64_t sym[2];		/* previous words, hashed by kind */
+	uint32_t on;			/* where the last run, or a literal's source, goes on; or 0 */
+	uint32_t hist;			/* the two previous symbols, two bits each */
 };
 
-/* Multipliers without structure (splitmix64's and others of its kind). */
+/* Multipliers without structure (those of splitmix64 and the like). */
 #define MIX1 0x9e3779b97f4a7c15ull
 #define MIX2 0xbf58476d1ce4e5b9ull
 #define MIX3 0x94d049bb133111ebull
@@ -64,7 +64,7 @@ static inline void descent_begin(struct descent *d, struct word_model *m, struct
 	seen->n = 0;
 }
 
-/* What kind of word it is, as the history says it. */
+/* The kind of word @p, and its symbol in the history. */
 static inline enum word_kind descent_classify(const struct descent *d, const struct place *p,
 					      uint64_t *sym)
 {
@@ -78,7 +78,7 @@ static inline enum word_kind descent_classify(const struct descent *d, const str
 	return rank < d->seen->n ? KIND_SEEN : KIND_REL;
 }
 
-/* Address @val was met, as @kind and @sym say it. */
+/* Address @val was met; @kind and @sym are its coding. */
 static inline void seen_push(struct word_seen *s, enum word_kind kind, uint64_t sym, uint64_t val)
 {
 	if (kind == KIND_REL) {
@@ -99,7 +99,7 @@ static inline void codes_push(struct codes *c, uint64_t val, uint64_t at)
 	c->at = at;
 }
 
-/* Go on below the word @p, without a trace. */
+/* Continue below word @p without adding it to the history. */
 static inline void descent_push(struct descent *d, const struct place *p, enum word_kind kind,
 				uint64_t sym)
 {
@@ -120,10 +120,12 @@ static inline void descent_feed(struct descent *d, const struct place *p)
 	descent_push(d, p, kind, sym);
 }
 
-/* The context of the next word: the last three code words, and how far above they end. */
+/*
+ * The context of the next word: the last three code words, and the distance to the latest of them.
+ */
 static inline uint64_t descent_context(const struct descent *d)
 {
-	/* The older the less of them. */
+		/* The older a code word, the less it counts. */
 	uint64_t h = (d->codes.val[1] * MIX2 ^ d->codes.val[2]) * MIX3 + d->codes.val[0] * MIX1;
 
 	h += (d->codes.at - d->at) * MIX2;
@@ -141,7 +143,7 @@ static inline uint64_t past_sym(const struct descent *d, uint32_t no)
 	return d->m->sym[no % WORD_PAST];
 }
 
-/* Is word @no there, and was not overwritten? */
+/* Does word @no exist, and is it not overwritten? */
 static inline bool past_valid(const struct descent *d, uint32_t no)
 {
 	return no && d->m->n - no - 1 < WORD_PAST;
@@ -152,7 +154,7 @@ static inline uint16_t past_check(uint64_t context)
 	return (uint16_t)context;
 }
 
-/* What came in the slot before the valid word @no, if that was in the same @context; else 0. */
+/* The word before valid word @no in its slot, if it had the same @context; else 0. */
 static inline uint32_t past_older(const struct descent *d, uint32_t no, uint64_t context)
 {
 	uint32_t older = d->m->link[no % WORD_PAST].older;
@@ -173,7 +175,7 @@ static inline uint64_t past_addr(const struct descent *d, uint32_t dist_kind)
 	return dist > d->at - d->lo ? NOWHERE : d->at - dist;
 }
 
-/* What the word @no says comes next; false if it says nothing. */
+/* The next word as word @no of the history predicts it; false if it predicts none. */
 static inline bool past_guess(const struct descent *d, uint32_t no, struct place *p)
 {
 	uint32_t dist_kind = past_dist_kind(d, no);
@@ -193,7 +195,7 @@ static inline bool past_guess(const struct descent *d, uint32_t no, struct place
 	return true;
 }
 
-/* Write down what comes next, a word that no context leads to. */
+/* Add the next word to the history, but no context leads to it. */
 static inline void past_put(struct descent *d, uint32_t dist_kind, uint64_t sym)
 {
 	uint32_t at = d->m->n++ % WORD_PAST;
@@ -202,7 +204,7 @@ static inline void past_put(struct descent *d, uint32_t dist_kind, uint64_t sym)
 	d->m->dist_kind[at] = (uint16_t)dist_kind;
 }
 
-/* Write down what comes next in @context, which is descent_context(). */
+/* Add the next word to the history under @context, which is descent_context(). */
 static inline void past_add(struct descent *d, uint64_t context, uint32_t dist_kind, uint64_t sym)
 {
 	struct word_last *slot = past_slot(d, context), e = {
@@ -214,7 +216,7 @@ static inline void past_add(struct descent *d, uint64_t context, uint32_t dist_k
 	past_put(d, dist_kind, sym);
 }
 
-/* Go on below the word @p and write it down. */
+/* Continue below word @p and add it to the history. */
 static inline void descent_step(struct descent *d, uint64_t context, const struct place *p,
 				enum word_kind kind, uint64_t sym)
 {
@@ -223,8 +225,8 @@ static inline void descent_step(struct descent *d, uint64_t context, const struc
 }
 
 /*
- * The same, by the history's word @no, whose word it is. Contexts lead only to the first word of a run: who
- * is led to it comes to the others as well.
+ * The same for a word that equals word @no of the history. Contexts lead only to the first word of
+ * a run; the others are reached through it.
  */
 static inline void descent_copy(struct descent *d, uint64_t context, uint32_t no, const struct place *p)
 {
@@ -235,7 +237,10 @@ static inline void descent_copy(struct descent *d, uint64_t context, uint32_t no
 	descent_push(d, p, (enum word_kind)(dist_kind & 3), sym);
 }
 
-/* Up to @max words from the valid entry @no on that lie in one piece, and can be copied as one behind the last. */
+/*
+ * How many words (at most @max) from valid entry @no on are contiguous and can be copied in one
+ * piece after the last.
+ */
 static inline uint32_t past_stretch(const struct word_model *m, uint32_t no, uint32_t max)
 {
 	uint32_t from = no % WORD_PAST, to = m->n % WORD_PAST;
@@ -244,8 +249,8 @@ static inline uint32_t past_stretch(const struct word_model *m, uint32_t no, uin
 }
 
 /*
- * Write down the @n words from entry @no on, of a stretch, that were gone on below: all but what later words
- * alone ask for, which is made up for here.
+ * The caller has already continued below @n words that equal those from entry @no on, a stretch.
+ * Add them to the history and set d->sym, which only later words need.
  */
 static inline void descent_copied(struct descent *d, uint32_t no, uint32_t n)
 {
