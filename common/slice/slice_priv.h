@@ -1,4 +1,4 @@
-/* What the slice_*.c files share: one walk for both directions, so that they cannot differ. */
+/* What the slice_*.c files share. One walk serves both directions, so that they cannot differ. */
 #ifndef NSPROF_SLICE_PRIV_H
 #define NSPROF_SLICE_PRIV_H
 
@@ -11,20 +11,20 @@
 #include "elf/elf_write.h"
 #include "samples/nibble_codec.h"
 
-/* Contexts. A class is the number of digits of 4 bits of a size, at most 15. */
+/* Contexts. A class is the number of 4-bit digits of a size, at most 15. */
 enum slice_ctx {
-	CTX_HEAD = 0,					/* numbers of which there are few */
+	CTX_HEAD = 0,					/* rare numbers */
 	CTX_AT = CTX_HEAD + NIBBLE_NUM,			/* [at of the symbol before] */
 	CTX_LOW = CTX_AT + 16,				/* [its low digit] */
 	CTX_GAP = CTX_LOW + 16,
 	CTX_IN = CTX_GAP + NIBBLE_NUM,
 	CTX_SIZE = CTX_IN + NIBBLE_NUM,
-	CTX_TYPE = CTX_SIZE + NIBBLE_NUM,		/* [type and bind of the symbol before] */
+	CTX_TYPE = CTX_SIZE + NIBBLE_NUM,		/* [type and bind of the previous symbol] */
 	CTX_BIND = CTX_TYPE + 256,			/* [same] */
 	CTX_KIND = CTX_BIND + 256,
 	CTX_SKIP = CTX_KIND + 1,
 	CTX_OFF = CTX_SKIP + NIBBLE_NUM,		/* [class of the symbol's size] */
-	CTX_TO_END = CTX_OFF + 16 * NIBBLE_NUM,		/* [FDE begins with it][class of what is left] */
+	CTX_TO_END = CTX_OFF + 16 * NIBBLE_NUM,		/* [FDE begins with it][class of rest] */
 	CTX_RANGE = CTX_TO_END + 32,			/* [class of what is left] */
 	CTX_OP_HIGH = CTX_RANGE + 16 * NIBBLE_NUM,	/* [state] */
 	CTX_OP_LOW = CTX_OP_HIGH + 4096,		/* [state and the high digit, hashed] */
@@ -38,13 +38,13 @@ enum slice_ctx {
 };
 _Static_assert(CTX_MAX <= NIBBLE_CONTEXTS, "they all have a model");
 
-/* Either notes what it is given (dec is NULL), or gives what was noted. */
+/* Either writes what it is given (dec is NULL) or returns what was written. */
 struct slice_coder {
 	struct nibble_dec *dec;		/* borrowed */
-	struct strbuf *symbols, *text;	/* written; borrowed */
-	struct cursor from;		/* text that is read */
-	size_t max;			/* bytes that what is read may take */
-	bool bad;			/* not a slice as we write them; damage */
+	struct strbuf *symbols, *text;	/* output; borrowed */
+	struct cursor from;		/* text to read */
+	size_t max;			/* limit in bytes for what is decoded */
+	bool bad;			/* not a slice as we write them, or damaged */
 };
 
 static inline uint32_t slice_digit(struct slice_coder *c, uint32_t ctx, uint32_t v)
@@ -71,7 +71,7 @@ static inline int64_t slice_snum(struct slice_coder *c, uint32_t ctx, int64_t v)
 	return v;
 }
 
-/* False once anything was wrong. */
+/* False once anything went wrong. */
 static inline bool slice_ok(const struct slice_coder *c)
 {
 	return !c->bad && cursor_ok(&c->from) && (!c->dec || nibble_dec_ok(c->dec));
@@ -84,7 +84,7 @@ static inline uint32_t slice_class(uint64_t size)
 	return n < 15 ? n : 15;
 }
 
-/* @len bytes of text at *@p. Read: borrowed from it, NULL when there are not as many. */
+/* @len bytes of text at *@p. When reading: borrowed from it, NULL when there are too few. */
 static inline void slice_bytes(struct slice_coder *c, const void **p, size_t len)
 {
 	if (c->dec)
@@ -94,14 +94,15 @@ static inline void slice_bytes(struct slice_coder *c, const void **p, size_t len
 }
 
 /*
- * The .eh_frame of @s, whose symbols are in the order of addresses. Read: appended to @out, of which
- * it takes no more than c->max bytes.
+ * Code the .eh_frame of @s, whose symbols are sorted by address. When reading, it is appended to
+ * @out, at most c->max bytes.
  */
 void slice_cfi(struct slice_coder *c, const struct elf_slice *s, struct strbuf *out);
 
 /*
- * The parts of a file as elf_write() makes them; to be freed by the caller: loads, syms. Names are
- * borrowed from @elf like all else. False when it is another file, not always when it is.
+ * The parts of a file from elf_write(). The caller frees loads and syms. Names and everything else
+ * are borrowed from @elf. False for a file that elf_write() did not make, though some such files
+ * pass.
  */
 bool slice_parse(const void *elf, size_t size, struct elf_slice *s);
 
