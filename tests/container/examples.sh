@@ -44,7 +44,7 @@ declare -A here=(
 	["docker/3f2a..."]="$CTR_CGROOT/lxc.payload.$WEB"
 	["-- make"]="-- sh -c 'i=0; while [ \$i -lt 50000 ]; do i=\$((i + 1)); done'"
 	["'parse_*'"]="'*parse_order*'"
-	["parse_request"]="Shop::checksum"
+	["parse_request"]="Shop::reserve_stock"
 	["ns::Parser::next"]="Shop::checksum"
 	["/var/tmp/"]="$T/elsewhere/"
 	["time=20-30"]="time=0-30"
@@ -161,7 +161,7 @@ more { sub(/^    /, ""); print >file; more = /\\$/; next }
 for block in "$T/blocks"/???; do
 	text=$(<"$block")
 	SHORT=0.5
-	[[ $text != *"container web"* ]] || SHORT=2
+	[[ $text != *"-F 499"* ]] || SHORT=2
 	case $text in
 	*old1.data*)
 		for i in 1 2 3; do cp nsprof.data old$i.data; cp after.data new$i.data; done ;;
