@@ -58,7 +58,8 @@ libs = $(if $(filter-out common,$(1)),$(B)/lib$(1).a) $(B)/libcommon.a
 # What comes with the programs.
 MAN1 = $(patsubst contrib/man/%.in,$(B)/man/%,$(wildcard contrib/man/*.1.in))
 MAN5 := $(wildcard contrib/man/*.5)
-DOCS := $(wildcard README.md DESIGN.md LICENSE)
+DOCS := $(wildcard README.md DESIGN.md BENCH.md LICENSE)
+PAGES := $(wildcard contrib/doc/*)
 
 UNIT_SRCS := $(wildcard tests/unit/*/*/test_*.c)
 UNIT_BINS := $(patsubst %.c,$(B)/%,$(UNIT_SRCS))
@@ -272,6 +273,7 @@ install: all	## install below $(DESTDIR)$(PREFIX)
 	install -m 644 $(B)/completion/nsprof.bash $(bashdir)/nsprof
 	install -m 644 $(B)/completion/nsprof.zsh $(zshdir)/_nsprof
 	install -m 644 $(B)/completion/nsprof.fish $(fishdir)/nsprof.fish
+	$(if $(PAGES),install -d $(docdir)/contrib/doc && install -m 644 $(PAGES) $(docdir)/contrib/doc)
 
 .PHONY: uninstall
 uninstall:	## remove what install put there
