@@ -357,8 +357,8 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		  .value = ",symbol|dso|srcline|comm|pid|tid|container|cgroup",
 		  .more =
 			"There is one row for each combination, with columns in this order. "
-			"perf's spelling -F KEYS works too. Of folded text, which knows nothing "
-			"else, the default is symbol. perf's other keys are rejected with the "
+			"perf's spelling -F KEYS works too. Folded text knows nothing else, so "
+			"its default is symbol. perf's other keys are rejected with the "
 			"reason.\n\n"
 			"- symbol, sym: the function. A kernel function is not the same symbol "
 			"as a user function of that name.\n"
@@ -404,13 +404,13 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		  &o->chains.samples, .more = "Tables always print it." },
 		{ "limit", 0, "N", "print at most N rows, 0 for all (default: 50)", OPT_U64,
 		  &o->table.limit,
-		  .more = "Of the call tree and of -g folded, the default is all." },
+		  .more = "For the call tree and -g folded the default is all." },
 		{ "percent-limit", 0, "P",
 		  "leave out rows below P percent of all samples (default: 0.1)", OPT_CALL,
 		  &o->table.percent_limit, set_percent,
 		  .more =
-			"Of the call tree the default is 0.5, of -g folded 0; the number in the "
-			"WORDS of -g limits its stacks." },
+			"The default is 0.5 for the call tree and 0 for -g folded; the number in "
+			"the WORDS of -g limits its stacks." },
 		{ "by", 0, "LIST", "put these frames in front of stacks in tree and flame graph",
 		  OPT_STR, &o->by, .value = ",container|process|thread|comm|none",
 		  .more =
