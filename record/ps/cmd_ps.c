@@ -283,9 +283,9 @@ int main(int argc, char **argv)
 		{ "json", 'j', NULL, "write JSON with all fields", OPT_FLAG, &o.json,
 		  .more =
 			"See JSON. With --watch, nsprof writes one object per line and interval." },
-		{ "runtime-root", 0, "DIR[:DIR...]",
-		  "also look for container state in these directories", OPT_CALL, &o.roots,
-		  opt_roots, .value = OPT_VALUE_FOLDER, .more = "See nsprof-record(1)." },
+		{ "runtime-root", 0, "DIR", "also look for container state in this directory",
+		  OPT_CALL, &o.roots, opt_roots, .value = OPT_VALUE_FOLDER,
+		  .more = "Several are separated by colons. See nsprof-record(1)." },
 		{ "list-names", 0, "KIND", NULL, OPT_STR, &o.list, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, .more = NULL },
 	};

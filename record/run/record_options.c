@@ -198,7 +198,7 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		{ "duration", 0, "SECS", "stop after SECS seconds, e.g. 10 or 0.5", OPT_CALL, o,
 		  record_take_duration, .more = NULL },
 		{ "delay", 'D', "MS|FROM-TO,...",
-		  "start after MS milliseconds, or sample only in these windows", OPT_CALL, o,
+		  "start sampling after MS milliseconds, or only in these windows", OPT_CALL, o,
 		  record_take_delay, .value = "-1",
 		  .more =
 			"-1: start when --control says `enable`. FROM-TO,...: sample only in "

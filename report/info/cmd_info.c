@@ -421,6 +421,7 @@ int main(int argc, char **argv)
 		OPT_GROUP("Output"),
 		{ "json", 'j', NULL, "write JSON with all tables in full", OPT_FLAG, &json,
 		  .more = "See JSON." },
+		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
 		OPT_COMMON_VERBOSE(&verbose),
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },

@@ -111,8 +111,9 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 		SYMBOLIZE_INPUT_OPTS(o),
 
 		OPT_GROUP("Output"),
-		{ "format", 0, "FORMAT", "write folded (default), profile, script, pprof, ...",
-		  OPT_STR, &w.format, .value = "folded|profile|script|pprof|speedscope|firefox",
+		{ "format", 0, "FORMAT",
+		  "write folded (default), profile, script, pprof, speedscope, firefox", OPT_STR,
+		  &w.format, .value = "folded|profile|script|pprof|speedscope|firefox",
 		  .more =
 			"- folded: one line per stack, for flamegraph.pl and others.\n"
 			"- profile: stacks by thread and by time, with the files and kinds of "

@@ -49,7 +49,9 @@ struct symbolize_opts {
 	}
 
 /* Option table entries of both commands; @o is a struct symbolize_opts *. */
-#define SYMBOLIZE_INPUT_OPTS(o) OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event)
+#define SYMBOLIZE_INPUT_OPTS(o)									\
+	OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event),				\
+	OPT_COMMON_STRICT(&(o)->strict, "show nothing of a recording that is cut or damaged")
 #define SYMBOLIZE_FILTER_OPTS(o)								\
 	OPT_COMMON_FILTER(&(o)->filter, symbolize_add_filter),					\
 	OPT_COMMON_COMMS(&(o)->filter, symbolize_add_comms),					\
@@ -95,7 +97,6 @@ struct symbolize_opts {
 		"On standard error: how stacks ended; which callers and names are missing, by "	\
 		"binary, with samples, reason and remedy; where names were looked for; names "	\
 		"by source; losses." },								\
-	OPT_COMMON_STRICT(&(o)->strict, "show nothing of a recording that is cut or damaged"),	\
 	OPT_COMMON_QUIET(&(o)->quiet)
 
 /* Callbacks for OPT_CALL in the tables above. 0, or -EINVAL after a message. */

@@ -39,7 +39,7 @@ for c in "${PROGRAMS[@]}"; do
 	is "help of $c fits 100 columns" "$(awk 'length > 100' "$T/check.out")" ""
 	# Paragraphs of options have a heading, and one line per option with its text in one column.
 	is "help of $c: one line per option, under headings" \
-		"$(awk -v RS= '/\n {2}( {4})?-/' "$T/check.out" | grep -vE '^[A-Z][A-Za-z ]*:$|^ {2}(-.| {4}--).{28}[^ ]')" ""
+		"$(awk -v RS= '/\n  (    )?-/' "$T/check.out" | grep -vE '^[A-Z][A-Za-z ]*:$|^(  -.{28}|      --.{23}) [^ ]')" ""
 	like "help of $c: options have headings" "$(<"$T/check.out")" $'\n[A-Z][A-Za-z ]*:\n  +-'
 	is "help of $c: its first paragraph wraps late" "$(awk '!NF { p++ } p == 1 && NF && prev != "" && length(prev) + 1 + length($1) <= 90 { print prev } p == 1 { prev = $0 }' "$T/check.out")" ""
 	check_rc "$c refuses an unknown option" 129 "$NSPROF" $c --no-such-option
