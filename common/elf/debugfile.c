@@ -1,6 +1,6 @@
 /*
  * Separate debug files: where distributions put them (GDB manual, "Debugging Information in
- * Separate Files"), and the proof that one belongs to a binary.
+ * Separate Files"), and the proof that a file belongs to a binary.
  */
 #include "elf/debugfile.h"
 
@@ -18,19 +18,19 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define DEBUG_SIZE_MAX (4ull << 30)
-/* The CRC needs every byte of the file; this is a second or two of work. */
+/* The CRC needs every byte of the file; this much takes a second or two. */
 #define CRC_SIZE_MAX (1ull << 30)
 
 struct wanted {
 	uint8_t id[20];
-	size_t id_len;		/* 0: the binary has none, and the CRC has to prove it */
-	const char *dir;	/* where debug files are, below the root; no '/' at the end */
+	size_t id_len;		/* 0: the binary has none, and the CRC must prove it */
+	const char *dir;	/* folder of debug files below the root; no '/' at the end */
 	const char *link;	/* .gnu_debuglink's file name; NULL when absent */
 	uint32_t crc;
-	const char *why;	/* why the last candidate was refused */
+	const char *why;	/* why the last candidate was rejected */
 };
 
-/* CRC-32 of the whole file, as .gnu_debuglink has it: zlib's polynomial and start value. */
+/* CRC-32 of the whole file, as in .gnu_debuglink: zlib's polynomial and start value. */
 static bool file_crc(int fd, uint32_t *crc)
 {
 	enum { CHUNK = 64 << 10 };
@@ -66,7 +66,7 @@ static bool proves(int fd, struct wanted *w)
 		w->why = "debug file is not ELF";
 		return false;
 	}
-	/* In this order: a look at the symbols reads them all. */
+	/* In this order: looking for symbols reads them all. */
 	if (!elf_file_has_section(ef, ".debug_info") && !elf_file_has_symtab(ef))
 		w->why = "debug file has neither symbols nor debug info";
 	else if (w->id_len)
@@ -80,7 +80,7 @@ static bool proves(int fd, struct wanted *w)
 	return ok;
 }
 
-/* An fd, or -ENOENT. Sets w->why when there was a file that could not be taken. */
+/* An fd, or -ENOENT. Sets w->why when a file exists but is unusable. */
 static int try_path(int rootfd, const char *path, struct wanted *w)
 {
 	int fd = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL);
@@ -96,7 +96,7 @@ static int try_path(int rootfd, const char *path, struct wanted *w)
 
 static int try_build_id(int rootfd, struct wanted *w, struct strbuf *path)
 {
-	/* One byte names the folder; without a second there is no file name. */
+	/* One byte names the folder; the file name needs a second one. */
 	if (w->id_len < 2)
 		return -ENOENT;
 	strbuf_reset(path);
@@ -107,7 +107,7 @@ static int try_build_id(int rootfd, struct wanted *w, struct strbuf *path)
 	return try_path(rootfd, path->s, w);
 }
 
-/* A place is a folder, the binary's folder below it or not, and one in that. */
+/* A candidate folder: @before, then perhaps the binary's own folder, then @after. */
 struct place {
 	const char *before;
 	bool binary_dir;
@@ -121,14 +121,14 @@ static int try_link(int rootfd, const char *binary, struct wanted *w, const stru
 	int dir_len = slash ? (int)(slash - binary) + 1 : 0;
 	int fd = -ENOENT;
 
-	/* A file name it is meant to be; a path would lead to places nobody expects. */
+	/* The link must be a plain file name; a path could lead anywhere. */
 	if (!w->link || strchr(w->link, '/') || !slash || binary[0] != '/')
 		return -ENOENT;
 	for (size_t i = 0; i < n && fd < 0; i++) {
 		strbuf_reset(path);
 		strbuf_addf(path, "%s%.*s%s%s", places[i].before,
 			    places[i].binary_dir ? dir_len : 1, binary, places[i].after, w->link);
-		/* A link to itself, as some build systems leave it. */
+		/* Some build systems leave a link to the file itself. */
 		if (strcmp(path->s, binary) != 0)
 			fd = try_path(rootfd, path->s, w);
 	}
@@ -171,7 +171,7 @@ int debugfile_find_in(int rootfd, const char *dir, const char *path, struct elf_
 	return find(rootfd, dir, places, ARRAY_SIZE(places), path, ef, why);
 }
 
-/* ---- dwz: a path, NUL, and the build-id of the file meant (dwz(1), "-m") ---- */
+/* ---- dwz: a path, NUL, and the build-id of the target (dwz(1), "-m") ---- */
 
 /* *@path is borrowed for the life of @ef. */
 static size_t altlink(struct elf_file *ef, const char **path, uint8_t id[20])
@@ -182,7 +182,7 @@ static size_t altlink(struct elf_file *ef, const char **path, uint8_t id[20])
 	if (elf_file_section(ef, ".gnu_debugaltlink", &data, &size, NULL))
 		return 0;
 	path_len = strnlen((const char *)data, size);
-	/* A build-id has 8, 16 or 20 bytes; less than 2 give no path. */
+	/* A build-id has 8, 16 or 20 bytes; with fewer than 2 no path can be built. */
 	if (path_len == size || size - path_len - 1 < 2 || size - path_len - 1 > 20)
 		return 0;
 	len = size - path_len - 1;
@@ -199,8 +199,8 @@ size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20])
 }
 
 /*
- * What a link says behind the folder of debug files. Debian has folders of architectures in .dwz, so that the file's name
- * is not enough. NULL: it says something else, or leads out of there again.
+ * The part of a link below the folder of debug files. Debian has folders for architectures in .dwz,
+ * so the file name alone is not enough. NULL: it has no such part, or leads out of that folder.
  */
 static const char *below_dwz(const char *path)
 {
@@ -220,7 +220,10 @@ int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct e
 	if (!w.id_len)
 		return -ENOENT;
 	fd = try_build_id(rootfd, &w, &buf);
-	/* Where distributions put them; links of debug files are relative to places only the packager knows. */
+	/*
+	 * Where distributions put them; links in debug files are relative to folders only the
+	 * packager knows.
+	 */
 	below = below_dwz(path);
 	slash = strrchr(path, '/');
 	if (fd < 0 && below) {
@@ -235,7 +238,7 @@ int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct e
 	}
 	if (fd < 0 && path[0] == '/')
 		fd = try_path(rootfd, path, &w);
-	/* ... and those of binaries that were not stripped, to their folder. */
+	/* Links of unstripped binaries are relative to the binary's folder. */
 	if (fd < 0 && path[0] != '/' && binary && binary[0] == '/') {
 		strbuf_reset(&buf);
 		strbuf_addf(&buf, "%.*s%s", (int)(strrchr(binary, '/') - binary) + 1, binary, path);

@@ -1,6 +1,6 @@
 /*
- * Bytes of code by address, read in pieces, so that a look at a function does not bring all of a
- * large binary into memory. Not through libelf, which looks for each piece among all it has read.
+ * Code bytes by address, read in pieces, so that looking at a function does not bring a whole large
+ * binary into memory. Does not use libelf, which searches everything it has read for each piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "elf/elf_file_priv.h"
 
 /*
- * A page: who looks at code looks at a few functions all over the file, and memory that is touched for the
- * first time costs more than the call that reads into it.
+ * A page. Callers look at a few functions all over the file, and touching fresh memory costs more
+ * than the call that reads into it.
  */
 #define PIECE 4096u
-#define OVERLAP 16	/* an instruction at the end of a piece is whole */
-#define PIECES_MAX 16384	/* of one file */
+#define OVERLAP 16	/* keeps an instruction at the end of a piece whole */
+#define PIECES_MAX 16384	/* per file */
 
 struct elf_piece {
 	size_t size;
@@ -36,7 +36,7 @@ static const struct elf_load *load_at(const struct elf_file *ef, uint64_t svma, 
 	return NULL;
 }
 
-/* @len bytes of the file at @off into @buf, or as many as there are. */
+/* Read @len bytes of the file at @off into @buf, or as many as there are. Returns how many. */
 static size_t read_bytes(const struct elf_file *ef, uint64_t off, uint8_t *buf, size_t len)
 {
 	size_t have = 0;
@@ -49,7 +49,7 @@ static size_t read_bytes(const struct elf_file *ef, uint64_t off, uint8_t *buf, 
 	return have;
 }
 
-/* The same as a piece; NULL: there are none. */
+/* The same as a piece; NULL when there are no bytes. */
 static struct elf_piece *read_piece(const struct elf_file *ef, uint64_t off, size_t len)
 {
 	struct elf_piece *p = xmalloc(sizeof(*p) + len);
@@ -77,7 +77,7 @@ size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data)
 	uint64_t start, *slot;
 	bool is_new;
 
-	/* Mostly it is the piece of the last time. */
+	/* Mostly it is the same piece as last time. */
 	if (ef->piece && svma - ef->piece_start < PIECE && svma - ef->piece_start < ef->piece->size)
 		goto found;
 	l = load_at(ef, svma, PF_X);

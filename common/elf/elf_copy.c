@@ -1,10 +1,10 @@
 /*
- * The bytes of an ELF file that libdw needs, in memory of our own. libelf would read each debug
- * section into fresh pages of 4 KiB, the ones nobody asks for included (location lists alone are a
- * seventh of a C++ program's debug info), which for large files takes longer than all that is done
- * with them. Here they lie in one private mapping at their offsets in the file, and several handles
- * can share it; entries and strings come as they are asked for (elf_later.c). It is a copy, not a
- * mapping of the file: a container may rewrite or cut its file at any time.
+ * The bytes of an ELF file that libdw needs, in our own memory. libelf would read each debug
+ * section into fresh pages of 4 KiB, including sections that nobody asks for (location lists alone
+ * are a seventh of a C++ program's debug info). For large files that takes longer than all the work
+ * on them. Here the sections lie in one private mapping at their file offsets, which several
+ * handles can share. Entries and strings are read on demand (elf_later.c). It is a copy, not a
+ * mapping of the file: a container may rewrite or truncate its file at any time.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include "elf/elf_file_priv.h"
 #include "host/pages.h"
 
-/* More is left to libelf, which reads piece by piece. */
+/* Larger files are left to libelf, which reads piece by piece. */
 #define IMAGE_MAX	(3ull << 30)
 #define HUGE_PAGE	(2u << 20)
 
@@ -45,8 +45,8 @@ bool elf_debug_wanted(const char *name)
 }
 
 /*
- * No line table is read by libdw, but it looks whether offsets lie in one. Compressed it would have to be
- * sound.
+ * libdw reads no line table for us, but it checks that offsets lie in one, so the section stays,
+ * empty. A compressed one would have to be valid.
  */
 static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
 {
@@ -54,8 +54,8 @@ static bool is_kept_empty(const char *name, const GElf_Shdr *sh)
 }
 
 /*
- * The section header says "no bytes here" from now on. Its place in the file is that of the class's
- * own structure (gABI 4.2, chapter 4).
+ * Make the section header say that the section has no bytes (SHT_NOBITS). The header table has the
+ * layout of the file's class (gABI 4.2, chapter 4).
  */
 static void hide_section(struct elf_file *ef, size_t index)
 {
@@ -69,8 +69,8 @@ static void hide_section(struct elf_file *ef, size_t index)
 }
 
 /*
- * One look at all sections: how many bytes are wanted at once, or (@fill) read those and hide those that are not
- * wanted at all.
+ * One pass over all sections. Returns how many bytes are to be read at once. With @fill it reads
+ * them and hides unwanted sections.
  */
 static uint64_t each_section(struct elf_file *ef, bool fill)
 {
@@ -96,7 +96,7 @@ static uint64_t each_section(struct elf_file *ef, bool fill)
 			continue;
 		sum += MIN(sh.sh_size, ef->copy_size);
 		ef->one_handle |= (sh.sh_flags & SHF_COMPRESSED) || !strncmp(name, ".z", 2);
-		/* Headers of a hostile file may claim the same bytes many times over. */
+		/* Headers of a malicious file may claim the same bytes many times. */
 		if (fill && sum <= IMAGE_MAX)
 			elf_copy_read(ef, sh.sh_offset, sh.sh_size);
 	}
@@ -113,7 +113,10 @@ bool elf_copy_load(struct elf_file *ef)
 
 	if (ef->copy)
 		return true;
-	/* Headers elsewhere, or of another size than the class has: left to libelf. */
+	/*
+	 * Without section headers, or with entries of another size than the class has: left to
+	 * libelf.
+	 */
 	if (ef->fd < 0 || fstat(ef->fd, &st) || st.st_size < EI_NIDENT || !ef->shnum ||
 	    ef->ehdr.e_shentsize != shdr)
 		return false;
@@ -121,13 +124,13 @@ bool elf_copy_load(struct elf_file *ef)
 	want = each_section(ef, false);
 	if (want > IMAGE_MAX)
 		return false;
-	/* A byte more than the file: what its last section lacks a NUL for ends there. */
+	/* One byte more than the file: it terminates the last section if that lacks its NUL. */
 	p = mmap(NULL, ef->copy_size + 1, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	ef->copy = p;
-	/* Only a matter of speed: a few sections here and there would else have 2 MiB cleared for each. */
+	/* Only for speed: with huge pages, each small section would have 2 MiB cleared. */
 	madvise(p, ef->copy_size, want > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	elf_copy_read(ef, 0, ef->ehdr.e_ehsize);
 	elf_copy_read(ef, ef->ehdr.e_phoff, (uint64_t)ef->ehdr.e_phnum * phdr);

@@ -1,10 +1,10 @@
 /*
- * One ELF file, opened, and what its headers and segments say: what all elf_*.c files use. Of these it calls
- * none but elf_identity.c. Formats: gABI 4.2 chapters 4 and 5.
+ * Opens an ELF file and reads its headers and segments; all elf_*.c files use it. It calls none of
+ * them but elf_identity.c. Formats: gABI 4.2 chapters 4 and 5.
  *
- * The bytes belong to a container that may truncate or rewrite the file while we look at it. So it
- * is never mapped (a truncated mapping kills with SIGBUS): libelf reads with pread(2) into its own
- * memory what is asked for, and a file that shrank gives an error.
+ * The file belongs to a container, which may truncate or rewrite it at any time. So it is never
+ * mapped: access to a truncated mapping raises SIGBUS. libelf reads the requested bytes with
+ * pread(2) into its own memory, and a file that shrank gives an error.
  */
 #include "elf/elf_file.h"
 
@@ -55,7 +55,7 @@ static void read_loads(struct elf_file *ef)
 
 		if (!gelf_getphdr(ef->elf, (int)i, &ph))
 			return;
-		/* Ranges that wrap would make every later comparison lie. */
+		/* Ranges that wrap would break every later comparison. */
 		if (ph.p_type != PT_LOAD || ph.p_vaddr + ph.p_memsz < ph.p_vaddr ||
 		    ph.p_offset + ph.p_filesz < ph.p_offset)
 			continue;
@@ -96,18 +96,18 @@ static void read_sections(struct elf_file *ef)
 		qsort(ef->code, ef->ncode, sizeof(*ef->code), range_cmp);
 }
 
-/* Takes @ef with fd or mem set; on failure it is freed. */
+/* Takes @ef with fd or mem set; frees it on failure. */
 static struct elf_file *open_common(struct elf_file *ef, int *err)
 {
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		goto bad;
-	if (ef->mem)	/* libelf takes char *, but opens it for reading and does not write to it */
+	if (ef->mem)	/* libelf takes char *, but opens it for reading and never writes to it */
 		ef->elf = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
 	else
 		ef->elf = elf_begin(ef->fd, ELF_C_READ, NULL);
 	if (!ef->elf || elf_kind(ef->elf) != ELF_K_ELF || !gelf_getehdr(ef->elf, &ef->ehdr))
 		goto bad;
-	/* All that a x86-64 kernel runs is little endian, and the parsers behind us count on it. */
+	/* All code on x86-64 is little endian, and later parsers rely on it. */
 	if (ef->ehdr.e_ident[EI_DATA] != ELFDATA2LSB)
 		goto bad;
 	read_loads(ef);
@@ -200,8 +200,8 @@ size_t elf_file_loads(const struct elf_file *ef, const struct elf_load **loads)
 bool elf_file_off_to_svma(const struct elf_file *ef, uint64_t off, uint64_t *svma)
 {
 	/*
-	 * Linkers may let two segments share file bytes (a page that is mapped twice). Code is what
-	 * we are asked about, so executable segments come first.
+	 * Linkers may let two segments share file bytes (a page that is mapped twice). Callers ask
+	 * about code, so executable segments come first.
 	 */
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < ef->nloads; i++) {

@@ -1,4 +1,4 @@
-/* One ELF file with all its parts: closing it, handles for libdw, build-id. Opening is elf_core.c's. */
+/* Closing an ELF file with all its parts, handles for libdw, build-id. elf_core.c opens files. */
 #include "elf/elf_file.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@ void *elf_file_handle_of(struct elf_file *ef, unsigned int i)
 	size_t size;
 
 	/*
-	 * Handles of their own: we decompress sections in ours, after which libdw would take a
-	 * .zdebug_ section for a damaged one. libelf takes char *, but does not write.
+	 * Separate handles: we decompress sections in ours, and libdw would then consider a
+	 * .zdebug_ section damaged. libelf takes char *, but does not write.
 	 */
 	if (i >= ELF_HANDLES_MAX || ef->lent[i])
 		return i < ELF_HANDLES_MAX ? ef->lent[i] : NULL;

@@ -84,7 +84,7 @@ struct elf_identity {
 	uint64_t dev, ino, size;
 	int64_t ctime_ns;
 	uint64_t mount;		/* 0: not needed */
-	uint64_t boot;		/* hash of the boot id; 0 with @mount */
+	uint64_t boot;		/* hash of the boot id; 0 if @mount is 0 */
 };
 
 /* As of when @ef was opened. False when it has none: bytes in memory, or an old kernel. */

@@ -89,7 +89,7 @@ struct elf_symtab {
 	Elf_Data *syms;
 	size_t n;		/* entries, the null entry included */
 	const char *names;
-	size_t names_size;	/* bytes up to and with the last NUL: names below it are terminated */
+	size_t names_size;	/* bytes up to and with the last NUL: names end below it */
 	bool short_names;	/* all are shorter than ELF_NAME_MAX */
 	bool is64;		/* entries have the layout of GElf_Sym */
 };

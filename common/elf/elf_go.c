@@ -1,4 +1,4 @@
-/* What is special about Go programs: their function table is found, and their code read. */
+/* Finds the function table of Go programs and reads it. */
 #include <string.h>
 
 #include "base/util.h"
@@ -7,9 +7,11 @@
 #include "elf/elf_file_priv.h"
 #include "elf/gopclntab.h"
 
-#define TEXT_FIELD 24	/* byte offset in the table of the address that its functions' distances count from */
+#define TEXT_FIELD 24	/* byte offset in the table of the base address of its functions */
 
-/* Byte offsets in the runtime's struct moduledata (src/runtime/symtab.go), the same since Go 1.16. */
+/*
+ * Byte offsets in the runtime's struct moduledata (src/runtime/symtab.go), unchanged since Go 1.16.
+ */
 #define MD_TABLE 0
 #define MD_NAMES 8
 #define MD_PCTAB 80
@@ -18,10 +20,10 @@
 #define MD_TEXT 176
 #define MD_SIZE 192
 
-/* A pointer to the table is in the moduledata, and hardly anywhere else. */
+/* The moduledata has a pointer to the table; hardly anything else has. */
 #define CANDIDATES_MAX 64
 
-/* Relocations with addends, as the dynamic linker applies them; size 0: there are none. */
+/* Relocations with addends, as the dynamic linker applies them; size 0: none. */
 struct relocs {
 	const uint8_t *data;
 	size_t size;
@@ -37,7 +39,10 @@ static struct relocs relocs_of(struct elf_file *ef)
 	return rs;
 }
 
-/* The next one from *@at on that makes an address of the file of its addend. False: there is none. */
+/*
+ * The next relocation from *@at on that turns its addend into an address in the file. False: no
+ * more.
+ */
 static bool next_relative(const struct relocs *rs, size_t *at, Elf64_Rela *r)
 {
 	while (rs->size - *at >= sizeof(*r)) {
@@ -50,8 +55,8 @@ static bool next_relative(const struct relocs *rs, size_t *at, Elf64_Rela *r)
 }
 
 /*
- * The pointer at svma @where, an svma: a relocation's addend, else what the file has there, as in programs linked at a fixed
- * address and with packed relocations. 0: there is none.
+ * The pointer stored at svma @where, as svma: the addend of its relocation. Without one, the bytes
+ * in the file, as in programs linked at a fixed address or with packed relocations. 0: none.
  */
 static uint64_t pointer_at(struct elf_file *ef, const struct relocs *rs, uint64_t where)
 {
@@ -65,7 +70,7 @@ static uint64_t pointer_at(struct elf_file *ef, const struct relocs *rs, uint64_
 	return elf_file_bytes(ef, where, &v, sizeof(v)) == sizeof(v) ? v : 0;
 }
 
-/* Where text begins, if the moduledata of @gt, which lies at svma @table, is at svma @md; else 0. */
+/* Start of text if @md (svma) is the moduledata of @gt, whose table is at svma @table; else 0. */
 static uint64_t text_of(struct elf_file *ef, const struct relocs *rs, const struct gopclntab *gt, uint64_t table, uint64_t md)
 {
 	uint64_t text = pointer_at(ef, rs, md + MD_TEXT), first;
@@ -81,8 +86,8 @@ static uint64_t text_of(struct elf_file *ef, const struct relocs *rs, const stru
 }
 
 /*
- * The moduledata is found by its first field, the table's address. Go 1.26 and later have a section for it; before, and where a
- * linker script says so, it is among other data.
+ * Finds the moduledata by its first field, the table's address. Go 1.26 and later have a section
+ * for it. Earlier, or if a linker script says so, it lies among other data.
  */
 static uint64_t text_from_moduledata(struct elf_file *ef, const struct relocs *rs, const struct gopclntab *gt, uint64_t table)
 {
@@ -114,7 +119,7 @@ static uint64_t text_from_moduledata(struct elf_file *ef, const struct relocs *r
 	return text;
 }
 
-/* By the symbol that the linker puts there; 0: there is none. */
+/* The value of the linker's symbol runtime.text; 0: none. */
 static uint64_t text_from_symbol(struct elf_file *ef)
 {
 	struct elf_symtab tab;
@@ -129,8 +134,9 @@ static uint64_t text_from_symbol(struct elf_file *ef)
 }
 
 /*
- * The address that the table's distances count from. Before Go 1.26 the table has it, as a relocation in position-independent
- * programs. Later the header has 0. It is not where the section .text begins: an external linker puts the C runtime's code first.
+ * The base address of the table's functions. Before Go 1.26 the table states it, through a
+ * relocation in position-independent programs. Since then the header has 0. It is not the start of
+ * section .text: an external linker puts the C runtime's code first.
  */
 static uint64_t text_start(struct elf_file *ef, const struct gopclntab *gt, uint64_t table)
 {
@@ -143,8 +149,9 @@ static uint64_t text_start(struct elf_file *ef, const struct gopclntab *gt, uint
 }
 
 /*
- * The table of a section of its own, or of ".data.rel.ro", where linkers put it together with other data: in plugins, C libraries
- * made of Go, and position-independent programs with cgo. Only Go's linker writes .go.buildinfo, so no other file is searched.
+ * The table, from a section of its own, or from ".data.rel.ro", where linkers put it among other
+ * data in plugins, C libraries written in Go, and position-independent programs with cgo. Only Go's
+ * linker writes .go.buildinfo, so no other file is searched.
  */
 static bool table_in(struct elf_file *ef, const char *name, bool whole, struct gopclntab *gt, uint64_t *svma)
 {
@@ -153,7 +160,10 @@ static bool table_in(struct elf_file *ef, const char *name, bool whole, struct g
 
 	if ((!whole && !elf_file_has_section(ef, ".go.buildinfo")) || elf_file_section(ef, name, &data, &size, svma))
 		return false;
-	/* What the file says is asked first; the address is looked for when it does not. */
+	/*
+	 * With base 0, the table must state the address itself; text_start() searches for it
+	 * otherwise.
+	 */
 	for (size_t at = 0; whole ? !at : size - at > 8; at += 8) {
 		if ((whole || gopclntab_begins(data + at)) && !gopclntab_init(gt, data + at, size - at, 0)) {
 			*svma += at;
@@ -177,7 +187,7 @@ const struct gopclntab *elf_file_gopclntab(struct elf_file *ef)
 		if (!table_in(ef, names[i], i + 1 < ARRAY_SIZE(names), &gt, &svma))
 			continue;
 		gt.text = text_start(ef, &gt, svma);
-		/* Counted from a wrong address, each name would be another function's. */
+		/* With a wrong base address, every name would belong to another function. */
 		ef->go_no_text = !gt.text;
 		if (gt.text)
 			ef->go = xmemdup(&gt, sizeof(gt));

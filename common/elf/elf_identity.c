@@ -1,4 +1,4 @@
-/* Which file it is, told so that no other one can pass for it (elf_file.h). */
+/* Identifies a file so that no other file can pass for it (elf_file.h). */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "elf/elf_file_priv.h"
 
-/* Linux 6.8: numbers of mounts that are never given again before the next boot. */
+/* Linux 6.8: mount ids that are not reused before the next boot. */
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif

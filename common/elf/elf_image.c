@@ -1,7 +1,7 @@
 /*
- * A file's debug info without compression, for libdw, which can do no better than its libelf: that
- * would unpack all there is, location lists and line tables included, before the first question. Here
- * is only what libdw reads for us, and of .debug_info as much as somebody wants to see.
+ * A file's debug info without compression, for libdw. libelf would unpack everything before the
+ * first question, including location lists and line tables. An image holds only what libdw reads
+ * for us, and only as much of .debug_info as was requested.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,10 +19,10 @@
 #include "elf/elf_file_priv.h"
 #include "host/pages.h"
 
-/* Of one image: more is not worth its memory. */
+/* Per image; a larger one is not worth its memory. */
 #define IMAGE_MAX (2ull << 30)
 #define HUGE_PAGE (2u << 20)
-#define ALIGN 16	/* of what is in an image; nothing in debug info wants more than 8 */
+#define ALIGN 16	/* of sections in an image; nothing in debug info needs more than 8 */
 
 /* A compressed section. */
 struct packed {
@@ -35,30 +35,32 @@ struct packed {
 
 struct elf_image {
 	struct elf_file *from;	/* owned; a second handle, whose bytes are unpacked */
-	uint8_t *p;		/* owned mapping; NULL: there is none */
+	uint8_t *p;		/* owned mapping; NULL: none */
 	size_t size;		/* bytes */
 	uint64_t shoff;		/* of the section headers in it */
 	struct packed *packed;	/* owned */
 	size_t npacked, cap;
-	const uint8_t *aranges;	/* .debug_aranges, packed or not; NULL: there is none */
+	const uint8_t *aranges;	/* .debug_aranges, packed or not; NULL: none */
 	size_t aranges_size;	/* bytes, unpacked */
-	bool sound;		/* nothing of it is left to unpack, but .debug_info */
+	bool sound;		/* everything but .debug_info is unpacked */
 	atomic_bool stop;
 	elf_aranges_fn on_aranges;
 	void *ctx;		/* for it */
-	bool told;		/* it was called; of the thread that is busy */
-	/* With the lock of the queue. */
+	bool told;		/* on_aranges was called; belongs to the busy thread */
+	/* Under the lock of the queue. */
 	struct elf_image *next;	/* in it */
-	uint64_t wanted;	/* bytes of .debug_info that somebody expects to need */
-	bool ahead;		/* it is one of those that threads look after */
+	uint64_t wanted;	/* bytes of .debug_info that are expected to be needed */
+	bool ahead;		/* the threads unpack it ahead */
 	bool queued;
 	bool busy;		/* a thread fills or unpacks it */
-	bool built;		/* what stands before @sound is filled, or cannot be */
+	bool built;		/* the members before @sound are set, or cannot be */
 };
 
-/* Images with something to be unpacked ahead, and the threads that do so: these end when the last image is freed. */
+/*
+ * Images to unpack ahead, and the threads that do it. The threads end when the last image is freed.
+ */
 static struct {
-	pthread_mutex_t lock;	/* for what follows */
+	pthread_mutex_t lock;	/* for the members below */
 	pthread_cond_t change;	/* of an image, or of the queue */
 	struct elf_image *first;
 	unsigned int threads, images;
@@ -76,8 +78,9 @@ static bool has_compressed(struct elf_file *ef)
 }
 
 /*
- * What begins the compressed section @sh, and where its stream is. Not from libelf, which would read all of the section. False: it is
- * not there. The header may say any size: no memory is had for what the file has not.
+ * Read the compression header of section @sh and locate its stream. Not through libelf, which would
+ * read the whole section. False when it is not there. The header may state any size: nothing is
+ * allocated beyond what the file has.
  */
 static bool find_stream(const struct elf_file *from, const GElf_Shdr *sh, Elf64_Chdr *ch, struct unpack_from *stream)
 {
@@ -99,13 +102,13 @@ static bool find_stream(const struct elf_file *from, const GElf_Shdr *sh, Elf64_
 	return true;
 }
 
-/* No line table is read by libdw, but it looks whether offsets lie in one. */
+/* libdw reads no line table for us, but it checks that offsets lie in one. */
 static bool stays_empty(const char *name)
 {
 	return !strcmp(name, ".debug_line");
 }
 
-/* Bytes of @scn in the image, and its header there; 0: it has none there. */
+/* Sets the header that @scn gets in the image. Returns its bytes there; 0: none. */
 static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shdr *sh, Elf64_Shdr *out)
 {
 	const char *name = elf_strptr(from->elf, from->shstrndx, sh->sh_name);
@@ -114,7 +117,7 @@ static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shd
 
 	*out = *sh;
 	if (sh->sh_flags & SHF_COMPRESSED) {
-		/* One that cannot be read must not hide the others. */
+		/* An unreadable section must not hide the others. */
 		out->sh_size = find_stream(from, sh, &ch, &stream) ? ch.ch_size : 0;
 		out->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	}
@@ -126,7 +129,9 @@ static uint64_t image_header(struct elf_file *from, Elf_Scn *scn, const GElf_Shd
 	return out->sh_size;
 }
 
-/* The section's place is @sh in the image: fill it, or note what will. False: it has no contents. */
+/*
+ * Fill the section's place in the image, given by @sh, or note how to. False: it has no contents.
+ */
 static bool place_section(struct elf_image *img, Elf_Scn *scn, const Elf64_Shdr *sh)
 {
 	struct elf_file *from = img->from;
@@ -191,7 +196,7 @@ static void build(struct elf_image *img)
 	if (p == MAP_FAILED)
 		goto out;
 	img->p = p;
-	/* Only a matter of speed. */
+	/* Only for speed. */
 	madvise(p, img->size, img->size > 4 * HUGE_PAGE && pages_are_slow() ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	while ((scn = elf_nextscn(from->elf, scn))) {
 		Elf64_Shdr *out = &shdrs[elf_ndxscn(scn)];
@@ -208,7 +213,10 @@ out:
 	free(shdrs);
 }
 
-/* NULL: @ef needs no image. Section numbers beyond 16 bits are in no program, and 32-bit ones are left to libelf. */
+/*
+ * NULL: @ef needs no image. No program has section numbers beyond 16 bits, and 32-bit files are
+ * left to libelf.
+ */
 static struct elf_image *image_new(struct elf_file *ef)
 {
 	struct elf_image *img;
@@ -217,7 +225,7 @@ static struct elf_image *image_new(struct elf_file *ef)
 		return NULL;
 	img = xcalloc(1, sizeof(*img));
 	img->from = elf_file_open_again(ef);
-	/* The file may be another one by now. */
+	/* The file may have been replaced meanwhile. */
 	if (img->from && img->from->shnum != ef->shnum) {
 		elf_core_close(img->from);
 		img->from = NULL;
@@ -226,7 +234,7 @@ static struct elf_image *image_new(struct elf_file *ef)
 	return img;
 }
 
-/* With the lock of the queue held, as for what follows. */
+/* The functions below hold the lock of the queue. */
 static void enqueue(struct elf_image *img)
 {
 	struct elf_image **at = &ahead.first;
@@ -249,7 +257,7 @@ static void dequeue(struct elf_image *img)
 	img->queued = false;
 }
 
-/* Lets go of the lock meanwhile. */
+/* Releases the lock meanwhile. */
 static void build_unlocked(struct elf_image *img)
 {
 	pthread_mutex_unlock(&ahead.lock);
@@ -259,7 +267,7 @@ static void build_unlocked(struct elf_image *img)
 	pthread_cond_broadcast(&ahead.change);
 }
 
-/* Of .debug_aranges what could be unpacked, or nothing. */
+/* Passes on as much of .debug_aranges as could be unpacked, perhaps nothing. */
 static void tell_aranges(struct elf_image *img)
 {
 	size_t size = img->aranges_size;
@@ -272,8 +280,10 @@ static void tell_aranges(struct elf_image *img)
 }
 
 /*
- * A little of what is left, of .debug_info up to @wanted. False: nothing is. First which unit is where, by which others find out how
- * far that is; then .debug_info, which takes longest: who wants the handle earlier unpacks the others meanwhile.
+ * Unpack a little of what is left, and .debug_info up to @wanted. False: nothing is left.
+ * .debug_aranges comes first: from it others find out how much of .debug_info they need. Then comes
+ * .debug_info, which takes longest: whoever needs the handle earlier unpacks the other sections
+ * meanwhile.
  */
 static bool unpack_next(struct elf_image *img, uint64_t wanted)
 {
@@ -291,7 +301,7 @@ static bool unpack_next(struct elf_image *img, uint64_t wanted)
 	return false;
 }
 
-/* Until there is no more to do, as far as is known. */
+/* Until there is nothing more to do, as far as known. */
 static void unpack_unlocked(struct elf_image *img)
 {
 	uint64_t wanted;
@@ -368,7 +378,7 @@ void elf_file_expect_info(struct elf_file *ef, uint64_t end)
 	pthread_mutex_unlock(&ahead.lock);
 }
 
-/* What no thread has begun is not waited for; the rest stays the thread's. */
+/* Does not wait for a thread that has not begun; the rest stays with the thread. */
 static void wait_built(struct elf_image *img)
 {
 	pthread_mutex_lock(&ahead.lock);
@@ -393,7 +403,10 @@ bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
 	img = ef->image;
 	if (!img) {
 		img = image_new(ef);
-		/* Not stored: other threads look there, which have handles of their own of what is not compressed. */
+		/*
+		 * Not stored: other threads read ef->image, and have their own handles of
+		 * uncompressed files.
+		 */
 		if (!img)
 			return false;
 		ef->image = img;
@@ -401,12 +414,12 @@ bool elf_image_get(struct elf_file *ef, uint8_t **image, size_t *size)
 	wait_built(img);
 	if (!img->p)
 		return false;
-	/* From the last one on: the thread began with the first. */
+	/* From the last one down: the thread began with the first. */
 	for (size_t i = img->sound ? 0 : img->npacked; i-- > 0;) {
 		const struct packed *pk = &img->packed[i];
 		uint32_t nobits = SHT_NOBITS;
 
-		/* What has no bytes is no stream. */
+		/* A section without bytes is not a stream. */
 		if (!unpack_upto(pk->u, pk->is_info ? 1 : pk->size))
 			memcpy(img->p + img->shoff + pk->index * sizeof(Elf64_Shdr) +
 			       offsetof(Elf64_Shdr, sh_type), &nobits, sizeof(nobits));

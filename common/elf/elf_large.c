@@ -1,6 +1,7 @@
 /*
- * Large sections, in memory that can be given back before the file is closed: libelf keeps what it has read. To get pages from the
- * kernel takes longer than to fill them, so that of two things read one after the other the second should have the first one's.
+ * Large sections, in memory that can be freed before the file is closed; libelf keeps what it has
+ * read. Getting pages from the kernel takes longer than filling them. So of two sections read in
+ * turn, the second should reuse the memory of the first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +32,10 @@ static bool fill(struct elf_large *l, int fd)
 	return true;
 }
 
-/* NULL: the file does not have all of it. Headers may say any size: no memory is had for what is not there. */
+/*
+ * NULL: the file does not have all of it. Headers may state any size: nothing is allocated for
+ * missing bytes.
+ */
 static struct elf_large *read_section(const struct elf_file *ef, const GElf_Shdr *sh)
 {
 	struct elf_large *l;

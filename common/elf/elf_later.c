@@ -1,7 +1,7 @@
 /*
- * .debug_info and .debug_str of a copy (elf_copy.c), read as they are asked for. Of a C library or an interpreter they
- * are the most by far, and a profile is in few of its units and shows few of its names: to clear and fill memory for
- * all of it takes longer than all that is done with it.
+ * .debug_info and .debug_str of a copy (elf_copy.c), read on demand. They are by far the largest
+ * sections of a C library or an interpreter, while a profile needs few units and shows few names.
+ * Clearing and filling memory for all of it would take longer than all the work on it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,25 +14,28 @@
 #include "elf/elf_file_priv.h"
 
 #define PIECE		4096u
-/* Bytes; DWARF 5, 7.5.1: no header of a unit is longer, and the code of its first entry is behind it. */
+/* Bytes; DWARF 5, 7.5.1: no unit header is longer, with the code of its first entry behind it. */
 #define UNIT_HEADER_MAX	(40u + 10)
 
-/* Of a piece; from one to the next, and never back. */
+/* States of a piece; it only moves forward. */
 enum { MISSING, COMING /* a thread reads it */, THERE };
 
-/* A section. Its pieces are the file's, cut where it begins and ends, so that each is a page of the copy. */
+/*
+ * A section. Its pieces are the file's pages, cut at the section's ends, so that each is a page of
+ * the copy.
+ */
 struct part {
 	uint64_t at, size;	/* of the section in the file, bytes */
-	uint8_t *state;		/* owned; of each piece; NULL: it is not read so */
-	bool met;		/* a section of that name was; of several the first one is read */
+	uint8_t *state;		/* owned; of each piece; NULL: not read on demand */
+	bool met;		/* a section of that name was seen; only the first counts */
 };
 
 struct elf_later {
-	pthread_mutex_t lock;	/* for what follows; nobody holds it while he reads */
-	pthread_cond_t there;	/* a piece */
+	pthread_mutex_t lock;	/* for the members below; not held while reading */
+	pthread_cond_t there;	/* a piece has arrived */
 	struct part info, str;
-	uint64_t headers;	/* of units that begin below this offset */
-	bool all;		/* of .debug_info */
+	uint64_t headers;	/* unit headers below this offset have been read */
+	bool all;		/* all of .debug_info was read */
 };
 
 static uint64_t piece_of(const struct part *p, uint64_t off)
@@ -47,8 +50,8 @@ static uint64_t piece_start(const struct part *p, uint64_t i)
 }
 
 /*
- * Bytes [@start, @end) of the section, which end in it. Nothing is read a second time: it may have changed, and there are
- * those who looked at it and go by what they saw.
+ * Read bytes [@start, @end) of the section, which end in it. Nothing is read twice: the file may
+ * have changed, and others rely on what they saw.
  */
 static void have_pieces(struct elf_file *ef, struct part *p, uint64_t start, uint64_t end)
 {
@@ -73,8 +76,9 @@ static void have_pieces(struct elf_file *ef, struct part *p, uint64_t start, uin
 }
 
 /*
- * The headers of units from l->headers on up to @end: libdw comes to a unit by those before it. Of units older than
- * DWARF 5 it reads more than the header. False: then all has to be there.
+ * Read the headers of units from l->headers up to @end: libdw reaches a unit through those before
+ * it. From units older than DWARF 5 it reads more than the header. False: then everything must be
+ * read.
  */
 static bool have_headers(struct elf_file *ef, struct elf_later *l, uint64_t end)
 {
@@ -102,8 +106,8 @@ static bool overlap(const GElf_Shdr *sh, uint64_t off, uint64_t len)
 }
 
 /*
- * Do the bytes of @sh belong to it alone? Others have been read and checked before, and the file may be another one when
- * it is looked at again.
+ * Do the bytes of @sh belong to it alone? Other parts have been read and checked before. If they
+ * were read again, the file might have changed.
  */
 static bool is_alone(struct elf_file *ef, const GElf_Shdr *sh)
 {
@@ -147,8 +151,9 @@ bool elf_later_is(struct elf_file *ef, const char *name, const GElf_Shdr *sh)
 }
 
 /*
- * What is read here and there fills no huge pages. Nor would all of it be had faster: in a virtual machine small ones are
- * mostly in use again, where huge ones are the host's, to be cleared by both (122 MB: 0.18 s for 0.43 s of the kernel's time).
+ * Scattered reads fill no huge pages. Huge pages would not make reading all of it faster either: in
+ * a virtual machine, small pages are mostly recycled, while huge ones come from the host and are
+ * cleared by both (122 MB: 0.18 s instead of 0.43 s of kernel time).
  */
 static void small_pages(struct elf_file *ef, const struct part *p)
 {
@@ -169,7 +174,7 @@ void elf_later_begin(struct elf_file *ef)
 	small_pages(ef, p);
 	if (!p->state)
 		return;
-	/* Its last NUL: libdw may look for that, and takes no string behind it. */
+	/* Read its last NUL: libdw may look for it, and accepts no string behind it. */
 	for (end = p->size; end; end = start) {
 		start = piece_start(p, piece_of(p, end - 1));
 		pthread_mutex_lock(&ef->later->lock);
@@ -206,7 +211,7 @@ const char *elf_file_text(struct elf_file *ef, const char *s)
 
 	if (!s || !p || !p->state || !ef->copy)
 		return s;
-	/* Of another section, or of the dwz file. */
+	/* A string of another section, or of the dwz file. */
 	off = (uintptr_t)s - (uintptr_t)(ef->copy + p->at);
 	if (off >= p->size)
 		return s;

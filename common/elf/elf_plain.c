@@ -1,6 +1,6 @@
 /*
- * Compressed sections made plain (gABI, "Section Compression": SHF_COMPRESSED, Elf64_Chdr). zlib is
- * left to libelf; zstd, which libelf knows from 0.192 on only, is unpacked here.
+ * Decompresses sections (gABI, "Section Compression": SHF_COMPRESSED, Elf64_Chdr). libelf does
+ * zlib; zstd, which libelf supports only from 0.192 on, is unpacked here.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * Names for the linkage table: no symbol table has them. An entry jumps through a GOT slot, and a
- * relocation says whose slot that is (psABI x86-64 1.0, 5.2 and 4.4). The instructions are decoded
- * instead of counting entries, so that lazy, -z now, IBT (.plt.sec) and bnd layouts, of any linker,
- * come out right.
+ * Names for PLT entries, which no symbol table has. An entry jumps through a GOT slot, and a
+ * relocation states the symbol of that slot (psABI x86-64 1.0, 5.2 and 4.4). The instructions are
+ * decoded rather than entries counted, so that lazy, -z now, IBT (.plt.sec) and bnd layouts of any
+ * linker come out right.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct slot {
 };
 
 struct slots {
-	struct slot *v;		/* sorted by got once all are there */
+	struct slot *v;		/* sorted by got when complete */
 	size_t n, cap;
 	const char **by_order;	/* names by index in .rela.plt, NULL where unknown */
 	size_t norder;
@@ -45,7 +45,10 @@ static const char *reloc_name(const struct elf_symtab *dynsym, uint64_t index)
 	return name[0] ? name : NULL;
 }
 
-/* The relocations of section @scn, but for those at its beginning that say nothing: of libpython 3.11 22,671 of 35,969. */
+/*
+ * The relocations of section @scn, without the leading ones that name no symbol: in libpython 3.11
+ * these are 22,671 of 35,969.
+ */
 static Elf_Data *relocs_of(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	uint64_t skip = elf_relative_relocs(ef, sh->sh_addr);
@@ -85,7 +88,8 @@ static void read_relocs(Elf_Data *d, const struct elf_symtab *dynsym, bool is_pl
 }
 
 /*
- * An indirect function inside a static binary is known by its resolver only: which symbol is that?
+ * A static binary identifies an indirect function only by its resolver. If the resolver has several
+ * names, a public, short one is better.
  */
 static bool better_name(const char *a, const char *b)
 {
@@ -144,7 +148,7 @@ static void name_resolvers(struct elf_file *ef, struct slots *slots)
 		qsort(by, n, sizeof(*by), resolver_cmp);
 		if (elf_symtab_find(ef, SHT_SYMTAB, &tab) || elf_symtab_find(ef, SHT_DYNSYM, &tab))
 			name_resolvers_from(&tab, by, n);
-		/* Several slots of one resolver: the search above found the first of them. */
+		/* Several slots may share a resolver: the search found only the first of them. */
 		for (size_t i = 1; i < n; i++) {
 			if (!by[i]->name && by[i]->resolver == by[i - 1]->resolver)
 				by[i]->name = by[i - 1]->name;
@@ -168,7 +172,7 @@ static void index_by_order(struct slots *slots)
 
 /*
  * The GOT slot that the entry of @len bytes at @p (svma @at) jumps through, or its index in
- * .rela.plt when it is the lazy half that only pushes it. Optional endbr64 and bnd in front.
+ * .rela.plt if it is the lazy half, which only pushes it. endbr64 and bnd may come first.
  */
 static bool decode_entry(const uint8_t *p, size_t len, uint64_t at, uint64_t *got, uint32_t *index)
 {
@@ -195,8 +199,8 @@ static bool decode_entry(const uint8_t *p, size_t len, uint64_t at, uint64_t *go
 }
 
 /*
- * 16 bytes, but 8 where an entry is nothing but "jmp *slot; xchg %ax,%ax" (.plt.got, .plt of static
- * programs).
+ * Entries have 16 bytes, or 8 when an entry is only "jmp *slot; xchg %ax,%ax" (.plt.got, .plt of
+ * static programs).
  */
 static size_t entry_size(const uint8_t *data, size_t size)
 {

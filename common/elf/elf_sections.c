@@ -19,7 +19,7 @@ static bool is_zdebug_of(const char *have, const char *name)
 	       strcmp(have + 2, name + 1) == 0;
 }
 
-/* The next one behind @scn; NULL: the first. */
+/* The next one after @scn; NULL: the first. */
 static Elf_Scn *next_section(struct elf_file *ef, Elf_Scn *scn, const char *name, GElf_Shdr *sh, bool *zdebug)
 {
 	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn))) {
@@ -49,7 +49,7 @@ static int decompress_gnu(Elf_Scn *scn)
 
 	if (!raw || !raw->d_buf || raw->d_size < GNU_ZHDR)
 		return -EINVAL;
-	/* Not compressed any more: an earlier call did it. */
+		/* No longer compressed: an earlier call did it. */
 	if (memcmp(raw->d_buf, "ZLIB", 4) != 0)
 		return 0;
 	for (int i = 4; i < GNU_ZHDR; i++)
@@ -105,7 +105,9 @@ int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(co
 	GElf_Shdr sh;
 	bool zdebug;
 
-	/* Of many that are packed well, all would be kept. */
+	/*
+	 * All unpacked sections stay in memory, so many small, highly compressed ones are limited.
+	 */
 	while (unpacked <= ELF_PIECE_MAX && (scn = next_section(ef, scn, name, &sh, &zdebug))) {
 		if (contents(ef, scn, &sh, zdebug, data, size))
 			continue;
@@ -155,7 +157,7 @@ static void section_into(struct elf_file *ef, const char *name, struct cfi_secti
 		memset(out, 0, sizeof(*out));
 }
 
-/* Bytes of an .eh_frame that nobody states the size of: up to its zero terminator. */
+/* Size of an .eh_frame that nothing states: up to its zero terminator. */
 static size_t eh_frame_extent(const uint8_t *data, size_t size)
 {
 	size_t pos = 0;
@@ -166,7 +168,7 @@ static size_t eh_frame_extent(const uint8_t *data, size_t size)
 		memcpy(&len, data + pos, 4);
 		if (!len)
 			return pos + 4;
-		/* The 64-bit form is not worth guessing at without a section header. */
+			/* Without a section header, the 64-bit form is not worth guessing at. */
 		if (len == 0xffffffff || len > size - pos - 4)
 			break;
 		pos += 4 + len;
@@ -175,7 +177,7 @@ static size_t eh_frame_extent(const uint8_t *data, size_t size)
 }
 
 /*
- * Without section headers PT_GNU_EH_FRAME leads to .eh_frame_hdr, whose first field leads to
+ * Without section headers, PT_GNU_EH_FRAME locates .eh_frame_hdr, and its first field locates
  * .eh_frame (LSB 5.0 Core, 10.6.2). Linkers write that field as a 4-byte distance from itself.
  */
 static void cfi_from_segments(struct elf_file *ef, struct cfi_sections *out)
@@ -221,8 +223,8 @@ void elf_file_cfi_sections(struct elf_file *ef, struct cfi_sections *out)
 	memset(out, 0, sizeof(*out));
 	out->is64 = elf_file_is64(ef);
 	/*
-	 * Only without any section header: the program headers of a separate debug file are the
-	 * binary's, but the bytes they point to are not there.
+	 * Only if there are no section headers at all: a separate debug file has the binary's
+	 * program headers, but not the bytes they point to.
 	 */
 	if (!ef->shnum) {
 		cfi_from_segments(ef, out);

@@ -1,4 +1,4 @@
-/* The symbols that name code: those of the tables (elf_symtab.c), of Go's, and the PLT's. */
+/* Symbols that name code: from symbol tables (elf_symtab.c), Go's function table, and the PLT. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "elf/elf_file_priv.h"
 
 /*
- * "$x", "$d.12": marks of the ARM and RISC-V ABIs between code and data, not names. Other machines have functions
- * that are called so.
+ * "$x", "$d.12": ARM and RISC-V ABIs mark code and data with these; they are not names. On other
+ * machines functions may have such names.
  */
 static bool is_mapping_symbol(const struct elf_file *ef, const char *name)
 {
@@ -23,7 +23,7 @@ static bool is_mapping_symbol(const struct elf_file *ef, const char *name)
 	}
 }
 
-/* Who looks at symbols. */
+/* The consumer of symbols. */
 struct visit {
 	bool (*wants)(void *ctx, uint64_t svma, uint64_t size);	/* NULL: all */
 	int (*fn)(void *ctx, const struct elf_sym *sym);
@@ -79,7 +79,7 @@ static int walk_table(struct elf_file *ef, const struct elf_symtab *tab, bool dy
 			is_code = elf_file_code_end(ef, s.st_value) != 0;
 		if (s.st_value + s.st_size < s.st_value)
 			s.st_size = 0;
-		/* Names are all over the memory: looked at last. */
+		/* Names are scattered in memory, so they are read last. */
 		if (!is_code || !is_wanted(v, s.st_value, s.st_size))
 			continue;
 		name = elf_symtab_name(tab, s.st_name);
@@ -104,7 +104,7 @@ static int walk_all(struct elf_file *ef, struct visit *v)
 	struct elf_symtab tab;
 	int ret = 0;
 
-	/* In a relocatable file values are offsets in sections: no addresses, no names for them. */
+	/* In a relocatable file, values are offsets in sections, not addresses. */
 	if (ef->ehdr.e_type == ET_REL)
 		return 0;
 	if (elf_symtab_find(ef, SHT_SYMTAB, &tab))
@@ -124,7 +124,7 @@ static int walk_all(struct elf_file *ef, struct visit *v)
 
 /* ---- several times ---- */
 
-#define REMEMBERED_MAX (1u << 20)	/* symbols, of 40 bytes */
+#define REMEMBERED_MAX (1u << 20)	/* symbols of 40 bytes each */
 
 struct elf_syms {
 	struct elf_sym *v;
@@ -143,7 +143,7 @@ static int remember(void *ctx, const struct elf_sym *sym)
 	return 0;
 }
 
-/* Room for all that the tables may have: what is not used of it is not touched, and nothing moves. */
+/* Room for everything the tables may have: unused room is never touched, and nothing moves. */
 static void make_room(struct elf_file *ef, struct elf_syms *syms)
 {
 	static const unsigned int types[] = { SHT_SYMTAB, SHT_DYNSYM };

@@ -1,6 +1,6 @@
 /*
- * Symbol tables: gABI 4.2 chapter 4 "Symbol Table". Without section headers the dynamic section leads to .dynsym
- * (chapter 5), whose length only the hash tables tell.
+ * Symbol tables: gABI 4.2 chapter 4 "Symbol Table". Without section headers, the dynamic section
+ * locates .dynsym (chapter 5). Only the hash tables tell its length.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_file_priv.h"
 
-/* Whether each ELF_NAME_MAX bytes have a NUL in them: looks at few bytes of an ordinary table. */
+/* Does every stretch of ELF_NAME_MAX bytes have a NUL? Reads few bytes of an ordinary table. */
 static bool names_are_short(const char *names, size_t size)
 {
 	size_t pos = 0;
@@ -110,7 +110,7 @@ uint64_t elf_relative_relocs(struct elf_file *ef, uint64_t svma)
 	return t.rela == svma ? t.relacount : 0;
 }
 
-/* Word @i of a table of 32-bit words; false behind its end. */
+/* Word @i of a table of 32-bit words; false past its end. */
 static bool word_at(const Elf_Data *d, uint64_t i, uint32_t *out)
 {
 	if (i >= d->d_size / 4)
@@ -121,8 +121,8 @@ static bool word_at(const Elf_Data *d, uint64_t i, uint32_t *out)
 
 /*
  * DT_GNU_HASH: nbuckets, symoffset, bloom_size, bloom_shift, the bloom words (of address size), the
- * buckets, then one word for each symbol from symoffset on, whose low bit ends a chain. The last
- * symbol is the end of the chain that starts highest.
+ * buckets, then one word for each symbol from symoffset on, whose low bit ends a chain. The chain
+ * that starts at the highest symbol ends with the last symbol.
  */
 static uint64_t gnu_hash_count(struct elf_file *ef, uint64_t svma)
 {

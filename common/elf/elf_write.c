@@ -1,6 +1,6 @@
 /*
- * An ELF file from its parts, by hand (gABI 4.2, chapters 4 and 5): libelf would want a file
- * descriptor to write to, and there is little to it.
+ * Writes an ELF file from its parts without libelf (gABI 4.2, chapters 4 and 5): libelf needs a
+ * file descriptor to write to, and the format is simple.
  */
 #include "elf/elf_write.h"
 
@@ -62,7 +62,7 @@ static void add_section(struct writer *w, enum section sec, uint32_t type, size_
 }
 
 /*
- * Symbols need a section to be defined in. This one spans the executable segments and has no bytes,
+ * Symbols must be defined in a section. This one spans the executable segments and has no bytes,
  * like the .text of a separate debug file.
  */
 static void add_text(struct writer *w)
@@ -83,13 +83,15 @@ static void add_text(struct writer *w)
 		w->sh[SEC_TEXT].sh_addr = lo;
 		w->sh[SEC_TEXT].sh_size = hi - lo;
 	}
-	/* The address of real text need not be aligned to 16, and no tool may be told otherwise. */
+	/*
+	 * The address of real text need not be a multiple of 16, so the header must not claim it.
+	 */
 	w->sh[SEC_TEXT].sh_addralign = 1;
 }
 
 /*
- * Neither this nor .eh_frame says SHF_ALLOC: no segment of the original holds them, and debuggers
- * complain of loaded sections outside of segments.
+ * This section and .eh_frame lack SHF_ALLOC: no segment of the original holds them, and debuggers
+ * complain about loaded sections outside of segments.
  */
 static void add_build_id(struct writer *w)
 {
@@ -124,7 +126,7 @@ static void add_symbol(struct writer *w, const struct elf_sym *s, size_t name)
 	strbuf_add(w->out, &sym, sizeof(sym));
 }
 
-/* .symtab wants local symbols first. Names are laid out in the same two passes. */
+/* .symtab needs local symbols first. Names are laid out in the same two passes. */
 static void add_symtab(struct writer *w)
 {
 	static const Elf64_Sym null;
@@ -224,7 +226,7 @@ void elf_write(const struct elf_slice *slice, struct strbuf *out)
 		.e_shentsize = sizeof(Elf64_Shdr),
 	};
 
-	/* STT_GNU_IFUNC is a GNU extension, and the ABI byte has to say that it may be there. */
+	/* STT_GNU_IFUNC is a GNU extension, which the ABI byte must announce. */
 	for (size_t i = 0; i < slice->nsyms; i++) {
 		if (slice->syms[i].type == STT_GNU_IFUNC)
 			eh.e_ident[EI_OSABI] = ELFOSABI_GNU;

@@ -6,7 +6,7 @@
 
 #include "base/cursor.h"
 
-/* Of the header, byte offsets (struct pcHeader). */
+/* Byte offsets in the header (struct pcHeader). */
 #define HDR_QUANTUM 6
 #define HDR_PTRSIZE 7
 #define HDR_NFUNC 8
@@ -16,7 +16,7 @@
 #define HDR_FUNCS 64
 #define HDR_SIZE 72
 
-/* Of a function's record (struct _func). */
+/* Byte offsets in a function's record (struct _func). */
 #define FUNC_NAME 4
 #define FUNC_PCSP 16
 
@@ -63,7 +63,7 @@ int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t
 	gt->quantum = gt->data[HDR_QUANTUM];
 	if (gt->data[HDR_PTRSIZE] != 8 || !gt->quantum)
 		return -EINVAL;
-	/* 1.20 has the line of the function's beginning in its record as well. */
+	/* Since 1.20 the record also has the line where the function begins. */
 	gt->func_tail = magic == GO_118 ? 36 : 40;
 	gt->text = get64(gt, HDR_TEXT);
 	if (!gt->text)
@@ -79,7 +79,7 @@ int gopclntab_init(struct gopclntab *gt, const void *data, size_t size, uint64_t
 	return 0;
 }
 
-/* Pairs of (distance from the first function, record), and the end of the last function. */
+/* The table has pairs (offset from the base address, record), and the end of the last function. */
 static uint64_t start_of(const struct gopclntab *gt, size_t i)
 {
 	return gt->text + get32(gt, gt->funcs + 8 * (uint64_t)i);
@@ -104,7 +104,10 @@ int gopclntab_nth(const struct gopclntab *gt, size_t i, struct go_func *fn)
 	if (i >= gt->nfunc)
 		return -ENOENT;
 	rec = (uint64_t)gt->funcs + get32(gt, gt->funcs + 8 * (uint64_t)i + 4);
-	/* Before its name is looked at: of a table that is a hole in a file there are 67 million without a byte of code. */
+	/*
+	 * Before its name is read: a table in a hole of a file may have 67 million functions
+	 * without code.
+	 */
 	if (rec > gt->size || gt->size - rec < gt->func_tail + 4u || start_of(gt, i) >= start_of(gt, i + 1))
 		return -ENOENT;
 	flag = gt->data[rec + gt->func_tail + 1];
@@ -117,8 +120,9 @@ int gopclntab_nth(const struct gopclntab *gt, size_t i, struct go_func *fn)
 		.pcsp = get32(gt, rec + FUNC_PCSP),
 	};
 	/*
-	 * It changes stacks as well, but lays out its frame on both, on the second one with the goroutine's last place for
-	 * a return address (src/runtime/asm_amd64.s): the runtime itself goes by the table there.
+	 * cgocallback changes stacks, too, but lays out its frame on both. On the second stack it
+	 * uses the goroutine's last place for a return address (src/runtime/asm_amd64.s). The
+	 * runtime itself relies on the table there.
 	 */
 	fn->callback = fn->name && !strcmp(fn->name, "runtime.cgocallback");
 	if (fn->callback)
@@ -148,8 +152,8 @@ int gopclntab_find(const struct gopclntab *gt, uint64_t svma, struct go_func *fn
 }
 
 /*
- * A table of (change of the value, distance to where it ends), both LEB128, the first of them
- * zigzag; the value begins as -1, and a change of 0 ends the table, but for the first entry.
+ * The table has pairs (change of the value as zigzag, distance to where it ends), both LEB128. The
+ * value starts as -1. A change of 0 ends the table, except in the first entry.
  */
 int gopclntab_frame(const struct gopclntab *gt, const struct go_func *fn, uint64_t svma,
 		    uint32_t *bytes, uint64_t *end)

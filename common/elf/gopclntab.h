@@ -25,7 +25,8 @@ struct go_func {
 	const char *name;	/* borrowed from the table; NULL when invalid */
 	bool top;		/* has no caller: goexit, rt0_go, mstart */
 	bool switches;		/* it moves the stack pointer to another stack */
-	bool callback;		/* runtime.cgocallback: C calls it, above the goroutine that called C */
+	/* runtime.cgocallback: C calls it, on top of the goroutine that called C. */
+	bool callback;
 	uint32_t pcsp;		/* for gopclntab_frame() */
 };
 
