@@ -1,7 +1,7 @@
 /*
- * Binaries by identity. A file is opened through the mapping itself (map_files) where that is
- * allowed, else by path below the process's root, and then has to prove that it is the mapped one:
- * by the build-id the kernel told, else by its inode.
+ * Binaries and their files. A file is opened through the mapping itself (map_files) if that is
+ * allowed, otherwise by path below the process's root. Then it has to prove that it is the mapped
+ * one: by the build-id that the kernel reported, otherwise by its inode.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "host/procfs.h"
 #include "procs/dsotab.h"
 
-/* Distinct binaries in one recording. A container that maps new files without end stops here. */
+/* Distinct binaries in one recording. Stops a container that maps new files without end. */
 #define DSOS_MAX 65536
 #define ALIASES_MAX (4 * DSOS_MAX)
 #define PIN_TRIES_MAX 8
@@ -52,7 +52,7 @@ enum mapping_kind mapping_kind(const char *path)
 		return MAPPING_VDSO;
 	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
 		return MAPPING_SPECIAL;
-	/* Files whose path the kernel could not tell; its inode or build-id is as good. */
+	/* Files for which the kernel had no path. Their inode or build-id is as good. */
 	if (!strcmp(path, "//toolong") || !strcmp(path, "//enomem"))
 		return MAPPING_FILE;
 	/*
@@ -77,7 +77,7 @@ static int find_vdso(void *ctx, const struct proc_map *m)
 	return 1;
 }
 
-/* The auxiliary vector has the address only; the size is that of the mapping. */
+/* The auxiliary vector has only the address; the size is that of the mapping. */
 static void read_own_vdso(struct dsotab *dt)
 {
 	void *image = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -119,7 +119,7 @@ void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
 		read_own_vdso(dt);
 }
 
-/* Of our own image: its length, 0 where there is none. */
+/* The build-id of our own image. Returns its length, 0 if there is none. */
 static size_t vdso_build_id(const struct dsotab *dt, uint8_t id[BUILD_ID_MAX])
 {
 	int err;
@@ -166,9 +166,9 @@ void dsotab_fini(struct dsotab *dt)
 /* ---- the two indexes ---- */
 
 /*
- * Two files can have one build-id: patchelf and the like move the code of a linked program and leave the
- * note; and of a stripped copy there are no names to be captured. @loads: of the file (file_loads()); 0, here or in
- * the table: unknown, and agrees with all.
+ * Two files can have one build-id. patchelf and the like move the code of a linked program but keep
+ * the note. And a stripped copy has no names to capture. @loads: of the file (file_loads()); 0,
+ * here or in the table, means unknown and matches all.
  */
 static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, size_t len, uint64_t loads)
 {
@@ -234,7 +234,7 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* What the kernel says about the file of a mapping: not unique over time, so only a hint. */
+/* What the kernel reports about the file of a mapping. Not unique over time, so only a hint. */
 static struct file_key hint_key(const struct map_user *u, const struct map_entry *e)
 {
 	return (struct file_key){
@@ -243,7 +243,7 @@ static struct file_key hint_key(const struct map_user *u, const struct map_entry
 	};
 }
 
-/* The inode as the kernel names it in whichever mount namespace, under whichever name. */
+/* The inode as the kernel reports it, in any mount namespace and under any name. */
 static struct file_key inode_key(const struct map_entry *e)
 {
 	return (struct file_key){
@@ -261,7 +261,7 @@ static struct file_key stat_key(const struct map_user *u, const struct map_entry
 	};
 }
 
-/* Into the table, with its build-id. */
+/* Adds it to the table and to the index of build-ids. */
 static void enter_dso(struct dsotab *dt, struct dso *d)
 {
 	uint64_t *slot;
@@ -345,13 +345,16 @@ static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const st
 
 /* ---- getting at the file ---- */
 
-/* Of an inode's number; above it an overlay says of which of its file systems it is (xino: fs/overlayfs/inode.c, ovl_map_dev_ino()). */
+/*
+ * The bits of an inode's number. Above it, overlayfs stores which of its file systems has the inode
+ * (xino: fs/overlayfs/inode.c, ovl_map_dev_ino()).
+ */
 #define INO_MASK ((1ull << 56) - 1)
 
 /*
- * Is @st the inode the kernel told? Where a file system keeps several devices behind one (overlay
- * with layers on different file systems, btrfs), the kernel and stat(2) name different ones, the latter an
- * anonymous one.
+ * Is @st the inode that the kernel reported? Some file systems keep several devices behind one
+ * (overlayfs with layers on different file systems, btrfs). Then the kernel and stat(2) report
+ * different devices, stat(2) an anonymous one.
  */
 static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 {
@@ -362,7 +365,7 @@ static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 	return st->st_ino == e->ino || (st->st_ino & INO_MASK) == e->ino;
 }
 
-/* Nobody maps it any more, who would vouch for it. */
+/* No process maps the file any more and proves it. */
 static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const struct stat *st)
 {
 	/* Anonymous devices as in is_mapped_inode(). */
@@ -370,7 +373,7 @@ static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const 
 	       (st->st_dev == makedev(e->dev_major, e->dev_minor) || (!major(st->st_dev) && !e->dev_major));
 }
 
-/* What holds @path below @rootfd has this device; 0: not to be had. */
+/* Device of the folder that holds @path below @rootfd; 0: not available. */
 static dev_t folder_dev(int rootfd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -386,10 +389,15 @@ static dev_t folder_dev(int rootfd, const char *path)
 }
 
 /*
- * @fd, @st: what lies at the path of @e below root @r by now, with the right inode number. Is it on the file system that was mapped? In
- * memory numbers begin anew with each mount, and there may be another one by now: mounted there since, or, where @r was found by the number of its mount
- * namespace only, that of the container before, whose number is given again. Equal devices prove it, since @fd is held. An overlay's own device, the mapping's,
- * is that of its folders (before Linux 6.8 it is the layer's); btrfs shows none of it.
+ * @fd, @st: the file that is now at the path of @e below root @r, with the right inode number. Is
+ * it on the file system that was mapped? In memory, inode numbers start again with each mount, and
+ * there may be another mount by now. It may have been mounted since. Or, if @r was found only by
+ * the number of its mount namespace, that may be an earlier container's, because numbers are
+ * reused.
+ *
+ * Equal devices prove it, because @fd is held. On overlayfs, the mapping has the overlay's own
+ * device, which is that of its folders (before Linux 6.8 it has the layer's). btrfs shows none of
+ * it.
  */
 static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, int fd, const struct stat *st,
 			    const struct rootpin *r, bool by_number)
@@ -406,13 +414,13 @@ static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, 
 	return (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC && (!by_number || r->mnt_ns == dt->own_mnt_ns);
 }
 
-/* *@by_number: it is the root of some process that was seen in a mount namespace of that number. */
+/* *@by_number: the root is that of some process seen in a mount namespace of that number. */
 static struct rootpin *user_root(struct dsotab *dt, const struct map_user *u, bool *by_number)
 {
 	struct rootpin *r;
 
 	*by_number = false;
-	/* One that had to go for others is opened again: without rights to map_files it is the only way. */
+	/* Open an evicted root again: without the right to use map_files it is the only way. */
 	if (u->root && u->root->root.fd >= 0) {
 		pins_touch(dt->pins, &u->root->root);
 		return rootpin_get(u->root);
@@ -454,7 +462,7 @@ int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_en
 
 	if (fd < 0 && !e->deleted && !is_memfd(intern_str(dt->paths, e->path)))
 		fd = open_below_root(dt, u, e, st);
-	/* Dearer than a path, and not wanted where nobody has removed it. */
+	/* Costs more than a path, and is not needed unless the file was removed. */
 	if (fd < 0 && exact == -ENOENT)
 		fd = check_inode(e, nsopen_mapping_at(u->pid, e->start, st), st);
 	return fd;
@@ -467,7 +475,10 @@ static bool has_elf_magic(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-/* Which file offset is which svma, and whether there are symbols: a hash over the executable segments, never 0. */
+/*
+ * A hash over file offset and svma of the executable segments and over whether there are symbols;
+ * never 0.
+ */
 static uint64_t file_loads(struct elf_file *ef)
 {
 	const struct elf_load *l;
@@ -480,7 +491,7 @@ static uint64_t file_loads(struct elf_file *ef)
 	return h ? h : 1;
 }
 
-/* Length of the build-id, 0 when there is none; *@loads as of file_loads(), 0 when it is no ELF file. */
+/* Length of the build-id, 0 if there is none. *@loads: as file_loads(), 0 if it is not ELF. */
 static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
 {
 	struct elf_file *ef;
@@ -497,7 +508,7 @@ static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
 	return len;
 }
 
-/* Keep @fd (consumed), which is mapped at @e, for @d. */
+/* Keeps @fd (consumed), which is mapped at @e, for @d. */
 static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u,
 		      const struct map_entry *e, int fd, const struct stat *st)
 {
@@ -517,7 +528,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	d->apart = dt->own_mnt_ns && u->mnt_ns == dt->own_mnt_ns && st->st_dev != dt->own_dev && !is_memfd(d->ev.path);
 	d->idle = 0;
 	dt->napart += d->apart;
-	/* The root and the path are those of one and the same process. */
+	/* Root and path must be those of one process. */
 	rootpin_put(dt->pins, d->root);
 	d->root = user_root(dt, u, &by_number);
 	d->path = intern_str(dt->paths, e->path);
@@ -544,7 +555,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		d->pin_tries++;
 		return;
 	}
-	/* The mapping may have given way to another since the kernel told of it. */
+	/* Another mapping may have replaced this one since the kernel reported it. */
 	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
 	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
 	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
@@ -562,7 +573,7 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 	uint8_t id[BUILD_ID_MAX];
 	size_t len;
 
-	/* A 32-bit process has another image, of which we have no copy. */
+	/* A 32-bit process has another image, and we have no copy of that. */
 	if (e->start < 1ull << 32) {
 		e->kind = MAPPING_SPECIAL;
 		return;
@@ -576,7 +587,7 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 	e->dso = dt->vdso;
 }
 
-/* Is what is held for @d the inode of @e? While it is held, its number is given to no other. */
+/* Is the file held for @d the inode of @e? While it is held, its number is not reused. */
 static bool holds_inode(const struct dso *d, const struct map_entry *e, struct stat *st)
 {
 	return d->pin.fd >= 0 && !fstat(d->pin.fd, st) && st->st_ino == e->ino &&
@@ -584,8 +595,8 @@ static bool holds_inode(const struct dso *d, const struct map_entry *e, struct s
 }
 
 /*
- * Whether @e maps the very file held for @d, unchanged. Spares opening it for each of thousands of mappings. False
- * where the device numbers of maps and stat(2) differ.
+ * Does @e map the very file that is held for @d, unchanged? Saves opening it for each of thousands
+ * of mappings. False if maps and stat(2) show different device numbers.
  */
 static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_user *u,
 		    const struct map_entry *e)
@@ -610,8 +621,8 @@ bool dsotab_rewritten(const struct dso *d)
 }
 
 /*
- * What is behind @e, whose process and root are gone: of the same inode another one's mapping was told, in another
- * container of the same image, say.
+ * The binary behind @e when its process and root are gone: one that is held for the same inode
+ * because another process mapped it, say in another container of the same image.
  */
 static struct dso *held_elsewhere(struct dsotab *dt, const struct map_entry *e)
 {
@@ -622,7 +633,7 @@ static struct dso *held_elsewhere(struct dsotab *dt, const struct map_entry *e)
 	return a && holds_inode(dt->dsos[a->dso], e, &st) ? dt->dsos[a->dso] : NULL;
 }
 
-/* The kernel gives no build-id: the file says who it is. */
+/* The kernel gives no build-id: the file itself identifies the binary. */
 static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct map_entry *e)
 {
 	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
@@ -649,7 +660,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		fd = -ESTALE;
 	}
 	if (fd < 0) {
-		/* Gone: what was there last time, else nothing but the kernel's word for it. */
+		/* Gone: take what was there last time, otherwise only what the kernel reported. */
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
 		if (e->dso && dsotab_rewritten(e->dso))
 			e->dso = NULL;

@@ -1,4 +1,4 @@
-/* Getting to know a live process: its facts, and what it maps where side-band has not told. */
+/* Reads a live process: its facts, and its mappings if side-band has not reported them. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,12 +7,13 @@
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
-/* Sample time between two readings of one process's maps. */
+/* Sample time between two readings of a process's maps. */
 #define REFRESH_NS 100000000ull
 
 /*
- * Facts of what @p runs, unless it has begun another program by now, or has ended and is a zombie, which has neither
- * root nor namespaces: what is true of it nevertheless, then. Takes @f. 0, or -ESRCH.
+ * Keeps the facts of what @p runs. If it has begun another program by now, or is a zombie, which
+ * has neither root nor namespaces, keeps them as late facts: what is true nevertheless. Takes @f.
+ * 0, or -ESRCH.
  */
 static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_facts *f)
 {
@@ -21,12 +22,15 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_fac
 
 	if (!p->comm[0])
 		proc_facts_comm(procfd, comm);
-	/* What one that ended meanwhile did not tell any more, its parent's facts may. */
+	/* If it ended meanwhile, its parent's facts may supply what is missing. */
 	if (!proc_facts_there(procfd)) {
 		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
-	/* Read last, so that with a root all was read. A process that runs may hide its own from us. */
+	/*
+	 * The root is read last: with a root, everything was read. A running process may hide its
+	 * root from us.
+	 */
 	if (proc_moved_on(p, procfd, time) || (!*f->root && !proc_facts_running(procfd))) {
 		p->late = f;
 		return -ESRCH;
@@ -34,7 +38,7 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_fac
 	p->facts = f;
 	if (!p->comm[0])
 		memcpy(p->comm, comm, sizeof(comm));
-	/* One that was made up says only when it was seen. */
+	/* A made-up exec only tells when it was noticed. */
 	f->begun = p->read_late ? 0 : MAX(p->exec_time, p->fork_time);
 	if (!p->kthread)
 		perfmap_pin(p);
@@ -106,7 +110,9 @@ bool proc_refresh_maps(struct proc *p, uint64_t time)
 	return p->maps->gen != before;
 }
 
-/* Does live @p run another image than the one that side-band told of? The vdso's place is drawn at each exec. */
+/*
+ * Does live @p run another image than side-band reported? Each exec draws a new place for the vdso.
+ */
 static bool other_image(struct proc *p, int procfd)
 {
 	const struct map_entry *was = mapset_of_kind(p->maps, MAPPING_VDSO), *is;
@@ -139,7 +145,10 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 	other = other_image(p, procfd);
 	proc_facts_comm(procfd, comm);
 	close(procfd);
-	/* It may have begun after the sample: then its record is still to come, or was lost only then. */
+	/*
+	 * The exec may be later than the sample: then its record is still to come, or was lost only
+	 * then.
+	 */
 	if (!same_process || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))
 		return false;
 	p->lost_seen = pt->side.lost;

@@ -1,6 +1,7 @@
 /*
- * The rows for addresses seen: symbols, CFI and code of binaries, lines of perf maps, kernel symbols
- * (contrib/doc/capture.md). A missing capture is no failure of the recording: it is counted and told with -v.
+ * Captures the rows for the addresses seen: symbols, CFI and code of binaries, lines of perf maps,
+ * kernel symbols (contrib/doc/capture.md). A failed capture does not fail the recording: it is
+ * counted, and reported with -v.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +29,10 @@ uint64_t *capture_sorted(const struct u64map *set)
 	return out;
 }
 
-/* ---- getting a capture ready ---- */
+/* ---- preparing a capture ---- */
 
 /*
- * Was the file of @d written to since it was mapped? A slice of one with a build-id says so itself.
+ * Was the file of @d written to since it was mapped? With a build-id, its slice shows that itself.
  */
 static bool has_changed(const struct dso *d)
 {
@@ -53,7 +54,7 @@ void proctab_keep_slices(struct proctab *pt)
 	pt->files.dsos.slices.max = SLICES_BYTES;
 }
 
-/* Files for the rows of @d. 0 or negative errno. */
+/* Opens the files for the rows of @d. 0 or negative errno. */
 static int reach_dso(const struct proctab *pt, const struct dso *d, struct capture_job *job)
 {
 	if (d->vdso && pt->files.dsos.vdso_image) {
@@ -91,7 +92,7 @@ static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs
 	job->err = served ? 0 : err;
 }
 
-/* As perfmap_prepare(), for those of @addrs whose lines can be told from others'. */
+/* As perfmap_prepare(), for those of @addrs with lines that can be told from others'. */
 static void prepare_map(struct proctab *pt, const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
 			struct capture_job *job)
 {
@@ -183,7 +184,7 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 
 	if (job->budget)
 		code_budget_return(job->budget, job->code_max - job->code_bytes);
-	/* Rows of an earlier capture are still there, if not for the newest addresses. */
+	/* Rows of an earlier capture are still there, only not for the newest addresses. */
 	if (job->err) {
 		pt->cap.failed++;
 		pr_verbose("no rows captured from %s '%s': %s", from[job->kind], job->name,
@@ -211,11 +212,11 @@ int capture_now(struct proctab *pt, struct rec_out *out, struct capture_job *job
 	return capture_finish(pt, out, job);
 }
 
-/* ---- with what is kept of segments before ---- */
+/* ---- with what earlier segments keep ---- */
 
 /*
- * @all, of *@n (taken), and what is kept of that thing, in order, owned by the caller. What is
- * captured now need not be again: rows of the kept are in the segment that is written now, which
+ * Merges @all, of *@n (taken), with the addresses kept for the same thing; in order, owned by the
+ * caller. The kept ones need no other capture: their rows are now in the present segment, which
  * outlives theirs.
  */
 static uint64_t *with_kept(struct proctab *pt, uint64_t *all, enum capture_kind kind, uint32_t id, size_t *n)
@@ -241,7 +242,7 @@ static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
 	return with_kept(pt, capture_sorted(set), kind, id, n);
 }
 
-/* True when there were rows. */
+/* True if there were rows. */
 static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 {
 	const struct proc_facts *f = p->facts ? p->facts : p->anc;
@@ -317,7 +318,7 @@ static struct leaf_counts all_leafs(const struct proctab *pt, const struct dso *
 	return all;
 }
 
-/* How much room for code a binary with @samples would have if the recording ended now. */
+/* The room for code that a binary with @samples would get if the recording ended now. */
 static uint64_t early_share(const struct proctab *pt, uint64_t samples)
 {
 	uint64_t all = pt->cap.leaf_samples;

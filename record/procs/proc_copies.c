@@ -1,8 +1,9 @@
 /*
- * Code that a program has copied to another place. V8 wants its builtins close to what it compiles, so that short calls reach them: it
- * maps its file there a second time, but only if the file's device and inode are those that /proc/self/maps shows. With overlayfs they often
- * are not, and it copies. The kernel then tells of anonymous memory, of which no perf map has a line. What is there is sought in the files that
- * the process has mapped as code, page by page.
+ * Code that a program has copied to another place. V8 wants its builtins close to the code that it
+ * compiles, so that short calls reach them. It maps its file there a second time, but only if the
+ * file has the device and inode that /proc/self/maps shows. With overlayfs it often does not, and
+ * V8 copies the code. The kernel then reports anonymous memory, for which no perf map has a line.
+ * We search for its bytes in the files that the process has mapped as code, page by page.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,17 +20,17 @@
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
-/* Of one copy, bytes: V8's builtins are 1.5 MiB. */
+/* Size of one copy, bytes: V8's builtins are 1.5 MiB. */
 #define COPY_MIN (64ull << 10)
 #define COPY_MAX (64ull << 20)
-/* What a search goes through at most of one file, bytes; what is compared counts as well. */
+/* Limit of one search in one file, bytes; compared bytes count as well. */
 #define SEARCH_MAX (256ull << 20)
-/* The files of a process that are tried, those with most code first, and how often it is done for one image. */
+/* Files of a process that are tried, those with most code first. And searches for one image. */
 #define FILES_MAX 3
 #define LOOKS_MAX 8
-/* Searches that are remembered: each process of a program asks the same. */
+/* Searches that are remembered: each process of a program needs the same. */
 #define ANSWERS 64u
-/* The part of the time that searches may take: one of so many. */
+/* Searches take at most one part in this many of the time. */
 #define TIME_SHARE 20u
 #define FIRST_BYTES 64
 #define CHUNK 16384
@@ -38,7 +39,7 @@ struct answer {
 	uint32_t dev_major, dev_minor;	/* of the file */
 	uint64_t ino;
 	uint64_t len;			/* of the copy, bytes */
-	uint8_t first[FIRST_BYTES];	/* it begins so */
+	uint8_t first[FIRST_BYTES];	/* its first bytes */
 	uint64_t pgoff;			/* where it is in the file, bytes; UINT64_MAX = nowhere */
 };
 
@@ -73,8 +74,8 @@ static void remember(struct copies *c, const struct answer *a)
 }
 
 /*
- * Has @part in the process whose memory is @mem the bytes of file @fd, all of them? Padding is alike everywhere. Behind the copy the
- * rest of its last page is 0.
+ * Has @part, in the process with memory @mem, the bytes of file @fd? Compares all of them, because
+ * padding is alike everywhere. Behind the copy, the rest of its last page is 0.
  */
 static bool is_same(int mem, int fd, const struct map_entry *part)
 {
@@ -95,7 +96,10 @@ static bool is_same(int mem, int fd, const struct map_entry *part)
 	return true;
 }
 
-/* Where in @fd, from @from up to @to, is what @mem has at @part? Sets part->pgoff. Multiples of a page, since V8 maps the file otherwise. */
+/*
+ * Where in @fd, from @from up to @to, are the bytes that @mem has at @part? Sets part->pgoff. Tries
+ * only multiples of a page: V8 would otherwise map the file there.
+ */
 static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first, uint64_t from, uint64_t to)
 {
 	const uint64_t len = part->end - part->start;
@@ -115,7 +119,10 @@ static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first
 	return false;
 }
 
-/* Is @e, the memory @mem, a copy of code that @line maps? Then it becomes a mapping of that file. @may: it may be searched for. */
+/*
+ * Is @e, the memory @mem, a copy of code that @line maps? Then @e becomes a mapping of that file.
+ * @may: a search is allowed.
+ */
 static bool copy_of(struct proc *p, const struct map_user *u, int mem, const struct map_entry *line, const uint8_t *first,
 		    bool may, struct map_entry *e)
 {
@@ -164,7 +171,10 @@ static bool copy_of(struct proc *p, const struct map_user *u, int mem, const str
 	return found;
 }
 
-/* Mappings of files in @ms that are code enough for a copy of @len bytes, the largest first; how many. */
+/*
+ * Mappings of files in @ms with code enough for a copy of @len bytes, largest first. Returns how
+ * many.
+ */
 static unsigned int files_with(const struct mapset *ms, uint64_t len, const struct map_entry **out)
 {
 	unsigned int n = 0;
@@ -186,7 +196,7 @@ static unsigned int files_with(const struct mapset *ms, uint64_t len, const stru
 	return n;
 }
 
-/* Written once, and not to be written again. */
+/* Written once, and not writable any more. */
 bool proc_may_be_copy(const struct proc *p, const struct map_entry *e)
 {
 	const uint64_t len = e->end - e->start;

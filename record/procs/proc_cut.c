@@ -1,6 +1,6 @@
 /*
- * The end of a segment, and of files that have to be closed before it: whose rows are wanted, and those that must be captured at
- * once (contrib/doc/capture.md).
+ * The end of a segment, and files that must be closed before it: lists what needs rows, and
+ * captures at once what cannot wait (contrib/doc/capture.md).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* ---- before the end of a segment ---- */
 
-/* The list that is being captured wants rows from what is let go. */
+/* The list that is being captured needs rows from what is let go. */
 static void capture_closing(struct proctab *pt, const struct pin *pin)
 {
 	struct caplist *cl = pt->cap.closing;
@@ -84,7 +84,7 @@ void proctab_lists(struct proctab *pt, struct caplist *const *kept, size_t nkept
 	pt->cap.closing_out = out;
 }
 
-/* Files that could not be had when they were met first (no descriptors left, a race): once more. */
+/* Tries again the files that could not be opened at first (no descriptors left, a race). */
 static void pin_missing(struct proctab *pt, struct proc *p)
 {
 	struct map_user u = { .pid = p->dead ? 0 : p->pid, .mnt_ns = p->mnt_ns };
@@ -108,7 +108,7 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 
 	e->facts = proc_facts_get(p->facts ? p->facts : p->anc);
 	memcpy(e->comm, p->comm, sizeof(e->comm));
-	/* It has no facts by which that could be done later. */
+	/* Without facts it cannot be captured later. */
 	e->done = p->jit_captured || p->pt->detached;
 }
 

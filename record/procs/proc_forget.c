@@ -1,16 +1,16 @@
 /*
- * A run of days meets more binaries and paths than there are at any one time. Between two segments,
- * when nothing refers to what was written, those that no process maps and no list of captures wants
- * are forgotten. Should one come back, it gets a new id.
+ * A run of days meets more binaries and paths than there are at any one time. Between two segments
+ * nothing refers to what was written. Then those that no process maps and no list of captures needs
+ * are forgotten. One that comes back gets a new ID.
  */
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "procs/proc.h"
 
-/* Below so many it is not worth the walk. */
+/* With fewer, the walk is not worth it. */
 #define FORGET_MIN 4096
-/* Names of files: a mapping has one, and so has each alias of a binary. */
+/* Names per binary: each mapping has one, and so does each alias of a binary. */
 #define NAMES_EACH 4
 
 static void mark(struct u64map *live, const struct dso *d)
@@ -25,7 +25,7 @@ static void mark_list(struct u64map *live, const struct caplist *cl)
 		mark(live, cl->v[i].dso);
 }
 
-/* What processes map stays, and its paths move to @paths. */
+/* Marks what processes map, and moves its paths to @paths. */
 static void move_mappings(struct proctab *pt, struct u64map *live, struct intern *paths)
 {
 	struct u64map done = U64MAP_INIT;	/* sets are shared */

@@ -1,6 +1,7 @@
 /*
- * Perf maps for an import (contrib/doc/perf-data.md). perf.data tells neither whose user a process was nor who had its number later, and
- * everybody may write to /tmp; so a file counts only where time and owner leave nobody else.
+ * Perf maps for an import (contrib/doc/perf-data.md). perf.data shows neither the user of a process
+ * nor which process had its pid later, and everybody may write to /tmp. So a file counts only if
+ * its time and owner rule out everybody else.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,12 +16,15 @@
 #include "host/procfs.h"
 #include "procs/proc.h"
 
-/* A tick of a file system with coarse times, and the error of clocks in one boot. */
+/* A tick of a file system with coarse times, and the error of clocks within one boot. */
 #define LATER_NS INT64_C(2000000000)
-/* Of files mapped at the very addresses: the program may lie at a fixed one, its libraries never do. */
+/*
+ * Number of files mapped at the same addresses: the program may have a fixed one, its libraries
+ * never do.
+ */
 #define ALIKE_MIN 2
 
-/* Times of a damaged file may be any: those beyond all clocks are the end of them. */
+/* A damaged file may have any times. Those beyond all clocks are clamped. */
 static int64_t wall(const struct proctab *pt, uint64_t time)
 {
 	int64_t since = (int64_t)(time - pt->jit.host_begun), ns;
@@ -44,7 +48,7 @@ static int compare_line(void *ctx, const struct proc_map *m)
 	return 0;
 }
 
-/* Facts of the process that has the number now, if it is @p. */
+/* Facts of the process that has the pid now, if it is @p. */
 static struct proc_facts *living(const struct proc *p)
 {
 	struct likeness l = { .p = p };
@@ -60,7 +64,7 @@ static struct proc_facts *living(const struct proc *p)
 	free(text);
 	if (l.n >= ALIKE_MIN)
 		f = proc_facts_read(procfd, p->pid);
-	/* Of one parent's children each has the same mappings. */
+	/* All children of one parent have the same mappings. */
 	if (f && proc_facts_start_wall(f->start_ticks) > wall(p->pt, p->last_time)) {
 		proc_facts_put(&p->pt->files.pins, f);
 		f = NULL;
@@ -69,7 +73,7 @@ static struct proc_facts *living(const struct proc *p)
 	return f;
 }
 
-/* NULL, or why a file with attributes @st is not taken for the perf map of @p. */
+/* NULL, or why a file with attributes @st does not count as the perf map of @p. */
 static const char *refuse(const struct proc *p, const struct stat *st)
 {
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -104,7 +108,7 @@ int hostmap_open(const struct proc *p)
 	char path[64];
 	int fd;
 
-	/* A container's process writes to its own /tmp, under its own number. */
+	/* A container's process writes to its own /tmp, under its own pid. */
 	if (!pt->jit.host_maps || !pt->files.host || (p->mnt_ns && p->mnt_ns != proc_facts_mnt_ns((uint32_t)getpid())))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", p->pid);

@@ -1,18 +1,19 @@
 /*
- * Writing a process down: what is known of it while it lives, what side-band and its parent tell when it does not.
+ * Writes a process to the recording: what is known of it while it lives, otherwise what side-band
+ * and its parent show.
  */
 #include <string.h>
 
 #include "procs/proc.h"
 
-/* Forks without an exec or a sample, one from the other: of a shell's subshells. */
+/* Forks one from the other without an exec or a sample, as a shell's subshells. */
 #define ANCESTORS_MAX 8
 
-/* ---- what its parent tells ---- */
+/* ---- from its parent ---- */
 
 /*
  * Was @p, which ran before we looked, forked from @parent without an exec since? Then both have the
- * vdso, whose place is drawn at each exec, and the program at the same addresses.
+ * vdso, which gets a new place at each exec, and the program at the same addresses.
  */
 static bool same_image(const struct proc *p, const struct proc *parent)
 {
@@ -27,15 +28,18 @@ static bool same_image(const struct proc *p, const struct proc *parent)
 	       !strcmp(p->facts->exe, parent->facts->exe);
 }
 
-/* Is @parent, in the table under the number of @p's parent, what @p was forked from: that process, and that program? */
+/*
+ * Is @parent, in the table under @p's ppid, the process that @p was forked from, with the same
+ * program?
+ */
 static bool is_origin(const struct proc *parent, const struct proc *p)
 {
 	return !p->fork_time || (parent->fork_time <= p->fork_time && parent->exec_time <= p->fork_time);
 }
 
 /*
- * The facts of the process @p was forked from, which may never have had a sample itself, and may have been forked just
- * before, so that its own parent's are asked for: up to @depth times.
+ * Finds the facts of the process that @p was forked from. That process may have no samples, and may
+ * have been forked just before; then its own parent is tried, up to @depth times.
  */
 static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 {
@@ -64,7 +68,7 @@ static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 
 static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 {
-	/* Of a process that is gone its parent's facts say where it ran. */
+	/* If a process is gone, its parent's facts say where it ran. */
 	const struct proc_facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
 	struct ev_proc ev = {
 		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
@@ -83,7 +87,7 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 	}
 	if (!f && !ev.mnt_ns)
 		ev.mnt_ns = proc_own_mnt_ns(p);
-	/* Where /proc had none to tell, or was not asked in time. */
+	/* If /proc had none, or was not read in time. */
 	if (!ev.exe[0])
 		ev.exe = intern_str(p->pt->files.paths, p->exe);
 	if (who) {
@@ -106,7 +110,7 @@ void proc_introduce(struct proc *p, uint64_t time)
 		p->known = p->kthread = true;
 	else if (p->pid != UINT32_MAX)
 		proc_acquire(p, time);
-	/* Of a process that ran before only if its JIT code's names may be its parent's to tell. */
+	/* If it ran before, only if its parent may have the names of its JIT code. */
 	if (p->read_late && p->facts && p->facts->map.fd < 0 && mapset_of_kind(p->maps, MAPPING_JIT)) {
 		proctab_know(pt, p->ppid);
 		find_ancestor(p, time, ANCESTORS_MAX);

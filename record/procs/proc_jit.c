@@ -1,6 +1,7 @@
 /*
- * Where names of a process's JIT code come from: the perf map it writes to its /tmp and the jitdump
- * it has mapped (contrib/doc/capture.md), found while it lives, and made ready to be captured.
+ * Where names of a process's JIT code come from: the perf map that it writes to its /tmp, and the
+ * jitdump that it has mapped (contrib/doc/capture.md). They are found while it lives, and prepared
+ * for capture.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include "jitdump.h"
 #include "procs/proc.h"
 
-/* Sample time between two looks for a perf map that was not there. */
+/* Sample time between two looks for a missing perf map. */
 #define RETRY_NS 100000000ull
 
 static int dup_fd(int fd)
@@ -25,7 +26,10 @@ static int dup_fd(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* A container can put anything there; and on a shared /tmp the name may be that of another container's process. */
+/*
+ * A container can put anything there. And on a shared /tmp, the name may belong to a process of
+ * another container.
+ */
 const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 {
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -38,13 +42,19 @@ const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 	/* Clocks of file systems tick 100 times a second, or once. */
 	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < proc_facts_wall(f->begun))
 		return "it is older than the program that runs now";
-	/* Most clocks of file systems are late, and none is early: what is younger is the next program's. */
+	/*
+	 * Most clocks of file systems are late, and none is early: a younger file is the next
+	 * program's.
+	 */
 	if (f->over_time && mtime > proc_facts_wall(f->over_time))
 		return "it was written to when its process had ended, or ran another program";
 	return NULL;
 }
 
-/* @fd, which is a map's file with attributes @st, or a negative errno. */
+/*
+ * Returns @fd, a map's file with attributes @st, if it is accepted; otherwise a negative errno. @fd
+ * may be a negative errno.
+ */
 static int accept_map(const struct proc_facts *f, int fd, const struct stat *st, const char **why)
 {
 	const char *no;
@@ -70,8 +80,8 @@ static int open_map_at(const struct proc_facts *f, int dirfd, const char *path, 
 }
 
 /*
- * The process names the file after the pid it sees itself, so the innermost number comes first;
- * with a pid namespace of its own but libraries that ask the kernel otherwise, an outer one may be
+ * The process names the file after the pid that it sees itself, so the innermost pid comes first.
+ * In a pid namespace of its own, with libraries that ask the kernel otherwise, an outer one may be
  * right.
  */
 static int open_map(const struct proc_facts *f, const char **why)
@@ -85,7 +95,7 @@ static int open_map(const struct proc_facts *f, const char **why)
 
 		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", f->nspid[i]);
 		fd = open_map_at(f, r->root.fd, path, why);
-		/* A container that is gone: its root leads no longer to a /tmp that was a mount. */
+		/* If the container is gone, its root no longer leads to a /tmp that was a mount. */
 		if (fd < 0)
 			fd = open_map_at(f, r->tmp.fd, path + strlen("/tmp/"), why);
 		if (fd >= 0)
@@ -95,8 +105,8 @@ static int open_map(const struct proc_facts *f, const char **why)
 }
 
 /*
- * Some runtimes can be told another folder: node's --perf-basic-prof-path, DOTNET_PerfMapJitDumpPath, and $TMPDIR before
- * .NET 8. They keep the file open that they write to.
+ * Some runtimes can use another folder: node's --perf-basic-prof-path, DOTNET_PerfMapJitDumpPath,
+ * and $TMPDIR before .NET 8. They keep the file open while they write to it.
  */
 static int open_held_map(const struct proc_facts *f, int procfd, const char **why)
 {
@@ -112,7 +122,7 @@ static int open_held_map(const struct proc_facts *f, int procfd, const char **wh
 	return accept_map(f, fd, &st, why);
 }
 
-/* @procfd: of nsopen_process(), to look among the open files, too; negative: not there. */
+/* @procfd: of nsopen_process(), to look among the open files, too; negative: do not. */
 static void pin_map(struct proc *p, int procfd)
 {
 	struct proc_facts *f = p->facts;
@@ -135,7 +145,10 @@ void perfmap_pin(struct proc *p)
 	pin_map(p, -1);
 }
 
-/* A process may have another root by now without an exec: by chroot(2), pivot_root(2) or setns(2). That is where it writes to. */
+/*
+ * A process may have another root by now without an exec: by chroot(2), pivot_root(2) or setns(2).
+ * It writes there.
+ */
 static void look_root(struct pins *ps, struct proc_facts *f, int procfd)
 {
 	const uint64_t mnt_ns = proc_facts_mnt_ns(f->pid);
@@ -161,7 +174,7 @@ void perfmap_pin_late(struct proc *p)
 	procfd = nsopen_process(p->pid);
 	if (procfd >= 0 && proc_facts_started_at(procfd, f->start_ticks)) {
 		look_root(&p->pt->files.pins, f, procfd);
-		/* Once: who writes elsewhere begins before there is code to run. */
+		/* Only once: a runtime that writes elsewhere begins before it has code to run. */
 		pin_map(p, f->map_held ? -1 : procfd);
 		f->map_held = true;
 	} else {
@@ -171,7 +184,9 @@ void perfmap_pin_late(struct proc *p)
 		close(procfd);
 }
 
-/* The file held for @f, if it is still its own: the next program of the process may have written to it. */
+/*
+ * The file held for @f, if it is still its own: the process's next program may have written to it.
+ */
 static int pinned_map(const struct proc_facts *f, const char **why)
 {
 	int fd = dup_fd(f->map.fd);
@@ -209,8 +224,8 @@ static bool same_file(int fd, const struct stat *st)
 }
 
 /*
- * A jitdump is found by the page of it that the JIT maps, which also proves whose it is: its name
- * has a pid of an unknown namespace, and it may lie anywhere.
+ * A jitdump is found by the page of it that the JIT maps. That also proves its owner: its name has
+ * a pid of an unknown namespace, and it may be anywhere.
  */
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e)
 {
@@ -273,7 +288,7 @@ static void add_dump(struct capture_job *job, const struct proc_facts *f, const 
 
 	if (pin->fd < 0 || job->ndumps == CAPTURE_DUMPS_MAX || fstat(pin->fd, &st))
 		return;
-	/* What was mapped when the process was forked is its own, too. */
+	/* A jitdump mapped at the fork is the child's, too. */
 	for (size_t i = 0; i < job->ndumps; i++) {
 		if (same_file(job->dump[i].fd, &st))
 			return;
@@ -285,7 +300,7 @@ static void add_dump(struct capture_job *job, const struct proc_facts *f, const 
 	job->dump[job->ndumps++].shift = f->jit_shift;
 }
 
-/* What was compiled before a fork is told of in the file of the process that forked, also if the new one has its own. */
+/* Code compiled before a fork is in the parent's jitdump, even if the child has its own. */
 void jitdump_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs,
 		     size_t n, struct capture_job *job)
 {

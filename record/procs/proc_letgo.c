@@ -1,10 +1,11 @@
 /*
- * Held files that nobody maps any more. A file that is open keeps its file system mounted: whoever ran a program from a disk could not
- * unmount that before the recording ends. So the rows of such a binary are captured, and it is closed, some seconds after its last
- * process.
+ * Held files that no process maps any more. An open file keeps its file system mounted, so a disk
+ * that a program ran from could not be unmounted before the recording ends. So some seconds after
+ * the last process of such a binary, its rows are captured and the file is closed.
  *
- * Only where it can be opened again should it come back: what lies in our own mount namespace and is mounted there, beside "/". A
- * container's mounts are its own and end with it, and then a file that is not held is gone.
+ * This is only for files that can be opened again if they come back: those in our own mount
+ * namespace on a file system other than that of "/". A container's mounts are its own and end with
+ * it, and a file that is not held is then gone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,14 @@
 #include "capture/capture_thread.h"
 #include "procs/proc.h"
 
-/* Calls of letgo_step(), which come every 200 ms, to a look at all processes: on a host of thousands that takes milliseconds. */
+/*
+ * Calls of letgo_step(), which come every 200 ms, per look at all processes. With thousands of
+ * processes a look takes milliseconds.
+ */
 #define LOOK_CALLS 5
 /*
- * Looks in which nobody had it, until a binary is let go; twice as many after each capture that this has taken, as what comes back again and
- * again would fill the recording with its rows.
+ * Looks without a user until a binary is let go. Doubled after each capture for this, because a
+ * binary that comes back again and again would fill the recording with its rows.
  */
 #define IDLE_LOOKS 2
 #define IDLE_DOUBLED 5
@@ -27,8 +31,8 @@
 struct letgo {
 	struct capture_thread *thread;
 	struct capture_job job;
-	struct dso *dso;	/* whose rows it captures, beside the drain; NULL = it does nothing */
-	size_t seen;		/* seen.n of it then */
+	struct dso *dso;	/* its rows are being captured, outside the drain; NULL = none */
+	size_t seen;		/* its seen.n at that time */
 	unsigned int calls;
 };
 
@@ -43,8 +47,9 @@ static bool is_idle(const struct dso *d)
 }
 
 /*
- * Below another root than ours, as in a chroot, a program that is over within milliseconds may not be found again: where its root was
- * nobody can tell any more. While others run there it may come, and is served by what is held.
+ * Below another root than ours, as in a chroot, a program that ends within milliseconds may not be
+ * found again: nobody can tell any more where its root was. While others run there, it may come,
+ * and the held file serves it.
  */
 static bool is_lived_in(const struct dsotab *dt, const struct dso *d)
 {
@@ -53,7 +58,7 @@ static bool is_lived_in(const struct dsotab *dt, const struct dso *d)
 	return r && r->lived_in && (r->dev != dt->own_dev || r->ino != dt->own_ino);
 }
 
-/* How many looks ago each of them was mapped. */
+/* Counts how many looks ago each of them was mapped. */
 static void look(struct proctab *pt)
 {
 	uint64_t pid, val;
@@ -88,14 +93,14 @@ static void look(struct proctab *pt)
 
 static void close_file(struct proctab *pt, struct dso *d)
 {
-	pr_verbose("'%s' is let go: no process maps it any more", d->ev.path);
+	pr_verbose("closing '%s': no process maps it any more", d->ev.path);
 	pins_drop(&pt->files.pins, &d->pin);
 	rootpin_put(&pt->files.pins, d->root);
 	d->root = NULL;
 	d->path = NULL;
 }
 
-/* What is under way has ended: write it. */
+/* The capture under way has ended: writes it. */
 static void end_capture(struct proctab *pt)
 {
 	struct letgo *lg = pt->cap.letgo;
@@ -115,11 +120,11 @@ static bool have_thread(struct letgo *lg)
 		return true;
 	lg->thread = capture_thread_new(&err);
 	if (!lg->thread)
-		pr_verbose("no thread for captures, so no file is let go: %s", strerror(-err));
+		pr_verbose("no thread for captures, so unused files stay open: %s", strerror(-err));
 	return lg->thread;
 }
 
-/* The rows of @d to the thread. False: there is nothing to capture. */
+/* Gives the rows of @d to the thread. False: there is nothing to capture. */
 static bool begin_capture(struct proctab *pt, struct dso *d)
 {
 	struct letgo *lg = pt->cap.letgo;
@@ -133,14 +138,14 @@ static bool begin_capture(struct proctab *pt, struct dso *d)
 	return true;
 }
 
-/* What is under way has ended, and its binary was not used meanwhile. */
+/* The capture under way has ended: closes the file if it was not used meanwhile. */
 static void after_capture(struct proctab *pt)
 {
 	struct letgo *lg = pt->cap.letgo;
 	struct dso *d = lg->dso;
 
 	end_capture(pt);
-	/* Rows that could not be had will not be there later either. */
+	/* Rows that could not be captured now cannot be later either. */
 	if (is_candidate(d) && d->idle && d->seen.n == lg->seen)
 		close_file(pt, d);
 }
@@ -149,7 +154,7 @@ void letgo_step(struct proctab *pt)
 {
 	struct letgo *lg;
 
-	/* What is closing wants files as well. */
+	/* The closing file needs files as well. */
 	if (!pt->files.dsos.napart || pt->cap.closing)
 		return;
 	if (!pt->cap.letgo)

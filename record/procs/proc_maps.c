@@ -1,5 +1,6 @@
 /*
- * Mappings of a process, as side-band and /proc tell them: into its set, and into the recording when it is there.
+ * Mappings of a process, from side-band and /proc: added to its set, and to the recording if the
+ * process is in it.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,7 +10,7 @@
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
-/* Looks at /proc for one image. A JIT in the place of a library that was closed would ask for one with each function. */
+/* Looks at /proc for one image. A JIT where a closed library was would cause one per function. */
 #define LOOKS_MAX 16
 
 void proc_write_dso(struct proctab *pt, struct dso *d)
@@ -46,8 +47,9 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 	int ret;
 
 	/*
-	 * A library that is loaded again comes to lie where it was, and the kernel does not tell that it was gone. If its file was
-	 * written anew meanwhile, everything about the mapping is as before but what is in it.
+	 * A library that is loaded again gets its old place, and the kernel does not report that it
+	 * was gone. If its file was rewritten meanwhile, all about the mapping is as before, except
+	 * its content.
 	 */
 	if (len || (in && in->dso && dsotab_rewritten(in->dso)))
 		dsotab_resolve(&pt->files.dsos, &u, e, build_id, len);
@@ -60,8 +62,8 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 		return;
 	in = mapset_find(p->maps, e->start);
 	/*
-	 * A process without samples costs no open, unless this is a file never met: a program that
-	 * runs for milliseconds is gone by the time of its first sample.
+	 * A process without samples costs no open, unless the file was never met: a program that
+	 * runs for milliseconds is gone by its first sample.
 	 */
 	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->files.dsos, &u, in)))
 		dsotab_resolve(&pt->files.dsos, &u, in, NULL, 0);
@@ -71,7 +73,7 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 		proc_write_map(p, in, time);
 }
 
-/* If side-band told of a copy of a file's code, @e becomes that file's. */
+/* If side-band reported a copy of a file's code, @e becomes that file's. */
 static void look_copy(struct proc *p, struct map_entry *e)
 {
 	struct map_user u;
@@ -87,15 +89,15 @@ static void look_copy(struct proc *p, struct map_entry *e)
 	close(procfd);
 }
 
-/* ---- code that lies over a file's, by what side-band tells ---- */
+/* ---- code that lies over a file's, from side-band ---- */
 
 enum moved {
-	MOVED_NOT,	/* @e is what it says */
-	MOVED_WHOLE,	/* it is what was mapped there before */
-	MOVED_PARTS,	/* the parts of *@now marked so are a file's: add @e, then these by add_moved() */
+	MOVED_NOT,	/* @e is what it appears to be */
+	MOVED_WHOLE,	/* it is the file that was mapped there before */
+	MOVED_PARTS,	/* the parts of *@now marked as moved are: add @e, then add_moved() */
 };
 
-/* The first mapping in @ms that has a part of [@start, @end), from index *@i on; NULL: there is none. */
+/* The first mapping in @ms that overlaps [@start, @end), from index *@i on; NULL: none. */
 static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
 {
 	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
@@ -105,8 +107,8 @@ static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, 
 }
 
 /*
- * Nobody can be asked. The whole of a segment, or huge pages of it, is a copy, and so is whatever lies in the program itself, which is never
- * unmapped; anything else may be a JIT's code where a library was.
+ * Without /proc: a whole segment, or huge pages of it, counts as a copy. So does anything inside
+ * the program itself, which is never unmapped. Anything else may be JIT code where a library was.
  */
 static bool looks_moved(const struct proc *p, const struct map_entry *e)
 {
@@ -118,7 +120,7 @@ static bool looks_moved(const struct proc *p, const struct map_entry *e)
 	       (p->exe && old->path == p->exe);
 }
 
-/* Is @e, which @p has mapped now, a copy of code of a file that lay there before? */
+/* Is @e, which @p has mapped now, a copy of code of a file that was mapped there before? */
 static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
 {
 	const struct map_entry *old;
@@ -208,7 +210,9 @@ void proc_pin_all(struct proc *p)
 	struct map_user u = proc_map_user(p);
 	uint32_t i;
 
-	/* In place, though others may share the set: a mapping is the same file for all of them. */
+	/*
+	 * In place, although others may share the set: a mapping is the same file for all of them.
+	 */
 	for (i = 0; i < p->maps->n; i++) {
 		struct map_entry *e = &p->maps->maps[i];
 

@@ -1,7 +1,8 @@
 /*
- * Code that a program has copied into other memory at its own place, for the sake of huge pages: node --use-largepages, BOLT's
- * -hugify, iodlr, HHVM. It is the file's code as before, but the kernel tells of anonymous memory. What lies where the executable
- * segment of the file mapped around it belongs is that file's, if it has the same bytes.
+ * Code that a program has copied into other memory at the same place, to get huge pages: node
+ * --use-largepages, BOLT's -hugify, iodlr, HHVM. It is the file's code as before, but the kernel
+ * reports anonymous memory. Memory where the executable segment of a neighbouring file mapping
+ * belongs is that file's, if it has the same bytes.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -19,14 +20,14 @@
 #include "host/procfs.h"
 #include "procs/proc.h"
 
-/* Segments of a file lie so close to each other that code among them is worth a look at the file. */
+/* Segments of a file are this close to each other. Code among them is worth a look at the file. */
 #define NEAR (2 * HUGE_PAGE)
 
 /* Places that are compared, and bytes of each. */
 #define PLACES 32u
 #define PLACE_BYTES 64u
 
-/* ---- what is mapped around it ---- */
+/* ---- the mappings around it ---- */
 
 static bool is_memfd(const char *path)
 {
@@ -79,7 +80,10 @@ void file_lines_fini(struct file_lines *fl)
 
 enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
 
-/* Do @e in the process whose memory is @mem, and the file @fd, have the same bytes? A few may differ: breakpoints. */
+/*
+ * Does @e, in the process with memory @mem, have the same bytes as file @fd? A few may differ:
+ * breakpoints.
+ */
 static enum proof compare(int mem, int fd, const struct map_entry *e)
 {
 	uint8_t has[PLACE_BYTES], should[PLACE_BYTES];
@@ -104,12 +108,12 @@ static enum proof compare(int mem, int fd, const struct map_entry *e)
 
 /* A file that a process maps, and the process's memory. */
 struct original {
-	struct map_entry line;	/* the mapping of it, resolved */
-	struct elf_file *ef;	/* NULL: it cannot be had */
-	int fd, mem;		/* of the file, owned; of the memory, borrowed. -1: not to be had */
+	struct map_entry line;	/* its mapping, resolved */
+	struct elf_file *ef;	/* NULL: not available */
+	int fd, mem;		/* of the file, owned; of the memory, borrowed. -1: not available */
 };
 
-/* The part of @e that is code of @o's file: what would lie there. False: none is. */
+/* The part of @e where code of @o's file belongs. False: there is none. */
 static bool part_of(const struct original *o, const struct map_entry *e, struct map_entry *part)
 {
 	const struct map_entry *line = &o->line;
@@ -136,7 +140,10 @@ static bool part_of(const struct original *o, const struct map_entry *e, struct 
 			part->prot = e->prot;
 			part->flags = e->flags;
 			part->moved = true;
-			/* Two segments may share a page of the file: only one of them puts it here. */
+			/*
+			 * Two segments may share a page of the file, but only one of them belongs
+			 * here.
+			 */
 			if (compare(o->mem, o->fd, part) != PROOF_OTHER)
 				return true;
 		}
@@ -162,7 +169,10 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 	o->mem = mem;
 	o->fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
 	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
-	/* Held by a mapping that is there: the code's own is not, and the file may have been removed. */
+	/*
+	 * Resolve a mapping that exists: the code's own does not, and the file may have been
+	 * removed.
+	 */
 	if (o->ef)
 		dsotab_resolve(&p->pt->files.dsos, u, &o->line, NULL, 0);
 }
@@ -171,7 +181,7 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 
 void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl)
 {
-	/* Of the lines below and above. */
+	/* Of the lines below and above it. */
 	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
 	int mem = -1;
 
@@ -186,7 +196,10 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 			struct original *by = &o[k % 2];
 			const struct map_entry *line = &fl->v[k];
 
-			/* A file's first page is never behind its code: memory before a library is a JIT's. */
+			/*
+			 * A file's first page is never behind its code: memory before a library is
+			 * a JIT's.
+			 */
 			if (line->start >= e.end && !line->pgoff)
 				continue;
 			mem = mem < 0 ? nsopen_process_file(procfd, "mem") : mem;

@@ -1,4 +1,4 @@
-/* What a live process maps, by /proc. */
+/* Reads from /proc what a live process maps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include "host/procfs.h"
 #include "procs/proc.h"
 
-/* 65,536 lines with paths of 1 KiB: beyond that it is not a process we can follow. */
+/* 65,536 lines with paths of 1 KiB: a process with more cannot be followed. */
 #define MAPS_TEXT_MAX (64u << 20)
 
 uint64_t proc_own_mnt_ns(const struct proc *p)
@@ -20,7 +20,7 @@ struct map_user proc_map_user(const struct proc *p)
 {
 	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns };
 
-	/* A child that was gone before we looked ran where its parent does, if it did not move. */
+	/* A child that was gone before we looked ran where its parent does, unless it moved. */
 	const struct proc_facts *f = p->facts ? p->facts : p->anc;
 
 	if (p->pt->detached)
@@ -58,7 +58,7 @@ static int read_line(void *ctx, const struct proc_map *m)
 	file_lines_see(&r->files, r->p, m);
 	if (!(m->prot & PROT_EXEC))
 		return 0;
-	/* As the kernel names it in MMAP2 records. */
+	/* The kernel's name for it in MMAP2 records. */
 	e.path = intern_add(r->p->pt->files.paths, m->path[0] ? m->path : "//anon");
 	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->files.paths, e.path));
 	return mapset_add(&r->maps, &e) == -ENOSPC ? -ENOSPC : 0;
@@ -95,7 +95,7 @@ bool proc_is_forked(const struct proc *p)
 	return p->inherited || p->fork_time > p->exec_time;
 }
 
-/* In the midst of an exec there is a stack, and no program yet. */
+/* In the middle of an exec there is a stack, but no program yet. */
 static bool has_code(const struct mapset *ms)
 {
 	for (uint32_t i = 0; i < ms->n; i++) {

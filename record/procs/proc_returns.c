@@ -1,4 +1,7 @@
-/* Where jitted code stood outside of its frame (jitlook.h): asked for sample by sample, and captured with the names of that code. */
+/*
+ * Where JIT code stood outside of its frame (jitlook.h): looked up sample by sample, and captured
+ * with the names of that code.
+ */
 #include "base/sort_u64.h"
 #include "base/xalloc.h"
 #include "capture/jitlook.h"
@@ -11,14 +14,14 @@ void proc_saw_jit_leaf(struct proc *p, uint64_t addr)
 	struct proctab *pt = p->pt;
 	const struct jit_place place = { .pid = p->pid, .serial = p->serial, .addr = addr };
 
-	/* Of another time or host there is no memory. */
+	/* A recording of another time or host has no memory to read. */
 	if (!p->jit.n || pt->detached || p->dead || !u64map_get(&p->jit, addr) || u64map_get(&p->returns, addr))
 		return;
 	if (!pt->jit.look)
 		pt->jit.look = jitlook_new();
-	/* Answers that nobody takes would leave no room for others. */
+	/* Results that stay there would leave no room for others. */
 	returns_take(pt);
-	/* 0: nothing is known of it. */
+	/* 0: nothing is known of it yet. */
 	if (jitlook_ask(pt->jit.look, &place))
 		*u64map_put(&p->returns, addr, NULL) = 0;
 }

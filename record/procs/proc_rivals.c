@@ -1,6 +1,7 @@
 /*
- * A folder that is the /tmp of several containers has one perf map for all processes that are number 1 in theirs: whoever
- * comes last writes over it, or behind what there is. Who of the processes in the table these are.
+ * If one folder is the /tmp of several containers, all processes that are pid 1 in theirs share one
+ * perf map: the last one overwrites it, or appends to it. Finds such rivals among the processes in
+ * the table.
  */
 #include <unistd.h>
 
@@ -31,9 +32,10 @@ static bool is_there(const struct proc *q)
 }
 
 /*
- * What ended before another one began has written nothing to the map since, and a map that is older than a process is not
- * taken for its own: a container that starts again is no rival of its life before. Samples of the way out of the kernel
- * come after EXIT, and so do those of threads that stay when the first one ends.
+ * A process that ended before another one began has not written to the map since. And a map that is
+ * older than a process does not count as its own. So a restarted container is no rival of its
+ * former life. Samples on the way out of the kernel come after EXIT, and so do those of threads
+ * that outlive the first one.
  */
 bool rival_ended_before(const struct proc *q, const struct proc_facts *f)
 {
@@ -53,7 +55,10 @@ void rivals_met(struct proctab *pt, struct proc_facts *f)
 		f->rivals += !rival_ended_before(q, f);
 		q->facts->rivals++;
 	}
-	/* What a look leads to has maps pinned as well, which all met one another. */
+	/*
+	 * A look also pins the maps of processes that it finds, and all of these have met one
+	 * another.
+	 */
 	if (pt->detached || pt->jit.seeking)
 		return;
 	XGROW(pt->jit.met, pt->jit.nmet, pt->jit.met_cap);

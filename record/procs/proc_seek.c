@@ -1,4 +1,7 @@
-/* Rivals (proc_rivals.c) among all processes that are there, recorded or not, and which lines of a map can be told apart. */
+/*
+ * Rivals (proc_rivals.c) among all processes of the host, recorded or not, and the lines of a map
+ * that can be told apart.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 #include "host/procfs.h"
 #include "procs/proc.h"
 
-/* Looking at all processes there are, some 10 us each, takes one in so many parts of the time. */
+/* A look at all processes, some 10 us each, takes at most one part in this many of the time. */
 #define SEEK_SHARE 20
 
 struct rival {
@@ -22,16 +25,19 @@ struct rival {
 	ino_t tmp_ino;
 };
 
-/* Who is there, and what decides whether two of them write to one map. */
+/* All processes, and what decides whether two of them write to one map. */
 struct rivals {
 	struct rival *v;	/* owned */
 	size_t n, cap;
-	uint64_t until;		/* ns: not looked again before that */
+	uint64_t until;		/* ns: no other look before that */
 };
 
-/* ---- who is there ---- */
+/* ---- all processes ---- */
 
-/* The folder that /tmp is below @root: with a link in its place what that leads to there, as the files below it are found. */
+/*
+ * The folder /tmp below @root. If it is a link, the folder that it leads to there, as for the files
+ * below it.
+ */
 static bool look_tmp(int root, struct stat *st)
 {
 	int tmp;
@@ -89,7 +95,7 @@ static void look(struct rivals *rs)
 	rs->until = begun + SEEK_SHARE * (clock_mono_ns() - begun);
 }
 
-/* What it runs and maps, for as long as it lives; that it has the map, if it does, makes it known to all rivals. */
+/* Learns what it runs and maps, while it lives. If it has the map, all rivals learn of it. */
 static void learn(struct proctab *pt, uint32_t pid)
 {
 	const bool had = proctab_find(pt, pid);
@@ -145,7 +151,7 @@ void rivals_fini(struct proctab *pt)
 	pt->jit.rivals = NULL;
 }
 
-/* ---- what they have ---- */
+/* ---- their code ---- */
 
 size_t rivals_leave(struct proctab *pt, const struct proc_facts *f, uint64_t *addrs, size_t n)
 {
@@ -158,7 +164,10 @@ size_t rivals_leave(struct proctab *pt, const struct proc_facts *f, uint64_t *ad
 
 		if (!rival_is(f, q->facts) || rival_ended_before(q, f))
 			continue;
-		/* What it has mapped meanwhile nobody told. Where that was before, another's code may not be, either. */
+		/*
+		 * Nobody reported its later mappings, so read them now. Where it had code before, lines
+		 * cannot be told apart either.
+		 */
 		if (q->aside && !q->dead && (pt->cap.evicting || !proc_add_present(q, 0)))
 			continue;
 		met++;

@@ -1,11 +1,11 @@
 /*
- * The addresses that a recording can ask about, by what their rows come from (contrib/doc/capture.md); proc_capture.c
- * gets these.
+ * The addresses for which a recording may need rows, by the source of the rows
+ * (contrib/doc/capture.md). proc_capture.c captures them.
  */
 #include "base/hash.h"
 #include "procs/proc.h"
 
-/* 32 bytes each: 128 MiB for a recording that meets code without end. */
+/* 32 bytes each: 128 MiB for a recording that meets new code without end. */
 #define SEEN_MAX (4u << 20)
 
 static void add_address(struct proctab *pt, struct u64map *set, uint64_t addr)
@@ -22,7 +22,7 @@ static void add_address(struct proctab *pt, struct u64map *set, uint64_t addr)
 	pt->cap.nseen += is_new;
 }
 
-/* Once for each: those refused are among the seen, and counted there. */
+/* Once for each: refused ones are among the seen addresses, and counted there. */
 static void add_leaf(struct proctab *pt, struct dso *d, uint64_t off)
 {
 	if (pt->cap.nseen >= SEEN_MAX)
@@ -31,7 +31,7 @@ static void add_leaf(struct proctab *pt, struct dso *d, uint64_t off)
 	pt->cap.nseen++;
 }
 
-/* Whose addresses are offsets in it; NULL: code of a JIT, or nobody's. */
+/* The binary in which addresses are offsets; NULL: JIT code, or code of no file. */
 static struct dso *binary_at(const struct map_entry *e)
 {
 	return e->kind != MAPPING_SPECIAL && e->dso && !e->dso->not_elf ? e->dso : NULL;
@@ -57,9 +57,9 @@ void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr)
 	const struct map_entry *e;
 
 	/*
-	 * A leaf is looked up as it is, a caller one byte before: which of them this is, the
-	 * unwinder finds out. The byte before may lie in the mapping before, or be the last of one
-	 * that ends here.
+	 * A leaf is looked up at its address, a caller one byte before. Only the unwinder finds out
+	 * which of them this is. The byte before may be in the previous mapping, or be the last one
+	 * of a mapping that ends here.
 	 */
 	e = mapset_find(p->maps, addr);
 	if (e)

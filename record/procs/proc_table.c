@@ -1,4 +1,4 @@
-/* The processes that are known: by pid, and in the order in which they ended. */
+/* The known processes: by pid, and in the order in which they ended. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The table of processes: side-band in, the process of a sample and what to mask it with out. */
+/* The process table: takes side-band, returns the process of a sample and what to mask it with. */
 #include "procs/proctab.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "procs/proc.h"
 
 /*
- * A process stays for a while after its leader's exit: samples of its other threads may still come,
- * and rings are drained one after the other.
+ * A process stays for a while after its leader's exit. Samples of its other threads may still come,
+ * and the rings are drained one after the other.
  */
 #define DEAD_NS 5000000000ull
 #define DEAD_MAX 4096
@@ -84,7 +84,7 @@ void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int6
 	pt->jit.host_late = late_ns;
 }
 
-/* The image is over: nobody else will ask for its JIT code's names. */
+/* The image is over: this is the last chance for the names of its JIT code. */
 static void end_image(struct proc *p)
 {
 	struct proctab *pt = p->pt;
@@ -150,7 +150,10 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 	if (p->exe_wait == pt->side.lost + 1 && strncmp(m->path, "//", 2) != 0)
 		p->exe = intern_add(pt->files.paths, m->path);
 	p->exe_wait = 0;
-	/* Sampled in the exec itself; and /proc, if it was asked before the end, had no program to tell any more, or hides it. */
+	/*
+	 * It was sampled during the exec itself. And /proc, if it was read before the end, had no
+	 * program any more, or hides it.
+	 */
 	if (p->exe && !(p->facts && p->facts->exe[0]) && proc_written(p))
 		proc_write_again(p, m->time);
 }
@@ -170,7 +173,7 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 	size_t len = strlen(m->path);
 	struct proc *p;
 
-	/* Data mappings are not recorded (attr.mmap_data), so they tell nothing reliable. */
+	/* Data mappings are not recorded (attr.mmap_data), so they prove nothing. */
 	if (!(m->prot & PROT_EXEC) || !m->len || e.end <= e.start)
 		return;
 	if (m->path[0] == '/' && len > strlen(deleted) &&
@@ -199,7 +202,7 @@ static void set_comm(char to[COMM_LEN], const char *comm)
 	to[len] = '\0';
 }
 
-/* The process starts over as another program: from here on each of its mappings is recorded. */
+/* The process begins another program: from here on each of its mappings is recorded. */
 static void begin_image(struct proc *p)
 {
 	proc_revive(p);
@@ -249,7 +252,9 @@ static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 	char comm[COMM_LEN] = "";
 	struct thread *t;
 
-	/* The same: it was named before it was heard of, or belongs to a program that was. */
+	/*
+	 * As below, the record may be late: the thread was named since, or another program began.
+	 */
 	if (!p || p->exec_time > ev->time || (has && has->pid == ev->pid && has->comm_time > ev->time))
 		return;
 	/* A new thread has the comm of the one that made it. */
@@ -275,8 +280,8 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	}
 	p = proctab_find(pt, ev->pid);
 	/*
-	 * Its exec was heard of before: records of other CPUs come late when theirs stood still, since a virtual machine had none for it, or
-	 * behind an interrupt.
+	 * Its exec was reported before its fork. Records of another CPU come late if that CPU stood
+	 * still, because its virtual machine did not run or behind an interrupt.
 	 */
 	if (p && p->exec_time > ev->time) {
 		p->fork_time = ev->time;
@@ -288,7 +293,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		proc_free(p);
 	}
 	threads_drop(&pt->threads, ev->tid);
-	/* Its parent is outside our pid namespace (setns(2)): there is nothing to take from it. */
+	/* Its parent is outside our pid namespace (setns(2)), so it inherits nothing. */
 	if (!ev->ppid) {
 		proctab_know(pt, ev->pid)->fork_time = ev->time;
 		return;
@@ -298,9 +303,9 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->ppid = ev->ppid;
 	p->own = parent && parent->own;
 	p->fork_time = ev->time;
-	/* Also of a parent we do not know: whether its map serves is asked at the first sample. */
+	/* Also if the parent is unknown: the first sample shows whether its map serves. */
 	p->inherited = true;
-	/* That one may be another program since. */
+	/* The parent may run another program by now. */
 	if (!parent || parent->exec_time > ev->time) {
 		proctab_know(pt, ev->ppid);
 		return;
@@ -322,8 +327,9 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 }
 
 /*
- * Records were lost since @p was heard of: was one of them that of an exec? Then what is known of @p is another program's, and stays
- * so for as long as it runs. What it runs is read; when it began is not known.
+ * Records were lost since @p was last certain. If one of them was of an exec, what is known of @p
+ * belongs to another program, and would for as long as it runs. Reads what it runs; when that began
+ * is not known.
  */
 static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
 {
@@ -339,7 +345,7 @@ static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)
 	p->exe_wait = 0;
 }
 
-/* Let go of processes that ended long enough before @time, ns. */
+/* Frees processes that ended long enough before @time, ns. */
 static void bury_dead(struct proctab *pt, uint64_t time)
 {
 	struct proc *p;
@@ -351,7 +357,10 @@ static void bury_dead(struct proctab *pt, uint64_t time)
 	}
 }
 
-/* Are there threads of @p besides the first one, or processes that ask its perf map for what was compiled before their fork? */
+/*
+ * Does @p have threads other than the first one, or processes that need its perf map for code
+ * compiled before their fork?
+ */
 static bool lives_on(const struct proc *p)
 {
 	int procfd, other;
@@ -383,9 +392,9 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	if (!p->headless && p->exe_wait == pt->side.lost + 1 && !pt->side.barred++)
 		memcpy(pt->side.barred_comm, p->comm, sizeof(p->comm));
 	p->headless = true;
-	/* With others of its threads alive, until one of them is sampled. */
+	/* Also with other threads alive, until one of them is sampled. */
 	proc_die(p, ev->time);
-	/* The next one to have its number in its namespace writes to a perf map of the same name. */
+	/* The next process with its pid in its namespace writes to a perf map of the same name. */
 	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
 		p->facts->over_time = ev->time;
 	/* Now, while the files it wrote last are still there. */
@@ -410,14 +419,14 @@ void proctab_namespaces(struct proctab *pt, uint32_t pid, uint64_t mnt_ns, uint6
 
 void proctab_let_go(struct proctab *pt, uint64_t time)
 {
-	/* Who ended may hold a root directory there. */
+	/* An ended process may hold a root directory there. */
 	bury_dead(pt, time);
 	letgo_step(pt);
 }
 
 /* ---- samples ---- */
 
-/* Does it run by now, or a thread of it? */
+/* Does it run now, or one of its threads? */
 static bool runs(const struct proc *p)
 {
 	int procfd = nsopen_process(p->pid);
@@ -429,9 +438,10 @@ static bool runs(const struct proc *p)
 }
 
 /*
- * A sample of a process that has ended. Its threads may live on without the first one, or its number is another one's, of whose
- * fork we were not told. But a thread is sampled after its EXIT, too, which is written before do_exit() is at its end
- * (perf_event_exit_task() in kernel/events/core.c): a process that came to life by that would never end.
+ * A sample of a process that has ended. Its threads may outlive the first one, or its pid belongs
+ * to a process of which no fork was reported. But a thread is also sampled after its EXIT, which is
+ * written before the end of do_exit() (perf_event_exit_task() in kernel/events/core.c): a process
+ * revived by that would never end.
  */
 static void sampled_dead(struct proc *p, uint32_t tid, uint64_t time)
 {
@@ -501,7 +511,7 @@ const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, ui
 	pt->ms.top = size ? t->stacks[0].end : 0;
 	if (p->kthread)
 		return NULL;
-	/* Code where we know of none: a record was lost, or the maps could not be read yet. */
+	/* Code in no known mapping: a record was lost, or the maps could not be read yet. */
 	if (!p->known || !mapset_find(p->maps, ip)) {
 		bool is_new = proc_refresh_maps(p, p->last_time);
 

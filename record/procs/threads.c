@@ -8,12 +8,12 @@
 #include "base/xalloc.h"
 
 /*
- * A known stack may grow by merging up to this: far more than frames between two samples, and
- * little enough that the goroutine stacks of a Go heap do not become one range with all that lies
- * between them.
+ * A known stack may grow by merging up to this. That is far more than frames between two samples
+ * use. It is little enough that the goroutine stacks of a Go heap do not become one range with
+ * everything between them.
  */
 #define STACK_SPAN_MAX (1ull << 20)
-/* A thread that left for a signal stack may have gone deeper than in any sample before. */
+/* A thread that switched to a signal stack may have gone deeper than in any earlier sample. */
 #define STACK_SLACK (64ull << 10)
 
 void threads_init(struct threads *ts)

@@ -64,7 +64,7 @@ check "another one mounted there, with another program" mnt/two 0.5
 check "can be, too" unmounted mnt
 note_umount
 check_rc "the recorder ends well" 130 end
-like "it told of the file" "$(<record.err)" "'$T/mnt/one' is let go"
+like "it told of the file" "$(<record.err)" "closing '$T/mnt/one': no process maps it"
 check "names of the first" chain_of one
 check "names of the second" chain_of two
 
