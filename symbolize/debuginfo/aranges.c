@@ -1,6 +1,6 @@
 /*
- * .debug_aranges (DWARF 5, 6.1.2). libdw has a reader, which looks at the header of every unit that is
- * named there; for that all of .debug_info would have to be unpacked.
+ * Reads .debug_aranges (DWARF 5, 6.1.2). libdw's reader looks at the header of every unit that is
+ * named there, which needs all of .debug_info unpacked.
  */
 #include "debuginfo/aranges.h"
 
@@ -11,16 +11,16 @@
 #include "base/util.h"
 
 #define VERSION 2
-/* Of a whole file, of which libxul and clang need a million. */
+/* Limit per file; libxul and clang need a million. */
 #define RANGES_MAX (16u << 20)
 
-/* @wide: 8 bytes, else 4. */
+/* @wide: 8 bytes, otherwise 4. */
 static uint64_t number(struct cursor *c, bool wide)
 {
 	return wide ? cursor_u64(c) : cursor_u32(c);
 }
 
-/* One unit's ranges, of which @c holds all but the length. */
+/* Reads the ranges of one unit. @c holds all of them but the length field. */
 static bool read_unit(struct cursor *c, size_t before, bool wide, uint64_t info_size,
 		      struct ranges *out)
 {
@@ -31,7 +31,7 @@ static bool read_unit(struct cursor *c, size_t before, bool wide, uint64_t info_
 	if (!cursor_ok(c) || !version || unit >= info_size || segment_size ||
 	    (addr_size != 4 && addr_size != 8))
 		return false;
-	/* Pairs are aligned to their size from the set's beginning. */
+	/* Pairs are aligned to their size, counted from the beginning of the set. */
 	cursor_skip(c, align_up(before + c->pos, 2 * addr_size) - before - c->pos);
 	for (;;) {
 		start = number(c, addr_size == 8);
@@ -40,7 +40,7 @@ static bool read_unit(struct cursor *c, size_t before, bool wide, uint64_t info_
 			return false;
 		if (!start && !len)
 			return true;
-		/* 0 and 1 stand for code that the linker left out. */
+		/* 0 and 1 mark code that the linker dropped. */
 		if (start > 1 && start + len > start)
 			ranges_add(out, start, start + len, UINT32_MAX - (uint32_t)unit);
 	}
@@ -67,7 +67,7 @@ int aranges_read(const uint8_t *data, size_t size, uint64_t info_size, struct ra
 			goto bad;
 		cursor_skip(&c, (size_t)len);
 	}
-	/* The highest number counts. */
+	/* The highest id wins: that of the lowest offset. */
 	ranges_flatten(out);
 	for (size_t i = 0; i < out->n; i++)
 		out->v[i].id = UINT32_MAX - out->v[i].id;

@@ -1,11 +1,14 @@
 /*
- * libdebuginfod (debuginfod_find_debuginfo(3)) in a child process, which is started when --debuginfod is given. The library
- * brings curl and all that curl needs into the process, which must not be the price of a run without it. And it cannot be
- * interrupted: it calls its progress function only while an answer comes in (0.192 and later), so that a server that accepts
- * and stays silent holds it for minutes. Here the parent keeps the time and kills the child.
+ * Runs libdebuginfod (debuginfod_find_debuginfo(3)) in a child process, which is started when
+ * --debuginfod is given. There are two reasons. The library pulls curl and its dependencies into
+ * the process, and a run without the option must not pay for that. And it cannot be interrupted: it
+ * calls its progress function only while an answer comes in (0.192 and later), so a server that
+ * accepts a connection and stays silent blocks it for minutes. Here the parent keeps the time and
+ * kills the child.
  *
- * They talk over a socket of whole messages. The child says once whether it can work. Then the parent sends questions, and the
- * child answers each with any number of progress messages and a last one, which carries the file's descriptor.
+ * They talk over a socket with message boundaries. First the child says whether it can work. Then
+ * the parent sends questions. The child answers each with any number of progress messages and a
+ * final one, which carries the file descriptor.
  */
 #include "debuginfo/debuginfod.h"
 
@@ -30,16 +33,21 @@
 
 #define LIBRARY "libdebuginfod.so.1"
 /*
- * A server that sends no byte for this long is given up. Big files come from archives that the server has
- * to unpack first, which it does within a second or two.
+ * A server that sends no byte for this long is given up. Servers have to unpack big files from
+ * archives first, which takes a second or two.
  */
 #define SILENCE_NS	UINT64_C(5000000000)
-/* So is one that sends less than these bytes in DEBUGINFOD_TIMEOUT seconds, as debuginfod-find(1) has it. */
+/*
+ * So is a server that sends less than this in DEBUGINFOD_TIMEOUT seconds, as in debuginfod-find(1).
+ */
 #define SLOW_BYTES	102400
 #define SLOW_S		10
-/* Between two looks at the clock and at interrupt_requested(), and what the child has to remove its unfinished file. */
+/*
+ * Interval for checking the clock and interrupt_requested(). Also the time the child gets to remove
+ * its unfinished file.
+ */
 #define LOOK_MS		200
-/* Between two progress messages. */
+/* Interval of progress messages. */
 #define PROGRESS_NS	UINT64_C(100000000)
 #define ID_MAX		64	/* bytes of a build-id */
 
@@ -62,7 +70,7 @@ struct answer {
 
 static struct {
 	int sock;
-	uint64_t told;		/* ns, CLOCK_MONOTONIC: last progress message */
+	uint64_t told;		/* ns, CLOCK_MONOTONIC: time of the last progress message */
 	struct debuginfod_client *client;
 	int (*find)(struct debuginfod_client *c, const unsigned char *id, int len, char **path);
 } child;
@@ -75,7 +83,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* @fd goes along unless it is negative. */
+/* Sends @a, with @fd unless it is negative. */
 static int tell(const struct answer *a, int fd)
 {
 	union {
@@ -96,7 +104,10 @@ static int tell(const struct answer *a, int fd)
 	return sendmsg(child.sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Anything but 0 makes the library give up and remove its unfinished file. Without an answer yet, @of is 0 and @got counts calls. */
+/*
+ * A result other than 0 makes the library give up and remove its unfinished file. Before an answer
+ * begins, @of is 0 and @got counts calls.
+ */
 static int on_progress(struct debuginfod_client *c, long got, long of)
 {
 	const struct answer a = { .kind = ANSWER_PROGRESS, .got = of > 0 ? got : 0, .of = of };
@@ -109,7 +120,10 @@ static int on_progress(struct debuginfod_client *c, long got, long of)
 		if (tell(&a, -1))
 			return 1;
 	}
-	/* Nothing is asked meanwhile: the parent has closed its end. */
+	/*
+	 * The parent sends nothing meanwhile: if the socket is readable, the parent has closed its
+	 * end.
+	 */
 	return poll(&pfd, 1, 0) > 0;
 }
 
@@ -133,7 +147,10 @@ static int load(void)
 	return 0;
 }
 
-/* It keeps standard error, where the library writes when DEBUGINFOD_VERBOSE says so, and no pipe to anybody else. */
+/*
+ * The child keeps standard error, where the library writes with DEBUGINFOD_VERBOSE, but no pipe to
+ * any other process.
+ */
 static void run_child(int sock, pid_t parent)
 {
 	struct answer a = { .kind = ANSWER_BEGUN };
@@ -168,17 +185,17 @@ static struct {
 	pid_t pid;
 	int sock;		/* to the child; negative: off, or given up */
 	bool on;
-	uint64_t slow_ns;	/* span for SLOW_BYTES */
+	uint64_t slow_ns;	/* time limit for SLOW_BYTES */
 	bool shown;
 } srv = { .sock = -1 };
 
-/* What there was of the present file. */
+/* Progress of the current file. */
 struct watch {
-	uint64_t since, mark;	/* ns, CLOCK_MONOTONIC: last byte, and when the present span began */
-	int64_t got, mark_got;	/* bytes, now and at @mark */
+	uint64_t since, mark;	/* ns, CLOCK_MONOTONIC: last byte; start of the current interval */
+	int64_t got, mark_got;	/* bytes now and at @mark */
 };
 
-/* The child removes what it has not finished, if the library lets it. */
+/* Ends the child. It removes its unfinished file, if the library gets the chance. */
 static void end_child(void)
 {
 	struct timespec some = { .tv_nsec = 10000000 };
@@ -196,7 +213,10 @@ static void end_child(void)
 	waitpid(srv.pid, NULL, 0);
 }
 
-/* The next message, with its descriptor in @fd, else -1. 0, or negative errno: -EAGAIN when there is none, -EPIPE when the child is gone. */
+/*
+ * Receives the next message, with its descriptor in @fd (-1: none). 0, or negative errno: -EAGAIN
+ * if there is no message, -EPIPE if the child is gone.
+ */
 static int hear(struct answer *a, int *fd, int timeout_ms)
 {
 	union {
@@ -220,8 +240,8 @@ static int hear(struct answer *a, int *fd, int timeout_ms)
 }
 
 /*
- * The library would try a slow server three times, each for the whole time: so it gets a longer one, and
- * the parent keeps the user's.
+ * The library would try a slow server three times, waiting for the full timeout each time. So it
+ * gets a longer one, and the parent enforces the user's.
  */
 static void set_timeout(void)
 {
@@ -267,12 +287,12 @@ int debuginfod_turn_on(const char *urls)
 	set_timeout();
 	urls = getenv("DEBUGINFOD_URLS");
 	if (!urls || !urls[strspn(urls, " ")]) {
-		pr_err("--debuginfod: no server to ask: give --debuginfod=URL, or set DEBUGINFOD_URLS");
+		pr_err("--debuginfod: no server is set: give --debuginfod=URL, or set DEBUGINFOD_URLS");
 		return -EINVAL;
 	}
 	err = start_child();
 	if (err) {
-		pr_err("--debuginfod: cannot start a process to ask with: %s", strerror(-err));
+		pr_err("--debuginfod: cannot start the download process: %s", strerror(-err));
 		return err;
 	}
 	while ((err = hear(&a, &fd, -1)) == -EAGAIN)
@@ -287,7 +307,7 @@ int debuginfod_turn_on(const char *urls)
 		       "Fedora: elfutils-debuginfod-client)");
 		return -ENOENT;
 	}
-	pr_err("--debuginfod: " LIBRARY " cannot be used");
+	pr_err("--debuginfod: cannot use " LIBRARY);
 	return -EIO;
 }
 
@@ -296,7 +316,7 @@ bool debuginfod_is_on(void)
 	return srv.on;
 }
 
-/* Why the server is given up now, or NULL. */
+/* Why to give up the server now, or NULL. */
 static const char *given_up(struct watch *w)
 {
 	uint64_t now = now_ns();
@@ -314,7 +334,7 @@ static void on_bytes(struct watch *w, int64_t got)
 {
 	if (got == w->got)
 		return;
-	/* It begins again, at another server. */
+	/* The download begins again, from another server. */
 	if (got < w->got) {
 		w->mark = now_ns();
 		w->mark_got = got;
@@ -327,7 +347,10 @@ static void on_bytes(struct watch *w, int64_t got)
 	}
 }
 
-/* The answer to @q: a descriptor, or negative errno, with @why not NULL when it is the server's fault. */
+/*
+ * Returns the answer to @q: a descriptor, or negative errno. *@why is set if it is the server's
+ * fault.
+ */
 static int ask(const struct question *q, const char **why)
 {
 	struct watch w = { .since = now_ns(), .mark = now_ns() };
@@ -370,10 +393,13 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 	srv.shown = false;
 	if (fd >= 0 || fd == -ENOENT)
 		return fd;
-	/* No answer now means no answer for the next hundred files, each after as long a wait. */
+	/*
+	 * A server that does not answer now would not answer for the next hundred files, each after
+	 * the same wait.
+	 */
 	end_child();
 	if (!interrupt_requested())
-		pr_warn("debuginfod '%s': %s: it is not asked again; what needs it has no lines and "
+		pr_warn("debuginfod '%s': %s: giving up; binaries that need debug info from it have no source lines and "
 			"no inlined frames", getenv("DEBUGINFOD_URLS"), why ? why : strerror(-fd));
 	return fd;
 }

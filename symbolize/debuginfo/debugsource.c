@@ -1,6 +1,6 @@
 /*
- * The chain of places for debug info (debugsource.h): the container's own, this host's, the folders
- * the user names, debuginfod. A binary that has its debug info in itself is not looked further for.
+ * Looks for debug info (debugsource.h) in this order: in the container, on this host, in the user's
+ * folders, on debuginfod servers. A binary that contains its own debug info needs no search.
  */
 #include "debuginfo/debugsource.h"
 
@@ -29,17 +29,17 @@ int debugsource_add_dir(const char *dir)
 	int fd;
 
 	if (ndirs == DIRS_MAX) {
-		pr_err("--debug-dir is taken up to %d times", DIRS_MAX);
+		pr_err("too many --debug-dir options: at most %d are allowed", DIRS_MAX);
 		return -E2BIG;
 	}
-	/* A file would be as good as no folder at all. */
+	/* A file would silently act like an empty folder. */
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		close(fd);
 		dirs[ndirs] = realpath(dir, NULL);
 	}
 	if (!dirs[ndirs]) {
-		pr_err("--debug-dir '%s': %s", dir, strerror(errno));
+		pr_err("cannot open --debug-dir '%s': %s", dir, strerror(errno));
 		return -EINVAL;
 	}
 	ndirs++;
@@ -56,7 +56,7 @@ static bool has_info(struct elf_file *ef)
 	return ef && elf_file_has_section(ef, ".debug_info");
 }
 
-/* A debug file with symbols alone does until there is one with debug info. */
+/* A debug file with only symbols is kept until one with debug info is found. */
 static bool wants_debug(const struct debug_files *d, const struct debug_binary *of)
 {
 	if (!d->debug)
@@ -64,7 +64,7 @@ static bool wants_debug(const struct debug_files *d, const struct debug_binary *
 	return !of->held && !has_info(of->elf) && !has_info(d->debug);
 }
 
-/* Takes @fd, a debug file that was proven. */
+/* Consumes @fd, a debug file that was verified. */
 static void take_debug(struct debug_files *d, int fd)
 {
 	struct elf_file *ef;
@@ -85,7 +85,7 @@ static void take_debug(struct debug_files *d, int fd)
 	d->why = NULL;
 }
 
-/* The file with debug info, when it wants what dwz(1) has moved out of it. */
+/* Returns the file with debug info if it refers to a dwz(1) file that was not found yet. */
 static struct elf_file *wants_alt(const struct debug_files *d, const struct debug_binary *of)
 {
 	struct elf_file *ef = has_info(of->elf) ? of->elf : has_info(d->debug) ? d->debug : NULL;
@@ -119,7 +119,7 @@ static void look_in(struct debug_files *d, const struct debug_binary *of, int ro
 	}
 }
 
-/* Split units are opened when they are asked for: then the process may be gone, but not its root. */
+/* Split units are opened on demand. By then the process may be gone, so its root is kept open. */
 static void keep_root(struct debug_files *d, const struct debug_binary *of, int rootfd)
 {
 	struct elf_file *ef = has_info(of->elf) ? of->elf : d->debug;
@@ -138,7 +138,7 @@ void debugsource_look(struct debug_files *d, const struct debug_binary *of, int 
 	keep_root(d, of, rootfd);
 }
 
-/* What a server sends is proven like any other file; @path: of the binary that wants it. */
+/* A file from a server is verified like any other. @path: the binary that needs it. */
 static struct elf_file *fetch(const char *path, const uint8_t *id, size_t len)
 {
 	struct elf_file *ef = NULL;
@@ -152,8 +152,8 @@ static struct elf_file *fetch(const char *path, const uint8_t *id, size_t len)
 	close(fd);
 	if (ef && elf_file_build_id(ef, have) == len && !memcmp(have, id, len))
 		return ef;
-	pr_warn("'%s': the debug file that debuginfod has for it is %s and not used", path,
-		ef ? "another build's" : "not a readable ELF file");
+	pr_warn("'%s': ignoring the debug file from debuginfod: it is %s", path,
+		ef ? "from another build" : "not a readable ELF file");
 	elf_file_close(ef);
 	return NULL;
 }
@@ -199,8 +199,8 @@ static const char *base_name(const char *path)
 }
 
 /*
- * Candidate @i of @where (at most 2 paths below a root, the last one by its name alone): below the
- * binary's root, below the host's, then in the folders of --debug-dir.
+ * Opens candidate @i: the paths of @where (at most 2) below the binary's root, then below the
+ * host's, then @name alone in the folders of --debug-dir.
  */
 static int open_candidate(const struct debug_files *d, const char *const where[2], const char *name,
 			  unsigned int i)

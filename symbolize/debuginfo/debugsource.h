@@ -1,4 +1,4 @@
-/* Where the debug info of a binary is looked for. Each file has to prove that it belongs to it. */
+/* Looks for the debug info of a binary. Each file must prove that it belongs to the binary. */
 #ifndef NSPROF_DEBUGSOURCE_H
 #define NSPROF_DEBUGSOURCE_H
 
@@ -8,45 +8,48 @@
 struct elf_file;
 
 /*
- * --debug-dir: one more folder of this host, behind /usr/lib/debug. 0, or negative errno after a
- * message.
+ * --debug-dir: adds a folder of this host, searched after /usr/lib/debug. 0, or negative errno
+ * after a message.
  */
 int debugsource_add_dir(const char *dir);
 
-/* A binary, by whom it is known. All borrowed. */
+/* What identifies a binary. All borrowed. */
 struct debug_binary {
-	const char *path;		/* as its processes name it */
+	const char *path;		/* as its processes see it */
 	struct elf_file *elf;		/* the whole file; NULL: only @captured */
 	struct elf_file *captured;	/* the recording's slice; NULL: none */
-	bool held;			/* somebody may hold on to bytes of debug_files.debug: it stays */
+	bool held;			/* bytes of debug_files.debug may be in use: it must stay open */
 };
 
-/* What was found for one. All zero: nothing was looked for yet. */
+/* The files found for a binary. All zero: nothing was looked for yet. */
 struct debug_files {
-	struct elf_file *debug;	/* separate debug file, NULL when none; owned, as the next two */
-	struct elf_file *alt;	/* what dwz(1) moved out of the debug info; NULL when none */
-	struct elf_file *dwp;	/* package of split debug info; NULL when none */
+	struct elf_file *debug;	/* separate debug file, NULL if none; owned, like the next two */
+	struct elf_file *alt;	/* file into which dwz(1) moved debug info; NULL if none */
+	struct elf_file *dwp;	/* package of split debug info; NULL if none */
 	bool dwp_tried, have_root;
-	int rootfd;		/* with have_root: O_PATH, where the binary was found; owned */
-	const char *why;	/* why there is no @debug; static, NULL when that was not needed */
+	int rootfd;		/* with have_root: O_PATH, root in which the binary was found; owned */
+	const char *why;	/* why there is no @debug; static, NULL if none was needed */
 };
 
 /*
- * Fills @d as far as it is not known, from the places that binaries below @rootfd have (a container's
- * root, or the host's). Negative @rootfd: does nothing.
+ * Fills in what @d lacks, from the usual places below @rootfd (a container's root, or the host's).
+ * Does nothing if @rootfd is negative.
  */
 void debugsource_look(struct debug_files *d, const struct debug_binary *of, int rootfd);
 
-/* The same in the folders of --debug-dir (@rootfd: the host's root), then from debuginfod. */
+/* The same from the folders of --debug-dir (@rootfd: the host's root), then from debuginfod. */
 void debugsource_look_further(struct debug_files *d, const struct debug_binary *of, int rootfd);
 
 /*
- * Split debug info. Candidate @i (from 0) for the file @name of a unit that was compiled in @comp_dir
- * (may be NULL), of the binary at @path: an owned fd; -ENOENT: it is not there, the next may be; -ERANGE: no more. The unit in
- * it has to be proven by the caller.
+ * Opens candidate @i (from 0) for the split debug file @name of a unit that was compiled in
+ * @comp_dir (may be NULL), of the binary at @path. An owned fd; -ENOENT: not there, try the next
+ * one; -ERANGE: no more candidates. The caller must verify the unit in it.
  */
 int debugsource_dwo(const struct debug_files *d, const char *path, const char *comp_dir, const char *name, unsigned int i);
-/* The package BINARY.dwp beside the binary at @path or in a --debug-dir; NULL when there is none. Borrowed. */
+/*
+ * The package BINARY.dwp next to the binary at @path or in a --debug-dir; NULL if there is none.
+ * Borrowed.
+ */
 struct elf_file *debugsource_dwp(struct debug_files *d, const char *path);
 
 void debugsource_fini(struct debug_files *d);

@@ -1,4 +1,4 @@
-/* Split DWARF as bytes (dwo.h). All of it may come from inside a container. */
+/* Split DWARF as bytes (dwo.h). All of it may come from inside a container and is not trusted. */
 #include "debuginfo/dwo.h"
 
 #include <elf.h>
@@ -22,8 +22,9 @@ static const struct {
 #define UT_SPLIT_TYPE 6
 
 /*
- * Is there a unit with code in it? With -fdebug-types-section gcc puts each type into a section of its own (a group's,
- * for the linker to keep one of), and all have the name of the unit's, before which they are.
+ * Does the section hold a unit with code? With -fdebug-types-section, gcc puts each type into a
+ * section of its own (in a group, so that the linker keeps one copy). These sections have the same
+ * name as the unit's and come before it.
  */
 static bool has_code_unit(const uint8_t *data, size_t size)
 {
@@ -85,7 +86,7 @@ static bool read_index(struct cursor *c, struct index *ix)
 	uint64_t cells;
 	uint32_t version = cursor_u32(c);
 
-	/* Version 5 has 16 bits and as many of padding. */
+	/* Version 5 has a 16-bit version and 16 bits of padding. */
 	if ((version & 0xffff) != 5 && version != 2)
 		return false;
 	ix->ncols = cursor_u32(c);
@@ -112,7 +113,7 @@ static uint32_t u32_at(struct cursor *c, size_t pos)
 	return cursor_u32(c);
 }
 
-/* Row of the unit, from 0; -1 when there is none. */
+/* Row of the unit, from 0; -1 if there is none. */
 static int64_t find_row(struct cursor *c, const struct index *ix, uint64_t id)
 {
 	for (uint32_t i = 0; i < ix->nslots; i++) {
@@ -128,7 +129,7 @@ static int64_t find_row(struct cursor *c, const struct index *ix, uint64_t id)
 	return -1;
 }
 
-/* DW_SECT_*; the numbers that matter are the same in both versions but for the ranges. */
+/* DW_SECT_*. The numbers used here are the same in both versions, except for the ranges. */
 static int part_of_column(uint32_t column)
 {
 	switch (column) {
@@ -164,7 +165,7 @@ bool dwo_from_package(struct elf_file *dwp, uint64_t id, struct dwo_unit *out)
 	if (row < 0)
 		return false;
 	memset(out, 0, sizeof(*out));
-	out->part[DWO_STR] = whole.part[DWO_STR];	/* shared by all */
+	out->part[DWO_STR] = whole.part[DWO_STR];	/* shared by all units */
 	for (uint32_t i = 0; i < ix.ncols; i++) {
 		size_t cell = ((size_t)row * ix.ncols + i) * 4;
 		uint32_t off = u32_at(&c, ix.offsets + cell);
@@ -254,7 +255,10 @@ void dwo_ranges(const struct dwo_unit *unit, uint64_t index, uint64_t base, size
 		return;
 	cursor_init(&c, b->data, b->size);
 	wide = cursor_u32(&c) == 0xffffffff;
-	/* Length, version, sizes of address and segment, count; then the offsets, from there on. */
+	/*
+	 * Length, version, address size, segment size, count; then the offsets, which are relative
+	 * to this position.
+	 */
 	cursor_skip(&c, wide ? 8 + 4 : 4);
 	if (index >= cursor_u32(&c))
 		return;

@@ -1,9 +1,9 @@
 /*
- * Inlined functions as they are kept on disk (inline_cache.h). Little endian, without padding:
+ * The on-disk format of inlined functions (inline_cache.h). Little endian, without padding:
  *	u32 number of ranges, of entries, bytes of names
  *	for each range: u64 start, u64 end, u32 entry
  *	for each entry: u32 byte offset of its name, u32 parent
- *	the names, each ended by a NUL; the one at 0 is empty
+ *	the names, each ended by a NUL; the name at offset 0 is empty
  */
 #include "debuginfo/inline_cache.h"
 
@@ -99,7 +99,7 @@ static bool parse_entries(struct inline_cache *ic, const uint8_t *p, size_t n, c
 	for (size_t i = 0; i < n; i++, p += ENTRY_SIZE) {
 		uint32_t name = get_u32(p), parent = get_u32(p + 4);
 
-		/* Parents come first: no chain is endless. */
+		/* Parents come first, so no chain is endless. */
 		if (name >= text_size || (parent != INLINE_NOTHING && parent >= i))
 			return false;
 		inline_cache_add(ic, text + name, parent);

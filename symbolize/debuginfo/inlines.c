@@ -1,8 +1,8 @@
 /*
- * Inlined functions from debug info. An address leads to its compilation unit (.debug_aranges, else
- * the ranges of the units), on the first hit of a unit its functions are listed, on the first hit
- * of a function its tree is read; after that a lookup is three binary searches. Nothing is read for
- * units and functions that no sample is in.
+ * Inlined functions from debug info. An address leads to its compilation unit (by .debug_aranges,
+ * or by the ranges of the units). The first hit in a unit lists its functions; the first hit in a
+ * function reads its tree. From then on, a lookup is three binary searches. Units and functions
+ * without samples are never read.
  */
 #include "debuginfo/inlines.h"
 
@@ -29,23 +29,23 @@
 #include "support/cache.h"
 #include "support/ranges.h"
 
-/* .debug_info, or all that would have to be decompressed. More is not worth its time and memory. */
-#define DEBUG_INFO_MAX	(2ull << 30)
 /*
- * Of a whole file, of which libxul and clang need a few million. One list can be named by all
- * entries.
+ * Limit for .debug_info, and for all sections that would be decompressed. Larger ones are not worth
+ * the time and memory.
  */
+#define DEBUG_INFO_MAX	(2ull << 30)
+/* Limit per file; libxul and clang need a few million. All entries can refer to the same list. */
 #define RANGES_MAX	(64u << 20)
-/* Of a whole file; 40 bytes each, and only of units with samples. */
+/* Limit per file; 40 bytes each, and only for units with samples. */
 #define ROWS_MAX	(32u << 20)
 
-/* Less debug info than this is read faster than it is shared out. Bytes of .debug_info. */
+/* Below this many bytes of .debug_info, reading is faster than sharing the work among threads. */
 #define SPLIT_MIN	(2u << 20)
-/* ... and faster than a file of the cache is written and found again. */
+/* ... and faster than writing a cache file and finding it again. */
 #define CACHE_MIN	(1u << 20)
-/* Bytes; DWARF 5, 7.5.1: no header of a unit is longer. */
+/* Bytes. No unit header is longer (DWARF 5, 7.5.1). */
 #define UNIT_HEADER_MAX	40
-/* Bytes that are read for a unit's first entry: mostly less than a page's. */
+/* Bytes to read for a unit's first entry: mostly less than a page. */
 #define TOP_BYTES	1024
 #define CACHE_KIND	"inl"
 #define CACHE_VERSION	1
@@ -54,32 +54,32 @@
 struct inline_index {
 	struct inline_source src;	/* src.dw NULL: no debug info */
 	struct elf_file *from;		/* the file that src.dw reads; borrowed */
-	bool opened;			/* src.dw was tried */
+	bool opened;			/* opening src.dw was tried */
 	const char *path;		/* of the binary; borrowed */
-	/* Of the first part only: */
+	/* Only in the first part: */
 	const struct cache *cache;	/* borrowed; NULL: none */
-	struct inline_cache *kept;	/* from the cache; NULL: nothing */
+	struct inline_cache *kept;	/* from the cache; NULL: none */
 	struct cache_key key;
 	struct inlines_expect *expect;	/* owned; NULL: nothing is unpacked ahead */
-	/* Of each: */
+	/* In each part: */
 	unsigned int part;		/* number of the handle it reads through */
-	struct inline_index *next;	/* owned; the part behind this one, NULL in the last */
-	uint64_t next_start;		/* svma from which on @next is asked */
-	bool is_split;			/* some units are in .dwo files, or were to be */
+	struct inline_index *next;	/* owned; the next part, NULL in the last */
+	uint64_t next_start;		/* lowest svma of @next */
+	bool is_split;			/* some units are in .dwo files, found or not */
 	struct debug_files *files;	/* borrowed */
-	Dwarf *alt;			/* of the dwz file, NULL when none */
+	Dwarf *alt;			/* of the dwz file, NULL if none */
 	struct ranges aranges;		/* svma -> the unit's offset in .debug_info; may lack units */
 	bool mapped;			/* cu_ranges were made */
 	struct ranges cu_ranges;	/* svma -> index of cus */
-	struct inline_cu *cus;		/* owned; those met so far */
+	struct inline_cu *cus;		/* owned; the units seen so far */
 	size_t ncus, cap;
-	struct u64map missed;		/* svma that are in no function */
+	struct u64map missed;		/* svmas that are in no function */
 	struct u64map cu_by_die;	/* Dwarf_Off of the unit's entry -> index of cus */
 };
 
 /* ---- the file ---- */
 
-/* Bytes that the section of the older form of compression says it has, unpacked: "ZLIB", then the size. */
+/* Unpacked size that a section in the older compressed format states: "ZLIB", then the size. */
 static uint64_t zdebug_size(Elf_Scn *scn)
 {
 	const Elf_Data *raw = elf_rawdata(scn, NULL);
@@ -92,9 +92,7 @@ static uint64_t zdebug_size(Elf_Scn *scn)
 	return size;
 }
 
-/*
- * Would reading the debug info take memory beyond all measure? Sizes are as the headers state them.
- */
+/* Would reading the debug info take too much memory? Trusts the sizes in the headers. */
 static bool too_large(Elf *elf)
 {
 	uint64_t inflated = 0;
@@ -130,13 +128,13 @@ static bool too_large(Elf *elf)
 	return inflated > DEBUG_INFO_MAX;
 }
 
-/* Relocatable files would need their relocations applied first. */
+/* In relocatable files, relocations would have to be applied first. */
 static bool has_debug_info(struct elf_file *ef)
 {
 	return ef && elf_file_type(ef) != ET_REL && elf_file_has_section(ef, ".debug_info");
 }
 
-/* From the handle of the part: others read theirs at the same time. */
+/* Reads through the part's own handle: other threads read through theirs at the same time. */
 static void read_aranges(struct inline_index *ix, Elf *elf)
 {
 	uint64_t info_size = 0;
@@ -161,7 +159,7 @@ static void read_aranges(struct inline_index *ix, Elf *elf)
 		aranges_read(data->d_buf, data->d_size, info_size, &ix->aranges);
 }
 
-/* True when @ix can be asked. By one thread for each part. */
+/* True if lookups in @ix are possible. One thread per part. */
 static bool open_index(struct inline_index *ix)
 {
 	Elf *elf, *alt;
@@ -171,7 +169,7 @@ static bool open_index(struct inline_index *ix)
 	ix->opened = true;
 	elf = ix->from ? elf_file_handle_of(ix->from, ix->part) : NULL;
 	if (elf && too_large(elf)) {
-		pr_info("'%s': more than 2 GiB of debug info: its inlined functions are not shown",
+		pr_info("'%s' has more than 2 GiB of debug info: its inlined functions are not shown",
 			ix->path);
 		return false;
 	}
@@ -206,7 +204,7 @@ static struct inline_index *index_new(struct elf_file *from, const struct elf_fi
 	return ix;
 }
 
-/* What earlier runs found. Reads nothing of the debug info. */
+/* Loads the results of earlier runs. Reads no debug info. */
 static void read_kept(struct inline_index *ix)
 {
 	size_t size;
@@ -216,7 +214,10 @@ static void read_kept(struct inline_index *ix)
 		ix->key.unknown = 1;
 		return;
 	}
-	/* Whatever the answers depend on. The dwz file may be missing, and be there another day. */
+	/*
+	 * All files that the results depend on. The dwz file may be missing today and be there
+	 * another day.
+	 */
 	cache_key_add(&ix->key, ix->from);
 	if (ix->src.code != ix->from)
 		cache_key_add(&ix->key, ix->src.code);
@@ -243,7 +244,7 @@ void inlines_ahead(struct inline_index *ix)
 {
 	unsigned int cpus = cpus_usable();
 
-	/* What is kept is likely to hold all that will be asked. */
+	/* The cached results probably cover all lookups. */
 	if (ix->from && !ix->kept && !ix->expect && cpus > 1)
 		ix->expect = inlines_expect_new(ix->from, cpus - 1);
 }
@@ -256,7 +257,7 @@ void inlines_expected(const struct inline_index *ix, uint64_t off)
 		inlines_expect_at(ix->expect, ix->src.code, svma);
 }
 
-/* The part for @svma, ready to be asked; NULL when there is no debug info. */
+/* The part for @svma, ready for lookups; NULL if there is no debug info. */
 static struct inline_index *index_for(struct inline_index *ix, uint64_t svma)
 {
 	while (ix->next && svma >= ix->next_start)
@@ -276,7 +277,7 @@ unsigned int inlines_split(struct inline_index *ix, const struct svma *starts, u
 	if (ix->next || ix->opened || !ix->from ||
 	    elf_file_section_size(ix->from, ".debug_info") < SPLIT_MIN)
 		return 1;
-	/* What parts share is made and read here: threads must not. */
+	/* What the parts share is made and read here, before there are threads. */
 	if (lines)
 		inline_source_lines(&ix->src);
 	for (i = 1; i < n && elf_file_handle_of(ix->from, i); i++) {
@@ -334,8 +335,8 @@ static uint32_t cu_index(struct inline_index *ix, Dwarf_Off die)
 }
 
 /*
- * The first entry of a unit, its attributes that is. Where they end is known from them alone: where that is within what
- * is there, they are.
+ * Makes the first entry of a unit readable: its attributes, that is. Their end is only known after
+ * reading them, so more bytes are unpacked until the end lies within.
  */
 static void need_top(struct inline_index *ix, Dwarf_Die *die, uint64_t end)
 {
@@ -350,7 +351,7 @@ static void need_top(struct inline_index *ix, Dwarf_Die *die, uint64_t end)
 	elf_file_need_info(ix->from, at, end);
 }
 
-/* The offset behind the unit whose first entry is @die; 0: it is none. */
+/* The end offset of the unit with first entry @die; 0: not a unit. */
 static uint64_t unit_end(struct inline_index *ix, Dwarf_Die *die)
 {
 	Dwarf_Off start = dwarf_dieoffset(die) - dwarf_cuoffset(die), next;
@@ -360,21 +361,24 @@ static uint64_t unit_end(struct inline_index *ix, Dwarf_Die *die)
 }
 
 /*
- * .debug_aranges is optional for each unit (clang leaves it out), so what it lacks is looked for
- * here. As there, the first unit counts.
+ * .debug_aranges is optional per unit, and clang leaves it out, so units that it lacks are looked
+ * up here. As there, the first unit that claims an address wins.
  */
 static void map_units(struct inline_index *ix)
 {
-	uint32_t *index = NULL;	/* of each unit that was looked at */
+	uint32_t *index = NULL;	/* by unit looked at: its index in cus */
 	size_t n = 0, cap = 0;
 	Dwarf_CU *cu = NULL;
 	uint8_t type;
 	Dwarf_Die die;
 
 	ix->mapped = true;
-	/* Their headers. */
+	/* All unit headers. */
 	elf_file_need_info(ix->from, UINT64_MAX, UINT64_MAX);
-	/* No subdie is asked for: libdw would open the .dwo file whose path the unit states. */
+	/*
+	 * No subdie is requested: for it, libdw would open the .dwo file at the path that the unit
+	 * states.
+	 */
 	while (dwarf_get_units(ix->src.dw, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton) {
 			need_top(ix, &die, unit_end(ix, &die));
@@ -388,10 +392,10 @@ static void map_units(struct inline_index *ix)
 	free(index);
 }
 
-/* Where the entries of @cu are read. */
+/* The source from which the entries of @cu are read. */
 static struct inline_source *source_of(struct inline_index *ix, struct inline_cu *cu)
 {
-	/* What is opened for a unit may be the binary's, whose parts several threads are at. */
+	/* A split unit may be in the binary's package, which several threads use. */
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	Dwarf_Die die;
 
@@ -423,17 +427,17 @@ static struct inline_func *func_in(struct inline_index *ix, struct inline_cu *cu
 	return r ? &cu->funcs[r->id] : NULL;
 }
 
-/* What is known of an address. */
+/* Where an address is. */
 struct place {
 	struct inline_cu *cu;	/* NULL: in no unit */
-	struct inline_source *src;	/* of its entries */
-	struct inline_func *fn;	/* NULL: in no function of the unit; walked */
+	struct inline_source *src;	/* of the unit's entries */
+	struct inline_func *fn;	/* NULL: in no function of the unit; already walked */
 	uint32_t node;		/* innermost, or INLINE_OUTERMOST */
 };
 
 /*
- * The unit that .debug_aranges names for @svma, by the offset of its first entry, with all of it there to
- * be read; 0: none.
+ * The unit that .debug_aranges names for @svma: offset of its first entry, with the whole unit
+ * readable; 0: none.
  */
 static Dwarf_Off named_unit(struct inline_index *ix, uint64_t svma)
 {
@@ -450,7 +454,7 @@ static Dwarf_Off named_unit(struct inline_index *ix, uint64_t svma)
 	return r->id + header;
 }
 
-/* All of a unit of which there may be the first entry only. */
+/* Makes a whole unit readable; so far, only its first entry may be. */
 static void need_unit(struct inline_index *ix, const struct inline_cu *cu)
 {
 	Dwarf_Die die;
@@ -459,7 +463,10 @@ static void need_unit(struct inline_index *ix, const struct inline_cu *cu)
 		elf_file_need_info(ix->from, cu->die, unit_end(ix, &die));
 }
 
-/* A unit that holds @svma and a function in it that does; or the unit alone, as of assembly. */
+/*
+ * Finds a unit that holds @svma, and in it a function that does. The function may be missing, as
+ * for assembly.
+ */
 static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
 	Dwarf_Off off = named_unit(ix, svma);
@@ -471,7 +478,7 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 		pl->cu = &ix->cus[cu];
 		pl->fn = func_in(ix, pl->cu, svma);
 	}
-	/* To learn that nobody has the linkage table all units would have to be looked at. */
+	/* No unit has the PLT, and to find that out, all units would have to be read. */
 	if (pl->fn || elf_file_in_plt(ix->src.code, svma))
 		return;
 	if (!ix->mapped) {
@@ -489,7 +496,7 @@ static void find_unit(struct inline_index *ix, uint64_t svma, struct place *pl)
 	}
 }
 
-/* The part that was asked; NULL when there is no debug info, and nothing in *@pl. */
+/* Returns the part that was used. NULL if there is no debug info; then *@pl is empty. */
 static struct inline_index *find_place(struct inline_index *ix, uint64_t svma, struct place *pl)
 {
 	const struct range *r;
@@ -536,7 +543,7 @@ size_t inlines_lookup(struct inline_index *ix, struct svma addr, const char **na
 	for (node = pl.node; node != INLINE_OUTERMOST && n < max; node = pl.fn->nodes[node].parent) {
 		const char *name = inline_node_name(pl.src, &pl.fn->nodes[node]);
 
-		/* Without a name (the dwz file is missing) a frame would say nothing. */
+		/* Without a name (the dwz file is missing) a frame would be useless. */
 		if (name)
 			names[n++] = name;
 	}
@@ -613,7 +620,10 @@ bool inlines_source(struct inline_index *ix, struct svma addr, struct strbuf *pa
 
 /* ---- for the next run ---- */
 
-/* Where @fn, function number @id of @cu, is what find_unit() gives; its nodes begin at @base. */
+/*
+ * Keeps the ranges in which find_unit() returns @fn, function number @id of @cu. Its nodes begin at
+ * @base in @ic.
+ */
 static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t id,
 			struct inline_cache *ic, uint32_t base)
 {
@@ -626,7 +636,10 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 
 		if (cu->ranges.v[i].id != id)
 			continue;
-		/* Units may claim the same code; then another one's function is the answer. */
+		/*
+		 * Several units may claim the same code; then find_unit() returns another one's
+		 * function.
+		 */
 		find_unit(ix, at, &pl);
 		cu = &ix->cus[cu_index(ix, unit)];	/* may have moved */
 		fn = &cu->funcs[id];
@@ -647,7 +660,7 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 	}
 }
 
-/* Functions that were looked at in this run go to @ic. True when there were any. */
+/* Adds the functions that were looked up in this run to @ic. True if there were any. */
 static bool keep_part(struct inline_index *ix, struct inline_cache *ic)
 {
 	size_t ncus = ix->ncus, it = 0;
@@ -685,7 +698,7 @@ void inlines_keep(struct inline_index *first)
 
 	if (!first->from || !first->cache || first->key.unknown)
 		return;
-	/* .dwo files are not in the key, and may be missing today and be there another day. */
+	/* .dwo files are not part of the key. One may be missing today and be there another day. */
 	for (ix = first; ix; ix = ix->next)
 		if (ix->is_split)
 			return;

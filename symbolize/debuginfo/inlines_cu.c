@@ -1,7 +1,8 @@
 /*
- * Functions of a compilation unit and what is inlined into them (DWARF 5, 3.3.1 and 3.3.8). Trees
- * are walked once, by our own reader or, where that does not know the unit, by libdw. The walks go strictly forward in
- * the file: DW_AT_sibling of a hostile file could otherwise make few entries a tree of very many.
+ * Functions of a compilation unit and what is inlined into them (DWARF 5, 3.3.1 and 3.3.8). Each
+ * tree is walked once, by our own reader or, if that does not support the unit, by libdw. Walks
+ * only go forward in the file: otherwise, DW_AT_sibling of a hostile file could turn few entries
+ * into a huge tree.
  */
 #include "debuginfo/inlines_cu.h"
 
@@ -15,14 +16,17 @@
 #include "debuginfo/inlines_source.h"
 #include "debuginfo/inlines_split.h"
 
-/* Levels of the tree that are looked at. Optimizers stop inlining long before. */
+/* Maximum depth of the tree. Optimizers stop inlining long before. */
 #define DEPTH_MAX	256
-/* abstract_origin and specification followed for a name; two or three in practice. */
+/*
+ * Maximum number of abstract_origin and specification links followed for a name; real files have
+ * two or three.
+ */
 #define HOPS_MAX	16
 
 /* ---- the file ---- */
 
-/* The entries of @die's unit; NULL: libdw has to read them. */
+/* Our reader, set to @die's unit; NULL: libdw has to read it. */
 static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 {
 	uint64_t off = dwarf_dieoffset(die);
@@ -30,7 +34,7 @@ static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 	Elf_Scn *scn;
 	GElf_Shdr sh;
 
-	/* Packages have their abbreviations in pieces. */
+	/* In packages, abbreviations are in pieces. */
 	if (src->split)
 		return NULL;
 	if (!src->dies) {
@@ -52,14 +56,14 @@ static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 /* ---- a forward walk ---- */
 
 struct walk {
-	struct inline_die at;			/* the entry that is looked at */
+	struct inline_die at;			/* the current entry */
 	uint32_t node[DEPTH_MAX];	/* inline node around it, by depth; inline_func_walk() only */
 	size_t depth;			/* 0: done */
-	const struct inline_dies *dies;	/* NULL: libdw reads, and the path to the entry is: */
+	const struct inline_dies *dies;	/* NULL: libdw reads, and @path leads to the entry: */
 	Dwarf_Die path[DEPTH_MAX];
 };
 
-/* The entry is what is at @off, or behind the ends of lists there. */
+/* Moves to the entry at @off, or past the ends of lists there. */
 static void walk_to(struct walk *w, uint64_t off)
 {
 	while (w->depth) {
@@ -74,7 +78,7 @@ static void walk_to(struct walk *w, uint64_t off)
 	}
 }
 
-/* The entry is the last of the path. */
+/* Makes the last entry of the path the current one. */
 static void walk_look(struct walk *w)
 {
 	Dwarf_Die *die;
@@ -89,7 +93,7 @@ static void walk_look(struct walk *w)
 	w->at = (struct inline_die){ .off = off, .tag = (uint32_t)dwarf_tag(die), .has_code = true };
 }
 
-/* To the first child of @top. */
+/* Moves to the first child of @top. */
 static void walk_start(struct walk *w, struct inline_source *src, Dwarf_Die *top)
 {
 	w->dies = unit_dies(src, top);
@@ -105,8 +109,8 @@ static void walk_start(struct walk *w, struct inline_source *src, Dwarf_Die *top
 }
 
 /*
- * To the first child of the entry (@into) or else to the next one behind it. @node: see struct
- * walk.
+ * Moves to the first child of the current entry (@into), or to the next entry after it. @node: see
+ * struct walk.
  */
 static void walk_next(struct walk *w, bool into, uint32_t node)
 {
@@ -135,8 +139,8 @@ static void walk_next(struct walk *w, bool into, uint32_t node)
 /* ---- functions ---- */
 
 /*
- * The debug info of functions that the linker left out points to 0, 1 or the top of
- * the address space, and would cover what really is there.
+ * Debug info of functions that the linker dropped points to 0, 1 or the top of the address space,
+ * and would cover what really is there.
  */
 static void add_range(struct inline_source *src, uint64_t start, uint64_t end, struct ranges *out, uint32_t id)
 {
@@ -158,7 +162,7 @@ size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct range
 	return out->n - before;
 }
 
-/* The same of the entry that @w is at. */
+/* The same for the current entry of @w. */
 static size_t walk_ranges(const struct walk *w, struct inline_source *src, struct ranges *out, uint32_t id)
 {
 	size_t before = out->n;
@@ -188,8 +192,8 @@ static bool can_hold_functions(uint32_t tag, bool deep)
 	case DW_TAG_module:
 		return true;
 	/*
-	 * Pascal, Ada, D, GNU C: functions in functions. Types hold declarations, with some
-	 * exceptions.
+	 * Pascal, Ada, D and GNU C have functions inside functions. Types mostly hold only
+	 * declarations.
 	 */
 	case DW_TAG_subprogram:
 	case DW_TAG_lexical_block:
@@ -246,8 +250,9 @@ void inline_cu_fini(struct inline_cu *cu)
 /* ---- lines ---- */
 
 /*
- * DW_AT_stmt_list of @die, its bytes as they are: libdw would refuse it where the handle it reads has
- * no .debug_line. That the attribute lies in the section is not checked before it is read.
+ * DW_AT_stmt_list of @die, read from its raw bytes: libdw refuses it if its handle has no
+ * .debug_line. libdw does not check that the attribute lies inside the section either, so that is
+ * checked here.
  */
 static uint64_t line_offset(struct inline_source *src, Dwarf_Die *die)
 {
@@ -288,7 +293,7 @@ const struct linetable *inline_cu_lines(struct inline_source *src, struct inline
 	inline_source_lines(src);
 	if (!src->info_size && inline_section(src->dw, ".debug_info", &sh))
 		src->info_size = sh.sh_size;
-	/* An offset in no section gives an empty table. */
+	/* UINT64_MAX is in no section, which gives an empty table. */
 	cu->lines = linetable_new(&src->lines,
 				  dwarf_offdie(src->dw, cu->die, &die) ?
 					  line_offset(src, &die) : UINT64_MAX,
@@ -321,7 +326,7 @@ void inline_node_call(struct inline_source *src, const struct inline_node *node,
 
 /* ---- inlined functions ---- */
 
-/* What @a and @b, both flattened, have in common goes to @out with @id. */
+/* Adds the intersection of @a and @b, both flattened, to @out with @id. */
 static void intersect(const struct ranges *a, const struct ranges *b, struct ranges *out,
 		      uint32_t id)
 {
@@ -338,9 +343,9 @@ static void intersect(const struct ranges *a, const struct ranges *b, struct ran
 }
 
 /*
- * Node for the entry that @w is at below node @parent. An inlined function holds where what it is inlined into holds,
- * so that what is innermost at an address is what is deepest in the tree; a child that states more
- * is cut. INLINE_OUTERMOST when nothing is left. @own: ranges by node, for later children.
+ * Adds a node for the current entry of @w below node @parent. An inlined function is limited to the
+ * ranges of what it is inlined into, so the deepest node at an address is the innermost. Returns
+ * INLINE_OUTERMOST if no range is left. @own: ranges by node, for later children.
  */
 static uint32_t add_node(const struct walk *w, struct inline_source *src, struct inline_func *fn,
 			 uint32_t parent, const struct ranges *whole, struct ranges **own,
@@ -407,8 +412,8 @@ void inline_func_walk(struct inline_source *src, struct inline_func *fn)
 /* ---- names ---- */
 
 /*
- * True for attributes that point into the dwz file. When it is not there libdw must not be asked
- * for them: it would open the path that the file states, be it a pipe or a device.
+ * True for attributes that point into the dwz file. If that file is missing, libdw must not resolve
+ * them: it would open the path that the file states, even a pipe or a device.
  */
 static bool is_alt_form(Dwarf_Attribute *attr)
 {
@@ -433,7 +438,7 @@ static const char *string_attr(struct inline_source *src, Dwarf_Die *die, unsign
 	return inline_text(src, &attr);
 }
 
-/* Does @attr lead to an entry of its own unit? */
+/* Does @attr refer to an entry of its own unit? */
 static bool is_local_ref(Dwarf_Attribute *attr)
 {
 	switch (dwarf_whatform(attr)) {
@@ -454,13 +459,16 @@ static bool ref_attr(struct inline_source *src, Dwarf_Die *die, unsigned int at,
 
 	if (!dwarf_attr(die, at, &attr) || (is_alt_form(&attr) && !src->alt))
 		return false;
-	/* Only the unit that was asked for is known to be there. */
+	/* Only the current unit is known to be unpacked. */
 	if (src->file && !is_local_ref(&attr))
 		elf_file_need_info(src->file, 0, UINT64_MAX);
 	return dwarf_formref_die(&attr, out) != NULL;
 }
 
-/* DWARF 5, 3.3.8.2 and 2.13.2: the entry itself says little, what it stands for says more. */
+/*
+ * DWARF 5, 3.3.8.2 and 2.13.2: the name is often not at the entry itself, but at the one it refers
+ * to.
+ */
 static const char *die_name(struct inline_source *src, Dwarf_Die *die)
 {
 	const char *plain = NULL, *linkage;
@@ -490,7 +498,10 @@ const char *inline_func_name(struct inline_source *src, const struct inline_func
 
 	if (!dwarf_offdie(src->dw, fn->die, &die))
 		return NULL;
-	/* GHC's linkage name is a label of one compilation, "r2YJ_info"; the name is the source's. */
+	/*
+	 * GHC's linkage name is a label of one compilation ("r2YJ_info"); the plain name is that of
+	 * the source.
+	 */
 	if (dwarf_diecu(&die, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Haskell) {
 		name = string_attr(src, &die, DW_AT_name);
 		if (name && name[0])

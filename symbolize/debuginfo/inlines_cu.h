@@ -1,4 +1,4 @@
-/* The part of inlines.c that reads trees of debug information entries. */
+/* Reads the trees of debug information entries for inlines.c. */
 #ifndef NSPROF_INLINES_CU_H
 #define NSPROF_INLINES_CU_H
 
@@ -15,7 +15,7 @@
 struct inline_node {
 	Dwarf_Off die;
 	uint32_t parent; /* index of the one it was inlined into; INLINE_OUTERMOST: the function */
-	bool named; /* name was looked for */
+	bool named; /* the name was looked up */
 	const char *name; /* borrowed from the debug info; NULL: none found */
 };
 
@@ -35,35 +35,38 @@ struct inline_cu {
 	struct ranges ranges;		/* svma -> index of funcs */
 	struct inline_func *funcs;	/* owned */
 	size_t nfuncs, cap;
-	struct linetable *lines;	/* owned; NULL until asked */
+	struct linetable *lines;	/* owned; NULL until needed */
 	bool split_tried;
-	struct inline_split *split;	/* owned; where the entries are, NULL: in the file itself */
+	struct inline_split *split;	/* owned; split unit with the entries; NULL: they are in the file itself */
 };
 
-/* The code ranges of @die, added to @out with @id. How many were added. */
+/* Adds the code ranges of @die to @out with @id. Returns how many were added. */
 size_t inline_die_ranges(struct inline_source *src, Dwarf_Die *die, struct ranges *out,
 			 uint32_t id);
 
 /*
- * Fill @cu with the functions that have code: those of the unit and its namespaces or, @deep, those
- * inside of other functions and types too. Known functions are dropped before.
+ * Fills @cu with the functions that have code: those of the unit and its namespaces and, if @deep,
+ * those inside other functions and types. Drops the functions known so far.
  */
 void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep);
 
-/* Fill @fn with what is inlined into it. */
+/* Fills @fn with the functions inlined into it. */
 void inline_func_walk(struct inline_source *src, struct inline_func *fn);
 
 /* The unit's line table; never NULL. */
 const struct linetable *inline_cu_lines(struct inline_source *src, struct inline_cu *cu);
 
-/* The call that was inlined: DW_AT_call_file (as the unit's line table counts) and DW_AT_call_line. */
+/*
+ * The call site that was inlined: DW_AT_call_file (a file number of the unit's line table) and
+ * DW_AT_call_line.
+ */
 void inline_node_call(struct inline_source *src, const struct inline_node *node, uint64_t *file,
 		      uint32_t *line);
 
-/* Linkage name, else plain name, of @node; NULL when it has none. Borrowed from the debug info. */
+/* Linkage name of @node, or its plain name; NULL if it has none. Borrowed from the debug info. */
 const char *inline_node_name(struct inline_source *src, struct inline_node *node);
 
-/* The same of the function itself. */
+/* The same for the function itself. */
 const char *inline_func_name(struct inline_source *src, const struct inline_func *fn);
 
 void inline_cu_fini(struct inline_cu *cu);

@@ -13,7 +13,7 @@ enum step_op {
 	STEP_LEB,
 	STEP_STRING,	/* up to its NUL */
 	STEP_BLOCK,	/* a length of @n bytes, 0: LEB128; then as many bytes */
-	STEP_INDIRECT,	/* a form, then what that is */
+	STEP_INDIRECT,	/* a form, then its value */
 	/* Numbers of @n bytes, 0: LEB128. */
 	STEP_SIBLING,	/* DW_AT_sibling */
 	STEP_LOW,	/* DW_AT_low_pc */
@@ -24,11 +24,11 @@ struct step {
 	uint8_t op, n;
 };
 
-/* How an entry of one abbreviation is passed. */
+/* How to skip an entry with a given abbreviation. */
 struct plan {
 	uint32_t tag, first, n;	/* of the steps */
 	bool children, has_code;
-	bool low, high;		/* there is STEP_LOW, STEP_HIGH */
+	bool low, high;		/* has STEP_LOW, STEP_HIGH */
 };
 
 struct inline_dies {
@@ -36,11 +36,11 @@ struct inline_dies {
 	uint64_t unit, end;	/* of the unit in .debug_info, header included */
 	uint8_t addr_size, off_size;
 	uint16_t version;
-	uint64_t abbrev;	/* where the plans are from */
-	const uint8_t *abbrev_of;	/* and in what; NULL: there are none */
-	uint8_t plans_addr, plans_off;	/* and for what sizes */
+	uint64_t abbrev;	/* offset of the abbreviations that the plans are for */
+	const uint8_t *abbrev_of;	/* their section; NULL: there are no plans */
+	uint8_t plans_addr, plans_off;	/* sizes that the plans are for */
 	uint16_t plans_version;
-	struct plan *plans;	/* owned; of codes 1, 2, 3 ... */
+	struct plan *plans;	/* owned; for codes 1, 2, 3 ... */
 	size_t nplans, plans_cap;
 	struct step *steps;	/* owned */
 	size_t nsteps, steps_cap;
@@ -68,7 +68,7 @@ static void skip_leb(struct cursor *c)
 
 /* ---- plans ---- */
 
-/* What is to be done to pass @form (DWARF 5, 7.5.6, and GNU's). False: not known. */
+/* How to skip @form (DWARF 5, 7.5.6, and GNU's). False: unknown form. */
 static bool form_step(const struct inline_dies *d, uint64_t form, struct step *s)
 {
 	*s = (struct step){ STEP_FIXED, 0 };
@@ -113,7 +113,7 @@ static bool form_step(const struct inline_dies *d, uint64_t form, struct step *s
 		s->n = d->addr_size;
 		return true;
 	case DW_FORM_ref_addr:
-		/* DWARF 2 had it as long as an address. */
+		/* In DWARF 2 it is as long as an address. */
 		s->n = d->version == 2 ? d->addr_size : d->off_size;
 		return true;
 	case DW_FORM_strp:
@@ -159,7 +159,7 @@ static bool form_step(const struct inline_dies *d, uint64_t form, struct step *s
 	}
 }
 
-/* What else @form of @attr is good for than to be passed. */
+/* The step for @form of @attr if its value is used; otherwise @pass, which skips it. */
 static uint8_t use_of(uint64_t attr, uint64_t form, uint8_t pass)
 {
 	switch (form) {
@@ -182,7 +182,10 @@ static uint8_t use_of(uint64_t attr, uint64_t form, uint8_t pass)
 	}
 }
 
-/* The step for an attribute of plan @p. Such of a fixed size are one with those before. False: not known. */
+/*
+ * Adds the step for an attribute to plan @p. Adjacent attributes of fixed size share a step. False:
+ * unknown form.
+ */
 static bool add_step(struct inline_dies *d, struct plan *p, uint64_t attr, uint64_t form)
 {
 	struct step s, *before = p->n ? &d->steps[d->nsteps - 1] : NULL;
@@ -205,7 +208,7 @@ static bool add_step(struct inline_dies *d, struct plan *p, uint64_t attr, uint6
 	return true;
 }
 
-/* The abbreviations at @c (DWARF 5, 7.5.3). 0, -EINVAL, -ENOTSUP. */
+/* Makes plans for the abbreviations at @c (DWARF 5, 7.5.3). 0, -EINVAL, -ENOTSUP. */
 static int make_plans(struct inline_dies *d, struct cursor *c)
 {
 	uint64_t code, attr, form;
@@ -245,7 +248,7 @@ static uint64_t offset(struct cursor *c, bool wide)
 	return wide ? cursor_u64(c) : cursor_u32(c);
 }
 
-/* The header at the unit's beginning (DWARF 5, 7.5.1). 0, -EINVAL, -ENOTSUP. */
+/* Reads the unit header (DWARF 5, 7.5.1). 0, -EINVAL, -ENOTSUP. */
 static int read_header(struct inline_dies *d, uint64_t *abbrev)
 {
 	uint8_t type = DW_UT_compile;
@@ -291,7 +294,9 @@ int inline_dies_unit(struct inline_dies *d, const struct inline_dies_sections *s
 	err = read_header(d, &abbrev);
 	if (err)
 		return err;
-	/* Units mostly have their own; those of one link with LTO share them. */
+	/*
+	 * Most units have abbreviations of their own; with LTO, the units of one link share them.
+	 */
 	if (d->abbrev_of == secs->abbrev && d->abbrev == abbrev && d->plans_addr == d->addr_size &&
 	    d->plans_off == d->off_size && d->plans_version == d->version)
 		return 0;
@@ -344,7 +349,7 @@ static void pass(const struct inline_dies *d, struct cursor *c, struct step s)
 		cursor_skip(c, sized(c, s.n));
 		break;
 	default:
-		/* STEP_INDIRECT, and not to another one. */
+		/* STEP_INDIRECT; two in a row are invalid. */
 		if (form_step(d, cursor_varint(c), &s) && s.op != STEP_INDIRECT)
 			pass(d, c, s);
 		else
@@ -353,7 +358,7 @@ static void pass(const struct inline_dies *d, struct cursor *c, struct step s)
 	}
 }
 
-/* Strictly forward from the entry at @off, or few entries could be a tree of very many. */
+/* Must lead forward from the entry at @off: otherwise few entries could form a huge tree. */
 static uint64_t sibling(const struct inline_dies *d, uint64_t off, struct cursor *c, unsigned int n)
 {
 	uint64_t to = sized(c, n);

@@ -1,6 +1,7 @@
 /*
- * Debug info that will be needed (inlines_expect.h). Compressed it can be had from its front only, so what counts is the last unit
- * that an address is in: of a C library's mostly somewhere in the middle.
+ * Predicts which debug info will be needed (inlines_expect.h). Compressed sections can only be
+ * unpacked from the front, so the last unit with an address counts: in a C library, that is mostly
+ * somewhere in the middle.
  */
 #include "debuginfo/inlines_expect.h"
 
@@ -16,16 +17,16 @@
 
 struct inlines_expect {
 	struct elf_file *from;	/* borrowed */
-	pthread_mutex_t lock;	/* for what follows */
-	bool known;		/* where units are */
+	pthread_mutex_t lock;	/* protects the members below */
+	bool known;		/* the units are known */
 	struct ranges units;	/* svma -> the unit's offset in .debug_info */
-	uint64_t *starts;	/* owned; of those units, the lowest first */
-	uint64_t *met;		/* owned; svma, until @known */
+	uint64_t *starts;	/* owned; offsets of those units, ascending */
+	uint64_t *met;		/* owned; svmas seen before @known */
 	size_t nmet, cap;
-	uint64_t end;		/* of what is expected so far, bytes of .debug_info */
+	uint64_t end;		/* expected end so far, bytes of .debug_info */
 };
 
-/* Where the unit of @svma ends at the latest: of none in .debug_aranges all are looked at. */
+/* Where the unit of @svma ends at the latest. If .debug_aranges lacks it, all units are needed. */
 static uint64_t needed_for(const struct inlines_expect *ie, uint64_t svma)
 {
 	const struct range *r = ranges_find(&ie->units, svma);
@@ -37,7 +38,7 @@ static uint64_t needed_for(const struct inlines_expect *ie, uint64_t svma)
 	return next < ie->units.n ? ie->starts[next] : UINT64_MAX;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void expect(struct inlines_expect *ie, uint64_t svma)
 {
 	uint64_t end = needed_for(ie, svma);
@@ -48,13 +49,13 @@ static void expect(struct inlines_expect *ie, uint64_t svma)
 	elf_file_expect_info(ie->from, end);
 }
 
-/* By the thread that unpacks. Without @data, or where it is damaged, no unit is known. */
+/* Runs in the thread that unpacks. If @data is missing or damaged, no unit is known. */
 static void on_aranges(void *ctx, const uint8_t *data, size_t size)
 {
 	struct inlines_expect *ie = ctx;
 
 	pthread_mutex_lock(&ie->lock);
-	/* How large .debug_info is unpacked does not count: what lies behind its end, nobody gets. */
+	/* The unpacked size of .debug_info does not matter: nothing beyond its end is ever read. */
 	if (size)
 		aranges_read(data, size, UINT32_MAX, &ie->units);
 	ie->starts = xcalloc(ie->units.n ? ie->units.n : 1, sizeof(*ie->starts));
@@ -80,7 +81,7 @@ struct inlines_expect *inlines_expect_new(struct elf_file *from, unsigned int th
 
 void inlines_expect_at(struct inlines_expect *ie, const struct elf_file *code, uint64_t svma)
 {
-	if (elf_file_in_plt(code, svma))	/* which no unit has */
+	if (elf_file_in_plt(code, svma))	/* in no unit */
 		return;
 	pthread_mutex_lock(&ie->lock);
 	if (ie->known) {

@@ -1,4 +1,4 @@
-/* How much of a file's debug info will be asked for, guessed while addresses are still being met. */
+/* Predicts how much of a file's debug info will be needed, while addresses are still coming in. */
 #ifndef NSPROF_INLINES_EXPECT_H
 #define NSPROF_INLINES_EXPECT_H
 
@@ -8,9 +8,15 @@
 
 struct inlines_expect;
 
-/* Have @from, borrowed, unpacked ahead by at most @threads threads, as far as inlines_expect_at() says. */
+/*
+ * Unpacks @from, borrowed, in the background with at most @threads threads, as far as
+ * inlines_expect_at() demands.
+ */
 struct inlines_expect *inlines_expect_new(struct elf_file *from, unsigned int threads);
-/* The inlined functions at @svma of @code, the file that debug info describes, will be asked for. Does not wait. */
+/*
+ * Inlined functions will be looked up at @svma of @code, the file that the debug info describes.
+ * Does not block.
+ */
 void inlines_expect_at(struct inlines_expect *ie, const struct elf_file *code, uint64_t svma);
 void inlines_expect_free(struct inlines_expect *ie);	/* accepts NULL */
 

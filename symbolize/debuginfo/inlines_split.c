@@ -1,8 +1,8 @@
 /*
- * Split units (inlines_split.h). libdw knows .dwo files, but opens them itself, by a path that the
- * program states and on this host; and it knows no packages before 0.191. So the file is found here,
- * and libdw gets an image in which its parts are ordinary sections. What depends on the program, the
- * table of addresses and the base of ranges, is put in or worked out here.
+ * Split units (inlines_split.h). libdw knows .dwo files, but opens them itself, on this host and at
+ * the path that the program states; and before 0.191 it does not know packages. So the file is
+ * found here, and libdw gets an image with the unit's parts as ordinary sections. What depends on
+ * the program, the address table and the base of ranges, is added or calculated here.
  */
 #include "debuginfo/inlines_split.h"
 
@@ -22,8 +22,8 @@
 
 struct inline_split {
 	struct inline_source src;
-	struct elf_file *dwo;	/* owned; NULL when from the binary's package */
-	struct elf_file *image;	/* owned; of bytes.s */
+	struct elf_file *dwo;	/* owned; NULL if from the binary's package */
+	struct elf_file *image;	/* owned; reads bytes.s */
 	struct strbuf bytes;
 	struct dwo_unit unit;
 	Dwarf_Off top;
@@ -50,7 +50,7 @@ static const char *text(struct inline_source *main, Dwarf_Die *die, unsigned int
 	return dwarf_attr(die, at, &attr) ? inline_text(main, &attr) : NULL;
 }
 
-/* A section of the program from @off on. */
+/* A section of the program, from @off on. */
 static struct dwo_bytes from_offset(struct elf_file *ef, const char *name, uint64_t off)
 {
 	struct dwo_bytes b;
@@ -77,7 +77,7 @@ static void read_skeleton(struct inline_split *sp, struct inline_source *main, D
 		sp->old_ranges = from_offset(main->file, ".debug_ranges", off);
 }
 
-/* The unit @id of the image. */
+/* Finds the unit @id in the image. */
 static bool find_unit(struct inline_split *sp, uint64_t id)
 {
 	Dwarf_CU *cu = NULL;
@@ -107,7 +107,7 @@ static void close_image(struct inline_split *sp)
 	strbuf_reset(&sp->bytes);
 }
 
-/* sp->unit to something that libdw reads. */
+/* Turns sp->unit into an image that libdw reads. */
 static bool open_image(struct inline_split *sp, uint64_t id)
 {
 	Elf *elf;
@@ -180,7 +180,9 @@ struct inline_split *inline_split_open(struct debug_files *files, const char *pa
 	sp->src.code = main->code;
 	sp->src.ranges_left = main->ranges_left;
 	sp->src.split = sp;
-	/* Units of one binary may be met by several threads; they share its package and its sections. */
+	/*
+	 * Several threads may open units of one binary, and these share its package and sections.
+	 */
 	pthread_mutex_lock(&opening);
 	read_skeleton(sp, main, skeleton);
 	found = find_parts(sp, files, path, main, skeleton, id);
@@ -230,7 +232,10 @@ static void add_range(void *ctx, uint64_t start, uint64_t end)
 		ranges_add(a->out, start, end, a->id);
 }
 
-/* DWARF 4, 2.17.3: pairs of offsets from the base, which a pair of all ones sets; 0, 0 ends them. */
+/*
+ * DWARF 4, 2.17.3: pairs of offsets from the base. A pair that begins with all ones sets the base;
+ * 0, 0 ends the list.
+ */
 static void old_ranges(const struct inline_split *sp, uint64_t off, struct adding *a)
 {
 	uint64_t base = sp->base, x, y;
@@ -260,12 +265,14 @@ bool inline_split_ranges(struct inline_split *sp, Dwarf_Die *die, struct ranges 
 	if (!dwarf_attr(die, DW_AT_ranges, &attr))
 		return false;
 	if (dwarf_whatform(&attr) == DW_FORM_rnglistx) {
-		/* A LEB128 number, at most 10 bytes. The image goes on behind the section. */
+		/*
+		 * A LEB128 number of at most 10 bytes. More bytes of the image follow the section.
+		 */
 		cursor_init(&c, attr.valp, 10);
 		dwo_ranges(&sp->unit, cursor_varint(&c), sp->base, sp->src.ranges_left, add_range,
 			   &a);
 	} else if (sp->version < 5 && dwarf_whatform(&attr) == DW_FORM_sec_offset) {
-		/* libdw would look for the section in the image. 64-bit DWARF is in no package. */
+		/* libdw would look for the section in the image. Packages have no 64-bit DWARF. */
 		cursor_init(&c, attr.valp, 4);
 		old_ranges(sp, cursor_u32(&c), &a);
 	}

@@ -1,6 +1,7 @@
 /*
- * Line number programs (linetable.h). Section numbers are those of DWARF 5. The bytes are anyone's:
- * a program of n bytes makes at most n rows, and a table of files at most as many as it has bytes.
+ * Line number programs (linetable.h). Section numbers are those of DWARF 5. The bytes are
+ * untrusted. A program of n bytes makes at most n rows, and a file table has at most as many
+ * entries as bytes.
  */
 #include "debuginfo/linetable.h"
 
@@ -14,7 +15,7 @@
 #include "elf/elf_file.h"
 #include "support/ranges.h"
 
-/* Of what is read here: DWARF 5, 7.22 and 7.5.6. */
+/* The constants that are used here: DWARF 5, 7.22 and 7.5.6. */
 enum {
 	LNS_COPY = 1, LNS_ADVANCE_PC, LNS_ADVANCE_LINE, LNS_SET_FILE, LNS_SET_COLUMN,
 	LNS_NEGATE_STMT, LNS_SET_BASIC_BLOCK, LNS_CONST_ADD_PC, LNS_FIXED_ADVANCE_PC,
@@ -27,14 +28,14 @@ enum {
 	FORM_STRP_SUP = 0x1d, FORM_DATA16 = 0x1e, FORM_LINE_STRP = 0x1f,
 };
 
-#define FORMATS_MAX 16	/* kinds of contents of an entry; 5 are defined */
+#define FORMATS_MAX 16	/* content types of an entry; 5 are defined */
 
 struct row {
 	uint32_t file, line;
 };
 
 struct file {
-	const char *path;	/* borrowed from the sections; NULL: not sound */
+	const char *path;	/* borrowed from the sections; NULL: invalid */
 	uint64_t dir;		/* number of its folder */
 };
 
@@ -44,13 +45,13 @@ struct linetable {
 	size_t nrows, cap;
 	struct file *files;	/* owned */
 	size_t nfiles, files_cap;
-	const char **dirs;	/* owned; borrowed from the sections, NULL: not sound */
+	const char **dirs;	/* owned; borrowed from the sections, NULL: invalid */
 	size_t ndirs, dirs_cap;
 	unsigned int first;	/* number of files[0] and dirs[0] */
 };
 
 struct program {
-	struct cursor c;	/* the unit, from behind its length on */
+	struct cursor c;	/* the unit, after its length field */
 	const struct linetable_sections *secs;
 	struct linetable *lt;
 	bool is64;		/* 64-bit DWARF */
@@ -93,7 +94,7 @@ static uint64_t offset_field(struct program *p)
 	return p->is64 ? cursor_u64(&p->c) : cursor_u32(&p->c);
 }
 
-/* One field of an entry. *@path is set when it is a string, *@number when it is a number. */
+/* Reads one field of an entry. Sets *@path if it is a string, *@number if it is a number. */
 static void read_form(struct program *p, uint64_t form, const char **path, uint64_t *number)
 {
 	struct cursor *c = &p->c;
@@ -137,7 +138,10 @@ static void read_form(struct program *p, uint64_t form, const char **path, uint6
 	}
 }
 
-/* DWARF 5: a description of what an entry holds, then the entries. @files: or folders. */
+/*
+ * DWARF 5: a description of the entries' fields, then the entries. @files: files, otherwise
+ * folders.
+ */
 static void read_entries(struct program *p, bool files)
 {
 	struct {
@@ -153,7 +157,7 @@ static void read_entries(struct program *p, bool files)
 		formats[i].form = cursor_varint(&p->c);
 	}
 	n = cursor_varint(&p->c);
-	/* Every entry takes a byte at least, or there could be any number of them. */
+	/* Every entry must take at least one byte, or there could be any number of them. */
 	if (n && (!nformats || n > cursor_left(&p->c)))
 		p->c.bad = true;
 	for (uint64_t i = 0; i < n && cursor_ok(&p->c); i++) {
@@ -179,7 +183,7 @@ static void read_entries(struct program *p, bool files)
 	}
 }
 
-/* Behind a file's name: folder, which is returned, time, length. */
+/* What follows a file's name: folder (returned), time, length. */
 static uint64_t read_file_rest(struct cursor *c)
 {
 	uint64_t dir = cursor_varint(c);
@@ -203,7 +207,7 @@ static void read_old_tables(struct program *p)
 	}
 }
 
-/* Leaves the cursor at the program. False when it is nothing that could be read. */
+/* Leaves the cursor at the program. False if the header cannot be read. */
 static bool read_header(struct program *p, const struct linetable_bytes *line, uint64_t offset)
 {
 	uint64_t len, header;
@@ -230,7 +234,7 @@ static bool read_header(struct program *p, const struct linetable_bytes *line, u
 	body = p->c.pos + header;
 	p->min_inst = cursor_u8(&p->c);
 	if (p->version >= 4)
-		cursor_skip(&p->c, 1);	/* operations in an instruction: 1 but for VLIW */
+		cursor_skip(&p->c, 1);	/* operations per instruction: 1, except for VLIW */
 	cursor_skip(&p->c, 1);		/* default_is_stmt */
 	p->line_base = (int8_t)cursor_u8(&p->c);
 	p->line_range = cursor_u8(&p->c);
@@ -253,7 +257,7 @@ static bool read_header(struct program *p, const struct linetable_bytes *line, u
 
 /* ---- program, 6.2.5 ---- */
 
-/* 7.6: signed LEB128. What is beyond 64 bits is dropped. */
+/* 7.6: signed LEB128. Bits beyond 64 are dropped. */
 static int64_t read_sleb(struct cursor *c)
 {
 	unsigned int shift = 0;
@@ -278,8 +282,8 @@ struct state {
 
 struct sequence {
 	uint64_t last;	/* address of the latest row */
-	bool open;	/* there is one */
-	bool dead;	/* the linker left this code out */
+	bool open;	/* there is a row */
+	bool dead;	/* the linker dropped this code */
 };
 
 static void add_row(struct program *p, struct sequence *seq, const struct state *s)
@@ -287,7 +291,7 @@ static void add_row(struct program *p, struct sequence *seq, const struct state 
 	struct linetable *lt = p->lt;
 
 	/*
-	 * What the linker left out is at 0, 1 or at the top of the address space, and would cover
+	 * Code that the linker dropped is at 0, 1 or the top of the address space, and would cover
 	 * what really is there.
 	 */
 	if (!seq->open)
@@ -317,7 +321,7 @@ static void extended_op(struct program *p, struct sequence *seq, struct state *s
 	cursor_skip(&p->c, len);
 	switch (cursor_u8(&c)) {
 	case LNE_END_SEQUENCE:
-		/* The address behind the last instruction: no row of its own. */
+		/* The address after the last instruction, which is not a row. */
 		if (seq->open && !seq->dead)
 			ranges_add(&p->lt->ranges, seq->last, s->addr, (uint32_t)p->lt->nrows - 1);
 		*seq = (struct sequence){ 0 };
@@ -357,7 +361,7 @@ static void standard_op(struct program *p, uint8_t op, struct sequence *seq, str
 		s->addr += cursor_u16(c);
 		break;
 	default:
-		/* Columns, marks, and what a later version may bring. */
+		/* Columns, flags, and opcodes of later versions. */
 		for (uint8_t i = 0; i < p->op_args[op - 1]; i++)
 			cursor_varint(c);
 	}
@@ -438,7 +442,7 @@ const char *linetable_file(const struct linetable *lt, uint64_t number)
 	return f ? base_name(f->path) : NULL;
 }
 
-/* Behind what is in @out already, unless it is a path of its own. */
+/* Appends @path to @out, or replaces it if @path is absolute. */
 static void add_path(struct strbuf *out, const char *path)
 {
 	if (!path)
@@ -457,7 +461,7 @@ bool linetable_path(const struct linetable *lt, uint64_t number, const char *com
 	strbuf_reset(out);
 	if (!f || !f->path)
 		return false;
-	/* 6.2.4: folder 0 is the unit's, and only version 5 has it in the table, too. */
+	/* 6.2.4: folder 0 is the unit's. Only version 5 has it in the table, too. */
 	add_path(out, lt->first || !lt->ndirs ? comp_dir : lt->dirs[0]);
 	if (f->dir && f->dir - lt->first < lt->ndirs)
 		add_path(out, lt->dirs[f->dir - lt->first]);

@@ -1,4 +1,4 @@
-/* The mappings of one process image: sorted, disjoint, the newest wins (addrspace.h). */
+/* The mappings of one process image: sorted and disjoint; newer ones win (addrspace.h). */
 #include "modules/addrspace.h"
 
 #include <stdatomic.h>
@@ -11,13 +11,15 @@
 #include "modules/jitcode.h"
 #include "modules/module.h"
 
-/* Linux allows 65,530 mappings by default (vm.max_map_count); a recording that claims more than
- * this is damaged, and what exceeds it is ignored. */
+/*
+ * Linux allows 65,530 mappings by default (vm.max_map_count). A recording with more than this is
+ * damaged; the rest is ignored.
+ */
 #define MAPS_MAX (1u << 18)
 
 /*
- * One counter for all address spaces, so that a cache keyed by generation alone can never take one
- * process for another.
+ * One counter for all address spaces, so that a cache keyed by generation alone never mixes up two
+ * processes.
  */
 static atomic_uint next_generation = 1;
 
@@ -58,7 +60,7 @@ void addrspace_free(struct addrspace *as)
 	free(as);
 }
 
-/* Index of the first mapping that ends above @addr; as->n when there is none. */
+/* Index of the first mapping that ends above @addr; as->n if there is none. */
 static uint32_t first_above(const struct addrspace *as, uint64_t addr)
 {
 	return (uint32_t)BISECT(as->n, i, as->maps[i].end <= addr);
@@ -74,8 +76,7 @@ static bool same_backing(const struct mapping *a, const struct mapping *b)
 }
 
 /*
- * mprotect(2) reports a range again that is mapped already: then nothing changes, and caches stay
- * good.
+ * mprotect(2) reports a range that is already mapped. Then nothing changes, and caches stay valid.
  */
 static bool says_nothing_new(const struct mapping *old, const struct mapping *m)
 {
@@ -85,7 +86,7 @@ static bool says_nothing_new(const struct mapping *old, const struct mapping *m)
 
 void addrspace_add(struct addrspace *as, const struct mapping *m)
 {
-	struct mapping piece[3];	/* what the overlapped mappings become */
+	struct mapping piece[3];	/* replaces the overlapped mappings */
 	uint32_t npiece = 0, first, last, tail;
 
 	if (m->start >= m->end || as->n >= MAPS_MAX)
@@ -174,7 +175,8 @@ bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out
 	if (!m->mod || addr.v < m->start || addr.v >= m->end)
 		return false;
 	/*
-	 * A captured slice keeps the PT_LOADs of the original, so that it translates as well as it.
+	 * A captured slice keeps the PT_LOADs of the original, so it translates addresses just as
+	 * well.
 	 */
 	ef = m->mod->elf ? m->mod->elf : m->mod->captured;
 	return ef && elf_file_off_to_svma(ef, addr.v - m->start + m->pgoff, &out->v);

@@ -19,7 +19,10 @@ struct mapping {
 	const char *path;	/* borrowed; outlives the address space (the replay interns it) */
 };
 
-/* Where jitted code was outside of its frame: JIT_RETURN(), sorted, unless the recording is damaged. */
+/*
+ * Where JIT code keeps a return address outside its frame: JIT_RETURN() values, sorted unless the
+ * recording is damaged.
+ */
 struct jit_returns {
 	size_t n;
 	uint64_t v[];
@@ -31,11 +34,11 @@ struct addrspace {
 	uint32_t cap;
 	uint32_t generation;	/* changes with every change of maps; never repeats across processes */
 	uint32_t serial;	/* ev_proc.serial of the process image */
-	const struct jitcode *jit;	/* borrowed; NULL: nothing was told of jitted code */
-	uint64_t time;		/* ns, where the replay is: of use with @jit only */
-	size_t njit;		/* how far @jit has come by then */
-	const struct jit_returns *returns;	/* borrowed; NULL: none is known */
-	bool jit_stacks;	/* jitted code has stacks of its own, and calls native code on the thread's */
+	const struct jitcode *jit;	/* borrowed; NULL: nothing is known about JIT code */
+	uint64_t time;		/* ns, current time of the replay; used only with @jit */
+	size_t njit;		/* functions of @jit that were loaded by @time */
+	const struct jit_returns *returns;	/* borrowed; NULL: none are known */
+	bool jit_stacks;	/* JIT code runs on its own stacks, and calls native code on the thread's stack */
 };
 
 struct addrspace *addrspace_new(void);
@@ -45,22 +48,27 @@ void addrspace_add(struct addrspace *as, const struct mapping *m);
 /* The mapping that holds @addr, or NULL. Borrowed until the next change. */
 const struct mapping *addrspace_find(const struct addrspace *as, struct avma addr);
 
-/* Is @addr where the kernel has functions return that have a return probe: the start of its page [uprobes]? */
+/*
+ * Is @addr the start of the process's [uprobes] page? Functions with a return probe return there.
+ */
 bool addrspace_uretprobe(const struct addrspace *as, struct avma addr);
 
-/* What the process's JIT told of its code; inherited by clones. */
+/* Sets the jitdump data of the process. Clones inherit it. */
 void addrspace_set_jit(struct addrspace *as, const struct jitcode *jit);
-/* The replay has come to @time: another generation when jitted code has changed. */
+/* The replay has reached @time. Changes the generation if JIT code has changed. */
 void addrspace_advance(struct addrspace *as, uint64_t time);
-/* The jitted function at @addr now, or NULL. Mappings of ELF files come before it. Borrowed. */
+/* The JIT function at @addr now, or NULL. Look up mappings of ELF files first. Borrowed. */
 const struct jit_func *addrspace_find_jit(const struct addrspace *as, struct avma addr);
 
-/* Where the return address lies of jitted code at @addr that is outside of its frame: bytes above the stack pointer. -1: nothing says that it is. */
+/*
+ * Offset of the return address above the stack pointer, in bytes, if the JIT code at @addr keeps it
+ * outside its frame; -1: not known to.
+ */
 int addrspace_jit_return(const struct addrspace *as, struct avma addr);
 
 /*
- * Runtime address to the binary's own address, through the file offset and the PT_LOADs. Needs
- * module_load() to have succeeded. False when no segment holds it.
+ * Translates a runtime address to the binary's own address, through the file offset and the
+ * PT_LOADs. Needs a successful module_load(). False if no segment holds it.
  */
 bool mapping_to_svma(const struct mapping *m, struct avma addr, struct svma *out);
 

@@ -1,4 +1,4 @@
-/* Jitted functions by address and time (jitcode.h). */
+/* JIT functions by address and time (jitcode.h). */
 #include "modules/jitcode.h"
 
 #include <elf.h>
@@ -17,25 +17,27 @@
 #include "support/symbol.h"
 
 #define FUNCS_MAX (1u << 20)
-/* Functions at one address, one after the other in time; beyond that it is made up. */
+/*
+ * Limit for functions that follow each other at one address. Beyond it, the data is not credible.
+ */
 #define LAYERS_MAX 256u
-#define FDES_MAX 16u	/* of one function, which needs one, or two when it is split */
-#define CODE_ALIGN 8u	/* of the call frame information behind the code */
+#define FDES_MAX 16u	/* per function; one is needed, or two if the function is split */
+#define CODE_ALIGN 8u	/* alignment of the call frame information after the code */
 
 struct entry {
 	struct jit_func func;	/* first: a func is an entry */
-	uint32_t rank;		/* place in the slice, where the newest is first */
-	uint32_t id;		/* of its module; 0 = none left */
+	uint32_t rank;		/* position in the slice, newest first */
+	uint32_t id;		/* of its module; 0: no id was left */
 	const uint8_t *unwind;	/* .eh_frame, borrowed from the slice; NULL = none */
 	size_t unwind_size;	/* bytes */
-	const void *debug;	/* body of the DEBUG_INFO record, borrowed from the slice; NULL = none, or read */
+	const void *debug;	/* body of the DEBUG_INFO record, borrowed from the slice; NULL = none, or already read */
 	size_t debug_size;	/* bytes */
 	struct jitdump_line *lines;	/* owned */
 	size_t nlines;
 	bool tried;
 	uint64_t bias;		/* runtime address less svma of @mod */
-	struct strbuf elf;	/* what @mod borrows */
-	struct module *mod;	/* owned; NULL = not asked for, or not to be had */
+	struct strbuf elf;	/* bytes that @mod borrows */
+	struct module *mod;	/* owned; NULL = not made yet, or not possible */
 };
 
 /* Disjoint functions, sorted. */
@@ -48,7 +50,7 @@ struct jitcode {
 	char *slice;		/* owned copy */
 	struct entry *entries;	/* owned; sorted by address */
 	size_t n;
-	uint64_t *times;	/* owned; of all entries, sorted */
+	uint64_t *times;	/* owned; load times of all entries, sorted */
 	struct layer *layers;	/* owned */
 	size_t nlayers;
 };
@@ -66,7 +68,7 @@ static void read_unwind(struct cursor *c, struct entry *e)
 	e->unwind_size = e->unwind ? size - hdr_size : 0;
 }
 
-/* True when @e is a function now. */
+/* True if @e is a valid function now. */
 static bool read_load(struct cursor *c, struct entry *e)
 {
 	uint64_t size;
@@ -113,7 +115,7 @@ static void read_slice(struct jitcode *jc, size_t size)
 		}
 		if (id != JITDUMP_LOAD)
 			continue;
-		/* Times of another clock tell nothing: then the newest is right always. */
+		/* Times of another clock are useless: then the newest function always wins. */
 		e.func.time = flags & JITDUMP_ARCH_TIME ? 0 : time;
 		if (read_load(&body, &e)) {
 			XGROW(jc->entries, jc->n, cap);
@@ -142,7 +144,10 @@ static int u64_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Each into the first layer where it has room: as many layers as overlap at most. */
+/*
+ * Puts each entry into the first layer with room for it. There are as many layers as functions that
+ * overlap.
+ */
 static void make_layers(struct jitcode *jc)
 {
 	jc->layers = xcalloc(LAYERS_MAX, sizeof(*jc->layers));
@@ -207,7 +212,7 @@ static const struct entry *layer_find(const struct layer *l, uint64_t addr)
 	return at < l->n && l->v[at]->func.start <= addr ? l->v[at] : NULL;
 }
 
-/* Is @a rather than @b what was there at @time? */
+/* Was @a rather than @b at the address at @time? */
 static bool better(const struct entry *a, const struct entry *b, uint64_t time)
 {
 	const bool before = a->func.time <= time;
@@ -271,9 +276,10 @@ static struct cfi *rows_at(const struct entry *e, uint64_t svma)
 }
 
 /*
- * An index over the .eh_frame of @e, for a function that begins at @start. It states addresses
- * relative to its own, which the specification leaves open: perf lays it behind the code. A single
- * function's can only mean that function, wherever its producer thought it would lie.
+ * An index over the .eh_frame of @e, for a function that begins at @start. The .eh_frame states
+ * addresses relative to its own, which the jitdump format does not define: perf places it after the
+ * code. With a single FDE it must mean this function, wherever the producer assumed the section to
+ * be.
  */
 static struct cfi *open_rows(const struct entry *e, uint64_t start)
 {
@@ -287,7 +293,7 @@ static struct cfi *open_rows(const struct entry *e, uint64_t start)
 	return rows_at(e, at + start - fde.start);
 }
 
-/* The rows for @e in the form that captured ones have, which every unwinder reads. */
+/* Writes the rows for @e in the format of captured rows, which every unwinder reads. */
 static bool write_rows(struct entry *e, uint64_t start)
 {
 	const uint64_t size = e->func.end - e->func.start;
@@ -322,7 +328,10 @@ struct module *jitcode_module(const struct jit_func *func, uint64_t *bias)
 	struct entry *e = (struct entry *)func;
 
 	if (e->unwind && e->id && !e->tried) {
-		/* Small addresses are what rules are cached by; absolute pointers have large ones. */
+		/*
+		 * Rules are cached by small addresses, hence 0. With absolute pointers, the real
+		 * address is needed.
+		 */
 		e->bias = func->start;
 		if (!write_rows(e, 0)) {
 			e->bias = 0;

@@ -1,4 +1,4 @@
-/* Runtimes with JIT code (jitruntime.h). */
+/* Runtimes that generate code (jitruntime.h). */
 #include "modules/jitruntime.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "jitdump.h"
 
-/* The rest of a file's name behind @name. */
+/* What may follow @name in a file's name. */
 enum rest {
 	REST_NONE,	/* nothing */
 	REST_VERSION,	/* nothing, or a version: "8.4", "-5.1.so" */
@@ -14,7 +14,7 @@ enum rest {
 };
 
 static const struct {
-	const char *name;	/* base name of a file, or how it begins */
+	const char *name;	/* base name of a file, or its beginning */
 	enum rest rest;
 	unsigned int bit;
 } files[] = {
@@ -95,7 +95,7 @@ const char *jit_runtime_unwinding(unsigned int all, bool named)
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
 		const char *how = runtimes[i].unwinding;
 
-		/* What is asked for may be there. */
+		/* An option that is already on does not help. */
 		if (all & runtimes[i].bit)
 			return how && named && !strcmp(how, runtimes[i].naming) ? NULL : how;
 	}

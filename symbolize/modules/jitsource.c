@@ -1,4 +1,4 @@
-/* What is known of jitted code of images (jitsource.h). */
+/* JIT code by process image (jitsource.h). */
 #include "modules/jitsource.h"
 
 #include <stdlib.h>
@@ -17,15 +17,15 @@
 #include "support/process_alive.h"
 
 /*
- * Numbers of modules made of jitted functions: those of binaries are dense from 1 on and never come
- * this far, and rules are cached by numbers of 24 bits (rules.h).
+ * Module ids for JIT functions. Those of binaries are dense from 1 on and stay far below. Rules are
+ * cached by ids of 24 bits (rules.h).
  */
 #define FIRST_ID (1u << 23)
 #define LAST_ID ((1u << 24) - 1)
 
 struct jitsource {
 	struct u64map by_serial; /* -> struct jitcode *, owned */
-	struct u64map returns;	/* the same, -> struct jit_returns * */
+	struct u64map returns;	/* by serial, too -> struct jit_returns *, owned */
 	struct jitcode **live;	/* owned */
 	size_t nlive, live_cap;
 	uint32_t next_id;
@@ -113,7 +113,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	err = jitdump_slice(fd, NULL, 0, shift, &slice);
 	close(fd);
 	if (err)
-		pr_verbose("jitdump of process %u cannot be read: %s", pid, jitdump_why(err));
+		pr_verbose("cannot read the jitdump of process %u: %s", pid, jitdump_why(err));
 	if (slice.len)
 		jc = jitcode_new(slice.s, slice.len, &js->next_id, LAST_ID);
 	strbuf_fini(&slice);

@@ -1,4 +1,4 @@
-/* Which kernel a recording's addresses belong to. */
+/* Identifies the kernel that a recording's addresses belong to. */
 #ifndef NSPROF_KERNEL_ID_H
 #define NSPROF_KERNEL_ID_H
 
@@ -10,9 +10,10 @@
 struct kallsyms;
 
 /*
- * The kernel's build-id into @id; returns its length in bytes. A recording does not tell it: in the boot it was made in
- * (alive_same_boot()) this kernel is asked. Else it is made of the captured symbols @ks (NULL: none), so that no reader takes another
- * kernel's names for this one's.
+ * Writes the kernel's build-id to @id and returns its length in bytes. A recording does not contain
+ * it. In the boot of the recording (alive_same_boot()), the running kernel is asked. Otherwise it
+ * is a hash of the captured symbols @ks (NULL: none), so that no reader takes another kernel's
+ * names for this one's.
  */
 size_t kernel_id(const struct kallsyms *ks, uint8_t id[BUILD_ID_MAX]);
 

@@ -1,7 +1,7 @@
 /*
- * Binaries and where their bytes come from (module.h). The rule of this file: a path proves
- * nothing. Bytes are used when their build-id is the recorded one or, for a binary without one,
- * when inode, size and modification time are. Otherwise a frame goes without a name and says so.
+ * Binaries and the sources of their bytes (module.h). The rule of this file: a path proves nothing.
+ * Bytes are used only if their build-id is the recorded one or, for a binary without a build-id, if
+ * inode, size and modification time match. Otherwise frames get no name, and the reason is kept.
  */
 #include "modules/module.h"
 
@@ -26,12 +26,12 @@
 #include "symbols/symtab.h"
 
 /*
- * A shared library has thousands of users; one that lives is enough, and the last seen live
- * longest.
+ * A shared library can have thousands of users. One that is alive is enough, and the last ones seen
+ * are the likeliest to be.
  */
 #define USERS_MAX 32
 
-/* Larger than any binary met so far; a sparse file of terabytes is somebody's joke. */
+/* Larger than any real binary. Guards against sparse files of terabytes. */
 #define BINARY_MAX (16ull << 30)
 
 struct module_user {
@@ -51,7 +51,7 @@ struct modules {
 	size_t nblobs;
 	size_t blobs_cap;
 	const struct cache *cache;
-	struct slices *slices;	/* owned; NULL: none is packed */
+	struct slices *slices;	/* owned; NULL: no packed slices */
 	bool ahead, inlined;
 };
 
@@ -111,7 +111,7 @@ void modules_free(struct modules *ms)
 	free(ms);
 }
 
-/* Captures are read before the events, so a module may exist before it is defined (path NULL). */
+/* Captures come before the events, so a module may exist before it is defined (path NULL). */
 static struct module *module_slot(struct modules *ms, uint32_t dso_id)
 {
 	bool is_new;
@@ -149,7 +149,7 @@ struct module *modules_next(const struct modules *ms, size_t *it)
 	return NULL;
 }
 
-/* A recording that was written in segments defines a binary in each of them. */
+/* A recording written in segments defines its binaries again in each segment. */
 static bool same_binary(const struct ev_dso *a, const struct ev_dso *b)
 {
 	if (a->build_id_len != b->build_id_len || memcmp(a->build_id, b->build_id, a->build_id_len))
@@ -191,7 +191,9 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 	};
 }
 
-/* A later capture is of all addresses so far: it holds what an earlier one does. False: it is damaged. */
+/*
+ * A later capture covers all addresses so far, and replaces an earlier one. False if it is damaged.
+ */
 static bool take_captured(struct module *m, const void *data, size_t size)
 {
 	int err;
@@ -204,7 +206,7 @@ static bool take_captured(struct module *m, const void *data, size_t size)
 	return true;
 }
 
-/* What was added packed, so far. */
+/* Takes the newest intact one of the packed slices added so far. */
 static void take_slices(struct module *m)
 {
 	for (struct slice *sl = m->slice; sl; sl = slices_before(sl)) {
@@ -284,7 +286,7 @@ static bool build_id_equal(const struct module *m, const struct elf_file *ef)
 
 /*
  * overlayfs and btrfs show one device number in /proc/PID/maps and another in stat(2). Such devices
- * are anonymous: their major number is 0. Between two real devices the numbers have to agree.
+ * are anonymous, with major number 0. Between two real devices, the numbers must match.
  */
 static bool device_agrees(const struct ev_dso *dso, const struct stat *st)
 {
@@ -300,7 +302,8 @@ static bool identity_equal(const struct ev_dso *dso, const struct stat *st, bool
 	if (!dso->ino || dso->ino != st->st_ino || !device_agrees(dso, st))
 		return false;
 	/*
-	 * Recorded without a look at the file: only the very mapping of the living process will do.
+	 * The file's size and time were not recorded: only the living process's own mapping is
+	 * proof.
 	 */
 	if (!dso->size && dso->mtime_ns <= 0)
 		return by_mapping;
@@ -319,7 +322,10 @@ static bool begins_code(const struct elf_file *ef, uint64_t pgoff)
 	return false;
 }
 
-/* Have all executable segments of @slice the place in @ef that they had in the file it is cut from? */
+/*
+ * Are all executable segments of @slice at the same place in @ef as in the file the slice was cut
+ * from?
+ */
 static bool same_code(const struct elf_file *slice, const struct elf_file *ef)
 {
 	const struct elf_load *a, *b;
@@ -339,9 +345,9 @@ static bool same_code(const struct elf_file *slice, const struct elf_file *ef)
 }
 
 /*
- * patchelf(1) and its like move what a program is linked of and leave the build-id: such a file proves
- * nothing by it. What was mapped begins where a segment does, but for mappings that were cut; then the slice knows
- * the segments.
+ * patchelf(1) and similar tools move segments but keep the build-id, so the build-id does not prove
+ * the layout. A mapping begins where a segment does, unless it was cut; then the slice knows the
+ * segments.
  */
 static bool layout_equal(struct module *m, const struct elf_file *ef)
 {
@@ -352,7 +358,10 @@ static bool layout_equal(struct module *m, const struct elf_file *ef)
 	return i == n || !module_captured(m) || same_code(m->captured, ef);
 }
 
-/* Takes @fd. The parsed file if it is proven to be @m's binary, else NULL with *@why. */
+/*
+ * Consumes @fd. Returns the parsed file if it is proven to be @m's binary, otherwise NULL with
+ * *@why.
+ */
 static struct elf_file *open_proven(struct module *m, int fd, const struct stat *st,
 				    bool by_mapping, const char **why)
 {
@@ -372,7 +381,7 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 	if (ef && m->dso.build_id_len && !build_id_equal(m, ef))
 		*why = "file has another build-id";
 	else if (ef && m->dso.build_id_len && !layout_equal(m, ef))
-		*why = "file has the same build-id, but its code in another place";
+		*why = "file has the same build-id, but another layout";
 	else
 		return ef;
 	elf_file_close(ef);
@@ -402,7 +411,10 @@ static bool try_user(struct module *m, struct module_user *u)
 	int err = alive_check(u->pid, u->start_ticks), rootfd, fd;
 	struct stat st;
 
-	/* Without a start time a build-id can still prove the bytes, whoever the process is. */
+	/*
+	 * Without a start time, a build-id can still prove the bytes, whichever process has the
+	 * pid.
+	 */
 	if (err && !(err == -ENODATA && m->dso.build_id_len)) {
 		*why = alive_why(err);
 		return false;
@@ -418,9 +430,12 @@ static bool try_user(struct module *m, struct module_user *u)
 		else if (!*why)
 			*why = "file is gone from the process's root";
 	} else if (!m->elf && !*why) {
-		*why = "no right to look into the process: run as root";
+		*why = "no permission to read the process's files: run as root";
 	}
-	/* Recorded as the kernel told it: longer than it is. */
+	/*
+	 * The mapping may be recorded with the length the kernel reported at first, which is too
+	 * long.
+	 */
 	fd = m->elf ? -ENOENT : nsopen_mapping_at(u->pid, u->start, &st);
 	if (fd >= 0)
 		m->elf = open_proven(m, fd, &st, true, why);
@@ -458,12 +473,12 @@ static bool try_host(struct module *m, int rootfd)
 	int fd;
 
 	if (!m->dso.build_id_len && !alive_own_mnt_ns(m->dso.mnt_ns)) {
-		*why = "without a build-id a host file proves nothing for another mount namespace";
+		*why = "without a build-id, a host file proves nothing for another mount namespace";
 		return false;
 	}
 	fd = rootfd < 0 ? rootfd : nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
 	if (fd < 0) {
-		*why = fd == -EACCES || fd == -EPERM ? "no right to read the file on this host" :
+		*why = fd == -EACCES || fd == -EPERM ? "no permission to read the file on this host" :
 						       "no such file on this host";
 		return false;
 	}
@@ -471,7 +486,7 @@ static bool try_host(struct module *m, int rootfd)
 	return m->elf != NULL;
 }
 
-/* Our own vdso is the recorded one when the build-ids agree, which they do on the same kernel. */
+/* Our own vdso is the recorded one if the build-ids match, as they do on the same kernel. */
 static bool try_own_vdso(struct module *m)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -489,7 +504,7 @@ static bool try_own_vdso(struct module *m)
 	return m->elf != NULL;
 }
 
-/* One that says it is another binary's comes from a damaged recording. */
+/* A slice with the build-id of another binary comes from a damaged recording. */
 static bool is_others_slice(const struct module *m, const struct elf_file *slice)
 {
 	uint8_t id[BUILD_ID_MAX];
@@ -506,7 +521,7 @@ struct elf_file *module_captured(struct module *m)
 		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
 	}
 	if (!m->captured && !m->why_not[MODULE_CAPTURED])
-		m->why_not[MODULE_CAPTURED] = "no rows of it in the recording";
+		m->why_not[MODULE_CAPTURED] = "the recording has no rows for it";
 	return m->captured;
 }
 
@@ -539,7 +554,7 @@ static void set_source(struct module *m, enum module_source source)
 	m->why = NULL;
 	if (source != MODULE_NONE)
 		return;
-	/* What speaks of a file that is there tells more than that there is none. */
+	/* If a file was found and rejected, that reason says more than that another was missing. */
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		const char *why = m->why_not[order[i]];
 
@@ -555,7 +570,7 @@ void module_load(struct module *m)
 
 	if (m->source != MODULE_UNTRIED)
 		return;
-	/* A slice may take a while to unpack, and is not wanted where the binary is found. */
+	/* Unpacking a slice may take a while, and is not needed if the binary is found. */
 	if (!m->slice)
 		module_captured(m);
 	if (m->vdso) {
@@ -579,7 +594,7 @@ void module_load(struct module *m)
 	debugsource_look_further(&m->files, &of, rootfd);
 	if (rootfd >= 0)
 		close(rootfd);
-	/* Else there may be more to come: module_retry(). */
+	/* Without the whole file, module_retry() may still find it. */
 	if (!m->elf)
 		return;
 	if (m->slice)
@@ -637,7 +652,7 @@ struct cfi *module_cfi(struct module *m)
 		m->cfi = cfi_new(&secs);
 		if (!cfi_empty(m->cfi) || !module_captured(m))
 			return m->cfi;
-		/* The recorder may have seen a debug file that is gone now. */
+		/* The recorder may have read a debug file that is gone now. */
 		cfi_free(m->cfi);
 	}
 	if (module_captured(m))
@@ -647,7 +662,7 @@ struct cfi *module_cfi(struct module *m)
 	return m->cfi;
 }
 
-/* Whichever file @sec is of. */
+/* Gives back the pages of @sec, in whichever file it is. */
 static void give_back(struct module *m, const struct cfi_section *sec)
 {
 	if (m->elf)

@@ -1,7 +1,7 @@
 /*
- * A binary as the symbolizer uses it: one object for each ev_dso identity, shared by all processes
- * that map it. Finds the bytes (process's own file, verified host file, captured rows) once,
- * lazily.
+ * A binary as the symbolizer uses it: one object per ev_dso identity, shared by all processes that
+ * map it. It finds its bytes once, on demand: in the process's own file, a verified host file, or
+ * the captured rows.
  */
 #ifndef NSPROF_MODULE_H
 #define NSPROF_MODULE_H
@@ -37,32 +37,32 @@ struct module {
 	enum module_source source;
 	const char *why;		/* for MODULE_NONE: "file has another build-id"; static */
 	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
-	struct debug_files files;	/* with its debug info */
-	struct elf_file *captured;	/* the recording's slice, NULL when none; with @elf there, by module_captured()
-					 * alone, and what @elf has no name for is named by module_slice_names() */
-	struct slice *slice;		/* what it will be made of; NULL: nothing more */
-	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until asked */
-	struct cfi_sections cfi_secs;	/* what @cfi reads */
-	bool cfi_cut;			/* @cfi is @captured's: of parts of functions, some made */
-	struct made_rows *made;		/* of @elf; NULL until asked */
+	struct debug_files files;	/* files with its debug info */
+	struct elf_file *captured;	/* the recording's slice, NULL when none. If @elf is set, only module_captured()
+					 * sets it, and module_slice_names() gives the names that @elf lacks. */
+	struct slice *slice;		/* packed slice that @captured will be made from; NULL: none left */
+	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until needed */
+	struct cfi_sections cfi_secs;	/* sections that @cfi reads */
+	bool cfi_cut;			/* @cfi is that of @captured: only parts of functions, some of them made */
+	struct made_rows *made;		/* of @elf; NULL until needed */
 	struct {			/* start-up code, walk_map.c */
-		uint64_t svma;		/* 0: none whose stack ends there */
+		uint64_t svma;		/* 0: no stack ends there */
 		uint32_t len;		/* bytes, at most MADE_ENTRY_MAX */
 		bool known;
 	} entry;
-	struct symtab *symtab;		/* module_symbols.c; NULL until asked */
-	struct symtab *few;		/* the same, of what module_symbols_expect() told; NULL: nothing, or not worth it */
-	struct inline_index *inlines;	/* module_inlines(); NULL until asked */
+	struct symtab *symtab;		/* module_symbols.c; NULL until needed */
+	struct symtab *few;		/* only the symbols for module_symbols_expect(); NULL: not called, or not worth it */
+	struct inline_index *inlines;	/* module_inlines(); NULL until needed */
 	const struct cache *cache;	/* borrowed; NULL: none */
-	bool inlined;			/* debug info will be asked: it may be unpacked meanwhile */
+	bool inlined;			/* debug info will be needed: unpack it in the background */
 	bool vdso;
 	bool not_elf;			/* a file that proved to be the mapped one is not an ELF file */
-	/* bookkeeping for opening: pids (with start_ticks) that were seen to map it */
+	/* for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
 	uint32_t nusers;
 	/*
-	 * Why each source in turn gave nothing, by enum module_source; static text, NULL when it
-	 * was not needed. For --stats.
+	 * Why each source gave nothing, by enum module_source; static text, NULL if the source was
+	 * not needed. For --stats.
 	 */
 	const char *why_not[MODULE_SOURCE_MAX];
 };
@@ -71,59 +71,68 @@ struct modules;		/* the table of all modules */
 
 struct modules *modules_new(void);
 void modules_free(struct modules *ms);
-/* What is read from modules added from now on is kept there. Borrowed. */
+/* Caches what is read from modules that are added from now on. Borrowed. */
 void modules_use_cache(struct modules *ms, const struct cache *cache);
 /*
- * What takes long may be done in the background from now on; @inlined: with inlined functions, which will be
- * asked for.
+ * From now on, slow work may be done in the background. @inlined: inlined functions will be looked
+ * up, too.
  */
 void modules_work_ahead(struct modules *ms, bool inlined);
-/* Binaries and debug files are looked for below @dir instead of on this host. Borrowed; once, before any is. */
+/*
+ * Looks for binaries and debug files below @dir instead of on this host. Borrowed. Call it once,
+ * before any file is looked for.
+ */
 void modules_use_root(const char *dir);
 /* ev_dso.id to module; NULL for 0 or unknown ids. Borrowed. */
 struct module *modules_get(struct modules *ms, uint32_t dso_id);
 int modules_add(struct modules *ms, const struct ev_dso *dso);
-/* A process was seen to map @m from file offset @pgoff on at @start..@end: a way to its bytes while it lives. */
+/*
+ * A process was seen to map @m from file offset @pgoff at @start..@end. While it lives, its file
+ * can be read.
+ */
 void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
 		      uint64_t end, uint64_t pgoff);
-/* A slice of what @dso_id names, copied. */
+/* Adds a slice of the binary @dso_id; @data is copied. */
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
-/* The same, of a packed one. */
+/* The same for a packed slice. */
 void modules_add_slice(struct modules *ms, const struct capture *cap);
 
 /*
- * A module outside of the table, with nothing but rows as captured ones (ELF file @data, borrowed).
- * NULL when they are damaged. Own with module_drop().
+ * A module outside the table that has nothing but rows in the format of captured ones (ELF file
+ * @data, borrowed). NULL if they are damaged. Free it with module_drop().
  */
 struct module *module_of_rows(uint32_t id, const char *name, const void *data, size_t size);
 void module_drop(struct module *m);	/* accepts NULL */
 
-/* Open the bytes if that was not tried yet. After it source/why/elf are set. */
+/* Opens the bytes if that was not tried yet. Sets source, why and elf. */
 void module_load(struct module *m);
 /*
- * Ask the processes that were seen since module_load(), if it found no whole file: for naming,
+ * If module_load() found no whole file, tries the processes that were seen since. Used for naming,
  * after the pass. Rows that an unwinder holds stay valid.
  */
 void module_retry(struct module *m);
 /*
- * The root in which @m's whole file was found: O_PATH, owned. Negative errno when there is no such file, or the processes that
- * have that root are gone by now.
+ * Opens the root in which @m's whole file was found: O_PATH, owned. Negative errno if there is no
+ * such file, or if all processes with that root are gone.
  */
 int module_open_root(const struct module *m);
-/* The recording's slice, NULL when there is none. Waits until it is unpacked. Only after that @m->captured is set. */
+/* The recording's slice, NULL if there is none. Waits until it is unpacked. Sets @m->captured. */
 struct elf_file *module_captured(struct module *m);
 /*
- * The same as a handle of its own, owned, which may lack the rows: for symbols, which are soon unpacked. @slice is
- * @m->slice as it was at some time. By any thread, where another one may call module_captured().
+ * The slice as an owned handle that may lack the rows: for symbols, which unpack fast. @slice:
+ * @m->slice, read at any earlier time. Any thread may call it, even while another calls
+ * module_captured().
  */
 struct elf_file *module_slice_names(const struct module *m, struct slice *slice);
-/* Never NULL; empty when there is no CFI. */
+/* Never NULL; empty if there is no CFI. */
 struct cfi *module_cfi(struct module *m);
-/* All stacks are unwound: the memory of call frame information is given back. Whoever asks for some has it read again. */
+/*
+ * All stacks are unwound: frees the memory of call frame information. It is read again if needed.
+ */
 void modules_unwound(struct modules *ms);
-/* What its debug info says of inlined functions and lines, for inlines.h. Never NULL; made when it is first asked for. */
+/* Inlined functions and lines from the debug info, for inlines.h. Never NULL; made on first use. */
 struct inline_index *module_inlines(struct module *m);
-/* NULL when there is no whole file to make rows from. */
+/* NULL if there is no whole file to make rows from. */
 struct made_rows *module_made(struct module *m);
 /* Display name: base name of the path. */
 const char *module_name(const struct module *m);

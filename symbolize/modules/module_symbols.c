@@ -1,9 +1,12 @@
-/* Which of a module's tables is asked, and what only its code can tell (module_symbols.h). */
+/*
+ * Chooses a module's symbol table, and finds the end of unsized symbols from its code
+ * (module_symbols.h).
+ */
 #include "modules/module_symbols.h"
 
 #include "symbols/symtab.h"
 
-/* All but the slice's names, which are opened for a table that is made. */
+/* All files except the slice's names, which are opened only for a new table. */
 static struct symtab_files files_of(const struct module *m)
 {
 	return (struct symtab_files){
@@ -11,7 +14,7 @@ static struct symtab_files files_of(const struct module *m)
 	};
 }
 
-/* Those too. */
+/* All files, with the slice's names. */
 static struct symtab_files open_files(struct module *m)
 {
 	struct symtab_files f = files_of(m);
@@ -31,7 +34,7 @@ void module_symbols_expect(struct module *m, const struct svma *at, size_t n)
 	m->few = symtab_new_few(&f, at, n);
 }
 
-/* The table that can be asked for @addr. */
+/* The table in which @addr can be looked up. */
 static struct symtab *table_for(struct module *m, struct svma addr)
 {
 	if (m->few && symtab_has(m->few, addr))
@@ -45,8 +48,8 @@ static struct symtab *table_for(struct module *m, struct svma addr)
 }
 
 /*
- * made_rows_reach(), where there is the whole file: what comes from the recording has a size. Functions of
- * rows that are cut or made tell nothing.
+ * made_rows_reach() if there is a whole file; symbols from the recording have sizes. Rows that are
+ * cut or made are not used: their functions prove nothing.
  */
 static uint64_t reach(void *ctx, uint64_t start, uint64_t end)
 {

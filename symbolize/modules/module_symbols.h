@@ -9,13 +9,13 @@
 #include "support/symbol.h"
 
 /*
- * What is at @addr, from the table of all its files (symtab.h), which is made when it is first asked for. 0 or -ENOENT. How far symbols
- * without a size reach is made_rows_reach()'s to tell.
+ * Looks up @addr in the symbol table of all the module's files (symtab.h), which is made on first
+ * use. 0 or -ENOENT. made_rows_reach() finds the end of symbols without a size.
  */
 int module_symbol(struct module *m, struct svma addr, struct symbol *out);
 /*
- * @at will be looked up, and mostly nothing else: where that is less work, the table that is asked for them has only
- * the symbols it takes. The names are the same. Before the first lookup.
+ * Announces that @at, and little else, will be looked up. If that saves work, their table gets only
+ * the symbols it needs; the names are the same. Call it before the first lookup.
  */
 void module_symbols_expect(struct module *m, const struct svma *at, size_t n);
 

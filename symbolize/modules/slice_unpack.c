@@ -1,6 +1,7 @@
 /*
- * A queue of slices and a thread that unpacks them (slice_unpack.h). Where the binary itself is found, no more than the
- * names of a slice are asked for. Where one is gone, so may others be: from then on the thread works.
+ * A queue of packed slices and a thread that unpacks them (slice_unpack.h). If the binary itself is
+ * found, only the names of its slice are needed. Once one binary is gone, others may be, too: from
+ * then on the thread works ahead.
  */
 #include "modules/slice_unpack.h"
 
@@ -18,21 +19,21 @@ struct slice {
 	struct slice *next;	/* in the queue */
 	struct slice *before;
 	enum state state;
-	bool left;		/* by the thread */
+	bool left;		/* the thread skips it */
 	void *packed;		/* owned */
 	size_t packed_size;
 	uint64_t size;
-	struct strbuf data;	/* empty when it was damaged */
+	struct strbuf data;	/* empty if it is damaged */
 	struct strbuf names;	/* the same, without call frame information */
 };
 
 struct slices {
-	struct slice *first, **last;	/* all there are */
-	struct slice_dec *dec;	/* owned, a MiB; NULL: a thread has it, or none has begun */
-	struct slice *at;	/* none before this one is packed */
+	struct slice *first, **last;	/* all slices */
+	struct slice_dec *dec;	/* owned, 1 MiB; NULL: in use, or not made yet */
+	struct slice *at;	/* all slices before this one are unpacked or skipped */
 	bool ahead, started, stop;
 	pthread_t tid;
-	pthread_mutex_t lock;	/* for the state of all, and what they are linked by */
+	pthread_mutex_t lock;	/* protects the state of all slices and their links */
 	pthread_cond_t change;
 };
 
@@ -49,7 +50,7 @@ struct slices *slices_new(bool ahead)
 
 typedef int (*unpack_fn)(struct slice_dec *d, const void *data, size_t len, uint64_t size, struct strbuf *out);
 
-/* With the lock held, which is let go meanwhile. */
+/* Called with the lock held; releases it while it works. */
 static void unpack(struct slice *sl, unpack_fn fn, struct strbuf *out)
 {
 	struct slices *s = sl->of;

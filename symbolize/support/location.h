@@ -31,9 +31,7 @@ struct location {
 	uint32_t owner;
 	uint64_t addr;
 	uint32_t part;		/* the part of the recording in which it was first seen; not part of the identity */
-	/*
-	 * Part of the identity if the owner is an image, in which mappings may replace each other:
-	 */
+	/* Part of the identity if the owner is an image, where mappings can replace each other: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_FILE, LOC_NOELF: byte offset in the file */
 	const char *path;	/* LOC_ANON: the mapping's path, borrowed from the replay */

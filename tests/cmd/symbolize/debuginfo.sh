@@ -234,10 +234,10 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 	mkdir -p "cache/$id" && cp dir/other.debug "cache/$id/debuginfo"
 	differ "another file's debug info is refused ($otherid)" --debuginfod="$url"
 	"$NSPROF" symbolize --debuginfod="$url" -o /dev/null nsprof.data 2>err
-	like "and that is said" "$(cat err)" "'$W': the debug file that debuginfod has for it is another build's and not used"
+	like "and that is said" "$(cat err)" "'$W': ignoring the debug file from debuginfod: it is from another build"
 	echo noise >"cache/$id/debuginfo"
 	"$NSPROF" symbolize --debuginfod="$url" -o /dev/null nsprof.data 2>err
-	like "as of noise" "$(cat err)" "'$W': the debug file that debuginfod has for it is not a readable ELF file and not used"
+	like "as of noise" "$(cat err)" "'$W': ignoring the debug file from debuginfod: it is not a readable ELF file"
 	# What it has not is asked for once, and again when the miss is ten minutes old.
 	g++ -O2 -DMISSED -g -w -o miss src/work.cc && strip miss &&
 		missid=$(readelf -n miss | sed -n 's/.*Build ID: //p') &&
@@ -253,7 +253,7 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 	rm -rf cache
 	"$NSPROF" symbolize --srcline --by none --debuginfod="$url" nsprof.data >out 2>err
 	is "no server there: it works without" "$?" 0
-	like "and says so" "$(cat err)" "debuginfod '$url': .*it is not asked again"
+	like "and says so" "$(cat err)" "debuginfod '$url': .*giving up"
 	unlike "nothing is made up" "$(cat out)" 'work\.cc:'
 else
 	fail "debuginfod" "the server did not come up: $(tail -3 debuginfod.log)"
@@ -291,7 +291,7 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 		began=${EPOCHREALTIME/./}
 		check "a $how server" env DEBUGINFOD_CACHE_PATH="$T/cache" "$NSPROF" symbolize --debuginfod="$url" -o out nsprof.data
 		took=$(((${EPOCHREALTIME/./} - began) / 1000))
-		like "$how: it is given up" "$(cat "$T/check.err")" "debuginfod '$url': (no answer|too slow): it is not asked again"
+		like "$how: it is given up" "$(cat "$T/check.err")" "debuginfod '$url': (no answer|too slow): giving up"
 		check "$how: in $took ms" test $took -lt 25000
 		is "$how: after one question" "$(grep -c asked $how)" 1
 	done
