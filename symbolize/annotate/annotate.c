@@ -1,4 +1,4 @@
-/* Samples by function and address (annotate.h). */
+/* Counts samples by function and address (annotate.h). */
 #include "annotate/annotate.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define INTO_SHOWN 5
 
-/* Symbol and address of a location; false when it is in no function of a file. */
+/* Symbol and address of a location. False if it is not in a function of a file. */
 static bool place_of(const struct location *loc, struct symbol *sym, struct svma *at)
 {
 	const struct elf_file *ef;
@@ -46,7 +46,7 @@ static int hottest_first(const void *pa, const void *pb)
 	return a->mod->id != b->mod->id ? (a->mod->id < b->mod->id ? -1 : 1) : (a->start > b->start) - (a->start < b->start);
 }
 
-/* Name id of frame @k of a location, 0 the innermost. */
+/* Name of frame @k of a location; 0 is the innermost. */
 static const char *frame_name(const struct naming *nm, size_t loc, uint32_t k)
 {
 	return intern_str(nm->names, nm->ids[nm->named[loc].first + k]);
@@ -63,7 +63,7 @@ static void add_place(struct annotate *a, struct u64map *index, size_t id)
 
 	if (!place_of(loc, &sym, &at))
 		return;
-	/* Names are the symbol table's own: one pointer for each symbol of a module. */
+	/* Names are owned by the symbol table: each symbol of a module has one pointer. */
 	slot = u64map_put(index, hash_combine(hash_combine((uintptr_t)loc->mod, (uintptr_t)sym.name), sym.start), &is_new);
 	if (is_new) {
 		*slot = a->n;
@@ -152,7 +152,7 @@ size_t annotate_find(const struct annotate *a, const char *symbol, size_t **out,
 
 			if (!matches(how, f->name, symbol) && (how != MATCH_WHOLE || strcmp(f->linkage, symbol)))
 				continue;
-			/* Names are interned: equal ones are one pointer. */
+			/* Names are interned, so equal names have equal pointers. */
 			for (size_t k = 0; k < n && !known; k++)
 				known = a->funcs[found[k]].name == f->name;
 			*names += !known;
@@ -168,7 +168,7 @@ static bool is_called(const char *name, const char *symbol)
 	return matches(MATCH_WHOLE, name, symbol) || matches(MATCH_NO_PARAMETERS, name, symbol);
 }
 
-/* The frame of location @id that is called so; -1: none. */
+/* The frame of location @id with the name @symbol; -1: none. */
 static int64_t frame_called(const struct annotate *a, size_t id, const char *symbol)
 {
 	const struct named *nd = &a->nm->named[id];

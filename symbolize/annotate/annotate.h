@@ -1,6 +1,6 @@
 /*
- * Functions that samples were taken in, by address: what annotate shows. Of a sample only the address it was taken at counts, which is
- * the instruction that was about to be executed.
+ * Functions with samples, by address, for 'nsprof annotate'. Only the address at which a sample was
+ * taken counts: that of the instruction that was about to be executed.
  */
 #ifndef NSPROF_ANNOTATE_H
 #define NSPROF_ANNOTATE_H
@@ -18,41 +18,45 @@ struct strbuf;
 
 struct annotate_func {
 	struct module *mod;	/* borrowed */
-	const char *name;	/* as a report shows it; borrowed from the naming */
-	const char *linkage;	/* as the symbol table has it; borrowed */
+	const char *name;	/* as reports show it; borrowed from the naming */
+	const char *linkage;	/* as in the symbol table; borrowed */
 	uint64_t start, end;	/* svma */
 	uint64_t samples;
-	uint64_t weight;	/* what shares are of: as samples, or with annotate.period the sum of their periods */
+	uint64_t weight;	/* for shares: samples or, with annotate.period, the sum of their periods */
 	struct u64map at;	/* svma -> samples */
-	struct u64map weight_at;	/* the same of the weight */
-	uint32_t twins;		/* other binaries whose samples are in here, too: annotate_join() */
+	struct u64map weight_at;	/* svma -> weight */
+	uint32_t twins;		/* other binaries whose samples are included: annotate_join() */
 };
 
 struct annotate {
 	const struct collect *col;	/* borrowed */
 	const struct naming *nm;	/* borrowed */
-	bool period;			/* the period varies from sample to sample, so that shares go by it */
+	bool period;			/* the period varies from sample to sample, so it is the weight */
 	uint64_t *leaf;			/* owned; by location id: samples taken there */
-	uint64_t *leaf_weight;		/* owned; the same of the weight */
+	uint64_t *leaf_weight;		/* owned; by location id: their weight */
 	uint64_t weight;		/* of all samples */
 	struct annotate_func *funcs;	/* owned; hottest first */
 	size_t n, cap;
 };
 
-/* All of what was collected, and named with opts.detail. */
+/* Uses all samples of @col. @nm: its names, made with opts.detail. */
 void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm);
 void annotate_fini(struct annotate *a);
 
 /*
- * The functions called @symbol: by the whole name, demangled or not; if there is none, by the name without parameters; at last by
- * a part of it, if @symbol is not the name of anything else either. How many, their indices in *@out (owned by the caller), hottest first. *@names: how many names these have; with more
- * than one @symbol does not say which is meant.
+ * Finds the functions called @symbol. A whole name, demangled or not, comes first; then a name
+ * without its parameters; then a part of a name, if @symbol is not the name of anything else.
+ * Returns their number, and their indices in *@out (owned by the caller), hottest first. *@names:
+ * number of different names among them; if there is more than one, @symbol is ambiguous.
  */
 size_t annotate_find(const struct annotate *a, const char *symbol, size_t **out, size_t *names);
-/* Samples taken at code that the function called @symbol was inlined into, in all and by function: a text like "a (12), b (3)". */
+/*
+ * Samples in code inlined from the function called @symbol: returns their number and appends the
+ * functions they are in, as "a (12), b (3)".
+ */
 uint64_t annotate_inlined(const struct annotate *a, const char *symbol, struct strbuf *into);
 
-/* What there is of a name that no function in a binary has. */
+/* What a name is that no function in a binary has. */
 enum annotate_else {
 	ANNOTATE_NOTHING,
 	ANNOTATE_INLINED,
@@ -61,12 +65,12 @@ enum annotate_else {
 	ANNOTATE_UNNAMED,	/* "[libx.so]" */
 };
 
-/* Samples taken in what is called @symbol go to *@samples. */
+/* Finds out what @symbol is. *@samples: samples taken in it. */
 enum annotate_else annotate_else(const struct annotate *a, const char *symbol, uint64_t *samples);
 
 /*
- * Adds the samples of @from to @to and empties @from: one function in files that have nothing to do with each other, but the same
- * code at the same addresses, which the caller has compared.
+ * Adds the samples of @from to @to and empties @from. For functions in unrelated files that have
+ * the same code at the same addresses; the caller has compared them.
  */
 void annotate_join(struct annotate_func *to, struct annotate_func *from);
 

@@ -1,4 +1,6 @@
-/* What people and programs see of a function (annotate_show.h). The form is that of perf annotate --stdio. */
+/*
+ * Prints a function as text and JSON (annotate_show.h). The text resembles perf annotate --stdio.
+ */
 #include "annotate/annotate_show.h"
 
 #include <inttypes.h>
@@ -20,7 +22,7 @@
 #include "modules/module_symbols.h"
 #include "symbols/demangle.h"
 
-/* perf's colors, and from how many percent on. */
+/* perf's colors, and the percentages from which they are used. */
 #define RED "\033[31m"
 #define GREEN "\033[32m"
 #define DIM "\033[2m"
@@ -28,14 +30,14 @@
 #define MUCH 5.0
 #define SOME 0.5
 
-#define TEXT_WIDTH_MAX 300	/* bytes shown of a line of source */
+#define TEXT_WIDTH_MAX 300	/* bytes shown of a source line */
 
 static double percent(uint64_t n, uint64_t whole)
 {
 	return whole ? 100.0 * (double)n / (double)whole : 0;
 }
 
-/* Hex digits of the build-id, "" when there is none. */
+/* Hex digits of the build-id, "" if there is none. */
 static void build_id(const struct module *m, struct strbuf *out)
 {
 	strbuf_reset(out);
@@ -43,7 +45,7 @@ static void build_id(const struct module *m, struct strbuf *out)
 		strbuf_addf(out, "%02x", m->dso.build_id[i]);
 }
 
-/* "memcpy@plt", "parse+0x12", "" when nothing is known of it. */
+/* "memcpy@plt", "parse+0x12", or "" if nothing is known. */
 static void name_target(const struct annotate_shown *s, uint64_t at, struct strbuf *out)
 {
 	struct symbol sym;
@@ -60,7 +62,7 @@ static void name_target(const struct annotate_shown *s, uint64_t at, struct strb
 		strbuf_addf(out, "+0x%" PRIx64, at - sym.start);
 }
 
-/* Operands: of what leads to a place, the place and what is there. */
+/* The operands. For jumps and calls, their target and its name are appended. */
 static void operands(const struct annotate_shown *s, const struct listing_insn *li, struct strbuf *out)
 {
 	const struct listing *l = s->listing;
@@ -94,7 +96,7 @@ static void print_counts(const struct annotate_shown *s, const struct listing_in
 		fprintf(to, "%17s |", "");
 }
 
-/* Behind a margin like that of the counts. */
+/* Prints a source line after a margin as wide as the counts. */
 static void print_source(const struct annotate_shown *s, const struct listing_insn *li, FILE *to)
 {
 	const char *path = intern_str(s->listing->files, li->file), *text;
@@ -141,7 +143,7 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	strbuf_fini(&sb);
 }
 
-/* What the instructions do not show. */
+/* Samples that are at no instruction. */
 static void print_rest(const struct annotate_shown *s, FILE *to)
 {
 	const struct listing *l = s->listing;
@@ -150,7 +152,7 @@ static void print_rest(const struct annotate_shown *s, FILE *to)
 		fprintf(to, "%17s | %" PRIu64 " sample%s within instructions, the first at %" PRIx64 "\n", "", l->inside,
 			plural(l->inside), l->inside_at);
 	if (l->beyond)
-		fprintf(to, "%17s | %" PRIu64 " sample%s behind the first %u MiB of code, which are all that is shown\n", "",
+		fprintf(to, "%17s | %" PRIu64 " sample%s after the first %u MiB of code, which is all that is shown\n", "",
 			l->beyond, plural(l->beyond), CODE_MAX >> 20);
 }
 

@@ -1,4 +1,4 @@
-/* A function with its code and samples, as text for people and as JSON. */
+/* Prints a function with its code and samples, as text and as JSON. */
 #ifndef NSPROF_ANNOTATE_SHOW_H
 #define NSPROF_ANNOTATE_SHOW_H
 
@@ -17,15 +17,15 @@ struct annotate_shown {
 	const struct listing *listing;
 	const struct code *code;
 	const char *event;	/* "cpu-clock" */
-	uint64_t weight;	/* of all functions and of none */
+	uint64_t weight;	/* of all samples, in functions or not */
 	bool period;		/* weights are events, not samples: annotate.period */
-	struct sourcetext *source;	/* borrowed; of annotate_text() */
-	bool demangle, color;	/* of annotate_text() */
+	struct sourcetext *source;	/* borrowed; for annotate_text() */
+	bool demangle, color;	/* for annotate_text() */
 };
 
-/* Errors of writing stay in @to's error flag. */
+/* Write errors stay in @to's error flag. */
 void annotate_text(const struct annotate_shown *s, FILE *to);
-/* One object, into an array. */
+/* Writes one object into an array. */
 void annotate_json(const struct annotate_shown *s, struct json *j);
 
 #endif

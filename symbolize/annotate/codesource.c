@@ -1,4 +1,7 @@
-/* Where code is read (codesource.h). Of a slice only names and rows are there, of a debug file no code either. */
+/*
+ * Reads code (codesource.h). Slices contain only names and rows, and debug files have no code
+ * either.
+ */
 #include "annotate/codesource.h"
 
 #include <errno.h>
@@ -19,7 +22,7 @@ struct captured {
 struct codesource {
 	struct rec_reader *r;
 	bool asked;
-	struct captured *packs;	/* owned; in the order of the recording, several of a binary in one of segments */
+	struct captured *packs;	/* owned; in the order of the recording; a binary has one per segment */
 	size_t n, cap;
 };
 
@@ -62,7 +65,7 @@ static void put(struct code *c, uint64_t svma, const uint8_t *bytes, size_t n)
 	memset(c->what + (svma - c->start), CODE_THERE, n);
 }
 
-/* All up to the first byte that the file does not have. */
+/* Reads all bytes up to the first one that the file does not have. */
 static bool from_file(struct elf_file *ef, struct code *c)
 {
 	size_t at = 0;
@@ -107,7 +110,7 @@ static bool from_recording(struct codesource *cs, uint32_t id, struct code *c)
 {
 	bool any = false;
 
-	/* What is damaged was told of when the recording was read. */
+	/* Damage was reported when the recording was read. */
 	if (!cs->asked)
 		rec_reader_captures_packed(cs->r, on_capture, cs);
 	cs->asked = true;

@@ -1,4 +1,4 @@
-/* Instructions by capstone (disasm.h). */
+/* Disassembles with capstone (disasm.h). */
 #include "annotate/disasm.h"
 
 #include <capstone/capstone.h>
@@ -16,7 +16,7 @@ struct disasm {
 	csh handle;
 	cs_insn *insn;	/* owned; the latest one */
 	bool x86;
-	char bytes[64];	/* "0x0f, 0x0b", of what is no instruction */
+	char bytes[64];	/* "0x0f, 0x0b", for bytes that are not a known instruction */
 };
 
 struct disasm *disasm_new(uint16_t machine, bool intel)
@@ -54,8 +54,9 @@ void disasm_free(struct disasm *d)
 }
 
 /*
- * Bytes that capstone makes nothing of. Ours knows how long newer instructions are; else the next one may begin at any byte, of
- * the other machine at any fourth.
+ * For bytes that capstone does not know. Our own decoder knows the size of newer x86-64
+ * instructions; otherwise the next instruction may begin at any byte. On aarch64 it begins after
+ * four.
  */
 static void unknown(struct disasm *d, const uint8_t *data, size_t size, uint64_t svma, struct disasm_insn *out)
 {
@@ -70,7 +71,7 @@ static void unknown(struct disasm *d, const uint8_t *data, size_t size, uint64_t
 		n += (size_t)snprintf(d->bytes + n, sizeof(d->bytes) - n, "%s0x%02x", i ? "," : "", data[i]);
 }
 
-/* Where a jump or call leads to: of both machines the last operand, if it is a number. */
+/* Finds the target of a jump or call: the last operand on both machines, if it is a number. */
 static void find_target(const struct disasm *d, struct disasm_insn *out)
 {
 	const cs_detail *detail = d->insn->detail;
@@ -107,7 +108,7 @@ void disasm_next(struct disasm *d, const uint8_t *data, size_t size, uint64_t sv
 	out->size = d->insn->size;
 	out->name = d->insn->mnemonic;
 	out->operands = d->insn->op_str;
-	/* Of ARM's calls capstone 4 says that they are jumps. */
+	/* capstone 4 reports ARM's calls as jumps. */
 	if (cs_insn_group(d->handle, d->insn, CS_GRP_CALL) ||
 	    (!d->x86 && (d->insn->id == ARM64_INS_BL || d->insn->id == ARM64_INS_BLR)))
 		out->flow = DISASM_CALL;

@@ -1,4 +1,4 @@
-/* What capstone has no words for (disasm_priv.h). */
+/* Instructions that capstone does not know (disasm_priv.h). */
 #include "annotate/disasm_priv.h"
 
 #include "code/x86_insn.h"

@@ -1,4 +1,4 @@
-/* A function taken apart (listing.h). */
+/* Disassembles a function (listing.h). */
 #include "annotate/listing.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "debuginfo/inlines.h"
 #include "modules/module.h"
 
-#define INSN_MAX 15	/* bytes, of both machines */
+#define INSN_MAX 15	/* bytes, for both machines */
 
 static uint32_t add_text(struct listing *l, const char *text)
 {
@@ -36,7 +36,10 @@ static struct listing_insn *add_insn(struct listing *l)
 	return &l->insns[l->n++];
 }
 
-/* Bytes from @at on for which code.what is of one piece: nothing, or code with no other beginning inside. */
+/*
+ * Size of the piece that begins at @at: missing bytes, or code in which no other known instruction
+ * start lies.
+ */
 static size_t piece(const struct code *c, size_t at)
 {
 	const bool missing = c->what[at] == CODE_MISSING;
@@ -48,8 +51,8 @@ static size_t piece(const struct code *c, size_t at)
 }
 
 /*
- * The piece of @size bytes at @at. How many of them were taken apart: what lies before missing code may end with the beginning of an
- * instruction.
+ * Disassembles the piece of @size bytes at @at. Returns how many bytes were used: before missing
+ * code, the last instruction may be incomplete.
  */
 static size_t take_apart(struct listing *l, struct disasm *d, const struct code *c, size_t at, size_t size)
 {
@@ -85,7 +88,7 @@ static void add_missing(struct listing *l, uint64_t addr, size_t size)
 	li->missing = true;
 }
 
-/* Index of the one that holds @addr; l->n when none does. */
+/* Index of the instruction that holds @addr; l->n if none does. */
 static size_t find(const struct listing *l, uint64_t addr)
 {
 	size_t i = BISECT(l->n, k, l->insns[k].addr + l->insns[k].size <= addr);

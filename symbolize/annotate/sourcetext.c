@@ -1,4 +1,4 @@
-/* Files of source by line (sourcetext.h). */
+/* Source files by line (sourcetext.h). */
 #include "annotate/sourcetext.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 struct file {
 	char *text;		/* owned; NULL: it could not be read */
-	size_t *lines;		/* owned; where line i + 1 begins, and one more, for the end of the last */
+	size_t *lines;		/* owned; offset of line i + 1; one more for the end of the last line */
 	size_t n, cap;
 };
 

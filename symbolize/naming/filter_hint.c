@@ -1,4 +1,4 @@
-/* Values that a filter could have asked for (filter_hint.h). */
+/* Suggests values for a filter (filter_hint.h). */
 #include "naming/filter_hint.h"
 
 #include <ctype.h>
@@ -20,14 +20,14 @@
 #include "support/escape.h"
 
 #define SHOWN 8
-#define COMPARED 128	/* bytes of a text, from its end: the beginnings of paths are alike */
+#define COMPARED 128	/* bytes of a text, from its end: paths often begin alike */
 
 struct survey {
 	const struct filter *f;
 	struct intern *texts;
 	struct u64map values[FILTER_KEYS];	/* number, or id of the text -> samples */
-	uint64_t met[FILTER_KEYS];	/* samples that meet the key's conditions */
-	uint64_t first, last;		/* filter_number() of the times */
+	uint64_t met[FILTER_KEYS];	/* samples that match the key's conditions */
+	uint64_t first, last;		/* filter_number() of the times of the first and last sample */
 	uint64_t samples;
 };
 
@@ -56,7 +56,7 @@ size_t filter_hint_distance(const char *glob, const char *text)
 	plain[n] = '\0';
 	if (strcasestr(text, plain))
 		return 0;
-	/* Levenshtein's, one row at a time. */
+	/* Levenshtein distance, one row at a time. */
 	text = tail(text);
 	m = strlen(text);
 	for (size_t k = 0; k <= m; k++)
@@ -177,7 +177,9 @@ static void add_conditions(const struct filter *f, enum filter_key key, struct s
 	}
 }
 
-/* perf's --time, which counts as nsprof script shows times; NULL: there is none. */
+/*
+ * The argument of perf's --time, which counts times as nsprof script shows them; NULL: not given.
+ */
 static const char *span(const struct filter *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -186,7 +188,7 @@ static const char *span(const struct filter *f)
 	return NULL;
 }
 
-/* No sample is in the times that are wanted. */
+/* No sample is in the requested times. */
 static void tell_times(const struct survey *sv)
 {
 	const uint64_t start = span(sv->f) ? sv->f->start : 0;
@@ -198,19 +200,19 @@ static void tell_times(const struct survey *sv)
 		strbuf_adds(&sb, "--filter ");
 	if (!span(sv->f))
 		add_conditions(sv->f, FILTER_TIME, &sb);
-	pr_err("no sample meets %s; there are samples from %.3f to %.3f s%s", sb.s, (double)(start + sv->first) / 1e9,
+	pr_err("no sample matches %s; there are samples from %.3f to %.3f s%s", sb.s, (double)(start + sv->first) / 1e9,
 	       (double)(start + sv->last) / 1e9, start ? "; --filter time=FROM-TO counts from the start" : "");
 	strbuf_fini(&sb);
 }
 
-/* Nothing met the conditions of @key. */
+/* No sample matches the conditions of @key. */
 static void tell_key(const struct survey *sv, enum filter_key key)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	strbuf_adds(&sb, "no sample meets --filter ");
+	strbuf_adds(&sb, "no sample matches --filter ");
 	add_conditions(sv->f, key, &sb);
-	strbuf_adds(&sb, "; there are (with so many samples): ");
+	strbuf_adds(&sb, "; values in the recording, with their samples: ");
 	add_values(sv, key, &sb);
 	pr_err("%s", sb.s);
 	strbuf_fini(&sb);
@@ -223,7 +225,7 @@ static void tell(const struct survey *sv)
 	bool told = false;
 
 	if (!sv->samples) {
-		pr_err("the recording holds no samples, whatever the --filter");
+		pr_err("the recording has no samples at all, with or without --filter");
 		return;
 	}
 	for (int k = 0; k < FILTER_KEYS; k++) {
@@ -237,13 +239,13 @@ static void tell(const struct survey *sv)
 	}
 	if (told)
 		return;
-	strbuf_adds(&sb, "no sample meets all of --filter: ");
+	strbuf_adds(&sb, "no sample matches all --filter conditions: ");
 	for (int k = 0; k < FILTER_KEYS; k++) {
 		if (!sv->f->has[k])
 			continue;
 		strbuf_adds(&sb, sep);
 		add_conditions(sv->f, (enum filter_key)k, &sb);
-		strbuf_addf(&sb, " is met by %" PRIu64, sv->met[k]);
+		strbuf_addf(&sb, " matches %" PRIu64, sv->met[k]);
 		sep = ", ";
 	}
 	pr_err("%s", sb.s);
@@ -257,7 +259,7 @@ void filter_hint_tell(const struct filter *f, const struct container_names *name
 	struct replay *rp = replay_new(mods);
 
 	sample_cgroups_expect(replay_cgroups(rp), names);
-	/* What cannot be read was said when it was read first. */
+	/* Damage was reported by the first pass. */
 	if (!replay_run(rp, r, on_sample, &sv))
 		tell(&sv);
 	replay_free(rp);

@@ -1,4 +1,4 @@
-/* What to say when a filter leaves no sample. */
+/* The messages for a filter that leaves no sample. */
 #ifndef NSPROF_FILTER_HINT_H
 #define NSPROF_FILTER_HINT_H
 
@@ -9,13 +9,14 @@ struct filter;
 struct rec_reader;
 
 /*
- * Goes through the recording again and tells, as errors, which of the conditions no sample meets and what there
- * is instead, the nearest first; or that no sample meets all of them. @names: of containers that the recording names behind samples.
+ * Reads the recording again and reports, as errors, the conditions that no sample matches, each
+ * with values that exist, the most similar first; or that no sample matches all conditions. @names:
+ * names of containers that the recording names only after their samples.
  */
 void filter_hint_tell(const struct filter *f, const struct container_names *names, struct rec_reader *r);
 /*
- * How far a text is from a glob, for such an order: texts that hold all of what the glob says in plain come first, others by
- * the number of characters to change.
+ * Distance of a text from a glob, for sorting: 0 for texts that contain all literal characters of
+ * the glob, otherwise the number of characters to change.
  */
 size_t filter_hint_distance(const char *glob, const char *text);
 

@@ -1,4 +1,4 @@
-/* What a profile does not tell (missing.h). */
+/* Finds incomplete stacks and missing names (missing.h). */
 #include "naming/missing.h"
 
 #include <stdlib.h>
@@ -13,18 +13,18 @@
 #include "recording/rec_reader.h"
 #include "support/escape.h"
 
-/* perf_event_open(2): a copy is shorter than 64 KiB, and a multiple of 8. */
+/* perf_event_open(2): a stack copy is smaller than 64 KiB, and a multiple of 8. */
 #define COPY_MAX 65528
 
-/* Who has code without a name. */
+/* The owner of code without a name. */
 enum owner_kind { OWNER_MODULE, OWNER_JIT, OWNER_ODD, OWNER_NOMAP, OWNER_KERNEL };
 
 struct finder {
 	const struct missing_input *in;
 	struct missing_list *g;
 	struct u64map nameless;	/* owner_key() -> index in g->list */
-	struct u64map mapped;	/* images of which some code had a name from a map or jitdump */
-	struct u64map last;	/* owner_key() -> the last leaf a sample of which was counted */
+	struct u64map mapped;	/* images with code that a perf map or jitdump has named */
+	struct u64map last;	/* owner_key() -> the last leaf whose samples were counted */
 };
 
 static char *clean_copy(const char *s)
@@ -56,7 +56,10 @@ static bool recording_cut(const struct missing_input *in)
 	return rec_reader_damage(in->reader)->cut;
 }
 
-/* Memory that has a file for its name: shared by mmap(2), memfd_create(2), shmget(2), or of huge pages. */
+/*
+ * Memory that looks like a file: shared by mmap(2), memfd_create(2) or shmget(2), or made of huge
+ * pages.
+ */
 static bool is_memory(const struct module *m)
 {
 	static const char *const names[] = { "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage" };
@@ -67,16 +70,16 @@ static bool is_memory(const struct module *m)
 	return false;
 }
 
-/* For a binary whose bytes are nowhere. */
+/* For a binary whose bytes were not found. */
 static const char *binary_remedy(const struct missing_input *in, const struct module *m)
 {
 	if (recording_cut(in))
-		return "end the recorder with Ctrl-C or SIGTERM: it writes what it needs of binaries last";
+		return "stop the recorder with Ctrl-C or SIGTERM: it writes its data about binaries at the end";
 	if (m->not_elf || is_memory(m))
 		return NULL;
 	if (!m->dso.build_id_len)
 		return "if it is a program or a library, link it with --build-id; or symbolize while it runs, as root";
-	return "have the file with this build-id at its path here, or symbolize while it runs, as root";
+	return "put the file with this build-id at its path on this host, or symbolize while it runs, as root";
 }
 
 static const char *copy_remedy(const struct missing_input *in)
@@ -84,7 +87,7 @@ static const char *copy_remedy(const struct missing_input *in)
 	const char *size = rec_reader_info(in->reader, "dump_size");
 
 	if (size && strtoul(size, NULL, 10) >= COPY_MAX)
-		return "a copy cannot be larger: if the program keeps frame pointers, record with "
+		return "stack copies cannot be larger: if the program keeps frame pointers, record with "
 		       "--call-graph fp";
 	return unwind_end_remedy(UNWIND_COPY_END);
 }
@@ -94,11 +97,14 @@ static const char *mapping_remedy(const struct missing_input *in)
 	struct ev_ledger led;
 
 	if (rec_reader_ledger(in->reader, &led) && led.lost_sideband)
-		return "records about mappings were lost: record with a larger -m";
+		return "mapping records were lost: record with a larger -m";
 	return unwind_end_remedy(UNWIND_NO_MAPPING);
 }
 
-/* What Haskell calls lies on a stack in the heap, by %rbp; no option puts it where it is copied. The linker leaves GHC's note. */
+/*
+ * Haskell code keeps its calls on a stack in the heap, addressed by %rbp, which no option copies.
+ * GHC's programs have a note that the linker keeps.
+ */
 static bool is_ghc(const struct module *m)
 {
 	return m && m->elf && elf_file_has_section(m->elf, ".debug-ghc-link-info");
@@ -112,7 +118,7 @@ static const char *end_remedy(const struct missing_input *in, enum unwind_end en
 	case UNWIND_HOLE:
 	case UNWIND_BAD_READ:
 		if (is_ghc(m))
-			return "Haskell's stack cannot be copied: build with ghc -prof and run with +RTS -p, which tells callers";
+			return "Haskell's stack cannot be copied: build with ghc -prof and run with +RTS -p to see callers";
 		return unwind_end_remedy(end);
 	case UNWIND_COPY_END:
 		return copy_remedy(in);
@@ -125,13 +131,16 @@ static const char *end_remedy(const struct missing_input *in, enum unwind_end en
 	}
 }
 
-/* A Go program of whose table nothing can be used, for lack of the address that it counts from. */
+/*
+ * A Go program whose function table is unusable, because the address that its entries are relative
+ * to is unknown.
+ */
 static bool is_go_lost(const struct module *m)
 {
 	return m && m->elf && elf_file_go_lost(m->elf);
 }
 
-#define GO_LOST "nothing tells where the code begins that Go's function table is about"
+#define GO_LOST "the start address of the code in Go's function table is unknown"
 #define GO_LOST_REMEDY "keep the section .go.module, or the symbol runtime.text"
 
 /* ---- stacks ---- */
@@ -172,7 +181,7 @@ static char *jit_where(const struct image *img)
 	return where;
 }
 
-/* Stacks that end in JIT code of image @index. */
+/* Adds stacks that end in JIT code of image @index. */
 static void add_jit_end(struct finder *f, uint32_t index, uint64_t samples)
 {
 	const struct image *img = replay_image(f->in->nm->rp, index);
@@ -240,7 +249,9 @@ static uint64_t owner_key(const struct location *loc)
 	return (uint64_t)kind << 32 | id;
 }
 
-/* @image: who maps it; a runtime may keep its own code in a file of its own form. */
+/*
+ * @image: a process image that maps it. A runtime may keep its own code in a file that is not ELF.
+ */
 static void describe_module(struct finder *f, struct missing *gap, const struct module *m, uint32_t image)
 {
 	gap->mod = m;
@@ -257,9 +268,12 @@ static void describe_module(struct finder *f, struct missing *gap, const struct 
 		gap->reason = GO_LOST;
 		gap->remedy = GO_LOST_REMEDY;
 	} else if (m->source == MODULE_CAPTURED && !m->files.debug) {
-		/* Whether it had other symbols is not known any more; the recorder reads no debug info. */
+		/*
+		 * It may have had other symbols. That is not known any more: the recorder reads no
+		 * debug info.
+		 */
 		gap->reason = "the recording has no symbol at these addresses";
-		gap->remedy = "give its debug symbols by --debug-dir or --debuginfod";
+		gap->remedy = "give its debug symbols with --debug-dir or --debuginfod";
 	} else if ((m->elf && elf_file_has_symtab(m->elf)) || m->files.debug || m->vdso) {
 		gap->reason = "no symbol at these addresses";
 	} else {
@@ -275,7 +289,10 @@ static void describe_jit(struct finder *f, struct missing *gap, uint32_t image)
 
 	gap->where = jit_where(img);
 	if (runtimes & JIT_DUMP && !img->exited) {
-		/* Producers write through a buffer (python -X perf_jit: 4 KiB), which reaches the file when it is full. */
+		/*
+		 * Producers write through a buffer (python -X perf_jit: 4 KiB), which reaches the
+		 * file only when it is full.
+		 */
 		gap->reason = "not in its jitdump, whose end may still be in the program's buffer";
 		gap->remedy = "record for longer, or until the program ends: it writes the rest then";
 	} else if (runtimes & JIT_DUMP) {
@@ -283,7 +300,7 @@ static void describe_jit(struct finder *f, struct missing *gap, uint32_t image)
 	} else if (u64map_get(&f->mapped, image)) {
 		gap->reason = "not in its perf map or jitdump";
 	} else {
-		gap->reason = "no perf map or jitdump of it";
+		gap->reason = "it has no perf map or jitdump";
 		gap->remedy = jit_runtime_naming(runtimes);
 	}
 }
@@ -334,7 +351,7 @@ static void find_mapped(struct finder *f)
 	}
 }
 
-/* The kernel's page for return probes has no symbols, and says what it is. */
+/* The kernel's page for return probes has no symbols, but its mapping has a name. */
 static bool is_named_page(const struct location *loc)
 {
 	return loc->kind == LOC_ANON && loc->path && !strcmp(loc->path, "[uprobes]");
@@ -376,7 +393,7 @@ static int by_samples(const void *pa, const void *pb)
 		return a->samples > b->samples ? -1 : 1;
 	if (a->name != b->name)
 		return a->name ? 1 : -1;
-	/* What the runtime is to be told comes before what is stripped. */
+	/* Advice about runtimes comes before advice about stripped binaries. */
 	if (!a->mod != !b->mod)
 		return a->mod ? 1 : -1;
 	d = strcmp(a->where, b->where);

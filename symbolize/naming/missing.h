@@ -1,6 +1,6 @@
 /*
- * What a profile does not tell: stacks that are not whole and frames without a name, by the binary
- * they end or lie in, each with the reason and what to do about it.
+ * What a profile lacks: incomplete stacks and frames without a name, by the binary they are in,
+ * each with the reason and what to do about it.
  */
 #ifndef NSPROF_MISSING_H
 #define NSPROF_MISSING_H
@@ -15,7 +15,7 @@
 
 struct rec_reader;
 
-/* What came of a recording. All borrowed. */
+/* The results of reading a recording. All borrowed. */
 struct missing_input {
 	const struct collect *col;
 	const struct naming *nm;
@@ -25,12 +25,12 @@ struct missing_input {
 };
 
 struct missing {
-	bool name;		/* frames without a name; else stacks that are not whole */
+	bool name;		/* true: frames without a name; false: incomplete stacks */
 	const struct module *mod;	/* borrowed; NULL: no file */
-	char *where;	/* owned, clean: "/usr/lib/libx.so", "[jit] of java", "-": not known */
+	char *where;	/* owned, clean: "/usr/lib/libx.so", "[jit] of java", "-": unknown */
 	const char *reason;	/* "no symbol table"; static */
-	const char *remedy;	/* an action, as one says it to a person; static. NULL: none is known */
-	uint64_t samples;	/* each counts once, however many such frames it has */
+	const char *remedy;	/* what the user can do; static. NULL: nothing is known to help */
+	uint64_t samples;	/* each sample counts once, however many such frames it has */
 };
 
 struct missing_list {
@@ -38,7 +38,7 @@ struct missing_list {
 	size_t n, cap;
 };
 
-/* Never fails. What naming did not come to (naming.skipped) is in no gap. */
+/* Never fails. Locations that naming skipped (naming.skipped) are not included. */
 void missing_find(struct missing_list *g, const struct missing_input *in);
 void missing_fini(struct missing_list *g);
 

@@ -1,4 +1,4 @@
-/* Names looked up ahead (name_prefetch.h). */
+/* Looks up names in parallel (name_prefetch.h). */
 #include "naming/name_prefetch.h"
 
 #include <pthread.h>
@@ -21,33 +21,33 @@
 #include "symbols/demangle.h"
 
 #define THREADS_MAX	ELF_HANDLES_MAX
-#define PART_MIN	16	/* addresses that are worth a thread of their own */
-#define NAMES_MIN	128	/* and names */
-#define SYMBOLS_MIN	16384	/* addresses that are worth it when only their symbols are asked for */
-#define INLINES_MAX	128	/* as naming asks for */
+#define PART_MIN	16	/* addresses per thread that are worth it */
+#define NAMES_MIN	128	/* the same for names to demangle */
+#define SYMBOLS_MIN	16384	/* addresses that are worth threads if only symbols are needed */
+#define INLINES_MAX	128	/* as in naming */
 #define TICK_NS		100000000
 
 struct ask {
 	struct module *mod;
 	struct svma at;
 	uint32_t loc;		/* index of the location */
-	uint32_t group;		/* binaries as they came */
+	uint32_t group;		/* binaries, in the order they appear */
 };
 
 enum job_kind {
-	JOB_OPEN,		/* the first of its binary: reads symbols and splits the rest */
+	JOB_OPEN,		/* first job of a binary: reads symbols and splits the rest */
 	JOB_LOOK_UP,
 	JOB_DEMANGLE,
 };
 
-/* A row of addresses of one binary, or of its names, for one thread. */
+/* A run of addresses of one binary, or of its names, for one thread. */
 struct job {
 	enum job_kind kind;
 	size_t first, end;	/* in asks, or in @names */
 	struct prefetch_name *names;	/* borrowed from a list */
 };
 
-/* The names of one binary's symbols, each once. */
+/* The names of one binary's symbols, unique. */
 struct list {
 	struct prefetch_name *names;	/* owned; stays where it is */
 	size_t n;
@@ -56,22 +56,22 @@ struct list {
 struct ahead {
 	const struct prefetch_opts *opts;
 	unsigned int threads;
-	struct ask *asks;	/* by binary; where addresses are looked up, then by these */
+	struct ask *asks;	/* by binary; JOB_OPEN sorts those of a binary by address */
 	size_t nasks;
 	struct prefetch_symbol *syms;	/* by location */
 	uint8_t *done;		/* by location */
 	atomic_size_t ndone;
-	pthread_mutex_t lock;	/* for what follows */
+	pthread_mutex_t lock;	/* protects the members below */
 	pthread_cond_t change;
 	struct job *jobs;	/* a stack */
 	size_t njobs, jobs_cap;
 	struct list *lists;
 	size_t nlists, lists_cap;
-	unsigned int busy;	/* threads with a job at hand, which may add others */
-	/* Of the thread that began it: */
-	struct timespec tick;	/* when to look next; CLOCK_MONOTONIC */
+	unsigned int busy;	/* threads with a job in progress, which may add others */
+	/* Used only by the calling thread: */
+	struct timespec tick;	/* time of the next tick; CLOCK_MONOTONIC */
 	unsigned int ticks;
-	bool shown;		/* progress, on the terminal */
+	bool shown;		/* progress was printed on the terminal */
 };
 
 static int by_address(const void *pa, const void *pb)
@@ -81,7 +81,7 @@ static int by_address(const void *pa, const void *pb)
 	return a->at.v < b->at.v ? -1 : a->at.v > b->at.v;
 }
 
-/* The addresses of each binary side by side, as they came. */
+/* Groups the addresses by binary, otherwise in their order. */
 static void group_asks(struct ahead *ah)
 {
 	struct u64map groups = U64MAP_INIT;
@@ -100,7 +100,7 @@ static void group_asks(struct ahead *ah)
 		ah->asks[i].group = (uint32_t)*group;
 		at[*group]++;
 	}
-	/* Of each group, from its size to its place. */
+	/* Turn the size of each group into its position. */
 	for (size_t g = 0, sum = 0; g < n; g++) {
 		sum += at[g];
 		at[g] = sum - at[g];
@@ -149,7 +149,7 @@ static int by_size(const void *pa, const void *pb)
 	return x < y ? -1 : x > y;
 }
 
-/* One for each binary, on top those with the most addresses. */
+/* One job per binary; those with the most addresses are on top. */
 static void first_jobs(struct ahead *ah)
 {
 	size_t first = 0;
@@ -170,7 +170,7 @@ static void note_done(struct ahead *ah, const struct ask *ask)
 	atomic_fetch_add_explicit(&ah->ndone, 1, memory_order_relaxed);
 }
 
-/* Leaves those of @job that have to be looked for in debug info. */
+/* Drops the addresses of @job that need no look at debug info. */
 static void drop_known(struct ahead *ah, struct job *job)
 {
 	size_t n = job->first;
@@ -190,7 +190,10 @@ static void demangle_names(struct prefetch_name *names, size_t first, size_t end
 		names[i].plain = demangle(names[i].raw);
 }
 
-/* The symbols of a binary's addresses. Their names, each once, are shared out among all threads. */
+/*
+ * Looks up the symbols of a binary's addresses. Their unique names are shared among all threads for
+ * demangling.
+ */
 static void find_symbols(struct ahead *ah, const struct job *job)
 {
 	struct list list = { NULL, 0 };
@@ -233,8 +236,8 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 }
 
 /*
- * Symbols, and debug info if there is any. The addresses behind its first part become jobs of their own; @job is left with
- * those that are still to be looked up.
+ * Looks up symbols and prepares the debug info, if there is any. All parts but the first become new
+ * jobs; @job keeps the addresses that are left to look up.
  */
 static void open_binary(struct ahead *ah, struct job *job)
 {
@@ -242,14 +245,14 @@ static void open_binary(struct ahead *ah, struct job *job)
 	size_t n, want, parts;
 
 	find_symbols(ah, job);
-	/* Of most binaries that is all. */
+	/* For most binaries, that is all. */
 	if ((!ah->opts->inlines && !ah->opts->lines) || inlines_none(module_inlines(ah->asks[job->first].mod))) {
 		for (; job->first < job->end && !interrupt_requested(); job->first++)
 			note_done(ah, &ah->asks[job->first]);
 		return;
 	}
 	qsort(ah->asks + job->first, job->end - job->first, sizeof(*ah->asks), by_address);
-	/* Of lines nothing is kept. */
+	/* Lines are not cached. */
 	if (!ah->opts->lines)
 		drop_known(ah, job);
 	n = job->end - job->first;
@@ -259,7 +262,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 	for (size_t i = 0; i < want; i++)
 		starts[i] = ah->asks[job->first + n * i / want].at;
 	parts = inlines_split(module_inlines(ah->asks[job->first].mod), starts, (unsigned int)want, ah->opts->lines);
-	/* As the index finds its parts: by address, however many are the same. */
+	/* Split by address, as the index does: equal addresses belong to one part. */
 	for (size_t i = parts; i-- > 1;) {
 		size_t first = job->first + n * i / want;
 
@@ -273,7 +276,7 @@ static void open_binary(struct ahead *ah, struct job *job)
 	}
 }
 
-/* The next one is a tick from now. */
+/* Sets the next tick. */
 static void wind_up(struct ahead *ah)
 {
 	clock_gettime(CLOCK_MONOTONIC, &ah->tick);
@@ -301,7 +304,7 @@ static bool tick_is_due(const struct ahead *ah)
 	return now.tv_sec != ah->tick.tv_sec ? now.tv_sec > ah->tick.tv_sec : now.tv_nsec >= ah->tick.tv_nsec;
 }
 
-/* @first: by the thread that began it. */
+/* @first: in the calling thread. */
 static void do_job(struct ahead *ah, struct job job, bool first)
 {
 	struct source_line lines[INLINES_MAX + 1];
@@ -326,19 +329,19 @@ static void do_job(struct ahead *ah, struct job job, bool first)
 	}
 }
 
-/* Until something changes. With @ah->lock held. */
+/* Waits until something changes. Called with @ah->lock held. */
 static void wait_change(struct ahead *ah, bool first)
 {
 	if (!first) {
 		pthread_cond_wait(&ah->change, &ah->lock);
 	} else if (pthread_cond_timedwait(&ah->change, &ah->lock, &ah->tick)) {
 		on_tick(ah);
-		/* A thread that waits for another one's jobs does not see the signal itself. */
+		/* An interrupt does not wake up threads that wait for another one's jobs. */
 		pthread_cond_broadcast(&ah->change);
 	}
 }
 
-/* Until all jobs are done. */
+/* Works until all jobs are done. */
 static void work(struct ahead *ah, bool first)
 {
 	pthread_mutex_lock(&ah->lock);
@@ -367,8 +370,9 @@ static void *worker(void *ah)
 }
 
 /*
- * The thread that is here works as well: if it only waited for others, the kernel, which still sees it at work when they begin, would
- * mostly put two of them on one CPU and leave another one idle for milliseconds.
+ * The calling thread works as well. If it only waited, it would still look busy to the kernel when
+ * the others start. The kernel would then mostly put two of them on one CPU and leave another CPU
+ * idle for milliseconds.
  */
 static void run(struct ahead *ah)
 {
@@ -393,7 +397,7 @@ static void run(struct ahead *ah)
 	pthread_cond_destroy(&ah->change);
 }
 
-/* All lists in one. */
+/* Joins all lists. */
 static void give_names(const struct ahead *ah, struct prefetch_found *found)
 {
 	size_t n = 0;

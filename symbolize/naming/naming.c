@@ -1,4 +1,4 @@
-/* Locations to frames (naming.h). */
+/* Turns locations into frames (naming.h). */
 #include "naming/naming.h"
 
 #include <fcntl.h>
@@ -27,28 +27,28 @@
 #include "symbols/kallsyms.h"
 
 #define INLINES_MAX 128		/* frames inlined at one address */
-#define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has some 15 MiB */
+#define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has about 15 MiB */
 
-enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* a line first */, SUFFIX_JIT_LATER };
+enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* the line comes first */, SUFFIX_JIT_LATER };
 
-/* What only the pass itself needs. */
+/* State of the pass. */
 struct pass {
 	struct naming *nm;
 	struct perfmap_source *perf;
-	struct intern *raw;	/* names as the sources have them */
+	struct intern *raw;	/* names as in their sources */
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
 	struct prefetch_found found;
 	struct u64map plain;	/* address of a raw name -> index in @found.names */
 	struct u64map symbols;	/* address of a symbol's name << 1 | joined -> name id */
-	struct {		/* the last "[module]", of which there may be thousands in a row */
+	struct {		/* the last "[module]"; there may be thousands in a row */
 		const struct module *mod;
 		uint32_t id;
 		bool joined;
 	} last;
 	struct strbuf text, clean;
-	bool joined; /* the location at hand: struct location */
+	bool joined; /* of the current location: struct location */
 	bool kernel_tried;
-	const struct kallsyms *kernel;	/* NULL when there is none */
+	const struct kallsyms *kernel;	/* NULL if there are none */
 	struct kallsyms *own_kernel;	/* owned */
 };
 
@@ -59,7 +59,7 @@ static const uint8_t kinds[] = {
 	[SUFFIX_INLINE] = PROFILE_INLINED,
 };
 
-/* @line: of named_frame. */
+/* @line: as in named_frame. */
 static void add_id(struct pass *p, uint32_t id, enum suffix suffix, uint32_t line)
 {
 	struct naming *nm = p->nm;
@@ -72,7 +72,7 @@ static void add_id(struct pass *p, uint32_t id, enum suffix suffix, uint32_t lin
 	nm->ids[nm->nids++] = id;
 }
 
-/* What holds for all frames of a location, from @first on. */
+/* Sets what all frames of a location, from @first on, have in common. */
 static void add_origin(struct pass *p, size_t first, const char *dso, enum name_source source)
 {
 	struct naming *nm = p->nm;
@@ -90,7 +90,7 @@ static void add_origin(struct pass *p, size_t first, const char *dso, enum name_
 	}
 }
 
-/* Flame graphs go by the last one. */
+/* Flame graphs use the last suffix. */
 static void annotate(struct pass *p, enum suffix suffix)
 {
 	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix >= SUFFIX_LATER)
@@ -100,16 +100,16 @@ static void annotate(struct pass *p, enum suffix suffix)
 	strbuf_adds(&p->clean, suffixes[suffix]);
 }
 
-/* Owned. Placeholders are not mangled names, though some look like it. */
+/* Owned. Placeholders are never demangled, though some look mangled. */
 static char *frame_text(const struct naming *nm, const char *raw, enum suffix suffix, bool placeholder)
 {
 	if (!nm->opts.demangle || placeholder)
 		return xstrdup(raw);
-	/* JIT compilers write names as they want them seen, but for Java's. */
+	/* JIT compilers write names in readable form, except Java's. */
 	return suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER ? demangle_java(raw) : demangle(raw);
 }
 
-/* What frame_text() would give, if it was made ahead; else NULL. Borrowed. */
+/* The result of frame_text(), if the prefetch made it; otherwise NULL. Borrowed. */
 static const char *made_text(const struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
 	const uint64_t *i = u64map_get(&p->plain, (uintptr_t)raw);
@@ -143,7 +143,10 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 	return (uint32_t)*slot;
 }
 
-/* frame_id() of a symbol, by where its name lies: thousands of addresses are in hundreds of functions. */
+/*
+ * frame_id() of a symbol, cached by the address of its name: thousands of addresses are in hundreds
+ * of functions.
+ */
 static uint32_t symbol_id(struct pass *p, const char *raw)
 {
 	bool is_new;
@@ -154,13 +157,13 @@ static uint32_t symbol_id(struct pass *p, const char *raw)
 	return (uint32_t)*slot;
 }
 
-/* One more frame for the location at hand. */
+/* Adds a frame to the current location. */
 static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
 	add_id(p, frame_id(p, raw, suffix, placeholder), suffix, 0);
 }
 
-/* A frame of which it may be known where in the source it stands. */
+/* Adds a frame with its source line, if that is known. */
 static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 			 const struct source_line *at)
 {
@@ -236,14 +239,14 @@ static enum name_source name_file(struct pass *p, const struct location *loc, co
 	}
 	n = p->nm->opts.inlines ? inlines_lookup(module_inlines(m), at, inl, INLINES_MAX) : 0;
 	memset(at_line, 0, (n + 1) * sizeof(*at_line));
-	/* As many as there are frames: without inlined ones the function's own line is left. */
+	/* One per frame; without inlined frames, only the function's own line is left. */
 	if (p->nm->opts.srcline)
 		inlines_lines(module_inlines(m), at, at_line, n + 1);
 	for (i = 0; i < n; i++)
 		add_frame_at(p, inl[i], SUFFIX_INLINE, &at_line[i]);
 	p->nm->by_source[NAME_INLINE] += n;
 	if (ahead->asked ? !ahead->found : module_symbol(m, at, &sym)) {
-		/* Stopped: what would have to be read may take long. */
+		/* If interrupted, do not read debug info: that may take long. */
 		if (p->found.done || inlines_symbol(module_inlines(m), at, &sym)) {
 			add_module_placeholder(p, m, "", at.v);
 			return NAME_NONE;
@@ -284,7 +287,10 @@ static enum name_source name_by_perf_map(struct pass *p, const struct location *
 	return NAME_NONE;
 }
 
-/* @text: the owner of LOC_JIT. A file's name has neither line feed nor, behind its last colon, anything but the line. */
+/*
+ * @text: the owner of LOC_JIT. A file name has no line feed, and only the line follows its last
+ * colon.
+ */
 static void name_jit(struct pass *p, const char *text)
 {
 	struct source_line at = { NULL, 0 };
@@ -320,8 +326,8 @@ static struct kallsyms *read_kallsyms(const char *path)
 }
 
 /*
- * This kernel's own symbols lie elsewhere after every boot: they are good for this boot's
- * recordings only.
+ * The running kernel's own symbols move at every boot, so they are valid only for recordings of
+ * this boot.
  */
 static const struct kallsyms *kernel_names(struct pass *p)
 {
@@ -331,7 +337,7 @@ static const struct kallsyms *kernel_names(struct pass *p)
 	if (p->nm->opts.kallsyms) {
 		p->kernel = p->own_kernel = read_kallsyms(p->nm->opts.kallsyms);
 		if (!p->kernel)
-			pr_warn("'%s' has no kernel symbols: names are the recording's or this kernel's; give a copy of /proc/kallsyms",
+			pr_warn("'%s' has no kernel symbols: using those of the recording or of this kernel; give a copy of /proc/kallsyms",
 				p->nm->opts.kallsyms);
 	}
 	if (!p->kernel)
@@ -345,7 +351,7 @@ static const struct kallsyms *kernel_names(struct pass *p)
 			p->nm->kernel_remedy =
 				"symbolize as root, or set kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1";
 		} else {
-			p->nm->kernel_why = "the recording holds no kernel symbols";
+			p->nm->kernel_why = "the recording has no kernel symbols";
 			p->nm->kernel_remedy = "record as root, or set kernel.kptr_restrict to 0 and "
 					       "kernel.perf_event_paranoid to 1, and let the recorder end by itself";
 		}
@@ -372,7 +378,7 @@ static enum name_source name_kernel(struct pass *p, const struct location *loc)
 	return NAME_NONE;
 }
 
-/* The file of a location, as perf calls it; NULL: not known. Valid until the next call. */
+/* The file of a location, by perf's name for it; NULL: unknown. Valid until the next call. */
 static const char *dso_of(struct pass *p, const struct location *loc)
 {
 	const char *name, *module;

@@ -1,4 +1,4 @@
-/* Perf maps of images (perfmap_source.h). */
+/* Perf maps of process images (perfmap_source.h). */
 #include "naming/perfmap_source.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "support/process_alive.h"
 #include "symbols/perfmap.h"
 
-#define MAP_MAX (256u << 20)	/* bytes of a perf map that are read */
+#define MAP_MAX (256u << 20)	/* bytes; larger perf maps are cut */
 #define STATUS_MAX (64u << 10)
 #define FORKS_MAX 16		/* pre-fork servers have one level, rarely two */
 #define NS_PER_S 1000000000ll
@@ -25,8 +25,8 @@ struct perfmap_source {
 	const struct replay *rp;
 	struct live_map {
 		bool tried;
-		bool found;		/* below are of the file that has the name of its map, if there is one */
-		bool looked;
+		bool found;		/* @dev and @ino are those of its map file */
+		bool looked;		/* the file was looked for */
 		dev_t dev;
 		ino_t ino;
 		struct perfmap *map;	/* owned */
@@ -77,7 +77,10 @@ static bool uid_of_process(uint32_t pid, uid_t uid)
 	return mine;
 }
 
-/* Wall clock second at which a process started, from its age: both ends are on the boot clock. */
+/*
+ * Wall clock second at which a process started, from its age: boot clock now minus boot clock at
+ * start.
+ */
 static int64_t wall_start(uint64_t start_ticks)
 {
 	struct timespec boot, real;
@@ -89,8 +92,8 @@ static int64_t wall_start(uint64_t start_ticks)
 }
 
 /*
- * Was a file last written before @time, ns of CLOCK_MONOTONIC? Clocks of file systems tick 100 times
- * a second.
+ * Was a file last written before @time, ns of CLOCK_MONOTONIC? File systems update their clock only
+ * 100 times a second.
  */
 static bool older_than(const struct stat *st, uint64_t time)
 {
@@ -103,10 +106,10 @@ static bool older_than(const struct stat *st, uint64_t time)
 }
 
 /*
- * Whose map is it? /tmp may be shared between containers in which everybody is pid 1, and anybody
- * may leave a file there. The host's root (an agent) and the process itself are believed, and only
- * if the file was written since the process began (2 s allow for the clocks' rounding), and since the
- * program in it did.
+ * May the map be used for @img? /tmp may be shared between containers in which every process is pid
+ * 1, and anyone can leave a file there. Only files of the host's root (an agent) and of the
+ * process's own user are trusted, and only if written since the process started (2 s allow for
+ * rounding of the clocks) and since its exec.
  */
 static bool trusted(const struct image *img, const struct stat *st)
 {
@@ -135,14 +138,14 @@ static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pi
 			pm = perfmap_new(text, len);
 		free(text);
 	} else {
-		pr_verbose("'%s' of process %u is not its own or older than it: not used", path,
+		pr_verbose("ignoring '%s' of process %u: it is another user's, or older than the process", path,
 			   img->pid);
 	}
 	close(fd);
 	return pm;
 }
 
-/* Is there a file with the name of the map of @img? Which it is, if so. */
+/* Looks for the file with the name of @img's map, and remembers which file that is. */
 static const struct live_map *look(struct perfmap_source *ps, const struct image *img)
 {
 	struct live_map *lm = &ps->live[img->index];
@@ -171,8 +174,9 @@ static const struct live_map *look(struct perfmap_source *ps, const struct image
 }
 
 /*
- * On a /tmp that containers share, others may have the same number in theirs, and then the file tells of the code of all:
- * the recorder has taken from it what is certain.
+ * If containers share /tmp, processes with the same pid in their namespaces share one map file,
+ * which then describes the code of all of them. The recorder has captured the entries that are
+ * certain.
  */
 static bool has_rival(struct perfmap_source *ps, const struct image *img)
 {
@@ -198,7 +202,7 @@ static struct perfmap *live_map(struct perfmap_source *ps, const struct image *i
 	uint32_t i;
 	int rootfd;
 
-	/* After an exec the file speaks of the new image. */
+	/* After an exec, the file describes the new image. */
 	if (img->superseded || !img->start_ticks || alive_check(img->pid, img->start_ticks) ||
 	    has_rival(ps, img))
 		return NULL;
@@ -207,7 +211,10 @@ static struct perfmap *live_map(struct perfmap_source *ps, const struct image *i
 		return NULL;
 	for (i = img->nspid_n; !pm && i-- > 0; )
 		pm = read_map(img, rootfd, img->nspid[i]);
-	/* Recorded from inside a pid namespace, or without the facts: the number we know it by. */
+	/*
+	 * Recorded from inside a pid namespace, or without process facts: try the pid that the
+	 * recording has.
+	 */
 	if (!pm && (!img->nspid_n || img->nspid[0] != img->pid))
 		pm = read_map(img, rootfd, img->pid);
 	close(rootfd);
@@ -224,7 +231,7 @@ bool perfmap_source_lookup(struct perfmap_source *ps, const struct image *img, s
 		struct live_map *lm = &ps->live[img->index];
 		const struct perfmap *captured = replay_perfmap(ps->rp, img->serial);
 
-		/* First: since the recording, the JIT may have put other code at the address. */
+		/* Captured lines first: the JIT may have reused the address since the recording. */
 		if (captured && perfmap_lookup(captured, addr, name))
 			return true;
 		live &= !captured || !perfmap_shared(captured);

@@ -1,7 +1,4 @@
-/*
- * Names of JIT code: the perf maps of a process, its own while it lives and the captured lines of
- * it.
- */
+/* Names of JIT code from perf maps: that of the living process, and captured lines. */
 #ifndef NSPROF_PERFMAP_SOURCE_H
 #define NSPROF_PERFMAP_SOURCE_H
 
@@ -15,9 +12,9 @@ struct perfmap_source;
 struct perfmap_source *perfmap_source_new(const struct replay *rp);	/* borrowed */
 void perfmap_source_free(struct perfmap_source *ps);
 /*
- * Name of JIT code at runtime address @addr of @img: from the captured lines, then from the living
- * process's /tmp/perf-PID.map (in its root, by its innermost pid first), then the same of the image
- * it was forked from. False on a miss. Borrowed.
+ * Looks up JIT code at runtime address @addr of @img: in the captured lines, then in the living
+ * process's /tmp/perf-PID.map (in its root, innermost pid first), then in the same of the image it
+ * was forked from. False if there is no name. Borrowed.
  */
 bool perfmap_source_lookup(struct perfmap_source *ps, const struct image *img, struct avma addr,
 		       const char **name);

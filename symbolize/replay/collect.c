@@ -1,4 +1,4 @@
-/* Samples into a tree (collect.h). */
+/* Collects samples in a tree (collect.h). */
 #include "replay/collect.h"
 
 #include <assert.h>
@@ -19,27 +19,27 @@
 #include "replay/sample_filter.h"
 #include "support/interrupt.h"
 
-/* What is the same for the samples of a thread, as it was at its last one. */
+/* What the samples of a thread have in common, as of its last sample. */
 struct lead_node {
 	uint32_t pid;
 	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
 	const struct image *img;
-	enum filter_key misses;		/* but for the time; FILTER_TIME: nothing */
-	uint32_t noted;			/* leftout_flags */
-	uint32_t node;			/* of its leading frames; not when it is left out */
+	enum filter_key misses;		/* first key without a match, times not considered; FILTER_TIME: none */
+	uint32_t noted;			/* filtered_out_flag bits */
+	uint32_t node;			/* of its leading frames; not set if it is filtered out */
 	/* For thread_times.h: */
-	const char *process;		/* comm of the image by now, interned; NULL: @thread is not known */
+	const char *process;		/* interned comm of the image when @thread was set; NULL: @thread is not set */
 	uint32_t thread;
 };
 
 /*
- * Samples in a row on one CPU are mostly one thread's and share their outer frames. The nodes of
- * those are taken over instead of looked up.
+ * Successive samples on one CPU are mostly of one thread and share their outer frames. The nodes of
+ * those frames are reused instead of looked up.
  */
-#define LAST_PATHS 64	/* CPUs share them beyond that */
+#define LAST_PATHS 64	/* with more CPUs, some share an entry */
 
 struct last_path {
-	uint32_t base;		/* node below which the stack hangs */
+	uint32_t base;		/* node below which the stack is */
 	uint32_t generation;	/* of the address space: equal ones have equal mappings */
 	struct path_step {
 		uint64_t addr;	/* frame.addr */
@@ -50,27 +50,29 @@ struct last_path {
 	uint32_t cap;
 };
 
-/* Locations found last, in front of those that images remember: as much as a core's own cache takes. */
+/*
+ * Recently found locations, a cache in front of the images' own. Its size fits into a core's cache.
+ */
 #define RECENT_BITS 12
 #define RECENT_FRAMES (1u << RECENT_BITS)
 
 struct recent_frame {
-	uint64_t key;		/* address as looked up; top bit: joined */
-	uint32_t generation;	/* of the address space; 0: nothing */
+	uint64_t key;		/* address looked up; top bit: joined */
+	uint32_t generation;	/* of the address space; 0: empty */
 	uint32_t loc;
 };
 
-/* One way to see a sample. */
+/* One interpretation of a sample. */
 struct seen {
 	uint32_t node;
 	enum unwind_end end;
 	uint32_t at;		/* id of the module it ended in, or as in collect.ended_in; 0: none */
-	uint32_t joined;	/* node of the stack with joined frames, if @border holds; 0: there are none */
+	uint32_t joined;	/* node of the stack with joined frames, valid if @border holds; 0: none */
 	uint64_t border;	/* struct stack */
 	uint32_t slot;		/* thread_times.h; 0: not counted there */
 };
 
-/* A sample of @image, by whether that had begun to run. */
+/* A sample whose stack depends on whether @image had begun to run. */
 struct doubt {
 	uint32_t image, part;
 	uint64_t period;
@@ -97,14 +99,14 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	thread_times_init(&c->spread, c->texts);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
-	/* No blanks: these stand where people grep. */
+	/* No blanks in these names: users grep for them. */
 	c->truncated = text_location(c, "[truncated_stack]");
 	c->broken = text_location(c, "[broken_stack]");
 	c->scan = text_location(c, "[scanned]");
 	c->empty = text_location(c, "[no_stack]");
 }
 
-/* What only samples were for: names want the memory. */
+/* Frees what was only needed for samples: naming needs the memory. */
 static void free_unwinding(struct collect *c)
 {
 	callchain_free(c->cc);
@@ -149,7 +151,7 @@ static uint32_t lead_location(struct collect *c, enum lead_by by, const struct r
 	return text_location(c, c->lead.s);
 }
 
-/* The node of a sample's leading frames. */
+/* Makes the node of a sample's leading frames. */
 static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
 {
 	const struct lead *lead = &c->opts.lead;
@@ -191,8 +193,8 @@ static struct lead_node *lead_of(struct collect *c, const struct replay_sample *
 }
 
 /*
- * Where no ELF file is mapped: the function's name at this time and its line, if it was told of, make
- * two of an address that was used twice.
+ * For addresses outside ELF files. The location gets the function's name at this time and its line,
+ * if a jitdump has them. So an address that was used twice becomes two locations.
  */
 static void jit_location(struct collect *c, const struct addrspace *as, struct location *loc)
 {
@@ -210,7 +212,7 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	strbuf_fini(&text);
 }
 
-/* locations_id(), and what is new will be looked up. */
+/* Like locations_id(), but announces new locations to their debug info. */
 static uint32_t note_location(struct locations *ls, const struct location *loc)
 {
 	size_t had = ls->n;
@@ -237,7 +239,7 @@ static uint32_t user_location(struct collect *c, struct image *img, struct avma 
 		loc.mod = m->mod;
 		loc.off = addr.v - m->start + m->pgoff;
 		if (m->mod->source == MODULE_NONE) {
-			/* JIT code in a file of its own is named by the process's perf map. */
+			/* JIT code in a file of its own: the process's perf map names it. */
 			loc.kind = LOC_NOELF;
 		} else {
 			loc.kind = LOC_FILE;
@@ -289,7 +291,7 @@ static uint32_t frame_location(struct collect *c, const struct replay_sample *s,
 
 static_assert(offsetof(struct frame, scanned) == offsetof(struct frame, kind) + 3, "read as one");
 
-/* All that struct frame says besides the address. */
+/* All members of struct frame except the address, as one number. */
 static inline uint32_t frame_what(const struct frame *f)
 {
 	uint32_t what;
@@ -298,7 +300,7 @@ static inline uint32_t frame_what(const struct frame *f)
 	return what;
 }
 
-/* The node of the innermost @n frames of stack @st below @node. */
+/* The node for the innermost @n frames of stack @st, below @node. */
 static uint32_t stack_node(struct collect *c, const struct replay_sample *s, const struct stack *st,
 			   uint32_t n, uint32_t node)
 {
@@ -323,14 +325,17 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 		node = lp->steps[depth - 1].node;
 	lp->n = depth;
 	/*
-	 * Kernel frames are leaves, and what symbol they lie in can change with time: they are not
-	 * kept.
+	 * Kernel frames are leaves, and the symbol at their address can change over time, so they
+	 * are not kept for the next stack.
 	 */
 	for (; i; i--) {
 		const struct frame *f = &st->frames[i - 1];
 
 		node = stacktree_child(&c->tree, node, frame_location(c, s, f));
-		/* Between it and its callee. The next stack may have the same frames without a search. */
+		/*
+		 * The mark goes between the frame and its callee. It is not kept: the next stack
+		 * may have the same frames without a search.
+		 */
 		if (f->scanned) {
 			node = stacktree_child(&c->tree, node, c->scan);
 			keep = false;
@@ -353,7 +358,7 @@ static void show_progress(struct collect *c)
 	progress_show(&c->progress, samples);
 }
 
-/* @lead: the node to hang it below. */
+/* Unwinds @s and adds its stack below node @lead. */
 static struct seen see(struct collect *c, const struct replay_sample *s, uint32_t lead, bool in_exec)
 {
 	uint32_t node = lead;
@@ -361,7 +366,9 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 	struct stack st;
 
 	callchain_build(c->cc, s->ev, in_exec ? NULL : s->img->as, &st);
-	/* At the root, so that whole stacks and the remains of others do not share a tower. */
+	/*
+	 * The mark goes to the root, so that complete and incomplete stacks do not share a tower.
+	 */
 	if (collect_incomplete(st.end)) {
 		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
 			   st.end == UNWIND_HOLE || st.end == UNWIND_DEPTH ||
@@ -382,7 +389,7 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 	return seen;
 }
 
-/* Samples whose stack is at @node and ends with @end, in module number @at. */
+/* Counts samples whose stack is at @node and ends with @end in module @at. */
 static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot,
 		     uint64_t samples, uint64_t period)
 {
@@ -396,7 +403,7 @@ static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint
 
 static void count(struct collect *c, const struct seen *seen, uint64_t period)
 {
-	/* Period 0 would make the sample vanish from --weight=period. */
+	/* With period 0, the sample would be missing from --weight=period. */
 	period = MAX(period, 1ull);
 	if (seen->joined)
 		pending_joins_add(&c->pending, &(struct pending_join){
@@ -407,7 +414,7 @@ static void count(struct collect *c, const struct seen *seen, uint64_t period)
 		count_at(c, seen->node, seen->end, seen->at, seen->slot, 1, period);
 }
 
-/* Samples with joined frames, when all have seen theirs. */
+/* Counts the samples with joined frames, once all shares have seen all their samples. */
 static void settle_pending(struct collect *c, struct collect *const *all, size_t nall)
 {
 	const struct callchain **ccs = xcalloc(nall, sizeof(*ccs));
@@ -435,7 +442,7 @@ static void note(struct collect *c, struct lead_node *ln, uint32_t tid, uint32_t
 	filtered_out_note(&c->leftout, ln->pid, tid, flags);
 }
 
-/* Nothing of @s is counted. Later stacks of its thread may go by this one. */
+/* Skips @s. Its stack is still noted, since later stacks of its thread may be joined to it. */
 static void leave_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln,
 		      enum filter_key misses)
 {
@@ -454,7 +461,7 @@ static uint64_t since_start(const struct collect *c, const struct replay_sample 
 	return s->ev->time > c->opts.start ? s->ev->time - c->opts.start : 0;
 }
 
-/* Whose @s is, and when it was taken. */
+/* The slot for the thread and time of @s. */
 static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
 	uint64_t block = c->opts.each ? c->neach : MIN(since_start(c, s) / c->opts.block_ns, (uint64_t)PROFILE_BLOCKS_MAX - 1);
@@ -518,7 +525,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 
 	if (c->stopped || interrupt_requested()) {
 		c->stopped = true;
-		/* Shares fit together only if all events are seen. */
+		/* Shares can be merged only if each has seen all events. */
 		return c->share ? 0 : COLLECT_STOPPED;
 	}
 	ln = lead_of(c, s);
@@ -579,7 +586,7 @@ uint32_t *collect_each_nodes(const struct collect *c)
 
 /* ---- shares ---- */
 
-/* The samples that others had to be asked about. */
+/* Counts the samples whose stack depends on what other shares saw. */
 static void settle_doubts(struct collect *c, struct collect *const *all, size_t nall)
 {
 	for (size_t i = 0; i < c->ndoubts; i++) {
@@ -596,7 +603,7 @@ static void settle_doubts(struct collect *c, struct collect *const *all, size_t 
 	c->ndoubts = 0;
 }
 
-/* The location of @to that is number @id of @from. */
+/* Adds location @id of @from to @to and returns its id there. */
 static uint32_t same_location(struct collect *to, const struct collect *from, uint32_t id,
 			      struct modules *mods)
 {
@@ -621,7 +628,7 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		 struct modules *mods)
 {
 	struct stacktree *tree = &from->tree;
-	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* 0: not known; else id + 1 */
+	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* id in @to + 1; 0: not added yet */
 	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
 	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
 	uint64_t key, val;
@@ -629,7 +636,7 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 
 	settle_doubts(from, all, nall);
 	settle_pending(from, all, nall);
-	/* Of two stacks that a sample could have been, one may be nobody's. */
+	/* A sample with two possible stacks may have left one without samples. */
 	for (size_t i = tree->n; i-- > 1;) {
 		wanted[i] |= tree->nodes[i].samples != 0;
 		wanted[tree->nodes[i].parent] |= wanted[i];

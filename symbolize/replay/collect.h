@@ -1,4 +1,4 @@
-/* The pass: every sample of a recording becomes a count in a tree of stacks. */
+/* The pass over a recording: every sample is counted in a tree of stacks. */
 #ifndef NSPROF_COLLECT_H
 #define NSPROF_COLLECT_H
 
@@ -25,19 +25,22 @@ struct rec_reader;
 
 struct collect_opts {
 	struct lead lead;
-	enum lead_by split;	/* a frame in front of all others, to tell texts apart by; LEAD_NONE: none */
+	enum lead_by split;	/* an additional outermost frame, by which outputs are split; LEAD_NONE: none */
 	const struct filter *filter;	/* borrowed; NULL: all samples */
-	const struct container_names *names;	/* borrowed; names that the recording tells only behind samples; NULL: none are known */
-	const struct u64map *walked;	/* borrowed; tids all stacks of which are walked (filtered_out.h); NULL: none */
+	const struct container_names *names;	/* borrowed; names that the recording has only after samples; NULL: none */
+	const struct u64map *walked;	/* borrowed; tids whose stacks are unwound even if filtered out (filtered_out.h); NULL: none */
 	const struct unwinder_ops *unwinder;
-	uint64_t start;		/* with @block_ns: when the recording was begun, ns as in ev_sample.time */
-	uint64_t block_ns;	/* not 0: also by thread, and by time in blocks so long (collect.spread) */
-	bool each;		/* besides, each sample for itself (collect.each); by one thread only */
-	uint32_t max_stack;	/* frames kept of a stack, from the leaf */
-	bool progress;		/* tell on stderr how far it is, after a second */
+	uint64_t start;		/* with @block_ns: start of the recording, ns as in ev_sample.time */
+	uint64_t block_ns;	/* not 0: also count by thread, and by time in blocks of this length (collect.spread) */
+	bool each;		/* also keep every single sample (collect.each); one thread only */
+	uint32_t max_stack;	/* frames kept per stack, from the leaf */
+	bool progress;		/* show progress on stderr, after a second */
 };
 
-/* With opts.each: one sample, in the order of the recording. Its stack: the count in the slot whose block is its index. */
+/*
+ * With opts.each: one sample, in the order of the recording. The count in the slot whose block is
+ * its index has its stack.
+ */
 struct collect_each {
 	uint64_t time, period;	/* ns as in ev_sample.time; the event's unit */
 	uint32_t cpu;
@@ -50,35 +53,38 @@ struct collect {
 	struct callchain *cc;
 	struct locations locs;
 	struct stacktree tree;	/* of location ids */
-	struct intern *texts;	/* LOC_TEXT: owner is an id in here; clean already */
-	struct strbuf lead;	/* for making frames in */
-	uint32_t truncated, broken, empty; /* LOC_TEXT locations for stacks that are not whole */
-	uint32_t scan; /* the same, for where a caller was searched for */
-	struct u64map threads;	/* tid -> index of its leading node */
+	struct intern *texts;	/* LOC_TEXT: owner is an id in it; already clean */
+	struct strbuf lead;	/* buffer for making frames */
+	uint32_t truncated, broken, empty; /* LOC_TEXT locations for incomplete stacks */
+	uint32_t scan; /* LOC_TEXT location where a caller was found by scanning the stack */
+	struct u64map threads;	/* tid -> index in leads */
 	struct lead_node *leads;
 	size_t nleads;
 	size_t leads_cap;
 	struct pending_joins pending;
-	struct thread_times spread;	/* empty without opts.block_ns and opts.each; texts are of @texts, and clean */
-	uint64_t last_time;	/* with opts.block_ns: ns since the start, of the last sample, those left out too */
+	struct thread_times spread;	/* empty without opts.block_ns and opts.each; its texts are ids in @texts, and clean */
+	uint64_t last_time;	/* with opts.block_ns: time of the last sample, filtered out or not, ns since the start */
 	struct collect_each *each;	/* owned */
 	size_t neach, each_cap;
-	struct last_path *last;	/* the latest stack of each CPU, LAST_PATHS of them */
+	struct last_path *last;	/* the last stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
-	struct doubt *doubts;	/* owned; samples that can be two stacks (maybe_entered) */
+	struct doubt *doubts;	/* owned; samples with two possible stacks (maybe_entered) */
 	size_t ndoubts, doubts_cap;
-	struct replay_share *share;	/* borrowed; of several that collect at once; NULL: alone */
-	atomic_uint_fast64_t *all_samples;	/* with @share: of all together, in steps */
-	bool late;		/* samples were collected without the name of their container, which came behind them */
-	bool stopped;		/* with @share: asked to, it takes no more samples */
+	struct replay_share *share;	/* borrowed; one of several that collect at once; NULL: alone */
+	atomic_uint_fast64_t *all_samples;	/* with @share: samples of all shares, updated in steps */
+	bool late;		/* some samples were collected before their container was named */
+	bool stopped;		/* with @share: interrupted, takes no more samples */
 	struct progress progress;
 	/* counts */
 	uint64_t samples;	/* in the tree */
-	uint64_t seen;		/* those left out, too */
+	uint64_t seen;		/* in the tree or filtered out */
 	uint64_t period_min, period_max;	/* of all seen */
 	struct filtered_out leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
-	/* module id << 8 | enum unwind_end -> samples; of UNWIND_NO_JIT_ROWS, COLLECT_AT_IMAGE | image index instead of the id */
+	/*
+	 * module id << 8 | enum unwind_end -> samples; for UNWIND_NO_JIT_ROWS, COLLECT_AT_IMAGE |
+	 * image index instead of the id
+	 */
 	struct u64map ended_in;
 };
 
@@ -87,26 +93,27 @@ struct collect {
 void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts);
 void collect_fini(struct collect *c);
 /*
- * 0, COLLECT_STOPPED when asked to stop (interrupt.h), or -EIO after a message. What was collected
- * stands either way. With c->share, collect_add() and collect_settle() have to follow.
+ * 0, COLLECT_STOPPED if interrupted (interrupt.h), or -EIO after a message. What was collected is
+ * valid in each case. With c->share, call collect_add() and collect_settle() afterwards.
  */
 enum { COLLECT_STOPPED = 1 };
 int collect_run(struct collect *c, struct rec_reader *r);
 /*
- * Of one that collects a share of the samples (c->share), from the shares of all: adds what it has to @to,
- * whose replay has seen all events, and whose modules are @mods. Behind the last one: collect_settle().
+ * Merges one share of the samples (@from, with c->share) into @to, whose replay has seen all events
+ * and whose modules are @mods. @all: all shares. After the last one, call collect_settle().
  */
 void collect_add(struct collect *to, struct collect *from, struct collect *const *all, size_t nall,
 		 struct modules *mods);
 void collect_settle(struct collect *to);
 /*
- * Do the periods of the samples differ, those left out included? Then each sample stands for as many events as its period
- * says, and counts of samples are skewed: the kernel starts an event with a frequency at period 1.
+ * Do the periods of the samples differ, including samples that were filtered out? Then each sample
+ * stands for as many events as its period, and counts of samples are skewed: with a frequency, the
+ * kernel starts an event at period 1.
  */
 bool collect_periods_vary(const struct collect *c);
-/* With opts.each: the leaf in the tree of each sample's stack. Owned by the caller. */
+/* With opts.each: the leaf of each sample's stack in the tree. Owned by the caller. */
 uint32_t *collect_each_nodes(const struct collect *c);
-/* Is a stack that ends like this shown with a frame that says so? */
+/* Does a stack that ends like this get a frame that marks it as incomplete? */
 bool collect_incomplete(enum unwind_end end);
 
 #endif

@@ -1,4 +1,4 @@
-/* Samples that a filter left out (filtered_out.h). */
+/* Samples that a filter rejected (filtered_out.h). */
 #include "replay/filtered_out.h"
 
 void filtered_out_fini(struct filtered_out *lo)
@@ -32,8 +32,9 @@ uint64_t filtered_out_samples(const struct filtered_out *lo)
 }
 
 /*
- * Callers are noted by process, and what is noted of a thread depends on all that its number stood for. So:
- * the processes of deep stacks; the numbers their threads had; and all samples of these.
+ * Callers are remembered per process, and for a thread they depend on everything that had its tid.
+ * So this takes the processes with deep stacks, then all tids that their threads had, then all
+ * samples of these tids.
  */
 bool filtered_out_matters(const struct filtered_out *lo, struct u64map *tids)
 {

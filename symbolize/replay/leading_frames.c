@@ -35,7 +35,10 @@ void leading_sample_container(const struct replay_sample *s, struct strbuf *out)
 	strbuf_adds(out, s->container);
 }
 
-/* A name that a process has from its program, "python3" of python3.11, has no number of a thread. */
+/*
+ * A name that a process has from its program ("python3" of python3.11) does not end in a thread
+ * number.
+ */
 static bool is_programs(const struct replay_sample *s)
 {
 	const char *slash = strrchr(s->img->exe, '/');
@@ -43,7 +46,7 @@ static bool is_programs(const struct replay_sample *s)
 	return slash && !strncmp(slash + 1, s->comm, strlen(s->comm));
 }
 
-/* The thread's name, not clean, "" when it has none. True: without the number that told it from others. */
+/* The thread's name, not clean, "" if it has none. True if its number was removed. */
 static bool shown_comm(const struct lead *lead, const struct replay_sample *s, struct strbuf *out)
 {
 	if (lead->merge_threads && !is_programs(s) && threadname_merge(s->comm, out))
@@ -78,7 +81,7 @@ void leading_process(const struct image *img, struct strbuf *out)
 	strbuf_fini(&text);
 }
 
-/* Known containers only: elsewhere a runtime's processes are nobody's helpers. */
+/* Only in known containers: elsewhere, a runtime's processes are not helpers. */
 bool leading_is_helper(const struct replay_sample *s)
 {
 	struct strbuf name = STRBUF_INIT;

@@ -1,4 +1,4 @@
-/* The frames in front of a stack: whose sample it is ("--by"). */
+/* The frames in front of a stack: its container, process or thread (--by). */
 #ifndef NSPROF_LEADING_FRAMES_H
 #define NSPROF_LEADING_FRAMES_H
 
@@ -11,28 +11,29 @@
 #include "profile/profile.h"
 #include "replay/replay.h"
 
-/* The frame of one kind, neither LEAD_NONE nor LEAD_PROCESS; clean (escape.h). */
+/* The frame of kind @by, which is neither LEAD_NONE nor LEAD_PROCESS; clean (escape.h). */
 void leading_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
 /*
- * The frame LEAD_PROCESS of @img; clean. A process keeps one name from one exec to the next: the one its main thread has last.
- * So ask when the replay is over.
+ * The LEAD_PROCESS frame of @img; clean. From one exec to the next, a process has one name: the
+ * last one of its main thread. So call it after the replay.
  */
 void leading_process(const struct image *img, struct strbuf *out);
 /* Is it a container runtime's process in a container? */
 bool leading_is_helper(const struct replay_sample *s);
 /*
- * Whose a sample is, as a profile has it; strings are ids in @texts, and clean. But @out->process is the index of the
- * image until leading_process_text() can tell its name.
+ * The thread of a sample, as in a profile. Strings are ids in @texts, and clean. But @out->process
+ * is the image's index until leading_process_text() can replace it.
  */
 void leading_thread(const struct lead *lead, const struct replay_sample *s, struct intern *texts,
 		 struct profile_thread *out);
-/* What to put there: an id in @texts. When the replay is over. */
+/* The final value of @out->process: an id in @texts. Call it after the replay. */
 uint32_t leading_process_text(const struct image *img, struct intern *texts);
 /*
- * Short name of the container a cgroup path belongs to: the first 12 digits of cgroup_path_id(). True then; else "host" for the root cgroup, or the path itself.
+ * Short name of the container that a cgroup path belongs to: the first 12 digits of
+ * cgroup_path_id(). Returns true then. Otherwise "host" for the root cgroup, or the path itself.
  */
 bool leading_container(const char *cgroup, struct strbuf *out);
-/* The container of a sample as people call it, by the recording; where that does not tell, as above. */
+/* The container's name for a sample, from the recording; if it has none, as above. */
 void leading_sample_container(const struct replay_sample *s, struct strbuf *out);
 
 #endif

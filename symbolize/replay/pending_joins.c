@@ -1,4 +1,4 @@
-/* Samples that wait for the end (pending_joins.h). */
+/* Samples that are counted at the end (pending_joins.h). */
 #include "replay/pending_joins.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Samples with joined stacks (stack_join.h): whether the outer frames belong to them is known when all samples have
- * been seen. Until then they are counted here, by the two nodes they may end at.
+ * Samples with joined stacks (stack_join.h). Only after all samples it is known whether the outer
+ * frames belong to them. Until then they are counted here, by the two nodes at which they may end.
  */
 #ifndef NSPROF_PENDING_JOINS_H
 #define NSPROF_PENDING_JOINS_H
@@ -14,10 +14,10 @@
 struct pending_join {
 	uint64_t border;	/* struct stack */
 	uint32_t joined;	/* node of the stack with its outer frames */
-	uint32_t cut;		/* node of the stack as it was copied, marked */
-	enum unwind_end end;	/* what it ends with then */
-	uint32_t at;		/* in the module of this id; 0: none */
-	uint32_t slot;		/* thread_times.h; 0: that is not counted */
+	uint32_t cut;		/* node of the stack without them, marked as incomplete */
+	enum unwind_end end;	/* how the stack at @cut ends */
+	uint32_t at;		/* id of the module in which it ends; 0: none */
+	uint32_t slot;		/* thread_times.h; 0: not counted there */
 	uint64_t samples, period;
 };
 
@@ -27,7 +27,7 @@ struct pending_joins {
 	struct u64map index;	/* hash -> one in @list */
 };
 
-/* Adds @p's samples and period to those of its like. */
+/* Adds @p's samples and period to those of the equal entry, or adds an entry. */
 void pending_joins_add(struct pending_joins *ps, const struct pending_join *p);
 void pending_joins_fini(struct pending_joins *ps);
 

@@ -1,4 +1,4 @@
-/* From events to process images (replay.h). */
+/* Turns events into process images (replay.h). */
 #include "replay/replay.h"
 
 #include <linux/perf_event.h>
@@ -18,12 +18,12 @@
 #include "symbols/perfmap.h"
 
 /*
- * Mappings of processes that ended are kept for this many further exits: the leader of a process
- * may exit before its other threads, whose last samples then still come.
+ * After a process exits, its mappings are kept for this many further exits: the main thread may
+ * exit before other threads, whose last samples come later.
  */
 #define EXITED_KEPT 256
 
-/* Generations of processes that are looked at for who made their code. */
+/* How many parents are searched for the runtime that made a process's code. */
 #define FORKS_MAX 64
 
 struct replay {
@@ -33,16 +33,16 @@ struct replay {
 	size_t nimages;
 	size_t images_cap;
 	struct u64map by_pid;	/* pid -> index of its current image */
-	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with a name of their own; ended ones, too */
+	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with their own name, living or not */
 	struct sample_cgroups *cgroups;
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
 	struct jitsource *jit;
 	struct kallsyms *kallsyms;
 
-	struct ksym *ksyms;	/* all that ever were */
+	struct ksym *ksyms;	/* all that ever existed */
 	size_t nksyms;
 	size_t ksyms_cap;
-	uint32_t *active;	/* those in force, indices in ksyms by address */
+	uint32_t *active;	/* current ones: indices in ksyms, by address */
 	size_t nactive;
 	size_t active_cap;
 
@@ -51,9 +51,9 @@ struct replay {
 
 	int (*fn)(void *ctx, const struct replay_sample *s);
 	void *fn_ctx;
-	struct replay_share *share;	/* borrowed; NULL: no sample is left out */
-	uint32_t part;		/* of the recording; 0 with all samples */
-	uint64_t skipped;	/* samples left out */
+	struct replay_share *share;	/* borrowed; NULL: all samples are read */
+	uint32_t part;		/* current part of the recording; 0 if all samples are read */
+	uint64_t skipped;	/* samples skipped so far */
 };
 
 struct replay *replay_new(struct modules *mods)
@@ -115,7 +115,10 @@ static void drop_mappings(struct image *img)
 	u64map_fini(&img->cache);
 }
 
-/* The ring of ended processes: the oldest gives up its mappings for the newest. */
+/*
+ * Adds @img to the ring of ended processes, where it replaces the oldest one, which loses its
+ * mappings.
+ */
 static void end_image(struct replay *rp, struct image *img)
 {
 	uint32_t *slot = &rp->exited[rp->nexited % EXITED_KEPT];
@@ -128,7 +131,10 @@ static void end_image(struct replay *rp, struct image *img)
 	*slot = img->index;
 }
 
-/* A new image, current for @pid from now on. Takes @as; NULL: an empty one. */
+/*
+ * Begins a new image, which is the current one for @pid from now on. Consumes @as; NULL: an empty
+ * one.
+ */
 static struct image *begin_image(struct replay *rp, uint32_t pid, uint64_t time,
 				 struct addrspace *as)
 {
@@ -162,7 +168,7 @@ static struct image *image_of(struct replay *rp, uint32_t pid, uint64_t time)
 	return img;
 }
 
-/* Were samples left out that may be of @img? */
+/* Were samples skipped that may belong to @img? */
 static bool may_have_more(const struct replay *rp, const struct image *img)
 {
 	return rp->skipped != img->skipped;
@@ -175,7 +181,7 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 	struct replay *rp = ctx;
 
 	if (modules_add(rp->mods, ev))
-		pr_verbose("binary %u is defined badly, or twice as different ones: ignored", ev->id);
+		pr_verbose("ignoring binary %u: its definition is invalid, or differs from an earlier one", ev->id);
 	return 0;
 }
 
@@ -190,20 +196,25 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 	img->comm = keep(rp, ev->comm);
 	img->exe = keep(rp, ev->exe);
 	img->cgroup = keep(rp, ev->cgroup);
-	/* Without one of its own, code compiled before a fork is its parent's. */
+	/*
+	 * Without a jitdump of its own: code compiled before a fork is described by the parent's.
+	 */
 	if (!jit && img->parent)
 		jit = img->parent->as->jit;
 	if (jit)
 		addrspace_set_jit(img->as, jit);
 	img->as->returns = jitsource_returns(rp->jit, ev->serial);
-	/* The end of a thread that had the number before is not told when its process was not. */
+	/*
+	 * A thread that had this number before may have ended without an event, if its process was
+	 * not recorded.
+	 */
 	u64map_del(&rp->thread_comm, ev->pid);
 }
 
 /*
- * The facts of a process may come long after its birth, with its first sample. An image that a fork
- * began and that has no facts yet is the same image: it keeps the parent's mappings, unless all of
- * its own follow. Anything else begins anew.
+ * The facts of a process may come long after its start, with its first sample. An image that was
+ * begun by a fork and has no facts yet continues: it keeps the parent's mappings, unless all of its
+ * own follow. In all other cases, a new image begins.
  */
 static int on_proc(void *ctx, const struct ev_proc *ev)
 {
@@ -212,7 +223,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	struct addrspace *as = NULL;
 
 	if (old && ev->serial && old->serial == ev->serial) {
-		/* Said again at the beginning of a segment. */
+		/* Repeated at the beginning of a segment. */
 		if (ev->maps_known)
 			drop_mappings(old);
 		take_facts(rp, old, ev);
@@ -224,7 +235,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 			if (!ev->maps_known)
 				as = addrspace_clone(old->as);
 		} else if (ev->ppid != ev->pid) {
-			/* No fork record: the parent may have run another program by now. */
+			/* No fork record: the parent may run another program by now. */
 			parent = replay_current(rp, ev->ppid);
 			if (parent && (!ev->exe[0] || strcmp(parent->exe, ev->exe) != 0))
 				parent = NULL;
@@ -234,7 +245,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	}
 	img = begin_image(rp, ev->pid, ev->time, as);
 	img->parent = parent;
-	/* The facts of what an exec began come with its first sample. */
+	/* The facts of an image that an exec began come with its first sample. */
 	if (old && !old->serial && !ev->inherited)
 		img->exec_time = old->exec_time;
 	take_facts(rp, img, ev);
@@ -252,14 +263,17 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 	m.mod = ev->dso ? modules_get(rp->mods, ev->dso) : NULL;
 	m.path = keep(rp, ev->path);
 	if (m.mod) {
-		/* No file, so the offset says nothing: some kernels put the address there. */
+		/*
+		 * The vdso has no file, so the offset means nothing: some kernels store the address
+		 * there.
+		 */
 		if (m.mod->vdso)
 			m.pgoff = 0;
 		modules_add_user(m.mod, img->pid, img->start_ticks, m.start, m.end, m.pgoff);
 	}
 	addrspace_add(img->as, &m);
 	img->runtimes |= jit_runtime_proof(m.path);
-	/* A process of Erlang's has its stack beside its heap. */
+	/* Erlang processes have their stacks next to their heaps. */
 	img->as->jit_stacks |= (img->runtimes & JIT_ERLANG) != 0;
 	if (!img->as->jit && jitdump_marks(m.path))
 		addrspace_set_jit(img->as, jitsource_live(rp->jit, img->pid, img->start_ticks,
@@ -273,9 +287,9 @@ static void name_thread(struct replay *rp, uint32_t pid, uint32_t tid, const cha
 }
 
 /*
- * An exec ends the image: what was mapped is gone, and so are the other threads' names. The
- * recorder may have written the facts of the new image just before, at the same time; then this
- * event only brings the name.
+ * An exec ends the image, its mappings and the names of its other threads. The recorder may have
+ * written the facts of the new image just before, with the same time; then this event only brings
+ * the name.
  */
 static int on_comm(void *ctx, const struct ev_comm *ev)
 {
@@ -337,7 +351,10 @@ static int on_task_exit(void *ctx, const struct ev_task *ev)
 	struct replay *rp = ctx;
 	struct image *img = replay_current(rp, ev->pid);
 
-	/* A thread is sampled after its exit was told, while it gives back its memory. */
+	/*
+	 * Nothing is dropped for other threads: a thread is still sampled after its exit event,
+	 * while it frees its memory.
+	 */
 	if (ev->tid == ev->pid && img)
 		end_image(rp, img);
 	return 0;
@@ -371,7 +388,7 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
 	size_t at = active_above(rp, ev->addr);
 	struct ksym *ks;
 
-	/* One at the same address is gone in either case. */
+	/* A symbol at the same address is gone in either case. */
 	if (at && rp->ksyms[rp->active[at - 1]].start == ev->addr) {
 		at--;
 		rp->nactive--;
@@ -394,9 +411,9 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
 }
 
 /*
- * From the moment that the new image has its name until it runs, the kernel is busy mapping it, and
- * the registers saved at the entry of execve(2) are still the old image's: looked up among the new
- * mappings their ip is any function. The stack that they speak of is gone: the copy is empty.
+ * From the moment the new image has its name until it runs, the kernel maps it. The saved registers
+ * are still those of the old image at the entry of execve(2): looked up in the new mappings, their
+ * ip could be in any function. The old stack is gone, so its copy is empty.
  */
 static bool in_exec(const struct replay *rp, struct image *img, const struct ev_sample *ev)
 {
@@ -425,7 +442,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	};
 
 	s.cgroup = sample_cgroups_of(rp->cgroups, ev->cgroup, img->cgroup, &s.container);
-	/* Others do not know of an image that no event began. */
+	/* The other shares do not know an image that no event began. */
 	if (rp->share && !known)
 		rp->share->unsure = true;
 	img->used = true;

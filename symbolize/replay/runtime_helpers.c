@@ -1,4 +1,4 @@
-/* Who is a runtime's helper (runtime_helpers.h). */
+/* Detects helper processes of container runtimes (runtime_helpers.h). */
 #include "replay/runtime_helpers.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static bool begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
-/* The program may have been replaced since. */
+/* The kernel appends " (deleted)" if the file was replaced. */
 static bool is_one_of(const char *path, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -33,7 +33,7 @@ static bool is_one_of(const char *path, const char *const *list, size_t n)
 	return false;
 }
 
-/* A process that has only forked runs what its parent ran. */
+/* After a fork without an exec, a process runs its parent's program. */
 static const char *program_of(const struct image *img)
 {
 	while (!img->exe[0] && img->parent)
@@ -42,9 +42,11 @@ static const char *program_of(const struct image *img)
 }
 
 /*
- * In the recorder's pid namespace though in a container's cgroup: sent in from outside, as "runc init" is at
- * first and conmon for good; nspawn's is in the same scope as its container. A runc that runs in a container (docker in docker) has a namespace more, and is work.
- * Of one that was gone before it was looked at, its namespaces are not known: the first stages of "runc init" live for a millisecond.
+ * Is it in the recorder's pid namespace, but in a container's cgroup? Then it was put there from
+ * outside: "runc init" at first, and conmon for good; systemd-nspawn is in the same scope as its
+ * container. A runc that runs inside a container (docker in docker) is in an inner namespace, and
+ * counts as the container's work. If the process was gone before it was looked at, its namespaces
+ * are unknown: the first stages of "runc init" live for a millisecond.
  */
 static bool is_outside(const struct image *img, const char *exe)
 {
@@ -59,9 +61,10 @@ static bool is_hidden(const char *path)
 }
 
 /*
- * So that a container cannot write to the runtime's binary (CVE-2019-5736), that runs from a copy in memory, or from
- * a bind mount which is nowhere any more: then its path is "/". The path of the program in /proc may have
- * been read after the exec, and be the next one's; what is mapped is of before.
+ * To keep containers from writing to the runtime's binary (CVE-2019-5736), the runtime runs from a
+ * copy in memory, or from a bind mount that is mounted nowhere any more; then its path is "/".
+ * /proc may have been read only after the exec of the next program, so the mappings, which are
+ * older, are checked as well.
  */
 static bool runs_hidden(const struct image *img, const char *exe)
 {
@@ -73,15 +76,16 @@ static bool runs_hidden(const struct image *img, const char *exe)
 }
 
 /*
- * What the kernel calls a program that was executed by its descriptor, as that copy is: by the descriptor's number before Linux 6.14, by
- * the file's name since; "exe" is the last part of /proc/self/exe.
+ * The kernel's name for a program that was executed by file descriptor, like that copy: the
+ * descriptor's number before Linux 6.14, the file's name since. "exe" is the last part of
+ * /proc/self/exe.
  */
 static bool is_by_descriptor(const char *comm)
 {
 	return !strcmp(comm, "exe") || begins(comm, "memfd:") || (*comm && strspn(comm, "0123456789") == strlen(comm));
 }
 
-/* Up to its exec of the container's program. */
+/* Is it a runtime process that has not executed the container's program yet? */
 static bool is_before_exec(const struct image *img, const char *exe)
 {
 	static const char *const names[] = { "runc" };
@@ -91,12 +95,12 @@ static bool is_before_exec(const struct image *img, const char *exe)
 	return begins(img->comm, "runc:[") && is_one_of(base_name(exe), names, ARRAY_SIZE(names));
 }
 
-/* What runtimes put in as process 1: it sleeps, and reaps. */
+/* Init processes that runtimes add as process 1: they sleep, and reap children. */
 static bool is_init(const struct image *img, const char *exe)
 {
 	static const char *const paths[] = {
 		"/pause",			/* Kubernetes: a pod's sandbox */
-		"/catatonit",			/* podman: a pod's */
+		"/catatonit",			/* podman: a pod's init */
 		"/sbin/docker-init",		/* docker run --init */
 		"/run/podman-init", "/dev/init",	/* podman run --init */
 	};

@@ -1,6 +1,6 @@
 /*
- * A container runtime's own processes: for some milliseconds they are in the container's cgroup, and they are
- * not what the container was made for.
+ * A container runtime's own processes. They are in the container's cgroup for some milliseconds,
+ * but are not part of its workload.
  */
 #ifndef NSPROF_RUNTIME_HELPERS_H
 #define NSPROF_RUNTIME_HELPERS_H
@@ -10,8 +10,9 @@
 struct image;
 
 /*
- * Is @img, which runs in a container's cgroup, one of these? By the path of its program, as the kernel gave
- * it, and by its pid namespace. Never by its name alone, which any process can choose.
+ * Is @img, which runs in a container's cgroup, such a process? Decided by the path of its program,
+ * as the kernel reported it, and by its pid namespace. Never by its name alone, which any process
+ * can choose.
  */
 bool runtime_is_helper(const struct image *img);
 

@@ -1,4 +1,4 @@
-/* Cgroups of samples and their containers (sample_cgroups.h). */
+/* Cgroups and containers of samples (sample_cgroups.h). */
 #include "replay/sample_cgroups.h"
 
 #include <stdlib.h>
@@ -10,26 +10,29 @@
 #include "recording/ctr_table.h"
 
 struct group {
-	uint64_t id;		/* 0: known by its path alone */
+	uint64_t id;		/* 0: only the path is known */
 	const char *path;	/* interned */
-	const char *container;	/* ctr.label; NULL = not looked up, */
-	uint32_t asked;		/* or after another number of container events */
-	const char *learned;	/* the first name that came behind its path; NULL: none */
-	bool nameless;		/* samples were given out without a name */
+	const char *container;	/* ctr.label; NULL = not looked up yet */
+	uint32_t asked;		/* nevents at the lookup: repeat it when that has changed */
+	const char *learned;	/* the first name that came after its path; NULL: none */
+	bool nameless;		/* samples were returned without a name */
 };
 
 struct sample_cgroups {
 	struct intern *strings;	/* borrowed */
 	struct ctr_table *ctrs;
-	uint32_t nevents;	/* of containers */
+	uint32_t nevents;	/* number of container events */
 	const struct container_names *expected;	/* borrowed; NULL: none */
 	struct u64map by_id;	/* cgroup id -> index of its group */
 	struct group *groups;	/* owned */
 	size_t n, cap;
-	/* Groups that have learned no name. One whose path another cgroup has by now cannot: it is gone. */
+	/*
+	 * Groups without a learned name. A group whose path now belongs to another cgroup is gone,
+	 * and gets none.
+	 */
 	uint32_t *unnamed;	/* owned; indices */
 	size_t nunnamed, unnamed_cap;
-	struct group last;	/* where samples bring no id */
+	struct group last;	/* for samples without a cgroup id */
 	bool late;
 };
 
@@ -80,7 +83,7 @@ void sample_cgroups_path(struct sample_cgroups *sc, uint64_t id, const char *pat
 	bool is_new;
 	uint64_t *slot = u64map_put(&sc->by_id, id, &is_new);
 
-	/* A segment says again what is known. */
+	/* Segments repeat what is known. */
 	if (!is_new && sc->groups[*slot].path == kept)
 		return;
 	for (size_t i = sc->nunnamed; i--;) {

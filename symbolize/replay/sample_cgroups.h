@@ -1,7 +1,8 @@
 /*
- * The cgroups that the samples of a recording were taken in, and the containers they belong to. A runtime may write down whose a new cgroup is
- * when programs run in it already, and the recorder may be late to read it: then the recording names the container behind samples of it. The
- * name goes for all samples of that cgroup, so the first ones need a second replay that knows it beforehand.
+ * The cgroups of samples, and their containers. Programs may already run in a new cgroup when the
+ * runtime writes down its container, and the recorder may read that late. Then the recording names
+ * the container after samples of it. The name is valid for all samples of that cgroup, so a second
+ * replay that knows it in advance is needed for the first ones.
  */
 #ifndef NSPROF_SAMPLE_CGROUPS_H
 #define NSPROF_SAMPLE_CGROUPS_H
@@ -15,7 +16,7 @@ struct ctr_table;
 struct ev_container;
 struct intern;
 
-/* Names that a replay learned: cgroup id -> id of ctr.label in the table. Strings and map are owned. */
+/* Names that a replay learned: cgroup id -> id of ctr.label in @strings. Owns both members. */
 struct container_names {
 	struct intern *strings;
 	struct u64map by_cgroup;
@@ -26,29 +27,33 @@ void container_names_fini(struct container_names *names);
 
 struct sample_cgroups;
 
-/* @strings is borrowed, and gets the paths. */
+/* @strings is borrowed, and stores the paths. */
 struct sample_cgroups *sample_cgroups_new(struct intern *strings);
 void sample_cgroups_free(struct sample_cgroups *sc);
 
-/* Names known before the first event, or NULL. Borrowed. */
+/* Sets names that are known before the first event, or NULL. Borrowed. */
 void sample_cgroups_expect(struct sample_cgroups *sc, const struct container_names *names);
 
-/* Events, in the order of the recording: the cgroup @id (as in ev_cgroup) has @path, and what is told of a container. */
+/*
+ * Handle events, in the order of the recording: cgroup @id (as in ev_cgroup) has @path; facts about
+ * a container.
+ */
 void sample_cgroups_path(struct sample_cgroups *sc, uint64_t id, const char *path);
 void sample_cgroups_container(struct sample_cgroups *sc, const struct ev_container *ev);
 
 /*
- * Of a sample that says it was taken in the cgroup @id (0: it does not say), by a process that was seen in @path, interned. Returns the path, interned;
- * *@container is its ctr.label, interned, "" when it is in none or the recording does not tell up to here.
+ * For a sample with cgroup @id (0: unknown) of a process that was seen in cgroup @path (interned).
+ * Returns the path, interned. *@container: its ctr.label, interned; "" if it is in none, or if the
+ * recording has no name for it up to here.
  */
 const char *sample_cgroups_of(struct sample_cgroups *sc, uint64_t id, const char *path, const char **container);
 
-/* Were samples given out without the name that came later? */
+/* Were samples returned without a name that came later? */
 bool sample_cgroups_late(const struct sample_cgroups *sc);
-/* Adds the names that came within the recording to @names. */
+/* Adds the names that were learned during the replay to @names. */
 void sample_cgroups_names(const struct sample_cgroups *sc, struct container_names *names);
 
-/* What the events so far said. Borrowed. */
+/* The containers, from the events so far. Borrowed. */
 const struct ctr_table *sample_cgroups_containers(const struct sample_cgroups *sc);
 
 #endif

@@ -28,7 +28,10 @@ uint64_t filter_number(const struct filter *f, enum filter_key key, const struct
 	case FILTER_TID:
 		return s->ev->tid;
 	case FILTER_TIME:
-		/* What a ring held when the recording was begun is from its very start. */
+		/*
+		 * Samples that a ring already held when the recording began count as its very
+		 * start.
+		 */
 		return s->ev->time > f->start ? s->ev->time - f->start : 0;
 	default:
 		return 0;

@@ -1,4 +1,4 @@
-/* Hash-consed stacks (stacktree.h). */
+/* Stacks as a tree of unique nodes (stacktree.h). */
 #include "replay/stacktree.h"
 
 #include <stdlib.h>
@@ -6,7 +6,10 @@
 
 #include "base/xalloc.h"
 
-/* Nodes that there is room for from the start, 1 MiB: what is not used of it is not touched, and nothing moves. */
+/*
+ * Initial capacity in nodes, 1 MiB. Unused memory is never touched, and the array rarely has to
+ * move.
+ */
 #define RESERVE (1u << 15)
 
 void stacktree_init(struct stacktree *t)
@@ -37,7 +40,7 @@ static uint64_t *index_put(struct stacktree *t, uint32_t parent, uint32_t loc, b
 	return u64map_put(&t->index, (uint64_t)parent << 32 | loc, is_new);
 }
 
-/* The same, of a parent whose children are in the index. */
+/* The same for a parent whose children are in the index. */
 static uint32_t child_of_many(struct stacktree *t, uint32_t parent, uint32_t loc)
 {
 	bool is_new;

@@ -40,7 +40,7 @@ static bool thread_equal(const struct profile_thread *a, const struct profile_th
 
 uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread *t)
 {
-	/* The next hash, where another thread has this one. */
+	/* Try the next hash if another thread has this one. */
 	for (uint64_t hash = thread_hash(t);; hash++) {
 		bool is_new;
 		uint64_t *at = u64map_put(&s->thread_index, hash, &is_new);

@@ -1,6 +1,7 @@
 /*
- * Samples by thread and by time, besides by stack: for a profile (profile.h). Stacks stay in their tree; here is how many
- * of each node whose and when they were. Memory grows with the samples, not with samples times frames.
+ * Samples by thread and time, in addition to their stacks: for a profile (profile.h). Stacks stay
+ * in their tree; this counts the samples of each node by thread and time. Memory grows with the
+ * samples, not with samples times frames.
  */
 #ifndef NSPROF_THREAD_TIMES_H
 #define NSPROF_THREAD_TIMES_H
@@ -26,9 +27,9 @@ struct thread_times_count {
 };
 
 struct thread_times {
-	struct intern *texts;		/* borrowed: what the strings of threads are ids of */
+	struct intern *texts;		/* borrowed; the strings of threads are ids in it */
 	struct profile_thread *threads;	/* owned */
-	struct thread_times_slot *slots;	/* owned; [0] is nothing's */
+	struct thread_times_slot *slots;	/* owned; [0] is not used */
 	struct thread_times_count *counts;	/* owned */
 	size_t nthreads, threads_cap, nslots, slots_cap, ncounts, counts_cap;
 	struct u64map thread_index;	/* hash -> thread */
@@ -38,13 +39,13 @@ struct thread_times {
 
 void thread_times_init(struct thread_times *s, struct intern *texts);
 void thread_times_fini(struct thread_times *s);
-/* Number of the thread equal to @t in all fields. */
+/* The index of the thread equal to @t in all fields; it is added if new. */
 uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread *t);
-/* Number of the slot, 1 and up. */
+/* The number of a slot, from 1; it is added if new. */
 uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t block);
-/* Counts at @node in @slot. Sums stop at the largest value. */
+/* Adds to the count of @node in @slot. Sums stop at the largest value. */
 void thread_times_count(struct thread_times *s, uint32_t slot, uint32_t node, uint64_t samples, uint64_t period);
-/* What @from has, whose node i is @nodes[i] here. */
+/* Adds the counts of @from. Its node i is @nodes[i] here. */
 void thread_times_add(struct thread_times *s, const struct thread_times *from, const uint32_t *nodes);
 
 #endif

@@ -110,13 +110,13 @@ only everything . 'comm=*'
 
 # By time: the parts are the whole.
 "$NSPROF" symbolize --filter time=1000- 2>err
-like "--filter time: beyond the end" "$(cat err)" "error: no sample meets --filter time=1000-; there are samples from [0-9.]+ to [0-9.]+ s"
+like "--filter time: beyond the end" "$(cat err)" "error: no sample matches --filter time=1000-; there are samples from [0-9.]+ to [0-9.]+ s"
 read -r from to < <(sed -E 's/.* from ([0-9.]*) to ([0-9.]*) s.*/\1 \2/' err)
 # perf's --time counts as script shows it.
 first=$("$NSPROF" script -q --ns -F time | awk 'NF { printf "%.3f", $1; exit }')
 "$NSPROF" symbolize --time 0.001,0.002 >out 2>err
 like "--time: in script's seconds" "$(cat err)" \
-	"error: no sample meets --time 0\.001,0\.002; there are samples from ${first/./\\.} to [0-9.]+ s; --filter time=FROM-TO counts from the start"
+	"error: no sample matches --time 0\.001,0\.002; there are samples from ${first/./\\.} to [0-9.]+ s; --filter time=FROM-TO counts from the start"
 # The first ones may be from before the recording was begun, which is when the events were there: they count as of its begin.
 check "--filter time: for no longer than there are samples" awk -v a="$from" -v b="$to" \
 	-v ns="$("$NSPROF" info --json | jq '.last_sample_ns - .first_sample_ns')" 'BEGIN { exit !(b > a && b - a < ns / 1e9 + 0.001) }'
@@ -134,10 +134,10 @@ none() {
 	like "$1: says what there is" "$(cat check.err)" "$2"
 	check "$1: writes nothing" test ! -e none.folded
 }
-none "no such comm" "no sample meets --filter comm=spin-c; .*: 'spin-[ab]' \([0-9]+\), 'spin-[ab]' \([0-9]+\)" --filter comm=spin-c
-none "part of a name" "no sample meets --filter container=bbb; .*: 'bbbbbbbbbbbb' \([0-9]+\)" --filter container=bbb
-none "no such pid" "no sample meets --filter pid=1 or pid=2; .*'$PIDA'" --filter pid=1,pid=2
-none "each is there, not both" "no sample meets all of --filter: container=a\* is met by [0-9]+, comm=spin-b is met by [0-9]+" \
+none "no such comm" "no sample matches --filter comm=spin-c; .*: 'spin-[ab]' \([0-9]+\), 'spin-[ab]' \([0-9]+\)" --filter comm=spin-c
+none "part of a name" "no sample matches --filter container=bbb; .*: 'bbbbbbbbbbbb' \([0-9]+\)" --filter container=bbb
+none "no such pid" "no sample matches --filter pid=1 or pid=2; .*'$PIDA'" --filter pid=1,pid=2
+none "each is there, not both" "no sample matches all --filter conditions: container=a\* matches [0-9]+, comm=spin-b matches [0-9]+" \
 	--filter 'container=a*' --filter comm=spin-b
 for f in comm= pid=x time=2-1 colour=red nginx; do
 	check_rc "--filter $f is a usage error" 129 "$NSPROF" symbolize --filter "$f"

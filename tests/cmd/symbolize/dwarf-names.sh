@@ -108,7 +108,7 @@ cp none.debug "dbg/.build-id/${id:0:2}/${id:2}.debug"
 rm bare none part
 "$NSPROF" symbolize --stats bare.data >gone.folded 2>gone.stats
 like "gone: without a name" "$(cat gone.folded)" ';\[bare\]'
-like "gone: what helps" "$(cat gone.stats)" 'names .*/bare +the recording has no symbol at these addresses +give its debug symbols by --debug-dir or --debuginfod'
+like "gone: what helps" "$(cat gone.stats)" 'names .*/bare +the recording has no symbol at these addresses +give its debug symbols with --debug-dir or --debuginfod'
 "$NSPROF" symbolize -q --debug-dir dbg bare.data >dbg.folded
 check "it helps ($(share dbg.folded "$chain") %)" test "$(share dbg.folded "$chain")" -ge 90
 done_testing

@@ -23,7 +23,7 @@ named() { sed -n 's/^ .* names  *\[jit\] of '"$1"'  *//p'; }
 while IFS='|' read -r name want; do
 	cp "$TARGETS/jitloop" "$name"
 	got=$(stats "$name" "./$name" 0.2 x nomap | named "$name")
-	is "$name" "$got" "no perf map or jitdump of it  $want"
+	is "$name" "$got" "it has no perf map or jitdump  $want"
 done <<'END'
 qemu-aarch64|run qemu with -perfmap (QEMU 8.0 and later)
 qemu-x86_64-static|run qemu with -perfmap (QEMU 8.0 and later)

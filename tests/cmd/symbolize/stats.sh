@@ -229,7 +229,7 @@ kill_recorder() { # SIGNAL
 } 2>/dev/null
 kill_recorder KILL
 check "recorder killed: nothing is known of the binary" most gone ';\[gone\];' '^;gone;'
-like "recorder killed: remedy" "$(remedy gone names '.*/gone')" 'end the recorder with Ctrl-C or SIGTERM'
+like "recorder killed: remedy" "$(remedy gone names '.*/gone')" 'stop the recorder with Ctrl-C or SIGTERM'
 if ! for_nobody; then
 	skip "kernel names hidden" "$no_nobody"
 elif ! head -1 /proc/kallsyms | grep -q '^0* ' && can_sample_kernel; then
