@@ -35,7 +35,10 @@ static int bad_scale(const struct diff_cmd *c)
 	return -EINVAL;
 }
 
-/* One side's numbers, at @s, up to a comma or the end: one for all its inputs, which share it evenly, or one for each. */
+/*
+ * Parses one side's numbers, at @s, up to a comma or the end: one for all its inputs, which share
+ * it evenly, or one per input.
+ */
 static int scale_side(struct diff_cmd *c, unsigned int side, const char *s, const char **rest)
 {
 	size_t given = 0, inputs = 0;
@@ -94,7 +97,7 @@ static int set_scale(struct diff_cmd *c)
 
 /* ---- inputs ---- */
 
-/* @split: how many operands stand before "--"; SIZE_MAX: there is none. */
+/* @split: number of operands before "--"; SIZE_MAX: there is none. */
 static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t split)
 {
 	static char before[] = "nsprof.data.old", after[] = "nsprof.data";
@@ -113,13 +116,13 @@ static int name_inputs(struct diff_cmd *c, char **operands, size_t n, size_t spl
 	c->nin = n;
 	for (size_t i = 0; i < n; i++) {
 		c->in[i].path = operands[i];
-		/* Of several that are the same, every other one. */
+		/* A/A test with several files: they alternate between the sides. */
 		c->in[i].side = split == SIZE_MAX ? i % 2 : i >= split;
 	}
 	return 0;
 }
 
-/* A file that is missing, or none of ours, is told of before another one is worked on. */
+/* Reports a missing or foreign file before any other input is read. */
 static int check_inputs(const struct diff_cmd *c)
 {
 	int err = 0;
@@ -149,7 +152,10 @@ static int load_inputs(struct diff_cmd *c)
 	return err;
 }
 
-/* Periods say more than samples where they are known: they differ with the frequency, and with the load where events are counted. */
+/*
+ * Prefers periods if they are known: unlike samples, they do not depend on the frequency, nor on
+ * the load if events are counted.
+ */
 static void choose_weight(struct diff_cmd *c)
 {
 	c->diff.period = c->weight != DIFF_WEIGHT_SAMPLES;
@@ -174,7 +180,7 @@ static int exit_status(const struct diff_cmd *c, const struct diff_view *v)
 	return status;
 }
 
-/* What forms for programs have no place for, or not where people look. */
+/* Prints the results that formats for programs have no place for, or where nobody looks. */
 static void say_result(const struct diff_view *v)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -252,7 +258,7 @@ static int compare(struct diff_cmd *c, struct outfile *out)
 		end = strchr(line, '\n');
 		*end = '\0';
 		if (c->force)
-			strbuf_addf(&notes, "compared all the same: %s\n", line);
+			strbuf_addf(&notes, "compared anyway: %s\n", line);
 		else
 			pr_err("cannot compare: %s", line);
 	}
@@ -322,7 +328,7 @@ static int run(struct diff_cmd *c)
 
 	if (check_inputs(c))
 		return EXIT_ERROR;
-	/* Before the work, so that a path that cannot be written is known at once. */
+	/* Open it first, so that an unwritable path is reported before the work. */
 	out = outfile_open(c->output);
 	if (!out)
 		return EXIT_ERROR;
@@ -356,7 +362,7 @@ int main(int argc, char **argv)
 	log_set_verbosity(c.load.quiet ? -1 : c.verbose);
 	c.diff.keep_names = !c.normalize;
 	noperands = (size_t)(argc - first);
-	/* Where opt_parse() met the "--", it stands before the operands. */
+	/* If opt_parse() stopped at the "--", it precedes the operands. */
 	if (first > 1 && !strcmp(argv[first - 1], "--"))
 		split = noperands - (after - 1);
 	if (!name_inputs(&c, argv + first, noperands, split) && !check_options(&c))

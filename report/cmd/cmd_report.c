@@ -27,7 +27,7 @@
 #include "views/table.h"
 #include "views/table_chains.h"
 
-/* What there is to show. */
+/* The input of all outputs. */
 struct report_in {
 	const struct report_opts *opts;
 	const struct profile *profile;
@@ -41,7 +41,7 @@ static void write_html(const struct report_in *in, FILE *to)
 	const struct report_opts *o = in->opts;
 	const struct html_opts html = {
 		.title = o->title ? o->title : "Flame graph", .lead = &o->lead, .period = o->period,
-		.note = in->header.interrupted ? "interrupted: a part of the samples, or of the names" : NULL,
+		.note = in->header.interrupted ? "interrupted: some samples or names are missing" : NULL,
 	};
 
 	html_write(in->profile, NULL, &html, to);
@@ -72,14 +72,14 @@ static void put_grid(const struct report_in *in, const struct grid *g, FILE *to)
 		grid_text(g, in->color, to);
 }
 
-/* CSV has no place for it. */
+/* CSV has no place for this. */
 static void warn_hidden(uint64_t rows)
 {
 	if (rows)
 		pr_warn("%" PRIu64 " more %s left out: --limit 0 --percent-limit 0 gives all", rows, plural_of(rows, "row is", "rows are"));
 }
 
-/* @g as the format has it, but for @hidden rows; @name: its key in JSON. */
+/* Writes @g in the format, plus the number of @hidden rows; @name: its key in JSON. */
 static void write_grid(const struct report_in *in, const struct grid *g, const char *name, uint64_t hidden, FILE *to)
 {
 	struct json *j;
@@ -113,7 +113,7 @@ static void write_chains(const struct report_in *in, FILE *to)
 	tell_hidden(chains_text(in->profile, &in->opts->table, &in->opts->chains, in->opts->separator, in->color, to), to);
 }
 
-/* perf's form, of the records that a profile has: samples. */
+/* Writes perf's form with the only records that a profile has: samples. */
 static void write_stats(const struct report_in *in, FILE *to)
 {
 	const struct profile *p = in->profile;
@@ -211,7 +211,10 @@ static void write_focus(const struct report_in *in, const struct table_focus *f,
 		focus_text(in, f, to);
 }
 
-/* @in without what is made of the profile; consumes @out. 0 or negative errno after a message. */
+/*
+ * Writes the report; fills what @in derives from the profile. Consumes @out. 0, or negative errno
+ * after a message.
+ */
 static int report_write(struct report_in *in, struct outfile *out)
 {
 	const struct report_opts *o = in->opts;
@@ -245,7 +248,7 @@ static int report_write(struct report_in *in, struct outfile *out)
 	else
 		write_flat(in, outfile_stream(out));
 	pager_end(pager);
-	/* What was left of the text when the pager went is not missed. */
+	/* If the pager quit early, the rest of the text is dropped without an error. */
 	if (pager)
 		outfile_abort(out);
 	else
@@ -266,7 +269,7 @@ static int report(struct report_opts *o)
 
 	if (err)
 		return EXIT_FAILURE;
-	/* Before the work, so that a path that cannot be written is known at once. */
+	/* Open it first, so that an unwritable path is reported before the work. */
 	out = outfile_open(o->output);
 	if (!out)
 		return EXIT_FAILURE;

@@ -1,4 +1,4 @@
-/* The table of nsprof diff's options, and what they accept. */
+/* The option table of nsprof diff. */
 #include "cmd/diff_options.h"
 
 #include <errno.h>

@@ -31,7 +31,7 @@ struct diff_cmd {
 	int verbose;
 };
 
-/* As opt_parse(). @c has its defaults. */
+/* As opt_parse(). The caller sets the defaults in @c. */
 int diff_options_parse(struct diff_cmd *c, int argc, char **argv, int *first);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of nsprof report's options, and what they accept. */
+/* The option table of nsprof report. */
 #include "cmd/report_options.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static int add_filter(void *dst, const char *arg)
 }
 
 /*
- * A list of perf's is passed to nsprof-symbolize, which knows whose samples there are. What makes no sense is our command line's
- * fault, whatever the input is.
+ * perf's lists are passed to nsprof-symbolize, which knows the threads. A syntax error is an error
+ * of our command line, whatever the input is.
  */
 static int pass(struct report_opts *o, enum filter_key key, const char *option, const char *arg)
 {
@@ -88,7 +88,7 @@ static int pass_time(void *dst, const char *arg)
 	return pass(dst, FILTER_TIME, "--time", arg);
 }
 
-/* "" would be in none of them, or have no name. */
+/* An empty name would match no file, or only code without a name. */
 static int set_places(const char **dst, const char *option, const char *arg)
 {
 	if (!arg[strspn(arg, ",")]) {
@@ -127,7 +127,7 @@ static int set_stdio_color(void *dst, const char *arg)
 	return 0;
 }
 
-/* perf's columns of counts are here anyway: the others are sort keys. */
+/* Tables always show perf's columns of counts: only the other words are sort keys. */
 static int set_sort(void *dst, const char *arg)
 {
 	static const char *const counts[] = { "overhead", "overhead_children", "sample", "samples", "period" };
@@ -150,14 +150,14 @@ static int set_sort(void *dst, const char *arg)
 			break;
 	}
 	free(o->sort);
-	/* Nothing but counts: the default keys. */
+	/* Only counts: use the default keys. */
 	o->sort = keys.len ? keys.s : NULL;
 	if (!keys.len)
 		strbuf_fini(&keys);
 	return 0;
 }
 
-/* perf's columns, of which one is what functions called have. */
+/* perf's columns; one of them counts callees. */
 static int set_fields(void *dst, const char *arg)
 {
 	struct report_opts *o = dst;
@@ -166,12 +166,12 @@ static int set_fields(void *dst, const char *arg)
 	return set_sort(dst, arg);
 }
 
-/* What perf puts behind -g, in any order: how, from where on, what stands in front. */
+/* One of the words after perf's -g, in any order: form, direction, value. */
 static int chain_word(struct report_opts *o, const char *word, size_t len, unsigned int *numbers)
 {
 	static const struct {
 		const char *word;
-		int tree, folded, callee, value;	/* -1: says nothing of it */
+		int tree, folded, callee, value;	/* -1: unset */
 	} words[] = {
 		{ "none", 0, 0, -1, -1 }, { "graph", 1, 0, -1, -1 }, { "flat", 1, 0, -1, -1 },
 		{ "fractal", 1, 0, -1, -1 }, { "folded", 0, 1, -1, -1 }, { "caller", -1, -1, 0, -1 },
@@ -194,7 +194,7 @@ static int chain_word(struct report_opts *o, const char *word, size_t len, unsig
 	v = strtod(word, &end);
 	if (!len || end != word + len || !(v >= 0))
 		return -EINVAL;
-	/* The second one is how many entries at most. */
+	/* The second number is the maximum number of entries. */
 	if (!(*numbers)++)
 		o->chains.percent_limit = v;
 	return 0;
@@ -226,7 +226,10 @@ static int set_callgraph(void *dst, const char *arg)
 	return -EINVAL;
 }
 
-/* As perf, "-g WORD" takes the word behind it, but only one that is about call graphs: it may be a file. */
+/*
+ * As in perf, "-g WORD" takes the next argument, but only if it is a word for call graphs: it may
+ * be a file.
+ */
 static void join_callgraph(int argc, char **argv)
 {
 	struct report_opts unused = { 0 };
@@ -282,7 +285,7 @@ static int check_format(struct report_opts *o)
 		       "shows the callers of one function");
 		return -EINVAL;
 	}
-	/* Its limit is that of the tree; of folded stacks it is their own. */
+	/* For the tree, the number is its limit; for folded stacks, it is theirs. */
 	if (o->tree && o->chains.percent_limit >= 0 && o->table.percent_limit < 0)
 		o->table.percent_limit = o->chains.percent_limit;
 	if (o->chains.percent_limit < 0)
@@ -307,7 +310,7 @@ static int check_opts(struct report_opts *o)
 		return -EINVAL;
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
 	o->load.raw_names = !o->demangle;
-	/* Folded stacks are read by programs, which take them for all there is. */
+	/* Programs read folded stacks and expect all of them. */
 	if (o->table.limit == REPORT_LIMIT_UNSET)
 		o->table.limit = o->tree || o->folded ? 0 : 50;
 	if (o->table.percent_limit < 0)

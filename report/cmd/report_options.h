@@ -11,7 +11,7 @@
 #include "views/table.h"
 #include "views/table_chains.h"
 
-#define REPORT_LIMIT_UNSET UINT64_MAX	/* of table.limit before --limit is parsed */
+#define REPORT_LIMIT_UNSET UINT64_MAX	/* table.limit before --limit is parsed */
 
 enum report_weight { REPORT_WEIGHT_BEST, REPORT_WEIGHT_SAMPLES, REPORT_WEIGHT_PERIOD };
 
@@ -25,8 +25,8 @@ struct report_opts {
 	struct table_opts table;
 	enum report_format kind;
 	bool csv, json, tree;
-	enum report_weight weight;	/* as asked for */
-	bool period;			/* what it comes to */
+	enum report_weight weight;	/* as requested */
+	bool period;			/* what @weight means for this input */
 	bool folded;			/* -g folded */
 	struct chains_opts chains;
 	char separator;			/* -t; 0 = aligned columns */
@@ -38,8 +38,9 @@ struct report_opts {
 };
 
 /*
- * As opt_parse(); also checks the options together, and chooses the input and the defaults of limits. Set before: format, by, width,
- * table.children, demangle; REPORT_LIMIT_UNSET in table.limit, -1 in both percent_limits.
+ * As opt_parse(); also checks that the options go together, chooses the input and sets the default
+ * limits. The caller sets format, by, width, table.children and demangle, REPORT_LIMIT_UNSET in
+ * table.limit, and -1 in both percent_limits.
  */
 int report_options_parse(struct report_opts *o, int argc, char **argv);
 void report_options_fini(struct report_opts *o);

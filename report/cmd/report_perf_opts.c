@@ -6,17 +6,17 @@
 #define REFUSED(name, shrt, arg, why) { name, shrt, arg, why, OPT_REFUSE, NULL, .call = NULL }
 
 static const char no_branches[] = "recordings have no branch records";
-static const char no_memory[] = "recordings have no addresses of data";
-static const char no_traces[] = "recordings have no traces of the CPU's own";
-static const char no_records[] = "nsprof info tells what a recording holds";
-static const char no_switch[] = "--filter time=FROM-TO picks a time";
+static const char no_memory[] = "recordings have no data addresses";
+static const char no_traces[] = "recordings have no hardware traces";
+static const char no_records[] = "nsprof info shows what a recording holds";
+static const char no_switch[] = "--filter time=FROM-TO selects a time";
 static const char one_function[] = "--focus NAME shows one function, with its callers and callees";
-static const char no_parallelism[] = "how many threads ran at a time is not recorded; -s tid has a row for each thread, --format html shows them over time";
-static const char no_modes[] = "samples are not told apart by mode; a symbol's mark says what it is";
-static const char by_lines[] = "what a table shows can be chosen by --filter, and lines of it by grep";
+static const char no_parallelism[] = "the number of threads running at a time is not recorded; -s tid has a row for each thread, --format html shows them over time";
+static const char no_modes[] = "samples are not split by mode; each symbol is marked as kernel or user";
+static const char by_lines[] = "--filter selects samples, and grep selects lines";
 
 const struct opt perf_opts[] = {
-	/* It is so, or there is one way to do it. */
+	/* Always on, or the only way. */
 	MOOT("stdio", 0, NULL),
 	MOOT("force", 'f', NULL),
 	MOOT("header", 0, NULL),
@@ -35,7 +35,7 @@ const struct opt perf_opts[] = {
 	MOOT("raw-trace", 0, NULL),
 	MOOT("ns", 0, NULL),
 	MOOT("disable-order", 0, NULL),
-	/* Of perf's disassembly. */
+	/* For perf's disassembly. */
 	MOOT("source", 0, NULL),
 	MOOT("asm-raw", 0, NULL),
 	MOOT("disassembler-style", 'M', "STYLE"),
@@ -58,18 +58,18 @@ const struct opt perf_opts[] = {
 	REFUSED("exclude-other", 'x', NULL, one_function),
 	REFUSED("ignore-callees", 0, "REGEX", one_function),
 	REFUSED("hide-unresolved", 'U', NULL, by_lines),
-	REFUSED("cpu", 'C', "LIST", "record with -C LIST; samples are not told apart by CPU later"),
+	REFUSED("cpu", 'C', "LIST", "reports are not split by CPU; record with -C LIST"),
 	REFUSED("latency", 0, NULL, no_parallelism),
 	REFUSED("parallelism", 0, "LEVELS", no_parallelism),
 	REFUSED("unwind-style", 0, "STYLE", "nsprof symbolize --unwind HOW --format profile makes a file to report"),
-	REFUSED("socket-filter", 0, "N", "samples are not told apart by CPU"),
+	REFUSED("socket-filter", 0, "N", "reports are not split by CPU"),
 	REFUSED("show-cpu-utilization", 0, NULL, no_modes),
 	REFUSED("showcpuutilization", 0, NULL, no_modes),
 	REFUSED("percentage", 0, "OF", "shares are of the samples that the filters keep"),
 	REFUSED("percent-type", 0, "TYPE", "shares are of all samples shown"),
 	REFUSED("time-quantum", 0, "TIME", "--format html has the samples over time"),
 	REFUSED("threads", 'T', NULL, "-s tid has a row for each thread"),
-	REFUSED("show-ref-call-graph", 0, NULL, "there is one event"),
+	REFUSED("show-ref-call-graph", 0, NULL, "a report has only one event"),
 	REFUSED("dump-raw-trace", 'D', NULL, no_records),
 	REFUSED("tasks", 0, NULL, no_records),
 	REFUSED("mmaps", 0, NULL, no_records),
@@ -88,20 +88,20 @@ const size_t perf_nopts = ARRAY_SIZE(perf_opts);
 const struct opt perf_diff_opts[] = {
 	MOOT("modules", 'm', NULL),
 
-	REFUSED("compute", 'c', "HOW", "functions stand in the order of how much they changed, as with delta-abs"),
-	REFUSED("sort", 's', "KEYS", "functions are compared; --filter chooses among threads"),
-	REFUSED("baseline-only", 'b', NULL, "what is new is a change like others; --format csv and grep choose lines"),
-	REFUSED("formula", 'F', NULL, "nsprof-diff(1) says what is computed"),
+	REFUSED("compute", 'c', "HOW", "functions are sorted by the size of their change, as with delta-abs"),
+	REFUSED("sort", 's', "KEYS", "functions are compared; --filter selects threads"),
+	REFUSED("baseline-only", 'b', NULL, "new functions are listed like other changes; --format csv and grep select lines"),
+	REFUSED("formula", 'F', NULL, "nsprof-diff(1) explains what is computed"),
 	REFUSED("period", 'p', NULL, "--per second and --scale compare amounts"),
-	REFUSED("field-separator", 't', "CHAR", "--format csv"),
-	REFUSED("order", 0, "N", "functions stand in the order of how much they changed"),
-	REFUSED("comms", 'C', "COMM,...", "--filter comm=COMM"),
-	REFUSED("pid", 0, "PID,...", "--filter pid=PID"),
-	REFUSED("tid", 0, "TID,...", "--filter tid=TID"),
-	REFUSED("time", 0, "SPAN", "--filter time=FROM-TO"),
+	REFUSED("field-separator", 't', "CHAR", "use --format csv"),
+	REFUSED("order", 0, "N", "functions are sorted by the size of their change"),
+	REFUSED("comms", 'C', "COMM,...", "use --filter comm=COMM"),
+	REFUSED("pid", 0, "PID,...", "use --filter pid=PID"),
+	REFUSED("tid", 0, "TID,...", "use --filter tid=TID"),
+	REFUSED("time", 0, "SPAN", "use --filter time=FROM-TO"),
 	REFUSED("dsos", 'd', "FILES", by_lines),
 	REFUSED("symbols", 'S', "NAMES", by_lines),
-	REFUSED("cpu", 0, "LIST", "samples are not told apart by CPU"),
+	REFUSED("cpu", 0, "LIST", "reports are not split by CPU"),
 	REFUSED("percentage", 0, "OF", "shares are of the samples that the filters keep"),
 	REFUSED("dump-raw-trace", 'D', NULL, no_records),
 	REFUSED("kallsyms", 0, "FILE", "the recording has the kernel's names"),

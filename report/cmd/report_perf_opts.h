@@ -1,4 +1,7 @@
-/* Options of perf report and perf diff that nsprof report and nsprof diff know and have no use for. */
+/*
+ * Options of perf report and perf diff that nsprof report and nsprof diff recognize but do not
+ * implement.
+ */
 #ifndef NSPROF_REPORT_PERF_OPTS_H
 #define NSPROF_REPORT_PERF_OPTS_H
 
@@ -6,7 +9,7 @@
 
 #include "cli/opt.h"
 
-/* OPT_IGNORE: moot. OPT_REFUSE: not here, and why. */
+/* OPT_IGNORE: makes no difference here. OPT_REFUSE: not supported; the text gives the reason. */
 extern const struct opt perf_opts[];
 extern const size_t perf_nopts;
 extern const struct opt perf_diff_opts[];

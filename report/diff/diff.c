@@ -12,7 +12,7 @@
 #include "profile/normalize.h"
 #include "profile/profile.h"
 
-/* @s as it is compared, in @names. */
+/* Adds @s to @names in the form in which it is compared. */
 static uint32_t shown_name(struct intern *names, const char *s, bool keep)
 {
 	char *copy;
@@ -34,7 +34,7 @@ static bool tells_kernel(const struct profile *p)
 	return false;
 }
 
-/* The rows of a profile's frames: [frame] -> row, 0 for what is no function. Rows are made as names come. */
+/* Returns [frame] -> row, 0 if the frame is not a function, and adds rows for new names. */
 static uint32_t *frame_rows(struct diff *d, const struct profile *p, size_t *cap)
 {
 	uint32_t *rows = xcalloc(p->nframes + 1, sizeof(*rows));
@@ -95,7 +95,10 @@ static int descending(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* How many samples make a column: DIFF_SAMPLES_MIN, or what keeps them below AMOUNTS_COLUMNS_MAX. */
+/*
+ * Number of samples that make a column: DIFF_SAMPLES_MIN, or more if needed to stay below
+ * AMOUNTS_COLUMNS_MAX.
+ */
 static double samples_min(const struct diff *d)
 {
 	double *all = xcalloc(DIFF_VALUES * d->nrows + 1, sizeof(*all)), min = DIFF_SAMPLES_MIN;
@@ -114,8 +117,8 @@ static double samples_min(const struct diff *d)
 }
 
 /*
- * Which rows have columns. Total and self are one where all of a function's samples end in it. All samples are
- * a column only when they are not what is divided by.
+ * Chooses which rows have columns. Total and self share a column if all of a function's samples end
+ * in it. All samples together are a column only if they are not the divisor.
  */
 static size_t choose_columns(struct diff *d)
 {
@@ -140,8 +143,8 @@ static size_t choose_columns(struct diff *d)
 }
 
 /*
- * Callers of one function, and theirs, have the same samples and so the same column: one is enough. Columns
- * are the same when all their amounts are. @n becomes the number left.
+ * Along a chain of callers, samples and thus columns are often equal; one column is enough. Columns
+ * are merged if all their amounts are equal. @n becomes the number of columns left.
  */
 static void merge_columns(struct diff *d, struct diff_run *runs, size_t nruns, double *const thread_var[DIFF_SIDES], size_t *n)
 {
@@ -170,7 +173,7 @@ static void merge_columns(struct diff *d, struct diff_run *runs, size_t nruns, d
 	for (size_t i = 0; i < nruns; i++) {
 		double *x = runs[i].x;
 
-		/* In place: a column goes to a place that is not behind its own, and rows become shorter. */
+		/* In place: a column only moves towards the front, and rows get shorter. */
 		for (size_t b = 0; b < runs[i].nblocks; b++)
 			for (size_t c = 0; c < *n; c++)
 				x[b * kept + to[c]] = x[b * *n + c];

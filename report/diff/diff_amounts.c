@@ -8,7 +8,10 @@
 #include "diff/diff_times.h"
 #include "profile/profile.h"
 
-/* Blocks that @p's time has. Amounts are for all of it, and what is last in it may be of nobody whose samples are in. */
+/*
+ * Number of blocks in @p's time. Amounts need all of it, and its end may belong to threads that
+ * were filtered out.
+ */
 static uint32_t blocks_of(const struct profile *p, enum diff_per per)
 {
 	uint32_t n = MAX(p->nblocks, 1);
@@ -50,7 +53,7 @@ void amounts_rows(struct amounts *a, size_t nrows)
 	a->seen = xcalloc(nrows, sizeof(*a->seen));
 }
 
-/* A function that calls itself is in a stack once. */
+/* A recursive function is listed once per stack. */
 size_t amounts_stack(struct amounts *a, uint32_t node)
 {
 	const struct profile *p = a->profile;
@@ -58,7 +61,7 @@ size_t amounts_stack(struct amounts *a, uint32_t node)
 
 	a->self = 0;
 	if (!++a->serial) {
-		/* After 2^32 stacks: numbers would come again. */
+		/* After 2^32 stacks the numbers wrap around. */
 		memset(a->seen, 0, a->nrows * sizeof(*a->seen));
 		a->serial = 1;
 	}
@@ -83,7 +86,7 @@ void amounts_add(const struct amounts *a, const struct diff *d, size_t nstack, d
 	for (size_t k = 0; k < nstack; k++) {
 		const struct diff_row *r = &d->row[a->stack[k]];
 
-		/* Where self and total are one column, it is counted as self. */
+		/* If self and total share a column, it is counted as self. */
 		if (r->column[DIFF_TOTAL] != UINT32_MAX && r->column[DIFF_TOTAL] != r->column[DIFF_SELF])
 			columns[r->column[DIFF_TOTAL]] += weight;
 	}
@@ -102,8 +105,9 @@ double amounts_missing(const struct profile *p)
 }
 
 /*
- * For each second or unit: how much of a recording's time each block of @run has, all of it in one when times are not known. Samples that are missing count as time that
- * was not recorded: what is there then stands for them, too.
+ * Sets the divisor per second or unit: the part of a recording's time in each block of @run, or all
+ * in one if times are unknown. Missing samples count as time that was not recorded; the samples
+ * that exist stand for them.
  */
 static void set_divisor(const struct amounts *a, const struct diff_input *in, enum diff_per per, struct diff_run *run)
 {
@@ -115,7 +119,7 @@ static void set_divisor(const struct amounts *a, const struct diff_input *in, en
 		bool last = b + 1 == run->nblocks;
 		double unit = times_within(&times, b * block, last ? UINT64_MAX : (b + 1) * block);
 
-		/* The end of the recording is within its last block, or a little behind it; never before. */
+		/* The recording ends within its last block, or a little after it, never before. */
 		if (run->nblocks == 1)
 			unit = unit > 0 ? unit : 1;
 		else if (run->weight[b] > 0)
@@ -128,7 +132,7 @@ static void set_divisor(const struct amounts *a, const struct diff_input *in, en
 		run->divisor[b] *= in->scale * there / sum;
 }
 
-/* Times of which the profile is not are no time in which nothing was done. */
+/* Times outside the profile must not count as idle time. */
 static void drop_blocks(struct diff_run *run, size_t ncolumns)
 {
 	size_t n = 0;
@@ -145,7 +149,7 @@ static void drop_blocks(struct diff_run *run, size_t ncolumns)
 	run->nblocks = n;
 }
 
-/* What rows have on @side is what one input's only block has. */
+/* Fills the only block of an input from the rows of @side. */
 static void take_rows(const struct diff *d, unsigned int side, struct diff_run *run)
 {
 	run->weight[0] = d->weight[side];
@@ -153,7 +157,7 @@ static void take_rows(const struct diff *d, unsigned int side, struct diff_run *
 	for (size_t i = 0; i < d->nrows; i++) {
 		const struct diff_row *r = &d->row[i];
 
-		/* Self last: where self and total are one column, it is counted as self. */
+		/* Self last: if self and total share a column, it is counted as self. */
 		for (unsigned int v = DIFF_VALUES; v-- > 0;)
 			if (r->column[v] != UINT32_MAX)
 				run->x[r->column[v]] = r->weight[side][v];

@@ -1,4 +1,7 @@
-/* Blocks of time: sums over them, what they vary by, and how many of them make a batch that forgets the last one. */
+/*
+ * Blocks of time: sums over them, their variance, and how many of them form a batch that is
+ * independent of the last one.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +11,11 @@
 #include "diff/diff_stat_priv.h"
 
 enum {
-	BATCHES_ENOUGH = 10,	/* batches are not made longer than that leaves */
-	BATCHES_MAX = 64,	/* more do not make a variance better known, and cost time */
-	LARGE_COLUMNS = 32,	/* whose autocorrelation decides about the length of a batch */
+	BATCHES_ENOUGH = 10,	/* batches are not lengthened below this number */
+	BATCHES_MAX = 64,	/* more do not improve a variance, and cost time */
+	LARGE_COLUMNS = 32,	/* their autocorrelation decides the length of a batch */
 };
-#define CORRELATION_SMALL 0.05	/* of neighbours, in the mean */
+#define CORRELATION_SMALL 0.05	/* mean correlation of neighbours */
 
 void sums_init(struct sums *s, size_t ncolumns)
 {
@@ -94,7 +97,10 @@ double sums_unit_var(const struct sums *s, size_t c, bool share, double pooled)
 
 /* ---- batches ---- */
 
-/* @r with @len blocks put together to one; a short rest goes to the last. Owned by the caller: run_fini(). */
+/*
+ * Merges every @len blocks of @r into one; a short rest joins the last. Owned by the caller:
+ * run_fini().
+ */
 static struct diff_run run_batched(const struct diff_run *r, size_t len, size_t ncolumns)
 {
 	size_t n = MAX((r->nblocks + len / 2) / len, 1);
@@ -133,8 +139,9 @@ struct diff_run *batches_of(const struct diff_run *runs, size_t nruns, size_t le
 }
 
 /*
- * Correlation of neighbours in time, of column @c's residuals, over all runs of @side. What taking the mean from so few units takes
- * from it is given back: (1 + 3 r) / n (M. Kendall, 1954). *@n: of how many units.
+ * Correlation between neighbours in time of column @c's residuals, over all runs of @side. Corrects
+ * the bias (1 + 3 r) / n from estimating the mean from few units (M. Kendall, 1954). *@n: number of
+ * units.
  */
 static double neighbours(const struct diff_run *runs, size_t nruns, unsigned int side, size_t ncolumns, size_t c, double *n)
 {
@@ -181,7 +188,9 @@ static int by_size(const void *a, const void *b)
 	return x->size < y->size ? 1 : x->size > y->size ? -1 : x->column < y->column ? -1 : 1;
 }
 
-/* The columns that vary most, by p (1 - p) where they are shares: one of all or nothing does not vary. */
+/*
+ * The columns that vary most; for shares, by p (1 - p): a column with all or nothing does not vary.
+ */
 static size_t large_columns(const struct diff_run *runs, size_t nruns, size_t ncolumns, bool share, struct large *out)
 {
 	struct large *all = xcalloc(ncolumns + 1, sizeof(*all));
@@ -204,7 +213,10 @@ static size_t large_columns(const struct diff_run *runs, size_t nruns, size_t nc
 	return n;
 }
 
-/* The larger columns' correlation of neighbours on the side that has more of it. @each: of the sides. */
+/*
+ * The mean neighbour correlation of the larger columns on the side where it is higher. @each: per
+ * side.
+ */
 static double mean_correlation(const struct diff_run *runs, size_t nruns, size_t ncolumns, const struct large *large, size_t nlarge,
 			       double each[DIFF_SIDES])
 {
@@ -240,8 +252,9 @@ static size_t most_blocks(const struct diff_run *runs, size_t nruns)
 }
 
 /*
- * Batches as short as neighbours let them be: doubled until what is left of their correlation is small, or too few would be
- * left. For that, variances are made larger: batches_persistence().
+ * Makes batches as short as the correlation of neighbours allows. Doubles their length until the
+ * correlation is small or too few batches would remain. batches_persistence() enlarges variances
+ * for what remains.
  */
 size_t batches_choose(const struct diff_run *runs, size_t nruns, size_t ncolumns, bool share, double left[DIFF_SIDES])
 {
@@ -261,10 +274,11 @@ size_t batches_choose(const struct diff_run *runs, size_t nruns, size_t ncolumns
 }
 
 /*
- * What batches that still follow each other make of the variance of their mean, as a factor, as if each depended on the one before it only.
- * r is what is typical of the side (@left) or the column's own, whichever is more, since one function may remember longer than the others;
- * and half its standard error more, since an r that is too small makes an alarm, and one that is too large does not. What follows each
- * other stays close to its own mean, too, so that its variance looks smaller than it is: that is made up for.
+ * Factor on the variance of a mean over batches that are still correlated, as if each depended only
+ * on the one before. r is the larger of the side's typical value (@left) and the column's own,
+ * since one function may remember longer than others. Half its standard error is added, because too
+ * small an r causes false alarms and too large an r does not. Correlated batches also stay close to
+ * their own mean, so their variance looks too small; the factor corrects that, too.
  */
 double batches_persistence(const struct diff_run *batched, size_t nruns, unsigned int side, size_t ncolumns, size_t c, double left)
 {
@@ -274,7 +288,7 @@ double batches_persistence(const struct diff_run *batched, size_t nruns, unsigne
 		return 1;
 	r = MAX(left, n >= 2 * BATCHES_MIN ? own : 0);
 	r = MIN(MAX(r, 0) + 0.5 / sqrt(n), 0.9);
-	/* The variance of the mean of n such, beside that of one. */
+	/* The variance of the mean of n such batches, relative to that of one. */
 	mean = ((1 + r) / (1 - r) - 2 * r * (1 - pow(r, n)) / (n * (1 - r) * (1 - r))) / n;
 	return (n - 1) * mean / (1 - mean);
 }

@@ -1,4 +1,6 @@
-/* Single columns: what their variance says of a change, and what that is worth among all of them. */
+/*
+ * Single columns: whether a change is significant given its variance, alone and among all columns.
+ */
 #include <math.h>
 #include <stdlib.h>
 

@@ -10,25 +10,34 @@
 #include "diff/diff_amounts.h"
 #include "profile/profile.h"
 
-/* Shares of samples, in points, by which sides may differ: beyond, what is missing may be what changed. */
+/*
+ * Maximum difference between sides, in percentage points of the samples: beyond it, the missing
+ * part may be what changed.
+ */
 #define LOSS_MAX 5.0
 #define TRUNCATED_MAX 10.0
-/* Per cent of samples: less is not said. */
+/* Percent of samples; less is not mentioned. */
 #define LOSS_TOLD 0.1
 
-/* Settings that mean the same samples were taken of other things, or other stacks of the same. */
+/*
+ * Settings that must agree: if they differ, different things were sampled, or other stacks of the
+ * same things.
+ */
 static const struct setting {
 	const char *key, *what;
 } settings[] = {
-	{ "event", "other events" },
-	{ "event_modifier", "other parts of the event" },
-	{ "call_graph", "other kinds of stacks" },
-	{ "inlines", "inlined functions on one side only (--no-inline: on none)" },
-	/* That differ and do not forbid. */
+	{ "event", "different events" },
+	{ "event_modifier", "different parts of the event" },
+	{ "call_graph", "different kinds of stacks" },
+	{ "inlines", "inlined functions on one side only (--no-inline leaves them out)" },
+	/* These may differ. */
 	{ "hostname", NULL }, { "ncpus", NULL }, { "stack_bytes", NULL }, { "target", NULL },
 };
 
-/* Of an event's modifier what says which part is sampled: "p" says how precisely addresses are taken, and is perf's default. */
+/*
+ * Strips an event's modifier to the letters that select what is sampled. "p" sets the precision of
+ * addresses and is perf's default.
+ */
 static char *parts_of(const char *modifier)
 {
 	char *parts = xstrdup(modifier), *to = parts;
@@ -55,7 +64,7 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 {
 	const char *va = profile_meta(a->profile, s->key), *vb = profile_meta(b->profile, s->key);
 
-	/* Of an event that is known, no modifier means all of it. */
+	/* For a known event, no modifier means all of it. */
 	if (!strcmp(s->key, "event_modifier") && profile_meta(a->profile, "event") && profile_meta(b->profile, "event")) {
 		va = va ? va : "";
 		vb = vb ? vb : "";
@@ -84,7 +93,7 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 	++*nwhy;
 }
 
-/* Per cent of samples; NAN when not known. */
+/* Percent of samples; NAN if unknown. */
 static double lost_share(const struct profile *p)
 {
 	double lost = profile_number(p, "lost") + profile_number(p, "dropped"), all = profile_number(p, "kept") + profile_number(p, "cut") + lost;
@@ -112,7 +121,7 @@ static size_t shares_differ(const char *what, double a, double b, double max, co
 	return 1;
 }
 
-/* What the profile itself says should be read first. */
+/* Appends what readers should know from the profile itself. */
 static void own_notes(const struct diff_input *in, const struct diff_opts *opts, struct strbuf *notes)
 {
 	const struct profile *p = in->profile;
@@ -133,11 +142,11 @@ static void own_notes(const struct diff_input *in, const struct diff_opts *opts,
 		strbuf_adds(notes, ": ");
 		strbuf_add_number(notes, lost, 2);
 		strbuf_addf(notes, " %% of its samples were lost or not taken%s\n",
-			    opts->per == DIFF_PER_TOTAL ? "" : "; amounts are as if they had been like the others");
+			    opts->per == DIFF_PER_TOTAL ? "" : "; amounts assume that they were like the others");
 	}
 	if (p->cut) {
 		strbuf_add_clean(notes, in->path);
-		strbuf_adds(notes, ": ends early; compared is what it has\n");
+		strbuf_adds(notes, ": ends early; only the part that exists is compared\n");
 	}
 }
 
@@ -149,11 +158,11 @@ static size_t alone(const struct diff_input *in, const struct diff_opts *opts, s
 	if (!p->samples)
 		reason = "has no samples";
 	else if (p->samples == UINT64_MAX || p->period == UINT64_MAX)
-		reason = "counts more than 64 bits hold";
+		reason = "has counts that overflow 64 bits";
 	else if (opts->period && !p->period)
-		reason = "knows no periods: compare by samples";
+		reason = "has no periods; use --weight samples";
 	else if (opts->per == DIFF_PER_SECOND && !p->block_ns && !profile_meta(p, "duration_ns"))
-		reason = "does not know how long it lasted: compare shares, or by --scale";
+		reason = "has no duration; compare shares, or use --scale";
 	if (!reason)
 		return 0;
 	strbuf_adds(why, "'");
@@ -175,9 +184,9 @@ size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *o
 			one_setting(&settings[k], &in[0], &in[i], why, &nwhy, notes);
 		nwhy += shares_differ("losses differ too much", lost_share(in[0].profile), lost_share(in[i].profile), LOSS_MAX,
 				      &in[0], &in[i], why);
-		nwhy += shares_differ("stacks are cut too differently", meta_share(in[0].profile, "truncated"),
+		nwhy += shares_differ("shares of truncated stacks differ too much", meta_share(in[0].profile, "truncated"),
 				      meta_share(in[i].profile, "truncated"), TRUNCATED_MAX, &in[0], &in[i], why);
-		nwhy += shares_differ("stacks without a root too differently", meta_share(in[0].profile, "incomplete"),
+		nwhy += shares_differ("shares of stacks without a root differ too much", meta_share(in[0].profile, "incomplete"),
 				      meta_share(in[i].profile, "incomplete"), TRUNCATED_MAX, &in[0], &in[i], why);
 	}
 	return nwhy;

@@ -1,4 +1,4 @@
-/* May two profiles be compared at all? */
+/* Can two profiles be compared? */
 #ifndef NSPROF_DIFF_COMPARABLE_H
 #define NSPROF_DIFF_COMPARABLE_H
 
@@ -9,8 +9,9 @@
 struct strbuf;
 
 /*
- * Looks at what the profiles say of how they were taken: events, stacks, losses, truncated stacks. What forbids a comparison goes to @why,
- * what its reader should know to @notes, one a line. Returns the number of lines in @why.
+ * Checks how the profiles were taken: events, stacks, losses, truncated stacks. Appends to @why
+ * what forbids a comparison and to @notes what readers should know, one per line. Returns the
+ * number of lines in @why.
  */
 size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *opts, struct strbuf *why, struct strbuf *notes);
 

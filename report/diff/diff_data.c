@@ -1,4 +1,4 @@
-/* A comparison for programs. */
+/* A comparison as JSON and CSV. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const char *const kind_names[PROFILE_KINDS] = {
 };
 static const char *const verdict_names[] = { [GATE_PASS] = "pass", [GATE_FAIL] = "regression", [GATE_UNCLEAR] = "inconclusive" };
 
-/* JSON knows no infinity: then there is no such member. */
+/* JSON has no infinity: the member is then left out. */
 static void json_number(struct json *j, const char *key, double v)
 {
 	if (isfinite(v))

@@ -11,7 +11,10 @@
 #include "base/xalloc.h"
 #include "grid/distributions.h"
 
-/* A limit is told from a change near it by no number of samples; from one off by this part of it, it has to be. */
+/*
+ * No number of samples distinguishes a change close to the limit. One that is off by this part of
+ * the limit must be distinguished.
+ */
 #define NEAR 0.25
 
 int diff_gate_parse(struct diff_gate *g, const char *text)
@@ -63,7 +66,7 @@ void diff_gate_fini(struct diff_gate *g)
 		regfree(&g->regex);
 }
 
-/* How far a change is beyond the limit, and the variance of that. Linear in the rates, so exact. */
+/* How far a change exceeds the limit, and the variance of that. Linear in the rates, so exact. */
 struct excess {
 	double value, var, unseen, change, scale;
 };
@@ -81,7 +84,10 @@ static struct excess excess_of(const struct diff_gate *g, const struct diff *d, 
 	return e;
 }
 
-/* As many times the samples would tell the change from the limit 8 times of 10, if it is as it looks. */
+/*
+ * The factor on the number of samples that would distinguish the change from the limit in 8 of 10
+ * cases, if it is as it looks.
+ */
 static double more_samples(const struct excess *e, double critical)
 {
 	double target = MAX(fabs(e->value), NEAR * e->scale) / (critical + DIFF_POWER_80), room = target * target - e->unseen;
@@ -93,7 +99,7 @@ struct judge {
 	struct diff_gate *g;
 	const struct diff *d;
 	double min;
-	double worst;		/* largest excess over its standard error, of what decides so far */
+	double worst;		/* largest excess over its standard error, for the current verdict */
 };
 
 static void judge_row(struct judge *j, size_t row, const struct diff_column *c)
@@ -102,7 +108,10 @@ static void judge_row(struct judge *j, size_t row, const struct diff_column *c)
 	const struct diff *d = j->d;
 	double all = MAX(diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL), diff_rate(d, &d->row[0], DIFF_AFTER, DIFF_TOTAL));
 	struct excess e = excess_of(g, d, c);
-	/* A failure is one of so many; a pass is all of them, which needs no correction. */
+	/*
+	 * A failure needs one function of many, so its level is divided by their number. A pass
+	 * needs all of them and no correction.
+	 */
 	double fail = dist_t_limit(2 * d->opts.alpha / (double)MAX(g->matched, 1), c->df), pass = dist_t_limit(2 * d->opts.alpha, c->df);
 	double t = e.var > 0 ? e.value / sqrt(e.var) : e.value > 0 ? INFINITY : e.value < 0 ? -INFINITY : 0;
 	enum gate_verdict v = t > fail ? GATE_FAIL : t < -pass ? GATE_PASS : GATE_UNCLEAR;
@@ -112,7 +121,7 @@ static void judge_row(struct judge *j, size_t row, const struct diff_column *c)
 		v = GATE_UNCLEAR;
 	else if (v == GATE_UNCLEAR && small)
 		v = GATE_PASS;
-	/* FAIL beats UNCLEAR beats PASS; among equals the most beyond. */
+	/* FAIL beats UNCLEAR beats PASS; among equals, the largest excess wins. */
 	if (g->row != SIZE_MAX && !(v == GATE_FAIL && g->verdict != GATE_FAIL) && !(v == GATE_UNCLEAR && g->verdict == GATE_PASS) &&
 	    !(v == g->verdict && t > j->worst))
 		return;
@@ -131,7 +140,7 @@ int diff_gate_judge(struct diff_gate *g, const struct diff *d, double min)
 
 	g->verdict = GATE_PASS;
 	g->row = SIZE_MAX;
-	/* Twice: how many there are decides how far each has to be off. */
+	/* Two passes: the number of functions determines how far each has to be off. */
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = g->of == GATE_ALL ? 0 : 1; i < (g->of == GATE_ALL ? 1 : d->nrows); i++) {
 			const struct diff_column *c = diff_column(d, &d->row[i], value);
@@ -151,7 +160,7 @@ int diff_gate_judge(struct diff_gate *g, const struct diff *d, double min)
 		pr_err("--fail-on '%s' matches no function on either side", g->text);
 		return -ENOENT;
 	}
-	/* None has as many samples as it takes to judge. */
+	/* None has enough samples to judge. */
 	if (!g->matched) {
 		g->verdict = GATE_UNCLEAR;
 		g->row = 0;

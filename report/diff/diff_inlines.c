@@ -12,8 +12,8 @@
 /* A binary in one profile. */
 struct binary {
 	const char *path;	/* borrowed */
-	bool inlined;		/* it has inlined functions there */
-	bool captured;		/* it has names that the recording carries: the file was not found */
+	bool inlined;		/* has inlined functions in this profile */
+	bool captured;		/* has names that came from the recording: the file was not found */
 };
 
 struct binaries {
@@ -51,7 +51,7 @@ static struct binaries binaries_of(const struct profile *p)
 	return all;
 }
 
-/* Does another profile lack the inlined functions of @path, because the file was gone? */
+/* Does another profile lack the inlined functions of @path because the file was gone? */
 static bool gone_elsewhere(const struct binaries *all, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -75,7 +75,10 @@ static void note(const char *path, struct strbuf *notes)
 	strbuf_fini(&line);
 }
 
-/* By frame of @p, whose binaries are @own, or NULL: the inlined ones that are to be left out. Owned by the caller. */
+/*
+ * [frame of @p]: inlined frames to leave out, or NULL if there are none. @own: the binaries of @p.
+ * Owned by the caller.
+ */
 static bool *left_out(const struct profile *p, const struct binaries *own, const struct binaries *all, size_t n, struct strbuf *notes)
 {
 	bool *out = NULL;
@@ -104,7 +107,7 @@ void diff_inlines(struct profile **profiles, size_t n, struct strbuf *notes)
 		all[i] = binaries_of(profiles[i]);
 	for (size_t i = 0; i < n; i++)
 		out[i] = left_out(profiles[i], &all[i], all, n, notes);
-	/* Paths are the profiles': only now may these go. */
+	/* Paths belong to the profiles: they may be freed only now. */
 	for (size_t i = 0; i < n; i++) {
 		if (out[i])
 			profiles[i] = reshape_without(profiles[i], out[i]);

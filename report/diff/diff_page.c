@@ -20,7 +20,7 @@ static struct html_verdict verdict_of(const struct diff *d, const struct diff_ro
 	half = dist_t_limit(0.05, c->df) * c->se;
 	return (struct html_verdict){
 		.tested = true,
-		/* Amounts for each second or unit as shares of what there is after. */
+		/* Amounts per second or unit become shares of the total after. */
 		.low = (c->change - half) / all,
 		.high = (c->change + half) / all,
 		.p = d->stat.method == DIFF_BY_COUNT ? NAN : c->p_all,
@@ -28,7 +28,10 @@ static struct html_verdict verdict_of(const struct diff *d, const struct diff_ro
 	};
 }
 
-/* What was found of each function that has enough samples, and of all together. Names are @d's. */
+/*
+ * Returns what was found for each function with enough samples, and for everything together. Names
+ * belong to @d.
+ */
 static struct html_change *changes_of(const struct diff *d, size_t *n)
 {
 	struct html_change *changes = xcalloc(d->nrows, sizeof(*changes));

@@ -1,4 +1,4 @@
-/* A comparison as a page: both sides and what changed between them. */
+/* A comparison as an HTML page: both sides and the changes between them. */
 #ifndef NSPROF_DIFF_PAGE_H
 #define NSPROF_DIFF_PAGE_H
 
@@ -6,7 +6,7 @@
 
 #include "diff/diff.h"
 
-/* Of the inputs that @d was made of. */
+/* @in: the inputs of diff_new(), which made @d. */
 void diff_write_html(const struct diff_input *in, size_t n, const struct diff *d, const char *title, FILE *to);
 
 #endif

@@ -15,7 +15,10 @@ static const uint8_t hues[PROFILE_KINDS] = {
 	[PROFILE_INLINED] = HUE_INLINED, [PROFILE_LEADING] = HUE_LEADING,
 };
 
-/* Siblings' counts are of both sides, as whole numbers: samples may be few, and scaled ones are fractions. */
+/*
+ * The picture counts both sides together in whole numbers. Samples may be few and scaled ones
+ * fractional, so counts are parts of this whole.
+ */
 #define PARTS 1e6
 
 void diff_write_svg(const struct diff_tree *dt, const struct diff *d, const char *title, const char *subtitle, FILE *to)
@@ -24,7 +27,9 @@ void diff_write_svg(const struct diff_tree *dt, const struct diff *d, const char
 	struct calltree *t = calltree_new();
 	uint32_t *node = xcalloc(p->nnodes + 1, sizeof(*node));
 	double all = dt->total[0][0] + dt->total[0][1];
-	/* Shares are of each side's whole; amounts, brought to one scale, are all of what there is after. */
+	/*
+	 * Shares are of each side's total. Amounts, brought to one scale, are of the total after.
+	 */
 	double whole[DIFF_SIDES] = { dt->total[0][0], dt->total[0][1] };
 	struct svg_change *changes;
 	struct svg_opts o = { .title = title ? title : "Before and after", .subtitle = subtitle, .unit = "parts in a million", .width = 1200,

@@ -1,4 +1,4 @@
-/* Several recordings a side: how they differ is what is chance. */
+/* Several recordings per side: chance is measured by how they differ. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,11 +7,12 @@
 #include "diff/diff_stat_priv.h"
 #include "grid/distributions.h"
 
-enum { PRIOR_DF_MAX = 1000 };	/* beyond, one variance for all */
+enum { PRIOR_DF_MAX = 1000 };	/* beyond it, one variance for all */
 
 /*
- * Variance of each side's rate as it is seen within recordings, by batches of time where there are enough. A side's rate is
- * the sum over its recordings, so theirs add up with the squares of their part of the divisor.
+ * Variance of each side's rate within recordings, from batches of time if there are enough. A
+ * side's rate is the sum over its recordings, so their variances add up, weighted by the square of
+ * their part of the divisor.
  */
 static void within_runs(const struct diff_run *batched, size_t nruns, const double left[DIFF_SIDES],
 			const struct diff_stat_opts *o, struct diff_stat *st, double *within)
@@ -50,8 +51,9 @@ static void within_runs(const struct diff_run *batched, size_t nruns, const doub
 }
 
 /*
- * The variance of each column's change by how recordings of one side differ from each other, with @df degrees of freedom: squares of
- * how far their rates are off their side's, weighted as the side's rate weights them.
+ * The variance of each column's change from the differences between recordings of one side, with
+ * @df degrees of freedom: the squared deviations of their rates from the side's, with the weights
+ * they have in the side's rate.
  */
 static void between_runs(const struct diff_run *runs, size_t nruns, const struct diff_stat *st, double df,
 			 const size_t count[DIFF_SIDES], double *between)
@@ -82,8 +84,9 @@ static void between_runs(const struct diff_run *runs, size_t nruns, const struct
 }
 
 /*
- * The relative noise of functions' costs from run to run that makes @between of @within: the weighted mean of
- * what is left, each column by how well it tells. @moved: variance of the change for a noise of 1.
+ * The relative run-to-run noise of functions' costs that explains @between beyond @within: the
+ * weighted mean of the remainder, each column weighted by its precision. @moved: variance of the
+ * change for a noise of 1.
  */
 static double fit_noise(const double *between, const double *within, const double *moved, size_t n)
 {
@@ -105,9 +108,10 @@ static double fit_noise(const double *between, const double *within, const doubl
 }
 
 /*
- * What all columns together say of the ratios (found over expected variance), each of which is known by few recordings: they
- * scatter about a common one as an inverse gamma distribution does, whose mean and degrees of freedom come
- * from mean and variance of their logarithms (G. Smyth, 2004: moderated t).
+ * Estimates what all columns say about the ratios of found to expected variance. Few recordings
+ * make each ratio imprecise. The ratios are assumed to follow an inverse gamma distribution around
+ * a common value; its mean and degrees of freedom come from the mean and variance of their
+ * logarithms (G. Smyth, 2004: moderated t).
  */
 static void fit_prior(const double *ratio, size_t n, double df, double *typical, double *prior_df)
 {
@@ -132,14 +136,14 @@ static void fit_prior(const double *ratio, size_t n, double df, double *typical,
 		*prior_df = 2 * dist_trigamma_inverse(var);
 		*typical = exp(mean + dist_digamma(*prior_df / 2) - log(*prior_df / 2));
 	} else {
-		/* No more scatter than so few recordings make: one ratio for all. */
+		/* No more scatter than this number of recordings causes: one ratio for all. */
 		*prior_df = PRIOR_DF_MAX;
 		*typical = exp(mean);
 	}
 	*prior_df = MIN(*prior_df, PRIOR_DF_MAX);
 }
 
-/* Degrees of freedom: recordings of each side but one, as many of equal size as tell as much. */
+/* Degrees of freedom: effective number of recordings per side, less one each. */
 static double runs_df(const struct diff_run *runs, size_t nruns)
 {
 	struct sums side[DIFF_SIDES] = { 0 };
@@ -185,7 +189,10 @@ void stat_by_runs(const struct diff_run *runs, const struct diff_run *batched, s
 	fit_prior(ratio, n, df, &typical, &st->prior_df);
 	for (size_t c = 0; c < n; c++) {
 		struct diff_column *col = &st->column[c];
-		/* One that jumps from run to run is not like the others: never less than what it shows itself. */
+		/*
+		 * A column that jumps from run to run is unlike the others: use at least its own
+		 * ratio.
+		 */
 		double f = MAX((st->prior_df * typical + df * ratio[c]) / (st->prior_df + df), ratio[c]);
 
 		for (unsigned int i = 0; i < DIFF_SIDES; i++) {

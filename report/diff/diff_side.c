@@ -7,7 +7,10 @@
 #include "profile/normalize.h"
 #include "profile/profile.h"
 
-/* Sources, files and lines do not tell functions apart: a rebuild moves them. Whether a call was inlined does not, either. */
+/*
+ * Sources, files and lines do not distinguish functions: a rebuild moves them. Neither does
+ * inlining.
+ */
 uint32_t *diff_side_frames(struct profile *to, const struct profile *p, const struct diff_opts *o)
 {
 	uint32_t *ids = xcalloc(p->nframes + 1, sizeof(*ids));

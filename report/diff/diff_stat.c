@@ -12,9 +12,9 @@
 
 enum { PERMUTATIONS = 999 };
 
-/* ---- one recording a side: permuted batches ---- */
+/* ---- one recording per side: permuted batches ---- */
 
-/* @df: of a variance that is a sum of two (Welch, Satterthwaite). */
+/* Returns the degrees of freedom of a variance that is a sum of two (Welch, Satterthwaite). */
 static double welch_df(double va, double dfa, double vb, double dfb)
 {
 	double low = va * va / dfa + vb * vb / dfb;
@@ -23,8 +23,9 @@ static double welch_df(double va, double dfa, double vb, double dfb)
 }
 
 /*
- * A side's variance by time, or by threads where they differ more than time explains (F test at 5 %): work that
- * stays with a thread is not mixed by time. Few threads tell little of their variance: as much wider as t is.
+ * A side's variance over time, or between threads if they differ more than time explains (F test at
+ * 5 %): work that stays with a thread does not average out over time. With few threads the variance
+ * is imprecise, so it is widened as t is.
  */
 static double side_var(double by_time, double df, double by_thread, double thread_df)
 {
@@ -65,8 +66,9 @@ static int ascending(const void *a, const void *b)
 }
 
 /*
- * The largest |t| of all columns when batches are dealt out to the sides at random, PERMUTATIONS times, ascending in
- * @largest. Each permutation divides by its own variance, so that sides need not be alike in anything but the rate.
+ * Fills @largest, ascending, with the largest |t| of all columns when batches are dealt out to the
+ * sides at random, PERMUTATIONS times. Each permutation divides by its own variance, so that sides
+ * may differ in anything but the rate.
  */
 static void permute(const struct diff_run side[DIFF_SIDES], size_t ncolumns, const struct diff_stat_opts *o, double *largest)
 {
@@ -232,6 +234,6 @@ double diff_stat_noise(const struct diff_stat *st)
 	qsort(t, n, sizeof(*t), ascending);
 	median = n ? (t[(n - 1) / 2] + t[n / 2]) / 2 : 0;
 	free(t);
-	/* That of the normal distribution's absolute values. */
+	/* The median of the absolute value of a standard normal variable. */
 	return median / 0.6745;
 }

@@ -11,11 +11,12 @@
 #include "diff/diff_amounts.h"
 #include "profile/profile.h"
 
-enum { CLUSTERS_MAX = 1024 };	/* of one kind: more do not make a variance better known; threads next to each other are one */
+enum { CLUSTERS_MAX = 1024 };	/* Clusters per kind. More do not improve a variance; beyond it,
+				 * adjacent threads share a cluster. */
 
 struct member {
 	uint64_t kind;		/* hash of container, process and name without numbers */
-	size_t begin, end;	/* of its counts */
+	size_t begin, end;	/* range of its counts */
 };
 
 static uint64_t name_hash(const struct profile *p, uint32_t id)
@@ -35,7 +36,7 @@ static int by_kind(const void *a, const void *b)
 	return x->kind < y->kind ? -1 : x->kind > y->kind ? 1 : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* Counts are sorted by thread. Thread 0 is nobody. */
+/* Counts are sorted by thread. Thread 0 stands for none. */
 static struct member *members_of(const struct profile *p, size_t *n)
 {
 	struct member *m = NULL;
@@ -65,10 +66,10 @@ struct sum {
 struct kind {
 	double d, dd;
 	struct sum *column;	/* owned; [ncolumns] */
-	double *own;		/* owned; [ncolumns]: of the present cluster */
+	double *own;		/* owned; [ncolumns]: of the current cluster */
 };
 
-/* One cluster: the @n threads from @m on. */
+/* Adds one cluster: the @n threads from @m on. */
 static void kind_add(struct kind *k, struct amounts *a, const struct diff *d, const struct member *m, size_t n, size_t ncolumns)
 {
 	double own = 0;
@@ -92,7 +93,10 @@ static void kind_add(struct kind *k, struct amounts *a, const struct diff *d, co
 	}
 }
 
-/* The kind's part of each column's variance, not yet divided by the square of the side's divisor. */
+/*
+ * Adds the kind's part to each column's variance, not yet divided by the square of the side's
+ * divisor.
+ */
 static void kind_end(const struct kind *k, size_t clusters, size_t ncolumns, double *var)
 {
 	for (size_t c = 0; c < ncolumns && k->d > 0; c++) {

@@ -1,4 +1,4 @@
-/* How much threads that do the same work differ in it. */
+/* How much threads that do the same work differ. */
 #ifndef NSPROF_DIFF_THREADS_H
 #define NSPROF_DIFF_THREADS_H
 
@@ -9,9 +9,11 @@
 struct amounts;
 
 /*
- * The variance of each column's rate on @side by how threads differ, in @var [@ncolumns], for shares: threads of one recording that have
- * the same name but for numbers, and processes of the same name, are taken for examples of a kind; kinds do not vary.
- * Returns the degrees of freedom; 0: there are no two of a kind, or times are not what is divided by.
+ * Stores in @var [@ncolumns] the variance of each column's rate on @side, estimated from
+ * differences between threads; for shares only. Threads of one recording with the same name except
+ * for numbers, and processes of the same name, are examples of one kind; the kinds themselves are
+ * fixed. Returns the degrees of freedom; 0 if no kind has two members or the divisor is not the
+ * samples.
  */
 double threads_variance(struct amounts *a, const struct diff_input *in, size_t n, unsigned int side, const struct diff *d,
 			size_t ncolumns, double *var);

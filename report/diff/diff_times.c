@@ -15,7 +15,7 @@ static int by_from(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* "FROM-TO,FROM-TO", in any order, as spans. What cannot be understood ends it. */
+/* Parses "FROM-TO,FROM-TO", in any order. Stops at the first syntax error. */
 static struct spans parse(const char *text)
 {
 	struct spans s = { 0 };
@@ -44,7 +44,7 @@ static struct spans parse(const char *text)
 	return s;
 }
 
-/* What both have. */
+/* Returns the intersection. */
 static struct spans common_to(const struct spans *a, const struct spans *b)
 {
 	struct spans s = { 0 };
@@ -67,7 +67,7 @@ static struct spans common_to(const struct spans *a, const struct spans *b)
 
 struct spans times_of(const struct profile *p)
 {
-	/* Whoever writes profiles with awk writes 6e+09. */
+	/* Profiles written with awk contain 6e+09. */
 	double ns = profile_number(p, "duration_ns");
 	uint64_t all = ns >= 1 && ns < 0x1p63 ? (uint64_t)ns : 0;
 	struct spans s = { 0 };

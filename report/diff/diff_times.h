@@ -1,4 +1,4 @@
-/* Which times of a recording a profile is of: amounts for each second are for those only. */
+/* The times of a recording that a profile covers. Amounts per second count only these. */
 #ifndef NSPROF_DIFF_TIMES_H
 #define NSPROF_DIFF_TIMES_H
 
@@ -8,20 +8,21 @@
 struct profile;
 
 struct span {
-	uint64_t from, to;	/* ns since the recording was begun, [from, to) */
+	uint64_t from, to;	/* ns since the start of the recording, [from, to) */
 };
 
 struct spans {
-	struct span *v;		/* owned; rising, apart from each other */
+	struct span *v;		/* owned; ascending, disjoint */
 	size_t n;
 };
 
 /*
- * Of @p: from the begin to the recording's last sample, or the end of its last block where that is not known, and of this only what its "times"
- * (nsprof.profile(5)) leave. None: it lasted no time. Own with free(v).
+ * The times that @p covers: from the start of the recording to its last sample, or to the end of
+ * its last block if that is unknown, restricted by its "times" (nsprof.profile(5)). No spans: the
+ * profile covers no time. Free with free(v).
  */
 struct spans times_of(const struct profile *p);
-/* Seconds of them in [@from, @to), ns. */
+/* Seconds of @s within [@from, @to), in ns. */
 double times_within(const struct spans *s, uint64_t from, uint64_t to);
 
 #endif

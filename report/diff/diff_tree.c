@@ -71,8 +71,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /*
- * What would end a frame or a line gives way, and so does a number at the end, which would be taken for a count. Functions of the kernel have
- * the mark of flamegraph.pl's stackcollapse tools (@kernel).
+ * Replaces what would end a frame or a line, and a number at the end, which would be read as a
+ * count. @kernel: appends the mark of flamegraph.pl's stackcollapse tools.
  */
 static void add_frame(struct strbuf *sb, const char *name, bool kernel)
 {
@@ -128,7 +128,7 @@ void diff_write_folded(const struct diff_tree *t, FILE *to)
 	if (n)
 		qsort(lines, n, sizeof(*lines), by_text);
 	for (size_t i = 0; i < n; i++) {
-		/* Names that differ in what had to give way only. */
+		/* Names that differ only in replaced characters. */
 		while (i + 1 < n && !strcmp(lines[i].text, lines[i + 1].text)) {
 			lines[i + 1].count[DIFF_BEFORE] += lines[i].count[DIFF_BEFORE];
 			lines[i + 1].count[DIFF_AFTER] += lines[i].count[DIFF_AFTER];

@@ -1,4 +1,7 @@
-/* What all forms of a comparison say: which rows, in which order and unit, and the sentences about them. */
+/*
+ * Shared by all formats of a comparison: which rows, in which order and unit, and the sentences
+ * about them.
+ */
 #include "diff/diff_view.h"
 
 #include <inttypes.h>
@@ -14,8 +17,9 @@
 #include "profile/profile.h"
 
 /*
- * Correlation of neighbouring pieces, which could not be made longer, that is said. Of 150 pairs of made-up recordings of ten to sixty
- * blocks that do not remember none has so much; of those that remember for half of their length or a sixth, nine of ten.
+ * Remaining correlation of neighbouring batches from which a warning is printed. Of 150 pairs of
+ * synthetic recordings of ten to sixty blocks without memory, none reaches it. Of those that
+ * remember for half or a sixth of their length, nine of ten do.
  */
 #define SLOW 0.45
 
@@ -39,7 +43,10 @@ static double most_changed(const struct diff *d, const struct diff_row *r)
 	return MAX(fabs(change_of(d, r, DIFF_SELF)), fabs(change_of(d, r, DIFF_TOTAL)));
 }
 
-/* By self or total, whichever changed more. Callers change with what they call: of equal ones, where the cost is comes first. */
+/*
+ * Sorts by self or total, whichever changed more. Callers change with their callees: among equals,
+ * the function with the cost comes first.
+ */
 static int by_change(const void *a, const void *b, void *ctx)
 {
 	const struct diff *d = ctx;
@@ -119,7 +126,7 @@ void diff_view_fini(struct diff_view *v)
 
 /* ---- sentences ---- */
 
-/* As code of Markdown, in which nothing but a backtick has a meaning; a name may hold anything. */
+/* Appends @text as Markdown code, where only a backtick has a meaning; a name may hold anything. */
 static void add_code(struct strbuf *out, const char *text)
 {
 	size_t at;
@@ -133,7 +140,9 @@ static void add_code(struct strbuf *out, const char *text)
 	strbuf_adds(out, " ``");
 }
 
-/* Markdown would take "<init>" for a tag, which is not shown, and what stands between two asterisks for emphasis. */
+/*
+ * Markdown would take "<init>" for a tag and hide it, and text between two asterisks for emphasis.
+ */
 static void add_name(struct strbuf *out, const struct diff_view *v, const struct diff_row *r)
 {
 	const char *name = r->name ? intern_str(v->d->names, r->name) : "all";
@@ -152,7 +161,7 @@ static const char *points(const struct diff_view *v)
 	return v->d->opts.per == DIFF_PER_TOTAL ? " points" : v->unit;
 }
 
-/* "42%", "+261%", "new", "gone"; blank for what is nothing on both sides. */
+/* "42%", "+261%", "new", "gone"; blank if both sides are 0. */
 static void relative(const struct diff *d, const struct diff_row *r, unsigned int value, char out[16])
 {
 	double b = diff_rate(d, r, DIFF_BEFORE, value), a = diff_rate(d, r, DIFF_AFTER, value), by = 100 * (a - b) / b;
@@ -194,8 +203,8 @@ static int by_rate(const void *a, const void *b)
 }
 
 /*
- * The least and the most that the self value of one of the ten largest functions has to change by for the change to be found 8 times of 10.
- * Returns how many of the ten have such a value.
+ * Among the ten largest functions: the smallest and the largest change of self that would be found
+ * in 8 of 10 cases. Returns how many of the ten have such a value.
  */
 static size_t detectable(const struct diff *d, double *low, double *high)
 {
@@ -216,7 +225,10 @@ static size_t detectable(const struct diff *d, double *low, double *high)
 	return n;
 }
 
-/* Changes of @low to @high of the @n functions that cost most could be told from chance. A share cannot change by more than 100 points. */
+/*
+ * Appends which changes (@low to @high) of the @n most expensive functions would have been seen. A
+ * share cannot change by more than 100 points.
+ */
 static void add_detectable(const struct diff_view *v, size_t n, double low, double high, struct strbuf *out)
 {
 	const double most = v->d->opts.per == DIFF_PER_TOTAL ? 100 : INFINITY;
@@ -231,7 +243,7 @@ static void add_detectable(const struct diff_view *v, size_t n, double low, doub
 	strbuf_addf(out, "; of the %slargest, changes %s %s", n < 10 ? "" : "ten ", high > most ? "from" : "of", least.s);
 	if (high <= most && strcmp(least.s, largest.s) != 0)
 		strbuf_addf(out, " to %s", largest.s);
-	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some none" : "");
+	strbuf_addf(out, "%s%s would have been seen%s", points(v), high > most ? " on" : "", high > most ? ", of some functions none" : "");
 	strbuf_fini(&least);
 	strbuf_fini(&largest);
 }
@@ -251,9 +263,9 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 	size_t n;
 
 	if (v->aa) {
-		strbuf_adds(out, "same against same, changes ");
+		strbuf_adds(out, "A/A test: changes are ");
 		strbuf_add_number(out, diff_stat_noise(&d->stat), 2);
-		strbuf_adds(out, " times what is expected: ");
+		strbuf_adds(out, " times as large as expected: ");
 	}
 	if (d->opts.per != DIFF_PER_TOTAL) {
 		add_all(v, out);
@@ -344,7 +356,7 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 			    st->units[0], st->units[1], 100 * st->run_noise);
 		break;
 	case DIFF_BY_COUNT:
-		strbuf_addf(out, "%sintervals are as if samples were independent, which they are not: too narrow, and no verdict\n",
+		strbuf_addf(out, "%sintervals assume independent samples, which samples are not: they are too narrow and give no verdict\n",
 			    before);
 		break;
 	}
@@ -353,8 +365,8 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 void diff_view_method(const struct diff_view *v, const char *before, struct strbuf *out)
 {
 	static const char *const per[] = {
-		[DIFF_PER_TOTAL] = " of each function, of all of its side", [DIFF_PER_SECOND] = " of each function for each second",
-		[DIFF_PER_UNIT] = " of each function for each unit",
+		[DIFF_PER_TOTAL] = " per function, relative to all of its side", [DIFF_PER_SECOND] = " per function and second",
+		[DIFF_PER_UNIT] = " per function and unit",
 	};
 	const struct diff *d = v->d;
 
@@ -368,7 +380,7 @@ void diff_view_method(const struct diff_view *v, const char *before, struct strb
 	strbuf_adds(out, before);
 	strbuf_adds(out, !d->opts.period ? "samples" : counts_time(v) ? "CPU time" : "events");
 	strbuf_adds(out, per[d->opts.per]);
-	strbuf_adds(out, "; +- is the 95 % interval of one alone\n");
+	strbuf_adds(out, "; +- is the 95 % interval of a single function\n");
 	add_statistics(v, before, out);
 }
 
@@ -389,7 +401,7 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 		strbuf_adds(out, g->text);
 	strbuf_addf(out, ": %s", g->verdict == GATE_PASS ? "passed" : g->verdict == GATE_FAIL ? "regression" : "inconclusive");
 	if (!g->matched) {
-		strbuf_addf(out, ", fewer than %d samples of all that match", DIFF_SAMPLES_MIN);
+		strbuf_addf(out, ", each matching function has fewer than %d samples", DIFF_SAMPLES_MIN);
 		return;
 	}
 	strbuf_adds(out, ", ");
@@ -481,7 +493,7 @@ void diff_write_text(const struct diff_view *v, FILE *to)
 	for (size_t i = 0; i < n; i++)
 		text_row(v, &d->row[v->order[i]], to);
 	if (n < v->nrows)
-		fprintf(to, "# and %zu more: -n 0\n", v->nrows - n);
+		fprintf(to, "# and %zu more; -n 0 shows all\n", v->nrows - n);
 	for (size_t i = 0; i < v->ngates; i++) {
 		strbuf_reset(&line);
 		diff_view_gate(v, &v->gates[i], &line);
@@ -495,7 +507,7 @@ void diff_write_text(const struct diff_view *v, FILE *to)
 
 /* ---- Markdown ---- */
 
-/* In a cell of a table, which a bar would end even in code. */
+/* Writes a name into a cell of a table. A bar would end the cell even within code. */
 static void md_name(const char *name, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;

@@ -1,4 +1,4 @@
-/* A comparison for people and for programs: text, Markdown, JSON, CSV. */
+/* A comparison as text, Markdown, JSON and CSV. */
 #ifndef NSPROF_DIFF_VIEW_H
 #define NSPROF_DIFF_VIEW_H
 
@@ -19,15 +19,16 @@ struct diff_view {
 	const struct diff_gate *gates;	/* judged */
 	size_t ngates;
 	const char *notes;	/* lines; may be NULL */
-	bool aa;		/* both sides are the same thing */
+	bool aa;		/* A/A test: both sides are the same thing */
 	bool color;
-	bool markdown;		/* names and conditions are code */
-	uint64_t limit;		/* rows of text and Markdown; 0: all */
-	double percent_limit;	/* what is below on both sides is left out unless it changed */
-	/* Filled by diff_view_init(). */
-	const char *unit;	/* behind a rate: "%" */
+	bool markdown;		/* set names and conditions as code */
+	uint64_t limit;		/* rows in text and Markdown; 0: all */
+	double percent_limit;	/* leave out rows below this on both sides, unless they changed
+				 * significantly */
+	/* Set by diff_view_init(). */
+	const char *unit;	/* suffix of a rate: "%" */
 	double factor;		/* from a rate to the number shown */
-	size_t *order;		/* owned; rows: significant ones first, then by what changed most */
+	size_t *order;		/* owned; rows: significant ones first, then by size of change */
 	size_t nrows;
 	size_t nsignificant;
 };
@@ -35,9 +36,9 @@ struct diff_view {
 void diff_view_init(struct diff_view *v);
 void diff_view_fini(struct diff_view *v);
 
-/* The one line that says it all, without a newline. */
+/* The one-line summary, without a newline. */
 void diff_view_summary(const struct diff_view *v, struct strbuf *out);
-/* What was compared with what, and how: lines, each behind @before. */
+/* What was compared, and how: lines, each prefixed with @before. */
 void diff_view_method(const struct diff_view *v, const char *before, struct strbuf *out);
 /* One gate's result, without a newline. */
 void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct strbuf *out);

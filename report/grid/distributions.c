@@ -37,7 +37,7 @@ static double beta_fraction(double a, double b, double x)
 	return h;
 }
 
-/* I_x(a, b); @rest is 1 - x, which the caller knows without cancellation. */
+/* I_x(a, b); @rest is 1 - x, which the caller has without cancellation. */
 static double beta_part(double a, double b, double x, double rest)
 {
 	double front;
@@ -97,7 +97,10 @@ double dist_f_tail(double f, double df1, double df2)
 	return beta_part(df2 / 2, df1 / 2, df2 / whole, df1 * f / whole);
 }
 
-/* Both: recurrence up to where the asymptotic series (DLMF 5.11.2, 5.15.8) is exact to 1e-12. */
+/*
+ * digamma and trigamma: recurrence up to where the asymptotic series (DLMF 5.11.2, 5.15.8) is exact
+ * to 1e-12.
+ */
 double dist_digamma(double x)
 {
 	double sum = 0, y;
@@ -132,7 +135,7 @@ double dist_trigamma_inverse(double y)
 
 	if (!(y > 0))
 		return NAN;
-	/* It falls from y = 1e16 to 1e-8 in between. */
+	/* It falls from y = 1e16 to 1e-8 within these bounds. */
 	for (int i = 0; i < 200; i++) {
 		double mid = sqrt(lo * hi);
 

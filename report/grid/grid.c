@@ -1,4 +1,4 @@
-/* A table on its way out (grid.h). */
+/* A table for output (grid.h). */
 #include "grid/grid.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 #include "base/xalloc.h"
 #include "profile/profile.h"
 
-#define WIDTH_MAX 60	/* characters; longer texts push what is behind them to the right */
+#define WIDTH_MAX 60	/* characters; longer texts push the following columns to the right */
 
-/* As perf: what takes much is red, what is worth a look green. */
+/* As perf: large shares are red, noteworthy ones green. */
 #define MUCH 5.0
 #define SOME 0.5
 #define RED "\033[31m"
@@ -61,7 +61,7 @@ void grid_percent(uint64_t n, uint64_t whole, bool color, FILE *to)
 		fprintf(to, "%8.2f%%", share);
 }
 
-/* What people see of a cell that is no share. */
+/* Appends the text of a cell that is not a share. */
 static void cell_text(const struct grid_column *col, const struct grid_cell *c, struct strbuf *out)
 {
 	const char *slash;
@@ -87,7 +87,7 @@ static void cell_text(const struct grid_column *col, const struct grid_cell *c, 
 	}
 }
 
-/* Characters, not bytes: names are in UTF-8. */
+/* Counts characters, not bytes: names are UTF-8. */
 static size_t text_width(const char *s)
 {
 	size_t n = 0;
@@ -102,7 +102,7 @@ static void find_widths(const struct grid *g, size_t *widths)
 	struct strbuf sb = STRBUF_INIT;
 
 	for (size_t k = 0; k < g->ncols; k++) {
-		/* In front of the first title stands the mark of a comment. */
+		/* The first title is preceded by "# ". */
 		widths[k] = MAX(strlen(g->cols[k].title) + (k ? 0 : 2), g->cols[k].kind == GRID_PERCENT ? (size_t)9 : (size_t)0);
 		for (size_t i = 0; i < g->nrows && g->cols[k].kind != GRID_PERCENT; i++) {
 			cell_text(&g->cols[k], &g->cells[i * g->ncols + k], &sb);
@@ -117,7 +117,7 @@ static bool is_right(enum grid_kind kind)
 	return kind == GRID_PERCENT || kind == GRID_COUNT;
 }
 
-/* @text in a column; nothing behind the last one. */
+/* Writes @text into its column; no padding after the last one. */
 static void put_text(const struct grid *g, size_t k, const char *text, size_t width, FILE *to)
 {
 	size_t n = text_width(text);

@@ -64,7 +64,8 @@ void markup_string(FILE *to, const char *str)
 		if (!len || (len == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
 			fputs("\\ufffd", to);
 		else if (len == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9))
-			fprintf(to, "\\u20%02x", s[2] - 0x80);	/* ends of lines before ECMAScript 2019 */
+			/* line terminators before ECMAScript 2019 */
+			fprintf(to, "\\u20%02x", s[2] - 0x80);
 		else if (len == 1 && (*s < 0x20 || *s == 0x7f || strchr("\"\\<>&", *s)))
 			fprintf(to, "\\u%04x", *s);
 		else

@@ -1,4 +1,4 @@
-/* Text of any bytes as part of a page or a picture: it stays text, whatever it holds. */
+/* Writes text of any bytes into a page or a picture so that it stays text, whatever it contains. */
 #ifndef NSPROF_MARKUP_H
 #define NSPROF_MARKUP_H
 
@@ -6,13 +6,14 @@
 #include <stdio.h>
 
 /*
- * Text that XML 1.0 (2.2, 2.4) and HTML accept, in attributes with double quotes too: markup escaped, forbidden control
- * characters and invalid UTF-8 as U+FFFD. At most @max characters, cut with "..". Errors show in the stream's flag.
+ * Text that XML 1.0 (2.2, 2.4) and HTML accept, also in double-quoted attributes. Escapes markup;
+ * forbidden control characters and invalid UTF-8 become U+FFFD. Writes at most @max characters and
+ * marks a cut with "..". Errors are left in the stream's error flag.
  */
 void markup_text(FILE *to, const char *str, size_t max);
 /*
- * A string of JavaScript or JSON with its quotes. Markup is escaped, so that it cannot end a script element, a comment or
- * a CDATA section. Invalid UTF-8 as U+FFFD.
+ * A JavaScript or JSON string with its quotes. Escapes markup, so that it cannot end a script
+ * element, a comment or a CDATA section. Invalid UTF-8 becomes U+FFFD.
  */
 void markup_string(FILE *to, const char *str);
 

@@ -1,4 +1,4 @@
-/* What is said of a profile (report_header.h). */
+/* The header of a report (report_header.h). */
 #include "grid/report_header.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include "event.h"
 #include "recording/ledger_sums.h"
 
-#define INTERRUPTED "interrupted: a part of the samples, or of the names"
+#define INTERRUPTED "interrupted: some samples or names are missing"
 
 static uint64_t total(const struct header *h)
 {
-	/* Of folded text it is not known what was counted. */
+	/* The unit of folded text is unknown. */
 	return h->period && h->profile->period ? h->profile->period : h->profile->samples;
 }
 
@@ -39,7 +39,7 @@ void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 	strbuf_addf(out, " %s of CPU time", n < 1000000 ? "us" : n < 1000000000 ? "ms" : "s");
 }
 
-/* "12 samples"; where that is not what is counted, "12 samples, 3456 events". */
+/* Appends "12 samples", or "12 samples, 3456 events" if something else is counted. */
 static void add_total(const struct header *h, struct strbuf *out)
 {
 	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
@@ -50,7 +50,7 @@ static void add_total(const struct header *h, struct strbuf *out)
 	strbuf_addc(out, ',');
 }
 
-/* How many different ones there are, whoever had them. */
+/* The number of different stacks over all threads. */
 static uint64_t stacks(const struct profile *p)
 {
 	bool *seen = xcalloc(p->nnodes, sizeof(*seen));
@@ -71,7 +71,7 @@ static uint64_t meta_u64(const struct profile *p, const char *key)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-/* All values of @key, each as "@before<value>@after". */
+/* Appends all values of @key, each as "@before<value>@after". */
 static void add_meta(const struct profile *p, const char *key, const char *before, const char *after,
 		     struct strbuf *out)
 {
@@ -83,7 +83,7 @@ static void add_meta(const struct profile *p, const char *key, const char *befor
 		}
 }
 
-/* The ledger, as far as the profile has it. False: it was not known. */
+/* Fills @l as far as the profile has a ledger. False: unknown. */
 static bool ledger_of(const struct profile *p, struct ev_ledger *l)
 {
 	*l = (struct ev_ledger){
@@ -94,7 +94,7 @@ static bool ledger_of(const struct profile *p, struct ev_ledger *l)
 	return profile_meta(p, "kept");
 }
 
-/* The filters as one list. */
+/* Appends the filters as one list. */
 static void add_filters(const struct profile *p, const char *before, const char *after, struct strbuf *out)
 {
 	struct strbuf list = STRBUF_INIT;
@@ -105,7 +105,7 @@ static void add_filters(const struct profile *p, const char *before, const char 
 	strbuf_fini(&list);
 }
 
-/* Who was recorded, how and where. */
+/* Appends what was recorded, how and where. */
 static void add_command(const struct profile *p, struct strbuf *out)
 {
 	if (!profile_meta(p, "command"))
@@ -115,7 +115,7 @@ static void add_command(const struct profile *p, struct strbuf *out)
 	add_meta(p, "command", "", "\n", out);
 }
 
-/* What a reader of the table has to know first; perf's report has the like on top. */
+/* The facts that a reader of the table needs first; perf report also prints such a header. */
 void header_text(const struct header *h, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -140,7 +140,7 @@ void header_text(const struct header *h, FILE *to)
 			ledger_sums_text(&l, &sb);
 			if (sb.len == at + 2)
 				strbuf_adds(&sb, "0 lost");
-			/* Not known of a part of the samples. */
+			/* Unknown for some of the samples. */
 			add_meta(p, "truncated", ", ", " truncated", &sb);
 		}
 		add_meta(p, "note", "; ", "", &sb);
@@ -155,7 +155,7 @@ void header_text(const struct header *h, FILE *to)
 	strbuf_fini(&sb);
 }
 
-/* A picture is passed on without the recording: it says itself what it does not show. */
+/* A picture is passed on without the recording, so it must say itself what it does not show. */
 void header_subtitle(const struct header *h, struct strbuf *sub)
 {
 	const struct profile *p = h->profile;

@@ -1,4 +1,4 @@
-/* What stands above a report: whose profile it is, how it was taken, and what is missing in it. */
+/* The header of a report: what was profiled, how, and what is missing. */
 #ifndef NSPROF_REPORT_HEADER_H
 #define NSPROF_REPORT_HEADER_H
 
@@ -12,20 +12,23 @@
 
 struct header {
 	const struct profile *profile;
-	const char *path;	/* of the input */
-	bool period;		/* what is counted */
+	const char *path;	/* path of the input */
+	bool period;		/* the report counts periods */
 	bool interrupted;
 };
 
-/* What is counted: "samples", "events", or "ns" of CPU time for clocks. */
+/* The unit of the counts: "samples", "events", or "ns" of CPU time for clocks. */
 const char *header_unit(const struct header *h);
-/* @n of them, for people: "1 sample", "3771 events", "197.2 ms of CPU time". */
+/* Appends the amount @n for people: "1 sample", "3771 events", "197.2 ms of CPU time". */
 void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out);
-/* Lines that begin with '#'. */
+/* Writes lines that begin with '#'. */
 void header_text(const struct header *h, FILE *to);
-/* One line for a picture, which is passed on without the recording. Appended. */
+/*
+ * Appends one line for a picture. It must stand alone, since a picture is passed on without the
+ * recording.
+ */
 void header_subtitle(const struct header *h, struct strbuf *out);
-/* Members of the object at hand. */
+/* Adds members to the open object. */
 void header_json(const struct header *h, struct json *j);
 
 #endif

@@ -1,4 +1,4 @@
-/* nsprof info: what a recording holds and what it lost, for people or as JSON. */
+/* nsprof info: shows what a recording holds and what it lost, as text or JSON. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@
 #include "recording.h"
 #include "recording/rec_reader.h"
 
-#define SHOWN 20	/* rows of a table for people; JSON has all */
+#define SHOWN 20	/* rows of a table in text; JSON has all */
 
 struct info {
 	const char *path;
 	struct rec_reader *r;
 	struct info_stats st;
-	uint64_t lost;		/* samples: by the kernel, by the recorder, in damaged blocks */
+	uint64_t lost;		/* samples lost by the kernel, by the recorder, or in damaged blocks */
 };
 
 static const struct {
@@ -63,7 +63,7 @@ static bool whole(const struct info *in)
 
 /* ---- text ---- */
 
-/* Strings in a recording come from the machines and containers that were recorded. */
+/* Strings in a recording come from the recorded machines and containers. */
 static void put_clean(FILE *to, const char *s)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -127,11 +127,11 @@ static void text_counts(const struct info *in, FILE *to)
 		name = "";
 	}
 	if (st->code.missed)
-		fprintf(to, "%-14s code of %" PRIu64 " function%s is not or not all captured: %.1f %% of samples in user code\n",
+		fprintf(to, "%-14s code of %" PRIu64 " function%s is missing or incomplete: %.1f %% of samples in user code\n",
 			"", st->code.missed_functions, plural(st->code.missed_functions), 100 * (double)st->code.missed / (double)st->code.samples);
 }
 
-/* Where samples stand for different numbers of events, a column of these comes first. */
+/* If samples stand for different numbers of events, their sum is the first column. */
 static bool by_period(const struct info *in)
 {
 	return in->st.period_min != in->st.period_max;

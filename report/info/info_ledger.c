@@ -8,11 +8,11 @@
 #include "base/xalloc.h"
 #include "recording/ledger_sums.h"
 
-#define SHOWN 20	/* rows of a table for people; JSON has all */
+#define SHOWN 20	/* rows of a table in text; JSON has all */
 
 /* Counts of the ledger, for both outputs. */
 struct row {
-	const char *key, *text;		/* key NULL: behind the last */
+	const char *key, *text;		/* key NULL: end of the table */
 	size_t off;
 };
 
@@ -23,15 +23,15 @@ static const struct row taken_rows[] = {
 	ROW(cut, "samples in the file, their stacks cut by the recorder"),
 	ROW(lost_kernel, "samples lost by the kernel: a ring was full"),
 	ROW(dropped, "samples dropped by the recorder"),
-	ROW(own, "samples left out on purpose: the recorder's own, or of other cgroups"),
+	ROW(own, "samples left out on purpose: of the recorder itself, or of other cgroups"),
 	ROWS_END,
 }, other_rows[] = {
 	ROW(lost_sideband, "records about mappings and processes lost (no samples): names may be missing"),
 	ROW(throttled, "times the kernel throttled an event"),
-	ROW(throttled_samples, "samples not taken meanwhile, estimated"),
+	ROW(throttled_samples, "samples not taken because of that, estimated"),
 	ROW(unordered, "records that came too late to be put in order"),
 	ROW(maps_unknown, "samples recorded without the process's mappings"),
-	ROW(copy_full, "samples whose stack copy is as large as was asked for"),
+	ROW(copy_full, "samples whose stack copy has the full requested size"),
 	ROWS_END,
 };
 
@@ -52,7 +52,7 @@ static const struct {
 	[ABSENCE_CPU_DEAF] = { "cpu not sampled", "came back, but could not be sampled again" },
 	[ABSENCE_CGROUP] = { "cgroup removed", "was removed: what ran in it until then is recorded" },
 	[ABSENCE_CGROUP_BACK] = { "cgroup back", "came back and is sampled again" },
-	[ABSENCE_CGROUP_NEW] = { "cgroup new", "came to match and is sampled from then on" },
+	[ABSENCE_CGROUP_NEW] = { "cgroup new", "began to match and is sampled from then on" },
 	[ABSENCE_CGROUP_DEAF] = { "cgroup not sampled", "came back, but could not be sampled again" },
 };
 
@@ -126,7 +126,7 @@ int info_ledger_read(struct info_ledger *il, struct rec_reader *r)
 	il->start = rec_reader_start(r);
 	il->have = rec_reader_ledger(r, &il->l);
 	il->clock = event && (!strcmp(event, "cpu-clock") || !strcmp(event, "task-clock"));
-	/* Limited to one side, a clock still counts the time on both. */
+	/* Even if limited to user or kernel code, a clock counts the time of both. */
 	il->covers = !il->clock || !modifier || !*modifier;
 	err = rec_reader_tally(r, on_row, il);
 	if (!err)
@@ -146,7 +146,7 @@ void info_ledger_absence(struct info_ledger *il, const struct ev_absence *ev)
 	struct ev_absence *to;
 	uint64_t *kind;
 
-	/* Segments say again what they begin without. */
+	/* Each segment repeats which CPUs are missing at its beginning. */
 	if (!ev->cgroup[0]) {
 		kind = u64map_put(&il->cpus, ev->cpu, NULL);
 		if (*kind == ev->kind)
@@ -177,13 +177,13 @@ static double since_start(const struct info_ledger *il, uint64_t time)
 	return time > il->start ? (double)(time - il->start) / 1e9 : 0;
 }
 
-/* That of all, if it is known. */
+/* Is the coverage of all CPUs known? */
 static bool has_coverage(const struct info_ledger *il)
 {
 	return il->covers && il->l.have_count && ledger_sums_has_coverage(&il->l);
 }
 
-/* That of one CPU. */
+/* Writes the coverage of one CPU. */
 static void json_cpu_coverage(const struct info_ledger *il, const struct ev_counts *c, struct json *j)
 {
 	struct ev_ledger l = {
@@ -203,7 +203,7 @@ static void text_rows(const struct info_ledger *il, const struct row *row, FILE 
 		fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, row), row->text);
 }
 
-/* Behind a table that shows SHOWN of @n rows at the most. */
+/* After a table that shows at most SHOWN of @n rows. */
 static void text_more(size_t n, FILE *to)
 {
 	if (n > SHOWN)
@@ -301,7 +301,7 @@ void info_ledger_text(const struct info_ledger *il, FILE *to)
 		text_count(il, to);
 		text_rows(il, other_rows, to);
 	} else {
-		fputs("\nledger: none, the recording ends before it\n", to);
+		fputs("\nledger: none; the recording ends before it\n", to);
 	}
 	text_trouble(il, to);
 	text_pressure(il, to);
@@ -370,7 +370,7 @@ static void json_counts(const struct info_ledger *il, struct json *j)
 	json_end_array(j);
 }
 
-/* Columns by name once, rows as bare numbers: there are as many as seconds times CPUs. */
+/* Column names once, rows as bare numbers: there are as many as seconds times CPUs. */
 static void json_tally(const struct info_ledger *il, struct json *j)
 {
 	static const char *const columns[] = {

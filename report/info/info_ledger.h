@@ -1,4 +1,7 @@
-/* What a recording holds and lacks of the samples the kernel took: for `nsprof info`. */
+/*
+ * The ledger of a recording, for `nsprof info`: what it holds and what it lacks of the samples that
+ * the kernel took.
+ */
 #ifndef NSPROF_INFO_LEDGER_H
 #define NSPROF_INFO_LEDGER_H
 
@@ -24,17 +27,20 @@ struct info_ledger {
 	struct u64map cpus;		/* CPU -> its latest kind of absence */
 	uint64_t start;			/* ns of CLOCK_MONOTONIC */
 	bool clock;			/* the event counts ns */
-	bool covers;			/* ledger_sums_coverage() means something */
+	bool covers;			/* ledger_sums_coverage() is meaningful */
 };
 
-/* Reads all but the events, which come with the others. 0, or -EIO after a message. */
+/*
+ * Reads everything but the events, which are passed with the other events. 0, or -EIO after a
+ * message.
+ */
 int info_ledger_read(struct info_ledger *il, struct rec_reader *r);
 void info_ledger_pressure(struct info_ledger *il, const struct ev_pressure *ev);
 void info_ledger_absence(struct info_ledger *il, const struct ev_absence *ev);
 void info_ledger_fini(struct info_ledger *il);
 
 void info_ledger_text(const struct info_ledger *il, FILE *to);
-/* "ledger", "counts_by_cpu", "tally", "pressure" and "absences" of the object that is open. */
+/* Writes "ledger", "counts_by_cpu", "tally", "pressure" and "absences" into the open object. */
 void info_ledger_json(const struct info_ledger *il, struct json *j);
 
 #endif

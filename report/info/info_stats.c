@@ -9,11 +9,11 @@
 
 struct collect {
 	struct info_stats *st;
-	struct u64map now;		/* pid -> index of its present image */
+	struct u64map now;		/* pid -> index of its current image */
 	struct u64map dsos;		/* set of ids */
 	struct u64map threads;		/* image << 32 | tid */
 	struct u64map cgroups;		/* cgroup id -> path */
-	struct u64map containers;	/* path -> index; several paths may lie in one container */
+	struct u64map containers;	/* path -> index; several paths may belong to one container */
 	struct u64map members;		/* container << 32 | image */
 };
 
@@ -33,7 +33,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	const uint64_t *idx = u64map_get(&c->now, ev->pid);
 	struct info_process *p = idx ? &c->st->process[*idx] : NULL;
 
-	/* Said again at the beginning of a segment, or a new image? */
+	/* A repetition at the beginning of a segment, or a new image? */
 	if (p && ev->serial && p->serial == ev->serial)
 		p->again = ev->time;
 	else
@@ -42,13 +42,16 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	p->nspid = ev->nspid_n ? ev->nspid[ev->nspid_n - 1] : 0;
 	p->comm = intern_add(c->st->strings, ev->comm);
 	p->exe = intern_add(c->st->strings, ev->exe);
-	/* What a sample has told stays. */
+	/* What a sample said takes precedence. */
 	if (ev->cgroup[0])
 		p->cgroup = intern_add(c->st->strings, ev->cgroup);
 	return 0;
 }
 
-/* A process goes by its main thread's name. After an exec it is another one, of which proc tells. */
+/*
+ * A process has the name of its main thread. An exec makes a new image, which a proc record
+ * describes.
+ */
 static int on_comm(void *ctx, const struct ev_comm *ev)
 {
 	struct collect *c = ctx;
@@ -74,7 +77,7 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 	struct collect *c = ctx;
 	const uint64_t *idx = u64map_get(&c->now, ev->pid);
 
-	/* Those that are said again come with their process, at the same time. */
+	/* Repeated mappings come with their process, at the same time. */
 	if (!idx || !c->st->process[*idx].again || c->st->process[*idx].again != ev->time)
 		c->st->mappings++;
 	return 0;
@@ -88,7 +91,7 @@ static int on_cgroup(void *ctx, const struct ev_cgroup *ev)
 	return 0;
 }
 
-/* The cgroup a sample says it was taken in, else the one the process was seen in. */
+/* The cgroup that the sample names, otherwise the one in which the process was seen. */
 static uint32_t cgroup_of(const struct collect *c, const struct ev_sample *ev,
 			  const struct info_process *p)
 {
@@ -97,7 +100,7 @@ static uint32_t cgroup_of(const struct collect *c, const struct ev_sample *ev,
 	return path ? (uint32_t)*path : p->cgroup;
 }
 
-/* The row of the very cgroup @path. */
+/* Returns the row of exactly the cgroup @path. */
 static uint64_t container_at(struct collect *c, uint32_t path)
 {
 	struct info_stats *st = c->st;
@@ -121,7 +124,7 @@ static void count_container(struct collect *c, uint32_t cgroup, uint64_t process
 	u64map_put(&c->members, idx << 32 | process, NULL);
 }
 
-/* The cgroup of the container that @path is or lies in; else @path. */
+/* Returns the cgroup of the container that @path is or lies in; otherwise @path. */
 static uint32_t whole_path(struct collect *c, uint32_t path)
 {
 	const struct ctr *ctr = ctr_table_of(c->st->ctrs, intern_str(c->st->strings, path));
@@ -129,7 +132,10 @@ static uint32_t whole_path(struct collect *c, uint32_t path)
 	return ctr && ctr_is_container(ctr) ? intern_add(c->st->strings, ctr->cgroup) : path;
 }
 
-/* Samples were counted by cgroup. What a container is may have been told behind its first ones, so they are put together at the end. */
+/*
+ * Samples were counted by cgroup. The facts about a container may follow its first samples, so its
+ * cgroups are merged at the end.
+ */
 static void join_containers(struct collect *c)
 {
 	struct info_container *own = c->st->container;
@@ -158,7 +164,10 @@ static void join_containers(struct collect *c)
 	free(to);
 }
 
-/* What is known of each; and of what was held back above those that have the samples. */
+/*
+ * Attaches the facts about each, and adds rows for cgroups with a CPU limit or throttling, which
+ * may be parents of sampled ones.
+ */
 static void describe_containers(struct collect *c)
 {
 	struct info_stats *st = c->st;
@@ -192,7 +201,10 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	image = *idx;
 	st->process[image].samples++;
 	st->process[image].periods += period;
-	/* Gone before the recorder could ask /proc: the kernel said it with the sample. */
+	/*
+	 * The process was gone before the recorder could read /proc; the kernel gave the cgroup
+	 * with the sample.
+	 */
 	if (!st->process[image].cgroup)
 		st->process[image].cgroup = cgroup_of(c, ev, &st->process[image]);
 	u64map_put(&c->threads, image << 32 | ev->tid, &is_new);
@@ -234,7 +246,7 @@ static int on_pressure(void *ctx, const struct ev_pressure *ev)
 	return 0;
 }
 
-/* Of several captures of one binary's code the last counts. */
+/* Of several captures of one binary's code, the last one counts. */
 static void add_code(struct info_stats *st, const struct capture *cap)
 {
 	struct code_pack *cp = code_pack_read(cap->data, cap->size);
@@ -326,7 +338,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 		qsort(st->process, st->nprocesses, sizeof(*st->process), by_process);
 	if (st->ncontainers)
 		qsort(st->container, st->ncontainers, sizeof(*st->container), by_container);
-	/* Processes that only had facts written, because they were targets, are no news. */
+	/* Targets have facts written even without samples; leave those out. */
 	while (st->nprocesses && !st->process[st->nprocesses - 1].samples)
 		st->nprocesses--;
 	u64map_fini(&c.now);

@@ -14,9 +14,11 @@
 #include "input/stacks.h"
 #include "views/frame_texts.h"
 
-#define BAD_MAX 60	/* bytes shown of a bad line */
+#define BAD_MAX 60	/* bytes of a bad line that are shown */
 
-/* The annotation of flamegraph.pl's stackcollapse tools: "name_[k]". Cuts it off *@len. */
+/*
+ * Reads the annotation of flamegraph.pl's stackcollapse tools, "name_[k]", and cuts it off *@len.
+ */
 static uint8_t tool_kind(const char *s, size_t *len)
 {
 	size_t n = *len;
@@ -38,7 +40,7 @@ static uint8_t tool_kind(const char *s, size_t *len)
 	}
 }
 
-/* The frame that a name with annotations stands for. */
+/* Returns the frame for a name with annotations. */
 static uint32_t make_frame(void *ctx, const char *s, size_t len)
 {
 	struct profile *p = ctx;
@@ -46,7 +48,7 @@ static uint32_t make_frame(void *ctx, const char *s, size_t len)
 	struct profile_frame f = { .kind = tool_kind(s, &len) };
 	size_t n = sizeof(joined) - 1;
 
-	/* Of our own: a frame that was joined is the same function as one that was not. */
+	/* nsprof's own mark: a joined frame is the same function as one that was not joined. */
 	if (len > n && memcmp(s + len - n, joined, n) == 0) {
 		len -= n;
 		f.joined = true;
@@ -56,8 +58,8 @@ static uint32_t make_frame(void *ctx, const char *s, size_t len)
 }
 
 /*
- * Split "frames COUNT" (flamegraph.pl's pattern): length of the frames, or 0 when the line is not of that
- * shape. What is behind a decimal point is left out; *@fraction: and was something.
+ * Splits "frames COUNT" (flamegraph.pl's pattern). Returns the length of the frames, or 0 if the
+ * line has another form. Digits after a decimal point are cut; *@fraction: some were not zero.
  */
 static size_t split_count(const char *line, size_t len, uint64_t *count, bool *fraction)
 {
@@ -89,20 +91,21 @@ static size_t split_count(const char *line, size_t len, uint64_t *count, bool *f
 
 struct reader {
 	struct profile *p;
-	char *text;		/* owned: the line that was read last */
+	char *text;		/* owned: the line read last */
 	size_t len, cap;
 	/*
-	 * Its frames, which the next one mostly begins with: they are taken over instead of looked up. While all is sorted the ids
-	 * are those of nodes, and there may be frames of lines read before that go on within a frame here: of
-	 * "a;b" when "a;b2;c" was read last, since "a;b;c" may come.
+	 * Its frames. The next line mostly begins with the same ones; these are copied instead of
+	 * looked up. While lines are sorted, the ids are those of nodes. Then the list may also
+	 * hold frames of earlier lines that continue within a frame here: for "a;b2;c" after "a;b",
+	 * the frames of "a;b", since "a;b;c" may come.
 	 */
 	struct frame_list last;
-	struct stacks *stacks;	/* NULL while sorted */
+	struct stacks *stacks;	/* NULL while lines are sorted */
 	struct frame_texts *frames;
 	/*
-	 * So far each text was behind the one before in the order of bytes, and none had an empty frame: equal
-	 * stacks are equal texts, and those with the same beginning stand together. So the frames of a text that
-	 * are not the last one's, nor in its list of nodes, were never there before: their nodes are new.
+	 * So far each text followed the previous one in bytewise order, and none had an empty
+	 * frame. Equal stacks are then equal texts, and texts with the same beginning are adjacent.
+	 * So if a frame is neither in the last text nor in its list of nodes, its node is new.
 	 */
 	bool sorted;
 };
@@ -139,7 +142,10 @@ static void keep_text(struct reader *r, const char *s, size_t len, size_t same)
 	r->len = len;
 }
 
-/* A stack that is behind the last one in the order of bytes. False, and nothing is counted: it is not, or has an empty frame. */
+/*
+ * Adds a stack that follows the last one in bytewise order. Otherwise, or if it has an empty frame,
+ * returns false and counts nothing.
+ */
 static bool add_sorted(struct reader *r, const char *s, size_t len, uint64_t samples)
 {
 	struct frame_list *l = &r->last;
@@ -172,7 +178,7 @@ static bool add_sorted(struct reader *r, const char *s, size_t len, uint64_t sam
 	return true;
 }
 
-/* One that comes in no order. */
+/* Adds a stack in any order. */
 static void add_stack(struct reader *r, const char *s, size_t len, uint64_t samples)
 {
 	struct frame_list *l = &r->last;
@@ -212,7 +218,7 @@ static void tell_bad(const char *name, const struct folded_stats *st, const stru
 
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st)
 {
-	/* What is there already was not read here. */
+	/* Nodes that exist already do not come from this text. */
 	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, p), .sorted = p->nnodes == 1 };
 	struct strbuf bad = STRBUF_INIT;
 	struct lines lines;
@@ -235,7 +241,7 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 			line[--len] = '\0';
 		if (!len || line[0] == '#')
 			continue;
-		/* A NUL byte would end names early: such a line is no folded text. */
+		/* A NUL byte would end names early: a line with one is not folded text. */
 		end = memchr(line, 0, len) ? 0 : split_count(line, len, &samples, &fraction);
 		if (!end) {
 			note_bad(&bad, st, line, len);
@@ -251,14 +257,15 @@ int folded_read(FILE *in, const char *name, struct profile *p, struct folded_sta
 			add_stack(&r, line, end, samples);
 	}
 	stacks_finish(r.stacks);
-	/* With no good line it is a foreign file, which the caller says. */
+	/* Without any good line the file is foreign, which the caller reports. */
 	if (lines.err)
 		pr_err("cannot read '%s': %s", name, strerror(-lines.err));
 	else if (st->bad && st->lines)
 		tell_bad(name, st, &bad);
 	if (!lines.err && fractions)
-		pr_warn("'%s': %" PRIu64 " %s no whole number, what is behind the point is left out%s: scale them up first",
-			name, fractions, fractions == 1 ? "count is" : "counts are", lost ? ", and with it whole stacks" : "");
+		pr_warn("'%s': %" PRIu64 " %s; the fraction is dropped%s: scale the counts up first",
+			name, fractions, fractions == 1 ? "count is not a whole number" : "counts are not whole numbers",
+			lost ? ", and whole stacks with it" : "");
 	strbuf_fini(&bad);
 	free(r.text);
 	free(r.last.ends);

@@ -11,15 +11,17 @@
 
 struct folded_stats {
 	uint64_t lines;		/* stacks read */
-	uint64_t bad;		/* lines that are not "frames COUNT"; the first FOLDED_BAD_SHOWN are shown */
+	uint64_t bad;		/* lines that are not "frames COUNT"; messages show the first
+				 * FOLDED_BAD_SHOWN */
 };
 
 /*
- * Read @in to its end. A count is the last blank-separated word, decimal, a fraction is cut, which is said; 0 counts
- * nothing, what does not fit 64 bits is the largest number that does. "# ..." lines and empty lines are skipped.
- * Annotations _[k] _[j] _[i] at the end of a frame become its kind, _[joined] its mark. What is counted is not known:
- * it stands in samples, and there are no periods. Bad lines are told of when there
- * are good ones, too. Does not finish @p. 0, or negative errno after a message naming @name.
+ * Reads @in to its end. The count is the last blank-separated word, decimal. Fractions are cut with
+ * a warning; 0 counts nothing; a count beyond 64 bits becomes the largest 64-bit number. "# ..."
+ * lines and empty lines are skipped. The annotations _[k] _[j] _[i] at the end of a frame set its
+ * kind, _[joined] its mark. The unit of the counts is unknown: they go to samples, and there are no
+ * periods. Bad lines cause a warning only if there are good ones. Does not finish @p. Returns 0, or
+ * negative errno after a message that names @name.
  */
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st);
 

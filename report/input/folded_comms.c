@@ -9,7 +9,7 @@
 #include "input/reshape.h"
 #include "profile/profile.h"
 
-/* Names of threads that are no functions'. Own @names and the map: id -> anything. */
+/* Thread names that are not also functions. The caller owns @names and the map: id -> any value. */
 static struct u64map comms_of(struct intern *names, struct profile *const *others, size_t n)
 {
 	struct u64map comms = U64MAP_INIT;

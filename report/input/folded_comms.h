@@ -1,4 +1,6 @@
-/* Folded text beside recordings: its stacks may begin with the name of the thread, which is no function. */
+/*
+ * Folded text beside recordings: its stacks may begin with a thread name, which is not a function.
+ */
 #ifndef NSPROF_FOLDED_COMMS_H
 #define NSPROF_FOLDED_COMMS_H
 
@@ -7,9 +9,11 @@
 struct profile;
 
 /*
- * @p, finished, that of folded text, without its stacks' first frames, where one of @n @others has a thread called so and none a function, and
- * where they stand nowhere else: stackcollapse-perf.pl and nsprof symbolize begin a stack so. It is @p itself where that is of
- * none, or else a new profile, and @p is freed. @others that know no threads do not count, @p may be among them.
+ * stackcollapse-perf.pl and nsprof symbolize begin each stack with the thread name. Removes those
+ * first frames of @p (finished folded text) that are the name of a thread and of no function in one
+ * of the @n @others, and that occur nowhere else in @p. Returns @p itself if there are none;
+ * otherwise a new profile, and @p is freed. @others without threads are ignored; @p may be among
+ * them.
  */
 struct profile *folded_comms(struct profile *p, struct profile *const *others, size_t n);
 

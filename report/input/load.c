@@ -31,7 +31,7 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
-/* What SIGINT does from now on, unless it was ignored from the start. */
+/* Sets what SIGINT does from now on, unless it was ignored from the start. */
 static void handle_interrupt(void (*handler)(int), int flags)
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = flags }, old;
@@ -40,16 +40,19 @@ static void handle_interrupt(void (*handler)(int), int flags)
 		sigaction(SIGINT, &sa, NULL);
 }
 
-#define HEAD FILEKIND_HEAD	/* bytes that tell what an input is */
+#define HEAD FILEKIND_HEAD	/* bytes that identify the kind of an input */
 
-/* Text has no NUL bytes; what has some in its head and is no recording is not read to its end. */
+/*
+ * Text has no NUL bytes: input with some in its head that is not a recording is not read to its
+ * end.
+ */
 static bool foreign(const char *buf, size_t n)
 {
 	n = MIN(n, (size_t)HEAD);
 	return memcmp(buf, REC_MAGIC, MIN(n, REC_MAGIC_LEN)) && !rec_reader_knows(buf, n) && memchr(buf, 0, n);
 }
 
-/* @path for messages: "'x.data'", or what "-" is. In @buf. */
+/* @path for messages, in @buf: "'x.data'", or the meaning of "-". */
 static const char *shown(const char *path, char *buf, size_t size)
 {
 	if (!strcmp(path, "-"))
@@ -59,8 +62,8 @@ static const char *shown(const char *path, char *buf, size_t size)
 }
 
 /*
- * @from, which is no file that can be read twice, into an unlinked one: which of the two inputs it is
- * can be seen only by reading its beginning.
+ * Copies @from, which cannot be read twice, into an unlinked file. Only reading its beginning shows
+ * which kind of input it is.
  */
 static int spool(int from, const char *path)
 {
@@ -92,7 +95,7 @@ static int spool(int from, const char *path)
 	return err ? err : -EIO;
 }
 
-/* Interrupted by Ctrl-C, which needs no words. */
+/* Reports the error, except an interruption by Ctrl-C. */
 static int cannot_open(const char *path, int err)
 {
 	if (err != EINTR)
@@ -100,7 +103,7 @@ static int cannot_open(const char *path, int err)
 	return -err;
 }
 
-/* What begins with these @n bytes is nothing that can be reported. */
+/* Reports that input beginning with these @n bytes cannot be reported. */
 static void tell_foreign(const char *path, const char *head, size_t n)
 {
 	const char *kind = filekind_text(head, n);
@@ -112,7 +115,10 @@ static void tell_foreign(const char *path, const char *head, size_t n)
 		pr_err("%s is neither a recording nor a profile nor folded text", shown(path, buf, sizeof(buf)));
 }
 
-/* Is the file @fd, called @path, none of ours, by its kind, size and first bytes? 0, or negative errno after a message. */
+/*
+ * Checks that file @fd, called @path, is an input, by its kind, size and first bytes. 0, or
+ * negative errno after a message.
+ */
 static int check_file(int fd, const char *path, const struct stat *st)
 {
 	char head[HEAD], buf[PATH_MAX + 3];
@@ -176,7 +182,7 @@ static int open_input(const char *path)
 	return copy;
 }
 
-/* @input: the recording, "-" is standard input. */
+/* @input: the recording; "-" is standard input. */
 static void exec_symbolize(const struct load_opts *o, const char *input)
 {
 	const char **argv = xcalloc(20 + 2 * (o->nfilters + o->nlists), sizeof(*argv));
@@ -209,12 +215,12 @@ static void exec_symbolize(const struct load_opts *o, const char *input)
 	argv[i++] = "-i";
 	argv[i++] = input;
 	argv[i] = NULL;
-	pr_err("cannot run 'nsprof-symbolize': %s; it belongs beside nsprof-report",
+	pr_err("cannot run 'nsprof-symbolize': %s; it must be in the directory of nsprof-report",
 	       strerror(-sibling_exec_as_us("nsprof-symbolize", (char **)argv)));
 	_exit(127);
 }
 
-/* What nsprof-symbolize writes to @in. Nothing: it could not, and said why. */
+/* Reads what nsprof-symbolize writes to @in. Nothing: it failed and printed the reason. */
 static int read_child(FILE *in, const char *name, struct profile **out)
 {
 	int c = getc(in);
@@ -233,7 +239,7 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 	struct stat sb;
 	pid_t pid;
 
-	/* How often it may come is nsprof-symbolize's to say. */
+	/* nsprof-symbolize decides which Ctrl-C ends it. */
 	interrupted = 0;
 	handle_interrupt(on_interrupt, SA_RESTART);
 	if (pipe2(p, O_CLOEXEC) || (pid = fork()) < 0) {
@@ -244,7 +250,7 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 	if (!pid) {
 		dup2(fd, STDIN_FILENO);
 		dup2(p[1], STDOUT_FILENO);
-		/* By its name where it has one, for messages. */
+		/* A regular file or directory is passed by name, for messages. */
 		exec_symbolize(o, !stat(o->path, &sb) && (S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode)) ? o->path : "-");
 	}
 	close(p[1]);
@@ -258,7 +264,10 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
 		raise(SIGINT);
 	if (!err && (!WIFEXITED(status) || WEXITSTATUS(status))) {
-		/* It said why. With stacks in hand it is a part of them or a damaged recording: show what there is. */
+		/*
+		 * It printed the reason. The stacks that arrived are part of the samples, or of a
+		 * damaged recording: show them.
+		 */
 		info->interrupted = interrupted;
 		info->damaged = !interrupted;
 		if (!(*out)->ncounts)
@@ -267,7 +276,7 @@ static int load_recording(const struct load_opts *o, int fd, struct profile **ou
 	return err;
 }
 
-/* A profile whose counts are those of folded text. */
+/* Reads folded text into a profile. */
 static int load_folded(const struct load_opts *o, FILE *in, struct profile **out, struct load_info *info)
 {
 	char head[HEAD];
@@ -287,7 +296,7 @@ static int load_folded(const struct load_opts *o, FILE *in, struct profile **out
 	return err;
 }
 
-/* What was asked for and cannot be done to text, of a @profile or folded stacks; NULL: nothing. */
+/* The option that cannot be applied to text (a @profile, or folded stacks); NULL: none. */
 static const char *recordings_only(const struct load_opts *o, bool profile)
 {
 	for (size_t k = 0; k < o->nlists; k++)
@@ -299,12 +308,12 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 		return "--max-stack";
 	if (o->raw_names)
 		return "--no-demangle";
-	if (profile)	/* which may have been written with --srcline */
+	if (profile)	/* it may have been written with --srcline */
 		return NULL;
 	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
 }
 
-/* @f is to be freed in any case. */
+/* The caller must free @f in any case. */
 static int add_filters(const struct load_opts *o, struct filter *f)
 {
 	int err = 0;
@@ -337,7 +346,7 @@ static int select_all(const struct load_opts *o, struct profile *p)
 	return err;
 }
 
-/* Text: a profile or folded stacks. Consumes @fd. */
+/* Reads text: a profile or folded stacks. Consumes @fd. */
 static int load_text(const struct load_opts *o, int fd, bool profile, struct profile **out, struct load_info *info)
 {
 	char buf[PATH_MAX + 3];
@@ -345,9 +354,9 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	int err;
 
 	if (recordings_only(o, profile)) {
-		pr_err("%s is for recordings%s, and %s is %s", recordings_only(o, profile),
+		pr_err("%s works only on recordings%s, but %s is %s", recordings_only(o, profile),
 		       !profile && !recordings_only(o, true) ? " and saved profiles" : "", shown(o->path, buf, sizeof(buf)),
-		       profile ? "a saved profile: use it with the nsprof symbolize that writes it" : "folded text");
+		       profile ? "a saved profile: pass the option to the nsprof symbolize that writes it" : "folded text");
 		close(fd);
 		return -EINVAL;
 	}
@@ -374,7 +383,7 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 	bool told = !fstat(fd, &sb);
 	int err;
 
-	/* Of a pipe it is known only now. */
+	/* For a pipe, this is known only now. */
 	if (told) {
 		err = check_file(fd, o->path, &sb);
 		if (err) {
@@ -399,7 +408,7 @@ int load(const struct load_opts *o, struct profile **out, struct load_info *info
 
 	*out = NULL;
 	memset(info, 0, sizeof(*info));
-	/* A pipe that nobody opens for writing is given up. */
+	/* Ctrl-C gives up on a pipe that no program opens for writing. */
 	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
 	fd = open_input(o->path);
 	handle_interrupt(SIG_DFL, 0);
@@ -411,7 +420,7 @@ int load(const struct load_opts *o, struct profile **out, struct load_info *info
 	if (!err && (o->dsos || o->symbols))
 		err = select_places(*out, o->dsos, o->symbols, o->path);
 	if (!err && ((*out)->samples == UINT64_MAX || (*out)->period == UINT64_MAX)) {
-		pr_warn("'%s': counts add up to more than 64 bits hold; sums stop at 18446744073709551615, and shares are wrong",
+		pr_warn("'%s': the sum of the counts overflows 64 bits; it stops at 18446744073709551615, and shares are wrong",
 			o->path);
 		info->damaged = true;
 	}

@@ -64,7 +64,7 @@ uint32_t *reshape_threads(struct profile *to, const struct profile *p)
 
 struct file {
 	int32_t pid;
-	const char *name;	/* last part of the path; borrowed */
+	const char *name;	/* last component of the path; borrowed */
 };
 
 static int by_pid(const void *a, const void *b)
@@ -74,7 +74,10 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The files in which a process has functions; some more than once. Counts are sorted by thread. */
+/*
+ * The files in which each process has functions; may contain duplicates. Counts are sorted by
+ * thread.
+ */
 static struct file *files_of(const struct profile *p, size_t *n)
 {
 	uint32_t *node_seen = xcalloc(p->nnodes, sizeof(*node_seen)), *frame_seen = xcalloc(p->nframes, sizeof(*frame_seen));
@@ -85,7 +88,7 @@ static struct file *files_of(const struct profile *p, size_t *n)
 	for (size_t i = 0; i < p->ncounts; i++) {
 		uint32_t thread = p->counts[i].thread;
 
-		/* From where this thread was seen before, its callers were, too. */
+		/* A node that this thread had before: so were its callers. */
 		for (uint32_t at = p->counts[i].node; at && node_seen[at] != thread; at = p->nodes[at].parent) {
 			uint32_t f = p->nodes[at].frame;
 			const char *slash = strrchr(profile_text(p, p->frames[f].dso), '/');
@@ -157,7 +160,7 @@ struct profile *reshape_without(struct profile *p, const bool *left_out)
 	free(nodes);
 	free(threads);
 	profile_free(p);
-	/* Of equal rows those come first that the profile has first. */
+	/* Equal rows keep the order of the profile. */
 	sorted = profile_sorted(to);
 	profile_free(to);
 	return sorted;

@@ -1,4 +1,7 @@
-/* A profile that was saved, or folded text, as nsprof-symbolize would have written it with other options. */
+/*
+ * Turns a saved profile or folded text into what nsprof-symbolize would have written with other
+ * options.
+ */
 #ifndef NSPROF_RESHAPE_H
 #define NSPROF_RESHAPE_H
 
@@ -8,17 +11,24 @@
 #include "profile/profile.h"
 
 /*
- * @p, finished, as a new profile that is the caller's; @p is freed. @no_inline: what was inlined counts for the function it is in.
- * @merge_threads: threads of a process that differ by numbers are one (threadname.h). The name that a process has from its program stays: it begins
- * that of a file in which the process has functions.
+ * Returns a new profile owned by the caller; frees @p, which must be finished. @no_inline: inlined
+ * functions count for the function that contains them. @merge_threads: merges threads of a process
+ * whose names differ only in numbers (threadname.h). The name that a process has from its program
+ * stays: it is the beginning of the name of a file in which the process has functions.
  */
 struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads);
-/* @p, finished, as a new profile without the frames for which @left_out, by frame, is true; @p is freed. */
+/*
+ * Returns @p, finished, as a new profile without the frames for which @left_out[frame] is true;
+ * frees @p.
+ */
 struct profile *reshape_without(struct profile *p, const bool *left_out);
 
-/* @p's nodes in @to by those of @p, with frames by @frames, 0: left out, and their parents instead. Owned by the caller. */
+/*
+ * Adds @p's nodes to @to and returns the new ids, indexed by @p's. @frames maps @p's frames to
+ * @to's; 0: the frame is left out and its parent stands in for it. Owned by the caller.
+ */
 uint32_t *reshape_nodes(struct profile *to, const struct profile *p, const uint32_t *frames);
-/* @p's threads in @to, in the same way. */
+/* The same for @p's threads. */
 uint32_t *reshape_threads(struct profile *to, const struct profile *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* Conditions on the counts of a profile, and on where its samples were (select.h). */
+/* Applies conditions to the counts of a profile, and to where its samples were (select.h). */
 #include "input/select.h"
 
 #include <ctype.h>
@@ -13,10 +13,13 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* Of its conditions those about whose samples they are. */
+/* Checks the conditions of @f on threads. */
 static bool thread_meets(const struct profile *p, const struct profile_thread *t, const struct filter *f)
 {
-	/* In the order of enum filter_key. A merged thread has no number, and no filter asks for 2^64-1. */
+	/*
+	 * In the order of enum filter_key. A merged thread has no number, and no filter asks for
+	 * 2^64-1.
+	 */
 	const char *const texts[] = { profile_text(p, t->container), profile_text(p, t->cgroup), profile_text(p, t->comm) };
 	const int32_t numbers[] = { t->pid, t->nspid, t->tid };
 
@@ -32,7 +35,7 @@ static bool thread_meets(const struct profile *p, const struct profile_thread *t
 	return true;
 }
 
-/* How many stacks of what stays were whole nobody knows. */
+/* How many of the remaining stacks are whole is unknown. */
 static void forget_verdicts(struct profile *p)
 {
 	profile_unset_meta(p, "truncated");
@@ -55,7 +58,7 @@ static void tell_profile(struct profile *p, const struct filter *f)
 	if (f->has[FILTER_TIME]) {
 		struct strbuf sb = STRBUF_INIT;
 
-		/* A block is in whose begin is. */
+		/* A block is in if its beginning is. */
 		filter_times(f, p->block_ns, &sb);
 		profile_set_meta(p, "times", sb.s);
 		strbuf_fini(&sb);
@@ -65,13 +68,13 @@ static void tell_profile(struct profile *p, const struct filter *f)
 
 static void tell_blocks(const struct profile *p)
 {
-	pr_info("--filter time= of a saved profile goes by blocks of %.3g s", (double)p->block_ns / 1e9);
+	pr_info("--filter time= on a saved profile selects whole blocks of %.3g s", (double)p->block_ns / 1e9);
 }
 
-/* What is asked of a count; NULL: nothing. */
+/* Conditions on a count; NULL: none. */
 struct chosen {
 	const bool *threads;	/* by id */
-	const bool *frames;	/* by id, of the innermost one */
+	const bool *frames;	/* by id of the innermost frame */
 	const struct filter *times;
 };
 
@@ -81,7 +84,7 @@ static bool is_chosen(const struct profile *p, const struct chosen *ch, const st
 	       (!ch->times || filter_accepts(ch->times, FILTER_TIME, NULL, (uint64_t)c->block * p->block_ns));
 }
 
-/* How many counts stay. */
+/* Returns the number of counts that stay. */
 static size_t keep(struct profile *p, const struct chosen *ch)
 {
 	size_t n = 0;
@@ -121,7 +124,7 @@ int select_counts(struct profile *p, const struct filter *f, const char *name)
 	n = keep(p, &ch);
 	free(in);
 	if (!n) {
-		pr_err("no sample of '%s' meets all of --filter; --sort container,comm,pid shows what there is", name);
+		pr_err("no sample of '%s' matches all --filter conditions; --sort container,comm,pid shows what it has", name);
 		return -ENODATA;
 	}
 	tell_profile(p, f);
@@ -138,8 +141,9 @@ struct names {
 };
 
 /*
- * What at @s looks like brackets and commas and is the name of a C++ operator, or the arrow of Rust's "fn(i32) -> i32": so many bytes. @at_word:
- * no letter stands before it. Templates of operators have a blank behind the operator ("operator<< <int>").
+ * Length of text at @s that looks like brackets or a comma but is part of a name: a C++ operator,
+ * or the arrow in Rust's "fn(i32) -> i32". 0: none. @at_word: no letter precedes it. Template
+ * operators have a blank after the operator ("operator<< <int>").
  */
 static size_t operator_len(const char *s, bool at_word)
 {
@@ -161,7 +165,7 @@ static bool in_word(char c)
 static void names_split(struct names *names, const char *list)
 {
 	const char *from = list;
-	int depth = 0;	/* of brackets: "std::map<int, long>" */
+	int depth = 0;	/* bracket depth: "std::map<int, long>" */
 
 	for (const char *s = list;; s++) {
 		s += operator_len(s, s == list || !in_word(s[-1]));
@@ -217,7 +221,7 @@ int select_places(struct profile *p, const char *dsos, const char *symbols, cons
 	size_t n;
 
 	if (dsos && !knows_dsos(p)) {
-		pr_err("--dsos: '%s' does not say in which files its functions are", name);
+		pr_err("--dsos: '%s' does not record the files of its functions", name);
 		return -EINVAL;
 	}
 	if (dsos)
@@ -234,7 +238,7 @@ int select_places(struct profile *p, const char *dsos, const char *symbols, cons
 	names_fini(&files);
 	names_fini(&functions);
 	if (!n) {
-		pr_err("no sample of '%s' is in %s%s%s; --sort dso,symbol --no-children shows what there is", name,
+		pr_err("no sample of '%s' is in %s%s%s; --sort dso,symbol --no-children shows what it has", name,
 		       symbols ? symbols : "code", dsos ? " of " : "", dsos ? dsos : "");
 		return -ENODATA;
 	}

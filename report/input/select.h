@@ -1,4 +1,4 @@
-/* The samples of a saved profile that conditions are about ("--filter"). */
+/* Selects the samples of a saved profile by conditions ("--filter"). */
 #ifndef NSPROF_SELECT_H
 #define NSPROF_SELECT_H
 
@@ -6,16 +6,17 @@
 #include "profile/profile.h"
 
 /*
- * Of the counts of @p, finished, those that meet the conditions of @f stay. A block of time
- * is in or out as a whole, by its beginning, which @f->start is not asked for. p->samples, period and nblocks are those of what stays;
- * the conditions are added to what is said of the profile. 0; -ENODATA when nothing stays or -EINVAL when @p does not know what a condition is
- * about, after a message that names @name.
+ * Keeps those counts of @p, finished, that meet the conditions of @f. A block of time is kept or
+ * dropped as a whole, by where it begins; @f->start is not used. p->samples, period and nblocks are
+ * updated; the conditions are added to the profile's facts. Returns 0, or, after a message that
+ * names @name: -ENODATA if nothing is left, -EINVAL if @p lacks what a condition needs.
  */
 int select_counts(struct profile *p, const struct filter *f, const char *name);
 /*
- * The same by where samples were: in code of @dsos and in the functions @symbols, as tables count what is a function's own, so
- * that one inlined is a function. Each is NULL for any, or names with commas between (those in brackets belong to a name): globs or the very
- * text, of files the path as mapped or its last part. As select_counts().
+ * The same by where samples were: in code of @dsos and in the functions @symbols. As in the self
+ * column of tables, an inlined function is a function of its own. Each is NULL (any) or a
+ * comma-separated list of globs or exact names; commas in brackets belong to the name. Files match
+ * by their mapped path or its last part. Returns as select_counts().
  */
 int select_places(struct profile *p, const char *dsos, const char *symbols, const char *name);
 

@@ -7,13 +7,16 @@
 #include "base/cpus.h"
 #include "base/xalloc.h"
 
-/* Of one batch. So few that it stays in a CPU's own cache, so many that handing it over takes no time beside it. */
+/*
+ * Size of a batch: small enough for a CPU's own cache, large enough that handing it over costs
+ * nothing in comparison.
+ */
 #define STACKS_MAX 4096
-#define FRAMES_MAX 65536	/* of all its stacks, but for the last one */
+#define FRAMES_MAX 65536	/* of all its stacks, except the last one */
 
 struct batch {
 	struct profile *p;
-	struct profile_path *paths;	/* owned, as the others */
+	struct profile_path *paths;	/* owned, as are the others */
 	uint64_t *samples;
 	uint32_t *ids;			/* frames, then nodes */
 	size_t n, nids, paths_cap, samples_cap, ids_cap;
@@ -21,9 +24,9 @@ struct batch {
 
 struct stacks {
 	struct batch batches[2];
-	struct batch *filled;		/* of these */
+	struct batch *filled;		/* the one being filled */
 	struct background *bg;		/* NULL: no thread, or not yet */
-	struct background_job *job;	/* of the other one; NULL: there is nothing in it */
+	struct background_job *job;	/* job on the other batch; NULL: it is empty */
 };
 
 struct stacks *stacks_new(struct profile *p)
@@ -48,7 +51,7 @@ static void count_batch(void *arg)
 	b->n = b->nids = 0;
 }
 
-/* The other one is counted then, too. */
+/* Afterwards the other batch is counted. */
 static void wait_for_other(struct stacks *s)
 {
 	if (s->job)

@@ -1,5 +1,5 @@
-// Runs inside the SVG that svg.c writes. Frames carry where they begin (data-b) and how much they hold
-// (data-n), both in counts; positions in pixels follow from them and from the frame zoomed to.
+// Runs inside the SVG that svg.c writes. Each frame has its start (data-b) and size (data-n) in
+// counts; its position in pixels follows from them and from the zoomed frame.
 (function () {
 	'use strict';
 	const svg = document.documentElement;
@@ -23,7 +23,7 @@
 		};
 	});
 
-	// Nanoseconds are read as CPU time.
+	// Nanoseconds are shown as CPU time.
 	function amount(n) {
 		if (unit !== 'ns')
 			return n.toLocaleString('en') + ' ' + (n === 1 ? unit.replace(/s$/, '') : unit);
@@ -62,7 +62,8 @@
 		const begin = zoomed ? zoomed.begin : 0, count = zoomed ? zoomed.count : all;
 		const scale = (width - 2 * pad) / count;
 		for (const f of frames) {
-			// Ancestors of the zoomed frame fill the width; everything beside it goes.
+			// Ancestors of the zoomed frame fill the width; everything beside it
+			// disappears.
 			const inside = f.begin >= begin && f.begin + f.count <= begin + count && (!zoomed || f.y <= zoomed.y);
 			const above = zoomed && f.begin <= begin && f.begin + f.count >= begin + count && f.y > zoomed.y;
 			f.g.setAttribute('display', inside || above ? 'inline' : 'none');
@@ -88,9 +89,10 @@
 				re = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
 			}
 		}
-		// In document order a parent comes before its children, and what it covers is counted once.
+		// In document order a parent comes before its children, and what it covers is
+		// counted once.
 		for (const f of frames) {
-			// The root is no function: its "all" is no match.
+			// The root is not a function, so "all" never matches.
 			const is = Boolean(re && f.id && re.test(f.name));
 			f.g.classList.toggle('hit', is);
 			if (is && f.begin >= covered) {
@@ -134,9 +136,9 @@
 			layout();
 		}
 	});
-	// The root is at the bottom: that is where reading begins.
+	// The root is at the bottom, where reading begins.
 	window.scrollTo(0, svg.getBoundingClientRect().height);
-	// For tests and for those who script it: total counts and the unit are in the root's attributes.
+	// For tests and scripts: total counts and the unit are in the root's attributes.
 	window.nsprofFlame = { search: search, zoom: function (name) {
 		zoomed = frames.find(function (f) { return f.name === name; }) || null;
 		layout();

@@ -15,7 +15,10 @@
 #include "profile/lead_frames.h"
 #include "profile/profile.h"
 
-/* Files of their own, so that editors and linters know them as what they are. The scripts share one function: page.js runs last. */
+/*
+ * Separate files, so that editors and linters recognize them. The scripts share one function:
+ * page.js runs last.
+ */
 #define SCRIPT(what) ".incbin \"report/pictures/page_" what ".js\"\n"
 __asm__(".section .rodata\n"
 	".global page_head, page_head_end, page_css, page_css_end, page_body, page_body_end, page_js, page_js_end\n"
@@ -34,7 +37,7 @@ static void put(FILE *to, const char *from, const char *end)
 	fwrite(from, 1, (size_t)(end - from), to);
 }
 
-/* A column of numbers as base64 (RFC 4648), which HTML and JSON pass on as it is. */
+/* A column of numbers as base64 (RFC 4648), which is safe in HTML and JSON. */
 static void put_column(FILE *to, const char *key, const struct strbuf *sb)
 {
 	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -62,7 +65,7 @@ static void put_member(FILE *to, const char *key, const char *value)
 	fputs(",\n", to);
 }
 
-/* Strings of the frames, each once, in the order in which they are met. */
+/* Strings of the frames, each once, in the order of appearance. */
 static uint32_t string_id(struct intern *in, const struct profile *u, uint32_t id)
 {
 	const char *s = profile_text(u, id);
@@ -125,7 +128,7 @@ static void put_verdict(FILE *to, const struct html_verdict *v)
 	fputs(v->significant ? ",true]" : ",false]", to);
 }
 
-/* -1 is the root, which is no frame. */
+/* -1: the root, which is not a frame. */
 static void put_change(FILE *to, int64_t frame, const struct html_change *c, const char **sep)
 {
 	fprintf(to, "%s[%" PRId64, *sep, frame);
@@ -208,7 +211,10 @@ static void put_meta(FILE *to, const struct profile *p)
 	fputs("]", to);
 }
 
-/* One profile: whose samples, when and where. @place: its nodes in the tree of the page. */
+/*
+ * Writes one profile: threads, times and nodes of its samples. @place: node -> node of the page's
+ * tree.
+ */
 static void put_side(FILE *to, const struct profile *p, const uint32_t *place, const struct html_opts *o,
 		     const char *label, double scale)
 {

@@ -1,4 +1,7 @@
-/* A flame graph as a page that holds all it needs: data, script and style in one file, nothing from the network. */
+/*
+ * A flame graph as a self-contained page: data, script and style in one file, nothing from the
+ * network.
+ */
 #ifndef NSPROF_HTML_H
 #define NSPROF_HTML_H
 
@@ -9,37 +12,40 @@
 struct lead;
 struct profile;
 
-/* What a comparison found of one value of a function. */
+/* What a comparison found for one value of a function. */
 struct html_verdict {
-	bool tested;		/* else the rest says nothing: there are too few samples */
+	bool tested;		/* false: too few samples; the rest is unset */
 	double low, high;	/* interval of the change of its share, in shares of 1 */
-	double p;		/* NAN: nothing tells it from chance, and the interval is no answer */
+	double p;		/* NAN: change cannot be told from chance, and the interval is not
+				 * an answer */
 	bool significant;
 };
 
-/* What a comparison found of a function, for the colors and the table. */
+/* What a comparison found for a function, for the colors and the table. */
 struct html_change {
-	const char *function;	/* name as in the profiles' frames; "" is all of it, which has only a total */
+	const char *function;	/* name as in the profiles' frames; "" is everything together, which
+				 * has only a total */
 	struct html_verdict self, total;
-	bool kernel;		/* the kernel's function of that name, with html_opts.kernel_apart */
+	bool kernel;		/* the kernel function of that name; with html_opts.kernel_apart */
 };
 
 struct html_opts {
 	const char *title;	/* any bytes */
-	const char *note;	/* one more line of what the profile lacks, or NULL */
-	const struct lead *lead;	/* leading frames that the page begins with; NULL is none */
-	bool period;		/* what is counted: samples, or their periods */
-	/* With two profiles only: */
+	const char *note;	/* one more line on what the profile lacks, or NULL */
+	const struct lead *lead;	/* leading frames that the page starts with; NULL: none */
+	bool period;		/* count periods instead of samples */
+	/* Only with two profiles: */
 	const struct html_change *changes;
 	size_t nchanges;
-	bool kernel_apart;	/* else changes are of all functions of a name */
-	bool amounts;		/* compared are amounts, and 100 % is what there is after; else shares of each side */
-	double scale_a, scale_b;	/* counts are multiplied with these to be comparable; 0 is 1 */
+	bool kernel_apart;	/* otherwise a change applies to all functions of that name */
+	bool amounts;		/* compares amounts, and 100 % is the after side's total; otherwise
+				 * compares shares of each side */
+	double scale_a, scale_b;	/* factors that make counts comparable; 0 means 1 */
 };
 
 /*
- * Finished profiles; @b, or NULL, is what @a is compared with: @a is before, @b after. The same input gives the same bytes.
- * Write errors show in the stream's error flag.
+ * Writes finished profiles. @b is NULL, or @a is before and @b after. The same input gives the same
+ * bytes. Write errors are left in the stream's error flag.
  */
 void html_write(const struct profile *a, const struct profile *b, const struct html_opts *opts, FILE *to);
 

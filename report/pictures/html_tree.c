@@ -7,8 +7,9 @@
 #include "profile/profile.h"
 
 /*
- * Puts @p's frames and nodes into the tree's; which node there each became. That a frame was joined, or where its name came
- * from, makes no box of its own beside the same function's: of several sources the first one stays.
+ * Adds @p's frames and nodes to the tree; returns the new node numbers. Joined frames, and frames
+ * with names from another source, do not get boxes of their own beside the same function. The first
+ * of several sources stays.
  */
 static uint32_t *add(struct html_tree *t, const struct profile *p)
 {
@@ -45,7 +46,7 @@ static int by_text(const void *pa, const void *pb, void *ctx)
 	return c ? c : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Nodes of @all in preorder; at[node] gets the number. */
+/* Numbers the nodes of @all in preorder; at[node] gets the number. */
 static void number(struct html_tree *t, uint32_t *at)
 {
 	const struct profile *p = t->all;
@@ -56,7 +57,7 @@ static void number(struct html_tree *t, uint32_t *at)
 
 	for (uint32_t i = 1; i < t->nframes; i++)
 		rank[t->frames[i]] = i;
-	/* By frame, then the last one first into its parent's list. */
+	/* Sort by frame, then prepend from the last to the first to each parent's list. */
 	for (uint32_t i = 1; i < p->nnodes; i++)
 		first[rank[p->nodes[i].frame] + 1]++;
 	for (uint32_t i = 1; i <= p->nframes; i++)

@@ -1,4 +1,4 @@
-/* The tree of a page: of one profile or of two, siblings in the order of their names, numbered in preorder. */
+/* The tree of a page, from one profile or two: siblings sorted by name, numbered in preorder. */
 #ifndef NSPROF_HTML_TREE_H
 #define NSPROF_HTML_TREE_H
 
@@ -12,15 +12,15 @@ struct html_node {
 };
 
 struct html_tree {
-	struct profile *all;	/* strings and frames of both, the joined ones as if they were not */
-	uint32_t *source;	/* by id of all->frames: string of all; 0 none */
-	uint32_t *frames;	/* ids of all->frames in the order of names; [0] unused */
+	struct profile *all;	/* strings and frames of both; joined frames appear as ordinary ones */
+	uint32_t *source;	/* id in all->frames -> string of all; 0: none */
+	uint32_t *frames;	/* ids of all->frames, sorted by name; [0] unused */
 	struct html_node *nodes;	/* [0] is the root */
 	uint32_t nframes, nnodes;
-	uint32_t *place[2];	/* by node of a profile: its number here */
+	uint32_t *place[2];	/* node of a profile -> its number here */
 };
 
-/* @b may be NULL. Own with html_tree_free(). */
+/* @b may be NULL. Free with html_tree_free(). */
 struct html_tree *html_tree_new(const struct profile *a, const struct profile *b);
 void html_tree_free(struct html_tree *t);
 

@@ -1,6 +1,6 @@
-// Opens the page. All its scripts are put into one function, in the order of html.c, and this one is the last.
+// Opens the page. html.c puts all scripts into one function, in its order; this one is the last.
 
-// For tests, and for those who script it.
+// For tests and scripts.
 const page = { timings: {}, update: update, search: search, find: find, describe: describe, flame: flame,
 	zoom: function (name) { zoom(find(name)); }, choose: function (name) { choose(find(name)); },
 	span: function (name) { return flame.span(find(name)); }, top: function (name) { return flame.top(view.tree.depth[find(name)]); },

@@ -1,5 +1,5 @@
-// What the page shows, from what html.c wrote into it: columns of numbers, decoded into typed arrays, and the tree as it is
-// with containers, processes and threads as leading frames, over the samples that are selected.
+// The data that html.c wrote into the page: decodes columns of numbers into typed arrays, groups
+// the tree by containers, processes and threads, and counts the selected samples.
 //
 // Nodes are in preorder: parent[i] < i, and the subtree of i is [i, end[i]). Node 0 is the root.
 'use strict';
@@ -7,7 +7,7 @@
 const KIND = ['user', 'kernel', 'JIT', 'inlined', 'leading'];
 const KERNEL = 1, INLINED = 3, LEADING = 4;
 
-// Columns are LEB128 numbers in base64. Beyond 2^53 they are as near as a double is.
+// Columns are LEB128 numbers in base64. Beyond 2^53 they are as close as a double allows.
 function column(text) {
 	const bytes = atob(text);
 	let at = 0;
@@ -98,11 +98,11 @@ function decode(d) {
 	return { meta: d, frames: decodeFrames(d), tree: decodeTree(d), sides: d.sides.map(decodeSide) };
 }
 
-// ---- whose a sample is ----
+// ---- threads of samples ----
 
-// As --by calls them.
+// The names of --by.
 const LEVELS = {
-	numbers: true,	// of processes and threads; two recordings have not the same
+	numbers: true,	// show numbers of processes and threads; they differ between two recordings
 	container: function (t) { return (t.container || '[not known]') + (t.helper ? ' [runtime_helper]' : ''); },
 	process: function (t) { return (t.process || t.comm || '[no_name]') + (LEVELS.numbers && t.pid >= 0 ? '-' + t.pid : ''); },
 	thread: function (t) {
@@ -111,14 +111,15 @@ const LEVELS = {
 	comm: function (t) { return t.comm || '[no_name]'; },
 };
 
-// The tree with the names of these levels in front: for each group the part of the tree that its samples touch.
-// counts: for each side, the node that each count belongs to.
+// The tree with these levels as leading frames: each group has the part of the tree that its
+// samples touch.
+// counts: for each side, the node of each count.
 function groupBy(data, levels) {
 	if (!levels.length)
 		return { tree: data.tree, frames: data.frames, counts: data.sides.map(function (s) { return s.node; }) };
 	const base = data.tree, groups = new Map();
 	data.sides.forEach(function (side, k) {
-		// Of thread 0 nothing is known.
+		// Thread 0: unknown.
 		const of = side.threads.map(function (t, i) {
 			const path = i ? levels.map(function (l) { return LEVELS[l](t); }) : [], key = JSON.stringify(path);
 			if (!groups.has(key))
@@ -207,7 +208,7 @@ function weigh(data, view, k, wanted, from, to) {
 	return { self: self, total: total };
 }
 
-// Where each node begins, in counts from the left. Siblings are in the order of their names.
+// The start of each node, in counts from the left. Siblings are sorted by name.
 function place(t, total) {
 	const x = new Float64Array(t.n), next = new Float64Array(t.n);
 	for (let i = 1; i < t.n; i++) {
@@ -218,7 +219,8 @@ function place(t, total) {
 	return x;
 }
 
-// What frames with hits[frame] cover, of a node's total; a match inside a match counts once.
+// The part of a node's total that frames with hits[frame] cover; a match inside a match counts
+// once.
 function covered(t, hits, total) {
 	let sum = 0;
 	for (let i = 1; i < t.n;) {
@@ -232,8 +234,8 @@ function covered(t, hits, total) {
 	return sum;
 }
 
-// Functions, of the kernel and of the rest each by name, with self and total of each side. A recursive function counts once in a stack; a
-// thread of its name in front of it is none of its calls.
+// Functions by name (kernel functions separately), with self and total of each side. A recursive
+// function counts once per stack. A leading frame with the same name is not one of its calls.
 function functions(view, weights) {
 	const t = view.tree, frames = view.frames, ids = new Map(), of = new Int32Array(frames.n), out = [], path = [];
 	for (let f = 0; f < frames.n; f++) {
@@ -257,7 +259,7 @@ function functions(view, weights) {
 				self: weights.map(function () { return 0; }), total: weights.map(function () { return 0; }) };
 			out.push(fn);
 		}
-		// What was called, too, and not only inlined, is as report's table has it.
+		// A function that was also called, not only inlined, appears as in report's table.
 		if (fn.kind === INLINED)
 			fn.kind = frames.kind[f];
 		weights.forEach(function (w, k) {

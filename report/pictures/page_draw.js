@@ -1,5 +1,5 @@
-// Draws the part of the tree that can be seen on a canvas: elements of their own for 100,000 stacks take a browser seconds
-// to make and to lay out, and only some thousands of boxes are ever wide enough to be seen.
+// Draws the visible part of the tree on a canvas. Elements for 100,000 stacks would take a browser
+// seconds to create and lay out, and only a few thousand boxes are ever wide enough to be seen.
 const ROW = 18, SEEN = 0.35;
 
 // Dark text on each of these has a contrast of 4.5 and more (WCAG 2.1, 1.4.3).
@@ -24,11 +24,12 @@ function kindColor(name, kind) {
 	}
 }
 
-// Of a diff: red grew, blue shrank; what is no more than chance, or was not tested, stays pale.
+// Colors of a diff: red grew, blue shrank; changes that are no more than chance, or were not
+// tested, stay pale.
 function changeColor(before, after, significant) {
 	const r = (after - before) / (Math.max(before, after) || 1);
 	const part = Math.min(1, Math.abs(r));
-	// The palest verdict is deeper than the largest change without one.
+	// The palest significant change is deeper than the largest insignificant one.
 	const s = Math.round(significant ? 50 + 75 * part : 25 * part);
 	if (!s || part < 1e-6)
 		return 'rgb(225,225,225)';
@@ -47,7 +48,7 @@ function Flame(canvas, scroller, spacer) {
 	this.colors = [];
 }
 
-// w: widths in counts by node. color(node) gives what is not the color of a kind.
+// w: widths in counts by node. color(node) overrides the color of the kind.
 Flame.prototype.show = function (view, w, color) {
 	if (this.view !== view)
 		this.colors = new Array(view.frames.n);
@@ -88,7 +89,7 @@ Flame.prototype.offset = function () {
 	return this.printing ? 0 : this.scroller.scrollTop;
 };
 
-// Begin and width of a node on the canvas; what is left or right of the zoomed one has none.
+// Start and width of a node on the canvas. Nodes left or right of the zoomed one have no width.
 Flame.prototype.span = function (i) {
 	const z = this.zoom, t = this.view.tree, scale = this.width / this.w[z];
 	if (i <= z && t.end[i] >= t.end[z])
@@ -121,7 +122,8 @@ Flame.prototype.draw = function (theme) {
 	for (let i = z + 1; i < last;) {
 		const w = this.w[i], depth = t.depth[i];
 		if (w < least || depth > beyond) {
-			// Too narrow each, but together they are something: a grey line for each pixel that has any.
+			// Each is too narrow to see, but together they are not: one grey line per
+			// pixel that has any.
 			const x = (this.x[i] - x0) * scale;
 			if (w > 0 && x >= slivers[depth] && depth <= beyond) {
 				ctx.fillStyle = this.theme.sliver;
@@ -186,7 +188,7 @@ Flame.prototype.at = function (px, py) {
 	return i;
 };
 
-// The child that holds @x (counts from the left), or -1.
+// The child at @x (counts from the left), or -1.
 Flame.prototype.child = function (i, x) {
 	const t = this.view.tree;
 	for (let c = i + 1; c < t.end[i]; c = t.end[c])
@@ -195,7 +197,7 @@ Flame.prototype.child = function (i, x) {
 	return -1;
 };
 
-// Neighbours, for the arrow keys: the widest child, the next sibling that can be seen.
+// Neighbours for the arrow keys: the widest child, the next visible sibling.
 Flame.prototype.widest = function (i) {
 	const t = this.view.tree;
 	let best = -1;

@@ -1,4 +1,4 @@
-// Mouse, keys, buttons, the window's size, paper.
+// Mouse, keys, buttons, window size, printing.
 
 const canvas = by('flame');
 canvas.addEventListener('pointermove', function (e) {
@@ -69,7 +69,7 @@ addEventListener('resize', function () {
 	drawTimes();
 });
 dark.addEventListener('change', redraw);
-// On paper: all rows, as far as a canvas reaches, in the colors of the light page.
+// For printing: all rows, as far as a canvas can reach, in the colors of the light page.
 addEventListener('beforeprint', function () {
 	flame.printing = true;
 	flame.resize(Math.min(flame.rows * ROW, 12000));

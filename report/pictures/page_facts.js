@@ -1,6 +1,6 @@
 // Above the picture: how the recording was taken, what it lacks, what the colors mean.
 
-// Numbers that nobody reads as they are.
+// Numbers that need formatting.
 const TIMES = {
 	begin_wall_ns: ['begin', function (ns) { return new Date(ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC'); }],
 	duration_ns: ['duration', function (ns) { return (ns / 1e9).toFixed(3) + ' s'; }],
@@ -21,14 +21,14 @@ function showFacts() {
 				dd.textContent = time ? time[1](Number(value)) : value;
 				dl.append(dt, dd);
 			}
-		for (const [key, text] of [['lost', ' samples lost'], ['dropped', ' samples dropped'], ['cut', ' samples with a stack cut short by the recorder'],
-			['throttled_samples', ' samples or so not taken while the kernel throttled the event'], ['truncated', ' samples whose stack is deeper than its copy']])
+		for (const [key, text] of [['lost', ' samples lost'], ['dropped', ' samples dropped'], ['cut', ' samples with a stack cut by the recorder'],
+			['throttled_samples', ' samples (estimated) not taken while the kernel throttled the event'], ['truncated', ' samples whose stack is deeper than its copy']])
 			if (Number(fact(k, key)) > 0)
 				lacks.push(number(fact(k, key)) + text);
 		if (data.meta.note && !k)
 			lacks.push(data.meta.note);
 		if (data.meta.sides[k].cut)
-			lacks.push('the profile ended early: this is what was read of it');
+			lacks.push('the profile ends early; the page shows what could be read');
 		for (const text of lacks) {
 			const li = document.createElement('li');
 			li.textContent = before + text;

@@ -1,4 +1,4 @@
-// Choosing samples, groups and widths by the lists above the picture.
+// Chooses samples, groups and widths by the lists above the picture.
 
 function options(id, label, wider) {
 	const sums = new Map(), select = by(id);
@@ -21,7 +21,7 @@ function options(id, label, wider) {
 		o.selected = value === chosen[id];
 		return o;
 	};
-	// A list of tens of thousands is of no use to anyone; what is not in it has the fewest samples.
+	// Nobody can use a list of tens of thousands. Entries left out have the fewest samples.
 	const shown = list.filter(function (e, i) { return i < 500 || e[0] === chosen[id]; });
 	select.replaceChildren(make('', 'all ' + label + ' (' + list.length + ')'));
 	for (const [name, n] of shown)

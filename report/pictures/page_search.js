@@ -1,4 +1,4 @@
-// Frames by their names. Names reach the document as text only.
+// Finds frames by name. Names reach the document as text only.
 
 function search(text) {
 	let re = null;

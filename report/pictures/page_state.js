@@ -1,4 +1,5 @@
-// What the page shows: the data, what of it is chosen, and how. The other files read and change it.
+// The state of the page: the data, the current choices and the view. The other files read and
+// change it.
 
 const by = function (id) { return document.getElementById(id); };
 const started = performance.now();

@@ -7,7 +7,7 @@ function cell(row, text, name) {
 	return td;
 }
 
-// The smaller p of self and total, as nsprof diff's table has it.
+// The smaller p of self and total, as in nsprof diff's table.
 function pText(change) {
 	const known = change ? [change.self, change.total].filter(function (c) { return c && c.p !== null; }) : [];
 	const best = known.sort(function (a, b) { return a.p - b.p; })[0];

@@ -1,9 +1,9 @@
-// Samples over time, a row for each container, and the brush that chooses a part.
+// Samples over time, a row for each container, and the brush that selects a part.
 
 function Timeline(canvas, side) {
 	this.canvas = canvas;
 	this.side = side;
-	// Of long recordings, several blocks in one cell: no screen shows more.
+	// In long recordings a cell spans several blocks: no screen shows more.
 	this.cells = Math.min(side.blocks, 2000);
 	const cells = this.cells, rows = new Map();
 	const of = side.threads.map(function (t) {
@@ -28,7 +28,7 @@ function Timeline(canvas, side) {
 Timeline.LABEL = 150;
 Timeline.ROW = 22;
 
-// A path ends in what tells it from others, a name begins with that.
+// Cuts a path at its front and a name at its end, since the other end tells it from others.
 function shortened(name, room) {
 	if (name.length <= room)
 		return name;
@@ -86,13 +86,15 @@ Timeline.prototype.draw = function (theme, from, to) {
 	}
 };
 
-// The block at a place of the canvas; fractions, so that both edges of a brush can be rounded as they need.
+// The block at a place of the canvas, as a fraction, so that both edges of a brush can be rounded
+// as needed.
 Timeline.prototype.block = function (px) {
 	const at = (px - Timeline.LABEL) / (this.width - Timeline.LABEL) * this.side.blocks;
 	return Math.max(0, Math.min(this.side.blocks, at));
 };
 
-// The timeline of a side with its fields, in @parent. chosen(from, to) hears of the blocks [from, to) that are chosen.
+// The timeline of a side with its fields, in @parent. Calls chosen(from, to) when the blocks [from,
+// to) are selected.
 function timeline(parent, side, chosen) {
 	const canvas = document.createElement('canvas'), range = document.createElement('div'), line = new Timeline(canvas, side);
 	const seconds = side.blockNs / 1e9, before = side.label ? side.label + ': ' : '', inputs = [];

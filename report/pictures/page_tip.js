@@ -1,4 +1,4 @@
-// The words about a frame: in the status line, and at the mouse.
+// Describes a frame in the status line and at the mouse.
 
 function showStatus(i) {
 	status.textContent = i < 0 ? '' : describe(i).join('  \u00b7  ');

@@ -1,4 +1,4 @@
-// Shows anew what is chosen: counts, widths, colors, picture and timelines.
+// Updates the view: counts, widths, colors, picture and timelines.
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const LIGHT = { background: '#ffffff', text: '#1b1b1b', muted: '#575757', outline: '#000000', sliver: '#b9b2ac', lane: '#f0f0f0',
@@ -30,7 +30,7 @@ function redraw() {
 	}
 }
 
-// @keep: stay where one was reading; else go to the root.
+// @keep: stay at the current position; otherwise go to the root.
 function layout(keep) {
 	const top = scroller.getBoundingClientRect().top + scrollY;
 	const room = Math.max(260, innerHeight - Math.min(top, innerHeight * 0.55) - 70);
@@ -47,7 +47,7 @@ function color(i) {
 	return changeColor(scaled(0, weights[0].total[i]), scaled(1, weights[1].total[i]), Boolean(c && c.significant));
 }
 
-// Counts, widths and words anew; the tree stays.
+// Updates counts, widths and texts; the tree stays.
 function update(keep) {
 	weights = data.sides.map(function (s, k) {
 		const wanted = Uint8Array.from(s.threads, function (t) {

@@ -1,4 +1,4 @@
-// What is said of samples, frames and changes: amounts with their units, shares, verdicts.
+// Texts about samples, frames and changes: amounts with their units, shares, verdicts.
 
 function fact(k, key) {
 	const m = facts[k].find(function (f) { return f[0] === key; });
@@ -15,7 +15,7 @@ function cpu(ns) {
 	return n.toPrecision(n >= 1000 ? 4 : 3) + ' ' + name + ' of CPU';
 }
 
-// A count with its unit, and CPU time where the event is a clock.
+// A count with its unit, plus CPU time if the event is a clock.
 function amount(k, n) {
 	const s = data.meta.sides[k];
 	if (unit === 'period')
@@ -26,7 +26,8 @@ function amount(k, n) {
 
 function scaled(k, n) { return n * data.sides[k].scale; }
 
-// What is 100 % of side k's counts: all of the side's, or as much as there is after where amounts are compared.
+// The counts that are 100 % for side k: all of the side, or the total after if amounts are
+// compared.
 function whole(k) {
 	if (!data.meta.amounts)
 		return weights[k].total[0];
@@ -38,7 +39,7 @@ function points(i) {
 	return 100 * ((all[1] ? weights[1].total[i] / all[1] : 0) - (all[0] ? weights[0].total[i] / all[0] : 0));
 }
 
-// What is known of a node's change, as its width shows it: of a leaf its function's self, of others their total.
+// A node's verdict, for what its width shows: self for a leaf, total for other nodes.
 function verdict(i) {
 	const t = view.tree, c = i ? view.frames.change[t.frame[i]] : view.frames.changeOfAll;
 	return c ? (i && t.end[i] === i + 1 ? c.self : c.total) : null;
@@ -48,12 +49,12 @@ function changeText(what, c) {
 	if (!c)
 		return what + ': not tested, too few samples';
 	if (c.p === null)
-		return what + ': no verdict, nothing tells change from chance';
+		return what + ': no verdict, change cannot be told from chance';
 	return what + ': ' + (c.significant ? 'significant' : 'no more than chance') + ', p ' + c.p.toPrecision(2) + ', ' +
 		(100 * c.low).toFixed(2) + ' to ' + (100 * c.high).toFixed(2) + ' points';
 }
 
-// What is said of a node, a line each; the first is its name.
+// Describes a node, one fact per line; the first line is its name.
 function describe(i) {
 	const t = view.tree, f = t.frame[i], lines = [i ? view.frames.name[f] : 'all'];
 	data.sides.forEach(function (s, k) {

@@ -1,4 +1,4 @@
-// Zoom, and from frame to frame.
+// Zooming, and moving from frame to frame.
 
 function zoom(i) {
 	flame.zoom = i < 0 ? 0 : i;

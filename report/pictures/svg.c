@@ -11,7 +11,7 @@
 #include "grid/markup.h"
 #include "views/calltree.h"
 
-/* The script is a file of its own, so that editors and linters know it as what it is. */
+/* The script is a separate file, so that editors and linters recognize it. */
 __asm__(".section .rodata\n"
 	".global flame_js\n.global flame_js_end\n"
 	"flame_js:\n.incbin \"report/pictures/flame.js\"\nflame_js_end:\n"
@@ -23,10 +23,11 @@ enum {
 	PAD_SIDE = 10,
 	PAD_TOP = 62,		/* title, subtitle, buttons */
 	PAD_BOTTOM = 40,	/* details of the frame under the pointer */
-	CHAR_WIDTH = 7,		/* of the 12 pixel monospace font, rounded up: text must never stick out */
+	CHAR_WIDTH = 7,		/* of the 12 pixel monospace font, rounded up: text must never stick
+				 * out */
 };
 
-/* A stable color for a name, in the family of its kind. */
+/* A stable color for a name, in the color range of its kind. */
 static void frame_color(char out[8], const char *name, uint8_t hue)
 {
 	uint64_t h = hash_bytes(name, strlen(name));
@@ -59,7 +60,7 @@ static void frame_color(char out[8], const char *name, uint8_t hue)
 	snprintf(out, 8, "#%02x%02x%02x", r, g, bl);
 }
 
-/* Red for more, blue for less; as deep as the change is of the larger side. */
+/* Red for more, blue for less; the depth is the change relative to the larger side. */
 static void change_color(char out[8], const struct svg_change *c)
 {
 	double larger = MAX(c->before, c->after);
@@ -76,15 +77,15 @@ static void change_color(char out[8], const struct svg_change *c)
 struct layout {
 	struct calltree *t;
 	const struct svg_opts *opts;
-	double scale;		/* pixels for each count */
+	double scale;		/* pixels per count */
 	unsigned int rows;
-	uint8_t *used;		/* by intern id: the name is shown somewhere */
+	uint8_t *used;		/* [intern id]: the name is shown somewhere */
 	FILE *to;
 };
 
 /*
- * Names stand once, in a table, and not in each frame: templates of C++ are hundreds of bytes long and
- * come back thousands of times.
+ * Names are written once, in a table, not in each frame: names of C++ templates have hundreds of
+ * bytes and occur thousands of times.
  */
 static void names_write(const struct layout *l)
 {
@@ -133,9 +134,9 @@ static void frame_write(const struct layout *l, const struct calltree_node *nd, 
 }
 
 /*
- * Depth first without recursion. @before is the count left of the node; siblings too narrow to see still
- * take their room. Skipping a subtree keeps the cost in proportion to what is shown. The walk that does not draw puts siblings
- * in their order, and tells how many rows there are.
+ * Walks depth first without recursion. @before: the count to the left of the node; siblings too
+ * narrow to see still take their room. Skipping subtrees keeps the cost proportional to what is
+ * shown. The walk that does not draw sorts siblings and returns the number of rows.
  */
 static unsigned int frames_walk(const struct layout *l, int draw)
 {
@@ -166,14 +167,14 @@ static unsigned int frames_walk(const struct layout *l, int draw)
 				at = nodes[at].next;
 				break;
 			}
-			/* Up again: what the parent's own samples take lies right of its children. */
+			/* Go up: the parent's own samples are to the right of its children. */
 			at = nodes[at].parent;
 			before -= nodes[at].total - nodes[at].self;
 		}
 	}
 }
 
-/* A little less: what frames_walk() compares is rounded. */
+/* Slightly less, because frames_walk() compares rounded values. */
 double svg_least(const struct svg_opts *opts)
 {
 	return opts->min_width / (double)(opts->width - 2 * PAD_SIDE) * (1 - 1e-9);

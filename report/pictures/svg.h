@@ -8,10 +8,10 @@
 
 struct calltree;
 
-/* A node in a comparison: shares of each side's total, or of one for both. */
+/* A node in a comparison: shares of each side's total, or of one total for both. */
 struct svg_change {
 	double before, after;
-	bool sure;		/* more than chance: else it is grey */
+	bool sure;		/* more than chance; otherwise the node is grey */
 };
 
 struct svg_opts {
@@ -20,12 +20,16 @@ struct svg_opts {
 	const char *unit;	/* "samples" */
 	unsigned int width;	/* pixels, 300 to 20,000 */
 	double min_width;	/* frames narrower than this many pixels are left out */
-	const struct svg_change *changes;	/* [node of the tree]; NULL: no comparison. Counts are of both sides together */
+	const struct svg_change *changes;	/* [node of the tree]; NULL: no comparison. Counts
+						 * are of both sides together */
 };
 
-/* Of nodes with less than this share of all svg_write() does not look at children: calltree_of() need not make them. */
+/*
+ * svg_write() skips the children of nodes below this share of all, so calltree_of() need not create
+ * them.
+ */
 double svg_least(const struct svg_opts *opts);
-/* @t sorted (calltree_sort). Write errors show in the stream's error flag. */
+/* @t must be sorted (calltree_sort). Write errors are left in the stream's error flag. */
 void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to);
 
 #endif

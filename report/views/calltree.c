@@ -11,7 +11,7 @@
 
 /* One slot of the open-addressing table that finds a child by its parent and name. */
 struct child_slot {
-	uint32_t node;	/* 0 = free: the root is nobody's child */
+	uint32_t node;	/* 0 = free: the root is no node's child */
 };
 
 struct calltree *calltree_new(void)

@@ -1,4 +1,4 @@
-/* A profile as a tree of what is shown (calltree.h). */
+/* Builds a call tree from a profile (calltree.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +20,12 @@ static const uint8_t hues[PROFILE_KINDS] = {
 struct builder {
 	const struct profile *p;
 	struct calltree *t;
-	const struct lead *lead_by;	/* NULL: groups */
+	const struct lead *lead_by;	/* NULL: by groups */
 	const uint32_t *thread_groups, *frame_groups;
-	uint32_t *names;	/* without groups: of frames, ids in the tree */
-	bool distinct;		/* no two frames are shown alike: nor are two nodes of a caller */
-	/* Nodes of the tree by those of the profile, below one leading node at a time: */
-	uint32_t *nodes, *below;	/* @nodes[i] holds where @below[i] is @lead + 1 */
+	uint32_t *names;	/* unless by groups: [frame] -> id in the tree */
+	bool distinct;		/* no two frames look alike, so no two children of a caller do */
+	/* Nodes of the tree by those of the profile, below one leading node at a time. */
+	uint32_t *nodes, *below;	/* @nodes[i] is valid if @below[i] is @lead + 1 */
 	uint32_t lead;
 	uint32_t *path;
 	size_t path_cap;
@@ -36,7 +36,7 @@ static uint32_t add_lead(struct calltree *t, uint32_t node, const char *text)
 	return calltree_child(t, node, intern_add(t->names, text), HUE_LEADING);
 }
 
-/* The node of a thread's leading frames. */
+/* Returns the node of a thread's leading frames. */
 static uint32_t lead_node(const struct builder *b, uint32_t thread)
 {
 	const struct profile_thread *th = &b->p->threads[thread];
@@ -46,7 +46,7 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread)
 
 	if (!lead)
 		return calltree_child(b->t, node, b->thread_groups[thread], HUE_LEADING);
-	/* Of thread 0 nothing is known. */
+	/* Thread 0: unknown. */
 	for (uint32_t i = 0; thread && i < lead->n; i++) {
 		const bool process = lead->by[i] == LEAD_PROCESS && th->process;
 
@@ -73,7 +73,7 @@ static uint32_t child_node(const struct builder *b, uint32_t parent, uint32_t fr
 	return b->distinct ? calltree_add(b->t, parent, name, hue) : calltree_child(b->t, parent, name, hue);
 }
 
-/* The node of the profile's @node below the present leading frames. */
+/* Returns the node for the profile's @node below the current leading frames. */
 static uint32_t tree_node(struct builder *b, uint32_t node)
 {
 	uint32_t at = b->lead;
@@ -95,7 +95,7 @@ static uint32_t tree_node(struct builder *b, uint32_t node)
 	return at;
 }
 
-/* The counts of a thread. */
+/* The counts of one thread. */
 struct part {
 	uint32_t lead;
 	size_t first, end;
@@ -108,7 +108,10 @@ static int by_lead(const void *pa, const void *pb)
 	return a->lead < b->lead ? -1 : a->lead > b->lead;
 }
 
-/* Those with the same leading frames behind one another. Owned. */
+/*
+ * Makes the parts and puts those with the same leading frames next to each other. Owned by the
+ * caller.
+ */
 static struct part *make_parts(const struct builder *b, size_t *n)
 {
 	const struct profile *p = b->p;
@@ -162,18 +165,19 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /*
- * What is told of the parent of node @i, which is looked at soon: of a profile in no order the parents lie all over the
- * memory. There may be no such node. Expanded early: alone, without a result, it would be left out (gcc 12).
+ * Prefetches the parent's total for node @i, which is visited soon; there may be no such node. In
+ * an unsorted profile, parents are scattered all over memory. Always inlined: gcc 12 would drop it
+ * as a separate function without a result.
  */
 static inline __attribute__((always_inline)) void
 prefetch_parent(const struct profile *p, const uint64_t *total, uint32_t i)
 {
-	/* Most follow their parent. */
+	/* Most nodes directly follow their parent. */
 	if (i < p->nnodes && p->nodes[i].parent + 1 != i)
 		__builtin_prefetch(&total[p->nodes[i].parent]);
 }
 
-/* By node: what ends there and below. Owned. */
+/* [node]: what ends there and below. Owned by the caller. */
 static uint64_t *node_totals(const struct profile *p, bool period)
 {
 	uint64_t *total = xcalloc(p->nnodes, sizeof(*total));
@@ -188,15 +192,16 @@ static uint64_t *node_totals(const struct profile *p, bool period)
 }
 
 /*
- * What count_all() does for one leading node and distinct frames, but what is below nodes of less than @least of all is
- * counted in these. A million stacks that have little in common are millions of nodes, six times as large as
- * those of a profile, and nobody would see them.
+ * As count_all(), for one leading node and distinct frames; counts below nodes of less than @least
+ * of all go to these nodes. A million stacks with little in common are millions of nodes, six times
+ * as large as those of a profile, and nobody would see them.
  */
 static void count_wide(struct builder *b, bool period, double least)
 {
 	const struct profile *p = b->p;
 	uint64_t *total = node_totals(p, period);
-	uint32_t *nodes = xcalloc(p->nnodes, sizeof(*nodes));	/* of wide ones: few of its pages are touched */
+	/* for wide nodes only, so few of its pages are touched */
+	uint32_t *nodes = xcalloc(p->nnodes, sizeof(*nodes));
 
 	least *= (double)total[0];
 	nodes[0] = b->lead;
@@ -219,7 +224,7 @@ static void count_wide(struct builder *b, bool period, double least)
 	free(nodes);
 }
 
-/* Counts the profile in b->t; @least as calltree_of() has it. */
+/* Counts the profile in b->t; @least as for calltree_of(). */
 static void count_all(struct builder *b, bool period, double least)
 {
 	const struct profile *p = b->p;

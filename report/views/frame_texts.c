@@ -1,7 +1,7 @@
 /*
- * Texts of frames (frame_texts.h): a hash table with linear probing. A million stacks have tens of millions of
- * frames: to find where each ends, to hash it and to look it up is most of what reading them takes. The
- * first two are one pass, eight bytes at a time.
+ * Texts of frames (frame_texts.h): a hash table with linear probing. A million stacks have tens of
+ * millions of frames. Most of the time to read them goes into finding the end of each frame,
+ * hashing it and looking it up. The first two are one pass, eight bytes at a time.
  */
 #include "views/frame_texts.h"
 
@@ -19,7 +19,7 @@ struct slot {
 };
 
 struct frame_texts {
-	struct slot *slots;	/* owned; at most half of them taken */
+	struct slot *slots;	/* owned; at most half full */
 	size_t n;
 	unsigned int bits;	/* 1 << bits slots */
 	struct intern *texts;	/* owned */
@@ -50,7 +50,7 @@ void frame_texts_free(struct frame_texts *t)
 	free(t);
 }
 
-/* A bit of a factor reaches all above it in the product, and the shift brings these down again. */
+/* A bit of a factor affects all higher bits of the product; the shift brings these down again. */
 static inline uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9fb21c651e98df25ull;
@@ -63,8 +63,8 @@ static size_t home(const struct frame_texts *t, uint64_t hash)
 }
 
 /*
- * Length of the text at the beginning of @s, and its hash: of words of eight bytes, the last of which has less and is filled
- * up with zeros. No text has a NUL byte.
+ * Length of the text at the beginning of @s, and its hash over words of eight bytes. The last word
+ * is padded with zeros. No text contains a NUL byte.
  */
 static inline size_t hash_text(const char *s, size_t len, uint64_t *hash)
 {
@@ -74,7 +74,10 @@ static inline size_t hash_text(const char *s, size_t len, uint64_t *hash)
 	for (at = 0; at + 8 <= len; at += 8) {
 		memcpy(&word, s + at, 8);
 		differs = word ^ EACH_BYTE(';');
-		/* The lowest bit set is the high one of the first byte that is zero; above it they may mean nothing. */
+		/*
+		 * The lowest bit set is the high bit of the first zero byte. Bits above it may be
+		 * meaningless.
+		 */
 		found = (differs - EACH_BYTE(1)) & ~differs & EACH_BYTE(0x80);
 		if (found) {
 			unsigned int n = (unsigned int)__builtin_ctzll(found) & ~7u;
@@ -107,7 +110,7 @@ static void grow(struct frame_texts *t)
 	t->slots = slots;
 }
 
-/* Texts are a few words long: calling memcmp(3) would take as long as it does. */
+/* Texts are a few words long: a call of memcmp(3) would take as long as the comparison. */
 static bool equal(const char *a, const char *b, size_t n)
 {
 	if (n < 8) {
@@ -122,7 +125,10 @@ static bool equal(const char *a, const char *b, size_t n)
 	return !memcmp(a + n - 8, b + n - 8, 8);
 }
 
-/* The free slot at @at gets the text. Apart, so that what is done for each frame keeps its registers. */
+/*
+ * Puts the text into the free slot @at. A separate function, so that the loop over frames keeps its
+ * registers.
+ */
 static __attribute__((noinline)) uint32_t
 add_text(struct frame_texts *t, size_t at, uint64_t hash, const char *s, size_t len)
 {

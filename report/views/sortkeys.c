@@ -27,10 +27,10 @@ static const struct {
 };
 
 #define NO_BRANCHES "recordings have no branch records"
-#define NO_DATA "addresses of data, and what an access costs, are not recorded"
-#define NO_PARALLEL "how many threads ran at a time is not recorded"
+#define NO_DATA "data addresses and the costs of accesses are not recorded"
+#define NO_PARALLEL "the number of threads running at a time is not recorded"
 
-/* perf's other keys, up to perf 7.2, each behind a blank. */
+/* perf's other keys, up to perf 7.2, each preceded by a blank. */
 static const struct {
 	const char *names, *why;
 } refused[] = {
@@ -51,7 +51,7 @@ static const struct {
 	{ " transaction trace", "tracepoints and transactions are not recorded" },
 };
 
-/* Why perf's key @text of @len bytes is not here; NULL: perf has none of that name. */
+/* Why perf's key @text of @len bytes is unsupported; NULL: not a key of perf. */
 static const char *why_refused(const char *text, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -75,7 +75,7 @@ static int refuse(const char *text, size_t len)
 	if (why)
 		pr_err("the sort key '%.*s' is perf's and not here: %s", (int)len, text, why);
 	else
-		pr_err("the sort key '%.*s' is not one of symbol, dso, srcline, comm, pid, tid, container, cgroup, each at most once",
+		pr_err("invalid sort key '%.*s'; the keys are symbol, dso, srcline, comm, pid, tid, container and cgroup, each at most once",
 		       (int)len, text);
 	return -EINVAL;
 }
@@ -113,7 +113,7 @@ void sortkeys_columns(const struct sortkeys *s, struct grid *g)
 		grid_column(g, known[s->keys[i]].title, known[s->keys[i]].name, known[s->keys[i]].kind);
 }
 
-/* What @key says of a frame or thread, in @buf if need be; NULL: it says nothing of that. */
+/* The value of @key for a frame, using @buf if needed; NULL: unknown. */
 static const char *frame_text(enum sortkey key, const struct profile *p, const struct profile_frame *f)
 {
 	switch (key) {
@@ -144,7 +144,7 @@ static const char *thread_text(enum sortkey key, const struct profile *p, uint32
 	if (frame_text(key, p, &p->frames[0]))
 		return NULL;
 	strbuf_reset(buf);
-	/* Of folded text. */
+	/* Folded text. */
 	if (!thread)
 		return "[unknown]";
 	switch (key) {
@@ -166,7 +166,7 @@ static const char *thread_text(enum sortkey key, const struct profile *p, uint32
 /* A number for each different text, from 0 in the order of appearance. */
 static uint32_t group_id(struct intern *ids, const struct strbuf *text)
 {
-	/* Never the empty string, which has number 0 already. */
+	/* The text is never the empty string, which already has number 0. */
 	return intern_addn(ids, text->s, text->len) - 1;
 }
 
@@ -211,7 +211,10 @@ void groups_init(struct groups *gs, const struct sortkeys *s, const struct profi
 
 			if (part)
 				add_part(&text, part);
-			/* The kernel's is another function than one of its name elsewhere, and the row says whose it is. */
+			/*
+			 * A kernel function is not the user function of that name, and the row
+			 * shows which one it is.
+			 */
 			if (s->keys[k] == SORT_SYMBOL && p->frames[i].kind == PROFILE_KERNEL)
 				add_part(&text, "k");
 		}

@@ -1,4 +1,4 @@
-/* What a table has a row for each of ("--sort"). */
+/* Sort keys ("--sort"): what a table has one row for. */
 #ifndef NSPROF_SORTKEYS_H
 #define NSPROF_SORTKEYS_H
 
@@ -20,22 +20,23 @@ struct sortkeys {
 	size_t n;
 };
 
-/* "comm,dso,symbol", in perf's spelling or ours. 0, or -EINVAL after a message. */
+/* Parses "comm,dso,symbol", in perf's spelling or ours. 0, or -EINVAL after a message. */
 int sortkeys_parse(const char *text, struct sortkeys *out);
 bool sortkeys_have(const struct sortkeys *s, enum sortkey key);
 void sortkeys_columns(const struct sortkeys *s, struct grid *g);
 
-/* Threads and frames that no key tells apart. */
+/* Groups of threads and of frames that no key distinguishes. */
 struct groups {
-	uint32_t *threads, *frames;	/* owned; the group of each, 0 and up */
-	uint32_t *thread_of, *frame_of;	/* owned; one of each group; of a function one that is not inlined, if any */
-	uint32_t nthreads, nframes;	/* groups */
-	struct intern *texts;		/* owned; what sortkeys_cells() gives out */
+	uint32_t *threads, *frames;	/* owned; group number of each, from 0 */
+	uint32_t *thread_of, *frame_of;	/* owned; one member per group; for a function, one that is
+					 * not inlined if possible */
+	uint32_t nthreads, nframes;	/* numbers of groups */
+	struct intern *texts;		/* owned; texts that sortkeys_cells() returns */
 };
 
 void groups_init(struct groups *gs, const struct sortkeys *s, const struct profile *p);
 void groups_fini(struct groups *gs);
-/* Fills the cells of the keys for a group of threads and one of frames. */
+/* Fills the key cells for a group of threads and a group of frames. */
 void sortkeys_cells(const struct sortkeys *s, struct groups *gs, const struct profile *p, uint32_t thread,
 		    uint32_t frame, struct grid_cell *cells);
 

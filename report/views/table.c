@@ -18,7 +18,7 @@ struct entry {
 struct entries {
 	struct entry *list;	/* owned */
 	size_t n, cap;
-	struct u64map index;	/* thread << 32 | frame -> one in @list */
+	struct u64map index;	/* thread << 32 | frame -> index in @list */
 };
 
 static struct entry *entry_of(struct entries *es, uint32_t thread, uint32_t frame)
@@ -34,7 +34,9 @@ static struct entry *entry_of(struct entries *es, uint32_t thread, uint32_t fram
 	return &es->list[*at];
 }
 
-/* A walk without recursion, since stacks may be a million frames deep. @on_path: by group of frames. */
+/*
+ * Walks without recursion, since stacks may be a million frames deep. @on_path: by group of frames.
+ */
 static void collect(const struct calltree *t, struct entries *es, uint32_t *on_path)
 {
 	uint32_t at = 0, thread = 0;
@@ -63,7 +65,7 @@ static void collect(const struct calltree *t, struct entries *es, uint32_t *on_p
 			struct entry *e = entry_of(es, thread, nd->name);
 
 			e->self += nd->self;
-			/* Of a function that calls itself, the outermost call is all. */
+			/* In a recursive function, the outermost call includes all others. */
 			if (!on_path[nd->name]++)
 				e->total += nd->total;
 		}
@@ -142,7 +144,7 @@ uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct 
 	for (size_t i = 0; i < es.n; i++) {
 		uint64_t n = o->children ? es.list[i].total : es.list[i].self;
 
-		/* Without children there is nothing to say of what has only these. */
+		/* Without --children, a row without self samples shows nothing. */
 		if (!n && !o->children)
 			continue;
 		if ((o->limit && g->nrows >= o->limit) || 100.0 * (double)n < o->percent_limit * (double)g->whole)

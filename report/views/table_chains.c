@@ -8,16 +8,16 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* A stack of names in a row. */
+/* A stack of names in a row of the table. */
 struct chain {
 	uint32_t thread, frame;		/* groups */
-	uint32_t node;			/* one of those that look like this */
+	uint32_t node;			/* one of the nodes that look like this */
 	char *text;			/* owned */
 	uint64_t samples, period;
 };
 
 struct row {
-	size_t first, n;		/* in the chains */
+	size_t first, n;		/* in chains.list */
 	uint64_t samples, weight;
 };
 
@@ -27,7 +27,7 @@ struct chains {
 	size_t n;
 	struct row *rows;		/* owned; as in the grid */
 	size_t nrows, cap;
-	uint64_t whole;			/* what a share is of: samples, or period */
+	uint64_t whole;			/* 100 %: samples or period */
 	bool period;
 };
 
@@ -90,7 +90,7 @@ static int by_node(const void *pa, const void *pb)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* In this order, what is equal becomes one. */
+/* Sorts by @order and merges equal chains. */
 static void merge(struct chains *cs, int (*order)(const void *, const void *))
 {
 	size_t kept = 0;
@@ -126,7 +126,7 @@ static void collect(struct chains *cs, const struct profile *p, const struct gro
 			.node = c->node, .samples = c->samples, .period = c->period,
 		};
 	}
-	/* Times are no difference, nor is what does not show in names. */
+	/* Chains that differ only in time, or in what names do not show, are equal. */
 	merge(cs, by_node);
 	for (size_t i = 0; i < cs->n; i++)
 		cs->list[i].text = stack_text(p, cs->list[i].node, cs->o->callee, path);
@@ -178,7 +178,10 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 		     FILE *to)
 {
 	struct chains cs = { .o = co, .period = o->period && p->period };
-	/* What threads have is theirs, whoever it is called by. */
+	/*
+	 * All samples of a thread are its own, so without a key of frames total and self are the
+	 * same.
+	 */
 	bool both = o->children && !sortkeys_have(&o->sort, SORT_SYMBOL) && !sortkeys_have(&o->sort, SORT_DSO) &&
 		    !sortkeys_have(&o->sort, SORT_SRCLINE);
 	struct groups gs = { 0 };
@@ -201,7 +204,7 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 		const struct row *r = &cs.rows[shown];
 		struct grid_cell *cells;
 
-		/* The rest has less still. */
+		/* The remaining rows have even less. */
 		if ((o->limit && shown >= o->limit) || 100.0 * (double)r->weight < o->percent_limit * (double)cs.whole)
 			break;
 		cells = grid_row(&g);

@@ -1,4 +1,4 @@
-/* The flat table with the stacks of each row below it, folded (perf report -g folded). */
+/* The flat table with the folded stacks of each row below it (perf report -g folded). */
 #ifndef NSPROF_TABLE_CHAINS_H
 #define NSPROF_TABLE_CHAINS_H
 
@@ -16,16 +16,17 @@ enum chains_value {
 };
 
 struct chains_opts {
-	enum chains_value value;	/* in front of each stack */
+	enum chains_value value;	/* printed before each stack */
 	bool callee;			/* leaf first */
-	bool samples;			/* the rows tell how many they have */
-	double percent_limit;		/* of stacks */
+	bool samples;			/* rows show their number of samples */
+	double percent_limit;		/* limit for stacks */
 };
 
 /*
- * A row for each combination of keys in which samples end, the most first, and behind each "VALUE FRAME;FRAME..." for its
- * stacks. Names are as they are, but for what could steer a terminal. @separator: between columns; 0: they are
- * aligned. How many rows its limits leave out.
+ * Writes a row per combination of keys in which samples end, largest first, each followed by "VALUE
+ * FRAME;FRAME..." lines for its stacks. Names stay as they are, except for characters that could
+ * control a terminal. @separator: between columns; 0: aligned columns. Returns the number of rows
+ * that the limits left out.
  */
 uint64_t chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, char separator, bool color,
 		     FILE *to);

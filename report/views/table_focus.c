@@ -10,10 +10,10 @@
 #include "views/calltree.h"
 #include "views/table.h"
 
-/* By group of frames. */
+/* Counts for a group of frames. */
 struct beside {
 	uint64_t count;
-	uint32_t on_path;	/* how often it is on the path of the walk, beside the function */
+	uint32_t on_path;	/* occurrences on the walk's path, next to the function */
 };
 
 struct focus {
@@ -21,8 +21,9 @@ struct focus {
 	const struct groups *gs;
 	const struct calltree *t;
 	bool *match;		/* by group */
-	struct beside *callers, *callees;	/* one more at the end: none */
-	uint32_t on_path;	/* of the function */
+	struct beside *callers, *callees;	/* with an extra entry at the end: no caller, no
+						 * callee */
+	uint32_t on_path;	/* occurrences of the function */
 	struct table_focus *out;
 };
 
@@ -31,7 +32,7 @@ static const char *group_name(const struct profile *p, const struct groups *gs, 
 	return profile_text(p, p->frames[gs->frame_of[group]].name);
 }
 
-/* How many groups match. */
+/* Returns the number of groups that match. */
 static uint32_t find(struct focus *f, const char *pattern)
 {
 	uint32_t n = 0;
@@ -47,14 +48,14 @@ static uint32_t find(struct focus *f, const char *pattern)
 	return n;
 }
 
-/* Counts the samples through the node unless an outer frame has counted them. */
+/* Counts the samples through the node unless an outer frame already did. */
 static void enter(struct beside *b, uint64_t samples)
 {
 	if (!b->on_path++)
 		b->count += samples;
 }
 
-/* What the walk notes at a node, and takes back behind it. */
+/* Enters or leaves (@in false) a node of the walk. */
 static void visit(struct focus *f, uint32_t at, bool in)
 {
 	const struct calltree_node *nd = &f->t->nodes[at], *up = &f->t->nodes[nd->parent];
@@ -106,7 +107,7 @@ static void walk(struct focus *f)
 }
 
 struct row {
-	uint32_t group;		/* nframes: none */
+	uint32_t group;		/* nframes: no function */
 	uint64_t count;
 };
 
@@ -124,7 +125,7 @@ static int compare(const void *pa, const void *pb, void *ctx)
 	return c ? c : a->group < b->group ? -1 : 1;
 }
 
-/* @none: what stands there for no function. */
+/* @none: shown for a missing function. */
 static void make_grid(const struct focus *f, const struct table_opts *o, const struct beside *list, const char *none,
 		      struct grid *g)
 {
@@ -170,7 +171,7 @@ int table_focus(const struct profile *p, const struct table_opts *o, const char 
 	f.match = xcalloc((size_t)gs.nframes + 1, sizeof(*f.match));
 	out->functions = find(&f, pattern);
 	if (!out->functions) {
-		pr_err("no function is called '%s'; globs such as '*%s*' may find it", pattern, pattern);
+		pr_err("no function is named '%s'; try a glob such as '*%s*'", pattern, pattern);
 		free(f.match);
 		groups_fini(&gs);
 		return -ENOENT;

@@ -10,20 +10,20 @@
 #include "views/calltree.h"
 #include "views/table.h"
 
-#define STEP 3		/* columns that a branch goes to the right */
-#define INDENT_MAX 120	/* what branches deeper is not moved any more */
+#define STEP 3		/* columns of indentation per branch */
+#define INDENT_MAX 120	/* deeper branches are not indented further */
 
 static const uint8_t kinds[] = {
 	[HUE_USER] = PROFILE_USER, [HUE_KERNEL] = PROFILE_KERNEL, [HUE_JIT] = PROFILE_JIT,
 	[HUE_INLINED] = PROFILE_INLINED, [HUE_LEADING] = PROFILE_LEADING,
 };
 
-/* A node on the way from the root. */
+/* A node on the path from the root. */
 struct level {
-	uint32_t *kids;		/* owned; to be shown, the largest first */
+	uint32_t *kids;		/* owned; children to show, largest first */
 	uint32_t n, at;
-	uint64_t folded;	/* total of those that are not shown, */
-	uint32_t nfolded;	/* and how many these are */
+	uint64_t folded;	/* total of the children not shown */
+	uint32_t nfolded;	/* number of the children not shown */
 	unsigned int indent;
 };
 
@@ -42,7 +42,10 @@ static int by_total(const void *pa, const void *pb, void *ctx)
 
 	if (t->nodes[a].total != t->nodes[b].total)
 		return t->nodes[a].total < t->nodes[b].total ? 1 : -1;
-	/* The numbers of siblings tell when they were met first, which is in no order; their names do. */
+	/*
+	 * Siblings are numbered in the order of appearance, which is arbitrary; names give a stable
+	 * order.
+	 */
 	return strcmp(intern_str(t->names, t->nodes[a].name), intern_str(t->names, t->nodes[b].name));
 }
 
@@ -73,7 +76,10 @@ static void ascend(struct tree *tr)
 	free(tr->levels[--tr->n].kids);
 }
 
-/* The next node, depth first; false at the end. *@up: the level it belongs to, valid until descend(). */
+/*
+ * The next node, depth first; false at the end. *@up: the level it belongs to, valid until
+ * descend().
+ */
 static bool next_node(struct tree *tr, uint32_t *node, struct level **up)
 {
 	while (tr->n) {
@@ -117,7 +123,10 @@ void table_tree(const struct calltree *t, const struct table_opts *o, struct gri
 	free(tr.levels);
 }
 
-/* Calls of itself that lead nowhere else: how many of them are one line. */
+/*
+ * Returns the length of a run of recursive calls that lead nowhere else; it is shown as one line.
+ * *@last: its last node.
+ */
 static uint32_t skip_recursion(const struct calltree *t, uint32_t node, uint32_t *last)
 {
 	uint32_t n = 1, child;
@@ -131,7 +140,9 @@ static uint32_t skip_recursion(const struct calltree *t, uint32_t node, uint32_t
 	return n;
 }
 
-/* @node and those up to @last, @times in a row, below which there is @below. */
+/*
+ * Writes the line for @node and those up to @last (@times in a run). @below: the level below them.
+ */
 static void put_line(const struct calltree *t, uint32_t node, uint32_t last, uint32_t times, const struct level *up,
 		     const struct level *below, bool color, FILE *to)
 {
@@ -168,7 +179,10 @@ void table_tree_text(const struct calltree *t, const struct table_opts *o, bool 
 		struct level above = *up;
 		uint32_t last, times = skip_recursion(t, node, &last);
 
-		/* Where stacks part is seen by the indentation; what is shown alone stands below its caller. */
+		/*
+		 * Indentation shows where stacks branch. An only child is printed right below its
+		 * caller, not indented.
+		 */
 		descend(&tr, last, above.indent + (above.n > 1 ? STEP : 0));
 		put_line(t, node, last, times, &above, &tr.levels[tr.n - 1], color, to);
 	}

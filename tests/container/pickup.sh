@@ -72,7 +72,7 @@ CHAIN=$("$TARGETS/spin" --chain)
 grep '^web-b;' "$T/folded" >"$T/second"
 check "the second with whole stacks and names" has_chain "$T/second" "$CHAIN" 90
 check "and in the recording" sh -c "'$NSPROF' info --json '$T/data' | jq -e '[.. | strings] | any(test(\"docker/$B\"))'"
-like "info tells when it came" "$("$NSPROF" info "$T/data")" "cgroup .*$B.* came to match"
+like "info tells when it came" "$("$NSPROF" info "$T/data")" "cgroup .*$B.* began to match"
 remove "docker/$C"
 
 # A pattern.

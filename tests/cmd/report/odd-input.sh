@@ -30,7 +30,7 @@ says "malformed lines: counted, three shown, harmless to a terminal" 0 "'bad': 4
 is "the others count" "$(grep -c '^ *50.00%' out)" 2
 printf 'a;b 1.5\na;c 0.75\na;d 2.00\n' >float
 says "counts that are no whole numbers" 0 \
-	"'float': 2 counts are no whole number, what is behind the point is left out, and with it whole stacks: scale them up first$" float
+	"'float': 2 counts are not whole numbers; the fraction is dropped, and whole stacks with it: scale the counts up first$" float
 is "are as much as is in front of the point" "$("$NSPROF" report -q --csv --no-children float | sort -r)" \
 	"$(printf '%s\n' self,samples,symbol,kind 66.67,2,d,user 33.33,1,b,user)"
 printf 'a;b 3.\na;c 4.0\n' >whole
@@ -40,10 +40,10 @@ says "one malformed line" 0 "'one': 1 line is not a folded stack: 'no'$" one
 printf 'a;b 1\na;b\0c 1\n' >nul
 says "a NUL" 1 "'nul' is neither" nul
 printf 'a;b 18446744073709551615\na;c 1\n' >over
-says "counts that overflow" 1 "'over': counts add up to more than 64 bits hold" over
+says "counts that overflow" 1 "'over': the sum of the counts overflows 64 bits" over
 like "what there is is shown" "$(cat out)" '^# 18446744073709551615 samples'
 printf 'a;b 99999999999999999999999999\n' >huge
-says "a count of more than 64 bits" 1 "'huge': counts add up to more than 64 bits hold" huge
+says "a count of more than 64 bits" 1 "'huge': the sum of the counts overflows 64 bits" huge
 printf ';;a;;b; 3\n; 4\n a 5\n' >semi
 says "frames without a name" 0 "" semi
 printf 'a;b 1' >noend
@@ -109,11 +109,11 @@ sed 's/^N.*/N\t7\t1/' p >ids
 says "one with wrong numbers" 1 "'ids' is damaged: line 3 is none of a profile; what precedes it is used" ids
 sed 's/\t1$/\t9/;2,$d' p >version
 says "one of another version" 1 "'version' is a profile of another version" version
-says "a filter that nothing meets" 1 "no sample of 'p' meets all of --filter" --filter comm=a p
+says "a filter that nothing meets" 1 "no sample of 'p' matches all --filter conditions" --filter comm=a p
 printf 'a;b 1\n' >f
-says "names of threads are not for folded text" 1 "--comms is for recordings and saved profiles, and 'f' is folded text" -c a f
-says "times of a clock are for recordings" 1 "--time is for recordings, and 'p' is a saved profile" --time 1,2 p
-says "filters are not for folded text" 1 "--filter is for recordings and saved profiles, and 'f' is folded text" --filter comm=a f
+says "names of threads are not for folded text" 1 "--comms works only on recordings and saved profiles, but 'f' is folded text" -c a f
+says "times of a clock are for recordings" 1 "--time works only on recordings, but 'p' is a saved profile" --time 1,2 p
+says "filters are not for folded text" 1 "--filter works only on recordings and saved profiles, but 'f' is folded text" --filter comm=a f
 
 # What comes through a pipe waits in a file without a name, where the user says.
 mkdir elsewhere

@@ -199,7 +199,7 @@ check_rc "a key twice" 129 "$NSPROF" report --sort symbol,sym p
 check_rc "both, tree and focus" 129 "$NSPROF" report -g --focus f0 p
 check_rc "a picture of a focus" 129 "$NSPROF" report --format svg --focus f0 p
 check_rc "no such function" 1 "$NSPROF" report --focus nosuch p
-like "is said" "$(cat "$T/check.err")" "no function is called 'nosuch'"
+like "is said" "$(cat "$T/check.err")" "no function is named 'nosuch'"
 
 # On a terminal: a pager, and colors; nowhere else.
 need_cmd script

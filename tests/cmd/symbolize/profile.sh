@@ -57,7 +57,7 @@ same
 same comm=spin
 same tid="$tid"
 same "comm=s*" "comm=nothing" time=-"$end"
-like "it says by which steps" "$("$NSPROF" report --filter time=-1 p 2>&1 >/dev/null)" 'time= of a saved profile goes by blocks of [0-9.]+ s'
+like "it says by which steps" "$("$NSPROF" report --filter time=-1 p 2>&1 >/dev/null)" 'time= on a saved profile selects whole blocks of [0-9.]+ s'
 same "container=*" time="$end"-
 # One digit that is another one, or a name: nothing that is wrong is shown without a word.
 like "a saved profile has a checksum" "$(tail -n 1 p)" $'^E\t[0-9]+\t[0-9a-f]{8}$'
@@ -99,7 +99,7 @@ done
 check_rc "report -S: nothing is there" 1 "$NSPROF" report -q -S nothing rec
 like "which is said" "$(cat "$T/check.err")" "error: no sample of 'rec' is in nothing; --sort dso,symbol"
 check_rc "report -d: folded text has no files" 1 "$NSPROF" report -q -d spin text
-like "which is said, too" "$(cat "$T/check.err")" "error: --dsos: 'text' does not say in which files its functions are"
+like "which is said, too" "$(cat "$T/check.err")" "error: --dsos: 'text' does not record the files of its functions"
 
 check_rc "--by chooses of what a profile has" 129 "$NSPROF" symbolize --format profile --by thread rec
 check_rc "an unknown format" 129 "$NSPROF" symbolize --format nonsense rec

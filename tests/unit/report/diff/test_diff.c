@@ -290,13 +290,13 @@ static struct profile *with(const char *key, const char *value)
 static void what_fits(void **unused)
 {
 	static const struct { const char *key, *a, *b, *why; } pairs[] = {
-		{ "event", "cpu-clock", "cycles", "other events: 'a' has event cpu-clock, 'b' cycles" },
-		{ "event_modifier", "u", "k", "other parts of the event" },
-		{ "call_graph", "dwarf", "fp", "other kinds of stacks" },
-		{ "inlines", "0", "1", "inlined functions on one side only (--no-inline: on none)" },
+		{ "event", "cpu-clock", "cycles", "different events: 'a' has event cpu-clock, 'b' cycles" },
+		{ "event_modifier", "u", "k", "different parts of the event" },
+		{ "call_graph", "dwarf", "fp", "different kinds of stacks" },
+		{ "inlines", "0", "1", "inlined functions on one side only (--no-inline leaves them out)" },
 		{ "lost", "10", "200", "losses differ too much: 1.0 % of the samples of 'a', 16.7 % of 'b'" },
-		{ "truncated", "0", "300", "stacks are cut too differently" },
-		{ "incomplete", "500", "300", "stacks without a root too differently" },
+		{ "truncated", "0", "300", "shares of truncated stacks differ too much" },
+		{ "incomplete", "500", "300", "shares of stacks without a root differ too much" },
 		{ "frequency", "99", "999", NULL },
 		{ "hostname", "x", "y", NULL },
 		{ "lost", "10", "20", NULL },
@@ -327,14 +327,14 @@ static void what_fits(void **unused)
 	add(b, 0, 0, "main;f", 5, 0);
 	profile_finish(b);
 	assert_int_equal(reasons(a, b, &o, &text), 1);
-	assert_non_null(strstr(text, "more than 64 bits"));
+	assert_non_null(strstr(text, "overflow 64 bits"));
 	profile_free(b);
 	b = profile_new();
 	add(b, 0, 0, "main", 5, 0);
 	profile_finish(b);
 	o.period = true;
 	assert_int_equal(reasons(a, b, &o, &text), 1);
-	assert_non_null(strstr(text, "knows no periods"));
+	assert_non_null(strstr(text, "has no periods"));
 	o.period = false;
 	o.per = DIFF_PER_SECOND;
 	assert_int_equal(reasons(a, b, &o, &text), 2);
