@@ -82,7 +82,8 @@ for s in "${shells[@]}"; do
 done
 
 # ---- where the shells look for it by themselves ----
-if MAKEFLAGS="" make -s -o all -C "$TOP" O="$BUILD" SAN= DESTDIR="$T/dest" PREFIX=/usr install >"$T/out" 2>&1; then
+o=$(realpath --relative-to="$TOP" "$BUILD")
+if MAKEFLAGS="" make -s -o all -C "$TOP" O="$o" SAN= DESTDIR="$T/dest" PREFIX=/usr install >"$T/out" 2>&1; then
 	check "installed for bash" cmp "$BUILD/completion/nsprof.bash" "$T/dest/usr/share/bash-completion/completions/nsprof"
 	check "installed for zsh" cmp "$BUILD/completion/nsprof.zsh" "$T/dest/usr/share/zsh/site-functions/_nsprof"
 	check "installed for fish" cmp "$BUILD/completion/nsprof.fish" "$T/dest/usr/share/fish/vendor_completions.d/nsprof.fish"
@@ -91,7 +92,7 @@ if MAKEFLAGS="" make -s -o all -C "$TOP" O="$BUILD" SAN= DESTDIR="$T/dest" PREFI
 		like "zsh finds it there" "$(zsh -fc 'fpath=($1 $fpath); autoload -Uz compinit; compinit -u -D; print $_comps[nsprof]' - \
 			"$T/dest/usr/share/zsh/site-functions")" '^_nsprof$'
 	fi
-	check "uninstalled" make -s -C "$TOP" O="$BUILD" SAN= DESTDIR="$T/dest" PREFIX=/usr uninstall
+	check "uninstalled" env MAKEFLAGS="" make -s -C "$TOP" O="$o" SAN= DESTDIR="$T/dest" PREFIX=/usr uninstall
 	is "uninstalled: nothing is left" "$(find "$T/dest" -type f)" ""
 else
 	fail "make install" "$(cat "$T/out")"
@@ -118,23 +119,21 @@ for c in "${commands[@]}"; do
 		is "$s: $c completes the same" "$(awk -v line="== nsprof $c -" '/^== / { on = $0 == line; next } on' "$T/$s" | sed 's/=$//' | LC_ALL=C sort -u)" "$want"
 	done
 	# The parser knows each, and whether it takes an argument, by the same name.
-	unknown=''
+	unknown='' alone=()
 	while read -r shown; do
-		arg=''
-		case $shown in
-		*'[='*) kind=optional ;;
-		*' '[A-Za-z]*) kind=required arg=${shown##* } ;;
-		*) kind=none ;;
-		esac
-		for o in $(names <<<"$shown"); do
-			if [ $kind = required ]; then
-				"$NSPROF" $c "$o" >"$T/out" 2>"$T/err" </dev/null
-				grep -qF "option '$o' needs an argument ($arg)" "$T/err"
-			else
-				"$NSPROF" $c "$o" --help >"$T/out" 2>"$T/err" </dev/null
-			fi || unknown+="$o: $(head -n 1 "$T/err") "
-		done
+		mapfile -t both < <(names <<<"$shown")
+		if [[ $shown =~ \ ([^\ -][^\ ]*)$ ]]; then
+			for o in "${both[@]}"; do
+				"$BUILD/bin/nsprof-$c" "$o" >"$T/out" 2>"$T/err" </dev/null
+				grep -qF "option '$o' needs an argument (${BASH_REMATCH[1]})" "$T/err" || unknown+="$o: $(head -n 1 "$T/err") "
+			done
+		else
+			alone+=("${both[@]}")
+		fi
 	done < <(sed -E 's/^ +//; s/  .*//' "$T/help")
+	# --help ends the looking, whichever way it is written.
+	for o in "${!alone[@]}"; do [[ ${alone[o]} != -h && ${alone[o]} != --help ]] || unset "alone[$o]"; done
+	"$BUILD/bin/nsprof-$c" "${alone[@]}" --help >"$T/out" 2>"$T/err" </dev/null || unknown+=$(head -n 1 "$T/err")
 	is "$c: the parser takes them as --help shows them" "$unknown" ""
 	is "$c: --list-options has them, too" "$("$NSPROF" $c --list-options | awk -F '\t' '$1 == "option" { print $2; print $3 }' | grep . | LC_ALL=C sort -u)" "$want"
 done
