@@ -147,14 +147,14 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 
 		OPT_GROUP("Stacks"),
 		{ NULL, 'g', NULL,
-		  "record call graphs (default; accepted for compatibility with perf)",
-		  OPT_CALL, o, record_take_g, .more = NULL },
+		  "record call graphs (default; accepted for compatibility with perf)", OPT_CALL, o,
+		  record_take_g, .more = NULL },
 		{ "call-graph", 0, "HOW", "take stacks by dwarf[,SIZE] (default), fp, or none",
 		  OPT_CALL, o, record_take_callgraph, .value = "dwarf|dwarf,|fp|none",
 		  .more =
 			"dwarf copies SIZE bytes of each stack, to be unwound later. The "
-			"default is 65528 bytes, the largest copy that the kernel makes. Of "
-			"32-bit code it takes the innermost frame only, and says so. fp follows "
+			"default is 65528 bytes, the largest copy that the kernel makes. For "
+			"32-bit code it takes only the innermost frame, and says so. fp follows "
 			"frame pointers while sampling: it has all frames of programs that keep "
 			"frame pointers. none takes no stacks." },
 		{ "stacks", 0, "masked|full",
