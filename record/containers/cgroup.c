@@ -24,7 +24,10 @@
 #define MOUNTINFO_MAX (16u << 20)
 #define PROCS_MAX (64u << 20)
 #define WALK_DEPTH 64
-/* Of mounts that perf_event may belong to; further apart than one mount's line has "/.." in it. */
+/*
+ * Ranks of mounts that perf_event may belong to. They are further apart than one line of mountinfo
+ * can contain "/..".
+ */
 #define RANK_V2 1
 #define RANK_V1 (RANK_V2 + (int)MOUNTINFO_MAX)
 
@@ -33,7 +36,7 @@
 #define FILEID_KERNFS 0xfe
 #endif
 
-/* @word is one of the comma-separated @list. */
+/* Is @word in the comma-separated @list? */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -50,8 +53,9 @@ static bool has_word(const char *list, const char *word)
 }
 
 /*
- * How much of its hierarchy a mount shows: the more the higher its root lies. That is told as seen from our cgroup
- * namespace: above its own "/" lies "/..", which is what a host's mount is in a container.
+ * How much of its hierarchy a mount shows: the higher its root, the more. Roots are relative to our
+ * cgroup namespace. In a container, the root of the host's mount is "/..", above the container's
+ * own "/".
  */
 static int mount_reach(const char *root)
 {
@@ -144,7 +148,7 @@ void cgroup_fs_close(struct cgroup_fs *fs)
 	fs->fd = -1;
 }
 
-/* Where @fd really lies, below the mount. -EXDEV: elsewhere. */
+/* The real path of @fd below the mount. -EXDEV: it lies elsewhere. */
 static int path_below(const struct cgroup_fs *fs, int fd, char *out, size_t size)
 {
 	char link[64], real[PATH_MAX];
@@ -171,9 +175,9 @@ static int open_dir(const char *path)
 }
 
 /*
- * Directory @name of the hierarchy, where that is the whole truth: nothing like "a/../b" in it, no
- * symlink, no other mount on the way. Then nobody has to ask where it lies, at twice the price of
- * opening it. Negative errno for all others.
+ * Opens directory @name of the hierarchy if @name is its real path: no "a/../b", no symlink, no
+ * other mount on the way. Then the real path need not be looked up, which would double the time to
+ * open it. Otherwise negative errno.
  */
 static int open_plain(const struct cgroup_fs *fs, const char *name)
 {
@@ -197,8 +201,8 @@ static int open_plain(const struct cgroup_fs *fs, const char *name)
 }
 
 /*
- * The id of the cgroup behind @fd: kernfs numbers its inodes by it (kernfs_ino() in include/linux/kernfs.h),
- * if inode numbers have 64 bits.
+ * The id of the cgroup behind @fd. kernfs uses it as inode number (kernfs_ino() in
+ * include/linux/kernfs.h) if inode numbers have 64 bits.
  */
 static uint64_t node_id(int fd)
 {
@@ -221,11 +225,14 @@ int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 		return 0;
 	}
 	if ((size_t)snprintf(full, sizeof(full), "%s/%s", fs->mount, below) >= sizeof(full)) {
-		pr_err("cgroup name '%.40s...' is too long", name);
+		pr_err("cgroup name too long: '%.40s...'", name);
 		return -ENAMETOOLONG;
 	}
 	fd = open_dir(full);
-	/* Not below the hierarchy: an absolute path, taken only if it leads into a cgroup mount. */
+	/*
+	 * Not below the hierarchy: an absolute path is accepted only if it leads into a cgroup
+	 * mount.
+	 */
 	if (fd == -ENOENT && name[0] == '/') {
 		fd = open_dir(name);
 		if (fd >= 0 &&
@@ -236,14 +243,14 @@ int cgroup_find(struct cgroup *cg, const struct cgroup_fs *fs, const char *name)
 		}
 	}
 	if (fd < 0) {
-		pr_err("no cgroup '%s': %s; looked for '%s' (list them: find %s -type d)", name,
-		       strerror(-fd), full, fs->mount);
+		pr_err("no cgroup '%s': %s: '%s'; list cgroups with: find %s -type d", name, strerror(-fd), full,
+		       fs->mount);
 		return fd;
 	}
 	err = path_below(fs, fd, path, sizeof(path));
 	if (err) {
-		pr_err("cgroup '%s' is in another hierarchy than perf_event, which is at '%s'; "
-		       "name it as it is called there", name, fs->mount);
+		pr_err("cgroup '%s' is not in the hierarchy of perf_event, which is mounted at '%s'; "
+		       "give its path there", name, fs->mount);
 		close(fd);
 		return err;
 	}
@@ -258,7 +265,7 @@ void cgroup_fini(struct cgroup *cg)
 	free(cg->path);
 }
 
-/* With '/' below every other character, all that is in a cgroup follows it without a gap. */
+/* '/' sorts before every other character, so that all cgroups in a cgroup directly follow it. */
 int cgroup_path_cmp(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -276,7 +283,7 @@ int cgroup_path_cmp(const char *a, const char *b)
 
 const struct cgroup *cgroup_list_find(const struct cgroup_list *list, const char *path)
 {
-	/* The last one at or before @path is the only one it can lie in. */
+	/* @path can only lie in the last one at or before it. */
 	size_t at = BISECT(list->n, i, cgroup_path_cmp(list->v[i].path, path) <= 0);
 
 	return at && cgroup_path_within(path, list->v[at - 1].path) ? &list->v[at - 1] : NULL;
@@ -294,7 +301,7 @@ bool cgroup_removed(const struct cgroup *cg)
 
 int cgroup_reopen(struct cgroup *cg, const struct cgroup_fs *fs)
 {
-	/* What was found once is the whole path, without links. */
+	/* The path found first is complete and without symlinks. */
 	int fd = open_plain(fs, cg->path + 1);
 
 	if (fd < 0)
@@ -318,8 +325,8 @@ struct walk {
 };
 
 /*
- * Pids of cgroup @name in @dirfd. A threaded cgroup refuses (EOPNOTSUPP): its processes come with
- * their samples.
+ * Reports the pids of cgroup @name in @dirfd. A threaded cgroup refuses (EOPNOTSUPP); its processes
+ * are found by their samples.
  */
 static void walk_procs(const struct walk *w, int dirfd, const char *name)
 {
@@ -369,7 +376,7 @@ static void walk_dir(const struct walk *w, int fd, const char *path, int depth)
 	closedir(dir);
 }
 
-/* Directory @name in @dirfd, which lies at @path below the hierarchy. */
+/* Directory @name in @dirfd; its path below the hierarchy is @path. */
 static void walk_one(const struct walk *w, int dirfd, const char *name, const char *path, int depth)
 {
 	struct stat st;
@@ -382,12 +389,13 @@ static void walk_one(const struct walk *w, int dirfd, const char *name, const ch
 	if (w->proc)
 		walk_procs(w, dirfd, name);
 	/*
-	 * A directory of kernfs has two links and one more for each directory in it (kernfs_refresh_inode()
-	 * in fs/kernfs/inode.c). Most cgroups have none, and reading their many files costs more than all else.
+	 * A kernfs directory has two links plus one for each subdirectory (kernfs_refresh_inode()
+	 * in fs/kernfs/inode.c). Most cgroups have none, and reading their many files costs more
+	 * than everything else.
 	 */
 	if (st.st_nlink == 2 || depth >= WALK_DEPTH)
 		return;
-	/* A descriptor of its own: the position of @dirfd is shared with its owner. */
+	/* A new descriptor: @dirfd's position is shared with its owner. */
 	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0)
 		walk_dir(w, fd, path, depth + 1);

@@ -44,12 +44,12 @@ void cpu_reading_stat(struct cpu_reading *r, const char *text)
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}
-	/* Without the cpu controller cpu.stat of v2 has usage only. */
+	/* Without the cpu controller, cpu.stat of v2 has usage only. */
 	if (had == 7)
 		r->have_throttling = true;
 }
 
-/* "50000", "max" or "-1": no limit. */
+/* @quota "max" or "-1": no limit. */
 static void set_limit(struct cpu_reading *r, const char *quota, const char *period)
 {
 	long long q = strtoll(quota, NULL, 10), p = strtoll(period, NULL, 10);
@@ -79,7 +79,7 @@ static void open_other(struct cgroup_fs *to, const char *controller, const struc
 void cgroup_cpu_open(struct cgroup_cpu *c, const struct cgroup_fs *fs)
 {
 	*c = (struct cgroup_cpu){ .fs = fs, .usage.fd = -1, .limit.fd = -1 };
-	/* cpu.stat of v2 has the CPU time without any controller. */
+	/* cpu.stat of v2 has the CPU time even without a controller. */
 	if (!fs->v2)
 		open_other(&c->usage, "cpuacct", fs);
 	open_other(&c->limit, "cpu", fs);
@@ -91,7 +91,7 @@ void cgroup_cpu_close(struct cgroup_cpu *c)
 	cgroup_fs_close(&c->limit);
 }
 
-/* Is CPU time, or are limits, told of in perf_event's own hierarchy? */
+/* Are CPU time, or limits, in perf_event's own hierarchy? */
 static bool usage_here(const struct cgroup_cpu *c)
 {
 	return c->usage.fd < 0;
@@ -121,8 +121,8 @@ char *cgroup_cpu_path(const char *text, const char *controller, const char *own)
 }
 
 /*
- * File @name of cgroup @path: into @text, "" when it has none. *@ino (may be NULL): which file it is, if not 0; set
- * if it is. 0; -ENOENT when the cgroup is gone or another one.
+ * Reads file @name of cgroup @path into @text. *@ino (may be NULL): the inode that the file must
+ * have; if 0, it is set. 0; -ENOENT: the cgroup or file is gone, or another file has its path.
  */
 static int read_file(const struct cgroup_fs *fs, const char *path, const char *name, uint64_t *ino, char *text,
 		     size_t size)
@@ -143,7 +143,7 @@ static int read_file(const struct cgroup_fs *fs, const char *path, const char *n
 	if (!err)
 		n = read(fd, text, size - 1);
 	if (n < 0)
-		err = -ENOENT;	/* ENODEV: removed between the two */
+		err = -ENOENT;	/* ENODEV: removed between open and read */
 	if (!err && ino)
 		*ino = st.st_ino;
 	text[err ? 0 : n] = '\0';
@@ -151,7 +151,7 @@ static int read_file(const struct cgroup_fs *fs, const char *path, const char *n
 	return err;
 }
 
-/* A process in @own itself; 0 = there is none, or none that can be seen. */
+/* A process in @own itself; 0 = none, or none visible. */
 static uint32_t any_pid(const struct cgroup_cpu *c, const char *own)
 {
 	char text[32];
@@ -184,7 +184,7 @@ void cgroup_cpu_find(const struct cgroup_cpu *c, const char *own, uint32_t pid, 
 		at->limit = xstrdup(own);
 	if (pid && (!at->usage || !at->limit))
 		find_by(pid, own, at);
-	/* It has ended, or went elsewhere. */
+	/* The process has ended or moved. */
 	if (!at->usage || !at->limit)
 		pid = any_pid(c, own);
 	if (pid && (!at->usage || !at->limit))
@@ -226,11 +226,11 @@ static int read_throttling(const struct cgroup_cpu *c, struct cgroup_cpu_at *at,
 	char text[1024];
 	int err;
 
-	/* In v2 both are in one file, and it has been read. */
+	/* In v2 both are in one file, which has been read. */
 	if (!at->limit || (usage_here(c) && limit_here(c) && fs->v2))
 		return 0;
 	err = read_file(fs, at->limit, "cpu.stat", &at->limit_ino, text, sizeof(text));
-	/* Never there, or not to be seen: no reason to do without the CPU time. */
+	/* It was never there or is not visible. Go on with the CPU time alone. */
 	if (err && !at->limit_ino) {
 		free(at->limit);
 		at->limit = NULL;

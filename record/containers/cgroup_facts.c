@@ -18,40 +18,46 @@
 #include "host/procfs.h"
 
 #define FILE_MAX_SIZE 65536
-/* Reading that one drain may wait for; the rings hold fifty times as much. */
+/* Time for reading per drain; the rings buffer fifty times as much. */
 #define ROUND_NS 5000000ull
-/* Processes may end all the time: one look in so long is enough for each cgroup. */
+/* Processes may end all the time. This interval between readings is enough for a cgroup. */
 #define EXIT_PAUSE_NS 20000000ull
 #define WATCHED_AT_ONCE 4
 
 /*
- * A runtime writes down whose a new cgroup is before it executes the container's program: asked at each exec, and at growing
- * intervals, but with a part of the time at most.
+ * A runtime writes its state for a new cgroup before it executes the container's program. So the
+ * state is read at each exec and at growing intervals, but for at most 1/ASK_SHARE of the time.
  */
 #define ASK_TRIES 10
 #define ASK_PAUSE_NS 5000000ull
 #define ASK_SHARE 20
 /*
- * And beyond that part so much CPU time for each of these cgroups when something is executed in it: that is the moment, and where asking
- * takes long, for many states or on a busy machine, its turn comes too late for one that lives shortly. The runtime itself executes two or three times.
+ * Extra CPU time for each such cgroup, spent when something is executed in it, which is the right
+ * moment. Reading may take long, with many states or on a busy machine. The share alone would then
+ * come too late for a short-lived container. The runtime itself executes two or three times.
  */
 #define ASK_CREDIT_NS 200000000ull
 
-/* One that samples came from in this segment, or in the one before. */
+/* A cgroup that samples came from in this segment or the one before. */
 struct unit {
 	struct ev_container ev;		/* strings owned */
 	struct cgroup_cpu_at at;
 	struct cpu_reading r;
 	uint64_t read_at;		/* ns; 0 = never */
-	uint64_t first_us;		/* CPU time at the first look; 0 if it was made within the recording */
-	bool unnamed;			/* a container whose name nobody tells */
-	bool chosen;			/* it is a cgroup of the target, not only in one */
-	uint32_t segment;		/* in which it was written last */
+	/* CPU time at the first reading; 0 if the cgroup was created within the recording */
+	uint64_t first_us;
+	bool unnamed;			/* a container whose name was not found */
+	bool chosen;			/* is a cgroup of the target, not only in one */
+	uint32_t segment;		/* in which it was last written */
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
-	bool begun;			/* nobody knows (yet) whose it is: it was made within the recording, or no answer came in time */
-	bool asked;			/* the answer that is waited for is about it, too */
-	uint64_t credit;		/* ns of CPU time that asking for it may take out of turn */
+	/*
+	 * its container is unknown (so far): it was created within the recording, or no answer came
+	 * in time
+	 */
+	bool begun;
+	bool asked;			/* the pending request includes it */
+	uint64_t credit;	/* ns of CPU time that extra requests for it may still use */
 };
 
 struct cgroup_facts {
@@ -62,20 +68,20 @@ struct cgroup_facts {
 	struct cgroup_cpu cpu;
 	struct unit **unit;		/* owned */
 	size_t n, cap;
-	struct u64map by_path;		/* hash of the path -> index of the latest there */
-	struct u64map born;		/* set of ids of this segment */
-	struct u64map sampled;		/* set of the hashes of chosen cgroups' paths, of all segments */
+	struct u64map by_path;		/* hash of the path -> index of the latest unit */
+	struct u64map born;		/* set of ids created in this segment */
+	struct u64map sampled;	/* set of the hashes of target cgroups' paths, of all segments */
 	struct unit **soon;		/* owned; to be read again */
 	size_t nsoon, soon_cap;
-	size_t next;			/* to be watched */
-	uint32_t segment;		/* 1 and up */
-	struct facts_used past;		/* of units that were forgotten */
-	uint64_t spent;			/* ns, since the round began */
-	bool asking, ask_last;		/* an answer is waited for, and it is the last one */
-	bool again;			/* something was executed meanwhile: ask once more */
-	unsigned int tries;		/* left to ask whose the begun ones are */
+	size_t next;			/* index for cgroup_facts_watch() */
+	uint32_t segment;		/* from 1 */
+	struct facts_used past;		/* sum of the units that were dropped */
+	uint64_t spent;			/* ns since the round began */
+	bool asking, ask_last;		/* a request is pending; it is the last one */
+	bool again;			/* something was executed meanwhile: ask again */
+	unsigned int tries;		/* timed requests left for units with @begun */
 	uint64_t ask_next, ask_pause;	/* ns */
-	uint64_t asked_until;		/* ns: not before that, for all that happens */
+	uint64_t asked_until;		/* ns: no requests before this time, except with credit */
 };
 
 struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct cgroup_list *chosen, struct containers *cs,
@@ -155,7 +161,10 @@ static void look(struct cgroup_facts *cf, struct unit *u, bool limit)
 		u->first_us = u->r.usage_us;
 }
 
-/* The limit may be another one by now. Without any there are no periods (kernel/sched/fair.c). */
+/*
+ * The limit may have changed meanwhile. If there was none, new periods show one: without a limit
+ * there are no periods (kernel/sched/fair.c).
+ */
 static void look_last(struct cgroup_facts *cf, struct unit *u)
 {
 	const uint64_t periods = u->r.nr_periods;
@@ -166,7 +175,7 @@ static void look_last(struct cgroup_facts *cf, struct unit *u)
 		look(cf, u, true);
 }
 
-/* An error of the writer is met again by whatever is written next. */
+/* The next write reports an error of the writer, too. */
 static void put(struct cgroup_facts *cf, struct unit *u, bool from_zero)
 {
 	struct ev_container ev = u->ev;
@@ -194,16 +203,16 @@ static void look_soon(struct cgroup_facts *cf, struct unit *u)
 	cf->soon[cf->nsoon++] = u;
 }
 
-/* ---- those that samples come from ---- */
+/* ---- cgroups with samples ---- */
 
-/* @ctr: NULL = it is no container. */
+/* @ctr: NULL = not a container. */
 static void describe(struct ev_container *ev, const char *own, const struct container *ctr)
 {
 	struct strbuf name = STRBUF_INIT;
 
 	if (ctr && ctr->together[0])
-		pr_warn("the containers %s share the cgroup '%s': what is recorded of it may be of any of them, and has all of their names; "
-			"a cgroup of its own for each tells them apart",
+		pr_warn("the containers %s share the cgroup '%s': its samples may be of any of them and are reported under all their names; "
+			"give each container its own cgroup to tell them apart",
 			ctr->together, own);
 	ev->cgroup = xstrdup(own);
 	ev->runtime = xstrdup(ctr ? ctr->runtime : "");
@@ -218,7 +227,7 @@ static void describe(struct ev_container *ev, const char *own, const struct cont
 	ev->pod_uid = xstrdup(ctr ? ctr->pod_uid : "");
 }
 
-/* Of @own; @id is that of @path. */
+/* The id of cgroup @own; @id is that of @path. */
 static uint64_t node_of(const struct cgroup_facts *cf, const char *own, uint64_t id, const char *path)
 {
 	struct stat st;
@@ -242,7 +251,7 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	struct unit *u = xcalloc(1, sizeof(*u));
 
 	describe(&u->ev, own, ctr);
-	/* Of one that has just begun the name may be written down in a moment. */
+	/* The runtime may write the name of a container that has just begun a moment later. */
 	u->unnamed = ctr && ctr->unnamed;
 	if (u->unnamed && !u64map_get(&cf->born, node))
 		warn_unnamed(cf);
@@ -254,7 +263,7 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	return u;
 }
 
-/* @own, never the root, whose id is @node, has its first sample in this segment, by @pid. */
+/* Cgroup @own, never the root, with id @node has its first sample in this segment, by @pid. */
 static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, const struct container *ctr,
 		    uint32_t pid)
 {
@@ -262,7 +271,7 @@ static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, con
 	bool born = u64map_get(&cf->born, node);
 
 	if (u && node && u->ev.node != node) {
-		/* Another one has its path. This one's counters stay as they were last. */
+		/* Another cgroup has its path. The counters of the old one stay as last read. */
 		u->ev.gone = true;
 		if (u->segment == cf->segment)
 			put(cf, u, false);
@@ -285,7 +294,7 @@ static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, con
 	put(cf, u, born);
 }
 
-/* Where @pid is now; "" when it cannot be told. */
+/* The cgroup that @pid is in now; "" if unknown. */
 static void path_of(uint32_t pid, char *path, size_t size)
 {
 	int fd = nsopen_procfile(pid, "cgroup"), err;
@@ -306,7 +315,10 @@ static void ask_later(struct cgroup_facts *cf, const char *path, enum container_
 	struct unit *u = find(cf, path, strlen(path));
 
 	u->begun = true;
-	/* The answer that comes is for it. Else it is asked as soon as the thread has time, since it may be one that is long known. */
+	/*
+	 * The pending answer includes it. Otherwise, ask again as soon as the thread has time: it
+	 * may have been known for long.
+	 */
 	u->asked = state == CONTAINER_LOOKUP_UNDER_WAY;
 	if (u->asked) {
 		cf->asking = true;
@@ -332,11 +344,11 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, id, path), ctr, pid);
 		return;
 	}
-	/* A limit may be set on what was chosen, above what runs. */
+	/* A limit may be set on the target cgroup, above the sampled one. */
 	if (sel && strcmp(sel->path, path) && strcmp(sel->path, "/"))
 		met_own(cf, sel->path, sel->id, NULL, pid);
 	met_own(cf, path, node_of(cf, path, id, path), NULL, pid);
-	/* Made within the recording, or between the snapshot and that. */
+	/* It was created within the recording, or between the snapshot and the recording. */
 	if (born || state != CONTAINER_LOOKUP_ANSWERED || !containers_walked(container_lookup_known(cf->lk), path))
 		ask_later(cf, path, state);
 }
@@ -351,7 +363,7 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 		path_of(pid, buf, sizeof(buf));
 		path = buf;
 	}
-	/* The root is nobody's container, and has no limit. */
+	/* The root belongs to no container and has no limit. */
 	if (path[0] != '/' || !path[1])
 		return;
 	met(cf, id, path, pid);
@@ -407,7 +419,7 @@ static void look_again(struct cgroup_facts *cf, struct unit *u)
 	u->late = false;
 }
 
-/* Whoever reads the recording gives the name to samples before as well (sample_cgroups.h). */
+/* Readers of the recording give the name to earlier samples, too (sample_cgroups.h). */
 static void known_now(struct cgroup_facts *cf, struct unit *u, const struct container *ctr)
 {
 	const struct ev_container old = u->ev;
@@ -424,7 +436,7 @@ static void known_now(struct cgroup_facts *cf, struct unit *u, const struct cont
 	put(cf, u, false);
 }
 
-/* The answer is there, for those that it was asked for. */
+/* If the answer has come, applies it to the units it was requested for. */
 static void take_answer(struct cgroup_facts *cf)
 {
 	struct containers *cs = container_lookup_known(cf->lk);
@@ -447,7 +459,7 @@ static void take_answer(struct cgroup_facts *cf)
 	cf->asked_until = clock_mono_ns() + (ASK_SHARE - 1) * container_lookup_took(cf->lk);
 }
 
-/* @last: nobody will ask any more. */
+/* @last: there will be no further requests. */
 static void ask(struct cgroup_facts *cf, bool last)
 {
 	const char **paths = xcalloc(cf->n + 1, sizeof(*paths));
@@ -473,7 +485,7 @@ static void ask_again(struct cgroup_facts *cf)
 
 	if (cf->asking)
 		take_answer(cf);
-	/* The thread may be at work for others. */
+	/* The thread may be working for another caller. */
 	if (cf->asking || !cf->tries || !container_lookup_known(cf->lk))
 		return;
 	if (cf->again) {
@@ -489,7 +501,7 @@ static void ask_again(struct cgroup_facts *cf)
 	cf->ask_pause *= 2;
 }
 
-/* The cgroup that @pid is in, if nobody knows whose it is and that may be asked out of turn. NULL: not so. */
+/* The unit of @pid's cgroup if its container is unknown and it has credit left; otherwise NULL. */
 static struct unit *with_credit(const struct cgroup_facts *cf, uint32_t pid)
 {
 	char path[PATH_MAX];
@@ -512,7 +524,7 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 
 	if (!cf->tries)
 		return;
-	/* What is being read now may have been read before the runtime wrote it. */
+	/* A running request may have read the state before the runtime wrote it. */
 	if (cf->asking || !container_lookup_known(cf->lk)) {
 		cf->again |= with_credit(cf, pid) != NULL;
 		return;
@@ -526,7 +538,7 @@ void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid)
 		return;
 	before = container_lookup_cpu(cf->lk);
 	ask(cf, false);
-	/* What is not answered yet is paid for by those after it. */
+	/* A request without an answer yet is charged to those after it. */
 	u->credit -= MIN(u->credit, cf->asking ? CONTAINER_LOOKUP_SLICE_NS : container_lookup_cpu(cf->lk) - before);
 }
 
@@ -561,7 +573,10 @@ void cgroup_facts_watch(struct cgroup_facts *cf)
 	}
 }
 
-/* What has had no sample in the segment that ends, or is gone, is met anew if it comes again. */
+/*
+ * Drops units that are gone or had no sample in the ending segment. They are added again if they
+ * return.
+ */
 static void forget(struct cgroup_facts *cf)
 {
 	size_t kept = 0;
@@ -584,7 +599,10 @@ static void forget(struct cgroup_facts *cf)
 	cf->nsoon = cf->next = 0;
 }
 
-/* The name of a container is for all of its samples, however late it comes: so once more for those that have none yet. */
+/*
+ * A container's name applies to all its samples, however late it is found. So ask once more for
+ * those without one.
+ */
 static void ask_at_last(struct cgroup_facts *cf)
 {
 	bool any = false;

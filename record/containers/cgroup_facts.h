@@ -1,8 +1,9 @@
 /*
- * Writes down whose samples these are: for each cgroup that samples come from, the container it belongs to (or
- * itself), who that is, its CPU limit and counters (ev_container). Only what is sampled is looked at, some of it at a
- * time: with the first sample of a segment, when a process of it ends, now and then, and at the segment's end. A
- * cgroup that is removed has its last counters from the last of these.
+ * Records which containers the samples belong to. For each sampled cgroup it writes an
+ * ev_container: the container it belongs to (or the cgroup itself), its names, CPU limit and
+ * counters. Only sampled cgroups are read: at the first sample in a segment, when one of their
+ * processes ends, from time to time, and at the segment's end. A removed cgroup keeps the counters
+ * of its last reading.
  */
 #ifndef NSPROF_CGROUP_FACTS_H
 #define NSPROF_CGROUP_FACTS_H
@@ -19,51 +20,55 @@ struct cgroup_facts;
 struct container_lookup;
 
 /*
- * All borrowed. @fs is open. @chosen: the target's cgroups, none unless it is cgroups; more may come. @cs may be NULL: containers are then looked for with the first cgroup that is not
- * the root, in @roots too (containers_new()). Own with cgroup_facts_free(), which accepts NULL.
+ * All arguments are borrowed. @fs is open. @chosen: the target's cgroups, empty unless the target
+ * is cgroups; it may grow. If @cs is NULL, containers are looked for at the first cgroup other than
+ * the root, also in @roots (containers_new()). Release with cgroup_facts_free(), which accepts
+ * NULL.
  */
 struct cgroup_facts *cgroup_facts_new(const struct cgroup_fs *fs, const struct cgroup_list *chosen, struct containers *cs,
 				      const char *roots, struct rec_writer *w);
 void cgroup_facts_free(struct cgroup_facts *cf);
 
 /*
- * The first sample in a segment from cgroup @id (0 = not known), @path below the hierarchy, "" when that could not be learnt, by process
- * @pid (0, UINT32_MAX: not known). Before it is written.
+ * Call before writing the first sample of a segment from cgroup @id (0 = unknown). @path: below the
+ * hierarchy, "" if unknown. @pid: the sampled process (0 or UINT32_MAX: unknown).
  */
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid);
-/* Had chosen cgroup @path of the target, or one in it, a sample in the recording? */
+/* Does the recording have a sample from @path, a cgroup of the target, or from a cgroup in it? */
 bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path);
 struct facts_used {
 	uint64_t us;		/* CPU time */
-	uint64_t until;		/* ns: when the latest of it was read; 0 = none was */
+	uint64_t until;		/* ns: time of the latest reading; 0 = nothing was read */
 };
 
 /*
- * What the chosen cgroups of the target that had samples used, of each from the first look at it, which is not before its first
- * sample, to the last one: no more than they did use. Of one that is chosen in a container, or by a folder of
- * containers, nothing is known.
+ * CPU time used by those cgroups of the target that had samples, from the first reading of each
+ * (not before its first sample) to the last: never more than they really used. Not known for a
+ * target cgroup that lies inside a container, or that only holds containers.
  */
 struct facts_used cgroup_facts_used(const struct cgroup_facts *cf);
-/* Cgroup @id was made: what it used is of this segment. */
+/* Cgroup @id was created in this segment, so all its CPU time counts. */
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id);
-/* Process @pid executes another program: it may be the first one of a container that began a moment ago. */
+/*
+ * Process @pid executes a program. It may be the first process of a container that has just begun.
+ */
 void cgroup_facts_exec(struct cgroup_facts *cf, uint32_t pid);
-/* A process in cgroup @path ended. It may have been the last one: have a look soon. */
+/* A process in cgroup @path ended. It may have been the last one, so read the counters soon. */
 void cgroup_facts_exit(struct cgroup_facts *cf, const char *path);
 
-/* After each drain: what is to be looked at soon, for some ms at most. */
+/* Call after each drain. Reads what is due soon, for a few ms at most. */
 void cgroup_facts_round(struct cgroup_facts *cf);
-/* Now and then: some of those not looked at for the longest time. */
+/* Call from time to time. Reads some of the cgroups that were not read for longest. */
 void cgroup_facts_watch(struct cgroup_facts *cf);
 /*
- * The segment ends, while samples wait or (@last) after the last one: writes the latest counters, which are read once
- * more, as far as there is time.
+ * The segment ends. Reads the counters once more if time allows, and writes them. @last: no samples
+ * follow; otherwise samples are waiting.
  */
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last);
 
-/* Who looks containers up, those of the target (cgroup_facts_new()) as well. Borrowed. */
+/* The lookup of containers; it also serves for the target's. Borrowed. */
 struct container_lookup *cgroup_facts_lookup(const struct cgroup_facts *cf);
-/* To read the counters of cgroups with, borrowed. */
+/* For reading counters of cgroups. Borrowed. */
 const struct cgroup_cpu *cgroup_facts_cpu(const struct cgroup_facts *cf);
 
 #endif

@@ -15,20 +15,21 @@ struct container_lookup {
 	const struct cgroup_fs *fs;
 	const char *roots;
 	struct containers *cs, *own;	/* own: owned */
-	struct containers *before;	/* owned; what was known when all was looked at again, of who asks. NULL: the thread does something else */
+	/* owned; copy for the caller during CONTAINER_LOOKUP_ALL, otherwise NULL */
+	struct containers *before;
 	pthread_t thread;
-	bool up;			/* the thread is; else who asks does the work */
-	pthread_mutex_t lock;		/* guards what follows up to stop */
+	bool up;			/* the thread runs; otherwise the caller does the work */
+	pthread_mutex_t lock;		/* guards the members down to @stop */
 	pthread_cond_t work, done;
 	bool busy, stop;
-	/* Of who asks while not busy, else of the thread. */
+	/* Belong to the caller while not busy, otherwise to the thread. */
 	enum container_lookup_what what;
 	char **paths;			/* owned */
 	size_t npaths;
-	bool fresh;			/* the paths are of cgroups that began within the recording */
+	bool fresh;	/* the paths are of cgroups that began within the recording */
 	uint64_t took, cpu;
-	uint64_t left;			/* ns that may still be waited for */
-	bool (*may)(void *ctx);		/* NULL: always */
+	uint64_t left;			/* ns left for waiting */
+	bool (*may)(void *ctx);		/* NULL: always true */
 	void *may_ctx;
 };
 
@@ -86,7 +87,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* With the lock: until the thread is done, or time is up. */
+/* Called with the lock: waits until the thread is done or time is up. */
 static void wait_done(struct container_lookup *lk)
 {
 	const uint64_t begun = clock_mono_ns(), until = begun + lk->left;
@@ -197,7 +198,7 @@ const struct container *container_lookup_of(struct container_lookup *lk, const c
 {
 	const struct container *c = NULL;
 
-	/* What is known already takes no time, however full the rings are. */
+	/* What is already known takes no time, however full the rings are. */
 	if (!born) {
 		const struct containers *known = container_lookup_known(lk);
 

@@ -1,6 +1,6 @@
 /*
- * Containers: each has a cgroup, so the hierarchy is walked for those whose path shows an id; what runtimes
- * write down gives the names to the ids, and the containers in cgroups called otherwise.
+ * Containers. Each has a cgroup, so the hierarchy is searched for paths that show an id. The
+ * runtimes' state then adds the names, and the containers whose cgroups have other paths.
  */
 #include "containers/containers_priv.h"
 
@@ -35,14 +35,14 @@ static void note_group(void *ctx, uint64_t id, const char *path)
 		containers_note_path(ctx, path, &p);
 }
 
-/* What is left to say about @c when nobody says more. */
+/* Completes @c after all sources were read. */
 static void finish(struct container *c)
 {
 	c->unnamed |= containers_unnamed(c);
 	container_learn(&c->name, c->sandbox ? "pause" : c->id);
 }
 
-/* The order of names as recordings have them. */
+/* The order of names in recordings. */
 static int by_name(const struct container *a, const struct container *b)
 {
 	int cmp = strcmp(a->name, b->name);
@@ -51,7 +51,7 @@ static int by_name(const struct container *a, const struct container *b)
 	return cmp ? cmp : strcmp(a->pod_ns, b->pod_ns);
 }
 
-/* @b is called as @a is, and runs. One that two runtimes know has one cgroup. */
+/* @b runs and has the same name as @a. A container that two runtimes know has one cgroup. */
 static bool is_namesake(const struct containers *cs, const struct container *a, const struct container *b)
 {
 	return !by_name(a, b) && !b->sandbox && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
@@ -70,7 +70,10 @@ static void set_apart(struct container *c, bool by_runtime)
 	strbuf_fini(&sb);
 }
 
-/* What was met since the snapshot. Those that were there before keep the names that they have been told by. */
+/*
+ * Completes those found since the snapshot. Older ones keep the names under which they were
+ * reported.
+ */
 static void finish_new(struct containers *cs)
 {
 	for (size_t i = cs->sorted; i < cs->n; i++) {
@@ -96,7 +99,7 @@ static int by_name_of(const void *pa, const void *pb)
 	return by_name(*a, *b);
 }
 
-/* Those of one name in the snapshot, whichever comes first. */
+/* Tells apart all containers of the snapshot that have the same name. */
 static void tell_apart(struct containers *cs)
 {
 	struct container **v = xcalloc(cs->n + 1, sizeof(*v));
@@ -161,8 +164,9 @@ static void index_again(struct containers *cs)
 }
 
 /*
- * Those that share a cgroup, as runc lets them: what runs in it cannot be said to be one's. Sorted by cgroup. One that two runtimes know under
- * different ids has one first process.
+ * Names containers that share a cgroup, which runc permits: their processes cannot be told apart.
+ * Expects the list sorted by cgroup. A container that two runtimes know under different ids has one
+ * first process.
  */
 static void name_together(struct containers *cs)
 {
@@ -194,7 +198,10 @@ static uint64_t hash_parent(const char *path)
 	return containers_hash(path, slash ? (size_t)(slash - path) : 0);
 }
 
-/* Drops what has no cgroup, and pods of podman in a cgroup of their own: containers by their path, but no runtime knows them. */
+/*
+ * Drops containers without a cgroup, and podman pods with a cgroup of their own: their paths look
+ * like containers, but no runtime knows them. Returns the number kept.
+ */
 static size_t keep_running(struct containers *cs)
 {
 	struct u64map pods = { 0 };
@@ -232,7 +239,7 @@ void containers_refresh(struct containers *cs)
 	cs->n = cs->sorted = keep_running(cs);
 	for (size_t i = 0; i < cs->n; i++) {
 		finish(&cs->all[i]);
-		/* A cgroup that was left behind has no runtime to name it. */
+		/* No runtime names a cgroup that was left behind. */
 		cs->all[i].unnamed = cs->all[i].unnamed && containers_populated(cs, &cs->all[i]);
 	}
 	if (cs->n)
@@ -347,7 +354,7 @@ const struct container *containers_of(struct containers *cs, const char *path)
 	struct cgroup_path p;
 	char *id;
 
-	/* One that came later, as its path shows: its name is asked for alone. */
+	/* The path shows a newer container. Look up only this one. */
 	if (!containers_parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
 		return c;
 	id = xstrndup(p.id, p.id_len);

@@ -1,6 +1,7 @@
 /*
- * The containers of this host, from cgroupfs, /proc and the state files of the runtimes. No socket and no client
- * program is asked. What is found is a snapshot; containers_refresh() takes a new one.
+ * The containers of this host, found in cgroupfs, /proc and the state files of the runtimes. No
+ * daemon or client program is asked. The result is a snapshot; containers_refresh() takes a new
+ * one.
  */
 #ifndef NSPROF_CONTAINERS_H
 #define NSPROF_CONTAINERS_H
@@ -15,82 +16,102 @@
 /* Strings are owned and "" when unknown. */
 struct container {
 	char *runtime;		/* "docker", "podman", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn" */
-	char *id;		/* as the runtime has it: mostly 64 hexadecimal digits */
-	char *name;		/* as people call it; in Kubernetes that of the container in its pod */
+	char *id;		/* as the runtime writes it: mostly 64 hexadecimal digits */
+	char *name;	/* what people call it; in Kubernetes the container's name within its pod */
 	char *image;
 	char *pod, *pod_ns, *pod_uid;	/* Kubernetes */
-	bool stated;		/* a state file tells of it */
-	bool told;		/* one that has the name, if it has one */
-	bool unnamed;		/* it has a name that nobody tells: @name is the id */
-	bool sandbox;		/* the pod's own container, which only holds its namespaces ("pause") */
+	bool stated;		/* a state file describes it */
+	bool told;		/* a state file that would contain its name was read */
+	bool unnamed;		/* it has a name that was not found: @name is the id */
+	bool sandbox;	/* the pod's own container, which only holds its namespaces ("pause") */
 	uint32_t pid;		/* its first process; 0 = unknown or not running */
-	uint32_t outside;	/* its first process, where the runtime has made no cgroup for it; 0 = it has one, or does not run */
-	uint32_t outside_uid;	/* who says so */
-	char *cgroup;		/* its own, below the perf_event hierarchy; "" = not running, or it has none */
 	/*
-	 * Where others of its name and pod run at the same time: ":" and its runtime, or the beginning of its id if the runtime is theirs, too.
-	 * "" = none did when it was met.
+	 * its first process, if the runtime created no cgroup for it; 0 = it has a cgroup, or does
+	 * not run
+	 */
+	uint32_t outside;
+	uint32_t outside_uid;	/* uid of the owner of the state file with @outside */
+	/* its own cgroup, below the perf_event hierarchy; "" = not running, or it has none */
+	char *cgroup;
+	/*
+	 * Tells it from running containers with the same name and pod: ":" and its runtime, or ":"
+	 * and the beginning of its id if the runtime is the same, too. "" = there were none when it
+	 * was found.
 	 */
 	char *apart;
-	char *together;		/* "a+b", all whose own cgroup that is, since a runtime put them there; "" = it alone */
+	/*
+	 * "a+b": all containers in this cgroup, if a runtime put several there; "" = only this one
+	 */
+	char *together;
 };
 
 struct containers;
 
 /*
- * @fs is borrowed and open. @roots: state directories to look at besides the known ones, separated by ':'; NULL =
- * none. Never fails: what cannot be read is not there.
+ * @fs is borrowed and open. @roots: further state directories to read, separated by ':'; NULL =
+ * none. Never fails: what cannot be read is skipped.
  */
 struct containers *containers_new(const struct cgroup_fs *fs, const char *roots);
-/* The same while rings wait to be drained, from now on (containers_hurry()): further places are looked into for 50 ms at most. */
+/* For use while rings fill: less usual places are searched for at most 50 ms. */
 struct containers *containers_new_hurried(const struct cgroup_fs *fs, const char *roots);
+/* The same from now on for an existing one. */
 void containers_hurry(struct containers *cs);
 void containers_free(struct containers *cs);
-/* What @cs knows, for containers_known() alone, which works while @cs is refreshed. Own with containers_free(). */
+/*
+ * A copy of what @cs knows, for use while @cs is refreshed. Only containers_known() works on it.
+ * Release with containers_free().
+ */
 struct containers *containers_copy(const struct containers *cs);
 
 /*
- * Appends which containers have no name and why: where was looked for it, and how that went. Nothing when all have one.
- * One that is looked up later counts, too.
+ * Appends which containers have no name and why: where nsprof looked, and how that went. Appends
+ * nothing if all have a name. Containers that were looked up after the snapshot are included.
  */
 void containers_why(const struct containers *cs, struct strbuf *sb);
-/* Appends which directories may not be read, whoever's they are; nothing when there is none. */
+/* Appends which directories of root's cannot be read; nothing if there are none. */
 void containers_unreadable(const struct containers *cs, struct strbuf *sb);
-/* A warning about containers without a name, with the remedy; once for @cs. */
+/* Warns about containers without a name and says what to do. Once for each @cs. */
 void containers_warn(struct containers *cs);
 
-/* Look at everything again. Pointers into the former snapshot are gone. */
+/* Takes a new snapshot. Pointers into the old one become invalid. */
 void containers_refresh(struct containers *cs);
 
-/* Those that run, in the order of their cgroups' paths. */
+/* The running containers, sorted by the paths of their cgroups. */
 const struct container *containers_all(const struct containers *cs, size_t *n);
 
-/* A process is in it. Of those above some may have left their cgroup behind. */
+/* Is a process in it? Some containers of containers_all() may have left their cgroup behind. */
 bool containers_populated(const struct containers *cs, const struct container *c);
-/* No process is in its cgroup, not even one of another pid namespace, and no runtime tells of one; false where the kernel does not say. */
+/*
+ * No process is in its cgroup, not even one of another pid namespace, and no runtime names one.
+ * False if the kernel does not tell.
+ */
 bool containers_left(const struct containers *cs, const struct container *c);
 
-/* Those that run without a cgroup of their own: in the one of who started them, so that nothing tells whose a process there is. */
+/*
+ * Running containers without their own cgroup. They run in the cgroup of whatever started them, so
+ * nothing tells which container a process there belongs to.
+ */
 const struct container *containers_outside(const struct containers *cs, size_t *n);
 
 /*
- * The container whose own cgroup @path is, or the innermost one that @path lies in; NULL when there is none. Below
- * the hierarchy of @fs. What was not in the snapshot is looked for, so it may be called for a cgroup just met; pointers from
- * earlier calls are gone then.
+ * The container whose own cgroup is @path, or the innermost container that @path lies in; NULL if
+ * there is none. @path is below the hierarchy of @fs. A cgroup newer than the snapshot is looked
+ * up, so this may be called for a cgroup just seen. That invalidates pointers from earlier calls.
  */
 const struct container *containers_of(struct containers *cs, const char *path);
 
-/* The same without looking for anything: NULL also when that would be needed. */
+/* The same without a lookup. NULL also if a lookup would be needed. */
 const struct container *containers_known(const struct containers *cs, const char *path);
 
 /*
- * The same for a cgroup made after the snapshot, whose path need not show an id: the runtimes are asked for containers
- * that are not known yet. A runtime may write them down later than it makes the cgroup: containers_begun() asks once more for all
- * such cgroups, to be looked up with containers_of() afterwards.
+ * The same for a cgroup created after the snapshot, even if its path shows no id: reads the
+ * runtimes' state for containers that are not known yet. A runtime may write that state after it
+ * creates the cgroup. containers_begun() reads once more, for all such cgroups; then look them up
+ * with containers_of().
  */
 const struct container *containers_of_new(struct containers *cs, const char *path);
 void containers_begun(struct containers *cs);
-/* There was a cgroup at @path when the latest snapshot was taken. */
+/* The cgroup @path existed when the latest snapshot was taken. */
 bool containers_walked(const struct containers *cs, const char *path);
 
 #endif

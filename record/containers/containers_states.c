@@ -1,4 +1,4 @@
-/* Where the state of containers is looked for, and what is said when there is none (containers.h). */
+/* Looks for the state of containers, and explains why there is none (containers.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,14 +21,14 @@
 #include "host/procfs.h"
 
 #define USERS_MAX 4096
-#define MOUNTINFO_MAX (1u << 20)	/* of a container */
-#define ROOTS_MAX 64	/* containers whose own root is looked at */
-#define MEMBERS_MAX 16	/* processes of one container that are asked for that */
+#define MOUNTINFO_MAX (1u << 20)	/* of a container's process */
+#define ROOTS_MAX 64	/* containers whose own root is examined */
+#define MEMBERS_MAX 16	/* processes examined per container */
 #define LISTED 3	/* containers in one message */
-#define HURRIED_NS 50000000ull	/* a fifth of what rings hold */
-#define WALK_SHARE 20	/* one part of so many of the time */
+#define HURRIED_NS 50000000ull	/* a fifth of what the rings buffer */
+#define WALK_SHARE 20	/* scan processes for 1/20 of the time */
 
-/* Where runtimes of a user keep their state, without root: below the home and below the runtime directory. */
+/* Where users' runtimes keep their state: below the home and below the runtime directory. */
 static const char *const home_roots[] = {
 	".local/share/docker", ".local/share/containers/storage",
 };
@@ -38,7 +38,7 @@ static const char *const run_roots[] = {
 
 /* ---- directories ---- */
 
-/* @fresh: only those not known to run, and whose cgroups may be called anything. As runtimes_scan(). */
+/* As runtimes_scan(). @fresh: as runtimes_scan_new(), only containers not known to run. */
 static int scan_fd(struct containers *cs, int fd, const char *only, bool fresh)
 {
 	int err = fresh ? runtimes_scan_new(fd, containers_settled, containers_note, cs) : runtimes_scan(fd, only, containers_note, cs);
@@ -47,7 +47,7 @@ static int scan_fd(struct containers *cs, int fd, const char *only, bool fresh)
 	return err;
 }
 
-/* Directories of the list, from @from on. What is read in one may add others behind. */
+/* Reads the directories of the list from @from on. A state file in one may append others. */
 static void scan_dirs(struct containers *cs, int rootfd, size_t from, const char *only, bool fresh)
 {
 	for (size_t i = from; i < cs->dirs.n; i++) {
@@ -63,7 +63,7 @@ static void scan_dirs(struct containers *cs, int rootfd, size_t from, const char
 	}
 }
 
-/* Below directory @top of the host. */
+/* The same below directory @top of the host. */
 static void scan_below(struct containers *cs, int rootfd, const char *top, const char *const *roots, size_t n,
 		       const char *only)
 {
@@ -84,7 +84,7 @@ static void scan_below(struct containers *cs, int rootfd, const char *top, const
 			cs->homes.v[i].err = err;
 }
 
-/* The state of users' own runtimes: what is in their hands is believed about their processes only. */
+/* The state of users' own runtimes. It is trusted only about the user's own processes. */
 static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw, const char *only)
 {
 	char run[64];
@@ -104,7 +104,7 @@ static void scan_users(struct containers *cs, int rootfd, const char *only)
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct passwd *pw;
 
-	/* Not getpwent(3): that may ask the network, and knows our own root only. */
+	/* Not getpwent(3): it may ask the network, and it reads our own root only. */
 	for (int i = 0; f && i < USERS_MAX && (pw = fgetpwent(f)); i++)
 		if (pw->pw_uid != ROOT_UID && pw->pw_dir[0] == '/' && pw->pw_dir[1])
 			scan_user(cs, rootfd, pw, only);
@@ -114,7 +114,10 @@ static void scan_users(struct containers *cs, int rootfd, const char *only)
 		close(fd);
 }
 
-/* All of them through the host's root, which may not be ours. @fresh: those of the system alone. */
+/*
+ * Reads all of them through the host's root, which may not be ours. @fresh: only the system's, not
+ * users'.
+ */
 static void scan_states(struct containers *cs, int rootfd, const char *only, bool fresh)
 {
 	const size_t n = cs->dirs.n;
@@ -126,7 +129,7 @@ static void scan_states(struct containers *cs, int rootfd, const char *only, boo
 	scan_dirs(cs, rootfd, n, only, false);
 }
 
-/* ---- those that nobody has told of ---- */
+/* ---- containers without a name ---- */
 
 bool containers_unnamed(const struct container *c)
 {
@@ -185,7 +188,10 @@ static void note_own_root(void *ctx, const struct proc_mount *m)
 		state_dirs_add(&o->cs->dirs, dir, "its root file system", o->runtime, ROOT_UID);
 }
 
-/* Who can mount what he likes in it may have made a user namespace for that. */
+/*
+ * A process that can mount anything inside a container may have created a user namespace for that.
+ * Trust its mounts only if it is in the host's.
+ */
 static bool in_hosts_user_ns(uint32_t pid)
 {
 	int procfd = nsopen_process(pid);
@@ -211,8 +217,8 @@ static void look_at_mounts(struct own_root *o, uint32_t pid)
 }
 
 /*
- * The root file system of @c, as its processes see it, tells where docker or podman keeps it. Some of them may be the runtime's, with
- * another root.
+ * The root file system of @c, as its processes see it, tells where docker or podman keeps it. Some
+ * of these processes may be the runtime's and have another root.
  */
 static void look_at_root(struct containers *cs, const struct container *c)
 {
@@ -234,8 +240,9 @@ bool containers_populated(const struct containers *cs, const struct container *c
 }
 
 /*
- * Those from @from on that have no name: where else their state may be. First what the runtimes' processes tell, of all containers, then
- * what each container's own root tells. @only as for runtimes_scan(). The former looks at each process, so with a part of the time at most.
+ * Searches further places if a container from @from on has no name. First come the directories that
+ * the runtimes' processes name, for all containers. This examines each process, so it is limited to
+ * a share of the time. Then comes each unnamed container's own root. @only as for runtimes_scan().
  */
 static void look_further(struct containers *cs, int rootfd, size_t from, const char *only)
 {
@@ -286,7 +293,7 @@ void containers_look_new(struct containers *cs)
 	close(rootfd);
 }
 
-/* Directories of @d's kind may have to do with some container without a name. */
+/* Could @d hold the state of a container without a name? */
 static bool concerns(void *ctx, const struct state_dir *d)
 {
 	const struct containers *cs = ctx;

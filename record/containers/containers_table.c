@@ -1,6 +1,6 @@
 /*
- * The table of containers: what paths of cgroups and entries of runtimes' state say of each, and which cgroup is its own
- * (containers_priv.h).
+ * The table of containers (containers_priv.h): combines what cgroup paths and runtimes' state say
+ * about each container, and decides which cgroup is its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,10 @@ bool containers_left(const struct containers *cs, const struct container *c)
 
 	if (c->pid || !c->cgroup[0] || (size_t)snprintf(path, sizeof(path), "%s/cgroup.events", c->cgroup + 1) >= sizeof(path))
 		return false;
-	/* v2 counts processes of other pid namespaces, too; v1 shows nothing of those in cgroups below. */
+	/*
+	 * v2 also counts processes of other pid namespaces. v1 has no information about cgroups
+	 * below.
+	 */
 	fd = openat(cs->fs->fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -46,7 +49,7 @@ bool containers_left(const struct containers *cs, const struct container *c)
 	return empty;
 }
 
-/* Ids of lxc's and nspawn's containers are names, which others may have, too. */
+/* Ids of lxc's and nspawn's containers are names, so other runtimes may have the same. */
 static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len)
 {
 	char *text = xstrndup(id, len);
@@ -83,7 +86,10 @@ static void set_cgroup(struct containers *cs, struct container *c, const char *p
 {
 	uint64_t *slot = u64map_put(&cs->by_path, containers_hash(path, len), NULL);
 
-	/* Of several the one that it is in: others were left behind by an earlier start. */
+	/*
+	 * If there are several, take the one that has processes. Others were left by an earlier
+	 * start.
+	 */
 	if (c->cgroup[0] && !containers_left(cs, c))
 		return;
 	free(c->cgroup);
@@ -95,8 +101,9 @@ static void set_cgroup(struct containers *cs, struct container *c, const char *p
 /* ---- cgroupfs ---- */
 
 /*
- * nspawn in a unit that is not of its own making (--keep-unit): "web.service/payload" beside "web.service/supervisor", where it is itself
- * (src/nspawn/nspawn-cgroup.c of systemd). The unit's name is all that is there to call it by.
+ * nspawn in a unit it did not create (--keep-unit): the container is in "web.service/payload",
+ * nspawn itself in "web.service/supervisor" (src/nspawn/nspawn-cgroup.c of systemd). The unit's
+ * name is the only name available.
  */
 static bool is_kept_unit(const struct containers *cs, const char *path, struct cgroup_path *p)
 {
@@ -140,9 +147,12 @@ void containers_note_path(struct containers *cs, const char *path, const struct 
 	}
 }
 
-/* ---- what runtimes say ---- */
+/* ---- state of runtimes ---- */
 
-/* The cgroup that @stated means, below the hierarchy; NULL when it is none. systemd's driver: "slice:prefix:id". */
+/*
+ * The cgroup that @stated means, below the hierarchy; NULL if it is not a path, as with systemd's
+ * driver ("slice:prefix:id").
+ */
 static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
 {
 	size_t len = strlen(fs->mount);
@@ -154,7 +164,7 @@ static const char *stated_below(const struct cgroup_fs *fs, const char *stated)
 	return stated;
 }
 
-/* A process that is gone does not come back, and another one of its number began later. */
+/* A process that is gone does not come back; a new one with its pid has a later start time. */
 static void note_dead(struct containers *cs, const struct runtime_entry *e)
 {
 	if (!e->file || !e->start_ticks)
@@ -164,7 +174,10 @@ static void note_dead(struct containers *cs, const struct runtime_entry *e)
 	u64map_put(&cs->dead, e->file, NULL);
 }
 
-/* The cgroup of process @e->pid, into @path. False when it is gone, or another one than @e means. */
+/*
+ * Sets @path to the cgroup of process @e->pid. False if it is gone, or is not the process that @e
+ * means.
+ */
 static bool path_of_process(struct containers *cs, const struct runtime_entry *e, char path[PATH_MAX])
 {
 	int procfd = e->pid ? nsopen_process(e->pid) : -1;
@@ -183,7 +196,7 @@ static bool path_of_process(struct containers *cs, const struct runtime_entry *e
 	return ok;
 }
 
-/* Who manages a container that runs keeps its own state where the bundle is. */
+/* The manager of a running container keeps its own state near the bundle. */
 static void take_bundle(struct containers *cs, const struct runtime_entry *e)
 {
 	char dir[PATH_MAX];
@@ -193,21 +206,25 @@ static void take_bundle(struct containers *cs, const struct runtime_entry *e)
 }
 
 /*
- * Its first process, and the cgroup of a container whose path shows no id. A pid may be another process's by
- * now: the start time says so, or that it is where the container should be.
+ * Finds the first process, and the cgroup of a container whose path shows no id. By now, another
+ * process may have the pid. The start time tells, or whether the process is in the container's
+ * cgroup.
  */
 static void find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
 {
 	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
 	char path[PATH_MAX];
 
-	/* Its first process is still to come, or to be written down. */
+	/* The first process does not exist yet, or has not been written down. */
 	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
 		set_cgroup(cs, c, stated, strlen(stated));
 	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
 		return;
 	take_bundle(cs, e);
-	/* It was told to make no cgroup (podman --cgroups=disabled): the process is in that of who started it. */
+	/*
+	 * Told to create no cgroup (podman --cgroups=disabled): the process is in the cgroup of
+	 * whatever started it.
+	 */
 	if (!e->cgroup[0] && e->start_ticks) {
 		if (cs->trust == ROOT_UID || containers_is_users(path, cs->trust)) {
 			c->outside = e->pid;
@@ -215,12 +232,12 @@ static void find_process(struct containers *cs, struct container *c, const struc
 		}
 		return;
 	}
-	/* Its first process may have moved further down. */
+	/* The first process may have moved to a cgroup further down. */
 	if (!c->cgroup[0] && stated && cgroup_path_within(path, stated))
 		found = stated;
 	else if (!c->cgroup[0] && !stated && e->start_ticks)
 		found = path;
-	/* A user's without a cgroup of its own shares that of the user's session. */
+	/* A user's container without its own cgroup shares that of the user's session. */
 	if (found && cs->trust == ROOT_UID)
 		set_cgroup(cs, c, found, strlen(found));
 	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup))
@@ -229,7 +246,6 @@ static void find_process(struct containers *cs, struct container *c, const struc
 	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;
 }
 
-/* In a part of the hierarchy that systemd gave to this user. */
 bool containers_is_users(const char *cgroup, uint32_t uid)
 {
 	char slice[48];
@@ -238,7 +254,7 @@ bool containers_is_users(const char *cgroup, uint32_t uid)
 	return strstr(cgroup, slice) != NULL;
 }
 
-/* containerd's and its runc's id are the same, and may be short. */
+/* The entries of containerd and its runc have the same id, which may be short. */
 static struct container *of_entry(struct containers *cs, const struct runtime_entry *e)
 {
 	const uint64_t *slot = e->pid ? u64map_get(&cs->by_pid, e->pid) : NULL;
@@ -254,12 +270,12 @@ void containers_note(void *ctx, const struct runtime_entry *e)
 	struct container *c = of_entry(cs, e);
 
 	find_process(cs, c, e);
-	/* What a user writes about containers that are not his own is not believed. */
+	/* A user's files are not trusted about containers of others. */
 	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust) && !(c->outside && c->outside_uid == cs->trust))
 		return;
 	c->stated = true;
 	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");
-	/* Who manages it, not who started it on behalf of that. */
+	/* Name the runtime that manages the container, not the one that it uses to start it. */
 	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
 		free(c->runtime);
 		c->runtime = xstrdup(e->runtime);
@@ -281,6 +297,6 @@ bool containers_settled(void *ctx, const char *id, uint64_t file)
 	if (file && u64map_get(&cs->dead, file))
 		return true;
 	slot = u64map_get(&cs->placed, containers_hash(id, strlen(id)));
-	/* One that runs may be made anew elsewhere. */
+	/* A running container may be created again in another cgroup. */
 	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
 }

@@ -49,7 +49,7 @@ int ps_open(struct ps *ps, const char *roots)
 	memset(ps, 0, sizeof(*ps));
 	err = cgroup_fs_open(&ps->fs);
 	if (err) {
-		pr_err("containers cannot be listed: %s: no cgroup file system is to be seen; mount one: "
+		pr_err("cannot list containers: %s: no cgroup file system is visible; mount one: "
 		       "mount -t cgroup2 none /sys/fs/cgroup", strerror(-err));
 		return err;
 	}
@@ -110,7 +110,7 @@ struct members {
 	uint64_t start;		/* of @first */
 };
 
-/* The oldest stands for the container when its runtime does not say which is the first. */
+/* Counts a process. The oldest is the first if the runtime's state does not name one. */
 static void note_member(void *ctx, uint32_t pid)
 {
 	struct members *m = ctx;
@@ -149,7 +149,7 @@ double ps_pressure(const char *text)
 	return sscanf(text, "some avg10=%lf", &v) == 1 ? v : -1;
 }
 
-/* cpu.pressure is v2's. */
+/* Only v2 has cpu.pressure. */
 static double read_psi(const struct ps *ps, const char *cgroup)
 {
 	char path[PATH_MAX], *text;
@@ -195,7 +195,7 @@ void ps_begin(struct ps *ps)
 	ps->n = 0;
 	ps->begun = now_ns();
 	for (size_t i = 0; i < n; i++) {
-		/* What serves the containers of its pod, and what does not run. */
+		/* Skip pods' own containers, and those that do not run. */
 		if (all[i].sandbox || containers_left(ps->cs, &all[i]))
 			continue;
 		ps->rows[ps->n].c = &all[i];

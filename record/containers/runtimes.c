@@ -17,17 +17,18 @@
 #include "containers/state_json.h"
 #include "host/nsopen.h"
 
-#define ENTRIES_MAX 100000	/* of one directory */
-#define SETTLED_NS 100000000	/* a file changed since then may be changed again within the same tick of its clock */
+#define ENTRIES_MAX 100000	/* per directory */
+/* a file changed within this time may change again in the same tick of its timestamp */
+#define SETTLED_NS 100000000
 #define NS_PER_S 1000000000
 
 struct scan {
 	int dirfd;
 	const char *only;
-	bool (*known)(void *ctx, const char *id, uint64_t file);	/* NULL = none is */
+	bool (*known)(void *ctx, const char *id, uint64_t file);	/* NULL = none is known */
 	void (*fn)(void *ctx, const struct runtime_entry *e);
 	void *ctx;
-	int err;	/* of the first that may not be read */
+	int err;	/* the first error other than another layout */
 };
 
 static const struct runtime_entry nothing = {
@@ -35,7 +36,7 @@ static const struct runtime_entry nothing = {
 	.cgroup = "", .bundle = "",
 };
 
-/* What is not there, or no such thing, is another layout. */
+/* A missing or unsuitable file belongs to another layout. */
 static void note_error(struct scan *sc, int err)
 {
 	if (err < 0 && err != -ENOENT && err != -ENOTDIR && err != -EINVAL && err != -EBADMSG && !sc->err)
@@ -54,7 +55,7 @@ static void each_dir(struct scan *sc, const char *path,
 	note_error(sc, fd);
 	if (fd < 0)
 		return;
-	/* nsopen_dir() gives O_PATH, which cannot be listed. */
+	/* nsopen_dir() returns an O_PATH descriptor, which cannot be listed. */
 	dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	note_error(sc, dirfd < 0 ? -errno : 0);
 	close(fd);
@@ -70,7 +71,7 @@ static void each_dir(struct scan *sc, const char *path,
 	closedir(dir);
 }
 
-/* The same for ids, of which only one may be wanted. */
+/* The same for directories named after ids; only one of them may be wanted. */
 static void each_id(struct scan *sc, const char *path,
 		    void (*fn)(struct scan *sc, const char *path, const char *name))
 {
@@ -93,7 +94,7 @@ static struct state_val *open_state(struct scan *sc, const char *dir, const char
 	return root;
 }
 
-/* A file that holds one number, as "init.pid". 0 when it does not. */
+/* Reads a file that holds one number, such as "init.pid". 0 if it does not. */
 static uint32_t read_pid(const struct scan *sc, const char *dir, const char *id, const char *file)
 {
 	char path[PATH_MAX], text[32];
@@ -121,7 +122,10 @@ static void docker_one(struct scan *sc, const char *path, const char *id)
 	const struct state_val *labels = state_at(root, "Config", "Labels");
 	struct runtime_entry e = nothing;
 
-	/* Written before it runs, and kept when it has ended: its cgroup tells. */
+	/*
+	 * docker writes this before the container runs and keeps it afterwards. Whether it runs,
+	 * its cgroup tells.
+	 */
 	if (root) {
 		e.runtime = "docker";
 		e.id = id;
@@ -129,7 +133,7 @@ static void docker_one(struct scan *sc, const char *path, const char *id)
 		e.name += e.name[0] == '/';
 		e.image = state_str(root, "Config", "Image");
 		e.pid = (uint32_t)state_u64(root, "State", "Pid");
-		/* By cri-dockerd, for the kubelet. */
+		/* Set by cri-dockerd for the kubelet. */
 		e.pod = state_str(labels, "io.kubernetes.pod.name");
 		e.pod_ns = state_str(labels, "io.kubernetes.pod.namespace");
 		e.pod_uid = state_str(labels, "io.kubernetes.pod.uid");
@@ -141,7 +145,10 @@ static void docker_one(struct scan *sc, const char *path, const char *id)
 	state_close(root);
 }
 
-/* With user namespaces it has its data root in one of its own, called "UID.GID" (setupDaemonRoot() in daemon/daemon_unix.go). */
+/*
+ * With user namespaces, docker's data root is a folder "UID.GID" in the usual one
+ * (setupDaemonRoot() in daemon/daemon_unix.go).
+ */
 static bool is_remapped(const char *name)
 {
 	const size_t uid = strspn(name, "0123456789"), gid = name[uid] == '.' ? strspn(name + uid + 1, "0123456789") : 0;
@@ -160,7 +167,7 @@ static void docker_remapped(struct scan *sc, const char *top, const char *name)
 
 /* ---- containers-storage: podman and CRI-O ---- */
 
-/* Others of a pod of podman's tell which container is the pod's own, whatever it is called. */
+/* The other containers of a podman pod tell which is the pod's own, whatever its name. */
 static void pods_own(struct scan *sc, const char *id)
 {
 	struct runtime_entry e = nothing;
@@ -173,7 +180,10 @@ static void pods_own(struct scan *sc, const char *id)
 	sc->fn(sc->ctx, &e);
 }
 
-/* An OCI configuration by podman or CRI-O (pkg/annotations of cri-o, libpod's container_internal_linux.go). */
+/*
+ * An OCI configuration by podman or CRI-O (pkg/annotations of cri-o, libpod's
+ * container_internal_linux.go).
+ */
 static void storage_config(struct scan *sc, const char *path, const char *id)
 {
 	struct state_val *root = open_state(sc, path, id, "userdata/config.json");
@@ -184,7 +194,7 @@ static void storage_config(struct scan *sc, const char *path, const char *id)
 		e.id = id;
 		e.pid = read_pid(sc, path, id, "userdata/pidfile");
 		e.cgroup = state_str(root, "linux", "cgroupsPath");
-		/* podman has CRI-O's annotation as well, "sandbox" of some that are none. */
+		/* podman sets CRI-O's annotation, too, and says "sandbox" for some that are not. */
 		e.runtime = !strcmp(state_str(notes, "io.container.manager"), "libpod") ? "podman" :
 			state_at(notes, "io.kubernetes.cri-o.ContainerType") ? "cri-o" : "";
 		e.pod = state_str(notes, "io.kubernetes.pod.name");
@@ -202,8 +212,9 @@ static void storage_config(struct scan *sc, const char *path, const char *id)
 }
 
 /*
- * A pod's of podman (libpod/runtime_pod_infra_linux.go): its image was Kubernetes' before 4.0, then built on the spot, and 5.8 has none. Called
- * after the pod's id unless --infra-name says otherwise.
+ * The own container of a podman pod (libpod/runtime_pod_infra_linux.go). Its image came from
+ * Kubernetes before 4.0, was then built locally, and is empty in 5.8. It is named after the pod's
+ * id unless --infra-name says otherwise.
  */
 static bool is_infra(const char *name, const char *image)
 {
@@ -213,7 +224,10 @@ static bool is_infra(const char *name, const char *image)
 	       (len > tail && !strcmp(name + len - tail, "-infra") && strstr(image, "/pause:"));
 }
 
-/* containers.json: an array of containers, each with a JSON text of whoever made it as metadata. */
+/*
+ * containers.json: an array of containers; the metadata is a JSON text by whatever created the
+ * container.
+ */
 static void storage_list(struct scan *sc, const char *driver, const char *file)
 {
 	struct state_val *root = open_state(sc, ".", driver, file);
@@ -228,7 +242,10 @@ static void storage_list(struct scan *sc, const char *driver, const char *file)
 		e.name = state_text(state_elem(state_at(c, "names"), 0));
 		e.image = state_str(meta, "image-name");
 		e.sandbox = is_infra(e.name, e.image);
-		/* CRI-O's own names are longer than what people say, and its annotations have that. */
+		/*
+		 * CRI-O's own names are longer than the names people use; those are in its
+		 * annotations.
+		 */
 		e.runtime = state_at(meta, "pod-id") ? "cri-o" : "podman";
 		if (e.id[0] && (!sc->only || !strcmp(e.id, sc->only)) && strcmp(e.runtime, "cri-o"))
 			sc->fn(sc->ctx, &e);
@@ -245,14 +262,19 @@ static void storage_driver(struct scan *sc, const char *top, const char *name)
 	if (len <= tail || strcmp(name + len - tail, "-containers"))
 		return;
 	storage_list(sc, name, "containers.json");
-	/* What is removed when it ends (--rm), and with transient storage all. */
+	/*
+	 * Containers that are removed when they end (--rm); all containers with transient storage.
+	 */
 	storage_list(sc, name, "volatile-containers.json");
 	each_id(sc, name, storage_config);
 }
 
 /* ---- the OCI runtimes ---- */
 
-/* What a state file is now, without opening it: another one has another hash. 0: there is none, or it was changed just now. */
+/*
+ * Identifies the version of a state file without opening it: another version has another hash. 0:
+ * no such file, or it was changed just now.
+ */
 static uint64_t file_now(const struct scan *sc, const char *dir, const char *id, const char *file)
 {
 	char path[PATH_MAX];
@@ -271,7 +293,7 @@ static uint64_t file_now(const struct scan *sc, const char *dir, const char *id,
 	return key ? key : 1;
 }
 
-/* runc puts it behind the container's annotations, which may be called anything. */
+/* runc stores it among the container's annotations, at any index. */
 static const char *runc_bundle(const struct state_val *root)
 {
 	static const char key[] = "bundle=";
@@ -285,8 +307,8 @@ static const char *runc_bundle(const struct state_val *root)
 }
 
 /*
- * Most states may be of containers that are long gone, and a state is some 10 KB of JSON. It begins with the process, so whether that
- * is there needs no parsing.
+ * Most states may be of containers that ended long ago, and a state is about 10 KB of JSON. It
+ * begins with the process, so no parsing is needed to see whether that process exists.
  */
 static bool is_gone(const char *text, struct runtime_entry *e)
 {
@@ -300,7 +322,7 @@ static bool is_gone(const char *text, struct runtime_entry *e)
 	return procfd == -ENOENT;
 }
 
-/* As open_state(). If the container is gone, @e has all that matters and NULL is returned. */
+/* As open_state(). If the container is gone, @e has all that matters, and NULL is returned. */
 static struct state_val *open_runc(struct scan *sc, const char *dir, const char *id, struct runtime_entry *e, bool *gone)
 {
 	struct state_val *root = NULL;
@@ -384,7 +406,7 @@ static void containerd_one(struct scan *sc, const char *path, const char *id)
 	root = open_state(sc, path, id, "config.json");
 	notes = state_at(root, "annotations");
 	if (root) {
-		/* Docker's containers are in its namespace "moby". */
+		/* Docker's containers are in containerd's namespace "moby". */
 		e.runtime = !strcmp(path, TASKS "/moby") ? "docker" : "containerd";
 		e.id = id;
 		e.pid = read_pid(sc, path, id, "init.pid");

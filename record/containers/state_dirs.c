@@ -1,4 +1,4 @@
-/* The list of state directories (state_dirs.h), and those that mounts tell of. */
+/* The list of state directories (state_dirs.h), and the directories that mounts reveal. */
 #include "containers/state_dirs.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void add_mount(void *ctx, const struct proc_mount *m)
 
 void state_dirs_add_mounts(struct state_dirs *sd)
 {
-	/* Those of process 1: ours may be a container's. */
+	/* The mounts of process 1, since ours may be a container's. */
 	int fd = nsopen_procfile(1, "mountinfo"), err;
 	char *text;
 
@@ -92,7 +92,7 @@ int state_dir_open(const struct state_dir *d, int rootfd, uint32_t *trust)
 	*trust = d->trust;
 	if (fd < 0 || !d->checked)
 		return fd;
-	/* Who can put files there says what is in it. */
+	/* Whoever can put files there controls the contents. */
 	if (!fstat(fd, &st) && (st.st_uid == d->trust || d->trust == ROOT_UID) && !(st.st_mode & (S_IWGRP | S_IWOTH))) {
 		*trust = st.st_uid;
 		return fd;

@@ -1,4 +1,4 @@
-/* Where to look for the state of container runtimes to begin with (state_dirs.h). */
+/* The first places to look for the state of container runtimes (state_dirs.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "containers/state_dirs.h"
 #include "containers/state_settings.h"
 
-/* Where the runtimes keep their state by default; runtimes_scan() finds out what is there. */
+/* Where runtimes keep their state by default. runtimes_scan() detects the layout. */
 static const struct {
 	const char *path, *runtime;
 } usual[] = {

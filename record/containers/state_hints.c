@@ -18,19 +18,19 @@ static bool copy(const char *s, size_t len, char *out, size_t size)
 	return true;
 }
 
-/* A name of a path that is an id. */
+/* Is this component of a path an id? */
 static bool is_id(const char *s)
 {
 	return strspn(s, "0123456789abcdef") == ID_LEN && (!s[ID_LEN] || s[ID_LEN] == '/');
 }
 
-/* What is before the name that ends at @end: where the slash stands before it, NULL when there is none. */
+/* The slash before the component that ends at @end; NULL if there is none. */
 static const char *before_name(const char *path, const char *end)
 {
 	return end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
 }
 
-/* "DIR/overlay2/ID/merged" and what else is @last in a layer. */
+/* "DIR/overlay2/ID/merged", or another directory @last of a layer. */
 static bool layer(const char *path, const char *last, char *dir, size_t size)
 {
 	static const char *const drivers[] = { "/overlay2", "/overlay" };
@@ -46,7 +46,10 @@ static bool layer(const char *path, const char *last, char *dir, size_t size)
 	return false;
 }
 
-/* "DIR/containers/ID/..." of docker, "DIR/overlay-containers/ID/userdata/..." of containers-storage. */
+/*
+ * "DIR/containers/ID/..." of docker, "DIR/overlay-containers/ID/userdata/..." of
+ * containers-storage.
+ */
 static bool container_dir(const char *path, char *dir, size_t size)
 {
 	static const char name[] = "containers/";
@@ -75,7 +78,10 @@ bool state_hint_bundle(const char *path, char *dir, size_t size)
 	return at ? copy(path, (size_t)(at - path), dir, size) : container_dir(path, dir, size);
 }
 
-/* "DIR/rootfs/SNAPSHOTTER/ID" of docker with containerd's image store (daemon/snapshotter/mount.go). */
+/*
+ * "DIR/rootfs/SNAPSHOTTER/ID" of docker with containerd's image store
+ * (daemon/snapshotter/mount.go).
+ */
 static bool snapshot_root(const char *path, char *dir, size_t size)
 {
 	static const char rootfs[] = "/rootfs";
@@ -89,7 +95,7 @@ static bool snapshot_root(const char *path, char *dir, size_t size)
 	       copy(path, (size_t)(top - path), dir, size);
 }
 
-/* A layer of the same, where docker runs containerd itself. */
+/* A layer of the same, if docker runs containerd itself. */
 static bool snapshot_layer(const char *path, char *dir, size_t size)
 {
 	const char *at = strstr(path, "/containerd/daemon/io.containerd.snapshotter.v1.");
@@ -120,10 +126,11 @@ struct take {
 	void *ctx;
 };
 
-/* An option that takes a path, and what lies below that. */
+/* An option that takes a path, and the state directories below that path. */
 struct word {
 	const char *program;
-	const char *option;	/* "--data-root"; one of a letter also has its value right behind it */
+	/* "--data-root"; the value may directly follow a one-letter option */
+	const char *option;
 	enum state_hint what;
 	const char *below[2];
 };
@@ -146,7 +153,7 @@ static const struct word words[] = {
 	{ "podman", "--runroot", STATE_HINT_DIR, { "" } },
 };
 
-/* The value of option @name that begins at @args: NULL when it is another one. */
+/* The value of option @name at @args; NULL if that is another option. */
 static const char *value_of(const char *name, const char *const *args, size_t n)
 {
 	const size_t len = strlen(name);
@@ -160,7 +167,7 @@ static const char *value_of(const char *name, const char *const *args, size_t n)
 	return name[1] != '-' ? args[0] + len : NULL;
 }
 
-/* conmon: its bundle and its file for the first process's number lie in the two roots of containers-storage. */
+/* conmon: its bundle and its pid file lie in the two roots of containers-storage. */
 static void take_conmon(const struct take *t, const char *const *args, size_t n)
 {
 	static const char *const options[] = { "--bundle", "-b", "--container-pidfile", "-p" };
@@ -208,7 +215,7 @@ bool state_hint_args(const char *name, const char *const *args, size_t n,
 
 bool state_hint_is_runtime(const char *name)
 {
-	/* The shim's is cut to 15 letters. */
+	/* The shim's name is cut to 15 letters. */
 	static const char *const names[] = { "dockerd", "containerd", "conmon", "conmonrs", "crio", "podman", "containerd-shim" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -235,7 +242,7 @@ static bool is_table(const char *s, const char *table)
 	return *skip_blanks(s + len) == ']';
 }
 
-/* The value behind '=': a basic string or a literal one. */
+/* The value after '=': a basic or a literal string. */
 static bool toml_value(const char *s, char *out, size_t size)
 {
 	const char quote = *s;

@@ -1,4 +1,4 @@
-/* What the command lines of container runtimes' processes tell of their state (state_dirs.h). */
+/* Finds state directories on the command lines of container runtimes (state_dirs.h). */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct host {
 	uint64_t pid_ns;	/* the host's */
 	bool (*inside)(void *ctx, const char *cgroup);
 	void *ctx;
-	/* Of the process at hand: */
+	/* The current process: */
 	int procfd;
 	const char *name;
 	uint32_t uid;
@@ -57,8 +57,9 @@ uint64_t state_host_ns(const char *kind, int procfd)
 }
 
 /*
- * A process of the host: not in a container's cgroup nor in another pid namespace. Its user, who can give it any arguments; none for a
- * program that runs with rights of others than who started it.
+ * Is it a process of the host: not in a container's cgroup, not in another pid namespace? Sets the
+ * user, who controls its arguments. False for a program with other rights than the user who started
+ * it.
  */
 static bool is_host(struct host *h)
 {
@@ -77,7 +78,7 @@ static bool is_host(struct host *h)
 	return is;
 }
 
-/* Any process can be called anything; its program is what was executed. */
+/* Any process can choose its name; the executed file tells what it is. */
 static bool runs_what_it_says(const struct host *h)
 {
 	char exe[PATH_MAX];
@@ -86,7 +87,7 @@ static bool runs_what_it_says(const struct host *h)
 
 	exe[n > 0 ? n : 0] = '\0';
 	slash = strrchr(exe, '/');
-	/* The name is cut to 15 letters, and " (deleted)" is behind it after an update. */
+	/* The name is cut to 15 letters. After an update, " (deleted)" follows the path. */
 	return slash && !strncmp(slash + 1, h->name, strlen(h->name));
 }
 
@@ -147,7 +148,7 @@ static void look_at(struct host *h, uint32_t pid)
 		close(fd);
 	comm[n > 0 ? n : 0] = '\0';
 	comm[strcspn(comm, "\n")] = '\0';
-	/* Nearly all are others, and there may be thousands. */
+	/* Nearly all processes are others, and there may be thousands. */
 	if (!state_hint_is_runtime(comm))
 		return;
 	h->procfd = nsopen_process(pid);

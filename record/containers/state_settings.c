@@ -15,15 +15,15 @@
 #define SETTINGS_MAX (1u << 20)
 #define ROOT_UID 0
 
-/* What settings say of whom. */
+/* Where a setting comes from and how far it is trusted. */
 struct source {
 	struct state_dirs *sd;
 	const char *from;
 	uint32_t trust;
-	const struct state_user *user;	/* NULL: variables are not replaced */
+	const struct state_user *user;	/* NULL: do not expand variables */
 };
 
-/* $HOME, $USER and $UID in a path, as containers-storage.conf(5) has them. */
+/* Expands $HOME, $USER and $UID in a path, as in containers-storage.conf(5). */
 static void expand(const struct source *src, const char *path, char *out, size_t size)
 {
 	char uid[16];
@@ -49,7 +49,7 @@ static void expand(const struct source *src, const char *path, char *out, size_t
 		else
 			out[n++] = *s++;
 	}
-	/* Too long is no path. */
+	/* A path that is too long becomes "", which is ignored. */
 	out[n < size ? n : 0] = '\0';
 }
 
@@ -92,7 +92,7 @@ static const struct setting own[] = {
 	{ "", "state", "containerd" },
 	{ "crio", "root", "cri-o" }, { "crio", "runroot", "cri-o" },
 };
-/* Of the system's storage.conf: for users without root. */
+/* In the system's storage.conf, for users without root. */
 static const struct setting for_users[] = {
 	{ "storage", "rootless_storage_path", "podman" },
 };

@@ -1,4 +1,7 @@
-/* State directories that runtimes' settings name: daemon.json of docker, storage.conf, config.toml of containerd, crio.conf. */
+/*
+ * State directories named in the settings of runtimes: docker's daemon.json, storage.conf,
+ * containerd's config.toml, crio.conf.
+ */
 #ifndef NSPROF_STATE_SETTINGS_H
 #define NSPROF_STATE_SETTINGS_H
 
@@ -10,11 +13,17 @@ struct state_user {
 	const char *name, *home;
 };
 
-/* Of the usual files below the host's root. */
+/* Reads the usual files below the host's root. */
 void state_settings_system(struct state_dirs *sd, int rootfd);
-/* Of those in a user's home, symlinks within that only, and of the system's for users: docker and podman without root. */
+/*
+ * Reads the files in a user's home (symlinks within the home only) and the system's settings for
+ * users: for docker and podman without root.
+ */
 void state_settings_user(struct state_dirs *sd, int rootfd, const struct state_user *u);
-/* Of the file @path below @rootfd, which is STATE_HINT_JSON or _TOML. @from: what told of it, NULL = it is told by its path. */
+/*
+ * Reads the file @path below @rootfd; @what is STATE_HINT_JSON or _TOML. @from: what named the
+ * file, NULL = its own path.
+ */
 void state_settings_file(struct state_dirs *sd, int rootfd, enum state_hint what, const char *path, const char *from, uint32_t trust);
 
 #endif

@@ -1,11 +1,11 @@
-/* How looking at state directories went, in words (state_dirs.h). */
+/* Explains in words how reading the state directories went (state_dirs.h). */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "containers/state_dirs.h"
 
-#define LISTED 4	/* directories in one reason */
+#define LISTED 4	/* directories per reason */
 
 struct asked {
 	const struct state_dirs *sd;
@@ -18,7 +18,10 @@ static bool is_missing(int err)
 	return err == -ENOENT || err == -ENOTDIR;
 }
 
-/* "'/a' (dockerd), '/b' and 2 more": those whose look ended with @err; how many. */
+/*
+ * Lists the directories whose result is @err, "'/a' (dockerd), '/b' and 2 more". Returns their
+ * number.
+ */
 static size_t list(const struct asked *a, int err, struct strbuf *sb)
 {
 	size_t n = 0;
@@ -42,7 +45,7 @@ static void add_reason(struct strbuf *sb, const char *before, const struct strbu
 	strbuf_addf(sb, "%s%s%s%s", sb->len ? "; " : "", before, dirs->s, behind);
 }
 
-/* Directories that may not be read, for each reason. Were there any? */
+/* Lists the directories that cannot be read, grouped by reason. False if there are none. */
 static bool add_errors(const struct asked *a, struct strbuf *sb)
 {
 	bool any = false;
@@ -55,7 +58,7 @@ static bool add_errors(const struct asked *a, struct strbuf *sb)
 		for (size_t k = 0; k < i && !told; k++)
 			told = a->sd->v[k].err == err && a->concerns(a->ctx, &a->sd->v[k]);
 		if (!told && err == STATE_DIR_DISTRUSTED && list(a, err, &dirs)) {
-			add_reason(sb, "not believed: ", &dirs, ", to which others than who named it can write");
+			add_reason(sb, "not trusted: ", &dirs, ", to which others than the user who named it can write");
 		} else if (!told && list(a, err, &dirs)) {
 			strbuf_addf(&behind, ": %s", strerror(-err));
 			if ((err == -EACCES || err == -EPERM) && geteuid())
@@ -79,9 +82,9 @@ void state_dirs_why(const struct state_dirs *sd, bool (*concerns)(void *ctx, con
 	if (list(&a, 0, &dirs))
 		add_reason(&reasons, "no state file in ", &dirs, "");
 	strbuf_reset(&dirs);
-	/* What is not there is worth a word where there is nothing else to look at. */
+	/* Missing directories matter only if there is nothing else to report. */
 	if (!errors && !reasons.len && list(&a, -ENOENT, &dirs))
-		add_reason(&reasons, "there is no ", &dirs, "");
+			add_reason(&reasons, "no such directory: ", &dirs, "");
 	strbuf_addf(sb, "%s", reasons.len ? reasons.s : "no state directory is known");
 	strbuf_fini(&dirs);
 	strbuf_fini(&reasons);

@@ -202,7 +202,7 @@ unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/
 is "ps: one that is elsewhere by now" "$(jq -r --arg id "$ARGS" '.containers[] | select(.id == $id) | .cgroup' "$T/ps")" "/$CTR_CGROOT/docker/$ARGS"
 unlike "ps: nor does it run" "$(jq -r '.containers[].id' "$T/ps")" "^b00000000000"
 unlike "record: nor does it there" "$("$NSPROF" record --container nosuch -o "$T/data" 2>&1)" "b00000000000"
-like "ps: what is not believed" "$(cat "$T/ps.err")" "not believed: '$F/open' \\(dockerd\\), to which others"
+like "ps: what is not trusted" "$(cat "$T/ps.err")" "not trusted: '$F/open' \\(dockerd\\), to which others"
 like "ps: what was read" "$(cat "$T/ps.err")" "no state file in .*'$F/given' \\(--runtime-root\\)"
 is "ps: once" "$(wc -l <"$T/ps.err")" 1
 at "docker/$ARGS" "$TARGETS/spin" 600
@@ -210,12 +210,12 @@ check "record: by a name from elsewhere" "$NSPROF" record --container by-args --
 unlike "record: nothing is said of containers that are not in it" "$(cat "$T/check.err")" "no name for"
 check_rc "record: a name that nobody has" 1 "$NSPROF" record --container nobody --duration 0.1 -o "$T/none"
 alone "record: a name that nobody has: where was looked" "$(cat "$T/check.err")" \
-	"no container for --container nobody; .*; no name for docker b.*not believed: '$F/open'"
+	"no container for --container nobody; .*; no name for docker b.*not trusted: '$F/open'"
 at "docker/$OTHERS" "$TARGETS/spin" 600
 "$NSPROF" record -F 999 -G "$CTR_CGROOT/docker" --duration 0.7 -o "$T/data" 2>"$T/err"
 is "record: once" "$(grep -c 'warning: no name for .*docker ' "$T/err")" 1
 "$NSPROF" doctor >"$T/doctor" 2>&1
-like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for .*docker .*: not believed: .*"
+like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for .*docker .*: not trusted: .*"
 
 # ---- without root, and by settings: in a mount namespace with an /etc and a /var/lib of its own ----
 

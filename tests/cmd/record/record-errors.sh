@@ -76,7 +76,7 @@ lines=1
 
 if mount=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/ ||
 		$(i+1) == "cgroup2") print $5 }' /proc/self/mountinfo | head -1) && [ -n "$mount" ]; then
-	refuses "cgroup that is not there" 1 "no cgroup 'no/such': No such file.*looked for '.*/no/such'" \
+	refuses "cgroup that is not there" 1 "no cgroup 'no/such': No such file.*: '.*/no/such'; list" \
 		"${out[@]}" -G no/such
 	refuses "absolute cgroup that is not there" 1 "no cgroup '/no/such': No such file" "${out[@]}" \
 		-a -G /no/such
