@@ -22,7 +22,7 @@ bool cgroup_perf_lacks(const struct cgroup *cg)
 	return try_event(cg->fd) == -ENOENT && !cgroup_removed(cg);
 }
 
-/* cgroup.subtree_control names at least one controller. */
+/* Does cgroup.subtree_control name at least one controller? */
 static bool hands_down(const struct cgroup_fs *fs)
 {
 	int fd = openat(fs->fd, "cgroup.subtree_control", O_RDONLY | O_CLOEXEC);
@@ -36,7 +36,7 @@ static bool hands_down(const struct cgroup_fs *fs)
 	return any;
 }
 
-/* The first cgroup below the mount that is there long enough to be tried. False: there is none. */
+/* Tries the first cgroup below the mount that exists long enough. False: there is none. */
 static bool try_child(const struct cgroup_fs *fs, bool *lacks)
 {
 	int fd = openat(fs->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,7 +83,10 @@ enum cgroup_reach cgroup_perf_reach(const struct cgroup_fs *fs)
 	if (!try_child(fs, &lacks)) {
 		if (is_root(fs))
 			return CGROUP_REACH_UNKNOWN;
-		/* Of a part of the hierarchy its top is as good as what is below. */
+		/*
+		 * If the mount shows only part of the hierarchy, its top serves as well as a cgroup
+		 * below.
+		 */
 		lacks = try_event(fs->fd) == -ENOENT;
 	}
 	return lacks ? CGROUP_REACH_ROOT : CGROUP_REACH_ALL;

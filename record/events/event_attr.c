@@ -15,13 +15,13 @@
 #define FEATS_SAMPLE (FEAT_FORMAT_LOST | FEAT_SAMPLE_CGROUP | FEAT_EXCLUDE_GUEST)
 #define FEATS_SIDE (FEAT_FORMAT_LOST | FEAT_CGROUP | FEAT_KSYMBOL | FEAT_NAMESPACES)
 /*
- * A process that lives shortly must be looked at while it does, but a wake-up for each record costs the
- * process 6 us in a virtual machine (an interrupt to its own CPU), and an exec writes eight. So: fewer bytes
- * than an exec writes with its comm and its first two mappings, which wakes us without fail, and what
- * follows is looked for (loop.c).
+ * A short-lived process must be read while it lives. But a wake-up for each record costs the
+ * process 6 us in a virtual machine (an interrupt to its own CPU), and an exec writes eight
+ * records. So this is less than an exec writes with its comm and its first two mappings. Every exec
+ * wakes us, and we look for what follows (loop.c).
  */
 #define SIDE_WAKE 256u
-#define RATE_DEFAULT 100000	/* where the kernel's limit cannot be read: what it begins with */
+#define RATE_DEFAULT 100000	/* if the kernel's limit cannot be read: its initial value */
 
 static int sys_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags)
 {
@@ -45,7 +45,7 @@ static void attr_common(struct perf_event_attr *attr, const struct events *ev)
 		attr->read_format |= PERF_FORMAT_LOST;
 }
 
-/* How much is written between two wake-ups; there is no way to want none. */
+/* Bytes written between two wake-ups; the kernel has no value for "never". */
 static uint64_t data_watermark(const struct events *ev)
 {
 	if (events_paced(ev))
@@ -53,7 +53,7 @@ static uint64_t data_watermark(const struct events *ev)
 	return ev->data_bytes / (events_roomy(ev) ? 2 : 4);
 }
 
-/* What the event tells of besides its samples. */
+/* What the event reports in addition to samples. */
 static void attr_tells(struct perf_event_attr *attr, const struct events *ev)
 {
 	attr->mmap = 1;
@@ -62,8 +62,10 @@ static void attr_tells(struct perf_event_attr *attr, const struct events *ev)
 	attr->comm_exec = 1;
 	attr->task = 1;
 	/*
-	 * Not attr.build_id: where one listener asks for it the kernel tells all others that they have it as well (6.18,
-	 * perf_event_mmap_output() leaves the bit set in the header), and perf beside us would die of it. The file says.
+	 * Not attr.build_id: once one listener asks for it, the kernel sets the build-id flag for
+	 * all later listeners of the record (6.18, perf_event_mmap_output() leaves the bit set in
+	 * the header), and a perf running at the same time would abort. The build-id is read from
+	 * the file instead.
 	 */
 	attr->cgroup = !!(ev->feats & FEAT_CGROUP);
 	attr->ksymbol = !!(ev->feats & FEAT_KSYMBOL);
@@ -108,7 +110,7 @@ static void attr_side(struct perf_event_attr *attr, const struct events *ev)
 	attr->type = PERF_TYPE_SOFTWARE;
 	attr->config = PERF_COUNT_SW_DUMMY;
 	attr->sample_period = 1;
-	/* It counts nothing; without these bits it would need the right to see the kernel. */
+	/* It counts nothing, but without these bits it would need the right to see the kernel. */
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
 	attr_tells(attr, ev);
@@ -124,8 +126,8 @@ static uint64_t max_rate(void)
 }
 
 /*
- * The kernel lowers its limit by itself when interrupts of hardware counters take too long, and refuses what is above it with EINVAL. What
- * is open already keeps its frequency.
+ * The kernel lowers its limit by itself when interrupts of hardware counters take too long. It
+ * refuses higher frequencies with EINVAL. Events that are open keep their frequency.
  */
 int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags)
 {
@@ -149,7 +151,7 @@ int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsign
 	return fd;
 }
 
-/* Subset @i of the bits in @set, in counting order: the fewest removals come early. */
+/* Subset @i of the bits in @set, in counting order: subsets with few removals come early. */
 static uint32_t subset(uint32_t set, uint32_t i)
 {
 	uint32_t out = 0;
@@ -160,7 +162,7 @@ static uint32_t subset(uint32_t set, uint32_t i)
 	return out;
 }
 
-/* The kernel refuses what it does not know with EINVAL and does not say what it was. */
+/* The kernel refuses unknown attributes with EINVAL and does not say which. */
 static int probe(struct events *ev, enum event_kind kind, uint32_t set, int pid, int cpu, unsigned long flags)
 {
 	const uint32_t have = ev->feats & set, all = ev->feats;
@@ -194,7 +196,7 @@ int events_check_freq(const struct record_opts *o)
 
 	if (!o->strict_freq || o->freq_max || o->period || o->freq <= max)
 		return 0;
-	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate, %llu, and --strict-freq allows no other",
+		pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
 	       (unsigned long long)o->freq, (unsigned long long)max);
 	return -EINVAL;
 }

@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "events/ringplan.h"
 
-#define RATE_UNKNOWN 1000	/* samples a second assumed where only a period is known */
+#define RATE_UNKNOWN 1000	/* samples per second, assumed if only a period is known */
 
 uint64_t events_rate(const struct events *ev)
 {

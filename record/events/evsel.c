@@ -7,18 +7,18 @@
 #include "base/suggest.h"
 #include "cli/event_name.h"
 
-/* Of what perf would take, why it is not here; NULL: it is no event of anybody. */
+/* Why an event that perf accepts does not exist here; NULL: perf does not know it, either. */
 static const char *why_unknown(const char *text)
 {
 	const char *colon = strchr(text, ':');
 
 	if (text[0] == 'r' && text[1] && !text[1 + strspn(text + 1, "0123456789abcdefABCDEF")])
-		return "a raw event, whose number means another thing on each CPU";
+		return "a raw event, and its number means something else on each type of CPU";
 	if (strchr(text, '/'))
 		return "an event of one kind of PMU";
 	if (!strncmp(text, "mem:", 4))
 		return "a breakpoint";
-	/* More than modifiers behind it: GROUP:NAME. */
+	/* More than modifiers follow the colon: GROUP:NAME. */
 	if (colon && colon > text && colon[1 + strspn(colon + 1, "ukhGHpPSDWI")])
 		return "a tracepoint";
 	return NULL;
@@ -68,9 +68,9 @@ int evsel_parse(struct evsel *ev, const char *text)
 		case 'k':
 			kernel = true;
 			break;
-		case 'p':	/* precision: the most that is there is always right */
+		case 'p':	/* precision: the highest available is always right */
 		case 'P':
-		case 'H':	/* the host only: what we do anyway */
+		case 'H':	/* host only: what we do anyway */
 			break;
 		default:
 			pr_err("unknown modifier '%c' in event '%s'; allowed are u, k and p", *p,
@@ -81,7 +81,7 @@ int evsel_parse(struct evsel *ev, const char *text)
 	ev->name = n->name;
 	ev->type = n->type;
 	ev->config = n->config;
-	/* Naming one side excludes the other; naming both excludes none. */
+	/* Naming one of them excludes the other; naming both excludes none. */
 	ev->exclude_user = kernel && !user;
 	ev->exclude_kernel = user && !kernel;
 	return 0;

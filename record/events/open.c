@@ -18,12 +18,13 @@
 #include "events/refusal.h"
 #include "events/ringplan.h"
 
-#define RING_FLOOR (64u << 10)	/* where halving ends: below it not even one large sample fits */
+/* halving ends here: a smaller ring would not hold even one large sample */
+#define RING_FLOOR (64u << 10)
 #define SIDE_TASKS (256u << 10)
 #define SIDE_ALL (512u << 10)
 /*
- * Events of cgroups cost their opening and closing, a descriptor and some work at each switch between
- * them, but spare samples of everybody else. From here on that is no bargain any more.
+ * Events of cgroups cost opening, closing, a descriptor and some work at each switch between them,
+ * but avoid samples of everything else. Beyond this number they cost more than they save.
  */
 #define CGROUP_EVENTS_MAX 100u
 #define SEPARATE_MAX 1024ull	/* descriptors; see wants_shared_side() */
@@ -35,13 +36,13 @@ static const struct {
 } feat_names[] = {
 	{ FEAT_FORMAT_LOST, "its own count of lost samples" },
 	{ FEAT_SAMPLE_CGROUP, "cgroup ids in samples" },
-	{ FEAT_EXCLUDE_GUEST, "leaving out guests" },
+	{ FEAT_EXCLUDE_GUEST, "the exclusion of guests" },
 	{ FEAT_CGROUP, "cgroup names" },
 	{ FEAT_KSYMBOL, "names of BPF programs" },
 	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
 };
 
-/* Open the first sampling event; fallbacks are taken here and hold for all others. */
+/* Opens the first sampling event. Fallbacks are chosen here and hold for all others. */
 static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 {
 	bool tried = false;
@@ -60,8 +61,10 @@ static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 		if ((fd != -EACCES && fd != -EPERM) || tried || ev->sel.exclude_kernel ||
 		    ev->sel.exclude_user || perm_capable())
 			return err ? err : fd;
-		/* The kernel's side may be what is forbidden. If not, the first error is the true
-		 * one. */
+		/*
+		 * Recording the kernel may be what is forbidden. If not, the first error is the
+		 * true one.
+		 */
 		err = fd;
 		tried = true;
 		ev->sel.exclude_kernel = true;
@@ -90,8 +93,9 @@ static uint64_t fds_needed(const struct events *ev)
 }
 
 /*
- * Two events for each thread and CPU, so that no sample can push out a mapping, are twice what perf opens. Where that is more than a
- * process may have by default, or than we may, there is one that does both. It tells of nothing while it is disabled.
+ * Two events per thread and CPU keep samples from pushing out mappings, but are twice what perf
+ * opens. If that exceeds the usual limit of a process, or ours, one event does both. It reports
+ * nothing while it is disabled.
  */
 static bool wants_shared_side(const struct events *ev)
 {
@@ -101,7 +105,7 @@ static bool wants_shared_side(const struct events *ev)
 	       fds_needed(ev) > MIN(SEPARATE_MAX, perm_files_left());
 }
 
-/* Sampling events for cgroup @cg, or if that is NULL for one thread (@pid) or everything (-1). */
+/* Opens the sampling events for cgroup @cg, or if it is NULL for thread @pid or everything (-1). */
 static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 {
 	const unsigned long flags = cg ? PERF_FLAG_PID_CGROUP : 0;
@@ -117,8 +121,10 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 			fd = open_first(ev, pid, (int)t->cpus[c], flags);
 		else
 			fd = event_open(ev, EVENT_SAMPLES, pid, (int)t->cpus[c], flags);
-		/* A thread may end while its process is being opened; the caller sees if none is
-		 * left. */
+		/*
+		 * A thread may end while its process is being opened; the caller notices if none is
+		 * left.
+		 */
 		if (fd == -ESRCH && t->kind == TARGET_PIDS)
 			return 0;
 		if (fd < 0) {
@@ -155,7 +161,7 @@ static int open_sides(struct events *ev, int pid)
 	return 0;
 }
 
-/* One event a CPU for all cgroups, if samples say where they come from. */
+/* Opens one event per CPU for all cgroups, if samples contain their cgroup. */
 static int open_for_many_cgroups(struct events *ev)
 {
 	int err = open_samples(ev, -1, NULL);
@@ -184,7 +190,7 @@ static int open_all(struct events *ev)
 		return err;
 	}
 	for (size_t i = 0; i < t->ntids; i++) {
-		/* Side-band first: no sample without a way to hear of new mappings. */
+		/* Side-band first: no sample may precede the reporting of mappings. */
 		if (!ev->side_err && !ev->shared_side)
 			err = open_sides(ev, (int)t->tids[i]);
 		if (!err)
@@ -199,7 +205,7 @@ static int open_all(struct events *ev)
 	return 0;
 }
 
-/* The first event on each CPU owns its ring, the others are sent into it. */
+/* The first event on each CPU owns its ring; the others are redirected to it. */
 static int map_rings(struct event_fd *fds, size_t n, struct ring *rings, size_t bytes,
 		     bool sideband)
 {
@@ -228,8 +234,10 @@ static void close_all(struct events *ev)
 }
 
 /*
- * A thread has events if it was listed, or if who started it had one by then. One that starts between the list and its creator's
- * event has none, and a new list does not tell it from those that do: so open all again, until nothing came while it was done.
+ * A thread has events if it was listed, or if its creator had an event when it started. A thread
+ * that starts between the listing and its creator's event has none, and a new listing does not
+ * distinguish it from threads that have events. So open everything again until no thread was
+ * started meanwhile.
  */
 static int open_whole(struct events *ev)
 {
@@ -267,11 +275,14 @@ static uint64_t plan_record(const struct record_opts *o)
 	if (o->callgraph == CALLGRAPH_DWARF)
 		bytes += o->dump_size;
 	else if (o->callgraph == CALLGRAPH_FP)
-		bytes += 1024;	/* 127 user frames at most */
+		bytes += 1024;	/* at most 127 user frames */
 	return MIN(bytes, LAYOUT_RECORD_MAX - 8);
 }
 
-/* Next smaller plan after the kernel refused to map the rings. False: nothing left to give up. */
+/*
+ * Chooses the next smaller plan after the kernel refused to map the rings. False: it cannot shrink
+ * further.
+ */
 static bool shrink(struct events *ev)
 {
 	if (ev->opts->ring_bytes)
@@ -294,7 +305,9 @@ static void explain_map(const struct events *ev, int err)
 	       perm_sysctl("perf_event_mlock_kb", 516));
 }
 
-/* The rings hold less than they should, because memory or what may be locked of it is scarce. */
+/*
+ * The rings hold less than they should, because memory or the amount that may be locked is limited.
+ */
 static void tell_ring_time(const struct events *ev, uint64_t ms)
 {
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -305,10 +318,10 @@ static void tell_ring_time(const struct events *ev, uint64_t ms)
 	    (unsigned long long)ms, RING_MS, (unsigned long long)ev->data_bytes / 1024,
 	    plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus, plural(ev->target->ncpus),
 	    locked ? "kernel.perf_event_mlock_kb and 'ulimit -l' allow no more"
-		   : "the memory for all rings together is bounded",
+		   : "the memory for all rings is limited",
 	    ms >= RING_MS_SCARCE ? ""
-	    : locked		 ? ": some may be lost; raise them, or lower -F or --call-graph dwarf,SIZE"
-				 : ": some may be lost; lower -F or --call-graph dwarf,SIZE, or use -m");
+	    : locked		 ? ": samples may be lost; raise them, or lower -F or --call-graph dwarf,SIZE"
+				 : ": samples may be lost; lower -F or --call-graph dwarf,SIZE, or use -m");
 }
 
 void events_tell(const struct events *ev)
@@ -319,7 +332,7 @@ void events_tell(const struct events *ev)
 		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
 			ev->sel.name);
 	if (ev->period != ev->opts->period)
-		pr_warn("a clock of the kernel's has no period below %u ns: recording one sample every %u ns, not %llu",
+		pr_warn("the kernel's clocks have no period below %u ns: recording one sample every %u ns, not %llu",
 			CLOCK_PERIOD_MIN, CLOCK_PERIOD_MIN, (unsigned long long)ev->opts->period);
 	if (ev->narrowed)
 		pr_info("recording user space only: kernel.perf_event_paranoid is %d and "
@@ -328,16 +341,16 @@ void events_tell(const struct events *ev)
 		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
 			"names", strerror(-ev->side_err));
 	if (ev->missed)
-		pr_warn("%zu thread%s began while the process was attached to: samples of %s and of what %s may be missing; -G and --container miss none",
+		pr_warn("%zu thread%s began while nsprof attached to the process: samples of %s and of threads %s may be missing; -G and --container miss none",
 			ev->missed, plural(ev->missed), plural_of(ev->missed, "it", "them"), plural_of(ev->missed, "it starts", "they start"));
 	if (ev->shared_side)
-		pr_verbose("%zu threads: one event each on each CPU tells of samples and mappings", ev->target->ntids);
+		pr_verbose("%zu threads: one event per thread and CPU records both samples and mappings", ev->target->ntids);
 	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on %s%zu CPU%s",
 		   (unsigned long long)ev->data_bytes / 1024, (unsigned long long)ms,
 		   (unsigned long long)ev->side_bytes / 1024, plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus,
 		   plural(ev->target->ncpus));
 	if (ev->data_bytes <= ev->record_bytes)
-		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: they will "
+		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: such samples will "
 			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",
 			(unsigned long long)ev->data_bytes / 1024,
 			(unsigned long long)(ev->record_bytes + 1023) / 1024);
@@ -360,7 +373,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->opts = o;
 	ev->on_exec = on_exec;
 	ev->feats = FEATS_ALL;
-	/* For cgroup ids in samples; without a hierarchy there are no names. */
+	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
 	ev->freq = events_clamp_freq(o);
@@ -376,7 +389,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 		err = open_whole(ev);
 		if (err)
 			return err;
-		/* It may have become a clock. */
+		/* The event may have become a clock. */
 		ev->period = real_period(ev);
 		err = map_rings(ev->samples, ev->nsamples, ev->data, ev->data_bytes, false);
 		if (!err)
@@ -384,7 +397,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 		if (!err)
 			break;
 		ev->map_err = err;
-		/* The watermark is part of the event: for a smaller ring, open them again. */
+		/* The watermark is part of the event, so a smaller ring requires new events. */
 		if ((err != -EPERM && err != -ENOMEM) || !shrink(ev)) {
 			explain_map(ev, err);
 			return err;
@@ -406,7 +419,7 @@ void events_close(struct events *ev)
 	free(ev->side);
 }
 
-/* One more event for a CPU that has a ring already. @cg: NULL = of everything. */
+/* Opens one more event for a CPU that already has a ring. @cg: NULL = everything. */
 static int add_one(struct events *ev, enum event_kind kind, const struct cgroup *cg, uint32_t c)
 {
 	const struct ring *r = kind == EVENT_SIDE ? &ev->side[c] : &ev->data[c];
@@ -433,7 +446,7 @@ static void enable_from(struct events *ev, size_t first)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* The old events stay: they own the rings, and what they counted is not lost. */
+/* The old events stay: they own the rings, and their counts are still needed. */
 int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 {
 	const struct target *t = ev->target;
@@ -450,7 +463,7 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 	else
 		for (size_t i = 0; i < t->cgroups.n && !err; i++) {
 			err = add_one(ev, EVENT_SAMPLES, &t->cgroups.v[i], c);
-			/* Removed. The others are there. */
+			/* This cgroup was removed. The others still exist. */
 			if (err == -ENOENT)
 				err = 0;
 		}
@@ -469,7 +482,7 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 		return 0;
 	for (uint32_t c = 0; c < ev->target->ncpus && !err; c++) {
 		err = add_one(ev, EVENT_SAMPLES, cg, c);
-		/* Offline: events_reopen_cpu() has its turn. */
+		/* The CPU is offline. events_reopen_cpu() will add it. */
 		if (err == -ENODEV)
 			err = 0;
 	}
@@ -491,7 +504,7 @@ void events_pause(struct events *ev)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Side-band too: otherwise the last drain would never reach its end on a busy host. */
+/* Disables side-band, too: otherwise the last drain would never end on a busy host. */
 void events_disable(struct events *ev)
 {
 	events_pause(ev);
@@ -503,7 +516,9 @@ bool events_all_gone(struct events *ev)
 {
 	if (!target_is_tasks(ev->target))
 		return false;
-	/* perf_poll() says POLLHUP for good once the task and all inherited events have ended. */
+	/*
+	 * perf_poll() reports POLLHUP for good once the task and all inherited events have ended.
+	 */
 	while (ev->alive < ev->nsamples) {
 		struct pollfd p = { ev->samples[ev->alive].fd, 0, 0 };
 
@@ -514,7 +529,7 @@ bool events_all_gone(struct events *ev)
 	return true;
 }
 
-/* What read(2) of an event gives with our read_format. */
+/* The result of read(2) on an event with our read_format. */
 struct read_values {
 	uint64_t count, enabled, running;
 	uint64_t lost;		/* with FEAT_FORMAT_LOST only */
@@ -558,8 +573,9 @@ void events_drop_cgroup(struct events *ev, uint64_t id)
 }
 
 /*
- * perf_read_value() adds up the children that live and what ended ones left (sync_child_event()). Their
- * losses are counted at the parent from the start: __perf_output_begin() in kernel/events/ring_buffer.c.
+ * perf_read_value() adds up the living children and what ended ones left (sync_child_event()).
+ * Their losses are counted at the parent from the start: __perf_output_begin() in
+ * kernel/events/ring_buffer.c.
  */
 bool events_counts(const struct events *ev, struct events_count *cpus)
 {

@@ -1,7 +1,8 @@
 /*
- * perf_event_open(2) over CPUs x (threads | cgroups): one sampling event each, one side-band event
- * for each CPU (or thread and CPU), and two rings for each CPU into which all of them write. CPUs that are not to be sampled have
- * side-band all the same: a process may become another program on one of them and come back.
+ * perf_event_open(2) over CPUs x (threads | cgroups): one sampling event for each, and one
+ * side-band event for each CPU (or thread and CPU). All write into two rings per CPU. CPUs that are
+ * not sampled have side-band, too: a process may become another program on one of them and come
+ * back.
  */
 #ifndef NSPROF_OPEN_H
 #define NSPROF_OPEN_H
@@ -12,49 +13,55 @@
 #include "events/events.h"
 
 /*
- * Open and map everything for @t; samples are off, side-band is on. @on_exec: the target waits for
- * its exec. 0, or negative errno after one message. Own with events_close() in any case.
+ * Opens and maps everything for @t. Afterwards, samples are off and side-band is on. @on_exec: the
+ * target waits for its exec. 0, or negative errno after one message. Release with events_close() in
+ * any case.
  */
 int events_open(struct events *ev, const struct record_opts *o, struct target *t,
 		const struct evsel *sel, bool on_exec);
 void events_close(struct events *ev);
 
-/* What was opened other than asked for. Apart, so that a start that fails says one thing only. */
+/*
+ * Reports differences from what was requested. Separate, so that a failed start prints only one
+ * message.
+ */
 void events_tell(const struct events *ev);
 
 /*
- * Open the events of the @c-th CPU of target->cpus anew (below nall), into its rings, after it was offline; @enable: switch
- * sampling on there. Not for targets of threads. 0, or negative errno without a message: the CPU then has no events.
+ * Opens the events of the @c-th CPU of target->cpus (below nall) again, into its rings, after it
+ * was offline. @enable: start sampling there. Not for targets of threads. 0, or negative errno
+ * without a message: then the CPU has no events.
  */
 int events_reopen_cpu(struct events *ev, uint32_t c, bool enable);
 
 /*
- * Sample @cg, too, on every CPU of the target that is online, into the rings there are; @enable: from now on. It is or
- * becomes one of target->cgroups, so that a CPU that comes back finds it there. Nothing to be opened where cgroups are
- * picked by their ids (by_cgroup_id). 0, or negative errno without a message: then nothing was opened.
+ * Also samples @cg, on every online CPU of the target, into the existing rings. @enable: from now
+ * on. @cg must be or become one of target->cgroups, so that a CPU that comes back finds it there.
+ * Opens nothing if cgroups are picked by id (by_cgroup_id). 0, or negative errno without a message:
+ * then nothing was opened.
  */
 int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable);
 /*
- * Close the events of the cgroup with that id, which was removed; what they counted stays in events_counts(). Those
- * that own a ring stay open.
+ * Closes the events of the removed cgroup @id. Their counts stay in events_counts(). Events that
+ * own a ring stay open.
  */
 void events_drop_cgroup(struct events *ev, uint64_t id);
 
 void events_enable(struct events *ev);
-/* Samples alone, until events_enable(): what is mapped meanwhile is still told. */
+/* Disables only the samples, until events_enable(). Mappings are still reported. */
 void events_pause(struct events *ev);
 void events_disable(struct events *ev);
 
 /*
- * Every recorded thread has ended, and all it started. Always false for CPUs and cgroups. Cheap:
- * looks at one descriptor as long as the thread behind it lives.
+ * Have all recorded threads and all that they started ended? Always false for CPUs and cgroups.
+ * Cheap: polls only one descriptor while its thread lives.
  */
 bool events_all_gone(struct events *ev);
 
 /*
- * Fill @cpus, target->nall entries that are 0, in the order of target->cpus. What inherited events
- * counted is in. Call it when they are disabled, or it is out of date at once. False when not every event
- * could be read.
+ * Fills @cpus: target->nall entries, zeroed by the caller, in the order of target->cpus. Includes
+ * the counts of inherited events. Call it when events are disabled, as otherwise the counts go on
+ * rising. False if some event could not be read.
  */
 bool events_counts(const struct events *ev, struct events_count *cpus);
 

@@ -18,7 +18,7 @@
 
 /* PROC_USER_INIT_INO of include/linux/proc_ns.h: not in uapi, but unchanged since 3.8. */
 #define FIRST_USER_NS 0xEFFFFFFDu
-#define FILES_OWN 64	/* descriptors of a recorder that are neither events nor binaries */
+#define FILES_OWN 64	/* descriptors of the recorder that are neither events nor binaries */
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -72,7 +72,10 @@ bool perm_capable(void)
 	return perm_caps() & (PERM_CAP_PERFMON | PERM_CAP_SYS_ADMIN);
 }
 
-/* perf_event_open() in kernel/events/core.c looks at the flags first of all, whoever asks: EINVAL for unknown ones. */
+/*
+ * perf_event_open() in kernel/events/core.c checks the flags before anything else, including
+ * rights: EINVAL for unknown ones.
+ */
 int perm_filtered(void)
 {
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0ul) >= 0 || errno == EINVAL)
@@ -152,7 +155,7 @@ void perm_explain_kallsyms(uint64_t caps, long kptr, long paranoid, struct strbu
 		strbuf_addf(text, "kernel.kptr_restrict is %ld, which hides them from root, too", kptr);
 		strbuf_addf(remedy, "sysctl kernel.kptr_restrict=1%s", syslog ? "" : ", and " SYSLOG_REMEDY);
 	} else if (syslog) {
-		strbuf_addf(text, "kernel.kptr_restrict is %ld and CAP_SYSLOG is there, so something else hides them", kptr);
+		strbuf_addf(text, "kernel.kptr_restrict is %ld and CAP_SYSLOG is present, so something else hides them", kptr);
 	} else if (kptr == 1) {
 		strbuf_adds(text, "kernel.kptr_restrict is 1 and CAP_SYSLOG is missing");
 		strbuf_addf(remedy, "%s, or: sysctl kernel.kptr_restrict=0%s", SYSLOG_REMEDY,

@@ -1,4 +1,4 @@
-/* What the command line of nsprof record asked for. */
+/* The options given to nsprof record. */
 #ifndef NSPROF_RECORD_OPTS_H
 #define NSPROF_RECORD_OPTS_H
 
@@ -12,19 +12,19 @@ enum callgraph {
 	CALLGRAPH_NONE,
 };
 
-/* The most the kernel takes for attr.sample_stack_user: below USHRT_MAX and 8-aligned. */
+/* The kernel's maximum for attr.sample_stack_user: below USHRT_MAX and a multiple of 8. */
 #define DUMP_SIZE_MAX 65528
 #define FREQ_DEFAULT 99
 
 struct record_opts {
 	const char *event;		/* "cpu-clock:u"; NULL = the default */
-	uint64_t freq;			/* samples a second and CPU */
+	uint64_t freq;			/* samples per second and CPU */
 	bool freq_given, freq_max;
-	bool strict_freq;		/* what cannot be had is an error */
-	uint64_t period;		/* events between two samples; 0 = by frequency */
+	bool strict_freq;		/* a frequency that is not available is an error */
+	uint64_t period;		/* events per sample; 0 = by frequency */
 	enum callgraph callgraph;
-	uint32_t dump_size;		/* bytes of stack a sample, a multiple of 8; dwarf only */
-	bool user_chains, kernel_chains;	/* that side's part of stacks only */
+	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */
+	bool user_chains, kernel_chains;	/* only the user or kernel part of callchains */
 	bool full_stacks;		/* --stacks=full */
 	bool all_user, all_kernel;
 	const char *pids, *tids, *cpus;	/* lists as typed; NULL = not given */
@@ -32,24 +32,26 @@ struct record_opts {
 	char *containers, *pods, *cgroup_of;	/* lists as typed, joined in the same way */
 	char *runtime_roots;		/* all --runtime-root, joined by ':'; NULL = not given */
 	bool all_cpus;			/* -a */
-	bool include_self;		/* samples of the recorder, too */
+	bool include_self;		/* sample the recorder, too */
 	bool no_inherit;
-	bool dry_run;			/* check everything that can be checked, then end */
+	bool dry_run;			/* check everything that can be checked, then exit */
 	uint64_t realtime;		/* SCHED_FIFO priority of the recorder; 0 = none */
 	const char *proc;		/* --proc; NULL = /proc */
 	const char *output;		/* NULL = the default name */
 	uint64_t ring_bytes;		/* -m, a power of two; 0 = sized by time */
-	bool start_off;			/* -D: not sampled from the start on */
-	uint64_t *toggles_ms;		/* owned; when sampling goes on, off, on ... after the start, rising */
+	bool start_off;			/* -D: do not sample from the start */
+	/* owned, ascending; ms after the start when sampling goes on, off, on ... */
+	uint64_t *toggles_ms;
 	size_t ntoggles;
 	const char *control;		/* --control; NULL = none */
-	uint64_t duration_ns;		/* 0 = until the target ends or a signal comes */
-	bool switch_output;		/* a row of files: by SIGUSR2, and by these */
-	uint64_t switch_bytes, switch_ns;	/* 0 = not by that */
-	uint64_t switch_max_files;	/* 0 = all are kept */
-	bool overwrite;			/* keep the last seconds in memory, dump at SIGUSR2 */
-	uint64_t overwrite_ns;		/* how long they are */
-	uint64_t max_bytes;		/* stop when so much is written; 0 = never */
+	uint64_t duration_ns;		/* 0 = until the target ends or a signal arrives */
+	/* write a series of files: a new one at SIGUSR2 and by the following */
+	bool switch_output;
+	uint64_t switch_bytes, switch_ns;	/* 0 = no limit */
+	uint64_t switch_max_files;	/* 0 = keep all */
+	bool overwrite;			/* keep the last seconds in memory, write them at SIGUSR2 */
+	uint64_t overwrite_ns;		/* how much time is kept */
+	uint64_t max_bytes;		/* stop when this much is written; 0 = never */
 	char **command;			/* NULL-terminated argv; NULL = none */
 	char *cmdline;			/* the whole command line, for the INFO block */
 };

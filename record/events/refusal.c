@@ -52,8 +52,8 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 		return;
 	}
 	if (perm_capable()) {
-		pr_err("cannot record %s: %s, although CAP_PERFMON is there; a security module (or "
-		       "kernel lockdown) forbids it, see dmesg", what, text);
+		pr_err("cannot record %s: %s, although CAP_PERFMON is present; a security module or "
+		       "kernel lockdown forbids it, see dmesg", what, text);
 		return;
 	}
 	pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d and CAP_PERFMON is missing; "
@@ -66,12 +66,12 @@ static void explain_files(int err, const struct target *t, uint64_t nfds)
 	struct rlimit rl = { 0, 0 };
 	char instead[200] = "";
 
-	/* One for each thread and CPU, where others have one for each CPU. */
+	/* These need one event per thread and CPU; the others one per CPU. */
 	if (target_is_tasks(t) && t->ntids > 1)
-		snprintf(instead, sizeof(instead), ", or record more than these %zu threads with fewer events: the cgroup or container "
-			 "that they are in (-G, --container), or everything (-a)", t->ntids);
+		snprintf(instead, sizeof(instead), ", or record with fewer events than for %zu threads: record their cgroup or container "
+			 "(-G, --container), or everything (-a)", t->ntids);
 	if (err == -ENFILE) {
-		pr_err("cannot open %llu event%s: %s: the whole system has as many files open as fs.file-max allows; raise that%s",
+		pr_err("cannot open %llu event%s: %s: the whole system has reached the limit of open files, fs.file-max; raise that%s",
 		       (unsigned long long)nfds, plural(nfds), strerror(-err), instead);
 		return;
 	}
@@ -110,7 +110,7 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 					     : "");
 		break;
 	case ENODEV:
-		pr_err("cannot record %s on CPU %u: %s: is the CPU online, has it this event? try "
+		pr_err("cannot record %s on CPU %u: %s: is the CPU online, and does it have this event? Try "
 		       "-e cpu-clock", what.s, cpu, text);
 		break;
 	case ESRCH:
@@ -125,8 +125,7 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 		       "that has it is at '%s'", what.s, text, t->fs.mount);
 		break;
 	default:
-		pr_err("cannot record %s: perf_event_open: %s; try -e cpu-clock, and dmesg may say "
-		       "more", what.s, text);
+		pr_err("cannot record %s: perf_event_open: %s; dmesg may say more; try -e cpu-clock", what.s, text);
 	}
 	strbuf_fini(&what);
 }
@@ -136,7 +135,10 @@ void refusal_explain_cgroup(int err, const struct evsel *ev, const struct target
 {
 	struct strbuf why = STRBUF_INIT, remedy = STRBUF_INIT;
 
-	/* What css_tryget_online_from_dir() in kernel/cgroup/cgroup.c says of one that is being removed, and where perf_event is not. */
+	/*
+	 * css_tryget_online_from_dir() in kernel/cgroup/cgroup.c returns this for a cgroup that is
+	 * being removed, and where perf_event is not enabled.
+	 */
 	if (err == -ENOENT && cgroup_removed(cg)) {
 		pr_err("cannot record cgroup '%s': %s: it was removed a moment ago", cg->name, strerror(ENOENT));
 	} else if (err == -ENOENT && cgroup_perf_lacks(cg)) {

@@ -1,4 +1,4 @@
-/* Why perf_event_open(2) said no, in one line with a remedy. */
+/* Explains in one line why perf_event_open(2) failed, with a remedy. */
 #ifndef NSPROF_REFUSAL_H
 #define NSPROF_REFUSAL_H
 
@@ -7,7 +7,7 @@
 #include "events/evsel.h"
 #include "events/target.h"
 
-/* One message for the failed opening of @ev for thread @pid (-1: a CPU or a cgroup). */
+/* Prints one message about the failure to open @ev for thread @pid (-1: a CPU or a cgroup). */
 void refusal_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
 		     uint64_t nfds);
 /* The same for @cg, one cgroup of @t. */

@@ -9,12 +9,12 @@
 #include "events/perf_layout.h"
 
 #define LINE 64u
-/* Lines that a sample begins with: times, registers, the callchain, the top of the stack. */
+/* Cache lines at the start of a sample: times, registers, the callchain, the top of the stack. */
 #define LINES_AHEAD 8u
 
-/* How much may be read before the kernel gets the room back. */
+/* Bytes to read before the kernel gets the room back. */
 #define RELEASE_BYTES 65536
-/* The share of the ring that is kept of what was read: some samples. */
+/* 1/KEPT_SHARE of the ring is kept after reading: some samples. */
 #define KEPT_SHARE 64
 
 void ring_init(struct ring *r, struct perf_event_mmap_page *page, void *data, size_t bytes)
@@ -52,17 +52,17 @@ void ring_refresh(struct ring *r)
 	r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/* Records are 8-aligned and so is the end of the ring: a header or a time never wraps. */
+/* Records are 8-aligned, as is the end of the ring, so a header or a time never wraps. */
 static const void *at(const struct ring *r, uint64_t pos)
 {
 	return r->data + (pos & (r->size - 1));
 }
 
 /*
- * How long the record at @pos really is. Where several events hear of a kernel symbol, each of them is told a size
- * with the id fields of all before it as well (perf_event_ksymbol_output() in kernel/events/core.c adds to one header
- * and never takes back; 6.18 has it): what is written is shorter, and ends with whatever lay there before. The
- * name ends with the first of its words that has a 0.
+ * The real length of the record at @pos. If several events report a kernel symbol,
+ * perf_event_ksymbol_output() in kernel/events/core.c reuses one header and adds the size of the id
+ * fields for each event (6.18 still does). The later records are shorter than their size says and
+ * end with old bytes of the ring. The name ends in its first word that contains a 0.
  */
 static uint16_t written(const struct ring *r, uint64_t pos)
 {
@@ -84,7 +84,7 @@ bool ring_time(struct ring *r, uint64_t *time)
 	if (left < sizeof(*h))
 		return false;
 	h = at(r, r->tail);
-	/* Not what the kernel writes: without sizes there is no way to the next record. */
+	/* The kernel never writes this. Without sizes, the next record cannot be found. */
 	if (h->size < sizeof(*h) + LAYOUT_ID_SIZE || h->size > left || h->size % 8) {
 		r->broken++;
 		r->tail = r->head;

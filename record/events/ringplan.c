@@ -7,7 +7,7 @@ uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t
 	const uint64_t budget = MIN(RING_BUDGET, ram / RING_RAM_SHARE);
 	uint64_t bytes = RING_MIN;
 
-	/* The next power of two is what the kernel takes; it is tried before the time is cut. */
+	/* The kernel needs a power of two. Prefer the next larger one over less time. */
 	while (ringplan_ms(bytes, rate, record) < RING_MS && 2 * bytes * ncpus <= budget)
 		bytes *= 2;
 	return bytes;

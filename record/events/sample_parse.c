@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "events/perf_layout.h"
 
-/* The body of a sample, as far as it has been read. */
+/* The unread rest of a sample. */
 struct body {
 	const uint8_t *p, *end;
 	bool bad;
@@ -38,7 +38,7 @@ static const uint8_t *get_bytes(struct body *b, uint64_t len)
 	return p;
 }
 
-/* True for those of 32-bit code. */
+/* True if they are those of 32-bit code. */
 static bool get_regs(struct body *b, struct sample_in *in)
 {
 	uint64_t abi = get_u64(b);
@@ -48,7 +48,7 @@ static bool get_regs(struct body *b, struct sample_in *in)
 		return false;
 	for (uint64_t mask = UREG_MASK; mask; mask &= mask - 1)
 		in->regs[__builtin_ctzll(mask)] = get_u64(b);
-	/* 32-bit code cannot be unwound by our rules: its words are 4 bytes wide. */
+	/* Our rules cannot unwind 32-bit code: its words are 4 bytes wide. */
 	in->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
 	return !in->has_regs;
 }
@@ -60,7 +60,7 @@ static void get_stack(struct body *b, struct raw_sample *raw)
 		return;
 	raw->stack = get_bytes(b, raw->asked);
 	raw->size = get_u64(b);
-	/* What lies behind the bytes really copied is left over from older records. */
+	/* Beyond the bytes really copied lies data of older records. */
 	if (raw->size > raw->asked)
 		b->bad = true;
 }
@@ -88,7 +88,10 @@ void sample_chain_of_ip(struct raw_sample *raw, uint16_t misc, uint64_t ip)
 	raw->in.nchain = 2;
 }
 
-/* Where 32-bit code is called the kernel, which is all that tells of it, goes behind the kernel's part of the chain. */
+/*
+ * Adds the address where 32-bit code entered the kernel, behind the kernel's part of the chain.
+ * Nothing else tells of it.
+ */
 static void add_user_ip(struct raw_sample *raw)
 {
 	struct sample_in *in = &raw->in;

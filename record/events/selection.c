@@ -1,4 +1,4 @@
-/* From names people know to cgroups (selection.h). */
+/* From the names people use to cgroups (selection.h). */
 #include "events/selection.h"
 
 #include <errno.h>
@@ -45,7 +45,10 @@ bool selection_asked(const struct record_opts *o)
 
 /* ---- messages ---- */
 
-/* "web (docker 0123456789ab)", "shop/front-0/nginx (containerd 0123456789ab)", "db (lxc)" where the name is the id. */
+/*
+ * "web (docker 0123456789ab)", "shop/front-0/nginx (containerd 0123456789ab)", "db (lxc)" if the
+ * name is the id.
+ */
 static void describe(struct strbuf *sb, const struct container *c)
 {
 	strbuf_addf(sb, "%s%s", sb->len ? ", " : "", c->pod_ns);
@@ -55,7 +58,7 @@ static void describe(struct strbuf *sb, const struct container *c)
 		strbuf_addf(sb, "%s (%s%s%.12s)", c->name, c->runtime, c->runtime[0] ? " " : "", c->id);
 		return;
 	}
-	/* An id without a name, as docker ps shows it; lxc's are names. */
+	/* An id without a name, as docker ps shows it. The ids of lxc are names. */
 	if (strlen(c->id) == ID_LEN)
 		strbuf_add(sb, c->id, 12);
 	else
@@ -64,7 +67,7 @@ static void describe(struct strbuf *sb, const struct container *c)
 		strbuf_addf(sb, " (%s)", c->runtime);
 }
 
-/* Those of the running containers for which @is says yes, or all of them; "" when there is none. */
+/* Lists the running containers for which @is returns true, or all of them; "" if there are none. */
 static void list_some(const struct choice *ch, struct strbuf *sb,
 		      bool (*is)(const struct container *c, const char *arg), const char *arg)
 {
@@ -107,7 +110,7 @@ static int several(const struct choice *ch, const char *option, const char *arg,
 	if (ch->later)
 		return 0;
 	list_some(ch, &sb, is, arg);
-	pr_err("%s %s is not clear: it may be %s; %s", option, arg, sb.s, hint);
+	pr_err("%s %s is ambiguous: it may be %s; %s", option, arg, sb.s, hint);
 	strbuf_fini(&sb);
 	return -ENOTUNIQ;
 }
@@ -119,7 +122,7 @@ static bool has_name(const struct container *c, const char *arg)
 	return !c->sandbox && !strcmp(c->name, arg);
 }
 
-/* As reports call those that share a name: "web:docker", "web:0123456789ab". */
+/* The form that reports use for containers with the same name: "web:docker", "web:0123456789ab". */
 static bool has_name_apart(const struct container *c, const char *arg)
 {
 	const size_t len = strlen(c->name);
@@ -147,8 +150,8 @@ static int no_container(const struct choice *ch, const char *arg)
 	for (size_t i = 0; i < n && !ch->later; i++) {
 		if (!has_name(&all[i], arg) && !has_name_apart(&all[i], arg) && !has_id_prefix(&all[i], arg))
 			continue;
-		pr_err("container '%s' runs without a cgroup of its own, as its runtime was told: nothing tells its processes from those of who "
-		       "started it; -p %u records its first process", arg, all[i].outside);
+		pr_err("container '%s' runs without a cgroup of its own, as configured, so nothing tells its processes from others in "
+		       "that cgroup; -p %u records its first process", arg, all[i].outside);
 		return -ENOENT;
 	}
 	return none(ch, "--container", arg);
@@ -163,7 +166,9 @@ static int choose_container(struct choice *ch, const char *arg)
 	size_t n;
 
 	all = containers_all(ch->cs, &n);
-	/* Each way first among those that run, then among what has left its cgroup behind. */
+	/*
+	 * Each way is tried first on those that run, then on those that left their cgroup behind.
+	 */
 	for (size_t w = 0; w < 2 * ARRAY_SIZE(ways); w++) {
 		const struct container *hit = NULL;
 
@@ -185,7 +190,7 @@ static int choose_container(struct choice *ch, const char *arg)
 
 /* ---- pods ---- */
 
-/* "pod", "ns/pod", "pod/container" or "ns/pod/container": what two parts are is seen when one fits. */
+/* "pod", "ns/pod", "pod/container" or "ns/pod/container". Two parts mean whatever fits. */
 struct pod_ref {
 	const char *ns, *pod, *container;	/* NULL = any */
 };
@@ -196,7 +201,7 @@ static bool in_pod(const struct container *c, const struct pod_ref *ref)
 	       (!ref->container || !strcmp(c->name, ref->container));
 }
 
-/* Cgroup of the pod that @c is in: new containers of it, restarted ones too, come to lie there. */
+/* Cgroup of @c's pod. New and restarted containers of the pod are created in it. */
 static char *pod_cgroup(const struct container *c)
 {
 	const char *slash = strrchr(c->cgroup, '/');
@@ -212,7 +217,7 @@ static bool is_pods(const struct container *c, const char *arg)
 					!c->pod[slash - arg]);
 }
 
-/* 1 when something was chosen, 0 when nothing fits, negative errno after a message. */
+/* 1: something was selected; 0: nothing fits; negative errno after a message. */
 static int choose_pod_as(struct choice *ch, const char *arg, const struct pod_ref *ref)
 {
 	const struct container *all, *first = NULL;
@@ -289,13 +294,13 @@ static int choose_by_pid(struct choice *ch, const char *arg)
 		err = -ENOENT;
 	free(text);
 	if (err) {
-		pr_err("no cgroup of process %lu to record: %s", pid,
+		pr_err("cannot find the cgroup of process %lu: %s", pid,
 		       strerror(err == -ENOENT ? ESRCH : -err));
 		return err;
 	}
 	if (!strcmp(path, "/") || !strncmp(path, "/..", 3)) {
 		pr_err("process %lu is in %s: use -p %lu for the process, or -a for the host", pid,
-		       path[1] ? "a cgroup outside of what can be seen from here" : "no cgroup but the root", pid);
+		       path[1] ? "a cgroup that is not visible from here" : "no cgroup other than the root", pid);
 		return -EINVAL;
 	}
 	ch->fn(ch->ctx, path, arg);
@@ -313,7 +318,7 @@ static void try_pattern(void *ctx, uint64_t id, const char *path)
 	struct pattern *p = ctx;
 
 	(void)id;
-	/* As in a shell: '*' does not go beyond a '/'. */
+	/* As in a shell, '*' does not match a '/'. */
 	if (fnmatch(p->text, path + 1, FNM_PATHNAME))
 		return;
 	p->hits++;
@@ -332,8 +337,8 @@ static int choose_pattern(struct choice *ch, const char *arg)
 	free(top.path);
 	if (p.hits || ch->later)
 		return 0;
-	pr_err("no cgroup matches -G '%s' in '%s'; * stands for one name, as in docker/* or */*.scope "
-	       "(list them: find %s -type d)", arg, ch->fs->mount, ch->fs->mount);
+	pr_err("no cgroup matches -G '%s' in '%s'; * stands for one name, as in docker/* or */*.scope; "
+	       "list cgroups with: find %s -type d", arg, ch->fs->mount, ch->fs->mount);
 	return -ENOENT;
 }
 

@@ -87,7 +87,7 @@ bad:
 	return -EINVAL;
 }
 
-/* Of /proc/stat, which has a line for each CPU that is online: "0,1,5". "" where that is not to be had either. */
+/* The online CPUs from /proc/stat, which has a line for each: "0,1,5". "" if it cannot be read. */
 static void cpus_of_stat(char *text, size_t size)
 {
 	FILE *f = fopen("/proc/stat", "re");
@@ -99,7 +99,7 @@ static void cpus_of_stat(char *text, size_t size)
 		char one[16];
 		size_t n;
 
-		/* The first line is of all of them, and has blanks there, which sscanf(3) does not mind. */
+		/* The first line is for all CPUs and has a blank there; sscanf(3) would skip it. */
 		if (strncmp(line, "cpu", 3) || line[3] < '0' || line[3] > '9' || sscanf(line + 3, "%u", &cpu) != 1)
 			continue;
 		n = (size_t)snprintf(one, sizeof(one), "%s%u", len ? "," : "", cpu);
@@ -114,8 +114,8 @@ static void cpus_of_stat(char *text, size_t size)
 }
 
 /*
- * /sys/devices/system/cpu/online: "0-3,5". Where it is out of sight (a chroot, a mount over /sys), as /proc/stat has it. A kernel
- * without both has one CPU.
+ * /sys/devices/system/cpu/online: "0-3,5". If it is not visible (a chroot, a mount over /sys),
+ * /proc/stat is used. If both are missing, assumes one CPU.
  */
 static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
 {
@@ -193,11 +193,14 @@ static int add_threads(uint32_t pid, uint32_t **tids, size_t *n, size_t *cap)
 		(*tids)[(*n)++] = tid;
 	}
 	closedir(dir);
-	/* It ended between the two. */
+	/* It ended in between. */
 	return *n > before ? 0 : -ESRCH;
 }
 
-/* The threads of all processes now: owned, sorted, each once. 0, or negative errno without a message and *@gone. */
+/*
+ * The threads of all processes now: owned, sorted, without duplicates. 0, or negative errno without
+ * a message and *@gone.
+ */
 static int list_threads(const struct target *t, uint32_t **tids, size_t *n, uint32_t *gone)
 {
 	size_t cap = 0;
@@ -276,8 +279,8 @@ static int cmp_path(const void *a, const void *b)
 }
 
 /*
- * The kernel counts descendants too: a cgroup inside another one would give every sample twice. It
- * would stand right behind what is kept of those before it.
+ * Drops cgroups that lie in other cgroups of the list. The kernel counts descendants, too, so each
+ * sample would come twice. In the sorted list, a nested one directly follows those kept before it.
  */
 static void drop_nested(struct target *t)
 {
@@ -383,7 +386,7 @@ int target_resolve(struct target *t, const struct record_opts *o)
 		err = cgroup_fs_open(&t->fs);
 		if (!err)
 			return resolve_cgroups(t, o);
-		pr_err("cgroups cannot be recorded: %s: no cgroup file system is to be seen; mount "
+		pr_err("cannot record cgroups: %s: no cgroup file system is visible; mount "
 		       "one: mount -t cgroup2 none /sys/fs/cgroup", strerror(-err));
 		return err;
 	}
@@ -391,7 +394,10 @@ int target_resolve(struct target *t, const struct record_opts *o)
 		t->kind = o->pids ? TARGET_PIDS : TARGET_TIDS;
 		return resolve_tasks(t, tasks);
 	}
-	/* As perf: a CPU list makes the command a timer, and nothing at all means everything. */
+	/*
+	 * As perf: with a CPU list the command only sets the duration, and no target means
+	 * everything.
+	 */
 	t->kind = o->command && !o->all_cpus && !o->cpus ? TARGET_COMMAND : TARGET_ALL;
 	return 0;
 }

@@ -162,7 +162,7 @@ refused() { # WHAT STATUS EXPRESSION OPTIONS...
 	like "$what: says so" "$(cat "$T/check.err")" "$re"
 	check "$what: no file" [ ! -e "$T/none" ]
 }
-refused "the beginning of two ids" 1 "--container aaa is not clear: it may be web \(docker aaa1.*, web2 \(docker aaa2" --container aaa
+refused "the beginning of two ids" 1 "--container aaa is ambiguous: it may be web \(docker aaa1.*, web2 \(docker aaa2" --container aaa
 refused "a name of nobody" 1 "no container for --container nobody; running: .*db \(podman b1" --container nobody
 refused "a pause container is not chosen by an empty name" 1 "no container for" --container pause-
 refused "one that has ended" 1 "no container for --container stopped" --container stopped
@@ -172,11 +172,11 @@ refused "a pod in another namespace" 1 "no container for --pod other/front-0" --
 busy "$(ctr_id 9d3f7c21a)" left-a
 busy "$(ctr_id 9d3f7c21b)" left-b
 refused "the beginning of two without a name" 1 \
-	"--container 9d3f7c21 is not clear: it may be 9d3f7c21a000, 9d3f7c21b000;" --container 9d3f7c21
+	"--container 9d3f7c21 is ambiguous: it may be 9d3f7c21a000, 9d3f7c21b000;" --container 9d3f7c21
 refused "no name" 129 "--container needs a name; nsprof ps" --container ""
 refused "no pod at all" 129 "invalid pod" --pod a/b/c/d
 refused "a pattern without a match" 1 "no cgroup matches -G '$CTR_CGROOT/x\*'" -G "$CTR_CGROOT/x*"
-refused "no process" 1 "no cgroup of process 2147483647.*No such process" --cgroup-of 2147483647
+refused "no process" 1 "cannot find the cgroup of process 2147483647.*No such process" --cgroup-of 2147483647
 refused "no number" 129 "invalid process ID" --cgroup-of web
 refused "with -p" 129 "cannot be combined with -p" --container web -p 1
 done_testing

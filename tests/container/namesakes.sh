@@ -74,7 +74,7 @@ is "chosen by name and runtime" "$(called "${PIDS[0]}" --container $TWIN:docker)
 is "chosen by name and id" "$(called "${PIDS[3]}" --container "$TWIN:${TWO:0:3}")" "$TWIN:${TWO:0:12};spin-nobid"
 rm -f "$T/none"
 check_rc "not chosen by the name alone" 1 "$NSPROF" record --runtime-root "$S" --container "$TWIN" --duration 0.1 -o "$T/none"
-like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container $TWIN is not clear: it may be .*$TWIN \(docker ${DOCKER:0:12}\).*NAME:RUNTIME"
+like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container $TWIN is ambiguous: it may be .*$TWIN \(docker ${DOCKER:0:12}\).*NAME:RUNTIME"
 check_rc "nor by a runtime that two have" 1 "$NSPROF" record --runtime-root "$S" --container $TWIN:podman --duration 0.1 -o "$T/none"
 
 # One that begins while another of its name is recorded: what was called "twin" once stays so.

@@ -133,7 +133,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	attach 5000
 	wait $r
 	kill $pid
-	like "where threads never cease to begin, it is said" "$(cat err)" 'warning: [0-9]+ threads? began while the process was attached to: samples of (it|them)'
+	like "where threads never cease to begin, it is said" "$(cat err)" 'warning: [0-9]+ threads? began while nsprof attached to the process: samples of (it|them)'
 else
 	skip "a thread that begins while others are attached to is sampled" "needs strace: $(cat err)"
 fi

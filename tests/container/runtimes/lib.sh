@@ -74,7 +74,7 @@ rt_unclear() {
 	rm -f "$T/unclear"
 	check_rc "an ambiguous beginning, $prefix" 1 "$NSPROF" record -o "$T/unclear" "${RT_ROOTS[@]}" --container "$prefix" --duration 0.1
 	for who; do
-		like "an ambiguous beginning: lists $who" "$(cat "$T/check.err")" "--container $prefix is not clear: it may be .*$who \\($RT_RUNTIME[ )]"
+		like "an ambiguous beginning: lists $who" "$(cat "$T/check.err")" "--container $prefix is ambiguous: it may be .*$who \\($RT_RUNTIME[ )]"
 	done
 	check "an ambiguous beginning: no file" [ ! -e "$T/unclear" ]
 }
