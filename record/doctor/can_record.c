@@ -29,11 +29,11 @@ static void judge(const struct visible_procs *n, size_t i, struct can_record *a)
 		return;
 	}
 	if (i < CAN_RECORD_OTHER && !pidns_is_first())
-		lacks(a, "what runs outside this pid namespace has no names and no stacks",
-		      "run in the host's (hostPID: true, docker run --pid host), or on the host");
+		lacks(a, "processes outside this pid namespace have no names and no stacks",
+		      "run in the host's pid namespace (hostPID: true, docker run --pid host), or on the host");
 	if (i == CAN_RECORD_OTHER ? !n->choice_readable : i < CAN_RECORD_OTHER && visible_procs_hidden(n))
 		lacks(a, "processes that cannot be read have no names",
-		      "run as root, in a container with CAP_SYS_PTRACE");
+		      "run as root; in a container, with CAP_SYS_PTRACE");
 	if (i == CAN_RECORD_CGROUP && t->reach != CGROUP_REACH_ALL)
 		lacks(a, t->reach == CGROUP_REACH_ROOT ? "no cgroup but '/'" : "perhaps no cgroup but '/'", "see cgroups");
 	if (t->narrowed)

@@ -1,4 +1,4 @@
-/* Which recordings would start from here, and what they would lack. */
+/* Which recordings would start here, and what they would lack. */
 #ifndef NSPROF_CAN_RECORD_H
 #define NSPROF_CAN_RECORD_H
 
@@ -18,7 +18,7 @@ enum works {
 struct can_record {
 	const char *name;	/* "-a"; static */
 	enum works works;
-	struct strbuf text;	/* why not, or what is missing; empty when it works */
+	struct strbuf text;	/* why it does not work, or what is missing; empty if it works */
 	struct strbuf remedy;
 	struct trial_open trial;
 };
@@ -26,15 +26,16 @@ struct can_record {
 enum {
 	CAN_RECORD_ALL,		/* -a */
 	CAN_RECORD_CGROUP,		/* -G */
-	CAN_RECORD_OTHER,		/* -p of another user's, or another one, if there is none */
-	CAN_RECORD_OWN,		/* -p of our own */
+	/* -p of another user's process, or if there is none, of any other */
+	CAN_RECORD_OTHER,
+	CAN_RECORD_OWN,		/* -p of one of our own processes */
 	CAN_RECORD_COMMAND,
 	CAN_RECORD_KINDS
 };
 
 /*
- * Fill @a, CAN_RECORD_KINDS of them. @n: who can be seen; @other: pid of the one that -p is tried with, 0 = nobody. Each is to be
- * given back with can_record_fini().
+ * Fills @a, an array of CAN_RECORD_KINDS. @n: the visible processes; @other: pid of the process to
+ * try -p with, 0 = none. Release each entry with can_record_fini().
  */
 void can_record_try(struct can_record *a, const struct visible_procs *n, uint32_t other);
 void can_record_fini(struct can_record *a);

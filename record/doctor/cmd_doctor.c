@@ -1,4 +1,4 @@
-/* nsprof-doctor: what can be recorded from here, and what is missing. */
+/* nsprof-doctor: what can be recorded here, and what is missing. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

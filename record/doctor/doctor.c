@@ -22,7 +22,7 @@
 #include "procfs/pidns.h"
 
 #define MAPS_MAX (64u << 20)
-/* Any address of the kernel's: its symbols are read until one that has an address. */
+/* Any kernel address: symbols are read until the first that has an address. */
 #define KERNEL_ADDR 0xffffffff81000000ull
 
 static struct check *add(struct doctor *d, const char *name, enum verdict verdict)
@@ -51,7 +51,7 @@ static void check_trial(struct check *c, const struct trial_open *t)
 	trial_open_explain(t, &c->text, &c->remedy);
 }
 
-/* ---- whom we can see ---- */
+/* ---- what can be seen ---- */
 
 static void check_pid_namespace(struct doctor *d)
 {
@@ -64,9 +64,9 @@ static void check_pid_namespace(struct doctor *d)
 		check_trial(c, &t);
 	} else if (!pidns_is_first()) {
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_adds(&c->text, "one below the machine's first: only what runs in it has a "
-				      "number in samples");
-		strbuf_adds(&c->remedy, "to record more run in the host's (hostPID: true, docker "
+		strbuf_adds(&c->text, "not the machine's first: only processes in it have a "
+				      "pid in samples");
+		strbuf_adds(&c->remedy, "to record more, run in the host's (hostPID: true, docker "
 					"run --pid host), or on the host");
 	} else if (!visible_procs_is_kthread(2)) {
 		/* kthreadd has been process 2 since 2.6.24. */
@@ -76,7 +76,7 @@ static void check_pid_namespace(struct doctor *d)
 		strbuf_addf(&c->remedy, "is it mounted with hidepid? mount -o remount,hidepid=0 %s",
 			    nsopen_proc());
 	} else {
-		strbuf_adds(&c->text, "the machine's first: every process has a number in samples");
+		strbuf_adds(&c->text, "the machine's first: every process has a pid in samples");
 	}
 	trial_open_fini(&t);
 }
@@ -94,7 +94,7 @@ static void check_processes(struct doctor *d)
 		strbuf_addf(&c->text, "'%s' shows no other process", nsopen_proc());
 		return;
 	}
-	/* Single ones may be protected from everybody. */
+	/* Some processes may be protected from everybody. */
 	if (n->err && visible_procs_hidden(n)) {
 		what = xasprintf("%s/%u/%s", nsopen_proc(), n->err_pid, n->err_file);
 		failed(c, "open", what, n->err);
@@ -105,12 +105,12 @@ static void check_processes(struct doctor *d)
 		    "%u of %u other process%s can be read, %u of them in other mount namespaces",
 		    n->readable, n->seen, plural_of(n->seen, "", "es"), n->elsewhere);
 	if (n->err && visible_procs_hidden(n))
-		strbuf_adds(&c->remedy, "for the names of the others run as root (sudo); in a "
-					"container add CAP_SYS_PTRACE (docker run "
+		strbuf_adds(&c->remedy, "for the names of the others, run as root (sudo); in a "
+					"container, add CAP_SYS_PTRACE (docker run "
 					"--cap-add SYS_PTRACE)");
 }
 
-/* ---- what we may do ---- */
+/* ---- rights ---- */
 
 static void check_rights(struct doctor *d)
 {
@@ -125,7 +125,7 @@ static void check_rights(struct doctor *d)
 	if (c->verdict == VERDICT_OK)
 		return;
 	if (perm_own_user_ns()) {
-		strbuf_adds(&c->text, ": those of a user namespace below the machine's first do "
+		strbuf_adds(&c->text, ": capabilities in another user namespace than the machine's first do "
 				      "not count");
 		strbuf_adds(&c->remedy, "run in the host's user namespace (docker run --userns "
 					"host), or as root on the host");
@@ -156,9 +156,9 @@ static void check_paranoid(struct doctor *d)
 	} else if (v >= 0) {
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_addf(&c->text, ": %s",
-			    v >= 2   ? "only one's own processes, and only in user space"
-			    : v == 1 ? "only one's own processes"
-				     : "CPUs and one's own processes");
+			    v >= 2   ? "only your own processes, and only in user space"
+			    : v == 1 ? "only your own processes"
+				     : "CPUs and your own processes");
 		strbuf_adds(&c->remedy, "run as root (sudo), or: sysctl "
 					"kernel.perf_event_paranoid=-1");
 	}
@@ -177,13 +177,13 @@ static void check_seccomp(struct doctor *d)
 	}
 	failed(c, "perf_event_open", "", err);
 	if (perm_has_filter()) {
-		strbuf_adds(&c->text, ": a seccomp filter says so, not the kernel");
+		strbuf_adds(&c->text, ": blocked by a seccomp filter");
 		strbuf_adds(&c->remedy, "start this container with --security-opt "
 					"seccomp=unconfined or a profile that allows it, or record "
 					"from the host");
 	} else {
-		strbuf_adds(&c->text, ": the kernel, or what takes its place, has no such call");
-		strbuf_adds(&c->remedy, "record from the host; a kernel of one's own wants "
+		strbuf_adds(&c->text, ": the kernel, or the sandbox that emulates it, has no such call");
+		strbuf_adds(&c->remedy, "record from the host; if you build the kernel yourself, enable "
 					"CONFIG_PERF_EVENTS");
 	}
 }
@@ -208,8 +208,8 @@ static void check_pmu(struct doctor *d)
 
 	if (t->wanted_err) {
 		failed(c, "perf_event_open", "cycles", t->wanted_err);
-		strbuf_adds(&c->remedy, "cpu-clock is taken instead; a virtual machine has "
-					"hardware counters if its host gives it some");
+		strbuf_adds(&c->remedy, "cpu-clock is used instead; a virtual machine has "
+					"hardware counters only if its host provides them");
 	} else if (t->err) {
 		c->verdict = VERDICT_UNKNOWN;
 		strbuf_adds(&c->text, "no event can be opened");
@@ -240,9 +240,9 @@ static void check_kernel_names(struct doctor *d)
 	strbuf_fini(&out);
 }
 
-/* ---- what there is room for ---- */
+/* ---- limits ---- */
 
-/* The widest recording that could be tried: rings, or why there are none. */
+/* The trial with the most rings, or one that tells why there are none. */
 static const struct trial_open *widest(const struct doctor *d)
 {
 	for (size_t i = 0; i < CAN_RECORD_KINDS; i++)
@@ -259,7 +259,7 @@ static void check_mlock(struct doctor *d)
 
 	if (!t->map_err && t->err) {
 		c->verdict = VERDICT_UNKNOWN;
-		strbuf_adds(&c->text, "no event can be opened whose ring could be mapped");
+		strbuf_adds(&c->text, "no event can be opened, so no ring could be mapped");
 		return;
 	}
 	if (t->map_err) {
@@ -299,18 +299,18 @@ static void check_files(struct doctor *d)
 		strbuf_addf(&c->text, ": the limit is %llu", (unsigned long long)rl.rlim_max);
 		strbuf_addf(&c->remedy,
 			    "raise it: ulimit -n %" PRIu64 " (docker run --ulimit nofile=...); "
-			    "events and binaries that are held open need one each",
+			    "each event and each binary held open needs one",
 			    want);
 		return;
 	}
 	close(fd);
 	strbuf_addf(&c->text, "the limit is %llu", (unsigned long long)rl.rlim_max);
 	if (rl.rlim_max != RLIM_INFINITY)
-		strbuf_addf(&c->text, ": -p can take up to %llu threads",
+		strbuf_addf(&c->text, ": -p can record up to %llu threads",
 			    (unsigned long long)(rl.rlim_max - PERM_FILES_SPARE) / (each / 2));
 }
 
-/* ---- what names and cgroups come from ---- */
+/* ---- sources of names, and cgroups ---- */
 
 static int first_file(void *ctx, const struct proc_map *m)
 {
@@ -322,7 +322,7 @@ static int first_file(void *ctx, const struct proc_map *m)
 	return 1;
 }
 
-/* Open a mapping of @pid; false: it has none that could be tried. */
+/* Opens a mapping of @pid. False: it has none that could be tried. */
 static bool try_mapping(struct check *c, uint32_t pid)
 {
 	char *text = visible_procs_file(pid, "maps", MAPS_MAX), *path;
@@ -339,15 +339,15 @@ static bool try_mapping(struct check *c, uint32_t pid)
 		close(fd);
 		return true;
 	}
-	/* Another one may have ended meanwhile. */
+	/* Another process may have ended meanwhile. */
 	if (fd == -ENOENT && pid != (uint32_t)getpid())
 		return false;
 	path = xasprintf("%s/%u/map_files/%" PRIx64 "-%" PRIx64, nsopen_proc(), pid, m.start,
 			 m.end);
 	failed(c, "open", path, fd);
 	free(path);
-	strbuf_adds(&c->remedy, "without it binaries that are replaced or deleted while they run "
-				"have no names: run as root, in a container with "
+	strbuf_adds(&c->remedy, "without it, binaries that are replaced or deleted while they run "
+				"have no names: run as root; in a container, add "
 				"CAP_CHECKPOINT_RESTORE (Linux 5.9) or CAP_SYS_ADMIN");
 	return true;
 }
@@ -365,14 +365,14 @@ static void check_map_files(struct doctor *d)
 	if (!own && !other)
 		c->verdict = VERDICT_UNKNOWN;
 	strbuf_addf(&c->text,
-		    other ? "files behind mappings can be opened, of process %u too"
-		    : own ? "files behind mappings of one's own can be opened, no other process "
+		    other ? "files behind mappings can be opened, also those of process %u"
+		    : own ? "files behind our own mappings can be opened; no other process "
 			    "could be tried"
 			  : "no mapping could be tried",
 		    d->other);
 }
 
-/* Does perf_event reach what is in the hierarchy? */
+/* Does perf_event reach the cgroups of the hierarchy? */
 static void check_reach(struct check *c, const struct cgroup_fs *fs)
 {
 	switch (cgroup_perf_reach(fs)) {
@@ -385,7 +385,7 @@ static void check_reach(struct check *c, const struct cgroup_fs *fs)
 		break;
 	case CGROUP_REACH_UNKNOWN:
 		c->verdict = VERDICT_UNKNOWN;
-		strbuf_adds(&c->text, ", without a cgroup in it to try and with no controller enabled");
+		strbuf_adds(&c->text, ", but it has no cgroup to try, and no controller is enabled");
 		cgroup_perf_remedy(fs, &c->remedy);
 		break;
 	}
@@ -400,18 +400,18 @@ static void check_cgroups(struct doctor *d)
 
 	if (err) {
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_addf(&c->text, "no cgroup file system is to be seen: %s", strerror(-err));
+		strbuf_addf(&c->text, "no cgroup file system is visible: %s", strerror(-err));
 		strbuf_adds(&c->remedy, "mount one: mount -t cgroup2 none /sys/fs/cgroup; in a "
 					"container: docker run -v /sys/fs/cgroup:/host/cgroup:ro");
 		return;
 	}
 	strbuf_addf(&c->text, "perf_event is %s at '%s'%s", fs.v2 ? "v2" : "v1", fs.mount,
-		    fs.others ? fs.v2 ? " (hybrid: v1 beside it)" : " (hybrid: v2 beside it)" : "");
+		    fs.others ? fs.v2 ? " (hybrid: v1 is mounted, too)" : " (hybrid: v2 is mounted, too)" : "");
 	err = cgroup_find(&cg, &fs, "/");
 	if (!err && !cgroup_is_root(&cg)) {
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_adds(&c->text, ", of which only a part can be seen");
-		strbuf_adds(&c->remedy, "for -G of others mount the host's: docker run -v "
+		strbuf_adds(&c->text, ", only part of which is visible");
+		strbuf_adds(&c->remedy, "to use -G for other cgroups, mount the host's: docker run -v "
 					"/sys/fs/cgroup:/host/cgroup:ro");
 	}
 	if (!err)
@@ -426,7 +426,7 @@ void doctor_examine(struct doctor *d)
 	memset(d, 0, sizeof(*d));
 	check_pid_namespace(d);
 	check_processes(d);
-	/* The checks below speak of what these had to do without. */
+	/* The checks below report what these trials lacked. */
 	can_record_try(d->abilities, &d->near, d->other);
 	check_rights(d);
 	check_paranoid(d);

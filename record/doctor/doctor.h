@@ -1,4 +1,4 @@
-/* What nsprof doctor looks at. Every check tries the thing itself. */
+/* The checks of nsprof doctor. Each tries the real thing. */
 #ifndef NSPROF_DOCTOR_H
 #define NSPROF_DOCTOR_H
 
@@ -19,10 +19,11 @@ enum verdict {
 struct check {
 	const char *name;	/* "map_files"; static */
 	enum verdict verdict;
-	struct strbuf text;	/* what was found; begins with the call that failed and its error, if one did */
-	struct strbuf remedy;	/* empty: none is needed, or there is none */
-	const char *call;	/* "open", "perf_event_open"; static; NULL when none failed */
-	int err;		/* of it: negative errno */
+	/* what was found; begins with the failed call and its error, if one failed */
+	struct strbuf text;
+	struct strbuf remedy;	/* empty: none is needed or known */
+	const char *call;	/* "open", "perf_event_open"; static; NULL if none failed */
+	int err;		/* its negative errno */
 };
 
 #define CHECKS_MAX 24
@@ -31,19 +32,22 @@ struct doctor {
 	struct check checks[CHECKS_MAX];
 	size_t nchecks;
 	struct can_record abilities[CAN_RECORD_KINDS];
-	bool numbered;		/* nsopen_proc() numbers processes as samples do */
+	bool numbered;		/* nsopen_proc() shows the pids that samples have */
 	struct visible_procs near;
-	uint32_t other;		/* pid of the one that -p is tried with; 0 = none */
+	uint32_t other;		/* pid of the process to try -p with; 0 = none */
 };
 
-/* Own with doctor_fini(). Raises the soft limit of descriptors, as recording does. Writes nothing anywhere. */
+/*
+ * Raises the soft limit of descriptors, as recording does. Writes no files. Release with
+ * doctor_fini().
+ */
 void doctor_examine(struct doctor *d);
 void doctor_fini(struct doctor *d);
 
-/* Is every container that runs known by name, and if not, why (containers_why())? */
+/* Do all running containers have names, and if not, why (containers_why())? */
 void doctor_container_names(struct check *c);
 
-/* 0: -a and -G work; 1: not both of them, but something; 2: nothing. */
+/* 0: -a and -G work; 1: something works, but not both; 2: nothing works. */
 int doctor_status(const struct doctor *d);
 
 #endif

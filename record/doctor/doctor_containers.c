@@ -1,4 +1,4 @@
-/* Do the containers that run here have names (doctor.h)? */
+/* Do the running containers have names (doctor.h)? */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ void doctor_container_names(struct check *c)
 
 	if (err) {
 		c->verdict = VERDICT_UNKNOWN;
-		strbuf_addf(&c->text, "no cgroup file system is to be seen: %s", strerror(-err));
+		strbuf_addf(&c->text, "no cgroup file system is visible: %s", strerror(-err));
 		return;
 	}
 	cs = containers_new(&fs, NULL);
@@ -30,11 +30,11 @@ void doctor_container_names(struct check *c)
 	if (c->text.len) {
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_adds(&c->remedy, geteuid() ? "run as root (sudo)" :
-					"nsprof record and nsprof ps look into further directories with --runtime-root DIR");
+					"--runtime-root DIR of nsprof record and nsprof ps names further directories");
 	} else if (live) {
 		strbuf_addf(&c->text, "%zu container%s with known name%s", live, plural(live), plural(live));
 	} else {
-		strbuf_adds(&c->text, "no container runs");
+		strbuf_adds(&c->text, "no container is running");
 	}
 	containers_free(cs);
 	cgroup_fs_close(&fs);

@@ -15,7 +15,7 @@
 #include "procfs/pidns.h"
 #include "run/child.h"
 
-/* A message that is one line anyway, without its end. */
+/* Turns a message into one line without a newline. */
 static void chomp(struct strbuf *sb)
 {
 	while (sb->len && sb->s[sb->len - 1] == '\n')
@@ -39,10 +39,13 @@ static void note_events(struct trial_open *t, const struct events *ev)
 	t->ring_ms = events_ring_ms(ev);
 }
 
-/* Descriptors that a recorder has open besides its events and what it was started with: its output, what it waits for and with. */
+/*
+ * Descriptors that a recorder opens in addition to its events and what it inherits: its output, and
+ * those for waiting.
+ */
 #define RECORDER_FILES 9
 
-/* May so many more be opened? 0, or -EMFILE after a message. */
+/* Can @n more descriptors be opened? 0, or -EMFILE after a message. */
 static int files_left(int n)
 {
 	int fds[RECORDER_FILES], have = 0;
@@ -134,7 +137,7 @@ void trial_open_run(struct trial_open *t, enum target_kind kind, const char *eve
 	free(o.cgroups);
 }
 
-/* Messages of the recorder say what and why up to the first "; ", and then what to do. */
+/* A message of the recorder tells what failed and why up to the first "; ", then what to do. */
 static void split(const struct strbuf *said, struct strbuf *text, struct strbuf *remedy)
 {
 	const char *cut = said->s ? strstr(said->s, "; ") : NULL;

@@ -17,7 +17,7 @@
 struct look {
 	struct visible_procs *n;
 	uint64_t own_mnt;
-	int rank; /* of n->choice */
+	int rank; /* rank of n->choice */
 };
 
 char *visible_procs_file(uint32_t pid, const char *name, size_t max)
@@ -32,7 +32,7 @@ char *visible_procs_file(uint32_t pid, const char *name, size_t max)
 	return text;
 }
 
-/* Is it a process of somebody's that runs? */
+/* Is it a running process other than a kernel thread? */
 static bool is_program(uint32_t pid)
 {
 	char *text = visible_procs_file(pid, "stat", STAT_MAX);
@@ -58,7 +58,10 @@ static uint64_t mnt_ns(int procfd)
 	return readlinkat(procfd, "ns/mnt", link, sizeof(link) - 1) > 0 ? procfs_ns_inode(link) : 0;
 }
 
-/* As reading a process does it. 0 or negative errno, and which file. -ESRCH: it has ended, and is perhaps a zombie. */
+/*
+ * Opens what reading a process needs. 0 or negative errno, and *@file. -ESRCH: it has ended; it may
+ * be a zombie.
+ */
 static int try_process(int procfd, const char **file)
 {
 	int fd = nsopen_process_file(procfd, *file = "maps");
@@ -105,7 +108,7 @@ static void look_at(struct look *l, uint32_t pid, int procfd)
 	}
 }
 
-/* Our number there, which is not always getpid(). 0: we are not to be seen. */
+/* Our own pid in nsopen_proc(), which may differ from getpid(). 0: we are not visible there. */
 static uint32_t own_number(void)
 {
 	char *path = xasprintf("%s/self", nsopen_proc()), link[16] = "";

@@ -70,12 +70,12 @@ inside sidecar nsprof doctor -j
 is "sidecar: a part of the host" "$?" 1
 like "sidecar: rights" "$(verdict rights)" "^ok: "
 like "sidecar: seccomp" "$(verdict seccomp)" "^ok: "
-like "sidecar: pid namespace" "$(verdict "pid namespace")" "^not ok: one below the machine's first.*hostPID: true"
+like "sidecar: pid namespace" "$(verdict "pid namespace")" "^not ok: not the machine's first.*hostPID: true"
 is "sidecar: it sees the other container's process, and can read it" \
 	"$(jq -r '[.processes_seen, .processes_readable, .processes_elsewhere] | join(" ")' "$OUT/said")" "1 1 1"
 like "sidecar: another's process" "$(works "-p PID, another's")" "^works: "
-like "sidecar: all CPUs" "$(works -a)" "^in part: what runs outside this pid namespace"
-like "sidecar: cgroups" "$(verdict cgroups)" "^not ok: no cgroup file system is to be seen: No such file.*-v /sys/fs/cgroup"
+like "sidecar: all CPUs" "$(works -a)" "^in part: processes outside this pid namespace"
+like "sidecar: cgroups" "$(verdict cgroups)" "^not ok: no cgroup file system is visible: No such file.*-v /sys/fs/cgroup"
 
 inside sidecar nsprof record -q -p 1 -F 499 --duration 1 -o pid.data
 is "sidecar: -p" "$?:$(cat "$OUT/said")" "0:"
@@ -158,6 +158,6 @@ is "host's /proc, other pid namespace: refused" "$?" 1
 like "host's /proc, other pid namespace: with the reason" "$(cat "$OUT/said")" "error: '/host/proc' belongs to another pid namespace"
 inside misled nsprof doctor -j
 like "own /proc: nobody else to be seen" "$(verdict processes)" "^cannot tell: '/proc' shows no other process"
-like "a part of the cgroups" "$(verdict cgroups)" "^not ok: perf_event is v[12] at '/host/cgroup', of which only a part can be seen; "
-like "which can be recorded" "$(works "-G NAME")" "^in part: what runs outside this pid namespace"
+like "a part of the cgroups" "$(verdict cgroups)" "^not ok: perf_event is v[12] at '/host/cgroup', only part of which is visible; "
+like "which can be recorded" "$(works "-G NAME")" "^in part: processes outside this pid namespace"
 done_testing

@@ -12,7 +12,7 @@ CG=/sys/fs/cgroup
 line() { "$NSPROF" doctor | grep -E "^(ok|not ok|cannot tell|works|in part|no) +$1" | sed 's/  */ /g'; }
 
 rmdir "$CG"/*/ 2>/dev/null
-like "no cgroup yet: doctor cannot tell" "$(line cgroups)" "^cannot tell cgroups perf_event is v2 at '$CG', without a cgroup in it to try"
+like "no cgroup yet: doctor cannot tell" "$(line cgroups)" "^cannot tell cgroups perf_event is v2 at '$CG', but it has no cgroup to try"
 like "no cgroup yet: -G" "$(line "-G NAME")" "^in part -G NAME perhaps no cgroup but '/'; see cgroups"
 check "no cgroup yet: -G /" "$NSPROF" record -q -G / -o root.data -- true
 

@@ -76,7 +76,7 @@ if grep -q '^works *-a' out; then
 	said ok seccomp "no filter is in place|a filter is in place and lets"
 	said ok "user events" "perf_event_open\(cpu-clock:u\)"
 	said ok "kernel events" "perf_event_open\(cpu-clock:k\)"
-	said ok map_files "files behind mappings can be opened, of process [0-9]+ too"
+	said ok map_files "files behind mappings can be opened, also those of process [0-9]+"
 	like "root: kernel.perf_event_paranoid" "$out" "paranoid is $paranoid[:,]"
 else
 	skip "root: the whole host" "not from here: $(grep -E '^(in part|no) *-a' out)"
@@ -113,7 +113,7 @@ if "$REFUSE" perf_event_open 1 true 2>err; then
 		as=("$REFUSE" perf_event_open "${e%% *}")
 		agrees
 		is "${at}nothing works" "$rc" 2
-		said "not ok" seccomp "perf_event_open: ${e#* }: a seccomp filter says so.*seccomp=unconfined"
+		said "not ok" seccomp "perf_event_open: ${e#* }: blocked by a seccomp filter.*seccomp=unconfined"
 		said "not ok" "user events" "perf_event_open: .*${e#* }"
 		said no -a "perf_event_open: .*${e#* }.*seccomp"
 	done
@@ -212,8 +212,8 @@ if unshare -m -p --fork --mount-proc true 2>/dev/null; then
 	as=(unshare -m -p --fork --mount-proc)
 	doctor
 	is "pid namespace: not the whole host" "$rc" 1
-	said "not ok" "pid namespace" "one below the machine's first.*hostPID: true"
-	said "in part" -a "what runs outside this pid namespace has no names"
+	said "not ok" "pid namespace" "not the machine's first.*hostPID: true"
+	said "in part" -a "processes outside this pid namespace have no names"
 	said "cannot tell" processes "'/proc' shows no other process"
 	said works "a command"
 	at="another namespace's /proc: "
@@ -239,7 +239,7 @@ if unshare -U -r true 2>/dev/null; then
 	at="user namespace: "
 	as=(unshare -U -r)
 	doctor
-	said "not ok" rights "user 0 without .*: those of a user namespace below the machine's first do not count; .*userns"
+	said "not ok" rights "user 0 without .*: capabilities in another user namespace than the machine's first do not count; .*userns"
 	as=()
 else
 	skip "user namespace" "cannot be made here"
