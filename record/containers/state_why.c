@@ -84,7 +84,7 @@ void state_dirs_why(const struct state_dirs *sd, bool (*concerns)(void *ctx, con
 	strbuf_reset(&dirs);
 	/* Missing directories matter only if there is nothing else to report. */
 	if (!errors && !reasons.len && list(&a, -ENOENT, &dirs))
-			add_reason(&reasons, "no such directory: ", &dirs, "");
+		add_reason(&reasons, "no such directory: ", &dirs, "");
 	strbuf_addf(sb, "%s", reasons.len ? reasons.s : "no state directory is known");
 	strbuf_fini(&dirs);
 	strbuf_fini(&reasons);

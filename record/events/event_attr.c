@@ -196,7 +196,7 @@ int events_check_freq(const struct record_opts *o)
 
 	if (!o->strict_freq || o->freq_max || o->period || o->freq <= max)
 		return 0;
-		pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
+	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
 	       (unsigned long long)o->freq, (unsigned long long)max);
 	return -EINVAL;
 }
