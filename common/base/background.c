@@ -1,4 +1,4 @@
-/* A queue of calls and the thread that makes them (background.h). */
+/* A queue of calls and the thread that runs them (background.h). */
 #include "base/background.h"
 
 #include <pthread.h>
@@ -18,10 +18,10 @@ struct background_job {
 };
 
 struct background {
-	struct background_job *first, **last;	/* those that wait */
+	struct background_job *first, **last;	/* jobs that wait */
 	bool started, stop;
 	pthread_t tid;
-	pthread_mutex_t lock;	/* for all of it */
+	pthread_mutex_t lock;	/* protects all of it */
 	pthread_cond_t change;
 };
 
@@ -35,7 +35,7 @@ struct background *background_new(void)
 	return bg;
 }
 
-/* With the lock held, as all below. */
+/* The lock is held here and in all functions below. */
 static void dequeue(struct background_job *job)
 {
 	struct background_job **at = &job->of->first;
@@ -47,7 +47,7 @@ static void dequeue(struct background_job *job)
 		job->of->last = at;
 }
 
-/* The lock is let go meanwhile. */
+/* Releases the lock while the job runs. */
 static void run(struct background_job *job)
 {
 	struct background *bg = job->of;

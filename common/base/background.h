@@ -1,20 +1,24 @@
-/* Work that is wanted later, done by one thread meanwhile, in the order it was given. */
+/*
+ * Jobs that are needed later. One thread runs them in the background, in the order they were added.
+ */
 #ifndef NSPROF_BACKGROUND_H
 #define NSPROF_BACKGROUND_H
 
 struct background;
 struct background_job;
 
-/* The thread begins with the first job. */
+/* The thread starts with the first job. */
 struct background *background_new(void);
-/* All jobs have to be over: background_finish() or background_drop(). Accepts NULL. */
+/* Every job must have ended by background_finish() or background_drop(). Accepts NULL. */
 void background_free(struct background *bg);
 
 /* @fn(@arg) is called once, by the thread or by background_finish(). */
 struct background_job *background_add(struct background *bg, void (*fn)(void *arg), void *arg);
-/* Returns when @fn has; where the thread has not come to it, the caller does it. Frees @job. */
+/*
+ * Waits until @fn has returned. If the thread has not started @fn, the caller runs it. Frees @job.
+ */
 void background_finish(struct background_job *job);
-/* The same, but what was not begun is not done. */
+/* Like background_finish(), but a job that has not started is never run. */
 void background_drop(struct background_job *job);
 
 #endif

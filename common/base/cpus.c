@@ -1,4 +1,4 @@
-/* CPUs to be had (cpus.h). */
+/* Usable CPUs (cpus.h). */
 #include "base/cpus.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* How many threads are worth while. */
+/* How many threads are worth starting. */
 #ifndef NSPROF_CPUS_H
 #define NSPROF_CPUS_H
 

@@ -1,4 +1,4 @@
-/* A bounds-checked reader over bytes we do not trust. */
+/* A bounds-checked reader over untrusted bytes. */
 #include "base/cursor.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ void cursor_skip(struct cursor *c, size_t len)
 }
 
 /*
- * A 64-bit value takes at most 10 bytes of 7 bits, the last of which may only hold one bit: what is
- * longer or wider is damage, not a number to be cut.
+ * A 64-bit value takes at most 10 bytes of 7 bits each, and the last one may only hold one bit.
+ * Anything longer or wider is damage and is not cut to fit.
  */
 uint64_t cursor_varint(struct cursor *c)
 {
@@ -41,7 +41,7 @@ uint64_t cursor_varint(struct cursor *c)
 	return 0;
 }
 
-/* Zigzag, as strbuf_add_svarint() writes it. */
+/* Zigzag, as written by strbuf_add_svarint(). */
 int64_t cursor_svarint(struct cursor *c)
 {
 	uint64_t v = cursor_varint(c);

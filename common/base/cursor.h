@@ -1,6 +1,6 @@
 /*
- * A bounds-checked reader over bytes we do not trust. The first read past the end sets a sticky
- * error; every read after it gives 0 or NULL, so a caller may read a whole record and test once.
+ * A bounds-checked reader over untrusted bytes. The first read past the end sets a sticky error.
+ * Every later read returns 0 or NULL, so a caller may read a whole record and test once.
  */
 #ifndef NSPROF_CURSOR_H
 #define NSPROF_CURSOR_H
@@ -32,14 +32,14 @@ static inline size_t cursor_left(const struct cursor *c)
 }
 
 /*
- * @len bytes in place, or NULL. Borrowed from the underlying data. Compares with what is left, never with a
- * sum: @len may be near SIZE_MAX.
+ * @len bytes in place, or NULL. Borrowed from the underlying data. @len is compared with the bytes
+ * left and never added to anything, because it may be near SIZE_MAX.
  */
 static inline const void *cursor_bytes(struct cursor *c, size_t len)
 {
 	const uint8_t *p;
 
-	/* Without data there is no place to point at, not even for no bytes. */
+	/* Without data there is nothing to point at, not even for a length of 0. */
 	if (!c->base || len > cursor_left(c))
 		c->bad = true;
 	if (c->bad)
@@ -49,7 +49,7 @@ static inline const void *cursor_bytes(struct cursor *c, size_t len)
 	return p;
 }
 
-/* Little endian, as all below. */
+/* Little endian, here and in all readers below. */
 static inline uint8_t cursor_u8(struct cursor *c)
 {
 	const uint8_t *p = cursor_bytes(c, 1);

@@ -25,12 +25,15 @@ uint64_t hash_bytes(const void *data, size_t len)
 	return h;
 }
 
-/* Slots behind the table: the last one is key 0's, which says in the table that a slot is free. */
+/*
+ * Slots behind the table. The last one belongs to key 0, because a 0 in the table marks a free
+ * slot.
+ */
 #define ZERO_SLOTS 1
 
 /*
- * Slot of @key, or the free slot where it belongs. The map is never full, so this ends. Of key 0 the slot says
- * by its own key whether it is taken.
+ * Slot of @key, or the free slot where it belongs. The map is never full, so the search ends. Key 0
+ * has its own slot; a key that is not 0 in it means that it is taken.
  */
 static size_t slot_of(const struct u64map *m, uint64_t key)
 {
@@ -84,7 +87,7 @@ uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 		*is_new = !found;
 	if (found)
 		return &m->slots[s].val;
-	/* At most three quarters full: probes stay short and slot_of() always meets a free slot. */
+	/* At most three quarters full: probes stay short and slot_of() always finds a free slot. */
 	if ((m->n + 1) * 4 > m->cap * 3) {
 		grow(m);
 		s = slot_of(m, key);
@@ -95,8 +98,8 @@ uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new)
 }
 
 /*
- * Deletion without tombstones (Knuth, TAOCP 3, 6.4, algorithm R): entries behind the hole move into it
- * unless that would put them before the slot their probe starts at.
+ * Deletion without tombstones (Knuth, TAOCP 3, 6.4, algorithm R): an entry behind the hole moves
+ * into it unless that would put the entry before the slot where its probe starts.
  */
 bool u64map_del(struct u64map *m, uint64_t key)
 {

@@ -27,9 +27,10 @@ struct u64map_slot {
 	uint64_t key, val;
 };
 
-/* Any key, 0 included. Zero-initialise with U64MAP_INIT. */
+/* Any key is allowed, including 0. Initialise with U64MAP_INIT. */
 struct u64map {
-	struct u64map_slot *slots;	/* owned, one more than @cap; all of an entry in one cache line */
+	/* owned, @cap + 1 of them; key and value share a cache line */
+	struct u64map_slot *slots;
 	size_t cap;		/* power of two or 0 */
 	size_t n;
 };
@@ -38,11 +39,16 @@ struct u64map {
 
 /* Pointer to the value of @key, or NULL. Valid until the next insertion. */
 uint64_t *u64map_get(const struct u64map *m, uint64_t key);
-/* Where @key is, or would be, is fetched from memory meanwhile: for who has others to look up first. */
+/*
+ * Prefetches the slot where @key is or would be, for callers that have other work before the
+ * lookup.
+ */
 void u64map_prefetch(const struct u64map *m, uint64_t key);
-/* Pointer to the value of @key, inserted as 0 when new; *@is_new (may be NULL) says which. */
+/*
+ * Pointer to the value of @key, inserted as 0 if new. *@is_new (may be NULL) tells whether it was.
+ */
 uint64_t *u64map_put(struct u64map *m, uint64_t key, bool *is_new);
-/* True if it was there. */
+/* True if @key was there. */
 bool u64map_del(struct u64map *m, uint64_t key);
 void u64map_clear(struct u64map *m);	/* keeps the memory */
 void u64map_fini(struct u64map *m);

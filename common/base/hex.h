@@ -2,7 +2,7 @@
 #ifndef NSPROF_HEX_H
 #define NSPROF_HEX_H
 
-/* Value of a digit in either case, without the locale; -1: not a digit. */
+/* Value of a hexadecimal digit in either case, independent of the locale; -1: not a digit. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -1,5 +1,5 @@
 /*
- * Strings to dense ids. The bytes lie in chunks that never move, so that a pointer given out stays good
+ * Strings to dense ids. The bytes live in chunks that never move, so a returned pointer stays valid
  * while the table grows.
  */
 #include "base/intern.h"
@@ -29,7 +29,7 @@ struct intern {
 	size_t n, cap;
 	uint32_t *slots;	/* id + 1, 0 = free; open addressing, linear probing */
 	size_t nslots;		/* power of two */
-	struct chunk *chunks;	/* all of them, the newest first */
+	struct chunk *chunks;	/* all chunks, newest first */
 	char *at;		/* free bytes in the chunk being filled */
 	size_t room;
 };
@@ -68,7 +68,10 @@ static char *new_chunk(struct intern *in, size_t size)
 	return c->bytes;
 }
 
-/* A string that would waste much of a chunk gets one to itself; the chunk being filled stays. */
+/*
+ * A string that would waste much of a chunk gets a chunk of its own; the current chunk stays in
+ * use.
+ */
 static const char *store(struct intern *in, const char *s, size_t len)
 {
 	size_t need = len + 1;
@@ -106,7 +109,7 @@ static void rehash(struct intern *in)
 	}
 }
 
-/* The slot that has these bytes, or the free one that would. */
+/* The slot that has these bytes, or the free slot where they belong. */
 static size_t slot_of(const struct intern *in, const char *s, size_t len, uint64_t hash)
 {
 	size_t mask = in->nslots - 1, i;
@@ -135,7 +138,7 @@ uint32_t intern_addn(struct intern *in, const char *s, size_t len)
 	if (in->slots[i])
 		return in->slots[i] - 1;
 	if (in->n >= UINT32_MAX - 1) {
-		pr_err("more than %u different strings", UINT32_MAX - 1);
+		pr_err("too many different strings: the limit is %u", UINT32_MAX - 1);
 		exit(EXIT_FAILURE);
 	}
 	XGROW(in->entries, in->n, in->cap);

@@ -1,4 +1,4 @@
-/* Strings to small dense ids and back; equal strings get equal ids. Id 0 is the empty string. */
+/* Strings to small dense ids and back. Equal strings get equal ids. Id 0 is the empty string. */
 #ifndef NSPROF_INTERN_H
 #define NSPROF_INTERN_H
 
@@ -10,7 +10,7 @@ struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
 uint32_t intern_add(struct intern *in, const char *s);
-/* The id of @s, or UINT32_MAX when it was never added. */
+/* The id of @s, or UINT32_MAX if it was never added. */
 uint32_t intern_find(const struct intern *in, const char *s);
 uint32_t intern_addn(struct intern *in, const char *s, size_t len);
 /* Borrowed until intern_free(). @id must come from this table. */

@@ -21,7 +21,7 @@ void lines_fini(struct lines *l)
 	l->buf = NULL;
 }
 
-/* More bytes behind the unread ones, which move to the front. False: there are none. */
+/* Reads more bytes behind the unread ones, which move to the front. False: there are none. */
 static bool fill(struct lines *l)
 {
 	size_t left = l->end - l->at, got;
@@ -32,7 +32,7 @@ static bool fill(struct lines *l)
 		memmove(l->buf, l->buf + l->at, left);
 	l->at = 0;
 	l->end = left;
-	/* One byte is for the NUL behind the last line. */
+	/* One byte is reserved for the NUL behind the last line. */
 	if (left + 1 >= l->cap) {
 		l->cap = l->cap ? l->cap * 2 : BUF_FIRST;
 		l->buf = xrealloc(l->buf, l->cap);
@@ -49,7 +49,7 @@ static bool fill(struct lines *l)
 
 bool lines_next(struct lines *l, char **line, size_t *len)
 {
-	size_t seen = 0;	/* bytes known to have no end in them */
+	size_t seen = 0;	/* bytes known to hold no newline */
 	bool too_long = false;
 	char *nl;
 

@@ -1,4 +1,4 @@
-/* Lines of a stream, of any length up to a bound, without a copy of each. */
+/* Lines of a stream, of any length up to a limit, without copying each one. */
 #ifndef NSPROF_LINES_H
 #define NSPROF_LINES_H
 
@@ -7,25 +7,26 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A stack of a million frames has names of 256 bytes on average within it. */
+/* Enough for a stack of a million frames with names of 256 bytes on average. */
 #define LINES_MAX ((size_t)256 << 20)
 
 struct lines {
-	FILE *in;		/* borrowed; nobody else reads it */
+	FILE *in;		/* borrowed; nothing else may read it */
 	char *buf;		/* owned */
 	size_t cap, at, end;	/* unread: [at, end) */
-	uint64_t n;		/* lines given out or skipped */
+	uint64_t n;		/* lines returned or skipped */
 	bool eof;
-	bool ended;		/* the last line had an end; not so at the end of a text that was cut */
-	int err;		/* negative errno of a read that failed: the lines end there */
+	/* the last line ended in a newline; false at the end of a truncated text */
+	bool ended;
+	int err;		/* negative errno of a failed read, which ends the lines */
 };
 
 void lines_init(struct lines *l, FILE *in);
 void lines_fini(struct lines *l);
 /*
- * The next line without its '\n', NUL-terminated in place, and its length; may be written to, and is valid until the next
- * call. False at the end, or when reading failed (l->err). Of a line longer than LINES_MAX, *@line is NULL
- * and it is skipped.
+ * The next line without its '\n', NUL-terminated in place, and its length. The caller may write to
+ * it; it is valid until the next call. A line longer than LINES_MAX is skipped, and *@line is NULL
+ * for it. False at the end, or when reading failed (l->err).
  */
 bool lines_next(struct lines *l, char **line, size_t *len);
 

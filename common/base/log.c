@@ -1,5 +1,5 @@
 /*
- * Messages for people. A message is composed first and leaves in one write(2), so that lines of
+ * Messages for people. A message is composed first and written by one write(2), so that lines of
  * several threads and programs on one terminal never mix.
  */
 #include "base/log.h"
@@ -12,17 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer than any message we write; a hostile name inside one is cut here. */
+/* Longer than any message we write. A hostile name in a message is truncated here. */
 #define MESSAGE_MAX 4096
 
 static const char *log_prog = "nsprof";
 static atomic_int log_level;
 static log_taker log_to;	/* NULL = stderr */
-static void *log_ctx;	/* for it */
+static void *log_ctx;	/* passed to log_to */
 
 /*
- * Started with one of the first three closed, we would get it for the next file opened, and write
- * messages or data into that. Only for reading, so that output which nobody takes is an error.
+ * If the program starts with one of the first three descriptors closed, the next file it opens gets
+ * that number, and messages or data would be written into that file. /dev/null is opened read-only,
+ * so that writing output to a closed descriptor is an error.
  */
 static void fill_standard_fds(void)
 {
@@ -43,7 +44,10 @@ void log_init(const char *prog)
 
 void log_init_for(const char *argv0, const char *prog)
 {
-	/* No file of ours has a blank in its name, so nothing but sibling_exec_as() calls a program so. */
+	/*
+	 * None of our files has a blank in its name, so only sibling_exec_as_us() starts a program
+	 * with such a name.
+	 */
 	log_init(argv0 && !strncmp(argv0, "nsprof ", strlen("nsprof ")) ? argv0 : prog);
 }
 
@@ -69,8 +73,8 @@ void log_redirect(log_taker to, void *ctx)
 }
 
 /*
- * Names of files, threads and containers reach messages as they are; whoever chose them must not get
- * to move the cursor of the reader's terminal.
+ * Messages contain names of files, threads and containers as they are. Whoever chose such a name
+ * must not be able to move the cursor of the reader's terminal.
  */
 static void disarm(char *s, size_t len)
 {
@@ -86,7 +90,7 @@ static void disarm(char *s, size_t len)
 
 static void write_all(const char *s, size_t len)
 {
-	/* A loop only because write(2) may be interrupted or stderr may be a full pipe. */
+	/* A loop only because write(2) may be interrupted and stderr may be a full pipe. */
 	while (len) {
 		ssize_t n = write(STDERR_FILENO, s, len);
 
@@ -99,7 +103,7 @@ static void write_all(const char *s, size_t len)
 	}
 }
 
-/* @severity NULL: neither that nor the program's name. */
+/* @severity NULL: print neither the severity nor the program's name. */
 static void __attribute__((format(printf, 2, 0)))
 emit(const char *severity, const char *fmt, va_list ap)
 {
@@ -112,7 +116,7 @@ emit(const char *severity, const char *fmt, va_list ap)
 	len = n < 0 ? 0 : (size_t)n;
 	if (len > sizeof(buf) / 2)
 		len = sizeof(buf) / 2;
-	/* One byte is kept back for the newline. */
+	/* One byte is reserved for the newline. */
 	room = sizeof(buf) - 1 - len;
 	n = vsnprintf(buf + len, room, fmt, ap);
 	if (n > 0 && (size_t)n >= room) {

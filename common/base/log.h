@@ -1,7 +1,7 @@
 /*
- * Messages for people, all on stderr, one write(2) each, prefixed with the program's name.
- * Text: lower case, names the object in single quotes, the errno text, and what to do.
- * A message is printed once, where the failure happened; callers pass the negative errno on.
+ * Messages for people, all on stderr, one write(2) each, prefixed with the program's name. A
+ * message is lower case and names the object in single quotes, the errno text, and what to do. It
+ * is printed once, where the failure happened; callers pass the negative errno on.
  */
 #ifndef NSPROF_LOG_H
 #define NSPROF_LOG_H
@@ -10,28 +10,34 @@
 #include <stddef.h>
 
 /*
- * First thing in main(): also sees to it that descriptors 0 to 2 are taken. @prog is borrowed for the
- * life of the process, e.g. "nsprof record".
+ * Call this first in main(). It also makes sure that descriptors 0 to 2 are open. @prog, such as
+ * "nsprof record", is borrowed for the life of the process.
  */
 void log_init(const char *prog);
 /*
- * The same for a program that others of ours run: started by sibling_exec_as(), it speaks as the one that the user
- * called. @argv0 is borrowed as well.
+ * The same for a program that other programs of nsprof run. When sibling_exec_as_us() started it,
+ * its messages carry the name of the command that the user ran. @argv0 is borrowed like @prog.
  */
 void log_init_for(const char *argv0, const char *prog);
-/* The name that messages carry. */
+/* The program name in messages. */
 const char *log_name(void);
 
 /* -1: errors only (-q), 0: default, 1 and up: verbose (-v, -vv). */
 void log_set_verbosity(int verbosity);
 int log_verbosity(void);
 
-/* A message: @len bytes of a line with its newline, without the program's name and severity. Borrowed for the call. */
+/*
+ * Receives one message: a line of @len bytes with its newline, without the program's name and
+ * severity. Borrowed for the call.
+ */
 typedef void (*log_taker)(void *ctx, const char *line, size_t len);
-/* From now on give messages to @to; NULL: print them again. For programs of one thread. */
+/* Passes messages to @to from now on; NULL: prints them again. For single-threaded programs. */
 void log_redirect(log_taker to, void *ctx);
 struct strbuf;
-/* The same, into memory: add messages to @to, one a line; NULL: print them again. In log_divert.c. */
+/*
+ * Like log_redirect(), into memory: appends messages to @to, one per line; NULL: prints them again.
+ * In log_divert.c.
+ */
 void log_divert(struct strbuf *to);
 
 /* "nsprof record: error: ..." Always printed. */
@@ -40,9 +46,12 @@ void pr_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void pr_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "nsprof record: ..." Printed unless -q. */
 void pr_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Another line of the message just printed, indented, without the program's name: one of several candidates. Always printed. */
+/*
+ * Another line of the message just printed, such as one of several candidates: indented, without
+ * the program's name. Always printed.
+ */
 void pr_detail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Only with -v. */
+/* Printed only with -v. */
 void pr_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

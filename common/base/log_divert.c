@@ -1,4 +1,4 @@
-/* Messages into memory. Apart from log.c, which has to work when there is no more memory. */
+/* Messages into memory. Separate from log.c, which must work when memory is exhausted. */
 #include "base/log.h"
 #include "base/strbuf.h"
 

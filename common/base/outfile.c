@@ -1,6 +1,6 @@
 /*
- * Where results go. A regular file is replaced in one step at the end, so that whoever reads it meanwhile,
- * and whoever had a good one there before a failure, sees the old one whole.
+ * Where results go. A regular file is replaced in one step at the end. Until then, and after a
+ * failure, readers see the old file whole.
  */
 #include "base/outfile.h"
 
@@ -20,11 +20,12 @@
 
 struct outfile {
 	FILE *f;
-	FILE *text;	/* before it, or NULL; borrowed from behind */
+	FILE *text;	/* put in front of f, or NULL; borrowed from behind */
 	struct write_behind *behind;	/* owned, or NULL */
 	char *name;	/* as the user gave it, for messages */
-	char *path;	/* where the file goes, symbolic links resolved; NULL when written in place */
-	char *tmp;	/* being written; NULL when written in place */
+	/* where the file goes, symbolic links resolved; NULL when written in place */
+	char *path;
+	char *tmp;	/* the file being written; NULL when written in place */
 };
 
 int outfile_descriptor(const char *path)
@@ -74,13 +75,16 @@ bool outfile_check_terminal(const char *path, const char *option, const char *wh
 	return false;
 }
 
-/* Devices and pipes cannot be replaced, and nothing in /proc. A file in /dev/shm is one like others. */
+/* Devices, pipes and files in /proc cannot be replaced. A file in /dev/shm is an ordinary file. */
 static bool write_in_place(const char *path, const struct stat *st)
 {
 	return !S_ISREG(st->st_mode) || !strncmp(path, "/proc/", 6);
 }
 
-/* A new file beside @path. The pid keeps processes apart, the number leftovers of killed ones. */
+/*
+ * Creates a file beside @path. The pid tells processes apart, the number avoids leftovers of killed
+ * processes.
+ */
 static int open_beside(const char *path, char **tmp)
 {
 	int n, fd;
@@ -98,20 +102,23 @@ static int open_beside(const char *path, char **tmp)
 	return -EEXIST;
 }
 
-/* An owned fd and o->path, o->tmp as they apply, or a negative errno. */
+/* Returns an owned fd and sets o->path and o->tmp where they apply, or returns a negative errno. */
 static int open_target(struct outfile *o)
 {
 	struct stat st;
 	char *real;
 	int fd = outfile_descriptor(o->name);
 
-	/* Whoever opened it goes on writing there: behind what we write, as behind what was written before. */
+	/*
+	 * The descriptor's owner may write before and after us: a duplicate shares the file
+	 * position.
+	 */
 	if (fd >= 0) {
 		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return fd < 0 ? -errno : fd;
 	}
 	if (stat(o->name, &st) < 0) {
-		/* An empty name would get a file beside it, but never one of its own. */
+		/* With an empty name a temporary file could be created, but never renamed. */
 		if (errno != ENOENT || !*o->name)
 			return -errno;
 		o->path = xstrdup(o->name);
@@ -123,7 +130,7 @@ static int open_target(struct outfile *o)
 		fd = open(o->name, O_WRONLY | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
-	/* A file that is write-protected is not to be replaced just because its folder allows it. */
+	/* Do not replace a write-protected file just because its folder allows it. */
 	if (access(o->name, W_OK) < 0)
 		return -errno;
 	real = realpath(o->name, NULL);
@@ -131,7 +138,9 @@ static int open_target(struct outfile *o)
 		return -errno;
 	o->path = real;
 	fd = open_beside(o->path, &o->tmp);
-	/* Keep the mode of the file that goes; without the right to do so the default serves. */
+	/*
+	 * Keep the mode of the replaced file. Without the right to do so, the default mode stays.
+	 */
 	if (fd >= 0 && fchmod(fd, st.st_mode & 0777) < 0)
 		pr_verbose("cannot keep the mode of '%s': %s", o->name, strerror(errno));
 	return fd;
@@ -178,10 +187,12 @@ FILE *outfile_text(struct outfile *o)
 	int fd = fileno(o->f);
 	struct stat st;
 
-	/* What goes to a terminal is read as it comes. */
+	/* Output to a terminal is read as it comes. */
 	if (!o->text && !isatty(fd) && !fstat(fd, &st)) {
 		fflush(o->f);
-		/* Of the devices hardly one copies what it gets, which is what takes time. */
+		/*
+		 * Copying takes the time, and hardly any character device copies what it receives.
+		 */
 		o->behind = write_behind_new(fd, !S_ISCHR(st.st_mode), &o->text);
 	}
 	return o->text ? o->text : o->f;
@@ -190,7 +201,10 @@ FILE *outfile_text(struct outfile *o)
 /* stdout stays open: stdio flushes it again at exit, and others may still print. */
 static int finish_stream(struct outfile *o)
 {
-	/* The errno of an earlier failure is gone, but the flush below normally meets it again. */
+	/*
+	 * The errno of an earlier failure is lost, but the flush below normally fails with it
+	 * again.
+	 */
 	int err = ferror(o->f) ? -EIO : 0, behind = o->behind ? write_behind_end(o->behind) : 0;
 
 	if (fflush(o->f))

@@ -1,13 +1,18 @@
-/* Signals that would end or hang a program of ours instead of telling it something, as its caller left them. */
+/*
+ * Signals that would end or hang a program of ours instead of reporting an error, and restoring
+ * them as the caller left them.
+ */
 #ifndef NSPROF_SIGNALS_H
 #define NSPROF_SIGNALS_H
 
 /*
- * First thing in each program but the front command, which becomes one of them. SIGXFSZ is ignored, so that a write beyond RLIMIT_FSIZE fails with EFBIG and is told of. SIGCHLD is not: where a
- * caller ignores it (trap '' CHLD, some supervisors), the kernel reaps children itself, and nobody hears of their end (wait(2), NOTES).
+ * Call this first in every program except the front command, which turns into one of them by exec.
+ * It ignores SIGXFSZ, so that a write beyond RLIMIT_FSIZE fails with EFBIG and is reported. It
+ * resets SIGCHLD to the default: if a caller ignores it (trap '' CHLD, some supervisors), the
+ * kernel reaps children itself and wait() never returns their status (wait(2), NOTES).
  */
 void signals_init(void);
-/* As the caller had them: in a child, before it runs a program that is not ours. */
+/* Restores the caller's settings. A child calls this before it runs a program that is not ours. */
 void signals_restore(void);
 
 #endif

@@ -1,4 +1,7 @@
-/* By digits, the lowest first (Knuth, TAOCP 3, 5.2.5, algorithm R), of which only those are looked at that differ. */
+/*
+ * Radix sort, lowest digit first (Knuth, TAOCP 3, 5.2.5, algorithm R). Digits that are equal in all
+ * numbers are skipped.
+ */
 #include "base/sort_u64.h"
 
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 
 #include "base/xalloc.h"
 
-#define FEW 32u		/* are put in their places one by one */
+#define FEW 32u		/* up to this many numbers are sorted by insertion */
 #define DIGIT 8u	/* bits */
 #define DIGITS (1u << DIGIT)
 

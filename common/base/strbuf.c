@@ -8,7 +8,7 @@
 
 #include "base/xalloc.h"
 
-/* Make room for @extra bytes and the NUL behind them. */
+/* Makes room for @extra bytes and the NUL behind them. */
 static void reserve(struct strbuf *sb, size_t extra)
 {
 	size_t need = sb->len + extra + 1;
@@ -58,7 +58,10 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 	reserve(sb, 0);
 	n = vsnprintf(sb->s + sb->len, sb->cap - sb->len, fmt, ap);
 	va_end(ap);
-	/* It says how long the text is even if it did not fit; the second time it does. */
+	/*
+	 * vsnprintf() returns the full length even if the text did not fit. The second call has
+	 * enough room.
+	 */
 	if (n > 0 && (size_t)n >= sb->cap - sb->len) {
 		reserve(sb, (size_t)n);
 		n = vsnprintf(sb->s + sb->len, sb->cap - sb->len, fmt, again);

@@ -1,7 +1,8 @@
 /*
- * The nearest of some words by the optimal string alignment distance: a letter left out, added, replaced, or two
- * neighbours swapped, cost one each (Damerau, "A technique for computer detection and correction of spelling
- * errors", 1964). A word that continues what was given is as near as one slip, however long it is.
+ * Finds the nearest words by optimal string alignment distance: a letter left out, added or
+ * replaced, or two neighbours swapped, cost one each (Damerau, "A technique for computer detection
+ * and correction of spelling errors", 1964). A word that begins with the given text counts as
+ * distance one, however long it is.
  */
 #include "base/suggest.h"
 
@@ -40,7 +41,10 @@ static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
 	return above[nb];
 }
 
-/* Slips allowed in a word of @len bytes: one in four letters, so that no short word turns into any other. */
+/*
+ * Slips allowed in a word of @len bytes: about one per three letters, so that a short word does not
+ * match every other one.
+ */
 static unsigned int allowed(size_t len)
 {
 	return len < 3 ? 0 : len < 5 ? 1 : (unsigned int)len / 3;

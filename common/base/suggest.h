@@ -1,10 +1,10 @@
-/* What somebody may have meant by a word that is none of those known: "Did you mean 'report'?" */
+/* Suggests known words for an unknown one: "Did you mean 'report'?" */
 #ifndef NSPROF_SUGGEST_H
 #define NSPROF_SUGGEST_H
 
 #include <stddef.h>
 
-#define SUGGEST_MAX 3	/* words that are equally near; more are no help */
+#define SUGGEST_MAX 3	/* equally near words; a longer list is no help */
 
 struct suggest {
 	const char *given;	/* borrowed, @len bytes */
@@ -15,11 +15,11 @@ struct suggest {
 };
 
 void suggest_init(struct suggest *s, const char *given, size_t len);
-/* @name (borrowed as long as @s is used) is a word that would have been right. Offering a word twice has no effect. */
+/* @name (borrowed as long as @s is used) is a valid word. Offering a word twice has no effect. */
 void suggest_offer(struct suggest *s, const char *name);
 /*
- * " Did you mean 'report'?", with @lead ("--") before each word, or "" when no word is near enough. In @buf, which
- * is returned.
+ * " Did you mean 'report'?", with @lead ("--") before each word, or "" if no word is near enough.
+ * The text is in @buf, which is returned.
  */
 const char *suggest_text(const struct suggest *s, const char *lead, char *buf, size_t size);
 

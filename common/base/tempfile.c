@@ -29,7 +29,7 @@ int tempfile_open(void)
 	if (fd >= 0)
 		return fd;
 	err = errno;
-	pr_err("cannot make a temporary file in '%s': %s; set TMPDIR to a place with room", dir, strerror(err));
+	pr_err("cannot create a temporary file in '%s': %s. Set TMPDIR to a folder with free space.", dir, strerror(err));
 	return -err;
 }
 
@@ -44,7 +44,7 @@ int tempfile_write(int fd, const void *buf, size_t n)
 		if (w < 0 && err == EINTR)
 			continue;
 		if (w < 0) {
-			pr_err("cannot write to a temporary file: %s; set TMPDIR to a place with room", strerror(err));
+			pr_err("cannot write to a temporary file: %s. Set TMPDIR to a folder with free space.", strerror(err));
 			return -err;
 		}
 		from += w;

@@ -1,10 +1,10 @@
-/* Numbers out of thread names (threadname.h). */
+/* Removing numbers from thread names (threadname.h). */
 #include "base/threadname.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Bytes above ASCII are parts of letters. */
+/* Bytes above ASCII belong to letters. */
 static bool is_letter(unsigned char c)
 {
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80;

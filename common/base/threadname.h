@@ -7,8 +7,9 @@
 #include "base/strbuf.h"
 
 /*
- * "worker-12" becomes "worker-N", "pool-3-thread-1" "pool-N-thread-N": digits at the end or behind a
- * separator (anything but a letter or a digit). False, and @out undefined, when there are none, or nothing else.
+ * "worker-12" becomes "worker-N", "pool-3-thread-1" becomes "pool-N-thread-N": digits at the end or
+ * behind a separator (anything but a letter or a digit) are replaced. False, with @out undefined,
+ * if there are no such digits or no letters.
  */
 bool threadname_merge(const char *name, struct strbuf *out);
 

@@ -1,4 +1,4 @@
-/* Small helpers without state. No function here allocates or fails. */
+/* Small helpers without state. None of them allocates or fails. */
 #ifndef NSPROF_UTIL_H
 #define NSPROF_UTIL_H
 
@@ -11,8 +11,8 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /*
- * Binary search: the first index @i in [0, @n) for which the expression @below is false, @n when there
- * is none. It has to be true for every index before that one.
+ * Binary search: the first index @i in [0, @n) for which the expression @below is false, or @n if
+ * there is none. @below must be true for every index before that one.
  */
 #define BISECT(n, i, below)                                                                        \
 	({                                                                                         \
@@ -29,7 +29,7 @@
 		lo_;                                                                               \
 	})
 
-/* Round up to a power of two @align. Overflow is the caller's to rule out. */
+/* Rounds up to a multiple of @align, a power of two. The caller must rule out overflow. */
 static inline uint64_t align_up(uint64_t v, uint64_t align)
 {
 	return (v + align - 1) & ~(align - 1);
@@ -40,13 +40,16 @@ static inline uint64_t align_down(uint64_t v, uint64_t align)
 	return v & ~(align - 1);
 }
 
-/* "sample%s": what a count of @n makes of a noun that takes an s. */
+/* For "sample%s": the plural ending of a count of @n, for nouns that take an s. */
 static inline const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
-/* What a count of @n makes of any other word: plural_of(n, "binary", "binaries"), plural_of(n, "is", "are"). */
+/*
+ * The form of any other word for a count of @n: plural_of(n, "binary", "binaries"), plural_of(n,
+ * "is", "are").
+ */
 static inline const char *plural_of(uint64_t n, const char *one, const char *many)
 {
 	return n == 1 ? one : many;

@@ -1,4 +1,4 @@
-/* write(2) until all is written (write_all.h). */
+/* write(2) until everything is written (write_all.h). */
 #include "base/write_all.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ int write_all(int fd, const void *data, size_t len)
 	while (len) {
 		ssize_t n = write(fd, p, len);
 
-		if (n < 0 && errno == EAGAIN) { /* someone else's O_NONBLOCK on our stdout */
+		if (n < 0 && errno == EAGAIN) { /* another process set O_NONBLOCK on our stdout */
 			struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
 			poll(&pfd, 1, -1);

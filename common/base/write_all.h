@@ -1,10 +1,13 @@
-/* write(2) until all is written. */
+/* write(2) until everything is written. */
 #ifndef NSPROF_WRITE_ALL_H
 #define NSPROF_WRITE_ALL_H
 
 #include <stddef.h>
 
-/* @len bytes to @fd, in as many pieces as it takes. Waits where the descriptor does not. 0 or negative errno. */
+/*
+ * Writes @len bytes to @fd in as many calls as it takes. Waits if a non-blocking descriptor is
+ * full. 0 or negative errno.
+ */
 int write_all(int fd, const void *data, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Writing beside formatting (write_behind.h). Half of the time of much output is the kernel's, which copies it: that needs
- * a CPU, but not the one that makes the text.
+ * Writing in parallel to formatting (write_behind.h). For large output the kernel takes half of the
+ * time, to copy the text. That needs a CPU, but not the one that formats the text.
  */
 #include "base/write_behind.h"
 
@@ -21,15 +21,20 @@
 #include "base/xalloc.h"
 
 /*
- * Written at once, and at a multiple of this if the file was empty: pages of the file system are not begun twice, which
- * takes half as long again.
+ * Bytes per write of the thread. In a file that was empty each write starts at a multiple of PIECE,
+ * so that no page of the file system is written in two parts, which takes half as long again.
  */
 #define PIECE (1u << 20)
 #define PIECES 4u
-/* The same while the caller writes: short texts need fewer pages so, and these are still in the CPU's cache when they are copied. */
+/*
+ * Bytes per write of the caller. Short texts need fewer pages this way, and these are still in the
+ * CPU's cache when the kernel copies them.
+ */
 #define FIRST (256u << 10)
 
-/* Up to this much the caller writes: what a thread saves of less is not more than it costs to start. */
+/*
+ * The caller writes up to this much itself: for less, starting a thread costs as much as it saves.
+ */
 #define BESIDE_BYTES (16u << 20)
 
 #define PAGE 4096u
@@ -40,14 +45,14 @@ struct write_behind {
 	bool beside, started;
 	bool claims;		/* see claim() */
 	char *pieces;		/* owned; PIECES of them */
-	char *now;		/* the one that is being filled */
-	size_t len;		/* of it */
-	uint64_t written;	/* bytes, before there is a thread */
+	char *now;		/* the piece being filled */
+	size_t len;		/* bytes in now */
+	uint64_t written;	/* bytes; not counted once there is a thread */
 	pthread_t tid;
-	pthread_mutex_t lock;	/* for what follows, once there is a thread */
+	pthread_mutex_t lock;	/* protects what follows, once there is a thread */
 	pthread_cond_t change;
-	size_t lens[PIECES];	/* of those that are to be written */
-	unsigned int made, done;	/* they differ by PIECES at most */
+	size_t lens[PIECES];	/* bytes of the pieces to be written */
+	unsigned int made, done;	/* they differ by at most PIECES */
 	bool stop, full;	/* full: the caller waits for room */
 	int err;		/* negative errno of the first write that failed */
 };
@@ -58,10 +63,12 @@ static char *piece(struct write_behind *wb, unsigned int n)
 }
 
 /*
- * Has the file system find the blocks of a whole piece before it is written. Of pages without blocks ext4 takes note one by
- * one, which is a third of the time of the write (ext4_da_get_block_prep(), fs/ext4/inode.c). It is not done elsewhere, where it
- * was not measured and may cost: a call to a server, or text that is not compressed. What the file may not have, the write says.
- * Of who is killed before the write, or whose write fails, a piece at most stays claimed behind the end of the file.
+ * Lets the file system allocate the blocks of a whole piece before it is written. Without this,
+ * ext4 reserves a block page by page, which takes a third of the time of the write
+ * (ext4_da_get_block_prep(), fs/ext4/inode.c). Other file systems were not measured, and it may
+ * cost there: a request to a server, or text that is stored uncompressed. An error such as no space
+ * is left to the write to report. If the process is killed before the write, or the write fails, at
+ * most one piece stays allocated behind the end of the file.
  */
 static void claim(struct write_behind *wb, size_t len)
 {
@@ -71,7 +78,7 @@ static void claim(struct write_behind *wb, size_t len)
 		wb->claims = false;
 }
 
-/* At the end of a file that is appended to there is no telling where that will be. */
+/* With O_APPEND we cannot know the position of the next write. */
 static bool may_claim(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -86,7 +93,7 @@ static int write_piece(struct write_behind *wb, const char *text, size_t len)
 	return write_all(wb->fd, text, len);
 }
 
-/* The next piece, with the lock held, which is let go meanwhile. */
+/* Writes the next piece. The lock is held on entry and on return, and released during the write. */
 static void write_next(struct write_behind *wb)
 {
 	unsigned int n = wb->done;
@@ -98,7 +105,7 @@ static void write_next(struct write_behind *wb)
 	pthread_mutex_lock(&wb->lock);
 	wb->err = err;
 	wb->done++;
-	/* Not for each one: to wake a thread takes a tenth of the time of a write. */
+	/* Not for each piece: waking a thread takes a tenth of the time of a write. */
 	if (wb->full && wb->made - wb->done <= PIECES / 2)
 		pthread_cond_signal(&wb->change);
 }
@@ -120,7 +127,10 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Signals are for the caller's threads, but for those of a write. Without threads it goes on as it did. */
+/*
+ * The thread blocks all signals, so that the caller's threads get them, except those that a write
+ * raises. If no thread can be created, the caller keeps writing.
+ */
 static void start(struct write_behind *wb)
 {
 	sigset_t all, old;
@@ -146,14 +156,14 @@ static int write_here(struct write_behind *wb)
 	return wb->err;
 }
 
-/* There is room for another piece when it returns. */
+/* On return there is room for another piece. */
 static int hand_over(struct write_behind *wb)
 {
 	int err;
 
 	pthread_mutex_lock(&wb->lock);
 	wb->lens[wb->made % PIECES] = wb->len;
-	/* Else the thread is at work, and looks again. */
+	/* Otherwise the thread is writing and will look again. */
 	if (wb->made++ == wb->done)
 		pthread_cond_signal(&wb->change);
 	wb->full = wb->made - wb->done == PIECES;
@@ -174,7 +184,7 @@ static int flush(struct write_behind *wb)
 	return err;
 }
 
-/* What the stream does with its text: as write(2), but that 0 is an error. */
+/* The stream's write function: like write(2), except that an error is reported as 0. */
 static ssize_t add(void *cookie, const char *text, size_t len)
 {
 	struct write_behind *wb = cookie;
@@ -203,7 +213,7 @@ struct write_behind *write_behind_new(int fd, bool beside, FILE **stream)
 	void *pieces = NULL;
 
 	wb->stream = fopencookie(wb, "w", (cookie_io_functions_t){ .write = add });
-	/* No page of it is there before it is filled. */
+	/* A page of it takes no memory before it is filled. */
 	if (!wb->stream || posix_memalign(&pieces, PAGE, (size_t)PIECES * PIECE)) {
 		if (wb->stream)
 			fclose(wb->stream);
@@ -233,7 +243,7 @@ int write_behind_end(struct write_behind *wb)
 		pthread_mutex_unlock(&wb->lock);
 		pthread_join(wb->tid, NULL);
 	}
-	/* The stream may have failed before, of which fclose(3) says nothing. */
+	/* The stream may have failed earlier, which fclose(3) does not report. */
 	if (wb->err)
 		err = wb->err;
 	pthread_mutex_destroy(&wb->lock);

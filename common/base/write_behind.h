@@ -1,4 +1,6 @@
-/* Much text for a descriptor: a thread writes one piece while the next one is put together. */
+/*
+ * Large text output to a descriptor: a thread writes one piece while the caller formats the next.
+ */
 #ifndef NSPROF_WRITE_BEHIND_H
 #define NSPROF_WRITE_BEHIND_H
 
@@ -8,13 +10,13 @@
 struct write_behind;
 
 /*
- * What is written to *@stream (write_behind_end() closes it) goes to @fd, which is borrowed, in large pieces and in
- * order. @beside: by a thread, once there are some MiB and if there is a CPU for it. After the first error nothing more
- * is written: the stream fails. What a write can raise (SIGPIPE) it raises as in the caller.
- * NULL without memory for a stream.
+ * Text written to *@stream goes to @fd (borrowed), in large pieces and in order. write_behind_end()
+ * closes the stream. @beside: use a thread once there are some MiB of text, if a CPU is free for
+ * it. After the first error the stream fails and nothing more is written. Signals of a write
+ * (SIGPIPE) are raised as if the caller had written. NULL: no memory for a stream.
  */
 struct write_behind *write_behind_new(int fd, bool beside, FILE **stream);
-/* All is written when it returns. 0, or the negative errno of the first write that failed. Frees @wb. */
+/* On return all text is written. 0, or the negative errno of the first failed write. Frees @wb. */
 int write_behind_end(struct write_behind *wb);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Allocators that end the program. The tools may die when memory is out: every size that comes from a
- * file or the kernel was capped before, so what is left is our own appetite or a machine in trouble.
+ * Allocators that end the program when memory is exhausted. This is acceptable because every size
+ * from a file or the kernel was capped before: either our own use is too high or the machine is in
+ * trouble.
  */
 #include "base/xalloc.h"
 
@@ -17,13 +18,15 @@
 
 static void __attribute__((noreturn)) out_of_memory(size_t size)
 {
-	/* Who takes messages would want memory for this one, and never get to show it. */
+	/* A redirected message would need memory itself and would never be shown. */
 	log_redirect(NULL, NULL);
-	pr_err("out of memory (%zu bytes wanted)", size);
+	pr_err("out of memory: cannot allocate %zu bytes", size);
 	exit(EXIT_FAILURE);
 }
 
-/* malloc(0) may give NULL; one byte keeps "never NULL" true. */
+/*
+ * malloc(0) may return NULL. Asking for one byte keeps the promise that the result is never NULL.
+ */
 void *xmalloc(size_t size)
 {
 	void *p = malloc(size ? size : 1);

@@ -122,7 +122,7 @@ rmdir elsewhere
 for command in report symbolize info; do
 	TMPDIR=elsewhere "$NSPROF" "$command" - </dev/null >out 2>err
 	is "$command: nowhere to put what a pipe has: exit status" $? 1
-	is "says what helps" "$(cut -d: -f2- err)" " error: cannot make a temporary file in 'elsewhere': No such file or directory; set TMPDIR to a place with room"
+	is "says what helps" "$(cut -d: -f2- err)" " error: cannot create a temporary file in 'elsewhere': No such file or directory. Set TMPDIR to a folder with free space."
 done
 
 # Nobody takes it.
