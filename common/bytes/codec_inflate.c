@@ -1,4 +1,4 @@
-/* Unpacking of zlib streams (codec_inflate.h). */
+/* Decompression of zlib streams (codec_inflate.h). */
 #include "bytes/codec_inflate.h"
 
 #include <isa-l/igzip_lib.h>
@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 
-#define ZLIB_HEADER 2	/* bytes before what RFC 1951 describes */
+#define ZLIB_HEADER 2	/* bytes before the deflate data (RFC 1951) */
 
 struct inflate_dec {
 	struct inflate_state state;
@@ -28,7 +28,8 @@ struct inflate_dec *inflate_dec_new(const uint8_t *in, size_t size)
 		return NULL;
 	d = xmalloc(sizeof(*d));
 	isal_inflate_init(&d->state);
-	d->state.next_in = (uint8_t *)(uintptr_t)(in + ZLIB_HEADER);	/* which ISA-L does not write to */
+	/* ISA-L does not write to it */
+	d->state.next_in = (uint8_t *)(uintptr_t)(in + ZLIB_HEADER);
 	d->state.avail_in = (uint32_t)(size - ZLIB_HEADER);
 	d->ended = d->hungry = false;
 	return d;

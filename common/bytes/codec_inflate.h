@@ -1,4 +1,4 @@
-/* Unpacking of zlib streams: what is wanted of ISA-L. */
+/* Decompression of zlib streams, by ISA-L. */
 #ifndef NSPROF_CODEC_INFLATE_H
 #define NSPROF_CODEC_INFLATE_H
 
@@ -6,23 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of a zlib stream (RFC 1950 and 1951), some at a time, of which some are given at a time. */
+/*
+ * Decompresses a zlib stream (RFC 1950 and 1951) piece by piece. The input may also come in pieces.
+ */
 struct inflate_dec;
 
 /*
- * @in: the first @size bytes (below 4 GiB) of the stream; borrowed until inflate_dec_feed(). NULL: it is no such stream, wants a
- * dictionary, or its header is all that is given.
+ * @in: the first @size bytes (below 4 GiB) of the stream; borrowed until inflate_dec_feed(). NULL:
+ * it is not such a stream, needs a dictionary, or contains no more than the header.
  */
 struct inflate_dec *inflate_dec_new(const uint8_t *in, size_t size);
 /*
- * The next bytes, @room at most (below 4 GiB), to @out. How many: fewer than @room where the stream ends or is damaged, and where
- * what was given is used up. Safe on hostile input, nothing behind @room is written to. The checksum at the end is not looked
- * at: who stops before it cannot.
+ * Writes the next bytes, at most @room (below 4 GiB), to @out and returns their number. It is less
+ * than @room when the stream ends, is damaged, or needs more input. Safe on hostile input: never
+ * writes behind @room. The checksum at the end is not checked, because callers that stop earlier
+ * cannot check it.
  */
 size_t inflate_dec_next(struct inflate_dec *d, uint8_t *out, size_t room);
-/* Were there fewer because what was given is used up? */
+/* Did the last call return fewer bytes because the input is used up? */
 bool inflate_dec_hungry(const struct inflate_dec *d);
-/* What stands behind what was given and is used up, @size bytes (below 4 GiB); borrowed until the next call. */
+/*
+ * The input that follows what is used up, @size bytes (below 4 GiB); borrowed until the next call.
+ */
 void inflate_dec_feed(struct inflate_dec *d, const uint8_t *in, size_t size);
 void inflate_dec_free(struct inflate_dec *d);	/* accepts NULL */
 

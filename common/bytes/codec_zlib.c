@@ -13,7 +13,10 @@ uint32_t zlib_crc32(uint32_t sum, const void *data, size_t len)
 	return (uint32_t)crc32_z(sum, data, len);
 }
 
-/* 15 bits of window, and 16: with gzip's header, which says no time, so that the same input gives the same bytes. */
+/*
+ * A window of 15 bits. Adding 16 selects the gzip header. It has no timestamp, so the same input
+ * gives the same bytes.
+ */
 #define WINDOW (15 + 16)
 #define MEMORY 8
 #define ROOM 65536u	/* bytes written at once */

@@ -1,4 +1,4 @@
-/* The only includer of zstd.h. */
+/* Compression by zstd. No other file includes zstd.h. */
 #include "bytes/codec.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct codec_enc *codec_enc_new(int level)
 		exit(1);
 	}
 	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_compressionLevel, level);
-	/* Blocks carry lengths and a checksum of their own. */
+	/* Blocks have their own lengths and checksum. */
 	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_contentSizeFlag, 0);
 	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_checksumFlag, 0);
 	ZSTD_CCtx_setParameter(e->ctx, ZSTD_c_dictIDFlag, 0);
@@ -56,7 +56,7 @@ size_t codec_compress(struct codec_enc *e, void *dst, size_t cap, const void *sr
 {
 	size_t n;
 
-	/* An earlier call that failed may have left something. */
+	/* An earlier failed call may have left state behind. */
 	ZSTD_CCtx_reset(e->ctx, ZSTD_reset_session_only);
 	n = ZSTD_compress2(e->ctx, dst, cap, src, len);
 	return ZSTD_isError(n) ? 0 : n;

@@ -1,6 +1,7 @@
 /*
- * CRC-32C by the instruction for it (SSE4.2), eight bytes in three cycles; by "slicing by 8" where the CPU has none: eight tables take eight bytes
- * a step, in five times as long, and take up 8 KiB of the CPU's own cache.
+ * CRC-32C by the CPU's instruction (SSE4.2): eight bytes in three cycles. CPUs without it use
+ * "slicing by 8": eight tables process eight bytes per step. That takes five times as long and 8
+ * KiB of the CPU's cache.
  */
 #include "bytes/crc32c.h"
 
@@ -20,7 +21,7 @@ static void fill(void)
 			c = c & 1 ? c >> 1 ^ 0x82f63b78u : c >> 1;
 		table[0][i] = c;
 	}
-	/* table[k][b]: what byte b does to the crc when k zero bytes follow it. */
+	/* table[k][b]: the effect of byte b on the CRC when k zero bytes follow it. */
 	for (uint32_t i = 0; i < 256; i++)
 		for (int k = 1; k < 8; k++)
 			table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 0xff];

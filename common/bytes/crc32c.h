@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start with @crc 0; feed the result back in to go on. Cannot fail. */
+/* Start with @crc 0 and pass the result back in to continue. Cannot fail. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
-/* The same on any CPU. */
+/* The same, for any CPU. */
 uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/xalloc.h"
 
-/* Our documents nest by their shape, not by their data, so this is a bug's limit. */
+/* The nesting of our documents depends on their format, not on data. Only a bug can exceed this. */
 #define DEPTH_MAX 64
 
 struct json {
@@ -34,7 +34,7 @@ void json_free(struct json *j)
 	free(j);
 }
 
-/* Length of the well-formed UTF-8 sequence at @s (Unicode 15, table 3-7), 0 when there is none. */
+/* Length of the well-formed UTF-8 sequence at @s (Unicode 15, table 3-7), or 0. */
 static unsigned int utf8_len(const unsigned char *s)
 {
 	unsigned char lo = 0x80, hi = 0xbf;
@@ -50,7 +50,7 @@ static unsigned int utf8_len(const unsigned char *s)
 		n = 4;
 	else
 		return 0;
-	/* The second byte rules out overlong forms, surrogates and what is above U+10FFFF. */
+	/* The second byte rules out overlong forms, surrogates and values above U+10FFFF. */
 	if (s[0] == 0xe0)
 		lo = 0xa0;
 	else if (s[0] == 0xed)
@@ -61,7 +61,7 @@ static unsigned int utf8_len(const unsigned char *s)
 		hi = 0x8f;
 	if (s[1] < lo || s[1] > hi)
 		return 0;
-	/* The NUL at the end of the string stops this as any other wrong byte. */
+	/* The NUL at the end of the string fails this check like any other wrong byte. */
 	for (i = 2; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
@@ -69,8 +69,8 @@ static unsigned int utf8_len(const unsigned char *s)
 }
 
 /*
- * "</" and "<!" are written so that a document can stand inside an HTML <script> element, whatever the
- * names of functions are (HTML standard, 4.12.1.3).
+ * "</" and "<!" are escaped so that a document can be embedded in an HTML <script> element,
+ * whatever the functions are called (HTML standard, 4.12.1.3).
  */
 static void put_string(FILE *to, const char *str)
 {
@@ -100,7 +100,7 @@ static void put_string(FILE *to, const char *str)
 	putc('"', to);
 }
 
-/* What stands before a value: the comma and, in an object, the key. */
+/* Writes what precedes a value: the comma and, in an object, the key. */
 static void lead_in(struct json *j, const char *key)
 {
 	if (j->any[j->depth])
@@ -165,7 +165,10 @@ void json_i64(struct json *j, const char *key, int64_t val)
 	fprintf(j->to, "%" PRId64, val);
 }
 
-/* The shortest of 15 to 17 digits that reads back as @val. JSON has no NaN and no infinity: null. */
+/*
+ * Writes the shortest of 15 to 17 digits that reads back as @val. JSON has no NaN and no infinity:
+ * they become null.
+ */
 void json_double(struct json *j, const char *key, double val)
 {
 	char buf[40];

@@ -1,4 +1,4 @@
-/* A streaming JSON writer: knows where a comma goes and how a string is escaped. */
+/* A streaming JSON writer that takes care of commas and escapes. */
 #ifndef NSPROF_JSON_H
 #define NSPROF_JSON_H
 

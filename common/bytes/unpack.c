@@ -1,6 +1,7 @@
 /*
- * Compressed sections (unpack.h). Of a zlib stream we get bytes in order, as many at a time as are wanted, and those before
- * damage; zstd is fast enough to unpack all at once. The file is read, not mapped: whose it is may cut it meanwhile.
+ * Compressed sections (unpack.h). A zlib stream is unpacked in order, as far as needed, and up to
+ * the first damage. zstd is fast enough to unpack everything at once. The file is read and not
+ * mapped, because its owner may truncate it meanwhile.
  */
 #include "bytes/unpack.h"
 
@@ -15,21 +16,22 @@
 #include "host/pages.h"
 
 #define PIECE (128u << 10)	/* bytes unpacked at a time: half a millisecond */
-#define INPUT (64u << 10)	/* bytes of zlib's read at a time: they stay in the CPU's cache */
+/* bytes of zlib input read at a time: they stay in the CPU's cache */
+#define INPUT (64u << 10)
 
 struct unpack {
 	bool zstd;
 	struct unpack_from from;
-	struct inflate_dec *zlib;	/* owned; NULL: not begun */
+	struct inflate_dec *zlib;	/* owned; NULL: not started */
 	uint8_t *input;		/* owned; INPUT bytes of the file */
-	size_t read;		/* bytes of @from that were given to @zlib */
+	size_t read;		/* bytes of @from that were passed to @zlib */
 	uint8_t *out;		/* borrowed */
 	size_t size;
-	pthread_mutex_t lock;	/* for what follows */
+	pthread_mutex_t lock;	/* protects what follows */
 	pthread_cond_t change;
-	size_t have;		/* bytes of @out */
-	bool ended;		/* no more to come */
-	bool busy;		/* somebody is at the stream */
+	size_t have;		/* bytes ready in @out */
+	bool ended;		/* no more bytes will come */
+	bool busy;		/* a thread is unpacking */
 };
 
 struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *out, size_t size)
@@ -42,7 +44,10 @@ struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *ou
 	return u;
 }
 
-/* @len bytes of @from at @at, which end in it, to @to. False: the file does not have them. */
+/*
+ * Reads @len bytes of @from, starting at @at, to @to. The caller makes sure that they end within
+ * @from. False: the file is too short.
+ */
 static bool read_from(const struct unpack_from *from, size_t at, uint8_t *to, size_t len)
 {
 	while (len) {
@@ -57,7 +62,7 @@ static bool read_from(const struct unpack_from *from, size_t at, uint8_t *to, si
 	return true;
 }
 
-/* What zlib has next; *@len 0: nothing. */
+/* The next input for zlib; *@len is 0 if there is none. */
 static const uint8_t *next_input(struct unpack *u, size_t *len)
 {
 	size_t at = u->read;
@@ -73,7 +78,7 @@ static const uint8_t *next_input(struct unpack *u, size_t *len)
 	return u->input;
 }
 
-/* Up to @room bytes to @out; how many. */
+/* Unpacks up to @room bytes to @out and returns their number. */
 static size_t next_of_zlib(struct unpack *u, uint8_t *out, size_t room)
 {
 	const uint8_t *in;
@@ -95,7 +100,7 @@ static size_t next_of_zlib(struct unpack *u, uint8_t *out, size_t room)
 	return n;
 }
 
-/* All of a zstd stream to @u->out; how many bytes: all or none. */
+/* Unpacks a whole zstd stream to @u->out. Returns the number of bytes: all or 0. */
 static size_t all_of_zstd(struct unpack *u)
 {
 	uint8_t *copy = u->from.mem ? NULL : xmalloc(u->from.size ? u->from.size : 1);
@@ -109,7 +114,7 @@ static size_t all_of_zstd(struct unpack *u)
 	return ok ? u->size : 0;
 }
 
-/* One piece behind the first @have bytes: how many bytes; 0: there are no more. */
+/* Unpacks one piece behind the first @have bytes and returns its size; 0: there are no more. */
 static size_t next_piece(struct unpack *u, size_t have)
 {
 	size_t room = MIN(u->size - have, PIECE);
@@ -120,7 +125,7 @@ static size_t next_piece(struct unpack *u, size_t have)
 	return next_of_zlib(u, u->out + have, room);
 }
 
-/* With the lock held, which is let go meanwhile, and nobody else busy. */
+/* The lock is held on entry and on return, and released meanwhile. No other thread may be busy. */
 static void step(struct unpack *u)
 {
 	size_t have = u->have, n;

@@ -1,4 +1,4 @@
-/* One compressed section, unpacked from its front as far as somebody wants it. */
+/* One compressed section, unpacked from its start as far as a caller needs it. */
 #ifndef NSPROF_UNPACK_H
 #define NSPROF_UNPACK_H
 
@@ -8,7 +8,7 @@
 
 struct unpack;
 
-/* Where a stream is, as it stands behind the section's header. */
+/* Where the compressed stream is, without the section's header. */
 struct unpack_from {
 	const uint8_t *mem;	/* NULL: in the file @fd */
 	int fd;
@@ -17,18 +17,19 @@ struct unpack_from {
 };
 
 /*
- * The stream @from, @zstd or else zlib, into @out, which has room for @size bytes. Memory, file and @out are borrowed until
- * unpack_free(). What is no such stream has no bytes.
+ * Unpacks the stream @from (@zstd, otherwise zlib) into @out, which has room for @size bytes.
+ * Memory, file and @out are borrowed until unpack_free(). Anything that is not such a stream yields
+ * no bytes.
  */
 struct unpack *unpack_new(bool zstd, const struct unpack_from *from, uint8_t *out, size_t size);
 /*
- * Have the first @end bytes in @out, by any thread; what is behind them may be there as well. False when
- * the stream is damaged or ends before them.
+ * Makes sure that the first @end bytes are in @out; more may follow them. Any thread may call this.
+ * False if the stream is damaged or ends before @end.
  */
 bool unpack_upto(struct unpack *u, size_t end);
-/* A little more than there is. False when there is no more. */
+/* Unpacks a little more. False when there is no more. */
 bool unpack_some(struct unpack *u);
-/* Bytes that are there by now. */
+/* The number of bytes in @out now. */
 size_t unpack_have(struct unpack *u);
 void unpack_free(struct unpack *u);	/* accepts NULL */
 
