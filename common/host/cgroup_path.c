@@ -1,4 +1,4 @@
-/* Containers by the path of their cgroup (cgroup_path.h). */
+/* Identifying containers by the path of their cgroup (cgroup_path.h). */
 #include "host/cgroup_path.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 
 #define ID_LEN 64	/* hexadecimal digits of a sha256 */
 
-/* One name of a path. */
+/* One component of a path. */
 struct part {
 	const char *s;
 	size_t len;
@@ -43,7 +43,7 @@ static bool is(const struct part *p, const char *name)
 	return p->len == strlen(name) && !memcmp(p->s, name, p->len);
 }
 
-/* What stands before the id, in the order in which they are tried. */
+/* What precedes the id. They are tried in this order. */
 static const struct {
 	const char *prefix, *runtime;
 } prefixes[] = {
@@ -106,7 +106,9 @@ static bool by_name(const struct part *p, const struct part *before, struct cgro
 		if (p->len <= pre + post || !starts(p, shapes[i].prefix) ||
 		    (post && !ends(p, shapes[i].suffix)))
 			continue;
-		/* libvirt's machines are virtual: what runs in them is not seen as processes. */
+		/*
+		 * libvirt's machines are virtual machines: the host does not see their processes.
+		 */
 		if (starts(p, "machine-qemu"))
 			return false;
 		out->runtime = shapes[i].runtime;
@@ -159,7 +161,7 @@ static bool pod_of(const struct part *p, char uid[POD_UID_LEN + 1])
 	return true;
 }
 
-/* The innermost run of ID_LEN digits in @p, NULL when there is none. */
+/* The last run of exactly ID_LEN hexadecimal digits in @p, or NULL. */
 static const char *find_id(const struct part *p)
 {
 	const char *id = NULL;
@@ -174,8 +176,9 @@ static const char *find_id(const struct part *p)
 }
 
 /*
- * What only serves a container, whatever id is in its name: conmon, lxc's monitor, and units of systemd other than scopes
- * and slices (podman's health checks, mounts, what "podman generate systemd" wrote).
+ * Cgroups that only serve a container, even if its id is in their name: conmon, lxc's monitor, and
+ * systemd units other than scopes and slices (podman's health checks, mounts, units written by
+ * "podman generate systemd").
  */
 static bool is_helper(const struct part *p)
 {
@@ -191,19 +194,22 @@ static bool is_helper(const struct part *p)
 	return false;
 }
 
-/* No container, though @p below @before looks like one. */
+/* True if @p below @before is not a container, although it looks like one. */
 static bool is_other(const struct part *p, const struct part *before)
 {
-	/* With systemd's driver containers are scopes. CRI-O makes this one for a pod without a process of its own, for cAdvisor. */
+	/*
+	 * With the systemd driver, containers are scopes. CRI-O creates this cgroup for cAdvisor,
+	 * for a pod without a process of its own.
+	 */
 	if (ends(before, ".slice") && starts(p, "crio-") && !ends(p, ".scope"))
 		return true;
-	/* A pod of podman's; its containers are called libpod-ID. */
+	/* A podman pod. Its containers are called libpod-ID. */
 	if (is(before, "libpod_parent") && p->len == ID_LEN && is_hex(p->s, p->len))
 		return true;
 	return is_helper(p);
 }
 
-/* Takes the first name of *@path. */
+/* Takes the first component of *@path. */
 static struct part next_part(const char **path)
 {
 	struct part p;
@@ -250,7 +256,7 @@ bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 			before = p;
 			continue;
 		}
-		/* Right below a pod there are containers besides these, whatever they are called. */
+		/* Directly below a pod, any other cgroup is a container too, whatever its name. */
 		if (!by_id(&p, &before, &in) && !by_name(&p, &before, &in) && out->pod_len &&
 		    out->pod_len == (size_t)(before.s + before.len - path)) {
 			in.id = p.s;

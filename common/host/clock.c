@@ -18,7 +18,10 @@
 /* The kernel's own limit for an offset: KTIME_SEC_MAX / 2, include/linux/ktime.h. */
 #define SECS_MAX (INT64_MAX / NS_PER_SEC / 2)
 
-/* What a namespace's @clock, as timens_offsets calls it, is ahead of the kernel's. */
+/*
+ * How far the @clock of the process's namespace is ahead of the kernel's, in ns. @clock is the name
+ * in timens_offsets.
+ */
 static int64_t shift_of(int procfd, const char *clock)
 {
 	char own[64], next[64], text[512];
@@ -27,7 +30,10 @@ static int64_t shift_of(int procfd, const char *clock)
 	const char *at;
 	int fd;
 
-	/* The file tells of the namespace that children come to; who made that and did not go there is elsewhere. */
+	/*
+	 * timens_offsets describes the namespace of future children. A process that created a
+	 * namespace is not in it itself.
+	 */
 	if (len <= 0 || len >= (ssize_t)sizeof(own) ||
 	    readlinkat(procfd, "ns/time_for_children", next, sizeof(next)) != len || memcmp(own, next, (size_t)len) != 0)
 		return 0;
@@ -65,7 +71,7 @@ int64_t clock_ticks_ns(uint64_t ticks)
 	return (int64_t)(ticks / hz * NS_PER_SEC + ticks % hz * NS_PER_SEC / hz);
 }
 
-/* We began a moment ago: by which clock? */
+/* Finds out which clock the kernel uses for start times, from our own start a moment ago. */
 static int64_t shift_of_starts(int procfd, int64_t shift)
 {
 	int fd = openat(procfd, "stat", O_RDONLY | O_CLOEXEC), err;
@@ -82,7 +88,7 @@ static int64_t shift_of_starts(int procfd, int64_t shift)
 		return 0;
 	age = now_ns(CLOCK_BOOTTIME) - clock_ticks_ns(ticks);
 	kernels_age = age - shift;
-	/* Nobody begins later than now; a tick is 10 ms at most. */
+	/* No process starts in the future, and a tick is at most 10 ms. */
 	return kernels_age >= -NS_PER_SEC / 100 && (age < -NS_PER_SEC / 100 || kernels_age < age) ? shift : 0;
 }
 

@@ -1,24 +1,25 @@
 /*
- * The clock of samples and side-band, CLOCK_MONOTONIC as the kernel counts it. In a time namespace (time_namespaces(7)) programs
- * are told another one, which is ahead of it or behind.
+ * The clock of samples and side-band: CLOCK_MONOTONIC as the kernel counts it. In a time namespace
+ * (time_namespaces(7)) programs see a different clock, which is ahead of it or behind.
  */
 #ifndef NSPROF_CLOCK_H
 #define NSPROF_CLOCK_H
 
 #include <stdint.h>
 
-/* ns, whatever namespace we are in. */
+/* The kernel's CLOCK_MONOTONIC in ns, whatever namespace we are in. */
 uint64_t clock_mono_ns(void);
-/* CLOCK_MONOTONIC_RAW, likewise. */
+/* The kernel's CLOCK_MONOTONIC_RAW, likewise. */
 uint64_t clock_raw_ns(void);
 /*
- * ns that CLOCK_MONOTONIC of a process is ahead of the kernel's; 0 where its namespace has none or is not to be told. @procfd: its
- * folder in /proc, borrowed.
+ * How far CLOCK_MONOTONIC of a process is ahead of the kernel's, in ns. 0 if its namespace has no
+ * offset or the offset is unknown. @procfd: the process's folder in /proc, borrowed.
  */
 int64_t clock_mono_shift(int procfd);
 /*
- * Now, in what /proc/PID/stat counts the start of a process from (field 22): CLOCK_BOOTTIME of our namespace, or the kernel's before
- * Linux 5.11 or thereabouts. And so many ticks of that field.
+ * The current time in ns on the clock of process starts in /proc/PID/stat (field 22):
+ * CLOCK_BOOTTIME of our namespace, or the kernel's before about Linux 5.11. clock_ticks_ns()
+ * converts @ticks of that field to ns.
  */
 int64_t clock_starts_ns(void);
 int64_t clock_ticks_ns(uint64_t ticks);

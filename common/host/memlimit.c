@@ -1,4 +1,4 @@
-/* Memory cgroups (memlimit.h). Without malloc(), whose heap may not have begun yet (pages.h). */
+/* Memory cgroups (memlimit.h). No malloc() here: this runs before the heap is set up (pages.h). */
 #include "host/memlimit.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define MOUNT "/sys/fs/cgroup"
 #define TEXT_MAX 8192		/* /proc/self/cgroup: a dozen lines */
 
-/* Reads the file @path; false where it cannot be, or is empty. */
+/* Reads the file @path. False if it is unreadable or empty. */
 static bool read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -28,7 +28,7 @@ static bool read_text(const char *path, char *text, size_t size)
 	return n > 0;
 }
 
-/* What the file @folder@path/@name says; "max" and what cannot be read are no limit. */
+/* The limit in the file @folder@path/@name. "max" or an unreadable file means no limit. */
 static uint64_t limit_in(const char *folder, const char *path, const char *name)
 {
 	char file[PATH_MAX], text[32], *end;
@@ -41,7 +41,7 @@ static uint64_t limit_in(const char *folder, const char *path, const char *name)
 	return end == text ? UINT64_MAX : limit;
 }
 
-/* The lowest of cgroup @path and those above it. Cuts @path down to "". */
+/* The lowest limit of cgroup @path and its ancestors. Cuts @path down to "". */
 static uint64_t lowest(const char *folder, char *path, const char *name)
 {
 	uint64_t limit = UINT64_MAX, own;
@@ -57,7 +57,7 @@ static uint64_t lowest(const char *folder, char *path, const char *name)
 	return limit;
 }
 
-/* Is "memory" in the list @names, with commas between? */
+/* Is "memory" in the comma-separated list @names? */
 static bool has_memory(const char *names)
 {
 	size_t len = strlen("memory");
@@ -75,7 +75,7 @@ uint64_t memlimit_bytes(void)
 
 	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
 		return limit;
-	/* "4:memory:/a/b" of version 1, "0::/a/b" of version 2. */
+	/* "4:memory:/a/b" in version 1, "0::/a/b" in version 2. */
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
 

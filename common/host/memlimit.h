@@ -1,13 +1,14 @@
-/* How much memory the process may have. */
+/* How much memory the process may use. */
 #ifndef NSPROF_MEMLIMIT_H
 #define NSPROF_MEMLIMIT_H
 
 #include <stdint.h>
 
 /*
- * The lowest limit of the memory cgroups that this process is in, bytes: memory.max of version 2, memory.limit_in_bytes of
- * version 1, below /sys/fs/cgroup as it is mounted everywhere (cgroups(7)), also where a container sees its own part of
- * it only. UINT64_MAX: none is known.
+ * The lowest limit, in bytes, of the memory cgroups that contain this process: memory.max (version
+ * 2) and memory.limit_in_bytes (version 1) below /sys/fs/cgroup, the usual mount point
+ * (cgroups(7)). This also works in a container that only sees its own part of the hierarchy.
+ * UINT64_MAX: no limit is known.
  */
 uint64_t memlimit_bytes(void);
 

@@ -1,6 +1,6 @@
 /*
  * Opening files of profiled processes: openat2(2) below an O_PATH fd of their root (fs/open.c,
- * fs/namei.c). Called directly because Debian 12's glibc has no wrapper.
+ * fs/namei.c). Called by syscall(2) because Debian 12's glibc has no wrapper.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,10 +21,10 @@
 #include "host/nsopen.h"
 #include "host/procfs.h"
 
-/* A rename elsewhere may make RESOLVE_IN_ROOT give up with EAGAIN: openat2(2) says to retry. */
+/* A rename elsewhere can make RESOLVE_IN_ROOT fail with EAGAIN; openat2(2) says to retry. */
 #define AGAIN_MAX 32
 
-/* Descriptors that are looked at, a microsecond each. Runtimes open their files early. */
+/* Number of descriptors checked, a microsecond each. Runtimes open their files early. */
 #define HELD_MAX 256
 
 /* 65,536 mappings with paths of 1 KiB. */
@@ -42,9 +42,9 @@ int nsopen_use_proc(void *unused, const char *dir)
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)unused;
-	/* It may be an empty one: then no process is alive. */
+	/* The folder may be empty: then no process is alive. */
 	if (fd < 0) {
-		pr_err("--proc '%s': %s", dir, strerror(errno));
+		pr_err("cannot use --proc '%s': %s", dir, strerror(errno));
 		return -EINVAL;
 	}
 	close(fd);
@@ -58,8 +58,8 @@ const char *nsopen_proc(void)
 }
 
 /*
- * -ENOSYS (kernel before 5.6, or a seccomp profile that does not know the call) is passed on: there
- * is no other call that keeps a hostile symlink inside the root.
+ * -ENOSYS (kernel before 5.6, or a seccomp profile that does not know the call) is returned to the
+ * caller: no other call keeps a hostile symlink inside the root.
  */
 static int open_in_root(int rootfd, const char *path, int flags)
 {
@@ -80,7 +80,7 @@ static int open_in_root(int rootfd, const char *path, int flags)
 	return -EAGAIN;
 }
 
-/* Open a file of /proc/PID. @name is ours, never a string of the process's. */
+/* Opens a file of /proc/PID. @name is ours and never a string of the process. */
 static int open_proc(uint32_t pid, const char *name, int flags)
 {
 	char path[PATH_MAX];
@@ -94,10 +94,10 @@ static int open_proc(uint32_t pid, const char *name, int flags)
 }
 
 /*
- * Turn O_PATH fd @pathfd (consumed) into an O_RDONLY fd of the same inode. O_PATH first, because
- * opening a FIFO or a device for reading has effects of its own, and then through our own fd link,
- * so that nobody can put another file in its place between the check and the open. O_NONBLOCK
- * stays: a lease (fcntl(2)) on a regular file would make the open wait for its holder.
+ * Turns O_PATH fd @pathfd (consumed) into an O_RDONLY fd of the same inode. O_PATH comes first
+ * because opening a FIFO or a device for reading has side effects. Opening our own fd link then
+ * makes sure that nobody can swap the file between check and open. O_NONBLOCK stays: with a lease
+ * (fcntl(2)) on a regular file, the open would wait for the lease holder.
  */
 static int reopen_regular(int pathfd, uint64_t max_size, struct stat *st)
 {
@@ -157,7 +157,10 @@ int nsopen_other_thread(int procfd)
 			ret = fd;
 			break;
 		}
-		/* ENOENT: this is the one that has ended. What may not be read of one thread may not of any. */
+		/*
+		 * ENOENT: this is the thread that has ended. A permission error for one thread
+		 * holds for all.
+		 */
 		if (errno != ENOENT)
 			ret = -errno;
 		close(fd);
@@ -189,7 +192,7 @@ int nsopen_host_root(void)
 {
 	int fd;
 
-	/* With a foreign /proc our own root is not the host's, but its init's is. */
+	/* With a foreign /proc, the host's root is that of its init and not ours. */
 	if (strcmp(proc_dir, "/proc"))
 		return nsopen_root(1);
 	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -208,7 +211,7 @@ int nsopen_file(int rootfd, const char *path, uint64_t max_size, struct stat *st
 	return fd < 0 ? fd : reopen_regular(fd, max_size, st);
 }
 
-/* Is @path, as /proc/PID/fd tells it, one to a file called @base? */
+/* Does @path, a link in /proc/PID/fd, point to a file called @base? */
 static bool is_called(const char *path, const char *base)
 {
 	const char *slash = strrchr(path, '/');
@@ -222,7 +225,7 @@ int nsopen_held(int procfd, const char *base, struct stat *st)
 {
 	char path[PATH_MAX], name[16];
 
-	/* By number: a list would be made of all that there are. */
+	/* By number, because listing the folder would make the kernel list all descriptors. */
 	for (int i = 0; i < HELD_MAX; i++) {
 		ssize_t n;
 		int fd;
@@ -293,7 +296,10 @@ char *nsopen_slurp(int fd, size_t max, size_t *len, int *err)
 	char *buf = xmalloc(cap + 1);
 	ssize_t got;
 
-	/* Files of /proc have size 0: read until the end. A byte more than @max tells "larger". */
+	/*
+	 * Files of /proc have size 0: read until the end. One byte more than @max shows that the
+	 * file is larger.
+	 */
 	for (;;) {
 		got = read(fd, buf + n, cap + 1 - n);
 		if (got < 0 && errno == EINTR)

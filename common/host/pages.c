@@ -1,6 +1,7 @@
 /*
- * Pages (pages.h). How malloc(3) grows its heap is glibc's malloc/malloc.c, sysmalloc(); huge pages are
- * Documentation/admin-guide/mm/transhuge.rst, MADV_POPULATE_WRITE is madvise(2).
+ * Page faults and huge pages (pages.h). Sources: glibc's malloc/malloc.c, sysmalloc() (how
+ * malloc(3) grows its heap); Documentation/admin-guide/mm/transhuge.rst; madvise(2)
+ * (MADV_POPULATE_WRITE).
  */
 #include "host/pages.h"
 
@@ -12,7 +13,7 @@
 #include "host/clock.h"
 
 #define PAGE 4096u
-#define FEW (4 * PAGE)		/* below that a call takes longer than the faults */
+#define FEW (4 * PAGE)		/* for less, the call takes longer than the faults */
 #define BATCH 8u		/* pages */
 #define BATCHES 4u
 
@@ -28,7 +29,7 @@ void pages_populate(void *at, size_t len)
 		madvise((void *)start, align_up((uintptr_t)at + len, PAGE) - start, MADV_POPULATE_WRITE);
 }
 
-/* The fastest batch: the others may have waited for a CPU. */
+/* Returns the fastest batch: the others may have waited for a CPU. */
 uint64_t pages_fault_ns(void)
 {
 	volatile char *p = mmap(NULL, BATCHES * BATCH * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at = p;
@@ -75,14 +76,20 @@ bool pages_are_slow(void)
 
 #define HUGE_PAGE (2ul << 20)
 #define HEAP (64ul << 20)
-/* When that is full it grows by this at the least; and such a piece is a mapping of its own, which grows without being copied. */
+/*
+ * When the first 64 MiB are full, the heap grows by at least this. Allocations of PIECE and more
+ * are separate mappings, which grow without being copied.
+ */
 #define LATER (1ul << 20)
 #define PIECE (4 << 20)
-/* A huge page is all there if any of it is: twice the memory at the worst. Below such a limit that may be what is missing. */
+/*
+ * Touching any part of a huge page allocates all of it, which may double the memory use. Below this
+ * limit that memory may be needed.
+ */
 #define LIMIT (512ull << 20)
 #define SETTINGS "/sys/kernel/mm/transparent_hugepage/"
 
-/* Does the setting @path have @word in it? */
+/* Does the setting @path contain @word? */
 static bool setting_has(const char *path, const char *word)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,32 +110,35 @@ static bool kernel_has_them(void)
 		setting_has(SETTINGS "hpage_pmd_size", "2097152\n");
 }
 
-/* The program's break, which is where the heap ends. */
+/* The program break, which is the end of the heap. */
 static uintptr_t break_at(void)
 {
 	return (uintptr_t)sbrk(0);
 }
 
 /*
- * To the last small page before a huge one. What malloc() writes while it makes the heap comes in a small page, and then
- * so does all of the huge one around it.
+ * Moves the break to the last small page before a huge page. malloc() writes to this page while it
+ * sets up the heap. If that page were within a huge page, all of that one would consist of small
+ * pages.
  */
 static void align_break(void)
 {
 	sbrk((intptr_t)(align_up(break_at() + PAGE, HUGE_PAGE) - PAGE - break_at()));
 }
 
-/* Returns the bytes that may be huge pages. */
+/* Returns the number of bytes that may be huge pages. */
 static size_t grow_at_once(void)
 {
-	void *volatile piece;	/* else the compiler leaves both calls out */
+	void *volatile piece;	/* volatile: otherwise the compiler removes both calls */
 	uintptr_t at, end;
 
-	/* What is used of a huge page before the heap has all of it comes in small ones. */
+	/*
+	 * Parts of a huge page used before the heap covers all of it are faulted in as small pages.
+	 */
 	mallopt(M_TOP_PAD, HEAP);
 	align_break();
 	at = align_up(break_at(), HUGE_PAGE);
-	piece = malloc(mallinfo2().keepcost + 1);	/* more than there is */
+	piece = malloc(mallinfo2().keepcost + 1);	/* more than is available */
 	free(piece);
 	end = align_down(break_at(), HUGE_PAGE);
 	if (at >= end || madvise((void *)at, end - at, MADV_HUGEPAGE))
@@ -142,8 +152,8 @@ size_t pages_heap(bool huge)
 
 	huge = huge && kernel_has_them() && memlimit_bytes() >= LIMIT;
 	/*
-	 * The heaps of further threads grow by a page at a time, with a system call for each. But what many threads at one
-	 * heap's lock do to each other was not measured.
+	 * Heaps of further threads grow page by page, with a system call each. With more CPUs,
+	 * contention for the lock of a single heap was not measured.
 	 */
 	if (cpus_usable() <= PAGES_ONE_HEAP)
 		mallopt(M_ARENA_MAX, 1);

@@ -1,7 +1,8 @@
 /*
- * How memory comes by its pages. Each that is written for the first time is a fault, in which the kernel clears it; in some virtual
- * machines the fault alone takes ten times as long. There huge pages are faster. Elsewhere small ones are: what is freed by a
- * program is given to the next one as it is, while a host takes huge pages back that lie free, and clears them again, bit by bit.
+ * The cost of new memory pages. The first write to a page is a fault, and the kernel clears the
+ * page. In some virtual machines the fault alone takes ten times as long, and huge pages are faster
+ * there. Elsewhere small pages are faster: a page that one program freed goes to the next as it is,
+ * while the host takes back free huge pages and clears them again bit by bit.
  */
 #ifndef NSPROF_PAGES_H
 #define NSPROF_PAGES_H
@@ -10,33 +11,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nanoseconds that the first write to a page of 4 KiB takes here and now, of some dozen: the fault, and clearing the page. 0: no memory. */
+/*
+ * Time in ns that the first write to a 4 KiB page takes here and now, measured on a few dozen
+ * pages: the fault and clearing the page. 0: no memory.
+ */
 uint64_t pages_fault_ns(void);
 
-/* From so many on a huge page, which is cleared as a whole, is there sooner than those of its small pages that are written. */
+/*
+ * From this fault time on, clearing a whole huge page is faster than faulting in those of its small
+ * pages that are written.
+ */
 #define PAGES_SLOW_NS 5000u
 
 /*
- * Are small pages so slow here that memory is better had in huge ones? Measured at the first call, which takes a tenth of a
- * millisecond; to be called by any thread.
+ * Are small pages so slow here that huge pages are better? Any thread may call this. The first call
+ * measures it, which takes a tenth of a millisecond.
  */
 bool pages_are_slow(void);
 
 /*
- * Before the first thread, in a program that soon fills some MiB and ends: what malloc() gives comes from one heap, on up to
- * PAGES_ONE_HEAP CPUs for all threads. @huge: the kernel may give the first 64 MiB of it in huge pages, some ten faults where there
- * were thousands; of a huge page all is there if any of it is: that may be twice the memory. Not so where memory is limited to
- * less than 512 MiB, or the kernel gives no transparent huge pages of 2 MiB. Does nothing where the C library is not glibc.
- * Returns the bytes that may be huge pages.
+ * Sets up malloc() for a program that soon fills some MiB and ends. Call it before starting
+ * threads. With up to PAGES_ONE_HEAP CPUs, all threads share one heap.
+ *
+ * @huge: the kernel may use huge pages for the first 64 MiB, which means some ten faults instead of
+ * thousands. Touching any part of a huge page allocates all of it, so memory use may double.
+ * Ignored if memory is limited to less than 512 MiB, or the kernel has no transparent huge pages of
+ * 2 MiB.
+ *
+ * Does nothing if the C library is not glibc. Returns the number of bytes that may be huge pages.
  */
 size_t pages_heap(bool huge);
 
 #define PAGES_ONE_HEAP 8u
 
 /*
- * [@at, @at + @len) of an anonymous mapping will be written, all of it: has its pages come in one system call, of those of which
- * they would come one by one. Nothing is said of those that cannot be had (Linux before 5.14 does not know how): they come
- * when they are written.
+ * Prepares [@at, @at + @len) of an anonymous mapping, all of which will be written: one system call
+ * populates pages that would otherwise fault one by one. Errors are ignored (Linux before 5.14
+ * lacks the call): such pages are populated when they are written.
  */
 void pages_populate(void *at, size_t len);
 

@@ -1,6 +1,6 @@
 /*
  * Parsers for /proc text (proc(5); fs/proc/task_mmu.c, fs/proc/array.c in the kernel). Numbers are
- * read by hand: strtoull() takes signs and blanks, and a process may put such things where a number
+ * parsed by hand: strtoull() accepts signs and blanks, which a process could put where a number
  * belongs (its comm, its file names).
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define DELETED " (deleted)"
 
-/* At most 16 digits: more cannot be a number of the kernel's. */
+/* At most 16 digits: the kernel writes no longer numbers. */
 static bool take_hex(char **p, uint64_t *out)
 {
 	char *s = *p;
@@ -52,8 +52,8 @@ static bool take_char(char **p, char c)
 }
 
 /*
- * show_map_vma() escapes the newline as "\012" and nothing else, not even the backslash: undoing
- * other escapes would change the name of a file that has such bytes in it.
+ * show_map_vma() escapes only the newline, as "\012", not even the backslash. Undoing other escapes
+ * would change the name of a file that contains such bytes.
  */
 static void unescape_path(char *path)
 {
@@ -138,7 +138,7 @@ int procfs_maps(char *text, int (*fn)(void *ctx, const struct proc_map *m), void
 
 /*
  * Number @field (proc(5) counts from 1; 3 is the first behind the comm) of /proc/PID/stat. The comm
- * ends at the last ')', whatever is in it: all that follows is numbers and one letter.
+ * may contain anything and ends at the last ')': only numbers and one letter follow it.
  */
 static bool stat_field(const char *text, unsigned int field, uint64_t *out)
 {
@@ -172,7 +172,10 @@ bool procfs_stat_running(const char *text)
 	const char *p = strrchr(text, ')');
 	uint64_t threads;
 
-	/* num_threads: when the first thread ends before others it is a zombie as long as they live. */
+	/*
+	 * num_threads: if the first thread ends before others, it stays a zombie as long as they
+	 * live.
+	 */
 	if (!p || p[1] != ' ' || !p[2] || !stat_field(text, 20, &threads))
 		return false;
 	return (p[2] != 'Z' && p[2] != 'X' && p[2] != 'x') || threads > 1;
@@ -191,14 +194,15 @@ bool procfs_stat_forked(const char *text)
 	uint64_t flags;
 
 	/*
-	 * PF_FORKNOEXEC, unchanged since 2.0: set by copy_process(), taken away by begin_new_exec(), which
-	 * has put the new memory in place by then, and maps nothing of the program into it before it is done.
+	 * PF_FORKNOEXEC, unchanged since 2.0. copy_process() sets it. begin_new_exec() clears it
+	 * after it has installed the new memory, and before anything of the new program is mapped
+	 * there.
 	 */
 	return stat_field(text, 9, &flags) && (flags & 0x00000040);
 }
 
 /*
- * The value of line "KEY:\t..." of /proc/PID/status, or NULL. The kernel escapes newlines in Name.
+ * The value of line "KEY:\t..." in /proc/PID/status, or NULL. The kernel escapes newlines in Name.
  */
 static const char *status_value(const char *text, const char *key)
 {
@@ -214,7 +218,7 @@ static const char *status_value(const char *text, const char *key)
 	return NULL;
 }
 
-/* The next number on the line, past blanks and tabs. */
+/* The next number on the line, after blanks and tabs. */
 static bool next_number(const char **p, uint32_t *out)
 {
 	uint64_t v;
@@ -233,7 +237,7 @@ size_t procfs_status_nstgid(const char *text, uint32_t *out, size_t max)
 	uint32_t number;
 	size_t n = 0;
 
-	/* The kernel allows 32 levels. The innermost number is the one that counts, and always the last. */
+	/* The kernel allows 32 levels. The innermost number matters, and it is always the last. */
 	while (p && next_number(&p, &number)) {
 		out[MIN(n, max - 1)] = number;
 		n += n < max;
@@ -283,8 +287,8 @@ static bool list_has(const char *list, size_t len, const char *name)
 }
 
 /*
- * Lines are "ID:CONTROLLERS:PATH" (cgroups(7)). The v1 line wins where there is one: on a hybrid
- * host the controller lives in that hierarchy, and the v2 line may say no more than "/".
+ * Lines are "ID:CONTROLLERS:PATH" (cgroups(7)). A v1 line takes precedence: on a hybrid host the
+ * controller is in that hierarchy, and the v2 line may only contain "/".
  */
 bool procfs_cgroup_path(const char *text, const char *controller, char *out, size_t size)
 {
@@ -333,7 +337,7 @@ uint64_t procfs_ns_inode(const char *link)
 	return ino;
 }
 
-/* Undoes "\\040" in @len bytes of @in. False when @out is too small. */
+/* Undoes "\\040" in @len bytes of @in. False if @out is too small. */
 static bool undo_octal(const char *in, size_t len, char *out, size_t size)
 {
 	size_t n = 0;
@@ -369,7 +373,7 @@ void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount 
 			tail[i] = strtok_r(i ? NULL : sep + 3, " ", &word);
 		if (!head[4] || !tail[2])
 			continue;
-		/* In place: it only gets shorter. */
+		/* In place, because the text only gets shorter. */
 		for (int i = 3; i < 5; i++)
 			undo_octal(head[i], strlen(head[i]), head[i], strlen(head[i]) + 1);
 		fn(ctx, &(struct proc_mount){ .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] });

@@ -57,7 +57,7 @@ for c in symbolize script annotate "export --perf-data"; do
 	for dir in "$T/nowhere" /bin/sh ""; do
 		# shellcheck disable=SC2086
 		check_rc "$c --proc '$dir'" 129 "$NSPROF" $c --proc "$dir" -i nsprof.data
-		like "$c --proc '$dir': says what" "$(cat check.err)" "error: --proc '$dir': (No such file or|Not a) directory"
+		like "$c --proc '$dir': says what" "$(cat check.err)" "error: cannot use --proc '$dir': (No such file or|Not a) directory"
 	done
 done
 check_rc "--unwind of something else" 129 "$NSPROF" symbolize --unwind guess
