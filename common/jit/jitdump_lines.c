@@ -1,4 +1,4 @@
-/* JIT_CODE_DEBUG_INFO of jitdumps (jitdump.h): taken apart, and put together again. */
+/* Reading and writing JIT_CODE_DEBUG_INFO records of jitdumps (jitdump.h). */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,21 +10,22 @@
 #include "base/xalloc.h"
 #include "jitdump.h"
 
-/* Instead of a file name: that of the entry before. */
+/* Stands for the file name of the previous entry. */
 static const char same_file[] = "\xff";
-/* Some producers fill up records to a multiple of this. */
+/* Some producers pad records to a multiple of this. */
 #define RECORD_ALIGN 8u
 /*
- * V8 states each address 0x40 too high: by so much the line tables that perf inject made of them were once too low
- * (before "perf jit: Fix inaccurate DWARF line table", Linux 5.8), and it makes up for that. And it may write the
- * name of the file when it has given back its memory, where glibc keeps 16 bytes of its own then; the name of the
- * function has it as well: "JS:*f /src/x.js:1:13".
+ * V8 has two quirks. It writes each address 0x40 too high. This compensates for the line tables of
+ * perf inject, which were that much too low before "perf jit: Fix inaccurate DWARF line table"
+ * (Linux 5.8). And it may write the name of the file after freeing its memory, when glibc uses the
+ * first 16 bytes for itself. The name of the function then still contains the file name: "JS:*f
+ * /src/x.js:1:13".
  */
 #define V8_SHIFT 0x40u
 #define V8_LOST 16u
 static const char v8_names[] = "JS:";
 
-/* What is not text was not meant to be read: the producer let go of it before it was written. */
+/* Text with control characters is memory that the producer freed before writing it. */
 static bool is_text(const char *s)
 {
 	for (; *s; s++)
@@ -42,11 +43,15 @@ static int by_offset(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* What is the same for all entries. */
+/* What all entries have in common. */
 struct record {
 	uint64_t start, size;	/* of the function */
-	uint64_t shift;		/* what the addresses are too high */
-	const char *file;	/* each has this one, its beginning overwritten; NULL = they have names */
+	uint64_t shift;		/* how much too high the addresses are */
+	/*
+	 * the name of all entries, whose own names are overwritten at the start; NULL = entries
+	 * have names
+	 */
+	const char *file;
 };
 
 /* The file of the next entry, or NULL. */
@@ -86,7 +91,10 @@ static int read_entries(struct cursor c, const struct record *r, struct jitdump_
 	return cursor_left(&c) < RECORD_ALIGN ? 0 : -EINVAL;
 }
 
-/* Whatever blanks functions and paths have in their names: the one before the file is where it fits. */
+/*
+ * Names of functions and paths may contain blanks. Tries each blank as the start of the file name
+ * until one matches.
+ */
 static int read_v8_entries(struct cursor c, struct record *r, char *name, struct jitdump_line *v,
 			   size_t n)
 {

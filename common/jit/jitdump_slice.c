@@ -1,4 +1,7 @@
-/* A small jitdump out of a large one (jitdump.h). The file is hostile, and grows while we read. */
+/*
+ * Cutting a small jitdump out of a large one (jitdump.h). The file is hostile, and grows while we
+ * read.
+ */
 #include "jitdump.h"
 
 #include <errno.h>
@@ -16,9 +19,9 @@
 #define READ_MAX (1ull << 30)
 #define FUNCS_MAX (1u << 20)
 #define OUT_MAX (32u << 20)
-#define WINDOW (256u << 10)	/* holds any part of a record that is looked at */
+#define WINDOW (256u << 10)	/* holds any part of a record that is read */
 
-/* Code from a LOAD or a MOVE on. */
+/* Code from a LOAD or a MOVE record on. */
 struct func {
 	uint64_t time;
 	uint64_t addr, size;	/* runtime address, bytes */
@@ -30,20 +33,23 @@ struct func {
 
 struct slicer {
 	int fd;
-	uint64_t size;		/* bytes of the file that count */
-	int64_t shift;		/* ns to take from its times */
+	uint64_t size;		/* bytes of the file to read */
+	int64_t shift;		/* ns to subtract from the file's times */
 	const uint64_t *addrs;
 	size_t naddrs;
 	uint8_t *win;		/* owned; WINDOW bytes of room */
 	uint64_t win_pos;
 	size_t win_len;
-	struct func *funcs;	/* owned; in the order of the file */
+	struct func *funcs;	/* owned; in file order */
 	size_t n, cap;
-	struct u64map by_index;	/* func.index -> number of the latest one with it; for moves */
-	size_t indexed;		/* funcs that are in by_index */
+	struct u64map by_index;	/* func.index -> number of the latest function with it; for moves */
+	size_t indexed;		/* number of funcs in by_index */
 };
 
-/* @len bytes at @pos of the file, borrowed until the next call; NULL with *@err, 0 at the end. */
+/*
+ * @len bytes at @pos of the file, borrowed until the next call. NULL with *@err set, which is 0 at
+ * the end.
+ */
 static const void *look(struct slicer *s, uint64_t pos, size_t len, int *err)
 {
 	*err = 0;
@@ -94,7 +100,7 @@ static void add_func(struct slicer *s, const struct func *f)
 	s->funcs[s->n++] = *f;
 }
 
-/* Most files have no MOVE: the index is made when the first one comes. */
+/* Most files have no MOVE, so the index is built at the first one. */
 static void add_move(struct slicer *s, const struct jitdump_move *m, uint64_t time)
 {
 	const uint64_t *slot;
@@ -143,7 +149,7 @@ static int read_records(struct slicer *s, uint64_t pos)
 			return err;
 		memcpy(&pre, p, sizeof(pre));
 		pre.time -= (uint64_t)s->shift;
-		/* The last record may still be being written. */
+		/* The producer may not have finished the last record. */
 		if (pre.total_size < sizeof(pre) || pre.total_size > s->size - pos)
 			return 0;
 		switch (pre.id) {
@@ -184,7 +190,7 @@ static bool wanted(const struct slicer *s, const struct func *f)
 	return !s->addrs || (first < s->naddrs && s->addrs[first] - f->addr < f->size);
 }
 
-/* The name of @f with its NUL, *@len bytes of it; NULL when there is none. */
+/* The name of @f with its NUL, *@len bytes; NULL if there is none. */
 static const char *func_name(struct slicer *s, const struct func *f, size_t *len)
 {
 	const size_t before = sizeof(struct jitdump_prefix) + sizeof(struct jitdump_load);
@@ -219,7 +225,7 @@ static void put_unwind(struct slicer *s, const struct func *f, struct strbuf *ou
 		return;
 	memcpy(&pre, p, sizeof(pre));
 	memcpy(&u, p + sizeof(pre), sizeof(u));
-	/* Without .eh_frame before the header it says nothing. */
+	/* A header without .eh_frame before it is useless. */
 	if (u.size > JITDUMP_UNWIND_MAX || u.hdr_size >= u.size ||
 	    u.size > pre.total_size - MIN((size_t)pre.total_size, sizeof(pre) + sizeof(u)))
 		return;
@@ -232,7 +238,7 @@ static void put_unwind(struct slicer *s, const struct func *f, struct strbuf *ou
 	strbuf_add(out, p + sizeof(pre), pre.total_size - sizeof(pre));
 }
 
-/* Of the lines of @f those that are asked about. */
+/* Keeps the lines of @f that cover wanted addresses and returns their number. */
 static size_t choose_lines(const struct slicer *s, const struct func *f, struct jitdump_line *v,
 			   size_t n)
 {
@@ -246,7 +252,7 @@ static size_t choose_lines(const struct slicer *s, const struct func *f, struct 
 
 		if (!l || (size_t)(l - v) == last)
 			continue;
-		/* Both go up: what is overwritten lies below all that is still asked for. */
+		/* Both ascend: an overwritten line is below all lines still needed. */
 		last = (size_t)(l - v);
 		v[k++] = *l;
 	}
@@ -307,7 +313,7 @@ static void put_func(struct slicer *s, const struct func *f, struct strbuf *out)
 	strbuf_add(out, name, len);
 }
 
-/* Of the same time, what stands later in the file is newer. */
+/* For equal times, what comes later in the file is newer. */
 static int newest_first(const void *a, const void *b)
 {
 	const struct func *x = a, *y = b;
@@ -360,7 +366,7 @@ int jitdump_slice(int fd, const uint64_t *addrs, size_t n, int64_t shift, struct
 	return err;
 }
 
-/* Records of slice @from up to @until. */
+/* Appends records of slice @from up to time @until. */
 static void join_records(struct strbuf *out, const struct strbuf *from, uint64_t until)
 {
 	struct jitdump_prefix pre;
@@ -399,7 +405,7 @@ const char *jitdump_why(int err)
 {
 	switch (err) {
 	case -ENOEXEC: return "it is not a jitdump";
-	case -ENOTSUP: return "it is of another version or byte order";
+	case -ENOTSUP: return "it has an unsupported version or byte order";
 	default: return strerror(-err);
 	}
 }
@@ -409,6 +415,9 @@ bool jitdump_marks(const char *path)
 	const char *name = strrchr(path, '/');
 	int len = 0;
 
-	/* %n is only reached, and all of the name read, when the rest is there. */
+	/*
+	 * sscanf() only reaches %n when everything before it matched; name[len] checks that nothing
+	 * follows.
+	 */
 	return name && sscanf(name, "/jit-%*9[0-9].dump%n", &len) == 0 && len && !name[len];
 }

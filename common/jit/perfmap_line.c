@@ -1,4 +1,4 @@
-/* A line of a perf map, for those who capture it and those who look names up (perfmap_line.h). */
+/* One line of a perf map, for capture and for symbol lookup (perfmap_line.h). */
 #include "jit/perfmap_line.h"
 
 #include <string.h>
@@ -12,7 +12,9 @@ static const char *skip_blanks(const char *p, const char *end)
 	return p;
 }
 
-/* A number with a blank behind it. The first byte behind the blanks, or NULL. */
+/*
+ * Parses a number that is followed by a blank. Returns the first byte behind the blanks, or NULL.
+ */
 static const char *parse_hex(const char *p, const char *end, uint64_t *v)
 {
 	const char *first;
@@ -42,7 +44,7 @@ bool perfmap_line(const char *p, size_t len, struct perfmap_line *out)
 		return false;
 	if (end > p && end[-1] == '\r')
 		end--;
-	/* A NUL would end the name, and the text it stands in, for whoever reads it. */
+	/* A NUL would truncate the name, and any text that contains it. */
 	if (p == end || memchr(p, '\0', (size_t)(end - p)))
 		return false;
 	size = size ? size : 1;

@@ -16,14 +16,15 @@ struct perfmap_line {
 };
 
 /*
- * What the recorder captured begins with this line if processes of other containers write to the same file, and code of theirs
- * may be at the same addresses: what it took is certain, and what else is in the file, or comes later, is not.
+ * First line of a captured map if processes of other containers write to the same file and may have
+ * code at the same addresses. The names that the recorder captured are certain. Other names in the
+ * file, and names added later, are not.
  */
 #define PERFMAP_SHARED "# shared"
 
 /*
- * @p: @len bytes without the newline. False when it is no such line. Code of size 0, as of a stub
- * nobody measured, is known to be at its first byte and no further.
+ * Parses @p, @len bytes without the newline. False if it is not such a line. Code of size 0, such
+ * as a stub of unknown size, is taken as one byte.
  */
 bool perfmap_line(const char *p, size_t len, struct perfmap_line *out);
 
