@@ -1,9 +1,9 @@
 /*
- * From an address to its FDE. .eh_frame_hdr has a sorted table made by the linker (LSB 5.0 Core,
- * 10.6.2), which is used in place when it is sound; static musl and glibc programs, .debug_frame
- * and damaged files get an index of our own from one pass over the section.
+ * Finding the FDE of an address. .eh_frame_hdr has a sorted table made by the linker (LSB 5.0 Core,
+ * 10.6.2), which is used in place if it is sound. Static musl and glibc programs, .debug_frame and
+ * damaged files get our own index, from one pass over the section.
  *
- * Not for use by two threads at once: the index and the CIE cache are filled by look-ups.
+ * Not thread-safe: lookups fill the index and the CIE cache.
  */
 #include "cfi/cfi.h"
 
@@ -34,7 +34,10 @@ static uint64_t table_svma(const struct cfi *cfi, size_t pair, size_t which)
 	return cfi->secs.is64 ? v : v & 0xffffffff;
 }
 
-/* By start, so that a look-up has few pairs to choose from: programs have 50,000 of them, and each one looked at is a wait for memory. */
+/*
+ * Buckets of pairs by start address, so that a lookup searches only a few pairs. Programs have
+ * 50,000 of them, and each one read is a cache miss.
+ */
 static void begin_buckets(struct cfi *cfi)
 {
 	uint64_t span = table_svma(cfi, cfi->ntable - 1, 0) - table_svma(cfi, 0, 0);
@@ -45,13 +48,19 @@ static void begin_buckets(struct cfi *cfi)
 	cfi->bucket = xmalloc((cfi->nbuckets + 1) * sizeof(*cfi->bucket));
 }
 
-/* Which one @svma is in, which is not below the first pair's start; the last one has all behind it. */
+/*
+ * The bucket of @svma, which must not be below the first pair's start. The last bucket has
+ * everything behind it.
+ */
 static size_t bucket_of(const struct cfi *cfi, uint64_t svma)
 {
 	return (size_t)MIN((svma - table_svma(cfi, 0, 0)) >> cfi->shift, cfi->nbuckets - 1);
 }
 
-/* Accepts what linkers write: version 1, udata4 count, table of datarel sdata4. Else no table. */
+/*
+ * Accepts the form that linkers write: version 1, udata4 count, table of datarel sdata4. Otherwise
+ * there is no table.
+ */
 static void check_table(struct cfi *cfi)
 {
 	const struct cfi_section *hdr = &cfi->secs.eh_frame_hdr;
@@ -85,13 +94,13 @@ static void check_table(struct cfi *cfi)
 		while (filled <= bucket_of(cfi, start))
 			cfi->bucket[filled++] = (uint32_t)i;
 	}
-	/* The last pair's is the last bucket. */
+	/* The last pair is in the last bucket. */
 	cfi->bucket[filled] = (uint32_t)count;
 }
 
 /*
- * 0, -ENOENT (no FDE covers @svma), or -EINVAL: the table leads to something that is not the FDE it
- * promised, and cannot be trusted for anything else either.
+ * 0, -ENOENT (no FDE covers @svma), or -EINVAL: the table leads to something else than the FDE it
+ * promised, so none of it can be trusted.
  */
 static int find_in_table(struct cfi *cfi, uint64_t svma, struct cfi_fde *fde)
 {
@@ -138,8 +147,8 @@ static void index_sort(struct cfi_index *ix)
 	if (!sorted)
 		qsort(ix->v, ix->n, sizeof(*ix->v), fde_cmp);
 	/*
-	 * Of several FDEs for one start (folded functions in .debug_frame) the first in the section
-	 * stays.
+	 * If several FDEs have the same start (folded functions in .debug_frame), the first in the
+	 * section is kept.
 	 */
 	for (size_t i = 0; i < ix->n; i++) {
 		if (!n || ix->v[i].start != ix->v[n - 1].start)
@@ -148,7 +157,7 @@ static void index_sort(struct cfi_index *ix)
 	ix->n = n;
 }
 
-/* A damaged FDE is left out; behind a damaged length nothing can be found any more. */
+/* A damaged FDE is skipped. After a damaged length nothing more can be found. */
 static void index_build(struct cfi *cfi, bool debug_frame, struct cfi_index *ix)
 {
 	struct cfi_record rec;
@@ -158,7 +167,7 @@ static void index_build(struct cfi *cfi, bool debug_frame, struct cfi_index *ix)
 		return;
 	ix->built = true;
 	for (uint64_t off = 0; !cfi_record_at(cfi, debug_frame, off, &rec); off = rec.next) {
-		/* ld -r and objects without crtend.o leave zero lengths in the middle: go on. */
+		/* ld -r and objects without crtend.o leave zero lengths in the middle: continue. */
 		if (rec.terminator || rec.is_cie || cfi_fde_at(cfi, debug_frame, off, &e))
 			continue;
 		index_add(ix, &e.fde);
@@ -248,7 +257,7 @@ int cfi_nth(struct cfi *cfi, size_t i, struct cfi_fde *fde)
 		index_build(cfi, true, &cfi->df);
 		for (size_t k = 0; k < cfi->eh.n; k++)
 			index_add(&cfi->all, &cfi->eh.v[k]);
-		/* What .eh_frame has as well is never asked of .debug_frame. */
+		/* .debug_frame is never used for functions that .eh_frame covers. */
 		for (size_t k = 0; k < cfi->df.n; k++) {
 			if (index_find(&cfi->eh, cfi->df.v[k].start, &other))
 				index_add(&cfi->all, &cfi->df.v[k]);

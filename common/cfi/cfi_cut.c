@@ -1,7 +1,8 @@
 /*
- * Call frame programs cut down to the rows that are asked for. Most of a program tells how the
- * frame is built and torn down, push by push, and samples hardly ever stand there: the first row
- * that is wanted is said at once, from what the CIE says, and the others by what they change.
+ * Cuts call frame programs down to the rows that are needed. Most of a program describes how the
+ * frame is built and torn down, push by push, and samples hardly ever stand there. The first needed
+ * row is written as the difference from the CIE's row, each other one as the difference from the
+ * row before it.
  */
 #include <string.h>
 
@@ -9,20 +10,23 @@
 #include "cfi/cfi.h"
 #include "cfi/cfi_priv.h"
 
-/* More is a switch table in assembly or hostile; as it is, it costs no more than it did. */
+/*
+ * More rows mean a switch table in assembly or a hostile file. Leaving that uncut costs no more
+ * than before.
+ */
 #define ROWS_MAX 64
 
 struct cutter {
 	const struct cfi_cie *cie;
-	const uint64_t *pcs;	/* that have not been met yet */
+	const uint64_t *pcs;	/* not covered by a row yet */
 	size_t npcs;
 	struct strbuf *prog;
-	struct cfi_row last;	/* the row said last; at first the CIE's */
+	struct cfi_row last;	/* the last row written; the CIE's at first */
 	uint64_t start;		/* svma where the first row begins */
 	unsigned int rows;
 };
 
-/* What two rules mean, whatever is left over in unused members. */
+/* Compares the meaning of two rules and ignores unused members. */
 static bool same_rule(const struct cfi_rule *a, const struct cfi_rule *b)
 {
 	if (a->how != b->how)
@@ -100,7 +104,7 @@ static bool add_rule(struct cutter *c, uint8_t reg, const struct cfi_rule *r)
 		add_op(sb, r->how == CFI_EXPR ? DW_CFA_expression : DW_CFA_val_expression, reg);
 		add_expr(sb, r);
 		return true;
-	default:	/* no instruction takes a rule away */
+	default:	/* no instruction removes a rule */
 		return false;
 	}
 }
@@ -149,7 +153,7 @@ static bool add_advance(struct cutter *c, uint64_t by)
 	return true;
 }
 
-/* 1: that was the last one wanted. -1: it cannot be said. */
+/* Returns 1 after the last needed row, -1 if a row cannot be expressed. */
 static int take_row(void *ctx, const struct cfi_row *row)
 {
 	struct cutter *c = ctx;
@@ -185,7 +189,7 @@ bool cfi_cut(struct cfi *cfi, const struct cfi_fde *fde, const uint64_t *pcs, si
 
 	if (!n || cfi_fde_at(cfi, fde->debug_frame, fde->off, &e) || !e.cie->code_align)
 		return false;
-	/* Any row of a CIE's FDEs computes its own. */
+	/* Computing any row of one of its FDEs fills the CIE's initial row. */
 	if (!e.cie->init_state && cfi_row(cfi, fde, pcs[0], &c.last))
 		return false;
 	if (cfi_fde_at(cfi, fde->debug_frame, fde->off, &e) || e.cie->init_state <= 0)

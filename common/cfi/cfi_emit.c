@@ -1,8 +1,8 @@
 /*
- * A new .eh_frame with only the FDEs that are wanted (LSB 5.0 Core, 10.6.1). Addresses become
- * absolute, so that the section may lie anywhere; what only exception handling needs (personality,
- * LSDA, argument sizes) goes. The instructions are kept byte by byte, but DW_CFA_set_loc, which
- * holds an address.
+ * Writes a new .eh_frame with only the needed FDEs (LSB 5.0 Core, 10.6.1). Addresses become
+ * absolute, so that the section may be placed anywhere. Data that only exception handling needs
+ * (personality, LSDA, argument sizes) is dropped. The instructions are copied byte by byte, except
+ * DW_CFA_set_loc, which contains an address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +14,23 @@
 #include "cfi/cfi_priv.h"
 
 /*
- * Eight times the .eh_frame of libLLVM, which is large. A hostile table may lead each address to an
- * FDE of its own in the same bytes, so the input's size is no bound.
+ * Eight times the .eh_frame of libLLVM, which is large. The size of the input is no limit: a
+ * hostile table may lead each address to an FDE of its own within the same bytes.
  */
 #define EMIT_MAX (64u << 20)
 
 struct emitter {
-	struct cfi *cfi;	/* that of the FDE at hand */
-	struct cfi *from[2];	/* the second one is asked first; NULL = none */
+	struct cfi *cfi;	/* index of the current FDE */
+	struct cfi *from[2];	/* the second one is searched first; NULL = none */
 	struct strbuf *out;
 	size_t base;		/* where the section begins in @out */
-	struct u64map by_off;	/* CIE's old place -> new offset + 1 */
+	struct u64map by_off;	/* old offset of a CIE -> new offset + 1 */
 	struct u64map by_bytes;	/* hash of a new CIE's bytes -> new offset + 1 */
-	struct strbuf tmp;	/* the record being built, behind its id */
+	struct strbuf tmp;	/* the record being built, without length and id */
 	struct strbuf prog;
-	const uint64_t *pcs;	/* what rows are cut out for; NULL: FDEs stay whole */
+	const uint64_t *pcs;	/* addresses whose rows are needed; NULL: FDEs stay whole */
 	size_t npcs;
-	uint64_t whole;		/* svma; the FDE that holds it stays whole */
+	uint64_t whole;		/* svma; the FDE that contains it stays whole */
 };
 
 static void add_address(struct strbuf *sb, const struct cfi *cfi, uint64_t v)
@@ -41,7 +41,7 @@ static void add_address(struct strbuf *sb, const struct cfi *cfi, uint64_t v)
 		strbuf_add_u32(sb, (uint32_t)v);
 }
 
-/* False when the program is damaged: cfi_row() could not use it either. */
+/* False if the program is damaged, which cfi_row() could not use either. */
 static bool add_program(struct emitter *em, const struct cfi_cie *cie, struct cfi_program p)
 {
 	struct cfi_insn insn;
@@ -73,7 +73,7 @@ static void add_record(struct emitter *em, uint32_t id)
 	strbuf_add(em->out, nops, len - 4 - em->tmp.len);
 }
 
-/* Whether the CIE at new offset @at has the bytes of em->tmp (padding aside, which is nops). */
+/* Does the CIE at new offset @at have the bytes of em->tmp, ignoring padding (nops)? */
 static bool same_record(const struct emitter *em, size_t at)
 {
 	const char *rec = em->out->s + em->base + at;
@@ -84,7 +84,7 @@ static bool same_record(const struct emitter *em, size_t at)
 	       memcmp(rec + 8, em->tmp.s, em->tmp.len) == 0;
 }
 
-/* New offset of @cie, emitted if need be; false when it is damaged. */
+/* New offset of @cie, which is written if needed. False if it is damaged. */
 static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 {
 	uint64_t key = cie->off << 2 | cie->debug_frame << 1 | (em->cfi == em->from[1]);
@@ -105,7 +105,7 @@ static bool put_cie(struct emitter *em, const struct cfi_cie *cie, size_t *at)
 	strbuf_addc(&em->tmp, DW_EH_PE_absptr);
 	if (!add_program(em, cie, cie->prog))
 		return false;
-	/* .debug_frame has a CIE for each compilation unit, and all are the same. */
+	/* .debug_frame has a CIE for each compilation unit, and they are all the same. */
 	twin = u64map_put(&em->by_bytes, hash_bytes(em->tmp.s, em->tmp.len), NULL);
 	if (*twin && same_record(em, *twin - 1)) {
 		*at = *twin - 1;
@@ -124,7 +124,7 @@ static size_t first_pc(const uint64_t *pcs, size_t n, uint64_t svma)
 	return BISECT(n, i, pcs[i] < svma);
 }
 
-/* The rows wanted of @fde, in em->prog. */
+/* Writes the needed rows of @fde to em->prog. */
 static bool cut_rows(struct emitter *em, const struct cfi_fde *fde, struct cfi_fde *cut)
 {
 	size_t from, to;
@@ -147,7 +147,7 @@ static bool put_fde(struct emitter *em, const struct cfi_fde *fde)
 	if (cfi_fde_at(em->cfi, fde->debug_frame, fde->off, &e) || !put_cie(em, e.cie, &cie))
 		return false;
 	is_cut = cut_rows(em, fde, &cut);
-	/* It may have taken the CIE's place in the cache. */
+	/* cut_rows() may have evicted the CIE from the cache. */
 	if (cfi_fde_at(em->cfi, fde->debug_frame, fde->off, &e))
 		return false;
 	strbuf_reset(&em->tmp);
@@ -158,7 +158,7 @@ static bool put_fde(struct emitter *em, const struct cfi_fde *fde)
 		strbuf_add(&em->tmp, em->prog.s, em->prog.len);
 	else if (!add_program(em, e.cie, e.prog))
 		return false;
-	/* The id is the distance from itself back to the CIE. */
+	/* The id is the distance from its own position back to the CIE. */
 	add_record(em, (uint32_t)(em->out->len - em->base + 4 - cie));
 	return true;
 }
@@ -190,7 +190,7 @@ static bool find_wanted(const struct emitter *em, uint64_t svma, struct wanted *
 	return !cfi_find(em->from[0], svma, &w->fde);
 }
 
-/* The FDEs of @pcs, each once. Owned by the caller. */
+/* The FDEs of @pcs without duplicates. Owned by the caller. */
 static struct wanted *wanted_fdes(struct emitter *em, const uint64_t *pcs, size_t n, size_t *nfdes)
 {
 	struct wanted *v = NULL, w = { .from = 0 };
@@ -198,7 +198,7 @@ static struct wanted *wanted_fdes(struct emitter *em, const uint64_t *pcs, size_
 	bool have = false;
 
 	for (size_t i = 0; i < n; i++) {
-		/* Neighbours share an FDE more often than not. */
+		/* Neighbours often share an FDE. */
 		if (have && !em->from[1] && pcs[i] >= w.fde.start && pcs[i] < w.fde.end)
 			continue;
 		have = find_wanted(em, pcs[i], &w);

@@ -1,7 +1,7 @@
 /*
- * DWARF expressions of call frame information (DWARF 5, 2.5.1 and 6.4.2): all operations that need
- * nothing but registers, memory and constants. No calls, so no recursion; jumps are bounded by the
- * count of operations.
+ * DWARF expressions in call frame information (DWARF 5, 2.5.1 and 6.4.2): all operations that need
+ * only registers, memory and constants. No calls, so no recursion. The operation count bounds
+ * jumps.
  */
 #include <errno.h>
 
@@ -71,7 +71,7 @@ struct eval {
 	struct cursor c;
 	uint64_t stack[STACK_MAX];
 	unsigned int n;
-	int err;	/* first failure; pushes and pops after it do nothing */
+	int err;	/* first error; pushes and pops have no effect after it */
 };
 
 static void fail(struct eval *ev, int err)
@@ -97,7 +97,7 @@ static uint64_t pop(struct eval *ev)
 	return ev->stack[--ev->n];
 }
 
-/* Entry @depth from the top, 0 being the top. */
+/* The entry @depth below the top; 0 is the top. */
 static uint64_t peek(struct eval *ev, unsigned int depth)
 {
 	if (depth >= ev->n) {
@@ -139,7 +139,10 @@ static void deref(struct eval *ev, unsigned int size)
 
 static void jump(struct eval *ev, int16_t delta)
 {
-	/* From behind the operand, and at most to the end, which ends the evaluation. */
+	/*
+	 * Relative to the end of the operand. A jump to the end of the expression ends the
+	 * evaluation.
+	 */
 	if (delta < 0 ? (size_t)-(int)delta > ev->c.pos : (size_t)delta > ev->c.size - ev->c.pos)
 		fail(ev, -EINVAL);
 	else
@@ -169,7 +172,7 @@ static uint64_t binary(struct eval *ev, uint8_t op, uint64_t a, uint64_t b)
 	case DW_OP_div:
 		if (!b)
 			fail(ev, -EINVAL);
-		else	/* the one quotient that does not fit wraps, instead of trapping */
+		else	/* the only quotient that does not fit wraps and does not trap */
 			return sb == -1 ? 0 - a : (uint64_t)(sa / sb);
 		return 0;
 	case DW_OP_mod:
@@ -333,7 +336,10 @@ static void step(struct eval *ev, uint8_t op)
 	} else if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
 		push_reg(ev, op - DW_OP_breg0, cfi_sleb(&ev->c));
 	} else if (op >= DW_OP_reg0 && op <= DW_OP_reg31) {
-		/* A location by the standard; the value is what libgcc takes it for. */
+		/*
+		 * A register location in the standard. We push the register's value, as libgcc
+		 * does.
+		 */
 		push_reg(ev, op - DW_OP_reg0, 0);
 	} else if (op == DW_OP_addr || (op >= DW_OP_const1u && op <= DW_OP_consts)) {
 		step_constant(ev, op);
@@ -364,7 +370,7 @@ int cfi_expr_eval(const uint8_t *expr, size_t len, const struct cfi_expr_env *en
 		if (ops == OPS_MAX)
 			return -E2BIG;
 		step(&ev, cursor_u8(&ev.c));
-		/* An operand that was cut off has been read as 0: what it led to does not count. */
+		/* A truncated operand is read as 0, so the result of the operation is invalid. */
 		if (!cursor_ok(&ev.c))
 			return -EINVAL;
 	}

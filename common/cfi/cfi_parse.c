@@ -1,6 +1,6 @@
 /*
- * CIEs and FDEs: LSB 5.0 Core, 10.6.1 (.eh_frame) and DWARF 5, 6.4.1 (.debug_frame). The two differ
- * in the CIE's id, in how an FDE names its CIE, and in the encoding of addresses.
+ * CIEs and FDEs: LSB 5.0 Core, 10.6.1 (.eh_frame) and DWARF 5, 6.4.1 (.debug_frame). They differ in
+ * the CIE's id, in how an FDE refers to its CIE, and in the encoding of addresses.
  */
 #include "cfi/cfi_priv.h"
 
@@ -12,7 +12,7 @@
 /* Real ones are at most "zPLRSB" long. */
 #define AUGMENTATION_MAX 16
 
-/* The digits of a LEB128 number (DWARF 5, 7.6); *@bits of them, and *@last the byte they end with. */
+/* Reads a LEB128 number (DWARF 5, 7.6): *@bits is the number of its bits, *@last its last byte. */
 static inline uint64_t leb(struct cursor *c, unsigned int *bits, uint8_t *last)
 {
 	uint64_t v = 0;
@@ -51,7 +51,7 @@ static uint64_t read_address(struct cursor *c, uint8_t addr_size)
 	return addr_size == 8 ? cursor_u64(c) : cursor_u32(c);
 }
 
-/* The format part of an encoded pointer. */
+/* Reads the format part of an encoded pointer. */
 static int read_format(struct cursor *c, uint8_t enc, uint8_t addr_size, uint64_t *out)
 {
 	switch (enc & 0x0f) {
@@ -96,8 +96,7 @@ int cfi_pointer(const struct cfi *cfi, struct cursor *c, uint8_t enc, uint8_t ad
 	int err;
 
 	/*
-	 * An indirect pointer is in the process's memory, and only personalities are indirect
-	 * anyway.
+	 * An indirect pointer would need the process's memory, and only personalities are indirect.
 	 */
 	if (enc == DW_EH_PE_omit || (enc & DW_EH_PE_indirect))
 		return -EINVAL;
@@ -116,7 +115,8 @@ int cfi_pointer(const struct cfi *cfi, struct cursor *c, uint8_t enc, uint8_t ad
 	case DW_EH_PE_datarel:
 		*out += cfi->secs.data_svma;
 		break;
-	default:	/* funcrel: of what? We are reading its start. aligned: never seen */
+	/* funcrel: we are reading the function's start itself. aligned: never seen */
+	default:
 		return -EINVAL;
 	}
 	if (addr_size == 4)
@@ -155,7 +155,7 @@ int cfi_record_at(const struct cfi *cfi, bool debug_frame, uint64_t off, struct 
 	end = id_pos + len;
 	rec->next = end;
 	rec->c.size = end;
-	/* The id of .eh_frame has 4 bytes in the 64-bit form too. */
+	/* The id in .eh_frame has 4 bytes in the 64-bit format too. */
 	if (dwarf64 && debug_frame) {
 		id = cursor_u64(&rec->c);
 		rec->is_cie = id == UINT64_MAX;
@@ -172,7 +172,8 @@ int cfi_record_at(const struct cfi *cfi, bool debug_frame, uint64_t off, struct 
 }
 
 /*
- * Augmentation data that a 'z' announced. Unknown letters end the reading: the length covers them.
+ * Parses the augmentation data announced by 'z'. Stops at unknown letters, whose data the length
+ * covers.
  */
 static int parse_augmentation(struct cursor *c, const char *aug, struct cfi_cie *cie)
 {
@@ -192,7 +193,7 @@ static int parse_augmentation(struct cursor *c, const char *aug, struct cfi_cie 
 		} else if (*aug == 'R') {
 			cie->fde_enc = cursor_u8(c);
 		} else if (*aug == 'P') {
-			/* Only its length is of interest. */
+			/* Only its length matters. */
 			enc = cursor_u8(c);
 			if (enc != DW_EH_PE_omit && read_format(c, enc, cie->addr_size, &ptr))
 				return -EINVAL;
@@ -219,7 +220,7 @@ static int parse_cie(const struct cfi *cfi, bool debug_frame, uint64_t off, stru
 	err = cfi_record_at(cfi, debug_frame, off, &rec);
 	if (err || rec.terminator || !rec.is_cie)
 		return -EINVAL;
-	/* Not all of it: the initial row is large and is filled when it is asked for. */
+	/* Not all of it: the initial row is large, and cfi_initial() fills it when needed. */
 	memset(cie, 0, offsetof(struct cfi_cie, init));
 	cie->off = off;
 	cie->debug_frame = debug_frame;
@@ -232,7 +233,7 @@ static int parse_cie(const struct cfi *cfi, bool debug_frame, uint64_t off, stru
 	if (len == MIN(cursor_left(c), (size_t)AUGMENTATION_MAX))
 		return -EINVAL;
 	cursor_skip(c, len + 1);
-	/* gcc 2: a word of its own comes first. */
+	/* gcc 2: a word for its own use comes first. */
 	if (strcmp(aug, "eh") == 0) {
 		cursor_skip(c, cie->addr_size);
 		aug += 2;
@@ -254,7 +255,7 @@ static int parse_cie(const struct cfi *cfi, bool debug_frame, uint64_t off, stru
 		if (err)
 			return err;
 	} else if (*aug) {
-		/* Without a length what follows cannot be told from instructions. */
+		/* Without a length, augmentation data cannot be told from instructions. */
 		return -EINVAL;
 	}
 	if (cursor_left(c) > CFI_PROGRAM_MAX)
@@ -267,7 +268,7 @@ static int parse_cie(const struct cfi *cfi, bool debug_frame, uint64_t off, stru
 
 static int get_cie(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_cie **out)
 {
-	/* CIEs are at least 16 bytes apart; mix the bits above. */
+	/* CIEs are at least 16 bytes apart, so mix in higher bits. */
 	uint64_t h = (off >> 3) ^ (off >> 6) ^ (off >> 11);
 	struct cfi_cie *slot = &cfi->cies[h & (CFI_CIE_CACHE - 1)];
 	int err;
@@ -293,7 +294,7 @@ int cfi_fde_at(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_entry
 		*e = cfi->last;
 		return 0;
 	}
-	/* Another one's CIE may take the place of its own. */
+	/* Another FDE's CIE may replace its CIE in the cache. */
 	cfi->has_last = false;
 	err = cfi_record_at(cfi, debug_frame, off, &rec);
 	if (err)
@@ -308,7 +309,7 @@ int cfi_fde_at(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_entry
 		err = read_format(&rec.c, cie->fde_enc, cie->addr_size, &range);
 	if (err)
 		return err;
-	/* The linker leaves ranges of 0 for functions it threw away. */
+	/* The linker leaves ranges of 0 for discarded functions. */
 	if (!range || start + range < start)
 		return -EINVAL;
 	if (cie->sized_aug) {
@@ -443,7 +444,8 @@ int cfi_insn_next(const struct cfi *cfi, const struct cfi_cie *cie, struct cfi_p
 		break;
 	default:
 		/*
-		 * A byte of 0x40 and up never gets here, so extended and primary codes cannot mix.
+		 * Bytes of 0x40 and up never get here, so extended and primary opcodes cannot be
+		 * confused.
 		 */
 		err = decode_extended(cfi, cie, p, insn);
 		break;

@@ -1,18 +1,19 @@
 /*
- * Rows of the plain shape (struct cfi_plain), of which nearly all are: without the room that any other takes, and in a few operations for
- * an instruction. Whatever is not plain is left to cfi_row(), and so is damage.
+ * A fast path for rows of the plain shape (struct cfi_plain), which nearly all rows have. It needs
+ * little memory and a few operations per instruction. Anything that is not plain, and any damage,
+ * is left to cfi_row().
  */
 #include "base/util.h"
 #include "cfi/cfi_priv.h"
 
 /* Compilers nest remember_state once or twice (shrink-wrapped epilogues). */
 #define STATE_DEPTH 4
-#define CODE_ALIGN_MAX 16u	/* no machine has longer units of code */
+#define CODE_ALIGN_MAX 16u	/* no machine has larger code units */
 
-/* One more than the field of struct cfi_plain that register R has; 0: none. */
+/* For register R: the index of its field in struct cfi_plain, plus 1; 0: none. */
 static const uint8_t field_of[CFI_NREGS] = { [3] = 1, [CFI_REG_BP] = 2, [12] = 3, [13] = 4, [14] = 5, [15] = 6 };
 
-/* What a CIE begins with is plain without any saved register. */
+/* True if the CIE's initial row is plain and no register is saved. */
 static bool initial_is_plain(const struct cfi_cie *cie, struct cfi_plain *out)
 {
 	const struct cfi_row *row = &cie->init;
@@ -28,7 +29,7 @@ static bool initial_is_plain(const struct cfi_cie *cie, struct cfi_plain *out)
 	return row->regs[CFI_REG_RA].how == CFI_OFFSET && row->regs[CFI_REG_RA].off == -8;
 }
 
-/* A number of at most four bytes. False: it is longer, or cut. */
+/* Reads a number of at most four bytes. False: it is longer or truncated. */
 static inline bool get_uleb(const uint8_t **at, const uint8_t *end, uint32_t *out)
 {
 	const uint8_t *p = *at;
@@ -44,7 +45,7 @@ static inline bool get_uleb(const uint8_t **at, const uint8_t *end, uint32_t *ou
 	return false;
 }
 
-/* A number of @n bytes. */
+/* Reads a number of @n bytes. */
 static inline bool get_fixed(const uint8_t **at, const uint8_t *end, unsigned int n, uint32_t *out)
 {
 	if ((size_t)(end - *at) < n)
@@ -62,19 +63,19 @@ static inline bool set_base(struct cfi_plain *row, uint32_t reg)
 	return reg == CFI_REG_BP || reg == CFI_REG_SP;
 }
 
-/* Register @reg is at CFA - 8 * @k. */
+/* Sets register @reg as saved at CFA - 8 * @k. */
 static inline bool set_saved(struct cfi_plain *row, unsigned int reg, uint32_t k)
 {
 	unsigned int field = reg < CFI_NREGS ? field_of[reg] : 0;
 
-	/* Nobody asks for a vector register. */
+	/* Rules for vector registers are never needed. */
 	if (!field)
 		return reg >= CFI_NREGS || (reg == CFI_REG_RA && k == 1);
 	row->saved = (row->saved & ~(CFI_PLAIN_SAVED_MAX << 5 * (field - 1))) | k << 5 * (field - 1);
 	return k && k <= CFI_PLAIN_SAVED_MAX;
 }
 
-/* As at first: that it keeps its value. */
+/* Restores the initial rule: the register keeps its value. */
 static inline void restore_initial(struct cfi_plain *row, unsigned int reg)
 {
 	unsigned int field = reg < CFI_NREGS ? field_of[reg] : 0;
@@ -84,12 +85,15 @@ static inline void restore_initial(struct cfi_plain *row, unsigned int reg)
 }
 
 struct machine {
-	struct cfi_plain row, saved[STATE_DEPTH];	/* of the latter the first @depth */
+	struct cfi_plain row, saved[STATE_DEPTH];	/* saved: the first @depth are in use */
 	unsigned int depth;
-	const uint8_t *at, *end;	/* of the program, what is left */
+	const uint8_t *at, *end;	/* the rest of the program */
 };
 
-/* An instruction without an operand in its first byte, and how far it goes: *@delta, 0 for most. False: it is not plain. */
+/*
+ * Runs an instruction without an operand in its first byte. *@delta is how far it advances; most
+ * leave it at 0. False: it is not plain.
+ */
 static bool run_low(struct machine *m, uint8_t op, uint32_t *delta)
 {
 	struct cfi_plain *row = &m->row;
@@ -127,7 +131,7 @@ static bool run_low(struct machine *m, uint8_t op, uint32_t *delta)
 	}
 }
 
-/* From address @loc on until the row holds for @svma. */
+/* Runs from address @loc until the row holds for @svma. */
 static bool run(struct machine *m, uint64_t loc, uint64_t svma, uint64_t code_align)
 {
 	while (m->at < m->end) {

@@ -1,4 +1,4 @@
-/* What the cfi_*.c files share: parsed entries, the instruction decoder, DWARF constants. */
+/* Shared by the cfi_*.c files: parsed entries, the instruction decoder, DWARF constants. */
 #ifndef NSPROF_CFI_PRIV_H
 #define NSPROF_CFI_PRIV_H
 
@@ -37,13 +37,14 @@ enum {
 	DW_CFA_MIPS_advance_loc8 = 0x1d,
 	DW_CFA_GNU_args_size = 0x2e,
 	DW_CFA_GNU_negative_offset_extended = 0x2f,
-	DW_CFA_advance_loc = 0x40,	/* low 6 bits: operand; so for the next two */
+	DW_CFA_advance_loc = 0x40,	/* low 6 bits: operand; the same for the next two */
 	DW_CFA_offset = 0x80,
 	DW_CFA_restore = 0xc0,
 };
 
 /*
- * Pointer encodings (LSB 5.0 Core, 10.5.1): format in the low 4 bits, what it is relative to above.
+ * Pointer encodings (LSB 5.0 Core, 10.5.1): the low 4 bits are the format, the bits above tell what
+ * the pointer is relative to.
  */
 enum {
 	DW_EH_PE_absptr = 0x00,
@@ -65,7 +66,7 @@ enum {
 };
 
 /*
- * Four times the largest program met in some hundred libraries (60 KiB, in libcufft): keeps a
+ * Four times the largest program seen in some hundred libraries (60 KiB, in libcufft). Keeps a
  * hostile FDE from costing seconds for each address in it.
  */
 #define CFI_PROGRAM_MAX (256u << 10)
@@ -79,36 +80,38 @@ struct cfi_program {
 struct cfi_cie {
 	uint64_t off;		/* byte offset in its section */
 	bool debug_frame;
-	bool used;		/* cache slot holds something */
+	bool used;		/* this cache slot is in use */
 	bool signal_frame;
-	bool sized_aug;		/* 'z': augmentation data of FDEs has its length in front */
+	bool sized_aug;		/* 'z': augmentation data of FDEs is preceded by its length */
 	uint8_t fde_enc;	/* DW_EH_PE_* of pc_begin; absptr in .debug_frame */
 	uint8_t addr_size;	/* bytes: 4 or 8 */
 	uint8_t ra_reg;
 	uint64_t code_align;
 	int64_t data_align;
 	struct cfi_program prog;
-	int init_state;		/* 0 = @init not computed yet, 1 = it is, negative = it cannot be */
-	int plain_state;	/* the same of @plain; negative also: that row is not plain */
+	/* 0 = @init not computed yet, 1 = computed, negative = not computable */
+	int init_state;
+	int plain_state;	/* the same for @plain; also negative if that row is not plain */
 	struct cfi_plain plain;
-	struct cfi_row init;	/* the row behind the CIE's instructions */
+	struct cfi_row init;	/* the row after the CIE's instructions */
 };
 
 #define CFI_CIE_CACHE 8		/* power of two */
 
 struct cfi_index {
-	struct cfi_fde *v;	/* owned; sorted by start, one for each start */
+	struct cfi_fde *v;	/* owned; sorted by start, one FDE per start */
 	size_t n, cap;
 	bool built;
 };
 
 /* One length-prefixed record of a section. */
 struct cfi_record {
-	uint64_t next;		/* byte offset behind it */
+	uint64_t next;		/* byte offset of the next record */
 	bool terminator;	/* length 0 */
 	bool is_cie;
 	uint64_t cie;		/* FDE: byte offset of its CIE */
-	struct cursor c;	/* over the section, behind the id, ending where the record ends */
+	/* over the section, after the id, ending at the end of the record */
+	struct cursor c;
 };
 
 /* A parsed FDE. @cie stays valid until the next cfi_fde_at(). */
@@ -120,20 +123,26 @@ struct cfi_entry {
 
 struct cfi {
 	struct cfi_sections secs;
-	const uint8_t *table;	/* .eh_frame_hdr's: int32 pairs from its start; NULL = unusable */
+	/* table of .eh_frame_hdr: int32 pairs relative to its start; NULL = unusable */
+	const uint8_t *table;
 	size_t ntable;		/* pairs */
-	uint32_t *bucket;	/* owned; index of the first pair in each 1 << @shift bytes from the first pair's start on, and their number */
+	/*
+	 * owned; divides the range from the first pair's start on into buckets of 1 << @shift
+	 * bytes: index of the first pair in each, and their number at the end
+	 */
+	uint32_t *bucket;
 	size_t nbuckets;
 	unsigned int shift;
 	bool empty;
-	struct cfi_index eh, df;	/* scanned; eh only where the table cannot serve */
+	struct cfi_index eh, df;	/* built by scanning; eh only if the table is not usable */
 	struct cfi_index all;		/* both, for cfi_nth() */
 	struct cfi_cie cies[CFI_CIE_CACHE];	/* by offset */
-	struct cfi_entry last;	/* what cfi_fde_at() gave: who finds an FDE mostly asks for its row next */
+	/* result of the last cfi_fde_at(): most callers that find an FDE ask for its row next */
+	struct cfi_entry last;
 	bool has_last;
 };
 
-/* Makes @cie->init, once. 0 or -EINVAL. */
+/* Computes @cie->init, once. 0 or -EINVAL. */
 int cfi_initial(struct cfi *cfi, struct cfi_cie *cie);
 /* The record at byte offset @off. 0, -ENOENT at the end of the section, -EINVAL. */
 int cfi_record_at(const struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_record *rec);
@@ -141,18 +150,19 @@ int cfi_record_at(const struct cfi *cfi, bool debug_frame, uint64_t off, struct 
 int cfi_fde_at(struct cfi *cfi, bool debug_frame, uint64_t off, struct cfi_entry *e);
 const struct cfi_section *cfi_section_of(const struct cfi *cfi, bool debug_frame);
 /*
- * An encoded pointer at @c, whose base byte has address @svma. 0, -EINVAL (end of data, omitted, or
- * an encoding that needs memory we do not have).
+ * Reads an encoded pointer at @c, whose base byte has address @svma. 0, -EINVAL (end of data,
+ * omitted, or an encoding that needs memory we do not have).
  */
 int cfi_pointer(const struct cfi *cfi, struct cursor *c, uint8_t enc, uint8_t addr_size,
 		uint64_t svma, uint64_t *out);
 
-/* LEB128 of any length; bits above 64 are dropped, as other readers do. */
+/* LEB128 of any length. Bits above 64 are dropped, as other readers do. */
 uint64_t cfi_uleb(struct cursor *c);
 int64_t cfi_sleb(struct cursor *c);
 
 struct cfi_insn {
-	uint8_t op;		/* DW_CFA_*, primary ones without operand; advances: advance_loc */
+	/* DW_CFA_*, primary ones without operand; advances become advance_loc */
+	uint8_t op;
 	uint64_t reg;		/* DWARF register, also the CFA's */
 	uint64_t val;		/* set_loc: svma; advance_loc: bytes; register: the other one */
 	int64_t off;		/* bytes, scaled */
@@ -161,16 +171,16 @@ struct cfi_insn {
 };
 
 /*
- * All rows of @fde in the order of addresses, to @fn, which ends it with non-zero. 0, what @fn
- * returned, or -EINVAL, possibly behind some rows.
+ * Calls @fn for all rows of @fde in address order, until it returns non-zero. 0, the return value
+ * of @fn, or -EINVAL, possibly after some rows.
  */
 typedef int (*cfi_row_fn)(void *ctx, const struct cfi_row *row);
 int cfi_rows(struct cfi *cfi, const struct cfi_fde *fde, cfi_row_fn fn, void *ctx);
 
 /*
- * A program with the rows of @fde that @pcs (sorted svma, @n of them) need, and those between them.
- * *@cut: the addresses it holds for, from the first row to the end of the last. False when it cannot
- * be said shorter, or at all: take the whole.
+ * Writes a program with the rows of @fde that @pcs (@n sorted svma values) need, and the rows
+ * between them. *@cut: the addresses it covers, from the start of the first row to the end of the
+ * last. False if there is no shorter program, or none at all: take the whole FDE.
  */
 bool cfi_cut(struct cfi *cfi, const struct cfi_fde *fde, const uint64_t *pcs, size_t n,
 	     struct strbuf *prog, struct cfi_fde *cut);

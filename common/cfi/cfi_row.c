@@ -1,4 +1,4 @@
-/* The machine that runs call frame instructions (DWARF 5, 6.4.2) up to an address. */
+/* Runs call frame instructions (DWARF 5, 6.4.2) up to an address. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,17 +14,19 @@ struct machine {
 	const struct cfi_cie *cie;
 	struct cfi_row *row;
 	bool initial;			/* running the CIE's instructions */
-	cfi_row_fn each;		/* told of every row that ends; NULL: stop at one address */
+	/* called at the end of every row; NULL: stop at one address */
+	cfi_row_fn each;
 	void *each_ctx;
 	unsigned int depth;
-	struct cfi_row saved[STATE_DEPTH];	/* not cleared: most programs never use it */
+	/* not cleared, because most programs never use it */
+	struct cfi_row saved[STATE_DEPTH];
 };
 
 static int set_rule(struct machine *m, const struct cfi_insn *insn, enum cfi_how how)
 {
 	struct cfi_rule *r;
 
-	/* Vector and flag registers have columns too, but nothing can ask for them. */
+	/* Vector and flag registers have columns too, but nothing asks for them. */
 	if (insn->reg >= CFI_NREGS)
 		return 0;
 	r = &m->row->regs[insn->reg];
@@ -61,7 +63,7 @@ static int set_cfa(struct machine *m, uint64_t reg, int64_t off)
 
 static int restore_rule(struct machine *m, uint64_t reg)
 {
-	if (m->initial)		/* there is no initial rule yet to go back to */
+	if (m->initial)		/* there is no initial rule yet to restore */
 		return -EINVAL;
 	if (reg < CFI_NREGS)
 		m->row->regs[reg] = m->cie->init.regs[reg];
@@ -69,8 +71,8 @@ static int restore_rule(struct machine *m, uint64_t reg)
 }
 
 /*
- * The CFA is part of the state: gcc and clang count on it, though DWARF speaks of register rules
- * only.
+ * The CFA is part of the state: gcc and clang rely on it, although DWARF only mentions register
+ * rules.
  */
 static int restore_state(struct machine *m)
 {
@@ -139,8 +141,8 @@ static int run_one(struct machine *m, const struct cfi_insn *insn)
 }
 
 /*
- * cfi_insn_next(), but the instructions that programs are mostly made of are run at once: those with one operand of one
- * byte. What is anything but plain about them is left to the general way.
+ * Like cfi_insn_next(), but runs the most frequent instructions directly: those with a single
+ * operand of one byte. Everything else is left to the general code.
  */
 static int run_to_next(struct machine *m, struct cfi_program *p, struct cfi_insn *insn)
 {
@@ -230,7 +232,7 @@ int cfi_initial(struct cfi *cfi, struct cfi_cie *cie)
 	return err;
 }
 
-/* The machine before the first instruction of @fde, which is @e. */
+/* Sets up the machine before the first instruction of @fde, which is @e. */
 static int begin(struct machine *m, struct cfi *cfi, const struct cfi_fde *fde,
 		 struct cfi_entry *e, struct cfi_row *row)
 {
