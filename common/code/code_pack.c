@@ -1,4 +1,4 @@
-/* Captured code: numbers first, then all bytes, which compress better when nothing is between them. */
+/* Captured code: numbers first, then the bytes of all ranges together, which compress better. */
 #include "code/code_pack.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct code_pack {
 	struct code_counts counts;
 	struct code_range *ranges;	/* owned */
-	size_t *at;			/* owned; where the bytes of each begin */
+	size_t *at;			/* owned; offset of each range in bytes */
 	size_t n;
 	uint8_t *bytes;			/* owned */
 };
@@ -35,7 +35,7 @@ void code_pack_write(const struct code_range *ranges, size_t n, const void *byte
 	strbuf_add(out, bytes, all);
 }
 
-/* False when they overlap, wrap around, or want more bytes than there are. */
+/* False if ranges overlap, wrap around, or need more bytes than there are. */
 static bool read_ranges(struct code_pack *cp, struct cursor *c)
 {
 	uint64_t end = 0;
@@ -66,7 +66,7 @@ struct code_pack *code_pack_read(const void *data, size_t size)
 	cp->counts.missed = cursor_varint(&c);
 	cp->counts.missed_functions = cursor_varint(&c);
 	n = cursor_varint(&c);
-	/* Of each there are two numbers and a byte. */
+	/* Each range takes at least two numbers and a byte. */
 	if (!cursor_ok(&c) || n > cursor_left(&c) / 3 || cp->counts.missed > cp->counts.samples)
 		goto damaged;
 	cp->n = n;

@@ -1,9 +1,10 @@
 /*
- * Code of one binary as a recording has it (CAPTURE_CODE): ranges of the file's own addresses (svma)
- * with their bytes. Recorder and symbolizer both ask here. nsprof.data(5) has the layout.
+ * The code of one binary that a recording contains (CAPTURE_CODE): ranges of the file's own
+ * addresses (svma) with their bytes. Recorder and symbolizer both use it. The layout is in
+ * nsprof.data(5).
  *
- * Every range begins where an instruction does, and one of a whole function where that does; two that
- * touch stay two. What is in none of them was not captured.
+ * Every range begins at an instruction; a range for a whole function begins where the function
+ * begins. Adjacent ranges are not merged. Code outside all ranges was not captured.
  */
 #ifndef NSPROF_CODE_PACK_H
 #define NSPROF_CODE_PACK_H
@@ -19,15 +20,18 @@ struct code_range {
 	uint64_t len;		/* bytes, 1 and up */
 };
 
-/* Samples whose innermost frame was user code of the binary, and those of them in no range. */
+/*
+ * Samples whose innermost frame was user code of the binary, and how many of them are in no range.
+ */
 struct code_counts {
 	uint64_t samples;
 	uint64_t missed;	/* at most samples */
-	uint64_t missed_functions;	/* that these are in; of some no more than a part is missing */
+	/* functions that contain these; some may be missing only in part */
+	uint64_t missed_functions;
 };
 
 /*
- * Appended to @out: @n ranges, sorted and disjoint, whose bytes follow each other in @bytes. Cannot
+ * Appends to @out: @n sorted and disjoint ranges, whose bytes follow each other in @bytes. Cannot
  * fail.
  */
 void code_pack_write(const struct code_range *ranges, size_t n, const void *bytes,
@@ -35,14 +39,17 @@ void code_pack_write(const struct code_range *ranges, size_t n, const void *byte
 
 struct code_pack;
 
-/* @data, @size bytes from a recording, are copied. NULL: damaged. */
+/* Copies @data, @size bytes from a recording. NULL: damaged. */
 struct code_pack *code_pack_read(const void *data, size_t size);
 void code_pack_free(struct code_pack *cp);	/* accepts NULL */
 
-/* Sorted and disjoint, borrowed like the bytes; how many. */
+/* The ranges, sorted and disjoint; borrowed, like the bytes. Returns their number. */
 size_t code_pack_ranges(const struct code_pack *cp, const struct code_range **ranges);
 const struct code_counts *code_pack_counts(const struct code_pack *cp);
-/* Code from @svma to the end of its range: how many bytes, 0 when it is in none; *@bytes is set then. */
+/*
+ * Finds code from @svma to the end of its range. Returns the number of bytes and sets *@bytes; 0 if
+ * it is in no range.
+ */
 size_t code_pack_find(const struct code_pack *cp, uint64_t svma, const uint8_t **bytes);
 
 #endif

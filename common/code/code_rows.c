@@ -11,8 +11,8 @@
 #include "code/x86_insn.h"
 
 /*
- * What the kernel leaves at the stack pointer for rt_sigreturn(2): struct ucontext, whose
- * uc_mcontext begins at 40 and holds r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp and rip
+ * What the stack pointer points to when rt_sigreturn(2) is called: struct ucontext, whose
+ * uc_mcontext begins at 40 and has r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp and rip
  * (arch/x86/include/uapi/asm/sigcontext.h).
  */
 static void signal_row(const struct found *f, struct cfi_row *row)
@@ -26,13 +26,16 @@ static void signal_row(const struct found *f, struct cfi_row *row)
 	row->signal_frame = true;
 }
 
-/* Numbers of instructions to those of DWARF (psABI 1.0, figure 3.36). */
+/* From register numbers in instructions to DWARF numbers (psABI 1.0, figure 3.36). */
 static const uint8_t dwarf_of[NREG] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* DWARF 5, 7.7.1 */
 enum { OP_DEREF = 0x06, OP_CONSTS = 0x11, OP_PLUS = 0x22, OP_BREG0 = 0x70 };
 
-/* Rule @r is the address @v's register points to or, with @deref, what is there plus @plus. */
+/*
+ * Sets rule @r to the address that @v's register points to or, with @deref, to the value there plus
+ * @plus.
+ */
 static void set_expr(struct code_rows *cr, struct cfi_rule *r, enum cfi_how how, const struct val *v,
 		     bool deref, int64_t plus)
 {
@@ -56,10 +59,10 @@ static void set_expr(struct code_rows *cr, struct cfi_rule *r, enum cfi_how how,
 static int frame_row(struct code_rows *cr, const struct found *f, bool after_call,
 		     struct cfi_row *row)
 {
-	/* What a callee need not keep is known where the program stands, but of none of its callers. */
+	/* Caller-saved registers are known in the innermost frame, but not in its callers. */
 	if (after_call && (CALLER_SAVED >> f->ra.base & 1))
 		return -ENOENT;
-	if (f->ra.kind == VAL_MEM) { /* a realigned frame, which keeps the old stack pointer */
+	if (f->ra.kind == VAL_MEM) { /* a realigned frame, which saves the old stack pointer */
 		row->cfa_how = CFI_VAL_EXPR;
 		set_expr(cr, &row->cfa, CFI_VAL_EXPR, &f->ra, true, 8);
 	} else {
@@ -75,7 +78,10 @@ static int frame_row(struct code_rows *cr, const struct found *f, bool after_cal
 
 		if (v->kind == VAL_REG && v->base == code_kept[i].reg && !v->off)
 			continue;
-		/* Within its own frame: subroutines of assembly also load from their caller's. */
+		/*
+		 * Only within its own frame: assembly subroutines also load from their caller's
+		 * frame.
+		 */
 		if (in_frame && v->base == f->ra.base && f->ra.kind == VAL_REG && v->off < f->ra.off)
 			*r = (struct cfi_rule){ .how = CFI_OFFSET, .off = v->off - f->ra.off - 8 };
 		else if (in_frame && (v->base != f->ra.base || f->ra.kind == VAL_MEM) &&
@@ -88,8 +94,9 @@ static int frame_row(struct code_rows *cr, const struct found *f, bool after_cal
 }
 
 /*
- * The row before a jump that changes stacks, as in longjmp() and what switches fibers: the caller is where it leads, with the registers
- * that the context has. The stack pointer has its rule, since they may be saved anywhere.
+ * The row before a jump that switches stacks, as in longjmp() and in fiber libraries. The caller is
+ * the jump's target, with the registers saved in the context. The stack pointer has its own rule,
+ * because the registers may be saved anywhere.
  */
 static int jump_row(struct code_rows *cr, const struct found *f, struct cfi_row *row)
 {
@@ -114,7 +121,7 @@ static int jump_row(struct code_rows *cr, const struct found *f, struct cfi_row 
 	return 0;
 }
 
-/* The call, direct or not, that ends at @svma, as far as bytes can tell. */
+/* Finds the direct or indirect call that ends at @svma, as far as the bytes show it. */
 static bool call_before(struct code_rows *cr, uint64_t svma, struct x86_insn *call)
 {
 	const uint8_t *data;
@@ -141,7 +148,7 @@ bool code_call_target(struct code_rows *cr, uint64_t svma, uint64_t *target)
 	if (in.flow != X86_CALL)
 		return true;
 	*target = in.target;
-	/* Entries of a PLT jump through a table, the newer ones behind an endbr64. */
+	/* A PLT entry jumps through a table; newer ones begin with endbr64. */
 	n = cr->src.read(cr->src.ctx, in.target, &data);
 	if (code_is_endbr(data, n)) {
 		data += 4;
@@ -175,7 +182,7 @@ bool code_after_syscall(struct code_rows *cr, uint64_t svma)
 
 bool code_in_restorer(struct code_rows *cr, uint64_t svma)
 {
-	/* The system call has 2 bytes, and setting its number 5 or 7. */
+	/* The system call has 2 bytes, setting its number 5 or 7. */
 	return code_is_restorer(cr, svma) || code_is_restorer(cr, svma - 5) ||
 	       code_is_restorer(cr, svma - 7) || code_is_restorer(cr, svma - 9);
 }
@@ -188,9 +195,9 @@ static uint64_t seen_at(const struct code_rows *cr, uint64_t svma)
 }
 
 /*
- * Between two parts of a function there is padding, if a branch leads to what is behind; to another function
- * leads a jump. Where nothing comes back, a hlt often stands guard. A system call that does not come back ended its
- * way before it was noted.
+ * Code behind padding belongs to the function if a branch leads there; a jump may lead to another
+ * function. A hlt often guards the place behind a call that never returns. A system call that does
+ * not return ends its path before it is marked as seen.
  */
 uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit)
 {
@@ -236,7 +243,10 @@ bool code_is_return(struct code_rows *cr, uint64_t svma)
 	return call_before(cr, svma, &call) || code_is_restorer(cr, svma);
 }
 
-/* Where @k has its caller's value by what was stored on the way; slots below the stack pointer are gone. */
+/*
+ * The place where the path stored the caller's value of @k. Slots below the stack pointer no longer
+ * count.
+ */
 static void saved_at(const struct state *st, const struct kept_reg *k, struct cfi_rule *r)
 {
 	const struct val own = { .kind = VAL_REG, .base = k->reg }, *sp = &st->r[RSP];
@@ -254,16 +264,17 @@ static void saved_at(const struct state *st, const struct kept_reg *k, struct cf
 		r->how = CFI_UNDEF;
 }
 
-/* Whether @v is of the stack that the function was called on. */
+/* Is @v an address on the stack that the function was called on? */
 static bool of_own_stack(const struct val *v)
 {
 	return v->kind == VAL_REG && v->base == RSP;
 }
 
 /*
- * The row at @svma by the ways from @start. What was saved is where it was stored, by the base that the
- * frame is found with: the stack pointer, or %rbp when that stands for it. *@switched: all ways have taken the stack pointer from an
- * argument or from memory, and nothing stands for the old one.
+ * The row at @svma, from the paths that begin at @start. Saved registers are where they were
+ * stored, relative to the base of the frame: the stack pointer, or %rbp if that stands for it.
+ * *@switched: all paths have loaded the stack pointer from an argument or from memory, and no
+ * register stands for the old one.
  */
 static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, struct cfi_row *row, bool *switched)
 {
@@ -290,9 +301,9 @@ static int arrival_row(struct code_rows *cr, uint64_t start, uint64_t svma, stru
 }
 
 /*
- * Two rows for one place: false when they do not find the return address at one; where the bases differ
- * nobody can tell. What one of them does not know of a register is taken from the other, when they find
- * the frame alike.
+ * Merges two rows for one place. False if they find the return address at different places; rows
+ * with different bases cannot be compared. If the rows agree on the frame, a register unknown in
+ * @row takes its rule from @other.
  */
 static bool merge(struct cfi_row *row, const struct cfi_row *other)
 {
@@ -320,13 +331,17 @@ static void clear_row(struct cfi_row *row, uint64_t svma)
 }
 
 /*
- * A return to @from, where no call ends: somebody put that address there, for code that is to run when
- * the first function of a context returns. The kernel for a handler; makecontext(), for what ends in exit(). Like
- * a handler's, it was never called: a slice has no code to tell that by, so the row says it.
+ * A return to @from, where no call ends: something put this address on the stack, for code that
+ * runs when the first function of a context returns. The kernel does so for signal handlers,
+ * makecontext() for code that ends in exit(). Like a signal handler's frame, it was never called. A
+ * slice has no code that would show this, so the row says it.
  */
 static int planted_row(struct code_rows *cr, uint64_t from, struct cfi_row *row)
 {
-	/* Most are no return addresses but those of functions, which return. */
+	/*
+	 * Most such addresses are function addresses and not return addresses, and functions
+	 * return.
+	 */
 	struct found f = { .brief = true };
 
 	code_explore(cr, from, 0, &f);
@@ -374,11 +389,14 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 		return -ENOENT;
 	start = cr->src.start_of(cr->src.ctx, svma, &entry);
 	clear_row(&arrival, svma);
-	/* The frame is the same before the call, whether it returns or not. */
+	/* The frame is the same before the call, whether the call returns or not. */
 	if (after_call)
 		from -= call.len;
 	arrives = start && entry && arrival_row(cr, start, from, &arrival, &switched) == 0;
-	/* As long as the stack is the function's own, it was called by whoever that says, and not by whom it will jump to. */
+	/*
+	 * While the function is on its own stack, that stack determines the caller, not the context
+	 * that it will jump to.
+	 */
 	if (arrives && arrival.cfa.reg == CFI_REG_SP && f.have && f.ra.base != RSP && f.ra.base != RBP)
 		f.have = false;
 	if (f.have && !f.conflict && frame_row(cr, &f, after_call, row) == 0)
@@ -389,7 +407,7 @@ int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_ro
 	}
 	if (switched && !after_call && !f.have)
 		return jump_row(cr, &f, row);
-	/* A thread's or a program's base: what was called returns to nothing but the end. */
+	/* The base of a thread or program: after the call there is nothing but its exit. */
 	if (!after_call || f.returns || f.open || f.calls || !f.exits)
 		return -ENOENT;
 	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP };

@@ -1,14 +1,14 @@
 /*
- * Unwind rows read off the code itself, for functions without call frame information: musl, assembly.
- * From an instruction all ways on are followed to where they return. There the stack pointer says
- * where the return address lay from the beginning, and the registers that a callee has to keep must
- * have their caller's values again: out of the stack, or never changed. That is what the calling
- * convention says (psABI 1.0, 3.2.1), so nothing is guessed; where two ways disagree, or one needs
- * what cannot be told, there is no row. Where a function is known to begin, the ways from there to the
- * instruction have to say the same; for one that does not return they are all there is.
+ * Unwind rows read off the code itself, for functions without call frame information: musl,
+ * assembly. All paths from an instruction are followed until they return. There the stack pointer
+ * shows where the return address was at the start, and callee-saved registers must have their
+ * caller's values again: loaded from the stack, or never changed. The calling convention requires
+ * this (psABI 1.0, 3.2.1), so nothing is guessed. If two paths disagree, or one needs an unknown
+ * value, there is no row. If the function's beginning is known, the paths from there to the
+ * instruction must agree as well; for a function that does not return they are the only source.
  *
- * Where nothing but exit(2) follows a call, a thread or the program began. What runs into rt_sigreturn(2)
- * is the frame that the kernel built for a signal.
+ * If only exit(2) follows a call, a thread or the program began there. Code that runs into
+ * rt_sigreturn(2) is the frame that the kernel built for a signal.
  */
 #ifndef NSPROF_CODE_ROWS_H
 #define NSPROF_CODE_ROWS_H
@@ -23,20 +23,34 @@ struct code_rows;
 
 struct code_source {
 	void *ctx;
-	/* Code from @svma on: bytes at *@data, borrowed; how many, 0 when there is no code. */
+	/*
+	 * Code from @svma on: bytes at *@data, borrowed. Returns their number; 0 if there is no
+	 * code.
+	 */
 	size_t (*read)(void *ctx, uint64_t svma, const uint8_t **data);
 	/*
-	 * The nearest place at or below @svma where a function or a part of one is known to begin, 0 when
-	 * there is none. *@entry: it is called there, with nothing on the stack but the return address.
+	 * The nearest place at or below @svma where a function or a part of one is known to begin;
+	 * 0 if there is none. *@entry: it is called there, with only the return address on the
+	 * stack.
 	 */
 	uint64_t (*start_of)(void *ctx, uint64_t svma, bool *entry);
-	/* Whether the function at @svma, here or through a PLT, is known by its name not to return. */
+	/*
+	 * Is the function at @svma, called directly or through a PLT, known by name not to return?
+	 */
 	bool (*noreturn)(void *ctx, uint64_t svma);
-	/* Whether it is known by its name to return once more, to where an endbr64 stands: setjmp(). NULL: none is. */
+	/*
+	 * Is it known by name to return a second time, to an endbr64 (setjmp())? NULL: no function
+	 * is.
+	 */
 	bool (*twice)(void *ctx, uint64_t svma);
-	/* Whether a function that is called begins at @svma, as stacks have shown. NULL: of none. */
+	/*
+	 * Have stacks shown that a function which begins at @svma is called? NULL: unknown for all.
+	 */
 	bool (*called)(void *ctx, uint64_t svma);
-	/* Up to @size bytes of what lies at @svma into @buf; how many. NULL: jump tables are not followed. */
+	/*
+	 * Copies up to @size bytes at @svma into @buf and returns their number. NULL: jump tables
+	 * are not followed.
+	 */
 	size_t (*data)(void *ctx, uint64_t svma, void *buf, size_t size);
 };
 
@@ -44,38 +58,46 @@ struct code_rows *code_rows_new(const struct code_source *src);
 void code_rows_free(struct code_rows *cr);
 
 /*
- * The row in force before the instruction at @svma is executed; it holds for [svma, svma + 1). @after_call:
- * @svma is the last byte of a call instead, and the row that of its return. 0, or -ENOENT. Bounded:
- * some thousand instructions are looked at.
+ * The row that holds before the instruction at @svma is executed, valid for [svma, svma + 1).
+ * @after_call: @svma is the last byte of a call, and the row is for its return. 0, or -ENOENT.
+ * Bounded: reads at most some thousand instructions.
  */
 int code_row(struct code_rows *cr, uint64_t svma, bool after_call, struct cfi_row *row);
 
 /*
- * The same by the ways from @start, an svma before it: where no function is known to begin, but something calls it. 0, or -ENOENT: they
- * do not lead there, or do not say where the frame is.
+ * The same, from the paths that begin at @start, an svma below @svma. For functions that are called
+ * but not known to begin there. 0, or -ENOENT: the paths do not lead to @svma, or do not show where
+ * the frame is.
  */
 int code_row_from(struct code_rows *cr, uint64_t start, uint64_t svma, bool after_call, struct cfi_row *row);
 
 /*
- * How far the function goes that begins at @svma: up to the first byte that no way from there comes to, padding
- * aside, at most to @limit. Calls that do not return, or may not, end a way, and so does what cannot be decoded: what is in
- * it is the function's, but not all of it need be.
+ * How far the function that begins at @svma extends: up to the first byte that no path from there
+ * reaches, ignoring padding, at most to @limit. A path ends at a call that does not return or may
+ * not return, and at code that cannot be decoded. So all of the range belongs to the function, but
+ * it may be too short.
  */
 uint64_t code_extent(struct code_rows *cr, uint64_t svma, uint64_t limit);
 
 /*
- * Whether @svma can be a return address: a call ends there, or code begins that calls rt_sigreturn(2), to
- * which signal handlers return.
+ * Can @svma be a return address? A call ends there, or code begins there that calls
+ * rt_sigreturn(2), to which signal handlers return.
  */
 bool code_is_return(struct code_rows *cr, uint64_t svma);
-/* Whether a call ends at @svma; *@target: svma of what it calls, 0 where a register or a table entry says what. */
+/*
+ * Does a call end at @svma? *@target: svma of the callee; 0 if a register or table entry determines
+ * it.
+ */
 bool code_call_target(struct code_rows *cr, uint64_t svma, uint64_t *target);
-/* Whether ways from @start lead to an instruction in [lo, hi], svma. */
+/* Do paths from @start lead to an instruction in [lo, hi] (svma)? */
 bool code_leads_into(struct code_rows *cr, uint64_t start, uint64_t lo, uint64_t hi);
-/* Whether a program that stands at @svma has just made a system call, or been made by one. */
+/*
+ * code_after_syscall(): has a program at @svma just returned from a system call, or begun as the
+ * child of one? code_is_restorer(): does code at @svma call rt_sigreturn(2)?
+ */
 bool code_after_syscall(struct code_rows *cr, uint64_t svma);
 bool code_is_restorer(struct code_rows *cr, uint64_t svma);
-/* Whether a program that stands at @svma is about to call it, or has. */
+/* Is a program at @svma about to call rt_sigreturn(2), or has it just called it? */
 bool code_in_restorer(struct code_rows *cr, uint64_t svma);
 
 #endif

@@ -10,38 +10,46 @@
 #include "base/xalloc.h"
 #include "code/x86_insn.h"
 
-/* Bytes before the jump in which the index is checked and the entry is read. */
+/* Bytes before the jump in which the index is checked and the entry is loaded. */
 #define REACH 96
 
-/* Tables and targets that are kept of one binary, 8 and more bytes each; then all are forgotten. */
+/*
+ * Limit of cached tables and targets per binary, 8 bytes or more each. When it is exceeded, all are
+ * dropped.
+ */
 #define KEPT_MAX (1 << 18)
 
-/* What a register holds on the way to the jump. */
+/* What a register holds on the path to the jump. */
 struct hold {
 	enum {
-		HOLD_NOTHING,	/* but perhaps the index */
+		HOLD_NOTHING,	/* or the index */
 		HOLD_TABLE,	/* the table's address */
-		HOLD_OFFSET,	/* an entry of it, of 4 bytes */
-		HOLD_TARGET,	/* where an entry leads */
+		HOLD_OFFSET,	/* an entry of the table, of 4 bytes */
+		HOLD_TARGET,	/* the target of an entry */
 	} kind;
 	uint64_t table;	/* svma */
-	uint32_t most;	/* entries of the table; of the index: it is less. 0: unknown */
+	/* number of entries in the table; for an index: its exclusive limit. 0: unknown */
+	uint32_t most;
 	uint8_t size;	/* bytes of an entry */
-	/* All that limits the index is that it is a byte. An offset that is not the table's leads into any code, an address seldom does. */
+	/*
+	 * The only limit of the index is that it is a byte. This does not count for tables of
+	 * offsets: a wrong offset leads to arbitrary code, a wrong address seldom does.
+	 */
 	bool by_type;
 };
 
-/* What a run of instructions up to the jump says. */
+/* What the instructions before the jump show. */
 struct shown {
 	struct hold r[NREG];
-	uint16_t value[NREG], values;	/* the same number: the same value. How many numbers were given */
-	struct x86_operands cmp;	/* of the comparison that the flags are of; op 0: there is none */
-	uint16_t cmp_value;	/* what was compared, if that was a register */
-	struct x86_operands mem;	/* a place in memory whose value was compared; op 0: there is none */
+	/* equal numbers mean equal values; values is the next number */
+	uint16_t value[NREG], values;
+	struct x86_operands cmp;	/* the comparison that set the flags; op 0: none */
+	uint16_t cmp_value;	/* number of the compared value, if it was in a register */
+	struct x86_operands mem;	/* a memory operand whose value was compared; op 0: none */
 	uint32_t mem_most;
 };
 
-/* svma of a memory operand without its index, if that is a table. */
+/* The svma of a memory operand without its index, if that is a table. */
 static bool table_at(const struct shown *sh, const struct x86_operands *o, uint64_t next, uint64_t *table)
 {
 	if (o->base == X86_NO_REG)
@@ -60,19 +68,21 @@ static bool is_group(const struct x86_operands *o, uint8_t which)
 	return (o->op == 0x80 || o->op == 0x81 || o->op == 0x83) && (o->reg & 7) == which;
 }
 
-/* A number below @most, from which @off is taken: below @most - @off, as it is an index. */
+/* The result of subtracting @off from a number below @most, as an index: below @most - @off. */
 static struct hold less(uint32_t most, int64_t off)
 {
 	return (struct hold){ .most = off >= 0 && off < most ? most - (uint32_t)off : 0 };
 }
 
-/* The same of what @h says; that it is a byte limits nothing that was computed with it. */
+/*
+ * The same for the limit in @h. A limit by type does not hold for values computed from the index.
+ */
 static struct hold below(const struct hold *h, int64_t off)
 {
 	return less(h->by_type ? 0 : h->most, off);
 }
 
-/* A byte, extended with zeros: a number below 256, and below what is known of the register it comes from. */
+/* A zero-extended byte: below 256, or below the limit of the register it comes from. */
 static struct hold byte_of(uint32_t most)
 {
 	if (most && most < 256)
@@ -80,7 +90,7 @@ static struct hold byte_of(uint32_t most)
 	return (struct hold){ .most = 256, .by_type = true };
 }
 
-/* The index as it is moved about, or begins elsewhere than at 0. */
+/* The index after a copy, or after adding or subtracting a constant. */
 static struct hold index_result(const struct shown *sh, const struct x86_operands *o, uint8_t *dst)
 {
 	bool load = o->op == 0x8b || o->op == 0x8a || o->op == 0x63 || o->op == 0x0fb6 || o->op == 0x0fb7;
@@ -107,7 +117,7 @@ static struct hold index_result(const struct shown *sh, const struct x86_operand
 	return less(0, 0);
 }
 
-/* What @in leaves in a register, as far as that matters here. *@dst: the register. */
+/* What @in leaves in register *@dst, as far as it matters here. */
 static struct hold result(const struct shown *sh, const struct x86_insn *in, const struct x86_operands *o, uint64_t next,
 			  uint8_t *dst)
 {
@@ -143,7 +153,10 @@ static struct hold result(const struct shown *sh, const struct x86_insn *in, con
 	return index_result(sh, o, dst);
 }
 
-/* ja and jae, near and far: where the index is too large. The way to the jump does not branch. */
+/*
+ * ja and jae, near and far: taken if the index is too large. The path to the jump does not take
+ * them.
+ */
 static void show_branch(struct shown *sh, const uint8_t *data)
 {
 	uint8_t cond = data[0] == 0x0f ? data[1] ^ 0xf0 : data[0];
@@ -175,7 +188,10 @@ static bool writes(const struct x86_insn *in, uint8_t reg)
 			      (in->effect == X86_LEAVE && reg == RBP));
 }
 
-/* What compilers put between a comparison and its branch: mov, lea, push, pop, nop, set, and moves of vectors. */
+/*
+ * Instructions that compilers put between a comparison and its branch: mov, lea, push, pop, nop,
+ * set, and vector moves.
+ */
 static bool keeps_flags(uint16_t op)
 {
 	static const uint16_t ranges[][2] = {
@@ -190,7 +206,9 @@ static bool keeps_flags(uint16_t op)
 	return false;
 }
 
-/* One instruction on the way to the jump; false: the way does not come from here. */
+/*
+ * Applies one instruction on the path to the jump. False: the path to the jump cannot contain it.
+ */
 static bool show(struct shown *sh, const struct x86_insn *in, const struct x86_operands *o, const uint8_t *data, uint64_t next)
 {
 	const struct hold nothing = { .kind = HOLD_NOTHING };
@@ -226,7 +244,7 @@ static bool show(struct shown *sh, const struct x86_insn *in, const struct x86_o
 	return true;
 }
 
-/* The table that the jump with operand @o goes by, once the code before it is read. */
+/* Finds the table that the jump with operand @o uses, after the code before it was read. */
 static bool jumps_by(const struct shown *sh, const struct x86_operands *o, uint64_t next, struct hold *by)
 {
 	if (o->in_reg) {
@@ -258,7 +276,10 @@ static bool run_up(struct code_rows *cr, uint64_t at, uint64_t jump, struct show
 	return at == jump;
 }
 
-/* Entries as far as they lead to code. Where nothing tells how many there are, what lies behind the first may be another function's. */
+/*
+ * Reads entries as long as they lead to code. If their number is unknown, only the first is read:
+ * the next may belong to another function.
+ */
 static void read_entries(struct code_rows *cr, struct code_table *t, const struct hold *by)
 {
 	size_t want = by->most ? by->most : 1, got;
@@ -288,9 +309,10 @@ static void read_entries(struct code_rows *cr, struct code_table *t, const struc
 }
 
 /*
- * x86 code cannot be read backwards, but whatever it is read from soon comes to the same instructions: so from all places
- * near the jump, the nearest first. The first that shows a table and how many entries it has is believed, else one whose index is a
- * byte, else the first that shows one.
+ * x86 code cannot be read backwards, but decoding from any place soon reaches the same
+ * instructions. So this tries all places near the jump, nearest first. The first result with a
+ * table and its size wins, then one whose index is only limited by being a byte, then the first
+ * with a table.
  */
 static void find_table(struct code_rows *cr, struct code_table *t)
 {

@@ -1,4 +1,4 @@
-/* The ways through code (code_walk.h). */
+/* Paths through code (code_walk.h). */
 #include "code/code_walk.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static struct val plus(struct val v, int64_t off)
 
 static void store(struct state *st, struct val at, struct val val)
 {
-	/* Where it goes cannot be told: by the rules of C not where registers are saved. */
+	/* An unknown address. By the rules of C, no registers are saved there. */
 	if (at.kind != VAL_REG)
 		return;
 	for (unsigned int i = 0; i < st->nslots; i++) {
@@ -85,7 +85,7 @@ static struct val load(const struct state *st, struct val at)
 	for (unsigned int i = 0; i < st->nslots; i++)
 		if (val_same(&st->slots[i].at, &at))
 			return st->slots[i].val;
-	/* Not told apart from what was there at the start. */
+	/* All slots are in use, so a later store may have been lost. */
 	if (st->nslots == SLOTS_MAX)
 		return v;
 	at.kind = VAL_MEM;
@@ -98,7 +98,7 @@ static void push(struct state *st, struct val v)
 	store(st, st->r[RSP], v);
 }
 
-/* What the instruction at @svma jumps to or pushes, of a register or of memory. */
+/* What the instruction at @svma jumps to or pushes, if that comes from a register or memory. */
 static struct val operand(struct code_rows *cr, const struct state *st, uint64_t svma)
 {
 	struct val v = { .kind = VAL_UNKNOWN };
@@ -114,7 +114,7 @@ static struct val operand(struct code_rows *cr, const struct state *st, uint64_t
 	return ops.base < NREG && ops.index == X86_NO_REG ? load(st, plus(st->r[ops.base], ops.disp)) : v;
 }
 
-/* @operand: what the instruction pushes if that is memory. */
+/* @operand: the value that the instruction pushes, if it comes from memory. */
 static void apply(struct state *st, const struct x86_insn *in, struct val operand)
 {
 	const struct val unknown = { .kind = VAL_UNKNOWN };
@@ -151,9 +151,12 @@ static void apply(struct state *st, const struct x86_insn *in, struct val operan
 	}
 }
 
-/* ---- where the ways lead ---- */
+/* ---- where paths lead ---- */
 
-/* Whether something else was put at the place of the return address: a jump in disguise. */
+/*
+ * Was something else stored in the place of the return address? Then the return is a jump in
+ * disguise.
+ */
 static bool overwritten(const struct state *st, struct val at)
 {
 	for (unsigned int i = 0; i < st->nslots; i++)
@@ -163,8 +166,8 @@ static bool overwritten(const struct state *st, struct val at)
 }
 
 /*
- * Register @reg at a return. When it comes from where %rbp says, but on the way from the start to here was
- * stored by way of the stack pointer, that may have been the same place.
+ * Register @reg at a return. If it was loaded through %rbp, but this path stored it through the
+ * stack pointer, both may be the same place. Its value is unknown then.
  */
 static struct val restored(const struct state *st, uint8_t reg)
 {
@@ -173,7 +176,9 @@ static struct val restored(const struct state *st, uint8_t reg)
 	for (unsigned int i = 0; v.kind == VAL_MEM && i < st->nslots; i++) {
 		const struct slot *s = &st->slots[i];
 
-		/* Other pointers than to frames lead to no place that the stack pointer says. */
+		/*
+		 * Pointers other than %rbp do not lead to places that the stack pointer leads to.
+		 */
 		if (s->at.base == v.base || (v.base == RSP && s->at.base != RBP))
 			continue;
 		if (s->val.kind == VAL_REG && s->val.base == reg && !s->val.off)
@@ -182,7 +187,7 @@ static struct val restored(const struct state *st, uint8_t reg)
 	return v;
 }
 
-/* The registers at a jump to @to that leaves the stack pointer at @sp. */
+/* Records the registers at a jump to @to that leaves the stack pointer at @sp. */
 static void note_jump(struct found *f, const struct state *st, struct val to, struct val sp)
 {
 	if (f->jump.n++)
@@ -193,12 +198,18 @@ static void note_jump(struct found *f, const struct state *st, struct val to, st
 		f->jump.saved[i] = restored(st, code_kept[i].reg);
 }
 
-/* The registers at a return: the return address's place, and where the caller's values are. */
+/*
+ * Records the registers at a return: the place of the return address, and the places of the
+ * caller's values.
+ */
 static void note_return(struct found *f, const struct state *st)
 {
 	struct val saved[NKEPT], ra = st->r[RSP];
 
-	/* The old stack pointer, in a register still when the way began, and put by just afterwards. */
+	/*
+	 * The old stack pointer was still in a register when the path began, and was saved just
+	 * afterwards.
+	 */
 	for (unsigned int i = 0; ra.kind == VAL_MEM && i < st->nslots; i++) {
 		const struct slot *s = &st->slots[i];
 
@@ -224,7 +235,7 @@ static void note_return(struct found *f, const struct state *st)
 	memcpy(f->saved, saved, sizeof(saved));
 }
 
-/* The registers on arrival. Only what all ways agree on is kept. */
+/* Records the registers on arrival at the target, as far as all paths agree. */
 static void note_arrival(struct found *f, const struct state *st)
 {
 	if (!f->reached) {
@@ -264,7 +275,10 @@ static bool is_start(struct code_rows *cr, uint64_t svma)
 	return cr->src.start_of(cr->src.ctx, svma, &entry) == svma;
 }
 
-/* The same of what something else than the call right before, @call, calls: "call 1f; 1:" goes on there. */
+/*
+ * Does anything other than @call, the call right before @svma, call it? "call 1f; 1:" continues
+ * there.
+ */
 static bool is_called(struct code_rows *cr, uint64_t svma, const struct x86_insn *call)
 {
 	return cr->src.called && (call->flow != X86_CALL || call->target != svma) && cr->src.called(cr->src.ctx, svma);
@@ -285,8 +299,8 @@ static bool is_prologue(struct code_rows *cr, uint64_t svma)
 }
 
 /*
- * What gcc -O0 puts behind the last call of a function that returns nothing: a nop of a byte, perhaps a register that was
- * saved in the frame, and the frame is taken down. No function begins like that.
+ * What gcc -O0 generates behind the last call of a void function: a one-byte nop, perhaps the load
+ * of a register saved in the frame, and the end of the frame. No function begins like that.
  */
 static bool is_unoptimized_end(const uint8_t *data, size_t n, uint64_t svma)
 {
@@ -317,8 +331,8 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 					function_ending(cr, call->target, depth + 1) == END_NEVER)))
 		return END_NEVER;
 	/*
-	 * Padding, or the beginning of a function. It may be that of a loop, or an argument that is
-	 * pushed: then this way is lost, nothing else.
+	 * Padding, or the beginning of a function. It may also be the beginning of a loop, or the
+	 * push of an argument: then only this path is lost.
 	 */
 	n = cr->src.read(cr->src.ctx, next, &data);
 	if (!is_start(cr, next) && is_unoptimized_end(data, n, next))
@@ -329,7 +343,7 @@ enum ending code_call_ending(struct code_rows *cr, const struct x86_insn *call, 
 	return END_RETURNS;
 }
 
-/* The stack pointer, as far as two ways are compared. */
+/* The stack pointer, as far as two paths are compared. */
 static uint64_t sp_key(const struct state *st)
 {
 	const struct val *sp = &st->r[RSP];
@@ -338,15 +352,16 @@ static uint64_t sp_key(const struct state *st)
 }
 
 /*
- * Whether there is nothing new in following a way over an instruction. One that got there by a call that never returns has lost what that
- * was given on the stack: if it comes first, the right one must not be left out.
+ * Would following a path over this instruction bring nothing new? A path that continued behind a
+ * call that never returns has a wrong stack pointer: arguments pushed for that call are still on
+ * the stack. If it comes first, the correct path must still be followed.
  */
 static bool is_known(const struct state *st, uint64_t seen, const struct found *f)
 {
 	return seen & SEEN_INSN && (!f->target || seen & SEEN_TWICE || sp_key(st) == (seen & UINT64_C(0xffffffff) << 32));
 }
 
-/* The way forks to svma @to. */
+/* Forks the path to svma @to. */
 static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, struct path *paths, uint32_t *npaths, int depth,
 		    struct found *f)
 {
@@ -363,7 +378,10 @@ static void fork_to(struct code_rows *cr, const struct path *p, uint64_t to, str
 	paths[(*npaths)++].svma = to;
 }
 
-/* The way of @svma until it ends, forks or meets one that was followed; false when it ended. */
+/*
+ * Follows one instruction of a path. False if the path ends or reaches instructions that were
+ * followed before.
+ */
 static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uint32_t *npaths,
 		   uint32_t *budget, int depth, struct found *f)
 {
@@ -392,7 +410,7 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 	}
 	*budget -= !again;
 	next = p->svma + in.len;
-	/* The child may begin with another stack: nothing from before can be found on it. */
+	/* The child may begin on another stack, where nothing from before can be found. */
 	if (in.flow == X86_SYSCALL && f->target && p->st.r[RAX].kind == VAL_CONST &&
 	    (p->st.r[RAX].off == SYS_clone || p->st.r[RAX].off == SYS_clone3))
 		p->st.r[RSP].kind = VAL_UNKNOWN;
@@ -430,21 +448,27 @@ static bool follow(struct code_rows *cr, struct path *p, struct path *paths, uin
 		}
 		if (!t->n && !f->target)
 			note_jump(f, &p->st, value, p->st.r[RSP]);
-		/* A hostile file's may have a thousand each: what cannot be followed is not noted, either. */
+		/*
+		 * In a hostile file each table may have a thousand entries: entries that cannot be
+		 * followed are not recorded either.
+		 */
 		for (size_t i = 0; i < t->n && *npaths < PATHS_MAX; i++)
 			fork_to(cr, p, t->targets[i], paths, npaths, depth, f);
 		f->open |= *npaths == PATHS_MAX;
 		return false;
 	case X86_STOP: return false;
 	case X86_SYSCALL:
-		/* The instruction before has set the number; the call itself spoils rax. */
+		/* The number was set before; the call itself changes only rax. */
 		break;
 	}
 	p->svma = next;
 	return true;
 }
 
-/* Where the start is the system call itself: what "mov $NUMBER, %rax" right before it says. */
+/*
+ * If the path starts at the system call itself: the number from "mov $NUMBER, %rax" right before
+ * it.
+ */
 static bool rax_before(struct code_rows *cr, uint64_t svma, uint32_t *number)
 {
 	static const uint8_t lens[] = { 5, 7 };
@@ -463,7 +487,7 @@ static bool rax_before(struct code_rows *cr, uint64_t svma, uint32_t *number)
 	return false;
 }
 
-/* True when the system call at @p does not come back; *@f has it when it is rt_sigreturn. */
+/* True if the system call at @p does not return. If it is rt_sigreturn, *@f records it. */
 static bool last_syscall(struct code_rows *cr, const struct path *p, struct found *f)
 {
 	const struct val *ax = &p->st.r[RAX], *sp = &p->st.r[RSP];
@@ -492,7 +516,10 @@ void code_explore(struct code_rows *cr, uint64_t svma, int depth, struct found *
 	uint32_t npaths = 1, budget = INSNS_MAX >> 2 * depth;
 	struct path *paths, p;
 
-	/* 700 KB, of which few are used: each is written before it is read, and the rest never touched. */
+	/*
+	 * 700 KB, few of which are used. Each entry is written before it is read, so the rest takes
+	 * no memory.
+	 */
 	if (!cr->paths[depth])
 		cr->paths[depth] = xmalloc(PATHS_MAX * sizeof(*cr->paths[depth]));
 	paths = cr->paths[depth];
@@ -511,8 +538,9 @@ void code_explore(struct code_rows *cr, uint64_t svma, int depth, struct found *
 }
 
 /*
- * Less is followed the deeper it is: what was found there says nothing here, or rows would depend on what was asked for before. That a
- * function never returns is known by all of its ways, however deep.
+ * The deeper the call, the less is followed. A result is therefore kept per depth, or rows would
+ * depend on what was asked before. Only END_NEVER from a greater depth is reused: it means that all
+ * paths were followed.
  */
 static enum ending function_ending(struct code_rows *cr, uint64_t svma, int depth)
 {

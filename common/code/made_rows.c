@@ -11,7 +11,10 @@
 #include "code/made_rows_priv.h"
 #include "elf/gopclntab.h"
 
-/* Rows of functions that only a call tells of, as they are kept, 440 bytes each; then all are forgotten. */
+/*
+ * Limit of cached rows of functions known only from a call, 440 bytes each. When it is reached, all
+ * are dropped.
+ */
 #define CALLED_ROWS_MAX 16384
 
 /* Functions of the C and C++ libraries that do not return, by their documentation. Sorted. */
@@ -22,7 +25,7 @@ static const char *const noreturn_names[] = {
 	"longjmp", "pthread_exit", "quick_exit", "siglongjmp", "thrd_exit",
 };
 
-/* Those that return twice, as gcc knows them (special_function_p() in calls.cc). Sorted. */
+/* Functions that return twice, as known to gcc (special_function_p() in calls.cc). Sorted. */
 static const char *const twice_names[] = {
 	"__sigsetjmp", "_setjmp", "getcontext", "savectx", "setjmp", "sigsetjmp", "vfork",
 };
@@ -32,7 +35,10 @@ static bool is_one_of(const char *name, const char *const *names, size_t hi)
 {
 	size_t lo = 0, k;
 
-	/* Those that begin as @name does, up to k: mostly none after three characters. */
+	/*
+	 * The range of names that begin with the first k characters of @name: usually empty after
+	 * three.
+	 */
 	for (k = 0; name[k] && name[k] != '@'; k++) {
 		while (lo < hi && names[lo][k] < name[k])
 			lo++;
@@ -49,7 +55,7 @@ static int add_symbol(void *ctx, const struct elf_sym *sym)
 	struct made_rows *mr = ctx;
 	const char *dot;
 
-	/* Labels of assembly are somewhere within. */
+	/* Assembly labels may be anywhere within a function. */
 	if (sym->type == STT_NOTYPE)
 		return 0;
 	addrs_add(&mr->starts, sym->svma);
@@ -185,8 +191,9 @@ static void outermost(struct cfi_row *row)
 }
 
 /*
- * The table counts every byte that a function takes of the stack, but knows nothing of those that go
- * to another stack: what they do to get back is in their code, or cannot be followed.
+ * The table accounts for every byte of stack that a function uses, but not for functions that
+ * switch to another stack. Their code may show how they get back; otherwise they cannot be
+ * followed.
  */
 static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma, bool after_call,
 		  struct cfi_row *row)
@@ -194,7 +201,7 @@ static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma,
 	uint32_t frame;
 	uint64_t end = fn->end;
 
-	/* A stack pointer that was put by in a register comes back; one in memory cannot be told. */
+	/* A stack pointer saved in a register can be restored; one saved in memory is unknown. */
 	if (fn->switches && !fn->top && code_row(mr->code, svma, after_call, row) == 0 &&
 	    row->cfa_how == CFI_REGISTER && row->cfa.reg != CFI_REG_SP && row->cfa.reg != CFI_REG_BP)
 		return 0;
@@ -211,7 +218,10 @@ static int go_row(struct made_rows *mr, const struct go_func *fn, uint64_t svma,
 		return -ENOENT;
 	row->cfa = (struct cfi_rule){ .how = CFI_REGISTER, .reg = CFI_REG_SP, .off = frame + 8ll };
 	row->regs[CFI_REG_RA] = (struct cfi_rule){ .how = CFI_OFFSET, .off = -8 };
-	/* Where the goroutine goes on is a function's first instruction, systemstack_switch's, which called nothing. */
+	/*
+	 * The goroutine continues at the first instruction of systemstack_switch, which called
+	 * nothing.
+	 */
 	row->signal_frame = fn->callback;
 	return 0;
 }
@@ -247,7 +257,7 @@ uint64_t made_rows_reach(struct made_rows *mr, struct cfi *cfi, uint64_t svma, u
 	if (elf_file_machine(mr->ef) != EM_X86_64 || !elf_file_code(mr->ef, svma, &data))
 		return limit;
 	end = code_extent(mr->code, svma, limit);
-	/* Behind a call that does not return, say, another function may begin. */
+	/* Another function may begin inside, for example behind a call that does not return. */
 	for (uint64_t at = svma; cfi && at < end; at++)
 		if (cfi_find(cfi, at, &fde) == 0)
 			return at;
@@ -266,15 +276,16 @@ uint64_t made_rows_entry_end(struct made_rows *mr, struct cfi *cfi)
 		mr->entry_end = MIN(MAX(fde.end, entry + MADE_ENTRY_GAP), entry + MADE_ENTRY_MAX);
 	else
 		mr->entry_end = made_rows_reach(mr, cfi, entry, entry + MADE_ENTRY_MAX);
-	/* In exit(2) the pc is behind the system call already, where a hlt may stand guard. */
+	/* In exit(2) the pc is already behind the system call, where a hlt may follow. */
 	if (mr->entry_end < entry + MADE_ENTRY_MAX && elf_file_code(mr->ef, mr->entry_end, &data) && data[0] == 0xf4)
 		mr->entry_end++;
 	return mr->entry_end;
 }
 
 /*
- * Whether the function at @target may go on between @start, the known beginning before @svma, and @svma. gcc puts rare code of all functions
- * together, and nothing tells where that of one begins.
+ * May the function at @target continue between @start (the nearest known beginning below @svma) and
+ * @svma? gcc groups the rare code of all functions, and nothing shows where the part of one
+ * function begins.
  */
 static bool is_split(struct made_rows *mr, uint64_t target, uint64_t start, uint64_t svma)
 {
@@ -298,7 +309,9 @@ enum made_call made_rows_calls(struct made_rows *mr, uint64_t ret, uint64_t svma
 		return MADE_CALL_OTHER;
 	if (!target)
 		return MADE_CALL_UNKNOWN;
-	/* Labels of assembly are no known beginnings: no other one must lie between. */
+	/*
+	 * Assembly labels are not known beginnings, so only check that no known one lies between.
+	 */
 	start = start_of(mr, svma, &entry);
 	if (target <= svma && start_of(mr, target, &entry) == start)
 		return MADE_CALL_THIS;
@@ -313,7 +326,10 @@ int made_row_called(struct made_rows *mr, uint64_t ret, uint64_t svma, bool afte
 
 	if (!code_call_target(mr->code, ret, &target) || !target || svma < target || svma - target >= CALLED_MAX)
 		return -ENOENT;
-	/* Thousands of instructions are looked at: not for each sample. */
+	/*
+	 * This reads thousands of instructions, so cache the result and do not repeat it for each
+	 * sample.
+	 */
 	if (mr->ncalled == CALLED_ROWS_MAX) {
 		u64map_clear(&mr->called);
 		mr->ncalled = 0;

@@ -1,4 +1,4 @@
-/* Made rows as call frame information (made_rows.h). */
+/* Writing made rows as call frame information (made_rows.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "base/util.h"
 #include "code/made_rows_priv.h"
 
-/* Functions that may be the one: behind the nearest there may be labels of assembly. */
+/* Functions to try: the nearest targets below an address may be assembly labels. */
 #define CALLED_TRIED 4
 
-/* DWARF 5, 7.24, and pointer encoding absptr; cfi_priv.h has them all. */
+/* DWARF 5, 7.24, and pointer encoding absptr; the full list is in cfi_priv.h. */
 enum {
 	OP_UNDEFINED = 0x07,
 	OP_SAME_VALUE = 0x08,
@@ -31,7 +31,7 @@ static void add_record(struct strbuf *out, uint32_t id, struct strbuf *body)
 	strbuf_add(out, body->s, body->len);
 }
 
-/* Offset of the CIE of @row. Like gcc's: CFA = rsp + 8, and the return address there. */
+/* Offset of the CIE of @row. Like gcc's CIE: CFA = rsp + 8, return address at CFA - 8. */
 static size_t add_cie(struct strbuf *out, const struct cfi_row *row)
 {
 	static const uint8_t rest[] = { 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1 };
@@ -112,7 +112,7 @@ static bool same_row(const struct cfi_row *a, const struct cfi_row *b)
 	return true;
 }
 
-/* Rows that a factor of -8 can say. */
+/* Can the row be expressed with a data alignment factor of -8? */
 static bool can_say(const struct cfi_row *row)
 {
 	if (row->cfa.off % 8)
@@ -123,7 +123,7 @@ static bool can_say(const struct cfi_row *row)
 	return true;
 }
 
-/* Nothing was pushed but the return address. */
+/* Only the return address has been pushed. */
 static void plt_row(struct cfi_row *row, uint64_t svma)
 {
 	*row = (struct cfi_row){ .start = svma, .end = svma + 1, .ra_reg = CFI_REG_RA, .cfa_how = CFI_REGISTER };
@@ -132,8 +132,9 @@ static void plt_row(struct cfi_row *row, uint64_t svma)
 }
 
 /*
- * A call ends behind @svma, but how its frame is built cannot be read. That nothing is known of the return address has the same
- * meaning to who unwinds as having no row, and tells it from a mere pointer.
+ * A call ends behind @svma, but the code does not show how its frame is built. For unwinders, the
+ * rule "same value" for the return address means the same as no row. It still marks a return
+ * address, as opposed to a mere pointer.
  */
 static void only_return(struct cfi_row *row, uint64_t svma)
 {
@@ -142,13 +143,14 @@ static void only_return(struct cfi_row *row, uint64_t svma)
 	row->regs[CFI_REG_RA].how = CFI_SAME;
 }
 
-/* What rows are made for. */
+/* State of made_rows_emit(). */
 struct emission {
 	struct made_rows *mr;
 	struct cfi *cfi;
 	const uint64_t *pcs;
 	size_t n;
-	struct addrs called;	/* what is called from return addresses among them, as far as the code says it */
+	/* callees of the return addresses in pcs, as far as the code shows them; sorted */
+	struct addrs called;
 	bool called_known;
 };
 
@@ -164,8 +166,9 @@ static void find_called(struct emission *e)
 }
 
 /*
- * As made_row_called(), of what stacks have shown to be called: the function that @svma is in was, or is on its way down. Labels within
- * it may be called, too. True if all that lead here say the same.
+ * Like made_row_called(), for the functions that stacks have shown to be called. One of them should
+ * contain @svma, but labels within it may be called too. True if all that lead to @svma give the
+ * same row.
  */
 static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, struct cfi_row *row)
 {
@@ -182,7 +185,7 @@ static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, st
 			continue;
 		last = e->called.v[i];
 		tried++;
-		/* A way that runs into the next function went over a call that never returns. */
+		/* A path that runs into the next function went past a call that never returns. */
 		e->mr->called_here = &e->called;
 		err = code_row_from(e->mr->code, last, svma, after_call, &other);
 		e->mr->called_here = NULL;
@@ -197,8 +200,8 @@ static bool row_of_called(struct emission *e, uint64_t svma, bool after_call, st
 }
 
 /*
- * Rows read off the code go on behind a call that never returns, which nothing in a slice finds out: where the ways from what was
- * called give another frame, it is theirs.
+ * Rows read off the code continue behind a call that never returns, which a slice cannot detect. If
+ * the paths from a called function give another frame, their row wins.
  */
 static bool best_row(struct emission *e, uint64_t svma, bool after_call, struct cfi_row *row)
 {
@@ -221,7 +224,10 @@ static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 	bool after = i && pcs[i - 1] == pcs[i] - 1, ends;
 	struct cfi_fde fde;
 
-	/* Nothing called the start-up code, and whether an address is in it is told by its distance. */
+	/*
+	 * Start-up code has no caller. The distance from the entry tells whether an address is in
+	 * it.
+	 */
 	if (pcs[i] >= elf_file_entry(mr->ef) && pcs[i] < made_rows_entry_end(mr, e->cfi))
 		return false;
 	if (!made_rows_first(mr, pcs[i], false) && !(before && made_rows_first(mr, pcs[i], true)) &&
@@ -232,7 +238,10 @@ static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 		return after || !before;
 	}
 	ends = before && made_rows_return(mr, pcs[i] + 1);
-	/* Two instructions of code that does not return, seen one after the other: the second was not planted. */
+	/*
+	 * Two consecutive instructions of code that does not return: the second address was not
+	 * planted.
+	 */
 	if (before && after && !ends && !made_rows_first(mr, pcs[i], true) && made_row(mr, pcs[i], false, row) == 0)
 		return can_say(row);
 	if (ends ? best_row(e, pcs[i], true, row) : before && made_row(mr, pcs[i], true, row) == 0)
@@ -242,13 +251,14 @@ static bool row_of(struct emission *e, size_t i, struct cfi_row *row)
 		return true;
 	}
 	/*
-	 * What comes as the byte before an address, and as nothing else, is looked up for a frame that was called there. The
-	 * row of an instruction, or of the padding before a function, would make a return address of any pointer.
+	 * An address that only occurs as the byte before another one is looked up for a frame that
+	 * called something there. The row of an instruction, or of the padding before a function,
+	 * would turn any pointer into a return address.
 	 */
 	return (after || !before) && best_row(e, pcs[i], false, row) && can_say(row);
 }
 
-/* Go's table, and what is known of every PLT, are as good as what a binary states. */
+/* Rows from Go's table and of PLT entries are as reliable as those that a binary states. */
 static bool is_doubtful(struct made_rows *mr, uint64_t svma)
 {
 	return !made_rows_first(mr, svma, false) && !made_rows_first(mr, svma, true) && !made_rows_in_plt(mr, svma);
@@ -259,7 +269,8 @@ size_t made_rows_emit(struct made_rows *mr, struct cfi *cfi, const uint64_t *pcs
 {
 	size_t cie[4] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX }, done = 0;
 	struct cfi_row run = { 0 }, row;
-	uint64_t holds = 0;	/* how far run's row holds, whether there are pcs or not */
+	/* end of the range where run's row holds, with or without pcs in it */
+	uint64_t holds = 0;
 	struct emission e = { .mr = mr, .cfi = cfi, .pcs = pcs, .n = n };
 	bool have = false;
 

@@ -1,4 +1,7 @@
-/* What the two halves of made rows share: asked one by one (made_rows.c), and written as call frame information (made_rows_emit.c). */
+/*
+ * Shared by the two halves of made rows: single lookups (made_rows.c), and writing them as call
+ * frame information (made_rows_emit.c).
+ */
 #ifndef NSPROF_MADE_ROWS_PRIV_H
 #define NSPROF_MADE_ROWS_PRIV_H
 
@@ -8,7 +11,7 @@
 #include "code/made_rows.h"
 
 struct addrs {
-	uint64_t *v;	/* owned, svma values, sorted when all are there */
+	uint64_t *v;	/* owned, svma values, sorted once complete */
 	size_t n, cap;
 };
 
@@ -18,7 +21,7 @@ static inline void addrs_add(struct addrs *as, uint64_t svma)
 	as->v[as->n++] = svma;
 }
 
-/* How many there are up to @svma. */
+/* The number of entries up to @svma. */
 static inline size_t addrs_up_to(const struct addrs *as, uint64_t svma)
 {
 	size_t lo = 0, hi = as->n;
@@ -34,10 +37,10 @@ static inline size_t addrs_up_to(const struct addrs *as, uint64_t svma)
 	return lo;
 }
 
-/* Bytes from where a function begins that only a call tells of. */
+/* Size limit in bytes of functions whose beginning is only known from a call. */
 #define CALLED_MAX 65536
 
-/* What made_row_called() has found. */
+/* A result of made_row_called(). */
 struct called_row {
 	uint64_t target;
 	bool after_call, none;
@@ -47,22 +50,30 @@ struct called_row {
 struct made_rows {
 	struct elf_file *ef;
 	struct code_rows *code;
-	struct addrs starts, cold, noreturn;	/* of all; of parts that are jumped to; that do not return */
-	struct addrs twice;	/* that return twice */
+	/*
+	 * Beginnings of all functions and parts; of parts reached by jumps; of functions that never
+	 * return.
+	 */
+	struct addrs starts, cold, noreturn;
+	struct addrs twice;	/* of functions that return twice */
 	struct section {
 		uint64_t svma;
-		size_t size;	/* bytes; 0: there is no such section */
+		size_t size;	/* bytes; 0: no such section */
 	} plts[4];
-	const struct addrs *called_here;	/* functions that stacks have shown to be called, sorted; NULL: not looked for */
-	uint64_t entry_end;	/* svma where the start-up code ends; 0: not looked at yet */
+	/* functions that stacks have shown to be called, sorted; NULL: not used */
+	const struct addrs *called_here;
+	uint64_t entry_end;	/* svma where the start-up code ends; 0: not determined yet */
 	bool symbols_read, plts_read;
 	struct called_row *called_rows;		/* owned */
 	size_t ncalled, called_cap;
-	struct u64map called;	/* hash of what was asked for to its number there */
-	struct u64map split;	/* hash of two beginnings to 1: ways from one lead behind the other, or 0 */
+	struct u64map called;	/* hash of the query to its index in called_rows */
+	struct u64map split;	/* hash of the query of is_split() to its result, 1 or 0 */
 };
 
-/* Where the symbol begins that @svma is in or behind, 0: there is none; *@entry: it is no part that is jumped to. */
+/*
+ * Where the symbol at or below @svma begins; 0: there is none. *@entry: it is not a part reached by
+ * jumps.
+ */
 uint64_t made_start_of(struct made_rows *mr, uint64_t svma, bool *entry);
 
 #endif

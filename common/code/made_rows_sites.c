@@ -1,4 +1,4 @@
-/* The calls that a function makes, and where it begins (made_rows.h). */
+/* The calls in a function, and where it begins (made_rows.h). */
 #include "base/util.h"
 #include "code/made_rows_priv.h"
 #include "code/x86_insn.h"

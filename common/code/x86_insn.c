@@ -1,4 +1,4 @@
-/* x86-64 instructions (x86_insn.h). */
+/* Decoding x86-64 instructions (x86_insn.h). */
 #include "code/x86_insn.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define LEN_MAX 15
 
-/* What follows an opcode, and whom it writes to. */
+/* What follows an opcode, and which operand it writes. */
 enum {
 	BAD = 1 << 0,
 	MRM = 1 << 1,	/* a ModRM byte */
@@ -15,7 +15,7 @@ enum {
 	I16 = 1 << 3,
 	IZ = 1 << 4,	/* of 2 or 4 bytes, by operand size */
 	WREG = 1 << 5,	/* writes ModRM.reg */
-	WRM = 1 << 6,	/* writes ModRM.rm when that is a register */
+	WRM = 1 << 6,	/* writes ModRM.rm if that is a register */
 	WOP = 1 << 7,	/* writes the register in the opcode's low bits */
 };
 
@@ -27,7 +27,7 @@ enum {
 static const uint8_t one_byte[256] = {
 	[0x00] = ALU, ALU, ALU, ALU, ALU, ALU, ALU,
 	[0x38] = MRM, MRM, MRM, MRM, I8, IZ, BAD, BAD,
-	/* REX, push, pop are taken care of before; pop writes */
+	/* REX, push and pop are handled before; pop writes */
 	[0x58] = R8(WOP),
 	[0x60] = BAD, BAD, BAD, MRM | WREG,
 	[0x68] = IZ, MRM | IZ | WREG, I8, MRM | I8 | WREG,
@@ -80,9 +80,9 @@ struct decoder {
 	bool opsize, addrsize, segment;
 	bool byte; /* operands of 8 bits */
 	/* ModRM */
-	uint8_t mod, reg, rm; /* with the bits of REX */
+	uint8_t mod, reg, rm; /* including the bits from REX */
 	uint8_t base, index, scale; /* as in struct x86_operands */
-	bool plain; /* a memory operand of a base register and @disp only */
+	bool plain; /* a memory operand with only a base register and @disp */
 	int64_t disp;
 	int64_t imm;
 };
@@ -147,7 +147,7 @@ static void operands(struct decoder *d, uint8_t flags)
 		d->imm = sized(d, 1);
 }
 
-/* Without REX the numbers 4 to 7 of byte registers are ah, ch, dh and bh. */
+/* Without REX, the numbers 4 to 7 mean the byte registers ah, ch, dh and bh. */
 static uint16_t written(const struct decoder *d, uint8_t reg)
 {
 	return 1u << (d->byte && !d->rex && reg >= 4 ? reg - 4 : reg);
@@ -163,7 +163,7 @@ static void clobber(struct decoder *d, uint8_t op, uint8_t flags)
 		d->in->clobbers |= 1u << ((op & 7) | (d->rex & 1) << 3);
 }
 
-/* From here on @dst is set to a value that can be told, so it is not clobbered. */
+/* @dst now gets a known value, so it is not clobbered. */
 static void effect(struct decoder *d, enum x86_effect e, uint8_t dst, uint8_t src, int64_t disp)
 {
 	d->in->effect = e;
@@ -180,7 +180,7 @@ static void jump(struct decoder *d, enum x86_flow flow, uint64_t svma)
 	d->in->target = svma + d->c.pos + d->imm;
 }
 
-/* mov and lea between registers and memory of 64 bits. */
+/* mov and lea between 64-bit registers and memory. */
 static void moves(struct decoder *d, uint8_t op)
 {
 	bool wide = d->rex & 8;
@@ -214,7 +214,7 @@ static void immediate_group(struct decoder *d, uint8_t op)
 		effect(d, X86_ADD, d->rm, d->rm, -d->imm);
 }
 
-/* F6, F7: test has an immediate, not and neg write their operand, mul and div rax and rdx. */
+/* F6, F7: test has an immediate, not and neg write their operand, mul and div write rax and rdx. */
 static void unary_group(struct decoder *d, uint8_t op)
 {
 	uint8_t which = d->reg & 7;
@@ -257,7 +257,7 @@ static bool one(struct decoder *d, uint8_t op, uint64_t svma)
 	}
 	if ((op & 0xfc) == 0xa0)
 		cursor_skip(&d->c, d->addrsize ? 4 : 8);
-	/* An operand size of 16 bits is not that of a near branch in 64-bit mode. */
+	/* The 16-bit operand size does not apply to near branches in 64-bit mode. */
 	if (op == 0xe8 || op == 0xe9)
 		d->opsize = false;
 	operands(d, flags);
@@ -268,7 +268,7 @@ static bool one(struct decoder *d, uint8_t op, uint64_t svma)
 	if ((op == 0x31 || op == 0x33) && d->mod == 3 && d->reg == d->rm)
 		effect(d, X86_CONST, d->rm, 0, 0);
 	if (op < 0x40 || op == 0xa8 || op == 0xa9) {
-		/* The accumulator forms; cmp and test write nothing. */
+		/* The accumulator forms; cmp and test write no register. */
 		if ((op & 7) > 3 && op < 0x38)
 			d->in->clobbers |= 1u << 0;
 		return true;
@@ -304,7 +304,7 @@ static bool one(struct decoder *d, uint8_t op, uint64_t svma)
 		else
 			effect(d, X86_POP_VALUE, 0, 0, 0);
 		break;
-	case 0x90: /* nop; with REX.B xchg, whose other side is rax */
+	case 0x90: /* nop; with REX.B xchg, whose other operand is rax */
 		d->in->clobbers = d->rex & 1 ? 1u << 0 | 1u << 8 : 0;
 		break;
 	case 0x91:
@@ -355,7 +355,7 @@ static bool two(struct decoder *d, uint8_t op, uint64_t svma)
 	if (op == 0x38 || op == 0x3a) {
 		cursor_skip(&d->c, 1);
 		operands(d, op == 0x38 ? MRM : MRM | I8);
-		/* movbe, crc32, adcx; pextr: all others write vectors. */
+		/* movbe, crc32, adcx; pextr. All others write vectors. */
 		clobber(d, 0, MRM | WREG | WRM);
 		return true;
 	}
@@ -383,7 +383,7 @@ static bool two(struct decoder *d, uint8_t op, uint64_t svma)
 	return true;
 }
 
-/* VEX and EVEX (SDM 2.3, 2.6): vectors, and a few that work on general registers (BMI). */
+/* VEX and EVEX (SDM 2.3, 2.6): vectors, and a few instructions on general registers (BMI). */
 static bool vector(struct decoder *d, uint8_t lead)
 {
 	uint8_t p0 = cursor_u8(&d->c), p1 = 0, map = 1, op, vvvv, flags = MRM;

@@ -1,7 +1,7 @@
 /*
- * x86-64 instructions as far as the stack is concerned: how long one is, where it leads, and what
- * it does to the stack pointer and to registers that can stand for it. Input is hostile: nothing
- * outside the given bytes is read, and an unknown encoding is said to be one.
+ * Decodes x86-64 instructions as far as the stack is concerned: their length, where they lead, and
+ * what they do to the stack pointer and to registers that can stand for it. Input is hostile:
+ * nothing outside the given bytes is read, and unknown encodings are reported as such.
  *
  * Encodings: Intel SDM volume 2, appendix A.
  */
@@ -14,23 +14,23 @@
 
 enum x86_flow {
 	X86_NEXT,
-	X86_BRANCH,	/* to @target or on */
+	X86_BRANCH,	/* to @target or the next instruction */
 	X86_JUMP,	/* to @target */
-	X86_JUMP_FAR,	/* through a register or memory: nobody knows */
+	X86_JUMP_FAR,	/* through a register or memory: target unknown */
 	X86_CALL,	/* of @target */
 	X86_CALL_FAR,	/* through a register or memory */
 	X86_RET,
-	X86_STOP,	/* hlt, ud2, int3: no way on */
+	X86_STOP,	/* hlt, ud2, int3: execution does not continue */
 	X86_SYSCALL,
 };
 
-/* What it does, in operands of 64 bits. Memory operands are @base + @disp, without an index. */
+/* The effect, with 64-bit operands. Memory operands are @base + @disp, without an index. */
 enum x86_effect {
-	X86_NOTHING,	/* to registers, apart from @clobbers */
+	X86_NOTHING,	/* on registers, apart from @clobbers */
 	X86_PUSH,	/* register @src */
 	X86_PUSH_VALUE,	/* something else, 8 bytes */
 	X86_POP,	/* into register @dst */
-	X86_POP_VALUE,	/* to somewhere else, 8 bytes */
+	X86_POP_VALUE,	/* to another place, 8 bytes */
 	X86_MOVE,	/* @dst = @src */
 	X86_ADD,	/* @dst = @src + @disp: add, sub, inc, dec, lea */
 	X86_LOAD,	/* @dst = 8 bytes at @src + @disp */
@@ -41,35 +41,38 @@ enum x86_effect {
 };
 
 struct x86_insn {
-	uint8_t len;		/* bytes, 1 to 15 */
+	uint8_t len;		/* 1 to 15 */
 	uint8_t flow;		/* enum x86_flow */
 	uint8_t effect;		/* enum x86_effect */
 	uint8_t dst, src;	/* register numbers as encoded: 4 = rsp, 5 = rbp */
-	uint16_t clobbers;	/* registers with another value afterwards, @dst of an effect aside */
-	uint16_t pops;		/* X86_RET: bytes that it takes off behind the return address */
+	uint16_t clobbers;	/* registers that have another value afterwards, apart from @dst */
+	uint16_t pops;		/* X86_RET: bytes removed behind the return address */
 	int64_t disp;
 	uint64_t target;	/* svma */
 };
 
-/* Numbers of registers that are none. */
+/* Register numbers that are not general registers. */
 #define X86_NO_REG 16
 #define X86_RIP 17
 
-/* What an instruction that does not work with vectors works with. */
+/* The operands of an instruction other than a vector instruction. */
 struct x86_operands {
-	uint16_t op;		/* its opcode: one byte, or 0x0f00 and the second; 0: it is another one */
-	bool wide;		/* operands of 64 bits */
-	bool in_reg;		/* ModRM.rm is register @rm; else memory at @base + @index * @scale + @disp */
-	uint8_t reg, rm;	/* as encoded, of ah to bh the whole one; @reg may be a part of the opcode */
+	/* opcode: one byte, or 0x0f00 and the second byte; 0: another instruction */
+	uint16_t op;
+	bool wide;		/* 64-bit operands */
+	/* ModRM.rm is register @rm; otherwise memory at @base + @index * @scale + @disp */
+	bool in_reg;
+	/* as encoded; for ah to bh the whole register; @reg may be an opcode extension */
+	uint8_t reg, rm;
 	uint8_t base, index;	/* as encoded, or X86_NO_REG; @base also X86_RIP: the end of the instruction */
 	uint8_t scale;		/* 1, 2, 4, 8 */
 	int64_t disp, imm;
 };
 
-/* The instruction at @svma, whose bytes are data[0..size). False when it is none that is known. */
+/* Decodes the instruction at @svma, whose bytes are data[0..size). False if it is unknown. */
 bool x86_decode(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out);
 
-/* The same, and what it works with. */
+/* The same, with its operands. */
 bool x86_decode_operands(const uint8_t *data, size_t size, uint64_t svma, struct x86_insn *out,
 			 struct x86_operands *ops);
 
