@@ -32,8 +32,8 @@ uint64_t hash_bytes(const void *data, size_t len)
 #define ZERO_SLOTS 1
 
 /*
- * Slot of @key, or the free slot where it belongs. The map is never full, so the search ends. Key 0
- * has its own slot; a key that is not 0 in it means that it is taken.
+ * * Slot of @key, or the free slot where it belongs. The map is never full, so the search ends. Key
+ * 0 has its own slot, which is taken if the key stored there is not 0.
  */
 static size_t slot_of(const struct u64map *m, uint64_t key)
 {

@@ -1,6 +1,6 @@
 /*
- * Signals that would end or hang a program of ours instead of reporting an error, and restoring
- * them as the caller left them.
+ * * Handles signals that would end or hang our programs instead of reporting an error, and restores
+ * the caller's settings for children.
  */
 #ifndef NSPROF_SIGNALS_H
 #define NSPROF_SIGNALS_H

@@ -63,12 +63,12 @@ static char *piece(struct write_behind *wb, unsigned int n)
 }
 
 /*
- * Lets the file system allocate the blocks of a whole piece before it is written. Without this,
+ * * Lets the file system allocate the blocks of a whole piece before it is written. Without this,
  * ext4 reserves a block page by page, which takes a third of the time of the write
- * (ext4_da_get_block_prep(), fs/ext4/inode.c). Other file systems were not measured, and it may
- * cost there: a request to a server, or text that is stored uncompressed. An error such as no space
- * is left to the write to report. If the process is killed before the write, or the write fails, at
- * most one piece stays allocated behind the end of the file.
+ * (ext4_da_get_block_prep(), fs/ext4/inode.c). Other file systems were not measured, and allocating
+ * may be expensive there: a request to a server, or text that is stored uncompressed. Errors such
+ * as a full disk are reported by the write. If the process is killed before the write, or the write
+ * fails, at most one piece stays allocated behind the end of the file.
  */
 static void claim(struct write_behind *wb, size_t len)
 {

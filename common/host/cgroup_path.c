@@ -128,7 +128,9 @@ static bool by_name(const struct part *p, const struct part *before, struct cgro
 	return false;
 }
 
-/* "kubepods", "kubepods-burstable.slice"; "kubelet-kubepods.slice" with --cgroup-root, as in kind. */
+/*
+ * "kubepods", "kubepods-burstable.slice"; "kubelet-kubepods.slice" with --cgroup-root, as in kind.
+ */
 static bool is_kube(const struct part *p)
 {
 	return is(p, "kubepods") || starts(p, "kubepods") || memmem(p->s, p->len, "-kubepods", 9);

@@ -70,7 +70,10 @@ struct proc_mount {
 	const char *options;	/* of the file system: "rw,errors=continue", for procfs_mount_option() */
 };
 
-/* Calls @fn for each line of mountinfo @text (proc(5)), which is modified. Malformed lines are skipped. */
+/*
+ * Calls @fn for each line of mountinfo @text (proc(5)), which is modified. Malformed lines are
+ * skipped.
+ */
 void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount *m), void *ctx);
 /*
  * The value of @key ("upperdir") in @options, escapes undone. False if it is absent or does not fit
