@@ -1,6 +1,6 @@
 /*
- * The front command: "nsprof record ..." runs nsprof-record. It knows the names of the programs and
- * nothing of what they do, so that each can be installed alone.
+ * The front command: "nsprof record ..." runs nsprof-record. It knows only the names of the
+ * programs, so that each can be installed alone.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const struct command {
 	{ "doctor", "nsprof-doctor", "check what can be recorded from here" },
 };
 
-/* Those without a program of their own. */
+/* Commands without a program of their own. */
 static const struct {
 	const char *name, *help;
 } own_commands[] = {
@@ -41,48 +41,48 @@ static const struct {
 	{ "help", "show the commands, or the options of one command" },
 };
 
-/* What perf users try, commands and options before a command, and what there is instead. */
+/* Commands of perf, and its options before a command, and what nsprof offers instead. */
 static const struct {
 	const char *name, *instead;
 } perf_commands[] = {
-	{ "archive", "a recording carries the names it needs: copy it" },
-	{ "bench", "perf measures the kernel with it" },
-	{ "buildid-cache", "names are in the recording, and found by build-id: nsprof symbolize --debug-dir" },
+	{ "archive", "a recording contains the symbols it needs: just copy it" },
+	{ "bench", "it benchmarks the kernel; use perf for that" },
+	{ "buildid-cache", "symbols are in the recording or found by build-id; see nsprof symbolize --debug-dir" },
 	{ "buildid-list", "nsprof info --json lists the binaries of a recording" },
-	{ "c2c", "addresses of data are not recorded" },
-	{ "check", "nsprof version tells what it was built with, nsprof doctor what works here" },
-	{ "config", "there is nothing to be configured: options say all" },
-	{ "daemon", "nsprof record --switch-output runs for long" },
-	{ "data", "nsprof import reads perf.data; nsprof symbolize --format writes other forms" },
-	{ "evlist", "nsprof info tells the event and its settings" },
-	{ "ftrace", "tracepoints are not recorded" },
-	{ "inject", "jitdumps are read while recording, and symbolized with it: nothing is to be injected" },
-	{ "iostat", "counters of buses are not read" },
-	{ "kallsyms", "nsprof report names kernel functions; /proc/kallsyms lists them" },
-	{ "kmem", "tracepoints are not recorded" },
-	{ "kvm", "guests are not recorded" },
-	{ "kwork", "tracepoints are not recorded" },
+	{ "c2c", "nsprof does not record data addresses" },
+	{ "check", "nsprof version shows what it was built with, nsprof doctor what works here" },
+	{ "config", "there is no configuration file; use options" },
+	{ "daemon", "use nsprof record --switch-output to record continuously" },
+	{ "data", "nsprof import reads perf.data; nsprof symbolize --format writes other formats" },
+	{ "evlist", "nsprof info shows the event and its settings" },
+	{ "ftrace", "nsprof does not record tracepoints" },
+	{ "inject", "nsprof record captures jitdumps, so there is nothing to inject" },
+	{ "iostat", "nsprof does not read bus counters" },
+	{ "kallsyms", "nsprof report shows the names of kernel functions; /proc/kallsyms lists them" },
+	{ "kmem", "nsprof does not record tracepoints" },
+	{ "kvm", "nsprof does not record guests" },
+	{ "kwork", "nsprof does not record tracepoints" },
 	{ "list", "nsprof record -e takes cycles, instructions, cpu-clock, page-faults, context-switches and the like" },
-	{ "lock", "tracepoints are not recorded" },
-	{ "mem", "addresses of data are not recorded" },
-	{ "probe", "tracepoints are not recorded" },
-	{ "sched", "tracepoints are not recorded" },
-	{ "stat", "it counts without samples; nsprof ps shows the CPU time of containers" },
-	{ "test", "make check tests nsprof" },
+	{ "lock", "nsprof does not record tracepoints" },
+	{ "mem", "nsprof does not record data addresses" },
+	{ "probe", "nsprof does not record tracepoints" },
+	{ "sched", "nsprof does not record tracepoints" },
+	{ "stat", "nsprof samples and does not count events; nsprof ps shows the CPU time of containers" },
+	{ "test", "run 'make check' to test nsprof" },
 	{ "timechart", "nsprof report --format html shows threads over time" },
-	{ "top", "nsprof record --duration 5, then nsprof report; nsprof ps --watch shows the busiest containers" },
-	{ "trace", "tracepoints are not recorded" },
-	{ "--buildid-dir", "names are in the recording, and found by build-id: nsprof symbolize --debug-dir" },
-	{ "--debug", "-v behind the command says more" },
-	{ "--debug-file", "messages go to standard error: 2>FILE" },
-	{ "--debugfs-dir", "tracepoints are not recorded" },
-	{ "--exec-path", "its programs lie beside it" },
+	{ "top", "use nsprof record --duration 5, then nsprof report; nsprof ps --watch shows the busiest containers" },
+	{ "trace", "nsprof does not record tracepoints" },
+	{ "--buildid-dir", "symbols are in the recording or found by build-id; see nsprof symbolize --debug-dir" },
+	{ "--debug", "use -v after the command for more messages" },
+	{ "--debug-file", "redirect the messages on standard error: 2>FILE" },
+	{ "--debugfs-dir", "nsprof does not record tracepoints" },
+	{ "--exec-path", "nsprof finds its programs beside itself or in PATH" },
 	{ "--html-path", "man nsprof-record shows the manual" },
 	{ "--list-cmds", "nsprof help lists the commands" },
 	{ "--list-opts", "nsprof help COMMAND lists the options" },
-	{ "--no-pager", "NSPROF_PAGER=cat nsprof ... shows it without a pager" },
-	{ "--paginate", "on a terminal nsprof report and annotate use a pager" },
-	{ "-p", "on a terminal nsprof report and annotate use a pager" },
+	{ "--no-pager", "set NSPROF_PAGER=cat to turn the pager off" },
+	{ "--paginate", "nsprof report and annotate use a pager on a terminal" },
+	{ "-p", "nsprof report and annotate use a pager on a terminal" },
 };
 
 static void print_help(FILE *to)
@@ -96,7 +96,9 @@ static void print_help(FILE *to)
 		fprintf(to, "  %-12s%s\n", own_commands[i].name, own_commands[i].help);
 }
 
-/* For the scripts that make the manual page and completion, as opt_list(): "command NAME HELP". */
+/*
+ * For the scripts that make the manual page and completion, like opt_list(): "command NAME HELP".
+ */
 static void list_commands(FILE *to)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -106,8 +108,8 @@ static void list_commands(FILE *to)
 }
 
 /*
- * What @program was built with: the words behind the colon of its answer to the hidden option
- * --build-info, "record: zstd libelf". NULL when it does not answer so. In @buf.
+ * The build features of @program: the words behind the colon in its answer to the hidden option
+ * --build-info, "record: zstd libelf". NULL without such an answer. In @buf.
  */
 static char *features(const char *program, char *buf, size_t size)
 {
@@ -190,7 +192,7 @@ static int version(int argc, char **argv)
 	return outfile_close(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* perf's words and status. */
+/* perf's wording and exit status. */
 static int unknown(const char *name)
 {
 	static const char *const others[] = { "version", "help", "--version", "--help" };
@@ -207,7 +209,7 @@ static int unknown(const char *name)
 	return EXIT_FAILURE;
 }
 
-/* Is @name a command or option of perf's, @theirs, maybe with an argument: --debug=VALUE? */
+/* Is @name the perf command or option @theirs, possibly with an argument (--debug=VALUE)? */
 static bool is_theirs(const char *name, const char *theirs)
 {
 	const size_t len = strlen(theirs);
@@ -228,14 +230,14 @@ static int run(const char *name, int argc, char **argv)
 		for (i = 0; i < ARRAY_SIZE(perf_commands); i++) {
 			if (!is_theirs(name, perf_commands[i].name))
 				continue;
-			pr_err("'%s' is perf's and not here: %s", name, perf_commands[i].instead);
+			pr_err("perf has '%s', nsprof does not: %s", name, perf_commands[i].instead);
 			return EXIT_FAILURE;
 		}
 		return unknown(name);
 	}
 	err = sibling_exec(commands[i].program, argv);
 	pr_err("cannot run '%s': %s%s", commands[i].program, strerror(-err),
-	       err == -ENOENT ? "; it must lie beside 'nsprof' or in PATH" : "");
+	       err == -ENOENT ? ". Install it beside 'nsprof' or in PATH." : "");
 	return EXIT_FAILURE;
 }
 

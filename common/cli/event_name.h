@@ -1,4 +1,4 @@
-/* Events by perf's names. */
+/* Events by the names that perf uses. */
 #ifndef NSPROF_EVENT_NAME_H
 #define NSPROF_EVENT_NAME_H
 
@@ -7,18 +7,18 @@
 #include <stdio.h>
 
 struct event_name {
-	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: it has none */
+	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: none */
 	uint32_t type;			/* PERF_TYPE_* */
 	uint64_t config;		/* PERF_COUNT_* */
 };
 
-/* The event that @text (@len bytes, without modifiers) names; NULL = not one of ours. Static. */
+/* The event named by @text (@len bytes, without modifiers). NULL: unknown. Static. */
 const struct event_name *event_name_find(const char *text, size_t len);
 
 struct suggest;
 /* Offers all names to @s. */
 void event_name_suggest(struct suggest *s);
-/* Writes all names, without aliases, with @separator between. */
+/* Writes all names, without aliases, separated by @separator. */
 void event_name_list(FILE *to, char separator);
 
 #endif

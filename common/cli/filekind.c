@@ -1,4 +1,4 @@
-/* By what each format begins with; sources are named where they are not obvious. */
+/* File formats by their first bytes. Sources are named where they are not obvious. */
 #include "cli/filekind.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 struct kind {
 	const char *magic;
-	size_t len, at;		/* bytes of it, and where they stand */
+	size_t len, at;		/* bytes of magic, and their offset in the file */
 	const char *text;
 };
 
@@ -29,10 +29,10 @@ static const struct kind kinds[] = {
 	BEGINS("BZh", "compressed by bzip2: decompress it first (bunzip2 -k)"),
 	BEGINS("PK\3\4", "a zip archive: unpack it first (unzip)"),
 	{ "ustar", 5, 257, "a tar archive: unpack it first (tar xf)" },
-	BEGINS("PERFFILE", "perf.data of a perf before Linux 2.6.38, in a format that nobody writes any more"),
+	BEGINS("PERFFILE", "perf.data in the format used before Linux 2.6.38, which nsprof does not read"),
 	BEGINS("\x17\x08\x44tracing", "a trace of trace-cmd, which has no stacks to read here"),
-	BEGINS("JITD", "a jitdump, which has no samples: give the recording that was made meanwhile"),
-	BEGINS("DTiJ", "a jitdump, which has no samples: give the recording that was made meanwhile"),
+	BEGINS("JITD", "a jitdump, which has no samples: give the recording made at the same time"),
+	BEGINS("DTiJ", "a jitdump, which has no samples: give the recording made at the same time"),
 	BEGINS("FLR\0", "a recording of the Java Flight Recorder: 'jfr print' shows it"),
 	BEGINS("# callgrind format", "a profile of callgrind: callgrind_annotate shows it"),
 	BEGINS("\x7f" "ELF", "a program or library, not a profile"),
@@ -44,7 +44,7 @@ static const struct kind kinds[] = {
 	BEGINS("\x89PNG", "a picture: " DATA_OF),
 };
 
-/* What is inside gzip. */
+/* What a gzip file contains. */
 static const char *gzip_text(const void *head, size_t n)
 {
 	uint8_t in[16];
@@ -54,7 +54,7 @@ static const char *gzip_text(const void *head, size_t n)
 		return "gzip-compressed perf.data: decompress it first (gunzip -k)";
 	if (got >= REC_MAGIC_LEN && !memcmp(in, REC_MAGIC, REC_MAGIC_LEN))
 		return "a gzip-compressed recording: decompress it first (gunzip -k)";
-	/* profile.proto: sample_type comes first, a ValueType that begins with its type. */
+	/* profile.proto: sample_type comes first, a ValueType message that begins with its type. */
 	if (got >= 3 && in[0] == 0x0a && in[2] == 0x08)
 		return "a pprof profile: 'go tool pprof' shows it; here, " DATA_OF;
 	return "compressed by gzip: decompress it first (gunzip -k)";
@@ -67,7 +67,7 @@ static bool begins(const char *s, const char *end, const char *with)
 	return (size_t)(end - s) >= len && !strncasecmp(s, with, len);
 }
 
-/* "12.345678:", the time of a line of perf script; digits on both sides. */
+/* "12.345678:", the time in a line of perf script, with digits on both sides of the point. */
 static bool has_script_time(const char *s, const char *end)
 {
 	for (const char *p = s; p + 7 < end; p++) {
@@ -83,7 +83,10 @@ static bool has_script_time(const char *s, const char *end)
 	return false;
 }
 
-/* "	            1494 app_leaf (/bin/app)", a frame of perf script: indented, its address in hexadecimal, and a name or nothing. */
+/*
+ * "                   1494 app_leaf (/bin/app)", a frame of perf script: indented, the address in
+ * hexadecimal, then a name or nothing.
+ */
 static bool is_script_frame(const char *s, const char *end)
 {
 	const char *p = s, *digits;
@@ -96,7 +99,7 @@ static bool is_script_frame(const char *s, const char *end)
 	return digits > s && p - digits >= 3 && (p == end || *p == ' ' || *p == '\n');
 }
 
-/* "0x108@perf.data [0x50]: event: 69", a record as perf's -D shows it. */
+/* "0x108@perf.data [0x50]: event: 69", a record as printed by perf -D. */
 static bool is_dump(const char *s, const char *end)
 {
 	const char *eol = memchr(s, '\n', (size_t)(end - s));
@@ -104,7 +107,10 @@ static bool is_dump(const char *s, const char *end)
 	return begins(s, end, "0x") && eol && memmem(s, (size_t)(eol - s), "]: event: ", 10);
 }
 
-/* The header of perf script, perf report and nsprof report, or a sample: its line, and then an indented frame or nothing. */
+/*
+ * The header of perf script, perf report or nsprof report, or a sample: its line, followed by an
+ * indented frame or nothing.
+ */
 static const char *perf_text(const char *s, const char *end)
 {
 	const char *eol;
@@ -122,7 +128,7 @@ static const char *perf_text(const char *s, const char *end)
 			return NULL;
 	}
 	if (is_dump(s, end))
-		return "what perf's -D shows: " DATA_OF;
+		return "a dump by perf -D: " DATA_OF;
 	eol = memchr(s, '\n', (size_t)(end - s));
 	if (has_script_time(s, eol ? eol : end) || (eol && is_script_frame(eol + 1, end)))
 		return SCRIPT_TEXT;
@@ -156,7 +162,7 @@ static const char *text_text(const char *s, const char *end)
 	if (first < end && (*first == '{' || begins(first, end, "[{")))
 		return "JSON, as speedscope and the Firefox Profiler read it: " DATA_OF;
 	if (memmem(s, (size_t)(end - s), magic, sizeof(magic) - 1))
-		return "perf.data behind text that another program has written to the same pipe: send that elsewhere";
+		return "perf.data after text that another program wrote to the same pipe: redirect that text";
 	if (memchr(s, '\0', (size_t)(end - s)))
 		return NULL;
 	if (begins(s, end, PROFILE_MAGIC))

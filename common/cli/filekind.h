@@ -1,14 +1,15 @@
-/* What a file is that is none of ours, so that a message can say what to do with it. */
+/* Recognizes foreign files, so that a message can say what they are and what to do with them. */
 #ifndef NSPROF_FILEKIND_H
 #define NSPROF_FILEKIND_H
 
 #include <stddef.h>
 
-/* Bytes of a file's beginning that are enough. */
+/* Bytes at the beginning of a file that are enough to recognize it. */
 #define FILEKIND_HEAD 4096
 
 /*
- * By the first @n bytes, @head: "gzip-compressed perf.data: decompress it first (zcat)", to be put behind "it is ". NULL: not known. Static.
+ * Describes a file by its first @n bytes, @head: "gzip-compressed perf.data: decompress it first
+ * (gunzip -k)". The text follows "it is ". NULL: unknown. Static.
  */
 const char *filekind_text(const void *head, size_t n);
 

@@ -13,9 +13,9 @@ int maxstack_parse(void *dst, const char *arg)
 	char *end;
 	unsigned long long n = strtoull(arg, &end, 10);
 
-	/* What is too large for it is more than the limit, too. */
+	/* strtoull() returns ULLONG_MAX for larger numbers, which is above the limit too. */
 	if (!isdigit((unsigned char)*arg) || *end || !n || n > MAXSTACK_LIMIT) {
-		pr_err("--max-stack takes 1 to %u frames, not '%s'", MAXSTACK_LIMIT, arg);
+		pr_err("invalid number of frames '%s'; --max-stack takes 1 to %u", arg, MAXSTACK_LIMIT);
 		return -EINVAL;
 	}
 	*(uint64_t *)dst = n;

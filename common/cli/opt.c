@@ -1,6 +1,6 @@
 /*
- * Command lines, with perf's habits (tools/lib/subcmd/parse-options.c describes them by doing): an
- * optional argument must be attached ("-z3", "--call-graph=dwarf"), a required one may stand apart.
+ * Command lines that work as in perf (tools/lib/subcmd/parse-options.c): an optional argument must
+ * be attached ("-z3", "--call-graph=dwarf"), a required one may be separate.
  */
 #include "cli/opt.h"
 
@@ -16,7 +16,10 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* "nsprof record" of "nsprof record [options]...": what --help has to be put behind. */
+/*
+ * Length of the command in the usage text: "nsprof record" in "nsprof record [options]...".
+ * Messages append --help to it.
+ */
 static int command_len(const struct opt_spec *spec)
 {
 	const char *end = strpbrk(spec->usage, "[<\n");
@@ -54,7 +57,7 @@ static int parse_u64(const char *s, uint64_t *val)
 {
 	char *end;
 
-	/* strtoull() also takes signs and blanks, which nobody means. */
+	/* strtoull() also accepts signs and blanks, which are errors here. */
 	if (!isdigit((unsigned char)*s))
 		return -EINVAL;
 	errno = 0;
@@ -62,7 +65,7 @@ static int parse_u64(const char *s, uint64_t *val)
 	return *end || errno ? -EINVAL : 0;
 }
 
-/* @shown: the option as the user wrote it, for messages. @arg NULL: none was given. */
+/* @shown: the option as the user wrote it, for messages. @arg NULL: no argument was given. */
 static int apply(const struct opt_spec *spec, const struct opt *o, const char *shown, const char *arg)
 {
 	int err;
@@ -76,12 +79,15 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 		++*(int *)o->dst;
 		return 0;
 	case OPT_STR:
-		/* "" tells an optional argument left out from an option not given. */
+		/*
+		 * "" means that the optional argument was left out; NULL, that the option was not
+		 * given.
+		 */
 		*(const char **)o->dst = arg ? arg : "";
 		return 0;
 	case OPT_U64:
 		if (arg && parse_u64(arg, o->dst) < 0)
-			return usage_err(spec, "bad number '%s' for %s", arg, shown);
+			return usage_err(spec, "invalid number '%s' for %s", arg, shown);
 		return 0;
 	case OPT_CALL:
 		err = o->call(o->dst, arg);
@@ -91,7 +97,7 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 	case OPT_IGNORE:
 		return 0;
 	case OPT_REFUSE:
-		pr_err("%s is perf's and not here: %s", shown, o->help);
+		pr_err("perf has %s, nsprof does not: %s", shown, o->help);
 		return -EINVAL;
 	case OPT_HEADING:
 		break;
@@ -103,12 +109,12 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 
 struct match {
 	const struct opt *opt;	/* NULL with @help: --help */
-	bool negated;		/* came as --no-NAME */
+	bool negated;		/* given as --no-NAME */
 	bool help;
 	bool exact;
 };
 
-/* Does @given, @len bytes, begin the option @prefix@name? */
+/* Is @given, @len bytes, a prefix of the option @prefix@name? */
 static bool begins(const char *given, size_t len, const char *prefix, const char *name, bool *exact)
 {
 	size_t plen = strlen(prefix);
@@ -121,8 +127,8 @@ static bool begins(const char *given, size_t len, const char *prefix, const char
 }
 
 /*
- * Remember a match. An exact name beats all prefixes; of prefixes there may be one. Only "--no-x" of a
- * flag counts as negated, and "--n" is never taken to be the beginning of a negation.
+ * Remembers a match. An exact name beats all prefixes; only one prefix may match. Only "--no-x" of
+ * a flag counts as negated, and "--n" is never taken for the beginning of a negation.
  */
 static void offer(struct match *best, struct match *other, const struct match *m, size_t *count)
 {
@@ -154,7 +160,10 @@ static bool is_flag(const struct opt *o)
 	return o->kind == OPT_FLAG || o->kind == OPT_SWITCH;
 }
 
-/* perf takes "--no-x" for every option. For one that makes no difference here, or is not here, that asks for nothing. */
+/*
+ * perf accepts "--no-x" for every option. For options that make no difference or are missing here,
+ * it has no effect.
+ */
 static bool negates(const struct opt *o)
 {
 	return is_flag(o) || o->kind == OPT_COUNT || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
@@ -176,13 +185,16 @@ static void offer_all(const struct opt *opts, size_t n, const char *given, size_
 		m = (struct match){ .opt = o, .negated = true };
 		if (negates(o) && len > 3 && begins(given, len, "no-", o->name, &m.exact))
 			offer(best, other, &m, count);
-		/* "--inherit" undoes "--no-inherit"; written in full, as it is another option's beginning at times. */
+		/*
+		 * "--inherit" undoes "--no-inherit". It must be written in full, because a prefix
+		 * of it may be the beginning of another option.
+		 */
 		if (negates(o) && !strncmp(o->name, "no-", 3) && begins(given, len, "", o->name + 3, &m.exact) && m.exact)
 			offer(best, other, &m, count);
 	}
 }
 
-/* Only options that --help shows: nobody is sent to one that is rejected. */
+/* Suggests only options shown by --help, so that nobody is sent to an option that is rejected. */
 static void offer_names(const struct opt_spec *spec, struct suggest *s, bool flags_only)
 {
 	for (size_t i = 0; i < spec->nopts; i++) {
@@ -223,7 +235,7 @@ static int find_long(const struct opt_spec *spec, const char *given, size_t len,
 	m = (struct match){ .help = true };
 	if (begins(given, len, "", "help", &m.exact))
 		offer(best, &other, &m, &count);
-	/* The beginning of one of ours is not made ambiguous by what we have not. */
+	/* Options that nsprof lacks do not make the prefix of an existing option ambiguous. */
 	if (!best->exact) {
 		offer_all(spec->perf, spec->nperf, given, len, &perf, &m, &nperf);
 		if (perf.exact || !count) {
@@ -242,7 +254,7 @@ static int find_long(const struct opt_spec *spec, const char *given, size_t len,
 	return 0;
 }
 
-/* @next: the argument behind, or NULL; *@used_next is set when it was taken. */
+/* @next: the following argument, or NULL; *@used_next is set if it was consumed. */
 static int parse_long(const struct opt_spec *spec, const char *text, const char *next, bool *used_next)
 {
 	const char *eq = strchr(text, '=');
@@ -284,7 +296,7 @@ static int parse_long(const struct opt_spec *spec, const char *text, const char 
 
 /* ---- short options ---- */
 
-/* A bundle "-ag", the last of which may bring its argument: "-agF99", "-agF 99". */
+/* A bundle "-ag". Its last option may have an argument: "-agF99", "-agF 99". */
 static int parse_short(const struct opt_spec *spec, const char *text, const char *next, bool *used_next)
 {
 	int err;
@@ -319,7 +331,7 @@ static int parse_short(const struct opt_spec *spec, const char *text, const char
 
 int opt_parse(const struct opt_spec *spec, int argc, char **argv, int *first)
 {
-	/* Options are moved to the front of argv, operands behind them, each in their order. */
+	/* Moves options to the front of argv and operands behind them, each in their order. */
 	char **operands = xcalloc((size_t)argc + 1, sizeof(*operands));
 	int noperands = 0, out = 1, i, err = 0;
 
@@ -346,7 +358,7 @@ int opt_parse(const struct opt_spec *spec, int argc, char **argv, int *first)
 			argv[out++] = argv[++i];
 	}
 	if (!err) {
-		/* What was not looked at, if anything, already stands at the end. */
+		/* Arguments that were not parsed, if any, are already at the end. */
 		memcpy(argv + out, operands, (size_t)noperands * sizeof(*operands));
 		*first = out;
 	}

@@ -1,6 +1,6 @@
 /*
- * Options that several commands have: entries for their tables (opt.h). @to is struct opt's dst, @take its call, @and what
- * the manual page says behind the common text.
+ * Table entries (opt.h) for options that several commands share. @to is struct opt's dst, @take its
+ * call, @and the text that the manual page adds to the common text.
  */
 #ifndef NSPROF_OPT_COMMON_H
 #define NSPROF_OPT_COMMON_H

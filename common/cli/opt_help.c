@@ -1,11 +1,14 @@
-/* What a table of options says of itself: --help, and the lines that manual pages and completion are made of (opt.h). */
+/*
+ * What a table of options prints: --help, and the lines for the scripts that make manual pages and
+ * completion (opt.h).
+ */
 #include "cli/opt.h"
 
 #include <string.h>
 
 #include "cli/event_name.h"
 
-#define HELP_COLUMN 32	/* where the texts of --help begin */
+#define HELP_COLUMN 32	/* where the descriptions in --help begin */
 #define HELP_WIDTH 100
 
 bool opt_is_hidden(const struct opt *o)
@@ -13,7 +16,7 @@ bool opt_is_hidden(const struct opt *o)
 	return !o->help || o->kind == OPT_IGNORE || o->kind == OPT_REFUSE;
 }
 
-/* What stands in front of its long name. */
+/* The text before its long name. */
 static const char *lead_of(const struct opt *o)
 {
 	return !o->name ? "" : o->kind == OPT_SWITCH ? "--no-" : "--";
@@ -21,7 +24,9 @@ static const char *lead_of(const struct opt *o)
 
 /* ---- help ---- */
 
-/* @text from column @col on, wrapped between words, further lines indented by @indent. */
+/*
+ * Prints @text from column @col on, wrapped between words. Further lines are indented by @indent.
+ */
 static void print_wrapped(FILE *to, const char *text, size_t col, size_t indent)
 {
 	bool first = true;
@@ -51,7 +56,7 @@ static void print_wrapped(FILE *to, const char *text, size_t col, size_t indent)
 	fputc('\n', to);
 }
 
-/* "    -F, --freq HZ"; an optional argument shows how it is attached: "-z, --compress[=LEVEL]". */
+/* "    -F, --freq HZ". An optional argument is shown attached: "-z, --compress[=LEVEL]". */
 static void print_option(FILE *to, const struct opt *o)
 {
 	char left[128], shrt[8] = "    ";
@@ -86,7 +91,7 @@ static bool has_short(const struct opt_spec *spec, char c)
 	return false;
 }
 
-/* --help, which no table has. */
+/* --help, which is in no table. */
 static struct opt help_of(const struct opt_spec *spec)
 {
 	return (struct opt){ .name = "help", .short_name = has_short(spec, 'h') ? 0 : 'h', .help = "show this help" };

@@ -1,4 +1,4 @@
-/* Text for people on a terminal (pager.h). */
+/* A pager for terminal output (pager.h). */
 #include "cli/pager.h"
 
 #include <errno.h>
@@ -19,10 +19,13 @@ bool pager_color(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
 }
 
-/* There may be none: then nobody has to be told. */
+/* less may be missing; that is not an error. */
 #define DEFAULT_PAGER "command -v less >/dev/null || exit 127; exec less"
 
-/* A pager that cannot be run has read nothing yet. The shell in front outlives a Ctrl-C, which is the pager's. */
+/*
+ * A pager that cannot be run has read nothing yet, so cat can take its input. The outer shell
+ * survives a Ctrl-C that is meant for the pager.
+ */
 #define RUN "trap : INT; sh -c \"$0\"; case $? in 126 | 127) exec cat ;; esac"
 
 static const char *command(void)
@@ -47,7 +50,9 @@ pid_t pager_start(void)
 	pid = fork();
 	if (!pid) {
 		dup2(p[0], STDIN_FILENO);
-		/* As git: a short text stays on the screen, colors pass, long lines are cut. */
+		/*
+		 * As git does: a short text stays on the screen, colors work, long lines are cut.
+		 */
 		setenv("LESS", "FRSX", 0);
 		signals_restore();
 		execl("/bin/sh", "sh", "-c", RUN, cmd, (char *)NULL);
@@ -60,7 +65,7 @@ pid_t pager_start(void)
 	if (pid < 0)
 		return 0;
 	signal(SIGPIPE, SIG_IGN);
-	/* Ctrl-C is the pager's. */
+	/* Ctrl-C is for the pager. */
 	signal(SIGINT, SIG_IGN);
 	return pid;
 }
@@ -71,7 +76,7 @@ void pager_end(pid_t pager)
 
 	if (!pager)
 		return;
-	/* The pager reads to the end of the pipe, of which no writer may be left. */
+	/* The pager reads until all writers have closed the pipe. */
 	fflush(stdout);
 	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	dup2(fd < 0 ? STDERR_FILENO : fd, STDOUT_FILENO);

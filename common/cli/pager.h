@@ -1,4 +1,4 @@
-/* Text for people on a terminal goes through a pager. */
+/* Sends output to a pager when it goes to a terminal. */
 #ifndef NSPROF_PAGER_H
 #define NSPROF_PAGER_H
 
@@ -6,13 +6,20 @@
 #include <sys/types.h>
 
 /*
- * When standard output is a terminal: start $NSPROF_PAGER, $PAGER or less, and have standard output go there. Its pid, to be
- * given to pager_end(); 0: there is none (no terminal, an empty variable or "cat").
+ * If standard output is a terminal, starts $NSPROF_PAGER, $PAGER or less, and redirects standard
+ * output to it. Returns its pid for pager_end(); 0: no pager (no terminal, an empty variable, or
+ * "cat").
  */
 pid_t pager_start(void);
-/* After the last output: waits until it has been read. Whoever leaves the pager early has seen enough: that is no error. */
+/*
+ * Call it after the last output: waits until the pager exits. Leaving the pager early is not an
+ * error.
+ */
 void pager_end(pid_t pager);
-/* Are colors wanted? On a terminal, unless $NO_COLOR (no-color.org) or TERM=dumb; asked before pager_start(). */
+/*
+ * Should output have colors? True on a terminal, unless $NO_COLOR (no-color.org) or TERM=dumb is
+ * set. Call it before pager_start().
+ */
 bool pager_color(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The other programs of nsprof: found beside the running executable, else in PATH. */
+/* Running the other programs of nsprof: found beside the running executable, otherwise in PATH. */
 #include "cli/sibling.h"
 
 #include <errno.h>
@@ -24,7 +24,10 @@ static int become(const char *name, char **argv)
 		path = xasprintf("%.*s/%s", (int)(slash - self), self, name);
 		execv(path, argv);
 		free(path);
-		/* One that is there but does not start is an error; a copy from PATH would hide it. */
+		/*
+		 * If it exists but does not start, that is an error; a copy from PATH would hide
+		 * it.
+		 */
 		if (errno != ENOENT)
 			return -errno;
 	}

@@ -69,7 +69,7 @@ int record_take_callgraph(void *dst, const char *arg)
 		return 0;
 	}
 	if (!strcmp(arg, "lbr") || !strncmp(arg, "fp,", 3)) {
-		pr_err("--call-graph %s is perf's and not here: %s; it takes dwarf[,SIZE], fp or none", arg,
+		pr_err("perf has --call-graph %s, nsprof does not: %s. It takes dwarf[,SIZE], fp or none.", arg,
 		       arg[0] == 'l' ? "branch records are not taken" : "frame pointers are always followed when the sample is taken");
 		return -EINVAL;
 	}

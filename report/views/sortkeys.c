@@ -73,7 +73,7 @@ static int refuse(const char *text, size_t len)
 	const char *why = why_refused(text, len);
 
 	if (why)
-		pr_err("the sort key '%.*s' is perf's and not here: %s", (int)len, text, why);
+		pr_err("perf has the sort key '%.*s', nsprof does not: %s", (int)len, text, why);
 	else
 		pr_err("invalid sort key '%.*s'; the keys are symbol, dso, srcline, comm, pid, tid, container and cgroup, each at most once",
 		       (int)len, text);

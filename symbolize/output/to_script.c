@@ -79,7 +79,7 @@ int script_parse_fields(const char *text, uint32_t *fields)
 			continue;
 		}
 		if (i == ARRAY_SIZE(names) && theirs(text, len)) {
-			pr_err("-F '%.*s' is perf's and not here: recordings do not have it", (int)len, text);
+			pr_err("perf has -F '%.*s', nsprof does not: recordings do not contain it", (int)len, text);
 			return -EINVAL;
 		}
 		if (i == ARRAY_SIZE(names)) {

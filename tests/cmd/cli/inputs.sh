@@ -150,7 +150,7 @@ done <<-END
 	crlf|it is folded text
 	script|it is text of perf script
 	script-fields|it is text of perf script
-	dump|it is what perf's -D shows
+	dump|it is a dump by perf -D
 	array.json|it is JSON
 	data.gz|it is a gzip-compressed recording
 	header|is cut inside its header: there is nothing to read

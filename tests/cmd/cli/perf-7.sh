@@ -19,7 +19,7 @@ while read -r c names; do
 			else
 				"$NSPROF" script -F "+$key" nosuch >out 2>err
 			fi
-			check "perf 7: $c $key is accepted, or refused with a reason" grep -qE "cannot open 'nosuch'|'$key' is perf's and not here: .{5}" err
+			check "perf 7: $c $key is accepted, or refused with a reason" grep -qE "cannot open 'nosuch'|perf has .*'$key', nsprof does not: .{5}" err
 		done
 		continue
 	fi
@@ -39,7 +39,7 @@ while read -r c names; do
 		read -r message <err
 		# Refused with a reason; or accepted: then the file is what is not there, or the argument is not one that makes sense.
 		case $message in
-		*"is perf's and not here: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
+		"nsprof $c: error: perf has "*", nsprof does not: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
 		'' | *"cannot open 'nosuch"* | *"'1'"* | *' needs --'* | *'is not online'*) pass "perf 7: $c $o is accepted" ;;
 		*) fail "perf 7: $c $o is known" "$message" ;;
 		esac

@@ -154,31 +154,31 @@ while IFS='|' read -r line says; do
 	# Those that are perf's alone are in the manual page.
 	option=${line%%[ =]*}
 	[[ $option == --* ]] || option=${option:0:2}
-	if [[ ${message[0]} == *"is perf's and not here"* && $option != --call-graph ]]; then
+	if [[ ${message[0]} == *"perf has "*", nsprof does not: "* && $option != --call-graph ]]; then
 		[[ $page == *"${option//-/\\-}"[\ \;,]* ]] || fail "record $line: in the manual page"
 	fi
 done <<'LIST'
--b|-b is perf's and not here: branch records
--j any,u|-j is perf's and not here: branch records
---call-graph lbr|--call-graph lbr is perf's and not here: branch records
---call-graph fp,defer|--call-graph fp,defer is perf's
+-b|perf has -b, nsprof does not: branch records
+-j any,u|perf has -j, nsprof does not: branch records
+--call-graph lbr|perf has --call-graph lbr, nsprof does not: branch records
+--call-graph fp,defer|perf has --call-graph fp,defer, nsprof does not
 --call-graph bogus|unknown call graph 'bogus'
 --call-graph dwarf,65536|invalid stack copy size '65536'
--d|-d is perf's and not here: addresses of data
+-d|perf has -d, nsprof does not: addresses of data
 -W|addresses of data
 --phys-data|addresses of data
 --data-page-size|addresses of data
 --code-page-size|addresses of data
 --transaction|addresses of data
--I|-I is perf's and not here: registers
+-I|perf has -I, nsprof does not: registers
 -Iax,bx|registers
 --user-regs=ax|registers
 -S|CPU's own
 --aux-sample=1|CPU's own
 --kcore|code of the kernel
--u root|-u is perf's and not here: name the processes
+-u root|perf has -u, nsprof does not: name the processes
 --filter x|for tracepoints
--n|-n is perf's and not here: .* samples
+-n|perf has -n, nsprof does not: .* samples
 --off-cpu|time spent waiting
 --off-cpu-thresh 1|time spent waiting
 --switch-events|-e context-switches
@@ -412,7 +412,7 @@ for line in "report -g callee|shows the callers of one function" "report --tui|-
 done
 for c in top stat inject archive; do
 	check_rc "$c is refused" 1 "$NSPROF" $c
-	like "$c: says what there is instead" "$(cat check.err)" "'$c' is perf's and not here: "
+	like "$c: says what there is instead" "$(cat check.err)" "perf has '$c', nsprof does not: "
 done
 
 # ---- --control, and when sampling is on ----

@@ -193,7 +193,7 @@ script|text of perf script: fold it with stackcollapse-perf\.pl
 header|text of perf script
 page.html|a web page
 some.json|JSON
-behind|perf\.data behind text
+behind|perf\.data after text
 LIST
 "$NSPROF" symbolize <(cat perf.data.gz) >out 2>err
 like "through a pipe" "$(cat err)" "it is gzip-compressed perf\.data"

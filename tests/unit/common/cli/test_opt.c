@@ -315,15 +315,15 @@ static void options_of_perf(void **state)
 	assert_string_equal(message, "");
 	assert_string_equal(args[first], "cmd");
 	assert_int_equal(parse("-u root"), -EINVAL);
-	assert_non_null(strstr(message, "-u is perf's and not here: name the processes\n"));
+	assert_non_null(strstr(message, "perf has -u, nsprof does not: name the processes\n"));
 	assert_int_equal(parse("--uid=root"), -EINVAL);
-	assert_non_null(strstr(message, "--uid is perf's and not here"));
+	assert_non_null(strstr(message, "perf has --uid, nsprof does not"));
 	assert_int_equal(parse("--no-uid"), 0);
 	/* What begins one of ours is that. */
 	assert_int_equal(parse("--dur 5"), 0);
 	assert_int_equal(v.duration, 5);
 	assert_int_equal(parse("--duration-of"), -EINVAL);
-	assert_non_null(strstr(message, "--duration-of-what is perf's"));
+	assert_non_null(strstr(message, "perf has --duration-of-what, nsprof does not"));
 	assert_int_equal(parse("--help"), OPT_HELP);
 	assert_null(strstr(printed, "uid"));
 	assert_null(strstr(printed, "affinity"));
@@ -340,11 +340,11 @@ static void errors_name_value_and_help(void **state)
 		{ "-F", "option '-F' needs an argument (HZ)" },
 		{ "--outp", "option '--output' needs an argument (FILE)" },
 		{ "--all-cpus=3", "option '--all-cpus' takes no argument, but '3' was given" },
-		{ "--duration=abc", "bad number 'abc' for --duration" },
-		{ "--duration=-1", "bad number '-1' for --duration" },
-		{ "--duration=5s", "bad number '5s' for --duration" },
-		{ "--duration=", "bad number '' for --duration" },
-		{ "--duration=18446744073709551616", "bad number '18446744073709551616' for --duration" },
+		{ "--duration=abc", "invalid number 'abc' for --duration" },
+		{ "--duration=-1", "invalid number '-1' for --duration" },
+		{ "--duration=5s", "invalid number '5s' for --duration" },
+		{ "--duration=", "invalid number '' for --duration" },
+		{ "--duration=18446744073709551616", "invalid number '18446744073709551616' for --duration" },
 		{ "--freq=bad", "bad rate 'bad'" },
 	};
 	size_t i;
