@@ -96,6 +96,9 @@ prose "who has it" '1: "whose a": ' a.md 'It knows whose a sample is.\n'
 prose "a wide line" '1: 105 columns' a.md "$wide ends\\n"
 prose "in a manual page" '3: "has not": ' a.1 '.SH NAME\nabc\n.BR "what it has" " not" ,\n'
 prose "in a message" '3: "has not": ' a.c '/* Of a, b. */\nint f(void) { pr_err("which perf has "\n"and nsprof has not; use x"); }\n'
+printf '/* Of a, b. */\nint f(void); /* has no\n * side, made anew: "moot" */\nconst char *s = "Of c"; // none\n' >"$tree/a.c"
+check_rc "prose: comments" 1 "$tree/contrib/check-prose" --comments a.c
+is "prose: comments: named" "$(cut -d: -f1-3 "$T/check.err" | tr '\n' ' ')" 'a.c:1: "Of" a.c:3: "anew" a.c:4: "Of" '
 prose "a link" " links to 'b.md', which does not exist" a.md 'See [b](b.md) and [a](a.md) and [x](https://example.org/x).\n'
 yes 'A short sentence.' | head -n 600 >"$tree/a.md"
 check_rc "prose: a long page" 1 "$tree/contrib/check-prose" a.md
