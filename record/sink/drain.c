@@ -6,7 +6,7 @@
 #include "base/xalloc.h"
 #include "events/perf_layout.h"
 
-/* Up to here a ring has time left for other work than draining. */
+/* Up to this fill, a ring leaves time for other work than draining. */
 #define ROOM_PERCENT 25
 
 void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside)
@@ -14,8 +14,8 @@ void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *s
 	d->rings = xcalloc(ndata + nside, sizeof(struct ring *));
 	d->n = 0;
 	/*
-	 * Data rings are looked at before side-band rings: the mapping that a sample needs was
-	 * written before it, so it is in sight when the sample is.
+	 * Data rings are read before side-band rings: the mapping that a sample needs was written
+	 * before it, so it is visible when the sample is.
 	 */
 	for (size_t i = 0; i < ndata; i++)
 		if (data[i].page)
@@ -36,7 +36,7 @@ void drain_fini(struct drain *d)
 	free(d->bounce);
 }
 
-/* At the same time, side-band goes first. */
+/* At equal times, side-band goes first. */
 static bool before(const struct drain_head *a, const struct drain_head *b)
 {
 	if (a->time != b->time)
@@ -65,7 +65,7 @@ static void sift_down(struct drain_head *heap, size_t n, size_t i)
 
 /*
  * Room goes back to the kernel as soon as nobody reads there any more: after each sample, or after
- * the batch it belonged to, which may have come from any ring.
+ * its batch, which may have come from any ring.
  */
 static void give_back(struct drain *d, struct ring *last, const struct sink *s)
 {

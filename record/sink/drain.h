@@ -1,5 +1,5 @@
 /*
- * One stream out of many rings, in the order of time. Each ring is in order by itself; a record may
+ * Merges many rings into one stream in order of time. Each ring is in order by itself. A record may
  * be taken only when no ring can still produce an older one, so the youngest are left for the next
  * round.
  */
@@ -13,7 +13,10 @@
 #include "events/ring.h"
 #include "sink/sink.h"
 
-/* From the time stamp to the visible record: interrupts and a stolen virtual CPU lie between. */
+/*
+ * From the time stamp until the record is visible: interrupts or a stolen virtual CPU may come
+ * between.
+ */
 #define DRAIN_GUARD_NS 1000000ull
 
 #define DRAIN_ALL UINT64_MAX
@@ -32,23 +35,23 @@ struct drain {
 	void *bounce;			/* owned */
 };
 
-/* @ndata rings of @data, @nside of @side; those without a page are left out. */
+/* Takes @ndata rings of @data and @nside of @side, without those that have no page. */
 void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *side, size_t nside);
 void drain_fini(struct drain *d);
 
-/* Is none of the rings so full, right now, that it should be drained before anything else? */
+/* Is none of the rings so full right now that it should be drained before anything else? */
 bool drain_has_room(const struct drain *d);
 
 /*
- * Hand every record with time <= @limit (ns of CLOCK_MONOTONIC) to @s. The caller takes @limit from
- * the clock before the call, less DRAIN_GUARD_NS; DRAIN_ALL once all events are stopped. Returns
- * the number of records. Stops early when the sink has failed.
+ * Hands every record with time <= @limit (ns of CLOCK_MONOTONIC) to @s. The caller takes @limit
+ * from the clock before the call, less DRAIN_GUARD_NS; DRAIN_ALL once all events are stopped.
+ * Returns the number of records. Stops early if the sink has failed.
  */
 uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s);
 
 /*
- * How full the fullest data ring is now, percent. Rings below @least bytes are not asked: in them a
- * single sample would look like trouble.
+ * How full the fullest data ring is now, percent. Ignores rings below @least bytes, where a single
+ * sample would look like trouble.
  */
 unsigned int drain_fill(const struct drain *d, uint64_t least);
 

@@ -34,7 +34,7 @@ bool execs_since(struct execs *x, uint32_t pid, uint64_t time)
 
 	look(x);
 	if (x->last.n > x->limit) {
-		/* Only what is not handed on yet will be asked for. */
+		/* Nobody needs those that are handed on. */
 		u64map_clear(&x->last);
 		for (size_t i = 0; i < x->n; i++)
 			ring_ahead_again(x->rings[i]);

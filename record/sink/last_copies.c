@@ -5,12 +5,15 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* By thread, modulo. No more of them are waiting on a CPU at a time, or the next samples come too late. */
+/*
+ * By thread, modulo. If more threads wait on a CPU at a time, their next samples come too late
+ * anyway.
+ */
 #define RECENTS 16u
 
 struct last_copies {
 	struct last_copy slot[RECENTS];
-	struct stack_words *words[RECENTS];	/* owned; of a slot once it was in use */
+	struct stack_words *words[RECENTS];	/* owned; of slots that were in use */
 	struct stack_words *room;		/* owned */
 };
 

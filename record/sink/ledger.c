@@ -11,13 +11,13 @@
 
 /*
  * A throttled event stands still until the next tick of its CPU (perf_adjust_freq_unthr_events()).
- * That of a thread which leaves the CPU meanwhile is heard of again only when the thread comes back
- * (event_sched_in()), and what lies between is no throttling: at most a tick counts, at the lowest HZ
- * there is. On an idle CPU, whose tick is off, an event of the CPU may stand still for longer.
+ * If its thread leaves the CPU meanwhile, it reports again only when the thread comes back
+ * (event_sched_in()). The time between is not throttling: at most a tick counts, at the lowest HZ
+ * there is. On an idle CPU without a tick, an event of the CPU may stand still for longer.
  */
 #define TICK_MAX_NS 10000000ull
 
-/* Events that ended while throttled stay in the map: so many at most. */
+/* Events that ended while throttled stay in the map: at most this many. */
 #define STANDING_MAX 65536
 
 void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks)
@@ -64,7 +64,7 @@ void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample
 	lg->l.periods += period;
 }
 
-/* How many of @n losses that a record tells of are in no ledger yet: @ahead of them are in the one before. */
+/* How many of @n losses in a record are in no ledger yet: @ahead of them are in the one before. */
 static uint64_t untold(uint64_t *ahead, uint64_t n)
 {
 	uint64_t known = MIN(*ahead, n);
@@ -132,7 +132,7 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id
 	u64map_del(&lg->standing_cpu, id);
 }
 
-/* Events that were throttled when they were stopped: no record tells of their end. */
+/* Events that were throttled when they were stopped: no record reports the end of that. */
 static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
 {
 	uint64_t id, since;
@@ -145,8 +145,9 @@ static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
 }
 
 /*
- * What throttled events would have taken meanwhile. With a clock a period is a time; with others the
- * rate at which samples were taken while events ran (@ran_ns in all) stands for the rest.
+ * Estimates what throttled events would have taken meanwhile. With a clock, a period is a time.
+ * Otherwise the rate at which samples were taken while events ran (@ran_ns in all) stands for the
+ * rest.
  */
 static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
 {
@@ -163,11 +164,12 @@ static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
 }
 
 /*
- * The kernel counts a record it has no room for at the event that wanted to write it (or at the one
- * it was inherited from), and at the ring: __perf_output_begin() in kernel/events/ring_buffer.c. The
- * ring's count goes out as PERF_RECORD_LOST before the next record that fits; what is lost after the
- * last one is known from the event alone. So is, when a file or a segment ends, what no record has told of so far: the
- * next one will, in a ledger that must not count it again.
+ * If there is no room for a record, the kernel counts it at the event that wanted to write it (or
+ * at the one that it was inherited from), and at the ring: __perf_output_begin() in
+ * kernel/events/ring_buffer.c. It writes the ring's count as PERF_RECORD_LOST before the next
+ * record that fits. Only the event shows what is lost after the last record. The same holds for
+ * losses not reported yet when a file or a segment ends: the next record reports them, and the next
+ * ledger must not count them again.
  */
 static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
 		       uint64_t stopped)
@@ -195,7 +197,7 @@ static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_coun
 	lg->l.count += k->count;
 }
 
-/* Fill @k with what the kernel counted since the last cut. False as events_counts(). */
+/* Fills @k with what the kernel counted since the last cut. False as events_counts(). */
 static bool count_since(struct ledger *lg, const struct events *ev, struct events_count *k)
 {
 	const size_t n = ev->target->nall;
@@ -228,7 +230,7 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
 		      ev->period == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
-	/* Where nothing is sampled there is nothing to tell but losses. */
+	/* CPUs that are not sampled can only have losses. */
 	for (uint32_t i = 0; i < t->nall; i++)
 		if (i < t->ncpus || k[i].side_lost)
 			settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
@@ -236,7 +238,7 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 	free(k);
 }
 
-/* Pool and pressure add up over the whole run; the most that was in use stays. */
+/* Pool and pressure add up over the whole run; the peak stays. */
 static void take_run_counts(struct ledger *lg, struct ev_ledger *l)
 {
 	l->pool_waits -= lg->before.pool_waits;
@@ -256,7 +258,7 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 		stood_to_the_end(lg, stopped);
 	settle(lg, ev, stopped, elapsed_ns);
 	*part = (struct ledger_part){ .l = lg->l, .start = t->start };
-	/* Some of what the kernel has counted is still in the rings, or was then. */
+	/* Some of what the kernel counted is still in the rings, or was there at the last cut. */
 	part->l.exact &= last && !lg->cut;
 	lg->cut = true;
 	take_run_counts(lg, &part->l);
@@ -292,7 +294,7 @@ void ledger_restart(struct ledger *lg, uint64_t start)
 
 /* ---- parts ---- */
 
-/* Second 0 of @rows moves from @from to @to, ns. */
+/* Moves second 0 of @rows from @from to @to, ns. */
 static void rebase(struct ev_tally *rows, size_t n, uint64_t from, uint64_t to)
 {
 	const uint64_t second = 1000000000;

@@ -1,6 +1,6 @@
 /*
- * What was recorded and what was not, by cause: counted as it happens, dated in the tally, and at the
- * end held against what the kernel itself counted.
+ * What was recorded and what was not, by cause: counted as it happens, dated in the tally, and at
+ * the end compared with the kernel's own counts.
  */
 #ifndef NSPROF_LEDGER_H
 #define NSPROF_LEDGER_H
@@ -16,7 +16,7 @@
 struct events;
 struct events_count;
 
-/* What became of a sample that was read from a ring: each is one of these. */
+/* What became of a sample that was read from a ring: exactly one of these. */
 enum ledger_what {
 	LEDGER_KEPT,
 	LEDGER_CUT,		/* in the file, but its stack copy is cut */
@@ -25,49 +25,55 @@ enum ledger_what {
 };
 
 struct ledger {
-	struct ev_ledger l;	/* kept, cut, dropped, own at any time, the rest when it is settled */
+	struct ev_ledger l;	/* kept, cut, dropped, own at any time, the rest once settled */
 	struct second_counts tally;
-	struct u64map standing;	/* id of a throttled event -> since when, ns of CLOCK_MONOTONIC */
+	struct u64map standing;	/* id of a throttled event -> begin, ns of CLOCK_MONOTONIC */
 	struct u64map standing_cpu;	/* the same ids -> CPU */
-	uint64_t period_min;	/* what a shorter period really is; see ledger_begin() */
+	uint64_t period_min;	/* shorter periods are really this long; see ledger_begin() */
 	uint64_t standing_max;	/* ns that an event can stand still at most, as far as known */
-	uint64_t lost_told;	/* samples by PERF_RECORD_LOST in the data rings */
-	uint64_t lost_pmu;	/* samples by PERF_RECORD_LOST_SAMPLES: never reached a ring */
-	uint64_t side_told;	/* records by PERF_RECORD_LOST in the side-band rings */
+	uint64_t lost_told;	/* samples, from PERF_RECORD_LOST in the data rings */
+	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES: never reached a ring */
+	uint64_t side_told;	/* records, from PERF_RECORD_LOST in the side-band rings */
 	uint64_t woken;		/* times the drain loop ran; in the whole run */
-	/* The kernel's counts, and ours of pool and pressure, are of the whole run: as of the last cut. */
+	/*
+	 * As of the last cut, because the kernel's counts, and ours of pool and pressure, are those
+	 * of the whole run.
+	 */
 	struct events_count *counted;	/* owned; one for each CPU of the target; NULL = all 0 */
 	struct ev_ledger before;
 	bool cut;
 };
 
-/* What a part of a recording comes to: a file, or a segment. */
+/* The sums over a part of a recording: a file, or a segment. */
 struct ledger_part {
 	struct ev_ledger l;
 	struct ev_counts *counts;	/* owned */
 	size_t ncounts;
-	struct ev_tally *rows;		/* owned; of the tally, those that are not written yet */
+	struct ev_tally *rows;		/* owned; rows of the tally that are not written yet */
 	size_t nrows;
 	uint64_t start;			/* ns of CLOCK_MONOTONIC: second 0 of @rows */
 };
 
 /*
- * @w is borrowed. @clock: the event counts ns, and its timer fires every 10 us at most, whatever the
- * period says (perf_swevent_hrtimer() in kernel/events/core.c). @tasks: events are of threads, which
- * leave their CPU. A zeroed ledger counts samples and losses as well, but writes no tally.
+ * @w is borrowed. @clock: the event counts ns, and its timer fires at most every 10 us, whatever
+ * the period is (perf_swevent_hrtimer() in kernel/events/core.c). @tasks: events belong to threads,
+ * which leave their CPU. A zeroed ledger counts samples and losses as well, but writes no tally.
  */
 void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks);
 void ledger_fini(struct ledger *lg);
 
-/* Samples lost, dropped or cut so far, as far as it is known: what the kernel lost last may be told at the end only. */
+/*
+ * Samples lost, dropped or cut so far, as far as known: the kernel may report the last losses only
+ * at the end.
+ */
 uint64_t ledger_missed(const struct ledger *lg);
-/* Of @in: cpu, time and period. */
+/* Counts @in, by its cpu, time and period. */
 void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in);
 
 /*
- * Records of the kernel about what is missing, with the CPU and time (ns) they carry: @n samples for
- * which a data ring had no room; samples that never came as far (PERF_RECORD_LOST_SAMPLES);
- * records for which a side-band ring had none.
+ * The kernel's records about what is missing, with the CPU and time (ns) that they carry: @n
+ * samples that found no room in a data ring; samples that never came as far
+ * (PERF_RECORD_LOST_SAMPLES); records that found no room in a side-band ring.
  */
 void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
 void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
@@ -77,27 +83,27 @@ void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n
 void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on);
 
 /*
- * What was counted since the last cut up to @stopped (ns) into *@part, and begin anew. What only the
- * kernel's own counts know is taken from there; losses after which no record could be written any more
+ * Moves what was counted since the last cut, up to @stopped (ns), to *@part, and starts again.
+ * Takes from the kernel's counts what only they show. Losses after which no record could be written
  * are dated to @stopped. @elapsed_ns: how long events were enabled since the last cut. @last: all
- * events are stopped and all rings are empty, and what was throttled stood still up to @stopped; else
- * what is still in the rings counts for what follows.
+ * events are stopped, all rings are empty, and throttled events stood still up to @stopped.
+ * Otherwise, what is still in the rings counts for the next part.
  */
 void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, uint64_t elapsed_ns,
 		bool last, struct ledger_part *part);
 /*
- * Of what others recorded up to @stopped (ns): what was lost is what was told, what was not taken is estimated. The rest of the tally, and the ledger,
- * to the writer. 0 or negative errno.
+ * For what others recorded up to @stopped (ns): counts the losses that records report, and
+ * estimates what was throttled. Writes the rest of the tally, and the ledger. 0 or negative errno.
  */
 int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped);
-/* What follows begins at @start (ns). */
+/* The next part begins at @start (ns). */
 void ledger_restart(struct ledger *lg, uint64_t start);
 
-/* To @sum, which begins with the start of its first part. */
+/* Adds @part to @sum, which begins with the start of its first part. */
 void ledger_part_add(struct ledger_part *sum, const struct ledger_part *part);
 /*
- * The rest of the tally, the kernel's counts, and the ledger to @out, or NULL: to the present file,
- * either of which began at @start. 0 or negative errno.
+ * Writes the rest of the tally, the kernel's counts, and the ledger to @out, or if that is NULL to
+ * the present file. The file began at @start. 0 or negative errno.
  */
 int ledger_part_write(const struct ledger_part *part, struct rec_writer *w, struct rec_out *out,
 		      uint64_t start);

@@ -2,7 +2,7 @@
 
 #include "base/util.h"
 
-/* From which percentage on a level is asked for. */
+/* The percentages that ask for a level. */
 static const struct {
 	unsigned int pool, rings;
 } steps[PRESSURE_LEVELS] = {
@@ -46,7 +46,7 @@ bool pressure_update(struct pressure *p, uint64_t now, unsigned int pool, unsign
 		return false;
 	if (want == p->level) {
 		p->asked = now;
-		/* What is dropped has not been enough for a second. */
+		/* Dropping has not been enough for a second. */
 		if (want == PRESSURE_DROP && now - p->since >= PRESSURE_CALM_NS &&
 		    p->turns < PRESSURE_TURNS_MAX) {
 			p->turns++;

@@ -8,10 +8,13 @@
 #include "recording.h"
 
 #define NS_PER_SEC 1000000000ull
-/* Seconds between two blocks: what a recorder that is killed takes with it. */
+/* Seconds between two blocks: what is lost if the recorder is killed. */
 #define BLOCK_SECONDS 60
 #define BLOCK_ROWS 16384
-/* Rows that are held back, at most, while the writer's pool is used up: writing them would have to wait. */
+/*
+ * Limit of the rows that are held back while the writer's pool is used up: writing would have to
+ * wait.
+ */
 #define HELD_ROWS (4 * BLOCK_ROWS)
 
 void second_counts_init(struct second_counts *t, struct rec_writer *w)
@@ -58,7 +61,7 @@ static bool is_empty(const struct ev_tally *r)
 static void write_rows(struct second_counts *t)
 {
 	if (t->w && t->nrow) {
-		/* By second and CPU, so that what stands in one column is alike. */
+		/* By second and CPU, so that neighbours in a column are alike. */
 		qsort(t->row, t->nrow, sizeof(*t->row), compare_rows);
 		for (size_t i = 0; i < t->nrow && !t->err; i += REC_TABLE_ROWS)
 			t->err = rec_writer_tally(t->w, t->row + i,

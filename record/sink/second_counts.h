@@ -1,7 +1,7 @@
 /*
- * The tally: what became of the samples, by CPU and second of the recording. One running row for each
- * CPU; those of past seconds are collected and written in blocks, so memory does not grow with the
- * length of a recording.
+ * The tally: what became of the samples, by CPU and second of the recording. Each CPU has one
+ * running row. Rows of past seconds are collected and written in blocks, so memory does not grow
+ * with the length of a recording.
  */
 #ifndef NSPROF_SECOND_COUNTS_H
 #define NSPROF_SECOND_COUNTS_H
@@ -12,15 +12,15 @@
 #include "event.h"
 #include "recording/rec_writer.h"
 
-#define SECOND_COUNTS_CPU_MAX 65536u	/* what a CPU number from a ring may be; others count for CPU 0 */
+#define SECOND_COUNTS_CPU_MAX 65536u	/* limit of CPU numbers; others count for CPU 0 */
 
 struct second_counts_cpu {
 	struct ev_tally now;	/* the running row; cpu is its own number */
 	uint64_t begin;		/* ns of CLOCK_MONOTONIC at which its second began; 0 = no row yet */
-	struct ev_counts sum;	/* since second_counts_take(); lost: by PERF_RECORD_LOST until settled */
-	uint64_t lost_pmu;	/* samples, by PERF_RECORD_LOST_SAMPLES */
-	uint64_t side_told;	/* side-band records, by PERF_RECORD_LOST */
-	uint64_t lost_ahead, side_ahead;	/* settled before any PERF_RECORD_LOST told of them; outlive second_counts_take() */
+	struct ev_counts sum;	/* since second_counts_take(); lost: by records until settled */
+	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES */
+	uint64_t side_told;	/* side-band records, from PERF_RECORD_LOST */
+	uint64_t lost_ahead, side_ahead;	/* settled before PERF_RECORD_LOST; outlive second_counts_take() */
 };
 
 struct second_counts {
@@ -28,29 +28,32 @@ struct second_counts {
 	uint64_t start;			/* second 0, ns of CLOCK_MONOTONIC */
 	struct second_counts_cpu *cpu;		/* owned, by CPU number */
 	size_t ncpu, cap_cpu;
-	struct ev_tally *row;		/* owned; ended, not written yet */
+	struct ev_tally *row;		/* owned; ended, but not written yet */
 	size_t nrow, cap_row;
 	int err;			/* first write error, negative errno */
 };
 
-/* Seconds count from the writer's start. A zeroed tally works too: from 0, and writes nothing. */
+/*
+ * Seconds count from the writer's start. A zeroed tally works too: it counts from 0 and writes
+ * nothing.
+ */
 void second_counts_init(struct second_counts *t, struct rec_writer *w);
 void second_counts_fini(struct second_counts *t);
 
-/* All of @cpu, and its running row. Valid until the next call for another CPU or row. */
+/* The values of @cpu, with its running row. Valid until the next call for another CPU or row. */
 struct second_counts_cpu *second_counts_cpu(struct second_counts *t, uint32_t cpu);
 /*
  * The row of @cpu for @time (ns of CLOCK_MONOTONIC), to add to at once: valid until the next call.
- * Times may go back; that makes a second row for the same second. Writes when there is enough.
+ * If times go back, the same second gets another row. Writes when there is enough.
  */
 struct ev_tally *second_counts_at(struct second_counts *t, uint32_t cpu, uint64_t time);
 
-/* Write everything, the running rows as well. 0 or negative errno. */
+/* Writes everything, also the running rows. 0 or negative errno. */
 int second_counts_flush(struct second_counts *t);
 
 /*
- * All rows that are not written, ended: @*n of them, owned by the caller. Sums begin anew; the caller sets
- * @start.
+ * Ends all rows and returns those that are not written, *@n of them, owned by the caller. Sums
+ * start again at 0; the caller sets @start.
  */
 struct ev_tally *second_counts_take(struct second_counts *t, size_t *n);
 

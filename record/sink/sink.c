@@ -10,7 +10,7 @@
 #include "events/perf_layout.h"
 #include "sink/sink_side.h"
 
-/* End of user addresses with four-level paging; stacks end there with five levels as well. */
+/* End of user addresses with four-level paging. Stacks end there with five levels, too. */
 #define USER_END 0x7ffffffff000ull
 
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
@@ -88,13 +88,13 @@ static void saw_user(struct sink *s, struct proc *p, uint32_t owner, uint64_t ad
 		proc_saw_code(s->pt, p, addr);
 }
 
-/* Addresses that the recording may be asked about later, from registers and stack. */
+/* Notes code addresses from registers and stack that the recording may have to resolve later. */
 static void note_user(struct sink *s, const struct sink_slot *sl, const struct maskset *ms)
 {
 	const struct stack_words *words = sl->job.words;
 	const struct sample_in *in = &sl->raw.in;
 	const uint32_t owner = seen_addrs_owner(s->seen, in->pid);
-	/* What was seen with the sample before needs no look. */
+	/* What was noted with the previous sample needs no look. */
 	const uint32_t n = words->nkept - (sl->recent && sl->recent->owner == owner ? sl->job.same : 0);
 
 	saw_user(s, sl->proc, owner, in->regs[UREG_IP]);
@@ -105,13 +105,13 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 		if (i != UREG_SP && in->regs[i] && is_code(ms, in->regs[i]))
 			saw_user(s, sl->proc, owner, in->regs[i]);
 	for (uint32_t i = 0; (i = seen_addrs_skip(s->seen, owner, words, i, n)) < n; i++) {
-		/* With full stacks nothing has been classed yet. */
+		/* With full stacks nothing has been classified yet. */
 		if (words->cls[i] == WORD_CODE || is_code(ms, words->val[i]))
 			saw_user(s, sl->proc, owner, words->val[i]);
 	}
 }
 
-/* Kernel addresses, and user ones of a frame pointer chain. */
+/* Notes kernel addresses, and user addresses of a frame pointer chain. */
 static void note_chain(struct sink *s, const struct sink_slot *sl)
 {
 	const struct sample_in *in = &sl->raw.in;
@@ -139,7 +139,7 @@ static uint64_t thread_key(const struct sample_in *in)
 	return (uint64_t)in->pid << 32 | in->tid;
 }
 
-/* What the stack is to be masked with, as long as the mappings are those of the sample. */
+/* Prepares masking of the stack, while the mappings are those of the sample. */
 static void prepare_user(struct sink *s, struct sink_slot *sl)
 {
 	struct raw_sample *raw = &sl->raw;
@@ -179,7 +179,7 @@ static void finish_user(struct sink *s, struct sink_slot *sl)
 	note_user(s, sl, sl->held.maps ? &sl->held.ms : NULL);
 }
 
-/* Behind the last look at its words and mappings. */
+/* After the last look at its words and mappings. */
 static void remember_user(struct sink *s, struct sink_slot *sl)
 {
 	const struct sample_in *in = &sl->raw.in;
@@ -257,7 +257,9 @@ void sink_take(struct sink *s)
 	if (!in->cgroup || (s->cgroups.root_unsure && in->cgroup == CGROUP_ROOT_ID))
 		in->cgroup = sink_cgroups_guess(&s->cgroups, in->cgroup, in->pid);
 	if ((s->leave_own && in->pid == s->own_pid) || !sink_cgroups_wanted(&s->cgroups, in->cgroup, in->pid)) {
-		/* Where the kernel picks, we were in one of the cgroups ourselves. */
+		/*
+		 * If the kernel picks the samples, we were in one of the chosen cgroups ourselves.
+		 */
 		if (!s->cgroups.filter)
 			count_chosen(s, in);
 		ledger_sample(s->ledger, LEDGER_OWN, in);
@@ -273,7 +275,7 @@ void sink_take(struct sink *s)
 	in->copy_full = in->unmasked = in->cut = false;
 	sl->proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
 	proctab_in_cgroup(sl->proc, in->cgroup);
-	/* Somebody's outside our pid namespace: nobody can say whose stack it is. */
+	/* A process outside our pid namespace: nobody can tell which one this stack belongs to. */
 	if (!in->pid)
 		in->has_regs = false;
 	if (in->has_regs)
@@ -323,7 +325,7 @@ void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t tim
 		take_sample(s, h, ring);
 		return;
 	}
-	/* What it changes must not be seen by samples before it. */
+	/* Samples before it must not see what it changes. */
 	sink_flush(s);
 	sink_side_record(s, h, time, sideband);
 }

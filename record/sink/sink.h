@@ -1,7 +1,7 @@
 /*
- * Where records from the rings end: side-band goes to the process table, samples are taken apart in
- * place, masked, and handed to the writer. With many CPUs, runs of samples are masked by several
- * threads (maskers.h) and written in their order afterwards. No allocation per sample.
+ * Where records from the rings end. Side-band goes to the process table. Samples are decoded in
+ * place, masked, and handed to the writer. With many CPUs, several threads mask runs of samples
+ * (maskers.h), which are then written in their order. No allocation per sample.
  */
 #ifndef NSPROF_SINK_H
 #define NSPROF_SINK_H
@@ -24,7 +24,7 @@
 #include "sink/sink_cgroups.h"
 #include "sink/sink_ksyms.h"
 
-/* Samples masked together when there are helpers; else each by itself. */
+/* Samples masked together if there are helpers; otherwise each by itself. */
 #define SINK_BATCH 256u
 
 struct sink_slot {		/* a sample on its way */
@@ -32,8 +32,8 @@ struct sink_slot {		/* a sample on its way */
 	struct proc *proc;
 	struct maskset_held held;
 	struct mask_job job;
-	const struct last_copy *recent;	/* the thread's sample before, which @job.last is of; NULL: not known */
-	const struct ring *ring;	/* borrowed; where it lies; NULL: elsewhere */
+	const struct last_copy *recent;	/* the sample before, source of @job.last; NULL: unknown */
+	const struct ring *ring;	/* borrowed; where the sample is; NULL: elsewhere */
 };
 
 struct sink {
@@ -42,75 +42,75 @@ struct sink {
 	struct rec_writer *w;
 	struct ledger *ledger;
 	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
-	bool shared_side;		/* side-band comes among the samples: what was lost there may be either */
+	bool shared_side;		/* side-band is among the samples: a loss may be of either */
 	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
-	int err;			/* first write error, negative errno: the end of writing */
+	int err;			/* first write error, negative errno: ends all writing */
 	struct pressure pressure;
 	struct seen_addrs *seen;		/* owned */
 	struct sink_cgroups cgroups;
 	struct sink_ksyms ksyms;
-	uint64_t begun, ended;		/* threads, as side-band tells */
+	uint64_t begun, ended;		/* threads, from side-band */
 	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
 	struct maskers *maskers;	/* owned */
 	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
-	struct stack_words *words;	/* owned; of each of them; NULL with @recents */
-	struct last_copies *recents;	/* owned; NULL: stacks are masked by several threads, in any order */
-	uint64_t serial;		/* of the sample that was written last */
+	struct stack_words *words;	/* owned; one for each slot; NULL with @recents */
+	struct last_copies *recents;	/* owned; NULL: several threads mask stacks, in any order */
+	uint64_t serial;		/* of the sample written last */
 	struct mask_job **jobs;		/* owned; room for nslots */
 	size_t n, nslots;
 };
 
-/* @helpers: threads besides the caller that mask. Own with sink_free(). */
+/* @helpers: threads other than the caller that mask. Release with sink_free(). */
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
 		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
 		      unsigned int helpers);
 void sink_free(struct sink *s);
 
-/* Of a write: 0, or negative errno. */
+/* Takes the result of a write: 0, or negative errno. */
 static inline void sink_written(struct sink *s, int err)
 {
 	if (err < 0 && !s->err)
 		s->err = err;
 }
 
-/* The segment ends, @last: with the recording. What is known of its cgroups only now is written. */
+/* The segment ends, with @last the recording. Writes what became known of its cgroups only now. */
 void sink_end(struct sink *s, bool last);
 
 /* A new segment begins: what samples refer to has to be written again. */
 void sink_cut(struct sink *s, uint64_t now_ns);
 
 /*
- * A sample from elsewhere than a ring: fill in what this returns, as sample_parse() does, and sink_take() it. Its pointers have
- * to last as long.
+ * For a sample that is not in a ring: fill in what this returns, as sample_parse() does, then call
+ * sink_take(). Its pointers must stay valid until sink_pending() is 0.
  */
 struct raw_sample *sink_slot(struct sink *s);
 void sink_take(struct sink *s);
 
 /*
- * One whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes; @sideband says which kind of ring it came from,
- * @ring is the one where it lies at the tail (borrowed), NULL if elsewhere. A record whose inner lengths do not fit is
- * dropped and counted. Errors of the writer stay in s->err. The sink may go on reading @h until sink_pending() is 0,
- * and what @ring keeps until sink_finish().
+ * Takes one whole record of at least sizeof(*h) + LAYOUT_ID_SIZE bytes. @sideband: the kind of ring
+ * that it came from. @ring: the one that has it at its tail (borrowed), NULL if elsewhere. Drops
+ * and counts a record if its inner lengths do not fit. Errors of the writer stay in s->err. The
+ * sink may go on reading @h until sink_pending() is 0, and what @ring keeps until sink_finish().
  */
 void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t time, const struct ring *ring,
 		 bool sideband);
 /*
  * After each drain: @now in ns, @rings: percent of the fullest ring in use again. Takes the steps
- * that are due and writes them down.
+ * that are due, and records them.
  */
 void sink_pressure(struct sink *s, uint64_t now, unsigned int rings);
-/* At the end: the steps taken and the pool's use, to the ledger. */
+/* At the end: adds the steps taken and the pool's use to the ledger. */
 void sink_settle(struct sink *s);
-/* Samples that still lie in their rings. */
+/* Samples that are still in their rings. */
 static inline size_t sink_pending(const struct sink *s)
 {
 	return s->n;
 }
-/* Finish them. */
+/* Finishes them. */
 void sink_flush(struct sink *s);
-/* The same, and all records go back to the kernel then. */
+/* The same; then all records go back to the kernel. */
 void sink_finish(struct sink *s);
 
 #endif

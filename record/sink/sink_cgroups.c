@@ -10,9 +10,9 @@
 /* What is known of a cgroup by its id. */
 struct known_cgroup {
 	bool outside;			/* its samples are not wanted */
-	uint32_t segment;		/* in which it was met last */
-	uint32_t sampled;		/* 1 + the one in which it had its last first sample; 0 = never */
-	char path[];			/* "" = its name cannot be had */
+	uint32_t segment;		/* the one in which it was last met */
+	uint32_t sampled;		/* 1 + the one of its latest first sample; 0 = never */
+	char path[];			/* "" = its name is not available */
 };
 
 void sink_cgroups_init(struct sink_cgroups *sc, const struct cgroup_fs *fs, const struct proctab *pt, struct rec_writer *w)
@@ -60,8 +60,8 @@ void sink_cgroups_filter_again(struct sink_cgroups *sc)
 }
 
 /*
- * @path "": it has no name that we could learn. Those of the target were looked up, so what has no
- * name any more is not of it.
+ * @path "": its name is not available. The target's cgroups were looked up, so one that has no name
+ * any more is not in the target.
  */
 static struct known_cgroup *add(struct sink_cgroups *sc, uint64_t id, const char *path)
 {
@@ -121,7 +121,7 @@ bool sink_cgroups_wanted(struct sink_cgroups *sc, uint64_t id, uint32_t pid)
 	return !cg->outside;
 }
 
-/* The cgroup that process @pid was seen in. 0: not known yet. */
+/* The cgroup that process @pid was seen in. 0: unknown yet. */
 static uint64_t seen_in(const struct sink_cgroups *sc, uint32_t pid)
 {
 	const char *path = proctab_cgroup(sc->pt, pid);
@@ -129,7 +129,7 @@ static uint64_t seen_in(const struct sink_cgroups *sc, uint32_t pid)
 
 	if (!strcmp(path, "/"))
 		return CGROUP_ROOT_ID;
-	/* Outside of what our cgroup namespace shows. */
+	/* Outside of our cgroup namespace. */
 	if (!path[0] || !strncmp(path, "/..", 3))
 		return 0;
 	return fstatat(sc->fs->fd, path + 1, &st, 0) ? 0 : st.st_ino;
@@ -142,7 +142,10 @@ uint64_t sink_cgroups_guess(const struct sink_cgroups *sc, uint64_t id, uint32_t
 	return id ? id : proctab_cgroup_id(sc->pt, pid);
 }
 
-/* Names of a target's own cgroups stay: when they cannot be looked up any more they decide what is left out. */
+/*
+ * Names of a target's own cgroups stay. They decide what is left out when they cannot be looked up
+ * any more.
+ */
 static void forget(struct sink_cgroups *sc)
 {
 	struct u64map live = U64MAP_INIT;

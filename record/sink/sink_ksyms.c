@@ -5,7 +5,7 @@
 
 #include "base/xalloc.h"
 
-/* BPF programs loaded while we record and still there; a lost record must not add up. */
+/* BPF programs loaded while we record and still there; lost records must not add up. */
 #define KSYMS_MAX 16384
 
 struct live_ksym {

@@ -1,4 +1,4 @@
-/* Kernel symbols that come and go while it is recorded: BPF programs and trampolines. */
+/* Kernel symbols that come and go during the recording: BPF programs and trampolines. */
 #ifndef NSPROF_SINK_KSYMS_H
 #define NSPROF_SINK_KSYMS_H
 
@@ -13,9 +13,12 @@ struct sink_ksyms {
 };
 
 void sink_ksyms_fini(struct sink_ksyms *ks);
-/* One came or went. */
+/* A symbol came or went. */
 void sink_ksyms_take(struct sink_ksyms *ks, const struct ev_ksymbol *ev);
-/* Those in force at @time, ns, for whoever reads the new segment only. 0, or the first error of a write. */
+/*
+ * Writes those in force at @time, ns, for readers of the new segment only. 0, or the first write
+ * error.
+ */
 int sink_ksyms_write(const struct sink_ksyms *ks, struct rec_writer *w, uint64_t time);
 
 #endif

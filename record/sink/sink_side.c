@@ -58,7 +58,10 @@ static void side_mmap(struct sink *s, struct cursor *c, uint64_t time)
 	m.start = cursor_u64(c);
 	m.len = cursor_u64(c);
 	m.pgoff = cursor_u64(c);
-	/* Whatever the header says of a build-id, which we do not ask for: that is another listener's. */
+	/*
+	 * Ignore a build-id flag in the header. We do not ask for build-ids: it is another
+	 * listener's.
+	 */
 	m.dev_major = cursor_u32(c);
 	m.dev_minor = cursor_u32(c);
 	m.ino = cursor_u64(c);
@@ -123,7 +126,7 @@ static void side_ksymbol(struct sink *s, struct cursor *c, uint64_t time)
 
 	ev.addr = cursor_u64(c);
 	ev.len = cursor_u32(c);
-	cursor_skip(c, 2);		/* BPF or out-of-line code: named alike */
+	cursor_skip(c, 2);		/* BPF or out-of-line code: both have names */
 	ev.gone = cursor_u16(c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 	ev.name = cursor_cstr(c);
 	if (!cursor_ok(c))
@@ -170,13 +173,16 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 static void side_throttle(struct sink *s, const struct perf_event_header *h, struct cursor *c,
 			  uint64_t time)
 {
-	/* Its time and the id of the event it was inherited from; then the one of its own. */
+	/* Skip its time and the ID of the event that it was inherited from; its own ID follows. */
 	cursor_skip(c, 16);
 	ledger_throttle(s->ledger, record_cpu(h), time, cursor_u64(c),
 			h->type == PERF_RECORD_THROTTLE);
 }
 
-/* Mappings and names of all processes outside our pid namespace come as those of pid 0: none of them is to be believed. */
+/*
+ * Mappings and names of all processes outside our pid namespace come with pid 0: ignore all of
+ * them.
+ */
 static bool outside(const struct perf_event_header *h, const struct cursor *body)
 {
 	struct cursor c = *body;

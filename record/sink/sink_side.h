@@ -1,4 +1,4 @@
-/* Records that are no samples: mappings, processes, names, losses. */
+/* Records other than samples: mappings, processes, names, losses. */
 #ifndef NSPROF_SINK_SIDE_H
 #define NSPROF_SINK_SIDE_H
 
@@ -15,7 +15,7 @@ struct sink;
 void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_t time,
 		      bool sideband);
 
-/* The same, decoded. All samples before them have to be in: sink_flush(). */
+/* The same, decoded. Call sink_flush() first: all samples before them have to be in. */
 void sink_mmap(struct sink *s, const struct kmmap *m);
 void sink_comm(struct sink *s, const struct ev_comm *ev);
 void sink_fork(struct sink *s, const struct ev_task *ev);
