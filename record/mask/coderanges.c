@@ -33,7 +33,10 @@ void coderanges_find(const struct coderanges_ask *ask, uint64_t v, struct codera
 	r->key = ask->key;
 }
 
-/* Word @from, behind @kept that are kept; their number then. No branch depends on what a word is: there is no pattern. */
+/*
+ * Handles word @from, behind @kept that are kept; returns their number then. No branch depends on
+ * the word, because words follow no pattern.
+ */
 static inline uint32_t keep_word(const struct coderanges_ask *ask, uint64_t sp, uint64_t size,
 				 struct stack_words *words, uint32_t from, uint32_t kept)
 {
@@ -49,7 +52,7 @@ static inline uint32_t keep_word(const struct coderanges_ask *ask, uint64_t sp, 
 uint32_t coderanges_keep_plain(const struct coderanges_ask *ask, uint64_t sp, uint64_t size,
 			       struct stack_words *words, uint32_t n)
 {
-	const struct coderanges_ask a = *ask;	/* or it would be read again behind each word that is written */
+	const struct coderanges_ask a = *ask;	/* a copy, not read again after each word written */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -72,8 +75,8 @@ static inline uint32_t sign_bits(__m256i v)
 }
 
 /*
- * How the words of a set of four, a bit each, are brought together: numbers of their halves, and of the bytes of four idx
- * with four classes behind them. What is behind the last one does not matter.
+ * How to bring together the words of a set of four, one bit each: numbers of their halves, and of
+ * the bytes of four idx followed by four classes. What is behind the last one does not matter.
  */
 #define REST(set) ((set) & ((set) - 1))
 #define FIRST(set) ((set) & 1 ? 0 : (set) & 2 ? 1 : (set) & 4 ? 2 : 3)
@@ -87,7 +90,7 @@ static const int32_t words_of[16][8] __attribute__((aligned(32))) = SETS(WORDS);
 static const uint8_t bytes_of[16][16] __attribute__((aligned(16))) = SETS(BYTES);
 static const uint8_t size_of[16] = { 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 };
 
-/* Writes down what the page of @v is, if it is the same everywhere. */
+/* Remembers what the page of @v is, if it is the same everywhere. */
 static inline void learn_page(const struct coderanges_ask *ask, uint64_t v)
 {
 	const struct coderange *r = coderanges_at(ask, v);
@@ -98,7 +101,7 @@ static inline void learn_page(const struct coderanges_ask *ask, uint64_t v)
 	*entry = all ? page | r->key : *entry;
 }
 
-/* Four words from @from on, one of them in a page that is not known. */
+/* Handles four words from @from on, one of them in an unknown page. */
 __attribute__((noinline))
 static uint32_t keep_learning(const struct coderanges_ask *ask, uint64_t sp, uint64_t size,
 			      struct stack_words *words, uint32_t from, uint32_t kept)
@@ -111,8 +114,8 @@ static uint32_t keep_learning(const struct coderanges_ask *ask, uint64_t sp, uin
 }
 
 /*
- * Compares are signed only, so the sign bit is flipped on both sides. The page of a zero is never known, for it is the
- * first of its page.
+ * Only signed compares exist, so the sign bit is flipped on both sides. The page of a zero is never
+ * known, because a zero is the first byte of its page.
  */
 __attribute__((target("avx2")))
 static uint32_t keep_avx2(const struct coderanges_ask *ask, uint64_t sp, uint64_t size,
@@ -147,7 +150,10 @@ static uint32_t keep_avx2(const struct coderanges_ask *ask, uint64_t sp, uint64_
 		}
 		cls = to_bytes[stack] * WORD_STACK | to_bytes[code] * WORD_CODE;
 		set = stack | code;
-		/* Whichever they are: which has no pattern, and a branch that goes wrong costs more. */
+		/*
+		 * Any set, without a branch: sets follow no pattern, and a mispredicted branch
+		 * costs more.
+		 */
 		small = _mm_insert_epi32(_mm_loadl_epi64((const void *)&words->idx[i]), (int)cls, 2);
 		small = _mm_shuffle_epi8(small, _mm_load_si128((const void *)bytes_of[set]));
 		cls = (uint32_t)_mm_extract_epi32(small, 2);

@@ -1,6 +1,7 @@
 /*
- * Masking of stack copies and registers (contrib/doc/masking.md), in two steps: mask_scan.c drops the
- * words that lie in none of a few spans of addresses, which are most; coderanges.c looks the rest up.
+ * Masks stack copies and registers (contrib/doc/masking.md) in two steps. mask_scan.c drops the
+ * words that are in none of a few spans of addresses, which are most of them. coderanges.c looks
+ * the rest up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 #include "mask/maskset.h"
 
 /*
- * Code lies in clumps with wide gaps between them, where heaps are: the program, its libraries, code
- * made at run time. One span that held all would let every heap pointer through. One more is for the
- * vsyscall page, one for the stack itself.
+ * Code is in clumps with wide gaps between them, where heaps are: the program, its libraries, code
+ * made at run time. One span over all of them would let every heap pointer through. One more span
+ * is for the vsyscall page, and one for the stack itself.
  */
 #define CLUMPS (SCAN_SPANS - 2)
 
@@ -25,8 +26,8 @@
 /* The spans of one set of mappings. */
 struct plan {
 	uint64_t version;	/* 0 = unused */
-	uint32_t tag;		/* of what is known of their ranges */
-	unsigned int used;	/* spans; the others are for the sample to set */
+	uint32_t tag;		/* for its ranges in coderanges.h */
+	unsigned int used;	/* spans in use; the sample sets the others */
 	struct scan_spans spans;
 };
 
@@ -34,20 +35,20 @@ struct mask_ctx {
 	scan_fn scan;
 	scan_same_fn same;
 	coderanges_keep_fn keep;
-	uint64_t nameless;	/* versions given to mask sets that have none, counted down */
+	uint64_t nameless;	/* versions for mask sets that have none, counted down */
 	uint64_t bits[SCAN_ENTRIES(STACK_WORDS_MAX)], more[SCAN_ENTRIES(STACK_WORDS_MAX)];
 	struct plan plans[PLANS];
 	uint32_t tags;		/* given to plans since @ranges was empty */
 	struct coderanges ranges;
 };
 
-/* One sample's question. */
+/* What the words of one sample are compared with. */
 struct classifier {
 	struct mask_ctx *mc;
-	const struct maskset *ms;	/* NULL: without an answer but for the stack */
-	const struct plan *plan;	/* of @ms, as @code */
+	const struct maskset *ms;	/* NULL: only the stack is known */
+	const struct plan *plan;	/* of @ms, as is @code */
 	struct coderanges_ask code;
-	uint64_t sp, size;	/* the stack, as far as it is known, is [sp, sp + size] */
+	uint64_t sp, size;	/* the stack as far as known: [sp, sp + size] */
 };
 
 struct mask_ctx *mask_ctx_new(bool plain)
@@ -74,7 +75,10 @@ static inline uint64_t spread(uint64_t key)
 
 /* ---- which words are worth a lookup ---- */
 
-/* The least of the CLUMPS - 1 widest gaps between the first @n ranges; *@like_it: how many of them are not wider. */
+/*
+ * The narrowest of the CLUMPS - 1 widest gaps between the first @n ranges; *@like_it: how many of
+ * them are not wider.
+ */
 static uint64_t gap_limit(const struct range *exec, size_t n, size_t *like_it)
 {
 	uint64_t widest[CLUMPS - 1] = { 0 };
@@ -100,7 +104,7 @@ static void plan_code(struct plan *pl, const struct maskset *ms)
 	size_t n = ms->nexec, first = 0, like_it;
 	uint64_t limit;
 
-	/* The vsyscall page lies in the upper half of addresses: no clump may reach that far. */
+	/* The vsyscall page is in the upper half of addresses, where no clump may reach. */
 	while (n && ms->exec[n - 1].start >> 63)
 		n--;
 	pl->used = 0;
@@ -136,7 +140,7 @@ static const struct plan *plan_of(struct mask_ctx *mc, const struct maskset *ms)
 	return pl;
 }
 
-/* Where a word of this sample has to lie to be worth a lookup, other stacks apart. */
+/* The spans in which a word of this sample is worth a lookup, without other stacks. */
 static void set_spans(const struct classifier *c, struct scan_spans *sp)
 {
 	*sp = c->plan->spans;
@@ -144,7 +148,7 @@ static void set_spans(const struct classifier *c, struct scan_spans *sp)
 		scan_set(sp, i, c->sp, c->sp + c->size);
 }
 
-/* The same for other stacks. Those beyond the number of spans: anywhere. */
+/* The same for other stacks. If they are more than the spans: everywhere. */
 static void set_other_spans(const struct maskset *ms, struct scan_spans *sp)
 {
 	for (unsigned int i = 0; i < SCAN_SPANS; i++) {
@@ -187,11 +191,11 @@ static bool in_other_stack(const struct maskset *ms, uint64_t v)
 }
 
 /*
- * Class of the word @v, or 0: matters to no unwinder. The end of a stack range belongs to it: the
- * CFA of the outermost frame may point right behind the copy. What points further up is for no unwinder, but
- * a copy that begins higher keeps it: it is the same word in both, or it would seem to have changed.
- * Stack pointers are multiples of 8, and so is whatever a frame is found by: other addresses point into
- * a buffer, or are what a byte has been written over.
+ * Class of the word @v; 0: it matters to no unwinder. The end of a stack range belongs to it: the
+ * CFA of the outermost frame may point right behind the copy. No unwinder needs words that point
+ * further up. They are kept all the same, because a copy that begins higher keeps them: otherwise
+ * the same word would seem to have changed. Stack pointers are multiples of 8, and so is everything
+ * that a frame is found by. Other addresses point into a buffer, or have a byte overwritten.
  */
 static uint8_t classify(const struct classifier *c, uint64_t v)
 {
@@ -212,7 +216,7 @@ static inline uint64_t load_word(const unsigned char *p)
 	return v;
 }
 
-/* Guessing could lose what matters: every word but zeros. @c->ms may be NULL. */
+/* Keeps every word but zeros, because guessing could lose what matters. @c->ms may be NULL. */
 static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 			 struct stack_words *out)
 {
@@ -233,7 +237,7 @@ static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 	return n;
 }
 
-/* Of @nwords those that a scan has left, without a class yet; their number. */
+/* Takes those of @nwords words that a scan has left, without a class yet; returns their number. */
 static uint32_t take_bits(const uint64_t *bits, const unsigned char *p, uint32_t nwords, struct stack_words *out)
 {
 	uint32_t n = 0;
@@ -249,7 +253,7 @@ static uint32_t take_bits(const uint64_t *bits, const unsigned char *p, uint32_t
 	return n;
 }
 
-/* The same as mask_ctx.keep, with other stacks. */
+/* As mask_ctx.keep, with other stacks. */
 static uint32_t keep_others(const struct classifier *c, struct stack_words *out, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -258,7 +262,7 @@ static uint32_t keep_others(const struct classifier *c, struct stack_words *out,
 		const uint64_t v = out->val[i];
 		const uint8_t cls = classify(c, v);
 
-		/* Written before it is known to be kept, which saves a branch. */
+		/* Written before it is known whether it is kept, which saves a branch. */
 		out->idx[kept] = out->idx[i];
 		out->cls[kept] = cls;
 		out->val[kept] = v;
@@ -267,7 +271,7 @@ static uint32_t keep_others(const struct classifier *c, struct stack_words *out,
 	return kept;
 }
 
-/* Of the first @nwords. */
+/* For the first @nwords words. */
 static uint32_t keep_some(const struct classifier *c, const unsigned char *p, uint32_t nwords,
 			  struct stack_words *out)
 {
@@ -300,21 +304,22 @@ void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, cons
 	p += base - sp;
 	out->nwords = (uint32_t)MIN((size - (base - sp)) / 8, (size_t)STACK_WORDS_MAX);
 	classifier_init(&c, mc, ms, sp, size);
-	/* Without mappings or a sound stack pointer nothing is sure. */
+	/* Without mappings or an aligned stack pointer nothing is certain. */
 	if (!ms || base != sp)
 		out->nkept = keep_all(&c, p, out);
 	else
 		out->nkept = keep_some(&c, p, out->nwords, out);
 }
 
-/* ---- what is as it was ---- */
+/* ---- words that did not change ---- */
 
-/* Less than that is not worth the trouble. */
+/* Fewer bytes are not worth the trouble. */
 #define AGAIN_MIN 512u
 
 /*
- * Bytes at the end of both copies that are the same and would be reduced alike. They end at one address: most do, where
- * the stack ends. What points between the two stack pointers is stack for one of them only.
+ * Bytes at the end of both copies that are equal and would be reduced alike. Both must end at one
+ * address. Most do, because they end with the stack. What points between the two stack pointers is
+ * stack for only one of them.
  */
 static size_t same_bytes(const struct mask_ctx *mc, const struct mask_last *last, uint64_t sp,
 			 const unsigned char *copy, size_t size)
@@ -362,7 +367,7 @@ void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_
 {
 	struct classifier c;
 
-	/* A stack pointer in use as an ordinary register says nothing about where the stack is. */
+	/* A stack pointer used as an ordinary register does not show where the stack is. */
 	if (!ms || (sp & 7))
 		return;
 	classifier_init(&c, mc, ms, sp, size);

@@ -1,4 +1,4 @@
-/* Range checks of stack words, eight at a time where the CPU has AVX2. */
+/* Range checks of stack words, eight at a time if the CPU has AVX2. */
 #include "mask/mask_scan.h"
 
 #include <immintrin.h>
@@ -16,7 +16,7 @@ void scan_set(struct scan_spans *sp, unsigned int i, uint64_t start, uint64_t en
 	uint64_t len = unit_of(end) - unit_of(start);
 
 	sp->lo[i] = (uint32_t)unit_of(start);
-	/* There is no unit behind the last. */
+	/* There is no unit behind the last one. */
 	sp->len[i] = end < start || end > UINT64_MAX - UNIT_LAST || len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
 }
 
@@ -32,7 +32,7 @@ static inline uint64_t scan_word(const struct scan_spans *sp, const unsigned cha
 	return in;
 }
 
-/* No branches: kinds of words follow each other without any pattern. */
+/* No branches, because kinds of words follow no pattern. */
 static uint64_t scan_words(const struct scan_spans *sp, const unsigned char *p, size_t n)
 {
 	uint64_t bits = 0;
@@ -48,7 +48,7 @@ void scan_plain(const struct scan_spans *sp, const unsigned char *p, size_t n, u
 		*bits++ = scan_words(sp, p + i * 8, n - i < 64 ? n - i : 64);
 }
 
-/* The units of eight words, in the order 0 1 4 5 2 3 6 7: the shuffle keeps to halves. */
+/* The units of eight words, in the order 0 1 4 5 2 3 6 7: the shuffle stays within halves. */
 __attribute__((target("avx2")))
 static inline __m256i load_units(const unsigned char *p)
 {
@@ -61,7 +61,7 @@ static inline __m256i load_units(const unsigned char *p)
 		_mm256_castsi256_ps(_mm256_srli_epi64(b, SCAN_UNIT_BITS)), 0x88));
 }
 
-/* Which of eight words lie outside of all spans, one bit each, in the order of load_units(). */
+/* Which of eight words are outside of all spans, one bit each, in the order of load_units(). */
 __attribute__((target("avx2")))
 static inline uint64_t outside_mask(const __m256i *lo, const __m256i *limit, const unsigned char *p)
 {
@@ -75,7 +75,7 @@ static inline uint64_t outside_mask(const __m256i *lo, const __m256i *limit, con
 	return (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(outside));
 }
 
-/* In each byte the middle pairs of bits change places. */
+/* Swaps the two middle pairs of bits in each byte. */
 static uint64_t in_order(uint64_t v)
 {
 	return (v & 0xc3c3c3c3c3c3c3c3ull) | (v & 0x0c0c0c0c0c0c0c0cull) << 2 |
@@ -83,8 +83,8 @@ static uint64_t in_order(uint64_t v)
 }
 
 /*
- * Compares are signed only, so the sign bit is flipped on both sides: in the difference by moving @lo, in the limit
- * by itself.
+ * Only signed compares exist, so the sign bit is flipped on both sides: in the difference by moving
+ * @lo, in the limit itself.
  */
 __attribute__((target("avx2")))
 static void scan_avx2(const struct scan_spans *sp, const unsigned char *p, size_t n, uint64_t *bits)

@@ -1,6 +1,6 @@
 /*
- * One batch at a time. Everyone takes the next job from a counter; the caller waits until the count
- * of finished ones is complete. A helper that wakes up late finds nothing left and sleeps again.
+ * One batch at a time. Each thread takes the next job from a counter; the caller waits until all
+ * jobs are finished. A helper that wakes up late finds nothing left and sleeps again.
  */
 #include "mask/maskers.h"
 
@@ -14,15 +14,15 @@
 
 #define CPUS_EACH 16
 #define HELPERS_MAX 15
-/* Below it waking the others takes longer than the work. */
+/* With fewer jobs, waking the others takes longer than the work. */
 #define JOBS_WORTH_WAKING 8
 
 struct maskers {
 	unsigned int n;			/* threads that run */
 	pthread_mutex_t lock;		/* guards batch, busy and stop; work and idle wait on it */
 	pthread_cond_t work, idle;
-	uint64_t batch;			/* number of the one that was handed out last */
-	unsigned int busy;		/* helpers that look at jobs[] */
+	uint64_t batch;			/* number of the latest batch */
+	unsigned int busy;		/* helpers that use jobs[] */
 	bool stop;
 	struct mask_job *const *jobs;	/* set before batch is raised, fixed while busy */
 	size_t njobs;
@@ -73,7 +73,7 @@ static void *help(void *arg)
 			continue;
 		}
 		done = m->batch;
-		if (!m->njobs)	/* over already, and the counter may soon be the next one's */
+		if (!m->njobs)	/* over already, and the next batch may soon use the counter */
 			continue;
 		jobs = m->jobs;
 		n = m->njobs;
@@ -151,11 +151,11 @@ void maskers_run(struct maskers *m, struct mask_job *const *jobs, size_t n)
 	pthread_cond_broadcast(&m->work);
 	pthread_mutex_unlock(&m->lock);
 	do_jobs(m->own, jobs, n, &m->next);
-	/* All jobs are taken; those in the hands of others have to be finished. */
+	/* All jobs are taken. Wait for those that helpers still work on. */
 	pthread_mutex_lock(&m->lock);
 	while (m->busy)
 		pthread_cond_wait(&m->idle, &m->lock);
-	/* Who did not come in time must not find this batch. */
+	/* A helper that comes too late must not find this batch. */
 	m->njobs = 0;
 	pthread_mutex_unlock(&m->lock);
 }

@@ -23,7 +23,7 @@ uint32_t seen_addrs_owner(struct seen_addrs *s, uint32_t pid)
 
 	if (o->tag && o->pid == pid)
 		return o->tag;
-	/* No tag was ever somebody else's, or what that one saw would be taken for ours. */
+	/* Never reuse another owner's tag: what that one saw would count as ours. */
 	if (++s->last == SEEN_ADDRS_TAGS) {
 		memset(s, 0, sizeof(*s));
 		s->last = 1;
@@ -38,15 +38,15 @@ static inline uint64_t key_of(uint32_t owner, uint64_t addr)
 	return addr << SEEN_ADDRS_TAG_BITS | owner;
 }
 
-/* The golden ratio: addresses near each other do not meet, which is what they are of one process. */
+/* The golden ratio: addresses near each other, as one process has them, get different slots. */
 static inline size_t slot_of(uint64_t key)
 {
 	return key * 0x9e3779b97f4a7c15ull >> (64 - SEEN_ADDRS_SLOT_BITS);
 }
 
 /*
- * Eight classes at a time, for a branch on each word's would go wrong every other time: they follow no pattern.
- * Nothing but addresses below 2^47 is told from others by its key.
+ * Reads eight classes at a time: a branch for each word would be mispredicted every other time,
+ * because words follow no pattern. Only addresses below 2^47 are told apart by their key.
  */
 uint32_t seen_addrs_skip(const struct seen_addrs *s, uint32_t owner, const struct stack_words *words, uint32_t i, uint32_t n)
 {
@@ -79,7 +79,7 @@ bool seen_addrs_new_addr(struct seen_addrs *s, uint32_t owner, uint64_t addr)
 	const uint64_t key = key_of(owner, addr);
 	uint64_t *slot = &s->slot[slot_of(key)];
 
-	/* The key does not tell it from others (five-level paging): to look it up is never wrong. */
+	/* The key does not tell it from others (five-level paging); a lookup is never wrong. */
 	if ((uint64_t)((int64_t)(addr << SEEN_ADDRS_TAG_BITS) >> SEEN_ADDRS_TAG_BITS) != addr)
 		return true;
 	if (*slot == key)
