@@ -27,7 +27,10 @@ bool pidns_is_first(void)
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NS;
 }
 
-/* In how many namespaces nsopen_proc() tells a number of ours, from its own one on; 0: it cannot tell. Negative errno. */
+/*
+ * In how many namespaces nsopen_proc() shows a pid of ours, from its own one on; 0: it does not
+ * tell. Or negative errno.
+ */
 static int levels(void)
 {
 	uint32_t pids[LEVELS_MAX];
@@ -58,9 +61,9 @@ int pidns_check_proc(void)
 	}
 	if (n <= 1)
 		return 0;
-	pr_err("'%s' belongs to another pid namespace: the same numbers are other processes there; "
+	pr_err("'%s' belongs to another pid namespace: its pids are those of other processes; "
 	       "use the /proc of "
-	       "this one, or run in the host's (hostPID: true, docker run --pid host)",
+	       "this one, or share the host's (hostPID: true, docker run --pid host)",
 	       nsopen_proc());
 	return -EXDEV;
 }

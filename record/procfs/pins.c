@@ -12,12 +12,12 @@
 #include "procfs/pins.h"
 
 #define BUDGET_MIN 16
-/* More would not be wrong, but a kernel file object is held for each. */
+/* More would not be wrong, but each keeps a file object in the kernel. */
 #define BUDGET_MAX 8192
 
 /*
- * What is open already: descriptors are given out from the lowest on. Listing /proc/self/fd would make
- * the kernel set up an inode for each, thousands where many threads or cgroups are recorded.
+ * The number of open descriptors: they are assigned from the lowest on. Listing /proc/self/fd would
+ * make the kernel set up an inode for each, thousands if many threads or cgroups are recorded.
  */
 static size_t count_open(void)
 {
@@ -133,7 +133,7 @@ struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns)
 	return NULL;
 }
 
-/* As with the root, the numbers say which it is as long as it is held. */
+/* As with the root, the numbers identify it while it is held. */
 static void hold_tmp(struct pins *ps, struct rootpin *r, int fd)
 {
 	struct stat st;
@@ -168,7 +168,7 @@ struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 		close(fd);
 		return NULL;
 	}
-	/* Only a held root proves that its device number was not given to another since. */
+	/* Only a held root proves that its device number has not been reused. */
 	for (r = ps->roots; r; r = r->next) {
 		if (r->root.fd >= 0 && r->mnt_ns == mnt_ns && r->dev == st.st_dev &&
 		    r->ino == st.st_ino) {

@@ -1,7 +1,7 @@
 /*
  * Files held open while they can still be reached: binaries, perf maps, the roots of processes and
- * their /tmp. Bounded: when the budget is used up, the one not needed for longest is closed, after
- * its owner was told.
+ * their /tmp. Bounded: when the budget is used up, the one not needed for the longest time is
+ * closed, after a call for its owner.
  */
 #ifndef NSPROF_PINS_H
 #define NSPROF_PINS_H
@@ -18,7 +18,7 @@ enum pin_kind {
 	PIN_TMP,	/* O_PATH; obj: struct rootpin */
 };
 
-/* Embedded in its owner. Not held: fd is -1. */
+/* Embedded in its owner. fd is -1 if it holds nothing. */
 struct pin {
 	int fd;
 	uint8_t kind;		/* enum pin_kind */
@@ -33,21 +33,24 @@ struct pins {
 	size_t n, budget;	/* fds */
 	uint64_t evicted;
 	struct rootpin *roots;	/* list of all, owned through their references */
-	/* Called before a pin is closed for want of room. Must not pin anything itself. */
+	/* Called before a pin is closed to make room. Must not pin anything itself. */
 	void (*on_evict)(void *ctx, struct pin *p);
 	void *ctx;
 };
 
-/* Budget: half of RLIMIT_NOFILE's soft limit as it is now, what is open already counted in. */
+/*
+ * Budget: half of the present soft limit RLIMIT_NOFILE, minus the descriptors that are open
+ * already.
+ */
 void pins_init(struct pins *ps, void (*on_evict)(void *ctx, struct pin *p), void *ctx);
-/* Closes all that is still held; their owners must be gone or not look any more. */
+/* Closes all that is still held. The owners must be gone or not use it any more. */
 void pins_fini(struct pins *ps);
 
 void pin_init(struct pin *p, enum pin_kind kind, void *obj);
-/* Hand @fd over to @p, which holds none. May evict others. */
+/* Hands @fd over to @p, which holds none. May evict others. */
 void pins_hold(struct pins *ps, struct pin *p, int fd);
-void pins_touch(struct pins *ps, struct pin *p);	/* needed again; nothing when not held */
-void pins_drop(struct pins *ps, struct pin *p);		/* close; nothing happens when not held */
+void pins_touch(struct pins *ps, struct pin *p);	/* needed again; no effect if not held */
+void pins_drop(struct pins *ps, struct pin *p);		/* closes; no effect if not held */
 
 /* The root directory of processes, one for all that share it. */
 struct rootpin {
@@ -57,26 +60,26 @@ struct rootpin {
 	ino_t ino;
 	struct pin root;	/* "/" of the process */
 	struct pin tmp;		/* its /tmp: may be a mount that goes away before the root does */
-	dev_t tmp_dev;		/* of that directory, as dev and ino */
+	dev_t tmp_dev;		/* of /tmp, like dev and ino */
 	ino_t tmp_ino;
-	bool lived_in;		/* some process that runs had it, when that was last looked at */
+	bool lived_in;		/* a running process had it at the latest look */
 	struct rootpin *next;
 };
 
 /*
- * The root of a process in @mnt_ns, pinned. @fd: of nsopen_root(), consumed; an error there gives NULL.
- * One reference for the caller.
+ * Pins the root of a process in @mnt_ns. @fd: from nsopen_root(), consumed; an error there gives
+ * NULL. One reference for the caller.
  */
 struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns);
 /*
- * Processes may mount a /tmp of their own after their root was pinned: see whether it is still the one held.
- * @procfd: of nsopen_process(), a process with that root; of one that has left its namespaces nothing is
- * believed, since the mounts below its root are gone.
+ * Processes may mount a /tmp of their own after their root was pinned: checks whether it is still
+ * the one held. @procfd: from nsopen_process(), a process with that root. If it has left its
+ * namespaces, nothing changes here, because the mounts below its root are gone.
  */
 void rootpin_look(struct pins *ps, struct rootpin *r, int procfd);	/* accepts NULL for @r */
-/* Is the same directory the /tmp of both? Not if it is not known. Both accept NULL. */
+/* Do both have the same directory as /tmp? False if that is unknown. Both accept NULL. */
 bool rootpin_same_tmp(const struct rootpin *a, const struct rootpin *b);
-/* A root that is held and was seen in @mnt_ns, or NULL. One reference for the caller. */
+/* A held root that was seen in @mnt_ns, or NULL. One reference for the caller. */
 struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns);
 struct rootpin *rootpin_get(struct rootpin *r);			/* accepts NULL */
 void rootpin_put(struct pins *ps, struct rootpin *r);		/* accepts NULL */

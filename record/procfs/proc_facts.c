@@ -28,7 +28,7 @@ char *proc_facts_text(int procfd, const char *name)
 	return text;
 }
 
-/* Target of link NAME in /proc/PID: an owned string, "" when it cannot be read. Nothing is opened. */
+/* Target of link NAME in /proc/PID: an owned string, "" if it cannot be read. Opens nothing. */
 static char *read_link(int procfd, const char *name)
 {
 	char target[PATH_MAX];
@@ -56,7 +56,7 @@ uint64_t proc_facts_mnt_ns(uint32_t pid)
 	return ino;
 }
 
-/* Fills in what stat tells; false when the process is gone. */
+/* Fills in what stat shows; false if the process is gone. */
 static bool read_stat(struct proc_facts *f, int procfd)
 {
 	char *text = proc_facts_text(procfd, "stat");
@@ -95,12 +95,12 @@ bool proc_facts_there(int procfd)
 	return !faccessat(procfd, "stat", F_OK, 0);
 }
 
-/* The comm as the kernel's records have it: /proc may add what a kworker works on. */
+/* The comm as in the kernel's records: /proc may append the work of a kworker. */
 static void copy_comm(char comm[COMM_LEN], const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
-	/* A newline ends the file, and those before it are the name's. */
+	/* The last newline ends the file; those before it belong to the name. */
 	if (len && text[len - 1] == '\n')
 		len--;
 	if (len >= COMM_LEN)
@@ -226,9 +226,9 @@ static int64_t clock_ns(clockid_t id)
 bool proc_facts_started_after(uint64_t ticks, uint64_t time)
 {
 	/*
-	 * Samples count without the time asleep. A suspend between sample and now moves the start
-	 * back by its length, so that reuse may go unnoticed then, but a living process is never
-	 * refused.
+	 * Sample times do not include time asleep. A suspend between the sample and now moves the
+	 * start back by its length. Then reuse of a pid may go unnoticed, but a living process is
+	 * never refused.
 	 */
 	int64_t asleep = clock_starts_ns() - (int64_t)clock_mono_ns();
 

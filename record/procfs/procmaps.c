@@ -7,10 +7,10 @@
 #include "base/xalloc.h"
 #include "procfs/procmaps.h"
 
-/* What an exec maps at once; a storm has thousands of processes, most of them with no more. */
+/* What an exec maps at once. A fork storm has thousands of processes, most of them with no more. */
 #define MAPS_FIRST 4
 
-/* Generations are unique in the program: equal ones mean equal mappings, whoever has them. */
+/* Generations are unique in the program: equal ones mean equal mappings in any set. */
 static uint64_t next_gen = 1;
 
 struct mapset *mapset_new(void)
@@ -62,8 +62,8 @@ const struct map_entry *mapset_of_kind(const struct mapset *ms, enum mapping_kin
 }
 
 /*
- * perf may have told a mapping with a build-id and without device and inode, /proc says it the other way
- * round: what one of them does not say cannot differ.
+ * perf may have reported a mapping with a build-id and without device and inode; /proc shows the
+ * opposite. What one of them lacks cannot differ.
  */
 static bool same_mapping(const struct map_entry *a, const struct map_entry *b)
 {
@@ -76,7 +76,7 @@ static bool same_mapping(const struct map_entry *a, const struct map_entry *b)
 	       (a->ino == b->ino && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor);
 }
 
-/* *@ms with room for @n mappings, for us alone. */
+/* *@ms with room for @n mappings, not shared. */
 static struct mapset *writable(struct mapset **msp, uint32_t n)
 {
 	struct mapset *ms = *msp, *copy;
@@ -116,7 +116,7 @@ int mapset_add(struct mapset **msp, const struct map_entry *e)
 	for (hi = lo; hi < ms->n && ms->maps[hi].start < e->end; hi++)
 		;
 
-	/* What is left of the first and of the last that are overlapped: at most two pieces. */
+	/* What is left of the first and of the last overlapped mapping: at most two pieces. */
 	if (lo < hi && ms->maps[lo].start < e->start) {
 		part[n] = ms->maps[lo];
 		part[n++].end = e->start;

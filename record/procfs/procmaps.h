@@ -1,6 +1,6 @@
 /*
- * The executable mappings of a process image: sorted, disjoint, shared by forked processes until
- * one of them changes.
+ * The executable mappings of a process image: sorted, disjoint, and shared by forked processes
+ * until one of them changes.
  */
 #ifndef NSPROF_PROCMAPS_H
 #define NSPROF_PROCMAPS_H
@@ -14,7 +14,7 @@
 struct dso;
 
 enum mapping_kind {
-	MAPPING_FILE,	/* a file, or what claims to be one: see dso */
+	MAPPING_FILE,	/* a file, or what looks like one: see dso */
 	MAPPING_JIT,	/* no file: anonymous memory, memfd without ELF, shared memory */
 	MAPPING_VDSO,
 	MAPPING_SPECIAL,	/* the kernel's own, nothing to capture: [vsyscall], [uprobes] */
@@ -25,12 +25,12 @@ struct map_entry {
 	uint64_t start, end;		/* runtime addresses 0x7f5c8e200000, 0x7f5c8e228000 */
 	uint64_t pgoff;			/* byte offset 0x28000 */
 	uint32_t prot, flags;		/* PROT_*, MAP_* */
-	uint32_t dev_major, dev_minor;	/* 0xfe, 0; all four are 0 when a build-id came instead */
+	uint32_t dev_major, dev_minor;	/* 0xfe, 0; all four are 0 if there is a build-id instead */
 	uint64_t ino, ino_gen;		/* 1234, 0 */
 	uint32_t path;			/* id in the interner, without " (deleted)" */
 	uint8_t kind;			/* enum mapping_kind */
 	bool deleted;
-	bool resolved;			/* dso was asked for */
+	bool resolved;			/* dso was looked up */
 	bool moved;			/* memory with a copy of the file's code: proc_moved.c */
 	bool over_file;			/* memory where a file was mapped before */
 	struct dso *dso;		/* borrowed from the dso table; NULL = none */
@@ -54,15 +54,15 @@ struct mapset *mapset_get(struct mapset *ms);	/* one more reference; returns @ms
 void mapset_put(struct mapset *ms);		/* accepts NULL */
 
 /*
- * Put @e into *@ms, which is cloned first when others share it. What it overlaps is cut. 1 when it
- * changed something; 0 when the same mapping was there; -EINVAL for an empty range; -ENOSPC when
- * there are MAPSET_MAX already.
+ * Adds @e to *@ms, which is cloned first if others share it. Cuts what @e overlaps. 1 if that
+ * changed something; 0 if the same mapping was there; -EINVAL for an empty range; -ENOSPC if there
+ * are MAPSET_MAX already.
  */
 int mapset_add(struct mapset **ms, const struct map_entry *e);
 
 /* The mapping that holds runtime address @addr, or NULL. Borrowed until the next change. */
 struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr);
-/* The first one of that kind, or NULL; as borrowed. */
+/* The first one of that kind, or NULL; borrowed in the same way. */
 const struct map_entry *mapset_of_kind(const struct mapset *ms, enum mapping_kind kind);
 
 #endif
