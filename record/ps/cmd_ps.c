@@ -29,7 +29,7 @@ struct options {
 
 /* ---- text ---- */
 
-/* Names come from others: nothing in them may steer a terminal or break the table. */
+/* Containers choose these names: nothing in them may control a terminal or break the table. */
 static void add_clean(struct strbuf *sb, const char *text)
 {
 	for (; *text; text++)
@@ -46,7 +46,10 @@ static void full_name(const struct container *c, struct strbuf *sb)
 		add_clean(sb, c->pod);
 		strbuf_addc(sb, '/');
 	}
-	/* A long id is a name for lack of one, and stands beside. */
+	/*
+	 * A long ID in place of a name means that there is none, and the ID has a column of its
+	 * own.
+	 */
 	if (!strcmp(c->name, c->id) && strlen(c->id) == 64)
 		strbuf_addc(sb, '-');
 	else
@@ -57,7 +60,10 @@ static void shared_names(const struct ps_row *r, struct strbuf *sb)
 {
 	strbuf_reset(sb);
 	for (uint32_t i = 0; i < PS_NS_N; i++)
-		/* Hardly anything has its own clock, and the cgroup namespace changes names only. */
+		/*
+		 * Hardly any container has its own clock, and the cgroup namespace changes only
+		 * names.
+		 */
 		if (i != PS_NS_TIME && i != PS_NS_CGROUP && r->shared >> i & 1)
 			strbuf_addf(sb, "%s%s", sb->len ? "," : "", ps_ns_names[i]);
 	if (!sb->len)
@@ -114,7 +120,7 @@ static void row_cells(const struct ps *ps, const struct ps_row *r, struct strbuf
 	add_clean(&cell[11], c->image[0] ? c->image : "-");
 }
 
-/* Figures to the right, words to the left, the last column as long as it is. */
+/* Figures are right-aligned, words left-aligned. The last column is not padded. */
 static bool to_the_right(int column)
 {
 	return column < 4 || (column >= 7 && column <= 9);
