@@ -22,7 +22,7 @@ struct annotate_func {
 	const char *linkage;	/* as in the symbol table; borrowed */
 	uint64_t start, end;	/* svma */
 	uint64_t samples;
-	uint64_t weight;	/* for shares: samples or, with annotate.period, the sum of their periods */
+	uint64_t weight;	/* for shares: samples or, with annotate.period, their periods */
 	struct u64map at;	/* svma -> samples */
 	struct u64map weight_at;	/* svma -> weight */
 	uint32_t twins;		/* other binaries whose samples are included: annotate_join() */
@@ -31,7 +31,7 @@ struct annotate_func {
 struct annotate {
 	const struct collect *col;	/* borrowed */
 	const struct naming *nm;	/* borrowed */
-	bool period;			/* the period varies from sample to sample, so it is the weight */
+	bool period;			/* the period varies, so it is the weight */
 	uint64_t *leaf;			/* owned; by location id: samples taken there */
 	uint64_t *leaf_weight;		/* owned; by location id: their weight */
 	uint64_t weight;		/* of all samples */

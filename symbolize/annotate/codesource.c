@@ -22,7 +22,7 @@ struct captured {
 struct codesource {
 	struct rec_reader *r;
 	bool asked;
-	struct captured *packs;	/* owned; in the order of the recording; a binary has one per segment */
+	struct captured *packs;	/* owned; in recording order; a binary has one per segment */
 	size_t n, cap;
 };
 

@@ -20,8 +20,8 @@ struct listing_insn {
 	uint64_t weight;	/* of these samples */
 	uint32_t size;		/* bytes */
 	uint32_t name, operands;	/* offsets in listing.texts */
-	uint32_t to;		/* index of the jump's target, if within the function; otherwise LISTING_NONE */
-	uint32_t label;		/* label number, if jumps of the function lead here, from 1; otherwise 0 */
+	uint32_t to;		/* index of the jump's target in the function, or LISTING_NONE */
+	uint32_t label;		/* label number from 1, if jumps of the function lead here, or 0 */
 	uint32_t file, line;	/* id in listing.files, and the line in that file; 0: unknown */
 	uint8_t flow;		/* enum disasm_flow */
 	bool has_target;
@@ -34,7 +34,7 @@ struct listing {
 	struct strbuf texts;
 	struct intern *files;		/* paths as in the debug info */
 	uint32_t labels;
-	uint64_t inside;		/* samples within instructions, at no instruction's address */
+	uint64_t inside;		/* samples within instructions, not at their addresses */
 	uint64_t inside_at;		/* svma of the first of them */
 	uint64_t beyond;		/* samples after the last byte that was read (CODE_MAX) */
 };

@@ -15,7 +15,7 @@
 
 struct file {
 	char *text;		/* owned; NULL: it could not be read */
-	size_t *lines;		/* owned; offset of line i + 1; one more for the end of the last line */
+	size_t *lines;		/* owned; offset of line i + 1; one more for the end */
 	size_t n, cap;
 };
 

@@ -26,8 +26,8 @@
  */
 #define SAMPLES_MIN 16384u
 /*
- * Decoding ahead in a second thread has a cost, too. Fewer samples take so little time that it does
- * not pay.
+ * A second thread that decodes ahead repeats some work and has to hand over the rest. Below this
+ * many samples, that does not pay.
  */
 #define AHEAD_MIN SAMPLES_MIN
 
@@ -149,7 +149,8 @@ static int put_together(struct collect *c, struct rec_reader *r, struct modules 
 			struct share *shares, unsigned int n)
 {
 	struct replay_share none = { .wants = take_none };
-	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };	/* n > 0, which the compiler cannot know */
+	/* @n is not 0, but the compiler cannot know. */
+	struct rec_reader *readers[THREADS_MAX] = { shares[0].r };
 	struct collect *cols[THREADS_MAX];
 	bool stopped = false;
 	int err;

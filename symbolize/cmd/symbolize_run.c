@@ -84,7 +84,7 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 	return err;
 }
 
-/* Writes to @out (consumed), or if that is NULL, into the folder. 0 or negative errno after a message. */
+/* Writes to @out (consumed; NULL: the folder). 0 or negative errno after a message. */
 static int write_stacks(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
 			struct rec_reader *r, const struct modules *mods, struct outfile *out)
 {

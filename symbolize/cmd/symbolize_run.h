@@ -31,7 +31,7 @@ struct symbolize_opts {
 	enum lead_by split;	/* LEAD_NONE: one output */
 	enum fold_weight fold;
 	struct filter filter;
-	const char *unwind, *servers, *symfs, *kallsyms;	/* as on the command line; NULL: not given */
+	const char *unwind, *servers, *symfs, *kallsyms;	/* as given; NULL: not given */
 	const struct unwinder_ops *unwinder;
 	uint64_t max_stack;	/* frames */
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;

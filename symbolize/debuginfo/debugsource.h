@@ -18,7 +18,7 @@ struct debug_binary {
 	const char *path;		/* as its processes see it */
 	struct elf_file *elf;		/* the whole file; NULL: only @captured */
 	struct elf_file *captured;	/* the recording's slice; NULL: none */
-	bool held;			/* bytes of debug_files.debug may be in use: it must stay open */
+	bool held;			/* debug_files.debug may be in use and must stay open */
 };
 
 /* The files found for a binary. All zero: nothing was looked for yet. */
@@ -27,7 +27,7 @@ struct debug_files {
 	struct elf_file *alt;	/* file into which dwz(1) moved debug info; NULL if none */
 	struct elf_file *dwp;	/* package of split debug info; NULL if none */
 	bool dwp_tried, have_root;
-	int rootfd;		/* with have_root: O_PATH, root in which the binary was found; owned */
+	int rootfd;		/* with have_root: O_PATH, root of the binary; owned */
 	const char *why;	/* why there is no @debug; static, NULL if none was needed */
 };
 

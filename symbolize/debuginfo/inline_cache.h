@@ -15,7 +15,7 @@
 /* One inlined function. */
 struct inline_entry {
 	uint32_t name;		/* id in names; 0: no name is known */
-	uint32_t parent;	/* what it was inlined into, an earlier entry; INLINE_NOTHING: the function */
+	uint32_t parent;	/* earlier entry it is in; INLINE_NOTHING: the function */
 };
 
 #define INLINE_NOTHING UINT32_MAX	/* as the id of a range: nothing is inlined there */

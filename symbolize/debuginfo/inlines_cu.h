@@ -37,7 +37,7 @@ struct inline_cu {
 	size_t nfuncs, cap;
 	struct linetable *lines;	/* owned; NULL until needed */
 	bool split_tried;
-	struct inline_split *split;	/* owned; split unit with the entries; NULL: they are in the file itself */
+	struct inline_split *split;	/* owned; holds the entries; NULL: the file itself does */
 };
 
 /* Adds the code ranges of @die to @out with @id. Returns how many were added. */

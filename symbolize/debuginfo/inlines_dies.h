@@ -13,12 +13,12 @@
 
 struct inline_die {
 	uint64_t off;		/* of the entry in .debug_info, like all offsets here */
-	uint64_t behind;	/* end of its attributes: its first child, if it has any, otherwise the next entry */
+	uint64_t behind;	/* end of its attributes: first child if any, or next entry */
 	uint64_t sibling;	/* target of DW_AT_sibling, above @off; 0: not stated */
 	uint32_t tag;		/* DW_TAG_*; 0: the end of a list of siblings */
 	bool children;
 	bool has_code;		/* it has DW_AT_low_pc or DW_AT_ranges */
-	uint64_t low, high;	/* svmas, if stated as an address and a length; valid if @high is above @low */
+	uint64_t low, high;	/* svmas, if stated as address and length; valid if @high > @low */
 };
 
 struct inline_dies_sections {

@@ -16,7 +16,7 @@
 struct inline_source {
 	Dwarf *dw;
 	const struct elf_file *code; /* the binary itself if there is one: knows what is code */
-	struct elf_file *alt; /* the dwz file of @dw; NULL: references into it cannot be followed; borrowed */
+	struct elf_file *alt; /* the dwz file of @dw, borrowed; NULL: not available */
 	size_t ranges_left; /* number of ranges that may still be read */
 	struct elf_file *file; /* the file of @dw */
 	bool have_lines; /* @lines was filled */

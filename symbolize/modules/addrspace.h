@@ -38,7 +38,7 @@ struct addrspace {
 	uint64_t time;		/* ns, current time of the replay; used only with @jit */
 	size_t njit;		/* functions of @jit that were loaded by @time */
 	const struct jit_returns *returns;	/* borrowed; NULL: none are known */
-	bool jit_stacks;	/* JIT code runs on its own stacks, and calls native code on the thread's stack */
+	bool jit_stacks;	/* JIT code has its own stacks, native code the thread's */
 };
 
 struct addrspace *addrspace_new(void);

@@ -30,7 +30,7 @@ struct entry {
 	uint32_t id;		/* of its module; 0: no id was left */
 	const uint8_t *unwind;	/* .eh_frame, borrowed from the slice; NULL = none */
 	size_t unwind_size;	/* bytes */
-	const void *debug;	/* body of the DEBUG_INFO record, borrowed from the slice; NULL = none, or already read */
+	const void *debug;	/* DEBUG_INFO body, borrowed from the slice; NULL = none, or read */
 	size_t debug_size;	/* bytes */
 	struct jitdump_line *lines;	/* owned */
 	size_t nlines;

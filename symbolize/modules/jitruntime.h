@@ -10,7 +10,7 @@
 
 /* Bits. If a process has several, the lowest one is the likeliest source of code. */
 enum jit_runtime {
-	JIT_QEMU = 1 << 0,	/* before the others: the program that QEMU runs maps its own runtime */
+	JIT_QEMU = 1 << 0,	/* before the others: its guest program maps its own runtime */
 	JIT_OPENJ9 = 1 << 1,	/* before JIT_JVM: its libjvm.so is named like HotSpot's */
 	JIT_JVM = 1 << 2,
 	JIT_DOTNET = 1 << 3,

@@ -310,7 +310,7 @@ static bool identity_equal(const struct ev_dso *dso, const struct stat *st, bool
 	return dso->size == (uint64_t)st->st_size && dso->mtime_ns == mtime;
 }
 
-/* Does an executable segment of @ef begin in the page at file offset @pgoff, as the kernel maps it? */
+/* Does an executable segment of @ef begin in the page at file offset @pgoff, as mapped? */
 static bool begins_code(const struct elf_file *ef, uint64_t pgoff)
 {
 	const struct elf_load *l;

@@ -38,12 +38,15 @@ struct module {
 	const char *why;		/* for MODULE_NONE: "file has another build-id"; static */
 	struct elf_file *elf;		/* the whole file; NULL when there is only @captured */
 	struct debug_files files;	/* files with its debug info */
-	struct elf_file *captured;	/* the recording's slice, NULL when none. If @elf is set, only module_captured()
-					 * sets it, and module_slice_names() gives the names that @elf lacks. */
-	struct slice *slice;		/* packed slice that @captured will be made from; NULL: none left */
+	/*
+	 * The recording's slice, NULL when none. If @elf is set, only module_captured() sets it,
+	 * and module_slice_names() gives the names that @elf lacks.
+	 */
+	struct elf_file *captured;
+	struct slice *slice;		/* packed slice for @captured; NULL: none left */
 	struct cfi *cfi;		/* rows of @elf, then of @debug; NULL until needed */
 	struct cfi_sections cfi_secs;	/* sections that @cfi reads */
-	bool cfi_cut;			/* @cfi is that of @captured: only parts of functions, some of them made */
+	bool cfi_cut;			/* @cfi is of @captured: parts of functions, some made */
 	struct made_rows *made;		/* of @elf; NULL until needed */
 	struct {			/* start-up code, walk_map.c */
 		uint64_t svma;		/* 0: no stack ends there */
@@ -51,12 +54,12 @@ struct module {
 		bool known;
 	} entry;
 	struct symtab *symtab;		/* module_symbols.c; NULL until needed */
-	struct symtab *few;		/* only the symbols for module_symbols_expect(); NULL: not called, or not worth it */
+	struct symtab *few;		/* for module_symbols_expect(); NULL: not worth it */
 	struct inline_index *inlines;	/* module_inlines(); NULL until needed */
 	const struct cache *cache;	/* borrowed; NULL: none */
 	bool inlined;			/* debug info will be needed: unpack it in the background */
 	bool vdso;
-	bool not_elf;			/* a file that proved to be the mapped one is not an ELF file */
+	bool not_elf;			/* the file is proven to be the right one, but is not ELF */
 	/* for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
 	uint32_t nusers;

@@ -27,7 +27,7 @@ struct survey {
 	struct intern *texts;
 	struct u64map values[FILTER_KEYS];	/* number, or id of the text -> samples */
 	uint64_t met[FILTER_KEYS];	/* samples that match the key's conditions */
-	uint64_t first, last;		/* filter_number() of the times of the first and last sample */
+	uint64_t first, last;		/* filter_number() of the first and last time */
 	uint64_t samples;
 };
 

@@ -24,7 +24,7 @@ struct naming_opts {
 	bool srcline;	/* append " (file.c:12)" to names of user code that has debug info */
 	bool progress;	/* show progress on stderr, after a second */
 	bool detail;	/* fill naming.frames; then names have neither annotation nor line */
-	const char *kallsyms;	/* path of kernel symbols to use instead of the recording's; borrowed, NULL = none */
+	const char *kallsyms;	/* path of kernel symbols to use instead; borrowed, NULL = none */
 	bool offsets;	/* "[libx.so+0x1234]" instead of "[libx.so]" */
 };
 
@@ -57,9 +57,9 @@ struct naming {
 	size_t frames_cap;
 	uint64_t by_source[NAME_SOURCE_MAX];	/* unique locations */
 	uint32_t kernel_id;		/* name id of "[kernel]"; 0: not needed */
-	uint64_t nlines;		/* frames of unique locations that have a line; counted with opts.srcline */
-	size_t skipped;			/* locations not looked up because of an interrupt (interrupt.h) */
-	bool kernel_hidden;		/* there are kernel frames, but no kernel names are available */
+	uint64_t nlines;		/* frames with a line, of unique locations; opts.srcline */
+	size_t skipped;			/* locations not looked up: interrupted (interrupt.h) */
+	bool kernel_hidden;		/* kernel frames have no names */
 	const char *kernel_why, *kernel_remedy;	/* then the reason, and what to do; static */
 };
 

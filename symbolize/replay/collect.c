@@ -24,11 +24,11 @@ struct lead_node {
 	uint32_t pid;
 	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
 	const struct image *img;
-	enum filter_key misses;		/* first key without a match, times not considered; FILTER_TIME: none */
+	enum filter_key misses;		/* first key (not time) without a match; FILTER_TIME: none */
 	uint32_t noted;			/* filtered_out_flag bits */
 	uint32_t node;			/* of its leading frames; not set if it is filtered out */
 	/* For thread_times.h: */
-	const char *process;		/* interned comm of the image when @thread was set; NULL: @thread is not set */
+	const char *process;		/* comm of the image then, interned; NULL: no @thread yet */
 	uint32_t thread;
 };
 
@@ -66,8 +66,8 @@ struct recent_frame {
 struct seen {
 	uint32_t node;
 	enum unwind_end end;
-	uint32_t at;		/* id of the module it ended in, or as in collect.ended_in; 0: none */
-	uint32_t joined;	/* node of the stack with joined frames, valid if @border holds; 0: none */
+	uint32_t at;		/* id of the module it ends in, or as in collect.ended_in; 0: none */
+	uint32_t joined;	/* node with joined frames, valid if @border holds; 0: none */
 	uint64_t border;	/* struct stack */
 	uint32_t slot;		/* thread_times.h; 0: not counted there */
 };
@@ -628,7 +628,7 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		 struct modules *mods)
 {
 	struct stacktree *tree = &from->tree;
-	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* id in @to + 1; 0: not added yet */
+	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* id in @to + 1; 0: none */
 	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
 	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
 	uint64_t key, val;

@@ -25,13 +25,15 @@ struct rec_reader;
 
 struct collect_opts {
 	struct lead lead;
-	enum lead_by split;	/* an additional outermost frame, by which outputs are split; LEAD_NONE: none */
+	enum lead_by split;	/* another outermost frame, to split outputs by; LEAD_NONE: none */
 	const struct filter *filter;	/* borrowed; NULL: all samples */
-	const struct container_names *names;	/* borrowed; names that the recording has only after samples; NULL: none */
-	const struct u64map *walked;	/* borrowed; tids whose stacks are unwound even if filtered out (filtered_out.h); NULL: none */
+	/* borrowed; names that the recording has only after samples; NULL: none */
+	const struct container_names *names;
+	/* borrowed; tids to unwind even if filtered out (filtered_out.h); NULL: none */
+	const struct u64map *walked;
 	const struct unwinder_ops *unwinder;
-	uint64_t start;		/* with @block_ns: start of the recording, ns as in ev_sample.time */
-	uint64_t block_ns;	/* not 0: also count by thread, and by time in blocks of this length (collect.spread) */
+	uint64_t start;		/* with @block_ns: start of the recording, as ev_sample.time */
+	uint64_t block_ns;	/* not 0: also count by thread and block (collect.spread) */
 	bool each;		/* also keep every single sample (collect.each); one thread only */
 	uint32_t max_stack;	/* frames kept per stack, from the leaf */
 	bool progress;		/* show progress on stderr, after a second */
@@ -62,16 +64,18 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct pending_joins pending;
-	struct thread_times spread;	/* empty without opts.block_ns and opts.each; its texts are ids in @texts, and clean */
-	uint64_t last_time;	/* with opts.block_ns: time of the last sample, filtered out or not, ns since the start */
+	/* empty without opts.block_ns and opts.each; its texts are ids in @texts, and clean */
+	struct thread_times spread;
+	/* with opts.block_ns: time of the last sample, filtered out or not, ns since the start */
+	uint64_t last_time;
 	struct collect_each *each;	/* owned */
 	size_t neach, each_cap;
 	struct last_path *last;	/* the last stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples with two possible stacks (maybe_entered) */
 	size_t ndoubts, doubts_cap;
-	struct replay_share *share;	/* borrowed; one of several that collect at once; NULL: alone */
-	atomic_uint_fast64_t *all_samples;	/* with @share: samples of all shares, updated in steps */
+	struct replay_share *share;	/* borrowed; one of several in parallel; NULL: alone */
+	atomic_uint_fast64_t *all_samples;	/* with @share: of all shares, updated in steps */
 	bool late;		/* some samples were collected before their container was named */
 	bool stopped;		/* with @share: interrupted, takes no more samples */
 	struct progress progress;

@@ -33,7 +33,7 @@ struct replay {
 	size_t nimages;
 	size_t images_cap;
 	struct u64map by_pid;	/* pid -> index of its current image */
-	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for threads with their own name, living or not */
+	struct u64map thread_comm; /* tid -> pid << 32 | interned id, for own names of threads */
 	struct sample_cgroups *cgroups;
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
 	struct jitsource *jit;

@@ -37,7 +37,7 @@ struct image {
 	struct addrspace *as;	/* empty some time after the process ended */
 	unsigned int runtimes;	/* enum jit_runtime bits of the files it mapped */
 	bool exited;
-	bool superseded;	/* the pid has another image now, after an exec or in another process */
+	bool superseded;	/* the pid has another image now, by exec or in another process */
 	bool used;		/* it has samples so far */
 	bool entered;		/* a sample shows that it had begun to run (replay.c), */
 	uint32_t entered_part;	/* in this part of the recording */
@@ -58,7 +58,7 @@ struct ksym {
 struct replay_sample {
 	const struct ev_sample *ev;
 	bool in_exec;		/* its user registers are those of the previous image, */
-	bool maybe_entered;	/* unless a sample in an earlier part shows that the image runs (entered_part) */
+	bool maybe_entered;	/* unless an earlier part shows it running (entered_part) */
 	uint32_t part;		/* part of the recording */
 	struct image *img;	/* never NULL */
 	const char *comm;	/* of the thread; interned: equal text, equal pointer */

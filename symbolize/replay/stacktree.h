@@ -25,7 +25,7 @@ struct stacknode {
 	uint32_t parent;	/* node towards the root */
 	uint32_t loc;		/* location id (location.h), or a name id once named */
 	uint32_t last : 31;	/* the child that was used last; 0: none */
-	uint32_t many : 1;	/* children are in the index; otherwise in a list that begins with @last */
+	uint32_t many : 1;	/* children are in the index, not in a list from @last on */
 	uint32_t next;		/* next sibling in that list; 0: none */
 	uint64_t samples;	/* samples whose leaf this node is */
 	uint64_t period;	/* sum of their periods */
@@ -35,7 +35,7 @@ struct stacktree {
 	struct stacknode *nodes;	/* owned; [0] is the root and stands for no frame */
 	size_t n;
 	size_t cap;
-	struct u64map index;		/* parent << 32 | loc -> node, for parents with many children */
+	struct u64map index;		/* parent << 32 | loc -> node, if the parent has many */
 };
 
 void stacktree_init(struct stacktree *t);

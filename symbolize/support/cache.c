@@ -187,7 +187,7 @@ void *cache_read(const struct cache *c, const struct cache_key *key, const char 
 		return NULL;
 	data = read_entry(fd, key, version, size);
 	if (data)
-		futimens(fd, NULL);	/* mark as used now; fails on a read-only file system, which does no harm */
+		futimens(fd, NULL);	/* used now; may fail on a read-only file system */
 	close(fd);
 	return data;
 }

@@ -23,7 +23,7 @@ struct cache_key {
 	uint8_t build_id[20];		/* of the first file */
 	uint32_t build_id_len;
 	uint32_t nfiles;
-	uint32_t unknown;		/* 1: some file has no reliable identity; nothing is cached */
+	uint32_t unknown;		/* 1: a file has no reliable identity; do not cache */
 	struct elf_identity files[CACHE_FILES_MAX];
 };
 

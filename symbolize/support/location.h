@@ -15,13 +15,14 @@ struct module;
 enum location_kind {
 	LOC_TEXT,	/* a fixed frame; owner = string id */
 	LOC_FILE,	/* owner = module id, addr = byte offset in the file */
-	LOC_NOELF,	/* file without usable bytes; owner = process image index, addr = runtime address */
+	LOC_NOELF,	/* file without usable bytes; owner = image index, addr = runtime address */
 	LOC_ANON,	/* memory without a file; owner = image index, addr = runtime address */
-	LOC_JIT,	/* code described by a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
+	/* code in a jitdump; owner = id of "name\n" or "name\nfile:line", addr = runtime address */
+	LOC_JIT,
 	LOC_NOMAP,	/* in no known mapping; owner = image index, addr = runtime address */
 	LOC_KERNEL,	/* addr = kernel address */
 	LOC_PROCESS,	/* a process's name, which is known only at the end; owner = image index */
-	LOC_KSYM,	/* owner = index of the ksymbol record that covers it, addr = kernel address */
+	LOC_KSYM,	/* owner = index of the ksymbol that covers it, addr = kernel address */
 };
 
 /* addr is the address to look up: for a return address, one byte below it. */
@@ -30,7 +31,7 @@ struct location {
 	bool joined;		/* frame.joined: named as usual, but marked */
 	uint32_t owner;
 	uint64_t addr;
-	uint32_t part;		/* the part of the recording in which it was first seen; not part of the identity */
+	uint32_t part;		/* of the recording, where first seen; not part of the identity */
 	/* Part of the identity if the owner is an image, where mappings can replace each other: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_FILE, LOC_NOELF: byte offset in the file */

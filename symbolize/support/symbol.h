@@ -13,7 +13,7 @@ enum name_source {
 
 struct symbol {
 	const char *name;	/* raw (mangled), borrowed from the table */
-	uint64_t start, end;	/* the symbol's own svma range; an inner symbol may cover part of it */
+	uint64_t start, end;	/* the symbol's own svma range; inner symbols may cover parts */
 	enum name_source source;
 };
 

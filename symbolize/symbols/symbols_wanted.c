@@ -16,18 +16,21 @@
 struct around {
 	uint64_t below;		/* start of the highest symbol */
 	uint64_t cover, of;	/* the highest end of a symbol, and the start of that symbol */
-	uint64_t above;		/* the lowest start above it, up to the next wanted address, then of all; UINT64_MAX: none */
+	/* the lowest start above it, up to the next wanted one, then of all; UINT64_MAX: none */
+	uint64_t above;
 };
 
 struct symbols_wanted {
 	uint64_t *at;		/* owned; the wanted addresses, ascending, unique */
 	struct around *around;	/* owned; by wanted address */
 	size_t n;
-	uint32_t *first;	/* owned; by block of 1 << @shift bytes from at[0] on: index of the first address not below it */
+	/* owned; by block of 1 << @shift bytes from at[0]: index of the first address not below */
+	uint32_t *first;
 	unsigned int shift;
-	uint64_t *starts;	/* owned; starts of sized symbols that hold a wanted address, then of all kept symbols, ascending */
+	/* owned; ascending starts of sized symbols that hold an address, then of all kept ones */
+	uint64_t *starts;
 	size_t nstarts, cap;
-	uint64_t sieve[(1u << SIEVE_BITS) / 64];	/* one bit per hash of a start: rejects most symbols quickly */
+	uint64_t sieve[(1u << SIEVE_BITS) / 64];	/* a bit per hash of a start: a quick test */
 };
 
 static size_t unique(uint64_t *v, size_t n)
