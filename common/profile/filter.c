@@ -14,7 +14,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SECONDS_MAX UINT64_C(1000000000)	/* thirty years */
-#define ALL_SHARES (100 * NS_PER_S)		/* per cent are read as seconds are */
+#define ALL_SHARES (100 * NS_PER_S)		/* percentages are parsed like seconds */
 
 static const char *const key_names[FILTER_KEYS] = {
 	[FILTER_CONTAINER] = "container",
@@ -31,7 +31,7 @@ const char *filter_key_name(enum filter_key key)
 	return key_names[key];
 }
 
-/* @ns, or the next whole @step above it; what would be beyond all times is UINT64_MAX. */
+/* @ns rounded up to a multiple of @step; UINT64_MAX on overflow. */
 static uint64_t round_up(uint64_t ns, uint64_t step)
 {
 	uint64_t behind = ns % step;
@@ -53,7 +53,7 @@ void filter_times(const struct filter *f, uint64_t step, struct strbuf *out)
 
 /* ---- from text ---- */
 
-/* The key in "key=...", FILTER_KEYS if there is none. *@value: what follows. */
+/* The key in "key=...", or FILTER_KEYS. *@value: what follows it. */
 static enum filter_key key_at(const char *text, const char **value)
 {
 	for (int k = 0; k < FILTER_KEYS; k++) {
@@ -67,7 +67,7 @@ static enum filter_key key_at(const char *text, const char **value)
 	return FILTER_KEYS;
 }
 
-/* Where the value ends: at the end, or before a separator with another condition behind it. */
+/* The end of the value: the end of the text, or a separator followed by another condition. */
 static const char *value_end(const char *p)
 {
 	const char *value;
@@ -78,7 +78,7 @@ static const char *value_end(const char *p)
 	return p;
 }
 
-/* All of @text is one number of at most 32 bits. */
+/* @text must be exactly one number of at most 32 bits. */
 static bool parse_number(const char *text, uint64_t *out)
 {
 	char *end;
@@ -88,7 +88,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return *text >= '0' && *text <= '9' && !*end && !errno && *out <= UINT32_MAX;
 }
 
-/* "12", "1.5": seconds as ns. *@p goes behind it. */
+/* Parse "12" or "1.5", seconds, into ns. Moves *@p behind it. */
 static bool parse_seconds(const char **p, uint64_t *ns)
 {
 	uint64_t s = 0, unit = NS_PER_S;
@@ -109,7 +109,10 @@ static bool parse_seconds(const char **p, uint64_t *ns)
 	return true;
 }
 
-/* "10%", "10%/2", "10%-20%", as perf_time__percent_parse_str() in tools/perf/util/time-utils.c has them. *@p goes behind it. */
+/*
+ * Parse "10%", "10%/2", "10%-20%", as perf_time__percent_parse_str() does in
+ * tools/perf/util/time-utils.c. Moves *@p behind it.
+ */
 static bool parse_share(const char **p, uint64_t *from, uint64_t *to)
 {
 	uint64_t n = 1;
@@ -173,7 +176,7 @@ static int parse_value(struct filter_cond *c)
 		return 0;
 	default:
 		if (!c->text[0]) {
-			pr_err("--filter %s= wants a text; '*' stands for any", key_names[c->key]);
+			pr_err("--filter %s= needs a text; '*' matches any text", key_names[c->key]);
 			return -EINVAL;
 		}
 		return 0;
@@ -199,7 +202,7 @@ int filter_add(struct filter *f, const char *text)
 		struct filter_cond *c;
 
 		if (key == FILTER_KEYS) {
-			pr_err("--filter '%s' does not begin with container=, cgroup=, comm=, pid=, nspid=, "
+			pr_err("--filter '%s' must begin with container=, cgroup=, comm=, pid=, nspid=, "
 			       "tid= or time=", text);
 			return -EINVAL;
 		}
@@ -221,7 +224,7 @@ int filter_add_list(struct filter *f, enum filter_key key, const char *option, c
 		len = strcspn(list, ",");
 		c = new_cond(f, key, list, len);
 		if (key == FILTER_COMM ? !len : !parse_number(c->text, &c->from)) {
-			pr_err("%s takes %s, with commas between, not '%s'", option,
+			pr_err("%s takes %s separated by commas, not '%s'", option,
 			       key == FILTER_COMM ? "names" : "numbers", c->text);
 			return -EINVAL;
 		}
@@ -239,7 +242,7 @@ static int add_shares(struct filter *f, const char *text)
 		c->span = true;
 		c->share = true;
 		if (!parse_share(&p, &c->from, &c->to) || (*p && *p != ',')) {
-			pr_err("--time takes parts of the time as 10%%, 10%%/2 (the second tenth) or 0%%-20%%, with commas between, not '%s'",
+			pr_err("--time takes shares of the time such as 10%%, 10%%/2 (the second tenth) or 0%%-20%%, separated by commas, not '%s'",
 			       text);
 			return -EINVAL;
 		}
@@ -262,8 +265,8 @@ int filter_add_span(struct filter *f, const char *text)
 	if (*p && (*p == ',' || parse_seconds(&p, &c->from)) && *p == ',' &&
 	    (p[1] ? (p++, parse_seconds(&p, &c->to)) && !*p : p > text) && c->from < c->to)
 		return 0;
-	pr_err("--time takes seconds as nsprof script shows them, FROM,TO or FROM, or ,TO, not '%s'; --filter time=FROM-TO "
-	       "counts from the start", text);
+	pr_err("--time takes seconds as shown by nsprof script: FROM,TO or FROM, or ,TO, not '%s'; --filter time=FROM-TO "
+	       "counts from the start of the recording", text);
 	return -EINVAL;
 }
 

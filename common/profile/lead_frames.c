@@ -1,4 +1,4 @@
-/* Leading frames: which, and how threads are called in them (lead_frames.h). */
+/* Leading frames: their kinds, and the text of those for threads (lead_frames.h). */
 #include "profile/lead_frames.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ int lead_parse(const char *text, struct lead *out)
 		size_t len = strcspn(text, ",");
 		enum lead_by by;
 
-		/* A frame that says the same again is a mistake. */
+		/* The same kind twice is a mistake. */
 		if (lead_parse_kind(text, len, &by) || seen[by])
 			return -EINVAL;
 		seen[by] = true;
@@ -54,7 +54,7 @@ int lead_parse(const char *text, struct lead *out)
 
 void lead_thread_text(enum lead_by by, const char *comm, uint32_t pid, uint32_t tid, bool merged, struct strbuf *out)
 {
-	/* A process without a name still wants a frame that says which it is. */
+	/* A nameless process still needs a frame that identifies it. */
 	strbuf_adds(out, comm && comm[0] ? comm : "[no_name]");
 	if (by != LEAD_COMM)
 		strbuf_addf(out, "-%u", pid);

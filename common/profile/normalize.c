@@ -1,4 +1,4 @@
-/* Names without what a rebuild changes (normalize.h). */
+/* Strips from names what a rebuild changes (normalize.h). */
 #include "profile/normalize.h"
 
 #include <ctype.h>
@@ -30,16 +30,21 @@ static size_t hex_digits(const char *s)
 	return n;
 }
 
-/* A name ends at @s: with the text, before a symbol's version, a blank, or an annotation, "read_[k]". */
+/*
+ * Does a name end at @s? Names end with the text, or before a version, a blank, or an annotation:
+ * "read_[k]".
+ */
 static bool ends_name(const char *s)
 {
 	return !s[0] || s[0] == '@' || s[0] == ' ' || (s[0] == '_' && s[1] == '[');
 }
 
 /*
- * Is @kept, of @len bytes, a name that a compiler of C and its relatives may have given a suffix without a number? Go's
- * methods and functions of V8 are "main.(*Cache).warm" and "JS:*Cache.warm /app.js:1:2": there it is the function itself.
- * Behind a dot such compilers have an underscore ("main._omp_fn.0"), a digit, or what makes a function of its own.
+ * Could a compiler for C and its relatives have appended a suffix without a number to @kept (@len
+ * bytes)? Not to Go's methods and V8's functions, such as "main.(*Cache).warm" and "JS:*Cache.warm
+ * /app.js:1:2": there the part after the dot is the function itself. After a dot, such compilers
+ * write an underscore ("main._omp_fn.0"), a digit, or one of the words in @own, which denote
+ * separate functions.
  */
 static bool takes_bare_suffix(const char *kept, size_t len)
 {
@@ -49,7 +54,7 @@ static bool takes_bare_suffix(const char *kept, size_t len)
 	for (const char *c = kept; c < end; c++) {
 		if (*c == '(' || *c == '/')
 			return false;
-		/* "JS:*f", and not "a::b" */
+		/* "JS:*f", but not "a::b" */
 		if (*c == ':' && c[1] != ':' && (c == kept || c[-1] != ':'))
 			return false;
 	}
@@ -66,15 +71,15 @@ static bool takes_bare_suffix(const char *kept, size_t len)
 }
 
 /*
- * Length of one suffix at @s that a compiler or post-link optimizer wrote, which begins with its '.': 0 when it is none. GCC writes
- * ".constprop.0" and ".cold", LLVM ".llvm.1234567890", ".cold.1" and, with basic block sections, ".__part.3", BOLT ".warm".
- * @bare: one without a number may stand here.
+ * Length of one suffix at @s, with its '.', as a compiler or post-link optimizer writes it; 0:
+ * none. GCC writes ".constprop.0" and ".cold"; LLVM ".llvm.1234567890", ".cold.1" and, with basic
+ * block sections, ".__part.3"; BOLT ".warm". @bare: a suffix without a number is allowed here.
  */
 static size_t suffix_len(const char *s, bool bare)
 {
 	static const struct {
 		const char *word;
-		bool number;	/* always with one; without, it is a name like others */
+		bool number;	/* always has a number; without one it is an ordinary name */
 	} known[] = {
 		{ ".constprop", true }, { ".isra", true }, { ".part", true }, { ".lto_priv", true }, { ".locality_clone", true },
 		{ ".llvm", true }, { ".__part", true }, { ".__uniq", true }, { ".memprof", true }, { ".specialized", true },
@@ -92,14 +97,14 @@ static size_t suffix_len(const char *s, bool bare)
 			n += 1 + digits(s + n + 1);
 		if (n == word && (known[i].number || !bare))
 			continue;
-		/* ".coldfish" and ".cold_start" are somebody's own. */
+		/* ".coldfish" and ".cold_start" are the program's own names. */
 		if (ends_name(s + n) || s[n] == '.' || s[n] == ']' || s[n] == ')')
 			return n;
 	}
 	return 0;
 }
 
-/* Of a row of suffixes at @s: how long it is in all. */
+/* Total length of a row of suffixes at @s. */
 static size_t suffixes_len(const char *s, bool bare)
 {
 	size_t n = 0, one;
@@ -109,7 +114,7 @@ static size_t suffixes_len(const char *s, bool bare)
 	return n;
 }
 
-/* " [clone .isra.0] [clone .cold]", or " (.isra.0.cold)" as LLVM's demangler writes it */
+/* " [clone .isra.0] [clone .cold]", or " (.isra.0.cold)" as written by LLVM's demangler */
 static size_t clones_len(const char *s)
 {
 	static const char *const opens[] = { " [clone .", " (." };
@@ -129,21 +134,21 @@ static size_t clones_len(const char *s)
 	return n;
 }
 
-/* "::h0123456789abcdef" where a name ends */
+/* "::h0123456789abcdef" at the end of a name */
 static size_t rust_hash_len(const char *s)
 {
 	return !strncmp(s, "::h", 3) && hex_digits(s + 3) == 16 && ends_name(s + 19) ? 19 : 0;
 }
 
-/* The same of a mangled name, "_ZN4core3fmt5write17h0123456789abcdefE": 17 is its length. */
+/* The same in a mangled name, "_ZN4core3fmt5write17h0123456789abcdefE": 17 is its length. */
 static size_t mangled_hash_len(const char *kept, const char *s)
 {
-	/* The E that ends it is a digit, too. */
+	/* The terminating E is a hexadecimal digit, too. */
 	return !strncmp(kept, "_ZN", 3) && !strncmp(s, "17h", 3) && hex_digits(s + 3) == 17 && s[19] == 'E' &&
 	       (ends_name(s + 20) || s[20] == '.') ? 19 : 0;
 }
 
-/* "[0123456789abcdef]" of a crate, which has up to 16 digits and something before it */
+/* "[0123456789abcdef]" after a crate's name: at most 16 digits */
 static size_t crate_hash_len(const char *s)
 {
 	size_t n = s[0] == '[' ? hex_digits(s + 1) : 0;
@@ -151,7 +156,7 @@ static size_t crate_hash_len(const char *s)
 	return n >= 8 && n <= 16 && s[n + 1] == ']' ? n + 2 : 0;
 }
 
-/* @before, which is the end of a text of @len bytes, ends with @word. */
+/* Does the text of @len bytes that ends at @before end with @word? */
 static bool follows(const char *before, size_t len, const char *word)
 {
 	size_t n = strlen(word);
@@ -159,7 +164,7 @@ static bool follows(const char *before, size_t len, const char *word)
 	return len >= n && !memcmp(before - n, word, n);
 }
 
-/* A number that only counts: how much of @s goes. @before: as for follows(). */
+/* Length of a counting number at @s. @before, @len: the text before it, as for follows(). */
 static size_t counter_len(const char *before, size_t len, const char *s)
 {
 	size_t n;
@@ -172,10 +177,10 @@ static size_t counter_len(const char *before, size_t len, const char *s)
 		n = digits(s);
 		return s[n] == '\'' ? n : 0;
 	}
-	/* "$_3": clang's own names of lambdas */
+	/* "$_3": clang's names for lambdas */
 	if (is_digit(s[0]) && follows(before, len, "$_"))
 		return digits(s);
-	/* "$$Lambda$14/0x..." and "$$Lambda/0x...": Java; its agents see "$$Lambda$14.0x..." */
+	/* "$$Lambda$14/0x..." and "$$Lambda/0x...": Java; agents see "$$Lambda$14.0x..." */
 	if (strchr("$/.", s[0]) && follows(before, len, "$Lambda")) {
 		n = s[0] == '$' ? 1 + digits(s + 1) : 0;
 		if ((s[n] == '/' || s[n] == '.') && s[n + 1] == '0' && s[n + 2] == 'x')
@@ -185,7 +190,10 @@ static size_t counter_len(const char *before, size_t len, const char *s)
 	return 0;
 }
 
-/* "[libx.so+0x1234]": from the '+' to before the ']'; "write+0x12" and "read+0x12_[k]": to where the name ends */
+/*
+ * "[libx.so+0x1234]": from the '+' to before the ']'; "write+0x12" and "read+0x12_[k]": to the end
+ * of the name
+ */
 static size_t offset_len(char first, const char *s)
 {
 	size_t n = 3;
@@ -198,7 +206,7 @@ static size_t offset_len(char first, const char *s)
 	return n > 3 && ends_name(s + n) ? n : 0;
 }
 
-/* "0x7f0012345678" instead of a name: what is behind "0x" */
+/* "0x7f0012345678" in place of a name: the part after "0x" */
 static size_t address_len(const char *kept, size_t len, const char *s)
 {
 	size_t n = len == 2 && !memcmp(kept, "0x", 2) ? hex_digits(s) : 0;
@@ -206,7 +214,9 @@ static size_t address_len(const char *kept, size_t len, const char *s)
 	return n && ends_name(s + n) ? n : 0;
 }
 
-/* How much goes at @s. @kept: what was kept of what stands before it, @len bytes, not empty. */
+/*
+ * How many bytes to drop at @s. @kept: what was kept of the text before it, @len bytes, not empty.
+ */
 static size_t junk_len(const char *kept, size_t len, const char *s)
 {
 	size_t n = 0;

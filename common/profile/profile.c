@@ -1,4 +1,4 @@
-/* A profile in memory: building it, and its ends (profile.h). */
+/* A profile in memory: building, finishing and freeing it (profile.h). */
 #include "profile/profile.h"
 
 #include <stdlib.h>
@@ -138,8 +138,9 @@ static bool thread_equal(const struct profile *p, uint32_t a, uint32_t b)
 }
 
 /*
- * The id of what equals number @n, the last and not yet in the set: an earlier one, or @n itself, which is put in. Inline, so
- * that each use has its own copy with its functions in it.
+ * The id of the entry equal to number @n, which is the last one and not in the set yet: an earlier
+ * one, or @n itself, which is then added. Inline, so that each caller gets a copy with its
+ * functions inlined.
  */
 static inline __attribute__((always_inline)) uint32_t
 id_of(const struct profile *p, struct idset *s, uint32_t n, uint64_t (*hash)(const struct profile *, uint32_t),
@@ -186,7 +187,7 @@ uint32_t profile_thread(struct profile *p, const struct profile_thread *t)
 	profile_check_room(p->nthreads, "threads");
 	XGROW(p->threads, p->nthreads, p->index->threads_cap);
 	p->threads[p->nthreads] = *t;
-	/* The thread that is not known has number 0, which the set does not hold. */
+	/* The unknown thread has number 0, which the set does not hold. */
 	if (thread_equal(p, 0, p->nthreads))
 		return 0;
 	id = id_of(p, &p->index->threads, p->nthreads, thread_hash, thread_equal);
@@ -220,7 +221,7 @@ static uint32_t count_key(const struct profile_count *c, enum count_key key)
 	return key == COUNT_NODE ? c->node : key == COUNT_BLOCK ? c->block : c->thread;
 }
 
-/* By one key, those of the same in the order they have. All are below @end. */
+/* Stable sort by one key, whose values are below @end. */
 static void sort_by(struct profile *p, enum count_key key, uint32_t end)
 {
 	struct profile_count *to = xcalloc(p->ncounts, sizeof(*to));
@@ -237,7 +238,7 @@ static void sort_by(struct profile *p, enum count_key key, uint32_t end)
 	p->counts = to;
 }
 
-/* The last key first. Ids are small numbers: they are not compared, but counted. */
+/* Sorts by the last key first. Ids are small numbers, so a counting sort is used. */
 static void sort_counts(struct profile *p)
 {
 	uint32_t blocks = 0;

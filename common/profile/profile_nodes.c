@@ -1,4 +1,4 @@
-/* The nodes of a profile that is being built, and finding them (profile.h). */
+/* Adds and finds the nodes of a profile that is being built (profile.h). */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -9,8 +9,8 @@
 #include "profile/profile_priv.h"
 
 /*
- * Paths that are looked for side by side. More than enough to keep memory busy, and few enough for what was fetched for the first to be
- * there still when the last was asked for.
+ * Paths that are looked up side by side. More than enough to keep memory busy, and few enough that
+ * data prefetched for the first is still cached when the last was requested.
  */
 #define GROUP 64
 
@@ -18,7 +18,7 @@ void profile_check_room(uint64_t n, const char *what)
 {
 	if (n < UINT32_MAX - 1)
 		return;
-	pr_err("more than %u different %s", UINT32_MAX - 1, what);
+	pr_err("the profile has more than %u different %s, which is the limit", UINT32_MAX - 1, what);
 	exit(EXIT_FAILURE);
 }
 
@@ -33,7 +33,7 @@ static uint64_t kid_key(uint32_t parent, uint32_t frame)
 	return (uint64_t)parent << 32 | frame;
 }
 
-/* Puts all nodes in. */
+/* Enters all nodes that are not entered yet. */
 static void kids_update(const struct profile *p, struct kids *k)
 {
 	for (; k->upto < p->nnodes; k->upto++) {
@@ -41,7 +41,7 @@ static void kids_update(const struct profile *p, struct kids *k)
 
 		XGROW(k->first, k->upto, k->cap);
 		k->first[k->upto] = 0;
-		if (!k->upto)	/* the root is nobody's child */
+		if (!k->upto)	/* the root is no child */
 			continue;
 		if (!k->first[nd->parent])
 			k->first[nd->parent] = k->upto;
@@ -50,7 +50,7 @@ static void kids_update(const struct profile *p, struct kids *k)
 	}
 }
 
-/* The child of a node that is in, or 0. */
+/* The child of an entered node, or 0. */
 static uint32_t kids_find(const struct profile *p, const struct kids *k, uint32_t parent, uint32_t frame)
 {
 	uint32_t id = k->first[parent];
@@ -89,7 +89,7 @@ uint32_t profile_chain(struct profile *p, uint32_t parent, const uint32_t *frame
 
 /* How far a path is known. */
 struct walk {
-	uint32_t *ids;		/* its part of all: nodes up to @known, then frames */
+	uint32_t *ids;		/* this path's part: nodes up to @known, then frames */
 	uint32_t known;
 };
 
@@ -99,13 +99,13 @@ static uint32_t walk_at(const struct walk *w)
 }
 
 /*
- * The nodes of @n paths that are there, as far as they are: one step of each at a time, so that memory is waited for once
- * a step and not once for each path.
+ * Finds existing nodes of @n paths, as far as they exist. All paths advance one step at a time, so
+ * that each step waits for memory once and not once for each path.
  */
 static void walk_known(const struct profile *p, const struct kids *k, const struct profile_path *paths,
 		       struct walk *walks, size_t n)
 {
-	uint8_t on[GROUP];	/* those that are not at their end */
+	uint8_t on[GROUP];	/* paths that have not ended */
 	size_t non = 0, left;
 
 	for (size_t i = 0; i < n; i++)
@@ -139,7 +139,7 @@ static void walk_known(const struct profile *p, const struct kids *k, const stru
 	}
 }
 
-/* What of a path is no node yet becomes one. */
+/* Creates the missing nodes of a path. */
 static void walk_end(struct profile *p, const struct profile_path *path, struct walk *w)
 {
 	uint32_t was = p->nnodes, node, first;
@@ -147,7 +147,7 @@ static void walk_end(struct profile *p, const struct profile_path *path, struct 
 	for (; w->known < path->same; w->known++)
 		w->ids[w->known] = w[-1].ids[w->known];
 	node = walk_at(w);
-	/* What is below a new one is new. */
+	/* Everything below a new node is new. */
 	while (w->known < path->n && node < was) {
 		node = profile_child(p, node, w->ids[w->known]);
 		w->ids[w->known++] = node;

@@ -1,4 +1,4 @@
-/* A profile in the order of what it says (profile.h). */
+/* Sorts a profile by its contents (profile.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static uint32_t copy_text(struct sorter *s, uint32_t id)
 	return s->text[id];
 }
 
-/* Sorts the ids of [1, @n) that are @wanted into @list. How many. */
+/* Sorts the ids of [1, @n) that are @wanted into @list. Returns how many. */
 static uint32_t sort_ids(const struct profile *p, const bool *wanted, uint32_t n, uint32_t *list,
 			 int (*compare)(const void *, const void *, void *))
 {
@@ -80,7 +80,7 @@ static uint32_t sort_ids(const struct profile *p, const bool *wanted, uint32_t n
 	return k;
 }
 
-/* Ids of @to by those of @from; owned. */
+/* Maps ids of @from to ids of @to; owned. */
 static uint32_t *copy_threads(struct sorter *s)
 {
 	const struct profile *p = s->from;
@@ -129,7 +129,7 @@ static uint32_t *copy_frames(struct sorter *s, const bool *needed)
 	return map;
 }
 
-/* Puts the children of @node in their order. */
+/* Sorts the children of @node. */
 static void sort_children(struct sorter *s, uint32_t node, uint32_t **kids, size_t *cap)
 {
 	uint32_t n = 0;

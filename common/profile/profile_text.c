@@ -14,7 +14,7 @@
 
 #define VERSION "1"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 9	/* of a line, its letter included */
+#define FIELDS_MAX 9	/* per line, including its letter */
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -25,7 +25,7 @@ struct writer {
 	const struct profile *p;
 	struct strbuf out;
 	uint64_t lines;
-	uint32_t crc;		/* of what has been written */
+	uint32_t crc;		/* of everything written so far */
 };
 
 static void add_text(struct writer *w, uint32_t id)
@@ -130,14 +130,16 @@ int profile_write(FILE *to, const struct profile *p)
 struct reader {
 	struct profile *p;
 	struct lines lines;
-	char *f[FIELDS_MAX];	/* of the line in work; [0] is its letter */
+	char *f[FIELDS_MAX];	/* fields of the current line; [0] is its letter */
 	size_t n;
-	bool blocks, ended;	/* B, E were there */
-	uint32_t crc;		/* of all lines so far but E, ends included */
-	bool altered;		/* which is not what E says */
+	bool blocks, ended;	/* lines B, E were seen */
+	uint32_t crc;		/* of all lines so far except E, with line ends */
+	bool altered;		/* crc differs from the one in line E */
 };
 
-/* Cuts the line into its fields, tabs and escapes resolved. False: it has too many, or a wrong escape. */
+/*
+ * Splits the line into fields and resolves escapes. False: too many fields, or an invalid escape.
+ */
 static bool split(struct reader *r, char *line)
 {
 	char *from = line, *to = line;
@@ -189,7 +191,7 @@ static bool id_below(const char *s, uint32_t end, uint32_t *out)
 	return true;
 }
 
-/* From @least, which is not above 0, up. */
+/* An integer of at least @least, which is at most 0. */
 static bool whole(const char *s, int32_t least, int32_t *out)
 {
 	bool minus = *s == '-';
@@ -230,8 +232,8 @@ static bool read_blocks(struct reader *r)
 }
 
 /*
- * Ids go by the order of lines, so that a line that says the same as an earlier one, and would have its id, is
- * none.
+ * Ids are given in the order of lines. A line that repeats an earlier one would get the earlier id,
+ * so it is invalid.
  */
 static bool read_thread(struct reader *r)
 {
@@ -291,7 +293,7 @@ static bool read_count(struct reader *r)
 	return true;
 }
 
-/* The checksum may be missing: who writes a profile by hand need not know it. */
+/* The checksum may be missing, so that profiles can be written by hand. */
 static bool read_end(struct reader *r)
 {
 	char crc[9];
@@ -304,7 +306,7 @@ static bool read_end(struct reader *r)
 	return (r->n == 2 || r->n == 3) && number(r->f[1], UINT64_MAX, &n) && n + 1 == r->lines.n;
 }
 
-/* Before the line is taken apart. The NUL stands where its end was. */
+/* Call it before the line is split. A NUL has replaced the line's end. */
 static void add_to_crc(struct reader *r, char *line, size_t len)
 {
 	if (!line || line[0] == 'E')
@@ -378,13 +380,13 @@ int profile_read(FILE *in, const char *name, struct profile **out)
 		good = r.lines.ended && read_line(&r, line, len);
 	}
 	if (!good && r.lines.ended)
-		pr_warn("'%s' is damaged: line %" PRIu64 " is none of a profile; what precedes it is used", name, r.lines.n);
+		pr_warn("'%s' is damaged: line %" PRIu64 " does not belong in a profile; only the lines before it are used", name, r.lines.n);
 	else if (r.lines.err)
 		pr_warn("cannot read '%s' to its end: %s", name, strerror(-r.lines.err));
 	else if (!r.ended)
-		pr_warn("'%s' is cut after line %" PRIu64 ": what precedes is used", name, r.lines.n - !good);
+		pr_warn("'%s' is cut after line %" PRIu64 "; only the lines up to there are used", name, r.lines.n - !good);
 	else if (r.altered)
-		pr_warn("'%s' is damaged or was edited: its checksum is not what its last line says; names or counts may be wrong", name);
+		pr_warn("'%s' is damaged or was edited: its checksum differs from the one in its last line; names or counts may be wrong", name);
 	r.p->cut = !good || !r.ended || r.altered;
 	profile_finish(r.p);
 	lines_fini(&r.lines);

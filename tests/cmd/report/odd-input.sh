@@ -103,10 +103,10 @@ is "who, what, losses, cut stacks, throttling, and nothing that steers a termina
 # container web: throttled in 7 of 9 periods
 # only comm=x"
 head -n 4 p >cut
-says "a cut one" 1 "'cut' is cut after line 4: what precedes is used" cut
+says "a cut one" 1 "'cut' is cut after line 4; only the lines up to there are used" cut
 like "is shown as far as it goes" "$(cat out)" '\[\.\] main$'
 sed 's/^N.*/N\t7\t1/' p >ids
-says "one with wrong numbers" 1 "'ids' is damaged: line 3 is none of a profile; what precedes it is used" ids
+says "one with wrong numbers" 1 "'ids' is damaged: line 3 does not belong in a profile; only the lines before it are used" ids
 sed 's/\t1$/\t9/;2,$d' p >version
 says "one of another version" 1 "'version' is a profile of another version" version
 says "a filter that nothing meets" 1 "no sample of 'p' matches all --filter conditions" --filter comm=a p

@@ -64,7 +64,7 @@ like "a saved profile has a checksum" "$(tail -n 1 p)" $'^E\t[0-9]+\t[0-9a-f]{8}
 sed $'/^C\t/{s/\t1\t/\t2\t/;}; s/app_leaf/app_lead/' p >altered
 check "with damage in it" cmp -s <(wc -lc <p) <(wc -lc <altered)
 check_rc "which does not show but by the checksum" 1 "$NSPROF" report altered
-like "and that is said" "$(cat "$T/check.err")" "warning: 'altered' is damaged or was edited: its checksum is not what its last line says"
+like "and that is said" "$(cat "$T/check.err")" "warning: 'altered' is damaged or was edited: its checksum differs from the one in its last line"
 check_rc "with no checksum there is nothing to say" 0 "$NSPROF" report <(sed $'/^E/s/\t[^\t]*$//' altered)
 check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
 # What it was saved with can still be left out.

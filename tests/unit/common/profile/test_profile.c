@@ -282,7 +282,7 @@ static void reads(const char *body, uint64_t bad)
 	strbuf_adds(&text, "nsprof-profile\t1\n");
 	strbuf_adds(&text, body);
 	assert_int_equal(read_text(text.s, text.len, &p), 0);
-	snprintf(want, sizeof(want), "line %llu is none of a profile", (unsigned long long)bad);
+	snprintf(want, sizeof(want), "line %llu does not belong in a profile", (unsigned long long)bad);
 	if (bad && (!said.s || !strstr(said.s, want)))
 		fail_msg("of \"%s\" it says \"%s\", not \"%s\"", body, said.s ? said.s : "", want);
 	if (!bad && said.len)
