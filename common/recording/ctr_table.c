@@ -10,9 +10,9 @@
 #include "base/xalloc.h"
 
 #define ID_LEN 64	/* hexadecimal digits of a sha256 */
-#define ID_SHOWN 12	/* as docker ps shows it */
+#define ID_SHOWN 12	/* as in docker ps */
 
-/* What is read of one cgroup's counters. */
+/* Counters of one cgroup as read. */
 struct life {
 	uint64_t node;		/* ev_container.node */
 	bool have_usage, have_throttling;
@@ -21,11 +21,11 @@ struct life {
 
 struct ctr_table {
 	struct ctr *row;	/* owned */
-	struct life *life;	/* owned; the present one of each row */
+	struct life *life;	/* owned; the current life of each row */
 	size_t n, cap;		/* of both */
 	struct intern *strings;
 	struct u64map by_path;	/* interned path -> index of the latest row there */
-	struct u64map by_label;	/* interned name -> index of the row that has it for a label */
+	struct u64map by_label;	/* interned name -> index of the row with that label */
 };
 
 struct ctr_table *ctr_table_new(void)
@@ -60,7 +60,10 @@ static void add_short_id(struct strbuf *sb, const char *id)
 	strbuf_add(sb, id, len == ID_LEN && strspn(id, "0123456789abcdef") == len ? ID_SHOWN : len);
 }
 
-/* What people call it, whoever else is called so. Where its id is all the name it has, that is shortened. */
+/*
+ * The label, unless another container has the same. If the id is its only name, the id is
+ * shortened.
+ */
 static void plain_label(const struct ctr *c, struct strbuf *sb)
 {
 	if (c->pod[0])
@@ -83,7 +86,10 @@ static void find_label(struct ctr_table *t, size_t at)
 	plain_label(c, &sb);
 	if (sb.len) {
 		slot = u64map_put(&t->by_label, intern_add(t->strings, sb.s), &is_new);
-		/* A restart has the name of the life before, an heir under another runtime after its end as well. */
+		/*
+		 * A restart keeps the name, and after its end another runtime's container may take
+		 * it over.
+		 */
 		if (!is_new && !t->row[*slot].gone && strcmp(t->row[*slot].runtime, c->runtime)) {
 			strbuf_addc(&sb, ':');
 			add_short_id(&sb, c->id);
@@ -107,7 +113,10 @@ static void describe(struct ctr_table *t, struct ctr *c, const struct ev_contain
 	find_label(t, (size_t)(c - t->row));
 }
 
-/* The recorder knew @c before it knew its container. Version 0.1.0 then writes the counters from zero again. */
+/*
+ * The recorder knew cgroup @c before its container. Version 0.1.0 then starts the counters from
+ * zero again.
+ */
 static void name_row(struct ctr_table *t, struct ctr *c, const struct ev_container *ev)
 {
 	struct life *l = &t->life[c - t->row];
@@ -134,7 +143,7 @@ static struct ctr *add_row(struct ctr_table *t, uint32_t path, const struct ev_c
 	return c;
 }
 
-/* Counters of one cgroup only grow; those of the next one of its path begin at 0. */
+/* The counters of a cgroup only grow. A new cgroup at the same path starts at 0. */
 static void add_usage(struct ctr *c, struct life *l, const struct ev_container *ev)
 {
 	if (!ev->have_usage)

@@ -1,7 +1,7 @@
 /*
- * Side-band events: u8 type, varint length of the body, body. A reader skips types it does not
- * know, and what follows the fields it knows in a body. Encoder and decoder of one event stand side
- * by side here and have to name the same fields in the same order; nsprof.data(5) lists them.
+ * Side-band events: u8 type, varint length of the body, body. A reader skips unknown types, and
+ * skips extra bytes after the fields it knows. The encoder and the decoder of an event stand side
+ * by side here and must list the same fields in the same order, that of nsprof.data(5).
  */
 #include "recording/event_codec.h"
 
@@ -43,7 +43,10 @@ static void put_str(struct strbuf *sb, const char *s)
 	strbuf_addc(sb, '\0');
 }
 
-/* Times of one block differ little: as difference to the event before, which may lie later. */
+/*
+ * Times of one block differ little, so the difference to the previous event is stored. It may be
+ * negative.
+ */
 static void put_time(struct event_enc *e, uint64_t time)
 {
 	strbuf_add_svarint(&e->body, (int64_t)(time - e->time));
@@ -55,7 +58,7 @@ static uint64_t get_time(struct cursor *c, uint64_t *time)
 	return *time += (uint64_t)cursor_svarint(c);
 }
 
-/* Pids and ids beyond 32 bits are damage. */
+/* A pid or an id beyond 32 bits is damage. */
 static uint32_t get_u32(struct cursor *c)
 {
 	uint64_t v = cursor_varint(c);
@@ -111,7 +114,7 @@ static void dec_dso(struct cursor *c, uint64_t *time, struct ev_dso *ev)
 {
 	const void *id;
 
-	(void)time;	/* binaries have no time; all decoders have one shape */
+	(void)time;	/* binaries have no time, but all decoders take the same arguments */
 
 	ev->id = get_u32(c);
 	ev->build_id_len = cursor_u8(c);
@@ -218,7 +221,7 @@ static void dec_mmap(struct cursor *c, uint64_t *time, struct ev_mmap *ev)
 	ev->flags = get_u32(c);
 	ev->dso = get_u32(c);
 	ev->path = get_str(c);
-	/* A range that wraps around would poison every search tree it is put into. */
+	/* A range that wraps would break every search tree that holds it. */
 	if (ev->len > UINT64_MAX - ev->start)
 		c->bad = true;
 }
@@ -422,7 +425,7 @@ static void dec_container(struct cursor *c, uint64_t *time, struct ev_container 
 }
 
 /*
- * Decode with @dec into a local struct, then call @op if the bytes were whole and someone listens.
+ * Decode with @dec into a local struct, then call @op if it is set and the bytes were complete.
  */
 #define DISPATCH(type, dec, op)                                                                    \
 	do {                                                                                       \

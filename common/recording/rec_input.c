@@ -1,6 +1,6 @@
 /*
- * Getting at a recording: what comes through a pipe goes to a file without a name, so that passes can be repeated, and perf.data
- * becomes a recording there by the program that imports it.
+ * Opens recordings. Input from a pipe goes to an unnamed file, so that passes can be repeated.
+ * perf.data is turned into a recording in such a file by nsprof-import.
  */
 #include "recording/rec_input.h"
 
@@ -72,7 +72,9 @@ bool rec_reader_knows_path(const char *path)
 
 	if (stat(path, &st))
 		return false;
-	/* Not to be opened twice: whoever writes to it would find that its reader has gone. */
+	/*
+	 * Do not open it: opening it a second time would show the writer that its reader had gone.
+	 */
 	if (S_ISFIFO(st.st_mode))
 		return true;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -89,7 +91,8 @@ bool rec_reader_knows_path(const char *path)
 }
 
 /*
- * @from to its end. What does not begin as a recording is not read to its end, which /dev/zero has none of.
+ * Copies @from to its end into an unnamed file. Input that does not begin like a recording is not
+ * read to its end: /dev/zero has none.
  */
 static int spool(int from, const char *shown)
 {
@@ -125,7 +128,7 @@ static int spool(int from, const char *shown)
 	return err;
 }
 
-/* Run nsprof-import from @in to @out, both at their beginning. It says itself what it cannot do. */
+/* Run nsprof-import from @in to @out, both positioned at the start. It reports its own errors. */
 static int import(int in, int out, const char *shown, const char *event)
 {
 	char *argv[] = { NULL, xstrdup("--name"), xstrdup(shown), xstrdup("-i"), xstrdup("-"), xstrdup("-o"), xstrdup("-"),
@@ -142,7 +145,7 @@ static int import(int in, int out, const char *shown, const char *event)
 	if (pid == 0) {
 		dup2(in, STDIN_FILENO);
 		dup2(out, STDOUT_FILENO);
-		pr_err("cannot run 'nsprof-import': %s; it belongs beside the other programs",
+		pr_err("cannot run 'nsprof-import': %s; it must be installed beside the other programs",
 		       strerror(-sibling_exec_as_us("nsprof-import", argv)));
 		_exit(127);
 	}
@@ -157,7 +160,7 @@ static int import(int in, int out, const char *shown, const char *event)
 	return 0;
 }
 
-/* Takes @in. A recording made of it, or negative errno after a message. */
+/* Takes @in. Returns a recording made from it, or negative errno after a message. */
 static int imported(int in, const char *shown, const char *event)
 {
 	int out = tempfile_open(), err = out < 0 ? out : 0;
@@ -166,7 +169,7 @@ static int imported(int in, const char *shown, const char *event)
 	if (!err)
 		err = lseek(in, 0, SEEK_SET) < 0 ? -errno : import(in, out, shown, event);
 	close(in);
-	/* Nothing: it has said why. */
+	/* An empty file: nsprof-import has reported why. */
 	if (!err && (fstat(out, &st) || !st.st_size))
 		err = -EINVAL;
 	if (!err)
@@ -184,7 +187,7 @@ int rec_input_open(const char *path, const char *shown, const char **event, uint
 	int fd, file;
 
 	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
-	/* A pipe that nobody writes to, given up by Ctrl-C: that needs no words. */
+	/* Ctrl-C on a pipe that nobody writes to needs no message. */
 	if (fd < 0 && errno == EINTR)
 		return -EINTR;
 	if (fd < 0 || fstat(fd, &st)) {

@@ -15,11 +15,14 @@
 #include "event.h"
 #include "slice/slice_codec.h"
 
-#define EXTRA_BYTES (16u << 20)		/* payload of jobs outside of the pool, at a time */
-#define PAYLOAD_KEEP (1u << 20)		/* buffers of rare large payloads are given back */
-/* For the side-band events of STREAM blocks: 5 % larger than at level 6 where programs come and go. */
+#define EXTRA_BYTES (16u << 20)		/* payload of jobs outside the pool, at the same time */
+#define PAYLOAD_KEEP (1u << 20)		/* larger payload buffers are rare and get freed */
+/*
+ * For the side-band events of STREAM blocks: 5 % larger than at level 6 when many programs come and
+ * go.
+ */
 #define ZSTD_LEVEL 3
-/* Captures come once, at the end: 8 % smaller than at level 3, 15 ms for a megabyte. */
+/* Captures come once, at the end: 8 % smaller than at level 3, for 15 ms per megabyte. */
 #define PAYLOAD_LEVEL 6
 
 /* One packed block in memory. */
@@ -35,9 +38,9 @@ struct rec_out {
 	_Atomic int err;		/* sticky, negative errno */
 	_Atomic bool done, copying;
 	_Atomic uint64_t bytes;
-	uint32_t segment;		/* of jobs to come; the caller's */
+	uint32_t segment;		/* of future jobs; belongs to the caller */
 	/* Guarded by the queue's lock. */
-	uint32_t first;			/* those below it are forgotten, also when they come later */
+	uint32_t first;			/* segments below are forgotten, even if still to arrive */
 	struct mem_block *head, *tail;	/* owned, oldest first */
 	/* Used by the queue's thread only. */
 	uint32_t seq;
@@ -47,14 +50,14 @@ struct rec_out {
 
 struct rec_queue {
 	bool joined;
-	pthread_mutex_t lock;		/* guards what follows up to stop */
+	pthread_mutex_t lock;		/* guards the members up to stop */
 	pthread_cond_t work, room;
 	struct rec_job *free, *head, *tail;
 	unsigned int nfree;
 	unsigned int least_free;
 	uint64_t waits;
 	uint64_t stall;			/* ns: see rec_queue_stall() */
-	size_t extra;			/* bytes waiting outside of the pool */
+	size_t extra;			/* bytes waiting outside the pool */
 	bool stop;
 	_Atomic int effort;		/* enum stream_effort */
 	/* Used by the thread only. */
@@ -62,7 +65,7 @@ struct rec_queue {
 	struct stream_enc *stream;
 	struct codec_enc *codec;
 	struct slice_enc *slices;
-	struct strbuf block;		/* header and payload as they go out */
+	struct strbuf block;		/* header and payload as written */
 	char *tmp;			/* owned; compressed payload */
 	size_t tmp_cap;
 	struct rec_job jobs[REC_QUEUE_JOBS];
@@ -81,7 +84,7 @@ static void put(struct rec_out *o, const void *data, size_t len)
 		atomic_fetch_add(&o->bytes, len);
 }
 
-/* Segments are numbered round and round. */
+/* Segment numbers wrap around. */
 static bool before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
@@ -112,7 +115,7 @@ static void keep(struct rec_queue *q, struct rec_out *o, uint32_t segment, const
 		free(b);
 }
 
-/* Number and sum a whole block, append it to the file, and enter it in the index. */
+/* Number and checksum a whole block, append it to the file, and enter it in the index. */
 static void put_block(struct rec_out *o, char *block, size_t len)
 {
 	uint64_t off = atomic_load(&o->bytes);
@@ -133,7 +136,7 @@ static void put_block(struct rec_out *o, char *block, size_t len)
 	};
 }
 
-/* A payload other than STREAM's, compressed if that makes it smaller. Returns the flag to set. */
+/* Compresses a payload other than STREAM's if that makes it smaller. Returns the flag to set. */
 static uint16_t pack_payload(struct rec_queue *q, const struct strbuf *raw)
 {
 	size_t n;
@@ -152,8 +155,8 @@ static uint16_t pack_payload(struct rec_queue *q, const struct strbuf *raw)
 }
 
 /*
- * A sliced ELF file that is in this block as a whole, in the form that takes less. False, and
- * nothing is written, for all else.
+ * Pack a sliced ELF file that is completely in this block, if that is smaller. Otherwise, and for
+ * all other payloads, returns false and writes nothing.
  */
 static bool pack_slice(struct rec_queue *q, const struct rec_job *job)
 {
@@ -209,14 +212,14 @@ static void write_end(struct rec_queue *q, struct rec_job *job)
 	struct rec_trailer t = { .end_off = atomic_load(&o->bytes) };
 
 	memcpy(t.magic, REC_TRAILER_MAGIC, sizeof(t.magic));
-	/* An index that does not fit is left out; the reader walks the blocks then. */
+	/* An index that is too large is left out; the reader then walks the blocks. */
 	if (o->nindex * sizeof(*o->index) <= REC_BLOCK_MAX)
 		strbuf_add(&job->payload, o->index, o->nindex * sizeof(*o->index));
 	write_block(q, job);
 	put(o, &t, sizeof(t));
 }
 
-/* Nobody else appends, and nothing is forgotten meanwhile: the list needs no lock. */
+/* The list needs no lock: only this thread appends, and nothing is forgotten meanwhile. */
 static void copy_blocks(struct rec_out *to, struct rec_out *from)
 {
 	for (struct mem_block *b = from->head; b && !atomic_load(&to->err); b = b->next)
@@ -228,14 +231,14 @@ static void do_job(struct rec_queue *q, struct rec_job *job)
 {
 	if (job->type == REC_JOB_COPY)
 		copy_blocks(job->out, job->from);
-	/* After an error nothing is written, but the caller's queue has to move on. */
+	/* After an error nothing is written, but the caller's queue must move on. */
 	else if (atomic_load(&job->out->err))
 		;
 	else if (job->type == REC_END)
 		write_end(q, job);
 	else
 		write_block(q, job);
-	/* The last that is done to an output: its owner may free it now. */
+	/* This is the last access to the output: its owner may free it now. */
 	if (job->type == REC_END)
 		atomic_store(&job->out->done, true);
 }
@@ -255,7 +258,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ns in which a job did not compute: it waited for the output. */
+/* Runs a job. Returns the ns in which it did not compute but waited for the output. */
 static uint64_t timed_job(struct rec_queue *q, struct rec_job *job)
 {
 	const uint64_t wall = clock_ns(CLOCK_MONOTONIC), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -389,7 +392,7 @@ static int start_thread(struct rec_queue *q)
 	sigset_t all, old;
 	int err;
 
-	/* The recorder's signals are for the thread that handles them. */
+	/* The recorder's signals belong to the thread that handles them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&q->thread, NULL, run, q);

@@ -37,11 +37,11 @@ struct rec_reader {
 	int fd;
 	struct rec_file file;
 	uint64_t start;			/* ns of CLOCK_MONOTONIC, from the file header */
-	bool source_cut;		/* made of a perf.data that was not whole */
+	bool source_cut;		/* imported from an incomplete perf.data */
 	struct setting *info;
 	size_t ninfo, info_cap;
 	struct rec_damage damage;
-	struct stream_source src;	/* owned, but for the file */
+	struct stream_source src;	/* owned, except the file */
 };
 
 /* ---- opening ---- */
@@ -55,7 +55,7 @@ static void foreign(const struct rec_reader *r, uint64_t size)
 	if (kind)
 		pr_err("%s is not an nsprof recording; it is %s", r->name, kind);
 	else
-		pr_err("%s is not an nsprof recording, nor perf.data", r->name);
+		pr_err("%s is not an nsprof recording or a perf.data file", r->name);
 }
 
 static int check_header(const struct rec_reader *r, uint64_t size, struct rec_file_header *h)
@@ -78,17 +78,17 @@ static int check_header(const struct rec_reader *r, uint64_t size, struct rec_fi
 		return -EINVAL;
 	}
 	if (n < sizeof(*h)) {
-		pr_err("%s is cut inside its header, there is nothing to read", r->name);
+		pr_err("%s is cut inside its header: there is nothing to read", r->name);
 		return -EINVAL;
 	}
 	if (h->version != REC_VERSION) {
-		pr_err("%s has version %u of the format, this nsprof reads version %u", r->name,
+		pr_err("%s has format version %u; this nsprof reads version %u", r->name,
 		       h->version, REC_VERSION);
 		return -EINVAL;
 	}
 	if (h->header_size < REC_HEADER_MIN || h->header_size > REC_HEADER_MAX ||
 	    h->arch != REC_ARCH_X86_64) {
-		pr_err("%s has a damaged header, or is of an architecture this nsprof does not know (%u)",
+		pr_err("%s has a damaged header, or is from an architecture that nsprof does not support (%u)",
 		       r->name, h->arch);
 		return -EINVAL;
 	}
@@ -107,7 +107,7 @@ static void add_setting(struct rec_reader *r, const char *key, const char *val)
 {
 	struct setting *s = find_setting(r, key);
 
-	if (s) {		/* said again: the later one holds */
+	if (s) {		/* repeated: the last value counts */
 		free(s->val);
 		s->val = xstrdup(val);
 		return;
@@ -143,7 +143,7 @@ static void source_init(struct rec_reader *r)
 	r->src.stream = stream_dec_new();
 }
 
-/* Made when samples are read, and given back behind them: whoever names what was read wants the memory. */
+/* Made when samples are read and freed afterwards: naming them needs the memory. */
 static void make_decoder(struct rec_reader *r)
 {
 	if (!r->src.samples)
@@ -152,14 +152,14 @@ static void make_decoder(struct rec_reader *r)
 
 static void free_decoder(struct rec_reader *r)
 {
-	/* A thread may have it. */
+	/* A thread may be using it. */
 	if (r->src.ahead)
 		return;
 	sample_dec_free(r->src.samples);
 	r->src.samples = NULL;
 }
 
-/* The event by its name, with the modifier or without. */
+/* Is it the recording's event? @event is its name, with or without the modifier. */
 static bool has_event(const struct rec_reader *r, const char *event)
 {
 	const char *own = rec_reader_info(r, "event"), *modifier = rec_reader_info(r, "event_modifier");
@@ -190,7 +190,7 @@ struct rec_reader *rec_reader_open_event(const char *path, const char *event)
 	if (r->fd < 0 || check_header(r, size, &fh))
 		goto fail;
 	r->start = fh.start_mono_ns;
-	/* From the file header, to be asked for like the rest. */
+	/* From the file header, but available like the other settings. */
 	snprintf(text, sizeof(text), "%" PRIu64, fh.start_wall_ns);
 	add_setting(r, "start_wall_ns", text);
 	rec_file_init(&r->file, r->fd, size);
@@ -261,7 +261,7 @@ bool rec_reader_info_next(const struct rec_reader *r, size_t *it, const char **k
 
 /* ---- parts ---- */
 
-/* Whether the block is what the table says, where that may come from the index. */
+/* Does block @b begin a part? Checks the block itself, as the table may come from the index. */
 static bool begins_part(struct rec_reader *r, const struct rec_block *b)
 {
 	struct rec_block_header h;
@@ -287,7 +287,7 @@ uint32_t rec_reader_parts(struct rec_reader *r, uint64_t *samples)
 	for (size_t i = 0, first = 0; i < f->nblk; i++) {
 		if (!begins_part(r, &f->blk[i]))
 			continue;
-		/* The first one's is the beginning of the file. */
+		/* The first part begins with the file. */
 		if (!first++)
 			continue;
 		XGROW(r->src.parts, r->src.nparts, cap);
@@ -353,7 +353,7 @@ void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *othe
 
 		if (o->bad_blocks && (!d->bad_blocks || o->first_bad < d->first_bad))
 			d->first_bad = o->first_bad;
-		/* What is no block at all was counted by each. */
+		/* Every reader has counted the stretches that are no block. */
 		d->bad_blocks += o->bad_blocks - f->bad;
 		d->lost_samples += o->lost_samples;
 	}
@@ -366,8 +366,8 @@ struct gather {
 	bool open;
 	struct capture cap;
 	struct strbuf data;
-	uint32_t seq;		/* of the block that has to come next */
-	struct slice_dec *slices;	/* owned; NULL until one comes */
+	uint32_t seq;		/* of the block that must come next */
+	struct slice_dec *slices;	/* owned; NULL until one is needed */
 	bool keep_packed;
 };
 
@@ -488,7 +488,7 @@ bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out)
 
 /* ---- tables ---- */
 
-/* Whom to give the rows of a table: one of the two. */
+/* Receiver of the rows of a table: one of the two. */
 struct table_to {
 	int (*tally)(void *ctx, const struct ev_tally *row);
 	int (*counts)(void *ctx, const struct ev_counts *row);
@@ -508,7 +508,7 @@ static int give_row(const struct table_to *to, const uint64_t *row)
 	return to->counts(to->ctx, &c);
 }
 
-/* All rows of the blocks of @type. As rec_reader_tally(). */
+/* Read all rows of the blocks of @type. Returns as rec_reader_tally(). */
 static int read_tables(struct rec_reader *r, enum rec_block_type type, const struct table_to *to)
 {
 	for (size_t i = 0; i < r->file.nblk; i++) {
@@ -564,17 +564,17 @@ void rec_reader_warn_damage(const struct rec_reader *r)
 	const struct rec_damage *d = &r->damage;
 
 	if (r->source_cut)
-		pr_warn("%s comes from a perf.data that is cut or damaged: what is in it is what could be read", r->name);
+		pr_warn("%s was imported from a perf.data that is cut or damaged: it has only what could be read", r->name);
 	if (d->bad_blocks)
 		pr_warn("%s is damaged in %llu place%s, first at byte %llu: %llu sample%s could not be read%s",
 			r->name, (unsigned long long)d->bad_blocks, plural(d->bad_blocks),
 			(unsigned long long)d->first_bad, (unsigned long long)d->lost_samples, plural(d->lost_samples),
 			d->cut ? ", and it is cut at its end" : "");
 	else if (!r->file.complete)
-		pr_warn("%s is cut after %.*f %s: the recorder did not end properly or the file was not copied whole; everything before is shown",
+		pr_warn("%s is cut after %.*f %s: the recorder did not end properly or the file was not copied whole; everything before that is shown",
 			r->name, d->cut_at < 1000000 ? 1 : 3, (double)d->cut_at / (d->cut_at < 1000000 ? 1e3 : 1e6), d->cut_at < 1000000 ? "kB" : "MB");
 	if (d->behind)
-		pr_warn("%s goes on for %llu byte%s behind its end, not read: of recordings put one behind the other only the first is",
+		pr_warn("%s has %llu more byte%s after its end, not read: if recordings are concatenated, only the first one is read",
 			r->name, (unsigned long long)d->behind, plural(d->behind));
 }
 

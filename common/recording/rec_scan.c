@@ -10,7 +10,7 @@
 #include "bytes/crc32c.h"
 
 #define SEARCH_CHUNK (256u << 10)
-/* Bytes of columns a sample takes at least: flags, cpu, time, thread, chain. */
+/* Fewest bytes of columns that a sample takes: flags, cpu, time, thread, chain. */
 #define SAMPLE_MIN 5u
 
 void rec_file_init(struct rec_file *f, int fd, uint64_t size)
@@ -19,7 +19,7 @@ void rec_file_init(struct rec_file *f, int fd, uint64_t size)
 	f->fd = fd;
 	f->size = size;
 	f->codec = codec_dec_new();
-	/* Enough for every honest search; see search(). */
+	/* Enough for any search in a file that is not malicious; see search(). */
 	f->budget = size > UINT64_MAX / 8 ? size : 4 * size + REC_BLOCK_MAX;
 }
 
@@ -56,7 +56,7 @@ int rec_pread(int fd, void *buf, size_t len, uint64_t off)
 			continue;
 		if (n < 0)
 			return -errno;
-		if (!n)		/* the file became shorter while we read */
+		if (!n)		/* the file became shorter meanwhile */
 			return -EBADMSG;
 		p += n;
 		off += (uint64_t)n;
@@ -65,7 +65,7 @@ int rec_pread(int fd, void *buf, size_t len, uint64_t off)
 	return 0;
 }
 
-/* Everything about a header but its checksum. -EBADMSG: there is none at @off. */
+/* Checks everything in a header but its checksum. -EBADMSG: there is no header at @off. */
 static int read_header(const struct rec_file *f, uint64_t off, struct rec_block_header *h)
 {
 	int err;
@@ -151,8 +151,8 @@ static void add_block(struct rec_file *f, uint64_t off, const struct rec_block_h
 }
 
 /*
- * Is there a sound block at @off? Bytes made up to annoy could be full of headers that each want 16
- * MiB checked; when the budget for that is spent the answer is no.
+ * Is there a valid block at @off? A malicious file could be full of headers that each require
+ * checking 16 MiB. When the budget for that is spent, the answer is no.
  */
 static bool sound(struct rec_file *f, uint64_t off)
 {
@@ -166,8 +166,8 @@ static bool sound(struct rec_file *f, uint64_t off)
 }
 
 /*
- * First sound block at or behind @from. 0 with *@found, -EBADMSG when there is none, or negative
- * errno.
+ * Find the first valid block at or after @from. 0 with *@found, -EBADMSG when there is none, or
+ * negative errno.
  */
 static int search(struct rec_file *f, uint64_t from, uint64_t *found)
 {
@@ -205,10 +205,10 @@ static void found_end(struct rec_file *f, uint64_t off, const struct rec_block_h
 	f->behind = f->size > end ? f->size - end : 0;
 }
 
-/* From header to header; checksums are left to whoever reads the block. */
+/* Walks from header to header; whoever reads a block checks its checksum. */
 static int walk(struct rec_file *f, uint64_t off)
 {
-	bool follows = false;		/* off is where the last block of the table ends */
+	bool follows = false;		/* @off is where the table's last block ends */
 
 	while (off < f->size) {
 		struct rec_block_header h;
@@ -228,8 +228,7 @@ static int walk(struct rec_file *f, uint64_t off)
 		if (err != -EBADMSG)
 			return err;
 		/*
-		 * Either this header is damaged, or the length in the one before, which led us
-		 * here.
+		 * Either this header is damaged, or the length in the previous one, which led here.
 		 */
 		if (follows && rec_block_load(f, f->blk[f->nblk - 1].off, &h, &payload))
 			off = f->blk[--f->nblk].off;
@@ -245,7 +244,7 @@ static int walk(struct rec_file *f, uint64_t off)
 	return 0;
 }
 
-/* Fill the table from the index. False, and an empty table: there is none that holds together. */
+/* Fill the table from the index. False, with an empty table: there is no consistent index. */
 static bool use_index(struct rec_file *f, uint64_t start)
 {
 	struct rec_block_header h;

@@ -39,7 +39,7 @@ int rec_table_open(struct rec_table *t, const void *data, size_t len)
 		uint64_t n = cursor_varint(&c);
 		const void *p = n <= cursor_left(&c) ? cursor_bytes(&c, n) : NULL;
 
-		/* A number takes a byte at least: no row is read that has none. */
+		/* A number takes at least one byte, so no row without bytes is read. */
 		if (!p || n < t->left)
 			return -EINVAL;
 		if (i < REC_TABLE_COLS)

@@ -1,6 +1,6 @@
 /*
- * Encodes events into the columns of the STREAM block that grows, and decides where blocks end and
- * where the coding starts anew. Packing and writing happen in rec_queue.c.
+ * Encodes events into the columns of the growing STREAM block. Decides where blocks end and where
+ * the coding is reset. rec_queue.c packs and writes.
  */
 #include "recording/rec_writer.h"
 
@@ -21,23 +21,23 @@
 #include "samples/shadow.h"
 
 #define BLOCK_BYTES (512u << 10)		/* raw bytes that end a STREAM block */
-#define BLOCK_BYTES_MAX (8u << 20)		/* when the disk does not keep up with side-band */
-#define BLOCK_AGE_NS 500000000ull		/* so does this age */
+#define BLOCK_BYTES_MAX (8u << 20)		/* when the disk cannot keep up with side-band */
+#define BLOCK_AGE_NS 500000000ull		/* age that ends a STREAM block */
 #define KEY_BLOCKS 64				/* STREAM blocks from one KEY block to the next, */
 #define KEY_BYTES (64u << 20)			/* or raw bytes, whichever comes first */
 #define SHADOW_BYTES (48u << 20)		/* shadows of all threads together */
 
 struct rec_writer {
 	struct rec_queue *queue;
-	struct rec_out *out;		/* the present file, or memory */
+	struct rec_out *out;		/* the current file, or memory */
 	struct sample_enc *samples;
 	struct event_enc events;
-	struct rec_job *cur;		/* the STREAM block that grows, or NULL */
+	struct rec_job *cur;		/* the growing STREAM block, or NULL */
 	struct strbuf info;		/* all settings: each file has them */
-	size_t info_told;		/* bytes of them that are in the present file */
+	size_t info_told;		/* bytes of info in the current file */
 	uint64_t cur_since;		/* ns, first tick that saw cur; 0 = none yet */
-	uint64_t start;			/* ns of CLOCK_MONOTONIC, as in the header of the present file */
-	uint32_t since_key; /* STREAM blocks begun since the last KEY block, it included */
+	uint64_t start;			/* ns of CLOCK_MONOTONIC, as in the current file's header */
+	uint32_t since_key; /* STREAM blocks begun since the last KEY block, including it */
 	uint64_t raw_since_key;		/* bytes */
 	bool patient;			/* see rec_writer_patient() */
 	bool finished;
@@ -84,7 +84,7 @@ static void flush_stream(struct rec_writer *w)
 	rec_queue_submit(w->queue, job);
 }
 
-/* The STREAM block an event or a sample goes to, with the order column brought up to date. */
+/* The STREAM block for the next event or sample, with its order column brought up to date. */
 static struct rec_job *stream_job(struct rec_writer *w, bool event)
 {
 	struct rec_job *job = w->cur;
@@ -116,8 +116,8 @@ static struct rec_job *stream_job(struct rec_writer *w, bool event)
 }
 
 /*
- * A block that is full stays open while it would take the last job of the pool: side-band goes on
- * being added to it, samples have to be dropped.
+ * A full block stays open if it would take the last job of the pool. Side-band events are still
+ * added to it; samples must be dropped.
  */
 static bool may_flush(struct rec_writer *w, size_t raw)
 {
@@ -154,7 +154,7 @@ static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, 
 	return rec_out_new(fd, &h, err);
 }
 
-/* The header of a file that begins at @start_ns of CLOCK_MONOTONIC. */
+/* Opens a file that begins at @start_ns of CLOCK_MONOTONIC. */
 static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
 {
 	uint64_t age = clock_mono_ns() - start_ns;
@@ -162,7 +162,7 @@ static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
 	return open_out_at(fd, start_ns, wall_ns_now() - age, err);
 }
 
-/* Takes both. @out: NULL when it failed, or was not tried because there is no @queue. */
+/* Takes both. @out is NULL when opening it failed, or was skipped because there is no @queue. */
 static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *out, uint64_t start_ns)
 {
 	struct rec_writer *w;
@@ -180,7 +180,7 @@ static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *ou
 	return w;
 }
 
-/* The queue first: when it has no thread, nothing must be in the file yet. */
+/* The queue comes first: if it gets no thread, nothing may be in the file yet. */
 struct rec_writer *rec_writer_new(int fd, int *err)
 {
 	uint64_t now = clock_mono_ns();
@@ -279,13 +279,13 @@ int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 {
 	struct rec_job *job;
 
-	/* A full block that is still open: the pool was used up when it got full. */
+	/* A full block is still open: when it filled up, the pool was exhausted. */
 	if (w->cur && raw_bytes(w->cur) >= BLOCK_BYTES) {
 		if (!rec_queue_free_jobs(w->queue))
 			return rec_out_error(w->out) ? rec_out_error(w->out) : -EAGAIN;
 		flush_stream(w);
 	}
-	/* First: stream_job() may begin a KEY block, which resets the encoder. */
+	/* In this order: stream_job() may begin a KEY block, which resets the encoder. */
 	job = stream_job(w, false);
 	sample_enc_add(w->samples, s, &job->col[REC_COL_SAMPLES]);
 	return stream_done(w);
@@ -329,8 +329,8 @@ void rec_writer_effort(struct rec_writer *w, enum pressure_level level)
 }
 
 /*
- * Captures do not end the running STREAM block: many short processes would make many short blocks,
- * and nothing can see how the two are ordered. -EFBIG, not sticky, for one larger than
+ * A capture does not end the current STREAM block: many short processes would make many short
+ * blocks, and readers cannot see the order of the two. -EFBIG, not sticky, for captures above
  * REC_CAPTURE_MAX.
  */
 int rec_out_capture(struct rec_writer *w, struct rec_out *o, const struct capture *cap)
@@ -393,7 +393,7 @@ int rec_out_tally(struct rec_writer *w, struct rec_out *o, const struct ev_tally
 	return rec_out_error(o);
 }
 
-/* As with captures, the running STREAM block goes on. */
+/* As with captures, the current STREAM block continues. */
 int rec_writer_tally(struct rec_writer *w, const struct ev_tally *rows, size_t n)
 {
 	flush_info(w);

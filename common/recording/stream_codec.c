@@ -1,6 +1,6 @@
 /*
- * Payload of a STREAM block: u8 method; varint bytes of ORDER, of EVENTS, and of both as they are
- * stored; varint number of symbols; ORDER and EVENTS; the symbols up to the end.
+ * Payload of a STREAM block: u8 method; varint bytes of ORDER, of EVENTS, and of both as stored;
+ * varint number of symbols; ORDER and EVENTS; the symbols up to the end.
  */
 #include "recording/stream_codec.h"
 
@@ -21,7 +21,7 @@ struct stream_enc {
 	int level;			/* of STREAM_BEST */
 	enum stream_effort effort;
 	struct strbuf raw;		/* ORDER and EVENTS */
-	char *tmp;			/* owned; where zstd writes */
+	char *tmp;			/* owned; output of zstd */
 	size_t cap;
 };
 
@@ -52,7 +52,7 @@ void stream_enc_free(struct stream_enc *e)
 	free(e);
 }
 
-/* ORDER and EVENTS in @e->raw to @e->tmp. Bytes, or 0: they are better left as they are. */
+/* Packs ORDER and EVENTS from @e->raw into @e->tmp. Returns bytes, or 0: better left unpacked. */
 static size_t pack_raw(struct stream_enc *e)
 {
 	size_t n;

@@ -11,15 +11,15 @@
 #include "recording.h"
 #include "recording/event_codec.h"
 
-/* A block that was loaded. */
+/* A loaded block. */
 struct staged {
 	bool there;
 	size_t i;		/* its number */
-	int err;		/* of loading it */
+	int err;		/* from loading it */
 	struct rec_block_header h;
 	struct rec_buf buf;
-	bool unpacked;		/* it is a STREAM block that makes sense, */
-	struct stream_parts parts;	/* and has these */
+	bool unpacked;		/* it is a valid STREAM block, */
+	struct stream_parts parts;	/* and these are its parts */
 	bool ahead;		/* its samples are being decoded */
 };
 
@@ -28,19 +28,19 @@ struct pass {
 	const struct event_ops *ops;
 	void *ctx;
 	struct staged stage[SAMPLE_AHEAD_BLOCKS];	/* by number */
-	struct stream_parts *parts;	/* of the block at hand */
-	bool ahead;		/* whose samples come from src->ahead */
-	bool samples_ok;	/* nothing was missing since the KEY block */
-	uint32_t part;		/* those that have begun */
-	bool wanted;		/* the one at hand is */
+	struct stream_parts *parts;	/* of the current block */
+	bool ahead;		/* its samples come from src->ahead */
+	bool samples_ok;	/* nothing is missing since the KEY block */
+	uint32_t part;		/* parts that have begun */
+	bool wanted;		/* the current part is wanted */
 	uint64_t delivered;	/* samples */
 	uint64_t time;		/* of the side-band coding */
 	int ret;		/* what a callback returned */
 };
 
-/* ---- blocks at hand ---- */
+/* ---- loaded blocks ---- */
 
-/* Block number @i, loaded if it is not yet. */
+/* Block number @i; loads it unless it is loaded. */
 static struct staged *stage(struct pass *p, size_t i)
 {
 	struct staged *st = &p->stage[i % ARRAY_SIZE(p->stage)];
@@ -57,13 +57,13 @@ static struct staged *stage(struct pass *p, size_t i)
 	return st;
 }
 
-/* Is a block missing before number @i, that later samples may depend on? */
+/* Is a block missing before number @i that later samples may depend on? */
 static bool follows_gap(const struct rec_file *f, size_t i)
 {
 	return f->blk[i].seq != (i ? f->blk[i - 1].seq + 1 : 0);
 }
 
-/* Samples of a block by its ORDER, which may be wrong. */
+/* Number of samples in a block according to its ORDER, which may be wrong. */
 static uint64_t samples_in(struct cursor order)
 {
 	uint64_t n = 0;
@@ -92,7 +92,7 @@ static void decode_ahead(struct pass *p, struct staged *st)
 	st->ahead = true;
 }
 
-/* Begin with the samples of number @i, if they go on from those before it. */
+/* Start on the samples of block @i if they continue the previous ones. */
 static void look_ahead(struct pass *p, size_t i)
 {
 	const struct rec_file *f = p->src->file;
@@ -105,7 +105,7 @@ static void look_ahead(struct pass *p, size_t i)
 		decode_ahead(p, st);
 }
 
-/* What comes behind the samples at hand depends on what is not to be had. */
+/* Samples after the current ones depend on missing data. */
 static void drop_ahead(struct pass *p)
 {
 	if (p->src->ahead)
@@ -117,7 +117,8 @@ static void drop_ahead(struct pass *p)
 /* ---- what is in a block ---- */
 
 /*
- * A run of samples, as far as they make sense. Damage clears samples_ok; events go on without them.
+ * Deliver a run of samples while they are valid. Damage clears samples_ok; events continue without
+ * them.
  */
 static void pass_samples(struct pass *p, uint64_t run)
 {
@@ -144,7 +145,7 @@ static int pass_events(struct pass *p, uint64_t run)
 	return 0;
 }
 
-/* -EBADMSG when the events make no sense. */
+/* -EBADMSG when the events are invalid. */
 static int pass_order(struct pass *p)
 {
 	struct cursor *order = &p->parts->order;
@@ -160,7 +161,7 @@ static int pass_order(struct pass *p)
 	return 0;
 }
 
-/* The samples of @st come next, if any are to be had. */
+/* Start on the samples of @st, if they can be decoded. */
 static void begin_samples(struct pass *p, struct staged *st)
 {
 	const struct sample_block b = block_of(&st->parts);
@@ -174,7 +175,7 @@ static void begin_samples(struct pass *p, struct staged *st)
 	}
 }
 
-/* Whether all were taken that @st has, and there are no others. */
+/* Were all samples of @st taken, with none left over? */
 static bool end_samples(struct pass *p, struct staged *st)
 {
 	bool done = p->ahead ? sample_ahead_end(p->src->ahead) : sample_dec_done(p->src->samples);
@@ -217,7 +218,7 @@ static int pass_stream(struct pass *p, struct staged *st)
 
 /* ---- all blocks ---- */
 
-/* Before block number @i: does another part begin, and is it wanted? */
+/* Before block @i: does a new part begin, and is it wanted? */
 static void pass_part(struct pass *p, size_t i)
 {
 	const struct stream_source *src = p->src;
@@ -236,7 +237,7 @@ static void note_bad(struct rec_damage *d, uint64_t off)
 		d->first_bad = off;
 }
 
-/* Number @i. 0 or negative errno of a read. */
+/* Process block @i. 0 or negative errno of a read. */
 static int pass_block(struct pass *p, size_t i, struct rec_damage *damage)
 {
 	const struct rec_block *b = &p->src->file->blk[i];
@@ -246,7 +247,10 @@ static int pass_block(struct pass *p, size_t i, struct rec_damage *damage)
 	if (follows_gap(p->src->file, i))
 		p->samples_ok = false;
 	pass_part(p, i);
-	/* Those of @i may be under way nevertheless: what was wrong came behind the samples before. */
+	/*
+	 * Decoding of block @i may have started anyway, if the damage came after the previous
+	 * samples.
+	 */
 	if (!p->samples_ok)
 		drop_ahead(p);
 	p->delivered = 0;
@@ -258,7 +262,7 @@ static int pass_block(struct pass *p, size_t i, struct rec_damage *damage)
 		err = pass_stream(p, st);
 	else if (err && b->type == REC_STREAM)
 		p->samples_ok = false;
-	/* What is damaged in other parts is counted by whom they are read. */
+	/* The readers of other parts count the damage in them. */
 	if (!p->wanted)
 		return 0;
 	if (err)
@@ -275,7 +279,7 @@ int stream_pass(struct stream_source *src, const struct event_ops *ops, void *ct
 
 	for (size_t i = 0; i < src->file->nblk && !p.ret && !err; i++)
 		err = pass_block(&p, i, damage);
-	/* It was ended by a callback, or by an error. */
+	/* A callback or an error may have ended the pass. */
 	drop_ahead(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(p.stage); i++) {
 		rec_buf_fini(&p.stage[i].buf);

@@ -87,14 +87,14 @@ for second in a.data b.data text; do
 	"$NSPROF" info two.data >two.txt 2>two.err
 	is "$second behind it: status" $? 1
 	is "$second behind it: said" "$(cat two.err)" \
-		"nsprof info: warning: 'two.data' goes on for $(stat -c %s $second) bytes behind its end, not read: of recordings put one behind the other only the first is"
+		"nsprof info: warning: 'two.data' has $(stat -c %s $second) more bytes after its end, not read: if recordings are concatenated, only the first one is read"
 	like "$second behind it: the first is shown" "$(cat two.txt)" "^samples +$samples, "
 done
 "$NSPROF" symbolize -q a.data >a.folded
 cat a.data b.data | "$NSPROF" symbolize - >two.folded 2>two.err
 is "from a pipe: status" "${PIPESTATUS[1]}" 1
 check "from a pipe: the first" cmp a.folded two.folded
-like "from a pipe: said" "$(cat two.err)" 'standard input goes on for [0-9]+ bytes behind its end'
+like "from a pipe: said" "$(cat two.err)" 'standard input has [0-9]+ more bytes after its end'
 
 # ---- not a recording: one line, status 1, nothing on stdout
 refuses() {
@@ -109,7 +109,7 @@ refuses "an empty file" empty "'empty' is empty"
 printf 'PERFILE2........' >perf.data
 refuses "perf's magic and a few bytes" perf.data "'perf.data' is cut inside its header: there is nothing to read"
 echo hello >text
-refuses "some text" text "'text' is not an nsprof recording, nor perf.data"
+refuses "some text" text "'text' is not an nsprof recording or a perf.data file"
 head -c 30 a.data >short
 refuses "half a header" short "'short' is cut inside its header"
 refuses "no such file" missing "cannot open 'missing': No such file or directory"

@@ -364,10 +364,10 @@ static void test_foreign_files(void **state)
 		const char *says;
 	} files[] = {
 		{ "", 0, "is empty" },
-		{ "#!/bin/sh\n", 10, "is not an nsprof recording, nor perf.data" },
-		{ "x", 1, "is not an nsprof recording, nor perf.data" },
+		{ "#!/bin/sh\n", 10, "is not an nsprof recording or a perf.data file" },
+		{ "x", 1, "is not an nsprof recording or a perf.data file" },
 		{ "\x7f" "ELF", 4, "is not an nsprof recording; it is a program or library, not a profile" },
-		{ "NSPROF\n\n 0123456789", 19, "is not an nsprof recording, nor perf.data" },
+		{ "NSPROF\n\n 0123456789", 19, "is not an nsprof recording or a perf.data file" },
 		{ "NSPR", 4, "is cut inside its header" },
 		{ "NSPROF\r\n\1\0\0\0", 12, "is cut inside its header" },
 	};
@@ -392,7 +392,7 @@ static void test_foreign_files(void **state)
 	im.b[8] = REC_VERSION + 1;
 	fd = file_of(&im, im.len, path);
 	open_fails(path, out, sizeof(out));
-	assert_non_null(strstr(out, "has version 3 of the format"));
+	assert_non_null(strstr(out, "has format version 3"));
 	close(fd);
 	free(im.b);
 }
