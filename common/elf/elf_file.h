@@ -131,9 +131,7 @@ int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data
 		     uint64_t *svma);
 /* @data from elf_file_section() is no longer needed. Does nothing for other pointers and NULL. */
 void elf_file_give_back(struct elf_file *ef, const uint8_t *data);
-/*
- * As elf_file_section(), but of several sections with the name the first whose bytes @fits accepts.
- */
+/* As elf_file_section(), but takes the first section of that name that @fits accepts. */
 int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(const uint8_t *data, size_t size),
 			  const uint8_t **data, size_t *size);
 

@@ -106,7 +106,7 @@ struct profile {
  *	begin_wall_ns	CLOCK_REALTIME of block 0	duration_ns	from there to the last sample of the recording
  *	kept, lost, cut, dropped	samples, of the ledger	full_copies	of these, with as much stack as asked for
  *	throttled_times	of events			throttled_samples	estimate of samples missed then
- *	truncated	samples whose stack ends in the copy's end
+ *	truncated	samples whose stack goes on past the end of the copy
  *	incomplete	samples without a root, including truncated ones
  *	inlines		0 or 1				filter		"comm=nginx", once for each condition
  *	times		"FROM-TO,..." ns after begin_wall_ns: only these were kept; several: their intersection

@@ -97,9 +97,9 @@ void code_dec_fini(struct code_dec *d)
 /* ---- chains ---- */
 
 /*
- * A chain is the thread's previous one again, or a node that is there, or a node and what comes
- * below it: the number of further addresses and these, outermost first. Each of them becomes a
- * node, in this order.
+ * A chain is coded as the thread's previous one, as an existing node, or as an existing node plus
+ * the chain below it: the number of further addresses, then these, outermost first. Each of them
+ * becomes a node, in this order.
  */
 enum chain_op { CHAIN_LAST, CHAIN_NODE, CHAIN_MORE };
 

@@ -9,20 +9,20 @@
 
 #define PROB_BITS 15
 #define PROB_ONE (1u << PROB_BITS)
-#define STATE_MIN (1u << 16)	/* the state is in [STATE_MIN, 2^32); 16 bits go out at a time */
+#define STATE_MIN (1u << 16)	/* the state is in [STATE_MIN, 2^32) and moves 16 bits at a time */
 
 /*
- * Symbol s has the range [cum(s), cum(s + 1)) of PROB_ONE, where cum(0) is 0 and cum(16) PROB_ONE. Each
- * range has at least 1. What is kept is how far cum(s) lies from where even ranges have it, so that a
- * bank begins as zeros: most of its pages are never touched. The place of cum(0) holds USE for each time the
- * model was used, as far as there is room.
+ * Symbol s has the range [cum(s), cum(s + 1)) of PROB_ONE, where cum(0) is 0 and cum(16) is
+ * PROB_ONE. Each range is at least 1 wide. Stored is the distance of cum(s) from its place with
+ * even ranges, so that a bank begins as zeros and most of its pages are never touched. The lane of
+ * cum(0) counts uses of the model: it grows by USE each time, up to its limit.
  */
 struct model {
 	int16_t off[16];
 } __attribute__((aligned(32)));
 
 #define EVEN (PROB_ONE / 16)
-#define USE 258		/* its 127-fold is the most of a lane but one, and the upper byte counts */
+#define USE 258		/* times 127: one below a lane's maximum; upper byte: the count */
 #define PAGE 4096u
 #define GROUP (PAGE / sizeof(struct model))	/* models in a page of memory */
 #define BANK_BYTES (NIBBLE_CONTEXTS * sizeof(struct model) + sizeof(struct bounds))
@@ -31,20 +31,20 @@ struct range {
 	uint16_t start, freq;
 };
 
-/* Where the ranges of a model begin, and the last one ends. */
+/* The starts of a model's ranges, and the end of the last one. */
 struct bounds {
 	uint16_t cum[24];
 } __attribute__((aligned(16)));
 
-/* Models, all zeros at first. */
+/* Models; initially all zeros. */
 struct bank {
-	struct model *models;		/* owned; NIBBLE_CONTEXTS and room for struct bounds: BANK_BYTES */
+	struct model *models;		/* owned; NIBBLE_CONTEXTS, then struct bounds: BANK_BYTES */
 	uint8_t touched[NIBBLE_CONTEXTS / GROUP];	/* since the bank was reset */
 };
 
 struct nibble_enc {
 	struct bank bank;
-	struct range *range;		/* owned; of each symbol of the block */
+	struct range *range;		/* owned; one for each symbol of the block */
 	size_t cap;
 	uint16_t *code;			/* owned */
 };
@@ -52,24 +52,24 @@ struct nibble_enc {
 struct nibble_dec {
 	struct bank bank;
 	const uint8_t *at, *end;
-	uint64_t left, plain;		/* symbols, coded and not: one of them is 0 */
+	uint64_t left, plain;		/* symbols, coded and plain: one of these is 0 */
 	uint32_t state;
 	bool bad;
-	bool wide;			/* the CPU has what take_wide() needs */
-	bool half;			/* the low half of *at was taken */
+	bool wide;			/* the CPU supports take_wide() */
+	bool half;			/* the low half of *at has been taken */
 };
 
 /* ---- models ---- */
 
-/* Aligned as models are; for take_wide(), where a stack would have to be aligned first. */
+/* Scratch for take_wide(), aligned like models: the C stack would have to be aligned first. */
 static inline struct bounds *bank_bounds(struct bank *b)
 {
 	return (struct bounds *)&b->models[NIBBLE_CONTEXTS];
 }
 
 /*
- * Fetching models is what most of the time goes into, so none lies in two lines of the CPU's caches, as with
- * malloc() every other one does. Nor a group in two pages.
+ * Most of the time goes into fetching models. So no model lies across two cache lines, as every
+ * other one would with malloc(), and no group lies across two pages.
  */
 static void bank_init(struct bank *b)
 {
@@ -77,7 +77,7 @@ static void bank_init(struct bank *b)
 	bank_bounds(b)->cum[16] = (uint16_t)PROB_ONE;
 }
 
-/* What no symbol came to is zeros still: a small block has few of the pages. */
+/* Untouched models are still zeros: a small block touches few of the pages. */
 static void bank_reset(struct bank *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(b->touched); i++) {
@@ -88,7 +88,7 @@ static void bank_reset(struct bank *b)
 	}
 }
 
-/* The model of @ctx, to be written to. A page that is read first and written then is faulted in twice. */
+/* The model of @ctx, for writing. A page that is read before it is written faults twice. */
 static inline struct model *bank_model(struct bank *b, uint32_t ctx)
 {
 	struct model *m = &b->models[ctx];
@@ -100,7 +100,7 @@ static inline struct model *bank_model(struct bank *b, uint32_t ctx)
 	return m;
 }
 
-/* Where ranges go when symbol s was seen: all of it to s but 1 for each other symbol. */
+/* Where ranges move when symbol s was seen: all to s, but 1 for each other symbol. */
 #define L(k, s) (int16_t)((int)((k) > (s) ? PROB_ONE - 16 + (k) : (k)) - (int)EVEN * (k))
 #define ROW(s) { L(0, s), L(1, s), L(2, s), L(3, s), L(4, s), L(5, s), L(6, s), L(7, s), \
 		 L(8, s), L(9, s), L(10, s), L(11, s), L(12, s), L(13, s), L(14, s), L(15, s) }
@@ -118,7 +118,7 @@ static const int16_t even[16] __attribute__((aligned(32))) = {
 #undef E
 };
 
-/* How far to go there, as a shift, by how often the model was used: first quickly, then 1/128. */
+/* How far they move, as a shift, by the number of uses: at first quickly, then by 1/128. */
 static const uint8_t rate[128] = {
 	2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
 	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
@@ -126,10 +126,10 @@ static const uint8_t rate[128] = {
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 };
 
-/* A model at work. */
+/* A loaded model. */
 struct lanes {
-	__m128i lo, hi;			/* how far, 0 for symbol 0 */
-	__m128i raw;			/* the lower half as it is kept */
+	__m128i lo, hi;			/* distances, 0 for symbol 0 */
+	__m128i raw;			/* the lower half as stored */
 };
 
 static inline struct lanes model_load(const struct model *m)
@@ -140,7 +140,10 @@ static inline struct lanes model_load(const struct model *m)
 	return (struct lanes){ _mm_and_si128(raw, rest), _mm_load_si128((const __m128i *)&m->off[8]), raw };
 }
 
-/* Written down to be looked at by number: without the state that a symbol hangs on, so ahead of it. */
+/*
+ * Stores the bounds for access by index. It does not depend on the coder's state, so it can run
+ * ahead.
+ */
 static inline struct lanes lanes_bounds(const struct lanes *l, struct bounds *b)
 {
 	struct lanes cum = {
@@ -155,8 +158,8 @@ static inline struct lanes lanes_bounds(const struct lanes *l, struct bounds *b)
 }
 
 /*
- * Goals keep a distance of 1, and both goal and range move by the same floored shift: ranges keep
- * it, too.
+ * Goals keep a distance of 1. All bounds move towards their goals by the same floored shift, so
+ * ranges keep that distance, too.
  */
 static inline void model_learn(struct model *m, const struct lanes *l, uint32_t sym)
 {
@@ -165,7 +168,7 @@ static inline void model_learn(struct model *m, const struct lanes *l, uint32_t 
 	__m128i glo = _mm_load_si128((const __m128i *)&goal[sym][0]);
 	__m128i ghi = _mm_load_si128((const __m128i *)&goal[sym][8]);
 
-	/* The lane of symbol 0 does not move, and is the only one that reaches its limit. */
+	/* The lane of symbol 0 does not move, and is the only one that saturates. */
 	glo = _mm_sra_epi16(_mm_sub_epi16(glo, l->lo), shift);
 	ghi = _mm_sra_epi16(_mm_sub_epi16(ghi, l->hi), shift);
 	_mm_store_si128((__m128i *)&m->off[0], _mm_adds_epi16(_mm_adds_epi16(l->raw, use), glo));
@@ -178,7 +181,7 @@ static inline uint32_t lanes_find(const struct lanes *cum, uint32_t at)
 	__m128i v = _mm_set1_epi16((int16_t)at);
 	__m128i above = _mm_packs_epi16(_mm_cmpgt_epi16(cum->lo, v), _mm_cmpgt_epi16(cum->hi, v));
 
-	/* A bit for each boundary above. */
+	/* One bit for each bound above. */
 	return (uint32_t)__builtin_ctz((uint32_t)_mm_movemask_epi8(above) | 0x10000);
 }
 
@@ -190,7 +193,7 @@ void nibble_grow(struct strbuf *out)
 	out->s = xrealloc(out->s, out->cap);
 }
 
-/* Where up to 32 symbols more go: one look at the room for all of them. */
+/* Room for up to 32 more symbols, with a single check. */
 static inline char *room(struct strbuf *out)
 {
 	if (out->cap - out->len < 32 * sizeof(uint32_t))
@@ -211,9 +214,9 @@ void nibble_add(struct strbuf *out, const struct strbuf *syms)
 	strbuf_add(out, syms->s, syms->len);
 }
 
-#define NUM_SYMBOLS 17u		/* of a number at most: its length and 16 digits */
+#define NUM_SYMBOLS 17u		/* most symbols of a number: its length and 16 digits */
 
-/* Digits of @v; 15 stands for 16. */
+/* Number of digits of @v; 15 stands for 16. */
 static uint32_t num_digits(uint64_t v)
 {
 	uint32_t n = v ? (67 - (uint32_t)__builtin_clzll(v)) / 4 : 0;
@@ -222,8 +225,8 @@ static uint32_t num_digits(uint64_t v)
 }
 
 /*
- * Context of digit @i from the top of @len digits, where @top is the highest: that one by length, the
- * next by length and the first. What is below them has hardly any pattern.
+ * Context of digit @i from the top, of @len digits with @top as the highest. The first depends on
+ * the length, the second on the length and the first. The digits below have hardly any pattern.
  */
 static inline uint32_t num_ctx(uint32_t ctx, uint32_t len, uint32_t i, uint32_t top)
 {
@@ -261,7 +264,7 @@ void nibble_put_small(struct strbuf *out, uint32_t ctx, uint64_t v)
 
 #define ID_DIGITS 5u
 
-/* Digits of the largest id when there are @n: those above are 0, which need not be said. */
+/* Number of digits of the largest id when there are @n ids. Higher digits are 0 and not coded. */
 static inline uint32_t id_digits(uint32_t n)
 {
 	uint32_t digits = n > 1 ? (35 - (uint32_t)__builtin_clz(n - 1)) / 4 : 1;
@@ -269,7 +272,10 @@ static inline uint32_t id_digits(uint32_t n)
 	return MIN(digits, ID_DIGITS);
 }
 
-/* Context of digit @i from the top of five, where @above are those before it. The lower four make a tree. */
+/*
+ * Context of digit @i from the top, of five; @above: the digits before it. The lower four form a
+ * tree.
+ */
 static inline uint32_t id_ctx(uint32_t i, uint32_t above)
 {
 	static const uint16_t first[ID_DIGITS] = { 273 + 4096, 0, 1, 17, 273 };
@@ -323,7 +329,7 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 	if (!n)
 		return;
 	if (e->cap < n) {
-		/* Nothing in them is kept, and of what is too much no page is touched. */
+		/* Nothing in them is kept, and unused pages are never touched. */
 		free(e->range);
 		free(e->code);
 		e->cap = n + n / 2;
@@ -347,7 +353,7 @@ void nibble_enc_pack(struct nibble_enc *e, const struct strbuf *syms, struct str
 		e->range[i] = (struct range){ b.cum[v & 15], (uint16_t)(b.cum[(v & 15) + 1] - b.cum[v & 15]) };
 		model_learn(m, &l, v & 15);
 	}
-	/* What goes in last comes out first: from the end, so that the decoder can go forward. */
+	/* rANS is last in, first out. Encoding from the end lets the decoder go forward. */
 	at = n + 2;
 	for (size_t i = n; i--;) {
 		uint32_t freq = e->range[i].freq;
@@ -445,7 +451,7 @@ bool nibble_dec_done(const struct nibble_dec *d)
 	return !d->bad && !d->left && !d->plain && d->at == d->end && d->state == STATE_MIN;
 }
 
-/* The next symbol of those that are not coded, if there is one. */
+/* The next plain symbol, if there is one. */
 __attribute__((noinline, cold))
 static uint32_t get_plain(struct nibble_dec *d)
 {
@@ -463,7 +469,9 @@ static uint32_t get_plain(struct nibble_dec *d)
 	return sym;
 }
 
-/* Whether bits are taken is as good as chance, and a CPU that guesses wrong loses more than this takes. */
+/*
+ * Without a branch: whether bits are needed is unpredictable, and a mispredicted branch costs more.
+ */
 static inline void renew(struct nibble_dec *d, uint32_t *state)
 {
 	uint32_t few = *state < STATE_MIN;
@@ -480,8 +488,8 @@ static inline void renew(struct nibble_dec *d, uint32_t *state)
 }
 
 /*
- * The next symbol under @ctx, of coded ones that are there. @state is the caller's: what waits for it is all
- * that decoding waits for, and a way through memory makes that longer.
+ * The next symbol under @ctx; there must be a coded one. The caller holds @state: all of decoding
+ * waits for it, and memory would make the wait longer.
  */
 static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 {
@@ -499,12 +507,12 @@ static inline uint32_t take(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
 	return next - 1;
 }
 
-/* For functions that use what not every CPU has. */
+/* For functions that need instructions that not every CPU has. */
 #define WIDE __attribute__((target("avx2,bmi,bmi2")))
 
 /*
- * The same with a model in one register, in five sixths of the instructions. A lane is two bits of a mask, so that
- * what is counted there is twice the number of a symbol.
+ * The same with a model in one register, with five sixths of the instructions. A lane is two bits
+ * of a mask, so that positions there are twice a symbol's number.
  */
 WIDE
 static inline uint32_t take_wide(struct nibble_dec *d, uint32_t *state, uint32_t ctx)
@@ -519,12 +527,12 @@ static inline uint32_t take_wide(struct nibble_dec *d, uint32_t *state, uint32_t
 	uint16_t start, end;
 
 	_mm256_store_si256((__m256i *)bounds, cum);
-	/* Of no boundary above, 32: the end of the last range. */
+	/* If no bound is above, 32: the end of the last range. */
 	twice = _tzcnt_u32((uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi16(cum, _mm256_set1_epi16((int16_t)at))));
 	memcpy(&end, bounds + twice, sizeof(end));
 	memcpy(&start, bounds + twice - 2, sizeof(start));
 	*state = (uint32_t)(end - start) * (*state >> PROB_BITS) + at - start;
-	/* As model_learn(). */
+	/* As in model_learn(). */
 	to = _mm256_load_si256((const __m256i *)((const char *)goal + (size_t)(twice - 2) * (sizeof(goal[0]) / 2)));
 	to = _mm256_sra_epi16(_mm256_sub_epi16(to, off), _mm_cvtsi32_si128(rate[(uint16_t)m->off[0] >> 8]));
 	_mm256_store_si256((__m256i *)m->off, _mm256_adds_epi16(_mm256_adds_epi16(raw, use), to));
@@ -532,7 +540,7 @@ static inline uint32_t take_wide(struct nibble_dec *d, uint32_t *state, uint32_t
 	return twice / 2 - 1;
 }
 
-/* The next one that has no model. */
+/* The next symbol without a model. */
 static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 {
 	uint32_t at = *state & (PROB_ONE - 1);
@@ -542,7 +550,7 @@ static inline uint32_t take_flat(struct nibble_dec *d, uint32_t *state)
 	return at / EVEN;
 }
 
-/* take() or take_wide(); what has it as an argument is put together for each. */
+/* take() or take_wide(). Functions with this argument are compiled for each of them. */
 typedef uint32_t (*take_fn)(struct nibble_dec *d, uint32_t *state, uint32_t ctx);
 
 __attribute__((always_inline))
@@ -569,13 +577,13 @@ uint32_t nibble_get(struct nibble_dec *d, uint32_t ctx)
 	return d->wide ? get_wide(d, ctx) : get(d, ctx, take);
 }
 
-/* Are there @n further symbols, coded? */
+/* Are there @n more coded symbols? */
 static inline bool has_coded(const struct nibble_dec *d, uint64_t n)
 {
 	return d->left >= n;
 }
 
-/* A number symbol by symbol: they may end early, or be plain. */
+/* Reads a number symbol by symbol, for symbols that may end early or be plain. */
 __attribute__((noinline))
 static uint64_t get_num_slowly(struct nibble_dec *d, uint32_t ctx)
 {

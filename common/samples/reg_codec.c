@@ -9,42 +9,42 @@
 #include "event.h"
 #include "samples/sample_ctx.h"
 
-/* Registers in the order they are coded in; ip and sp come before. */
+/* Registers in the order of coding; ip and sp come before. */
 static const uint8_t reg_order[] = {
 	UREG_BP, UREG_BX, UREG_R12, UREG_R13, UREG_R14, UREG_R15, UREG_AX, UREG_CX,
 	UREG_DX, UREG_SI, UREG_DI, UREG_R8, UREG_R9, UREG_R10, UREG_R11,
 };
 static_assert(ARRAY_SIZE(reg_order) == REG_CODED, "each once");
 
-/* How far from sp a register may point to be coded relative to it, in bytes. */
+/* Most bytes between sp and a register that is coded relative to it. */
 #define SP_REACH (16 << 20)
 
 /*
- * Registers are expected to hold what they held with the same ip before, where nothing is known of that, what they
- * held in the thread's last sample. A symbol says of a group of them which do not.
+ * A register is expected to hold what it held the last time at the same ip or, if that is unknown,
+ * in the thread's last sample. One symbol tells which registers of a group do not.
  */
 #define GROUP 4u
 
-/* Under CTX_REG, what a register holds instead. */
+/* Symbols under CTX_REG: what a register holds instead. */
 enum reg_op {
 	REG_SAME,	/* as in the thread's last sample with registers */
 	REG_ZERO,
-	REG_SP,		/* sp and so many words */
+	REG_SP,		/* sp plus a number of words */
 	REG_SEEN,	/* an address met on the stack */
 	REG_CODE, REG_NEW,
-	REG_RAW,	/* one of the last such values, or old value XOR new value */
+	REG_RAW,	/* a recent such value, or old value XOR new value */
 };
 
 enum reg_kind { REG_KIND_ABS, REG_KIND_SP, REG_KIND_SEEN };
 
-/* ---- what both sides guess ---- */
+/* ---- predictions, shared by encoder and decoder ---- */
 
 static struct reg_row *row_of(struct reg_model *m, uint64_t ip)
 {
 	return &m->row[hash_u64(ip) >> (64 - REG_ROW_BITS)];
 }
 
-/* What register @i was at the row's ip, said in terms of this sample; false if that cannot be. */
+/* What register @i held at the row's ip, translated to this sample; false if that is impossible. */
 static bool row_guess(const struct word_seen *seen, const struct reg_row *row, uint32_t i,
 		      uint64_t sp, uint64_t *val)
 {
@@ -63,7 +63,7 @@ static bool row_guess(const struct word_seen *seen, const struct reg_row *row, u
 	}
 }
 
-/* Index of @val among the last raw values, or their number. */
+/* Index of @val among the recent raw values, or their number. */
 static uint32_t raw_rank(const struct reg_model *m, uint64_t val)
 {
 	uint32_t i = 0;
@@ -83,7 +83,7 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 		     uint64_t val)
 {
 	int64_t rel = (int64_t)(val - sp);
-	/* Most are masked: 0, which is none of the addresses. */
+	/* Most are masked, so 0, which is none of the addresses. */
 	uint32_t rank = val ? word_seen_rank(seen, val) : seen->n;
 
 	row->val[i] = val;
@@ -99,11 +99,14 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 
 /* What the registers of a group are expected to hold. */
 struct expected {
-	bool have[GROUP];	/* the ip says it */
+	bool have[GROUP];	/* the expectation comes from the ip */
 	uint64_t val[GROUP];
 };
 
-/* Registers @i to @i + @n, where @last holds the thread's last ones; @row, if it is of this ip. */
+/*
+ * Registers @i to @i + @n. @last: the thread's previous registers; @row: NULL unless it is of this
+ * ip.
+ */
 static void expect(struct expected *x, const struct word_seen *seen, const struct reg_row *row, uint32_t i,
 		   uint32_t n, const uint64_t *last)
 {
@@ -114,13 +117,16 @@ static void expect(struct expected *x, const struct word_seen *seen, const struc
 	}
 }
 
-/* Context of what a group's symbol is: by the one before it, and whether the ip is known. */
+/* Context of a group's symbol: the previous group's symbol, and whether the ip is known. */
 static uint32_t group_ctx(uint32_t i, bool known, uint32_t before)
 {
 	return CTX_REG_OTHER + (i / GROUP << 5 | (uint32_t)known << 4 | before);
 }
 
-/* Context of register @i that is not what was expected: by how the last of these was coded, and what is known of it. */
+/*
+ * Context of an unexpected register @i: how the previous such register was coded, and what is known
+ * of this one.
+ */
 static uint32_t reg_ctx(uint32_t i, uint32_t prev, bool have, bool same)
 {
 	return CTX_REG + (i << 5 | prev << 2 | (uint32_t)have << 1 | same);
@@ -137,7 +143,9 @@ struct enc {
 	struct strbuf *out;
 };
 
-/* What register @i holds when neither the thread's last sample nor the row says so. Its op. */
+/*
+ * Codes register @i when neither the thread's last sample nor the row predicts it. Returns its op.
+ */
 static uint32_t enc_reg(const struct enc *e, uint32_t ctx, uint32_t i)
 {
 	uint64_t val = e->regs[reg_order[i]];
@@ -157,7 +165,7 @@ static uint32_t enc_reg(const struct enc *e, uint32_t ctx, uint32_t i)
 		nibble_put(e->out, ctx, op = REG_CODE);
 		nibble_put_id(e->out, CTX_CODE, id, e->dict->n);
 	} else if (!e->unmasked && reg_order[i] != UREG_BP) {
-		/* bp is never masked and holds anything: it must not fill the dictionary. */
+		/* bp is never masked and may hold anything: it must not fill the dictionary. */
 		nibble_put(e->out, ctx, op = REG_NEW);
 		code_enc_add(e->dict, e->out, val);
 	} else {
@@ -215,7 +223,7 @@ struct dec {
 	uint64_t *last;
 };
 
-/* What register @i holds when it is not as expected. */
+/* Decodes register @i, which is not as expected. */
 static int dec_reg(const struct dec *d, uint32_t op, uint32_t i)
 {
 	uint64_t *val = &d->last[reg_order[i]];

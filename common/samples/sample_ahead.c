@@ -1,6 +1,6 @@
 /*
- * A ring of batches between two threads (sample_ahead.h). Waking a thread costs as much as decoding a few
- * samples, so they are handed over many at a time.
+ * A ring of batches between two threads (sample_ahead.h). Waking a thread costs as much as decoding
+ * a few samples, so samples are handed over in batches.
  */
 #include "samples/sample_ahead.h"
 
@@ -17,13 +17,13 @@
 #include "samples/shadow.h"
 
 #define BATCHES 16u
-/* A batch is full with either. */
+/* Either limit makes a batch full. */
 #define BATCH_SAMPLES 64u
 #define BATCH_BYTES (128u << 10)
-/* Who waits for batches is woken for so many. */
+/* A waiting reader is woken when this many batches are ready. */
 #define WAKE_BATCHES 4u
 
-/* A sample in a batch. Behind it lie its words, its chain, who is gone, and where the words are. */
+/* A sample in a batch. Its words, its chain, forgotten threads and the words' indices follow it. */
 struct packed {
 	struct ev_sample ev;	/* without pointers */
 	struct word_change words;
@@ -35,33 +35,33 @@ struct packed {
 struct batch {
 	struct strbuf data;
 	uint32_t n;
-	int err;		/* of the sample behind them */
-	bool last;		/* of its block */
-	bool done;		/* and that is all there was in the code */
+	int err;		/* of the sample after them */
+	bool last;		/* the last batch of its block */
+	bool done;		/* and the code holds no more */
 };
 
 struct sample_ahead {
-	struct sample_dec *dec;		/* borrowed; the thread's while there are blocks to decode */
+	struct sample_dec *dec;		/* borrowed; the thread's while blocks are to be decoded */
 	pthread_t tid;
-	/* The side of who takes them. */
+	/* Used by the reader. */
 	struct shadow_pool pool;
 	struct shadow_thread *thr;	/* owned; by index */
 	uint32_t nthr;
 	size_t cap;
-	struct batch *now;		/* at hand; NULL: none of the first block yet */
-	uint32_t at;			/* samples of it that were taken, and their bytes */
+	struct batch *now;		/* current one; NULL: none of the first block yet */
+	uint32_t at;			/* samples taken from it, and their bytes */
 	size_t pos;
-	uint64_t took;			/* samples of the first block */
-	/* A batch is its reader's if there are any taken < made, else the thread's. */
+	uint64_t took;			/* samples taken from the first block */
+	/* The reader owns batches taken .. made - 1, the thread all others. */
 	struct batch batch[BATCHES];
-	pthread_mutex_t lock;		/* for what follows */
+	pthread_mutex_t lock;		/* for the members below */
 	pthread_cond_t change;
-	struct sample_block block[SAMPLE_AHEAD_BLOCKS];	/* by their numbers */
+	struct sample_block block[SAMPLE_AHEAD_BLOCKS];	/* by number */
 	uint64_t added, begun, ended;	/* blocks */
 	uint64_t made, taken;		/* batches */
-	bool open;			/* the block begun last is not all decoded, */
-	bool fresh;			/* or nothing of it, */
-	uint64_t left;			/* but for so many samples */
+	bool open;			/* the block begun last is not completely decoded, */
+	bool fresh;			/* and nothing of it has been decoded */
+	uint64_t left;			/* samples left in it */
 	bool busy;			/* the thread decodes */
 	bool reader_waits, thread_waits;
 	bool cancel, stop;
@@ -88,7 +88,7 @@ static void pack(struct batch *b, const struct ev_sample *ev, const struct sampl
 	b->n++;
 }
 
-/* Up to @n samples into @b; how many are left then. */
+/* Decode up to @n samples into @b. Returns how many are left. */
 static uint64_t fill(struct sample_ahead *sa, struct batch *b, uint64_t n)
 {
 	struct ev_sample ev;
@@ -106,7 +106,10 @@ static uint64_t fill(struct sample_ahead *sa, struct batch *b, uint64_t n)
 	return n;
 }
 
-/* The next batch of @block: all of it, if that is @fresh, else of the @left samples. How many are left then. */
+/*
+ * The next batch of @block. @fresh: starts the block. @left: samples to decode. Returns how many
+ * are left.
+ */
 static uint64_t decode(struct sample_ahead *sa, struct batch *b, const struct sample_block *block, bool fresh,
 		       uint64_t left)
 {
@@ -118,7 +121,7 @@ static uint64_t decode(struct sample_ahead *sa, struct batch *b, const struct sa
 	return left;
 }
 
-/* With the lock held, as all that waits. */
+/* Call it with the lock held, like every function that waits. */
 static void thread_wait(struct sample_ahead *sa)
 {
 	sa->thread_waits = true;
@@ -126,7 +129,7 @@ static void thread_wait(struct sample_ahead *sa)
 	sa->thread_waits = false;
 }
 
-/* Lets go of the lock before it wakes the other side, which wants it. */
+/* Releases the lock before waking the other side, which needs it. */
 static void unlock_and_wake(struct sample_ahead *sa, bool waits)
 {
 	pthread_mutex_unlock(&sa->lock);
@@ -134,7 +137,7 @@ static void unlock_and_wake(struct sample_ahead *sa, bool waits)
 		pthread_cond_signal(&sa->change);
 }
 
-/* Is there a block, or more of one? */
+/* Is there a block to begin or to continue? */
 static bool has_work(struct sample_ahead *sa)
 {
 	if (!sa->open && sa->begun < sa->added) {
@@ -173,7 +176,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- who takes them ---- */
+/* ---- the reader ---- */
 
 static struct shadow_thread *shadow_of(struct sample_ahead *sa, uint32_t idx)
 {
@@ -191,7 +194,7 @@ void sample_ahead_key(struct sample_ahead *sa)
 	sa->nthr = 0;
 }
 
-/* Its thread is not there any more. */
+/* The thread must have ended. */
 static void release(struct sample_ahead *sa)
 {
 	sample_ahead_key(sa);
@@ -211,7 +214,7 @@ struct sample_ahead *sample_ahead_new(struct sample_dec *d)
 
 	sa->dec = d;
 	shadow_pool_init(&sa->pool, REC_SHADOW_PAGES_MAX);
-	/* The decoder found room for it. */
+	/* Cannot fail: the decoder found room for it. */
 	while ((known = sample_dec_shadow(d, sa->nthr)))
 		shadow_copy(&sa->pool, shadow_of(sa, sa->nthr), known);
 	pthread_mutex_init(&sa->lock, NULL);
@@ -247,13 +250,13 @@ static void reader_wait(struct sample_ahead *sa)
 	sa->reader_waits = false;
 }
 
-/* What is at hand was gone through, or is nothing yet: the next batch of the first block. */
+/* The current batch is used up, or there is none: get the next one of the first block. */
 static void next_batch(struct sample_ahead *sa)
 {
 	pthread_mutex_lock(&sa->lock);
 	if (sa->now)
 		sa->taken++;
-	/* Not where it waits for a block. */
+	/* Unless it waits for a block. */
 	if (sa->thread_waits && sa->open)
 		pthread_cond_signal(&sa->change);
 	while (sa->taken == sa->made)
@@ -264,7 +267,7 @@ static void next_batch(struct sample_ahead *sa)
 	sa->pos = 0;
 }
 
-/* The sample at @at, as pack() wrote it. Where the next one begins. */
+/* Unpacks the sample at @at, which pack() wrote. Returns where the next one begins. */
 static const char *unpack(struct sample_ahead *sa, const char *at, struct ev_sample *ev)
 {
 	const struct packed *p = (const struct packed *)at;
@@ -281,7 +284,7 @@ static const char *unpack(struct sample_ahead *sa, const char *at, struct ev_sam
 	st = shadow_of(sa, p->thread);
 	words.idx = idx;
 	words.val = val;
-	/* The decoder found room for it. */
+	/* Cannot fail: the decoder found room for it. */
 	words_change(&sa->pool, st, &words);
 	if (p->has_stack)
 		ev->stack.shadow = st;
@@ -321,7 +324,7 @@ bool sample_ahead_end(struct sample_ahead *sa)
 {
 	bool done = sa->took == sa->block[sa->ended % SAMPLE_AHEAD_BLOCKS].n;
 
-	/* It has none. */
+	/* The block has no samples. */
 	if (done && !sa->now)
 		next_batch(sa);
 	if (!done || !sa->now->done) {

@@ -16,10 +16,10 @@
 #include "samples/shadow.h"
 #include "samples/word_codec.h"
 
-/* In a block; with so many most pages of what samples are decoded with are needed. */
+/* Per block; decoding this many touches most pages of the models. */
 #define TOUCH_SYMBOLS 16384u
 
-/* Under CTX_THREAD, whose sample it is. */
+/* Symbols under CTX_THREAD: how the sample's thread is coded. */
 enum thread_op { THREAD_LAST, THREAD_GUESS, THREAD_NEW, THREAD_ID };
 
 struct sample_enc {
@@ -27,8 +27,8 @@ struct sample_enc {
 	struct u64map index;		/* pid << 32 | tid -> thread index */
 	struct code_enc code;
 	struct chain_enc chain;
-	struct sample_thread lru;	/* list head; lru.next was used last */
-	struct strbuf evicted;		/* symbols that say whom the sample in work pushed out */
+	struct sample_thread lru;	/* list head; lru.next was used most recently */
+	struct strbuf evicted;		/* symbols for the threads pushed out by the sample */
 };
 
 struct sample_dec {
@@ -78,8 +78,8 @@ void sample_enc_key(struct sample_enc *e)
 bool sample_enc_wants_key(const struct sample_enc *e)
 {
 	/*
-	 * One more block adds less than the other half: a block holds at most 512 KiB of columns,
-	 * and an entry takes a byte, a thread six.
+	 * One more block adds less than the other half: a block has at most 512 KiB of columns, an
+	 * entry takes at least one byte, and a thread six.
 	 */
 	return e->code.n > REC_CODE_MAX / 2 || e->chain.n > REC_CHAIN_MAX / 2 ||
 	       e->st.nthr > REC_THREAD_MAX / 2;
@@ -103,8 +103,8 @@ static void lru_touch(struct sample_enc *e, struct sample_thread *t)
 }
 
 /*
- * Make room for one copy, oldest thread first; @t was touched and goes last. The decoder is told
- * what was forgotten and so holds the same pages without keeping an order of its own.
+ * Make room for one copy, oldest thread first; @t was touched and goes last. The file records what
+ * was forgotten, so the decoder holds the same pages without tracking the order itself.
  */
 static bool evict(struct sample_enc *e)
 {
@@ -175,7 +175,7 @@ static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struc
 	t->hi = sw->base + 8 * (uint64_t)sw->nwords;
 }
 
-/* A copy that is there, does not begin at 0 and does not wrap around the address space. */
+/* A copy that exists, does not begin at 0 and does not wrap around the address space. */
 static bool stack_usable(const struct stack_words *sw)
 {
 	return sw && sw->nwords && sw->base && sw->nwords <= STACK_WORDS_MAX &&
@@ -210,14 +210,14 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 		lru_touch(e, t);
 		if (evict(e))
 			flags |= REC_S_EVICT;
-		if (!t->next)		/* it was evicted itself: its own stacks filled the pool */
+		if (!t->next)		/* evicted itself: its own stacks filled the pool */
 			lru_touch(e, t);
 		if (s->stack->base != align_up((s->has_regs ? s->regs : t->regs)[UREG_SP], 8))
 			flags |= REC_S_BASE;
 	}
 	/*
-	 * Without a kernel part the chain is { PERF_CONTEXT_USER, ip }: one chain for every ip
-	 * then.
+	 * Without a kernel part the chain is { PERF_CONTEXT_USER, ip }. With ip kept, every ip
+	 * would make a chain of its own.
 	 */
 	if (s->has_regs && nchain && s->chain[nchain - 1] == s->regs[UREG_IP]) {
 		flags |= REC_S_IP_TAIL;
@@ -284,8 +284,8 @@ void sample_dec_key(struct sample_dec *d)
 }
 
 /*
- * Before many symbols, of the first block since the key. A table that is looked up before it is written else has two faults
- * a page (xtouch() says why).
+ * Call it before many symbols, for the first block since the key. Otherwise a table that is read
+ * before it is written faults twice per page (xtouch() says why).
  */
 static void touch_models(struct sample_dec *d)
 {
@@ -357,7 +357,7 @@ static int dec_evict(struct sample_dec *d)
 	while ((v = nibble_get_num(d->in, CTX_EVICT))) {
 		if (v > d->st.nthr)
 			return -EINVAL;
-		/* So there are never more than pages. */
+		/* Threads without pages are skipped, so there are never more entries than pages. */
 		if (d->st.thr[v - 1]->shadow.n) {
 			XGROW(d->gone, d->change.ngone, d->gone_cap);
 			d->gone[d->change.ngone++] = (uint32_t)v - 1;
@@ -384,8 +384,8 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 		return -EINVAL;
 	hi = lo + 8 * words;
 	/*
-	 * Above its old lower end, the words the thread's previous copy had are the shadow's, so
-	 * what did not change here equals them. Below it they are new to this copy whatever the
+	 * From its old lower end up, the shadow holds the words of the thread's previous copy, so
+	 * what did not change here equals them. Words below are new to this copy, whatever the
 	 * shadow knew.
 	 */
 	if (hi > t->hi)
@@ -403,7 +403,7 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 	return 0;
 }
 
-/* All but the stack, registers and chain. */
+/* Everything but the stack, registers and chain. */
 static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint64_t *flags)
 {
 	struct nibble_dec *in = d->in;

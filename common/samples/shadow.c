@@ -77,7 +77,7 @@ struct shadow_page *shadow_page_make(struct shadow_pool *pool, struct shadow_thr
 		p = xmalloc(sizeof(*p));
 	memset(p, 0, sizeof(*p));
 	pool->live++;
-	/* Half full at most, so that a lookup that misses stays short. */
+	/* At most half full, so that failing look-ups stay short. */
 	if (st->n * 2 >= st->cap)
 		grow(st);
 	insert(st, no, p);
@@ -144,8 +144,8 @@ int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val)
 	unsigned int shift = (addr - at) * 8;
 
 	/*
-	 * The shadow knows more addresses than this sample copied; they are older and must not be
-	 * seen.
+	 * The shadow knows more addresses than this sample copied. Their words are older and must
+	 * stay hidden.
 	 */
 	if (addr < sv->lo || addr >= sv->hi || sv->hi - addr < 8)
 		return -EFAULT;

@@ -10,36 +10,36 @@
 #include "samples/shadow_walk.h"
 #include "samples/word_history.h"
 
-#define REL_NEAR 32u	/* bytes between addresses that may be of one thing */
-#define FEED 16u	/* unchanged words above the first changed one that make the first contexts */
+#define REL_NEAR 32u	/* bytes between addresses that may belong to one object */
+#define FEED 16u	/* unchanged words above the first changed one, for first contexts */
 
 /*
- * Symbols under CTX_OP. A run is of one word at least; one from the history may have the end as its
- * last.
+ * Symbols under CTX_OP. A run has at least one word. A run from the history may end with the end of
+ * the copy.
  */
 enum word_op {
-	OP_RUN,				/* as it went on the last time in the first context */
-	OP_RUN_ON,			/* as it went on where the run before came from */
+	OP_RUN,				/* as it continued last time in the first context */
+	OP_RUN_ON,			/* as it continued after the source of the previous run */
 	OP_RUN_OLD,			/* as OP_RUN, but the time before */
-	OP_RUN_OTHER,			/* as it went on the last time in the second context */
-	OP_RUN_SHADOW,			/* as the shadow has it */
+	OP_RUN_OTHER,			/* as it continued last time in the second context */
+	OP_RUN_SHADOW,			/* as in the shadow */
 	OP_END,				/* no further word */
-	OP_LITERAL,			/* LIT_*, distance of its own */
-	OP_NEAR = OP_LITERAL + 5,	/* LIT_*, distance as the history has it */
+	OP_LITERAL,			/* LIT_*, with its own distance */
+	OP_NEAR = OP_LITERAL + 5,	/* LIT_*, with the distance from the history */
 	OP_NR = OP_NEAR + 5,
 };
 static_assert(OP_NR <= 16, "a symbol");
 static_assert(STACK_WORDS_MAX < WORD_DIST_END, "a distance");
 
-/* How much an op says about the next one's. */
+/* Classes of ops, which predict the next op. */
 static const uint8_t op_class[OP_NR] = { 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3 };
 
 enum word_literal { LIT_CODE, LIT_NEW, LIT_REL, LIT_SEEN, LIT_RAW };
 
-/* ---- what both do to the shadow ---- */
+/* ---- the shadow's change, shared by encoder and decoder ---- */
 
 #define B(n) 1ull << (n), 1ull << ((n) + 1), 1ull << ((n) + 2), 1ull << ((n) + 3)
-/* Read, as a shift by a number that is not known is three operations. */
+/* A table, as shifting by a variable takes three instructions. */
 static const uint64_t bit_of[64] = {
 	B(0), B(4), B(8), B(12), B(16), B(20), B(24), B(28), B(32), B(36), B(40), B(44), B(48), B(52), B(56), B(60),
 };
@@ -48,11 +48,11 @@ static const uint64_t bit_of[64] = {
 int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struct word_change *change)
 {
 	const uint64_t base = change->base, end = change->end, *const val = change->val + change->n;
-	uint64_t lo = base, no = UINT64_MAX;	/* all below @lo is done; number of @page */
+	uint64_t lo = base, no = UINT64_MAX;	/* everything below @lo is done; number of @page */
 	const uint16_t *const idx = change->idx + change->n;
 	struct shadow_page *page = NULL;
 
-	/* From behind the last one: one number to count, and no end to compare it with. */
+	/* Indexed from the end: one number to count, and no end to compare it with. */
 	for (int64_t i = -(int64_t)change->n; i;) {
 		uint64_t addr = base + 8 * (uint64_t)idx[i], group = align_down(addr, 512), hi;
 		uint64_t first = group / 8 - base / 8, at = idx[i] - first, bits = 0, stale, *w, *nonzero;
@@ -84,12 +84,12 @@ int words_change(struct shadow_pool *pool, struct shadow_thread *st, const struc
 	return 0;
 }
 
-/* ---- where the words to come may be found ---- */
+/* ---- where the next words may be found ---- */
 
 struct sources {
-	uint64_t context, context2;	/* hashes of what lies above */
+	uint64_t context, context2;	/* hashes of the words above */
 	uint32_t from[OP_RUN_SHADOW];	/* words of the history by op; 0: none */
-	uint64_t near;			/* where the first of them has the word to come; NOWHERE: nowhere */
+	uint64_t near;			/* place of the next word by the first one; or NOWHERE */
 	uint32_t ctx;
 };
 
@@ -106,8 +106,8 @@ static const struct word_other *other_slot(const struct descent *d, uint64_t con
 }
 
 /*
- * The tables are larger than what a CPU keeps at hand, and one leads to the other: what is needed first
- * is on its way while the shadow is looked at.
+ * The tables are larger than CPU caches, and one look-up leads to the next. So prefetch what is
+ * needed first while the shadow is read.
  */
 static void sources_begin(const struct descent *d, struct sources *s)
 {
@@ -121,13 +121,13 @@ static void sources_begin(const struct descent *d, struct sources *s)
 static void sources_find(const struct descent *d, const struct place *shadow, struct sources *s)
 {
 	const struct word_last *last = past_slot(d, s->context);
-	uint32_t none, first = 3;	/* without a source a kind that there is not */
+	uint32_t none, first = 3;	/* without a source, a kind that does not exist */
 
 	s->from[OP_RUN] = 0;
 	if (past_valid(d, last->no) && last->check == past_check(s->context)) {
 		s->from[OP_RUN] = last->no;
 		first = last->dist_kind;
-		/* Likely to be wanted, and by then it will have come. */
+		/* Likely to be needed, and it will have arrived by then. */
 		__builtin_prefetch(&d->m->sym[last->no % WORD_PAST]);
 		__builtin_prefetch(&d->m->dist_kind[last->no % WORD_PAST]);
 	}
@@ -140,7 +140,7 @@ static void sources_find(const struct descent *d, const struct place *shadow, st
 			   (uint32_t)(none < 3 && s->near == shadow->addr));
 }
 
-/* The rest of them, needed only when the first two are wrong. */
+/* The remaining sources, needed only when the first two are wrong. */
 static void sources_find_more(const struct descent *d, struct sources *s)
 {
 	const struct word_other *o = other_slot(d, s->context2);
@@ -151,18 +151,18 @@ static void sources_find_more(const struct descent *d, struct sources *s)
 		o->check == (uint32_t)s->context2 ? o->no : 0;
 }
 
-/* Before the first word of @op is written down. */
+/* Call it before the first word of @op is added to the history. */
 static void descent_note(struct descent *d, const struct sources *s, uint32_t op)
 {
 	d->hist = (d->hist << 2 & 12) | op_class[op];
-	/* The second context learns from what the first did not know. */
+	/* The second context learns what the first one did not know. */
 	if (op == OP_RUN)
 		return;
 	d->m->other[s->context2 >> (64 - WORD_SLOT_BITS)] =
 		(struct word_other){ .no = d->m->n, .check = (uint32_t)s->context2 };
 }
 
-/* Step to a word that no entry said. */
+/* Step to a word that no entry predicted. */
 static void descent_step_new(struct descent *d, uint64_t context, const struct place *p)
 {
 	uint64_t sym;
@@ -172,8 +172,9 @@ static void descent_step_new(struct descent *d, uint64_t context, const struct p
 }
 
 /*
- * Step to the word @p, which was coded as literal @op, with what its coding has already found: the @rank of one
- * that was seen, or that an address was not. Then on below the word that the first source had instead.
+ * Step to word @p, coded as literal @op. Reuses what its coding has already found: the @rank of a
+ * seen address, or that an address was not seen. The next run may continue after the word that the
+ * first source had instead.
  */
 static void descent_literal(struct descent *d, const struct sources *s, const struct place *p, uint32_t op,
 			    uint32_t rank)
@@ -191,7 +192,7 @@ static void descent_literal(struct descent *d, const struct sources *s, const st
 	d->on = first ? first + 1 : 0;
 }
 
-/* A stack address relative to where it lies: in words when it can be, which the low bit says. */
+/* A stack address relative to its own place: in words if possible, which the low bit tells. */
 static uint64_t zigzag(uint64_t d)
 {
 	return d << 1 ^ (uint64_t)((int64_t)d >> 63);
@@ -212,15 +213,15 @@ static uint64_t unrelative(uint64_t v)
 	return v & 1 ? unzigzag(v >> 1) : unzigzag(v >> 1) * 8;
 }
 
-/* Context of a literal's distance: by what it is and what lies above. */
+/* Context of a literal's distance: its kind, and whether the word above is code. */
 static inline uint32_t dist_ctx(const struct descent *d, uint32_t lit)
 {
 	return CTX_DIST + (lit << 1 | (d->at == d->codes.at)) * NIBBLE_SMALL;
 }
 
 /*
- * A stack address that was not met yet often lies by one that was, in the same buffer or structure:
- * index of the nearest, or their number when none is near.
+ * A stack address not met before is often near one that was, in the same buffer or structure.
+ * Returns the index of the nearest, or their number when none is near.
  */
 static uint32_t nearest(const struct word_seen *seen, uint64_t val)
 {
@@ -240,7 +241,7 @@ static uint32_t nearest(const struct word_seen *seen, uint64_t val)
 
 /* ---- encoder ---- */
 
-/* A copy on its way down: the words to come are @sw's first @left, then the end. */
+/* A copy on its way down: the next words are @sw's first @left ones, downwards, then the end. */
 struct encoding {
 	struct descent d;
 	const struct stack_words *sw;
@@ -257,10 +258,16 @@ static inline struct place encoding_next(const struct encoding *e)
 			       e->sw->val[e->left - 1] };
 }
 
-/* Pass the words that are as from entry @no on, behind the first of a run; their number. */
+/*
+ * Pass the words that equal those from entry @no on, after the first of a run. Returns their
+ * number.
+ */
 static uint32_t match_past(struct encoding *e, uint32_t no)
 {
-	/* In registers: what is written down may lie anywhere as far as the compiler knows. */
+	/*
+	 * Locals, to stay in registers: the compiler must assume that stores may change the
+	 * members.
+	 */
 	const uint16_t *idx = e->sw->idx + e->left, *const first = e->sw->idx;
 	const uint64_t *val = e->sw->val + e->left, lo = e->sw->base;
 	struct word_seen *seen = e->d.seen;
@@ -303,7 +310,10 @@ static uint32_t match_past(struct encoding *e, uint32_t no)
 	return n;
 }
 
-/* Pass the words that are as from the valid entry @no on, of which the first is; their number. */
+/*
+ * Pass the words that equal those from valid entry @no on; the first one does. Returns their
+ * number.
+ */
 static uint32_t run_past(struct encoding *e, uint64_t context, uint32_t no)
 {
 	uint32_t len = 0;
@@ -341,7 +351,7 @@ static uint32_t run_shadow(struct encoding *e)
 	return len;
 }
 
-/* Code the next word by itself, and go on below it. */
+/* Code the next word as a literal, and continue below it. */
 static void put_literal(struct encoding *e, const struct sources *s, const struct place *shadow,
 			struct code_enc *dict, struct strbuf *out)
 {
@@ -388,7 +398,7 @@ static void put_literal(struct encoding *e, const struct sources *s, const struc
 	descent_literal(d, s, &p, op, rank);
 }
 
-/* Code the next word, and all behind it that its source has, too. */
+/* Code the next word, and all words after it that its source has, too. */
 static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf *out)
 {
 	struct place p = encoding_next(e), shadow, guess;
@@ -424,14 +434,17 @@ static void encode_next(struct encoding *e, struct code_enc *dict, struct strbuf
 	nibble_put_small(out, CTX_RUN + op * NIBBLE_SMALL, len - 1);
 }
 
-/* Pass of the first @left words of @sw those that are as the shadow has them; how many are left then. */
+/*
+ * From the first @left words of @sw, pass those at the end that equal the shadow's. Returns how
+ * many are left.
+ */
 static uint32_t pass_same(struct walk *w, const struct stack_words *sw, uint32_t left)
 {
 	const uint16_t *idx = sw->idx;
 	const uint64_t *val = sw->val;
 	bool same = true;
 
-	/* By whole groups of 64. */
+	/* In whole groups of 64. */
 	while (same && w->bits) {
 		const uint64_t *words = &w->page->w[w->group / 8 % SHADOW_PAGE_WORDS];
 		uint64_t first = w->group / 8 - sw->base / 8, at, bits = 0, alike;
@@ -440,7 +453,7 @@ static uint32_t pass_same(struct walk *w, const struct stack_words *sw, uint32_t
 			bits |= 1ull << at;
 		bits ^= w->bits;
 		same = !bits;
-		/* Down to the first that only one of them has. */
+		/* Down to the first word that only one of them has. */
 		alike = same ? w->bits : w->bits & ~(~0ull >> __builtin_clzll(bits));
 		left -= (uint32_t)__builtin_popcountll(alike);
 		w->bits ^= alike;
@@ -471,7 +484,7 @@ void words_encode(struct word_model *m, struct shadow_pool *pool, struct shadow_
 	change.n = e.left;
 	while (!e.ended)
 		encode_next(&e, dict, out);
-	/* The pool has the pages that takes. */
+	/* Cannot fail: the pool has the pages that it takes. */
 	words_change(pool, st, &change);
 }
 
@@ -482,11 +495,11 @@ struct decoding {
 	struct descent d;
 	struct walk w;			/* of the shadow */
 	struct word_list *list;
-	uint32_t first;			/* in @list, of the words so far */
+	uint32_t first;			/* index in @list of the lowest word so far */
 	bool ended;
 };
 
-/* The word that comes next. 0 or -EINVAL. */
+/* Add the next word. 0 or -EINVAL. */
 static inline int decoding_take(struct decoding *c, const struct place *p)
 {
 	if (!c->first || !p->val)
@@ -497,7 +510,7 @@ static inline int decoding_take(struct decoding *c, const struct place *p)
 	return 0;
 }
 
-/* The word that op and what follows it say, and for one that was seen its *@rank. 0 or -EINVAL. */
+/* Decode the literal @op; for a seen address also its *@rank. 0 or -EINVAL. */
 static int get_literal(const struct descent *d, const struct sources *s, const struct place *shadow,
 		       uint32_t op, struct code_dec *dict, struct nibble_dec *in, struct place *p,
 		       uint32_t *rank)
@@ -542,8 +555,8 @@ static int get_literal(const struct descent *d, const struct sources *s, const s
 }
 
 /*
- * Up to @len words as from entry @no on, behind the first of a run. How many there were before the end of the
- * copy or damage.
+ * Copy up to @len words from entry @no on, after the first of a run. Returns how many there were
+ * before the end of the copy or damage.
  */
 static uint64_t copy_past(struct decoding *c, uint32_t no, uint64_t len)
 {
@@ -555,7 +568,9 @@ static uint64_t copy_past(struct decoding *c, uint32_t no, uint64_t len)
 	struct codes codes = c->d.codes;
 	uint32_t at = (uint32_t)((c->d.at - lo) / 8), n, i;
 
-	/* Each word lies below the one before, so that there is room for it while there is one. */
+	/*
+	 * Each word lies below the previous one, so the list has room for all that fit in the copy.
+	 */
 	do {
 		const uint64_t *syms = &m->sym[no % WORD_PAST];
 		const uint16_t *dist_kind = &m->dist_kind[no % WORD_PAST];
@@ -594,7 +609,7 @@ static uint64_t copy_past(struct decoding *c, uint32_t no, uint64_t len)
 	return done;
 }
 
-/* @len words as from entry @no on, the first of them in @context. 0 or -EINVAL. */
+/* Copy @len words from entry @no on, the first of them in @context. 0 or -EINVAL. */
 static int decode_past(struct decoding *c, uint64_t context, uint32_t no, uint64_t len)
 {
 	struct descent *d = &c->d;
@@ -614,7 +629,7 @@ static int decode_past(struct decoding *c, uint64_t context, uint32_t no, uint64
 	copied = len > 1 ? copy_past(c, no + 1, len - 1) : 0;
 	if (copied == len - 1)
 		return 0;
-	/* Only the end can be what is missing. */
+	/* Only the end can be missing. */
 	if (copied + 1 != len - 1 || !past_guess(d, no + (uint32_t)len - 1, &p) || p.addr != NOWHERE)
 		return -EINVAL;
 	descent_end(d, descent_context(d));
@@ -669,7 +684,7 @@ static int decode_next(struct decoding *c, struct code_dec *dict, struct nibble_
 	return decode_past(c, s.context, s.from[op], len);
 }
 
-/* Pass @n words that are as they were. */
+/* Pass @n unchanged words. */
 static int decode_same(struct descent *d, struct walk *w, uint64_t n)
 {
 	while (n > FEED && w->bits && (uint64_t)__builtin_popcountll(w->bits) <= n - FEED) {

@@ -2,7 +2,7 @@
  * The words of a stack copy, both ways. They are coded from the outer end down to the stack
  * pointer, as far as they differ from the thread's shadow: what a caller's frame held before is the
  * best hint of what lies below it. All coded words form a history, and most words are coded as runs
- * of it, in the manner of LZ77 with a context in the place of a distance. Exactly the words in
+ * of it, as in LZ77, but a context stands for the distance. Exactly the words in
  * [base, base + 8 * nwords) are compared and set; the shadow keeps what it knows of other
  * addresses.
  */

@@ -44,7 +44,7 @@ struct descent {
 	uint64_t at;			/* address of the previous word, at first the copy's end */
 	struct codes codes;		/* before it */
 	uint64_t sym[2];		/* previous words, hashed by kind */
-	uint32_t on;			/* where the last run, or a literal's source, goes on; or 0 */
+	uint32_t on;			/* where the last run or a literal's source goes on; or 0 */
 	uint32_t hist;			/* the two previous symbols, two bits each */
 };
 

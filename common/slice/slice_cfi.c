@@ -1,8 +1,8 @@
 /*
- * The .eh_frame of a sliced ELF file, as cfi_emit.c writes it: FDEs in the order of addresses with
- * absolute pointers, no augmentation data, no DW_CFA_nop but at the end. Addresses are coded by
- * the symbol they lie in, instructions by those before them: which registers are saved, and where,
- * follows from the first of them more often than not.
+ * The .eh_frame of a sliced ELF file, as cfi_emit.c writes it: FDEs sorted by address, with
+ * absolute pointers, without augmentation data, and with DW_CFA_nop only at the end. Addresses are
+ * coded relative to the symbol they lie in, instructions by the ones before them: the first usually
+ * determines which registers are saved, and where.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "cfi/cfi_priv.h"
 #include "slice/slice_priv.h"
 
-#define CIES_MAX 14u		/* a digit, less terminator and new CIE */
+#define CIES_MAX 14u		/* what one digit can tell, minus terminator and new CIE */
 
 enum kind { KIND_END, KIND_CIE, KIND_FDE };	/* KIND_FDE + number of the CIE */
 
@@ -22,8 +22,8 @@ struct frames {
 	size_t base;			/* where the section begins in @out */
 	size_t cie[CIES_MAX];		/* offsets in the section */
 	uint32_t ncies;
-	size_t sym;			/* the last FDE's */
-	uint64_t end;			/* behind the last FDE, svma */
+	size_t sym;			/* of the last FDE */
+	uint64_t end;			/* svma after the last FDE */
 };
 
 /* ---- instructions ---- */
@@ -35,9 +35,9 @@ enum operands {
 
 struct insn {
 	uint8_t op;			/* the whole byte */
-	uint64_t a;			/* operands in their order */
+	uint64_t a;			/* operands in order */
 	uint64_t b;
-	int64_t s;			/* the one that is signed */
+	int64_t s;			/* the signed operand */
 	const void *expr;		/* borrowed */
 	uint64_t expr_len;
 };
@@ -140,24 +140,24 @@ static void emit_insn(struct strbuf *out, const struct insn *i)
 	}
 }
 
-/* Mostly divisible by 8. The lower bits turn round to the top then, where zeros are free. */
+/* Mostly divisible by 8. The low bits rotate to the top, where zeros cost nothing. */
 static uint64_t code_cfa(struct slice_coder *c, uint64_t v)
 {
 	v = slice_num(c, CTX_CFA, v >> 3 | v << 61);
 	return v << 3 | v >> 61;
 }
 
-/* What instructions of a program leave for those behind them. */
+/* State that a program's instructions leave for the following ones. */
 struct state {
 	uint32_t op;			/* context of the next, 12 bits */
-	uint32_t saved;			/* the last register: words below the CFA, at most 15 */
+	uint32_t saved;			/* words from the CFA down to the last register, up to 15 */
 	uint64_t cfa;			/* the last offset of the CFA */
-	uint32_t step;			/* how it got there, as code_step() has it */
+	uint32_t step;			/* how it got there, as in code_step() */
 };
 
 /*
- * The CFA's offset is coded by the words it differs from the one before, as pushes make it differ;
- * else, and at first, by itself.
+ * The CFA's offset is coded as its change in words, since pushes change it so. Other changes, and
+ * the first offset, are coded as the offset itself.
  */
 static uint64_t code_step(struct slice_coder *c, struct state *st, uint64_t v)
 {
@@ -231,8 +231,8 @@ static void code_operands(struct slice_coder *c, struct state *st, struct insn *
 }
 
 /*
- * What follows an instruction depends on it and on where the last register was saved; on the last
- * step if it is one; behind an advance, on the instruction before.
+ * The instruction after another depends on that one and on where the last register was saved. If
+ * that one is a step, it depends on the step; after an advance, on the instruction before.
  */
 static void pass_insn(struct state *st, const struct insn *i)
 {
@@ -245,7 +245,7 @@ static void pass_insn(struct state *st, const struct insn *i)
 		st->op = (uint32_t)i->op << 4 | (i->op == DW_CFA_def_cfa_offset ? st->step : st->saved);
 }
 
-/* The last instruction is a DW_CFA_nop, whether there is one or the record just ends. */
+/* In this coding a DW_CFA_nop always ends the instructions, even if the record just ends. */
 static void code_program(struct frames *f, struct cursor *in, bool whole)
 {
 	struct state st = { .op = whole, .cfa = 8, .step = 15 };
@@ -274,7 +274,7 @@ static void code_program(struct frames *f, struct cursor *in, bool whole)
 
 /* ---- records ---- */
 
-/* The last symbol at or below @addr, from @f->sym on: how many further. */
+/* Distance in symbols from @f->sym to the last symbol at or below @addr. */
 static uint64_t symbols_to(const struct frames *f, uint64_t addr)
 {
 	size_t at = f->sym;
@@ -313,7 +313,7 @@ static void code_extent(struct frames *f, uint64_t *addr, uint64_t *range, bool 
 	f->end = *addr + *range;
 }
 
-/* Bytes behind the length, aligned as the next record wants it. */
+/* Completes a record: pads it so that the next one is aligned, and sets its length. */
 static void end_record(struct frames *f, size_t from)
 {
 	static const char nops[8];
@@ -371,7 +371,7 @@ static void code_fde(struct frames *f, struct cursor *rec, size_t at, uint32_t c
 		end_record(f, f->base + at);
 }
 
-/* Written: the next record, behind its id, and what it is. */
+/* When writing: the next record, after its id, and its kind. */
 static uint32_t next_record(struct frames *f, struct cursor *rec)
 {
 	size_t at = f->in.pos;

@@ -14,17 +14,17 @@
 #include "slice/slice_priv.h"
 
 /*
- * Bytes of a file for one that it is packed to: real ones have 3 to 15. Else a recording of a few blocks
- * could keep its reader busy for hours.
+ * Limit of a file's bytes per packed byte; real files have 3 to 15. Without it, a recording of a
+ * few blocks could keep its reader busy for hours.
  */
 #define GROWTH_MAX 256u
 #define KEEP (1u << 20)		/* bytes; larger buffers are not kept from file to file */
 
 struct slice_enc {
 	struct nibble_enc *nibbles;
-	struct nibble_dec *dec;		/* to try what was packed */
+	struct nibble_dec *dec;		/* for checking what was packed */
 	struct strbuf symbols, text, code, trial;
-	char *tmp;			/* owned; where zstd writes */
+	char *tmp;			/* owned; output of zstd */
 	size_t cap;
 };
 
@@ -81,7 +81,7 @@ static enum at at_of(const struct elf_sym *prev, const struct elf_sym *sym)
 	return sym->svma - prev->svma >= prev->size ? AT_BEHIND : AT_WITHIN;
 }
 
-/* Where a symbol begins: its low digit says how it is aligned. */
+/* Where a symbol begins: its low digit shows its alignment. */
 static void code_svma(struct slice_coder *c, const struct elf_sym *prev, uint32_t at,
 		      struct elf_sym *sym)
 {
@@ -151,7 +151,7 @@ static void free_slice(struct elf_slice *s)
 	free((void *)s->syms);
 }
 
-/* A coder takes what it writes from where it puts what it reads, hence no const. */
+/* Not const: a coder reads what it writes from where it stores what it reads. */
 static bool note_slice(struct slice_enc *e, struct elf_slice *s)
 {
 	struct slice_coder c = { .symbols = &e->symbols, .text = &e->text };
@@ -167,7 +167,10 @@ static bool note_slice(struct slice_enc *e, struct elf_slice *s)
 	return slice_ok(&c);
 }
 
-/* The slice of @size bytes that @dec and @text give, to @out; @names: without the rows, which are behind all else. */
+/*
+ * Append the slice of @size bytes that @dec and @text encode to @out. @names: without the rows,
+ * which come last.
+ */
 static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, size_t size, bool names,
 		       struct strbuf *out)
 {
@@ -183,7 +186,7 @@ static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, siz
 	s.nloads = slice_num(&c, CTX_HEAD, 0);
 	s.nsyms = slice_num(&c, CTX_HEAD, 0);
 	has_cfi = slice_num(&c, CTX_HEAD, 0);
-	/* As many bytes as the file would have for each at least. */
+	/* Each of them takes at least this many bytes of the file. */
 	if (!slice_ok(&c) || s.nloads > MIN(size / 56, UINT16_MAX) || s.nsyms > size / 24)
 		return false;
 	s.loads = loads = xcalloc(s.nloads + 1, sizeof(*loads));
@@ -196,7 +199,7 @@ static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, siz
 		s.eh_frame_size = eh_frame.len;
 	}
 	ok = slice_ok(&c) && ((names && has_cfi) || (!cursor_left(&c.from) && nibble_dec_done(dec)));
-	/* More than REC_BLOCK_MAX it is not. */
+	/* At most REC_BLOCK_MAX. */
 	if (ok)
 		strbuf_reserve(out, size);
 	if (ok)
@@ -207,8 +210,8 @@ static bool read_slice(struct nibble_dec *dec, const void *text, size_t len, siz
 }
 
 /*
- * Whether what was noted gives the file again. The models are left out of it, at half the time:
- * they get any symbols through, and contexts follow from values that were read before.
+ * Do the noted symbols reproduce the file? Skips the models, which saves half the time: they pass
+ * any symbols through unchanged, and contexts depend only on values read before.
  */
 static bool try_slice(struct slice_enc *e, const void *elf, size_t size)
 {
@@ -242,7 +245,7 @@ static void put_packed(struct slice_enc *e, struct codec_enc *codec, struct strb
 		strbuf_add(out, e->text.s, e->text.len);
 }
 
-/* What a rare large file has grown. */
+/* Frees buffers that a rare large file has grown. */
 static void give_back(struct slice_enc *e)
 {
 	struct strbuf *all[] = { &e->symbols, &e->text, &e->code, &e->trial };
@@ -253,7 +256,7 @@ static void give_back(struct slice_enc *e)
 	}
 }
 
-/* Whether it is smaller than the file, but not so much that the reader refuses it. */
+/* Is it smaller than the file, but not by so much that a reader would reject it? */
 static bool fits(size_t packed, uint64_t size)
 {
 	return packed < size && size / GROWTH_MAX < packed;

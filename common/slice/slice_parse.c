@@ -1,4 +1,4 @@
-/* The parts of a file as elf_write() makes them. Bytes are checked, not trusted. */
+/* Finds the parts of a file written by elf_write(). Bytes are checked, not trusted. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct image {
 	const char *at;
 	size_t size;
 	Elf64_Ehdr eh;
-	Elf64_Shdr names;		/* of the sections */
+	Elf64_Shdr names;		/* section with the section names */
 };
 
 static const void *bytes_at(const struct image *im, uint64_t off, uint64_t len)
@@ -73,9 +73,9 @@ static bool parse_note(const struct image *im, const Elf64_Shdr *sh, struct elf_
 }
 
 /*
- * In the order of addresses: the file has local symbols first, each part sorted, and a merge gives
- * what elf_write() takes apart again. Names may not be longer together than the section, as they
- * could by lying in one another.
+ * Returns symbols sorted by address. The file has local symbols first, and each part is sorted;
+ * elf_write() splits the merged list again. All names together may not be longer than the section,
+ * as they could be if they overlapped.
  */
 static bool parse_symbols(const struct image *im, const Elf64_Shdr *tab, const Elf64_Shdr *str,
 			  struct elf_slice *s)
