@@ -95,7 +95,7 @@ table_diff() {
 
 	echo "### Can a diff be believed?"
 	echo
-	echo "Recordings of $DIFF_SECONDS s at $DIFF_HZ Hz, one a side; $DIFF_ALPHA is the rate of false alarms asked of a whole diff."
+	echo "Recordings of $DIFF_SECONDS s at $DIFF_HZ Hz, one per version; $DIFF_ALPHA is the rate of false alarms asked of a whole diff."
 	echo
 	md_head "after" pairs "true change, points" "mean found" "any function significant" "asked" "the changed one found" "predicted" "within chance"
 	n=$(diff_sum same any)

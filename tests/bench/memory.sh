@@ -71,7 +71,7 @@ table_memory() {
 	uncrowd
 	rmdir "$CGROOT/$CG/crowd"
 
-	echo "### Memory besides the rings"
+	echo "### Memory apart from the rings"
 	echo
 	echo "Largest RssAnon in MiB (VmHWM in brackets), 1,999 Hz x 8 KiB for $MEMORY_SECONDS s; asked are 64 MiB."
 	echo
