@@ -1,4 +1,4 @@
-/* Samples to frames (callchain.h). */
+/* Turns samples into frames (callchain.h). */
 #include "unwind/callchain.h"
 
 #include <linux/perf_event.h>
@@ -54,15 +54,16 @@ static enum part part_of_marker(uint64_t marker)
 		return PART_KERNEL;
 	case (uint64_t)PERF_CONTEXT_USER:
 		return PART_USER;
-	default:	/* a guest's addresses mean nothing here */
+	default:	/* a guest's addresses have no meaning here */
 		return PART_NONE;
 	}
 }
 
 /*
- * Appends the addresses of @want. The first one behind a marker is where the part was left (the
- * interrupted instruction, or for user frames below kernel ones the one behind the system call,
- * which the kernel takes from the saved registers too); the others are return addresses.
+ * Appends the addresses of @want. The first address after a marker is where execution left that
+ * part: the interrupted instruction or, for user frames below kernel ones, the instruction behind
+ * the system call, which the kernel also takes from the saved registers. The others are return
+ * addresses.
  */
 static uint32_t chain_part(struct callchain *cc, const struct ev_sample *s, enum part want,
 			   uint32_t n)
@@ -81,7 +82,7 @@ static uint32_t chain_part(struct callchain *cc, const struct ev_sample *s, enum
 		}
 		if (part != want)
 			continue;
-		/* A 0 behind the last frame is how a frame pointer walk ends. */
+		/* A frame pointer walk ends with a 0 behind the last frame. */
 		if (v) {
 			cc->frames[n++] = (struct frame){
 				.addr = { v },
@@ -127,8 +128,10 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 
 		cc->ops->unwind(cc->priv, &in, &res);
 		/*
-		 * SYSCALL leaves the address behind it in rcx (SDM 2B), and there the kernel returns, if at all: of __restore_rt() and
-		 * of what ends with exit_group(2) it is no part any more. In user mode rcx may still be the same.
+		 * SYSCALL stores the address behind it in rcx (SDM 2B), and the kernel returns
+		 * there, if at all. For __restore_rt() and for code that ends with exit_group(2),
+		 * that address is outside the function. In user mode rcx may still have the same
+		 * value.
 		 */
 		if (n && res.n && s->regs[UREG_CX] == s->regs[UREG_IP])
 			res.frames->kind = FRAME_RETURN;
@@ -142,13 +145,16 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		return;
 	}
 	user = chain_part(cc, s, PART_USER, n) - n;
-	/* Kernels before 6.11 leave the address of their page where a return probe has put the right one by. */
+	/*
+	 * Before Linux 6.11, the kernel leaves the address of its own page in the chain where a
+	 * return probe has saved the real one.
+	 */
 	for (uint32_t i = n; i < n + user; i++)
 		if (addrspace_uretprobe(as, cc->frames[i].addr))
 			cc->frames[i].kind = FRAME_IP;
 	out->n = n + user;
 	/*
-	 * A chain that the kernel walked does not tell whether it is whole; it is shown as it is.
+	 * A chain walked by the kernel does not tell whether it is complete; it is shown as it is.
 	 */
 	if (out->n >= cc->max)
 		out->end = UNWIND_DEPTH;

@@ -1,4 +1,4 @@
-/* Compilation of CFI rows to rules, and the cache of them (rules.h). */
+/* Compiles CFI rows to rules and caches them (rules.h). */
 #include "unwind/rules.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ static_assert(RULE_SAVED_MAX == CFI_PLAIN_SAVED_MAX, "the fields of struct cfi_p
 #define L1_MIN 1024u	/* slots: a few pages */
 #define L1_MAX 65536u	/* 1 MiB */
 
-/* Registers a RULE_COMMON can carry, in the order of its fields: all that a callee has to keep. */
+/* Registers that a RULE_COMMON can hold, in the order of its fields: all callee-saved registers. */
 static const uint8_t saved_reg[RULE_NSAVED] = { 3, 6, 12, 13, 14, 15 };
 
 static size_t l1_bytes(const struct rules *rs)
@@ -28,11 +28,11 @@ static void make_l1(struct rules *rs, uint64_t slots)
 {
 	rs->l1_mask = slots - 1;
 	rs->l1 = xpages(l1_bytes(rs));
-	/* All of its pages will be needed; why they come now, xtouch() says. */
+	/* All of its pages will be needed; xtouch() explains why they are populated now. */
 	pages_populate(rs->l1, l1_bytes(rs));
 }
 
-/* To twice its slots. */
+/* Doubles the slots. */
 static void grow_l1(struct rules *rs)
 {
 	const struct rules old = *rs;
@@ -67,16 +67,15 @@ void rules_free(struct rules *rs)
 }
 
 /*
- * A register without a rule keeps its value: the ABI says so for callee-saved ones, and for the
- * others it is what other unwinders take, on which assembly with calling conventions of its own
- * relies.
+ * A register without a rule keeps its value. For callee-saved registers the ABI says so. For the
+ * others, other unwinders assume it, and assembly with its own calling conventions relies on it.
  */
 static bool keeps_value(const struct cfi_rule *r)
 {
 	return r->how == CFI_UNSPEC || r->how == CFI_SAME;
 }
 
-/* Written out, "the caller's stack pointer is the CFA" is still the default. */
+/* An explicit rule "the caller's stack pointer is the CFA" is still the default. */
 static bool is_default_sp(const struct cfi_row *row, unsigned int reg)
 {
 	const struct cfi_rule *r = &row->regs[reg];
@@ -93,7 +92,7 @@ static int saved_field(unsigned int reg)
 	return -1;
 }
 
-/* True when @row has the common shape: *@out is the rule then. */
+/* Returns true and sets *@out if @row has the common shape. */
 static bool compile_common(const struct cfi_row *row, rule_t *out)
 {
 	const struct cfi_rule *ra = &row->regs[CFI_REG_RA];
@@ -121,7 +120,7 @@ static bool compile_common(const struct cfi_row *row, rule_t *out)
 		if (field < 0 || rule->how != CFI_OFFSET || rule->off % 8 || rule->off > -8 ||
 		    rule->off < -8 * RULE_SAVED_MAX)
 			return false;
-		/* save_is_stale() in uregs.h; with %rbp it takes the registers to tell. */
+		/* See save_is_stale() in uregs.h; with %rbp, the registers are needed to decide. */
 		if (row->cfa.reg == CFI_REG_SP && -rule->off > row->cfa.off)
 			continue;
 		r |= (uint64_t)(-rule->off / 8) << (RULE_SAVED_SHIFT + 5 * field);
@@ -130,7 +129,7 @@ static bool compile_common(const struct cfi_row *row, rule_t *out)
 	return true;
 }
 
-/* Fields that mean nothing for the kind of rule are 0, so that equal rules have equal bytes. */
+/* Fields without meaning for the kind of rule are 0, so that equal rules have equal bytes. */
 static void set_rule(struct cfi_rule *dst, const struct cfi_rule *src, uint8_t how)
 {
 	dst->how = how;
@@ -150,7 +149,7 @@ static void set_rule(struct cfi_rule *dst, const struct cfi_rule *src, uint8_t h
 	}
 }
 
-/* Keeps each different rule once: all entries of a PLT share one expression, for instance. */
+/* Stores each different rule once: for example, all entries of a PLT share one expression. */
 static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
 {
 	struct general_rule *g;
@@ -195,8 +194,8 @@ static rule_t compile_general(struct rules *rs, const struct cfi_row *row)
 }
 
 /*
- * Does the binary state rows for @svma? Of one that has none at all the slice is looked at, for those of a debug file that is
- * gone; there the made ones lie, too.
+ * Does the binary's CFI have rows for @svma? For a binary without any, the slice is checked for
+ * rows of a debug file that is gone; it also holds the made rows.
  */
 static bool is_stated(struct module *mod, uint64_t svma)
 {
@@ -225,14 +224,14 @@ static int find_row(const struct rules *rs, struct module *mod, uint64_t svma, s
 	return made_row(made, svma, rs->from == RULES_MADE_RETURN, row);
 }
 
-/* compile_common() of a row that is plain. */
+/* compile_common() for a plain row. */
 static bool compile_plain(const struct cfi_plain *row, rule_t *out)
 {
 	uint32_t saved = row->saved;
 
 	if (row->off % 8)
 		return false;
-	/* save_is_stale(), as there. */
+	/* See save_is_stale(). */
 	for (uint32_t field = 0; !row->bp && field < RULE_NSAVED; field++)
 		if (8 * (saved >> 5 * field & RULE_SAVED_MAX) > row->off)
 			saved &= ~((uint32_t)RULE_SAVED_MAX << 5 * field);
@@ -240,7 +239,7 @@ static bool compile_plain(const struct cfi_plain *row, rule_t *out)
 	return true;
 }
 
-/* What a binary states is mostly had without the whole row. */
+/* Most CFI rows can be compiled without building the whole row. */
 static bool is_plain(struct rules *rs, struct module *mod, uint64_t svma, rule_t *out)
 {
 	struct cfi_plain row;
@@ -265,7 +264,7 @@ static rule_t compile(struct rules *rs, struct module *mod, uint64_t svma)
 		return RULE_OUTERMOST;
 	if (compile_common(&row, &r))
 		return r;
-	/* The number has 32 bits; a recording that needs more rules than this is made up. */
+	/* The number has 32 bits; a recording that needs more rules is fabricated. */
 	if (rs->ngeneral >= UINT32_MAX)
 		return RULE_NO_ROWS;
 	return compile_general(rs, &row);

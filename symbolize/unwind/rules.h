@@ -1,8 +1,9 @@
 /*
  * Unwind rules by (binary, address in the binary): compiled from CFI on first use, then a 64-bit
  * word each, shared by all processes that map the binary. The first level is a direct-mapped table
- * with as many slots as there are rules: some share one and are looked up again, but each step waits for a slot to come from memory,
- * and a table that is half empty is in fewer of the CPU's caches. Behind it is a hash of everything seen.
+ * with as many slots as there are rules. Some rules share a slot and are looked up again. But each
+ * step waits for a slot from memory, and a half-empty table would fit into fewer of the CPU's
+ * caches. Behind it is a hash table of all rules so far.
  */
 #ifndef NSPROF_RULES_H
 #define NSPROF_RULES_H
@@ -70,7 +71,7 @@ struct general_rule {
 	struct cfi_rule ra;
 	uint8_t cfa_how; /* as in struct cfi_row */
 	bool signal_frame;
-	bool own_sp; /* there is a rule for the stack pointer: not simply the CFA */
+	bool own_sp; /* the row has a rule for the stack pointer: not simply the CFA */
 	uint8_t n; /* entries of regs[]: registers that do not keep their value */
 	struct general_reg {
 		struct cfi_rule rule;
@@ -79,29 +80,29 @@ struct general_rule {
 };
 
 struct rule_slot {
-	uint64_t key; /* rule_key(); 0 = empty, as ids of modules begin with 1 */
+	uint64_t key; /* rule_key(); 0 = empty, as module ids begin with 1 */
 	rule_t rule;
 };
 
 /* What rules are compiled from. */
 enum rules_from {
-	RULES_CFI, /* what the binary states */
-	RULES_MADE, /* made_rows.h: for an instruction */
-	RULES_MADE_RETURN, /* the same, for a return behind the address */
+	RULES_CFI, /* the binary's CFI */
+	RULES_MADE, /* made_rows.h: rows for an instruction */
+	RULES_MADE_RETURN, /* the same, for the return behind the address */
 };
 
 struct rules {
 	enum rules_from from;
 	struct rule_slot *l1; /* owned; grows with rules_fill() */
-	uint64_t l1_mask; /* its slots less 1, their number being a power of two */
-	struct u64map all; /* rule_key() to rule */
-	struct u64map by_content; /* hash of a general rule to its number */
+	uint64_t l1_mask; /* number of slots (a power of two) less 1 */
+	struct u64map all; /* rule_key() -> rule */
+	struct u64map by_content; /* hash of a general rule -> its number */
 	struct general_rule **general; /* owned, as are its entries */
 	size_t ngeneral, general_cap;
 };
 
 struct rules *rules_new(enum rules_from from);
-/* Before the modules are freed whose rules it holds, or after: their bytes are not touched. */
+/* May be called before or after freeing the modules: it does not touch their bytes. */
 void rules_free(struct rules *rs);
 
 /* Number @i from a RULE_GENERAL. Borrowed for the life of @rs. */
@@ -110,16 +111,16 @@ static inline const struct general_rule *rules_general(const struct rules *rs, r
 	return rs->general[r >> 32];
 }
 
-/* The way of rules_find() that is not in the first level. */
+/* rules_find() for a rule that is not in the first level. */
 rule_t rules_fill(struct rules *rs, struct module *mod, uint64_t svma);
 
 #define RULE_SVMA_BITS 40
-/* Ids of modules are dense; of binaries beyond, rules are compiled each time. */
+/* Module ids are dense. For binaries with larger ids, rules are compiled each time. */
 #define RULE_ID_MAX ((1u << (63 - RULE_SVMA_BITS)) - 1)
 
 /*
- * Ids are that far apart, and a bit more: the lowest bits tell copies of one library apart, too, which go by the same
- * addresses.
+ * Distance of the keys of two modules. It is slightly more than a power of two, so that the lowest
+ * bits also distinguish copies of one library, which use the same addresses.
  */
 #define RULE_ID_STEP ((1ull << RULE_SVMA_BITS) + 0x9e37)
 
@@ -129,23 +130,26 @@ static inline uint64_t rule_key(const struct module *mod, uint64_t svma)
 }
 
 /*
- * Are the keys of all addresses of @mod from @start up to @end exact? Then they are that of 0 plus the
- * address.
+ * Are the keys of all addresses of @mod from @start to @end exact? Then each is the key of 0 plus
+ * the address.
  */
 static inline bool rule_key_fits(const struct module *mod, uint64_t start, uint64_t end)
 {
 	return mod->id && mod->id <= RULE_ID_MAX && start <= end && !(end >> RULE_SVMA_BITS);
 }
 
-/* Addresses of calls are as good as random in their lowest bits, and a function's have their rules side by side. */
+/*
+ * The lowest bits of call addresses are as good as random, and the rules of one function are
+ * adjacent.
+ */
 static inline size_t rule_slot_of(uint64_t key, uint64_t l1_mask)
 {
 	return key & l1_mask;
 }
 
 /*
- * The rule in force at @svma of @mod. Never fails: RULE_NO_ROWS says that there is none. Keys are
- * exact as long as ids and addresses fit; what does not fit is compiled each time (an old kernel's
+ * The rule in force at @svma of @mod. Never fails: RULE_NO_ROWS means that there is none. Keys are
+ * exact as long as ids and addresses fit; otherwise the rule is compiled each time (an old kernel's
  * vdso is linked at the top of the address space).
  */
 static inline rule_t rules_find(struct rules *rs, struct module *mod, uint64_t svma)

@@ -1,6 +1,6 @@
 /*
- * A step by a compiled rule (rules.h): one word is read for the common shape, the return address; whole
- * rows are evaluated for the rest.
+ * A step by a compiled rule (rules.h). The common shape reads one word, the return address; all
+ * other rules evaluate a whole row.
  */
 #include "unwind/rules_step.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- the common shape ---- */
 
-/* Slots below @sp are stale (uregs.h). */
+/* Ignores slots below @sp, which are stale (uregs.h). */
 static inline void restore_saved(struct uregs *regs, uint64_t sp, uint64_t cfa, uint32_t saved)
 {
 	uint32_t mask = 0;
@@ -58,7 +58,7 @@ struct eval {
 	struct walk_at *at;
 	struct uregs *regs;
 	bool own_sp; /* as in struct general_rule */
-	enum step_end failed; /* why a callback gave an error */
+	enum step_end failed; /* reason for a callback's error */
 };
 
 static int eval_reg(void *ctx, unsigned int reg, uint64_t *val)
@@ -83,7 +83,7 @@ static int eval_mem(void *ctx, uint64_t addr, uint64_t *val)
 	return ret;
 }
 
-/* STEP_CALLER when *@val is set. */
+/* Returns STEP_CALLER with *@val set, or the error. */
 static enum step_end eval_expr(struct eval *ev, const struct cfi_rule *rule, bool has_cfa,
 			       uint64_t cfa, uint64_t *val)
 {
@@ -112,7 +112,7 @@ static enum step_end eval_cfa(struct eval *ev, const struct general_rule *g, uin
 	return STEP_CALLER;
 }
 
-/* The caller's register @reg by @rule, into @to; @ev->regs are the callee's. */
+/* Sets the caller's register @reg in @to by @rule; @ev->regs are the callee's. */
 static enum step_end eval_rule(struct eval *ev, const struct cfi_rule *rule, uint64_t cfa,
 			       unsigned int reg, struct uregs *to)
 {
@@ -149,7 +149,7 @@ static enum step_end eval_rule(struct eval *ev, const struct cfi_rule *rule, uin
 	return STEP_CALLER;
 }
 
-/* The stack pointer and the pc are needed at once: read them now. */
+/* Reads the stack pointer and the pc now, since they are needed at once. */
 static enum step_end settle(struct walk_at *at, struct uregs *regs, unsigned int reg)
 {
 	uint64_t addr = regs->v[reg], val;
@@ -182,7 +182,7 @@ static enum step_end step_general(struct walk_at *at, struct uregs *regs,
 		res = eval_rule(&ev, &g->regs[i].rule, cfa, reg, &to);
 		if (res == STEP_CALLER)
 			continue;
-		/* Whoever needs that register later learns that it is lost. */
+		/* A later rule that needs this register finds it unknown. */
 		to.known &= ~(1u << reg);
 	}
 	if (!(to.known >> CFI_REG_SP & 1))

@@ -1,4 +1,7 @@
-/* A step from a frame to its caller by compiled rules: the default unwinder's, and for made rows everyone's. */
+/*
+ * A step from a frame to its caller by compiled rules. The default unwinder uses it, and all
+ * unwinders for made rows.
+ */
 #ifndef NSPROF_RULES_STEP_H
 #define NSPROF_RULES_STEP_H
 

@@ -6,22 +6,23 @@
 #include "modules/addrspace.h"
 #include "stackcopy.h"
 
-/* Callers noted of all frames together, 24 to 48 bytes each. Beyond that nothing is joined. */
+/* Maximum number of recorded callers, 24 to 48 bytes each. Beyond it, nothing is joined. */
 #define CALLERS_MAX (1u << 20)
 
-/* In reuse.callers instead of a caller's key. Keys are above. */
+/* Values in reuse.callers that are not a caller's key. Keys are at least KEY_MIN. */
 enum { CALLER_SEVERAL = 1, CALLER_NONE = 2, KEY_MIN = 4 };
 
 /*
- * Frame @i by process, address and distance from the stack's root: threads that do the same have the same
- * keys. Two frames with one hash would only look like one that has several callers.
+ * Hashes frame @i by process, address and distance from the stack's root, so that threads that do
+ * the same have the same keys. Two frames with the same hash would only look like one with several
+ * callers.
  */
 static uint64_t frame_key(const struct past_stack *ps, uint32_t pid, uint32_t i)
 {
 	uint32_t root = ps->cap - 1;
 	uint64_t base = ps->marks[root].sp, sp = ps->marks[i].sp;
 
-	/* A root that was found by looking around has no place: it counts from the frame before. */
+	/* A root found by a search has no place: measure from the frame before it. */
 	if (base == UINT64_MAX && root > ps->start)
 		base = ps->marks[root - 1].sp;
 	return hash_combine(ps->frames[i].addr.v ^ (uint64_t)pid << 40, base - sp) | KEY_MIN;
@@ -33,7 +34,7 @@ void join_note(struct reuse *ru, uint32_t pid, uint32_t n)
 	uint32_t i = ps->start + n;
 	uint64_t caller = i < ps->cap ? frame_key(ps, pid, i) : CALLER_NONE;
 
-	/* The leaf is nobody's caller. */
+	/* The leaf is not a caller. */
 	while (i-- > ps->start + 1 && ru->callers.n <= CALLERS_MAX) {
 		uint64_t key = frame_key(ps, pid, i);
 		bool is_new;
@@ -74,7 +75,9 @@ void join_outer(struct reuse *ru, const struct unwind_input *in, struct unwind_r
 	out->border = frame_key(ps, in->pid, ru->cursor);
 }
 
-/* The one caller's key, CALLER_NONE, CALLER_SEVERAL; 0: nobody has seen that frame. */
+/*
+ * Returns the key of the sole caller, CALLER_NONE or CALLER_SEVERAL; 0: the frame was never seen.
+ */
 static uint64_t sole_caller(const struct reuse *const *all, size_t n, uint64_t key)
 {
 	uint64_t sole = 0;
@@ -92,7 +95,7 @@ static uint64_t sole_caller(const struct reuse *const *all, size_t n, uint64_t k
 
 bool join_holds(const struct reuse *const *all, size_t n, uint64_t border)
 {
-	/* As many steps as a stack can have; hashes may run in a circle. */
+	/* At most as many steps as a stack can have frames: hashes may form a cycle. */
 	for (uint32_t i = 0; i < REUSE_FRAMES_ONE; i++) {
 		border = sole_caller(all, n, border);
 		if (border < KEY_MIN)

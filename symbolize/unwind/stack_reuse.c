@@ -11,7 +11,7 @@
 #include "unwind/rules.h"
 #include "unwind/stack_join.h"
 
-/* Of all threads together, 40 bytes each; then all is forgotten. */
+/* Limit for all threads together, 40 bytes per frame; beyond it, everything is forgotten. */
 #define FRAMES_ALL	(1u << 20)
 
 struct reuse *reuse_new(void)
@@ -95,7 +95,7 @@ bool reuse_take(struct reuse *ru, const struct unwind_input *in, struct unwind_r
 	return true;
 }
 
-/* Room for @n more frames in front of number @keep. */
+/* Makes room for @n more frames in front of frame @keep. */
 static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, uint32_t n)
 {
 	uint32_t tail = ps->cap - keep, cap;
@@ -125,8 +125,8 @@ static void make_room(struct reuse *ru, struct past_stack *ps, uint32_t keep, ui
 }
 
 /*
- * What the walk from step @s on goes by, which leads to a frame whose walk goes by what @outer says.
- * Registers other than %rbp only matter to steps without a rule.
+ * Returns what the walk depends on from step @s on; it leads to a frame whose walk depends on
+ * @outer. Registers other than %rbp matter only to steps without a rule.
  */
 static union reuse_mark mark_of(const struct walk_step *s, const union reuse_mark *outer)
 {
@@ -139,7 +139,7 @@ static union reuse_mark mark_of(const struct walk_step *s, const union reuse_mar
 		m.need = NEED_BP;
 		m.bp = s->bp;
 	} else if (outer->need == NEED_BP && !(slot < cfa && slot >= s->sp)) {
-		/* The frame does not have the caller's %rbp. */
+		/* The frame does not save the caller's %rbp. */
 		m.need = NEED_BP;
 		m.bp = outer->bp;
 	}
@@ -172,10 +172,10 @@ void reuse_end(struct reuse *ru, const struct unwind_input *in, const struct unw
 	if (!ps->whole && (!out->joined || out->n + out->joined > REUSE_FRAMES_ONE))
 		return;
 	make_room(ru, ps, met ? ru->cursor : ps->cap, n);
-	/* The frame both have, too: how it was come to is told by the walk of now. */
+	/* The frame in both stacks is copied, too: the current walk shows how it was reached. */
 	memcpy(ps->frames + ps->start, out->frames, (n + met) * sizeof(*ps->frames));
 	marks = ps->marks + ps->start;
-	/* The last frame; behind @nsteps there may be one more, a root found by looking around. */
+	/* The last frame; behind @nsteps there may be another one, a root found by a search. */
 	while (!met && i && i >= nsteps) {
 		i--;
 		marks[i] = (union reuse_mark){

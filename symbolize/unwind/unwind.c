@@ -1,4 +1,4 @@
-/* The table of unwinders, and what the ends of stacks are called. */
+/* The table of unwinders, and the texts for the ends of stacks. */
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ const struct unwinder_ops *unwinder_find(const char *name)
 	return NULL;
 }
 
-/* Remedies are for people who read one line about a whole recording: an action, or nothing. */
+/* Remedies are for readers of one line about a whole recording: an action, or nothing. */
 static const struct {
 	const char *text;
 	const char *remedy;
@@ -33,7 +33,7 @@ static const struct {
 	},
 	[UNWIND_CUT] = {
 		"stack copy cut by the recorder",
-		"it could not keep up: record with a lower -F or a smaller --call-graph dwarf,SIZE",
+		"record with a lower -F or a smaller --call-graph dwarf,SIZE, so that the recorder can keep up",
 	},
 	[UNWIND_STACK_END] = { "end of the stack without an outermost frame", NULL },
 	[UNWIND_HOLE] = {
@@ -50,7 +50,7 @@ static const struct {
 	},
 	[UNWIND_NO_MODULE] = {
 		"binary not available",
-		"record while the binary can still be reached, or run where it is",
+		"record while the binary is still reachable, or run this command where the binary is",
 	},
 	[UNWIND_NO_MAPPING] = { "address outside all known mappings", NULL },
 	[UNWIND_BAD_READ] = {
@@ -59,18 +59,18 @@ static const struct {
 	},
 	[UNWIND_RED_ZONE] = { "unwind rows need a word below the stack pointer, which the kernel does not copy", NULL },
 	[UNWIND_OTHER_STACK] = {
-		"interrupted code is on another stack than the handler, which is not copied",
-		"install the handler without SA_ONSTACK to see who was interrupted",
+		"interrupted code is on another stack than the handler; that stack was not copied",
+		"install the handler without SA_ONSTACK to see the interrupted code",
 	},
 	[UNWIND_URETPROBE] = {
-		"a return probe (uretprobe) of another tool has the return address",
-		"if the program keeps frame pointers, record with --call-graph fp; or detach the probe meanwhile",
+		"a return probe (uretprobe) of another tool replaced the return address",
+		"if the program keeps frame pointers, record with --call-graph fp; or detach the probe while recording",
 	},
 	[UNWIND_NO_ADVANCE] = {
-		"unwind rows did not lead on",
+		"unwind rows did not lead to a caller",
 		"compare with --unwind libunwind and --unwind libdw, and report a difference",
 	},
-	[UNWIND_DEPTH] = { "more frames than asked for", "raise --max-stack" },
+	[UNWIND_DEPTH] = { "more frames than --max-stack allows", "raise --max-stack" },
 	[UNWIND_NO_COPY] = { "stack gone (an exec) or not in memory", NULL },
 	[UNWIND_NARROW] = {
 		"32-bit code, whose stacks are not unwound from copies",

@@ -8,7 +8,7 @@
 #include "unwind/walk.h"
 
 struct cached {
-	struct walker walker;	/* first: walk_join_holds() */
+	struct walker walker;	/* must be first: walk_join_holds() */
 	struct rules *rules;
 };
 

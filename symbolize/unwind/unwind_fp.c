@@ -1,4 +1,4 @@
-/* Frame pointers only: for programs built with them, and to see what rows are worth. */
+/* Frame pointers only: for programs built with them, and to measure what rows add. */
 #include <stdlib.h>
 
 #include "base/xalloc.h"

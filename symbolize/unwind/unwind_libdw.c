@@ -1,8 +1,8 @@
 /*
- * libdw as an oracle: its own reader of .eh_frame and .debug_frame gives each frame's rules as
- * lists of DWARF operations, which are evaluated here. Nothing of our CFI reader takes part.
- * libdwfl's own walk is not used: it wants whole binaries at their addresses, and has to work on
- * slices without code too.
+ * libdw as an oracle. Its own reader of .eh_frame and .debug_frame gives each frame's rules as
+ * lists of DWARF operations, which this file evaluates. Our CFI reader is not involved. libdwfl's
+ * own walk is not used: it needs whole binaries at their addresses, but this unwinder must also
+ * work on slices without code.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -21,7 +21,7 @@
 #define EVAL_STACK 64
 #define EVAL_STEPS 1000
 
-/* The rows of one binary, in the order in which they are asked. */
+/* The tables of one binary, in lookup order. */
 struct tables {
 	Dwarf_CFI *cfi[MAX_TABLES];
 	int n;
@@ -29,12 +29,12 @@ struct tables {
 	int nowned;
 	Dwarf *dwarf[MAX_TABLES]; /* owned */
 	int ndwarf;
-	struct u64map frames; /* svma to Dwarf_Frame *, owned; 0 = no rows */
+	struct u64map frames; /* svma -> Dwarf_Frame *, owned; 0 = no rows */
 };
 
 struct libdw {
-	struct walker walker;	/* first: walk_join_holds() */
-	struct u64map modules; /* module id to struct tables * */
+	struct walker walker;	/* must be first: walk_join_holds() */
+	struct u64map modules; /* module id -> struct tables * */
 };
 
 /* ---- the tables of a binary ---- */
@@ -64,7 +64,7 @@ static bool add_debug_frame(struct tables *t, struct elf_file *ef)
 	return true;
 }
 
-/* In the order of module_cfi(). */
+/* Tables are in the order of module_cfi(). */
 static struct tables *tables_new(struct module *mod)
 {
 	struct tables *t = xcalloc(1, sizeof(*t));
@@ -123,9 +123,9 @@ struct eval {
 	uint64_t cfa;
 	uint64_t st[EVAL_STACK];
 	int n;
-	bool is_value; /* the result is the value, not where it is */
-	bool is_reg; /* the result is the number of a register */
-	bool own_sp; /* the row says where the caller's stack pointer is */
+	bool is_value; /* the result is the value, not its location */
+	bool is_reg; /* the result is a register number */
+	bool own_sp; /* the row has a rule for the caller's stack pointer */
 };
 
 static bool pop(struct eval *ev, uint64_t *v)
@@ -168,7 +168,7 @@ static enum step_end deref(struct eval *ev, unsigned int size)
 	return put(ev, v) ? STEP_CALLER : STEP_NO_ROWS;
 }
 
-/* False: not a binary operator, or one that cannot be done. */
+/* False: not a binary operator, or an invalid operation. */
 static bool binary(uint8_t atom, uint64_t a, uint64_t b, uint64_t *v)
 {
 	switch (atom) {
@@ -285,7 +285,7 @@ static enum step_end eval_op(struct eval *ev, const Dwarf_Op *op)
 	return ok ? STEP_CALLER : STEP_NO_ROWS;
 }
 
-/* Index of the operation that the branch @op goes to; @n ends the expression. -1: to none. */
+/* Index of the operation that the branch @op jumps to; @n: the end of the expression; -1: none. */
 static int branch_target(const Dwarf_Op *ops, size_t n, const Dwarf_Op *op)
 {
 	Dwarf_Word to = op->offset + 3 + (int16_t)op->number;
@@ -296,7 +296,7 @@ static int branch_target(const Dwarf_Op *ops, size_t n, const Dwarf_Op *op)
 	return to > ops[n - 1].offset ? (int)n : -1;
 }
 
-/* STEP_CALLER with the result in *@v, and what it is in @ev. */
+/* Returns STEP_CALLER with the result in *@v and its type in @ev. */
 static enum step_end eval_ops(struct eval *ev, const Dwarf_Op *ops, size_t n, uint64_t *v)
 {
 	int steps = 0;
@@ -336,9 +336,9 @@ enum reg_state {
 };
 
 /*
- * The caller's register @reg into *@v. libdw says "undefined" of a register that no rule speaks of
- * too, and does not tell the two apart: it keeps its value, as it does in the other unwinders. The
- * return address has no value to keep.
+ * Stores the caller's register @reg in *@v. libdw says "undefined" also for a register without a
+ * rule, and does not distinguish the two. Such a register keeps its value, as in the other
+ * unwinders. The return address has no value to keep.
  */
 static enum reg_state caller_reg(struct eval *ev, Dwarf_Frame *frame, int reg, bool is_ra,
 				 uint64_t *v, enum step_end *res)
@@ -394,7 +394,7 @@ static enum step_end libdw_step(void *priv, struct walk_at *at, struct uregs *re
 		return STEP_NO_ROWS;
 	ra = dwarf_frame_info(frame, NULL, NULL, &signal);
 	st = caller_reg(&ev, frame, ra, true, &v, &res);
-	/* Asked before the CFA is known: only whether there is a caller. */
+	/* Evaluated before the CFA is known: only to see whether there is a caller. */
 	if (st == REG_LOST && res == STEP_CALLER)
 		return STEP_OUTERMOST;
 	res = eval_ops(&ev, ops, n, &cfa);
@@ -402,7 +402,7 @@ static enum step_end libdw_step(void *priv, struct walk_at *at, struct uregs *re
 		return res;
 	ev.cfa = cfa;
 	uregs_set(&to, CFI_REG_SP, cfa);
-	/* The stack pointer first: what is true of the others depends on it. */
+	/* The stack pointer first, since the others depend on it. */
 	for (int i = 0; i < CFI_REG_RA; i++) {
 		int reg = (i + CFI_REG_SP) % CFI_REG_RA;
 

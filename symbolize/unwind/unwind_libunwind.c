@@ -1,12 +1,11 @@
 /*
- * libunwind as an oracle: its remote interface does each step, with registers, stack and call frame
- * information served from here. The only includer of libunwind.
- *
- * To give it exactly the rows that the binary has, wherever they are (.eh_frame with or without a
- * header, .debug_frame, a slice), each binary gets an image: a binary search table as in
- * .eh_frame_hdr (LSB 5.0 Core, 10.6.2), and behind it all FDEs as cfi_emit() writes them. The image
- * lies where no stack can be, below the binary in the binary's own addresses. Every step gets a
- * cursor of its own, whose pc is in those addresses too: so one image serves all processes.
+ * libunwind as an oracle. Its remote interface does each step; this file provides registers, stack
+ * and call frame information. Only this file includes libunwind.
+ * libunwind must get exactly the rows that the binary has, wherever they are (.eh_frame with or
+ * without a header, .debug_frame, a slice). So each binary gets an image: a binary search table as
+ * in .eh_frame_hdr (LSB 5.0 Core, 10.6.2), followed by all FDEs as cfi_emit() writes them. The
+ * image lies where no stack can be, below the binary in the binary's own addresses. Every step gets
+ * its own cursor with a pc in those addresses, too, so one image serves all processes.
  */
 #include <libunwind.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 #include "unwind/walk.h"
 
 /*
- * Exported for unwinders like this one, but in no header (libunwind
+ * Exported for unwinders like this one, but not declared in a header (libunwind
  * src/dwarf/Gfind_proc_info-lsb.c).
  */
 #define search_unwind_table UNW_ARCH_OBJ(dwarf_search_unwind_table)
@@ -43,21 +42,21 @@ struct image {
 	uint64_t base; /* svma of bytes[0] */
 	uint8_t *bytes; /* owned; padded to a multiple of 8 */
 	size_t size;
-	uint64_t *fde_end; /* owned, n entries: the svma behind each FDE, in the table's order */
-	size_t n; /* entries of the table, which is the image's beginning */
+	uint64_t *fde_end; /* owned, n entries: svma of the end of each FDE, in the table's order */
+	size_t n; /* entries of the table, with which the image begins */
 };
 
 struct libunwind {
-	struct walker walker;	/* first: walk_join_holds() */
+	struct walker walker;	/* must be first: walk_join_holds() */
 	unw_addr_space_t as;
-	struct u64map images; /* module id to struct image * */
-	/* the step under way */
+	struct u64map images; /* module id -> struct image * */
+	/* the current step */
 	const struct walk_at *at;
 	struct uregs *regs;
 	const struct image *image;
 	bool fault, unknown_reg, not_found;
 	uint64_t fault_addr;
-	bool probing; /* asking where the next lookup would be */
+	bool probing; /* finding out where the next lookup would be */
 	uint64_t probed;
 };
 
@@ -81,7 +80,7 @@ static uint64_t get_u64(const uint8_t *p)
 
 struct emitted {
 	uint64_t start, end; /* svma */
-	uint64_t off; /* in the emitted section */
+	uint64_t off; /* offset in the emitted section */
 };
 
 static int by_start(const void *a, const void *b)
@@ -92,7 +91,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * The FDEs of a section that cfi_emit() wrote: absolute 8-byte pointers behind length and CIE
+ * Lists the FDEs of a section written by cfi_emit(): absolute 8-byte pointers behind length and CIE
  * pointer.
  */
 static struct emitted *list_fdes(const struct strbuf *sec, size_t *n)
@@ -187,7 +186,7 @@ static const struct image *image_of(struct libunwind *lu, struct module *mod)
 	return (const struct image *)(uintptr_t)*p;
 }
 
-/* Relative to the image's start, of its FDE @i. */
+/* Start of FDE @i, relative to the image's start. */
 static uint64_t image_fde_start(const struct image *im, size_t i)
 {
 	struct table_entry e;
@@ -196,7 +195,7 @@ static uint64_t image_fde_start(const struct image *im, size_t i)
 	return e.start;
 }
 
-/* True when an FDE covers @svma. Without one unw_step() would guess, which is not what is asked. */
+/* Does an FDE cover @svma? Without one, unw_step() would guess, which an oracle must not. */
 static bool image_covers(const struct image *im, uint64_t svma)
 {
 	size_t above;
@@ -207,7 +206,7 @@ static bool image_covers(const struct image *im, uint64_t svma)
 	return above && svma < im->fde_end[above - 1];
 }
 
-/* ---- what libunwind asks for ---- */
+/* ---- callbacks of libunwind ---- */
 
 static int lu_find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
 			     void *arg)
@@ -237,7 +236,7 @@ static int lu_find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t
 	return ret;
 }
 
-/* libunwind frees what dwarf_search_unwind_table() gives itself. */
+/* libunwind itself frees what dwarf_search_unwind_table() returns. */
 static void lu_put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 {
 	(void)as;
@@ -285,7 +284,7 @@ static int lu_access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val,
 		*val = lu->at->svma;
 		return 0;
 	}
-	/* Registers have their DWARF numbers in libunwind. */
+	/* libunwind numbers registers as DWARF does. */
 	if (reg >= 0 && uregs_get(lu->regs, reg, lu->at->in->stack, val))
 		return 0;
 	lu->unknown_reg = true;
@@ -314,9 +313,9 @@ static int lu_resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
 /* ---- a step ---- */
 
 /*
- * There is no call that tells whether the frame just left was a signal frame, when that is known
- * from the CIE. But libunwind looks the rows of the frame it is at up at the pc itself then, else
- * one below.
+ * libunwind has no call that tells whether the frame just left was a signal frame, if only the CIE
+ * says so. But after a signal frame it looks up the rows of the current frame at the pc itself,
+ * otherwise one below.
  */
 static bool left_signal_frame(struct libunwind *lu, unw_cursor_t *cursor, uint64_t pc)
 {
@@ -329,7 +328,7 @@ static bool left_signal_frame(struct libunwind *lu, unw_cursor_t *cursor, uint64
 	return lu->probed == pc;
 }
 
-/* The row that the step from @at uses; one without rules if there is none. */
+/* Fills in the row that the step from @at uses; a row without rules if there is none. */
 static void row_at(const struct walk_at *at, struct cfi_row *row)
 {
 	struct cfi *cfi = module_cfi(at->mod);
@@ -340,9 +339,9 @@ static void row_at(const struct walk_at *at, struct cfi_row *row)
 }
 
 /*
- * unw_get_save_loc() calls three things a location in memory: where a register is saved, the value of
- * one that was computed, and, in libunwind 1.7 and later, the CFA as the default for the stack
- * pointer. Which of them it is, the rule tells.
+ * unw_get_save_loc() reports three things as a location in memory: where a register is saved, a
+ * computed value and, since libunwind 1.7, the CFA as the default for the stack pointer. The rule
+ * tells which one it is.
  */
 static bool in_memory(const struct cfi_rule *rule)
 {
@@ -355,9 +354,9 @@ static bool is_computed(const struct cfi_rule *rule)
 }
 
 /*
- * The caller's register @reg by where its @rule says that it is, for two things that unw_get_reg()
- * does not give: up to libunwind 1.6 it takes the CFA for the stack pointer even when there is a rule
- * for it (longjmp, setcontext), and it has no pc once libunwind has decided that a frame is the last one.
+ * Reads the caller's register @reg from the place that its @rule gives. unw_get_reg() fails in two
+ * cases. Up to libunwind 1.6 it takes the CFA for the stack pointer even if there is a rule for it
+ * (longjmp, setcontext). And it has no pc once libunwind considers a frame the last one.
  */
 static bool by_location(struct libunwind *lu, unw_cursor_t *cursor, int reg, const struct cfi_rule *rule,
 			uint64_t *val)
@@ -409,7 +408,10 @@ static enum step_end lu_step(void *priv, struct walk_at *at, struct uregs *regs)
 	if (lu->not_found)
 		return STEP_NO_ROWS;
 	row_at(at, &row);
-	/* It ends at a frame whose caller's %rbp cannot be had too, which the ABI does not say. */
+	/*
+	 * libunwind also ends at a frame whose caller's %rbp is unavailable, which the ABI does not
+	 * say.
+	 */
 	if (ret == 0 && !by_location(lu, &cursor, UNW_X86_64_RIP, &row.regs[CFI_REG_RA], &ra))
 		return STEP_OUTERMOST;
 	if (ret < 0 && lu->unknown_reg)
@@ -457,7 +459,9 @@ static void *lu_create(void)
 	struct libunwind *lu = xcalloc(1, sizeof(*lu));
 
 	lu->as = unw_create_addr_space(&accessors, 0);
-	/* Its cache is keyed by pc, and here the same pc means another binary at the next step. */
+	/*
+	 * Its cache is keyed by pc, but here the same pc can mean another binary at the next step.
+	 */
 	unw_set_caching_policy(lu->as, UNW_CACHE_NONE);
 	walker_init(&lu->walker, lu_step, lu);
 	return lu;

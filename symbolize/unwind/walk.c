@@ -28,7 +28,7 @@ void walker_fini(struct walker *w)
 	rules_free(w->made_return);
 }
 
-/* A root that was never called stands at its first instruction, not behind a call. */
+/* A root that was never called is at its first instruction, not behind a call. */
 static void name_planted(struct walker *w, const struct unwind_input *in, struct frame *f)
 {
 	if (f->kind == FRAME_RETURN && !walk_is_return(w, in, f->addr.v))
@@ -36,9 +36,9 @@ static void name_planted(struct walker *w, const struct unwind_input *in, struct
 }
 
 /*
- * A caller's frame lies higher on the stack than its callee's. Two exceptions: an instruction that
- * runs before its own return address was pushed, or after it was popped into a register; and a
- * signal handler's stack, which may be anywhere as long as it is not within this copy again.
+ * A caller's frame is higher on the stack than its callee's, with two exceptions. An instruction
+ * may run before its own return address was pushed, or after it was popped into a register. And a
+ * signal handler's stack may be anywhere except within this copy again.
  */
 static bool advances(const struct stack_view *sv, const struct frame *f, const struct walk_at *at,
 		     uint64_t old_sp, const struct uregs *regs)
@@ -53,8 +53,9 @@ static bool advances(const struct stack_view *sv, const struct frame *f, const s
 }
 
 /*
- * The step led to the kernel's page for return probes: that is a frame, and behind it is who called the probed function, as far as that
- * can be told. Where it cannot, a frame pointer leads to the one after. False: @out->end is set.
+ * The step led to the kernel's page for return probes. Pushes that as a frame, followed by the
+ * caller of the probed function if it can be determined; otherwise a frame pointer leads to the
+ * caller after it. False: @out->end is set.
  */
 static bool past_uretprobe(struct walker *w, const struct unwind_input *in, struct unwind_result *out, struct uregs *regs, bool *scanned)
 {
@@ -75,8 +76,9 @@ static bool past_uretprobe(struct walker *w, const struct unwind_input *in, stru
 }
 
 /*
- * All of walk_stack() but for what is remembered. *@taken as of walk_fast(); *@stepped: so many of
- * w->steps are filled. True when the last frame was known for a root without a look at its stack.
+ * walk_stack() without the memory of past stacks. *@taken as in walk_fast(); *@stepped: number of
+ * entries of w->steps that are filled. True if the last frame was recognized as a root without a
+ * look at its stack.
  */
 static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_result *out,
 		 uint32_t *taken, uint32_t *stepped)
@@ -164,7 +166,10 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			walk_unstated_call(w, &at, old_sp, &regs);
 		}
 
-		/* The kernel built it: its code begins at the very address, which was never called. */
+		/*
+		 * The kernel built this frame: its code begins at exactly this address, which was
+		 * never called.
+		 */
 		if (at.signal)
 			f->kind = FRAME_IP;
 		ip = regs.v[CFI_REG_RA];
@@ -178,8 +183,8 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			res = STEP_NO_ROWS;
 		}
 		/*
-		 * At a base, as which a program's first instructions have argc; in a masked stack any data is 0. A signal interrupts
-		 * no base: the program called that.
+		 * 0 at a base, or argc as at a program's first instructions; in a masked stack any
+		 * data is 0. A signal does not interrupt a base: the program called the code there.
 		 */
 		if (ip < WALK_NEAR_NULL) {
 			out->end = !at.signal && walk_is_base(w, in, regs.v[CFI_REG_SP]) ? UNWIND_COMPLETE :
@@ -191,7 +196,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 			return false;
 		}
 		/*
-		 * Addresses outside all mappings are not pushed: in a masked stack they are 0, and
+		 * Addresses outside all mappings are not pushed. In a masked stack they are 0, and
 		 * both kinds of recording must give the same frames.
 		 */
 		kind = at.signal ? FRAME_IP : FRAME_RETURN;
@@ -207,8 +212,7 @@ static bool walk(struct walker *w, const struct unwind_input *in, struct unwind_
 		}
 		out->frames[out->n - 1].scanned = scanned;
 		/*
-		 * The handler had a stack of its own, and that of the interrupted code was not
-		 * copied.
+		 * The handler had its own stack, and that of the interrupted code was not copied.
 		 */
 		if (at.signal && walk_on_other_stack(in, regs.v[CFI_REG_SP])) {
 			out->at = next->mod;

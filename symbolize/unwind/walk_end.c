@@ -1,4 +1,4 @@
-/* What a stack ends with where a word that it needs was not copied (walk_priv.h). */
+/* The ends of stacks that need a word which was not copied (walk_priv.h). */
 #include "modules/addrspace.h"
 #include "modules/module.h"
 #include "stackcopy.h"
@@ -6,8 +6,8 @@
 #include "unwind/walk_priv.h"
 
 /*
- * How far above the copy an address may lie and still count as the same stack, further up. Thread
- * stacks are 8 MiB by default, and few programs ask for more than this.
+ * An address up to this far above the copy counts as further up on the same stack. Thread stacks
+ * are 8 MiB by default, and few programs ask for more than this limit.
  */
 #define STACK_REACH (256ull << 20)
 
@@ -16,7 +16,7 @@ enum unwind_end walk_fault_end(const struct unwind_input *in, uint64_t addr, uin
 	const struct stack_view *sv = in->stack;
 	struct avma a = { addr };
 
-	/* A word may lie across the upper edge. */
+	/* A word may cross the upper edge. */
 	if (sv->lo == sv->hi || addr + 8 <= sv->hi || addr + 8 < addr ||
 	    addr > sv->hi + STACK_REACH)
 		return UNWIND_BAD_READ;
@@ -55,7 +55,7 @@ uint64_t walk_frame_sp(const struct walker *w, const struct walk_at *at, bool af
 	if (!cfi_find(module_cfi(at->mod), at->svma, &fde))
 		return !cfi_row(module_cfi(at->mod), &fde, at->svma, &row) && row.cfa_how == CFI_REGISTER &&
 		       row.cfa.reg == CFI_REG_SP ? sp : UINT64_MAX;
-	/* Made, and so compiled: a slice would have it as a row. */
+	/* Only compiled made rows: a slice would have it as a row. */
 	rule = made ? rules_find(made, at->mod, at->svma) : RULE_NO_ROWS;
 	g = rule_kind(rule) == RULE_GENERAL ? rules_general(made, rule) : NULL;
 	if (g)

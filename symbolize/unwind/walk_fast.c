@@ -1,8 +1,9 @@
 /*
- * The fast walk (walk_fast.h). A frame costs what has to be waited for: its rule, which the return
- * address leads to, and the next return address, which the rule leads to. So all else is kept out of the
- * loop: the stack is read page by page, %rbp is looked for where a frame goes by it, and where the other saved
- * registers lie is worked out when the loop is left, backwards from the last frame.
+ * The fast walk (walk_fast.h). The cost of a frame is the time to wait for its rule, which the
+ * return address leads to, and for the next return address, which the rule leads to. Everything
+ * else stays out of the loop. The stack is read page by page. %rbp is found only when a frame needs
+ * it. The places of the other saved registers are computed after the loop, backwards from the last
+ * frame.
  */
 #include "unwind/walk_fast.h"
 
@@ -16,12 +17,12 @@
 
 #define PAGE_BYTES (8 * STACK_PAGE_WORDS)
 
-/* The part of one page that lies in the stack copy; words are where the last one was, as a rule. */
+/* The part of one page that lies in the stack copy; the next word is mostly in the same page. */
 struct page {
 	const struct stack_view *sv;
 	uint64_t lo;		/* runtime address of the first word */
 	uint64_t n;		/* words from there on */
-	uintptr_t words;	/* the word of runtime address A is at @words + A in our own memory */
+	uintptr_t words;	/* the word at runtime address A is at @words + A in our own memory */
 };
 
 static bool page_turn(struct page *p, uint64_t addr)
@@ -41,12 +42,15 @@ static bool page_turn(struct page *p, uint64_t addr)
 	return true;
 }
 
-/* False outside of the copy, and where all is 0: neither leads to a caller. */
+/* False outside of the copy and where everything is 0: neither leads to a caller. */
 static inline bool page_read(struct page *p, uint64_t addr, uint64_t *val)
 {
 	uint64_t off = addr - p->lo;
 
-	/* As a number of a word, with what makes it none in the highest bits. */
+	/*
+	 * The index of the word; if the offset is not a multiple of 8, the highest bits make it too
+	 * large.
+	 */
 	if ((off >> 3 | off << 61) >= p->n && !page_turn(p, addr))
 		return false;
 	*val = *(const uint64_t *)(p->words + addr);
@@ -62,8 +66,8 @@ static const struct walk_map *recent_map(const struct walker *w, uint64_t addr)
 }
 
 /*
- * The registers of a rule but for %rbp, from steps @first up to @end, the last of which led to @sp: for
- * each the last frame that saved it has it.
+ * Finds the registers of a rule, except %rbp, saved in steps @first to @end, the last of which led
+ * to @sp. For each register, the last frame that saved it has its value.
  */
 static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t end, uint64_t sp,
 		       struct uregs *regs)
@@ -80,7 +84,7 @@ static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t e
 			uint32_t field = (uint32_t)RULE_SAVED_MAX << 5 * f;
 			uint64_t slot = cfa - 8 * (saved >> 5 * f & RULE_SAVED_MAX);
 
-			/* Below the stack pointer: popped again (uregs.h). */
+			/* Below the stack pointer: already popped (uregs.h). */
 			if (!(saved & field) || slot < s->sp)
 				continue;
 			todo &= ~field;
@@ -93,16 +97,16 @@ static void find_saved(const struct walk_step *steps, uint32_t first, uint32_t e
 }
 
 /*
- * %rbp as the walk has come to know it. Where it was saved is only looked for when a frame goes by it: by then most
- * frames that saved it are gone, and of the rest the last one counts.
+ * %rbp as the walk knows it. Where it was saved is only searched when a frame needs it. By then
+ * most frames that saved it are gone, and the last one of the rest counts.
  */
 struct bp {
-	uint64_t v;		/* the value, or with @in_mem the runtime address of the saved copy */
+	uint64_t v;		/* the value; with @in_mem, the runtime address of the saved copy */
 	bool known, in_mem;
-	const struct walk_step *from;	/* steps from here on are not looked at yet */
+	const struct walk_step *from;	/* steps from here on are not examined yet */
 };
 
-/* @end: behind the last step, which led to @sp. */
+/* @end: end of the steps; the last one led to @sp. */
 static void bp_follow(struct bp *bp, const struct walk_step *end, uint64_t sp)
 {
 	const struct walk_step *s = end;
@@ -111,7 +115,10 @@ static void bp_follow(struct bp *bp, const struct walk_step *end, uint64_t sp)
 	while (s > bp->from) {
 		uint64_t slot = cfa - 8 * (rule_saved((--s)->rule) >> 5 & RULE_SAVED_MAX);
 
-		/* Within the frame: with 0 it is the CFA itself, and what lies below was popped. */
+		/*
+		 * Within the frame: for 0 the slot is the CFA itself, and anything below was
+		 * popped.
+		 */
 		if (slot - s->sp < cfa - s->sp) {
 			bp->v = slot;
 			bp->known = bp->in_mem = true;
@@ -134,8 +141,8 @@ static bool bp_get(struct bp *bp, const struct walk_step *end, uint64_t sp, stru
 }
 
 /*
- * Is the frame at @ra and @sp, which the step before @end led to, one of the thread's last stack, and would be
- * walked on from as then?
+ * Is the frame at @ra and @sp, to which the step before @end led, in the thread's last stack, and
+ * would the walk continue from it as then?
  */
 static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t sp, struct bp *bp,
 		    const struct walk_step *end)
@@ -153,7 +160,10 @@ static bool is_same(struct reuse *ru, struct page *page, uint64_t ra, uint64_t s
 	return bp_get(bp, end, sp, page, &val) && val == m->bp;
 }
 
-/* A frame at return address @ra, all but that in one store: what is whole is put together elsewhere first. */
+/*
+ * Writes a frame for return address @ra; everything but the address is one store of a prepared
+ * value.
+ */
 static inline void set_return(struct frame *f, uint64_t ra)
 {
 	static const uint32_t what = FRAME_RETURN;	/* the lowest byte is the kind */
@@ -171,7 +181,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 	/* Frames of the last stack count from here on. */
 	uint64_t same_from = w->reuse->valid ? in->changed_end : UINT64_MAX;
 	struct page page = { .sv = in->stack };
-	/* Copies: whatever is stored might lie over what they are read from. */
+	/* Local copies: otherwise the compiler must assume that stores change them. */
 	struct frame *f = &out->frames[out->n - 1], *last = &out->frames[in->max_frames - 1];
 	struct walk_step *step = &w->steps[out->n - 1];
 	struct bp bp = {
@@ -179,7 +189,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		.in_mem = regs->in_mem >> CFI_REG_BP & 1, .from = step,
 	};
 	uint64_t sp = regs->v[CFI_REG_SP];
-	/* For addresses behind the one to look up, as return addresses are. */
+	/* Shifted by one, because return addresses are looked up one byte before. */
 	uint64_t start = wm->start + 1, len = wm->end - wm->start, key_off = wm->key_off - 1;
 	uint64_t key = frame_lookup_addr(f).v + wm->key_off;
 	const struct rule_slot *l1;
@@ -190,7 +200,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		return wm;
 	l1 = w->rules->l1;
 	l1_mask = w->rules->l1_mask;
-	/* Nobody steps out of start-up code, so that no rule is at hand there. */
+	/* The walk does not step out of start-up code, so there is no rule there. */
 	while (f < last) {
 		const struct rule_slot *slot = &l1[rule_slot_of(key, l1_mask)];
 		uint64_t cfa = sp, caller, bp_val;
@@ -234,7 +244,7 @@ const struct walk_map *walk_fast(struct walker *w, const struct unwind_input *in
 		}
 	}
 	out->n = (uint32_t)(f - out->frames) + 1;
-	/* Of start-up code nothing is asked. */
+	/* Start-up code needs no registers. */
 	if (!walk_at_entry(wm, frame_lookup_addr(f).v))
 		find_saved(w->steps, first, out->n - 1, sp, regs);
 	bp_follow(&bp, step, sp);

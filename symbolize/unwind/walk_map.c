@@ -1,4 +1,4 @@
-/* Mappings as the walk needs them (walk_priv.h). */
+/* Mappings for the walk (walk_priv.h). */
 #include <elf.h>
 
 #include "base/util.h"
@@ -10,19 +10,23 @@
 #include "unwind/rules.h"
 #include "unwind/walk_priv.h"
 
-/* Files have one executable segment, seldom more than a few, and they are mapped beside each other. */
+/*
+ * Files have one executable segment, seldom more than a few, and these are mapped next to each
+ * other.
+ */
 #define ASKED_LOADS 32
 #define ASKED_NEAR 16	/* mappings on each side */
 
-/* Runtime address minus svma if @m is of @l. */
+/* Runtime address minus svma if @m maps a part of @l. */
 static uint64_t load_bias(const struct mapping *m, const struct elf_load *l)
 {
 	return m->start - m->pgoff + l->offset - l->vaddr;
 }
 
 /*
- * How many mappings of @m's file about @m in @as are where it would have put them with @bias. Both files and mappings are as a
- * container likes them: 4096 segments in 65,530 mappings of one page are not all compared with each other.
+ * Number of mappings of @m's file near @m in @as that are where @bias would put them. A container
+ * controls both files and mappings: 4096 segments must not all be compared with 65,530 mappings of
+ * one page.
  */
 static uint32_t agreeing(const struct addrspace *as, const struct mapping *m, const struct elf_load *loads, size_t n,
 			 uint64_t bias)
@@ -45,10 +49,11 @@ static uint32_t agreeing(const struct addrspace *as, const struct mapping *m, co
 }
 
 /*
- * Runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It is not
- * taken from an address: a mapping is whole pages, and what lies beside its segment in the first or
- * the last one translates through another segment or through none. Where several executable segments have a part
- * of it, other mappings of the file tell, and then which has most.
+ * Finds runtime address minus svma for all of @m, which comes from one executable PT_LOAD. It
+ * cannot be computed from an address: a mapping consists of whole pages, and bytes next to its
+ * segment in the first or last page translate through another segment or through none. If several
+ * executable segments have a part of it, other mappings of the file decide, then the size of the
+ * part.
  */
 static bool mapping_bias(const struct addrspace *as, const struct mapping *m, const struct elf_file *ef, uint64_t *bias)
 {
@@ -82,8 +87,8 @@ static bool mapping_bias(const struct addrspace *as, const struct mapping *m, co
 }
 
 /*
- * Bytes of start-up code at @entry, an svma. Where there are rows they tell where the next function begins, and else the code:
- * a slice has none, but where its first made rows lie.
+ * Number of bytes of start-up code at @entry, an svma. Rows tell where the next function begins;
+ * without rows, the code does. A slice has no code, but its first made rows are there.
  */
 static uint32_t entry_length(struct module *mod, uint64_t entry)
 {
@@ -108,8 +113,8 @@ static uint32_t entry_length(struct module *mod, uint64_t entry)
 }
 
 /*
- * Once for each module: where processes take turns, their mappings are described anew with nearly every sample. Go's own
- * start-up code jumps on, and has a root that the table knows.
+ * Once per module: if processes take turns, their mappings are prepared again for nearly every
+ * sample. Go's own start-up code jumps elsewhere, and the table knows its root.
  */
 static void find_entry(struct module *mod, const struct elf_file *ef, bool go)
 {
@@ -133,20 +138,20 @@ static void describe(struct walk_map *wm, const struct addrspace *as, const stru
 	if (!ef || !mapping_bias(as, m, ef, &wm->bias))
 		return;
 	wm->rows = true;
-	/* Of another machine than code is read of the table has names only. */
+	/* For a machine whose code nsprof cannot read, the table provides names only. */
 	wm->go = module_made(m->mod) && elf_file_gopclntab(m->mod->elf);
 	if (!m->mod->entry.known)
 		find_entry(m->mod, ef, wm->go);
 	wm->entry = m->mod->entry.svma ? m->mod->entry.svma + wm->bias : 0;
 	wm->entry_len = m->mod->entry.len;
-	/* Kernels before 5.x have a vdso that is linked at the top of the address space. */
+	/* The vdso of kernels before 5.x is linked at the top of the address space. */
 	wm->fast = !wm->go && rule_key_fits(m->mod, m->start - wm->bias, m->end - wm->bias);
 	wm->key_off = rule_key(m->mod, 0) - wm->bias;
 }
 
 /*
- * The jitted function at @addr. It is not kept among the recent mappings: there are as many as
- * frames.
+ * Returns the jitted function at @addr. It is not kept among the recent mappings, because there are
+ * as many as frames.
  */
 static const struct walk_map *jit_map(struct walker *w, const struct addrspace *as, uint64_t addr)
 {

@@ -1,4 +1,4 @@
-/* Rows that lead on, but not to the caller (walk_priv.h). */
+/* Rows that lead somewhere, but not to the caller (walk_priv.h). */
 #include <errno.h>
 
 #include "base/util.h"
@@ -7,12 +7,17 @@
 #include "stackcopy.h"
 #include "unwind/walk_priv.h"
 
-/* How far up to look for a second copy of a word below the stack pointer: libcrypto's largest frames. */
+/*
+ * How far up to search for a second copy of a word below the stack pointer: the size of libcrypto's
+ * largest frames.
+ */
 #define RED_SCAN_BYTES 4096
 
 /* ---- below the stack pointer ---- */
 
-/* What an expression goes by: the leaf's registers and stack, and a word taken to be at @fault. */
+/*
+ * The input of an expression: the leaf's registers and stack, and a word assumed to be at @fault.
+ */
 struct red_zone {
 	const struct stack_view *stack;
 	struct uregs *regs;
@@ -72,7 +77,7 @@ bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, stru
 	return false;
 }
 
-/* ---- calls that rows do not tell of ---- */
+/* ---- calls that rows do not describe ---- */
 
 bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t sp, struct uregs *regs)
 {
@@ -110,7 +115,7 @@ bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs
 
 	if (w->rules && !at->resumes)
 		return false;
-	/* Other unwinders do not say what they went by. */
+	/* Other unwinders do not report the row they used. */
 	if (cfi_find(module_cfi(at->mod), at->svma, &fde) ||
 	    cfi_row(module_cfi(at->mod), &fde, at->svma, &row) ||
 	    row.regs[0].how != CFI_OFFSET || row.regs[1].how != CFI_OFFSET)

@@ -1,4 +1,4 @@
-/* Whether a word of the stack is a return address, and whether a stack begins where none are left (walk_priv.h). */
+/* Is a word of the stack a return address? Is this the base of a stack? (walk_priv.h) */
 #include <elf.h>
 
 #include "base/util.h"
@@ -10,8 +10,9 @@
 #include "unwind/walk_priv.h"
 
 /*
- * Whether @wm is the mapping that the stack lies in, executable for the trampolines that gcc makes for nested functions.
- * These jump: nothing returns to them, and pointers into the stack are in every frame.
+ * Is @wm the mapping of the stack itself, executable because of the trampolines that gcc makes for
+ * nested functions? Trampolines jump, so nothing returns to them, and pointers into the stack are
+ * in every frame.
  */
 static bool is_stack(const struct walk_map *wm, const struct unwind_input *in)
 {
@@ -26,8 +27,9 @@ const struct walk_map *walk_called_from(struct walker *w, const struct unwind_in
 }
 
 /*
- * The auxiliary vector, above the first frame, has two addresses in the program (AT_ENTRY, AT_PHDR) that nothing returns
- * to: where it begins, and its program headers, which some linkers map with the code.
+ * The auxiliary vector, above the first frame, has two addresses in the program to which nothing
+ * returns: its entry point (AT_ENTRY) and its program headers (AT_PHDR), which some linkers map
+ * with the code.
  */
 static bool from_auxv(const struct walk_map *wm, uint64_t addr)
 {
@@ -42,9 +44,10 @@ static bool from_auxv(const struct walk_map *wm, uint64_t addr)
 }
 
 /*
- * The same of runtime address @addr in a slice, which has no code to look at: the recorder wrote no row for the byte before
- * a pointer to code that nothing returns to, unless the binary states one, and says so in those of roots that somebody
- * planted. Of the start-up code it keeps nothing but what the binary states.
+ * The same for runtime address @addr in a slice, which has no code. For a pointer to code that
+ * nothing returns to, the recorder writes no row for the byte before it, unless the binary's CFI
+ * has one; rows of planted roots are marked. For start-up code, a slice keeps only the binary's own
+ * CFI.
  */
 static bool slice_return(const struct walk_map *wm, uint64_t addr)
 {

@@ -1,4 +1,7 @@
-/* Steps where no rows lead on: frame pointers, PLTs, jitted code, else a search (walk_priv.h). */
+/*
+ * Steps where no rows lead on: by frame pointers, through PLTs and jitted code, otherwise by a
+ * search (walk_priv.h).
+ */
 #include "code/made_rows.h"
 #include "modules/addrspace.h"
 #include "modules/jitcode.h"
@@ -8,12 +11,13 @@
 
 enum fp_end {
 	FP_CALLER,
-	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the ABI's end of chain */
-	FP_IMPLAUSIBLE, /* not a frame, or none that points to code */
+	FP_NULL, /* both words of the frame, or the frame pointer, are 0: the end of a chain by the
+		  * ABI */
+	FP_IMPLAUSIBLE, /* not a frame, or its return address does not point to code */
 	FP_ABOVE, /* the frame lies above the copy, at *@fault */
 };
 
-/* The caller's registers behind a step by frame pointer: all others are unknown. */
+/* Sets the caller's registers after a step by frame pointer; all others are unknown. */
 static void only_frame_regs(struct uregs *regs, uint64_t bp, uint64_t sp, uint64_t ra)
 {
 	regs->known = 0;
@@ -25,8 +29,8 @@ static void only_frame_regs(struct uregs *regs, uint64_t bp, uint64_t sp, uint64
 
 /*
  * One step by frame pointer (psABI 1.0, 3.2.2: saved %rbp at 0(%rbp), return address at 8(%rbp)).
- * As any function may use %rbp for something else, what it leads to has to look like a frame. All
- * other registers are unknown after it.
+ * Any function may use %rbp for something else, so its target has to look like a frame. All other
+ * registers are unknown afterwards.
  */
 static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, struct uregs *regs,
 			   uint64_t *fault)
@@ -53,9 +57,10 @@ static enum fp_end fp_step(struct walker *w, const struct unwind_input *in, stru
 }
 
 /*
- * HotSpot's stub for method entry barriers (generate_method_entry_barrier() in stubGenerator_x86_64.cpp). A compiled method calls it behind its
- * prologue when the garbage collector has armed the method. The stub pushes a cookie and then saves %rbp. So the cookie (-1, and 0 in a masked
- * stack) lies where a return address is expected, and the return address lies one word above.
+ * Steps out of HotSpot's stub for method entry barriers (generate_method_entry_barrier() in
+ * stubGenerator_x86_64.cpp). A compiled method calls it after its prologue if the garbage collector
+ * has armed the method. The stub pushes a cookie and then saves %rbp. So the cookie (-1, and 0 in a
+ * masked stack) is where a return address is expected, and the return address is one word above.
  */
 static bool barrier_step(struct walker *w, const struct unwind_input *in, struct uregs *regs)
 {
@@ -83,8 +88,8 @@ bool walk_fp_step(struct walker *w, const struct unwind_input *in, struct uregs 
 }
 
 /*
- * Whether @regs are as a step by frame pointer leaves them: then %rbp was a frame pointer a frame ago, and
- * its 0 is the end of a chain and not a number. A register file led here by rows knows others, too.
+ * Are @regs as a step by frame pointer leaves them? Then %rbp was a frame pointer one frame ago,
+ * and its 0 is the end of a chain, not a number. Registers found by rows include others.
  */
 static bool came_by_fp(const struct uregs *regs)
 {
@@ -92,8 +97,9 @@ static bool came_by_fp(const struct uregs *regs)
 }
 
 /*
- * Is @f, in @wm, the C library's start-up code? @sp: stack pointer of @f. Start-up code keeps no frame pointer, and %rbp holds other values there: argv
- * in glibc 2.43. Rows are used here even where the user wants frame pointers only. At most one function lies between @f and the program's entry
+ * Is @f, in @wm, the C library's start-up code? @sp: stack pointer of @f. Start-up code keeps no
+ * frame pointer, and %rbp holds other values there: argv in glibc 2.43. Rows are used here even if
+ * the user wants frame pointers only. At most one function is between @f and the program's entry
  * point.
  */
 static bool in_start_up(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, const struct frame *f, uint64_t sp)
@@ -118,7 +124,7 @@ static bool in_start_up(struct walker *w, const struct unwind_input *in, const s
 	return false;
 }
 
-/* Whether @addr, in @wm, is in an entry of a PLT. */
+/* Is @addr, in @wm, in an entry of a PLT? */
 static bool in_plt(const struct walk_map *wm, uint64_t addr)
 {
 	struct made_rows *made = wm->rows ? module_made(wm->mod) : NULL;
@@ -126,7 +132,7 @@ static bool in_plt(const struct walk_map *wm, uint64_t addr)
 	return made && made_rows_in_plt(made, addr - wm->bias);
 }
 
-/* The step out of a PLT entry without rows. */
+/* Steps out of a PLT entry without rows. */
 static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 {
 	uint64_t sp = regs->v[CFI_REG_SP];
@@ -138,9 +144,9 @@ static bool plt_step(const struct unwind_input *in, struct uregs *regs)
 }
 
 /*
- * The step out of jitted code that was interrupted before it made its frame, or behind where it left it: %rbp is its caller's. The recorder has
- * looked at what the code did next, or the jitdump says that nothing was done yet, or %rbp was just pushed, and so is right at
- * the stack pointer.
+ * Steps out of jitted code that was interrupted before it created its frame, or after it removed
+ * it: %rbp is its caller's. Evidence: the recorder looked at the next instructions, or the jitdump
+ * says that nothing was done yet, or %rbp was just pushed and so is right at the stack pointer.
  */
 static bool jit_frameless(struct walker *w, const struct unwind_input *in, uint64_t ip, struct uregs *regs)
 {
@@ -165,7 +171,7 @@ static bool jit_frameless(struct walker *w, const struct unwind_input *in, uint6
 	return true;
 }
 
-/* Nothing leads on from code in @wm: why. */
+/* Why nothing leads on from code in @wm. */
 static enum unwind_end rowless_end(const struct walk_map *wm)
 {
 	if (!wm->mod)
@@ -174,8 +180,9 @@ static enum unwind_end rowless_end(const struct walk_map *wm)
 }
 
 /*
- * The outermost frame of a stack that a JIT has made: who made it planted the address of a function there, to return to, and nothing called
- * that. A jitdump tells whether a function begins there; without one it is taken for granted.
+ * Marks the outermost frame of a stack that a JIT created. The JIT planted the address of a
+ * function there as the return address, and nothing called it. A jitdump tells whether a function
+ * begins there; without one, that is assumed.
  */
 static void name_planted_jit(const struct unwind_input *in, struct frame *f)
 {
@@ -208,12 +215,17 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 	fp = fp_step(w, in, regs, &fault);
 	if (fp == FP_CALLER || (!mod && barrier_step(w, in, regs)))
 		return STEP_CALLER;
-	/* What it called runs on the thread's own stack, which begins here: the one it was called on was not copied. */
+	/*
+	 * The code it called runs on the thread's own stack, which begins here. The stack of the
+	 * caller was not copied.
+	 */
 	if (w->step && !mod && in->as->jit_stacks && out->n > 1 && !came_by_fp(regs)) {
 		out->end = UNWIND_COMPLETE;
 		return STEP_OUTERMOST;
 	}
-	/* Jitted code that makes its stack itself, as Erlang's: no start-up code is below it. */
+	/*
+	 * Jitted code that creates its own stack, such as Erlang's: no start-up code is below it.
+	 */
 	if (fp == FP_NULL && !mod && came_by_fp(regs)) {
 		name_planted_jit(in, f);
 		out->end = UNWIND_COMPLETE;
@@ -225,7 +237,10 @@ enum step_end walk_rowless(struct walker *w, const struct unwind_input *in, stru
 		above = walk_fault_end(in, w->fault = fault, UINT64_MAX);
 	if (!w->step && (fp == FP_NULL || (f->kind == FRAME_RETURN && in_start_up(w, in, &at, f, regs->v[CFI_REG_SP]))))
 		out->end = UNWIND_COMPLETE;
-	/* Where the copy goes to the end of the stack it was no frame pointer, if anything else leads on. */
+	/*
+	 * If the copy reaches the end of the stack, %rbp was not a frame pointer, provided that
+	 * anything else leads on.
+	 */
 	else if (above != UNWIND_BAD_READ && (above != UNWIND_STACK_END || res == STEP_UNKNOWN_REG || !w->step))
 		out->end = above;
 	else if (res == STEP_UNKNOWN_REG || !w->step)

@@ -1,4 +1,7 @@
-/* Searches for a caller: words up the stack that are return addresses, and what leads on from them (walk_priv.h). */
+/*
+ * Searches for a caller: words up the stack that are return addresses, and where they lead
+ * (walk_priv.h).
+ */
 #include "base/util.h"
 #include "code/made_rows.h"
 #include "modules/module.h"
@@ -6,17 +9,21 @@
 #include "unwind/walk_priv.h"
 
 /*
- * How far up to look for the return address of jitted code: past the frame of an interpreter's loop, which
- * some jump out of and run in (152 bytes in Debian's PHP 8.2).
+ * How far up to search for the return address of jitted code: past the frame of an interpreter's
+ * loop, since some JITs jump out of the loop and run in its frame (152 bytes in Debian's PHP 8.2).
  */
 #define JIT_SCAN_BYTES 256
 
-/* How far up to look for any caller. Assembly seldom takes more than it has registers to save. */
+/*
+ * How far up to search for any caller. Assembly seldom uses more stack than the registers to save
+ * need.
+ */
 #define SCAN_BYTES 512
 
 /*
- * The first of the words at *@a, *@a + @step and so on below @end that is a return address into a mapping, which it
- * returns: *@a is where it lies, *@ra the word. NULL: there is none, or the copy ends before.
+ * Finds the first of the words at *@a, *@a + @step and so on below @end that is a return address.
+ * Returns the mapping it points into, with its place in *@a and the word in *@ra. NULL: there is
+ * none, or the copy ends before.
  */
 static const struct walk_map *next_code(struct walker *w, const struct unwind_input *in, uint64_t *a,
 					uint64_t end, uint64_t step, uint64_t *ra)
@@ -43,7 +50,7 @@ bool walk_scan_base(struct walker *w, const struct unwind_input *in, uint64_t sp
 			*ra = v;
 			return true;
 		}
-		/* ld.so leaves the entry point's own address behind in a register. */
+		/* ld.so leaves the entry point's own address in a register. */
 		if (v != wm->entry)
 			return false;
 	}
@@ -51,8 +58,9 @@ bool walk_scan_base(struct walker *w, const struct unwind_input *in, uint64_t sp
 }
 
 /*
- * Do rows lead from @regs, a frame in @wm, to another one, and from there on? What earlier calls left behind in a large
- * frame may lead on for some frames, too, until it comes to words that were written since: so as far as rows go.
+ * Do rows lead from @regs, a frame in @wm, to another frame, and further? Remains of earlier calls
+ * in a large frame may lead on for some frames, until they reach words written since then. So the
+ * check goes as far as rows do.
  */
 static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 			 const struct walk_map *wm, struct uregs regs)
@@ -67,12 +75,12 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 		res = walk_step_by_rows(w, wm, &at, true, &regs);
 		if (res == STEP_OUTERMOST)
 			return true;
-		/* Behind two steps others than by rows may lead on, or the copy end. */
+		/* After two steps, steps without rows may be needed, or the copy may end. */
 		if (res != STEP_CALLER || at.signal)
 			return i >= 2;
 		if (regs.v[CFI_REG_SP] <= sp)
 			return false;
-		/* 0 would be a root, and is what a masked stack has for any data. */
+		/* 0 would be a root, but any data in a masked stack is 0. */
 		wm = regs.v[CFI_REG_RA] ? walk_map(w, in->as, regs.v[CFI_REG_RA] - 1, NULL) : NULL;
 		if (!wm)
 			return i >= 2 && walk_is_base(w, in, regs.v[CFI_REG_SP]);
@@ -80,7 +88,10 @@ static bool rows_lead_on(struct walker *w, const struct unwind_input *in,
 	return true;
 }
 
-/* Whether @to, a frame in @wm whose return address lies at @a, leads on; @to has the %rbp with which it does. */
+/*
+ * Does @to, a frame in @wm with its return address at @a, lead on? If so, @to gets the %rbp with
+ * which it does.
+ */
 static bool jit_caller(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t a,
 		       struct uregs *to)
 {
@@ -197,7 +208,10 @@ bool walk_scan(struct walker *w, const struct unwind_input *in, struct uregs *re
 	return false;
 }
 
-/* Does the call before @ra, an address of the process, call the function in @wm that @addr is in? */
+/*
+ * Does the call before @ra, an address of the process, call the function in @wm that contains
+ * @addr?
+ */
 static enum made_call calls(struct walker *w, const struct unwind_input *in, const struct walk_map *wm, uint64_t ra,
 			    uint64_t addr)
 {
@@ -214,7 +228,10 @@ bool walk_caller_below_bp(struct walker *w, const struct unwind_input *in, const
 	const struct walk_map at = *wm;
 	enum made_call by_bp;
 
-	/* Without code any word that an earlier call has left behind would do. What calls tell is in a slice as rows. */
+	/*
+	 * Without code, any word left behind by an earlier call would match. A slice has the
+	 * evidence of calls as rows.
+	 */
 	if (!module_made(at.mod) || !uregs_get(regs, CFI_REG_BP, in->stack, &bp) || bp % 8 || stack_view_read(in->stack, bp + 8, &ra) ||
 	    !walk_is_return(w, in, ra))
 		return false;

@@ -1,4 +1,7 @@
-/* One step of the walk by rows: those that are stated for a binary, else those that are made of its code (walk_priv.h). */
+/*
+ * One step of the walk by rows: by the binary's CFI, otherwise by rows made from its code
+ * (walk_priv.h).
+ */
 #include "code/made_rows.h"
 #include "modules/module.h"
 #include "unwind/rules.h"
@@ -6,8 +9,9 @@
 #include "unwind/walk_priv.h"
 
 /*
- * Whether the program has just made a system call, or been made by one. A slice has no code to look at; the instruction
- * leaves the address behind it in rcx, and a thread begins with what its parent had there.
+ * Has the program just made a system call, or been created by one? A slice has no code to check.
+ * The instruction leaves the address behind it in rcx, and a new thread begins with its parent's
+ * value.
  */
 static bool after_syscall(const struct walk_at *at)
 {
@@ -31,9 +35,9 @@ bool walk_just_begun_untouched(const struct walk_at *at, uint64_t sp)
 }
 
 /*
- * The step by a row that was made. What it leads to has to be a caller: a function that calls one which
- * never comes back may look as if it ran on into the next. Go's table needs no such care, and goexit() was
- * never called. Not part of the loop: most programs never come here.
+ * The step by a made row. It has to lead to a caller: code after a call that never returns may look
+ * as if it continued into the next function. Go's table needs no such check, and goexit() was never
+ * called. Kept out of the loop: most programs never need it.
  */
 static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 							 const struct walk_map *wm,
@@ -62,7 +66,7 @@ static __attribute__((noinline)) enum step_end made_step(struct walker *w,
 	return res;
 }
 
-/* Whether the row is one of a slice that was made. */
+/* Is the row, in a slice, a made one? */
 static bool is_made(const struct walk_at *at)
 {
 	struct cfi *cfi = module_cfi(at->mod);
@@ -83,12 +87,12 @@ enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, str
 	at->bias = wm->bias;
 	at->signal = false;
 	at->resumes = false;
-	/* A look at where it leads may take @wm's place among the recent ones. */
+	/* A check of its target may replace @wm among the recent mappings. */
 	if (go) {
 		own = *wm;
 		res = made_step(w, &own, at, after_call, regs);
 	}
-	/* Our own rules know it, the libraries cannot. */
+	/* Our own rules know it; the libraries cannot. */
 	if (res == STEP_NO_ROWS && (w->rules || !is_made(at)))
 		res = w->step(w->priv, at, regs);
 	if (res == STEP_NO_ROWS && !go) {

@@ -1,4 +1,7 @@
-/* Where a thread changes stacks: roots whose callers are on a stack that was not copied (walk_priv.h). */
+/*
+ * Where a thread switches stacks: roots whose callers are on a stack that was not copied
+ * (walk_priv.h).
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +11,8 @@
 #include "unwind/walk_priv.h"
 
 /*
- * Frames that rows find by something else than the stack pointer are smaller: ld.so's, with room for all vector registers, takes 11 KiB
- * with AMX. What is this close to a frame is of the same stack.
+ * Frames that rows do not find by the stack pointer are smaller than this: ld.so's, with room for
+ * all vector registers, takes 11 KiB with AMX. A place this close to a frame is on the same stack.
  */
 #define NEAR_FRAME (16u << 10)
 
@@ -25,9 +28,10 @@ bool walk_row_at(const struct walk_at *at, bool after_call, struct cfi_row *row)
 }
 
 /*
- * Go calls the vdso on the thread's own stack, and keeps the goroutine's stack pointer in a register that functions keep. Where
- * nothing was copied, or the copy may end below the caller's frame, a masked register tells nothing: %rbx, that
- * _dl_runtime_resolve() keeps its frame by, is then 0 in any case.
+ * Go calls the vdso on the thread's own stack and keeps the goroutine's stack pointer in a
+ * callee-saved register. If nothing was copied, or the copy may end below the caller's frame, a
+ * masked register tells nothing: %rbx, on which _dl_runtime_resolve() bases its frame, is then 0 in
+ * any case.
  */
 static bool kept_register(const struct walk_at *at, const struct cfi_rule *cfa)
 {
@@ -37,7 +41,7 @@ static bool kept_register(const struct walk_at *at, const struct cfi_rule *cfa)
 struct reads {
 	const struct stack_view *stack;
 	struct uregs regs;
-	uint64_t last;	/* runtime address of the latest word of the copy */
+	uint64_t last;	/* runtime address of the word of the copy that was read last */
 	bool any;
 };
 
@@ -61,8 +65,9 @@ static int read_mem(void *ctx, uint64_t addr, uint64_t *val)
 }
 
 /*
- * OCaml's runtime, and others that link stacks, have the other stack's pointer in the frame, and say so by an expression. So
- * do frames that gcc has aligned, but these find a place right above that word.
+ * OCaml's runtime, and others that link stacks, store the other stack's pointer in the frame and
+ * use an expression to read it. So do frames that gcc has aligned, but their pointer leads right
+ * above that word.
  */
 static bool by_stored_pointer(const struct walk_at *at, const struct cfi_rule *cfa, const struct uregs *regs)
 {
@@ -74,7 +79,7 @@ static bool by_stored_pointer(const struct walk_at *at, const struct cfi_rule *c
 	cfi_expr_eval(cfa->expr, cfa->expr_len, &env, false, 0, &ignored);
 	if (!r.any || at->fault - r.last < NEAR_FRAME)
 		return false;
-	/* In a masked copy a pointer to above it is 0. */
+	/* In a masked copy, a pointer to above the copy is 0. */
 	return !walk_led_above(in, at->fault) || in->stack->hi - r.last >= NEAR_FRAME;
 }
 
@@ -82,11 +87,14 @@ bool walk_from_other_stack(const struct walk_at *at, bool after_call, uint64_t s
 {
 	struct cfi_row row;
 
-	/* Stacks of goroutines lie near each other: what is too far from the frame to be of it is another one's. */
+	/*
+	 * Stacks of goroutines are near each other: a place too far from the frame is on another
+	 * stack.
+	 */
 	if (at->fault - sp < NEAR_FRAME || at->in->stack->lo == at->in->stack->hi || !walk_row_at(at, after_call, &row) ||
 	    row.made)
 		return false;
-	/* What a signal has interrupted is in the kernel's frame itself. */
+	/* The kernel's frame itself holds the registers that a signal interrupted. */
 	if (row.cfa_how == CFI_VAL_EXPR)
 		return row.ra_reg == CFI_REG_RA && row.regs[CFI_REG_RA].how == CFI_OFFSET && by_stored_pointer(at, &row.cfa, regs);
 	return row.cfa_how == CFI_REGISTER && kept_register(at, &row.cfa);

@@ -1,7 +1,8 @@
 /*
- * Return probes on functions (uretprobes). When the probed function is called, the kernel puts its return address by and writes
- * that of a page of its own instead, which is mapped as [uprobes] (prepare_uretprobe() in kernel/events/uprobes.c). Where the caller's frame is, is
- * known as before; where in the caller's code the call was, its own code tells: a call of the probed function, behind which the frame
+ * Return probes on functions (uretprobes). When the probed function is called, the kernel saves its
+ * return address and replaces it with an address in its own page, which is mapped as [uprobes]
+ * (prepare_uretprobe() in kernel/events/uprobes.c). The caller's frame is found as usual. The
+ * caller's code tells where in it the call was: a call of the probed function after which the frame
  * ends at the next return address up the stack, which follows a call of the caller.
  */
 #include <string.h>
@@ -13,10 +14,10 @@
 #include "stackcopy.h"
 #include "unwind/walk_priv.h"
 
-/* How far up to look for the caller's own return address. */
+/* How far up to search for the caller's own return address. */
 #define FRAME_MAX (16u << 10)
 
-/* Calls of one function. */
+/* Maximum number of call sites in one function. */
 #define SITES_MAX 512u
 
 bool walk_is_uretprobe(const struct unwind_input *in, uint64_t addr)
@@ -24,7 +25,7 @@ bool walk_is_uretprobe(const struct unwind_input *in, uint64_t addr)
 	return addrspace_uretprobe(in->as, (struct avma){ addr });
 }
 
-/* Functions that are looked at for one frame, and return addresses put by above each other. */
+/* Maximum number of functions examined per frame, and of nested saved return addresses. */
 #define LOOKS_MAX 512u
 #define DEPTH_MAX 16u
 
@@ -37,17 +38,22 @@ struct suspect {
 struct hunt {
 	struct walker *w;
 	const struct unwind_input *in;
-	const struct uregs *regs;	/* with the stack pointer behind the return from the probed function */
-	uint64_t slot;			/* where its return address was */
-	uint64_t probed;		/* runtime address where it begins; 0: nothing tells */
+	const struct uregs *regs;	/* their stack pointer is that after the return from the
+					 * probed function */
+	uint64_t slot;			/* address of its return address */
+	uint64_t probed;		/* runtime address of its beginning; 0: unknown */
 	unsigned int looks;
-	/* Its caller: */
-	uint64_t begin, ret;		/* runtime addresses of the function, and behind the call */
-	struct uregs next;		/* of the caller's own caller */
-	unsigned int n;			/* calls that it could be; 0: nothing was found */
+	/* The caller found: */
+	uint64_t begin, ret;		/* runtime addresses of the function and of the instruction
+					 * after the call */
+	struct uregs next;		/* registers of the caller's own caller */
+	unsigned int n;			/* number of calls that it could be; 0: none was found */
 };
 
-/* Whether rows lead from behind the call that ends at @ret, svma in @wm, to the frame whose return address lies at @a. */
+/*
+ * Do rows lead from behind the call that ends at @ret, svma in @wm, to the frame with its return
+ * address at @a?
+ */
 static bool leads_to(struct hunt *h, const struct walk_map *wm, uint64_t ret, uint64_t a, struct uregs *next)
 {
 	struct walk_at at = { .in = h->in, .svma = ret - 1 };
@@ -58,8 +64,8 @@ static bool leads_to(struct hunt *h, const struct walk_map *wm, uint64_t ret, ui
 }
 
 /*
- * The calls of @s from which rows lead to the return address at @a, among those of @h->probed, or with @tables those that do not
- * say what they call.
+ * Takes those calls of @s from which rows lead to the return address at @a. They must call
+ * @h->probed or, with @tables, not show what they call.
  */
 static void take_calls(struct hunt *h, const struct suspect *s, const struct call_site *sites, size_t n, uint64_t a, bool tables)
 {
@@ -76,7 +82,10 @@ static void take_calls(struct hunt *h, const struct suspect *s, const struct cal
 	}
 }
 
-/* Where the return address lies of what is called before @ret, svma, by a function whose own one lies at @a; 0: the rows do not say. */
+/*
+ * Returns the place of the return address of a function that is called before @ret (svma) by a
+ * function with its own return address at @a; 0: the rows do not tell.
+ */
 static uint64_t callee_slot(const struct suspect *s, const struct unwind_input *in, uint64_t ret, uint64_t a)
 {
 	const struct walk_at at = { .in = in, .mod = s->wm.mod, .bias = s->wm.bias, .svma = ret - 1 };
@@ -95,8 +104,9 @@ static bool is_put_by(const struct unwind_input *in, uint64_t slot)
 }
 
 /*
- * Is the probed function called by @s, whose return address lies at @a, or by what that calls, and so on? All return addresses between were
- * put by, too: each call of each function says where the next one is.
+ * Is the probed function called by @s, with its return address at @a, or by one of its callees, and
+ * so on? All return addresses between were replaced, too, but each call in each function tells
+ * where the next one is.
  */
 static bool hunt_down(struct hunt *h, const struct suspect *s, uint64_t a, unsigned int depth)
 {
@@ -118,7 +128,10 @@ static bool hunt_down(struct hunt *h, const struct suspect *s, uint64_t a, unsig
 				hunt_down(h, &callee, slot, depth - 1);
 			continue;
 		}
-		/* By a frame pointer, which tells nothing from above: any place will do where one was put by. */
+		/*
+		 * Based on a frame pointer, which is unknown from above: try every place with a
+		 * replaced return address.
+		 */
 		for (uint64_t b = a - 8; b > h->slot && !h->n; b -= 8)
 			if (is_put_by(h->in, b))
 				hunt_down(h, &callee, b, depth - 1);
@@ -126,7 +139,7 @@ static bool hunt_down(struct hunt *h, const struct suspect *s, uint64_t a, unsig
 	return h->n;
 }
 
-/* The function that the call before runtime address @ra calls. */
+/* Finds the function called before runtime address @ra. */
 static bool called_function(struct walker *w, const struct unwind_input *in, uint64_t ra, struct suspect *s)
 {
 	const struct walk_map *from = walk_map(w, in->as, ra - 1, NULL);
@@ -138,7 +151,7 @@ static bool called_function(struct walker *w, const struct unwind_input *in, uin
 	return true;
 }
 
-/* The runtime address at which the function of @f, in @wm, begins; 0: nothing tells. */
+/* Runtime address at which the function of @f, in @wm, begins; 0: unknown. */
 static uint64_t begin_of(const struct walk_map *wm, const struct frame *f)
 {
 	struct made_rows *made = wm && wm->rows ? module_made(wm->mod) : NULL;
@@ -173,7 +186,7 @@ enum uretprobe walk_uretprobe(struct walker *w, const struct unwind_input *in, s
 		uregs_set(regs, CFI_REG_RA, h.ret);
 		return URETPROBE_CALLER;
 	}
-	/* Which of several calls is not known, and so no line: the function is. */
+	/* Which of several calls is unknown, so no line can be given, but the function is known. */
 	if (!walk_push(in, out, h.begin, FRAME_IP))
 		return URETPROBE_DEPTH;
 	w->steps[out->n - 1] = (struct walk_step){ .sp = sp };
