@@ -1,4 +1,7 @@
-/* A build-id cache (buildid_dir.h); its layout: tools/perf/util/build-id.c, build_id_cache__linkname(), build_id_cache__kallsyms_path(). */
+/*
+ * A build-id cache (buildid_dir.h). Layout: tools/perf/util/build-id.c, build_id_cache__linkname(),
+ * build_id_cache__kallsyms_path().
+ */
 #include "output/buildid_dir.h"
 
 #include <dirent.h>
@@ -23,7 +26,7 @@ struct buildid_dir {
 	size_t kernel_len;
 };
 
-/* perf's own cache has whole files: rows of some functions must not stand in for them. */
+/* perf's own cache has whole files, which must not be replaced by the rows of some functions. */
 static bool is_empty(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -47,9 +50,9 @@ int buildid_dir_prepare(const char *dir)
 	if (err == -EEXIST && is_empty(dir))
 		return 0;
 	if (err == -EEXIST)
-		pr_err("'%s' is not an empty folder: what goes there belongs to one recording; name a new one", dir);
+		pr_err("'%s' is not an empty directory; each recording needs its own: name a new one", dir);
 	else
-		pr_err("cannot make folder '%s': %s", dir, strerror(-err));
+		pr_err("cannot create directory '%s': %s", dir, strerror(-err));
 	return err;
 }
 
@@ -59,7 +62,7 @@ static void add_hex(struct strbuf *sb, const uint8_t *id, size_t len)
 		strbuf_addf(sb, "%02x", id[i]);
 }
 
-/* @path: of the file, below folders of which the first @known bytes of it name those that are there. */
+/* @path: of the file. Directories below the first @known bytes of it are created if needed. */
 static int write_file(char *path, size_t known, const struct capture *cap)
 {
 	struct outfile *out;
@@ -70,7 +73,7 @@ static int write_file(char *path, size_t known, const struct capture *cap)
 		*p = '\0';
 		failed = mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
 		if (failed)
-			pr_err("cannot make folder '%s': %s", path, strerror(-failed));
+			pr_err("cannot create directory '%s': %s", path, strerror(-failed));
 		*p = '/';
 		if (failed)
 			return failed;

@@ -1,6 +1,6 @@
 /*
- * What a recording captured of binaries and of the kernel's symbols, as a build-id cache of perf's ("perf --buildid-dir DIR"): it
- * names what is gone, or is in a container.
+ * Writes what a recording captured of binaries and of the kernel's symbols as a build-id cache for
+ * perf ("perf --buildid-dir DIR"). With it, perf can name binaries that are gone or in a container.
  */
 #ifndef NSPROF_BUILDID_DIR_H
 #define NSPROF_BUILDID_DIR_H
@@ -11,11 +11,11 @@
 struct modules;
 struct rec_reader;
 
-/* Makes @dir, or takes an empty one. 0 or negative errno after a message. */
+/* Creates @dir, or accepts an empty one. 0 or negative errno after a message. */
 int buildid_dir_prepare(const char *dir);
 /*
- * The captures of @r for those of @mods that have a build-id, and the kernel's under @kernel (@len bytes). Paths are made of
- * build-ids only. 0 or negative errno after a message.
+ * Writes the captures of @r for those of @mods that have a build-id, and the kernel's under @kernel
+ * (@len bytes). Paths consist of build-ids only. 0 or negative errno after a message.
  */
 int buildid_dir_write(const char *dir, struct rec_reader *r, struct modules *mods, const uint8_t *kernel, size_t len);
 

@@ -19,7 +19,7 @@
 #include "replay/collect.h"
 
 enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_JIT };
-enum { SUBCATEGORY_OTHER, SUBCATEGORY_INLINED };	/* of CATEGORY_USER */
+enum { SUBCATEGORY_OTHER, SUBCATEGORY_INLINED };	/* subcategories of CATEGORY_USER */
 enum { RESOURCE_LIBRARY = 1 };
 
 struct tabling {
@@ -45,7 +45,7 @@ static int64_t lib_of(struct tabling *t, const struct location *loc, uint32_t ds
 
 	if (!dso)
 		return -1;
-	/* Two containers may have different files of one path. */
+	/* Two containers may have different files under one path. */
 	slot = u64map_put(&ft->lib_index, binary ? 1ull << 32 | loc->mod->id : dso, &is_new);
 	if (is_new) {
 		*slot = ft->nlibs;
@@ -57,7 +57,7 @@ static int64_t lib_of(struct tabling *t, const struct location *loc, uint32_t ds
 	return (int64_t)*slot;
 }
 
-/* Of @line "file.c:12"; *@number is FIREFOX_NULL when there is none. */
+/* Returns the source file of @line "file.c:12"; *@number is FIREFOX_NULL if there is none. */
 static int64_t source_of(struct tabling *t, uint32_t line, int64_t *number)
 {
 	struct firefox_tables *ft = t->ft;
@@ -106,8 +106,9 @@ static int64_t func_of(struct tabling *t, const struct firefox_func *f)
 /* ---- addresses ---- */
 
 /*
- * The profiler's addresses of @loc and of the symbol that holds it: from the lowest one that the file is linked for. A recording's slice does not
- * say which that is. False: not known; @sym->name is NULL when only the symbol is not.
+ * Computes the profiler's addresses of @loc and of the symbol that contains it, relative to the
+ * lowest address that the file is linked for. A recording's slice does not tell that one. False:
+ * unknown; @sym->name is NULL if only the symbol is unknown.
  */
 static bool address_of(const struct location *loc, uint64_t *address, struct symbol *sym)
 {
@@ -166,7 +167,10 @@ static void set_category(struct firefox_frame *f, const struct location *loc, ui
 		f->category = kind == PROFILE_JIT ? CATEGORY_JIT : CATEGORY_USER;
 }
 
-/* Rows of location @id, the function's first and what is inlined there behind it. The number of the first. */
+/*
+ * Adds rows for location @id: the function first, then what is inlined there. Returns the number of
+ * the first.
+ */
 static size_t add_frames(struct tabling *t, uint32_t id)
 {
 	const struct location *loc = &t->col->locs.locs[id];
@@ -195,7 +199,10 @@ static size_t add_frames(struct tabling *t, uint32_t id)
 	return first;
 }
 
-/* Below row @prefix, the stack of location @id whose frames begin at row @frame. The number of its last row. */
+/*
+ * Adds the stack of location @id below row @prefix; its frames begin at row @frame. Returns the
+ * number of its last row.
+ */
 static int64_t add_stack(struct tabling *t, int64_t prefix, uint32_t id, size_t frame)
 {
 	const struct named *named = &t->nm->named[id];
@@ -204,7 +211,7 @@ static int64_t add_stack(struct tabling *t, int64_t prefix, uint32_t id, size_t 
 	for (uint32_t k = 0; k < named->n; k++, frame++) {
 		const int64_t func = ft->frames[frame].func;
 
-		/* A row of "[kernel]" says no more than one. */
+		/* Adjacent "[kernel]" frames become one. */
 		if (t->nm->kernel_id && t->nm->ids[named->first + named->n - 1 - k] == t->nm->kernel_id &&
 		    prefix != FIREFOX_NULL && ft->frames[ft->stacks[prefix].frame].func == func)
 			continue;
@@ -221,8 +228,9 @@ void firefox_tables_init(struct firefox_tables *ft, const struct collect *col, c
 	const struct stacktree *tree = &col->tree;
 	struct tabling t = { ft, col, nm };
 	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
-	size_t *frames = xcalloc(col->locs.n + 1, sizeof(*frames));	/* by location; 0: not yet; else row + 1 */
-	int64_t *rows = xcalloc(tree->n, sizeof(*rows));		/* by node */
+	/* [location]: 0: not yet; otherwise row + 1 */
+	size_t *frames = xcalloc(col->locs.n + 1, sizeof(*frames));
+	int64_t *rows = xcalloc(tree->n, sizeof(*rows));		/* [node] */
 
 	*ft = (struct firefox_tables){ .strings = intern_new() };
 	for (size_t i = 0; i < n; i++)
@@ -267,7 +275,7 @@ void firefox_tables_fini(struct firefox_tables *ft)
 
 void firefox_put_categories(struct json *j)
 {
-	/* The first grey one is the profiler's default. */
+	/* The first grey category is the profiler's default. */
 	static const char *const categories[][3] = {
 		[CATEGORY_OTHER] = { "Other", "grey", NULL }, [CATEGORY_USER] = { "User", "yellow", "Inlined" },
 		[CATEGORY_KERNEL] = { "Kernel", "orange", NULL }, [CATEGORY_JIT] = { "JIT", "green", NULL },
@@ -288,7 +296,7 @@ void firefox_put_categories(struct json *j)
 	json_end_array(j);
 }
 
-/* The values at @first and each @step bytes behind it. */
+/* Writes the values at @first and at every @step bytes after it. */
 static void put_column(struct json *j, const char *key, const void *first, size_t n, size_t step)
 {
 	int64_t v;
@@ -306,7 +314,7 @@ static void put_column(struct json *j, const char *key, const void *first, size_
 
 #define COLUMN(j, key, rows, n, field) put_column(j, key, (n) ? &(rows)->field : NULL, n, sizeof(*(rows)))
 
-/* One value throughout. */
+/* Writes a column with the same value in all rows. */
 static void put_same(struct json *j, const char *key, int64_t value, size_t n)
 {
 	put_column(j, key, &value, n, 0);
@@ -401,8 +409,9 @@ static void put_shared(struct json *j, const struct firefox_tables *ft)
 }
 
 /*
- * What symbol servers know a binary by: Breakpad's MDGUID of the first 16 bytes of the build-id, whose first three fields are numbers of the other byte
- * order, in capitals, and an age of 0. Source: MakeGUID in Breakpad's linux/minidump_writer.
+ * Writes the ids by which symbol servers know a binary: Breakpad's MDGUID of the first 16 bytes of
+ * the build-id, with its first three fields byte-swapped, in capitals, and an age of 0. Source:
+ * MakeGUID in Breakpad's linux/minidump_writer.
  */
 static void put_ids(struct json *j, const uint8_t *id, size_t len)
 {

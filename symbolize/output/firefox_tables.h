@@ -1,6 +1,7 @@
 /*
- * Stacks as the tables of a processed profile of the Firefox Profiler, version 60: what all its threads share. Rows refer to each other by
- * number. Source of the form: src/types/profile.ts and docs-developer/CHANGELOG-formats.md of github.com/firefox-devtools/profiler.
+ * Stacks as the tables of a processed profile of the Firefox Profiler, version 60, which all its
+ * threads share. Rows refer to each other by number. Format: src/types/profile.ts and
+ * docs-developer/CHANGELOG-formats.md of github.com/firefox-devtools/profiler.
  */
 #ifndef NSPROF_FIREFOX_TABLES_H
 #define NSPROF_FIREFOX_TABLES_H
@@ -21,16 +22,17 @@ struct naming;
 
 struct firefox_stack {
 	int64_t frame;
-	int64_t prefix;		/* a row before this one; FIREFOX_NULL: a root */
+	int64_t prefix;		/* an earlier row; FIREFOX_NULL: a root */
 };
 
 struct firefox_frame {
-	int64_t address;	/* from where its file begins in memory, unrelocated; -1: not known */
-	int64_t depth;		/* 0: the function whose code it is, 1 and up: inlined there */
+	int64_t address;	/* relative to the start of the file in memory, unrelocated; -1:
+				 * unknown */
+	int64_t depth;		/* 0: the function that owns the code; 1 and up: inlined there */
 	int64_t category, subcategory;
 	int64_t func;
-	int64_t symbol;		/* FIREFOX_NULL: not known */
-	int64_t line;		/* FIREFOX_NULL: not known */
+	int64_t symbol;		/* FIREFOX_NULL: unknown */
+	int64_t line;		/* FIREFOX_NULL: unknown */
 };
 
 struct firefox_func {
@@ -38,11 +40,12 @@ struct firefox_func {
 };
 
 struct firefox_symbol {
-	int64_t lib, address, name, size;	/* address as firefox_frame's, size in bytes */
+	int64_t lib, address, name, size;	/* address as in firefox_frame, size in bytes */
 };
 
 struct firefox_lib {
-	int64_t path, name;		/* strings: as mapped, or "[vdso]" and the like; what is behind the last '/' */
+	int64_t path, name;		/* strings: path as mapped, or "[vdso]" and the like; name:
+					 * after the last '/' */
 	const struct module *mod;	/* borrowed; NULL: no binary */
 };
 
@@ -52,27 +55,28 @@ struct firefox_tables {
 	struct firefox_frame *frames;
 	struct firefox_func *funcs;
 	struct firefox_symbol *symbols;
-	struct firefox_lib *libs;	/* each is a resource of the same number */
+	struct firefox_lib *libs;	/* each is the resource with the same number */
 	int64_t *sources;		/* strings: names of source files */
 	size_t nstacks, stacks_cap, nframes, frames_cap, nfuncs, funcs_cap, nsymbols, symbols_cap, nlibs, libs_cap, nsources,
 		sources_cap;
-	struct u64map places;		/* resource + 1 << 32 | source + 1 -> a number of the pair */
+	struct u64map places;		/* resource + 1 << 32 | source + 1 -> number of the pair */
 	struct u64map func_index;	/* that number << 32 | name -> func */
-	struct u64map addresses;	/* address of a symbol -> a number */
+	struct u64map addresses;	/* address of a symbol -> number */
 	struct u64map symbol_index;	/* that number << 32 | lib -> symbol */
 	struct u64map lib_index, source_index;
 };
 
 /*
- * Rows for the @n stacks at @nodes (of col->tree); their numbers are put in place of those, FIREFOX_NO_STACK of the root. @nm: with
- * opts.detail. Of a file whose whole binary is at hand frames have addresses.
+ * Creates rows for the @n stacks at @nodes (of col->tree) and replaces @nodes by the row numbers,
+ * FIREFOX_NO_STACK for the root. @nm: with opts.detail. Frames have addresses only if the whole
+ * binary is available.
  */
 void firefox_tables_init(struct firefox_tables *ft, const struct collect *col, const struct naming *nm, uint32_t *nodes,
 			 size_t n);
 void firefox_tables_fini(struct firefox_tables *ft);
-/* meta.categories. */
+/* Writes meta.categories. */
 void firefox_put_categories(struct json *j);
-/* "libs" and "shared". @arch: "x86_64". */
+/* Writes "libs" and "shared". @arch: "x86_64". */
 void firefox_put_tables(struct json *j, const struct firefox_tables *ft, const char *arch);
 
 #endif

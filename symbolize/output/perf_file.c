@@ -12,20 +12,22 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* perf's own, beside the kernel's. */
+/* Records of perf itself, next to the kernel's. */
 #define FINISHED_ROUND 68
 #define BUILD_ID_SIZE_KNOWN (1 << 15)	/* PERF_RECORD_MISC_BUILD_ID_SIZE */
 
-/* Bytes of records between two rounds: perf holds what two of them have, to put it in order. */
+/*
+ * Bytes of records between two rounds. perf holds the records of two rounds in memory to sort them.
+ */
 #define ROUND_BYTES (1u << 20)
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
 		     PERF_SAMPLE_CALLCHAIN)
-#define EVENT_ID 1	/* our one event's number */
+#define EVENT_ID 1	/* id of our only event */
 #define TEXT_ALIGN 64	/* NAME_ALIGN */
 
 struct section {
-	uint64_t off, size;	/* bytes of the file */
+	uint64_t off, size;	/* bytes in the file */
 };
 
 struct file_header {
@@ -36,7 +38,7 @@ struct file_header {
 };
 static_assert(sizeof(struct file_header) == 104, "on-disk size");
 
-/* Readers refuse a larger one than they know: the least that has a clock. */
+/* Readers reject a larger attr than they know; this is the smallest with a clock. */
 #define ATTR_SIZE PERF_ATTR_SIZE_VER5
 
 struct file_attr {
@@ -52,12 +54,12 @@ struct perf_file {
 	FILE *to;
 	const struct perf_file_event *ev;	/* borrowed */
 	struct perf_event_attr attr;
-	struct strbuf rec;			/* the record at hand */
-	int err;				/* of the first write that failed: negative errno */
-	uint64_t bytes;				/* written to @to */
+	struct strbuf rec;			/* the current record */
+	int err;				/* of the first failed write: negative errno */
+	uint64_t bytes;				/* number of bytes written to @to */
 	uint64_t round;				/* @bytes at the last round */
 	uint64_t first, last;			/* times of samples, ns; 0 = none */
-	struct strbuf features[FEATURES];	/* empty: not there */
+	struct strbuf features[FEATURES];	/* empty: not present */
 };
 
 static void put(struct perf_file *pf, const void *data, size_t len)
@@ -111,7 +113,7 @@ void perf_file_free(struct perf_file *pf)
 
 /* ---- records ---- */
 
-/* The size is filled in by record_end(). */
+/* record_end() fills in the size. */
 static struct strbuf *record_begin(struct perf_file *pf, uint32_t type, uint16_t misc)
 {
 	strbuf_reset(&pf->rec);
@@ -146,7 +148,7 @@ static void record_end(struct perf_file *pf, const struct perf_file_id *id)
 	record_write(pf);
 }
 
-/* With its NUL, up to a multiple of @align bytes. */
+/* Appends @text with its NUL, padded to a multiple of @align bytes. */
 static void add_text(struct strbuf *to, const char *text, size_t align)
 {
 	static const char zeros[TEXT_ALIGN];
@@ -289,7 +291,7 @@ void perf_file_text(struct perf_file *pf, enum perf_file_text what, const char *
 
 	if (!text)
 		return;
-	/* A list, of one. */
+	/* a list with one element */
 	if (what == PERF_FILE_CMDLINE)
 		strbuf_add_u32(f, 1);
 	add_counted_text(f, text);
@@ -318,7 +320,7 @@ void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, con
 	strbuf_add_u32(f, 0);
 	strbuf_add_u16(f, (uint16_t)((kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) | BUILD_ID_SIZE_KNOWN));
 	strbuf_add_u16(f, 0);
-	strbuf_add_u32(f, UINT32_MAX);		/* of the host, not of a guest */
+	strbuf_add_u32(f, UINT32_MAX);		/* the host, not a guest */
 	strbuf_add(f, padded, sizeof(padded));
 	add_text(f, name, TEXT_ALIGN);
 	size = (uint16_t)(f->len - at);

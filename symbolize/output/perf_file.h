@@ -1,8 +1,9 @@
 /*
- * Writes perf.data, the file format (PERFILE2) with one event, and knows nothing of what is in it. Sources:
- * tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c, tools/lib/perf/include/perf/event.h, the
- * comment at enum perf_event_type in include/uapi/linux/perf_event.h. Records go out as they come; nothing is kept but
- * what stands behind them. Write errors are told at the end.
+ * Writes the perf.data file format (PERFILE2) with one event; it does not interpret the contents.
+ * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c,
+ * tools/lib/perf/include/perf/event.h, the comment at enum perf_event_type in
+ * include/uapi/linux/perf_event.h. Records are written as they come; only the sections behind them
+ * are kept in memory. Write errors are reported at the end.
  */
 #ifndef NSPROF_PERF_FILE_H
 #define NSPROF_PERF_FILE_H
@@ -20,19 +21,19 @@ struct perf_file_event {
 	const char *name;	/* "cpu-clock:u"; borrowed */
 	uint32_t type;		/* PERF_TYPE_* */
 	uint64_t config;	/* PERF_COUNT_* */
-	uint64_t period;	/* in the event's unit; or with @freq: Hz */
+	uint64_t period;	/* in the event's unit; with @freq: Hz */
 	bool freq;
 	bool exclude_user, exclude_kernel;
-	bool monotonic;		/* times are CLOCK_MONOTONIC's; else of a clock of perf's own */
+	bool monotonic;		/* times are CLOCK_MONOTONIC's; otherwise of perf's own clock */
 };
 
-/* Whose a record is: what sample_id_all puts behind it. */
+/* The origin of a record, which sample_id_all appends to it. */
 struct perf_file_id {
 	uint32_t pid, tid, cpu;
 	uint64_t time;		/* ns */
 };
 
-/* Begins at the stream's position, which has to be 0 of a file that can be written anywhere. Never fails. */
+/* Starts at the stream's position, which must be 0 of a seekable file. Never fails. */
 struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *ev);
 void perf_file_free(struct perf_file *pf);	/* accepts NULL */
 
@@ -41,40 +42,46 @@ void perf_file_free(struct perf_file *pf);	/* accepts NULL */
 #define PERF_FILE_TEXT 4096
 
 void perf_file_comm(struct perf_file *pf, const struct perf_file_id *id, bool exec, const char *comm);
-/* @known: it ran before the recording; nothing is inherited then. */
+/* @known: the process ran before the recording; then it inherits nothing. */
 void perf_file_fork(struct perf_file *pf, const struct perf_file_id *id, uint32_t ppid, uint32_t ptid, bool known);
 void perf_file_exit(struct perf_file *pf, const struct perf_file_id *id, uint32_t ppid, uint32_t ptid);
-/* A mapping of @dso (NULL: no file) under @name; start, len, pgoff, prot and flags are those of @ev. */
+/*
+ * A mapping of @dso (NULL: no file) under @name; start, len, pgoff, prot and flags are those of
+ * @ev.
+ */
 void perf_file_mmap(struct perf_file *pf, const struct perf_file_id *id, const struct ev_mmap *ev, const struct ev_dso *dso,
 		    const char *name);
-/* Kernel code at [start, start + len): "[kernel.kallsyms]SYMBOL" with that symbol's address in @pgoff, or "[module]". */
+/*
+ * Kernel code at [start, start + len): "[kernel.kallsyms]SYMBOL" with that symbol's address in
+ * @pgoff, or "[module]".
+ */
 void perf_file_kernel(struct perf_file *pf, uint64_t start, uint64_t len, uint64_t pgoff, const char *name);
-/* BPF code. */
+/* A BPF program. */
 void perf_file_ksymbol(struct perf_file *pf, const struct perf_file_id *id, const struct ev_ksymbol *ev);
 void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_t lost);
 
-/* Frames of a sample that fit into a record, whose length has 16 bits. */
+/* Maximum number of frames in a record, which has a 16-bit length. */
 #define PERF_FILE_FRAMES 8000
-/* @kernel and @user: runtime addresses, leaf first; together PERF_FILE_FRAMES at most. */
+/* @kernel and @user: runtime addresses, leaf first; together at most PERF_FILE_FRAMES. */
 void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint64_t period, const uint64_t *kernel,
 		      size_t nkernel, const uint64_t *user, size_t nuser);
 
-/* ---- what stands behind the records ---- */
+/* ---- sections behind the records ---- */
 
-/* Numbers are the format's: header_feature in tools/perf/util/header.h. */
+/* Numbers of the format: header_feature in tools/perf/util/header.h. */
 enum perf_file_text { PERF_FILE_HOSTNAME = 3, PERF_FILE_OSRELEASE = 4, PERF_FILE_VERSION = 5, PERF_FILE_ARCH = 6,
 		      PERF_FILE_CMDLINE = 11 };
-/* @text NULL: not known. */
+/* @text NULL: unknown. */
 void perf_file_text(struct perf_file *pf, enum perf_file_text what, const char *text);
 void perf_file_cpus(struct perf_file *pf, uint32_t n);
 /* In KiB. */
 void perf_file_memory(struct perf_file *pf, uint64_t kb);
-/* The file under that name has this build-id of @len bytes, at most BUILD_ID_MAX. */
+/* The file under @name has this build-id of @len bytes, at most BUILD_ID_MAX. */
 void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, const uint8_t *id, size_t len);
-/* At wall clock @wall_ns the times were at @ns. Nothing is written without event.monotonic. */
+/* Record time @ns was at wall clock @wall_ns. Nothing is written without event.monotonic. */
 void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns);
 
-/* Writes all that, and the header in front. 0, or negative errno of the first thing that could not be written. */
+/* Writes all sections and the header. 0, or negative errno of the first failed write. */
 int perf_file_finish(struct perf_file *pf);
 
 #endif

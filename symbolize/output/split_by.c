@@ -1,4 +1,4 @@
-/* One file each (split_by.h). */
+/* One file per first frame (split_by.h). */
 #include "output/split_by.h"
 
 #include <errno.h>
@@ -15,13 +15,14 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-#define STEM_MAX 120	/* bytes; with number and suffix, and what outfile.c appends, below NAME_MAX */
+/* bytes; stays below NAME_MAX with number, suffix and what outfile.c appends */
+#define STEM_MAX 120
 #define SUFFIX ".folded"
 
 struct split {
 	const char *dir;
 	struct split_names names;
-	struct outfile *out;	/* the file in work */
+	struct outfile *out;	/* the current file */
 	size_t files;
 };
 
@@ -41,7 +42,7 @@ int split_prepare(const char *dir)
 	int err = make_dir(dir);
 
 	if (err)
-		pr_err("cannot write to folder '%s': %s", dir, strerror(-err));
+		pr_err("cannot write to directory '%s': %s", dir, strerror(-err));
 	return err;
 }
 
@@ -70,14 +71,14 @@ void split_name(struct split_names *sn, const char *label, struct strbuf *out)
 
 	for (const char *p = label; *p; p++)
 		strbuf_addc(&stem, is_plain(*p) ? *p : '_');
-	/* Of a path the end says most. */
+	/* The end of a path says most. */
 	if (stem.len > STEM_MAX)
 		skip = stem.len - STEM_MAX;
 	while (skip < stem.len && strchr("._-", stem.s[skip]))
 		skip++;
 	if (skip == stem.len)
 		strbuf_addc(&stem, '_');
-	/* No name of a file has a slash. */
+	/* File names never contain a slash. */
 	strbuf_addc(&stem, '/');
 	n = u64map_put(&sn->next, intern_add(sn->used, stem.s + skip), NULL);
 	stem.s[stem.len - 1] = '\0';

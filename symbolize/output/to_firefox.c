@@ -1,4 +1,7 @@
-/* The document of a processed profile: threads with their samples, and what is known of the recording (to_firefox.h). */
+/*
+ * The document of a processed profile: threads with their samples, and facts about the recording
+ * (to_firefox.h).
+ */
 #include "output/to_firefox.h"
 
 #include <inttypes.h>
@@ -19,16 +22,21 @@
 #include "replay/collect.h"
 
 #define PROCESSED_VERSION 60
-#define GECKO_VERSION 24	/* of the browser's own format: there is none of that in it, but the field has to be */
+/* of the browser's own format; not used here, but the field is required */
+#define GECKO_VERSION 24
 #define NS_PER_MS 1e6
 
-/* A thread of the profile: one of spread.threads, or several that differ by their cgroup, or by a name that the thread had before. */
+/*
+ * A thread of the profile: one of spread.threads, or several that differ only in their cgroup, or
+ * in an earlier name of the thread.
+ */
 struct ff_thread {
 	const struct profile_thread *t;	/* of its last sample */
-	uint32_t pid_turn, tid_turn;	/* how many others had its pid, its tid, before */
+	uint32_t pid_turn, tid_turn;	/* number of earlier processes with its pid; of earlier
+					 * threads with its tid */
 };
 
-/* A sample, to be sorted. */
+/* A sample, for sorting. */
 struct ff_sample {
 	uint32_t thread;
 	uint32_t i;		/* in collect.each */
@@ -39,7 +47,7 @@ struct document {
 	const struct to_firefox *in;
 	struct json *j;
 	struct firefox_tables tables;
-	uint32_t *stacks;		/* owned; of each sample */
+	uint32_t *stacks;		/* owned; [sample] */
 	struct ff_thread *threads;	/* owned */
 	struct ff_sample *samples;	/* owned; by thread and time */
 	size_t nthreads, threads_cap;
@@ -54,13 +62,16 @@ static const char *info(const struct document *d, const char *key)
 	return v ? v : "";
 }
 
-/* ---- whose samples they are ---- */
+/* ---- threads of samples ---- */
 
-/* A number that several things had, one after the other: how many before this one. */
+/*
+ * A number that several processes or threads had, one after the other; the turn is the count of
+ * earlier ones.
+ */
 struct turns {
-	struct intern *seen;	/* owned; texts that tell the things apart */
+	struct intern *seen;	/* owned; texts that identify the processes or threads */
 	struct u64map by_id;	/* id in @seen -> turn */
-	struct u64map count;	/* number -> of its things */
+	struct u64map count;	/* number -> count of its processes or threads */
 };
 
 static uint32_t turn_of(struct turns *t, int32_t number, const struct strbuf *thing, uint32_t *id)
@@ -82,7 +93,7 @@ static void turns_fini(struct turns *t)
 	u64map_fini(&t->count);
 }
 
-/* The profile's thread of each of spread.threads. Owned. */
+/* [spread.threads] -> thread of the profile. Owned by the caller. */
 static uint32_t *make_threads(struct document *d)
 {
 	struct turns pids = { .seen = intern_new() }, tids = { .seen = intern_new() };
@@ -136,7 +147,7 @@ static void make_samples(struct document *d)
 			of[c->each[i].thread], (uint32_t)i, time > d->start ? time - d->start : 0,
 		};
 	}
-	/* The file is in the order of time but for records that came late. */
+	/* The file is in order of time, except for records that came late. */
 	qsort(d->samples, c->neach, sizeof(*d->samples), by_thread_and_time);
 	free(of);
 }
@@ -144,7 +155,8 @@ static void make_samples(struct document *d)
 /* ---- samples ---- */
 
 /*
- * A row of a samples table. The profiler takes a sample's stack to last until the next row, and its CPU time to be spent since the row before.
+ * A row of a samples table. The profiler assumes that a sample's stack lasts until the next row,
+ * and that its CPU time was spent since the previous row.
  */
 struct row {
 	uint64_t time;		/* ns since the start */
@@ -165,8 +177,10 @@ static void add_row(struct rows *r, const struct row *row)
 }
 
 /*
- * Of one thread, samples [@from, @to). With a clock as event, a sample further behind the one before than both their periods stands for CPU time
- * right before it, and the thread was off the CPU in between: rows without a stack say so, a period after the one and a period before the other.
+ * Makes the rows of one thread, samples [@from, @to). With a clock event, each sample stands for
+ * the CPU time right before it. If two samples are further apart than both their periods, the
+ * thread was off the CPU in between. Two rows without a stack show that: one period after the first
+ * sample, and one period before the second.
  */
 static void make_rows(const struct document *d, size_t from, size_t to, struct rows *rows)
 {
@@ -272,7 +286,7 @@ static void put_thread(const struct document *d, const struct ff_thread *ft, con
 	json_begin_object(j, NULL);
 	put_names(j, d, ft);
 	json_str(j, "processType", "default");
-	/* When it began and ended is not known: as long as the recording. */
+	/* Its start and end are unknown: use those of the recording. */
 	json_u64(j, "processStartupTime", 0);
 	json_null(j, "processShutdownTime");
 	json_u64(j, "registerTime", 0);
@@ -292,7 +306,7 @@ static void put_threads(const struct document *d)
 	struct ff_thread ft;
 
 	json_begin_array(d->j, "threads");
-	/* The profiler refuses a profile without a thread. */
+	/* The profiler rejects a profile without threads. */
 	if (!n)
 		put_thread(d, &(struct ff_thread){ .t = &nobody }, &rows);
 	for (size_t from = 0, i = 1; from < n; from = i++) {
@@ -307,7 +321,7 @@ static void put_threads(const struct document *d)
 	free(rows.v);
 }
 
-/* ---- what is known of the recording ---- */
+/* ---- facts about the recording ---- */
 
 static void put_entry(struct json *j, const char *label, const char *value)
 {
@@ -320,7 +334,7 @@ static void put_entry(struct json *j, const char *label, const char *value)
 	json_end_object(j);
 }
 
-/* The profiler shows it as it is, behind its own facts. */
+/* The profiler shows this as it is, after its own facts. */
 static void put_extra(const struct document *d)
 {
 	static const char *const keys[][2] = {
@@ -347,7 +361,7 @@ static void put_extra(const struct document *d)
 	strbuf_fini(&sb);
 }
 
-/* How far samples of a running thread are apart, ms. */
+/* Distance between samples of a running thread, ms. */
 static double interval(const struct document *d)
 {
 	const uint64_t hz = strtoull(info(d, "frequency"), NULL, 10), fixed = strtoull(info(d, "period"), NULL, 10);
@@ -373,7 +387,10 @@ static void put_meta(const struct document *d)
 	json_double(j, "interval", interval(d));
 	json_double(j, "startTime", (double)strtoull(info(d, "start_wall_ns"), NULL, 10) / NS_PER_MS);
 	json_u64(j, "profilingStartTime", 0);
-	/* The profiler lets the last sample last as long, and cannot show a recording of no time. */
+	/*
+	 * The last sample must also have a duration: the profiler cannot show a recording of no
+	 * time.
+	 */
 	json_double(j, "profilingEndTime", (double)last / NS_PER_MS + interval(d));
 	json_u64(j, "processType", 0);
 	json_u64(j, "stackwalk", 1);

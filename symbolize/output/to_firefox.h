@@ -1,4 +1,7 @@
-/* Samples as a processed profile of the Firefox Profiler, version 60 (the source of the form is in firefox_tables.h, why this version in contrib/doc/outputs.md). */
+/*
+ * Writes samples as a processed profile of the Firefox Profiler, version 60. firefox_tables.h has
+ * the source of the format; contrib/doc/outputs.md explains the choice of the version.
+ */
 #ifndef NSPROF_TO_FIREFOX_H
 #define NSPROF_TO_FIREFOX_H
 
@@ -16,7 +19,7 @@ struct to_firefox {
 	bool period;			/* weights are periods, not samples */
 };
 
-/* Write errors stay in @to's error flag. */
+/* Write errors are left in @to's error flag. */
 void to_firefox(const struct to_firefox *in, FILE *to);
 
 #endif

@@ -11,16 +11,19 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* Text that the lines to come share is kept up to this length; what goes on behind it is put together anew. */
+/*
+ * Text that the following lines share is cached up to this length; the rest is rebuilt for each
+ * line.
+ */
 #define PREFIX_MAX (1u << 20)
 
 /*
- * What there is below a node of the tree of names: lines that begin alike, each with a frame of its
- * own. No name holds ';', so that all that goes on below a child stays together in the sorted output.
+ * What is below a node of the tree of names: lines with the same beginning, each with a frame of
+ * its own. No name contains ';', so all lines through a child stay together in the sorted output.
  */
 struct item {
 	uint32_t node;		/* a child */
-	bool below;		/* the lines through it; else the one that ends there */
+	bool below;		/* the lines through it; otherwise the line that ends there */
 };
 
 struct fold {
@@ -28,8 +31,8 @@ struct fold {
 	const struct naming *nm;
 	const struct stacktree *names;
 	enum fold_weight weight;
-	struct item *items;	/* owned; by parent, and sorted for each */
-	size_t *start;		/* owned; of the items of each node, and one more */
+	struct item *items;	/* owned; grouped by parent, sorted within each */
+	size_t *start;		/* owned; index of the first item of each node, and the end */
 };
 
 int fold_parse_weight(const char *text, enum fold_weight *out)
@@ -44,8 +47,8 @@ int fold_parse_weight(const char *text, enum fold_weight *out)
 }
 
 /*
- * The tree again, of names: two addresses in one function become one node, so that equal lines meet
- * without a look at their text. Names hold no ';', hence equal lines have equal ids.
+ * Rebuilds the tree by names: two addresses in one function become one node, so equal lines are
+ * merged without comparing text. Names contain no ';', hence equal lines have equal ids.
  */
 static void merge_by_name(struct stacktree *out, const struct stacktree *tree,
 			  const struct naming *nm)
@@ -59,11 +62,11 @@ static void merge_by_name(struct stacktree *out, const struct stacktree *tree,
 		const struct named *name = &nm->named[nd->loc];
 		uint32_t k, node = to[nd->parent];
 
-		/* Innermost first there, root first here. */
+		/* The input is innermost first, this tree root first. */
 		for (k = name->n; k-- > 0; ) {
 			uint32_t id = nm->ids[name->first + k];
 
-			/* A row of "[kernel]" says no more than one. */
+			/* Adjacent "[kernel]" frames become one. */
 			if (id != nm->kernel_id || !id || out->nodes[node].loc != id)
 				node = stacktree_child(out, node, id);
 		}
@@ -83,7 +86,7 @@ static uint64_t count_of(const struct fold *f, uint32_t node)
 
 /* ---- order ---- */
 
-/* A place in the text of an item: in its name, then in what comes behind. */
+/* A position in the text of an item: in its name, then in what follows. */
 struct place {
 	const char *p, *then;
 };
@@ -98,7 +101,7 @@ static unsigned char place_next(struct place *pl)
 	return *pl->p ? (unsigned char)*pl->p++ : 0;
 }
 
-/* What comes behind the name of @it, in @buf. */
+/* Returns what follows the name of @it, using @buf. */
 static const char *behind_name(const struct fold *f, const struct item *it, char *buf, size_t size)
 {
 	if (it->below)
@@ -107,7 +110,7 @@ static const char *behind_name(const struct fold *f, const struct item *it, char
 	return buf;
 }
 
-/* As "LC_ALL=C sort" would have their lines. Items of one parent. */
+/* Compares as "LC_ALL=C sort" would compare their lines. The items have the same parent. */
 static int compare_items(const void *pa, const void *pb, void *ctx)
 {
 	const struct fold *f = ctx;
@@ -169,16 +172,17 @@ static void sort_items(struct fold *f)
 
 /* ---- lines ---- */
 
-/* The way from the root to the line in work. */
+/* The path from the root to the current line. */
 struct level {
 	uint32_t node;
-	size_t at, end;		/* items below it to come */
-	size_t text;		/* bytes of the prefix, its name included; SIZE_MAX: they are not in it */
+	size_t at, end;		/* remaining items below it */
+	size_t text;		/* bytes of the prefix, including its name; SIZE_MAX: the prefix
+				 * does not hold them */
 };
 
 struct way {
 	struct strbuf prefix;
-	struct level *levels;	/* owned; [0] is where it begins */
+	struct level *levels;	/* owned; [0] is the start */
 	size_t n, cap;
 };
 
@@ -207,7 +211,7 @@ static void add_text(struct fold *f, const char *text, size_t len)
 	fwrite_unlocked(text, 1, len, f->to);
 }
 
-/* @n as a line ends with it. */
+/* Appends @n as the end of a line. */
 static void add_count(struct strbuf *sb, uint64_t n)
 {
 	char text[24], *p = text + sizeof(text);
@@ -220,7 +224,10 @@ static void add_count(struct strbuf *sb, uint64_t n)
 	strbuf_add(sb, p, (size_t)(text + sizeof(text) - p));
 }
 
-/* The line that ends at the last level. Leaves behind the text of that in w->prefix what way_down() cuts off. */
+/*
+ * Writes the line that ends at the last level. Leaves in w->prefix the text that way_down() cuts
+ * off.
+ */
 static void add_line(struct fold *f, struct way *w)
 {
 	size_t i = w->n, text;
@@ -244,7 +251,7 @@ static void add_line(struct fold *f, struct way *w)
 	add_text(f, w->prefix.s + text, w->prefix.len - text);
 }
 
-/* What there is below @root, which itself is not in the lines. */
+/* Writes the lines below @root, without @root itself. */
 static void write_lines(struct fold *f, uint32_t root)
 {
 	struct way w = { .prefix = STRBUF_INIT };

@@ -1,7 +1,7 @@
 /*
- * Folded stacks: "frame;frame;leaf COUNT\n", root first (flamegraph.pl's input). Sorted by bytes,
- * equal lines merged, frames "[kernel]" in a row shown as one, so that the same recording gives the
- * same bytes every time.
+ * Folded stacks: "frame;frame;leaf COUNT\n", root first (flamegraph.pl's input). Lines are sorted
+ * bytewise, equal lines are merged, and adjacent "[kernel]" frames become one. So the same
+ * recording gives the same bytes every time.
  */
 #ifndef NSPROF_TO_FOLDED_H
 #define NSPROF_TO_FOLDED_H
@@ -13,24 +13,25 @@
 #include "replay/stacktree.h"
 
 enum fold_weight {
-	FOLD_BEST,	/* not said: samples, unless their periods vary */
+	FOLD_BEST,	/* default: samples, unless their periods vary */
 	FOLD_SAMPLES,
 	FOLD_PERIOD,
 };
 
-/* "samples" or "period": 0 or -EINVAL. */
+/* Parses "samples" or "period": 0 or -EINVAL. */
 int fold_parse_weight(const char *text, enum fold_weight *out);
 
 /*
- * @tree: of location ids, all of them named in @nm, whose frames are clean (escape.h). Write errors
- * are left in @to's error flag.
+ * @tree: of location ids, all named in @nm, with clean frames (escape.h). Write errors are left in
+ * @to's error flag.
  */
 void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 		enum fold_weight weight);
 
 /*
- * The same as several texts, one for each first frame, and without that. Each stack has a second one. @next is asked for
- * the stream of a first frame's lines, in their order, when those before it are written. Returns -EIO when it has none.
+ * The same as several texts, one for each first frame, which is left out. Each stack must have a
+ * second frame. Calls @next for the stream of each first frame, in order, after the previous text
+ * is complete. Returns -EIO if @next returns NULL.
  */
 int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
 		     FILE *(*next)(void *ctx, const char *first), void *ctx);

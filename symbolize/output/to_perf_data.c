@@ -1,6 +1,7 @@
 /*
- * A recording as perf.data (to_perf_data.h). Events come in the order of the file and take effect in it; perf goes by their times. So a
- * record has the time of its event, but never an earlier one than what was written before.
+ * A recording as perf.data (to_perf_data.h). Events take effect in the order of the file, but perf
+ * sorts by time. So a record has the time of its event, but never an earlier one than the records
+ * before it.
  */
 #include "output/to_perf_data.h"
 
@@ -28,16 +29,19 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Where Linux has its own text on x86-64, wherever KASLR puts it (Documentation/arch/x86/x86_64/mm.rst). */
+/*
+ * Range of the kernel's own text on x86-64, wherever KASLR puts it
+ * (Documentation/arch/x86/x86_64/mm.rst).
+ */
 #define KERNEL_TEXT_START UINT64_C(0xffffffff80000000)
 #define KERNEL_TEXT_END UINT64_C(0xffffffffc0000000)
 #define KERNEL_NAME "[kernel.kallsyms]"
 
-#define BPF_MODULE "bpf"	/* what kallsyms calls BPF programs' */
+#define BPF_MODULE "bpf"	/* the module of BPF programs in kallsyms */
 
-/* Samples and records lost on a CPU in a second. */
+/* Samples and records lost on one CPU in one second. */
 struct loss {
-	uint64_t time;		/* ns, the second's end */
+	uint64_t time;		/* ns, end of the second */
 	uint64_t lost;
 	uint32_t cpu;
 };
@@ -52,26 +56,27 @@ struct pass {
 
 struct export {
 	struct to_perf_data *in;
-	struct perf_file *pf;	/* NULL in a pass that only looks */
+	struct perf_file *pf;	/* NULL in a pass that only reads */
 	struct pass pass;
-	struct progress progress;	/* of all passes */
-	uint64_t seen;		/* samples, likewise */
-	const struct callchain *joins;	/* borrowed; knows which joined frames hold; NULL: there are none */
+	struct progress progress;	/* over all passes */
+	uint64_t seen;		/* samples, over all passes */
+	const struct callchain *joins;	/* borrowed; knows which joined frames hold; NULL: none do */
 	uint64_t last;		/* the latest time written, ns */
-	struct u64map told;	/* pid << 32 | tid -> comm (interned by the replay) that perf knows the thread by */
-	struct intern *names;	/* of files */
+	struct u64map told;	/* pid << 32 | tid -> comm (interned by the replay) that the
+				 * perf.data has for the thread */
+	struct intern *names;	/* names of files */
 	struct u64map first;	/* name -> id of the binary first mapped under it */
-	struct u64map others;	/* name << 32 | id of another -> its own name */
+	struct u64map others;	/* name << 32 | id of another binary -> its own name */
 	struct u64map ids;	/* name -> id of a binary with a build-id */
 	uint8_t kernel_id[BUILD_ID_MAX];
 	size_t kernel_id_len;	/* bytes */
-	struct loss *losses;	/* by time */
+	struct loss *losses;	/* in order of time */
 	size_t nlosses, losses_cap, next_loss;
-	uint64_t total_lost;	/* in @losses */
+	uint64_t total_lost;	/* sum of @losses */
 	uint64_t kernel[PERF_FILE_FRAMES], user[PERF_FILE_FRAMES];
 };
 
-/* ---- whose, and when ---- */
+/* ---- threads and times ---- */
 
 static struct perf_file_id stamp(struct export *x, uint32_t pid, uint32_t tid, uint64_t time)
 {
@@ -90,7 +95,7 @@ static void tell_comm(struct export *x, const struct perf_file_id *id, bool exec
 	*u64map_put(&x->told, thread_key(id->pid, id->tid), NULL) = (uintptr_t)comm;
 }
 
-/* Before a sample: perf knows the thread, and by this name. */
+/* Call before a sample: writes the thread's name if perf does not know it yet. */
 static void tell_thread(struct export *x, const struct replay_sample *s)
 {
 	const struct ev_sample *ev = s->ev;
@@ -109,8 +114,8 @@ static void tell_thread(struct export *x, const struct replay_sample *s)
 /* ---- files ---- */
 
 /*
- * perf 6.1 keeps one file for a path: of two binaries under one path, in two containers, the later ones get a number, so that
- * none of them is taken for another.
+ * perf 6.1 keeps one file per path. If two containers have different binaries under one path, later
+ * ones get a number, so that none is mistaken for another.
  */
 static uint32_t name_of(struct export *x, const char *path, uint32_t dso)
 {
@@ -163,16 +168,18 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 
 /* ---- processes ---- */
 
-/* The process has another image than @old: tell what perf takes for the beginning of one. */
+/*
+ * The process has another image than @old: writes the records that perf takes as the start of one.
+ */
 static void tell_image(struct export *x, const struct image *old, const struct ev_proc *ev)
 {
 	const struct image *img = replay_current(x->pass.rp, ev->pid);
 	const struct perf_file_id id = stamp(x, ev->pid, ev->pid, ev->time);
 	struct perf_file_id before = id;
-	/* The fork was told, only the facts come now. */
+	/* The fork was written already; only now come the facts. */
 	const bool forked = ev->inherited && old && !old->serial && old->parent;
 
-	/* hotspot takes a fork behind all mappings of its time, and these would be gone. */
+	/* hotspot processes a fork after all mappings of the same time, and would drop these. */
 	before.time -= !!before.time;
 	if (!forked && (ev->inherited || !old || old->exited))
 		perf_file_fork(x->pf, &before, ev->ppid, ev->ppid, !img->parent);
@@ -190,7 +197,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	return err;
 }
 
-/* A new name is told with the first sample under it. */
+/* A new name is written with the first sample under it. */
 static int on_comm(void *ctx, const struct ev_comm *ev)
 {
 	struct export *x = ctx;
@@ -216,7 +223,7 @@ static int on_fork(void *ctx, const struct ev_task *ev)
 		return err;
 	id = stamp(x, ev->pid, ev->tid, ev->time);
 	perf_file_fork(x->pf, &id, ev->ppid, ev->ptid, false);
-	/* By which name it goes now is the reader's business: it is told with the first sample. */
+	/* The reader keeps track of its current name, which is written with the first sample. */
 	*u64map_put(&x->told, thread_key(ev->pid, ev->tid), NULL) = 0;
 	return 0;
 }
@@ -258,7 +265,7 @@ static void tell_bpf(struct export *x, const struct kallsym *sym)
 	perf_file_ksymbol(x->pf, &id, &ev);
 }
 
-/* Its symbols of one module are neighbours. */
+/* The symbols of one module are adjacent. */
 static void tell_module(struct export *x, const struct kallsym *from, uint64_t end)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -270,8 +277,8 @@ static void tell_module(struct export *x, const struct kallsym *from, uint64_t e
 }
 
 /*
- * Where the kernel's text was is told by one of its symbols, as perf does it, so that a reader on another boot of the same kernel finds
- * the others. Which kernel it was, by its build-id.
+ * Like perf, gives the place of the kernel's text by one of its symbols, so that a reader on
+ * another boot of the same kernel can find the others. The build-id identifies the kernel.
  */
 static void tell_kernel(struct export *x)
 {
@@ -345,7 +352,10 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (!x->pf)
 		return 0;
 	n = st.n;
-	/* A damaged recording may have the ledger of another one, which knows of no stack that is deeper than its copy. */
+	/*
+	 * A damaged recording may have the ledger of another one that had no stacks deeper than
+	 * their copies.
+	 */
 	if (st.joined && x->joins && callchain_join_holds(&x->joins, 1, st.border))
 		n += st.joined;
 	if (n > PERF_FILE_FRAMES) {
@@ -356,8 +366,10 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		const struct frame *f = &st.frames[i];
 
 		/*
-		 * Not the return address: perf looks an address up as it is, and takes a caller that never returns to for the function
-		 * behind it. Its own unwinder gives callers like this. Who subtracts 1 is still in the call.
+		 * Not the return address. perf looks addresses up unchanged, and if the call never
+		 * returns, the return address belongs to the next function. perf's own unwinder
+		 * gives callers in the same way. A reader that subtracts 1 is still within the
+		 * call.
 		 */
 		if (f->kernel)
 			x->kernel[nkernel++] = frame_lookup_addr(f).v;
@@ -367,7 +379,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	tell_losses(x, ev->time);
 	tell_thread(x, s);
 	x->last = MAX(x->last, ev->time);
-	/* As in all our outputs: no sample counts nothing. */
+	/* As in all our outputs: every sample counts at least 1. */
 	perf_file_sample(x->pf, &id, MAX(ev->period, 1ull), x->kernel, nkernel, x->user, nuser);
 	x->in->samples++;
 	return 0;
@@ -411,7 +423,7 @@ static int find_losses(struct export *x)
 		qsort(x->losses, x->nlosses, sizeof(*x->losses), by_time);
 	if (!rec_reader_ledger(x->in->reader, &l))
 		return 0;
-	/* What is known of no second comes at the end. */
+	/* Losses without a known second come at the end. */
 	all = l.lost_kernel + l.dropped + l.lost_sideband;
 	if (all > x->total_lost) {
 		XGROW(x->losses, x->nlosses, x->losses_cap);
@@ -457,7 +469,7 @@ static uint64_t number(const struct rec_reader *r, const char *key)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-/* An event of another name than ours has some type; readers go by the name. */
+/* An event with a name that nsprof does not know has some type; readers use the name. */
 static void set_event(struct perf_file_event *ev, const struct rec_reader *r, char name[64])
 {
 	const char *event = rec_reader_info(r, "event"), *mod = rec_reader_info(r, "event_modifier");
@@ -527,7 +539,10 @@ static int write_file(struct export *x)
 	return err;
 }
 
-/* Stacks deeper than their copies are joined by what all samples say: these have to be seen first. */
+/*
+ * Joining stacks that are deeper than their copies depends on all samples, so they must be read
+ * first.
+ */
 static bool may_join(struct rec_reader *r)
 {
 	struct ev_ledger l;

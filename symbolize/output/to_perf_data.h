@@ -1,6 +1,7 @@
 /*
- * A recording as perf.data: its stacks unwound, as plain callchains of addresses with the mappings and build-ids that name them.
- * Names are the reader's to find. Samples are written as they are read: memory goes by processes and threads.
+ * Writes a recording as perf.data. Its stacks are unwound to plain callchains of addresses;
+ * mappings and build-ids allow the reader to find names. Samples are written as they are read, so
+ * memory depends only on the number of processes and threads.
  */
 #ifndef NSPROF_TO_PERF_DATA_H
 #define NSPROF_TO_PERF_DATA_H
@@ -18,18 +19,20 @@ struct to_perf_data {
 	FILE *to;			/* a file, at its beginning */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;		/* frames kept of a stack, from the leaf */
-	const char *buildid_dir;	/* NULL; or prepared (buildid_dir.h): what was captured goes there */
-	bool strict;			/* nothing goes there of a recording that is cut or damaged */
-	bool progress;			/* tell on stderr how far it is, after a second */
-	/* What was written: */
+	const char *buildid_dir;	/* NULL, or prepared (buildid_dir.h): receives what was
+					 * captured */
+	bool strict;			/* do not fill buildid_dir from a truncated or damaged
+					 * recording */
+	bool progress;			/* show progress on stderr after a second */
+	/* Results: */
 	uint64_t samples;
-	uint64_t cut;			/* of them, with more frames than a record holds */
-	int write_err;			/* negative errno: it is not whole */
+	uint64_t cut;			/* how many of them had more frames than a record holds */
+	int write_err;			/* negative errno: the file is incomplete */
 };
 
 /*
- * 0, TO_PERF_DATA_STOPPED when asked to stop (interrupt.h; what was read by then is written), or negative errno after a message. An
- * error of writing is in @write_err.
+ * Returns 0, TO_PERF_DATA_STOPPED when asked to stop (interrupt.h; what was read by then is
+ * written), or negative errno after a message. Errors of writing are in @write_err.
  */
 enum { TO_PERF_DATA_STOPPED = 1 };
 int to_perf_data(struct to_perf_data *in);

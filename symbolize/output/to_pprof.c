@@ -29,9 +29,9 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME }
 struct pprof {
 	const struct profile *p;
 	struct strbuf out;
-	struct intern *strings;		/* the table; 0 is "" as it has to be */
+	struct intern *strings;		/* the string table; 0 is "", as the format requires */
 	struct u64map mappings;		/* string id of a file -> mapping id */
-	struct strbuf one, inner;	/* the message at hand, and one in it */
+	struct strbuf one, inner;	/* the current message, and one within it */
 };
 
 /* ---- the wire format: protobuf.dev/programming-guides/encoding ---- */
@@ -81,7 +81,7 @@ static uint64_t text(struct pprof *w, uint32_t id)
 	return str(w, intern_str(w->p->strings, id));
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 static void value_type(struct pprof *w, unsigned int field, const char *type, const char *unit)
 {
@@ -90,7 +90,7 @@ static void value_type(struct pprof *w, unsigned int field, const char *type, co
 	put_message(w, field);
 }
 
-/* The build-id of the one binary at @path; "" when there are several, or none is known. */
+/* The build-id of the only binary at @path; "" if there are several or none is known. */
 static void build_id_of(const struct modules *mods, const char *path, char hex[2 * BUILD_ID_MAX + 1])
 {
 	const struct module *m, *found = NULL;
@@ -131,7 +131,7 @@ static uint64_t mapping_of(struct pprof *w, uint32_t dso, const struct modules *
 	return id;
 }
 
-/* A location and a function for each frame, all of the number of the frame. */
+/* Writes a location and a function for each frame, all with the frame's number. */
 static void put_frame(struct pprof *w, uint32_t i, const struct modules *mods)
 {
 	const struct profile_frame *f = &w->p->frames[i];
@@ -200,7 +200,7 @@ static int by_thread_and_node(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* pprof has no time in it: blocks of one thread and stack are put together. */
+/* The format has no times: blocks with the same thread and stack are merged. */
 static void put_samples(struct pprof *w)
 {
 	struct profile_count *counts = xcalloc(w->p->ncounts + 1, sizeof(*counts));
@@ -234,7 +234,10 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 	put_u64(&w->out, PROFILE_TIME, meta_number(w->p, "begin_wall_ns"));
 	put_u64(&w->out, PROFILE_DURATION, meta_number(w->p, "duration_ns"));
 	value_type(w, PROFILE_PERIOD_TYPE, type, unit);
-	/* Of an event that is no clock a frequency says nothing about its period, which varies. */
+	/*
+	 * For an event that is not a clock, the frequency does not determine the period, which
+	 * varies.
+	 */
 	put_u64(&w->out, PROFILE_PERIOD, fixed ? fixed : hz && !strcmp(unit, "nanoseconds") ? 1000000000 / hz : 0);
 	if (profile_by_period(w->p))
 		put_u64(&w->out, PROFILE_DEFAULT_TYPE, str(w, type));

@@ -1,4 +1,7 @@
-/* A profile for pprof: profile.proto, gzip'd. Source: proto/profile.proto of github.com/google/pprof. */
+/*
+ * Writes a profile for pprof: profile.proto, gzipped. Format: proto/profile.proto of
+ * github.com/google/pprof.
+ */
 #ifndef NSPROF_TO_PPROF_H
 #define NSPROF_TO_PPROF_H
 
@@ -8,8 +11,9 @@ struct modules;
 struct profile;
 
 /*
- * Values are samples, and CPU time in ns where the event is a clock, else its count. Each thread is told apart by labels: pid, tid,
- * comm, container, cgroup. @mods: whose build-ids are told for mappings. Write errors stay in @to's error flag. 0 or -ENOMEM.
+ * Values are samples and, if the event is a clock, CPU time in ns, otherwise its count. Labels
+ * identify the thread: pid, tid, comm, container, cgroup. @mods: source of the mappings' build-ids.
+ * Write errors are left in @to's error flag. 0 or -ENOMEM.
  */
 int to_pprof(FILE *to, const struct profile *p, const struct modules *mods);
 

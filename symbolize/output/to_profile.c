@@ -1,4 +1,4 @@
-/* What was collected and named, as a profile (to_profile.h). */
+/* Makes a profile from the collected and named samples (to_profile.h). */
 #include "output/to_profile.h"
 
 #include <inttypes.h>
@@ -35,7 +35,9 @@ uint64_t to_profile_block(struct rec_reader *r)
 {
 	uint64_t seconds = 0, wanted;
 
-	/* A recording that was cut has rows up to its last minute: then blocks are put together in the end. */
+	/*
+	 * A truncated recording has rows up to its last minute; blocks are then merged at the end.
+	 */
 	rec_reader_tally(r, on_tally, &seconds);
 	wanted = MIN(seconds, UINT64_MAX / 2 / NS_PER_S) * (NS_PER_S / BLOCKS_WANTED);
 	return MAX((wanted + BLOCK_MIN_NS - 1) / BLOCK_MIN_NS, 1ull) * BLOCK_MIN_NS;
@@ -46,8 +48,8 @@ uint64_t to_profile_block(struct rec_reader *r)
 struct builder {
 	const struct to_profile *in;
 	struct profile *p;
-	uint32_t *names;	/* naming.names to strings of @p; 0: not yet */
-	uint32_t *texts;	/* the same of collect.texts */
+	uint32_t *names;	/* naming.names -> strings of @p; 0: not yet */
+	uint32_t *texts;	/* collect.texts -> strings of @p */
 };
 
 static uint32_t copy_text(struct builder *b, const struct intern *from, uint32_t *map, uint32_t id)
@@ -74,7 +76,7 @@ static uint32_t source_text(struct builder *b, enum name_source source)
 	return profile_string(b->p, texts[source]);
 }
 
-/* Frames of the profile by index in naming.ids. Owned. */
+/* [index in naming.ids] -> frame of the profile. Owned by the caller. */
 static uint32_t *make_frames(struct builder *b)
 {
 	const struct naming *nm = b->in->nm;
@@ -93,7 +95,7 @@ static uint32_t *make_frames(struct builder *b)
 	return frames;
 }
 
-/* Nodes of the profile by node of the tree of locations. Owned. */
+/* [node of the tree of locations] -> node of the profile. Owned by the caller. */
 static uint32_t *make_nodes(struct builder *b, const uint32_t *frames)
 {
 	const struct stacktree *tree = &b->in->col->tree;
@@ -104,12 +106,12 @@ static uint32_t *make_nodes(struct builder *b, const uint32_t *frames)
 		const struct named *name = &nm->named[tree->nodes[i].loc];
 		uint32_t node = nodes[tree->nodes[i].parent];
 
-		/* Innermost first there, root first here. */
+		/* The input is innermost first, this tree root first. */
 		for (uint32_t k = name->n; k-- > 0;) {
 			uint32_t frame = frames[name->first + k];
 			bool nameless = nm->kernel_id && nm->ids[name->first + k] == nm->kernel_id;
 
-			/* A row of "[kernel]" says no more than one. */
+			/* Adjacent "[kernel]" frames become one. */
 			if (!nameless || b->p->nodes[node].frame != frame)
 				node = profile_child(b->p, node, frame);
 		}
@@ -156,7 +158,7 @@ static void add_counts(struct builder *b, const uint32_t *nodes)
 	free(threads);
 }
 
-/* ---- what is said of it ---- */
+/* ---- facts ---- */
 
 static void meta(struct profile *p, const char *key, const char *value)
 {
@@ -263,7 +265,7 @@ struct profile *to_profile(const struct to_profile *in)
 	add_filters(b.p, in->col->opts.filter);
 	add_throttled(b.p, in->col->rp);
 	profile_finish(b.p);
-	/* Threads of ours each number things as they meet them. */
+	/* Our threads number things in the order in which each sees them. */
 	sorted = profile_sorted(b.p);
 	profile_free(b.p);
 	free(frames);

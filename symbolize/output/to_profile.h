@@ -1,4 +1,4 @@
-/* What was collected and named, as a profile (profile.h). */
+/* Makes a profile (profile.h) from the collected and named samples. */
 #ifndef NSPROF_TO_PROFILE_H
 #define NSPROF_TO_PROFILE_H
 
@@ -17,9 +17,9 @@ struct to_profile {
 	struct rec_reader *reader;
 };
 
-/* How long a block of time is, so that there are about a thousand in a recording: ns, at least 10 ms. */
+/* Block length for about a thousand blocks in the recording: ns, at least 10 ms. */
 uint64_t to_profile_block(struct rec_reader *r);
-/* The same recording with the same options gives the same profile. Own with profile_free(). */
+/* The same recording with the same options gives the same profile. Free with profile_free(). */
 struct profile *to_profile(const struct to_profile *in);
 
 #endif

@@ -1,4 +1,7 @@
-/* Samples as perf script prints them (to_script.h); source of the form: perf_sample__fprintf_start() in tools/perf/builtin-script.c. */
+/*
+ * Prints samples as perf script does (to_script.h). Format: perf_sample__fprintf_start() in
+ * tools/perf/builtin-script.c.
+ */
 #include "output/to_script.h"
 
 #include <errno.h>
@@ -20,7 +23,10 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
 
-/* perf's fields of tracepoints, and of instructions looked at one by one: of these samples they are empty there, too. */
+/*
+ * perf's fields for tracepoints and for single instructions: perf prints nothing for them on these
+ * samples, either.
+ */
 static bool empty_field(const char *name, size_t len)
 {
 	static const char *const names[] = { "trace", "flags", "callindent", "synth" };
@@ -31,7 +37,7 @@ static bool empty_field(const char *name, size_t len)
 	return false;
 }
 
-/* What else perf 7.2 can show. */
+/* Other fields of perf 7.2. */
 static bool theirs(const char *name, size_t len)
 {
 	static const char names[] = " dsoff addr iregs uregs brstack brstacksym brstackinsn brstackinsnlen brstackdisasm brstackoff brcntr data_src "
@@ -47,7 +53,7 @@ static bool theirs(const char *name, size_t len)
 	return false;
 }
 
-/* perf's "sw:" in front says of which events: there are no others. */
+/* perf's prefix "sw:" selects a type of events; all types are the same here. */
 static const char *without_type(const char *text)
 {
 	static const char *const types[] = { "hw:", "sw:" };
@@ -83,28 +89,28 @@ int script_parse_fields(const char *text, uint32_t *fields)
 			return -EINVAL;
 		}
 		if (i == ARRAY_SIZE(names)) {
-			pr_err("-F '%.*s' is not one of comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, srcline, "
-			       "cgroup", (int)len, text);
+			pr_err("invalid field '%.*s'; -F takes comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, "
+			       "srcline and cgroup", (int)len, text);
 			return -EINVAL;
 		}
 		all = sign == '-' ? all & ~(1u << i) : all | 1u << i;
 		text += len + (text[len] == ',');
 	}
-	/* 0 means the default, which nobody asked for here. */
+	/* 0 means the default, which was not requested here. */
 	if (!all) {
-		pr_err("-F '%s' leaves no field to be shown", list);
+		pr_err("-F '%s' selects no field", list);
 		return -EINVAL;
 	}
 	*fields = all;
 	return 0;
 }
 
-/* ---- text that every reader takes for what it is ---- */
+/* ---- text that all readers parse correctly ---- */
 
 /*
- * Readers tell fields apart by blanks, by digits behind a comm, by parentheses around a file. So blanks become '_' in @text that
- * stands for one word, and parentheses, too, in a file's name; in a symbol "->" gets a blank, since
- * stackcollapse-perf.pl takes it for an inlined call.
+ * Readers split fields at blanks, at digits after a comm, and at parentheses around a file. So
+ * blanks become '_' in @text that must be one word, as do parentheses in a file's name. In a
+ * symbol, "->" gets a blank, since stackcollapse-perf.pl takes it for an inlined call.
  */
 enum text_kind { TEXT_COMM, TEXT_DSO, TEXT_SYM };
 
@@ -119,7 +125,7 @@ static void script_text(FILE *to, const char *text, enum text_kind kind)
 		size_t plain = strcspn(text, " ()-");
 		char c;
 
-		/* Not by the byte: with more than one thread each would take the stream's lock. */
+		/* Not byte by byte: with more than one thread, each write would lock the stream. */
 		fwrite_unlocked(text, 1, plain, to);
 		text += plain;
 		c = *text++;
@@ -140,10 +146,13 @@ struct printer {
 	const struct to_script *in;
 	FILE *to;
 	const char *event;
-	uint64_t since;		/* ns; what times are counted from */
+	uint64_t since;		/* ns; the zero of printed times */
 };
 
-/* What perf 6.1 prints: of a file's code the address in the file, of other code its own. */
+/*
+ * The address that perf 6.1 prints: the address in the file for code of a file, otherwise the
+ * runtime address.
+ */
 static uint64_t frame_address(const struct location *loc, struct svma *at)
 {
 	const struct elf_file *ef;
@@ -187,7 +196,7 @@ static void print_frame(const struct printer *p, const struct location *loc, uin
 		fprintf(p->to, "%16" PRIx64, addr);
 	if (fields & SCRIPT_SYM) {
 		putc(' ', p->to);
-		/* perf's word for it; readers make the file's name of that. */
+		/* perf's word for it; readers replace it by the file's name. */
 		if (unnamed && *intern_str(nm->names, nf->dso) == '/')
 			fputs("[unknown]", p->to);
 		else
@@ -203,7 +212,7 @@ static void print_frame(const struct printer *p, const struct location *loc, uin
 		fprintf(p->to, "  %s\n", line);
 }
 
-/* Leaf first. */
+/* Prints a stack, leaf first. */
 static void print_stack(const struct printer *p, uint32_t node, int32_t pid)
 {
 	const struct stacktree *tree = &p->in->col->tree;
@@ -257,10 +266,10 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 	putc('\n', to);
 }
 
-/* perf's block of "# key : value" lines. */
+/* Writes perf's block of "# key : value" lines. */
 static void print_header(const struct printer *p)
 {
-	/* What perf calls it, what a recording does, the unit. */
+	/* perf's name, the recording's key, the unit. */
 	static const char *const keys[][3] = {
 		{ "hostname", "hostname" }, { "os release", "kernel" }, { "perf version", "version" }, { "arch", "arch" },
 		{ "nrcpus avail", "ncpus" }, { "total memory", "memory_kb", " kB" }, { "cmdline", "cmdline" },

@@ -1,7 +1,7 @@
 /*
- * What was collected and named, as the text of perf script: each sample with its stack, in the order of the recording. Written so that
- * stackcollapse-perf.pl, inferno, speedscope and the Firefox profiler lose none of it, whatever bytes are in names: see script_text()
- * in to_script.c.
+ * Writes the collected and named samples as the text of perf script: each sample with its stack, in
+ * the order of the recording. stackcollapse-perf.pl, inferno, speedscope and the Firefox Profiler
+ * read all of it correctly, whatever bytes are in names: see script_text() in to_script.c.
  */
 #ifndef NSPROF_TO_SCRIPT_H
 #define NSPROF_TO_SCRIPT_H
@@ -32,7 +32,10 @@ enum script_field {
 			 SCRIPT_IP | SCRIPT_SYM | SCRIPT_DSO,
 };
 
-/* perf's "-F": names with commas between instead of the default; "+name" and "-name" change it. 0 or -EINVAL after a message. */
+/*
+ * Parses perf's "-F": names separated by commas replace the default; "+name" and "-name" change it.
+ * 0 or -EINVAL after a message.
+ */
 int script_parse_fields(const char *text, uint32_t *fields);
 
 struct to_script {
@@ -42,12 +45,12 @@ struct to_script {
 	struct rec_reader *reader;
 	uint32_t fields;
 	bool header;			/* perf's "--header" */
-	bool header_only;		/* and no more than that */
-	bool ns;			/* times to the ns, not us */
-	bool reltime, deltatime;	/* since the first sample, since the one before */
+	bool header_only;		/* write nothing else */
+	bool ns;			/* print times in ns, not us */
+	bool reltime, deltatime;	/* relative to the first sample; to the previous one */
 };
 
-/* Write errors stay in @to's error flag. */
+/* Write errors are left in @to's error flag. */
 void to_script(const struct to_script *in, FILE *to);
 
 #endif

@@ -20,7 +20,9 @@ static void put_frames(struct json *j, const struct profile *p)
 
 		json_begin_object(j, NULL);
 		json_str(j, "name", profile_text(p, f->name));
-		/* speedscope shows the file behind the name: the source's, else the binary's. */
+		/*
+		 * speedscope shows the file after the name: the source file, otherwise the binary.
+		 */
 		if (*file || f->dso)
 			json_str(j, "file", *file ? file : profile_text(p, f->dso));
 		if (colon)
@@ -32,7 +34,7 @@ static void put_frames(struct json *j, const struct profile *p)
 	json_end_object(j);
 }
 
-/* Root first, as speedscope has it. */
+/* Fills @stack root first, as speedscope expects. */
 static void put_stack(struct json *j, const struct profile *p, uint32_t node, uint32_t *stack)
 {
 	uint32_t n = 0;
@@ -45,7 +47,7 @@ static void put_stack(struct json *j, const struct profile *p, uint32_t node, ui
 	json_end_array(j);
 }
 
-/* Counts [@from, @to) are those of one thread. */
+/* Counts [@from, @to) belong to one thread. */
 static void put_thread(struct json *j, const struct profile *p, bool period, size_t from, size_t to, uint32_t *stack)
 {
 	const struct profile_thread *t = &p->threads[p->counts[from].thread];

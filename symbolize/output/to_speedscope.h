@@ -1,4 +1,7 @@
-/* A profile for speedscope. Source of the form: file-format-schema.json of github.com/jlfwong/speedscope. */
+/*
+ * Writes a profile for speedscope. Format: file-format-schema.json of
+ * github.com/jlfwong/speedscope.
+ */
 #ifndef NSPROF_TO_SPEEDSCOPE_H
 #define NSPROF_TO_SPEEDSCOPE_H
 
@@ -8,7 +11,8 @@
 struct profile;
 
 /*
- * One profile for each thread, its samples by blocks of time; weights are samples, or with @period events. Write errors stay in @to's error flag.
+ * One profile for each thread, with its samples by blocks of time. Weights are samples, or events
+ * with @period. Write errors are left in @to's error flag.
  */
 void to_speedscope(FILE *to, const struct profile *p, bool period);
 

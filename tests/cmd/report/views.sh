@@ -221,7 +221,7 @@ check_rc "--split-by without a folder" 129 "$NSPROF" symbolize --split-by comm
 check_rc "--split-by onto standard output" 129 "$NSPROF" symbolize --split-by comm -o -
 check_rc "--split-by of something else" 129 "$NSPROF" symbolize --split-by none -o dir
 check_rc "a file for a folder" 1 "$NSPROF" symbolize --split-by comm -o all
-like "is said" "$(cat check.err)" "cannot write to folder 'all': Not a directory"
+like "is said" "$(cat check.err)" "cannot write to directory 'all': Not a directory"
 check_rc "a filter of nothing: status" 1 "$NSPROF" symbolize --split-by comm -o empty --filter comm=nobody
 is "and no file" "$(ls empty)" ""
 # Names that want to leave the folder, and one that is another's when made safe.

@@ -174,7 +174,7 @@ PY
 fi
 "$NSPROF" export --buildid-dir "$T/syms" -o "$T/x.perf" "$T/two.data" 2>"$T/err"
 is "a folder with something in it: status" $? 1
-check "and the message" grep -q "'$T/syms' is not an empty folder" "$T/err"
+check "and the message" grep -q "'$T/syms' is not an empty directory" "$T/err"
 check "and no file" test ! -e "$T/x.perf"
 
 # ---- what was lost ----

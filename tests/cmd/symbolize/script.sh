@@ -98,7 +98,7 @@ check "header" grep -q '^# cmdline : .*record' <("$NSPROF" script -q --header "$
 is "filters" "$("$NSPROF" script -q --filter comm=x "$T/data" | grep -a '^[^[:blank:]]' | cut -d ' ' -f 1 | sort -u)" x
 "$NSPROF" script -F nonsense "$T/data" >"$T/out" 2>"$T/err"
 is "an unknown field: status" $? 129
-check "is named" grep -q "'nonsense' is not one of comm, pid" "$T/err"
+check "is named" grep -q "invalid field 'nonsense'; -F takes comm, pid" "$T/err"
 check_rc "no field at all" 129 "$NSPROF" script -F "" "$T/data"
 check_rc "each field left out" 129 "$NSPROF" script -F -comm,-pid,-tid,-cpu,-time,-period,-event,-ip,-sym,-dso "$T/data"
 "$NSPROF" symbolize --ns "$T/data" >"$T/out" 2>"$T/err"
