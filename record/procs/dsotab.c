@@ -343,7 +343,7 @@ static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const st
 	return d;
 }
 
-/* ---- getting at the file ---- */
+/* ---- opening the file ---- */
 
 /*
  * The bits of an inode's number. Above it, overlayfs stores which of its file systems has the inode
@@ -365,7 +365,10 @@ static bool is_mapped_inode(const struct map_entry *e, const struct stat *st)
 	return st->st_ino == e->ino || (st->st_ino & INO_MASK) == e->ino;
 }
 
-/* No process maps the file any more and proves it. */
+/*
+ * Detached: no process maps the file any more, so the file itself has to prove that it is the
+ * mapped one.
+ */
 static bool is_proven(const struct dsotab *dt, const struct map_entry *e, const struct stat *st)
 {
 	/* Anonymous devices as in is_mapped_inode(). */
@@ -390,14 +393,12 @@ static dev_t folder_dev(int rootfd, const char *path)
 
 /*
  * @fd, @st: the file that is now at the path of @e below root @r, with the right inode number. Is
- * it on the file system that was mapped? In memory, inode numbers start again with each mount, and
- * there may be another mount by now. It may have been mounted since. Or, if @r was found only by
- * the number of its mount namespace, that may be an earlier container's, because numbers are
- * reused.
- *
- * Equal devices prove it, because @fd is held. On overlayfs, the mapping has the overlay's own
- * device, which is that of its folders (before Linux 6.8 it has the layer's). btrfs shows none of
- * it.
+ * it on the file system that was mapped? File systems in memory start their inode numbers again
+ * with each mount, and there may be another mount by now. It may have been mounted since. Or, if @r
+ * was found only by the number of its mount namespace, that may be an earlier container's, because
+ * numbers are reused. Equal devices prove it, because @fd is held. On overlayfs, the mapping has
+ * the overlay's own device, which is that of its folders (before Linux 6.8 it has the layer's).
+ * btrfs shows none of it.
  */
 static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, int fd, const struct stat *st,
 			    const struct rootpin *r, bool by_number)

@@ -39,7 +39,7 @@ struct proc {
 	bool read_late;			/* ran before we looked: neither fork nor exec was seen */
 	bool jit_captured;		/* for good, as it has ended */
 	bool own;			/* proctab_own_child(), or a descendant of it */
-	bool aside;			/* a mere rival of another one: side-band may miss it */
+	bool aside;			/* known only as a rival: may have no side-band */
 	bool dead;			/* its leader's EXIT came, and no thread is known to live */
 	bool headless;			/* its leader's EXIT came */
 	uint8_t moved_looks;		/* of look_moved() (proc_maps.c), for the present image */

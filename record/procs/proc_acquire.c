@@ -12,8 +12,8 @@
 
 /*
  * Keeps the facts of what @p runs. If it has begun another program by now, or is a zombie, which
- * has neither root nor namespaces, keeps them as late facts: what is true nevertheless. Takes @f.
- * 0, or -ESRCH.
+ * has neither root nor namespaces, keeps what is true nevertheless as p->late. Takes @f. 0, or
+ * -ESRCH.
  */
 static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_facts *f)
 {

@@ -209,7 +209,7 @@ int proctab_capture(struct proctab *pt)
 
 void proctab_tell(const struct proctab *pt)
 {
-	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files let go early: %"
+	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files closed early: %"
 		   PRIu64, pt->cap.written, pt->cap.served, pt->cap.failed, pt->files.pins.evicted);
 	pr_verbose("code captured: %" PRIu64 " byte%s", pt->cap.code_bytes, plural(pt->cap.code_bytes));
 	if (pt->cap.seen_refused || pt->files.maps_refused || pt->files.dsos.refused)

@@ -6,7 +6,7 @@
 
 #include "procs/proc.h"
 
-/* Forks one from the other without an exec or a sample, as a shell's subshells. */
+/* Longest chain of forks without an exec or a sample, as of a shell's subshells. */
 #define ANCESTORS_MAX 8
 
 /* ---- from its parent ---- */

@@ -94,7 +94,7 @@ static void look_copy(struct proc *p, struct map_entry *e)
 enum moved {
 	MOVED_NOT,	/* @e is what it appears to be */
 	MOVED_WHOLE,	/* it is the file that was mapped there before */
-	MOVED_PARTS,	/* the parts of *@now marked as moved are: add @e, then add_moved() */
+	MOVED_PARTS,	/* parts of it are, marked in *@now: add @e, then add_moved() */
 };
 
 /* The first mapping in @ms that overlaps [@start, @end), from index *@i on; NULL: none. */

@@ -1,8 +1,8 @@
 /*
  * Code that a program has copied into other memory at the same place, to get huge pages: node
  * --use-largepages, BOLT's -hugify, iodlr, HHVM. It is the file's code as before, but the kernel
- * reports anonymous memory. Memory where the executable segment of a neighbouring file mapping
- * belongs is that file's, if it has the same bytes.
+ * reports anonymous memory. Such memory is a neighbouring file's if it is where that file's
+ * executable segment belongs and has the same bytes.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -170,7 +170,7 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 	o->fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
 	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
 	/*
-	 * Resolve a mapping that exists: the code's own does not, and the file may have been
+	 * Resolve a mapping that still exists: the code's own is gone, and the file may have been
 	 * removed.
 	 */
 	if (o->ef)

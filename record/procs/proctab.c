@@ -281,7 +281,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p = proctab_find(pt, ev->pid);
 	/*
 	 * Its exec was reported before its fork. Records of another CPU come late if that CPU stood
-	 * still, because its virtual machine did not run or behind an interrupt.
+	 * still: a virtual machine did not run it, or an interrupt was in the way.
 	 */
 	if (p && p->exec_time > ev->time) {
 		p->fork_time = ev->time;
@@ -328,7 +328,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 
 /*
  * Records were lost since @p was last certain. If one of them was of an exec, what is known of @p
- * belongs to another program, and would for as long as it runs. Reads what it runs; when that began
+ * is another program's, and stays wrong for as long as it runs. Reads what it runs; when that began
  * is not known.
  */
 static void make_up_exec(struct proctab *pt, struct proc *p, uint64_t time)

@@ -46,10 +46,7 @@ static void full_name(const struct container *c, struct strbuf *sb)
 		add_clean(sb, c->pod);
 		strbuf_addc(sb, '/');
 	}
-	/*
-	 * A long ID in place of a name means that there is none, and the ID has a column of its
-	 * own.
-	 */
+	/* A long ID as the name means that there is none. The ID has its own column. */
 	if (!strcmp(c->name, c->id) && strlen(c->id) == 64)
 		strbuf_addc(sb, '-');
 	else

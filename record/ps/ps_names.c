@@ -35,14 +35,14 @@ static void add(struct names *names, char *name)
 
 static void add_container(struct names *names, const struct container *c)
 {
-	/* Without a name it goes by its id, which is long. */
+	/* Without a name: the beginning of its ID, which is long. */
 	if (!strcmp(c->name, c->id))
 		add(names, xasprintf("%.*s", ID_SHOWN, c->id));
 	else
 		add(names, xasprintf("%s%s", c->name, c->apart));
 }
 
-/* With and without its namespace: both are understood. */
+/* With and without its namespace: nsprof record accepts both. */
 static void add_pod(struct names *names, const struct container *c)
 {
 	if (!c->pod[0])

@@ -185,6 +185,6 @@ void cgroup_coverage_tell_many(const struct cgroup_coverage *r, const struct tar
 	if (n > NAMES_SHOWN)
 		strbuf_addf(&names, " and %zu more", n - NAMES_SHOWN);
 	if (n)
-		pr_warn("no samples of %s of %zu cgroups: nothing ran in %s, or too little", names.s, t->cgroups.n, plural_of(n, "it", "them"));
+		pr_warn("no samples of %s of %zu cgroups: nothing or too little ran in %s", names.s, t->cgroups.n, plural_of(n, "it", "them"));
 	strbuf_fini(&names);
 }

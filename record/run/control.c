@@ -35,7 +35,7 @@ static int parse_fd(const char *text, int *fd)
 	if (fcntl((int)n, F_SETFD, FD_CLOEXEC)) {
 		int err = -errno;
 
-		pr_err("--control: descriptor %ld: %s", n, strerror(-err));
+		pr_err("--control: cannot use descriptor %ld: %s", n, strerror(-err));
 		return err;
 	}
 	*fd = (int)n;

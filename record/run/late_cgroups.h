@@ -16,7 +16,7 @@
 struct late_cgroups {
 	struct events *ev;		/* borrowed; so are its target and options */
 	struct container_lookup *lk;		/* borrowed */
-	bool looking;			/* waiting for an answer of it */
+	bool looking;			/* waiting for an answer from it */
 	bool asked;			/* the selection can match later cgroups */
 	unsigned int tries;		/* looks left since the latest report */
 	uint64_t next;			/* when the next one is due, ns of CLOCK_MONOTONIC */

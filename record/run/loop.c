@@ -133,7 +133,7 @@ static void take_usr2(struct loop *l)
 	if (spool_switches(l->spool->o))
 		spool_ask(l->spool);
 	else if (!l->usr2_told)
-		pr_info("SIGUSR2 is ignored: it is for --switch-output and --overwrite");
+		pr_info("SIGUSR2 is ignored: it needs --switch-output or --overwrite");
 	l->usr2_told = true;
 }
 
@@ -306,10 +306,7 @@ enum loop_end loop_run(struct loop *l)
 		if (tags & ripening)
 			ripen(tags, last);
 		last = clock_mono_ns();
-		/*
-		 * The signal that stopped and continued us interrupted the wait, whichever one it
-		 * was.
-		 */
+		/* Being stopped and continued interrupts the wait, whatever we waited for. */
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);

@@ -165,7 +165,7 @@ int record_take_mmap(void *dst, const char *arg)
 	while (bytes < want)
 		bytes *= 2;
 	if (bytes != want)
-		pr_info("rounding the rings up to %llu KiB", (unsigned long long)bytes / 1024);
+		pr_info("rounding the ring size up to %llu KiB", (unsigned long long)bytes / 1024);
 	o->ring_bytes = bytes;
 	return 0;
 bad:

@@ -314,7 +314,7 @@ static int open_writer(struct session *s)
 	}
 	if (!s->w) {
 		if (err == -EAGAIN)
-			pr_err("cannot start the thread that writes: %s; raise the limits of processes (ulimit -u) or memory (ulimit -v)",
+			pr_err("cannot start the writer thread: %s; raise the limits of processes (ulimit -u) or memory (ulimit -v)",
 			       strerror(-err));
 		else
 			pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&s->out), strerror(-err));

@@ -13,14 +13,14 @@ enum standstill_why {
 	STANDSTILL_STOPPED,	/* SIGCONT came: somebody had stopped us */
 	STANDSTILL_CPU,		/* we could have run, but got no CPU */
 	STANDSTILL_FILES,	/* between two drains: a file that we read there did not answer */
-	STANDSTILL_FROZEN,	/* while we waited for the rings: a freezer, a debugger, the machine */
+	STANDSTILL_FROZEN,	/* in the wait for the rings: freezer, debugger, stopped machine */
 };
 
 struct standstill {
 	uint64_t limit;		/* ns: shorter gaps do not count */
 	uint64_t last;		/* ns, CLOCK_MONOTONIC: latest drain or start of sampling; 0: none */
-	uint64_t waited;	/* ns that the thread waited for a CPU in all, then */
-	uint64_t began_waiting, in_rings;	/* ns: begin and length of the latest wait */
+	uint64_t waited;	/* ns: all waiting for a CPU up to @last */
+	uint64_t began_waiting, in_rings;	/* ns: start and length of the latest wait */
 	bool continued;		/* SIGCONT has come since the latest drain */
 	uint64_t settled;	/* ns: losses reported before it belong to a standstill */
 	uint64_t told;		/* lost and dropped, as of the latest drain */

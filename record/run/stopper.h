@@ -14,7 +14,7 @@ struct stopper {
 	pthread_t thread;
 	sigset_t signals;	/* the signals that end it */
 	_Atomic int signo;	/* the first one that came; 0 = none */
-	int fd;			/* eventfd(2), readable then; -1: no thread, the caller waits itself */
+	int fd;			/* eventfd(2), readable then; -1: no thread */
 	int last;		/* one of @signals; 0 = there is none */
 	_Atomic bool over;	/* the next signal ends the thread */
 	bool up;

@@ -20,7 +20,7 @@ struct summary {
 	uint64_t ring_bytes;	/* data ring of one CPU */
 	bool clock;		/* the event counts ns of CPU time */
 	bool work;		/* the event counts whenever something runs */
-	bool covers;		/* all events are sampled: see ledger_sums_coverage() */
+	bool covers;		/* samples cover all it counts: see ledger_sums_coverage() */
 	bool picked;		/* all was sampled, and samples of other cgroups left out */
 	bool tasks;		/* events belong to threads, not to CPUs or cgroups */
 	uint64_t events;	/* possibly stopped within a period; a thread has one per CPU */
@@ -28,13 +28,13 @@ struct summary {
 	const struct standstill *still;
 	uint64_t stall_ns;	/* the longest time that the output took for a block */
 	bool terminal;		/* stderr is a terminal: suggest the next command */
-	uint64_t barred;	/* programs that the kernel lets nobody sample, first name */
-	const char *barred_comm;
-	bool idle;		/* nothing ran in the chosen cgroups; reported elsewhere */
+	uint64_t barred;	/* programs that the kernel lets nobody sample */
+	const char *barred_comm;	/* the first one's */
+	bool idle;		/* nothing ran in any of the chosen cgroups (cgroup_coverage.h) */
 	const char *event;	/* "cpu-clock"; its modifier: "", "u" or "k" */
 	const char *modifier;
 	uint64_t period;	/* of the event; for clocks 1/frequency in ns; 0 = it changes */
-	uint64_t lowest;	/* Hz: lowest of events opened later, below -F; 0: all had @freq */
+	uint64_t lowest;	/* Hz: lowest of later events under a lower kernel limit; 0: none */
 	uint64_t freq;		/* Hz */
 	bool used_known;	/* used_us: CPU time of the chosen cgroups by cpu.stat */
 	uint64_t used_us;

@@ -50,7 +50,7 @@ void watch_check(struct watch *h, bool on, uint64_t since_ns);
 /*
  * Call after each drain. Checks cgroups as watch_check(), at once, if side-band reported that one
  * was created again. Picks up cgroups that match only now. In a new segment, writes what is missing
- * at its begin.
+ * at its beginning.
  */
 void watch_made(struct watch *h, bool on, uint64_t since_ns);
 

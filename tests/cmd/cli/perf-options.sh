@@ -133,7 +133,7 @@ while IFS='|' read -r line says; do
 	is "record $line: status" $? 0
 	says "record $line" err "$says"
 done <<'LIST'
--m 3|rounding the rings up to 16 KiB
+-m 3|rounding the ring size up to 16 KiB
 -k raw|clock 'raw' is not used
 -p 1 -t 1|-p overrides -t
 -p 1 -a|-p overrides -a

@@ -117,7 +117,7 @@ if "$REFUSE" perf_event_open 1 true 2>"$T/err"; then
 	as=("$REFUSE" perf_event_open 38)
 	refuses "seccomp says ENOSYS" 1 "Function not implemented: .*seccomp" "${out[@]}" -p $$
 	as=("$REFUSE" clone3 11)
-	refuses "no thread to be had" 1 "cannot start the thread that writes: Resource temporarily unavailable; raise the limits" \
+	refuses "no thread to be had" 1 "cannot start the writer thread: Resource temporarily unavailable; raise the limits" \
 		"${out[@]}" -q -e cpu-clock -- true
 	# What the kernel says where it has no perf_event for cgroups, and of one that is removed (tests/unit/record/containers/test_cgroup.c): the root
 	# is always there.
