@@ -48,6 +48,7 @@ declare -A here=(
 	["ns::Parser::next"]="Shop::checksum"
 	["/var/tmp/"]="$T/elsewhere/"
 	["time=20-30"]="time=0-30"
+	["time=2-5"]="time=0-5"
 	["-- sleep 10"]="-- sleep 0.5"
 )
 # Examples that begin like this are not run.
