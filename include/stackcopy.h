@@ -49,9 +49,9 @@ int stack_view_read(const struct stack_view *sv, uint64_t addr, uint64_t *val);
 const uint64_t *stack_view_page(const struct stack_view *sv, uint64_t addr);
 
 /*
- * True when the copy ends below @addr at a page boundary that earlier copies of the thread went
- * past. The kernel stops copying at a page that is not in memory, because __output_copy_user()
- * takes no page fault. A large frame has such pages until it touches them.
+ * True when the copy ends at a page boundary below or at @addr, although earlier copies of the
+ * thread reached @addr's page. The kernel stops copying at a page that is not in memory, because
+ * __output_copy_user() takes no page fault. A large frame has such pages until it touches them.
  */
 bool stack_view_hole(const struct stack_view *sv, uint64_t addr);
 

@@ -19,7 +19,7 @@
 #define IMAGE_MAX	(3ull << 30)
 #define HUGE_PAGE	(2u << 20)
 
-/* Entries, names, ranges, call frames. */
+/* Sections with entries, names, ranges and call frames. */
 bool elf_debug_wanted(const char *name)
 {
 	static const char *const wanted[] = {

@@ -29,7 +29,7 @@ struct filter_cond {
 	uint64_t from, to;	/* numbers in [from, to); times in ns since the recording began */
 	bool absolute;		/* times are as in ev_sample.time, until filter_begin() */
 	bool span;		/* @text is from filter_add_span() */
-	bool share;		/* from and to are shares of all samples' time, before filter_place() */
+	bool share;		/* from and to are shares of that time, before filter_place() */
 };
 
 /* A sample must meet one condition of each key that has any. */

@@ -17,8 +17,8 @@ enum kind { KIND_END, KIND_CIE, KIND_FDE };	/* KIND_FDE + number of the CIE */
 struct frames {
 	struct slice_coder *c;
 	const struct elf_slice *slice;
-	struct cursor in;		/* written */
-	struct strbuf *out;		/* read */
+	struct cursor in;		/* when writing */
+	struct strbuf *out;		/* when reading */
 	size_t base;			/* where the section begins in @out */
 	size_t cie[CIES_MAX];		/* offsets in the section */
 	uint32_t ncies;
@@ -284,7 +284,7 @@ static uint64_t symbols_to(const struct frames *f, uint64_t addr)
 	return at - f->sym;
 }
 
-/* @addr and @range: bytes, svma; given when writing. */
+/* @addr (svma) and @range (bytes) are given when writing. */
 static void code_extent(struct frames *f, uint64_t *addr, uint64_t *range, bool *whole)
 {
 	struct slice_coder *c = f->c;
@@ -324,7 +324,7 @@ static void end_record(struct frames *f, size_t from)
 	memcpy(f->out->s + from, &len, sizeof(len));
 }
 
-/* @rec: written; behind the id. */
+/* When writing, @rec is the record after its id. */
 static void code_cie(struct frames *f, struct cursor *rec, size_t at)
 {
 	struct slice_coder *c = f->c;

@@ -14,7 +14,7 @@
 /* Contexts. A class is the number of 4-bit digits of a size, at most 15. */
 enum slice_ctx {
 	CTX_HEAD = 0,					/* rare numbers */
-	CTX_AT = CTX_HEAD + NIBBLE_NUM,			/* [at of the symbol before] */
+	CTX_AT = CTX_HEAD + NIBBLE_NUM,			/* [at of the previous symbol] */
 	CTX_LOW = CTX_AT + 16,				/* [its low digit] */
 	CTX_GAP = CTX_LOW + 16,
 	CTX_IN = CTX_GAP + NIBBLE_NUM,
@@ -29,8 +29,8 @@ enum slice_ctx {
 	CTX_OP_HIGH = CTX_RANGE + 16 * NIBBLE_NUM,	/* [state] */
 	CTX_OP_LOW = CTX_OP_HIGH + 4096,		/* [state and the high digit, hashed] */
 	CTX_CFA = CTX_OP_LOW + 8192,
-	CTX_STEP = CTX_CFA + NIBBLE_NUM,		/* [the step before] */
-	CTX_SAVED = CTX_STEP + 16,		/* [register][where the one before is saved] */
+	CTX_STEP = CTX_CFA + NIBBLE_NUM,		/* [the previous step] */
+	CTX_SAVED = CTX_STEP + 16,		/* [register][place of the previous one] */
 	CTX_SAVED_FAR = CTX_SAVED + 256,
 	CTX_ADVANCE = CTX_SAVED_FAR + NIBBLE_NUM,
 	CTX_OPERAND = CTX_ADVANCE + NIBBLE_NUM,
