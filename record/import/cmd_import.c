@@ -1,4 +1,4 @@
-/* nsprof-import: perf.data into a recording. */
+/* nsprof-import: turns perf.data into a recording. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ int main(int argc, char **argv)
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
 		OPT_COMMON_VERBOSE(&verbose),
-		{ "name", 0, "NAME", NULL, OPT_STR, &o.name, .more = NULL },	/* by programs that read perf.data through this one */
+		/* for programs that read perf.data through nsprof-import */
+		{ "name", 0, "NAME", NULL, OPT_STR, &o.name, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {

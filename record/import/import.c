@@ -1,5 +1,7 @@
 /*
- * perf.data into a recording. Whose names are whose is not believed where perf is known to be wrong (contrib/doc/perf-data.md): perf keeps one build-id for a path, and reads it from the host when a container is gone.
+ * Turns perf.data into a recording. perf's names are not trusted where perf is known to be wrong
+ * (contrib/doc/perf-data.md): it keeps one build-id per path, and reads it from the host once a
+ * container is gone.
  */
 #include "import/import.h"
 
@@ -32,8 +34,9 @@
 #include "sink/sink_side.h"
 
 /*
- * By how much wall clock may be wrong: file systems' times tick 100 times a second; in the same boot perf's own clock,
- * local_clock(), goes on beside CLOCK_MONOTONIC_RAW and is never set; and else perf may take a while to finish the file.
+ * How far the wall clock may be off. If perf tells it: file systems' times tick 100 times per
+ * second. Within the same boot, perf's clock, local_clock(), runs beside CLOCK_MONOTONIC_RAW and is
+ * never set. Otherwise, perf may have taken a while to finish the file.
  */
 #define CLOCK_TOLD_NS INT64_C(20000000)
 #define CLOCK_SAME_BOOT_NS INT64_C(2000000000)
@@ -41,23 +44,23 @@
 
 struct import {
 	const struct import_opts *o;
-	char *name;			/* of the input, quoted; owned */
+	char *name;			/* name of the input, quoted; owned */
 	struct perfdata *pd;
 	struct import_host host;
-	struct import_event event;	/* whose samples are taken */
-	uint64_t *chain;		/* owned: a stack put together from a sample and its deferred part */
+	struct import_event event;	/* the chosen event */
+	uint64_t *chain;	/* owned: a stack joined from a sample and its deferred part */
 	uint64_t undeferred;		/* samples whose deferred part is not in the file */
 	struct output out;
-	struct record_opts ro;		/* what perf was asked for, in our words */
+	struct record_opts ro;		/* the options that perf was given, as ours */
 	struct cgroup_fs fs;
 	struct rec_writer *w;		/* NULL until the first record */
 	struct proctab *pt;
 	struct sink *sink;
 	struct ledger ledger;
 	struct import_losses losses;
-	uint64_t first, last;		/* times, ns; 0 = none was told */
-	int64_t until_ns;		/* wall clock at its end */
-	uint64_t unknown_event;		/* samples of events that are not told of */
+	uint64_t first, last;		/* times, ns; 0 = none so far */
+	int64_t until_ns;		/* wall clock at the end */
+	uint64_t unknown_event;		/* samples of events that the file does not describe */
 	uint64_t *room;			/* owned, for perfdata_sample() */
 };
 
@@ -66,7 +69,7 @@ static struct perfdata_attr *first_event(const struct import *im)
 	return import_event_first(&im->event, im->pd);
 }
 
-/* ---- what is to be known beforehand ---- */
+/* ---- before the first record ---- */
 
 static int look(void *ctx, const struct perfdata_record *r)
 {
@@ -149,7 +152,7 @@ static uint64_t start_wall(const struct import *im)
 	return (uint64_t)im->until_ns - (im->last - im->first);
 }
 
-/* Once more at the end: of a pipe, what tells whose kernel it was may have come since. */
+/* Called again at the end: in a pipe, the host and kernel may be named late. */
 static void detach(struct import *im)
 {
 	const struct perfdata_build_id *vdso = import_host_vdso(&im->host, im->pd);
@@ -169,7 +172,7 @@ static int64_t clock_ns(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Perf maps that lie here, if it is known when the recording was begun. */
+/* Uses the perf maps on this host if the start of the recording is known. */
 static void trust_host_maps(struct import *im)
 {
 	const struct perfdata *pd = im->pd;
@@ -180,7 +183,7 @@ static void trust_host_maps(struct import *im)
 	if (!pd->have_clock && import_host_same_kernel(&im->host, pd)) {
 		wall = clock_ns(CLOCK_REALTIME) - (int64_t)clock_raw_ns();
 		if (__builtin_add_overflow(wall, (int64_t)im->first, &wall))
-			return;		/* no time of this machine: damaged */
+			return;		/* not a time of this machine: damaged */
 		late = CLOCK_SAME_BOOT_NS;
 	} else if (!pd->have_clock) {
 		if (!pd->map)
@@ -221,7 +224,7 @@ static int begin(struct import *im, uint64_t first)
 			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
 	im->ro.dump_size = im->ro.callgraph == CALLGRAPH_DWARF ? a->stack_user : 0;
 	write_info(im);
-	/* Of tasks perf does not ask for the CPU (evsel__config() in tools/perf/util/evsel.c). */
+	/* perf does not record the CPU for tasks (evsel__config() in tools/perf/util/evsel.c). */
 	ledger_begin(&im->ledger, im->w, is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
 	im->pt = proctab_new(im->w);
 	detach(im);
@@ -233,8 +236,8 @@ static int begin(struct import *im, uint64_t first)
 /* ---- records ---- */
 
 /*
- * The user's part of a stack that the kernel walked later takes the place of marker and cookie. If it is not there, the marker stays, behind
- * the address that was hit if that is the user's.
+ * Replaces marker and cookie by the user part of the stack, which the kernel walked later. If that
+ * part is missing, the marker stays; the sampled address precedes it if it is in user space.
  */
 static void join_deferred(struct import *im, const struct perfdata_record *r, struct raw_sample *raw)
 {
@@ -272,7 +275,7 @@ static void take_sample(struct import *im, const struct perfdata_record *r)
 
 	if (!r->attr)
 		im->unknown_event++;
-	/* Of a file they are known by now. */
+	/* In a file, they were counted before. */
 	if (!im->pd->map && r->attr)
 		r->attr->samples++;
 	if (!r->attr || (!r->attr->taken && !counts))
@@ -287,7 +290,7 @@ static void take_sample(struct import *im, const struct perfdata_record *r)
 	sink_take(im->sink);
 }
 
-/* Data is not asked for: the kernel says what is code (MMAP2), or tells of nothing else (MMAP). */
+/* Data mappings are not needed. MMAP2 contains the protection; MMAP records are for code only. */
 static void take_mmap(struct import *im, const struct perfdata_record *r)
 {
 	struct kmmap m;
@@ -324,7 +327,10 @@ static void take_task(struct import *im, const struct perfdata_record *r, struct
 	ev.ptid = perfdata_u32(c);
 	if (c->bad)
 		return;
-	/* What perf makes up for those that ran already: a process forked from itself or its parent, before its comm and mappings. */
+	/*
+	 * perf synthesizes these for running processes: a fork from itself or its parent, before
+	 * the comm and mappings.
+	 */
 	if (r->type == PERF_RECORD_FORK)
 		sink_fork(im->sink, &ev);
 	else
@@ -348,8 +354,8 @@ static void take_namespaces(struct import *im, struct perfdata_cursor *c)
 }
 
 /*
- * Without a time: written by perf at the end, what an event has lost in all (import_losses.h). With one it is the kernel's own, of samples
- * that a PMU could not deliver.
+ * Without a time: perf wrote it at the end, with the total loss of an event (import_losses.h). With
+ * a time: the kernel wrote it, for samples that a PMU could not deliver.
  */
 static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
 {
@@ -467,7 +473,7 @@ static void tell_damage(const struct import *im)
 	struct strbuf sb = STRBUF_INIT;
 
 	if (pd->lacking)
-		pr_warn("%u file%s of %s %s missing: what was recorded into %s is not in the recording", pd->lacking, pd->lacking == 1 ? "" : "s",
+		pr_warn("%u file%s of %s %s missing: the samples in %s are not in the recording", pd->lacking, pd->lacking == 1 ? "" : "s",
 			im->name, pd->lacking == 1 ? "is" : "are", pd->lacking == 1 ? "it" : "them");
 	if (pd->bad) {
 		spot_text(&pd->first_bad, &sb);
@@ -496,7 +502,7 @@ static void tell_left_out(const struct import *im)
 				a->samples, plural(a->samples), import_event_name(a), plural_of(a->samples, "is", "are"), import_event_name(a));
 	}
 	if (pd->nattrs > 1 && first->sample_type & PERF_SAMPLE_READ && first->read_format & PERF_FORMAT_GROUP)
-		pr_warn("events were sampled as a group (:S): what others than '%s' counted is left out; --event NAME shows it",
+		pr_warn("events were sampled as a group (:S): the counts of events other than '%s' are left out; --event NAME imports them",
 			im->event.name);
 }
 
@@ -523,10 +529,10 @@ static void tell(const struct import *im)
 		pr_warn("%" PRIu64 " byte%s of text among the records of %s left out: a command printed into perf's pipe; send its output elsewhere, "
 			"as in: perf record -o - -- sh -c 'COMMAND >&2'", pd->text, plural(pd->text), im->name);
 	if (im->undeferred)
-		pr_warn("%" PRIu64 " sample%s no user stack: perf deferred it, and the record that should follow is not in %s", im->undeferred,
+		pr_warn("%" PRIu64 " sample%s no user stack: perf deferred it, and the record with it is missing in %s", im->undeferred,
 			plural_of(im->undeferred, " has", "s have"), im->name);
 	if (!im->host.same_host && pd->hostname)
-		pr_verbose("recorded on '%s': binaries count if their build-ids are the recorded ones", pd->hostname);
+		pr_verbose("recorded on another host, '%s': only binaries with the recorded build-id are used", pd->hostname);
 }
 
 static int finish(struct import *im)
@@ -543,7 +549,7 @@ static int finish(struct import *im)
 	if (im->pd->cut || im->pd->bad || im->pd->lacking)
 		rec_writer_info(im->w, "imported_cut", "1");
 	im->ledger.l.unordered += im->pd->late;
-	/* By now all is known that tells whose kernel it was. */
+	/* By now, everything that identifies host and kernel is known. */
 	detach(im);
 	err = im->sink->err ? im->sink->err : proctab_capture(im->pt);
 	import_losses_settle(&im->losses, im->pd, &im->ledger, rec_writer_start(im->w), im->last);
@@ -567,7 +573,7 @@ static int run(struct import *im, int fd)
 	im->pd = perfdata_open(fd, im->name);
 	if (!im->pd)
 		return -EINVAL;
-	/* Of a pipe: now. */
+	/* A pipe ends now. */
 	im->until_ns = im->pd->written_ns ? im->pd->written_ns : clock_ns(CLOCK_REALTIME);
 	if (im->pd->map) {
 		err = perfdata_each(im->pd, false, look, im);

@@ -1,4 +1,7 @@
-/* perf.data into a recording of ours: masked and coded as nsprof record does it, with the rows its addresses need. */
+/*
+ * Turns perf.data into a recording: masked and coded as by nsprof record, with the rows its
+ * addresses need.
+ */
 #ifndef NSPROF_IMPORT_H
 #define NSPROF_IMPORT_H
 
@@ -6,13 +9,16 @@
 
 struct import_opts {
 	const char *input;	/* "-" = standard input */
-	const char *name;	/* of it in messages, with quotes; NULL = as it is */
-	const char *output;	/* NULL = the default name, or standard output when that is a pipe */
+	const char *name;	/* its name in messages, with quotes; NULL = @input */
+	const char *output;	/* NULL = the default name, or standard output if that is a pipe */
 	const char *event;	/* NULL = the first that has samples */
 	bool full_stacks;	/* --stacks=full */
 };
 
-/* 0; 1 when it was cut and all before that is in; negative errno after a message. */
+/*
+ * 0; 1 if the input was cut and everything before the cut was imported; negative errno after a
+ * message.
+ */
 int import_run(const struct import_opts *o);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-#define LISTED 12	/* events that a message names */
+#define LISTED 12	/* maximum number of events in a message */
 
 const char *import_event_name(const struct perfdata_attr *a)
 {
@@ -18,7 +18,7 @@ const char *import_event_name(const struct perfdata_attr *a)
 						"cpu-migrations", "minor-faults", "major-faults" };
 	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
 						"branches", "branch-misses", "bus-cycles" };
-	const uint32_t config = (uint32_t)a->config;	/* above it: of which PMU */
+	const uint32_t config = (uint32_t)a->config;	/* the upper half is the PMU */
 
 	if (a->name[0])
 		return a->name;
@@ -31,10 +31,10 @@ const char *import_event_name(const struct perfdata_attr *a)
 
 /* ---- names ---- */
 
-/* A name taken apart: "cycles:P", "sched:sched_switch:u", "cpu_core/cycles/P". */
+/* The parts of a name: "cycles:P", "sched:sched_switch:u", "cpu_core/cycles/P". */
 struct event_text {
 	const char *pmu, *event, *modifier;
-	size_t pmu_len, event_len;	/* pmu_len 0: there is none */
+	size_t pmu_len, event_len;	/* pmu_len 0: no PMU */
 };
 
 static struct event_text take_apart(const struct perfdata_attr *a)
@@ -44,7 +44,7 @@ static struct event_text take_apart(const struct perfdata_attr *a)
 	if (slash && end > slash)
 		return (struct event_text){ name, slash + 1, end[1] == ':' ? end + 2 : end + 1, (size_t)(slash - name),
 					    (size_t)(end - slash - 1) };
-	/* A tracepoint has a ':' in its name. */
+	/* The name of a tracepoint contains a ':'. */
 	colon = strchr(name, ':');
 	if (colon && a->type == PERF_TYPE_TRACEPOINT)
 		colon = strchr(colon + 1, ':');
@@ -56,7 +56,7 @@ static bool text_is(const char *text, size_t len, const char *s)
 	return strlen(s) == len && !memcmp(text, s, len);
 }
 
-/* @name is the event's, with the modifier or without. */
+/* Is @name the event's, with or without the modifier? */
 static bool has_name(const struct perfdata_attr *a, const char *name)
 {
 	const struct event_text t = take_apart(a);
@@ -69,7 +69,7 @@ static bool has_name(const struct perfdata_attr *a, const char *name)
 	return text_is(t.event, t.event_len, name);
 }
 
-/* @name is that of the event on each kind of CPU. */
+/* Is @name that of the event without its PMU? */
 static bool has_bare_name(const struct perfdata_attr *a, const char *name)
 {
 	const struct event_text t = take_apart(a);
@@ -80,7 +80,10 @@ static bool has_bare_name(const struct perfdata_attr *a, const char *name)
 	return !name[len] || (name[len] == ':' && !strcmp(name + len + 1, t.modifier));
 }
 
-/* Of a kind of CPU. Where the file does not list these: as kernels name them (x86, arm, Apple). */
+/*
+ * Is it the PMU of a kind of CPU? If the file does not list them, the names that kernels use decide
+ * (x86, arm, Apple).
+ */
 static bool is_core_pmu(const struct perfdata *pd, const char *pmu, size_t len)
 {
 	static const char *const kinds[] = { "cpu_", "armv", "apple_" };
@@ -94,7 +97,7 @@ static bool is_core_pmu(const struct perfdata *pd, const char *pmu, size_t len)
 	return false;
 }
 
-/* One event that every kind of CPU counts with a PMU of its own. */
+/* Are they one event, counted by a separate PMU on each kind of CPU? */
 static bool same_event(const struct perfdata *pd, const struct perfdata_attr *a, const struct perfdata_attr *b)
 {
 	const struct event_text ta = take_apart(a), tb = take_apart(b);
@@ -102,7 +105,10 @@ static bool same_event(const struct perfdata *pd, const struct perfdata_attr *a,
 	if (ta.pmu_len && tb.pmu_len)
 		return ta.event_len == tb.event_len && !memcmp(ta.event, tb.event, ta.event_len) && !strcmp(ta.modifier, tb.modifier) &&
 		       is_core_pmu(pd, ta.pmu, ta.pmu_len) && is_core_pmu(pd, tb.pmu, tb.pmu_len);
-	/* Events that the kernel has a number for: the PMU is above it (PERF_PMU_TYPE_SHIFT in perf_event.h). */
+	/*
+	 * Events with a number in the kernel: the PMU is in the upper half (PERF_PMU_TYPE_SHIFT in
+	 * perf_event.h).
+	 */
 	return (a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE) && a->type == b->type &&
 	       (uint32_t)a->config == (uint32_t)b->config && a->config >> 32 && b->config >> 32 && a->config != b->config &&
 	       !((a->flags ^ b->flags) & PERFDATA_EXCLUDES);
@@ -127,7 +133,7 @@ static void tell_events(const struct perfdata *pd, const char *name, const char 
 	strbuf_fini(&sb);
 }
 
-/* The first of those that fit which has samples, or else the first: index + 1, or 0. */
+/* The first match that has samples, or otherwise the first match: index + 1, or 0. */
 static size_t find(const struct perfdata *pd, const char *name, bool (*fits)(const struct perfdata_attr *a, const char *name))
 {
 	size_t found = 0;
@@ -186,8 +192,8 @@ bool import_event_counts(const struct perfdata_record *r)
 }
 
 /*
- * Events that threads inherit count for each thread, and their samples say so (PERF_SAMPLE_READ with attr.inherit, Linux 6.12); others count
- * for the CPU or thread they were opened for.
+ * Events inherited by threads count per thread, and their samples name the thread (PERF_SAMPLE_READ
+ * with attr.inherit, Linux 6.12). Other events count for the CPU or thread they were opened for.
  */
 static uint64_t counter_key(const struct perfdata_attr *a, uint64_t id, uint32_t tid)
 {
@@ -210,12 +216,12 @@ bool import_event_period(struct import_event *ev, const struct perfdata *pd, con
 			continue;
 		before = u64map_put(&ev->before, counter_key(r->attr, reads[i].id, tid), &is_new);
 		if (!is_new && reads[i].value < *before)
-			continue;	/* damaged, or behind a younger one */
+			continue;	/* damaged, or after a newer one */
 		*period = reads[i].value - (is_new ? 0 : *before);
 		*before = reads[i].value;
 		found = true;
 	}
-	/* Nothing that would tell: by the period that is in it. */
+	/* No counter of the event was found: use the period in the sample. */
 	return found ? *period : r->attr->taken;
 }
 

@@ -19,9 +19,10 @@
 #define KALLSYMS "[kernel.kallsyms]"
 
 /*
- * The kernel sets the bit that tells of a build-id in a header that it writes to one event after the other, and does not take it
- * off again (perf_event_mmap_output() in kernel/events/core.c): beside a recorder that asks for build-ids it
- * stands in records that have none.
+ * Did any event ask for build-ids? The flag in a record does not tell: the kernel sets it in a
+ * header that it writes to one event after the other, and does not clear it
+ * (perf_event_mmap_output() in kernel/events/core.c). So if another recorder asks for build-ids,
+ * records without one have the flag, too.
  */
 static bool asked_build_ids(const struct perfdata *pd)
 {
@@ -31,7 +32,7 @@ static bool asked_build_ids(const struct perfdata *pd)
 	return false;
 }
 
-/* The protection that the record's header tells: whether somebody who asks for code only gets it. */
+/* Sets the protection from the record's header, which tells code from data. */
 static void asked_for(const struct perfdata_record *r, struct kmmap *m)
 {
 	m->prot = r->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
@@ -67,7 +68,10 @@ int import_mmap(const struct perfdata *pd, const struct perfdata_record *r, stru
 	if (r->type == PERF_RECORD_MMAP2) {
 		m->prot = perfdata_u32(c);
 		m->flags = perfdata_u32(c);
-		/* Before Linux 4.6 both are 0 where no file is mapped (perf_event_mmap_event() in kernel/events/core.c). */
+		/*
+		 * Before Linux 4.6, both are 0 if no file is mapped (perf_event_mmap_event() in
+		 * kernel/events/core.c).
+		 */
 		if (!m->prot && !m->flags)
 			asked_for(r, m);
 	}
@@ -87,7 +91,7 @@ static uint64_t hash_file(const struct kmmap *m)
 	return hash_combine(h, m->ino_gen) | 1;
 }
 
-/* "[kernel.kallsyms]_text": perf puts the symbol behind the name, and its address into pgoff. */
+/* "[kernel.kallsyms]_text": perf appends the symbol to the name and puts its address into pgoff. */
 static void look_kernel(struct import_host *h, const struct kmmap *m)
 {
 	if (strncmp(m->path, KALLSYMS, strlen(KALLSYMS)) != 0 || h->kernel_sym[0])
@@ -117,7 +121,7 @@ void import_host_look(struct import_host *h, const struct perfdata *pd, const st
 		*slot = 0;
 }
 
-/* The address of the kernel's symbol @name; 0 when it is not there, or hidden. */
+/* The address of the kernel symbol @name; 0 if it does not exist or is hidden. */
 static uint64_t kernel_symbol(const char *name)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -142,7 +146,9 @@ void import_host_name(struct import_host *h, const struct perfdata *pd)
 {
 	struct utsname un;
 
-	/* perf writes names last: when it was killed, the kernel's place speaks. */
+	/*
+	 * perf writes the host name at the end. If perf was killed, the kernel's address decides.
+	 */
 	if (!pd->hostname)
 		h->same_host = same_place(h);
 	else
@@ -160,7 +166,10 @@ static void index_ids(struct import_host *h, const struct perfdata *pd)
 	h->named = true;
 }
 
-/* The file that lies at the path now: its build-id, and whether it is the mapped one by device and inode. */
+/*
+ * Build-id of the file that lies at the path now. *@mapped: its device and inode are those of the
+ * mapping.
+ */
 static size_t host_build_id(const struct kmmap *m, uint8_t id[BUILD_ID_MAX], bool *mapped)
 {
 	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;

@@ -10,8 +10,8 @@
 #define CPU_BITS 16
 
 struct shares {
-	uint64_t samples, side, all;	/* records lost; of other events: the rest */
-	bool counted;			/* as the kernel counted them */
+	uint64_t samples, side, all;	/* lost records; the rest of @all is of other events */
+	bool counted;			/* the kernel counted them per event */
 };
 
 static uint64_t sum_of(uint64_t a, uint64_t b)
@@ -25,7 +25,7 @@ void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, u
 
 	if (cpu >= 1u << CPU_BITS)
 		cpu = 0;
-	/* No more in all than fits: what is left of it says how much that is. */
+	/* The sum saturates. */
 	n = MIN(n, UINT64_MAX - il->sum);
 	*u64map_put(&il->told, second << CPU_BITS | cpu, NULL) += n;
 	il->sum += n;
@@ -49,9 +49,12 @@ static struct shares find_shares(const struct import_losses *il, const struct pe
 			dummy = true;
 		}
 	}
-	/* The event for side-band goes on when its losses are read; the others are stopped by then. */
+	/*
+	 * perf's side-band event still runs when its losses are read; the others are disabled by
+	 * then.
+	 */
 	more = il->sum > sh.all ? il->sum - sh.all : 0;
-	/* Nothing is written of events that have lost nothing. */
+	/* perf writes nothing for events without losses. */
 	sh.counted = counted && !pd->cut && (sh.all || !more);
 	if (dummy && sh.all)
 		sh.side += more;
@@ -61,7 +64,7 @@ static struct shares find_shares(const struct import_losses *il, const struct pe
 	return sh;
 }
 
-/* The part of @share that goes with the first @done of @sum. */
+/* The part of @share that belongs to the first @done of @sum. */
 static uint64_t part(uint64_t share, uint64_t done, uint64_t sum)
 {
 	return sum ? (uint64_t)((unsigned __int128)share * done / sum) : 0;
@@ -92,7 +95,7 @@ void import_losses_settle(const struct import_losses *il, const struct perfdata 
 	}
 	free(keys);
 	lg->l.have_format_lost = sh.counted;
-	/* No record could be written any more that tells of them; the CPU is not known. */
+	/* These were lost after the last record that could report a loss; their CPU is unknown. */
 	if (sh.samples > samples)
 		ledger_lost(lg, 0, stopped, sh.samples - samples);
 	if (sh.side > side)

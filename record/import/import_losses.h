@@ -1,7 +1,8 @@
 /*
- * Whose the losses of a perf.data are. All events of a CPU write to one ring, and PERF_RECORD_LOST tells of the ring
- * (kernel/events/ring_buffer.c); what each event has lost in all is known at the end only, from PERF_FORMAT_LOST, which
- * perf 6.1 and later write down as PERF_RECORD_LOST_SAMPLES without a time (record__read_lost_samples() in
+ * Assigns the losses in a perf.data to events. All events of a CPU write to one ring, and
+ * PERF_RECORD_LOST counts for the ring (kernel/events/ring_buffer.c). The loss of each event is
+ * known only at the end, from PERF_FORMAT_LOST. perf 6.1 and later write it as
+ * PERF_RECORD_LOST_SAMPLES without a time (record__read_lost_samples() in
  * tools/perf/builtin-record.c).
  */
 #ifndef NSPROF_IMPORT_LOSSES_H
@@ -15,17 +16,22 @@
 #include "sink/ledger.h"
 
 struct import_losses {
-	struct u64map told;	/* second since the recording's start << 16 | CPU -> records the rings had no room for */
-	uint64_t sum;		/* of these */
+	/* second since the recording's start << 16 | CPU -> records that the rings dropped */
+	struct u64map told;
+	uint64_t sum;		/* their sum */
 };
 
-/* A ring of @cpu had no room for @n records, as it says at @time; @start is the recording's, both ns. */
+/*
+ * Notes that the ring of @cpu dropped @n records, as reported at @time. @start: of the recording.
+ * Both in ns.
+ */
 void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, uint64_t start, uint64_t n);
 /*
- * At the end: to the ledger what the events that are taken (perfdata_attr.taken) have lost, and what perf's event for side-band has. The rings' records are spread in
- * proportion, what they did not tell of is of @stopped (ns), and what other events have lost is in no ledger of this recording. Where no event's
- * losses are known (perf before 6.1, a file without an end), all are taken for samples of these, as are its records of
- * mappings where there is no event for side-band.
+ * Call at the end: writes the losses of the chosen events (perfdata_attr.taken) and of perf's
+ * side-band event to @lg. Losses reported by rings are distributed in proportion; unreported ones
+ * are placed at @stopped (ns). Losses of other events are not in this ledger. If no event's losses
+ * are known (perf before 6.1, a file without an end), all count as lost samples of the chosen
+ * events. So do lost mapping records if there is no side-band event.
  */
 void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
 			  uint64_t start, uint64_t stopped);

@@ -1,4 +1,4 @@
-/* The header of perf.data, and what perf tells about the host and the events. */
+/* Reads the header of perf.data, and what perf writes about the host and the events. */
 #include "import/perfdata.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@
 #define FILE_HEADER 104u
 #define PIPE_HEADER 16u
 #define FEATURES 256u
-/* What one file may tell of: more is not believed. */
+/* Limits for one file; larger values are damage. */
 #define ATTRS_MAX 4096u
-#define ENTRY_MAX 4096u	/* bytes of an attr and where its ids are */
-#define IDS_MAX (1u << 20)	/* of all events */
+#define ENTRY_MAX 4096u	/* bytes of an attr and the place of its ids */
+#define IDS_MAX (1u << 20)	/* for all events together */
 #define BUILD_IDS_MAX (1u << 20)
 #define STRINGS_MAX 65536u
 #define PMUS_MAX 64u
@@ -58,7 +58,7 @@ static struct perfdata_cursor range(const struct perfdata *pd, uint64_t off, uin
 	return c;
 }
 
-/* u32 length, then so many bytes, NUL included and padded. Owned; NULL when it does not fit. */
+/* A u32 length and that many bytes, including a NUL and padding. Owned; NULL if it does not fit. */
 static char *counted_string(struct perfdata_cursor *c)
 {
 	uint32_t len = perfdata_u32(c);
@@ -78,7 +78,8 @@ static void set_string(char **to, char *s)
 /* ---- events ---- */
 
 /*
- * A struct perf_event_attr of any size: what an older kernel did not know is 0. Offsets: include/uapi/linux/perf_event.h.
+ * Parses a struct perf_event_attr of any size. Fields that an older kernel lacked are 0. Offsets:
+ * include/uapi/linux/perf_event.h.
  */
 static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_cursor *c, uint64_t size)
 {
@@ -89,12 +90,12 @@ static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_curso
 		return NULL;
 	in.end = in.p + size;
 	a.type = perfdata_u32(&in);
-	perfdata_u32(&in);	/* its size once more */
+	perfdata_u32(&in);	/* its size again */
 	a.config = perfdata_u64(&in);
 	a.period = perfdata_u64(&in);
 	a.sample_type = perfdata_u64(&in);
 	a.read_format = perfdata_u64(&in);
-	/* Bit fields begin at the other end of each byte where the byte order is the other one. */
+	/* In the other byte order, bit fields begin at the other end of each byte. */
 	a.flags = perfdata_u64(&in);
 	if (pd->swap) {
 		uint64_t v = 0;
@@ -116,7 +117,7 @@ static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_curso
 	return &pd->attrs[pd->nattrs++];
 }
 
-/* The first event that says so has the id. */
+/* If several events claim an id, the first one has it. */
 static void add_ids(struct perfdata *pd, const struct perfdata_attr *a, struct perfdata_cursor *c, uint64_t n)
 {
 	if (n > IDS_MAX || pd->ids.n + n > IDS_MAX || n * 8 > (uint64_t)(c->end - c->p))
@@ -144,7 +145,7 @@ struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id)
 
 /* ---- features ---- */
 
-/* Names of events, in the order of the attrs as perf writes both from one list. */
+/* Names of events. They are in the order of the attrs, since perf writes both from one list. */
 static void read_event_desc(struct perfdata *pd, struct perfdata_cursor *c)
 {
 	uint32_t n = perfdata_u32(c), size = perfdata_u32(c);
@@ -173,7 +174,7 @@ static void read_event_desc(struct perfdata *pd, struct perfdata_cursor *c)
 	}
 }
 
-/* perf's record of a build-id; behind its header. */
+/* perf's record of a build-id, without its header. */
 static void read_build_id(struct perfdata *pd, struct perfdata_cursor *c, uint16_t misc)
 {
 	struct perfdata_build_id b = { .len = BUILD_ID_MAX };
@@ -185,7 +186,7 @@ static void read_build_id(struct perfdata *pd, struct perfdata_cursor *c, uint16
 	path = perfdata_cstr(c);
 	if (!id || !path || pd->nbuild_ids >= BUILD_IDS_MAX)
 		return;
-	/* PERF_RECORD_MISC_BUILD_ID_SIZE, since 5.10; before, all had 20 bytes. */
+	/* PERF_RECORD_MISC_BUILD_ID_SIZE, since 5.10. Before, all had 20 bytes. */
 	if (misc & 1u << 15)
 		b.len = MIN(id[20], (uint8_t)BUILD_ID_MAX);
 	memcpy(b.id, id, b.len);
@@ -228,7 +229,9 @@ static void read_cmdline(struct perfdata *pd, struct perfdata_cursor *c)
 	strbuf_fini(&sb);
 }
 
-/* {name, list of CPUs} of each kind of CPU (write_hybrid_topology() in tools/perf/util/header.c). */
+/*
+ * {name, list of CPUs} for each kind of CPU (write_hybrid_topology() in tools/perf/util/header.c).
+ */
 static void read_core_pmus(struct perfdata *pd, struct perfdata_cursor *c)
 {
 	uint32_t n = perfdata_u32(c);
@@ -289,7 +292,7 @@ static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_
 	}
 }
 
-/* Behind the data: an entry {offset, size} for each bit that is set. */
+/* After the data: an entry {offset, size} for each bit that is set. */
 static void read_features(struct perfdata *pd, const uint64_t bits[FEATURES / 64])
 {
 	struct perfdata_cursor table = range(pd, pd->data_end, pd->size - pd->data_end);
@@ -303,7 +306,7 @@ static void read_features(struct perfdata *pd, const uint64_t bits[FEATURES / 64
 		off = perfdata_u64(&table);
 		len = perfdata_u64(&table);
 		c = range(pd, off, len);
-		/* It is behind the end of a file that was cut. */
+		/* In a cut file, it lies beyond the end. */
 		if (table.bad || c.bad)
 			pd->cut = true;
 		else
@@ -311,7 +314,7 @@ static void read_features(struct perfdata *pd, const uint64_t bits[FEATURES / 64
 	}
 }
 
-/* EVENT_UPDATE of the pipe format: {u64 type, id; data}; 2 is a name. */
+/* EVENT_UPDATE of the pipe format: {u64 type, id; data}. Type 2 is a name. */
 static void read_event_update(struct perfdata *pd, struct perfdata_cursor *c)
 {
 	uint64_t type = perfdata_u64(c);
@@ -331,7 +334,7 @@ void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_
 
 	switch (type) {
 	case PERFDATA_HEADER_ATTR:
-		/* Its size is in it, at byte 4, and says where the ids begin. */
+		/* Its size, at byte 4, tells where the ids begin. */
 		if (size < 16)
 			return;
 		c.p += 4;
@@ -395,14 +398,14 @@ static int read_file_header(struct perfdata *pd)
 	perfdata_bytes(&c, 16);	/* event types: unused since 3.11 */
 	for (size_t i = 0; i < FEATURES / 64; i++)
 		bits[i] = perfdata_u64(&c);
-	/* With an entry of a possible size the header can be believed. */
+	/* With a possible entry size, the header can be trusted, so the file is cut. */
 	if (c.bad || (entry <= ENTRY_MAX && attrs_len <= ATTRS_MAX * entry && attrs > pd->size - MIN(attrs_len, pd->size)))
 		return -ENODATA;
 	if (pd->data > pd->size)
 		return -EINVAL;
 	/*
-	 * The bitmap is of longs: in the other byte order it reads as pairs of 32 bits if these had 4 bytes, which HOSTNAME,
-	 * always there, shows.
+	 * The bitmap consists of longs. In the other byte order, it must be read as pairs of 32
+	 * bits if longs had 4 bytes. The bit of HOSTNAME, which is always set, shows this.
 	 */
 	if (pd->swap && !(bits[0] >> FEATURE_HOSTNAME & 1))
 		for (size_t i = 0; i < FEATURES / 64; i++)
@@ -410,7 +413,7 @@ static int read_file_header(struct perfdata *pd)
 	err = read_attrs(pd, attrs, attrs_len, entry);
 	if (err)
 		return err;
-	/* Written last: without it perf was killed, and there are no features. */
+	/* Written last. If it is missing, perf was killed, and there are no features. */
 	if (!len || len > pd->size - pd->data) {
 		pd->cut = true;
 		pd->data_end = pd->size;
@@ -421,7 +424,10 @@ static int read_file_header(struct perfdata *pd)
 	return 0;
 }
 
-/* The magic and the size of the header, in the first @n bytes of @head, tell file from pipe, and the byte order. */
+/*
+ * Detects file or pipe format and the byte order from the magic and the header size in the first @n
+ * bytes of @head.
+ */
 static int read_header(struct perfdata *pd, const uint8_t *head, size_t n)
 {
 	struct perfdata_cursor c = { .p = head + 8, .end = head + PIPE_HEADER };
@@ -440,7 +446,7 @@ static int read_header(struct perfdata *pd, const uint8_t *head, size_t n)
 	return 0;
 }
 
-/* Fills @head up to @want bytes, of which *@n are there, or to the end of the pipe. 0 or -errno. */
+/* Fills @head from *@n up to @want bytes, or to the end of the pipe. 0 or -errno. */
 static int read_head(int fd, uint8_t *head, size_t *n, size_t want)
 {
 	while (*n < want) {
@@ -457,7 +463,7 @@ static int read_head(int fd, uint8_t *head, size_t *n, size_t want)
 	return 0;
 }
 
-/* What begins with these @n bytes is not perf.data. */
+/* Prints what the file with these first @n bytes is, since it is not perf.data. */
 static int tell_foreign(const uint8_t *head, size_t n, const char *name)
 {
 	const char *kind = n ? filekind_text(head, n) : NULL;
@@ -494,8 +500,8 @@ static int open_file(struct perfdata *pd, int fd, const struct stat *st, const c
 }
 
 /*
- * A file that comes through a pipe, @head its first @n bytes. What is in it says where it lies, so that it goes to a file without a name
- * first.
+ * Opens the file format arriving through a pipe; @head holds its first @n bytes. The format
+ * contains file offsets, so it is copied to a temporary file first.
  */
 static int open_spooled(struct perfdata *pd, const uint8_t *head, size_t n, const char *name)
 {
@@ -513,7 +519,7 @@ static int open_spooled(struct perfdata *pd, const uint8_t *head, size_t n, cons
 	free(buf);
 	if (!err)
 		err = fstat(fd, &st) ? -errno : open_file(pd, fd, &st, name);
-	/* When it was written is not known. */
+	/* Its time of writing is unknown. */
 	pd->written_ns = 0;
 	if (fd >= 0)
 		close(fd);
@@ -532,7 +538,7 @@ static int open_pipe(struct perfdata *pd, const char *name)
 		return open_spooled(pd, head, n, name);
 	if (err != -ENOEXEC)
 		return err;
-	/* It is read as far as it takes to see what it is. */
+	/* Read enough to recognize other formats. */
 	err = n < PIPE_HEADER ? 0 : read_head(pd->fd, head, &n, sizeof(head));
 	return err ? err : tell_foreign(head, n, name);
 }
@@ -574,12 +580,12 @@ struct perfdata *perfdata_open(int fd, const char *name)
 	if (!err)
 		return pd;
 	if (err == -EISDIR)
-		pr_err("%s is a directory, and not one of 'perf record --threads': there is no file 'data' in it", name);
+		pr_err("%s is a directory, but not one of 'perf record --threads': it has no file 'data'", name);
 	else if (err == -EINVAL)
 		pr_err("%s is damaged: its header has no events", name);
 	else if (err == -ENODATA)
 		pr_err("%s is cut inside its header: there is nothing to read", name);
-	else if (err != -ENOEXEC)	/* that was told of */
+	else if (err != -ENOEXEC)	/* that printed a message */
 		pr_err("cannot read %s: %s", name, strerror(-err));
 	perfdata_free(pd);
 	return NULL;

@@ -1,8 +1,9 @@
 /*
- * Reads what perf record writes: the file (PERFILE2) and the pipe format, of either byte order. Sources:
- * tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c, tools/lib/perf/include/perf/event.h, the
- * comment at enum perf_event_type in include/uapi/linux/perf_event.h. Nothing in it is believed: every
- * length is checked against what is there.
+ * Reads what perf record writes: the file (PERFILE2) and the pipe format, in either byte order.
+ * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c,
+ * tools/lib/perf/include/perf/event.h, and the comment at enum perf_event_type in
+ * include/uapi/linux/perf_event.h. The input is not trusted: every length is checked against the
+ * bytes available.
  */
 #ifndef NSPROF_PERFDATA_H
 #define NSPROF_PERFDATA_H
@@ -16,7 +17,7 @@
 #include "event.h"
 #include "import/perfdata_cursor.h"
 
-/* perf's own record types, behind the kernel's (enum perf_user_event_type). */
+/* perf's own record types, numbered above the kernel's (enum perf_user_event_type). */
 enum {
 	PERFDATA_HEADER_ATTR = 64,
 	PERFDATA_TRACING_DATA = 66,
@@ -29,21 +30,21 @@ enum {
 	PERFDATA_COMPRESSED2 = 83,
 };
 
-/* One event that was recorded (struct perf_event_attr). */
+/* One recorded event (struct perf_event_attr). */
 struct perfdata_attr {
 	uint32_t type;
 	uint64_t config;
 	uint64_t period;	/* or Hz, with PERFDATA_FREQ in flags */
 	uint64_t sample_type, read_format, flags, branch_type;
 	uint64_t regs_user, regs_intr;	/* masks, PERF_REG_* of the recorded machine */
-	uint32_t stack_user;	/* bytes asked for */
-	char *name;		/* owned; "" = not told */
-	uint64_t samples;	/* met so far */
-	uint64_t lost;		/* records that the kernel had no room for, by its count at the end; told so far */
-	bool taken;		/* whoever reads takes its samples */
+	uint32_t stack_user;	/* bytes requested */
+	char *name;		/* owned; "" = unknown */
+	uint64_t samples;	/* number so far */
+	uint64_t lost;	/* records that the kernel dropped, by its count at the end; known so far */
+	bool taken;		/* set by the caller: use its samples */
 };
 
-/* perf's own event for side-band. */
+/* perf's own side-band event. */
 #define PERFDATA_IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
 
 /* Bits of perf_event_attr. */
@@ -54,10 +55,10 @@ struct perfdata_attr {
 #define PERFDATA_BUILD_IDS (1ull << 34)
 #define PERFDATA_DEFER_CALLCHAIN (1ull << 38)
 
-/* What headers before Linux 6.19 lack: enum perf_event_type in include/uapi/linux/perf_event.h. */
+/* Missing in headers before Linux 6.19: enum perf_event_type in include/uapi/linux/perf_event.h. */
 #define PERFDATA_CALLCHAIN_DEFERRED 22
 
-struct perfdata_build_id {	/* of a path, which may be more than one file */
+struct perfdata_build_id {	/* of a path, which may have stood for several files */
 	char *path;		/* owned */
 	uint8_t id[BUILD_ID_MAX];
 	uint8_t len;
@@ -67,15 +68,19 @@ struct perfdata_build_id {	/* of a path, which may be more than one file */
 struct perfdata_spot {
 	bool known;		/* false: there is none, or nothing of it was read */
 	uint32_t type;
-	uint16_t size;		/* bytes, as its header says */
-	uint64_t at;		/* offset in the file or pipe; PERFDATA_NOWHERE: of compressed ones, of those that had to wait in memory, of parts */
+	uint16_t size;		/* bytes, according to its header */
+	/* offset in the file or pipe; PERFDATA_NOWHERE: compressed, queued in memory, or in a part */
+	uint64_t at;
 };
 
 struct perfdata_deferred;
 
 #define PERFDATA_NOWHERE UINT64_MAX
 
-/* "data.0" and so on, of "perf record --threads": nothing but records, each file those of some CPUs. */
+/*
+ * A file "data.0" and so on, written by "perf record --threads": only records, each file those of
+ * some CPUs.
+ */
 struct perfdata_part {
 	const uint8_t *map;	/* owned */
 	size_t size;
@@ -86,106 +91,124 @@ struct perfdata_part {
 
 struct perfdata {
 	int fd;			/* borrowed */
-	bool swap;		/* the other byte order */
-	bool piped;		/* pipe format, whatever it comes from */
-	bool cut;		/* it ends before it should: all whole records before that are delivered */
-	const uint8_t *map;	/* of a regular file, all of it; NULL else */
+	bool swap;		/* the file has the other byte order */
+	bool piped;		/* pipe format, even if it is a file */
+	bool cut;	/* the input ends too early; all whole records before that are delivered */
+	const uint8_t *map;	/* the whole file; NULL if not a regular file */
 	size_t size;		/* bytes of @map */
 	uint64_t data, data_end;	/* file offsets of the records */
-	struct perfdata_part *parts;	/* owned; of a directory: its other files */
+	struct perfdata_part *parts;	/* owned; the other files of a directory */
 	size_t nparts;
-	unsigned int lacking;	/* files that should lie before the last one of these, and do not: their samples are not there */
+	/* missing files before the last one of @parts; their samples are lost */
+	unsigned int lacking;
 	uint64_t bytes;		/* of all files; 0: a pipe */
-	int64_t written_ns;	/* wall clock, when the file was changed last; 0: a pipe */
-	bool told;		/* of a pipe that was saved: attrs and features are known by an earlier pass */
+	int64_t written_ns;	/* wall clock of the file's last change; 0: a pipe */
+	bool told;	/* a saved pipe whose attrs and features are known from an earlier pass */
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
-	struct u64map ids;	/* of events, one for each CPU or thread -> index in @attrs */
-	char **core_pmus;	/* owned, with their names: the PMUs of a hybrid machine's kinds of CPUs; none: not told */
+	struct u64map ids;	/* event id, one for each CPU or thread -> index in @attrs */
+	/* owned, with their names: the PMUs of a hybrid machine's kinds of CPUs; none: unknown */
+	char **core_pmus;
 	size_t ncore_pmus;
-	struct perfdata_deferred *deferred;	/* owned; NULL: no record of one was met */
+	struct perfdata_deferred *deferred;	/* owned; NULL: no such record so far */
 	struct perfdata_build_id *build_ids;	/* owned */
 	size_t nbuild_ids, build_ids_cap;
-	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = not told */
-	uint32_t ncpus;		/* available; 0 = not told */
-	uint64_t memory_kb;	/* in KiB; 0 = not told */
-	bool have_clock;	/* CLOCK_DATA: times and wall clock belong together */
+	char *hostname, *osrelease, *arch, *version, *cmdline;	/* owned; NULL = unknown */
+	uint32_t ncpus;		/* available; 0 = unknown */
+	uint64_t memory_kb;	/* in KiB; 0 = unknown */
+	bool have_clock;	/* CLOCK_DATA: the wall clock of a time is known */
 	uint64_t clock_wall_ns, clock_ns;
-	struct perfdata_spot end;	/* which ended it: of an impossible size, or not all of it is there */
-	size_t hold;		/* bytes of records that wait for their turn, at most; PERFDATA_HOLD when opened */
-	uint64_t late;		/* records delivered behind younger ones */
-	uint64_t bad;		/* records whose inner lengths do not fit: left out */
+	/* the record that ended reading: of an impossible size, or incomplete */
+	struct perfdata_spot end;
+	size_t hold;		/* maximum bytes of queued records; PERFDATA_HOLD after opening */
+	uint64_t late;		/* records delivered after newer ones */
+	uint64_t bad;		/* records whose inner lengths do not fit: dropped */
 	struct perfdata_spot first_bad;
-	uint64_t text;		/* bytes of text among or behind the records of a pipe: what a program has printed into it */
+	/* bytes of text between or after the records of a pipe, printed into it by a program */
+	uint64_t text;
 };
 
 /*
- * Begins to read @fd (borrowed, at its beginning; or a directory, of "perf record --threads"). NULL after a message naming @name: not perf.data, of a kind that cannot
- * be read, or damaged before the first record.
+ * Begins to read @fd, which is borrowed and at its beginning, or a directory of "perf record
+ * --threads". NULL after a message with @name: not perf.data, of an unsupported kind, or damaged
+ * before the first record.
  */
 struct perfdata *perfdata_open(int fd, const char *name);
 void perfdata_free(struct perfdata *pd);	/* accepts NULL */
 
-/* For perfdata.c: the parts in @dirfd. 0 or negative errno. */
+/* For perfdata.c: opens the parts in @dirfd. 0 or negative errno. */
 int perfdata_open_parts(struct perfdata *pd, int dirfd);
 void perfdata_close_parts(struct perfdata *pd);
 
-/* For perfdata_stream.c: what the pipe format has among its records. Others than these are ignored. */
+/* For perfdata_stream.c: handles perf's own records of the pipe format. Ignores others. */
 void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size);
 
-/* The event with that id; the only one whatever the id is; NULL = unknown. */
+/* The event with that id; NULL = unknown. If there is only one event, it matches any id. */
 struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id);
 
 /* A record, in the file's byte order. */
 struct perfdata_record {
 	uint32_t type;
 	uint16_t misc;
-	uint32_t cpu;			/* 0 when not told */
-	uint64_t time;			/* as in the file, ns; 0 when not told */
-	struct perfdata_attr *attr;	/* the event; NULL = unknown, or not told */
-	const uint8_t *body;		/* behind the header, the sample_id left out */
-	size_t len;			/* bytes of it */
+	uint32_t cpu;			/* 0 if unknown */
+	uint64_t time;			/* as in the file, ns; 0 if unknown */
+	struct perfdata_attr *attr;	/* the event; NULL = unknown */
+	const uint8_t *body;		/* after the header, without the sample_id */
+	size_t len;			/* bytes of @body */
 	struct perfdata_spot spot;
 };
 
-/* Notes that the inner lengths of @r do not fit. */
+/* Counts @r as a record whose inner lengths do not fit. */
 void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
-/* "MMAP2 (10)", for messages: the kernel's or perf's name of a record type, "record (70)" of others. Owned. */
+/*
+ * For messages: perf's or the kernel's name of a record type, "MMAP2 (10)", or "record (70)".
+ * Owned.
+ */
 char *perfdata_type_text(uint32_t type);
 
 /*
- * Calls @fn for each record of the kernel's, in the order of time as far as perf's rounds tell it and @pd->hold bytes reach: beyond that
- * the oldest go on, and what comes after them and is older still is counted as late. A return of other than 0 ends it. 0, that, or negative errno after a message. @ordered: false, as they come. Once for a pipe, as
- * often as wanted for a file.
+ * Calls @fn for each kernel record. @ordered: in the order of time, as far as perf's rounds show it
+ * and @pd->hold bytes suffice; otherwise as stored. Above that limit the oldest records are
+ * delivered early, and still older ones that arrive later count as late. A result of @fn other than
+ * 0 ends it. Returns 0, that result, or negative errno after a message. A pipe can be read once, a
+ * file any number of times.
  */
 int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const struct perfdata_record *r), void *ctx);
 
 struct raw_sample;
 /*
- * What a sample says, unmasked, into @raw, whose pointers lead into the record, or into @room of PERFDATA_ROOM
- * bytes. -EINVAL when its inner lengths do not fit.
+ * Parses a sample into @raw, unmasked. Pointers in @raw point into the record, or into @room of
+ * PERFDATA_ROOM bytes. -EINVAL if its inner lengths do not fit.
  */
 #define PERFDATA_ROOM (128u << 10)
 int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, struct raw_sample *raw, uint64_t *room);
 
-/* What PERF_SAMPLE_READ says: an event's counter when the sample was taken. */
+/* From PERF_SAMPLE_READ: an event's counter when the sample was taken. */
 struct perfdata_read {
 	uint64_t value, id;
 };
-#define PERFDATA_READS 64u	/* events of a group that are looked at */
+#define PERFDATA_READS 64u	/* maximum number of events of a group that are read */
 /*
- * The counters in a sample, of its event or of its whole group, into @out (room for PERFDATA_READS). How many; 0: it has none, they
- * have no ids, or its lengths do not fit.
+ * The counters in a sample, of its event or its whole group, into @out (room for PERFDATA_READS).
+ * Returns their number. 0: there are none, they have no ids, or the lengths do not fit.
  */
 size_t perfdata_reads(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_read *out);
 
-/* Does the chain of @r, a sample, end with PERF_CONTEXT_USER_DEFERRED and a *@cookie? */
+/*
+ * Does the chain of @r, a sample, end with PERF_CONTEXT_USER_DEFERRED and a cookie? Sets *@cookie.
+ */
 bool perfdata_cookie(const struct perfdata *pd, const struct perfdata_record *r, uint64_t *cookie);
-/* For perfdata_stream.c: remembers a PERF_RECORD_CALLCHAIN_DEFERRED, the user's part of chains of samples before it. */
+/*
+ * For perfdata_stream.c: stores a PERF_RECORD_CALLCHAIN_DEFERRED, the user part of the chains of
+ * earlier samples.
+ */
 void perfdata_deferred_note(struct perfdata *pd, const struct perfdata_record *r);
-/* Is @r a sample whose record of that kind has not been met yet? */
+/* Is @r a sample whose deferred part has not arrived yet? */
 bool perfdata_deferred_waits(const struct perfdata *pd, const struct perfdata_record *r);
-/* The user's part of a stack by its cookie, leaf first; *@n entries. NULL: not met. Borrowed until the next note. */
+/*
+ * The user part of a stack by its cookie, leaf first, *@n entries. NULL: unknown. Borrowed until
+ * the next note.
+ */
 const uint64_t *perfdata_deferred_find(const struct perfdata *pd, uint64_t cookie, size_t *n);
 void perfdata_deferred_free(struct perfdata_deferred *d);	/* accepts NULL */
 

@@ -1,8 +1,9 @@
 /*
- * Deferred callchains: "perf record --call-graph fp,defer" on Linux 6.19 and later. The kernel walks the user's part of a stack only when the
- * thread returns to user space. A sample's chain then ends with PERF_CONTEXT_USER_DEFERRED and a cookie, and a later record has the
- * cookie and the addresses (get_perf_callchain() in kernel/events/callchain.c, perf_unwind_deferred_callback() in kernel/events/core.c).
- * Stacks repeat, so each one is kept once.
+ * Deferred callchains: "perf record --call-graph fp,defer" on Linux 6.19 and later. The kernel
+ * walks the user part of a stack only when the thread returns to user space. The chain of a sample
+ * ends with PERF_CONTEXT_USER_DEFERRED and a cookie. A later record contains the cookie and the
+ * addresses (get_perf_callchain() in kernel/events/callchain.c, perf_unwind_deferred_callback() in
+ * kernel/events/core.c). Stacks repeat, so each one is stored once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,12 @@
 #include "base/xalloc.h"
 #include "import/perfdata.h"
 
-#define FRAMES_MAX 8192u	/* of one record, which has 64 KiB at most */
+#define FRAMES_MAX 8192u	/* of one record, which has at most 64 KiB */
 #define WORDS_MAX ((size_t)64 << 20)	/* of all different stacks: 512 MiB */
 
 struct perfdata_deferred {
-	struct u64map at;	/* cookie -> index in @words + 1: the number of entries, and these */
+	/* cookie -> index in @words + 1: there, the number of entries and the entries */
+	struct u64map at;
 	struct u64map same;	/* hash of a stack -> the same */
 	uint64_t *words;	/* owned */
 	size_t n, cap;
@@ -55,7 +57,7 @@ void perfdata_deferred_note(struct perfdata *pd, const struct perfdata_record *r
 		ips[i] = perfdata_u64(&c);
 	if (!pd->deferred)
 		pd->deferred = xcalloc(1, sizeof(*pd->deferred));
-	/* Each of several events may have written it. */
+	/* Several events may have written the record. */
 	slot = u64map_put(&pd->deferred->at, cookie, &is_new);
 	if (!is_new)
 		return;

@@ -1,6 +1,6 @@
 /*
- * Directories as perf record --threads makes them: "data" is a file of its own, whose header is for all, and each thread of perf's
- * has written another. Source: tools/perf/util/data.c, perf_data__open_dir().
+ * Directories made by perf record --threads. "data" is a file with the header for all; each thread
+ * of perf has written another file. Source: tools/perf/util/data.c, perf_data__open_dir().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define PARTS_MAX 4096u
 
-/* -ENODATA: nothing is in it. */
+/* -ENODATA: it is empty. */
 static int map_part(int fd, struct perfdata_part *part)
 {
 	struct stat st;
@@ -52,7 +52,7 @@ int perfdata_open_parts(struct perfdata *pd, int dirfd)
 		}
 		if (fd < 0)
 			return -errno;
-		/* One that is there behind ones that are not. */
+		/* Those before an existing part are missing. */
 		pd->lacking += missing;
 		missing = 0;
 		err = map_part(fd, &part);

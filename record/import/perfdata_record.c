@@ -1,4 +1,4 @@
-/* What is said of records that cannot be used. */
+/* Describes records that cannot be used. */
 #include "import/perfdata.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r)
 
 char *perfdata_type_text(uint32_t type)
 {
-	/* enum perf_event_type, from 1 on. */
+	/* enum perf_event_type, from 1. */
 	static const char *const names[] = {
 		"MMAP", "LOST", "COMM", "EXIT", "THROTTLE", "UNTHROTTLE", "FORK", "READ", "SAMPLE", "MMAP2", "AUX",
 		"ITRACE_START", "LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL", "BPF_EVENT", "CGROUP",

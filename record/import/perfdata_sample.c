@@ -1,4 +1,7 @@
-/* The body of a sample: the order of its fields is that of perf_output_sample() in kernel/events/core.c. */
+/*
+ * Parses the body of a sample. The order of its fields is that of perf_output_sample() in
+ * kernel/events/core.c.
+ */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -32,19 +35,19 @@ static void skip_branches(struct perfdata_cursor *c, uint64_t type)
 		c->bad = true;
 	else
 		perfdata_bytes(c, 24 * n);
-	/* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8: a word for each. */
+	/* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8: one word for each. */
 	if (type & 1u << 19)
 		perfdata_bytes(c, 8 * n);
 }
 
-/* Words in the recorded machine's order, where they can be read in place. */
+/* Words in the recorded machine's order, in place if possible. */
 static const uint8_t *words(struct perfdata_cursor *c, uint64_t n, uint64_t **room)
 {
 	const uint8_t *p = n > UINT16_MAX ? NULL : perfdata_bytes(c, 8 * n);
 	uint64_t *to = *room;
 
 	c->bad |= !p;
-	/* Behind a compressed record nothing is aligned. */
+	/* After a compressed record, nothing is aligned. */
 	if (!p || (!c->swap && !((uintptr_t)p & 7)))
 		return p;
 	memcpy(to, p, 8 * n);
@@ -69,7 +72,7 @@ static void take_regs(struct perfdata_cursor *c, uint64_t mask, struct sample_in
 			have |= 1ull << r;
 		}
 	}
-	/* Without these nothing can be unwound; other missing ones are 0, as masked ones are. */
+	/* Unwinding needs these two. Other missing ones are 0, like masked ones. */
 	in->has_regs = abi == PERF_SAMPLE_REGS_ABI_64 && have >> UREG_IP & 1 && have >> UREG_SP & 1;
 }
 
@@ -81,11 +84,11 @@ static void take_stack(struct perfdata_cursor *c, struct raw_sample *raw, uint64
 	raw->stack = words(c, raw->asked / 8, room);
 	perfdata_bytes(c, raw->asked % 8);
 	raw->size = perfdata_u64(c);
-	/* What lies behind the bytes really copied is left over from older records. */
+	/* Beyond the bytes really copied lies data of older records. */
 	c->bad |= raw->size > raw->asked;
 }
 
-/* What stands between the period and the chain, and between the chain and the registers. */
+/* Parses the chain, and skips the fields before it and those before the registers. */
 static void take_chain(struct perfdata_cursor *c, const struct perfdata_attr *a, struct raw_sample *raw, uint64_t **room)
 {
 	uint64_t n;
@@ -103,7 +106,7 @@ static void take_chain(struct perfdata_cursor *c, const struct perfdata_attr *a,
 		skip_branches(c, a->branch_type);
 }
 
-/* Behind the stack copy: nothing but the cgroup is wanted. */
+/* Only the cgroup is needed after the stack copy. */
 static uint64_t take_cgroup(struct perfdata_cursor *c, const struct perfdata_attr *a)
 {
 	static const uint64_t before[] = {
@@ -120,7 +123,7 @@ static uint64_t take_cgroup(struct perfdata_cursor *c, const struct perfdata_att
 	return perfdata_u64(c);
 }
 
-/* Behind the fields of one word each, which are all that stand before the counters. */
+/* Before the counters, all fields have one word each. */
 static struct perfdata_cursor at_counters(const struct perfdata *pd, const struct perfdata_record *r)
 {
 	static const uint64_t before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -148,7 +151,7 @@ size_t perfdata_reads(const struct perfdata *pd, const struct perfdata_record *r
 	n = MIN(n, (uint64_t)PERFDATA_READS);
 	for (uint64_t i = 0; i < n; i++) {
 		out[i].value = perfdata_u64(&c);
-		/* Of a single event its times stand between. */
+		/* For a single event, its times come in between. */
 		perfdata_bytes(&c, format & PERF_FORMAT_GROUP ? 0 : 8 * times);
 		out[i].id = perfdata_u64(&c);
 		perfdata_bytes(&c, format & PERF_FORMAT_LOST ? 8 : 0);

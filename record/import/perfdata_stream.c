@@ -1,7 +1,8 @@
 /*
- * The records of perf.data one after the other: from the mapped file in place; from a pipe, and out of compressed records,
- * through chunks that live as long as a record in them is wanted. Then in the order of time: perf writes a round of its rings
- * after the other, and what is older than the newest of a round is complete when the next one is
+ * Delivers the records of perf.data. Records of the mapped file are read in place. Those from a
+ * pipe or from compressed records lie in chunks, which live as long as a record in them is needed.
+ * Then the records are sorted by time. perf writes its rings in rounds, and everything older than
+ * the newest record of a round is complete once the next round is
  * (tools/perf/util/ordered-events.c).
  */
 #include <errno.h>
@@ -19,29 +20,35 @@
 
 #define CHUNK (1u << 20)
 #define HEADER 8u
-/* Bytes behind the header: to the name in KSYMBOL, and the whole body of BPF_EVENT. */
+/* Bytes after the header: up to the name in KSYMBOL, and the whole body of BPF_EVENT. */
 #define KSYMBOL_NAME 16u
 #define BPF_EVENT_BODY 16u
-/* Bytes of one file, before the others are looked at again. */
+/* Bytes to read from one file before turning to the others. */
 #define TURN (64u << 10)
-/* Samples that are read from a pipe wait for the rest of their stacks as long as what waits has no more than this part of pd->hold. */
+/*
+ * Samples from a pipe wait for the rest of their stacks until the queue holds more than
+ * 1/DEFERRED_WAIT of pd->hold.
+ */
 #define DEFERRED_WAIT 16
-/* Of one compressed record: perf writes at most what a ring holds. Through a pipe all of it has to be in memory. */
+/*
+ * Size of a compressed record: at most the content of a ring. From a pipe, all of it must fit in
+ * memory.
+ */
 #define COMPRESSED_MAX (64u << 20)
 
 struct chunk {
-	size_t refs;		/* records queued, and 1 while it is filled */
+	size_t refs;		/* number of queued records, plus 1 while it is being filled */
 	size_t size;
 	uint8_t data[];
 };
 
-/* Bytes that come in pieces, cut into records. */
+/* Bytes that arrive in pieces, to be split into records. */
 struct feed {
-	struct chunk *cur;	/* one reference; NULL = nothing yet */
-	size_t begin, end;	/* of it: what is not delivered yet */
-	uint64_t skip;		/* bytes to come that belong to no record */
-	uint64_t at;		/* of the pipe: offset of @begin */
-	bool in_text;		/* what is before @begin is text, not a record */
+	struct chunk *cur;	/* one reference; NULL = nothing so far */
+	size_t begin, end;	/* the part of @cur that is not delivered yet */
+	uint64_t skip;		/* coming bytes that belong to no record */
+	uint64_t at;		/* offset of @begin in the pipe */
+	bool in_text;		/* text, not a record, precedes @begin */
 };
 
 struct queued {
@@ -50,12 +57,12 @@ struct queued {
 	struct chunk *chunk;	/* one reference; NULL: in the mapped file */
 };
 
-/* The pipe, or a file of those that one recording has. */
+/* The pipe, or one of the files of a recording. */
 struct source {
 	const uint8_t *map;		/* borrowed; NULL: a pipe */
-	uint64_t at, end;		/* of @map: what is not read yet */
-	uint64_t newest;		/* of its records; 0: none had a time yet */
-	struct feed in, inner;		/* the pipe; what is decompressed */
+	uint64_t at, end;		/* the part of @map that is not read yet */
+	uint64_t newest;		/* time of its newest record; 0: none so far */
+	struct feed in, inner;		/* the pipe; decompressed data */
 	struct codec_stream *zstd;	/* owned; NULL until needed */
 };
 
@@ -80,7 +87,10 @@ static void chunk_put(struct stream *s, struct chunk *c)
 	free(c);
 }
 
-/* Room for @len bytes behind what is there: what is not delivered moves to a new chunk when it is used up. */
+/*
+ * Makes room for @len bytes at the end. If the chunk is full, bytes not delivered move to a new
+ * one.
+ */
 static uint8_t *feed_room(struct stream *s, struct feed *f, size_t len)
 {
 	size_t rest = f->end - f->begin;
@@ -128,8 +138,9 @@ static uint64_t rec_u64(const struct perfdata *pd, const uint8_t *p)
 }
 
 /*
- * Bytes of the record at @p, of which @left are there; 0: not all of its header is there, or it cannot be one. Of a large compressed
- * record perf 6.16 writes the length modulo 64 KiB: what is in it says more.
+ * Size of the record at @p, of which @left bytes are available. 0: the header is incomplete or
+ * impossible. For a large compressed record, perf 6.16 writes the size modulo 64 KiB; the true size
+ * is inside.
  */
 static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t left, bool *bad)
 {
@@ -153,22 +164,25 @@ static uint64_t rec_size(const struct perfdata *pd, const uint8_t *p, uint64_t l
 	return *bad ? 0 : size;
 }
 
-/* Of ASCII or UTF-8. */
+/* Is it a byte of ASCII or UTF-8 text? */
 static bool is_text(uint8_t c)
 {
 	return (c >= ' ' && c != 127 && c < 0xf5) || (c >= '\a' && c <= '\r') || c == 27;
 }
 
 /*
- * A command that perf runs may print into the pipe that perf writes its records to. Bytes at @p, where a record should begin, that are
- * text: they end where the zeroes of a record's type are. 0: there is a record, or something else. @all: no more bytes are to come.
+ * Length of the text at @p, where a record should begin. A command run by perf may print into the
+ * pipe to which perf writes its records. The text ends where the zeros of a record's type appear.
+ * 0: it is a record, or something else. @all: no more bytes will come.
  */
 static size_t text_size(const struct perfdata *pd, const uint8_t *p, size_t left, bool all)
 {
 	const uint8_t *zero = memchr(p, '\0', left);
 	size_t n = zero ? (size_t)(zero - p) : left;
 
-	/* All types there are and will be for long have one byte, which is the first one or the last. */
+	/*
+	 * All present and likely future types fit in one byte, the first or the last of the four.
+	 */
 	if (left < 4 ? !all : rec_u32(pd, p) < 256)
 		return 0;
 	if (n && (zero ? !pd->swap : !all))
@@ -180,22 +194,25 @@ static size_t text_size(const struct perfdata *pd, const uint8_t *p, size_t left
 }
 
 /*
- * A single byte that is left may be the first one of a record's type. That of an empty line is more likely to be a line: perf ends a
- * stream with whole records.
+ * A single remaining byte may begin a record's type. A newline is more likely to be text, since
+ * perf ends a stream with a whole record.
  */
 static bool ends_line(const uint8_t *p)
 {
 	return *p == '\n';
 }
 
-/* Reading ends with the record at @p, of which @left bytes are there: it cannot be one, or is not whole. */
+/*
+ * Notes that reading ends at the record at @p, of which @left bytes exist: it is impossible or
+ * incomplete.
+ */
 static void note_end(struct perfdata *pd, const uint8_t *p, uint64_t left, uint64_t at)
 {
 	if (left >= HEADER && !pd->end.known)
 		pd->end = (struct perfdata_spot){ true, rec_u32(pd, p), rec_u16(pd, p + 6), at };
 }
 
-/* Bytes behind a record that are not part of it. */
+/* Bytes after a record that do not belong to it. */
 static uint64_t rec_trailer(const struct perfdata *pd, const uint8_t *p, uint64_t size)
 {
 	switch (rec_u32(pd, p)) {
@@ -208,7 +225,7 @@ static uint64_t rec_trailer(const struct perfdata *pd, const uint8_t *p, uint64_
 	}
 }
 
-/* u64 fields of a sample before field @bit, all of them 8 bytes each. */
+/* Number of fields of a sample before field @bit; all of them have 8 bytes. */
 static unsigned int fields_before(uint64_t sample_type, uint64_t bit)
 {
 	static const uint64_t order[] = {
@@ -229,7 +246,10 @@ static uint64_t sample_field(const struct perfdata *pd, const struct perfdata_re
 	return type & bit && at + 8 <= r->len ? rec_u64(pd, r->body + at) : 0;
 }
 
-/* Whose sample: all events have their id at one place, or IDENTIFIER (perf's evlist__valid_sample_type()). */
+/*
+ * The event of a sample: all events have their id at the same place, or IDENTIFIER (perf's
+ * evlist__valid_sample_type()).
+ */
 static struct perfdata_attr *sample_attr(struct perfdata *pd, const struct perfdata_record *r)
 {
 	uint64_t type = pd->nattrs ? pd->attrs[0].sample_type : 0;
@@ -244,9 +264,10 @@ static struct perfdata_attr *sample_attr(struct perfdata *pd, const struct perfd
 }
 
 /*
- * Where the body of a record ends at the latest, its id fields of @ids bytes behind it. Of kernel symbols and BPF programs the kernel
- * tells each of several listeners a size with the id fields of all before it as well (perf_event_ksymbol_output()
- * and perf_event_bpf_output() in kernel/events/core.c): what lies behind those that were written means nothing.
+ * Upper limit for the end of a record's body; its id fields, @ids bytes, follow. For kernel symbols
+ * and BPF programs, the kernel adds the size of the id fields for each of several listeners to one
+ * header (perf_event_ksymbol_output() and perf_event_bpf_output() in kernel/events/core.c). Bytes
+ * after the id fields really written mean nothing.
  */
 static size_t body_end(const struct perfdata_record *r, size_t ids)
 {
@@ -262,7 +283,10 @@ static size_t body_end(const struct perfdata_record *r, size_t ids)
 	return end;
 }
 
-/* What sample_id_all appends: {pid, tid} {time} {id} {stream id} {cpu, 0} {identifier}, as far as asked for. */
+/*
+ * Parses what sample_id_all appends: {pid, tid} {time} {id} {stream id} {cpu, 0} {identifier}, if
+ * requested.
+ */
 static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 {
 	const struct perfdata_attr *a = pd->nattrs ? &pd->attrs[0] : NULL;
@@ -272,7 +296,10 @@ static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 	};
 	size_t all = 0, at;
 
-	/* The identifier comes last; what perf made up itself has none and is laid out as the first event's. */
+	/*
+	 * The identifier is last. Records made by perf itself lack it and have the layout of the
+	 * first event.
+	 */
 	if (pd->nattrs > 1 && a->sample_type & PERF_SAMPLE_IDENTIFIER && r->len >= 8) {
 		const struct perfdata_attr *own = perfdata_find(pd, rec_u64(pd, r->body + r->len - 8));
 
@@ -333,13 +360,16 @@ static int queued_cmp(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : 1;
 }
 
-/* What waits takes memory: its bytes, if they are not the file's own, and its places in the queue. */
+/* Memory of the queue: the bytes of its records, if they are not in the file, and its entries. */
 static bool holds_more(const struct stream *s, size_t waiting, size_t hold)
 {
 	return s->held + waiting * sizeof(*s->queue) > hold;
 }
 
-/* Deliver all that is not younger than @limit, and the oldest of the rest as long as more than @hold bytes are held. */
+/*
+ * Delivers all records up to time @limit, and the oldest of the rest while more than @hold bytes
+ * are held.
+ */
 static int deliver(struct stream *s, uint64_t limit, size_t hold)
 {
 	size_t i = 0;
@@ -352,11 +382,11 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 		const uint64_t time = s->queue[i].time;
 		struct perfdata_record r = parse(s->pd, s->queue[i].rec);
 
-		/* Of a file all of them were met by an earlier pass. */
+		/* In a file, an earlier pass has found all of them. */
 		if (!s->pd->map && limit != UINT64_MAX && perfdata_deferred_waits(s->pd, &r) &&
 		    !holds_more(s, s->n - i, s->pd->hold / DEFERRED_WAIT))
 			break;
-		/* What perf makes up has no time. */
+		/* Records made by perf itself have no time. */
 		s->pd->late += time && time < s->delivered;
 		s->delivered = MAX(s->delivered, time);
 		err = s->fn(s->ctx, &r);
@@ -381,7 +411,10 @@ static int take_record(struct stream *s, struct source *src, const uint8_t *rec,
 		chunk->refs++;
 	src->newest = MAX(src->newest, r.time);
 	s->newest = MAX(s->newest, r.time);
-	/* Rounds too large, or none at all, as perf inject leaves them: half, so that it is sorted once in a while. */
+	/*
+	 * Rounds are too large, or missing, as after perf inject. Deliver half, so that sorting
+	 * stays rare.
+	 */
 	return holds_more(s, s->n, s->pd->hold) ? deliver(s, 0, s->pd->hold / 2) : 0;
 }
 
@@ -390,11 +423,11 @@ static int take_round(struct stream *s)
 	uint64_t limit = s->limit;
 
 	s->limit = s->newest;
-	/* Of several files it would be one's. perf writes none into these. */
+	/* With several files, the round would be that of one. perf writes none into these. */
 	return s->ordered && limit && s->nsrc == 1 ? deliver(s, limit, SIZE_MAX) : 0;
 }
 
-/* ---- where records come from ---- */
+/* ---- sources of records ---- */
 
 static int decompress(struct stream *s, struct source *src, const uint8_t *rec, uint64_t size);
 
@@ -407,7 +440,7 @@ static int take(struct stream *s, struct source *src, const uint8_t *rec, uint64
 		return take_round(s);
 	case PERFDATA_COMPRESSED:
 	case PERFDATA_COMPRESSED2:
-		/* perf compresses nothing twice. */
+		/* perf never compresses twice. */
 		return inner ? 0 : decompress(s, src, rec, size);
 	default:
 		if (type < PERFDATA_HEADER_ATTR)
@@ -426,7 +459,7 @@ static void skip_text(struct perfdata *pd, struct feed *f, size_t n)
 	pd->text += n;
 }
 
-/* All whole records of @f. -EBADMSG: what comes next is none. */
+/* Delivers all whole records of @f. -EBADMSG: something that is not a record follows. */
 static int feed_records(struct stream *s, struct source *src, struct feed *f, bool inner)
 {
 	for (;;) {
@@ -489,14 +522,14 @@ static int decompress(struct stream *s, struct source *src, const uint8_t *rec, 
 		err = feed_records(s, src, &src->inner, true);
 		if (err)
 			return err;
-		/* Output that had no room comes with the next call, without input. */
+		/* Output that had no room comes with the next call, which has no input. */
 		if (n < CHUNK / 4 && left == before)
 			break;
 	} while (true);
 	return 0;
 }
 
-/* One record. -EBADMSG: what comes next is none. */
+/* Delivers one record. -EBADMSG: something that is not a record follows. */
 static int read_mapped(struct stream *s, struct source *src)
 {
 	const uint64_t left = src->end - src->at;
@@ -513,7 +546,7 @@ static int read_mapped(struct stream *s, struct source *src)
 			return 0;
 	}
 	size = rec_size(s->pd, rec, left, &bad);
-	/* Of a directory's parts nobody is told the offset: the name that is shown is the directory's. */
+	/* For parts of a directory there is no offset: messages name the directory. */
 	if (bad || !size || size > left)
 		note_end(s->pd, rec, left, src == s->src ? src->at : PERFDATA_NOWHERE);
 	if (bad)
@@ -528,7 +561,10 @@ static int read_mapped(struct stream *s, struct source *src)
 	return take(s, src, rec, size, NULL, false);
 }
 
-/* The one that is furthest behind, so that records of one time come together; NULL: all are at their end. */
+/*
+ * The source that is furthest behind, so that records of similar times come together; NULL: all are
+ * at their end.
+ */
 static struct source *next_source(struct stream *s)
 {
 	struct source *found = NULL;
@@ -549,7 +585,7 @@ static int run_mapped(struct stream *s)
 
 		while (src->at < src->end && src->at - from < TURN && !err)
 			err = read_mapped(s, src);
-		/* Nobody can say where the next record begins: that is the end of this file. */
+		/* The next record cannot be found, so this file ends here. */
 		if (err == -EBADMSG) {
 			s->pd->cut = true;
 			src->at = src->end;
@@ -620,7 +656,7 @@ int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const 
 
 	sources_init(&s);
 	err = pd->map ? run_mapped(&s) : run_pipe(&s);
-	/* What is no record ends it: nobody can say where the next one begins. */
+	/* The next record cannot be found, so reading ends here. */
 	if (err == -EBADMSG) {
 		pd->cut = true;
 		err = 0;

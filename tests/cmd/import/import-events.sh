@@ -107,7 +107,7 @@ shown() { is "$1: status" $rc 0; is "$1: what the event counted in between" "$("
 sum=2500 n=4 forms group
 sum=80 n=3 forms group --event instructions
 "$NSPROF" import -o data.ns data 2>err
-like "a group's other events" "$(cat err)" "sampled as a group \(:S\): what others than 'cycles' counted is left out; --event NAME shows it"
+like "a group's other events" "$(cat err)" "sampled as a group \(:S\): the counts of events other than 'cycles' are left out; --event NAME imports them"
 is "periods" "$("$NSPROF" script -q -F comm,period data | awk '/^made/ { printf "%s ", $2 }')" "1000 500 600 400 "
 is "periods of the other" "$("$NSPROF" script -q --event instructions -F comm,period data | awk '/^made/ { printf "%s ", $2 }')" "7 43 30 "
 

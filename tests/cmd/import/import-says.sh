@@ -101,7 +101,7 @@ cat pipe.data | "$NSPROF" import -e page-faults -o pipe.ns - 2>err
 like "left out of a pipe" "$(cat err)" "warning: $clocks samples of 'cpu-clock' are left out"
 if perf_rec group.data -e '{cpu-clock,page-faults}:S' -F 500 -- "${loop[@]}"; then
 	"$NSPROF" import -o group.ns group.data 2>err
-	like "a group's other events" "$(cat err)" "sampled as a group \(:S\): what others than 'cpu-clock' counted is left out"
+	like "a group's other events" "$(cat err)" "sampled as a group \(:S\): the counts of events other than 'cpu-clock' are left out"
 else
 	skip "a group's other events" "perf cannot: $(tail -n 1 perf.log)"
 fi
