@@ -111,7 +111,7 @@ static void merge_entry(struct caplist *to, const struct cap_entry *e)
 		last->done = e->done;
 		memcpy(last->comm, e->comm, sizeof(last->comm));
 	}
-	/* The latest facts: a perf map may have been found since the first ones. */
+	/* Prefer the latest facts: a perf map may have been found later. */
 	if (e->facts && !last->facts)
 		last->facts = proc_facts_get(e->facts);
 	leaf_counts_add(&last->leafs, &e->leafs);
@@ -122,7 +122,10 @@ static void merge_entry(struct caplist *to, const struct cap_entry *e)
 	last->n = n;
 }
 
-/* Many short sorted lists: each time the smallest of their heads, the newest list first. */
+/*
+ * Merges many short sorted lists: takes the smallest of their heads each time, from the newest list
+ * first.
+ */
 struct caplist *caplist_merge(struct caplist *const *lists, size_t n)
 {
 	struct caplist *to = caplist_new();

@@ -1,10 +1,10 @@
 /*
  * Captured rows: exactly the symbols and call frame information that the addresses in a recording
- * can ask for (contrib/doc/capture.md). Each function appends to @out and says how it went; none
- * writes files.
+ * need (contrib/doc/capture.md). Each function appends to @out and returns a result; none writes
+ * files.
  *
- * The addresses are those that will be looked up: since nobody knows yet which of the recorded ones
- * are return addresses, the caller adds the byte before each (frame_lookup_addr() in addr.h).
+ * The addresses are those that will be looked up. It is not known yet which recorded addresses are
+ * return addresses, so the caller adds the byte before each (frame_lookup_addr() in addr.h).
  */
 #ifndef NSPROF_CAPTURE_H
 #define NSPROF_CAPTURE_H
@@ -16,12 +16,13 @@
 
 /*
  * A valid small ELF file with the build-id note, the PT_LOADs of the original (so that file offsets
- * still translate), the symbols that cover @offs and the CFI for them. @fd: the binary. @rootfd:
- * O_PATH root below which its debug file may lie, -1 = none; @path: its path there. @offs: sorted
- * byte offsets in the file, @n of them. 0 or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
+ * can still be translated), the symbols that cover @offs, and the CFI for them. @fd: the binary.
+ * @rootfd: O_PATH root below which its debug file may lie, -1 = none; @path: its path there. @offs:
+ * @n sorted byte offsets in the file. 0 or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
  *
- * @spans: NULL, or the slice is to have whole functions where it has their CFI, and struct span of file offsets
- * are appended here, sorted and disjoint: of any address there it says the same as the binary.
+ * @spans: may be NULL. Otherwise the slice gets whole functions where it has their CFI, and struct
+ * span of file offsets are appended to @spans, sorted and disjoint. For every address in a span, the
+ * slice gives the same answer as the binary.
  */
 int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size_t n,
 		struct strbuf *out, struct strbuf *spans);
@@ -34,21 +35,22 @@ struct span {
 };
 
 /*
- * Lines of perf map @fd that cover any of @addrs (sorted runtime addresses). At most 256 MiB is
- * read. 0, or negative errno. The map's last entry for an address wins, and only that one is kept.
+ * The lines of perf map @fd that cover any of @addrs (sorted runtime addresses). Reads at most 256
+ * MiB. 0, or negative errno. If several lines cover an address, only the last one is kept, since it
+ * is the valid one.
  */
 int capture_perf_map(int fd, const uint64_t *addrs, size_t n, struct strbuf *out);
 
 /*
- * Lines of /proc/kallsyms for @addrs (sorted): each covering symbol and the one behind it, so that
- * ranges end where they did. -EPERM when the kernel hides addresses (all 0).
+ * The lines of /proc/kallsyms for @addrs (sorted): each covering symbol and the next one, so that
+ * the ranges end where they should. -EPERM if the kernel hides addresses (all 0).
  */
 int capture_kallsyms(const uint64_t *addrs, size_t n, struct strbuf *out);
 /*
- * The same rows without reading all of the file, where the kernel lets a BPF program ask for them:
- * of several names of an address the one that the kernel itself prints, and every type is 't'.
- * Addresses that have no symbol that way, and all where it cannot be, go to capture_kallsyms(). On
- * any thread.
+ * The same rows without reading the whole file, if the kernel permits a BPF program that looks them
+ * up. If an address has several names, it is the one that the kernel itself prints, and every type
+ * is 't'. Addresses without a symbol are passed to capture_kallsyms(), and so are all if BPF is not
+ * available. Can be called on any thread.
  */
 int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out);
 

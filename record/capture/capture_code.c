@@ -1,6 +1,6 @@
 /*
- * Which code of a binary is worth its place. Unlike rows, code is mostly incompressible and asked for
- * by few, so it has a budget: whole functions, those with most samples first.
+ * Chooses the code of a binary to capture. Unlike rows, code hardly compresses and is rarely
+ * needed, so it has a budget: whole functions, those with most samples first.
  */
 #include "capture/capture_code.h"
 
@@ -12,19 +12,22 @@
 #include "cfi/cfi.h"
 #include "code/code_pack.h"
 
-/* How many symbols below an address are looked at for one that holds it: tables are a container's. */
+/*
+ * Symbols below an address that are examined for one that contains it; a container's table may be
+ * hostile.
+ */
 #define LOOK_MAX 64
 
 struct sym {
 	uint64_t start, end;	/* svma */
 };
 
-/* What the samples of one function are. */
+/* The samples of one function. */
 struct func {
 	uint64_t start, end;	/* svma */
 	uint64_t samples;
 	size_t first, n;	/* its leafs */
-	bool known;		/* else it is not known how far it goes */
+	bool known;		/* its end is known */
 };
 
 struct chooser {
@@ -32,12 +35,13 @@ struct chooser {
 	struct sym *syms;	/* owned; sorted by start, then end */
 	uint64_t *reach;	/* owned; furthest end of a symbol and all before it */
 	size_t nsyms, cap_syms;
-	struct cfi *cfi;	/* owned; NULL until asked for */
+	struct cfi *cfi;	/* owned; NULL until needed */
 	struct leaf *leafs;	/* owned; svma, sorted */
 	size_t nleafs;
 	struct func *funcs;	/* owned */
 	size_t nfuncs, cap_funcs;
-	struct code_range *ranges;	/* owned; in the order of being chosen, then of addresses */
+	/* owned; in the order of choice, finally sorted by address */
+	struct code_range *ranges;
 	size_t nranges, cap_ranges;
 };
 
@@ -80,7 +84,9 @@ static void read_syms(struct chooser *ch, const void *rows, size_t size)
 		ch->reach[i] = MAX(i ? ch->reach[i - 1] : 0, ch->syms[i].end);
 }
 
-/* The symbol that begins last of those that hold @svma, and of equal ones the largest; NULL. */
+/*
+ * Of the symbols that contain @svma, the last to begin; among equal ones the largest. NULL: none.
+ */
 static const struct sym *sym_at(const struct chooser *ch, uint64_t svma)
 {
 	size_t i = BISECT(ch->nsyms, k, ch->syms[k].start <= svma);
@@ -103,7 +109,10 @@ static bool fde_at(struct chooser *ch, uint64_t svma, struct cfi_fde *fde)
 	return cfi_find(ch->cfi, svma, fde) == 0;
 }
 
-/* The function at @svma, without its samples. Not @known: at least so far its code goes on. */
+/*
+ * The function at @svma, without its samples. Not @known: its code continues at least to the end
+ * given.
+ */
 static struct func func_at(struct chooser *ch, uint64_t svma)
 {
 	const struct sym *sym = sym_at(ch, svma);
@@ -155,7 +164,7 @@ static void find_funcs(struct chooser *ch)
 	}
 }
 
-/* ---- what of them ---- */
+/* ---- choosing code ---- */
 
 static void choose(struct chooser *ch, uint64_t start, uint64_t end)
 {
@@ -169,8 +178,9 @@ static bool is_as_hot(const struct leaf *l, const struct leaf *least)
 }
 
 /*
- * Parts of @f from those of its leafs on that are as hot as @least: a part begins at a sampled address, since of few
- * others in a function it is known that an instruction begins there. Chosen if @take; returns bytes.
+ * The parts of @f that begin at its leafs at least as hot as @least. Parts begin at sampled
+ * addresses: few other addresses in a function are known to begin an instruction. @take: chooses
+ * them. Returns their bytes.
  */
 static uint64_t parts(struct chooser *ch, const struct func *f, const struct leaf *least, bool take)
 {
@@ -204,7 +214,7 @@ static int by_heat(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* The hottest parts of @f, at most @max bytes of them; how many. */
+/* Chooses the hottest parts of @f, at most @max bytes. Returns their bytes. */
 static uint64_t choose_parts(struct chooser *ch, const struct func *f, uint64_t max)
 {
 	struct leaf *hot = xmalloc(f->n * sizeof(*hot));
@@ -245,7 +255,7 @@ static void choose_ranges(struct chooser *ch, uint64_t max, uint64_t samples)
 	qsort(ch->funcs, ch->nfuncs, sizeof(*ch->funcs), by_samples);
 	for (size_t i = 0; i < ch->nfuncs; i++) {
 		const struct func *f = &ch->funcs[i];
-		/* One that has most of the samples may have as much of the room. */
+		/* A function with most of the samples may take as much of the room. */
 		const uint64_t fair = MAX(max / 2, max * f->samples / samples);
 		const uint64_t limit = MIN(fair, (uint64_t)CODE_FUNCTION_MAX), size = f->end - f->start;
 
@@ -262,7 +272,10 @@ static void choose_ranges(struct chooser *ch, uint64_t max, uint64_t samples)
 		const struct code_range r = ch->ranges[i];
 		struct code_range *last = n ? &ch->ranges[n - 1] : NULL;
 
-		/* Functions inside others. Those that touch stay apart: it is known where both begin. */
+		/*
+		 * Merges overlapping functions. Adjacent ones stay separate, so that both starts
+		 * are known.
+		 */
 		if (last && r.svma < last->svma + last->len)
 			last->len = MAX(last->len, r.svma + r.len - last->svma);
 		else
@@ -271,9 +284,9 @@ static void choose_ranges(struct chooser *ch, uint64_t max, uint64_t samples)
 	ch->nranges = n;
 }
 
-/* ---- their bytes ---- */
+/* ---- reading code ---- */
 
-/* As far as the file has them. */
+/* Reads as much of @r as the file has. */
 static uint64_t read_range(struct elf_file *ef, const struct code_range *r, struct strbuf *out)
 {
 	uint64_t got = 0;

@@ -1,4 +1,4 @@
-/* The code of sampled functions, for `nsprof annotate` when the binary is out of reach. */
+/* The code of sampled functions, for nsprof annotate when the binary is not available. */
 #ifndef NSPROF_CAPTURE_CODE_H
 #define NSPROF_CAPTURE_CODE_H
 
@@ -9,16 +9,17 @@
 #include "capture/leaf_counts.h"
 #include "elf/elf_file.h"
 
-/* Of a larger function than this only parts are captured, whatever room there is. */
+/* Of larger functions only parts are captured, even if there is room. */
 #define CODE_FUNCTION_MAX (64u << 10)
-/* Bytes from a sampled address on that such a part has at least. */
+/* Minimum length of such a part in bytes, from a sampled address on. */
 #define CODE_PART 128u
 
 /*
- * Code of binary @ef for the addresses of @leafs (file offsets), as code_pack.h has it, appended to
- * @out; nothing when none of them is in an executable segment. @rows: its slice, @size bytes, which names the functions
- * that hold them; call frame information tells of others. Functions with most samples come first, at most @max bytes of code
- * in all; one that would take more than half of @max is cut down to parts. Returns bytes of code.
+ * Appends the code of binary @ef around the addresses of @leafs (file offsets) to @out, in the
+ * format of code_pack.h; nothing if no address is in an executable segment. @rows: the binary's
+ * slice, @size bytes. Its symbols give the functions' bounds; if there is none, call frame
+ * information does. Functions with most samples come first, in total at most @max bytes of code. Of
+ * a function that needs more than half of @max, only parts are taken. Returns the bytes of code.
  */
 uint64_t capture_code(struct elf_file *ef, const void *rows, size_t size, const struct leaf_counts *leafs,
 		      uint64_t max, struct strbuf *out);

@@ -1,5 +1,6 @@
 /*
- * The sliced ELF file of a binary: what the addresses of a recording can ask of it (contrib/doc/capture.md).
+ * The sliced ELF file of a binary: what the addresses of a recording need from it
+ * (contrib/doc/capture.md).
  */
 #include <elf.h>
 #include <errno.h>
@@ -19,13 +20,13 @@
 #include "elf/elf_write.h"
 #include "host/nsopen.h"
 
-/* Rows are to be tens of KiB: what is copied whole may not be the bulk of a recording. */
+/* Rows should take tens of KiB, so what is copied whole must not dominate a recording. */
 #define DEBUGDATA_MAX (1u << 20)
 #define DEBUGLINK_MAX 512
-/* Linkers make 2 to 6; e_phnum of the slice has 16 bits. */
+/* Linkers create 2 to 6; e_phnum of the slice has 16 bits. */
 #define LOADS_MAX 256
 
-/* @offs that lie in a segment, as svma. */
+/* Translates @offs to svma; skips those outside of all segments. */
 static void wanted_pcs(const struct elf_file *ef, const uint64_t *offs, size_t n, struct pcset *pcs)
 {
 	uint64_t *svmas = xcalloc(n ? n : 1, sizeof(*svmas));
@@ -43,8 +44,9 @@ static bool has_cfi(const struct cfi_sections *secs)
 }
 
 /*
- * NULL when there is none, or none is needed. The host's counts as much as the container's, since both
- * have to prove that they belong to the binary: distributions' debug packages are on the host, if anywhere.
+ * Opens the debug file; NULL if there is none or it is not needed. It may be the container's or the
+ * host's, since either must prove that it belongs to the binary. Debug packages of distributions
+ * are usually on the host, if anywhere.
  */
 static struct elf_file *open_debug_file(struct elf_file *ef, bool need, int rootfd,
 					const char *path)
@@ -71,9 +73,9 @@ static struct elf_file *open_debug_file(struct elf_file *ef, bool need, int root
 }
 
 /*
- * Most addresses come with the byte before them (capture.h), and of such a pair only one is ever
- * looked up: it counts as named when either is. Else the padding before each function would count
- * as missing.
+ * Is an address not in any symbol? Most addresses come with the byte before them (capture.h), and
+ * only one of such a pair is looked up. So a pair counts as named if either is. Otherwise the
+ * padding before each function would count as missing.
  */
 static bool some_unnamed(const struct capture_syms *cs)
 {
@@ -104,7 +106,7 @@ static void copy_section(struct elf_file *ef, const char *name, size_t max, cons
 	*data = bytes;
 }
 
-/* @pcs and the ends of the functions that they are in, for whole rows. */
+/* Adds the bounds of the functions that contain @pcs, for whole rows. */
 static void widen(struct cfi *cfi, const struct pcset *pcs, struct pcset *wide)
 {
 	uint64_t *v = xmalloc((3 * pcs->n + 1) * sizeof(*v));
@@ -123,8 +125,8 @@ static void widen(struct cfi *cfi, const struct pcset *pcs, struct pcset *wide)
 }
 
 /*
- * Where all is as at pc number @i: the same FDE, no symbol begins, and those that begin at the nearest one all go on,
- * or all are over.
+ * The range in which all answers are the same as at the @i-th pc: one FDE, no symbol begins, and
+ * those that begin at the nearest start either all continue or have all ended.
  */
 static struct span span_at(const struct capture_syms *cs, const struct cfi_fde *fde, size_t i)
 {
@@ -154,14 +156,14 @@ static void add_span(const struct elf_slice *slice, struct span s, struct strbuf
 		s = (struct span){ s.start - l->vaddr + l->offset, s.end - l->vaddr + l->offset };
 		if (out->len)
 			memcpy(&last, out->s + out->len - sizeof(last), sizeof(last));
-		/* Those of one function follow each other; segments may lie in any order. */
+		/* Spans of one function come in order, but segments may lie in any order. */
 		if (s.start >= last.end)
 			strbuf_add(out, &s, sizeof(s));
 		return;
 	}
 }
 
-/* Has @extra rows there that go before the binary's own? They are of single addresses. */
+/* Does @extra have rows there, which override the binary's own? They cover single addresses. */
 static bool has_extra(struct cfi *extra, struct span s, uint64_t pc)
 {
 	struct cfi_fde fde;
@@ -200,7 +202,7 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	struct cfi_sections first = { .is64 = true };
 	struct cfi *cfi, *extra = NULL;
 
-	/* For rows made from code, and twice for the slice. */
+	/* Needed for rows made from code, and twice for the slice. */
 	elf_file_remember_symbols(ef);
 	if (debug)
 		elf_file_remember_symbols(debug);
@@ -221,7 +223,7 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 		first.eh_frame.size = rows.len;
 		extra = cfi_new(&first);
 	}
-	/* Whoever asks whether an address is in the start-up code goes by the whole of its FDE. */
+	/* To detect start-up code, a reader needs the whole FDE at the entry point. */
 	if (cfi_emit_rows(cfi, extra, pcs->v, pcs->n, slice.entry, &eh_frame)) {
 		slice.eh_frame = eh_frame.s;
 		slice.eh_frame_size = eh_frame.len;
@@ -237,7 +239,10 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 	slice.syms = cs.v;
 	slice.nsyms = cs.n;
 	copy_section(ef, ".gnu_debuglink", DEBUGLINK_MAX, &slice.debuglink, &slice.debuglink_size);
-	/* MiniDebugInfo is one compressed piece, of use only to a binary without a symbol table. */
+	/*
+	 * MiniDebugInfo is one compressed block, and useful only to a binary without a symbol
+	 * table.
+	 */
 	if (!debug && !elf_file_has_symtab(ef) && some_unnamed(&cs))
 		copy_section(ef, ".gnu_debugdata", DEBUGDATA_MAX, &slice.debugdata,
 			     &slice.debugdata_size);
@@ -254,7 +259,7 @@ static int capture(struct elf_file *ef, int rootfd, const char *path, const uint
 	struct elf_file *debug;
 	struct pcset pcs;
 
-	/* 32-bit programs are not unwound, and their file would need other headers. */
+	/* 32-bit programs are not unwound, and their slice would need other headers. */
 	if (!elf_file_is64(ef))
 		return -ENOTSUP;
 	elf_file_cfi_sections(ef, &secs);

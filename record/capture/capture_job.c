@@ -21,7 +21,9 @@ void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t 
 	};
 }
 
-/* From the pinned file, known to be the process's own, else from the one that has its name. */
+/*
+ * Reads the pinned file, which is known to be the process's own; otherwise the file with its name.
+ */
 static int run_map(struct capture_job *job, size_t i)
 {
 	const size_t before = job->rows.len;
@@ -37,8 +39,8 @@ static int run_map(struct capture_job *job, size_t i)
 }
 
 /*
- * Code compiled before a fork is named in the map of the process that forked. The last entry for an
- * address wins, so the process's own lines come last.
+ * Code compiled before a fork is listed in the map of the process that forked. The last entry for
+ * an address wins, so the process's own lines come last.
  */
 static int run_maps(struct capture_job *job)
 {
@@ -90,7 +92,7 @@ static void run_code(struct capture_job *job)
 	struct elf_file *ef;
 	int err;
 
-	/* Rows may have been kept from a file that is out of reach by now. */
+	/* The rows may be kept ones, and their file no longer available. */
 	if (!job->leafs.n || (!job->image && job->fd < 0))
 		return;
 	ef = job->image ? elf_file_open_mem(job->image, job->image_size, &err) : elf_file_open_fd(job->fd, &err);
@@ -120,7 +122,7 @@ void capture_job_run(struct capture_job *job)
 	case CAPTURE_JIT_RETURNS:	/* they are the rows */
 		strbuf_add(&job->rows, (const char *)job->addrs, job->n * sizeof(*job->addrs));
 		break;
-	case CAPTURE_CODE:	/* comes with its binary's rows */
+	case CAPTURE_CODE:	/* comes with the rows of its binary */
 		break;
 	case CAPTURE_KALLSYMS:
 		job->err = capture_ksyms(job->addrs, job->n, &job->rows);

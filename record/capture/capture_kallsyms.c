@@ -1,11 +1,10 @@
 /*
- * The kernel symbols that a recording can ask for. /proc/kallsyms has no sizes: a symbol ends where
- * the next one begins, so each address brings two starts. Core symbols are sorted, those of modules
- * and BPF programs come behind them in any order, at higher addresses. Format: Linux,
- * kernel/kallsyms.c s_show().
+ * The kernel symbols that a recording needs. /proc/kallsyms has no sizes: a symbol ends where the
+ * next one begins, so each address needs two starts. Core symbols are sorted. Those of modules and
+ * BPF programs follow in any order, at higher addresses. Format: Linux, kernel/kallsyms.c s_show().
  *
- * The file has 5 to 15 MB, which the kernel prints anew for each reader, and a recording asks for a
- * few hundred addresses: the text is thinned out as it is read, to the few lines that may be wanted.
+ * The file has 5 to 15 MB, which the kernel prints for each reader, and a recording needs a few
+ * hundred addresses. So the text is reduced while it is read, to the few lines that may be needed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,18 +20,18 @@
 #include "capture/pcset.h"
 #include "host/nsopen.h"
 
-/* What is kept of the text: all of it, when a kernel has no order in its symbols. */
+/* Limit for the kept text: if a kernel's symbols are unsorted, all of it is kept. */
 #define KEPT_MAX (64u << 20)
 #define READ_SIZE (128u << 10)
 
 struct kline {
 	uint64_t addr;
 	const char *text;	/* the whole line */
-	size_t len;		/* bytes, newline included */
+	size_t len;		/* bytes, including the newline */
 	bool code;		/* type t, T, w, W */
 };
 
-/* Nearest symbol starts around one address; 0 and UINT64_MAX = none. */
+/* Nearest symbol starts around an address; 0 and UINT64_MAX = none. */
 struct around {
 	uint64_t pred, succ;	/* among all symbols */
 	uint64_t code_pred, code_succ;
@@ -40,7 +39,7 @@ struct around {
 
 struct search {
 	struct pcset pcs;	/* runtime addresses */
-	struct around *at;	/* one for each */
+	struct around *at;	/* one entry per pc */
 };
 
 static void search_init(struct search *s, const uint64_t *addrs, size_t n)
@@ -52,7 +51,7 @@ static void search_init(struct search *s, const uint64_t *addrs, size_t n)
 		s->at[i].succ = s->at[i].code_succ = UINT64_MAX;
 }
 
-/* The next line at *@pos that is "hex type name"; false at the end. */
+/* Finds the next line at *@pos of the form "hex type name"; false at the end. */
 static bool next_line(const char *text, size_t len, size_t *pos, struct kline *line)
 {
 	while (*pos < len) {
@@ -122,11 +121,12 @@ static bool wanted(const struct search *s, const struct kline *l)
 /* ---- thinning ---- */
 
 /*
- * Lines in a row with no wanted address between them. Of those, only the lines at the lowest and at
- * the highest address can be the nearest to any, and of the code symbols among them likewise.
+ * Consecutive lines with no wanted address between them. Only those at their lowest and highest
+ * address can be nearest to a wanted address, and likewise the lowest and highest of the code
+ * symbols among them.
  */
 struct run {
-	size_t i;		/* the wanted address at or above all of them */
+	size_t i;		/* index of the wanted address at or above all of them */
 	bool any, ascending, any_code;
 	uint64_t lo, hi;	/* addresses of the first and the last line */
 	uint64_t code_lo, code_hi;
@@ -139,9 +139,9 @@ struct thinner {
 	struct strbuf *out;
 	struct run run;
 	uint64_t last;		/* address of the latest line */
-	bool in_order;		/* all lines so far came in the order of addresses */
+	bool in_order;		/* all lines so far were in order of address */
 	bool hidden;		/* all addresses are 0 */
-	bool done;		/* nothing that follows can be wanted */
+	bool done;		/* no later line can be needed */
 };
 
 static void keep_at(struct thinner *t, const char *from, uint64_t addr)
@@ -163,7 +163,7 @@ static void end_run(struct thinner *t)
 	if (!r->ascending) {
 		strbuf_add(t->out, r->text, (size_t)(r->end - r->text));
 	} else {
-		/* Each address once, in order. */
+		/* Keeps each address once, in order. */
 		keep_at(t, r->text, r->lo);
 		if (r->any_code && r->code_lo != r->lo && r->code_lo != r->hi)
 			keep_at(t, r->code_text, r->code_lo);
@@ -172,7 +172,7 @@ static void end_run(struct thinner *t)
 		if (r->hi != r->lo)
 			keep_at(t, r->hi_text, r->hi);
 	}
-	/* Core symbols go on upwards, and all others lie above them. */
+	/* Further core symbols are higher, and all others lie above them. */
 	if (t->in_order && r->i == t->pcs->n && r->any_code && r->hi > r->code_lo)
 		t->done = true;
 	t->run.any = false;
@@ -220,7 +220,7 @@ static void add_line(struct thinner *t, const struct kline *l)
 	r->end = l->text + l->len;
 }
 
-/* Whole lines. */
+/* @text consists of whole lines. */
 static void thin_out(struct thinner *t, const char *text, size_t len)
 {
 	struct kline l;
@@ -255,7 +255,7 @@ static int read_kallsyms(struct thinner *t)
 			break;
 		}
 		n += (size_t)got;
-		/* The kernel gives a page or so at a time; more lines make longer runs. */
+		/* The kernel returns about a page per read; more lines make longer runs. */
 		if (n < READ_SIZE / 2)
 			continue;
 		nl = memrchr(buf, '\n', n);

@@ -1,7 +1,7 @@
 /*
- * Kernel symbols for the addresses of a recording: asked of the kernel one by one where a BPF program
- * may be loaded (1 ms and 1.2 us an address), else found in /proc/kallsyms (60 ms: the kernel prints
- * all of its 120,000 symbols). Either way the rows are lines of /proc/kallsyms.
+ * Kernel symbols for the addresses of a recording. If a BPF program may be loaded, it looks them up
+ * one by one (1 ms, and 1.2 us per address). Otherwise /proc/kallsyms is read (60 ms: the kernel
+ * prints all of its 120,000 symbols). Either way, the rows are lines of /proc/kallsyms.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,27 +19,28 @@
 #include "host/nsopen.h"
 
 /*
- * Beyond that many addresses the file is no dearer: 18,000 in 3,000 functions take 12 ms, 57,000 in
- * 20,000 functions 70 ms, the file 50 to 75 ms (Linux 6.18; a question is 1.2 us, and each function
- * brings two, its own name and what is behind it).
+ * With more addresses, the file is as fast: 18,000 in 3,000 functions take 12 ms, 57,000 in 20,000
+ * functions 70 ms, the file 50 to 75 ms (Linux 6.18). A lookup takes 1.2 us, and each function
+ * needs two: one for its own name and one for the symbol after it.
  */
 #define ASK_MAX 40000
 
 /*
- * Where Linux has code on x86-64, modules, BPF programs and trampolines included: the kernel's text
- * mapping up to MODULES_END (Documentation/arch/x86/x86_64/mm.rst).
+ * Where Linux has code on x86-64, including modules, BPF programs and trampolines: from the
+ * kernel's text mapping to MODULES_END (Documentation/arch/x86/x86_64/mm.rst).
  */
 #define KERNEL_TEXT_START	0xffffffff80000000
 #define KERNEL_MODULES_END	0xffffffffff000000
-/* Above that the kernel proper has none (KERNEL_IMAGE_SIZE; half of it without KASLR). */
+/* The kernel proper ends here (KERNEL_IMAGE_SIZE; half of it without KASLR). */
 #define KERNEL_TEXT_END		0xffffffffc0000000
 
-/* Bytes; addresses that close are mostly in one function. 64 to 1024 cost much the same. */
+/* Bytes; addresses this close are mostly in one function. From 64 to 1024 the cost is similar. */
 #define APART 256
 
 struct row {
-	uint64_t start, end;	/* runtime addresses of a symbol; end is where the next one may begin */
-	size_t line, len;	/* place of its line in the text */
+	/* runtime addresses of a symbol; end is where the next one may begin */
+	uint64_t start, end;
+	size_t line, len;	/* position and length of its line in the text */
 };
 
 struct asking {
@@ -47,15 +48,16 @@ struct asking {
 	struct row *rows;
 	size_t n, cap;
 	struct strbuf text;
-	uint64_t *left;		/* asked for, and without a symbol */
+	uint64_t *left;		/* addresses without a symbol */
 	size_t nleft, left_cap;
 	size_t nasked;
 };
 
 /*
- * Does /proc/kallsyms show us addresses? Its reader needs CAP_SYSLOG, or what kptr_restrict and
- * perf_event_paranoid say; a BPF program would not ask. Whoever hides the kernel's layout hides it from
- * recordings as well. The first few lines tell: only per-CPU symbols are at 0, and just one or two.
+ * Does /proc/kallsyms show us addresses? Its reader needs CAP_SYSLOG, or permission by
+ * kptr_restrict and perf_event_paranoid; a BPF program would ignore both. If an administrator hides
+ * the kernel's layout, recordings must not reveal it. The first few lines tell: only one or two
+ * per-CPU symbols are really at 0.
  */
 static bool addresses_shown(void)
 {
@@ -81,8 +83,8 @@ static bool addresses_shown(void)
 }
 
 /*
- * The type letter is not told. Sampled addresses are in code, and so are the symbols behind them or
- * they mark its end: 't' says all that a reader of these rows wants to know.
+ * The kernel does not return the type letter. Sampled addresses are in code, and the symbols after
+ * them are in code or mark its end, so 't' is right for readers of these rows.
  */
 static void add_row(struct asking *a, uint64_t addr, const struct ksym *sym)
 {
@@ -97,7 +99,7 @@ static void add_row(struct asking *a, uint64_t addr, const struct ksym *sym)
 	r->end = start + sym->size;
 	r->line = a->text.len;
 	strbuf_addf(&a->text, "%016" PRIx64 " t %.*s", start, (int)sym->name_len, sym->name);
-	/* Programs and trampolines of BPF come without the module that the file puts them in. */
+	/* BPF programs and trampolines come without the module that the file shows for them. */
 	if (sym->module)
 		strbuf_addf(&a->text, "\t[%.*s]", (int)sym->module_len, sym->module);
 	else if (start >= KERNEL_TEXT_END)
@@ -131,8 +133,9 @@ static bool may_be_code(uint64_t addr)
 }
 
 /*
- * Ask for those of @addrs (sorted) that are in none of @known rows, but of those less than @apart
- * bytes behind another one only that one: most functions hold several addresses.
+ * Looks up those of @addrs (sorted) that are in none of the @known rows. Of addresses less than
+ * @apart bytes after another, only the first is looked up, as most functions contain several
+ * addresses.
  */
 static int ask(struct asking *a, const uint64_t *addrs, size_t n, size_t known, uint64_t apart)
 {
@@ -165,7 +168,7 @@ static int by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Rows in order, each once. */
+/* Sorts the rows and drops duplicates. */
 static void sort_rows(struct asking *a)
 {
 	size_t n = 0;
@@ -179,7 +182,7 @@ static void sort_rows(struct asking *a)
 	a->n = n;
 }
 
-/* Few of the addresses first, then those that turned out to be in other symbols. */
+/* Looks up a few of the addresses first, then those that turn out to be in other symbols. */
 static int ask_symbols(struct asking *a, const uint64_t *addrs, size_t n)
 {
 	int err = ask(a, addrs, n, 0, APART);
@@ -194,8 +197,8 @@ static int ask_symbols(struct asking *a, const uint64_t *addrs, size_t n)
 }
 
 /*
- * What begins where a symbol ends, unless that has a row. Behind the last symbol of a module or a
- * BPF program there is nothing, which the file could not tell either.
+ * Looks up the symbol at each symbol's end that has no row yet. After the last symbol of a module
+ * or BPF program there is none, and the file would not tell its end either.
  */
 static int ask_ends(struct asking *a)
 {
@@ -216,8 +219,9 @@ static int ask_ends(struct asking *a)
 }
 
 /*
- * Nobody knows which of the addresses are return addresses, so the byte before each is asked for as
- * well. Where a module or BPF program begins, or ends with a call, one of both is outside: not lost.
+ * It is not known which addresses are return addresses, so the byte before each is looked up, too.
+ * At the start of a module or BPF program, or after a call at its end, one of the two is outside.
+ * That is not a missing symbol.
  */
 static bool beside_symbol(const struct asking *a, uint64_t addr)
 {
@@ -281,7 +285,7 @@ int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out)
 		put_rows(&a, out);
 		if (a.nleft)
 			err = capture_kallsyms(a.left, a.nleft, out);
-		/* What the program found is good without the file. */
+		/* The program's results are valid without the file. */
 		if (a.n)
 			err = 0;
 	}

@@ -1,7 +1,7 @@
 /*
- * The lines of a perf map that a recording can ask for. A JIT appends, and the last line about an
- * address is the true one; so the file is read from its end, each address is done with at its first
- * line, and reading stops when all have one.
+ * The lines of a perf map that a recording needs. A JIT appends, and the last line for an address
+ * is the valid one. So the file is read backwards: the first line found for an address settles it,
+ * and reading stops when all addresses have a line.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,9 +27,10 @@ struct line {
 
 struct search {
 	struct pcset pcs;	/* runtime addresses */
-	size_t *next;		/* next[i] = i: not found yet, else where to go on; pcs.n + 1 */
+	/* next[i] = i: not found yet, otherwise where to go on; pcs.n + 1 entries */
+	size_t *next;
 	size_t nleft;		/* not found yet */
-	struct line *lines;	/* kept, the last of the file first */
+	struct line *lines;	/* kept lines, the last of the file first */
 	size_t nlines, cap;
 };
 
@@ -53,8 +54,8 @@ static void search_fini(struct search *s)
 }
 
 /*
- * The first pc at or behind @i that has no line yet. Union-find with path halving: a hostile map
- * whose lines all cover everything costs no more than an honest one.
+ * The first pc at or after @i without a line. Union-find with path halving: a hostile map whose
+ * lines all cover everything costs no more than an honest one.
  */
 static size_t unfound_from(struct search *s, size_t i)
 {
@@ -84,7 +85,7 @@ static void take_line(struct search *s, const char *p, size_t len)
 	s->lines[s->nlines++] = (struct line){ xmemdup(p, len), len };
 }
 
-/* Reads exactly @len bytes at @pos; -EIO when the file has become shorter. */
+/* Reads exactly @len bytes at @pos; -EIO if the file has become shorter. */
 static int read_at(int fd, char *buf, size_t len, uint64_t pos)
 {
 	while (len) {
@@ -102,14 +103,14 @@ static int read_at(int fd, char *buf, size_t len, uint64_t pos)
 }
 
 /*
- * @buf holds @len bytes of the file, ending where the lines that were taken begin. Takes the whole
- * lines in it from the last to the first and returns how many bytes of a line without its beginning
- * are left in front.
+ * @buf holds @len bytes of the file and ends where the lines taken before begin. Takes the whole
+ * lines in it, from the last to the first. Returns the number of bytes at the front that belong to
+ * a line whose beginning is not in @buf.
  */
 static size_t take_lines(struct search *s, const char *buf, size_t len)
 {
 	while (s->nleft) {
-		/* buf[len - 1] is the newline of the line before the one we are at. */
+		/* buf[len - 1] is the newline that ends the previous line. */
 		const char *nl = len > 1 ? memrchr(buf, '\n', len - 1) : NULL;
 
 		if (!nl)
@@ -124,8 +125,8 @@ static int read_backwards(int fd, struct search *s, uint64_t size)
 {
 	uint64_t pos = size, stop = size > READ_MAX ? size - READ_MAX : 0;
 	char *buf = xmalloc(CHUNK + LINE_MAX_BYTES);
-	size_t left = 0;	/* bytes at the start of buf: a line without its beginning */
-	bool synced = false;	/* met a newline: the line behind it may still be being written */
+	size_t left = 0;	/* bytes at the start of buf: the end of a line */
+	bool synced = false;	/* found a newline: the line after it may be incomplete */
 	int err = 0;
 
 	while (pos > stop && s->nleft && !err) {
@@ -150,7 +151,7 @@ static int read_backwards(int fd, struct search *s, uint64_t size)
 		if (left)
 			left = take_lines(s, buf, left);
 	}
-	/* The first line of the file has no newline before it. */
+	/* No newline precedes the first line of the file. */
 	if (!err && !pos && left > 1)
 		take_line(s, buf, left - 1);
 	free(buf);
@@ -170,8 +171,8 @@ int capture_perf_map(int fd, const uint64_t *addrs, size_t n, struct strbuf *out
 	search_init(&s, addrs, n);
 	err = read_backwards(fd, &s, (uint64_t)st.st_size);
 	/*
-	 * What was found before an error is true all the same. In the file's order, so that the
-	 * last wins.
+	 * Lines found before an error are valid all the same. They are written in the file's order,
+	 * so that the last one wins.
 	 */
 	for (size_t i = s.nlines; i-- > 0;) {
 		strbuf_add(out, s.lines[i].text, s.lines[i].len);

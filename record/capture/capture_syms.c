@@ -1,9 +1,9 @@
 /*
- * Two passes over the symbols: the first finds the nearest symbol start
- * on either side of each wanted address, the second keeps
- * - every symbol at the nearest start below an address, whether it reaches it or not: whoever
- *    searches for the nearest symbol then meets the same one as in the whole table;
- * - every sized symbol that holds an address (functions around labels, overlapping symbols).
+ * Two passes over the symbols. The first finds the nearest symbol start on either side of each
+ * wanted address. The second keeps
+ * - every symbol at the nearest start below an address, even if it ends before the address: a search
+ *   for the nearest symbol then finds the same one as in the complete table;
+ * - every sized symbol that contains an address (functions around labels, overlapping symbols).
  */
 #include "capture/capture_syms.h"
 
@@ -17,12 +17,16 @@
 #include "code/made_rows.h"
 
 /*
- * The input is a container's: a table may give each address a million aliases with names of 64 KiB.
+ * The input is a container's: a table may have a million aliases for each address, with names of 64
+ * KiB.
  */
 #define SYMS_MAX (1u << 20)
 #define NAME_BYTES_MAX (32u << 20)
 
-/* Names that no one shows: assembler locals, annobin's marks. They end no other symbol either. */
+/*
+ * Symbols that are never shown: assembler locals, annobin's marks. They do not end another symbol,
+ * either.
+ */
 static bool is_noise(const struct elf_sym *s)
 {
 	return !s->svma || strncmp(s->name, ".L", 2) == 0 || strncmp(s->name, ".annobin_", 9) == 0;
@@ -35,7 +39,7 @@ static int measure(void *ctx, const struct elf_sym *s)
 	const bool below = i < cs->pcs->n && (s->svma > cs->pred[i] || s->svma + s->size > cs->cover[i]);
 	const bool above = i > 0 && s->svma < cs->succ[i - 1];
 
-	/* Names are all over the memory: looked at last. */
+	/* Names are scattered in memory, so they are checked last. */
 	if ((!below && !above) || is_noise(s))
 		return 0;
 	if (below) {
@@ -47,7 +51,7 @@ static int measure(void *ctx, const struct elf_sym *s)
 	return 0;
 }
 
-/* What was noted at one pc holds for the pcs behind it (or before it) as well. */
+/* What was found at one pc also holds for the pcs after it (or before it). */
 static void spread(struct capture_syms *cs)
 {
 	size_t n = cs->pcs->n;
@@ -93,7 +97,7 @@ static int sym_cmp(const void *a, const void *b)
 	return x->bind - y->bind;
 }
 
-/* .dynsym repeats what .symtab says. */
+/* .dynsym repeats symbols of .symtab. */
 static void drop_repetitions(struct capture_syms *cs)
 {
 	size_t n = 0;
@@ -108,9 +112,9 @@ static void drop_repetitions(struct capture_syms *cs)
 }
 
 /*
- * How far a symbol without a size reaches cannot be told from the slice, which has neither the next one nor code:
- * write it down. Beside a sized alias it stays as it is (the alias says how far). Inside a sized
- * symbol it is a label of that function and names nothing.
+ * Sets the size of symbols without one. A slice contains neither the next symbol nor code, so its
+ * reader could not find out. If an alias has a size, the symbol stays as it is, since the alias
+ * tells. Inside a sized symbol, it is a label of that function and is dropped.
  */
 static void resolve_sizes(struct capture_syms *cs, const struct elf_file *where, struct made_rows *made,
 			  struct cfi *cfi)

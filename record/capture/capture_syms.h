@@ -1,4 +1,4 @@
-/* The symbols that addresses in a recording can ask for. */
+/* The symbols that the addresses in a recording need. */
 #ifndef NSPROF_CAPTURE_SYMS_H
 #define NSPROF_CAPTURE_SYMS_H
 
@@ -16,23 +16,24 @@ struct capture_syms {
 	const struct pcset *pcs;	/* svma values; borrowed */
 	struct elf_sym *v;	/* owned; names borrowed from the files; sorted by address */
 	size_t n, cap;
-	/* bookkeeping, one entry for each pc, owned */
-	uint64_t *pred;		/* nearest symbol start at or below it, 0 = none */
-	uint64_t *succ;		/* nearest symbol start above it, UINT64_MAX = none */
-	uint64_t *cover;	/* furthest end of the sized symbols that start at or below it */
-	uint64_t *reach;	/* the same of the symbols that were kept */
+	/* internal, one entry per pc, owned */
+	uint64_t *pred;		/* nearest symbol start at or below the pc, 0 = none */
+	uint64_t *succ;		/* nearest symbol start above the pc, UINT64_MAX = none */
+	/* furthest end of the sized symbols that start at or below the pc */
+	uint64_t *cover;
+	uint64_t *reach;	/* the same for the symbols that were kept */
 	size_t name_bytes;
 };
 
 /*
- * Choose from @files (at most @nfiles, NULL entries skipped) so that any search for the nearest or
- * the enclosing symbol of a pc ends at the same symbols as in the whole tables. Symbols without a
- * size get the one that made_rows_reach() tells with the first file's @made and @cfi. Cannot fail; at
- * most 1 Mi symbols and 32 MiB of names are kept.
+ * Chooses symbols from @files (at most @nfiles, skips NULL) so that any search for the nearest or
+ * enclosing symbol of a pc finds the same ones as in the complete tables. Symbols without a size
+ * get the one that made_rows_reach() computes with the first file's @made and @cfi. Cannot fail.
+ * Keeps at most 1 Mi symbols and 32 MiB of names.
  */
 void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files, size_t nfiles,
 			 struct made_rows *made, struct cfi *cfi, const struct pcset *pcs);
-/* Whether a kept symbol holds pc number @i. */
+/* Does a kept symbol contain the @i-th pc? */
 bool capture_syms_hit(const struct capture_syms *cs, size_t i);
 void capture_syms_fini(struct capture_syms *cs);
 

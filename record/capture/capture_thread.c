@@ -17,7 +17,7 @@ struct capture_thread {
 	int fd;				/* owned eventfd */
 	pthread_mutex_t lock;		/* guards the rest */
 	pthread_cond_t change;
-	struct capture_job *job;	/* given and not taken back */
+	struct capture_job *job;	/* given and not taken back yet */
 	bool ended, stop;
 };
 
@@ -27,7 +27,7 @@ static void *run(void *arg)
 	const id_t tid = (id_t)syscall(SYS_gettid);
 	const uint64_t one = 1;
 
-	/* The drain was given precedence over the workload; this is not to have it. */
+	/* The drain may have been given priority over the workload; captures must not have it. */
 	if (getpriority(PRIO_PROCESS, tid) < 0)
 		setpriority(PRIO_PROCESS, tid, 0);
 	pthread_mutex_lock(&ct->lock);
@@ -46,7 +46,7 @@ static void *run(void *arg)
 		ct->ended = true;
 		pthread_cond_broadcast(&ct->change);
 		if (write(ct->fd, &one, sizeof(one)) != sizeof(one))
-			continue;	/* the counter is full: it is readable anyway */
+			continue;	/* the counter is full, so it is readable anyway */
 	}
 	pthread_mutex_unlock(&ct->lock);
 	return NULL;
@@ -65,7 +65,7 @@ struct capture_thread *capture_thread_new(int *err)
 	}
 	pthread_mutex_init(&ct->lock, NULL);
 	pthread_cond_init(&ct->change, NULL);
-	/* The recorder's signals are for the thread that handles them. */
+	/* Signals must reach the recorder's main thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	*err = -pthread_create(&ct->thread, NULL, run, ct);

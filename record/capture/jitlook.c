@@ -12,15 +12,15 @@
 #include "code/x86_insn.h"
 #include "event.h"
 
-#define PLACES_MAX 4096u	/* asked for, and answered */
-#define INSNS_MAX 24		/* from the place to the end of what makes or leaves a frame */
-#define CODE_BYTES 128u		/* as many as these have */
-#define END_NS 200000000ull	/* to wait for the thread at the end */
+#define PLACES_MAX 4096u	/* open requests, and answers */
+#define INSNS_MAX 24		/* from the address to the end of the prologue or epilogue */
+#define CODE_BYTES 128u		/* enough for INSNS_MAX */
+#define END_NS 200000000ull	/* time to wait for the thread at the end */
 
 #define RSP 4
 #define RBP 5
 
-/* ---- what code is about to do ---- */
+/* ---- decoding code ---- */
 
 static int checked(int64_t off)
 {
@@ -28,9 +28,10 @@ static int checked(int64_t off)
 }
 
 /*
- * Followed until something happens to %rbp or the function returns; branches are taken not to be. @sp: of the stack pointer, bytes above
- * what it was. A function that returns without having touched %rbp had left its frame. One that points %rbp at the stack
- * is about to make its frame: there the caller's %rbp is, or will have been, saved, below the return address (psABI 1.0, 3.2.2).
+ * Follows the code until %rbp changes or the function returns, assuming that branches are not
+ * taken. @sp: change of the stack pointer in bytes. A function that returns without having touched
+ * %rbp had left its frame. One that sets %rbp to the stack is setting up its frame: there the
+ * caller's %rbp has been or will be saved, below the return address (psABI 1.0, 3.2.2).
  */
 int jit_return_off(const uint8_t *code, size_t size, uint64_t addr)
 {
@@ -124,7 +125,7 @@ static struct jit_place shift(struct places *p)
 	return place;
 }
 
-/* What there is of it: the next page may not be. */
+/* Reads what is available: the next page may not be. */
 static int look(const struct jit_place *place)
 {
 	const uint64_t left = MAP_PAGE - place->addr % MAP_PAGE;
@@ -144,7 +145,7 @@ static void *run(void *arg)
 {
 	struct jitlook *jl = arg;
 
-	/* It keeps the precedence that the drain has: little to do, and code may be another's soon. */
+	/* It keeps the drain's priority: it has little to do, and the code may soon be replaced. */
 	pthread_mutex_lock(&jl->lock);
 	while (!jl->stop) {
 		struct jit_place place, *to;
@@ -200,7 +201,7 @@ void jitlook_free(struct jitlook *jl)
 		;
 	stuck = jl->busy;
 	pthread_mutex_unlock(&jl->lock);
-	/* It waits for somebody's page. The end of our process is the end of that. */
+	/* The thread waits for a process's page. Our exit will end it. */
 	if (stuck) {
 		pthread_detach(jl->thread);
 		return;
@@ -213,7 +214,7 @@ void jitlook_free(struct jitlook *jl)
 	free(jl);
 }
 
-/* The recorder's signals are for the thread that handles them. */
+/* Signals must reach the recorder's main thread. */
 static void start(struct jitlook *jl)
 {
 	sigset_t all, old;

@@ -1,8 +1,9 @@
 /*
- * Where jitted code is in its frame. A sample may interrupt a function before it has made its frame, or behind where it has left
- * it. %rbp is its caller's then, and who goes by frame pointers passes over the caller. What the code is about to do tells.
- * It is in the process's memory only, so it is read while the process lives, by a thread: a process can have us wait for its
- * pages for ever (userfaultfd(2)), and who drains must not.
+ * Finds where jitted code is in its frame. A sample may hit a function before it has set up its
+ * frame, or after it has left it. %rbp is then the caller's, and unwinding by frame pointers skips
+ * the caller. The instructions that follow tell. They exist only in the process's memory, so they
+ * are read while the process lives. A separate thread does that: a process can make the reader wait
+ * forever for its pages (userfaultfd(2)), and the drain must not wait.
  */
 #ifndef NSPROF_JITLOOK_H
 #define NSPROF_JITLOOK_H
@@ -12,28 +13,31 @@
 #include <stdint.h>
 
 /*
- * @code: @size bytes of code, which is at runtime address @addr and about to be executed. Where the return address of its function
- * lies: bytes above the stack pointer, a multiple of 8 up to JIT_RETURN_OFF_MAX, if the function has not made its frame yet or
- * has left it, and so %rbp is its caller's. -1 if it has its frame, or nothing can be told. Pure.
+ * @code: @size bytes of code at runtime address @addr, about to be executed. If its function has
+ * not set up its frame yet or has left it, so that %rbp is the caller's: the distance from the
+ * stack pointer up to the return address, in bytes, a multiple of 8 up to JIT_RETURN_OFF_MAX. -1 if
+ * it has its frame, or if the code does not tell. Pure.
  */
 int jit_return_off(const uint8_t *code, size_t size, uint64_t addr);
 
 struct jitlook;
 
-/* One place in the code of a process. */
+/* One address in the code of a process. */
 struct jit_place {
 	uint32_t pid;
-	uint32_t serial;	/* of the process image; the asker's */
+	uint32_t serial;	/* of the process image; assigned by the caller */
 	uint64_t addr;		/* runtime address */
-	int off;		/* of jit_return_off(), in answers */
+	int off;		/* result of jit_return_off(), in answers */
 };
 
 struct jitlook *jitlook_new(void);
-/* Does not wait for the thread where it has been waiting for a process. Accepts NULL. */
+/* Does not wait for the thread if that is stuck on a process. Accepts NULL. */
 void jitlook_free(struct jitlook *jl);
-/* False: too much is asked for already, or there can be no thread; it may be asked again. Does not wait. */
+/* False: too many requests are open, or there is no thread; try again later. Does not wait. */
 bool jitlook_ask(struct jitlook *jl, const struct jit_place *place);
-/* Up to @max answers that have not been taken yet, those of places with an offset only; how many. Does not wait. */
+/*
+ * Returns up to @max new answers, only of places with an offset, and their number. Does not wait.
+ */
 size_t jitlook_take(struct jitlook *jl, struct jit_place *out, size_t max);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * The program is one call of the helper bpf_snprintf() with a "%pS" for each address. What that needs
- * of the kernel: program type SYSCALL, which can be run on request and may sleep (5.14); the helper
- * (5.13), which is for programs under a GPL-compatible licence and wants the format in a map that is
- * read-only for the program and frozen. Sources: Linux, kernel/bpf/helpers.c bpf_snprintf(),
- * kernel/bpf/verifier.c check_bpf_snprintf_call(), net/bpf/test_run.c bpf_prog_test_run_syscall().
+ * The program is one call of the helper bpf_snprintf() with a "%pS" for each address. It needs two
+ * things from the kernel. First, program type SYSCALL, which can be run on request and may sleep
+ * (5.14). Second, the helper (5.13), which requires a GPL-compatible licence, and a format in a map
+ * that is frozen and read-only for the program. Sources: Linux, kernel/bpf/helpers.c
+ * bpf_snprintf(), kernel/bpf/verifier.c check_bpf_snprintf_call(), net/bpf/test_run.c
+ * bpf_prog_test_run_syscall().
  */
 #include "capture/ksym_bpf.h"
 
@@ -16,18 +17,18 @@
 
 #include "base/util.h"
 
-/* Enumerators that the headers of older kernels lack; the numbers are ABI. */
+/* Enumerators that older kernel headers lack; the numbers are ABI. */
 #define PROG_TYPE_SYSCALL	31
 #define FUNC_SNPRINTF		165
 
 /*
- * A line is at most KSYM_SYMBOL_LEN (name 511, module 55, some 50 of numbers and signs) and a newline;
- * with build-ids, which "%pS" leaves out, 40 more.
+ * A line has at most KSYM_SYMBOL_LEN bytes (name 511, module 55, about 50 for numbers and signs)
+ * and a newline; build-ids, which "%pS" omits, would take 40 more.
  */
 #define LINE_SIZE_MAX 1000
 #define TEXT_SIZE (KSYM_BPF_BATCH * LINE_SIZE_MAX)
 
-/* The one value of the map that program and recorder share. */
+/* The value of the map shared by program and recorder. */
 struct ksym_bpf_data {
 	uint64_t addrs[KSYM_BPF_BATCH];
 	char text[TEXT_SIZE];
@@ -44,7 +45,7 @@ static int sys_bpf(int cmd, union bpf_attr *attr)
 	return ret < 0 ? -errno : (int)ret;
 }
 
-/* An array of one value. */
+/* An array with one value. */
 static int map_create(uint32_t size, uint32_t flags, const char *name)
 {
 	union bpf_attr attr;
@@ -83,7 +84,7 @@ static int format_create(void)
 	return err;
 }
 
-/* Register @reg = address of byte @off of the value of map @fd. */
+/* Sets register @reg to the address of byte @off in the value of map @fd. */
 static void load_address(struct bpf_insn insn[2], int reg, int fd, uint32_t off)
 {
 	insn[0] = (struct bpf_insn){
@@ -167,7 +168,10 @@ void ksym_bpf_close(struct ksym_bpf *kb)
 	*kb = (struct ksym_bpf){ .format = -1, .data = -1, .prog = -1 };
 }
 
-/* The hex number "0x..." that ends at @end and begins after @before, which comes last in @line. */
+/*
+ * Parses the last "@before0x..." of @line, a hex number that ends at *@end. Sets *@end to its
+ * start.
+ */
 static bool last_number(const char *line, const char **end, char before, uint64_t *value)
 {
 	const char *at = memrchr(line, before, (size_t)(*end - line)), *p;
@@ -222,7 +226,7 @@ int ksym_bpf_lookup(struct ksym_bpf *kb, const uint64_t *addrs, size_t n, struct
 	err = sys_bpf(BPF_PROG_TEST_RUN, &attr);
 	if (err)
 		return err;
-	/* The length with its NUL, of what would have been written, or negative errno. */
+	/* Length of the full output with its NUL, or negative errno. */
 	if ((int32_t)attr.test.retval <= 0 || attr.test.retval > TEXT_SIZE)
 		return -EPROTO;
 	end = p + attr.test.retval - 1;

@@ -29,7 +29,9 @@ void pcset_fini(struct pcset *ps)
 	ps->n = 0;
 }
 
-/* Asked for each symbol of a binary, in no order: branches would be guessed wrong every other time. */
+/*
+ * Called for each symbol of a binary, in random order: half of all branches would be mispredicted.
+ */
 size_t pcset_from(const struct pcset *ps, uint64_t addr)
 {
 	const uint64_t *at = ps->v;

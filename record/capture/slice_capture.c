@@ -6,7 +6,10 @@
 #include "capture/caplist.h"
 #include "capture/capture.h"
 
-/* Rows for addresses that a file has none of are bytes for nothing: at most as many as it has, and a few. */
+/*
+ * Rows for addresses that a file does not use waste bytes: allow at most as many as it uses, plus a
+ * few.
+ */
 #define SPARE_FEW 64
 
 static bool too_many(size_t have, size_t wanted)
@@ -14,7 +17,7 @@ static bool too_many(size_t have, size_t wanted)
 	return have > 2 * wanted + SPARE_FEW;
 }
 
-/* Has @s rows for each of @addrs? */
+/* Does @s have rows for each of @addrs? */
 static bool serves(const struct slice *s, const uint64_t *addrs, size_t n)
 {
 	const struct span *spans = (const struct span *)(const void *)s->spans.s;
