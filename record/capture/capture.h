@@ -21,8 +21,8 @@
  * @n sorted byte offsets in the file. 0 or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
  *
  * @spans: may be NULL. Otherwise the slice gets whole functions where it has their CFI, and struct
- * span of file offsets are appended to @spans, sorted and disjoint. For every address in a span, the
- * slice gives the same answer as the binary.
+ * span of file offsets are appended to @spans, sorted and disjoint. For every address in a span,
+ * the slice gives the same answer as the binary.
  */
 int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size_t n,
 		struct strbuf *out, struct strbuf *spans);

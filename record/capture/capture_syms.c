@@ -1,8 +1,8 @@
 /*
  * Two passes over the symbols. The first finds the nearest symbol start on either side of each
  * wanted address. The second keeps
- * - every symbol at the nearest start below an address, even if it ends before the address: a search
- *   for the nearest symbol then finds the same one as in the complete table;
+ * - every symbol at the nearest start below an address, even if it ends before the address: so a
+ *   search for the nearest symbol finds the same one as in the complete table;
  * - every sized symbol that contains an address (functions around labels, overlapping symbols).
  */
 #include "capture/capture_syms.h"

@@ -1,7 +1,7 @@
 /*
  * Keeps slices of binaries from one file of a series to the next: slicing a binary of 98 MB takes
- * 0.75 s of CPU time, and mostly the same addresses return. A slice serves all files for whose
- * addresses it has rows. Each file gets a copy, so that it can be read alone.
+ * 0.75 s of CPU time, and mostly the same addresses return. A slice serves all files with addresses
+ * that it has rows for. Each file gets a copy, so that it can be read alone.
  */
 #ifndef NSPROF_SLICE_CAPTURE_H
 #define NSPROF_SLICE_CAPTURE_H
@@ -14,8 +14,8 @@
 #include "capture/capture_job.h"
 
 /*
- * Limit for all kept slices with their addresses. A binary whose slice does not fit is sliced each
- * time.
+ * Limit for all kept slices with their addresses. A binary is sliced each time if its slice does
+ * not fit.
  */
 #define SLICES_BYTES (8u << 20)
 

@@ -46,7 +46,7 @@ struct unit {
 	uint64_t read_at;		/* ns; 0 = never */
 	/* CPU time at the first reading; 0 if the cgroup was created within the recording */
 	uint64_t first_us;
-	bool unnamed;			/* a container whose name was not found */
+	bool unnamed;			/* the name of its container was not found */
 	bool chosen;			/* is a cgroup of the target, not only in one */
 	uint32_t segment;		/* in which it was last written */
 	bool soon;			/* in cgroup_facts.soon */

@@ -1,6 +1,6 @@
 /*
  * Containers. Each has a cgroup, so the hierarchy is searched for paths that show an id. The
- * runtimes' state then adds the names, and the containers whose cgroups have other paths.
+ * runtimes' state then adds the names, and containers in cgroups with other paths.
  */
 #include "containers/containers_priv.h"
 

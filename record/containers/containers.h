@@ -15,7 +15,8 @@
 
 /* Strings are owned and "" when unknown. */
 struct container {
-	char *runtime;		/* "docker", "podman", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn" */
+	/* "docker", "podman", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn" */
+	char *runtime;
 	char *id;		/* as the runtime writes it: mostly 64 hexadecimal digits */
 	char *name;	/* what people call it; in Kubernetes the container's name within its pod */
 	char *image;
@@ -94,7 +95,7 @@ bool containers_left(const struct containers *cs, const struct container *c);
 const struct container *containers_outside(const struct containers *cs, size_t *n);
 
 /*
- * The container whose own cgroup is @path, or the innermost container that @path lies in; NULL if
+ * The container with own cgroup @path, or the innermost container that @path lies in; NULL if
  * there is none. @path is below the hierarchy of @fs. A cgroup newer than the snapshot is looked
  * up, so this may be called for a cgroup just seen. That invalidates pointers from earlier calls.
  */

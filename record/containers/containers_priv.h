@@ -26,8 +26,7 @@ struct containers {
 	struct u64map by_pid;		/* the same, only during a snapshot */
 	struct u64map placed;		/* hash of the id -> index + 1, for those with a cgroup */
 	struct u64map walked;	/* set of the hashes of all cgroups' paths at the latest snapshot */
-	/* set of runtime_entry.file whose process, by its start time, is gone */
-	struct u64map dead;
+	struct u64map dead;	/* set of runtime_entry.file with an ended process (start time) */
 	uint32_t trust;			/* owner of the state being read */
 	struct state_dirs dirs;		/* directories to read */
 	struct state_dirs homes;	/* users' directories that could not be read */
@@ -42,7 +41,7 @@ struct containers {
 uint64_t containers_hash(const char *s, size_t len);
 /* Sets the owned string @to to @text if it is still "": the first source wins. */
 void container_learn(char **to, const char *text);
-/* Notes a container whose cgroup is @path. @p: the parsed path. */
+/* Notes the container of cgroup @path. @p: the parsed path. */
 void containers_note_path(struct containers *cs, const char *path, const struct cgroup_path *p);
 /* cgroup_path_parse(), plus units kept by nspawn. */
 bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p);

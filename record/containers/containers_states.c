@@ -22,7 +22,7 @@
 
 #define USERS_MAX 4096
 #define MOUNTINFO_MAX (1u << 20)	/* of a container's process */
-#define ROOTS_MAX 64	/* containers whose own root is examined */
+#define ROOTS_MAX 64	/* containers examined by their own root */
 #define MEMBERS_MAX 16	/* processes examined per container */
 #define LISTED 3	/* containers in one message */
 #define HURRIED_NS 50000000ull	/* a fifth of what the rings buffer */

@@ -206,7 +206,7 @@ static void take_bundle(struct containers *cs, const struct runtime_entry *e)
 }
 
 /*
- * Finds the first process, and the cgroup of a container whose path shows no id. By now, another
+ * Finds the first process, and the cgroup of a container without an id in its path. By now, another
  * process may have the pid. The start time tells, or whether the process is in the container's
  * cgroup.
  */

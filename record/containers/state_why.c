@@ -19,7 +19,7 @@ static bool is_missing(int err)
 }
 
 /*
- * Lists the directories whose result is @err, "'/a' (dockerd), '/b' and 2 more". Returns their
+ * Lists the directories with result @err, "'/a' (dockerd), '/b' and 2 more". Returns their
  * number.
  */
 static size_t list(const struct asked *a, int err, struct strbuf *sb)

@@ -49,7 +49,7 @@ struct import {
 	struct import_host host;
 	struct import_event event;	/* the chosen event */
 	uint64_t *chain;	/* owned: a stack joined from a sample and its deferred part */
-	uint64_t undeferred;		/* samples whose deferred part is not in the file */
+	uint64_t undeferred;		/* samples with a deferred part that is not in the file */
 	struct output out;
 	struct record_opts ro;		/* the options that perf was given, as ours */
 	struct cgroup_fs fs;

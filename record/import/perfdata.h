@@ -69,7 +69,7 @@ struct perfdata_spot {
 	bool known;		/* false: there is none, or nothing of it was read */
 	uint32_t type;
 	uint16_t size;		/* bytes, according to its header */
-	/* offset in the file or pipe; PERFDATA_NOWHERE: compressed, queued in memory, or in a part */
+	/* offset in the file or pipe; PERFDATA_NOWHERE: compressed, queued, or in a part */
 	uint64_t at;
 };
 
@@ -103,7 +103,7 @@ struct perfdata {
 	unsigned int lacking;
 	uint64_t bytes;		/* of all files; 0: a pipe */
 	int64_t written_ns;	/* wall clock of the file's last change; 0: a pipe */
-	bool told;	/* a saved pipe whose attrs and features are known from an earlier pass */
+	bool told;	/* a saved pipe; an earlier pass has read attrs and features */
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
 	struct u64map ids;	/* event id, one for each CPU or thread -> index in @attrs */
@@ -122,7 +122,7 @@ struct perfdata {
 	struct perfdata_spot end;
 	size_t hold;		/* maximum bytes of queued records; PERFDATA_HOLD after opening */
 	uint64_t late;		/* records delivered after newer ones */
-	uint64_t bad;		/* records whose inner lengths do not fit: dropped */
+	uint64_t bad;		/* records with wrong inner lengths: dropped */
 	struct perfdata_spot first_bad;
 	/* bytes of text between or after the records of a pipe, printed into it by a program */
 	uint64_t text;
@@ -158,7 +158,7 @@ struct perfdata_record {
 	struct perfdata_spot spot;
 };
 
-/* Counts @r as a record whose inner lengths do not fit. */
+/* Counts @r as a record with wrong inner lengths. */
 void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
 /*
  * For messages: perf's or the kernel's name of a record type, "MMAP2 (10)", or "record (70)".
@@ -203,7 +203,7 @@ bool perfdata_cookie(const struct perfdata *pd, const struct perfdata_record *r,
  * earlier samples.
  */
 void perfdata_deferred_note(struct perfdata *pd, const struct perfdata_record *r);
-/* Is @r a sample whose deferred part has not arrived yet? */
+/* Is @r a sample, and has its deferred part not arrived yet? */
 bool perfdata_deferred_waits(const struct perfdata *pd, const struct perfdata_record *r);
 /*
  * The user part of a stack by its cookie, leaf first, *@n entries. NULL: unknown. Borrowed until
