@@ -107,7 +107,7 @@ struct proc_captures {
 	struct u64map kernel;	/* set of kernel addresses seen */
 	size_t nseen;		/* addresses in all sets */
 	uint64_t leaf_samples;	/* samples in all maps of leafs */
-	/* Of earlier segments; see proctab_lists(). All borrowed. */
+	/* The lists of earlier segments; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;
 	size_t nkept;
 	struct caplist *closing;	/* on its way to closing_out */

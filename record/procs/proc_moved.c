@@ -181,7 +181,7 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 
 void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl)
 {
-	/* Of the lines below and above it. */
+	/* The files of the lines below and above it. */
 	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
 	int mem = -1;
 

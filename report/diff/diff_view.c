@@ -17,9 +17,9 @@
 #include "profile/profile.h"
 
 /*
- * Remaining correlation of neighbouring batches from which a warning is printed. Of 150 pairs of
- * synthetic recordings of ten to sixty blocks without memory, none reaches it. Of those that
- * remember for half or a sixth of their length, nine of ten do.
+ * Remaining correlation of neighbouring batches from which a warning is printed. None of 150 pairs
+ * of synthetic recordings of ten to sixty blocks without memory reaches it. Nine of ten of those
+ * that remember for half or a sixth of their length do.
  */
 #define SLOW 0.45
 

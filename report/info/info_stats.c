@@ -246,7 +246,7 @@ static int on_pressure(void *ctx, const struct ev_pressure *ev)
 	return 0;
 }
 
-/* Of several captures of one binary's code, the last one counts. */
+/* If one binary's code was captured several times, the last one counts. */
 static void add_code(struct info_stats *st, const struct capture *cap)
 {
 	struct code_pack *cp = code_pack_read(cap->data, cap->size);

@@ -1,8 +1,8 @@
 /*
  * Reads the entries of one unit of .debug_info in file order: where each one is, what it is, and
- * where the next one is (DWARF 5, 7.5; DWARF 2 to 4, 7.5). Of the attributes, only code in one
- * piece is read. libdw can do the same, but looks at each attribute separately. Here each
- * abbreviation is turned into a plan once, and the plan is used to skip entries.
+ * where the next one is (DWARF 5, 7.5; DWARF 2 to 4, 7.5). The only attribute that is read is the
+ * code, where it is in one piece. libdw can do the same, but looks at each attribute separately.
+ * Here each abbreviation is turned into a plan once, and the plan is used to skip entries.
  */
 #ifndef NSPROF_INLINES_DIES_H
 #define NSPROF_INLINES_DIES_H

@@ -89,10 +89,10 @@ prose() {
 wide=$(printf 'word %.0s' {1..20})
 prose "the subject comes first" '3: "Of": ' a.md 'A page.\n\nOf a stack, two words are kept.\n'
 prose "and within a paragraph" '2: "Of": ' a.md 'It is short. A line\nmore. Of two, one is kept.\n'
-prose "over the end of a line" '1: "is said": ' a.md 'That this is\nsaid is wrong.\n'
+prose "over the end of a line" '1: "is said' a.md 'That this is\nsaid is wrong.\n'
 prose "in a table" '1: "a side": ' a.md '| three a side | yes |\n'
 prose "not English" '1: "anew": ' a.md 'It is made anew.\n'
-prose "who has it" '1: "whose a": ' a.md 'It knows whose a sample is.\n'
+prose "who has it" '1: "knows whose": ' a.md 'It knows whose a sample is, as told apart by a row whose name fits.\n'
 prose "a wide line" '1: 105 columns' a.md "$wide ends\\n"
 prose "in a manual page" '3: "has not": ' a.1 '.SH NAME\nabc\n.BR "what it has" " not" ,\n'
 prose "in a message" '3: "has not": ' a.c '/* Of a, b. */\nint f(void) { pr_err("which perf has "\n"and nsprof has not; use x"); }\n'
