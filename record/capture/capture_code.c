@@ -85,7 +85,8 @@ static void read_syms(struct chooser *ch, const void *rows, size_t size)
 }
 
 /*
- * Of the symbols that contain @svma, the last to begin; among equal ones the largest. NULL: none.
+ * Returns the last to begin of the symbols that contain @svma; among equal ones the largest. NULL:
+ * none.
  */
 static const struct sym *sym_at(const struct chooser *ch, uint64_t svma)
 {

@@ -9,7 +9,7 @@
 #include "capture/leaf_counts.h"
 #include "elf/elf_file.h"
 
-/* Of larger functions only parts are captured, even if there is room. */
+/* Only parts of larger functions are captured, even if there is room. */
 #define CODE_FUNCTION_MAX (64u << 10)
 /* Minimum length of such a part in bytes, from a sampled address on. */
 #define CODE_PART 128u

@@ -133,9 +133,8 @@ static bool may_be_code(uint64_t addr)
 }
 
 /*
- * Looks up those of @addrs (sorted) that are in none of the @known rows. Of addresses less than
- * @apart bytes after another, only the first is looked up, as most functions contain several
- * addresses.
+ * Looks up those of @addrs (sorted) that are in none of the @known rows. Only the first of
+ * addresses less than @apart bytes apart is looked up, as most functions contain several addresses.
  */
 static int ask(struct asking *a, const uint64_t *addrs, size_t n, size_t known, uint64_t apart)
 {

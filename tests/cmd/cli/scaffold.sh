@@ -95,9 +95,9 @@ prose "not English" '1: "anew": ' a.md 'It is made anew.\n'
 prose "who has it" '1: "knows whose": ' a.md 'It knows whose a sample is, as told apart by a row whose name fits.\n'
 prose "a wide line" '1: 105 columns' a.md "$wide ends\\n"
 prose "in a manual page" '3: "has not": ' a.1 '.SH NAME\nabc\n.BR "what it has" " not" ,\n'
-prose "in a message" '3: "has not": ' a.c '/* Of a, b. */\nint f(void) { pr_err("which perf has "\n"and nsprof has not; use x"); }\n'
+prose "in a message" '3: "has not": ' a.c '/* It has a, b. */\nint f(void) { pr_err("which perf has "\n"and nsprof has not; use x"); }\n'
 printf '/* Of a, b. */\nint f(void); /* has no\n * side, made anew: "moot" */\nconst char *s = "Of c"; // none\n' >"$tree/a.c"
-check_rc "prose: comments" 1 "$tree/contrib/check-prose" --comments a.c
+check_rc "prose: comments" 1 "$tree/contrib/check-prose" a.c
 is "prose: comments: named" "$(cut -d: -f1-3 "$T/check.err" | tr '\n' ' ')" 'a.c:1: "Of" a.c:3: "anew" a.c:4: "Of" '
 prose "a link" " links to 'b.md', which does not exist" a.md 'See [b](b.md) and [a](a.md) and [x](https://example.org/x).\n'
 yes 'A short sentence.' | head -n 600 >"$tree/a.md"
