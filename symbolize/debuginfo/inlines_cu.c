@@ -251,7 +251,7 @@ void inline_cu_fini(struct inline_cu *cu)
 
 /*
  * DW_AT_stmt_list of @die, read from its raw bytes: libdw refuses it if its handle has no
- * .debug_line. libdw does not check that the attribute lies inside the section either, so that is
+ * .debug_line. libdw does not check that the attribute lies inside the section, so that is
  * checked here.
  */
 static uint64_t line_offset(struct inline_source *src, Dwarf_Die *die)
