@@ -10,11 +10,11 @@ struct json;
 
 struct json *json_new(FILE *to);	/* @to is borrowed */
 void json_free(struct json *j);		/* adds the last newline */
-void json_begin_object(struct json *j, const char *key);	/* @key NULL at top or in an array */
+void json_begin_object(struct json *j, const char *key);	/* @key NULL at top, in an array */
 void json_end_object(struct json *j);
 void json_begin_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
-void json_str(struct json *j, const char *key, const char *val);	/* invalid UTF-8 becomes U+FFFD */
+void json_str(struct json *j, const char *key, const char *val);	/* bad UTF-8 becomes U+FFFD */
 void json_u64(struct json *j, const char *key, uint64_t val);
 void json_i64(struct json *j, const char *key, int64_t val);
 void json_double(struct json *j, const char *key, double val);

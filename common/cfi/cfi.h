@@ -24,7 +24,7 @@ struct cfi_sections {
 	/* used if its table is sorted and sound, otherwise ignored */
 	struct cfi_section eh_frame_hdr;
 	struct cfi_section debug_frame;		/* searched after eh_frame */
-	uint64_t text_svma, data_svma;		/* bases of DW_EH_PE_textrel/datarel; datarel = .got */
+	uint64_t text_svma, data_svma;	/* bases of DW_EH_PE_textrel/datarel; datarel = .got */
 	bool is64;
 };
 
@@ -90,7 +90,8 @@ struct cfi_row {
 	struct cfi_rule cfa;
 	struct cfi_rule regs[CFI_NREGS];
 	uint8_t ra_reg;		/* return address column, normally 16 */
-	bool signal_frame;	/* augmentation 'S': the caller's address is an instruction, not a return */
+	/* augmentation 'S': the caller's address is an instruction, not a return */
+	bool signal_frame;
 	bool made;		/* made from the code, not stated by the binary (made_rows.h) */
 };
 

@@ -45,7 +45,7 @@ static const struct {
 static const struct {
 	const char *name, *instead;
 } perf_commands[] = {
-	{ "archive", "a recording contains the symbols it needs: just copy it" },
+	{ "archive", "a recording contains the symbols it needs; just copy it" },
 	{ "bench", "it benchmarks the kernel; use perf for that" },
 	{ "buildid-cache", "symbols are in the recording or found by build-id; see nsprof symbolize --debug-dir" },
 	{ "buildid-list", "nsprof info --json lists the binaries of a recording" },

@@ -46,7 +46,8 @@ struct opt {
 	char short_name;	/* 'F', or 0 */
 	/* "HZ": required; "[SIZE]": optional and only when attached; NULL: no argument */
 	const char *arg;
-	const char *help;	/* one line, imperative, at most about 70 characters; NULL hides the option */
+	/* one line, imperative, at most about 70 characters; NULL hides the option */
+	const char *help;
 	enum opt_kind kind;
 	void *dst;
 	/*
@@ -96,8 +97,10 @@ void opt_help(const struct opt_spec *spec, FILE *to);
  * --list-options): one option per line, fields separated by tabs, newlines in @more as "\n".
  *
  *	group TITLE
- *	option SHORT LONG ARG VALUE HELP MORE		names with their dashes; any field but SHORT or LONG may be empty
+ *	option SHORT LONG ARG VALUE HELP MORE
  *	operands VALUE
+ *
+ * Names have their dashes. Any field but SHORT or LONG may be empty.
  */
 void opt_list(const struct opt_spec *spec, FILE *to);
 /* True if --help, the manual page and completion do not show @o. Headings are not hidden. */

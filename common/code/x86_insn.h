@@ -64,7 +64,8 @@ struct x86_operands {
 	bool in_reg;
 	/* as encoded; for ah to bh the whole register; @reg may be an opcode extension */
 	uint8_t reg, rm;
-	uint8_t base, index;	/* as encoded, or X86_NO_REG; @base also X86_RIP: the end of the instruction */
+	/* as encoded, or X86_NO_REG; @base also X86_RIP: the end of the instruction */
+	uint8_t base, index;
 	uint8_t scale;		/* 1, 2, 4, 8 */
 	int64_t disp, imm;
 };

@@ -67,7 +67,7 @@ struct proc_mount {
 	const char *root;
 	const char *point;	/* "/mnt" */
 	const char *type;	/* "ext4" */
-	const char *options;	/* of the file system: "rw,errors=continue", for procfs_mount_option() */
+	const char *options;	/* of the file system: "rw,errors=continue" (procfs_mount_option()) */
 };
 
 /*
