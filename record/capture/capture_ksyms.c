@@ -269,17 +269,17 @@ int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out)
 	int err;
 
 	if (n > ASK_MAX || !addresses_shown()) {
-		pr_verbose("kernel symbols are read from /proc/kallsyms: %s", n > ASK_MAX ?
-			   "there are many addresses" : "it seems to hide them");
+		pr_verbose("reading kernel symbols from /proc/kallsyms: %s", n > ASK_MAX ?
+			   "too many addresses for single lookups" : "it seems to hide addresses");
 		return capture_kallsyms(addrs, n, out);
 	}
 	err = ask_all(&a, addrs, n);
 	if (err) {
-		pr_verbose("kernel symbols are read from /proc/kallsyms: BPF programs cannot ask for "
-			   "them: %s", strerror(-err));
+		pr_verbose("reading kernel symbols from /proc/kallsyms: cannot look them up with a BPF "
+			   "program: %s", strerror(-err));
 		err = capture_kallsyms(addrs, n, out);
 	} else {
-		pr_verbose("kernel symbols: %zu addresses, %zu asked for by a BPF program, %zu left for "
+		pr_verbose("kernel symbols: %zu addresses, %zu looked up by a BPF program, %zu left for "
 			   "/proc/kallsyms", n, a.nasked, a.nleft);
 		put_rows(&a, out);
 		if (a.nleft)

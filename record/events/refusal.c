@@ -68,8 +68,8 @@ static void explain_files(int err, const struct target *t, uint64_t nfds)
 
 	/* These need one event per thread and CPU; the others one per CPU. */
 	if (target_is_tasks(t) && t->ntids > 1)
-		snprintf(instead, sizeof(instead), ", or record with fewer events than for %zu threads: record their cgroup or container "
-			 "(-G, --container), or everything (-a)", t->ntids);
+		snprintf(instead, sizeof(instead), ", or record the cgroup or container of these %zu threads (-G, --container), or everything "
+			 "(-a), which takes fewer events", t->ntids);
 	if (err == -ENFILE) {
 		pr_err("cannot open %llu event%s: %s: the whole system has reached the limit of open files, fs.file-max; raise that%s",
 		       (unsigned long long)nfds, plural(nfds), strerror(-err), instead);
@@ -110,7 +110,7 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 					     : "");
 		break;
 	case ENODEV:
-		pr_err("cannot record %s on CPU %u: %s: is the CPU online, and does it have this event? Try "
+		pr_err("cannot record %s on CPU %u: %s: the CPU is offline or lacks this event; try "
 		       "-e cpu-clock", what.s, cpu, text);
 		break;
 	case ESRCH:

@@ -37,11 +37,11 @@ misnamed() {
 		!($3 in is || ($1 == at && $3 in before)) { print $1, $3 }'
 }
 "$NSPROF" record -v -F 999 -o "$T/asked" -- "$TARGETS/spin" --kernel --cpu 1 2>"$T/asked.err"
-if nobpf "$NSPROF" record -q -o /dev/null -- true 2>"$T/err" && grep -q 'asked for by a BPF program' "$T/asked.err"; then
+if nobpf "$NSPROF" record -q -o /dev/null -- true 2>"$T/err" && grep -q 'looked up by a BPF program' "$T/asked.err"; then
 	nobpf "$NSPROF" record -v -F 999 -o "$T/read" -- "$TARGETS/spin" --kernel --cpu 1 2>"$T/read.err"
 	like "without CAP_BPF the file is read, and -v says so" "$(cat "$T/read.err")" \
-		'kernel symbols are read from /proc/kallsyms.*not permitted'
-	unlike "and nothing else" "$(cat "$T/read.err")" 'asked for by a BPF program'
+		'reading kernel symbols from /proc/kallsyms.*not permitted'
+	unlike "and nothing else" "$(cat "$T/read.err")" 'looked up by a BPF program'
 	for how in asked read; do
 		named "$T/$how" >"$T/$how.named"
 		check "$how: there are several functions" test "$(cut -d' ' -f2 "$T/$how.named" | sort -u | wc -l)" -ge 4
