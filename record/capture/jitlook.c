@@ -14,7 +14,7 @@
 
 #define PLACES_MAX 4096u	/* open requests, and answers */
 #define INSNS_MAX 24		/* from the address to the end of the prologue or epilogue */
-#define CODE_BYTES 128u		/* enough for INSNS_MAX */
+#define CODE_BYTES 128u		/* these mostly fit */
 #define END_NS 200000000ull	/* time to wait for the thread at the end */
 
 #define RSP 4

@@ -176,8 +176,8 @@ static int open_dir(const char *path)
 
 /*
  * Opens directory @name of the hierarchy if @name is its real path: no "a/../b", no symlink, no
- * other mount on the way. Then the real path need not be looked up, which would double the time to
- * open it. Otherwise negative errno.
+ * other mount on the way. Then the real path need not be looked up, which takes twice as long as
+ * opening it. Otherwise negative errno.
  */
 static int open_plain(const struct cgroup_fs *fs, const char *name)
 {

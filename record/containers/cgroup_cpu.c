@@ -121,8 +121,9 @@ char *cgroup_cpu_path(const char *text, const char *controller, const char *own)
 }
 
 /*
- * Reads file @name of cgroup @path into @text. *@ino (may be NULL): the inode that the file must
- * have; if 0, it is set. 0; -ENOENT: the cgroup or file is gone, or another file has its path.
+ * Reads file @name of cgroup @path into @text, "" on failure. *@ino (may be NULL): the inode that
+ * the file must have; if 0, it is set. 0; -ENOENT: the cgroup or file is gone, or another file has
+ * its path.
  */
 static int read_file(const struct cgroup_fs *fs, const char *path, const char *name, uint64_t *ino, char *text,
 		     size_t size)

@@ -18,9 +18,8 @@ struct state_dir {
 	/* owned; what named it: "/etc/docker/daemon.json", "dockerd"; "" = a usual one */
 	char *from;
 	const char *runtime;	/* static; the only runtime that uses it; "" = unknown */
-	uint32_t trust;		/* uid of whoever vouches for its contents */
-	/* its owner must match: it was not named by us or the user who started us */
-	bool checked;
+	uint32_t trust;		/* uid of the user who controls its contents */
+	bool checked;		/* state_dir_open() checks its owner: neither we nor our user chose it */
 	int err;		/* result of the last read; 0, or negative errno */
 };
 
@@ -60,8 +59,9 @@ void state_dirs_add_usual(struct state_dirs *sd, const char *path, const char *f
 #define STATE_DIR_DISTRUSTED (-EUSERS)
 
 /*
- * O_PATH fd of @d below @rootfd, or negative errno. *@trust: uid of whoever vouches for its files.
- * STATE_DIR_DISTRUSTED: its owner is not the user who named it, or others can write to it.
+ * O_PATH fd of @d below @rootfd, or negative errno. *@trust: uid of the user who controls its
+ * files. STATE_DIR_DISTRUSTED: it was named by a user other than root and its owner, or others can
+ * write to it.
  */
 int state_dir_open(const struct state_dir *d, int rootfd, uint32_t *trust);
 
