@@ -118,7 +118,7 @@ bundle filtered 'caps([$perf, "CAP_SYS_PTRACE"]) | .linux.seccomp = { defaultAct
 	syscalls: [{ names: ["perf_event_open"], action: "SCMP_ACT_ERRNO", errnoRet: 1 }] }'
 inside filtered nsprof doctor -j
 is "seccomp: nothing" "$?" 2
-like "seccomp: the call" "$(verdict seccomp)" "^not ok: perf_event_open: Operation not permitted: a seccomp filter.*seccomp=unconfined"
+like "seccomp: the call" "$(verdict seccomp)" "^not ok: perf_event_open: Operation not permitted: blocked by a seccomp filter.*seccomp=unconfined"
 like "seccomp: the right is there" "$(verdict rights)" "^ok: "
 
 # ---- a DaemonSet: the host's pid namespace, /proc and cgroups, in a cgroup namespace of its own ----
