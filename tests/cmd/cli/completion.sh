@@ -70,7 +70,7 @@ nsprof record --proc fo|folder
 nsprof record -F 99 -- cat only|only.txt
 nsprof record -o web.data cat only|only.txt
 nsprof record bas --no|
-nsprof record --fre|--freq
+nsprof record --stri|--strict-freq
 CASES
 mapfile -t cases < <(cut -d '|' -f 1 "$T/cases")
 ask "${cases[@]}"
