@@ -165,8 +165,8 @@ size_t rivals_leave(struct proctab *pt, const struct proc_facts *f, uint64_t *ad
 		if (!rival_is(f, q->facts) || rival_ended_before(q, f))
 			continue;
 		/*
-		 * Nobody reported its later mappings, so read them now. Where it had code before, lines
-		 * cannot be told apart either.
+		 * Nobody reported its later mappings, so read them now. Where it had code before,
+		 * lines cannot be told apart either.
 		 */
 		if (q->aside && !q->dead && (pt->cap.evicting || !proc_add_present(q, 0)))
 			continue;
