@@ -1,4 +1,4 @@
-# nsprof: `make help` lists the targets and variables. Everything that is built goes below $(O).
+# nsprof: `make help` lists the targets and variables. All build output goes below $(O).
 .DELETE_ON_ERROR:
 .SUFFIXES:
 SHELL := /bin/bash

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# tests_env DIR: what a user has set, or did before, does not show in a test. Sourced by tests/lib.sh and tests/run; what programs
-# keep for their user goes below DIR. HOME stays: rustup and npm have their own there. So do PATH and the paths of compilers and
-# the dynamic linker, without which programs may not be found.
+# tests_env DIR: keep the user's settings and earlier state out of the tests. Sourced by
+# tests/lib.sh and tests/run. Per-user files of programs go below DIR. HOME stays, because rustup
+# and npm keep their own files there. PATH and the paths of compilers and the dynamic linker stay,
+# because programs may need them.
 tests_env() {
 	umask 022
 	# Messages of tools are compared with: no translations.

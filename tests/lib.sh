@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Helpers for tests written in bash; source this first. They speak TAP on stdout (tests/run counts it) and
-# end with done_testing, which writes the plan: a script that dies on the way has none and so has failed.
+# Helpers for tests written in bash; source this first. They print TAP on stdout (tests/run counts
+# it) and end with done_testing, which writes the plan. A script that dies on the way has no plan
+# and so has failed.
 #
 #	. "$(dirname "$0")/../lib.sh"
 #	need_root
@@ -8,8 +9,8 @@
 #	is "one sample" "$(grep -c sample out)" 1
 #	done_testing
 #
-# $NSPROF is the front command under test, $TOP the source tree, $BUILD the build tree, $T a private folder
-# that goes away at the end, with background jobs of the script.
+# $NSPROF is the front command under test, $TOP the source tree, $BUILD the build tree. $T is a
+# private folder that is removed at the end; background jobs of the script are ended then, too.
 
 TOP=${TOP:-$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")}
 BUILD=${BUILD:-$TOP/build}

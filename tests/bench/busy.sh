@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Both (all) CPUs busy, -a: samples there should be, kept and lost; CPU of the recorder alone. cpu-clock fires on
-# idle CPUs too, so rate x CPUs x seconds is due in any case. nsprof leaves its own samples out, perf does not.
+# All CPUs are busy, -a: samples expected, kept and lost, and the CPU time of the recorder alone.
+# cpu-clock also fires on idle CPUs, so rate x CPUs x seconds samples are expected in any case.
+# nsprof does not sample itself, perf does.
 
 BUSY=("999 16384" "999 65528" "4000 65528" "10000 8192")
 # What keeps the CPUs busy: deep stacks that change all the time are the most a recorder can have to do.

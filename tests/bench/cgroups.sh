@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Many cgroups against one: the same load (a busy process for each CPU, each in one of the cgroups, the other
-# cgroups empty), recorded by the name of their parent and by the names of all. perf wants an event for each name.
+# Many cgroups against one: the same load (one busy process per CPU, each in one of the cgroups; the
+# other cgroups are empty), recorded by the name of the parent and by the names of all. perf needs
+# one event per name.
 
 table_cgroups() {
 	local i dir=$CGROOT/$CG names='' events='' what one all r

@@ -1,10 +1,12 @@
 # shellcheck shell=bash
-# Can a diff be believed? Recordings of one program (tests/targets/shift: ten functions whose shares wander), two busy threads:
-#   same      pairs of the same program: how often does a diff find anything? Asked: not above its rate of false alarms (5 %).
-#   N %       one side does N % more work in one function, known by its own count: found as often as the same-against-same
-#             diffs said it would be?
-#   99 Hz     against DIFF_HZ of the same program: nothing.
-# Each recording is turned into a profile once, and compared as a profile.
+# Can a diff be believed? Recordings of one program (tests/targets/shift: ten functions with
+# wandering shares), two busy threads:
+#   same      pairs of the same program: how often does a diff find anything? The limit is its rate
+#             of false alarms (5 %).
+#   N %       one recording has N % more work in one function, by the program's own count: is it
+#             found as often as the same-against-same diffs predicted?
+#   99 Hz     against DIFF_HZ of the same program: nothing must be found.
+# Each recording is turned into a profile once, and the profiles are compared.
 
 DIFF_HZ=1999
 DIFF_ALPHA=0.05

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# An exec storm on all CPUs, as a parallel build makes it: vfork and exec of a program of a fraction of a millisecond,
-# again and again, under -a; it begins after the recorder has and ends before it. "brief" is linked dynamically, and
-# its start takes most of its time; "brief-bare" has no C library, for as many execs as the machine can do.
-# Side-band records lost, samples without a name.
+# An exec storm on all CPUs, as a parallel build makes it, under -a: vfork and exec of a program
+# that runs for a fraction of a millisecond, again and again. The storm begins after the recorder
+# starts and ends before it stops. "brief" is linked dynamically, and its start takes most of its
+# time. "brief-bare" has no C library, for as many execs as the machine can do. Measures lost
+# side-band records and samples without a name.
 
 # unnamed TOOL FILE: sets SAMPLED (user samples of the storm's program) and UNNAMED (of them, without a function).
 unnamed() {

@@ -1,4 +1,5 @@
-# perf script text to folded stacks: the same job stackcollapse-perf.pl does, as little as it takes.
+# Turns perf script text into folded stacks: the job of stackcollapse-perf.pl, with as little work
+# as possible.
 /^#/ { next }
 /^[^ \t]/ { sub(/ +[0-9]+(\/[0-9]+)? .*/, ""); comm = $0; stack = ""; open = 1; next }
 /^[ \t]+[0-9a-f]+ / {

@@ -1,14 +1,17 @@
 # shellcheck shell=bash
-# From recording to folded text on an idle machine, with and without inlined frames: perf script through a program that folds, and nsprof symbolize,
-# without what an earlier run left in its cache. Two tables of the same runs.
+# From recording to folded text on an idle machine, with and without inlined frames: perf script
+# piped into a program that folds, and nsprof symbolize with an empty cache. Two tables come from
+# the same runs.
 #
-#	fold	wall time; fold-perf.awk folds what perf says, as fast as can be
+#	fold	wall time; fold-perf.awk folds perf's text, as fast as possible
 #	foldcpu	user and system time of all processes; stackcollapse-perf.pl folds
 #
-# No two recordings have the same number of samples, so what is compared is time for a sample. Samples are those that the recorder
-# counted: stackcollapse-perf.pl sums up periods where perf script prints them.
+# No two recordings have the same number of samples, so times are compared per sample. The samples
+# are those that the recorder counted: stackcollapse-perf.pl sums up periods where perf script
+# prints them.
 #
-# A perf script that takes longer than 10 s (perf 6.1 with inlined frames) runs in the first run only, and is stopped after $FOLD_LIMIT seconds ("cut").
+# If perf script takes longer than 10 s (perf 6.1 with inlined frames), it only runs in the first
+# run, and is stopped after $FOLD_LIMIT seconds ("cut").
 
 FOLD_SLOW=10
 STACKCOLLAPSE=${STACKCOLLAPSE:-$(command -v stackcollapse-perf.pl)}

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The CPU time of what fold.sh measures.
+# The CPU time of the runs that fold.sh measures.
 
 table_foldcpu() {
 	local with=fold-perf.awk

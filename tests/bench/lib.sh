@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# What the tables of the bench share. tests/bench/run sets the sizes and sources this and the tables.
+# Shared by the tables of the bench. tests/bench/run sets the sizes and sources this file and the
+# tables.
 #
-# Every measurement is one line of $RESULTS: table, row, tool, metric, run, value. The tables are made of it
-# with med and spread, so what is printed and what --tsv keeps cannot differ.
+# Every measurement is one line of $RESULTS: table, row, tool, metric, run, value. med and spread
+# compute the tables from it, so the printed figures and those of --tsv cannot differ.
 
 TARGETS=$BUILD/tests/targets
 RESULTS=$WORK/results.tsv

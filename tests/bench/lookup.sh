@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Names with inlined functions for 500 random addresses of a program with 314 MB of debug info, each tool in a process
-# of its own: the files in memory, and read from the disk. Raw names, no cache of ours.
+# Names with inlined functions for 500 random addresses of a program with 314 MB of debug info, each
+# tool in a process of its own. The files are in memory, or read from the disk. Raw names, without
+# nsprof's cache.
 
 LOOKUP=$BUILD/tests/tools/lookupbench
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Memory of the recorder besides its rings: the largest RssAnon (the rings are not anonymous memory) and VmHWM that
-# the kernel reports from its start to its end, with very many threads and very many containers that all work.
+# Memory of the recorder without its rings: the largest RssAnon (the rings are not anonymous memory)
+# and VmHWM that the kernel reports from its start to its end, with very many busy threads and very
+# many busy containers.
 
 # crowd COMMAND...: starts it and waits until it is there; ended by uncrowd.
 crowd() {

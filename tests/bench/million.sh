@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# A million samples to folded text, caches warm, without inlined frames: wall time and largest memory. The recordings are made
-# of those of the four workloads, whose samples come again and again (tests/tools/recode). Then how the time grows: with the
-# samples when the stacks stay the same, and with the stacks when the samples stay as many. For a line a quarter of a million
-# will do: making a recording of so many samples takes several times as long as reading it.
+# A million samples to folded text, with warm caches, without inlined frames: wall time and largest
+# memory. The recordings repeat the samples of the four workloads' recordings (tests/tools/recode).
+# The second part shows how the time grows: with the samples at a fixed set of stacks, and with the
+# stacks at a fixed number of samples. A quarter of a million samples is enough for these lines:
+# making such a recording takes several times as long as reading it.
 
 RECODE=$BUILD/tests/tools/recode
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Folded text of a million different stacks, sorted as tools write it and shuffled, to a picture, and two of them to a diff: wall time and
-# largest memory. The real flamegraph.pl beside it where it is installed. Stacks that share their callers as those of programs
-# do, and stacks that have nothing in common (tests/tools/many_folded.awk): there are as many boxes as frames then.
+# Folded text of a million different stacks, sorted as tools write it and shuffled, drawn as a flame
+# graph; and a diff of two such texts: wall time and largest memory. The real flamegraph.pl runs
+# beside it where it is installed. Some stacks share their callers, as those of programs do. Others
+# have nothing in common (tests/tools/many_folded.awk), which gives one box per frame.
 
 # timed COMMAND...: wall time and largest memory of it, as the present TOOL's.
 timed() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Bytes a sample of the whole file, what nsprof captures included; and how much smaller than the copies that the
-# kernel handed over, which is what perf record writes.
+# Bytes per sample of the whole file, including what nsprof captures; and how much smaller that is
+# than the stack copies that the kernel delivered, which perf record writes as they are.
 
 size_one() { # FILE: of the present ROW, TOOL and RUN
 	local bytes parts

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# What a recording costs those it measures: units of work a second by the workload's own counter, one thread a
-# CPU, under -a. Many short windows in turn; each is compared with the mean of the two windows without a recorder
-# around its round, so that slow drifts of the machine cancel. A recorder starts SETTLE seconds before its window, so
-# that its own start is not in it.
+# What a recording costs the recorded programs: units of work per second by the workload's own
+# counter, one thread per CPU, under -a. Many short windows alternate. Each is compared with the
+# mean of the two windows without a recorder around its round, so that slow drifts of the machine
+# cancel. A recorder starts SETTLE seconds before its window, so its own start is not measured.
 
 slowdown_window() {
 	"$TARGETS/units" --rate "$WORK/units" "$WINDOW"

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# Start-up beside many idle processes: from the moment of the recorder's exec to the time of its first sample, both
-# CLOCK_MONOTONIC, the second from the recording itself; at 4,000 Hz on all CPUs the first sample comes within 0.25 ms
-# of sampling being switched on, -p is of a busy process. The same method for both tools, without tracing either. "All": wall time of a
-# recording of "sleep 0.05", which has the end in it as well.
+# Start-up beside many idle processes: the time from the recorder's exec to its first sample, both
+# by CLOCK_MONOTONIC, the second from the recording itself. At 4,000 Hz on all CPUs the first sample
+# comes within 0.25 ms after sampling is switched on; -p records a busy process. The method is the
+# same for both tools, and neither is traced. "All": wall time of a recording of "sleep 0.05", which
+# includes the end.
 
 # stamped COMMAND...: prints CLOCK_MONOTONIC in ns and becomes COMMAND.
 stamped() {

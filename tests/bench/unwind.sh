@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Unwinding alone, with caches warm, on the stacks of a recording as replay gives them: CPU time and instructions a frame,
-# of stacks of 30 frames and more. "steady": 40 calls that stay and some that come and go; C++: deep recursion that
-# rewrites its stack all the time; python3 and g++ as they are.
+# Unwinding alone, with warm caches, on the stacks of a recording as replay delivers them: CPU time
+# and instructions per frame, for stacks of 30 frames and more. "steady": 40 calls that stay and
+# some that come and go. C++: deep recursion that rewrites its stack all the time. python3 and g++
+# run unmodified.
 
 UNWINDBENCH=$BUILD/tests/tools/unwindbench
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# The recordings that the tables size and fold share: four workloads of one or more processes, by cgroup,
-# 999 Hz, the largest stack copies, with each perf, the same with -z, with -z and copies of 8 KiB, and nsprof.
+# The recordings that the tables size and fold share: four workloads of one or more processes,
+# recorded by cgroup at 999 Hz with the largest stack copies, by each perf, the same with -z, with
+# -z and copies of 8 KiB, and by nsprof.
 
 WORKLOADS=("C loop" "C++" python3 g++)
 [ -z "$QUICK" ] || WORKLOADS=("C loop" g++)

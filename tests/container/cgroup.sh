@@ -1,5 +1,6 @@
 #!/bin/bash
-# Choosing by cgroup: several names, any order of arguments, parents and children, a host with nothing but v2.
+# Choosing by cgroup: several names, any order of arguments, parents and children, a host with
+# cgroup v2 only.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # beside others
-# Containers chosen by what people call them: --container, --pod, --cgroup-of, -G patterns. The processes and their
-# cgroups are real; the state files are written as the runtimes do, with their layouts (see runtimes.h), except runc's,
-# which it writes itself in runc.sh.
+# Containers chosen by the names that people use: --container, --pod, --cgroup-of, -G patterns. The
+# processes and their cgroups are real. The test writes the state files in the runtimes' layouts
+# (see runtimes.h), except runc's, which runc itself writes in runc.sh.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

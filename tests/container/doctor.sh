@@ -1,7 +1,8 @@
 #!/bin/bash
-# From inside containers: beside another one in its pid namespace (as a sidecar with shareProcessNamespace), in the host's pid
-# namespace with the host's /proc at /host/proc (as a DaemonSet), with a seccomp profile that refuses perf_event_open. What
-# nsprof doctor sees from there, and recordings made there, which hold samples with names.
+# nsprof doctor and recordings inside containers: in another container's pid namespace (a sidecar
+# with shareProcessNamespace), in the host's pid namespace with the host's /proc at /host/proc (a
+# DaemonSet), and with a seccomp profile that refuses perf_event_open. Recordings made there hold
+# samples with names.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd runc jq

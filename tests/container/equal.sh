@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeout: 400
-# Masked stacks against full ones, and our unwinder against libunwind and libdw, on recordings of real
-# programs: the same stacks. Every difference that is allowed stands here, with its reason.
+# Masked stacks equal full ones, and our unwinder agrees with libunwind and libdw, on recordings of
+# real programs. Every allowed difference is listed here, with its reason.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

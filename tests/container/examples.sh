@@ -1,9 +1,11 @@
 #!/bin/bash
-# What README.md, the manual pages and tests/README.md show works as shown: each command runs, on a container of this test, and
-# what README.md shows of a command's output has the words and columns that the output has. Numbers may differ.
+# Examples in README.md, the manual pages and tests/README.md work: each command runs, on a
+# container of this test, and the output shown in README.md has the words and columns of the real
+# output. Numbers may differ.
 #
-#	SESSION=FILE tests/container/examples.sh	runs README's commands as they are, for their whole duration, and writes what they print
-#						to FILE, so that it can be put into README
+#	SESSION=FILE tests/container/examples.sh	runs README's commands unchanged, for their whole
+#						duration, and writes their output to FILE for use
+#						in README
 # beside others
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"

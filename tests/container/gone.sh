@@ -1,8 +1,10 @@
 #!/bin/bash
 # timeout: 400
-# The container has exited and its files are gone before anyone symbolizes: function names as before,
-# from the rows in the recording. perf 6.1 keeps no rows, but copies of binaries in a folder of its user, by build-id: of a binary
-# without one, of JIT code, and on another machine of everything it has no names left (shown in outlive.sh and maps.sh). Also a process that lived 0.2 s inside the recording.
+# The container has exited and its files are gone before symbolizing. Function names are as before,
+# from the rows in the recording. perf 6.1 keeps no rows, only copies of binaries by build-id in a
+# folder of its user. It loses the names of binaries without a build-id, of JIT code, and on another
+# machine all names (shown in outlive.sh and maps.sh). Also tests a process that lived 0.2 s during
+# the recording.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Alone: what it makes is seen by all who look for containers.
-# What serves containers is none: conmon, health checks, pause, lxc's monitor and other units whose cgroups have a container's id in their
-# names. The cgroups and processes are real, laid out as the runtimes do with both drivers; only the state files are written here.
+# Alone: every program that looks for containers sees what this test makes. Helpers of containers
+# are not containers: conmon, health checks, pause, lxc's monitor and other units with a container's
+# ID in the names of their cgroups. The cgroups and processes are real, laid out as the runtimes do
+# with both drivers; the test writes only the state files.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

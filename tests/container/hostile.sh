@@ -1,11 +1,12 @@
 #!/bin/bash
 # timeout: 300
 # beside others
-# What a container may put in a profiler's way: perf maps that are no files, links out of its root, endless
-# or another user's; binaries deleted, replaced, written over, in memory only; names with blanks, newlines
-# and semicolons; roots and pid namespaces in every mixture. A frame may go without a name, and never has a
-# wrong one; nothing outside the container is opened, nothing in it is written. (What perf 6.1 makes of a stale map, of roots and namespaces,
-# and of replaced, deleted and memory-only binaries: maps.sh and outlive.sh.)
+# Hostile contents of a container: perf maps that are not files, links out of its root, endless
+# files, files of another user; binaries deleted, replaced, overwritten, in memory only; names with
+# blanks, newlines and semicolons; roots and pid namespaces in every mixture. A frame may go without
+# a name, but never has a wrong one. Nothing outside the container is opened, and nothing in it is
+# written. (How perf 6.1 handles stale maps, roots and namespaces, and replaced, deleted and
+# memory-only binaries: maps.sh and outlive.sh.)
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

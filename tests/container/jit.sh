@@ -1,8 +1,10 @@
 #!/bin/bash
 # timeout: 400
-# A JIT in a pid namespace: node writes /tmp/perf-1.map (the host's pid differs). JIT names and the native
-# frames around them in one stack; on the overlay, on a tmpfs /tmp, in nested pid namespaces; and gone. perf 6.1 has no whole stack of
-# these in any mode (dwarf ends at JIT code, frame pointers at libnode), and without the map, which it does not keep, no JIT name (maps.sh).
+# A JIT in a pid namespace: node writes /tmp/perf-1.map (the host's pid differs). JIT names and the
+# native frames around them appear in one stack: on the overlay, on a tmpfs /tmp, in nested pid
+# namespaces, and after the container is gone. perf 6.1 gets no whole stack of these in any mode
+# (dwarf ends at JIT code, frame pointers end at libnode). It does not keep the map, and without it
+# has no JIT names (maps.sh).
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

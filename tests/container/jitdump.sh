@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 240
-# Jitdumps inside of containers: what perf inject --jit does is done while recording, nothing is written where the program runs, and
-# nothing of it is needed afterwards. A JIT of ours, node, and Java with an agent: ours, and perf's where it is installed.
+# Jitdumps inside containers: the recorder does the work of perf inject --jit while recording. It
+# writes nothing where the program runs, and needs nothing from there afterwards. Tested with a JIT
+# of our own, node, and Java with two agents: our own, and perf's where it is installed.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # beside others
-# Kernel frames: with their names where /proc/kallsyms may be read, as [kernel] with one explaining line where not.
+# Kernel frames have their names where /proc/kallsyms may be read. Otherwise they are [kernel], with
+# one line that explains why.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_root

@@ -1,16 +1,16 @@
-# Containers for the tests: own pid, mount, uts, ipc and net namespaces, an overlay root entered with
-# pivot_root, an own cgroup. Made of unshare and busybox only. Sourced after tests/lib.sh.
+# Containers for the tests: own pid, mount, uts, ipc and net namespaces, an overlay root entered
+# with pivot_root, and an own cgroup. Needs only unshare and busybox. Sourced after tests/lib.sh.
 #
 #	ctr_need			skip the whole file when this host cannot do it
-#	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox and the given files (and what they link)
+#	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox, the given files and their libraries
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
-#	ctr_computes			wait until it does what it is for
+#	ctr_computes			wait until it runs its own code
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
-#	ctr_pids CGROUP [REGEX]		its processes as a list for -p; those whose names match
-#	perf_record OUT ARGS...		record with perf beside us, to show what it makes of the same thing; then
+#	ctr_pids CGROUP [REGEX]		its processes as a list for -p, or those with matching names
+#	perf_record OUT ARGS...		record with perf at the same time, to show its result; then
 #	perf_wait OUT			its stacks as folded text in OUT.perf
-#	perf_not WHAT COMMAND...	it fails at COMMAND, which holds for our own output
+#	perf_not WHAT COMMAND...	perf's result fails COMMAND, which holds for our own output
 #
 # CTR_OPTS: extra words for unshare, e.g. "-U -r". CTR_TMPFS=1: a tmpfs on /tmp; CTR_TMP=DIR: that folder.
 

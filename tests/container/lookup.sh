@@ -1,6 +1,7 @@
 #!/bin/bash
-# Looking containers up never holds up draining: 600 dead states of runc each of which takes 2 ms to open (1.2 s a look), a
-# cgroup that begins while all is recorded, rings of a quarter second. Draining goes on, and a container that begins is still found.
+# Looking up containers never holds up draining. 600 dead runc states, each of which takes 2 ms to
+# open (1.2 s per look), a container that begins during the recording, and rings of a quarter
+# second: draining goes on, and the new container is still found.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

@@ -1,10 +1,12 @@
 #!/bin/bash
 # timeout: 300
 # beside others
-# Where perf maps lie and whose they are: a dozen processes recorded at once, each with a map that perf 6.1 does not find, finds too
-# late or should not believe. All of them, their roots and maps are gone when it is symbolized. perf 6.1 never keeps a map: it
-# reads them when it reports, wherever the pid leads by then. (More of what a map may be: hostile.sh and tests/cmd/symbolize/perfmap.sh;
-# of real runtimes, -XX:+DumpPerfMapAtExit among them: runtimes.sh.)
+# Where perf maps lie and which processes they belong to: a dozen processes recorded at once, each
+# with a map that perf 6.1 does not find, finds too late or should not believe. All of them, their
+# roots and maps are gone before symbolizing. perf 6.1 never keeps a map: it reads maps when it
+# reports, from wherever the pid leads by then. (More forms of maps: hostile.sh and
+# tests/cmd/symbolize/perfmap.sh; maps of real runtimes, including -XX:+DumpPerfMapAtExit:
+# runtimes.sh.)
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

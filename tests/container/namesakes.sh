@@ -1,7 +1,8 @@
 #!/bin/bash
-# Alone: what it makes is seen by all who look for containers.
-# Several containers of one name at a time: of docker and of podman, of two users' podmans. Each is told from the others in all that is
-# recorded, and can be chosen by what it is called there. The cgroups and processes are real; the state files are written here.
+# Alone: every program that looks for containers sees what this test makes. Several containers with
+# one name at a time: of docker and of podman, of two users' podmans. All outputs distinguish them,
+# and the names shown there select them. The cgroups and processes are real; the test writes the
+# state files.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 400
 # beside others
-# What is left of a container is its recording: the names are right when the container is gone, its image, its pids and the
-# machine. perf 6.1 is run beside it and fails at each of these. More of the same, by the clause:
+# The recording is enough: the names are right when the container is gone, with its image, its pids
+# and the machine. perf 6.1 runs beside it and fails in each case. Where each case is tested:
 #   gone before symbolizing                                 gone.sh, runc.sh, runtimes/*.sh; here: without build-id, before the end
 #   map written at exit, on tmpfs, stale, shared, of another user, chroot, pid and user namespaces   maps.sh, runtimes.sh, jit.sh
 #   same path in two containers and on the host             samepath.sh

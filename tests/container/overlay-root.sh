@@ -1,6 +1,7 @@
 #!/bin/bash
-# Where / is an overlay, as in a docker container, the demo and containers of the tests work: an overlay cannot be the upper layer
-# of another one, and an overlay on an overlay not even the lower layer of a third.
+# The demo and the tests' containers work where / is an overlay, as in a docker container. An
+# overlay cannot be the upper layer of another one, and an overlay on an overlay cannot even be the
+# lower layer of a third.
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

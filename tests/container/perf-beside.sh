@@ -1,6 +1,7 @@
 #!/bin/bash
-# perf and nsprof on one host at the same time, each begun before the other: what one of them asks the kernel for must not change
-# what the other is told. (Until 6.18 at least, build-ids that one listener asks for are claimed of the others' mappings as well.)
+# perf and nsprof record on one host at the same time, and each of them starts first once. What one
+# asks the kernel for must not change what the other gets. (Up to at least 6.18, the kernel sets the
+# build-id flag for all listeners once one of them asks for build-ids.)
 # beside unit tests
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

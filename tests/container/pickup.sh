@@ -1,7 +1,8 @@
 #!/bin/bash
 # beside others
-# Containers that begin while the recording runs: one of the same name (docker rm and run), one that matches a pattern,
-# one more of a pod; and others that do not. Real cgroups and processes, state files as docker writes them.
+# Containers that begin during the recording are picked up: one of the same name (docker rm and
+# run), one that matches a pattern, one more of a pod. Others are not. Real cgroups and processes,
+# state files as docker writes them.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

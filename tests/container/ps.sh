@@ -1,7 +1,7 @@
 #!/bin/bash
 # beside others
-# nsprof ps: real processes in cgroups of containers, with a limit, with namespaces of their own and without; state files as
-# docker and containerd write them.
+# nsprof ps: real processes in cgroups of containers, with and without a limit and own namespaces;
+# state files as docker and containerd write them.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

@@ -1,9 +1,10 @@
 #!/bin/bash
 # timeout: 300
 # beside others
-# A container that restarts while it is recorded by its cgroup: the cgroup is removed and made anew, another one of the
-# same path. Both lives are in the profile and what lies between them is told, however short it is. perf 6.1 has no
-# sample of the second life and no word about it (its event belongs to the old cgroup). (With a CPU that goes away: tests/cmd/record/record-cpus.sh.)
+# A container restarts while it is recorded by its cgroup: the cgroup is removed and created again,
+# a new one with the same path. Both lives are in the profile, and the gap between them is reported,
+# however short it is. perf 6.1 has no sample of the second life and reports nothing about it (its
+# event belongs to the old cgroup). (With a CPU that goes away: tests/cmd/record/record-cpus.sh.)
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

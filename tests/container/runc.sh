@@ -1,7 +1,8 @@
 #!/bin/bash
 # beside others
-# A container of a real runtime: runc with a bundle, its own cgroup: profiled by cgroup (relative
-# and absolute name) and by pid, alive and after "runc delete", when perf 6.1 has no names any more but of its copies in ~/.debug.
+# A container of a real runtime: runc with a bundle and its own cgroup, profiled by cgroup (relative
+# and absolute name) and by pid, alive and after "runc delete". By then perf 6.1 only has the names
+# of its copies in ~/.debug.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd runc jq

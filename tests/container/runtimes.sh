@@ -1,9 +1,10 @@
 #!/bin/bash
 # timeout: 600
-# Jitted and native frames in one stack, of what writes perf maps or jitdumps: node, java, erlang, php, python. Each
-# runs in mount and pid namespaces of its own with a tmpfs on /tmp, and all of that is gone when its recording
-# is symbolized. (perf 6.1 looks for maps when it reports: of these there is none left. maps.sh shows it.) The programs declare their chains: "whole" wants them from the thread's root on, in order. They
-# run for 1.5 s of CPU time, however long that takes.
+# JIT and native frames in one stack, for runtimes that write perf maps or jitdumps: node, java,
+# erlang, php, python. Each runs in its own mount and pid namespaces with a tmpfs on /tmp, and all
+# of that is gone before symbolizing. (perf 6.1 looks for maps when it reports, and finds none;
+# shown in maps.sh.) The programs declare their callchains; "whole" requires them in order, from the
+# thread's root on. They run for 1.5 s of CPU time, however long that takes.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 need_root

@@ -1,8 +1,9 @@
 #!/bin/bash
 # timeout: 400
-# Two containers and the host have three different binaries at one path. A name from the wrong one must
-# never show: alive, dead, in both orders, by -a and by -G. perf 6.1 keeps one build-id for a path, and so gives one of them
-# the names of another, without a word; when they are dead, it takes the host's program for all of them.
+# Two containers and the host have three different binaries at one path. A name from the wrong one
+# must never show: alive, dead, in both orders, by -a and by -G. perf 6.1 keeps one build-id per
+# path, so one of them gets the names of another without a warning. When they are dead, it uses the
+# host's program for all of them.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,11 @@
 #!/bin/bash
 # timeout: 120
-# Alone: what it makes is seen by all who look for containers.
-# Where runtimes keep their state in other places than usual: told by mounts of the host, a container's own root, command lines of the
-# runtimes' processes, daemon.json and storage.conf. What others than the host's root say is believed about their own containers only. And
-# where no name is to be had, who was looked for, where, and why that failed. No daemon: state files and cgroups as the runtimes make them.
+# Alone: every program that looks for containers sees what this test makes. Runtimes with state in
+# unusual places: nsprof finds it from mounts of the host, a container's own root, command lines of
+# the runtimes' processes, daemon.json and storage.conf. Only root on the host is believed about all
+# containers, others only about their own. If no name can be found, the message names the runtime,
+# the places searched, and why that failed. No daemon runs: the test makes state files and cgroups
+# as the runtimes do.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

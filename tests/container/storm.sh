@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 400
-# Many at once: an exec storm, a thousand cgroups, thousands of threads. Nothing is lost or mixed up, and the recorder
-# stays small. (perf 6.1 resolves what has ended with the host's file of the same path, or not at all: outlive.sh.) What it costs is measured by tests/bench.
+# Many at once: an exec storm, a thousand cgroups, thousands of threads. Nothing is lost or mixed
+# up, and the recorder stays small. (perf 6.1 resolves ended processes with the host's file of the
+# same path, or not at all: outlive.sh.) tests/bench measures the cost.
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd jq

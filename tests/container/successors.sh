@@ -1,8 +1,9 @@
 #!/bin/bash
 # timeout: 200
-# Containers one after the other, each with a root of its own in memory and another program at one path. The next one gets the number of the
-# mount namespace of the one before, its files have the same inode numbers, and its processes are gone before they can be looked
-# at: nothing found below the root of the one before may name them.
+# Containers that follow each other, each with its own root in memory and another program at one
+# path. The next one gets the same mount namespace number, its files have the same inode numbers,
+# and its processes are gone before the recorder can look at them. Nothing found below the root of
+# the previous one may name them.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

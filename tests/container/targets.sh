@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 400
-# Every kind of binary that exists only inside a container: recorded from the host by its cgroup and by
-# the pid of its first process; the stacks go from the root through every function it declares to the leaf.
+# Every kind of binary that exists only inside a container, recorded from the host by its cgroup and
+# by the pid of its first process: the stacks go from the root through every function it declares to
+# the leaf.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
-# A CPU limit holds a container back, and the recording says so: counters of cpu.stat (v2, or v1 where the cpu controller
-# is there) within the recording, by info, report and symbolize, in each file of a row, of what begins and what is
-# removed meanwhile, and of a container of runc. And cgroups in which nothing ran.
+# The recording shows that a CPU limit holds a container back: counters of cpu.stat (v2, or v1 if it
+# has the cpu controller) during the recording, in info, report and symbolize, in each of several
+# files, for cgroups that begin or are removed meanwhile, and for a runc container. Also cgroups in
+# which nothing ran.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

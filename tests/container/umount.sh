@@ -1,6 +1,6 @@
 #!/bin/bash
-# A file system from which a program ran can be unmounted while recording goes on, a few seconds after the program's end; what it
-# was doing has its names nevertheless.
+# A file system with a recorded program can be unmounted during the recording, a few seconds after
+# the program's end. Its samples have their names nevertheless.
 . "$(dirname "$0")/../lib.sh"
 need_root
 

@@ -1,17 +1,19 @@
 # shellcheck shell=bash
-# Virtual machines with Debian's kernels; sourced by run. QEMU's own CPU (TCG), because hardware virtualisation is missing
-# in most virtual machines and containers.
+# Virtual machines with Debian's kernels; sourced by run. Uses QEMU's own CPU (TCG), because most
+# virtual machines and containers lack hardware virtualisation.
 #
-#	vm_need			say what is missing and end
-#	vm_index		read the package lists of all suites, into $CACHE/apt
-#	vm_newest PREFIX	the newest release (uname -r) whose version begins with PREFIX; "" for the newest of all
-#	vm_kernel RELEASE	fetch and unpack it, and make initrd and modules, in $CACHE/linux-RELEASE
+#	vm_need			report what is missing, and exit
+#	vm_index		read the package lists of all suites into $CACHE/apt
+#	vm_newest PREFIX	the newest release (uname -r) of the versions that begin with PREFIX; "" for
+#				the newest of all
+#	vm_kernel RELEASE	fetch and unpack it, make initrd and modules, in $CACHE/linux-RELEASE
 #	vm_root			a Debian 12 root image with what tests need, and the qemu that boots it
-#	vm_tree			an image of this source tree and of what was built in it
-#	vm_boot RELEASE JOB OUT TIME	boot and run JOB (a file NAME.sh in the folder of OUT) for at most TIME s; what it wrote is in OUT then, and
-#				what the kernel wrote in OUT.console
+#	vm_tree			an image of this source tree and of its build
+#	vm_boot RELEASE JOB OUT TIME	boot and run JOB (a file NAME.sh in the folder of OUT) for at most
+#				TIME s; its output goes to OUT, the kernel's to OUT.console
 #
-# CACHE: where all this is kept for the next time; ROOTS: root folders of contrib/debian-root.
+# CACHE: the folder that keeps all this for the next time; ROOTS: root folders of
+# contrib/debian-root.
 
 SUITES="bullseye bookworm trixie sid"
 # kmod loads modules, the rest is what the tests call and what nsprof is linked with.

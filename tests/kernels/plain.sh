@@ -1,7 +1,8 @@
 #!/bin/bash
-# cgroup v2 as the kernel leaves it, with no controller in the root's cgroup.subtree_control: perf_event does not reach the cgroups.
-# That is said, with what helps, and -a still knows whose each process is. Only for a virtual machine of "make check-kernels", booted
-# that way: once a controller was enabled, nothing takes that back.
+# cgroup v2 as the kernel leaves it, with no controller in the root's cgroup.subtree_control:
+# perf_event does not reach the cgroups. nsprof says so with the remedy, and -a still knows the
+# container of each process. Only for a virtual machine of "make check-kernels" booted that way:
+# once a controller was enabled, that cannot be undone.
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd jq

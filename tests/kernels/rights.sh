@@ -1,6 +1,7 @@
 #!/bin/bash
-# What doctor and record say with CAP_PERFMON, with CAP_SYS_ADMIN and with nothing, at each value of kernel.perf_event_paranoid
-# and kernel.kptr_restrict. It sets them: for a virtual machine of "make check-kernels" only.
+# doctor and record with CAP_PERFMON, with CAP_SYS_ADMIN and without capabilities, at each value of
+# kernel.perf_event_paranoid and kernel.kptr_restrict. Changes these sysctls: only for a virtual
+# machine of "make check-kernels".
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd setpriv

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What each option asks of the kernel, by what perf_event_open(2) is given.
+# Each option sets the right perf_event_open(2) attributes.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Build-ids of each length that linkers make: what is recorded leads to the debug file of that id, and to none of another one.
+# Build-ids of each length that linkers make: the recorded ID finds the debug file of that ID, and
+# no other.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The order of callers: a leaf, its caller and main; with frame pointers and by DWARF the same; and through a library and back.
+# The order of callers is leaf, caller, main: the same with frame pointers and by DWARF, and also
+# through a library and back.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files that are cut or damaged: never a signal, never status 0, and a word about what is missing. What is whole is shown. nsprof
-# does it with its own recordings and with perf's.
+# Cut or damaged files: never a signal, never status 0, and a message about what is missing. The
+# intact part is shown. nsprof is tested with its own recordings and with perf's.
 # Not beside other recorders, which perf does not always survive (tests/cmd/import/import.sh).
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

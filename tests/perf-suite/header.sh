@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a recording tells of the host and how it was made, from a file and through a pipe.
+# A recording describes the host and how it was made, as a file and through a pipe.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

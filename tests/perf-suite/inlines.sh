@@ -1,5 +1,5 @@
 #!/bin/bash
-# Inlined calls and lines in the text of each sample, with frame pointers and by DWARF.
+# The text of each sample has inlined calls and lines, with frame pointers and by DWARF.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

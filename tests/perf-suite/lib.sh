@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# For the scripts of this folder, after tests/lib.sh: one way to say what nsprof and perf both do. What runs is nsprof, or perf when
-# run-perf says so by $SUITE_TOOL.
+# For the scripts of this folder, after tests/lib.sh: one notation for what both nsprof and perf do.
+# It runs nsprof, or perf if run-perf sets $SUITE_TOOL.
 #
 #	record FILE OPTION...	by cpu-clock, quietly, into FILE
 #	script FILE OPTION...	its samples as text
 #	report FILE OPTION...	its table
-#	stacks FILE		folded stacks, root first, made of script's text
+#	stacks FILE		folded stacks, root first, made from script's text
 #	ours			true for nsprof
 
 TOOL=${SUITE_TOOL:-nsprof}

@@ -1,6 +1,7 @@
 #!/bin/bash
-# One CPU is recorded. A process that was seen there becomes another program on another CPU, and comes back: its new name and functions
-# are wanted, though all that tells of them happened where nothing is sampled.
+# One CPU is recorded. A process that was seen there becomes another program on another CPU, and
+# comes back. Its new name and functions must show, though every event about them happened on a CPU
+# that is not sampled.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A recording that goes through a pipe, straight or by way of a file, says what one in a file says.
+# A recording through a pipe, direct or by way of a file, has the contents of one in a file.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

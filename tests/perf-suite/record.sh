@@ -1,5 +1,6 @@
 #!/bin/bash
-# What is recorded of whom: a command, a process with threads, the whole machine with everybody's cgroup.
+# What is recorded for each target: a command, a process with threads, the whole machine with the
+# cgroup of every process.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Stacks by DWARF of a program with threads: each thread's lead to where the thread begins, through what only threads call.
+# Stacks by DWARF of a program with threads: each thread's stacks lead to where the thread begins,
+# through functions that only threads call.
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

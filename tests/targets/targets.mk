@@ -1,5 +1,6 @@
-# The programs that tests and benches profile. One whose compiler is missing is not built: the file "lacking" names it with what
-# it needs, and the tests that want it are skipped with that reason (need_target in tests/lib.sh).
+# The programs that tests and benches profile. A program is not built if its compiler is missing.
+# The file "lacking" then lists it with what it needs, and tests that need it are skipped with that
+# reason (need_target in tests/lib.sh).
 T := $(B)/tests/targets
 
 TCC := gcc

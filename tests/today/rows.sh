@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016
-# The rows of tests/today/run (row there says what the words mean).
+# The rows of tests/today/run (which describes the words of a row).
 
 # Debian's libc is stripped: clone3() and start_thread() have no names in it.
 C_ROOT='_start|__clone3?|clone3?|__GI___clone3?|\[libc\.so\.6\]'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeout: 400
 # beside unit tests
-# The bench itself, with one short run of each: every table comes out, and every tool has really recorded.
+# One short run of the bench: every table is printed, and every tool has really recorded.
 . "$(dirname "$0")/../../lib.sh"
 need_root
 PERF=${PERF:-perf}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Completion in bash, zsh and fish: commands, options, values, recordings, containers and pods. And --help, the manual page, the three
-# completions and the parser have the same options.
+# Bash, zsh and fish complete commands, options, values, recordings, containers and pods. --help,
+# the manual page, the three completions and the parser have the same options.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 export HOME=$T/home

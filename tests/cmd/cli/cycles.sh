@@ -1,5 +1,5 @@
 #!/bin/bash
-# contrib/check-cycles finds files and folders that use each other, by their objects.
+# contrib/check-cycles finds cycles between files and between folders, from their objects.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc nm

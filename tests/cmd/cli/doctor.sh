@@ -1,6 +1,7 @@
 #!/bin/bash
-# nsprof doctor: what it says of recordings is what nsprof record then does, with all rights, with few, with perf_event_open
-# refused, with little memory and few descriptors, in other namespaces; and each check names the call that failed.
+# nsprof doctor predicts what nsprof record can do: with all rights, with few, with perf_event_open
+# refused, with little memory and few descriptors, and in other namespaces. Each check names the
+# call that failed.
 . "$(dirname "$0")/../../lib.sh"
 REFUSE=$BUILD/tests/targets/refuse
 cd "$T" || exit 2

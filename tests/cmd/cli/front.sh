@@ -1,5 +1,5 @@
 #!/bin/bash
-# The front command: finds its programs, and says so when it cannot.
+# The front command finds its programs, and prints an error if it cannot.
 # beside others
 PROGRAMS=(record symbolize script annotate report diff ps import export info doctor)
 . "$(dirname "$0")/../../lib.sh"

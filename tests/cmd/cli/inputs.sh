@@ -1,5 +1,6 @@
 #!/bin/bash
-# What is wrong with inputs and outputs is found before any work is done; and what no terminal can show does not go to one.
+# Faults of inputs and outputs are found before any work is done. Binary output does not go to a
+# terminal.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 cd "$T" || exit 1

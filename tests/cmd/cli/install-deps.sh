@@ -1,5 +1,6 @@
 #!/bin/bash
-# What contrib/install-deps installs, and which targets of the Makefile let it: to build and to install do not.
+# What contrib/install-deps installs, and which targets of the Makefile use it: building and
+# installing do not.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

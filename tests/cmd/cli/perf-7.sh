@@ -1,6 +1,7 @@
 #!/bin/bash
-# Every option and command of perf 7 is known: it works, is accepted because it is moot, or is refused with a reason. perf-options.sh has the perf
-# that is installed, and what the options do.
+# nsprof knows every option and command of perf 7: it works, is accepted because it makes no
+# difference, or is refused with a reason. perf-options.sh checks the installed perf, and what the
+# options do.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 cd "$T" || exit 1

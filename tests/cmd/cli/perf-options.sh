@@ -1,6 +1,7 @@
 #!/bin/bash
-# perf's command lines: each option of perf record, script, report and diff works, is accepted because it is moot here, or is
-# refused by one line that says why; and lines from guides run with "perf" replaced by "nsprof".
+# perf's command lines: each option of perf record, script, report and diff works, is accepted
+# because it makes no difference, or is refused by one line with the reason. Lines from guides work
+# with "perf" replaced by "nsprof".
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

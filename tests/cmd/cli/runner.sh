@@ -1,5 +1,5 @@
 #!/bin/bash
-# The runner itself: a test that fails, dies or hangs must never be counted as passed.
+# tests/run never counts a test that fails, dies or hangs as passed.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The checks of the source tree find what they are for.
+# The checks of the source tree find the faults that they are made for.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

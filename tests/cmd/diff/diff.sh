@@ -1,5 +1,6 @@
 #!/bin/bash
-# nsprof diff: what it finds and what it does not, in all its forms; what it refuses; its exit status for CI.
+# nsprof diff: what it finds and what it does not, in all output formats; which inputs it refuses;
+# its exit status for CI.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 cd "$T" || exit 1

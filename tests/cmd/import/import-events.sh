@@ -1,6 +1,7 @@
 #!/bin/bash
-# perf.data of other machines, kernels and versions of perf, made by tools/made_events.py: events of several kinds of CPUs, deferred callchains, groups,
-# old kernels, text in perf's pipe; --event of each command that reads perf.data; and files that are something else.
+# perf.data of other machines, kernels and versions of perf, made by tools/made_events.py: events of
+# several kinds of CPUs, deferred callchains, groups, old kernels, text in perf's pipe; --event of
+# each command that reads perf.data; and files of other types.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 nm readelf gzip

@@ -1,6 +1,7 @@
 #!/bin/bash
-# JIT code in perf.data: named by the perf map that lies on this host, as perf names it, but only by one that proves to be of that
-# process, by its owner and the time it was written. Not beside other recorders, which perf does not always survive (tests/cmd/import/import.sh).
+# JIT code in perf.data gets its names from the perf map on this host, as in perf, but only if the
+# map's owner and modification time prove that it belongs to that process. Not beside other
+# recorders, which perf does not always survive (tests/cmd/import/import.sh).
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd perf

@@ -1,6 +1,7 @@
 #!/bin/bash
-# perf.data that this machine's perf does not write: of either byte order, as a file and through a pipe, with attributes of each size there
-# was and will be, mappings told in each way, and records of each type, from old ones to some that nobody knows yet (tools/made_perfdata.py).
+# perf.data that this machine's perf does not write: both byte orders, as a file and through a pipe,
+# attributes of each past and future size, each kind of mapping record, and records of each type,
+# from old ones to ones that are not defined yet (tools/made_perfdata.py).
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 nm readelf

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 400
-# What import says of a perf.data beside its stacks: throttling, the event's name, what is left out, what is damaged or missing, whose names there are.
+# What import reports about a perf.data in addition to its stacks: throttling, the event's name,
+# what is left out, what is damaged or missing, and which names are available.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 400
 # beside others
-# perf.data, as perf itself, other machines, other versions and accidents write it: imported, and read by our programs as it
-# is. The stacks are those of perf script, frame for frame.
+# perf.data from perf itself, other machines, other versions and accidents is imported, and also
+# read directly by our programs. The stacks are those of perf script, frame for frame.
 . "$(dirname "$0")/../../lib.sh"
 need_root
 have_perf || skip_all "perf is not installed"

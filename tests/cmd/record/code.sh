@@ -1,6 +1,6 @@
 #!/bin/bash
-# The code of sampled functions, captured: it is the binary's, whole functions, from a program that is removed while
-# it runs, whatever way the recording is written.
+# The captured code of sampled functions is that of the binary: whole functions, from a program that
+# is removed while it runs, for each way to write the recording.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 TARGETS=$BUILD/tests/targets

@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 400
-# nsprof.data(5) is enough to read recordings: a reader that was written from the page alone, and shares no code with nsprof,
-# finds in them what nsprof's own reader finds: each sample with all registers and words, each event and capture. Of those that
-# are cut or damaged, too.
+# nsprof.data(5) is enough to read recordings. A reader written from that page alone, which shares
+# no code with nsprof, finds the same content as nsprof's own reader: each sample with all registers
+# and words, each event and capture. This also holds for cut and damaged recordings.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What programs inherit and could end or hang by: SIGCHLD ignored, a limit on the size of files, being the first process of a pid namespace.
+# Inherited state that could end or hang a program: SIGCHLD ignored, a file size limit, being
+# process 1 of a pid namespace.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 cd "$T" || exit 1

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Jitted code has its caller where it was interrupted before it made its frame, behind where it left it, and without one: the recorder
-# looks at what the code does next. So it is with the program alive and gone, with kernel frames on top, by all unwinders, and in each
-# file of several.
+# JIT code has its caller when it is interrupted before it sets up its frame, after it tore the
+# frame down, and when it has none: the recorder looks at the next instructions. This holds while
+# the program lives and after it is gone, below kernel frames, with all unwinders, and in each of
+# several files.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

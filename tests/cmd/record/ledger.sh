@@ -1,6 +1,7 @@
 #!/bin/bash
-# The ledger balances: what is in the file, lost, dropped and left out is what the kernel counted, also when rings are
-# tiny and the recorder is stopped. Page faults are counted by the target itself (getrusage), apart from perf_event.
+# The ledger balances: samples in the file, lost, dropped and left out add up to the kernel's count,
+# even with tiny rings and a stopped recorder. The target itself counts page faults (getrusage),
+# independently of perf_event.
 . "$(dirname "$0")/../../lib.sh"
 
 need_root

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# What goes away while it is recorded, for record-limits.sh and record-cpus.sh: what the recorder says of it (its messages are in
-# err) and what the recording has of it (a.data). Sourced after tests/lib.sh.
+# For record-limits.sh and record-cpus.sh: things that go away during a recording, what the recorder
+# reports about them (its messages are in err), and what the recording (a.data) contains. Sourced
+# after tests/lib.sh.
 
 said() { like "$1" "$(cat err)" "$2"; }
 one_line() { is "$1: one line" "$(grep -c "${2:-.}" err)" 1; }

@@ -1,7 +1,8 @@
 #!/bin/bash
-# A program's code, copied to other memory at its own place as for huge pages, or to another place as V8 does with its builtins, is still
-# that program's: from the start and on attach, while it runs and when it is gone, with its file removed, and in perf.data. What is put where
-# a library was is not the library's.
+# Code that a program copies to other memory is still that program's code, whether it keeps its
+# address, as for huge pages, or not, as with V8's builtins. This holds when recorded from the start
+# and when attached to, while the program runs and when it is gone, with its file removed, and in
+# perf.data. Code that is mapped where a library was is not the library's.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

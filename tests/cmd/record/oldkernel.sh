@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof record on kernels that lack something (tests/targets/oldkernel.c refuses it as they do): it goes on without, says so
-# once, and does not claim more than it knows.
+# nsprof record on kernels that lack features (tests/targets/oldkernel.c refuses them as such
+# kernels do): it goes on without them, reports that once, and does not claim more than it knows.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd jq

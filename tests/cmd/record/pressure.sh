@@ -1,6 +1,6 @@
 #!/bin/bash
-# Back-pressure with real stacks: whoever reads the recording stands still, so the recorder has to give up something,
-# step by step; and when the reader goes on, it takes everything back.
+# Back-pressure with real stacks: the reader of the recording stops reading, so the recorder gives
+# up data step by step. When the reader continues, the recorder takes all steps back.
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd jq python3 taskset

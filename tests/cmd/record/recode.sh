@@ -1,6 +1,6 @@
 #!/bin/bash
-# Recordings of real programs through the codec again: what is decoded and encoded once more decodes to the
-# same events and samples, and then encodes to the same bytes.
+# Recordings of real programs, decoded and encoded again, decode to the same events and samples, and
+# the next encoding gives the same bytes.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

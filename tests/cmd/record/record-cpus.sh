@@ -1,6 +1,6 @@
 #!/bin/bash
-# CPUs that go offline and come back while they are recorded: said at once, in the recording, and sampled again. Alone: every
-# other recorder would say so, too.
+# CPUs that go offline and come back during a recording: a message at once, an entry in the
+# recording, and samples again. Alone: every other recorder would report them, too.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../container/lib.sh"

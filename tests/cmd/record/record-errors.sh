@@ -1,6 +1,6 @@
 #!/bin/bash
-# What cannot be recorded: one clear line with the object, the cause and the remedy, the right exit status,
-# and nothing overwritten.
+# A recording that cannot start gives one clear line with the object, the cause and the remedy, and
+# the right exit status. Nothing is overwritten.
 . "$(dirname "$0")/../../lib.sh"
 
 # refuses NAME STATUS REGEX ARGUMENT...: record must end with STATUS and say one line that matches, and must

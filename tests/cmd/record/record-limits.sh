@@ -1,6 +1,7 @@
 #!/bin/bash
-# At the limits of the machine: what cannot be had, and what goes away while it is recorded. Each is said in one
-# clear line, and what was recorded stays readable. (Wrong command lines and targets: record-errors.sh; CPUs that go: record-cpus.sh.)
+# At the limits of the machine: missing resources, and things that go away during a recording. Each
+# is reported in one clear line, and what was recorded stays readable. (Wrong command lines and
+# targets: record-errors.sh; CPUs that go away: record-cpus.sh.)
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 400
 # beside others
-# Long runs: --switch-output, --switch-max-files, --max-size and the flight recorder (--overwrite). Each file has
-# to be readable alone, when what it speaks of is gone.
+# Long runs: --switch-output, --switch-max-files, --max-size and the flight recorder (--overwrite).
+# Each file is readable alone, after the recorded programs are gone.
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Recordings without samples: one line says why, and no other contradicts it. What was not seen has no figures either.
+# Recordings without samples: one line gives the reason, and no other line contradicts it. Nothing
+# that was not seen has figures.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# All threads of the recorder go before what it records, the one that waits for Ctrl-C among them, and the command does not.
+# All threads of the recorder, including the one that waits for Ctrl-C, have priority over what it
+# records. The command does not get this priority.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

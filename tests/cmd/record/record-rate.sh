@@ -1,6 +1,7 @@
 #!/bin/bash
-# The kernel's limit of the sampling rate falls while a recording runs, as it does by itself with hardware counters. A cgroup that comes back, one
-# that is picked up and a CPU that comes back are sampled at what is allowed. 5 kHz is above what others here ask for.
+# The kernel's limit of the sampling rate falls during a recording, as the kernel itself lowers it
+# with hardware counters. A cgroup that comes back, one that is picked up and a CPU that comes back
+# are sampled at the allowed rate. 5 kHz is above what other tests ask for.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../container/lib.sh"

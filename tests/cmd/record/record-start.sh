@@ -1,6 +1,6 @@
 #!/bin/bash
-# How soon sampling begins: with 500 processes on the host, inside the target or not, nothing is read from /proc
-# for each of them before it does.
+# Sampling begins soon: with 500 processes on the host, inside the target or not, the recorder reads
+# nothing from /proc for each of them before sampling starts.
 . "$(dirname "$0")/../../lib.sh"
 need_root
 V2=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a terminal shows: that it records, how to end that, and what comes next. A file of messages has none of it.
+# A terminal shows that nsprof records, how to end that, and what to do next. A file of messages
+# contains none of that.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

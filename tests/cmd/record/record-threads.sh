@@ -1,6 +1,6 @@
 #!/bin/bash
-# record -p of thousands of threads: no more descriptors than perf, everything of such a process is still heard of, and where they do not
-# suffice the message says what to do.
+# record -p of thousands of threads takes no more descriptors than perf, still gets all side-band
+# events of the process, and says what to do if the descriptors do not suffice.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3

@@ -1,5 +1,6 @@
 #!/bin/bash
-# nsprof record: what is sampled and of whom, each option against what the program is known to do.
+# nsprof record: what is sampled and in which processes, each option against the known behaviour of
+# the program.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd jq

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Recording for real: exit status, signals, files, targets, losses. What cannot be recorded: record-errors.sh.
+# Recording for real: exit status, signals, files, targets, losses. Recordings that cannot start:
+# record-errors.sh.
 . "$(dirname "$0")/../../lib.sh"
 need_cmd jq
 

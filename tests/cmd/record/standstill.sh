@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeout: 120
-# When the recorder, its output or a file system stands still, the summary says so instead of advising larger rings or a faster disk; and a second
-# Ctrl-C ends the program whatever it waits for.
+# If the recorder, its output or a file system stands still, the summary says so instead of advising
+# larger rings or a faster disk. A second Ctrl-C ends the program, whatever it waits for.
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd python3

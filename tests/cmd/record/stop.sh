@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 200
-# nsprof symbolize on a terminal: counts after a second, and Ctrl-C shows what is done, while samples are read and
-# while they get their names; in a report of these, too. Both take long when the files of the binaries do, which is strace's part.
+# nsprof symbolize on a terminal: progress counts appear after a second, and Ctrl-C shows what is
+# done, while samples are read and while names are looked up; the same holds for a report of a
+# recording. strace delays reads of the binaries' files, so that both take long.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 jq strace

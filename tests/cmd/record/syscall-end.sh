@@ -1,5 +1,6 @@
 #!/bin/bash
-# The kernel is asked by the very last instruction of a function: what it does belongs to that one, not to the next one in memory.
+# If a system call is the very last instruction of a function, the samples in the kernel belong to
+# that function, not to the next one in memory.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc nm

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Time namespaces, as containers have them that were moved from another host: clocks there are not the kernel's, in which samples
-# count. A JIT in one, whose dump says when code came, and a recorder in one.
+# Time namespaces, as in containers that were moved from another host: their clocks differ from the
+# kernel's clock, which samples use. Tested with a JIT in one (its dump dates the code), and with
+# the recorder in one.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof report --format html: the page holds what the profile does, stays text whatever the names are, wants nothing of the network, and
-# does in Chromium what it is for.
+# nsprof report --format html: the page holds the contents of the profile, names stay text whatever
+# they contain, the page loads nothing from the network, and it works in Chromium.
 # beside others
 # timeout: 300
 . "$(dirname "$0")/../../lib.sh"

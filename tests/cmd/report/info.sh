@@ -1,5 +1,5 @@
 #!/bin/bash
-# nsprof info: the same numbers as the recorder tells, text and JSON, and what it says about damaged and foreign files.
+# nsprof info prints the recorder's numbers as text and JSON, and reports damaged and foreign files.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof report with input that is odd, damaged or made to do harm, and with nobody to take what it says: one clear line, the right
-# status, and as much as can be shown.
+# nsprof report with odd, damaged or hostile input, and with an output that nobody reads: one clear
+# line, the right status, and as much output as possible.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3

@@ -1,5 +1,6 @@
 #!/bin/bash
-# nsprof report on folded text of any tool: table, SVG, and every kind of bad input. More of tables: tables.sh.
+# nsprof report on folded text of any tool: table, SVG, and every kind of bad input. More about
+# tables: tables.sh.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 cd "$T" || exit 1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof report's tables against ones that a few lines of python make of the same stacks: by all keys, callers and callees, the
-# call tree, and as text, CSV and JSON.
+# nsprof report's tables equal those that a few lines of Python make of the same stacks: all sort
+# keys, callers and callees, the call tree; as text, CSV and JSON.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3

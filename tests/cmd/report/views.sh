@@ -1,7 +1,7 @@
 #!/bin/bash
 # timeout: 200
-# Whose samples: --by with a list, --split-by, --filter, --merge-threads; in symbolize and in report. What a filter leaves
-# is compared with the same lines of what there is without one.
+# Selecting samples: --by with a list, --split-by, --filter, --merge-threads, in symbolize and in
+# report. The output with a filter equals the matching lines of the output without one.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

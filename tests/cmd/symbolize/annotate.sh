@@ -1,6 +1,7 @@
 #!/bin/bash
-# nsprof annotate: samples by instruction. Sums are those of symbolize, instructions and jumps those of objdump, lines those of addr2line, in
-# C, C++, Go, the C library and a static program; then what cannot be shown, and programs in another root that are still there, and gone.
+# nsprof annotate: samples by instruction. Sums match symbolize, instructions and jumps match
+# objdump, and lines match addr2line, in C, C++, Go, the C library and a static program. Also: code
+# that cannot be shown, and programs in another root, still there and gone.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc objdump addr2line python3 jq

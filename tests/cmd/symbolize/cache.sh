@@ -1,6 +1,6 @@
 #!/bin/bash
 # timeout: 120
-# The cache of what large debug info says: the same names with it and without, whatever happens to its files.
+# The cache of large debug info: the same names with it and without, whatever happens to its files.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd g++ readelf python3

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Where debug info comes from. One recording of a program with its debug info in itself says what is right; then
-# the program is stripped and its debug info lies elsewhere, in every form there is: the result has to be the same.
+# Where debug info is found. A recording of a program that contains its debug info gives the
+# expected result. Then the program is stripped, its debug info lies elsewhere, in every supported
+# form, and the result has to be the same.
 # beside others
 # timeout: 240
 . "$(dirname "$0")/../../lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Names of D and Rust programs against what their own compilers and runtime libraries call the functions. C++ is compared
-# with addr2line's names by names.sh, and in test_demangle.c with the ABI's examples.
+# Names of D and Rust programs match the names from their own compilers and runtime libraries.
+# names.sh compares C++ with addr2line, and test_demangle.c with the ABI's examples.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd nm python3 readelf

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Functions that debug info names and no symbol does: GHC -g writes such, and files whose .symtab was removed have nothing else.
+# Functions with a name in debug info but no symbol: GHC -g writes such functions, and files without
+# .symtab have no others.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc g++ objcopy objdump

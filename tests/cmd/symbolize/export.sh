@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 400
-# nsprof export: a recording as perf.data. Each byte is checked by a reader of the tests' own; perf's script, report and diff read it
-# without a word of warning, and show the stacks that we show; our own import makes the same of it.
+# nsprof export writes a recording as perf.data. The tests' own reader checks each byte. perf
+# script, report and diff read it without a warning and show the same stacks as nsprof. Importing it
+# again gives the same recording.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A stack that ends where a fiber's own begins is whole, and so is one that ends where a fiber went on on the thread's stack: of the other
-# stack nothing was copied. Live and with the program gone, and by all unwinders. A stack of a JIT's has the root that it planted.
+# A stack is whole if it ends where a fiber's own stack begins, or where a fiber continues on the
+# thread's stack: the copy holds nothing of the other stack. Tested live, with the program gone, and
+# with all unwinders. A stack made by a JIT has the root that the JIT planted.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

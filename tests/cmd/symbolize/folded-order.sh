@@ -1,6 +1,7 @@
 #!/bin/bash
-# The order of the lines of folded text: all that is shown of them is the same when they are sorted, shuffled, or two sorted
-# parts in the wrong order. They are more than nsprof looks for at a time (report/input/stacks.c), and all that is odd is among them.
+# The order of lines in folded text does not matter: all output is the same for sorted lines,
+# shuffled lines, and two sorted parts in the wrong order. There are more lines than nsprof looks at
+# in one go (report/input/stacks.c), and they include all odd forms.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Profiles for other people's viewers: pprof, read by go tool pprof and by a reader of our own; speedscope's JSON; the
-# Firefox Profiler's, against its types restated. They have all the samples and the stacks of the folded text.
+# Profiles for other viewers: pprof, read by go tool pprof and by a reader of our own; speedscope's
+# JSON; the Firefox Profiler's, checked against a restatement of its types. They have all samples
+# and the stacks of the folded text.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Samples in HotSpot's entry barrier stub have their callers. Compiled methods call this stub when the garbage collector has armed them. It pushes a
-# word before it saves the frame pointer.
+# Samples in HotSpot's entry barrier stub have their callers. Compiled methods call this stub when
+# the garbage collector has armed them. The stub pushes a word before it saves the frame pointer.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd java javac

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Code told of in a jitdump: a small JIT of ours whose modes declare their chains (tests/targets/jitdump.c). It
-# removes its dump when it ends, so everything is named from the recording.
+# Code described by a jitdump: a small JIT of our own with modes that declare their callchains
+# (tests/targets/jitdump.c). It removes its dump when it ends, so all names come from the recording.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 200
-# Stacks deeper than their copy. With one root all are joined to the frames that were seen before, and give the very
-# chain that the program declares; with two roots that look alike in the copy, never the wrong one.
+# Stacks deeper than their copy. With one root, all are joined to frames that were seen before, and
+# give exactly the callchain that the program declares. With two roots that look alike in the copy,
+# a stack never gets the wrong one.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

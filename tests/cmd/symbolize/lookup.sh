@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 120
-# Names and lines of random addresses of a C++ program of several units, by the symbolizer's code on one thread and on
-# many, against addr2line: the functions inlined at each address, innermost first.
+# Names and lines of random addresses of a C++ program of several units, from the symbolizer's code
+# on one thread and on many, match addr2line: the functions inlined at each address, innermost
+# first.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd g++ readelf python3

@@ -1,8 +1,9 @@
 #!/bin/bash
 # timeout: 300
-# Names, inlined frames and lines at random addresses of large binaries, against addr2line, llvm-addr2line and
-# eu-addr2line. What they disagree in is listed with its reason; an unknown one fails (tests/tools/oracle.py).
-# 700 addresses of each; ORACLE_N=10000 (make check-names) asks for as many; ORACLE_BINARIES names more binaries.
+# Names, inlined frames and lines at random addresses of large binaries, against addr2line,
+# llvm-addr2line and eu-addr2line. Each accepted difference is listed with its reason; an unlisted
+# one fails (tests/tools/oracle.py). 700 addresses per binary; ORACLE_N=10000 (make check-names)
+# sets another number; ORACLE_BINARIES names more binaries.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 readelf nm

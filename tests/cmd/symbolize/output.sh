@@ -1,6 +1,6 @@
 #!/bin/bash
-# Output of tens of MiB, which a thread writes where there are two CPUs: the same bytes with one, to files, pipes and devices, and
-# nothing lost in silence.
+# Tens of MiB of output, written by a separate thread if there are two CPUs: the bytes are the same
+# as with one CPU, to files, pipes and devices, and nothing is lost in silence.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 DEEP=$BUILD/tests/targets/deep

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Perf maps of processes that have ended: of code in a memfd, written late and removed, in another folder, and left over by
-# the program before an exec (tests/targets/jitloop.c). All is named from the recording. Then maps of every odd form.
+# Perf maps of processes that have ended: for code in a memfd, written late and removed, in another
+# folder, and left over by the program before an exec (tests/targets/jitloop.c). All names come from
+# the recording. Then maps of every odd form.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

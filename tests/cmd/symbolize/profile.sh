@@ -1,5 +1,6 @@
 #!/bin/bash
-# symbolize --format profile: what it says is what folded text says, and by whom and when, and of which files.
+# symbolize --format profile has the contents of the folded text, and also processes, times and
+# files.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

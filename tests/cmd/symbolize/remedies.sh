@@ -1,6 +1,7 @@
 #!/bin/bash
-# What --stats advises about JIT code: only what the runtime can do that made it, proven by the files that the process maps.
-# A small JIT of ours (tests/targets/jitloop.c), under the names of runtimes.
+# --stats only advises on JIT code what its runtime can do. The files that the process maps prove
+# which runtime that is. Uses a small JIT of our own (tests/targets/jitloop.c) under the names of
+# runtimes.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Renaming without an exec: a process has one name from one exec to the next, its threads have their own, in every output.
+# Renaming without an exec: in every output, a process has one name from one exec to the next, and
+# its threads have their own names.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

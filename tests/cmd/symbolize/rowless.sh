@@ -1,8 +1,9 @@
 #!/bin/bash
 # timeout: 120
 # beside others
-# Real programs without unwind rows and symbols: what their code says of their stacks is held against the rows that they were built with.
-# Recorded is a copy without both; the truth is the same recording unwound with the program as it was, which has the same code.
+# Real programs without unwind rows and symbols: stacks unwound from their code match stacks unwound
+# with their original rows. The recorded program is a copy without rows and symbols. The truth is
+# the same recording, unwound with the original program, which has the same code.
 . "$(dirname "$0")/../../lib.sh"
 need_cmd objcopy python3
 cd "$T" || exit 1

@@ -1,6 +1,7 @@
 #!/bin/bash
-# nsprof script: the text of perf script, of which no reader loses a sample, whatever bytes are in names of threads, functions and
-# files. The readers' patterns are restated in tests/tools/readers.py; the real stackcollapse-perf.pl where it is installed.
+# nsprof script prints the text of perf script. No reader of that text loses a sample, whatever
+# bytes the names of threads, functions and files contain. tests/tools/readers.py restates the
+# readers' patterns; the real stackcollapse-perf.pl runs where it is installed.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Long recordings are read by as many threads as there are CPUs, and of shorter ones a thread decodes samples ahead: with one
-# CPU and with all, the same is told. They are made of short ones, said again and again, long ones until the coding starts
-# anew several times.
+# Long recordings are read by one thread per CPU, and for shorter ones a thread decodes samples
+# ahead. The output is the same with one CPU and with all. The test repeats short recordings to make
+# them, the long ones until the coding has restarted several times.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof symbolize --srcline: frames with the lines of the source, inlined ones too, and callers at the line of
-# their call though the address they return to is another function's.
+# nsprof symbolize --srcline: all frames, inlined ones too, have their source lines. A caller has
+# the line of its call even if the return address belongs to another function.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc objdump nm strip

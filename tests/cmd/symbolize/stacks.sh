@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 300
-# Programs that are hard on an unwinder: at least 99.5 % of their stacks are whole, with every function of the
-# chain they declare; the same with libunwind and libdw, and from the recording's own rows when the binaries
-# are gone. Every instruction of such code is test_sweep.c's.
+# Programs that are hard to unwind: at least 99.5 % of their stacks are whole, with every function
+# of the callchain they declare. The same holds with libunwind and libdw, and with the recording's
+# own rows when the binaries are gone. test_sweep.c checks every instruction of such code.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

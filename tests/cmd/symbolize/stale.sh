@@ -1,5 +1,6 @@
 #!/bin/bash
-# Code without rows has the same callers with the binary gone: a word that an earlier call has left in its frame is none of them.
+# Code without rows has the same callers when the binary is gone: a word that an earlier call left
+# in its frame is not taken for a caller.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 

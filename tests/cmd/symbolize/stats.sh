@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 240
-# symbolize --stats: what is missing, by binary, with the reason and the remedy. Each remedy is applied to the real
-# program that it was given for, and has to help. The counts are those of the folded stacks.
+# symbolize --stats shows what is missing, per binary, with the reason and the remedy. The test
+# applies each remedy to the real program, and it has to help. The counts are those of the folded
+# stacks.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd cc strip objcopy readelf

@@ -1,8 +1,8 @@
 #!/bin/bash
 # timeout: 150
-# Unwinding with a thread's last stack at hand finds what unwinding from the leaf to the root does, on stacks that stay,
-# that come and go, on several threads, with signals on a stack of their own and across forks and execs. Every sample of
-# each recording is compared, frame by frame.
+# Reusing a thread's last stack gives the same result as unwinding from leaf to root: on stacks that
+# stay, on stacks that come and go, on several threads, with signals on an alternate stack, and
+# across forks and execs. Every sample of each recording is compared, frame by frame.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 U=$BUILD/tests/tools/unwindbench

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Return probes of other tools take a function's return address away. Its callers are shown nevertheless, with the kernel's page as a frame
-# between: of functions that call themselves, of several probed ones above each other, and called at two places or by a pointer.
+# Return probes of other tools replace a function's return address. Its callers are shown
+# nevertheless, with the kernel's page as a frame in between: for recursive functions, for several
+# nested probed functions, and for functions called from two places or through a pointer.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root

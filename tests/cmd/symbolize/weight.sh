@@ -1,6 +1,6 @@
 #!/bin/bash
-# Samples whose period varies, as with -F and an event that is no clock, count by their period in all outputs. perf's own recording is
-# read, and perf says what the sums are.
+# Samples with a varying period, as from -F with an event that is not a clock, count by their period
+# in all outputs. The test reads perf's own recording and compares the sums with perf's.
 . "$(dirname "$0")/../../lib.sh"
 need_cmd perf python3
 need_root

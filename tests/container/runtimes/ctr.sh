@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 200
-# containerd with its client ctr: a private daemon without the cri plugin, cgroups as it chooses them (NAMESPACE/NAME) and as Kubernetes does.
+# containerd with its client ctr: a private daemon without the cri plugin, with cgroups of its own
+# choice (NAMESPACE/NAME) and as Kubernetes lays them out.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 200
-# Containers of a real engine: a private dockerd that touches nothing of the host's network, an image by "docker import".
-# "docker exec", "docker restart" while it is recorded, "docker rm -f" before the names are asked for, "docker rename".
+# Containers of a real engine: a private dockerd that does not touch the host's network, an image
+# from "docker import". Tests "docker exec", "docker restart" during a recording, "docker rm -f"
+# before symbolizing, "docker rename".
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

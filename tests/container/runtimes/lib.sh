@@ -1,15 +1,17 @@
-# Containers of real runtimes, started for real. Sourced after tests/container/lib.sh. A test says
+# Containers of real runtimes, started for real. Sourced after tests/container/lib.sh. Provides
 #
-#	rt_root			a root folder in $T/root: two programs and code of a JIT, started by RT_COMMAND
-#	rt_checks CGROUP PID	record by cgroup, by name, by the beginning of the id and by pid, symbolized alive; nsprof ps
-#	rt_unclear PREFIX WHO...	a beginning of several ids is refused, and WHO are listed; rt_twins where ids are drawn
-#	rt_exec			what was started beside the container's own processes ("docker exec"): /app/spin-a
-#	rt_lives PID AGAIN	"record --container" while the container goes and comes; AGAIN sets PID, its new first process
+#	rt_root			a root folder in $T/root: two programs and a JIT, started by RT_COMMAND
+#	rt_checks CGROUP PID	record by cgroup, by name, by ID prefix and by pid, symbolized alive; nsprof ps
+#	rt_unclear PREFIX WHO...	an ambiguous ID prefix is refused, and WHO are listed; rt_twins
+#				where IDs are random
+#	rt_exec			a process started beside the container's own ("docker exec"): /app/spin-a
+#	rt_lives PID AGAIN	"record --container" during a restart; AGAIN sets PID, its new first process
 #	rt_begins COMMAND...	"record -a" while COMMAND runs a container "late" of /app/rt-late
 #	rt_gone			after the container was removed: the same names, and perf 6.1 has none
 #
-# CGROUP is below the hierarchy of perf_event. RT_COMMAND, to be started in the container, does not end by itself. Of the container:
-# RT_RUNTIME, RT_NAME, RT_ID, RT_IMAGE as the runtime's own client says, and in RT_ROOTS where its state files are.
+# CGROUP is below the hierarchy of perf_event. RT_COMMAND, to be started in the container, does not
+# end by itself. The caller sets RT_RUNTIME, RT_NAME, RT_ID, RT_IMAGE as the runtime's own client
+# shows them, and RT_ROOTS to the folder of its state files.
 RT_ROOTS=()
 RT_IMAGE=
 RT_BY="by-cgroup by-name by-id by-pid"

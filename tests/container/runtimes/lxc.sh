@@ -1,6 +1,6 @@
 #!/bin/bash
 # timeout: 200
-# lxc: a container of a folder, without network, in the cgroup lxc.payload.NAME.
+# lxc: a container from a folder, without network, in the cgroup lxc.payload.NAME.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

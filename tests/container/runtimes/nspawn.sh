@@ -1,6 +1,6 @@
 #!/bin/bash
 # timeout: 200
-# systemd-nspawn without a system bus: its cgroup is "payload" below the one it is started in.
+# systemd-nspawn without a system bus: its cgroup is "payload" below the cgroup it is started in.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

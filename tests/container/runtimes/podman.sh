@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 200
-# podman with runc, all of its folders private, no network. Its cgroup is libpod_parent/libpod-ID, or below the parent it is given.
+# podman with runc, all of its folders private, no network. Its cgroup is libpod_parent/libpod-ID,
+# or below the given parent.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # timeout: 200
-# podman with crun and without root: its state below the user's home and /run/user, nothing told to nsprof. In a mount namespace with
-# cgroup v2 alone, part of it delegated to the user as systemd does it, and a user who is nowhere else.
+# podman with crun and without root: its state is below the user's home and /run/user, and nsprof
+# gets no option that points there. Runs in a mount namespace with cgroup v2 only. Part of it is
+# delegated to the user as systemd does it, and that user exists nowhere else.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
