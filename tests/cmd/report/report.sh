@@ -98,7 +98,7 @@ for args in "--time x" "--time 5,3" "--time 101%" "--pid 1,x" "--tid 1,," "-c a,
 	for input in a.folded nosuch; do
 		# shellcheck disable=SC2086
 		check_rc "$args: usage" 129 "$NSPROF" report $args $input
-		like "$args: says what" "$(cat check.err)" "^nsprof report: error: --(time|pid|tid|comms|max-stack|dsos|symbols) takes .* not '[^']*'"
+		like "$args: says what" "$(cat check.err)" "^nsprof report: error: (--(time|pid|tid|comms|dsos|symbols) takes .* not '[^']*'|invalid .* '[^']*'; --max-stack takes )"
 	done
 done
 check_rc "unknown format: usage" 129 "$NSPROF" report --format pdf a.folded
