@@ -1,6 +1,7 @@
 /*
- * To be preloaded: writes a line into the file $ATTRS for each perf_event_open(2), with what is asked for in words: TYPE:CONFIG
- * freq=HZ or period=N, pid, cpu, the bits that are set, what a sample has. The bits are named as in perf_event_open(2).
+ * Preload library. For each perf_event_open(2) it appends a line to the file $ATTRS that states the
+ * attributes in words: TYPE:CONFIG, freq=HZ or period=N, pid, cpu, the bits that are set, the
+ * fields of a sample. The bits have their names from perf_event_open(2).
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>

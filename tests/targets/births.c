@@ -1,6 +1,6 @@
 /*
- * births SECONDS: threads that end at once, so that many samples find one just begun. Seconds of CPU time: samples are
- * as many on a busy machine.
+ * births SECONDS: threads that end at once, so that many samples hit a thread that just started.
+ * The seconds are CPU time: a busy machine gives as many samples.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /*
- * A program of a fraction of a millisecond, for exec storms: main -> brief_work.
+ * A program that runs for a fraction of a millisecond, for exec storms: main -> brief_work.
  *
- * With -DBARE it has no C library: in a virtual machine each CPUID costs an exit, and a C library's start
- * asks it so often that it takes about a quarter of the time of such a program.
+ * With -DBARE it has no C library. In a virtual machine each CPUID causes a VM exit, and the
+ * startup code of a C library runs it so often that it takes about a quarter of such a program's
+ * time.
  */
 #include <stdint.h>
 

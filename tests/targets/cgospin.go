@@ -1,5 +1,6 @@
-// C below Go: runtime.goexit -> main.main -> C -> burn(); the C code runs on the thread's own stack. With an argument
-// C calls Go again, which goes on where the goroutine was. What is exported has this preamble compiled twice: weak.
+// C below Go: runtime.goexit -> main.main -> C -> burn(); the C code runs on the thread's own
+// stack. With an argument, C calls back into Go, which continues on the goroutine's stack. Because
+// of the export this preamble is compiled twice, hence weak.
 package main
 
 // #include <stdint.h>

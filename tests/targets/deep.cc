@@ -1,6 +1,5 @@
-// C++ with deep, varying recursion and std::regex below it; the chain it declares:
-// main -> Walker::run -> Walker::down (repeated) -> Walker::work
-// deep [--chain] SECONDS [DEPTH]
+// C++ with deep, varying recursion and std::regex below it: deep [--chain] SECONDS [DEPTH]. The
+// chain it declares: main -> Walker::run -> Walker::down (repeated) -> Walker::work
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 /*
- * Recursion deeper than a small stack copy, which is a shallow one at times. "dive --chains" prints the chains
- * that it declares, root first, those of each mode behind its name; "dive MODE SECONDS" runs it, for
- * so long of CPU time.
+ * Recursion that is at times deeper than a small stack copy. "dive --chains" prints the chains that
+ * it declares, root first, each mode's chains after its name. "dive MODE SECONDS" runs the mode for
+ * SECONDS of CPU time.
  *
  *	one	from one root down and up again, in steps that copies of 8 KiB overlap
- *	two	from two roots in turn, whose frames are alike to the word: what the copy of a deep stack has
- *		says nothing about the root. The leaf's name does.
+ *	two	from two roots in turn, whose frames are identical word for word: the copy of a deep stack
+ *		does not show the root. The leaf's name does.
  */
 #include <stdbool.h>
 #include <stdio.h>

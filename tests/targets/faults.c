@@ -1,12 +1,13 @@
 /*
- * Makes page faults and says how many: an oracle for a recorder's count of them.
+ * Causes page faults and reports how many: an oracle for a recorder's count of them.
  *
  *	faults PAGES [CHILDREN]
  *
- * Says "ready PID" and then, for each line on stdin, touches PAGES new pages, and so do CHILDREN forked
- * children one after the other; says "round" when done. At the end of stdin says "faults N": minor and
- * major faults since "ready", of itself and its children, as getrusage(2) has them. A round was made
- * before "ready", so that everything the program itself needs is in memory, and locked there.
+ * Prints "ready PID". Then, for each line on stdin, it touches PAGES new pages, and so do CHILDREN
+ * forked children one after the other; it prints "round" when done. At the end of stdin it prints
+ * "faults N": minor and major faults since "ready", of itself and its children, from getrusage(2).
+ * It runs one round before "ready", so that everything the program itself needs is in memory and
+ * locked.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-// Burns CPU below goroutines, on the system stack and in a signal's way:
+// Burns CPU below goroutines, on the system stack and with signals arriving:
 //
 //	runtime.goexit -> runtime.main -> main.main -> main.outer -> main.inner -> main.leaf
 //	runtime.goexit -> main.worker -> main.outer -> main.inner -> main.leaf
 //
-// gospin --chain prints the second without its root. gospin [--gc | --clock] SECONDS; with --gc the leaf allocates, with
-// --clock it asks for the time, which is done on the thread's own stack.
+// gospin --chain prints the second without its root. gospin [--gc | --clock] SECONDS: with --gc the
+// leaf allocates; with --clock it reads the time, which Go does on the thread's own stack.
 package main
 
 import (

@@ -1,7 +1,8 @@
 /*
- * A Java agent that writes a jitdump (tools/perf/Documentation/jitdump-specification.txt): -agentpath:javadump.so=DIR makes
- * DIR/jit-PID.dump. Methods are named as perf's libperf-jvmti.so does it: class, name and descriptor as JVMTI tells them,
- * one after the other. With the lines that the compiler knows of its code.
+ * A Java agent that writes a jitdump (tools/perf/Documentation/jitdump-specification.txt):
+ * -agentpath:javadump.so=DIR makes DIR/jit-PID.dump. Methods get the names that perf's
+ * libperf-jvmti.so gives them: class, name and descriptor from JVMTI, concatenated. It also writes
+ * the line numbers that the compiler records for its code.
  */
 #include <elf.h>
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /*
- * Jitted code that runs before it has made its frame, behind where it left it, and without one: jitedges SECS, SECS of CPU time.
- * main -> run -> jit_outer -> jit_middle -> jit_leaf, where jit_leaf keeps a frame pointer and is one of
+ * Jitted code that runs before it has set up its frame, after it has left it, and without one:
+ * jitedges SECS, for SECS of CPU time. main -> run -> jit_outer -> jit_middle -> jit_leaf, where
+ * jit_leaf keeps a frame pointer and is one of
  *
  *	jit_before	waits, then "push %rbp; mov %rsp,%rbp"
- *	jit_pushed	the same, but waits behind that push and another one, and %rbp is made by lea, as .NET does it
+ *	jit_pushed	the same, but waits after that push and another one, and sets %rbp with lea, as .NET does
  *	jit_behind	"pop %rbp", then waits
  *	jit_without	no frame at all
  *	jit_within	waits within its frame

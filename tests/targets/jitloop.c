@@ -1,19 +1,30 @@
 /*
- * Runs code that is in no file: main -> run_jit -> a loop with a frame pointer in anonymous memory, named
- * in /tmp/perf-PID.map as a JIT would do it.
+ * Runs code that is in no file: main -> run_jit -> a loop with a frame pointer in anonymous memory,
+ * named in /tmp/perf-PID.map as a JIT would do.
  *
  *	jitloop SECONDS NAME [MODE [COMM]]
  *
- * MODE: map (default) writes the map; nomap does not; uid changes the owner of map and process to 1000;
- * chown only that of the map; fork has the code run by two children; threads by threads of 50 ms of CPU time; again
- * writes the map, and on SIGUSR1 puts the name "reused" behind it for the same address; memfd has the code
- * in a memfd, mapped once to write and once to run, as .NET does; late writes the map after half of the
- * time, and removes it in the end; apart has the code at another address than all others, and adds to a map
- * that is there; rooted makes $TMPDIR its root after half of the time, and writes it then; held writes it below $TMPDIR
- * and keeps it open; end writes it in the end, as a Java machine may;
- * exec runs itself as "nomap" with COMM "after" for the second half, with code at the same address; remap does as exec, but
- * as "map" with the name "renamed"; lives has three processes run it one after the other, each number 1 of a pid namespace,
- * "before" with a map, "after" 20 ms later with one that says "renamed", and "last" without. COMM names the thread.
+ * MODE:
+ *
+ *	map	(default) writes the map
+ *	nomap	does not write it
+ *	uid	changes the owner of map and process to 1000
+ *	chown	changes only the owner of the map
+ *	fork	two children run the code
+ *	threads	threads of 50 ms of CPU time run the code
+ *	again	writes the map, and on SIGUSR1 appends the name "reused" for the same address
+ *	memfd	has the code in a memfd, mapped once to write and once to run, as .NET does
+ *	late	writes the map after half of the time, and removes it at the end
+ *	apart	has the code at another address than all other modes, and appends to an existing map
+ *	rooted	makes $TMPDIR its root after half of the time, and writes the map then
+ *	held	writes the map below $TMPDIR and keeps it open
+ *	end	writes the map at the end, as a JVM may
+ *	exec	for the second half runs itself as "nomap" with COMM "after", with code at the same address
+ *	remap	as exec, but as "map" with the name "renamed"
+ *	lives	three processes run the code in turn, each PID 1 of a PID namespace: "before" with a map,
+ *		"after" 20 ms later with a map that says "renamed", and "last" without one
+ *
+ * COMM names the thread.
  */
 #include <pthread.h>
 #include <sched.h>

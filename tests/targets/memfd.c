@@ -1,4 +1,4 @@
-/* memfd FILE NAME ARGV0 [ARG...]: runs a copy of FILE that is in a memfd called NAME and nowhere else. */
+/* memfd FILE NAME ARGV0 [ARG...]: runs a copy of FILE that exists only in a memfd called NAME. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

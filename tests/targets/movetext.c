@@ -1,12 +1,14 @@
 /*
- * A program that copies its own code into anonymous memory at the same addresses, as for huge pages, and works on there:
+ * A program that copies its own code into anonymous memory at the same addresses, as is done for
+ * huge pages, and continues there:
  *
  *	movetext HOW SECS	main -> move_outer -> move_middle -> move_leaf
  *	movetext jit LIB SECS	code of its own where LIB was loaded and unloaded
- *	movetext away SECS	copies a part of it to another place: main -> move_away -> far_outer -> far_leaf
+ *	movetext away SECS	copies a part of it elsewhere: main -> move_away -> far_outer -> far_leaf
  *
- * HOW is whole: all of its executable segment; inner: all but the first and the last page; remap: all, by mremap(2), of which the kernel
- * tells nobody; shared, memfd, named: all, into memory of that kind; stay: nothing. "ready" on stdout when that is done. SECS of CPU time.
+ * HOW: whole: its whole executable segment; inner: all but the first and the last page; remap: all,
+ * by mremap(2), for which the kernel writes no record; shared, memfd, named: all, into memory of
+ * that kind; stay: nothing. It prints "ready" when that is done. SECS are CPU time.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * Functions within functions, called by address through trampolines of gcc's on the stack, which is executable for that:
- * main -> nested_outer -> nested_each -> nested_visit -> nested_burn. nested [--chain] SECONDS
+ * Nested functions, called by address through gcc's trampolines on the stack, which is executable
+ * for that: main -> nested_outer -> nested_each -> nested_visit -> nested_burn. nested [--chain]
+ * SECONDS
  */
 #include <stdio.h>
 #include <stdlib.h>

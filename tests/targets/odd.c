@@ -1,19 +1,19 @@
 /*
- * Stacks that are not made of calls alone. "odd MODE --chain" prints the chain that MODE declares, root
- * first; "odd MODE SECONDS" runs it, for so long of CPU time.
+ * Stacks that contain more than plain calls. "odd MODE --chain" prints the chain that MODE
+ * declares, root first; "odd MODE SECONDS" runs it for SECONDS of CPU time.
  *
- *	signal		a handler on the stack of what it interrupts
+ *	signal		a handler on the interrupted stack
  *	altstack	a handler on a stack of its own
  *	coroutine	makecontext() and swapcontext()
- *	planted		a stack made by hand, with the address of what ends it where its first function returns to
+ *	planted		a hand-made stack, with the address of its final function as its first function's return address
  *	vfork		the child, on its parent's stack
- *	asm		assembly without a word about its frame: a leaf, one that saves registers
- *	search		assembly whose way back is a computed jump: nobody can read where that leads
- *	guess		the same, of which nothing says where it is called, either
- *	table		the same as search in a larger frame, with what looks like a caller's in it
+ *	asm		assembly without any frame information: a leaf, and one that saves registers
+ *	search		assembly that returns by a computed jump: nobody can read where that leads
+ *	guess		the same, and nothing shows where it is called either
+ *	table		the same as search in a larger frame that contains what looks like a caller's frame
  *	framed		such assembly with a frame pointer of its own, and a return address among its variables
- *	redzone		assembly whose rows go by a word below the stack pointer, as libcrypto's do
- *	hole		a frame of twelve pages of which only the ends were touched
+ *	redzone		assembly whose rows use a word below the stack pointer, as libcrypto's do
+ *	hole		a frame of twelve pages, of which only the ends were touched
  *	deep		1,000 calls: deeper than any copy
  */
 #include <signal.h>

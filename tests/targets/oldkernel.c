@@ -1,7 +1,8 @@
 /*
- * To be preloaded: a kernel that lacks what $OLDKERNEL names (words of the table below, separated by commas; "5.15": all
- * that came after it), and refuses it as one does that never heard of it. Where each began is in
- * include/uapi/linux/perf_event.h and bpf.h.
+ * Preload library: imitates a kernel that lacks the features in $OLDKERNEL (words of the table
+ * below, separated by commas; "5.15": everything added after it), and rejects them as a kernel does
+ * that does not know them. The version that added each is from include/uapi/linux/perf_event.h and
+ * bpf.h.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* refuse CALL ERRNO COMMAND...: run it with a seccomp filter that answers one system call with an error, as container runtimes do. */
+/*
+ * refuse CALL ERRNO COMMAND...: runs COMMAND with a seccomp filter that fails one system call with
+ * ERRNO, as container runtimes do.
+ */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

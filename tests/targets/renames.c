@@ -1,6 +1,7 @@
 /*
- * renames SECONDS: one process whose threads have names of their own, whose main thread renames itself half-way, and a forked
- * child that renames itself without an exec. Prints the number of the child, then runs for SECONDS of each thread's CPU time.
+ * renames SECONDS: a process whose threads have their own names, whose main thread renames itself
+ * half-way, and a forked child that renames itself without an exec. Prints the child's PID, then
+ * runs for SECONDS of each thread's CPU time.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Burns CPU in Rust: main -> rsspin::main -> rsspin::outer -> rsspin::inner -> rsspin::leaf, where inner is
-// generic over a closure, and panics are caught on the way. rsspin [--chain] SECONDS
+// Burns CPU in Rust: main -> rsspin::main -> rsspin::outer -> rsspin::inner -> rsspin::leaf. inner
+// is generic over a closure, and the chain passes through catch_unwind. rsspin [--chain] SECONDS
 use std::arch::asm;
 use std::panic;
 use std::time::{Duration, Instant};

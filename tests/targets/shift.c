@@ -1,7 +1,8 @@
 /*
- * shift SECONDS [EXTRA [THREADS]]: work in ten functions whose shares wander, as a server's do with its requests; in each round
- * 'parse' does EXTRA per cent of a round's mean work more than its own tenth. All work is done in equal portions and counted, so that the share
- * of each function is known: printed at the end, as "NAME PORTIONS". What wanders differs from run to run.
+ * shift SECONDS [EXTRA [THREADS]]: work in ten functions whose shares wander, as a server's do with
+ * its requests. In each round 'parse' does EXTRA per cent of a round's mean work on top of its own
+ * tenth. All work is done in equal portions and counted, so the share of each function is known; it
+ * is printed at the end as "NAME PORTIONS". The wandering differs from run to run.
  */
 #include <math.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// What the demo profiles: a small server's kind of work, with names a reader can follow. With "table" it has a quicker checksum.
-// shop SECONDS [table]
+// The program that the demo profiles: shop SECONDS [table]. It does the work of a small server,
+// with names a reader can follow. With "table" its checksum is faster.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

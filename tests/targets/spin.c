@@ -3,10 +3,10 @@
  *
  *	main -> PREFIX_outer -> PREFIX_middle -> PREFIX_inner -> PREFIX_leaf
  *
- * PREFIX is given with -DP=...; "spin --chain" prints the names, root first, for the tests to compare
- * with. Options: spin [--cpu] [--threads N] [--kernel] SECONDS. With threads each one runs PREFIX_thread and the
- * same chain below it. With --kernel the leaf spends its time in system calls. The seconds are of CPU time
- * with --cpu before them.
+ * -DP=... sets PREFIX. "spin --chain" prints the names, root first, for the tests to compare with.
+ * Options: spin [--cpu] [--threads N] [--kernel] SECONDS. With --threads each thread runs
+ * PREFIX_thread and the same chain below it. With --kernel the leaf spends its time in system
+ * calls. With --cpu the seconds are CPU time.
  */
 #include <fcntl.h>
 #include <pthread.h>

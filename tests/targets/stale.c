@@ -1,6 +1,7 @@
 /*
- * main -> stale_outer -> stale_leaf. stale_outer is assembly without call frame information, whose code cannot be followed, with a frame
- * pointer, and with a word in its frame that looks as if stale_other had called it: stale SECS of CPU time.
+ * main -> stale_outer -> stale_leaf. stale_outer is assembly without call frame information, and
+ * its code cannot be followed. It has a frame pointer, and a word in its frame that looks as if
+ * stale_other had called it. stale SECS: SECS of CPU time.
  */
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 /*
- * steady SECONDS [DEPTH]: works at the end of DEPTH (40) calls that stay, in up to 8 more that come and go, as a
- * server or an interpreter does. For the bench of unwinding: most of a stack is that of the sample before.
+ * steady SECONDS [DEPTH]: works at the end of DEPTH (40) calls that stay, in up to 8 more that come
+ * and go, as a server or an interpreter does. For the unwinding benchmark: most of each stack
+ * equals that of the sample before.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A little of everything that code does to a stack, between a breakpoint and its end: to be run one
- * instruction at a time by a tracer (test_sweep.c). Any libc, any compiler.
+ * A little of everything that code does to a stack, between a breakpoint and its end. A tracer
+ * (test_sweep.c) runs it one instruction at a time. Any libc, any compiler.
  */
 #include <alloca.h>
 #include <setjmp.h>

@@ -1,9 +1,11 @@
 /*
- * An exec storm as a parallel build makes it: on each CPU one process that starts PROGRAM again and again.
+ * An exec storm like a parallel build's: on each CPU one process that starts PROGRAM again and
+ * again.
  *
  *	storm SECONDS PROGRAM [ARGUMENT...]
  *
- * Prints how many were run a second. PROGRAM's exit status must be 0. SIGTERM ends it before its time, as if that were over.
+ * Prints how many it ran per second. PROGRAM must exit with status 0. SIGTERM ends it early, as if
+ * the time were over.
  */
 #include <signal.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// C++ whose time goes into throwing: main -> Thrower::run -> Thrower::outer -> Thrower::inner -> Thrower::burn,
-// and below inner the throw itself, through a std::function, a destructor and a rethrow.
-// throws [--chain] SECONDS
+// C++ that spends its time throwing: throws [--chain] SECONDS. main -> Thrower::run ->
+// Thrower::outer -> Thrower::inner -> Thrower::burn, and below inner the throw itself, through a
+// std::function, a destructor and a rethrow.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,13 @@
 /*
- * Page faults that samples misrepresent: the kernel starts an event with a frequency at period 1 and adapts, so that the few faults of
- * each thread are a sample each, and the many of one are few samples.
+ * Page faults that samples misrepresent: the kernel starts an event with a frequency at period 1
+ * and adapts. The few faults of most threads are one sample each, and the many faults of one thread
+ * are few samples.
  *
  *	uneven THREADS PAGES BULK
  *
- * Has THREADS threads, says "ready PID", and then, for a line on stdin, each thread touches PAGES new pages in few_faults() one after
- * the other, and at last the first one BULK of them in many_faults(). Says "done" and ends with stdin.
+ * Has THREADS threads and prints "ready PID". Then, for a line on stdin, the threads in turn touch
+ * PAGES new pages each in few_faults(), and finally the first thread touches BULK new pages in
+ * many_faults(). It prints "done" and ends with stdin.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,10 +1,12 @@
 /*
- * Work that counts itself, so that a bench can tell what a recorder costs those it measures.
+ * Work that counts itself, so that a benchmark can tell what a recorder costs the programs it
+ * measures.
  *
  *	units FILE SECONDS [THREADS]	works; counts in FILE, one counter for each thread
- *	units --rate FILE SECONDS	prints the units a second that the counters of FILE grow by
+ *	units --rate FILE SECONDS	prints by how many units per second the counters of FILE grow
  *
- * One unit is a walk down and up a stack of 20 to 40 frames with some arithmetic on the way, about 10 us.
+ * One unit is a walk down and up a stack of 20 to 40 frames with some arithmetic on the way, about
+ * 10 us.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /*
- * main -> u_loop -> u_outer -> u_probed -> u_handler -> u_leaf, for return probes: uretprobe HOW SECS, SECS of CPU time.
+ * main -> u_loop -> u_outer -> u_probed -> u_handler -> u_leaf, for return probes: uretprobe HOW
+ * SECS, for SECS of CPU time.
  *
  *	plain		as above
  *	recurse		u_probed calls itself three times

@@ -1,5 +1,6 @@
-// Uses the page of a comparison of amounts: lines that begin with "ok " or "not ok ". In each piece of time work has 50 samples before and 100
-// after, rest 50 on both sides: 100 % is what there is after, 150.
+// Uses the page of a comparison of amounts; prints lines that begin with "ok " or "not ok ". In
+// each block of time, work has 50 samples before and 100 after, rest 50 in both: 100 % is the total
+// after, 150.
 'use strict';
 module.exports = async function (p) {
 	const ok = function (what, yes) { console.log((yes ? 'ok ' : 'not ok ') + what); };

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """
-annotated.py JSON FOLDED N SYMBOL: what nsprof annotate --json --percent-limit 0 says, held against others.
+annotated.py JSON FOLDED N SYMBOL: checks the output of nsprof annotate --json --percent-limit 0
+against other sources.
 
-- Samples of each function: those at its instructions together, and those of the stacks that end in it, by FOLDED of symbolize --no-inline
+- Samples of each function: the sum over its instructions, against the stacks that end in it, in
+  FOLDED, the output of symbolize --no-inline
   --by none --annotate.
-- Of each binary N functions: where instructions begin, which of them are jumped to, and where calls lead, by objdump.
-- Source lines of function SYMBOL, by addr2line.
+- For N functions of each binary: where instructions begin, which of them are jump targets, and
+  where calls lead, against objdump.
+- Source lines of function SYMBOL, against addr2line.
 
-Says what differs, a line each; then lines with what was compared.
+Prints each difference on a line; then lines that say what was compared.
 """
 import collections
 import json

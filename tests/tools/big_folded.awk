@@ -1,5 +1,5 @@
-# 100,000 different stacks of some 400,000 nodes: threefold choices eleven deep, so that some thousand boxes can be seen, and
-# chains behind them.
+# 100,000 different stacks of some 400,000 nodes: three choices at each of eleven levels, so that
+# some thousand boxes are wide enough to be seen, and chains below them.
 BEGIN {
 	for (i = 0; i < 100000; i++) {
 		s = "main"

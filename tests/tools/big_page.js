@@ -1,4 +1,5 @@
-// What a large page costs: CPU time, which others on the machine do not change much, and what a watch shows, for the reader.
+// What a large page costs: CPU time, which is little affected by other load, and elapsed time, for
+// the reader.
 'use strict';
 module.exports = async function (p) {
 	const cost = async function (what) {

@@ -1,4 +1,5 @@
-// A page whose names try to be more than names: it shows them, and no script fails or is one of theirs.
+// A page whose names try to break out of their text: the page shows them as text, no script fails,
+// and none of theirs runs.
 'use strict';
 module.exports = async function (p) {
 	await p.eval('(function () { document.getElementById("functions").open = true; nsprofPage.search("onerror"); }())');

@@ -1,6 +1,6 @@
 /*
- * code FILE: the captured code of a recording, one line a range: path of the binary, svma and bytes, both
- * hexadecimal. A line "path samples missed missed_functions" begins each binary.
+ * code FILE: prints the captured code of a recording, one line per range: path of the binary, svma
+ * and bytes, both hexadecimal. A line "path samples missed missed_functions" begins each binary.
  */
 #include <inttypes.h>
 #include <stdio.h>

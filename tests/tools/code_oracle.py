@@ -1,6 +1,6 @@
-"""code_oracle.py LISTING BINARY NAME: are all ranges of captured code that tests/tools/code lists for a path ending in
-/NAME the bytes of BINARY, as its program headers place them? Prints how many ranges and bytes; fails at the first
-difference."""
+"""code_oracle.py LISTING BINARY NAME: checks that all ranges of captured code that tests/tools/code
+lists for a path ending in /NAME are the bytes of BINARY at the addresses in its program headers.
+Prints how many ranges and bytes; fails at the first difference."""
 import struct
 import sys
 

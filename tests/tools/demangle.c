@@ -1,5 +1,6 @@
 /*
- * demangle <NAMES: each line by the symbolizer's demangler, for comparing with other programs.
+ * demangle <NAMES: runs each line through the symbolizer's demangler, for comparing with other
+ * programs.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-// Uses the page of a comparison: lines that begin with "ok " or "not ok ". Of before "app;main;f 100, app;main;g 300" and after
-// "app;main;f 300, app;main;h 300", so that before counts 1.5 times.
+// Uses the page of a comparison; prints lines that begin with "ok " or "not ok ". Before is
+// "app;main;f 100, app;main;g 300" and after "app;main;f 300, app;main;h 300", so that before
+// counts 1.5 times.
 'use strict';
 module.exports = async function (p) {
 	const ok = function (what, yes) { console.log((yes ? 'ok ' : 'not ok ') + what); };

@@ -1,6 +1,7 @@
 /*
- * dump FILE: what the reader makes of a recording, a line for each thing, as tests/tools/read_recording.py prints what that
- * makes of it by the manual page alone. Captures, with their kind, come behind all events.
+ * dump FILE: prints what the reader finds in a recording, one line per item, in the format of
+ * tests/tools/read_recording.py, which reads it by the manual page alone. Captures, with their
+ * kind, come after all events.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-"""What debug info says of some addresses, as readelf prints it: by which functions and inlined calls each unit describes
-them, and the lines. For oracle.py, to tell who is right when programs disagree."""
+"""What debug info says about some addresses, as readelf prints it: the functions and inlined calls
+by which each unit describes them, and the lines. oracle.py uses it to find out which program is
+right when they disagree."""
 import bisect
 import collections
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Processed profiles of the Firefox Profiler, version 60: firefox_profile.py COMMAND FILE
 
-check	says what is not as src/types/profile.ts of the profiler has it, restated here; nothing when all is
+check	prints what differs from src/types/profile.ts of the profiler, restated here; nothing when all is right
 fold	"comm;frames COUNT" of all threads
 times	"tid nanoseconds" of each sample, since the first
 """

@@ -1,9 +1,9 @@
 /*
- * lookup [--no-inline] [--lines] BINARY <ADDRESSES: the names at each address of a binary (svma,
- * hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without its
- * lines of source: inlined functions innermost first, then the function, then an empty line. --lines:
- * each name with a tab and FILE:LINE behind it. A separate debug file is looked for as for a binary of
- * this host. For comparing names and time with other programs.
+ * lookup [--no-inline] [--lines] BINARY <ADDRESSES: prints the names at each address of a binary
+ * (svma, hexadecimal, one per line), found by the symbolizer's own code. The output is that of
+ * "addr2line -if" without source lines: inlined functions innermost first, then the function, then
+ * an empty line. --lines: after each name a tab and FILE:LINE. A separate debug file is looked for
+ * as for a binary of this host. For comparing names and time with other programs.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /*
- * lookupbench [--no-inline] [--lines] [--cache] [--threads N] BINARY <ADDRESSES: the names at each address of a
- * binary (svma, hexadecimal, one a line) by the symbolizer's own code, as "addr2line -if" gives them without
- * its lines of source: inlined functions innermost first, then the function, then an empty line. --lines: each name
- * with a tab and FILE:LINE behind it. For comparing names and time with other programs. --cache: with the user's cache.
+ * lookupbench [--no-inline] [--lines] [--cache] [--threads N] BINARY <ADDRESSES: prints the names
+ * at each address of a binary (svma, hexadecimal, one per line), found by the symbolizer's own
+ * code. The output is that of "addr2line -if" without source lines: inlined functions innermost
+ * first, then the function, then an empty line. --lines: after each name a tab and FILE:LINE.
+ * --cache: with the user's cache. For comparing names and time with other programs.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a perf.data whose events and stacks are of kinds that this machine cannot record, from nothing.
+"""Makes a perf.data from scratch, with kinds of events and stacks that this machine cannot record.
 
 	made_events.py WHAT ORDER FORM PROGRAM OUT	ORDER: < or >; FORM: file or pipe
 
@@ -11,8 +11,8 @@ One process, "made", runs main, app_outer, app_leaf of PROGRAM (tests/targets/sp
 	deferred	callchains whose user part comes later: two samples share one, in a system call; one was hit in user space. Two more have
 			lost theirs, one in the kernel, one in user space
 	group		cycles and instructions, sampled by cycles (:S): the counters are 1000 7, 1500 7, 2100 50 on one CPU, 400 30 on another
-	oldkernel	Linux 4.4: protection 0 of what no file is behind; app_leaf was called by anonymous code
-	text		as hybrid, with text among the records, with one byte of it, and behind them
+	oldkernel	Linux 4.4: mappings that no file backs have protection 0; anonymous code called app_leaf
+	text		as hybrid, with text between the records, with a single byte of it, and after them
 """
 import sys
 

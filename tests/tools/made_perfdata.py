@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Makes a perf.data of what other versions and machines write, from nothing: one process whose samples are known.
+"""Makes a perf.data from scratch, as other versions and machines write it: one process whose
+samples are known.
 
 	made_perfdata.py ORDER FORM ATTR MMAP PROGRAM OUT	ORDER: < or >; FORM: file or pipe; ATTR: bytes of the attribute;
 								MMAP: 1 (without inode), 2 (with), 3 (with the build-id)
 
-Three samples in cgroup /made/one and two in /made/two, of thread "made": main, app_outer, app_leaf of PROGRAM (tests/targets/spin.c), and above
-them a BPF program of the kernel's that is there from the third sample on. 7 samples are lost. Records that nobody asked for lie between.
+Three samples in cgroup /made/one and two in /made/two, of thread "made": main, app_outer, app_leaf
+of PROGRAM (tests/targets/spin.c), and above them a BPF program of the kernel that exists from the
+third sample on. 7 samples are lost. Records that a reader does not need lie between.
 """
 import sys
 

@@ -1,6 +1,7 @@
-# -v stacks=N -v shape=tree|any -v seed=NUMBER: N different stacks as folded text. "tree": as programs have them, four callees
-# a function down twelve calls, so that stacks share their callers. "any": sixteen calls, each of any of 400 functions, so
-# that below the second one hardly two stacks have anything in common.
+# -v stacks=N -v shape=tree|any -v seed=NUMBER: N different stacks as folded text. "tree": as in
+# real programs, four callees per function and twelve calls deep, so that stacks share their
+# callers. "any": sixteen calls, each to any of 400 functions, so that beyond the second call hardly
+# two stacks have anything in common.
 function name(n) { return "ns::Class" n % 97 "::method_" n }
 BEGIN {
 	srand(seed)

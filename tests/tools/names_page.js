@@ -1,5 +1,5 @@
-// A page of names that are given twice: to a thread and to a function, and to functions of the kernel and of user code. Prints the
-// functions with kind, self and total.
+// A page with names that occur twice: as a thread and a function, and as functions of the kernel
+// and of user code. Prints the functions with kind, self and total.
 'use strict';
 module.exports = async function (p) {
 	const list = await p.eval('nsprofPage.functions().map(function (f) { return [f.name, f.kind, f.self[0], f.total[0]].join(" "); })');

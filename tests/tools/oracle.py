@@ -1,29 +1,31 @@
 #!/usr/bin/env python3
-"""oracle.py [-n N] [-s SEED] [-o TOOL,...] [-v] LOOKUP BINARY: names, inlined frames and lines at N random
-addresses of the code of BINARY, by the symbolizer (LOOKUP: build/tests/tools/lookup) and by addr2line,
-llvm-addr2line and eu-addr2line. One line for each of these with how many addresses agree in all, and how many
-differ for which reason. Exit status 1 when an address differs for a reason that is not known here.
+"""oracle.py [-n N] [-s SEED] [-o TOOL,...] [-v] LOOKUP BINARY: compares names, inlined frames and
+lines at N random addresses of the code of BINARY: the symbolizer's (LOOKUP:
+build/tests/tools/lookup) against addr2line's, llvm-addr2line's and eu-addr2line's. Prints a line
+for each of these tools: how many addresses agree completely, and how many differ for which reason.
+The exit status is 1 when an address differs for a reason that is not listed here.
 
-The reasons are habits of the other program, told from its own answer and from the answers of the others,
-never from the address:
+The reasons are habits of the other program. They are recognized by its own answer and by the
+answers of the others, never by the address:
 
   suffix   it leaves out what the compiler appends (".cold", ".part.0", ".lto_priv.0"): it names the function from
            the debug info, we by its symbol, as perf does
   alias    the name is another symbol's at the same address: an alias, or functions of equal code that the
-           compiler made one
+           compiler merged
   plain    the debug info has only the plain name of a function whose symbol is mangled
-  inner    it gives an inlined function that has only a plain name the symbol of what it was inlined into (binutils)
-  nosym    no symbol is there: it names the function from the debug info (or we, and it has nothing)
+  inner    it names an inlined function that has only a plain name after the symbol it was inlined into (binutils)
+  nosym    there is no symbol: it names the function from the debug info (or we do, and it gives no name)
   flat     it has no inlined frames here (eu-addr2line where the debug info is in another unit: LTO, Rust)
   file     it has the same line of the file "<artificial>" (binutils with some tables of DWARF 5)
   label    it has a label without a size within the function that holds the address (hand-written assembly)
-  gap      no symbol and no function of the debug info holds the address, and we give no name: padding, for which
-           it names what is before it
+  gap      no symbol and no function of the debug info holds the address, and we give no name: it is padding, and
+           the other program names the function before it
   units    several units describe the address, and each of the two answers is what one of them says: the same
-           function from headers that said something else, of which the linker kept one
-  mistaken the debug info, as readelf prints it, says what we say, and not what it says
+           function from headers with different contents, of which the linker kept one copy
+  mistaken the debug info, as readelf prints it, agrees with us and not with the other program
 
-For the last three readelf is asked (dwarf.py). An answer of ours that debug info does not give is none of them.
+For the last three readelf is asked (dwarf.py). If the debug info does not support our answer, none
+of them applies.
 """
 import argparse
 import bisect

@@ -1,14 +1,15 @@
-// page.js PAGE SCRIPT: open PAGE (a file) in Chromium without a screen and run SCRIPT, the path of a module that exports an
-// async function of what is below. Over the DevTools protocol (https://chromedevtools.github.io/devtools-protocol/)
-// through a pipe: no port, and no package but Chromium itself.
+// page.js PAGE SCRIPT: opens PAGE (a file) in headless Chromium and runs SCRIPT, the path of a
+// module that exports an async function that takes the object described below. Uses the DevTools
+// protocol (https://chromedevtools.github.io/devtools-protocol/) through a pipe: no port, and no
+// package but Chromium itself.
 //
-//	p.eval(expression)	its value in the page, as JSON has it
-//	p.mouse(type, x, y)	mousePressed, mouseReleased, mouseMoved at a place of the window
+//	p.eval(expression)	its value in the page, as JSON
+//	p.mouse(type, x, y)	mousePressed, mouseReleased, mouseMoved at a position in the window
 //	p.key(name)		a key, by its KeyboardEvent.key
 //	p.media(features)	such as { 'prefers-color-scheme': 'dark' }; p.size(width, height)
 //	p.shot(file)		a screenshot; p.pdf(file)
-//	p.cpu()			seconds of CPU time that the page took so far: all of it, and its scripts alone
-//	p.requests		URLs that were asked for; p.errors: what scripts threw, and what the browser refused them
+//	p.cpu()			seconds of CPU time that the page took so far: in total, and in scripts alone
+//	p.requests		URLs that were requested; p.errors: exceptions of scripts, and what the browser refused them
 'use strict';
 const { spawn } = require('child_process');
 const { mkdtempSync, rmSync, writeFileSync } = require('fs');

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes other perf.data files of one: as other machines, other versions and accidents write them.
+"""Derives other perf.data files from one: as other machines, other versions and accidents write
+them.
 
 	perfdata.py swap IN OUT		the other byte order
 	perfdata.py attr N IN OUT	struct perf_event_attr of N bytes
@@ -8,14 +9,15 @@
 	perfdata.py compressed2 IN OUT	records of perf 6.16: sizes from 64 KiB on wrap
 	perfdata.py order IN OUT	records of a round in the reverse order
 	perfdata.py lost N IN OUT	with a record, at the end, that N were lost
-	perfdata.py losses IN		no other file: prints what the rings' records say was lost, and what the kernel counted for each event
-	perfdata.py throttles IN	no other file: of each event a line, how often it was throttled, how often it was let go, and ns between
+	perfdata.py losses IN		writes no file: prints the losses in the rings' records, and those the kernel counted for each event
+	perfdata.py throttles IN	writes no file: prints a line per event, how often it was throttled and unthrottled, and the ns between
 	perfdata.py mutate SEED IN OUT	bytes changed at random
 	perfdata.py resize TYPE N IN OUT	the header of the first record of that type says N bytes; prints where it is
-	perfdata.py check IN		no other file: is each byte where the format has it? prints samples, periods, and how many
+	perfdata.py check IN		writes no file: checks that each byte is where the format has it; prints samples, periods, and how many
 					records of each type
 
-Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
+Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and
+include/uapi/linux/perf_event.h.
 """
 import random
 import struct

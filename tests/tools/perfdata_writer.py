@@ -1,6 +1,8 @@
-"""Writes perf.data from nothing, for made_perfdata.py and made_events.py: of either byte order, as a file or in the pipe format.
+"""Writes perf.data from scratch, for made_perfdata.py and made_events.py: in either byte order, as
+a file or in the pipe format.
 
-Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
+Source of the layout: tools/perf/Documentation/perf.data-file-format.txt and
+include/uapi/linux/perf_event.h.
 """
 import re
 import struct

@@ -1,4 +1,5 @@
-// A screenshot of the page into the file PNG, as wide as README.md is shown, and as high as the page is.
+// Writes a screenshot of the page to the file PNG, as wide as README.md is shown, and as high as
+// the page is.
 'use strict';
 
 module.exports = async function (p) {

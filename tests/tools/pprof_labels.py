@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""pprof_labels.py FILE KEY...: the values of these labels and how many samples have them, one line each (profile.proto of pprof)."""
+"""pprof_labels.py FILE KEY...: prints the values of these labels and how many samples have each,
+one per line (profile.proto of pprof)."""
 import collections
 import gzip
 import sys

@@ -1,4 +1,5 @@
-"""Messages of protocol buffers, as far as pprof's profile.proto needs them: numbers, and what has a length."""
+"""Protocol buffer messages, as far as pprof's profile.proto needs them: varints and
+length-delimited fields."""
 import collections
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Reads a recording, by the manual page nsprof.data(5) and nothing else.
 
-	read_recording.py FILE			all that is in it, a line for each thing
+	read_recording.py FILE			everything in it, one line per item
 	read_recording.py --blocks FILE		its blocks
 
-It shares no code with nsprof, and is slow: that the page is enough to write a reader is what it is for. Names in comments
-are sections of the page. What is damaged is told in lines that begin with "damage"; status 1 if there are any.
+It shares no code with nsprof, and is slow. Its purpose is to show that the page is enough to write
+a reader. Names in comments are sections of the page. Damage is reported in lines that begin with
+"damage"; the exit status is 1 if there are any.
 """
 import struct
 import subprocess

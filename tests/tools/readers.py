@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reads perf script text by the patterns of those who read it, restated: readers.py FILE
+"""Reads perf script text with the patterns of other readers, restated: readers.py FILE
 
-One line each: the reader, samples it has, frames it has. All have to see all of them.
+Prints one line per reader: its name, samples and frames. All readers must find all of them.
 """
 import re
 import sys

@@ -1,10 +1,11 @@
 /*
- * recode IN OUT [TIMES [plain|blocks]]: decode every event and sample of a recording and encode them again;
- * samples TIMES times, as if the recorded time had come again, side-band once; without compression, or each
- * time in a block of its own. Says how many there were and a digest of all that they carry, on one line, and
- * then the bytes a sample of the STREAM blocks and of the file written. Also an oracle for what a sample says
- * did not change: every word from changed_end on is compared with the thread's sample before, and from
- * known_end on with the last that was seen at its address. The digest and the oracle are of the first time.
+ * recode IN OUT [TIMES [plain|blocks]]: decodes every event and sample of a recording and encodes
+ * them again; samples TIMES times, as if the recorded time had come again, side-band once; without
+ * compression, or each time in a block of its own. Prints on one line how many there were and a
+ * digest of their whole content, and then the bytes per sample of the STREAM blocks and of the
+ * written file. It also checks what a sample declares unchanged: every word from changed_end on is
+ * compared with the thread's previous sample, and from known_end on with the last word seen at its
+ * address. The digest and the check cover the first time.
  */
 #include <fcntl.h>
 #include <inttypes.h>

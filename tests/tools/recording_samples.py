@@ -1,6 +1,7 @@
-"""Samples of a recording, by the manual page nsprof.data(5) and nothing else, for read_recording.py.
+"""Samples of a recording, by the manual page nsprof.data(5) and nothing else, for
+read_recording.py.
 
-Comments name sections of the page, and so do names of methods where it has paragraphs.
+Comments name sections of the page, and so do names of methods where a section has paragraphs.
 """
 from bisect import bisect_right
 

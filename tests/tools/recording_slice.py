@@ -1,4 +1,5 @@
-"""SLICED ELF FILES of a recording, by that section of the manual page nsprof.data(5) and nothing else, for read_recording.py."""
+"""SLICED ELF FILES of a recording, by that section of the manual page nsprof.data(5) and nothing
+else, for read_recording.py."""
 import struct
 
 from recording_samples import Symbols, U64, need

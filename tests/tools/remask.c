@@ -1,7 +1,7 @@
 /*
- * remask FULL MASKED: re-write a recording made with --stacks=full as the recorder would have written it
- * with --stacks=masked, with the recorder's own masking code. The very same samples in both forms: whatever
- * differs after symbolizing is the masking's fault.
+ * remask FULL MASKED: rewrites a recording made with --stacks=full as the recorder would have
+ * written it with --stacks=masked, using the recorder's own masking code. Both files have the same
+ * samples, so any difference after symbolizing is the masking's fault.
  */
 #include <errno.h>
 #include <fcntl.h>

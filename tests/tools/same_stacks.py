@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Compares two texts of perf script, perf's and ours, sample by sample: same_stacks.py PERF OURS
 
-By their place in the page, since a function may have several names, and perf counts addresses of programs at fixed places from another
-start. What the kernel walked are return addresses; ours are of the calls, a byte before. An address 0 is none. Prints how many samples are equal, of how many perf has a part of the frames, in their order (where it lost its way there are [unknown] frames at its end, or one that is not so), how many are not
-alike, and how many only perf has; of those not alike the first three.
+Frames are compared by their offset in the page, since a function may have several names, and perf
+counts addresses of programs at fixed places from another start. perf's addresses of kernel-walked
+frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame.
+Prints how many samples are equal; for how many perf has a part of the frames, in their order (where
+it got lost, its stack ends with [unknown] frames or a wrong one); how many differ; and how many
+only perf has. Of the samples that differ, it prints the first three.
 """
 import re
 import sys

@@ -1,5 +1,5 @@
-"""A profile (nsprof.profile(5)) of a made-up shop, and what is true of it, for the test of the page that shows it.
-shop.py profile | expect"""
+"""A profile (nsprof.profile(5)) of a made-up shop and the facts about it, for the test of the page
+that shows it. shop.py profile | expect"""
 import sys
 
 BLOCKS, WIDTH = 40, 100000000

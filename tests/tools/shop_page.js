@@ -1,5 +1,6 @@
-// Uses the page of shop.py's profile as a person would; writes what it shows as shop.py's "expect" does, and lines that begin
-// with "ok " or "not ok ". With SHOTS=DIR it leaves screenshots there.
+// Uses the page of shop.py's profile as a person would. Writes what it shows in the format of
+// shop.py's "expect", and lines that begin with "ok " or "not ok ". With SHOTS=DIR it leaves
+// screenshots there.
 'use strict';
 const { join } = require('path');
 const { readFileSync, mkdtempSync } = require('fs');

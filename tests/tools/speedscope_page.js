@@ -1,5 +1,5 @@
-// For page.js, with speedscope's own index.html: loads $PROFILE as if it was dropped there, has speedscope write what it made of it (Ctrl-S),
-// and puts that into $EXPORTED.
+// For page.js, with speedscope's own index.html: loads $PROFILE as if it were dropped there, has
+// speedscope export what it read (Ctrl-S), and writes that to $EXPORTED.
 'use strict';
 const { readFileSync, writeFileSync } = require('fs');
 const { basename } = require('path');

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""speedscope_stacks.py FILE [weights]: the stacks in a file that speedscope reads or wrote, root first, each once and with the
-sum of its weights if asked for; threads put together. perf script text has the names that speedscope gives frames. Source of the
-format: speedscope's file-format-schema.json."""
+"""speedscope_stacks.py FILE [weights]: prints the stacks in a file that speedscope reads or wrote,
+root first, each once, with the sum of its weights if requested; threads are merged. For perf script
+text it uses the frame names that speedscope would. Source of the format: speedscope's
+file-format-schema.json."""
 import json
 import re
 import sys

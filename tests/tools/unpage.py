@@ -1,5 +1,5 @@
-"""What the page of report --format html holds, decoded by itself: the stacks as unprofile.py writes them, joined frames as the others.
-unpage.py PAGE [SIDE]"""
+"""Decodes the data of a report --format html page independently: prints the stacks as unprofile.py
+does, joined frames like the others. unpage.py PAGE [SIDE]"""
 import base64
 import json
 import sys

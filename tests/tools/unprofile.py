@@ -1,4 +1,5 @@
-"""A saved profile (nsprof.profile(5)) as the folded text of symbolize --annotate --by thread; read by what the page says, nothing else."""
+"""Prints a saved profile (nsprof.profile(5)) as the folded text of symbolize --annotate --by
+thread; written from the manual page alone."""
 import re
 import sys
 

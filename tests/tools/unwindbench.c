@@ -1,10 +1,11 @@
 /*
- * unwindbench RECORDING [REPEAT | fresh | reuse]: time of unwinding alone, on the stacks of a recording
- * as replay gives them. Every stack is unwound REPEAT times (100, as reading the clock is a system call) after
- * a first time that fills the caches: CPU time of this thread over the frames found. Prints "what samples frames
- * depth ns_frame": "all" and "deep" (30 frames and more) without regard to the thread's last stack, "all-reuse" and
- * "deep-reuse" with it. Fails when the two do not find the same frames. fresh, reuse: every stack is
- * unwound once in that way, by counted(), for a count of instructions there.
+ * unwindbench RECORDING [REPEAT | fresh | reuse]: time of unwinding alone, on the stacks of a
+ * recording as replay gives them. Every stack is unwound once to fill the caches, and then REPEAT
+ * times (100, because reading the clock is a system call). The result is the CPU time of this
+ * thread divided by the frames found. Prints "what samples frames depth ns_frame": "all" and "deep"
+ * (30 frames and more) without using the thread's last stack, "all-reuse" and "deep-reuse" with it.
+ * Fails when the two do not find the same frames. fresh, reuse: every stack is unwound once in that
+ * way, by counted(), so that a tool can count the instructions there.
  */
 #include <stdbool.h>
 #include <stdio.h>

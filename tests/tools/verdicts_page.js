@@ -1,5 +1,6 @@
-// Uses the page of a comparison with verdicts: a line "NAME true" or "NAME false" for each function, is its frame deeply colored, and lines
-// that begin with "ok " or "not ok ". Amounts are CPU time: in outer itself 10 % of 6 s before and 20 % after.
+// Uses the page of a comparison with verdicts. Prints "NAME true" or "NAME false" for each
+// function, whether its frame is deeply colored, and lines that begin with "ok " or "not ok ".
+// Amounts are CPU time: in outer itself 10 % of 6 s before and 20 % after.
 'use strict';
 module.exports = async function (p) {
 	const ok = function (what, yes) { console.log((yes ? 'ok ' : 'not ok ') + what); };

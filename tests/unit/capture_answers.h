@@ -1,6 +1,6 @@
 /*
- * For the tests of captured rows: what an ELF file answers about an address, found the slow and
- * obvious way, and places in it to ask about.
+ * Helpers for tests of captured rows: what an ELF file answers about an address, found the slow and
+ * obvious way, and addresses in it to query.
  */
 #ifndef NSPROF_TEST_CAPTURE_ANSWERS_H
 #define NSPROF_TEST_CAPTURE_ANSWERS_H

@@ -1,4 +1,4 @@
-/* Whether two rows of call frame information say the same, for tests. */
+/* For tests: whether two rows of call frame information mean the same. */
 #ifndef NSPROF_TEST_CFI_EQUAL_H
 #define NSPROF_TEST_CFI_EQUAL_H
 

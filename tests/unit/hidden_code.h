@@ -1,7 +1,7 @@
 /*
- * A stripped library of assembly: between functions that others may call (no sizes, as in musl) lie hidden ones,
- * whose names are gone. Two of the visible ones have call frame information, as has one that is hidden.
- * The unstripped file says which is which.
+ * A stripped assembly library. Between its exported functions (without sizes, as in musl) lie
+ * hidden functions whose symbols are stripped. Two exported functions and one hidden function have
+ * call frame information. The unstripped file tells which is which.
  */
 #ifndef NSPROF_TEST_HIDDEN_CODE_H
 #define NSPROF_TEST_HIDDEN_CODE_H

@@ -1,4 +1,7 @@
-/* assert_within(VALUE, FROM, TO), of unsigned values: cmocka 2 deprecates the name that cmocka 1 has for it. */
+/*
+ * assert_within(VALUE, FROM, TO) for unsigned values: cmocka 2 deprecates the name that cmocka 1
+ * has for it.
+ */
 #ifndef NSPROF_TEST_IN_RANGE_H
 #define NSPROF_TEST_IN_RANGE_H
 

@@ -1,6 +1,7 @@
 /*
- * A program for tests of what is a return address and what only a pointer to code: functions with and without call frame
- * information, padding of instructions between them, and one that does not return.
+ * A program for tests that tell return addresses from other pointers to code: functions with and
+ * without call frame information, padding between them that consists of instructions, and a
+ * function that does not return.
  */
 #ifndef NSPROF_TEST_POINTER_CODE_H
 #define NSPROF_TEST_POINTER_CODE_H

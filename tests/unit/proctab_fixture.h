@@ -1,5 +1,5 @@
 /*
- * For the tests of the process table: a recording through the real writer and back through the real
+ * For tests of the process table: a recording through the real writer and back through the real
  * reader, child processes, and side-band records.
  */
 #ifndef TEST_PROCTAB_FIXTURE_H

@@ -1,4 +1,4 @@
-/* Numbers for tests that make something up: the same in every run, so that one that fails can be repeated. */
+/* Pseudo-random numbers for tests: the same in every run, so that failures repeat. */
 #ifndef NSPROF_TEST_RANDOM_H
 #define NSPROF_TEST_RANDOM_H
 

@@ -1,6 +1,6 @@
 /*
- * Recordings made in memory for tests that damage them, and what a reader delivers of them. What must be left is worked out from the
- * block headers, apart from the reader's own code.
+ * In-memory recordings for tests that damage them, and what a reader delivers from them. The
+ * expected remainder is computed from the block headers, independently of the reader's code.
  */
 #ifndef NSPROF_RECDAMAGE_FIXTURE_H
 #define NSPROF_RECDAMAGE_FIXTURE_H

@@ -1,7 +1,7 @@
 /*
- * A made-up world of threads with stacks, for the tests of the recording format, and a file to
- * record it in. The same seed gives the same samples again, so a test can write them, start over
- * and compare.
+ * For tests of the recording format: a made-up world of threads with stacks, and a file to record
+ * it in. The same seed gives the same samples again, so a test can write them, start over and
+ * compare.
  */
 #ifndef TESTS_UNIT_RECGEN_H
 #define TESTS_UNIT_RECGEN_H

@@ -1,7 +1,7 @@
 /*
- * For tests that build their own binaries: a scratch folder, commands in it, and files from it. Names
- * of files are below the scratch folder, or absolute. What cannot be opened ends the test program
- * unless it says otherwise.
+ * For tests that build their own binaries: a scratch folder, commands run in it, and files from it.
+ * File names are relative to the scratch folder, or absolute. A file that cannot be opened ends the
+ * test program unless the function says otherwise.
  */
 #ifndef NSPROF_TEST_TOOLRUN_H
 #define NSPROF_TEST_TOOLRUN_H

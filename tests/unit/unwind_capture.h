@@ -1,7 +1,7 @@
 /*
- * Stacks of this very process for tests of the unwinders: functions in sections of their own, so
- * that the linker tells where each begins and ends; the registers and the stack at their leaf; and
- * what the unwinders that read call frame information make of them.
+ * Stacks of this process, for tests of the unwinders: functions in sections of their own, so that
+ * the linker defines where each begins and ends; the registers and the stack at the leaf; and the
+ * results of the unwinders that read call frame information.
  */
 #ifndef NSPROF_TEST_UNWIND_CAPTURE_H
 #define NSPROF_TEST_UNWIND_CAPTURE_H

@@ -1,4 +1,4 @@
-/* A stack as an unwinder gave it, for the tests of the unwinders: compared and printed. */
+/* For tests of the unwinders: comparing and printing a stack that an unwinder returned. */
 #ifndef NSPROF_TEST_UNWIND_STACK_H
 #define NSPROF_TEST_UNWIND_STACK_H
 

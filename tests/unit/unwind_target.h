@@ -1,6 +1,6 @@
 /*
- * A live process as the unwinders' input: its executable mappings with the files behind them, and
- * copies of its stack. For tests; everything ends the test program on failure.
+ * For tests: a live process as the unwinders' input, with its executable mappings, the files they
+ * map, and copies of its stack. Every failure ends the test program.
  */
 #ifndef NSPROF_TEST_UNWIND_TARGET_H
 #define NSPROF_TEST_UNWIND_TARGET_H

@@ -1,4 +1,4 @@
-/* Output files: the old one survives every failure, and no write error stays unnoticed. */
+/* Output files: the old file survives every failure, and every write error is reported. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,7 @@
-/* Much output, with and without a thread: every byte, in order, and the errors of a write on either side. */
+/*
+ * Large output, with and without a thread: every byte, in order, and write errors in the caller and
+ * in the thread.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,7 @@
-/* zlib streams, unpacked some at a time: what zlib packed, up to any damage, and not a byte beside the room. */
+/*
+ * zlib streams, unpacked piece by piece: the data that zlib packed, up to any damage, and never a
+ * byte outside the buffer.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The JSON writer, compared byte by byte with what RFC 8259 asks for. */
+/* The JSON writer, compared byte by byte with what RFC 8259 requires. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

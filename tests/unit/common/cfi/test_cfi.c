@@ -1,6 +1,7 @@
 /*
- * The CFI reader on sections made by hand, where the right answer follows from the standard's text,
- * on damaged sections, and its expression evaluator. Real binaries are in test_unwind_cfi.c.
+ * The CFI reader on hand-made sections, where the right answer follows from the text of the
+ * standard, and on damaged sections; also its expression evaluator. Real binaries are in
+ * test_unwind_cfi.c.
  */
 #include <stdarg.h>
 #include <stddef.h>

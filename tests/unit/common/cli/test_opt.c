@@ -1,4 +1,4 @@
-/* Command lines: perf's habits, and what a user is told when one is wrong. */
+/* Command lines: perf's conventions, and the messages for wrong ones. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

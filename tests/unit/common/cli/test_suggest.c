@@ -1,4 +1,4 @@
-/* What a word may have been meant to be: the nearest of those that exist, and nothing when none is near. */
+/* Suggestions for a mistyped word: the nearest existing words, and nothing when none is near. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Captured code: what is written comes back, and no bytes crash the reader. */
+/* Captured code: reading returns what was written, and no bytes crash the reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * Rows read off the code against what the compiler says of the same code: every instruction of libraries
- * that have call frame information, and of all forms of code that gcc made for this test.
+ * Rows derived from code, compared with the compiler's rows for the same code: every instruction of
+ * libraries that have call frame information, and of the forms of code that gcc compiles for this
+ * test.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /*
- * Jump tables: each shape by which compilers jump through one, and those of whole programs, against objdump: all they are said to
- * lead to has to be the beginning of an instruction there.
+ * Jump tables: each shape of table jump that compilers emit, and the tables of whole programs. For
+ * whole programs, objdump is the reference: every target found must be the start of an instruction
+ * there.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Lengths of instructions against objdump, which knows them all, over the code of whole libraries. */
+/* Instruction lengths over the code of whole libraries, compared with objdump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * elf_file against binutils: symbols against nm, linkage tables against objdump, build-ids against
+ * elf_file compared with binutils: symbols with nm, linkage tables with objdump, build-ids with
  * readelf.
  */
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * What libdw reads of debug info through an elf_file's handles: all that is in the file, as it was when it was first
- * looked at, though entries and strings come as they are asked for (elf_later.c, elf_image.c).
+ * What libdw reads from debug info through an elf_file's handles: the whole content of the file as
+ * it was when first opened, although entries and strings are loaded only on demand (elf_later.c,
+ * elf_image.c).
  */
 #include <stdarg.h>
 #include <stddef.h>

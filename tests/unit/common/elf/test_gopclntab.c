@@ -1,6 +1,6 @@
 /*
- * .gopclntab of programs that Go built: against the symbols and the call frame information that its linker
- * wrote for debuggers, and with damage.
+ * .gopclntab of programs built by Go, compared with the symbols and call frame information that
+ * Go's linker writes for debuggers, and damaged tables.
  */
 #include <elf.h>
 #include <fcntl.h>

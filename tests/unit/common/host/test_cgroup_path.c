@@ -1,4 +1,4 @@
-/* Cgroup paths as the runtimes' cgroup managers build them, and others that only look alike. */
+/* Cgroup paths as the runtimes' cgroup managers build them, and paths that only look like them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

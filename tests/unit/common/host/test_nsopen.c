@@ -1,6 +1,5 @@
 /*
- * Opening files below a root made by somebody who wants us to leave it, wait, or read something
- * else.
+ * Opening files below a root whose owner tries to make us leave it, block, or read another file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * Page faults: what they take, heaps of huge pages and of small ones, tables of which little is used, and pages that come at
- * once. Each test in a program of its own, whose heap nobody has used.
+ * Page faults: what they cost, heaps of huge and of small pages, sparsely used tables, and pages
+ * faulted in together. Each test runs in a program of its own, so that its heap is untouched.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,4 +1,7 @@
-/* Small jitdumps out of large ones: which functions, of what time, and what is refused. */
+/*
+ * Cutting small jitdumps out of large ones: which functions are kept, from which times, and what is
+ * rejected.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Names as compilers and demanglers write them, and what is left of them. */
+/* Normalizing names that compilers and demanglers write. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

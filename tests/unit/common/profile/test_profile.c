@@ -1,4 +1,4 @@
-/* Profiles: building them, their text and back, and what damage does to it. */
+/* Profiles: building them, writing them as text and reading them back, and damaged text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

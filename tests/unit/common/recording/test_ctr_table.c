@@ -1,4 +1,4 @@
-/* Containers of a recording: names that people use, counters over restarts and files, what lies in what. */
+/* Containers of a recording: their names, counters across restarts and files, and nesting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* When a block of samples ends, and what a kernel chain costs that came before. */
+/* When a block of samples ends, and what repeating an earlier kernel chain costs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

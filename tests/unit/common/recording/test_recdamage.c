@@ -1,6 +1,6 @@
 /*
- * Damaged recordings: whatever is whole is delivered, what is missing is said, and no bytes crash
- * the reader. Where samples come back behind damage: test_recresume.c.
+ * Damaged recordings: everything intact is delivered, gaps are reported, and no bytes crash the
+ * reader. test_recresume.c shows where samples resume after damage.
  */
 #include <errno.h>
 

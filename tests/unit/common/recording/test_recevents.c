@@ -1,4 +1,4 @@
-/* Side-band events of a recording: each comes back as it was given, in the order it was given. */
+/* Side-band events of a recording: each comes back as it was written, in the same order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * More than one file out of one writer: turned from file to file, and kept in memory to be dumped.
- * What a file holds has to be what a writer that began with it would have written.
+ * Several files from one writer: rotated, and kept in memory to be dumped. Each file must hold what
+ * a writer that started with it would have written.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The recording format over a long run: memory is flat, both ways. */
+/* The recording format over a long run: memory use stays flat for writer and reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /*
- * Where samples come back behind damage: at the next KEY block, and only there, whether the next block is decoded ahead or not.
+ * Where samples resume after damage: at the next KEY block and nowhere else, whether or not the
+ * next block is decoded ahead.
  */
 #include "base/log.h"
 #include "recdamage_fixture.h"

@@ -1,4 +1,4 @@
-/* What a recording holds besides its stream: captures, texts, the ledger and its tables. */
+/* What a recording holds apart from its stream: captures, texts, the ledger and its tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* Symbols under contexts: what is put comes back, costs what it ought to, and damage ends. */
+/*
+ * Coding symbols under contexts: the symbols come back, their cost is as expected, and damaged
+ * input ends the decoding.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * Samples decoded by a thread ahead of who takes them: what comes is what sample_dec_next() gives, in whatever
- * state the thread is left.
+ * Samples decoded ahead by a thread: they are the samples that sample_dec_next() gives, in whatever
+ * state the thread is stopped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Sliced ELF files as a recording has them: the same bytes again, or none. */
+/* Sliced ELF files in a recording: unpacking gives the same bytes again, or nothing. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Captured rows. The sliced ELF file has to answer for each of the chosen addresses what the whole
- * binary answers, to us and to other tools, and stay small.
+ * Captured rows. For each chosen address the sliced ELF file must give the same answers as the
+ * whole binary, to us and to other tools, and stay small.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * Which code is captured: what nm and the file itself say of functions and bytes, and the room there is.
+ * Which code is captured, checked against nm and the bytes of the file, and within the size limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Captured rows that come from separate debug files, or along with .gnu_debugdata. */
+/* Captured rows from separate debug files, and together with .gnu_debugdata. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* What code is about to do tells where its return address is; and the thread that looks at a process's. */
+/*
+ * Finding the return address from the instructions that run next, and the thread that reads the
+ * code of processes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

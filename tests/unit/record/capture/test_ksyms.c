@@ -1,6 +1,6 @@
 /*
- * Kernel symbols asked for by a BPF program (ksym_bpf.h), against /proc/kallsyms of the machine the
- * tests run on. What needs root and bpf(2) is skipped with the reason where they are not to be had.
+ * Kernel symbols found by a BPF program (ksym_bpf.h), compared with /proc/kallsyms of the machine
+ * that runs the tests. Without root or bpf(2) the tests are skipped with the reason.
  */
 #include <stdarg.h>
 #include <stddef.h>

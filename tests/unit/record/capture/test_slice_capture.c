@@ -1,4 +1,4 @@
-/* Slices kept from one file of a row to the next: served without the binary, grown, bounded. */
+/* Slices kept from one recording file to the next: served without the binary, grown, bounded. */
 #include "base/util.h"
 #include "capture/caplist.h"
 #include "capture/capture_job.h"

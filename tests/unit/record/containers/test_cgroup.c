@@ -1,4 +1,7 @@
-/* Which mount is the perf_event hierarchy, what lies in what. Mount tables as on real hosts. */
+/*
+ * Which mount is the perf_event hierarchy, and which cgroup contains which. Mount tables as on real
+ * hosts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* CPU time, limits and throttling of a cgroup: texts of both versions, and where they are in mixed layouts. */
+/*
+ * CPU time, limits and throttling of a cgroup: the files of both versions, and where they are in
+ * mixed layouts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

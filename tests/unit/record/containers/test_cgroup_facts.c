@@ -1,4 +1,7 @@
-/* What chosen cgroups used, by the looks at those that had samples, and whose one that began is: a hierarchy of plain files. */
+/*
+ * What the chosen cgroups used, from the readings of those that had samples, and which container a
+ * new cgroup belongs to. The hierarchy is made of plain files.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* Looking containers up holds up who asks for a bounded time, however many states there are and however long they take to read. */
+/*
+ * Container lookups block their caller for a bounded time only, however many state files there are
+ * and however long they take to read.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* Where runtimes keep their state, by command lines as they have them, mounts as the kernel tells them, and settings. */
+/*
+ * Where runtimes keep their state: from real command lines, from mounts as the kernel lists them,
+ * and from settings.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

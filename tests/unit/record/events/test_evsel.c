@@ -1,4 +1,4 @@
-/* Event names: numbers expected here are those of include/uapi/linux/perf_event.h, written out. */
+/* Event names. The expected numbers are those of include/uapi/linux/perf_event.h, written out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

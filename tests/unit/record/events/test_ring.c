@@ -1,4 +1,4 @@
-/* The ring reader, on rings made by hand as the kernel would write them. */
+/* The ring reader, on rings filled by hand as the kernel would. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

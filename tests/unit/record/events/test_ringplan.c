@@ -1,4 +1,4 @@
-/* Sizes of rings: what the rule promises, for every combination at hand. */
+/* Ring sizes: what the rule promises, for every combination in the tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * Samples there and back: records with random fields are written as the comment at PERF_RECORD_SAMPLE in
- * include/uapi/linux/perf_event.h says, in both byte orders, and read by the parsers of perf.data and of our own rings.
+ * Round trips of samples: records with random fields are written in both byte orders, as the
+ * comment at PERF_RECORD_SAMPLE in include/uapi/linux/perf_event.h describes them, and read by the
+ * parsers of perf.data and of our own rings.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

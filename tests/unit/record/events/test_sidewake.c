@@ -1,6 +1,6 @@
 /*
- * Side-band wakes the recorder for each exec, whatever was written before: on the real kernel, with a shell that
- * replaces itself again and again.
+ * Side-band wakes the recorder at each exec, whatever was written before. Runs on the real kernel,
+ * with a shell that replaces itself repeatedly.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Lists of numbers, and the filter for addresses seen. */
+/* Lists of numbers, and the filter of addresses already seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

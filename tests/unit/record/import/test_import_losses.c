@@ -1,4 +1,7 @@
-/* Whose the losses of a perf.data are: by event, by second and CPU, and not one more or less than the kernel counted. */
+/*
+ * How losses in a perf.data are attributed: by event, by second and CPU, and in total exactly what
+ * the kernel counted.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

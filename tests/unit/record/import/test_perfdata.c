@@ -1,5 +1,6 @@
 /*
- * The order of perf.data's records, and what it may cost: a stream in the pipe format is made up, with every time known.
+ * The order of perf.data's records and the memory that sorting takes. The test writes a stream in
+ * the pipe format, so every time is known.
  */
 #include <setjmp.h>
 #include <stdarg.h>

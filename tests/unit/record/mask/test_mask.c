@@ -1,4 +1,4 @@
-/* Masking against a brute-force oracle, over random mappings and stacks. */
+/* Masking compared with a brute-force oracle, over random mappings and stacks. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Stacks masked by several threads: the same words as by one, whatever the size of the batch. */
+/* Stacks masked by several threads: the same words as with one thread, whatever the batch size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Map sets against an array with one slot for each page, and copy on write. */
+/* Map sets, compared with an array of one slot per page, and copy on write. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

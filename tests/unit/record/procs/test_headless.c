@@ -1,4 +1,6 @@
-/* A process whose first thread has ended while others live on: all there is to know of it is known nevertheless. */
+/*
+ * A process whose first thread has ended while others live on: everything about it is still found.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* Side-band that is out of order: forks that are told after what came later. */
+/* Out-of-order side-band: forks that arrive after later records. */
 #include "proctab_fixture.h"
 
 #define PARENT GONE

@@ -1,4 +1,4 @@
-/* The record of an exec that was lost: a process is found to run another program than the one that side-band told of. */
+/* A lost exec record: the process turns out to run another program than side-band reported. */
 #include <fcntl.h>
 
 #include "host/nsopen.h"

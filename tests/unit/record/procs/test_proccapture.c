@@ -1,5 +1,5 @@
 /*
- * What the process table captures at the end, at exits and before it lets a file go: of processes,
+ * What the process table captures at the end, at exits and before it drops a file: processes,
  * containers and files that are gone by then.
  */
 #include <elf.h>

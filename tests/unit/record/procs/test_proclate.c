@@ -1,6 +1,7 @@
 /*
- * The process table where a process is looked at late: /proc shows the program after the one that was sampled, none any more, or
- * one that may not be read. What was before its exec is known from the process it was forked from.
+ * The process table when a process is looked at late: /proc shows the program after the sampled
+ * one, no program, or one that may not be read. The state before its exec is taken from the process
+ * that forked it.
  */
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
- * The process table between side-band and recording: what it writes goes through the real writer
- * and comes back through the real reader. Processes are real where /proc matters.
+ * The process table between side-band and recording: its output goes through the real writer and
+ * comes back through the real reader. Processes are real where /proc matters.
  */
 #include <fcntl.h>
 

@@ -1,7 +1,7 @@
 /*
- * Processes that are the same number in containers of one /tmp, and so have one perf map: whose lines count. What /proc
- * said of them is made up here; whether one is still there is asked of the kernel, with a number that no process has
- * and with our own.
+ * Processes with the same PID in containers that share /tmp, and thus one perf map: whose lines
+ * count. The /proc data about them is made up here. Whether one still exists is checked with the
+ * kernel, by an unused PID and by our own.
  */
 #include <fcntl.h>
 

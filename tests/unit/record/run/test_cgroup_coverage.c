@@ -1,4 +1,7 @@
-/* When samples and CPU time disagree: by more than what is tolerated, and than chance. And when nothing ran at all. */
+/*
+ * When samples and CPU time disagree: by more than the tolerance and by more than chance. Also when
+ * nothing ran.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
  * Files of a long run (spool.h), segments of the process table and lists of captures: each file
- * alone, under ids of the whole run, and nothing that adds up.
+ * stands alone, IDs are those of the whole run, and nothing accumulates.
  */
 #include <malloc.h>
 #include <sys/types.h>

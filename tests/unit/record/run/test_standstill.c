@@ -1,4 +1,4 @@
-/* When nobody drained, and for how long. */
+/* Standstills: when nobody drained the rings, and for how long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

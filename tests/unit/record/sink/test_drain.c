@@ -1,6 +1,6 @@
 /*
- * From rings made by hand through merge, sink and writer into a recording, and read back: what
- * comes out must be what was put in, in the order of time, once.
+ * From hand-made rings through merge, sink and writer into a recording, and read back: everything
+ * put in must come out exactly once, in time order.
  */
 #include <setjmp.h>
 #include <stdarg.h>

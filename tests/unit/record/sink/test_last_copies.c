@@ -1,4 +1,4 @@
-/* Which of the copies that lie in rings a thread's next one may be compared with. */
+/* Which of a thread's stack copies in the rings its next copy may be compared with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

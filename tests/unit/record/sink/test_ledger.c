@@ -1,4 +1,7 @@
-/* The ledger while it counts: totals and tally agree, and the tally reaches the file before the end. */
+/*
+ * The ledger while it counts: totals and tally agree, and the tally reaches the file before the
+ * end.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The steps of back-pressure: when they are taken, in which order they end, and what they keep. */
+/* The steps of back-pressure: when each is taken, in which order they end, and what they keep. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* report/: two profiles side by side: rows, rates, what may be compared, what fails, and both in one tree. */
+/*
+ * Two profiles side by side: rows, rates, what may be compared, what fails, and both in one tree.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * report/: is the statistics of a comparison true? Programs are made up whose functions' shares wander in time, and differ
- * from run to run, by known laws; then false alarms and finds are counted over many comparisons.
+ * Whether the statistics of a comparison hold. Programs are simulated whose functions' shares
+ * wander in time and differ from run to run by known laws. False alarms and detections are counted
+ * over many comparisons.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Which times of a recording a profile is of, by its duration and by what it was filtered by. */
+/* Which times of a recording a profile covers, from its duration and its filters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * Folded text into a profile, in whatever order its lines are: against a list of all paths in it, and against the same lines in another
- * order. And its picture, with and without nodes for what is too narrow to be seen.
+ * Folded text into a profile, whatever the order of its lines: compared with a list of all paths in
+ * it, and with the same lines in another order. Also its picture, with and without the nodes that
+ * are too narrow to be seen.
  */
 #include <sched.h>
 #include <setjmp.h>

@@ -1,4 +1,7 @@
-/* report/: a profile without what was inlined, and with threads that differ by numbers put together; by hand. */
+/*
+ * Profiles with inlined frames removed, and with threads merged whose names differ only by numbers;
+ * expectations made by hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* report/: the tree of a page, of one profile and of two, against the profiles' own stacks. */
+/* The tree of a page, for one profile and for two, compared with the profiles' own stacks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* report/: folded text into a profile, a profile into a call tree, and the table of functions. */
+/* Folded text into a profile, a profile into a call tree, and the table of functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* Where instructions begin, and where they lead: objdump's word for x86-64, hand-assembled words for aarch64. */
+/*
+ * Where instructions begin, and where they lead: compared with objdump for x86-64, and with
+ * hand-assembled words for aarch64.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * A function taken apart: every sample is counted somewhere, labels are where jumps lead, code in pieces begins anew with each of
- * them; and pieces from a recording. The code is hand-assembled (SDM volume 2).
+ * Annotating a function: every sample is counted at some line, labels are where jumps lead, and
+ * disassembly of split code restarts with each piece; also pieces from a recording. The code is
+ * hand-assembled (SDM volume 2).
  */
 #include <setjmp.h>
 #include <stdarg.h>

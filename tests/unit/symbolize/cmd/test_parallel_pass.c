@@ -1,4 +1,6 @@
-/* Recordings of random lives of processes, read by one thread and by several: all that is told has to be equal. */
+/*
+ * Recordings of random process lives, read by one thread and by several: all output must be equal.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

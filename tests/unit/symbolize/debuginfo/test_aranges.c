@@ -1,4 +1,4 @@
-/* .debug_aranges against libdw's reader of it, and damaged ones. */
+/* .debug_aranges, compared with libdw's reader, and damaged sections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * Inlined frames, compared with llvm-addr2line -i, or else binutils', at every address of programs
- * compiled here: C and C++, DWARF 4 and 5, sections apiece, partial inlining, separate debug files.
+ * Inlined frames, compared with llvm-addr2line -i, or without it binutils' addr2line, at every
+ * address of programs compiled here: C and C++, DWARF 4 and 5, one section per function, partial
+ * inlining, separate debug files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* Entries of debug info, each compared with libdw: of what compilers make here, and of hand-made units that they do not. */
+/*
+ * Entries of debug info, each compared with libdw: those that compilers make here, and hand-made
+ * units for what they do not make.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* How far compressed debug info is unpacked ahead of lookups: to the end of the last unit that an address is in. */
+/*
+ * How far compressed debug info is unpacked ahead of lookups: to the end of the last unit that
+ * contains a looked-up address.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The address space against a model that knows each page by itself. */
+/* The address space, compared with a model that keeps each page separately. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* Which runtimes are known by the files a process maps, and what is advised about their code. */
+/*
+ * Which runtimes are recognized by the files that a process maps, and the advice about their code.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Which bytes count as a binary's: this test's own process is the living one, its executable the
- * file. The rule under test: a proof is needed, and a path is none.
+ * Which bytes count as a binary's. This test's own process is the live one and its executable the
+ * file. The rule under test: a file needs proof; a matching path is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Packed slices: whole ones, and no more than their symbols where the binary is there. */
+/* Packed slices: whole ones, and only their symbols where the binary is available. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,6 @@
-/* Symbols and their names looked up by several threads, against the same one by one. */
+/*
+ * Symbols and their names looked up by several threads, compared with looking them up one by one.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* perf.data at its limits: texts and stacks that are too long, samples without any, a full device. What is expected is the format's. */
+/*
+ * perf.data at its limits: overlong texts and stacks, samples without a stack, a full device.
+ * Expectations come from the format.
+ */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * Recordings written here, replayed: process images, thread names, mappings, and the stacks of it
- * all.
+ * Recordings written here and replayed: process images, thread names, mappings, and the resulting
+ * stacks.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Conditions, names of threads and files, runtimes' helpers, what is left out. */
+/* Conditions, names of threads and files, runtimes' helper processes, and what is left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

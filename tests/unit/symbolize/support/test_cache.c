@@ -1,6 +1,6 @@
 /*
- * The cache: what is written comes back for the same key and no other, the least used goes first, and
- * bytes that nobody wrote are refused.
+ * The cache: an entry comes back for its own key only, the least recently used entry is evicted
+ * first, and bytes that the cache did not write are rejected.
  */
 #include <stdarg.h>
 #include <stddef.h>

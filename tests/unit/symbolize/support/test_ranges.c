@@ -1,4 +1,4 @@
-/* Flattened ranges against a byte-by-byte painting of a small address space. */
+/* Flattened ranges, compared with painting a small address space byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

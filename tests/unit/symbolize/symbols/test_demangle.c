@@ -1,4 +1,7 @@
-/* Pairs from the Itanium C++ ABI (5.1 and its examples), Rust RFC 2603, and the D ABI page. */
+/*
+ * Mangled and demangled pairs from the Itanium C++ ABI (5.1 and its examples), Rust RFC 2603, and
+ * the D ABI page.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * /proc/kallsyms as text, hidden addresses, reach of symbols; and the real one where it can be
- * read.
+ * /proc/kallsyms as text, hidden addresses, the extent of symbols; and the real file where it can
+ * be read.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* perf-PID.map: the forms of a line, and which line counts. */
+/* perf-PID.map: the forms of a line, and which line wins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The table of names of a module. Expectations: a laid-out assembly file whose names are known by
- * construction, and readelf's listing of real binaries, searched symbol by symbol.
+ * A module's symbol table. The expectations come from an assembly file whose names are known by
+ * construction, and from readelf's listing of real binaries, searched symbol by symbol.
  */
 #include <errno.h>
 #include <setjmp.h>

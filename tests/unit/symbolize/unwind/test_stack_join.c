@@ -1,4 +1,7 @@
-/* Stacks deeper than their copy, made up: what proves the outer frames, and what does not (contrib/doc/joining.md). */
+/*
+ * Made-up stacks deeper than their copy: what proves the outer frames, and what does not
+ * (contrib/doc/joining.md).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* What the rest of a walk goes by (stack_reuse.h), asked for early, late and over several stacks of a thread. */
+/*
+ * What the rest of a walk depends on (stack_reuse.h), queried early, late and over several stacks
+ * of a thread.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

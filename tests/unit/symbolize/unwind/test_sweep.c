@@ -1,7 +1,7 @@
 /*
  * Every instruction of a program: a child is single-stepped, and at each step its stack is unwound
- * with all unwinders. What is right is not taken from any of them: the test follows calls and
- * returns as they are executed and so knows the return addresses that are on the stack.
+ * with all unwinders. The expectation comes from none of them: the test follows calls and returns
+ * as they execute, and thus knows which return addresses are on the stack.
  */
 #include <alloca.h>
 #include <errno.h>

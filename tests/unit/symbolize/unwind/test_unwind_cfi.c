@@ -1,7 +1,7 @@
 /*
- * Our call frame information reader against libdw's, on real binaries: for every FDE, at several
- * addresses, the rules have to be the same. The slices that cfi_emit() writes are held to the same
- * rules, read by us and by libdw.
+ * Our reader of call frame information compared with libdw's, on real binaries: for every FDE, at
+ * several addresses, the rules must be the same. The slices that cfi_emit() writes must give the
+ * same rules, read by us and by libdw.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * How stacks end: cut copies, missing rows and binaries, depth, chains of frame pointers, and
- * stacks that make no sense at all.
+ * How stacks end: cut copies, missing rows and binaries, depth, frame pointer chains, and stacks
+ * that make no sense at all.
  */
 #include <elf.h>
 #include <stdint.h>

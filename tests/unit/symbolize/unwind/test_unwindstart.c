@@ -1,6 +1,7 @@
 /*
- * How programs begin: stepped from the first instruction on, where nothing was called yet and argc lies where a return address would.
- * Each stack is whole, and the same of a full copy and of a masked one, in which argc is 0.
+ * How programs start: stepped from the first instruction, where nothing was called yet and argc
+ * lies in the slot of a return address. Each stack is complete, and the same from a full copy and
+ * from a masked one, where argc is 0.
  */
 #include <signal.h>
 #include <stdint.h>
