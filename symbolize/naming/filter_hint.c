@@ -27,7 +27,7 @@ struct survey {
 	struct intern *texts;
 	struct u64map values[FILTER_KEYS];	/* number, or id of the text -> samples */
 	uint64_t met[FILTER_KEYS];	/* samples that match the key's conditions */
-	uint64_t first, last;		/* filter_number() of the first and last time */
+	uint64_t first, last;		/* of the first and last sample, ns as in ev_sample.time */
 	uint64_t samples;
 };
 
@@ -95,11 +95,10 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		value = text ? intern_add(sv->texts, text) : filter_number(sv->f, key, s);
 		if (key != FILTER_TIME)
 			*u64map_put(&sv->values[key], value, NULL) += 1;
-		else if (!sv->samples || value < sv->first)
-			sv->first = value;
-		if (key == FILTER_TIME)
-			sv->last = MAX(sv->last, value);
 	}
+	if (!sv->samples || s->ev->time < sv->first)
+		sv->first = s->ev->time;
+	sv->last = MAX(sv->last, s->ev->time);
 	sv->samples++;
 	strbuf_fini(&buf);
 	return 0;
@@ -191,7 +190,9 @@ static const char *span(const struct filter *f)
 /* No sample is in the requested times. */
 static void tell_times(const struct survey *sv)
 {
-	const uint64_t start = span(sv->f) ? sv->f->start : 0;
+	/* A ring may hold samples from before the recording began. They count as its very start. */
+	const uint64_t start = span(sv->f) ? 0 : sv->f->start;
+	uint64_t first = MAX(sv->first, start) - start, last = MAX(sv->last, start) - start;
 	struct strbuf sb = STRBUF_INIT;
 
 	if (span(sv->f))
@@ -200,8 +201,8 @@ static void tell_times(const struct survey *sv)
 		strbuf_adds(&sb, "--filter ");
 	if (!span(sv->f))
 		add_conditions(sv->f, FILTER_TIME, &sb);
-	pr_err("no sample matches %s; there are samples from %.3f to %.3f s%s", sb.s, (double)(start + sv->first) / 1e9,
-	       (double)(start + sv->last) / 1e9, start ? "; --filter time=FROM-TO counts from the start" : "");
+	pr_err("no sample matches %s; there are samples from %.3f to %.3f s%s", sb.s, (double)first / 1e9,
+	       (double)last / 1e9, span(sv->f) ? "; --filter time=FROM-TO counts from the start" : "");
 	strbuf_fini(&sb);
 }
 

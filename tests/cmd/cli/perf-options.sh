@@ -406,7 +406,7 @@ is "perf script --time: before and behind together are all" \
 is "perf script --time: so are its parts" \
 	"$(($(perf script -q --time 50% -F comm,time | grep -Ec '^(spin|program) ') + $(perf script -q --time 50%-70%,70%-100% -F comm,time | grep -Ec '^(spin|program) ')))" "$n"
 check_rc "perf script --time 10%/11 is refused" 129 "$NSPROF" script --time 10%/11
-for line in "report -g callee|shows the callers of one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|how much they changed"; do
+for line in "report -g callee|shows the callers of one function" "report --tui|--format html" "script -D|nsprof info" "diff -c ratio|the size of their change"; do
 	# shellcheck disable=SC2086
 	check_rc "${line%|*} is refused" 129 "$NSPROF" ${line%|*}
 	like "${line%|*}: says why" "$(cat check.err)" "${line#*|}"

@@ -190,7 +190,7 @@ if [ -x "$TARGETS/throws" ]; then
 	case_of throws "$("$TARGETS/throws" --chain)" "" "$TARGETS/throws" 1.5
 	check "throws: stacks are whole" awk '{ n += $NF }
 		/^throws;\[[a-z_]+_stack\];/ { if (/;_Unwind_RaiseException(;\[libgcc_s[^;]*\]|;uw_install_context[^;]*)?( [0-9]+$|;(asm|entry)_)/) leaving += $NF; else bad += $NF }
-		END { printf "# %d of %d not whole, %d more where a throw ends\n", bad, n, leaving; exit !(n > 200 && bad <= 0.005 * (n - leaving) && leaving <= 0.015 * n) }' "$T/throws.folded"
+		END { printf "# %d of %d not whole, %d more where a throw ends\n", bad, n, leaving; exit !(n > 100 && bad <= 0.005 * (n - leaving) && leaving <= 0.015 * n) }' "$T/throws.folded"
 	check "throws: whole below the unwinder of exceptions, too" awk '/_Unwind_RaiseException/ && !/^throws;\[[a-z_]+_stack\];.*;_Unwind_RaiseException(;\[libgcc_s[^;]*\]|;uw_install_context[^;]*)?( [0-9]+$|;(asm|entry)_)/ {
 		n += $NF; if (/^throws;_start;.*;main;Thrower::run\(double\);Thrower::outer/) ok += $NF }
 		END { printf "# %d of %d\n", ok, n; exit !(n > 0 && ok >= 0.99 * n) }' "$T/throws.folded"
