@@ -25,14 +25,15 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS = $(CSTD) $(WARN) $(CFLAGS) $(SAN_FLAGS) -D_GNU_SOURCE \
 	-DNSPROF_VERSION='"$(VERSION)"' -MMD -MP
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# What decodes and unwinds is small functions in many files: the programs whose time that is are compiled once more, as a whole, when
-# they are linked, which saves a twentieth of it. The objects have code of their own besides, for all other programs and the tests.
-# LTO= leaves it away.
+# Decoding and unwinding code is many small functions in many files. The programs that spend their
+# time there are compiled once more, as a whole, when they are linked, which saves a twentieth of
+# that time. The objects also contain normal code, for all other programs and the tests. LTO= turns
+# this off.
 ifeq ($(origin LTO),undefined)
 LTO := $(if $(SAN),,$(if $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null)),-flto=auto))
 endif
 LINK_LTO = $(if $(LTO),-fno-lto)
-# A sanitized build keeps to itself, so that it never mixes with the plain one.
+# A sanitized build has its own folder, so that it never mixes with the plain one.
 comma := ,
 B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
@@ -43,19 +44,20 @@ mains := $(wildcard $(ROOMS:%=%/*/cmd_*.c))
 sources = $(filter-out $(mains),$(wildcard $(1)/*/*.c))
 objs = $(patsubst %.c,$(B)/%.o,$(1))
 room = $(firstword $(subst /, ,$(1)))
-# An include names the folder, "elf/elf_file.h". Folders of one's own room and of common are seen, and include/.
+# An include names the folder, "elf/elf_file.h". A file sees the folders of its own room and of
+# common, and include/.
 includes = -Iinclude -Icommon $(if $(filter-out common,$(1)),-I$(1))
 
 PROGRAMS := nsprof $(sort $(patsubst cmd_%.c,nsprof-%,$(filter-out cmd_nsprof.c,$(notdir $(mains)))))
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
-# A program is linked with its room's library and common's, and with what of these libraries it uses.
+# A program is linked with the needed parts of its room's library and common's.
 LIBS_common := -lelf -lzstd -lz -lisal -lpthread -lm
 LIBS_record := $(LIBS_common) -ljansson
 LIBS_report := $(LIBS_common)
 LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -llzma -liberty -lcapstone -ldl $(LIBS_common)
 libs = $(if $(filter-out common,$(1)),$(B)/lib$(1).a) $(B)/libcommon.a
 
-# What comes with the programs.
+# Installed with the programs.
 MAN1 = $(patsubst contrib/man/%.in,$(B)/man/%,$(wildcard contrib/man/*.1.in))
 MAN5 := $(wildcard contrib/man/*.5)
 DOCS := $(wildcard README.md DESIGN.md BENCH.md LICENSE)
@@ -75,14 +77,14 @@ ifeq ($(B),build)
 endif
 
 # ---- what has to be installed first; NODEPS=1 goes on without it ----
-# To build is not to install: what is missing is named, and make stops.
+# Building installs nothing: make names what is missing and stops.
 .PHONY: deps deps-unit
 deps:
 	$(Q)contrib/install-deps build --dry-run
 deps-unit:
 	$(Q)contrib/install-deps unit --dry-run
 
-# What runs something installs what that needs.
+# Targets that run something install what they need.
 INSTALLED := $(addprefix deps-,demo check lint names today kernels distros runtimes)
 .PHONY: $(INSTALLED)
 $(INSTALLED): deps-%:
@@ -94,7 +96,7 @@ $(B)/%.o: %.c | deps
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(OBJ_LTO) $(call includes,$(call room,$<)) -c -o $@ $<
 
-# The version is compiled in; scripts and style of the flame graphs are taken in by the assembler.
+# The version is compiled in; the assembler includes the scripts and style of the flame graphs.
 $(B)/common/cli/cmd_nsprof.o: Makefile
 $(B)/report/pictures/svg.o: report/pictures/flame.js
 $(B)/report/pictures/html.o: $(wildcard report/pictures/page*)
@@ -117,7 +119,7 @@ $(BINS): $$(call objs,$$(call main_of,$$@)) $$(call libs,$$(call room,$$(call ma
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(LIBS_$(call room,$(call main_of,$@)))
 
-# ---- manual pages: options are what the programs say of them ----
+# ---- manual pages: the options come from the programs' own tables ----
 $(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
@@ -141,17 +143,18 @@ $(UNIT_BINS): $(B)/%: %.c $$(call libs,$$(call unit_room,$$@)) | deps-unit
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -MF $@.d $(call includes,$(call unit_room,$@)) -Itests/unit -o $@ $< $(filter %.a,$^) $(LDFLAGS) -lcmocka -Wl,--as-needed $(LIBS_$(call unit_room,$@))
 
-# The programs that tests profile add themselves to this target, by the compilers found at the time.
+# Programs that tests profile add themselves to this target, if their compilers are found.
 .PHONY: test-targets
 test-targets:	## build the programs that tests and benches profile
 -include tests/targets/targets.mk
 
-# Without the header of cmocka there are no unit tests, and tests/run counts them as skipped.
+# Without cmocka's header no unit tests are built, and tests/run counts them as skipped.
 unit_bins = $(if $(shell $(CC) -E -include cmocka.h -x c /dev/null >/dev/null 2>&1 && echo 1),$(UNIT_BINS))
 .PHONY: test-programs
 test-programs: all $$(unit_bins) test-targets
 
-# In a make of its own, which sees the compilers that deps-check may just have installed, and on all CPUs unless -j says otherwise.
+# In a separate make, which sees the compilers that deps-check may just have installed. Uses all
+# CPUs unless -j is given.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 build_tests = $(Q)$(MAKE) --no-print-directory $(jobs) test-programs
 build_targets = $(Q)$(MAKE) --no-print-directory $(jobs) all test-targets
@@ -206,7 +209,7 @@ picture: deps-demo	## make the picture in README.md again, from a demo (root, ch
 	+$(build_demo)
 	$(Q)BUILD="$(abspath $(B))" contrib/picture
 
-# ---- what a reviewer would say ----
+# ---- checks that a reviewer would ask for ----
 C_FILES = $(wildcard $(ROOMS:%=%/*/*.c))
 
 .PHONY: lint
@@ -225,8 +228,9 @@ lint-cppcheck:
 		--suppressions-list=contrib/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -DNSPROF_VERSION='""' \
 		-Iinclude $(ROOMS:%=-I%) $(C_FILES)
 
-# Without clang's analyzer: it takes minutes, and of 14 reports looked at one by one 9 were false: it does not
-# know that a cursor that went bad stays so, that XGROW() leaves no NULL, or who unlinks what is freed.
+# Without clang's analyzer: it takes minutes, and 9 of 14 examined reports were false. It does not
+# know that a failed cursor stays failed, that XGROW() leaves no NULL, or which code unlinks a freed
+# object.
 .PHONY: lint-tidy
 lint-tidy:
 	$(call say,TIDY,)
@@ -258,7 +262,7 @@ bindir = $(DESTDIR)$(PREFIX)/bin
 man1dir = $(DESTDIR)$(PREFIX)/share/man/man1
 man5dir = $(DESTDIR)$(PREFIX)/share/man/man5
 docdir = $(DESTDIR)$(PREFIX)/share/doc/nsprof
-# Where each shell looks by itself.
+# Each shell's default folder.
 bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d

@@ -5,22 +5,22 @@
 # because programs may need them.
 tests_env() {
 	umask 022
-	# Messages of tools are compared with: no translations.
+	# Tests compare messages of tools: no translations.
 	export LC_ALL=C.UTF-8
 	unset LANGUAGE TZ
-	# Of shells and make.
+	# Variables of shells and make.
 	unset CDPATH BASH_ENV ENV POSIXLY_CORRECT GREP_OPTIONS MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES NODEPS V
-	# Of terminals.
+	# Variables of terminals.
 	unset NO_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES PAGER NSPROF_PAGER LESS MANPAGER MANWIDTH
-	# Of what decides about the output of compilers and interpreters, and what they load.
+	# Variables that change the output of compilers and interpreters, or what they load.
 	unset GCC_COLORS SOURCE_DATE_EPOCH GOFLAGS RUSTFLAGS NODE_OPTIONS PYTHONSTARTUP PYTHONOPTIMIZE PERL5OPT \
 		JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS LD_PRELOAD LD_BIND_NOW
-	# Debug info comes from where a test says.
+	# Tests choose where debug info comes from.
 	unset DEBUGINFOD_URLS DEBUGINFOD_TIMEOUT DEBUGINFOD_CACHE_PATH
 	unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
-	# Without HOME, ~ is what passwd(5) says.
+	# Without HOME, ~ is the folder from passwd(5).
 	export XDG_CACHE_HOME=$1/.cache HOME=${HOME:-~}
-	# perf's cache of binaries would name what an earlier recording saw.
+	# perf's cache of binaries would give names from an earlier recording.
 	printf '[buildid]\n\tdir = %s/.debug\n' "$1" >"$1/.perfconfig"
 	export PERF_CONFIG=$1/.perfconfig
 }

@@ -17,7 +17,7 @@ BUILD=${BUILD:-$TOP/build}
 NSPROF=${NSPROF:-$BUILD/bin/nsprof}
 export TOP BUILD NSPROF
 
-# Neither make nor LD_PRELOAD takes a path with blanks.
+# Neither make nor LD_PRELOAD accepts a path with blanks.
 [[ ${TMPDIR-} != *[[:space:]]* ]] || export TMPDIR=/tmp
 T=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-test.XXXXXX") || exit 2
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -25,7 +25,7 @@ tests_env "$T"
 tap_n=0
 tap_failed=0
 
-# PERF=FILE: the perf that tests compare with, instead of the one that is installed (contrib/perf-of-root).
+# PERF=FILE: the perf to compare with, instead of the installed one (contrib/perf-of-root).
 if [ -n "${PERF-}" ]; then
 	tap_perf=$(command -v -- "$PERF") || { echo "PERF='$PERF' is not a program" >&2; exit 2; }
 	mkdir "$T/.perf" && ln -s "$(realpath "$tap_perf")" "$T/.perf/perf" || exit 2
@@ -33,7 +33,7 @@ if [ -n "${PERF-}" ]; then
 fi
 tap_cleanups=()
 
-# later COMMAND: run COMMAND at the end, the latest first, also when the script is killed.
+# later COMMAND: run COMMAND at the end, last registered first, also when the script is killed.
 later() {
 	tap_cleanups+=("$1")
 }
@@ -78,7 +78,7 @@ skip() {
 	echo "ok $tap_n - $1 # SKIP $2"
 }
 
-# skip_all REASON: none of this file can; ends the script.
+# skip_all REASON: no test of this file can run; ends the script.
 skip_all() {
 	if [ "$tap_n" = 0 ]; then
 		echo "1..0 # SKIP $1"
@@ -89,7 +89,7 @@ skip_all() {
 	exit 0
 }
 
-# check NAME COMMAND...: passes when COMMAND succeeds; shows its output when not.
+# check NAME COMMAND...: passes when COMMAND succeeds; otherwise shows its output.
 check() {
 	check_rc "$1" 0 "${@:2}"
 }
@@ -103,7 +103,7 @@ check_rc() {
 	rc=$?
 	if [ $rc = "$want" ]; then
 		pass "$name"
-		# What a check says in comments is worth having with -v.
+		# Comments that a check prints are shown with -v.
 		grep '^#' "$T/check.out" || :
 	else
 		fail "$name" "exit status $rc, not $want: $*
@@ -140,19 +140,20 @@ $(grep -E -e "$3" <<<"$2")"
 	fi
 }
 
-# Is speedscope installed, and what it runs in? Sets SPEEDSCOPE, its page.
+# find_speedscope: are speedscope and its browser installed? Sets SPEEDSCOPE, its page.
 find_speedscope() {
 	command -v chromium >/dev/null && command -v node >/dev/null && command -v npm >/dev/null || return
 	SPEEDSCOPE=$(npm root -g)/speedscope/dist/release/index.html
 	[ -e "$SPEEDSCOPE" ]
 }
 
-# through_speedscope PROFILE OUT: what speedscope makes of it, in its own format.
+# through_speedscope PROFILE OUT: load PROFILE in speedscope, and write it in speedscope's own
+# format.
 through_speedscope() {
 	HOME=$T PROFILE=$1 EXPORTED=$2 timeout 100 node "$TOP/tests/tools/page.js" "$SPEEDSCOPE" "$TOP/tests/tools/speedscope_page.js"
 }
 
-# The plan and the exit status. Last line of each script.
+# Print the plan and set the exit status. The last line of each script.
 done_testing() {
 	echo "1..$tap_n"
 	[ "$tap_failed" = 0 ] || exit 1
@@ -163,7 +164,7 @@ need_root() {
 	[ "$(id -u)" = 0 ] || skip_all "needs root"
 }
 
-# need_cmd COMMAND...: each must be installed.
+# need_cmd COMMAND...: each command has to be installed.
 need_cmd() {
 	local c
 	for c in "$@"; do
@@ -172,7 +173,7 @@ need_cmd() {
 	done
 }
 
-# why_not PROGRAM: why a program of tests/targets is not there.
+# why_not PROGRAM: the reason why a program of tests/targets was not built.
 why_not() {
 	local tool
 	tool=$(sed -n "s/^$1://p" "$BUILD/tests/targets/lacking" 2>/dev/null)
@@ -180,7 +181,7 @@ why_not() {
 	echo "$1 is not built: run make test-targets"
 }
 
-# need_target PROGRAM...: each must be built.
+# need_target PROGRAM...: each program has to be built.
 need_target() {
 	local p
 	for p in "$@"; do
@@ -188,10 +189,12 @@ need_target() {
 	done
 }
 
-# have_perf: is there a perf that runs? Ubuntu's command is a script, and fails without the package of the running kernel.
+# have_perf: does perf run? Ubuntu's command is a script, and fails without the package of the
+# running kernel.
 have_perf() { perf --version >/dev/null 2>&1; }
 
-# node_no_inlining NODE: its options that keep JavaScript's functions apart. Maglev, on since node 22, inlines by itself.
+# node_no_inlining NODE: node's options against inlining of JavaScript functions. Maglev, on since
+# node 22, inlines separately.
 node_no_inlining() {
 	local o
 	for o in --no-turbo-inlining --no-maglev-inlining; do
@@ -199,9 +202,10 @@ node_no_inlining() {
 	done
 }
 
-# for_nobody [PROGRAM...]: put the programs under test, and these, into $PUBLIC, a folder that any user can read, and take them from
-# there from now on: nobody but root may be able to read the folder of this tree. "${NOBODY[@]}" COMMAND runs as a user without
-# rights. Fails, with the reason in $no_nobody, where that cannot be.
+# for_nobody [PROGRAM...]: copy the programs under test, and PROGRAMs, to $PUBLIC, a folder that any
+# user can read, and use them from there from now on. The folder of this tree may be readable for
+# root only. "${NOBODY[@]}" COMMAND runs as a user without rights. If that is impossible, fails with
+# the reason in $no_nobody.
 NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
 for_nobody() {
 	if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
@@ -219,7 +223,8 @@ for_nobody() {
 	NSPROF=$PUBLIC/nsprof
 }
 
-# can_sample_kernel: false where perf_event_paranoid or missing rights keep samples out of the kernel.
+# can_sample_kernel: false if perf_event_paranoid or missing rights exclude the kernel from
+# sampling.
 can_sample_kernel() {
 	"$NSPROF" record -q -e cpu-clock:k -o "$T/can_sample_kernel" -- true 2>/dev/null
 }
@@ -234,7 +239,8 @@ wait_for() {
 	done
 }
 
-# computes PID MS: wait until that process has had so much more CPU time, however busy the machine is.
+# computes PID MS: wait until that process has used MS more of CPU time, however busy the machine
+# is.
 computes() {
 	local from
 	read -r from _ <"/proc/$1/schedstat"

@@ -4,7 +4,7 @@
 # nsprof does not sample itself, perf does.
 
 BUSY=("999 16384" "999 65528" "4000 65528" "10000 8192")
-# What keeps the CPUs busy: deep stacks that change all the time are the most a recorder can have to do.
+# Loads for the CPUs: deep stacks that change all the time are the worst case for a recorder.
 BUSY_LOADS=("C loop" "C++, deep stacks")
 
 table_busy() {
@@ -70,7 +70,8 @@ busy_print() { # LOAD
 	done
 }
 
-# three PERF METRIC FORMAT: the medians of that perf, the same with -z, and nsprof in the present ROW.
+# three PERF METRIC FORMAT: the medians of that perf, the same with -z, and nsprof in the current
+# ROW.
 three() {
 	echo "$(num "$3" "$(med "$ROW" "$1" "$2")"), $(num "$3" "$(med "$ROW" "$1-z" "$2")"), $(num "$3" "$(med "$ROW" nsprof "$2")")"
 }

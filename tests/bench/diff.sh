@@ -19,18 +19,19 @@ diff_recording() {
 	return 1
 }
 
-# diff_pair BEFORE AFTER: one line "SIGNIFICANT PARSE_FOUND PARSE_SE CRITICAL PARSE_CHANGE", of 'parse' with what it calls.
+# diff_pair BEFORE AFTER: one line "SIGNIFICANT PARSE_FOUND PARSE_SE CRITICAL PARSE_CHANGE", for
+# 'parse' with its callees.
 diff_pair() {
 	"$NSPROF" diff -q --format json --alpha $DIFF_ALPHA "$1" "$2" >"$WORK/diff.json" 2>"$WORK/log" || {
 		echo "bench: $(head -n 3 "$WORK/log")" >&2
 		return 1
 	}
-	# A recording of a blink may have too few samples of it to say anything.
+	# A very short recording may have too few samples of 'parse' for a result.
 	jq -r '(.functions[] | select(.name == "parse") | .total) as $p |
 		[.statistics.significant, (if $p.significant then 1 else 0 end), $p.se // "-", .statistics.critical, $p.change // "-"] | @tsv' "$WORK/diff.json"
 }
 
-# diff_pairs ROW BEFORE AFTER: puts what the diff of the two says.
+# diff_pairs ROW BEFORE AFTER: record the results of the diff of the two.
 diff_pairs() {
 	local any found se critical change
 	ROW=$1
@@ -42,13 +43,14 @@ diff_pairs() {
 	put change "$change"
 }
 
-# The change of parse's share that EXTRA per cent more work make, by what the program counted: of all its recordings together.
+# The change of parse's share from EXTRA per cent more work, by the program's own counts over all
+# its recordings.
 diff_truth() { # EXTRA
 	cat "$WORK"/diff-a*.work | awk -v e="$1" '{ all += $2 } $1 == "parse" { p += $2 }
 		END { b = p / all; e /= 100; printf "%.6f\n", (b + e) / (1 + e) - b }'
 }
 
-# diff_predicted CHANGE: the mean rate at which the same-against-same diffs would have found it.
+# diff_predicted CHANGE: the mean rate at which the same-against-same diffs would have detected it.
 diff_predicted() {
 	paste <(diff_values same se) <(diff_values same critical) | python3 -c '
 import math, sys
@@ -65,7 +67,8 @@ diff_sum() { # ROW METRIC
 	diff_values "$1" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# diff_limits RATE N: what as many tries at the rate give in 99 of 100 cases, "LOW HIGH".
+# diff_limits RATE N: the range "LOW HIGH" of hits in N tries at RATE, which holds in 99 of 100
+# cases.
 diff_limits() {
 	python3 -c '
 import math, sys
@@ -87,7 +90,8 @@ table_diff() {
 	for ((RUN = 1; RUN <= DIFF_PAIRS; RUN++)); do
 		diff_recording "$WORK/diff-a$RUN" $DIFF_HZ 0 && diff_recording "$WORK/diff-aa$RUN" $DIFF_HZ 0 &&
 			diff_pairs same "$WORK/diff-a$RUN" "$WORK/diff-aa$RUN" || return 1
-		# What changed is recorded between those that did not, so that drifts of the machine are in both.
+		# Recordings with and without the change alternate, so that both contain drifts of
+		# the machine.
 		((RUN <= DIFF_CHANGED)) || continue
 		for e in "${DIFF_EXTRA[@]}"; do
 			diff_recording "$WORK/diff-b" $DIFF_HZ "$e" && diff_pairs "$e %" "$WORK/diff-a$RUN" "$WORK/diff-b" || return 1

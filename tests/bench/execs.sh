@@ -24,7 +24,8 @@ unnamed() {
 storm() {
 	local rate='' n
 	rm -f "$WORK/rate" "$WORK/started"
-	# Nobody's child: what ends while record() takes the time is counted in. It ends by itself.
+	# The storm is not a child of this shell, because record() counts the time of ended
+	# children. It ends by itself.
 	(
 		(
 			until [ "$1" = none ] || [ -e "$WORK/started" ]; do sleep 0.02; done

@@ -16,7 +16,7 @@
 FOLD_SLOW=10
 STACKCOLLAPSE=${STACKCOLLAPSE:-$(command -v stackcollapse-perf.pl)}
 
-# fold_text: perf's text from standard input, folded.
+# fold_text: fold perf's text from standard input.
 fold_text() {
 	if [ "$TABLE" = foldcpu ] && [ -n "$STACKCOLLAPSE" ]; then
 		"$STACKCOLLAPSE"
@@ -25,7 +25,7 @@ fold_text() {
 	fi
 }
 
-# fold_perf PERF OPTION...: that perf's recording to $WORK/$TOOL.folded.
+# fold_perf PERF OPTION...: fold that perf's recording to $WORK/$TOOL.folded.
 fold_perf() {
 	local perf=$1 rc
 	shift
@@ -50,11 +50,12 @@ fold_run() { # of the present ROW and RUN: the last recordings of all
 	done
 	for TABLE in "${tables[@]}"; do
 		for TOOL in $(rotate $RUN $(each '# #-inline') nsprof nsprof-inline); do
-			# perf's text depends on the table; ours does not, but is measured beside it.
+			# perf's text depends on the table. nsprof's does not, but is measured
+			# beside it.
 			! [[ $RUN != 1 && $TOOL == perf*-inline ]] ||
 				awk -v s="$(med "$ROW" "$TOOL" seconds)" -v l=$FOLD_SLOW 'BEGIN { exit s > l }' || continue
-			# Into a new file: to empty one of 100 MB that was just written, and to write all of that out when it is closed again, takes
-			# the kernel 0.06 s, whoever the text is of.
+			# Write to a new file. Emptying a 100 MB file that was just written, and
+			# flushing it at the next close, takes the kernel 0.06 s with either tool.
 			rm -f "$WORK/$TOOL.folded"
 			case $TOOL in
 			perf*-inline) fold_perf "${TOOL%-inline}" ;;
@@ -78,8 +79,8 @@ per_sample() {
 	awk -v s="$3" -v n="$(med "$1" "${2%-inline}" samples)" 'BEGIN { if (s == "-" || n + 0 == 0) print "-"; else print s / n }'
 }
 
-# fold_pair ROW PERF METRIC LIMIT FORMAT: perf's, nsprof's and the ratio of the times for a sample, three cells. Where perf was stopped, it would
-# have taken longer.
+# fold_pair ROW PERF METRIC LIMIT FORMAT: three cells: perf's and nsprof's times per sample, and
+# their ratio. A perf that was stopped would have taken longer.
 fold_pair() {
 	local p n r ours=nsprof
 	[[ $2 != *-inline ]] || ours=nsprof-inline

@@ -11,7 +11,7 @@ DUMP_MAX=65528
 TIMEFORMAT='%R %U %S'
 TABLE='' ROW='' TOOL='' RUN=0
 
-# put METRIC VALUE: of the present TABLE, ROW, TOOL and RUN.
+# put METRIC VALUE: record a value for the current TABLE, ROW, TOOL and RUN.
 put() {
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$TABLE" "$ROW" "$TOOL" "$1" "$RUN" "$2" >>"$RESULTS"
 }
@@ -33,7 +33,7 @@ spread() {
 		END { if (!NR) print "-"; else printf "%.2f to %.2f\n", v[int((NR + 3) / 4)], v[int((3 * NR + 3) / 4)] }'
 }
 
-# num FORMAT VALUE: VALUE by printf(1), thousands apart for %d; "-" stays.
+# num FORMAT VALUE: VALUE by printf(1), with thousands separators for %d; "-" stays.
 num() {
 	case $2 in
 	- | '') echo - ;;
@@ -50,17 +50,17 @@ ratio() {
 	awk -v a="$1" -v b="$2" 'BEGIN { if (a == "-" || b == "-" || b + 0 == 0) print "-"; else printf "%.3f\n", a / b }'
 }
 
-# verdict VALUE LIMIT: the value, and whether it is at most the limit asked for.
+# verdict VALUE LIMIT: the value, and whether it is at most the required limit.
 verdict() {
 	awk -v v="$1" -v l="$2" 'BEGIN { if (v == "-") print "-"; else print v (v <= l ? " (yes" : " (**no**") ", <= " l ")" }'
 }
 
-# reached VALUE LIMIT: the value, and whether it is at least the limit asked for.
+# reached VALUE LIMIT: the value, and whether it is at least the required limit.
 reached() {
 	awk -v v="$1" -v l="$2" 'BEGIN { if (v == "-") print "-"; else print v (v >= l ? " (yes" : " (**no**") ", >= " l ")" }'
 }
 
-# rotate N WORD...: the words, begun N places further on, so that no tool always goes first.
+# rotate N WORD...: the words, rotated by N, so that each tool goes first once.
 rotate() {
 	local n=$1
 	shift
@@ -71,7 +71,7 @@ rotate() {
 
 # ---- workloads, in a cgroup of their own
 
-# The hierarchy perf events are chosen by: v1's perf_event where it is mounted, else v2.
+# The hierarchy that selects perf events: v1's perf_event where it is mounted, otherwise v2.
 bench_cgroup_mount() {
 	awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /perf_event/) v1 = $5
 		else if ($(i+1) == "cgroup2") v2 = $5 } END { print v1 ? v1 : v2 }' /proc/self/mountinfo
@@ -90,7 +90,7 @@ stop_workload() {
 	cg_kill "$CGROOT/$CG"
 }
 
-# workload COMMAND...: runs it in the cgroup, in the background, until stop_workload.
+# workload COMMAND...: run it in the cgroup, in the background, until stop_workload.
 workload() {
 	(
 		echo $BASHPID >"$CGROOT/$CG/cgroup.procs"
@@ -136,7 +136,8 @@ tool_label() { # TOOL
 	esac
 }
 
-# each TEXT: TEXT, "#" being each perf: "perf perf-z nsprof" for "# #-z", and with a second perf "perf perf-z perf2 perf2-z".
+# each TEXT: TEXT once per perf, with "#" replaced by its name: "perf perf-z nsprof" for "# #-z",
+# and with a second perf "perf perf-z perf2 perf2-z".
 each() {
 	local p
 	for p in "${PERFS[@]}"; do
@@ -144,7 +145,8 @@ each() {
 	done
 }
 
-# tool_cmd TOOL FILE ARGUMENT...: sets CMD. perf without its build-id work, which nsprof has no counterpart of.
+# tool_cmd TOOL FILE ARGUMENT...: set CMD. perf runs without its build-id work, because nsprof has
+# no equivalent.
 tool_cmd() {
 	local tool=$1 file=$2
 	shift 2
@@ -158,8 +160,9 @@ tool_cmd() {
 # The arguments that give TOOL its stack copies: tool_cmd TOOL FILE -F 999 $(dwarf 16384) ...
 dwarf() { echo "--call-graph dwarf,$1"; }
 
-# record TOOL FILE SECONDS ARGUMENT...: records, makes $WORK/started when it does; sets CPU (user + system seconds of the recorder and its timer)
-# and REAL. False, with the recorder's words, when it failed.
+# record TOOL FILE SECONDS ARGUMENT...: record, and create $WORK/started once recording has begun.
+# Sets CPU (user + system seconds of the recorder and its timer) and REAL. Fails with the recorder's
+# message if the recorder failed.
 record() {
 	local tool=$1 file=$2 secs=$3 rc r u s
 	shift 3
@@ -174,8 +177,8 @@ record() {
 	return 1
 }
 
-# counts TOOL FILE: sets KEPT and LOST, samples, by the recorder's own account of the kernel's count. Of a recording that perf dies
-# of (see perf_script) there are none.
+# counts TOOL FILE: set KEPT and LOST to numbers of samples, from the recorder's own statistics of
+# the kernel's count. Sets no counts for a recording that crashes perf (see perf_script).
 counts() {
 	local rc
 	case $1 in
@@ -193,13 +196,14 @@ counts() {
 	KEPT=${KEPT:-0} LOST=${LOST:-0}
 }
 
-# perf_script TOOL FILE ARGUMENT...: the text of that perf. perf 6.1 dies of some recordings (when a mapped binary has a build-id of more
-# than 20 bytes: "stack smashing detected"), which is no measurement: noted as metric "died".
+# perf_script TOOL FILE ARGUMENT...: the text of that perf. perf 6.1 crashes on some recordings
+# (when a mapped binary has a build-id of more than 20 bytes: "stack smashing detected"). That is
+# not a measurement; it is recorded as metric "died".
 perf_script() {
 	local rc perf
 	perf=$(perf_of "$1")
 	shift
-	# In braces: what bash says of how it ended goes there, too.
+	# In braces, so that bash's message about the crash goes there, too.
 	{
 		"$perf" script -i "$@"
 		rc=$?
@@ -207,14 +211,15 @@ perf_script() {
 	[ $rc -lt 128 ] || put died $rc
 }
 
-# start TOOL FILE ARGUMENT...: records in the background until stop; sets RECORDER. Returns when the command behind
-# "--" runs: perf has switched sampling on by then, nsprof does so some milliseconds later.
+# start TOOL FILE ARGUMENT...: record in the background until stop; sets RECORDER. Returns when the
+# command after "--" runs: perf has enabled sampling by then, nsprof does so some milliseconds
+# later.
 start() {
 	local tool=$1 file=$2 n
 	shift 2
 	rm -f "$file" "$file.old" "$WORK/started"
 	tool_cmd "$tool" "$file" "$@"
-	# Not in a subshell: $! is the recorder's own pid.
+	# Not in a subshell, so that $! is the recorder's own pid.
 	"${CMD[@]}" -- sh -c ': >"$0"; exec sleep 100000' "$WORK/started" >"$WORK/log" 2>&1 &
 	RECORDER=$!
 	for ((n = 0; n < 1000; n++)); do
@@ -226,7 +231,7 @@ start() {
 	return 1
 }
 
-# Ends it, and its command with it.
+# stop: end the recorder, and its command with it.
 stop() {
 	kill -INT "$RECORDER"
 	wait "$RECORDER" 2>/dev/null

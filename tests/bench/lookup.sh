@@ -38,7 +38,7 @@ table_lookup() {
 		for ((RUN = 1; RUN <= RUNS; RUN++)); do
 			for TOOL in $(rotate $RUN "${tools[@]}" nsprof nsprof-symbols); do
 				if [ "$ROW" = "from disk" ]; then
-					# Drops what the page cache has of it.
+					# Drop the file from the page cache.
 					dd if="$bin" iflag=nocache count=0 status=none
 				else
 					cat "$bin" >/dev/null

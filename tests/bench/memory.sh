@@ -20,7 +20,7 @@ uncrowd() {
 	CROWD=''
 }
 
-# watch: looks at RECORDER until it has ended. Sets ANON and HWM, KiB.
+# watch: watch RECORDER until it has ended. Sets ANON and HWM, KiB.
 watch() {
 	local key value rest
 	ANON=0 HWM=0
@@ -42,7 +42,8 @@ memory_row() { # ROW ARGUMENT...
 	shift
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
 		for TOOL in $(rotate $RUN $(each '#') nsprof); do
-			# Both count the time from when sampling is on. The recorder itself, not a subshell, is to be watched.
+			# Both tools count the time from when sampling is on. RECORDER has to be the
+			# recorder itself, not a subshell.
 			local end=(-- sleep "$MEMORY_SECONDS")
 			[ "$TOOL" != nsprof ] || end=(--duration "$MEMORY_SECONDS")
 			# shellcheck disable=SC2046

@@ -7,7 +7,7 @@
 
 RECODE=$BUILD/tests/tools/recode
 
-# long_recording SAMPLES: $WORK/long.data, of the samples in $WORK/short.data.
+# long_recording SAMPLES: make $WORK/long.data, with the samples of $WORK/short.data repeated.
 long_recording() {
 	local n
 	n=$("$NSPROF" info --json "$WORK/short.data" | jq .samples)
@@ -43,7 +43,7 @@ million_runs() { # the first one warms up
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do million_once; done
 }
 
-# plot METRIC ROW...: a bar for the seconds of each row, as long as they are among all.
+# plot METRIC ROW...: one bar per row for its seconds, scaled to the longest.
 plot() {
 	local x=$1 r
 	shift
@@ -61,7 +61,7 @@ table_million() {
 		ROW=$w
 		million_runs
 	done
-	# The last one is the compiler, whose stacks are all different.
+	# The last workload is the compiler, with stacks that are all different.
 	for ((k = 1; k <= MILLION_STEPS; k++)); do
 		long_recording $((line * k / MILLION_STEPS)) || return 1
 		ROW="samples $k"

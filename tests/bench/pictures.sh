@@ -18,7 +18,7 @@ print("%.3f %.0f" % (time.monotonic() - t, m) if rc in (0, 2) else "- -")' "$WOR
 	put bytes "$(stat -c %s "$WORK/shown")"
 }
 
-# shuffle FILE SEED: its lines in an order that is the same in every run.
+# shuffle FILE SEED: reorder its lines, in the same way in every run.
 shuffle() {
 	shuf --random-source=<(python3 -c 'import random, signal, sys
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)

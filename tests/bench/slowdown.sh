@@ -36,7 +36,7 @@ table_slowdown() {
 			done <"$WORK/round"
 			TOOL=none
 			put units_second "$base"
-			# The noise there is without any recorder, on the same scale.
+			# The noise without any recorder, on the same scale.
 			put slowdown "$(awk -v a="$base" -v b="$next" 'BEGIN { printf "%.3f", 100 * (1 - b / a) }')"
 		done
 	done

@@ -17,7 +17,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 first_sample() { # TOOL FILE: ns; nothing when there is none
 	case $1 in
 	nsprof) "$NSPROF" info --json "$2" | jq 'select(.samples > 0) | .first_sample_ns' ;;
-	# "    0   904.412105: " with -F tid,time; ns wants nanoseconds.
+	# "    0   904.412105: " with -F tid,time; --ns gives nanoseconds.
 	*) perf_script "$1" "$2" -G --ns -F time | tr -d ' :' | LC_ALL=C sort -g |
 		awk 'NR == 1 { split($1, t, "."); printf "%d%s\n", t[1], t[2] }' ;;
 	esac

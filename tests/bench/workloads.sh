@@ -41,7 +41,7 @@ measure_workloads() {
 				record_named "$TOOL" "$WORK/$TOOL.data" || exit 1
 				! wanted size || size_one "$WORK/$TOOL.data"
 			done
-			# Folding has the machine to itself.
+			# Folding runs alone on the machine.
 			stop_workload
 			! { wanted fold || wanted foldcpu; } || fold_run
 		done

@@ -16,7 +16,7 @@
 # contrib/debian-root.
 
 SUITES="bullseye bookworm trixie sid"
-# kmod loads modules, the rest is what the tests call and what nsprof is linked with.
+# kmod loads modules; the tests or nsprof need the rest.
 GUEST_PACKAGES="kmod busybox-static runc jq linux-perf strace procps util-linux iproute2 bc python3 perl binutils gcc
 	libc6-dev g++ make musl-tools xz-utils zstd elfutils nodejs llvm man-db libelf1 libdw1 libunwind8 libzstd1 libisal2
 	libjansson4 libcapstone4 libcmocka0"
@@ -62,7 +62,7 @@ vm_index() {
 }
 
 vm_newest() {
-	# "6.1" is not the beginning of 6.12.
+	# The prefix "6.1" does not match 6.12.
 	vm_apt apt-cache show linux-image-cloud-amd64 2>/dev/null | awk -v prefix="$1" '
 		/^Version: / { version = $2; fits = prefix == "" || index(version ".", prefix ".") == 1 }
 		/^Depends: / && fits && match($0, /linux-image-[0-9][^ ]*-cloud-amd64/) {
@@ -70,14 +70,14 @@ vm_newest() {
 		}' | sort -V | tail -n 1 | cut -d' ' -f2
 }
 
-# The package is one, or from 7.2 on a kernel and its modules apart.
+# One package, or from 7.2 on two: kernel and modules.
 vm_fetch() {
 	local release=$1 dir=$2 packages
 	packages=linux-image-$release
 	[ -z "$(vm_apt apt-cache show "linux-binary-$release" 2>/dev/null)" ] ||
 		packages="linux-binary-$release linux-modules-$release"
 	mkdir -p "$dir/deb" "$dir/files/usr/lib"
-	# Where /usr is merged packages have usr/lib, which is looked for in lib; older ones have lib.
+	# With merged /usr, packages have usr/lib, but the tools look in lib; older ones have lib.
 	ln -sfn usr/lib "$dir/files/lib"
 	# shellcheck disable=SC2086
 	(cd "$dir/deb" && vm_apt apt-get -q download $packages) >"$dir/log" 2>&1 || return
@@ -87,7 +87,7 @@ vm_fetch() {
 	mv "$(find "$dir/files" -name 'vmlinuz*' -type f | head -n 1)" "$dir/vmlinuz"
 }
 
-# vm_initrd RELEASE DIR: busybox, the modules that reach the disks in the order they are loaded in, tests/kernels/init.
+# vm_initrd RELEASE DIR: busybox, the modules for the disks in load order, tests/kernels/init.
 vm_initrd() {
 	local release=$1 dir=$2 i=10 module file
 	rm -rf "$dir/initrd"
@@ -127,7 +127,7 @@ vm_root() {
 	local stamp=$CACHE/root.img.packages
 	# shellcheck disable=SC2086
 	"$TOP/contrib/debian-root" bookworm "$ROOTS/bookworm" $GUEST_PACKAGES || exit
-	# That of Debian 12 (7.2) hangs when it counts instructions with two CPUs.
+	# QEMU of Debian 12 (7.2) hangs when it counts instructions with two CPUs.
 	"$TOP/contrib/debian-root" sid "$ROOTS/sid" qemu-system-x86 || exit
 	QEMU=$ROOTS/sid
 	[ ! -e "$CACHE/root.img" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$GUEST_PACKAGES" ] || return 0
@@ -138,7 +138,7 @@ vm_root() {
 	echo "$GUEST_PACKAGES" >"$stamp"
 }
 
-# Mounted where the tree lies here: debug information has its path.
+# Mounted at the path of the tree on this machine, because debug info contains that path.
 vm_tree() {
 	local dir=$CACHE/tree
 	rm -rf "$dir" "$CACHE/tree.img"
@@ -151,10 +151,11 @@ vm_tree() {
 	rm -rf "$dir"
 }
 
-# With -icount a guest's time is the number of its instructions, 4 ns each: exact, whatever else this machine does.
+# With -icount the guest's time is its number of instructions, 4 ns each. That is exact, whatever
+# else this machine does.
 vm_boot() {
 	local release=$1 job=$2 out=$3 seconds=$4 k=$CACHE/linux-$1 disk=() image
-	# In a file, because a kernel's command line cannot have blanks in a path.
+	# In a file, because a kernel's command line cannot hold paths with blanks.
 	printf 'TOP=%q\nBUILD=%q\n' "$TOP" "$BUILD" >"$out.env"
 	tar -C "$(dirname "$out")" -cf "$out.job" --transform "s|.*\.env$|env|;s|.*\.sh$|job|" "$(basename "$out.env")" "$(basename "$job")" || return
 	truncate -s %512 "$out.job"

@@ -30,7 +30,7 @@ for target in "-G lxc.payload.web" "-G lxc.payload.web/sub" "-G lxc.payload.*" "
 		"cannot record cgroup '.*': perf_event_open: No such file or directory: .*no controller was ever enabled there; for -G run: echo \+cpu >$CG/cgroup.subtree_control$"
 	unlike "$target: nothing was removed" "$(cat "$T/check.err")" "removed"
 done
-# More of them than have events of their own.
+# More cgroups than get events of their own.
 for i in $(seq 110); do mkdir "$CG/many$i"; done
 check_rc "-G of more than 100 is an error, too" 1 "$NSPROF" record -o x.data -G 'many*' --duration 0.1
 like "-G of more than 100: why" "$(cat "$T/check.err")" "no controller was ever enabled there"
@@ -41,10 +41,10 @@ for i in $(seq 110); do rmdir "$CG/many$i"; done
 like "-a: the process is of its container" "$(cat all.folded)" "^web;spin-a"
 unlike "-a: and of nobody else" "$(cat all.folded)" "^host;spin-a"
 
-# One that is removed is said to be.
+# A removed cgroup is reported as removed.
 like "a cgroup that is not there" "$("$NSPROF" record -o x.data -G nosuch --duration 0.1 2>&1)" "no cgroup 'nosuch'"
 
-# Whoever does what is said can record.
+# Following the advice makes recording possible.
 echo +cpu >"$CG/cgroup.subtree_control"
 check "the remedy helps: -G" "$NSPROF" record -q -F 499 -G lxc.payload.web --duration 0.5 -o web.data
 check "the remedy helps: its samples" sh -c '[ "$1" -ge 100 ]' sh "$("$NSPROF" info -j web.data | jq .samples)"

@@ -13,7 +13,8 @@ cp "$BUILD"/bin/nsprof* bin/
 chmod 777 out
 cd out || exit 2
 
-# as CAPS COMMAND...: root with these capabilities only; as user COMMAND...: somebody without any.
+# as CAPS COMMAND...: run as root with these capabilities only; as user COMMAND...: run as a user
+# without any.
 as() {
 	local who=$1
 	shift
@@ -26,7 +27,7 @@ as() {
 paranoid() { echo "$1" >/proc/sys/kernel/perf_event_paranoid; }
 line() { grep -E "^(ok|not ok|cannot tell|works|in part|no) +$1( |$)" doctor | sed 's/  */ /g'; }
 
-# Does this kernel want CAP_SYS_ADMIN? perf itself, or a try of ours, tells: one's own user space at 3.
+# Does this kernel require CAP_SYS_ADMIN? Try to record the own user space at 3.
 paranoid 3
 if as user ../bin/nsprof record -q -e cpu-clock:u -o /dev/null -- true 2>/dev/null; then
 	ADMIN_ONLY=
@@ -36,7 +37,7 @@ else
 	echo "# Debian's rule: from 3 on CAP_SYS_ADMIN is needed"
 fi
 
-# CAP_IPC_LOCK, because before 5.16 RLIMIT_MEMLOCK is 64 KiB, with which doctor says that rings are small.
+# CAP_IPC_LOCK, because before 5.16 RLIMIT_MEMLOCK is 64 KiB, and doctor would report small rings.
 for p in -1 0 1 2 3 4; do
 	paranoid "$p"
 	for caps in perfmon,sys_ptrace,ipc_lock sys_admin,sys_ptrace,ipc_lock; do
@@ -59,7 +60,7 @@ for p in -1 0 1 2 3 4; do
 	done
 done
 
-# Whoever does what is said can record.
+# Following the advice makes recording possible.
 paranoid 3
 value=$(as perfmon,sys_ptrace ../bin/nsprof record -a -o x.data -- true 2>&1 | sed -n 's/.*perf_event_paranoid=\([-0-9]*\)$/\1/p')
 if [ -n "$value" ]; then
@@ -79,7 +80,7 @@ if [ -n "$value" ]; then
 	check "the remedy for a user and all CPUs helps" as user ../bin/nsprof record -q -a -o x.data -- true
 fi
 
-# Kernel addresses: who does not see them is told by which sysctl, and what is said helps.
+# Kernel addresses: the message names the sysctl that hides them, and its advice helps.
 for kptr in 0 1 2; do
 	for p in 1 2 3; do
 		echo "$kptr" >/proc/sys/kernel/kptr_restrict

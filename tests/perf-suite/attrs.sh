@@ -9,11 +9,12 @@ need_target attrs.so
 cp "$TARGETS/attrs.so" "$LOG"
 [ "$(id -u)" = 0 ] || skip_all "needs root: without rights more is left out than the options say"
 
-# asked OPTION...: the event that samples goes to "event", the one for mappings and processes to "tracking".
+# asked OPTION...: write the event that takes samples to "event", the one for mappings and processes
+# to "tracking".
 asked() {
 	rm -f log
 	ATTRS=$T/log LD_PRELOAD=$LOG tool record -q -o data "$@" >out 2>&1 || fail "record $*" "$(<out)"
-	# The last ones are those that count, after what was tried.
+	# Attempts come first; the last ones count.
 	grep -E ' (freq|period)=[1-9]' log | grep -v '^software:9 ' | tail -n 1 >event
 	grep '^software:9 ' log | tail -n 1 >tracking
 }
@@ -51,7 +52,7 @@ asked -e page-faults -c 1 -- true
 has "-e page-faults -c 1" "software:2 period=1"
 asked -e cpu-clock --call-graph dwarf,4096 -- true
 has "--call-graph dwarf,4096" "callchain regs_user stack_user stack=4096 exclude_callchain_user"
-# Nine of the first ones (ax to ip) and r8 to r15; perf has flags and segments, too.
+# Nine of the first ones (ax to ip) and r8 to r15; perf also has flags and segments.
 regs=$(grep -o 'regs=0x[0-9a-f]*' event)
 is "all that a frame may be found by" $((${regs#regs=} & 0xff01ff)) $((0xff01ff))
 asked -e cpu-clock --call-graph fp -- true

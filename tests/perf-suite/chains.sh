@@ -26,7 +26,7 @@ int main(void)
 	return 0;
 }
 C
-# Without optimization each function has a frame pointer; with it, gcc gives leaves none.
+# Without optimization each function has a frame pointer. With it, gcc omits those of leaves.
 gcc -O0 -g -o chain chain.c || skip_all "gcc cannot build it"
 gcc -O1 -g -fomit-frame-pointer -o bare chain.c
 for how in fp dwarf,8192; do
@@ -37,12 +37,13 @@ done
 record bare.data -F 499 --call-graph dwarf,8192 -- ./bare
 is "without frame pointers, by DWARF" "$(stacks bare.data | sed -n 's/.*;\(main;.*;leaf\) [0-9]*$/\1/p' | sort -u)" 'main;parent;leaf'
 if ours; then
-	# From one recording, by its rows and by its frame pointers: the same, but for the C library, which has none.
+	# From one recording, by its rows and by its frame pointers: equal except in the C library,
+	# which has no frame pointers.
 	from_main() { "$NSPROF" symbolize -q "$@" dwarf,8192.data | sed -n 's/.*;\(main;.*leaf .*\)/\1/p'; }
 	is "frame pointers instead of rows: the same stacks, as often" "$(from_main --unwind fp)" "$(from_main)"
 fi
 
-# Its library is beside it.
+# The library is in the program's folder.
 export LD_LIBRARY_PATH=$TARGETS
 record libs.data -F 499 --call-graph dwarf,16384 -- "$TARGETS/uselib" 0.3
 stacks libs.data >folded

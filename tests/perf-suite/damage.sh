@@ -5,13 +5,14 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 
-# refused WHAT FILE COMMAND...: it ends by itself, not with 0, and says why.
+# refused WHAT FILE COMMAND...: COMMAND ends by itself, with a status other than 0, and prints the
+# reason.
 refused() {
 	local what=$1 rc
 	shift
 	tool "$@" >out 2>err
 	rc=$?
-	# 129 to 192 are signals; perf has statuses above.
+	# 129 to 192 mean signals; perf has statuses above.
 	if [ $rc -gt 0 ] && { [ $rc -lt 129 ] || [ $rc -gt 192 ]; } && [ -s err ]; then
 		pass "$what: $1 ends with a status and a word"
 	else
@@ -19,7 +20,7 @@ refused() {
 	fi
 }
 
-# perf as it is, which may be the one that is tested.
+# The installed perf, which may be the one under test.
 perf_record() { perf --buildid-dir "$T/buildids" record -q -B -N -e cpu-clock -F 499 -g -o "$1" -- "$TARGETS/spin" --cpu 0.2 >/dev/null 2>&1; }
 
 record own.data -F 499 -g -- "$TARGETS/spin" --cpu 0.2
@@ -40,11 +41,12 @@ for f in "${files[@]}"; do
 		refused "$what" report -i short
 		refused "$what" script -i short
 	done
-	# Of a recording so short all samples may be in one block (tests/unit/common/recording/test_recdamage.c has longer ones).
+	# All samples of such a short recording may be in one block
+	# (tests/unit/common/recording/test_recdamage.c has longer ones).
 	[ $f = own.data ] || like "$f, 75 % of it: what is whole is shown" "$("$NSPROF" symbolize short 2>/dev/null)" "app_leaf "
 done
 
-# One mapping's record is given a size that cannot be.
+# One mapping's record gets an impossible size.
 if [ -e perf.data ] || { ! ours && perf_record perf.data; }; then
 	PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
 	for size in 3 65000; do
@@ -56,7 +58,7 @@ else
 	skip "a damaged record of perf.data" "perf does not record here"
 fi
 
-# And a byte of a recording of ours. The blocks before and behind it count.
+# Change a byte of a recording of nsprof. The blocks before and after it still count.
 if ours; then
 	size=$(stat -c %s own.data)
 	for at in $((size / 4)) $((size / 2)); do

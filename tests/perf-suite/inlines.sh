@@ -26,13 +26,14 @@ int main(void)
 	return 0;
 }
 C
-# Without optimization each function has a frame pointer; with it, gcc gives leaves none.
+# Without optimization each function has a frame pointer. With it, gcc omits those of leaves.
 gcc -O0 -g -o inl inl.c || skip_all "gcc cannot build it"
 lines() { grep -n "/\* $1 \*/" inl.c | cut -d: -f1 | paste -sd '|'; }
 
 for how in fp dwarf,8192; do
 	record data -F 499 --call-graph $how -- ./inl
-	# A sample a line: function file:line function file:line ... What is inlined has an "i" behind it; perf writes that behind the line.
+	# One sample per line: function file:line function file:line ... An inlined function has an
+	# "i" appended; perf writes that after the line.
 	script data -F +srcline 2>/dev/null | awk '
 		/^[^ \t#]/ { if (s) print s; s = ""; next }
 		/^[ \t]+[0-9a-f]+ / { name = $2; sub(/\+0x.*/, "", name); s = s " " name }

@@ -18,7 +18,7 @@ tool() {
 	if ours; then
 		"$NSPROF" "$@"
 	else
-		# Nothing into the caller's own cache of binaries.
+		# Keep the caller's own cache of binaries clean.
 		PAGER="cat" perf --buildid-dir "$T/buildids" "$@"
 	fi
 }
@@ -43,7 +43,7 @@ stacks() {
 	script "$@" 2>/dev/null | awk -f "$TOP/tests/bench/fold-perf.awk"
 }
 
-# all SENTENCE FILE REGEX: each line of FILE, which has some, matches.
+# all SENTENCE FILE REGEX: FILE has lines, and each of them matches.
 all() {
 	local other
 	other=$(grep -Ev -e "$3" "$2" | head -n 5)

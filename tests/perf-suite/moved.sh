@@ -10,7 +10,7 @@ need_cmd taskset
 mapfile -t cpus < <(taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }')
 [ ${#cpus[@]} -ge 2 ] || skip_all "needs two CPUs"
 
-# It is gone before anybody can ask about it.
+# It is gone before anything can look at it.
 cat >run <<'RUN'
 here=$1 there=$2 program=$3
 (

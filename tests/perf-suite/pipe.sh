@@ -7,7 +7,8 @@
 spin=("$TARGETS/spin" --cpu 0.2)
 like "record | report" "$(record - -F 499 -g -- "${spin[@]}" | report -)" 'app_leaf'
 like "record | script" "$(record - -F 499 -g -- "${spin[@]}" | script -)" ' app_leaf'
-# perf's way to say it: what is a pipe is written to, and read from, if nothing else is named.
+# As in perf: without a file name, output goes to a pipe if stdout is one, and input comes from a
+# pipe if stdin is one.
 like "record | script, nothing said of the pipe" "$(tool record -q -e cpu-clock -F 499 -g -- "${spin[@]}" | tool script)" ' app_leaf'
 like "record | report, nothing said of the pipe" "$(tool record -q -e cpu-clock -F 499 -g -- "${spin[@]}" | tool report --stdio)" 'app_leaf'
 check "and no file is left" test ! -e nsprof.data -a ! -e perf.data

@@ -6,16 +6,18 @@ T := $(B)/tests/targets
 TCC := gcc
 TFLAGS := -O2 -g -fomit-frame-pointer -pthread
 have = $(shell command -v $(1) 2>/dev/null)
-# rustc may be rustup's, with no compiler behind it.
+# rustc may be rustup's, with no compiler installed.
 runs = $(shell $(1) --version >/dev/null 2>&1 && echo 1)
-# Some distributions have the C library for static linking in a package of its own; "cc -static" fails without it.
+# Some distributions package the C library for static linking separately; "cc -static" fails without
+# it.
 static := $(filter /%,$(shell $(TCC) -print-file-name=libc.a 2>/dev/null))
-# $(call with,TOOL,TARGETS): the targets if the tool is there, else none of them, and that is written down.
+# $(call with,TOOL,TARGETS): the targets if the tool is there. Otherwise none, and the missing tool
+# is recorded.
 with = $(if $(if $(filter libc.a,$(1)),$(static),$(call $(if $(filter rustc,$(1)),runs,have),$(1))),$(2),$(call without,$(1),$(2)))
 without = $(eval LACKING += $(addsuffix :$(1),$(notdir $(2))))
 LACKING :=
 
-# What reads a recording or a capture without being profiled itself.
+# Programs that read a recording or a capture and are not profiled.
 TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwindbench lookup demangle)
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
@@ -23,12 +25,12 @@ TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b sp
 	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
-# steps-COMPILER-OPTIONS: code of all kinds to be run one instruction at a time.
+# steps-COMPILER-OPTIONS: code of all kinds, to be single-stepped.
 STEPS := $(call with,$(TCC),$(addprefix $(T)/steps-gcc-,O0 O1 O2 O3 fp lto bare))
 STEPS += $(call with,libc.a,$(addprefix $(T)/steps-gcc-,static staticpie))
 STEPS += $(call with,musl-gcc,$(T)/steps-musl-O2 $(T)/steps-musl-static)
 STEPS += $(call with,clang,$(addprefix $(T)/steps-clang-,O0 O1 O2 O3 fp lto))
-# compiled/COMPILER-OPTIONS[-fp]: short names, which are those of processes.
+# compiled/COMPILER-OPTIONS[-fp]: short names, because they become process names.
 COMPILED := $(foreach c,gcc clang,$(call with,$(c),$(foreach o,O0 O1 O2 O3 lto,$(T)/compiled/$(c)-$(o) $(T)/compiled/$(c)-$(o)-fp)))
 TARGETS += $(STEPS) $(COMPILED)
 TARGETS += $(call with,musl-gcc,$(T)/spin-musl $(T)/spin-musl-static $(T)/births-musl $(T)/nested-musl)
@@ -36,11 +38,11 @@ TARGETS += $(call with,clang,$(T)/spin-clang)
 # Large debug info, for several tests and a quick bench.
 MANY := $(addprefix $(B)/tests/bench/,many-2-1 many-4-1 many-8-1)
 TARGETS += $(call with,g++,$(T)/deep $(T)/shop $(T)/throws $(MANY))
-# Go of 1.18 or later, as it is built and stripped; with C in it.
+# Go 1.18 or later, as built and stripped; with and without C in it.
 TARGETS += $(call with,go,$(addprefix $(T)/,gospin gospin-stripped gospin-pie cgospin cgospin-stripped cgospin-pie cgospin-external \
 	cgospin-external-stripped))
 TARGETS += $(call with,rustc,$(T)/rsspin)
-# What a JDK has beside its compiler.
+# Files of a JDK beside its compiler.
 JDK := $(patsubst %/bin/javac,%,$(realpath $(call have,javac)))
 TARGETS += $(if $(wildcard $(JDK)/include/jvmti.h),$(T)/javadump.so)
 
@@ -91,17 +93,17 @@ $(T)/spin-host: $(SPIN)
 	$(call tcc,$(TCC),-DP=host -Os)
 $(T)/spin-nobid: $(SPIN)
 	$(call tcc,$(TCC),-DP=nobid -Wl$(comma)--build-id=none)
-# Nothing to be loaded, and so over soonest.
+# Nothing to load, so it ends as early as possible.
 $(T)/spin-static-a: $(SPIN)
 	$(call tcc,$(TCC),-DP=aaa -static -Wl$(comma)--build-id=none)
 $(T)/spin-static-b: $(SPIN)
 	$(call tcc,$(TCC),-DP=bbb -static -Wl$(comma)--build-id=none)
-# Its code in the first segment, as linkers did it for long, and where they are told to.
+# Its code is in the first segment, as older linkers placed it, and newer ones on request.
 $(T)/spin-one: $(SPIN)
 	$(call tcc,$(TCC),-DP=one -Wl$(comma)-z$(comma)noseparate-code)
 $(T)/spin-nobid2: $(SPIN)
 	$(call tcc,$(TCC),-DP=nobi2 -Wl$(comma)--build-id=none)
-# One build-id, and the code in different places of the file.
+# One build-id, but the code is at different offsets of the files.
 $(T)/spin-id-a: $(SPIN)
 	$(call tcc,$(TCC),-DP=aaa -Wl$(comma)--build-id=0x6e7370726f66$(comma)-z$(comma)separate-code)
 $(T)/spin-id-b: $(SPIN)
@@ -117,7 +119,8 @@ $(T)/spin-full: $(SPIN)
 $(T)/spin-sep: $(SPIN)
 	$(call tcc,$(TCC),-DP=split)
 
-# Names only in .gnu_debugdata: the function symbols of the full file, stripped, xz'ed, put in a section.
+# Names only in .gnu_debugdata: the function symbols of the full file, stripped, compressed with xz,
+# in a section.
 $(T)/spin-mini: $(T)/spin-full
 	$(call say,TARGET,$@)
 	$(Q)set -e; objcopy --only-keep-debug $< $@.dbg; strip --strip-debug $@.dbg; xz -f $@.dbg; \
@@ -146,7 +149,7 @@ $(STEPS): tests/targets/steps.c $(T)/.dir
 	$(call say,TARGET,$@)
 	$(Q)$(subst musl,musl-gcc,$(word 2,$(call step_words,$@))) -g -w $(STEPS_$(word 3,$(call step_words,$@))) -o $@ $<
 
-# Not TFLAGS, which says the level and the frame pointer for all others.
+# Not TFLAGS, which sets the level and the frame pointer for all others.
 $(COMPILED): tests/targets/spin.c $(T)/.dir
 	$(call say,TARGET,$@)
 	@mkdir -p $(@D)
@@ -170,7 +173,8 @@ $(T)/births: tests/targets/births.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/births-musl: tests/targets/births.c $(T)/.dir
 	$(call tcc,musl-gcc,)
-# Nested functions are gcc's own, and their trampolines are on the stack: said, or the linker warns.
+# Nested functions are a gcc extension with trampolines on the stack. The option keeps the linker
+# from warning.
 $(T)/nested: tests/targets/nested.c $(T)/.dir
 	$(call tcc,$(TCC),-std=gnu11 -z execstack)
 $(T)/nested-musl: tests/targets/nested.c $(T)/.dir
@@ -199,7 +203,7 @@ $(T)/jitdump: tests/targets/jitdump.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/memfd: tests/targets/memfd.c $(T)/.dir
 	$(call tcc,$(TCC),-static -D_GNU_SOURCE)
-# Static: the dynamic linker would make faults of its own, one of them in _exit().
+# Static: the dynamic linker would cause faults of its own, one of them in _exit().
 $(T)/faults: tests/targets/faults.c $(T)/.dir
 	$(call tcc,$(TCC),-static -D_GNU_SOURCE)
 $(T)/units: tests/targets/units.c $(T)/.dir
@@ -214,7 +218,7 @@ $(T)/brief-bare: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),-static -nostdlib -DBARE)
 $(T)/shift: tests/targets/shift.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE) -lm
-# Tail calls and clones would leave less of a stack than it is for.
+# Tail calls and clones would remove the frames that the tests need.
 $(T)/uneven: tests/targets/uneven.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/steady: tests/targets/steady.c $(T)/.dir
@@ -226,7 +230,7 @@ $(T)/throws: tests/targets/throws.cc $(T)/.dir
 $(T)/shop: tests/targets/shop.cc $(T)/.dir
 	$(call tcc,g++)
 
-# All of them at once: to compile their unit takes most of the time.
+# All of them in one rule: compiling their common unit takes most of the time.
 $(MANY) &: tests/tools/manyunits
 	$(call say,TARGET,$(MANY))
 	@mkdir -p $(@D)
@@ -246,12 +250,12 @@ $(T)/cgospin: tests/targets/cgospin.go $(T)/.dir
 	$(call go,)
 $(T)/cgospin-stripped: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-ldflags='-s -w')
-# The C compiler links it, and puts the C runtime's code before Go's.
+# The C compiler links it, and places the C runtime's code before Go's.
 $(T)/cgospin-external: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-ldflags='-linkmode=external')
 $(T)/cgospin-external-stripped: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-ldflags='-linkmode=external -s -w')
-# The C compiler links it, and puts Go's table together with other data.
+# The C compiler links it, and merges Go's table with other data.
 $(T)/cgospin-pie: tests/targets/cgospin.go $(T)/.dir
 	$(call go,-buildmode=pie)
 

@@ -19,18 +19,19 @@ row g++-throw "g++" version="$(first_number 'g++ -dumpfullversion')" root="$C_RO
 	build='g++ -std=c++20 -O3 -o /app/g++throw chain.cc' run='./g++throw --throw 60'
 row clang "clang libc6-dev" version="$(first_number 'clang --version')" root="$C_ROOT" chain="$SPIN" \
 	build='clang -O2 -DP=app -o /app/clang spin.c -pthread' run='./clang 60'
-# Each basic block is a function of its own to the linker, and has a symbol.
+# Each basic block is a separate function for the linker, and has a symbol.
 row clang-bbsections "clang libc6-dev" version="$(first_number 'clang --version')" root="$C_ROOT" chain="$(sed 's/\(;\|$\)/(\\.__part\\.[0-9]+)?\1/g' <<<"$SPIN")" \
 	build='clang -O2 -fbasic-block-sections=all -DP=app -o /app/clangbb spin.c -pthread' run='./clangbb 60'
 row clang++ "clang g++" version="$(first_number 'clang++ --version')" root="$C_ROOT" chain="$CXX" between="$CXX_BETWEEN" \
 	build='clang++ -std=c++20 -O2 -o /app/clang++ chain.cc' run='./clang++ 60'
 GO_ENV='export GO111MODULE=off GOCACHE=/src/.go GOFLAGS=-p=2'
-# The clock is read on the thread's own stack, which begins there.
+# Go reads the clock on the thread's own stack, which begins there.
 row go "golang-go" version="$(first_number 'go version')" root='runtime\..*|time\.now' chain='main\.outer;main\.inner;main\.leaf' \
 	build="$GO_ENV; go build -o /app/gospin gospin.go" run='./gospin 60'
 row rust "rustc gcc" version="$(first_number 'rustc --version')" root="$C_ROOT" chain='main;rsspin::main;rsspin::outer;rsspin::inner;rsspin::leaf' \
 	between='std::.*|core::.*|<.*>::.*|__rustc::.*|__rust_.*' build='rustc -O -o /app/rsspin rsspin.rs' run='./rsspin 60'
-# C below Go runs on the thread's own stack, where asmcgocall begins; Go that C calls has its goroutine's stack again.
+# C called by Go runs on the thread's own stack, where asmcgocall begins. Go called by C runs on its
+# goroutine's stack again.
 CGO="$GO_ENV; mkdir /tmp/c; sed 's/time.Second/60 * time.Second/' cgospin.go >/tmp/c/main.go; cd /tmp/c; go build"
 row go-cgo "golang-go gcc libc6-dev" version="$(first_number 'go version')" root="runtime\\..*|time\\.now|$C_ROOT" chain='c_outer;c_leaf' \
 	build="$CGO -o /app/cgo main.go" run='./cgo'
@@ -50,9 +51,9 @@ row ghc-g "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' ch
 	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghcg Chain.hs' run='./ghcg 60'
 
 # ---- interpreters and JITs
-# Recorded from the start: the loader is in it, and the exec, in which the old stack is gone.
+# Recorded from the start, including the loader and the exec, during which the old stack is gone.
 END_ROOT="$C_ROOT|execve|\\[(ld-linux[^]]*|sleep)\\]"
-# to_the_end COMMAND: what it writes of its code comes when it ends; the container lives on.
+# to_the_end COMMAND: the runtime writes its code when it ends; the container lives on.
 to_the_end() { echo "bash -c '$1; exec sleep 100'"; }
 PY_BETWEEN='_Py.*|_PyEval.*|py_trampoline.*|py::.*|\[python3.*\]|Py.*'
 PY="py::<module>:/app/chain.py;py::outer:/app/chain.py;py::middle:/app/chain.py;py::leaf:/app/chain.py"
@@ -82,7 +83,7 @@ row ruby-yjit "ruby" version='ruby --yjit -v 2>/dev/null | grep YJIT || { echo "
 row erlang "erlang-base" version="erl -noshell -eval 'io:format(\"~s~n\", [erlang:system_info(otp_release)]), halt().'" \
 	root="$C_ROOT|.*normal_exit.*|.*global::.*" chain='.*chain:outer_work/2.*;.*chain:middle_work/1.*;.*chain:leaf_work/3.*' build='erlc -o /app chain.erl' \
 	run="erl +JPperf true -noshell -pa /app -eval 'chain:main(60),halt().'"
-# One backend without a server round it. With the JIT, expressions are LLVM's code.
+# One backend without a server around it. With the JIT, expressions are LLVM code.
 PG=/usr/lib/postgresql/18/bin
 PG_BUILD="cp chain.sql /app/; mkdir -p /app/pg; chown postgres /app/pg; [ -d /app/pg/data ] || su postgres -c '$PG/initdb -D /app/pg/data'"
 PG_RUN="$PG/postgres --single -D /app/pg/data -c max_parallel_workers_per_gather=0"
