@@ -34,9 +34,10 @@ ctr_record "$T/parent" --cgroup "$CTR_CGROOT" -F 499 --duration 1
 has parent aaa
 has parent bbb
 
-# A parent and its child, both named: what runs in the child is counted once, so there are no more samples than the
-# cgroup used CPU time for, by its own account around starting and ending the recorder, and not many less than for what
-# it used between the two, which may be much less on a busy machine.
+# A parent and its child, both named: samples in the child are counted once. So the samples stand
+# for no more CPU time than the cgroup used, by its own account, from before the recorder's start
+# until after its end. They stand for not much less than it used between the two, which may be much
+# less on a busy machine.
 used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CGROOT/cpu.stat"; }
 around=$(used)
 "$NSPROF" record -q -o "$T/nested" -G "$CTR_CGROOT,$CGA,$CGB" -F 499 &
@@ -52,12 +53,12 @@ n=$("$NSPROF" info --json "$T/nested" | jq .samples)
 check "nested names count once ($n samples, $most by CPU time)" test "$n" -le $((most + most / 20))
 check "and not nothing ($within at least)" test "$n" -ge $((within / 2))
 
-# A timer command is not recorded itself.
+# A command that only sets the duration is not recorded itself.
 ctr_record "$T/timer" -G "$CGA" -F 499 -- "$TARGETS/spin-host" 1
 has timer aaa host
 
-# So many names that everything is sampled and picked by the cgroup in the sample: the same result, and what begins
-# later below one of them is in it.
+# With this many names, everything is sampled and the cgroup in each sample decides. The result is
+# the same, and includes cgroups that begin later below one of them.
 many=$CGA
 for i in $(seq 150); do
 	mkdir "$CTR_V2/$CTR_CGROOT/many-$i"

@@ -11,10 +11,10 @@ STATE=$T/state
 POD=7e1b3c5d-0001-4222-8333-abcdefabcdef
 PIDS=()
 
-# id LETTER...: 64 hexadecimal digits that begin with these.
+# id LETTER...: 64 hexadecimal digits with this prefix.
 WEB=$(ctr_id aaa1) WEB2=$(ctr_id aaa2) POSTGRES=$(ctr_id b1) NGINX=$(ctr_id c1) PAUSE=$(ctr_id c2) SIDE=$(ctr_id d1) CRIO=$(ctr_id e1)
 
-# busy CGROUP COMM: one process there that computes, under its own name. Sets PID.
+# busy CGROUP COMM: start a process there that computes, under that name. Sets PID.
 busy() {
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1" "$T/bin"
 	[ -e "$T/bin/$2" ] || cp "$TARGETS/spin" "$T/bin/$2"
@@ -66,7 +66,7 @@ started() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat"; }
 
 busy "docker/$WEB" web-a
 docker_state "$WEB" web "$PID"
-# What docker exec starts is no child of the first process.
+# A process from docker exec is not a child of the first process.
 busy "docker/$WEB" web-exec
 busy "system.slice/docker-$WEB2.scope/init.scope" web-b
 docker_state "$WEB2" web2 "$PID"
@@ -83,14 +83,14 @@ busy "kubepods.slice/kubepods-pod1.slice/crio-$CRIO.scope" queue-a
 crio_state "$CRIO" "$PID"
 busy plain/cart cart-a
 crun_state cart "$PID" "$(started "$PID")"
-# The state of one that is gone: its process's number is another one's now.
+# The state of a container that is gone: the number of its process belongs to another process now.
 busy plain/other other-a
 crun_state ghost "$PID" 1
 docker_state "$(ctr_id f1)" stopped 0
 ROOTS=(--runtime-root "$STATE/docker:$STATE/storage" --runtime-root "$STATE/containerd" --runtime-root "$STATE/crio"
 	--runtime-root "$STATE/crun")
 
-# comms OPTIONS...: who is sampled, in one line.
+# comms OPTIONS...: the names of the sampled processes, in one line.
 comms() {
 	"$NSPROF" record -q -F 1999 -o "$T/data" --duration 0.8 "${ROOTS[@]}" "$@" && "$NSPROF" symbolize -q --by comm "$T/data" |
 		sed 's/;.*//' | sort -u | tr '\n' ' '
@@ -120,8 +120,8 @@ chosen "a pattern, absolute" "cart-a other-a" -G "$CTR_V2/$CTR_CGROOT/plain/*"
 chosen "a pattern and a name" "cart-a other-a pg-a" -G "/$CTR_CGROOT/plain/[co]*,$CTR_CGROOT/machine.slice"
 chosen "a pattern whose matches lie in each other" "cart-a other-a" -G "$CTR_CGROOT/plain*" -G "$CTR_CGROOT/plain/*"
 
-# A user's own, without root, on a host whose /proc is seen elsewhere (a DaemonSet): the user, the home and /run/user are that host's, not
-# those of the recorder's own root, which has another user there.
+# Containers of a user without root, on a host with its /proc mounted elsewhere (a DaemonSet): the
+# user, the home and /run/user are that host's. The recorder's own root has another user there.
 MINE=$(ctr_id a41) ALSO=$(ctr_id a42)
 USERS=user.slice/user-4242.slice/user@4242.service
 mkdir -p "$CTR_V2/$CTR_CGROOT/$USERS"/{libpod-$MINE.scope,docker-$ALSO.scope} "$T"/{hostproc,out}

@@ -9,7 +9,8 @@ need_cmd runc jq
 ctr_need
 STATE=$T/runc
 OUT=$T/out
-# As kernels since 5.16 have it by themselves: 64 KiB make small rings, which the verdicts would tell of.
+# The default of kernels since 5.16. With 64 KiB the rings would be small, and the verdicts would
+# mention that.
 ulimit -l 8192 2>/dev/null
 mkdir "$OUT"
 later "for c in \$(runc --root '$STATE' list -q); do runc --root '$STATE' delete -f \$c; done; for d in /sys/fs/cgroup/*/$CTR_CGROOT; do rmdir \"\$d\"; done"
@@ -17,7 +18,8 @@ later "for c in \$(runc --root '$STATE' list -q); do runc --root '$STATE' delete
 ctr_rootfs "$T/root" "$TARGETS/spin-a" "$TARGETS/spin-nopie" "$BUILD/bin/nsprof" "$BUILD/bin/nsprof-doctor" "$BUILD/bin/nsprof-record"
 mkdir -p "$T/root"/{out,host/proc,host/cgroup}
 
-# bundle NAME FILTER [JQ OPTION...]: a bundle for runc on that root folder, changed by FILTER; /out is the test's.
+# bundle NAME FILTER [JQ OPTION...]: make a bundle for runc on that root folder, changed by FILTER;
+# /out is a folder of the test.
 bundle() {
 	local dir=$T/bundle-$1 name=$1 filter=$2
 	shift 2
@@ -44,7 +46,8 @@ inside() {
 verdict() { jq -r --arg n "$1" '.checks[] | select(.name == $n) | .verdict + ": " + .text + "; " + (.remedy // "")' "$OUT/said"; }
 works() { jq -r --arg n "$1" '.recordings[] | select(.name == $n) | .works + ": " + (.text // "")' "$OUT/said"; }
 
-# The program to be profiled, in a container of its own, and one that has nothing to do with it.
+# The program to be profiled, in a container of its own, and a container that has nothing to do with
+# it.
 bundle app '.process.args = ["/app/spin-a", "1000"]'
 runc --root "$STATE" run -d --bundle "$T/bundle-app" "app-$$" </dev/null >"$T/log" 2>&1 || skip_all "runc cannot run here: $(tail -n 1 "$T/log")"
 APP=$(jq .init_process_pid "$STATE/app-$$/state.json")
@@ -53,7 +56,7 @@ runc --root "$STATE" run -d --bundle "$T/bundle-stranger" "stranger-$$" </dev/nu
 CHAIN=$("$TARGETS/spin-a" --chain)
 
 # ---- a sidecar ----
-# Debian's kernels do not accept CAP_PERFMON with their own kernel.perf_event_paranoid, 3.
+# With their default kernel.perf_event_paranoid of 3, Debian's kernels do not accept CAP_PERFMON.
 PERFCAP=CAP_PERFMON
 bundle alone 'caps([$perf, "CAP_SYS_PTRACE"])'
 inside alone nsprof doctor -j
@@ -100,7 +103,8 @@ grep "^spin-nopie" "$T/all.folded" | sed 's/^[^;]*;//; s/^/x;/' >"$T/all.exec"
 check "sidecar: -a: of what was started in the container meanwhile, too" has_chain "$T/all.exec" "$("$TARGETS/spin-nopie" --chain)" 90
 grep -F '[outside]' "$T/all.folded" >"$T/all.outside"
 check "sidecar: -a: there are others" test -s "$T/all.outside"
-# Nobody can say what these are; kernel functions are the kernel's, whoever calls them.
+# Nothing in the sidecar knows these processes. Kernel functions are the kernel's, whichever process
+# calls them.
 unlike "sidecar: -a: who have no names" "$(cat "$T/all.outside")" ";(main|(aaa|nopie)_[a-z]+)(;| )"
 is "sidecar: -a: and no stacks" "$("$NSPROF" symbolize -q --by process --annotate "$OUT/all.data" | grep -F '[outside]' |
 	sed 's/ [0-9]*$//' | tr ';' '\n' | grep -v '_\[k\]$\|^\[' | sort -u)" ""
@@ -147,8 +151,8 @@ is "daemon: -p" "$?:$(cat "$OUT/said")" "0:"
 "$NSPROF" symbolize -q "$OUT/host.data" >"$T/host.folded"
 check "daemon: -p: the whole chain" has_chain "$T/host.folded" "$CHAIN" 95
 
-# The host's /proc, but not its pid namespace: its numbers would be other processes'.
-# And a part of its cgroups.
+# The host's /proc without its pid namespace: pids there would be other processes. Likewise with a
+# part of its cgroups.
 bundle misled 'caps([$perf, "CAP_SYS_PTRACE"]) | .mounts += [{ destination: "/host/proc", source: "/proc", options: ["rbind", "ro"] },
 	{ destination: "/host/cgroup", source: $cgroups, options: ["rbind", "ro"] }]' --arg cgroups "$CTR_V2/$CTR_CGROOT"
 inside misled nsprof doctor -j --proc /host/proc

@@ -8,15 +8,16 @@
 need_root "needs perf_event_open for the workloads"
 REMASK=$BUILD/tests/tools/remask
 
-# How many of A's samples are in stacks that B does not have with the same count.
+# How many samples of A are in stacks that B does not have with the same count.
 differing() {
 	awk 'NR == FNR { n = $NF; sub(/ [0-9]+$/, ""); a[$0] = n; next }
 	{ n = $NF; sub(/ [0-9]+$/, ""); if (a[$0] != n) { d += n > a[$0] ? n - a[$0] : 0 } }
 	END { print d + 0 }' "$1" "$2"
 }
 
-# Annotated folded text with each stack as its copy has it: frames joined from earlier stacks are taken off again. What
-# may be joined depends on what changed in between, and in a full stack that is any data (contrib/doc/joining.md).
+# Annotated folded text with each stack as in its copy: frames joined from earlier stacks are
+# removed. Joining depends on what changed in between, and in a full stack that is any data
+# (contrib/doc/joining.md).
 as_copied() {
 	awk '{ n = $NF; sub(/ [0-9]+$/, ""); if (gsub(/;[^;]*_\[joined\]/, "")) sub(/;/, ";[truncated_stack];"); all[$0] += n }
 		END { for (s in all) print s, all[s] }' "$1" | LC_ALL=C sort
@@ -37,7 +38,7 @@ corpus() { # name command...
 		"$NSPROF" symbolize -q --no-inline --annotate "$T/$name.$k" >"$T/$name.$k.annotated"
 	done
 	n=$(awk '{ n += $NF } END { print n + 0 }' "$T/$name.full.annotated")
-	# Some run for wall time: few where other work has the CPUs, but never next to none.
+	# Some programs run for wall time, so other load leaves few samples, but never next to none.
 	check "$name: has samples ($n)" test "$n" -ge 20
 	check "$name: masked and full stacks fold to the same bytes" alike "$T/$name.full.annotated" "$T/$name.masked.annotated"
 	for u in libunwind libdw; do
@@ -46,7 +47,7 @@ corpus() { # name command...
 	done
 }
 
-# Equal, or nothing but the differences listed in equal.allowed (program, unwinder, regex over the
+# Equal, except for the differences listed in equal.allowed (program, unwinder, regex for the
 # differing lines, reason).
 same() {
 	local d
@@ -65,7 +66,7 @@ same() {
 	return 1
 }
 
-# there WHAT PROGRAM: else it is said that it is not
+# there WHAT PROGRAM: if PROGRAM is missing, skip with a message.
 there() {
 	command -v "$2" >/dev/null || { skip "$1" "${2##*/} is not here"; return 1; }
 }

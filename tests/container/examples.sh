@@ -15,14 +15,14 @@ ctr_need
 [ -x "$TARGETS/shop" ] || skip_all "$(why_not shop)"
 mkdir "$T/bin" "$T/readme" "$T/pages" "$T/elsewhere"
 
-# The container that the pages call "web", with a program without debug info, as most have.
+# The container that the pages call "web", with a program without debug info, like most programs.
 WEB=web$$
 [ -z "${SESSION-}" ] || WEB=web
 cp "$TARGETS/shop" "$T/server"
 strip -g "$T/server"
 ctr_rootfs "$T/root" "$T/server:/app/server"
 
-# web_start ARGS...: start it; what made it stays outside, as lxc's monitor does.
+# web_start ARGS...: start it. The process that made it stays outside, like lxc's monitor.
 web_start() {
 	ctr_start "lxc.payload.$WEB" "$T/root" /app/server 300 "$@" || return
 	echo "${CTR_UNSHARE[lxc.payload.$WEB]}" >"$CTR_V2/$CTR_CGROOT/cgroup.procs"
@@ -30,7 +30,7 @@ web_start() {
 	ctr_computes
 }
 
-# sudo and ssh run what they are given, here.
+# Here sudo and ssh run their arguments.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\nexec "$@"\n' >"$T/bin/sudo"
 # shellcheck disable=SC2016
@@ -39,7 +39,7 @@ chmod +x "$T/bin"/*
 export PATH=$T/bin:$BUILD/bin:$PATH USER GITHUB_STEP_SUMMARY=$T/summary PAGER=cat
 USER=$(id -un)
 
-# What stands for something else in examples, and what it is here. Each has to be in one.
+# Placeholders in examples, and what replaces them here. Each has to occur in an example.
 declare -A here=(
 	["--container web"]="--container $WEB"
 	["container=web"]="container=$WEB"
@@ -53,11 +53,11 @@ declare -A here=(
 	["time=2-5"]="time=0-5"
 	["-- sleep 10"]="-- sleep 0.5"
 )
-# Examples that begin like this are not run.
+# Examples that begin like this cannot run here.
 declare -A cannot=(
 	["docker run "]="needs docker and an image with nsprof in it"
 )
-# Statuses other than 0 that are an answer.
+# Exit statuses other than 0 that are results.
 declare -A answers=(
 	["--fail-on "]="1 2"	# a regression, or too few samples
 	["nsprof doctor"]="1"	# not the whole host can be recorded from here
@@ -65,10 +65,11 @@ declare -A answers=(
 used=" "
 web_start || { fail "the container starts"; done_testing; }
 
-# use WORD: it was in an example.
+# use WORD: note that it occurred in an example.
 use() { [[ $used == *" <$1> "* ]] || used+="<$1> "; }
 
-# lacking COMMANDS: what is not installed of the programs that the words behind | and && name.
+# lacking COMMANDS: print the first missing program of those named first in the line and after | and
+# &&.
 lacking() {
 	local word
 	for word in $(sed -z 's/\\\n/ /g' <<<"$1" | sed -E "s/'[^']*'//g; s/ *(\||&&) */\n/g" | awk '{ print $1 == "sudo" ? $2 : $1 }'); do
@@ -77,7 +78,8 @@ lacking() {
 	done
 }
 
-# Takes SIGUSR2, by a handler or blocked for a descriptor: it would die of it before.
+# catches PID: does it accept SIGUSR2, by a handler or blocked for a descriptor? Before that the
+# signal would kill it.
 catches() {
 	local mask
 	for mask in $(sed -n 's/^Sig\(Cgt\|Blk\):[[:space:]]*/0x/p' "/proc/$1/status"); do
@@ -86,16 +88,16 @@ catches() {
 	return 1
 }
 
-# adapted TEXT: what stands for something else is replaced, and recordings are short.
+# adapted TEXT: replace placeholders, and shorten recordings.
 adapted() {
 	local text=$1 word
 	for word in "${!here[@]}"; do
 		text=${text//"$word"/"${here[$word]}"}
 	done
 	text=$(sed 's/ \+# .*//' <<<"$text")
-	# As many samples as in the longer time.
+	# Keep the number of samples of the longer time.
 	[ -n "${SESSION-}" ] || text=$(sed -E "s/--duration [0-9.]+/--duration $SHORT/; s/-F 499 /-F 1999 /" <<<"$text")
-	# One that goes on until a signal.
+	# A recording that goes on until a signal.
 	if [[ $text == *"nsprof record "* && $text != *--duration* && $text != *" -- "* ]]; then
 		text=$(sed -E "1s/( &)?\$/ --duration $SHORT\\1/" <<<"$text")
 	fi
@@ -103,7 +105,7 @@ adapted() {
 	[[ $text != *" &"$'\n'* ]] || echo "wait \$pid"
 }
 
-# example WHERE TEXT: run it; its output is in $T/shown then.
+# example WHERE TEXT: run it, with its output in $T/shown.
 example() {
 	local name="$1: ${2//$'\n'/ }" key rc allowed=" 0 " missing
 	for key in "${!cannot[@]}"; do
@@ -130,12 +132,14 @@ $(head -c 4000 "$T/shown")"
 	fi
 }
 
-# shape: lines without what differs from run to run: numbers, ids, widths of columns, the name of the container.
+# shape: remove what differs from run to run: numbers, IDs, widths of columns, the name of the
+# container.
 shape() {
 	sed -E "s/$WEB/web/g; s/\b[0-9a-f]{12}\b/ID/g; s/[-+]?[0-9][0-9,]*(\.[0-9]+)?/N/g; s/[[:space:]]+/ /g; s/^ //; s/ \$//"
 }
 
-# has_lines FILE: are the lines of stdin lines of FILE, too? "..." stands for any lines, and at the end of a line for its rest.
+# has_lines FILE: does FILE contain the lines of stdin? A line "..." stands for any lines; at the
+# end of a line, "..." stands for the rest of it.
 has_lines() {
 	local line bad=0
 	shape <"$1" >"$T/shape"
@@ -171,7 +175,7 @@ for block in "$T/blocks"/???; do
 	*" perf.data"*)
 		[ -e perf.data ] || nsprof export -q -o perf.data nsprof.data ;;
 	*-o\ after.data*)
-		# The change that is deployed.
+		# The changed version is deployed.
 		ctr_stop "lxc.payload.$WEB"
 		web_start table || fail "the container starts again" ;;
 	esac
@@ -195,7 +199,7 @@ else
 fi
 
 # ---- manual pages ----
-# inputs DIR: the files that they read.
+# inputs DIR: make the files that the examples read.
 inputs() {
 	local f
 	mkdir "$1" && cd "$1" || exit 2
@@ -211,7 +215,7 @@ for page in "$TOP"/contrib/man/*.1.in; do
 	text=
 	while IFS= read -r line; do
 		text+=$line
-		# A line that ends so goes on with the next.
+		# A line with this end continues on the next one.
 		if [[ $line == *\\ || $line == *" &" ]]; then
 			text+=$'\n'
 			continue

@@ -27,7 +27,7 @@ gone_case() {
 	check "$name: the chain" has_chain "$T/$name.dead" "$(LD_LIBRARY_PATH=$TARGETS "$TARGETS/$prog" --chain)" "${MIN_CHAIN:-90}"
 	check "$name: moved to another place, nothing of /proc at hand" sh -c \
 		"mkdir -p '$T/emptyproc' && '$NSPROF' symbolize -q --no-inline --proc '$T/emptyproc' '$T/$name' | cmp - '$T/$name.dead'"
-	# perf, too, with what was captured. It goes by build-ids, and does not read .gnu_debugdata.
+	# perf, too, with the captured data. It goes by build-ids, and does not read .gnu_debugdata.
 	[ -n "$PERF" ] && [[ $name != @(nobuildid|musl|minidebug) ]] || return
 	"$NSPROF" export -q --perf-data --buildid-dir "$T/$name.syms" -o "$T/$name.perf" "$T/$name"
 	"$PERF" --buildid-dir "$T/$name.syms" script --no-inline -i "$T/$name.perf" 2>"$T/$name.err" |
@@ -45,14 +45,14 @@ gone_case nobuildid spin-nobid "" "$TARGETS/spin-nobid"
 MIN_CHAIN=25 gone_case sharedlib uselib "" "$TARGETS/uselib"
 [ ! -x "$TARGETS/spin-musl" ] || gone_case musl spin-musl "" "$TARGETS/spin-musl"
 
-# A process of 0.2 s that is born and dies inside the recording, in a container that is gone as well
+# A process of 0.2 s that is born and dies during the recording, in a container that is also gone
 # when the recording ends.
 ctr_rootfs "$T/root-short" "$TARGETS/spin-a"
 ctr_start short "$T/root-short" sh -c 'until [ -e /tmp/go ]; do sleep 0.05; done; /app/spin-a 0.2; : >/tmp/over; sleep 60' || fail "short: container starts"
 ctr_record_while "$T/short" ': >"/proc/$CTR_PID/root/tmp/go"; wait_for "[ -e \"${CTR_DIR[short]}/upper/tmp/over\" ]" 30; ctr_stop short' \
 	-a -G "$CTR_CG" -F 999
 rm -rf "$T/root-short"
-# But for its exec and the dynamic linker: a tenth of 0.2 s on a slow host.
+# Without its exec and the dynamic linker, which take a tenth of 0.2 s on a slow host.
 "$NSPROF" symbolize -q "$T/short" | grep '^spin-a;' | grep -vE ';(__x64_sys_execve|_dl_start);' >"$T/short.folded"
 check "0.2 s: sampled" sh -c "awk '{ n += \$NF } END { exit n < 5 }' '$T/short.folded'"
 check "0.2 s: the chain" has_chain "$T/short.folded" "$("$TARGETS/spin-a" --chain)" 90

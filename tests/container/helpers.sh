@@ -64,16 +64,17 @@ for cg in $CONTAINERS; do
 	esac
 done
 
-# pause in a pod of Kubernetes, and what podman keeps for one.
+# The pause container of a Kubernetes pod, and podman's state for one.
 S=$T/state
 mkdir -p "$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(ctr_id 2a)" "$S/storage/overlay-containers"
 echo '{ "annotations": { "io.kubernetes.cri.container-type": "sandbox", "io.kubernetes.cri.sandbox-name": "front" } }' \
 	>"$S/containerd/io.containerd.runtime.v2.task/k8s.io/$(ctr_id 2a)/config.json"
-# podman's annotations call a container a sandbox that is none.
+# podman's annotations call a normal container a sandbox.
 mkdir -p "$S/storage/overlay-containers/$C/userdata"
 echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.ContainerType": "sandbox" } }' \
 	>"$S/storage/overlay-containers/$C/userdata/config.json"
-# podman 5.8 has it without an image; called otherwise, another container of the pod tells.
+# podman 5.8 keeps it without an image. If it has another name, the state of another container of
+# the pod identifies it.
 mkdir "$S/storage/overlay-containers/$(ctr_id f6)" "$S/storage/overlay-containers/$(ctr_id f6)/userdata"
 echo '{ "annotations": { "io.container.manager": "libpod", "io.kubernetes.cri-o.SandboxID": "'"$(ctr_id 30)"'" } }' >"$S/storage/overlay-containers/$(ctr_id f6)/userdata/config.json"
 # podman run --rm.
@@ -95,7 +96,8 @@ check_rc "pause cannot be meant" 1 "$NSPROF" record --container 2a "${ROOTS[@]}"
 like "pause cannot be meant: nor is it offered" "$(grep -c 'no container for --container 2a' "$T/check.err") $(cat "$T/check.err")" '^1 '
 unlike "pause is not offered" "$(cat "$T/check.err")" 'front/pause'
 
-# podman --cgroups=disabled: the container is in the cgroup of who started it, which is no container for that.
+# podman --cgroups=disabled: the container is in the cgroup of the process that started it. That
+# does not make this cgroup a container.
 SHARED=$(ctr_id 2e)
 lives session-1.scope
 mkdir -p "$S/crun/$SHARED"
@@ -109,7 +111,7 @@ is "a container without a cgroup names none" "$(jq -r --arg cg "/$CTR_CGROOT/ses
 check_rc "a container without a cgroup cannot be chosen" 1 "$NSPROF" record --container shared "${ROOTS[@]}" --duration 0.1 -o "$T/none"
 like "a container without a cgroup: why, and what can" "$(cat "$T/check.err")" "container 'shared' runs without a cgroup of its own.* -p ${PIDS[-1]} records its first process"
 
-# Samples: by the path of a cgroup, where the recording knows of no container.
+# Samples are attributed by the path of a cgroup, where the recording has no container for it.
 busy() { # CGROUP COMM
 	mkdir -p "$T/bin"
 	cp "$TARGETS/spin" "$T/bin/$2"

@@ -17,13 +17,14 @@ chain() {
 	"$TARGETS/$1" --chain
 }
 
-# profile NAME: record container NAME for SECS or until it has computed for 250 ms, symbolize it alive into $T/NAME.
+# profile NAME: record container NAME for SECS or until it has used 250 ms of CPU time, and
+# symbolize it alive into $T/NAME.
 profile() {
 	[ -n "${SECS-}" ] || { profile_while "$1" "ctr_computes '$CTR_CGROOT/$1' 250"; return; }
 	ctr_record "$T/$1.data" -a -G "$CTR_CGROOT/$1" -F 999 --duration "$SECS"
 	named "$1"
 }
-# profile_while NAME SCRIPT: for as long as that takes.
+# profile_while NAME SCRIPT: the same, for as long as SCRIPT runs.
 profile_while() {
 	ctr_record_while "$T/$1.data" "$2" -a -G "$CTR_CGROOT/$1" -F 999
 	named "$1"
@@ -33,13 +34,13 @@ named() {
 	timeout 30 "$NSPROF" symbolize -q --no-inline "$T/$name.data" >"$T/$name" || echo "# symbolize $name failed with $?"
 }
 
-# gone NAME WHAT: stop it, and the same once more.
+# gone NAME WHAT: stop it, and check the same again.
 gone() {
 	ctr_stop "$1"
 	check "$2: the same when it is gone" sh -c "'$NSPROF' symbolize -q --no-inline '$T/$1.data' | diff '$T/$1' -"
 }
 
-# ---- perf maps: what a program without a map of its own finds at the name of one ----
+# ---- perf maps: what a program without its own map finds under the name of one ----
 echo '0 7fffffffffffffff host_secret' >/etc/nsprof-test-$$
 later "rm -f /etc/nsprof-test-$$"
 map_case() { # WHAT SETUP NAME-OF-THE-FRAME [JITLOOP-ARGS]
@@ -66,7 +67,7 @@ map_case "of a process that is no longer root" : mine uid
 map_case "of the parent, for its children" : mine fork
 map_case "for threads of 50 ms" : mine threads
 
-# The JIT puts other code at the same address, but after the recording.
+# After the recording, the JIT puts other code at the same address.
 ctr_start reuse "$T/root" sh -c "/app/jitloop 60 before again" && ctr_computes || fail "reuse: starts"
 profile reuse
 kill -USR1 "$(pgrep -P "$CTR_PID" jitloop || echo "$CTR_PID")"
@@ -100,8 +101,8 @@ d (deleted)"; mkdir "$d"; cp /app/spin "$d/x 1;
 unlike "names: each line is frames and one count" "$(cat "$T/names")" '^;|;;|;$|[^0-9]$|^[^ ]* [0-9]+ [0-9]+$'
 is "names: one leading frame" "$(cut -d';' -f1 "$T/names" | sort -u)" "x 1:  y_2"
 
-# Written over in place by another program of the same size, without a build-id to tell them apart: what
-# ran first cannot be named any more, and has not the second one's names.
+# Overwritten in place by another program of the same size, with no build-id to distinguish them.
+# The first program cannot be named any more, and must not get the second one's names.
 ctr_start over "$T/root" sh -c 'cp /app/spin-nobid /tmp/first; until [ -e /tmp/go ]; do sleep 0.05; done; /tmp/first --cpu 0.3
 	cat /app/spin-nobid2 >/tmp/first; touch /tmp/over; sleep 60' || fail "over: starts"
 profile_while over ': >"/proc/$CTR_PID/root/tmp/go"; wait_for "[ -e \"${CTR_DIR[over]}/upper/tmp/over\" ]" 30'
@@ -112,7 +113,8 @@ check "over: the first program was sampled" test -s "$T/over.first"
 unlike "over: no name from the second" "$(cat "$T/over.first")" 'nobi2_'
 
 # ---- roots and namespaces ----
-# A host program at the container's path, and maps of everybody's in the host's /tmp: none of them is asked.
+# A host program at the container's path, and world-writable maps in the host's /tmp: none of them
+# is used.
 mkdir -p "$T/host/app"
 cp "$TARGETS/spin-b" "$T/host/app/spin-a"
 cp -r "$T/root" "$T/chroot"
@@ -125,7 +127,7 @@ for pid in 1 2 3; do
 	echo '0 7fffffffffffffff host_map' >/tmp/perf-$pid.map
 	later "rm -f /tmp/perf-$pid.map"
 done
-# roots_case WHAT CHAIN COMMAND...: COMMAND in that cgroup, in what namespaces it makes for itself.
+# roots_case WHAT CHAIN COMMAND...: run COMMAND in that cgroup, in namespaces that it makes itself.
 roots_case() {
 	local what=$1 want=$2 job
 	shift 2
@@ -147,7 +149,7 @@ roots_case "chroot with a pid namespace in the host's mounts" "run_jit;inner" \
 	unshare -p -f --kill-child chroot "$T/chroot" /app/jitloop 60 inner
 roots_case "chroot with pid and mount namespaces" "run_jit;inner" \
 	unshare -m -p -f --kill-child chroot "$T/chroot" /app/jitloop 60 inner
-# In its own mount namespace the fresh /tmp hides the host's.
+# In its own mount namespace a fresh /tmp hides the host's.
 roots_case "a mount namespace in the host's pids" "run_jit;inner" \
 	unshare -m sh -c "exec 3<'$TARGETS/jitloop' && mount -t tmpfs tmpfs /tmp && cat <&3 >/tmp/jitloop &&
 		chmod +x /tmp/jitloop && exec /tmp/jitloop 60 inner"
@@ -161,7 +163,7 @@ else
 	skip "three pid namespaces deep, in a user namespace" "no user namespaces"
 fi
 
-# A process that comes into the cgroup when the recording runs already.
+# A process that enters the cgroup while the recording runs.
 "$TARGETS/spin-a" 60 &
 late=$!
 profile_while roots 'echo $late >"$cg/cgroup.procs"; ctr_computes "$CTR_CGROOT/roots"'
@@ -169,20 +171,20 @@ kill $late
 check "moved into the cgroup during the recording" has_chain "$T/roots" "$(chain spin-a)" 95
 
 # ---- many ----
-# 200 processes of 0.1 s: all of their own time has names, and samples in execve do not show the registers
-# of the program before as a function of the new one.
+# 200 processes of 0.1 s: all of their own time has names, and samples in execve do not resolve
+# registers of the old program as functions of the new one.
 ctr_start many "$T/root" sh -c 'sleep 0.5; i=0; while [ $i -lt 200 ]; do
 	/app/spin-a 0.1 & /app/spin-b 0.1 & i=$((i + 2)); [ $((i % 20)) = 0 ] && wait; done; sleep 60' || fail "many: starts"
 SECS=5 profile many
 ctr_stop many
 for p in a b; do
 	grep "^spin-$p;" "$T/many" >"$T/many.$p"
-	# The less CPU time they get, the more of it is the loader's, before main.
+	# The less CPU time they get, the larger the share of the loader before main.
 	grep -v ';_start;_dl_start;' "$T/many.$p" >"$T/many.main"
 	check "many: spin-$p by name" has_chain "$T/many.main" "$(chain spin-$p)" 75
 done
-# Nothing can be copied of a stack whose pointer has just come to a page that is not there yet (a large frame of the loader's), nor
-# of a process in execve; each other stack has its beginning.
+# A stack has no copy if its pointer has just moved to a page that does not exist yet (a large frame
+# of the loader), or if the process is in execve. Every other stack has its root.
 timeout 30 "$NSPROF" symbolize --stats "$T/many.data" 2>&1 >/dev/null |
 	awk 'NR > 1 { if (!sub(/^ +[0-9]+ +[0-9.]+ %  /, "")) exit; print }' >"$T/ends"
 check "many: verdicts are told" grep -qx complete "$T/ends"

@@ -25,7 +25,7 @@ JS
 NODE=$(readlink -f "$(command -v node)")
 no_inlining=$(node_no_inlining "$NODE" | tr '\n' ' ')
 ctr_rootfs "$T/root" "$NODE:/usr/bin/node" "$T/app.js"
-# Debian's node has parts of itself as files beside it.
+# Debian's node keeps parts of itself in separate files.
 if [ -d /usr/share/nodejs ]; then
 	mkdir -p "$T/root/usr/share"
 	cp -r /usr/share/nodejs "$T/root/usr/share/"
@@ -65,7 +65,8 @@ for kind in overlay tmpfs nested; do
 	}
 	wait_for '[ -n "$(node_pid)" ]' 20
 	pid=$(node_pid)
-	# The stacks before it compiles what is hot are not what is tested: its start takes an emulated machine many seconds.
+	# Do not test the stacks before node compiles hot functions: on an emulated machine its
+	# start takes many seconds.
 	wait_for "grep -q '[*+].*jsLeafWork' /proc/$pid/root/tmp/perf-*.map" 100
 	computes "$pid" 1000
 	ctr_record "$T/$kind.G" -a -G "$CTR_CG" -F 499 --duration 1.5

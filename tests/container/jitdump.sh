@@ -13,7 +13,8 @@ count() { # FOLDED REGEX: samples
 	awk -v re="$2" '$0 ~ re { n += $NF } END { print n + 0 }' "$1"
 }
 
-# left NAME: all files that the container has, and when each was made or changed; but for those the program still writes.
+# left NAME: all files of the container, and when each was made or changed, except those that the
+# program still writes.
 left() {
 	find "${CTR_DIR[$1]}/upper" ! -name 'jit-*.dump' ! -name 'isolate*.log' -printf '%P %T@ %C@\n' | sort
 }
@@ -35,7 +36,7 @@ else
 	fail "a container with a JIT starts"
 fi
 
-# ---- runtimes, in a mount namespace whose /tmp is nobody else's ----
+# ---- runtimes, in a mount namespace with a private /tmp ----
 cat >"$T/Work.java" <<'JAVA'
 public class Work {
 	static int jLeaf(int n) { int s = 0; for (int i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }
@@ -78,7 +79,7 @@ java_case() { # NAME AGENT
 	boxed "$1" java -XX:+PreserveFramePointer -XX:CompileCommand=quiet "-XX:CompileCommand=dontinline,Work.*" "-agentpath:$2" -cp /mnt Work
 	grep 'Work' "$T/$1.folded" >"$T/$1.work"
 	like "$1: a method as the source has it" "$(<"$T/$1.work")" ';Work.jOuter\(int\);Work.jMiddle\(int, java.lang.String\[\], long\);Work.jLeaf\(int\) '
-	# The Java machine tells agents of a method some time after it runs.
+	# The JVM tells agents about a method some time after it starts to run.
 	n=$(count "$T/$1.folded" 'Work.jLeaf\\(int\\)')
 	check "$1: its hot method, $n samples" test "$n" -ge 50
 	unlike "$1: no descriptor is left" "$(<"$T/$1.work")" 'LWork[;:]'

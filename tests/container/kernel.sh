@@ -9,7 +9,8 @@ need_cmd setpriv
 need_cmd jq
 "$NSPROF" record -q -F 999 -o "$T/probe" -- "$TARGETS/spin" --kernel 0.1 2>"$T/err" || skip_all "cannot record here: $(cat "$T/err")"
 
-# Without CAP_SYSLOG the kernel shows addresses only to kptr_restrict=0 with perf_event_paranoid of at most 1.
+# Without CAP_SYSLOG the kernel only shows addresses if kptr_restrict=0 and perf_event_paranoid is
+# at most 1.
 blind() { setpriv --bounding-set=-syslog --inh-caps=-syslog "$@"; }
 hidden=$(blind awk '$1 ~ /[1-9a-f]/ { n = 1; exit } END { print n ? "" : "yes" }' /proc/kallsyms)
 
@@ -23,15 +24,17 @@ check "the names come from the recording as well" sh -c \
 	"mkdir '$T/none' && setpriv --bounding-set=-syslog --inh-caps=-syslog '$NSPROF' symbolize -q --annotate --proc '$T/none' --no-inline '$T/seen' |
 		grep -Eq '(read_iter_zero|read_zero|vfs_read|ksys_read)_\[k\]'"
 
-# With CAP_BPF a BPF program asks for single names, without it /proc/kallsyms is read: either way an address has a name that the file gives it.
+# With CAP_BPF a BPF program looks up single names. Without it the recorder reads /proc/kallsyms.
+# Either way an address has a name that the file gives it.
 nobpf() { setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin "$@"; }
 # named RECORDING: "ADDRESS NAME" of its kernel frames, with names from the recording's own rows.
 named() {
 	mkdir -p "$T/none"
 	"$NSPROF" script -q --proc "$T/none" --no-inline "$1" | sed -nE 's/^\t *(ffff[0-9a-f]{12}) ([^ ]+) .*/\1 \2/p' | sort -u
 }
-# misnamed: of those on stdin, what /proc/kallsyms calls otherwise. Of several names at one address each will do; behind the last call of a
-# function that does not return begins the next one.
+# misnamed: those lines of stdin that disagree with /proc/kallsyms. Any of several names at one
+# address is right. After the last call of a function that does not return, the next function
+# begins.
 misnamed() {
 	{ awk '{ print $1, 0, $3 }' /proc/kallsyms; awk '{ print $1, 1, $2 }'; } | sort -k1,1 -k2,2n | awk '
 		!$2 { if ($1 != at) { split("", before); for (n in is) before[n]; split("", is); at = $1 } is[$3]; next }
@@ -49,7 +52,8 @@ if nobpf "$NSPROF" record -q -o /dev/null -- true 2>"$T/err" && grep -q 'looked 
 		is "$how: each is what lies there" "$(misnamed <"$T/$how.named")" ""
 		unlike "$how: no frame is without a name" "$("$NSPROF" symbolize -q --annotate --proc "$T/none" --no-inline "$T/$how")" '\[kernel\]'
 	done
-	# The kernel tells of a BPF program to all that listen, and all but the first a size that its record has not.
+	# The kernel reports a BPF program to all listeners. All but the first get a size that the
+	# record does not have.
 	for who in one two three; do
 		"$NSPROF" record -q -a -F 99 -o "$T/$who" &
 	done

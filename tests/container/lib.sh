@@ -27,7 +27,7 @@ ctr_need() {
 	for c in busybox unshare pgrep readelf; do
 		command -v $c >/dev/null || { skip_all "$c is not installed"; }
 	done
-	# Nothing else is in some root folders.
+	# Some root folders contain nothing else.
 	! readelf -lW "$(command -v busybox)" | grep -q INTERP || { skip_all "busybox is not linked statically: busybox-static is not installed"; }
 	CTR_CGROOT=nsprof-test-$$
 	mkdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || { skip_all "cannot make a cgroup in $CTR_V2"; }
@@ -35,30 +35,32 @@ ctr_need() {
 	CTR_BASE=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-ctr.XXXXXX")
 	why=$(unshare -m -p -u -i -n --fork true 2>&1) || { ctr_cannot "make namespaces here: $why"; }
 	ctr_place
-	# perf_event comes down from the root of cgroup v2 with the first controller that is enabled there (record/events/cgroup_perf.h).
+	# In cgroup v2 perf_event only reaches cgroups once a controller is enabled in the root
+	# (record/events/cgroup_perf.h).
 	[ -n "$(cat "$CTR_V2/cgroup.subtree_control")" ] || ctr_cpu_root || :
 }
 
-# ctr_cpu: hand the cpu controller of cgroup v2 down to the cgroups of containers; fails where v2 has none.
+# ctr_cpu: enable the cpu controller of cgroup v2 for the cgroups of containers; fails if v2 does
+# not have it.
 ctr_cpu() {
 	ctr_cpu_root && echo +cpu >"$CTR_V2/$CTR_CGROOT/cgroup.subtree_control"
 } 2>/dev/null
 
-# What is enabled in the root for us is disabled again by ctr_cleanup.
+# Controllers enabled here in the root are disabled again by ctr_cleanup.
 ctr_cpu_root() {
 	! grep -qw cpu "$CTR_V2/cgroup.subtree_control" || return 0
 	echo +cpu >"$CTR_V2/cgroup.subtree_control" && CTR_HANDED=1
 } 2>/dev/null
 
-# ctr_cannot WHAT: skip the whole file, with nothing left behind.
+# ctr_cannot WHAT: skip the whole file, and leave nothing behind.
 ctr_cannot() {
 	ctr_cleanup
 	skip_all "cannot $1"
 }
 
-# ctr_place: make $CTR_BASE a place for the upper layer of an overlay. A folder on an overlay is none, as in a container of
-# docker's, nor is one on NFS: it becomes a tmpfs then. An overlay on a second one cannot be the lower layer of a third one
-# either: root folders are copied to the tmpfs then.
+# ctr_place: make $CTR_BASE usable for the upper layer of an overlay. A folder on an overlay, as in
+# a docker container, or on NFS is not usable, and becomes a tmpfs. An overlay on an overlay cannot
+# be the lower layer of a third one either: then root folders are copied to the tmpfs.
 ctr_place() {
 	local lower why
 	CTR_COPY=
@@ -90,8 +92,8 @@ ctr_overlay_try() {
 	return $rc
 }
 
-# A file for the container: "SRC" keeps its base name in /app, "SRC:DST" goes to DST. Shared objects a
-# dynamic program needs are copied to the paths the loader will look at, and the loader with them.
+# ctr_rootfs: "SRC" keeps its base name in /app, "SRC:DST" goes to DST. The loader, and the shared
+# objects that a dynamic program needs, are copied to the paths where the loader looks.
 ctr_rootfs() {
 	local dir=$1 spec src dst lib
 	shift
@@ -156,7 +158,8 @@ ctr_start() {
 	CTR_CGDIR[$name]=$cg
 	CTR_CG=$CTR_CGROOT/$name
 	CTR_PID=
-	# Up when it is in its own root and has become the command: what was the shell has other stacks.
+	# It is up when it is in its own root and has become the command: the shell before it has
+	# other stacks.
 	for i in $(seq 200); do
 		if [ -e "$d/upper/.ready" ]; then
 			CTR_PID=$(pgrep -P "${CTR_UNSHARE[$name]}" | head -n 1)
@@ -170,8 +173,9 @@ ctr_start() {
 	return 1
 }
 
-# ctr_computes [CGROUP [MS]]: wait until what is in that cgroup, or in the container started last, has computed for so long, 100 ms: it
-# is in its own code then, behind the loader and what it began with.
+# ctr_computes [CGROUP [MS]]: wait until the processes in that cgroup, or in the container started
+# last, have used MS (100) of CPU time. By then the program is past the loader and its start, in its
+# own code.
 ctr_computes() {
 	local cg=${1-$CTR_CG} ms=${2-100} from
 	from=$(cg_used "$cg")
@@ -181,7 +185,7 @@ ctr_computes() {
 ctr_stop() {
 	local name=$1 pid
 	[ -n "${CTR_UNSHARE[$name]:-}" ] || return 0
-	# Only what is in the cgroup that this file made.
+	# Only processes in the cgroup that this file made.
 	for pid in $(cat "${CTR_CGDIR[$name]}/cgroup.procs" 2>/dev/null); do
 		kill -KILL "$pid" 2>/dev/null || :
 	done
@@ -215,10 +219,11 @@ ctr_cleanup() {
 	[ -z "$CTR_HANDED" ] || echo -cpu >"$CTR_V2/cgroup.subtree_control" || :
 }
 
-# ctr_id PREFIX: a container's id, which no other container of this machine has.
+# ctr_id PREFIX: a container ID that no other container of this machine has.
 ctr_id() { printf '%s%064d' "$1" 0 | cut -c -48 | tr -d '\n'; printf '%016x' $$; }
 
-# ctr_end: for tests that put processes ($PIDS) into cgroups of their own: end them, and remove all cgroups of this file.
+# ctr_end: for tests that put processes ($PIDS) into cgroups of their own: end them, and remove all
+# cgroups of this file.
 PIDS=()
 ctr_end() {
 	kill -KILL "${PIDS[@]}"
@@ -226,14 +231,15 @@ ctr_end() {
 	find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} +
 } 2>/dev/null
 
-# ctr_record OUT ARGS...: nsprof record, quietly, failing loudly.
+# ctr_record OUT ARGS...: quiet nsprof record; reports a failure.
 ctr_record() {
 	local out=$1
 	shift
 	"$NSPROF" record -q -o "$out" "$@" || echo "# record $* failed with $?"
 }
 
-# ctr_record_while OUT SCRIPT ARGS...: the same, while SCRIPT runs; the first thing it does is recorded.
+# ctr_record_while OUT SCRIPT ARGS...: the same, while SCRIPT runs, which is recorded from its first
+# action.
 ctr_record_while() {
 	local out=$1 script=$2 recorder rc
 	shift 2
@@ -248,8 +254,8 @@ ctr_record_while() {
 	[ $rc = 130 ] || echo "# record $* failed with $rc"
 }
 
-# has_chain FOLDED CHAIN [MIN]: some stacks hold the frames of CHAIN one directly above the other; their
-# samples are at least MIN per cent (default 60) of all samples with the chain's last name in them.
+# has_chain FOLDED CHAIN [MIN]: some stacks hold the frames of CHAIN without gaps. Their samples are
+# at least MIN per cent (default 60) of all samples with the chain's last name in them.
 has_chain() {
 	awk -v want="$2" -v min="${3:-60}" '
 	{
@@ -262,8 +268,8 @@ has_chain() {
 	}' "$1"
 }
 
-# rooted FOLDED ROOT [MIN]: at least MIN per cent (default 99) of the user stacks begin with ROOT (an
-# extended regular expression) directly behind the leading comm frame.
+# rooted FOLDED ROOT [MIN]: at least MIN per cent (default 99) of the user stacks begin with ROOT
+# (an extended regular expression) right after the leading comm frame.
 rooted() {
 	awk -v root="^[^;]*;(""$2"")(;| )" -v min="${3:-99}" '
 	{ n = $NF; total += n; if ($0 ~ root) hit += n; else if (miss == "") miss = $0 }
@@ -274,9 +280,10 @@ rooted() {
 	}' "$1"
 }
 
-# ---- cgroups that are removed and made anew
+# ---- cgroups that are removed and created again
 
-# run_in CGROUP COMMAND...: in that cgroup, which is there; the file used.PROGRAM says how much CPU time the cgroup had from it, us.
+# run_in CGROUP COMMAND...: run it in that existing cgroup. The file used.PROGRAM gets the CPU time
+# that the cgroup used meanwhile, us.
 cg_used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$1/cpu.stat"; }
 run_in() {
 	local before
@@ -284,13 +291,13 @@ run_in() {
 	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$CTR_V2/$1" "${@:2}"
 	echo $(($(cg_used "$1") - before)) >"used.${2##*/}"
 }
-# live CGROUP COMMAND...: a life in a cgroup made for it, and its end.
+# live CGROUP COMMAND...: create the cgroup, run COMMAND in it, remove it.
 live() {
 	mkdir "$CTR_V2/$1"
 	run_in "$@"
 	rmdir "$CTR_V2/$1"
 }
-# record_start ARGS...: to a.data, and return when sampling is on.
+# record_start ARGS...: record to a.data, and return when sampling is on.
 record_start() {
 	rm -f a.data
 	"$NSPROF" record -e cpu-clock -F 499 -o a.data "$@" 2>err &
@@ -301,8 +308,9 @@ record_end() {
 	kill -INT $RECORDER
 	wait $RECORDER
 }
-# life FOLDED PROGRAM CHAIN [LATE]: there are samples for 90 % of the CPU time that its cgroup used, but for the first LATE s,
-# and whole chains in them: of those behind its loading 95 % from main on, into the chain, or where that reads the clock (1 to 6 %).
+# life FOLDED PROGRAM CHAIN [LATE]: there are samples for 90 % of the CPU time that its cgroup used,
+# not counting the first LATE s. Of those after its loading, 95 % are whole from main on, into the
+# chain, or where that reads the clock (1 to 6 %).
 life() {
 	local first second
 	grep "^$2;" "$1" >"$T/life"
@@ -313,9 +321,11 @@ life() {
 	has_chain "$T/life.main" "$first;$second" 95 && has_chain "$T/life.main" "$3" 85
 }
 
-# What is said of perf in the tests is said of 6.1; PERF_CLAIMS=1 PERF=FILE shows what of it holds for another perf. Its cache of binaries in ~/.debug would hide what it cannot do: an empty one
-# for each recording, and gone before its report as on another machine. Without build-ids (PERF_OPTS=-B) unless a test wants them:
-# it dies while it looks for them when a process it recorded has ended ("assertion failed at util/build-id.c:1010").
+# Claims about perf in the tests are about 6.1. PERF_CLAIMS=1 PERF=FILE tests them with another
+# perf. perf's cache of binaries in ~/.debug would hide its limits, so each recording gets an empty
+# one, which is removed before the report, as on another machine. No build-ids (PERF_OPTS=-B) unless
+# a test needs them: perf dies looking for them when a recorded process has ended ("assertion failed
+# at util/build-id.c:1010").
 PERF_OPTS=-B
 PERF_VERSION=$(perf --version 2>/dev/null) || :	# the demo ends at what fails
 PERF_VERSION=${PERF_VERSION/ version/}
@@ -325,19 +335,21 @@ else
 	PERF=
 fi
 
-# perf_record OUT ARGS...: "perf record ARGS" in the background, until perf_wait or its own --duration by "sleep". Its own
-# rings of 512 KiB hold 60 of its samples, a tenth of a second of 499 Hz: on a busy machine it came to none at all.
+# perf_record OUT ARGS...: run "perf record ARGS" in the background, until perf_wait or its own
+# --duration by "sleep". perf's default rings of 512 KiB hold 60 of its samples, a tenth of a second
+# at 499 Hz: on a busy machine perf got no samples at all.
 perf_record() {
 	local out=$1
 	shift
 	[ -n "$PERF" ] || return 0
 	perf --buildid-dir "$out.cache" record -q $PERF_OPTS -m 8M -e cpu-clock -o "$out.data" "$@" >"$out.log" 2>&1 &
 	PERF_PID=$!
-	# It has its events when it has its command; until then that is a process of the same name as its own.
+	# perf has its events when it has started its command. Until then the child has perf's own
+	# name.
 	wait_for "pgrep -x -P $PERF_PID sleep >/dev/null || ! kill -0 $PERF_PID" 20
 }
 
-# perf_fold OUT: what perf script says now, in OUT.perf, as "comm;frames COUNT".
+# perf_fold OUT: write perf script's current result to OUT.perf, as "comm;frames COUNT".
 perf_fold() {
 	[ -n "$PERF" ] || return 0
 	PERF_OUT=$1
@@ -355,8 +367,8 @@ perf_wait() {
 	perf_fold "$1"
 }
 
-# perf_not WHAT COMMAND...: perf 6.1 fails here, that is, COMMAND, which holds for our own, does not hold for what it made
-# of OUT, the last one that was folded. If it has no sample at all, then only because it died.
+# perf_not WHAT COMMAND...: perf 6.1 fails here: COMMAND, which holds for our own output, does not
+# hold for perf's output of the last folded OUT. Having no samples at all only counts if perf died.
 perf_not() {
 	local what="${PERF:+$PERF_VERSION}" died='assertion failed|smashing|could not read first record'
 	what="${what:-perf 6.1} fails: $1"

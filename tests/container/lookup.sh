@@ -33,7 +33,8 @@ wait $r
 kill $spin
 rmdir "$CTR_V2/$cg"
 echo "# $(grep wrote err)"
-# Each look takes three times what the rings hold. On a machine that is busy besides, some samples may be lost for that.
+# Each look takes three times as long as the rings can hold. On a machine with other load some
+# samples may be lost for that.
 check "samples are not lost for it" jq -e '.ledger | .lost_kernel + .dropped < 0.05 * .taken' <("$NSPROF" info --json a.data)
 unlike "draining did not stand still" "$(cat err)" 'stood still'
 like "the container's program has samples" "$("$NSPROF" symbolize -q --by process a.data 2>/dev/null)" '^spin-a'

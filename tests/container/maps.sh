@@ -12,28 +12,30 @@
 ctr_need
 ctr_rootfs "$T/root" "$TARGETS/jitloop"
 mkdir -m 1777 "$T/shared" "$T/both" "$T/linked"
-# Another root, in which /tmp is a link to a volume.
+# Another root, with a link to a volume as /tmp.
 cp -r "$T/root" "$T/link"
 rmdir "$T/link/tmp"
 mkdir "$T/link/volume"
 ln -s volume "$T/link/tmp"
 SECS=5
 
-# Each is known by the name of its thread, and its code by in_NAME. Those that are to be [jit] have no map of their own.
+# The name of its thread identifies each process, and in_NAME its code. Those expected as [jit] have
+# no map of their own.
 CTR_TMPFS=1 ctr_start tmpfs "$T/root" /app/jitloop 120 in_tmpfs map tmpfs || fail "tmpfs starts"
 ctr_start stale "$T/root" sh -c "echo '0 7fffffffffffffff of_an_earlier_process' >/tmp/perf-1.map
 	busybox touch -d '2020-01-01 00:00' /tmp/perf-1.map; exec /app/jitloop 120 unused nomap stale" || fail "stale starts"
 ctr_start uid "$T/root" /app/jitloop 120 in_uid uid uid || fail "uid starts"
 ctr_start otheruid "$T/root" /app/jitloop 120 not_mine chown otheruid || fail "otheruid starts"
-# Two containers with one volume as /tmp, in which both are pid 1: whoever comes last has written over the first's.
-# Their code is at the same address, so nothing tells whose the line is.
+# Two containers with one volume as /tmp, both with pid 1: the later one has overwritten the first
+# one's map. Their code is at the same address, so nothing shows which process the line is for.
 CTR_TMP=$T/shared ctr_start first "$T/root" /app/jitloop 120 in_first map first || fail "first starts"
 CTR_TMP=$T/shared ctr_start second "$T/root" /app/jitloop 120 in_second map second || fail "second starts"
-# The same, but that the second adds to the file, and has its code elsewhere: each line is of whoever has code there.
+# The same, but the second one appends to the file, and its code is elsewhere: each line belongs to
+# the process with code there.
 CTR_TMP=$T/both ctr_start here "$T/root" /app/jitloop 120 in_here map here || fail "here starts"
 wait_for '[ -s "$T/both/perf-1.map" ]' 10
 CTR_TMP=$T/both ctr_start there "$T/root" /app/jitloop 120 in_there apart there || fail "there starts"
-# As first and second, by way of a link.
+# As first and second, through a link.
 CTR_TMP=$T/linked ctr_start third "$T/link" /app/jitloop 120 in_third map third || fail "third starts"
 CTR_TMP=$T/linked ctr_start fourth "$T/link" /app/jitloop 120 in_fourth map fourth || fail "fourth starts"
 
@@ -53,7 +55,8 @@ bare() { # COMMAND...: in a cgroup, in namespaces that it makes itself
 	bare+=($!)
 }
 bare unshare -m -p -f --kill-child chroot "$T/chroot" /app/jitloop 120 in_chroot map chroot
-# Its /tmp is the host's, and its pid is one that many there have had: a higher one than those of other tests' containers.
+# Its /tmp is the host's, and its pid was used by many processes there: higher than those in other
+# tests' containers.
 pid=$((40 + RANDOM % 20))
 later "rm -f /tmp/perf-$pid.map"
 bare unshare -p -f --kill-child sh -c "i=2; while [ \$i -lt $pid ]; do /bin/true; i=\$((i + 1)); done
@@ -73,8 +76,8 @@ ctr_record "$T/data" -G "$CTR_CGROOT" -F 499 --duration $SECS
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/alive"
 perf_wait "$T/p"
 [ -z "$PERF" ] || cp "$T/p.perf" "$T/p.alive"
-# Of each two with one /tmp one alone is recorded: its neighbour is found nevertheless, first among those there are, then by what it
-# has mapped.
+# Only one process of each pair with a common /tmp is recorded. Its neighbour is found nevertheless,
+# first among the running processes, then by its mappings.
 for pair in 'first|here|third' 'second|there|fourth'; do
 	ctr_record "$T/alone.data" -p "$(ctr_pids "$CTR_CGROOT" "^($pair)\$")" -F 499 --duration 2
 	"$NSPROF" symbolize -q --no-inline "$T/alone.data" >>"$T/alone"
@@ -91,7 +94,7 @@ rm -rf "$T/root" "$T/chroot" "$T/deep" "$T/link" "$T/shared" "$T/both" "$T/linke
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/gone"
 perf_fold "$T/p"
 
-# map_case COMM NAME: what its code is called, alive and gone. [jit] is what has no name.
+# map_case COMM NAME: the name of its code, alive and gone. [jit] means no name.
 of_comm() { # FOLDED COMM NAME
 	grep "^$2;" "$1" >"$T/comm"
 	has_chain "$T/comm" "run_jit;$3" 95
@@ -100,11 +103,11 @@ map_case() {
 	check "$1: $2, alive" of_comm "$T/alive" "$1" "$2"
 	check "$1: $2, gone" of_comm "$T/gone" "$1" "$2"
 }
-# perf has its name while it lives and when it is gone. It has no whole stacks of JIT code.
+# perf has its name while it lives and when it is gone. perf has no whole stacks of JIT code.
 of_perf() {
 	grep "^$1;" "$T/p.alive" | grep -q ";$2[ ;]" && grep "^$1;" "$T/p.perf" | grep -q ";$2[ ;]"
 }
-# perf has no name of others for it, and can be asked.
+# perf does not have other processes' names for it; only checked if perf runs.
 not_others() {
 	grep -q "^$1;" "$T/p.alive" && ! grep "^$1;" "$T/p.alive" | grep -q ";$2[ ;]"
 }
@@ -128,7 +131,7 @@ for c in here there; do
 	check "$c, recorded alone: in_$c" of_comm "$T/alone" $c in_$c
 done
 
-# ---- written in the end only, by a container that ends meanwhile and is removed before the recording is over
+# ---- written only at the end, by a container that ends and is removed before the recording is over
 ctr_rootfs "$T/root" "$TARGETS/jitloop"
 ctr_start atexit "$T/root" sh -c 'until [ -e /tmp/go ]; do busybox sleep 0.05; done; exec /app/jitloop 2 in_atexit end atexit' || fail "atexit starts"
 rm -f "$T/data"

@@ -9,7 +9,7 @@ need_cmd jq
 ctr_need
 later ctr_end
 
-# Of its own: the same test may run elsewhere on this machine.
+# A unique name: the same test may run elsewhere on this machine.
 TWIN=twin-$$
 id() { printf '%s%08x%054d' "$1" $$ 0; }
 DOCKER=$(ctr_id d1) ONE=$(ctr_id e1) TWO=$(ctr_id e2) LATER=$(ctr_id d2) LEFT=$(ctr_id d3) ALONE=$(ctr_id e4)
@@ -28,7 +28,7 @@ runs() { # CGROUP PROGRAM ARGS...
 	wait_for "ctr_pids '$CTR_CGROOT/$1' '^$(basename "$2")\$' | grep -q ." 20
 }
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-# Until each of the processes PIDS has had 50 ms of CPU time: how long that takes depends on what else runs.
+# Wait until each of PIDS has used 50 ms of CPU time: how long that takes depends on other load.
 ran() {
 	local p from
 	for p; do
@@ -42,7 +42,7 @@ begin() { # OPTIONS...
 	RECORDER=$!
 	wait_for '[ -s "$T/data" ]' 20
 }
-# Not in a shell of its own, which could not wait for the recorder.
+# Not in a subshell, which could not wait for the recorder.
 end() { # which containers the samples are of, and what runs in them
 	kill -INT "$RECORDER"
 	wait "$RECORDER"
@@ -78,7 +78,8 @@ check_rc "not chosen by the name alone" 1 "$NSPROF" record --runtime-root "$S" -
 like "not chosen by the name alone: says how" "$(cat "$T/check.err")" "--container $TWIN is ambiguous: it may be .*$TWIN \(docker ${DOCKER:0:12}\).*NAME:RUNTIME"
 check_rc "nor by a runtime that two have" 1 "$NSPROF" record --runtime-root "$S" --container $TWIN:podman --duration 0.1 -o "$T/none"
 
-# One that begins while another of its name is recorded: what was called "twin" once stays so.
+# One container begins while another of its name is recorded: a container keeps the name "twin" once
+# it has it.
 kill -KILL "${PIDS[@]:1}"
 wait "${PIDS[@]:1}" 2>/dev/null
 rmdir "$CTR_V2/$CTR_CGROOT"/libpod-*

@@ -16,17 +16,19 @@
 need_cmd jq python3
 ctr_need
 chain() { "$TARGETS/$1" --chain; }
-# Host programs at the containers' paths, which are none of theirs.
+# Host programs at the containers' paths, which must not be used.
 [ ! -e /app ] || skip_all "there is an /app here"
 later 'rm -rf /app'
 fold() { "$NSPROF" symbolize -q --no-inline "${@:2}" "$1"; }
-# named FOLDED PREFIX CHAIN: of the samples with a function PREFIX_..., 90 % have the chain; there are 20.
+# named FOLDED PREFIX CHAIN: at least 20 samples have a function PREFIX_..., and 90 % of them have
+# the chain.
 named() {
 	grep "[;]$2_" "$1" >"$T/named"
 	awk '{ n += $NF } END { exit n < 20 }' "$T/named" && has_chain "$T/named" "$3" 90
 }
 
-# ---- gone before the recording ends: container, image layers, cgroup; another program at its path on the host
+# ---- gone before the recording ends: container, image layers, cgroup; the host has another program
+# at its path
 ctr_rootfs "$T/root" "$TARGETS/spin-nobid" "$TARGETS/spin" "$TARGETS/jitloop"
 ctr_start early "$T/root" sh -c '/app/spin-nobid 60 & /app/spin 60 & exec /app/jitloop 60 in_early map early' || fail "early starts"
 mkdir /app
@@ -51,7 +53,7 @@ perf_not "gone early, no build-id" named "$T/p.perf" nobid "$(chain spin-nobid)"
 perf_not "gone early, with one" named "$T/p.perf" app "$(chain spin)"
 rm -rf /app
 
-# ---- binaries that are nowhere any more while they run
+# ---- binaries that no longer exist anywhere while they run
 ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-a" "$TARGETS/spin-b" "$TARGETS/spin-host" "$TARGETS/memfd" "$TARGETS/jitloop" "$TARGETS/spin-one"
 ctr_start files "$T/root" sh -c 'runs() { until grep -qsx "$1" /proc/$!/comm; do :; done; }
 	cp /app/spin /tmp/s; /tmp/s 60 & runs s; cp /app/spin-a /tmp/r; /tmp/r 60 & runs r; rm /tmp/s
@@ -76,7 +78,8 @@ perf_not "deleted" named "$T/p.perf" app "$(chain spin)"
 perf_not "replaced" named "$T/p.perf" aaa "$(chain spin-a)"
 perf_not "in a memfd" named "$T/p.perf" host "$(chain spin-host)"
 
-# ---- in a memfd, begun while it is recorded: the kernel tells its first mapping as long as the whole program
+# ---- in a memfd, started during the recording: the kernel reports its first mapping with the
+# length of the whole program
 ctr_rootfs "$T/root" "$TARGETS/spin-one" "$TARGETS/memfd"
 ctr_record_while "$T/one" 'ctr_start one "$T/root" /app/memfd /app/spin-one memory spin 60; ctr_computes' -F 999 -G "$CTR_CGROOT"
 fold "$T/one" >"$T/f.alive"
@@ -87,7 +90,7 @@ for state in alive gone; do
 	check "in a memfd, code in the first segment, $state" named "$T/f.$state" one "$(chain spin-one)"
 done
 
-# ---- no build-id: its debug info beside it, and its inlined functions
+# ---- no build-id: its separate debug info, and its inlined functions
 cat >"$T/inl.c" <<'C'
 #include <time.h>
 static inline __attribute__((always_inline)) unsigned long inl_inner(unsigned long x)
@@ -179,7 +182,8 @@ else
 	skip "Go" "it does not build here: $(head -n 1 "$T/err")"
 fi
 
-# ---- on another machine, as nobody: another root with other programs at the same paths, another boot, nothing of /proc
+# ---- on another machine, as nobody: another root with other programs at the same paths, another
+# boot, nothing from /proc
 ctr_rootfs "$T/root" "$TARGETS/spin" "$TARGETS/spin-nobid" "$TARGETS/spin-static" "$TARGETS/jitloop"
 ctr_start moved "$T/root" sh -c '/app/spin 60 & /app/spin-nobid 60 & /app/spin-static --kernel 60 & exec /app/jitloop 60 in_moved map moved' ||
 	fail "moved starts"
@@ -190,7 +194,7 @@ fold "$T/moved" >"$T/moved.here"
 perf_wait "$T/p"
 other=$T/other
 ctr_rootfs "$other" "$TARGETS/spin-b:/app/spin" "$TARGETS/spin-nobid2:/app/spin-nobid" "$TARGETS/spin-b:/app/spin-static" "$TARGETS/spin-b:/app/jitloop"
-# Its own C library is another file than the container's; nsprof brings its own.
+# The other root's C library differs from the container's; nsprof brings its own.
 mkdir -p "$other/opt" "$other/rec"
 lib=$(ldd "$BUILD/bin/nsprof-symbolize" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p')
 interp=$(readelf -lW "$BUILD/bin/nsprof-symbolize" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
@@ -225,7 +229,7 @@ perf_fold "$T/p"
 perf_not "another machine: of the program" named "$T/p.perf" app "$(chain spin)"
 perf_not "another machine: JIT code" has_chain <(grep '^moved;' "$T/p.perf") "run_jit;in_moved" 95
 
-# ---- the pid is another's by now: other programs at the same paths, with a map of their own
+# ---- the pid now belongs to another process: other programs at the same paths, with their own map
 cat >"$T/as_pid.py" <<'PY'
 # as_pid.py PID COMMAND...: run COMMAND as process PID, which is free (clone3(2) with set_tid).
 import ctypes, os, struct, sys
@@ -255,7 +259,7 @@ if python3 "$T/as_pid.py" "$free" /bin/true 2>"$T/err"; then
 	perf_record "$T/p" -F 999 --call-graph dwarf -p $spin,$jit -- sleep 1.5
 	ctr_record "$T/whole" -e cpu-clock -F 999 -p $spin,$jit --duration 1.5
 	wait_for '[ "$(stat -c %s "$T/cut")" -gt 1000 ]' 10
-	# It has no rows: what it needs must be there.
+	# The recording has no rows, so the binaries must still exist.
 	kill -KILL $recorder
 	wait $recorder 2>/dev/null
 	fold "$T/whole" >"$T/whole.before"
@@ -304,7 +308,8 @@ kill -INT $recorder
 wait $recorder
 n=$("$NSPROF" info --json "$T/short" | jq '[.processes[] | select(.comm == "spin-static" or .comm == "spin-a")] | length')
 check "500 short processes: sampled are $n" test "$n" -ge 300
-# unnamed FOLDED: at most 1 % of what user space was sampled in these programs has no name; what is in brackets is none.
+# unnamed FOLDED: at most 1 % of the user space samples of these programs have no name; a name in
+# brackets does not count as one.
 unnamed() {
 	awk '/^spin-(static|a);/ { n = $NF; sub(/ [0-9]+$/, ""); if (/_\[k\]$/) next; all += n; if (/;\[[^;]*\]$/ && !/scanned\]$/) { bad += n; which[$0] += n } }
 	END { printf "# %d of %d have no name\n", bad, all; for (s in which) print "# " which[s], s; exit !(all >= 1000 && 100 * bad <= all) }' "$1"

@@ -6,11 +6,12 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
-# The kernel stacks no more than two.
+# The kernel does not stack more than two.
 [ "$(stat -f -c %T /)" != overlayfs ] || skip_all "/ is an overlay already, as this would make it"
 [ -x "$TARGETS/shop" ] || skip_all "$(why_not shop)"
 
-# inside DEPTH SCRIPT ARGS...: bash runs SCRIPT in a root that is DEPTH overlays upon each other, in its own mount namespace.
+# inside DEPTH SCRIPT ARGS...: bash runs SCRIPT in a root of DEPTH stacked overlays, in its own
+# mount namespace.
 inside() {
 	rm -rf "$CTR_BASE/in"
 	mkdir "$CTR_BASE/in"
@@ -21,7 +22,7 @@ inside() {
 		shift 4
 		for ((i = 0; i < depth; i++)); do
 			mkdir "$base/$i"
-			# Upper layers are beside each other, not in the overlay before.
+			# Upper layers lie beside each other, not in the previous overlay.
 			ctr_overlay "$root" "$base/$i"
 			root=$base/$i/merged
 		done
@@ -34,13 +35,14 @@ inside() {
 		exec chroot "$root" bash -c "$@"' bash "$CTR_BASE/in" "$1" "$TOP" "$(realpath "$BUILD")" "${@:2}" </dev/null
 }
 
-# What is true there, so that this tests what it says: no overlay's upper layer can be in /tmp.
+# Check the precondition of this test there: no upper layer of an overlay can be in /tmp.
 # shellcheck disable=SC2016
 upper='unshare -m bash -c '\''mkdir /tmp/l /tmp/u /tmp/w /tmp/m && mount -t overlay o -o lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w /tmp/m'\'
 is "/ is an overlay there" "$(inside 1 'stat -f -c %T /tmp')" overlayfs
 check_rc "an upper layer cannot be on it" 32 inside 1 "$upper"
 
-# Only the tests need these, and the demo installs none of them. What is removed there is removed from an upper layer.
+# Only the tests need these packages, and the demo installs none of them. Removing them there only
+# changes an upper layer.
 # shellcheck disable=SC2016
 for_tests='
 for c in $(sed -n "/^check_deps=/,/^lint_deps=/s/.* \(cmd\|run\):\([^$]*\)$/\2/p" "$TOP/contrib/install-deps"); do
@@ -53,7 +55,8 @@ done
 check "the demo" inside 1 "$for_tests"'cd /tmp && "$TOP/contrib/demo" && grep -q "^server;.*Shop::" demo.folded && [ -s demo.html ] && [ -s demo.svg ]'
 like "the demo: names of the program that was gone" "$(<"$T/check.out")" 'Shop::'
 
-# A container started with the tests' library, its own /app/spin and a second life of the same name.
+# A container started with the tests' library, its own /app/spin, and a second life with the same
+# name.
 # shellcheck disable=SC2016
 ctr='
 . "$TOP/tests/lib.sh"

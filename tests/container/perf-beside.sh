@@ -8,7 +8,7 @@
 need_root
 need_cmd perf
 need_cmd jq
-# perf 7 asks for build-ids by default; these are to ask for device and inode.
+# perf 7 asks for build-ids by default; here it has to ask for device and inode.
 perf_rec() { perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 --no-buildid-mmap "$@" 2>>"$T/perf.err"; }
 perf_begin() { # FILE OPTION...
 	perf --buildid-dir "$T/cache" record -q -B -N -e cpu-clock -F 499 --no-buildid-mmap -o "$@" -- sleep 60 2>>"$T/perf.err" &
@@ -24,7 +24,7 @@ P=$TARGETS/spin-b
 inode=$(stat -c %i "$P")
 chain=$("$P" --chain)
 
-# mapped FILE: as perf script tells it, the inode that the program was mapped from.
+# mapped FILE: the inode of the mapped program, according to perf script.
 mapped() {
 	perf --buildid-dir "$T/cache" script -i "$1" --show-mmap-events 2>"$T/script.err" |
 		sed -nE "s#.*PERF_RECORD_MMAP2 .* [0-9a-f]+:[0-9a-f]+ ([0-9]+) [0-9]+\]: r-xp $P\$#\1#p" | sort -u
@@ -34,7 +34,7 @@ mapped() {
 perf_is_right() {
 	is "$1: the mapping is what perf asked for" "$(mapped "$2")" "$inode"
 	perf --buildid-dir "$T/cache" report -i "$2" --stdio -g none --sort sym >"$T/names" 2>"$T/names.err"
-	# perf 7.2 gives up at some records of BPF programs, which anybody may load meanwhile.
+	# perf 7.2 aborts on some records of BPF programs, which any process may load meanwhile.
 	if grep -q "processing failed for event of type: KSYMBOL" "$T/names.err"; then
 		skip "$1: perf has its names" "perf cannot read its own file: $(head -n 1 "$T/names.err")"
 		return
@@ -51,7 +51,8 @@ nsprof_is_right() {
 "$P" 60 >/dev/null &
 spin=$!
 
-# nsprof begins behind one that asks for build-ids: what is claimed of its mappings then is not true.
+# nsprof starts after a perf that asks for build-ids: the build-id flag in nsprof's mapping records
+# is then wrong.
 perf_begin "$T/ids.perf" --buildid-mmap -a
 ids=$!
 nsprof_begin "$T/ours"
@@ -62,7 +63,7 @@ wait $ours $ids
 nsprof_is_right "beside perf that asks for build-ids" "$T/ours"
 check "beside perf that asks for build-ids: nothing is lost" jq -e '.ledger.lost_sideband + .ledger.unordered == 0' <("$NSPROF" info --json "$T/ours")
 
-# perf begins before nsprof and behind it.
+# One perf starts before nsprof, one after it.
 rm -f "$T/ours" "$T/command.perf"
 perf_begin "$T/all.perf" -a
 all=$!

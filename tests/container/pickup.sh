@@ -10,7 +10,7 @@ ctr_need
 STATE=$T/state
 declare -A RUNS=()
 
-# run CGROUP COMM: a process that computes, in a cgroup made for it. Sets PID.
+# run CGROUP COMM: start a process that computes, in a new cgroup. Sets PID.
 run() {
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1" "$T/bin"
 	[ -e "$T/bin/$2" ] || cp "$TARGETS/spin" "$T/bin/$2"
@@ -35,7 +35,7 @@ docker_state() { # ID NAME PID
 		State: { Running: ($pid > 0), Pid: $pid } }' >"$STATE/containers/$1/.new" && mv "$STATE/containers/$1/.new" "$STATE/containers/$1/config.v2.json"
 }
 
-# begin OPTIONS...: a recording in the background; over when stop says so.
+# begin OPTIONS...: record in the background until stop.
 begin() {
 	rm -f "$T/data"
 	"$NSPROF" record -F 1999 -o "$T/data" --runtime-root "$STATE" "$@" >"$T/rec.out" 2>"$T/rec.err" &
@@ -46,13 +46,13 @@ stop() {
 	kill -INT "$REC"
 	wait "$REC"
 	"$NSPROF" symbolize -q --by comm "$T/data" >"$T/folded"
-	# bash puts itself into the cgroup, and may be sampled there before it becomes the program.
+	# bash enters the cgroup first, and may be sampled there before it becomes the program.
 	COMMS=$(sed 's/;.*//' "$T/folded" | grep -vx bash | sort -u | tr '\n' ' ')
 }
 
-# docker rm -f web; docker run --name web: another id.
+# docker rm -f web; docker run --name web: the ID is another one.
 A=$(ctr_id aaa) B=$(ctr_id bbb) C=$(ctr_id ccc)
-# What another cgroup driver left behind of the same id is not it.
+# A cgroup of the same ID that another cgroup driver left behind is not it.
 mkdir -p "$CTR_V2/$CTR_CGROOT/another/docker-$B.scope"
 run "docker/$A" web-a
 docker_state "$A" web "$PID"
@@ -83,7 +83,7 @@ run jobs-1/run job-a
 run jobs-1/wait job-b
 check "one that matches is noticed" wait_for "grep -q 'jobs-1/run.*sampled from now on' '$T/rec.err'" 20
 computes "${RUNS[jobs-1/run]}" 300
-# A child of what is sampled is sampled already.
+# Children of a sampled cgroup are already sampled.
 run jobs-1/run/deeper job-c
 computes "${RUNS[jobs-1/run/deeper]}" 300
 computes "${RUNS[jobs-0/run]}" 300
@@ -95,7 +95,7 @@ remove jobs-1/run
 remove jobs-1/wait
 remove jobs-0/run
 
-# More than get events of their own: picked by their ids, and one more.
+# More than get events of their own: selected by their cgroup IDs, and one more.
 for ((i = 0; i < 110; i++)); do mkdir -p "$CTR_V2/$CTR_CGROOT/many/m$i"; done
 begin -G "$CTR_CGROOT/many/*"
 run many/late late

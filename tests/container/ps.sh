@@ -11,16 +11,16 @@ ID=$(printf 'abc%061d' 7)
 POD=7e1b3c5d-0001-4222-8333-abcdefabcdef
 KUBE=kubepods/burstable/pod$POD/$(printf 'dead%060d' 1)
 
-# One container with all namespaces but user and cgroup its own, of two processes.
+# One container of two processes, with all namespaces of its own except user and cgroup.
 ctr_rootfs "$T/root" "$TARGETS/spin"
 ctr_start "$ID" "$T/root" sh -c '/app/spin 300 & exec /app/spin 300' || { fail "a container starts"; done_testing; }
-# Two on one CPU: one of them waits at any time.
+# Two processes on one CPU: one of them waits at any time.
 while read -r p; do taskset -cp 0 "$p" >"$T/taskset"; done <"$CTR_V2/$CTR_CG/cgroup.procs"
 mkdir -p "$STATE/docker/containers/$ID" "$STATE/containerd/io.containerd.runtime.v2.task/k8s.io/${KUBE##*/}"
 jq -n --arg id "$ID" --argjson pid "$CTR_PID" '{ ID: $id, Name: "/web", Config: { Image: "registry/shop:\u001b[2J1" },
 	State: { Running: true, Pid: $pid } }' >"$STATE/docker/containers/$ID/config.v2.json"
 
-# Another in the host's namespaces, idle.
+# Another one in the host's namespaces, idle.
 mkdir -p "$CTR_V2/$CTR_CGROOT/$KUBE"
 bash -c 'echo $$ >"$1/cgroup.procs"; exec sleep 300' - "$CTR_V2/$CTR_CGROOT/$KUBE" &
 IDLE=$!
@@ -40,7 +40,7 @@ ROOTS=$STATE/docker:$STATE/containerd
 
 check "ps" "$NSPROF" ps --runtime-root "$ROOTS"
 cp "$T/check.out" "$T/text"
-# As record takes them: joined, or one after the other.
+# The forms that record accepts: joined, or one after the other.
 mkdir "$T/empty"
 is "an option for each directory" "$("$NSPROF" ps --json --interval 0.01 --runtime-root "$STATE/docker" --runtime-root "$STATE/containerd" --runtime-root "$T/empty" |
 	jq -c '[.. | .name? // empty | select(. == "web" or . == "nginx")] | sort')" '["nginx","web"]'
@@ -64,7 +64,7 @@ check "CPU time, of what it used before, meanwhile and after" jq -e ".interval_s
 	| .cpus > 0 and .cpus * \$s * 1000000 <= $around" "$T/json"
 if [ -e "$CTR_V2/$CTR_CG/cpu.pressure" ]; then
 	pressure() { sed -n 's/^some avg10=\([0-9.]*\) .*/\1/p' "$CTR_V2/$CTR_CG/cpu.pressure"; }
-	# Averages are made every 2 s.
+	# The kernel updates the averages every 2 s.
 	check "two processes on one CPU wait" wait_for '[ "$(pressure)" != 0.00 ]' 20
 	"$NSPROF" ps --json --interval 0.1 --runtime-root "$ROOTS" >"$T/psi"
 	check "pressure" jq -e ".containers[] | select(.id == \"$ID\") | .cpu_pressure_some_avg10 | . > 0 and . <= 100" "$T/psi"
@@ -82,7 +82,8 @@ like "with the pod" "$TEXT" "containerd +shop/front-0/nginx +dead00000000 +$IDLE
 check "the busiest first" [ "$(grep -n " web " "$T/text" | cut -d: -f1)" -lt "$(grep -n "shop/front-0" "$T/text" | cut -d: -f1)" ]
 check "nothing that steers a terminal" sh -c "! grep -q '$(printf '\033')' '$T/text'"
 
-# Throttling: wherever the cpu controller is. Less than it gets beside whatever else runs.
+# Throttling, where the cpu controller is: the limit is below what the process gets beside any other
+# load.
 limit_here() {
 	local v1=/sys/fs/cgroup/cpu
 	if ctr_cpu && [ -e "$CTR_V2/$CTR_CG/cpu.max" ]; then
@@ -111,8 +112,8 @@ kill -INT "$WATCH"
 wait "$WATCH"
 is "and ends in order" $? 0
 check "each line is whole" jq -e .interval_s "$T/watch"
-# Names for completion, and in the shells: of a program that knows where the state is. Other containers may run here, too; if another
-# one is called web, this one is web:docker.
+# Names for completion, and in the shells, from a program that knows where the state is. Other
+# containers may run here, too; if another one is called web, this one is web:docker.
 names() { "$NSPROF" ps --runtime-root "$ROOTS" --list-names="$1"; }
 is "names of containers" "$(names containers | sed -n -e 's/^web:docker$/web/' -e '/^\(web\|nginx\)$/p' | paste -sd ' ')" "nginx web"
 is "names of pods, with and without namespace" "$(names pods | grep -xE '(shop/)?front-0' | paste -sd ' ')" "front-0 shop/front-0"

@@ -14,8 +14,9 @@ CHAIN_A=$("$TARGETS/spin-a" --chain)
 CHAIN_B=$("$TARGETS/spin-b" --chain)
 
 folded() { "$NSPROF" symbolize -q --no-inline a.data; }
-# brief CGROUP N: a life of a moment, the N-th that the recorder tells of. It ends when that is told: a cgroup that is gone before the
-# recorder has a CPU again leaves nothing that could be opened.
+# brief CGROUP N: a very short life, the N-th that the recorder reports. It ends only when it was
+# reported: if the cgroup were gone before the recorder gets a CPU again, there would be nothing
+# left to open.
 brief() {
 	mkdir "$CTR_V2/$1"
 	run_in "$1" /bin/true 1
@@ -24,7 +25,7 @@ brief() {
 }
 absences() { "$NSPROF" info --json a.data | jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")'; }
 
-# ---- by hand: gone for a while, and anew at once
+# ---- by hand: gone for a while, and back at once
 cg=$CTR_CGROOT/again
 mkdir "$CTR_V2/$cg"
 record_start -a -G "$cg"
@@ -47,14 +48,16 @@ is "in the ledger, too" "$("$NSPROF" info --json a.data | jq .ledger.cgroups_gon
 like "it is said" "$(cat err)" "^nsprof record: warning: cgroup '$cg' came back after [0-9.]+ s and is sampled again$"
 is "they are one container" "$("$NSPROF" info --json a.data | jq -r '[.containers[].cgroup] | join(" ")')" "/$cg"
 is "and each is a process of its own" "$("$NSPROF" info --json a.data | jq -r '[.processes[] | select(.comm | startswith("spin")) | .comm] | sort | join(" ")')" "spin spin-a spin-b"
-# The closed events' counts are in the sum: what the kernel counted lies in samples' periods, but for the period that was not over
-# when an event was stopped, one for each life and CPU. That is much of little time: on a busy machine the lives have a tenth of it.
-# Where the hypervisor lets all stand still clocks go on, and samples do not (0.18 of 3.3 s, seen once in ten runs): a life counted twice is a third more.
+# The sum includes the counts of the closed events: the samples' periods cover what the kernel
+# counted, except for the unfinished period of each stopped event, one per life and CPU. That is a
+# large part of a short time: on a busy machine the lives have a tenth of it. If the hypervisor
+# stops the whole machine, clocks go on but samples do not (0.18 of 3.3 s, seen once in ten runs).
+# Counting a life twice would add a third.
 check "the kernel's count has all lives" jq -e --argjson events $((3 * $(nproc))) '.ledger
 	| .count > 0.97 * .periods and .count < 1.2 * .periods + $events * 1e9 / 499' <("$NSPROF" info --json a.data)
 perf_not "the second life" life "$T/p.perf" spin-b "$CHAIN_B"
 
-# ---- the folder above it goes as well, as a pod's does
+# ---- the folder above it is removed as well, like a pod's
 mkdir -p "$CTR_V2/$CTR_CGROOT/pod/c"
 record_start -G "$CTR_CGROOT/pod/c"
 for prog in spin-a spin-b; do
@@ -67,7 +70,7 @@ folded >f
 check "pod: the first life" life f spin-a "$CHAIN_A"
 check "pod: the second life" life f spin-b "$CHAIN_B"
 
-# ---- a file that begins while it is away says so again
+# ---- a file that begins while the cgroup is away reports that again
 mkdir "$CTR_V2/$cg" "$CTR_V2/$CTR_CGROOT/other"
 "$NSPROF" record -e cpu-clock -F 499 -o away --switch-output -G "$cg,$CTR_CGROOT/other" 2>err &
 RECORDER=$!
@@ -75,7 +78,7 @@ wait_for '[ -n "$(find . -name "away.*" -size +0)" ]' 20
 rmdir "$CTR_V2/$cg"
 wait_for 'grep -q "was removed" err' 10
 kill -USR2 $RECORDER
-# What has begun, not ended, has a name of its own until it is over: it is there when the first one is whole.
+# An unfinished file has a temporary name. It exists when the first one is complete.
 check "a second file" wait_for 'grep -q "wrote" err' 10
 brief "$cg" 1
 wait_for '[ "$(grep -c "was removed" err)" = 2 ]' 10
@@ -84,7 +87,7 @@ rmdir "$CTR_V2/$CTR_CGROOT/other"
 is "a second file says what it begins without" "$("$NSPROF" info --json "$(find . -name 'away.*' | sort | tail -n 1)" |
 	jq -r '[.absences[] | .what + " " + .cgroup] | join(", ")')" "cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
 
-# ---- one that comes back again and again: what it cost is given back
+# ---- one that comes back again and again: its resources are released each time
 mkdir "$CTR_V2/$cg"
 record_start -G "$cg"
 events() { readlink "/proc/$RECORDER/fd/"* | grep -c perf_event; }
@@ -95,7 +98,7 @@ for i in $(seq 30); do
 done
 mkdir "$CTR_V2/$cg"
 check "30 restarts: and the last one" wait_for '[ "$(grep -c "came back" err)" = 31 ]' 10
-# Those that own the rings stay.
+# The events that own the rings stay.
 is "30 restarts: one event more on each CPU" "$(events)" $((before + $(nproc)))
 run_in "$cg" "$TARGETS/spin-b" --cpu 1
 rmdir "$CTR_V2/$cg"
@@ -103,7 +106,7 @@ record_end
 folded >f
 check "30 restarts: the last life" life f spin-b "$CHAIN_B"
 
-# ---- more cgroups than have events of their own
+# ---- more cgroups than get events of their own
 names=$cg
 for i in $(seq 110); do
 	mkdir "$CTR_V2/$CTR_CGROOT/m$i"
@@ -120,11 +123,11 @@ folded >f
 check "one of 111: the second life" life f spin-b "$CHAIN_B"
 is "one of 111: said" "$(absences)" "cgroup removed /$cg, cgroup back /$cg, cgroup removed /$cg"
 
-# ---- seen from a part of the hierarchy: the kernel's paths are others
+# ---- seen from a part of the hierarchy: the kernel's paths differ
 if unshare -C -m true 2>/dev/null; then
 	mkdir "$CTR_V2/$CTR_CGROOT/view" "$CTR_V2/$CTR_CGROOT/view/c"
 	later "rmdir '$CTR_V2/$CTR_CGROOT/view'"
-	# The recorder must be in the cgroup that is to be its root.
+	# The recorder must be in the cgroup that becomes its root.
 	bash -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m --propagation private sh -c "
 		umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "${@:2}"' bash "$CTR_V2/$CTR_CGROOT/view" \
 		"$NSPROF" record -e cpu-clock -F 499 -o view.data -G c 2>err &
@@ -134,7 +137,7 @@ if unshare -C -m true 2>/dev/null; then
 	live "$CTR_CGROOT/view/c" "$TARGETS/spin-b" --cpu 1.5
 	record_end
 	"$NSPROF" symbolize -q --no-inline view.data >f
-	# Looked for every 0.2 s.
+	# The recorder looks for it every 0.2 s.
 	check "a part of the hierarchy: the second life" life f spin-b "$CHAIN_B" 0.25
 else
 	skip "a part of the hierarchy" "no cgroup namespaces"

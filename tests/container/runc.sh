@@ -40,8 +40,9 @@ symbolize_all gone
 perf_fold "$T/perf"
 perf_not "gone, by pid: the whole chain" has_chain "$T/perf.perf" "$CHAIN" 95
 
-# One that begins while the whole host is recorded: its cgroup is called anything, and runc writes its state when that is there. Others
-# that are dead are looked at as well, again and again, which takes its time.
+# One that begins while the whole host is recorded: its cgroup has an arbitrary name, and runc
+# writes its state after the cgroup exists. The recorder also looks at dead ones, again and again,
+# which takes time.
 state=$(jq -c '.id = "dead" | .init_process_pid = 4194304' "$T/state.json")
 (cd "$STATE" && mkdir dead-{1..500} && for dir in dead-*; do echo "${state/\"dead\"/\"$dir\"}" >"$dir/state.json"; done)
 BUNDLE=$T/bundle3
@@ -49,7 +50,7 @@ NAME=nsprof-late-$$
 ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin-a"
 (cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/anything" 'del(.process.rlimits) | .process.terminal = false
 	| .process.args = ["/app/spin-a", "--cpu", "0.5"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
-# Not before the recorder has looked at what was there, which takes a slow machine a second.
+# Not before the recorder has looked at the existing ones, which takes a second on a slow machine.
 ctr_record "$T/late" -a -F 999 --runtime-root "$STATE" -- \
 	sh -c 'sleep 1.5; exec "$@"' - runc --root "$STATE" run --bundle "$BUNDLE" "$NAME" </dev/null
 runc --root "$STATE" delete -f "$NAME" 2>/dev/null
@@ -58,7 +59,8 @@ is "begun later: its program has the container's name" "$(grep ';aaa_leaf' "$T/l
 	cut -d';' -f1,2 | sort -u)" "$NAME;spin-a"
 like "begun later: and info" "$("$NSPROF" info "$T/late")" "$NAME"
 
-# One whose state comes when it has long begun: the name is for all of its samples, in every output.
+# One with a state that appears long after it began: all of its samples have the name, in every
+# output.
 mkdir "$T/hidden"
 cat >"$T/hidden.sh" <<HIDDEN
 sleep 1
@@ -81,11 +83,12 @@ is "named later: and through a pipe" "$(ours "$T/named.piped")" "$(ours "$T/name
 is "named later: and info has one row" "$("$NSPROF" info --json "$T/named" |
 	jq -c "[.containers[] | select(.cgroup | contains(\"$CTR_CGROOT\")) | .name]")" "[\"$NAME-2\"]"
 
-# runc itself, while it starts a container and enters it, is not what runs there. The cgroup is named as engines name theirs.
+# runc itself does not belong to the container while it starts and enters it. The cgroup has the
+# name form of engines.
 ID=$(printf '%064x' $$)
 BUNDLE=$T/bundle2
 ctr_rootfs "$BUNDLE/rootfs" "$TARGETS/spin"
-# A name that only looks like runc's: comm is what a program is called by.
+# A name that only looks like runc's: a program's comm is arbitrary.
 cp "$TARGETS/spin" "$BUNDLE/rootfs/app/runc:[2:INIT]"
 (cd "$BUNDLE" && runc spec && jq --arg cg "/$CTR_CGROOT/$ID" 'del(.process.rlimits) | .process.terminal = false
 	| .process.args = ["/app/spin", "60"] | .root.readonly = false | .linux.cgroupsPath = $cg' config.json >c && mv c config.json)
@@ -111,7 +114,8 @@ done
 unlike "helpers: the label is no function" "$(cat "$T/table")" 'runtime_helper'
 "$NSPROF" report -q --by container,none --limit 0 --percent-limit 0 "$T/start" >"$T/table"
 unlike "helpers: nor without the comm" "$(cat "$T/table")" 'runtime_helper'
-# Two in one cgroup, as runc lets them: samples are of either, and say so.
+# Two containers in one cgroup, which runc allows: samples belong to either, and their name shows
+# that.
 for i in a b; do
 	mkdir -p "$T/same-$i"
 	ctr_rootfs "$T/same-$i/rootfs" "$TARGETS/spin-$i:/app/prog"

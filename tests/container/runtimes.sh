@@ -60,12 +60,13 @@ t, end = 0, time.process_time() + 1.5
 while time.process_time() < end: t += py_outer(5000)
 PY
 
-# can COMMAND...: it works; what it writes to /tmp is lost with it.
+# can COMMAND...: does it work? Files that it writes to /tmp are discarded.
 can() {
 	unshare -m --propagation private sh -c 'mount -t tmpfs tmpfs /tmp && exec "$@"' sh "$@" >/dev/null 2>&1
 }
 
-# boxed NAME COMMAND...: record it; what it writes to /tmp is lost with it. /mnt is the folder of programs.
+# boxed NAME COMMAND...: record it; files that it writes to /tmp are discarded. /mnt is the folder
+# of programs.
 boxed() {
 	local name=$1
 	shift
@@ -74,12 +75,12 @@ boxed() {
 		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' "$T/app" "$@" >"$T/$name.out" 2>&1 ||
 		fail "$name: the program ran" "$(cat "$T/$name.out")"
 	"$NSPROF" symbolize -q --no-inline --stats "$T/$name" >"$T/$name.folded" 2>"$T/$name.stats"
-	# How many are complete, and why the others are not.
+	# Show how many stacks are complete, and why the others are not.
 	awk -v name="$name" 'NR > 1 && /^[^ ]/ { exit } NR > 1 { sub(/^ */, ""); print "# " name ": " $0 }' "$T/$name.stats"
 }
 
-# whole NAME FUNCTION CHAIN: at least 50 samples are in FUNCTION, and 99.5 % of them in CHAIN (both are
-# regular expressions of frames).
+# whole NAME FUNCTION CHAIN: at least 50 samples are in FUNCTION, and 99.5 % of them in CHAIN (both
+# are regular expressions for frames).
 whole() {
 	awk -v fn=";($2)[; ]" -v chain="^[^;]*;($3)[; ]" '
 	$0 ~ fn { all += $NF; if ($0 ~ chain) hit += $NF; else if (bad++ < 3) print "# not: " $0 }
@@ -98,7 +99,8 @@ whole() {
 
 # ---- node
 node_checks() { # NAME
-	# "LazyCompile:*jsLeaf /mnt/app.js:3", "JS:~jsLeaf ...": how it was compiled changes with time.
+	# "LazyCompile:*jsLeaf /mnt/app.js:3", "JS:~jsLeaf ...": the tier in the name changes over
+	# time.
 	local fn="(JS|LazyCompile|Function):[^a-zA-Z]*" rest=" /mnt[^;]*" glue="(Builtins_[^;]*;)*"
 	local deflate="(Cr_z_)?deflate([.@][^;]*)?"
 	check "$1: JavaScript from the root on" whole "$1" "${fn}jsLeaf$rest" \
@@ -106,7 +108,8 @@ node_checks() { # NAME
 	check "$1: native code that JavaScript called" whole "$1" "$deflate" \
 		"_start;.*node::Start[^;]*;.*;${fn}jsOuter$rest;$glue${fn}jsNative$rest;.*;$deflate"
 }
-# nodes: of each version one that is here; NODES names others, as what "npm install node@18" leaves in node_modules/node/bin.
+# nodes: one installed node of each version. NODES adds others, for example node_modules/node/bin
+# after "npm install node@18".
 nodes() {
 	local p
 	for p in "$(command -v node)" /usr/bin/node "${NVM_DIR:-$HOME/.nvm}"/versions/node/*/bin/node ${NODES-}; do
@@ -117,7 +120,7 @@ found=
 for vp in $(nodes); do
 	v=node-${vp%%.*} p=${vp#*:}
 	found+=" ${v#node-v}"
-	# Interpreted functions get frames of their own, and none is inlined.
+	# Interpreted functions get their own frames, and no function is inlined.
 	# shellcheck disable=SC2207
 	flags=(--interpreted-frames-native-stack $(node_no_inlining "$p"))
 	! "$p" --v8-options | grep -q -e '--maglev ' || flags+=(--no-maglev)
@@ -128,7 +131,7 @@ for vp in $(nodes); do
 	like "$v-dump: names from the jitdump" "$(cat "$T/$v-dump.stats")" '[0-9] +jitdump'
 done
 for v in 18 20; do
-	# Of 20, any later one does.
+	# 20 stands for any later version, too.
 	case " $found " in
 	*" 18 "*) [ $v = 18 ] && continue ;;&
 	*" "2[0-9]" "*) [ $v = 20 ] && continue ;;
@@ -137,7 +140,7 @@ for v in 18 20; do
 done
 
 # ---- java
-# Of an interpreted method nothing tells the name.
+# Nothing tells the name of an interpreted method.
 java_frame() {
 	echo "(Interpreter|[^;]*Work.$1[^;]*)"
 }
@@ -162,7 +165,7 @@ if command -v java >/dev/null && command -v javac >/dev/null && javac -d "$T/app
 		skip "java: map at exit" "this java has no DumpPerfMapAtExit"
 	fi
 	if can jcmd -l; then
-		# In the same namespaces, when all is compiled.
+		# In the same namespaces, once everything is compiled.
 		boxed java-jcmd sh -c '"$@" & until [ -e /tmp/done ]; do sleep 0.1; done
 			jcmd $! Compiler.perfmap; : >/tmp/go; wait' sh \
 			"${java[@]}" -XX:+PreserveFramePointer Work wait
@@ -187,8 +190,9 @@ main() -> io:format("~p~n", [e_loop(0)]), halt().
 ERL
 if command -v erl >/dev/null && command -v erlc >/dev/null && erlc -o "$T/app" "$T/app/work.erl" 2>"$T/erlc.err" &&
 	can erl +JPperf true -noshell -eval 'halt().'; then
-	# An Erlang process has a stack of its own, made by jitted code; nothing native is below it. Where a loop begins anew its
-	# frame is taken down and built again: frame pointers skip the caller then.
+	# An Erlang process has its own stack, made by JIT code, with nothing native below it. Where
+	# a loop starts its next round its frame is torn down and built again: frame pointers skip
+	# the caller then.
 	boxed erlang erl +JPperf true -noshell -pa /mnt -s work main
 	check "erlang: from the process's root on" whole erlang "work:e_leaf/2[^; ]*" \
 		"erts_beamasm:normal_exit[^;]*;init:do_boot/3;init:start_em/1;(init:start_it/1;)?work:main/0;work:e_loop/1;work:e_outer/1(;work:e_middle/1)?;work:e_leaf/2[^; ]*"
@@ -213,7 +217,8 @@ PHP
 php_jit=(-d opcache.enable=1 -d opcache.enable_cli=1 -d opcache.file_update_protection=0 -d opcache.jit_buffer_size=32M)
 if command -v php >/dev/null && can php "${php_jit[@]}" -d opcache.jit=function \
 	-r 'exit(!function_exists("gzcompress") || empty(opcache_get_status()["jit"]["on"]));'; then
-	# Jitted code runs in the frame of the interpreter's loop: it has the place of execute_ex() in a stack.
+	# JIT code runs in the frame of the interpreter's loop, and takes the place of execute_ex()
+	# in a stack.
 	for dump in map:0x10 dump:0x20; do
 		name=php-${dump%:*}
 		boxed "$name" php "${php_jit[@]}" -d opcache.jit=function -d "opcache.jit_debug=${dump#*:}" /mnt/app.php
@@ -230,7 +235,7 @@ fi
 # ---- python
 python_checks() { # NAME PYTHON
 	local f="py::" r=":/mnt/app.py" c="[^;]*" sort="list_sort"
-	# A stripped interpreter has names only for what it exports.
+	# A stripped interpreter only has names for exported functions.
 	{ realpath "$2"; ldd "$2" | awk '/libpython/ { print $3 }'; } | xargs readelf -sW | grep -q ' list_sort' || sort='\[(lib)?python'
 	check "$1: Python from the root on" whole "$1" "${f}py_leaf$r" \
 		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_(middle|key)$r;.*;${f}py_leaf$r"
@@ -239,7 +244,7 @@ python_checks() { # NAME PYTHON
 	check "$1: native code that Python called" whole "$1" "deflate(@plt)?" \
 		"_start;.*main;.*;${f}py_outer$r;.*;${f}py_native$r;.*;deflate(@plt)?"
 }
-# pythons: of each minor version from 3.12 on one that is here.
+# pythons: one installed python of each minor version from 3.12 on.
 pythons() {
 	local v p
 	for v in 12 13 14; do
@@ -249,11 +254,13 @@ pythons() {
 		done
 	done
 }
-# Before 3.12 the interpreter is all there is: one frame of it for any number of Python functions.
+# Before 3.12 only the interpreter is visible: one of its frames stands for any number of Python
+# functions.
 if [ -x /usr/bin/python3 ]; then
 	boxed python3 /usr/bin/python3 /mnt/app.py
 	loop=_PyEval_EvalFrameDefault
-	# Debian strips its own, and what is left in 3.14 of the loop's symbol is not the loop.
+	# Debian strips its own python, and the remaining symbol of the loop in 3.14 does not cover
+	# the loop.
 	can /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 14))' && loop='\[python3[^];]*\]'
 	check "python3: the interpreter from the root on" whole python3 "$loop" "_start;.*main;.*;$loop"
 else

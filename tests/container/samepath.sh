@@ -10,11 +10,12 @@
 ctr_need
 HOSTDIR=$(mktemp -d "${TMPDIR:-/tmp}/nsprof-samepath.XXXXXX")
 later 'rm -rf "$HOSTDIR"'
-# Tests beside this one run programs of the same functions on the host: theirs have other names.
+# Tests that run beside this one use programs with the same functions on the host, under other
+# names.
 APP=$HOSTDIR/samepath
 cp "$TARGETS/spin-host" "$APP"
 
-# Two programs at least have their own names.
+# At least two programs have their own names.
 two() { # FOLDED
 	local p n=0
 	for p in aaa bbb host; do
@@ -45,7 +46,7 @@ both() { # FOLDED: split by container label, then only its own names
 	local f=$1
 	grep "^[^;]*$CTR_CGROOT/a;" "$f" >"$f.a"
 	grep "^[^;]*$CTR_CGROOT/b;" "$f" >"$f.b"
-	# Containers of tests beside this one are neither, nor are their programs on the host.
+	# Exclude containers of tests beside this one, and their programs on the host.
 	grep -v "^[^;]*nsprof-test-" "$f" | grep "^[^;]*;samepath;" >"$f.h"
 	only "$f.a" aaa && only "$f.b" bbb
 }
@@ -75,7 +76,8 @@ for order in ab ba; do
 	ctr_stop a
 	ctr_stop b
 	kill "$HOSTPID" && wait "$HOSTPID" 2>/dev/null
-	# perf's own file, in which one build-id stands for the path: none of the two gets the other's names.
+	# perf's own file, with one build-id for the path: neither of the two gets the other's
+	# names.
 	if [ -n "$PERF" ]; then
 		"$NSPROF" symbolize -q --no-inline --by process "$T/perf.data" >"$T/$order.import"
 		grep "^samepath-$PIDA;" "$T/$order.import" >"$T/$order.import.a"
@@ -83,7 +85,7 @@ for order in ab ba; do
 		check "$order perf.data: samples of both" test -s "$T/$order.import.a" -a -s "$T/$order.import.b"
 		check "$order perf.data: no foreign names" foreign "$T/$order.import.a" "$T/$order.import.b"
 	fi
-	# Exported, with what was captured: perf has one path for each of the two.
+	# Exported, with the captured data: perf has a separate path for each of the two.
 	if [ -n "$PERF" ]; then
 		"$NSPROF" export -q --perf-data --buildid-dir "$T/$order.syms" -o "$T/$order.perf" "$T/$order.G"
 		for p in $PIDA $PIDB; do
@@ -98,12 +100,13 @@ for order in ab ba; do
 	for m in G p a; do
 		"$NSPROF" symbolize -q --no-inline --by container "$T/$order.$m" >"$T/$order.$m.dead"
 		check "$order $m dead: each container its own names" both "$T/$order.$m.dead"
-		# Of the containers only: other processes of the host come and go between the two.
+		# Containers only: other processes of the host come and go between the two.
 		check "$order $m: dead as alive" cmp <(cat "$T/$order.$m.folded."[ab]) <(cat "$T/$order.$m.dead."[ab])
 	done
 done
 
-# ---- one build-id, but the code lies elsewhere in the file, as after patchelf(1): two binaries
+# ---- one build-id, but the code is at another offset of the file, as after patchelf(1): two
+# binaries
 ctr_rootfs "$T/ra-id" "$TARGETS/spin-id-a:$APP"
 ctr_rootfs "$T/rb-id" "$TARGETS/spin-id-b:$APP"
 ctr_start a "$T/ra-id" "$APP" 60 && CGA=$CTR_CG
@@ -123,7 +126,7 @@ for p in a b; do
 	by_container "dead, $p's on the host"
 done
 
-# ---- one build-id, stripped in the one that is met first: its copy has the names
+# ---- one build-id, stripped in the container that is met first: the other copy has the names
 cp "$TARGETS/spin-a" "$T/bare"
 strip "$T/bare"
 ctr_rootfs "$T/ra-bare" "$T/bare:$APP"

@@ -13,7 +13,7 @@ need_cmd setpriv
 ctr_need
 USER_ID=4242
 PIDS=()
-# All that runs there: what was started by a shell that is gone, too.
+# End everything that runs there, also children of a shell that is gone.
 over() {
 	local there
 	for _ in 1 2 3 4 5; do
@@ -30,19 +30,20 @@ F=$T/files
 mkdir "$F"
 later over
 chmod 755 "$T"
-# Of its own, since an overlay cannot lie on another one.
+# A separate tmpfs, since an overlay cannot lie on another one.
 mount -t tmpfs -o mode=755 tmpfs "$F" || skip_all "cannot mount a tmpfs"
 mkdir "$F/bin"
 cp "$BUILD/bin"/nsprof* "$F/bin"
 
-# settled: what at() has started is there. One whose overlay is refused in a user namespace ends at once.
+# settled: wait until everything started by at() is there. If the kernel refuses an overlay in a
+# user namespace, that one ends at once.
 settled() {
 	local cg
 	for cg in "${AT[@]}"; do
 		[ -n "$(cat "$CTR_V2/$CTR_CGROOT/$cg/cgroup.procs")" ] || [ -s "$T/log.${cg//\//-}" ] || return 1
 	done
 }
-# at CGROUP COMMAND...: run it there.
+# at CGROUP COMMAND...: run it in that cgroup.
 AT=()
 at() {
 	AT+=("$1")
@@ -59,7 +60,7 @@ podman_state() { # DIR ID NAME
 	mkdir -p "$1/overlay-containers/$2/userdata"
 	jq -n --arg id "$2" --arg name "$3" '[{ id: $id, names: [$name], metadata: "{}" }]' >"$1/overlay-containers/containers.json"
 }
-# It runs, called so and with these arguments.
+# process CGROUP NAME ARGS...: run a process there with this name and these arguments.
 process() { # CGROUP NAME ARGS...
 	[ -e "$F/bin/$2" ] || cp "$(command -v bash)" "$F/bin/$2"
 	at "$1" ${AS-} "$F/bin/$2" -c 'sleep 600; :' - "${@:3}"
@@ -67,19 +68,20 @@ process() { # CGROUP NAME ARGS...
 named() { jq -r --arg id "$1" '.containers[] | select(.id == $id) | .runtime + " " + .name' "${2-$T/ps}"; }
 look() { "$F/bin/nsprof" ps --json --interval 0.01 --runtime-root "$F/given" >"$T/ps" 2>"$T/ps.err"; }
 
-# Messages list three containers without a name, which the machine may have besides.
+# Messages list three containers without a name; the machine may have others.
 BESIDE=$("$F/bin/nsprof" ps --interval 0.01 2>&1 >/dev/null | grep 'no name for')
 alone() { # NAME TEXT EXPRESSION
 	if [ -n "$BESIDE" ]; then skip "$1" "other containers without a name are here"; else like "$@"; fi
 }
 
-# ---- told by who runs on the host ----
+# ---- found from processes on the host ----
 
 MOUNTED=$(ctr_id a1) ROOTED=$(ctr_id a2) ARGS=$(ctr_id a3) CONMON=$(ctr_id a4) SHIM=$(ctr_id a5) CONFIG=$(ctr_id a6) RELATIVE=$(ctr_id a7) REMAPPED=$(ctr_id a8)
 docker_state "$F/mounted" "$MOUNTED" by-mount
 mkdir -p "$F/mounted/containers/$MOUNTED/mounts/shm"
 mount -t tmpfs tmpfs "$F/mounted/containers/$MOUNTED/mounts/shm"
-# Where process 1 is in another mount namespace it does not know that mount, and nobody has a name for that container.
+# If process 1 is in another mount namespace, it does not see that mount, and that container has no
+# name.
 RUN=19
 if grep -q " $F/mounted/containers/" /proc/1/mountinfo; then
 	lives "docker/$MOUNTED"
@@ -106,7 +108,7 @@ cd "$F/state/io.containerd.runtime.v2.task/ns/$SHIM" || exit 1
 at host "$F/bin/containerd-shim-runc-v2" -c 'sleep 600; :'
 cd "$T" || exit 1
 
-# containerd in a cgroup whose path shows no id: what runc keeps for it tells where its own state is.
+# containerd in a cgroup with no ID in its path: runc's state for it leads to containerd's own.
 NAMED=plain-name
 at "ns/$NAMED" sleep 600
 mkdir -p "$F/given/runc/ns/$NAMED" "$F/manager/io.containerd.runtime.v2.task/ns/$NAMED"
@@ -116,7 +118,7 @@ jq -n --argjson pid "${PIDS[-1]}" --argjson start "$(sed 's/.*) //' "/proc/${PID
 echo '{ "annotations": { "nerdctl/name": "by-bundle" } }' >"$F/manager/io.containerd.runtime.v2.task/ns/$NAMED/config.json"
 echo "${PIDS[-1]}" >"$F/manager/io.containerd.runtime.v2.task/ns/$NAMED/init.pid"
 
-# ---- told by a container's own root ----
+# ---- found from a container's own root ----
 
 mkdir -p "$F/root/overlay2/l1"/{diff,work,merged} "$F/lower"
 docker_state "$F/root" "$ROOTED" by-root
@@ -131,21 +133,21 @@ pivot_root . .old
 exec /bin/busybox sh -c '/bin/busybox umount -l /.old; exec /bin/busybox sleep 600'
 INIT
 at "docker/$ROOTED" unshare -m -p --fork --kill-child --propagation private bash "$T/init"
-# In a user namespace anybody can mount what he likes: not believed.
+# In a user namespace any user can mount anything: not believed.
 FORGED=$(ctr_id b1)
 mkdir -p "$F/forged/overlay2/l1"/{diff,work,merged}
 docker_state "$F/forged" "$FORGED" forged
 sed "s,$F/root,$F/forged,;s,workdir=,userxattr\\,&,;/-t proc/d" "$T/init" >"$T/init.forged"
 at "docker/$FORGED" unshare -U -r -m -p --fork --kill-child --propagation private bash "$T/init.forged"
 
-# ---- told by others ----
+# ---- found from other processes and directories: not all of them are believed ----
 
 INSIDE=$(ctr_id b2) OTHERS=$(ctr_id b3) MINE=$(ctr_id b4) OPEN=$(ctr_id b5) CALLED=$(ctr_id b6)
 for c in "$INSIDE" "$OTHERS" "$OPEN" "$CALLED"; do lives "docker/$c"; done
-# A container that runs a dockerd of its own, which may tell of any directory.
+# A container with its own dockerd, which may name any directory.
 docker_state "$F/inside" "$INSIDE" stolen
 process "docker/$INSIDE" dockerd --data-root "$F/inside"
-# A user's podman, of a container of the user's own, and of docker's.
+# A user's podman, with state for the user's own container and for one of docker.
 USERS=user.slice/user-$USER_ID.slice/user@$USER_ID.service
 lives "$USERS/libpod-$MINE.scope"
 mkdir -p "$F/mine"
@@ -154,11 +156,11 @@ jq --arg id "$OTHERS" '. + [{ id: $id, names: ["stolen"], metadata: "{}" }]' "$F
 cp "$T/list" "$F/mine/overlay-containers/containers.json"
 chown -R $USER_ID "$F/mine"
 AS="setpriv --reuid $USER_ID --clear-groups" process host conmon -b "$F/mine/overlay-containers/$MINE/userdata"
-# A directory to which everybody can write.
+# A world-writable directory.
 docker_state "$F/open" "$OPEN" stolen
 chmod 777 "$F/open"
 process host dockerd --data-root "$F/open"
-# Called so, but another program.
+# A process with the right name, but another program.
 docker_state "$F/called" "$CALLED" stolen
 printf '#!/bin/bash\nsleep 600\n' >"$F/bin/called"
 chmod 755 "$F/bin/called"
@@ -169,7 +171,7 @@ at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$(ctr_id b0)"	# left behind
 mkdir -p "$CTR_V2/$CTR_CGROOT/a.slice/docker-$ARGS.scope"	# so is this one, and the container has started again elsewhere
 check "each is in its cgroup" wait_for settled 20
-# tail(1) of coreutils 9.10 shows nothing of a file of cgroups.
+# tail(1) of coreutils 9.10 prints nothing for cgroup files.
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&
 	grep -q ' / / .*upperdir=' /proc/\$(sed -n \\\$p '$CTR_V2/$CTR_CGROOT/docker/$ROOTED/cgroup.procs')/mountinfo" 20
 look
@@ -197,7 +199,7 @@ is "a user's podman, of docker's" "$(named "$OTHERS")" "docker $OTHERS"
 is "what everybody can write" "$(named "$OPEN")" "docker $OPEN"
 is "a program that is called like one" "$(named "$CALLED")" "docker $CALLED"
 
-# ---- said, once ----
+# ---- reported, once ----
 
 alone "ps: which have no name" "$(cat "$T/ps.err")" "^nsprof ps: warning: no name for .*docker b20000000000, docker b30000000000"
 unlike "ps: a cgroup that was left behind has no runtime to name it" "$(cat "$T/ps.err")" "b00000000000"
@@ -219,7 +221,7 @@ is "record: once" "$(grep -c 'warning: no name for .*docker ' "$T/err")" 1
 "$NSPROF" doctor >"$T/doctor" 2>&1
 like "doctor" "$(cat "$T/doctor")" "^not ok +container names +no name for .*docker .*: not trusted: .*"
 
-# ---- without root, and by settings: in a mount namespace with an /etc and a /var/lib of its own ----
+# ---- without root, and by settings: in a mount namespace with its own /etc and /var/lib ----
 
 SYSTEM=$(ctr_id c1) STORAGE=$(ctr_id c2) HOMES=$(ctr_id c3) BARRED=$(ctr_id c4)
 for c in "$SYSTEM" "$BARRED"; do lives "docker/$c"; done

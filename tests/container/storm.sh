@@ -14,7 +14,7 @@ ANON_MAX=$((64 * 1024))	# KiB besides the rings, which are not anonymous memory
 
 info() { "$NSPROF" info --json "${2:-a.data}" | jq -r "$1"; }
 
-# crowd ARGUMENT...: starts it, and returns when all of it is there.
+# crowd ARGUMENT...: start it, and return when all of it is there.
 crowd() {
 	rm -f ready
 	"$TARGETS/crowd" "$@" >ready 2>crowd.err &
@@ -27,14 +27,14 @@ uncrowd() {
 	wait $crowd 2>/dev/null
 }
 
-# CPU time in seconds, of the crowd's threads and of all below its cgroup (v2).
+# CPU time in seconds: of the crowd's threads, and of everything below its cgroup (v2).
 threads_used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$crowd/stat"; }
 below_used() { awk '$1 == "usage_usec" { print $2 / 1e6 }' "$mount/$cg/cpu.stat" 2>/dev/null; }
 
-# record_watched SECONDS USED ARGUMENT...: records to a.data for so long from the first bytes of it on, and until as much CPU time was
-# used, by the function USED: where others take the CPUs, so many do not all get their turn before. Sets kib to the
-# RssAnon that the kernel tells of the recorder at the end of that, and nices to the nice values of its threads. Who has looked
-# at all that needs no crowd any more: the CPUs are for the analysis.
+# record_watched SECONDS USED ARGUMENT...: record to a.data for SECONDS after its first bytes, and
+# until the function USED reports as much more CPU time: with other load on the CPUs, not all of
+# this many get their turn in that time. Sets kib to the recorder's RssAnon at the end, and nices to
+# the nice values of its threads. The crowd is not needed after that: the analysis gets the CPUs.
 record_watched() {
 	local secs=$1 used=$2 from
 	shift 2
@@ -52,7 +52,7 @@ record_watched() {
 }
 
 # ---- an exec storm
-# Until its programs have computed for two seconds, however long that takes.
+# Record until its programs have used two seconds of CPU time, however long that takes.
 "$TARGETS/storm" 60 "$TARGETS/brief-bare" >rate &
 storm=$!
 sleep 0.3
@@ -73,14 +73,15 @@ is "exec storm: no side-band record is lost" "$(info .ledger.lost_sideband)" 0
 is "exec storm: no sample is lost" "$(info .lost)" 0
 n=$(info '[.processes[] | select(.comm == "brief-bare")] | length')
 check "exec storm: its processes are known by name: $n" test "$n" -ge 200
-# The kernel gives -1 for the pid of a process that has been buried already. What was there before and is gone
-# when its first sample is read cannot be known either.
+# The kernel gives -1 for the pid of a process that was already reaped. A process that ran before
+# the recording and is gone when its first sample is read cannot be known either.
 nameless=$(info '[.processes[] | select(.comm == "" and .pid != 4294967295)] | map(.samples) | add // 0')
 all=$(info .samples)
 check "exec storm: at least 99 % of the samples are of a process with a name: $nameless of $all are not" \
 	test $((100 * nameless)) -le "$all"
-# Most are gone before /proc can be asked: the program is the first that the exec mapped, the cgroup what samples say.
-# One whose samples were all taken in the exec before that, or that was there before, need not have it.
+# Most are gone before /proc can be read. The program is the first file that the exec mapped, and
+# the cgroup comes from the samples. A process may lack its program if all its samples were taken in
+# the exec before that mapping, or if it ran before the recording.
 here=$(info '[.processes[] | select(.comm == "storm")] | .[0].cgroup')
 read -r exes groups < <(info '[.processes[] | select(.comm == "brief-bare")] | map(select(.exe == "'"$(realpath "$TARGETS/brief-bare")"'").samples) as $e
 	| map(select(.cgroup == "'"$here"'").samples) as $g | "\($e | add) \($g | add)"')
@@ -106,11 +107,11 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
 		sh -c "echo \$\$ >'$mount/$cg/c$i/cgroup.procs'; exec '$TARGETS/spin' 60" &
 		pids+=($!)
 	done
-	# Not before its exec: what the shell does in the cgroup would be another process's.
+	# Not before its exec: what the shell does in the cgroup would count as another process.
 	for i in "${pids[@]}"; do
 		wait_for "[ \"\$(cat /proc/$i/comm)\" = spin ]" 20
 	done
-	# One more that must not be in the recording.
+	# One more process, which must not be in the recording.
 	"$TARGETS/spin-a" 60 &
 	pids+=($!)
 	names=$(printf ",$cg/c%04d" {0..999})
@@ -125,7 +126,7 @@ if [ -n "$mount" ] && mkdir "$mount/$cg" 2>/dev/null; then
 	wait "${pids[@]}" 2>/dev/null
 	rmdir "$mount/$cg"/c[0-9]*
 
-	# Each with its own mount and pid namespace, all of them at work.
+	# Each has its own mount and pid namespace, and all of them compute.
 	check "1,000 containers: they start" crowd containers 1000 "$mount/$cg"
 	record_watched 3 below_used -G $cg
 	uncrowd
@@ -147,9 +148,11 @@ if crowd threads 4000; then
 	n=$(info .counts.threads)
 	check "4,000 threads: samples of $n" test "${n:-0}" -ge 2000
 	check "4,000 threads: $kib KiB besides the rings" test "${kib:-$((ANON_MAX + 1))}" -le $ANON_MAX
-	# Or whichever is not ahead of thousands falls behind, and the others wait for it.
+	# Otherwise, any thread without priority over thousands of others falls behind, and the rest
+	# wait for it.
 	is "4,000 threads: all of the recorder goes before them" "$nices" "-10 "
-	# left and right spell the number of the thread: every bit of it must be there.
+	# left and right spell the bits of the thread's number, and each of them must be in the
+	# stack.
 	read -r whole all < <("$NSPROF" symbolize -q --no-inline a.data | awk '/^crowd;.*;burn( |;)/ {
 		n = $NF; sub(/ [0-9]+$/, ""); all += n; if (gsub(/;(left|right)/, "") == 13) whole += n } END { print whole + 0, all + 0 }')
 	check "4,000 threads: whole chains, $whole of $all" test $((100 * whole)) -ge $((99 * all)) -a "$all" -gt 1000

@@ -15,7 +15,7 @@ ln -s run "$T/a/app/aaa"
 ln -s run "$T/b/app/bbb"
 mkdir "$T/root"
 
-# one KIND a|b: its life. The link that is executed is what its process is called.
+# one KIND a|b: one container's life. The process has the name of the executed link.
 one() {
 	local lower="" to=$T/root
 	if [ "$1" = overlay ]; then

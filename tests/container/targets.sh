@@ -14,7 +14,7 @@ run_case() {
 	shift 4
 	local chain mode
 	chain=$(LD_LIBRARY_PATH=$TARGETS "$TARGETS/$prog" --chain)
-	# Threads have the chain below their own first function.
+	# Threads have the chain below their own start function.
 	[ -z "$args" ] || chain=${chain/main;app_outer/app_thread;app_outer}
 	ctr_rootfs "$T/root-$name" "$@"
 	# shellcheck disable=SC2086
@@ -47,7 +47,8 @@ run_case debuglink spin-split "" "$START" "$TARGETS/spin-split" "$TARGETS/spin-s
 MIN_CHAIN=25 run_case sharedlib uselib "" "$START" "$TARGETS/uselib"
 MIN_CHAIN=20 run_case cxx deep "" "$START" "$TARGETS/deep"
 if [ -x "$TARGETS/spin-musl" ]; then
-	# Debian's ld-musl is stripped: its static functions between _start and main have no names anywhere.
+	# Debian's ld-musl is stripped: its static functions between _start and main have no names
+	# anywhere.
 	MUSL1='(libc_start_main_stage2|__libc_start_main[^;]*|\[ld-musl-[^;]*\])'
 	MUSL="_start;(_start_c;)?$MUSL1;($MUSL1;)?main"
 	run_case musl spin-musl "" "$MUSL" "$TARGETS/spin-musl"
@@ -61,7 +62,7 @@ else
 	skip clang "clang is not installed"
 fi
 
-# Time spent in the kernel: its frames on top of the user's.
+# Time in the kernel: kernel frames on top of the user's.
 ctr_rootfs "$T/root-kern" "$TARGETS/spin"
 if ctr_start kern "$T/root-kern" /app/spin --kernel 300; then
 	ctr_record "$T/kern" -a -G "$CTR_CG" -F 499 --duration 1

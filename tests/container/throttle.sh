@@ -8,7 +8,7 @@
 need_cmd jq
 ctr_need
 
-# Where the cpu controller is: its v1 mount, else v2, where it has to be handed down.
+# The place of the cpu controller: its v1 mount, otherwise v2, where it has to be enabled first.
 CPU=$(awk '/ - cgroup / && ("," $NF ",") ~ /,cpu,/ { print $5; exit }' /proc/self/mountinfo)
 if [ -n "$CPU" ]; then
 	mkdir "$CPU/$CTR_CGROOT" || skip_all "cannot make a cgroup in $CPU"
@@ -19,7 +19,7 @@ else
 fi
 later "find '$CTR_V2/$CTR_CGROOT' -mindepth 1 -depth -type d -exec rmdir {} +"
 
-# make NAME [QUOTA]: a cgroup of that name, which may use so many us in 100 ms.
+# make NAME [QUOTA]: make a cgroup of that name, limited to QUOTA us per 100 ms.
 make() {
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1" "$CPU/$CTR_CGROOT/$1"
 	[ -n "${2-}" ] || return 0
@@ -29,7 +29,7 @@ make() {
 		echo "$2" >"$CPU/$CTR_CGROOT/$1/cpu.cfs_quota_us"
 	fi
 }
-# run NAME COMMAND...: in it, in place of the shell that calls this.
+# run NAME COMMAND...: run it in that cgroup, in place of the calling shell.
 run() {
 	local name=$1
 	shift
@@ -43,12 +43,13 @@ remove() {
 }
 counter() { awk -v key="$2" '$1 == key { print $2 }' "$CPU/$CTR_CGROOT/$1/cpu.stat"; }
 used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CGROOT/$1/cpu.stat"; }
-# of FILE NAME EXPRESSION: of the cgroup NAME by info.
+# of FILE NAME EXPRESSION: evaluate it for cgroup NAME in the output of info.
 of() { "$NSPROF" info --json "$1" | jq -r --arg cg "/$CTR_CGROOT/$2" '.containers[] | select(.cgroup == $cg) | '"$3"; }
 
-# Limits are low: on a machine that has more to do, nobody comes near a higher one.
-# The counters of the kernel around the recording are more than what fell within it. It lasts 20 periods, and something
-# wants to run in each; the first reading comes with the first sample, at most a period and a drain after the start.
+# The limits are low: on a busy machine no process would reach a higher one. The counters of the
+# kernel around the recording include more than the recording. It lasts 20 periods, with a runnable
+# process in each. The first reading comes with the first sample, at most a period and a drain after
+# the start.
 make tight 2000
 run tight "$TARGETS/spin" 60 &
 tight=$!
@@ -74,7 +75,8 @@ is "once" "$("$NSPROF" report "$T/two" 2>&1 | grep -c "throttled in $held of $go
 is "of the free one nobody speaks" "$("$NSPROF" report "$T/two" 2>&1 | grep -c "free.*throttled")" 0
 is "nothing with -q" "$("$NSPROF" symbolize -q -o /dev/null "$T/two" 2>&1)" ""
 
-# The limit is on the chosen cgroup, and what runs is in one below it (v2: the limited one has to be a parent then).
+# The chosen cgroup has the limit, and the processes are in one below it (v2: the limited one has to
+# be a parent then).
 mkdir "$CTR_V2/$CTR_CGROOT/tight/below"
 echo $tight >"$CTR_V2/$CTR_CGROOT/tight/below/cgroup.procs"
 "$NSPROF" record -q -o "$T/above" -F 1999 -G "$CTR_CGROOT/tight" --duration 1
@@ -83,7 +85,8 @@ is "the samples are those below" "$(of "$T/above" tight .samples) $(of "$T/above
 echo $tight >"$CTR_V2/$CTR_CGROOT/tight/cgroup.procs"
 rmdir "$CTR_V2/$CTR_CGROOT/tight/below"
 
-# Each file of a row, and a flight recorder's: by itself. Together no more than around them.
+# Each of several files, and a flight recorder's, has its own counters. Their sum is at most the
+# counters around them.
 periods=$(counter tight nr_periods)
 "$NSPROF" record -q -o "$T/row" -F 1999 -G "$CTR_CGROOT/tight" --switch-output=1s --duration 3.5
 sum=0 files=0 own=0
@@ -98,8 +101,8 @@ check "a flight recorder's dump" test "$(of "$T/flight" tight .nr_throttled)" -g
 kill $tight $free
 wait $tight $free 2>/dev/null
 
-# What begins within the recording is counted from its beginning: to the microsecond, since it is over when it is read
-# last.
+# A cgroup that begins during the recording is counted from its beginning, exact to the microsecond,
+# since it has ended before the last reading.
 "$NSPROF" record -q -a -o "$T/born" -F 1999 --duration 3 &
 recorder=$!
 sleep 0.5
@@ -109,7 +112,7 @@ wait $recorder
 is "all CPU time of what began in it" "$(of "$T/born" born .usage_us)" "$(used born)"
 is "all its periods" "$(of "$T/born" born '"\(.nr_periods) \(.nr_throttled)"')" "$(counter born nr_periods) $(counter born nr_throttled)"
 
-# What is removed meanwhile has the counters of the last look: no more than it had, and not much less.
+# A removed cgroup has the counters of the last look: at most its real ones, and not much less.
 make brief 30000
 "$NSPROF" record -q -a -o "$T/removed" -F 1999 --duration 3 &
 recorder=$!
@@ -138,7 +141,8 @@ check "nothing ran in one of two: a warning" "$NSPROF" record -o "$T/half" -F 19
 like "which names it" "$(<"$T/check.err")" "warning: nothing ran in '$CTR_CGROOT/idle' while"
 unlike "only it" "$(<"$T/check.err")" "/busy'"
 unlike "samples and CPU time agree" "$(<"$T/check.err")" "stand for"
-# A few ms of it may be between two ticks. And the root's CPU time is told by ticks alone: something is always there.
+# A few ms of work may fall between two ticks. The root's CPU time is counted by ticks alone, so it
+# is never zero.
 for name in "$CTR_CGROOT/busy" /; do
 	bad=
 	for i in {1..20}; do
@@ -157,7 +161,7 @@ like "those without samples" "$(<"$T/check.err")" "warning: no samples of '$CTR_
 unlike "samples and CPU time of many agree" "$(<"$T/check.err")" "stand for"
 kill $busy
 wait $busy 2>/dev/null
-# A process that does next to nothing, at a sample for each second of CPU time.
+# A process that does next to nothing, at one sample per second of CPU time.
 (run idle sleep 0.4) &
 check "too little for a sample: a warning" "$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" --duration 0.8
 if [ "$("$NSPROF" info --json "$T/little" | jq .samples)" = 0 ]; then
@@ -165,7 +169,7 @@ if [ "$("$NSPROF" info --json "$T/little" | jq .samples)" = 0 ]; then
 fi
 wait %+ 2>/dev/null
 
-# runc, whose own configuration sets the limit.
+# runc, with the limit in its own configuration.
 if ! command -v runc >/dev/null; then
 	skip "a limited container of runc" "runc is not installed"
 	done_testing

@@ -14,7 +14,7 @@ mkdir mnt
 mount -t tmpfs none mnt 2>err || skip_all "cannot mount: $(cat err)"
 later "umount -l '$T/mnt'"
 
-# unmounted FOLDER: within 10 s. Asks as anybody does: not lazily.
+# unmounted FOLDER: it can be unmounted within 10 s, with a normal umount, not a lazy one.
 unmounted() {
 	local i
 	for ((i = 0; i < 100; i++)); do
@@ -29,7 +29,8 @@ note_umount() {
 	[ ! -s umount.err ] || tap_note "$(cat umount.err)"
 }
 
-# begin OPTION...: records until end. At this rate programs are sampled after their EXIT as well, nearly each one.
+# begin OPTION...: record until end. At this rate nearly each program is sampled after its EXIT
+# record as well.
 begin() {
 	rm -f rec rec.*
 	"$NSPROF" record -v -a -F 9999 "$@" -o rec 2>record.err &
@@ -45,7 +46,8 @@ end() {
 	wait "$recorder"
 }
 
-# chain_of PROGRAM: all its samples, 500 at least, have the chain it declares, but for those of its start and end.
+# chain_of PROGRAM: all its samples, at least 500, have the chain it declares, except those of its
+# start and end.
 chain_of() {
 	"$NSPROF" symbolize -q rec >folded || return 1
 	awk -v p="^$1;" -v re=";$chain" '$0 ~ p { all += $NF } $0 ~ p && $0 ~ re { hit += $NF }
@@ -77,7 +79,7 @@ note_umount
 check_rc "the flight recorder ends well" 130 end
 check "names of what it kept" chain_of three
 
-# A root folder is held, and its /tmp, as of a container.
+# The recorder holds the root folder of a container and its /tmp; here, too.
 mount -t tmpfs none mnt
 mkdir -p mnt/low/tmp mnt/up mnt/work mnt/root
 cp "$S/spin-static-a" mnt/low/four

@@ -22,7 +22,7 @@ containerd -c "$D/config.toml" >"$T/containerd.log" 2>&1 &
 DAEMON=$!
 rt_cgroups
 later 'rt_unmount "$D"'
-# Where runc keeps the states of a namespace, wherever the daemon's own are.
+# The folder of runc's states for a namespace, wherever the daemon's own state is.
 later 'rmdir "/run/containerd/runc/$CTR_CGROOT"'
 later 'kill $DAEMON; wait $DAEMON'
 c() { ctr -a "$D/sock" -n "$CTR_CGROOT" "$@"; }
@@ -34,7 +34,7 @@ remove() { # NAME
 wait_for 'c version || ! kill -0 $DAEMON' 20 >"$T/log" 2>&1
 c version >"$T/log" 2>&1 || skip_all "containerd does not start here: $(tail -n 1 "$T/containerd.log")"
 rt_root
-# All flags before the folder. It makes its cgroup of the namespace and the name.
+# ctr requires all flags before the folder. It builds its cgroup from the namespace and the name.
 c run -d --rootfs "$T/root" shop-web "${RT_COMMAND[@]}" >"$T/log" 2>&1 || skip_all "ctr run fails: $(tail -n 1 "$T/log")"
 later 'remove shop-web'
 RT_RUNTIME=containerd RT_NAME=shop-web RT_ID=shop-web
@@ -56,7 +56,8 @@ rt_unclear shop- shop-web shop-queue
 check "it is removed" remove shop-web
 rt_gone
 
-# ---- a pod: two containers in one cgroup's children, picked by it, and one of them by its name
+# ---- a pod: two containers in child cgroups of one cgroup, selected by it, and one of them by its
+# name
 rt_root
 pod=$CTR_CGROOT/kubepods/burstable/pod1234
 for n in a b; do

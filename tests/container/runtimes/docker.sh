@@ -8,12 +8,12 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd dockerd docker jq
 ctr_need
-# Names of all runtimes on this host are known here, and another container may be called web.
+# nsprof knows the names from all runtimes on this host, and another container may be called web.
 WEB=web-$$
 
 D=$T/docker
 mkdir "$D"
-# The client that came with it: a newer one may not speak to this daemon.
+# The client from the same package: a newer one may refuse this daemon.
 DOCKER=$(dirname "$(command -v dockerd)" | sed 's,/sbin$,/bin,')/docker
 [ -x "$DOCKER" ] || DOCKER=docker
 dk() {
@@ -39,7 +39,7 @@ rt_root
 tar c -C "$T/root" . | dk import - nsprof-test:1 >"$T/log" 2>&1 || skip_all "docker import fails: $(tail -n 1 "$T/log")"
 RT_ID=$(dk run -d --name "$WEB" --network none nsprof-test:1 "${RT_COMMAND[@]}" 2>"$T/log") ||
 	skip_all "docker run fails: $(tail -n 1 "$T/log")"
-# Nobody says where its data root is, which is none of the usual places.
+# No option tells nsprof the data root, and it is in an unusual place.
 RT_RUNTIME=docker RT_NAME=$WEB RT_IMAGE=nsprof-test:1
 CG=$CTR_CGROOT/$RT_ID
 [ -d "$CTR_V2/$CG" ] || skip_all "docker makes no cgroup of its own in $CTR_V2"
@@ -48,7 +48,7 @@ rt_checks "$CG" "$(first)"
 
 check "docker exec" dk exec -d "$WEB" /app/spin-a 30
 rt_exec
-# Its id and so the path of its cgroup stay, but the cgroup is another one.
+# Its ID and so the path of its cgroup stay, but the cgroup is a new one.
 again() { dk restart -t 0 "$WEB" >"$T/log"; PID=$(first); }
 rt_lives "$(first)" again
 like "docker restart: told" "$("$NSPROF" info "$T/lives")" "cgroup '/$CG' came back and is sampled again"

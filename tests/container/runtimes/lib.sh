@@ -27,7 +27,7 @@ rt_names() { # FOLDED
 	check "$1, JIT code" has_chain <(grep ';jit;' "$2") "run_jit;in_jit" 95
 }
 
-# rt_record OUT OPTIONS...: a recording that looks where this runtime keeps its state.
+# rt_record OUT OPTIONS...: record, with this runtime's state folder as --runtime-root.
 rt_record() {
 	local out=$1
 	shift
@@ -44,7 +44,7 @@ rt_checks() {
 		| [.runtime, .name, .id, .image, .pid, .processes] | join(" ")')" "$RT_RUNTIME $RT_NAME $RT_ID $RT_IMAGE $pid 3"
 	pids=$(tr '\n' , <"$CTR_V2/$cg/cgroup.procs")
 	perf_record "$T/perf" -F 499 --call-graph dwarf -p "$pid" -- sleep 3
-	# All at once: each has samples of its own.
+	# All at once: each recording has its own samples.
 	rt_record "$T/by-cgroup" -G "$cg" --duration 3 &
 	jobs+=($!)
 	rt_record "$T/by-name" --container "$RT_NAME" --duration 3 &
@@ -65,7 +65,7 @@ rt_checks() {
 	done
 }
 
-# The beginning of an id as people use it: 12 digits, or all but the last letter of a name.
+# The ID prefix that people use: 12 digits, or all but the last letter of a name.
 rt_short() {
 	[ ${#1} -gt 12 ] && echo "${1:0:12}" || echo "${1%?}"
 }
@@ -81,8 +81,8 @@ rt_unclear() {
 	check "an ambiguous beginning: no file" [ ! -e "$T/unclear" ]
 }
 
-# rt_twins CREATE START: CREATE NAME makes a container and prints its id, START NAME NAME starts two. Ids are drawn: as many as it
-# takes until two begin alike.
+# rt_twins CREATE START: CREATE NAME makes a container and prints its ID, START NAME NAME starts
+# two. IDs are random: create containers until two have a common prefix.
 rt_twins() {
 	local i id first other=
 	local -A with=()
@@ -131,7 +131,7 @@ rt_begins() { # COMMAND...
 	is "one that begins later, -a: its name is before every stack of its program" "$(grep '^[^;]*;rt-late;' "$T/f" | cut -d';' -f1 | sort -u)" late
 }
 rt_ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-# For 0.5 s of CPU time from now.
+# Runs for 0.5 s of CPU time from now.
 rt_runs() {
 	local from
 	from=$(rt_ticks "$1")
@@ -150,11 +150,11 @@ rt_gone() {
 	perf_not "JIT code, gone" grep -q ';run_jit;in_jit ' "$T/perf.perf"
 }
 
-# A runtime leaves its folders in every v1 hierarchy.
+# A runtime leaves its folders behind in every v1 hierarchy.
 rt_cgroups() {
 	later "for d in /sys/fs/cgroup/*/$CTR_CGROOT; do find \"\$d\" -depth -type d -exec rmdir {} ';'; done"
 }
-# rt_unmount DIR: what is still mounted below it.
+# rt_unmount DIR: unmount everything below it.
 rt_unmount() {
 	awk -v d="$1/" 'index($5, d) == 1 { print $5 }' /proc/self/mountinfo | sort -r | while read -r m; do umount -l "$m"; done
 }

@@ -30,7 +30,8 @@ stop() { lxc-stop -P "$D" -n "$1" -k; }
 config $NAME /app/init
 config $NAME-other /app/other
 rt_cgroups
-# It moves itself there to take a container's cgroups down, and leaves it in each hierarchy.
+# lxc moves itself there to remove a container's cgroups, and leaves that cgroup behind in each
+# hierarchy.
 for d in /sys/fs/cgroup /sys/fs/cgroup/*; do
 	[ -e "$d/cgroup.procs" ] && [ ! -e "$d/lxc.pivot" ] && later "rmdir '$d/lxc.pivot'"
 done

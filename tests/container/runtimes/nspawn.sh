@@ -12,7 +12,7 @@ rt_cgroups
 rt_root
 mkdir -p "$T/root/etc" "$T/root/run" "$T/root/sys" "$T/root/var" "$T/root/root"
 : >"$T/root/etc/os-release"
-# begin NAME COMMAND...: in the cgroup NAME/payload.
+# begin NAME COMMAND...: start it in the cgroup NAME/payload.
 begin() {
 	local cg=$CTR_V2/$CTR_CGROOT/$1
 	mkdir -p "$cg"
@@ -24,7 +24,7 @@ begin() {
 	NSPAWN=$!
 	later "kill $NSPAWN; wait $NSPAWN"
 }
-# Which of its processes has become COMM.
+# find_pid NAME COMM: which of its processes has become COMM.
 find_pid() { # NAME COMM
 	PID=$(ctr_pids "$CTR_CGROOT/$1/payload" "^$2\$")
 	[ -n "$PID" ]

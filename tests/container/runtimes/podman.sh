@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd podman runc conmon
 ctr_need
-# Names of all runtimes on this host are known here, and another container may be called web.
+# nsprof knows the names from all runtimes on this host, and another container may be called web.
 WEB=web-$$
 
 D=$T/podman
@@ -15,12 +15,12 @@ mkdir "$D"
 pm() { podman --root "$D/root" --runroot "$D/run" --tmpdir "$D/tmp" --runtime runc --cgroup-manager cgroupfs --events-backend file "$@"; }
 rt_cgroups
 later 'rt_unmount "$D"'
-# What cleans up after each container, in the background, mounts its storage again.
+# podman cleans up after each container in the background, and mounts its storage again for that.
 later 'wait_for "! pgrep -f -- --root.$D/root" 20'
 later 'pm rm -f -a'
 rt_root
 tar c -C "$T/root" . | pm import -q - nsprof-test >"$T/log" 2>&1 || skip_all "podman import fails: $(tail -n 1 "$T/log")"
-# Without CAP_SYS_RESOURCE its default limits cannot be set.
+# Without CAP_SYS_RESOURCE podman cannot set its default limits.
 OPTIONS=(--cgroup-parent "/$CTR_CGROOT" --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000)
 pm run -d --name "$WEB" "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>"$T/log" || skip_all "podman run fails: $(tail -n 1 "$T/log")"
 RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=$WEB RT_IMAGE=localhost/nsprof-test:latest
@@ -33,8 +33,8 @@ rt_lives "$(first)" again
 export -f pm
 export D
 rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
-# A pod: its containers and nothing else, not the pod's own cgroup nor conmon's in it. Without a container of the pod's own, whose default
-# limits cannot be set either.
+# A pod selects its containers only, not the pod's own cgroup or conmon in it. The pod has no infra
+# container, because podman could not set its default limits either.
 if pm pod create --name shop --infra=false --cgroup-parent "/$CTR_CGROOT" >"$T/log" 2>&1 &&
 	pm run -d --pod shop --name till --network none --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
 	"$NSPROF" ps --json --interval 0.01 >"$T/ps"
@@ -45,7 +45,7 @@ if pm pod create --name shop --infra=false --cgroup-parent "/$CTR_CGROOT" >"$T/l
 else
 	skip "a pod" "podman makes none here: $(tail -n 1 "$T/log")"
 fi
-# A pod with a container of its own, "pause", which nobody asks for.
+# A pod with an infra container, "pause", which never shows.
 printf '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]\n' >"$T/containers.conf"
 if CONTAINERS_CONF=$T/containers.conf pm pod create --name store --network none --cgroup-parent "/$CTR_CGROOT" >"$T/log" 2>&1 &&
 	CONTAINERS_CONF=$T/containers.conf pm run -d --pod store --name desk nsprof-test /app/spin 600 >"$T/id" 2>"$T/log"; then
@@ -57,7 +57,8 @@ if CONTAINERS_CONF=$T/containers.conf pm pod create --name store --network none 
 else
 	skip "a pod with pause" "podman makes none here: $(tail -n 1 "$T/log")"
 fi
-# Who starts it has a cgroup, of which it gets a part; a health check runs in it.
+# The starting process is in a cgroup, and the container gets a part of it. A health check runs in
+# it.
 pm run -d --name checked "${OPTIONS[@]}" --cgroupns host --health-cmd "/app/spin-a --cpu 0.2" nsprof-test /app/spin 600 >"$T/log" 2>&1 ||
 	fail "podman with a health check" "$(cat "$T/log")"
 rt_record "$T/checked" -a -- bash -c 'pm healthcheck run checked'

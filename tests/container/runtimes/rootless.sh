@@ -57,7 +57,7 @@ pm run -d --name mine "${OPTIONS[@]}" nsprof-test "${RT_COMMAND[@]}" >"$T/id" 2>
 RT_ID=$(tail -n 1 "$T/id") RT_RUNTIME=podman RT_NAME=mine RT_IMAGE=localhost/nsprof-test:latest
 first() { pm inspect -f '{{.State.Pid}}' mine 2>"$T/log"; }
 rt_checks "$SLICE/app/libpod-$RT_ID" "$(first)"
-# Its storage elsewhere: nothing in the home tells of it but the command line of its conmon.
+# Storage in another place: only the command line of its conmon names it, nothing in the home.
 far() {
 	as_user podman --root "$HOME_DIR/far/root" --runroot "$STATE_DIR/far" --tmpdir "$STATE_DIR/far-tmp" --storage-driver vfs --cgroup-manager cgroupfs \
 		--runtime crun --events-backend file "$@"
@@ -83,7 +83,7 @@ export -f pm as_user
 export T USER_ID STATE_DIR HOME_DIR CTR_V2 SLICE
 rt_begins bash -c 'pm "$@"' - run --rm --name late "${OPTIONS[@]}" nsprof-test /app/rt-late 0.5
 
-# Another user may look into neither the home nor the runtime directory.
+# Another user must not read the home or the runtime directory.
 mkdir "$T/bin"
 cp "$BUILD/bin"/nsprof* "$T/bin"
 setpriv --reuid $((USER_ID + 1)) --clear-groups "$T/bin/nsprof" ps --interval 0.01 >"$T/ps" 2>"$T/err"
@@ -91,7 +91,7 @@ like "another user: which folders, and why" "$(cat "$T/err")" "no name for .*: c
 is "another user: once" "$(wc -l <"$T/err")" 1
 is "the user" "$(as_user "$T/bin/nsprof" ps --json --interval 0.01 2>"$T/err" | jq -r --arg id "$RT_ID" '.containers[] | select(.id == $id) | .name')" mine
 
-# What the user writes about a container that is not his own.
+# State that the user writes about another user's container.
 OTHER=$(printf 'ffff%060d' 1)
 mkdir -p "$CTR_V2/$CTR_CGROOT/docker/$OTHER"
 (echo $BASHPID >"$CTR_V2/$CTR_CGROOT/docker/$OTHER/cgroup.procs" && exec sleep 600) &
