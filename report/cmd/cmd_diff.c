@@ -180,7 +180,7 @@ static int exit_status(const struct diff_cmd *c, const struct diff_view *v)
 	return status;
 }
 
-/* Prints the results that formats for programs have no place for, or where nobody looks. */
+/* Prints what formats for programs have no place for, or where nobody would look for it. */
 static void say_result(const struct diff_view *v)
 {
 	struct strbuf line = STRBUF_INIT;

@@ -28,7 +28,7 @@ void walker_fini(struct walker *w)
 	rules_free(w->made_return);
 }
 
-/* A root that was never called is at its first instruction, not behind a call. */
+/* A root that was never called is at its first instruction, not after a call. */
 static void name_planted(struct walker *w, const struct unwind_input *in, struct frame *f)
 {
 	if (f->kind == FRAME_RETURN && !walk_is_return(w, in, f->addr.v))

@@ -101,7 +101,7 @@ bool walk_is_base(struct walker *w, const struct unwind_input *in, uint64_t sp);
 enum step_end walk_step_by_rows(struct walker *w, const struct walk_map *wm, struct walk_at *at,
 				bool after_call, struct uregs *regs);
 /*
- * Has the thread just begun? A new thread is right behind the system call that created it, on the
+ * Has the thread just begun? A new thread is right after the system call that created it, on the
  * stack it was given. In that function its parent has a return address at the stack pointer; the
  * thread has none, there or above. The kernel takes samples at this point, so they occur wherever
  * threads are short-lived. @sp: stack pointer of the frame that @at was; @caller: the registers
@@ -190,7 +190,7 @@ bool walk_scan(struct walker *w, const struct unwind_input *in, struct uregs *re
 
 /*
  * A function without rows and without a frame of its own leaves %rbp at its caller's frame, so a
- * step by %rbp would skip the caller. This step searches below for a return address behind a call
+ * step by %rbp would skip the caller. This step searches below for a return address after a call
  * of this function (@addr is in it, in @wm) from which the caller leads on. If the code does not
  * show what is called, the address is accepted if the target of %rbp cannot be this function's
  * caller, because it calls another one.
@@ -219,7 +219,7 @@ bool walk_red_zone(struct walker *w, const struct walk_at *at, uint64_t sp, stru
  * Assembly with rows for one block of code, such as LuaJIT's interpreter, may call a place within
  * itself. The rows are then off by one word: they led to @regs, which return to no mapping. Returns
  * true if the word at the leaf's stack pointer @sp is a return address into @leaf's binary from
- * which the rows find a caller with the same offset. @regs are then those behind that call.
+ * which the rows find a caller with the same offset. @regs are then those after that call.
  */
 bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t sp, struct uregs *regs);
 
@@ -228,7 +228,7 @@ bool walk_unstated_call(struct walker *w, const struct walk_at *leaf, uint64_t s
  * known by their rows: no others save %rax and %rdx. Before that, it overwrites its own caller's
  * saved registers with those of the handler's function (uw_install_context_1() in libgcc),
  * including the return address. That return address then belongs to the handler's function. Its
- * frame lies further up, behind the call with the same return address. Returns true if @at was such
+ * frame lies further up, after the call with the same return address. Returns true if @at was such
  * a frame: @regs are those of the handler's function as the caller, with its stack pointer.
  */
 bool walk_resumed(struct walker *w, const struct walk_at *at, struct uregs *regs);

@@ -51,8 +51,8 @@ struct hunt {
 };
 
 /*
- * Do rows lead from behind the call that ends at @ret, svma in @wm, to the frame with its return
- * address at @a?
+ * Starting after the call that ends at @ret (svma in @wm), do rows lead to the frame with its
+ * return address at @a?
  */
 static bool leads_to(struct hunt *h, const struct walk_map *wm, uint64_t ret, uint64_t a, struct uregs *next)
 {
