@@ -265,7 +265,7 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 	if (v->aa) {
 		strbuf_adds(out, "A/A test: changes are ");
 		strbuf_add_number(out, diff_stat_noise(&d->stat), 2);
-		strbuf_adds(out, " times as large as expected: ");
+		strbuf_adds(out, " times as large as expected; ");
 	}
 	if (d->opts.per != DIFF_PER_TOTAL) {
 		add_all(v, out);
@@ -356,7 +356,7 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 			    st->units[0], st->units[1], 100 * st->run_noise);
 		break;
 	case DIFF_BY_COUNT:
-		strbuf_addf(out, "%sintervals assume independent samples, which samples are not: they are too narrow and give no verdict\n",
+		strbuf_addf(out, "%sintervals assume that samples are independent, which is not true: they are too narrow and give no verdict\n",
 			    before);
 		break;
 	}
@@ -365,7 +365,7 @@ static void add_statistics(const struct diff_view *v, const char *before, struct
 void diff_view_method(const struct diff_view *v, const char *before, struct strbuf *out)
 {
 	static const char *const per[] = {
-		[DIFF_PER_TOTAL] = " per function, relative to all of its side", [DIFF_PER_SECOND] = " per function and second",
+		[DIFF_PER_TOTAL] = " per function, as a share of its side", [DIFF_PER_SECOND] = " per function and second",
 		[DIFF_PER_UNIT] = " per function and unit",
 	};
 	const struct diff *d = v->d;

@@ -45,7 +45,7 @@ awk -F'\t' '$1 == "C" && $4 >= 3 { next } $1 == "E" { print "E\t" n; next } { n+
 check "three samples: nothing" diff a three
 like "and nothing could be seen" "$(tail -n 1 check.out)" '^no significant change in 3 functions; the recordings are too short for any change to be seen$'
 check "at a tenth of the rate: nothing" diff --aa a slow
-like "and as same against same" "$(tail -n 1 check.out)" '^A/A test: changes are [0-9.]+ times as large as expected: no significant change'
+like "and as same against same" "$(tail -n 1 check.out)" '^A/A test: changes are [0-9.]+ times as large as expected; no significant change'
 check "a change: status 0 without a condition" diff a b
 like "is found, with names as of one build" "$(cat check.out)" '^\* +[0-9.]+ +[0-9.]+ +\+[0-9.]+ .* 0\.0[0-9]+   name$'
 like "and what it says at the end" "$(tail -n 1 check.out)" "^2 of 3 functions changed significantly, most 'name' \(self [0-9.]+% -> [0-9.]+%\)"
