@@ -17,7 +17,8 @@ wait $bench
 is "bench: status" $? 0
 is "bench: nothing on stderr" "$(cat "$T/err")" ""
 
-# above NAME TABLE TOOL METRIC LIMIT ROWS: at least ROWS rows, and in each of them the metric is above LIMIT.
+# above NAME TABLE TOOL METRIC LIMIT ROWS: there are at least ROWS rows, and in each the metric is
+# above LIMIT.
 above() {
 	local rows
 	if awk -F '\t' -v t="$2" -v o="$3" '$1 == t && $3 == o && $4 == "died" { d = 1 } END { exit !d }' "$T/tsv"; then
@@ -73,12 +74,12 @@ for what in svg diff; do
 	above "pictures: $what takes time" pictures $what seconds 0 4
 done
 is "all tables are printed" "$(grep -c '^### ' "$T/out")" 14
-# A row whose cells are not as many as its head's would be no table.
+# Each row needs as many cells as its head, or it is not a table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 
-# A second perf beside the first: here the same by another name.
+# A second perf beside the first: the same perf under another name.
 printf '#!/bin/sh\necho "$1" >>"%s"\n[ "$1" = --version ] && echo perf version 99.9 && exit\nexec "%s" "$@"\n' "$T/log2" "$(command -v "$PERF")" >"$T/perf2"
-# One that sums up periods, as stackcollapse-perf.pl does where perf script prints them.
+# A program that sums up periods, as stackcollapse-perf.pl does where perf script prints them.
 printf '#!/bin/sh\nawk "END { print \\"a;b 5494490000\\" }"\n' >"$T/periods"
 chmod +x "$T/perf2" "$T/periods"
 STACKCOLLAPSE=$T/periods PERF2=$T/perf2 "$TOP/tests/bench/run" --quick --only foldcpu,startup --tsv "$T/tsv" >"$T/out" 2>"$T/err"

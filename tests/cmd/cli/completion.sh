@@ -17,7 +17,7 @@ for s in bash zsh fish; do
 	fi
 done
 
-# ask LINE...: what each shell offers behind the LINEs, in files of its name.
+# ask LINE...: write what each shell offers after the LINEs to files named after the shells.
 ask() {
 	local s
 	for s in "${shells[@]}"; do
@@ -29,12 +29,13 @@ ask() {
 	done
 }
 
-# offered SHELL LINE: in one line; of files the last parts, since zsh tells no more.
+# offered SHELL LINE: the offers in one line; only the last part of file names, since zsh shows no
+# more.
 offered() {
 	awk -v line="== $2" '/^== / { on = $0 == line; next } on' "$T/$1" | sed 's,/$,,; s,.*/,,' | sort | paste -sd ' '
 }
 
-# ---- what is offered behind a line: LINE|WORD... ----
+# ---- what is offered after a line: LINE|WORD... ----
 touch web.data web.data.old nginx.profile stacks.folded notes.txt only.txt
 mkdir folder
 cat >"$T/cases" <<'CASES'
@@ -81,7 +82,7 @@ for s in "${shells[@]}"; do
 	is "$s: nothing on standard error" "$(cat "$T/$s.err")" ""
 done
 
-# ---- where the shells look for it by themselves ----
+# ---- in each shell's default folder ----
 o=$(realpath --relative-to="$TOP" "$BUILD")
 if MAKEFLAGS="" make -s -o all -C "$TOP" O="$o" SAN= DESTDIR="$T/dest" PREFIX=/usr install >"$T/out" 2>&1; then
 	check "installed for bash" cmp "$BUILD/completion/nsprof.bash" "$T/dest/usr/share/bash-completion/completions/nsprof"
@@ -99,7 +100,7 @@ else
 fi
 
 # ---- the same options everywhere ----
-# names: the names of options in stdin, one a line.
+# names: the option names in stdin, one per line.
 names() { grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | LC_ALL=C sort -u; }
 commands=(record symbolize script annotate report diff ps import export info doctor)
 lines=()
@@ -118,7 +119,7 @@ for c in "${commands[@]}"; do
 	for s in "${shells[@]}"; do
 		is "$s: $c completes the same" "$(awk -v line="== nsprof $c -" '/^== / { on = $0 == line; next } on' "$T/$s" | sed 's/=$//' | LC_ALL=C sort -u)" "$want"
 	done
-	# The parser knows each, and whether it takes an argument, by the same name.
+	# The parser accepts each under the same name, and agrees on whether it takes an argument.
 	unknown='' alone=()
 	while read -r shown; do
 		mapfile -t both < <(names <<<"$shown")
@@ -131,7 +132,7 @@ for c in "${commands[@]}"; do
 			alone+=("${both[@]}")
 		fi
 	done < <(sed -E 's/^ +//; s/  .*//' "$T/help")
-	# --help ends the looking, whichever way it is written.
+	# --help ends the parsing, however it is written.
 	for o in "${!alone[@]}"; do [[ ${alone[o]} != -h && ${alone[o]} != --help ]] || unset "alone[$o]"; done
 	"$BUILD/bin/nsprof-$c" "${alone[@]}" --help >"$T/out" 2>"$T/err" </dev/null || unknown+=$(head -n 1 "$T/err")
 	is "$c: the parser takes them as --help shows them" "$unknown" ""

@@ -17,7 +17,7 @@ fresh() {
 	object record/cmd 'int twice(void); static int low(void) { return 7; } int main(void) { return twice() + low(); }'
 }
 
-# object FILE CODE: its source and what is compiled from it.
+# object FILE CODE: write the source and compile it.
 object() {
 	mkdir -p "$tree/${1%/*}" "$tree/build/${1%/*}"
 	echo "$2" >"$tree/$1.c"

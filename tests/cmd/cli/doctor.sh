@@ -8,7 +8,7 @@ cd "$T" || exit 2
 mkdir empty
 chmod 755 "$T"
 
-# Says, and its exit status: of what stands before it ("as").
+# doctor: run it with the words of "as" before it; sets out and rc.
 as=()
 doctor() {
 	(cd empty && "${as[@]}" "$NSPROF" doctor "$@") >out 2>err </dev/null
@@ -16,17 +16,17 @@ doctor() {
 	out=$(cat out err)
 }
 
-# said STATE NAME REGEX: a line of the doctor's.
+# said STATE NAME REGEX: the doctor prints such a line.
 said() {
 	like "${at:-}$2: $1" "$out" "^$1 +$2${3:+ +$3}"
 }
 
-# starts ARGUMENT...: nsprof record does so.
+# starts ARGUMENT...: does nsprof record start with these?
 starts() {
 	"${as[@]}" "$NSPROF" record -q -o /dev/null "$@" 2>>record.err </dev/null
 }
 
-# agrees: each recording is tried, and doctor was right about it, and in its exit status.
+# agrees: try each kind of recording. The doctor's verdicts and exit status were right.
 agrees() {
 	local all cgroup other own command want i=0
 	local -a names=(-a "-G NAME" "-p PID, another's" "-p PID, one's own" "a command")
@@ -35,7 +35,7 @@ agrees() {
 	starts -a -- true && all=yes
 	starts -G / -- true && cgroup=yes
 	starts -p "$OTHER" -- true && other=yes
-	# A shell of the same user that records itself.
+	# A shell of the same user, recording itself.
 	"${as[@]}" sh -c '"$1" record -q -o /dev/null -p $$ -- true' sh "$NSPROF" 2>>record.err && own=yes
 	starts -- true && command=yes
 	for want in "${all-}" "${cgroup-}" "${other-}" "${own-}" "${command-}"; do
@@ -47,7 +47,7 @@ agrees() {
 		fi
 		i=$((i + 1))
 	done
-	# "In part" is not enough for a whole host.
+	# For a whole host "in part" is not enough.
 	want=2
 	[ -z "${all-}${cgroup-}${other-}${own-}${command-}" ] || want=1
 	[ "$(grep -Ec "^works +(-a|-G NAME)( |$)" out)" != 2 ] || want=0
@@ -94,7 +94,7 @@ else
 	said ok "hardware events" "perf_event_open"
 fi
 
-# ---- JSON says the same ----
+# ---- JSON has the same ----
 if command -v jq >/dev/null; then
 	doctor
 	sed -n '/^$/q; s/  *$//; p' out | sed -E 's/^(ok|not ok|cannot tell) +([a-z_]+( [a-z]+)*)  .*/\1 \2/' >text.checks
@@ -154,7 +154,8 @@ else
 	if [ "$("${as[@]}" awk '$1 !~ /^0+$/ { print 1; exit }' /proc/kallsyms)" = 1 ]; then
 		said ok "kernel names" "'/proc/kallsyms' shows addresses"
 	else
-		# kallsyms_show_value() in the kernel: with kptr_restrict 0 perf_event_paranoid decides.
+		# kallsyms_show_value() in the kernel: with kptr_restrict 0, perf_event_paranoid
+		# decides.
 		case $(cat /proc/sys/kernel/kptr_restrict) in
 		0) why="kernel.perf_event_paranoid is $paranoid and CAP_SYSLOG is missing; .*sysctl kernel.perf_event_paranoid=1$" ;;
 		1) why="kernel.kptr_restrict is 1 and CAP_SYSLOG is missing; .*sysctl kernel.kptr_restrict=0" ;;
@@ -171,7 +172,8 @@ else
 		is "user: one's own, so status 1" "$rc" 1
 		said "in part" "-p PID, one's own" "user space only"
 	fi
-	# CAP_PERFMON lifts paranoid, but from 3 on not in Debian's kernels: whatever it is here, it is said.
+	# CAP_PERFMON lifts paranoid, but in Debian's kernels not from 3 on. The doctor has to
+	# report the rule of this kernel.
 	at="CAP_PERFMON: "
 	as=(setpriv --bounding-set=-all,+perfmon,+sys_ptrace --inh-caps=-all)
 	if "${as[@]}" grep -q 'CapEff:.*4000080000$' /proc/self/status; then
@@ -186,7 +188,7 @@ else
 	else
 		skip "CAP_PERFMON" "this setpriv or kernel does not know it"
 	fi
-	# What may be locked: as much as the recorder then says the rings hold.
+	# The limit of locked memory matches the ring size that the recorder then reports.
 	at="user, 64 KiB locked: "
 	as=(sh -c 'ulimit -l 64; exec "$@"' sh "${NOBODY[@]}")
 	doctor

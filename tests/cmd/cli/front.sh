@@ -15,7 +15,7 @@ is "and not on stdout" "$(<"$T/check.out")" ""
 check_rc "unknown command" 1 "$NSPROF" foo
 is "in perf's words" "$(<"$T/check.err")" "nsprof: 'foo' is not a command. See 'nsprof help'."
 check_rc "help on an unknown command" 1 "$NSPROF" help foo
-# meant TYPED MEANT: a mistyped command or option gets a suggestion.
+# meant TYPED MEANT: a mistyped command or option gets this suggestion.
 meant() {
 	# shellcheck disable=SC2086
 	"$NSPROF" $1 >"$T/meant.out" 2>&1
@@ -31,7 +31,7 @@ meant "symbolize --filtre x" --filter
 meant "report --no-chidlren" --no-children
 unlike "an option far from all gets none" "$("$NSPROF" report --zzzzzz 2>&1)" 'mean'
 
-# Each program answers to the common options, under the name people type.
+# Each program answers to the common options, under the name that people type.
 for c in "${PROGRAMS[@]}"; do
 	check "nsprof help $c" "$NSPROF" help $c
 	like "usage of $c" "$(<"$T/check.out")" "^usage: nsprof $c"
@@ -65,7 +65,7 @@ else
 	skip "a full disk is noticed" "no /dev/full"
 fi
 
-# Alone in a folder, and with a program of its own beside it.
+# Alone in a folder, and with a program beside it.
 mkdir "$T/bin"
 cp "$NSPROF" "$T/bin/nsprof"
 check_rc "a missing program" 1 env PATH="$T/nonexistent" "$T/bin/nsprof" record

@@ -9,9 +9,9 @@ printf 'main;work 5\n' >b.folded
 "$NSPROF" record -q -e cpu-clock -F 999 -o data -- "$BUILD/tests/targets/spin" 0.3 2>err || skip_all "no perf events here: $(cat err)"
 
 # ---- all inputs before the first ----
-# A FIFO that nobody writes to is never opened: were it read first, diff would wait for it.
+# A FIFO without a writer is never opened: if diff read it first, it would wait.
 mkfifo pipe
-# checked NAME PATTERN COMMAND...: it fails at once with a message like that.
+# checked NAME PATTERN COMMAND...: it fails at once with such a message.
 checked() {
 	local name=$1 pattern=$2 start=$EPOCHREALTIME rc
 	shift 2
@@ -41,7 +41,7 @@ is "report of another kind" "$(cat kept)" precious
 is "and nothing lies beside it" "$(echo kept*)" kept
 
 # ---- terminals ----
-# pty COMMAND: its status, with a terminal as standard output; what it says is in "typescript".
+# pty COMMAND: print its status, with a terminal as standard output; its output is in "typescript".
 pty() {
 	script -qec "$1" typescript >/dev/null 2>&1 </dev/null
 }
@@ -114,7 +114,8 @@ else
 	skip "annotate" "no code can be shown: $(cat err)"
 fi
 
-# ---- what a file is that is none of ours, by all that read recordings, as a file and through a pipe ----
+# ---- what a foreign file is, in all commands that read recordings, as a file and through a pipe
+# ----
 "$NSPROF" report a.folded >text.report
 "$NSPROF" report --csv a.folded >table.csv
 printf 'main;work 3\r\nmain 1\r\n' >crlf
@@ -124,7 +125,7 @@ printf '\n0x108@perf.data [0x50]: event: 69\n.\n. ... raw event: size 80 bytes\n
 printf '[{"ph":"X"}]\n' >array.json
 gzip -c <data >data.gz
 printf 'PERFILE2\150\0\0\0' >header
-# Its attrs begin behind the end of the file.
+# Its attributes begin after the end of the file.
 { head -c 16 header | cat - /dev/zero | head -c 16; printf '\220\0\0\0\0\0\0\0\320\0\0\0\0\0\0\0\220\0\0\0\0\0\0\0' && head -c 64 /dev/zero; } >header104
 while IFS='|' read -r file kind; do
 	for c in symbolize script annotate info export import report diff; do
@@ -135,7 +136,7 @@ while IFS='|' read -r file kind; do
 		*) set -- $c ;;
 		esac
 		[ "$c $file" != "report crlf" ] && [ "$c $file" != "diff crlf" ] || continue
-		# Of text that may have folded lines in it report says which lines are none.
+		# For text that may contain folded lines, report names the lines that are not.
 		[ "$file" != dump ] || [ $c != report ] && [ $c != diff ] || continue
 		"$NSPROF" "$@" $file >out 2>err </dev/null
 		is "$c $file: one line" "$(wc -l <err)" 1
@@ -157,7 +158,7 @@ done <<-END
 	header|is cut inside its header: there is nothing to read
 	header104|is cut inside its header: there is nothing to read
 END
-# What perf writes first of all into a pipe, before it has said which events there are.
+# The first bytes that perf writes into a pipe, before it describes its events.
 printf 'PERFILE2\20\0\0\0\0\0\0\0' >begun
 like "a pipe that ends at once" "$("$NSPROF" report begun 2>&1)" "error: 'begun' ends before its first event: perf record failed"
 head -c 500 data >half
@@ -165,7 +166,7 @@ like "a recording that is cut early: where" "$("$NSPROF" report half 2>&1)" "'ha
 cat data | "$NSPROF" import -i - -o out.made >out 2>err
 like "import of a recording says that it is one" "$(cat err)" "standard input is not perf.data; it is a recording of nsprof: 'nsprof report' reads it"
 
-# ---- a pipe that nobody writes to is given up by Ctrl-C, without words ----
+# ---- Ctrl-C ends the wait for a pipe without a writer, without a message ----
 mkfifo empty.pipe
 for c in symbolize script annotate info export import report "diff a.folded"; do
 	# shellcheck disable=SC2086
@@ -173,7 +174,7 @@ for c in symbolize script annotate info export import report "diff a.folded"; do
 	is "$c of a pipe without a writer: Ctrl-C" "$? $(cat err)" "124 "
 done
 
-# ---- a recording of somebody else's ----
+# ---- another user's recording ----
 if mine=$NSPROF && for_nobody && mkdir "$PUBLIC/mine" && cp data "$PUBLIC/mine/nsprof.data" && chmod 600 "$PUBLIC/mine/nsprof.data"; then
 	for c in symbolize script annotate info export report "diff nsprof.data"; do
 		# shellcheck disable=SC2086

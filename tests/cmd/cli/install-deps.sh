@@ -5,19 +5,20 @@
 . "$(dirname "$0")/../../lib.sh"
 
 deps=$TOP/contrib/install-deps
-# A PATH that has next to nothing, so that every package is missing.
+# A PATH with next to nothing, so that every package is missing.
 mkdir "$T/bin" "$T/apt"
 for c in bash id grep sed flock; do
 	ln -s "$(command -v $c)" "$T/bin/$c"
 done
-# few CC COMMAND...: with that PATH and compiler. Commands in sbin are found in spite of PATH: none of these is there.
+# few CC COMMAND...: run it with that PATH and compiler. Commands in sbin are found without PATH:
+# none of these is there.
 few() { env PATH="$T/bin" CC="$1" "${@:2}"; }
 
 missing=$(few nothing "$deps" build --print)
 like "what is missing is named" "$missing" '^libelf-dev$'
 like "and commands" "$missing" '^gcc$'
 is "nothing else is printed" "$(grep -Evc '^[a-z0-9+-]+$' <<<"$missing")" 0
-# names SET PACKAGE; lacks SET PACKAGE: is it asked for?
+# names SET PACKAGE; lacks SET PACKAGE: does SET ask for it?
 names() { like "$1: $2" "$(few nothing "$deps" "$1" --print)" "^$2\$"; }
 lacks() { unlike "$1: no $2" "$(few nothing "$deps" "$1" --print)" "^$2\$"; }
 names unit libcmocka-dev
@@ -49,8 +50,8 @@ else
 	skip "nothing to do" "build packages are missing here"
 fi
 
-# An apt-get that writes down what it is asked for. It knows all packages but those in $T/apt/unknown, and to install one is to
-# put its command or header where install-deps looks.
+# An apt-get that logs its arguments. It knows all packages but those in $T/apt/unknown. Installing
+# a package creates its command or header where install-deps looks.
 cat >"$T/bin/apt-get" <<E
 #!/bin/bash
 echo "\$*" >>"$T/apt/log"
@@ -77,12 +78,12 @@ esac
 E
 sed -i "s,\\\$chmod,$(command -v chmod)," "$T/bin/apt-get"
 printf '#!/bin/bash\n[ -z "$1" ] || echo "not a dynamic executable"\n' >"$T/bin/ldd"
-# A compiler that finds the headers that were installed.
+# A compiler that finds the installed headers.
 printf '#!/bin/bash\n! grep "^#if" | grep -qvxFf "%s"\n' "$T/apt/headers" >"$T/cc.sh"
 chmod 755 "$T/bin/apt-get" "$T/bin/ldd" "$T/cc.sh"
 cp -a "$T/bin" "$T/bin.fresh"
 
-# fresh [UNKNOWN...]: nothing is installed, and apt-get does not know these.
+# fresh [UNKNOWN...]: nothing is installed, and apt-get does not know UNKNOWN.
 fresh() {
 	rm -rf "$T/bin" "$T/apt"
 	cp -a "$T/bin.fresh" "$T/bin"
@@ -90,7 +91,7 @@ fresh() {
 	printf '%s\n' "$@" >"$T/apt/unknown"
 	: >"$T/apt/log" >"$T/apt/headers"
 }
-# installed: what apt-get was told to install, simulations left out.
+# installed: the packages that apt-get was told to install, without simulations.
 installed() { sed -n 's/^install -y --no-install-recommends //p' "$T/apt/log"; }
 
 fresh
@@ -137,11 +138,12 @@ else
 	skip "install-deps installs" "needs root"
 fi
 
-# The Makefile, for a compiler that is not there, so that every header is missing. An apt-get before the real one.
+# The Makefile with a missing compiler, so that every header is missing, and with this apt-get
+# before the real one.
 fresh
 mkdir "$T/front"
 ln -s "$T/bin/apt-get" "$T/front/apt-get"
-# target TARGET: what make says, and what apt-get was asked for.
+# target TARGET: the output of make, and the arguments of apt-get.
 target() {
 	: >"$T/apt/log"
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL PATH="$T/front:$PATH" NODEPS= make -C "$TOP" O="$T/o" DESTDIR="$T/dest" CC=nothing LTO= "$1" >"$T/out" 2>&1
@@ -164,7 +166,7 @@ else
 	skip "make demo installs" "needs root"
 fi
 
-# The programs that tests profile: one whose compiler is missing is not built, and that is written down.
+# Programs that tests profile: one with a missing compiler is not built but recorded as lacking.
 mkdir "$T/no"
 for c in bash cat find grep make mkdir nproc printf sed uname gcc; do
 	ln -s "$(command -v $c)" "$T/no/$c"
@@ -176,11 +178,11 @@ for w in deep:g++ gospin:go rsspin:rustc spin-clang:clang spin-musl:musl-gcc spi
 	like "without ${w#*:}: ${w%:*} is noted" "$out" " ${w//+/\\+}( |\$)"
 done
 unlike "with gcc: spin is not noted" "$out" ' spin:'
-# rustc links with "cc" by itself, which need not be there.
+# rustc itself links with "cc", which may be missing.
 like "Rust is linked by the compiler of the build" "$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL NODEPS=1 make -n -C "$TOP" O="$T/o" CC="ccache other -m64" \
 	LTO= "$T/o/tests/targets/rsspin" 2>&1)" 'rustc .*-C linker=other '
 
-# The demo, where something is not installed and nothing may be: it names that.
+# The demo, if something is missing and nothing may be installed: it names what is missing.
 if [ "$(id -u)" = 0 ]; then
 	mkdir "$T/demo"
 	cd "$T/demo" || exit 2
@@ -188,7 +190,7 @@ if [ "$(id -u)" = 0 ]; then
 		ln -s "$(command -v $c)" "$T/demo/$c"
 	done
 	ln -s "$NSPROF" dynamic
-	# demo WITHOUT: what it says without that.
+	# demo WITHOUT: the demo's message without that command.
 	demo() {
 		rm "$1"
 		PATH=$T/demo bash "$TOP/contrib/demo" 2>&1

@@ -9,20 +9,20 @@ if command -v man >/dev/null; then
 		MANWIDTH=100 man --warnings -l "$page" >"$T/text" 2>"$T/err"
 		is "$(basename "$page") formats" "$(cat "$T/err")" ""
 		check "$(basename "$page") is not empty" grep -q NAME "$T/text"
-		# A request that is not at the beginning of its line is text.
+		# A request that is not at the start of its line would show as text.
 		unlike "$(basename "$page"): no markup is shown" "$(cat "$T/text")" '(^| )\.(PP|TP|IP|BR?|IR?|RB|SH|SS|nf|fi)( |$)'
 	done
 else
 	skip "pages format" "needs the command man"
 fi
 
-# options: those in the lines of stdin that name them, "-q" and "--quiet" one a line. That "--no-x" undoes
-# "--x" is known: which of them is shown does not matter.
+# options: the option names in the lines of stdin, "-q" and "--quiet" one per line. "--no-x" undoes
+# "--x" without being listed: either may be shown.
 options() {
 	grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sed 's/^--no-/--/' | grep -vx -e --help -e -h | sort -u
 }
 
-# tags PAGE: the lines that .TP puts out to the left, without their markup.
+# tags PAGE: the lines that .TP prints on the left, without markup.
 tags() {
 	awk '/^\.TP/ { getline; sub(/^\.(B|BR|BI|I|IR|RB) /, ""); gsub(/\\-/, "-"); gsub(/"/, ""); print }' "$1"
 }

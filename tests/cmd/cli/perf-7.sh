@@ -38,7 +38,8 @@ while read -r c names; do
 		*) "$BUILD/bin/nsprof-$c" -i nosuch "$o" ${arg:+"$arg"} >out 2>err </dev/null ;;
 		esac
 		read -r message <err
-		# Refused with a reason; or accepted: then the file is what is not there, or the argument is not one that makes sense.
+		# Refused with a reason; or accepted, and then the file is missing or the argument
+		# makes no sense.
 		case $message in
 		"nsprof $c: error: perf has "*", nsprof does not: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
 		'' | *"cannot open 'nosuch"* | *"'1'"* | *' needs --'* | *'is not online'*) pass "perf 7: $c $o is accepted" ;;

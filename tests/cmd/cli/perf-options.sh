@@ -9,21 +9,21 @@ TARGETS=$BUILD/tests/targets
 cd "$T" || exit 1
 
 # ---- record: the list ----
-# Nothing is recorded: --dry-run checks the command line and whether what it names is there. The file is named for options of
-# which several come.
+# Nothing is recorded: --dry-run checks the command line and that its targets exist. Options with
+# several files name the file.
 dry() {
 	# shellcheck disable=SC2086
 	"$BUILD/bin/nsprof-record" --dry-run -o out.data $1 -- true >out 2>err </dev/null
 }
 
-# says NAME FILE REGEX: as like(), without a process: there are many.
+# says NAME FILE REGEX: like like(), but without a process, because there are many.
 says() {
 	local text
 	text=$(<"$2")
 	if [[ $text =~ $3 ]]; then pass "$1: says"; else fail "$1: says" "nothing matches $3 in: $text"; fi
 }
 
-# Works, or means nothing here: no message.
+# These work, or make no difference here: no message.
 while read -r line; do
 	dry "$line"
 	rc=$?
@@ -128,7 +128,7 @@ done <<'LIST'
 -v
 LIST
 
-# Accepted, and something is said.
+# These are accepted with a message.
 while IFS='|' read -r line says; do
 	dry "$line"
 	is "record $line: status" $? 0
@@ -141,8 +141,8 @@ done <<'LIST'
 LIST
 
 page=$(<"$BUILD/man/nsprof-record.1")
-# Refused: status 129, or 1 where the command line is right and what it names is not there; one line that names the option or
-# what it was given, and one more at most, to --help.
+# These are refused: status 129, or 1 if the command line is right but a target does not exist. One
+# line names the option or its argument; at most one more points to --help.
 while IFS='|' read -r line says; do
 	dry "$line"
 	rc=$?
@@ -152,7 +152,7 @@ while IFS='|' read -r line says; do
 	else
 		fail "record $line: refused" "status $rc, and not a line that matches $says: ${message[*]}"
 	fi
-	# Those that are perf's alone are in the manual page.
+	# Options that only perf has are in the manual page.
 	option=${line%%[ =]*}
 	[[ $option == --* ]] || option=${option:0:2}
 	if [[ ${message[0]} == *"perf has "*", nsprof does not: "* && $option != --call-graph ]]; then
@@ -214,12 +214,13 @@ done <<'LIST'
 --bogus|unknown option '--bogus'
 LIST
 
-# What is moot takes its argument and no more: the command is the command.
+# An option that makes no difference takes its argument and no more: the command stays the command.
 check_rc "moot options and their arguments" 7 "$NSPROF" record -q -o out.data -z3 -B -N --synth no --affinity node --mmap-flush 1 --vmlinux x \
 	--proc-map-timeout 5 --num-thread-synthesize 2 --aio --threads -sTPR -z sh -c 'exit 7'
 
 # ---- every option of the perf that is installed is known ----
-# options COMMAND: the options in its help, one a line, with something where they want an argument.
+# options COMMAND: the options in its help, one per line, with a placeholder if they take an
+# argument.
 options() {
 	perf "$1" -h 2>&1 | sed -nE 's/^ {4}(-[^ ,]), (--[a-z-]+)( <|\[=?)?.*/\1\3 \2\3/p; s/^ {4}(-[^ ,])( <.*)? +[a-z].*/\1\2/p; s/^ {8}(--[a-zA-Z-]+)( <|\[=?)?.*/\1\2/p' |
 		sed -E 's/ <[^-]*/=1 /g; s/\[=?//g' | tr ' ' '\n' | grep -e '^-' | sed -E 's/^(-[^-])=/\1/' | sort -u
@@ -246,8 +247,9 @@ else
 fi
 
 # ---- lines from guides ----
-# As they stand there, but for "perf", process ids and files. "sleep" waits for some CPU time of the program that is looked at
-# instead of seconds, and it alone runs meanwhile; "node", "java", "python", "dotnet" and "./program" are short.
+# Unchanged, except for "perf", process ids and files. "sleep" waits for some CPU time of the
+# profiled program instead of seconds, and only that program runs meanwhile. "node", "java",
+# "python", "dotnet" and "./program" are short programs.
 mkdir bin
 cat >bin/sleep <<'SH'
 #!/bin/bash
@@ -266,7 +268,7 @@ for c in node java python dotnet program; do
 	chmod +x bin/$c
 done
 cp bin/program program
-# In the kernel for the lines that look there, and in functions of its own.
+# Busy in the kernel for the lines that look there, and in functions of its own.
 "$TARGETS/spin" --kernel 1000 &
 PID=$!
 kill -STOP $PID
@@ -274,7 +276,7 @@ later "kill -KILL $PID"
 export PID
 perf() { "$NSPROF" "$@"; }
 
-# number FILE: its samples
+# number FILE: its number of samples
 number() {
 	local info
 	info=$("$BUILD/bin/nsprof-info" --json "$1" 2>/dev/null)
@@ -321,12 +323,13 @@ wait $recorder
 is "perf record -F 99 -p PID, then Ctrl-C: status" $? 130
 check "perf record -F 99 -p PID, then Ctrl-C: has samples" test "$(number int.data)" -ge 1
 
-# fp is what was asked for: the kernel's walk, and no copy of the stack.
+# fp means the kernel's own walk, and no stack copy.
 perf record -q -F 999 --call-graph fp -o fp.data ./program
 like "--call-graph fp" "$("$NSPROF" info fp.data)" '^call_graph +fp$'
 like "--call-graph fp: by frame pointers" "$(perf script -q -i fp.data)" 'app_leaf'
 
-# The other half of the lines, each with what it has to write. "program" becomes "spin" by exec, and may be sampled before.
+# The other half of the lines, each with its expected output. "program" becomes "spin" by exec, and
+# may be sampled before.
 perf record -q -F 999 -e cpu-clock:u -o nsprof.data ./program
 cp nsprof.data perf.data
 n=$(number nsprof.data)
@@ -366,7 +369,8 @@ perf report --comms spin --stdio|\[\.\] app_leaf$
 perf report -G -f|app_leaf$
 perf diff perf.data nsprof.data|^no significant change
 GUIDES
-# --symfs and --kallsyms change what is found: lines of a binary that is below a folder only, names that are nowhere else.
+# --symfs and --kallsyms change the names: lines of a binary that only exists below a folder, names
+# that exist nowhere else.
 cp "$TARGETS/spin" gone
 perf record -q -F 999 -e cpu-clock -o gone.data ./gone --cpu --kernel 0.06
 mkdir -p "root$T"
@@ -392,7 +396,7 @@ else
 fi
 perf report --stats >out
 like "perf report --stats" "$(cat out)" "^ +SAMPLE events: +$n$"
-# FlameGraph's way without perf script: the text between the programs, folded.
+# FlameGraph's way without perf script: fold the text between the programs.
 perf report --stdio --no-children -n -g folded,0,caller,count -s comm | awk '/^ / { comm = $3 } /^[0-9]/ { print comm ";" $2, $1 }' >folded
 is "perf report -g folded: each sample is in a stack" "$(awk '{ n += $NF } END { print n }' folded)" "$n"
 like "perf report -g folded: a stack" "$(cat folded)" "^spin;.*$("$TARGETS/spin" --chain) [0-9]+$"
@@ -421,7 +425,7 @@ mkfifo ctl ack
 "$NSPROF" record -q -e cpu-clock -F 999 -p $PID -D -1 --control fifo:ctl,ack -o control.data &
 recorder=$!
 exec 7<>ack 8<>ctl
-# ask COMMAND: it is answered.
+# ask COMMAND: it gets an answer.
 ask() {
 	local answer=
 	echo "$1" >&8
@@ -439,12 +443,12 @@ bin/sleep
 ask stop
 wait $recorder
 is "--control: the end" $? 0
-# The program ran three times for 60 ms or more, and was sampled in one of these.
+# The program ran three times for at least 60 ms, and was sampled in one of these.
 ms=$("$NSPROF" symbolize -q --weight period control.data | awk '{ n += $NF } END { print int(n / 1000000) }')
 ran=$(((after - before) / 1000000))
 check "--control: sampled while it was enabled ($ms of $ran ms)" test "${ms:-0}" -ge $((ran / 2))
 check "--control: and then alone" test "${ms:-999}" -le $((ran + 2))
-# Windows: it ends when the last one is over, however long that takes.
+# Windows: recording ends when the last one is over, however long that takes.
 perf record -e cpu-clock -F 999 -D 20-40,60-80 -o window.data -- timeout 20 \
 	sh -c 'until [ "$(grep -c "events disabled" err)" = 3 ]; do sleep 0.02; done' 2>err
 is "-D FROM-TO,FROM-TO: status" $? 0

@@ -70,7 +70,7 @@ fake groups <<'E'
 echo "1..1"; echo "ok 1 - a"; echo "1..2"; echo "ok 1 - a"; echo "ok 2 - b"
 E
 
-# gone FILE: the process whose number is in FILE has ended (a zombie has).
+# gone FILE: the process with the number in FILE has ended (zombies count as ended).
 gone() {
 	local pid
 	pid=$(<"$1")
@@ -114,7 +114,7 @@ expect "unit tests are found below a dot, and nothing but them" 0 "1 passed, 0 f
 expect "-v shows passing output" 0 "2 passed, 0 failed, 0 skipped" -v good
 like "with -v" "$(<"$T/out")" '\| ok 2 - b'
 
-# Each waits for the other, as only two at once can.
+# Each waits for the other, which only works if both run at the same time.
 for i in 1:2 2:1; do
 	fake "pair${i%:*}" <<E
 # beside others
@@ -128,7 +128,8 @@ E
 done
 expect "two that do not mind others run at once" 0 "2 passed, 0 failed, 0 skipped" pair1 pair2
 expect "and all others one by one, behind them" 0 "4 passed, 0 failed, 0 skipped" lone1 pair1 lone2 pair2
-# One that minds who records: at once with a unit test, and not with what runs beside others.
+# One that other recorders disturb: runs together with a unit test, but not with tests marked
+# "beside others".
 mkdir -p "$T/tests/unit"
 printf '#!/bin/bash\n. "%s"\n' "$T/f/pair1.sh" >"$T/tests/unit/test_pair1"
 chmod +x "$T/tests/unit/test_pair1"
@@ -150,7 +151,8 @@ is "an unknown option is refused" "$?" 2
 "$run" --build "$T/empty" >"$T/out" 2>&1
 is "a build that is not there is refused" "$?: $(<"$T/out")" "2: tests/run: '$T/empty/bin/nsprof' is not built; run make first"
 
-# Unit tests that were not built: in a tree of its own, with a compiler that finds cmocka's header or does not.
+# Unit tests that were not built: in a separate tree, with a compiler that finds cmocka's header or
+# does not.
 tree=$T/tree
 mkdir -p "$tree"/tests/unit/common/base "$tree"/build/{bin,tests/unit/common/base}
 cp "$TOP"/tests/{run,env.sh} "$tree/tests"
@@ -201,7 +203,7 @@ done_testing
 E
 expect "lib.sh: need_cmd skips the file" 0 "0 passed, 0 failed, 1 skipped" libneed
 
-# A test knows nothing of its user's environment, nor of what an earlier one kept.
+# A test sees nothing of its user's environment, or of files from an earlier test.
 fake env <<E
 . "$TOP/tests/lib.sh"
 is "umask" "\$(umask)" 0022
@@ -214,7 +216,8 @@ E
 	XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/nonexistent LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8 tests/run "$T/f/env.sh" >"$T/out" 2>&1)
 is "the user's environment stays outside" "$(tail -n 1 "$T/out")" "4 passed, 0 failed, 0 skipped"
 
-# Nor where the tree is: in a home that nobody else can enter, with a space in its name.
+# The place of the tree makes no difference: in a home that no other user can enter, with a space in
+# its name.
 mkdir -p "$T/my home/build/bin"
 chmod 700 "$T/my home"
 cp "$BUILD"/bin/nsprof* "$T/my home/build/bin"
@@ -231,7 +234,7 @@ else
 	skip "another user can run the programs" "needs root and setpriv"
 fi
 
-# Nor whether programs can be run where temporary files are.
+# It makes no difference whether programs can be run in the temporary folder.
 fake runs <<E
 . "$TOP/tests/lib.sh"
 cp /bin/true "\$T/true"
@@ -253,7 +256,7 @@ else
 	skip "a folder in which nothing can be run" "only root can mount, and setpriv is needed"
 fi
 
-# Nor what the folder of temporary files is called.
+# The name of the temporary folder makes no difference.
 mkdir -p "$T/my tmp"
 fake blanks <<E
 . "$TOP/tests/lib.sh"
@@ -263,7 +266,7 @@ done_testing
 E
 TMPDIR="$T/my tmp" expect "a folder with a blank in its name" 0 "2 passed, 0 failed, 0 skipped" blanks
 
-# A program that was not built has its reason.
+# A program that was not built has a reason.
 mkdir -p "$T/some/tests/targets"
 : >"$T/some/tests/targets/spin"
 echo gospin:go >"$T/some/tests/targets/lacking"

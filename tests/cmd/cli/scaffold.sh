@@ -5,7 +5,7 @@
 
 tree=$T/tree
 
-# A small tree in which everything is as it should be.
+# A small tree without faults.
 fresh() {
 	rm -rf "$tree"
 	mkdir -p "$tree"/{contrib,include,common/{low,high,pack},record/{a,b},symbolize/s,report/r,tests/unit/record/a}
@@ -34,7 +34,7 @@ fresh() {
 	echo >"$tree/tests/unit/fixture.h"
 }
 
-# caught WHAT FILE LINE [REGEX]: adding LINE to FILE of a fresh tree is complained about by name.
+# caught WHAT FILE LINE [REGEX]: adding LINE to FILE of a fresh tree gives an error with its name.
 caught() {
 	fresh
 	echo "$3" >>"$tree/$2"
@@ -79,7 +79,8 @@ like "size: with a warning" "$(<"$T/check.err")" 'record/a/long.c: 801 lines'
 seq 1501 >"$tree/record/a/long.c"
 check_rc "size: 1,501 lines do not" 1 "$tree/contrib/check-size"
 
-# prose WHAT MESSAGE FILE LINES: FILE of these lines is complained about, once, by its name and a line.
+# prose WHAT MESSAGE FILE LINES: a FILE of these lines gives one error, with its name and a line
+# number.
 prose() {
 	printf "$4" >"$tree/$3"
 	check_rc "prose: $1" 1 "$tree/contrib/check-prose" "$3"
@@ -119,11 +120,11 @@ check "prose: code is left out, and tables may be wide" "$tree/contrib/check-pro
 printf '.SH NOTES\n.nf\nmoot %s\n.fi\nIt has not been read.\n' "$wide" >"$tree/a.1.in"
 check "prose: examples of manual pages may be" "$tree/contrib/check-prose" a.1.in
 
-# Every target that help names exists.
+# Every target in the help text exists.
 targets=$(make -s -C "$TOP" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 like "make help names check" "$targets" '^check$'
 
-# Before a compiler is installed, make does not complain that there is none.
+# Before a compiler is installed, make does not complain about a missing one.
 for target in help all check; do
 	unlike "make $target without a compiler" "$(make -C "$TOP" CC=no-such-cc NODEPS=1 -n $target 2>&1)" 'not found'
 done

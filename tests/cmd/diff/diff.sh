@@ -6,7 +6,8 @@
 cd "$T" || exit 1
 diff() { "$NSPROF" diff "$@"; }
 
-# profile FILE SHARE SEED [SAMPLES [KEY VALUE]...]: 60 blocks of 0.1 s with SAMPLES (100) each, of which 'name' has SHARE, by chance.
+# profile FILE SHARE SEED [SAMPLES [KEY VALUE]...]: 60 blocks of 0.1 s with SAMPLES (100) each.
+# 'name' has SHARE of them, at random.
 profile() {
 	local file=$1 share=$2 seed=$3 samples=${4:-100}
 	shift $(($# < 4 ? 3 : 4))
@@ -39,7 +40,7 @@ profile b 0.36 424242 100 event cpu-clock
 profile slow 0.30 991 10 event cpu-clock frequency 10
 check "the same program: nothing" diff a a2
 like "nothing, and says so in one line" "$(tail -n 1 check.out)" '^no significant change in 3 functions; of the largest, changes of .* points would have been seen$'
-# Three samples on one side: by chance it could be anything, and no share changes by more than 100 points.
+# Three samples on one side: any result may be chance, and no share changes by more than 100 points.
 profile one 0.30 7777 1 event cpu-clock
 awk -F'\t' '$1 == "C" && $4 >= 3 { next } $1 == "E" { print "E\t" n; next } { n++; print }' one >three
 check "three samples: nothing" diff a three
@@ -90,7 +91,7 @@ like "several a side" "$(diff r1 r2 r3 -- s1 s2 s3)" '^\* .* name$'
 like "how runs differ" "$(diff r1 r2 r3 -- s1 s2 s3)" '^# p: moderated t test over 3 and 3 recordings, .*; costs differ by'
 check_rc "no alarm" 0 diff --aa r1 r2 r3 a a2
 
-# Text of other tools has no times.
+# Text from other tools has no times.
 printf 'app;main;f 100\napp;main;g 300\n' >a.folded
 printf 'app;main;f 300\napp;main;h 300\n' >b.folded
 like "folded text: no verdict" "$(diff a.folded b.folded)" '^inconclusive: without times'
@@ -103,7 +104,7 @@ check_rc "periods of folded text" 3 diff --weight period a.folded b.folded
 check_rc "time of folded text" 3 diff --per second a.folded b.folded
 like "why" "$(cat check.err)" "cannot compare: 'a.folded' has no duration"
 
-# Recordings themselves. What they say depends on the machine; that both are read does not.
+# Recordings themselves. The results depend on the machine; that both are read does not.
 shift_program=$BUILD/tests/targets/shift
 if [ -x "$shift_program" ] && "$NSPROF" record -q -F 499 -o r1.data -- "$shift_program" 0.5 >/dev/null 2>&1 &&
 	"$NSPROF" record -q -F 999 -o r2.data -- "$shift_program" 0.5 50 >/dev/null 2>&1; then
@@ -120,7 +121,7 @@ else
 	skip "recordings" "cannot record here, or the test programs are not built"
 fi
 
-# For programs.
+# For programs that read the output.
 if command -v python3 >/dev/null; then
 	check_rc "json into a file" 2 diff --format json -o d.json --fail-on 'func:name>1%' a a2
 	like "the result on stderr" "$(cat check.err)" '^nsprof diff: func:name>1%: inconclusive'
@@ -199,7 +200,7 @@ like "Markdown: nor in a condition's, which itself emphasizes nothing" "$(sed -n
 	'^- \*\*`` func:H\.\*M\.\*>5% ``: regression, `` HashMap\.<init> `` \+'
 like "as text they stand in quotes" "$(diff -q md-a1 md-a2 md-a3 -- md-b1 md-b2 md-b3 | tail -n 1)" "most 'HashMap\.<init>' \(self"
 
-# The kernel has a memcpy of its own: they do not make up for each other.
+# The kernel has its own memcpy: the two functions must not cancel out.
 printf 'main;f;memcpy 1000\nmain;f;memcpy_[k] 5000\nmain;w 9000\n' >same-a
 printf 'main;f;memcpy 5000\nmain;f;memcpy_[k] 1000\nmain;w 9000\n' >same-b
 is "a function of the kernel is another one than user code's of its name" \
@@ -213,7 +214,7 @@ sed 's/_\[k\]//' same-b >same-c
 is "text that does not tell them apart is compared by name" \
 	"$(diff -q --format csv same-a same-c | sed -n 's/^"memcpy",\([^,]*,[^,]*\),.*/\1/p')" 0.4,0.4
 
-# What cannot be compared.
+# Inputs that cannot be compared.
 profile cycles 0.3 5 100 event cycles
 profile fp 0.3 5 100 event cpu-clock call_graph fp
 profile dwarf 0.3 5 100 event cpu-clock call_graph dwarf
@@ -247,7 +248,7 @@ done
 if [ -c /dev/full ]; then
 	check_rc "a full disk" 3 sh -c "'$NSPROF' diff a b >/dev/full"
 fi
-# Nobody takes it, in each form; more than a pipe holds.
+# Nobody reads the output, in each format; it is larger than a pipe holds.
 awk 'BEGIN { for (i = 0; i < 3000; i++) printf "a;f%d;some_function_with_a_name;g%d 20\n", i, i }' >many
 for f in text md json csv folded svg html; do
 	is "$f: closed early" "$(diff -q -n 0 --percent-limit 0 --format $f many many 2>err | head -c 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat err)")" "141 "
@@ -264,7 +265,8 @@ printf 'a;b\001c 5000\na;d\377e 4000\n' >bytes
 check "bytes of all kinds" diff bytes bytes
 unlike "do not reach the terminal" "$(cat check.out)" "$(printf '\001')"
 
-# steps FILE SECONDS SHARE [KEY VALUE]...: after 3 s in which nothing runs, each 0.1 s has 100 samples of 1 ms, of which 'work' has SHARE, give or take 3.
+# steps FILE SECONDS SHARE [KEY VALUE]...: 3 s in which nothing runs, then 100 samples of 1 ms in
+# each 0.1 s. 'work' has SHARE of them, within 3.
 steps() {
 	local file=$1 seconds=$2 share=$3
 	shift 3
@@ -284,7 +286,7 @@ steps() {
 		print "E", n
 	}' >"$file"
 }
-# What "all" is before and after.
+# all: the totals before and after.
 all() { diff "$@" 2>/dev/null | sed -n 's/^all: \([0-9.]*\)[^ ]* -> \([0-9.]*\).*/\1 \2/p'; }
 steps t10 10 0.6
 steps t60 60 0.6
@@ -301,14 +303,15 @@ steps rare 60 0.6
 awk -F'\t' -v OFS='\t' '$1 == "C" && $4 >= 100 { next } $1 == "E" { $2 = n } { n++; print }' rare >early
 near "after the last sample there is time, too" "$(all --per second t60 early)" "95 11.667"
 
-# A saved profile goes by blocks, which are in with their begin: none is idle because half of it is left out.
+# A saved profile filters whole blocks by their start: a block is not idle because half of it is
+# left out.
 near "half a block" "$(all --per second --filter time=3.05-3.45 t10 t60)" "100 100"
 ! command -v jq >/dev/null || is "json: seconds of a piece, each side's" "$(diff --per second --format json t10 t60 2>/dev/null | jq -c '.statistics | [.unit_seconds_after / .unit_seconds_before, .units_before * .unit_seconds_before >= 10]')" '[2,true]'
 sed 's/^B\t.*/B\t18446744073709\t1000000/' t60 >wide
 check_rc "blocks of five hours, a million" 0 diff --per second --force t10 wide
 check_rc "and by units" 0 diff --scale before=1,after=1 --force t10 wide
 
-# Losses: amounts assume nothing had been lost, and it is said.
+# Losses: amounts are computed as if nothing had been lost, and a message says so.
 steps whole 10 0.6 kept 7000 lost 0
 steps lossy 10 0.6 kept 6650 lost 350
 awk -F'\t' -v OFS='\t' '$1 == "C" { $5 *= 0.95; $6 *= 0.95; $5 = int($5 + 0.5) } { print }' lossy >lossy95
@@ -316,7 +319,7 @@ near "amounts: losses" "$(all --per second whole lossy95)" "70 70"
 like "are told of" "$(diff --per second whole lossy95)" '^# lossy95: 5 % of its samples were lost or not taken; amounts assume'
 like "of shares, too" "$(diff whole lossy95)" '^# lossy95: 5 % of its samples were lost or not taken$'
 
-# Functions of one name, the kernel's and another one, in each form.
+# Functions of one name, the kernel's and another one, in each format.
 printf 'm;read 300\nm;read_[k] 100\nm;x 600\n' >k1
 printf 'm;read 100\nm;read_[k] 300\nm;x 600\n' >k2
 is "folded: the kernel's function is another one" "$(diff --format folded k1 k2 2>/dev/null)" 'm;read 300 100
@@ -326,7 +329,8 @@ printf 'm;read 400\nm;x 600\n' >k3
 is "but not where one side does not tell" "$(diff --format folded k1 k3 2>/dev/null)" 'm;read 400 400
 m;x 600 600'
 
-# Beside what knows threads, the thread's name that folded text begins with is no function.
+# Compared with input that has threads, the thread name at the start of folded text is not a
+# function.
 awk -F'\t' -v OFS='\t' '$1 == "B" { print; print "T", "", "", "app", "app", 7, 7, 7, 0; next } $1 == "C" { $2 = 1 } $1 == "E" { $2++ } { print }' t10 >threads
 is "names of threads" "$(diff -q --format csv --percent-limit 0 threads threads | cut -d, -f1 | sort -u | grep -c app)" 0
 n() { awk -F'\t' -v node="$1" '$1 == "C" && $3 == node { n += $5 } END { print n }' threads; }
@@ -336,7 +340,7 @@ main;work $(n 2) $(n 2)"
 printf 'app;main;work 5\nmain;app 7\n' >twice.folded
 like "a function of that name stays" "$(diff threads twice.folded 2>/dev/null)" ' app$'
 
-# Amounts in pictures: what doubled is red, what stayed is grey.
+# Amounts in pictures: what doubled is red, what stayed the same is grey.
 steps one 10 0.5
 awk -F'\t' -v OFS='\t' '$1 == "C" && $3 == 2 { $5 *= 2; $6 *= 2 } { print }' one >two
 diff -q --per second --filter time=3- --format svg -o amounts.svg one two
@@ -348,14 +352,14 @@ printf 'm;x 625\nm;gone1 300\n' >g1
 printf 'm;x 741\nm;new1 330\n' >g2
 is "svg: without a verdict all is grey" "$(diff -q --format svg g1 g2 2>/dev/null | grep -o 'fill="#[0-9a-f]*"/>' | sort -u | grep -v 'f8f8f8\|eee')" 'fill="#dcdcdc"/>'
 
-# "ppp" is how precise addresses are, no part of the event.
+# "ppp" is the precision of addresses, not a part of the event.
 steps precise 10 0.6 event_modifier ppp
 steps plain 10 0.6
 steps user 10 0.6 event_modifier u
 check_rc "a precise event" 0 diff plain precise
 check_rc "another part of the event" 3 diff user precise
 
-# One recording, read with the program's debug info and without: what is inlined is not new.
+# One recording, read with the program's debug info and without: inlined functions are not new.
 if [ -x "$BUILD/tests/targets/shop" ] && command -v jq >/dev/null; then
 	inlined=$(printf '^F\t[^\t]*\t[^\t]*/shop\ti\t')
 	cp "$BUILD/tests/targets/shop" shop
@@ -371,7 +375,7 @@ if [ -x "$BUILD/tests/targets/shop" ] && command -v jq >/dev/null; then
 		is "inlined functions known on one side, $pair: no change" "$(changes $(sed -E 's/with(out)?/&.profile/g' <<<"$pair"))" 0
 	done
 	like "and it is said" "$(diff without.profile with.profile)" "^# inlined functions of '$PWD/shop' count for their callers: its debug info was gone for some of the recordings$"
-	# A build without inlining has them as functions.
+	# A build without inlining has them as normal functions.
 	sed 's/\tcaptured\t/\tsymtab\t/' without.profile >built.profile
 	check "where both had debug info they are compared" [ "$(changes built.profile with.profile)" -gt 0 ]
 else

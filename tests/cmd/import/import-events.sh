@@ -12,7 +12,8 @@ made() { python3 "$TOP/tests/tools/made_events.py" "$@"; }
 total() { awk '{ n += $NF } END { print n + 0 }' "$1"; }
 
 # Each in both byte orders, as a file, as a saved pipe and through a pipe.
-# forms WHAT [import OPTION...]: calls shown NAME, with the folded stacks in "got", the messages in "err", the status in $rc.
+# forms WHAT [import OPTION...]: call shown NAME, with the folded stacks in "got", the messages in
+# "err", the status in $rc.
 forms() {
 	local order form
 	what=$1
@@ -142,7 +143,7 @@ for ((cut = size - 60; cut < size; cut++)); do
 	[ $? = 1 ] || bad+=" $cut"
 done
 is "cut in its last record: status 1" "$bad" ""
-# An empty line is a single byte, as the first one of a record's type may be.
+# An empty line is a single byte, which may also be the first byte of a record's type.
 "$NSPROF" symbolize -q data >want
 for behind in '\n' 'x\n' 'ok'; do
 	# shellcheck disable=SC2059
@@ -158,7 +159,7 @@ done
 
 # ---- other files ----
 made hybrid '<' file "$SPIN" perf.data
-# A file says where its parts lie, so that a pipe of it has to be put together first.
+# The header says where the parts of a file lie, so a file from a pipe has to be reassembled first.
 "$NSPROF" import -q -o by-name perf.data && "$NSPROF" symbolize -q by-name >want
 # shellcheck disable=SC2002
 cat perf.data | "$NSPROF" import -q -o by-pipe - 2>err

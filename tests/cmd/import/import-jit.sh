@@ -9,7 +9,7 @@ cd "$T" || exit 1
 JIT=$BUILD/tests/targets/jitloop
 [ -x "$JIT" ] || skip_all "$JIT is not built (make test-targets)"
 
-# perf_rec FILE OPTION... -- COMMAND: its process id stays in "pid".
+# perf_rec FILE OPTION... -- COMMAND: record; its process id is in "pid".
 perf_rec() {
 	local out=$1 options=()
 	shift
@@ -33,7 +33,7 @@ perf_rec map.data -- "$JIT" 0.4 jitted || skip_all "perf record does not work he
 n=$(perf script -F ip,sym -i map.data 2>err | grep -c ' jitted$')
 [ "$n" -gt 0 ] || skip_all "perf script names no JIT code here: $(tail -n 1 err)"
 is "a perf map: as often as perf has it" "$(jitted map.data)" "$n 0"
-# perf's clock, by which the map's age is known, is not that of a time namespace.
+# perf's clock, which gives the map's age, is not that of a time namespace.
 if unshare -T --monotonic 5000 --boottime 5000 true 2>err; then
 	unshare -T --fork --monotonic 5000 --boottime 5000 "$NSPROF" import -q -o far.ns map.data
 	is "from a time namespace" "$(jitted far.ns)" "$n 0"
@@ -58,12 +58,12 @@ is "they are in what was imported before" "$(jitted map.ns)" "$n 0"
 perf_rec memfd.data -- "$JIT" 0.5 jitted memfd
 like "code in a memfd" "$(jitted memfd.data)" '^[1-9][0-9]* 0$'
 
-# By a clock that is told exactly: the map is half a second older than the program behind the exec.
+# With an exact clock: the map is half a second older than the program after the exec.
 perf_rec exec.data -k mono -- "$JIT" 1 jitted exec before
 "$NSPROF" symbolize -q exec.data | sed -n 's/^\([^;]*\);.*;\(jitted\|\[jit\]\)[; ].*/\1 \2/p' | sort -u >who
 is "the map of the program before an exec" "$(paste -sd , who)" "after [jit],before jitted"
 
-# A process that runs on, of another user: by its owner, while it lives.
+# A process of another user that continues to run: accepted by its owner, while it lives.
 "$JIT" 100 jitted uid &
 pid=$!
 later "rm -f /tmp/perf-$pid.map"

@@ -11,7 +11,7 @@ SPIN=$BUILD/tests/targets/spin
 
 made() { python3 "$TOP/tests/tools/made_perfdata.py" "$@"; }
 
-# What made_perfdata.py puts into each of them.
+# The contents that made_perfdata.py puts into each of them.
 cat >want <<'WANT'
 made;main;app_outer;app_leaf;[kernel] 2
 made;main;app_outer;app_leaf;bpf_prog_0123_made 3
@@ -31,7 +31,7 @@ for order in '<' '>'; do
 		cat data | "$NSPROF" symbolize -q >got
 		check "order $order, $form: its stacks from a pipe" diff got want
 	done
-	# Those with room for user registers and more: import.sh.
+	# Sizes with room for user registers and more: import.sh.
 	for size in 64 $([ "$order" = '>' ] || echo 72 80 512) 144; do
 		made "$order" file $size 2 "$SPIN" data
 		"$NSPROF" symbolize -q data >got
@@ -47,7 +47,7 @@ for form in file pipe; do
 	done
 	like "$form: what was lost" "$("$NSPROF" info $form.data)" '^ +7  samples lost by the kernel'
 done
-# Cut anywhere: what is whole is shown, and nothing else.
+# Cut anywhere: the intact part is shown, and nothing else.
 size=$(stat -c %s file.data)
 bad=
 for ((cut = 104; cut < size; cut += 389)); do

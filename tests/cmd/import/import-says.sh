@@ -19,7 +19,8 @@ loop=(sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); done')
 perf_rec a.data -e cpu-clock -F 500 -g -- "${loop[@]}" || skip_all "perf record does not work here: $(tail -n 1 perf.log)"
 
 # ---- throttling ----
-# Times are told by the kernel's records: of a clock that fires each 10 us the samples that were not taken are known.
+# The kernel's records give the times: for a clock that fires every 10 us, the number of missing
+# samples is known.
 for ((i = 0; i < 6; i++)); do
 	perf_rec throttled.data -c 10000 -e cpu-clock,page-faults -a -m 8M -- "${loop[@]}"
 	read -r times pairs ns <<<"$(python3 "$TOP/tests/tools/perfdata.py" throttles throttled.data)"
@@ -37,7 +38,7 @@ else
 	skip "throttling" "the kernel has throttled nothing here, or perf has not seen the end of it ($times times, $pairs whole)"
 fi
 
-# ---- of user space alone: by its build-id it is this vdso ----
+# ---- user space only: the build-id shows that it is this vdso ----
 cat >clock.c <<'END'
 #include <time.h>
 int main(void)

@@ -19,7 +19,7 @@ folded() { # FILE OUT
 	"$NSPROF" symbolize -q --no-inline -o "$2" "$1" 2>"$T/err"
 }
 
-# perf's stacks as ours are written: no symbol versions, "?" for what has no name.
+# perf's stacks in our notation: no symbol versions, "?" for a frame without a name.
 perf_folded() { # FILE OUT
 	perf script --no-inline --max-stack 1024 -i "$1" >"$2.txt" 2>"$T/err" && awk -f "$TOP/tests/bench/fold-perf.awk" "$2.txt" | sed 's/@@*[A-Za-z0-9_.]*//g' >"$2"
 }
@@ -38,7 +38,8 @@ perf_folded "$T/a.data" "$T/a.perf" || skip_all "perf script does not work here:
 check "imported" "$NSPROF" import -q -o "$T/a.ns" "$T/a.data"
 folded "$T/a.ns" "$T/a.folded"
 check "there are samples" test "$(samples "$T/a.folded")" -ge 50
-# Of what the C library does before and between, an address may have several names, of which perf takes another one.
+# In the C library's code before and in between, an address may have several names, and perf takes
+# another one.
 of_spin() { grep -F ";main;app_" "$1"; }
 check "most of them are of the program's own functions" test $((10 * $(samples <(of_spin "$T/a.folded")))) -ge $((9 * $(samples "$T/a.folded")))
 check "the stacks are perf's, frame for frame" cmp <(of_spin "$T/a.folded") <(of_spin "$T/a.perf")
@@ -49,7 +50,8 @@ check "it says that it was imported" grep -q '^imported  ' "$T/info"
 is "and from which command" "$(sed -nE 's/^cmdline +//p' "$T/info")" "$(perf report --header-only -i "$T/a.data" 2>/dev/null | sed -nE 's/^# cmdline : (.*[^ ]) *$/\1/p')"
 check "event without its modifier" grep -q '^event  *cpu-clock$' "$T/info"
 
-# Sample by sample, by the addresses in user code: perf 6.1 loses the outermost frames of deep stacks now and then, and callers of libc's leaves.
+# Sample by sample, by the addresses in user code: perf 6.1 sometimes loses the outermost frames of
+# deep stacks, and callers of libc's leaves.
 alike() { # NAME FILE: prints how many are equal, and of how many perf has a part only
 	local all
 	perf script --no-inline --max-stack 1024 -i "$2" >"$T/perf.txt" 2>"$T/err" || echo "# perf script: $?: $(tail -n 3 "$T/err")"
@@ -67,7 +69,7 @@ alike "deep C++" "$T/deep.data"
 perf_rec "$T/gcc.data" -F 199 --call-graph dwarf,65528 -- g++ -O1 -c -o "$T/deep.o" "$TOP/tests/targets/deep.cc"
 alike "a compiler" "$T/gcc.data"
 
-# ---- read as it is ----
+# ---- read directly ----
 folded "$T/a.data" "$T/direct.folded"
 check "symbolize reads perf.data" cmp "$T/direct.folded" "$T/a.folded"
 folded - "$T/pipe.folded" <"$T/a.data"
@@ -80,7 +82,7 @@ check "report reads it" grep -q ' app_leaf$' <("$NSPROF" report -q "$T/a.data")
 check "report through a pipe" grep -q ' app_leaf$' <("$NSPROF" report -q - < <(cat "$T/a.data"))
 check "diff reads it" "$NSPROF" diff -q --aa "$T/a.data" "$T/a.ns"
 
-# ---- other ways of perf to write it ----
+# ---- other forms that perf writes ----
 like_a() { # WHAT FILE [STATUS]
 	folded "$2" "$T/other.folded"
 	is "$1: status" $? "${3:-0}"
@@ -187,9 +189,11 @@ check "not perf.data" grep -q "is not perf.data" "$T/err"
 check "missing" grep -q "cannot open '$T/missing': No such file.*perf record" "$T/err"
 
 # ---- what was lost ----
-# Rings of one page: perf's records tell of losses as they come, and since 6.1 of the whole of them at the end.
+# Rings of one page: perf's records report losses as they occur, and since 6.1 their total at the
+# end.
 perf record -q -B -N -m 1 -e cpu-clock -F 20000 --call-graph dwarf,32768 -a -o "$T/lost.data" -- "$TARGETS/spin" 0.5 >"$T/perf.log" 2>&1
-# [samples, records about mappings and processes] of the ledger, and of the tally
+# [samples, records about mappings and processes] that were lost, from the ledger, and from the
+# tally
 losses() { "$NSPROF" info --json "$@" 2>/dev/null | jq -c '[.lost, .ledger.lost_sideband, (.tally as $t | ("lost", "side_lost") as $c |
 	($t.columns | index($c)) as $i | [$t.rows[][$i]] | add)]'; }
 read -r told samples side <<<"$(PD losses "$T/lost.data")"
@@ -198,7 +202,7 @@ check "perf lost samples" test "$samples" -gt 0
 is "each lost sample counts once, in the ledger and in the tally" "$(losses "$T/lost.data")" "[$samples,$((side + rest)),$samples,$((side + rest))]"
 "$NSPROF" info --json "$T/lost.data" 2>/dev/null >"$T/info"
 is "as the kernel counted them" "$(jq .ledger.have_format_lost "$T/info")" true
-# Two events in one ring: one of them runs where the program does, and each has its own losses.
+# Two events in one ring: one of them only runs with the program, and each has its own losses.
 perf record -q -B -N -m 8 -e cpu-clock,task-clock -F 10000 --call-graph dwarf,16384 -o "$T/two.data" -- "$TARGETS/spin" 0.5 >"$T/perf.log" 2>&1
 read -r told first second side <<<"$(PD losses "$T/two.data")"
 check "perf lost samples of both" test "$first" -gt 0 -a "$second" -gt 0

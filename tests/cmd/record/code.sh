@@ -12,14 +12,14 @@ need_cmd jq
 cd "$T" || exit 1
 [ -x "$TARGETS/spin" ] || skip_all "test programs are not built: make test-targets"
 
-# Runs ./prog, and takes its file away as soon as it runs.
+# Runs ./prog, and removes its file as soon as it runs.
 cat >removed <<'END'
 "$@" & until [ "$(readlink /proc/$!/exe)" = "$PWD/prog" ]; do :; done
 rm prog
 wait
 END
 
-# take OPTIONS... -- ARGUMENTS OF prog: a recording of it to standard output or where the options say
+# take OPTIONS... -- ARGUMENTS OF prog: record it, to standard output or the file in OPTIONS
 take() {
 	local opts=()
 	while [ "$1" != -- ]; do opts+=("$1"); shift; done
@@ -28,13 +28,13 @@ take() {
 	"$NSPROF" record -q -e cpu-clock -F 999 "${opts[@]}" -- sh removed ./prog "$@"
 }
 
-# leaf_of LISTING: svma and size of the range that begins where app_leaf does
+# leaf_of LISTING: svma and size of the range that begins at app_leaf
 leaf_of() {
 	awk -v at="$(nm "$SPIN" | awk '$3 == "app_leaf" { sub(/^0+/, "", $1); print $1 }')" '
 		$1 ~ /\/prog$/ && $2 == at && NF == 3 { print $2, length($3) / 2 }' "$1"
 }
 
-# same NAME FILE: its code is that of the program
+# same NAME FILE: its code equals that of the program
 same() {
 	check "$1: read" sh -c '"$1" "$2" >listing' - "$CODE" "$2"
 	like "$1: the bytes are the program's" "$(python3 "$ORACLE" listing "$SPIN" prog 2>&1)" '^[1-9][0-9]* [1-9][0-9]*$'
@@ -63,7 +63,7 @@ take --switch-output=0.3s -o d.data -- --cpu 0.7
 check "a row of files: more than one" test "$(ls d.data.* | wc -l)" -gt 1
 n=0
 for f in d.data.*; do
-	# Of the first and the last it may have next to nothing, and that need not be the leaf.
+	# The first and the last file may have next to nothing of it, and not necessarily the leaf.
 	[ -n "$("$NSPROF" report --sort dso --csv "$f" | awk -F, '$4 ~ /\/prog$/ && $3 >= 10')" ] || continue
 	same "a row of files, $((++n))" "$f"
 	[ $n -lt 2 ] || break
@@ -75,7 +75,7 @@ SPIN=$TARGETS/spin-nobid
 take -o f.data -- --cpu 0.3
 same "no build-id" f.data
 
-# Where symbols are missing, call frame information says where a function begins and ends.
+# If symbols are missing, call frame information gives the bounds of a function.
 SPIN=$TARGETS/spin
 strip -o stripped "$SPIN"
 cp stripped prog

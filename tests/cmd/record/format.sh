@@ -11,7 +11,8 @@ TARGETS=$BUILD/tests/targets
 
 by_page() { python3 -B "$TOP/tests/tools/read_recording.py" "$@" >"$T/page" 2>"$T/page.err"; }
 
-# alike NAME DATA: two readers, one content. Samples and events in their order; the rest is delivered in another.
+# alike NAME DATA: both readers find the same content. Samples and events in order; the rest may be
+# ordered differently.
 alike() {
 	"$BUILD/tests/tools/dump" "$2" >"$T/own" 2>"$T/own.err"
 	is "$1: nsprof's reader" $? 0
@@ -20,7 +21,7 @@ alike() {
 	is "$1: the same settings, captures and counts" "$(diff <(grep -v '^[es][va]\|^damage' "$T/page" | sort) <(grep -v '^[es][va]' "$T/own" | sort))" ""
 }
 
-# read_both NAME DATA SAMPLES: whole, with so many samples at least.
+# read_both NAME DATA SAMPLES: whole, with at least SAMPLES samples.
 read_both() {
 	by_page "$2"
 	is "$1: read" "$? $(grep '^damage' "$T/page")" "0 "
@@ -28,7 +29,7 @@ read_both() {
 	check "$1: there were samples" test "$(grep -c '^sample' "$T/page")" -ge "$3"
 }
 
-# recorded NAME LEAST ARG...: with nsprof's arguments
+# recorded NAME LEAST ARG...: record with nsprof's arguments
 recorded() {
 	local name=$1 least=$2
 	shift 2
@@ -39,10 +40,10 @@ recorded() {
 	read_both "$name" "$T/data" "$least"
 }
 
-# has NAME REGEX: a line like that
+# has NAME REGEX: the page has such a line
 has() { check "$1" grep -Eq -e "$2" "$T/page"; }
 
-# recoded NAME TIMES HOW: the last one, so often and written so
+# recoded NAME TIMES HOW: repeat the last recording TIMES times, in the form HOW
 recoded() {
 	if "$BUILD/tests/tools/recode" "$T/data" "$T/recoded" "$2" "$3" >"$T/out" 2>"$T/err"; then
 		read_both "$1" "$T/recoded" "$2"
@@ -67,12 +68,12 @@ else
 	skip "kernel" "the kernel cannot be sampled"
 fi
 if [ -x "$TARGETS/deep" ]; then
-	# It ends by the clock; here by what it has had of the CPU.
+	# The program ends by the clock; here it ends after a second of its CPU time.
 	deep=(bash -c 'ulimit -c 0 -t 1; "$1" 100000 60; exit 0' - "$TARGETS/deep")
 	recorded "deep" 50 -F 499 --call-graph dwarf,16384 -- "${deep[@]}"
 	recorded "deep, cut copies" 50 -F 499 --call-graph dwarf,2048 -- "${deep[@]}"
 	has "deep, cut copies: as large as was asked for" '^sample.* full .*\+2048 crc'
-	# More words than the history has: some 800 a sample.
+	# More words than the history holds: some 800 per sample.
 	recorded "deep, all words" 50 -F 199 --stacks=full --call-graph dwarf,65528 -- "${deep[@]}"
 	has "deep, all words: unmasked" '^sample.* unmasked '
 	recoded "without compression" 1 plain
@@ -80,7 +81,7 @@ else
 	skip "deep stacks" "no C++ compiler"
 fi
 
-# ---- many blocks, which for samples begin anew with the 65th ----
+# ---- many blocks: the coding of samples restarts at the 65th ----
 recorded "few samples" 3 -F 49 -- "$TARGETS/spin" --cpu 0.2
 cp "$T/data" "$T/few.data"
 recoded "many blocks" 70 blocks
@@ -94,7 +95,7 @@ is "many blocks: which are KEY" "$(awk '$1 == 2 { printf "%d ", NR }' "$T/stream
 read -r _ at stored _ < <(sed -n 4p "$T/streams")
 lost=$(sed -n 4,64p "$T/streams" | awk '{ n += $4 } END { print n }')
 
-# changed OFFSET: a byte is another
+# changed OFFSET: change one byte
 changed() {
 	cp "$T/many.data" "$T/bad.data"
 	printf "\\$(printf %o $(($(od -An -tu1 -j "$1" -N 1 "$T/many.data") ^ 85)))" | dd of="$T/bad.data" bs=1 seek="$1" conv=notrunc 2>/dev/null
@@ -119,7 +120,7 @@ END
 
 # ---- cut ----
 size=$(stat -c %s "$T/many.data")
-# cut_at OFFSET SAMPLES: what is left, with so many samples at least
+# cut_at OFFSET SAMPLES: the rest has at least SAMPLES samples
 cut_at() {
 	head -c "$1" "$T/many.data" >"$T/cut.data"
 	by_page "$T/cut.data"
@@ -138,7 +139,7 @@ cut_at $((at + 32 + stored)) $((before + 1))
 cut_at $((size / 2)) $((before + 1))
 cut_at $((size - 1)) "$(grep -c '^sample' "$T/whole")"
 
-# ---- not one ----
+# ---- not a recording ----
 head -c 63 "$T/few.data" >"$T/bad.data"
 by_page "$T/bad.data"
 is "a file header that is cut: status" $? 1

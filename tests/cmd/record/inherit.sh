@@ -7,7 +7,7 @@ cd "$T" || exit 1
 # shellcheck disable=SC2016
 "$NSPROF" record -q -F 999 -o data -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' 2>err || skip_all "cannot record here: $(tail -n 1 err)"
 
-# ---- children whose end the kernel keeps to itself ----
+# ---- children whose end the kernel does not report ----
 (
 	trap '' CHLD
 	exec "$NSPROF" record -q -o chld.data -- grep SigIgn /proc/self/status
@@ -57,7 +57,7 @@ if unshare -p -f -m --mount-proc true 2>err; then
 	kill -TERM "$(cat /proc/$pid/task/$pid/children)"
 	wait $pid
 	is "process 1 after SIGTERM: status" $? 143
-	# The shell's child is left behind, ends, and has no parent but the recorder.
+	# The shell's child is orphaned and ends, and the recorder is its parent then.
 	# shellcheck disable=SC2016
 	unshare -p -f -m --mount-proc "$NSPROF" record -q -o first.data -- \
 		sh -c '(sh -c "exit 0" & exec true); sh -c "(sleep 0.2 &)"; sleep 0.6; ps -eo stat= | grep -c Z' >zombies 2>err

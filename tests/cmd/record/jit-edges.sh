@@ -10,7 +10,8 @@ J=$BUILD/tests/targets/jitedges
 cd "$T" || exit 1
 "$NSPROF" record -q -e cpu-clock:u -o probe -- true 2>err || skip_all "cannot record here: $(cat err)"
 
-# whole FILE: nearly all of at least 50 samples in each of the leaves have their callers, and no other leaf is lost.
+# whole FILE: nearly all of at least 50 samples in each of the leaves have their callers, and there
+# is no other leaf.
 whole() {
 	local leaf ok=0
 	for leaf in before pushed behind without within; do
@@ -32,12 +33,13 @@ rm edges
 check "the same with the program gone" cmp cached gone
 like "info counts it" "$("$NSPROF" info data)" "1 process's jitted code outside of its frame"
 
-# Attached to, and each of two files for itself: the second begins when the first has a second of CPU time.
+# Attached to, and each of two files alone: the second begins when the first has a second of CPU
+# time.
 "$J" 30 &
 pid=$!
 "$NSPROF" record -q -F 1999 -e cpu-clock -p $pid -o split --switch-output=signal 2>err &
 r=$!
-# ran TICKS: until it has run for so long, 1/100 s each.
+# ran TICKS: wait until it has run for TICKS, 1/100 s each.
 ran() { wait_for "[ \$(awk '{ print \$14 + \$15 }' /proc/$pid/stat) -ge $1 ]" 60; }
 wait_for 'ls split* 2>/dev/null | grep -q .' 20
 ran 100

@@ -100,7 +100,8 @@ balances() {	# NAME RECORDING CHECK...
 	check "$name" python3 balance.py "$data.json" "$@"
 }
 
-# The recorder under test runs in the background, its messages in FILE.err; fd 9 is the target's, not its own.
+# The recorder under test runs in the background, with its messages in FILE.err; fd 9 belongs to the
+# target.
 recorder=
 record() {	# FILE OPTION...
 	local file=$1
@@ -108,14 +109,16 @@ record() {	# FILE OPTION...
 	"$NSPROF" record -o "$file" "$@" 2>"$file.err" 9>&- &
 	recorder=$!
 }
-# It has enabled the events: it waits for its rings (epoll_wait and its kin), or for what woke it to ripen (clock_nanosleep).
+# recording: wait until it has enabled the events. Then it waits for its rings (epoll_wait and its
+# kin), or sleeps before it reads them (clock_nanosleep).
 recording() {
 	wait_for "grep -Eq '^(230|232|281|441) ' /proc/$recorder/syscall 2>/dev/null" 10
 }
 
 # ---- page faults: exact, against the target's own count
-# faults FILE STOP PAGES CHILDREN OPTION...: STOP is no, once (stopped for the first of two rounds) or tail (for
-# the only one, and ended before it goes on: no LOST record could be written).
+# faults FILE STOP PAGES CHILDREN OPTION...: STOP is no, once (the recorder is stopped for the first
+# of two rounds) or tail (stopped for the only round; the target ends before the recorder continues,
+# so the kernel cannot write a LOST record).
 faults() {
 	local file=$1 stop=$2 pages=$3 children=$4 pid
 	shift 4
@@ -151,7 +154,7 @@ faults none.data no 300 0 -e page-faults --call-graph none
 is "the target made the faults it was told to" "$counted" 600
 balances "page faults, nothing lost" none.data faults="$counted"
 like "and the closing line says so" "$(cat none.data.err)" "\(600 samples, [0-9]+ bytes each; none lost\)"
-# The target is one thread, but each CPU has an event and so a count of its own.
+# The target has one thread, but each CPU has its own event and count.
 faults every.data no 1500 0 -e page-faults -c 100
 balances "one sample every 100 page faults" every.data every="$counted/100"
 "$NSPROF" symbolize --weight period every.data >every.folded 2>err
@@ -179,7 +182,7 @@ for f in many.data.2*; do
 done
 is "a row of files: all ledgers together have what the target counted" "$sum" "$counted"
 
-# ---- back-pressure: nobody reads what is written until the target has ended
+# ---- back-pressure: nobody reads the output until the target has ended
 rm -f go said
 mkfifo go
 : >said
@@ -187,7 +190,7 @@ mkfifo go
 exec 9>go
 wait_for 'grep -q ready said' 10
 {
-	# Not through the front command's exec alone: its pid is needed while it is part of a pipeline.
+	# Not through the front command's exec: its pid is needed while it is part of a pipeline.
 	"$NSPROF" record -o - -e page-faults -c 1 -p "$(sed -n 's/^ready //p' said)" --call-graph none -m 4M 2>press.err &
 	echo $! >press.pid
 	wait
@@ -209,7 +212,7 @@ balances "the reader of the recording stands: steps, dated, and every sample acc
 like "info lists the steps" "$("$NSPROF" info press.data)" '^ +[0-9.]+  samples are dropped \((writing|rings)\)$'
 like "the closing line has the equation" "$(cat press.err)" '[0-9]+ dropped; 1000000 in all, as the kernel counted\)'
 
-# What is missing shows in every output; the folded stacks themselves stay clean.
+# Every output mentions losses; the folded stacks themselves stay clean.
 lost=$(python3 -c 'import json; print(json.load(open("once.data.json"))["ledger"]["lost_kernel"])')
 like "info tells the second" "$("$NSPROF" info once.data)" '^ +[0-9]+ +[0-9]+ +[0-9]+ +0 +[1-9][0-9]* +0 +0$'
 "$NSPROF" symbolize -i once.data -o once.folded 2>once.err
@@ -221,10 +224,11 @@ like "report's header" "$("$NSPROF" report -q once.data)" "^# event page-faults.
 "$NSPROF" report -q --format svg -o once.svg once.data
 like "the flame graph's subtitle" "$(cat once.svg)" "samples? in [0-9]+ stacks?; $lost lost<"
 
-# ---- cpu-clock: within late timers, which an undisturbed recording beside it meets as well
+# ---- cpu-clock: accurate except for late timers, which an undisturbed recording beside it also has
 "$SPIN" --threads 2 20 &
 spin=$!
-# clock FILE OPTION...: tiny rings and large copies, stopped for half a second, beside a recording that loses nothing
+# clock FILE OPTION...: tiny rings and large copies, stopped for half a second, beside a recording
+# without losses
 clock() {
 	local file=$1 control
 	shift
@@ -261,8 +265,8 @@ else
 fi
 kill $spin
 
-# Children that end: their losses and counts are at the event they were inherited from.
-# Until told to end: however slow the machine is, they run while the recorder stands.
+# Children that end: their losses and counts belong to the event they inherited. They run until told
+# to end, so that they run while the recorder is stopped, however slow the machine is.
 record kids.data -m 128K -e cpu-clock -F 999 -- bash -c "until [ -e enough ]; do $SPIN 0.1; done"
 recording
 sleep 0.1
@@ -274,7 +278,8 @@ wait "$recorder"
 balances "inherited, the children ended" kids.data period=1001001 lost=50
 
 # ---- side-band: records, not samples
-# Into the rings of one process and its children, 256 KiB on each CPU, which are smaller than those of -a.
+# Into the rings of one process and its children, 256 KiB per CPU, which are smaller than those of
+# -a.
 record side.data -p $$ -e cpu-clock --call-graph none
 recording
 kill -STOP "$recorder"
@@ -288,8 +293,9 @@ wait "$recorder"
 balances "a storm while the recorder stands: mappings are lost, and counted apart" side.data sideband
 like "and it says what that means" "$(cat side.data.err)" "records? about mappings and processes \(no samples?\) w(as|ere) lost: some names may be missing"
 
-# ---- throttling: more interrupts in a tick than the limit allows. 20 kHz is above what others here ask for.
-# A CPU that is idle takes no samples, and so has nothing to throttle: both are kept busy.
+# ---- throttling: more interrupts in a tick than the limit allows. 20 kHz is above what other tests
+# ask for.
+# An idle CPU takes no samples, so nothing is throttled: both are kept busy.
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 old=$(cat $limit)
 if echo 20000 2>/dev/null >$limit && [ "$(cat $limit)" = 20000 ]; then

@@ -6,8 +6,9 @@
 said() { like "$1" "$(cat err)" "$2"; }
 one_line() { is "$1: one line" "$(grep -c "${2:-.}" err)" 1; }
 absent() { is "$1: in the recording" "$("$NSPROF" info --json a.data | jq -r "$2")" "$3"; }
-# now: seconds since boot, to the hundredth. dated NAME: the recorder was started at $t0, its file was there at $t1, the
-# change was made at $t2 and said at $t3; the first entry has a second, since the file began, that is not before or after.
+# now: seconds since boot, in hundredths. dated NAME: the recorder was started at $t0, its file
+# existed at $t1, the change was made at $t2 and reported at $t3. The first entry has a second,
+# counted from the file's begin, that lies between these times.
 now() { cut -d ' ' -f 1 /proc/uptime; }
 dated() {
 	"$NSPROF" info --json a.data >info.json

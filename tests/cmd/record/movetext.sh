@@ -9,7 +9,8 @@
 M=$BUILD/tests/targets/movetext
 CHAIN='main;(move_outer;move_middle;move_leaf|move_away;far_outer;far_leaf)'
 
-# whole FILE: nearly all samples have the chain, from the root on, but for those of before it moved its code.
+# whole FILE: nearly all samples have the chain, from the root on, except those from before it moved
+# its code.
 whole() {
 	"$NSPROF" symbolize -q --no-inline "$1" >"$1.folded" || return 1
 	awk -v chain="^movetext[^;]*;.*$CHAIN[; ]" '/;_dl_start;|;main;own_text/ { next } { all += $NF } $0 ~ chain && !/broken|truncated|\[jit\]/ { hit += $NF } !/move_leaf|far_leaf/ { print "# " $0 }
@@ -65,13 +66,14 @@ else
 	skip "a perf.data" "perf cannot record here"
 fi
 
-# ---- other code in the place of a library
+# ---- other code mapped where a library was
 "$NSPROF" record -q -F 999 -e cpu-clock:u -o "$T/jit" -- "$M" jit "$BUILD/tests/targets/libspin.so" 0.3 >/dev/null
 "$NSPROF" symbolize -q "$T/jit" >"$T/jit.folded"
 unlike "code where a library was has no name of the library" "$(cat "$T/jit.folded")" 'lib_'
 like "it has none at all" "$(cat "$T/jit.folded")" ';jit;\[jit\] '
 
-# ---- node, which copies its builtins where it does not find its file by what /proc/self/maps shows: in an overlay of two file systems
+# ---- node copies its builtins if it does not find its file under the path in /proc/self/maps: here
+# in an overlay of two file systems
 if [ "$(id -u)" != 0 ] || ! command -v node >/dev/null; then
 	skip "node's builtins" "needs root, and node"
 elif ! unshare -m --propagation private mount -t tmpfs tmpfs "$T" 2>"$T/err"; then
@@ -83,7 +85,8 @@ function busy() { for (let i = 0; i < 2000; i++) n += [3, 1, 2].map((x) => x + i
 const end = process.cpuUsage().user + 7e5;
 while (process.cpuUsage().user < end) busy();
 JS
-	# Debian 13's has them in a library. The options keep busy() out of the optimizing compilers, which would inline the builtins.
+	# In Debian 13 a library contains the builtins. The options keep busy() out of the
+	# optimizing compilers, which would inline the builtins.
 	NODE=$(readlink -f "$(command -v node)")
 	LIBNODE=$(ldd "$NODE" 2>/dev/null | awk '$1 ~ /^libnode/ { print $3 }')
 	cat >"$T/overlay.sh" <<'SH'

@@ -10,7 +10,8 @@ cd "$T" || exit 1
 [ -x "$S" ] && cp "$BUILD/tests/targets/oldkernel.so" . || skip_all "test programs are not built: make test-targets"
 "$NSPROF" record -v -e cpu-clock:u -o probe -- true 2>have || skip_all "cannot record here: $(cat have)"
 
-# without WORDS ARGUMENT...: record to a.data on a kernel without them; what it says is in err.
+# without WORDS ARGUMENT...: record to a.data on a kernel without these features; the messages are
+# in err.
 without() {
 	local words=$1
 	shift
@@ -42,11 +43,12 @@ is "without all of it: each said once" "$(grep -o 'the kernel lacks .*' err | so
 check "without all of it: all said" test "$(grep -c 'the kernel lacks' err)" -ge 5
 like "without all of it: with names" "$("$NSPROF" symbolize -q --no-inline a.data)" 'app_outer;app_middle;app_inner;app_leaf'
 
-# ---- no count of lost samples (5.15 to 5.19): what the records tell is in the ledger, and that there may be more is said
+# ---- no count of lost samples (5.15 to 5.19): the ledger has the losses from records, and a
+# message says that there may be more
 rm -f a.data
 LD_PRELOAD=$OLD OLDKERNEL=5.15 "$NSPROF" record -e cpu-clock:u -F 4999 -m 2 --call-graph none -o a.data -- sh -c ': >started; exec "$0" 3' "$S" 2>err &
 recorder=$!
-# The file is there before the program is: stopped by then, the recorder would not start it.
+# The file exists before the program starts: a recorder stopped by then would not start it.
 wait_for '[ -e started ]' 20
 kill -STOP $recorder
 sleep 1

@@ -7,8 +7,9 @@ need_cmd jq python3 taskset
 cd "$T" || exit 2
 TARGETS=$BUILD/tests/targets
 
-# It is the writer that is to be too slow, not the thread that drains the rings, and not the programs, whatever the machine and
-# whoever else is on it: these go before all others, and the recorder before them. Two on each CPU, which share it evenly.
+# Only the writer should be too slow, not the thread that drains the rings and not the programs,
+# whatever else runs on the machine. So the programs have priority over all others, and the recorder
+# over them. Two programs share each CPU evenly.
 mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2], sep="\n")')
 pids=()
 for cpu in "${cpus[@]}" "${cpus[@]}"; do
@@ -16,12 +17,12 @@ for cpu in "${cpus[@]}" "${cpus[@]}"; do
 	pids+=($!)
 	later "kill $!"
 done
-# One that becomes another program while samples are dropped: only side-band tells.
+# One that becomes another program while samples are dropped: only side-band records show that.
 bash -c 'until [ -e now ]; do :; done; exec "$0" 60' "$TARGETS/spin-a" &
 becomes=$!
 mkfifo pipe
-# A reader that takes nothing for six seconds, then all: more than the pool absorbs. To drop a 64th, which six seconds lead to,
-# is taken back in six.
+# A reader that takes nothing for six seconds, then everything: more than the pool absorbs. Six
+# seconds lead to keeping one sample in 64; undoing that takes six more.
 { exec <pipe; sleep 5; : >now; sleep 1; cat >pressed; } &
 reader=$!
 nice -n -17 "$NSPROF" record -e cpu-clock -F 4000 --call-graph dwarf,16384 -a --duration 14 -o - >pipe 2>err
@@ -33,16 +34,17 @@ ledger() { jq ".ledger.$1" info.json; }
 echo "# kept $(ledger kept), cut $(ledger cut), dropped $(ledger dropped), lost $(ledger lost_kernel), own $(ledger own)"
 
 is "the file is complete" "$(jq .complete info.json)" true
-# From nothing to the worst at once is a step as well, if the pool fills between two looks.
+# Going from nothing to the worst step at once is one step, too, if the pool fills between two
+# looks.
 is "it came to the last step" "$(jq '[.pressure[].level] | max' info.json)" 4
 check "and went back by single ones" \
 	jq -e '[.pressure[].level] | . as $l | all(range(1; length); $l[.] >= $l[. - 1] - 1)' info.json
-# Where other programs leave the draining thread no time, the rings fill as well.
+# If other programs leave the draining thread no CPU time, the rings fill as well.
 check "because of the writer" jq -e 'any(.pressure[]; .cause == "writer")' info.json
 check "dated in order, when the reader stood still or later" \
 	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 16' info.json
 is "and taken back in the end" "$(jq '.pressure[-1].level < 4' info.json)" true
-# Blocks whose samples lie there as they are, not coded (REC_STREAM_PLAIN).
+# Blocks with uncoded samples (REC_STREAM_PLAIN).
 plain=$(python3 - pressed <<'END'
 import struct, sys
 data = open(sys.argv[1], 'rb').read()
@@ -67,11 +69,12 @@ is "in every second, too" "$(jq '[.tally.columns, .tally.rows] | (.[0] | index("
 is "as many as are in the file" "$(ledger 'kept + .ledger.cut')" "$(jq .samples info.json)"
 like "the closing line says so" "$(cat err)" "$(ledger cut) with cut stacks.*$(ledger dropped) dropped|$(ledger dropped) dropped"
 
-# Those of a CPU do the same; what is dropped is dropped of both alike.
+# The programs of one CPU do the same, and samples of both are dropped equally.
 for ((i = 0; i < ${#cpus[@]}; i++)); do
 	pair=("${pids[i]}" "${pids[i + ${#cpus[@]}]}")
 	mapfile -t n < <(jq --argjson a "${pair[0]}" --argjson b "${pair[1]}" '.processes[] | select(.comm == "deep" and (.pid == $a or .pid == $b)) | .samples' info.json | sort -n)
-	# Beside others that take the CPU they have had some slices of it, a dozen samples each: chance says whose are kept.
+	# If other load takes the CPU, they only had some slices of it, with a dozen samples each.
+	# Then chance decides which are kept.
 	if [ $((${n[0]-0} + ${n[1]-0})) -lt 1000 ]; then
 		skip "evenly over the threads of CPU ${cpus[i]}" "others had that CPU: ${n[*]} samples of theirs"
 		continue

@@ -8,7 +8,7 @@ need_root
 RECODE=$BUILD/tests/tools/recode
 TARGETS=$BUILD/tests/targets
 
-# same NAME FILE
+# same NAME FILE: decoding and encoding it again gives the same
 same() {
 	local one two
 	if ! one=$("$RECODE" "$2" "$T/one" 2>"$T/err") || ! two=$("$RECODE" "$T/one" "$T/two" 2>>"$T/err"); then
@@ -21,7 +21,8 @@ same() {
 	check "$1: there were samples" test "$(awk '{ print $2; exit }' <<<"$one")" -ge 50
 }
 
-# recorded NAME COMMAND...: a second of it, of CPU time whoever else has the CPUs, with nsprof's options in $opts
+# recorded NAME COMMAND...: record a second of its CPU time, whatever else has the CPUs, with
+# nsprof's options in $opts
 recorded() {
 	local name=$1
 	shift
@@ -36,7 +37,7 @@ recorded() {
 opts=(--call-graph dwarf,65528)
 recorded "C++, deep stacks" "$TARGETS/deep" 100000 60
 ! command -v python3 >/dev/null || recorded "python3" python3 -c 'while True: sum(len(str(i)) for i in range(1000))'
-# The limit is of each process.
+# The limit applies to each process.
 recorded "short processes" bash -c 'for i in {1..20}; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'
 opts=(--call-graph dwarf,8192 --stacks=full)
 recorded "full stacks" "$TARGETS/deep" 100000 60

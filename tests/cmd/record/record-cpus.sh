@@ -34,7 +34,7 @@ check "a CPU goes: said at once" wait_for 'grep -q "went offline" err' 20
 t3=$(now)
 echo 1 >$cpu
 check "a CPU comes back: said at once" wait_for 'grep -q "came back" err' 20
-# Only the new events of that CPU can see this one.
+# Only the new events of that CPU see this one.
 taskset -c 1 "$S" 20 &
 pid=$!
 sleep 1.2
@@ -84,10 +84,10 @@ sleep 3
 kill -INT $recorder
 wait $recorder
 echo 1 >$cpu
-# What happened is older than anything in the file by now.
+# What happened is older than anything that is still in the file.
 is "a CPU is away: a flight recorder says so" "$("$NSPROF" info --json b.data | jq -c '[.ledger.cpus_away, [.absences[].what]]')" '[1,["cpu offline"]]'
 
-# ---- one that comes back after a cgroup was removed: the others are sampled there
+# ---- one that comes back after a cgroup was removed: the other cgroups are sampled there
 ctr_need
 CHAIN_B=$("$TARGETS/spin-b" --chain)
 cg=$CTR_CGROOT/again

@@ -3,8 +3,8 @@
 # the right exit status. Nothing is overwritten.
 . "$(dirname "$0")/../../lib.sh"
 
-# refuses NAME STATUS REGEX ARGUMENT...: record must end with STATUS and say one line that matches, and must
-# leave the file that is there alone.
+# refuses NAME STATUS REGEX ARGUMENT...: record has to end with STATUS, print one matching line, and
+# leave the existing file alone.
 refuses() {
 	local name=$1 want=$2 regex=$3 rc
 	shift 3
@@ -27,10 +27,10 @@ refuses() {
 	fi
 }
 as=()
-# No terminal and no pipe: the file is what a recording would be written to.
+# Neither a terminal nor a pipe: a recording would go to the file.
 out=(-o nsprof.data)
 
-# A pid that is free now: above the largest there can be.
+# A pid that cannot exist: above the largest possible one.
 max=$(cat /proc/sys/kernel/pid_max)
 free=$((max - 1))
 while [ -e /proc/$free ]; do free=$((free - 1)); done
@@ -86,7 +86,7 @@ else
 	skip "cgroups that are not there" "no cgroup file system is mounted"
 fi
 
-# From here on events must be had, because the failure comes after them.
+# From here on events must be available, because the failure comes after opening them.
 if ! "$NSPROF" record -q -o "$T/probe" -e cpu-clock:u -- true 2>"$T/err"; then
 	skip "command that is not there" "no perf events here: $(cat "$T/err")"
 else
@@ -99,7 +99,7 @@ else
 	refuses "commands out of a file" 1 "control: cannot wait for commands: Operation not permitted; it takes a pipe" "${out[@]}" \
 		--control fd:7 -- touch "$T/started" 7</etc/passwd
 	check "and the command was not started" [ ! -e "$T/started" ]
-	# Virtual machines without counters only.
+	# Only in virtual machines without counters.
 	if ! "$NSPROF" record -q -o "$T/probe" -e instructions:u -- true 2>/dev/null; then
 		refuses "event the machine does not have" 1 "event 'instructions(:u)?' is not supported here: .*use -e cpu-clock" \
 			"${out[@]}" -e instructions:u -- true
@@ -119,8 +119,8 @@ if "$REFUSE" perf_event_open 1 true 2>"$T/err"; then
 	as=("$REFUSE" clone3 11)
 	refuses "no thread to be had" 1 "cannot start the writer thread: Resource temporarily unavailable; raise the limits" \
 		"${out[@]}" -q -e cpu-clock -- true
-	# What the kernel says where it has no perf_event for cgroups, and of one that is removed (tests/unit/record/containers/test_cgroup.c): the root
-	# is always there.
+	# The kernel's errors for a missing perf_event of cgroups, and for a removed cgroup
+	# (tests/unit/record/containers/test_cgroup.c): the root always exists.
 	as=("$REFUSE" perf_event_open 2)
 	if [ -n "$mount" ]; then
 		refuses "no cgroup is known to perf_event" 1 \
@@ -134,7 +134,8 @@ else
 	skip "seccomp" "no filter can be made here: $(cat "$T/err")"
 fi
 
-# As a user without rights. Only root can become one; the default of the kernel or stricter is needed.
+# As a user without rights. Only root can become one. Needs the kernel's default of
+# perf_event_paranoid or a stricter value.
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 2 ]; then
 	skip "user without rights" "kernel.perf_event_paranoid is below 2"
 elif ! for_nobody; then
@@ -144,7 +145,7 @@ else
 	echo precious >"$T/nsprof.data"
 	chmod 666 "$T/nsprof.data"
 	as=("${NOBODY[@]}")
-	# Debian's kernels and Ubuntu's, where it is 3 or more: users record nothing.
+	# Debian's kernels and Ubuntu's, at 3 or more: users cannot record anything.
 	none=
 	"${as[@]}" "$NSPROF" record -q -e cpu-clock:u -o /dev/null -- true 2>/dev/null || none=1
 	missing=" and CAP_PERFMON is missing"

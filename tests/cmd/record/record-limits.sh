@@ -11,7 +11,7 @@ cd "$T" || exit 1
 [ -x "$S" ] || skip_all "test programs are not built: make test-targets"
 "$NSPROF" record -q -e cpu-clock:u -o probe -- true 2>err || skip_all "cannot record here: $(cat err)"
 
-# rec STATUS ARGUMENT...: record to a.data (or as the arguments say); what it says is in err.
+# rec STATUS ARGUMENT...: record to a.data (or as the arguments say); the messages are in err.
 rec() {
 	local name=$1 want=$2
 	shift 2
@@ -20,19 +20,19 @@ rec() {
 }
 samples() { "$NSPROF" info --json "${1:-a.data}" 2>info.err | jq .samples; }
 
-# ---- a rate above the kernel's limit: lowered, said, and written down
+# ---- a rate above the kernel's limit: lowered, reported, and recorded
 limit() { cat /proc/sys/kernel/perf_event_max_sample_rate; }
 max=$(limit)
 rec "rate above the limit" 0 -F $((max * 2)) --call-graph none -- "$S" 0.2
 said "rate above the limit: said" "^nsprof record: warning: $((max * 2)) Hz is above kernel.perf_event_max_sample_rate, recording at [0-9]+ Hz$"
 one_line "rate above the limit" 'max_sample_rate'
-# The kernel lowers it further when its interrupts take long, those for other recorders, too.
+# The kernel lowers it further when its interrupts take long, including those for other recorders.
 rate=$(sed -n 's/.*recording at \([0-9]*\) Hz$/\1/p' err)
 check "rate above the limit: at the limit" test "${rate:-0}" -le "$max" -a "${rate:-0}" -ge "$(limit)"
 is "rate above the limit: the recording has the rate in force" "$("$NSPROF" info --json a.data | jq .frequency)" "$rate"
 check "rate above the limit: samples" test "$(samples)" -gt 0
 
-# ---- rings that cannot be had
+# ---- rings that cannot be allocated
 rec "rings beyond all reason" 129 -m 64G -- true
 said "rings beyond all reason: said" "invalid ring size '64G'; -m takes a number of pages .*at most 1G"
 rec "rings of so many pages" 129 -m 99999999999 -- true
@@ -56,7 +56,7 @@ else
 	is "a user without -m gets the rings there are: status" $? 0
 	said "and is told what they hold" 'rings? .*hold|does not hold'
 
-	# ---- outputs that may not be written, as a user
+	# ---- outputs that a user may not write
 	mkdir -m 755 locked
 	"${user[@]}" "$NSPROF" record -o locked/a.data -- true 2>err
 	is "a folder of another user: status" $? 1
@@ -73,7 +73,8 @@ if [ "$(id -u)" != 0 ]; then
 	done_testing
 fi
 
-# ---- next to no descriptors: it records or says what is too few, down to what a shell itself needs
+# ---- next to no descriptors: it records, or names the limit that is too low, down to what a shell
+# itself needs
 unclear=
 begun=
 failures=0
@@ -89,8 +90,9 @@ check "$failures limits are too low" [ $failures -gt 0 ]
 is "and each is said" "$unclear" ""
 is "before anything is begun or overwritten" "$begun" ""
 
-# ---- a FIFO whose reader goes away: nothing is left of it.  Open for both ways it is read from
-# the first: a reader still on its way to open(2) would be waited for, which is a line more
+# ---- a FIFO whose reader goes away: nothing is left of it. Open for reading and writing from the
+# start: the recorder would wait, with another line, for a reader that is still on its way to
+# open(2)
 mkfifo fifo
 exec 9<>fifo
 head -c 1 <&9 >first &
@@ -101,7 +103,7 @@ said "a FIFO whose reader goes away: said" "^nsprof record: error: cannot write 
 one_line "a FIFO whose reader goes away"
 wait %+
 
-# ---- and one that nobody reads from: nothing is begun, and signals end the wait
+# ---- and one without a reader: nothing is started, and signals end the wait
 rm -f started
 for signal in INT TERM; do
 	: >err	# the one before said the same
@@ -122,7 +124,7 @@ wait $recorder
 is "a FIFO whose reader is late: status" $? 0
 check "a FIFO whose reader is late: samples" test "$(samples late.data)" -gt 0
 
-# ---- /sys out of sight, as in a chroot: the CPUs are those of /proc/stat
+# ---- /sys not visible, as in a chroot: the CPUs come from /proc/stat
 if unshare -m mount -t tmpfs none /sys 2>/dev/null && command -v taskset >/dev/null; then
 	last=$(awk '/^cpu[0-9]/ { n = $1 } END { print substr(n, 4) }' /proc/stat)
 	rm -f a.data
@@ -156,7 +158,8 @@ if mount -t tmpfs -o size=64k none disk 2>/dev/null; then
 	one_line "a read-only file system"
 	mount -o remount,rw disk
 
-	# Full in the stream, and, by the last sizes, in what is added at the end: symbols and the ledger.
+	# Full in the stream, and, with the last sizes, in the sections at the end: symbols and the
+	# ledger.
 	full=0
 	for size in 8 16 32 96 8192; do
 		rm -f disk/*

@@ -13,7 +13,7 @@ fi
 rm -f probe
 S=$BUILD/tests/targets
 
-# files PREFIX: the stamped ones, the oldest first.
+# files PREFIX: the files with time stamps, the oldest first.
 files() {
 	find . -maxdepth 1 -name "$1.2*" | sort
 }
@@ -23,24 +23,24 @@ ledger() {
 	"$NSPROF" info --json "$1" | sed 's/.*"ledger"://' | grep -o "\"$2\":[0-9]*" | head -n 1 | sed 's/.*://'
 }
 
-# fold FILE >FOLDED: whole, undamaged.
+# fold FILE >FOLDED: fold it; it has to be whole and undamaged.
 fold() {
 	"$NSPROF" symbolize "$1" 2>sym.err && ! grep -Eq 'cut|damaged' sym.err
 }
 
-# samples <FOLDED [REGEX]: the samples of stacks that match, of all without one.
+# samples <FOLDED [REGEX]: the samples of stacks that match, or of all.
 samples() {
 	awk -v re="${1-}" '$0 ~ re { n += $NF } END { print n + 0 }'
 }
 
-# catches_usr2 PID: it would end one that does not yet.
+# catches_usr2 PID: does it catch SIGUSR2? Before that the signal would end it.
 catches_usr2() {
 	(($(sed -n 's/^SigCgt:[^0-9a-f]*/0x/p' "/proc/$1/status") >> 11 & 1))
 }
 
-# each_alone WHAT PREFIX COMM REGEX: every file by itself has samples of COMM with stacks that match, at least 99 %
-# of all files together, but for those of its exec and of the dynamic linker, which are several ms on a slow host; the
-# samples are those of its ledger, and none was lost.
+# each_alone WHAT PREFIX COMM REGEX: every file alone has samples of COMM with stacks that match, at
+# least 99 % over all files. Samples of its exec and of the dynamic linker, which take several ms on
+# a slow host, do not count. The samples are those of its ledger, and none was lost.
 STARTS=';(__x64_sys_execve|_dl_start);'
 each_alone() {
 	local f all hit kept lost n=0 bad='' sum=0 alls=0 hits=0
@@ -54,7 +54,7 @@ each_alone() {
 		sum=$((sum + kept))
 		[ "$(samples <folded)" = "$kept" ] || bad+="$f: $(samples <folded) samples, ledger $kept"$'\n'
 		[ "$lost" = 0 ] || bad+="$f: $lost lost"$'\n'
-		# The last one may have begun when all was over.
+		# The last one may have begun after everything was over.
 		grep -q "^$3;" folded || [ "$f" = "$(files "$2" | tail -n 1)" ] || bad+="$f: no samples of $3"$'\n'
 		((hit * 10 >= all * 9)) || bad+="$f: $hit of $all rooted"$'\n'
 		alls=$((alls + all))
@@ -69,7 +69,7 @@ each_alone() {
 
 chain='^[^;]*;_start;.*main;app_outer;app_middle;app_inner;app_leaf|^[^;]*;_start;.*main;app_outer'
 
-# ---- by time: a process that was there before, maps nothing any more, and is gone with its binary
+# ---- by time: a process that ran before, maps nothing any more, and is gone with its binary
 cp "$S/spin" victim
 ./victim 30 &
 pid=$!
@@ -88,7 +88,7 @@ like "by time: a file says when it began" "$(cat info.out)" '^begun +[0-9]{4}-'
 rm -f a.2*
 
 # ---- by size, a command from its start, all CPUs busy, 64 KiB copies
-# It lasts until there are two files: how fast they fill depends on what else runs.
+# It runs until there are two files: how fast they fill depends on other load.
 cat >busy <<-'EOF'
 	"$1/spin" 60 & spin=$!
 	"$1/deep" 60 & deep=$!
@@ -100,13 +100,14 @@ EOF
 "$NSPROF" record -F 999 --switch-output=20K -o b -- sh busy "$S" 2>err
 is "by size: status of the command" $? 0
 each_alone "by size" b spin "$chain"
-# What comes after the limit: the block that passed it, and the rows.
+# After the limit only follow the block that passed it, and the rows.
 check "by size: not much more" test -z "$(files b | while read -r f; do
 	[ "$(stat -c %s "$f")" -lt 400000 ] || echo "$f"; done)"
 rm -f b.2* busy
 
-# ---- by signal; -a and what has ended in the first file is not in the second. Samples of the last millisecond before the
-# signal are: the drain leaves records that may not be written yet.
+# ---- by signal; with -a, processes that ended in the first file are not in the second. Samples of
+# the last millisecond before the signal may be: the drain leaves records that may still be
+# incomplete.
 cp "$S/spin-a" early
 cp "$S/spin-b" late
 "$NSPROF" record -F 999 -a --switch-output -o c -- sh -c './early 1; sleep 0.1; kill -USR2 $PPID; until grep -q wrote err; do sleep 0.02; done; ./late 1' 2>err
@@ -124,7 +125,7 @@ unlike "by signal: not even its facts" "$(strings -a "$second")" 'early'
 is "by signal: none lost" "$(ledger "$first" lost_kernel)$(ledger "$second" lost_kernel)" 00
 rm -f c.2*
 
-# ---- a cgroup: its path is in each file, after it is gone
+# ---- a cgroup: its path is in each file, even after it is gone
 if [ "$(id -u)" = 0 ] && cg=$(findmnt -rnt cgroup2 -o TARGET | head -n 1) && [ -n "$cg" ] &&
 	mkdir "$cg/nsl$$" 2>/dev/null; then
 	later "rmdir $cg/nsl$$"
@@ -180,7 +181,8 @@ is "max files: nobody else's" "$(cat k.1999010100000000)" mine
 for f in $(files k); do
 	fold "$f" >folded || break
 done
-# A guest's vDSO may read the clock in a function that its symbol table does not tell of: one of a few samples stands there.
+# A guest's vDSO may read the clock in a function that is missing in its symbol table: one of a few
+# samples is there.
 is "max files: they are whole" "$(grep -v "without a name in '\[vdso\]'" sym.err)" ""
 rm -f k.2*
 
@@ -225,7 +227,8 @@ is "overwrite: the end's ledger" "$(ledger q kept)" "$(samples <2)"
 is "overwrite: none lost" "$(ledger "$dump" lost_kernel)$(ledger q lost_kernel)" 00
 span=$("$NSPROF" info --json q | grep -o '"duration":[0-9.]*' | sed 's/.*://')
 check "overwrite: $span s are kept, 1 to 1.3 asked for" awk "BEGIN { exit !($span >= 0.9 && $span < 1.35) }"
-# late is in each segment. Beside it there may be the shell, which has a sample when it has used a millisecond in all.
+# late is in each segment. The shell may be there, too: it has a sample once it has used a
+# millisecond in total.
 is "overwrite: processes are counted once" "$("$NSPROF" info --json q | python3 -c '
 import collections, json, sys
 info = json.load(sys.stdin)
@@ -260,7 +263,7 @@ done
 rm -f r.2*
 
 # ---- memory (many more files and segments: tests/unit/record/run/test_spool.c)
-# A sanitized build keeps up to 256 MiB of what was freed, and stack frames, so that their use is found.
+# A sanitized build keeps up to 256 MiB of freed memory, and stack frames, to detect their use.
 small="${ASAN_OPTIONS-}:quarantine_size_mb=1:thread_local_quarantine_size_kb=64:detect_stack_use_after_return=0"
 "$S/spin" 30 &
 pid=$!
@@ -290,7 +293,8 @@ wait_for "catches_usr2 $rec" 20
 sleep 0.8
 kill -USR2 $rec
 wait_for '[ "$(files u | wc -l)" = 1 ]' 10
-# A block is written when it is half a second old: until there is more than a header and settings.
+# A block is written when it is half a second old: wait until the file has more than a header and
+# settings.
 wait_for '[ "$(stat -c %s u)" -gt 1000 ]' 20
 kill -KILL $rec
 wait $rec 2>/dev/null
@@ -302,7 +306,7 @@ like "killed: the last one is cut" "$(cat sym.err)" 'is cut'
 check "killed: and readable" test "$(samples <folded)" -gt 0
 rm -f u u.2*
 
-# ---- SIGUSR2 without any of it, and before anything was recorded
+# ---- SIGUSR2 without any of these options, and before anything was recorded
 "$NSPROF" record -o v -- sh -c 'for i in 1 2 3; do sleep 0.2; kill -USR2 $PPID; done; sleep 0.2' 2>err
 is "SIGUSR2 for nothing: status" $? 0
 is "SIGUSR2 for nothing: said once" "$(grep -c 'SIGUSR2 is ignored' err)" 1
@@ -310,7 +314,8 @@ is "SIGUSR2 for nothing: said once" "$(grep -c 'SIGUSR2 is ignored' err)" 1
 "$NSPROF" record -D 600 -F 999 --switch-output -o v -- sh -c 'sleep 0.2; kill -USR2 $PPID; sleep 0.2' 2>err
 is "SIGUSR2 before the first sample: status" $? 0
 
-# From the first block in the file to the end of the recorder: some come when nobody asks for signals any more.
+# From the first block in the file to the end of the recorder: some signals arrive when it no longer
+# handles them.
 rm -f v
 "$NSPROF" record -q -F 999 -o v -- sh -c 'sleep 0.5; exit 7' 2>err &
 rec=$!
@@ -321,7 +326,7 @@ is "SIGUSR2 in the end: status of the command" $? 7
 check "SIGUSR2 in the end: whole" fold v
 rm -f v v.2*
 
-# ---- a full disk on the way
+# ---- a disk that becomes full
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=240k none small 2>/dev/null; then
 	later "umount $T/small"
 	"$NSPROF" record -F 999 --switch-output=0.5s -o small/w -- "$S/deep" 20 2>err
@@ -349,7 +354,7 @@ else
 	skip "a full disk" "no tmpfs can be mounted"
 fi
 
-# ---- files that somebody moves or removes while they are written
+# ---- files that are moved or removed while they are written
 mkdir was
 "$NSPROF" record -e cpu-clock -F 499 --switch-output=0.3s -o was/x -- "$S/spin" 60 >out 2>err &
 recorder=$!
@@ -367,7 +372,7 @@ is "folder moved: all files are whole" "$bad" ""
 "$NSPROF" record -e cpu-clock -o removed -- sh -c 'until [ -s removed ]; do sleep 0.01; done; rm removed' >out 2>err
 like "file removed: said" "$(cat err)" "^nsprof record: warning: 'removed' was removed during the recording: the recording is lost$"
 
-# ---- what cannot be
+# ---- impossible options
 refused() { # WHAT STATUS REGEX ARGUMENT...
 	local what=$1 status=$2 re=$3
 	shift 3

@@ -10,7 +10,7 @@ if ! "$NSPROF" record -q -o probe -e cpu-clock:u -- true 2>err; then
 	skip_all "no perf events here: $(cat err)"
 fi
 
-# none NAME STATUS REGEX ARGUMENT...: of all lines that give a reason there is one, and it matches.
+# none NAME STATUS REGEX ARGUMENT...: exactly one line gives a reason, and it matches.
 none() {
 	local name=$1 want=$2 regex=$3 rc why
 	shift 3
@@ -32,7 +32,7 @@ later "kill $asleep"
 wait_for "grep -q '^Name:.sleep' /proc/$asleep/status && grep -q '^State:.S' /proc/$asleep/status" 10
 none "a process that sleeps" 0 "no samples: nothing ran in the target" -e cpu-clock:u -p $asleep --duration 0.2
 none "flight recorder" 0 "no samples: nothing ran in the target" -e cpu-clock:u -p $asleep --overwrite --duration 0.2
-# On x86 the processor sees to these.
+# On x86 the processor handles these itself.
 none "an event that never comes" 0 "the kernel counted no 'alignment-faults:u'" -e alignment-faults:u -- true
 none "fewer events than a period" 0 "though the kernel counted [0-9]+ 'page-faults:u': use a smaller -c" -e page-faults:u -c 1000000 -- true
 none "less time than a period" 0 "though [0-9.]+ ms of CPU time were used: use a higher -F" -e cpu-clock:u -F 1 -- true
@@ -50,7 +50,8 @@ assert d["ledger"]["lost_kernel"] > 0 and d["ledger"]["count"] > 0, d
 assert "coverage" not in d["ledger"], d
 assert d["counts_by_cpu"] and not any("coverage" in c for c in d["counts_by_cpu"]), d' "$NSPROF"
 
-# Set-user-ID to nobody: even root's events are taken away with the exec. id tells whether that works in this folder.
+# Set-user-ID to nobody: the exec removes even root's events. id shows whether that works in this
+# folder.
 if [ "$(id -u)" = 0 ] && cp "$(command -v id)" whoami && cp "$BUILD/tests/targets/spin" suid && chown 65534 whoami suid &&
 		chmod 4755 whoami suid && [ "$(./whoami -u)" = 65534 ] && [ "$(cat /proc/sys/fs/suid_dumpable)" != 1 ]; then
 	none "a program with other rights" 0 "'suid' ran with other rights than the program that started it \(set-user-ID" \
@@ -73,7 +74,7 @@ else
 	none "an empty cgroup" 1 "error: nothing ran in '$CG.idle' while" -G "$CG.idle" --duration 0.1
 	none "an empty cgroup, by another event" 1 "error: nothing ran in '$CG.idle' while" -e page-faults -G "$CG.idle" --duration 0.1
 	none "an empty cgroup, and sampling was off" 0 "kept sampling off until the end" -D 1000000 -G "$CG.idle" -- true
-	# Far from the second that a period has, however long the recording takes.
+	# Far less than a period, which is a second, however long the recording takes.
 	bash -c 'echo $$ >"$1/cgroup.procs"; until [ -e enough ]; do sleep 0.05; done' - "$V2/$CG.little" &
 	little=(-G "$CG.idle,$CG.little" --duration 1)
 	none "one is empty, in the other too little ran" 0 "though [0-9.]+ ms of CPU time were used: use a higher -F" \

@@ -10,11 +10,11 @@ S=$BUILD/tests/targets/spin-b
 nice -n -10 true 2>err && [ ! -s err ] || skip_all "cannot raise priorities here: $(cat err)"
 "$NSPROF" record -q -e cpu-clock -o probe -- true 2>err || skip_all "no perf events here: $(cat err)"
 
-# each PID: nice value, policy and realtime priority, once for all threads that have the same.
+# each PID: nice value, policy and realtime priority, once per distinct combination of its threads.
 each() { sed 's/.*) //' /proc/"$1"/task/*/stat | awk '{ print $17, $39, $38 }' | sort -u | xargs; }
 
-# threads ARGUMENT...: records the command with them. Sets n to the number of the recorder's threads, ours to what they have,
-# and theirs to what the command has.
+# threads ARGUMENT...: record the command with these. Sets n to the number of the recorder's
+# threads, ours to their priorities, and theirs to those of the command.
 threads() {
 	rm -f data
 	"$NSPROF" record -q -e cpu-clock -F 99 -o data "$@" -- "$S" 20 2>err &

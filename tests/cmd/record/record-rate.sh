@@ -19,7 +19,7 @@ restore() { echo "$old" >$LIMIT; }
 lower || skip_all "cannot set $LIMIT"
 restore
 
-# record OPTIONS: in the background, until the file is there.
+# record OPTIONS: record in the background; returns when the file exists.
 record() {
 	rm -f a.data
 	"$NSPROF" record -e cpu-clock -F 5000 --call-graph none -o a.data "$@" 2>err &
@@ -30,7 +30,7 @@ stop() {
 	kill -INT $RECORDER
 	wait $RECORDER
 }
-# samples_of COMM: of its samples the period, ns, and how many there are.
+# samples_of COMM: the period of its samples, ns, and their number.
 samples_of() {
 	"$NSPROF" script -q -F comm,period a.data 2>/dev/null | awk -v c="$1" '$1 == c { n[$2]++ } END { for (p in n) print p, n[p] }' | sort -n
 }

@@ -31,8 +31,8 @@ for _ in $(seq 200); do
 done
 is "there are $NPROCS processes" "$(($(wc -l <"$V2/$CG/cgroup.procs") >= NPROCS))" 1
 
-# started WHAT STATUS ARGS...: the time it took, as the recording says it. perf takes hundreds of milliseconds here; the
-# bound leaves room for a machine where everybody wants both CPUs.
+# started WHAT STATUS ARGS...: the start-up time according to the recording. perf takes hundreds of
+# milliseconds here. The bound leaves room for a machine with both CPUs busy.
 started() {
 	local what=$1 status=$2 us best=999999 i
 	shift 2
@@ -56,8 +56,9 @@ if ! command -v strace >/dev/null; then
 	exit
 fi
 
-# before WHAT MARK ARGS...: accesses to /proc/PID before the first call that matches MARK, by PID. Not to process 1: its mounts and root
-# tell where runtimes keep their state, which is read once, whatever else runs.
+# before WHAT MARK ARGS...: accesses to /proc/PID before the first call that matches MARK, by PID.
+# Process 1 does not count: its mounts and root show where runtimes keep their state, and are read
+# once, whatever else runs.
 before() {
 	local what=$1 mark=$2
 	shift 2
@@ -77,8 +78,8 @@ else
 		"$(before process PERF_EVENT_IOC_ENABLE --duration 0.1 -p "$ONE")" 1
 fi
 
-# A file mapped thousands of times, by code that sets up its own views of it: opened once for each would take
-# a second in which no ring is emptied.
+# A file that is mapped thousands of times, by code that sets up its own views of it: opening it
+# once per mapping would take a second in which no ring is drained.
 python3 -c '
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)

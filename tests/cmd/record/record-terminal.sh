@@ -9,7 +9,8 @@ S=$BUILD/tests/targets/spin
 cd "$T" || exit 1
 "$NSPROF" record -q -e cpu-clock:u -o probe -- true 2>err || skip_all "cannot record here: $(cat err)"
 
-# onterm.py WHEN COMMAND...: what COMMAND says on a terminal, to 'tty'. Once that has WHEN in it, Ctrl-C is typed there. Prints the status.
+# onterm.py WHEN COMMAND...: write the output of COMMAND on a terminal to 'tty'. Type Ctrl-C there
+# once the output contains WHEN. Prints the status.
 cat >onterm.py <<'PY'
 import os, pty, sys
 when, command = sys.argv[1].encode(), sys.argv[2:]
@@ -67,7 +68,7 @@ unlike "standard output has no name to be reported" "$(cat tty)" 'nsprof report'
 is "no terminal: the closing line alone" "$(grep -vc 'wrote' err)" 0
 kill $spin
 
-# ---- CPU time without a sample: said only where the recording shows why.
+# ---- CPU time without a sample: reported only if the recording shows why.
 "$S" 100 &
 spin=$!
 for hz in 3 5 7 9; do

@@ -27,7 +27,7 @@ exec 7>in
 wait_for 'grep -q ready told' 30 || skip_all "cannot start $N threads here"
 is "it has so many threads" "$(ls /proc/$pid/task | wc -l)" $N
 
-# fds COMMAND...: how many descriptors it has while it records, and of events.
+# fds COMMAND...: how many descriptors it has while it records, and how many of them are events.
 fds() {
 	"$@" 2>err &
 	r=$!
@@ -41,7 +41,7 @@ fds "$NSPROF" record -e cpu-clock -F 499 -o data -p $pid
 ours=$n
 echo "# nsprof: $n descriptors, $e of them events"
 is "one event for each thread and CPU" "$e" $((N * $(nproc)))
-# A child that begins now, and its program: heard of by the same events.
+# A new child, and its program: the same events report it.
 echo "$S --cpu 0.3" >&7
 wait_for 'grep -q ran told' 20
 kill -INT $r
@@ -60,11 +60,11 @@ else
 	skip "perf has no fewer" "needs the command perf"
 fi
 
-# A limit that is enough for one event each is enough.
+# A limit that is enough for one event per thread is enough.
 limit=$((N * $(nproc) + 100))
 bash -c "ulimit -n $limit; exec '$NSPROF' record -q -e cpu-clock -F 99 -o few -p $pid --duration 0.2" 2>err
 is "with so many descriptors it records" "$? $(cat err)" "0 "
-# And where it is not.
+# And one that is not.
 bash -c "ulimit -n $N; exec '$NSPROF' record -q -e cpu-clock -F 99 -o none -p $pid --duration 0.2" 2>err
 is "with too few it does not" $? 1
 like "it says how many it takes" "$(cat err)" "cannot open $((N * $(nproc))) events: .*ulimit -n"
@@ -73,7 +73,7 @@ for option in -G --container -a; do
 done
 is "in one line" "$(wc -l <err)" 1
 
-# Few threads have events of their own for what is mapped.
+# With few threads, each has a separate event for mappings.
 "$S" 20 &
 few=$!
 fds "$NSPROF" record -e cpu-clock -F 499 -o data -p $few
@@ -83,7 +83,8 @@ kill $few
 is "few threads: two events each" "$e" $((2 * $(nproc)))
 exec 7>&-
 
-# A thread that begins while the process is attached to, here while the first events are being opened, has its samples all the same.
+# A thread that begins while the recorder attaches, here while it opens the first events, has its
+# samples all the same.
 cat >late.py <<'PY'
 import sys, threading, time
 def spin():
@@ -102,7 +103,7 @@ else:
 		threading.Thread(target=time.sleep, args=(0.1,)).start()
 		time.sleep(0.004)
 PY
-# attach MICROSECONDS: record with every open so late.
+# attach MICROSECONDS: record, with every open delayed by that.
 attach() {
 	rm -f trace
 	strace -qq -o trace -e trace=perf_event_open -e inject=perf_event_open:delay_enter="$1" \
@@ -122,7 +123,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	exec 7>&-
 	n=$("$NSPROF" info --json late | python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"])')
 	echo "# $n samples"
-	# Half a second of its own, as far as this machine gives it; the others do nothing.
+	# Half a second of its own, as far as this machine provides it; the others do nothing.
 	check "a thread that begins while others are attached to is sampled" [ "$n" -gt 10 ]
 	unlike "and nothing is said" "$(cat err)" 'began while'
 

@@ -9,10 +9,10 @@ cd "$T" || exit 1
 [ -x "$S" ] || skip_all "test programs are not built: make test-targets"
 "$NSPROF" record -q -o probe -- "$S" 0.1 2>err || skip_all "cannot record here: $(cat err)"
 
-# Without the file of the recording before: one that fails must not be taken for it.
+# Remove the previous recording: after a failure it must not be taken for the new one.
 rec() { rm -f a.data; "$NSPROF" record -q -e cpu-clock -o a.data "$@" 2>err || echo "# record $*: $(cat err)"; }
 folded() { "$NSPROF" symbolize -q --no-inline --annotate "$@" a.data; }
-# while_works PID OPTION...: as rec, for as long as PID, on a CPU that may be busy, takes 0.2 s of CPU time.
+# while_works PID OPTION...: as rec, until PID has used 0.2 s of CPU time, even on a busy CPU.
 while_works() {
 	local worker=$1 from
 	shift
@@ -28,7 +28,8 @@ while_works() {
 samples() { "$NSPROF" info --json a.data | jq .samples; }
 
 if can_sample_kernel; then
-	# As in perf: samples are taken in the kernel only; their stacks go on to the caller in user space.
+	# As in perf: samples are only taken in the kernel, and their stacks continue to the caller
+	# in user space.
 	rec -F 999 --all-kernel -- "$S" --kernel 0.5
 	f=$(folded)
 	like "--all-kernel: what called the kernel is there" "$f" 'app_leaf;.*_\[k\] [0-9]+$'
@@ -40,7 +41,8 @@ else
 fi
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$S" --kernel 0.5
 unlike "-e EVENT:u: no kernel frames" "$(folded)" '_\[k\]'
-# Ticks of 50 ms, the end, and no more: a clock cannot fill a quarter second's ring between two of them.
+# Woken by ticks of 50 ms and the end, and no more: a clock cannot fill a ring of a quarter second
+# between two of them.
 "$S" 9 >spun &
 P=$!
 rm -f a.data
@@ -52,7 +54,7 @@ if [ "$("$NSPROF" info --json a.data | jq -r .settings.ring_ms)" -ge 250 ]; then
 else
 	skip "woken by ticks" "the rings hold less than a quarter second"
 fi
-# A ring of less is looked at whenever a quarter of it is written, here each four samples.
+# A smaller ring wakes the recorder whenever a quarter of it is written, here every four samples.
 rm -f a.data
 "$NSPROF" record -v -e cpu-clock -F 999 --call-graph dwarf,8192 -m 128K -o a.data -p $P --duration 1 2>err
 read -r woken secs < <(sed -nE 's/.*woken ([0-9]+) times, ([0-9.]+) s.*/\1 \2/p' err)
@@ -64,13 +66,13 @@ wait $P 2>waited
 is "-e task-clock is what info says" "$("$NSPROF" info --json a.data | jq -r .event)" task-clock
 like "and samples the program" "$(folded)" 'app_leaf'
 
-# -c counts nanoseconds of cpu-clock: 0.5 s of CPU at one sample in 2 ms.
+# -c counts nanoseconds of cpu-clock: 0.5 s of CPU time at one sample per 2 ms.
 "$NSPROF" record -q -e cpu-clock -c 2000000 -o a.data -- "$S" 0.5
 n=$(samples)
 ns=$("$NSPROF" symbolize -q --weight period a.data | awk '{ p += $NF } END { printf "%.0f", p }')
 check "-c N: there are samples" test "$n" -gt 0
 is "-c N: each sample stands for N ns" "$ns" $((n * 2000000))
-# Its timer does not go below 10 us: that is what a sample stands for then.
+# Its timer does not go below 10 us: a sample then stands for that.
 "$NSPROF" record -e cpu-clock -c 1 --call-graph none -o a.data -- "$S" 0.1 2>err
 like "-c below what a clock can do: said" "$(cat err)" "no period below 10000 ns: recording one sample every 10000 ns, not 1$"
 is "-c below what a clock can do: written down" "$("$NSPROF" info --json a.data | jq .period)" 10000
@@ -92,7 +94,7 @@ is "-p PID: all its threads that run" "$(folded --by thread | sed -E 's/;.*//' |
 kill $pid
 wait $pid 2>/dev/null
 
-# One child runs when the recording begins, one is started while it goes on.
+# One child runs when the recording begins, one is started later.
 mkfifo go
 bash -c '"$0" 20 & echo $! >early; read -r _ <go; "$0" 20 & echo $! >later; wait' "$S" &
 pid=$!
@@ -113,7 +115,8 @@ if [ "$(id -u)" != 0 ]; then
 	skip "-a and -C" "need root"
 	done_testing
 fi
-# The whole machine is looked at, and spin may be another test's or another user's as well: this one by its pid.
+# The whole machine is recorded, and other tests or users may run spin as well: select this one by
+# its pid.
 taskset -c 0 "$S" 200 &
 pid=$!
 cpu1=$(($(nproc) > 1 ? 1 : 0))
@@ -121,7 +124,7 @@ if [ $cpu1 = 1 ]; then
 	taskset -c 1 "$S" 200 &
 	there=$!
 	while_works $there -F 499 -a -C 1
-	# By its pid: others may be at work here, and run a program of this name on CPU 1.
+	# By its pid: others may run a program of this name on CPU 1.
 	unlike "-C 1: nothing of what runs on CPU 0" "$(folded --by process)" "^spin-$pid;"
 	like "-C 1: but what runs there" "$(folded --by process)" "^spin-$there;.*app_leaf"
 	kill $there

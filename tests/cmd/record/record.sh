@@ -9,7 +9,8 @@ if ! "$NSPROF" record -q -o probe -- true 2>err; then
 	skip_all "no perf events here: $(cat err)"
 fi
 
-# burn TENTHS: a busy shell, which in the end adds to "used" how many ns of CPU time it had: on a busy machine that is less.
+# burn TENTHS: a busy shell. At the end it adds its CPU time in ns to "used": on a busy machine that
+# is less.
 cat >burn <<'E'
 #!/bin/bash
 end=$((${EPOCHREALTIME/./} + $1 * 100000))
@@ -18,24 +19,24 @@ read -r ns _ </proc/$$/schedstat && echo "$ns" >>used
 E
 chmod +x burn
 
-# samples [FILE]: how many the closing line tells of.
+# samples [FILE]: the number in the closing line.
 samples() {
 	sed -n 's/.*(\([0-9]*\) samples\{0,1\}, .*/\1/p' "${1:-err}"
 }
 
-# half: half of the samples that the CPU time in "used" has at 999 Hz, at least one; and anew.
+# half: half of the samples for the CPU time in "used" at 999 Hz, at least one; then reset it.
 half() {
 	awk '{ n += $1 } END { n = int(n / 1e9 * 999 / 2); print n ? n : 1 }' used
 	rm -f used
 }
 
-# comms FILE: the commands in a recording, one line.
+# comms FILE: the commands in a recording, in one line.
 comms() {
 	"$NSPROF" symbolize "$1" 2>sym.err >sym.out || cat err sym.err >&2
 	sed 's/;.*//' sym.out | sort -u | tr '\n' ' '
 }
 
-# whole FILE: complete, and nothing to warn about but missing names.
+# whole FILE: complete, without warnings except about missing names.
 whole() {
 	"$NSPROF" symbolize "$1" >sym.out 2>sym.err && ! grep -Eq 'cut|damaged' sym.err
 }
@@ -50,7 +51,7 @@ is "status of a timer" $? 5
 "$NSPROF" record -q -o a.data -- sh -c 'kill -SEGV $$'
 is "command ended by SIGSEGV" $? 139
 
-# ---- closing lines, moot options, quiet
+# ---- closing lines, options that make no difference, quiet
 rm -f used
 "$NSPROF" record -v -F 999 -o a.data -- ./burn 3 2>err >out
 is "status 0" $? 0
@@ -68,7 +69,7 @@ is "perf's moot options: status" $? 0
 is "perf's moot options say nothing" "$(cat out)" ""
 is "build info" "$("$NSPROF" record --build-info)" "record: masked-stacks dwarf zstd libelf"
 
-# ---- the file that was there
+# ---- the existing file
 echo first >c.data
 "$NSPROF" record -q -o c.data -- true
 is "an old file is kept" "$(cat c.data.old)" first
@@ -100,7 +101,7 @@ like "reader of the pipe ends: said" "$(cat err)" "cannot write 'standard output
 for sig in INT:130 TERM:143 HUP:129 QUIT:131; do
 	./burn 100 &
 	victim=$!
-	# No signal is ignored because of "&", or of nohup before this test.
+	# Undo ignoring of signals by "&", or by nohup before this test.
 	rm -f s.data
 	env --default-signal="${sig%:*}" "$NSPROF" record -F 499 -o s.data -p $victim 2>err &
 	pid=$!
@@ -165,8 +166,9 @@ check "all $lost samples of 0.5 s at 999 Hz are counted" [ "${lost:-0}" -ge "$(h
 "$NSPROF" record -F 999 -m 1 -o t.data -- sh -c './burn 5 & ./burn 5; wait' 2>err
 lost=$(sed -n 's/.*: \([0-9]*\) of .* samples w[aser]* lost.*/\1/p' err)
 check "those of children too: $lost" [ "${lost:-0}" -ge "$(half)" ]
-# A copy is full whenever readable memory follows the stack: main()'s has the environment behind it. Between the two the kernel leaves
-# up to 8 KiB at random, a page of which may never have been touched; not so with -R.
+# A copy is full if readable memory follows the stack: main()'s stack is followed by the
+# environment. Between the two the kernel leaves up to 8 KiB at random, possibly with a page that
+# was never touched. -R turns that off.
 if setarch -R true 2>err; then
 	FILLER=$(printf %020000d 0) "$NSPROF" record -F 999 --call-graph dwarf,16384 -o t.data -- setarch -R ./burn 3 2>err
 	check "copies are full" test "$("$NSPROF" info --json t.data | jq .truncated)" -gt 0
@@ -204,17 +206,18 @@ if [ "$(id -u)" != 0 ]; then
 	done_testing
 fi
 for ((i = $(nproc); i--;)); do ./burn 25 & done
-# Under a name of its own: others may be recording on this machine.
+# Under another name: others may be recording on this machine.
 cp "$BUILD/bin/nsprof-record" myself
 ./myself -F 999 -a --duration 1 -o t.data 2>err
-# Its own are among them: on a slow machine it has much of a CPU.
+# The recorder's own samples count: on a slow machine it uses much of a CPU.
 n=$("$NSPROF" info --json t.data | jq .ledger.taken)
 like "all CPUs busy, 999 Hz, 64 KiB: none lost" "$(cat err)" 'none lost'
 check "all CPUs busy: $n samples in 1 s" [ "$n" -ge $(($(nproc) * 800)) ]
 unlike "the recorder itself is left out" "$(comms t.data)" 'myself'
 wait
 
-# Idle CPUs have pid 0, which is nobody's own. They are sampled while they are idle: in clock ticks of all CPUs.
+# Idle CPUs have pid 0, which belongs to no program. They are sampled while they are idle, as
+# counted in clock ticks of all CPUs.
 cat >idle <<'E'
 #!/bin/sh
 awk '$1 == "cpu" { print $5 }' /proc/stat
@@ -246,7 +249,8 @@ later "kill $!"
 sleep 0.3
 "$NSPROF" record -F 499 -a -G $name -o t.data --duration 0.5 2>err
 is "a cgroup with what is below it, and nothing else" "$(comms t.data)" "burn-in "
-# Against what the process itself used meanwhile, which is at least what was sampled of it.
+# Compared with the CPU time that the process itself used meanwhile, which is at least the sampled
+# time.
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$(cat "$cg/$name/inner/cgroup.procs")/stat"; }
 from=$(ticks)
 "$NSPROF" record -F 499 -G "/$name/inner,$name" -o t.data -- sleep 1 2>err

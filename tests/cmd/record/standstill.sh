@@ -11,7 +11,7 @@ cd "$T" || exit 1
 "$S" --threads "$(nproc)" 1000 &
 spin=$!
 
-# advice NAME: none of what helps against slowness.
+# advice NAME: none of the advice against slowness.
 advice() { unlike "$1: no other advice" "$(cat err)" 'use -m|faster disk|could not keep up'; }
 
 # ---- stopped
@@ -28,7 +28,7 @@ wait $r
 like "stopped: it is said" "$(cat err)" 'warning: [0-9]+ of [0-9]+ samples were lost, dropped or cut because the recorder stood still for [2-4]\.[0-9] s: it was stopped by a signal'
 advice stopped
 
-# Not stopped, and rings that are too small: as ever.
+# Not stopped, and rings that are too small: the usual advice.
 "$NSPROF" record -e cpu-clock -F 4999 --call-graph dwarf,65528 -m 128K -p $spin --duration 1 -o data 2>err
 like "small rings: that is what helps" "$(cat err)" 'lost because the rings were full: use -m'
 unlike "small rings: nothing stood still" "$(cat err)" 'stood still'
@@ -68,7 +68,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	wait_for '[ -s slow.data ]' 20
 	strace -qq -o trace -e trace=openat2,openat -e inject=openat,openat2:delay_enter=2000000:when=1 -p $r &
 	wait_for "grep -q '^TracerPid:.[1-9]' /proc/$r/status" 10
-	# A program that it has not seen: its files are opened.
+	# A program that the recorder has not seen yet, so that it opens its files.
 	for i in $(seq 200); do
 		cat /dev/null
 		! grep -q DELAYED trace || break
@@ -81,7 +81,7 @@ if command -v strace >/dev/null && strace -qq -o /dev/null true 2>err; then
 	like "a file: it is said" "$(cat err)" 'because the recorder stood still for [2-9]\.[0-9] s: a file system did not answer'
 	advice "a file"
 
-	# Between the beginning of sampling and the first drain: its timer is set then.
+	# Between the begin of sampling and the first drain: the recorder sets its timer then.
 	strace -qq -o trace -e trace=timerfd_settime -e inject=timerfd_settime:delay_enter=2000000:when=2 \
 		"$NSPROF-record" -e cpu-clock -F 499 -m 512K -p $spin --duration 1 -o data 2>err
 	like "at the beginning: it is said" "$(cat err)" 'because the recorder stood still for [2-9]\.[0-9] s'
@@ -90,7 +90,7 @@ else
 	skip "a file" "needs strace: $(cat err)"
 fi
 
-# ---- who reads does not
+# ---- the reader of the output stops reading
 cat >reader.py <<'PY'
 import fcntl, os, signal, subprocess, sys, time
 nsprof, spin, what = sys.argv[1:4]
@@ -127,7 +127,7 @@ is "read late: it ends by itself" "$(python3 reader.py "$NSPROF" $spin late 8)" 
 like "read late: it is said" "$(cat err)" 'were dropped and the stacks of [0-9]+ cut because standard output took no data for [0-9.]+ s: its reader did not read'
 advice "read late"
 
-# ---- one Ctrl-C that comes twice, from the terminal and from who started us, is one
+# ---- one Ctrl-C that arrives twice, from the terminal and from the parent process, is one
 rm -f data	# what is there is of an earlier one
 "$NSPROF" record -e cpu-clock -F 99 -p $spin -o data 2>err &
 r=$!

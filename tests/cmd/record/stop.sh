@@ -10,9 +10,10 @@ S=$BUILD/tests/targets/spin
 cd "$T" || exit 1
 [ -x "$S" ] || skip_all "test programs are not built: make test-targets"
 strace -qq -o /dev/null true 2>err || skip_all "no process can be traced here: $(cat err)"
-# slow.py CALL DELAY WHEN STOP: symbolizes with a delay (us) at each system call CALL from number WHEN on, as on a
-# terminal; with STOP sends SIGINT when there is STOP on the terminal or in the trace. Prints the status. COMMAND runs
-# another program, and sends SIGINT to all of its group, as a terminal does. TASKSET: the CPUs it may use.
+# slow.py CALL DELAY WHEN STOP: symbolize as on a terminal, with a delay (us) at each system call
+# CALL from number WHEN on. With STOP, send SIGINT once STOP is on the terminal or in the trace.
+# Prints the status. COMMAND runs another program, and sends SIGINT to its whole process group, as a
+# terminal does. TASKSET: the CPUs it may use.
 cat >slow.py <<'END'
 import os, pty, re, signal, subprocess, sys, threading, time
 call, delay, when, stop = sys.argv[1:5]
@@ -55,7 +56,7 @@ is "slow binaries: status" "$(python3 slow.py openat2 400000 1 '')" 0
 check "the whole recording is shown" cmp out whole
 if [ "$n" -gt 3000 ]; then
 	like "with a count of samples after a second" "$(lines)" '^[0-9]+ samples, [0-9]+ s '
-	# Written over with blanks, and the cursor at the beginning of the line.
+	# Overwritten with blanks, with the cursor at the beginning of the line.
 	check "which is wiped away in the end" python3 -c 'import re, sys
 t = open("tty", "rb").read()
 sys.exit(not re.search(rb"samples, [0-9]+ s \r( {40,})\r(nsprof symbolize: [^\r]*\r\n)?$", t))'
@@ -72,20 +73,20 @@ like "it is said" "$(lines)" 'interrupted: this is what was read so far'
 check "what was read is shown" awk -v n="$n" '{ s += $NF } END { print "# " s " of " n; exit !(s > 0 && s < n) }' out
 check "with names" grep -q ';[a-z_]*.* [0-9]*$' out
 export XDG_CACHE_HOME=$T/none	# a report has no --no-cache
-# in_table: samples that the report in 'out' says it is of.
+# in_table: the number of samples in the header of the report in 'out'.
 in_table() { awk '/^# [0-9]+ samples? in/ { print $2 }' out; }
 is "Ctrl-C in a report while samples are read: status" "$(COMMAND=report OPTIONS='' python3 slow.py openat2 400000 1 'openat2(')" 1
 check "the table has what was read" awk -v n="$n" -v t="$(in_table)" 'BEGIN { print "# " t " of " n; exit !(t > 0 && t < n) }'
 like "and says so" "$(cat out)" '^# interrupted: some samples'
 like "functions are in it" "$(cat out)" '^ +[0-9.]+% +[0-9.]+% +[0-9]+ '
-# The second one kills nsprof-symbolize. This one does not wait for it.
+# The second Ctrl-C kills nsprof-symbolize. This stand-in does not wait for it.
 mkdir bin
 cp "$NSPROF-report" bin
 printf '#!/bin/sh\nkill -INT $$\n' >bin/nsprof-symbolize
 chmod +x bin/nsprof-symbolize
 check_rc "what Ctrl-C ends, ends a report" 130 sh -c 'bin/nsprof-report data >out; exit $?'
 is "without output" "$(cat out)" ""
-# All of a pipe get it, and the recorder still writes what it has.
+# All processes of a pipe get it, and the recorder still writes its data.
 cat >pipe.py <<'END'
 import os, signal, subprocess, sys, time
 nsprof = os.environ['NSPROF']
@@ -112,7 +113,7 @@ like "it shows the recording" "$(cat out)" ' app_leaf$'
 cp "$BUILD/tests/bench/many-2-1" many 2>err && "$NSPROF" record -q -o data -e cpu-clock -F 999 -- ./many $(seq 20000) 2>err ||
 	{ skip "Ctrl-C while names are looked up" "no such program: $(cat err)"; done_testing; exit; }
 "$NSPROF" symbolize -q --no-cache data >whole
-# On one CPU: with more of them debug info is read while samples are.
+# On one CPU: with more, debug info is read while samples are read.
 export TASKSET=0
 is "slow debug info: status" "$(python3 slow.py pread64 100000 30 '')" 0
 like "a count of names after a second" "$(lines)" '^names of [0-9]+ of [0-9]+ addresses'

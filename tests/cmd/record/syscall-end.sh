@@ -70,7 +70,8 @@ check "the kernel reads most of the time ($in_read samples)" test "$in_read" -gt
 is "all of that was asked for by asks()" "$(grep -E 'main;.*(ksys_read|vfs_read|do_syscall_64)' folded | grep -c ';goes_on;')" 0
 check "with its caller" grep -Eq ';main;asks;([^;]*;)*[^;]*read' folded
 
-# A C library's return from a signal handler is another such function. Its name is in no dynamic symbol table.
+# A C library's return from a signal handler is another such function. Its name is not in the
+# dynamic symbol table.
 "$NSPROF" record -q -e cpu-clock -F 999 -o a.data -- ./prog signals
 libc=$(ldd ./prog | awk '/libc\.so/ { print $3 }')
 id=$(readelf -n "$libc" | sed -n 's/.*Build ID: //p')
@@ -78,7 +79,8 @@ debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 if nm "$debug" 2>/dev/null | grep -q ' __restore_rt$'; then
 	"$NSPROF" symbolize -q --no-inline a.data >folded
 	check "the way back from a signal handler has its name" grep -Eq ';__restore_rt;.*sigreturn' folded
-	# While restore_sigcontext() fetches them the registers are half those of the handler, half those from before the signal.
+	# While restore_sigcontext() fetches them, half of the registers are the handler's and half
+	# are from before the signal.
 	unlike "always" "$(grep -v ';restore_sigcontext [0-9]*$' folded)" ';\[libc[^;]*;([^;]*;)*[^;]*rt_sigreturn'
 else
 	skip "the way back from a signal handler" "no debug symbols of $libc are installed"

@@ -18,7 +18,7 @@ stacks() { # FOLDED LEAF
 	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p" "$1" | sort -u
 }
 
-# No clock may be before 0: on a machine that booted a moment ago not by much.
+# No clock may go below 0: on a machine that booted a moment ago, the offset has to be small.
 past=-1000
 until unshare -T --monotonic $past --boottime $past true 2>err; do
 	past=$((past / 2))
@@ -38,7 +38,7 @@ for by in $past 5000; do
 	"$NSPROF" symbolize -q nsprof.data >folded
 	is "a JIT $by s off: before its code moved" "$(stacks folded leaf_one)" "main;run;mover;leaf_one"
 	is "a JIT $by s off: after" "$(stacks folded leaf_two)" "main;run;mover;leaf_two"
-	# Nothing is drained up to a time to come, and all is up to one that has been.
+	# With a wrong clock the recorder would drain nothing, or everything at once.
 	unshare -T --fork --monotonic $by --boottime $by "$NSPROF" record -e cpu-clock -F 999 -o own.data -- \
 		bash -c '"$0" 1 jitted & "$0" 1 jitted; wait' "$BUILD/tests/targets/jitloop" 2>err
 	"$NSPROF" info --json own.data >info.json
@@ -47,7 +47,7 @@ for by in $past 5000; do
 	like "a recorder $by s off: names" "$("$NSPROF" symbolize -q own.data)" ';main;run_jit;jitted'
 	check "a recorder $by s off: all that the kernel counted ($(jq -c '[.ledger.coverage, .samples]' info.json))" \
 		jq -e '.ledger.coverage | . > 90 and . < 101' info.json
-	# Processes as the recorder reads them: to it, none began after now.
+	# Processes as the recorder reads them: none of them began after now.
 	[ ! -x "$BUILD/tests/unit/record/procs/test_proctab" ] ||
 		check "$by s off: the table of processes" unshare -T --fork --monotonic $by --boottime $by "$BUILD/tests/unit/record/procs/test_proctab"
 done
