@@ -24,7 +24,7 @@
 #include "random.h"
 #include "toolrun.h"
 
-/* A program with functions that only a symbol table names. */
+/* A program with functions that are only in a symbol table. */
 static const char c_source[] =
 	"static int __attribute__((noinline)) hidden_leaf(int n) { return n * 3 + 1; }\n"
 	"static int __attribute__((noinline)) hidden_mid(int n) { return hidden_leaf(n) + hidden_leaf(n + 1); }\n"
@@ -54,9 +54,9 @@ static inline int name_cmp(const void *a, const void *b)
 }
 
 /*
- * The names for @pc as one text, sorted, each once: those of the sized symbols that hold it, or,
- * when there are none, of the unsized ones at the nearest start if nothing sized starts there or
- * later.
+ * The names for @pc as one text, sorted, each once: those of the sized symbols that hold it. If
+ * there are none, the names of all symbols at the nearest start at or below @pc, unless a sized
+ * symbol holds that start.
  */
 static inline void names_at(const struct sym_list *l, const struct elf_file *ef, uint64_t pc,
 			    struct strbuf *out)
@@ -89,8 +89,8 @@ static inline void names_at(const struct sym_list *l, const struct elf_file *ef,
 }
 
 /*
- * Slice @b says of @pc what @a does. An FDE may hold less of the function, but not of the start-up
- * code, which is known by its extent. Not @wanted: it may also have nothing to say.
+ * Slice @b must give the same row for @pc as @a. Its FDE may cover less of the function, except for
+ * the start-up code, which is recognized by its extent. Unless @wanted, it may also give none.
  */
 static inline void compare_rows(struct cfi *a, struct cfi *b, uint64_t pc, uint64_t entry,
 				bool wanted)
@@ -99,7 +99,7 @@ static inline void compare_rows(struct cfi *a, struct cfi *b, uint64_t pc, uint6
 	struct cfi_row ra, rb;
 	int ea = cfi_find(a, pc, &fa), eb = cfi_find(b, pc, &fb);
 
-	/* What the file says nothing of was read off the code (test_code_rows.c). */
+	/* Where the file has no row, the slice's was derived from the code (test_code_rows.c). */
 	if (ea || (eb && !wanted))
 		return;
 	assert_int_equal(ea, eb);

@@ -32,7 +32,10 @@ static inline void assert_rows_equal(const struct cfi_row *a, const struct cfi_r
 		assert_true(cfi_rules_equal(&a->regs[r], &b->regs[r]));
 }
 
-/* Whether @row, at hand as a whole, has the shape of a plain one and says what @plain does (cfi.h). */
+/*
+ * Whether @row, which is complete, has the shape of a plain row and means the same as @plain
+ * (cfi.h).
+ */
 static inline bool cfi_is_plain(const struct cfi_row *row, const struct cfi_plain *plain)
 {
 	static const uint8_t reg_of[] = { 3, 6, 12, 13, 14, 15 };

@@ -46,7 +46,7 @@ static void strbuf_grows_and_stays_terminated(void **state)
 	assert_memory_equal(sb.s, "a\0b", 4);
 	strbuf_fini(&sb);
 	assert_null(sb.s);
-	/* Adding nothing makes an empty string of it. */
+	/* Adding nothing still makes an empty string. */
 	strbuf_add(&sb, NULL, 0);
 	assert_string_equal(sb.s, "");
 	strbuf_fini(&sb);
@@ -155,7 +155,7 @@ static void cursor_reads_in_order(void **state)
 	assert_ptr_equal(cursor_bytes(&c, 1), data + 19);
 	assert_int_equal(cursor_left(&c), 0);
 	assert_true(cursor_ok(&c));
-	/* Nothing of nothing is not past the end. */
+	/* Reading 0 bytes of an empty buffer is not past the end. */
 	assert_non_null(cursor_bytes(&c, 0));
 	assert_true(cursor_ok(&c));
 }
@@ -170,7 +170,7 @@ static void cursor_error_is_sticky(void **state)
 	assert_int_equal(cursor_u16(&c), 0x0201);
 	assert_int_equal(cursor_u32(&c), 0);
 	assert_false(cursor_ok(&c));
-	/* Three bytes are there, but after an error nothing is given any more. */
+	/* Three bytes are left, but after an error nothing is returned. */
 	assert_int_equal(cursor_u8(&c), 0);
 	assert_int_equal(cursor_left(&c), 0);
 	assert_null(cursor_bytes(&c, 0));
@@ -200,7 +200,7 @@ static void cursor_hostile_lengths(void **state)
 	cursor_init(&c, data, sizeof(data));
 	cursor_skip(&c, 16);
 	assert_true(cursor_ok(&c));
-	/* No data at all, whatever size is claimed. */
+	/* A NULL buffer stays empty whatever size is claimed. */
 	cursor_init(&c, NULL, 100);
 	assert_int_equal(cursor_u8(&c), 0);
 	assert_false(cursor_ok(&c));
@@ -209,7 +209,9 @@ static void cursor_hostile_lengths(void **state)
 	assert_false(cursor_ok(&c));
 }
 
-/* The bytes are put at the very end of an allocation, so that a sanitizer sees one byte too many. */
+/*
+ * The bytes lie at the very end of an allocation, so that a sanitizer sees a read one byte too far.
+ */
 static void cursor_string_without_end(void **state)
 {
 	char *data = xmalloc(4);
@@ -245,7 +247,7 @@ static void cursor_varint_limits(void **state)
 	cursor_init(&c, cut, sizeof(cut));
 	cursor_varint(&c);
 	assert_false(cursor_ok(&c));
-	/* Longer than needed is allowed: LEB128 says so. */
+	/* Longer encodings than needed are allowed by LEB128. */
 	cursor_init(&c, padded, sizeof(padded));
 	assert_int_equal(cursor_varint(&c), 1);
 	assert_true(cursor_ok(&c));
@@ -280,7 +282,7 @@ static void varints_come_back(void **state)
 	int i, sign;
 
 	(void)state;
-	/* All powers of two, and their neighbours, of both signs. */
+	/* All powers of two and their neighbours, positive and negative. */
 	for (i = 0; i < 64; i++)
 		for (sign = -1; sign <= 1; sign++) {
 			v = ((uint64_t)1 << i) + (uint64_t)sign;
@@ -317,7 +319,9 @@ static void hash_bytes_tells_apart(void **state)
 		for (j = 0; j < i; j++)
 			assert_true(seen[i] != seen[j]);
 	}
-	/* Zeros differ by their number, and the place of a byte matters in every chunk. */
+	/*
+	 * Runs of zeros differ by their length, and the position of a byte matters in every chunk.
+	 */
 	assert_true(hash_bytes("\0\0", 1) != hash_bytes("\0\0", 2));
 	assert_true(hash_bytes("aaaaaaaabbbbbbbb", 16) != hash_bytes("bbbbbbbbaaaaaaaa", 16));
 }
@@ -418,7 +422,7 @@ static void intern_is_dense_and_stable(void **state)
 		assert_int_equal(intern_add(in, name), i);
 	}
 	assert_int_equal(intern_count(in), 50000);
-	/* The table has grown many times; strings have not moved and are found again. */
+	/* The table has grown many times; the strings have not moved and are found again. */
 	assert_ptr_equal(intern_str(in, 1), first);
 	assert_string_equal(first, "main");
 	for (i = 2; i < 50000; i += 37) {
@@ -445,7 +449,7 @@ static void intern_takes_any_bytes(void **state)
 	assert_int_equal(intern_len(in, a), 3);
 	assert_memory_equal(intern_str(in, a), "a\0b", 4);
 	assert_int_equal(intern_addn(in, "a\0b", 3), a);
-	/* Not NUL-terminated where it ends: only @len bytes count. */
+	/* The text has no NUL at its end: only @len bytes count. */
 	assert_int_equal(intern_addn(in, "abc", 1), c);
 	memset(s, 'x', big);
 	s[big] = '\0';
@@ -488,7 +492,10 @@ static void xalloc_never_null(void **state)
 
 /* ---- log ---- */
 
-/* Runs @fn with stderr on a pipe that keeps messages apart as datagrams; one read gives one write. */
+/*
+ * Runs @fn with stderr on a socket that keeps messages apart as datagrams: one read returns one
+ * write.
+ */
 static size_t capture(void (*fn)(void), char out[][8192], size_t max)
 {
 	int fds[2], saved = dup(STDERR_FILENO);
@@ -575,7 +582,7 @@ static void log_diverted(void **state)
 	strbuf_fini(&sb);
 }
 
-/* Callers pass errno on behind a message; a stderr that is gone must not change it. */
+/* Callers pass errno on after a message; a closed stderr must not change it. */
 static void log_keeps_errno(void **state)
 {
 	int saved = dup(STDERR_FILENO);
@@ -589,7 +596,10 @@ static void log_keeps_errno(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* And says so on stderr: whoever takes its messages would not get to show this one. */
+/*
+ * The message goes to stderr even when messages are diverted: nobody would get to show a diverted
+ * one.
+ */
 static void out_of_memory_ends_the_program(void **state)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -605,7 +615,10 @@ static void out_of_memory_ends_the_program(void **state)
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (pid == 0) {
-		/* More than any machine's address space, kept from the compiler, which would warn. */
+		/*
+		 * More than any machine's address space, hidden from the compiler, which would
+		 * warn.
+		 */
 		volatile size_t huge = SIZE_MAX / 2;
 
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
@@ -631,7 +644,10 @@ static int u64_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Against qsort(3): numbers that differ in few bytes, in all, in none; already in order, and from the other end. */
+/*
+ * Compared with qsort(3): numbers that differ in few bytes, in all, in none; already sorted, and in
+ * reverse order.
+ */
 static void sort_of_any_numbers(void **state)
 {
 	static const uint64_t masks[] = {

@@ -31,7 +31,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Names in the folder: one more than expected is a temporary file that was left. */
+/* Counts the names in the folder: one more than expected is a temporary file left behind. */
 static int entries(void)
 {
 	DIR *d = opendir(dir);
@@ -73,7 +73,7 @@ static void assert_content(const char *want)
 	assert_string_equal(buf, want);
 }
 
-/* Run with stderr turned away: the message is expected and would only clutter the result. */
+/* Runs with stderr redirected: the message is expected and would only clutter the result. */
 static int quiet_begin(void)
 {
 	int saved = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
@@ -170,7 +170,7 @@ static void full_device_is_noticed(void **state)
 	quiet_end(saved);
 	assert_int_equal(err, -ENOSPC);
 	assert_int_equal(access("/dev/full", F_OK), 0);
-	/* More than a buffer: the first failure comes before the close. */
+	/* More than a buffer, so the first failure comes before the close. */
 	o = outfile_open("/dev/full");
 	for (err = 0; err < 100000; err++)
 		putc('x', outfile_stream(o));
@@ -190,7 +190,7 @@ static void full_disk_keeps_the_old_file(void **state)
 	put("old");
 	o = outfile_open(path);
 	fputs("new", outfile_stream(o));
-	/* The stream's descriptor is made to point at a device that takes nothing. */
+	/* The stream's descriptor is redirected to a device that takes nothing. */
 	full = open("/dev/full", O_WRONLY);
 	dup2(full, fileno(outfile_stream(o)));
 	close(full);
@@ -202,7 +202,7 @@ static void full_disk_keeps_the_old_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* A failure in the middle counts, even if the disk has room again for what comes last. */
+/* A failure in the middle counts, even if the disk has room again for the rest. */
 static void passing_failure_is_not_forgotten(void **state)
 {
 	struct outfile *o;
@@ -284,7 +284,7 @@ static void dash_is_stdout(void **state)
 	o = outfile_open(NULL);
 	assert_ptr_equal(outfile_stream(o), stdout);
 	outfile_abort(o);
-	/* It is still open. */
+	/* stdout is still open. */
 	assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0);
 }
 

@@ -30,9 +30,12 @@
 #include "base/util.h"
 #include "base/write_behind.h"
 
-/* More than the caller writes itself (BESIDE_BYTES in write_behind.c) and all pieces that may wait. */
+/*
+ * More than the caller writes itself (BESIDE_BYTES in write_behind.c) and all pieces that may be
+ * queued.
+ */
 #define MUCH (40u << 20)
-/* A prime, so that it repeats in step with no size of a buffer. */
+/* A prime, so that its period matches no buffer size. */
 #define PERIOD 65521u
 
 static char text[2 * PERIOD];
@@ -49,7 +52,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The bytes [@from, @to) of a text that goes on for ever, by @step at a time. */
+/* Puts the bytes [@from, @to) of an endless text, @step at a time. */
 static void put(FILE *f, size_t from, size_t to, size_t step)
 {
 	while (from < to) {
@@ -61,7 +64,7 @@ static void put(FILE *f, size_t from, size_t to, size_t step)
 	}
 }
 
-/* What @fd has up to its end. SIZE_MAX where it is not that text. */
+/* How many bytes @fd has up to its end. SIZE_MAX if they are not that text. */
 static size_t take(int fd)
 {
 	static char buf[1 << 16];
@@ -107,7 +110,7 @@ static void every_byte_arrives(void **state)
 		to_file(MUCH + 1, steps[i], true);
 		to_file(MUCH / 8 + 1, steps[i], false);
 	}
-	/* None, less than a piece, exactly some of them. */
+	/* No bytes, less than a piece, exact multiples of a piece. */
 	to_file(0, 1, true);
 	to_file(1, 1, true);
 	to_file(1 << 20, 4096, true);
@@ -127,7 +130,7 @@ static void *read_slowly(void *arg)
 	return NULL;
 }
 
-/* A pipe takes what it has room for: writes come back short, or not at all. */
+/* A pipe takes what it has room for: writes are short or fail. */
 static void short_writes_go_on(void **state)
 {
 	(void)state;
@@ -152,7 +155,7 @@ static void short_writes_go_on(void **state)
 	}
 }
 
-/* From byte @at on nothing is taken; with @again something is once more in the end. */
+/* From byte @at on, writes fail; with @again they succeed again near the end. */
 static void full_after(size_t at, bool again)
 {
 	int fd = empty_file(), keep = dup(fd), full = open("/dev/full", O_WRONLY);
@@ -168,7 +171,7 @@ static void full_after(size_t at, bool again)
 		dup2(keep, fd);
 	put(f, at + MUCH, at + MUCH + 1000, 1000);
 	assert_int_equal(write_behind_end(wb), -ENOSPC);
-	/* Nothing behind a hole, room or not. */
+	/* Nothing is written after a failure, even when there is room again. */
 	assert_int_equal(fstat(keep, &st), 0);
 	assert_true((size_t)st.st_size <= at);
 	assert_int_equal(lseek(keep, 0, SEEK_SET), 0);
@@ -192,7 +195,7 @@ static void and_not_forgotten(void **state)
 	full_after(MUCH, true);
 }
 
-/* A program whose reader goes away after @size bytes; how it ends. */
+/* A program whose reader closes after @size bytes; returns its exit status. */
 static int reader_leaves(size_t size, bool ignored)
 {
 	int p[2], status;
@@ -237,7 +240,7 @@ static void readers_may_leave(void **state)
 	}
 }
 
-/* An empty file that is gone when it is closed, on ext4, or -1. */
+/* An empty file on ext4 that is deleted when closed, or -1. */
 static int ext4_file(int flags)
 {
 	const char *dir = getenv("TMPDIR");
@@ -255,7 +258,7 @@ static int ext4_file(int flags)
 	return -1;
 }
 
-/* Has @fd a whole page in [@start, @end) whose block is still to be found? */
+/* Whether @fd has a whole page in [@start, @end) whose block is not allocated yet. */
 static bool blocks_are_missing(int fd, uint64_t start, uint64_t end)
 {
 	uint64_t first = align_up(start, 4096);
@@ -274,8 +277,8 @@ static bool blocks_are_missing(int fd, uint64_t start, uint64_t end)
 }
 
 /*
- * Behind the text of others, on ext4. Of pieces that are written whole the blocks are found first; none is found for
- * what is not written.
+ * Appending to existing content, on ext4. Blocks of pieces that are written whole are allocated
+ * ahead; none is allocated beyond what is written.
  */
 static void behind_others(int flags, size_t before, size_t size)
 {
@@ -296,7 +299,7 @@ static void behind_others(int flags, size_t before, size_t size)
 		assert_false(blocks_are_missing(fd, before, before + align_down(size, 1 << 20)));
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true((size_t)st.st_size == before + size);
-	/* 64 KiB: what the file system itself needs for it. */
+	/* 64 KiB for the file system's own metadata. */
 	assert_true((size_t)st.st_blocks * 512 <= before + size + 4096 + (64u << 10));
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	assert_true(take(fd) == before + size);

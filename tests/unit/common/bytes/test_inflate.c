@@ -19,7 +19,8 @@
 #include "bytes/codec_inflate.h"
 #include "random.h"
 
-#define SIZE_MAX_RAW (300u << 10)	/* several pieces, and more than the 32 KiB a match reaches back */
+#define SIZE_MAX_RAW (300u << 10)	/* several pieces, and more than the 32 KiB that a match
+					 * reaches back */
 
 static uint64_t rnd_state;
 
@@ -28,7 +29,7 @@ static uint64_t rnd(void)
 	return random_next(&rnd_state);
 }
 
-/* Text as deflate likes it: new bytes, and bytes of before from near and far. */
+/* Text that deflate compresses well: new bytes, and earlier bytes from near and far. */
 static size_t make_raw(uint8_t *raw)
 {
 	const size_t size = rnd() % SIZE_MAX_RAW;
@@ -69,7 +70,7 @@ static size_t pack(uint8_t *to, size_t room, const uint8_t *raw, size_t size)
 	return n;
 }
 
-/* @size bytes that end where nothing more can be read or written. */
+/* @size bytes that end at an inaccessible page. */
 static uint8_t *guarded(size_t size, void **map, size_t *len)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -81,7 +82,7 @@ static uint8_t *guarded(size_t size, void **map, size_t *len)
 	return (uint8_t *)*map + *len - page - size;
 }
 
-/* The bytes [@from, @to) of @in, where nothing before and behind them can be read. */
+/* The bytes [@from, @to) of @in, between inaccessible pages. */
 static uint8_t *guarded_copy(const uint8_t *in, size_t from, size_t to, void **map, size_t *len)
 {
 	uint8_t *p = guarded(to - from, map, len);
@@ -90,7 +91,10 @@ static uint8_t *guarded_copy(const uint8_t *in, size_t from, size_t to, void **m
 	return p;
 }
 
-/* Bytes that @in gives of @room, piece by piece, and is given in pieces of @input at most. */
+/*
+ * The number of bytes unpacked from @in into @room, piece by piece, with at most @input bytes of
+ * input at a time.
+ */
 static size_t unpack(const uint8_t *in, size_t in_size, size_t input, uint8_t *out, size_t room)
 {
 	void *in_map, *out_map;
@@ -107,7 +111,7 @@ static size_t unpack(const uint8_t *in, size_t in_size, size_t input, uint8_t *o
 		assert_true(n <= piece);
 		if (n == piece)
 			continue;
-		/* There is no more, until more is given. */
+		/* Nothing comes until more input is given. */
 		assert_int_equal(inflate_dec_next(d, to + have, room - have), 0);
 		if (given == in_size || !inflate_dec_hungry(d))
 			break;
@@ -124,7 +128,7 @@ static size_t unpack(const uint8_t *in, size_t in_size, size_t input, uint8_t *o
 	return have;
 }
 
-/* Mostly some at a time. A few bytes now and then: ISA-L moves 32 KiB for each. */
+/* Mostly large pieces, and only rarely 3 bytes: ISA-L moves 32 KiB for each call. */
 static size_t some_input(void)
 {
 	static const size_t most[] = { SIZE_MAX_RAW * 2, 100000, 10000 };
@@ -145,7 +149,7 @@ static void test_all_of_it(void **state)
 	for (int k = 0; k < 200; k++) {
 		size_t size = make_raw(b->raw), n = pack(b->packed, sizeof(b->packed), b->raw, size);
 
-		/* As much as is asked for, and where there is more room no more than there is. */
+		/* As many bytes as requested, and no more than the stream has. */
 		const size_t room = rnd() % 2 ? sizeof(b->out) : rnd() % (size + 1);
 
 		assert_int_equal(unpack(b->packed, n, some_input(), b->out, room), MIN(size, room));
@@ -154,7 +158,7 @@ static void test_all_of_it(void **state)
 	free(b);
 }
 
-/* What ends early gives what zlib makes of it, too, at least but for its last words. */
+/* A cut stream gives a prefix of what zlib packed. */
 static void test_cut(void **state)
 {
 	struct buffers *b = malloc(sizeof(*b));
@@ -171,7 +175,10 @@ static void test_cut(void **state)
 	free(b);
 }
 
-/* Anything may come of it, but only into the room. Whatever zlib can read up to there is the same. */
+/*
+ * Damaged input may give any bytes, but only within the buffer. As far as zlib can unpack it, the
+ * bytes are equal.
+ */
 static void test_damaged(void **state)
 {
 	struct buffers *b = malloc(sizeof(*b));

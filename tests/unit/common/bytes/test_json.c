@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "bytes/json.h"
 
-static char *text;	/* what was written, valid after finish() */
+static char *text;	/* what was written; valid after finish() */
 static size_t text_len;
 static FILE *stream;
 
@@ -29,7 +29,7 @@ static void finish(struct json *j)
 	fclose(stream);
 }
 
-/* The document that holds nothing but string @s. */
+/* The document that consists of the string @s alone. */
 static void assert_string_is(const char *s, const char *want)
 {
 	struct json *j = start();
@@ -109,7 +109,7 @@ static void utf8_is_checked(void **state)
 		sprintf(p, "\"\n");
 		assert_string_is(bad[i].s, want);
 	}
-	/* A cut sequence does not swallow what is behind it. */
+	/* A cut sequence does not swallow the bytes after it. */
 	assert_string_is("\xe2\x82" "A\"", "\"\xef\xbf\xbd\xef\xbf\xbd" "A\\\"\"\n");
 }
 

@@ -115,7 +115,7 @@ static void test_push_rbp(void **state)
 	strbuf_fini(&sb);
 }
 
-/* What assemblers do not write: set_loc, negative offsets, signed and factored forms. */
+/* Forms that assemblers do not emit: set_loc, negative offsets, signed and factored forms. */
 static void test_rare_instructions(void **state)
 {
 	struct strbuf sb = STRBUF_INIT, prog = STRBUF_INIT;
@@ -130,7 +130,7 @@ static void test_rare_instructions(void **state)
 	 * unwind-dw2.c).
 	 */
 	strbuf_add(&prog, BYTES(0x2f, 12, 3));
-	/* set_loc to 0x2010: a 4-byte distance from its own place, as the CIE's 'R' says. */
+	/* set_loc to 0x2010: a 4-byte distance from the field itself, by the CIE's 'R'. */
 	strbuf_addc(&prog, 0x01);
 	at = 0x5000 + sb.len + 4 + 4 + 4 + 4 + 1 + prog.len;
 	strbuf_add_u32(&prog, (uint32_t)(0x2010 - at));
@@ -163,7 +163,7 @@ static void test_rare_instructions(void **state)
 	assert_int_equal(row.regs[15].how, CFI_SAME);
 	assert_int_equal(row.regs[3].how, CFI_UNDEF);
 
-	/* The slice says the same at another address, set_loc included. */
+	/* The slice gives the same rows at another address, set_loc included. */
 	{
 		struct strbuf out = STRBUF_INIT;
 		uint64_t pc = 0x2003;
@@ -225,7 +225,7 @@ static void test_debug_frame64(void **state)
 	strbuf_fini(&sb);
 }
 
-/* .eh_frame is asked first; .debug_frame only for what it lacks. */
+/* .eh_frame is consulted first; .debug_frame only for what it lacks. */
 static void test_both_sections(void **state)
 {
 	struct cfi_sections secs = { .is64 = true };
@@ -264,7 +264,7 @@ static void test_both_sections(void **state)
 	strbuf_fini(&df);
 }
 
-/* Programs that must be refused, each with its FDE alone. */
+/* Programs that must be rejected, each in an FDE of its own. */
 static void test_bad_programs(void **state)
 {
 	static const struct {
@@ -344,9 +344,7 @@ static void test_table(void **state)
 	f[0] = add_fde(&eh, 0x5000, 0x1000, 0x10, BYTES(0));
 	f[1] = add_fde(&eh, 0x5000, 0x2000, 0x10, BYTES(0));
 	assert_true(both_found(&eh, (uint64_t[]){ 0x1000, 0x2000 }, f, 2));
-	/*
-	 * Not sorted; starts that are not the FDEs'; offsets to nowhere: our own index takes over.
-	 */
+	/* Unsorted tables, wrong starts, and offsets to nowhere: our own index takes over. */
 	assert_true(both_found(&eh, (uint64_t[]){ 0x2000, 0x1000 }, (size_t[]){ f[1], f[0] }, 2));
 	assert_true(both_found(&eh, (uint64_t[]){ 0x1001, 0x2001 }, f, 2));
 	assert_true(both_found(&eh, (uint64_t[]){ 0x1000, 0x2000 },
@@ -429,7 +427,7 @@ static int pc_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A real section, cut out exactly so that ASan sees each byte read behind it. */
+/* A real section, copied exactly, so that ASan sees each byte read past its end. */
 static void test_damaged(void **state)
 {
 	struct cfi_sections secs, bad;
@@ -463,7 +461,7 @@ static void test_damaged(void **state)
 		bad.eh_frame_hdr.data = hdr;
 		if (round % 3 == 1)
 			bad.eh_frame_hdr = (struct cfi_section){ 0 };
-		/* The same bytes as .debug_frame: other ids, so nearly all is nonsense. */
+		/* The same bytes as .debug_frame: IDs differ there, so nearly all is nonsense. */
 		if (round % 7 == 3)
 			bad.debug_frame = (struct cfi_section){ eh, secs.eh_frame.size, 0 };
 		for (uint64_t k = random_next(&seed) % 200; k; k--)
@@ -490,7 +488,7 @@ static int reg8(void *ctx, unsigned int reg, uint64_t *val)
 	return 0;
 }
 
-/* Memory in which each address holds its own number times 3; none at or above 0x100000. */
+/* Memory in which each address holds three times its own value; none at or above 0x100000. */
 static int mem3(void *ctx, uint64_t addr, uint64_t *val)
 {
 	(void)ctx;
@@ -571,7 +569,10 @@ static void test_expressions(void **state)
 	expect(2, BYTES(0x31, 0x30, 0x28, 1, 0, 0x32));
 	/* Count down from 5: lit5; L: lit1, minus, dup, bra L. */
 	expect(0, BYTES(0x35, 0x31, 0x1c, 0x12, 0x28, 0xfa, 0xff));
-	/* The PLT's: ((rip & 15) >= 11) << 3 + rsp + 8, with rip = 0x10000 and rsp = 0x7000. */
+	/*
+	 * The PLT's expression: ((rip & 15) >= 11) << 3 + rsp + 8, with rip = 0x10000 and rsp =
+	 * 0x7000.
+	 */
 	expect(0x7008, BYTES(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));
 	expect(0x7010, BYTES(0x77, 8, 0x80, 12, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));
 
@@ -598,11 +599,11 @@ static void test_bad_expressions(void **state)
 	expect_err(-EINVAL, BYTES(0xff));			/* no such operation */
 	expect_err(-EINVAL, BYTES(0x9c));			/* call_frame_cfa */
 	expect_err(-EINVAL, BYTES(0x94, 9));			/* deref_size 9 */
-	expect_err(-EINVAL, BYTES(0x2f, 0xf0, 0xff));		/* skip before the beginning */
-	expect_err(-EINVAL, BYTES(0x2f, 2, 0, 0x30));		/* and behind the end */
+	expect_err(-EINVAL, BYTES(0x2f, 0xf0, 0xff));		/* skip to before the beginning */
+	expect_err(-EINVAL, BYTES(0x2f, 2, 0, 0x30));		/* and past the end */
 	expect_err(-ENOENT, BYTES(0x92, 40, 0));		/* the register's error */
 	expect_err(-EFAULT, BYTES(0x0c, 0, 0, 0x10, 0, 0x06));	/* and the memory's */
-	expect_err(-E2BIG, BYTES(0x2f, 0xfd, 0xff));		/* for ever */
+	expect_err(-E2BIG, BYTES(0x2f, 0xfd, 0xff));		/* endless loop */
 	memset(pushes, 0x31, sizeof(pushes));
 	expect_err(-E2BIG, pushes, sizeof(pushes));
 }

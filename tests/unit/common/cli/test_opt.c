@@ -21,7 +21,8 @@ static struct {
 	int verbose;
 	const char *output, *color;
 	uint64_t duration;
-	const char *freq, *level;	/* OPT_CALL: last argument, "(none)" when called without */
+	const char *freq, *level;	/* OPT_CALL: last argument, "(none)" when called without
+					 * one */
 	int calls;
 } v;
 
@@ -83,7 +84,7 @@ static void slurp(FILE *f, char *buf, size_t size)
 	fclose(f);
 }
 
-/* Parses the words of @line; result, args, first, message (stderr) and printed (stdout) are left. */
+/* Parses the words of @line and sets result, args, first, message (stderr) and printed (stdout). */
 static int parse(const char *line)
 {
 	static char copy[512];
@@ -149,7 +150,7 @@ static void short_options(void **state)
 	assert_string_equal(v.freq, "99");
 	assert_int_equal(parse("-vvv -v"), 0);
 	assert_int_equal(v.verbose, 4);
-	/* A required argument is whatever comes, dashes or not. */
+	/* A required argument is the next word, with dashes or without. */
 	assert_int_equal(parse("-o -a"), 0);
 	assert_string_equal(v.output, "-a");
 	assert_false(v.all);
@@ -207,7 +208,7 @@ static void prefixes(void **state)
 	assert_int_equal(parse("--he"), OPT_HELP);
 }
 
-/* Parse with another table. */
+/* Parses with another table. */
 static int parse_with(const struct opt *opts, size_t n, const char *line)
 {
 	struct opt_spec saved = spec;
@@ -262,7 +263,7 @@ static void negation(void **state)
 	assert_int_equal(parse("--no-inherit --inherit"), 0);
 	assert_true(v.inherit);
 	assert_int_equal(parse("--no-inherit=1"), -EINVAL);
-	/* Only flags can be negated, and "--no" alone is nothing. */
+	/* Only flags can be negated, and "--no" alone is no option. */
 	assert_int_equal(parse("--no-output"), -EINVAL);
 	assert_int_equal(parse("--no-"), -EINVAL);
 	assert_int_equal(parse("--no"), -EINVAL);
@@ -319,7 +320,7 @@ static void options_of_perf(void **state)
 	assert_int_equal(parse("--uid=root"), -EINVAL);
 	assert_non_null(strstr(message, "perf has --uid, nsprof does not"));
 	assert_int_equal(parse("--no-uid"), 0);
-	/* What begins one of ours is that. */
+	/* A prefix of one of our options means that option. */
 	assert_int_equal(parse("--dur 5"), 0);
 	assert_int_equal(v.duration, 5);
 	assert_int_equal(parse("--duration-of"), -EINVAL);
@@ -356,7 +357,7 @@ static void errors_name_value_and_help(void **state)
 			fail_msg("'%s' says: %s", cases[i].line, message);
 		assert_string_equal(printed, "");
 	}
-	/* The largest number there is is a number. */
+	/* The largest number is accepted. */
 	assert_int_equal(parse("--duration=18446744073709551615"), 0);
 	assert_true(v.duration == UINT64_MAX);
 }
@@ -377,7 +378,7 @@ static void help_lists_the_table(void **state)
 	assert_non_null(strstr(printed, "  -g  "));
 	assert_non_null(strstr(printed, "  -h, --help"));
 	assert_non_null(strstr(printed, "Exit status: 0.\n"));
-	/* Hidden ones are. */
+	/* Hidden options are not shown. */
 	assert_null(strstr(printed, "build-info"));
 	assert_null(strstr(printed, "switch-output"));
 	for (line = strtok_r(printed, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
@@ -400,7 +401,7 @@ static void help_wraps_between_words(void **state)
 	assert_non_null(strstr(printed, "      --x"));
 	second = strstr(printed, "\n                                ");
 	assert_non_null(second);
-	/* The second line goes on with a word of the text, directly below the first. */
+	/* The second line continues the text, aligned with the first. */
 	assert_true(second[33] >= 'a' && second[33] <= 'z');
 }
 
@@ -437,7 +438,7 @@ static void switch_is_on_until_negated(void **state)
 	assert_true(inlines);
 	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--no-inlnie"), -EINVAL);
 	assert_non_null(strstr(message, "--no-inline"));
-	/* A heading is no option. */
+	/* A heading is not an option. */
 	assert_int_equal(parse_with(grouped, ARRAY_SIZE(grouped), "--Target"), -EINVAL);
 }
 

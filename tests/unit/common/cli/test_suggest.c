@@ -12,7 +12,7 @@
 
 static const char *const words[] = { "record", "report", "symbolize", "ps", "diff", "info", "doctor", "import", "export" };
 
-/* What is said of @given, among @words. */
+/* The suggestion for @given among @words. */
 static const char *meant(const char *given)
 {
 	static char buf[160];
@@ -61,7 +61,7 @@ static void test_nothing_near(void **state)
 		assert_string_equal(meant(far[i]), "");
 }
 
-/* The given word ends where its length says, and is not read behind that. */
+/* The given word ends where its length says; nothing is read beyond. */
 static void test_no_terminator(void **state)
 {
 	struct suggest s;
@@ -87,7 +87,7 @@ static void test_longer_than_compared(void **state)
 	suggest_init(&s, given, strlen(given));
 	suggest_offer(&s, name);
 	assert_int_equal(s.n, 0);
-	/* Too many that are equally near say nothing. */
+	/* Too many equally near words give no suggestion. */
 	suggest_init(&s, "abcx", 4);
 	suggest_offer(&s, "abca");
 	suggest_offer(&s, "abcb");

@@ -16,7 +16,7 @@
 
 static uint8_t code[NBYTES];
 
-/* As many ranges as fit into @code, with gaps of 0 and up; *@counts made up as well. */
+/* As many ranges as fit into @code, with gaps of 0 and more; *@counts is made up as well. */
 static size_t make_ranges(uint64_t *rng, struct code_range *r, size_t max, struct code_counts *counts)
 {
 	uint64_t at = random_next(rng) >> (random_next(rng) % 60), all = 0;
@@ -38,7 +38,7 @@ static size_t make_ranges(uint64_t *rng, struct code_range *r, size_t max, struc
 	return n;
 }
 
-/* Byte by byte, against where the test itself put it. */
+/* Finds every byte at the position where the test put it. */
 static void expect_bytes(const struct code_pack *cp, const struct code_range *r, size_t n)
 {
 	const uint8_t *want = code, *got;
@@ -110,7 +110,9 @@ static void ends_of_space(void **state)
 	strbuf_fini(&sb);
 }
 
-/* Whatever is taken for whole has ranges in order, and as many bytes as they say (a sanitizer looks on). */
+/*
+ * Whatever is accepted has ordered ranges, and as many bytes as they declare (a sanitizer watches).
+ */
 static void expect_sane(const void *data, size_t len)
 {
 	struct code_pack *cp = code_pack_read(data, len);
@@ -145,7 +147,7 @@ static void damage(void **state)
 
 	(void)state;
 	code_pack_write(r, 3, code, &counts, &sb);
-	/* Bytes that are missing, or too many, are never taken for code. */
+	/* Input with missing or extra bytes is never accepted. */
 	for (size_t len = 0; len < sb.len; len++) {
 		uint8_t *cut = malloc(len + 1);
 

@@ -30,7 +30,10 @@ struct tally {
 	uint32_t insns, made, wrong, other_base, lost_saved, wrong_saved, silent, switched;
 };
 
-/* Rows of the plain kind: both from one of the two registers, the return address right below the CFA. */
+/*
+ * Plain rows: CFA and saved %rbp relative to one of the two registers, return address directly
+ * below the CFA.
+ */
 static bool comparable(const struct cfi_row *r)
 {
 	return r->cfa_how == CFI_REGISTER && !r->signal_frame && r->ra_reg == CFI_REG_RA &&
@@ -38,16 +41,16 @@ static bool comparable(const struct cfi_row *r)
 	       r->regs[CFI_REG_RA].how == CFI_OFFSET && r->regs[CFI_REG_RA].off == -8;
 }
 
-/* What was executed of a function up to an instruction, if its code is run in the order of addresses. */
+/* What a function executed before an instruction, if its code runs in address order. */
 struct before {
 	uint16_t pushed, loaded; /* registers, as encoded */
-	int64_t moved; /* bytes that the instruction just before took off the stack pointer */
-	bool silent; /* a row went on over such a move */
+	int64_t moved; /* bytes by which the previous instruction lowered the stack pointer */
+	bool silent; /* the row did not change over such a move */
 };
 
 static void note_insn(struct before *b, const struct x86_insn *in)
 {
-	/* gcc 16 saves with moves, and says so as late as at the next call. */
+	/* gcc 16 saves registers with moves, and may state that as late as the next call. */
 	if (in->effect == X86_PUSH || (in->effect == X86_STORE && (in->dst == 4 || in->dst == 5)))
 		b->pushed |= 1u << in->src;
 	if (in->effect == X86_POP || in->effect == X86_LOAD)
@@ -68,8 +71,8 @@ static const struct {
 } kept[] = { { 3, 3 }, { 6, 5 }, { 12, 12 }, { 13, 13 }, { 14, 14 }, { 15, 15 } };
 
 /*
- * The compiler may say late that a register was saved, as long as it still has its value, and need not
- * say that it was restored: both places are right then.
+ * The compiler may state a saved register late, as long as the register still has its value, and
+ * need not state that it was restored. Both locations are right then.
  */
 static bool same_place(const struct cfi_rule *want, const struct cfi_rule *got, uint8_t reg,
 		       const struct before *b)
@@ -87,7 +90,10 @@ static void compare(const struct cfi_row *want, const struct cfi_row *got, uint6
 		    const struct before *b, struct tally *t)
 {
 	t->made++;
-	/* glibc's swapcontext() has the other context's stack pointer before it goes there, and its rows do not say so. */
+	/*
+	 * glibc's swapcontext() loads the other context's stack pointer before it jumps, and its
+	 * rows do not say so.
+	 */
 	if (got->regs[CFI_REG_SP].how == CFI_VAL_EXPR) {
 		t->switched++;
 		return;
@@ -117,9 +123,10 @@ static void compare(const struct cfi_row *want, const struct cfi_row *got, uint6
 }
 
 /*
- * Assembly moves the stack pointer without saying so, by which all that its rows say afterwards is off: glibc's __mpn_mul_1() has
- * one row for all of its code, OpenSSL's RSA for AVX-IFMA takes 328 bytes for which there is no row. True from such an
- * instruction on. @row: the one at @svma, which the instruction before leads to.
+ * Some assembly moves the stack pointer without stating it, so that all its later rows are wrong.
+ * glibc's __mpn_mul_1() has one row for all of its code; OpenSSL's RSA for AVX-IFMA takes 328 bytes
+ * for which there is no row. Returns true from such an instruction on. @row: the one at @svma,
+ * which the previous instruction leads to.
  */
 static bool is_silent(struct before *b, const struct cfi_row *row, uint64_t svma, struct tally *t)
 {
@@ -130,11 +137,11 @@ static bool is_silent(struct before *b, const struct cfi_row *row, uint64_t svma
 	return b->silent && row->cfa.reg == CFI_REG_SP;
 }
 
-/* The code of a library, and where its functions begin by its call frame information. */
+/* The code of a library, and the function starts in its call frame information. */
 struct lib {
 	struct elf_file *ef;
 	struct cfi *cfi;
-	bool starts; /* tell */
+	bool starts; /* function starts are given */
 };
 
 static size_t read_code(void *ctx, uint64_t svma, const uint8_t **data)
@@ -159,7 +166,10 @@ static uint64_t start_of(void *ctx, uint64_t svma, bool *entry)
 
 	if (!lib->starts || cfi_find(lib->cfi, svma, &fde))
 		return 0;
-	/* The cold part of a function has an FDE of its own, and a frame from the beginning. */
+	/*
+	 * The cold part of a function has an FDE of its own, and a frame from its first
+	 * instruction.
+	 */
 	*entry = cfi_row(lib->cfi, &fde, fde.start, &row) == 0 && row.cfa.reg == CFI_REG_SP &&
 		 row.cfa.off == 8;
 	return fde.start;
@@ -176,7 +186,7 @@ static void sweep_function(struct lib *lib, const struct cfi_fde *fde, struct co
 			   struct tally *t)
 {
 	struct before before = { .pushed = 0 };
-	bool ended = false; /* what follows is never run until something leads there */
+	bool ended = false; /* the next instruction runs only if something jumps to it */
 
 	for (uint64_t at = fde->start; at < fde->end;) {
 		struct cfi_row want, got;
@@ -186,7 +196,7 @@ static void sweep_function(struct lib *lib, const struct cfi_fde *fde, struct co
 
 		if (!n || !x86_decode(data, n, at, &in))
 			break;
-		/* Padding: what the compiler says of it was never looked at. */
+		/* Padding: the compiler's row for it was never meant to be used. */
 		ended &= in.flow == X86_NEXT && !in.effect && !in.clobbers;
 		if (!ended && cfi_row(lib->cfi, fde, at, &want) == 0 && comparable(&want) &&
 		    !is_silent(&before, &want, at, t)) {
@@ -205,7 +215,7 @@ static void sweep_function(struct lib *lib, const struct cfi_fde *fde, struct co
 	}
 }
 
-/* Its first entry is jumped to by the others, when they have pushed something. */
+/* The PLT's other entries jump to its first one after they have pushed something. */
 static bool in_plt(struct elf_file *ef, uint64_t svma)
 {
 	const uint8_t *data;
@@ -215,7 +225,7 @@ static bool in_plt(struct elf_file *ef, uint64_t svma)
 	return elf_file_section(ef, ".plt", &data, &size, &start) == 0 && svma - start < size;
 }
 
-/* Each @every-th function of @path; false when there is no such file. */
+/* Checks each @every-th function of @path; false when there is no such file. */
 static bool sweep(const char *path, unsigned int every, bool starts, struct tally *t)
 {
 	struct lib lib = { .ef = tool_open_elf(path), .starts = starts };
@@ -256,7 +266,7 @@ static const struct {
 	{ "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 17 },
 };
 
-/* As for a program with its symbols: not one row may be wrong, and most have to be there. */
+/* As for a program with its symbols: no row may be wrong, and most must exist. */
 static void test_with_starts(void **state)
 {
 	struct tally t;
@@ -274,8 +284,8 @@ static void test_with_starts(void **state)
 }
 
 /*
- * As for a stripped one. A function that never returns may then be the last call of another, and what
- * follows looks like more of it: an unwinder has to look at where such a row leads.
+ * As for a stripped program. A call of a function that never returns may be the last instruction of
+ * another, and what follows looks like more of it: an unwinder must check where such a row leads.
  */
 static void test_without_starts(void **state)
 {
@@ -291,7 +301,7 @@ static void test_without_starts(void **state)
 	}
 }
 
-/* Bytes without sense, at any place: an answer, in bounded time. */
+/* Meaningless bytes, at any address: an answer, in bounded time. */
 static uint8_t noise[4096];
 
 static size_t read_noise(void *ctx, uint64_t svma, const uint8_t **data)
@@ -315,7 +325,7 @@ static void test_noise(void **state)
 	const struct code_source src = {
 		.read = read_noise, .start_of = noise_start, .noreturn = noreturn,
 	};
-	/* Half of it instructions that lead somewhere, so that ways are long. */
+	/* Half of the bytes are instructions that lead somewhere, so that paths are long. */
 	static const uint8_t likely[] = { 0x50, 0x58, 0x74, 0xeb, 0x75, 0xe8, 0x48, 0x89, 0x90, 0x5d, 0x55 };
 	uint64_t s, seed = 1;
 	uint32_t rows = 0;
@@ -345,7 +355,10 @@ static uint64_t no_start(void *ctx, uint64_t svma, bool *entry)
 	return 0;
 }
 
-/* What gcc -O0 makes of a function's end is not padding, and padding before another function is not the end. */
+/*
+ * The function endings of gcc -O0 are not padding, and padding before another function is not the
+ * end.
+ */
 static void test_unoptimized_end(void **state)
 {
 	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
@@ -372,7 +385,7 @@ static void test_unoptimized_end(void **state)
 		bool have;
 
 		memset(noise, 0xf4, sizeof(noise));
-		/* Through a register, so that nothing is known of what is called. */
+		/* The call is through a register, so nothing is known about the callee. */
 		memcpy(noise, "\xff\xd0", 2);
 		memcpy(noise + 2, cases[i].code, cases[i].len);
 		have = code_row(cr, 0x1001, true, &row) == 0;
@@ -389,7 +402,7 @@ static bool at_1100(void *ctx, uint64_t svma)
 	return svma == 0x1100;
 }
 
-/* Behind a call of setjmp() an endbr64 stands, and no function begins there. */
+/* After a call of setjmp() stands an endbr64, and no function begins there. */
 static void test_returns_twice(void **state)
 {
 	struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
@@ -423,8 +436,8 @@ static void put_call(uint32_t at, uint32_t to)
 }
 
 /*
- * Five functions, each of which calls the next one, and the last never returns. That is not found out from the first one, so many calls
- * away, but from the fourth, whatever was asked for before.
+ * Five functions, each of which calls the next, and the last never returns. That is too many calls
+ * away to be found from the first, but it is found from the fourth, whatever was looked up before.
  */
 static void test_any_order(void **state)
 {
@@ -455,11 +468,14 @@ static bool at_1006(void *ctx, uint64_t svma)
 	return svma == 0x1006;
 }
 
-/* A function that ends in a call which never returns, and the next one right behind: which is known once something calls that. */
+/*
+ * A function that ends in a call that never returns, directly followed by the next function. The
+ * boundary is known once something calls that one.
+ */
 static void test_next_is_called(void **state)
 {
 	struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
-	/* push %rbx; call 0x1100; and the next: push %r12; push %rbp; call *%rax */
+	/* push %rbx; call 0x1100; and the next function: push %r12; push %rbp; call *%rax */
 	static const uint8_t code[] = { 0x53, 0xe8, 0xfa, 0, 0, 0, 0x41, 0x54, 0x55, 0xff, 0xd0 };
 
 	(void)state;
@@ -478,7 +494,7 @@ static void test_next_is_called(void **state)
 	}
 }
 
-/* A variable in %rbp that goes to where some pointer says is no second copy of the caller's. */
+/* Storing a variable from %rbp through some pointer makes no second copy of the caller's %rbp. */
 static void test_store_elsewhere(void **state)
 {
 	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
@@ -497,14 +513,16 @@ static void test_store_elsewhere(void **state)
 }
 
 /*
- * A way that lost what a call was given on the stack, since that call never returns and nothing says so, is not all that leads on.
+ * A call that never returns, without anything saying so, appears to keep its stack arguments. The
+ * path past it must not be the only one that is followed.
  */
 static void test_lost_arguments(void **state)
 {
 	const struct code_source src = { .read = read_noise, .start_of = no_start, .noreturn = noreturn };
 	/*
-	 * sub $24,%rsp; test %edi,%edi; jne 1f; push %rax; push %rax; call *%rax; 1: mov (%rsp),%rax; call *%rax; ud2; the branch not taken
-	 * comes first in memory, and is followed last.
+	 * sub $24,%rsp; test %edi,%edi; jne 1f; push %rax; push %rax; call *%rax; 1: mov
+	 * (%rsp),%rax; call *%rax; ud2. The fall-through comes first in memory and is followed
+	 * last.
 	 */
 	static const uint8_t code[] = { 0x48, 0x83, 0xec, 0x18, 0x85, 0xff, 0x75, 0x04, 0x50, 0x50, 0xff, 0xd0,
 					0x48, 0x8b, 0x04, 0x24, 0xff, 0xd0, 0x0f, 0x0b };
@@ -514,18 +532,22 @@ static void test_lost_arguments(void **state)
 	(void)state;
 	memset(noise, 0xf4, sizeof(noise));
 	memcpy(noise, code, sizeof(code));
-	/* Behind the call whose ways come together: 32, or 48 where the arguments are still there. Nobody can tell. */
+	/*
+	 * After the call where the paths meet: 32, or 48 if the arguments are still there. It
+	 * cannot be decided.
+	 */
 	assert_int_equal(code_row_from(cr, 0x1000, 0x1011, true, &row), -ENOENT);
-	/* Before it parts, it can. */
+	/* Before the branch it can. */
 	assert_int_equal(code_row_from(cr, 0x1000, 0x1006, false, &row), 0);
 	assert_int_equal(row.cfa.off, 32);
 	code_rows_free(cr);
 }
 
 /*
- * What changes stacks, as musl's longjmp(), libco, boost.context, libucontext and most coroutines in assembly do it. As long as the stack
- * pointer is the function's own its caller is who called it. From then on it is where the context goes on, as for glibc's longjmp() the
- * compiler says; never a word that happens to lie on the new stack.
+ * Code that switches stacks, as musl's longjmp(), libco, boost.context, libucontext and most
+ * coroutines in assembly do it. While the stack pointer is the function's own, its caller is the
+ * function that called it. After that it is the code where the context continues, as the compiler
+ * states for glibc's longjmp(); never a word that happens to lie on the new stack.
  */
 __asm__(".pushsection .text\n"
 	".globl switch_longjmp, switch_libco, switch_return, switch_fcontext, switch_ucontext, switch_tail_call, switch_end\n"
@@ -541,7 +563,7 @@ __asm__(".pushsection .text\n"
 
 extern const uint8_t switch_longjmp[], switch_libco[], switch_return[], switch_fcontext[], switch_ucontext[], switch_tail_call[], switch_end[];
 
-/* Addresses are those of this process. */
+/* The addresses are those of this process. */
 static size_t read_switch(void *ctx, uint64_t svma, const uint8_t **data)
 {
 	uint64_t lo = (uintptr_t)switch_longjmp, hi = (uintptr_t)switch_end;
@@ -566,7 +588,7 @@ static uint64_t switch_start(void *ctx, uint64_t svma, bool *entry)
 	return start;
 }
 
-/* "[r5+56]": what lies there; "r5+56": the value; "c-8": at that distance from the CFA. */
+/* "[r5+56]": the word stored there; "r5+56": the value; "c-8": at that distance from the CFA. */
 static void format_rule(const struct cfi_rule *r, char *buf, size_t size)
 {
 	int64_t off = 0;
@@ -601,7 +623,7 @@ static void format_row(const struct cfi_row *row, char *buf, size_t size)
 static void test_other_stack(void **state)
 {
 	const struct code_source src = { .read = read_switch, .start_of = switch_start, .noreturn = noreturn };
-	/* Before each instruction; DWARF's numbers: 0 rax, 5 rdi, 7 rsp, 8 r8. */
+	/* Rows before each instruction, with DWARF's numbers: 0 rax, 5 rdi, 7 rsp, 8 r8. */
 	static const struct {
 		const uint8_t *code;
 		const char *rows[10];
@@ -610,7 +632,7 @@ static void test_other_stack(void **state)
 		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx ?, rbp =", "cfa r7+8, ra c-8, rbx ?, rbp ?",
 		    "cfa r7+0, ra [r5+56], rbx =, rbp =" } },
 		{ switch_libco,
-		  /* %rbp is stored where, as far as the code says, the other one may lie. */
+		  /* %rbp is stored where, as far as the code shows, the other one may lie. */
 		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra [r7+0], rbx =, rbp ?",
 		    "cfa r7+0, ra r0+0, rbx =, rbp ?", "cfa r7+0, ra r0+0, rbx =, rbp [r5+8]", "cfa r7+0, ra r0+0, rbx =, rbp =" } },
 		{ switch_return,
@@ -623,7 +645,7 @@ static void test_other_stack(void **state)
 		    "cfa r7+24, ra r8+0, rbx =, rbp =", "cfa r7+0, ra r8+0, rbx =, rbp =" } },
 		{ switch_ucontext,
 		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+0, ra [r5+168], rbx [r5+128], rbp =",
-		    /* What was pushed is there: as behind any call. */
+		    /* What was pushed is there, as after any call. */
 		    "cfa r7+8, ra c-8, rbx [r5+128], rbp =", "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+8, ra c-8, rbx =, rbp =" } },
 		{ switch_tail_call,
 		  { "cfa r7+8, ra c-8, rbx =, rbp =", "cfa r7+16, ra c-8, rbx c-16, rbp =", "cfa r7+16, ra c-8, rbx c-16, rbp =",

@@ -45,11 +45,13 @@ static bool returns(void *ctx, uint64_t svma)
 	return false;
 }
 
-/* As objdump shows @path: addresses of instructions, and of jumps that look as if they went through a table. */
+/*
+ * What objdump shows of @path: addresses of instructions, and of jumps that look like table jumps.
+ */
 static bool read_objdump(const char *path, struct u64map *insns, uint64_t **jumps, size_t *njumps)
 {
 	char cmd[256], line[1024];
-	bool added = false;	/* the instruction before has put a register together */
+	bool added = false;	/* the previous instruction computed a register by addition */
 	size_t cap = 0;
 	FILE *f;
 
@@ -128,13 +130,16 @@ static void test_programs(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		check_tables(paths[i], &jumps, &tables);
 	assert_true(jumps > 100);
-	/* Where the address of the table was put into a register before a loop, or offsets count from elsewhere, nobody can tell. */
+	/*
+	 * If the table's address was loaded before a loop, or offsets count from elsewhere, nobody
+	 * can tell.
+	 */
 	assert_true(100 * tables >= 80 * jumps);
 }
 
 /*
- * Each shape by which compilers jump through a table, with what the assembler says of it. t_end stands behind the third entry of both
- * tables, and has entries of its own.
+ * Each shape of table jump that compilers emit, with the targets by the assembler's labels. t_end
+ * stands after the third entry of both tables, and has entries of its own.
  */
 __asm__(".section .rodata\n"
 	".balign 8\n"
@@ -156,29 +161,37 @@ __asm__(".section .rodata\n"
 	"	cmp $10, %dil\n	ja t_a\n	sub $8, %edi\n	lea t_offsets(%rip), %rdx\n	movzbl %dil, %edi\n"
 	"	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_shifted: jmp *%rax\n"
-	/* compared in memory, with something between; and a copy from before the comparison */
+	/* compared in memory, with an instruction between; and a copy made before the comparison */
 	"	cmpl $2, 4(%rbx)\n	lea 4(%rbx), %rsi\n	ja t_a\n	mov 4(%rbx), %ecx\n	lea t_offsets(%rip), %rdx\n"
 	"	movslq (%rdx,%rcx,4), %rax\n	add %rdx, %rax\n"
 	"t_memory: jmp *%rax\n"
 	"	mov %rsi, %rcx\n	cmp $2, %rsi\n	ja t_a\n	lea t_offsets(%rip), %rsi\n"
 	"	movslq (%rsi,%rcx,4), %rcx\n	add %rsi, %rcx\n"
 	"t_copied: jmp *%rcx\n"
-	/* addresses, by a register and by none */
+	/* absolute addresses, with and without a base register */
 	"	cmp $2, %edi\n	ja t_a\n	mov %edi, %edi\n	lea t_addresses(%rip), %rdx\n"
 	"t_indexed: jmp *(%rdx,%rdi,8)\n"
 	"	cmp $2, %edi\n	ja t_a\n	mov %edi, %edi\n	lea t_addresses(%rip), %rdx\n	mov (%rdx,%rdi,8), %rax\n"
 	"t_loaded: jmp *%rax\n"
-	/* an interpreter's opcode: all bytes have an entry, and here no more than lead to code */
+	/*
+	 * an interpreter's opcode: every byte value has an entry; here only as many as lead to code
+	 */
 	"	movzbl (%rbx), %eax\n	lea t_addresses(%rip), %rdx\n	mov %eax, %ecx\n"
 	"t_byte: jmp *(%rdx,%rcx,8)\n"
 	"	movzbl (%rbx), %eax\n	mov %eax, %esi\n	lea t_addresses(%rip), %rdx\n	mov (%rdx,%rsi,8), %rdi\n"
 	"t_opcode: jmp *%rdi\n"
-	/* of offsets any number leads to code, and what was computed with a byte is none */
+	/*
+	 * any number leads to code if it is an offset, and a value computed from a byte is not a
+	 * byte
+	 */
 	"	movzbl (%rbx), %edi\n	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_byte_offset: jmp *%rax\n"
 	"	movzbl (%rbx), %edi\n	sub $4, %edi\n	lea t_addresses(%rip), %rdx\n"
 	"t_byte_less: jmp *(%rdx,%rdi,8)\n"
-	/* how many there are is not said: of another register, after the flags have changed, by another condition, or at all */
+	/*
+	 * the number of entries is not known: the comparison is of another register, flags changed
+	 * since, another condition, or there is none
+	 */
 	"	cmp $2, %esi\n	ja t_a\n	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_other: jmp *%rax\n"
 	"	cmp $2, %edi\n	test %esi, %esi\n	ja t_a\n	lea t_offsets(%rip), %rdx\n"
@@ -192,7 +205,10 @@ __asm__(".section .rodata\n"
 	"	cmpl $2, 8(%rsp)\n	push %rbx\n	ja t_a\n	mov 8(%rsp), %edi\n	lea t_offsets(%rip), %rdx\n"
 	"	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_pushed: jmp *%rax\n"
-	/* no table: the offset is not the table's own, the register is changed, an address that was loaded or computed */
+	/*
+	 * no table jump: the offset is not relative to the table, the register changes, an address
+	 * that was loaded or computed
+	 */
 	"	lea t_offsets(%rip), %rdx\n	lea t_a(%rip), %rcx\n	movslq (%rdx,%rdi,4), %rax\n	add %rcx, %rax\n"
 	"t_foreign: jmp *%rax\n"
 	"	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n	inc %rax\n"
@@ -259,7 +275,7 @@ static void test_shapes(void **state)
 	code_rows_free(cr);
 }
 
-/* What was found is not kept for ever. */
+/* Tables that were found are not kept forever. */
 static void test_forgets(void **state)
 {
 	const struct code_source src = { .read = read_self, .start_of = no_start, .noreturn = returns, .data = data_self };

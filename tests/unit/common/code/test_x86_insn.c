@@ -51,7 +51,9 @@ static void check_library(const char *path, unsigned long *insns)
 		size_t n = parse_line(line, &svma, bytes, &text);
 		bool ok;
 
-		/* Data between functions; fwait, which it shows as one with what follows. */
+		/*
+		 * Data between functions; and fwait, which objdump joins with the next instruction.
+		 */
 		if (!n || strstr(text, "(bad)") || bytes[0] == 0x9b)
 			continue;
 		++*insns;
@@ -60,7 +62,10 @@ static void check_library(const char *path, unsigned long *insns)
 			print_message("# %s %#lx: %zu bytes, read as %u: %s", path, (unsigned long)svma,
 				      n, ok ? in.len : 0, text);
 		assert_true(ok && in.len == n);
-		/* No byte behind its end is looked at, and none is enough without its last. */
+		/*
+		 * No byte past the instruction's end is read, and without its last byte it is
+		 * incomplete.
+		 */
 		assert_true(x86_decode(bytes, n, svma, &in) && in.len == n);
 		assert_false(x86_decode(bytes, n - 1, svma, &in));
 	}
@@ -84,7 +89,7 @@ static void test_lengths(void **state)
 	assert_true(insns > 5000);
 }
 
-/* What instructions do to the stack, by the manual. */
+/* The stack effects of instructions, by the manual. */
 static void test_effects(void **state)
 {
 	static const struct {
@@ -137,7 +142,7 @@ static void test_effects(void **state)
 	}
 }
 
-/* Any bytes at all: an answer, and none longer than an instruction can be. */
+/* Arbitrary bytes: there is an answer, and no length exceeds the longest possible instruction. */
 static void test_noise(void **state)
 {
 	uint64_t s, seed = 1;

@@ -77,7 +77,7 @@ static void same_lines(const char *a, const char *b, int min)
 }
 
 /*
- * What nm says of @file's executable sections into nm.out;
+ * nm's output for the symbols in @file's executable sections into nm.out;
  * "name|value|class|type|size|line|section" with -f sysv.
  */
 static void nm_code(const char *file)
@@ -122,7 +122,7 @@ static int stop_at_fifth(void *ctx, const struct elf_sym *s)
 	return ++*(int *)ctx == 5 ? 7 : 0;
 }
 
-/* What is remembered is what the tables have, in their order, whenever it is asked for. */
+/* Remembered symbols equal those of the tables, in the same order, at every lookup. */
 static void test_symbols_again(void **state)
 {
 	struct elf_file *ef;
@@ -163,7 +163,7 @@ static void test_dynsym(void **state)
 	elf_file_close(ef);
 }
 
-/* Every layout of linkage table there is, against the names objdump makes up for it. */
+/* Every existing linkage table layout, compared with the names that objdump constructs for it. */
 static void test_plt(void **state)
 {
 	static const char *const builds[] = {
@@ -192,7 +192,7 @@ static void test_plt(void **state)
 		assert_int_equal(
 			tool_run("objdump -d prog | sed -n 's/^\\([0-9a-f]*\\) <\\([^>]*@plt\\)>:$/\\1 \\2/p' >objdump.out"),
 			0);
-		/* The lazy half of an IBT table has names with us, none with objdump. */
+		/* We name the lazy half of an IBT table; objdump does not. */
 		if (strstr(builds[i], "ibtplt")) {
 			assert_int_equal(tool_run("grep -F -f objdump.out ours >ours.sec"), 0);
 			same_lines("ours.sec", "objdump.out", 4);
@@ -209,7 +209,7 @@ static void test_plt(void **state)
 		skip();
 }
 
-/* A static program's table has no names but those of the indirect functions behind it. */
+/* A static program's table has only the names of the indirect functions that it jumps to. */
 static void test_plt_static(void **state)
 {
 	struct elf_file *ef;
@@ -221,16 +221,16 @@ static void test_plt_static(void **state)
 	print_syms(ef, "ours", false, false, true);
 	elf_file_close(ef);
 	/*
-	 * objdump -d: "401018: ff 25 e2 2f 0a 00  jmp *0xa2fe2(%rip)  # 4a4000 <...>" tells the
-	 * slot of an entry, readelf -r "4a4000 ... R_X86_64_IRELATIVE 41e430" the resolver of the
-	 * slot.
+	 * objdump -d: "401018: ff 25 e2 2f 0a 00  jmp *0xa2fe2(%rip)  # 4a4000 <...>" gives the
+	 * slot of an entry; readelf -r: "4a4000 ... R_X86_64_IRELATIVE 41e430" gives the resolver
+	 * of the slot.
 	 */
 	assert_int_equal(
 		tool_run("objdump -d -j .plt prog | sed -n 's/^ *\\([0-9a-f]*\\):.*jmp .*# \\([0-9a-f]*\\) .*/\\2 \\1/p' | "
 			 "sort >entries; readelf -rW prog | awk '/IRELATIV/ {sub(/^0+/, \"\", $1); print $1, $NF}' | sort "
 			 ">slots; join entries slots | awk '{print $2, $3}' | sort >resolvers; [ -s resolvers ]"),
 		0);
-	/* As many as there are, and each name the name of a symbol at that resolver. */
+	/* All entries are there, and each name is that of a symbol at its resolver. */
 	assert_int_equal(
 		tool_run("sed 's/^0*//; s/@plt$//' ours | sort >o; [ $(wc -l <o) -eq $(wc -l <resolvers) ]"),
 		0);
@@ -259,7 +259,10 @@ static void test_build_id(void **state)
 	assert_string_equal(have.s, want.s);
 	elf_file_close(ef);
 
-	/* Only the section is left: a separate debug file. Only the segment: no section headers. */
+	/*
+	 * A separate debug file has the section but not the segment. Without a build-id the length
+	 * is 0.
+	 */
 	assert_int_equal(tool_run("objcopy --only-keep-debug prog prog.dbg"), 0);
 	ef = open_elf("prog.dbg");
 	assert_int_equal(elf_file_build_id(ef, id), 20);
@@ -296,7 +299,7 @@ static void test_segments(void **state)
 	assert_true(elf_file_off_to_svma(ef, loads[x].offset + 5, &svma));
 	assert_int_equal(svma, loads[x].vaddr + 5);
 	assert_false(elf_file_off_to_svma(ef, 1ull << 40, &svma));
-	/* The entry lies in .text, whose end readelf tells. */
+	/* The entry point lies in .text; readelf gives its end. */
 	assert_int_equal(
 		tool_run("readelf -SW prog | awk '$2 == \".text\" || $3 == \".text\" {for (i = 1; i < NF; i++) "
 			 "if ($i == \"PROGBITS\") printf \"%%s %%s\", $(i + 1), $(i + 3)}' >text"),
@@ -324,7 +327,7 @@ static void test_compressed(void **state)
 	size_t na, nb;
 
 	(void)state;
-	/* Enough of it that every linker finds compressing worth it. */
+	/* Enough content that every linker finds it worth compressing. */
 	if (!tool_build("for i in $(seq 400); do echo \"int f$i(int a) { volatile int b[$i]; b[a] = $i; return b[0]; }\"; done "
 			 ">>x.c && gcc -O1 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -c -o x.o x.c && "
 			 "gcc -o prog x.o && objcopy --compress-debug-sections=zlib prog zlib && "
@@ -366,7 +369,9 @@ static void test_compressed(void **state)
 	elf_file_close(plain);
 }
 
-/* Damaged compressed sections, read both ways: an error or other bytes, within the size stated. */
+/*
+ * Damaged compressed sections, read both ways: an error or other bytes, within the declared size.
+ */
 static void test_compressed_damaged(void **state)
 {
 	static const char *const kinds[] = { "zlib", "zstd" };
@@ -391,7 +396,7 @@ static void test_compressed_damaged(void **state)
 
 			memcpy(bad, good.s, good.len);
 			for (int i = 0; i < 8; i++) {
-				/* Any bytes, and mostly near the headers. */
+				/* Any byte may change, mostly near the headers. */
 				bad[random_next(&seed) % (i & 1 ? good.len : 2048) + (i & 1 ? 0 : good.len - 2048)] =
 					(uint8_t)random_next(&seed);
 			}
@@ -481,7 +486,7 @@ static void test_sectionless(void **state)
 		check_sectionless("gnu.so", 2);
 }
 
-/* A file that is cut while it is open gives errors, not SIGBUS. */
+/* A file that is truncated while it is open gives errors, not SIGBUS. */
 static void test_truncated_while_open(void **state)
 {
 	const uint8_t *data;
@@ -498,7 +503,7 @@ static void test_truncated_while_open(void **state)
 	elf_file_close(ef);
 }
 
-/* What was given back is read again, and of a file that was cut meanwhile it is not there. */
+/* A section that was given back is read again. If the file was truncated meanwhile, that fails. */
 static void test_given_back(void **state)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -516,7 +521,10 @@ static void test_given_back(void **state)
 		assert_int_equal(elf_file_section(ef, ".text", &data, &size, NULL), 0);
 		assert_int_equal(size, text.len);
 		assert_memory_equal(data, text.s, size);
-		/* Small, and not to be had twice. */
+		/*
+		 * A section that does not exist, and a small one, which stays readable after it was
+		 * given back.
+		 */
 		assert_int_equal(elf_file_section(ef, ".interp", &other, &n, NULL), -ENOENT);
 		assert_int_equal(elf_file_section(ef, ".note.gnu.build-id", &other, &n, NULL), 0);
 		elf_file_give_back(ef, other);
@@ -547,9 +555,9 @@ static void test_refused(void **state)
 	assert_int_equal(err, -ENOEXEC);
 }
 
-#define INSN_MAX 15	/* bytes of the longest instruction */
+#define INSN_MAX 15	/* length of the longest instruction */
 
-/* What @ef gives as code everywhere in @l, with either end, is what the file has there. */
+/* Code that @ef returns anywhere in @l, up to either end, equals the bytes of the file. */
 static void compare_code(struct elf_file *ef, const struct elf_load *l, const uint8_t *file)
 {
 	const uint8_t *code;

@@ -47,7 +47,7 @@ static Elf_Data *section_of(Elf *elf, const char *want)
 	return NULL;
 }
 
-/* Asks for each string of the section @str of a handle. */
+/* Reads each string of the section @str of a handle. */
 static void all_texts(struct elf_file *ef, const Elf_Data *str)
 {
 	for (size_t at = 0; str && at < str->d_size;) {
@@ -58,7 +58,10 @@ static void all_texts(struct elf_file *ef, const Elf_Data *str)
 	}
 }
 
-/* The handles' debug sections are the file's, compressed or not; location lists are left out. */
+/*
+ * The handles' debug sections equal those of the file, compressed or not; location lists are left
+ * out.
+ */
 static void test_handles(void **state)
 {
 	static const char *const same[] = {
@@ -89,7 +92,7 @@ static void test_handles(void **state)
 			assert_non_null(ours);
 			elf_file_need_info(ef, 0, UINT64_MAX);
 			all_texts(ef, section_of(ours, ".debug_str"));
-			/* Of a compressed file they have the sections unpacked. */
+			/* A compressed file's handles have the sections unpacked. */
 			for (size_t i = 0; f == 1 && i < 5; i++) {
 				Elf_Data *b = section_of(ours, same[i]);
 				const uint8_t *data;
@@ -127,13 +130,16 @@ static void expect_all(void *ctx, const uint8_t *data, size_t size)
 	elf_file_expect_info(ctx, UINT64_MAX);
 }
 
-/* Of a compressed .debug_info there is what was asked for, and more at most; with and without a thread ahead. */
+/*
+ * A handle of a compressed .debug_info has what was requested, possibly more; with and without the
+ * thread that unpacks ahead.
+ */
 static void test_info_by_pieces(void **state)
 {
 	static const char *const kinds[] = { "zlib", "zstd" };
 
 	(void)state;
-	/* Types: a compiler is done with them in no time. */
+	/* Types: they cost the compiler no time. */
 	if (!tool_build("for i in $(seq 5000); do echo \"struct s$i { int a$i, b[$i]; char *c; struct s$i *d; } v$i;\"; "
 		   "done >>x.c && gcc -O1 -g -gz=none -o prog x.c -w"))
 		skip();
@@ -160,11 +166,14 @@ static void test_info_by_pieces(void **state)
 			elf_file_need_info(packed, 0, UINT64_MAX);
 			assert_memory_equal(have->d_buf, want, n);
 			elf_file_close(packed);
-			/* Closed with all or some of it still to do. */
+			/* Closed before any of it, or part of it, was unpacked. */
 			packed = open_elf("packed");
 			elf_file_unpack_ahead(packed, 1, expect_all, packed);
 			elf_file_close(packed);
-			/* More than there are threads: asked for before and after their turn, or not at all. */
+			/*
+			 * More files than threads: needed before and after their turn, or not at
+			 * all.
+			 */
 			for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
 				many[i] = open_elf("packed");
 				elf_file_unpack_ahead(many[i], 1, expect_all, many[i]);
@@ -183,12 +192,12 @@ static void test_info_by_pieces(void **state)
 	}
 }
 
-/* What a test waits for a thread with. */
+/* What a test needs to wait for a thread. */
 struct heard {
 	struct elf_file *ef;
 	uint8_t *data;
 	size_t size;
-	uint64_t end;		/* what it expects, bytes of .debug_info */
+	uint64_t end;		/* expected end, bytes of .debug_info */
 	sem_t is;
 };
 
@@ -203,7 +212,10 @@ static void hear(void *ctx, const uint8_t *data, size_t size)
 	sem_post(&h->is);
 }
 
-/* The thread ahead shows .debug_aranges, and goes as far as it is expected to, a little beyond at most. */
+/*
+ * The thread that unpacks ahead exposes .debug_aranges, and goes as far as expected, at most
+ * slightly beyond.
+ */
 static void test_info_expected(void **state)
 {
 	struct elf_file *plain, *packed;
@@ -229,7 +241,7 @@ static void test_info_expected(void **state)
 	assert_memory_equal(h.data, ranges, nranges);
 	have = section_of(elf_file_handle(packed), ".debug_info");
 	assert_non_null(have);
-	/* What the thread writes is not to be compared before it has stopped. */
+	/* The thread's output may be compared only after it has stopped. */
 	while (!want[h.end - 1])
 		h.end--;
 	for (int i = 0; i < 10000 && ((volatile uint8_t *)have->d_buf)[h.end - 1] != want[h.end - 1]; i++)
@@ -239,7 +251,7 @@ static void test_info_expected(void **state)
 	more = h.end + (256 << 10);
 	for (size_t i = more; i < n; i++)
 		assert_int_equal(((uint8_t *)have->d_buf)[i], 0);
-	/* What nobody expected comes when it is needed. */
+	/* Bytes that were not expected are unpacked when they are needed. */
 	elf_file_need_info(packed, n - 1, n);
 	assert_memory_equal(have->d_buf, want, n);
 	sem_destroy(&h.is);
@@ -248,7 +260,7 @@ static void test_info_expected(void **state)
 	elf_file_close(plain);
 }
 
-/* The units of the section @info: where the @i-th begins, and behind the last one where it ends. */
+/* Where the units of the section @info begin, and after the last one, where it ends. */
 static size_t unit_starts(const uint8_t *info, size_t size, size_t *starts, size_t max)
 {
 	size_t n = 0, at = 0;
@@ -264,7 +276,10 @@ static size_t unit_starts(const uint8_t *info, size_t size, size_t *starts, size
 	return n;
 }
 
-/* Of a plain .debug_info there are the units that were asked for and all headers before them; of older DWARF, all. */
+/*
+ * A handle of a plain .debug_info has the units that were requested and all headers before them;
+ * with older DWARF, everything.
+ */
 static void test_info_by_units(void **state)
 {
 	(void)state;
@@ -302,7 +317,7 @@ static void test_info_by_units(void **state)
 	}
 }
 
-/* Where section @name is in the file that @ef reads; its number. */
+/* Where section @name is in the file that @ef reads; returns its number. */
 static size_t place_of(struct elf_file *ef, const char *name, GElf_Shdr *sh)
 {
 	Elf *elf = elf_file_handle(ef);
@@ -325,7 +340,7 @@ static bool build_strings(void)
 		     "gcc -O1 -g -gz=none -o strings x.c -w");
 }
 
-/* Of a plain .debug_str there is its end, and the strings that were asked for. */
+/* A handle of a plain .debug_str has its end, and the strings that were requested. */
 static void test_strings_by_pieces(void **state)
 {
 	static const uint8_t none[4096];
@@ -349,14 +364,17 @@ static void test_strings_by_pieces(void **state)
 	at = (size_t)((const uint8_t *)memmem(want, size, mid, strlen(mid)) - want);
 	assert_string_equal(elf_file_text(ef, (const char *)have + at), mid);
 	assert_memory_not_equal(have, want, size);
-	/* Strings that go on in the next piece among them. */
+	/* Among them strings that continue in the next piece. */
 	all_texts(ef, section_of(elf_file_handle(ef), ".debug_str"));
 	assert_memory_equal(have, want, size);
 	elf_file_close(ef);
 	elf_file_close(plain);
 }
 
-/* What was read stays when the file changes, what comes after it is other strings or none, and each of them ends. */
+/*
+ * What was read stays when the file changes. What is read later are other strings or none, and each
+ * of them is terminated.
+ */
 static void test_strings_changed(void **state)
 {
 	(void)state;
@@ -391,7 +409,7 @@ static void test_strings_changed(void **state)
 	}
 }
 
-/* A section that lacks a NUL at its end, or whose bytes are another one's as well. */
+/* A section without a NUL at its end, or one whose bytes belong to another section as well. */
 static void test_strings_odd(void **state)
 {
 	struct elf_file *ef;
@@ -410,7 +428,7 @@ static void test_strings_odd(void **state)
 	elf_file_close(ef);
 	tool_read("strings", &sb);
 
-	/* libdw has to find the last NUL at once, and what begins behind it has to end. */
+	/* libdw must find the last NUL at once, and every string after it must be terminated. */
 	memset(sb.s + sh.sh_offset + sh.sh_size - 10000, 'x', 10000);
 	sb.s[sh.sh_offset + sh.sh_size - 10001] = '\0';
 	tool_write_bytes("odd", sb.s, sb.len);

@@ -48,7 +48,7 @@ struct names {
 	uint32_t funcs, same;
 };
 
-/* ".abi0" is what the linker adds to the names of assembly. */
+/* The linker adds ".abi0" to the names of assembly functions. */
 static int check_name(void *ctx, const struct elf_sym *sym)
 {
 	struct names *n = ctx;
@@ -75,12 +75,15 @@ static void test_names(void **state)
 	elf_file_symbols(ef, check_name, &n);
 	print_message("# %u of %u functions have their symbol's name\n", n.same, n.funcs);
 	assert_true(n.funcs > 1000);
-	/* A few symbols share an address: runtime.text, type..eq.* that were folded. */
+	/* A few symbols share an address: runtime.text, and type..eq.* that were folded. */
 	assert_true(n.same >= n.funcs - 20);
 	elf_file_close(ef);
 }
 
-/* Every instruction boundary is too many; every fifth byte is as good, for rows hold for ranges. */
+/*
+ * Every instruction boundary would be too many. Every fifth byte is as good, since rows hold for
+ * ranges.
+ */
 static void test_frames(void **state)
 {
 	struct elf_file *ef = open_target("gospin");
@@ -108,7 +111,10 @@ static void test_frames(void **state)
 			uint32_t frame;
 
 			assert_int_equal(cfi_row(cfi, &fde, at, &row), 0);
-			/* The linker leaves out the end of a function whose frame changes there. */
+			/*
+			 * The linker's rows leave out the end of a function whose frame changes
+			 * there.
+			 */
 			if (gopclntab_frame(gt, &fn, at, &frame, &end))
 				continue;
 			pcs++;
@@ -127,7 +133,10 @@ static void test_frames(void **state)
 	elf_file_close(ef);
 }
 
-/* At another address, linked by Go and by the C compiler: the same functions, where the linker put them. */
+/*
+ * Linked at another address, by Go and by the C compiler: the same functions, where the linker put
+ * them.
+ */
 static void test_pie_of(const char *name)
 {
 	struct elf_file *ef = open_target(name);
@@ -175,7 +184,7 @@ static uint8_t *read_target(const char *name, size_t *size)
 	return data;
 }
 
-/* Where @gt lies, svma. */
+/* The svma of @gt. */
 static uint64_t table_svma(struct elf_file *ef, const struct gopclntab *gt)
 {
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro" };
@@ -202,8 +211,8 @@ static uint64_t offset_of(struct elf_file *ef, uint64_t svma)
 }
 
 /*
- * Puts @v in the place of each word @was of the file, and of each relocation's addend, all of them aligned. Section headers
- * stay: one has the table's address, and where that is its offset in the file, too, the section would lie elsewhere.
+ * Replaces each aligned word @was of the file, and each relocation addend, by @v. Section headers
+ * stay: one has the table's address, and where that equals its file offset the section would move.
  */
 static unsigned int replace_words(uint8_t *file, size_t size, uint64_t was, uint64_t v)
 {
@@ -224,7 +233,10 @@ static unsigned int replace_words(uint8_t *file, size_t size, uint64_t was, uint
 	return n;
 }
 
-/* What external linking does since Go 1.26: the header has no address, and no relocation that would put one there. */
+/*
+ * What external linking does since Go 1.26: the header has no address, and no relocation that would
+ * fill it in.
+ */
 static void forget_text(uint8_t *file, struct elf_file *ef, uint64_t table)
 {
 	uint64_t zero = 0, rela_svma;
@@ -273,7 +285,9 @@ static void test_no_text_of(const char *name, enum left left)
 		assert_non_null(same);
 		assert_int_equal(same->text, gt->text);
 	}
-	/* The one thing that it is not: or this would show nothing. */
+	/*
+	 * In cgospin the code must not begin where .text does, otherwise this would show nothing.
+	 */
 	assert_int_equal(elf_file_section(ef, ".text", &text, &text_size, &text_svma), 0);
 	print_message("# %s: code from %#" PRIx64 ", .text from %#" PRIx64 "\n", name, gt->text, text_svma);
 	if (!strncmp(name, "cgospin", 7))
@@ -296,7 +310,10 @@ static void test_no_text(void **state)
 	test_no_text_of("cgospin-external-stripped", NOTHING);
 }
 
-/* Whatever is in the file: an answer, and nothing read outside (for a sanitizer to see). */
+/*
+ * Arbitrary file content: there is an answer, and nothing is read out of bounds (a sanitizer would
+ * see it).
+ */
 static void test_damaged(void **state)
 {
 	struct elf_file *ef = open_target("gospin-stripped");
@@ -307,7 +324,7 @@ static void test_damaged(void **state)
 	(void)state;
 	assert_int_equal(elf_file_section(ef, ".gopclntab", &data, &size, &svma), 0);
 	for (int round = 0; round < 300; round++) {
-		/* Its own copy, of just that size. */
+		/* A copy of exactly that size. */
 		size_t len = round < 100 ? (size_t)round : size - (size_t)round;
 		uint8_t *copy = xmemdup(data, len ? len : 1);
 		struct gopclntab gt;

@@ -51,10 +51,13 @@ static const struct want containers[] = {
 	/* containerd's runc with a cgroupfs path handed to systemd's driver */
 	{ "/system.slice/containerd.service/kubepods-besteffort-pod" POD_ ".slice:cri-containerd:" ID, "containerd", ID,
 	  "/system.slice/containerd.service/kubepods-besteffort-pod" POD_ ".slice:cri-containerd:" ID, "", "", false },
-	/* a node of kind: a container in a container; the inner one counts */
+	/* a node of kind: a container within a container; the inner one counts */
 	{ "/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/cri-containerd-" ID ".scope", "containerd", ID,
 	  "/docker/" ID2 "/kubelet.slice/kubelet-kubepods.slice/cri-containerd-" ID ".scope", "", "", false },
-	/* CRI-O: cgroupfs in a pod and without one, crun's own cgroup below, systemd without a pod */
+	/*
+	 * CRI-O: cgroupfs in a pod and without a pod, crun's own cgroup below it, systemd without a
+	 * pod
+	 */
 	{ "/kubepods/burstable/pod" POD "/crio-" ID, "cri-o", ID, "/kubepods/burstable/pod" POD "/crio-" ID, POD,
 	  "/kubepods/burstable/pod" POD, false },
 	{ "/crio/crio-" ID, "cri-o", ID, "/crio/crio-" ID, "", "", false },
@@ -71,7 +74,10 @@ static const struct want containers[] = {
 	  false },
 	{ "/kubelet/kubepods/burstable/pod" POD "/" ID, "", ID, "/kubelet/kubepods/burstable/pod" POD "/" ID, POD,
 	  "/kubelet/kubepods/burstable/pod" POD, false },
-	/* docker below another parent, with systemd's driver and in ECS; a quadlet of podman; a pod of it with cgroupfs; nerdctl */
+	/*
+	 * docker below another parent, with systemd's driver and in ECS; a podman quadlet; one of
+	 * its pods with cgroupfs; nerdctl
+	 */
 	{ "/web.slice/docker-" ID ".scope", "docker", ID, "/web.slice/docker-" ID ".scope", "", "", false },
 	{ "/ecs/0123456789abcdef0123456789abcdef/" ID, "", ID, "/ecs/0123456789abcdef0123456789abcdef/" ID, "", "", false },
 	{ "/system.slice/web.service/libpod-payload-" ID, "podman", ID, "/system.slice/web.service/libpod-payload-" ID, "", "",
@@ -86,17 +92,17 @@ static const struct want containers[] = {
 	  "/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_" ID2 ".slice/libpod-" ID ".scope", "", "",
 	  false },
 	{ "/system.slice/nerdctl-" ID ".scope", "containerd", ID, "/system.slice/nerdctl-" ID ".scope", "", "", false },
-	/* what serves a container within a container is that one's work */
+	/* helpers of a container within a container count as that container's */
 	{ "/docker/" ID2 "/machine.slice/libpod-conmon-" ID ".scope", "docker", ID2, "/docker/" ID2, "", "", false },
 	{ "/lxc.payload.node/system.slice/crio-conmon-" ID ".scope", "lxc", "node", "/lxc.payload.node", "", "", true },
-	/* lxc 4 and later, before, nspawn's three */
+	/* lxc 4 and later, lxc before 4, the three forms of nspawn */
 	{ "/lxc.payload.web1", "lxc", "web1", "/lxc.payload.web1", "", "", true },
 	{ "/lxc/web1/init", "lxc", "web1", "/lxc/web1", "", "", true },
 	{ "/machine.slice/machine-db\\x2done.scope/payload", "nspawn", "db\\x2done",
 	  "/machine.slice/machine-db\\x2done.scope", "", "", true },
 	{ "/machine.slice/systemd-nspawn@db.service/payload", "nspawn", "db",
 	  "/machine.slice/systemd-nspawn@db.service", "", "", true },
-	/* an id without a word about whose */
+	/* an ID without a word that names the runtime */
 	{ "/default/" ID, "", ID, "/default/" ID, "", "", false },
 };
 
@@ -108,20 +114,26 @@ static const char *const others[] = {
 	/* CRI-O: conmon in the pod's cgroup and in another, with both drivers; the cgroup of a pod without a pause process */
 	KUBE_SLICE "/crio-conmon-" ID ".scope", "/kubepods/besteffort/pod" POD "/crio-conmon-" ID, "/crio/crio-conmon-" ID,
 	"/system.slice/crio-conmon-" ID ".scope", KUBE_SLICE "/crio-" ID, KUBE_SLICE,
-	/* podman: conmon with both drivers, of a pod, without root; pods; a quadlet's other half; the process that keeps a user namespace */
+	/*
+	 * podman: conmon with both drivers, of a pod, without root; pods; the other half of a
+	 * quadlet; the process that keeps a user namespace
+	 */
 	"/libpod_parent/conmon", "/libpod_parent/" ID, "/libpod_parent/" ID "/conmon",
 	"/machine.slice/machine-libpod_pod_" ID ".slice", "/machine.slice/machine-libpod_pod_" ID ".slice/libpod-conmon-" ID2 ".scope",
 	"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-conmon-" ID ".scope",
 	"/system.slice/web.service/runtime", "/user.slice/user-1000.slice/user@1000.service/user.slice/podman-pause-27a61b05.scope",
-	/* its health checks, before 4.0 and after; what "podman generate systemd" wrote */
+	/* podman's health checks, before 4.0 and later; what "podman generate systemd" wrote */
 	"/system.slice/" ID ".service", "/system.slice/" ID ".timer", "/system.slice/" ID "-1a2b3c4d5e6f7081.service",
 	"/user.slice/user-1000.slice/user@1000.service/app.slice/" ID "-1a2b3c4d5e6f7081.service",
 	"/system.slice/container-" ID ".service", "/system.slice/pod-" ID ".service",
-	/* docker: mounts, an image being built, the daemons */
+	/* docker: mounts, image builds, the daemons */
 	"/system.slice/var-lib-docker-overlay2-" ID "-merged.mount", "/system.slice/run-docker-containerd-" ID ".mount",
 	"/docker/buildkit/x2zq0a7m3l1r9v5c8b4n6k2j1", "/docker/buildkit", "/system.slice/containerd.service",
 	"/system.slice/kubelet.service", "/podruntime.slice/crio.service",
-	/* lxc: monitors of 4.0 and before, and where it moves itself to take cgroups down; virtual machines */
+	/*
+	 * lxc: monitors of 4.0 and before, and the cgroup it moves itself to before it removes
+	 * others; virtual machines
+	 */
 	"/lxc.monitor/101", "/lxc.pivot", "/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/emulator",
 };
 
@@ -143,7 +155,7 @@ static void test_containers(void **state)
 		assert_int_equal(p.pod_len, strlen(w->pod));
 		assert_memory_equal(w->path, w->pod, p.pod_len);
 		assert_int_equal(p.named, w->named);
-		/* The id alone, where it is one. */
+		/* The ID alone, where the name is one. */
 		if (strlen(w->id) == 64)
 			assert_ptr_equal(cgroup_path_id(w->path), p.id);
 	}
@@ -160,7 +172,7 @@ static void test_others(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (cgroup_path_id(others[i]))
 			fail_msg("an id in %s", others[i]);
-	/* A pod's own cgroup is known as such, though no container is in its path. */
+	/* A pod's own cgroup is recognized, although its path contains no container. */
 	assert_false(cgroup_path_parse("/kubepods/burstable/pod" POD, &p));
 	assert_string_equal(p.pod_uid, POD);
 }

@@ -106,7 +106,9 @@ static void test_inside(void **state)
 	assert_reads(nsopen_file(rootfd, "/rel", 0, NULL), "IN");
 }
 
-/* Each would give the host's file, or another one outside, if the path were glued to the root's. */
+/*
+ * Each would give the host's file, or another one outside, if the path were appended to the root's.
+ */
 static void test_escapes_stay_inside(void **state)
 {
 	(void)state;
@@ -126,7 +128,7 @@ static void test_refused(void **state)
 	assert_int_equal(nsopen_file(rootfd, "/magic", 0, NULL), -ENOENT);
 	assert_int_equal(nsopen_file(rootfd, "/etc", 0, NULL), -EINVAL);
 	assert_int_equal(nsopen_file(rootfd, "", 0, NULL), -ENOENT);
-	/* Without a writer a blocking open would wait for ever: alarm(2) ends the test then. */
+	/* Without a writer a blocking open would hang: alarm(2) ends the test then. */
 	alarm(10);
 	assert_int_equal(nsopen_file(rootfd, "/fifo", 0, NULL), -EINVAL);
 	alarm(0);
@@ -175,7 +177,7 @@ static void test_dir(void **state)
 	assert_int_equal(nsopen_dir(rootfd, "/none"), -ENOENT);
 }
 
-/* The links must be refused while something that looks like a race goes on below the same root. */
+/* The links must be rejected while something that looks like a race happens below the same root. */
 static void test_renames_meanwhile(void **state)
 {
 	char a[256], b[256];
@@ -196,7 +198,9 @@ static void test_renames_meanwhile(void **state)
 	for (i = 0; i < 2000; i++) {
 		int fd = nsopen_file(rootfd, "/climb", 0, NULL);
 
-		/* -EAGAIN is honest when renames never stop; anything but our file is not. */
+		/*
+		 * -EAGAIN is correct when renames never stop; opening anything but our file is not.
+		 */
 		if (fd >= 0)
 			close(fd);
 		else if (fd != -EAGAIN)
@@ -257,7 +261,7 @@ static void test_mapping(void **state)
 	p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(p, MAP_FAILED);
 	close(fd);
-	/* Replaced, as a deployment does: the path now is another file. */
+	/* Replaced, as by a deployment: the path now names another file. */
 	assert_int_equal(unlink(full), 0);
 	put("mapped", "OTHER");
 	fd = nsopen_mapping((uint32_t)getpid(), (uintptr_t)p, (uintptr_t)p + 4096, &st);
@@ -278,7 +282,7 @@ static void test_mapping(void **state)
 	assert_int_equal(nsopen_mapping_at((uint32_t)getpid(), (uintptr_t)&fd, &st), -ENOENT);
 }
 
-/* A file of ours that is open, by its name alone. */
+/* An open file of our own is found by its name alone. */
 static void test_held(void **state)
 {
 	static const char *const names[] = { "not-perf-7.map", "perf-7.map.old", "fifo-7.map", "perf-7.map" };
@@ -292,7 +296,7 @@ static void test_held(void **state)
 		snprintf(path[i], sizeof(path[i]), "%s/%s", top, names[i]);
 		if (i == 2)
 			assert_int_equal(mkfifo(path[i], 0600), 0);
-		/* To write alone a FIFO would wait for. */
+		/* O_RDWR, because opening a FIFO for writing alone would block. */
 		fds[i] = open(path[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		assert_true(fds[i] >= 0);
 		assert_int_equal(write(fds[i], i == 3 ? "MAP" : "BAD", 3), 3);
@@ -340,7 +344,7 @@ static void test_slurp(void **state)
 	lseek(fd, 0, SEEK_SET);
 	assert_null(nsopen_slurp(fd, 9999, &len, &err));
 	assert_int_equal(err, -EFBIG);
-	/* At the end of the file: empty, not an error. */
+	/* At the end of the file the result is empty, not an error. */
 	lseek(fd, 0, SEEK_END);
 	text = nsopen_slurp(fd, 100, &len, &err);
 	assert_non_null(text);

@@ -31,14 +31,14 @@
 #define HUGE_PAGE (2 * MIB)
 #define SMALL 4096u
 
-/* malloc() is the sanitizer's then, which takes memory and has faults of its own. */
+/* With a sanitizer, malloc() is its own, which takes memory and has faults of its own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #else
 #define SANITIZED 0
 #endif
 
-/* What a test tells by its exit status, besides 1. */
+/* Test results by exit status, apart from 1. */
 enum { PASSED = 0, NOT_HERE = 255 };
 #define want(cond) do { if (!(cond)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); return 1; } } while (0)
 
@@ -50,7 +50,7 @@ static long faults(void)
 	return ru.ru_minflt;
 }
 
-/* Writes to each page of [@p, @p + @len); how many faults that took. */
+/* Writes to each page of [@p, @p + @len) and returns the number of faults. */
 static long touch(volatile char *p, size_t len)
 {
 	long before = faults();
@@ -60,7 +60,7 @@ static long touch(volatile char *p, size_t len)
 	return faults() - before;
 }
 
-/* Eight MiB that begin at a huge page, of a mapping. */
+/* Eight MiB of a mapping that begin at a huge page. */
 static char *mapped(void)
 {
 	char *p = mmap(NULL, 10 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,7 +68,9 @@ static char *mapped(void)
 	return p == MAP_FAILED ? NULL : (char *)align_up((uintptr_t)p, HUGE_PAGE);
 }
 
-/* Does the kernel give huge pages when it is asked for them just now? It may have none left in one piece. */
+/*
+ * Whether the kernel currently gives huge pages on request. Its free memory may be too fragmented.
+ */
 static bool gives_huge_pages(void)
 {
 	char *p = mapped();
@@ -81,7 +83,10 @@ static void *malloc_of(void *size)
 	return malloc((size_t)size);
 }
 
-/* What the C library gives has few faults, to another thread as well; what the heap has no room for is not of it. */
+/*
+ * Memory from malloc() causes few faults, in another thread as well. What does not fit into the
+ * heap comes from elsewhere.
+ */
 static int heap(void)
 {
 	char *first, *large, *of_thread;
@@ -101,16 +106,16 @@ static int heap(void)
 	want(!pthread_join(tid, (void **)&of_thread) && of_thread);
 	if (cpus_usable() <= PAGES_ONE_HEAP)
 		want(of_thread > first && of_thread < (char *)sbrk(0));
-	/* What was freed comes again with its pages. */
+	/* Freed memory is reused with its pages. */
 	free(first);
 	first = malloc(3 * MIB);
 	want(touch(first, 3 * MIB) == 0);
 	return PASSED;
 }
 
-static char cgroup[2048];	/* that a test made */
+static char cgroup[2048];	/* the one that a test made */
 
-/* @val into the file @path. */
+/* Writes @val to the file @path. */
 static bool put(const char *path, uint64_t val)
 {
 	FILE *f = fopen(path, "we");
@@ -119,7 +124,7 @@ static bool put(const char *path, uint64_t val)
 	return f && !fclose(f) && done;
 }
 
-/* Into a cgroup of @bytes, below the one that this process is in. False: it cannot be had here. */
+/* Enters a cgroup limited to @bytes, below this process's own. False if that is impossible here. */
 static bool limited_to(uint64_t bytes)
 {
 	static const struct {
@@ -159,7 +164,7 @@ static bool limited_to(uint64_t bytes)
 	return done;
 }
 
-/* Where memory is scarce: as without huge pages. The parent removes the cgroup. */
+/* Where memory is scarce, it behaves as without huge pages. The parent removes the cgroup. */
 static int scarce(void)
 {
 	uint64_t before = memlimit_bytes();
@@ -175,7 +180,9 @@ static int scarce(void)
 	return PASSED;
 }
 
-/* One heap for all threads with small pages, too, which come as they are written and stay. */
+/*
+ * With small pages, too, all threads share one heap. Its pages come as they are written, and stay.
+ */
 static int small_pages(void)
 {
 	char *first, *of_thread;
@@ -195,7 +202,10 @@ static int small_pages(void)
 	return PASSED;
 }
 
-/* Of a table as large as two huge pages only what is touched is there, in whichever heap the program has. */
+/*
+ * Of a table as large as two huge pages only the touched part is in memory, whichever heap the
+ * program has.
+ */
 static int table(void)
 {
 	unsigned char there[4 * MIB / SMALL];
@@ -205,7 +215,8 @@ static int table(void)
 	pages_heap(true);
 	p = xpages(4 * MIB);
 	want((uintptr_t)p % SMALL == 0);
-	want(madvise(p, 4 * MIB, MADV_NOHUGEPAGE) == 0);	/* the kernel's setting may be "always" */
+	want(madvise(p, 4 * MIB, MADV_NOHUGEPAGE) == 0);	/* the kernel's setting may be
+								 * "always" */
 	want(p[0] == 0 && p[4 * MIB - 1] == 0);
 	p[5 * SMALL] = 1;
 	p[900 * SMALL] = 1;
@@ -218,7 +229,7 @@ static int table(void)
 	return PASSED;
 }
 
-/* More than the heap of huge pages has: all of it is memory that can be used. */
+/* More than the heap of huge pages has: all of it is usable memory. */
 static int much_of(bool huge)
 {
 	enum { PIECES = 40 };
@@ -246,7 +257,7 @@ static int much_small(void)
 	return much_of(false);
 }
 
-/* Where the heap may not grow by so much there is memory all the same, as long as there is any. */
+/* Where the heap may not grow that far, malloc() still succeeds while the machine has memory. */
 static int small_limit(void)
 {
 	struct rlimit lim = { 16 * MIB, 16 * MIB };
@@ -260,7 +271,7 @@ static int small_limit(void)
 	return PASSED;
 }
 
-/* All pages of a range, at its ends too, and no other. */
+/* All pages of a range, including both ends, and no others. */
 static int populate(void)
 {
 	char *p = mapped();
@@ -272,13 +283,16 @@ static int populate(void)
 	want(touch(p + 5 * SMALL, 21 * SMALL) == 0);
 	want(touch(p, 5 * SMALL) == 5);
 	want(touch(p + 26 * SMALL, 3 * SMALL) == 3);
-	/* What cannot have pages is no error, nor is nothing. */
+	/* Pages that cannot be populated are no error, and neither is an empty range. */
 	pages_populate(p, 0);
 	pages_populate(NULL, 8 * SMALL);
 	return PASSED;
 }
 
-/* What a fault takes, against our own look at it: a mapping of as many pages, written to in a row. */
+/*
+ * The cost of a fault, compared with our own measurement: a mapping of as many pages, written
+ * sequentially.
+ */
 static int fault_time(void)
 {
 	uint64_t ns = UINT64_MAX, told = UINT64_MAX;
@@ -303,7 +317,7 @@ static int fault_time(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
-	bool sanitized;		/* it can be run with the sanitizer's malloc() */
+	bool sanitized;		/* works with the sanitizer's malloc() */
 } programs[] = {
 	{ "heap", heap, false },
 	{ "much", much, false },
@@ -339,7 +353,7 @@ static void run(void **state)
 	close(out[1]);
 	f = fdopen(out[0], "r");
 	assert_non_null(f);
-	/* The cgroup that it made. */
+	/* The cgroup that it made, to be removed. */
 	if (fgets(said, sizeof(said), f))
 		said[strcspn(said, "\n")] = '\0';
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -68,7 +68,7 @@ static void test_maps(void **state)
 	assert_string_equal(s.path[3], "");
 	assert_int_equal(s.m[3].prot, 0);
 	assert_string_equal(s.path[4], "[stack]");
-	/* Only the newline is escaped by the kernel: the other backslash is in the name. */
+	/* The kernel escapes only the newline: the other backslash is part of the name. */
 	assert_string_equal(s.path[5], "/memfd:a\nb\\040c");
 	assert_int_equal(s.m[6].start, 0xffffffffff600000ull);
 	assert_int_equal(s.m[6].prot, PROT_EXEC);
@@ -120,7 +120,7 @@ static void test_maps_stop(void **state)
 
 static void test_stat(void **state)
 {
-	/* The comm is "a) S 1 (b": all that counts is behind the last parenthesis. */
+	/* The comm is "a) S 1 (b": the fields begin after the last parenthesis. */
 	const char *text = "4711 (a) S 1 (b) R 42 4711 4711 0 -1 4194304 88 0 0 0 0 0 0 0 20 0 1 0 "
 			   "987654 5890048 225 "
 			   "18446744073709551615 0 0 0";
@@ -138,7 +138,10 @@ static void test_stat(void **state)
 	assert_false(procfs_stat_forked(text));
 	assert_true(procfs_stat_forked(kworker));
 
-	/* Ended and not waited for; the same with another thread that goes on; and what runs, sleeps or is stopped. */
+	/*
+	 * Zombies; a zombie leader with another thread running; and tasks that run, sleep or are
+	 * stopped.
+	 */
 	assert_false(procfs_stat_running("7 (R (x) S) Z 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0"));
 	assert_false(procfs_stat_running("7 (x) X 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 0 0 9 0 0"));
 	assert_true(procfs_stat_running("7 (x) Z 1 7 7 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 2 0 9 0 0"));
@@ -159,7 +162,7 @@ static void test_stat(void **state)
 
 static void test_status(void **state)
 {
-	/* A name cannot bring lines of its own: the kernel writes its newline as "\n". */
+	/* A name cannot add lines: the kernel writes its newline as "\n". */
 	const char *text =
 		"Name:\tevil\\nNStgid:\t9\nUmask:\t0022\nTgid:\t20908\nNgid:\t0\nPid:\t20910\n"
 		"Uid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\nNStgid:\t20908\t2\t1\nNSpid:"
@@ -199,7 +202,9 @@ static void test_cgroup(void **state)
 	assert_true(
 		procfs_cgroup_path("0::/sys\n5:perf_event:/b\n", "perf_event", out, sizeof(out)));
 	assert_string_equal(out, "/b");
-	/* A named hierarchy and one whose name only begins alike are not the controller. */
+	/*
+	 * A named hierarchy, and one whose name merely has the same prefix, are not the controller.
+	 */
 	assert_false(procfs_cgroup_path("1:name=systemd:/init\n3:perf_event2:/q\n", "perf_event",
 					out, sizeof(out)));
 	assert_false(procfs_cgroup_path("", "perf_event", out, sizeof(out)));

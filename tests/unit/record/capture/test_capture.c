@@ -30,7 +30,7 @@
 #include "random.h"
 #include "toolrun.h"
 
-/* The extent of the start-up code's FDE survives, whichever address of it was seen. */
+/* The extent of the start-up code's FDE is kept, whichever address in it was seen. */
 static void check_entry(int fd, const struct elf_file *ef, struct cfi *whole)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -53,7 +53,7 @@ static void check_entry(int fd, const struct elf_file *ef, struct cfi *whole)
 	strbuf_fini(&out);
 }
 
-/* A slice of whole functions: in all that it claims to have it says the same as the file. */
+/* A slice of whole functions: for everything it covers it gives the same answers as the file. */
 static void check_spans(int fd, const char *path, const struct answers *whole, const uint64_t *offs,
 			size_t n, uint64_t seed)
 {
@@ -100,7 +100,9 @@ static void check_spans(int fd, const char *path, const struct answers *whole, c
 	strbuf_fini(&nb);
 }
 
-/* Slice the file at @fd, @path on this host, and compare. Returns the size of the slice, bytes. */
+/*
+ * Slices the file at @fd, @path on this host, and compares. Returns the size of the slice in bytes.
+ */
 static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, const char *slice_name)
 {
 	struct strbuf out = STRBUF_INIT, na = STRBUF_INIT, nb = STRBUF_INIT;
@@ -114,7 +116,7 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 
 	ef = elf_file_open_fd(fd, &err);
 	assert_non_null(ef);
-	/* A debug package of the host proves itself by the build-id, and the slice has its names. */
+	/* A debug package of the host is accepted by its build-id, and the slice has its names. */
 	if (!elf_file_has_symtab(ef)) {
 		int host = nsopen_host_root(), debugfd = debugfile_find(host, path, ef, NULL);
 
@@ -159,7 +161,7 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 			fail_msg("%#lx: whole file: %s, slice: %s", svma, na.len ? na.s : "-",
 				 nb.len ? nb.s : "-");
 		compare_rows(whole.cfi, slice.cfi, svma, elf_file_entry(ef), true);
-		/* And around it, where nobody asked: never anything that is not so. */
+		/* Also at neighbouring addresses, which were not requested: no wrong row. */
 		for (int k = 1; k < 8; k++) {
 			uint64_t step = random_next(&seed) % (k < 4 ? 16 : 256);
 
@@ -169,7 +171,9 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 	}
 	check_spans(fd, path, &whole, offs, n, seed);
 	if (elf_file_entry(ef)) {
-		/* The start-up code's address is one of them now and then only: ask for it alone. */
+		/*
+		 * The sample rarely includes the start-up code's address, so it is requested alone.
+		 */
 		check_entry(fd, ef, whole.cfi);
 	}
 	print_message("# %s: %zu addresses, %zu named, %zu symbols of %zu, %zu bytes\n",
@@ -188,14 +192,14 @@ static size_t check_slice(int fd, const char *path, size_t n, uint64_t seed, con
 	return size;
 }
 
-/* Other people's readers: no complaint, and the names they know. */
+/* Independent readers: no complaints, and the names they find. */
 static void check_tools(const char *slice_name)
 {
 	assert_int_equal(
 		tool_run("readelf -a --wide %s >readelf.out 2>readelf.err && ! [ -s readelf.err ]",
 			 slice_name),
 		0);
-	/* N: do not look for the file .gnu_debuglink names. */
+	/* N: do not look for the file that .gnu_debuglink names. */
 	assert_int_equal(
 		tool_run("readelf -wN -wF %s >readelf.out 2>readelf.err && ! [ -s readelf.err ]",
 			 slice_name),
@@ -273,7 +277,7 @@ static void test_every_byte(void **state)
 	}
 	answers_init(&whole, ef, NULL);
 	end = loads[x].filesz;
-	/* Each byte alone: nothing may lean on what is in the slice for another address. */
+	/* Each byte alone, so that no answer depends on what the slice has for another address. */
 	for (uint64_t i = 0; i < end; i++) {
 		off = loads[x].offset + i;
 		svma = loads[x].vaddr + i;
@@ -362,7 +366,7 @@ static void test_not_elf(void **state)
 }
 
 /*
- * Flipped bytes: any answer but a crash, and what comes out is still ELF. Run this one with
+ * Flipped bytes: any answer but a crash, and the result is still ELF. Run this one with
  * SAN=address.
  */
 static void test_damaged(void **state)
@@ -390,7 +394,8 @@ static void test_damaged(void **state)
 			uint64_t at = random_next(&seed);
 
 			/*
-			 * A third of them in the program headers, a third in the section headers.
+			 * A third of the flips are in the program headers, a third in the section
+			 * headers.
 			 */
 			if (at % 3 == 0)
 				at = 16 + (at >> 8) % 800;
@@ -416,8 +421,8 @@ static void test_damaged(void **state)
 }
 
 /*
- * Names of a stripped library of assembly: each address is asked for alone, so that nothing else in the slice ends
- * a symbol.
+ * Names of a stripped assembly library: each address is requested alone, so that nothing else in
+ * the slice ends a symbol.
  */
 static void test_hidden(void **state)
 {
@@ -461,11 +466,14 @@ static void test_hidden(void **state)
 	close(fd);
 }
 
-/* Whether the slice for the word @name on a stack has a row for where a frame that waits there is looked up: *@row. */
+/*
+ * Whether the slice for the word @name on a stack has a row at the address where a frame that
+ * returns there is looked up: *@row.
+ */
 static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *row)
 {
 	uint64_t svma = pointer_at(ef, name), offs[] = { load_off(ef, svma - 2), load_off(ef, svma - 1), load_off(ef, svma) };
-	/* Seen one after the other. */
+	/* Addresses seen one after the other. */
 	size_t skip = strcmp(name, "in_exits") != 0;
 	struct strbuf out = STRBUF_INIT;
 	struct elf_file *sliced;
@@ -484,7 +492,7 @@ static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *ro
 	found = cfi_find(slice.cfi, svma - 1, &fde) == 0;
 	if (found) {
 		assert_int_equal(cfi_row(slice.cfi, &fde, svma - 1, row), 0);
-		/* They may point into the slice. */
+		/* The results may point into the slice. */
 		row->cfa.expr = NULL;
 		for (int i = 0; i < CFI_NREGS; i++)
 			row->regs[i].expr = NULL;
@@ -496,7 +504,7 @@ static bool row_before(struct elf_file *ef, const char *name, struct cfi_row *ro
 	return found;
 }
 
-/* The byte before a pointer gets no row that would make a return address of it. */
+/* The byte before a pointer gets no row that would make it a return address. */
 static void test_pointers(void **state)
 {
 	struct elf_file *ef = pointer_build();
@@ -508,20 +516,20 @@ static void test_pointers(void **state)
 	assert_false(row_before(ef, "stated", &row));
 	assert_false(row_before(ef, "bare", &row));
 	assert_false(row_before(ef, "lost", &row));
-	/* A call ends there: stated, and read off the code. */
+	/* A call ends there: with its own row, and with one derived from the code. */
 	assert_true(row_before(ef, "in_taker", &row));
 	assert_int_equal(row.cfa.off, 32);
 	assert_true(row_before(ef, "in_bare", &row));
 	assert_int_equal(row.cfa.off, 16);
 	assert_false(row.signal_frame);
-	/* One ends there, and that is all that can be told. */
+	/* A call ends there, and that is all that is known. */
 	assert_true(row_before(ef, "in_endless", &row));
 	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_SAME);
-	/* Of two instructions on end, the first is no byte before a root. */
+	/* With two instructions in a row, the first is not the byte before a root. */
 	assert_true(row_before(ef, "in_exits", &row));
 	assert_int_equal(row.cfa.off, 16);
 	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_OFFSET);
-	/* Who puts this on a stack means to end there. */
+	/* Code that puts this address on a stack does so to end there. */
 	assert_true(row_before(ef, "finish", &row));
 	assert_int_equal(row.regs[CFI_REG_RA].how, CFI_UNDEF);
 	assert_true(row.signal_frame);

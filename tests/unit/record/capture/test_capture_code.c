@@ -18,8 +18,8 @@
 #include "toolrun.h"
 
 /*
- * Functions f0 to f39 of 100 to 490 bytes, each begins with a byte of its own number; then "large" of 100,000 bytes.
- * Built with @flags.
+ * Functions f0 to f39 of 100 to 490 bytes, each beginning with a byte of its own number; then
+ * "large" of 100,000 bytes. Built with @flags.
  */
 static bool build(const char *flags)
 {
@@ -85,7 +85,7 @@ static struct taken take(const char *file, const struct leaf *v, size_t n, uint6
 	return t;
 }
 
-/* All bytes are the file's, and as many as were said. */
+/* All bytes equal the file's, and their number is the declared one. */
 static void finish(struct taken *t, const char *file)
 {
 	const struct code_range *r;
@@ -117,7 +117,7 @@ static void expect_range(const struct taken *t, struct code_range want)
 	assert_int_equal(r[i].len, want.len);
 }
 
-/* Whole functions, wherever in them samples stood; with symbols and without. */
+/* Whole functions, wherever in them the samples were; with symbols and without. */
 static void whole(void **state)
 {
 	static const char *const files[] = { "f", "stripped" };
@@ -146,7 +146,9 @@ static void whole(void **state)
 	}
 }
 
-/* Without room for all, those with most samples: a sum of sizes of the hottest, worked out here. */
+/*
+ * Without room for all, the functions with most samples: the expected total size is computed here.
+ */
 static void hottest(void **state)
 {
 	struct code_range f[40];
@@ -164,7 +166,7 @@ static void hottest(void **state)
 
 		snprintf(name, sizeof(name), "f%d", i);
 		f[i] = nm_of(name);
-		/* 17 is no divisor of 40: each has another number. */
+		/* 17 and 40 have no common divisor, so each function has a different number. */
 		v[i] = (struct leaf){ f[i].svma + (uint64_t)i, 1 + (uint64_t)(i * 17 % 40) };
 		if (v[i].samples > 30)
 			room += f[i].len;
@@ -182,7 +184,10 @@ static void hottest(void **state)
 	finish(&t, "f");
 }
 
-/* Of a large function what is behind its hottest addresses; each part begins where samples stood. */
+/*
+ * From a large function, the code at and after its hottest addresses; each part begins at a sampled
+ * address.
+ */
 static void large(void **state)
 {
 	struct code_range f, g;
@@ -202,7 +207,10 @@ static void large(void **state)
 	v[0] = (struct leaf){ g.svma, 1 };
 	for (k = 1; k < 200; k++)
 		v[k] = (struct leaf){ f.svma + 400 * k, k == 77 || k == 150 ? 1000 : k == 151 ? 10 : 1 };
-	/* Two parts of 128 bytes fit into half of 600, not three, and the small function still has its place. */
+	/*
+	 * Two parts of 128 bytes fit into half of 600, three do not, and the small function still
+	 * has its room.
+	 */
 	t = take("f", v, 200, 600);
 	n = code_pack_ranges(t.cp, &r);
 	assert_int_equal(n, 3);
@@ -213,7 +221,10 @@ static void large(void **state)
 	assert_int_equal(code_pack_counts(t.cp)->missed_functions, 1);
 	finish(&t, "f");
 
-	/* However much room: never all of it, but all of the hot parts; parts that touch are one. */
+	/*
+	 * Even with ample room a large function is never captured whole, but all its hot parts are;
+	 * adjacent parts become one.
+	 */
 	for (k = 1; k < 200; k++)
 		v[k].addr = f.svma + 100 * k;
 	t = take("f", v, 200, 1 << 20);
@@ -227,7 +238,7 @@ static void large(void **state)
 	finish(&t, "f");
 }
 
-/* No room at all: the counts still come, so that what is missing can be told. */
+/* No room at all: the counts still come, so that the missing amount can be reported. */
 static void nothing(void **state)
 {
 	const struct code_range *r;
@@ -279,7 +290,7 @@ static void budget(void **state)
 	(void)state;
 	code_budget_init(&b, 100);
 	assert_int_equal(b.bytes, CODE_MIN);
-	/* By samples; what the first leaves goes to the others. */
+	/* Room is shared by samples; what the first leaves goes to the others. */
 	assert_int_equal(code_budget_take(&b, 75), CODE_MIN / 4 * 3);
 	code_budget_return(&b, CODE_MIN / 4 * 3 - 1000);
 	assert_int_equal(code_budget_take(&b, 20), (CODE_MIN - 1000) * 20 / 25);

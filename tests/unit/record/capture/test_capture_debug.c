@@ -19,7 +19,7 @@
 #include "elf/elf_file.h"
 #include "toolrun.h"
 
-/* Builds "full", and of it root/bin/prog as the shell command @split leaves it. */
+/* Builds "full", and from it root/bin/prog as the shell command @split leaves it. */
 static bool build_split(const char *cflags, const char *split)
 {
 	tool_write("p.c", c_source);
@@ -28,7 +28,7 @@ static bool build_split(const char *cflags, const char *split)
 			"cp full root/bin/prog && %s", cflags, split) == 0;
 }
 
-/* The slice of the program, in the root it is in, for its byte @off. Borrows from @bytes. */
+/* The slice of the program in its root, for byte offset @off. Borrows from @bytes. */
 static struct elf_file *slice_at(uint64_t off, struct strbuf *bytes)
 {
 	int rootfd = open(tool_path("root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -44,7 +44,7 @@ static struct elf_file *slice_at(uint64_t off, struct strbuf *bytes)
 	return slice;
 }
 
-/* True, and its *@svma, when @ef has a symbol @name. */
+/* True, with *@svma set, when @ef has a symbol @name. */
 static bool find_symbol(struct elf_file *ef, const char *name, uint64_t *svma)
 {
 	struct sym_list syms = { 0 };
@@ -72,7 +72,7 @@ static struct elf_file *slice_of(const char *name, struct strbuf *bytes)
 	return slice_at(off, bytes);
 }
 
-/* Whether it has that name. */
+/* Whether the slice has that name. */
 static bool slice_has(const char *name)
 {
 	struct strbuf bytes = STRBUF_INIT;
@@ -88,7 +88,7 @@ static bool slice_has(const char *name)
 static void test_debuglink(void **state)
 {
 	(void)state;
-	/* Beside the binary, proved by build-id. */
+	/* Beside the binary, accepted by build-id. */
 	if (!build_split(
 		    "",
 		    "objcopy --only-keep-debug full root/bin/prog.dbg && strip root/bin/prog && "
@@ -109,7 +109,7 @@ static void test_debuglink(void **state)
 static void test_debuglink_crc(void **state)
 {
 	(void)state;
-	/* No build-id: the CRC is the proof, and a file that does not match it is refused. */
+	/* Without a build-id the CRC is the proof; a file that does not match it is rejected. */
 	if (!build_split(
 		    "-Wl,--build-id=none",
 		    "objcopy --only-keep-debug full root/bin/prog.dbg && "
@@ -123,7 +123,7 @@ static void test_debuglink_crc(void **state)
 static void test_debuglink_wrong_build_id(void **state)
 {
 	(void)state;
-	/* Another build of the same: each symbol would be in its place. */
+	/* Another build of the same source: each symbol would be in its place. */
 	if (!build_split(
 		    "",
 		    "gcc -O2 -fno-inline -g -Wl,--build-id=0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a -o other p.c && "
@@ -195,7 +195,7 @@ static bool slice_has_debugdata(const char *name)
 	return has;
 }
 
-/* MiniDebugInfo comes along when an address has no name without it, and only then. */
+/* MiniDebugInfo is included if an address has no name without it, and only then. */
 static void test_debugdata(void **state)
 {
 	(void)state;

@@ -80,7 +80,7 @@ static void test_perf_map(void **state)
 	check_map("11112222333344445 10 too long a number\n", 39, all, 3, "");
 }
 
-/* Against the plain forward reading, over several chunks, with lines that straddle them. */
+/* Compared with a plain forward reading, over several chunks, with lines that straddle them. */
 static void test_perf_map_large(void **state)
 {
 	enum { LINES = 60000, WANTED = 200 };
@@ -128,7 +128,7 @@ static void test_perf_map_large(void **state)
 	free(used);
 }
 
-/* A line longer than any name, in the middle and at the beginning. */
+/* A line longer than any name, in the middle and at the start. */
 static void test_perf_map_long_lines(void **state)
 {
 	static const uint64_t addrs[] = { 0x1000, 0x2000, 0x3000 };
@@ -191,7 +191,10 @@ static void test_kallsyms(void **state)
 		text, two, 2, 0,
 		"ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t secondary\n"
 		"ffffffffc0002000 t mod_b\t[beta]\nffffffffc0001000 t mod_a\t[alpha]\n");
-	/* Behind a data symbol: both it and the code before it, whichever the reader goes by. */
+	/*
+	 * An address after a data symbol: both this symbol and the code before it are kept,
+	 * whichever one a reader uses.
+	 */
 	check_kallsyms(
 		text, gap, 1, 0,
 		"ffffffff81000200 T next\nffffffff81000300 R rodata\nffffffff81000400 T far\n");
@@ -211,7 +214,10 @@ static bool is_text(char type)
 	return strchr("tTwW", type);
 }
 
-/* The nearest starts at or below @addr and above it, among all (or all code) symbols; 0 and UINT64_MAX: none. */
+/*
+ * The nearest start at or below @addr and the next above it, among all (or all code) symbols; 0 and
+ * UINT64_MAX: none.
+ */
 static void nearest(const struct line *v, size_t n, uint64_t addr, bool code, uint64_t at[2])
 {
 	at[0] = 0;
@@ -234,8 +240,8 @@ static uint64_t pick(uint64_t below)
 }
 
 /*
- * Against the definition, on tables like the kernel's: a sorted part with aliases and data, larger
- * than what is read at once in some rounds, and modules in any order above it.
+ * Compared with the definition, on tables like the kernel's: a sorted part with aliases and data,
+ * in some rounds larger than one read, and modules in any order above it.
  */
 static void test_kallsyms_any(void **state)
 {

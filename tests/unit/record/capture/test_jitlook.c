@@ -45,10 +45,10 @@ static void test_before_the_frame(void **state)
 	(void)state;
 	assert_int_equal(OFF(PUSH_BP MOV_BP_SP SUB_SP_32), 0);
 	assert_int_equal(OFF(NOP NOP PUSH_BP MOV_BP_SP), 0);
-	/* V8: is this code still to be run? */
+	/* V8's prologue: is this code deoptimized? */
 	assert_int_equal(OFF(TEST_DEOPT JE_FAR PUSH_BP MOV_BP_SP), 0);
 	assert_int_equal(OFF(JE_FAR PUSH_BP MOV_BP_SP), 0);
-	/* Pushed, and not made yet. */
+	/* %rbp is pushed, but the frame is not set up yet. */
 	assert_int_equal(OFF(MOV_BP_SP SUB_SP_32), 8);
 	assert_int_equal(OFF(PUSH_R15 PUSH_RBX LEA_BP_16), 8);
 	assert_int_equal(OFF(PUSH_RBX LEA_BP_16), 16);
@@ -64,7 +64,7 @@ static void test_behind_the_frame(void **state)
 	assert_int_equal(OFF(RET_16), 0);
 	assert_int_equal(OFF(POP_RCX RET), 8);
 	assert_int_equal(OFF(ADD_SP_32 RET), 32);
-	/* V8: more arguments than the function takes? */
+	/* V8's epilogue: were more arguments passed than the function takes? */
 	assert_int_equal(OFF(CMP_RCX_1 JG RET_16), 0);
 	/* jmp to a return */
 	assert_int_equal(OFF("\xeb\x02" NOP NOP RET), 0);
@@ -78,17 +78,17 @@ static void test_within_the_frame(void **state)
 	assert_int_equal(OFF(MOV_SP_BP POP_BP RET), -1);
 	assert_int_equal(OFF(ADD_SP_32 POP_BP RET), -1);
 	assert_int_equal(OFF(NOP CALL POP_BP RET), -1);
-	/* Whether a frame of the caller's or an own one, nobody can tell. */
+	/* Nobody can tell whether the frame is the caller's or its own. */
 	assert_int_equal(OFF(CALL RET), -1);
-	/* jmp *%rcx; hlt; the end of what could be read; no code */
+	/* jmp *%rcx; hlt; the end of the readable bytes; no code */
 	assert_int_equal(OFF("\xff\xe1"), -1);
 	assert_int_equal(OFF("\xf4"), -1);
 	assert_int_equal(OFF(NOP NOP), -1);
 	assert_int_equal(OFF("\x0f"), -1);
 	assert_int_equal(OFF(""), -1);
-	/* Round and round. */
+	/* An endless loop. */
 	assert_int_equal(OFF("\xeb\xfe"), -1);
-	/* jmp to before what was read, and far behind it */
+	/* jmp to before the bytes that were read, and far past their end */
 	assert_int_equal(OFF("\xeb\x80"), -1);
 	assert_int_equal(OFF("\xe9\xff\xff\xff\x7f"), -1);
 	/* mov (%rax),%rbp; mov %rax,%rsp; and $-16,%rsp; lea (%rsp,%rcx,8),%rsp */
@@ -122,7 +122,7 @@ static void test_thread(void **state)
 
 	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
-	/* Nothing behind the page that the code is in. */
+	/* No memory follows the page that holds the code. */
 	assert_int_equal(mprotect(page + 4096, 4096, PROT_NONE), 0);
 	memcpy(page, frame, sizeof(frame));
 	memcpy(page + 4096 - 3, code, 3);
@@ -133,7 +133,7 @@ static void test_thread(void **state)
 	assert_true(jitlook_ask(jl, &place));
 	place.addr = (uint64_t)(uintptr_t)(page + 4096 - 3);
 	assert_true(jitlook_ask(jl, &place));
-	/* Of the first two nothing is said: they have a frame, and no memory. */
+	/* The first two get no answer: one has a frame, the other no memory. */
 	assert_true(answered(jl, &out));
 	assert_true(out.addr == place.addr && out.serial == 7 && out.pid == (uint32_t)getpid());
 	assert_int_equal(out.off, 8);

@@ -36,7 +36,7 @@ struct line {
 };
 
 struct table {
-	struct line *v;		/* sorted, aliases next to each other */
+	struct line *v;		/* sorted, aliases adjacent */
 	size_t n, cap;
 };
 
@@ -99,7 +99,7 @@ static size_t above(const struct table *t, uint64_t addr)
 
 static struct table kernel;
 
-/* All of /proc/kallsyms; what BPF programs are loaded meanwhile are other tests'. */
+/* All of /proc/kallsyms. BPF programs loaded meanwhile belong to other tests. */
 static void read_kernel(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -180,7 +180,7 @@ static void test_parse(void **state)
 	check_parse("ip_rcv+0x0/0x40 [mod_x]", "ip_rcv", 0, 0x40, "mod_x");
 	check_parse("bpf_prog_6deef7357e7b4530_x+0x5/0x80", "bpf_prog_6deef7357e7b4530_x", 5, 0x80,
 		    NULL);
-	/* Names may have any sign of a number's. */
+	/* Names may contain any character of a number. */
 	check_parse("f.constprop.0+0x2/0x3+0xabcdef/0xffffffffffffffff", "f.constprop.0+0x2/0x3",
 		    0xabcdef, UINT64_MAX, NULL);
 	check_parse("0xffffffffff600000", "", 0, 0, NULL);
@@ -196,7 +196,9 @@ static bool is_code(char type)
 	return strchr("tTwW", type);
 }
 
-/* Does @rows name @addr as the whole table does, by one of the names its symbol has there? */
+/*
+ * Whether @rows names @addr as the whole table does, by one of the names that its symbol has there.
+ */
 static void check_named(const struct table *rows, uint64_t addr)
 {
 	size_t want = above(&kernel, addr), got = above(rows, addr);
@@ -210,7 +212,7 @@ static void check_named(const struct table *rows, uint64_t addr)
 		fail_msg("%lx is no %s", (unsigned long)addr, rows->v[got - 1].name);
 }
 
-/* Every symbol that has a row ends where it does in the whole table. */
+/* Every symbol with a row ends where it does in the whole table. */
 static void check_end(const struct table *rows, uint64_t addr)
 {
 	size_t want = above(&kernel, addr), got = above(rows, addr);
@@ -232,7 +234,7 @@ static struct table capture(const uint64_t *addrs, size_t n)
 	return t;
 }
 
-/* Code from _stext to _etext, whose symbols lie next to each other without holes. */
+/* Code from _stext to _etext, whose symbols are adjacent, without gaps. */
 static void text_range(size_t *from, size_t *to)
 {
 	*from = *to = 0;
@@ -254,7 +256,7 @@ static void test_spread(void **state)
 	(void)state;
 	need_bpf();
 	text_range(&from, &to);
-	/* First byte, last byte and one inside, of 3000 symbols. */
+	/* The first byte, the last byte and one in between, of 3000 symbols. */
 	for (size_t k = 0; k < 3000; k++) {
 		size_t i = from + k * (to - from) / 3000, next = above(&kernel, kernel.v[i].addr);
 		uint64_t start = kernel.v[i].addr, end = kernel.v[next].addr;
@@ -281,7 +283,7 @@ static void test_spread(void **state)
 	free(rows.v);
 }
 
-/* Each code symbol that several names share, by its first byte. */
+/* Each code symbol with several names, by its first byte. */
 static void test_aliases(void **state)
 {
 	uint64_t *addrs;
@@ -304,7 +306,9 @@ static void test_aliases(void **state)
 	free(addrs);
 }
 
-/* What lies behind and around the kernel's text is not this table's; addresses beside it are. */
+/*
+ * Addresses outside the kernel's text get no row; a valid address among them still does.
+ */
 static void test_garbage(void **state)
 {
 	size_t from, to, one;
@@ -332,8 +336,8 @@ static void test_garbage(void **state)
 }
 
 /*
- * Modules, and ftrace's trampoline, which "%pS" does not know. Not BPF programs: those of others come
- * and go.
+ * Modules, and ftrace's trampoline, which "%pS" does not know. No BPF programs: those of others
+ * come and go.
  */
 static bool in_module(const struct line *l)
 {
@@ -364,7 +368,7 @@ static void test_modules(void **state)
 	printf("# %zu symbols outside of the kernel proper\n", n);
 }
 
-/* Where the kernel put the program; 0 = it does not say. */
+/* The address at which the kernel put the program; 0 if it does not say. */
 static uint64_t program_address(int fd)
 {
 	struct bpf_prog_info info;
@@ -381,7 +385,7 @@ static uint64_t program_address(int fd)
 	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) ? 0 : addr;
 }
 
-/* The program that asks is one that has a symbol, until it is closed. */
+/* The BPF program that looks up symbols has a symbol itself until it is closed. */
 static void test_bpf_program(void **state)
 {
 	struct ksym_bpf kb;
@@ -408,7 +412,10 @@ static void test_bpf_program(void **state)
 	rows = capture(&addr, 1);
 	check_named(&rows, addr);
 	free(rows.v);
-	/* The byte before it is in nothing, and what the file has further below it is not wanted. */
+	/*
+	 * The byte before it belongs to no symbol; the next symbol further below in the file does
+	 * not count.
+	 */
 	rows = capture((const uint64_t[]){ start - 1, start }, 2);
 	check_named(&rows, start);
 	assert_int_equal(rows.v[0].addr, start);
@@ -495,7 +502,10 @@ static int drop_bpf(void)
 	return (int)syscall(SYS_capset, &h, d);
 }
 
-/* In a child that lost CAP_BPF, but may read /proc/kallsyms: 0, or the number of what was wrong. */
+/*
+ * In a child without CAP_BPF that may read /proc/kallsyms. Returns 0 or the number of the failed
+ * check.
+ */
 static int without_bpf(const uint64_t *addrs, size_t n)
 {
 	struct strbuf out = STRBUF_INIT, want = STRBUF_INIT;
@@ -537,7 +547,7 @@ static void test_not_permitted(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Of a file of our own: what a program would answer is not in it. */
+/* With a file made here, which has none of the answers that a BPF program would give. */
 static void check_file(const char *text, size_t n, int err, const char *want)
 {
 	char dir[] = "/tmp/nsprof-ksyms-XXXXXX", path[64];

@@ -8,14 +8,14 @@
 #include "proctab_fixture.h"
 #include "random.h"
 
-/* Three functions of this program, and that there is a symbol for each. */
+/* Three functions of this program, and whether there is a symbol for each. */
 __attribute__((noinline, noclone, used)) static void slice_one(void) { __asm__ volatile(""); }
 __attribute__((noinline, noclone, used)) static void slice_two(void) { __asm__ volatile("nop"); }
 __attribute__((noinline, noclone, used)) static void slice_three(void) { __asm__ volatile("nop; nop"); }
 
 static struct child c;
 
-/* The rows of this program for the functions that were seen in the segment that ends here. */
+/* Captures the rows of this program for the functions seen in the segment that ends here. */
 static int capture(struct strbuf *rows, bool *served)
 {
 	struct caplist *cl = proctab_cut(pt);
@@ -49,7 +49,7 @@ static struct proc *see(void (*const *fn)(void), size_t n)
 	return p;
 }
 
-/* nm is an independent reader of symbols: how many of ours the slice has. */
+/* nm as an independent reader: how many of our symbols the slice has. */
 static size_t functions_in(const struct strbuf *rows)
 {
 	char path[] = "/tmp/slices-XXXXXX", cmd[128];
@@ -71,7 +71,7 @@ static struct dso *self_dso(const struct proc *p)
 	return mapset_find(p->maps, (uintptr_t)slice_one)->dso;
 }
 
-/* From here on the file is gone, as far as the recorder can reach. */
+/* From here on the recorder cannot reach the file any more. */
 static void lose_file(struct dso *d)
 {
 	d->pin_tries = UINT8_MAX;
@@ -93,23 +93,23 @@ static void test_kept(void **state)
 	assert_int_equal(capture(&first, &served), 0);
 	assert_false(served);
 	assert_int_equal(functions_in(&first), 1);
-	/* Another one: made anew, for both. */
+	/* Another function: the slice is made again, for both. */
 	see(two, 1);
 	assert_int_equal(capture(&rows, &served), 0);
 	assert_false(served);
 	assert_int_equal(functions_in(&rows), 2);
-	/* Either of them without the file, and each file has the bytes. */
+	/* Either function without the file, and each recording file has the bytes. */
 	lose_file(self_dso(p));
 	see(one, 1);
 	assert_int_equal(capture(&first, &served), 0);
 	assert_true(served);
 	assert_int_equal(first.len, rows.len);
 	assert_memory_equal(first.s, rows.s, rows.len);
-	/* Not what it has no rows for. */
+	/* Not for functions without rows in the slice. */
 	see(three, 1);
 	assert_int_equal(capture(&rows, &served), -ENOENT);
 	assert_false(served);
-	/* A segment without the binary ends it. */
+	/* A segment that does not use the binary ends the keeping. */
 	capture(&rows, &served);
 	see(one, 1);
 	assert_int_equal(capture(&rows, &served), -ENOENT);
@@ -119,7 +119,7 @@ static void test_kept(void **state)
 	strbuf_fini(&rows);
 }
 
-/* One file, or no room: nothing is kept. */
+/* A single file, or no room: nothing is kept. */
 static void test_not_kept(void **state)
 {
 	void (*const one[])(void) = { slice_one };
@@ -142,7 +142,7 @@ static void test_not_kept(void **state)
 	strbuf_fini(&rows);
 }
 
-/* Addresses come and go: what is kept has at most twice those that are asked for, and a few. */
+/* Addresses come and go: the kept slice has at most twice the requested addresses, plus a few. */
 static void test_shrinks(void **state)
 {
 	struct slices all = { .max = 1 << 20 };
@@ -160,7 +160,7 @@ static void test_shrinks(void **state)
 		job.addrs = addrs;
 		made = job.n;
 		assert_within(made, 100, 264);
-		/* Those that are wanted are always there. */
+		/* The requested ones are always there. */
 		for (size_t i = 0; i < 100; i++)
 			assert_int_equal(addrs[made - 100 + i], round * 1000 + i);
 		strbuf_adds(&job.rows, "rows");
@@ -171,7 +171,10 @@ static void test_shrinks(void **state)
 	assert_int_equal(all.bytes, 0);
 }
 
-/* Where an address belongs in sets of all sizes, members twice, and their neighbours: against a look at each. */
+/*
+ * Searches in sets of all sizes, some members twice, for members and their neighbours: compared
+ * with a linear search.
+ */
 static void sets_are_searched(void **state)
 {
 	uint64_t addrs[70], seed = 1;

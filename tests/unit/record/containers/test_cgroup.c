@@ -64,7 +64,7 @@ static void v1_takes_it(void **state)
 	       "rw,net_cls,perf_event\n"
 	       "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
 	       "/sys/fs/cgroup/net", false);
-	/* A longer word is another one, and so is an option of another file system. */
+	/* A longer word is a different option, and so is one of another file system. */
 	expect("35 31 0:32 / /a rw - cgroup cgroup rw,name=perf_event\n"
 	       "36 31 0:32 / /b rw - cgroup cgroup rw,perf_eventx\n"
 	       "37 31 0:32 / /c rw - tmpfs tmpfs rw,perf_event\n"
@@ -85,14 +85,14 @@ static void best_root(void **state)
 	       "701 650 0:28 /../.. /host/cgroup ro - cgroup2 cgroup rw\n"
 	       "702 650 0:28 /.. /host/pod ro - cgroup2 cgroup rw\n",
 	       "/host/cgroup", true);
-	/* Another branch of the tree, and a name that only begins so. */
+	/* Another branch of the tree, and a name that only has the same prefix. */
 	expect("701 650 0:28 /../other /sibling ro - cgroup2 cgroup rw\n"
 	       "702 650 0:28 /..x /odd ro - cgroup2 cgroup rw\n"
 	       "700 650 0:28 / /own ro - cgroup2 cgroup rw\n", "/own", true);
-	/* The highest root of the wrong hierarchy is none. */
+	/* The highest root in the wrong hierarchy does not count. */
 	expect("700 650 0:28 /../../../.. /v2 ro - cgroup2 cgroup rw\n"
 	       "701 650 0:30 /docker/3f /v1 ro - cgroup cgroup rw,perf_event\n", "/v1", false);
-	/* Of two equals the first. */
+	/* Of two equal mounts the first one counts. */
 	expect("33 23 0:28 / /one rw - cgroup2 cgroup2 rw\n34 23 0:28 / /two rw - cgroup2 cgroup2 "
 	       "rw\n",
 	       "/one", true);
@@ -103,7 +103,7 @@ static void escapes(void **state)
 	(void)state;
 	expect("33 23 0:28 / /mnt/my\\040cg\\134x rw - cgroup2 cgroup2 rw\n", "/mnt/my cg\\x",
 	       true);
-	/* A cut escape is text. */
+	/* A truncated escape is plain text. */
 	expect("33 23 0:28 / /mnt/a\\04 rw - cgroup2 cgroup2 rw\n", "/mnt/a\\04", true);
 }
 
@@ -113,7 +113,7 @@ static void none(void **state)
 		"",
 		"\n\n",
 		"24 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n",
-		"33 23 0:28 / /sys/fs/cgroup rw - cgroup2\n",		/* cut */
+		"33 23 0:28 / /sys/fs/cgroup rw - cgroup2\n",		/* truncated */
 		"33 23 0:28 / - cgroup2 cgroup2 rw\n",
 		"cgroup2 cgroup2 rw\n",
 		" - cgroup2 cgroup2 rw",
@@ -124,7 +124,7 @@ static void none(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(cgroup_fs_parse(&fs, bad[i]), -ENOENT);
-	/* A mount point that is longer than any path. */
+	/* A mount point longer than any path may be. */
 	memset(line, 'x', 3 * PATH_MAX);
 	memcpy(line, "33 23 0:28 / /", 14);
 	snprintf(line + 2 * PATH_MAX, 64, " rw - cgroup2 cgroup2 rw\n");
@@ -157,7 +157,7 @@ static void on_proc(void *ctx, uint32_t pid)
 	f->pids[f->npids++] = pid;
 }
 
-/* On the machine's own hierarchy: nested groups with one process in one of them. */
+/* On the machine's own hierarchy: nested cgroups, one of which has a process. */
 static void real(void **state)
 {
 	struct target target = { .kind = TARGET_CGROUPS };
@@ -219,7 +219,7 @@ static void real(void **state)
 	assert_int_equal(f.pids[0], pid);
 	cgroup_fini(&cg);
 
-	/* The other spellings lead to the same place. */
+	/* The other spellings find the same cgroup. */
 	snprintf(path, sizeof(path), "/%s/", name);
 	assert_int_equal(cgroup_find(&cg, &fs, path), 0);
 	assert_string_equal(cg.path, dir + strlen(fs.mount));
@@ -232,14 +232,14 @@ static void real(void **state)
 	assert_string_equal(cg.path, below + strlen(fs.mount));
 	assert_int_equal(cg.id, st.st_ino);
 
-	/* Removed, and another one made of that path. */
+	/* Removed, and another cgroup created at that path. */
 	close(go[1]);
 	waitpid(pid, NULL, 0);
 	close(go[0]);
 	assert_false(cgroup_removed(&cg));
 	assert_int_equal(rmdir(below), 0);
 	assert_true(cgroup_removed(&cg));
-	/* What is said when that happens between finding it and opening its events. */
+	/* The message when that happens between finding the cgroup and opening its events. */
 	log_divert(&said);
 	refusal_explain_cgroup(-ENOENT, &sel, &target, &cg, 0, 1);
 	log_divert(NULL);
@@ -268,7 +268,7 @@ static int cmp(const void *a, const void *b)
 			       ((const struct cgroup *)b)->path);
 }
 
-/* Characters on either side of '/' in names that are prefixes of each other. */
+/* Names that are prefixes of each other, continued by characters that sort before and after '/'. */
 static void in_list(void **state)
 {
 	struct cgroup list[] = {
@@ -292,7 +292,7 @@ static void in_list(void **state)
 		assert_non_null(cgroup_list_find(&all, in[i]));
 	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
 		assert_null(cgroup_list_find(&all, out[i]));
-	/* Where one is, or would be put in. */
+	/* The position of a path, or where it would be inserted. */
 	for (size_t i = 0; i < all.n; i++)
 		assert_int_equal(cgroup_list_at(&all, list[i].path), i);
 	assert_int_equal(cgroup_list_at(&all, ""), 0);

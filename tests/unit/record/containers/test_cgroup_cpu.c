@@ -36,7 +36,7 @@ static void stat_v2(void **state)
 	assert_int_equal(r.throttled_us, 3800001);
 }
 
-/* Documentation/scheduler/sched-bwc.rst, "Statistics"; the time is in ns. */
+/* Documentation/scheduler/sched-bwc.rst, "Statistics"; v1 counts time in ns. */
 static void stat_v1(void **state)
 {
 	struct cpu_reading r = { 0 };
@@ -76,7 +76,7 @@ static void limits(void **state)
 	assert_int_equal(r.period_us, 10000);
 	cpu_reading_cfs(&r, "-1\n", "100000\n");
 	assert_int_equal(r.quota_us, 0);
-	/* A quota of no period is none. */
+	/* A quota without a period is no limit. */
 	cpu_reading_cfs(&r, "20000\n", "");
 	assert_int_equal(r.quota_us, 0);
 }
@@ -101,17 +101,17 @@ static void paths(void **state)
 	/* Hybrid: perf_event is on v2, where the process is in a cgroup of its container. */
 	expect_path("3:cpuacct:/docker/" ID "\n2:cpu:/docker/" ID "/sub/b\n0::/docker/" ID "/sub/b\n", "cpu",
 		    "/docker/" ID, "/docker/" ID);
-	/* The container made cgroups in one hierarchy only. */
+	/* The container created cgroups in one hierarchy only. */
 	expect_path("2:cpu:/docker/" ID "/only\n0::/docker/" ID "\n", "cpu", "/docker/" ID, "/docker/" ID);
 	expect_path("2:cpu:/docker/" ID "\n0::/docker/" ID "/sub\n", "cpu", "/docker/" ID, "/docker/" ID);
 	/* No containers. */
 	expect_path("2:cpu:/batch\n0::/user.slice/session-2.scope\n", "cpu", "/user.slice/session-2.scope", "/batch");
 	expect_path("2:cpu:/a/b\n0::/a/b\n", "cpu", "/a", "/a");
 	expect_path("2:cpu:/xa/b\n0::/a\n", "cpu", "/a", "/xa/b");
-	/* The root's counters are everybody's. */
+	/* The root's counters are those of the whole machine. */
 	expect_path("2:cpu:/\n0::/a\n", "cpu", "/a", NULL);
 	expect_path("2:cpu:/b\n0::/a/b\n", "cpu", "/a", NULL);
-	/* It has moved. */
+	/* The process has moved to another cgroup. */
 	expect_path("2:cpu:/b\n0::/b\n", "cpu", "/a", NULL);
 	expect_path("2:cpu:/ab\n0::/ab\n", "cpu", "/a", NULL);
 	expect_path("", "cpu", "/a", NULL);

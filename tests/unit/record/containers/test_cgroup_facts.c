@@ -71,7 +71,10 @@ static void test_used(void **state)
 	make("other", 1);
 	cf = cgroup_facts_new(&fs, &list, NULL, NULL, w);
 	assert_int_equal(cgroup_facts_used(cf).us, 0);
-	/* From the first look on; of one made within the recording all; what lies in a chosen one is its. */
+	/*
+	 * Usage counts from the first reading; a cgroup created within the recording counts fully;
+	 * nested cgroups count as part of the chosen one.
+	 */
 	cgroup_facts_met(cf, a, "/a", 0);
 	cgroup_facts_met(cf, in_a, "/a/in", 0);
 	cgroup_facts_met(cf, b, "/b", 0);
@@ -86,12 +89,15 @@ static void test_used(void **state)
 	make("other", 1000000);
 	begun = clock_mono_ns();
 	cgroup_facts_cut(cf, false);
-	/* It takes 5 ms at most for looking, and says what it knew of the others. Then there is nothing to be compared here. */
+	/*
+	 * Readings take 5 ms at most; beyond that the last known values are used. Then there is
+	 * nothing to compare here.
+	 */
 	late = clock_mono_ns() - begun >= 5000000;
 	if (late)
 		goto out;
 	assert_int_equal(cgroup_facts_used(cf).us, 300 + 45);
-	/* The next segment: b has no sample, and a has more. */
+	/* The next segment: b has no sample, and a has more usage. */
 	make("a", 1500);
 	make("b", 5100);
 	cgroup_facts_met(cf, a, "/a", 0);
@@ -112,7 +118,7 @@ out:
 	}
 }
 
-/* What is read when sampling has ended may be of after it, on all CPUs. */
+/* A reading after the end of sampling may include later usage, on all CPUs. */
 static void test_at_least(void **state)
 {
 	const struct facts_used used = { .us = 10000, .until = 5000000 };
@@ -133,7 +139,7 @@ static void write_text(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* Container @id of runc's below "states": that of process @pid in "/anything". */
+/* Writes the state of runc container @id below "states": that of process @pid in "/anything". */
 static void write_state(const char *top, const char *id, int pid)
 {
 	char path[256], text[256];
@@ -152,8 +158,9 @@ static int note_name(void *ctx, const struct ev_container *ev)
 }
 
 /*
- * Who asks takes 20 times as long until the next time. The container's program is executed, and its state there, when it was asked for
- * the runtime a moment ago, among a thousand others, and it may be over before its turn comes.
+ * After a query the caller waits 20 times as long before the next one. The runtime was queried a
+ * moment ago when the container's program is executed, and its state appears, among a thousand
+ * others. The container may be over before its turn comes.
  */
 static void test_exec_out_of_turn(void **state)
 {
@@ -201,10 +208,10 @@ static void test_exec_out_of_turn(void **state)
 	cgroup_facts_met(cf, st.st_ino, "/anything", 77);
 	cgroup_facts_exec(cf, 77);
 	write_state(top, "web", 77);
-	/* Somebody else's, elsewhere. */
+	/* An exec of a process in another cgroup. */
 	cgroup_facts_exec(cf, 78);
 	cgroup_facts_exec(cf, 77);
-	/* Each answer is waited for shortly only, and is taken later. */
+	/* The caller waits only briefly for each answer and takes it later. */
 	for (int idle = 0; idle < 3; usleep(2000)) {
 		cgroup_facts_round(cf);
 		idle = container_lookup_known(cgroup_facts_lookup(cf)) ? idle + 1 : 0;

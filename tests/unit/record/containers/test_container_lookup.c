@@ -20,7 +20,7 @@
 #include "host/nsopen.h"
 
 #define DEAD 600
-/* What waits is a condition variable with this time; the rest is its own work. */
+/* The caller waits on a condition variable for this time; the rest is its own work. */
 #define HELD_MAX_NS (CONTAINER_LOOKUP_WAIT_NS + 100000000ull)
 
 struct rig {
@@ -29,7 +29,7 @@ struct rig {
 	struct container_lookup *lk;
 };
 
-/* Time without what this thread waited for a CPU (/proc/thread-self/schedstat: ran, waited). */
+/* Time without waiting for a CPU in this thread (/proc/thread-self/schedstat: ran, waited). */
 static uint64_t now_ns(void)
 {
 	unsigned long long waited = 0;
@@ -43,7 +43,7 @@ static uint64_t now_ns(void)
 	return clock_mono_ns() - waited;
 }
 
-/* Waiting for a CPU between the two readings above may count once too often. */
+/* Waiting for a CPU between the two readings above may be subtracted once too often. */
 static uint64_t since(uint64_t begun)
 {
 	const uint64_t now = now_ns();
@@ -68,7 +68,7 @@ static void folder(const struct rig *r, const char *name)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
-/* A state of runc's whose process is no more. */
+/* A runc state whose process no longer exists. */
 static void dead(const struct rig *r, int i)
 {
 	char path[256], text[256];
@@ -122,7 +122,7 @@ static void idle(const struct rig *r)
 		usleep(1000);
 }
 
-/* Each round, whatever is asked in it, and how often. */
+/* Each round is bounded, whatever it queries, and how often. */
 static void test_held(void **state)
 {
 	static const char *const paths[] = { "/anything" };
@@ -163,7 +163,7 @@ static bool no_room(void *ctx)
 	return false;
 }
 
-/* Where rings fill, nobody waits at all. */
+/* While rings fill up, the caller does not wait at all. */
 static void test_no_room(void **state)
 {
 	uint64_t begun;
@@ -182,7 +182,7 @@ static void test_no_room(void **state)
 	end(&r);
 }
 
-/* While the thread works, nothing is known and nothing is asked; afterwards there is an answer. */
+/* While the thread works, nothing is known and no query starts; afterwards there is an answer. */
 static void test_busy(void **state)
 {
 	struct rig r;
@@ -202,12 +202,12 @@ static void test_busy(void **state)
 	}
 	idle(&r);
 	container_lookup_round(r.lk);
-	/* Nothing is known of it, and that is an answer. */
+	/* No state file mentions it, and that is an answer. */
 	assert_null(container_lookup_of(r.lk, "/anything", false, &got));
 	end(&r);
 }
 
-/* A container that is known has its name while all is looked at again, however long that takes. */
+/* A known container has its name while all state is read again, however long that takes. */
 static void test_known_meanwhile(void **state)
 {
 	const struct container *c;
@@ -225,14 +225,14 @@ static void test_known_meanwhile(void **state)
 	assert_int_equal(got, CONTAINER_LOOKUP_ANSWERED);
 	assert_non_null(c);
 	assert_string_equal(c->name, "old");
-	/* And when the thread is idle and the rings are full. */
+	/* Also when the thread is idle and the rings are full. */
 	idle(&r);
 	c = container_lookup_of(r.lk, "/lxc.payload.old/sub", false, &got);
 	assert_int_equal(got, CONTAINER_LOOKUP_ANSWERED);
 	assert_non_null(c);
 	assert_string_equal(c->name, "old");
 	assert_false(container_lookup_ask(r.lk, CONTAINER_LOOKUP_ALL, NULL, 0));
-	/* Not so one that may be another by now, and one nobody knows. */
+	/* But not one that may have been replaced, nor an unknown one. */
 	assert_null(container_lookup_of(r.lk, "/lxc.payload.old", true, &got));
 	assert_int_equal(got, CONTAINER_LOOKUP_BUSY);
 	assert_null(container_lookup_of(r.lk, "/anything", false, &got));
@@ -240,7 +240,7 @@ static void test_known_meanwhile(void **state)
 	end(&r);
 }
 
-/* Nobody reads again what tells of a dead process, unless the file is another one by now. */
+/* The state file of a dead process is not read again, unless the file was replaced. */
 static void test_dead_once(void **state)
 {
 	static const char *const paths[] = { "/anything" };
@@ -265,7 +265,7 @@ static void test_dead_once(void **state)
 	print_message("# %d dead states: %llu us of CPU time at first, %llu us when asked again\n", DEAD,
 		      (unsigned long long)all / 1000, (unsigned long long)again / 1000);
 	assert_in_range(again, 0, all / 2);
-	/* Its process is still to be written down. */
+	/* The runtime has not written the process yet. */
 	snprintf(path, sizeof(path), "%s/states/dead-7/state.json", r.top);
 	snprintf(text, sizeof(text), "{\"id\":\"dead-7\",\"cgroup_paths\":{\"\":\"/anything\"}}");
 	write_text(path, text);

@@ -16,7 +16,9 @@ static void test_pressure(void **state)
 				       "full avg10=99.00 avg60=98.00 avg300=97.00 total=5\n"), 12.34, 1e-9);
 	assert_float_equal(ps_pressure("some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"), 0, 1e-9);
 	assert_float_equal(ps_pressure("some avg10=100.00 avg60=0.00 avg300=0.00 total=0\n"), 100, 1e-9);
-	/* Switched off for the cgroup (cgroup.pressure), or another file. */
+	/*
+	 * Pressure accounting is off for the cgroup (cgroup.pressure), or the file is another one.
+	 */
 	assert_true(ps_pressure("") < 0);
 	assert_true(ps_pressure("full avg10=1.00 avg60=0.00 avg300=0.00 total=0\n") < 0);
 	assert_true(ps_pressure("some avg60=1.00\n") < 0);

@@ -44,7 +44,10 @@ static void test_mounts(void **state)
 {
 	(void)state;
 	check_mounts("23 29 0:21 / /proc rw,nosuid - proc proc rw\n", "- ");
-	/* docker: the root of a container and its shared memory; with user namespaces a directory more */
+	/*
+	 * docker: a container's root and its shared memory; with user namespaces one directory
+	 * deeper
+	 */
 	check_mounts("80 29 0:50 / /data/docker/overlay2/" ID "/merged rw,relatime shared:4 - overlay overlay rw,lowerdir=/x:/y,upperdir=/u\n"
 		     "81 29 0:51 / /srv/a\\040b/containers/" ID "/mounts/shm rw - tmpfs shm rw,size=65536k\n"
 		     "82 29 0:52 / /d/165536.165536/overlay2/" ID "/merged rw - overlay overlay rw\n",
@@ -61,7 +64,7 @@ static void test_mounts(void **state)
 		     "83 29 0:53 / / rw - overlay overlay rw,upperdir=/data/d/containerd/daemon/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs\n"
 		     "84 29 0:54 / / rw - overlay overlay rw,upperdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs\n",
 		     "/data/docker - - own:/data/d - ");
-	/* A user's own file system, and what only looks alike. */
+	/* A user's own file system, and paths that only look alike. */
 	check_mounts("80 29 0:50 / /home/u/containers/" ID "/x rw - fuse.sshfs host: rw\n"
 		     "81 29 0:51 / /data/containers/0123/x rw - tmpfs shm rw\n"
 		     "82 29 0:52 / /data/mycontainers/" ID "/x rw - tmpfs shm rw\n"
@@ -69,7 +72,7 @@ static void test_mounts(void **state)
 		     "84 29 0:54 / /overlay2/" ID "/merged rw - overlay overlay rw\n"
 		     "85 29 malformed\n",
 		     "- - - - - ");
-	/* As a container sees its own root. */
+	/* The container's own view of its root. */
 	check_mounts("80 29 0:50 / / rw - overlay overlay rw,lowerdir=/data/docker/overlay2/l/A:/data/docker/overlay2/l/B,"
 		     "upperdir=/data/d\\054e/overlay2/" ID "/diff,workdir=/data/d/overlay2/" ID "/work\n"
 		     "81 80 0:51 / /x rw - overlay overlay rw,upperdir=/data/docker/overlay2/" ID "/diff\n"

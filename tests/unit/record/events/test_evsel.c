@@ -107,7 +107,7 @@ static void fallback(void **state)
 		assert_false(evsel_fall_back(&ev, other[i]));
 		assert_string_equal(ev.name, "cycles");
 	}
-	/* What cpu-clock cannot stand for has no substitute. */
+	/* Events that cpu-clock cannot replace have no substitute. */
 	assert_int_equal(evsel_parse(&ev, "instructions"), 0);
 	assert_false(evsel_fall_back(&ev, -ENOENT));
 }

@@ -15,7 +15,10 @@
 #define ADMIN PERM_CAP_SYS_ADMIN
 #define SYSLOG PERM_CAP_SYSLOG
 
-/* Debian's patch: "if (perf_paranoid_any() && !capable(CAP_SYS_ADMIN)) return -EACCES;", any being 3 and more. */
+/*
+ * Debian's patch: "if (perf_paranoid_any() && !capable(CAP_SYS_ADMIN)) return -EACCES;", where
+ * "any" is 3 and more.
+ */
 static void test_admin_only(void **state)
 {
 	(void)state;
@@ -26,22 +29,23 @@ static void test_admin_only(void **state)
 		assert_int_equal(perm_admin_only(PERFMON, paranoid, debian), paranoid >= 3);
 		assert_false(perm_admin_only(ADMIN, paranoid, 0));
 		assert_false(perm_admin_only(ADMIN | PERFMON, paranoid, 0));
-		/* Mainline lets everybody at the user space of his own. */
+		/* Mainline lets every user measure the user space of their own processes. */
 		assert_false(perm_admin_only(0, paranoid, 0));
 		assert_false(perm_admin_only(PERFMON, paranoid, 0));
 	}
-	/* Ubuntu keeps them out from 4 on. */
+	/* Ubuntu forbids it from 4 on. */
 	assert_false(perm_admin_only(PERFMON, 3, 0));
 	assert_true(perm_admin_only(PERFMON, 4, -EACCES));
-	/* A security module or a seccomp filter is something else. */
+	/* A security module or a seccomp filter is a different cause. */
 	assert_false(perm_admin_only(PERFMON, 2, -EACCES));
 	assert_false(perm_admin_only(PERFMON, 3, -EPERM));
 	assert_false(perm_admin_only(0, PERM_SYSCTL_UNKNOWN, -EACCES));
 }
 
 /*
- * kallsyms_show_value(): kptr_restrict 0 shows addresses where perf_event_paranoid is at most 1, and as 1 does, to CAP_SYSLOG;
- * all other values show none. So whoever does what the remedy says sees them.
+ * kallsyms_show_value(): kptr_restrict 0 shows addresses if perf_event_paranoid is at most 1;
+ * otherwise, and with kptr_restrict 1, only to CAP_SYSLOG; other values hide them. Following the
+ * remedy therefore makes them visible.
  */
 static bool shown(bool syslog, long kptr, long paranoid)
 {
@@ -70,7 +74,10 @@ static void test_kallsyms(void **state)
 				if (shown(syslog, kptr, paranoid))
 					continue;
 				perm_explain_kallsyms(syslog ? SYSLOG : 0, kptr, paranoid, &text, &remedy);
-				/* The one that decides is named, and the other one is not. */
+				/*
+				 * The message names the setting that decides, and not the other
+				 * one.
+				 */
 				assert_int_equal(strstr(text.s, "kptr_restrict") != NULL, kptr > 0);
 				assert_int_equal(strstr(text.s, "perf_event_paranoid") != NULL, kptr == 0);
 				assert_int_equal(strstr(text.s, "CAP_SYSLOG is missing") != NULL, kptr < 2);
@@ -105,7 +112,10 @@ static void test_kallsyms_odd(void **state)
 	assert_non_null(strstr(text.s, "kernel.kptr_restrict cannot be read"));
 	strbuf_reset(&text);
 	strbuf_reset(&remedy);
-	/* As 0 would not do without it, nobody is told to set what cannot be seen. */
+	/*
+	 * kptr_restrict is 0 already and perf_event_paranoid cannot be read, so the remedy is the
+	 * capability, not a sysctl.
+	 */
 	perm_explain_kallsyms(0, 0, PERM_SYSCTL_UNKNOWN, &text, &remedy);
 	assert_non_null(strstr(remedy.s, "CAP_SYSLOG"));
 	strbuf_fini(&text);

@@ -33,7 +33,7 @@ static struct fake *fake_new(uint64_t start)
 	return f;
 }
 
-/* The producer: byte by byte, so that nothing is shared with the reader's way to wrap. */
+/* The producer writes byte by byte, so that it shares no wrap-around code with the reader. */
 static void put(struct fake *f, const void *rec, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -46,7 +46,7 @@ static void publish(struct fake *f)
 	f->page.data_head = f->head;
 }
 
-/* A record of @size bytes with @fill in its body and its time where @type has it. */
+/* A record of @size bytes, filled with @fill, with its time where @type has it. */
 static void put_record(struct fake *f, uint32_t type, uint16_t size, uint64_t time, uint8_t fill)
 {
 	uint8_t rec[SIZE];
@@ -54,8 +54,8 @@ static void put_record(struct fake *f, uint32_t type, uint16_t size, uint64_t ti
 
 	memset(rec, fill, size);
 	memcpy(rec, &h, sizeof(h));
-	/* Sample: header 8, identifier 8, ip 8, pid/tid 8, time. Others end with pid/tid, time,
-	 * cpu, id. */
+	/* A sample: header 8, identifier 8, ip 8, pid/tid 8, time. Other records end with
+	 * pid/tid, time, cpu, id. */
 	memcpy(rec + (type == PERF_RECORD_SAMPLE ? 32 : size - 24), &time, 8);
 	put(f, rec, size);
 }
@@ -80,9 +80,9 @@ static void in_place(void **state)
 	assert_ptr_equal(ring_record(&f->ring, bounce), f->data);
 	ring_next(&f->ring);
 	assert_false(ring_time(&f->ring, &t));
-	assert_int_equal(f->page.data_tail, 0);		/* given back in lots, */
+	assert_int_equal(f->page.data_tail, 0);		/* released in batches, */
 	ring_release(&f->ring);
-	assert_int_equal(f->page.data_tail, 128);	/* or when told to */
+	assert_int_equal(f->page.data_tail, 128);	/* or on request */
 	free(f);
 }
 
@@ -106,7 +106,7 @@ static void time_of_sideband(void **state)
 	free(f);
 }
 
-/* Every place at which a record can meet the end of the ring, its time field included. */
+/* Every offset at which a record, or its time field, can cross the end of the ring. */
 static void wraps(void **state)
 {
 	uint8_t bounce[LAYOUT_RECORD_MAX];
@@ -115,7 +115,7 @@ static void wraps(void **state)
 	(void)state;
 	for (uint64_t before_end = 8; before_end <= 208; before_end += 8) {
 		for (int sample = 0; sample < 2; sample++) {
-			/* Positions count up for ever: a start beyond 2^32, too. */
+			/* Positions count up without end: also with a start beyond 2^32. */
 			struct fake *f =
 				fake_new((before_end & 8 ? 3ull << 40 : 0) + SIZE - before_end);
 			const uint8_t *rec;
@@ -146,8 +146,9 @@ static void wraps(void **state)
 }
 
 /*
- * A kernel symbol as the third listener is told of it: the size has the id fields of those before it, too, which
- * nobody writes. At every place the record can have before the end of the ring, names of all lengths.
+ * A kernel symbol record as the third listener gets it: the size also includes the id fields of the
+ * listeners before it, which nobody writes. Names of all lengths, with the record at every offset
+ * before the end of the ring.
  */
 static void told_to_others_before(void **state)
 {
@@ -214,7 +215,10 @@ static void full_ring(void **state)
 	free(f);
 }
 
-/* Sizes that cannot be end the reading of what is there, not the program, and not the ring. */
+/*
+ * Impossible sizes end the reading of the present content. The program continues, and so does the
+ * ring.
+ */
 static void nonsense(void **state)
 {
 	static const uint16_t sizes[] = { 0, 8, 32, 39, 41, 200 };

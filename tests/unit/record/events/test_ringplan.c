@@ -23,9 +23,9 @@ static void promise(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram
 
 	assert_int_equal(bytes & (bytes - 1), 0);
 	assert_true(bytes >= 512 << 10);
-	/* All rings together stay within the budget, but each is of some use. */
+	/* All rings together stay within the budget, but each is large enough to be useful. */
 	assert_true(bytes == 512 << 10 || (double)bytes * (double)ncpus <= budget);
-	/* Less than a quarter of a second for want of budget alone. */
+	/* Less than a quarter of a second only if the budget requires it. */
 	assert_true(seconds > 0.249 || 2.0 * (double)bytes * (double)ncpus > budget);
 	/* And no larger than needed. */
 	assert_true(bytes == 512 << 10 || seconds < 0.51);

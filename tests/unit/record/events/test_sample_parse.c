@@ -35,7 +35,7 @@ static uint64_t any(uint64_t below)
 	return random_next(&seed) % below;
 }
 
-/* What one record says. */
+/* The content of one record. */
 struct said {
 	uint64_t type, regs, period, ip, time, cgroup, chain[CHAIN_MAX], reg[64], stack[STACK_MAX / 8];
 	uint32_t pid, tid, cpu;
@@ -131,7 +131,7 @@ static void put_sample(struct out *o, const struct said *s)
 	if (s->type & PERF_SAMPLE_CPU)
 		put_cpu(o, s);
 	put_if(o, s, PERF_SAMPLE_PERIOD, s->period);
-	/* Of a group, with times and ids: {nr, enabled, running, {value, id} ...}. */
+	/* A group read, with times and IDs: {nr, enabled, running, {value, id} ...}. */
 	if (s->type & PERF_SAMPLE_READ) {
 		put(o, 2, 8);
 		put_some(o, 2 + 2 * 2);
@@ -164,7 +164,7 @@ static void put_sample(struct out *o, const struct said *s)
 	end(o, at);
 }
 
-/* A name of 8 bytes, and what sample_id_all puts behind it. */
+/* A name of 8 bytes, and the fields that sample_id_all appends. */
 static void put_comm(struct out *o, const struct said *s)
 {
 	size_t at = begin(o, PERF_RECORD_COMM);
@@ -259,7 +259,7 @@ static void put_flag(struct out *o, size_t at, unsigned int bit)
 	o->b[at + bit / 8] |= (uint8_t)(o->swap ? 0x80u >> bit % 8 : 1u << bit % 8);
 }
 
-/* A file with one event whose samples have these fields; the data comes behind. */
+/* A file with one event whose samples have these fields; the data follows. */
 static void put_head(struct out *o, uint64_t type, uint64_t regs)
 {
 	size_t attr;
@@ -320,7 +320,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 	return 0;
 }
 
-/* Reads the file @o whose data begins after the header. */
+/* Reads the file @o, whose data begins after the header. */
 static void read_back(struct out *o, struct seen_addrs *seen)
 {
 	size_t data = HEADER_BYTES + ATTR_BYTES + 16, n = o->n;
@@ -370,7 +370,7 @@ static void test_any_fields(void **state)
 	free(seen);
 }
 
-/* The cgroup is the last one that is read: whatever is missing, it does not fit. */
+/* The cgroup is the last field read: whatever is missing, it does not fit. */
 static void test_too_short(void **state)
 {
 	struct seen_addrs *seen = calloc(1, sizeof(*seen));

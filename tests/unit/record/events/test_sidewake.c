@@ -22,7 +22,10 @@
 #include "events/target.h"
 
 #define EXECS 40
-/* An end, not a limit for the recorder: a wake-up that has not come by then never comes. */
+/*
+ * A bound for the test, not a limit for the recorder: a wake-up that has not come by then never
+ * comes.
+ */
 #define PATIENCE_MS 20000
 
 struct shell {
@@ -30,10 +33,10 @@ struct shell {
 	int in, out;	/* a line to @in lets it exec; it writes one to @out when it has started */
 };
 
-/* Says that it is there, waits, and starts over: as one and the same process. */
+/* Reports that it has started, waits, and execs itself again: always the same process. */
 static const char script[] = "echo; read x || exit; exec sh -c \"$S\"";
 
-/* On one CPU, since each CPU has a ring of its own. */
+/* On one CPU, since each CPU has its own ring. */
 static void start(struct shell *sh)
 {
 	int in[2], out[2];
@@ -68,7 +71,7 @@ static void wait_started(const struct shell *sh)
 	assert_int_equal(read(sh->out, &c, 1), 1);
 }
 
-/* Does any ring say that there is something? Saying so once is all it does. */
+/* Whether any ring reports data. A wake-up is reported once. */
 static bool woken(const struct events *ev, int ms)
 {
 	struct pollfd p[64];

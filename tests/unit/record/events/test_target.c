@@ -51,7 +51,7 @@ static void bad_lists(void **state)
 		assert_null(v);
 		assert_int_equal(n, 0);
 	}
-	/* A range is one only where it may be. */
+	/* A range is accepted only where one is allowed. */
 	uint32_t *v;
 	size_t n;
 
@@ -68,13 +68,13 @@ static void seen_once(void **state)
 	struct seen_addrs *s = seen_addrs_new();
 
 	(void)state;
-	/* Also for the values an empty slot holds. */
+	/* Also for the values that an empty slot holds. */
 	assert_true(saw(s, 0, 0));
 	assert_false(saw(s, 0, 0));
 	assert_true(saw(s, 10, 0x1000));
 	assert_false(saw(s, 10, 0x1000));
 	assert_true(saw(s, 10, 0x1008));
-	/* The same address elsewhere is another one. */
+	/* The same address in another process is a different one. */
 	assert_true(saw(s, 11, 0x1000));
 	assert_true(saw(s, SEEN_ADDRS_KERNEL, 0x1000));
 	assert_false(saw(s, SEEN_ADDRS_KERNEL, 0x1000));
@@ -108,7 +108,7 @@ static void seen_overflow(void **state)
 	seen_addrs_free(s);
 }
 
-/* Addresses that differ above bit 47 only are different ones. */
+/* Addresses that differ only above bit 47 are different. */
 static void seen_high(void **state)
 {
 	struct seen_addrs *s = seen_addrs_new();
@@ -123,7 +123,7 @@ static void seen_high(void **state)
 	seen_addrs_free(s);
 }
 
-/* Far more processes than there are tags, none of which may pass for an earlier one. */
+/* Far more processes than tags. None may be taken for an earlier one. */
 static void seen_many(void **state)
 {
 	struct seen_addrs *s = seen_addrs_new();
@@ -136,7 +136,10 @@ static void seen_many(void **state)
 	seen_addrs_free(s);
 }
 
-/* Of the words of a copy just those that are no stack addresses and new, and high ones, whatever surrounds them. */
+/*
+ * From the words of a copy, exactly those that are neither stack addresses nor seen before, and
+ * high ones, whatever surrounds them.
+ */
 static void seen_words(void **state)
 {
 	static const uint64_t high[] = { 0x0000ffffff600000, 0xffffffffff600000, 1ull << 47 };
@@ -151,7 +154,7 @@ static void seen_words(void **state)
 		uint32_t at = 0;
 
 		words.nkept = (uint32_t)random_next(&rnd) % 40;
-		/* What lies behind the last is of an earlier copy. */
+		/* The words after the last belong to an earlier copy. */
 		for (uint32_t i = 0; i < 48; i++) {
 			words.cls[i] = (uint8_t)(1 + random_next(&rnd) % 3);
 			words.val[i] = 0x400000 + random_next(&rnd) % ARRAY_SIZE(known[0]);

@@ -63,7 +63,7 @@ static struct ev_tally at(const struct rig *r, uint64_t second, uint32_t cpu)
 	return sum;
 }
 
-/* What the ledger will say, and that the rows come to it. */
+/* What the ledger will report; also checks that the rows add up to it. */
 static void expect(const struct rig *r, uint64_t samples, uint64_t side)
 {
 	uint64_t lost = 0, side_lost = 0;
@@ -85,7 +85,7 @@ static void rig_close(struct rig *r)
 	ledger_fini(&r->lg);
 }
 
-/* perf before 6.1, or one that was killed: the rings are all there is. */
+/* perf before 6.1, or one that was killed: only the rings' records count. */
 static void test_not_counted(void **state)
 {
 	static const uint64_t lost[EVENTS] = { 0 };
@@ -104,7 +104,7 @@ static void test_not_counted(void **state)
 	rig_close(&r);
 }
 
-/* One event, which tells of mappings as well: what no record told of comes at the end. */
+/* One event, which also records mappings: losses without a record come at the end. */
 static void test_one_event(void **state)
 {
 	static const uint64_t lost[EVENTS] = { 105 };
@@ -116,13 +116,16 @@ static void test_one_event(void **state)
 	settle(&r);
 	expect(&r, 105, 0);
 	assert_true(r.lg.l.have_format_lost);
-	/* In proportion: of 100 that are told of, none is another's. */
+	/* In proportion: all 100 that the record reports belong to this event. */
 	assert_int_equal(at(&r, 1, 2).lost, 100);
 	assert_int_equal(at(&r, 9, 0).lost, 5);
 	rig_close(&r);
 }
 
-/* Of 1,000 the chosen event's are 100, 200 are side-band; each ring's in proportion, and the roundings add up. */
+/*
+ * 1,000 are lost: 100 of the chosen event, 200 of side-band. Each ring's losses are split in
+ * proportion, and the rounded parts add up.
+ */
 static void test_events(void **state)
 {
 	static const uint64_t lost[EVENTS] = { 100, 700, 200 };
@@ -144,7 +147,7 @@ static void test_events(void **state)
 	rig_close(&r);
 }
 
-/* The event for side-band lost more after its count was read. */
+/* The side-band event lost more after its count was read. */
 static void test_after_the_count(void **state)
 {
 	static const uint64_t lost[EVENTS] = { 50, 0, 10 };
@@ -169,7 +172,7 @@ static void test_nothing(void **state)
 	expect(&r, 0, 0);
 	assert_true(r.lg.l.have_format_lost);
 	rig_close(&r);
-	/* Not read to its end: what perf writes there may be missing. */
+	/* The file was not read to its end: what perf writes there may be missing. */
 	rig_open(&r, EVENTS, lost);
 	r.pd.cut = true;
 	settle(&r);

@@ -20,17 +20,18 @@
 #include "import/perfdata.h"
 
 #define RECORD 8192u		/* bytes: a sample with a small stack copy */
-#define HOLD ((size_t)8 << 20)	/* chunks of 1 MiB are let go as a whole, so this is 4 to 8 MiB of records */
+#define HOLD ((size_t)8 << 20)	/* chunks of 1 MiB are freed as a whole, so this is 4 to 8 MiB of
+				 * records */
 
 struct sample {
 	struct perf_event_header h;
-	uint64_t time;		/* what follows is none of the reader's business */
+	uint64_t time;		/* the reader does not look at what follows */
 	uint8_t rest[RECORD - 16];
 };
 
 struct writer {
 	int fd;
-	uint32_t n, round;	/* samples; a FINISHED_ROUND behind so many, 0: none */
+	uint32_t n, round;	/* samples; a FINISHED_ROUND after every @round of them, 0: none */
 	uint64_t (*time_of)(uint32_t i);
 };
 
@@ -74,7 +75,8 @@ static void *write_all(void *arg)
 }
 
 struct seen_addrs {
-	uint64_t n, last, back;	/* records; the newest time; how many were older than one before */
+	uint64_t n, last, back;	/* records; the newest time; how many were older than an earlier
+				 * one */
 	size_t most;		/* bytes allocated */
 };
 
@@ -91,7 +93,7 @@ static int see(void *ctx, const struct perfdata_record *r)
 	return 0;
 }
 
-/* *@more: bytes allocated at most, beyond what was there. */
+/* *@more: the peak of allocated bytes beyond what was allocated before. */
 static struct seen_addrs read_all(struct writer *w, size_t hold, uint64_t *late, size_t *more)
 {
 	const struct mallinfo2 mi = mallinfo2();
@@ -117,7 +119,10 @@ static struct seen_addrs read_all(struct writer *w, size_t hold, uint64_t *late,
 	return seen;
 }
 
-/* Runs of 100 backwards, as two rings read after each other give them: 800 KiB are out of order. */
+/*
+ * Runs of 100 in reverse, as two rings read one after the other give them: 800 KiB are out of
+ * order.
+ */
 static uint64_t backwards_by_runs(uint32_t i)
 {
 	return 1000 + i / 100 * 100 + (99 - i % 100);
@@ -139,7 +144,10 @@ static void no_rounds_keep_their_order_and_memory(void **state)
 	assert_int_equal(s.n, 4000);
 	assert_int_equal(s.back, 0);
 	assert_int_equal(late, 0);
-	/* The chunk that is being filled, the queue twice as large as it is full, and what sorting takes. */
+	/*
+	 * The chunk being filled, the queue at twice its full size, and the memory that sorting
+	 * takes.
+	 */
 	assert_true(more < HOLD + ((size_t)3 << 20));
 }
 
@@ -154,7 +162,7 @@ static void too_late_is_counted(void **state)
 	assert_int_equal(s.n, 4000);
 	assert_int_equal(s.back, 1);
 	assert_int_equal(late, 1);
-	/* With room for all of them it is the first. */
+	/* With room for all records, the late one is delivered first. */
 	s = read_all(&w, 0, &late, &more);
 	assert_int_equal(s.n, 4000);
 	assert_int_equal(s.back, 0);
@@ -171,11 +179,11 @@ static void rounds_are_delivered(void **state)
 	(void)state;
 	assert_int_equal(s.n, 4000);
 	assert_int_equal(s.back, 0);
-	/* Of 32 MiB two rounds are held. */
+	/* Of 32 MiB, two rounds are held. */
 	assert_true(more < (size_t)5 << 20);
 }
 
-/* "data" has the header, and no record. */
+/* "data" has the header and no records. */
 static void write_header(int dirfd)
 {
 	struct {
@@ -229,7 +237,7 @@ static void files_of_threads_are_merged(void **state)
 	write_part(fd, "data.3", 1500, 1, 20);
 	pd = perfdata_open(fd, "it");
 	assert_non_null(pd);
-	/* Places in the queue for some 170 records: what one file is read ahead has to be less. */
+	/* The queue has room for some 170 records: the read-ahead of each file must be less. */
 	pd->hold = 4096;
 	assert_int_equal(perfdata_each(pd, true, see, &seen), 0);
 	assert_false(pd->cut);

@@ -113,7 +113,7 @@ static void test_oracle(void **state)
 	(void)state;
 	for (round = 0; round < 400; round++) {
 		struct maskset ms = { exec, 0, stacks, rnd() % 3, 0, 0 };
-		/* An import's ranges need not be of whole pages. */
+		/* Ranges of an import need not consist of whole pages. */
 		uint64_t at = 0x400000 + (rnd() % 4 ? 0 : rnd() % 4096);
 		size_t n = rnd() % 700, nexec = rnd() % ARRAY_SIZE(exec), i;
 
@@ -129,7 +129,10 @@ static void test_oracle(void **state)
 		}
 		ms.nexec = nexec;
 		fill(&ms, words, n);
-		/* Two sets of mappings never share a version; without one nothing is remembered. */
+		/*
+		 * Two sets of mappings never share a version; without a version nothing is
+		 * remembered.
+		 */
 		ms.version = rnd() % 2 ? (uint64_t)round + 1 : 0;
 		ms.top = rnd() % 2 ? SP + rnd() % (n * 16 + 1) : 0;
 		mask_stack(fast, &ms, SP, words, n * 8, &out);
@@ -141,7 +144,7 @@ static void test_oracle(void **state)
 
 static void test_range_at_zero(void **state)
 {
-	/* vm.mmap_min_addr may be 0: a gap below the first range need not exist. */
+	/* vm.mmap_min_addr may be 0: there may be no gap below the first range. */
 	struct range exec[] = { { 0, 0x1000 } };
 	struct maskset ms = { exec, 1, NULL, 0, 0, 0 };
 	uint64_t words[] = { 0, 1, 0x1000, 0x1001 };
@@ -160,7 +163,10 @@ static void random_maps(struct range *exec, struct maskset *ms)
 
 	ms->nexec = rnd() % 40 ? rnd() % (rnd() % 2 ? 12 : 80) : 0;
 	for (size_t i = 0; i < ms->nexec; i++) {
-		/* Neighbours, gaps within a unit of the scan, and gaps as between heap and libraries. */
+		/*
+		 * Adjacent ranges, gaps within a unit of the scan, and gaps as between heap and
+		 * libraries.
+		 */
 		at += rnd() % 5 * 4096 * (rnd() % 3 ? 1 : 0x1000000);
 		exec[i].start = at;
 		at += (1 + rnd() % 40) * 4096;
@@ -180,7 +186,7 @@ static void assert_same_words(const struct stack_words *a, const struct stack_wo
 	assert_memory_equal(a->val, b->val, a->nkept * sizeof(a->val[0]));
 }
 
-/* Vector and plain code agree, whatever the size, the place in memory and the stack pointer. */
+/* Vector and scalar code agree, whatever the size, the alignment and the stack pointer. */
 static void test_fast_is_plain(void **state)
 {
 	unsigned char *room = malloc(65536 + 64);
@@ -214,7 +220,7 @@ static void test_fast_is_plain(void **state)
 	free(room);
 }
 
-/* What is taken from an earlier copy is what looking at it again would have found. */
+/* Results taken from an earlier copy equal those of looking at the words again. */
 static void test_again_is_anew(void **state)
 {
 	static uint64_t before[STACK_WORDS_MAX], now[STACK_WORDS_MAX];
@@ -226,7 +232,7 @@ static void test_again_is_anew(void **state)
 	for (int round = 0; round < 4000; round++) {
 		struct mask_ctx *mc = rnd() % 2 ? fast : plain;
 		struct maskset ms = { exec, 0, NULL, 0, 2000000 + (uint64_t)round, 0 };
-		/* Both end at one address, or now and then not; they begin where they like. */
+		/* Both usually end at one address; they begin anywhere. */
 		size_t n = rnd() % 600, grown = rnd() % 3 ? 0 : rnd() % 40, shrunk = rnd() % 3 ? 0 : rnd() % (n / 2 + 1);
 		size_t m = n + grown - shrunk, longer = rnd() % 16 ? 0 : rnd() % 3;
 		uint64_t sp = SP - 8 * grown + 8 * shrunk;
@@ -254,7 +260,9 @@ static void test_again_is_anew(void **state)
 	assert_true(taken > 100000);
 }
 
-/* Every size, so every length of what is left behind whole vectors; no byte behind the copy is read. */
+/*
+ * Every size, so every length of the remainder after whole vectors; no byte past the copy is read.
+ */
 static void test_all_sizes(void **state)
 {
 	static uint64_t words[STACK_WORDS_MAX];
@@ -266,7 +274,7 @@ static void test_all_sizes(void **state)
 	(void)state;
 	fill(&ms, words, STACK_WORDS_MAX);
 	for (size = 0; size <= 65528; size += size < 2048 || size > 65000 ? 8 : 776) {
-		/* A block of its own: the sanitizers watch its end. */
+		/* A block of its own, so that sanitizers watch its end. */
 		unsigned char *copy = malloc(size ? size : 1);
 
 		assert_non_null(copy);
@@ -279,7 +287,7 @@ static void test_all_sizes(void **state)
 	}
 }
 
-/* What was learnt of one process must not be taken for another's that has the same addresses. */
+/* What was learnt from one process must not be applied to another with the same addresses. */
 static void test_versions(void **state)
 {
 	struct range a[] = { { 0x400000, 0x500000 } }, b[] = { { 0x480000, 0x500000 } };
@@ -300,7 +308,7 @@ static void test_versions(void **state)
 	}
 }
 
-/* This process's own stack, copied from here up, and its own mappings: what real words look like. */
+/* Copies this process's own stack from here up, with its own mappings: real stack words. */
 static void test_own_stack(void **state)
 {
 	static uint64_t words[STACK_WORDS_MAX];
@@ -327,7 +335,7 @@ static void test_own_stack(void **state)
 	sp = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)7;
 	assert_true(end > sp);
 	end = MIN(end, sp + sizeof(words));
-	/* As the kernel reads it: sanitizers have their own view of other functions' frames. */
+	/* Read through the kernel: sanitizers have their own view of other functions' frames. */
 	fd = open("/proc/self/mem", O_RDONLY);
 	assert_true(pread(fd, words, end - sp, (off_t)sp) == (ssize_t)(end - sp));
 	close(fd);
@@ -342,7 +350,7 @@ static void test_own_stack(void **state)
 		assert_int_equal(out.idx[k], i);
 		assert_int_equal(out.cls[k++], cls);
 	}
-	/* Return addresses to main() and into libc at least. */
+	/* At least the return addresses to main() and into libc. */
 	assert_true(out.nkept > 4);
 }
 
@@ -378,7 +386,7 @@ static void test_misaligned_sp(void **state)
 	assert_int_equal(out.val[1], 0x400123);
 	assert_int_equal(out.cls[1], WORD_CODE);
 
-	/* Shorter than the way to the next word. */
+	/* Shorter than the distance to the next word. */
 	mask_stack(fast, &ms, SP + 3, copy, 4, &out);
 	assert_int_equal(out.nwords, 0);
 	assert_int_equal(out.nkept, 0);
@@ -432,7 +440,8 @@ static void test_regs(void **state)
 }
 
 /*
- * No bar, a figure for people: a full copy with half of it zeros, 200 mappings in three clusters.
+ * Not a limit, a figure for the reader: a full copy with half of it zeros, 200 mappings in three
+ * clusters.
  */
 static void test_speed(void **state)
 {

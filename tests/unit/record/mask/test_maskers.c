@@ -80,7 +80,7 @@ static void same_as_alone(unsigned int helpers)
 		jobs[i].words = &words[i];
 		order[i] = &jobs[i];
 	}
-	/* Batches follow each other closely: whoever is late must do no harm to the next. */
+	/* Batches follow each other closely: a late thread must not disturb the next batch. */
 	for (int b = 0; b < BATCHES; b++) {
 		size_t first = rng() % NJOBS, n = rng() % (NJOBS - first + 1);
 

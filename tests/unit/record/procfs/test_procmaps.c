@@ -49,13 +49,13 @@ static void test_cutting(void **state)
 	(void)state;
 	add(&ms, 0x1000, 0x9000, 0x10000, 1, 1);
 	add(&ms, 0x1000, 0x9000, 0x10000, 1, 0);
-	/* Into the middle: two pieces stay, and the right one begins later in its file. */
+	/* Into the middle: two pieces stay, and the right one has a larger file offset. */
 	add(&ms, 0x3000, 0x5000, 0, 2, 1);
 	check(ms, 3,
 	      (const uint64_t[][4]){ { 0x1000, 0x3000, 0x10000, 1 },
 				     { 0x3000, 0x5000, 0, 2 },
 				     { 0x5000, 0x9000, 0x14000, 1 } });
-	/* Over the end of one, all of another, the beginning of a third. */
+	/* Over the end of one, all of another, and the start of a third. */
 	add(&ms, 0x2000, 0x6000, 0x500, 3, 1);
 	check(ms, 3,
 	      (const uint64_t[][4]){ { 0x1000, 0x2000, 0x10000, 1 },
@@ -67,7 +67,7 @@ static void test_cutting(void **state)
 	      (const uint64_t[][4]){ { 0x1000, 0x2000, 0x10000, 1 },
 				     { 0x2000, 0x6000, 0, 4 },
 				     { 0x6000, 0x9000, 0x15000, 1 } });
-	/* All of them; then beside it, touching. */
+	/* All of them; then one adjacent to it. */
 	add(&ms, 0, 0xa000, 0, 5, 1);
 	add(&ms, 0xa000, 0xb000, 0, 6, 1);
 	check(ms, 2, (const uint64_t[][4]){ { 0, 0xa000, 0, 5 }, { 0xa000, 0xb000, 0, 6 } });
@@ -101,10 +101,10 @@ static void test_same_mapping(void **state)
 
 	(void)state;
 	assert_int_equal(mapset_add(&ms, &e), 1);
-	/* Told by a record with a build-id: no inode, and so no contradiction. */
+	/* From a record with a build-id: it has no inode, and so does not contradict. */
 	e.ino = 0;
 	assert_int_equal(mapset_add(&ms, &e), 0);
-	/* The same path at the same place, but another file. */
+	/* The same path at the same address, but another file. */
 	e.ino = 99;
 	assert_int_equal(mapset_add(&ms, &e), 1);
 	e.deleted = true;
@@ -124,7 +124,7 @@ static void test_copy_on_write(void **state)
 	child = mapset_get(parent);
 	grandchild = mapset_get(parent);
 	assert_ptr_equal(child, parent);
-	/* What is there already changes nothing and copies nothing. */
+	/* Adding what is there already changes nothing and copies nothing. */
 	add(&child, 0x1000, 0x4000, 0, 1, 0);
 	assert_ptr_equal(child, parent);
 	add(&child, 0x2000, 0x3000, 0, 2, 1);
@@ -136,7 +136,7 @@ static void test_copy_on_write(void **state)
 	assert_int_equal(parent->refs, 2);
 	mapset_put(parent);
 	check(grandchild, 1, (const uint64_t[][4]){ { 0x1000, 0x4000, 0, 1 } });
-	/* The last one owns it: no copy. */
+	/* The last holder owns it: no copy. */
 	parent = grandchild;
 	add(&grandchild, 0x8000, 0x9000, 0, 3, 1);
 	assert_ptr_equal(parent, grandchild);
@@ -201,7 +201,7 @@ static void test_bound(void **state)
 	for (i = 0; i < MAPSET_MAX; i++)
 		add(&ms, i * 0x2000, i * 0x2000 + 0x1000, 0, 1, 1);
 	add(&ms, i * 0x2000, i * 0x2000 + 0x1000, 0, 1, -ENOSPC);
-	/* Replacing is no growth. */
+	/* Replacing does not make the set larger. */
 	add(&ms, 0, 0x1000, 0, 2, 1);
 	assert_int_equal(ms->n, MAPSET_MAX);
 	mapset_put(ms);

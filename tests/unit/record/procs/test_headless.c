@@ -40,7 +40,10 @@ static void headless_child(int ready, int go, void *arg)
 		pthread_exit(NULL);
 }
 
-/* Where the first thread has ended /proc/PID tells nothing of memory, root and namespaces: the other threads' does. */
+/*
+ * After the first thread has ended, /proc/PID shows no memory, root or namespaces; the other
+ * threads' folders do.
+ */
 static void test_first_thread_ended(void **state)
 {
 	struct child c = start(headless_child, NULL);

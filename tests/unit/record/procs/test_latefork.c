@@ -23,7 +23,7 @@ static struct proc *shell_at(uint64_t time)
 	return proctab_sampled(pt, PARENT, PARENT, time + 1);
 }
 
-/* After the child's exec: the child is what it has become. */
+/* After the child's exec: the child stays what it has become. */
 static void test_after_exec(void **state)
 {
 	struct kmmap m = with_id(kmmap(CHILD, 0x800000, 0x2000, "/bin/program"), 8);
@@ -37,7 +37,7 @@ static void test_after_exec(void **state)
 	p = proctab_sampled(pt, CHILD, CHILD, 40);
 	assert_non_null(proc_maskset(p, CHILD, 0x800010, 0x7ff000000000, 64));
 	assert_null(proc_maskset(p, CHILD, 0x400010, 0x7ff000000000, 64));
-	/* The next one with that pid is another process. */
+	/* The next process with that PID is a different one. */
 	fork_at(CHILD, CHILD, PARENT, 50);
 	p = proctab_sampled(pt, CHILD, CHILD, 60);
 	assert_non_null(proc_maskset(p, CHILD, 0x400010, 0x7ff000000000, 64));
@@ -48,7 +48,7 @@ static void test_after_exec(void **state)
 	assert_int_equal(got.proc[1].ppid, PARENT);
 	assert_string_equal(got.comm[2], "shell");
 	assert_true(got.proc[2].inherited);
-	/* The reader, too, would take it for a new process. */
+	/* The reader, too, would treat it as a new process. */
 	assert_int_equal(got.nfork, 1);
 }
 
@@ -71,7 +71,7 @@ static void test_after_sample(void **state)
 	assert_int_equal(got.nfork, 0);
 }
 
-/* After an exec of the parent's: what that runs now the child has never run. */
+/* After an exec of the parent: the child never ran the parent's new program. */
 static void test_after_exec_of_parent(void **state)
 {
 	struct kmmap m = with_id(kmmap(PARENT, 0x800000, 0x2000, "/bin/program"), 8);
@@ -90,7 +90,7 @@ static void test_after_exec_of_parent(void **state)
 	assert_false(got.proc[1].maps_known);
 }
 
-/* A thread that has named itself by then; one that has the name of its process until then. */
+/* A thread that has named itself by then, and one that has its process's name until then. */
 static void test_threads(void **state)
 {
 	(void)state;
@@ -100,7 +100,7 @@ static void test_threads(void **state)
 	proctab_sampled(pt, PARENT, PARENT + 5, 40);
 	fork_at(PARENT, PARENT + 6, PARENT, 50);
 	proctab_sampled(pt, PARENT, PARENT + 6, 60);
-	/* The tid is another thread's. */
+	/* The TID belongs to another thread. */
 	fork_at(PARENT, PARENT + 5, PARENT, 70);
 	proctab_sampled(pt, PARENT, PARENT + 5, 80);
 	read_back();
@@ -113,7 +113,7 @@ static void test_threads(void **state)
 	assert_int_equal(got.tcomm[2].tid, PARENT + 5);
 }
 
-/* One that belonged to the program before. */
+/* A thread of the program before. */
 static void test_thread_of_the_past(void **state)
 {
 	(void)state;

@@ -30,7 +30,7 @@ static void becomes_sleep(int ready, int go, void *arg)
 	execl("/bin/sleep", "sleep", "60", NULL);
 }
 
-/* Let it become that, and wait until it has the mappings of it. */
+/* Lets the child exec sleep, and waits until its mappings are there. */
 static void begin_sleep(struct child *c)
 {
 	char path[64], exe[256] = "";
@@ -43,7 +43,7 @@ static void begin_sleep(struct child *c)
 		assert_true(readlink(path, exe, sizeof(exe) - 1) > 0);
 		usleep(1000);
 	}
-	/* In nanosleep(2): the loader is done. */
+	/* In nanosleep(2), so the loader is done. */
 	snprintf(path, sizeof(path), "/proc/%d/stat", c->pid);
 	for (char state = 'R'; state != 'S'; usleep(1000)) {
 		FILE *f = fopen(path, "r");
@@ -68,7 +68,7 @@ static void look_ahead(void)
 	proctab_look_ahead(pt, exec_since, lost_since, NULL);
 }
 
-/* Forked as far as is known, and taken for gone: its exec, the mappings, all was lost. */
+/* Known only as forked, and believed gone: its exec and mappings were all lost. */
 static void test_forked(void **state)
 {
 	struct child c = start(becomes_sleep, NULL);
@@ -83,16 +83,16 @@ static void test_forked(void **state)
 	begin_sleep(&c);
 	p = proctab_sampled(pt, pid, pid, t + 1);
 	assert_false(has_sleep(p));
-	/* Without a loss the exec is to come. */
+	/* Without a loss, the exec is still to come. */
 	p = proctab_sampled(pt, pid, pid, t + 1000000000);
 	assert_false(has_sleep(p));
 	proctab_lost(pt);
-	/* It may have been lost after the sample. */
+	/* The record may have been lost after the sample. */
 	lost_ahead = true;
 	p = proctab_sampled(pt, pid, pid, t + 2000000000);
 	assert_false(has_sleep(p));
 	lost_ahead = false;
-	/* Or is there yet. */
+	/* Or it is still in a ring. */
 	exec_ahead = true;
 	p = proctab_sampled(pt, pid, pid, t + 3000000000);
 	assert_false(has_sleep(p));
@@ -101,7 +101,7 @@ static void test_forked(void **state)
 	assert_true(p->known);
 	assert_true(has_sleep(p));
 	assert_string_equal(p->comm, "sleep");
-	/* No JIT compiler's map is too old for it. */
+	/* No JIT map is too old for it. */
 	assert_int_equal(p->facts->begun, 0);
 	stop_child(&c);
 	read_back();
@@ -111,12 +111,12 @@ static void test_forked(void **state)
 	assert_int_equal(got.proc[1].pid, pid);
 	assert_string_equal(got.comm[1], "sleep");
 	assert_non_null(strstr(got.exe[1], "/sleep"));
-	/* The first image is over for the reader, too. */
+	/* The first image has ended for the reader, too. */
 	assert_int_equal(got.ntcomm, 1);
 	assert_true(got.tcomm[0].exec);
 }
 
-/* Known, and it begins another program: the vdso is elsewhere. */
+/* Known, and it execs another program: the vdso is at another address. */
 static void test_known(void **state)
 {
 	struct child c = start(becomes_sleep, NULL);

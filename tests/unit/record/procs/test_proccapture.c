@@ -23,7 +23,7 @@ static void test_capture_elf(void **state)
 		if (p->maps->maps[i].kind == MAPPING_VDSO)
 			proc_saw_code(pt, p, p->maps->maps[i].start + 0x600);
 	}
-	/* Gone, and with it its /proc: what is pinned is enough. */
+	/* The process and its /proc are gone: what is pinned suffices. */
 	stop_child(&c);
 	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now());
 	assert_int_equal(proctab_capture(pt), 0);
@@ -44,7 +44,7 @@ static void test_capture_elf(void **state)
 	assert_int_equal(got.nexit, 1);
 }
 
-/* The side-band of a program @path that @pid, which nobody can look at, begins. */
+/* The side-band of an exec of program @path by @pid, which nobody can look up. */
 static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
 {
 	struct kmmap m = kmmap(pid, 0x400000, 0x10000, path);
@@ -60,8 +60,9 @@ static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
 }
 
 /*
- * A command that is over before anyone looked at it ran where the recorder does, and what it forked, too: their binaries are captured.
- * Not another file than was mapped, nor one of a process that went into another mount namespace, nor anyone else's.
+ * A command that ended before anyone looked at it ran where the recorder does, and so did its
+ * children: their binaries are captured. Not captured are files other than the mapped ones, those
+ * of a process that entered another mount namespace, and those of unrelated processes.
  */
 static void test_own_child_gone(void **state)
 {
@@ -111,7 +112,7 @@ static void test_own_child_gone(void **state)
 
 struct jit_shared {
 	uint64_t code;
-	uint32_t inner;		/* the JIT's own pid as it sees it */
+	uint32_t inner;		/* the JIT's own PID as it sees it */
 	uint32_t outer;
 	bool failed;
 };
@@ -195,14 +196,14 @@ static void test_jit_in_namespaces(void **state)
 		print_message("# cannot make namespaces\n");
 		skip();
 	}
-	/* Written by the process in between, which may be later than its child. */
+	/* Written by the intermediate process, possibly after its child started. */
 	while (!*(volatile uint32_t *)&sh->outer)
 		usleep(1000);
 	assert_int_equal(sh->inner, 1);
 	p = proctab_sampled(pt, sh->outer, sh->outer, now());
 	assert_non_null(proc_maskset(p, sh->outer, sh->code + 8, 0x7ff000000000, 64));
 	proc_saw_code(pt, p, sh->code + 8);
-	/* The container goes, and its tmpfs with it: the side-band tells afterwards. */
+	/* The container and its tmpfs disappear; the side-band arrives afterwards. */
 	stop_child(&c);
 	exit_of(sh->outer, sh->outer, now());
 	assert_int_equal(proctab_capture(pt), 0);
@@ -213,7 +214,7 @@ static void test_jit_in_namespaces(void **state)
 	munmap(sh, 4096);
 }
 
-/* The map appears after the first sample, and only the pinned /tmp still leads to it at the end. */
+/* The map appears after the first sample, and at the end only the pinned /tmp still leads to it. */
 static void late_map_child(int ready, int go, void *arg)
 {
 	struct jit_shared *sh = arg;
@@ -253,7 +254,7 @@ static void test_jit_map_written_late(void **state)
 		usleep(1000);
 	stop_child(&c);
 	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now());
-	/* Once: at the exit. */
+	/* Once, at the exit. */
 	assert_int_equal(proctab_capture(pt), 0);
 	read_back();
 	check_jit_capture(got.proc[0].serial);
@@ -261,7 +262,7 @@ static void test_jit_map_written_late(void **state)
 }
 
 /*
- * A pre-fork server that ran before the recording: its JIT code is named in the parent's map only.
+ * A pre-fork server that started before the recording: only the parent's map names its JIT code.
  */
 static void prefork_child(int ready, int go, void *arg)
 {
@@ -362,7 +363,7 @@ static void test_foreign_map(void **state)
 	refuse(2);
 }
 
-/* On a shared /tmp another container's process takes the name over: what was pinned is ours. */
+/* On a shared /tmp another container's process takes over the file name: the pinned map is ours. */
 static void test_map_taken_over(void **state)
 {
 	struct jit_shared *sh = share();
@@ -390,8 +391,8 @@ static void test_map_taken_over(void **state)
 }
 
 /*
- * The kernel tells no build-id (before 5.12, cold pages): two copies of one binary are one all the
- * same.
+ * The kernel reports no build-id (before 5.12, or pages not in memory): two copies of one binary
+ * are still one.
  */
 static void test_build_id_from_file(void **state)
 {
@@ -427,7 +428,7 @@ static void test_build_id_from_file(void **state)
 		munmap(at[i], 4096);
 }
 
-/* More files than descriptors: the oldest go, and their rows are written before. */
+/* More files than descriptors: the oldest are closed, after their rows were written. */
 static void test_eviction(void **state)
 {
 	char dir[] = "/tmp/evict-XXXXXX", path[64], cmd[400];
@@ -444,7 +445,7 @@ static void test_eviction(void **state)
 		struct stat st;
 		int fd;
 
-		/* Without the note: otherwise all copies are one binary. */
+		/* Without the build-id note, since with it all copies would be one binary. */
 		snprintf(path, sizeof(path), "%s/lib%u.so", dir, i);
 		snprintf(cmd, sizeof(cmd), "objcopy -R .note.gnu.build-id '%s' '%s' 2>/dev/null",
 			 "/bin/true", path);

@@ -10,7 +10,9 @@
 #include "host/nsopen.h"
 #include "proctab_fixture.h"
 
-/* A child that stays what we are until told to become sleep(1); the test goes on when that has happened. */
+/*
+ * A child that is a fork of us until it is told to exec sleep(1); returns when that has happened.
+ */
 static void becomes_sleep(int ready, int go, void *arg)
 {
 	(void)arg;
@@ -35,7 +37,7 @@ static void begin_sleep(struct child *c)
 	close(c->go);
 	c->go = -1;
 	wait_for_exe(c->pid, "/sleep");
-	/* The file is in place before the flag that tells of it. */
+	/* The file is in place before the flag that announces it. */
 	while (1) {
 		int procfd = nsopen_process((uint32_t)c->pid);
 		bool forked = proc_facts_forked(procfd);
@@ -52,7 +54,7 @@ static void fork_at(uint32_t pid, uint32_t ppid, uint64_t time)
 	proctab_fork(pt, &(struct ev_task){ .time = time, .pid = pid, .tid = pid, .ppid = ppid, .ptid = ppid });
 }
 
-/* The mappings written for the @i-th ev_proc: is one of that file among them? */
+/* Whether one of the mappings written for the @i-th ev_proc is of that file. */
 static bool has_mapping(uint32_t i, const char *end)
 {
 	for (uint32_t k = 0; k < got.nmmap; k++) {
@@ -65,7 +67,10 @@ static bool has_mapping(uint32_t i, const char *end)
 	return false;
 }
 
-/* Sampled as a child of ours, looked at when it is sleep(1): what it ran is what we run, until side-band comes to the exec. */
+/*
+ * Sampled as our fork, looked at when it is sleep(1): until side-band reaches the exec, it ran what
+ * we run.
+ */
 static void test_sampled_before_exec(void **state)
 {
 	uint64_t ip = (uintptr_t)test_sampled_before_exec;
@@ -87,12 +92,12 @@ static void test_sampled_before_exec(void **state)
 	fork_at((uint32_t)c.pid, (uint32_t)getpid(), t);
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 1);
 	assert_non_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
-	/* Nor are its present mappings added when code is met where there is none. */
+	/* Its present mappings are not added either when a sample's code is in no mapping. */
 	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
 	proctab_comm(pt, &(struct ev_comm){ .time = t + 2, .pid = (uint32_t)c.pid, .tid = (uint32_t)c.pid,
 					    .exec = true, .comm = "sleep" });
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 3);
-	/* Its records were lost, let us say. */
+	/* As if its records had been lost. */
 	assert_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
 	stop_child(&c);
 	read_back();
@@ -107,7 +112,7 @@ static void test_sampled_before_exec(void **state)
 	assert_true(has_mapping(1, "/sleep"));
 	assert_false(has_mapping(1, strrchr(us, '/')));
 	assert_string_equal(got.comm[1], "sleep");
-	/* Who it is stays. */
+	/* Its identity stays. */
 	assert_true(got.proc[0].start_ticks > 0);
 	assert_int_equal(got.proc[0].start_ticks, got.proc[1].start_ticks);
 	assert_int_equal(got.proc[0].nspid[0], c.pid);
@@ -122,7 +127,7 @@ static void ends_at_once(int ready, int go, void *arg)
 	_exit(0);
 }
 
-/* Read when it had ended, and nobody had waited for it: who it is it tells itself, where it ran only its parent does. */
+/* Read as a zombie: it still shows its own identity, but only its parent shows what it ran. */
 static void test_zombie(void **state)
 {
 	struct child c = start(ends_at_once, NULL);
@@ -152,8 +157,8 @@ static void test_zombie(void **state)
 }
 
 /*
- * One whose program /proc does not tell, as of one that is ending: sampled in its exec, before it mapped anything, it has the one that
- * it mapped then.
+ * One whose program /proc does not show, as when it is ending. Sampled in its exec, before it
+ * mapped anything, it has the program that it mapped afterwards.
  */
 static void test_hidden_in_exec(void **state)
 {
@@ -183,11 +188,14 @@ static void test_hidden_in_exec(void **state)
 	assert_string_equal(got.exe[0], "");
 	assert_string_equal(got.exe[1], "/app/x");
 	assert_int_equal(got.proc[1].serial, got.proc[0].serial);
-	/* What it had mapped it still has. */
+	/* It still has its earlier mappings. */
 	assert_false(got.proc[1].maps_known);
 }
 
-/* An exec that nothing was mapped after: the kernel took the events away. Unless the mapping's record was lost. */
+/*
+ * An exec without a later mapping: the kernel removed the events. Unless the mapping's record was
+ * lost.
+ */
 static void test_barred(void **state)
 {
 	const char *comm;
@@ -210,7 +218,10 @@ static void test_barred(void **state)
 	assert_string_equal(comm, "sudo");
 }
 
-/* As above, with the parent known: what the child maps itself meanwhile is its own, what it maps after the exec is not. */
+/*
+ * As above, with a known parent: what the child maps before the exec is its own, what it maps after
+ * it is not.
+ */
 static void test_known_before_exec(void **state)
 {
 	struct child c = start(becomes_sleep, NULL);
@@ -233,7 +244,10 @@ static void test_known_before_exec(void **state)
 	assert_false(has_mapping(0, "/sleep"));
 }
 
-/* One that stays as forked is read itself, as is the child of a child, one of a dead one from who is left. */
+/*
+ * One that stays as forked is read itself; so is the child of a child. The child of a dead one is
+ * read from the living ancestor.
+ */
 static void test_sampled_without_exec(void **state)
 {
 	uint64_t ip = (uintptr_t)test_sampled_without_exec, t = now();
@@ -249,7 +263,7 @@ static void test_sampled_without_exec(void **state)
 	stop_child(&c);
 
 	begin_sleep(&x);
-	/* Us, then x, then a child of x that is gone: neither has had a sample. */
+	/* Us, then x, then a child of x that is gone: neither x nor its child has had a sample. */
 	fork_at((uint32_t)x.pid, (uint32_t)getpid(), t);
 	fork_at(GONE, (uint32_t)x.pid, t + 1);
 	p = proctab_sampled(pt, GONE, GONE, t + 2);
@@ -268,7 +282,10 @@ static bool sleeps_since(void *ctx, uint32_t pid, uint64_t time)
 	return pid == exec->pid && exec->time > time;
 }
 
-/* One that ran before we looked, and begins another program after its first sample, before it is read. */
+/*
+ * One that started before we looked, and execs another program after its first sample, before it is
+ * read.
+ */
 static void test_read_after_exec(void **state)
 {
 	uint64_t ip = (uintptr_t)test_read_after_exec;
@@ -297,7 +314,7 @@ static void test_read_after_exec(void **state)
 	assert_non_null(strstr(got.exe[1], "/sleep"));
 }
 
-/* What the parent runs since an exec of its own tells nothing about children from before. */
+/* What the parent runs since its own exec tells nothing about children forked before. */
 static void test_parent_moved_on(void **state)
 {
 	struct child c = start(becomes_sleep, NULL);
@@ -314,11 +331,11 @@ static void test_parent_moved_on(void **state)
 					  .prot = PROT_READ | PROT_EXEC, .path = "/usr/bin/sleep" });
 	p = proctab_sampled(pt, GONE, GONE, t + 3);
 	assert_null(proc_maskset(p, GONE, 0x400010, 0x7ff000000000, 64));
-	/* A child from after it has them. */
+	/* A child forked after it has those mappings. */
 	fork_at(GONE + 1, pid, t + 4);
 	p = proctab_sampled(pt, GONE + 1, GONE + 1, t + 5);
 	assert_non_null(proc_maskset(p, GONE + 1, 0x400010, 0x7ff000000000, 64));
-	/* One that has its number after it has ended is another process. */
+	/* A process that gets its PID after it has ended is a different one. */
 	fork_at(GONE + 2, GONE + 3, t + 6);
 	fork_at(GONE + 3, pid, t + 7);
 	p = proctab_sampled(pt, GONE + 2, GONE + 2, t + 8);
@@ -332,7 +349,7 @@ static void test_parent_moved_on(void **state)
 	assert_false(got.proc[2].maps_known);
 }
 
-/* What the kernel tells of the code that @pid has mapped from @path, to @m. */
+/* Writes what the kernel reports for the code that @pid mapped from @path to @m. */
 static void told_of(struct kmmap *m, uint32_t pid, const char *path)
 {
 	unsigned long long start, end, pgoff, ino;
@@ -357,7 +374,7 @@ static void told_of(struct kmmap *m, uint32_t pid, const char *path)
 	fclose(f);
 }
 
-/* What is mapped as @m says, by @pid. */
+/* Side-band: @pid maps what @m describes. */
 static const struct got_dso *dso_of(uint32_t pid, const struct kmmap *m)
 {
 	for (uint32_t i = 0; i < got.nmmap; i++)
@@ -367,7 +384,10 @@ static const struct got_dso *dso_of(uint32_t pid, const struct kmmap *m)
 	return NULL;
 }
 
-/* A container that was gone before anybody looked: its file is one that another process was seen to run, or nobody knows it. */
+/*
+ * A container that was gone before anyone looked: its file is known if another process was seen to
+ * run it, otherwise not.
+ */
 static void test_same_inode_elsewhere(void **state)
 {
 	char path[4096] = "";
@@ -400,7 +420,10 @@ static void test_same_inode_elsewhere(void **state)
 	}
 }
 
-/* What we have mapped of @copy, which mkstemp(3) has just made: a program, told of with us as its user. */
+/*
+ * What we mapped from @copy, which mkstemp(3) has just made: a program, reported with us as its
+ * user.
+ */
 static void *map_program(const char *copy, int fd, struct kmmap *m)
 {
 	char command[64];
@@ -419,7 +442,10 @@ static void *map_program(const char *copy, int fd, struct kmmap *m)
 	return code;
 }
 
-/* A file of its own inode, written anew between two containers: what the first one ran is not what the second one did. */
+/*
+ * A file rewritten in its own inode between two containers: the first one did not run the same
+ * program as the second.
+ */
 static void test_rewritten(void **state)
 {
 	char copy[] = "/var/tmp/nsprof-test.XXXXXX";
@@ -446,7 +472,10 @@ static void test_rewritten(void **state)
 	assert_int_equal(dso_of(GONE + 1, &m)->ev.build_id_len, 0);
 }
 
-/* Folders below @base: low on disk, t in memory, m is both, whose inode numbers say from which. */
+/*
+ * Folders below @base: low is on disk, t in memory. m is an overlay of both, and its inode numbers
+ * tell from which a file is.
+ */
 static bool mount_both(const char *base)
 {
 	char at[4][256], options[1024];
@@ -460,7 +489,7 @@ static bool mount_both(const char *base)
 	return !mount("overlay", at[1], "overlay", 0, options);
 }
 
-/* A child that has mapped m/program below the folder @arg; without the right to, nothing. */
+/* A child that has mapped m/program below the folder @arg; without the permission, nothing. */
 static void map_of_both(int ready, int go, void *arg)
 {
 	char path[256];
@@ -482,7 +511,10 @@ static void remove_below(const char *base)
 	}
 }
 
-/* A library that a process loads again, written anew into its own inode meanwhile, at the same addresses. */
+/*
+ * A library that a process loads twice at the same addresses, rewritten in its own inode in
+ * between.
+ */
 static void test_loaded_again(void **state)
 {
 	char copy[] = "/var/tmp/nsprof-test.XXXXXX", command[64];
@@ -493,7 +525,7 @@ static void test_loaded_again(void **state)
 
 	(void)state;
 	code = map_program(copy, fd, &m);
-	/* Told of twice is loaded once. */
+	/* Reported twice, it was loaded once. */
 	proctab_mmap(pt, &m);
 	snprintf(command, sizeof(command), "cat /bin/cat >%s", copy);
 	assert_int_equal(system(command), 0);
@@ -517,8 +549,9 @@ static void test_loaded_again(void **state)
 }
 
 /*
- * An overlay of two file systems: stat(2) tells an anonymous device, and in the uppermost bits of the inode which of them it is of
- * (xino); older kernels tell of a mapping the device and inode there.
+ * An overlay of two file systems: stat(2) shows an anonymous device, and the uppermost bits of the
+ * inode show the file system (xino). For mappings, older kernels report that file system's device
+ * and inode.
  */
 static void test_inode_of_a_layer(void **state)
 {

@@ -7,8 +7,8 @@
 #include "proctab_fixture.h"
 
 /*
- * Everything the table says of a live process, against our own reading of its maps and of its
- * binaries.
+ * Everything that the table writes about a live process, compared with our own reading of its maps
+ * and binaries.
  */
 static void test_live_process(void **state)
 {
@@ -68,7 +68,10 @@ static void test_live_process(void **state)
 		assert_int_equal(found, 1);
 	}
 	fclose(f);
-	/* Kernels with vsyscall=none, as Debian's, show no such page; it is in the recording all the same. */
+	/*
+	 * Kernels with vsyscall=none, as Debian's, show no such page; it is in the recording
+	 * nevertheless.
+	 */
 	nexec += !vsyscall;
 	assert_int_equal(got.nmmap, nexec);
 	assert_true(nexec >= 4);
@@ -97,7 +100,7 @@ static void test_read_gone(void **state)
 {
 	(void)state;
 	assert_int_equal(proctab_read(pt, GONE, now()), -ESRCH);
-	/* It started after the sample was taken: another process has the pid by now. */
+	/* The process started after the sample was taken: the PID has been reused. */
 	assert_int_equal(proctab_read(pt, (uint32_t)getpid(), 1), -ESRCH);
 	read_back();
 	assert_int_equal(got.nproc, 0);
@@ -119,7 +122,10 @@ static void test_idle_and_exiting(void **state)
 	assert_false(got.proc[1].maps_known);
 }
 
-/* From a pid namespace below the first one: pid 0 is anybody outside, also the parent of who enters it (setns(2)). */
+/*
+ * In a nested PID namespace, PID 0 stands for any process outside, also for the parent of a process
+ * that enters it (setns(2)).
+ */
 static void test_outside(void **state)
 {
 	struct child c = start(plain_child, NULL);
@@ -133,7 +139,7 @@ static void test_outside(void **state)
 	read_back();
 	assert_int_equal(got.nproc, 2);
 	assert_string_equal(got.comm[0], "[outside]");
-	/* Its own name and mappings, none of pid 0. */
+	/* Its own name and mappings, none from PID 0. */
 	assert_int_equal(got.proc[1].pid, c.pid);
 	assert_string_equal(got.comm[1], "plain one");
 	assert_true(got.proc[1].maps_known);
@@ -157,7 +163,7 @@ static void test_kernel_thread(void **state)
 	assert_int_equal(got.nmmap, 0);
 }
 
-/* A program that is gone by its first sample, known from side-band alone. */
+/* A program that is gone by its first sample, known only from side-band. */
 static void test_exec_seen_then_gone(void **state)
 {
 	struct kmmap m = with_id(kmmap(GONE, 0x400000, 0x2000, "/app/x"), 7);
@@ -182,7 +188,7 @@ static void test_exec_seen_then_gone(void **state)
 	assert_int_equal(got.ndso, 1);
 	assert_int_equal(got.dso[0].ev.build_id_len, 20);
 	assert_int_equal(got.dso[0].ev.build_id[19], 7);
-	/* The program and the vsyscall page, which no record tells of. */
+	/* The program and the vsyscall page, for which there is no record. */
 	assert_int_equal(got.nmmap, 2);
 	assert_int_equal(got.mmap[0].ev.start, 0x400000);
 	assert_int_equal(got.mmap[0].ev.dso, 1);
@@ -191,8 +197,9 @@ static void test_exec_seen_then_gone(void **state)
 }
 
 /*
- * A process that is gone has the program that its exec mapped first, be it named otherwise, deleted, or sampled before;
- * not what follows a loss of records, nor what the kernel could not name.
+ * The program of a process that is gone is the first file mapped after its exec, even if the
+ * process has another name, the file is deleted, or it was sampled before. Not so after a loss of
+ * records, or if the kernel could not name the file.
  */
 static void test_exe_by_mapping(void **state)
 {
@@ -229,7 +236,7 @@ static void test_exe_by_mapping(void **state)
 	assert_string_equal(got.exe[1], "");
 	assert_string_equal(got.exe[2], "/app/y");
 	assert_int_equal(got.proc[2].serial, got.proc[1].serial);
-	/* What it had mapped it still has. */
+	/* It still has its earlier mappings. */
 	assert_true(got.proc[1].maps_known);
 	assert_false(got.proc[2].maps_known);
 	assert_string_equal(got.exe[3], "");
@@ -253,7 +260,7 @@ static void test_fork_and_exec(void **state)
 	p = proctab_sampled(pt, GONE + 1, GONE + 1, 11);
 	assert_non_null(proc_maskset(p, GONE + 1, 0x400010, 0x7ff000000000, 64));
 	assert_non_null(proc_maskset(p, GONE + 1, 0x900000, 0x7ff000000000, 64));
-	/* Its parent has no plugin. */
+	/* Its parent does not have the plugin. */
 	p = proctab_sampled(pt, GONE, GONE, 12);
 	assert_null(proc_maskset(p, GONE, 0x900000, 0x7ff000000000, 64));
 	exec_comm(GONE + 1, "y");
@@ -271,14 +278,14 @@ static void test_fork_and_exec(void **state)
 	assert_false(got.proc[2].inherited);
 	assert_string_equal(got.comm[2], "y");
 	assert_int_equal(got.proc[2].serial, 3);
-	/* x, plugin, y; the first is one dso for both. */
+	/* x, plugin, y; both processes share one dso for x. */
 	assert_int_equal(got.ndso, 3);
 	assert_int_equal(got.nfork, 1);
 	assert_int_equal(got.ntcomm, 1);
 	assert_true(got.tcomm[0].exec);
 }
 
-/* For samples that do not say it: the latest that did, or the parent's at the fork. */
+/* For samples without a cgroup: the latest known one, or the parent's at the fork. */
 static void test_cgroup_id(void **state)
 {
 	(void)state;
@@ -291,7 +298,7 @@ static void test_cgroup_id(void **state)
 	proctab_in_cgroup(proctab_sampled(pt, GONE, GONE, 12), 78);
 	assert_int_equal(proctab_cgroup_id(pt, GONE), 78);
 	assert_int_equal(proctab_cgroup_id(pt, GONE + 1), 77);
-	/* Another process with that pid. */
+	/* Another process with that PID. */
 	fork_of(GONE, GONE + 2);
 	assert_int_equal(proctab_cgroup_id(pt, GONE), 0);
 }
@@ -304,17 +311,17 @@ static void test_unknown_then_refreshed(void **state)
 	uint32_t before;
 
 	(void)state;
-	/* Never heard of, and gone. */
+	/* Unknown and gone. */
 	assert_null(proc_maskset(p, GONE, ip, 0x7ff000000000, 64));
 	/*
-	 * Side-band said exec, but the mappings were lost: read when code shows up where none is
-	 * known.
+	 * Side-band reported an exec, but the mappings were lost: /proc is read when code appears
+	 * in no known mapping.
 	 */
 	exec_comm((uint32_t)c.pid, "lossy");
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t);
 	assert_non_null(proc_maskset(p, (uint32_t)c.pid, ip, 0x7ff000000000, 64));
 	before = p->maps->n;
-	/* Code nowhere: asked again after 100 ms of samples only. */
+	/* Code in no mapping: /proc is read again only after 100 ms of samples. */
 	assert_null(proc_maskset(p, (uint32_t)c.pid, 0x10, 0x7ff000000000, 64));
 	assert_int_equal(p->refresh_time, t);
 	proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, t + 99999999);
@@ -336,7 +343,9 @@ static void test_same_path_two_containers(void **state)
 	struct kmmap m[] = {
 		with_id(kmmap(GONE, 0x400000, 0x1000, "/app"), 1),
 		with_id(kmmap(GONE + 1, 0x400000, 0x1000, "/app"), 2),
-		/* Without build-ids the namespace keeps them apart, and so does the inode. */
+		/*
+		 * Without build-ids, the mount namespace tells them apart, and so does the inode.
+		 */
 		kmmap(GONE, 0x500000, 0x1000, "/lib.so"),
 		kmmap(GONE + 1, 0x500000, 0x1000, "/lib.so"),
 		kmmap(GONE + 1, 0x600000, 0x1000, "/lib.so"),
@@ -345,7 +354,7 @@ static void test_same_path_two_containers(void **state)
 		with_id(kmmap(GONE, 0x800000, 0x1000, "/a/libz.so"), 3),
 		with_id(kmmap(GONE + 1, 0x900000, 0x1000, "/b/libz.so"), 3),
 		/*
-		 * The mapped file was deleted: the path is the same, the identity is the kernel's.
+		 * The mapped file was deleted: the path is unchanged, the identity is the kernel's.
 		 */
 		kmmap(GONE + 1, 0xa00000, 0x1000, "/old.so (deleted)"),
 	};
@@ -410,9 +419,9 @@ static void test_no_file_behind(void **state)
 		proctab_mmap(pt, &m);
 		proc_saw_code(pt, p, 0x100000 * (i + 1) + 0x10);
 	}
-	/* Both the address and the byte before it, for each. */
+	/* For each, the address and the byte before it. */
 	assert_int_equal(p->jit.n, 14);
-	/* The end of a mapping may be a return address; what is outside is nothing. */
+	/* The end of a mapping may be a return address; addresses outside are ignored. */
 	proc_saw_code(pt, p, 0x101000);
 	assert_int_equal(p->jit.n, 15);
 	proc_saw_code(pt, p, 0x101001);
@@ -465,7 +474,10 @@ static struct proc *exec_app(void)
 	return proctab_sampled(pt, GONE, GONE, 1);
 }
 
-/* A copy that begins lower ends lower. What it says about the stack above is what the copy before said. */
+/*
+ * A copy that begins lower also ends lower. For the stack above it, the end of the previous copy
+ * still counts.
+ */
 static void test_stack_top(void **state)
 {
 	struct proc *p = exec_app();
@@ -478,20 +490,20 @@ static void test_stack_top(void **state)
 	assert_int_equal(ms->top, 0x7ff000002000);
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001800, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000002800);
-	/* On another stack, on none that was copied, another thread's. */
+	/* On another stack; without a stack copy; in another thread. */
 	ms = proc_maskset(p, GONE, 0x400000, 0x10000000, 0x2000);
 	assert_int_equal(ms->top, 0x10002000);
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000001800, 0);
 	assert_int_equal(ms->top, 0);
 	ms = proc_maskset(p, GONE + 1, 0x400000, 0x7ff000000800, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000001800);
-	/* An exec leaves nothing of it. */
+	/* Nothing of it remains after an exec. */
 	p = exec_app();
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
 	assert_int_equal(ms->top, 0x7ff000001800);
 }
 
-/* A signal handler on a stack of its own: the interrupted stack is still a stack. */
+/* A signal handler on a stack of its own: the interrupted stack still counts as stack. */
 static void test_other_stacks(void **state)
 {
 	struct proc *p = exec_app();
@@ -501,8 +513,8 @@ static void test_other_stacks(void **state)
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000000, 0x1000);
 	assert_int_equal(ms->nstacks, 0);
 	/*
-	 * Deeper on the same stack: words below the stack pointer are nobody's, so no range is
-	 * given.
+	 * Deeper on the same stack: words below the stack pointer are unused, so the ranges do not
+	 * include them.
 	 */
 	ms = proc_maskset(p, GONE, 0x400000, 0x7ff000000800, 0x1000);
 	assert_int_equal(ms->nstacks, 0);
@@ -510,10 +522,10 @@ static void test_other_stacks(void **state)
 	assert_int_equal(ms->nstacks, 1);
 	assert_true(ms->stacks[0].start <= 0x7ff000000000);
 	assert_int_equal(ms->stacks[0].end, 0x7ff000001800);
-	/* Another thread has not been there. */
+	/* Another thread has not used that stack. */
 	ms = proc_maskset(p, GONE + 1, 0x400000, 0x20000000, 0x2000);
 	assert_int_equal(ms->nstacks, 0);
-	/* The other three known stacks of the first are forgotten only by newer ones. */
+	/* The first thread's three other known stacks are dropped only for newer ones. */
 	proc_maskset(p, GONE, 0x400000, 0x30000000, 0x2000);
 	proc_maskset(p, GONE, 0x400000, 0x40000000, 0x2000);
 	ms = proc_maskset(p, GONE, 0x400000, 0x50000000, 0x2000);
@@ -532,7 +544,7 @@ static size_t open_fds(void)
 	return n;
 }
 
-/* Thousands of processes come and go: neither they nor descriptors pile up. */
+/* Thousands of processes come and go: neither their entries nor descriptors accumulate. */
 static void test_bounded(void **state)
 {
 	size_t fds;
@@ -551,7 +563,7 @@ static void test_bounded(void **state)
 		proctab_mmap(pt, &m);
 		exit_of(GONE + i, GONE + i, t);
 	}
-	/* Five seconds at one process a millisecond are 5,000; the cap is 4,096. */
+	/* Five seconds with one process per millisecond are 5,000; the limit is 4,096. */
 	assert_true(pt->ndead <= 4097);
 	assert_true(pt->procs.n <= 4100);
 	assert_int_equal(open_fds(), fds);
@@ -565,8 +577,9 @@ static bool is_known(uint32_t pid)
 }
 
 /*
- * A process is sampled on its way out of the kernel, after its EXIT, and ends nevertheless; so does one whose first thread ended
- * before others did. What is there by now is another one with that number, or threads of it.
+ * A process that is sampled after its EXIT, on its way out of the kernel, still ends. So does one
+ * whose first thread ended before its others. By now another process has the PID, or threads of
+ * that process exist.
  */
 static void test_sampled_after_exit(void **state)
 {
@@ -590,7 +603,7 @@ static void test_sampled_after_exit(void **state)
 	exit_of(self, self, 20);
 	assert_false(proctab_sampled(pt, self, self, 30)->dead);
 	assert_int_equal(pt->ndead, 2);
-	/* For as long after the last sample as after an end. */
+	/* It is kept as long after its last sample as after an exit. */
 	exit_of(GONE + 3, GONE + 3, 5000000025ull);
 	assert_true(is_known(GONE) && is_known(GONE + 1));
 	exit_of(GONE + 3, GONE + 3, late);

@@ -9,12 +9,14 @@
 #include "proctab_fixture.h"
 
 #define SECOND 1000000000ull
-/* What lies between two things that happened, of which the first was 1.5 s ago: a machine has been up for so long. */
+/*
+ * The time between two events, of which the first was 1.5 s ago: every machine has been up longer.
+ */
 #define STEP (SECOND / 10)
 #define CODE 0x7f0000001000ull	/* where both have JIT code */
-#define FREE 0x7f0000009000ull	/* where only the later one has */
+#define FREE 0x7f0000009000ull	/* where only the later one has code */
 
-/* What facts count in, as /proc/PID/stat: since boot, with the time asleep. */
+/* The unit of the facts, as in /proc/PID/stat: since boot, including suspend. */
 static uint64_t ticks_of(uint64_t time)
 {
 	struct timespec b;
@@ -32,7 +34,7 @@ static void has_code(struct proc *p, uint64_t addr)
 	p->known = true;
 }
 
-/* Number 1 of container @ns, which began at @began, with a map in the /tmp of this test. */
+/* PID 1 of container @ns, started at @began, with a map in this test's /tmp. */
 static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 {
 	struct proc *p = proctab_know(pt, pid);
@@ -56,7 +58,7 @@ static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 	return p;
 }
 
-/* Of how many of both addresses the lines count that @p has in the map. */
+/* For how many of both addresses @p's lines in the map count. */
 static size_t left(const struct proc *p)
 {
 	uint64_t addrs[] = { CODE, FREE };
@@ -64,19 +66,22 @@ static size_t left(const struct proc *p)
 	return rivals_leave(pt, p->facts, addrs, 2);
 }
 
-/* A life before, number @pid, last sampled @sampled, which has code at the same place as one that began @began. */
+/*
+ * An earlier process @pid, last sampled @sampled, with code at the same address as one that started
+ * at @began.
+ */
 static struct proc *life_before(uint32_t pid, uint64_t began, uint64_t sampled)
 {
 	struct proc *p;
 
-	/* The other processes of this machine are none of ours. */
+	/* No other processes of this machine are involved. */
 	pt->detached = true;
 	p = number_one(pid, 100, began - 5 * STEP);
 	p->last_time = sampled;
 	return p;
 }
 
-/* The later one, which finds its map now. */
+/* The later process, which finds its map now. */
 static struct proc *life_after(uint64_t began)
 {
 	struct proc *p = number_one(GONE + 1, 200, began);
@@ -96,7 +101,7 @@ static void test_ended_before(void **state)
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 0);
 	assert_int_equal(left(after), 2);
-	/* But the later one writes over what the earlier one had. */
+	/* But the later one overwrites the code of the earlier one. */
 	assert_int_equal(before->facts->rivals, 1);
 	assert_int_equal(left(before), 0);
 }
@@ -111,12 +116,12 @@ static void test_lived_beside(void **state)
 	after = life_after(t);
 	assert_int_equal(after->facts->rivals, 1);
 	assert_int_equal(left(after), 1);
-	/* That it ends later on changes nothing. */
+	/* Ending later changes nothing. */
 	exit_of(GONE, GONE, t + STEP);
 	assert_int_equal(left(after), 1);
 }
 
-/* Threads stay when the first one ends, and what they run is sampled. */
+/* The other threads stay when the first one ends, and their code is sampled. */
 static void test_threads_outlived_the_end(void **state)
 {
 	const uint64_t t = now() - 10 * STEP;
@@ -130,7 +135,7 @@ static void test_threads_outlived_the_end(void **state)
 	assert_int_equal(left(after), 1);
 }
 
-/* A sample after the EXIT, and it counts as living: but it is not there. */
+/* A sample after its EXIT makes it count as living, but it does not exist. */
 static void test_sampled_after_its_end(void **state)
 {
 	const uint64_t t = now() - 10 * STEP;
@@ -143,7 +148,7 @@ static void test_sampled_after_its_end(void **state)
 	assert_int_equal(left(after), 2);
 }
 
-/* The same, of a process that is there, and of a number that is another process's by now. */
+/* The same, for a process that exists, and for a PID that has been reused. */
 static void test_is_there_still(void **state)
 {
 	const uint64_t t = now() - 10 * STEP;
@@ -165,7 +170,7 @@ static void test_is_there_still(void **state)
 	close(self);
 }
 
-/* One that was met and is not known any more may have had code anywhere. */
+/* One that was seen and is forgotten may have had code anywhere. */
 static void test_rival_is_forgotten(void **state)
 {
 	const uint64_t t = now() - 10 * STEP;
@@ -175,7 +180,7 @@ static void test_rival_is_forgotten(void **state)
 	life_before(GONE, t, t - STEP);
 	after = life_after(t);
 	assert_int_equal(left(after), 1);
-	/* A process that ended long ago is let go of with the next end. */
+	/* A process that ended long ago is dropped at the next exit. */
 	exit_of(GONE, GONE, t + STEP);
 	exit_of(GONE + 2, GONE + 2, t + 3600 * SECOND);
 	assert_int_equal(left(after), 0);

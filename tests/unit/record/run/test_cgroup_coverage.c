@@ -33,16 +33,16 @@ static void test_covered(void **state)
 	assert_true(covered(10000, 1000, 2));
 	assert_true(covered(11000, 1000, 2));
 	assert_true(covered(9100, 1000, 2));
-	/* More than 10 %, and 1000 samples do not vary by that: 4 * 31.6. */
+	/* More than 10 %, and chance does not move 1000 samples that far: 4 * 31.6. */
 	assert_false(covered(12000, 1000, 2));
 	assert_false(covered(20000, 1000, 2));
 	assert_false(covered(8000, 1000, 2));
-	/* Nothing used, or nearly, and many samples. */
+	/* No or nearly no usage, and many samples. */
 	assert_false(covered(0, 1000, 2));
-	/* 100 samples do vary by 40. */
+	/* 100 samples may be off by 40. */
 	assert_true(covered(1400, 100, 1));
 	assert_false(covered(1600, 100, 1));
-	/* One sample proves nothing; on 64 CPUs, nor do 50. */
+	/* One sample proves nothing, nor do 50 on 64 CPUs. */
 	assert_true(covered(50, 1, 1));
 	assert_true(covered(1300, 50, 64));
 	assert_false(covered(1300, 50, 1));
@@ -61,7 +61,10 @@ static void set_usage(const char *dir, unsigned int us)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* Of a recording of @took ns without a sample, of cgroup @id, which uses @us: what cgroup_coverage_tell() says. */
+/*
+ * What cgroup_coverage_tell() reports for a recording of @took ns without samples of cgroup @id,
+ * which uses @us.
+ */
 static int told(uint64_t id, uint64_t took, unsigned int us, bool *knows)
 {
 	struct cgroup cg = { .name = (char *)"a", .path = (char *)"/a", .id = id };
@@ -103,13 +106,16 @@ static void test_idle(void **state)
 	assert_true(knows);
 	assert_int_equal(told(7, 300 * MS, 5, &knows), 0);
 	assert_true(knows);
-	/* Shorter than two ticks of 100 Hz: what ran may not have been added yet, and what was has been. */
+	/*
+	 * Shorter than two ticks of 100 Hz: recent usage may not be added yet, and the added usage
+	 * may be older.
+	 */
 	assert_int_equal(told(7, 19 * MS, 0, &knows), 0);
 	assert_false(knows);
 	assert_int_equal(told(7, 19 * MS, 5, &knows), 0);
 	assert_true(knows);
 	assert_int_equal(told(7, 0, 0, &knows), 0);
-	/* kernfs numbers the root 1; what it has is made of ticks. */
+	/* kernfs numbers the root 1; its usage is counted in ticks. */
 	assert_int_equal(told(1, 300 * MS, 0, &knows), 0);
 	assert_false(knows);
 }

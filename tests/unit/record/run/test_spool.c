@@ -74,7 +74,7 @@ static void test_lists(void **state)
 	EXPECT(caplist_find(l[0], CAPTURE_ELF, 9), 5, 7, 9);
 	all = caplist_merge(l, 3);
 	assert_int_equal(all->n, 5);
-	/* 5 samples together, 4, and none. */
+	/* 5 samples in total, 4, and none. */
 	for (int i = 0; i < 5; i++) {
 		static const uint32_t order[] = { 9, 3, 8, 2, 4 };
 
@@ -87,7 +87,7 @@ static void test_lists(void **state)
 	assert_int_equal(all->code.samples, 9);
 	EXPECT(caplist_find(all, CAPTURE_ELF, 9), 1, 5, 7, 9, 10, 11);
 	EXPECT(caplist_find(all, CAPTURE_ELF, 3), 1, 2);
-	/* Captured when it ended; but it had samples in a later segment again. */
+	/* It was captured when it ended, but had samples in a later segment again. */
 	EXPECT(caplist_find(all, CAPTURE_PERF_MAP, 2), 1, 3);
 	assert_false(caplist_find(all, CAPTURE_PERF_MAP, 2)->done);
 	assert_true(caplist_find(all, CAPTURE_PERF_MAP, 4)->done);
@@ -113,7 +113,7 @@ struct rig {
 	uint64_t now;
 };
 
-/* In place of the fixture's writer and table. */
+/* They replace the fixture's writer and table. */
 static void rig_init(struct rig *r)
 {
 	int err;
@@ -157,7 +157,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The stamped files, the oldest first. */
+/* The stamped files, oldest first. */
 static size_t files(const struct rig *r, char **names, size_t max)
 {
 	DIR *d = opendir(r->dir);
@@ -197,7 +197,7 @@ static int count_sample(void *ctx, const struct ev_sample *ev)
 	return 0;
 }
 
-/* Into got; @kept samples in stream and ledger; then the file goes. */
+/* Reads into got; @kept samples in stream and ledger; then deletes the file. */
 static void read_file(const char *name, uint64_t kept)
 {
 	static const struct event_ops ops = {
@@ -214,7 +214,7 @@ static void read_file(const char *name, uint64_t kept)
 	assert_int_equal(rec_reader_events(r, &samples, &n), 0);
 	assert_false(rec_reader_damage(r)->cut);
 	assert_int_equal(n, kept);
-	/* The fixture's on_mmap() wants ids from 1 on: look without it. */
+	/* The fixture's on_mmap() requires IDs from 1 on: read without it. */
 	assert_int_equal(rec_reader_events(r, &(struct event_ops){
 		.dso = ops.dso, .proc = ops.proc, .comm = ops.comm, .exit = ops.exit }, &got), 0);
 	assert_int_equal(rec_reader_captures(r, on_capture, &got), 0);
@@ -224,7 +224,7 @@ static void read_file(const char *name, uint64_t kept)
 	unlink(name);
 }
 
-/* The id under which the test itself is known in the file, 0 when it is not. */
+/* The ID of the test's own binary in the file, 0 if it is not there. */
 static uint32_t self_id(void)
 {
 	for (uint32_t i = 0; i < got.ndso; i++)
@@ -253,7 +253,8 @@ static void step_until_closed(struct rig *r)
 
 /*
  * Three files. The test's own process is in the first and the third, a child that has ended by then
- * only in the first, another only in the second: each with what it needs, under the same ids.
+ * only in the first, another child only in the second. Each file has what it needs, with the same
+ * IDs.
  */
 static void test_files(void **state)
 {
@@ -280,14 +281,14 @@ static void test_files(void **state)
 	r->now += 10 * SECOND;
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	assert_non_null(r->sp.closing.out);
-	/* While the first is being completed. */
+	/* While the first file is being completed. */
 	sample(r, (uint32_t)b.pid, (uintptr_t)test_lists + 4);
 	step_until_closed(r);
 	spool_ask(&r->sp);
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	sample(r, self, (uintptr_t)test_files + 4);
 	sample(r, self, 0);
-	/* The second may still be on its way. */
+	/* The second may still be on its way to the thread. */
 	assert_int_equal(spool_finish(&r->sp, r->now, 0), 0);
 	assert_int_equal(r->sp.files, 3);
 	assert_int_equal(r->sp.total.l.kept, 6);
@@ -307,7 +308,7 @@ static void test_files(void **state)
 	assert_int_equal(got.nproc, 1);
 	assert_int_equal(got.proc[0].pid, b.pid);
 	assert_true(got.proc[0].maps_known);
-	/* A fork of ours: the same binary. */
+	/* A fork of us: the same binary. */
 	assert_int_equal(self_id(), id);
 	assert_true(has_rows(id));
 	read_file(name[2], 2);
@@ -335,7 +336,10 @@ static size_t open_fds(void)
 	return n;
 }
 
-/* 130 files, each with 100 binaries that come no more: neither memory nor descriptors add up. */
+/*
+ * 130 files, each with 100 binaries that do not come again: neither memory nor descriptors
+ * accumulate.
+ */
 static void test_files_add_up_to_nothing(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
@@ -368,20 +372,20 @@ static void test_files_add_up_to_nothing(void **state)
 		spool_ask(&r->sp);
 		assert_int_equal(spool_step(&r->sp, r->now), 0);
 		step_until_closed(r);
-		/* As many are let stand until one more segment is over. */
+		/* That many may stay until one more segment has ended. */
 		assert_true(pt->files.dsos.n <= 4096 + 200);
 		most[i / 65] = MAX(most[i / 65], mallinfo2().uordblks);
 		if (!i)
 			fds = open_fds();
 		assert_true(open_fds() <= fds + 2);
 	}
-	/* Both halves saw the table full. */
+	/* The table was full in both halves. */
 	assert_true(most[1] <= most[0] + most[0] / 20);
 	assert_int_equal(spool_finish(&r->sp, r->now, 0), 0);
 	assert_int_equal(r->sp.files, 131);
 	n = files(r, name, 8);
 	assert_int_equal(n, 2);
-	/* After all that was forgotten what is left is right. */
+	/* After all this forgetting, the rest is right. */
 	read_file(name[0], 101);
 	assert_true(self_id() && has_rows(self_id()));
 	read_file(name[1], 0);
@@ -409,7 +413,7 @@ static void test_flight(void **state)
 	rig_init(r);
 	a = start(plain_child, NULL);
 	sample(r, (uint32_t)a.pid, 0);
-	/* A segment a second, ten samples each. */
+	/* One segment per second, ten samples each. */
 	for (unsigned int i = 0; i < 400; i++) {
 		for (unsigned int k = 0; k < 10; k++)
 			sample(r, self, k ? (uintptr_t)test_files + i % 50 : 0);
@@ -426,7 +430,7 @@ static void test_flight(void **state)
 	assert_true(in_dump >= 80);
 	spool_ask(&r->sp);
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
-	/* Two wishes while the first dump is written are one more dump. */
+	/* Two requests while the first dump is being written give one more dump. */
 	spool_ask(&r->sp);
 	spool_ask(&r->sp);
 	step_until_closed(r);
@@ -439,7 +443,7 @@ static void test_flight(void **state)
 	assert_int_equal(n, 2);
 	for (size_t i = 0; i < n; i++) {
 		read_file(name[i], in_dump);
-		/* Ended in nobody's mind: its segment is long gone. */
+		/* The ended process is in no dump: its segment is long gone. */
 		for (uint32_t k = 0; k < got.nproc; k++)
 			assert_int_equal(got.proc[k].pid, self);
 		assert_true(self_id() && has_rows(self_id()));
@@ -452,7 +456,7 @@ static void test_flight(void **state)
 	free(r);
 }
 
-/* More than fits: the oldest segments go, long before they are old. */
+/* More than fits: the oldest segments are dropped, long before they are old. */
 static void test_flight_bounded(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
@@ -466,19 +470,19 @@ static void test_flight_bounded(void **state)
 	r->o.overwrite_ns = 3600 * SECOND;
 	rig_init(r);
 	for (unsigned int i = 0; i < 6000; i++) {
-		/* Nothing that compresses. */
+		/* Incompressible data. */
 		for (unsigned int k = 1; k < 1000; k++)
 			chain[k] = random_next(&x);
 		s.time = r->now += 1000;
 		proctab_sampled(pt, 0, 0, s.time);
-		/* -EAGAIN: a recorder would drop it, the thread lags behind. */
+		/* -EAGAIN: the thread lags behind, and a recorder would drop the sample. */
 		while (rec_writer_sample(w, &s) == -EAGAIN)
 			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 		assert_int_equal(spool_step(&r->sp, r->now), 0);
 		most = rec_writer_bytes(w) > most ? rec_writer_bytes(w) : most;
 	}
 	assert_true(most > SPOOL_BYTES / 2);
-	/* One segment, and what is on its way to the thread, may be more. */
+	/* One segment more, plus what is on its way to the thread. */
 	assert_true(most < SPOOL_BYTES + SPOOL_BYTES / SPOOL_SEGMENTS + (8u << 20));
 	assert_int_equal(files(r, name, 8), 0);
 	rig_fini(r);

@@ -42,7 +42,7 @@ static void test_anywhere(void **state)
 	}
 }
 
-/* A drain that is late by less than a second is none, and what is lost has other causes. */
+/* A drain that is less than a second late is no standstill; losses then have other causes. */
 static void test_busy(void **state)
 {
 	struct standstill st;
@@ -55,7 +55,7 @@ static void test_busy(void **state)
 	assert_int_equal(standstill_other(&st, 45), 45);
 }
 
-/* What is told lost long after a standstill is not of it. */
+/* Losses reported long after a standstill are not part of it. */
 static void test_others(void **state)
 {
 	struct standstill st;

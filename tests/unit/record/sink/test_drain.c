@@ -24,7 +24,7 @@
 
 #define SIZE (256u << 10)
 #define NCPU 2
-/* Above the largest pid there can be: nothing of it is found in /proc. */
+/* Above the largest possible PID: /proc has nothing about it. */
 #define PID 0x500000u
 
 struct rig {
@@ -41,7 +41,7 @@ struct rig {
 	char path[64];
 };
 
-/* Threads that mask besides: every test runs without and with. */
+/* Helper threads that mask: every test runs without and with them. */
 static unsigned int helpers;
 
 static struct rig *rig_new(enum callgraph cg)
@@ -69,7 +69,7 @@ static struct rig *rig_new(enum callgraph cg)
 	return r;
 }
 
-/* Ring 0 and 1 are data, 2 and 3 side-band, as in page[]. */
+/* Rings 0 and 1 are data, 2 and 3 side-band, as in page[]. */
 static void put(struct rig *r, int ring, const void *rec, size_t len)
 {
 	struct ring *to = ring < NCPU ? &r->data[ring] : &r->side[ring - NCPU];
@@ -89,7 +89,7 @@ struct sample_spec {
 	uint64_t room, copied;	/* bytes of stack; room 0: no stack */
 };
 
-/* The layout of perf_event_open(2), PERF_RECORD_SAMPLE, for the fields we ask for. */
+/* The layout of PERF_RECORD_SAMPLE in perf_event_open(2), for the fields we request. */
 static void put_sample(struct rig *r, int ring, const struct sample_spec *s)
 {
 	uint64_t rec[256], n = 1;
@@ -251,7 +251,7 @@ static void merge(void **state)
 		put_plain(r, 0, a[i]);
 	for (size_t i = 0; i < 5; i++)
 		put_plain(r, 1, b[i]);
-	/* What is younger than the limit stays, though its ring has older ones. */
+	/* Records younger than the limit stay, although their ring has older ones. */
 	assert_int_equal(drain_round(&r->drain, 4, r->sink), 0);
 	assert_int_equal(drain_round(&r->drain, 42, r->sink), 5);
 	assert_int_equal(drain_round(&r->drain, 42, r->sink), 0);
@@ -304,7 +304,7 @@ static void sideband_first(void **state)
 	put_plain(r, 0, 20);
 	put_side(r, 3, PERF_RECORD_KSYMBOL, 20, ksym, 4);
 	put_side(r, 2, PERF_RECORD_CGROUP, 30, cgroup, 2);
-	put_side(r, 2, PERF_RECORD_CGROUP, 31, cgroup, 2);	/* known by now */
+	put_side(r, 2, PERF_RECORD_CGROUP, 31, cgroup, 2);	/* already known */
 	drain_round(&r->drain, DRAIN_ALL, r->sink);
 	rig_end(r, &res);
 	assert_int_equal(res.n, 2);
@@ -384,7 +384,7 @@ static void stacks(void **state)
 		assert_int_equal(res.s[i].first, 0x1111);
 	}
 	assert_int_equal(res.s[0].hi - res.s[0].lo, 40);
-	assert_int_equal(res.s[0].last, 0x5555); /* never what lies behind the copied bytes */
+	assert_int_equal(res.s[0].last, 0x5555); /* never the bytes after the copy */
 	assert_int_equal(res.s[1].hi - res.s[1].lo, 64);
 	assert_int_equal(res.s[1].last, 0x8888);
 	assert_false(res.s[0].copy_full);
@@ -418,7 +418,7 @@ static void ourselves(void **state)
 	assert_int_equal(res.s[0].pid, PID);
 }
 
-/* Lengths inside a record that lead out of it. */
+/* Lengths inside a record that lead past its end. */
 static void damaged(void **state)
 {
 	struct rig *r = rig_new(CALLGRAPH_DWARF);
@@ -443,7 +443,7 @@ static void damaged(void **state)
 	assert_int_equal(res.s[0].time, 3);
 }
 
-/* The kernel writes over what was given back to it at once. */
+/* The kernel immediately overwrites what was given back to it. */
 struct scribbler {
 	struct ring *ring;
 	uint64_t done;
@@ -467,7 +467,7 @@ static int on_many(void *ctx, const struct ev_sample *ev)
 {
 	uint64_t *n = ctx, val;
 
-	/* As put_sample() made it, in the order it was put. */
+	/* As put_sample() wrote it, in the same order. */
 	assert_int_equal(ev->time, 1000 + *n);
 	assert_int_equal(ev->pid, PID + *n % 7);
 	assert_int_equal(ev->stack.hi - ev->stack.lo, 1280);
@@ -479,7 +479,7 @@ static int on_many(void *ctx, const struct ev_sample *ev)
 	return 0;
 }
 
-/* Nothing is given back to the kernel while it is still read, and the order stays. */
+/* Nothing is given back to the kernel while it is still being read, and the order is kept. */
 static void given_back_after_use(void **state)
 {
 	const struct event_ops ops = { .sample = on_many };
@@ -490,7 +490,7 @@ static void given_back_after_use(void **state)
 	pthread_t t;
 
 	(void)state;
-	/* The first records wrap around the end. */
+	/* The first records wrap around the end of the ring. */
 	r->head[0] = start;
 	r->page[0].data_head = r->page[0].data_tail = start;
 	r->data[0].head = r->data[0].tail = r->data[0].released = sc.done = start;
@@ -526,7 +526,7 @@ static void nothing_allocated(void **state)
 	skip();
 }
 #else
-/* What this thread asks of malloc(3); the writer's has a count of its own. */
+/* This thread's malloc(3) calls; the writer's thread has a count of its own. */
 static __thread unsigned long allocations;
 
 extern void *__libc_malloc(size_t size);
@@ -551,7 +551,7 @@ void *realloc(void *p, size_t size)
 	return __libc_realloc(p, size);
 }
 
-/* Samples of known threads cost none: only buffers grow now and then, by doubling. */
+/* Samples of known threads allocate nothing, except that buffers rarely grow, by doubling. */
 static void nothing_allocated(void **state)
 {
 	struct rig *r = rig_new(CALLGRAPH_DWARF);
@@ -572,7 +572,10 @@ static void nothing_allocated(void **state)
 			put_sample(r, (int)(n % NCPU), &s);
 		}
 		assert_int_equal(drain_round(&r->drain, DRAIN_ALL, r->sink), 100);
-		/* A writer that lags behind wants more than two blocks of the pool, the buffers of which grow, too. */
+		/*
+		 * A writer that lags behind needs more than two blocks of the pool, whose buffers
+		 * grow, too.
+		 */
 		while (rec_writer_fill(r->w) > 12)
 			usleep(100);
 	}
@@ -599,7 +602,7 @@ static void put_comm(struct rig *r, int ring, uint32_t pid, uint64_t time, bool 
 	put(r, ring, rec, sizeof(rec));
 }
 
-/* Execs in the rings are known before they are handed on, and are handed on nevertheless. */
+/* Execs in the rings are known before they are delivered, and are delivered as well. */
 static void execs_ahead(void **state)
 {
 	struct rig *r = rig_new(CALLGRAPH_NONE);
@@ -623,7 +626,7 @@ static void execs_ahead(void **state)
 	put_side(r, 2, PERF_RECORD_LOST, 300, lost, 2);
 	assert_true(execs_lost_since(&x, 299));
 	assert_false(execs_lost_since(&x, 300));
-	/* Twice around the ring, and more than are remembered. */
+	/* Twice around the ring, and more execs than are remembered. */
 	for (uint32_t i = 0; i < 10000; i++) {
 		put_comm(r, 2, PID + i, 1000 + i, true);
 		assert_true(execs_since(&x, PID + i, 999 + i));
@@ -631,7 +634,10 @@ static void execs_ahead(void **state)
 		drain_round(&r->drain, DRAIN_ALL, r->sink);
 	}
 	assert_within(x.last.n, 1, 5000);
-	/* Not what the kernel writes: the rest is not looked at, and said when it is read. */
+	/*
+	 * The kernel does not write such a record: the look-ahead stops there, and the drain
+	 * reports it.
+	 */
 	put_comm(r, 3, PID, 20000, true);
 	r->side[1].data[(r->head[3] - 56 + 6) % SIZE] = 4;
 	assert_false(execs_since(&x, PID, 19999));
@@ -643,7 +649,7 @@ static void execs_ahead(void **state)
 
 int main(void)
 {
-	/* The second time with threads that mask, from the setup of its first test on. */
+	/* The second time with threads that mask, from the setup of the first test on. */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merge),
 		cmocka_unit_test(late_ones),

@@ -33,7 +33,7 @@ static uint64_t serial_of(const struct last_copies *rs, uint64_t who, const stru
 
 	if (!r)
 		return 0;
-	/* Its words are its own. */
+	/* The copy's words belong to it. */
 	assert_int_equal(r->last.words->nkept, r->serial);
 	return r->serial;
 }
@@ -50,7 +50,7 @@ static void by_thread(void **state)
 		put(rs, who, &ring, 0, 100 + who);
 		assert_int_equal(serial_of(rs, who, &maps), 100 + who);
 	}
-	/* Those that were not pushed out by others are there. */
+	/* The copies that were not evicted are found. */
 	for (uint64_t who = 24; who < 40; who++)
 		assert_int_equal(serial_of(rs, who, &maps), 100 + who);
 	assert_int_equal(serial_of(rs, 23, &maps), 0);
@@ -69,9 +69,9 @@ static void as_long_as_it_lies_there(void **state)
 	ring_init(&ring, &page, data, RING_BYTES);
 	ring.tail = 4096;
 	put(rs, 1, &ring, 4096, 5);
-	put(rs, 2, NULL, 0, 6);			/* a copy of one that wraps */
+	put(rs, 2, NULL, 0, 6);			/* the copy of a record that wraps around */
 	assert_int_equal(serial_of(rs, 2, &maps), 0);
-	/* Some of what was read stays, the rest goes back in pieces. */
+	/* Some of what was read stays in the ring, the rest is given back in pieces. */
 	ring.tail = 4096 + RING_BYTES / 64 + 65536;
 	assert_int_equal(serial_of(rs, 1, &maps), 5);
 	ring_release_due(&ring);

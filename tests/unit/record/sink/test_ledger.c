@@ -58,7 +58,7 @@ static void put(struct rig *r, enum ledger_what what, uint32_t cpu, uint64_t tim
 	ledger_sample(&r->lg, what, &in);
 }
 
-/* Rows of the file, added up in a table that nobody else has. */
+/* Rows of the file, summed in a table of our own. */
 struct sums {
 	struct ev_tally at[100][3];	/* by second and CPU */
 	struct ev_tally all;
@@ -123,7 +123,8 @@ static void test_seconds(void **state)
 	assert_int_equal(s.at[2][0].dropped, 1);
 	assert_int_equal(s.at[7][2].lost, 111);
 	assert_int_equal(s.at[7][0].side_lost, 5);
-	assert_int_equal(s.rows, 7);		/* none for CPU 1 and for seconds without anything */
+	assert_int_equal(s.rows, 7);		/* no rows for CPU 1 and for seconds without
+						 * anything */
 	assert_int_equal(r.lg.l.kept, 3);
 	assert_int_equal(r.lg.l.cut, 1);
 	assert_int_equal(r.lg.l.dropped, 1);
@@ -135,7 +136,10 @@ static void test_seconds(void **state)
 	rig_close(&r);
 }
 
-/* Of what others recorded: a clock of 10 us that stood still for 30 ms, and once more up to the end, 20 ms later; beside it samples that never came. */
+/*
+ * In an imported recording: a clock of 10 us stands still for 30 ms, and again for the last 20 ms;
+ * in addition, some samples never arrived.
+ */
 static void test_told(void **state)
 {
 	struct rig r;
@@ -157,7 +161,10 @@ static void test_told(void **state)
 	rig_close(&r);
 }
 
-/* 95 seconds on three CPUs: the first minute is in the file without an end, and memory is given back. */
+/*
+ * 95 seconds on three CPUs: the first minute is in the file before the end, and its memory is
+ * freed.
+ */
 static void test_long(void **state)
 {
 	static struct sums s;
@@ -169,7 +176,7 @@ static void test_long(void **state)
 		for (uint32_t cpu = 0; cpu < 3; cpu++)
 			put(&r, cpu == 1 ? LEDGER_OWN : LEDGER_KEPT, cpu, r.start + t, 1);
 	assert_true(r.lg.tally.nrow < 3 * 61);
-	/* As after SIGKILL: what was handed to the writer's thread is written, no more. */
+	/* As after SIGKILL: only what reached the writer's thread is written. */
 	rec_writer_free(r.w);
 	r.w = NULL;
 	read_rows(&r, &s);
@@ -193,9 +200,10 @@ static void test_throttle(void **state)
 		ledger_throttle(&r.lg, 0, r.start + S, 77, true);
 		ledger_throttle(&r.lg, 1, r.start + S, 78, true);
 		ledger_throttle(&r.lg, 1, r.start + S + 3000000, 78, false);
-		ledger_throttle(&r.lg, 1, r.start + S + 4000000, 78, false);	/* its beginning is lost */
+		ledger_throttle(&r.lg, 1, r.start + S + 4000000, 78, false);	/* its throttle
+										 * record is lost */
 		ledger_throttle(&r.lg, 0, r.start + 3 * S, 77, false);
-		ledger_throttle(&r.lg, 0, r.start + 4 * S, 77, true);		/* to the end */
+		ledger_throttle(&r.lg, 0, r.start + 4 * S, 77, true);		/* until the end */
 		assert_int_equal(second_counts_flush(&r.lg.tally), 0);
 		assert_int_equal(rec_writer_finish(r.w), 0);
 		read_rows(&r, &s);
@@ -203,14 +211,20 @@ static void test_throttle(void **state)
 		assert_int_equal(s.at[1][0].throttled, 1);
 		assert_int_equal(s.at[1][1].throttled, 1);
 		assert_int_equal(s.at[1][1].throttled_ns, 3000000);
-		/* A thread may have left its CPU for most of that time: one tick at most. */
+		/*
+		 * A thread may have been off its CPU for most of that time, so at most one tick
+		 * counts.
+		 */
 		assert_int_equal(s.at[3][0].throttled_ns, tasks ? 10000000 : 2 * S);
 		assert_int_equal(s.all.throttled_ns, r.lg.l.throttled_ns);
 		rig_close(&r);
 	}
 }
 
-/* What is throttled when the events are stopped stood still up to then, but not up to where files are cut. */
+/*
+ * An event that is throttled when it is stopped has lost the time until then. At a file boundary
+ * nothing is counted.
+ */
 static void test_throttled_at_the_end(void **state)
 {
 	struct target none = { 0 };
@@ -239,8 +253,8 @@ static void test_throttled_at_the_end(void **state)
 }
 
 /*
- * A loss that the event knows of when a file ends is told of by a record in the next one: it counts once, also where that
- * record tells of later losses, too, and where it comes two files later.
+ * When a file ends, the event's own count includes a loss whose record comes in the next file. It
+ * counts once, also if that record includes later losses, and if it comes two files later.
  */
 static void test_lost_across_files(void **state)
 {
@@ -279,7 +293,7 @@ static void test_lost_across_files(void **state)
 	rig_close(&r);
 }
 
-/* A clock's timer never fires more often than every 10 us, whatever period its samples carry. */
+/* A clock's timer never fires more often than every 10 us, whatever period its samples have. */
 static void test_short_period(void **state)
 {
 	struct rig r;

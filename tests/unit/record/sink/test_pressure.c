@@ -36,7 +36,7 @@ static void rises_at_once(void **state)
 	}
 }
 
-/* One level a second, and each is counted and timed. */
+/* One level per second; each is counted and timed. */
 static void falls_step_by_step(void **state)
 {
 	struct pressure p = { 0 };
@@ -61,7 +61,7 @@ static void falls_step_by_step(void **state)
 		assert_int_equal(p.ns[i], SEC);
 }
 
-/* A level is not left while it is still asked for now and then. */
+/* A level is kept while it is needed now and then. */
 static void stays_while_asked(void **state)
 {
 	struct pressure p = { 0 };
@@ -78,7 +78,7 @@ static void stays_while_asked(void **state)
 	assert_false(pressure_drops(&p));
 }
 
-/* As long as dropping half is not enough, more goes; and of each thread the same share. */
+/* While dropping half is not enough, more is dropped, and the same share from each thread. */
 static void drops_more_and_evenly(void **state)
 {
 	struct pressure p = { 0 };
@@ -99,7 +99,7 @@ static void drops_more_and_evenly(void **state)
 	now += 100 * SEC;
 	pressure_update(&p, now, 0, 100);
 	assert_int_equal(p.turns, PRESSURE_TURNS_MAX);
-	/* The way back takes a calm second for each halving. */
+	/* On the way back each halving takes a calm second. */
 	for (int i = 1; i < PRESSURE_TURNS_MAX; i++) {
 		now += SEC;
 		assert_false(pressure_update(&p, now, 0, 0));

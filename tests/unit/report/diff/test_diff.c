@@ -27,8 +27,8 @@
 static const struct diff_opts shares = { .per = DIFF_PER_TOTAL, .alpha = 0.05, .seed = 1 };
 
 /*
- * Adds @samples of @stack, "l:app;main;i:inlined;k:read": frames with the letter of their kind before a colon. Each sample is worth
- * @period.
+ * Adds @samples of @stack, "l:app;main;i:inlined;k:read": frames, with the letter of their kind
+ * before a colon. @period is the period of each sample.
  */
 static void add(struct profile *p, uint32_t thread, uint32_t block, const char *stack, uint64_t samples, uint64_t period)
 {
@@ -78,7 +78,7 @@ static void assert_rates(const struct diff *d, const char *name, unsigned int va
 			 before, after);
 }
 
-/* Two builds of a program; by hand. */
+/* Two builds of a program, made by hand. */
 static void make_builds(struct profile **a, struct profile **b)
 {
 	*a = profile_new();
@@ -117,7 +117,7 @@ static void rows_by_hand(void **unused)
 	assert_int_equal(row(d, "read")->kind, PROFILE_KERNEL);
 	/* fresh and read have the same samples: fresh's total is read's self. */
 	assert_int_equal(row(d, "fresh")->column[DIFF_TOTAL], row(d, "read")->column[DIFF_SELF]);
-	/* Nothing without times is significant. */
+	/* Without times nothing is significant. */
 	assert_int_equal(d->stat.method, DIFF_BY_COUNT);
 	assert_false(diff_significant(d, row(d, "old"), DIFF_SELF));
 	diff_free(d);
@@ -137,7 +137,7 @@ static void rows_by_hand(void **unused)
 
 static uint64_t state;
 
-/* "name" has @share of @per_block samples in each block, by chance. */
+/* "name" has on average @share of the @per_block samples in each block. */
 static struct profile *made_up(double share, unsigned int per_block, uint64_t period, uint32_t blocks)
 {
 	struct profile *p = profile_new();
@@ -172,7 +172,7 @@ static void rates_do_not_matter(void **unused)
 	assert_false(diff_significant(d, row(d, "name"), DIFF_SELF));
 	assert_int_equal(row(d, "_start")->column[DIFF_TOTAL], row(d, "main")->column[DIFF_TOTAL]);
 	diff_free(d);
-	/* CPU time a second: 0.1 s of samples in each 0.1 s, on both sides. */
+	/* CPU time per second: 0.1 s of samples in each 0.1 s, in both profiles. */
 	o.per = DIFF_PER_SECOND;
 	d = compare(a, b, &o);
 	assert_true(fabs(diff_rate(d, &d->row[0], DIFF_BEFORE, DIFF_TOTAL) - 1e9) < 1);
@@ -213,7 +213,7 @@ static void gates(void **unused)
 	b = made_up(0.36, 100, 1, 60);
 	c = made_up(0.3, 100, 1, 60);
 	d = compare(a, b, &shares);
-	/* +20 %, which 6,000 samples a side show to +- 5 or so. */
+	/* +20 %, which 6,000 samples per profile show to about +- 5. */
 	assert_true(diff_significant(d, row(d, "name"), DIFF_SELF));
 	assert_int_equal(judged("func:name>5%", d, 0).verdict, GATE_FAIL);
 	assert_int_equal(judged("self:^na>5%", d, 0).verdict, GATE_FAIL);
@@ -234,7 +234,10 @@ static void gates(void **unused)
 	profile_free(c);
 }
 
-/* What is asked for lets an excess as it looks be found 8 times of 10: so many standard errors, which go with the root of the samples. */
+/*
+ * How many samples would show an excess of the apparent size in 8 of 10 comparisons. The standard
+ * error shrinks with the square root of the samples.
+ */
 static void so_many_would_tell(void **unused)
 {
 	struct profile *a, *b;
@@ -261,7 +264,7 @@ static void so_many_would_tell(void **unused)
 	profile_free(b);
 }
 
-/* How many reasons forbid to compare @a with @b. */
+/* How many reasons forbid comparing @a with @b. */
 static size_t reasons(struct profile *a, struct profile *b, const struct diff_opts *o, char **text)
 {
 	const struct diff_input in[] = { { a, "a", DIFF_BEFORE, 1 }, { b, "b", DIFF_AFTER, 1 } };
@@ -365,7 +368,7 @@ static void both_in_one_tree(void **unused)
 	to = open_memstream(&out, &len);
 	diff_write_folded(t, to);
 	fclose(to);
-	/* 100 samples before, 200 after: before counts twice. */
+	/* 100 samples before, 200 after: those before count twice. */
 	assert_string_equal(out, "app;main;f 20 50\n"
 				 "app;main;f;f;g 60 0\n"
 				 "app;main;f;g 0 90\n"
@@ -379,7 +382,10 @@ static void both_in_one_tree(void **unused)
 	profile_free(b);
 }
 
-/* Eight workers, each with a function of its own: what differs between them is seen, though no time shows it. */
+/*
+ * Eight workers, each with a function of its own: the difference between them shows, although no
+ * time does.
+ */
 static void workers_that_keep_their_work(void **unused)
 {
 	double se[2];
@@ -411,7 +417,10 @@ static void workers_that_keep_their_work(void **unused)
 		profile_free(p[0]);
 		profile_free(p[1]);
 	}
-	/* Eight coins thrown give 4 +- 1.4: a share of a half, known to +- 0.18 a side. */
+	/*
+	 * Tossing eight coins gives 4 +- 1.4 heads: a share of a half, known to +- 0.18 per
+	 * profile.
+	 */
 	assert_true(se[0] < 0.02);
 	assert_true(se[1] > 0.2 && se[1] < 0.5);
 }

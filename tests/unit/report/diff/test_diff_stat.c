@@ -27,12 +27,13 @@ struct world {
 	double wander;		/* s.d. of the logarithm of a function's cost from block to block */
 	double memory;		/* correlation of one block with the next */
 	double run;		/* s.d. of the logarithm of a function's cost from run to run */
-	double jump;		/* function 0 costs so much more in every other run, by chance: relative */
+	double jump;		/* in every other run, at random, function 0 costs so much more:
+				 * relative */
 	bool slow;		/* every fourth function has that memory, the others have none */
-	double extra;		/* function 3 costs so much more, after: relative */
-	unsigned int samples;	/* of a block, before */
+	double extra;		/* function 3 costs so much more in the second profile: relative */
+	unsigned int samples;	/* of a block, in the first profile */
 	unsigned int samples_after;
-	double weight_after;	/* of one sample; before: 1 */
+	double weight_after;	/* of one sample in the second profile; in the first: 1 */
 	size_t blocks;
 };
 
@@ -94,10 +95,11 @@ static void make_run(struct diff_run *r, const struct world *w, unsigned int sid
 }
 
 struct outcome {
-	int alarms;		/* comparisons with any significant column, or but function 3 when that changed */
+	int alarms;		/* comparisons with any significant column, other than function 3
+				 * if that changed */
 	int found;		/* function 3 was significant */
-	int covered;		/* the interval of function 3, at 95 %, has the true change */
-	double predicted;	/* sum of the predicted rates of finding function 3 */
+	int covered;		/* the 95 % interval of function 3 contains the true change */
+	double predicted;	/* sum of the predicted probabilities of finding function 3 */
 	size_t batch;
 };
 
@@ -136,7 +138,7 @@ static struct outcome compare_many(const struct world *w, int times, size_t runs
 	return out;
 }
 
-/* At most so many of @n at rate @p, but for one such test in a thousand. */
+/* The most events among @n at rate @p, exceeded in one of a thousand such tests. */
 static int limit(int n, double p)
 {
 	return (int)ceil(n * p + 3.1 * sqrt(n * p * (1 - p)));
@@ -170,7 +172,7 @@ static void same_wandering(void **unused)
 	w.memory = 0.9;
 	w.blocks = 100;
 	no_alarms(w, 100, 1);
-	/* A few functions that remember do not hide among the others. */
+	/* A few autocorrelated functions do not hide among the others. */
 	w.slow = true;
 	w.wander = 1;
 	w.blocks = 60;
@@ -198,13 +200,13 @@ static void same_with_runs_that_differ(void **unused)
 	no_alarms(w, 200, 3);
 	w.run = 0;
 	no_alarms(w, 100, 2);
-	/* One that is not like the others: theirs does not make it look steady. */
+	/* One function unlike the others: their behaviour does not make it look steady. */
 	w.run = 0.005;
 	w.jump = 0.2;
 	no_alarms(w, 200, 5);
 }
 
-/* Share of function 3 when its cost is @more times what it was, costs being 1/k. */
+/* Share of function 3 when its cost is multiplied by @more; costs are 1/k. */
 static double share_of_3(double more)
 {
 	double sum = 0;
@@ -223,7 +225,10 @@ static void finds_as_predicted(struct world w, int times, size_t runs_a_side)
 	state = 7;
 	o = compare_many(&w, times, runs_a_side, truth);
 	p = o.predicted / n;
-	/* Both ways: neither boasts nor hides. Prediction by a normal law, with variances that are estimates: +- 0.1. */
+	/*
+	 * In both directions: neither too high nor too low. The prediction uses a normal law with
+	 * estimated variances: +- 0.1.
+	 */
 	assert_true(fabs(o.found / n - p) <= 0.1 + 3.1 * sqrt(p * (1 - p) / n));
 	assert_true(times - o.covered <= limit(times, 0.05));
 }
@@ -242,7 +247,7 @@ static void finds_what_changed(void **unused)
 	finds_as_predicted(w, 100, 3);
 }
 
-/* Values of tables (NIST/SEMATECH 1.3.6.7; Abramowitz and Stegun 6.1, 6.4). */
+/* Table values (NIST/SEMATECH 1.3.6.7; Abramowitz and Stegun 6.1, 6.4). */
 static void distributions(void **unused)
 {
 	(void)unused;
@@ -261,7 +266,10 @@ static void distributions(void **unused)
 	assert_true(fabs(dist_trigamma_inverse(M_PI * M_PI / 6) - 1) < 1e-6);
 }
 
-/* Nothing to divide by, a column of nothing, one that is always all: numbers, and never a find. */
+/*
+ * Nothing to divide by, an empty column, a column that is always everything: the results are
+ * numbers, and never significant.
+ */
 static void degenerate(void **unused)
 {
 	const struct diff_stat_opts o = { .share = true, .alpha = 0.05, .seed = 1 };
@@ -297,7 +305,10 @@ static void degenerate(void **unused)
 	}
 }
 
-/* A thread that keeps its work: time within a recording does not show how shares would differ with other threads. */
+/*
+ * A thread that keeps its work: time within one recording does not show how shares would differ
+ * with other threads.
+ */
 static void threads_widen(void **unused)
 {
 	double wide[FUNCTIONS], narrow[FUNCTIONS];
@@ -333,7 +344,7 @@ static void threads_widen(void **unused)
 	free(runs[1].divisor);
 }
 
-/* What a column says of itself counts, if it is worse than what the others say. */
+/* A column's own variance counts if it is larger than the others suggest. */
 static void own_memory(void **unused)
 {
 	double d[12], x[12];
@@ -349,12 +360,15 @@ static void own_memory(void **unused)
 	for (int b = 0; b < 12; b++)
 		x[b] = b / 2 % 2 ? 60 : 40;
 	pairs = batches_persistence(&r, 1, DIFF_BEFORE, 1, 0, 0);
-	/* Of twelve in pairs there are six: their mean varies by twice as much as that of twelve. Not known so well that it may be less. */
+	/*
+	 * Twelve in pairs are six independent ones: their mean varies twice as much as that of
+	 * twelve. The estimate is too uncertain to allow less.
+	 */
 	assert_true(steady > 1 && steady < 1.5);
 	assert_true(pairs > 2 && pairs < 3);
 }
 
-/* Two blocks, or recordings, that have nearly all of it tell as much as two. */
+/* If two blocks or recordings have nearly all samples, they count as two. */
 static void few_have_most(void **unused)
 {
 	const struct diff_stat_opts o = { .share = true, .alpha = 0.05, .seed = 1 };
@@ -382,7 +396,10 @@ static void few_have_most(void **unused)
 		free(runs[1].divisor);
 	}
 	assert_true(df[0] > 15 && df[1] < 3);
-	/* Of four recordings a side one is a hundred times as long. There were six degrees of freedom if they were alike. */
+	/*
+	 * One of four recordings per side is a hundred times as long. With equal lengths there
+	 * would be six degrees of freedom.
+	 */
 	for (unsigned int k = 0; k < 8; k++) {
 		w.blocks = k % 4 ? 4 : 400;
 		make_run(&runs[k], &w, k / 4);
@@ -407,7 +424,7 @@ static void own_jumps(void **unused)
 	state = 11;
 	for (unsigned int k = 0; k < 6; k++) {
 		make_run(&runs[k], &w, k / 3);
-		/* Function 0 takes from function 1 in every other run. */
+		/* In every other run function 0 takes samples from function 1. */
 		for (size_t b = 0; b < w.blocks && k % 2; b++) {
 			double moved = runs[k].x[b * FUNCTIONS + 1] / 2;
 
@@ -423,7 +440,7 @@ static void own_jumps(void **unused)
 		squares += (rate[k] - mean[k / 3]) * (rate[k] - mean[k / 3]);
 	diff_stat_compute(runs, 6, FUNCTIONS, &o, &st);
 	assert_int_equal(st.method, DIFF_BY_RUNS);
-	/* Three and three with four degrees of freedom. */
+	/* Three against three, with four degrees of freedom. */
 	assert_true(st.column[0].se >= sqrt(squares / 4 * 2 / 3) - 1e-9);
 	diff_stat_fini(&st);
 	for (int k = 0; k < 6; k++)

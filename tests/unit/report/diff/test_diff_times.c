@@ -12,7 +12,7 @@
 
 #define S 1000000000ull
 
-/* A profile of ten seconds with @times, NULL is none, in @n lines. */
+/* A profile of ten seconds with @times (NULL: none), in @n lines. */
 static double within(const char *const *times, size_t n, uint64_t from, uint64_t to)
 {
 	struct profile *p = profile_new();
@@ -41,7 +41,7 @@ static void test_times(void **state)
 	assert_true(within(NULL, 0, 9 * S, 11 * S) == 1);
 	assert_true(WITHIN(0, UINT64_MAX, "5000000000-18446744073709551615") == 5);
 	assert_true(WITHIN(0, 5 * S, "5000000000-18446744073709551615") == 0);
-	/* In any order, one over the other, side by side. */
+	/* In any order, overlapping, adjacent. */
 	assert_true(WITHIN(0, UINT64_MAX, "7000000000-8000000000,1000000000-3000000000,2000000000-4000000000,4000000000-5000000000") == 5);
 	assert_true(WITHIN(3 * S, 7 * S + S / 2, "7000000000-8000000000,1000000000-3000000000,2000000000-4000000000") == 1.5);
 	/* Filtered twice. */
@@ -60,7 +60,7 @@ static void test_damaged(void **state)
 	assert_true(WITHIN(0, UINT64_MAX, "0-99999999999999999999999") == 10);
 }
 
-/* Not told: as long as its blocks, whose number and width are anything. */
+/* Without stated times: as long as its blocks, whose number and width are arbitrary. */
 static void test_blocks(void **state)
 {
 	struct profile *p = profile_new();
@@ -80,7 +80,7 @@ static void test_blocks(void **state)
 	s = times_of(p);
 	assert_int_equal(s.n, 0);
 	free(s.v);
-	/* As awk writes large numbers. */
+	/* As awk prints large numbers. */
 	profile_set_meta(p, "duration_ns", "6e+09");
 	s = times_of(p);
 	assert_true(times_within(&s, 0, UINT64_MAX) == 6);

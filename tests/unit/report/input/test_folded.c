@@ -31,7 +31,7 @@ struct line {
 	uint64_t count;
 };
 
-/* All ways from a root, as texts without empty frames. */
+/* All paths from a root, as texts without empty frames. */
 struct paths {
 	struct line path[PATHS];
 	size_t n;
@@ -43,8 +43,9 @@ static uint32_t below(uint64_t *rnd, uint32_t n)
 }
 
 /*
- * Frames of few names, so that stacks meet. Those that begin as others do go on with a byte before ';' or behind
- * it; some are one or two words of eight bytes long, or one byte more or less.
+ * Frames of few names, so that stacks overlap. Frames that share a prefix continue with a byte that
+ * sorts before ';' or after it; some are one or two words of eight bytes long, or one byte more or
+ * less.
  */
 static void random_stack(uint64_t *rnd, bool gaps, bool joined, char *text)
 {
@@ -62,7 +63,7 @@ static void random_stack(uint64_t *rnd, bool gaps, bool joined, char *text)
 		if (!gaps || below(rnd, 8))
 			strcat(text, names[below(rnd, nnames)]);
 	}
-	/* Of nothing but empty frames it would be no line. */
+	/* A line of nothing but empty frames would be invalid. */
 	if (!text[strspn(text, ";")])
 		strcat(text, "a");
 }
@@ -231,7 +232,7 @@ static void shuffle(uint64_t *rnd, char **lines)
 	}
 }
 
-/* A stack of LONG frames, with others that share its beginning. */
+/* A stack of LONG frames, with others that share its first part. */
 static char *long_line(uint32_t same)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -243,8 +244,8 @@ static char *long_line(uint32_t same)
 }
 
 /*
- * More stacks than are looked up at a time, some of them longer than that: sorted they are appended, in no order looked for by a
- * second thread, or, with one CPU, by none.
+ * More stacks than are looked up in one batch, some of them longer than a batch. Sorted ones are
+ * appended. Unsorted ones are looked up by a second thread, or, with one CPU, without one.
  */
 static void the_order_of_many_does_not_count(void **state)
 {
@@ -288,7 +289,10 @@ static void the_order_of_many_does_not_count(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-/* The picture of @p, of a tree with all nodes or of one with those it asks for. Owned. *@nodes: how many these are. */
+/*
+ * The picture of @p, from a tree with all nodes or from one with those the picture requests. Owned.
+ * *@nodes: the number of nodes.
+ */
 static char *picture(const struct profile *p, bool all, uint32_t *nodes)
 {
 	const struct svg_opts opts = { .title = "t", .unit = "samples", .width = 300, .min_width = 4 };
@@ -319,7 +323,10 @@ static void what_is_too_narrow_is_not_missed(void **state)
 		char *whole, *part;
 		uint32_t n, m;
 
-		/* A frame that was joined looks like the one that was not: such trees are made whole. */
+		/*
+		 * A joined frame looks like the one that is not joined: such trees are built
+		 * completely.
+		 */
 		random_lines(&rnd, false, round % 5 == 4, SORTED, lines);
 		if (round % 10 == 3)
 			lines[0].count = lines[1].count = UINT64_MAX;

@@ -29,7 +29,7 @@ static uint32_t thread(struct profile *p, const char *comm, int32_t pid, int32_t
 	return profile_thread(p, &t);
 }
 
-/* Samples of @comm, all of them; those whose thread has no number in *@merged. */
+/* All samples of @comm; those of threads without a number go to *@merged. */
 static uint64_t samples_of(const struct profile *p, const char *comm, uint64_t *merged)
 {
 	uint64_t n = 0;
@@ -71,14 +71,16 @@ static void threads_of_numbers(void **unused)
 	}
 	profile_finish(p);
 	p = reshape(p, false, true);
-	/* Of process 7 it is the program's name, of process 5 nothing tells that. */
+	/* For process 7 it is the program's name; for process 5 nothing shows that. */
 	assert_int_equal(samples_of(p, "python3", &merged), 1 + 2);
 	assert_int_equal(merged, 0);
 	assert_int_equal(samples_of(p, "worker-N", &merged), 4 + 8);
 	assert_int_equal(merged, 4 + 8);
 	assert_int_equal(samples_of(p, "kworker/N:N", &merged), 16 + 32);
 	assert_int_equal(samples_of(p, "pythonN", &merged), 64);
-	/* python3 twice, worker-N, kworker/N:N of two processes, pythonN, and nobody. */
+	/*
+	 * python3 twice, worker-N, kworker/N:N of two processes, pythonN, and one without a name.
+	 */
 	assert_int_equal(p->nthreads, 1 + 2 + 1 + 2 + 1);
 	assert_int_equal(p->samples, 127);
 	assert_int_equal(p->period, 70);

@@ -22,7 +22,7 @@ static uint32_t below(uint64_t *rnd, uint32_t n)
 	return (uint32_t)(random_next(rnd) >> 20) % n;
 }
 
-/* Stacks of few names, so that they meet; joined or not, of one source or another. */
+/* Stacks of few names, so that they overlap; joined or not, with different sources. */
 static struct profile *random_profile(uint64_t *rnd)
 {
 	struct profile *p = profile_new();
@@ -43,7 +43,7 @@ static struct profile *random_profile(uint64_t *rnd)
 	return p;
 }
 
-/* "a 1;b 2;" from the root on: name and kind, all that makes a box another one. */
+/* "a 1;b 2;" from the root on: name and kind, which together identify a box. */
 static void path_of(const struct profile *p, uint32_t node, struct strbuf *out)
 {
 	uint32_t path[128], n = 0;
@@ -55,7 +55,7 @@ static void path_of(const struct profile *p, uint32_t node, struct strbuf *out)
 	strbuf_add(out, "", 0);
 }
 
-/* The same of a node of the tree, whose parent is the last one before it that is less deep. */
+/* The same for a node of the tree; its parent is the last less deep node before it. */
 static void tree_path(const struct html_tree *t, uint32_t node, struct strbuf *out)
 {
 	uint32_t path[128], n = 0;
@@ -85,7 +85,7 @@ static void check_tree(const struct profile *a, const struct profile *b)
 			tree_path(t, t->place[k][i], &got);
 			assert_string_equal(got.s, want.s);
 		}
-	/* In the order of their paths, and so no path twice. */
+	/* In the order of their paths, so no path occurs twice. */
 	for (uint32_t i = 1; i < t->nnodes; i++) {
 		strbuf_reset(&got);
 		tree_path(t, i, &got);
@@ -145,7 +145,10 @@ static char *page_of(const struct profile *a, const struct profile *b, const str
 	return text;
 }
 
-/* Both sides are there with their scales, and what is said of functions with the frames of these names. */
+/*
+ * Both profiles are there with their scales, and the verdicts on functions are at the frames with
+ * their names.
+ */
 static void test_two_sides(void **state)
 {
 	const struct html_change changes[] = {
@@ -175,7 +178,7 @@ static void test_two_sides(void **state)
 	assert_non_null(strstr(text, "\"label\":\"after\",\n\"scale\":0.5,\"samples\":7,"));
 	assert_non_null(strstr(text, "[\"note\",\"first\"]"));
 	assert_non_null(strstr(text, "[\"note\",\"second\"]"));
-	/* Frames are in the order of names: a, b, c. */
+	/* Frames are in name order: a, b, c. */
 	assert_non_null(strstr(text, "\"changes\":[[-1,null,[-1,1,null,false]],\n[1,[-0.5,0.25,0.125,true],null]],"));
 	free(text);
 	text = page_of(p[0], NULL, &o);

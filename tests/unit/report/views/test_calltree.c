@@ -21,7 +21,8 @@
 
 static struct calltree *read_text(const char *text, size_t len, struct folded_stats *st)
 {
-	static const struct lead comm = { .by = { LEAD_COMM }, .n = 1 };	/* of folded text there is none */
+	static const struct lead comm = { .by = { LEAD_COMM }, .n = 1 };	/* folded text
+										 * has none */
 	struct profile *p = profile_new();
 	FILE *in = fmemopen((void *)text, len, "r");
 	struct calltree *t;
@@ -99,7 +100,7 @@ static void folded_overflow(void **state)
 	calltree_free(t);
 }
 
-/* Names of every byte value but the ones folded text is made of. */
+/* Names with every byte value except the separators of folded text. */
 static void folded_bytes(void **state)
 {
 	char text[64];
@@ -138,7 +139,10 @@ static uint32_t add_frame(struct profile *p, const char *name, enum profile_kind
 	return profile_frame(p, &f);
 }
 
-/* Leading frames are made of threads; what they do not tell apart is one stack, in however many blocks of time. */
+/*
+ * Leading frames come from threads. Threads with equal leading frames share one stack, in however
+ * many blocks of time.
+ */
 static void leading_frames(void **state)
 {
 	struct profile *p = profile_new();
@@ -184,7 +188,7 @@ static void leading_frames(void **state)
 	profile_free(p);
 }
 
-/* Rows of the flat table of folded text, "children self samples symbol" each. Owned. */
+/* Rows of the flat table for folded text, "children self samples symbol" each. Owned. */
 static char *table(const char *text, size_t len, uint64_t limit, double percent, uint64_t *hidden)
 {
 	const struct table_opts opts = {
@@ -214,7 +218,10 @@ static char *table(const char *text, size_t len, uint64_t limit, double percent,
 	return sb.s;
 }
 
-/* f calls itself: 100 % of the samples pass through it, once each; self is what ends in it. */
+/*
+ * f calls itself: 100 % of the samples pass through it, each counted once; self counts the samples
+ * that end in it.
+ */
 static void table_recursion(void **state)
 {
 	static const char text[] = "main;f;f;f 6\nmain;f;g;f 2\nmain;f;g 2\n";
@@ -235,7 +242,7 @@ static void table_recursion(void **state)
 	free(out);
 }
 
-/* A stack of a million frames must cost no recursion. */
+/* A stack of a million frames must not recurse. */
 static void deep_stack(void **state)
 {
 	size_t depth = 1000000, len = 2 * depth + 2, i;
